@@ -1,0 +1,72 @@
+# sessionfs: make, make check, make demo, make install. See README.md.
+
+CC ?= cc
+CFLAGS ?= -O2 -g
+CPPFLAGS ?=
+LDFLAGS ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+PKG_CONFIG ?= pkg-config
+BUILD ?= build
+
+VERSION := 0.1.0
+
+warnings := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith
+hardening := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+linking := -pie -Wl,-z,relro,-z,now
+ifdef SAN
+BUILD := build/san
+hardening := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+linking := -fsanitize=address,undefined
+endif
+ifdef COVERAGE
+BUILD := build/coverage
+hardening := --coverage -O0
+linking := --coverage
+endif
+
+own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSION='"$(VERSION)"'
+own_cflags := -std=c17 $(warnings) $(hardening) -MMD -MP
+fuse_cflags = $(shell $(PKG_CONFIG) --cflags fuse3)
+fuse_libs = $(shell $(PKG_CONFIG) --libs fuse3)
+libs := -lmd -pthread
+
+# Only these files may see libfuse (scripts/check-layers holds them to it).
+fuse_sources := $(wildcard src/fs.c src/fs_*.c src/main.c)
+core_sources := $(filter-out $(fuse_sources),$(wildcard src/*.c))
+core_objects := $(core_sources:src/%.c=$(BUILD)/%.o)
+fuse_objects := $(fuse_sources:src/%.c=$(BUILD)/%.o)
+unit_sources := $(wildcard tests/unit/test_*.c)
+unit_tests := $(unit_sources:tests/unit/%.c=$(BUILD)/unit/%)
+
+all: $(BUILD)/sessionfs
+
+$(BUILD)/sessionfs: $(fuse_objects) $(BUILD)/libsessionfs.a
+	$(CC) $(linking) $(LDFLAGS) -o $@ $^ $(fuse_libs) $(libs)
+
+$(BUILD)/libsessionfs.a: $(core_objects)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+$(core_objects): $(BUILD)/%.o: src/%.c | $(BUILD)
+	$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) -c -o $@ $<
+
+$(fuse_objects): $(BUILD)/%.o: src/%.c | $(BUILD)
+	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
+
+$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
+	$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)
+
+$(BUILD) $(BUILD)/unit:
+	mkdir -p $@
+
+units: $(unit_tests)
+	@for t in $(unit_tests); do echo "== $$t"; $$t || exit 1; done
+
+clean:
+	rm -rf build
+
+.PHONY: all units clean
+-include $(wildcard $(BUILD)/*.d $(BUILD)/unit/*.d)

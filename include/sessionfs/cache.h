@@ -1,0 +1,36 @@
+/* cache: produced values by (node, serial), with a byte budget. Least recently
+ * used values go first. A value is immutable and reference-counted: it outlives
+ * its eviction while someone holds it. Thread-safe. */
+#ifndef SESSIONFS_CACHE_H
+#define SESSIONFS_CACHE_H
+
+#include "sessionfs/buf.h"
+#include "sessionfs/node.h"
+
+struct cache;
+
+/* A produced view. Either `bytes` holds all of it, or (too big to keep) `bytes` is empty and `ends`
+ * says where each of its `segments` ends, so that the part that is wanted can be made again. */
+struct view {
+	uint64_t size;
+	struct buf bytes;
+	uint64_t *ends;
+	uint32_t *entries; /* the entry of each segment but the first (front matter) */
+	size_t segments;
+};
+
+int cache_open(size_t budget, struct cache **ret);
+void cache_close(struct cache *c);
+size_t cache_budget(const struct cache *c);
+
+/* The view made at this serial, or NULL; a view of another serial is dropped. Release with cache_release. */
+const struct view *cache_get(struct cache *c, node_t node, uint64_t serial);
+
+/* Takes over *v (its memory too) and returns it referenced, to be released. NULL without memory (v is freed).
+ * A view larger than the budget is not kept, only returned. */
+const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v);
+
+void cache_release(struct cache *c, const struct view *v);
+size_t cache_used(struct cache *c);
+
+#endif

@@ -1,0 +1,73 @@
+/* catalog: the session files found under the source, numbered.
+ *
+ * A slot is one session file at one generation. Its number is never reused in
+ * one mount: a file that was replaced or rewritten gets a new slot. Finding
+ * costs one readdir; a header is read only when somebody asks for what is in it
+ * (is it a session, its SID, the project of a flat file), the index only for session_open.
+ *
+ * Every call looks at the disk again if its last look is older than CATALOG_FRESH_MS: no
+ * watch is needed for what pi appends to be seen. Thread-safe; own locks inside. Lock order: catalog, then session. */
+#ifndef SESSIONFS_CATALOG_H
+#define SESSIONFS_CATALOG_H
+
+#include "sessionfs/session.h"
+
+#define CATALOG_FRESH_MS 200
+
+struct catalog;
+
+struct catalog_options {
+	size_t index_budget; /* bytes of indexes kept; the least recently used are dropped beyond it */
+};
+
+int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret);
+void catalog_close(struct catalog *c);
+const char *catalog_source(const struct catalog *c); /* absolute, real path */
+
+#define NO_SLOT UINT32_MAX
+
+/* Projects are numbered too, never reused. *ret_more: pass *cookie = 0 first, and the same cookie on; false at the end.
+ * A listing is in a stable order while names come and go. */
+struct project_info {
+	uint32_t project;
+	const char *name; /* component; lives as long as the catalog */
+	struct timespec mtime; /* newest session's */
+};
+bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret);
+bool catalog_project_by_name(struct catalog *c, struct span name, struct project_info *ret);
+bool catalog_project(struct catalog *c, uint32_t project, struct project_info *ret);
+
+/* A session file. Reading its header is what makes it one: all of these skip files that are none. */
+struct slot_info {
+	uint32_t slot, project;
+	const char *stem; /* component under its project */
+	const char *sid;  /* component under sessions/ */
+	const char *file; /* path relative to the source */
+	struct stat st;   /* as of the last look */
+};
+/* The strings live as long as the catalog. Sessions of one project, or of all (project NO_SLOT). */
+bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret);
+bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem, struct slot_info *ret);
+bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *ret);
+/* 0, or -ESTALE if the slot is gone or was replaced. */
+int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret);
+/* Newest by mtime, then the greater name, in one project or (NO_SLOT) all. False if there is none. */
+bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret);
+/* The newest mtime of all session files (by stat alone), or that of the source if there are none. */
+struct timespec catalog_mtime(struct catalog *c);
+
+/* The session this one was forked from (namespace.md "A session"), NO_SLOT if it is not in the mount. */
+uint32_t catalog_parent(struct catalog *c, uint32_t slot);
+/* The sessions forked from this one. */
+bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret);
+
+/* The slot's index, grown to what the file holds now and locked for reading; hand it back with
+ * catalog_put, which unlocks. 0, -ESTALE if the slot was replaced or is gone, or another negative errno. */
+int catalog_get(struct catalog *c, uint32_t slot, struct session **ret);
+void catalog_put(struct catalog *c, struct session *s);
+
+/* Why a file named *.jsonl under the source is not listed, for --check; every file in byte order of
+ * the relative path: calls fn with reason NULL for sessions. Stops when fn returns non-zero, returns that. */
+int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason), void *arg);
+
+#endif

@@ -1,0 +1,40 @@
+/* cleanup: scope guards. A guard runs when the variable leaves its scope and
+ * leaves errno as it was. To hand the object on, set the variable to NULL / -1. */
+#ifndef SESSIONFS_CLEANUP_H
+#define SESSIONFS_CLEANUP_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CLEANUP(fn) __attribute__((cleanup(fn)))
+
+static inline void cleanup_free(void *pp)
+{
+	int saved = errno;
+	free(*(void **)pp);
+	errno = saved;
+}
+
+static inline void cleanup_close(const int *fd)
+{
+	int saved = errno;
+	if (*fd >= 0)
+		close(*fd);
+	errno = saved;
+}
+
+static inline void cleanup_closedir(DIR **d)
+{
+	int saved = errno;
+	if (*d)
+		closedir(*d);
+	errno = saved;
+}
+
+#define CLEANUP_FREE CLEANUP(cleanup_free)
+#define CLEANUP_CLOSE CLEANUP(cleanup_close)
+#define CLEANUP_CLOSEDIR CLEANUP(cleanup_closedir)
+
+#endif

@@ -1,0 +1,37 @@
+/* context: what the model is sent at one place of the tree: the walk to the
+ * root, cut by the newest compaction, changed by context edits. The rules are
+ * those of pi's buildSessionContext. */
+#ifndef SESSIONFS_CONTEXT_H
+#define SESSIONFS_CONTEXT_H
+
+#include "sessionfs/session.h"
+
+enum context_kind {
+	CONTEXT_MESSAGE,        /* the entry's `message` */
+	CONTEXT_CUSTOM,         /* a custom_message as a message of role custom */
+	CONTEXT_BRANCH_SUMMARY, /* a branch_summary with text */
+	CONTEXT_SYSTEM,         /* the systemMessage a compaction carries */
+	CONTEXT_COMPACTION,     /* the newest compaction's summary */
+};
+
+/* One message of the context: the entry it comes from, and the context_edit
+ * entry that replaced its content, or NO_ENTRY. */
+struct context_item {
+	enum context_kind kind;
+	uint32_t entry, edit;
+};
+
+struct context {
+	struct context_item *items;
+	size_t n;
+	/* The entry that set the model (model_change or assistant message) and
+	 * the thinking level, on the whole path; NO_ENTRY if none did. */
+	uint32_t model, thinking;
+};
+
+/* The context as of entry `at` (NO_ENTRY: empty). Release with context_release. 0 or a negative errno. */
+int context_build(const struct session *s, uint32_t at, struct context *ret);
+void context_release(struct context *c);
+#define CLEANUP_CONTEXT CLEANUP(context_release)
+
+#endif

@@ -1,0 +1,50 @@
+/* node: the 64-bit id of a thing in the tree: kind, session slot, entry, part.
+ *
+ * An id is a value to be unpacked and checked, not a pointer: there is no inode
+ * table and nothing to forget, a stale or hostile id fails a bounds check, and
+ * inode numbers stay the same while mounted, also after indexes were dropped.
+ * Links that stand in several directories (a path entry of many branches) say
+ * the same wherever they stand and share one id. */
+#ifndef SESSIONFS_NODE_H
+#define SESSIONFS_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef uint64_t node_t;
+
+#define NODE_ROOT ((node_t)1)
+#define NODE_KIND_BITS 7
+#define NODE_SLOT_BITS 21
+#define NODE_ENTRY_BITS 24
+#define NODE_PART_BITS 12
+#define NODE_SLOTS (UINT32_C(1) << NODE_SLOT_BITS)
+#define NODE_ENTRIES (UINT32_C(1) << NODE_ENTRY_BITS)
+#define NODE_PARTS (UINT32_C(1) << NODE_PART_BITS)
+
+/* kind 0 is unused, so that no id is 0; NODE_ROOT is part 1 of kind 0. */
+struct node {
+	unsigned kind;
+	uint32_t slot;  /* session slot, or project number */
+	uint32_t entry;
+	uint32_t part;
+};
+
+static inline node_t node_pack(struct node n)
+{
+	return (node_t)n.kind << (64 - NODE_KIND_BITS) |
+	       (node_t)n.slot << (NODE_ENTRY_BITS + NODE_PART_BITS) |
+	       (node_t)n.entry << NODE_PART_BITS | n.part;
+}
+
+static inline struct node node_unpack(node_t id)
+{
+	return (struct node){
+		.kind = (unsigned)(id >> (64 - NODE_KIND_BITS)),
+		.slot = (uint32_t)(id >> (NODE_ENTRY_BITS + NODE_PART_BITS)) & (NODE_SLOTS - 1),
+		.entry = (uint32_t)(id >> NODE_PART_BITS) & (NODE_ENTRIES - 1),
+		.part = (uint32_t)id & (NODE_PARTS - 1),
+	};
+}
+
+#endif

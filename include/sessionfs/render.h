@@ -1,0 +1,37 @@
+/* render: producers of the session's and branches' generated files. A session
+ * (locked for reading by the caller) and a place in it in, bytes in a buf out;
+ * they never lock, open files or know node ids. Each returns 0 or a negative
+ * errno; what `out` held before stays in front. Formats: sessionfs(5). */
+#ifndef SESSIONFS_RENDER_H
+#define SESSIONFS_RENDER_H
+
+#include "sessionfs/session.h"
+
+/* render_json.c */
+int render_context_json(const struct session *s, uint32_t at, struct buf *out);
+/* `file`: the session file's path relative to the source, for info.json. */
+int render_info_json(const struct session *s, const char *file, struct buf *out);
+int render_header_json(const struct session *s, struct buf *out);
+
+/* render_txt.c; one-line files end in a newline */
+int render_title(const struct session *s, struct buf *out);
+int render_name(const struct session *s, struct buf *out); /* nothing if there is none */
+int render_cwd(const struct session *s, struct buf *out);  /* nothing if there is none */
+int render_problems(const struct session *s, struct buf *out);
+int render_labels_tsv(const struct session *s, struct buf *out);
+/* The first user message with text (its text blocks joined by a space), exact; nothing if there is none. */
+int render_first_message(const struct session *s, struct buf *out);
+/* One line that describes entry i: what tree.txt and labels.tsv show of it ("user: ...", "[bash: ls]"), no newline. */
+int render_entry_line(const struct session *s, uint32_t i, struct buf *out);
+
+/* render_tree.c */
+int render_tree_txt(const struct session *s, struct buf *out);
+
+/* render_md.c */
+int render_context_md(const struct session *s, uint32_t at, struct buf *out);
+/* transcript.md is a front matter and one segment an entry of session_path(s, at): the file is their concatenation,
+ * so that any part of it can be made alone. A segment depends on its entry, its label and its ancestors only. */
+int render_transcript_front(const struct session *s, uint32_t at, const uint32_t *path, size_t n, struct buf *out);
+int render_transcript_segment(const struct session *s, uint32_t i, struct line *l, struct buf *out);
+
+#endif

@@ -1,0 +1,34 @@
+/* span: borrowed bytes, the string type that crosses the layers.
+ *
+ * A span never owns and is never NUL-terminated by promise. It is valid as long
+ * as the buffer it points into: usually a line that a `struct line` holds. */
+#ifndef SESSIONFS_SPAN_H
+#define SESSIONFS_SPAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct span {
+	const char *p;
+	size_t n;
+};
+
+#define SPAN_LIT(s) ((struct span){(s), sizeof(s) - 1})
+
+static inline struct span span_of(const char *s)
+{
+	return (struct span){s, strlen(s)};
+}
+
+static inline bool span_eq(struct span a, struct span b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool span_is(struct span a, const char *s)
+{
+	return span_eq(a, span_of(s));
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* tree: the names of the mount. One table of kinds describes it (see tree_kinds.c); lookup, listing,
+ * attributes and contents walk that table. Thread-safe: locks are taken inside and none is held on return. */
+#ifndef SESSIONFS_TREE_H
+#define SESSIONFS_TREE_H
+
+#include "sessionfs/cache.h"
+#include "sessionfs/catalog.h"
+
+struct tree;
+
+struct tree_options {
+	struct catalog *catalog; /* not owned */
+	struct cache *cache;     /* not owned */
+};
+
+int tree_open(const struct tree_options *o, struct tree **ret);
+void tree_close(struct tree *t);
+
+/* How long the kernel may keep something, in seconds. */
+#define TREE_TTL_FIXED 86400.0 /* cannot change while its session is the same */
+#define TREE_TTL_LIVE 0.5      /* follows the session file */
+
+struct tree_attr {
+	node_t node;
+	mode_t mode; /* type and permissions */
+	uint64_t size;
+	uid_t uid;
+	gid_t gid;
+	struct timespec mtime;
+	double entry_ttl, attr_ttl;
+};
+
+/* 0; -ENOENT; -ESTALE for a parent whose session was replaced; -ENOTDIR; or another negative errno. */
+int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret);
+int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret);
+
+/* One name of a directory. `cookie` continues after it. `attr` is NULL when the attributes
+ * would have to be produced; node and mode (type bits) are always there. Return non-zero to stop (this name did not fit). */
+typedef int (*tree_emit)(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+			 const struct tree_attr *attr);
+/* Names after `cookie` (0: from the start), "." and ".." not among them. */
+int tree_list(struct tree *t, node_t dir, uint64_t cookie, bool want_attr, tree_emit emit, void *arg);
+
+/* Appends the link's target. */
+int tree_readlink(struct tree *t, node_t node, struct buf *out);
+
+/* Appends up to n bytes at off. 0 or a negative errno; short only at the end of the file. */
+int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out);
+
+/* The parent directory, for "..": exact for every directory. */
+node_t tree_parent(struct tree *t, node_t dir);
+
+/* Resolves a path from the root, component by component; the last component's links are not followed
+ * unless `follow`. For --cat, --ls, --tree. */
+int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr *ret);
+
+/* True if the file's content is a text that changes in the middle as its session grows: readers of a live
+ * session are better served with bytes pinned at open. */
+bool tree_is_rewritten(node_t node);
+
+/* For the table test: the number of kinds, and kind k's name as the man page has it (NULL: a family). */
+unsigned tree_kind_count(void);
+const char *tree_kind_name(unsigned k);
+
+#endif
