@@ -39,7 +39,7 @@ enum record_role {
 	X(type_, "type") X(id, "id") X(parent_id, "parentId") X(timestamp, "timestamp") \
 	X(version, "version") X(cwd, "cwd") X(parent_session, "parentSession") X(branched_from, "branchedFrom") \
 	X(message, "message") X(provider, "provider") X(model, "model") X(model_id, "modelId") \
-	X(thinking_level, "thinkingLevel") X(usage, "usage") X(kind, "kind") X(note, "note") \
+	X(thinking_level, "thinkingLevel") X(usage, "usage") X(usage_kind, "kind") X(note, "note") \
 	X(summary, "summary") X(first_kept_entry_id, "firstKeptEntryId") \
 	X(first_kept_entry_index, "firstKeptEntryIndex") X(tokens_before, "tokensBefore") \
 	X(system_message, "systemMessage") X(from_id, "fromId") X(from_hook, "fromHook") X(details, "details") \
