@@ -1,0 +1,233 @@
+/* Views are found by node in a hash table and ordered by last use in a list. Whoever holds a view keeps
+ * it alive: eviction only takes it out of the table, the last release frees it. So a reader never
+ * waits for memory, and the budget bounds what is kept for later, not what is in use now.
+ *
+ * One mutex for all: what it guards are a few pointer moves, never production of a view. Two threads that
+ * produced the same view meet in cache_put, where the second gets the first one's. */
+#include "sessionfs/cache.h"
+
+#include <pthread.h>
+
+struct item {
+	struct view view; /* first: a view that was handed out is its item */
+	node_t node;
+	uint64_t serial;
+	size_t cost;
+	unsigned refs;
+	bool kept; /* in the table and the list */
+	struct item *chain;
+	struct item *newer, *older;
+};
+
+struct cache {
+	pthread_mutex_t lock;
+	size_t budget, used;
+	size_t count, buckets; /* buckets is a power of two */
+	struct item **table;
+	struct item *newest, *oldest;
+};
+
+#define FIRST_BUCKETS 256
+
+static void unlock(pthread_mutex_t **lock)
+{
+	pthread_mutex_unlock(*lock);
+}
+
+#define LOCKED(c)                                                                                                      \
+	pthread_mutex_t *held CLEANUP(unlock) = &(c)->lock;                                                            \
+	pthread_mutex_lock(held)
+
+static void view_release(struct view *v)
+{
+	buf_release(&v->bytes);
+	cleanup_free(&v->ends);
+	cleanup_free(&v->entries);
+}
+
+static void item_free(struct item *s)
+{
+	view_release(&s->view);
+	free(s);
+}
+
+static size_t bucket_of(node_t node, size_t buckets)
+{
+	/* Ids differ in a few bits in the middle: Fibonacci hashing spreads them over the upper ones. */
+	return (size_t)((node * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (buckets - 1);
+}
+
+static struct item **find(struct cache *c, node_t node)
+{
+	struct item **at = &c->table[bucket_of(node, c->buckets)];
+	while (*at && (*at)->node != node)
+		at = &(*at)->chain;
+	return at;
+}
+
+static void list_remove(struct cache *c, struct item *s)
+{
+	*(s->newer ? &s->newer->older : &c->newest) = s->older;
+	*(s->older ? &s->older->newer : &c->oldest) = s->newer;
+}
+
+static void list_push(struct cache *c, struct item *s)
+{
+	s->newer = NULL;
+	s->older = c->newest;
+	*(c->newest ? &c->newest->newer : &c->oldest) = s;
+	c->newest = s;
+}
+
+/* Takes the item at this place of its chain out of the cache. */
+static void drop(struct cache *c, struct item **at)
+{
+	struct item *s = *at;
+	*at = s->chain;
+	list_remove(c, s);
+	c->count--;
+	c->used -= s->cost;
+	s->kept = false;
+	if (s->refs == 0)
+		item_free(s);
+}
+
+/* Without memory the chains just get longer. */
+static void grow_table(struct cache *c)
+{
+	size_t buckets = c->buckets * 2;
+	struct item **table = calloc(buckets, sizeof(struct item *));
+	if (!table)
+		return;
+	for (struct item *s = c->newest; s; s = s->older) {
+		struct item **head = &table[bucket_of(s->node, buckets)];
+		s->chain = *head;
+		*head = s;
+	}
+	free(c->table);
+	c->table = table;
+	c->buckets = buckets;
+}
+
+static void keep(struct cache *c, struct item *s)
+{
+	if (c->count >= c->buckets)
+		grow_table(c);
+	struct item **head = &c->table[bucket_of(s->node, c->buckets)];
+	s->chain = *head;
+	*head = s;
+	list_push(c, s);
+	s->kept = true;
+	c->count++;
+	c->used += s->cost;
+}
+
+int cache_open(size_t budget, struct cache **ret)
+{
+	struct cache *c = calloc(1, sizeof *c);
+	if (!c)
+		return -ENOMEM;
+	c->table = calloc(FIRST_BUCKETS, sizeof(struct item *));
+	if (!c->table) {
+		free(c);
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&c->lock, NULL);
+	c->budget = budget;
+	c->buckets = FIRST_BUCKETS;
+	*ret = c;
+	return 0;
+}
+
+void cache_close(struct cache *c)
+{
+	if (!c)
+		return;
+	while (c->oldest)
+		drop(c, find(c, c->oldest->node));
+	pthread_mutex_destroy(&c->lock);
+	free(c->table);
+	free(c);
+}
+
+size_t cache_budget(const struct cache *c)
+{
+	return c->budget;
+}
+
+const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
+{
+	LOCKED(c);
+	struct item **at = find(c, node);
+	struct item *s = *at;
+	if (!s)
+		return NULL;
+	if (s->serial != serial) {
+		drop(c, at);
+		return NULL;
+	}
+	list_remove(c, s);
+	list_push(c, s);
+	s->refs++;
+	return &s->view;
+}
+
+/* The unused end of a buf that grew by doubling would count against the budget. */
+static void trim(struct buf *b)
+{
+	char *p = b->n ? realloc(b->p, b->n) : NULL;
+	if (!p)
+		return;
+	b->p = p;
+	b->cap = b->n;
+}
+
+const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v)
+{
+	struct item *s = calloc(1, sizeof *s);
+	if (!s) {
+		view_release(v);
+		*v = (struct view){0};
+		return NULL;
+	}
+	trim(&v->bytes);
+	s->view = *v;
+	*v = (struct view){0};
+	s->node = node;
+	s->serial = serial;
+	s->cost = sizeof *s + s->view.bytes.cap + s->view.segments * (sizeof *v->ends + sizeof *v->entries);
+	s->refs = 1;
+
+	LOCKED(c);
+	struct item **at = find(c, node);
+	if (*at && (*at)->serial == serial) {
+		item_free(s);
+		s = *at;
+		s->refs++;
+		return &s->view;
+	}
+	if (*at)
+		drop(c, at);
+	if (s->cost > c->budget)
+		return &s->view;
+	while (c->used + s->cost > c->budget)
+		drop(c, find(c, c->oldest->node));
+	keep(c, s);
+	return &s->view;
+}
+
+void cache_release(struct cache *c, const struct view *v)
+{
+	if (!v)
+		return;
+	LOCKED(c);
+	struct item *s = (struct item *)(uintptr_t)v;
+	if (--s->refs == 0 && !s->kept)
+		item_free(s);
+}
+
+size_t cache_used(struct cache *c)
+{
+	LOCKED(c);
+	return c->used;
+}

@@ -1,0 +1,289 @@
+/* The module is compiled into the test, so that its allocations can be made to fail. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int calls_until_failure = -1;
+
+static void *failing_calloc(size_t n, size_t size)
+{
+	if (calls_until_failure == 0)
+		return NULL;
+	if (calls_until_failure > 0)
+		calls_until_failure--;
+	return calloc(n, size);
+}
+
+#define calloc failing_calloc
+#include "../../src/cache.c"
+#undef calloc
+
+static struct view text(const char *s)
+{
+	struct view v = {.size = strlen(s)};
+	buf_adds(&v.bytes, s);
+	return v;
+}
+
+static void put(struct cache *c, node_t node, uint64_t serial, const char *s)
+{
+	struct view v = text(s);
+	const struct view *kept = cache_put(c, node, serial, &v);
+	assert_non_null(kept);
+	cache_release(c, kept);
+}
+
+static bool holds(struct cache *c, node_t node, uint64_t serial, const char *s)
+{
+	const struct view *v = cache_get(c, node, serial);
+	if (!v)
+		return false;
+	assert_int_equal(v->size, strlen(s));
+	assert_true(span_is(buf_span(&v->bytes), s));
+	cache_release(c, v);
+	return true;
+}
+
+static struct cache *open_cache(size_t budget)
+{
+	struct cache *c = NULL;
+	assert_int_equal(cache_open(budget, &c), 0);
+	assert_int_equal(cache_budget(c), budget);
+	return c;
+}
+
+static void finds_by_node_and_serial(void **state)
+{
+	(void)state;
+	struct cache *c = open_cache(1 << 20);
+	assert_null(cache_get(c, 7, 1));
+	put(c, 7, 1, "seven");
+	put(c, 8, 1, "");
+	assert_true(holds(c, 7, 1, "seven"));
+	assert_true(holds(c, 8, 1, ""));
+	assert_null(cache_get(c, 9, 1));
+	cache_close(c);
+}
+
+static void drops_a_view_of_another_serial(void **state)
+{
+	(void)state;
+	struct cache *c = open_cache(1 << 20);
+	put(c, 7, 1, "old");
+	assert_null(cache_get(c, 7, 2));
+	assert_int_equal(cache_used(c), 0);
+	put(c, 7, 2, "new");
+	put(c, 7, 3, "newer");
+	assert_true(holds(c, 7, 3, "newer"));
+	cache_close(c);
+}
+
+static void evicts_the_least_recently_used(void **state)
+{
+	(void)state;
+	size_t each = sizeof(struct item) + 4;
+	struct cache *c = open_cache(3 * each);
+	put(c, 1, 1, "aaaa");
+	put(c, 2, 1, "bbbb");
+	put(c, 3, 1, "cccc");
+	assert_int_equal(cache_used(c), 3 * each);
+	assert_true(holds(c, 1, 1, "aaaa"));
+	put(c, 4, 1, "dddd");
+	assert_false(holds(c, 2, 1, "bbbb"));
+	assert_true(holds(c, 1, 1, "aaaa"));
+	assert_true(holds(c, 3, 1, "cccc"));
+	assert_true(holds(c, 4, 1, "dddd"));
+	assert_int_equal(cache_used(c), 3 * each);
+	cache_close(c);
+}
+
+static void counts_what_a_big_value_displaces(void **state)
+{
+	(void)state;
+	size_t each = sizeof(struct item) + 4;
+	struct cache *c = open_cache(3 * each);
+	put(c, 1, 1, "aaaa");
+	put(c, 2, 1, "bbbb");
+	put(c, 3, 1, "cccc");
+	put(c, 4, 1, "longer than four bytes");
+	assert_false(holds(c, 1, 1, "aaaa"));
+	assert_false(holds(c, 2, 1, "bbbb"));
+	assert_true(holds(c, 3, 1, "cccc"));
+	assert_true(cache_used(c) <= cache_budget(c));
+	cache_close(c);
+}
+
+static void a_held_view_outlives_its_eviction(void **state)
+{
+	(void)state;
+	struct cache *c = open_cache(sizeof(struct item) + 16);
+	struct view v = text("held");
+	const struct view *held = cache_put(c, 1, 1, &v);
+	put(c, 2, 1, "other");
+	assert_null(cache_get(c, 1, 1));
+	assert_true(span_is(buf_span(&held->bytes), "held"));
+	cache_release(c, held);
+	assert_true(holds(c, 2, 1, "other"));
+	cache_close(c);
+}
+
+static void a_view_beyond_the_budget_is_only_returned(void **state)
+{
+	(void)state;
+	struct cache *c = open_cache(sizeof(struct item) + 4);
+	put(c, 1, 1, "keep");
+	struct view v = text("too big to keep");
+	const struct view *big = cache_put(c, 2, 1, &v);
+	assert_true(span_is(buf_span(&big->bytes), "too big to keep"));
+	assert_null(cache_get(c, 2, 1));
+	cache_release(c, big);
+	assert_true(holds(c, 1, 1, "keep"));
+	cache_close(c);
+}
+
+static void counts_segments(void **state)
+{
+	(void)state;
+	struct cache *c = open_cache(1 << 20);
+	struct view v = {.size = 30, .segments = 3};
+	v.ends = calloc(3, sizeof *v.ends);
+	v.entries = calloc(3, sizeof *v.entries);
+	v.ends[2] = 30;
+	const struct view *kept = cache_put(c, 1, 1, &v);
+	assert_null(v.ends);
+	assert_int_equal(kept->ends[2], 30);
+	assert_int_equal(cache_used(c), sizeof(struct item) + 3 * 12);
+	cache_release(c, kept);
+	cache_close(c);
+}
+
+static void the_second_producer_gets_the_first_view(void **state)
+{
+	(void)state;
+	struct cache *c = open_cache(1 << 20);
+	struct view a = text("same"), b = text("same");
+	const struct view *first = cache_put(c, 1, 1, &a);
+	const struct view *second = cache_put(c, 1, 1, &b);
+	assert_ptr_equal(first, second);
+	assert_null(b.bytes.p);
+	cache_release(c, first);
+	cache_release(c, second);
+	assert_true(holds(c, 1, 1, "same"));
+	cache_close(c);
+}
+
+static void many_values(void **state)
+{
+	(void)state;
+	enum { N = 20000 };
+	struct cache *c = open_cache(SIZE_MAX);
+	for (unsigned i = 0; i < N; i++) {
+		char s[16];
+		snprintf(s, sizeof s, "%u", i);
+		put(c, node_pack((struct node){.kind = 5, .slot = 3, .entry = i}), 1, s);
+	}
+	for (unsigned i = 0; i < N; i++) {
+		char s[16];
+		snprintf(s, sizeof s, "%u", i);
+		assert_true(holds(c, node_pack((struct node){.kind = 5, .slot = 3, .entry = i}), 1, s));
+	}
+	assert_true(c->buckets >= N);
+	cache_close(c);
+}
+
+static void survives_without_memory(void **state)
+{
+	(void)state;
+	struct cache *c = NULL;
+	calls_until_failure = 0;
+	assert_int_equal(cache_open(100, &c), -ENOMEM);
+	calls_until_failure = 1;
+	assert_int_equal(cache_open(100, &c), -ENOMEM);
+	assert_null(c);
+	calls_until_failure = -1;
+
+	c = open_cache(1 << 20);
+	struct view v = text("lost");
+	calls_until_failure = 0;
+	assert_null(cache_put(c, 1, 1, &v));
+	assert_null(v.bytes.p);
+	calls_until_failure = -1;
+
+	for (node_t i = 1; i <= FIRST_BUCKETS; i++)
+		put(c, i, 1, "x");
+	calls_until_failure = 1; /* the item, not the bigger table */
+	put(c, FIRST_BUCKETS + 1, 1, "y");
+	calls_until_failure = -1;
+	assert_int_equal(c->buckets, FIRST_BUCKETS);
+	assert_true(holds(c, FIRST_BUCKETS + 1, 1, "y"));
+	assert_true(holds(c, 1, 1, "x"));
+	cache_close(c);
+}
+
+static void nothing_is_fine(void **state)
+{
+	(void)state;
+	struct cache *c = open_cache(0);
+	put(c, 1, 1, "never kept");
+	assert_null(cache_get(c, 1, 1));
+	cache_release(c, NULL);
+	cache_close(c);
+	cache_close(NULL);
+}
+
+static void *churn(void *arg)
+{
+	struct cache *c = arg;
+	for (uint64_t i = 0; i < 20000; i++) {
+		node_t node = i % 97 + 1;
+		const struct view *v = cache_get(c, node, i / 5000);
+		if (!v) {
+			struct view made = text("value");
+			v = cache_put(c, node, i / 5000, &made);
+		}
+		if (!v || !span_is(buf_span(&v->bytes), "value"))
+			return c;
+		cache_release(c, v);
+	}
+	return NULL;
+}
+
+static void threads_share_it(void **state)
+{
+	(void)state;
+	struct cache *c = open_cache(50 * sizeof(struct item));
+	pthread_t threads[4];
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, churn, c), 0);
+	for (int i = 0; i < 4; i++) {
+		void *failed;
+		pthread_join(threads[i], &failed);
+		assert_null(failed);
+	}
+	assert_true(cache_used(c) <= cache_budget(c));
+	cache_close(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(finds_by_node_and_serial),
+	    cmocka_unit_test(drops_a_view_of_another_serial),
+	    cmocka_unit_test(evicts_the_least_recently_used),
+	    cmocka_unit_test(counts_what_a_big_value_displaces),
+	    cmocka_unit_test(a_held_view_outlives_its_eviction),
+	    cmocka_unit_test(a_view_beyond_the_budget_is_only_returned),
+	    cmocka_unit_test(counts_segments),
+	    cmocka_unit_test(the_second_producer_gets_the_first_view),
+	    cmocka_unit_test(many_values),
+	    cmocka_unit_test(survives_without_memory),
+	    cmocka_unit_test(nothing_is_fine),
+	    cmocka_unit_test(threads_share_it),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
