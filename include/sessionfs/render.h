@@ -27,11 +27,23 @@ int render_entry_line(const struct session *s, uint32_t i, struct buf *out);
 /* render_tree.c */
 int render_tree_txt(const struct session *s, struct buf *out);
 
-/* render_md.c */
-int render_context_md(const struct session *s, uint32_t at, struct buf *out);
+/* render_md.c. `prefix` leads from the file's directory to the session's: "" for the session's own files, "../../" for
+ * those in branches/ID; links to images begin with it. */
+
+/* What part_usage says of some entries, added up in doubles as JavaScript would. */
+struct render_usage {
+	double input, output, cache_read, cache_write, total, cost;
+};
+void render_usage_add(struct render_usage *u, const struct record *r);
+
+int render_context_md(const struct session *s, uint32_t at, const char *prefix, struct buf *out);
 /* transcript.md is a front matter and one segment an entry of session_path(s, at): the file is their concatenation,
- * so that any part of it can be made alone. A segment depends on its entry, its label and its ancestors only. */
-int render_transcript_front(const struct session *s, uint32_t at, const uint32_t *path, size_t n, struct buf *out);
-int render_transcript_segment(const struct session *s, uint32_t i, struct line *l, struct buf *out);
+ * so that any part of it can be made alone. A segment depends on its entry, its label and its ancestors only; it is
+ * empty for ENTRY_NO_MESSAGE. `usage` of a segment (or NULL): the entry's usage is added to it in passing. The front
+ * takes the sum over the whole path; with NULL it reads every entry of the path for it. */
+int render_transcript_front(const struct session *s, uint32_t at, const uint32_t *path, size_t n,
+			    const struct render_usage *usage, struct buf *out);
+int render_transcript_segment(const struct session *s, uint32_t i, struct line *l, struct render_usage *usage,
+			      const char *prefix, struct buf *out);
 
 #endif
