@@ -119,7 +119,10 @@ bool json_truthy(struct json_value v);
  * (WTF-8 surrogates as \udxxx; ill-formed bytes as U+FFFD). */
 void json_quote(struct span text, struct buf *out);
 
-/* Appends the value laid out as JSON.stringify(v, null, 2) would, scalars copied as stored; no final newline. */
+/* Appends the value laid out as JSON.stringify(v, null, 2) would, scalars copied
+ * as stored; no final newline. What is nested deeper than JSON_PRETTY_DEPTH is
+ * copied as stored, so that indentation cannot make gigabytes of a small line. */
+#define JSON_PRETTY_DEPTH 128
 void json_pretty(struct json_value v, struct buf *out);
 
 #endif

@@ -1,0 +1,514 @@
+/* Nearly all bytes of a session file stand inside strings, so the scanner is as
+ * fast as its search for the next quote, backslash or control byte: that looks
+ * at a block of bytes at once. Around the strings a plain state machine checks
+ * the grammar, with one bit for each open container in place of recursion. */
+#include "sessionfs/json.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum {
+	SPACE = 1,   /* JSON's white space */
+	SPECIAL = 2, /* ends a run of plain string bytes */
+	DIGIT = 4,
+	HEX = 8,
+	ESCAPE = 16, /* may follow a backslash, u aside */
+};
+
+/* Control bytes are SPECIAL too: see is_special. */
+static const unsigned char class_of[256] = {
+    [' '] = SPACE,
+    ['\t'] = SPACE,
+    ['\r'] = SPACE,
+    ['\n'] = SPACE,
+    ['"'] = SPECIAL | ESCAPE,
+    ['\\'] = SPECIAL | ESCAPE,
+    ['/'] = ESCAPE,
+    ['b'] = ESCAPE | HEX,
+    ['f'] = ESCAPE | HEX,
+    ['n'] = ESCAPE,
+    ['r'] = ESCAPE,
+    ['t'] = ESCAPE,
+    ['0' ... '9'] = DIGIT | HEX,
+    ['a'] = HEX,
+    ['c' ... 'e'] = HEX,
+    ['A' ... 'F'] = HEX,
+};
+
+static inline bool is_a(char c, unsigned char wanted)
+{
+	return class_of[(unsigned char)c] & wanted;
+}
+
+static inline bool is_special(char c)
+{
+	return (unsigned char)c < 0x20 || is_a(c, SPECIAL);
+}
+
+#ifdef __SSE2__
+
+enum { BLOCK = 16 };
+typedef uint32_t block_mask;
+
+/* One bit for each byte that ends a run of plain string bytes. */
+static inline block_mask block_specials(const char *p)
+{
+	const __m128i control = _mm_set1_epi8(0x1f);
+	__m128i b = _mm_loadu_si128((const __m128i *)p);
+	__m128i hit = _mm_or_si128(_mm_cmpeq_epi8(b, _mm_set1_epi8('"')), _mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
+	hit = _mm_or_si128(hit, _mm_cmpeq_epi8(_mm_min_epu8(b, control), b));
+	return (block_mask)_mm_movemask_epi8(hit);
+}
+
+static inline unsigned block_first(block_mask m)
+{
+	return (unsigned)__builtin_ctz(m);
+}
+
+#else
+
+enum { BLOCK = 8 };
+typedef uint64_t block_mask;
+
+static inline uint64_t each_byte(unsigned char c)
+{
+	return 0x0101010101010101u * c;
+}
+
+/* The high bit of each byte that is zero; exact, since no carry leaves a byte. */
+static inline uint64_t zero_bytes(uint64_t w)
+{
+	uint64_t low = each_byte(0x7f);
+	return ~(((w & low) + low) | w | low);
+}
+
+static inline block_mask block_specials(const char *p)
+{
+	uint64_t w;
+	memcpy(&w, p, sizeof w);
+	return zero_bytes(w ^ each_byte('"')) | zero_bytes(w ^ each_byte('\\')) | zero_bytes(w & each_byte(0xe0));
+}
+
+static inline unsigned block_first(block_mask m)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return (unsigned)__builtin_ctzll(m) / 8;
+#else
+	return (unsigned)__builtin_clzll(m) / 8;
+#endif
+}
+
+#endif
+
+/* The first byte from p on that is not plain, or `end`. */
+static inline const char *plain_end(const char *p, const char *end)
+{
+	while (end - p >= BLOCK) {
+		block_mask m = block_specials(p);
+		if (m)
+			return p + block_first(m);
+		p += BLOCK;
+	}
+	while (p < end && !is_special(*p))
+		p++;
+	return p;
+}
+
+/* Past the escape at p, or NULL if it is none. */
+static inline const char *escape_end(const char *p, const char *end)
+{
+	if (end - p < 2)
+		return NULL;
+	if (is_a(p[1], ESCAPE))
+		return p + 2;
+	if (p[1] != 'u' || end - p < 6)
+		return NULL;
+	return is_a(p[2], HEX) && is_a(p[3], HEX) && is_a(p[4], HEX) && is_a(p[5], HEX) ? p + 6 : NULL;
+}
+
+/* The closing quote of the string whose first byte is at p, or NULL. */
+static inline const char *string_end(const char *p, const char *end, bool *ret_escaped)
+{
+	bool escaped = false;
+
+	for (;;) {
+		p = plain_end(p, end);
+		if (p == end)
+			return NULL;
+		if (*p == '"')
+			break;
+		if (*p != '\\')
+			return NULL;
+		escaped = true;
+		p = escape_end(p, end);
+		if (!p)
+			return NULL;
+	}
+	*ret_escaped = escaped;
+	return p;
+}
+
+static inline const char *digits_end(const char *p, const char *end)
+{
+	while (p < end && is_a(*p, DIGIT))
+		p++;
+	return p;
+}
+
+static const char *number_end(const char *p, const char *end)
+{
+	if (*p == '-')
+		p++;
+	if (p == end || !is_a(*p, DIGIT))
+		return NULL;
+	p = *p == '0' ? p + 1 : digits_end(p, end);
+	if (p < end && *p == '.') {
+		const char *fraction = p + 1;
+		p = digits_end(fraction, end);
+		if (p == fraction)
+			return NULL;
+	}
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		if (p < end && (*p == '+' || *p == '-'))
+			p++;
+		const char *exponent = p;
+		p = digits_end(exponent, end);
+		if (p == exponent)
+			return NULL;
+	}
+	return p;
+}
+
+static inline const char *word_end(const char *p, const char *end, const char *word, size_t n)
+{
+	return (size_t)(end - p) >= n && memcmp(p, word, n) == 0 ? p + n : NULL;
+}
+
+static inline const char *space_end(const char *p, const char *end)
+{
+	while (p < end && is_a(*p, SPACE))
+		p++;
+	return p;
+}
+
+static inline enum json_kind kind_at(const char *p, const char *end)
+{
+	if (p == end)
+		return JSON_NONE;
+	switch (*p) {
+	case '"':
+		return JSON_STRING;
+	case '{':
+		return JSON_OBJECT;
+	case '[':
+		return JSON_ARRAY;
+	case 't':
+		return JSON_TRUE;
+	case 'f':
+		return JSON_FALSE;
+	case 'n':
+		return JSON_NULL;
+	default:
+		return *p == '-' || is_a(*p, DIGIT) ? JSON_NUMBER : JSON_NONE;
+	}
+}
+
+/* Past the scalar of this kind at p, or NULL. */
+static inline const char *scalar_end(enum json_kind kind, const char *p, const char *end, bool *ret_escaped)
+{
+	switch (kind) {
+	case JSON_STRING:
+		p = string_end(p + 1, end, ret_escaped);
+		return p ? p + 1 : NULL;
+	case JSON_NUMBER:
+		return number_end(p, end);
+	case JSON_TRUE:
+		return word_end(p, end, "true", 4);
+	case JSON_FALSE:
+		return word_end(p, end, "false", 5);
+	case JSON_NULL:
+		return word_end(p, end, "null", 4);
+	default:
+		return NULL;
+	}
+}
+
+/* The byte past JSON_DEPTH that holds level d's bit; NULL if there is no room for it. */
+static unsigned char *deep_byte(struct json *j, size_t d)
+{
+	size_t at = (d - JSON_DEPTH) / 8;
+
+	if (!j->deep)
+		return NULL;
+	if (d == JSON_DEPTH)
+		buf_reset(j->deep);
+	if (at >= j->deep->n)
+		buf_addc(j->deep, 0);
+	return buf_err(j->deep) ? NULL : (unsigned char *)j->deep->p + at;
+}
+
+static inline bool push(struct json *j, bool object)
+{
+	size_t d = j->depth;
+
+	if (d < JSON_DEPTH) {
+		uint64_t bit = (uint64_t)1 << d % 64;
+		j->bits[d / 64] = object ? j->bits[d / 64] | bit : j->bits[d / 64] & ~bit;
+	} else {
+		unsigned char *byte = deep_byte(j, d);
+		if (!byte)
+			return false;
+		unsigned bit = 1u << d % 8;
+		*byte = (unsigned char)(object ? *byte | bit : *byte & ~bit);
+	}
+	j->depth = d + 1;
+	return true;
+}
+
+/* Whether the innermost open container is an object. There must be one. */
+static inline bool top_is_object(const struct json *j)
+{
+	size_t d = j->depth - 1;
+
+	if (d < JSON_DEPTH)
+		return j->bits[d / 64] >> d % 64 & 1;
+	return (unsigned char)j->deep->p[(d - JSON_DEPTH) / 8] >> d % 8 & 1;
+}
+
+/* Past the key and colon at p, or NULL. */
+static inline const char *key_end(const char *p, const char *end, struct json_value *ret)
+{
+	bool escaped;
+
+	p = space_end(p, end);
+	if (p == end || *p != '"')
+		return NULL;
+	const char *quote = string_end(p + 1, end, &escaped);
+	if (!quote)
+		return NULL;
+	if (ret)
+		*ret = (struct json_value){JSON_STRING, escaped, {p + 1, (size_t)(quote - p - 1)}};
+	p = space_end(quote + 1, end);
+	return p < end && *p == ':' ? p + 1 : NULL;
+}
+
+/* Past the container at p and all that is in it, or NULL. */
+static const char *container_end(struct json *j, const char *p)
+{
+	const char *end = j->end;
+	const size_t base = j->depth;
+	bool object = false, escaped;
+
+value:
+	p = space_end(p, end);
+	enum json_kind kind = kind_at(p, end);
+	if (kind == JSON_OBJECT || kind == JSON_ARRAY) {
+		object = kind == JSON_OBJECT;
+		if (!push(j, object))
+			return NULL;
+		p = space_end(p + 1, end);
+		if (p == end)
+			return NULL;
+		if (*p == (object ? '}' : ']'))
+			goto close;
+		goto member;
+	}
+	p = scalar_end(kind, p, end, &escaped);
+	if (!p)
+		return NULL;
+after:
+	p = space_end(p, end);
+	if (p == end)
+		return NULL;
+	if (*p == ',') {
+		p++;
+		goto member;
+	}
+	if (*p != (object ? '}' : ']'))
+		return NULL;
+close:
+	p++;
+	if (--j->depth == base)
+		return p;
+	object = top_is_object(j);
+	goto after;
+member:
+	if (object) {
+		p = key_end(p, end, NULL);
+		if (!p)
+			return NULL;
+	}
+	goto value;
+}
+
+void json_init(struct json *j, struct span text, struct buf *deep)
+{
+	j->p = text.p;
+	j->end = text.n ? text.p + text.n : text.p;
+	j->deep = deep;
+	j->depth = 0;
+	j->fresh = false;
+	j->bad = false;
+	memset(j->bits, 0, sizeof j->bits);
+}
+
+enum json_kind json_peek(struct json *j)
+{
+	if (j->bad)
+		return JSON_NONE;
+	j->p = space_end(j->p, j->end);
+	return kind_at(j->p, j->end);
+}
+
+enum json_kind json_enter(struct json *j)
+{
+	enum json_kind kind = json_peek(j);
+
+	if (kind != JSON_OBJECT && kind != JSON_ARRAY)
+		return JSON_NONE;
+	if (!push(j, kind == JSON_OBJECT)) {
+		j->bad = true;
+		return JSON_NONE;
+	}
+	j->p++;
+	j->fresh = true;
+	return kind;
+}
+
+static int fail(struct json *j)
+{
+	j->bad = true;
+	return -1;
+}
+
+int json_next(struct json *j, struct json_value *key)
+{
+	if (j->bad || j->depth == 0)
+		return fail(j);
+	bool object = top_is_object(j);
+	const char *p = space_end(j->p, j->end);
+	if (p == j->end)
+		return fail(j);
+	if (*p == (object ? '}' : ']')) {
+		j->p = p + 1;
+		j->depth--;
+		j->fresh = false;
+		return 0;
+	}
+	if (!j->fresh) {
+		if (*p != ',')
+			return fail(j);
+		p++;
+	}
+	j->fresh = false;
+	if (object) {
+		p = key_end(p, j->end, key);
+		if (!p)
+			return fail(j);
+	}
+	p = space_end(p, j->end);
+	if (kind_at(p, j->end) == JSON_NONE)
+		return fail(j);
+	j->p = p;
+	return 1;
+}
+
+bool json_value(struct json *j, struct json_value *ret)
+{
+	enum json_kind kind = json_peek(j);
+	const char *begin = j->p, *p;
+	bool escaped = false;
+
+	if (kind == JSON_OBJECT || kind == JSON_ARRAY)
+		p = container_end(j, begin);
+	else
+		p = scalar_end(kind, begin, j->end, &escaped);
+	if (!p) {
+		j->bad = true;
+		return false;
+	}
+	j->p = p;
+	j->fresh = false;
+	struct span text = {begin, (size_t)(p - begin)};
+	if (kind == JSON_STRING)
+		text = (struct span){begin + 1, text.n - 2};
+	*ret = (struct json_value){kind, escaped, text};
+	return true;
+}
+
+bool json_end(struct json *j)
+{
+	if (j->bad || j->depth != 0)
+		return false;
+	j->p = space_end(j->p, j->end);
+	return j->p == j->end;
+}
+
+bool json_valid(struct span text, struct buf *deep)
+{
+	struct json j;
+	struct json_value v;
+
+	json_init(&j, text, deep);
+	return json_value(&j, &v) && json_end(&j);
+}
+
+struct json_value json_get(struct json_value object, const char *name)
+{
+	CLEANUP_BUF struct buf deep = BUF_INIT;
+	struct json_value found = {JSON_NONE, false, {NULL, 0}}, key, v;
+	struct json j;
+
+	if (object.kind != JSON_OBJECT)
+		return found;
+	json_init(&j, object.text, &deep);
+	json_enter(&j);
+	while (json_next(&j, &key) > 0 && json_value(&j, &v))
+		if (json_key_is(key, name))
+			found = v;
+	return found;
+}
+
+struct span json_raw(struct json_value v)
+{
+	return v.kind == JSON_STRING ? (struct span){v.text.p - 1, v.text.n + 2} : v.text;
+}
+
+bool json_double(struct json_value v, double *ret)
+{
+	CLEANUP_FREE char *long_text = NULL;
+	char text[64];
+
+	if (v.kind != JSON_NUMBER)
+		return false;
+	if (v.text.n < sizeof text) {
+		memcpy(text, v.text.p, v.text.n);
+		text[v.text.n] = '\0';
+	} else {
+		long_text = strndup(v.text.p, v.text.n);
+		if (!long_text)
+			return false;
+	}
+	*ret = strtod(long_text ? long_text : text, NULL);
+	return true;
+}
+
+bool json_truthy(struct json_value v)
+{
+	double d;
+
+	switch (v.kind) {
+	case JSON_NONE:
+	case JSON_NULL:
+	case JSON_FALSE:
+		return false;
+	case JSON_NUMBER:
+		return !json_double(v, &d) || d != 0;
+	case JSON_STRING:
+		return v.text.n > 0;
+	default:
+		return true;
+	}
+}

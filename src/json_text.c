@@ -1,0 +1,227 @@
+/* What a JSON string says, and how a text is said in JSON. One decoder serves
+ * both the size and the bytes, so that they cannot disagree: without a place to
+ * write to it only counts. */
+#include "sessionfs/json.h"
+#include "sessionfs/utf8.h"
+
+enum {
+	REPLACEMENT = 0xfffd,
+	SYMBOL_FOR_NULL = 0x2400,
+};
+
+struct sink {
+	char *to; /* NULL: count only */
+	size_t n;
+};
+
+static inline void put(struct sink *out, const char *p, size_t n)
+{
+	if (out->to)
+		memcpy(out->to + out->n, p, n);
+	out->n += n;
+}
+
+/* Surrogates are encoded like any other code point (WTF-8). */
+static void put_code(struct sink *out, uint32_t c)
+{
+	unsigned char b[4];
+	size_t n;
+
+	if (c < 0x80) {
+		b[0] = (unsigned char)c;
+		n = 1;
+	} else if (c < 0x800) {
+		b[0] = (unsigned char)(0xc0 | c >> 6);
+		b[1] = (unsigned char)(0x80 | (c & 0x3f));
+		n = 2;
+	} else if (c < 0x10000) {
+		b[0] = (unsigned char)(0xe0 | c >> 12);
+		b[1] = (unsigned char)(0x80 | (c >> 6 & 0x3f));
+		b[2] = (unsigned char)(0x80 | (c & 0x3f));
+		n = 3;
+	} else {
+		b[0] = (unsigned char)(0xf0 | c >> 18);
+		b[1] = (unsigned char)(0x80 | (c >> 12 & 0x3f));
+		b[2] = (unsigned char)(0x80 | (c >> 6 & 0x3f));
+		b[3] = (unsigned char)(0x80 | (c & 0x3f));
+		n = 4;
+	}
+	put(out, (const char *)b, n);
+}
+
+static bool is_surrogate(uint32_t c)
+{
+	return c >= 0xd800 && c <= 0xdfff;
+}
+
+static void put_clean(struct sink *out, struct span s)
+{
+	for (;;) {
+		size_t good = utf8_prefix(s);
+		put(out, s.p, good);
+		if (good == s.n)
+			return;
+		size_t bad = (size_t)-utf8_next(s.p + good, s.n - good);
+		put_code(out, REPLACEMENT);
+		s = (struct span){s.p + good + bad, s.n - good - bad};
+	}
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The code unit of the \uXXXX at p, or -1. */
+static int32_t unit_at(const char *p, const char *end)
+{
+	int32_t unit = 0;
+
+	if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
+		return -1;
+	for (int i = 2; i < 6; i++) {
+		int digit = hex_digit(p[i]);
+		if (digit < 0)
+			return -1;
+		unit = unit * 16 + digit;
+	}
+	return unit;
+}
+
+/* Past the escape at p, which stands for *ret. A checked string has only valid
+ * ones; in any other text a stray backslash stands for itself. */
+static const char *escape_read(const char *p, const char *end, uint32_t *ret)
+{
+	static const char meaning[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+	                                  ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
+	char plain = end - p >= 2 ? meaning[(unsigned char)p[1]] : 0;
+
+	if (plain) {
+		*ret = (unsigned char)plain;
+		return p + 2;
+	}
+	int32_t high = unit_at(p, end);
+	if (high < 0) {
+		*ret = '\\';
+		return p + 1;
+	}
+	*ret = (uint32_t)high;
+	if (high < 0xd800 || high > 0xdbff)
+		return p + 6;
+	int32_t low = unit_at(p + 6, end);
+	if (low < 0xdc00 || low > 0xdfff)
+		return p + 6;
+	*ret = 0x10000 + (((uint32_t)high - 0xd800) << 10) + ((uint32_t)low - 0xdc00);
+	return p + 12;
+}
+
+static inline size_t decode(struct span text, enum json_decode how, char *to)
+{
+	struct sink out = {to, 0};
+	const char *p = text.p, *end = text.n ? p + text.n : p;
+
+	while (p < end) {
+		const char *escape = memchr(p, '\\', (size_t)(end - p));
+		struct span run = {p, (size_t)((escape ? escape : end) - p)};
+		if (how == JSON_CLEAN)
+			put_clean(&out, run);
+		else
+			put(&out, run.p, run.n);
+		if (!escape)
+			break;
+		uint32_t c;
+		p = escape_read(escape, end, &c);
+		if (how == JSON_CLEAN && is_surrogate(c))
+			c = REPLACEMENT;
+		if (how == JSON_CLEAN && c == 0)
+			c = SYMBOL_FOR_NULL;
+		put_code(&out, c);
+	}
+	return out.n;
+}
+
+void json_decode(struct span text, enum json_decode how, struct buf *out)
+{
+	/* Only ill-formed bytes make text longer than its escaped form. */
+	char *to = buf_reserve(out, how == JSON_EXACT ? text.n : json_decoded_size(text, how));
+
+	if (to)
+		out->n += decode(text, how, to);
+}
+
+size_t json_decoded_size(struct span text, enum json_decode how)
+{
+	return decode(text, how, NULL);
+}
+
+bool json_is(struct json_value v, const char *ascii)
+{
+	if (v.kind != JSON_STRING)
+		return false;
+	if (!v.escaped)
+		return span_is(v.text, ascii);
+	const char *p = v.text.p, *end = p + v.text.n;
+	for (; p < end && *ascii; ascii++) {
+		uint32_t c = (unsigned char)*p;
+		p = *p == '\\' ? escape_read(p, end, &c) : p + 1;
+		if (c != (unsigned char)*ascii)
+			return false;
+	}
+	return p == end && !*ascii;
+}
+
+/* Appends what has to be escaped in JSON: a quote, a backslash or a control byte. */
+static void quote_byte(unsigned char c, struct buf *out)
+{
+	static const char letter[256] = {
+	    ['"'] = '"', ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+
+	if (letter[c])
+		buf_addf(out, "\\%c", letter[c]);
+	else
+		buf_addf(out, "\\u%04x", c);
+}
+
+/* The surrogate that three bytes of WTF-8 at p stand for, or 0. */
+static unsigned surrogate_at(const char *p, size_t n)
+{
+	const unsigned char *u = (const unsigned char *)p;
+
+	if (n < 3 || u[0] != 0xed || u[1] < 0xa0 || u[1] > 0xbf || (u[2] & 0xc0) != 0x80)
+		return 0;
+	return 0xd000u | (u[1] & 0x3fu) << 6 | (u[2] & 0x3fu);
+}
+
+void json_quote(struct span text, struct buf *out)
+{
+	size_t run = 0, i = 0;
+
+	buf_addc(out, '"');
+	while (i < text.n) {
+		unsigned char c = (unsigned char)text.p[i];
+		int step = utf8_next(text.p + i, text.n - i);
+		if (step > 0 && c >= 0x20 && c != '"' && c != '\\') {
+			i += (size_t)step;
+			continue;
+		}
+		buf_add(out, text.p + run, i - run);
+		unsigned surrogate = surrogate_at(text.p + i, text.n - i);
+		if (surrogate) {
+			buf_addf(out, "\\u%04x", surrogate);
+			i += 3;
+		} else if (step < 0) {
+			buf_adds(out, "\xef\xbf\xbd");
+			i += (size_t)-step;
+		} else {
+			quote_byte(c, out);
+			i++;
+		}
+		run = i;
+	}
+	buf_add(out, text.p + run, i - run);
+	buf_addc(out, '"');
+}
