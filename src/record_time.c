@@ -1,0 +1,215 @@
+/* Times as JavaScript reads them. pi's own are always 2026-03-01T09:00:02.742Z,
+ * which is read without branches that matter; the rest of the ISO 8601 forms
+ * follow what V8 accepts: a day up to 31 in any month, any number of decimals,
+ * a space for the T. */
+#include "sessionfs/record.h"
+
+#include <math.h>
+#include <time.h>
+
+enum { MS_PER_DAY = 86400000 };
+static const double TIME_LIMIT = 8.64e15;
+
+/* Days since 1970-01-01 in the proleptic Gregorian calendar (months from 1). */
+static int64_t days_from_civil(int64_t year, int month, int day)
+{
+	year -= month <= 2;
+	int64_t era = (year >= 0 ? year : year - 399) / 400;
+	int64_t year_of_era = year - era * 400;
+	int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+	int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+	return era * 146097 + day_of_era - 719468;
+}
+
+struct civil {
+	int64_t year;
+	int month, day, hour, minute, second, ms;
+	bool local;
+	int zone; /* minutes east */
+};
+
+static bool digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Reads exactly n digits. */
+static bool take_number(struct span *s, size_t n, int *ret)
+{
+	int value = 0;
+
+	if (s->n < n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!digit(s->p[i]))
+			return false;
+		value = value * 10 + (s->p[i] - '0');
+	}
+	*s = (struct span){s->p + n, s->n - n};
+	*ret = value;
+	return true;
+}
+
+static bool take(struct span *s, char c)
+{
+	if (s->n == 0 || (s->p[0] != c && s->p[0] != (c | 0x20)))
+		return false;
+	*s = (struct span){s->p + 1, s->n - 1};
+	return true;
+}
+
+static bool take_year(struct span *s, int64_t *ret)
+{
+	int year;
+	bool minus = take(s, '-');
+	bool plus = !minus && take(s, '+');
+
+	if (!take_number(s, minus || plus ? 6 : 4, &year) || (minus && year == 0))
+		return false;
+	*ret = minus ? -year : year;
+	return true;
+}
+
+static bool take_date(struct span *s, struct civil *c)
+{
+	c->month = c->day = 1;
+	if (!take_year(s, &c->year))
+		return false;
+	if (!take(s, '-'))
+		return true;
+	if (!take_number(s, 2, &c->month) || c->month < 1 || c->month > 12)
+		return false;
+	if (!take(s, '-'))
+		return true;
+	return take_number(s, 2, &c->day) && c->day >= 1 && c->day <= 31;
+}
+
+static bool take_decimals(struct span *s, int *ret)
+{
+	int digits = 0;
+
+	*ret = 0;
+	for (; s->n && digit(s->p[0]); digits++, *s = (struct span){s->p + 1, s->n - 1})
+		if (digits < 3)
+			*ret = *ret * 10 + (s->p[0] - '0');
+	for (int i = digits; i < 3; i++)
+		*ret *= 10;
+	return digits > 0;
+}
+
+static bool take_clock(struct span *s, struct civil *c)
+{
+	if (!take_number(s, 2, &c->hour) || !take(s, ':') || !take_number(s, 2, &c->minute))
+		return false;
+	if (take(s, ':')) {
+		if (!take_number(s, 2, &c->second))
+			return false;
+		if (take(s, '.') && !take_decimals(s, &c->ms))
+			return false;
+	}
+	if (c->hour == 24)
+		return c->minute == 0 && c->second == 0 && c->ms == 0;
+	return c->hour < 24 && c->minute < 60 && c->second < 60;
+}
+
+static bool take_zone(struct span *s, struct civil *c)
+{
+	int hours, minutes;
+
+	if (take(s, 'Z'))
+		return true;
+	bool minus = take(s, '-');
+	if (!minus && !take(s, '+')) {
+		c->local = true;
+		return true;
+	}
+	if (!take_number(s, 2, &hours))
+		return false;
+	take(s, ':');
+	if (!take_number(s, 2, &minutes) || hours > 23 || minutes > 59)
+		return false;
+	c->zone = (minus ? -1 : 1) * (hours * 60 + minutes);
+	return true;
+}
+
+static bool parse(struct span s, struct civil *ret)
+{
+	*ret = (struct civil){0};
+	if (!take_date(&s, ret))
+		return false;
+	if (take(&s, 'T') || take(&s, ' ')) {
+		if (!take_clock(&s, ret) || !take_zone(&s, ret))
+			return false;
+	} else {
+		take(&s, 'Z');
+	}
+	return s.n == 0;
+}
+
+static int64_t time_of(const struct civil *c)
+{
+	int64_t days = days_from_civil(c->year, c->month, 1) + c->day - 1;
+	int64_t ms =
+	    days * MS_PER_DAY + ((c->hour * INT64_C(60) + c->minute - c->zone) * 60 + c->second) * 1000 + c->ms;
+
+	if (c->local) {
+		struct tm tm = {.tm_year = (int)(c->year - 1900),
+		                .tm_mon = c->month - 1,
+		                .tm_mday = c->day,
+		                .tm_hour = c->hour,
+		                .tm_min = c->minute,
+		                .tm_sec = c->second,
+		                .tm_isdst = -1};
+		ms = (int64_t)mktime(&tm) * 1000 + c->ms;
+	}
+	return (double)ms >= -TIME_LIMIT && (double)ms <= TIME_LIMIT ? ms : NO_TIME;
+}
+
+static int two(const char *p)
+{
+	return (p[0] - '0') * 10 + (p[1] - '0');
+}
+
+/* The form that toISOString writes. */
+static bool parse_usual(struct span s, struct civil *ret)
+{
+	static const char form[] = "0000-00-00T00:00:00.000Z";
+	bool ok = s.n == sizeof form - 1;
+
+	if (!ok)
+		return false;
+	for (size_t i = 0; i < sizeof form - 1; i++)
+		ok &= form[i] == '0' ? digit(s.p[i]) : s.p[i] == form[i];
+	const char *p = s.p;
+	*ret = (struct civil){.year = two(p) * 100 + two(p + 2),
+	                      .month = two(p + 5),
+	                      .day = two(p + 8),
+	                      .hour = two(p + 11),
+	                      .minute = two(p + 14),
+	                      .second = two(p + 17),
+	                      .ms = two(p + 20) * 10 + (p[22] - '0')};
+	return ok && ret->month >= 1 && ret->month <= 12 && ret->day >= 1 && ret->day <= 31 && ret->hour < 24 &&
+	       ret->minute < 60 && ret->second < 60;
+}
+
+static int64_t time_of_text(struct span s)
+{
+	struct civil c;
+
+	return parse_usual(s, &c) || parse(s, &c) ? time_of(&c) : NO_TIME;
+}
+
+int64_t record_time(struct json_value v)
+{
+	double d;
+
+	if (json_double(v, &d))
+		return fabs(d) <= TIME_LIMIT ? (int64_t)d : NO_TIME;
+	if (v.kind != JSON_STRING)
+		return NO_TIME;
+	if (!v.escaped)
+		return time_of_text(v.text);
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	json_decode(v.text, JSON_EXACT, &text);
+	return time_of_text(buf_span(&text));
+}
