@@ -1,0 +1,519 @@
+/* The engine that walks the table of kinds.
+ *
+ * Every operation opens a ctx for a node id: the id is unpacked, checked against
+ * what is there now, and as much is fetched as the kind's scope asks for. Lookup
+ * and listing use the same rows: a fixed name exists if its row's `has` says so,
+ * a family's names come from `list` and are found again by `match`.
+ *
+ * Sizes: a row either knows its size without producing, or the contents are made
+ * once and kept in the cache, from where the reads that follow are served. */
+#include "tree_impl.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <time.h>
+
+int tree_open(const struct tree_options *o, struct tree **ret)
+{
+	struct stat st;
+	if (stat(catalog_source(o->catalog), &st) < 0)
+		return -errno;
+	struct tree *t = malloc(sizeof *t);
+	if (!t)
+		return -ENOMEM;
+	*t = (struct tree){
+	    .catalog = o->catalog,
+	    .cache = o->cache,
+	    .uid = getuid(),
+	    .gid = getgid(),
+	    .mode = st.st_mode,
+	};
+	*ret = t;
+	return 0;
+}
+
+void tree_close(struct tree *t)
+{
+	free(t);
+}
+
+/* --- ctx ----------------------------------------------------------------- */
+
+static void ctx_close(struct ctx *c)
+{
+	line_release(&c->line);
+	if (c->session)
+		catalog_put(c->tree->catalog, c->session);
+	c->session = NULL;
+}
+
+/* Whether a kind's nodes have an entry number in them. */
+static bool has_entry(enum kind_id k)
+{
+	return k == K_LABEL_LINK || k == K_ENTRY || (k >= K_BRANCH && k <= K_BRANCH_SUMMARY);
+}
+
+int ctx_load(struct ctx *c, uint32_t i)
+{
+	if (c->loaded == i)
+		return 0;
+	c->loaded = NO_ENTRY;
+	int rc = session_load(c->session, i, &c->line, &c->record);
+	if (rc == 0)
+		c->loaded = i;
+	return rc;
+}
+
+/* Brings the ctx to at least `scope`. */
+static int ctx_reach(struct ctx *c, enum scope scope)
+{
+	struct tree *t = c->tree;
+	if (scope >= SCOPE_PROJECT && c->scope < SCOPE_PROJECT) {
+		if (scope == SCOPE_PROJECT && !catalog_project(t->catalog, c->node.slot, &c->project))
+			return -ESTALE;
+		c->scope = SCOPE_PROJECT;
+	}
+	if (scope >= SCOPE_SLOT && c->scope < SCOPE_SLOT) {
+		int rc = catalog_slot(t->catalog, c->node.slot, &c->slot);
+		if (rc < 0)
+			return rc;
+		c->scope = SCOPE_SLOT;
+	}
+	if (scope >= SCOPE_INDEX && c->scope < SCOPE_INDEX) {
+		int rc = catalog_get(t->catalog, c->node.slot, &c->session);
+		if (rc < 0)
+			return rc;
+		/* The file may have grown since the slot was looked at: one ctx, one time. */
+		c->slot.st = *session_stat(c->session);
+		c->scope = SCOPE_INDEX;
+		if (has_entry((enum kind_id)c->node.kind) && c->node.entry >= session_count(c->session))
+			return -ESTALE;
+	}
+	if (scope >= SCOPE_RECORD) {
+		int rc = ctx_load(c, c->node.entry);
+		if (rc < 0)
+			return rc;
+		c->scope = SCOPE_RECORD;
+	}
+	return 0;
+}
+
+static int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
+{
+	*c = (struct ctx){.tree = t, .node = n, .line = LINE_INIT, .loaded = NO_ENTRY};
+	if (n.kind == K_NONE && n.part == 1)
+		c->node = (struct node){.kind = K_ROOT};
+	if (c->node.kind == K_NONE || c->node.kind >= K_COUNT)
+		return -ESTALE;
+	c->kind = &tree_kinds[c->node.kind];
+	return ctx_reach(c, scope > c->kind->scope ? scope : c->kind->scope);
+}
+
+#define CLEANUP_CTX __attribute__((cleanup(ctx_close)))
+
+/* Turns the ctx to a child of the same session, or of the same mount. */
+static int ctx_turn(struct ctx *c, struct node n)
+{
+	c->node = n;
+	c->kind = &tree_kinds[n.kind];
+	if (c->kind->scope == SCOPE_RECORD || c->scope == SCOPE_RECORD)
+		c->scope = c->scope > SCOPE_INDEX ? SCOPE_INDEX : c->scope;
+	return ctx_reach(c, c->kind->scope);
+}
+
+static node_t ctx_id(const struct ctx *c)
+{
+	return c->node.kind == K_ROOT ? NODE_ROOT : node_pack(c->node);
+}
+
+/* --- attributes ------------------------------------------------------------ */
+
+static struct timespec time_of(int64_t ms, struct timespec fallback)
+{
+	if (ms == NO_TIME)
+		return fallback;
+	int64_t s = ms / 1000, rest = ms % 1000;
+	if (rest < 0) {
+		s--;
+		rest += 1000;
+	}
+	return (struct timespec){.tv_sec = s, .tv_nsec = rest * 1000000};
+}
+
+static struct timespec record_stamp(struct ctx *c, uint32_t i)
+{
+	struct timespec fallback = c->slot.st.st_mtim;
+	return i == NO_ENTRY ? fallback : time_of(session_entry(c->session, i)->time, fallback);
+}
+
+static struct timespec ctx_mtime(struct ctx *c)
+{
+	switch (c->kind->stamp) {
+	case STAMP_ALL:
+		return catalog_mtime(c->tree->catalog);
+	case STAMP_PROJECT:
+		return c->project.mtime;
+	case STAMP_ENTRY:
+		return record_stamp(c, c->node.entry);
+	case STAMP_LABEL:
+		return record_stamp(c, session_label_record(c->session, c->node.entry));
+	case STAMP_BRANCH:
+		return record_stamp(c, session_branch_record(c->session, c->node.entry));
+	case STAMP_SESSION:
+		break;
+	}
+	return c->slot.st.st_mtim;
+}
+
+static mode_t ctx_mode(const struct ctx *c)
+{
+	if (c->kind->type == S_IFLNK)
+		return S_IFLNK | 0777;
+	bool shared = c->kind->stamp == STAMP_ALL || c->kind->stamp == STAMP_PROJECT;
+	mode_t r = (shared ? c->tree->mode : c->slot.st.st_mode) & 0444;
+	return c->kind->type == S_IFDIR ? S_IFDIR | r | r >> 2 : S_IFREG | r;
+}
+
+/* How long an untouched session file makes the kernel wait before it asks again
+ * for the times of entries' directories: of a session that grows now they are
+ * followed within the second, of one that lay for an hour within a minute. */
+static double quiet_ttl(const struct ctx *c)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec - c->slot.st.st_mtim.tv_sec > 3600 ? 60.0 : TREE_TTL_LIVE;
+}
+
+static void set_ttl(const struct ctx *c, struct tree_attr *a)
+{
+	switch (c->kind->keep) {
+	case KEEP_LIVE:
+		a->entry_ttl = a->attr_ttl = TREE_TTL_LIVE;
+		return;
+	case KEEP_NAME:
+		a->entry_ttl = TREE_TTL_FIXED;
+		a->attr_ttl = TREE_TTL_LIVE;
+		return;
+	case KEEP_FIXED:
+		a->entry_ttl = a->attr_ttl = TREE_TTL_FIXED;
+		return;
+	case KEEP_QUIET:
+		a->entry_ttl = a->attr_ttl = quiet_ttl(c);
+		return;
+	}
+}
+
+static int ctx_size(struct ctx *c, uint64_t *ret)
+{
+	if (c->kind->type == S_IFDIR) {
+		*ret = 0;
+		return 0;
+	}
+	if (c->kind->size)
+		return c->kind->size(c, ret);
+	if (c->kind->type == S_IFLNK) {
+		struct buf target CLEANUP_BUF = BUF_INIT;
+		int rc = c->kind->show(c, &target);
+		*ret = target.n;
+		return rc < 0 ? rc : buf_err(&target);
+	}
+	int err;
+	const struct view *v = ctx_view(c, &err);
+	if (!v)
+		return err;
+	*ret = v->size;
+	cache_release(c->tree->cache, v);
+	return 0;
+}
+
+/* Whether the size is known without making the contents. */
+static bool is_cheap(const struct kind *k)
+{
+	return k->type != S_IFREG || k->size;
+}
+
+static int ctx_attr(struct ctx *c, struct tree_attr *ret)
+{
+	uint64_t size;
+	int rc = ctx_size(c, &size);
+	if (rc < 0)
+		return rc;
+	bool shared = c->kind->stamp == STAMP_ALL || c->kind->stamp == STAMP_PROJECT;
+	struct tree_attr a = {
+	    .node = ctx_id(c),
+	    .mode = ctx_mode(c),
+	    .size = size,
+	    .uid = shared ? c->tree->uid : c->slot.st.st_uid,
+	    .gid = shared ? c->tree->gid : c->slot.st.st_gid,
+	    .mtime = ctx_mtime(c),
+	};
+	set_ttl(c, &a);
+	*ret = a;
+	return 0;
+}
+
+int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
+{
+	struct ctx c CLEANUP_CTX;
+	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
+	if (rc < 0)
+		return rc;
+	if (c.kind->has && !c.kind->has(&c))
+		return -ESTALE;
+	return ctx_attr(&c, ret);
+}
+
+/* --- names ----------------------------------------------------------------- */
+
+/* The node that the fixed name k has below `dir`. */
+static struct node child_of(struct node dir, unsigned k)
+{
+	return (struct node){.kind = k, .slot = dir.slot, .entry = dir.entry, .part = dir.part};
+}
+
+static int lookup_fixed(struct ctx *c, struct node dir, unsigned k, struct tree_attr *ret)
+{
+	int rc = ctx_turn(c, child_of(dir, k));
+	if (rc < 0)
+		return rc;
+	if (c->kind->has && !c->kind->has(c))
+		return -ENOENT;
+	return ctx_attr(c, ret);
+}
+
+int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
+{
+	struct ctx c CLEANUP_CTX;
+	int rc = ctx_open(&c, t, node_unpack(parent), SCOPE_MOUNT);
+	if (rc < 0)
+		return rc;
+	if (c.kind->type != S_IFDIR)
+		return -ENOTDIR;
+	struct node dir = c.node;
+	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
+		const struct kind *row = &tree_kinds[k];
+		if (row->parent == dir.kind && row->name && span_is(name, row->name))
+			return lookup_fixed(&c, dir, k, ret);
+	}
+	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
+		const struct kind *row = &tree_kinds[k];
+		if (row->parent != dir.kind || row->name)
+			continue;
+		if (row->scope >= SCOPE_INDEX && (rc = ctx_reach(&c, row->scope)) < 0)
+			return rc;
+		struct node child = child_of(dir, k);
+		rc = row->match(&c, name, &child);
+		if (rc < 0)
+			return rc;
+		if (child.slot != dir.slot)
+			c.scope = SCOPE_MOUNT;
+		rc = ctx_turn(&c, child);
+		if (rc == -ESTALE)
+			rc = -ENOENT;
+		return rc < 0 ? rc : ctx_attr(&c, ret);
+	}
+	return -ENOENT;
+}
+
+static int list_one(struct ctx *c, const struct lister *l, struct span name, uint64_t cookie)
+{
+	struct tree_attr attr;
+	bool known = l->want_attr && is_cheap(c->kind) && ctx_attr(c, &attr) == 0;
+	return l->emit(l->arg, name, cookie, ctx_id(c), c->kind->type, known ? &attr : NULL);
+}
+
+int list_child(struct ctx *dir, const struct lister *l, enum kind_id k, struct node child, struct span name,
+               uint64_t cookie)
+{
+	struct node here = dir->node;
+	const struct kind *kind = dir->kind;
+	child.kind = k;
+	dir->node = child;
+	dir->kind = &tree_kinds[k];
+	int rc = list_one(dir, l, name, cookie);
+	dir->node = here;
+	dir->kind = kind;
+	return rc;
+}
+
+static int list_fixed(struct ctx *c, struct node dir, unsigned k, const struct lister *l)
+{
+	int rc = ctx_turn(c, child_of(dir, k));
+	if (rc < 0)
+		return rc;
+	if (c->kind->has && !c->kind->has(c))
+		return 0;
+	return list_one(c, l, span_of(c->kind->name), k + 1u);
+}
+
+_Static_assert(K_COUNT < COOKIE_FAMILY, "the cookies of fixed names come before those of families");
+
+int tree_list(struct tree *t, node_t dir_id, uint64_t cookie, bool want_attr, tree_emit emit, void *arg)
+{
+	struct ctx c CLEANUP_CTX;
+	const struct lister l = {emit, arg, want_attr};
+	int rc = ctx_open(&c, t, node_unpack(dir_id), SCOPE_MOUNT);
+	if (rc < 0)
+		return rc;
+	if (c.kind->type != S_IFDIR)
+		return -ENOTDIR;
+	struct node dir = c.node;
+	/* The cookie of the fixed name k is k + 1. */
+	unsigned first = cookie == 0 ? K_ROOT + 1 : cookie < COOKIE_FAMILY ? (unsigned)cookie : K_COUNT;
+	for (unsigned k = first; k < K_COUNT; k++) {
+		if (tree_kinds[k].parent != dir.kind || !tree_kinds[k].name)
+			continue;
+		rc = list_fixed(&c, dir, k, &l);
+		if (rc)
+			return rc < 0 ? rc : 0;
+	}
+	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
+		const struct kind *row = &tree_kinds[k];
+		if (row->parent != dir.kind || row->name)
+			continue;
+		c.node = dir;
+		c.kind = &tree_kinds[dir.kind];
+		if (row->scope >= SCOPE_INDEX && (rc = ctx_reach(&c, row->scope)) < 0)
+			return rc;
+		rc = row->list(&c, cookie < COOKIE_FAMILY ? 0 : cookie - COOKIE_FAMILY, &l);
+		return rc < 0 ? rc : 0;
+	}
+	return 0;
+}
+
+/* --- contents ---------------------------------------------------------------- */
+
+/* What one entry says never changes in a generation; all else is as of a serial. */
+static uint64_t view_serial(const struct ctx *c)
+{
+	return c->session && c->kind->keep != KEEP_FIXED ? session_serial(c->session) : 0;
+}
+
+const struct view *ctx_view(struct ctx *c, int *ret_err)
+{
+	struct cache *cache = c->tree->cache;
+	const struct view *kept = cache_get(cache, ctx_id(c), view_serial(c));
+	if (kept)
+		return kept;
+	struct view made = {.bytes = BUF_INIT};
+	int rc;
+	if (c->kind->view) {
+		rc = c->kind->view(c, &made);
+	} else {
+		rc = c->kind->show(c, &made.bytes);
+		made.size = made.bytes.n;
+	}
+	if (rc == 0)
+		rc = buf_err(&made.bytes);
+	if (rc < 0) {
+		buf_release(&made.bytes);
+		free(made.ends);
+		free(made.entries);
+		*ret_err = rc;
+		return NULL;
+	}
+	kept = cache_put(cache, ctx_id(c), view_serial(c), &made);
+	if (!kept)
+		*ret_err = -ENOMEM;
+	return kept;
+}
+
+static void add_slice(struct buf *out, struct span s, uint64_t off, size_t n)
+{
+	if (off >= s.n)
+		return;
+	size_t left = s.n - (size_t)off;
+	buf_add(out, s.p + off, n < left ? n : left);
+}
+
+/* A file read in one go is made for this read alone; the rest is kept for the reads that follow. */
+static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
+{
+	uint64_t size;
+	int rc = c->kind->size(c, &size);
+	*ret_done = rc < 0 || size <= n;
+	return rc < 0 || size > n ? rc : c->kind->show(c, out);
+}
+
+int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
+{
+	struct ctx c CLEANUP_CTX;
+	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
+	if (rc < 0)
+		return rc;
+	if (c.kind->type != S_IFREG)
+		return c.kind->type == S_IFDIR ? -EISDIR : -EINVAL;
+	if (c.kind->has && !c.kind->has(&c))
+		return -ESTALE;
+	if (c.kind->part) {
+		rc = c.kind->part(&c, off, n, out);
+		return rc < 0 ? rc : buf_err(out);
+	}
+	if (off == 0 && c.kind->size) {
+		bool done;
+		rc = read_whole(&c, n, out, &done);
+		if (done)
+			return rc < 0 ? rc : buf_err(out);
+	}
+	const struct view *v = ctx_view(&c, &rc);
+	if (!v)
+		return rc;
+	if (v->ends)
+		rc = view_read(&c, v, c.kind->parent == K_BRANCH ? "../../" : "", off, n, out);
+	else
+		add_slice(out, buf_span(&v->bytes), off, n);
+	cache_release(t->cache, v);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+int tree_readlink(struct tree *t, node_t node, struct buf *out)
+{
+	struct ctx c CLEANUP_CTX;
+	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
+	if (rc < 0)
+		return rc;
+	if (c.kind->type != S_IFLNK)
+		return -EINVAL;
+	if (c.kind->has && !c.kind->has(&c))
+		return -ESTALE;
+	rc = c.kind->show(&c, out);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+node_t tree_parent(struct tree *t, node_t dir)
+{
+	struct node n = node_unpack(dir);
+	if (dir == NODE_ROOT || n.kind == K_NONE || n.kind >= K_COUNT)
+		return NODE_ROOT;
+	enum kind_id up = tree_kinds[n.kind].parent;
+	struct node p = {.kind = up, .slot = n.slot, .entry = n.entry};
+	if (up == K_ROOT)
+		return NODE_ROOT;
+	if (up == K_PROJECT) {
+		struct slot_info info;
+		if (catalog_slot(t->catalog, n.slot, &info) < 0)
+			return NODE_ROOT;
+		p.slot = info.project;
+	}
+	if (up == K_PROJECTS || up == K_SESSIONS)
+		p.slot = 0;
+	if (up == K_SESSION || up == K_ENTRIES || up == K_BRANCHES)
+		p.entry = 0;
+	return node_pack(p);
+}
+
+bool tree_is_rewritten(node_t node)
+{
+	struct node n = node_unpack(node);
+	return n.kind < K_COUNT && tree_kinds[n.kind].rewritten;
+}
+
+unsigned tree_kind_count(void)
+{
+	return K_COUNT;
+}
+
+const char *tree_kind_name(unsigned k)
+{
+	return k < K_COUNT ? tree_kinds[k].name : NULL;
+}

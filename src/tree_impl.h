@@ -1,0 +1,210 @@
+/* tree_impl: what the engine (tree.c) and the table (tree_kinds.c) share. */
+#ifndef SESSIONFS_TREE_IMPL_H
+#define SESSIONFS_TREE_IMPL_H
+
+#include "sessionfs/part.h"
+#include "sessionfs/tree.h"
+
+enum kind_id {
+	K_NONE,
+	K_ROOT,
+	K_README,
+	K_PROJECTS,
+	K_SESSIONS,
+	K_LATEST,
+	K_SESSION_LINK,
+	K_PROJECT,
+	K_PROJECT_LATEST,
+	K_SESSION,
+	K_SESSION_JSONL,
+	K_HEADER_JSON,
+	K_INFO_JSON,
+	K_TITLE,
+	K_NAME,
+	K_CWD,
+	K_TREE_TXT,
+	K_CONTEXT_MD,
+	K_CONTEXT_JSON,
+	K_TRANSCRIPT_MD,
+	K_LEAF,
+	K_PARENT_SESSION,
+	K_FORKS,
+	K_FORK,
+	K_PROBLEMS,
+	K_LABELS_TSV,
+	K_LABELS,
+	K_LABEL_LINK,
+	K_ENTRIES,
+	K_ENTRY,
+	K_BRANCHES,
+	K_CURRENT,
+	K_BRANCH,
+	K_BRANCH_CONTEXT_MD,
+	K_BRANCH_CONTEXT_JSON,
+	K_BRANCH_TRANSCRIPT_MD,
+	K_PATH_LINK,
+	K_ENTRY_JSON,
+	K_TYPE,
+	K_ROLE,
+	K_MODEL,
+	K_TEXT,
+	K_THINKING,
+	K_USAGE,
+	K_TOOL_CALLS,
+	K_CALL,
+	K_ARGUMENTS,
+	K_RESULT,
+	K_CALL_LINK,
+	K_IMAGES,
+	K_IMAGE,
+	K_PARENT,
+	K_CHILDREN,
+	K_CHILD,
+	K_LABEL,
+	K_BRANCH_SUMMARY,
+	K_COUNT,
+	/* Values that are kept in the cache under a node id but are no names. */
+	K_PATH_VIEW = K_COUNT,
+	K_LABEL_VIEW,
+};
+
+_Static_assert(K_LABEL_VIEW < 1 << NODE_KIND_BITS, "kinds fit their bits of a node id");
+
+/* How much must be at hand before a kind can be looked at; each includes those before it. */
+enum scope {
+	SCOPE_MOUNT,   /* nothing */
+	SCOPE_PROJECT, /* the project's facts */
+	SCOPE_SLOT,    /* the session file's facts: no index is built */
+	SCOPE_INDEX,   /* the index, locked for reading */
+	SCOPE_RECORD,  /* and the entry's line, viewed */
+};
+
+/* Whose time a kind shows (namespace.md "Attributes"). */
+enum stamp { STAMP_ALL, STAMP_PROJECT, STAMP_SESSION, STAMP_ENTRY, STAMP_LABEL, STAMP_BRANCH };
+
+/* How long the kernel may keep the name and its attributes. */
+enum keep {
+	KEEP_LIVE, /* follows the session file */
+	KEEP_NAME, /* the name stays while the session is the same, the attributes follow it */
+	KEEP_FIXED, /* neither changes while the session is the same */
+	KEEP_QUIET, /* as KEEP_LIVE, but longer while the session file lies untouched */
+};
+
+struct tree {
+	struct catalog *catalog;
+	struct cache *cache;
+	uid_t uid;
+	gid_t gid;
+	mode_t mode; /* of the source directory: what everybody may see of its names */
+};
+
+struct kind;
+
+/* One node under inspection. Opened for a node, it can be turned to others of
+ * the same session as a listing goes on. */
+struct ctx {
+	struct tree *tree;
+	struct node node;
+	const struct kind *kind;
+	enum scope scope;
+	struct project_info project;
+	struct slot_info slot;
+	struct session *session;
+	struct line line;
+	struct record record;
+	uint32_t loaded; /* the entry whose line `record` views, or NO_ENTRY */
+};
+
+/* Where a listing goes. */
+struct lister {
+	tree_emit emit;
+	void *arg;
+	bool want_attr;
+};
+
+/* Family cookies come after those of the fixed names. */
+#define COOKIE_FAMILY 64
+
+/* One row of the table. */
+struct kind {
+	const char *name; /* NULL: a family, named by list and match */
+	mode_t type;      /* S_IFDIR, S_IFREG, S_IFLNK */
+	enum kind_id parent;
+	enum scope scope;
+	enum stamp stamp;
+	enum keep keep;
+	/* Files whose contents change in the middle as the session grows. */
+	bool rewritten;
+	/* Whether it exists for this ctx; NULL: always. */
+	bool (*has)(struct ctx *c);
+	/* Exact size where that is cheaper than the contents; NULL: the contents are made and kept. */
+	int (*size)(struct ctx *c, uint64_t *ret);
+	/* Files: the contents. Links: the target. */
+	int (*show)(struct ctx *c, struct buf *out);
+	/* Files of which any part can be had alone. */
+	int (*part)(struct ctx *c, uint64_t off, size_t n, struct buf *out);
+	/* Makes the view where it is more than show's bytes. */
+	int (*view)(struct ctx *c, struct view *ret);
+	/* Families, called with the ctx of the directory: emit names after `cookie` (0: all), find the node of a name. */
+	int (*list)(struct ctx *dir, uint64_t cookie, const struct lister *l);
+	int (*match)(struct ctx *dir, struct span name, struct node *ret);
+};
+
+extern const struct kind tree_kinds[K_COUNT];
+
+/* tree.c, for the table's functions */
+
+/* Emits one name of a family: the child of `dir` of kind k at `child`. Non-zero stops the listing. */
+int list_child(struct ctx *dir, const struct lister *l, enum kind_id k, struct node child, struct span name,
+	       uint64_t cookie);
+/* Makes sure that the record of entry i is viewed. */
+int ctx_load(struct ctx *c, uint32_t i);
+/* The kept view of the ctx's node, made if need be; release with cache_release. NULL and *ret_err on failure. */
+const struct view *ctx_view(struct ctx *c, int *ret_err);
+
+/* tree_view.c: views that are more than a producer's bytes */
+int view_transcript(struct ctx *c, uint32_t at, const char *prefix, struct view *ret);
+int view_read(struct ctx *c, const struct view *v, const char *prefix, uint64_t off, size_t n, struct buf *out);
+/* The path to `at` (entries, root first), kept; release with cache_release. */
+const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err);
+/* The names of labels/: segment i is the name of entries[i], entries rising. */
+const struct view *view_labels(struct ctx *c, int *ret_err);
+struct span view_label_name(const struct view *v, size_t i);
+/* The segment with this name, or -1. */
+ssize_t view_label_find(const struct view *v, struct span name);
+
+/* tree_families.c: names that come from the data */
+int project_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int project_match(struct ctx *dir, struct span name, struct node *ret);
+int session_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int session_match(struct ctx *dir, struct span name, struct node *ret);
+int session_link_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int session_link_match(struct ctx *dir, struct span name, struct node *ret);
+int fork_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int fork_match(struct ctx *dir, struct span name, struct node *ret);
+int entry_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int entry_match(struct ctx *dir, struct span name, struct node *ret);
+int child_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int child_match(struct ctx *dir, struct span name, struct node *ret);
+int label_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int label_match(struct ctx *dir, struct span name, struct node *ret);
+int branch_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int branch_match(struct ctx *dir, struct span name, struct node *ret);
+int path_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int path_match(struct ctx *dir, struct span name, struct node *ret);
+int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int call_match(struct ctx *dir, struct span name, struct node *ret);
+int image_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int image_match(struct ctx *dir, struct span name, struct node *ret);
+/* Appends the name of entry i under branches/. */
+void branch_name(struct ctx *c, uint32_t i, struct buf *out);
+/* Call n, image n of the record viewed; false if there is none (or the image decodes to nothing). */
+bool call_find(struct ctx *c, uint32_t n, struct part_call *ret);
+bool image_find(struct ctx *c, uint32_t n, struct part_image *ret);
+/* Appends the name of call n of the record viewed. */
+void call_name(struct ctx *c, uint32_t n, struct buf *out);
+
+/* readme.c: README.md of the mount root */
+struct span readme_text(void);
+
+#endif
