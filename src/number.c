@@ -1,0 +1,139 @@
+/* number: doubles and dates as text.
+ *
+ * JavaScript prints the shortest decimal that reads back as the same double,
+ * and of several such the nearest. C has no call for that, but it has both
+ * directions exactly: print with ever more digits until strtod agrees. */
+#include "sessionfs/number.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#define DIGITS 17 /* always enough for a double */
+
+/* x = 0.DIGITS * 10^point */
+struct decimal {
+	char digits[DIGITS + 1];
+	int count, point;
+};
+
+static double decimal_value(const struct decimal *d)
+{
+	char text[DIGITS + 16];
+	snprintf(text, sizeof(text), "%se%d", d->digits, d->point - d->count);
+	return strtod(text, NULL);
+}
+
+/* x rounded to `count` digits. */
+static struct decimal decimal_of(double x, int count)
+{
+	char text[DIGITS + 16];
+	snprintf(text, sizeof(text), "%.*e", count - 1, x);
+	struct decimal d = {.count = 0};
+	const char *p = text;
+	for (; *p != 'e'; p++) {
+		if (*p >= '0' &&
+		    *p <= '9') /* the other character is the decimal point, whatever the locale has there */
+			d.digits[d.count++] = *p;
+	}
+	d.digits[d.count] = '\0';
+	d.point = (int)strtol(p + 1, NULL, 10) + 1;
+	return d;
+}
+
+/* The next greater decimal of as many digits. False at 99...9. */
+static bool decimal_step(struct decimal *d)
+{
+	for (int i = d->count - 1; i >= 0; i--) {
+		if (d->digits[i] != '9') {
+			d->digits[i]++;
+			return true;
+		}
+		d->digits[i] = '0';
+	}
+	return false;
+}
+
+static struct decimal shortest(double x)
+{
+	/* Any decimal of up to 15 digits survives the way through a double, but for subnormals: so 15 digits
+	 * with the zeros at the end cut are the shortest if they read back at all. */
+	for (int count = x < DBL_MIN ? 1 : DBL_DIG; count < DIGITS; count++) {
+		struct decimal d = decimal_of(x, count);
+		if (decimal_value(&d) == x)
+			return d;
+		/* Below a power of two doubles lie twice as close, so there the nearest decimal can miss
+		 * while its greater neighbour still reads back. */
+		if (decimal_step(&d) && decimal_value(&d) == x)
+			return d;
+	}
+	return decimal_of(x, DIGITS);
+}
+
+static void add_zeros(struct buf *out, int n)
+{
+	while (n-- > 0)
+		buf_addc(out, '0');
+}
+
+void number_add(double x, struct buf *out)
+{
+	if (!isfinite(x)) {
+		buf_adds(out, "null");
+		return;
+	}
+	if (x == 0) {
+		buf_addc(out, '0');
+		return;
+	}
+	if (x < 0)
+		buf_addc(out, '-');
+	struct decimal d = shortest(fabs(x));
+	while (d.count > 1 && d.digits[d.count - 1] == '0')
+		d.count--;
+	size_t count = (size_t)d.count;
+
+	if (d.point > 21 || d.point <= -6) {
+		buf_addc(out, d.digits[0]);
+		if (count > 1) {
+			buf_addc(out, '.');
+			buf_add(out, d.digits + 1, count - 1);
+		}
+		buf_addf(out, "e%+d", d.point - 1);
+	} else if (d.point <= 0) {
+		buf_adds(out, "0.");
+		add_zeros(out, -d.point);
+		buf_add(out, d.digits, count);
+	} else if (d.point >= d.count) {
+		buf_add(out, d.digits, count);
+		add_zeros(out, d.point - d.count);
+	} else {
+		size_t whole = (size_t)d.point;
+		buf_add(out, d.digits, whole);
+		buf_addc(out, '.');
+		buf_add(out, d.digits + whole, count - whole);
+	}
+}
+
+bool number_add_time(double ms, struct buf *out)
+{
+	if (!(fabs(ms) <= 8.64e15)) /* also NaN */
+		return false;
+	int64_t t = (int64_t)ms;
+	int64_t seconds = t / 1000 - (t % 1000 < 0);
+	int millis = (int)(t - seconds * 1000);
+	time_t clock = (time_t)seconds;
+	struct tm tm;
+	if (!gmtime_r(&clock, &tm))
+		return false;
+	int year = tm.tm_year + 1900;
+	if (year >= 0 && year <= 9999)
+		buf_addf(out, "%04d", year);
+	else
+		buf_addf(out, "%c%06d", year < 0 ? '-' : '+', abs(year));
+	buf_addf(out, "-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+	         millis);
+	return true;
+}
