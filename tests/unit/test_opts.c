@@ -1,0 +1,274 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/log.h"
+#include "sessionfs/opts.h"
+
+
+#define ARGS(...)                                                                                                      \
+	(char *[])                                                                                                     \
+	{                                                                                                              \
+		__VA_ARGS__, NULL                                                                                      \
+	}
+
+static struct opts o;
+
+static int parse_into(char **argv, struct buf *why)
+{
+	int argc = 0;
+	while (argv[argc])
+		argc++;
+	opts_release(&o);
+	o = (struct opts)OPTS_INIT;
+	return opts_parse(argc, argv, &o, why);
+}
+
+static void good(char **argv)
+{
+	struct buf why CLEANUP_BUF = BUF_INIT;
+	int rc = parse_into(argv, &why);
+	if (rc)
+		fail_msg("%s", buf_cstr(&why));
+	assert_int_equal(why.n, 0);
+}
+
+static void bad(char **argv, const char *message)
+{
+	struct buf why CLEANUP_BUF = BUF_INIT;
+	assert_int_equal(parse_into(argv, &why), -EINVAL);
+	assert_string_equal(buf_cstr(&why), message);
+}
+
+static void assert_fuse(const char *list)
+{
+	assert_string_equal(buf_cstr(&o.fuse), list);
+}
+
+static int done(void **state)
+{
+	(void)state;
+	opts_release(&o);
+	return 0;
+}
+
+static void one_operand_is_the_mountpoint(void **state)
+{
+	(void)state;
+	good(ARGS("sessionfs", "/mnt"));
+	assert_int_equal(o.action, OPTS_MOUNT);
+	assert_string_equal(o.target, "/mnt");
+	assert_null(o.source);
+	assert_int_equal(o.cache, 32 << 20);
+	assert_int_equal(o.log_level, LOG_LEVEL_WARNING);
+	assert_int_equal(o.max_idle_threads, OPTS_UNSET);
+	assert_int_equal(o.max_threads, OPTS_UNSET);
+	assert_false(o.read_only || o.allow_other || o.foreground || o.debug || o.single_thread || o.clone_fd ||
+	             o.json);
+	assert_fuse("");
+}
+
+static void two_operands_are_source_and_mountpoint(void **state)
+{
+	(void)state;
+	good(ARGS("sessionfs", "/src", "/mnt"));
+	assert_string_equal(o.source, "/src");
+	assert_string_equal(o.target, "/mnt");
+	good(ARGS("sessionfs", "/mnt", "-S", "/src"));
+	assert_string_equal(o.source, "/src");
+	assert_string_equal(o.target, "/mnt");
+	good(ARGS("sessionfs", "-f", "--", "-src", "-mnt"));
+	assert_string_equal(o.source, "-src");
+	assert_string_equal(o.target, "-mnt");
+	good(ARGS("sessionfs", "-", "mnt"));
+	assert_string_equal(o.source, "-");
+}
+
+static void wrong_operands(void **state)
+{
+	(void)state;
+	bad(ARGS("sessionfs"), "no mountpoint; see sessionfs --help");
+	bad(ARGS("sessionfs", "-f"), "no mountpoint; see sessionfs --help");
+	bad(ARGS("sessionfs", "a", "b", "c"), "c: one operand too many");
+	bad(ARGS("sessionfs", "-S", "a", "b", "c"), "b: one operand too many");
+	bad(ARGS("sessionfs", "--check", "a", "b"), "a: one operand too many");
+	bad(ARGS("sessionfs", "--json", "mnt"), "--json: only goes with --ls");
+}
+
+static void as_mount_calls_it(void **state)
+{
+	(void)state;
+	good(ARGS("sessionfs", "/src", "/mnt", "-o", "rw,allow_other,cache=1G,dev,suid"));
+	assert_string_equal(o.source, "/src");
+	assert_string_equal(o.target, "/mnt");
+	assert_true(o.allow_other);
+	assert_false(o.read_only);
+	assert_int_equal(o.cache, 1 << 30);
+	assert_fuse("dev,suid");
+
+	good(ARGS("/sbin/mount.sessionfs", "/src", "/mnt", "-n", "-s", "-v", "-f", "-t", "fuse.sessionfs", "-sfo",
+	          "ro"));
+	assert_true(o.read_only);
+	assert_false(o.single_thread || o.foreground);
+	bad(ARGS("sessionfs", "-n", "mnt"), "-n: unknown option");
+	bad(ARGS("sessionfs", "-t", "x", "mnt"), "-t: unknown option");
+}
+
+static void drops_what_is_for_mount(void **state)
+{
+	(void)state;
+	good(ARGS(
+	    "sessionfs", "mnt", "-o",
+	    "defaults,relatime,norelatime,strictatime,nodiratime,lazytime,nofail,noauto,_netdev,user,users,user=me,"
+	    "x-systemd.automount,X-mount.mkdir=0755,comment=any,noatime,userx,,max_read=4096"));
+	assert_fuse("noatime,userx,max_read=4096");
+}
+
+static void lists_and_twins(void **state)
+{
+	(void)state;
+	good(ARGS("sessionfs", "-oro,cache=4k,loglevel=debug", "mnt"));
+	assert_true(o.read_only);
+	assert_int_equal(o.cache, 4096);
+	assert_int_equal(o.log_level, LOG_LEVEL_DEBUG);
+	good(ARGS("sessionfs", "--ro", "--allow-other", "--cache=7", "--log-level", "error", "mnt"));
+	assert_true(o.read_only && o.allow_other);
+	assert_int_equal(o.cache, 7);
+	assert_int_equal(o.log_level, LOG_LEVEL_ERROR);
+	good(ARGS("sessionfs", "-o", "ro", "-o", "rw,max_idle_threads=3,max_threads=20,clone_fd", "mnt"));
+	assert_false(o.read_only);
+	assert_true(o.clone_fd);
+	assert_int_equal(o.max_idle_threads, 3);
+	assert_int_equal(o.max_threads, 20);
+	good(ARGS("sessionfs", "-o", "a=x\\,y,b\\\\,ro", "-oc\\", "mnt"));
+	assert_true(o.read_only);
+	assert_fuse("a=x\\,y,b\\\\,c\\");
+}
+
+static void letters(void **state)
+{
+	(void)state;
+	good(ARGS("sessionfs", "-fs", "mnt"));
+	assert_true(o.foreground && o.single_thread);
+	assert_false(o.debug);
+	good(ARGS("sessionfs", "-d", "mnt"));
+	assert_true(o.foreground && o.debug);
+	good(ARGS("sessionfs", "-odebug", "mnt"));
+	assert_true(o.foreground && o.debug);
+	good(ARGS("sessionfs", "-fS/src", "mnt"));
+	assert_string_equal(o.source, "/src");
+	good(ARGS("sessionfs", "-fo", "ro", "mnt"));
+	assert_true(o.foreground && o.read_only);
+}
+
+static void without_a_mount(void **state)
+{
+	(void)state;
+	good(ARGS("sessionfs", "-S", "/src", "--cat", "latest/title"));
+	assert_int_equal(o.action, OPTS_CAT);
+	assert_string_equal(o.target, "latest/title");
+	assert_string_equal(o.source, "/src");
+	good(ARGS("sessionfs", "--ls=projects", "--json", "/src"));
+	assert_int_equal(o.action, OPTS_LS);
+	assert_string_equal(o.target, "projects");
+	assert_string_equal(o.source, "/src");
+	assert_true(o.json);
+	good(ARGS("sessionfs", "--tree", ""));
+	assert_int_equal(o.action, OPTS_TREE);
+	assert_string_equal(o.target, "");
+	assert_null(o.source);
+	good(ARGS("sessionfs", "--check"));
+	assert_int_equal(o.action, OPTS_CHECK);
+	assert_null(o.source);
+	good(ARGS("sessionfs", "--check", "/src"));
+	assert_string_equal(o.source, "/src");
+	bad(ARGS("sessionfs", "--ls", "a", "--cat", "b"),
+	    "--cat: only one of --cat, --ls, --tree and --check can be done at a time");
+}
+
+static void help_and_version_win(void **state)
+{
+	(void)state;
+	good(ARGS("sessionfs", "-h"));
+	assert_int_equal(o.action, OPTS_HELP);
+	good(ARGS("sessionfs", "--version"));
+	assert_int_equal(o.action, OPTS_VERSION);
+	good(ARGS("sessionfs", "--ls", "a", "-V", "b", "c"));
+	assert_int_equal(o.action, OPTS_VERSION);
+	good(ARGS("sessionfs", "-h", "--cat", "a"));
+	assert_int_equal(o.action, OPTS_HELP);
+}
+
+static void wrong_options(void **state)
+{
+	(void)state;
+	bad(ARGS("sessionfs", "-x", "mnt"), "-x: unknown option");
+	bad(ARGS("sessionfs", "-fx", "mnt"), "-x: unknown option");
+	bad(ARGS("sessionfs", "--nonsense", "mnt"), "--nonsense: unknown option");
+	bad(ARGS("sessionfs", "--ro=1", "mnt"), "--ro=1: takes no value");
+	bad(ARGS("sessionfs", "-o", "ro=1", "mnt"), "ro=1: takes no value");
+	bad(ARGS("sessionfs", "-o", "cache", "mnt"), "cache: needs a value");
+	bad(ARGS("sessionfs", "mnt", "--cache"), "--cache: needs a value");
+	bad(ARGS("sessionfs", "mnt", "-o"), "-o: needs a value");
+	bad(ARGS("sessionfs", "mnt", "-S"), "-S: needs a value");
+	bad(ARGS("sessionfs", "-o", "remount,ro", "mnt"),
+	    "remount: cannot change a mount; unmount it and mount it again");
+}
+
+static void wrong_values(void **state)
+{
+	(void)state;
+	bad(ARGS("sessionfs", "--cache=", "mnt"), "--cache=: not a size");
+	bad(ARGS("sessionfs", "--cache=M", "mnt"), "--cache=M: not a size");
+	bad(ARGS("sessionfs", "--cache=1T", "mnt"), "--cache=1T: not a size");
+	bad(ARGS("sessionfs", "--cache=-1", "mnt"), "--cache=-1: not a size");
+	bad(ARGS("sessionfs", "-ocache=18446744073709551616", "mnt"), "cache=18446744073709551616: not a size");
+	bad(ARGS("sessionfs", "-ocache=18014398509481984K", "mnt"), "cache=18014398509481984K: not a size");
+	bad(ARGS("sessionfs", "-omax_threads=many", "mnt"), "max_threads=many: not a number");
+	bad(ARGS("sessionfs", "-omax_threads=4294967295", "mnt"), "max_threads=4294967295: not a number");
+	bad(ARGS("sessionfs", "--log-level=loud", "mnt"), "--log-level=loud: not one of error, warning, info, debug");
+	good(ARGS("sessionfs", "--cache=18446744073709551615", "mnt"));
+	assert_true(o.cache == SIZE_MAX);
+	good(ARGS("sessionfs", "--cache=0", "mnt"));
+	assert_int_equal(o.cache, 0);
+}
+
+static void usage_names_every_option(void **state)
+{
+	(void)state;
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+	opts_usage(out);
+	fclose(out);
+	static const char *const shown[] = {"-f, --foreground",  "-o cache=SIZE", "--cache=SIZE", "(32M)",
+	                                    "--log-level=LEVEL", "(warning)",     "--ro, -o ro",  "--cat=PATH",
+	                                    "--check",           "-h, --help",    "-S, --source"};
+	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+		assert_non_null(strstr(text, shown[i]));
+	assert_null(strstr(text, "remount"));
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		assert_true(strlen(line) <= 100);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(one_operand_is_the_mountpoint),
+	    cmocka_unit_test(two_operands_are_source_and_mountpoint),
+	    cmocka_unit_test(wrong_operands),
+	    cmocka_unit_test(as_mount_calls_it),
+	    cmocka_unit_test(drops_what_is_for_mount),
+	    cmocka_unit_test(lists_and_twins),
+	    cmocka_unit_test(letters),
+	    cmocka_unit_test(without_a_mount),
+	    cmocka_unit_test(help_and_version_win),
+	    cmocka_unit_test(wrong_options),
+	    cmocka_unit_test(wrong_values),
+	    cmocka_unit_test(usage_names_every_option),
+	};
+	return cmocka_run_group_tests(tests, NULL, done);
+}
