@@ -11,7 +11,7 @@
 /* The file's bytes; links are followed. -EISDIR for a directory. */
 int cli_cat(struct tree *t, const char *path, FILE *out);
 
-/* A long listing of a directory, or the one line of a file or link; `json`: one object a line. */
+/* A long listing of a directory, or the one line of a file or link; `json`: an array, one object a line. */
 int cli_ls(struct tree *t, const char *path, bool json, FILE *out);
 
 /* Every name below `path`, indented by depth. */

@@ -1,0 +1,67 @@
+/* Paths without a kernel: the walk that the VFS does for a mount, for --cat, --ls
+ * and --tree. */
+#include "sessionfs/tree.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+/* As the kernel: more links on one path are a loop. */
+#define MOST_LINKS 40
+
+/* Takes the first component off *rest. False at the end. */
+static bool next_component(struct span *rest, struct span *ret)
+{
+	while (rest->n > 0 && rest->p[0] == '/') {
+		rest->p++;
+		rest->n--;
+	}
+	size_t n = 0;
+	while (n < rest->n && rest->p[n] != '/')
+		n++;
+	*ret = (struct span){rest->p, n};
+	rest->p += n;
+	rest->n -= n;
+	return n > 0;
+}
+
+static int step(struct tree *t, node_t dir, struct span name, struct tree_attr *ret)
+{
+	if (span_is(name, "."))
+		return tree_getattr(t, dir, ret);
+	if (span_is(name, ".."))
+		return tree_getattr(t, tree_parent(t, dir), ret);
+	return tree_lookup(t, dir, name, ret);
+}
+
+int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr *ret)
+{
+	struct buf now CLEANUP_BUF = BUF_INIT, next CLEANUP_BUF = BUF_INIT;
+	struct tree_attr at;
+	int links = 0;
+	int rc = tree_getattr(t, NODE_ROOT, &at);
+	buf_adds(&now, path);
+	struct span rest = buf_span(&now), name;
+	while (rc == 0 && next_component(&rest, &name)) {
+		node_t dir = at.node;
+		rc = step(t, dir, name, &at);
+		bool last = rest.n == 0;
+		if (rc < 0 || !S_ISLNK(at.mode) || (last && !follow))
+			continue;
+		if (++links > MOST_LINKS)
+			return -ELOOP;
+		buf_reset(&next);
+		rc = tree_readlink(t, at.node, &next);
+		buf_addspan(&next, rest);
+		if (rc == 0)
+			rc = tree_getattr(t, dir, &at);
+		struct buf swap = now;
+		now = next;
+		next = swap;
+		rest = buf_span(&now);
+	}
+	if (rc == 0)
+		rc = buf_err(&now);
+	if (rc == 0)
+		*ret = at;
+	return rc;
+}
