@@ -127,26 +127,113 @@ static inline const char *escape_end(const char *p, const char *end)
 	return is_a(p[2], HEX) && is_a(p[3], HEX) && is_a(p[4], HEX) && is_a(p[5], HEX) ? p + 6 : NULL;
 }
 
-/* The closing quote of the string whose first byte is at p, or NULL. */
-static inline const char *string_end(const char *p, const char *end, bool *ret_escaped)
+/* The closing quote of the string that goes on at p, or NULL: one special byte after the other. */
+static const char *string_end_by_step(const char *p, const char *end, bool *ret_escaped)
 {
-	bool escaped = false;
-
 	for (;;) {
 		p = plain_end(p, end);
 		if (p == end)
 			return NULL;
 		if (*p == '"')
-			break;
+			return p;
 		if (*p != '\\')
 			return NULL;
-		escaped = true;
+		*ret_escaped = true;
 		p = escape_end(p, end);
 		if (!p)
 			return NULL;
 	}
-	*ret_escaped = escaped;
-	return p;
+}
+
+#ifdef __SSE2__
+
+enum { CHUNK = 64 };
+
+/* Source code in a string has an escape every few bytes. To take them one by one
+ * costs a mispredicted branch each, so CHUNK bytes are judged at once, a bit a byte. */
+struct chunk {
+	uint64_t quote, backslash;
+	uint64_t common; /* quote, backslash, n or t: what usually follows a backslash */
+	bool control;    /* there is a control byte somewhere */
+};
+
+static inline struct chunk chunk_read(const char *p)
+{
+	struct chunk c = {0, 0, 0, false};
+	__m128i control = _mm_setzero_si128();
+
+#pragma GCC unroll 4
+	for (int i = 0; i < CHUNK; i += 16) {
+		__m128i b = _mm_loadu_si128((const __m128i *)(p + i));
+		__m128i quote = _mm_cmpeq_epi8(b, _mm_set1_epi8('"'));
+		__m128i backslash = _mm_cmpeq_epi8(b, _mm_set1_epi8('\\'));
+		__m128i letter =
+		    _mm_or_si128(_mm_cmpeq_epi8(b, _mm_set1_epi8('n')), _mm_cmpeq_epi8(b, _mm_set1_epi8('t')));
+		__m128i common = _mm_or_si128(_mm_or_si128(quote, backslash), letter);
+		control = _mm_or_si128(control, _mm_cmpeq_epi8(_mm_min_epu8(b, _mm_set1_epi8(0x1f)), b));
+		c.quote |= (uint64_t)(unsigned)_mm_movemask_epi8(quote) << i;
+		c.backslash |= (uint64_t)(unsigned)_mm_movemask_epi8(backslash) << i;
+		c.common |= (uint64_t)(unsigned)_mm_movemask_epi8(common) << i;
+	}
+	c.control = _mm_movemask_epi8(control);
+	return c;
+}
+
+/* Whether the escapes with these second bytes are valid. */
+static bool escapes_valid(const char *p, const char *end, uint64_t seconds)
+{
+	for (; seconds; seconds &= seconds - 1)
+		if (!escape_end(p + __builtin_ctzll(seconds) - 1, end))
+			return false;
+	return true;
+}
+
+static const char *string_end_by_chunk(const char *p, const char *end, bool *ret_escaped)
+{
+	const uint64_t odd_bits = 0xaaaaaaaaaaaaaaaau;
+	uint64_t open = 0; /* 1 if the byte before p begins an escape */
+
+	for (; end - p >= CHUNK; p += CHUNK) {
+		struct chunk c = chunk_read(p);
+		if (c.control)
+			break;
+		/* The borrow of the subtraction runs through each run of backslashes, so that
+		 * every second one of a run comes out as escaped, and the byte after an odd run. */
+		uint64_t first = c.backslash & ~open;
+		uint64_t series = (((first << 1) | odd_bits) - first) ^ odd_bits;
+		uint64_t escaped = series ^ (c.backslash | open), begins = series & c.backslash;
+		uint64_t ends = c.quote & ~escaped, inside = ends ? (ends & -ends) - 1 : UINT64_MAX;
+		uint64_t uncommon = escaped & ~c.common & inside;
+		if (uncommon && !escapes_valid(p, end, uncommon))
+			return NULL;
+		*ret_escaped |= (begins & inside) != 0;
+		if (ends)
+			return p + __builtin_ctzll(ends);
+		open = begins >> (CHUNK - 1);
+	}
+	p -= open;
+	return string_end_by_step(p, end, ret_escaped);
+}
+
+#else
+
+static const char *string_end_by_chunk(const char *p, const char *end, bool *ret_escaped)
+{
+	return string_end_by_step(p, end, ret_escaped);
+}
+
+#endif
+
+/* The closing quote of the string whose first byte is at p, or NULL. Keys and ids end within a block. */
+static inline const char *string_end(const char *p, const char *end, bool *ret_escaped)
+{
+	*ret_escaped = false;
+	if (end - p >= BLOCK) {
+		block_mask m = block_specials(p);
+		if (m && p[block_first(m)] == '"')
+			return p + block_first(m);
+	}
+	return string_end_by_chunk(p, end, ret_escaped);
 }
 
 static inline const char *digits_end(const char *p, const char *end)
@@ -181,13 +268,10 @@ static const char *number_end(const char *p, const char *end)
 	return p;
 }
 
-static inline const char *word_end(const char *p, const char *end, const char *word, size_t n)
-{
-	return (size_t)(end - p) >= n && memcmp(p, word, n) == 0 ? p + n : NULL;
-}
-
 static inline const char *space_end(const char *p, const char *end)
 {
+	if (p < end && (unsigned char)*p > ' ')
+		return p;
 	while (p < end && is_a(*p, SPACE))
 		p++;
 	return p;
@@ -195,44 +279,35 @@ static inline const char *space_end(const char *p, const char *end)
 
 static inline enum json_kind kind_at(const char *p, const char *end)
 {
-	if (p == end)
-		return JSON_NONE;
-	switch (*p) {
-	case '"':
-		return JSON_STRING;
-	case '{':
-		return JSON_OBJECT;
-	case '[':
-		return JSON_ARRAY;
-	case 't':
-		return JSON_TRUE;
-	case 'f':
-		return JSON_FALSE;
-	case 'n':
-		return JSON_NULL;
-	default:
-		return *p == '-' || is_a(*p, DIGIT) ? JSON_NUMBER : JSON_NONE;
-	}
+	static const unsigned char kind_of[256] = {
+	    ['"'] = JSON_STRING, ['{'] = JSON_OBJECT,         ['['] = JSON_ARRAY,  ['t'] = JSON_TRUE,
+	    ['f'] = JSON_FALSE,  ['0' ... '9'] = JSON_NUMBER, ['-'] = JSON_NUMBER, ['n'] = JSON_NULL,
+	};
+
+	return p < end ? (enum json_kind)kind_of[(unsigned char)*p] : JSON_NONE;
+}
+
+/* Past the number or word of this kind at p, or NULL. */
+static const char *word_end(enum json_kind kind, const char *p, const char *end)
+{
+	static const struct span words[] = {
+	    [JSON_NULL] = SPAN_LIT("null"), [JSON_FALSE] = SPAN_LIT("false"), [JSON_TRUE] = SPAN_LIT("true")};
+
+	if (kind == JSON_NUMBER)
+		return number_end(p, end);
+	if (kind != JSON_NULL && kind != JSON_FALSE && kind != JSON_TRUE)
+		return NULL;
+	struct span word = words[kind];
+	return (size_t)(end - p) >= word.n && memcmp(p, word.p, word.n) == 0 ? p + word.n : NULL;
 }
 
 /* Past the scalar of this kind at p, or NULL. */
 static inline const char *scalar_end(enum json_kind kind, const char *p, const char *end, bool *ret_escaped)
 {
-	switch (kind) {
-	case JSON_STRING:
-		p = string_end(p + 1, end, ret_escaped);
-		return p ? p + 1 : NULL;
-	case JSON_NUMBER:
-		return number_end(p, end);
-	case JSON_TRUE:
-		return word_end(p, end, "true", 4);
-	case JSON_FALSE:
-		return word_end(p, end, "false", 5);
-	case JSON_NULL:
-		return word_end(p, end, "null", 4);
-	default:
-		return NULL;
-	}
+	if (kind != JSON_STRING)
+		return word_end(kind, p, end);
+	p = string_end(p + 1, end, ret_escaped);
+	return p ? p + 1 : NULL;
 }
 
 /* The byte past JSON_DEPTH that holds level d's bit; NULL if there is no room for it. */
