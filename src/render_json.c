@@ -385,7 +385,8 @@ static void note_activity(struct info *info, const struct record *r)
 	double t;
 	if (!json_double(r->msg.timestamp, &t))
 		t = time_value(r->timestamp);
-	info->active = fmax(info->active, t);
+	if (t > info->active)
+		info->active = t;
 }
 
 static int info_collect(const struct session *s, struct info *info)
@@ -437,14 +438,21 @@ static void add_usage(struct object *o, const struct render_usage *u)
 	number_add(u->cost, object_name(o, "cost"));
 }
 
+/* Rounded as Node does for its Stats.mtime: to the nearest, halves up. */
+static double mtime_ms(struct timespec t)
+{
+	double ms = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6 + 0.5;
+	double whole = (double)(int64_t)ms;
+	return whole > ms ? whole - 1 : whole;
+}
+
 static void add_times(struct object *o, const struct session *s, double active)
 {
 	struct json_value timestamp = session_header(s)->timestamp;
 	double created = time_value(timestamp);
 	object_date(o, "created", created);
 
-	const struct timespec *mtime = &session_stat(s)->st_mtim;
-	double modified = floor((double)mtime->tv_sec * 1e3 + (double)mtime->tv_nsec / 1e6 + 0.5);
+	double modified = mtime_ms(session_stat(s)->st_mtim);
 	if (active > 0)
 		modified = active;
 	else if (timestamp.kind == JSON_STRING && !isnan(created))
