@@ -65,8 +65,49 @@ $(BUILD) $(BUILD)/unit:
 units: $(unit_tests)
 	@for t in $(unit_tests); do echo "== $$t"; $$t || exit 1; done
 
+# --- what people call -------------------------------------------------------------
+
+demo:
+	@scripts/setup demo
+	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
+	@scripts/demo $(BUILD)/sessionfs
+
+# make check ONLY="links inodes" runs the tests with these words in their names.
+check:
+	@scripts/setup check
+	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(unit_tests) $(wire_tests)
+	@scripts/check $(BUILD) $(ONLY)
+
+# Takes what is shown now for right: read the difference before committing it.
+golden: $(BUILD)/sessionfs
+	SESSIONFS=$(abspath $(BUILD))/sessionfs tests/golden/run --update
+	SESSIONFS=$(abspath $(BUILD))/sessionfs tests/e2e/check-command.sh --update
+
+# Against the real pi, which comes from npm.
+conformance:
+	@scripts/setup conformance
+	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
+	@tests/data/make-samples --check
+	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/run
+
+bench: $(BUILD)/sessionfs
+	@BUILD=$(BUILD) tests/bench/run
+
+lint:
+	@scripts/setup lint
+	@scripts/lint
+
+install: $(BUILD)/sessionfs
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5
+	install -m 755 $(BUILD)/sessionfs $(DESTDIR)$(BINDIR)/
+	install -m 644 man/sessionfs.1 $(DESTDIR)$(MANDIR)/man1/
+	install -m 644 man/sessionfs.5 $(DESTDIR)$(MANDIR)/man5/
+
+uninstall:
+	rm -f $(DESTDIR)$(BINDIR)/sessionfs $(DESTDIR)$(MANDIR)/man1/sessionfs.1 $(DESTDIR)$(MANDIR)/man5/sessionfs.5
+
 clean:
 	rm -rf build
 
-.PHONY: all units clean
+.PHONY: all units clean demo check golden conformance bench lint install uninstall
 -include $(wildcard $(BUILD)/*.d $(BUILD)/unit/*.d)

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Strange files neither hang nor crash it, nor hide the sessions beside them.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+samples "$T/src"
+samples "$T/src/--broken--" "$ROOT/tests/data/broken"
+dir=$T/src/--home-ada-weather--
+good=$dir/${FORECAST##*/}.jsonl
+mkfifo "$dir/fifo.jsonl"
+mkdir "$dir/directory.jsonl"
+ln -s loop.jsonl "$dir/loop.jsonl"
+ln -s nowhere "$dir/dangling.jsonl"
+ln -s . "$T/src/self"
+ln -s "$good" "$dir/linked.jsonl"
+: >"$dir/nothing.jsonl"
+[ "$(id -u)" -ne 0 ] || mknod "$dir/device.jsonl" c 1 5 || : # /dev/zero, without end
+cp "$good" "$dir/unreadable.jsonl"
+chmod 000 "$dir/unreadable.jsonl"
+bytes=$(printf 'caf\xe9')
+cp "$good" "$dir/$bytes.jsonl"
+cp "$good" "$dir/new"$'\n'"line.jsonl"
+cp "$good" "$dir/.hidden.jsonl"
+cp "$good" "$dir/%41.jsonl"
+mkdir "$T/src/--$bytes--" "$T/src/----"
+cp "$good" "$T/src/--$bytes--/x.jsonl"
+cp "$good" "$T/src/----/x.jsonl"
+
+look() { # PREFIX-COMMAND...: the same through the mount and without it
+	timeout 20 "$@" ls "$WEATHER" >"$T/listing" || die "listing ended with $?"
+	local name
+	for name in "${FORECAST##*/}" "${CACHE##*/}" linked 'caf%E9' 'new%0Aline' '%2Ehidden' '%2541'; do
+		grep -qxF -- "$name" "$T/listing" || die "$name is not listed: $(cat "$T/listing")"
+	done
+	for name in fifo directory loop dangling nothing device; do
+		! grep -qxF "$name" "$T/listing" || die "$name is listed"
+	done
+	is "Forecast command" "$(timeout 20 "$@" cat "$WEATHER/caf%E9/title")" "title of a session with an odd name"
+	is "Forecast command" "$(timeout 20 "$@" cat "$WEATHER/new%0Aline/title")" "title of another"
+	is "Forecast command" "$(timeout 20 "$@" cat 'projects/caf%E9/x/title')" "title in a project with an odd name"
+	is "Forecast command" "$(timeout 20 "$@" cat 'projects/%/x/title')" "title in the project of /"
+	is "Forecast command" "$(timeout 20 "$@" cat "$WEATHER/linked/title")" "title of a linked session"
+}
+without() {
+	case $1 in
+	ls) "$SESSIONFS" -S "$T/src" --json --ls "$2" | jq -r '.[].name' ;;
+	cat) "$SESSIONFS" -S "$T/src" --cat "$2" ;;
+	esac
+}
+need jq
+export -f without
+export SESSIONFS T
+look bash -c 'without "$@"' -
+if [ "$(id -u)" -eq 0 ]; then
+	# Root reads everything: as another user the unreadable file is not there, and the others are.
+	listing=$(as_nobody timeout 20 "$SESSIONFS" -S "$T/src" --json --ls "$WEATHER" | jq -r '.[].name')
+	grep -qxF "${FORECAST##*/}" <<<"$listing" || die "an unreadable file hides the others: $listing"
+	! grep -qxF unreadable <<<"$listing" || die "an unreadable file is listed"
+fi
+
+can_mount || exit 0
+mount_fs "$T/src" "$T/mnt"
+inside() { (cd "$T/mnt" && "$@"); }
+export -f inside
+look bash -c 'inside "$@"' -
+# Every name in the mount can be read to its end; a file that holds a NUL would be called binary.
+timeout 120 find "$T/mnt" -type f -exec cat {} + >/dev/null || die "something cannot be read"
+timeout 60 python3 "$ROOT/tests/lib/tree.py" agree "$T/mnt" || die "listing and reading disagree"
+is "" "$(cd "$T/mnt/projects/broken" && find . -name '*.md' -exec grep -LI . {} +)" "texts that grep would call binary"
+for s in cycle cycle-at-leaf duplicate-ids orphans malformed-line torn-tail no-ids dangling-label; do
+	[ -s "$T/mnt/projects/broken/$s/problems.txt" ] || die "$s has no problems.txt"
+done
+for s in empty blank no-header header-without-id bom text-file; do
+	[ ! -e "$T/mnt/projects/broken/$s" ] || die "$s is shown as a session"
+done
+for s in crlf surrogates nul garbage-before-header no-final-newline markdown; do
+	[ -e "$T/mnt/projects/broken/$s/title" ] || die "$s is not shown"
+done

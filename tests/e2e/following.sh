@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# What pi appends, renames, deletes or rewrites is seen within a second.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+samples "$T/src"
+mount_fs "$T/src" "$T/mnt"
+dir=$T/src/--home-ada-weather--
+file=$dir/${FORECAST##*/}.jsonl
+s=$T/mnt/$FORECAST
+LIMIT=2 # a second is promised; a busy machine gets two
+
+line() { # ID PARENT TEXT
+	printf '{"type":"message","id":"%s","parentId":"%s","timestamp":"2026-03-02T12:00:00.000Z","message":{"role":"user","content":"%s"}}\n' "$@"
+}
+find "$T/mnt" >/dev/null # everything is in the kernel's caches
+cat "$s/transcript.md" >/dev/null
+
+# An appended entry, in every place where it shows; readers that wait get it and nothing else.
+size=$(stat -c %s "$s/session.jsonl")
+tail -c +$((size + 1)) -f --pid=$$ "$s/session.jsonl" >"$T/tail.jsonl" &
+tail -n 0 -f --pid=$$ "$s/transcript.md" >"$T/tail.md" &
+sleep 0.3
+line 99990001 33ccdcfd "one more question" >>"$file"
+within $LIMIT "ls entries" eval "ls '$s/entries' | grep -q 99990001"
+within $LIMIT "stat of the entry" test -f "$s/entries/99990001/text.md"
+within $LIMIT "the leaf" eval "[ \"\$(readlink '$s/leaf')\" = entries/99990001 ]"
+within $LIMIT "context.md" grep -q "one more question" "$s/context.md"
+within $LIMIT "transcript.md" grep -q "one more question" "$s/transcript.md"
+within $LIMIT "the branch" eval "[ \"\$(readlink '$s/branches/current')\" = 99990001 ]"
+within $LIMIT "tree.txt" grep -q "99990001.*<- leaf" "$s/tree.txt"
+within $((LIMIT + 2)) "tail -f session.jsonl" test -s "$T/tail.jsonl"
+within $((LIMIT + 2)) "tail -f transcript.md" grep -q "one more question" "$T/tail.md"
+is "$(line 99990001 33ccdcfd "one more question")" "$(cat "$T/tail.jsonl")" "what tail -f printed of session.jsonl"
+same "$file" "$s/session.jsonl" "session.jsonl"
+is "$(wc -c <"$s/transcript.md")" "$(stat -c %s "$s/transcript.md")" "size of the grown transcript"
+
+# Half a line is nobody's.
+whole=$(line 99990002 99990001 "in two pieces")
+printf %s "${whole:0:60}" >>"$file"
+sleep 0.3
+is "" "$(tail -c 1 "$s/session.jsonl" | tr -d '\n')" "the end of session.jsonl while a line is being written"
+[ ! -e "$s/entries/99990002" ] || die "half a line is an entry"
+printf '%s\n' "${whole:60}" >>"$file"
+within $LIMIT "the finished line" grep -q "in two pieces" "$s/entries/99990002/text.md"
+[ ! -e "$s/problems.txt" ] || die "problems: $(cat "$s/problems.txt")"
+
+# Names and labels that appear, change and go.
+[ ! -e "$T/mnt/$ICONS/name" ] || die "a name before its time"
+icons=$dir/${ICONS##*/}.jsonl
+echo '{"type":"session_info","id":"99990003","parentId":"7ce63396","timestamp":"2026-03-03T15:00:00.000Z","name":"Chart"}' >>"$icons"
+within $LIMIT "the name" eval "[ \"\$(cat '$T/mnt/$ICONS/name' 2>/dev/null)\" = Chart ]"
+echo '{"type":"label","id":"99990004","parentId":"99990003","timestamp":"2026-03-03T15:00:01.000Z","targetId":"99990003","label":"here"}' >>"$icons"
+within $LIMIT "the label" test -L "$T/mnt/$ICONS/labels/here"
+echo '{"type":"label","id":"99990005","parentId":"99990004","timestamp":"2026-03-03T15:00:02.000Z","targetId":"99990003"}' >>"$icons"
+within $LIMIT "the label's end" test ! -L "$T/mnt/$ICONS/labels/here"
+
+# New, renamed and deleted sessions; a new project.
+now=$dir/2026-03-20T00-00-00-000Z_new.jsonl
+{
+	echo '{"type":"session","version":3,"id":"new","timestamp":"2026-03-20T00:00:00.000Z","cwd":"/home/ada/weather"}'
+	line 99990006 "" hello | sed 's/"parentId":""/"parentId":null/'
+} >"$now"
+within $LIMIT "the new session" test -d "$T/mnt/$WEATHER/2026-03-20T00-00-00-000Z_new"
+within $LIMIT "latest" eval "[ \"\$(readlink '$T/mnt/$WEATHER/latest')\" = 2026-03-20T00-00-00-000Z_new ]"
+within $LIMIT "sessions/new" test -f "$T/mnt/sessions/new/title"
+mv "$now" "$dir/renamed.jsonl"
+within $LIMIT "the new name" test -f "$T/mnt/$WEATHER/renamed/title"
+within $LIMIT "the old name's end" test ! -e "$T/mnt/$WEATHER/2026-03-20T00-00-00-000Z_new"
+rm "$dir/renamed.jsonl"
+within $LIMIT "the end" test ! -e "$T/mnt/$WEATHER/renamed"
+within $LIMIT "the listing" eval "! ls '$T/mnt/$WEATHER' | grep -q renamed"
+mkdir "$T/src/--tmp-x--"
+cp "$file" "$T/src/--tmp-x--/copy.jsonl"
+within $LIMIT "the new project" test -d "$T/mnt/projects/tmp-x/copy"
+rm -r "$T/src/--tmp-x--"
+within $LIMIT "the project's end" eval "! ls '$T/mnt/projects' | grep -q tmp-x"
+
+# Rewritten in place (as pi's migration does), shortened, replaced by another file.
+grep -v '"type":"label"' "$file" >"$T/short"
+cat "$T/short" >"$file"
+within $LIMIT "the rewritten file" eval "cmp -s '$file' '$s/session.jsonl'"
+within $LIMIT "labels are gone" eval "[ -z \"\$(ls '$s/labels')\" ]"
+head -n 6 "$T/short" >"$T/other" && mv "$T/other" "$file"
+within $LIMIT "the replaced file" eval "[ \"\$(ls '$s/entries' | wc -l)\" = 5 ]"
+within $LIMIT "its text" eval "cmp -s '$file' '$s/session.jsonl'"
+: >"$file"
+within $LIMIT "an emptied file is no session" test ! -e "$s"
+cp "$T/short" "$file"
+within $LIMIT "and is one again" test -f "$s/title"

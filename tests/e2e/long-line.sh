@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# A line of 200 MB is read like any other, in little memory.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3
+[ "$(df --output=avail -k "$T" | tail -n 1)" -gt 600000 ] || skip "there is too little room in $T"
+mkdir "$T/src"
+python3 - "$T/src/long.jsonl" <<'PY'
+import sys
+with open(sys.argv[1], "w") as f:
+    f.write('{"type":"session","version":3,"id":"long","timestamp":"2026-04-01T12:00:00.000Z","cwd":"/long"}\n')
+    f.write('{"type":"message","id":"a1","parentId":null,"timestamp":"2026-04-01T12:00:01.000Z","message":{"role":"user","content":"')
+    piece = ("0123456789abcdef" * 64 + "\\n") * 1000
+    written = 0
+    while written < 200_000_000:
+        written += f.write(piece)
+    f.write('"}}\n')
+    f.write('{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-04-01T12:00:02.000Z","message":{"role":"user","content":"after it"}}\n')
+PY
+text_size=$(python3 -c 'import math; print(math.ceil(200_000_000 / 1026_000) * 1000 * 1025)')
+S=projects/long/long
+is "after it" "$(timeout 60 "$SESSIONFS" -S "$T/src" --cat $S/entries/a2/text.md)" "the entry after the long line"
+is "$text_size" "$(timeout 60 "$SESSIONFS" -S "$T/src" --cat $S/entries/a1/text.md | wc -c)" "the long text"
+fails 0 "^$" "$SESSIONFS" --check "$T/src"
+
+can_mount || exit 0
+mount_fs "$T/src" "$T/mnt"
+pid=$(pgrep -f -- "$SESSIONFS.* $T/mnt" | head -n 1)
+is "after it" "$(timeout 20 cat "$T/mnt/$S/entries/a2/text.md")" "the entry after the long line, mounted"
+is "$text_size" "$(timeout 20 stat -c %s "$T/mnt/$S/entries/a1/text.md")" "size of the long text"
+is "$text_size" "$(timeout 60 cat "$T/mnt/$S/entries/a1/text.md" | wc -c)" "the long text, mounted"
+is "0123456789abcdef" "$(timeout 20 tail -c 17 "$T/mnt/$S/entries/a1/text.md")" "its end"
+timeout 60 cmp "$T/src/long.jsonl" "$T/mnt/$S/session.jsonl" || die "session.jsonl differs"
+timeout 20 ls -lR "$T/mnt" >/dev/null || die "ls -lR is too slow"
+# Twice the line: the line itself, and what was made of it. Sanitizers keep freed memory.
+if ! grep -q __asan_init "$SESSIONFS"; then
+	peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status")
+	[ "$peak" -lt 700000 ] || die "it used $peak kB for a line of 200 MB"
+fi

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Options, messages and exit statuses are those of the manual.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+samples "$T/src"
+mkdir "$T/mnt" "$T/full"
+: >"$T/file"
+
+# -h and -V come first and succeed.
+out=$("$SESSIONFS" -h) || die "-h ended with $?"
+matches "^usage: sessionfs \[options\] \[SOURCE\] MOUNTPOINT" "${out,,}" "-h" 2>/dev/null || matches "[Uu]sage: .*sessionfs.*MOUNTPOINT" "$out" "-h"
+is "$out" "$("$SESSIONFS" --help)" "--help"
+matches "^sessionfs [0-9]+\.[0-9]+\.[0-9]+" "$("$SESSIONFS" -V)" "-V"
+is "$("$SESSIONFS" -V)" "$("$SESSIONFS" --version)" "--version"
+
+# Usage errors end with 2, failures with 1; both say why.
+fails 2 "sessionfs: " "$SESSIONFS"
+fails 2 "sessionfs: .*no-such-option" "$SESSIONFS" --no-such-option "$T/src" "$T/mnt"
+fails 2 "sessionfs: " "$SESSIONFS" "$T/src" "$T/mnt" superfluous
+fails 1 "sessionfs: .*$T/nowhere.*No such file" "$SESSIONFS" "$T/nowhere" "$T/mnt"
+fails 1 "sessionfs: .*$T/file.*[Nn]ot a directory" "$SESSIONFS" "$T/file" "$T/mnt"
+fails 1 "sessionfs: .*$T/file.*[Nn]ot a directory" "$SESSIONFS" "$T/src" "$T/file"
+fails 1 "sessionfs: .*$T/missing.*No such file" "$SESSIONFS" "$T/src" "$T/missing"
+fails 1 "sessionfs: .*nothing-here.*No such file" "$SESSIONFS" -S "$T/src" --cat nothing-here
+fails 1 "sessionfs: .*projects.*[Ii]s a directory" "$SESSIONFS" -S "$T/src" --cat projects
+fails 1 "sessionfs: .*nothing-here.*No such file" "$SESSIONFS" -S "$T/src" --ls nothing-here
+fails 1 "sessionfs: .*nothing-here.*No such file" "$SESSIONFS" -S "$T/src" --tree nothing-here
+fails 1 "sessionfs: .*write|sessionfs: .*[Nn]o space" bash -c '"$1" -S "$2" --cat README.md >/dev/full' - "$SESSIONFS" "$T/src"
+matches "title" "$("$SESSIONFS" -S "$T/src" --tree "$FORECAST")" "--tree"
+is "Forecast command" "$("$SESSIONFS" -S "$T/src" --cat "/$FORECAST/title")" "--cat with a leading slash"
+is "Forecast command" "$("$SESSIONFS" -S "$T/src" --cat "$WEATHER/../../$FORECAST//./title")" "--cat with dots"
+is "$("$SESSIONFS" -S "$T/src" --cat "$FLAT/title")" "$("$SESSIONFS" -S "$T/src" --cat "sessions/${FLAT##*/}/title")" "--cat through a link"
+
+need_mount
+# The command returns when it is mounted, with the subtype and the source as what is mounted.
+mount_fs "$T/src" "$T/mnt" -o ro,relatime,nofail,noauto,_netdev,user,x-systemd.automount
+is "fuse.sessionfs" "$(findmnt -no FSTYPE "$T/mnt")" "the type of the mount"
+is "$T/src" "$(findmnt -no SOURCE "$T/mnt")" "what is mounted"
+for o in ro nosuid nodev; do matches "(^|,)$o(,|$)" "$(findmnt -no OPTIONS "$T/mnt")" "mount options"; done
+umount_fs "$T/mnt"
+mkdir "$T/a b"
+mount_fs "$T/src" "$T/a b"
+umount_fs "$T/a b"
+(cd "$T" && mount_fs src mnt) # relative names, although it changes to / in the background
+is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title from a relative source"
+umount_fs "$T/mnt"
+fails 2 "sessionfs: " "$SESSIONFS" -o no_such_option_at_all "$T/src" "$T/mnt"
+! mountpoint -q "$T/mnt" || die "an unknown option was mounted"
+
+# Signals: unmounted, and the status is 0.
+for signal in TERM INT HUP; do
+	"$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
+	pid=$!
+	within 10 "the mount in the foreground" mountpoint -q "$T/mnt"
+	ls "$T/mnt" >/dev/null
+	kill -s $signal $pid
+	rc=0
+	wait $pid || rc=$?
+	is 0 $rc "exit status after SIG$signal ($(cat "$T/log"))"
+	! mountpoint -q "$T/mnt" || die "still mounted after SIG$signal"
+done
+"$SESSIONFS" -f -s "$T/src" "$T/mnt" &
+pid=$!
+within 10 "the mount with one thread" mountpoint -q "$T/mnt"
+is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title with one thread"
+umount_fs "$T/mnt"
+rc=0
+wait $pid || rc=$?
+is 0 $rc "exit status after umount"
+
+# A dead mount point: the message has the command that cures it.
+"$SESSIONFS" -f "$T/src" "$T/mnt" 2>/dev/null &
+pid=$!
+within 10 "the mount that will die" mountpoint -q "$T/mnt"
+kill -s KILL $pid
+wait $pid 2>/dev/null || :
+out=$(timeout 20 "$SESSIONFS" "$T/src" "$T/mnt" 2>&1) && die "mounted over a dead mount point"
+matches "fusermount3 -u '?$T/mnt" "$out" "the hint for a dead mount point"
+eval "$(grep -o "fusermount3 -u [^ ;)]*" <<<"$out" | head -n 1 | tr -d '\`')" || die "the hint does not work: $out"
+mount_fs "$T/src" "$T/mnt"

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Nobody sees through the mount what the session file would not let them read.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need_root
+samples "$T/src"
+private=$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl
+chmod 600 "$private"
+chown 65534:65534 "$private"
+chmod 640 "$T/src/scratch.jsonl"
+chown 0:65534 "$T/src/scratch.jsonl"
+mount_fs "$T/src" "$T/mnt" -o allow_other
+
+is "65534:65534 400" "$(stat -c '%u:%g %a' "$T/mnt/$FORECAST/title")" "owner and mode of a private file"
+is "65534:65534 500" "$(stat -c '%u:%g %a' "$T/mnt/$FORECAST")" "owner and mode of a private session"
+is "0:65534 440" "$(stat -c '%u:%g %a' "$T/mnt/projects/unknown/scratch/title")" "owner and mode of a group's file"
+is "0:65534 550" "$(stat -c '%u:%g %a' "$T/mnt/projects/unknown/scratch/entries")" "owner and mode of a group's directory"
+is "0:0 444" "$(stat -c '%u:%g %a' "$T/mnt/$CACHE/title")" "owner and mode of everybody's file"
+is "0:0 444" "$(stat -c '%u:%g %a' "$T/mnt/README.md")" "owner and mode of README.md"
+
+# No bit is wider than the session file's, and none allows writing.
+while IFS= read -r -d '' s; do
+	[ -L "$s" ] && continue
+	file=$(find "$T/src" -name "$(basename "$s").jsonl")
+	mode=$((0$(stat -c %a "$file")))
+	while IFS=' ' read -r m p; do
+		m=$((0$m))
+		r=$((m & 0444))
+		x=$((m & 0111))
+		[ $((r & ~mode)) -eq 0 ] && [ $((x & ~((mode & 0444) >> 2))) -eq 0 ] && [ $((m & 0222)) -eq 0 ] ||
+			die "$p has mode $(printf %o "$m"), the session file $(printf %o "$mode")"
+	done < <(find "$s" ! -type l -printf '%m %p\n')
+done < <(find "$T/mnt/projects" -mindepth 2 -maxdepth 2 -type d -print0)
+
+stranger() { setpriv --reuid=12345 --regid=12345 --clear-groups "$@"; }
+stranger cat "$T/mnt/$CACHE/title" >/dev/null || die "a stranger cannot read what everybody may"
+fails 1 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups cat "$T/mnt/$FORECAST/title"
+fails 2 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups ls "$T/mnt/$FORECAST"
+as_nobody cat "$T/mnt/$FORECAST/title" >/dev/null || die "the owner cannot read their own"
+umount_fs "$T/mnt"
+
+# Without allow_other it is the mounting user's alone.
+mount_fs "$T/src" "$T/mnt"
+fails 2 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups ls "$T/mnt/"

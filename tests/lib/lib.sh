@@ -1,0 +1,161 @@
+# Sourced by the tests in tests/e2e and by tests/golden. A test is one file that shows
+# one thing: it ends with 0, with 77 and a reason if it cannot run here, or with the first
+# thing that is wrong. Everything it makes lies in $T and is gone afterwards.
+#
+# SESSIONFS is the program under test, an absolute path; scripts/check sets it.
+# shellcheck shell=bash
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+SESSIONFS=${SESSIONFS:-$ROOT/build/sessionfs}
+# Sanitizers must be heard: a report is a failure, whatever the program was asked to do.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-abort_on_error=0:exitcode=99:detect_leaks=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+export LC_ALL=C.UTF-8 TZ=UTC
+unset PI_CODING_AGENT_DIR PI_CODING_AGENT_SESSION_DIR
+
+T=$(mktemp -d "${TMPDIR:-/tmp}/sessionfs-test.XXXXXX")
+chmod 755 "$T"
+T=$(cd "$T" && pwd -P)
+
+mounts_below() { awk -v t="$T/" 'index($5 "/", t) == 1 { print $5 }' /proc/self/mountinfo | sort -r; }
+
+cleanup() {
+	local rc=$? m
+	trap - EXIT
+	cd /
+	for m in $(mounts_below); do
+		umount "$m" 2>/dev/null || fusermount3 -u "$m" 2>/dev/null || fusermount3 -uz "$m" 2>/dev/null || umount -l "$m" || :
+	done
+	if [ -n "$(mounts_below)" ]; then
+		echo "still mounted: $(mounts_below)" >&2 # and not removed: that would go through the mount
+	else
+		chmod -R u+rwX "$T" 2>/dev/null || :
+		rm -rf "$T"
+	fi
+	exit "$rc"
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+skip() {
+	echo "skipped: $*"
+	exit 77
+}
+die() {
+	echo "FAILED: $*" >&2
+	exit 1
+}
+
+need() {
+	local c
+	for c; do
+		command -v "$c" >/dev/null 2>&1 || skip "there is no $c here"
+	done
+}
+
+# Whether this user can mount, found out without the program under test.
+can_mount() {
+	command -v fusermount3 >/dev/null 2>&1 || return 1
+	(exec 9<>/dev/fuse) 2>/dev/null || return 1
+	[ "$(id -u)" -ne 0 ] || (($((0x$(awk '/^CapEff/ { print $2 }' /proc/self/status))) >> 21 & 1))
+}
+need_mount() {
+	can_mount || skip "cannot mount here (/dev/fuse or the right to mount is missing)"
+}
+need_root() {
+	[ "$(id -u)" -eq 0 ] || skip "needs root"
+}
+# Runs a command as a user who is not root and owns nothing.
+as_nobody() {
+	if [ "$(id -u)" -eq 0 ]; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
+# --- what is mounted -----------------------------------------------------------
+
+# Copies session files to a directory; each gets the time of the last thing said in it, which
+# a checkout does not keep.
+samples() { # DIRECTORY [FROM]
+	local f t
+	mkdir -p "$1"
+	cp -r "${2:-$ROOT/tests/data/sessions}/." "$1/"
+	chmod -R u+rwX,go+rX,go-w "$1"
+	while IFS= read -r -d '' f; do
+		chmod 644 "$f"
+		t=$(LC_ALL=C grep -ao '"timestamp":"[0-9T:.-]*Z"' "$f" | cut -d'"' -f4 | sort | tail -n 1 || :)
+		touch -d "${t:-2026-04-01T12:00:00Z}" "$f"
+	done < <(find "$1" -name '*.jsonl' -type f -print0)
+	find "$1" -type d -exec touch -d 2026-04-02T00:00:00Z {} +
+}
+
+# Places in the samples.
+# shellcheck disable=SC2034
+{
+	WEATHER=projects/home-ada-weather
+	FORECAST=$WEATHER/2026-03-02T09-15-03-460Z_019cadd4-5ce2-7528-9185-2d54157d736a
+	ICONS=$WEATHER/2026-03-03T14-02-13-960Z_019cb401-a386-7528-9185-2d5693b37e81
+	CACHE=$WEATHER/2026-03-05T08-30-03-460Z_019cbd1e-3e02-7528-9185-2d58fd95ca5f
+	ROOTS=$WEATHER/2026-03-06T17-45-03-460Z_019cc440-b822-7528-9185-2d5a5d59d993
+	FORK=$WEATHER/2026-03-07T10-00-03-460Z_019cc7bd-5bc2-7528-9185-2d5cd11b7815
+	NOTES=projects/home-ada-notes
+	V1=$NOTES/2025-11-20T18-00-00-000Z_7d0f2a54-3f0e-4c5b-9a52-0c1d6f1be8aa
+	V2=$NOTES/2025-12-14T12-30-00-000Z_b3a6e0c2-77d1-4f57-8a0b-52f1c9f3d7e1
+	V4=projects/srv-site-v2/2026-03-10T06-00-00-000Z_site-1
+	FLAT=$WEATHER/5b8c1f0e-2f6d-4d3c-8f51-d0a7b6c5e4f3
+}
+
+mount_fs() { # SOURCE DIRECTORY [OPTION...]
+	local source=$1 dir=$2
+	shift 2
+	mkdir -p "$dir"
+	# ASan keeps the leak check for the processes that end before their parent does.
+	timeout 60 "$SESSIONFS" "$@" "$source" "$dir" || die "sessionfs $* $source $dir ended with $?"
+	mountpoint -q "$dir" || die "sessionfs said it mounted $dir, but it is no mount point"
+}
+umount_fs() {
+	local dir=$1 n
+	for n in 1 2 3 4 5 6 7 8 9 10; do
+		if [ "$(id -u)" -eq 0 ]; then umount "$dir" 2>/dev/null && return; else fusermount3 -q -u "$dir" 2>/dev/null && return; fi
+		sleep 0.1
+	done
+	die "cannot unmount $dir after $n attempts"
+}
+
+# --- assertions ----------------------------------------------------------------
+
+is() { # EXPECTED ACTUAL WHAT
+	[ "$1" = "$2" ] || die "$3: expected $(printf %q "$1"), got $(printf %q "$2")"
+}
+matches() { # REGEX ACTUAL WHAT
+	[[ $2 =~ $1 ]] || die "$3: expected something like $(printf %q "$1"), got $(printf %q "$2")"
+}
+same() { # FILE FILE WHAT
+	cmp "$1" "$2" >&2 || die "$3: $1 and $2 differ"
+}
+nothing() { # WHAT COMMAND...: it succeeds and prints nothing
+	local what=$1 out
+	shift
+	out=$("$@" 2>&1) || die "$what: $* ended with $?: $out"
+	[ -z "$out" ] || die "$what: $* printed: $out"
+}
+fails() { # STATUS REGEX COMMAND...: it ends with this status and says something like that
+	local status=$1 regex=$2 out rc=0
+	shift 2
+	out=$(timeout 60 "$@" 2>&1) || rc=$?
+	is "$status" "$rc" "exit status of $* ($out)"
+	matches "$regex" "$out" "message of $*"
+}
+within() { # SECONDS WHAT COMMAND...: it comes true in time
+	local limit=$1 what=$2 end
+	shift 2
+	end=$(($(date +%s%N) + ${limit%.*} * 1000000000))
+	until "$@"; do
+		[ "$(date +%s%N)" -lt "$end" ] || die "$what: not within $limit s: $*"
+		sleep 0.05
+	done
+}
