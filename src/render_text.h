@@ -1,0 +1,54 @@
+/* render_text: what the text views share: text made fit for one line of a file, and the rows of tree.txt. */
+#ifndef SESSIONFS_RENDER_TEXT_H
+#define SESSIONFS_RENDER_TEXT_H
+
+#include "sessionfs/session.h"
+
+/* Appends exact bytes (as session_label gives them) as valid UTF-8 without NUL, as JSON_CLEAN would have it. */
+void text_clean(struct span exact, struct buf *out);
+
+/* From `start` on: what is not well-formed UTF-8 becomes U+FFFD. */
+void text_make_clean(struct buf *out, size_t start);
+
+/* From `start` on: each control character becomes a space. */
+void text_one_line(struct buf *out, size_t start);
+/* From `start` on: white space at both ends goes, by the rules of JavaScript's trim(). */
+void text_trim(struct buf *out, size_t start);
+/* From `start` on: cut to so many UTF-16 units, between characters. True if something was cut. */
+bool text_cut(struct buf *out, size_t start, size_t units);
+
+/* Appends a value on one line: a string decoded, anything else as its JSON text, nothing for an absent value or null.
+ */
+void text_inline(struct json_value v, struct buf *out);
+/* Appends exact bytes, clean and on one line. */
+void text_inline_exact(struct span exact, struct buf *out);
+
+/* Appends at least the first `units` UTF-16 units of a string, without decoding all of a long one; not cut exactly. */
+void text_begin(struct json_value string, size_t units, struct buf *out);
+/* Appends the first `units` of a content's text (the text blocks with nothing in between), on one line and trimmed. */
+void text_of_content(struct json_value content, size_t units, struct buf *out);
+
+/* Appends what kind of entry it is: the role of a message, else the type; on one line. */
+void text_role(const struct record *r, struct buf *out);
+
+struct row_call {
+	struct json_value name, arguments;
+};
+
+/* Reads what rows are made of. The message that made the last tool call asked for is kept: its results follow it. */
+struct row_source {
+	const struct session *s;
+	struct line line, call_line;
+	uint32_t caller; /* whose calls are held, or NO_ENTRY */
+	struct row_call *calls;
+	size_t n_calls, cap_calls;
+};
+void row_source_init(struct row_source *src, const struct session *s);
+void row_source_release(struct row_source *src);
+
+/* Appends the row's text as pi's /tree shows it. 0 or a negative errno. */
+int row_text(struct row_source *src, uint32_t i, struct buf *out);
+/* Appends `role: text`, the text cut to so many UTF-16 units. */
+int row_gist(struct row_source *src, uint32_t i, size_t units, struct buf *out);
+
+#endif
