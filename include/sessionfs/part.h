@@ -30,6 +30,7 @@ struct part_image {
 	char ext[16];
 	struct json_value data;
 	size_t size; /* decoded bytes; 0: no file */
+	struct block_iter rest; /* where the next search goes on; zero, or left by the last one */
 };
 /* The image block after `ret->n` (set it to 0 to begin) into *ret; false if there is none. */
 bool part_image_next(const struct record *r, struct part_image *ret);
@@ -40,7 +41,9 @@ void part_image(const struct part_image *img, struct buf *out);
 struct part_call {
 	unsigned n;
 	struct json_value id, name, arguments;
+	struct block_iter rest; /* as above */
 };
+/* Only assistant messages make calls. */
 bool part_call_next(const struct record *r, struct part_call *ret);
 /* arguments.json: pretty-printed, plus a newline. */
 void part_arguments(const struct part_call *c, struct buf *out);
