@@ -1,0 +1,318 @@
+// Compares sessionfs with pi: node compare.mjs SESSIONFS PI-DIRECTORY TMP (SOURCE VIEW)...
+// VIEW is where SOURCE is mounted, or "cli". See run.
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import readline from "node:readline";
+import { fileURLToPath } from "node:url";
+import { encode, entriesOf, entryNames } from "./names.mjs";
+
+const [program, piDirectory, tmp, ...pairs] = process.argv.slice(2);
+const here = path.dirname(fileURLToPath(import.meta.url));
+const SECONDS = 60; // for one answer of pi, which on some broken files never comes
+
+// ---- counting ----
+
+const count = { passed: 0, failed: 0, skipped: 0 };
+let where = "";
+
+const short = (v) => {
+	const s = typeof v === "string" ? v : JSON.stringify(v);
+	return s === undefined || s.length <= 160 ? s : `${s.slice(0, 157)}...`;
+};
+function fail(what, text) {
+	count.failed++;
+	console.log(`${where}: ${what}: ${text}`);
+}
+// What is expected against what is there; as JSON, so that the order of keys counts.
+function same(what, expected, actual) {
+	const a = JSON.stringify(expected);
+	const b = JSON.stringify(actual);
+	if (a === b) {
+		count.passed++;
+		return;
+	}
+	let i = 0;
+	while (a !== undefined && b !== undefined && a[i] === b[i]) i++;
+	const from = Math.max(0, i - 40);
+	const cut = (s) => (s === undefined ? "nothing" : (from ? "..." : "") + short(s.slice(from)));
+	fail(what, `expected ${cut(a)}, got ${cut(b)}`);
+}
+const skip = () => count.skipped++;
+
+// ---- sessionfs, mounted or not ----
+
+function mounted(root) {
+	const at = (p) => path.join(root, p);
+	const or = (f) => {
+		try {
+			return f();
+		} catch (e) {
+			if (e.code === "ENOENT") return null;
+			throw e;
+		}
+	};
+	return {
+		bytes: (p) => or(() => fs.readFileSync(at(p))),
+		link: (p) => or(() => fs.readlinkSync(at(p))),
+		links: (p) =>
+			fs.readdirSync(at(p), { withFileTypes: true })
+				.filter((e) => e.isSymbolicLink())
+				.map((e) => ({ name: e.name, target: fs.readlinkSync(at(path.join(p, e.name))) })),
+		directories: (p) => fs.readdirSync(at(p), { withFileTypes: true }).filter((e) => e.isDirectory()).map((e) => e.name),
+		parentsToCheck: Infinity,
+	};
+}
+
+function unmounted(source) {
+	const call = (...args) => {
+		const r = spawnSync(program, ["-S", source, ...args], { maxBuffer: 2 ** 31, timeout: SECONDS * 1000 });
+		if (r.error) throw r.error;
+		if (r.status !== 0 && !/No such file/.test(r.stderr)) throw new Error(`${args.join(" ")}: ${r.stderr}`);
+		return r.status === 0 ? r.stdout : null;
+	};
+	const list = (p) => JSON.parse(call("--ls", p, "--json") ?? "[]");
+	return {
+		bytes: (p) => call("--cat", p),
+		link: (p) => list(p)[0]?.target ?? null,
+		links: (p) => list(p).filter((e) => e.type === "link"),
+		directories: (p) => list(p).filter((e) => e.type === "directory").map((e) => e.name),
+		parentsToCheck: 20, // a process each
+	};
+}
+
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const text = (bytes) => (bytes === null ? null : strict.decode(bytes));
+
+// ---- pi, in a process that can be killed ----
+
+class Oracle {
+	constructor(dir) {
+		this.dir = dir;
+	}
+	start() {
+		this.child = spawn(process.execPath, [path.join(here, "oracle.mjs"), this.dir], {
+			stdio: ["pipe", "pipe", "inherit"],
+			env: { ...process.env, PI_CODING_AGENT_DIR: path.join(tmp, "agent"), PI_OFFLINE: "1", FORCE_COLOR: "0" },
+		});
+		this.lines = readline.createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
+	}
+	stop() {
+		this.child?.kill("SIGKILL");
+		this.child = undefined;
+	}
+	// The answer, or {error}.
+	async ask(request) {
+		if (!this.child) this.start();
+		this.child.stdin.write(`${JSON.stringify(request)}\n`);
+		let timer;
+		const late = new Promise((done) => {
+			timer = setTimeout(() => done({ late: true }), SECONDS * 1000);
+		});
+		const got = await Promise.race([this.lines.next(), late]);
+		clearTimeout(timer);
+		if (got.late || got.done) {
+			this.stop();
+			return { error: got.late ? "pi never answered" : "pi ended" };
+		}
+		return JSON.parse(got.value);
+	}
+}
+
+// ---- session files ----
+
+// Regular files named *.jsonl in the directory and one level below, as [relative path].
+function sessionFiles(source) {
+	const files = [];
+	const look = (dir) => {
+		for (const name of fs.readdirSync(path.join(source, dir)).sort()) {
+			const p = path.join(dir, name);
+			const st = fs.statSync(path.join(source, p), { throwIfNoEntry: false });
+			if (st?.isFile() && name.endsWith(".jsonl")) files.push(p);
+			else if (st?.isDirectory() && dir === "") look(p);
+		}
+	};
+	look("");
+	return files;
+}
+
+let copies = 0;
+// A copy with its times, alone in a directory. Links are followed: pi must not reach the original.
+function copy(source, file) {
+	const dir = path.join(tmp, "copies", String(copies++));
+	fs.mkdirSync(dir, { recursive: true });
+	execFileSync("cp", ["-pL", "--", path.join(source, file), dir]);
+	return path.join(dir, path.basename(file));
+}
+
+// ---- the comparison ----
+
+// Text as files hold it: always UTF-8, never NUL.
+const clean = (s) => s.toWellFormed().replaceAll("\0", "\u2400");
+const oneLine = (s) => clean(s.replace(/[\x00-\x1f\x7f]/g, " ").trim());
+const labelText = (cell) => cell.replace(/\\(.)/g, (_, c) => ({ t: "\t", n: "\n", 0: "\u2400", "\\": "\\" })[c]);
+
+function labelsShown(fsx, dir) {
+	const labels = {};
+	for (const row of text(fsx.bytes(`${dir}/labels.tsv`)).split("\n")) {
+		if (row === "" || row.startsWith("#")) continue;
+		const [id, label] = row.split("\t");
+		if (label !== "") labels[id] = labelText(label);
+	}
+	return labels;
+}
+
+function compareContext(what, pi, fsx, file) {
+	const bytes = fsx.bytes(file);
+	if (pi === null) {
+		skip(); // pi has no answer: a cycle, or an entry that it cannot address
+		return;
+	}
+	// Through JSON twice: what JSON cannot say (1e400) is null on both sides.
+	same(what, JSON.parse(pi), bytes === null ? undefined : JSON.parse(text(bytes)));
+}
+
+function comparePath(pi, fsx, dir, names) {
+	if (pi.current < 0) {
+		same("branches/current", null, fsx.link(`${dir}/branches/current`));
+		return;
+	}
+	if (pi.path === null) {
+		skip();
+		return;
+	}
+	const links = fsx
+		.links(`${dir}/branches/current/`)
+		.map((l) => ({ ...l, n: Number(/^\d{4,}/.exec(l.name)?.[0]) }))
+		.sort((a, b) => a.n - b.n);
+	const path_ = pi.path.filter((i) => pi.shown[i]);
+	same("path", path_.map((i) => `../../entries/${names[i]}`), links.map((l) => l.target));
+	const simple = (kind) => (typeof kind === "string" ? encode(kind) : null);
+	const expected = path_.map((i, n) => `${String(n + 1).padStart(4, "0")}-${simple(pi.kinds[i])}`);
+	same("names of the path", expected.filter((n) => !n.endsWith("-null")),
+		links.map((l) => l.name).filter((_, n) => !expected[n]?.endsWith("-null")));
+}
+
+function compareTree(pi, fsx, dir, names) {
+	if (pi.parents === null) {
+		skip(); // ids that are missing or used twice: pi's tree is another one, or endless
+		return;
+	}
+	const parents = pi.parents.map((p) => (p < 0 ? null : `../${names[p]}`));
+	const step = Math.max(1, Math.floor(parents.length / fsx.parentsToCheck));
+	const chosen = parents.map((_, i) => i).filter((i) => i % step === 0 || pi.roots.includes(i));
+	same("roots and parents", chosen.map((i) => (pi.roots.includes(i) ? null : parents[i])),
+		chosen.map((i) => fsx.link(`${dir}/entries/${names[i]}/parent`)));
+}
+
+function compareBranches(pi, fsx, dir, names) {
+	const branchName = (i) => (names[i] === "current" ? "current~2" : names[i]);
+	const expected = Object.keys(pi.branches).map(Number);
+	same("branches", expected.map(branchName).sort(), fsx.directories(`${dir}/branches`).sort());
+	const target = fsx.link(`${dir}/branches/current`);
+	same("current branch", pi.current < 0 ? null : branchName(pi.current), target);
+	for (const i of expected)
+		compareContext(`branches/${branchName(i)}`, pi.branches[i].context, fsx, `${dir}/branches/${branchName(i)}/context.json`);
+}
+
+// One pi's view of one file.
+function compareOpened(pi, fsx, dir, names, info) {
+	same("leaf", pi.leaf < 0 ? null : `entries/${names[pi.leaf]}`, fsx.link(`${dir}/leaf`));
+	same("name", pi.name ?? undefined, info.name);
+	const labels = Object.fromEntries(Object.entries(pi.labels)
+		.filter(([, l]) => typeof l === "string" || typeof l === "number")
+		.map(([i, l]) => [names[i], clean(String(l))]));
+	const sorted = (o) => Object.entries(o).sort(([a], [b]) => (a < b ? -1 : 1));
+	same("labels", sorted(labels), sorted(labelsShown(fsx, dir)));
+	comparePath(pi, fsx, dir, names);
+	if (pi.path === null) skip();
+	else compareContext("context.json", pi.context, fsx, `${dir}/context.json`);
+	compareBranches(pi, fsx, dir, names);
+}
+
+function compareListed(listed, bytes, fsx, dir, info, pi) {
+	// pi's list reads with a line reader that also ends lines at these, and drops files it cannot make sense of.
+	if (!listed || /\r(?!\n)|\u2028|\u2029/.test(bytes.toString())) {
+		skip();
+		return;
+	}
+	same("id", listed.id, info.id);
+	same("cwd", listed.cwd || undefined, info.cwd);
+	same("listed name", listed.name ?? undefined, info.name);
+	same("created", listed.created ?? undefined, info.created);
+	same("modified", listed.modified ?? undefined, info.modified);
+	const none = listed.firstMessage === "(no messages)";
+	const first = [...listed.firstMessage].slice(0, 200).join("");
+	same("first message", none ? undefined : first, info.firstMessage);
+	same("title", `${oneLine(listed.name ?? listed.firstMessage) || "(no messages)"}\n`, text(fsx.bytes(`${dir}/title`)));
+	const roles = pi.kinds.length === 0 || Object.values(info.messages).reduce((a, b) => a + b, 0);
+	same("messages", pi.kinds.length === 0 || listed.messageCount, roles);
+}
+
+async function compareFile(source, file, fsx, shown, oracles) {
+	const bytes = fs.readFileSync(path.join(source, file));
+	const lists = await oracles.newest.ask({ list: path.dirname(copy(source, file)) });
+	const pi = await oracles.newest.ask({ open: copy(source, file) });
+	where = file;
+	const session = shown.get(file);
+	if (bytes.length === 0) {
+		same("an empty file is shown", false, session !== undefined); // pi makes a new session of it
+		return;
+	}
+	if (pi.error && session) {
+		skip();
+		console.log(`# ${file}: pi does not open it: ${pi.error}`);
+		return;
+	}
+	same("opens", !pi.error, session !== undefined);
+	if (!session) return;
+
+	const { dir, info } = session;
+	const parsed = entriesOf(bytes);
+	same("entries", pi.kinds.length, parsed.entries.length);
+	same("entries in info.json", pi.kinds.length, info.entries);
+	const names = entryNames(parsed);
+	compareOpened(pi, fsx, dir, names, info);
+	compareTree(pi, fsx, dir, names);
+	same("usage", pi.usage ?? undefined, info.usage);
+	compareListed(Array.isArray(lists) ? lists[0] : undefined, bytes, fsx, dir, info, pi);
+
+	if (pi.grown) {
+		skip();
+		return;
+	}
+	const old = await oracles.old.ask({ open: copy(source, file) });
+	where = `${file} (pi 0.73.1)`;
+	if (old.error) skip();
+	else compareOpened(old, fsx, dir, names, info);
+}
+
+fs.mkdirSync(path.join(tmp, "agent", "sessions"), { recursive: true });
+const oracles = {
+	newest: new Oracle(path.join(piDirectory, "pi-1.5.2")),
+	old: new Oracle(path.join(piDirectory, "old/node_modules/@mariozechner/pi-coding-agent")),
+};
+for (let i = 0; i < pairs.length; i += 2) {
+	const [source, view] = [pairs[i], pairs[i + 1]];
+	const fsx = view === "cli" ? unmounted(source) : mounted(view);
+	const shown = new Map();
+	for (const project of fsx.directories("projects")) {
+		for (const stem of fsx.directories(`projects/${project}`)) {
+			const dir = `projects/${project}/${stem}`;
+			const info = JSON.parse(text(fsx.bytes(`${dir}/info.json`)));
+			shown.set(info.file, { dir, info });
+		}
+	}
+	for (const file of sessionFiles(source)) {
+		try {
+			await compareFile(source, file, fsx, shown, oracles);
+		} catch (e) {
+			where = file;
+			fail("comparison", e.stack);
+		}
+	}
+}
+oracles.newest.stop();
+oracles.old.stop();
+console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
+process.exit(count.failed ? 1 : 0);

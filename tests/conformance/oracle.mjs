@@ -1,0 +1,162 @@
+// What the real pi makes of session files. It writes to the files it opens: give it copies.
+//   node oracle.mjs PACKAGE
+// A request is a line of JSON: {"open": FILE} or {"list": DIRECTORY}; the answer is a line of JSON.
+// Entries are named by their number in file order.
+import fs from "node:fs";
+import path from "node:path";
+import readline from "node:readline";
+import { pathToFileURL } from "node:url";
+
+const dir = process.argv[2];
+const main = ["dist/bundle/index.js", "dist/index.js"].map((f) => path.join(dir, f)).find((f) => fs.existsSync(f));
+const pi = await import(pathToFileURL(main).href);
+
+const conversation = new Set(["message", "custom_message", "compaction", "branch_summary"]);
+const isConversation = (e) => conversation.has(e.type);
+// pi throws on these wherever it builds a context; sessionfs leaves them out. To pi they are shown as metadata.
+const lacksMessage = (e) => e.type === "message" && (e.message === undefined || e.message === null);
+
+function open(file) {
+	const sm = pi.SessionManager.open(file);
+	const entries = sm.getEntries();
+	const byId = new Map(entries.map((e) => [e.id, e]));
+	const number = new Map(entries.map((e, i) => [e, i]));
+	const usable = (id) => typeof id === "string" || typeof id === "number";
+	const addressed = (e) => usable(e.id) && byId.get(e.id) === e;
+
+	// The way pi's getBranch goes, from the root; ends at what it has seen, where pi would go on for ever.
+	const walk = (i) => {
+		const seen = new Set();
+		let e = entries[i];
+		while (e && !seen.has(e)) {
+			seen.add(e);
+			e = e.parentId ? byId.get(e.parentId) : undefined;
+		}
+		return { path: [...seen].reverse().map((x) => number.get(x)), cyclic: e !== undefined };
+	};
+	// The parent in pi's getTree.
+	const parent = (e) => (usable(e.parentId) && e.parentId !== e.id ? byId.get(e.parentId) : undefined);
+	const conversationAbove = (e) => {
+		const seen = new Set();
+		for (let p = parent(e); p && !seen.has(p); p = parent(p)) {
+			if (isConversation(p)) return number.get(p);
+			seen.add(p);
+		}
+		return -1;
+	};
+
+	const shown = entries.map((e) => (lacksMessage(e) ? { ...e, type: "custom" } : e));
+	const shownById = new Map(shown.map((e) => [e.id, e]));
+	const last = entries.length - 1;
+	const contextAt = (i) => {
+		if (i >= 0 && walk(i).cyclic) return null;
+		if (i === last) return JSON.stringify(pi.buildSessionContext(shown, undefined, shownById));
+		const e = entries[i];
+		return addressed(e) && e.id ? JSON.stringify(pi.buildSessionContext(shown, e.id, shownById)) : null;
+	};
+
+	const leafEntry = sm.getLeafEntry();
+	const leaf = leafEntry ? number.get(leafEntry) : last;
+	const hasBelow = new Set();
+	const newestMetadata = new Map();
+	entries.forEach((e, i) => {
+		const above = conversationAbove(e);
+		if (isConversation(e)) hasBelow.add(above);
+		else newestMetadata.set(above, i);
+	});
+	const branches = {};
+	entries.forEach((e, i) => {
+		if (isConversation(e) && !hasBelow.has(i)) branches[i] = { at: newestMetadata.get(i) ?? i };
+	});
+	let current = -1;
+	if (leaf >= 0) {
+		current = isConversation(entries[leaf]) ? leaf : conversationAbove(entries[leaf]);
+		if (current >= 0) branches[current] = { at: leaf };
+	}
+	for (const b of Object.values(branches)) b.context = contextAt(b.at);
+
+	const unique = byId.size === entries.length && entries.every((e) => usable(e.id));
+	const result = {
+		leaf,
+		current,
+		branches,
+		name: sm.getSessionName() ?? null,
+		labels: {},
+		parents: unique ? entries.map((e) => number.get(parent(e)) ?? -1) : null,
+		roots: unique ? sm.getTree().map((n) => number.get(n.entry)) : null,
+		kinds: entries.map((e) => (e.type === "message" ? e.message?.role : e.type) ?? null),
+		shown: entries.map((e) => !lacksMessage(e)),
+		path: null, // null: pi would never end
+		context: null,
+		ids: entries.map((e) => (addressed(e) ? e.id : null)),
+		usage: usage(entries),
+	};
+	if (leaf < 0 || !walk(leaf).cyclic) {
+		// Its own answers wherever it has one, not only those of the functions it exports.
+		result.path = leafEntry ? sm.getBranch().map((e) => number.get(e)) : leaf < 0 ? [] : walk(leaf).path;
+		result.context = entries.some(lacksMessage) ? contextAt(leaf) : JSON.stringify(sm.buildSessionContext());
+	}
+	entries.forEach((e, i) => {
+		const label = addressed(e) ? sm.getLabel(e.id) : undefined;
+		if (label !== undefined) result.labels[i] = label;
+	});
+	// What 0.73.1 reads differently by design.
+	result.grown = entries.some(
+		(e) =>
+			e.type === "context_edit" ||
+			(e.type === "compaction" && e.systemMessage) ||
+			(e.type === "custom_message" && (e.content ?? null) === null) ||
+			(e.type === "message" && (e.message?.role === "system" || (e.message?.content ?? null) === null)),
+	);
+	return result;
+}
+
+function usage(entries) {
+	const fields = ["input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"];
+	const zero = () => Object.fromEntries(fields.map((f) => [f, 0]));
+	const sum = zero();
+	const models = {};
+	let any = false;
+	for (const e of entries) {
+		const from = e.type === "message" ? e.message : e;
+		const u = e.usage ?? from?.usage;
+		if (u === undefined || u === null) continue;
+		any = true;
+		const named = typeof from?.provider === "string" && typeof from?.model === "string";
+		const model = named ? `${from.provider}/${from.model}` : "unknown";
+		models[model] ??= zero();
+		for (const f of fields) {
+			const n = f === "cost" ? u.cost?.total : u[f];
+			if (typeof n !== "number") continue;
+			sum[f] += n;
+			models[model][f] += n;
+		}
+	}
+	return any ? { ...sum, models } : null;
+}
+
+async function list(directory) {
+	const iso = (d) => (d instanceof Date && !Number.isNaN(d.getTime()) ? d.toISOString() : null);
+	const infos = await pi.SessionManager.listAll(directory);
+	return infos.map((s) => ({
+		file: path.basename(s.path),
+		id: s.id,
+		name: s.name ?? null,
+		cwd: s.cwd,
+		created: iso(s.created),
+		modified: iso(s.modified),
+		messageCount: s.messageCount,
+		firstMessage: s.firstMessage,
+	}));
+}
+
+for await (const line of readline.createInterface({ input: process.stdin })) {
+	const request = JSON.parse(line);
+	let answer;
+	try {
+		answer = request.list === undefined ? open(request.open) : await list(request.list);
+	} catch (e) {
+		answer = { error: `${e.name}: ${e.message}` };
+	}
+	process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
