@@ -297,8 +297,8 @@ writeRaw("5b8c1f0e-2f6d-4d3c-8f51-d0a7b6c5e4f3.jsonl",
 	{ type: "message", id: "e1f2a3b4", parentId: null, timestamp: "2026-03-11T20:10:01.000Z", message: { role: "user", content: "Will it rain tomorrow?", timestamp: 1773259801000 } },
 	{ type: "message", id: "f2a3b4c5", parentId: "e1f2a3b4", timestamp: "2026-03-11T20:10:04.000Z", message: { ...said("Yes, from noon on."), timestamp: 1773259804000 } });
 writeRaw("scratch.jsonl",
-	{ type: "session", version: 3, id: "scratch", timestamp: "2026-03-12T05:00:00.000Z" },
-	{ type: "message", id: "aa11bb22", parentId: null, timestamp: "2026-03-12T05:00:01.000Z", message: { role: "user", content: "A session without a directory", timestamp: 1773291601000 } });
+	{ type: "session", version: 3, id: "scratch", timestamp: "2026-02-27T05:00:00.000Z" },
+	{ type: "message", id: "aa11bb22", parentId: null, timestamp: "2026-02-27T05:00:01.000Z", message: { role: "user", content: "A session without a directory", timestamp: 1772168401000 } });
 
 // parentSession is an absolute path: it must not tell where the samples were made.
 for (const name of fs.readdirSync(path.join(agentDir, "sessions"), { recursive: true })) {

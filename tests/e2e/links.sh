@@ -16,7 +16,7 @@ while IFS= read -r -d '' l; do
 	[[ $(realpath "$l") == "$T/mnt/"* ]] || die "$l leads out of the mount"
 done < <(find . -type l -print0)
 
-leads latest projects/unknown/scratch
+leads latest $FLAT
 leads $WEATHER/latest $FLAT
 leads $NOTES/latest $NOTES/2026-03-09T07-05-03-460Z_019cd169-dc22-7528-9185-2d61aab21499
 is "${FLAT##*/}" "$(readlink $WEATHER/latest)" "the text of latest"
