@@ -1,0 +1,25 @@
+/* fs: the tree as libfuse's low-level operations. Each request is decoded, handed to tree_*, answered once. */
+#ifndef SESSIONFS_FS_H
+#define SESSIONFS_FS_H
+
+#include "sessionfs/tree.h"
+
+struct fs;
+struct fuse_lowlevel_ops;
+
+struct fs_options {
+	struct tree *tree;       /* not owned */
+	struct catalog *catalog; /* not owned */
+	bool read_only;          /* mounted with -o ro */
+};
+
+int fs_open(const struct fs_options *o, struct fs **ret);
+/* Answers the reads that still wait: before fuse_session_destroy, after the loop has ended. */
+void fs_stop(struct fs *fs);
+/* After fuse_session_destroy. */
+void fs_close(struct fs *fs);
+
+/* The operations; their userdata is the struct fs. */
+const struct fuse_lowlevel_ops *fs_operations(void);
+
+#endif

@@ -1,0 +1,513 @@
+/* Requests become calls of tree_*, results become replies; what there is to decide here is what the kernel may keep.
+ *
+ * Attributes and names: as long as the tree says. Contents stay in the page cache; the kernel drops them itself
+ * when it sees another size or mtime (AUTO_INVAL_DATA). A listing it keeps only while the directory's mtime
+ * is the same, so a listing may be kept where every change of names is a change of that mtime: inside one
+ * session, once its file has not been touched for long enough that the next change must have another time.
+ *
+ * A text that changes in its middle while it is read would come out as a mixture, since reads are answered
+ * from the current state. While its session grows such a file is made once for each open and served from there,
+ * past the page cache, which belongs to the file and not to the open.
+ *
+ * Nothing may be written. With -o ro the kernel is told not to ask when files are opened. */
+#include "sessionfs/fs.h"
+#include "fs_impl.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+/* libfuse fixes the signatures. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#define MISSING_TTL 0.5
+#define LIVE_SECONDS 10              /* a session whose file is younger than this is taken to be growing */
+#define SETTLED_SECONDS 2            /* coarsest time stamp of a file system */
+#define PIN_MAX (UINT64_C(64) << 20) /* bytes made for one open */
+#define LISTING_MAX (size_t)(1 << 20)
+
+static struct fs *fs_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+static void reply_error(fuse_req_t req, int rc)
+{
+	fuse_reply_err(req, -rc);
+}
+
+static struct stat stat_of(const struct tree_attr *a)
+{
+	return (struct stat){
+	    .st_ino = a->node,
+	    .st_mode = a->mode,
+	    .st_nlink = 1,
+	    .st_uid = a->uid,
+	    .st_gid = a->gid,
+	    .st_size = (off_t)a->size,
+	    .st_blocks = (blkcnt_t)((a->size + 511) / 512),
+	    .st_atim = a->mtime,
+	    .st_mtim = a->mtime,
+	    .st_ctim = a->mtime,
+	};
+}
+
+static struct fuse_entry_param entry_of(const struct tree_attr *a)
+{
+	return (struct fuse_entry_param){
+	    .ino = a->node,
+	    .attr = stat_of(a),
+	    .attr_timeout = a->attr_ttl,
+	    .entry_timeout = a->entry_ttl,
+	};
+}
+
+static int get_attr(struct fs *fs, node_t node, struct tree_attr *ret)
+{
+	if (node == NODE_EVENTS && !fs->no_open) {
+		*ret = events_attr(fs);
+		return 0;
+	}
+	return tree_getattr(fs->tree, node, ret);
+}
+
+/* Younger than this, or from the future. */
+static bool is_younger(struct timespec t, time_t seconds)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec - t.tv_sec < seconds;
+}
+
+static void op_init(void *userdata, struct fuse_conn_info *conn)
+{
+	struct fs *fs = userdata;
+	compat_want(conn, FUSE_CAP_READDIRPLUS, 1);
+	compat_want(conn, FUSE_CAP_READDIRPLUS_AUTO, 0);
+	compat_want(conn, FUSE_CAP_AUTO_INVAL_DATA, 1);
+	compat_want(conn, FUSE_CAP_WRITEBACK_CACHE, 0);
+	compat_want(conn, FUSE_CAP_CACHE_SYMLINKS, 0); /* their targets follow the session */
+	fs->no_open = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPEN_SUPPORT);
+}
+
+/* --- names and attributes -------------------------------------------------- */
+
+static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct tree_attr attr;
+	int rc = 0;
+	if (events_is_name(fs, parent, name))
+		attr = events_attr(fs);
+	else
+		rc = tree_lookup(fs->tree, parent, span_of(name), &attr);
+	if (rc && rc != -ENOENT) {
+		reply_error(req, rc);
+		return;
+	}
+	struct fuse_entry_param e = rc ? (struct fuse_entry_param){.entry_timeout = MISSING_TTL} : entry_of(&attr);
+	fuse_reply_entry(req, &e);
+}
+
+static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct tree_attr attr;
+	int rc = get_attr(fs_of(req), ino, &attr);
+	if (rc) {
+		reply_error(req, rc);
+		return;
+	}
+	struct stat st = stat_of(&attr);
+	fuse_reply_attr(req, &st, attr.attr_ttl);
+}
+
+/* Asked only without default_permissions, when the one user who can get here is the one we run as. */
+static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
+{
+	struct fs *fs = fs_of(req);
+	struct tree_attr attr;
+	int rc = get_attr(fs, ino, &attr);
+	if (rc) {
+		reply_error(req, rc);
+		return;
+	}
+	unsigned allowed = attr.mode | attr.mode >> 3 | attr.mode >> 6;
+	if ((unsigned)mask & ~allowed & (R_OK | W_OK | X_OK))
+		rc = mask & W_OK && fs->read_only ? -EROFS : -EACCES;
+	reply_error(req, rc);
+}
+
+static void op_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	struct buf target CLEANUP_BUF = BUF_INIT;
+	int rc = tree_readlink(fs_of(req)->tree, ino, &target);
+	const char *text = rc ? NULL : buf_cstr(&target);
+	if (text)
+		fuse_reply_readlink(req, text);
+	else
+		reply_error(req, rc ? rc : -ENOMEM);
+}
+
+static void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct statvfs source;
+	if (statvfs(catalog_source(fs_of(req)->catalog), &source) < 0) {
+		fuse_reply_err(req, errno);
+		return;
+	}
+	struct statvfs st = {
+	    .f_bsize = source.f_bsize,
+	    .f_frsize = source.f_frsize,
+	    .f_blocks = source.f_blocks,
+	    .f_bfree = source.f_bfree,
+	    .f_bavail = source.f_bavail,
+	    .f_namemax = NAME_MAX,
+	};
+	fuse_reply_statfs(req, &st);
+}
+
+/* --- directories ----------------------------------------------------------- */
+
+/* Cookies of the tree come after those of "." and "..". */
+enum { COOKIE_SELF = 1, COOKIE_PARENT = 2 };
+
+struct listing {
+	fuse_req_t req;
+	char *p;
+	size_t n, cap;
+	bool plus;
+};
+
+/* Non-zero if it did not fit. */
+static int add_name(struct listing *l, const char *name, uint64_t cookie, const struct fuse_entry_param *e)
+{
+	size_t room = l->cap - l->n;
+	size_t n = l->plus ? fuse_add_direntry_plus(l->req, l->p + l->n, room, name, e, (off_t)cookie)
+	                   : fuse_add_direntry(l->req, l->p + l->n, room, name, &e->attr, (off_t)cookie);
+	if (n > room)
+		return 1;
+	l->n += n;
+	return 0;
+}
+
+/* Without an ino the kernel only lists the name, and asks when somebody wants more. */
+static struct fuse_entry_param bare_entry(node_t node, mode_t type)
+{
+	return (struct fuse_entry_param){.attr = {.st_ino = node, .st_mode = type}};
+}
+
+static int emit(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *attr)
+{
+	char text[NAME_MAX + 1];
+	if (name.n > NAME_MAX)
+		return 0;
+	memcpy(text, name.p, name.n);
+	text[name.n] = '\0';
+	struct fuse_entry_param e = attr ? entry_of(attr) : bare_entry(node, mode);
+	return add_name(arg, text, cookie + COOKIE_PARENT, &e);
+}
+
+static int list(struct listing *l, struct tree *tree, node_t dir, uint64_t cookie)
+{
+	struct fuse_entry_param self = bare_entry(dir, S_IFDIR), parent = bare_entry(tree_parent(tree, dir), S_IFDIR);
+	if (cookie < COOKIE_SELF && add_name(l, ".", COOKIE_SELF, &self))
+		return 0;
+	if (cookie < COOKIE_PARENT && add_name(l, "..", COOKIE_PARENT, &parent))
+		return 0;
+	return tree_list(tree, dir, cookie < COOKIE_PARENT ? 0 : cookie - COOKIE_PARENT, l->plus, emit, l);
+}
+
+static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bool plus)
+{
+	struct listing l = {.req = req, .cap = size < LISTING_MAX ? size : LISTING_MAX, .plus = plus};
+	char *p CLEANUP_FREE = l.p = malloc(l.cap + 1);
+	struct tree_attr attr;
+	int rc = p ? 0 : -ENOMEM;
+	if (!rc)
+		rc = get_attr(fs_of(req), dir, &attr);
+	if (!rc && !S_ISDIR(attr.mode))
+		rc = -ENOTDIR;
+	if (!rc)
+		rc = list(&l, fs_of(req)->tree, dir, (uint64_t)off);
+	/* What was found before an error must reach the caller; the error comes with the next call. */
+	if (rc < 0 && l.n == 0)
+		reply_error(req, rc);
+	else
+		fuse_reply_buf(req, p, l.n);
+}
+
+static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	reply_listing(req, ino, size, off, false);
+}
+
+static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	reply_listing(req, ino, size, off, true);
+}
+
+static unsigned depth_of(struct tree *tree, node_t dir)
+{
+	unsigned depth = 0;
+	for (node_t at = dir; at != NODE_ROOT; at = tree_parent(tree, at))
+		depth++;
+	return depth;
+}
+
+/* Whether every change of the names in here is a change of the session's own file: all that lies below a session
+ * (projects/PROJECT/STEM is at depth 3), but for its `forks`, which come and go with other files. */
+static bool lists_own_session(struct tree *tree, node_t dir)
+{
+	unsigned depth = depth_of(tree, dir);
+	struct tree_attr forks;
+	if (depth != 4)
+		return depth > 4;
+	return tree_lookup(tree, tree_parent(tree, dir), SPAN_LIT("forks"), &forks) == -ENOENT || forks.node != dir;
+}
+
+static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct tree_attr attr;
+	int rc = get_attr(fs, ino, &attr);
+	if (!rc && !S_ISDIR(attr.mode))
+		rc = -ENOTDIR;
+	if (rc) {
+		reply_error(req, rc);
+		return;
+	}
+	if (!is_younger(attr.mtime, SETTLED_SECONDS) && lists_own_session(fs->tree, ino))
+		fi->cache_readdir = fi->keep_cache = 1;
+	fuse_reply_open(req, fi);
+}
+
+/* --- files ----------------------------------------------------------------- */
+
+static int refusal(const struct fs *fs)
+{
+	return fs->read_only ? -EROFS : -EPERM;
+}
+
+/* Makes the text and gives it a number. One call of tree_read sees one state, whatever its size is by then. */
+static int pin(struct fs *fs, node_t node, uint64_t *ret)
+{
+	struct handle handle = {.text = BUF_INIT};
+	int rc = tree_read(fs->tree, node, 0, PIN_MAX, &handle.text);
+	uint64_t number = rc ? 0 : handles_add(&fs->handles, &handle);
+	if (number == 0) {
+		buf_release(&handle.text);
+		return rc ? rc : -ENOMEM;
+	}
+	*ret = number;
+	return 0;
+}
+
+static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
+{
+	struct tree_attr attr;
+	int rc = tree_getattr(fs->tree, node, &attr);
+	if (rc)
+		return rc;
+	if (!S_ISREG(attr.mode))
+		return S_ISDIR(attr.mode) ? -EISDIR : -ELOOP;
+	fi->noflush = 1;
+	if (tree_is_rewritten(node) && is_younger(attr.mtime, LIVE_SECONDS) && attr.size < PIN_MAX / 2) {
+		fi->direct_io = 1;
+		return pin(fs, node, &fi->fh);
+	}
+	fi->keep_cache = 1;
+	return 0;
+}
+
+static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	if (fi->flags & (O_ACCMODE | O_TRUNC)) {
+		reply_error(req, refusal(fs));
+		return;
+	}
+	if (fs->no_open) {
+		fuse_reply_err(req, ENOSYS);
+		return;
+	}
+	if (ino == NODE_EVENTS) {
+		events_open(fs, req, fi);
+		return;
+	}
+	fi->fh = 0;
+	int rc = open_file(fs, ino, fi);
+	if (rc) {
+		reply_error(req, rc);
+		return;
+	}
+	uint64_t number = fi->fh;
+	/* Not delivered: the open was interrupted, and no release will come. */
+	if (fuse_reply_open(req, fi) == -ENOENT)
+		handle_free(handles_remove(&fs->handles, number));
+}
+
+static void reply_slice(fuse_req_t req, const struct buf *b, uint64_t off, size_t size)
+{
+	size_t at = off < b->n ? (size_t)off : b->n;
+	size_t n = b->n - at < size ? b->n - at : size;
+	fuse_reply_buf(req, n ? b->p + at : NULL, n);
+}
+
+static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handles_get(&fs->handles, fi->fh);
+	if (handle && handle->reader) {
+		events_read(fs, req, handle->reader, size, fi);
+		return;
+	}
+	if (handle) {
+		reply_slice(req, &handle->text, (uint64_t)off, size);
+		return;
+	}
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	int rc = fi->fh ? -EBADF : tree_read(fs->tree, ino, (uint64_t)off, size, &out);
+	if (rc)
+		reply_error(req, rc);
+	else
+		fuse_reply_buf(req, out.p, out.n);
+}
+
+static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handles_remove(&fs->handles, fi->fh);
+	if (handle && handle->reader)
+		watch_reader_close(fs->watch, handle->reader);
+	handle_free(handle);
+	fuse_reply_err(req, 0);
+}
+
+/* --- what is refused -------------------------------------------------------- */
+
+static void refuse(fuse_req_t req)
+{
+	reply_error(req, refusal(fs_of(req)));
+}
+
+static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi)
+{
+	refuse(req);
+}
+
+static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+	refuse(req);
+}
+
+static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	refuse(req);
+}
+
+static void op_remove(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	refuse(req);
+}
+
+static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+{
+	refuse(req);
+}
+
+static void op_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name,
+                      unsigned flags)
+{
+	refuse(req);
+}
+
+static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+	refuse(req);
+}
+
+static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
+{
+	refuse(req);
+}
+
+static void op_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi)
+{
+	refuse(req);
+}
+
+static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t n, struct fuse_file_info *fi)
+{
+	refuse(req);
+}
+
+/* There are no extended attribute handlers: after the first ENOSYS the kernel does not ask again. The same holds for
+ * flush and fsync, where it means success. Ids are never freed, so there is nothing to forget. */
+static const struct fuse_lowlevel_ops operations = {
+    .init = op_init,
+    .lookup = op_lookup,
+    .getattr = op_getattr,
+    .access = op_access,
+    .readlink = op_readlink,
+    .statfs = op_statfs,
+    .opendir = op_opendir,
+    .readdir = op_readdir,
+    .readdirplus = op_readdirplus,
+    .open = op_open,
+    .read = op_read,
+    .release = op_release,
+    .setattr = op_setattr,
+    .mknod = op_mknod,
+    .mkdir = op_mkdir,
+    .unlink = op_remove,
+    .rmdir = op_remove,
+    .symlink = op_symlink,
+    .rename = op_rename,
+    .link = op_link,
+    .create = op_create,
+    .write = op_write,
+    .fallocate = op_fallocate,
+};
+
+const struct fuse_lowlevel_ops *fs_operations(void)
+{
+	return &operations;
+}
+
+int fs_open(const struct fs_options *o, struct fs **ret)
+{
+	struct fs *fs = calloc(1, sizeof *fs);
+	if (!fs)
+		return -ENOMEM;
+	int rc = watch_open(o->catalog, &events_watch_ops, &fs->watch);
+	if (rc) {
+		free(fs);
+		return rc;
+	}
+	fs->tree = o->tree;
+	fs->catalog = o->catalog;
+	fs->read_only = o->read_only;
+	clock_gettime(CLOCK_REALTIME, &fs->since);
+	handles_init(&fs->handles);
+	*ret = fs;
+	return 0;
+}
+
+void fs_stop(struct fs *fs)
+{
+	watch_close(fs->watch);
+	fs->watch = NULL;
+}
+
+void fs_close(struct fs *fs)
+{
+	if (!fs)
+		return;
+	watch_close(fs->watch);
+	handles_release(&fs->handles);
+	free(fs);
+}

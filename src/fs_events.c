@@ -1,0 +1,90 @@
+/* `.events` waits in the watch, not in a thread of libfuse: the request is kept there and answered when there is
+ * something to say. ^C in the reader arrives as an interrupt of that request.
+ *
+ * Lock order: libfuse holds the request's lock when it calls the interrupt function, which takes the watch's.
+ * So the function is set before the request is handed over, never under the watch's lock, and an
+ * interrupt that came in between is found by the watch's question whether the asker gave up. */
+#include "fs_impl.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Where the kernel opens files without asking, nobody could be made to wait. */
+bool events_is_name(const struct fs *fs, node_t parent, const char *name)
+{
+	return parent == NODE_ROOT && !fs->no_open && strcmp(name, ".events") == 0;
+}
+
+struct tree_attr events_attr(const struct fs *fs)
+{
+	return (struct tree_attr){
+	    .node = NODE_EVENTS,
+	    .mode = S_IFREG | 0444,
+	    .uid = getuid(),
+	    .gid = getgid(),
+	    .mtime = fs->since,
+	    .entry_ttl = TREE_TTL_FIXED,
+	    .attr_ttl = TREE_TTL_FIXED,
+	};
+}
+
+static void answer(void *request, int err, struct span bytes)
+{
+	if (err)
+		fuse_reply_err(request, -err);
+	else
+		fuse_reply_buf(request, bytes.p, bytes.n);
+}
+
+static bool gave_up(void *request)
+{
+	return fuse_req_interrupted(request) != 0;
+}
+
+const struct watch_ops events_watch_ops = {answer, gave_up};
+
+static void interrupted(fuse_req_t req, void *watch)
+{
+	watch_interrupt(watch, req);
+}
+
+static int add_reader(struct fs *fs, uint64_t *ret)
+{
+	struct handle handle = {.text = BUF_INIT};
+	int rc = watch_reader_open(fs->watch, &handle.reader);
+	if (rc)
+		return rc;
+	uint64_t number = handles_add(&fs->handles, &handle);
+	if (number == 0) {
+		watch_reader_close(fs->watch, handle.reader);
+		return -ENOMEM;
+	}
+	*ret = number;
+	return 0;
+}
+
+void events_open(struct fs *fs, fuse_req_t req, struct fuse_file_info *fi)
+{
+	int rc = add_reader(fs, &fi->fh);
+	if (rc) {
+		fuse_reply_err(req, -rc);
+		return;
+	}
+	fi->direct_io = 1;
+	fi->nonseekable = 1;
+	fi->noflush = 1;
+	uint64_t number = fi->fh;
+	/* Not delivered: the open was interrupted, and no release will come. */
+	if (fuse_reply_open(req, fi) == -ENOENT) {
+		struct handle *handle = handles_remove(&fs->handles, number);
+		watch_reader_close(fs->watch, handle->reader);
+		handle_free(handle);
+	}
+}
+
+void events_read(struct fs *fs, fuse_req_t req, struct watch_reader *reader, size_t n, const struct fuse_file_info *fi)
+{
+	fuse_req_interrupt_func(req, interrupted, fs->watch);
+	watch_read(fs->watch, reader, n, !(fi->flags & O_NONBLOCK), req);
+}

@@ -1,0 +1,88 @@
+/* Few files are open at a time that keep anything, so a free number is looked for in a line. */
+#include "fs_impl.h"
+
+void handles_init(struct handles *h)
+{
+	*h = (struct handles){0};
+	pthread_mutex_init(&h->lock, NULL);
+}
+
+void handle_free(struct handle *handle)
+{
+	if (!handle)
+		return;
+	buf_release(&handle->text);
+	free(handle);
+}
+
+void handles_release(struct handles *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		handle_free(h->at[i]);
+	free(h->at);
+	pthread_mutex_destroy(&h->lock);
+}
+
+/* The index of a free place, or h->n. */
+static size_t find_free(const struct handles *h)
+{
+	size_t i = 0;
+	while (i < h->n && h->at[i])
+		i++;
+	return i;
+}
+
+static uint64_t place(struct handles *h, struct handle *handle)
+{
+	size_t i = find_free(h);
+	if (i == h->n) {
+		size_t n = h->n ? h->n * 2 : 16;
+		struct handle **at = reallocarray(h->at, n, sizeof(struct handle *));
+		if (!at)
+			return 0;
+		memset(at + h->n, 0, (n - h->n) * sizeof(struct handle *));
+		h->at = at;
+		h->n = n;
+	}
+	h->at[i] = handle;
+	return i + 1;
+}
+
+uint64_t handles_add(struct handles *h, const struct handle *handle)
+{
+	struct handle *copy = malloc(sizeof *copy);
+	if (!copy)
+		return 0;
+	*copy = *handle;
+	pthread_mutex_lock(&h->lock);
+	uint64_t number = place(h, copy);
+	pthread_mutex_unlock(&h->lock);
+	if (number == 0)
+		free(copy);
+	return number;
+}
+
+static struct handle **find(struct handles *h, uint64_t number)
+{
+	return number == 0 || number > h->n ? NULL : &h->at[number - 1];
+}
+
+struct handle *handles_get(struct handles *h, uint64_t number)
+{
+	pthread_mutex_lock(&h->lock);
+	struct handle **at = find(h, number);
+	struct handle *found = at ? *at : NULL;
+	pthread_mutex_unlock(&h->lock);
+	return found;
+}
+
+struct handle *handles_remove(struct handles *h, uint64_t number)
+{
+	pthread_mutex_lock(&h->lock);
+	struct handle **at = find(h, number);
+	struct handle *found = at ? *at : NULL;
+	if (found)
+		*at = NULL;
+	pthread_mutex_unlock(&h->lock);
+	return found;
+}
