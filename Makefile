@@ -90,8 +90,11 @@ conformance:
 	@tests/data/make-samples --check
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/run
 
-bench: $(BUILD)/sessionfs
-	@BUILD=$(BUILD) tests/bench/run
+# Takes many minutes and some GB of disk; QUICK=1 for a small run.
+bench:
+	@scripts/setup bench
+	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
+	@BUILD=$(BUILD) tests/bench/run $(if $(QUICK),--quick)
 
 lint:
 	@scripts/setup lint
