@@ -1,0 +1,91 @@
+/* A session file in a temporary place, opened and locked for reading, for the tests of the renderers. */
+#ifndef RENDER_FIXTURE_H
+#define RENDER_FIXTURE_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/render.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-01-02T03:04:05.000Z\",\"cwd\":\"/w\"}\n"
+#define TIME "\"timestamp\":\"2026-01-02T03:04:05.678Z\""
+/* A line of an entry: its id, its parentId as JSON, and the rest of its fields. */
+#define ENTRY(id, parent, rest) "{\"id\":\"" id "\",\"parentId\":" parent "," TIME "," rest "}\n"
+#define MESSAGE(id, parent, message) ENTRY(id, parent, "\"type\":\"message\",\"message\":{" message "}")
+#define USER(id, parent, text) MESSAGE(id, parent, "\"role\":\"user\",\"content\":\"" text "\"")
+
+struct fixture {
+	char path[64];
+	struct session *s;
+};
+
+static inline void fixture_open(struct fixture *f, const char *bytes, size_t n)
+{
+	strcpy(f->path, "/tmp/sessionfs-test-XXXXXX");
+	int fd = mkstemp(f->path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, n), n);
+	close(fd);
+	assert_int_equal(session_open(f->path, &f->s), 0);
+	session_rdlock(f->s);
+}
+
+static inline void fixture_close(struct fixture *f)
+{
+	session_unlock(f->s);
+	session_close(f->s);
+	unlink(f->path);
+}
+
+/* Runs `make` on a session of these lines and compares what it gives. */
+static inline void assert_renders(int (*make)(const struct session *, struct buf *), const char *lines, const char *want)
+{
+	struct fixture f;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	fixture_open(&f, lines, strlen(lines));
+	assert_int_equal(make(f.s, &out), 0);
+	assert_string_equal(buf_cstr(&out), want);
+	fixture_close(&f);
+}
+
+/* The whole transcript.md at `at`. */
+static inline void whole_transcript(const struct session *s, uint32_t at, const char *prefix, struct buf *out)
+{
+	uint32_t *path CLEANUP_FREE = NULL;
+	struct line line CLEANUP_LINE = LINE_INIT;
+	size_t n = 0;
+
+	assert_int_equal(session_path(s, at, &path, &n), 0);
+	assert_int_equal(render_transcript_front(s, at, path, n, NULL, out), 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(render_transcript_segment(s, path[i], &line, NULL, prefix, out), 0);
+	assert_int_equal(buf_err(out), 0);
+}
+
+/* True if a line of the text is exactly this. */
+static inline bool has_line(const struct buf *text, const char *line, size_t n)
+{
+	const char *end = text->p + text->n;
+
+	for (const char *p = text->p; p < end;) {
+		const char *eol = memchr(p, '\n', (size_t)(end - p));
+		if (!eol)
+			return false;
+		if ((size_t)(eol - p) == n && memcmp(p, line, n) == 0)
+			return true;
+		p = eol + 1;
+	}
+	return false;
+}
+
+#define assert_line(text, line) assert_true(has_line((text), (line), strlen(line)))
+
+#endif

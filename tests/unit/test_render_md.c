@@ -1,0 +1,414 @@
+#include "render_fixture.h"
+
+static void transcript_of(const char *lines, const char *prefix, struct buf *out)
+{
+	struct fixture f;
+
+	fixture_open(&f, lines, strlen(lines));
+	whole_transcript(f.s, session_leaf(f.s), prefix, out);
+	assert_non_null(buf_cstr(out));
+	fixture_close(&f);
+}
+
+static void context_of(const char *lines, struct buf *out)
+{
+	struct fixture f;
+
+	fixture_open(&f, lines, strlen(lines));
+	assert_int_equal(render_context_md(f.s, session_leaf(f.s), "", out), 0);
+	assert_non_null(buf_cstr(out));
+	fixture_close(&f);
+}
+
+/* What follows the front matter. */
+static const char *body_of(struct buf *text)
+{
+	const char *front = strstr(buf_cstr(text), "\n---\n");
+
+	assert_memory_equal(text->p, "---\n", 4);
+	assert_non_null(front);
+	return front + 5;
+}
+
+static void assert_transcript(const char *lines, const char *want)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	transcript_of(lines, "", &out);
+	assert_string_equal(body_of(&out), want);
+}
+
+static void assert_context(const char *lines, const char *want)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	context_of(lines, &out);
+	assert_string_equal(body_of(&out), want);
+}
+
+#define WHEN " · 2026-01-02T03:04:05.678Z"
+
+static void front_matter(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	static const char lines[] =
+		"{\"type\":\"session\",\"version\":3,\"id\":\"s\\\"1\",\"cwd\":\"/\\u2028\\u0000\\ufeff\\u0085\\u007f\\ud800\"}\n"
+		ENTRY("a", "null", "\"type\":\"model_change\",\"provider\":\"p\",\"modelId\":\"m\"")
+		ENTRY("b", "\"a\"", "\"type\":\"thinking_level_change\",\"thinkingLevel\":\"high\"")
+		MESSAGE("c", "\"b\"", "\"role\":\"assistant\",\"provider\":\"q\",\"model\":\"n\",\"content\":[],\"usage\":"
+			"{\"input\":1,\"output\":2,\"cacheRead\":3,\"cacheWrite\":4,\"totalTokens\":10,\"cost\":{\"total\":0.1}}")
+		ENTRY("d", "\"c\"", "\"type\":\"usage\",\"kind\":\"k\",\"usage\":{\"input\":1e3,\"cost\":{\"total\":0.2}}")
+		ENTRY("e", "\"a\"", "\"type\":\"usage\",\"kind\":\"k\",\"usage\":{\"input\":5}")
+		ENTRY("f", "\"d\"", "\"type\":\"session_info\",\"name\":\"a: b\"");
+	static const char want[] = "---\n"
+		"session: \"s\\\"1\"\n"
+		"name: \"a: b\"\n"
+		"cwd: \"/\\u2028\u2400\\ufeff\\u0085\\u007f\uFFFD\"\n"
+		"leaf: \"f\"\n"
+		"model: \"q/n\"\n"
+		"thinkingLevel: \"high\"\n"
+		"tokens:\n"
+		"  input:                    1001\n"
+		"  output:                      2\n"
+		"  cacheRead:                   3\n"
+		"  cacheWrite:                  4\n"
+		"  total:                      10\n"
+		"cost:        0.30000000000000004\n"
+		"---\n";
+
+	(void)state;
+	transcript_of(lines, "", &out);
+	assert_memory_equal(out.p, want, sizeof want - 1);
+	buf_reset(&out);
+	context_of(lines, &out);
+	assert_memory_equal(out.p, want, sizeof want - 1);
+}
+
+static void front_matter_of_nothing(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	context_of("{\"type\":\"session\",\"id\":\"\"}\n", &out);
+	assert_line(&out, "session: \"\"");
+	assert_line(&out, "thinkingLevel: \"off\"");
+	assert_null(strstr(out.p, "leaf"));
+	assert_null(strstr(out.p, "model"));
+	assert_null(strstr(out.p, "name"));
+	assert_string_equal(body_of(&out), "");
+}
+
+static void small_costs_are_numbers_in_yaml(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	context_of(HEADER ENTRY("d", "null", "\"type\":\"usage\",\"usage\":{\"input\":1e400,\"cost\":{\"total\":1e-7}}"), &out);
+	assert_line(&out, "cost:                     1.0e-7");
+	assert_line(&out, "  input:                    null");
+}
+
+static void the_front_takes_the_sum_it_is_given(void **state)
+{
+	struct fixture f;
+	struct buf read CLEANUP_BUF = BUF_INIT, given CLEANUP_BUF = BUF_INIT, segments CLEANUP_BUF = BUF_INIT;
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct render_usage sum = {0};
+	static const char lines[] = HEADER ENTRY("a", "null", "\"type\":\"usage\",\"usage\":{\"input\":7}")
+		ENTRY("b", "\"a\"", "\"type\":\"compaction\",\"summary\":\"s\",\"usage\":{\"output\":8}");
+	static const uint32_t path[] = {0, 1};
+
+	(void)state;
+	fixture_open(&f, lines, sizeof lines - 1);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(render_transcript_segment(f.s, path[i], &line, &sum, "", &segments), 0);
+	assert_int_equal(render_transcript_front(f.s, 1, path, 2, NULL, &read), 0);
+	assert_int_equal(render_transcript_front(f.s, 1, path, 2, &sum, &given), 0);
+	assert_string_equal(buf_cstr(&read), buf_cstr(&given));
+	fixture_close(&f);
+}
+
+static void messages_of_all_roles(void **state)
+{
+	(void)state;
+	assert_transcript(HEADER USER("a", "null", "one\\ntwo\\n"), "\n## user · a" WHEN "\n\none\ntwo\n");
+	assert_transcript(
+		HEADER MESSAGE("a", "null", "\"role\":\"assistant\",\"provider\":\"p\",\"model\":\"m\",\"stopReason\":\"toolUse\","
+			"\"content\":[{\"type\":\"thinking\",\"thinking\":\"hm\"},{\"type\":\"text\",\"text\":\"x\"},"
+			"{\"type\":\"toolCall\",\"id\":\"1\",\"name\":\"bash\",\"arguments\":{\"command\":\"ls\"}}]")
+		MESSAGE("b", "\"a\"", "\"role\":\"toolResult\",\"toolCallId\":\"1\",\"toolName\":\"bash\",\"isError\":true,"
+			"\"content\":[{\"type\":\"text\",\"text\":\"no\"}]"),
+		"\n## assistant · a" WHEN " · p/m\n\n### thinking\n\nhm\n\n### text\n\nx\n"
+		"\n### call 1: bash\n\n```json\n{\n  \"command\": \"ls\"\n}\n```\n"
+		"\n## toolResult · b" WHEN " · bash · call 1 of a · error\n\n```\nno\n```\n");
+	assert_transcript(
+		HEADER MESSAGE("a", "null", "\"role\":\"bashExecution\",\"command\":\"ls\",\"output\":\"x\\ny\",\"exitCode\":2,"
+			"\"cancelled\":true,\"truncated\":true,\"fullOutputPath\":\"/t\",\"excludeFromContext\":true"),
+		"\n## bashExecution · a" WHEN " · exit 2 · cancelled · truncated · not sent\n\n```\n$ ls\nx\ny\n```\n\n*full output: /t*\n");
+	assert_transcript(
+		HEADER MESSAGE("a", "null", "\"role\":\"system\",\"content\":\"base\",\"sections\":{\"k\":\"v\",\"gone\":null},"
+			"\"toolsAdded\":[{\"name\":\"read\"},{\"name\":\"ls\"}],\"toolsRemoved\":[]"),
+		"\n## system · a" WHEN "\n\nbase\n\n### section k\n\nv\n\n### section gone (removed)\n\n*tools added: read, ls*\n"
+		"\n*tools removed:*\n");
+	assert_transcript(
+		HEADER MESSAGE("a", "null", "\"role\":\"assistant\",\"content\":null,\"stopReason\":\"error\",\"errorMessage\":\"bad\""),
+		"\n## assistant · a" WHEN " · error\n\n### error\n\nbad\n");
+	assert_transcript(HEADER MESSAGE("a", "null", "\"role\":\"future\",\"summary\":\"s\",\"content\":\"c\""),
+	                  "\n## future · a" WHEN "\n\nc\n\ns\n");
+	assert_transcript(HEADER MESSAGE("a", "null", "\"role\":\"custom\",\"customType\":\"t\",\"display\":false,\"content\":\"c\""),
+	                  "\n## custom · a" WHEN " · t · hidden\n\nc\n");
+}
+
+static void entries_of_all_types(void **state)
+{
+	(void)state;
+	assert_transcript(
+		HEADER ENTRY("a", "null", "\"type\":\"model_change\",\"provider\":\"p\",\"modelId\":\"m\"")
+		ENTRY("b", "\"a\"", "\"type\":\"thinking_level_change\",\"thinkingLevel\":\"low\"")
+		ENTRY("c", "\"b\"", "\"type\":\"compaction\",\"summary\":\"s\\n\",\"tokensBefore\":12")
+		ENTRY("d", "\"c\"", "\"type\":\"branch_summary\",\"summary\":\"t\",\"fromId\":\"x\"")
+		ENTRY("e", "\"d\"", "\"type\":\"custom_message\",\"customType\":\"ct\",\"content\":\"u\",\"display\":false")
+		ENTRY("f", "\"e\"", "\"type\":\"custom\",\"customType\":\"cu\"")
+		ENTRY("g", "\"f\"", "\"type\":\"label\",\"targetId\":\"d\",\"label\":\"l\\n1\"")
+		ENTRY("h", "\"g\"", "\"type\":\"label\",\"targetId\":\"a\"")
+		ENTRY("i", "\"h\"", "\"type\":\"session_info\",\"name\":\"n\"")
+		ENTRY("j", "\"i\"", "\"type\":\"context_edit\",\"targetId\":\"e\",\"replacement\":null")
+		ENTRY("k", "\"j\"", "\"type\":\"usage\",\"kind\":\"uk\",\"provider\":\"p\",\"model\":\"m\"")
+		ENTRY("l", "\"k\"", "\"type\":\"new\\ntype\"")
+		ENTRY("m", "\"l\"", "\"type\":\"message\"")
+		"5\n",
+		"\n*~15*\n");
+	assert_transcript(
+		HEADER ENTRY("a", "null", "\"type\":\"model_change\",\"provider\":\"p\",\"modelId\":\"m\"")
+		ENTRY("b", "\"a\"", "\"type\":\"thinking_level_change\",\"thinkingLevel\":\"low\"")
+		ENTRY("c", "\"b\"", "\"type\":\"compaction\",\"summary\":\"s\\n\",\"tokensBefore\":12")
+		ENTRY("d", "\"c\"", "\"type\":\"branch_summary\",\"summary\":\"t\",\"fromId\":\"x\"")
+		ENTRY("e", "\"d\"", "\"type\":\"custom_message\",\"customType\":\"ct\",\"content\":\"u\",\"display\":false")
+		ENTRY("f", "\"e\"", "\"type\":\"custom\",\"customType\":\"cu\"")
+		ENTRY("g", "\"f\"", "\"type\":\"label\",\"targetId\":\"d\",\"label\":\"l\\n1\"")
+		ENTRY("h", "\"g\"", "\"type\":\"label\",\"targetId\":\"a\"")
+		ENTRY("i", "\"h\"", "\"type\":\"session_info\",\"name\":\"n\"")
+		ENTRY("j", "\"i\"", "\"type\":\"context_edit\",\"targetId\":\"e\",\"replacement\":null")
+		ENTRY("k", "\"j\"", "\"type\":\"usage\",\"kind\":\"uk\",\"provider\":\"p\",\"model\":\"m\"")
+		ENTRY("l", "\"k\"", "\"type\":\"new\\ntype\"")
+		ENTRY("m", "\"l\"", "\"type\":\"message\"")
+		ENTRY("n", "\"m\"", "\"x\":1"),
+		"\n*model_change · a" WHEN " · p/m*\n"
+		"\n*thinking_level_change · b" WHEN " · low*\n"
+		"\n## compaction · c" WHEN " · 12 tokens before\n\ns\n"
+		"\n## branch_summary · d" WHEN " · from x · [l 1]\n\nt\n"
+		"\n## custom_message · e" WHEN " · ct · hidden\n\nu\n"
+		"\n*custom · f" WHEN " · cu*\n"
+		"\n*label · g" WHEN " · l 1 on d*\n"
+		"\n*label · h" WHEN " · cleared on a*\n"
+		"\n*session_info · i" WHEN " · n*\n"
+		"\n*context_edit · j" WHEN " · omits e*\n"
+		"\n*usage · k" WHEN " · uk · p/m*\n"
+		"\n*new type · l" WHEN "*\n"
+		"\n*no type · n" WHEN "*\n");
+}
+
+static void fences_hold_what_is_in_them(void **state)
+{
+	(void)state;
+	assert_transcript(
+		HEADER MESSAGE("a", "null", "\"role\":\"toolResult\",\"content\":\"x\\n`````\\n``\""),
+		"\n## toolResult · a" WHEN "\n\n``````\nx\n`````\n``\n``````\n");
+	assert_transcript(HEADER MESSAGE("a", "null", "\"role\":\"toolResult\",\"content\":\"a``b\""),
+	                  "\n## toolResult · a" WHEN "\n\n```\na``b\n```\n");
+	assert_transcript(HEADER MESSAGE("a", "null", "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"name\":\"x\","
+	                                 "\"arguments\":\"```\"}]"),
+	                  "\n## assistant · a" WHEN "\n\n### call 1: x\n\n````json\n\"```\"\n````\n");
+}
+
+static void open_fences_are_closed(void **state)
+{
+	static const struct {
+		const char *text, *closed;
+	} cases[] = {
+		{"```c\\nx", "```c\nx\n```\n"},
+		{"```c\\nx\\n```", "```c\nx\n```\n"},
+		{"```c\\nx\\n````  \\r\\ny", "```c\nx\n````  \r\ny\n"},
+		{"````\\n```\\n", "````\n```\n````\n"},
+		{"  ~~~\\n```\\n", "  ~~~\n```\n~~~\n"},
+		{"a ```b``` c", "a ```b``` c\n"},
+		{"```a```", "```a```\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct buf lines CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
+		buf_addf(&lines, HEADER USER("a", "null", "%s"), cases[i].text);
+		buf_addf(&want, "\n## user · a" WHEN "\n\n%s", cases[i].closed);
+		assert_transcript(buf_cstr(&lines), buf_cstr(&want));
+	}
+}
+
+#define IMAGES \
+	HEADER "{\"id\":\"a b/%é.\",\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[" \
+	       "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"\"}," \
+	       "{\"type\":\"image\",\"mimeType\":\"image/jpeg\",\"data\":\"AAAA\"},{\"type\":\"odd\"}]}}\n"
+
+static void images_are_links(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	assert_transcript(IMAGES, "\n## user · a b%2F%25é.\n\n*image · image/png*\n"
+	                          "\n![image 2](entries/a%20b%252F%2525%C3%A9./images/2.jpg)\n\n*block · odd*\n");
+	transcript_of(IMAGES, "../../", &out);
+	assert_line(&out, "![image 2](../../entries/a%20b%252F%2525%C3%A9./images/2.jpg)");
+}
+
+static void the_context_is_what_is_sent(void **state)
+{
+	(void)state;
+	assert_context(
+		HEADER USER("a", "null", "old") USER("b", "\"a\"", "kept")
+		ENTRY("c", "\"b\"", "\"type\":\"compaction\",\"summary\":\"sum\",\"tokensBefore\":9,\"firstKeptEntryId\":\"b\","
+			"\"systemMessage\":{\"role\":\"system\",\"content\":\"base\",\"sections\":{\"k\":\"v\"}}")
+		MESSAGE("d", "\"c\"", "\"role\":\"bashExecution\",\"command\":\"secret\",\"output\":\"\",\"excludeFromContext\":true")
+		MESSAGE("e", "\"d\"", "\"role\":\"future\",\"content\":\"never sent\"")
+		ENTRY("f", "\"e\"", "\"type\":\"branch_summary\",\"summary\":\"\",\"fromId\":\"x\"")
+		ENTRY("g", "\"f\"", "\"type\":\"custom_message\",\"customType\":\"t\",\"content\":\"cm\"")
+		MESSAGE("h", "\"g\"", "\"role\":\"bashExecution\",\"command\":\"ls\",\"output\":\"\"")
+		ENTRY("i", "\"h\"", "\"type\":\"context_edit\",\"targetId\":\"g\",\"replacement\":{\"content\":\"new\"}"),
+		"\n## system · c" WHEN "\n\nbase\n\n### section k\n\nv\n"
+		"\n## compaction · c" WHEN " · 9 tokens before\n\nsum\n"
+		"\n## user · b" WHEN "\n\nkept\n"
+		"\n## custom_message · g" WHEN " · t · edited\n\nnew\n"
+		"\n## bashExecution · h" WHEN "\n\n```\n$ ls\n```\n");
+}
+
+static void an_edit_replaces_the_content_of_a_message(void **state)
+{
+	(void)state;
+	assert_context(
+		HEADER MESSAGE("a", "null", "\"role\":\"toolResult\",\"toolName\":\"x\",\"content\":[{\"type\":\"text\",\"text\":\"old\"}]")
+		ENTRY("b", "\"a\"", "\"type\":\"context_edit\",\"targetId\":\"a\",\"replacement\":{\"content\":"
+			"[{\"type\":\"text\",\"text\":\"new\"},{\"type\":\"image\",\"data\":\"AAAA\"}]}"),
+		"\n## toolResult · a" WHEN " · x · edited\n\n```\nnew\n```\n\n*image*\n");
+}
+
+/* --- every line of text is a line of the file --- */
+
+static const char *const hostile[] = {
+	"plain", "---", "# heading", "## user · a", "```", "````json", "~~~~~", "   ", "", "*stars*", "\ttab", "[x](y)",
+	"\\u2028", "\\u2029x", "\\ud800", "\\udc00\\ud800", "\\u0000", "a\\u0000b", "crlf\\r", "\\u001b[31m", "\\\\n", "> q",
+	"\\\"q\\\"", "<!--", "</details>", "\xff\xfe", "\xed\xa0\x80", "\xc3", "\\ud83d\\ude00", "- item", "1. item", "===",
+	"session: x", "\\ufeff", "`", "``", "``````", "    indented", "\\u0085", "&amp;", "<script>", "$ ls",
+};
+enum { HOSTILE = sizeof hostile / sizeof *hostile };
+
+static unsigned next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return *seed >> 16;
+}
+
+/* A JSON string's inside of a few hostile lines; each of them is noted. */
+static void add_hostile(struct buf *line, struct buf *said, uint32_t *seed)
+{
+	unsigned n = 1 + next_random(seed) % 5;
+
+	for (unsigned i = 0; i < n; i++) {
+		const char *text = hostile[next_random(seed) % HOSTILE];
+		buf_adds(line, text);
+		if (i + 1 < n)
+			buf_adds(line, "\\n");
+		json_decode(span_of(text), JSON_CLEAN, said);
+		buf_addc(said, '\n');
+	}
+}
+
+static void add_hostile_entry(struct buf *lines, struct buf *said, unsigned i, uint32_t *seed)
+{
+	static const char *const shapes[][2] = {
+		{"\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"", "\"}"},
+		{"\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"", "\"}]}"},
+		{"\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"", "\"}]}"},
+		{"\"type\":\"message\",\"message\":{\"role\":\"toolResult\",\"content\":[{\"type\":\"image\",\"data\":\"AAAA\"},"
+		 "{\"type\":\"text\",\"text\":\"", "\"}]}"},
+		{"\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"x\",\"output\":\"", "\"}"},
+		{"\"type\":\"message\",\"message\":{\"role\":\"branchSummary\",\"summary\":\"", "\"}"},
+		{"\"type\":\"message\",\"message\":{\"role\":\"unheard-of\",\"content\":\"", "\"}"},
+		{"\"type\":\"compaction\",\"tokensBefore\":1,\"summary\":\"", "\""},
+		{"\"type\":\"branch_summary\",\"fromId\":\"x\",\"summary\":\"", "\""},
+		{"\"type\":\"custom_message\",\"customType\":\"x\",\"content\":\"", "\""},
+	};
+	unsigned shape = next_random(seed) % (sizeof shapes / sizeof *shapes);
+
+	buf_addf(lines, "{\"id\":\"%u\",\"parentId\":", i);
+	if (i > 0)
+		buf_addf(lines, "\"%u\",", i - 1);
+	else
+		buf_adds(lines, "null,");
+	buf_adds(lines, shapes[shape][0]);
+	add_hostile(lines, said, seed);
+	buf_addf(lines, "%s}\n", shapes[shape][1]);
+}
+
+static void every_line_stands_verbatim(void **state)
+{
+	(void)state;
+	for (uint32_t round = 1; round <= 40; round++) {
+		struct buf lines CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+		struct fixture f;
+		uint32_t seed = round;
+		buf_adds(&lines, HEADER);
+		for (unsigned i = 0; i < 30; i++)
+			add_hostile_entry(&lines, &said, i, &seed);
+		fixture_open(&f, lines.p, lines.n);
+		assert_int_equal(session_count(f.s), 30);
+		whole_transcript(f.s, session_leaf(f.s), "", &out);
+		fixture_close(&f);
+		for (const char *p = said.p, *eol; p < said.p + said.n; p = eol + 1) {
+			eol = memchr(p, '\n', (size_t)(said.p + said.n - p));
+			if (!has_line(&out, p, (size_t)(eol - p)))
+				fail_msg("round %u: no line \"%.*s\"", round, (int)(eol - p), p);
+		}
+		assert_null(memchr(out.p, '\0', out.n));
+	}
+}
+
+/* A segment is the same in every branch that holds the entry. */
+static void segments_do_not_depend_on_the_branch(void **state)
+{
+	struct fixture f;
+	struct line line CLEANUP_LINE = LINE_INIT;
+	static const char before[] = HEADER USER("a", "null", "one") USER("b", "\"a\"", "two");
+	static const char after[] = HEADER USER("a", "null", "one") USER("b", "\"a\"", "two") USER("c", "\"a\"", "three")
+		ENTRY("d", "\"c\"", "\"type\":\"compaction\",\"summary\":\"s\"");
+	struct buf first CLEANUP_BUF = BUF_INIT, second CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	fixture_open(&f, before, sizeof before - 1);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(render_transcript_segment(f.s, i, &line, NULL, "", &first), 0);
+	fixture_close(&f);
+	fixture_open(&f, after, sizeof after - 1);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(render_transcript_segment(f.s, i, &line, NULL, "", &second), 0);
+	fixture_close(&f);
+	assert_string_equal(buf_cstr(&first), buf_cstr(&second));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(front_matter),
+		cmocka_unit_test(front_matter_of_nothing),
+		cmocka_unit_test(small_costs_are_numbers_in_yaml),
+		cmocka_unit_test(the_front_takes_the_sum_it_is_given),
+		cmocka_unit_test(messages_of_all_roles),
+		cmocka_unit_test(entries_of_all_types),
+		cmocka_unit_test(fences_hold_what_is_in_them),
+		cmocka_unit_test(open_fences_are_closed),
+		cmocka_unit_test(images_are_links),
+		cmocka_unit_test(the_context_is_what_is_sent),
+		cmocka_unit_test(an_edit_replaces_the_content_of_a_message),
+		cmocka_unit_test(every_line_stands_verbatim),
+		cmocka_unit_test(segments_do_not_depend_on_the_branch),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,290 @@
+#include "render_fixture.h"
+
+#define AT(id, parent, time, rest) \
+	"{\"id\":\"" id "\",\"parentId\":" parent ",\"timestamp\":\"2026-01-01T00:00:" time "Z\"," rest "}\n"
+#define SAYS(id, parent, time) AT(id, parent, time, "\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"" id "!\"}")
+#define NOTE(id, parent, time) AT(id, parent, time, "\"type\":\"custom\",\"customType\":\"n\"")
+
+static void assert_tree(const char *lines, const char *want)
+{
+	assert_renders(render_tree_txt, lines, want);
+}
+
+static void a_chain_stays_at_one_indent(void **state)
+{
+	(void)state;
+	assert_tree(HEADER, "");
+	assert_tree(HEADER SAYS("a", "null", "01") NOTE("x", "\"a\"", "02") SAYS("b", "\"x\"", "03") NOTE("y", "\"b\"", "04"),
+	            "a         • user: a!\n"
+	            "b         • user: b!  <- leaf\n");
+}
+
+/* By time, but the branch of the leaf first; equal times in file order; metadata is bridged. */
+static void branches_are_drawn_in_order(void **state)
+{
+	(void)state;
+	assert_tree(HEADER SAYS("a", "null", "01") SAYS("d", "\"a\"", "09") SAYS("c", "\"a\"", "03") SAYS("b", "\"a\"", "03")
+	                    NOTE("n", "\"a\"", "02") SAYS("e", "\"n\"", "04") SAYS("f", "\"e\"", "05") SAYS("g", "\"d\"", "06")
+	                            SAYS("h", "\"d\"", "05"),
+	            "a         • user: a!\n"
+	            "d         ├─ • user: d!\n"
+	            "h         │     ├─ • user: h!  <- leaf\n"
+	            "g         │     └─ user: g!\n"
+	            "e         ├─ user: e!\n"
+	            "f         │     user: f!\n"
+	            "c         ├─ user: c!\n"
+	            "b         └─ user: b!\n");
+}
+
+static void several_roots(void **state)
+{
+	(void)state;
+	assert_tree(HEADER SAYS("a", "null", "09") SAYS("b", "\"gone\"", "01") SAYS("c", "\"b\"", "02") SAYS("d", "\"a\"", "03")
+	                    SAYS("e", "\"b\"", "04"),
+	            "b         • user: b!\n"
+	            "e         ├─ • user: e!  <- leaf\n"
+	            "c         └─ user: c!\n"
+	            "a         user: a!\n"
+	            "d            user: d!\n");
+}
+
+static void siblings_without_a_time_stay_in_place(void **state)
+{
+	(void)state;
+	assert_tree(HEADER SAYS("a", "null", "01") SAYS("d", "\"a\"", "07") SAYS("b", "\"a\"", "xx") SAYS("c", "\"a\"", "05")
+	                    NOTE("n", "null", "05"),
+	            "a         user: a!\n"
+	            "c         ├─ user: c!\n"
+	            "d         ├─ user: d!\n"
+	            "b         └─ user: b!\n");
+}
+
+static void cycles_come_last(void **state)
+{
+	(void)state;
+	assert_tree(HEADER SAYS("t", "\"y\"", "01") SAYS("x", "\"z\"", "02") SAYS("y", "\"x\"", "03") SAYS("z", "\"y\"", "04")
+	                    SAYS("s", "\"s\"", "05") SAYS("a", "\"s\"", "06"),
+	            "s         • user: s!\n"
+	            "a            • user: a!  <- leaf\n"
+	            "x         user: x!\n"
+	            "y            user: y!\n"
+	            "t            ├─ user: t!\n"
+	            "z            └─ user: z!\n");
+}
+
+static void labels_and_messages_without_message(void **state)
+{
+	(void)state;
+	assert_tree(HEADER SAYS("a", "null", "01") AT("m", "\"a\"", "02", "\"type\":\"message\"") SAYS("b", "\"m\"", "03")
+	                    AT("l", "\"b\"", "04", "\"type\":\"label\",\"targetId\":\"b\",\"label\":\"x\\ny\\ud800\""),
+	            "a         • user: a!\n"
+	            "b         • [x y\uFFFD] user: b!  <- leaf\n");
+}
+
+static void assert_row(const char *fields, const char *want)
+{
+	struct buf line CLEANUP_BUF = BUF_INIT;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct fixture f;
+
+	buf_addf(&line, HEADER "{\"id\":\"a\",\"parentId\":null,%s}\n", fields);
+	fixture_open(&f, line.p, line.n);
+	assert_int_equal(render_entry_line(f.s, 0, &out), 0);
+	assert_string_equal(buf_cstr(&out), want);
+	fixture_close(&f);
+}
+
+#define MSG(fields) "\"type\":\"message\",\"message\":{" fields "}"
+
+static void rows_of_messages(void **state)
+{
+	(void)state;
+	assert_row(MSG("\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\" a\\n\"},{\"type\":\"text\",\"text\":\"b\\t\"}]"),
+	           "user: a b");
+	assert_row(MSG("\"role\":\"user\",\"content\":7"), "user: ");
+	assert_row(MSG("\"role\":\"assistant\",\"content\":\"x\",\"stopReason\":\"aborted\""), "assistant: x");
+	assert_row(MSG("\"role\":\"assistant\",\"content\":[],\"stopReason\":\"aborted\""), "assistant: (aborted)");
+	assert_row(MSG("\"role\":\"assistant\",\"content\":[],\"stopReason\":\"error\",\"errorMessage\":\"bad\\nthing\""),
+	           "assistant: bad thing");
+	assert_row(MSG("\"role\":\"assistant\",\"content\":null"), "assistant: (no content)");
+	assert_row(MSG("\"role\":\"toolResult\",\"toolCallId\":\"x\",\"toolName\":\"read\",\"content\":[]"), "[read]");
+	assert_row(MSG("\"role\":\"toolResult\",\"content\":[]"), "[tool]");
+	assert_row(MSG("\"role\":\"bashExecution\",\"command\":\" ls\\n-l \",\"output\":\"x\""), "[bash]: ls -l");
+	assert_row(MSG("\"role\":\"system\",\"content\":\"x\""), "[system]");
+	assert_row(MSG("\"role\":\"new\\nrole\""), "[new role]");
+}
+
+static void rows_of_other_types(void **state)
+{
+	(void)state;
+	assert_row("\"type\":\"custom_message\",\"customType\":\"t\",\"content\":\"x\\ny\"", "[t]: x y");
+	assert_row("\"type\":\"compaction\",\"summary\":\"s\",\"tokensBefore\":1500", "[compaction: 2k tokens]");
+	assert_row("\"type\":\"compaction\",\"summary\":\"s\",\"tokensBefore\":1499.9", "[compaction: 1k tokens]");
+	assert_row("\"type\":\"compaction\",\"summary\":\"s\"", "[compaction]");
+	assert_row("\"type\":\"branch_summary\",\"summary\":\"s\\n\"", "[branch summary]: s");
+	assert_row("\"type\":\"model_change\",\"provider\":\"p\",\"modelId\":\"m\"", "[model: m]");
+	assert_row("\"type\":\"thinking_level_change\",\"thinkingLevel\":\"high\"", "[thinking: high]");
+	assert_row("\"type\":\"custom\",\"customType\":\"c\"", "[custom: c]");
+	assert_row("\"type\":\"context_edit\",\"targetId\":\"t\",\"replacement\":null", "[context omit: t]");
+	assert_row("\"type\":\"context_edit\",\"targetId\":\"t\",\"replacement\":{}", "[context replace: t]");
+	assert_row("\"type\":\"label\",\"targetId\":\"t\",\"label\":\"l\"", "[label: l]");
+	assert_row("\"type\":\"label\",\"targetId\":\"t\"", "[label: (cleared)]");
+	assert_row("\"type\":\"session_info\",\"name\":\"n\"", "[title: n]");
+	assert_row("\"type\":\"session_info\"", "[title: empty]");
+	assert_row("\"type\":\"strange\"", "");
+}
+
+/* The row of a tool result that answers this call. */
+static void assert_call(const char *call, const char *want)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct fixture f;
+
+	buf_addf(&lines, HEADER "{\"id\":\"a\",\"parentId\":null," MSG("\"role\":\"assistant\",\"content\":"
+	         "[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"toolCall\",\"id\":\"0\",\"name\":\"no\"},{\"type\":\"toolCall\",\"id\":\"1\",%s}]") "}\n", call);
+	buf_adds(&lines, "{\"id\":\"b\",\"parentId\":\"a\"," MSG("\"role\":\"toolResult\",\"toolCallId\":\"1\",\"toolName\":\"t\",\"content\":[]") "}\n");
+	fixture_open(&f, lines.p, lines.n);
+	assert_int_equal(render_entry_line(f.s, 1, &out), 0);
+	assert_string_equal(buf_cstr(&out), want);
+	fixture_close(&f);
+}
+
+#define CALL(name, arguments) "\"name\":\"" name "\",\"arguments\":" arguments
+
+static void rows_of_calls(void **state)
+{
+	(void)state;
+	assert_call(CALL("read", "{\"path\":\"/a/b\"}"), "[read: /a/b]");
+	assert_call(CALL("read", "{\"file_path\":\"/a\",\"offset\":3}"), "[read: /a:3]");
+	assert_call(CALL("read", "{\"path\":\"a\",\"limit\":200}"), "[read: a:1-200]");
+	assert_call(CALL("read", "{\"path\":\"a\",\"offset\":\"10\",\"limit\":5}"), "[read: a:10-14]");
+	assert_call(CALL("read", "{\"path\":\"a\",\"offset\":\"x\",\"limit\":5}"), "[read: a]");
+	assert_call(CALL("read", "{\"path\":\"a\",\"offset\":null,\"limit\":null}"), "[read: a]");
+	assert_call(CALL("write", "{\"path\":\"a\\nb\"}"), "[write: a b]");
+	assert_call(CALL("edit", "{}"), "[edit: ]");
+	assert_call(CALL("bash", "{\"command\":\" ls\\t-l\\n\"}"), "[bash: ls -l]");
+	assert_call(CALL("bash", "{\"command\":\"0123456789012345678901234567890123456789012345678x\"}"),
+	            "[bash: 0123456789012345678901234567890123456789012345678x]");
+	assert_call(CALL("bash", "{\"command\":\"0123456789012345678901234567890123456789012345678xy\"}"),
+	            "[bash: 0123456789012345678901234567890123456789012345678x...]");
+	assert_call(CALL("grep", "{\"pattern\":\"x\"}"), "[grep: /x/ in .]");
+	assert_call(CALL("find", "{\"pattern\":\"x\",\"path\":\"p\"}"), "[find: x in p]");
+	assert_call(CALL("ls", "{}"), "[ls: .]");
+	assert_call(CALL("own", "{ \"a b\" : [1, \"\\\" x\"] }"), "[own: {\"a b\":[1,\"\\\" x\"]}]");
+	assert_call(CALL("own", "{\"a\":\"0123456789012345678901234567890123456789\"}"),
+	            "[own: {\"a\":\"0123456789012345678901234567890123...]");
+	assert_call("\"name\":\"own\"", "[own]");
+}
+
+/* Texts are cut at 200 UTF-16 units, wherever escapes stand. */
+static void long_texts_are_cut(void **state)
+{
+	(void)state;
+	for (unsigned lead = 0; lead < 14; lead++) {
+		struct buf fields CLEANUP_BUF = BUF_INIT;
+		struct buf want CLEANUP_BUF = BUF_INIT;
+		buf_adds(&fields, "\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"");
+		buf_adds(&want, "user: ");
+		for (unsigned i = 0; i < lead; i++) {
+			buf_adds(&fields, "x");
+			buf_adds(&want, "x");
+		}
+		for (unsigned i = 0; i < 400; i++)
+			buf_adds(&fields, "\\u00e9\\ud83d\\ude00\\\\");
+		for (unsigned units = lead, i = 0; units < 200; i++) {
+			static const char *const part[] = {"\u00e9", "\U0001F600", "\\"};
+			unsigned width = i % 3 == 1 ? 2 : 1;
+			if (units + width > 200)
+				break;
+			units += width;
+			buf_adds(&want, part[i % 3]);
+		}
+		buf_adds(&fields, "\"}");
+		assert_row(buf_cstr(&fields), buf_cstr(&want));
+	}
+}
+
+/* n entries, each the child of the one `back` before it; every other one branches off. */
+static void make_session(struct buf *lines, unsigned n, unsigned (*parent)(unsigned))
+{
+	buf_adds(lines, HEADER);
+	for (unsigned i = 0; i < n; i++) {
+		buf_addf(lines, "{\"type\":\"message\",\"id\":\"%u\",", i);
+		if (i == 0)
+			buf_adds(lines, "\"parentId\":null,");
+		else
+			buf_addf(lines, "\"parentId\":\"%u\",", parent(i));
+		buf_adds(lines, "\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n");
+	}
+}
+
+static unsigned deep(unsigned i)
+{
+	return i < 2 ? 0 : (i - 1) / 2 * 2; /* each even entry has two children, the second of which goes on */
+}
+
+static unsigned wide(unsigned i)
+{
+	(void)i;
+	return 0;
+}
+
+static void deep_and_wide_trees(void **state)
+{
+	unsigned (*const shapes[])(unsigned) = {deep, wide};
+	enum { N = 20000 };
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct buf lines CLEANUP_BUF = BUF_INIT;
+		struct buf out CLEANUP_BUF = BUF_INIT;
+		struct fixture f;
+		make_session(&lines, N, shapes[k]);
+		fixture_open(&f, lines.p, lines.n);
+		assert_int_equal(render_tree_txt(f.s, &out), 0);
+		size_t rows = 0;
+		for (size_t i = 0; i < out.n; i++)
+			rows += out.p[i] == '\n';
+		assert_int_equal(rows, N);
+		assert_true(out.n < N * 400);
+		fixture_close(&f);
+	}
+}
+
+/* A row deeper than 64 levels begins with how many are not drawn. */
+static void deep_rows_say_how_deep(void **state)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	make_session(&lines, 300, deep);
+	fixture_open(&f, lines.p, lines.n);
+	assert_int_equal(render_tree_txt(f.s, &out), 0);
+	assert_non_null(strstr(buf_cstr(&out), "(1) "));
+	const char *row = strstr(out.p, "\n298 ");
+	assert_non_null(row);
+	assert_memory_equal(row + 1, "298       (85) ", 15);
+	fixture_close(&f);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_chain_stays_at_one_indent),
+		cmocka_unit_test(branches_are_drawn_in_order),
+		cmocka_unit_test(several_roots),
+		cmocka_unit_test(siblings_without_a_time_stay_in_place),
+		cmocka_unit_test(cycles_come_last),
+		cmocka_unit_test(labels_and_messages_without_message),
+		cmocka_unit_test(rows_of_messages),
+		cmocka_unit_test(rows_of_other_types),
+		cmocka_unit_test(rows_of_calls),
+		cmocka_unit_test(long_texts_are_cut),
+		cmocka_unit_test(deep_and_wide_trees),
+		cmocka_unit_test(deep_rows_say_how_deep),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
