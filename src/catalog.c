@@ -1,0 +1,520 @@
+/* What the rest of the program asks of the catalog, answered under one lock.
+ *
+ * Three depths of looking, each done only when it is needed: the names (readdir), the attributes (stat), the
+ * headers. Listing projects needs the first two; headers are read for the files of one project when
+ * somebody looks into it, and for flat files, since only their header says where they belong. */
+#include "catalog_impl.h"
+
+#include "sessionfs/log.h"
+
+static void lock(struct catalog *c)
+{
+	pthread_mutex_lock(&c->lock);
+}
+
+static void unlock(struct catalog *c)
+{
+	pthread_mutex_unlock(&c->lock);
+}
+
+int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret)
+{
+	struct stat st;
+	char *real CLEANUP_FREE = realpath(source, NULL);
+	if (!real || stat(real, &st) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	struct catalog *c = calloc(1, sizeof *c);
+	struct dir *root = calloc(1, sizeof *root);
+	if (!c || !root || open_indexes_init(&c->open) < 0) {
+		free(root);
+		free(c);
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&c->lock, NULL);
+	c->source = real;
+	real = NULL;
+	c->index_budget = o->index_budget;
+	c->header = (struct header)HEADER_INIT;
+	*root = (struct dir){.name = "", .project = NONE};
+	c->dirs = root;
+	c->dir_count = c->dir_cap = 1;
+	*ret = c;
+	return 0;
+}
+
+void catalog_close(struct catalog *c)
+{
+	if (!c)
+		return;
+	open_indexes_release(&c->open);
+	for (size_t i = 0; i < c->dir_count; i++)
+		list_release(&c->dirs[i].files);
+	for (size_t i = 0; i < c->project_count; i++) {
+		list_release(&c->projects[i].slots);
+		list_release(&c->projects[i].waiting);
+	}
+	struct map *maps[] = {&c->paths, &c->dir_names, &c->project_keys, &c->project_names,
+			      &c->stems, &c->sids,      &c->stem_tails,   &c->sid_tails};
+	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+		map_release(maps[i]);
+	list_release(&c->nameless);
+	header_release(&c->header);
+	buf_release(&c->path);
+	strings_release(&c->strings);
+	free(c->files);
+	free(c->dirs);
+	free(c->projects);
+	free(c->slots);
+	free(c->forks);
+	free(c->source);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+const char *catalog_source(const struct catalog *c)
+{
+	return c->source;
+}
+
+/* ---- how deep to look ---- */
+
+/* Everything that says which projects there are. */
+static void load_projects(struct catalog *c, int64_t now)
+{
+	scan_refresh(c, now);
+	scan_headers(c, 0, now);
+	if (c->named_epoch != c->epoch)
+		names_projects(c);
+	c->named_epoch = c->epoch;
+}
+
+void catalog_load_project(struct catalog *c, uint32_t project, int64_t now)
+{
+	scan_dir(c, 0, now);
+	scan_headers(c, 0, now);
+	if (c->projects[project].dir != NONE) {
+		scan_dir(c, c->projects[project].dir, now);
+		scan_headers(c, c->projects[project].dir, now);
+	}
+	if (c->projects[project].waiting.n)
+		names_slots(c, project);
+}
+
+void catalog_load_all(struct catalog *c, int64_t now)
+{
+	if (is_fresh(c->loaded_at, now))
+		return;
+	scan_refresh(c, now);
+	for (uint32_t i = 0; i < c->dir_count; i++)
+		scan_headers(c, i, now);
+	for (uint32_t i = 0; i < c->project_count; i++) {
+		if (c->projects[i].waiting.n)
+			names_slots(c, i);
+	}
+	names_sids(c);
+	c->loaded_at = now;
+}
+
+/* ---- the newest ---- */
+
+/* Newer by mtime, then the greater stem, then the greater path. */
+static bool is_newer(const struct file *a, const struct file *b)
+{
+	if (a->mtime.tv_sec != b->mtime.tv_sec)
+		return a->mtime.tv_sec > b->mtime.tv_sec;
+	if (a->mtime.tv_nsec != b->mtime.tv_nsec)
+		return a->mtime.tv_nsec > b->mtime.tv_nsec;
+	struct span sa = span_of(a->path + a->base), sb = span_of(b->path + b->base);
+	sa.n -= strlen(".jsonl");
+	sb.n -= strlen(".jsonl");
+	int order = memcmp(sa.p, sb.p, sa.n < sb.n ? sa.n : sb.n);
+	if (order == 0)
+		order = (sa.n > sb.n) - (sa.n < sb.n);
+	return order ? order > 0 : strcmp(a->path, b->path) > 0;
+}
+
+static uint32_t newer(const struct catalog *c, uint32_t best, uint32_t file)
+{
+	const struct file *f = &c->files[file];
+	if (!file_may_be_session(f) || f->checked == 0)
+		return best;
+	return best == NONE || is_newer(f, &c->files[best]) ? file : best;
+}
+
+/* The newest file of a project, by what was seen last. */
+static uint32_t newest_seen(const struct catalog *c, uint32_t project)
+{
+	const struct project *p = &c->projects[project];
+	uint32_t best = NONE;
+
+	if (p->dir != NONE) {
+		const struct list *files = &c->dirs[p->dir].files;
+		for (size_t i = 0; i < files->n; i++)
+			best = newer(c, best, files->v[i]);
+	}
+	for (size_t i = 0; i < p->waiting.n; i++) {
+		if (c->files[p->waiting.v[i]].project == project)
+			best = newer(c, best, p->waiting.v[i]);
+	}
+	for (size_t i = 0; i < p->slots.n; i++) {
+		uint32_t file = c->slots[p->slots.v[i]].file;
+		if (file != NONE)
+			best = newer(c, best, file);
+	}
+	return best;
+}
+
+/* Files that are no sessions must not cost a search each: after so many, all headers are read. */
+#define FEW 8
+
+/* As above; with `certain` only a file whose header was read counts. NONE if there is none. */
+static uint32_t newest_of_project(struct catalog *c, uint32_t project, bool certain, int64_t now)
+{
+	scan_dir(c, 0, now);
+	scan_headers(c, 0, now);
+	scan_files(c, 0, now);
+	if (c->projects[project].dir != NONE) {
+		scan_dir(c, c->projects[project].dir, now);
+		scan_files(c, c->projects[project].dir, now);
+	}
+	struct project *p = &c->projects[project];
+	if (!is_fresh(p->newest_at, now) || p->newest_epoch != c->epoch)
+		p->newest = newest_seen(c, project);
+	for (unsigned tries = 0; certain && p->newest != NONE && c->files[p->newest].state != FILE_SESSION; tries++) {
+		if (tries == FEW)
+			catalog_load_project(c, project, now);
+		scan_header(c, p->newest, now);
+		p = &c->projects[project];
+		if (c->files[p->newest].state != FILE_SESSION)
+			p->newest = tries < 2 * FEW ? newest_seen(c, project) : NONE;
+	}
+	p->newest_at = now;
+	p->newest_epoch = c->epoch;
+	return p->newest;
+}
+
+static uint32_t newest_of_all(struct catalog *c, bool certain, int64_t now)
+{
+	scan_refresh(c, now);
+	if (!is_fresh(c->statted_at, now)) {
+		for (uint32_t i = 0; i < c->dir_count; i++)
+			scan_files(c, i, now);
+		c->statted_at = now;
+	}
+	for (unsigned tries = 0;; tries++) {
+		if (!is_fresh(c->newest_at, now) || c->newest_epoch != c->epoch) {
+			c->newest = NONE;
+			for (uint32_t i = 0; i < c->file_count; i++)
+				c->newest = newer(c, c->newest, i);
+			c->newest_at = now;
+			c->newest_epoch = c->epoch;
+		}
+		if (!certain || c->newest == NONE || c->files[c->newest].state == FILE_SESSION)
+			return c->newest;
+		if (tries > 2 * FEW)
+			return NONE;
+		if (tries == FEW)
+			catalog_load_all(c, now);
+		scan_header(c, c->newest, now);
+	}
+}
+
+/* ---- projects ---- */
+
+static void fill_project(struct catalog *c, uint32_t project, struct project_info *ret)
+{
+	const struct project *p = &c->projects[project];
+	*ret = (struct project_info){.project = project, .name = p->name};
+	if (p->newest != NONE)
+		ret->mtime = c->files[p->newest].mtime;
+}
+
+bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret)
+{
+	int64_t now = catalog_now();
+	bool found = false;
+
+	lock(c);
+	load_projects(c, now);
+	while (!found && *cookie < c->project_count) {
+		uint32_t project = (uint32_t)(*cookie)++;
+		if (!c->projects[project].name || newest_of_project(c, project, false, now) == NONE)
+			continue;
+		fill_project(c, project, ret);
+		found = true;
+	}
+	unlock(c);
+	return found;
+}
+
+static bool get_project(struct catalog *c, uint32_t project, int64_t now, struct project_info *ret)
+{
+	if (project >= c->project_count || !c->projects[project].name)
+		return false;
+	if (newest_of_project(c, project, true, now) == NONE)
+		return false;
+	fill_project(c, project, ret);
+	return true;
+}
+
+bool catalog_project_by_name(struct catalog *c, struct span name, struct project_info *ret)
+{
+	int64_t now = catalog_now();
+
+	lock(c);
+	load_projects(c, now);
+	bool found = get_project(c, map_get(&c->project_names, 0, name), now, ret);
+	unlock(c);
+	return found;
+}
+
+bool catalog_project(struct catalog *c, uint32_t project, struct project_info *ret)
+{
+	int64_t now = catalog_now();
+
+	lock(c);
+	if (project >= c->project_count || !c->projects[project].name)
+		load_projects(c, now);
+	bool found = get_project(c, project, now, ret);
+	unlock(c);
+	return found;
+}
+
+/* ---- slots ---- */
+
+static void fill_slot(const struct catalog *c, uint32_t slot, struct slot_info *ret)
+{
+	const struct file *f = &c->files[c->slots[slot].file];
+	*ret = (struct slot_info){.slot = slot, .project = f->project, .stem = f->stem, .sid = f->sid_name, .file = f->path};
+	ret->st.st_dev = f->dev;
+	ret->st.st_ino = f->ino;
+	ret->st.st_nlink = 1;
+	ret->st.st_mode = f->mode;
+	ret->st.st_uid = f->uid;
+	ret->st.st_gid = f->gid;
+	ret->st.st_size = f->size;
+	ret->st.st_mtim = f->mtime;
+	ret->st.st_atim = f->mtime;
+	ret->st.st_ctim = f->ctime;
+}
+
+bool slot_is_live(struct catalog *c, uint32_t slot, int64_t now)
+{
+	if (slot >= c->slot_count || c->slots[slot].file == NONE)
+		return false;
+	scan_file(c, c->slots[slot].file, now);
+	return c->slots[slot].file != NONE;
+}
+
+bool slot_get(struct catalog *c, uint32_t slot, int64_t now, struct slot_info *ret)
+{
+	if (!slot_is_live(c, slot, now))
+		return false;
+	fill_slot(c, slot, ret);
+	return true;
+}
+
+/* How many of a project's slots are below `slot`. */
+static size_t slots_below(const struct list *l, uint64_t slot)
+{
+	size_t low = 0, high = l->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (l->v[middle] < slot)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool next_of_project(struct catalog *c, uint32_t project, uint64_t *cookie, int64_t now, struct slot_info *ret)
+{
+	catalog_load_project(c, project, now);
+	for (size_t i = slots_below(&c->projects[project].slots, *cookie); i < c->projects[project].slots.n; i++) {
+		uint32_t slot = c->projects[project].slots.v[i];
+		*cookie = (uint64_t)slot + 1;
+		if (slot_get(c, slot, now, ret))
+			return true;
+	}
+	return false;
+}
+
+static bool next_of_all(struct catalog *c, uint64_t *cookie, int64_t now, struct slot_info *ret)
+{
+	catalog_load_all(c, now);
+	while (*cookie < c->slot_count) {
+		if (slot_get(c, (uint32_t)(*cookie)++, now, ret))
+			return true;
+	}
+	return false;
+}
+
+bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret)
+{
+	int64_t now = catalog_now();
+	bool found = false;
+
+	lock(c);
+	if (project == NO_SLOT)
+		found = next_of_all(c, cookie, now, ret);
+	else if (project < c->project_count)
+		found = next_of_project(c, project, cookie, now, ret);
+	unlock(c);
+	return found;
+}
+
+/* The slot of the file that a name belongs to. A file that turns out to be replaced is taken in at once, under its old
+ * name: between the two there is no moment without it. */
+static bool by_name(struct catalog *c, const struct map *names, uint32_t project, struct span name, int64_t now,
+		    struct slot_info *ret)
+{
+	for (int tries = 0; tries < 2; tries++) {
+		if (project == NO_SLOT)
+			catalog_load_all(c, now);
+		else
+			catalog_load_project(c, project, now);
+		uint32_t file = map_get(names, project == NO_SLOT ? 0 : project, name);
+		if (file == NONE)
+			return false;
+		const struct file *f = &c->files[file];
+		const char *given = project == NO_SLOT ? f->sid_name : f->stem;
+		if (f->slot != NONE && (project == NO_SLOT || f->project == project) && given &&
+		    span_is(name, given) && slot_get(c, f->slot, now, ret))
+			return true;
+	}
+	return false;
+}
+
+bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem, struct slot_info *ret)
+{
+	int64_t now = catalog_now();
+
+	lock(c);
+	bool found = project < c->project_count && by_name(c, &c->stems, project, stem, now, ret);
+	unlock(c);
+	return found;
+}
+
+bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *ret)
+{
+	int64_t now = catalog_now();
+
+	lock(c);
+	bool found = by_name(c, &c->sids, NO_SLOT, sid, now, ret);
+	unlock(c);
+	return found;
+}
+
+int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
+{
+	int64_t now = catalog_now();
+
+	lock(c);
+	bool found = slot_get(c, slot, now, ret);
+	unlock(c);
+	return found ? 0 : -ESTALE;
+}
+
+bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret)
+{
+	int64_t now = catalog_now();
+	bool found = false;
+
+	lock(c);
+	if (project == NO_SLOT || project < c->project_count) {
+		uint32_t file = project == NO_SLOT ? newest_of_all(c, true, now) : newest_of_project(c, project, true, now);
+		if (file != NONE)
+			catalog_load_project(c, c->files[file].project, now);
+		found = file != NONE && c->files[file].slot != NONE && slot_get(c, c->files[file].slot, now, ret);
+	}
+	unlock(c);
+	return found;
+}
+
+struct timespec catalog_mtime(struct catalog *c)
+{
+	int64_t now = catalog_now();
+
+	lock(c);
+	uint32_t file = newest_of_all(c, false, now);
+	struct timespec newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
+	unlock(c);
+	return newest;
+}
+
+/* ---- every file, for --check ---- */
+
+struct listed {
+	const char *path;
+	uint32_t file, dir;
+};
+
+static int by_listed_path(const void *pa, const void *pb)
+{
+	const struct listed *a = pa, *b = pb;
+	return strcmp(a->path, b->path);
+}
+
+/* All candidates and the directories that cannot be read, sorted. Negative errno, or how many. */
+static ssize_t list_files(struct catalog *c, struct listed **ret)
+{
+	struct listed *l = calloc(c->file_count + c->dir_count, sizeof *l);
+	size_t n = 0;
+
+	if (!l)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->file_count; i++) {
+		if (c->files[i].state != FILE_GONE)
+			l[n++] = (struct listed){.path = c->files[i].path, .file = i, .dir = NONE};
+	}
+	for (uint32_t i = 0; i < c->dir_count; i++) {
+		int err = c->dirs[i].err;
+		if (err && err != -ENOENT && err != -ENOTDIR && err != -ELOOP)
+			l[n++] = (struct listed){.path = i ? c->dirs[i].name : ".", .file = NONE, .dir = i};
+	}
+	qsort(l, n, sizeof *l, by_listed_path);
+	*ret = l;
+	return (ssize_t)n;
+}
+
+/* Why the file or directory is no session, in `text` or static; NULL if it is one. */
+static const char *why_not(const struct catalog *c, const struct listed *l, char *text, size_t size, uint32_t *ret_slot)
+{
+	const struct file *f = l->file == NONE ? NULL : &c->files[l->file];
+	*ret_slot = f ? f->slot : NO_SLOT;
+	if (*ret_slot != NO_SLOT)
+		return NULL;
+	int err = f ? f->err : c->dirs[l->dir].err;
+	if (err)
+		return strerror_r(-err, text, size);
+	if (f->state == FILE_SESSION)
+		return "more sessions than can be numbered";
+	return f->reason && f->state == FILE_OTHER ? f->reason : "changed while it was looked at";
+}
+
+int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason), void *arg)
+{
+	struct listed *l CLEANUP_FREE = NULL;
+
+	lock(c);
+	catalog_load_all(c, catalog_now());
+	ssize_t n = list_files(c, &l);
+	unlock(c);
+	if (n < 0)
+		return (int)n;
+	for (ssize_t i = 0; i < n; i++) {
+		char text[128];
+		uint32_t slot;
+		lock(c);
+		bool is_gone = l[i].file != NONE && c->files[l[i].file].state == FILE_GONE;
+		const char *reason = why_not(c, &l[i], text, sizeof text, &slot);
+		unlock(c);
+		int rc = is_gone ? 0 : fn(arg, l[i].path, slot, reason);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

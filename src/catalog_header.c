@@ -1,0 +1,170 @@
+/* Whether a file is a session is decided by its first line that parses to
+ * something truthy, as pi decides it: everything before is skipped, and nothing
+ * after is read. A line without its newline counts once it parses.
+ *
+ * Names under the source can be FIFOs, devices, or turn into them between two
+ * calls: files are opened without blocking and judged by fstat. */
+#include "catalog_header.h"
+
+#include "sessionfs/record.h"
+
+#include <fcntl.h>
+
+#define FIRST_READ 4096
+#define NEXT_READ 65536
+
+void header_release(struct header *h)
+{
+	buf_release(&h->id);
+	buf_release(&h->cwd);
+	buf_release(&h->parent);
+	buf_release(&h->bytes);
+	buf_release(&h->deep);
+}
+
+static int open_regular(const char *path, struct stat *ret_st, const char **ret_reason)
+{
+	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*ret_st = st;
+	if (!S_ISREG(st.st_mode)) {
+		*ret_reason = S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file";
+		return -EINVAL;
+	}
+	int open_fd = fd;
+	fd = -1;
+	return open_fd;
+}
+
+/* The string's text; empty if `v` is no string. */
+static void take(struct json_value v, struct buf *out)
+{
+	buf_reset(out);
+	if (v.kind == JSON_STRING)
+		json_decode(v.text, JSON_EXACT, out);
+}
+
+static const char *judge(const struct record *r, struct header *h)
+{
+	if (r->kind != JSON_OBJECT || r->type != RECORD_SESSION)
+		return "no session header: the first entry is something else";
+	if (r->id.kind != JSON_STRING)
+		return "the session header has no id that is a string";
+	take(r->id, &h->id);
+	take(r->cwd, &h->cwd);
+	take(r->parent_session, &h->parent);
+	if (h->parent.n == 0)
+		take(r->branched_from, &h->parent);
+	h->err = buf_err(&h->id);
+	if (!h->err)
+		h->err = buf_err(&h->cwd);
+	if (!h->err)
+		h->err = buf_err(&h->parent);
+	return NULL;
+}
+
+static bool is_blank(struct span line)
+{
+	for (size_t i = 0; i < line.n; i++) {
+		if (!strchr(" \t\r\n", line.p[i]) || line.p[i] == '\0')
+			return false;
+	}
+	return true;
+}
+
+/* Looks at one line. True if it decides, and h says what. */
+static bool look(struct span line, uint32_t number, uint32_t *malformed, struct header *h)
+{
+	struct record r;
+	if (record_parse(line, false, &h->deep, &r)) {
+		h->line = number;
+		h->reason = judge(&r, h);
+		if (h->reason && *malformed) {
+			h->line = *malformed;
+			h->reason = "no session header: this line is malformed";
+		}
+		return true;
+	}
+	if (*malformed == 0 && !is_blank(line) && !json_valid(line, &h->deep))
+		*malformed = number;
+	return false;
+}
+
+/* Appends up to n bytes. How many, 0 at the end, or a negative errno. */
+static ssize_t read_more(int fd, size_t n, struct buf *out)
+{
+	char *to = buf_reserve(out, n);
+	if (!to)
+		return -ENOMEM;
+	ssize_t got;
+	do
+		got = read(fd, to, n);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	out->n += (size_t)got;
+	return got;
+}
+
+static int scan(int fd, struct header *h)
+{
+	uint32_t number = 1, malformed = 0;
+	size_t begin = 0;
+
+	buf_reset(&h->bytes);
+	for (size_t seen = 0;;) {
+		/* One byte beyond the bound tells a file that ends there from one that goes on. */
+		size_t want = h->bytes.n < FIRST_READ ? FIRST_READ - h->bytes.n : NEXT_READ;
+		if (want > HEADER_SCAN + 1 - h->bytes.n)
+			want = HEADER_SCAN + 1 - h->bytes.n;
+		ssize_t got = read_more(fd, want, &h->bytes);
+		if (got < 0)
+			return (int)got;
+		const char *p = h->bytes.p, *nl;
+		while (got > 0 && (nl = memchr(p + seen, '\n', h->bytes.n - seen)) != NULL) {
+			size_t end = (size_t)(nl - p);
+			if (look((struct span){p + begin, end - begin}, number, &malformed, h))
+				return 0;
+			begin = seen = end + 1;
+			number++;
+		}
+		if (got == 0) {
+			if (look((struct span){p + begin, h->bytes.n - begin}, number, &malformed, h))
+				return 0;
+			break;
+		}
+		seen = h->bytes.n;
+		if (h->bytes.n > HEADER_SCAN) {
+			h->line = number;
+			h->reason = "no session header in the first 1 MiB";
+			return 0;
+		}
+	}
+	h->line = malformed ? malformed : 1;
+	h->reason = malformed ? "no session header: this line is malformed" : "no session header: nothing but blank lines";
+	return 0;
+}
+
+bool header_read(const char *path, struct header *h)
+{
+	h->reason = NULL;
+	h->err = 0;
+	h->line = 1;
+	h->st = (struct stat){0};
+
+	int fd CLEANUP_CLOSE = open_regular(path, &h->st, &h->reason);
+	if (fd < 0) {
+		h->err = h->reason ? 0 : fd;
+		return false;
+	}
+	if (h->st.st_size == 0) {
+		h->reason = "empty file";
+		return false;
+	}
+	h->err = scan(fd, h);
+	return h->err == 0 && !h->reason;
+}

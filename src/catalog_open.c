@@ -1,0 +1,388 @@
+/* Which indexes are open. A slot's index is built when it is first asked for, by one
+ * thread while the others who want it wait; it is dropped when it is the one used
+ * longest ago, nobody holds it, and there are too many. The one used last always stays, whatever its size.
+ *
+ * Building and growing read files, so both happen without the catalog's lock.
+ *
+ * An index that was dropped leaves a trace of the bytes it had seen: if the file does not begin with
+ * them when it is opened again, it was rewritten meanwhile, and entry numbers given out before are void. */
+#include "catalog_impl.h"
+
+#define OPEN_MAX 512
+#define CHAINS 1024
+#define TRACE_BYTES 256
+
+struct held {
+	struct session *session; /* NULL while it is being opened, or could not be */
+	struct held *newer, *older, *chain;
+	struct trace trace;
+	struct timespec mtime; /* of the file, and its size, as the index knows them */
+	off_t size;
+	int64_t looked;
+	size_t memory;
+	uint32_t slot;
+	unsigned refs;
+	int err;
+	bool opening;
+	bool forgotten; /* its slot died: goes with the last reference */
+};
+
+int open_indexes_init(struct open_indexes *o)
+{
+	o->by_session = calloc(CHAINS, sizeof(struct held *));
+	if (!o->by_session)
+		return -ENOMEM;
+	pthread_cond_init(&o->opened, NULL);
+	return 0;
+}
+
+static void held_close(struct held *h)
+{
+	if (h->session)
+		session_close(h->session);
+	free(h);
+}
+
+void open_indexes_release(struct open_indexes *o)
+{
+	while (o->newest) {
+		struct held *h = o->newest;
+		o->newest = h->older;
+		held_close(h);
+	}
+	free(o->by_session);
+	pthread_cond_destroy(&o->opened);
+}
+
+/* ---- the list by last use, and the hash by session ---- */
+
+static void unlink_held(struct open_indexes *o, struct held *h)
+{
+	*(h->newer ? &h->newer->older : &o->newest) = h->older;
+	*(h->older ? &h->older->newer : &o->oldest) = h->newer;
+	h->newer = h->older = NULL;
+}
+
+static void link_newest(struct open_indexes *o, struct held *h)
+{
+	h->newer = NULL;
+	h->older = o->newest;
+	*(o->newest ? &o->newest->newer : &o->oldest) = h;
+	o->newest = h;
+}
+
+static struct held **chain_of(struct open_indexes *o, const struct session *s)
+{
+	uint64_t h = (uint64_t)(uintptr_t)s * UINT64_C(0x9e3779b97f4a7c15);
+	return &o->by_session[h >> 54 & (CHAINS - 1)];
+}
+
+static struct held *held_of(struct open_indexes *o, const struct session *s)
+{
+	struct held *h = *chain_of(o, s);
+	while (h && h->session != s)
+		h = h->chain;
+	return h;
+}
+
+/* Takes an index out of everything. Nobody may hold it. */
+static void held_remove(struct catalog *c, struct held *h)
+{
+	struct open_indexes *o = &c->open;
+
+	unlink_held(o, h);
+	o->count--;
+	o->memory -= h->memory;
+	if (h->session) {
+		struct held **at = chain_of(o, h->session);
+		while (*at != h)
+			at = &(*at)->chain;
+		*at = h->chain;
+	}
+	if (!h->forgotten) {
+		c->slots[h->slot].trace = h->trace;
+		c->slots[h->slot].held = NULL;
+	}
+}
+
+static bool is_over(const struct catalog *c)
+{
+	return c->open.count > OPEN_MAX || c->open.memory > c->index_budget;
+}
+
+/* Takes out what is too much, to be closed without the lock. */
+static struct held *take_surplus(struct catalog *c)
+{
+	struct held *out = NULL;
+
+	for (struct held *h = c->open.oldest, *newer; h && h->newer && is_over(c); h = newer) {
+		newer = h->newer;
+		if (h->refs)
+			continue;
+		held_remove(c, h);
+		h->older = out;
+		out = h;
+	}
+	return out;
+}
+
+static void close_all(struct held *h)
+{
+	while (h) {
+		struct held *next = h->older;
+		held_close(h);
+		h = next;
+	}
+}
+
+static void set_memory(struct catalog *c, struct held *h, size_t memory)
+{
+	c->open.memory = c->open.memory - h->memory + memory;
+	h->memory = memory;
+}
+
+void open_indexes_forget(struct catalog *c, uint32_t slot)
+{
+	struct held *h = c->slots[slot].held;
+	if (!h)
+		return;
+	c->slots[slot].held = NULL;
+	h->forgotten = true;
+	if (h->refs)
+		return;
+	held_remove(c, h);
+	held_close(h);
+}
+
+/* Gives a reference back; with the last one a useless index goes. */
+static void release(struct catalog *c, struct held *h)
+{
+	if (--h->refs || !h->forgotten)
+		return;
+	held_remove(c, h);
+	held_close(h);
+}
+
+/* ---- traces ---- */
+
+static uint64_t hash_bytes(uint64_t h, const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)p[i]) * UINT64_C(1099511628211);
+	return h;
+}
+
+/* A hash of the beginning and of the end of the file's first `size` bytes; 0 if they cannot be read. */
+static uint64_t hash_ends(const struct session *s, uint64_t size)
+{
+	char bytes[TRACE_BYTES];
+	size_t n = size < sizeof bytes ? (size_t)size : sizeof bytes;
+	uint64_t h = UINT64_C(14695981039346656037);
+
+	for (int i = 0; i < 2; i++) {
+		if (session_pread(s, bytes, n, i ? size - n : 0) != (ssize_t)n)
+			return 0;
+		h = hash_bytes(h, bytes, n);
+	}
+	return h ? h : 1;
+}
+
+static struct trace trace_of(const struct session *s)
+{
+	uint64_t size = session_size(s);
+	return (struct trace){size, hash_ends(s, size)};
+}
+
+/* ---- opening ---- */
+
+/* What a thread that opens or grows an index finds out without the lock. */
+struct finding {
+	struct trace trace;
+	struct timespec mtime;
+	off_t size;
+	size_t memory;
+};
+
+static struct finding find_out(struct session *s)
+{
+	session_rdlock(s);
+	const struct stat *st = session_stat(s);
+	struct finding f = {trace_of(s), st->st_mtim, st->st_size, session_memory(s)};
+	session_unlock(s);
+	return f;
+}
+
+static void take_in(struct catalog *c, struct held *h, const struct finding *f)
+{
+	h->trace = f->trace;
+	h->mtime = f->mtime;
+	h->size = f->size;
+	set_memory(c, h, f->memory);
+}
+
+/* The index must not be older than the attributes that are shown with it: a reader who has seen a new mtime keeps
+ * what it reads next for as long as the mtime stays. */
+static bool is_behind(const struct catalog *c, const struct held *h)
+{
+	const struct file *f = &c->files[c->slots[h->slot].file];
+	return f->size != h->size || f->mtime.tv_sec != h->mtime.tv_sec || f->mtime.tv_nsec != h->mtime.tv_nsec;
+}
+
+/* True if the session just opened is the slot's. What is known of the file is renewed where it is in doubt. */
+static bool is_of_slot(struct catalog *c, uint32_t slot, const struct session *s, bool trace_holds)
+{
+	if (c->slots[slot].file == NONE)
+		return false;
+	const struct file *f = &c->files[c->slots[slot].file];
+	const struct stat *st = session_stat(s);
+	if (!trace_holds)
+		slot_kill(c, slot);
+	else if (st->st_dev != f->dev || st->st_ino != f->ino || !span_eq(session_id(s), f->sid))
+		scan_header_again(c, c->slots[slot].file);
+	return c->slots[slot].file != NONE;
+}
+
+/* Builds the index of a slot; called and left with the lock held, and without it in between. Others wait for h meanwhile. */
+static void open_held(struct catalog *c, struct held *h)
+{
+	struct session *s = NULL;
+	struct finding f = {0};
+	struct trace before = c->slots[h->slot].trace;
+	const char *known = catalog_path(c, c->files[c->slots[h->slot].file].path);
+	char *path CLEANUP_FREE = known ? strdup(known) : NULL;
+
+	pthread_mutex_unlock(&c->lock);
+	h->err = path ? session_open(path, &s) : -ENOMEM;
+	bool trace_holds = true;
+	if (!h->err) {
+		f = find_out(s);
+		session_rdlock(s);
+		trace_holds = before.hash == 0 || (session_size(s) >= before.size && hash_ends(s, before.size) == before.hash);
+		session_unlock(s);
+	}
+	pthread_mutex_lock(&c->lock);
+
+	if (h->err && !h->forgotten) {
+		scan_header_again(c, c->slots[h->slot].file);
+		if (h->forgotten)
+			h->err = -ESTALE;
+	} else if (!h->err && (h->forgotten || !is_of_slot(c, h->slot, s, trace_holds))) {
+		h->err = -ESTALE;
+	}
+	if (h->err) {
+		if (s)
+			session_close(s);
+		if (!h->forgotten)
+			c->slots[h->slot].held = NULL;
+		h->forgotten = true;
+	} else {
+		h->session = s;
+		take_in(c, h, &f);
+		struct held **chain = chain_of(&c->open, s);
+		h->chain = *chain;
+		*chain = h;
+	}
+	h->looked = catalog_now();
+	h->opening = false;
+	pthread_cond_broadcast(&c->open.opened);
+}
+
+/* The slot's index with a reference, opened if need be. 0 or a negative errno. */
+static int take(struct catalog *c, uint32_t slot, struct held **ret)
+{
+	struct held *h = c->slots[slot].held;
+	if (!h) {
+		h = calloc(1, sizeof *h);
+		if (!h)
+			return -ENOMEM;
+		*h = (struct held){.slot = slot, .refs = 1, .opening = true};
+		c->slots[slot].held = h;
+		c->open.count++;
+		link_newest(&c->open, h);
+		open_held(c, h);
+	} else {
+		h->refs++;
+		while (h->opening)
+			pthread_cond_wait(&c->open.opened, &c->lock);
+	}
+	if (h->err || h->forgotten) {
+		int err = h->err ? h->err : -ESTALE;
+		release(c, h);
+		return err;
+	}
+	unlink_held(&c->open, h);
+	link_newest(&c->open, h);
+	*ret = h;
+	return 0;
+}
+
+/* Takes in what was appended to a file whose index is held. Called without the lock. */
+static int grow(struct catalog *c, struct held *h)
+{
+	struct session *s = h->session;
+
+	session_rdlock(s);
+	bool changed = session_changed(s);
+	session_unlock(s);
+	if (!changed)
+		return 0;
+	session_wrlock(s);
+	int rc = session_grow(s);
+	session_unlock(s);
+	struct finding f = {0};
+	if (rc >= 0)
+		f = find_out(s);
+
+	pthread_mutex_lock(&c->lock);
+	if (rc >= 0)
+		take_in(c, h, &f);
+	else if (rc == -ESTALE && !h->forgotten)
+		slot_kill(c, h->slot);
+	pthread_mutex_unlock(&c->lock);
+	return rc < 0 ? rc : 0;
+}
+
+int catalog_get(struct catalog *c, uint32_t slot, struct session **ret)
+{
+	int64_t now = catalog_now();
+	struct held *h = NULL;
+
+	pthread_mutex_lock(&c->lock);
+	int rc = slot_is_live(c, slot, now) ? take(c, slot, &h) : -ESTALE;
+	if (rc < 0) {
+		pthread_mutex_unlock(&c->lock);
+		return rc;
+	}
+	bool look = !is_fresh(h->looked, now) || is_behind(c, h);
+	if (look)
+		h->looked = now;
+	struct held *surplus = take_surplus(c);
+	pthread_mutex_unlock(&c->lock);
+	close_all(surplus);
+
+	if (look)
+		rc = grow(c, h);
+	if (rc < 0) {
+		pthread_mutex_lock(&c->lock);
+		release(c, h);
+		pthread_mutex_unlock(&c->lock);
+		return rc;
+	}
+	session_rdlock(h->session);
+	*ret = h->session;
+	return 0;
+}
+
+void catalog_put(struct catalog *c, struct session *s)
+{
+	size_t memory = session_memory(s);
+	session_unlock(s);
+
+	pthread_mutex_lock(&c->lock);
+	struct held *h = held_of(&c->open, s);
+	set_memory(c, h, memory);
+	release(c, h);
+	struct held *surplus = take_surplus(c);
+	pthread_mutex_unlock(&c->lock);
+	close_all(surplus);
+}

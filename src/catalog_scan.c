@@ -1,0 +1,397 @@
+/* Looking at the disk. Work is bounded by what can have changed: a directory is
+ * read again when its identity or mtime differs, a file is judged again when its
+ * attributes do, and nothing is looked at twice within CATALOG_FRESH_MS.
+ *
+ * A directory's mtime comes from a coarse clock: a name that is made right after a scan may leave it as it was.
+ * So a scan of a directory that was changed less than RACY_S before is not trusted, and repeated. */
+#include "catalog_impl.h"
+
+#include "sessionfs/log.h"
+
+#include <fcntl.h>
+#include <time.h>
+
+#define RACY_S 2
+
+static bool is_same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+int64_t catalog_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + 1;
+}
+
+const char *catalog_path(struct catalog *c, const char *relative)
+{
+	buf_reset(&c->path);
+	buf_adds(&c->path, c->source);
+	if (*relative) {
+		buf_addc(&c->path, '/');
+		buf_adds(&c->path, relative);
+	}
+	return buf_cstr(&c->path);
+}
+
+/* ---- files ---- */
+
+static void file_is_other(struct catalog *c, struct file *f, const char *reason, int err)
+{
+	if (f->slot != NONE)
+		slot_kill(c, f->slot);
+	else if (f->state != FILE_OTHER)
+		c->epoch++;
+	f->state = FILE_OTHER;
+	f->reason = reason;
+	f->err = err;
+}
+
+static void file_vanishes(struct catalog *c, struct file *f)
+{
+	if (f->slot != NONE)
+		slot_kill(c, f->slot);
+	else if (f->state != FILE_GONE)
+		c->epoch++;
+	f->state = FILE_GONE;
+	f->checked = 0;
+	f->mtime = f->ctime = (struct timespec){0};
+}
+
+/* Takes in what stat says of a regular file. True if it may be that the header has to be read again: a file that was
+ * written anew in place, or removed and made again with the same inode, may look like one that grew. An open index knows better. */
+static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
+{
+	bool is_other_file = f->dev != st->st_dev || f->ino != st->st_ino || st->st_size < f->size;
+	bool changed = is_other_file || st->st_size != f->size || !is_same_time(f->mtime, st->st_mtim) ||
+		       !is_same_time(f->ctime, st->st_ctim);
+	if (is_other_file && f->slot != NONE)
+		slot_kill(c, f->slot);
+	else if (is_other_file && f->state == FILE_SESSION)
+		f->state = FILE_UNKNOWN;
+	else if (f->state == FILE_OTHER && (changed || f->err))
+		f->state = FILE_UNKNOWN;
+	f->dev = st->st_dev;
+	f->ino = st->st_ino;
+	f->size = st->st_size;
+	f->mtime = st->st_mtim;
+	f->ctime = st->st_ctim;
+	f->mode = st->st_mode;
+	f->uid = st->st_uid;
+	f->gid = st->st_gid;
+	if (f->size == 0)
+		file_is_other(c, f, "empty file", 0);
+	return changed && (f->slot == NONE || !c->slots[f->slot].held);
+}
+
+static uint32_t project_of(struct catalog *c, const struct file *f)
+{
+	if (f->dir != 0)
+		return c->dirs[f->dir].project;
+	struct buf scratch CLEANUP_BUF = BUF_INIT;
+	struct span key = flat_project_key(buf_span(&c->header.cwd), &scratch);
+	return buf_err(&scratch) ? NONE : names_project(c, key);
+}
+
+/* The text as kept before if it is the same, else a copy. */
+static struct span keep(struct catalog *c, struct span before, const struct buf *text)
+{
+	if (before.p && span_eq(before, buf_span(text)))
+		return before;
+	return (struct span){strings_copy(&c->strings, buf_span(text)), text->n};
+}
+
+static void file_waits(struct catalog *c, uint32_t file)
+{
+	struct file *f = &c->files[file];
+	if (!f->waits && f->project != NONE && list_add(&c->projects[f->project].waiting, file) == 0)
+		f->waits = true;
+}
+
+/* What the header says of the file, in place of what was known. A slot stays if nothing differs. */
+static void file_takes_header(struct catalog *c, uint32_t file)
+{
+	struct file *f = &c->files[file];
+	const struct header *h = &c->header;
+	uint32_t project = project_of(c, f);
+	struct span sid = keep(c, f->sid, &h->id);
+	struct span parent = h->parent.n ? keep(c, f->parent, &h->parent) : (struct span){NULL, 0};
+	if (project == NONE || !sid.p || (h->parent.n && !parent.p)) {
+		file_is_other(c, f, NULL, -ENOMEM);
+		return;
+	}
+	bool differs = sid.p != f->sid.p || parent.p != f->parent.p || project != f->project;
+	if (differs && f->slot != NONE)
+		slot_kill(c, f->slot);
+	if (sid.p != f->sid.p)
+		f->sid_name = NULL;
+	if (project != f->project)
+		f->waits = false;
+	f->sid = sid;
+	f->parent = parent;
+	f->project = project;
+	f->state = FILE_SESSION;
+	if (f->slot == NONE)
+		file_waits(c, file);
+}
+
+/* Reads the header of a regular file. */
+void scan_header_again(struct catalog *c, uint32_t file)
+{
+	struct file *f = &c->files[file];
+	const char *path = catalog_path(c, f->path);
+	if (!path)
+		return;
+	bool is_session = header_read(path, &c->header);
+	if (S_ISREG(c->header.st.st_mode))
+		file_takes(c, f, &c->header.st);
+	if (is_session)
+		file_takes_header(c, file);
+	else
+		file_is_other(c, f, c->header.reason, c->header.err);
+}
+
+/* Stats `path` from `at` and takes in the answer. */
+static void file_look(struct catalog *c, uint32_t file, int at, const char *path, int64_t now)
+{
+	struct file *f = &c->files[file];
+	struct stat st;
+
+	f->checked = now;
+	if (fstatat(at, path, &st, 0) < 0)
+		file_is_other(c, f, NULL, -errno);
+	else if (!S_ISREG(st.st_mode))
+		file_is_other(c, f, S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file", 0);
+	else if (file_takes(c, f, &st) && f->state == FILE_SESSION)
+		scan_header_again(c, file);
+}
+
+void scan_file(struct catalog *c, uint32_t file, int64_t now)
+{
+	const struct file *f = &c->files[file];
+	if (f->state == FILE_GONE || (now && is_fresh(f->checked, now)))
+		return;
+	const char *path = catalog_path(c, f->path);
+	if (path)
+		file_look(c, file, AT_FDCWD, path, now ? now : catalog_now());
+}
+
+void scan_files(struct catalog *c, uint32_t dir, int64_t now)
+{
+	struct dir *d = &c->dirs[dir];
+	if (is_fresh(d->statted, now) || d->files.n == 0)
+		return;
+	d->statted = now;
+	const char *path = catalog_path(c, d->name);
+	int at CLEANUP_CLOSE = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (at < 0)
+		return; /* the directory's own scan says what that means */
+	for (size_t i = 0; i < d->files.n; i++) {
+		const struct file *f = &c->files[d->files.v[i]];
+		if (f->state != FILE_GONE && !is_fresh(f->checked, now))
+			file_look(c, d->files.v[i], at, f->path + f->base, now);
+	}
+}
+
+/* ---- headers ---- */
+
+void scan_header(struct catalog *c, uint32_t file, int64_t now)
+{
+	scan_file(c, file, now);
+	if (c->files[file].state == FILE_UNKNOWN)
+		scan_header_again(c, file);
+}
+
+void scan_headers(struct catalog *c, uint32_t dir, int64_t now)
+{
+	if (is_fresh(c->dirs[dir].headed, now))
+		return;
+	c->dirs[dir].headed = now;
+	for (size_t i = 0; i < c->dirs[dir].files.n; i++) {
+		uint32_t file = c->dirs[dir].files.v[i];
+		const struct file *f = &c->files[file];
+		if (f->state == FILE_GONE || f->slot != NONE)
+			continue;
+		if (f->state == FILE_SESSION)
+			file_waits(c, file);
+		else
+			scan_header(c, file, now);
+	}
+}
+
+/* ---- directories ---- */
+
+/* The file of that name in a directory, made if need be; NONE without memory. */
+static uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT;
+	if (dir != 0) {
+		buf_adds(&path, c->dirs[dir].name);
+		buf_addc(&path, '/');
+	}
+	uint32_t base = (uint32_t)path.n;
+	buf_adds(&path, name);
+	if (buf_err(&path))
+		return NONE;
+	uint32_t found = map_get(&c->paths, 0, buf_span(&path));
+	if (found != NONE)
+		return found;
+
+	struct file *more = c->file_count < NONE ? array_room(c->files, c->file_count, &c->file_cap, sizeof *more) : NULL;
+	if (!more)
+		return NONE;
+	c->files = more;
+	const char *kept = strings_copy(&c->strings, buf_span(&path));
+	uint32_t file = (uint32_t)c->file_count;
+	if (!kept || map_put(&c->paths, 0, span_of(kept), file) < 0)
+		return NONE;
+	c->files[c->file_count++] = (struct file){
+		.path = kept, .base = base, .dir = dir, .project = NONE, .stem_project = NONE, .slot = NONE};
+	return list_add(&c->dirs[dir].files, file) == 0 ? file : NONE;
+}
+
+static bool is_candidate(const char *name)
+{
+	size_t n = strlen(name);
+	return n >= 6 && memcmp(name + n - 6, ".jsonl", 6) == 0;
+}
+
+/* A name *.jsonl was seen in the directory that is open as `at`. */
+static void file_seen(struct catalog *c, uint32_t dir, int at, const struct dirent *e)
+{
+	uint32_t file = file_for(c, dir, e->d_name);
+	if (file == NONE) {
+		log_error("%s: out of memory", e->d_name);
+		return;
+	}
+	struct file *f = &c->files[file];
+	f->scan = c->dirs[dir].scan;
+	bool is_new = f->state == FILE_GONE;
+	if (is_new) {
+		f->state = FILE_UNKNOWN;
+		c->epoch++;
+	}
+	/* A regular file need not be looked at before somebody asks for it; what else there is may be no file. */
+	if (e->d_type == DT_REG && (is_new || f->listed_ino == e->d_ino)) {
+		f->listed_ino = e->d_ino;
+		return;
+	}
+	f->listed_ino = e->d_ino;
+	file_look(c, file, at, e->d_name, catalog_now());
+}
+
+/* A name in the source that may be a directory. */
+static void dir_seen(struct catalog *c, const struct dirent *e)
+{
+	struct span name = span_of(e->d_name);
+	if (map_get(&c->dir_names, 0, name) != NONE)
+		return;
+	uint32_t project = names_project(c, name);
+	struct dir *more = array_room(c->dirs, c->dir_count, &c->dir_cap, sizeof *more);
+	if (!more || project == NONE) {
+		log_error("%s: out of memory", e->d_name);
+		return;
+	}
+	c->dirs = more;
+	const char *kept = c->projects[project].key.p;
+	uint32_t dir = (uint32_t)c->dir_count;
+	if (map_put(&c->dir_names, 0, span_of(kept), dir) < 0)
+		return;
+	c->dirs[c->dir_count++] = (struct dir){.name = kept, .project = project};
+	c->projects[project].dir = dir;
+}
+
+static int read_names(struct catalog *c, uint32_t dir, DIR *names)
+{
+	for (;;) {
+		errno = 0;
+		const struct dirent *e = readdir(names);
+		if (!e)
+			return -errno;
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (is_candidate(e->d_name))
+			file_seen(c, dir, dirfd(names), e);
+		if (dir == 0 && (e->d_type == DT_DIR || e->d_type == DT_LNK || e->d_type == DT_UNKNOWN))
+			dir_seen(c, e);
+	}
+}
+
+/* The directory cannot be read. What it held is gone, unless that is only for now. */
+static void dir_fails(struct catalog *c, uint32_t dir, int err)
+{
+	struct dir *d = &c->dirs[dir];
+	if (err != d->err && err != -ENOENT && err != -ENOTDIR)
+		log_warning("%s: %s", d->name[0] ? d->name : c->source, strerror(-err));
+	d->err = err;
+	d->st = (struct stat){0};
+	if (err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EIO || err == -EINTR)
+		return;
+	for (size_t i = 0; i < d->files.n; i++)
+		file_vanishes(c, &c->files[d->files.v[i]]);
+}
+
+/* Reads the names, and drops those that were not seen. */
+static int dir_read(struct catalog *c, uint32_t dir, const char *path)
+{
+	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	DIR *names CLEANUP_CLOSEDIR = fdopendir(fd);
+	if (!names)
+		return -errno;
+	fd = -1;
+
+	struct timespec wall;
+	clock_gettime(CLOCK_REALTIME, &wall);
+	c->dirs[dir].scan++;
+	int rc = read_names(c, dir, names);
+	if (rc < 0)
+		return rc;
+	struct dir *d = &c->dirs[dir];
+	d->st = st;
+	d->err = 0;
+	d->racy = llabs((long long)wall.tv_sec - (long long)st.st_mtim.tv_sec) <= RACY_S;
+	for (size_t i = 0; i < d->files.n; i++) {
+		struct file *f = &c->files[d->files.v[i]];
+		if (f->scan != d->scan && f->state != FILE_GONE)
+			file_vanishes(c, f);
+	}
+	d->headed = 0;
+	return 0;
+}
+
+void scan_dir(struct catalog *c, uint32_t dir, int64_t now)
+{
+	struct dir *d = &c->dirs[dir];
+	if (is_fresh(d->looked, now))
+		return;
+	d->looked = now;
+	const char *path = catalog_path(c, d->name);
+	struct stat st;
+	int rc = 0;
+	if (!path)
+		rc = -ENOMEM;
+	else if (stat(path, &st) < 0)
+		rc = -errno;
+	else if (!S_ISDIR(st.st_mode))
+		rc = -ENOTDIR;
+	else if (d->racy || d->err || st.st_dev != d->st.st_dev || st.st_ino != d->st.st_ino ||
+		 !is_same_time(st.st_mtim, d->st.st_mtim))
+		rc = dir_read(c, dir, path);
+	if (rc < 0)
+		dir_fails(c, dir, rc);
+}
+
+void scan_refresh(struct catalog *c, int64_t now)
+{
+	if (is_fresh(c->refreshed_at, now))
+		return;
+	scan_dir(c, 0, now);
+	for (uint32_t i = 1; i < c->dir_count; i++)
+		scan_dir(c, i, now);
+	c->refreshed_at = now;
+}
