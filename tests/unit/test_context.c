@@ -1,0 +1,277 @@
+/* context_build: each case is a session in short form and the items its context must have. */
+#include "render_fixture.h"
+
+#include "sessionfs/context.h"
+
+/* `rest` begins with a comma, if there is any. */
+#define LINE(type, id, parent, rest) ENTRY(id, parent, "\"type\":\"" type "\"" rest)
+#define SAYS(id, parent, role) MESSAGE(id, parent, "\"role\":\"" role "\",\"content\":\"x\"")
+#define ASKS(id, parent) SAYS(id, parent, "user")
+#define COMPACTION(id, parent, kept)                                                                                   \
+	LINE("compaction", id, parent, ",\"summary\":\"s\",\"tokensBefore\":1,\"firstKeptEntryId\":" kept)
+#define EDIT(id, parent, target, replacement)                                                                          \
+	LINE("context_edit", id, parent, ",\"targetId\":" target ",\"replacement\":" replacement)
+
+static void add_name(const struct session *s, const char *before, uint32_t entry, struct buf *out)
+{
+	if (entry == NO_ENTRY)
+		return;
+	buf_adds(out, before);
+	session_entry_name(s, entry, out);
+}
+
+/* "KIND:ID*EDIT ... | model thinking", KIND being one letter. */
+static void describe(const struct session *s, const struct context *c, struct buf *out)
+{
+	static const char *letters = "MUBSC";
+	for (size_t i = 0; i < c->n; i++) {
+		if (i > 0)
+			buf_addc(out, ' ');
+		buf_addc(out, letters[c->items[i].kind]);
+		add_name(s, ":", c->items[i].entry, out);
+		add_name(s, "*", c->items[i].edit, out);
+	}
+	add_name(s, " model=", c->model, out);
+	add_name(s, " thinking=", c->thinking, out);
+}
+
+static void expect_at(const char *text, const char *at, const char *expected)
+{
+	struct fixture f;
+	fixture_open(&f, text, strlen(text));
+	const struct session *s = f.s;
+	uint32_t entry = at ? session_entry_by_name(s, span_of(at)) : session_leaf(s);
+	struct context c;
+	assert_int_equal(context_build(s, entry, &c), 0);
+	struct buf got = BUF_INIT;
+	describe(s, &c, &got);
+	assert_string_equal(buf_cstr(&got), expected);
+	buf_release(&got);
+	context_release(&c);
+	assert_null(c.items);
+	fixture_close(&f);
+}
+
+static void expect(const char *text, const char *expected)
+{
+	expect_at(text, NULL, expected);
+}
+
+static void test_empty(void **state)
+{
+	(void)state;
+	expect(HEADER, "");
+	expect(HEADER LINE("label", "l", "null", ",\"targetId\":\"x\""), "");
+}
+
+static void test_kinds(void **state)
+{
+	(void)state;
+	expect(HEADER ASKS("a", "null") LINE("custom_message", "b", "\"a\"", ",\"content\":\"x\"")
+	           LINE("custom", "c", "\"b\"", "") LINE("branch_summary", "d", "\"c\"", ",\"summary\":\"t\"")
+	               LINE("branch_summary", "e", "\"d\"", ",\"summary\":\"\"")
+	                   LINE("branch_summary", "f", "\"e\"", "") LINE("brand_new", "g", "\"f\"", "")
+	                       SAYS("h", "\"g\"", "bashExecution"),
+	       "M:a U:b B:d M:h");
+}
+
+static void test_branches(void **state)
+{
+	(void)state;
+	const char *text = HEADER ASKS("a", "null") ASKS("b", "\"a\"") ASKS("c", "\"a\"") ASKS("orphan", "\"gone\"");
+	expect(text, "M:orphan");
+	expect_at(text, "b", "M:a M:b");
+	expect_at(text, "c", "M:a M:c");
+}
+
+static void test_cycle_ends(void **state)
+{
+	(void)state;
+	expect(HEADER ASKS("a", "\"b\"") ASKS("b", "\"a\""), "M:a M:b");
+	expect(HEADER ASKS("a", "\"a\""), "M:a");
+}
+
+static void test_without_message(void **state)
+{
+	(void)state;
+	expect(HEADER ASKS("a", "null") LINE("message", "b", "\"a\"", "")
+	           LINE("message", "c", "\"b\"", ",\"message\":null") ASKS("d", "\"c\""),
+	       "M:a M:d");
+}
+
+static void test_settings(void **state)
+{
+	(void)state;
+	expect(HEADER LINE("model_change", "a", "null", "") LINE("thinking_level_change", "b", "\"a\"", "")
+	           SAYS("c", "\"b\"", "assistant") COMPACTION("d", "\"c\"", "\"d\""),
+	       "C:d model=c thinking=b");
+	expect(HEADER SAYS("a", "null", "assistant") LINE("model_change", "b", "\"a\"", ""), "M:a model=b");
+}
+
+static void test_compaction(void **state)
+{
+	(void)state;
+	const char *before = HEADER SAYS("sys", "null", "system") ASKS("a", "\"sys\"") ASKS("b", "\"a\"");
+	struct buf text = BUF_INIT;
+	buf_addf(&text, "%s%s", before, COMPACTION("c", "\"b\"", "\"b\"") ASKS("d", "\"c\""));
+	expect(buf_cstr(&text), "C:c M:b M:d");
+	buf_reset(&text);
+	/* System messages are never kept; what follows the compaction is all there. */
+	buf_addf(&text, "%s%s", before, COMPACTION("c", "\"b\"", "\"sys\"") SAYS("d", "\"c\"", "system"));
+	expect(buf_cstr(&text), "C:c M:a M:b M:d");
+	buf_reset(&text);
+	buf_addf(&text, "%s%s", before, COMPACTION("c", "\"b\"", "\"unknown\"") ASKS("d", "\"c\""));
+	expect(buf_cstr(&text), "C:c M:d");
+	buf_reset(&text);
+	buf_addf(&text, "%s%s", before, COMPACTION("c", "\"b\"", "\"c\"") ASKS("d", "\"c\""));
+	expect(buf_cstr(&text), "C:c M:d");
+	expect_at(buf_cstr(&text), "b", "M:sys M:a M:b");
+	buf_release(&text);
+}
+
+static void test_kept_from_the_root(void **state)
+{
+	(void)state;
+	expect(HEADER ASKS("a", "null") ASKS("b", "\"a\"") COMPACTION("c", "\"b\"", "\"a\""), "C:c M:a M:b");
+	expect(HEADER COMPACTION("c", "null", "\"c\""), "C:c");
+}
+
+static void test_older_compaction_gives_nothing(void **state)
+{
+	(void)state;
+	expect(HEADER ASKS("a", "null") COMPACTION("c", "\"a\"", "\"a\"") ASKS("b", "\"c\"")
+	           COMPACTION("d", "\"b\"", "\"c\"") ASKS("e", "\"d\""),
+	       "C:d M:b M:e");
+}
+
+static void test_system_message(void **state)
+{
+	(void)state;
+	expect(HEADER ASKS("a", "null")
+	           LINE("compaction", "c", "\"a\"", ",\"summary\":\"s\",\"systemMessage\":{\"role\":\"system\"}"),
+	       "S:c C:c");
+	expect(HEADER ASKS("a", "null") LINE("compaction", "c", "\"a\"", ",\"systemMessage\":null"), "C:c");
+}
+
+static void test_edits(void **state)
+{
+	(void)state;
+	expect(HEADER ASKS("a", "null") ASKS("b", "\"a\"") EDIT("e", "\"b\"", "\"a\"", "{\"content\":\"y\"}")
+	           EDIT("f", "\"e\"", "\"b\"", "null"),
+	       "M:a*e");
+	/* The latest one counts, also when it takes back an omission. */
+	expect(HEADER ASKS("a", "null") EDIT("e", "\"a\"", "\"a\"", "null")
+	           EDIT("f", "\"e\"", "\"a\"", "{\"content\":\"y\"}"),
+	       "M:a*f");
+	expect(HEADER ASKS("a", "null") EDIT("e", "\"a\"", "\"a\"", "{\"content\":\"y\"}")
+	           EDIT("f", "\"e\"", "\"a\"", "null"),
+	       "");
+	/* Only on its own branch, and only roles that can be edited. */
+	expect(HEADER ASKS("a", "null") EDIT("e", "\"a\"", "\"a\"", "null") ASKS("b", "\"a\""), "M:a M:b");
+	expect(HEADER SAYS("a", "null", "system") EDIT("e", "\"a\"", "\"a\"", "{\"content\":\"y\"}"), "M:a");
+	expect(HEADER SAYS("a", "null", "system") EDIT("e", "\"a\"", "\"a\"", "null"), "");
+	expect(HEADER ASKS("a", "null") EDIT("e", "\"a\"", "\"nobody\"", "null")
+	           LINE("context_edit", "f", "\"e\"", ",\"targetId\":\"a\""),
+	       "M:a");
+}
+
+static void test_edits_and_compaction(void **state)
+{
+	(void)state;
+	/* An edit that was compacted away does not count any more; one of the compaction itself omits it. */
+	expect(HEADER ASKS("a", "null") ASKS("b", "\"a\"") EDIT("e", "\"b\"", "\"b\"", "null") ASKS("d", "\"e\"")
+	           COMPACTION("c", "\"d\"", "\"d\""),
+	       "C:c M:d");
+	expect(HEADER ASKS("a", "null") EDIT("e", "\"a\"", "\"b\"", "null") ASKS("b", "\"e\"")
+	           COMPACTION("c", "\"b\"", "\"b\""),
+	       "C:c M:b");
+	expect(HEADER ASKS("a", "null") COMPACTION("c", "\"a\"", "\"c\"") EDIT("e", "\"c\"", "\"c\"", "null")
+	           ASKS("b", "\"e\""),
+	       "M:b");
+}
+
+static void test_many_edits(void **state)
+{
+	(void)state;
+	struct buf text = BUF_INIT, expected = BUF_INIT;
+	buf_adds(&text,
+	         HEADER "{\"type\":\"message\",\"id\":\"m0\",\"parentId\":null,\"message\":{\"role\":\"user\"}}\n");
+	for (int i = 1; i < 50; i++)
+		buf_addf(&text,
+		         "{\"type\":\"message\",\"id\":\"m%d\",\"parentId\":\"m%d\",\"message\":{\"role\":\"user\"}}\n",
+		         i, i - 1);
+	for (int i = 0; i < 100; i++)
+		buf_addf(&text,
+		         "{\"type\":\"context_edit\",\"id\":\"e%d\",\"parentId\":\"%s%d\",\"targetId\":\"m%d\","
+		         "\"replacement\":{}}\n",
+		         i, i ? "e" : "m", i ? i - 1 : 49, (i * 7) % 50);
+	for (int m = 0; m < 50; m++) {
+		int edit = -1;
+		for (int i = 0; i < 100; i++) {
+			if ((i * 7) % 50 == m)
+				edit = i;
+		}
+		buf_addf(&expected, "%sM:m%d*e%d", m ? " " : "", m, edit);
+	}
+	expect(buf_cstr(&text), buf_cstr(&expected));
+	buf_release(&text);
+	buf_release(&expected);
+}
+
+static void test_v1(void **state)
+{
+	(void)state;
+	const char *text = "{\"type\":\"session\",\"id\":\"s\"}\n"
+			   "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"one\"}}\n"
+			   "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"two\"}}\n"
+			   "{\"type\":\"compaction\",\"summary\":\"s\",\"firstKeptEntryIndex\":2}\n"
+			   "{\"type\":\"message\",\"message\":{\"role\":\"hookMessage\",\"content\":\"three\"}}\n";
+	struct fixture f;
+	fixture_open(&f, text, strlen(text));
+	struct context c;
+	assert_int_equal(context_build(f.s, session_leaf(f.s), &c), 0);
+	assert_int_equal(c.n, 3);
+	assert_int_equal(c.items[0].kind, CONTEXT_COMPACTION);
+	assert_int_equal(c.items[0].entry, 2);
+	assert_int_equal(c.items[1].entry, 1);
+	assert_int_equal(c.items[2].entry, 3);
+	context_release(&c);
+	fixture_close(&f);
+}
+
+static void test_nowhere(void **state)
+{
+	(void)state;
+	const char *text = HEADER ASKS("a", "null");
+	struct fixture f;
+	fixture_open(&f, text, strlen(text));
+	struct context c;
+	assert_int_equal(context_build(f.s, NO_ENTRY, &c), 0);
+	assert_int_equal(c.n, 0);
+	assert_int_equal(c.model, NO_ENTRY);
+	assert_int_equal(c.thinking, NO_ENTRY);
+	context_release(&c);
+	fixture_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_empty),
+	    cmocka_unit_test(test_kinds),
+	    cmocka_unit_test(test_branches),
+	    cmocka_unit_test(test_cycle_ends),
+	    cmocka_unit_test(test_without_message),
+	    cmocka_unit_test(test_settings),
+	    cmocka_unit_test(test_compaction),
+	    cmocka_unit_test(test_kept_from_the_root),
+	    cmocka_unit_test(test_older_compaction_gives_nothing),
+	    cmocka_unit_test(test_system_message),
+	    cmocka_unit_test(test_edits),
+	    cmocka_unit_test(test_edits_and_compaction),
+	    cmocka_unit_test(test_many_edits),
+	    cmocka_unit_test(test_v1),
+	    cmocka_unit_test(test_nowhere),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

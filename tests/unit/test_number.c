@@ -1,0 +1,103 @@
+/* number: the expected texts are what a JavaScript engine prints. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+
+#include "sessionfs/number.h"
+
+static void expect(double x, const char *text)
+{
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	number_add(x, &out);
+	assert_string_equal(buf_cstr(&out), text);
+}
+
+static void test_numbers(void **state)
+{
+	(void)state;
+	expect(0, "0");
+	expect(-0.0, "0");
+	expect(1, "1");
+	expect(-42, "-42");
+	expect(0.1, "0.1");
+	expect(0.1 + 0.2, "0.30000000000000004");
+	expect(1.0 / 3, "0.3333333333333333");
+	expect(2.0 / 3, "0.6666666666666666");
+	expect(123.456, "123.456");
+	expect(-1.5, "-1.5");
+	expect(9007199254740993.0, "9007199254740992");
+}
+
+static void test_exponents(void **state)
+{
+	(void)state;
+	expect(1e20, "100000000000000000000");
+	expect(1e21, "1e+21");
+	expect(123e-20, "1.23e-18");
+	expect(0.000001, "0.000001");
+	expect(0.0000001, "1e-7");
+	expect(0.00000123, "0.00000123");
+	expect(1.5e300, "1.5e+300");
+	expect(DBL_MAX, "1.7976931348623157e+308");
+	expect(DBL_MIN, "2.2250738585072014e-308");
+}
+
+/* Where printing 15 digits, or the nearest decimal, would not be the shortest. */
+static void test_shortest(void **state)
+{
+	(void)state;
+	expect(5e-324, "5e-324");
+	expect(4.0e-323, "4e-323");
+	expect(ldexp(1, -44), "5.684341886080802e-14");
+	expect(ldexp(1, -1022), "2.2250738585072014e-308");
+	expect(9.5367431640625e-07, "9.5367431640625e-7");
+	expect(ldexp(1, 89), "6.189700196426902e+26");
+}
+
+static void test_not_finite(void **state)
+{
+	(void)state;
+	expect(INFINITY, "null");
+	expect(-INFINITY, "null");
+	expect(NAN, "null");
+}
+
+static void expect_time(double ms, const char *text)
+{
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	assert_int_equal(number_add_time(ms, &out), text[0] != '\0');
+	assert_string_equal(buf_cstr(&out), text);
+}
+
+static void test_times(void **state)
+{
+	(void)state;
+	expect_time(0, "1970-01-01T00:00:00.000Z");
+	expect_time(1772442903460, "2026-03-02T09:15:03.460Z");
+	expect_time(1772442903460.9, "2026-03-02T09:15:03.460Z");
+	expect_time(-1, "1969-12-31T23:59:59.999Z");
+	expect_time(-0.5, "1970-01-01T00:00:00.000Z");
+	expect_time(951782400000, "2000-02-29T00:00:00.000Z");
+	expect_time(253402300800000, "+010000-01-01T00:00:00.000Z");
+	expect_time(-62167219200001, "-000001-12-31T23:59:59.999Z");
+	expect_time(-62167219200000, "0000-01-01T00:00:00.000Z");
+	expect_time(8.64e15, "+275760-09-13T00:00:00.000Z");
+	expect_time(-8.64e15, "-271821-04-20T00:00:00.000Z");
+	expect_time(8.64e15 + 2, "");
+	expect_time(NAN, "");
+	expect_time(-INFINITY, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_numbers),    cmocka_unit_test(test_exponents), cmocka_unit_test(test_shortest),
+	    cmocka_unit_test(test_not_finite), cmocka_unit_test(test_times),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
