@@ -52,7 +52,8 @@ export SESSIONFS T
 look bash -c 'without "$@"' -
 if [ "$(id -u)" -eq 0 ]; then
 	# Root reads everything: as another user the unreadable file is not there, and the others are.
-	listing=$(as_nobody timeout 20 "$SESSIONFS" -S "$T/src" --json --ls "$WEATHER" | jq -r '.[].name')
+	cp "$SESSIONFS" "$T/program" # the checkout may be in a directory that only root can enter
+	listing=$(as_nobody timeout 20 "$T/program" -S "$T/src" --json --ls "$WEATHER" | jq -r '.[].name')
 	grep -qxF "${FORECAST##*/}" <<<"$listing" || die "an unreadable file hides the others: $listing"
 	! grep -qxF unreadable <<<"$listing" || die "an unreadable file is listed"
 fi
