@@ -1,0 +1,356 @@
+/* context.json, info.json and header.json. */
+#include "render_fixture.h"
+
+#include <sys/stat.h>
+#include <time.h>
+
+#define STAMP "1767323045678" /* TIME in ms */
+#define LINE(type, id, parent, rest) ENTRY(id, parent, "\"type\":\"" type "\"" rest)
+
+static void expect_context_n(const char *lines, size_t n, const char *want)
+{
+	struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	fixture_open(&f, lines, n);
+	buf_adds(&out, "> ");
+	assert_int_equal(render_context_json(f.s, session_leaf(f.s), &out), 0);
+	assert_memory_equal(out.p, "> ", 2);
+	assert_string_equal(buf_cstr(&out) + 2, want);
+	fixture_close(&f);
+}
+
+static void expect_context(const char *lines, const char *want)
+{
+	expect_context_n(lines, strlen(lines), want);
+}
+
+#define OFF "],\"thinkingLevel\":\"off\",\"model\":null}\n"
+
+static void test_empty(void **state)
+{
+	(void)state;
+	expect_context(HEADER, "{\"messages\":[" OFF);
+}
+
+static void test_messages_as_stored(void **state)
+{
+	(void)state;
+	expect_context(
+	    HEADER MESSAGE("a", "null", "\"role\":\"user\", \"content\":\"\\u00e9\\ud83d\",\"n\":1e400,\"n\":[1.0,-0]")
+		MESSAGE("b", "\"a\"", "\"role\":\"brandNew\""),
+	    "{\"messages\":[\n"
+	    "{\"role\":\"user\", \"content\":\"\\u00e9\\ud83d\",\"n\":1e400,\"n\":[1.0,-0]},\n"
+	    "{\"role\":\"brandNew\"}\n" OFF);
+}
+
+static void test_not_utf8(void **state)
+{
+	(void)state;
+	expect_context(
+	    HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"\xff\xe4\xbd\xed\xa0\x80\xc3\xa9\""),
+	    "{\"messages\":[\n{\"role\":\"user\",\"content\":\"\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\u00e9\"}\n" OFF);
+	expect_context(HEADER MESSAGE("a", "null", "\"role\":\"user\",\"\x80\":null"),
+	               "{\"messages\":[\n{\"role\":\"user\",\"\uFFFD\":null,\"content\":[]}\n" OFF);
+}
+
+static void test_no_content(void **state)
+{
+	(void)state;
+	expect_context(HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":null,\"x\":1")
+	                   MESSAGE("b", "\"a\"", "\"role\":\"toolResult\"")
+	                       MESSAGE("c", "\"b\"", "\"role\":\"system\",\"timestamp\":5")
+	                           MESSAGE("d", "\"c\"", "\"role\":\"custom\",\"content\":null"),
+	               "{\"messages\":[\n"
+	               "{\"role\":\"user\",\"content\":[],\"x\":1},\n"
+	               "{\"role\":\"toolResult\",\"content\":[]},\n"
+	               "{\"role\":\"system\",\"timestamp\":5,\"content\":\"\"},\n"
+	               "{\"role\":\"custom\",\"content\":null}\n" OFF);
+}
+
+static void test_made_messages(void **state)
+{
+	(void)state;
+	expect_context(HEADER LINE("custom_message", "a", "null",
+	                           ",\"customType\":\"t\",\"content\":\"x\",\"display\":false,\"details\":{}")
+	                   LINE("custom_message", "b", "\"a\"", ",\"content\":null")
+	                       LINE("branch_summary", "c", "\"b\"", ",\"summary\":\"s\",\"fromId\":\"root\""),
+	               "{\"messages\":[\n"
+	               "{\"role\":\"custom\",\"customType\":\"t\",\"content\":\"x\",\"display\":false,\"details\":{},"
+	               "\"timestamp\":" STAMP "},\n"
+	               "{\"role\":\"custom\",\"content\":[],\"timestamp\":" STAMP "},\n"
+	               "{\"role\":\"branchSummary\",\"summary\":\"s\",\"fromId\":\"root\",\"timestamp\":" STAMP
+	               "}\n" OFF);
+	expect_context(
+	    HEADER
+	    "{\"type\":\"branch_summary\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"never\",\"summary\":\"s\"}\n"
+	    "{\"type\":\"branch_summary\",\"id\":\"b\",\"parentId\":\"a\",\"timestamp\":null,\"summary\":\"s\"}\n",
+	    "{\"messages\":[\n"
+	    "{\"role\":\"branchSummary\",\"summary\":\"s\",\"timestamp\":null},\n"
+	    "{\"role\":\"branchSummary\",\"summary\":\"s\",\"timestamp\":0}\n" OFF);
+}
+
+static void test_compaction(void **state)
+{
+	(void)state;
+	expect_context(HEADER USER("a", "null", "x")
+	                   LINE("compaction", "c", "\"a\"",
+	                        ",\"summary\":\"\",\"tokensBefore\":7,\"firstKeptEntryId\":\"a\","
+	                        "\"systemMessage\":{\"role\":\"system\",\"content\":null}"),
+	               "{\"messages\":[\n"
+	               "{\"role\":\"system\",\"content\":null},\n"
+	               "{\"role\":\"compactionSummary\",\"summary\":\"\",\"tokensBefore\":7,\"timestamp\":" STAMP "},\n"
+	               "{\"role\":\"user\",\"content\":\"x\"}\n" OFF);
+}
+
+#define EDIT(id, parent, target, replacement)                                                                          \
+	LINE("context_edit", id, parent, ",\"targetId\":\"" target "\",\"replacement\":" replacement)
+
+static void test_edits(void **state)
+{
+	(void)state;
+	expect_context(
+	    HEADER USER("a", "null", "x") MESSAGE("b", "\"a\"", "\"content\":null,\"role\":\"assistant\",\"x\":1")
+		MESSAGE("c", "\"b\"", "\"role\":\"toolResult\"") LINE("custom_message", "d", "\"c\"",
+	                                                              ",\"content\":\"x\"") USER("e", "\"d\"", "x")
+		    EDIT("e1", "\"e\"", "a", "{\"content\":\"y\"}") EDIT("e2", "\"e1\"", "b", "{\"content\":\"y\\n\"}")
+			EDIT("e3", "\"e2\"", "c", "{\"content\":[1]}") EDIT("e4", "\"e3\"", "d", "{\"content\":\"y\"}")
+			    EDIT("e5", "\"e4\"", "e", "{}"),
+	    "{\"messages\":[\n"
+	    "{\"role\":\"user\",\"content\":\"y\"},\n"
+	    "{\"content\":[{\"type\":\"text\",\"text\":\"y\\n\"}],\"role\":\"assistant\",\"x\":1},\n"
+	    "{\"role\":\"toolResult\",\"content\":[1]},\n"
+	    "{\"role\":\"custom\",\"content\":\"y\",\"timestamp\":" STAMP "},\n"
+	    "{\"role\":\"user\"}\n"
+	    "],\"thinkingLevel\":\"off\",\"model\":{}}\n");
+}
+
+static void test_settings(void **state)
+{
+	(void)state;
+	expect_context(
+	    HEADER LINE("thinking_level_change", "a", "null", ",\"thinkingLevel\":\"high\"")
+		LINE("model_change", "b", "\"a\"", ",\"provider\":\"p\",\"modelId\":\"m\""),
+	    "{\"messages\":[],\"thinkingLevel\":\"high\",\"model\":{\"provider\":\"p\",\"modelId\":\"m\"}}\n");
+	expect_context(HEADER LINE("thinking_level_change", "a", "null", "")
+	                   MESSAGE("b", "\"a\"", "\"role\":\"assistant\",\"content\":[],\"model\":\"m\""),
+	               "{\"messages\":[\n{\"role\":\"assistant\",\"content\":[],\"model\":\"m\"}\n],\"model\":{"
+	               "\"modelId\":\"m\"}}\n");
+}
+
+static void test_old_role(void **state)
+{
+	(void)state;
+	expect_context("{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\n" MESSAGE(
+			   "a", "null", "\"role\":\"hookMessage\",\"content\":\"x\""),
+	               "{\"messages\":[\n{\"role\":\"custom\",\"content\":\"x\"}\n" OFF);
+	expect_context(HEADER MESSAGE("a", "null", "\"role\":\"hookMessage\",\"content\":\"x\""),
+	               "{\"messages\":[\n{\"role\":\"hookMessage\",\"content\":\"x\"}\n" OFF);
+}
+
+static void test_header(void **state)
+{
+	(void)state;
+	assert_renders(render_header_json, "{ \"type\":\"session\", \"id\":\"s\" }\r\n",
+	               "{ \"type\":\"session\", \"id\":\"s\" }\n");
+}
+
+static void expect_info(const char *lines, const char *file, const char *want)
+{
+	struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	fixture_open(&f, lines, strlen(lines));
+	assert_int_equal(render_info_json(f.s, file, &out), 0);
+	assert_string_equal(buf_cstr(&out), want);
+	fixture_close(&f);
+}
+
+#define USAGE(input, cost)                                                                                             \
+	"\"usage\":{\"input\":" input                                                                                  \
+	",\"output\":2,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":3,\"cost\":{\"total\":" cost "}}"
+
+static void test_info(void **state)
+{
+	(void)state;
+	expect_info(
+	    "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-02T03:04:05.000Z\",\"cwd\":\"/"
+	    "w\","
+	    "\"parentSession\":\"/x/y.jsonl\"}\n" MESSAGE("a", "null",
+	                                                  "\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"
+	                                                  "\"one\"},{\"type\":\"text\",\"text\":\"two\"}],"
+	                                                  "\"timestamp\":1767323046000.5")
+		MESSAGE("b", "\"a\"",
+	                "\"role\":\"assistant\",\"content\":[],\"provider\":\"p\",\"model\":\"m/1\"," USAGE("1", "0.1"))
+		    MESSAGE(
+			"c", "\"a\"",
+			"\"role\":\"assistant\",\"content\":[],\"provider\":\"p\",\"model\":\"m/1\"," USAGE("1", "0.2"))
+			MESSAGE("t", "\"c\"", "\"role\":\"toolResult\",\"content\":[]," USAGE("5", "\"1\""))
+			    LINE("usage", "u", "\"t\"", ",\"provider\":\"q\",\"model\":\"m\"," USAGE("10", "1"))
+				LINE("label", "l", "\"u\"", ",\"targetId\":\"a\",\"label\":\"start\"")
+				    LINE("session_info", "n", "\"l\"", ",\"name\":\"A \\\"name\\\"\""),
+	    "p/\xff.jsonl",
+	    "{\n"
+	    "  \"id\": \"s\",\n"
+	    "  \"name\": \"A \\\"name\\\"\",\n"
+	    "  \"title\": \"A \\\"name\\\"\",\n"
+	    "  \"cwd\": \"/w\",\n"
+	    "  \"file\": \"p/\uFFFD.jsonl\",\n"
+	    "  \"version\": 3,\n"
+	    "  \"created\": \"2026-01-02T03:04:05.000Z\",\n"
+	    "  \"modified\": \"2026-01-02T03:04:06.000Z\",\n"
+	    "  \"parentSession\": \"/x/y.jsonl\",\n"
+	    "  \"leaf\": \"n\",\n"
+	    "  \"entries\": 7,\n"
+	    "  \"messages\": {\n"
+	    "    \"user\": 1,\n"
+	    "    \"assistant\": 2,\n"
+	    "    \"toolResult\": 1\n"
+	    "  },\n"
+	    "  \"branches\": 2,\n"
+	    "  \"labels\": 1,\n"
+	    "  \"problems\": 0,\n"
+	    "  \"firstMessage\": \"one two\",\n"
+	    "  \"usage\": {\n"
+	    "    \"input\": 17,\n"
+	    "    \"output\": 8,\n"
+	    "    \"cacheRead\": 0,\n"
+	    "    \"cacheWrite\": 0,\n"
+	    "    \"totalTokens\": 12,\n"
+	    "    \"cost\": 1.3,\n"
+	    "    \"models\": {\n"
+	    "      \"p/m/1\": {\n"
+	    "        \"input\": 2,\n"
+	    "        \"output\": 4,\n"
+	    "        \"cacheRead\": 0,\n"
+	    "        \"cacheWrite\": 0,\n"
+	    "        \"totalTokens\": 6,\n"
+	    "        \"cost\": 0.30000000000000004\n"
+	    "      },\n"
+	    "      \"unknown\": {\n"
+	    "        \"input\": 5,\n"
+	    "        \"output\": 2,\n"
+	    "        \"cacheRead\": 0,\n"
+	    "        \"cacheWrite\": 0,\n"
+	    "        \"totalTokens\": 3,\n"
+	    "        \"cost\": 0\n"
+	    "      },\n"
+	    "      \"q/m\": {\n"
+	    "        \"input\": 10,\n"
+	    "        \"output\": 2,\n"
+	    "        \"cacheRead\": 0,\n"
+	    "        \"cacheWrite\": 0,\n"
+	    "        \"totalTokens\": 3,\n"
+	    "        \"cost\": 1\n"
+	    "      }\n"
+	    "    }\n"
+	    "  }\n"
+	    "}\n");
+}
+
+static void test_info_of_nothing(void **state)
+{
+	(void)state;
+	expect_info(
+	    "{\"type\":\"session\",\"id\":\"\",\"timestamp\":\"2026-01-02T03:04:05Z\",\"branchedFrom\":\"x\"}\n", "f",
+	    "{\n"
+	    "  \"id\": \"\",\n"
+	    "  \"title\": \"(no messages)\",\n"
+	    "  \"file\": \"f\",\n"
+	    "  \"version\": 1,\n"
+	    "  \"created\": \"2026-01-02T03:04:05.000Z\",\n"
+	    "  \"modified\": \"2026-01-02T03:04:05.000Z\",\n"
+	    "  \"parentSession\": \"x\",\n"
+	    "  \"entries\": 0,\n"
+	    "  \"messages\": {},\n"
+	    "  \"branches\": 0,\n"
+	    "  \"labels\": 0,\n"
+	    "  \"problems\": 0\n"
+	    "}\n");
+}
+
+/* Opens the lines with this mtime and looks for a member that begins so. */
+static void expect_member(const char *lines, struct timespec mtime, const char *member)
+{
+	struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	fixture_open(&f, lines, strlen(lines));
+	fixture_close(&f);
+	strcpy(f.path, "/tmp/sessionfs-test-XXXXXX");
+	int fd = mkstemp(f.path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, lines, strlen(lines)), strlen(lines));
+	const struct timespec times[2] = {mtime, mtime};
+	assert_int_equal(futimens(fd, times), 0);
+	close(fd);
+	assert_int_equal(session_open(f.path, &f.s), 0);
+	session_rdlock(f.s);
+	assert_int_equal(render_info_json(f.s, "f", &out), 0);
+	if (!strstr(buf_cstr(&out), member))
+		fail_msg("no %s in %s", member, buf_cstr(&out));
+	fixture_close(&f);
+}
+
+static void test_modified(void **state)
+{
+	(void)state;
+	const struct timespec mtime = {1000000000, 123500000};
+	const struct timespec old = {-1, 500400000};
+	expect_member("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n", mtime,
+	              "\"modified\": \"2001-09-09T01:46:40.124Z\"");
+	expect_member("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n", old,
+	              "\"modified\": \"1969-12-31T23:59:59.500Z\"");
+	expect_member(HEADER, mtime, "\"modified\": \"2026-01-02T03:04:05.000Z\"");
+	/* A message without content, or of another role, says nothing; without an own time the entry's counts. */
+	expect_member(HEADER MESSAGE("a", "null", "\"role\":\"user\",\"timestamp\":1767323046000")
+	                  MESSAGE("b", "\"a\"", "\"role\":\"toolResult\",\"content\":[],\"timestamp\":1767323046000"),
+	              mtime, "\"modified\": \"2026-01-02T03:04:05.000Z\"");
+	expect_member(HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":[],\"timestamp\":\"x\""), mtime,
+	              "\"modified\": \"2026-01-02T03:04:05.678Z\"");
+	/* A header time that is a number is created, but not modified. */
+	expect_member("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":5}\n", mtime,
+	              "\"created\": \"1970-01-01T00:00:00.005Z\",\n  \"modified\": \"2001-09-09T01:46:40.124Z\"");
+}
+
+static void test_first_message_is_cut(void **state)
+{
+	(void)state;
+	CLEANUP_BUF struct buf lines = BUF_INIT, want = BUF_INIT;
+	buf_adds(&lines, HEADER
+	         "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"");
+	buf_adds(&want, "\"firstMessage\": \"");
+	for (int i = 0; i < 100; i++) {
+		buf_adds(&lines, "\\ud83d\u20ac"); /* a lone surrogate and a character of three bytes */
+		buf_adds(&want, "\\ud83d\u20ac");
+	}
+	buf_adds(&lines, "the rest\"}}\n");
+	buf_adds(&want, "\"");
+	expect_member(buf_cstr(&lines), (struct timespec){1, 0}, buf_cstr(&want));
+}
+
+static void test_roles(void **state)
+{
+	(void)state;
+	expect_member(
+	    "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\n" MESSAGE("a", "null", "\"role\":\"hookMessage\"")
+		MESSAGE("b", "\"a\"", "\"role\":\"n\\u0065w\"") MESSAGE("c", "\"b\"", "\"role\":\"new\"")
+		    MESSAGE("d", "\"c\"", "\"role\":7") LINE("message", "e", "\"d\"", ""),
+	    (struct timespec){1, 0},
+	    "\"messages\": {\n"
+	    "    \"custom\": 1,\n"
+	    "    \"new\": 2\n"
+	    "  },\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_empty),         cmocka_unit_test(test_messages_as_stored),
+	    cmocka_unit_test(test_not_utf8),      cmocka_unit_test(test_no_content),
+	    cmocka_unit_test(test_made_messages), cmocka_unit_test(test_compaction),
+	    cmocka_unit_test(test_edits),         cmocka_unit_test(test_settings),
+	    cmocka_unit_test(test_old_role),      cmocka_unit_test(test_header),
+	    cmocka_unit_test(test_info),          cmocka_unit_test(test_info_of_nothing),
+	    cmocka_unit_test(test_modified),      cmocka_unit_test(test_first_message_is_cut),
+	    cmocka_unit_test(test_roles),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
