@@ -1,0 +1,191 @@
+/* buf: bytes in order, growth, and an error that sticks. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "failing_alloc.h"
+#include "sessionfs/buf.h"
+
+/* Huge requests must fail, not abort, under the address sanitizer. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+static void appends_in_order(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	(void)state;
+	buf_add(&b, "ab", 2);
+	buf_addc(&b, '\0');
+	buf_adds(&b, "cd");
+	buf_addspan(&b, SPAN_LIT("ef"));
+	buf_addf(&b, "%d-%s", 42, "x");
+	assert_int_equal(buf_err(&b), 0);
+	assert_int_equal(b.n, 11);
+	assert_memory_equal(b.p, "ab\0cdef42-x", 11);
+}
+
+static void nothing_is_nothing(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	(void)state;
+	buf_add(&b, NULL, 0);
+	buf_addspan(&b, (struct span){NULL, 0});
+	buf_adds(&b, "");
+	buf_addf(&b, "%s", "");
+	assert_int_equal(b.n, 0);
+	assert_int_equal(buf_err(&b), 0);
+	assert_string_equal(buf_cstr(&b), "");
+}
+
+static void grows_past_every_power(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < 100000; i++)
+		buf_addc(&b, (char)(i % 251));
+	assert_int_equal(b.n, 100000);
+	assert_true(b.cap >= b.n);
+	for (size_t i = 0; i < b.n; i++)
+		assert_int_equal((unsigned char)b.p[i], i % 251);
+}
+
+static void formats_long_text(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	(void)state;
+	for (int width = 250; width < 260; width++) {
+		buf_reset(&b);
+		buf_addf(&b, "%*d|", width, 7);
+		assert_int_equal(b.n, width + 1);
+		assert_memory_equal(b.p + width - 1, "7|", 2);
+	}
+}
+
+static void cstr_does_not_count_the_nul(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	(void)state;
+	buf_adds(&b, "name");
+	assert_string_equal(buf_cstr(&b), "name");
+	assert_int_equal(b.n, 4);
+	buf_adds(&b, "s");
+	assert_string_equal(buf_cstr(&b), "names");
+}
+
+static void reset_and_release(void **state)
+{
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	buf_adds(&b, "text");
+	size_t cap = b.cap;
+	buf_reset(&b);
+	assert_int_equal(b.n, 0);
+	assert_int_equal(b.cap, cap);
+	buf_release(&b);
+	assert_null(b.p);
+	assert_int_equal(b.cap, 0);
+	buf_adds(&b, "again");
+	assert_string_equal(buf_cstr(&b), "again");
+	buf_release(&b);
+}
+
+static void reserve_gives_room_to_write(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	(void)state;
+	buf_adds(&b, "x");
+	char *to = buf_reserve(&b, 5000);
+	assert_non_null(to);
+	memset(to, 'y', 5000);
+	b.n += 5000;
+	assert_int_equal(b.p[0], 'x');
+	assert_int_equal(b.p[5000], 'y');
+}
+
+static void impossible_sizes_fail(void **state)
+{
+	const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2 + 2, (size_t)1 << 62};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		CLEANUP_BUF struct buf b = BUF_INIT;
+		buf_adds(&b, "kept");
+		assert_null(buf_reserve(&b, sizes[i]));
+		assert_int_equal(buf_err(&b), -ENOMEM);
+		buf_adds(&b, "lost");
+		buf_addf(&b, "lost");
+		assert_null(buf_cstr(&b));
+		assert_int_equal(b.n, 4);
+		assert_memory_equal(b.p, "kept", 4);
+		buf_reset(&b);
+		buf_adds(&b, "new");
+		assert_int_equal(buf_err(&b), 0);
+		assert_string_equal(buf_cstr(&b), "new");
+	}
+}
+
+static void failed_growth_sticks(void **state)
+{
+	(void)state;
+	if (!CAN_FAIL_ALLOC)
+		skip();
+	for (long left = 0; left < 6; left++) {
+		CLEANUP_BUF struct buf b = BUF_INIT;
+		size_t good = 0;
+		allocs_left = left;
+		for (int i = 0; i < 4000; i++) {
+			buf_addc(&b, 'a');
+			if (!buf_err(&b))
+				good = b.n;
+		}
+		buf_addf(&b, "%500d", 1);
+		allocs_left = -1;
+		buf_adds(&b, "never");
+		assert_int_equal(buf_err(&b), -ENOMEM);
+		assert_int_equal(b.n, good);
+		assert_int_equal(b.n, left ? 32u << left : 0);
+		for (size_t i = 0; i < b.n; i++)
+			assert_int_equal(b.p[i], 'a');
+	}
+}
+
+static void release_keeps_errno(void **state)
+{
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	buf_adds(&b, "x");
+	errno = EXDEV;
+	buf_release(&b);
+	assert_int_equal(errno, EXDEV);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(appends_in_order),
+	    cmocka_unit_test(nothing_is_nothing),
+	    cmocka_unit_test(grows_past_every_power),
+	    cmocka_unit_test(formats_long_text),
+	    cmocka_unit_test(cstr_does_not_count_the_nul),
+	    cmocka_unit_test(reset_and_release),
+	    cmocka_unit_test(reserve_gives_room_to_write),
+	    cmocka_unit_test(impossible_sizes_fail),
+	    cmocka_unit_test(failed_growth_sticks),
+	    cmocka_unit_test(release_keeps_errno),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

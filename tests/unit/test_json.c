@@ -1,0 +1,618 @@
+/* json: what is valid, what comes out, and what a scanner must survive. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "failing_alloc.h"
+#include "sessionfs/json.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* A copy of exactly that size, so that a memory checker sees a read past its end. */
+static char *exact_copy(struct span s)
+{
+	char *p = malloc(s.n ? s.n : 1);
+
+	assert_non_null(p);
+	if (s.n)
+		memcpy(p, s.p, s.n);
+	return p;
+}
+
+static bool valid(struct span s)
+{
+	CLEANUP_BUF struct buf deep = BUF_INIT;
+	char *p = exact_copy(s);
+	bool ok = json_valid((struct span){p, s.n}, &deep);
+
+	free(p);
+	return ok;
+}
+
+static struct json_value value_of(struct span s)
+{
+	struct json_value v = {JSON_NONE, false, {NULL, 0}};
+	struct json j;
+
+	json_init(&j, s, NULL);
+	json_value(&j, &v);
+	return v;
+}
+
+static void assert_text(const struct buf *b, struct span want)
+{
+	assert_int_equal(buf_err(b), 0);
+	if (b->n != want.n || (want.n && memcmp(b->p, want.p, want.n) != 0))
+		fail_msg("got `%.*s`, want `%.*s`", (int)b->n, b->p ? b->p : "", (int)want.n, want.p);
+}
+
+static void accepts_what_is_valid(void **state)
+{
+	static const struct span texts[] = {
+	    SPAN_LIT("null"),
+	    SPAN_LIT("true"),
+	    SPAN_LIT("false"),
+	    SPAN_LIT("0"),
+	    SPAN_LIT("-0"),
+	    SPAN_LIT("17"),
+	    SPAN_LIT("-1.50"),
+	    SPAN_LIT("0.0"),
+	    SPAN_LIT("1e5"),
+	    SPAN_LIT("1E+5"),
+	    SPAN_LIT("12.25e-7"),
+	    SPAN_LIT("0e0"),
+	    SPAN_LIT("1e400"),
+	    SPAN_LIT("-1e-400"),
+	    SPAN_LIT("123456789012345678901234567890"),
+	    SPAN_LIT("\"\""),
+	    SPAN_LIT("\"plain\""),
+	    SPAN_LIT("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""),
+	    SPAN_LIT("\"\\u0000\\uAbCd\\uD800\\udc00\""),
+	    SPAN_LIT("\"\\udead\""),
+	    SPAN_LIT("\"\x7f\xc3\xa9\xe2\x80\xa8\""),
+	    SPAN_LIT("\"\xff\xc0\xed\xa0\x80 not UTF-8\""),
+	    SPAN_LIT("[]"),
+	    SPAN_LIT("{}"),
+	    SPAN_LIT("[[],{},[{}]]"),
+	    SPAN_LIT("[1,\"2\",null]"),
+	    SPAN_LIT("{\"a\":1,\"a\":2}"),
+	    SPAN_LIT("{\"\":{\"\":[]}}"),
+	    SPAN_LIT(" \t\r\n{ \"a\" :\n[ 1 ,\r\n2 ] ,\t\"b\" : null } \r\n"),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (!valid(texts[i]))
+			fail_msg("refused: %s", texts[i].p);
+}
+
+static void refuses_what_is_not(void **state)
+{
+	static const struct span texts[] = {
+	    SPAN_LIT(""),
+	    SPAN_LIT(" "),
+	    SPAN_LIT("nul"),
+	    SPAN_LIT("nulL"),
+	    SPAN_LIT("nulll"),
+	    SPAN_LIT("True"),
+	    SPAN_LIT("undefined"),
+	    SPAN_LIT("NaN"),
+	    SPAN_LIT("Infinity"),
+	    SPAN_LIT("-"),
+	    SPAN_LIT("+1"),
+	    SPAN_LIT("01"),
+	    SPAN_LIT("-01"),
+	    SPAN_LIT(".5"),
+	    SPAN_LIT("1."),
+	    SPAN_LIT("1.e3"),
+	    SPAN_LIT("1e"),
+	    SPAN_LIT("1e+"),
+	    SPAN_LIT("0x10"),
+	    SPAN_LIT("1 2"),
+	    SPAN_LIT("1,"),
+	    SPAN_LIT("\""),
+	    SPAN_LIT("\"a"),
+	    SPAN_LIT("'a'"),
+	    SPAN_LIT("\"\\\""),
+	    SPAN_LIT("\"\\x41\""),
+	    SPAN_LIT("\"\\a\""),
+	    SPAN_LIT("\"\\U0041\""),
+	    SPAN_LIT("\"\\u\""),
+	    SPAN_LIT("\"\\u12\""),
+	    SPAN_LIT("\"\\u12g4\""),
+	    SPAN_LIT("\"\\u+123\""),
+	    SPAN_LIT("\"\\\0\""),
+	    SPAN_LIT("\"\\\xc3\xa9\""),
+	    SPAN_LIT("\"\0\""),
+	    SPAN_LIT("\"tab\there\""),
+	    SPAN_LIT("\"line\nhere\""),
+	    SPAN_LIT("\"\x1f\""),
+	    SPAN_LIT("\"a\"b"),
+	    SPAN_LIT("["),
+	    SPAN_LIT("]"),
+	    SPAN_LIT("[1"),
+	    SPAN_LIT("[1,"),
+	    SPAN_LIT("[1,]"),
+	    SPAN_LIT("[,1]"),
+	    SPAN_LIT("[1 2]"),
+	    SPAN_LIT("[1}"),
+	    SPAN_LIT("[\"a\":1]"),
+	    SPAN_LIT("{"),
+	    SPAN_LIT("}"),
+	    SPAN_LIT("{]"),
+	    SPAN_LIT("{\"a\"}"),
+	    SPAN_LIT("{\"a\":}"),
+	    SPAN_LIT("{\"a\":1,}"),
+	    SPAN_LIT("{,\"a\":1}"),
+	    SPAN_LIT("{\"a\" 1}"),
+	    SPAN_LIT("{a:1}"),
+	    SPAN_LIT("{1:1}"),
+	    SPAN_LIT("{\"a\":1 \"b\":2}"),
+	    SPAN_LIT("{\"a\\q\":1}"),
+	    SPAN_LIT("[]]"),
+	    SPAN_LIT("{}}"),
+	    SPAN_LIT("[1]/* */"),
+	    SPAN_LIT("\xef\xbb\xbf{}"),
+	    SPAN_LIT("[\v1]"),
+	    SPAN_LIT("[\f1]"),
+	    SPAN_LIT("[\xc2\xa0"
+	             "1]"),
+	    SPAN_LIT("[]\0"),
+	    SPAN_LIT("\0[]"),
+	    SPAN_LIT("[1\0]"),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (valid(texts[i]))
+			fail_msg("accepted: %s", texts[i].p);
+}
+
+/* Every prefix of an object is malformed, and none makes the scanner look past its end. */
+static void refuses_every_truncation(void **state)
+{
+	static const struct span text = SPAN_LIT("{\"type\":\"message\",\"id\":\"a1b2c3d4\",\"n\":[-1.5e+3,true,false,"
+	                                         "null,{}],\"text\":\"a long text that goes "
+	                                         "on for more than one block of bytes, with \\\"quotes\\\", \\\\ and "
+	                                         "\\ud83d\\ude00\\n and then plain text again "
+	                                         "for another sixty-four bytes or so\",\"z\":[[[\"\\u0000\"]]]}");
+
+	(void)state;
+	assert_true(valid(text));
+	for (size_t n = 0; n < text.n; n++)
+		assert_false(valid((struct span){text.p, n}));
+}
+
+/* A quote, an escape or a control byte means the same wherever it meets the ends of blocks. */
+static void blocks_do_not_matter(void **state)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+	} pieces[] = {
+	    {"\\\"", true},    {"\\\\", true},   {"\\\\\\\\", true}, {"\\\\\\\"", true}, {"\\n", true},
+	    {"\\u00e9", true}, {"\\/\\r", true}, {"\\x", false},     {"\\u00g9", false}, {"\\u12\"", false},
+	    {"\t", false},     {"\x01", false},  {"\"", false},      {"\\\\\"", false},  {"\\\n", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+		for (size_t lead = 0; lead < 150; lead++) {
+			CLEANUP_BUF struct buf b = BUF_INIT;
+			buf_addc(&b, '"');
+			for (size_t k = 0; k < lead; k++)
+				buf_addc(&b, 'n');
+			buf_adds(&b, pieces[i].text);
+			for (size_t k = 0; k < 70; k++)
+				buf_addc(&b, 'n');
+			buf_addc(&b, '"');
+			assert_int_equal(valid(buf_span(&b)), pieces[i].ok);
+			if (!pieces[i].ok)
+				continue;
+			struct json_value v = value_of(buf_span(&b));
+			assert_true(v.escaped);
+			assert_int_equal(v.text.n, b.n - 2);
+		}
+	}
+}
+
+static void runs_of_backslashes(void **state)
+{
+	(void)state;
+	for (size_t lead = 0; lead < 80; lead += 7) {
+		for (size_t run = 0; run < 200; run++) {
+			CLEANUP_BUF struct buf b = BUF_INIT;
+			buf_addc(&b, '"');
+			for (size_t k = 0; k < lead; k++)
+				buf_addc(&b, 'a');
+			for (size_t k = 0; k < run; k++)
+				buf_addc(&b, '\\');
+			buf_addc(&b, '"');
+			assert_int_equal(valid(buf_span(&b)), run % 2 == 0);
+			for (size_t k = 0; k < 100; k++)
+				buf_addc(&b, ' ');
+			assert_int_equal(valid(buf_span(&b)), run % 2 == 0);
+		}
+	}
+}
+
+/* `n` levels, arrays and objects in turn, with `middle` inside. */
+static void nest(struct buf *b, size_t n, const char *middle)
+{
+	buf_reset(b);
+	for (size_t i = 0; i < n; i++)
+		buf_adds(b, i % 3 == 2 ? "{\"k\":" : "[");
+	buf_adds(b, middle);
+	for (size_t i = n; i-- > 0;)
+		buf_addc(b, i % 3 == 2 ? '}' : ']');
+}
+
+static void deep_nesting(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	(void)state;
+	nest(&b, 100000, "1");
+	assert_true(valid(buf_span(&b)));
+	assert_false(json_valid(buf_span(&b), NULL));
+	assert_false(valid((struct span){b.p, b.n - 1}));
+	buf_addc(&b, ']');
+	assert_false(valid(buf_span(&b)));
+	b.n--;
+	for (size_t from_end = 0; from_end < 100000; from_end += 9973) {
+		char *c = &b.p[b.n - 1 - from_end], was = *c;
+		*c = was == ']' ? '}' : ']';
+		assert_false(valid(buf_span(&b)));
+		*c = was;
+	}
+	assert_true(valid(buf_span(&b)));
+}
+
+static void nesting_without_a_buf(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	(void)state;
+	nest(&b, JSON_DEPTH, "1");
+	assert_true(json_valid(buf_span(&b), NULL));
+	nest(&b, JSON_DEPTH + 1, "1");
+	assert_false(json_valid(buf_span(&b), NULL));
+	assert_true(valid(buf_span(&b)));
+}
+
+static void deep_buf_is_reused(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT;
+
+	(void)state;
+	for (size_t n = 4000; n > 500; n -= 499) {
+		nest(&b, n, "{}");
+		assert_true(json_valid(buf_span(&b), &deep));
+		assert_true(json_valid(buf_span(&b), &deep));
+		b.p[b.n - 1] = '}';
+		assert_false(json_valid(buf_span(&b), &deep));
+	}
+}
+
+static void deep_nesting_without_memory(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT;
+
+	(void)state;
+	if (!CAN_FAIL_ALLOC)
+		skip();
+	nest(&b, 3000, "1");
+	for (long left = 0; left < 3; left++) {
+		buf_release(&deep);
+		allocs_left = left;
+		assert_false(json_valid(buf_span(&b), &deep));
+	}
+	allocs_left = -1;
+	buf_reset(&deep);
+	assert_true(json_valid(buf_span(&b), &deep));
+}
+
+static void walks_members(void **state)
+{
+	static const struct span text =
+	    SPAN_LIT(" {\"a\":1, \"m\":{\"x\":[1,[2],{}],\"y\":\"z\\n\"} ,\"e\":[], \"l\":[true,\"s\"]}\n");
+	struct json_value key, v;
+	struct json j;
+
+	(void)state;
+	json_init(&j, text, NULL);
+	assert_int_equal(json_peek(&j), JSON_OBJECT);
+	assert_int_equal(json_enter(&j), JSON_OBJECT);
+	assert_int_equal(json_next(&j, &key), 1);
+	assert_true(json_key_is(key, "a"));
+	assert_int_equal(json_peek(&j), JSON_NUMBER);
+	assert_int_equal(json_enter(&j), JSON_NONE);
+	assert_true(json_value(&j, &v));
+	assert_int_equal(json_next(&j, &key), 1);
+	assert_true(json_key_is(key, "m"));
+	assert_int_equal(json_enter(&j), JSON_OBJECT);
+	assert_int_equal(json_next(&j, &key), 1);
+	assert_true(json_value(&j, &v));
+	assert_int_equal(v.kind, JSON_ARRAY);
+	assert_true(span_is(v.text, "[1,[2],{}]"));
+	assert_int_equal(json_next(&j, &key), 1);
+	assert_true(json_value(&j, &v));
+	assert_true(v.escaped && span_is(v.text, "z\\n"));
+	assert_int_equal(json_next(&j, &key), 0);
+	assert_false(json_end(&j));
+	assert_int_equal(json_next(&j, &key), 1);
+	assert_int_equal(json_enter(&j), JSON_ARRAY);
+	assert_int_equal(json_next(&j, NULL), 0);
+	assert_int_equal(json_next(&j, &key), 1);
+	assert_true(json_key_is(key, "l"));
+	assert_int_equal(json_enter(&j), JSON_ARRAY);
+	assert_int_equal(json_next(&j, NULL), 1);
+	assert_true(json_value(&j, &v) && v.kind == JSON_TRUE);
+	assert_int_equal(json_next(&j, NULL), 1);
+	assert_true(json_value(&j, &v) && span_is(v.text, "s") && !v.escaped);
+	assert_int_equal(json_next(&j, NULL), 0);
+	assert_int_equal(json_next(&j, &key), 0);
+	assert_true(json_end(&j));
+	assert_int_equal(json_next(&j, &key), -1);
+	assert_false(json_end(&j));
+}
+
+/* Walks everything with enter and next alone: -1, or how many scalars there are. */
+static int count_by_walking(struct span text, struct buf *deep)
+{
+	struct json_value key, v;
+	struct json j;
+	int scalars = 0, rc;
+
+	json_init(&j, text, deep);
+	do {
+		enum json_kind kind = json_peek(&j);
+		if (kind == JSON_ARRAY || kind == JSON_OBJECT) {
+			json_enter(&j);
+		} else {
+			if (!json_value(&j, &v))
+				return -1;
+			scalars++;
+		}
+		rc = 0;
+		while (j.depth > 0 && (rc = json_next(&j, &key)) == 0)
+			;
+		if (rc < 0)
+			return -1;
+	} while (rc > 0);
+	return json_end(&j) ? scalars : -1;
+}
+
+static void walking_judges_as_reading_does(void **state)
+{
+	static const char *const tokens[] = {"{", "}", "[", "]", ":", ",", "\"k\"", "1", "null", " "};
+	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT;
+	uint32_t seed = 12345;
+	int good = 0;
+
+	(void)state;
+	for (int round = 0; round < 200000; round++) {
+		buf_reset(&b);
+		seed = seed * 1664525 + 1013904223;
+		for (uint32_t k = seed >> 29; k < 8; k++) {
+			seed = seed * 1664525 + 1013904223;
+			buf_adds(&b, tokens[(seed >> 16) % 10]);
+		}
+		bool ok = json_valid(buf_span(&b), &deep);
+		assert_int_equal(count_by_walking(buf_span(&b), &deep) >= 0, ok);
+		good += ok;
+	}
+	assert_true(good > 100);
+	nest(&b, 5000, "[1,{\"a\":2}]");
+	assert_int_equal(count_by_walking(buf_span(&b), &deep), 2);
+	b.p[b.n - 1] = '}';
+	assert_int_equal(count_by_walking(buf_span(&b), &deep), -1);
+}
+
+static void a_bad_scanner_stays_bad(void **state)
+{
+	struct json_value key, v;
+	struct json j;
+
+	(void)state;
+	json_init(&j, SPAN_LIT("[1,,2]"), NULL);
+	json_enter(&j);
+	assert_int_equal(json_next(&j, &key), 1);
+	assert_true(json_value(&j, &v));
+	assert_int_equal(json_next(&j, &key), -1);
+	assert_int_equal(json_next(&j, &key), -1);
+	assert_false(json_value(&j, &v));
+	assert_int_equal(json_peek(&j), JSON_NONE);
+	assert_int_equal(json_enter(&j), JSON_NONE);
+	assert_false(json_end(&j));
+}
+
+static void next_without_consuming_is_malformed(void **state)
+{
+	struct json_value key;
+	struct json j;
+
+	(void)state;
+	json_init(&j, SPAN_LIT("[1,2]"), NULL);
+	json_enter(&j);
+	assert_int_equal(json_next(&j, &key), 1);
+	assert_int_equal(json_next(&j, &key), -1);
+}
+
+static void get_takes_the_last(void **state)
+{
+	struct json_value v = value_of(SPAN_LIT("{\"a\":1,\"b\":{\"a\":9},\"\\u0061\":[2],\"c\":null}"));
+
+	(void)state;
+	assert_true(span_is(json_get(v, "a").text, "[2]"));
+	assert_true(span_is(json_get(v, "b").text, "{\"a\":9}"));
+	assert_int_equal(json_get(v, "c").kind, JSON_NULL);
+	assert_int_equal(json_get(v, "d").kind, JSON_NONE);
+	assert_int_equal(json_get(json_get(v, "d"), "a").kind, JSON_NONE);
+	assert_int_equal(json_get(json_get(v, "a"), "a").kind, JSON_NONE);
+}
+
+static void get_passes_over_deep_members(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT, inner = BUF_INIT, deep = BUF_INIT;
+	struct json_value v;
+	struct json j;
+
+	(void)state;
+	nest(&inner, 5000, "0");
+	buf_adds(&b, "{\"deep\":");
+	buf_addspan(&b, buf_span(&inner));
+	buf_adds(&b, ",\"after\":7}");
+	json_init(&j, buf_span(&b), &deep);
+	assert_true(json_value(&j, &v));
+	assert_true(span_is(json_get(v, "after").text, "7"));
+}
+
+static void compares_with_ascii(void **state)
+{
+	(void)state;
+	assert_true(json_is(value_of(SPAN_LIT("\"label\"")), "label"));
+	assert_false(json_is(value_of(SPAN_LIT("\"label\"")), "labels"));
+	assert_false(json_is(value_of(SPAN_LIT("\"label\"")), "labe"));
+	assert_true(json_is(value_of(SPAN_LIT("\"l\\u0061b\\u0065l\"")), "label"));
+	assert_true(json_is(value_of(SPAN_LIT("\"a\\/\\n\"")), "a/\n"));
+	assert_false(json_is(value_of(SPAN_LIT("\"\\u0161\"")), "a"));
+	assert_false(json_is(value_of(SPAN_LIT("\"a\\u0000\"")), "a"));
+	assert_true(json_is(value_of(SPAN_LIT("\"\"")), ""));
+	assert_false(json_is(value_of(SPAN_LIT("\"\\n\"")), ""));
+	assert_false(json_is(value_of(SPAN_LIT("5")), "5"));
+	assert_false(json_is((struct json_value){0}, ""));
+}
+
+static void raw_has_the_quotes(void **state)
+{
+	(void)state;
+	assert_true(span_is(json_raw(value_of(SPAN_LIT(" \"a\\n\" "))), "\"a\\n\""));
+	assert_true(span_is(json_raw(value_of(SPAN_LIT(" [1 ] "))), "[1 ]"));
+	assert_true(span_is(json_raw(value_of(SPAN_LIT(" -1e3 "))), "-1e3"));
+}
+
+static void numbers_as_doubles(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	double d = 0;
+
+	(void)state;
+	assert_true(json_double(value_of(SPAN_LIT("-12.5e1")), &d) && d == -125);
+	assert_true(json_double(value_of(SPAN_LIT("1e400")), &d) && isinf(d) && d > 0);
+	assert_true(json_double(value_of(SPAN_LIT("-1e400")), &d) && isinf(d) && d < 0);
+	assert_true(json_double(value_of(SPAN_LIT("1e-400")), &d) && d == 0);
+	assert_true(json_double(value_of(SPAN_LIT("-0")), &d) && d == 0 && signbit(d));
+	assert_true(json_double(value_of(SPAN_LIT("1700000000123")), &d) && d == 1700000000123.0);
+	assert_true(json_double(value_of(SPAN_LIT("9007199254740993")), &d) && d == 9007199254740992.0);
+	buf_addc(&b, '1');
+	for (int i = 0; i < 300; i++)
+		buf_addc(&b, '0');
+	buf_adds(&b, "e-300");
+	assert_true(json_double(value_of(buf_span(&b)), &d) && d == 1);
+	d = 5;
+	assert_false(json_double(value_of(SPAN_LIT("\"1\"")), &d));
+	assert_false(json_double((struct json_value){0}, &d));
+	assert_true(d == 5);
+}
+
+static void truthiness(void **state)
+{
+	static const char *const truthy[] = {"1", "-0.1", "1e-300", "1e400", "\"0\"", "\" \"", "[]", "{}", "true"};
+	static const char *const falsy[] = {"0", "-0", "0.0e5", "1e-400", "\"\"", "false", "null"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof truthy / sizeof *truthy; i++)
+		assert_true(json_truthy(value_of(span_of(truthy[i]))));
+	for (size_t i = 0; i < sizeof falsy / sizeof *falsy; i++)
+		assert_false(json_truthy(value_of(span_of(falsy[i]))));
+	assert_false(json_truthy((struct json_value){0}));
+}
+
+static void lays_out_for_people(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} cases[] = {
+	    {"1.50", "1.50"},
+	    {"\"a\\u0041\"", "\"a\\u0041\""},
+	    {"[]", "[]"},
+	    {"{ }", "{}"},
+	    {"[ [ ] , { } ]", "[\n  [],\n  {}\n]"},
+	    {"{\"a\":1,\"b\":[1,{\"c\":null}],\"a\":true}",
+	     "{\n  \"a\": 1,\n  \"b\": [\n    1,\n    {\n      \"c\": null\n    }\n  ],\n  \"a\": true\n}"},
+	    {"[[[]]]", "[\n  [\n    []\n  ]\n]"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		CLEANUP_BUF struct buf b = BUF_INIT;
+		json_pretty(value_of(span_of(cases[i].in)), &b);
+		assert_text(&b, span_of(cases[i].out));
+	}
+	CLEANUP_BUF struct buf none = BUF_INIT;
+	json_pretty((struct json_value){0}, &none);
+	assert_int_equal(none.n, 0);
+}
+
+static void layout_of_deep_values_stays_small(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT, out = BUF_INIT;
+	struct json_value v;
+	struct json j;
+
+	(void)state;
+	nest(&b, 100000, "1");
+	json_init(&j, buf_span(&b), &deep);
+	assert_true(json_value(&j, &v));
+	json_pretty(v, &out);
+	assert_true(out.n < b.n + 1000 * JSON_PRETTY_DEPTH);
+	assert_true(json_valid(buf_span(&out), &deep));
+}
+
+static void layout_without_memory(void **state)
+{
+	(void)state;
+	if (!CAN_FAIL_ALLOC)
+		skip();
+	for (long left = 0; left < 2; left++) {
+		CLEANUP_BUF struct buf b = BUF_INIT;
+		allocs_left = left;
+		json_pretty(value_of(SPAN_LIT("[1,[2,{\"key\":[3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}]]")), &b);
+		allocs_left = -1;
+		assert_int_equal(buf_err(&b), -ENOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(accepts_what_is_valid),
+	    cmocka_unit_test(refuses_what_is_not),
+	    cmocka_unit_test(refuses_every_truncation),
+	    cmocka_unit_test(blocks_do_not_matter),
+	    cmocka_unit_test(runs_of_backslashes),
+	    cmocka_unit_test(deep_nesting),
+	    cmocka_unit_test(nesting_without_a_buf),
+	    cmocka_unit_test(deep_buf_is_reused),
+	    cmocka_unit_test(deep_nesting_without_memory),
+	    cmocka_unit_test(walks_members),
+	    cmocka_unit_test(walking_judges_as_reading_does),
+	    cmocka_unit_test(a_bad_scanner_stays_bad),
+	    cmocka_unit_test(next_without_consuming_is_malformed),
+	    cmocka_unit_test(get_takes_the_last),
+	    cmocka_unit_test(get_passes_over_deep_members),
+	    cmocka_unit_test(compares_with_ascii),
+	    cmocka_unit_test(raw_has_the_quotes),
+	    cmocka_unit_test(numbers_as_doubles),
+	    cmocka_unit_test(truthiness),
+	    cmocka_unit_test(lays_out_for_people),
+	    cmocka_unit_test(layout_of_deep_values_stays_small),
+	    cmocka_unit_test(layout_without_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

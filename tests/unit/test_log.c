@@ -1,0 +1,141 @@
+/* log: one line a message, above the threshold only. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/cleanup.h"
+#include "sessionfs/log.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+struct capture {
+	int saved, pipe[2];
+};
+
+/* Sends stderr to a pipe. */
+static void capture_begin(struct capture *c)
+{
+	fflush(stderr);
+	c->saved = dup(STDERR_FILENO);
+	assert_int_equal(pipe(c->pipe), 0);
+	assert_int_equal(dup2(c->pipe[1], STDERR_FILENO), STDERR_FILENO);
+	close(c->pipe[1]);
+}
+
+/* Gives stderr back, and what was written to it, NUL-terminated. */
+static void capture_end(struct capture *c, char *ret, size_t size)
+{
+	size_t n = 0;
+	ssize_t got;
+
+	fflush(stderr);
+	dup2(c->saved, STDERR_FILENO);
+	close(c->saved);
+	while (n < size - 1 && (got = read(c->pipe[0], ret + n, size - 1 - n)) > 0)
+		n += (size_t)got;
+	ret[n] = '\0';
+	close(c->pipe[0]);
+}
+
+static void all_levels(void)
+{
+	log_error("a: %s", "error");
+	log_warning("b: warning %d", 1);
+	log_info("c: info");
+	log_debug("d: debug");
+}
+
+static void drops_what_is_above_the_level(void **state)
+{
+	static const struct {
+		enum log_level level;
+		const char *text;
+	} cases[] = {
+	    {LOG_LEVEL_ERROR, "sessionfs: a: error\n"},
+	    {LOG_LEVEL_WARNING, "sessionfs: a: error\nsessionfs: b: warning 1\n"},
+	    {LOG_LEVEL_INFO, "sessionfs: a: error\nsessionfs: b: warning 1\nsessionfs: c: info\n"},
+	    {LOG_LEVEL_DEBUG,
+	     "sessionfs: a: error\nsessionfs: b: warning 1\nsessionfs: c: info\nsessionfs: d: debug\n"},
+	};
+	char text[1000];
+	struct capture c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		log_setup(cases[i].level, false);
+		capture_begin(&c);
+		all_levels();
+		capture_end(&c, text, sizeof text);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
+static void a_message_stays_one_line(void **state)
+{
+	char text[1000];
+	struct capture c;
+
+	(void)state;
+	log_setup(LOG_LEVEL_ERROR, false);
+	capture_begin(&c);
+	log_error("x\ny\x1b[31m: \x7f na\xc3\xafve");
+	capture_end(&c, text, sizeof text);
+	assert_string_equal(text, "sessionfs: x?y?[31m: ? na\xc3\xafve\n");
+}
+
+static void a_long_message_is_cut(void **state)
+{
+	char text[8000];
+	struct capture c;
+
+	(void)state;
+	log_setup(LOG_LEVEL_ERROR, false);
+	capture_begin(&c);
+	log_error("%*d", 5000, 1);
+	capture_end(&c, text, sizeof text);
+	assert_true(strlen(text) > 1000 && strlen(text) < 5000);
+	assert_int_equal(text[strlen(text) - 1], '\n');
+}
+
+static void errno_is_kept(void **state)
+{
+	char text[100];
+	struct capture c;
+
+	(void)state;
+	capture_begin(&c);
+	errno = EXDEV;
+	log_error("x: %m");
+	assert_int_equal(errno, EXDEV);
+	capture_end(&c, text, sizeof text);
+	assert_string_equal(text, "sessionfs: x: Invalid cross-device link\n");
+}
+
+static void syslog_takes_them_from_stderr(void **state)
+{
+	char text[100];
+	struct capture c;
+
+	(void)state;
+	log_setup(LOG_LEVEL_DEBUG, true);
+	capture_begin(&c);
+	all_levels();
+	capture_end(&c, text, sizeof text);
+	log_setup(LOG_LEVEL_WARNING, false);
+	assert_string_equal(text, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(drops_what_is_above_the_level), cmocka_unit_test(a_message_stays_one_line),
+	    cmocka_unit_test(a_long_message_is_cut),         cmocka_unit_test(errno_is_kept),
+	    cmocka_unit_test(syslog_takes_them_from_stderr),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
