@@ -40,6 +40,7 @@ core_objects := $(core_sources:src/%.c=$(BUILD)/%.o)
 fuse_objects := $(fuse_sources:src/%.c=$(BUILD)/%.o)
 unit_sources := $(wildcard tests/unit/test_*.c)
 unit_tests := $(unit_sources:tests/unit/%.c=$(BUILD)/unit/%)
+wire_tests := $(BUILD)/wire/test_wire
 
 all: $(BUILD)/sessionfs
 
@@ -59,7 +60,11 @@ $(fuse_objects): $(BUILD)/%.o: src/%.c | $(BUILD)
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
 	$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)
 
-$(BUILD) $(BUILD)/unit:
+# The whole filesystem but for main, behind a socket.
+$(BUILD)/wire/test_wire: $(wildcard tests/wire/*.[ch]) $(filter-out $(BUILD)/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
+	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
+
+$(BUILD) $(BUILD)/unit $(BUILD)/wire:
 	mkdir -p $@
 
 units: $(unit_tests)
@@ -113,4 +118,4 @@ clean:
 	rm -rf build
 
 .PHONY: all units clean demo check golden conformance bench lint install uninstall
--include $(wildcard $(BUILD)/*.d $(BUILD)/unit/*.d)
+-include $(wildcard $(BUILD)/*.d $(BUILD)/unit/*.d $(BUILD)/wire/*.d)

@@ -1,0 +1,236 @@
+#include "wire.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+static int open_below(struct wire *w, const char *path, int flags)
+{
+	char full[512];
+	snprintf(full, sizeof full, "%s/%s", w->source, path);
+	for (char *slash = full + strlen(w->source) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(full, 0755);
+		*slash = '/';
+	}
+	int fd = open(full, flags | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void put_text(struct wire *w, const char *path, const char *text, int flags)
+{
+	int fd = open_below(w, path, flags);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+void wire_file(struct wire *w, const char *path, const char *text)
+{
+	put_text(w, path, text, O_WRONLY | O_CREAT | O_TRUNC);
+}
+
+void wire_append(struct wire *w, const char *path, const char *text)
+{
+	put_text(w, path, text, O_WRONLY | O_APPEND);
+}
+
+void wire_age(struct wire *w, const char *path, long seconds)
+{
+	struct timespec times[2];
+	int fd = open_below(w, path, O_WRONLY);
+	clock_gettime(CLOCK_REALTIME, &times[0]);
+	times[0].tv_sec -= seconds;
+	times[1] = times[0];
+	assert_int_equal(futimens(fd, times), 0);
+	close(fd);
+}
+
+void wire_remove(struct wire *w, const char *path)
+{
+	char full[512];
+	snprintf(full, sizeof full, "%s/%s", w->source, path);
+	assert_int_equal(unlink(full), 0);
+}
+
+void wire_source(struct wire *w)
+{
+	*w = (struct wire){.source = "/tmp/sessionfs-wire-XXXXXX", .fd = -1};
+	assert_non_null(mkdtemp(w->source));
+}
+
+static ssize_t io_writev(int fd, struct iovec *iov, int count, void *userdata)
+{
+	(void)userdata;
+	return writev(fd, iov, count);
+}
+
+static ssize_t io_read(int fd, void *p, size_t n, void *userdata)
+{
+	(void)userdata;
+	ssize_t got = recv(fd, p, n, 0);
+	if (got != 0)
+		return got;
+	errno = ENODEV; /* as after an unmount */
+	return -1;
+}
+
+static void *run(void *se)
+{
+	fuse_session_loop(se);
+	return NULL;
+}
+
+static void shake_hands(struct wire *w, uint32_t flags)
+{
+	struct reply *r = malloc(sizeof *r);
+	struct fuse_init_in in = {.major = 7, .minor = 36, .max_readahead = 1 << 17, .flags = flags};
+	assert_int_equal(wire_call(w, FUSE_INIT, 0, &in, sizeof in, r), 0);
+	assert_true(r->n <= sizeof w->init);
+	memcpy(&w->init, r->p, r->n);
+	assert_int_equal(w->init.major, 7);
+	free(r);
+}
+
+void wire_open(struct wire *w, bool read_only, uint32_t flags)
+{
+	static const struct fuse_custom_io io = {.writev = io_writev, .read = io_read};
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	int fds[2];
+
+	assert_int_equal(catalog_open(w->source, &(struct catalog_options){.index_budget = 1 << 20}, &w->catalog), 0);
+	assert_int_equal(cache_open(1 << 20, &w->cache), 0);
+	assert_int_equal(tree_open(&(struct tree_options){w->catalog, w->cache}, &w->tree), 0);
+	assert_int_equal(fs_open(&(struct fs_options){w->tree, w->catalog, read_only}, &w->fs), 0);
+	assert_int_equal(fuse_opt_add_arg(&args, "wire"), 0);
+	w->se = fuse_session_new(&args, fs_operations(), sizeof *fs_operations(), w->fs);
+	assert_non_null(w->se);
+	fuse_opt_free_args(&args);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	w->fd = fds[0];
+	assert_int_equal(fuse_session_custom_io(w->se, &io, fds[1]), 0);
+	assert_int_equal(pthread_create(&w->thread, NULL, run, w->se), 0);
+	shake_hands(w, flags);
+}
+
+void wire_stop(struct wire *w)
+{
+	shutdown(w->fd, SHUT_WR);
+	pthread_join(w->thread, NULL);
+	fs_stop(w->fs);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+void wire_close(struct wire *w)
+{
+	fuse_session_destroy(w->se);
+	fs_close(w->fs);
+	tree_close(w->tree);
+	cache_close(w->cache);
+	catalog_close(w->catalog);
+	close(w->fd);
+	nftw(w->source, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const void *more,
+                   size_t more_n)
+{
+	struct fuse_in_header in = {
+	    .len = (uint32_t)(sizeof in + n + more_n),
+	    .opcode = opcode,
+	    .unique = w->unique += 2, /* as the kernel counts: odd numbers are interrupts */
+	    .nodeid = node,
+	    .uid = getuid(),
+	    .gid = getgid(),
+	    .pid = (uint32_t)getpid(),
+	};
+	struct iovec parts[] = {{&in, sizeof in}, {(void *)(uintptr_t)arg, n}, {(void *)(uintptr_t)more, more_n}};
+	assert_int_equal(writev(w->fd, parts, 3), in.len);
+	return in.unique;
+}
+
+bool wire_wait(struct wire *w, int ms)
+{
+	struct pollfd p = {.fd = w->fd, .events = POLLIN};
+	return poll(&p, 1, ms) == 1;
+}
+
+uint64_t wire_receive(struct wire *w, struct reply *ret)
+{
+	struct fuse_out_header out;
+	struct iovec parts[] = {{&out, sizeof out}, {ret->p, sizeof ret->p}};
+	if (!wire_wait(w, 20000))
+		fail_msg("no reply");
+	ssize_t got = readv(w->fd, parts, 2);
+	assert_true(got >= (ssize_t)sizeof out);
+	assert_int_equal(got, out.len);
+	ret->error = out.error;
+	ret->n = out.len - sizeof out;
+	return out.unique;
+}
+
+int wire_call(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, struct reply *ret)
+{
+	uint64_t unique = wire_send(w, opcode, node, arg, n, NULL, 0);
+	assert_int_equal(wire_receive(w, ret), unique);
+	return ret->error;
+}
+
+int wire_lookup(struct wire *w, uint64_t parent, const char *name, struct fuse_entry_out *ret)
+{
+	struct reply *r = malloc(sizeof *r);
+	int rc = wire_call(w, FUSE_LOOKUP, parent, name, strlen(name) + 1, r);
+	if (rc == 0) {
+		assert_int_equal(r->n, sizeof *ret);
+		memcpy(ret, r->p, sizeof *ret);
+	}
+	free(r);
+	return rc;
+}
+
+struct fuse_entry_out wire_walk(struct wire *w, const char *path)
+{
+	struct fuse_entry_out e = {.nodeid = FUSE_ROOT_ID};
+	char names[512];
+	snprintf(names, sizeof names, "%s", path);
+	for (char *name = strtok(names, "/"); name; name = strtok(NULL, "/")) {
+		int rc = wire_lookup(w, e.nodeid, name, &e);
+		if (rc || e.nodeid == 0)
+			fail_msg("%s: no %s (%s)", path, name, strerror(-rc));
+	}
+	return e;
+}
+
+int wire_open_file(struct wire *w, uint64_t node, uint32_t flags, struct fuse_open_out *ret)
+{
+	struct reply *r = malloc(sizeof *r);
+	struct fuse_open_in in = {.flags = flags};
+	int rc = wire_call(w, FUSE_OPEN, node, &in, sizeof in, r);
+	if (rc == 0)
+		memcpy(ret, r->p, sizeof *ret);
+	free(r);
+	return rc;
+}
+
+int wire_read(struct wire *w, uint64_t node, uint64_t fh, uint64_t off, uint32_t n, struct reply *ret)
+{
+	struct fuse_read_in in = {.fh = fh, .offset = off, .size = n};
+	return wire_call(w, FUSE_READ, node, &in, sizeof in, ret);
+}
+
+int wire_readdirplus(struct wire *w, uint64_t node, uint64_t off, uint32_t n, struct reply *ret)
+{
+	struct fuse_read_in in = {.offset = off, .size = n};
+	return wire_call(w, FUSE_READDIRPLUS, node, &in, sizeof in, ret);
+}

@@ -1,0 +1,68 @@
+/* wire: the whole filesystem behind a socket. The test plays the kernel: it sends requests as they
+ * would come through /dev/fuse and looks at the bytes of the replies. No mount, no privileges. */
+#ifndef WIRE_H
+#define WIRE_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/fs.h"
+#include "sessionfs/fuse_compat.h"
+
+#include <linux/fuse.h>
+#include <pthread.h>
+
+struct wire {
+	char source[64];
+	int fd; /* the kernel's end */
+	struct catalog *catalog;
+	struct cache *cache;
+	struct tree *tree;
+	struct fs *fs;
+	struct fuse_session *se;
+	pthread_t thread;
+	uint64_t unique;
+	struct fuse_init_out init;
+};
+
+struct reply {
+	int error; /* 0 or a negative errno */
+	size_t n;
+	_Alignas(8) char p[1 << 17];
+};
+
+/* Writes a file under the source; parts of the path are made. */
+void wire_file(struct wire *w, const char *path, const char *text);
+void wire_append(struct wire *w, const char *path, const char *text);
+/* As if it had last been written that long ago. */
+void wire_age(struct wire *w, const char *path, long seconds);
+void wire_remove(struct wire *w, const char *path);
+
+/* An empty source, then the filesystem over it with INIT done. */
+void wire_source(struct wire *w);
+void wire_open(struct wire *w, bool read_only, uint32_t flags);
+/* Ends the session; replies that come meanwhile stay to be read. */
+void wire_stop(struct wire *w);
+void wire_close(struct wire *w);
+
+/* Sends a request of the parts that are given (up to a NULL) and returns its number. */
+uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const void *more,
+                   size_t more_n);
+/* The next reply and whose it is. */
+uint64_t wire_receive(struct wire *w, struct reply *ret);
+/* True if a reply is there within so many milliseconds. */
+bool wire_wait(struct wire *w, int ms);
+/* Sends and receives. Returns the error. */
+int wire_call(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, struct reply *ret);
+
+int wire_lookup(struct wire *w, uint64_t parent, const char *name, struct fuse_entry_out *ret);
+/* Follows a path of names, not of links, from the root; the test fails if there is none. */
+struct fuse_entry_out wire_walk(struct wire *w, const char *path);
+int wire_open_file(struct wire *w, uint64_t node, uint32_t flags, struct fuse_open_out *ret);
+int wire_read(struct wire *w, uint64_t node, uint64_t fh, uint64_t off, uint32_t n, struct reply *ret);
+int wire_readdirplus(struct wire *w, uint64_t node, uint64_t off, uint32_t n, struct reply *ret);
+
+#endif
