@@ -109,7 +109,9 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		reply_error(req, rc);
 		return;
 	}
-	struct fuse_entry_param e = rc ? (struct fuse_entry_param){.entry_timeout = MISSING_TTL} : entry_of(&attr);
+	struct fuse_entry_param e = {.entry_timeout = MISSING_TTL};
+	if (rc == 0)
+		e = entry_of(&attr);
 	fuse_reply_entry(req, &e);
 }
 

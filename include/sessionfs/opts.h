@@ -22,16 +22,19 @@ enum opts_action {
 
 struct opts {
 	enum opts_action action;
-	const char *source; /* NULL: where pi keeps its sessions */
-	const char *target; /* the mountpoint, or the path in the tree to cat, ls or tree */
-	size_t cache;       /* bytes */
-	unsigned log_level; /* enum log_level */
+	const char *source;                     /* NULL: where pi keeps its sessions */
+	const char *target;                     /* the mountpoint, or the path in the tree to cat, ls or tree */
+	size_t cache;                           /* bytes */
+	unsigned log_level;                     /* enum log_level */
 	unsigned max_idle_threads, max_threads; /* OPTS_UNSET: libfuse's choice */
 	bool read_only, allow_other, foreground, debug, single_thread, clone_fd, json;
 	struct buf fuse; /* what is for libfuse, as one -o list; may be empty */
 };
 
-#define OPTS_INIT {.fuse = BUF_INIT}
+#define OPTS_INIT                                                                                                      \
+	{                                                                                                              \
+		.fuse = BUF_INIT                                                                                       \
+	}
 
 /* Parses argv into *ret, initialised with OPTS_INIT. 0; -ENOMEM; -EINVAL with one line (without a newline) of what is
  * wrong appended to `why`. Called as mount.*, -f, -n, -s, -v and -t TYPE are mount(8)'s and ignored. */
