@@ -1,0 +1,279 @@
+/* json, what strings say: decoding, its size, and quoting. Also utf8, on which they stand. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "failing_alloc.h"
+#include "sessionfs/json.h"
+#include "sessionfs/utf8.h"
+
+#define FFFD "\xef\xbf\xbd"
+#define NULL_SYMBOL "\xe2\x90\x80"
+
+struct pair {
+	struct span in, out;
+};
+
+#define PAIR(in, out)                                                                                                  \
+	{                                                                                                              \
+		{in, sizeof in - 1},                                                                                   \
+		{                                                                                                      \
+			out, sizeof out - 1                                                                            \
+		}                                                                                                      \
+	}
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static void assert_text(const struct buf *b, struct span want)
+{
+	assert_int_equal(buf_err(b), 0);
+	if (b->n != want.n || (want.n && memcmp(b->p, want.p, want.n) != 0))
+		fail_msg("got `%.*s`, want `%.*s`", (int)b->n, b->p ? b->p : "", (int)want.n, want.p);
+}
+
+static void check_decoding(const struct pair *pairs, size_t n, enum json_decode how)
+{
+	for (size_t i = 0; i < n; i++) {
+		CLEANUP_BUF struct buf b = BUF_INIT;
+		json_decode(pairs[i].in, how, &b);
+		assert_text(&b, pairs[i].out);
+		assert_int_equal(json_decoded_size(pairs[i].in, how), pairs[i].out.n);
+	}
+}
+
+static void both_decode_escapes(void **state)
+{
+	static const struct pair pairs[] = {
+	    PAIR("", ""),
+	    PAIR("plain", "plain"),
+	    PAIR("\\\"\\\\\\/\\b\\f\\n\\r\\t", "\"\\/\b\f\n\r\t"),
+	    PAIR("\\\\n", "\\n"),
+	    PAIR("a\\nb\\nc", "a\nb\nc"),
+	    PAIR("\\u0041\\u00e9\\u20AC\\ud83d\\ude00", "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
+	    PAIR("\\uD800\\uDC00\\uDBFF\\uDFFF", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"),
+	    PAIR("\\u007f\\u0080\\u07ff\\u0800\\uffff", "\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"),
+	    PAIR("\xef\xbb\xbfna\xc3\xafve", "\xef\xbb\xbfna\xc3\xafve"),
+	};
+
+	(void)state;
+	check_decoding(pairs, COUNT(pairs), JSON_EXACT);
+	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
+}
+
+static void exact_keeps_everything(void **state)
+{
+	static const struct pair pairs[] = {
+	    PAIR("a\\u0000b", "a\0b"),
+	    PAIR("\\ud800", "\xed\xa0\x80"),
+	    PAIR("\\udfffx", "\xed\xbf\xbfx"),
+	    PAIR("\\udc00\\ud800", "\xed\xb0\x80\xed\xa0\x80"),
+	    PAIR("\\ud800\\ud800\\udc00", "\xed\xa0\x80\xf0\x90\x80\x80"),
+	    PAIR("\\ud83d\\n", "\xed\xa0\xbd\n"),
+	    PAIR("\xff\xc0\xaf\xed\xa0\x80", "\xff\xc0\xaf\xed\xa0\x80"),
+	};
+
+	(void)state;
+	check_decoding(pairs, COUNT(pairs), JSON_EXACT);
+}
+
+static void clean_is_always_utf8(void **state)
+{
+	static const struct pair pairs[] = {
+	    PAIR("a\\u0000b", "a" NULL_SYMBOL "b"),
+	    PAIR("\\ud800", FFFD),
+	    PAIR("\\udfffx", FFFD "x"),
+	    PAIR("\\ud800\\ud800\\udc00", FFFD "\xf0\x90\x80\x80"),
+	    PAIR("\\ud83d\\n", FFFD "\n"),
+	    /* one for each byte that can begin nothing, and for each maximal ill-formed subpart */
+	    PAIR("\xff\xfe", FFFD FFFD),
+	    PAIR("\x80\xbf", FFFD FFFD),
+	    PAIR("\xc0\xaf", FFFD FFFD),
+	    PAIR("\xc3", FFFD),
+	    PAIR("\xc3(", FFFD "("),
+	    PAIR("\xe0\x80\x80", FFFD FFFD FFFD),
+	    PAIR("\xe2\x82", FFFD),
+	    PAIR("\xe2\x82x", FFFD "x"),
+	    PAIR("\xe2\x82\xe2\x82\xac", FFFD "\xe2\x82\xac"),
+	    PAIR("\xed\xa0\x80", FFFD FFFD FFFD),
+	    PAIR("\xf0\x9f\x98", FFFD),
+	    PAIR("\xf0\x9f\x98\\n\x80", FFFD "\n" FFFD),
+	    PAIR("\xf0\x80\x80\x80", FFFD FFFD FFFD FFFD),
+	    PAIR("\xf4\x90\x80\x80", FFFD FFFD FFFD FFFD),
+	    PAIR("\xf5\x80", FFFD FFFD),
+	    PAIR("\xf1\x80\x80\xf1\x80\x80\x80", FFFD "\xf1\x80\x80\x80"),
+	};
+
+	(void)state;
+	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
+}
+
+/* Text that no checked string holds must still be harmless. */
+static void stray_backslashes_stand_for_themselves(void **state)
+{
+	static const struct pair pairs[] = {
+	    PAIR("\\", "\\"),       PAIR("a\\", "a\\"),         PAIR("\\x41", "\\x41"),
+	    PAIR("\\u12", "\\u12"), PAIR("\\u12g4", "\\u12g4"), PAIR("\\u\\n", "\\u\n"),
+	};
+
+	(void)state;
+	check_decoding(pairs, COUNT(pairs), JSON_EXACT);
+	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
+}
+
+static void size_agrees_on_random_text(void **state)
+{
+	static const char *const pieces[] = {"\\n",      "\\u0000",     "\\ud800", "\\udc00", "\\\\",
+	                                     "\xff",     "\xe2",        "\x82",    "\xac",    "\xf0\x9f",
+	                                     "\x98\x80", "abcdefghijk", "x",       "\xc3\xa9"};
+	CLEANUP_BUF struct buf in = BUF_INIT, out = BUF_INIT;
+	uint32_t seed = 99;
+
+	(void)state;
+	for (int round = 0; round < 50000; round++) {
+		buf_reset(&in);
+		buf_reset(&out);
+		seed = seed * 1664525 + 1013904223;
+		for (uint32_t k = seed >> 28; k > 0; k--) {
+			seed = seed * 1664525 + 1013904223;
+			buf_adds(&in, pieces[(seed >> 16) % COUNT(pieces)]);
+		}
+		json_decode(buf_span(&in), JSON_EXACT, &out);
+		assert_int_equal(json_decoded_size(buf_span(&in), JSON_EXACT), out.n);
+		buf_reset(&out);
+		json_decode(buf_span(&in), JSON_CLEAN, &out);
+		assert_int_equal(json_decoded_size(buf_span(&in), JSON_CLEAN), out.n);
+		assert_int_equal(utf8_prefix(buf_span(&out)), out.n);
+		assert_true(out.n == 0 || !memchr(out.p, '\0', out.n));
+	}
+}
+
+static void decoding_appends(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	(void)state;
+	json_decode(SPAN_LIT("a\\n"), JSON_EXACT, &b);
+	json_decode(SPAN_LIT("b\xff"), JSON_CLEAN, &b);
+	json_decode((struct span){NULL, 0}, JSON_CLEAN, &b);
+	assert_text(&b, SPAN_LIT("a\nb" FFFD));
+}
+
+static void quotes_as_stringify_does(void **state)
+{
+	static const struct pair pairs[] = {
+	    PAIR("", "\"\""),
+	    PAIR("plain", "\"plain\""),
+	    PAIR("a\"b\\c/d", "\"a\\\"b\\\\c/d\""),
+	    PAIR("\b\f\n\r\t", "\"\\b\\f\\n\\r\\t\""),
+	    PAIR("\0\x01\x1f\x7f", "\"\\u0000\\u0001\\u001f\x7f\""),
+	    PAIR("na\xc3\xafve \xe2\x80\xa8 \xf0\x9f\x98\x80", "\"na\xc3\xafve \xe2\x80\xa8 \xf0\x9f\x98\x80\""),
+	    PAIR("\xed\xa0\x80\xed\xbf\xbf", "\"\\ud800\\udfff\""),
+	    PAIR("\xed\xa0", "\"" FFFD FFFD "\""),
+	    PAIR("x\xff\xe2\x82y", "\"x" FFFD FFFD "y\""),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(pairs); i++) {
+		CLEANUP_BUF struct buf b = BUF_INIT;
+		json_quote(pairs[i].in, &b);
+		assert_text(&b, pairs[i].out);
+		assert_true(json_valid(buf_span(&b), NULL));
+	}
+}
+
+static void quoting_is_undone_by_decoding(void **state)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT, quoted = BUF_INIT, back = BUF_INIT;
+
+	(void)state;
+	for (int c = 0; c < 0x80; c++)
+		buf_addc(&text, (char)c);
+	buf_adds(&text, "\xed\xa0\x80 \xf0\x9f\x98\x80 \xed\xb0\x80");
+	json_quote(buf_span(&text), &quoted);
+	json_decode((struct span){quoted.p + 1, quoted.n - 2}, JSON_EXACT, &back);
+	assert_text(&back, buf_span(&text));
+}
+
+static void without_memory(void **state)
+{
+	const size_t n = 5000;
+
+	(void)state;
+	if (!CAN_FAIL_ALLOC)
+		skip();
+	for (int how = JSON_EXACT; how <= JSON_CLEAN; how++) {
+		CLEANUP_BUF struct buf text = BUF_INIT, b = BUF_INIT;
+		memset(buf_reserve(&text, n), '\xff', n);
+		text.n = n;
+		buf_adds(&b, "kept");
+		allocs_left = 0;
+		json_decode(buf_span(&text), (enum json_decode)how, &b);
+		assert_int_equal(buf_err(&b), -ENOMEM);
+		assert_int_equal(b.n, 4);
+		buf_reset(&b);
+		json_quote(buf_span(&text), &b);
+		allocs_left = -1;
+		assert_int_equal(buf_err(&b), -ENOMEM);
+	}
+}
+
+/* Every lead byte with every second byte, against the table of well-formed sequences. */
+static void utf8_second_bytes(void **state)
+{
+	(void)state;
+	for (unsigned lead = 0x80; lead < 0x100; lead++) {
+		for (unsigned second = 0; second < 0x100; second++) {
+			const unsigned char bytes[] = {(unsigned char)lead, (unsigned char)second, 0x80, 0x80};
+			unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+			unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+			int size = lead < 0xc2 || lead > 0xf4 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+			bool good = size && second >= low && second <= high;
+			const char *p = (const char *)bytes;
+			assert_int_equal(utf8_next(p, 4), good ? size : -1);
+			for (int n = 1; n < size; n++)
+				assert_int_equal(utf8_next(p, (size_t)n), good && n > 1 ? -n : -1);
+		}
+	}
+}
+
+static void utf8_prefix_finds_the_first_error(void **state)
+{
+	char text[64];
+
+	(void)state;
+	memset(text, 'a', sizeof text);
+	assert_int_equal(utf8_prefix((struct span){NULL, 0}), 0);
+	for (size_t n = 0; n <= sizeof text; n++)
+		assert_int_equal(utf8_prefix((struct span){text, n}), n);
+	for (size_t at = 0; at < sizeof text; at++) {
+		text[at] = '\xe9';
+		assert_int_equal(utf8_prefix((struct span){text, sizeof text}), at);
+		text[at] = 'a';
+		if (at + 1 == sizeof text)
+			break;
+		memcpy(text + at, "\xc3\xa9", 2);
+		assert_int_equal(utf8_prefix((struct span){text, sizeof text}), sizeof text);
+		assert_int_equal(utf8_prefix((struct span){text, at + 1}), at);
+		memcpy(text + at, "aa", 2);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(both_decode_escapes),
+	    cmocka_unit_test(exact_keeps_everything),
+	    cmocka_unit_test(clean_is_always_utf8),
+	    cmocka_unit_test(stray_backslashes_stand_for_themselves),
+	    cmocka_unit_test(size_agrees_on_random_text),
+	    cmocka_unit_test(decoding_appends),
+	    cmocka_unit_test(quotes_as_stringify_does),
+	    cmocka_unit_test(quoting_is_undone_by_decoding),
+	    cmocka_unit_test(without_memory),
+	    cmocka_unit_test(utf8_second_bytes),
+	    cmocka_unit_test(utf8_prefix_finds_the_first_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
