@@ -174,6 +174,45 @@ bool record_parse(struct span line, bool old_roles, struct buf *deep, struct rec
 	return true;
 }
 
+/* The bytes of JavaScript's white space beyond ASCII: U+00A0, U+1680, U+2000 to U+200A, U+2028, U+2029, U+202F, U+205F,
+ * U+3000, U+FEFF. All but the first have three. */
+static bool is_wide_space(const unsigned char *p)
+{
+	uint32_t c = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+
+	return c == 0xe19a80 || (c >= 0xe28080 && c <= 0xe2808a) || c == 0xe280a8 || c == 0xe280a9 || c == 0xe280af ||
+	       c == 0xe2819f || c == 0xe38080 || c == 0xefbbbf;
+}
+
+static bool is_space(unsigned char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+struct span record_trim(struct span s)
+{
+	for (;;) {
+		const unsigned char *p = (const unsigned char *)s.p;
+		size_t n = s.n && is_space(p[0])                     ? 1
+		           : s.n > 1 && p[0] == 0xc2 && p[1] == 0xa0 ? 2
+		           : s.n > 2 && is_wide_space(p)             ? 3
+		                                                     : 0;
+		if (n == 0)
+			break;
+		s = (struct span){s.p + n, s.n - n};
+	}
+	for (;;) {
+		const unsigned char *end = (const unsigned char *)s.p + s.n;
+		size_t n = s.n && is_space(end[-1])                        ? 1
+		           : s.n > 1 && end[-2] == 0xc2 && end[-1] == 0xa0 ? 2
+		           : s.n > 2 && is_wide_space(end - 3)             ? 3
+		                                                           : 0;
+		if (n == 0)
+			return s;
+		s.n -= n;
+	}
+}
+
 /* ---- heads ---- */
 
 struct head_scan {

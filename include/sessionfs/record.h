@@ -123,6 +123,9 @@ static inline bool record_is_conversation(enum record_type t)
 	return t >= RECORD_MESSAGE && t <= RECORD_CUSTOM_MESSAGE;
 }
 
+/* The text without the white space at both ends that JavaScript's trim() removes. */
+struct span record_trim(struct span text);
+
 #define NO_TIME INT64_MIN
 
 /* Milliseconds since 1970 as `new Date(v).getTime()` gives them: numbers as they

@@ -29,7 +29,8 @@ enum entry_flags {
 	ENTRY_WALK_ENDS = 1 << 5,   /* has a parent in the tree, but pi's walk ends here (parentId "") */
 	ENTRY_ORPHAN = 1 << 6,      /* its parentId names no entry */
 	ENTRY_SUMMARY = 1 << 7,     /* branch_summary or compaction with a non-empty summary */
-	ENTRY_ODD_NAME = 1 << 8,    /* its component is not simply the encoded id (collision, cut) */
+	ENTRY_ODD_NAME = 1 << 8,    /* its component need not simply be the encoded id (collision, cut) */
+	ENTRY_CYCLE = 1 << 9,       /* its parents lead back to itself */
 };
 
 /* One entry; see the .c for what is packed how. Read it through session_entry(). */
@@ -65,6 +66,9 @@ void session_unlock(struct session *s);
 /* Takes in what was appended. 1 if anything changed, 0 if not, -ESTALE if this
  * is not the same growing file any more, or another negative errno. */
 int session_grow(struct session *s);
+
+/* True if session_grow() has something to look at. One stat; the lock for reading is enough. */
+bool session_changed(const struct session *s);
 
 /* The file as of the last look (open or grow). */
 const struct stat *session_stat(const struct session *s);

@@ -1,0 +1,453 @@
+/* One session file's index: opened, looked at again, read. See session_impl.h
+ * for the parts. Whether the file is still the one that was read is judged by
+ * what it is (device and inode), by its length, and by a hash of its first and
+ * of the last bytes that were taken in. */
+#include "session_impl.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/random.h>
+#include <time.h>
+
+enum { PRINT = 4096 }; /* bytes hashed at either end */
+
+/* ---- vectors ---- */
+
+bool vec_grow(void *pp, size_t *cap, size_t need, size_t size)
+{
+	size_t more = *cap + *cap / 2 + 8;
+	size_t room = need > more ? need : more;
+	void *p;
+
+	memcpy(&p, pp, sizeof p);
+	if (need > SIZE_MAX / 2 / size)
+		return false;
+	p = realloc(p, room * size);
+	if (!p)
+		return false;
+	memcpy(pp, &p, sizeof p);
+	*cap = room;
+	return true;
+}
+
+void vec_shrink(void *pp, size_t *cap, size_t n, size_t size)
+{
+	size_t room = n + n / 16;
+	void *p;
+
+	if (room >= *cap || room == 0)
+		return;
+	memcpy(&p, pp, sizeof p);
+	p = realloc(p, room * size);
+	if (!p)
+		return;
+	memcpy(pp, &p, sizeof p);
+	*cap = room;
+}
+
+int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s))
+{
+	int rc = 0;
+
+	if (atomic_load_explicit(made_at, memory_order_acquire) == s->serial)
+		return 0;
+	pthread_mutex_lock(&s->derived->mutex);
+	if (atomic_load_explicit(made_at, memory_order_relaxed) != s->serial) {
+		rc = make(s);
+		if (rc == 0)
+			atomic_store_explicit(made_at, s->serial, memory_order_release);
+	}
+	pthread_mutex_unlock(&s->derived->mutex);
+	return rc;
+}
+
+/* ---- the file ---- */
+
+static uint64_t hash_range(const struct session *s, uint64_t from, size_t n)
+{
+	char bytes[PRINT];
+	size_t got = 0;
+
+	while (got < n) {
+		ssize_t r = pread(s->fd, bytes + got, n - got, (off_t)(from + got));
+		if (r <= 0)
+			break;
+		got += (size_t)r;
+	}
+	return key_hash(s, (struct key){.text = {bytes, got}});
+}
+
+static size_t print_size(const struct session *s)
+{
+	return s->at.end < PRINT ? (size_t)s->at.end : PRINT;
+}
+
+static void take_prints(struct session *s)
+{
+	size_t n = print_size(s);
+
+	s->head_hash = hash_range(s, 0, n);
+	s->end_hash = hash_range(s, s->at.end - n, n);
+}
+
+static bool prints_hold(const struct session *s)
+{
+	size_t n = print_size(s);
+
+	return s->head_hash == hash_range(s, 0, n) && s->end_hash == hash_range(s, s->at.end - n, n);
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool same_state(const struct stat *a, const struct stat *b)
+{
+	return same_file(a, b) && a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim) &&
+	       same_time(a->st_ctim, b->st_ctim);
+}
+
+/* ---- life ---- */
+
+/* A FIFO, a device or a directory is no session, and opening it must not wait. */
+static int open_regular(const char *path, int *ret_fd, struct stat *ret_st)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, ret_st) < 0)
+		return -errno;
+	if (!S_ISREG(ret_st->st_mode))
+		return -EINVAL;
+	*ret_fd = fd;
+	fd = -1;
+	return 0;
+}
+
+static struct session *session_new(const char *path)
+{
+	struct session *s = calloc(1, sizeof *s);
+	struct derived *d = calloc(1, sizeof *d);
+	char *copy = strdup(path);
+
+	if (!s || !d || !copy) {
+		free(s);
+		free(d);
+		free(copy);
+		return NULL;
+	}
+	pthread_rwlock_init(&s->lock, NULL);
+	pthread_mutex_init(&d->mutex, NULL);
+	s->derived = d;
+	s->path = copy;
+	s->fd = -1;
+	s->serial = 1;
+	s->at.last = s->at.info = NO_ENTRY;
+	if (getrandom(&s->seed, sizeof s->seed, GRND_NONBLOCK) != sizeof s->seed)
+		s->seed = (uint64_t)(uintptr_t)s;
+	return s;
+}
+
+static void session_trim(struct session *s)
+{
+	vec_trim(&s->entries);
+	vec_trim(&s->ids);
+	vec_trim(&s->calls);
+	vec_trim(&s->labels.list);
+	vec_trim(&s->labels.keys);
+}
+
+static void cleanup_session(struct session **s)
+{
+	session_close(*s);
+}
+
+int session_open(const char *path, struct session **ret)
+{
+	CLEANUP(cleanup_session) struct session *s = session_new(path);
+
+	if (!s)
+		return -ENOMEM;
+	int rc = open_regular(path, &s->fd, &s->st);
+	if (rc == 0)
+		rc = session_scan(s, (uint64_t)s->st.st_size);
+	if (rc < 0)
+		return rc;
+	session_trim(s);
+	take_prints(s);
+	*ret = s;
+	s = NULL;
+	return 0;
+}
+
+static void derived_close(struct derived *d)
+{
+	pthread_mutex_destroy(&d->mutex);
+	free(d->table.slots);
+	vec_release(&d->ids);
+	vec_release(&d->labels);
+	vec_release(&d->answers);
+	vec_release(&d->faults);
+	free(d);
+}
+
+void session_close(struct session *s)
+{
+	if (!s)
+		return;
+	cleanup_close(&s->fd);
+	pthread_rwlock_destroy(&s->lock);
+	derived_close(s->derived);
+	refs_release(&s->orphans);
+	refs_release(&s->labels);
+	buf_release(&s->header_line);
+	buf_release(&s->sid);
+	vec_release(&s->entries);
+	vec_release(&s->ids);
+	vec_release(&s->headers);
+	vec_release(&s->faults);
+	vec_release(&s->calls);
+	vec_release(&s->call_blocks);
+	vec_release(&s->odd_seeds);
+	vec_release(&s->odd);
+	vec_release(&s->odd_names);
+	vec_release(&s->odd_slots);
+	free(s->path);
+	free(s);
+}
+
+void session_rdlock(struct session *s)
+{
+	pthread_rwlock_rdlock(&s->lock);
+}
+
+void session_wrlock(struct session *s)
+{
+	pthread_rwlock_wrlock(&s->lock);
+}
+
+void session_unlock(struct session *s)
+{
+	pthread_rwlock_unlock(&s->lock);
+}
+
+bool session_changed(const struct session *s)
+{
+	struct stat st;
+
+	return stat(s->path, &st) < 0 || !same_state(&st, &s->st);
+}
+
+int session_grow(struct session *s)
+{
+	struct stat st;
+
+	if (stat(s->path, &st) < 0)
+		return -errno;
+	if (s->broken)
+		return -ESTALE;
+	if (same_state(&st, &s->st))
+		return 0;
+	if (!same_file(&st, &s->st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < s->at.end || !prints_hold(s))
+		return -ESTALE;
+	if ((uint64_t)st.st_size > s->at.end) {
+		int rc = session_scan(s, (uint64_t)st.st_size);
+		if (rc < 0)
+			return rc;
+		take_prints(s);
+	}
+	s->st = st;
+	s->serial++;
+	return 1;
+}
+
+/* ---- what it says ---- */
+
+const struct stat *session_stat(const struct session *s)
+{
+	return &s->st;
+}
+
+uint64_t session_size(const struct session *s)
+{
+	struct timespec now;
+
+	if (s->at.tail == TAIL_TAKEN || s->at.whole == s->at.end)
+		return s->at.end;
+	clock_gettime(CLOCK_REALTIME, &now);
+	int64_t age = (int64_t)(now.tv_sec - s->st.st_mtim.tv_sec) * 1000000000 + now.tv_nsec - s->st.st_mtim.tv_nsec;
+	return age >= 1000000000 ? s->at.end : s->at.whole;
+}
+
+uint64_t session_serial(const struct session *s)
+{
+	return s->serial;
+}
+
+size_t session_memory(const struct session *s)
+{
+	const struct derived *d = s->derived;
+	size_t kept = sizeof *s + strlen(s->path) + 1 + s->header_line.cap + s->sid.cap;
+	size_t scanned = vec_used(&s->entries) + vec_used(&s->ids) + vec_used(&s->headers) + vec_used(&s->faults) +
+	                 vec_used(&s->calls) + vec_used(&s->call_blocks);
+	size_t named = vec_used(&s->orphans.list) + vec_used(&s->orphans.keys) + vec_used(&s->labels.list) +
+	               vec_used(&s->labels.keys) + vec_used(&s->odd_seeds) + vec_used(&s->odd) +
+	               vec_used(&s->odd_names) + vec_used(&s->odd_slots);
+
+	pthread_mutex_lock(&s->derived->mutex);
+	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_used(&d->ids) + vec_used(&d->labels) +
+	                 vec_used(&d->answers) + vec_used(&d->faults);
+	pthread_mutex_unlock(&s->derived->mutex);
+	return kept + scanned + named + derived;
+}
+
+const struct record *session_header(const struct session *s)
+{
+	return &s->header;
+}
+
+struct span session_id(const struct session *s)
+{
+	return buf_span(&s->sid);
+}
+
+int session_version(const struct session *s)
+{
+	return s->version;
+}
+
+uint32_t session_count(const struct session *s)
+{
+	return s->at.count;
+}
+
+const struct entry *session_entry(const struct session *s, uint32_t i)
+{
+	return entry_at(s, i);
+}
+
+/* ---- reading ---- */
+
+void line_release(struct line *l)
+{
+	buf_release(&l->bytes);
+	buf_release(&l->deep);
+}
+
+static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t off)
+{
+	size_t got = 0;
+
+	while (got < n) {
+		ssize_t r = pread(s->fd, p + got, n - got, (off_t)(off + got));
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		if (r == 0)
+			break;
+		got += (size_t)r;
+	}
+	return (ssize_t)got;
+}
+
+int session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
+{
+	const struct entry *e = entry_at(s, i);
+
+	buf_reset(&l->bytes);
+	char *p = buf_reserve(&l->bytes, e->length);
+	if (!p)
+		return -ENOMEM;
+	ssize_t n = read_full(s, p, e->length, e->offset);
+	if (n < 0)
+		return (int)n;
+	l->bytes.n = (size_t)n;
+	if ((size_t)n < e->length || !record_parse(buf_span(&l->bytes), s->old_roles, &l->deep, ret))
+		return -ESTALE;
+	return 0;
+}
+
+ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)
+{
+	uint64_t size = session_size(s);
+
+	if (off >= size)
+		return 0;
+	if (n > size - off)
+		n = (size_t)(size - off);
+	return read_full(s, p, n < SSIZE_MAX ? n : SSIZE_MAX, off);
+}
+
+/* ---- the tree ---- */
+
+uint32_t session_leaf(const struct session *s)
+{
+	return s->at.count ? s->at.count - 1 : NO_ENTRY;
+}
+
+uint32_t session_position(const struct session *s)
+{
+	uint32_t leaf = session_leaf(s);
+
+	if (leaf == NO_ENTRY || has_flag(s, leaf, ENTRY_CONVERSATION))
+		return leaf;
+	return entry_at(s, leaf)->near;
+}
+
+bool session_is_tip(const struct session *s, uint32_t i)
+{
+	return (entry_at(s, i)->flags & (ENTRY_CONVERSATION | ENTRY_HAS_BELOW)) == ENTRY_CONVERSATION;
+}
+
+bool session_is_branch(const struct session *s, uint32_t i)
+{
+	return session_is_tip(s, i) || i == session_position(s);
+}
+
+uint32_t session_branch_at(const struct session *s, uint32_t i)
+{
+	if (i == session_position(s))
+		return session_leaf(s);
+	uint32_t newest = entry_at(s, i)->near;
+	return session_is_tip(s, i) && newest != NO_ENTRY ? newest : i;
+}
+
+/* The next entry on pi's walk from i, or NO_ENTRY. A walk can only come back to an entry it has
+ * seen on a cycle, and then to the first one it met there: *ring. */
+static uint32_t walk_up(const struct session *s, uint32_t i, uint32_t *ring)
+{
+	const struct entry *e = entry_at(s, i);
+
+	if (*ring == NO_ENTRY && e->flags & ENTRY_CYCLE)
+		*ring = i;
+	return e->flags & ENTRY_WALK_ENDS || e->parent == *ring ? NO_ENTRY : e->parent;
+}
+
+int session_path(const struct session *s, uint32_t at, uint32_t **ret, size_t *ret_n)
+{
+	uint32_t ring = NO_ENTRY;
+	size_t n = 0;
+
+	for (uint32_t i = at; i != NO_ENTRY; i = walk_up(s, i, &ring))
+		n++;
+	uint32_t *path = malloc(n * sizeof *path + 1);
+	if (!path)
+		return -ENOMEM;
+	*ret_n = n;
+	*ret = path;
+	ring = NO_ENTRY;
+	for (uint32_t i = at; i != NO_ENTRY; i = walk_up(s, i, &ring))
+		path[--n] = i;
+	return 0;
+}

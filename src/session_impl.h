@@ -1,0 +1,271 @@
+/* The inside of struct session, for session*.c only.
+ *
+ * session.c          open, look again, read lines, walk
+ * session_scan.c     lines to entries
+ * session_id.c       where ids are kept and found
+ * session_link.c     parents, children, cycles
+ * session_name.c     names under entries/
+ * session_label.c    labels, the display name
+ * session_call.c     which result answers which call
+ * session_problem.c  what is wrong with the file
+ *
+ * What only some readers need is derived when first asked for. It lives in
+ * struct derived behind its own mutex, since readers share the session's lock. */
+#ifndef SESSIONFS_SESSION_IMPL_H
+#define SESSIONFS_SESSION_IMPL_H
+
+#include "sessionfs/session.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Entry numbers have 24 bits in a node id, and one value stands for none. */
+#define SESSION_ENTRIES UINT32_C(0xffffff)
+
+/* Characters of an id derived for a v1 file. */
+#define DERIVED_ID 8
+
+/* An id of this many bytes fits a component however it is encoded. */
+#define NAME_PLAIN 85
+
+/* Private flags of an entry, above the public ones. */
+enum {
+	ENTRY_SETS_LABEL = 1 << 10, /* a label record whose label is truthy */
+	ENTRY_PLACED = 1 << 14,     /* while relinking: done */
+	ENTRY_OPEN = 1 << 15,       /* while relinking: on the stack */
+};
+
+/* An id as a key. As in a JavaScript Map, 12 and "12" differ, 12 and 12.0 do not. */
+struct key {
+	struct span text; /* exact bytes; of a number its JSON text */
+	bool number;
+	double value;
+};
+
+/* Growable array of T: `v`, `n` used of `cap`. */
+#define VEC(T)                                                                                                         \
+	struct {                                                                                                       \
+		T *v;                                                                                                  \
+		size_t n, cap;                                                                                         \
+	}
+
+/* The steps behind the macros; `pp` is the address of the vector's pointer. */
+bool vec_grow(void *pp, size_t *cap, size_t need, size_t size);
+void vec_shrink(void *pp, size_t *cap, size_t n, size_t size);
+
+/* Makes room for `more` elements; false without memory. */
+#define vec_reserve(vec, more)                                                                                         \
+	((vec)->cap - (vec)->n >= (more) || vec_grow(&(vec)->v, &(vec)->cap, (vec)->n + (more), sizeof *(vec)->v))
+/* Gives back what is not used, but for some room to grow. */
+#define vec_trim(vec) vec_shrink(&(vec)->v, &(vec)->cap, (vec)->n, sizeof *(vec)->v)
+#define vec_used(vec) ((vec)->n * sizeof *(vec)->v)
+#define vec_release(vec) free((vec)->v)
+
+/* Text with its length in front, one after the other; position 0 means none. */
+typedef VEC(char) arena_t;
+
+/* An entry and a key kept in an arena. */
+struct ref {
+	uint32_t entry;
+	uint32_t key; /* position in the arena; 0: a value that can be no id */
+};
+
+/* Entries that name another one by id. */
+struct refs {
+	VEC(struct ref) list;
+	arena_t keys;
+};
+
+/* Open addressing. A slot holds an entry number plus one under eight bits of the hash, so that
+ * nearly every miss is seen without touching the entry. */
+struct id_table {
+	uint32_t *slots;
+	uint32_t size, used;
+	uint32_t upto; /* the entries below are in it */
+};
+
+enum reason {
+	REASON_MALFORMED,
+	REASON_TORN,
+	REASON_FALSY,
+	REASON_NO_OBJECT,
+	REASON_NO_ID,
+	REASON_NO_PARENT_ID,
+	REASON_SELF_PARENT,
+	REASON_NO_MESSAGE,
+	REASON_TOO_LONG,
+	REASON_TOO_MANY,
+	REASON_DUPLICATE,
+	REASON_ORPHAN,
+	REASON_CYCLE,
+	REASON_LABEL,
+	REASON_KEPT,
+	REASON_MORE,
+};
+
+struct fault {
+	uint64_t offset;
+	uint32_t line;
+	enum reason reason;
+};
+
+typedef VEC(struct fault) faults_t;
+
+struct label {
+	uint32_t target, record;
+};
+
+struct odd_name {
+	uint32_t entry;
+	uint32_t name; /* in the arena of names */
+};
+
+/* What changes under a session that is const; each `_at` is the serial it was made at, 0 if never. */
+struct derived {
+	pthread_mutex_t mutex;
+	_Atomic uint64_t ids_at, labels_at, answers_at, faults_at;
+	struct id_table table;    /* but for v1 files, filled by session_link */
+	VEC(char) ids;            /* v1: eight characters an entry */
+	VEC(struct label) labels; /* by target */
+	VEC(uint32_t) answers;    /* see session_call.c */
+	faults_t faults;
+};
+
+/* How the bytes after the last newline were taken. */
+enum tail {
+	TAIL_NONE,  /* nothing there, or blank */
+	TAIL_TAKEN, /* a whole value: counts as a line */
+	TAIL_TORN,  /* not (yet) a value; or a falsy one */
+};
+
+/* How far the file was taken in. */
+struct extent {
+	uint64_t whole; /* end of the last whole line */
+	uint64_t end;   /* bytes looked at: `whole` plus the tail */
+	uint32_t lines; /* whole lines, and the tail if taken */
+	uint32_t count; /* entries */
+	uint32_t last;  /* v1: the newest entry with an id */
+	uint32_t info;  /* the newest session_info */
+	enum tail tail;
+	enum reason torn; /* why the tail is none */
+	bool tail_is_entry;
+	bool full; /* more entries than can be numbered */
+};
+
+struct session {
+	pthread_rwlock_t lock;
+	char *path;
+	int fd;
+	struct stat st;
+	uint64_t serial;
+	uint64_t seed;                /* of hashes: a file cannot be made to collide */
+	uint64_t head_hash, end_hash; /* of the first and last bytes taken in */
+	bool broken;                  /* a growth failed half way */
+
+	struct buf header_line, sid;
+	struct record header;
+	int version;
+	bool linear;    /* v1: no ids, parents in file order */
+	bool old_roles; /* below v3 */
+
+	struct extent at;
+	VEC(struct entry) entries;
+	arena_t ids;
+	struct refs orphans;   /* whose parent may still come */
+	struct refs labels;    /* label records and what they point at */
+	VEC(uint32_t) headers; /* v1: indexes of later headers among the parsed lines */
+	faults_t faults;       /* known when scanned */
+
+	/* One item a tool call and a tool result, in file order: see session_call.c. */
+	VEC(uint32_t) calls;
+	VEC(uint32_t) call_blocks;
+
+	VEC(uint32_t) odd_seeds;  /* entries whose name may need care */
+	VEC(struct odd_name) odd; /* those, in file order, with their names */
+	arena_t odd_names;
+	VEC(uint32_t) odd_slots; /* hashed by name: index into odd plus one, or 0 */
+
+	struct derived *derived;
+};
+
+static inline struct entry *entry_at(const struct session *s, uint32_t i)
+{
+	return &s->entries.v[i];
+}
+
+static inline bool has_flag(const struct session *s, uint32_t i, unsigned flag)
+{
+	return s->entries.v[i].flags & flag;
+}
+
+/* ---- session_scan.c ---- */
+
+/* Takes in the file up to `size`. On failure the session is as before. */
+int session_scan(struct session *s, uint64_t size);
+
+/* ---- session_id.c ---- */
+
+/* A string or number as a key; `text` holds what had to be decoded. False for other values. */
+bool key_of(struct json_value v, struct buf *text, struct key *ret);
+bool key_equal(struct key a, struct key b);
+bool key_falsy(struct key k);
+uint64_t key_hash(const struct session *s, struct key k);
+
+/* Keeps a key. Returns its position, or 0 without memory or room. */
+uint32_t arena_add(arena_t *a, struct key k);
+struct key arena_get(const arena_t *a, uint32_t at);
+
+/* Whether the string with these bytes is kept at `at`. Sees at once only what is short; others may be missed. */
+static inline bool arena_is(const arena_t *a, uint32_t at, struct span text)
+{
+	const char *p = a->v + at;
+	return text.n < 64 && (unsigned char)p[0] == text.n << 1 && memcmp(p + 1, text.p, text.n) == 0;
+}
+
+/* Entry i's key, kept or derived. It must have one. */
+struct key entry_key(const struct session *s, uint32_t i);
+bool entry_has_key(const struct session *s, uint32_t i);
+
+/* Room for the ids of all entries. */
+int table_reserve(const struct session *s);
+/* Adds those that are missing. An entry that loses its id to a later line is no longer ENTRY_ADDRESSED, and
+ * *ret_replaced is set. */
+void table_add(const struct session *s, bool *ret_replaced);
+/* The entry with this id, or NO_ENTRY. */
+uint32_t table_find(const struct session *s, struct key k);
+/* v1: makes all ids. 0 or -ENOMEM. */
+int ids_need(const struct session *s);
+
+/* ---- session_link.c ---- */
+
+bool refs_add(struct refs *r, uint32_t entry, const struct key *key);
+void refs_release(struct refs *r);
+/* Links the entries from `from` on; `pending` are those whose parent is not the entry before. */
+int session_link(struct session *s, uint32_t from, const struct refs *pending);
+
+/* ---- session_name.c ---- */
+
+int names_update(struct session *s);
+
+/* ---- session_call.c ---- */
+
+/* Adds the item of a call or result with this id. */
+bool call_add(struct session *s, struct json_value id);
+/* The items from `begin` on belong to entry i, but only the last `n` of them count. */
+bool call_entry(struct session *s, uint32_t i, size_t begin, size_t n);
+
+/* ---- session_label.c ---- */
+
+/* The entry a label record points at, or NO_ENTRY. */
+uint32_t label_target(const struct session *s, struct ref r);
+
+/* ---- session_problem.c ---- */
+
+bool fault_add(faults_t *f, uint64_t offset, uint32_t line, enum reason reason);
+
+/* ---- session.c ---- */
+
+/* Runs make under the mutex unless it ran at this serial. */
+int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s));
+
+#endif

@@ -1,0 +1,193 @@
+/* Parents before children is the rule, and then each new entry is linked in
+ * constant time. Three things break it: a parent that stands in a later line, an
+ * id that a later line takes over with all its children, and an orphan whose
+ * parent arrives. Then everything is linked anew from `parent` alone, parents
+ * first, whatever their order in the file. Only so can cycles arise, and they
+ * are found there. */
+#include "session_impl.h"
+
+bool refs_add(struct refs *r, uint32_t entry, const struct key *key)
+{
+	uint32_t at = 0;
+
+	if (!vec_reserve(&r->list, 1))
+		return false;
+	if (key) {
+		at = arena_add(&r->keys, *key);
+		if (!at)
+			return false;
+	}
+	r->list.v[r->list.n++] = (struct ref){entry, at};
+	return true;
+}
+
+void refs_release(struct refs *r)
+{
+	vec_release(&r->list);
+	vec_release(&r->keys);
+	*r = (struct refs){0};
+}
+
+/* The nearest conversation entry above i. Right once i's parent is placed. */
+static uint32_t conversation_above(const struct session *s, uint32_t i)
+{
+	uint32_t parent = entry_at(s, i)->parent;
+
+	if (parent == NO_ENTRY || has_flag(s, parent, ENTRY_CONVERSATION))
+		return parent;
+	return entry_at(s, parent)->near;
+}
+
+/* Tells the conversation entry above i what is below it. */
+static void place(struct session *s, uint32_t i)
+{
+	struct entry *e = entry_at(s, i);
+	uint32_t above = conversation_above(s, i);
+
+	e->flags |= ENTRY_PLACED;
+	if (e->flags & ENTRY_CONVERSATION) {
+		if (above != NO_ENTRY && above != i)
+			entry_at(s, above)->flags |= ENTRY_HAS_BELOW;
+		return;
+	}
+	e->near = above;
+	if (above == NO_ENTRY)
+		return;
+	uint32_t newest = entry_at(s, above)->near;
+	if (newest == NO_ENTRY || newest < i)
+		entry_at(s, above)->near = i;
+}
+
+static void add_child(struct session *s, uint32_t i)
+{
+	struct entry *e = entry_at(s, i);
+
+	if (e->parent == NO_ENTRY)
+		return;
+	e->sibling = entry_at(s, e->parent)->child;
+	entry_at(s, e->parent)->child = i;
+}
+
+/* Places the ring of n entries, each the parent of the one before. It begins below a
+ * conversation entry, if there is one: all others then have it above them. */
+static void place_ring(struct session *s, const uint32_t *ring, size_t n)
+{
+	size_t start = n - 1;
+
+	for (size_t k = 0; k < n; k++) {
+		entry_at(s, ring[k])->flags |= ENTRY_CYCLE;
+		if (has_flag(s, ring[k], ENTRY_CONVERSATION))
+			start = k + n - 1;
+	}
+	for (size_t k = 0; k < n; k++)
+		place(s, ring[(start + n - k) % n]);
+}
+
+/* Places i after all above it. The stack has room for all entries. */
+static void place_from_above(struct session *s, uint32_t i, uint32_t *stack)
+{
+	size_t n = 0;
+
+	while (i != NO_ENTRY && !has_flag(s, i, ENTRY_PLACED | ENTRY_OPEN)) {
+		entry_at(s, i)->flags |= ENTRY_OPEN;
+		stack[n++] = i;
+		i = entry_at(s, i)->parent;
+	}
+	if (i != NO_ENTRY && !has_flag(s, i, ENTRY_PLACED)) {
+		size_t first = n;
+		while (stack[--first] != i)
+			;
+		place_ring(s, stack + first, n - first);
+		n = first;
+	}
+	while (n)
+		place(s, stack[--n]);
+}
+
+static void relink(struct session *s, uint32_t *stack)
+{
+	const unsigned made_here = ENTRY_HAS_BELOW | ENTRY_CYCLE | ENTRY_PLACED | ENTRY_OPEN;
+
+	for (uint32_t i = 0; i < s->at.count; i++) {
+		struct entry *e = entry_at(s, i);
+		e->flags &= (uint16_t)~made_here;
+		e->child = e->sibling = e->near = NO_ENTRY;
+		if (e->parent != NO_ENTRY && !has_flag(s, e->parent, ENTRY_ADDRESSED))
+			e->parent = table_find(s, entry_key(s, e->parent));
+	}
+	for (uint32_t i = 0; i < s->at.count; i++)
+		add_child(s, i);
+	for (uint32_t i = 0; i < s->at.count; i++)
+		place_from_above(s, i, stack);
+}
+
+/* Looks up the parents named in `refs` and keeps the rest as orphans, for which there must be room.
+ * True if a parent is not before its child, or is that of an entry already linked. */
+static bool find_parents(struct session *s, const struct refs *refs, uint32_t from)
+{
+	bool late = false;
+
+	for (size_t k = 0; k < refs->list.n; k++) {
+		struct entry *e = entry_at(s, refs->list.v[k].entry);
+		struct key key = arena_get(&refs->keys, refs->list.v[k].key);
+		uint32_t parent = table_find(s, key);
+		if (parent == NO_ENTRY) {
+			e->flags |= ENTRY_ORPHAN;
+			refs_add(&s->orphans, refs->list.v[k].entry, &key);
+			continue;
+		}
+		e->parent = parent;
+		e->flags &= (uint16_t)~ENTRY_ORPHAN;
+		if (key_falsy(key))
+			e->flags |= ENTRY_WALK_ENDS;
+		late |= parent > refs->list.v[k].entry || refs->list.v[k].entry < from;
+	}
+	return late;
+}
+
+/* Finds the parents of new entries, and of orphans that wait for one. All memory is had before anything changes. */
+static int find_all_parents(struct session *s, uint32_t from, const struct refs *pending, bool *ret_late)
+{
+	struct refs waiting = s->orphans, room = {0};
+
+	if (table_reserve(s) < 0)
+		return -ENOMEM;
+	if (waiting.list.n || pending->list.n) {
+		if (!vec_reserve(&room.list, waiting.list.n + pending->list.n) ||
+		    !vec_reserve(&room.keys, waiting.keys.n + pending->keys.n + 1)) {
+			refs_release(&room);
+			return -ENOMEM;
+		}
+	}
+	table_add(s, ret_late);
+	s->orphans = room;
+	*ret_late |= find_parents(s, &waiting, from);
+	*ret_late |= find_parents(s, pending, from);
+	refs_release(&waiting);
+	if (!s->orphans.list.n)
+		refs_release(&s->orphans);
+	return 0;
+}
+
+int session_link(struct session *s, uint32_t from, const struct refs *pending)
+{
+	CLEANUP_FREE uint32_t *stack = malloc((size_t)s->at.count * sizeof *stack + 1);
+	bool late = false;
+
+	if (!stack)
+		return -ENOMEM;
+	if (!s->linear) {
+		int rc = find_all_parents(s, from, pending, &late);
+		if (rc < 0)
+			return rc;
+	}
+	if (late) {
+		relink(s, stack);
+	} else {
+		for (uint32_t i = from; i < s->at.count; i++) {
+			add_child(s, i);
+			place(s, i);
+		}
+	}
+	return s->linear ? 0 : names_update(s);
+}

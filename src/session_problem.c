@@ -1,0 +1,154 @@
+/* What is wrong with the file. What a line says by itself is noted when it is
+ * scanned; what takes the other entries is found when somebody asks. */
+#include "session_impl.h"
+
+/* More are not kept: a file of nothing but bad lines must not fill the memory. */
+enum { FAULTS = 1000000 };
+
+static const char *const reasons[] = {
+    [REASON_MALFORMED] = "malformed: not JSON",
+    [REASON_TORN] = "the last line is incomplete",
+    [REASON_FALSY] = "null, false, 0 or \"\": not an entry",
+    [REASON_NO_OBJECT] = "not an object",
+    [REASON_NO_ID] = "no usable id",
+    [REASON_NO_PARENT_ID] = "no parentId: taken as a root",
+    [REASON_SELF_PARENT] = "its own parent: taken as a root",
+    [REASON_NO_MESSAGE] = "a message entry without a message",
+    [REASON_TOO_LONG] = "longer than 4 GiB: not read",
+    [REASON_TOO_MANY] = "more than 16,777,215 entries: this and all later ones are left out",
+    [REASON_DUPLICATE] = "its id is used again in a later line",
+    [REASON_ORPHAN] = "unknown parent: taken as a root",
+    [REASON_CYCLE] = "its parents lead back to itself",
+    [REASON_LABEL] = "labels an unknown entry",
+    [REASON_KEPT] = "the first entry that the compaction keeps is missing",
+    [REASON_MORE] = "further problems are not listed",
+};
+
+bool fault_add(faults_t *f, uint64_t offset, uint32_t line, enum reason reason)
+{
+	if (f->n > FAULTS)
+		return true;
+	if (!vec_reserve(f, 1))
+		return false;
+	f->v[f->n] = (struct fault){offset, line, f->n == FAULTS ? REASON_MORE : reason};
+	f->n++;
+	return true;
+}
+
+/* The entry at this place among the truthy lines of the file, the header being the first, in a v1 file. */
+static uint32_t entry_by_index(const struct session *s, double index, bool *ret_is_header)
+{
+	uint32_t headers = 1;
+
+	if (!(index >= 0 && index < UINT32_MAX) || index != (double)(uint32_t)index)
+		return NO_ENTRY;
+	*ret_is_header = index == 0;
+	for (size_t k = 0; k < s->headers.n && s->headers.v[k] <= index; k++, headers++)
+		*ret_is_header |= s->headers.v[k] == index;
+	if (*ret_is_header || index - headers >= s->at.count)
+		return NO_ENTRY;
+	return (uint32_t)index - headers;
+}
+
+/* *ret_fine: nothing is missing, even if nothing is kept. */
+static uint32_t first_kept(const struct session *s, uint32_t i, const struct record *r, bool *ret_fine)
+{
+	bool is_header = false;
+	double index;
+	uint32_t kept;
+
+	if (s->linear && json_double(r->first_kept_entry_index, &index)) {
+		kept = entry_by_index(s, index, &is_header);
+		*ret_fine = kept != NO_ENTRY || is_header;
+		/* While pi migrates, later entries have no id yet. */
+		return kept != NO_ENTRY && kept <= i && has_flag(s, kept, ENTRY_ADDRESSED) ? kept : NO_ENTRY;
+	}
+	kept = s->linear ? NO_ENTRY : session_entry_by_id(s, r->first_kept_entry_id);
+	*ret_fine = kept != NO_ENTRY;
+	return kept;
+}
+
+uint32_t session_first_kept(const struct session *s, uint32_t i, const struct record *r)
+{
+	bool fine;
+
+	return first_kept(s, i, r, &fine);
+}
+
+static bool keeps_something(const struct session *s, uint32_t i, struct line *l)
+{
+	struct record r;
+	bool fine = true;
+
+	if (session_load(s, i, l, &r) == 0)
+		first_kept(s, i, &r, &fine);
+	return fine;
+}
+
+static bool add_entry_faults(const struct session *s, faults_t *to)
+{
+	CLEANUP_LINE struct line l = LINE_INIT;
+	bool ok = true;
+
+	for (uint32_t i = 0; ok && i < s->at.count; i++) {
+		const struct entry *e = entry_at(s, i);
+		if (!(e->flags & ENTRY_ADDRESSED) && e->id)
+			ok = fault_add(to, e->offset, e->line, REASON_DUPLICATE);
+		if (ok && e->flags & ENTRY_ORPHAN)
+			ok = fault_add(to, e->offset, e->line, REASON_ORPHAN);
+		if (ok && e->flags & ENTRY_CYCLE)
+			ok = fault_add(to, e->offset, e->line, REASON_CYCLE);
+		if (ok && e->type == RECORD_COMPACTION && !keeps_something(s, i, &l))
+			ok = fault_add(to, e->offset, e->line, REASON_KEPT);
+	}
+	return ok;
+}
+
+static bool add_label_faults(const struct session *s, faults_t *to)
+{
+	for (size_t k = 0; k < s->labels.list.n; k++) {
+		const struct entry *e = entry_at(s, s->labels.list.v[k].entry);
+		if (label_target(s, s->labels.list.v[k]) == NO_ENTRY &&
+		    !fault_add(to, e->offset, e->line, REASON_LABEL))
+			return false;
+	}
+	return true;
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct fault *x = a, *y = b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return (int)x->reason - (int)y->reason;
+}
+
+static int make_faults(const struct session *s)
+{
+	faults_t *to = &s->derived->faults;
+
+	to->n = 0;
+	for (size_t k = 0; k < s->faults.n; k++)
+		if (!fault_add(to, s->faults.v[k].offset, s->faults.v[k].line, s->faults.v[k].reason))
+			return -ENOMEM;
+	if (!add_entry_faults(s, to) || !add_label_faults(s, to))
+		return -ENOMEM;
+	if (s->at.tail == TAIL_TORN && !fault_add(to, s->at.whole, s->at.lines + 1, s->at.torn))
+		return -ENOMEM;
+	if (to->n)
+		qsort(to->v, to->n, sizeof *to->v, by_line);
+	return 0;
+}
+
+size_t session_problem_count(const struct session *s)
+{
+	return derive(s, &s->derived->faults_at, make_faults) < 0 ? 0 : s->derived->faults.n;
+}
+
+struct problem session_problem(const struct session *s, size_t n)
+{
+	const struct fault *f = &s->derived->faults.v[n];
+
+	return (struct problem){f->line, f->offset, reasons[f->reason]};
+}

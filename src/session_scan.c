@@ -1,0 +1,489 @@
+/* Reads what the file has more than the index and turns lines into entries.
+ *
+ * One buffer is read, cut at newlines and handed to record_head(), which checks
+ * and takes apart in one pass. In nearly every line the parent is the entry of
+ * the line before: that is seen by comparing two ids, and only the others are
+ * put aside for session_link() to look up. */
+#include "session_impl.h"
+
+enum { CHUNK = 256 * 1024 }; /* stays in the second-level cache */
+
+struct scan {
+	struct session *s;
+	struct refs pending; /* entries whose parent must be looked up */
+	struct buf deep, id_text, parent_text;
+	int err;
+};
+
+static void scan_release(struct scan *sc)
+{
+	refs_release(&sc->pending);
+	buf_release(&sc->deep);
+	buf_release(&sc->id_text);
+	buf_release(&sc->parent_text);
+}
+
+/* Sizes to go back to when a scan fails. */
+struct mark {
+	struct extent at;
+	size_t faults, labels, label_keys, calls, call_blocks, ids, headers, odd_seeds;
+};
+
+static struct mark mark_set(const struct session *s)
+{
+	return (struct mark){s->at,    s->faults.n,  s->labels.list.n, s->labels.keys.n, s->calls.n, s->call_blocks.n,
+	                     s->ids.n, s->headers.n, s->odd_seeds.n};
+}
+
+static void mark_restore(struct session *s, const struct mark *m)
+{
+	s->at = m->at;
+	s->entries.n = m->at.count;
+	s->faults.n = m->faults;
+	s->labels.list.n = m->labels;
+	s->labels.keys.n = m->label_keys;
+	s->calls.n = m->calls;
+	s->call_blocks.n = m->call_blocks;
+	s->ids.n = m->ids;
+	s->headers.n = m->headers;
+	s->odd_seeds.n = m->odd_seeds;
+	s->broken = true;
+}
+
+static bool fail(struct scan *sc, int err)
+{
+	sc->err = err;
+	return false;
+}
+
+/* What JavaScript makes of a version when it compares it with a number. */
+static double version_of(struct json_value v)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	double d;
+	char *end;
+
+	switch (v.kind) {
+	case JSON_NONE:
+	case JSON_NULL:
+	case JSON_TRUE:
+		return 1;
+	case JSON_FALSE:
+		return 0;
+	case JSON_NUMBER:
+		return json_double(v, &d) ? d : 3;
+	case JSON_STRING:
+		break;
+	default:
+		return 3;
+	}
+	json_decode(v.text, JSON_EXACT, &text);
+	struct span s = record_trim(buf_span(&text));
+	if (s.n == 0)
+		return 0;
+	text.n = (size_t)(s.p - text.p) + s.n;
+	const char *p = buf_cstr(&text);
+	if (!p || strspn(s.p, "0123456789.eE+-") != s.n)
+		return 3;
+	d = strtod(s.p, &end);
+	return *end ? 3 : d;
+}
+
+static bool take_header(struct scan *sc, struct span line, const struct record_head *head)
+{
+	struct session *s = sc->s;
+
+	if (head->kind != JSON_OBJECT || head->type != RECORD_SESSION || head->id.kind != JSON_STRING)
+		return fail(sc, -EINVAL);
+	buf_addspan(&s->header_line, line);
+	json_decode(head->id.text, JSON_EXACT, &s->sid);
+	if (buf_err(&s->header_line) || buf_err(&s->sid))
+		return fail(sc, -ENOMEM);
+	record_parse(buf_span(&s->header_line), false, &sc->deep, &s->header);
+	double version = version_of(s->header.version);
+	s->linear = version < 2;
+	s->old_roles = version < 3;
+	s->version = version < 2 ? 1 : version < 3 ? 2 : version < 1e9 ? (int)version : 1000000000;
+	return true;
+}
+
+static bool add_fault(struct scan *sc, const struct entry *e, enum reason reason)
+{
+	return fault_add(&sc->s->faults, e->offset, e->line, reason) || fail(sc, -ENOMEM);
+}
+
+/* Keeps the id, and says so in the flags. */
+static bool take_id(struct scan *sc, struct entry *e, const struct key *id)
+{
+	struct session *s = sc->s;
+
+	e->id = arena_add(&s->ids, *id);
+	if (!e->id)
+		return fail(sc, -ENOMEM);
+	e->flags |= ENTRY_ADDRESSED;
+	if (!id->number && id->text.n <= NAME_PLAIN)
+		return true;
+	if (!vec_reserve(&s->odd_seeds, 1))
+		return fail(sc, -ENOMEM);
+	s->odd_seeds.v[s->odd_seeds.n++] = s->at.count;
+	return true;
+}
+
+static bool is_id_before(const struct session *s, struct json_value parent)
+{
+	if (s->at.count == 0 || parent.kind != JSON_STRING || parent.escaped)
+		return false;
+	uint32_t id = entry_at(s, s->at.count - 1)->id;
+	return id && arena_is(&s->ids, id, parent.text);
+}
+
+static bool take_parent(struct scan *sc, struct entry *e, struct json_value parent, const struct key *id)
+{
+	struct key key;
+
+	if (parent.kind == JSON_NULL)
+		return true;
+	if (parent.kind == JSON_NONE)
+		return add_fault(sc, e, REASON_NO_PARENT_ID);
+	if (!key_of(parent, &sc->parent_text, &key)) {
+		e->flags |= ENTRY_ORPHAN;
+		return true;
+	}
+	if (id && key_equal(*id, key))
+		return add_fault(sc, e, REASON_SELF_PARENT);
+	if (key.text.n && is_id_before(sc->s, parent)) {
+		e->parent = sc->s->at.count - 1;
+		return true;
+	}
+	return refs_add(&sc->pending, sc->s->at.count, &key) || fail(sc, -ENOMEM);
+}
+
+/* The id and parent of an object line. */
+static bool take_links(struct scan *sc, struct entry *e, const struct record_head *head)
+{
+	struct session *s = sc->s;
+	struct key id;
+
+	if (s->linear) {
+		e->flags |= ENTRY_ADDRESSED;
+		e->parent = s->at.last;
+		s->at.last = s->at.count;
+		return true;
+	}
+	bool usable = key_of(head->id, &sc->id_text, &id);
+	if (usable ? !take_id(sc, e, &id) : !add_fault(sc, e, REASON_NO_ID))
+		return false;
+	return take_parent(sc, e, head->parent_id, usable ? &id : NULL);
+}
+
+static bool take_label(struct scan *sc, struct entry *e, const struct record_head *head)
+{
+	struct key key;
+	bool usable = key_of(head->target_id, &sc->parent_text, &key);
+
+	if (json_truthy(head->label))
+		e->flags |= ENTRY_SETS_LABEL;
+	return refs_add(&sc->s->labels, sc->s->at.count, usable ? &key : NULL) || fail(sc, -ENOMEM);
+}
+
+static bool take_object(struct scan *sc, struct entry *e, const struct record_head *head)
+{
+	struct session *s = sc->s;
+
+	e->time = record_time(head->timestamp);
+	e->type = (uint8_t)head->type;
+	e->role = (uint8_t)(head->old_hook && s->old_roles ? ROLE_CUSTOM : head->role);
+	if (record_is_conversation(head->type))
+		e->flags |= ENTRY_CONVERSATION;
+	if (head->calls)
+		e->flags |= ENTRY_HAS_CALLS;
+	if ((head->type == RECORD_COMPACTION || head->type == RECORD_BRANCH_SUMMARY) && json_truthy(head->summary))
+		e->flags |= ENTRY_SUMMARY;
+	if (head->type == RECORD_SESSION_INFO)
+		s->at.info = s->at.count;
+	if (head->message_missing) {
+		e->flags |= ENTRY_NO_MESSAGE;
+		if (!add_fault(sc, e, REASON_NO_MESSAGE))
+			return false;
+	}
+	return take_links(sc, e, head) && (head->type != RECORD_LABEL || take_label(sc, e, head));
+}
+
+static void on_call(void *arg, struct json_value id)
+{
+	struct scan *sc = arg;
+
+	if (!sc->err && !call_add(sc->s, id))
+		sc->err = -ENOMEM;
+}
+
+static bool take_entry(struct scan *sc, const struct record_head *head, struct span line, uint64_t offset, size_t calls)
+{
+	struct session *s = sc->s;
+
+	if (!vec_reserve(&s->entries, 1))
+		return fail(sc, -ENOMEM);
+	struct entry *e = &s->entries.v[s->at.count];
+	*e = (struct entry){.offset = offset,
+	                    .time = NO_TIME,
+	                    .length = (uint32_t)line.n,
+	                    .line = s->at.lines,
+	                    .parent = NO_ENTRY,
+	                    .child = NO_ENTRY,
+	                    .sibling = NO_ENTRY,
+	                    .near = NO_ENTRY};
+	if (head->kind != JSON_OBJECT ? !add_fault(sc, e, REASON_NO_OBJECT) : !take_object(sc, e, head))
+		return false;
+	size_t items = head->calls;
+	if (e->role == ROLE_TOOL_RESULT) {
+		items = 1;
+		on_call(sc, head->tool_call_id);
+	}
+	if (sc->err || !call_entry(s, s->at.count, calls, items))
+		return fail(sc, -ENOMEM);
+	s->at.count++;
+	s->entries.n++;
+	return true;
+}
+
+enum taken { TAKEN_NOT, TAKEN_NOTHING, TAKEN_ENTRY, TAKEN_OTHER };
+
+/* A line that gives no entry is blank or at fault; of the file's last, unfinished one only the fault is noted. */
+static enum taken refuse(struct scan *sc, uint64_t offset, enum reason reason, bool tail)
+{
+	struct extent *at = &sc->s->at;
+
+	if (tail) {
+		at->torn = reason;
+		return TAKEN_NOT;
+	}
+	at->lines++;
+	if (!fault_add(&sc->s->faults, offset, at->lines, reason))
+		fail(sc, -ENOMEM);
+	return TAKEN_NOTHING;
+}
+
+static enum taken take_later_header(struct scan *sc)
+{
+	struct session *s = sc->s;
+
+	if (!s->linear)
+		return TAKEN_OTHER;
+	if (!vec_reserve(&s->headers, 1)) {
+		fail(sc, -ENOMEM);
+		return TAKEN_NOT;
+	}
+	s->headers.v[s->headers.n] = 1 + s->at.count + (uint32_t)s->headers.n;
+	s->headers.n++;
+	return TAKEN_OTHER;
+}
+
+/* A line that is no entry. */
+static enum taken take_other(struct scan *sc, const struct record_head *head, struct span line, uint64_t offset,
+                             bool tail)
+{
+	struct session *s = sc->s;
+
+	if (head->falsy)
+		return refuse(sc, offset, REASON_FALSY, tail);
+	if (head->kind == JSON_NONE && record_trim(line).n)
+		return refuse(sc, offset, tail ? REASON_TORN : REASON_MALFORMED, tail);
+	if (head->kind == JSON_NONE) {
+		s->at.lines += !tail;
+		return TAKEN_NOTHING;
+	}
+	s->at.lines++;
+	if (!s->header_line.n)
+		return take_header(sc, line, head) ? TAKEN_OTHER : TAKEN_NOT;
+	if (head->type == RECORD_SESSION)
+		return take_later_header(sc);
+	if (!s->at.full && !fault_add(&s->faults, offset, s->at.lines, REASON_TOO_MANY))
+		fail(sc, -ENOMEM);
+	s->at.full = true;
+	return TAKEN_OTHER;
+}
+
+static enum taken take_line(struct scan *sc, struct span line, uint64_t offset, bool tail)
+{
+	struct session *s = sc->s;
+	struct record_head head;
+	size_t calls = s->calls.n;
+
+	if (line.n && line.p[line.n - 1] == '\r')
+		line.n--;
+	record_head(line, &sc->deep, &head, on_call, sc);
+	bool entry = head.kind != JSON_NONE && !head.falsy && s->header_line.n && head.type != RECORD_SESSION;
+	if (entry && s->at.count < SESSION_ENTRIES) {
+		s->at.lines++;
+		return take_entry(sc, &head, line, offset, calls) ? TAKEN_ENTRY : TAKEN_NOT;
+	}
+	s->calls.n = calls;
+	return take_other(sc, &head, line, offset, tail);
+}
+
+/* ---- reading ---- */
+
+struct window {
+	char *p;
+	size_t cap;
+	size_t n;        /* bytes in it */
+	size_t searched; /* of these, without a newline */
+	uint64_t offset; /* of the first one in the file */
+	bool skipping;   /* within a line that is too long to be kept */
+};
+
+static void window_release(struct window *w)
+{
+	free(w->p);
+}
+
+static int window_fill(struct scan *sc, struct window *w, uint64_t to)
+{
+	if (w->n == w->cap) {
+		char *p = realloc(w->p, w->cap * 2);
+		if (!p)
+			return -ENOMEM;
+		w->p = p;
+		w->cap *= 2;
+	}
+	uint64_t left = to - w->offset - w->n;
+	size_t want = w->cap - w->n < left ? w->cap - w->n : (size_t)left;
+	ssize_t n = pread(sc->s->fd, w->p + w->n, want, (off_t)(w->offset + w->n));
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (n == 0)
+		return -ESTALE;
+	w->n += (size_t)n;
+	return 0;
+}
+
+static void window_drop(struct window *w, size_t n)
+{
+	w->n -= n;
+	w->offset += n;
+	memmove(w->p, w->p + n, w->n);
+}
+
+/* Gives up on a line longer than can be noted; its bytes are read and forgotten. */
+static void skip_too_long(struct scan *sc, struct window *w)
+{
+	struct extent *at = &sc->s->at;
+
+	if (!w->skipping && !fault_add(&sc->s->faults, w->offset, at->lines + 1, REASON_TOO_LONG))
+		fail(sc, -ENOMEM);
+	w->skipping = true;
+	window_drop(w, w->n);
+	w->searched = 0;
+}
+
+static int take_lines(struct scan *sc, struct window *w)
+{
+	struct extent *at = &sc->s->at;
+	size_t begin = 0;
+	char *newline;
+
+	while ((newline = memchr(w->p + begin + w->searched, '\n', w->n - begin - w->searched))) {
+		size_t n = (size_t)(newline - w->p) - begin;
+		if (w->skipping)
+			at->lines++;
+		else
+			take_line(sc, (struct span){w->p + begin, n}, w->offset + begin, false);
+		if (sc->err)
+			return sc->err;
+		w->skipping = false;
+		w->searched = 0;
+		begin += n + 1;
+		at->whole = w->offset + begin;
+	}
+	window_drop(w, begin);
+	w->searched = w->n;
+	if (w->n > UINT32_MAX - 1 || (w->skipping && w->n))
+		skip_too_long(sc, w);
+	return sc->err;
+}
+
+/* What stands after the last newline. */
+static int take_tail(struct scan *sc, const struct window *w)
+{
+	struct extent *at = &sc->s->at;
+
+	at->tail = TAIL_NONE;
+	at->tail_is_entry = false;
+	if (w->n == 0 || w->skipping)
+		return 0;
+	enum taken taken = take_line(sc, (struct span){w->p, w->n}, w->offset, true);
+	if (taken == TAKEN_NOT)
+		at->tail = TAIL_TORN;
+	else if (taken != TAKEN_NOTHING)
+		at->tail = TAIL_TAKEN;
+	at->tail_is_entry = taken == TAKEN_ENTRY;
+	return sc->err;
+}
+
+static int read_lines(struct scan *sc, uint64_t to)
+{
+	struct extent *at = &sc->s->at;
+	uint64_t from = at->whole;
+	CLEANUP(window_release) struct window w = {.offset = from};
+
+	w.cap = to - from < CHUNK ? (size_t)(to - from) + 1 : CHUNK;
+	w.p = malloc(w.cap);
+	if (!w.p)
+		return -ENOMEM;
+	while (w.offset + w.n < to) {
+		int rc = window_fill(sc, &w, to);
+		if (rc == 0)
+			rc = take_lines(sc, &w);
+		if (rc < 0)
+			return rc;
+	}
+	at->end = to;
+	return take_tail(sc, &w);
+}
+
+/* The tail was taken as a line. White space and a newline may follow; anything else makes it another line than the
+ * one that was shown. */
+static int close_tail(struct scan *sc, uint64_t to)
+{
+	struct session *s = sc->s;
+	char bytes[4096];
+	char last = 0;
+
+	while (s->at.tail == TAIL_TAKEN && s->at.end < to) {
+		size_t want = to - s->at.end < sizeof bytes ? (size_t)(to - s->at.end) : sizeof bytes;
+		ssize_t n = pread(s->fd, bytes, want, (off_t)s->at.end);
+		if (n <= 0)
+			return n == 0 ? -ESTALE : -errno;
+		size_t i = 0;
+		for (; i < (size_t)n && bytes[i] != '\n'; i++) {
+			if (bytes[i] != ' ' && bytes[i] != '\t' && bytes[i] != '\r')
+				return -ESTALE;
+			last = bytes[i];
+		}
+		s->at.end += i;
+		if (last && s->at.tail_is_entry)
+			entry_at(s, s->at.count - 1)->length = (uint32_t)(s->at.end - s->at.whole) - (last == '\r');
+		if (i < (size_t)n) {
+			s->at.whole = ++s->at.end;
+			s->at.tail = TAIL_NONE;
+		}
+	}
+	return 0;
+}
+
+int session_scan(struct session *s, uint64_t size)
+{
+	const struct mark mark = mark_set(s);
+	CLEANUP(scan_release) struct scan sc = {.s = s};
+
+	int rc = close_tail(&sc, size);
+	if (rc == 0 && s->at.tail != TAIL_TAKEN)
+		rc = read_lines(&sc, size);
+	if (rc == 0 && !s->header_line.n)
+		rc = -EINVAL;
+	if (rc == 0)
+		rc = session_link(s, mark.at.count, &sc.pending);
+	if (rc < 0)
+		mark_restore(s, &mark);
+	return rc;
+}
