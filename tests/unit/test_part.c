@@ -1,0 +1,450 @@
+/* part: what the files of an entry hold. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "failing_alloc.h"
+#include "sessionfs/part.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define MESSAGE(role, rest) "{\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"" role "\"," rest "}}"
+
+static void parse(const char *line, struct record *ret)
+{
+	if (!record_parse(span_of(line), false, NULL, ret))
+		fail_msg("does not parse: %s", line);
+}
+
+static void assert_text(const struct buf *b, struct span want)
+{
+	assert_int_equal(buf_err(b), 0);
+	if (b->n != want.n || (want.n && memcmp(b->p, want.p, want.n) != 0))
+		fail_msg("got `%.*s`, want `%.*s`", (int)b->n, b->p ? b->p : "", (int)want.n, want.p);
+}
+
+typedef void make_fn(const struct record *r, struct buf *out);
+typedef size_t size_fn(const struct record *r);
+
+struct sample {
+	const char *line;
+	struct span want;
+};
+
+static void check(const struct sample *samples, size_t n, make_fn *make, size_fn *size)
+{
+	for (size_t i = 0; i < n; i++) {
+		CLEANUP_BUF struct buf b = BUF_INIT;
+		struct record r;
+		parse(samples[i].line, &r);
+		make(&r, &b);
+		assert_text(&b, samples[i].want);
+		if (size)
+			assert_int_equal(size(&r), samples[i].want.n);
+		/* Appending leaves alone what is there. */
+		buf_reset(&b);
+		buf_adds(&b, "\n");
+		make(&r, &b);
+		assert_int_equal(b.n, samples[i].want.n + 1);
+		assert_int_equal(b.p[0], '\n');
+	}
+}
+
+static void text_of_messages(void **state)
+{
+	static const struct sample samples[] = {
+	    {MESSAGE("user", "\"content\":\"hello\""), SPAN_LIT("hello\n")},
+	    {MESSAGE("user", "\"content\":\"hello\\n\""), SPAN_LIT("hello\n")},
+	    {MESSAGE("user", "\"content\":\"hello\\u000A\""), SPAN_LIT("hello\n")},
+	    {MESSAGE("user", "\"content\":\"hello\\\\n\""), SPAN_LIT("hello\\n\n")},
+	    {MESSAGE("user", "\"content\":\"x\\\\\\n\""), SPAN_LIT("x\\\n")},
+	    {MESSAGE("user", "\"content\":\"x\\\\u000a\""), SPAN_LIT("x\\u000a\n")},
+	    {MESSAGE("user", "\"content\":\"\\n\\na\\n\\n\""), SPAN_LIT("\n\na\n\n")},
+	    {MESSAGE("user", "\"content\":\"\""), SPAN_LIT("")},
+	    {MESSAGE("user", "\"content\":\"\\n\\u000a\\n\""), SPAN_LIT("")},
+	    {MESSAGE("user", "\"content\":\" \""), SPAN_LIT(" \n")},
+	    {MESSAGE("user", "\"content\":\"\\r\""), SPAN_LIT("\r\n")},
+	    {MESSAGE("user", "\"content\":\"a\\u0000b\\ud800\xff\""), SPAN_LIT("a\xe2\x90\x80"
+	                                                                       "b\xef\xbf\xbd\xef\xbf\xbd\n")},
+	    {MESSAGE("user", "\"content\":null"), SPAN_LIT("")},
+	    {MESSAGE("user", "\"content\":7"), SPAN_LIT("")},
+	    {MESSAGE("user", "\"x\":1"), SPAN_LIT("")},
+	    {MESSAGE("assistant", "\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"thinking\",\"thinking\":"
+	                          "\"t\"},{\"type\":\"text\",\"text\":\"b\\n\"},5,null,[],{\"text\":\"no\"},{\"type\":"
+	                          "\"text\",\"text\":\"c\"}]"),
+	     SPAN_LIT("a\nb\n\nc\n")},
+	    {MESSAGE("user", "\"content\":[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\",\"text\":\"\"}]"),
+	     SPAN_LIT("")},
+	    {MESSAGE(
+		 "user",
+		 "\"content\":[{\"type\":\"text\"},{\"type\":\"text\",\"text\":5},{\"type\":\"text\",\"text\":\"x\"}]"),
+	     SPAN_LIT("\n\nx\n")},
+	    {MESSAGE("system", "\"content\":\"rules\""), SPAN_LIT("rules\n")},
+	    {MESSAGE("oddRole", "\"content\":\"still text\""), SPAN_LIT("still text\n")},
+	    {MESSAGE("bashExecution", "\"command\":\"ls\",\"output\":\"a\\nb\\n\""), SPAN_LIT("$ ls\na\nb\n")},
+	    {MESSAGE("bashExecution", "\"command\":\"true\",\"output\":\"\""), SPAN_LIT("$ true\n")},
+	    {MESSAGE("bashExecution", "\"command\":\"echo\",\"output\":\"x\""), SPAN_LIT("$ echo\nx\n")},
+	    {MESSAGE("bashExecution", "\"output\":\"x\""), SPAN_LIT("$ \nx\n")},
+	    {MESSAGE("bashExecution", "\"command\":null"), SPAN_LIT("")},
+	    {MESSAGE("branchSummary", "\"summary\":\"tried\""), SPAN_LIT("tried\n")},
+	    {MESSAGE("compactionSummary", "\"summary\":\"so far\\n\""), SPAN_LIT("so far\n")},
+	};
+
+	(void)state;
+	check(samples, COUNT(samples), part_text, part_text_size);
+}
+
+static void text_of_other_entries(void **state)
+{
+	static const struct sample samples[] = {
+	    {"{\"type\":\"compaction\",\"summary\":\"all of it\"}", SPAN_LIT("all of it\n")},
+	    {"{\"type\":\"compaction\",\"summary\":5}", SPAN_LIT("")},
+	    {"{\"type\":\"branch_summary\",\"summary\":\"\"}", SPAN_LIT("")},
+	    {"{\"type\":\"branch_summary\",\"summary\":\"b\"}", SPAN_LIT("b\n")},
+	    {"{\"type\":\"custom_message\",\"content\":\"note\"}", SPAN_LIT("note\n")},
+	    {"{\"type\":\"custom_message\",\"content\":[{\"type\":\"text\",\"text\":\"n\"}],\"summary\":\"no\"}",
+	     SPAN_LIT("n\n")},
+	    {"{\"type\":\"label\",\"label\":\"x\",\"content\":\"no\",\"summary\":\"no\"}", SPAN_LIT("")},
+	    {"{\"type\":\"later\",\"content\":\"no\"}", SPAN_LIT("")},
+	    {"{\"type\":\"message\",\"content\":\"no\"}", SPAN_LIT("")},
+	    {"{\"type\":\"message\",\"message\":\"no\"}", SPAN_LIT("")},
+	    {"{\"content\":\"no\"}", SPAN_LIT("")},
+	    {"[1]", SPAN_LIT("")},
+	    {"\"text\"", SPAN_LIT("")},
+	};
+
+	(void)state;
+	check(samples, COUNT(samples), part_text, part_text_size);
+}
+
+static void thinking(void **state)
+{
+	static const struct sample samples[] = {
+	    {MESSAGE("assistant", "\"content\":[{\"type\":\"thinking\",\"thinking\":\"a\"},{\"type\":\"text\",\"text\":"
+	                          "\"no\"},{\"type\":\"thinking\",\"thinking\":\"b\"}]"),
+	     SPAN_LIT("a\nb\n")},
+	    {MESSAGE("assistant", "\"content\":[{\"type\":\"thinking\",\"thinking\":\"\",\"redacted\":true}]"),
+	     SPAN_LIT("")},
+	    {MESSAGE("assistant", "\"content\":\"no\""), SPAN_LIT("")},
+	    {"{\"type\":\"compaction\",\"summary\":\"no\"}", SPAN_LIT("")},
+	};
+
+	(void)state;
+	check(samples, COUNT(samples), part_thinking, part_thinking_size);
+}
+
+static void entry_json_is_the_line(void **state)
+{
+	static const struct sample samples[] = {
+	    {"{\"type\" : \"label\",\"x\":\"\\u0000\"}", SPAN_LIT("{\"type\" : \"label\",\"x\":\"\\u0000\"}\n")},
+	    {" [1]\r", SPAN_LIT("[1]\n")},
+	};
+
+	(void)state;
+	check(samples, COUNT(samples), part_entry_json, part_entry_json_size);
+}
+
+static void type_role_and_model(void **state)
+{
+	static const struct sample types[] = {
+	    {"{\"type\":\"label\"}", SPAN_LIT("label\n")},
+	    {"{\"type\":\"mess\\u0061ge\"}", SPAN_LIT("message\n")},
+	    {"{\"type\":\"new\\n\"}", SPAN_LIT("new\n")},
+	    {"{\"type\":\"\"}", SPAN_LIT("")},
+	    {"{\"type\":5}", SPAN_LIT("")},
+	    {"{}", SPAN_LIT("")},
+	    {"3", SPAN_LIT("")},
+	};
+	static const struct sample roles[] = {
+	    {MESSAGE("toolResult", "\"x\":1"), SPAN_LIT("toolResult\n")},
+	    {MESSAGE("mystery", "\"x\":1"), SPAN_LIT("mystery\n")},
+	    {MESSAGE("hookMessage", "\"x\":1"), SPAN_LIT("hookMessage\n")},
+	    {"{\"type\":\"message\",\"message\":{\"role\":5}}", SPAN_LIT("")},
+	    {"{\"type\":\"custom_message\",\"message\":{\"role\":\"user\"}}", SPAN_LIT("")},
+	};
+	static const struct sample models[] = {
+	    {MESSAGE("assistant", "\"provider\":\"p\",\"model\":\"m/1\""), SPAN_LIT("p/m/1\n")},
+	    {MESSAGE("assistant", "\"provider\":\"p\""), SPAN_LIT("")},
+	    {MESSAGE("assistant", "\"provider\":null,\"model\":\"m\""), SPAN_LIT("")},
+	    {MESSAGE("user", "\"provider\":\"p\",\"model\":\"m\""), SPAN_LIT("")},
+	    {"{\"type\":\"model_change\",\"provider\":\"p\",\"modelId\":\"m\"}", SPAN_LIT("p/m\n")},
+	    {"{\"type\":\"usage\",\"provider\":\"p\",\"model\":\"m\",\"modelId\":\"m\"}", SPAN_LIT("")},
+	};
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	struct record r;
+
+	(void)state;
+	check(types, COUNT(types), part_type, NULL);
+	check(roles, COUNT(roles), part_role, NULL);
+	check(models, COUNT(models), part_model, NULL);
+	assert_true(record_parse(span_of(MESSAGE("hookMessage", "\"x\":1")), true, NULL, &r));
+	part_role(&r, &b);
+	assert_text(&b, SPAN_LIT("custom\n"));
+}
+
+static void usage(void **state)
+{
+	struct record r;
+
+	(void)state;
+	parse("{\"type\":\"usage\",\"usage\":{\"input\":1 }}", &r);
+	assert_true(span_is(json_raw(part_usage(&r)), "{\"input\":1 }"));
+	parse(MESSAGE("assistant", "\"usage\":{\"output\":2}"), &r);
+	assert_true(span_is(json_raw(part_usage(&r)), "{\"output\":2}"));
+	parse(MESSAGE("assistant", "\"usage\":null"), &r);
+	assert_int_equal(part_usage(&r).kind, JSON_NONE);
+	parse("[]", &r);
+	assert_int_equal(part_usage(&r).kind, JSON_NONE);
+}
+
+static void assert_image(const char *block, const char *ext, struct span bytes)
+{
+	CLEANUP_BUF struct buf line = BUF_INIT, out = BUF_INIT;
+	struct part_image img = {0};
+	struct record r;
+
+	buf_addf(&line, "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"image\",%s}]}}",
+	         block);
+	assert_true(record_parse(buf_span(&line), false, NULL, &r));
+	assert_true(part_image_next(&r, &img));
+	assert_int_equal(img.n, 1);
+	assert_string_equal(img.ext, ext);
+	assert_int_equal(img.size, bytes.n);
+	part_image(&img, &out);
+	assert_text(&out, bytes);
+	assert_false(part_image_next(&r, &img));
+	assert_int_equal(img.n, 1);
+}
+
+static void image_names(void **state)
+{
+	static const struct {
+		const char *mime, *ext;
+	} names[] = {
+	    {"\"image/png\"", "png"},
+	    {"\"image/jpeg\"", "jpg"},
+	    {"\"image\\/jpeg\"", "jpg"},
+	    {"\"image/svg+xml\"", "svg"},
+	    {"\"video/mp4\"", "mp4"},
+	    {"\"image/PNG\"", "bin"},
+	    {"\"image/x-icon\"", "bin"},
+	    {"\"image/png; q=1\"", "bin"},
+	    {"\"image/../etc\"", "bin"},
+	    {"\"image/a\\u0000\"", "bin"},
+	    {"\"image/\"", "bin"},
+	    {"\"png\"", "bin"},
+	    {"\"\"", "bin"},
+	    {"5", "bin"},
+	    {"null", "bin"},
+	    {"\"image/abcdefghijklmno\"", "abcdefghijklmno"},
+	    {"\"image/abcdefghijklmnop\"", "bin"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(names); i++) {
+		CLEANUP_BUF struct buf block = BUF_INIT;
+		buf_addf(&block, "\"data\":\"QUJD\",\"mimeType\":%s", names[i].mime);
+		assert_image(buf_cstr(&block), names[i].ext, SPAN_LIT("ABC"));
+	}
+	assert_image("\"data\":\"QUJD\"", "bin", SPAN_LIT("ABC"));
+}
+
+static void image_bytes(void **state)
+{
+	static const struct {
+		const char *data;
+		struct span bytes;
+	} images[] = {
+	    {"\"QUJD\"", SPAN_LIT("ABC")},
+	    {"\"QUI=\"", SPAN_LIT("AB")},
+	    {"\"QQ==\"", SPAN_LIT("A")},
+	    {"\"QUI\"", SPAN_LIT("AB")},
+	    {"\"QQ\"", SPAN_LIT("A")},
+	    {"\"Q\"", SPAN_LIT("")},
+	    {"\"\"", SPAN_LIT("")},
+	    {"\"====\"", SPAN_LIT("")},
+	    {"\"!!!\"", SPAN_LIT("")},
+	    {"\"QUI=QUJD\"", SPAN_LIT("AB")},
+	    {"\"Q U\\nJ\\tD\"", SPAN_LIT("ABC")},
+	    {"\"Q-_D\"", SPAN_LIT("C\xef\xc3")},
+	    {"\"Q+/D\"", SPAN_LIT("C\xef\xc3")},
+	    {"\"Q+\\/D\"", SPAN_LIT("C\xef\xc3")},
+	    {"\"QU\\u004aD\"", SPAN_LIT("ABC")},
+	    {"\"QUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJDQU*I\"",
+	     SPAN_LIT("ABCABCABCABCABCABCABCABCABCABCABCABCABCABCABCABCABCAB")},
+	    {"\"QU\xc3\xa9JD\"", SPAN_LIT("ABC")},
+	    {"\"QU\xffJD\"", SPAN_LIT("ABC")},
+	    /* Node looks at the low byte of a UTF-16 unit: U+0141 is A, U+1F600 has a = in it. */
+	    {"\"QU\xc5\x81JD\"", SPAN_LIT("A@\x09")},
+	    {"\"QUJD\xf0\x9f\x98\x80QUJD\"", SPAN_LIT("ABC")},
+	    {"\"AAECAw==\"", SPAN_LIT("\0\1\2\3")},
+	    {"5", SPAN_LIT("")},
+	    {"null", SPAN_LIT("")},
+	    {"[\"QUJD\"]", SPAN_LIT("")},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(images); i++) {
+		CLEANUP_BUF struct buf block = BUF_INIT;
+		buf_addf(&block, "\"data\":%s,\"mimeType\":\"image/png\"", images[i].data);
+		assert_image(buf_cstr(&block), "png", images[i].bytes);
+	}
+	assert_image("\"mimeType\":\"image/png\"", "png", SPAN_LIT(""));
+}
+
+static void images_are_counted(void **state)
+{
+	struct part_image img = {0}, again;
+	struct record r;
+
+	(void)state;
+	parse("{\"type\":\"custom_message\",\"content\":[{\"type\":\"image\",\"data\":\"QQ==\"},{\"type\":\"text\"},7,"
+	      "{\"type\":\"image\"},{\"type\":\"image\",\"data\":\"QUI=\",\"mimeType\":\"image/gif\"}]}",
+	      &r);
+	for (unsigned n = 1; n <= 3; n++) {
+		static const size_t sizes[] = {1, 0, 2};
+		assert_true(part_image_next(&r, &img));
+		assert_int_equal(img.n, n);
+		assert_int_equal(img.size, sizes[n - 1]);
+		again = (struct part_image){.n = n - 1};
+		assert_true(part_image_next(&r, &again));
+		assert_int_equal(again.n, n);
+		assert_string_equal(again.ext, img.ext);
+	}
+	assert_false(part_image_next(&r, &img));
+	assert_false(part_image_next(&r, &img));
+	img.n = 0;
+	assert_true(part_image_next(&r, &img));
+	assert_int_equal(img.n, 1);
+	again = (struct part_image){.n = 3};
+	assert_false(part_image_next(&r, &again));
+}
+
+static void calls(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	struct part_call call = {0};
+	struct record r;
+
+	(void)state;
+	parse(MESSAGE("assistant",
+	              "\"content\":[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"toolCall\",\"id\":\"c1\","
+	              "\"name\":\"read\",\"arguments\":{\"path\":\"a\\u0062\"}},{\"type\":\"toolCall\"}]"),
+	      &r);
+	assert_true(part_call_next(&r, &call));
+	assert_int_equal(call.n, 1);
+	assert_true(json_is(call.id, "c1") && json_is(call.name, "read"));
+	part_arguments(&call, &b);
+	assert_text(&b, SPAN_LIT("{\n  \"path\": \"a\\u0062\"\n}\n"));
+	assert_true(part_call_next(&r, &call));
+	assert_int_equal(call.n, 2);
+	assert_int_equal(call.id.kind, JSON_NONE);
+	buf_reset(&b);
+	part_arguments(&call, &b);
+	assert_int_equal(b.n, 0);
+	assert_false(part_call_next(&r, &call));
+	parse(MESSAGE("user", "\"content\":[{\"type\":\"toolCall\",\"id\":\"c1\"}]"), &r);
+	call = (struct part_call){0};
+	assert_false(part_call_next(&r, &call));
+}
+
+/* The n-th search goes on where the one before it ended. */
+static void many_images_cost_one_walk(void **state)
+{
+	CLEANUP_BUF struct buf line = BUF_INIT;
+	struct part_image img = {0};
+	struct record r;
+	unsigned n = 0;
+
+	(void)state;
+	buf_adds(&line, "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[0");
+	for (int i = 0; i < 100000; i++)
+		buf_adds(&line, ",{\"type\":\"image\",\"data\":\"QQ==\"}");
+	buf_adds(&line, "]}}");
+	assert_true(record_parse(buf_span(&line), false, NULL, &r));
+	while (part_image_next(&r, &img))
+		n++;
+	assert_int_equal(n, 100000);
+}
+
+static void a_large_image(void **state)
+{
+	CLEANUP_BUF struct buf line = BUF_INIT, out = BUF_INIT;
+	struct part_image img = {0};
+	struct record r;
+
+	(void)state;
+	buf_adds(&line,
+	         "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"data\":\"");
+	for (int i = 0; i < 1 << 18; i++)
+		buf_adds(&line, i % 1000 == 999 ? "\\nQUJD" : "QUJD");
+	buf_adds(&line, "\"}]}}");
+	assert_true(record_parse(buf_span(&line), false, NULL, &r));
+	assert_true(part_image_next(&r, &img));
+	assert_int_equal(img.size, 3 << 18);
+	part_image(&img, &out);
+	assert_int_equal(out.n, img.size);
+	for (size_t i = 0; i < out.n; i++)
+		assert_int_equal(out.p[i], "ABC"[i % 3]);
+}
+
+static void without_memory(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	struct record r;
+
+	(void)state;
+	if (!CAN_FAIL_ALLOC)
+		skip();
+	parse(MESSAGE("bashExecution", "\"command\":\"\\n\",\"output\":\"\\n\""), &r);
+	allocs_left = 0;
+	part_text(&r, &b);
+	part_entry_json(&r, &b);
+	allocs_left = -1;
+	assert_int_equal(buf_err(&b), -ENOMEM);
+	assert_int_equal(b.n, 0);
+	struct part_image img = {0};
+	parse(MESSAGE("user", "\"content\":[{\"type\":\"image\",\"data\":\"QU\\nJD\"}]"), &r);
+	assert_true(part_image_next(&r, &img));
+	buf_reset(&b);
+	allocs_left = 0;
+	part_image(&img, &b);
+	allocs_left = -1;
+	assert_int_equal(buf_err(&b), -ENOMEM);
+}
+
+static void the_content_that_counts(void **state)
+{
+	struct record r;
+
+	(void)state;
+	parse("{\"type\":\"message\",\"content\":[1],\"message\":{\"content\":[2]}}", &r);
+	assert_true(span_is(part_content(&r).text, "[2]"));
+	parse("{\"type\":\"custom_message\",\"content\":[1]}", &r);
+	assert_true(span_is(part_content(&r).text, "[1]"));
+	parse("{\"type\":\"custom\",\"content\":[1]}", &r);
+	assert_int_equal(part_content(&r).kind, JSON_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(text_of_messages),
+	    cmocka_unit_test(text_of_other_entries),
+	    cmocka_unit_test(thinking),
+	    cmocka_unit_test(entry_json_is_the_line),
+	    cmocka_unit_test(type_role_and_model),
+	    cmocka_unit_test(usage),
+	    cmocka_unit_test(image_names),
+	    cmocka_unit_test(image_bytes),
+	    cmocka_unit_test(images_are_counted),
+	    cmocka_unit_test(calls),
+	    cmocka_unit_test(many_images_cost_one_walk),
+	    cmocka_unit_test(a_large_image),
+	    cmocka_unit_test(without_memory),
+	    cmocka_unit_test(the_content_that_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
