@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-01-02T03:04:05.000Z\",\"cwd\":\"/w\"}\n"
+#define HEADER                                                                                                         \
+	"{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-01-02T03:04:05.000Z\",\"cwd\":\"/"     \
+	"w\"}\n"
 #define TIME "\"timestamp\":\"2026-01-02T03:04:05.678Z\""
 /* A line of an entry: its id, its parentId as JSON, and the rest of its fields. */
 #define ENTRY(id, parent, rest) "{\"id\":\"" id "\",\"parentId\":" parent "," TIME "," rest "}\n"
@@ -45,7 +47,8 @@ static inline void fixture_close(struct fixture *f)
 }
 
 /* Runs `make` on a session of these lines and compares what it gives. */
-static inline void assert_renders(int (*make)(const struct session *, struct buf *), const char *lines, const char *want)
+static inline void assert_renders(int (*make)(const struct session *, struct buf *), const char *lines,
+                                  const char *want)
 {
 	struct fixture f;
 	struct buf out CLEANUP_BUF = BUF_INIT;

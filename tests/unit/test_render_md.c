@@ -52,29 +52,33 @@ static void front_matter(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	static const char lines[] =
-		"{\"type\":\"session\",\"version\":3,\"id\":\"s\\\"1\",\"cwd\":\"/\\u2028\\u0000\\ufeff\\u0085\\u007f\\ud800\"}\n"
-		ENTRY("a", "null", "\"type\":\"model_change\",\"provider\":\"p\",\"modelId\":\"m\"")
+	    "{\"type\":\"session\",\"version\":3,\"id\":\"s\\\"1\",\"cwd\":\"/"
+	    "\\u2028\\u0000\\ufeff\\u0085\\u007f\\ud800\"}\n" ENTRY(
+		"a", "null", "\"type\":\"model_change\",\"provider\":\"p\",\"modelId\":\"m\"")
 		ENTRY("b", "\"a\"", "\"type\":\"thinking_level_change\",\"thinkingLevel\":\"high\"")
-		MESSAGE("c", "\"b\"", "\"role\":\"assistant\",\"provider\":\"q\",\"model\":\"n\",\"content\":[],\"usage\":"
-			"{\"input\":1,\"output\":2,\"cacheRead\":3,\"cacheWrite\":4,\"totalTokens\":10,\"cost\":{\"total\":0.1}}")
-		ENTRY("d", "\"c\"", "\"type\":\"usage\",\"kind\":\"k\",\"usage\":{\"input\":1e3,\"cost\":{\"total\":0.2}}")
-		ENTRY("e", "\"a\"", "\"type\":\"usage\",\"kind\":\"k\",\"usage\":{\"input\":5}")
-		ENTRY("f", "\"d\"", "\"type\":\"session_info\",\"name\":\"a: b\"");
+		    MESSAGE("c", "\"b\"",
+	                    "\"role\":\"assistant\",\"provider\":\"q\",\"model\":\"n\",\"content\":[],\"usage\":"
+	                    "{\"input\":1,\"output\":2,\"cacheRead\":3,\"cacheWrite\":4,\"totalTokens\":10,\"cost\":{"
+	                    "\"total\":0.1}}")
+			ENTRY("d", "\"c\"",
+	                      "\"type\":\"usage\",\"kind\":\"k\",\"usage\":{\"input\":1e3,\"cost\":{\"total\":0.2}}")
+			    ENTRY("e", "\"a\"", "\"type\":\"usage\",\"kind\":\"k\",\"usage\":{\"input\":5}")
+				ENTRY("f", "\"d\"", "\"type\":\"session_info\",\"name\":\"a: b\"");
 	static const char want[] = "---\n"
-		"session: \"s\\\"1\"\n"
-		"name: \"a: b\"\n"
-		"cwd: \"/\\u2028\u2400\\ufeff\\u0085\\u007f\uFFFD\"\n"
-		"leaf: \"f\"\n"
-		"model: \"q/n\"\n"
-		"thinkingLevel: \"high\"\n"
-		"tokens:\n"
-		"  input:                    1001\n"
-		"  output:                      2\n"
-		"  cacheRead:                   3\n"
-		"  cacheWrite:                  4\n"
-		"  total:                      10\n"
-		"cost:        0.30000000000000004\n"
-		"---\n";
+				   "session: \"s\\\"1\"\n"
+				   "name: \"a: b\"\n"
+				   "cwd: \"/\\u2028\u2400\\ufeff\\u0085\\u007f\uFFFD\"\n"
+				   "leaf: \"f\"\n"
+				   "model: \"q/n\"\n"
+				   "thinkingLevel: \"high\"\n"
+				   "tokens:\n"
+				   "  input:                    1001\n"
+				   "  output:                      2\n"
+				   "  cacheRead:                   3\n"
+				   "  cacheWrite:                  4\n"
+				   "  total:                      10\n"
+				   "cost:        0.30000000000000004\n"
+				   "---\n";
 
 	(void)state;
 	transcript_of(lines, "", &out);
@@ -103,7 +107,9 @@ static void small_costs_are_numbers_in_yaml(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	context_of(HEADER ENTRY("d", "null", "\"type\":\"usage\",\"usage\":{\"input\":1e400,\"cost\":{\"total\":1e-7}}"), &out);
+	context_of(
+	    HEADER ENTRY("d", "null", "\"type\":\"usage\",\"usage\":{\"input\":1e400,\"cost\":{\"total\":1e-7}}"),
+	    &out);
 	assert_line(&out, "cost:                     1.0e-7");
 	assert_line(&out, "  input:                    null");
 }
@@ -115,7 +121,7 @@ static void the_front_takes_the_sum_it_is_given(void **state)
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct render_usage sum = {0};
 	static const char lines[] = HEADER ENTRY("a", "null", "\"type\":\"usage\",\"usage\":{\"input\":7}")
-		ENTRY("b", "\"a\"", "\"type\":\"compaction\",\"summary\":\"s\",\"usage\":{\"output\":8}");
+	    ENTRY("b", "\"a\"", "\"type\":\"compaction\",\"summary\":\"s\",\"usage\":{\"output\":8}");
 	static const uint32_t path[] = {0, 1};
 
 	(void)state;
@@ -133,90 +139,86 @@ static void messages_of_all_roles(void **state)
 	(void)state;
 	assert_transcript(HEADER USER("a", "null", "one\\ntwo\\n"), "\n## user · a" WHEN "\n\none\ntwo\n");
 	assert_transcript(
-		HEADER MESSAGE("a", "null", "\"role\":\"assistant\",\"provider\":\"p\",\"model\":\"m\",\"stopReason\":\"toolUse\","
-			"\"content\":[{\"type\":\"thinking\",\"thinking\":\"hm\"},{\"type\":\"text\",\"text\":\"x\"},"
-			"{\"type\":\"toolCall\",\"id\":\"1\",\"name\":\"bash\",\"arguments\":{\"command\":\"ls\"}}]")
-		MESSAGE("b", "\"a\"", "\"role\":\"toolResult\",\"toolCallId\":\"1\",\"toolName\":\"bash\",\"isError\":true,"
-			"\"content\":[{\"type\":\"text\",\"text\":\"no\"}]"),
-		"\n## assistant · a" WHEN " · p/m\n\n### thinking\n\nhm\n\n### text\n\nx\n"
-		"\n### call 1: bash\n\n```json\n{\n  \"command\": \"ls\"\n}\n```\n"
-		"\n## toolResult · b" WHEN " · bash · call 1 of a · error\n\n```\nno\n```\n");
+	    HEADER MESSAGE(
+		"a", "null",
+		"\"role\":\"assistant\",\"provider\":\"p\",\"model\":\"m\",\"stopReason\":\"toolUse\","
+		"\"content\":[{\"type\":\"thinking\",\"thinking\":\"hm\"},{\"type\":\"text\",\"text\":\"x\"},"
+		"{\"type\":\"toolCall\",\"id\":\"1\",\"name\":\"bash\",\"arguments\":{\"command\":\"ls\"}}]")
+		MESSAGE("b", "\"a\"",
+	                "\"role\":\"toolResult\",\"toolCallId\":\"1\",\"toolName\":\"bash\",\"isError\":true,"
+	                "\"content\":[{\"type\":\"text\",\"text\":\"no\"}]"),
+	    "\n## assistant · a" WHEN " · p/m\n\n### thinking\n\nhm\n\n### text\n\nx\n"
+	    "\n### call 1: bash\n\n```json\n{\n  \"command\": \"ls\"\n}\n```\n"
+	    "\n## toolResult · b" WHEN " · bash · call 1 of a · error\n\n```\nno\n```\n");
 	assert_transcript(
-		HEADER MESSAGE("a", "null", "\"role\":\"bashExecution\",\"command\":\"ls\",\"output\":\"x\\ny\",\"exitCode\":2,"
-			"\"cancelled\":true,\"truncated\":true,\"fullOutputPath\":\"/t\",\"excludeFromContext\":true"),
-		"\n## bashExecution · a" WHEN " · exit 2 · cancelled · truncated · not sent\n\n```\n$ ls\nx\ny\n```\n\n*full output: /t*\n");
+	    HEADER MESSAGE(
+		"a", "null",
+		"\"role\":\"bashExecution\",\"command\":\"ls\",\"output\":\"x\\ny\",\"exitCode\":2,"
+		"\"cancelled\":true,\"truncated\":true,\"fullOutputPath\":\"/t\",\"excludeFromContext\":true"),
+	    "\n## bashExecution · a" WHEN
+	    " · exit 2 · cancelled · truncated · not sent\n\n```\n$ ls\nx\ny\n```\n\n*full output: /t*\n");
 	assert_transcript(
-		HEADER MESSAGE("a", "null", "\"role\":\"system\",\"content\":\"base\",\"sections\":{\"k\":\"v\",\"gone\":null},"
-			"\"toolsAdded\":[{\"name\":\"read\"},{\"name\":\"ls\"}],\"toolsRemoved\":[]"),
-		"\n## system · a" WHEN "\n\nbase\n\n### section k\n\nv\n\n### section gone (removed)\n\n*tools added: read, ls*\n"
-		"\n*tools removed:*\n");
+	    HEADER MESSAGE("a", "null",
+	                   "\"role\":\"system\",\"content\":\"base\",\"sections\":{\"k\":\"v\",\"gone\":null},"
+	                   "\"toolsAdded\":[{\"name\":\"read\"},{\"name\":\"ls\"}],\"toolsRemoved\":[]"),
+	    "\n## system · a" WHEN
+	    "\n\nbase\n\n### section k\n\nv\n\n### section gone (removed)\n\n*tools added: read, ls*\n"
+	    "\n*tools removed:*\n");
 	assert_transcript(
-		HEADER MESSAGE("a", "null", "\"role\":\"assistant\",\"content\":null,\"stopReason\":\"error\",\"errorMessage\":\"bad\""),
-		"\n## assistant · a" WHEN " · error\n\n### error\n\nbad\n");
+	    HEADER MESSAGE("a", "null",
+	                   "\"role\":\"assistant\",\"content\":null,\"stopReason\":\"error\",\"errorMessage\":\"bad\""),
+	    "\n## assistant · a" WHEN " · error\n\n### error\n\nbad\n");
 	assert_transcript(HEADER MESSAGE("a", "null", "\"role\":\"future\",\"summary\":\"s\",\"content\":\"c\""),
 	                  "\n## future · a" WHEN "\n\nc\n\ns\n");
-	assert_transcript(HEADER MESSAGE("a", "null", "\"role\":\"custom\",\"customType\":\"t\",\"display\":false,\"content\":\"c\""),
-	                  "\n## custom · a" WHEN " · t · hidden\n\nc\n");
+	assert_transcript(
+	    HEADER MESSAGE("a", "null", "\"role\":\"custom\",\"customType\":\"t\",\"display\":false,\"content\":\"c\""),
+	    "\n## custom · a" WHEN " · t · hidden\n\nc\n");
 }
 
 static void entries_of_all_types(void **state)
 {
 	(void)state;
+	assert_transcript(HEADER USER("a", "null", "x") "5\n", "\n*no object · ~3*\n");
 	assert_transcript(
-		HEADER ENTRY("a", "null", "\"type\":\"model_change\",\"provider\":\"p\",\"modelId\":\"m\"")
-		ENTRY("b", "\"a\"", "\"type\":\"thinking_level_change\",\"thinkingLevel\":\"low\"")
-		ENTRY("c", "\"b\"", "\"type\":\"compaction\",\"summary\":\"s\\n\",\"tokensBefore\":12")
-		ENTRY("d", "\"c\"", "\"type\":\"branch_summary\",\"summary\":\"t\",\"fromId\":\"x\"")
-		ENTRY("e", "\"d\"", "\"type\":\"custom_message\",\"customType\":\"ct\",\"content\":\"u\",\"display\":false")
-		ENTRY("f", "\"e\"", "\"type\":\"custom\",\"customType\":\"cu\"")
-		ENTRY("g", "\"f\"", "\"type\":\"label\",\"targetId\":\"d\",\"label\":\"l\\n1\"")
-		ENTRY("h", "\"g\"", "\"type\":\"label\",\"targetId\":\"a\"")
-		ENTRY("i", "\"h\"", "\"type\":\"session_info\",\"name\":\"n\"")
-		ENTRY("j", "\"i\"", "\"type\":\"context_edit\",\"targetId\":\"e\",\"replacement\":null")
-		ENTRY("k", "\"j\"", "\"type\":\"usage\",\"kind\":\"uk\",\"provider\":\"p\",\"model\":\"m\"")
-		ENTRY("l", "\"k\"", "\"type\":\"new\\ntype\"")
-		ENTRY("m", "\"l\"", "\"type\":\"message\"")
-		"5\n",
-		"\n*~15*\n");
-	assert_transcript(
-		HEADER ENTRY("a", "null", "\"type\":\"model_change\",\"provider\":\"p\",\"modelId\":\"m\"")
-		ENTRY("b", "\"a\"", "\"type\":\"thinking_level_change\",\"thinkingLevel\":\"low\"")
-		ENTRY("c", "\"b\"", "\"type\":\"compaction\",\"summary\":\"s\\n\",\"tokensBefore\":12")
-		ENTRY("d", "\"c\"", "\"type\":\"branch_summary\",\"summary\":\"t\",\"fromId\":\"x\"")
-		ENTRY("e", "\"d\"", "\"type\":\"custom_message\",\"customType\":\"ct\",\"content\":\"u\",\"display\":false")
-		ENTRY("f", "\"e\"", "\"type\":\"custom\",\"customType\":\"cu\"")
-		ENTRY("g", "\"f\"", "\"type\":\"label\",\"targetId\":\"d\",\"label\":\"l\\n1\"")
-		ENTRY("h", "\"g\"", "\"type\":\"label\",\"targetId\":\"a\"")
-		ENTRY("i", "\"h\"", "\"type\":\"session_info\",\"name\":\"n\"")
-		ENTRY("j", "\"i\"", "\"type\":\"context_edit\",\"targetId\":\"e\",\"replacement\":null")
-		ENTRY("k", "\"j\"", "\"type\":\"usage\",\"kind\":\"uk\",\"provider\":\"p\",\"model\":\"m\"")
-		ENTRY("l", "\"k\"", "\"type\":\"new\\ntype\"")
-		ENTRY("m", "\"l\"", "\"type\":\"message\"")
-		ENTRY("n", "\"m\"", "\"x\":1"),
-		"\n*model_change · a" WHEN " · p/m*\n"
-		"\n*thinking_level_change · b" WHEN " · low*\n"
-		"\n## compaction · c" WHEN " · 12 tokens before\n\ns\n"
-		"\n## branch_summary · d" WHEN " · from x · [l 1]\n\nt\n"
-		"\n## custom_message · e" WHEN " · ct · hidden\n\nu\n"
-		"\n*custom · f" WHEN " · cu*\n"
-		"\n*label · g" WHEN " · l 1 on d*\n"
-		"\n*label · h" WHEN " · cleared on a*\n"
-		"\n*session_info · i" WHEN " · n*\n"
-		"\n*context_edit · j" WHEN " · omits e*\n"
-		"\n*usage · k" WHEN " · uk · p/m*\n"
-		"\n*new type · l" WHEN "*\n"
-		"\n*no type · n" WHEN "*\n");
+	    HEADER ENTRY("a", "null", "\"type\":\"model_change\",\"provider\":\"p\",\"modelId\":\"m\"")
+		ENTRY("b", "\"a\"", "\"type\":\"thinking_level_change\",\"thinkingLevel\":\"low\"") ENTRY(
+		    "c", "\"b\"", "\"type\":\"compaction\",\"summary\":\"s\\n\",\"tokensBefore\":12")
+		    ENTRY("d", "\"c\"", "\"type\":\"branch_summary\",\"summary\":\"t\",\"fromId\":\"x\"") ENTRY(
+			"e", "\"d\"",
+			"\"type\":\"custom_message\",\"customType\":\"ct\",\"content\":\"u\",\"display\":false")
+			ENTRY("f", "\"e\"", "\"type\":\"custom\",\"customType\":\"cu\"")
+			    ENTRY("g", "\"f\"", "\"type\":\"label\",\"targetId\":\"d\",\"label\":\"l\\n1\"") ENTRY(
+				"h", "\"g\"", "\"type\":\"label\",\"targetId\":\"a\"")
+				ENTRY("i", "\"h\"", "\"type\":\"session_info\",\"name\":\"n\"") ENTRY(
+				    "j", "\"i\"", "\"type\":\"context_edit\",\"targetId\":\"e\",\"replacement\":null")
+				    ENTRY("k", "\"j\"",
+	                                  "\"type\":\"usage\",\"kind\":\"uk\",\"provider\":\"p\",\"model\":\"m\"")
+					ENTRY("l", "\"k\"", "\"type\":\"new\\ntype\"")
+					    ENTRY("m", "\"l\"", "\"type\":\"message\"") ENTRY("n", "\"m\"", "\"x\":1"),
+	    "\n*model_change · a" WHEN " · p/m*\n"
+	    "\n*thinking_level_change · b" WHEN " · low*\n"
+	    "\n## compaction · c" WHEN " · 12 tokens before\n\ns\n"
+	    "\n## branch_summary · d" WHEN " · from x · [l 1]\n\nt\n"
+	    "\n## custom_message · e" WHEN " · ct · hidden\n\nu\n"
+	    "\n*custom · f" WHEN " · cu*\n"
+	    "\n*label · g" WHEN " · l 1 on d*\n"
+	    "\n*label · h" WHEN " · cleared on a*\n"
+	    "\n*session_info · i" WHEN " · n*\n"
+	    "\n*context_edit · j" WHEN " · omits e*\n"
+	    "\n*usage · k" WHEN " · uk · p/m*\n"
+	    "\n*new type · l" WHEN "*\n"
+	    "\n*no type · n" WHEN "*\n");
 }
 
 static void fences_hold_what_is_in_them(void **state)
 {
 	(void)state;
-	assert_transcript(
-		HEADER MESSAGE("a", "null", "\"role\":\"toolResult\",\"content\":\"x\\n`````\\n``\""),
-		"\n## toolResult · a" WHEN "\n\n``````\nx\n`````\n``\n``````\n");
+	assert_transcript(HEADER MESSAGE("a", "null", "\"role\":\"toolResult\",\"content\":\"x\\n`````\\n``\""),
+	                  "\n## toolResult · a" WHEN "\n\n``````\nx\n`````\n``\n``````\n");
 	assert_transcript(HEADER MESSAGE("a", "null", "\"role\":\"toolResult\",\"content\":\"a``b\""),
 	                  "\n## toolResult · a" WHEN "\n\n```\na``b\n```\n");
-	assert_transcript(HEADER MESSAGE("a", "null", "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"name\":\"x\","
+	assert_transcript(HEADER MESSAGE("a", "null",
+	                                 "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"name\":\"x\","
 	                                 "\"arguments\":\"```\"}]"),
 	                  "\n## assistant · a" WHEN "\n\n### call 1: x\n\n````json\n\"```\"\n````\n");
 }
@@ -226,13 +228,13 @@ static void open_fences_are_closed(void **state)
 	static const struct {
 		const char *text, *closed;
 	} cases[] = {
-		{"```c\\nx", "```c\nx\n```\n"},
-		{"```c\\nx\\n```", "```c\nx\n```\n"},
-		{"```c\\nx\\n````  \\r\\ny", "```c\nx\n````  \r\ny\n"},
-		{"````\\n```\\n", "````\n```\n````\n"},
-		{"  ~~~\\n```\\n", "  ~~~\n```\n~~~\n"},
-		{"a ```b``` c", "a ```b``` c\n"},
-		{"```a```", "```a```\n"},
+	    {"```c\\nx", "```c\nx\n```\n"},
+	    {"```c\\nx\\n```", "```c\nx\n```\n"},
+	    {"```c\\nx\\n````  \\r\\ny", "```c\nx\n````  \r\ny\n"},
+	    {"````\\n```\\n", "````\n```\n````\n"},
+	    {"  ~~~\\n```\\n", "  ~~~\n```\n~~~\n"},
+	    {"a ```b``` c", "a ```b``` c\n"},
+	    {"```a```", "```a```\n"},
 	};
 
 	(void)state;
@@ -244,9 +246,9 @@ static void open_fences_are_closed(void **state)
 	}
 }
 
-#define IMAGES \
-	HEADER "{\"id\":\"a b/%é.\",\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[" \
-	       "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"\"}," \
+#define IMAGES                                                                                                         \
+	HEADER "{\"id\":\"a b/%é.\",\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":["                \
+	       "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"\"},"                                        \
 	       "{\"type\":\"image\",\"mimeType\":\"image/jpeg\",\"data\":\"AAAA\"},{\"type\":\"odd\"}]}}\n"
 
 static void images_are_links(void **state)
@@ -264,39 +266,84 @@ static void the_context_is_what_is_sent(void **state)
 {
 	(void)state;
 	assert_context(
-		HEADER USER("a", "null", "old") USER("b", "\"a\"", "kept")
-		ENTRY("c", "\"b\"", "\"type\":\"compaction\",\"summary\":\"sum\",\"tokensBefore\":9,\"firstKeptEntryId\":\"b\","
-			"\"systemMessage\":{\"role\":\"system\",\"content\":\"base\",\"sections\":{\"k\":\"v\"}}")
-		MESSAGE("d", "\"c\"", "\"role\":\"bashExecution\",\"command\":\"secret\",\"output\":\"\",\"excludeFromContext\":true")
-		MESSAGE("e", "\"d\"", "\"role\":\"future\",\"content\":\"never sent\"")
-		ENTRY("f", "\"e\"", "\"type\":\"branch_summary\",\"summary\":\"\",\"fromId\":\"x\"")
-		ENTRY("g", "\"f\"", "\"type\":\"custom_message\",\"customType\":\"t\",\"content\":\"cm\"")
-		MESSAGE("h", "\"g\"", "\"role\":\"bashExecution\",\"command\":\"ls\",\"output\":\"\"")
-		ENTRY("i", "\"h\"", "\"type\":\"context_edit\",\"targetId\":\"g\",\"replacement\":{\"content\":\"new\"}"),
-		"\n## system · c" WHEN "\n\nbase\n\n### section k\n\nv\n"
-		"\n## compaction · c" WHEN " · 9 tokens before\n\nsum\n"
-		"\n## user · b" WHEN "\n\nkept\n"
-		"\n## custom_message · g" WHEN " · t · edited\n\nnew\n"
-		"\n## bashExecution · h" WHEN "\n\n```\n$ ls\n```\n");
+	    HEADER USER("a", "null", "old") USER("b", "\"a\"", "kept") ENTRY(
+		"c", "\"b\"",
+		"\"type\":\"compaction\",\"summary\":\"sum\",\"tokensBefore\":9,\"firstKeptEntryId\":\"b\","
+		"\"systemMessage\":{\"role\":\"system\",\"content\":\"base\",\"sections\":{\"k\":\"v\"}}")
+		MESSAGE("d", "\"c\"",
+	                "\"role\":\"bashExecution\",\"command\":\"secret\",\"output\":\"\",\"excludeFromContext\":true")
+		    MESSAGE("e", "\"d\"", "\"role\":\"future\",\"content\":\"never sent\"")
+			ENTRY("f", "\"e\"", "\"type\":\"branch_summary\",\"summary\":\"\",\"fromId\":\"x\"")
+			    ENTRY("g", "\"f\"", "\"type\":\"custom_message\",\"customType\":\"t\",\"content\":\"cm\"")
+				MESSAGE("h", "\"g\"", "\"role\":\"bashExecution\",\"command\":\"ls\",\"output\":\"\"")
+				    ENTRY("i", "\"h\"",
+	                                  "\"type\":\"context_edit\",\"targetId\":\"g\",\"replacement\":{\"content\":"
+	                                  "\"new\"}"),
+	    "\n## system · c" WHEN "\n\nbase\n\n### section k\n\nv\n"
+	    "\n## compaction · c" WHEN " · 9 tokens before\n\nsum\n"
+	    "\n## user · b" WHEN "\n\nkept\n"
+	    "\n## custom_message · g" WHEN " · t · edited\n\nnew\n"
+	    "\n## bashExecution · h" WHEN "\n\n```\n$ ls\n```\n");
 }
 
 static void an_edit_replaces_the_content_of_a_message(void **state)
 {
 	(void)state;
 	assert_context(
-		HEADER MESSAGE("a", "null", "\"role\":\"toolResult\",\"toolName\":\"x\",\"content\":[{\"type\":\"text\",\"text\":\"old\"}]")
-		ENTRY("b", "\"a\"", "\"type\":\"context_edit\",\"targetId\":\"a\",\"replacement\":{\"content\":"
-			"[{\"type\":\"text\",\"text\":\"new\"},{\"type\":\"image\",\"data\":\"AAAA\"}]}"),
-		"\n## toolResult · a" WHEN " · x · edited\n\n```\nnew\n```\n\n*image*\n");
+	    HEADER MESSAGE(
+		"a", "null",
+		"\"role\":\"toolResult\",\"toolName\":\"x\",\"content\":[{\"type\":\"text\",\"text\":\"old\"}]")
+		ENTRY("b", "\"a\"",
+	              "\"type\":\"context_edit\",\"targetId\":\"a\",\"replacement\":{\"content\":"
+	              "[{\"type\":\"text\",\"text\":\"new\"},{\"type\":\"image\",\"data\":\"AAAA\"}]}"),
+	    "\n## toolResult · a" WHEN " · x · edited\n\n```\nnew\n```\n\n*image*\n");
 }
 
 /* --- every line of text is a line of the file --- */
 
 static const char *const hostile[] = {
-	"plain", "---", "# heading", "## user · a", "```", "````json", "~~~~~", "   ", "", "*stars*", "\ttab", "[x](y)",
-	"\\u2028", "\\u2029x", "\\ud800", "\\udc00\\ud800", "\\u0000", "a\\u0000b", "crlf\\r", "\\u001b[31m", "\\\\n", "> q",
-	"\\\"q\\\"", "<!--", "</details>", "\xff\xfe", "\xed\xa0\x80", "\xc3", "\\ud83d\\ude00", "- item", "1. item", "===",
-	"session: x", "\\ufeff", "`", "``", "``````", "    indented", "\\u0085", "&amp;", "<script>", "$ ls",
+    "plain",
+    "---",
+    "# heading",
+    "## user · a",
+    "```",
+    "````json",
+    "~~~~~",
+    "   ",
+    "",
+    "*stars*",
+    "\\ttab",
+    "[x](y)",
+    "\\u2028",
+    "\\u2029x",
+    "\\ud800",
+    "\\udc00\\ud800",
+    "\\u0000",
+    "a\\u0000b",
+    "crlf\\r",
+    "\\u001b[31m",
+    "\\\\n",
+    "> q",
+    "\\\"q\\\"",
+    "<!--",
+    "</details>",
+    "\xff\xfe",
+    "\xed\xa0\x80",
+    "\xc3",
+    "\\ud83d\\ude00",
+    "- item",
+    "1. item",
+    "===",
+    "session: x",
+    "\\ufeff",
+    "`",
+    "``",
+    "``````",
+    "    indented",
+    "\\u0085",
+    "&amp;",
+    "<script>",
+    "$ ls",
 };
 enum { HOSTILE = sizeof hostile / sizeof *hostile };
 
@@ -324,17 +371,22 @@ static void add_hostile(struct buf *line, struct buf *said, uint32_t *seed)
 static void add_hostile_entry(struct buf *lines, struct buf *said, unsigned i, uint32_t *seed)
 {
 	static const char *const shapes[][2] = {
-		{"\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"", "\"}"},
-		{"\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"", "\"}]}"},
-		{"\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"", "\"}]}"},
-		{"\"type\":\"message\",\"message\":{\"role\":\"toolResult\",\"content\":[{\"type\":\"image\",\"data\":\"AAAA\"},"
-		 "{\"type\":\"text\",\"text\":\"", "\"}]}"},
-		{"\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"x\",\"output\":\"", "\"}"},
-		{"\"type\":\"message\",\"message\":{\"role\":\"branchSummary\",\"summary\":\"", "\"}"},
-		{"\"type\":\"message\",\"message\":{\"role\":\"unheard-of\",\"content\":\"", "\"}"},
-		{"\"type\":\"compaction\",\"tokensBefore\":1,\"summary\":\"", "\""},
-		{"\"type\":\"branch_summary\",\"fromId\":\"x\",\"summary\":\"", "\""},
-		{"\"type\":\"custom_message\",\"customType\":\"x\",\"content\":\"", "\""},
+	    {"\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"", "\"}"},
+	    {"\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"",
+	     "\"}]}"},
+	    {"\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\","
+	     "\"thinking\":\"",
+	     "\"}]}"},
+	    {"\"type\":\"message\",\"message\":{\"role\":\"toolResult\",\"content\":[{\"type\":\"image\",\"data\":"
+	     "\"AAAA\"},"
+	     "{\"type\":\"text\",\"text\":\"",
+	     "\"}]}"},
+	    {"\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"x\",\"output\":\"", "\"}"},
+	    {"\"type\":\"message\",\"message\":{\"role\":\"branchSummary\",\"summary\":\"", "\"}"},
+	    {"\"type\":\"message\",\"message\":{\"role\":\"unheard-of\",\"content\":\"", "\"}"},
+	    {"\"type\":\"compaction\",\"tokensBefore\":1,\"summary\":\"", "\""},
+	    {"\"type\":\"branch_summary\",\"fromId\":\"x\",\"summary\":\"", "\""},
+	    {"\"type\":\"custom_message\",\"customType\":\"x\",\"content\":\"", "\""},
 	};
 	unsigned shape = next_random(seed) % (sizeof shapes / sizeof *shapes);
 
@@ -377,8 +429,8 @@ static void segments_do_not_depend_on_the_branch(void **state)
 	struct fixture f;
 	struct line line CLEANUP_LINE = LINE_INIT;
 	static const char before[] = HEADER USER("a", "null", "one") USER("b", "\"a\"", "two");
-	static const char after[] = HEADER USER("a", "null", "one") USER("b", "\"a\"", "two") USER("c", "\"a\"", "three")
-		ENTRY("d", "\"c\"", "\"type\":\"compaction\",\"summary\":\"s\"");
+	static const char after[] = HEADER USER("a", "null", "one") USER("b", "\"a\"", "two")
+	    USER("c", "\"a\"", "three") ENTRY("d", "\"c\"", "\"type\":\"compaction\",\"summary\":\"s\"");
 	struct buf first CLEANUP_BUF = BUF_INIT, second CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
@@ -396,19 +448,19 @@ static void segments_do_not_depend_on_the_branch(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(front_matter),
-		cmocka_unit_test(front_matter_of_nothing),
-		cmocka_unit_test(small_costs_are_numbers_in_yaml),
-		cmocka_unit_test(the_front_takes_the_sum_it_is_given),
-		cmocka_unit_test(messages_of_all_roles),
-		cmocka_unit_test(entries_of_all_types),
-		cmocka_unit_test(fences_hold_what_is_in_them),
-		cmocka_unit_test(open_fences_are_closed),
-		cmocka_unit_test(images_are_links),
-		cmocka_unit_test(the_context_is_what_is_sent),
-		cmocka_unit_test(an_edit_replaces_the_content_of_a_message),
-		cmocka_unit_test(every_line_stands_verbatim),
-		cmocka_unit_test(segments_do_not_depend_on_the_branch),
+	    cmocka_unit_test(front_matter),
+	    cmocka_unit_test(front_matter_of_nothing),
+	    cmocka_unit_test(small_costs_are_numbers_in_yaml),
+	    cmocka_unit_test(the_front_takes_the_sum_it_is_given),
+	    cmocka_unit_test(messages_of_all_roles),
+	    cmocka_unit_test(entries_of_all_types),
+	    cmocka_unit_test(fences_hold_what_is_in_them),
+	    cmocka_unit_test(open_fences_are_closed),
+	    cmocka_unit_test(images_are_links),
+	    cmocka_unit_test(the_context_is_what_is_sent),
+	    cmocka_unit_test(an_edit_replaces_the_content_of_a_message),
+	    cmocka_unit_test(every_line_stands_verbatim),
+	    cmocka_unit_test(segments_do_not_depend_on_the_branch),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

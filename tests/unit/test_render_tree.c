@@ -1,8 +1,9 @@
 #include "render_fixture.h"
 
-#define AT(id, parent, time, rest) \
+#define AT(id, parent, time, rest)                                                                                     \
 	"{\"id\":\"" id "\",\"parentId\":" parent ",\"timestamp\":\"2026-01-01T00:00:" time "Z\"," rest "}\n"
-#define SAYS(id, parent, time) AT(id, parent, time, "\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"" id "!\"}")
+#define SAYS(id, parent, time)                                                                                         \
+	AT(id, parent, time, "\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"" id "!\"}")
 #define NOTE(id, parent, time) AT(id, parent, time, "\"type\":\"custom\",\"customType\":\"n\"")
 
 static void assert_tree(const char *lines, const char *want)
@@ -14,7 +15,8 @@ static void a_chain_stays_at_one_indent(void **state)
 {
 	(void)state;
 	assert_tree(HEADER, "");
-	assert_tree(HEADER SAYS("a", "null", "01") NOTE("x", "\"a\"", "02") SAYS("b", "\"x\"", "03") NOTE("y", "\"b\"", "04"),
+	assert_tree(HEADER SAYS("a", "null", "01") NOTE("x", "\"a\"", "02") SAYS("b", "\"x\"", "03")
+	                NOTE("y", "\"b\"", "04"),
 	            "a         • user: a!\n"
 	            "b         • user: b!  <- leaf\n");
 }
@@ -23,13 +25,13 @@ static void a_chain_stays_at_one_indent(void **state)
 static void branches_are_drawn_in_order(void **state)
 {
 	(void)state;
-	assert_tree(HEADER SAYS("a", "null", "01") SAYS("d", "\"a\"", "09") SAYS("c", "\"a\"", "03") SAYS("b", "\"a\"", "03")
-	                    NOTE("n", "\"a\"", "02") SAYS("e", "\"n\"", "04") SAYS("f", "\"e\"", "05") SAYS("g", "\"d\"", "06")
-	                            SAYS("h", "\"d\"", "05"),
+	assert_tree(HEADER SAYS("a", "null", "01") SAYS("d", "\"a\"", "09") SAYS("c", "\"a\"", "03")
+	                SAYS("b", "\"a\"", "03") NOTE("n", "\"a\"", "02") SAYS("e", "\"n\"", "04")
+	                    SAYS("f", "\"e\"", "05") SAYS("g", "\"d\"", "06") SAYS("h", "\"d\"", "05"),
 	            "a         • user: a!\n"
 	            "d         ├─ • user: d!\n"
-	            "h         │     ├─ • user: h!  <- leaf\n"
-	            "g         │     └─ user: g!\n"
+	            "h         │  ├─ • user: h!  <- leaf\n"
+	            "g         │  └─ user: g!\n"
 	            "e         ├─ user: e!\n"
 	            "f         │     user: f!\n"
 	            "c         ├─ user: c!\n"
@@ -39,8 +41,8 @@ static void branches_are_drawn_in_order(void **state)
 static void several_roots(void **state)
 {
 	(void)state;
-	assert_tree(HEADER SAYS("a", "null", "09") SAYS("b", "\"gone\"", "01") SAYS("c", "\"b\"", "02") SAYS("d", "\"a\"", "03")
-	                    SAYS("e", "\"b\"", "04"),
+	assert_tree(HEADER SAYS("a", "null", "09") SAYS("b", "\"gone\"", "01") SAYS("c", "\"b\"", "02")
+	                SAYS("d", "\"a\"", "03") SAYS("e", "\"b\"", "04"),
 	            "b         • user: b!\n"
 	            "e         ├─ • user: e!  <- leaf\n"
 	            "c         └─ user: c!\n"
@@ -51,8 +53,8 @@ static void several_roots(void **state)
 static void siblings_without_a_time_stay_in_place(void **state)
 {
 	(void)state;
-	assert_tree(HEADER SAYS("a", "null", "01") SAYS("d", "\"a\"", "07") SAYS("b", "\"a\"", "xx") SAYS("c", "\"a\"", "05")
-	                    NOTE("n", "null", "05"),
+	assert_tree(HEADER SAYS("a", "null", "01") SAYS("d", "\"a\"", "07") SAYS("b", "\"a\"", "xx")
+	                SAYS("c", "\"a\"", "05") NOTE("n", "null", "05"),
 	            "a         user: a!\n"
 	            "c         ├─ user: c!\n"
 	            "d         ├─ user: d!\n"
@@ -62,8 +64,8 @@ static void siblings_without_a_time_stay_in_place(void **state)
 static void cycles_come_last(void **state)
 {
 	(void)state;
-	assert_tree(HEADER SAYS("t", "\"y\"", "01") SAYS("x", "\"z\"", "02") SAYS("y", "\"x\"", "03") SAYS("z", "\"y\"", "04")
-	                    SAYS("s", "\"s\"", "05") SAYS("a", "\"s\"", "06"),
+	assert_tree(HEADER SAYS("t", "\"y\"", "01") SAYS("x", "\"z\"", "02") SAYS("y", "\"x\"", "03")
+	                SAYS("z", "\"y\"", "04") SAYS("s", "\"s\"", "05") SAYS("a", "\"s\"", "06"),
 	            "s         • user: s!\n"
 	            "a            • user: a!  <- leaf\n"
 	            "x         user: x!\n"
@@ -75,7 +77,8 @@ static void cycles_come_last(void **state)
 static void labels_and_messages_without_message(void **state)
 {
 	(void)state;
-	assert_tree(HEADER SAYS("a", "null", "01") AT("m", "\"a\"", "02", "\"type\":\"message\"") SAYS("b", "\"m\"", "03")
+	assert_tree(HEADER SAYS("a", "null", "01") AT("m", "\"a\"", "02", "\"type\":\"message\"")
+	                SAYS("b", "\"m\"", "03")
 	                    AT("l", "\"b\"", "04", "\"type\":\"label\",\"targetId\":\"b\",\"label\":\"x\\ny\\ud800\""),
 	            "a         • user: a!\n"
 	            "b         • [x y\uFFFD] user: b!  <- leaf\n");
@@ -99,13 +102,15 @@ static void assert_row(const char *fields, const char *want)
 static void rows_of_messages(void **state)
 {
 	(void)state;
-	assert_row(MSG("\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\" a\\n\"},{\"type\":\"text\",\"text\":\"b\\t\"}]"),
+	assert_row(MSG("\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\" "
+	               "a\\n\"},{\"type\":\"text\",\"text\":\"b\\t\"}]"),
 	           "user: a b");
 	assert_row(MSG("\"role\":\"user\",\"content\":7"), "user: ");
 	assert_row(MSG("\"role\":\"assistant\",\"content\":\"x\",\"stopReason\":\"aborted\""), "assistant: x");
 	assert_row(MSG("\"role\":\"assistant\",\"content\":[],\"stopReason\":\"aborted\""), "assistant: (aborted)");
-	assert_row(MSG("\"role\":\"assistant\",\"content\":[],\"stopReason\":\"error\",\"errorMessage\":\"bad\\nthing\""),
-	           "assistant: bad thing");
+	assert_row(
+	    MSG("\"role\":\"assistant\",\"content\":[],\"stopReason\":\"error\",\"errorMessage\":\"bad\\nthing\""),
+	    "assistant: bad thing");
 	assert_row(MSG("\"role\":\"assistant\",\"content\":null"), "assistant: (no content)");
 	assert_row(MSG("\"role\":\"toolResult\",\"toolCallId\":\"x\",\"toolName\":\"read\",\"content\":[]"), "[read]");
 	assert_row(MSG("\"role\":\"toolResult\",\"content\":[]"), "[tool]");
@@ -141,9 +146,14 @@ static void assert_call(const char *call, const char *want)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct fixture f;
 
-	buf_addf(&lines, HEADER "{\"id\":\"a\",\"parentId\":null," MSG("\"role\":\"assistant\",\"content\":"
-	         "[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"toolCall\",\"id\":\"0\",\"name\":\"no\"},{\"type\":\"toolCall\",\"id\":\"1\",%s}]") "}\n", call);
-	buf_adds(&lines, "{\"id\":\"b\",\"parentId\":\"a\"," MSG("\"role\":\"toolResult\",\"toolCallId\":\"1\",\"toolName\":\"t\",\"content\":[]") "}\n");
+	buf_addf(&lines,
+	         HEADER "{\"id\":\"a\",\"parentId\":null," MSG(
+		     "\"role\":\"assistant\",\"content\":"
+		     "[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"toolCall\",\"id\":\"0\",\"name\":\"no\"},{"
+	             "\"type\":\"toolCall\",\"id\":\"1\",%s}]") "}\n",
+	         call);
+	buf_adds(&lines, "{\"id\":\"b\",\"parentId\":\"a\"," MSG(
+			     "\"role\":\"toolResult\",\"toolCallId\":\"1\",\"toolName\":\"t\",\"content\":[]") "}\n");
 	fixture_open(&f, lines.p, lines.n);
 	assert_int_equal(render_entry_line(f.s, 1, &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
@@ -273,18 +283,18 @@ static void deep_rows_say_how_deep(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_chain_stays_at_one_indent),
-		cmocka_unit_test(branches_are_drawn_in_order),
-		cmocka_unit_test(several_roots),
-		cmocka_unit_test(siblings_without_a_time_stay_in_place),
-		cmocka_unit_test(cycles_come_last),
-		cmocka_unit_test(labels_and_messages_without_message),
-		cmocka_unit_test(rows_of_messages),
-		cmocka_unit_test(rows_of_other_types),
-		cmocka_unit_test(rows_of_calls),
-		cmocka_unit_test(long_texts_are_cut),
-		cmocka_unit_test(deep_and_wide_trees),
-		cmocka_unit_test(deep_rows_say_how_deep),
+	    cmocka_unit_test(a_chain_stays_at_one_indent),
+	    cmocka_unit_test(branches_are_drawn_in_order),
+	    cmocka_unit_test(several_roots),
+	    cmocka_unit_test(siblings_without_a_time_stay_in_place),
+	    cmocka_unit_test(cycles_come_last),
+	    cmocka_unit_test(labels_and_messages_without_message),
+	    cmocka_unit_test(rows_of_messages),
+	    cmocka_unit_test(rows_of_other_types),
+	    cmocka_unit_test(rows_of_calls),
+	    cmocka_unit_test(long_texts_are_cut),
+	    cmocka_unit_test(deep_and_wide_trees),
+	    cmocka_unit_test(deep_rows_say_how_deep),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,8 @@ static void title_is_the_name(void **state)
 {
 	(void)state;
 	assert_renders(render_title,
-	               HEADER USER("a", "null", "hello") ENTRY("b", "\"a\"", "\"type\":\"session_info\",\"name\":\" x\\ty \""),
+	               HEADER USER("a", "null", "hello")
+	                   ENTRY("b", "\"a\"", "\"type\":\"session_info\",\"name\":\" x\\ty \""),
 	               "x y\n");
 }
 
@@ -13,10 +14,10 @@ static void title_is_the_first_text(void **state)
 	(void)state;
 	assert_renders(render_title,
 	               HEADER USER("a", "null", "") MESSAGE("b", "\"a\"", "\"role\":\"assistant\",\"content\":\"no\"")
-	                       MESSAGE("c", "\"b\"",
-	                               "\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\\n one\"},"
-	                               "{\"type\":\"image\",\"data\":\"\"},{\"type\":\"text\",\"text\":\"tw\\u0000o\"}]")
-	                               USER("d", "\"c\"", "later"),
+	                   MESSAGE("c", "\"b\"",
+	                           "\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\\n one\"},"
+	                           "{\"type\":\"image\",\"data\":\"\"},{\"type\":\"text\",\"text\":\"tw\\u0000o\"}]")
+	                       USER("d", "\"c\"", "later"),
 	               "one tw o\n");
 	assert_renders(render_title, HEADER, "(no messages)\n");
 	assert_renders(render_title, HEADER USER("a", "null", " \\n\\u00a0\\ufeff"), "\n");
@@ -37,10 +38,11 @@ static void name_and_cwd(void **state)
 {
 	(void)state;
 	assert_renders(render_name, HEADER, "");
-	assert_renders(render_name, HEADER ENTRY("b", "null", "\"type\":\"session_info\",\"name\":\"a\\ud800b\""), "a\uFFFDb\n");
+	assert_renders(render_name, HEADER ENTRY("b", "null", "\"type\":\"session_info\",\"name\":\"a\\ud800b\""),
+	               "a\uFFFDb\n");
 	assert_renders(render_name,
 	               HEADER ENTRY("b", "null", "\"type\":\"session_info\",\"name\":\"x\"")
-	                       ENTRY("c", "\"b\"", "\"type\":\"session_info\",\"name\":\"\""),
+	                   ENTRY("c", "\"b\"", "\"type\":\"session_info\",\"name\":\"\""),
 	               "");
 	assert_renders(render_cwd, HEADER, "/w\n");
 	assert_renders(render_cwd, "{\"type\":\"session\",\"id\":\"x\"}\n", "");
@@ -68,18 +70,19 @@ static void labels_are_a_table(void **state)
 {
 	(void)state;
 	assert_renders(
-		render_labels_tsv,
-		HEADER USER("a", "null", "one\\ntwo") ENTRY("m", "\"a\"", "\"type\":\"model_change\",\"modelId\":\"x\"")
-			MESSAGE("b", "\"m\"", "\"role\":\"bashExecution\",\"command\":\"ls\\t-l\",\"output\":\"\"")
-				ENTRY("c", "\"b\"", "\"type\":\"compaction\",\"summary\":\"sum\",\"tokensBefore\":1499")
-					ENTRY("l", "\"c\"", "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"t\\tn\\nz\\u0000b\\\\u\\ud800.\"")
-						ENTRY("k", "\"l\"", "\"type\":\"label\",\"targetId\":\"m\",\"label\":\"on\"")
-							ENTRY("n", "\"k\"", "\"type\":\"message\""),
-		"# ID\tLABEL\tTEXT\n"
-		"a\tt\\tn\\nz\\0b\\\\u\uFFFD.\tuser: one two\n"
-		"m\ton\tmodel_change: [model: x]\n"
-		"b\t\tbashExecution: ls -l\n"
-		"c\t\tcompaction: sum\n");
+	    render_labels_tsv,
+	    HEADER USER("a", "null", "one\\ntwo") ENTRY("m", "\"a\"", "\"type\":\"model_change\",\"modelId\":\"x\"")
+		MESSAGE("b", "\"m\"", "\"role\":\"bashExecution\",\"command\":\"ls\\t-l\",\"output\":\"\"")
+		    ENTRY("c", "\"b\"", "\"type\":\"compaction\",\"summary\":\"sum\",\"tokensBefore\":1499")
+			ENTRY("l", "\"c\"",
+	                      "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"t\\tn\\nz\\u0000b\\\\u\\ud800.\"")
+			    ENTRY("k", "\"l\"", "\"type\":\"label\",\"targetId\":\"m\",\"label\":\"on\"")
+				ENTRY("n", "\"k\"", "\"type\":\"message\""),
+	    "# ID\tLABEL\tTEXT\n"
+	    "a\tt\\tn\\nz\\0b\\\\u\uFFFD.\tuser: one two\n"
+	    "m\ton\tmodel_change: [model: x]\n"
+	    "b\t\tbashExecution: ls -l\n"
+	    "c\t\tcompaction: sum\n");
 	assert_renders(render_labels_tsv, HEADER, "");
 	assert_renders(render_labels_tsv, HEADER ENTRY("m", "null", "\"type\":\"custom\""), "");
 }
@@ -87,26 +90,28 @@ static void labels_are_a_table(void **state)
 static void gists_are_cut(void **state)
 {
 	(void)state;
-	assert_renders(render_labels_tsv,
-	               HEADER USER("a", "null", "0123456789012345678901234567890123456789012345678901234567\\ud83d\\ude00xyz"),
-	               "# ID\tLABEL\tTEXT\n"
-	               "a\t\tuser: 0123456789012345678901234567890123456789012345678901234567\U0001F600\n");
-	assert_renders(render_labels_tsv,
-	               HEADER USER("a", "null", "01234567890123456789012345678901234567890123456789012345678\\ud83d\\ude00xyz"),
-	               "# ID\tLABEL\tTEXT\n"
-	               "a\t\tuser: 01234567890123456789012345678901234567890123456789012345678\n");
+	assert_renders(
+	    render_labels_tsv,
+	    HEADER USER("a", "null", "0123456789012345678901234567890123456789012345678901234567\\ud83d\\ude00xyz"),
+	    "# ID\tLABEL\tTEXT\n"
+	    "a\t\tuser: 0123456789012345678901234567890123456789012345678901234567\U0001F600\n");
+	assert_renders(
+	    render_labels_tsv,
+	    HEADER USER("a", "null", "01234567890123456789012345678901234567890123456789012345678\\ud83d\\ude00xyz"),
+	    "# ID\tLABEL\tTEXT\n"
+	    "a\t\tuser: 01234567890123456789012345678901234567890123456789012345678\n");
 }
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(title_is_the_name),
-		cmocka_unit_test(title_is_the_first_text),
-		cmocka_unit_test(first_message_is_not_trimmed),
-		cmocka_unit_test(name_and_cwd),
-		cmocka_unit_test(problems_are_a_table),
-		cmocka_unit_test(labels_are_a_table),
-		cmocka_unit_test(gists_are_cut),
+	    cmocka_unit_test(title_is_the_name),
+	    cmocka_unit_test(title_is_the_first_text),
+	    cmocka_unit_test(first_message_is_not_trimmed),
+	    cmocka_unit_test(name_and_cwd),
+	    cmocka_unit_test(problems_are_a_table),
+	    cmocka_unit_test(labels_are_a_table),
+	    cmocka_unit_test(gists_are_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
