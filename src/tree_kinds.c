@@ -236,14 +236,26 @@ static int tree_show(struct ctx *c, struct buf *out)
 	return render_tree_txt(c->session, out);
 }
 
-/* The first conversation entry is rarely far. */
-static bool tree_has(struct ctx *c)
+/* Whether there is a conversation entry that has these flags and a row to show. The first is rarely far. */
+static bool any_row(struct ctx *c, unsigned flags)
 {
 	uint32_t n = session_count(c->session);
-	for (uint32_t i = 0; i < n; i++)
-		if (session_entry(c->session, i)->flags & ENTRY_CONVERSATION)
+	for (uint32_t i = 0; i < n; i++) {
+		unsigned f = session_entry(c->session, i)->flags;
+		if ((f & flags) == flags && !(f & ENTRY_NO_MESSAGE))
 			return true;
+	}
 	return false;
+}
+
+static bool tree_has(struct ctx *c)
+{
+	return any_row(c, ENTRY_CONVERSATION);
+}
+
+static bool labels_tsv_has(struct ctx *c)
+{
+	return session_label_count(c->session) > 0 || any_row(c, ENTRY_CONVERSATION | ENTRY_ADDRESSED);
 }
 
 static int problems_show(struct ctx *c, struct buf *out)
@@ -538,7 +550,8 @@ const struct kind tree_kinds[K_COUNT] = {
                 .list = fork_list, .match = fork_match},
     [K_PROBLEMS] = {"problems.txt", FILE_ROW, IN_SESSION, .rewritten = true, .has = problems_has,
                     .show = problems_show},
-    [K_LABELS_TSV] = {"labels.tsv", FILE_ROW, IN_SESSION, .rewritten = true, .show = labels_tsv_show},
+    [K_LABELS_TSV] = {"labels.tsv", FILE_ROW, IN_SESSION, .rewritten = true, .has = labels_tsv_has,
+                      .show = labels_tsv_show},
 
     [K_LABELS] = {"labels", DIR_ROW, IN_SESSION, .keep = KEEP_NAME},
     [K_LABEL_LINK] = {NULL, LINK_ROW, .parent = K_LABELS, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION,
