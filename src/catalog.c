@@ -56,7 +56,7 @@ void catalog_close(struct catalog *c)
 		list_release(&c->projects[i].waiting);
 	}
 	struct map *maps[] = {&c->paths, &c->dir_names, &c->project_keys, &c->project_names,
-			      &c->stems, &c->sids,      &c->stem_tails,   &c->sid_tails};
+	                      &c->stems, &c->sids,      &c->stem_tails,   &c->sid_tails};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		map_release(maps[i]);
 	list_release(&c->nameless);
@@ -104,7 +104,7 @@ void catalog_load_project(struct catalog *c, uint32_t project, int64_t now)
 
 void catalog_load_all(struct catalog *c, int64_t now)
 {
-	if (is_fresh(c->loaded_at, now))
+	if (is_fresh(c->loaded_at, now) && c->nameless.n == 0)
 		return;
 	scan_refresh(c, now);
 	for (uint32_t i = 0; i < c->dir_count; i++)
@@ -287,7 +287,8 @@ bool catalog_project(struct catalog *c, uint32_t project, struct project_info *r
 static void fill_slot(const struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
 	const struct file *f = &c->files[c->slots[slot].file];
-	*ret = (struct slot_info){.slot = slot, .project = f->project, .stem = f->stem, .sid = f->sid_name, .file = f->path};
+	*ret = (struct slot_info){
+	    .slot = slot, .project = f->project, .stem = f->stem, .sid = f->sid_name, .file = f->path};
 	ret->st.st_dev = f->dev;
 	ret->st.st_ino = f->ino;
 	ret->st.st_nlink = 1;
@@ -369,7 +370,7 @@ bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, st
 /* The slot of the file that a name belongs to. A file that turns out to be replaced is taken in at once, under its old
  * name: between the two there is no moment without it. */
 static bool by_name(struct catalog *c, const struct map *names, uint32_t project, struct span name, int64_t now,
-		    struct slot_info *ret)
+                    struct slot_info *ret)
 {
 	for (int tries = 0; tries < 2; tries++) {
 		if (project == NO_SLOT)
@@ -381,8 +382,8 @@ static bool by_name(struct catalog *c, const struct map *names, uint32_t project
 			return false;
 		const struct file *f = &c->files[file];
 		const char *given = project == NO_SLOT ? f->sid_name : f->stem;
-		if (f->slot != NONE && (project == NO_SLOT || f->project == project) && given &&
-		    span_is(name, given) && slot_get(c, f->slot, now, ret))
+		if (f->slot != NONE && (project == NO_SLOT || f->project == project) && given && span_is(name, given) &&
+		    slot_get(c, f->slot, now, ret))
 			return true;
 	}
 	return false;
@@ -425,7 +426,8 @@ bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret)
 
 	lock(c);
 	if (project == NO_SLOT || project < c->project_count) {
-		uint32_t file = project == NO_SLOT ? newest_of_all(c, true, now) : newest_of_project(c, project, true, now);
+		uint32_t file =
+		    project == NO_SLOT ? newest_of_all(c, true, now) : newest_of_project(c, project, true, now);
 		if (file != NONE)
 			catalog_load_project(c, c->files[file].project, now);
 		found = file != NONE && c->files[file].slot != NONE && slot_get(c, c->files[file].slot, now, ret);
@@ -495,7 +497,8 @@ static const char *why_not(const struct catalog *c, const struct listed *l, char
 	return f->reason && f->state == FILE_OTHER ? f->reason : "changed while it was looked at";
 }
 
-int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason), void *arg)
+int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason),
+                      void *arg)
 {
 	struct listed *l CLEANUP_FREE = NULL;
 

@@ -176,7 +176,8 @@ void forks_refresh(struct catalog *c, int64_t now)
 		if (path.p && parent == NONE)
 			parent = with_name(&l, path, slot);
 		c->slots[slot].parent = parent;
-		struct fork *more = parent == NONE ? NULL : array_room(c->forks, c->fork_count, &c->fork_cap, sizeof *more);
+		struct fork *more =
+		    parent == NONE ? NULL : array_room(c->forks, c->fork_count, &c->fork_cap, sizeof *more);
 		if (!more)
 			continue;
 		c->forks = more;

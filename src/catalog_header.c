@@ -145,7 +145,8 @@ static int scan(int fd, struct header *h)
 		}
 	}
 	h->line = malformed ? malformed : 1;
-	h->reason = malformed ? "no session header: this line is malformed" : "no session header: nothing but blank lines";
+	h->reason =
+	    malformed ? "no session header: this line is malformed" : "no session header: nothing but blank lines";
 	return 0;
 }
 

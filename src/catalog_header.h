@@ -10,15 +10,18 @@
 
 /* The bufs are kept from one read to the next; release with header_release. */
 struct header {
-	struct stat st;          /* of the file that was read; st_mode 0 if it could not be opened */
-	struct buf id, cwd;      /* exact bytes; cwd empty if there is none */
-	struct buf parent;       /* parentSession, or branchedFrom in old files; empty if there is none */
-	const char *reason;      /* why the file is no session; NULL if it is one, or if `err` is set */
-	int err;                 /* the file could not be read: a negative errno */
-	uint32_t line;           /* the line that decided, counted from 1 */
-	struct buf bytes, deep;  /* scratch */
+	struct stat st;         /* of the file that was read; st_mode 0 if it could not be opened */
+	struct buf id, cwd;     /* exact bytes; cwd empty if there is none */
+	struct buf parent;      /* parentSession, or branchedFrom in old files; empty if there is none */
+	const char *reason;     /* why the file is no session; NULL if it is one, or if `err` is set */
+	int err;                /* the file could not be read: a negative errno */
+	uint32_t line;          /* the line that decided, counted from 1 */
+	struct buf bytes, deep; /* scratch */
 };
-#define HEADER_INIT {.line = 1}
+#define HEADER_INIT                                                                                                    \
+	{                                                                                                              \
+		.line = 1                                                                                              \
+	}
 void header_release(struct header *h);
 #define CLEANUP_HEADER CLEANUP(header_release)
 

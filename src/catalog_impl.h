@@ -40,7 +40,8 @@ struct list {
 int list_add(struct list *l, uint32_t value);
 void list_release(struct list *l);
 
-/* The array, moved if need be, with room for one more element of `size` bytes. NULL without memory (the old one stays). */
+/* The array, moved if need be, with room for one more element of `size` bytes. NULL without memory (the old one stays).
+ */
 void *array_room(void *p, size_t n, size_t *cap, size_t size);
 
 enum file_state {
@@ -51,26 +52,26 @@ enum file_state {
 };
 
 struct file {
-	const char *path;       /* relative to the source */
-	const char *stem;       /* component in `stem_project`, NULL if none was given yet */
-	const char *sid_name;   /* component under sessions/, NULL if none was given yet */
-	struct span sid;        /* as in the header */
-	struct span parent;     /* parentSession as in the header, p NULL if none */
+	const char *path;     /* relative to the source */
+	const char *stem;     /* component in `stem_project`, NULL if none was given yet */
+	const char *sid_name; /* component under sessions/, NULL if none was given yet */
+	struct span sid;      /* as in the header */
+	struct span parent;   /* parentSession as in the header, p NULL if none */
 	const char *reason;
-	int64_t checked;        /* when it was looked at last, 0: look again */
+	int64_t checked; /* when it was looked at last, 0: look again */
 	dev_t dev;
-	ino_t ino, listed_ino;  /* as stat and as readdir give it: not the same on every file system */
+	ino_t ino, listed_ino; /* as stat and as readdir give it: not the same on every file system */
 	off_t size;
 	struct timespec mtime, ctime;
 	mode_t mode;
 	uid_t uid;
 	gid_t gid;
 	int err;
-	uint32_t base;          /* where the file name begins in `path` */
+	uint32_t base; /* where the file name begins in `path` */
 	uint32_t dir, project, stem_project, slot;
-	uint32_t scan;          /* the directory scan that saw it last */
+	uint32_t scan; /* the directory scan that saw it last */
 	enum file_state state;
-	bool waits;             /* for a slot, in its project's list */
+	bool waits; /* for a slot, in its project's list */
 };
 
 /* dirs[0] is the source itself, with the name "". */
@@ -78,10 +79,11 @@ struct dir {
 	const char *name;
 	struct list files; /* every name ever seen in it */
 	struct stat st;    /* at the last scan; st_mode 0: never, or not there */
-	int64_t looked, statted, headed; /* when: this directory; all of its files; headers of those that are no session yet */
+	int64_t looked, statted,
+	    headed; /* when: this directory; all of its files; headers of those that are no session yet */
 	uint32_t project, scan;
-	int err;           /* why it could not be read */
-	bool racy;         /* changed so shortly before the scan that a later change may have the same mtime */
+	int err;   /* why it could not be read */
+	bool racy; /* changed so shortly before the scan that a later change may have the same mtime */
 };
 
 struct project {
@@ -103,8 +105,8 @@ struct trace {
 struct slot {
 	struct held *held; /* the index while it is open */
 	struct trace trace;
-	uint32_t file;     /* NONE: dead */
-	uint32_t parent;   /* as of forks_epoch */
+	uint32_t file;   /* NONE: dead */
+	uint32_t parent; /* as of forks_epoch */
 };
 
 struct fork {
@@ -129,11 +131,11 @@ struct catalog {
 	struct list nameless; /* files with a slot and no name under sessions/ */
 	uint64_t epoch;       /* rises when a slot is made or dies, or a file turns out to be no session */
 	int64_t refreshed_at, loaded_at, statted_at; /* when all directories, headers, files were looked at */
-	uint64_t named_epoch; /* when projects were named last */
-	uint32_t newest;      /* file, of all */
+	uint64_t named_epoch;                        /* when projects were named last */
+	uint32_t newest;                             /* file, of all */
 	int64_t newest_at;
 	uint64_t newest_epoch;
-	struct fork *forks;   /* by parent, then child */
+	struct fork *forks; /* by parent, then child */
 	size_t fork_count, fork_cap;
 	uint64_t forks_epoch;
 	bool full;            /* out of slot numbers, and said so */
@@ -157,23 +159,24 @@ int64_t catalog_now(void);
 const char *catalog_path(struct catalog *c, const char *relative);
 
 /* catalog_scan.c */
-void scan_refresh(struct catalog *c, int64_t now);                   /* the names in the source and in all directories */
-void scan_dir(struct catalog *c, uint32_t dir, int64_t now);         /* the names in one directory */
-void scan_file(struct catalog *c, uint32_t file, int64_t now);       /* one file's attributes; now 0: even if just looked at */
-void scan_files(struct catalog *c, uint32_t dir, int64_t now);       /* the attributes of all files in a directory */
-void scan_header(struct catalog *c, uint32_t file, int64_t now);     /* an unknown file becomes a session, or other */
-void scan_header_again(struct catalog *c, uint32_t file);             /* whatever was known */
-void scan_headers(struct catalog *c, uint32_t dir, int64_t now);     /* of all files that are no sessions yet */
+void scan_refresh(struct catalog *c, int64_t now);           /* the names in the source and in all directories */
+void scan_dir(struct catalog *c, uint32_t dir, int64_t now); /* the names in one directory */
+void scan_file(struct catalog *c, uint32_t file,
+               int64_t now); /* one file's attributes; now 0: even if just looked at */
+void scan_files(struct catalog *c, uint32_t dir, int64_t now);   /* the attributes of all files in a directory */
+void scan_header(struct catalog *c, uint32_t file, int64_t now); /* an unknown file becomes a session, or other */
+void scan_header_again(struct catalog *c, uint32_t file);        /* whatever was known */
+void scan_headers(struct catalog *c, uint32_t dir, int64_t now); /* of all files that are no sessions yet */
 static inline bool file_may_be_session(const struct file *f)
 {
 	return f->state == FILE_UNKNOWN || f->state == FILE_SESSION;
 }
 
 /* catalog_names.c */
-uint32_t names_project(struct catalog *c, struct span key);          /* the project of that key, made if need be; NONE */
-void names_projects(struct catalog *c);                              /* names those that have something to show */
+uint32_t names_project(struct catalog *c, struct span key); /* the project of that key, made if need be; NONE */
+void names_projects(struct catalog *c);                     /* names those that have something to show */
 bool project_is_present(struct catalog *c, uint32_t project);
-void names_slots(struct catalog *c, uint32_t project);               /* gives slots to the files that wait */
+void names_slots(struct catalog *c, uint32_t project); /* gives slots to the files that wait */
 void names_sids(struct catalog *c);
 void slot_kill(struct catalog *c, uint32_t slot);
 struct span flat_project_key(struct span cwd, struct buf *scratch);

@@ -46,7 +46,8 @@ static void sort_files(const struct catalog *c, struct list *l)
 /* Where a kind of name is kept, and who holds one. */
 struct naming {
 	struct map *taken; /* component to owner */
-	struct map *tails; /* plain component to the last ~N given, so that a thousand equal names cost no million tries */
+	struct map
+	    *tails; /* plain component to the last ~N given, so that a thousand equal names cost no million tries */
 	uint32_t scope;
 	const char *reserved;
 	bool (*holds)(struct catalog *c, uint32_t owner, uint32_t scope, struct span component);

@@ -242,7 +242,8 @@ static bool is_of_slot(struct catalog *c, uint32_t slot, const struct session *s
 	return c->slots[slot].file != NONE;
 }
 
-/* Builds the index of a slot; called and left with the lock held, and without it in between. Others wait for h meanwhile. */
+/* Builds the index of a slot; called and left with the lock held, and without it in between. Others wait for h
+ * meanwhile. */
 static void open_held(struct catalog *c, struct held *h)
 {
 	struct session *s = NULL;
@@ -257,7 +258,8 @@ static void open_held(struct catalog *c, struct held *h)
 	if (!h->err) {
 		f = find_out(s);
 		session_rdlock(s);
-		trace_holds = before.hash == 0 || (session_size(s) >= before.size && hash_ends(s, before.size) == before.hash);
+		trace_holds =
+		    before.hash == 0 || (session_size(s) >= before.size && hash_ends(s, before.size) == before.hash);
 		session_unlock(s);
 	}
 	pthread_mutex_lock(&c->lock);
@@ -338,6 +340,10 @@ static int grow(struct catalog *c, struct held *h)
 		take_in(c, h, &f);
 	else if (rc == -ESTALE && !h->forgotten)
 		slot_kill(c, h->slot);
+	else if (!h->forgotten)
+		scan_file(c, c->slots[h->slot].file, 0);
+	if (h->forgotten)
+		rc = -ESTALE;
 	pthread_mutex_unlock(&c->lock);
 	return rc < 0 ? rc : 0;
 }

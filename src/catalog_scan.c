@@ -61,12 +61,13 @@ static void file_vanishes(struct catalog *c, struct file *f)
 }
 
 /* Takes in what stat says of a regular file. True if it may be that the header has to be read again: a file that was
- * written anew in place, or removed and made again with the same inode, may look like one that grew. An open index knows better. */
+ * written anew in place, or removed and made again with the same inode, may look like one that grew. An open index
+ * knows better. */
 static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 {
 	bool is_other_file = f->dev != st->st_dev || f->ino != st->st_ino || st->st_size < f->size;
 	bool changed = is_other_file || st->st_size != f->size || !is_same_time(f->mtime, st->st_mtim) ||
-		       !is_same_time(f->ctime, st->st_ctim);
+	               !is_same_time(f->ctime, st->st_ctim);
 	if (is_other_file && f->slot != NONE)
 		slot_kill(c, f->slot);
 	else if (is_other_file && f->state == FILE_SESSION)
@@ -239,7 +240,8 @@ static uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 	if (found != NONE)
 		return found;
 
-	struct file *more = c->file_count < NONE ? array_room(c->files, c->file_count, &c->file_cap, sizeof *more) : NULL;
+	struct file *more =
+	    c->file_count < NONE ? array_room(c->files, c->file_count, &c->file_cap, sizeof *more) : NULL;
 	if (!more)
 		return NONE;
 	c->files = more;
@@ -247,8 +249,8 @@ static uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 	uint32_t file = (uint32_t)c->file_count;
 	if (!kept || map_put(&c->paths, 0, span_of(kept), file) < 0)
 		return NONE;
-	c->files[c->file_count++] = (struct file){
-		.path = kept, .base = base, .dir = dir, .project = NONE, .stem_project = NONE, .slot = NONE};
+	c->files[c->file_count++] =
+	    (struct file){.path = kept, .base = base, .dir = dir, .project = NONE, .stem_project = NONE, .slot = NONE};
 	return list_add(&c->dirs[dir].files, file) == 0 ? file : NONE;
 }
 
@@ -380,7 +382,7 @@ void scan_dir(struct catalog *c, uint32_t dir, int64_t now)
 	else if (!S_ISDIR(st.st_mode))
 		rc = -ENOTDIR;
 	else if (d->racy || d->err || st.st_dev != d->st.st_dev || st.st_ino != d->st.st_ino ||
-		 !is_same_time(st.st_mtim, d->st.st_mtim))
+	         !is_same_time(st.st_mtim, d->st.st_mtim))
 		rc = dir_read(c, dir, path);
 	if (rc < 0)
 		dir_fails(c, dir, rc);

@@ -85,8 +85,7 @@ static struct cell *find(const struct map *m, uint32_t hash, uint32_t scope, str
 {
 	for (size_t i = hash & (m->cap - 1);; i = (i + 1) & (m->cap - 1)) {
 		struct cell *c = &m->cells[i];
-		if (!c->key || (c->hash == hash && c->scope == scope &&
-				span_eq((struct span){c->key, c->length}, key)))
+		if (!c->key || (c->hash == hash && c->scope == scope && span_eq((struct span){c->key, c->length}, key)))
 			return c;
 	}
 }

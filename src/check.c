@@ -11,7 +11,7 @@
 
 struct check {
 	struct catalog *catalog;
-	struct header header; /* scratch */
+	struct header header;  /* scratch */
 	struct buf path, line; /* scratch */
 	FILE *out, *progress;
 	struct timespec began;
@@ -54,7 +54,8 @@ static void add_hex(struct buf *out, const char *p, size_t n)
 		buf_addf(out, "\\x%02X", (unsigned char)p[i]);
 }
 
-/* Appends text so that it stays on its line and shows what it is: control characters (C1 too) and ill-formed bytes as \xNN. */
+/* Appends text so that it stays on its line and shows what it is: control characters (C1 too) and ill-formed bytes as
+ * \xNN. */
 static void add_plain(struct buf *out, struct span s, bool backslash)
 {
 	for (size_t i = 0; i < s.n;) {
@@ -106,7 +107,8 @@ static int report_session(struct check *c, const char *file, uint32_t slot)
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc < 0)
-		return report(c, file, 1, rc == -ESTALE ? "changed while it was looked at" : strerror_r(-rc, text, sizeof text));
+		return report(c, file, 1,
+		              rc == -ESTALE ? "changed while it was looked at" : strerror_r(-rc, text, sizeof text));
 	size_t n = session_problem_count(s);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		struct problem p = session_problem(s, i);
@@ -139,7 +141,8 @@ int check_source(const char *source, const struct check_options *o, FILE *out, F
 {
 	/* Each index is used once. */
 	static const struct catalog_options keep_nothing = {.index_budget = 0};
-	struct check c = {.out = out, .header = HEADER_INIT, .progress_ms = o && o->progress_ms ? o->progress_ms : 1000};
+	struct check c = {
+	    .out = out, .header = HEADER_INIT, .progress_ms = o && o->progress_ms ? o->progress_ms : 1000};
 
 	if (progress && ((o && o->progress_always) || isatty(fileno(progress))))
 		c.progress = progress;

@@ -3,7 +3,8 @@
  *	file:line: reason
  *
  * `file` is relative to the source; bytes that would not print, and backslashes, are \xNN, so that one
- * problem is one line. What concerns a file as a whole is reported at line 1. Files come in byte order of their path. */
+ * problem is one line. What concerns a file as a whole is reported at line 1. Files come in byte order of their path.
+*/
 #ifndef SESSIONFS_CHECK_H
 #define SESSIONFS_CHECK_H
 
@@ -12,8 +13,8 @@
 #include <stdio.h>
 
 struct check_options {
-	unsigned progress_ms;  /* how long it may take before progress is shown; 0: a second */
-	bool progress_always;  /* even if `progress` is no terminal */
+	unsigned progress_ms; /* how long it may take before progress is shown; 0: a second */
+	bool progress_always; /* even if `progress` is no terminal */
 };
 
 /* Problems go to `out`; how far it is goes to `progress` (may be NULL) if that is a terminal, in one line that is

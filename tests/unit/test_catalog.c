@@ -1,0 +1,948 @@
+/* The catalog on real directories. What it knows may be CATALOG_FRESH_MS old, so after a change the tests wait that long. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/catalog.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <time.h>
+
+#define HEADER(id, cwd) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"cwd\":\"" cwd "\"}\n"
+#define FORK(id, parent) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"parentSession\":\"" parent "\"}\n"
+#define ENTRY(id) \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
+
+struct place {
+	char root[64];
+	struct catalog *c;
+};
+
+static const char *at(const struct place *p, const char *relative)
+{
+	static _Thread_local char path[4][1024];
+	static _Thread_local unsigned next;
+	char *to = path[next++ % 4];
+	snprintf(to, sizeof path[0], "%s/%s", p->root, relative);
+	return to;
+}
+
+static void put_bytes(const struct place *p, const char *relative, const char *text, int flags)
+{
+	int fd = open(at(p, relative), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static void put(const struct place *p, const char *relative, const char *text)
+{
+	put_bytes(p, relative, text, O_TRUNC);
+}
+
+static void append(const struct place *p, const char *relative, const char *text)
+{
+	put_bytes(p, relative, text, O_APPEND);
+}
+
+/* Puts a new file in place of the old one, as editors do. */
+static void replace(const struct place *p, const char *relative, const char *text)
+{
+	put(p, "temporary", text);
+	assert_int_equal(rename(at(p, "temporary"), at(p, relative)), 0);
+}
+
+static void make_dir(const struct place *p, const char *relative)
+{
+	assert_int_equal(mkdir(at(p, relative), 0755), 0);
+}
+
+static void set_mtime(const struct place *p, const char *relative, time_t seconds)
+{
+	struct timespec t[2] = {{.tv_sec = seconds}, {.tv_sec = seconds}};
+	assert_int_equal(utimensat(AT_FDCWD, at(p, relative), t, 0), 0);
+}
+
+static void wait_stale(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = (CATALOG_FRESH_MS + 30) * 1000000L}, NULL);
+}
+
+static void open_place(struct place *p)
+{
+	struct catalog_options o = {.index_budget = 64 << 20};
+	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
+}
+
+static int set_up(void **state)
+{
+	struct place *p = calloc(1, sizeof *p);
+	strcpy(p->root, "/tmp/test_catalog.XXXXXX");
+	assert_non_null(mkdtemp(p->root));
+	*state = p;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int tear_down(void **state)
+{
+	struct place *p = *state;
+	catalog_close(p->c);
+	nftw(p->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	free(p);
+	return 0;
+}
+
+/* ---- what the catalog shows, as one text ---- */
+
+static void add_projects(struct place *p, struct buf *out)
+{
+	struct project_info info;
+	for (uint64_t cookie = 0; catalog_project_next(p->c, &cookie, &info);)
+		buf_addf(out, "%s ", info.name);
+}
+
+static void add_sessions(struct place *p, const char *project, struct buf *out)
+{
+	struct project_info info;
+	struct slot_info slot;
+	if (!catalog_project_by_name(p->c, span_of(project), &info))
+		return;
+	for (uint64_t cookie = 0; catalog_slot_next(p->c, info.project, &cookie, &slot);) {
+		assert_int_equal(slot.project, info.project);
+		buf_addf(out, "%s=%s ", slot.stem, slot.file);
+	}
+}
+
+static void add_sids(struct place *p, struct buf *out)
+{
+	struct slot_info slot;
+	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot);)
+		buf_addf(out, "%s=%s ", slot.sid, slot.file);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The words sorted, since listings come in no promised order. */
+static void assert_words(struct buf *got, const char *expected)
+{
+	char *words[64], *rest = NULL;
+	size_t n = 0;
+	struct buf sorted CLEANUP_BUF = BUF_INIT;
+
+	assert_non_null(buf_cstr(got));
+	for (char *w = strtok_r(got->p, " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+		words[n++] = w;
+	qsort(words, n, sizeof *words, by_text);
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&sorted, "%s%s", i ? " " : "", words[i]);
+	assert_non_null(buf_cstr(&sorted));
+	assert_string_equal(sorted.p, expected);
+}
+
+static void assert_projects(struct place *p, const char *expected)
+{
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	add_projects(p, &got);
+	assert_words(&got, expected);
+}
+
+static void assert_sessions(struct place *p, const char *project, const char *expected)
+{
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	add_sessions(p, project, &got);
+	assert_words(&got, expected);
+}
+
+static void assert_sids(struct place *p, const char *expected)
+{
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	add_sids(p, &got);
+	assert_words(&got, expected);
+}
+
+static uint32_t slot_of(struct place *p, const char *project, const char *stem)
+{
+	struct project_info info;
+	struct slot_info slot;
+	if (!catalog_project_by_name(p->c, span_of(project), &info) ||
+	    !catalog_slot_by_stem(p->c, info.project, span_of(stem), &slot))
+		return NO_SLOT;
+	return slot.slot;
+}
+
+/* ---- names ---- */
+
+static void shows_projects_under_their_names(void **state)
+{
+	struct place *p = *state;
+	make_dir(p, "--home-a--");
+	make_dir(p, "--x--");
+	make_dir(p, "x");
+	make_dir(p, "----");
+	make_dir(p, "empty");
+	make_dir(p, "~odd%");
+	put(p, "--home-a--/1.jsonl", HEADER("1", "/home/a"));
+	put(p, "--x--/2.jsonl", HEADER("2", "/x"));
+	put(p, "x/3.jsonl", HEADER("3", "/x"));
+	put(p, "----/4.jsonl", HEADER("4", "/"));
+	put(p, "~odd%/5.jsonl", HEADER("5", "/"));
+	put(p, "empty/not.json", HEADER("6", "/"));
+	open_place(p);
+	assert_projects(p, "% %7Eodd%25 --x-- home-a x");
+	assert_sessions(p, "--x--", "2=--x--/2.jsonl");
+	assert_sessions(p, "x", "3=x/3.jsonl");
+	assert_sessions(p, "%", "4=----/4.jsonl");
+	assert_string_equal(catalog_source(p->c), p->root);
+}
+
+static void a_project_keeps_its_name(void **state)
+{
+	struct place *p = *state;
+	make_dir(p, "--x--");
+	put(p, "--x--/2.jsonl", HEADER("2", "/x"));
+	open_place(p);
+	assert_projects(p, "x");
+	make_dir(p, "x");
+	put(p, "x/3.jsonl", HEADER("3", "/x"));
+	wait_stale();
+	assert_projects(p, "x x~2");
+	assert_sessions(p, "x", "2=--x--/2.jsonl");
+	assert_int_equal(unlink(at(p, "--x--/2.jsonl")), 0);
+	wait_stale();
+	assert_projects(p, "x~2");
+	put(p, "--x--/9.jsonl", HEADER("9", "/x"));
+	wait_stale();
+	assert_sessions(p, "x", "9=--x--/9.jsonl");
+}
+
+static void flat_files_go_where_their_header_says(void **state)
+{
+	struct place *p = *state;
+	make_dir(p, "--home-a--");
+	put(p, "--home-a--/1.jsonl", HEADER("1", "/home/a"));
+	put(p, "1.jsonl", HEADER("f1", "/home/a"));
+	put(p, "2.jsonl", HEADER("f2", "C:\\\\work\\\\b"));
+	put(p, "3.jsonl", "{\"type\":\"session\",\"id\":\"f3\"}\n");
+	put(p, "4.jsonl", HEADER("f4", "/"));
+	put(p, "5.jsonl", "{\"type\":\"session\",\"id\":\"f5\",\"cwd\":7}\n");
+	put(p, "6.jsonl", HEADER("f6", "//net/x"));
+	open_place(p);
+	assert_projects(p, "% -net-x C--work-b home-a unknown");
+	assert_sessions(p, "home-a", "1=--home-a--/1.jsonl 1~2=1.jsonl");
+	assert_sessions(p, "C--work-b", "2=2.jsonl");
+	assert_sessions(p, "unknown", "3=3.jsonl 5=5.jsonl");
+	assert_sessions(p, "%", "4=4.jsonl");
+}
+
+static void equal_names_are_told_apart(void **state)
+{
+	struct place *p = *state;
+	make_dir(p, "b");
+	make_dir(p, "a");
+	put(p, "b/latest.jsonl", HEADER("same", "/"));
+	put(p, "a/one.jsonl", HEADER("same", "/"));
+	put(p, "a/two.jsonl", HEADER("same", "/"));
+	put(p, "a/three.jsonl", HEADER("", "/"));
+	put(p, "a/four.jsonl", HEADER("../x", "/"));
+	open_place(p);
+	assert_int_not_equal(slot_of(p, "b", "latest~2"), NO_SLOT);
+	assert_int_equal(slot_of(p, "b", "latest"), NO_SLOT);
+	assert_sids(p, "%2E.%2Fx=a/four.jsonl %=a/three.jsonl same=a/one.jsonl same~2=a/two.jsonl same~3=b/latest.jsonl");
+	struct slot_info slot;
+	assert_true(catalog_slot_by_sid(p->c, span_of("same~3"), &slot));
+	assert_string_equal(slot.file, "b/latest.jsonl");
+	assert_false(catalog_slot_by_sid(p->c, span_of("same~4"), &slot));
+
+	/* They stay while the files do, and go on with a file that is renamed. */
+	assert_int_equal(rename(at(p, "a/one.jsonl"), at(p, "b/moved.jsonl")), 0);
+	put(p, "a/aaa.jsonl", HEADER("same~2", "/"));
+	wait_stale();
+	assert_sids(p, "%2E.%2Fx=a/four.jsonl %=a/three.jsonl same=b/moved.jsonl same~2=a/two.jsonl same~2~2=a/aaa.jsonl "
+		       "same~3=b/latest.jsonl");
+}
+
+static void any_file_name_will_do(void **state)
+{
+	struct place *p = *state;
+	make_dir(p, "a");
+	put(p, "a/.jsonl", HEADER("1", "/"));
+	put(p, "a/.hidden.jsonl", HEADER("2", "/"));
+	put(p, "a/new\nline.jsonl", HEADER("3", "/"));
+	put(p, "a/\xff.jsonl", HEADER("4", "/"));
+	put(p, "a/x.jsonl.deleted", HEADER("5", "/"));
+	open_place(p);
+	assert_sessions(p, "a", "%2Ehidden=a/.hidden.jsonl %=a/.jsonl %FF=a/\xff.jsonl new%0Aline=a/new\nline.jsonl");
+}
+
+/* ---- what is a session ---- */
+
+static int note_file(void *arg, const char *file, uint32_t slot, const char *reason)
+{
+	assert_int_equal(slot == NO_SLOT, reason != NULL);
+	buf_addf(arg, "%s: %s\n", file, reason ? reason : "ok");
+	return 0;
+}
+
+static int stop_at_second(void *arg, const char *file, uint32_t slot, const char *reason)
+{
+	(void)file;
+	(void)slot;
+	(void)reason;
+	return ++*(int *)arg == 2 ? 42 : 0;
+}
+
+static void only_sessions_are_shown(void **state)
+{
+	struct place *p = *state;
+	make_dir(p, "a");
+	make_dir(p, "a/dir.jsonl");
+	make_dir(p, "real");
+	assert_int_equal(mkfifo(at(p, "a/fifo.jsonl"), 0644), 0);
+	assert_int_equal(symlink("nowhere", at(p, "a/dangling.jsonl")), 0);
+	assert_int_equal(symlink("loop.jsonl", at(p, "a/loop.jsonl")), 0);
+	assert_int_equal(symlink("fifo.jsonl", at(p, "a/link-to-fifo.jsonl")), 0);
+	assert_int_equal(symlink("good.jsonl", at(p, "a/link.jsonl")), 0);
+	assert_int_equal(symlink("real", at(p, "linked")), 0);
+	assert_int_equal(symlink("circle", at(p, "circle")), 0);
+	put(p, "a/good.jsonl", HEADER("good", "/"));
+	put(p, "real/r.jsonl", HEADER("r", "/"));
+	put(p, "a/late.jsonl", "\n  \nnull\nnot json\n0\n" HEADER("late", "/") ENTRY("x"));
+	put(p, "a/torn.jsonl", "{\"type\":\"session\",\"id\":\"torn\"}");
+	put(p, "a/empty.jsonl", "");
+	put(p, "a/blank.jsonl", "\n \r\n");
+	put(p, "a/bom.jsonl", "\xef\xbb\xbf" HEADER("bom", "/") ENTRY("x"));
+	put(p, "a/entry.jsonl", ENTRY("x") HEADER("entry", "/"));
+	put(p, "a/number.jsonl", "{\"type\":\"session\",\"id\":7}\n");
+	put(p, "a/list.jsonl", "[1]\n" HEADER("list", "/"));
+	put(p, "a/half.jsonl", "{\"type\":\"session\",\"id\":\"ha");
+	open_place(p);
+	assert_projects(p, "a linked real");
+	assert_sessions(p, "a", "good=a/good.jsonl late=a/late.jsonl link=a/link.jsonl torn=a/torn.jsonl");
+	assert_sessions(p, "linked", "r=linked/r.jsonl");
+
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	assert_int_equal(catalog_each_file(p->c, note_file, &got), 0);
+	assert_non_null(buf_cstr(&got));
+	assert_string_equal(got.p, "a/blank.jsonl: no session header: nothing but blank lines\n"
+				   "a/bom.jsonl: no session header: this line is malformed\n"
+				   "a/dangling.jsonl: No such file or directory\n"
+				   "a/dir.jsonl: is a directory\n"
+				   "a/empty.jsonl: empty file\n"
+				   "a/entry.jsonl: no session header: the first entry is something else\n"
+				   "a/fifo.jsonl: not a regular file\n"
+				   "a/good.jsonl: ok\n"
+				   "a/half.jsonl: no session header: this line is malformed\n"
+				   "a/late.jsonl: ok\n"
+				   "a/link-to-fifo.jsonl: not a regular file\n"
+				   "a/link.jsonl: ok\n"
+				   "a/list.jsonl: no session header: the first entry is something else\n"
+				   "a/loop.jsonl: Too many levels of symbolic links\n"
+				   "a/number.jsonl: the session header has no id that is a string\n"
+				   "a/torn.jsonl: ok\n"
+				   "linked/r.jsonl: ok\n"
+				   "real/r.jsonl: ok\n");
+	int count = 0;
+	assert_int_equal(catalog_each_file(p->c, stop_at_second, &count), 42);
+}
+
+static void a_header_may_be_long_and_late(void **state)
+{
+	struct place *p = *state;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	make_dir(p, "a");
+	buf_adds(&text, "{\"pad\":\"");
+	for (int i = 0; i < 100000; i++)
+		buf_adds(&text, "pad");
+	buf_adds(&text, "\",\"type\":\"session\",\"id\":\"long\"}\n");
+	assert_non_null(buf_cstr(&text));
+	put(p, "a/long.jsonl", text.p);
+	buf_reset(&text);
+	for (int i = 0; i < 1 << 19; i++)
+		buf_adds(&text, "x\n");
+	buf_adds(&text, HEADER("beyond", "/"));
+	assert_non_null(buf_cstr(&text));
+	put(p, "a/beyond.jsonl", text.p);
+	put(p, "a/within.jsonl", text.p + 2 * strlen(HEADER("beyond", "/")));
+	open_place(p);
+	assert_sessions(p, "a", "long=a/long.jsonl within=a/within.jsonl");
+	buf_reset(&text);
+	assert_int_equal(catalog_each_file(p->c, note_file, &text), 0);
+	assert_non_null(buf_cstr(&text));
+	assert_non_null(strstr(text.p, "a/beyond.jsonl: no session header in the first 1 MiB\n"));
+}
+
+/* ---- how much is read ---- */
+
+/* How many files of a directory were opened since the last call. */
+static int opened(int watch)
+{
+	char events[65536] __attribute__((aligned(8)));
+	int n = 0;
+	for (;;) {
+		ssize_t got = read(watch, events, sizeof events);
+		if (got <= 0)
+			return n;
+		for (ssize_t i = 0; i < got;) {
+			const struct inotify_event *e = (const void *)(events + i);
+			if (e->len && strstr(e->name, ".jsonl"))
+				n++;
+			i += (ssize_t)(sizeof *e + e->len);
+		}
+	}
+}
+
+static void nothing_is_opened_before_it_is_needed(void **state)
+{
+	struct place *p = *state;
+	make_dir(p, "a");
+	make_dir(p, "b");
+	for (int i = 0; i < 50; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "%c/%d.jsonl", i % 2 ? 'a' : 'b', i);
+		put(p, name, HEADER("s", "/"));
+		set_mtime(p, name, 1000 + i);
+	}
+	int a = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), b = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	assert_true(inotify_add_watch(a, at(p, "a"), IN_OPEN) >= 0);
+	assert_true(inotify_add_watch(b, at(p, "b"), IN_OPEN) >= 0);
+	open_place(p);
+	assert_projects(p, "a b");
+	struct project_info info;
+	for (uint64_t cookie = 0; catalog_project_next(p->c, &cookie, &info);)
+		assert_int_equal(info.mtime.tv_sec, strcmp(info.name, "a") == 0 ? 1049 : 1048);
+	assert_int_equal(catalog_mtime(p->c).tv_sec, 1049);
+	assert_int_equal(opened(a) + opened(b), 0);
+
+	struct slot_info slot;
+	assert_true(catalog_project_by_name(p->c, span_of("a"), &info));
+	assert_true(opened(a) <= 1);
+	for (int round = 0; round < 2; round++) {
+		uint64_t cookie = 0;
+		while (catalog_slot_next(p->c, info.project, &cookie, &slot))
+			;
+	}
+	assert_int_equal(opened(a), 24);
+	assert_int_equal(opened(b), 0);
+	append(p, "a/1.jsonl", ENTRY("x"));
+	opened(a);
+	wait_stale();
+	assert_int_equal(catalog_slot(p->c, slot_of(p, "a", "1"), &slot), 0);
+	assert_int_equal(slot.st.st_size, strlen(HEADER("s", "/") ENTRY("x")));
+	assert_true(opened(a) <= 1);
+	close(a);
+	close(b);
+}
+
+/* ---- changes ---- */
+
+static void follows_what_happens_on_disk(void **state)
+{
+	struct place *p = *state;
+	struct slot_info slot;
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/two.jsonl", HEADER("two", "/"));
+	put(p, "a/later.jsonl", "");
+	open_place(p);
+	uint32_t one = slot_of(p, "a", "one"), two = slot_of(p, "a", "two");
+	assert_sids(p, "one=a/one.jsonl two=a/two.jsonl");
+
+	append(p, "a/one.jsonl", ENTRY("x"));
+	append(p, "a/later.jsonl", HEADER("later", "/"));
+	make_dir(p, "b");
+	put(p, "b/three.jsonl", HEADER("three", "/"));
+	wait_stale();
+	assert_int_equal(slot_of(p, "a", "one"), one);
+	assert_projects(p, "a b");
+	assert_sids(p, "later=a/later.jsonl one=a/one.jsonl three=b/three.jsonl two=a/two.jsonl");
+
+	replace(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/two.jsonl", HEADER("2", "/"));
+	wait_stale();
+	assert_int_equal(catalog_slot(p->c, one, &slot), -ESTALE);
+	assert_int_equal(catalog_slot(p->c, two, &slot), -ESTALE);
+	assert_int_not_equal(slot_of(p, "a", "one"), one);
+	assert_int_not_equal(slot_of(p, "a", "one"), NO_SLOT);
+	assert_sids(p, "2=a/two.jsonl later=a/later.jsonl one=a/one.jsonl three=b/three.jsonl");
+
+	assert_int_equal(unlink(at(p, "a/one.jsonl")), 0);
+	assert_int_equal(rename(at(p, "a/two.jsonl"), at(p, "b/four.jsonl")), 0);
+	put(p, "b/three.jsonl", "");
+	wait_stale();
+	assert_sids(p, "2=b/four.jsonl later=a/later.jsonl");
+	assert_int_equal(slot_of(p, "a", "one"), NO_SLOT);
+
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	wait_stale();
+	assert_sids(p, "2=b/four.jsonl later=a/later.jsonl one=a/one.jsonl");
+	assert_int_equal(catalog_slot(p->c, 4711, &slot), -ESTALE);
+	assert_int_equal(catalog_slot(p->c, NO_SLOT, &slot), -ESTALE);
+}
+
+static void a_file_made_anew_is_another_session(void **state)
+{
+	struct place *p = *state;
+	struct slot_info slot;
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	open_place(p);
+	uint32_t one = slot_of(p, "a", "one");
+	assert_sids(p, "one=a/one.jsonl");
+	/* The same inode, and larger: as cp over it, or as unlink and creat often give it. */
+	put(p, "a/one.jsonl", HEADER("another", "/") ENTRY("x"));
+	wait_stale();
+	assert_int_equal(catalog_slot(p->c, one, &slot), -ESTALE);
+	assert_sids(p, "another=a/one.jsonl");
+}
+
+static void the_source_may_go_and_come(void **state)
+{
+	struct place *p = *state;
+	char away[80];
+	struct timespec none = {0};
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	open_place(p);
+	assert_sids(p, "one=a/one.jsonl");
+	snprintf(away, sizeof away, "%s.away", p->root);
+	assert_int_equal(rename(p->root, away), 0);
+	wait_stale();
+	assert_projects(p, "");
+	assert_sids(p, "");
+	assert_int_equal(catalog_mtime(p->c).tv_sec, none.tv_sec);
+	assert_int_equal(rename(away, p->root), 0);
+	wait_stale();
+	assert_projects(p, "a");
+	assert_sids(p, "one=a/one.jsonl");
+}
+
+static void listings_go_on_while_names_change(void **state)
+{
+	struct place *p = *state;
+	struct project_info info;
+	struct slot_info slot;
+	uint64_t cookie = 0;
+	int seen = 0, b = 0;
+	make_dir(p, "a");
+	for (int i = 0; i < 10; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "a/%d.jsonl", i);
+		put(p, name, HEADER("s", "/"));
+	}
+	open_place(p);
+	assert_true(catalog_project_by_name(p->c, span_of("a"), &info));
+	for (; seen < 5 && catalog_slot_next(p->c, info.project, &cookie, &slot); seen++)
+		assert_int_equal(slot.stem[0], '0' + seen);
+	assert_int_equal(unlink(at(p, "a/3.jsonl")), 0);
+	assert_int_equal(unlink(at(p, "a/7.jsonl")), 0);
+	put(p, "a/00.jsonl", HEADER("s", "/"));
+	wait_stale();
+	for (; catalog_slot_next(p->c, info.project, &cookie, &slot); seen++)
+		b |= strcmp(slot.stem, "00") == 0;
+	assert_int_equal(seen, 10);
+	assert_true(b);
+	assert_false(catalog_slot_next(p->c, info.project, &cookie, &slot));
+	assert_false(catalog_slot_next(p->c, 999, &(uint64_t){0}, &slot));
+}
+
+static void knows_the_newest(void **state)
+{
+	struct place *p = *state;
+	struct project_info a;
+	struct slot_info slot;
+	make_dir(p, "a");
+	make_dir(p, "b");
+	put(p, "a/x.jsonl", HEADER("x", "/"));
+	put(p, "a/x-y.jsonl", HEADER("xy", "/"));
+	put(p, "b/none.jsonl", "no session\n");
+	open_place(p);
+	assert_false(catalog_project_by_name(p->c, span_of("b"), &a));
+	assert_true(catalog_project_by_name(p->c, span_of("a"), &a));
+	set_mtime(p, "a/x.jsonl", 5000);
+	set_mtime(p, "a/x-y.jsonl", 5000);
+	wait_stale();
+	assert_true(catalog_latest(p->c, a.project, &slot));
+	assert_string_equal(slot.stem, "x-y");
+	assert_true(catalog_latest(p->c, NO_SLOT, &slot));
+	assert_string_equal(slot.stem, "x-y");
+	set_mtime(p, "a/x.jsonl", 6000);
+	wait_stale();
+	assert_true(catalog_latest(p->c, NO_SLOT, &slot));
+	assert_string_equal(slot.stem, "x");
+	assert_int_equal(slot.st.st_mtim.tv_sec, 6000);
+	assert_true(catalog_project(p->c, a.project, &a));
+	assert_int_equal(a.mtime.tv_sec, 6000);
+	assert_int_equal(catalog_mtime(p->c).tv_sec, 6000);
+	assert_int_equal(unlink(at(p, "a/x.jsonl")), 0);
+	assert_int_equal(unlink(at(p, "a/x-y.jsonl")), 0);
+	wait_stale();
+	assert_false(catalog_latest(p->c, a.project, &slot));
+	assert_false(catalog_latest(p->c, NO_SLOT, &slot));
+	assert_false(catalog_project(p->c, a.project, &a));
+	assert_false(catalog_project(p->c, 999, &a));
+}
+
+static void the_newest_of_many_that_are_none(void **state)
+{
+	struct place *p = *state;
+	struct slot_info slot;
+	make_dir(p, "a");
+	put(p, "a/good.jsonl", HEADER("good", "/"));
+	set_mtime(p, "a/good.jsonl", 1000);
+	for (int i = 0; i < 100; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "a/%d.jsonl", i);
+		put(p, name, "no session\n");
+	}
+	open_place(p);
+	assert_true(catalog_latest(p->c, NO_SLOT, &slot));
+	assert_string_equal(slot.stem, "good");
+	assert_int_equal(catalog_mtime(p->c).tv_sec, 1000);
+}
+
+/* ---- forks ---- */
+
+static void assert_parent(struct place *p, const char *project, const char *stem, const char *parent)
+{
+	struct slot_info slot;
+	uint32_t found = catalog_parent(p->c, slot_of(p, project, stem));
+	if (!parent) {
+		assert_int_equal(found, NO_SLOT);
+		return;
+	}
+	assert_int_equal(catalog_slot(p->c, found, &slot), 0);
+	assert_string_equal(slot.file, parent);
+}
+
+static void forks_find_their_parent(void **state)
+{
+	struct place *p = *state;
+	char text[256];
+	make_dir(p, "a");
+	make_dir(p, "b");
+	put(p, "a/root.jsonl", HEADER("root", "/"));
+	put(p, "b/root.jsonl", HEADER("root", "/"));
+	put(p, "b/only.jsonl", HEADER("only", "/"));
+	snprintf(text, sizeof text, FORK("path", "%s/a/root.jsonl"), p->root);
+	put(p, "a/path.jsonl", text);
+	assert_int_equal(symlink("../b/root.jsonl", at(p, "a/linked")), 0);
+	snprintf(text, sizeof text, FORK("link", "%s/a/linked"), p->root);
+	put(p, "a/link.jsonl", text);
+	put(p, "a/name.jsonl", FORK("name", "/elsewhere/only.jsonl"));
+	put(p, "a/windows.jsonl", FORK("windows", "C:\\\\pi\\\\b\\\\root.jsonl"));
+	put(p, "a/doubt.jsonl", FORK("doubt", "/elsewhere/root.jsonl"));
+	put(p, "a/self.jsonl", FORK("self", "/elsewhere/self.jsonl"));
+	put(p, "a/old.jsonl", "{\"type\":\"session\",\"id\":\"old\",\"branchedFrom\":\"only.jsonl\"}\n");
+	put(p, "a/odd.jsonl", FORK("odd", "/"));
+	open_place(p);
+	assert_parent(p, "a", "path", "a/root.jsonl");
+	assert_parent(p, "a", "link", "b/root.jsonl");
+	assert_parent(p, "a", "name", "b/only.jsonl");
+	assert_parent(p, "a", "windows", "b/root.jsonl");
+	assert_parent(p, "a", "doubt", NULL);
+	assert_parent(p, "a", "self", NULL);
+	assert_parent(p, "a", "old", "b/only.jsonl");
+	assert_parent(p, "a", "odd", NULL);
+	assert_parent(p, "b", "only", NULL);
+
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	struct slot_info slot;
+	uint32_t only = slot_of(p, "b", "only");
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot);)
+		buf_addf(&got, "%s ", slot.stem);
+	assert_words(&got, "name old");
+	assert_int_equal(unlink(at(p, "a/old.jsonl")), 0);
+	assert_int_equal(unlink(at(p, "b/root.jsonl")), 0);
+	wait_stale();
+	buf_reset(&got);
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot);)
+		buf_addf(&got, "%s ", slot.stem);
+	assert_words(&got, "name");
+	assert_parent(p, "a", "doubt", "a/root.jsonl");
+	assert_parent(p, "a", "link", NULL);
+}
+
+/* ---- indexes ---- */
+
+static void gives_an_index_that_grows(void **state)
+{
+	struct place *p = *state;
+	struct session *s, *again;
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
+	open_place(p);
+	uint32_t slot = slot_of(p, "a", "one");
+	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	assert_int_equal(session_count(s), 1);
+	assert_true(span_is(session_id(s), "one"));
+	assert_int_equal(catalog_get(p->c, slot, &again), 0);
+	assert_ptr_equal(s, again);
+	catalog_put(p->c, again);
+	catalog_put(p->c, s);
+	append(p, "a/one.jsonl", ENTRY("y"));
+	wait_stale();
+	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	assert_int_equal(session_count(s), 2);
+	/* Held by somebody while its file is replaced: it stays what it was. */
+	replace(p, "a/one.jsonl", HEADER("one", "/"));
+	wait_stale();
+	assert_int_equal(catalog_get(p->c, slot, &again), -ESTALE);
+	assert_int_equal(session_count(s), 2);
+	catalog_put(p->c, s);
+	slot = slot_of(p, "a", "one");
+	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	assert_int_equal(session_count(s), 0);
+	catalog_put(p->c, s);
+	assert_int_equal(unlink(at(p, "a/one.jsonl")), 0);
+	wait_stale();
+	assert_int_equal(catalog_get(p->c, slot, &s), -ESTALE);
+	assert_int_equal(catalog_get(p->c, 4711, &s), -ESTALE);
+}
+
+static void rewritten_while_nobody_looked(void **state)
+{
+	struct place *p = *state;
+	struct catalog_options nothing = {.index_budget = 0};
+	struct session *s;
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
+	put(p, "a/grown.jsonl", HEADER("grown", "/") ENTRY("x"));
+	put(p, "a/two.jsonl", HEADER("two", "/"));
+	assert_int_equal(catalog_open(p->root, &nothing, &p->c), 0);
+	uint32_t one = slot_of(p, "a", "one"), grown = slot_of(p, "a", "grown"), two = slot_of(p, "a", "two");
+	uint32_t order[] = {one, grown, two};
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(catalog_get(p->c, order[i], &s), 0);
+		catalog_put(p->c, s);
+	}
+	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("other") ENTRY("more"));
+	append(p, "a/grown.jsonl", ENTRY("y"));
+	wait_stale();
+	assert_int_equal(catalog_get(p->c, grown, &s), 0);
+	assert_int_equal(session_count(s), 2);
+	catalog_put(p->c, s);
+	assert_int_equal(catalog_get(p->c, one, &s), -ESTALE);
+	assert_int_not_equal(slot_of(p, "a", "one"), one);
+	assert_int_equal(catalog_get(p->c, slot_of(p, "a", "one"), &s), 0);
+	assert_int_equal(session_count(s), 2);
+	catalog_put(p->c, s);
+}
+
+static int count_fds(void)
+{
+	int n = 0;
+	DIR *d CLEANUP_CLOSEDIR = opendir("/proc/self/fd");
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	return n;
+}
+
+static void keeps_few_indexes_open(void **state)
+{
+	struct place *p = *state;
+	struct session *s, *held;
+	struct slot_info slot;
+	make_dir(p, "a");
+	for (int i = 0; i < 700; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "a/%d.jsonl", i);
+		put(p, name, HEADER("s", "/") ENTRY("x"));
+	}
+	open_place(p);
+	int before = count_fds();
+	uint32_t first = slot_of(p, "a", "0");
+	assert_int_equal(catalog_get(p->c, first, &held), 0);
+	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot);) {
+		assert_int_equal(catalog_get(p->c, slot.slot, &s), 0);
+		assert_int_equal(session_count(s), 1);
+		catalog_put(p->c, s);
+	}
+	assert_true(count_fds() - before <= 512);
+	assert_int_equal(session_count(held), 1);
+	catalog_put(p->c, held);
+}
+
+/* ---- threads ---- */
+
+struct chaos {
+	struct place *p;
+	atomic_bool stop;
+	atomic_int gets, surprises; /* cmocka's assertions work in the main thread only */
+};
+
+static void *change_files(void *arg)
+{
+	struct chaos *x = arg;
+	for (unsigned i = 0; !atomic_load(&x->stop); i++) {
+		char name[32];
+		snprintf(name, sizeof name, "%c/%u.jsonl", i % 2 ? 'a' : 'b', i % 7);
+		if (i % 11 == 0)
+			unlink(at(x->p, name));
+		else if (i % 5 == 0)
+			replace(x->p, name, HEADER("new", "/"));
+		else
+			append(x->p, name, ENTRY("x"));
+		if (i % 13 == 0)
+			put(x->p, name, HEADER("fresh", "/") ENTRY("y"));
+		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+	}
+	return NULL;
+}
+
+static void *use_sessions(void *arg)
+{
+	struct chaos *x = arg;
+	struct catalog *c = x->p->c;
+	while (!atomic_load(&x->stop)) {
+		struct slot_info slot;
+		struct project_info project;
+		struct session *s;
+		for (uint64_t cookie = 0; catalog_project_next(c, &cookie, &project);)
+			catalog_latest(c, project.project, &slot);
+		for (uint64_t cookie = 0; catalog_slot_next(c, NO_SLOT, &cookie, &slot);) {
+			if (!slot.sid)
+				atomic_fetch_add(&x->surprises, 1);
+			catalog_parent(c, slot.slot);
+			int rc = catalog_get(c, slot.slot, &s);
+			if (rc == 0) {
+				session_leaf(s);
+				catalog_put(c, s);
+				atomic_fetch_add(&x->gets, 1);
+			} else if (rc != -ESTALE) {
+				atomic_store(&x->surprises, rc);
+			}
+		}
+		catalog_latest(c, NO_SLOT, &slot);
+		catalog_mtime(c);
+		catalog_slot_by_sid(c, span_of("new"), &slot);
+	}
+	return NULL;
+}
+
+static void many_threads_at_once(void **state)
+{
+	struct place *p = *state;
+	struct catalog_options small = {.index_budget = 2000};
+	struct chaos x = {.p = p};
+	pthread_t threads[5];
+	make_dir(p, "a");
+	make_dir(p, "b");
+	for (int i = 0; i < 7; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "%c/%d.jsonl", i % 2 ? 'a' : 'b', i);
+		put(p, name, HEADER("start", "/") ENTRY("x"));
+	}
+	assert_int_equal(catalog_open(p->root, &small, &p->c), 0);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, i ? use_sessions : change_files, &x), 0);
+	nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
+	atomic_store(&x.stop, true);
+	for (int i = 0; i < 5; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(atomic_load(&x.surprises), 0);
+	assert_true(atomic_load(&x.gets) > 100);
+}
+
+struct same {
+	struct catalog *c;
+	uint32_t slot;
+	struct session *got;
+};
+
+static void *get_one(void *arg)
+{
+	struct same *x = arg;
+	return catalog_get(x->c, x->slot, &x->got) == 0 ? x : NULL;
+}
+
+static void an_index_is_built_once(void **state)
+{
+	struct place *p = *state;
+	struct same x[4];
+	pthread_t threads[4];
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	make_dir(p, "a");
+	buf_adds(&text, HEADER("big", "/"));
+	for (int i = 0; i < 20000; i++)
+		buf_adds(&text, ENTRY("x"));
+	assert_non_null(buf_cstr(&text));
+	put(p, "a/big.jsonl", text.p);
+	open_place(p);
+	uint32_t slot = slot_of(p, "a", "big");
+	for (int i = 0; i < 4; i++) {
+		x[i] = (struct same){p->c, slot, NULL};
+		assert_int_equal(pthread_create(&threads[i], NULL, get_one, &x[i]), 0);
+	}
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		assert_non_null(x[i].got);
+		assert_ptr_equal(x[i].got, x[0].got);
+	}
+	for (int i = 0; i < 4; i++)
+		session_unlock(x[i].got);
+	for (int i = 0; i < 4; i++) {
+		session_rdlock(x[i].got);
+		catalog_put(p->c, x[i].got);
+	}
+}
+
+static void refuses_what_is_no_directory(void **state)
+{
+	struct place *p = *state;
+	struct catalog_options o = {0};
+	put(p, "file", "");
+	assert_int_equal(catalog_open(at(p, "file"), &o, &p->c), -ENOTDIR);
+	assert_int_equal(catalog_open(at(p, "nothing"), &o, &p->c), -ENOENT);
+	open_place(p);
+	assert_projects(p, "");
+	assert_sids(p, "");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(shows_projects_under_their_names),
+		TEST(a_project_keeps_its_name),
+		TEST(flat_files_go_where_their_header_says),
+		TEST(equal_names_are_told_apart),
+		TEST(any_file_name_will_do),
+		TEST(only_sessions_are_shown),
+		TEST(a_header_may_be_long_and_late),
+		TEST(nothing_is_opened_before_it_is_needed),
+		TEST(follows_what_happens_on_disk),
+		TEST(a_file_made_anew_is_another_session),
+		TEST(the_source_may_go_and_come),
+		TEST(listings_go_on_while_names_change),
+		TEST(knows_the_newest),
+		TEST(the_newest_of_many_that_are_none),
+		TEST(forks_find_their_parent),
+		TEST(gives_an_index_that_grows),
+		TEST(rewritten_while_nobody_looked),
+		TEST(keeps_few_indexes_open),
+		TEST(many_threads_at_once),
+		TEST(an_index_is_built_once),
+		TEST(refuses_what_is_no_directory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
