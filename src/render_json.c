@@ -501,16 +501,12 @@ static void add_counts(struct object *o, const struct session *s, const struct t
 	object_count(o, "problems", session_problem_count(s));
 }
 
-/* At most so many characters of text; a lone surrogate, three bytes here, is one. */
+/* At most so many characters of text, which is valid UTF-8. */
 static struct span first_characters(struct span text, size_t characters)
 {
 	size_t n = 0;
-	while (n < text.n && characters-- > 0) {
-		int step = utf8_next(text.p + n, text.n - n);
-		bool surrogate = step < 0 && text.n - n >= 3 && memcmp(text.p + n, "\xed\xa0", 2) >= 0 &&
-		                 memcmp(text.p + n, "\xed\xc0", 2) < 0;
-		n += surrogate ? 3 : (size_t)abs(step);
-	}
+	while (n < text.n && characters-- > 0)
+		n += (size_t)abs(utf8_next(text.p + n, text.n - n));
 	return (struct span){text.p, n};
 }
 

@@ -242,7 +242,7 @@ function compareListed(listed, bytes, fsx, dir, info, pi) {
 	same("created", listed.created ?? undefined, info.created);
 	same("modified", listed.modified ?? undefined, info.modified);
 	const none = listed.firstMessage === "(no messages)";
-	const first = [...listed.firstMessage].slice(0, 200).join("");
+	const first = [...clean(listed.firstMessage)].slice(0, 200).join("");
 	same("first message", none ? undefined : first, info.firstMessage);
 	same("title", `${oneLine(listed.name ?? listed.firstMessage) || "(no messages)"}\n`, text(fsx.bytes(`${dir}/title`)));
 	const roles = pi.kinds.length === 0 || Object.values(info.messages).reduce((a, b) => a + b, 0);
