@@ -1,4 +1,5 @@
-/* The catalog on real directories. What it knows may be CATALOG_FRESH_MS old, so after a change the tests wait that long. */
+/* The catalog on real directories. What it knows may be CATALOG_FRESH_MS old, so after a change the tests wait that
+ * long. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,8 +18,9 @@
 
 #define HEADER(id, cwd) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"cwd\":\"" cwd "\"}\n"
 #define FORK(id, parent) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"parentSession\":\"" parent "\"}\n"
-#define ENTRY(id) \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
+#define ENTRY(id)                                                                                                      \
+	"{\"type\":\"message\",\"id\":\"" id                                                                           \
+	"\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
 
 struct place {
 	char root[64];
@@ -84,6 +86,7 @@ static void open_place(struct place *p)
 static int set_up(void **state)
 {
 	struct place *p = calloc(1, sizeof *p);
+	assert_non_null(p);
 	strcpy(p->root, "/tmp/test_catalog.XXXXXX");
 	assert_non_null(mkdtemp(p->root));
 	*state = p;
@@ -265,7 +268,8 @@ static void equal_names_are_told_apart(void **state)
 	open_place(p);
 	assert_int_not_equal(slot_of(p, "b", "latest~2"), NO_SLOT);
 	assert_int_equal(slot_of(p, "b", "latest"), NO_SLOT);
-	assert_sids(p, "%2E.%2Fx=a/four.jsonl %=a/three.jsonl same=a/one.jsonl same~2=a/two.jsonl same~3=b/latest.jsonl");
+	assert_sids(p,
+	            "%2E.%2Fx=a/four.jsonl %=a/three.jsonl same=a/one.jsonl same~2=a/two.jsonl same~3=b/latest.jsonl");
 	struct slot_info slot;
 	assert_true(catalog_slot_by_sid(p->c, span_of("same~3"), &slot));
 	assert_string_equal(slot.file, "b/latest.jsonl");
@@ -275,8 +279,9 @@ static void equal_names_are_told_apart(void **state)
 	assert_int_equal(rename(at(p, "a/one.jsonl"), at(p, "b/moved.jsonl")), 0);
 	put(p, "a/aaa.jsonl", HEADER("same~2", "/"));
 	wait_stale();
-	assert_sids(p, "%2E.%2Fx=a/four.jsonl %=a/three.jsonl same=b/moved.jsonl same~2=a/two.jsonl same~2~2=a/aaa.jsonl "
-		       "same~3=b/latest.jsonl");
+	assert_sids(p,
+	            "%2E.%2Fx=a/four.jsonl %=a/three.jsonl same=b/moved.jsonl same~2=a/two.jsonl same~2~2=a/aaa.jsonl "
+	            "same~3=b/latest.jsonl");
 }
 
 static void any_file_name_will_do(void **state)
@@ -342,23 +347,23 @@ static void only_sessions_are_shown(void **state)
 	assert_int_equal(catalog_each_file(p->c, note_file, &got), 0);
 	assert_non_null(buf_cstr(&got));
 	assert_string_equal(got.p, "a/blank.jsonl: no session header: nothing but blank lines\n"
-				   "a/bom.jsonl: no session header: this line is malformed\n"
-				   "a/dangling.jsonl: No such file or directory\n"
-				   "a/dir.jsonl: is a directory\n"
-				   "a/empty.jsonl: empty file\n"
-				   "a/entry.jsonl: no session header: the first entry is something else\n"
-				   "a/fifo.jsonl: not a regular file\n"
-				   "a/good.jsonl: ok\n"
-				   "a/half.jsonl: no session header: this line is malformed\n"
-				   "a/late.jsonl: ok\n"
-				   "a/link-to-fifo.jsonl: not a regular file\n"
-				   "a/link.jsonl: ok\n"
-				   "a/list.jsonl: no session header: the first entry is something else\n"
-				   "a/loop.jsonl: Too many levels of symbolic links\n"
-				   "a/number.jsonl: the session header has no id that is a string\n"
-				   "a/torn.jsonl: ok\n"
-				   "linked/r.jsonl: ok\n"
-				   "real/r.jsonl: ok\n");
+	                           "a/bom.jsonl: no session header: this line is malformed\n"
+	                           "a/dangling.jsonl: No such file or directory\n"
+	                           "a/dir.jsonl: is a directory\n"
+	                           "a/empty.jsonl: empty file\n"
+	                           "a/entry.jsonl: no session header: the first entry is something else\n"
+	                           "a/fifo.jsonl: not a regular file\n"
+	                           "a/good.jsonl: ok\n"
+	                           "a/half.jsonl: no session header: this line is malformed\n"
+	                           "a/late.jsonl: ok\n"
+	                           "a/link-to-fifo.jsonl: not a regular file\n"
+	                           "a/link.jsonl: ok\n"
+	                           "a/list.jsonl: no session header: the first entry is something else\n"
+	                           "a/loop.jsonl: Too many levels of symbolic links\n"
+	                           "a/number.jsonl: the session header has no id that is a string\n"
+	                           "a/torn.jsonl: ok\n"
+	                           "linked/r.jsonl: ok\n"
+	                           "real/r.jsonl: ok\n");
 	int count = 0;
 	assert_int_equal(catalog_each_file(p->c, stop_at_second, &count), 42);
 }
@@ -922,27 +927,27 @@ static void refuses_what_is_no_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(shows_projects_under_their_names),
-		TEST(a_project_keeps_its_name),
-		TEST(flat_files_go_where_their_header_says),
-		TEST(equal_names_are_told_apart),
-		TEST(any_file_name_will_do),
-		TEST(only_sessions_are_shown),
-		TEST(a_header_may_be_long_and_late),
-		TEST(nothing_is_opened_before_it_is_needed),
-		TEST(follows_what_happens_on_disk),
-		TEST(a_file_made_anew_is_another_session),
-		TEST(the_source_may_go_and_come),
-		TEST(listings_go_on_while_names_change),
-		TEST(knows_the_newest),
-		TEST(the_newest_of_many_that_are_none),
-		TEST(forks_find_their_parent),
-		TEST(gives_an_index_that_grows),
-		TEST(rewritten_while_nobody_looked),
-		TEST(keeps_few_indexes_open),
-		TEST(many_threads_at_once),
-		TEST(an_index_is_built_once),
-		TEST(refuses_what_is_no_directory),
+	    TEST(shows_projects_under_their_names),
+	    TEST(a_project_keeps_its_name),
+	    TEST(flat_files_go_where_their_header_says),
+	    TEST(equal_names_are_told_apart),
+	    TEST(any_file_name_will_do),
+	    TEST(only_sessions_are_shown),
+	    TEST(a_header_may_be_long_and_late),
+	    TEST(nothing_is_opened_before_it_is_needed),
+	    TEST(follows_what_happens_on_disk),
+	    TEST(a_file_made_anew_is_another_session),
+	    TEST(the_source_may_go_and_come),
+	    TEST(listings_go_on_while_names_change),
+	    TEST(knows_the_newest),
+	    TEST(the_newest_of_many_that_are_none),
+	    TEST(forks_find_their_parent),
+	    TEST(gives_an_index_that_grows),
+	    TEST(rewritten_while_nobody_looked),
+	    TEST(keeps_few_indexes_open),
+	    TEST(many_threads_at_once),
+	    TEST(an_index_is_built_once),
+	    TEST(refuses_what_is_no_directory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

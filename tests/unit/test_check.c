@@ -1,0 +1,169 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/check.h"
+
+#include "sessionfs/cleanup.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n"
+#define USER(id, parent)                                                                                               \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent                                                 \
+	",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
+
+static int set_up(void **state)
+{
+	char *root = strdup("/tmp/test_check.XXXXXX");
+	assert_non_null(mkdtemp(root));
+	*state = root;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int tear_down(void **state)
+{
+	nftw(*state, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	free(*state);
+	return 0;
+}
+
+static void put(const char *root, const char *name, const char *text)
+{
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", root, name);
+	FILE *f = fopen(path, "we");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	fclose(f);
+}
+
+static void make_dir(const char *root, const char *name)
+{
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", root, name);
+	assert_int_equal(mkdir(path, 0755), 0);
+}
+
+/* What check says of the source, to be freed. */
+static char *check(const char *root, const struct check_options *o, FILE *progress, size_t *found)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+	assert_non_null(out);
+	assert_int_equal(check_source(root, o, out, progress, found), 0);
+	fclose(out);
+	return text;
+}
+
+static void says_nothing_of_good_sessions(void **state)
+{
+	size_t found = 99;
+	make_dir(*state, "--a--");
+	put(*state, "--a--/1.jsonl", HEADER USER("a", "null") USER("b", "\"a\""));
+	put(*state, "flat.jsonl", HEADER);
+	put(*state, "other.txt", "not looked at");
+	char *text CLEANUP_FREE = check(*state, NULL, NULL, &found);
+	assert_string_equal(text, "");
+	assert_int_equal(found, 0);
+}
+
+static void one_line_for_each_problem(void **state)
+{
+	size_t found = 0;
+	char path[256];
+	make_dir(*state, "b");
+	make_dir(*state, "b/dir.jsonl");
+	put(*state, "a.jsonl", "garbage\n" USER("a", "null"));
+	put(*state, "b/empty.jsonl", "");
+	put(*state, "b/new\nline\\\xff\x7f\xc2\x85\xc3\xa9.jsonl", "\n\n{}\n");
+	put(*state, "b/torn.jsonl", HEADER "not json\n" USER("a", "null") USER("b", "\"nobody\"") "{\"type\":\"mess");
+	snprintf(path, sizeof path, "%s/b/fifo.jsonl", (char *)*state);
+	assert_int_equal(mkfifo(path, 0644), 0);
+	char *text CLEANUP_FREE = check(*state, NULL, NULL, &found);
+
+	const char *begins[] = {
+	    "a.jsonl:1: no session header: this line is malformed",
+	    "b/dir.jsonl:1: is a directory",
+	    "b/empty.jsonl:1: empty file",
+	    "b/fifo.jsonl:1: not a regular file",
+	    "b/new\\x0Aline\\x5C\\xFF\\x7F\\xC2\\x85\xc3\xa9.jsonl:3: no session header: the first entry is something "
+	    "else",
+	    "b/torn.jsonl:2: ",
+	    "b/torn.jsonl:4: ",
+	    "b/torn.jsonl:5: ",
+	};
+	size_t n = 0;
+	for (char *rest = NULL, *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest), n++) {
+		assert_true(n < sizeof begins / sizeof *begins);
+		assert_memory_equal(line, begins[n], strlen(begins[n]));
+	}
+	assert_int_equal(n, sizeof begins / sizeof *begins);
+	assert_int_equal(found, n);
+}
+
+static void progress_is_wiped_at_the_end(void **state)
+{
+	static const struct check_options always = {.progress_ms = 1, .progress_always = true};
+	char *drawn = NULL;
+	size_t n = 0, found = 0;
+	make_dir(*state, "a");
+	for (int i = 0; i < 500; i++) {
+		char file[32];
+		snprintf(file, sizeof file, "a/%03d.jsonl", i);
+		put(*state, file, HEADER USER("a", "null"));
+	}
+	put(*state, "a/999.jsonl", "");
+	FILE *progress = open_memstream(&drawn, &n);
+	char *text CLEANUP_FREE = check(*state, &always, progress, &found);
+	fclose(progress);
+	assert_string_equal(text, "a/999.jsonl:1: empty file\n");
+	assert_non_null(strstr(drawn, " of 501 files, 0 problems"));
+	assert_int_equal(drawn[n - 1], '\r');
+	free(drawn);
+
+	progress = open_memstream(&drawn, &n);
+	free(check(*state, NULL, progress, &found));
+	fclose(progress);
+	assert_int_equal(n, 0);
+	free(drawn);
+}
+
+static void says_why_it_could_not(void **state)
+{
+	size_t found = 7;
+	assert_int_equal(check_source("/nonexistent/sessions", NULL, stdout, NULL, &found), -ENOENT);
+	put(*state, "empty.jsonl", "");
+	FILE *full = fopen("/dev/full", "we");
+	assert_non_null(full);
+	assert_int_equal(check_source(*state, NULL, full, NULL, &found), -EIO);
+	fclose(full);
+	assert_int_equal(found, 7);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(says_nothing_of_good_sessions),
+	    TEST(one_line_for_each_problem),
+	    TEST(progress_is_wiped_at_the_end),
+	    TEST(says_why_it_could_not),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

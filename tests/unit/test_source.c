@@ -1,0 +1,200 @@
+/* Each test runs in an own directory with an own home. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/source.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+struct place {
+	char root[64], home[80];
+	int before;
+};
+
+static int set_up(void **state)
+{
+	struct place *p = calloc(1, sizeof *p);
+	assert_non_null(p);
+	strcpy(p->root, "/tmp/test_source.XXXXXX");
+	assert_non_null(mkdtemp(p->root));
+	snprintf(p->home, sizeof p->home, "%s/home", p->root);
+	p->before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(chdir(p->root), 0);
+	assert_int_equal(mkdir(".pi", 0755) | mkdir("home", 0755) | mkdir("home/.pi", 0755) |
+	                     mkdir("home/.pi/agent", 0755) | mkdir("agent", 0755),
+	                 0);
+	setenv("HOME", p->home, 1);
+	unsetenv("PI_CODING_AGENT_DIR");
+	unsetenv("PI_CODING_AGENT_SESSION_DIR");
+	*state = p;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int tear_down(void **state)
+{
+	struct place *p = *state;
+	assert_int_equal(fchdir(p->before), 0);
+	close(p->before);
+	nftw(p->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	free(p);
+	return 0;
+}
+
+static void put(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+#define PROJECT ".pi/settings.json"
+#define AGENT "home/.pi/agent/settings.json"
+
+/* `expected` may begin with ~ for the home. */
+static void assert_source(struct place *p, const char *expected)
+{
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	char text[256];
+	const char *why = "none given";
+	int rc = source_default(&got, &why);
+	if (rc < 0)
+		fail_msg("%s", why);
+	assert_non_null(buf_cstr(&got));
+	snprintf(text, sizeof text, "%s%s", *expected == '~' ? p->home : "", expected + (*expected == '~'));
+	assert_string_equal(got.p, text);
+}
+
+static void assert_refused(const char *expected)
+{
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	const char *why = NULL;
+	buf_adds(&got, "kept");
+	assert_int_equal(source_default(&got, &why), -EINVAL);
+	assert_string_equal(why, expected);
+	assert_true(span_is(buf_span(&got), "kept"));
+}
+
+static void follows_pis_precedence(void **state)
+{
+	struct place *p = *state;
+	assert_source(p, "~/.pi/agent/sessions");
+	setenv("PI_CODING_AGENT_DIR", "", 1);
+	assert_source(p, "~/.pi/agent/sessions");
+	setenv("PI_CODING_AGENT_DIR", "agent", 1);
+	assert_source(p, "agent/sessions");
+	put("agent/settings.json", "{\"sessionDir\":\"/agents\"}");
+	assert_source(p, "/agents");
+	unsetenv("PI_CODING_AGENT_DIR");
+	assert_source(p, "~/.pi/agent/sessions");
+	put(AGENT, "\xef\xbb\xbf{\"theme\":\"dark\",\"sessionDir\":\"relative/dir\"}\n");
+	assert_source(p, "relative/dir");
+	put(PROJECT, "{\"sessionDir\":\"/projects\"}");
+	assert_source(p, "/projects");
+	setenv("PI_CODING_AGENT_SESSION_DIR", "", 1);
+	assert_source(p, "/projects");
+	setenv("PI_CODING_AGENT_SESSION_DIR", "/environment", 1);
+	assert_source(p, "/environment");
+}
+
+static void an_empty_setting_of_the_project_counts(void **state)
+{
+	struct place *p = *state;
+	put(AGENT, "{\"sessionDir\":\"/agents\"}");
+	put(PROJECT, "{\"sessionDir\":\"\"}");
+	assert_source(p, "~/.pi/agent/sessions");
+	put(PROJECT, "{\"sessionDir\":null}");
+	assert_source(p, "~/.pi/agent/sessions");
+	put(PROJECT, "{}");
+	assert_source(p, "/agents");
+	put(PROJECT, "");
+	assert_source(p, "/agents");
+}
+
+static void expands_what_pi_expands(void **state)
+{
+	struct place *p = *state;
+	const char *cases[][2] = {
+	    {"~", "~"},
+	    {"~/a b", "~/a b"},
+	    {"/plain/~", "/plain/~"},
+	    {"file:///a%20b/c", "/a b/c"},
+	    {"file://localhost/x%", "/x%"},
+	    {"file:///x?query", "/x"},
+	    {"$HOME/x", "$HOME/x"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		setenv("PI_CODING_AGENT_SESSION_DIR", cases[i][0], 1);
+		assert_source(p, cases[i][1]);
+	}
+	unsetenv("PI_CODING_AGENT_SESSION_DIR");
+	put(PROJECT, "{\"sessionDir\":\"~\\u002fsess\\u00efons\"}");
+	assert_source(p, "~/sess\xc3\xafons");
+	setenv("PI_CODING_AGENT_SESSION_DIR", "~other", 1);
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	const char *why;
+	assert_int_equal(source_default(&got, &why), 0);
+	assert_true(span_is(buf_span(&got), "~other"));
+}
+
+static void refuses_settings_it_cannot_read(void **state)
+{
+	(void)state;
+	put(PROJECT, "{\"sessionDir\":");
+	assert_refused("pi's settings.json is not a JSON object");
+	put(PROJECT, "[]");
+	assert_refused("pi's settings.json is not a JSON object");
+	put(PROJECT, "{\"sessionDir\":7}");
+	assert_refused("sessionDir in pi's settings.json is not a string");
+	put(PROJECT, "{\"sessionDir\":\"a\\u0000b\"}");
+	assert_refused("a session directory contains a NUL");
+	put(PROJECT, "{\"sessionDir\":\"file://elsewhere/x\"}");
+	assert_refused("a file:// address names another host");
+	put(PROJECT, "{\"sessionDir\":\"file:///a%2Fb\"}");
+	assert_refused("a file:// address contains an encoded slash or NUL");
+	assert_int_equal(unlink(PROJECT), 0);
+	assert_int_equal(mkfifo(PROJECT, 0644), 0);
+	assert_refused("pi's settings.json cannot be read");
+}
+
+static void without_a_home_the_password_file_says(void **state)
+{
+	(void)state;
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	const char *why = NULL;
+	unsetenv("HOME");
+	if (source_default(&got, &why) == 0) {
+		assert_non_null(buf_cstr(&got));
+		assert_non_null(strstr(got.p, "/.pi/agent/sessions"));
+	} else {
+		assert_string_equal(why, "no home directory: HOME is not set");
+	}
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(follows_pis_precedence),
+	    TEST(an_empty_setting_of_the_project_counts),
+	    TEST(expands_what_pi_expands),
+	    TEST(refuses_settings_it_cannot_read),
+	    TEST(without_a_home_the_password_file_says),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
