@@ -3,10 +3,7 @@
  * at a block of bytes at once. Around the strings a plain state machine checks
  * the grammar, with one bit for each open container in place of recursion. */
 #include "sessionfs/json.h"
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+#include "json_block.h"
 
 enum {
 	SPACE = 1,   /* JSON's white space */
@@ -46,7 +43,7 @@ static inline bool is_special(char c)
 	return (unsigned char)c < 0x20 || is_a(c, SPECIAL);
 }
 
-#ifdef __SSE2__
+#if HAVE_CHUNK
 
 enum { BLOCK = 16 };
 typedef uint32_t block_mask;
@@ -145,9 +142,7 @@ static const char *string_end_by_step(const char *p, const char *end, bool *ret_
 	}
 }
 
-#ifdef __SSE2__
-
-enum { CHUNK = 64 };
+#if HAVE_CHUNK
 
 /* Source code in a string has an escape every few bytes. To take them one by one
  * costs a mispredicted branch each, so CHUNK bytes are judged at once, a bit a byte. */
@@ -190,26 +185,21 @@ static bool escapes_valid(const char *p, const char *end, uint64_t seconds)
 
 static const char *string_end_by_chunk(const char *p, const char *end, bool *ret_escaped)
 {
-	const uint64_t odd_bits = 0xaaaaaaaaaaaaaaaau;
-	uint64_t open = 0; /* 1 if the byte before p begins an escape */
+	uint64_t open = 0;
 
 	for (; end - p >= CHUNK; p += CHUNK) {
 		struct chunk c = chunk_read(p);
 		if (c.control)
 			break;
-		/* The borrow of the subtraction runs through each run of backslashes, so that
-		 * every second one of a run comes out as escaped, and the byte after an odd run. */
-		uint64_t first = c.backslash & ~open;
-		uint64_t series = (((first << 1) | odd_bits) - first) ^ odd_bits;
-		uint64_t escaped = series ^ (c.backslash | open), begins = series & c.backslash;
-		uint64_t ends = c.quote & ~escaped, inside = ends ? (ends & -ends) - 1 : UINT64_MAX;
-		uint64_t uncommon = escaped & ~c.common & inside;
+		struct chunk_escapes e = chunk_escapes(c.backslash, open);
+		uint64_t ends = c.quote & ~e.escaped, inside = ends ? (ends & -ends) - 1 : UINT64_MAX;
+		uint64_t uncommon = e.escaped & ~c.common & inside;
 		if (uncommon && !escapes_valid(p, end, uncommon))
 			return NULL;
-		*ret_escaped |= (begins & inside) != 0;
+		*ret_escaped |= (e.begins & inside) != 0;
 		if (ends)
 			return p + __builtin_ctzll(ends);
-		open = begins >> (CHUNK - 1);
+		open = e.begins >> (CHUNK - 1);
 	}
 	p -= open;
 	return string_end_by_step(p, end, ret_escaped);

@@ -1,5 +1,5 @@
-/* Text is mostly ASCII: eight bytes at a time are passed over while no high bit
- * is set, and only the rest is looked at byte by byte. */
+/* Text is mostly ASCII: whole words are passed over while no high bit is set, and
+ * only the rest is looked at byte by byte. */
 #include "sessionfs/utf8.h"
 
 #include <stdint.h>
@@ -37,20 +37,35 @@ int utf8_next(const char *p, size_t n)
 	return (int)lead.more + 1;
 }
 
+/* The length of the ASCII at the beginning, less up to 7 bytes. */
+static size_t ascii_words(const char *p, size_t n)
+{
+	uint64_t w[4];
+	size_t i = 0;
+
+	for (; n - i >= sizeof w; i += sizeof w) {
+		memcpy(w, p + i, sizeof w);
+		if ((w[0] | w[1] | w[2] | w[3]) & high_bits)
+			break;
+	}
+	for (; n - i >= sizeof w[0]; i += sizeof w[0]) {
+		memcpy(w, p + i, sizeof w[0]);
+		if (w[0] & high_bits)
+			break;
+	}
+	return i;
+}
+
 size_t utf8_prefix(struct span s)
 {
 	size_t i = 0;
 
 	while (i < s.n) {
-		uint64_t word;
-		while (s.n - i >= sizeof word) {
-			memcpy(&word, s.p + i, sizeof word);
-			if (word & high_bits)
-				break;
-			i += sizeof word;
+		if ((unsigned char)s.p[i] < 0x80) {
+			i++;
+			i += ascii_words(s.p + i, s.n - i);
+			continue;
 		}
-		if (i == s.n)
-			break;
 		int step = utf8_next(s.p + i, s.n - i);
 		if (step < 0)
 			break;

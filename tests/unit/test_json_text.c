@@ -109,11 +109,11 @@ static void clean_is_always_utf8(void **state)
 }
 
 /* Text that no checked string holds must still be harmless. */
-static void stray_backslashes_stand_for_themselves(void **state)
+static void stray_backslashes_say_nothing(void **state)
 {
 	static const struct pair pairs[] = {
-	    PAIR("\\", "\\"),       PAIR("a\\", "a\\"),         PAIR("\\x41", "\\x41"),
-	    PAIR("\\u12", "\\u12"), PAIR("\\u12g4", "\\u12g4"), PAIR("\\u\\n", "\\u\n"),
+	    PAIR("\\", ""),       PAIR("a\\", "a"),         PAIR("\\x41", "x41"),
+	    PAIR("\\u12", "u12"), PAIR("\\u12g4", "u12g4"), PAIR("\\u\\n", "u\n"),
 	};
 
 	(void)state;
@@ -265,7 +265,7 @@ int main(void)
 	    cmocka_unit_test(both_decode_escapes),
 	    cmocka_unit_test(exact_keeps_everything),
 	    cmocka_unit_test(clean_is_always_utf8),
-	    cmocka_unit_test(stray_backslashes_stand_for_themselves),
+	    cmocka_unit_test(stray_backslashes_say_nothing),
 	    cmocka_unit_test(size_agrees_on_random_text),
 	    cmocka_unit_test(decoding_appends),
 	    cmocka_unit_test(quotes_as_stringify_does),

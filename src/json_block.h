@@ -1,0 +1,50 @@
+/* Many bytes of a string at once: a mask with one bit for each byte of a CHUNK.
+ * Private to json. Only where there is SSE2 (HAVE_CHUNK); the callers have a
+ * plain loop besides, for the rest of a text and for other machines. */
+#ifndef SESSIONFS_JSON_BLOCK_H
+#define SESSIONFS_JSON_BLOCK_H
+
+#include <stdint.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+
+#define HAVE_CHUNK 1
+
+enum { CHUNK = 64 };
+
+/* The bytes of the chunk at p that are c. */
+static inline uint64_t chunk_equal(const char *p, char c)
+{
+	uint64_t mask = 0;
+
+#pragma GCC unroll 4
+	for (int i = 0; i < CHUNK; i += 16) {
+		__m128i hit = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(p + i)), _mm_set1_epi8(c));
+		mask |= (uint64_t)(unsigned)_mm_movemask_epi8(hit) << i;
+	}
+	return mask;
+}
+
+struct chunk_escapes {
+	uint64_t begins;  /* the backslashes that begin an escape */
+	uint64_t escaped; /* the bytes after those */
+};
+
+/* Tells the backslashes of a chunk apart; `open` is 1 if the byte before it begins an escape, else 0. */
+static inline struct chunk_escapes chunk_escapes(uint64_t backslash, uint64_t open)
+{
+	const uint64_t odd_bits = 0xaaaaaaaaaaaaaaaau;
+
+	/* The borrow of the subtraction runs through each run of backslashes, so that
+	 * every second one of a run comes out as escaped, and the byte after an odd run. */
+	uint64_t first = backslash & ~open;
+	uint64_t series = (((first << 1) | odd_bits) - first) ^ odd_bits;
+	return (struct chunk_escapes){series & backslash, series ^ (backslash | open)};
+}
+
+#else
+#define HAVE_CHUNK 0
+#endif
+
+#endif
