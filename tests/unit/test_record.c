@@ -1,0 +1,464 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/record.h"
+
+#include <stdio.h>
+#include <time.h>
+
+struct calls {
+	size_t n;
+	struct span ids[16];
+};
+
+static void note_call(void *arg, struct json_value id)
+{
+	struct calls *c = arg;
+
+	assert_true(c->n < 16);
+	c->ids[c->n++] = id.text;
+}
+
+static struct record_head head_of(const char *line, struct calls *calls)
+{
+	CLEANUP_BUF struct buf deep = BUF_INIT;
+	struct record_head h;
+
+	memset(calls, 0, sizeof *calls);
+	record_head(span_of(line), &deep, &h, note_call, calls);
+	return h;
+}
+
+static struct record parse_of(const char *line, bool old_roles)
+{
+	CLEANUP_BUF struct buf deep = BUF_INIT;
+	struct record r;
+
+	assert_true(record_parse(span_of(line), old_roles, &deep, &r));
+	return r;
+}
+
+static void assert_span(struct span s, const char *text)
+{
+	if (!span_is(s, text))
+		fail_msg("\"%.*s\" is not \"%s\"", (int)s.n, s.p, text);
+}
+
+#define ASSISTANT                                                                                                      \
+	"{\"type\":\"message\",\"id\":\"a1\",\"parentId\":\"a0\",\"timestamp\":\"2026-03-01T09:00:02.742Z\","           \
+	"\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"hi \\\"x\\\"\"},"               \
+	"{\"type\":\"toolCall\",\"id\":\"c1\",\"name\":\"ls\",\"arguments\":{\"id\":\"no\",\"type\":\"toolCall\"}},"    \
+	"{\"type\":\"toolCall\",\"id\":\"c2\",\"name\":\"ls\",\"arguments\":{}}],\"provider\":\"p\",\"model\":\"m\"}}"
+
+static void head_reads_a_message(void **state)
+{
+	struct calls c;
+	struct record_head h = head_of(ASSISTANT, &c);
+
+	(void)state;
+	assert_int_equal(h.kind, JSON_OBJECT);
+	assert_int_equal(h.type, RECORD_MESSAGE);
+	assert_int_equal(h.role, ROLE_ASSISTANT);
+	assert_false(h.message_missing);
+	assert_span(h.id.text, "a1");
+	assert_span(h.parent_id.text, "a0");
+	assert_true(record_time(h.timestamp) == INT64_C(1772355602742));
+	assert_int_equal(h.calls, 2);
+	assert_int_equal(c.n, 2);
+	assert_span(c.ids[0], "c1");
+	assert_span(c.ids[1], "c2");
+}
+
+static void head_takes_keys_in_any_order(void **state)
+{
+	struct calls c;
+	struct record_head h = head_of("{\"message\":{\"content\":[{\"id\":\"c\",\"type\":\"toolCall\"},5,[6]],"
+				       "\"role\":\"assistant\"},\"parentId\":null,\"id\":7,\"type\":\"message\"}",
+				       &c);
+
+	(void)state;
+	assert_int_equal(h.calls, 1);
+	assert_span(c.ids[0], "c");
+	assert_int_equal(h.id.kind, JSON_NUMBER);
+	assert_int_equal(h.parent_id.kind, JSON_NULL);
+}
+
+static void head_takes_the_last_of_equal_keys(void **state)
+{
+	struct calls c;
+	struct record_head h = head_of("{\"type\":\"x\",\"id\":\"1\",\"message\":{\"role\":\"assistant\",\"content\":["
+				       "{\"type\":\"toolCall\",\"id\":\"old\"}]},\"message\":{\"role\":\"user\","
+				       "\"content\":[{\"type\":\"toolCall\",\"id\":\"new\"}],\"role\":\"assistant\"},"
+				       "\"type\":\"message\",\"id\":\"2\"}",
+				       &c);
+
+	(void)state;
+	assert_int_equal(h.type, RECORD_MESSAGE);
+	assert_span(h.id.text, "2");
+	assert_int_equal(h.calls, 1);
+	assert_span(c.ids[c.n - 1], "new");
+
+	h = head_of("{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\"}],"
+		    "\"content\":\"text\"}}",
+		    &c);
+	assert_int_equal(h.calls, 0);
+	h = head_of("{\"type\":\"message\",\"message\":{\"role\":\"assistant\"},\"message\":null}", &c);
+	assert_true(h.message_missing);
+	assert_int_equal(h.role, ROLE_NONE);
+}
+
+static void head_reads_escaped_keys_and_names(void **state)
+{
+	struct calls c;
+	struct record_head h = head_of("{\"t\\u0079pe\":\"me\\u0073sage\",\"\\u0069d\":\"x\",\"message\":"
+				       "{\"r\\u006fle\":\"toolResu\\u006ct\",\"toolC\\u0061llId\":\"c\"}}",
+				       &c);
+
+	(void)state;
+	assert_int_equal(h.type, RECORD_MESSAGE);
+	assert_int_equal(h.role, ROLE_TOOL_RESULT);
+	assert_span(h.id.text, "x");
+	assert_span(h.tool_call_id.text, "c");
+}
+
+static void head_counts_calls_of_assistants_only(void **state)
+{
+	struct calls c;
+
+	(void)state;
+	assert_int_equal(head_of("{\"type\":\"message\",\"message\":{\"content\":[{\"type\":\"toolCall\",\"id\":\"c\"}],"
+				 "\"role\":\"user\"}}",
+				 &c)
+			     .calls,
+			 0);
+	assert_int_equal(head_of("{\"type\":\"custom\",\"message\":{\"role\":\"assistant\",\"content\":["
+				 "{\"type\":\"toolCall\",\"id\":\"c\"}]}}",
+				 &c)
+			     .calls,
+			 0);
+	assert_int_equal(head_of("{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":["
+				 "{\"type\":\"toolCall\"}]}}",
+				 &c)
+			     .calls,
+			 1);
+	assert_null(c.ids[0].p);
+}
+
+static void head_judges_lines(void **state)
+{
+	static const struct {
+		const char *line;
+		enum json_kind kind;
+		bool falsy, missing;
+	} cases[] = {
+	    {"", JSON_NONE, false, false},
+	    {"{", JSON_NONE, false, true},
+	    {"{}x", JSON_NONE, false, true},
+	    {"{\"a\":1,}", JSON_NONE, false, true},
+	    {"{\"a\":\"\t\"}", JSON_NONE, false, true},
+	    {"{\"message\":{\"a\":\"\\x\"}}", JSON_NONE, false, false},
+	    {"null", JSON_NULL, true, false},
+	    {"false", JSON_FALSE, true, false},
+	    {"0", JSON_NUMBER, true, false},
+	    {"-0.0e5", JSON_NUMBER, true, false},
+	    {"\"\"", JSON_STRING, true, false},
+	    {"\"x\"", JSON_STRING, false, false},
+	    {" 5 ", JSON_NUMBER, false, false},
+	    {"[]", JSON_ARRAY, false, false},
+	    {" {} \r", JSON_OBJECT, false, false},
+	    {"{\"type\":\"message\"}", JSON_OBJECT, false, true},
+	    {"{\"type\":\"message\",\"message\":null}", JSON_OBJECT, false, true},
+	    {"{\"type\":\"message\",\"message\":[]}", JSON_OBJECT, false, true},
+	    {"{\"type\":\"message\",\"message\":{}}", JSON_OBJECT, false, false},
+	    {"{\"type\":\"usage\"}", JSON_OBJECT, false, false},
+	    {"\xef\xbb\xbf{}", JSON_NONE, false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct calls c;
+		struct record_head h = head_of(cases[i].line, &c);
+		if (h.kind != cases[i].kind || h.falsy != cases[i].falsy)
+			fail_msg("%s: kind %d falsy %d", cases[i].line, (int)h.kind, h.falsy);
+		if (h.kind != JSON_NONE && h.message_missing != cases[i].missing)
+			fail_msg("%s: message_missing %d", cases[i].line, h.message_missing);
+	}
+}
+
+static void head_survives_deep_nesting(void **state)
+{
+	enum { DEPTH = 100000 };
+	CLEANUP_BUF struct buf line = BUF_INIT, deep = BUF_INIT;
+	struct record_head h;
+	struct record r;
+
+	(void)state;
+	buf_adds(&line, "{\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"assistant\",\"content\":["
+			"{\"type\":\"toolCall\",\"arguments\":");
+	for (int i = 0; i < DEPTH; i++)
+		buf_addc(&line, '[');
+	for (int i = 0; i < DEPTH; i++)
+		buf_addc(&line, ']');
+	buf_adds(&line, ",\"id\":\"c\"}]}}");
+	record_head(buf_span(&line), &deep, &h, NULL, NULL);
+	assert_int_equal(h.kind, JSON_OBJECT);
+	assert_int_equal(h.calls, 1);
+	assert_true(record_parse(buf_span(&line), false, &deep, &r));
+
+	struct block_iter it;
+	struct block b;
+	block_iter_init(&it, r.msg.content);
+	assert_true(block_next(&it, &b));
+	assert_span(b.id.text, "c");
+	assert_int_equal(b.arguments.text.n, 2 * DEPTH);
+	assert_false(block_next(&it, &b));
+
+	line.p[line.n - 1] = ']';
+	record_head(buf_span(&line), &deep, &h, NULL, NULL);
+	assert_int_equal(h.kind, JSON_NONE);
+}
+
+static void parse_views_every_field(void **state)
+{
+	struct record r = parse_of("\t" ASSISTANT " \r", false);
+
+	(void)state;
+	assert_int_equal(r.line.n, strlen(ASSISTANT));
+	assert_int_equal(r.type, RECORD_MESSAGE);
+	assert_int_equal(r.role, ROLE_ASSISTANT);
+	assert_span(r.type_.text, "message");
+	assert_span(r.msg.provider.text, "p");
+	assert_span(r.msg.model.text, "m");
+	assert_int_equal(r.message.kind, JSON_OBJECT);
+	assert_int_equal(r.message.text.p[0], '{');
+	assert_int_equal(r.message.text.p[r.message.text.n - 1], '}');
+	assert_int_equal(r.msg.content.kind, JSON_ARRAY);
+	assert_int_equal(r.label.kind, JSON_NONE);
+}
+
+#define SET(c, json) ",\"" json "\":\"" json "\""
+#define CHECK(c, json)                                                                                                 \
+	if (strcmp(json, "type") != 0 && strcmp(json, "message") != 0)                                                 \
+		assert_span(r.c.text, json);
+#define CHECK_MESSAGE(c, json)                                                                                         \
+	if (strcmp(json, "role") != 0)                                                                                 \
+		assert_span(r.msg.c.text, json);
+
+static void parse_knows_the_listed_names(void **state)
+{
+	struct record r = parse_of("{\"x\":0" RECORD_FIELDS(SET) ",\"type\":\"message\",\"message\":{\"y\":0"
+				   MESSAGE_FIELDS(SET) ",\"role\":\"user\"}}", false);
+
+	(void)state;
+	assert_int_equal(r.type, RECORD_MESSAGE);
+	assert_int_equal(r.role, ROLE_USER);
+	RECORD_FIELDS(CHECK)
+	MESSAGE_FIELDS(CHECK_MESSAGE)
+}
+
+static void parse_tells_types_and_roles(void **state)
+{
+	char line[128];
+
+	(void)state;
+	for (enum record_type t = RECORD_SESSION; t <= RECORD_CONTEXT_EDIT; t++) {
+		assert_non_null(record_type_name(t));
+		snprintf(line, sizeof line, "{\"type\":\"%s\"}", record_type_name(t));
+		assert_int_equal(parse_of(line, false).type, t);
+		struct calls c;
+		assert_int_equal(head_of(line, &c).type, t);
+	}
+	for (enum record_role role = ROLE_SYSTEM; role <= ROLE_COMPACTION_SUMMARY; role++) {
+		assert_non_null(record_role_name(role));
+		snprintf(line, sizeof line, "{\"type\":\"message\",\"message\":{\"role\":\"%s\"}}",
+			 record_role_name(role));
+		assert_int_equal(parse_of(line, false).role, role);
+		struct calls c;
+		assert_int_equal(head_of(line, &c).role, role);
+	}
+	assert_null(record_type_name(RECORD_OTHER));
+	assert_null(record_role_name(ROLE_NONE));
+	assert_null(record_role_name(ROLE_OTHER));
+	assert_int_equal(parse_of("{\"type\":\"new\"}", false).type, RECORD_OTHER);
+	assert_int_equal(parse_of("{\"type\":5}", false).type, RECORD_OTHER);
+	assert_int_equal(parse_of("{\"type\":\"message\",\"message\":{}}", false).role, ROLE_OTHER);
+	assert_int_equal(parse_of("{\"type\":\"message\"}", false).role, ROLE_NONE);
+	assert_int_equal(parse_of("{\"type\":\"custom\",\"message\":{\"role\":\"user\"}}", false).role, ROLE_NONE);
+}
+
+static void hook_messages_are_custom_in_old_files(void **state)
+{
+	static const char line[] = "{\"type\":\"message\",\"message\":{\"role\":\"hookMessage\"}}";
+	struct calls c;
+
+	(void)state;
+	assert_int_equal(parse_of(line, true).role, ROLE_CUSTOM);
+	assert_int_equal(parse_of(line, false).role, ROLE_OTHER);
+	assert_true(head_of(line, &c).old_hook);
+	assert_int_equal(head_of(line, &c).role, ROLE_OTHER);
+}
+
+static void parse_refuses_what_pi_skips(void **state)
+{
+	static const char *const lines[] = {"", " ", "null", "false", "0", "\"\"", "{", "{\"a\"}", "{} {}", "nul"};
+	CLEANUP_BUF struct buf deep = BUF_INIT;
+	struct record r;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+		if (record_parse(span_of(lines[i]), false, &deep, &r))
+			fail_msg("accepted: %s", lines[i]);
+	assert_int_equal(parse_of("[1]", false).kind, JSON_ARRAY);
+	assert_int_equal(parse_of("5", false).type, RECORD_OTHER);
+}
+
+static void blocks_come_in_order(void **state)
+{
+	struct record r = parse_of("{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":["
+				   "{\"type\":\"text\",\"text\":\"t\"},{\"type\":\"image\",\"data\":\"d\","
+				   "\"mimeType\":\"image/png\"},{\"type\":\"thinking\",\"thinking\":\"h\",\"redacted\":"
+				   "true},null,{\"type\":\"new\"},{\"type\":\"toolCall\",\"id\":\"c\"}]}}",
+				   false);
+	static const enum block_type types[] = {BLOCK_TEXT,  BLOCK_IMAGE, BLOCK_THINKING,
+						BLOCK_OTHER, BLOCK_OTHER, BLOCK_TOOL_CALL};
+	struct block_iter it;
+	struct block b;
+
+	(void)state;
+	block_iter_init(&it, r.msg.content);
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		assert_true(block_next(&it, &b));
+		assert_int_equal(b.type, types[i]);
+		if (b.type == BLOCK_IMAGE)
+			assert_span(b.mime_type.text, "image/png");
+		if (b.type == BLOCK_THINKING)
+			assert_int_equal(b.redacted.kind, JSON_TRUE);
+	}
+	assert_false(block_next(&it, &b));
+	assert_false(block_next(&it, &b));
+
+	block_iter_init(&it, parse_of("{\"content\":\"text\"}", false).content);
+	assert_false(block_next(&it, &b));
+	block_iter_init(&it, (struct json_value){0});
+	assert_false(block_next(&it, &b));
+}
+
+static int64_t time_of_text(const char *text)
+{
+	return record_time((struct json_value){JSON_STRING, false, span_of(text)});
+}
+
+/* What `new Date(text).getTime()` gives in node. */
+static void times_are_read_as_v8_reads_them(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ms;
+	} cases[] = {
+	    {"2026-03-01T09:00:02.742Z", INT64_C(1772355602742)},
+	    {"2025-02-30T10:00:00Z", INT64_C(1740909600000)},
+	    {"2025-01-01t00:00:00z", INT64_C(1735689600000)},
+	    {"2025-01-01 00:00:00Z", INT64_C(1735689600000)},
+	    {"2025", INT64_C(1735689600000)},
+	    {"2025-01", INT64_C(1735689600000)},
+	    {"2025-01-01", INT64_C(1735689600000)},
+	    {"2025-01-01Z", INT64_C(1735689600000)},
+	    {"2025-01-01T24:00:00Z", INT64_C(1735776000000)},
+	    {"2025-01-01T10:00Z", INT64_C(1735725600000)},
+	    {"2025T10:00Z", INT64_C(1735725600000)},
+	    {"2025-01-01T10:00:00.1Z", INT64_C(1735725600100)},
+	    {"2025-01-01T10:00:00.123456789Z", INT64_C(1735725600123)},
+	    {"2025-01-01T10:00:00+02:00", INT64_C(1735718400000)},
+	    {"2025-01-01T10:00:00+0200", INT64_C(1735718400000)},
+	    {"2025-01-01T10:00:00-23:59", INT64_C(1735811940000)},
+	    {"+002025-01-01T00:00:00Z", INT64_C(1735689600000)},
+	    {"+275760-09-13T00:00:00.000Z", INT64_C(8640000000000000)},
+	    {"-271821-04-20T00:00:00Z", INT64_C(-8640000000000000)},
+	    {"2025-01-01T10:00", INT64_C(1735722000000)},     /* local: one hour east */
+	    {"2025-07-01T10:00:00", INT64_C(1751356800000)}, /* in summer two */
+	    {"+275760-09-13T00:00:00.001Z", NO_TIME},
+	    {"-000000-01-01T00:00:00Z", NO_TIME},
+	    {"2025-01-01T24:00:01Z", NO_TIME},
+	    {"2025-01-01T10:00:60Z", NO_TIME},
+	    {"2025-01-01T10:60:00Z", NO_TIME},
+	    {"2025-01-01T25:00:00Z", NO_TIME},
+	    {"2025-13-01T00:00:00.000Z", NO_TIME},
+	    {"2025-00-01", NO_TIME},
+	    {"2025-01-00", NO_TIME},
+	    {"2025-01-32", NO_TIME},
+	    {"2025-01-01T", NO_TIME},
+	    {"2025-01-01T10", NO_TIME},
+	    {"2025-01-01T10:00:00.Z", NO_TIME},
+	    {"2025-01-01T10:00:00+02", NO_TIME},
+	    {"2025-01-01T10:00:00+24:00", NO_TIME},
+	    {"2025-01-01+02:00", NO_TIME},
+	    {"2025-01-01T10:00:00Z ", NO_TIME},
+	    {" 2025-01-01T10:00:00Z", NO_TIME},
+	    {"", NO_TIME},
+	    {"soon", NO_TIME},
+	};
+
+	(void)state;
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		if (time_of_text(cases[i].text) != cases[i].ms)
+			fail_msg("%s gives %lld", cases[i].text, (long long)time_of_text(cases[i].text));
+}
+
+static void times_can_be_numbers(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ms;
+	} cases[] = {{"1.9", 1}, {"-1.9", -1}, {"0", 0}, {"8.64e15", INT64_C(8640000000000000)},
+		     {"8640000000000001", NO_TIME}, {"1e400", NO_TIME}, {"-1e400", NO_TIME}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_true(record_time((struct json_value){JSON_NUMBER, false, span_of(cases[i].text)}) == cases[i].ms);
+	assert_true(record_time((struct json_value){JSON_NULL, false, span_of("null")}) == NO_TIME);
+	assert_true(record_time((struct json_value){0}) == NO_TIME);
+	struct json_value escaped = {JSON_STRING, true, span_of("2026-03-01T09:00:02.742\\u005a")};
+	assert_true(record_time(escaped) == INT64_C(1772355602742));
+}
+
+static void trim_removes_javascripts_white_space(void **state)
+{
+	(void)state;
+	assert_span(record_trim(SPAN_LIT("\t\v\f\r\n x y \xc2\xa0\xe1\x9a\x80")), "x y");
+	assert_span(record_trim(SPAN_LIT("\xe2\x80\x80\xe2\x80\x8a\xe2\x80\xa8" "z" "\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\x9f"
+					 "\xe3\x80\x80\xef\xbb\xbf")), "z");
+	assert_span(record_trim(SPAN_LIT("\xe2\x80\x8b" "x" "\xc2\x85")), "\xe2\x80\x8b" "x" "\xc2\x85");
+
+	assert_int_equal(record_trim(SPAN_LIT("\0")).n, 1);
+	assert_int_equal(record_trim(SPAN_LIT(" \xc2\xa0 ")).n, 0);
+	assert_int_equal(record_trim((struct span){NULL, 0}).n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(head_reads_a_message),
+	    cmocka_unit_test(head_takes_keys_in_any_order),
+	    cmocka_unit_test(head_takes_the_last_of_equal_keys),
+	    cmocka_unit_test(head_reads_escaped_keys_and_names),
+	    cmocka_unit_test(head_counts_calls_of_assistants_only),
+	    cmocka_unit_test(head_judges_lines),
+	    cmocka_unit_test(head_survives_deep_nesting),
+	    cmocka_unit_test(parse_views_every_field),
+	    cmocka_unit_test(parse_knows_the_listed_names),
+	    cmocka_unit_test(parse_tells_types_and_roles),
+	    cmocka_unit_test(hook_messages_are_custom_in_old_files),
+	    cmocka_unit_test(parse_refuses_what_pi_skips),
+	    cmocka_unit_test(blocks_come_in_order),
+	    cmocka_unit_test(times_are_read_as_v8_reads_them),
+	    cmocka_unit_test(times_can_be_numbers),
+	    cmocka_unit_test(trim_removes_javascripts_white_space),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
