@@ -13,8 +13,10 @@ const pi = await import(pathToFileURL(main).href);
 
 const conversation = new Set(["message", "custom_message", "compaction", "branch_summary"]);
 const isConversation = (e) => conversation.has(e.type);
-// pi throws on these wherever it builds a context; sessionfs leaves them out. To pi they are shown as metadata.
-const lacksMessage = (e) => e.type === "message" && (e.message === undefined || e.message === null);
+const isObject = (v) => typeof v === "object" && v !== null && !Array.isArray(v);
+// sessionfs leaves these out of every view; pi throws on most of them. To pi they are shown as metadata.
+const lacksMessage = (e) => e.type === "message" && !isObject(e.message);
+const role = (e) => (e.type === "message" && typeof e.message?.role === "string" ? e.message.role : null);
 
 function open(file) {
 	const sm = pi.SessionManager.open(file);
@@ -37,7 +39,7 @@ function open(file) {
 	// The parent in pi's getTree.
 	const parent = (e) => (usable(e.parentId) && e.parentId !== e.id ? byId.get(e.parentId) : undefined);
 	const conversationAbove = (e) => {
-		const seen = new Set();
+		const seen = new Set([e]);
 		for (let p = parent(e); p && !seen.has(p); p = parent(p)) {
 			if (isConversation(p)) return number.get(p);
 			seen.add(p);
@@ -84,8 +86,9 @@ function open(file) {
 		labels: {},
 		parents: unique ? entries.map((e) => number.get(parent(e)) ?? -1) : null,
 		roots: unique ? sm.getTree().map((n) => number.get(n.entry)) : null,
-		kinds: entries.map((e) => (e.type === "message" ? e.message?.role : e.type) ?? null),
-		shown: entries.map((e) => !lacksMessage(e)),
+		// The role, or else the type; null where sessionfs has to find a word itself.
+		kinds: entries.map((e) => role(e) ?? (typeof e.type === "string" && e.type !== "" ? e.type : null)),
+		roles: count(entries.map(role).filter((r) => r !== null)),
 		path: null, // null: pi would never end
 		context: null,
 		ids: entries.map((e) => (addressed(e) ? e.id : null)),
@@ -111,6 +114,12 @@ function open(file) {
 	return result;
 }
 
+function count(words) {
+	const counts = {};
+	for (const w of words) counts[w] = (counts[w] ?? 0) + 1;
+	return counts;
+}
+
 function usage(entries) {
 	const fields = ["input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"];
 	const zero = () => Object.fromEntries(fields.map((f) => [f, 0]));
@@ -119,8 +128,8 @@ function usage(entries) {
 	let any = false;
 	for (const e of entries) {
 		const from = e.type === "message" ? e.message : e;
-		const u = e.usage ?? from?.usage;
-		if (u === undefined || u === null) continue;
+		const u = e.usage || e.message?.usage;
+		if (!u) continue;
 		any = true;
 		const named = typeof from?.provider === "string" && typeof from?.model === "string";
 		const model = named ? `${from.provider}/${from.model}` : "unknown";
