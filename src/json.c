@@ -45,6 +45,8 @@ static inline bool is_special(char c)
 
 #if HAVE_CHUNK
 
+#define WITH_AVX2 __attribute__((target("avx2")))
+
 enum { BLOCK = 16 };
 typedef uint32_t block_mask;
 
@@ -183,12 +185,15 @@ static bool escapes_valid(const char *p, const char *end, uint64_t seconds)
 	return true;
 }
 
-static const char *string_end_by_chunk(const char *p, const char *end, bool *ret_escaped)
+typedef struct chunk chunk_reader(const char *p);
+
+static inline __attribute__((always_inline)) const char *string_end_with(chunk_reader *read, const char *p,
+                                                                         const char *end, bool *ret_escaped)
 {
 	uint64_t open = 0;
 
 	for (; end - p >= CHUNK; p += CHUNK) {
-		struct chunk c = chunk_read(p);
+		struct chunk c = read(p);
 		if (c.control)
 			break;
 		struct chunk_escapes e = chunk_escapes(c.backslash, open);
@@ -203,6 +208,46 @@ static const char *string_end_by_chunk(const char *p, const char *end, bool *ret
 	}
 	p -= open;
 	return string_end_by_step(p, end, ret_escaped);
+}
+
+static const char *string_end_sse2(const char *p, const char *end, bool *ret_escaped)
+{
+	return string_end_with(chunk_read, p, end, ret_escaped);
+}
+
+/* With registers of twice the size, long strings are read half as fast again. */
+WITH_AVX2 static inline struct chunk chunk_read_avx2(const char *p)
+{
+	__m256i control = _mm256_setzero_si256();
+	uint64_t quotes = 0, backslashes = 0, commons = 0;
+
+#pragma GCC unroll 2
+	for (int i = 0; i < CHUNK; i += 32) {
+		__m256i b = _mm256_loadu_si256((const __m256i *)(p + i));
+		__m256i quote = _mm256_cmpeq_epi8(b, _mm256_set1_epi8('"'));
+		__m256i backslash = _mm256_cmpeq_epi8(b, _mm256_set1_epi8('\\'));
+		__m256i letter = _mm256_or_si256(_mm256_cmpeq_epi8(b, _mm256_set1_epi8('n')),
+		                                 _mm256_cmpeq_epi8(b, _mm256_set1_epi8('t')));
+		__m256i common = _mm256_or_si256(_mm256_or_si256(quote, backslash), letter);
+		__m256i low = _mm256_cmpeq_epi8(_mm256_min_epu8(b, _mm256_set1_epi8(0x1f)), b);
+		control = _mm256_or_si256(control, low);
+		quotes |= (uint64_t)(unsigned)_mm256_movemask_epi8(quote) << i;
+		backslashes |= (uint64_t)(unsigned)_mm256_movemask_epi8(backslash) << i;
+		commons |= (uint64_t)(unsigned)_mm256_movemask_epi8(common) << i;
+	}
+	return (struct chunk){quotes, backslashes, commons, _mm256_movemask_epi8(control) != 0};
+}
+
+WITH_AVX2 static const char *string_end_avx2(const char *p, const char *end, bool *ret_escaped)
+{
+	return string_end_with(chunk_read_avx2, p, end, ret_escaped);
+}
+
+static inline const char *string_end_by_chunk(const char *p, const char *end, bool *ret_escaped)
+{
+	if (__builtin_cpu_supports("avx2"))
+		return string_end_avx2(p, end, ret_escaped);
+	return string_end_sse2(p, end, ret_escaped);
 }
 
 #else

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 
 #define HAVE_CHUNK 1
 
