@@ -21,10 +21,11 @@ int render_problems(const struct session *s, struct buf *out);
 int render_labels_tsv(const struct session *s, struct buf *out);
 /* The first user message with text (its text blocks joined by a space), exact; nothing if there is none. */
 int render_first_message(const struct session *s, struct buf *out);
-/* One line that describes entry i: what tree.txt and labels.tsv show of it ("user: ...", "[bash: ls]"), no newline. */
+/* One line that describes entry i, what tree.txt shows of it ("user: ...", "[bash: ls]"), no newline. */
 int render_entry_line(const struct session *s, uint32_t i, struct buf *out);
 
-/* render_tree.c */
+/* render_tree.c. One row for each conversation entry: its ID, the lines that lead to it, its text. A row more than 64
+ * levels deep shows the innermost 64, after the number of the others in parentheses. */
 int render_tree_txt(const struct session *s, struct buf *out);
 
 /* render_md.c. `prefix` leads from the file's directory to the session's: "" for the session's own files, "../../" for

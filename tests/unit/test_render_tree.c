@@ -150,7 +150,7 @@ static void assert_call(const char *call, const char *want)
 	         HEADER "{\"id\":\"a\",\"parentId\":null," MSG(
 		     "\"role\":\"assistant\",\"content\":"
 		     "[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"toolCall\",\"id\":\"0\",\"name\":\"no\"},{"
-	             "\"type\":\"toolCall\",\"id\":\"1\",%s}]") "}\n",
+		     "\"type\":\"toolCall\",\"id\":\"1\",%s}]") "}\n",
 	         call);
 	buf_adds(&lines, "{\"id\":\"b\",\"parentId\":\"a\"," MSG(
 			     "\"role\":\"toolResult\",\"toolCallId\":\"1\",\"toolName\":\"t\",\"content\":[]") "}\n");
