@@ -382,21 +382,19 @@ static unsigned take_call(struct sought *w, uint32_t i, unsigned results)
 /* The answer for a result whose hash was that of another id: step by step up its path. */
 static uint32_t call_on_path(struct sought *w, uint32_t i, unsigned *ret_n)
 {
-	CLEANUP_FREE uint32_t *path = NULL;
+	const struct session *s = w->s;
 	unsigned results = 0;
-	size_t n;
+	uint32_t left = s->at.count; /* a ring ends after that many steps at the latest */
 
-	if (session_path(w->s, i, &path, &n) < 0)
-		return NO_ENTRY;
-	for (size_t k = n - 1; k-- > 0;) {
-		if (has_flag(w->s, path[k], ENTRY_HAS_CALLS) && has_hash(w->s, path[k], w->hash)) {
-			unsigned call = take_call(w, path[k], results);
+	for (uint32_t e = entry_at(s, i)->parent; e != NO_ENTRY && e != i && left--; e = entry_at(s, e)->parent) {
+		if (has_flag(s, e, ENTRY_HAS_CALLS) && has_hash(s, e, w->hash)) {
+			unsigned call = take_call(w, e, results);
 			if (call) {
 				*ret_n = call;
-				return path[k];
+				return e;
 			}
-		} else if (entry_at(w->s, path[k])->role == ROLE_TOOL_RESULT) {
-			results += is_same_result(w, path[k]);
+		} else if (entry_at(s, e)->role == ROLE_TOOL_RESULT) {
+			results += is_same_result(w, e);
 		}
 	}
 	return NO_ENTRY;

@@ -48,9 +48,9 @@ static void assert_span(struct span s, const char *text)
 }
 
 #define ASSISTANT                                                                                                      \
-	"{\"type\":\"message\",\"id\":\"a1\",\"parentId\":\"a0\",\"timestamp\":\"2026-03-01T09:00:02.742Z\","           \
-	"\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"hi \\\"x\\\"\"},"               \
-	"{\"type\":\"toolCall\",\"id\":\"c1\",\"name\":\"ls\",\"arguments\":{\"id\":\"no\",\"type\":\"toolCall\"}},"    \
+	"{\"type\":\"message\",\"id\":\"a1\",\"parentId\":\"a0\",\"timestamp\":\"2026-03-01T09:00:02.742Z\","          \
+	"\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"hi \\\"x\\\"\"},"              \
+	"{\"type\":\"toolCall\",\"id\":\"c1\",\"name\":\"ls\",\"arguments\":{\"id\":\"no\",\"type\":\"toolCall\"}},"   \
 	"{\"type\":\"toolCall\",\"id\":\"c2\",\"name\":\"ls\",\"arguments\":{}}],\"provider\":\"p\",\"model\":\"m\"}}"
 
 static void head_reads_a_message(void **state)
@@ -76,8 +76,8 @@ static void head_takes_keys_in_any_order(void **state)
 {
 	struct calls c;
 	struct record_head h = head_of("{\"message\":{\"content\":[{\"id\":\"c\",\"type\":\"toolCall\"},5,[6]],"
-				       "\"role\":\"assistant\"},\"parentId\":null,\"id\":7,\"type\":\"message\"}",
-				       &c);
+	                               "\"role\":\"assistant\"},\"parentId\":null,\"id\":7,\"type\":\"message\"}",
+	                               &c);
 
 	(void)state;
 	assert_int_equal(h.calls, 1);
@@ -90,10 +90,10 @@ static void head_takes_the_last_of_equal_keys(void **state)
 {
 	struct calls c;
 	struct record_head h = head_of("{\"type\":\"x\",\"id\":\"1\",\"message\":{\"role\":\"assistant\",\"content\":["
-				       "{\"type\":\"toolCall\",\"id\":\"old\"}]},\"message\":{\"role\":\"user\","
-				       "\"content\":[{\"type\":\"toolCall\",\"id\":\"new\"}],\"role\":\"assistant\"},"
-				       "\"type\":\"message\",\"id\":\"2\"}",
-				       &c);
+	                               "{\"type\":\"toolCall\",\"id\":\"old\"}]},\"message\":{\"role\":\"user\","
+	                               "\"content\":[{\"type\":\"toolCall\",\"id\":\"new\"}],\"role\":\"assistant\"},"
+	                               "\"type\":\"message\",\"id\":\"2\"}",
+	                               &c);
 
 	(void)state;
 	assert_int_equal(h.type, RECORD_MESSAGE);
@@ -102,8 +102,8 @@ static void head_takes_the_last_of_equal_keys(void **state)
 	assert_span(c.ids[c.n - 1], "new");
 
 	h = head_of("{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\"}],"
-		    "\"content\":\"text\"}}",
-		    &c);
+	            "\"content\":\"text\"}}",
+	            &c);
 	assert_int_equal(h.calls, 0);
 	h = head_of("{\"type\":\"message\",\"message\":{\"role\":\"assistant\"},\"message\":null}", &c);
 	assert_true(h.message_missing);
@@ -114,8 +114,8 @@ static void head_reads_escaped_keys_and_names(void **state)
 {
 	struct calls c;
 	struct record_head h = head_of("{\"t\\u0079pe\":\"me\\u0073sage\",\"\\u0069d\":\"x\",\"message\":"
-				       "{\"r\\u006fle\":\"toolResu\\u006ct\",\"toolC\\u0061llId\":\"c\"}}",
-				       &c);
+	                               "{\"r\\u006fle\":\"toolResu\\u006ct\",\"toolC\\u0061llId\":\"c\"}}",
+	                               &c);
 
 	(void)state;
 	assert_int_equal(h.type, RECORD_MESSAGE);
@@ -129,21 +129,22 @@ static void head_counts_calls_of_assistants_only(void **state)
 	struct calls c;
 
 	(void)state;
-	assert_int_equal(head_of("{\"type\":\"message\",\"message\":{\"content\":[{\"type\":\"toolCall\",\"id\":\"c\"}],"
-				 "\"role\":\"user\"}}",
-				 &c)
-			     .calls,
-			 0);
+	assert_int_equal(
+	    head_of("{\"type\":\"message\",\"message\":{\"content\":[{\"type\":\"toolCall\",\"id\":\"c\"}],"
+	            "\"role\":\"user\"}}",
+	            &c)
+		.calls,
+	    0);
 	assert_int_equal(head_of("{\"type\":\"custom\",\"message\":{\"role\":\"assistant\",\"content\":["
-				 "{\"type\":\"toolCall\",\"id\":\"c\"}]}}",
-				 &c)
-			     .calls,
-			 0);
+	                         "{\"type\":\"toolCall\",\"id\":\"c\"}]}}",
+	                         &c)
+	                     .calls,
+	                 0);
 	assert_int_equal(head_of("{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":["
-				 "{\"type\":\"toolCall\"}]}}",
-				 &c)
-			     .calls,
-			 1);
+	                         "{\"type\":\"toolCall\"}]}}",
+	                         &c)
+	                     .calls,
+	                 1);
 	assert_null(c.ids[0].p);
 }
 
@@ -197,7 +198,7 @@ static void head_survives_deep_nesting(void **state)
 
 	(void)state;
 	buf_adds(&line, "{\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"assistant\",\"content\":["
-			"{\"type\":\"toolCall\",\"arguments\":");
+	                "{\"type\":\"toolCall\",\"arguments\":");
 	for (int i = 0; i < DEPTH; i++)
 		buf_addc(&line, '[');
 	for (int i = 0; i < DEPTH; i++)
@@ -249,8 +250,10 @@ static void parse_views_every_field(void **state)
 
 static void parse_knows_the_listed_names(void **state)
 {
-	struct record r = parse_of("{\"x\":0" RECORD_FIELDS(SET) ",\"type\":\"message\",\"message\":{\"y\":0"
-				   MESSAGE_FIELDS(SET) ",\"role\":\"user\"}}", false);
+	struct record r =
+	    parse_of("{\"x\":0" RECORD_FIELDS(SET) ",\"type\":\"message\",\"message\":{\"y\":0" MESSAGE_FIELDS(
+			 SET) ",\"role\":\"user\"}}",
+	             false);
 
 	(void)state;
 	assert_int_equal(r.type, RECORD_MESSAGE);
@@ -274,7 +277,7 @@ static void parse_tells_types_and_roles(void **state)
 	for (enum record_role role = ROLE_SYSTEM; role <= ROLE_COMPACTION_SUMMARY; role++) {
 		assert_non_null(record_role_name(role));
 		snprintf(line, sizeof line, "{\"type\":\"message\",\"message\":{\"role\":\"%s\"}}",
-			 record_role_name(role));
+		         record_role_name(role));
 		assert_int_equal(parse_of(line, false).role, role);
 		struct calls c;
 		assert_int_equal(head_of(line, &c).role, role);
@@ -318,12 +321,12 @@ static void parse_refuses_what_pi_skips(void **state)
 static void blocks_come_in_order(void **state)
 {
 	struct record r = parse_of("{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":["
-				   "{\"type\":\"text\",\"text\":\"t\"},{\"type\":\"image\",\"data\":\"d\","
-				   "\"mimeType\":\"image/png\"},{\"type\":\"thinking\",\"thinking\":\"h\",\"redacted\":"
-				   "true},null,{\"type\":\"new\"},{\"type\":\"toolCall\",\"id\":\"c\"}]}}",
-				   false);
+	                           "{\"type\":\"text\",\"text\":\"t\"},{\"type\":\"image\",\"data\":\"d\","
+	                           "\"mimeType\":\"image/png\"},{\"type\":\"thinking\",\"thinking\":\"h\",\"redacted\":"
+	                           "true},null,{\"type\":\"new\"},{\"type\":\"toolCall\",\"id\":\"c\"}]}}",
+	                           false);
 	static const enum block_type types[] = {BLOCK_TEXT,  BLOCK_IMAGE, BLOCK_THINKING,
-						BLOCK_OTHER, BLOCK_OTHER, BLOCK_TOOL_CALL};
+	                                        BLOCK_OTHER, BLOCK_OTHER, BLOCK_TOOL_CALL};
 	struct block_iter it;
 	struct block b;
 
@@ -377,7 +380,7 @@ static void times_are_read_as_v8_reads_them(void **state)
 	    {"+002025-01-01T00:00:00Z", INT64_C(1735689600000)},
 	    {"+275760-09-13T00:00:00.000Z", INT64_C(8640000000000000)},
 	    {"-271821-04-20T00:00:00Z", INT64_C(-8640000000000000)},
-	    {"2025-01-01T10:00", INT64_C(1735722000000)},     /* local: one hour east */
+	    {"2025-01-01T10:00", INT64_C(1735722000000)},    /* local: one hour east */
 	    {"2025-07-01T10:00:00", INT64_C(1751356800000)}, /* in summer two */
 	    {"+275760-09-13T00:00:00.001Z", NO_TIME},
 	    {"-000000-01-01T00:00:00Z", NO_TIME},
@@ -414,12 +417,18 @@ static void times_can_be_numbers(void **state)
 	static const struct {
 		const char *text;
 		int64_t ms;
-	} cases[] = {{"1.9", 1}, {"-1.9", -1}, {"0", 0}, {"8.64e15", INT64_C(8640000000000000)},
-		     {"8640000000000001", NO_TIME}, {"1e400", NO_TIME}, {"-1e400", NO_TIME}};
+	} cases[] = {{"1.9", 1},
+	             {"-1.9", -1},
+	             {"0", 0},
+	             {"8.64e15", INT64_C(8640000000000000)},
+	             {"8640000000000001", NO_TIME},
+	             {"1e400", NO_TIME},
+	             {"-1e400", NO_TIME}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		assert_true(record_time((struct json_value){JSON_NUMBER, false, span_of(cases[i].text)}) == cases[i].ms);
+		assert_true(record_time((struct json_value){JSON_NUMBER, false, span_of(cases[i].text)}) ==
+		            cases[i].ms);
 	assert_true(record_time((struct json_value){JSON_NULL, false, span_of("null")}) == NO_TIME);
 	assert_true(record_time((struct json_value){0}) == NO_TIME);
 	struct json_value escaped = {JSON_STRING, true, span_of("2026-03-01T09:00:02.742\\u005a")};
@@ -430,9 +439,17 @@ static void trim_removes_javascripts_white_space(void **state)
 {
 	(void)state;
 	assert_span(record_trim(SPAN_LIT("\t\v\f\r\n x y \xc2\xa0\xe1\x9a\x80")), "x y");
-	assert_span(record_trim(SPAN_LIT("\xe2\x80\x80\xe2\x80\x8a\xe2\x80\xa8" "z" "\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\x9f"
-					 "\xe3\x80\x80\xef\xbb\xbf")), "z");
-	assert_span(record_trim(SPAN_LIT("\xe2\x80\x8b" "x" "\xc2\x85")), "\xe2\x80\x8b" "x" "\xc2\x85");
+	assert_span(record_trim(SPAN_LIT("\xe2\x80\x80\xe2\x80\x8a\xe2\x80\xa8"
+	                                 "z"
+	                                 "\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\x9f"
+	                                 "\xe3\x80\x80\xef\xbb\xbf")),
+	            "z");
+	assert_span(record_trim(SPAN_LIT("\xe2\x80\x8b"
+	                                 "x"
+	                                 "\xc2\x85")),
+	            "\xe2\x80\x8b"
+	            "x"
+	            "\xc2\x85");
 
 	assert_int_equal(record_trim(SPAN_LIT("\0")).n, 1);
 	assert_int_equal(record_trim(SPAN_LIT(" \xc2\xa0 ")).n, 0);

@@ -1,0 +1,127 @@
+/* session_fixture: a session file made of text, and an index of it as text, so
+ * that two ways to the same index can be compared. */
+#ifndef SESSION_FIXTURE_H
+#define SESSION_FIXTURE_H
+
+#include "sessionfs/session.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#define HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"sid\",\"timestamp\":\"2026-03-01T09:00:02.742Z\"}\n"
+#define HEADER_V1 "{\"type\":\"session\",\"id\":\"sid\"}\n"
+
+struct fixture {
+	char path[64];
+	struct session *s;
+};
+
+static inline void write_at(const char *path, int flags, const void *p, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | flags, 0600);
+
+	assert_true(fd >= 0);
+	assert_true(write(fd, p, n) == (ssize_t)n);
+	assert_int_equal(close(fd), 0);
+}
+
+static inline void append(const struct fixture *f, const void *p, size_t n)
+{
+	write_at(f->path, O_APPEND, p, n);
+}
+
+/* An empty file with a name of its own. */
+static inline void fixture_init(struct fixture *f)
+{
+	*f = (struct fixture){.path = "/tmp/sessionfs-test-XXXXXX"};
+	int fd = mkstemp(f->path);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static inline void fixture_release(struct fixture *f)
+{
+	session_close(f->s);
+	unlink(f->path);
+}
+
+static inline int open_bytes(struct fixture *f, const void *p, size_t n)
+{
+	fixture_init(f);
+	append(f, p, n);
+	return session_open(f->path, &f->s);
+}
+
+static inline struct session *open_text(struct fixture *f, const char *text)
+{
+	assert_int_equal(open_bytes(f, text, strlen(text)), 0);
+	return f->s;
+}
+
+static inline void describe_number(struct buf *out, const char *name, uint32_t i)
+{
+	if (i != NO_ENTRY)
+		buf_addf(out, " %s=%" PRIu32, name, i);
+}
+
+static inline void describe_entry(const struct session *s, uint32_t i, struct buf *out)
+{
+	const struct entry *e = session_entry(s, i);
+	unsigned n = 0;
+
+	buf_addf(out,
+	         "%" PRIu32 ": line=%" PRIu32 " at=%" PRIu64 "+%" PRIu32 " time=%" PRId64 " type=%d role=%d flags=%x",
+	         i, e->line, e->offset, e->length, e->time, e->type, e->role, e->flags & 0x3ffu);
+	describe_number(out, "parent", e->parent);
+	describe_number(out, "child", e->child);
+	describe_number(out, "sibling", e->sibling);
+	describe_number(out, "near", e->near);
+	describe_number(out, "branch_at", session_branch_at(s, i));
+	describe_number(out, "branch_record", session_branch_record(s, i));
+	describe_number(out, "label_record", session_label_record(s, i));
+	describe_number(out, "call", session_call(s, i, &n));
+	buf_addf(out, " n=%u", n);
+	for (unsigned k = 1; k <= 5; k++)
+		describe_number(out, "result", session_result(s, i, k));
+	buf_adds(out, " id=");
+	buf_addspan(out, session_entry_id(s, i));
+	buf_adds(out, " label=");
+	session_label(s, i, out);
+	buf_adds(out, " name=");
+	size_t begin = out->n;
+	session_entry_name(s, i, out);
+	struct span name = {out->p + begin, out->n - begin};
+	assert_int_equal(session_entry_by_name(s, name), i);
+	uint32_t *path;
+	size_t length;
+	assert_int_equal(session_path(s, i, &path, &length), 0);
+	buf_adds(out, " path=");
+	for (size_t k = 0; k < length; k++)
+		buf_addf(out, "%" PRIu32 ",", path[k]);
+	free(path);
+	buf_addc(out, '\n');
+}
+
+/* All that the index says, but for what depends on the clock. */
+static inline void describe(const struct session *s, struct buf *out)
+{
+	buf_addspan(out, session_id(s));
+	buf_addf(out, " version=%d count=%" PRIu32, session_version(s), session_count(s));
+	describe_number(out, "leaf", session_leaf(s));
+	describe_number(out, "position", session_position(s));
+	buf_adds(out, " name=");
+	session_name(s, out);
+	buf_addf(out, " labels=%zu:", session_label_count(s));
+	for (size_t k = 0; k < session_label_count(s); k++)
+		buf_addf(out, "%" PRIu32 ",", session_labelled(s, k));
+	buf_addc(out, '\n');
+	for (uint32_t i = 0; i < session_count(s); i++)
+		describe_entry(s, i, out);
+	for (size_t k = 0; k < session_problem_count(s); k++) {
+		struct problem p = session_problem(s, k);
+		buf_addf(out, "%" PRIu32 " %" PRIu64 " %s\n", p.line, p.offset, p.reason);
+	}
+}
+
+#endif
