@@ -52,6 +52,21 @@ static size_t run_of(char c, const char *p, const char *end)
 	return (size_t)(q - p);
 }
 
+/* The longest run of a character. */
+static size_t longest_run(char c, struct span text)
+{
+	const char *end = text.p + text.n;
+	size_t longest = 0;
+
+	for (const char *p = text.p; p < end && (p = memchr(p, c, (size_t)(end - p)));) {
+		size_t run = run_of(c, p, end);
+		if (run > longest)
+			longest = run;
+		p += run;
+	}
+	return longest;
+}
+
 /* The fence that the text opens and does not close, as Markdown has it: its length, 0 for none. */
 static size_t open_fence(struct span text, char *ret_c)
 {
@@ -59,7 +74,7 @@ static size_t open_fence(struct span text, char *ret_c)
 	size_t open = 0;
 	char c = '`';
 
-	if (!memmem(text.p, text.n, "```", 3) && !memmem(text.p, text.n, "~~~", 3))
+	if (longest_run('`', text) < 3 && longest_run('~', text) < 3)
 		return 0;
 	for (const char *p = text.p, *eol; p < end; p = eol + 1) {
 		eol = memchr(p, '\n', (size_t)(end - p));
@@ -109,21 +124,6 @@ static void plain_text(struct json_value v, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-/* The longest run of backticks. */
-static size_t longest_run(struct span text)
-{
-	const char *end = text.p + text.n;
-	size_t longest = 0;
-
-	for (const char *p = text.p; p < end && (p = memchr(p, '`', (size_t)(end - p)));) {
-		size_t run = run_of('`', p, end);
-		if (run > longest)
-			longest = run;
-		p += run;
-	}
-	return longest;
-}
-
 /* A fence is written before what it is to hold is known: begin with the usual one, and lengthen it if need be. */
 static size_t begin_fence(const char *info, struct buf *out)
 {
@@ -138,7 +138,7 @@ static void end_fence(size_t mark, struct buf *out)
 	end_line(out);
 	if (buf_err(out))
 		return;
-	size_t run = longest_run((struct span){out->p + mark, out->n - mark});
+	size_t run = longest_run('`', (struct span){out->p + mark, out->n - mark});
 	size_t more = run >= 3 ? run - 2 : 0;
 	if (!buf_reserve(out, more))
 		return;
