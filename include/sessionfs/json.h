@@ -51,8 +51,8 @@ struct json {
 	const char *p, *end;
 	struct buf *deep;
 	size_t depth;
-	bool fresh; /* no member of the container entered last was read yet */
-	bool bad;   /* malformed: every later call fails */
+	bool fresh;                     /* no member of the container entered last was read yet */
+	bool bad;                       /* malformed: every later call fails */
 	uint64_t bits[JSON_DEPTH / 64]; /* open containers: 1 object, 0 array */
 };
 

@@ -29,7 +29,7 @@ struct part_image {
 	unsigned n;
 	char ext[16];
 	struct json_value data;
-	size_t size; /* decoded bytes; 0: no file */
+	size_t size;            /* decoded bytes; 0: no file */
 	struct block_iter rest; /* where the next search goes on; zero, or left by the last one */
 };
 /* The image block after `ret->n` (set it to 0 to begin) into *ret; false if there is none. */
