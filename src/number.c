@@ -117,23 +117,28 @@ void number_add(double x, struct buf *out)
 	}
 }
 
-bool number_add_time(double ms, struct buf *out)
+bool number_time(double ms, char ret[NUMBER_TIME])
 {
 	if (!(fabs(ms) <= 8.64e15)) /* also NaN */
 		return false;
 	int64_t t = (int64_t)ms;
 	int64_t seconds = t / 1000 - (t % 1000 < 0);
-	int millis = (int)(t - seconds * 1000);
 	time_t clock = (time_t)seconds;
 	struct tm tm;
 	if (!gmtime_r(&clock, &tm))
 		return false;
 	int year = tm.tm_year + 1900;
-	if (year >= 0 && year <= 9999)
-		buf_addf(out, "%04d", year);
-	else
-		buf_addf(out, "%c%06d", year < 0 ? '-' : '+', abs(year));
-	buf_addf(out, "-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-	         millis);
+	int at = snprintf(ret, NUMBER_TIME, year >= 0 && year <= 9999 ? "%04d" : "%+07d", year);
+	at += (int)strftime(ret + at, NUMBER_TIME - (size_t)at, "-%m-%dT%H:%M:%S", &tm);
+	snprintf(ret + at, NUMBER_TIME - (size_t)at, ".%03dZ", (int)(t - seconds * 1000));
+	return true;
+}
+
+bool number_add_time(double ms, struct buf *out)
+{
+	char text[NUMBER_TIME];
+	if (!number_time(ms, text))
+		return false;
+	buf_adds(out, text);
 	return true;
 }

@@ -162,7 +162,7 @@ static int rewrite_message(struct context_writer *w, struct json_value message, 
 	while ((rc = json_next(&j, &key)) > 0) {
 		struct json_value v;
 		if (!json_value(&j, &v))
-			return -EINVAL;
+			break;
 		struct span text = json_raw(v);
 		if (to_custom && json_key_is(key, "role"))
 			text = SPAN_LIT("\"custom\"");
@@ -177,8 +177,8 @@ static int rewrite_message(struct context_writer *w, struct json_value message, 
 		buf_addc(w->out, ':');
 		add_raw(text, w->out);
 	}
-	if (rc < 0)
-		return -EINVAL;
+	if (rc != 0) /* it was valid when it was loaded */
+		return -ENOMEM;
 	if (c.replaced && !had_content && c.text.n > 0)
 		add_raw(c.text, object_name(&o, "content"));
 	object_end(&o);
@@ -415,6 +415,15 @@ static void object_text(struct object *o, const char *name, struct span text)
 	json_quote(text, object_name(o, name));
 }
 
+/* A text put together in `text`: a failure on the way there sticks to the output. */
+static void object_made(struct object *o, const char *name, const struct buf *text, size_t n)
+{
+	if (buf_err(text))
+		o->out->err = buf_err(text);
+	else
+		object_text(o, name, (struct span){text->p, n});
+}
+
 static void object_count(struct object *o, const char *name, size_t n)
 {
 	buf_addf(object_name(o, name), "%zu", n);
@@ -423,9 +432,9 @@ static void object_count(struct object *o, const char *name, size_t n)
 /* A time as pi's Date would print it; nothing if that is invalid. */
 static void object_date(struct object *o, const char *name, double ms)
 {
-	CLEANUP_BUF struct buf text = BUF_INIT;
-	if (number_add_time(ms, &text))
-		object_text(o, name, buf_span(&text));
+	char text[NUMBER_TIME];
+	if (number_time(ms, text))
+		object_text(o, name, span_of(text));
 }
 
 static void add_usage(struct object *o, const struct render_usage *u)
@@ -460,19 +469,22 @@ static void add_times(struct object *o, const struct session *s, double active)
 	object_date(o, "modified", modified);
 }
 
-static void add_names(struct object *o, const struct session *s, const char *file, struct buf *text)
+static int add_names(struct object *o, const struct session *s, const char *file, struct buf *text)
 {
 	object_text(o, "id", session_id(s));
 	buf_reset(text);
-	if (session_name(s, text))
-		object_text(o, "name", buf_span(text));
+	if (session_name(s, text) || buf_err(text))
+		object_made(o, "name", text, text->n);
 	buf_reset(text);
-	if (render_title(s, text) == 0 && text->n > 0)
-		object_text(o, "title", (struct span){text->p, text->n - 1});
+	int rc = render_title(s, text);
+	if (rc < 0)
+		return rc;
+	object_made(o, "title", text, text->n - 1);
 	struct json_value cwd = session_header(s)->cwd;
 	if (cwd.kind == JSON_STRING && cwd.text.n > 0)
 		object_value(o, "cwd", cwd);
 	object_text(o, "file", span_of(file));
+	return 0;
 }
 
 static void add_parent(struct object *o, const struct record *header)
@@ -510,11 +522,13 @@ static struct span first_characters(struct span text, size_t characters)
 	return (struct span){text.p, n};
 }
 
-static void add_first_message(struct object *o, const struct session *s, struct buf *text)
+static int add_first_message(struct object *o, const struct session *s, struct buf *text)
 {
 	buf_reset(text);
-	if (render_first_message(s, text) == 0 && text->n > 0)
+	int rc = render_first_message(s, text);
+	if (rc == 0 && text->n > 0)
 		object_text(o, "firstMessage", first_characters(buf_span(text), FIRST_MESSAGE_CHARACTERS));
+	return rc;
 }
 
 static void add_all_usage(struct object *o, const struct info *info)
@@ -544,21 +558,25 @@ int render_info_json(const struct session *s, const char *file, struct buf *out)
 	CLEANUP_BUF struct buf flat = BUF_INIT;
 	struct buf *text = &info.name;
 	struct object o = object_begin(&flat);
-	add_names(&o, s, file, text);
+	rc = add_names(&o, s, file, text);
+	if (rc < 0)
+		return rc;
 	object_count(&o, "version", (size_t)session_version(s));
 	add_times(&o, s, info.active);
 	add_parent(&o, session_header(s));
 	if (session_leaf(s) != NO_ENTRY) {
 		buf_reset(text);
 		session_entry_name(s, session_leaf(s), text);
-		object_text(&o, "leaf", buf_span(text));
+		object_made(&o, "leaf", text, text->n);
 	}
 	add_counts(&o, s, &info.roles);
-	add_first_message(&o, s, text);
+	rc = add_first_message(&o, s, text);
+	if (rc < 0)
+		return rc;
 	add_all_usage(&o, &info);
 	object_end(&o);
-	if (buf_err(&flat) || buf_err(text))
-		return -ENOMEM;
+	if (buf_err(&flat))
+		return buf_err(&flat);
 
 	json_pretty((struct json_value){.kind = JSON_OBJECT, .text = buf_span(&flat)}, out);
 	buf_addc(out, '\n');

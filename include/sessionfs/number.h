@@ -8,7 +8,12 @@
 /* Appends x as JSON.stringify writes it: the shortest text that reads back as x; null for infinities and NaN. */
 void number_add(double x, struct buf *out);
 
-/* Appends ms since 1970 as Date.prototype.toISOString does. False, with nothing appended, outside of its range. */
+#define NUMBER_TIME 28 /* "-271821-04-20T00:00:00.000Z" */
+
+/* ms since 1970 as Date.prototype.toISOString writes it. False outside of its range. */
+bool number_time(double ms, char ret[NUMBER_TIME]);
+
+/* The same, appended; nothing is when it is false. */
 bool number_add_time(double ms, struct buf *out);
 
 #endif

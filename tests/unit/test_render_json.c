@@ -1,4 +1,5 @@
 /* context.json, info.json and header.json. */
+#include "failing_alloc.h"
 #include "render_fixture.h"
 
 #include <sys/stat.h>
@@ -340,17 +341,68 @@ static void test_roles(void **state)
 	    "  },\n");
 }
 
+#define EVERYTHING                                                                                                     \
+	HEADER USER("a", "null", "x") MESSAGE("b", "\"a\"", "\"role\":\"assistant\"," USAGE("1", "1"))                 \
+	    EDIT("e", "\"b\"", "b", "{\"content\":\"y\"}") EDIT("f", "\"e\"", "a", "null")                             \
+		LINE("compaction", "c", "\"f\"", ",\"summary\":\"s\",\"systemMessage\":{},\"firstKeptEntryId\":\"a\"") \
+		    LINE("model_change", "m", "\"c\"", "") LINE("thinking_level_change", "t", "\"m\"", "")
+
+static void test_file_cut_meanwhile(void **state)
+{
+	(void)state;
+	const char *lines = EVERYTHING;
+	struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	fixture_open(&f, lines, strlen(lines));
+	assert_int_equal(truncate(f.path, (off_t)strlen(HEADER) + 10), 0);
+	assert_int_equal(render_context_json(f.s, session_leaf(f.s), &out), -ESTALE);
+	assert_int_equal(render_info_json(f.s, "f", &out), -ESTALE);
+	fixture_close(&f);
+}
+
+/* Fails the n-th allocation for every n until all succeed: no step may lose the error. */
+static void test_without_memory(void **state)
+{
+	(void)state;
+	if (!CAN_FAIL_ALLOC)
+		skip();
+	const char *lines = EVERYTHING;
+	struct fixture f;
+	fixture_open(&f, lines, strlen(lines));
+	for (int info = 0; info < 2; info++) {
+		CLEANUP_BUF struct buf want = BUF_INIT;
+		int rc = info ? render_info_json(f.s, "f", &want) : render_context_json(f.s, session_leaf(f.s), &want);
+		assert_int_equal(rc, 0);
+		rc = -ENOMEM;
+		for (long n = 0; rc != 0; n++) {
+			CLEANUP_BUF struct buf out = BUF_INIT;
+			allocs_left = n;
+			if (info)
+				rc = render_info_json(f.s, "f", &out);
+			else
+				rc = render_context_json(f.s, session_leaf(f.s), &out);
+			allocs_left = -1;
+			assert_true(rc == 0 || rc == -ENOMEM);
+			assert_true(n < 1000);
+			if (rc == 0)
+				assert_true(span_eq(buf_span(&out), buf_span(&want)));
+		}
+	}
+	fixture_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_empty),         cmocka_unit_test(test_messages_as_stored),
-	    cmocka_unit_test(test_not_utf8),      cmocka_unit_test(test_no_content),
-	    cmocka_unit_test(test_made_messages), cmocka_unit_test(test_compaction),
-	    cmocka_unit_test(test_edits),         cmocka_unit_test(test_settings),
-	    cmocka_unit_test(test_old_role),      cmocka_unit_test(test_header),
-	    cmocka_unit_test(test_info),          cmocka_unit_test(test_info_of_nothing),
-	    cmocka_unit_test(test_modified),      cmocka_unit_test(test_first_message_is_cut),
-	    cmocka_unit_test(test_roles),
+	    cmocka_unit_test(test_empty),          cmocka_unit_test(test_messages_as_stored),
+	    cmocka_unit_test(test_not_utf8),       cmocka_unit_test(test_no_content),
+	    cmocka_unit_test(test_made_messages),  cmocka_unit_test(test_compaction),
+	    cmocka_unit_test(test_edits),          cmocka_unit_test(test_settings),
+	    cmocka_unit_test(test_old_role),       cmocka_unit_test(test_header),
+	    cmocka_unit_test(test_info),           cmocka_unit_test(test_info_of_nothing),
+	    cmocka_unit_test(test_modified),       cmocka_unit_test(test_first_message_is_cut),
+	    cmocka_unit_test(test_roles),          cmocka_unit_test(test_file_cut_meanwhile),
+	    cmocka_unit_test(test_without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
