@@ -12,6 +12,21 @@
 #define HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"sid\",\"timestamp\":\"2026-03-01T09:00:02.742Z\"}\n"
 #define HEADER_V1 "{\"type\":\"session\",\"id\":\"sid\"}\n"
 
+#define USER(id, parent)                                                                                               \
+	"{\"type\":\"message\",\"id\":" id ",\"parentId\":" parent                                                     \
+	",\"timestamp\":\"2026-03-01T09:00:02.742Z\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
+#define META(id, parent) "{\"type\":\"custom\",\"id\":" id ",\"parentId\":" parent "}\n"
+#define LABEL(id, parent, target, label)                                                                               \
+	"{\"type\":\"label\",\"id\":" id ",\"parentId\":" parent ",\"targetId\":" target ",\"label\":" label "}\n"
+#define INFO(id, parent, name) "{\"type\":\"session_info\",\"id\":" id ",\"parentId\":" parent ",\"name\":" name "}\n"
+#define CALL(id, parent, call, more)                                                                                   \
+	"{\"type\":\"message\",\"id\":" id ",\"parentId\":" parent                                                     \
+	",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":" call "}" more "]}}\n"
+#define RESULT(id, parent, call)                                                                                       \
+	"{\"type\":\"message\",\"id\":" id ",\"parentId\":" parent                                                     \
+	",\"message\":{\"role\":\"toolResult\",\"toolCallId\":" call "}}\n"
+#define V1(type) "{\"type\":\"" type "\",\"timestamp\":\"2026-03-01T09:00:02.742Z\",\"message\":{\"role\":\"user\"}}\n"
+
 struct fixture {
 	char path[64];
 	struct session *s;
@@ -122,6 +137,52 @@ static inline void describe(const struct session *s, struct buf *out)
 		struct problem p = session_problem(s, k);
 		buf_addf(out, "%" PRIu32 " %" PRIu64 " %s\n", p.line, p.offset, p.reason);
 	}
+}
+
+static inline void assert_text(const struct buf *b, const char *text)
+{
+	if (b->n != strlen(text) || (b->n && memcmp(b->p, text, b->n) != 0))
+		fail_msg("\"%.*s\" is not \"%s\"", (int)b->n, b->p ? b->p : "", text);
+}
+
+static inline void assert_name(const struct session *s, uint32_t i, const char *name)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	session_entry_name(s, i, &b);
+	assert_text(&b, name);
+	assert_int_equal(session_entry_by_name(s, span_of(name)), i);
+}
+
+/* The problems as "LINE reason; ", in order. */
+static inline void assert_problems(const struct session *s, const char *text)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	for (size_t k = 0; k < session_problem_count(s); k++)
+		buf_addf(&b, "%" PRIu32 " %s; ", session_problem(s, k).line, session_problem(s, k).reason);
+	assert_text(&b, text);
+}
+
+static inline void assert_path(const struct session *s, uint32_t at, const char *text)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	CLEANUP_FREE uint32_t *path = NULL;
+	size_t n;
+
+	assert_int_equal(session_path(s, at, &path, &n), 0);
+	for (size_t k = 0; k < n; k++)
+		buf_addf(&b, "%" PRIu32 " ", path[k]);
+	assert_text(&b, text);
+}
+
+static inline void assert_call(const struct session *s, uint32_t result, uint32_t call, unsigned n)
+{
+	unsigned found = 0;
+
+	assert_int_equal(session_call(s, result, &found), call);
+	if (call != NO_ENTRY)
+		assert_int_equal(found, n);
 }
 
 #endif

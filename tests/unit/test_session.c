@@ -1,0 +1,601 @@
+/* session: the rules one by one, on small files. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "session_fixture.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* ---- what is a session ---- */
+
+static void only_files_with_a_header_are_sessions(void **state)
+{
+	static const struct {
+		const char *text;
+		int rc;
+	} cases[] = {
+	    {"", -EINVAL},
+	    {"\n\n", -EINVAL},
+	    {"garbage\n", -EINVAL},
+	    {"{\"type\":\"session\"}\n", -EINVAL},
+	    {"{\"type\":\"session\",\"id\":5}\n", -EINVAL},
+	    {"{\"type\":\"message\",\"id\":\"a\"}\n" HEADER, -EINVAL},
+	    {"5\n" HEADER, -EINVAL},
+	    {"[]\n" HEADER, -EINVAL},
+	    {"\xef\xbb\xbf" HEADER, -EINVAL},
+	    {"{\"type\":\"session\",\"id\":\"s\"", -EINVAL},
+	    {"{\"type\":\"session\",\"id\":\"s\"}", 0},
+	    {"{\"type\":\"session\",\"id\":\"\"}\n", 0},
+	    {"garbage\nnull\n0\n\"\"\nfalse\n\n" HEADER, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct fixture f;
+		int rc = open_bytes(&f, cases[i].text, strlen(cases[i].text));
+		if (rc != cases[i].rc)
+			fail_msg("%s: %d", cases[i].text, rc);
+		fixture_release(&f);
+	}
+}
+
+static void only_regular_files_are_opened(void **state)
+{
+	struct session *s = NULL;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	unlink(f.path);
+	assert_int_equal(session_open(f.path, &s), -ENOENT);
+	assert_int_equal(mkfifo(f.path, 0600), 0);
+	assert_int_equal(session_open(f.path, &s), -EINVAL);
+	unlink(f.path);
+	assert_int_equal(symlink(f.path, f.path), 0);
+	assert_int_equal(session_open(f.path, &s), -ELOOP);
+	assert_int_equal(session_open("/dev/zero", &s), -EINVAL);
+	assert_int_equal(session_open("/tmp", &s), -EINVAL);
+	assert_null(s);
+	fixture_release(&f);
+}
+
+static void versions_are_compared_as_javascript_does(void **state)
+{
+	static const struct {
+		const char *version;
+		int number;
+		bool linear, old_roles;
+	} cases[] = {{"\"x\":0", 1, true, true},
+	             {"\"version\":null", 1, true, true},
+	             {"\"version\":1", 1, true, true},
+	             {"\"version\":\"1\"", 1, true, true},
+	             {"\"version\":true", 1, true, true},
+	             {"\"version\":false", 1, true, true},
+	             {"\"version\":\"\"", 1, true, true},
+	             {"\"version\":2", 2, false, true},
+	             {"\"version\":\" 2\\n\"", 2, false, true},
+	             {"\"version\":2.5", 2, false, true},
+	             {"\"version\":3", 3, false, false},
+	             {"\"version\":17", 17, false, false},
+	             {"\"version\":\"new\"", 3, false, false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		CLEANUP_BUF struct buf text = BUF_INIT;
+		struct fixture f;
+		buf_addf(&text, "{\"type\":\"session\",\"id\":\"s\",%s}\n", cases[i].version);
+		buf_adds(&text, "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":"
+		                "\"hookMessage\"}}\n" META("\"b\"", "null"));
+		assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+		assert_int_equal(session_version(f.s), cases[i].number);
+		assert_int_equal(session_entry(f.s, 1)->parent, cases[i].linear ? 0 : NO_ENTRY);
+		assert_int_equal(session_entry(f.s, 0)->role, cases[i].old_roles ? ROLE_CUSTOM : ROLE_OTHER);
+		fixture_release(&f);
+	}
+}
+
+static void lines_become_entries(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER "\n" USER("\"a\"", "null") "  " META("\"b\"", "\"a\"") HEADER
+	                              "{\"type\":\"custom\",\"id\":\"c\",\"parentId\":\"b\"}\r\n");
+	const struct entry *e = session_entry(s, 0);
+
+	(void)state;
+	assert_int_equal(session_count(s), 3);
+	assert_int_equal(e->offset, strlen(HEADER) + 1);
+	assert_int_equal(e->length, strlen(USER("\"a\"", "null")) - 1);
+	assert_int_equal(e->line, 3);
+	assert_true(e->time == INT64_C(1772355602742));
+	assert_int_equal(e->type, RECORD_MESSAGE);
+	assert_int_equal(e->role, ROLE_USER);
+	assert_int_equal(session_entry(s, 1)->time, NO_TIME);
+	assert_int_equal(session_entry(s, 2)->line, 6);
+	assert_int_equal(session_entry(s, 2)->length, strlen("{\"type\":\"custom\",\"id\":\"c\",\"parentId\":\"b\"}"));
+	assert_true(span_is(session_id(s), "sid"));
+	assert_true(span_is(session_header(s)->timestamp.text, "2026-03-01T09:00:02.742Z"));
+	assert_path(s, 2, "0 1 2 ");
+	assert_problems(s, "");
+	fixture_release(&f);
+}
+
+static void odd_lines_are_told(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER "nope\nnull\n0\n\"\"\n5\n[1]\n\xc2\xa0\xef\xbb\xbf\n"
+	                                         "{\"type\":\"custom\",\"id\":null,\"parentId\":null}\n"
+	                                         "{\"type\":\"message\",\"id\":\"m\",\"parentId\":null}\n"
+	                                         "{\"type\":\"custom\",\"id\":\"n\"}\n{\"to");
+
+	(void)state;
+	assert_int_equal(session_count(s), 5);
+	assert_int_equal(session_entry(s, 0)->type, RECORD_OTHER);
+	assert_name(s, 0, "~6");
+	assert_name(s, 1, "~7");
+	assert_name(s, 2, "~9");
+	assert_int_equal(session_entry(s, 3)->flags & ENTRY_NO_MESSAGE, ENTRY_NO_MESSAGE);
+	assert_problems(s, "2 malformed: not JSON; 3 null, false, 0 or \"\": not an entry; "
+	                   "4 null, false, 0 or \"\": not an entry; 5 null, false, 0 or \"\": not an entry; "
+	                   "6 not an object; 7 not an object; 9 no usable id; "
+	                   "10 a message entry without a message; 11 no parentId: taken as a root; "
+	                   "12 the last line is incomplete; ");
+	assert_int_equal(session_problem(s, 0).offset, strlen(HEADER));
+	fixture_release(&f);
+}
+
+/* ---- ids and names ---- */
+
+static void ids_are_exact(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER META("\"a/b\"", "null") META("\"\\ud83d\"", "\"\\u0061/b\"") META(
+					      "\"\"", "\"\\ud83d\"") META("7", "\"\"") META("\"x\\u0000y\"", "7.0"));
+
+	(void)state;
+	assert_true(span_is(session_entry_id(s, 0), "a/b"));
+	assert_name(s, 0, "a%2Fb");
+	assert_true(span_is(session_entry_id(s, 1), "\xed\xa0\xbd"));
+	assert_name(s, 1, "%ED%A0%BD");
+	assert_name(s, 2, "%");
+	assert_name(s, 3, "7");
+	assert_true(span_eq(session_entry_id(s, 4), SPAN_LIT("x\0y")));
+	assert_path(s, 4, "3 4 ");
+	assert_int_equal(session_entry(s, 3)->parent, 2);
+	assert_int_equal(session_entry(s, 3)->flags & ENTRY_WALK_ENDS, ENTRY_WALK_ENDS);
+	struct json_value number = {JSON_NUMBER, false, SPAN_LIT("7e0")};
+	assert_int_equal(session_entry_by_id(s, number), 3);
+	struct json_value string = {JSON_STRING, true, SPAN_LIT("\\u0061/b")};
+	assert_int_equal(session_entry_by_id(s, string), 0);
+	assert_int_equal(session_entry_by_id(s, (struct json_value){JSON_TRUE, false, SPAN_LIT("true")}), NO_ENTRY);
+	static const char *const wrong[] = {"", "a/b", "7.0", "~2", "~02", "~", "~99999999999", "%41", "7~2"};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		assert_int_equal(session_entry_by_name(s, span_of(wrong[i])), NO_ENTRY);
+	fixture_release(&f);
+}
+
+static void equal_names_are_told_apart_in_file_order(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER META("12", "null") META("\"x\"", "null") META("\"12\"", "12")
+	                                      META("\"12~2\"", "\"12\"") META("\"5\"", "null") META("5", "\"5\""));
+
+	(void)state;
+	assert_name(s, 0, "12");
+	assert_name(s, 1, "x");
+	assert_name(s, 2, "12~2");
+	assert_name(s, 3, "12~2~2");
+	assert_name(s, 4, "5");
+	assert_name(s, 5, "5~2");
+	assert_int_equal(session_entry(s, 2)->parent, 0);
+	assert_int_equal(session_entry(s, 3)->parent, 2);
+	assert_int_equal(session_entry(s, 5)->parent, 4);
+	append(&f, META("5", "null"), strlen(META("5", "null")));
+	assert_int_equal(session_grow(s), 1);
+	assert_name(s, 5, "~7");
+	assert_name(s, 6, "5~2");
+	fixture_release(&f);
+}
+
+static void long_ids_have_short_names(void **state)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	buf_adds(&text, HEADER "{\"type\":\"custom\",\"parentId\":null,\"id\":\"");
+	for (int i = 0; i < 5000; i++)
+		buf_adds(&text, "\xc3\xa9");
+	buf_adds(&text, "\"}\n{\"type\":\"custom\",\"parentId\":null,\"id\":\"");
+	for (int i = 0; i < 200; i++)
+		buf_addc(&text, 'y');
+	buf_adds(&text, "\"}\n");
+	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	session_entry_name(f.s, 0, &name);
+	assert_true(name.n <= 255 && name.n > 250);
+	assert_int_equal(session_entry_by_name(f.s, buf_span(&name)), 0);
+	assert_int_equal(session_entry_id(f.s, 0).n, 10000);
+	buf_reset(&name);
+	session_entry_name(f.s, 1, &name);
+	assert_int_equal(name.n, 200);
+	assert_int_equal(session_entry_by_name(f.s, buf_span(&name)), 1);
+	fixture_release(&f);
+}
+
+static void of_equal_ids_the_last_line_wins(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") USER("\"a\"", "null")
+	                                      META("\"c\"", "\"a\""));
+
+	(void)state;
+	assert_name(s, 0, "~2");
+	assert_int_equal(session_entry_id(s, 0).n, 0);
+	assert_name(s, 2, "a");
+	assert_int_equal(session_entry(s, 1)->parent, 2);
+	assert_int_equal(session_entry(s, 0)->child, NO_ENTRY);
+	assert_true(session_is_tip(s, 0));
+	assert_path(s, 1, "2 1 ");
+	assert_problems(s, "2 its id is used again in a later line; ");
+	fixture_release(&f);
+}
+
+/* ---- the tree ---- */
+
+static void odd_parents_make_roots(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER USER("\"a\"", "\"a\"") USER("\"b\"", "\"gone\"") USER("\"c\"", "true")
+	                                      USER("\"d\"", "\"\""));
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(session_entry(s, i)->parent, NO_ENTRY);
+	assert_problems(s, "2 its own parent: taken as a root; 3 unknown parent: taken as a root; "
+	                   "4 unknown parent: taken as a root; 5 unknown parent: taken as a root; ");
+	fixture_release(&f);
+}
+
+static void parents_may_come_later(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER META("\"c\"", "\"b\"") USER("\"b\"", "\"a\""));
+
+	(void)state;
+	assert_int_equal(session_entry(s, 0)->parent, 1);
+	assert_int_equal(session_entry(s, 0)->near, 1);
+	assert_int_equal(session_entry(s, 1)->near, 0);
+	assert_int_equal(session_entry(s, 1)->flags & ENTRY_ORPHAN, ENTRY_ORPHAN);
+	append(&f, USER("\"a\"", "null"), strlen(USER("\"a\"", "null")));
+	assert_int_equal(session_grow(s), 1);
+	assert_int_equal(session_entry(s, 1)->parent, 2);
+	assert_int_equal(session_entry(s, 1)->flags & ENTRY_ORPHAN, 0);
+	assert_int_equal(session_entry(s, 2)->flags & ENTRY_HAS_BELOW, ENTRY_HAS_BELOW);
+	assert_path(s, 0, "2 1 0 ");
+	assert_problems(s, "");
+	fixture_release(&f);
+}
+
+static void walks_through_cycles_end(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER USER("\"a\"", "\"c\"") META("\"b\"", "\"a\"") META("\"c\"", "\"b\"")
+	                                      USER("\"d\"", "\"c\"") META("\"x\"", "\"y\"") META("\"y\"", "\"x\""));
+
+	(void)state;
+	assert_path(s, 3, "0 1 2 3 ");
+	assert_path(s, 0, "1 2 0 ");
+	assert_path(s, 5, "4 5 ");
+	assert_int_equal(session_entry(s, 1)->near, 0);
+	assert_int_equal(session_entry(s, 4)->near, NO_ENTRY);
+	assert_int_equal(session_position(s), NO_ENTRY);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_int_equal(!!(session_entry(s, i)->flags & ENTRY_CYCLE), i != 3);
+	assert_problems(s, "2 its parents lead back to itself; 3 its parents lead back to itself; "
+	                   "4 its parents lead back to itself; 6 its parents lead back to itself; "
+	                   "7 its parents lead back to itself; ");
+	fixture_release(&f);
+}
+
+static void branches_end_at_tips_and_at_the_position(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") META("\"m\"", "\"b\"")
+	                                      META("\"n\"", "\"b\"") USER("\"c\"", "\"a\"") META("\"o\"", "\"a\""));
+
+	(void)state;
+	assert_int_equal(session_leaf(s), 5);
+	assert_int_equal(session_position(s), 0);
+	assert_false(session_is_tip(s, 0));
+	assert_true(session_is_tip(s, 1));
+	assert_false(session_is_tip(s, 2));
+	assert_true(session_is_branch(s, 0));
+	assert_true(session_is_branch(s, 1));
+	assert_true(session_is_branch(s, 4));
+	assert_false(session_is_branch(s, 3));
+	assert_int_equal(session_branch_at(s, 0), 5);
+	assert_int_equal(session_branch_at(s, 1), 3);
+	assert_int_equal(session_branch_at(s, 4), 4);
+	assert_int_equal(session_branch_at(s, 2), 2);
+	fixture_release(&f);
+}
+
+static void an_empty_session_has_no_leaf(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER);
+
+	(void)state;
+	assert_int_equal(session_count(s), 0);
+	assert_int_equal(session_leaf(s), NO_ENTRY);
+	assert_int_equal(session_position(s), NO_ENTRY);
+	assert_int_equal(session_labelled(s, 0), NO_ENTRY);
+	assert_int_equal(session_entry_by_name(s, SPAN_LIT("a")), NO_ENTRY);
+	assert_int_equal(session_entry_by_name(s, SPAN_LIT("~1")), NO_ENTRY);
+	assert_problems(s, "");
+	fixture_release(&f);
+}
+
+static void summaries_of_branches_are_found(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(
+	    &f,
+	    HEADER USER("\"a\"", "null") "{\"type\":\"branch_summary\",\"id\":\"s1\",\"parentId\":\"a\",\"summary\":"
+					 "\"one\"}\n{\"type\":\"branch_summary\",\"id\":\"s2\",\"parentId\":\"a\","
+					 "\"summary\":\"two\"}\n{\"type\":\"branch_summary\",\"id\":\"s3\","
+					 "\"parentId\":\"a\",\"summary\":\"\"}\n");
+
+	(void)state;
+	assert_int_equal(session_branch_record(s, 0), 2);
+	assert_int_equal(session_branch_record(s, 1), NO_ENTRY);
+	fixture_release(&f);
+}
+
+/* ---- labels and the name ---- */
+
+static void the_last_label_record_counts(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	struct fixture f;
+	struct session *s = open_text(
+	    &f, HEADER LABEL("\"l1\"", "null", "\"b\"", "\"early\"") USER("\"a\"", "\"l1\"") USER("\"b\"", "\"a\"")
+		    LABEL("\"l2\"", "\"b\"", "\"a\"", "\"one\"") LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"t\\u0077o\"")
+			LABEL("\"l4\"", "\"l3\"", "\"gone\"", "\"x\"") LABEL("\"l5\"", "\"l4\"", "\"l2\"", "12")
+			    LABEL("\"l6\"", "\"l5\"", "null", "\"x\""));
+
+	(void)state;
+	assert_int_equal(session_label_count(s), 3);
+	assert_int_equal(session_labelled(s, 0), 1);
+	assert_int_equal(session_labelled(s, 1), 2);
+	assert_int_equal(session_labelled(s, 2), 3);
+	assert_int_equal(session_labelled(s, 3), NO_ENTRY);
+	assert_int_equal(session_label_record(s, 1), 4);
+	assert_true(session_label(s, 1, &b));
+	assert_text(&b, "two");
+	buf_reset(&b);
+	assert_true(session_label(s, 3, &b));
+	assert_text(&b, "12");
+	assert_false(session_label(s, 0, &b));
+	assert_problems(s, "7 labels an unknown entry; 9 labels an unknown entry; ");
+
+	static const char clear[] = LABEL("\"l7\"", "\"l6\"", "\"a\"", "\"\"") LABEL(
+	    "\"l8\"", "\"l7\"", "\"b\"", "null") "{\"type\":\"label\",\"id\":\"l9\",\"parentId\":\"l8\",\"targetId\":"
+						 "\"l2\"}\n";
+	append(&f, clear, strlen(clear));
+	assert_int_equal(session_grow(s), 1);
+	assert_int_equal(session_label_count(s), 0);
+	assert_int_equal(session_label_record(s, 1), NO_ENTRY);
+	fixture_release(&f);
+}
+
+static void labels_move_with_the_id(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") LABEL("\"l\"", "\"a\"", "\"a\"", "\"x\""));
+
+	(void)state;
+	assert_int_equal(session_label_record(s, 0), 1);
+	append(&f, USER("\"a\"", "null"), strlen(USER("\"a\"", "null")));
+	assert_int_equal(session_grow(s), 1);
+	assert_int_equal(session_label_record(s, 0), NO_ENTRY);
+	assert_int_equal(session_label_record(s, 2), 1);
+	fixture_release(&f);
+}
+
+static void the_name_is_the_last_one_in_the_file(void **state)
+{
+	static const struct {
+		const char *lines, *name;
+	} cases[] = {{"", NULL},
+	             {INFO("\"a\"", "null", "\" \\ufeffOne\\u00a0\\n\""), "One"},
+	             {INFO("\"a\"", "null", "\"One\"") INFO("\"b\"", "null", "\"Two\""), "Two"},
+	             {INFO("\"a\"", "null", "\"One\"") INFO("\"b\"", "null", "\" \""), NULL},
+	             {INFO("\"a\"", "null", "\"One\"") INFO("\"b\"", "null", "5"), NULL},
+	             {INFO("\"a\"", "null", "\"One\"") "{\"type\":\"session_info\",\"id\":\"b\"}\n", NULL}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;
+		struct fixture f;
+		buf_adds(&text, HEADER);
+		buf_adds(&text, cases[i].lines);
+		assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+		assert_int_equal(session_name(f.s, &name), cases[i].name != NULL);
+		assert_text(&name, cases[i].name ? cases[i].name : "");
+		fixture_release(&f);
+	}
+}
+
+/* ---- calls ---- */
+
+static void results_answer_the_nearest_call_above(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(
+	    &f, HEADER CALL("\"a\"", "null", "\"x\"", ",{\"type\":\"text\"},{\"type\":\"toolCall\",\"id\":\"y\"}")
+		    RESULT("\"ry\"", "\"a\"", "\"y\"") RESULT("\"rx\"", "\"ry\"", "\"\\u0078\"")
+			CALL("\"b\"", "\"rx\"", "\"x\"", "") RESULT("\"rb\"", "\"b\"", "\"x\"")
+			    RESULT("\"again\"", "\"rb\"", "\"x\"") RESULT("\"other\"", "\"rx\"", "\"x\"")
+				RESULT("\"none\"", "\"again\"", "\"z\"") RESULT("\"side\"", "null", "\"x\"")
+				    RESULT("\"null\"", "\"b\"", "null"));
+
+	(void)state;
+	assert_call(s, 1, 0, 2);
+	assert_call(s, 2, 0, 1);
+	assert_call(s, 4, 3, 1);
+	assert_call(s, 5, 3, 1);
+	assert_call(s, 6, 0, 1);
+	assert_call(s, 7, NO_ENTRY, 0);
+	assert_call(s, 8, NO_ENTRY, 0);
+	assert_call(s, 9, NO_ENTRY, 0);
+	assert_call(s, 0, NO_ENTRY, 0);
+	assert_int_equal(session_result(s, 0, 1), 2);
+	assert_int_equal(session_result(s, 0, 2), 1);
+	assert_int_equal(session_result(s, 0, 3), NO_ENTRY);
+	assert_int_equal(session_result(s, 0, 0), NO_ENTRY);
+	assert_int_equal(session_result(s, 3, 1), 4);
+	assert_int_equal(session_result(s, 1, 1), NO_ENTRY);
+	fixture_release(&f);
+}
+
+static void an_id_used_twice_is_answered_in_order(void **state)
+{
+	struct fixture f;
+	struct session *s =
+	    open_text(&f, HEADER CALL("\"a\"", "null", "\"x\"",
+	                              ",{\"type\":\"toolCall\",\"id\":\"y\"},{\"type\":\"toolCall\",\"id\":\"x\"}")
+	                      RESULT("\"r1\"", "\"a\"", "\"x\"") RESULT("\"r2\"", "\"r1\"", "\"x\"")
+	                          RESULT("\"r3\"", "\"r2\"", "\"x\"") RESULT("\"other\"", "\"a\"", "\"x\"")
+	                              RESULT("\"other2\"", "\"other\"", "\"x\""));
+
+	(void)state;
+	assert_call(s, 1, 0, 1);
+	assert_call(s, 2, 0, 3);
+	assert_call(s, 3, 0, 3);
+	assert_call(s, 4, 0, 1);
+	assert_call(s, 5, 0, 3);
+	assert_int_equal(session_result(s, 0, 1), 1);
+	assert_int_equal(session_result(s, 0, 2), NO_ENTRY);
+	assert_int_equal(session_result(s, 0, 3), 2);
+	fixture_release(&f);
+}
+
+/* ---- v1 ---- */
+
+static void v1_files_are_linear(void **state)
+{
+	struct fixture f;
+	struct session *s =
+	    open_text(&f, HEADER_V1 V1("message") "\n5\n"
+	                                          "{\"type\":\"custom\",\"id\":\"mine\",\"parentId\":\"x\"}\n" LABEL(
+						      "\"l\"", "null", "\"mine\"", "\"x\""));
+
+	(void)state;
+	assert_int_equal(session_version(s), 1);
+	assert_path(s, 3, "0 2 3 ");
+	/* printf 'sid\n2' | sha256sum */
+	assert_name(s, 0, "011ec967");
+	assert_true(span_is(session_entry_id(s, 0), "011ec967"));
+	assert_name(s, 1, "~4");
+	assert_int_equal(session_entry_by_name(s, SPAN_LIT("mine")), NO_ENTRY);
+	assert_int_equal(session_label_count(s), 0);
+	struct json_value id = {JSON_STRING, false, SPAN_LIT("011ec967")};
+	assert_int_equal(session_entry_by_id(s, id), 0);
+	append(&f, V1("message"), strlen(V1("message")));
+	assert_int_equal(session_grow(s), 1);
+	assert_int_equal(session_entry(s, 4)->parent, 3);
+	assert_name(s, 0, "011ec967");
+	assert_int_equal(session_entry_id(s, 4).n, 8);
+	fixture_release(&f);
+}
+
+static uint32_t kept_by(const struct session *s, uint32_t i)
+{
+	CLEANUP_LINE struct line l = LINE_INIT;
+	struct record r;
+
+	assert_int_equal(session_load(s, i, &l, &r), 0);
+	return session_first_kept(s, i, &r);
+}
+
+#define KEEP(index) "{\"type\":\"compaction\",\"summary\":\"s\",\"firstKeptEntryIndex\":" index "}\n"
+
+static void v1_indexes_count_parsed_lines(void **state)
+{
+	struct fixture f;
+	struct session *s =
+	    open_text(&f, HEADER_V1 V1("message") "bad\nnull\n" V1("custom") HEADER_V1 V1("usage") KEEP("2") KEEP("4")
+	                      KEEP("3") KEEP("0") KEEP("9") KEEP("10") KEEP("99") KEEP("1.5") KEEP("\"2\""));
+
+	(void)state;
+	assert_int_equal(session_count(s), 12);
+	assert_int_equal(kept_by(s, 3), 1);        /* behind the malformed and the falsy line */
+	assert_int_equal(kept_by(s, 4), 2);        /* behind the second header */
+	assert_int_equal(kept_by(s, 5), NO_ENTRY); /* that header */
+	assert_int_equal(kept_by(s, 6), NO_ENTRY); /* the first header */
+	assert_int_equal(kept_by(s, 7), 7);        /* itself */
+	assert_int_equal(kept_by(s, 8), 8);
+	assert_int_equal(kept_by(s, 9), NO_ENTRY);
+	assert_int_equal(kept_by(s, 10), NO_ENTRY);
+	assert_int_equal(kept_by(s, 11), NO_ENTRY);
+	assert_problems(s, "3 malformed: not JSON; 4 null, false, 0 or \"\": not an entry; "
+	                   "14 the first entry that the compaction keeps is missing; "
+	                   "15 the first entry that the compaction keeps is missing; "
+	                   "16 the first entry that the compaction keeps is missing; ");
+	fixture_release(&f);
+}
+
+#define COMPACTION(id, kept)                                                                                           \
+	"{\"type\":\"compaction\",\"id\":" id ",\"parentId\":null,\"summary\":\"s\",\"firstKeptEntryId\":" kept "}\n"
+
+static void compactions_name_what_they_keep(void **state)
+{
+	struct fixture f;
+	struct session *s =
+	    open_text(&f, HEADER USER("\"a\"", "null") COMPACTION("\"b\"", "\"a\"") COMPACTION("\"c\"", "\"c\"")
+	                      COMPACTION("\"d\"", "\"gone\"") COMPACTION("\"e\"", "null"));
+
+	(void)state;
+	assert_int_equal(kept_by(s, 1), 0);
+	assert_int_equal(kept_by(s, 2), 2);
+	assert_int_equal(kept_by(s, 3), NO_ENTRY);
+	assert_problems(s, "5 the first entry that the compaction keeps is missing; "
+	                   "6 the first entry that the compaction keeps is missing; ");
+	fixture_release(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(only_files_with_a_header_are_sessions),
+	    cmocka_unit_test(only_regular_files_are_opened),
+	    cmocka_unit_test(versions_are_compared_as_javascript_does),
+	    cmocka_unit_test(lines_become_entries),
+	    cmocka_unit_test(odd_lines_are_told),
+	    cmocka_unit_test(ids_are_exact),
+	    cmocka_unit_test(equal_names_are_told_apart_in_file_order),
+	    cmocka_unit_test(long_ids_have_short_names),
+	    cmocka_unit_test(of_equal_ids_the_last_line_wins),
+	    cmocka_unit_test(odd_parents_make_roots),
+	    cmocka_unit_test(parents_may_come_later),
+	    cmocka_unit_test(walks_through_cycles_end),
+	    cmocka_unit_test(branches_end_at_tips_and_at_the_position),
+	    cmocka_unit_test(an_empty_session_has_no_leaf),
+	    cmocka_unit_test(summaries_of_branches_are_found),
+	    cmocka_unit_test(the_last_label_record_counts),
+	    cmocka_unit_test(labels_move_with_the_id),
+	    cmocka_unit_test(the_name_is_the_last_one_in_the_file),
+	    cmocka_unit_test(results_answer_the_nearest_call_above),
+	    cmocka_unit_test(an_id_used_twice_is_answered_in_order),
+	    cmocka_unit_test(v1_files_are_linear),
+	    cmocka_unit_test(v1_indexes_count_parsed_lines),
+	    cmocka_unit_test(compactions_name_what_they_keep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,263 @@
+/* session: files that grow, are torn, rewritten, replaced, and many entries or readers at once. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "session_fixture.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* ---- growth ---- */
+
+static void a_whole_tail_counts_and_a_torn_one_does_not(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER META("\"a\"", "null") "{\"type\":\"custom\",\"id\":\"b\"");
+
+	(void)state;
+	assert_int_equal(session_count(s), 1);
+	assert_int_equal(session_problem_count(s), 1);
+	append(&f, ",\"parentId\":\"a\"}", 16);
+	assert_int_equal(session_grow(s), 1);
+	assert_int_equal(session_count(s), 2);
+	assert_problems(s, "");
+	assert_int_equal(session_entry(s, 1)->line, 3);
+	assert_int_equal(session_size(s), (uint64_t)session_stat(s)->st_size);
+	append(&f, " \r\n", 3);
+	assert_int_equal(session_grow(s), 1);
+	assert_int_equal(session_count(s), 2);
+	append(&f, META("\"c\"", "\"b\""), strlen(META("\"c\"", "\"b\"")));
+	assert_int_equal(session_grow(s), 1);
+	assert_int_equal(session_count(s), 3);
+	assert_int_equal(session_entry(s, 2)->line, 4);
+	assert_problems(s, "");
+	fixture_release(&f);
+}
+
+static void bytes_glued_to_a_taken_tail_make_another_file(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER "5");
+
+	(void)state;
+	assert_int_equal(session_count(s), 1);
+	append(&f, "5\n", 2);
+	assert_int_equal(session_grow(s), -ESTALE);
+	assert_int_equal(session_grow(s), -ESTALE);
+	fixture_release(&f);
+}
+
+static void readers_see_whole_lines_until_the_file_rests(void **state)
+{
+	struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	char bytes[512];
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER "{\"torn\":");
+
+	(void)state;
+	assert_int_equal(session_size(s), strlen(HEADER));
+	assert_int_equal(session_pread(s, bytes, sizeof bytes, 2), strlen(HEADER) - 2);
+	assert_memory_equal(bytes, HEADER + 2, strlen(HEADER) - 2);
+	assert_int_equal(session_pread(s, bytes, sizeof bytes, 4096), 0);
+	assert_int_equal(utimensat(AT_FDCWD, f.path, old, 0), 0);
+	assert_int_equal(session_grow(s), 1);
+	assert_int_equal(session_size(s), strlen(HEADER) + 8);
+	assert_int_equal(session_pread(s, bytes, 4, strlen(HEADER)), 4);
+	fixture_release(&f);
+}
+
+static void a_changed_file_is_stale(void **state)
+{
+	static const char text[] = HEADER META("\"a\"", "null") META("\"b\"", "\"a\"");
+
+	(void)state;
+	for (int how = 0; how < 6; how++) {
+		struct fixture f;
+		struct session *s = open_text(&f, text);
+		int want = -ESTALE;
+		switch (how) {
+		case 0: /* shorter */
+			assert_int_equal(truncate(f.path, sizeof text - 10), 0);
+			break;
+		case 1: /* rewritten, and longer */
+			write_at(f.path, O_TRUNC, text, sizeof text - 3);
+			append(&f, " \n" HEADER HEADER, strlen(" \n" HEADER HEADER));
+			break;
+		case 2: /* replaced by the same text */
+			unlink(f.path);
+			write_at(f.path, O_CREAT, text, sizeof text - 1);
+			break;
+		case 3: /* changed at its beginning, and as long as before */
+			write_at(f.path, 0, "{\"type\":\"session\",\"version\":2", 29);
+			break;
+		case 4: /* gone */
+			unlink(f.path);
+			want = -ENOENT;
+			break;
+		default: /* only touched */
+			assert_int_equal(
+			    utimensat(AT_FDCWD, f.path, (struct timespec[2]){{.tv_sec = 1}, {.tv_sec = 1}}, 0), 0);
+			want = 1;
+		}
+		assert_true(session_changed(s));
+		assert_int_equal(session_grow(s), want);
+		assert_int_equal(session_count(s), 2);
+		fixture_release(&f);
+	}
+}
+
+static void a_line_changed_under_us_is_stale(void **state)
+{
+	CLEANUP_LINE struct line l = LINE_INIT;
+	struct record r;
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER META("\"a\"", "null"));
+
+	(void)state;
+	assert_int_equal(session_load(s, 0, &l, &r), 0);
+	assert_true(span_is(r.id.text, "a"));
+	assert_int_equal(truncate(f.path, (off_t)strlen(HEADER) + 5), 0);
+	assert_int_equal(session_load(s, 0, &l, &r), -ESTALE);
+	write_at(f.path, O_TRUNC, HEADER "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+	         strlen(HEADER) + 57);
+	assert_int_equal(session_load(s, 0, &l, &r), -ESTALE);
+	fixture_release(&f);
+}
+
+static void lines_longer_than_the_buffer_are_read(void **state)
+{
+	enum { LONG = 3000000 };
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	buf_adds(&text, HEADER "{\"type\":\"custom\",\"id\":\"a\",\"parentId\":null,\"data\":\"");
+	memset(buf_reserve(&text, LONG), 'x', LONG);
+	text.n += LONG;
+	buf_adds(&text, "\"}\n" META("\"b\"", "\"a\""));
+	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	assert_int_equal(session_count(f.s), 2);
+	assert_path(f.s, 1, "0 1 ");
+	assert_int_equal(session_entry(f.s, 0)->length, LONG + 52);
+	fixture_release(&f);
+}
+
+/* ---- size ---- */
+
+static void add_turn(struct buf *text, unsigned i)
+{
+	char parent[16] = "null";
+
+	if (i)
+		snprintf(parent, sizeof parent, "\"%08x\"", i - 1);
+	buf_addf(text, "{\"type\":\"message\",\"id\":\"%08x\",\"parentId\":%s,\"message\":{", i, parent);
+	if (i % 2)
+		buf_adds(text, "\"role\":\"toolResult\",\"toolCallId\":\"call_0\"}}\n");
+	else
+		buf_adds(text, "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"call_0\"}]}}\n");
+}
+
+/* As many turns with one call and its result, all with the same call id. */
+static void a_million_entries_stay_small(void **state)
+{
+	enum { MANY = 1000000 };
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	buf_adds(&text, HEADER);
+	for (unsigned i = 0; i < MANY; i++)
+		add_turn(&text, i);
+	assert_int_equal(buf_err(&text), 0);
+	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	buf_release(&text);
+	assert_int_equal(session_count(f.s), MANY);
+	for (uint32_t i = 1; i < MANY; i += 9998)
+		assert_call(f.s, i, i - 1, 1);
+	assert_int_equal(session_result(f.s, MANY - 2, 1), MANY - 1);
+	size_t each = (session_memory(f.s) - MANY * 8) / MANY;
+	print_message("%zu bytes an entry beyond its id\n", each);
+	assert_true(each <= 64);
+	assert_int_equal(session_problem_count(f.s), 0);
+	fixture_release(&f);
+}
+
+/* Each line names the one behind it as its parent, and all results ask for a call that nobody made. */
+static void a_long_chain_backwards_is_linear(void **state)
+{
+	enum { MANY = 200000 };
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	CLEANUP_FREE uint32_t *path = NULL;
+	struct fixture f;
+	size_t n;
+
+	(void)state;
+	buf_adds(&text, HEADER);
+	for (int i = 0; i < MANY; i++)
+		buf_addf(&text,
+		         "{\"type\":\"message\",\"id\":\"%d\",\"parentId\":\"%d\",\"message\":{\"role\":\"toolResult\","
+		         "\"toolCallId\":\"gone\"}}\n",
+		         i, (i + 1) % MANY);
+	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	assert_int_equal(session_path(f.s, 5, &path, &n), 0);
+	assert_int_equal(n, MANY);
+	assert_call(f.s, 0, NO_ENTRY, 0);
+	assert_int_equal(session_problem_count(f.s), MANY);
+	fixture_release(&f);
+}
+
+static void *read_all(void *arg)
+{
+	CLEANUP_BUF struct buf says = BUF_INIT;
+	struct session *s = arg;
+
+	for (int round = 0; round < 20; round++) {
+		buf_reset(&says);
+		session_rdlock(s);
+		describe(s, &says);
+		session_unlock(s);
+	}
+	return NULL;
+}
+
+static void readers_share_what_is_derived(void **state)
+{
+	pthread_t threads[3];
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER_V1 V1("message"));
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, read_all, s), 0);
+	for (int round = 0; round < 50; round++) {
+		append(&f, V1("message"), strlen(V1("message")));
+		session_wrlock(s);
+		assert_int_equal(session_grow(s), 1);
+		session_unlock(s);
+	}
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_int_equal(session_count(s), 51);
+	fixture_release(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_whole_tail_counts_and_a_torn_one_does_not),
+	    cmocka_unit_test(bytes_glued_to_a_taken_tail_make_another_file),
+	    cmocka_unit_test(readers_see_whole_lines_until_the_file_rests),
+	    cmocka_unit_test(a_changed_file_is_stale),
+	    cmocka_unit_test(a_line_changed_under_us_is_stale),
+	    cmocka_unit_test(lines_longer_than_the_buffer_are_read),
+	    cmocka_unit_test(a_million_entries_stay_small),
+	    cmocka_unit_test(a_long_chain_backwards_is_linear),
+	    cmocka_unit_test(readers_share_what_is_derived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
