@@ -50,6 +50,8 @@ static void both_decode_escapes(void **state)
 	    PAIR("\\\"\\\\\\/\\b\\f\\n\\r\\t", "\"\\/\b\f\n\r\t"),
 	    PAIR("\\\\n", "\\n"),
 	    PAIR("a\\nb\\nc", "a\nb\nc"),
+	    PAIR("a run longer than a block, then \\t and \\\\ and \\\"",
+	         "a run longer than a block, then \t and \\ and \""),
 	    PAIR("\\u0041\\u00e9\\u20AC\\ud83d\\ude00", "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
 	    PAIR("\\uD800\\uDC00\\uDBFF\\uDFFF", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"),
 	    PAIR("\\u007f\\u0080\\u07ff\\u0800\\uffff", "\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"),
@@ -145,6 +147,36 @@ static void size_agrees_on_random_text(void **state)
 		assert_int_equal(json_decoded_size(buf_span(&in), JSON_CLEAN), out.n);
 		assert_int_equal(utf8_prefix(buf_span(&out)), out.n);
 		assert_true(out.n == 0 || !memchr(out.p, '\0', out.n));
+	}
+}
+
+/* An escape means the same wherever it meets the ends of blocks. */
+static void blocks_do_not_matter(void **state)
+{
+	static const struct pair pieces[] = {
+	    PAIR("\\n", "\n"),
+	    PAIR("\\\\", "\\"),
+	    PAIR("\\\\\\u0041", "\\A"),
+	    PAIR("\\u00e9", "\xc3\xa9"),
+	    PAIR("\\ud800", FFFD),
+	    PAIR("\\u0000", NULL_SYMBOL),
+	    PAIR("\\ud83d\\ude00", "\xf0\x9f\x98\x80"),
+	    PAIR("\xe2\x82\xac", "\xe2\x82\xac"),
+	    PAIR("\xe2\x82", FFFD),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(pieces); i++) {
+		for (size_t lead = 0; lead < 140; lead++) {
+			CLEANUP_BUF struct buf in = BUF_INIT, want = BUF_INIT, got = BUF_INIT;
+			for (size_t k = 0; k < lead + 70; k++) {
+				buf_addspan(&in, k == lead ? pieces[i].in : SPAN_LIT("u"));
+				buf_addspan(&want, k == lead ? pieces[i].out : SPAN_LIT("u"));
+			}
+			json_decode(buf_span(&in), JSON_CLEAN, &got);
+			assert_text(&got, buf_span(&want));
+			assert_int_equal(json_decoded_size(buf_span(&in), JSON_CLEAN), want.n);
+		}
 	}
 }
 
@@ -267,6 +299,7 @@ int main(void)
 	    cmocka_unit_test(clean_is_always_utf8),
 	    cmocka_unit_test(stray_backslashes_say_nothing),
 	    cmocka_unit_test(size_agrees_on_random_text),
+	    cmocka_unit_test(blocks_do_not_matter),
 	    cmocka_unit_test(decoding_appends),
 	    cmocka_unit_test(quotes_as_stringify_does),
 	    cmocka_unit_test(quoting_is_undone_by_decoding),
