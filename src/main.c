@@ -161,7 +161,8 @@ static char *find_mountpoint(const char *path, const char *source)
 	return NULL;
 }
 
-/* libfuse's messages begin with "fuse: " and end in a newline; only its errors and warnings are for users. */
+/* In the background libfuse's messages go where ours go. In the foreground it prints them itself: some come in pieces.
+ */
 static void relay(enum fuse_log_level level, const char *format, va_list ap)
 {
 	char text[1024];
@@ -228,6 +229,8 @@ static int serve(struct fuse_session *se, const struct opts *o)
 		return EXIT_FAILURE;
 	}
 	log_setup(o->log_level, !o->foreground);
+	if (!o->foreground)
+		fuse_set_log_func(relay);
 	int rc = loop(se, o);
 	if (rc < 0)
 		log_error("%s: %s", o->target, strerror(-rc));
@@ -278,8 +281,6 @@ static int act_mount(struct opts *o, const struct parts *parts, const char *sour
 	char *mountpoint CLEANUP_FREE = find_mountpoint(o->target, source);
 	if (!mountpoint)
 		return EXIT_FAILURE;
-	if (!o->debug)
-		fuse_set_log_func(relay);
 	return run_session(o, parts, source, mountpoint);
 }
 
