@@ -110,7 +110,7 @@ int render_problems(const struct session *s, struct buf *out)
 }
 
 /* A label as it stands in the table's second column. */
-static void add_cell(struct span label, struct buf *out)
+void render_label_cell(struct span label, struct buf *out)
 {
 	struct buf escaped CLEANUP_BUF = BUF_INIT;
 
@@ -159,7 +159,7 @@ int render_labels_tsv(const struct session *s, struct buf *out)
 			return buf_err(&label);
 		session_entry_name(s, i, out);
 		buf_addc(out, '\t');
-		add_cell(buf_span(&label), out);
+		render_label_cell(buf_span(&label), out);
 		buf_addc(out, '\t');
 		int rc = row_gist(&src, i, GIST_UNITS, out);
 		if (rc < 0)

@@ -13,6 +13,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
+/* Editors' side files are few and small; past this they are refused. */
+#define SCRATCH_FILES 1024
+#define SCRATCH_BYTES ((size_t)64 << 20)
+
 int tree_open(const struct tree_options *o, struct tree **ret)
 {
 	struct stat st;
@@ -39,7 +43,7 @@ void tree_close(struct tree *t)
 
 /* --- ctx ----------------------------------------------------------------- */
 
-static void ctx_close(struct ctx *c)
+void ctx_close(struct ctx *c)
 {
 	line_release(&c->line);
 	if (c->session)
@@ -98,7 +102,7 @@ static int ctx_reach(struct ctx *c, enum scope scope)
 	return 0;
 }
 
-static int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
+int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
 {
 	*c = (struct ctx){.tree = t, .node = n, .line = LINE_INIT, .loaded = NO_ENTRY};
 	if (n.kind == K_NONE && n.part == 1)
@@ -108,8 +112,6 @@ static int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope sco
 	c->kind = &tree_kinds[c->node.kind];
 	return ctx_reach(c, scope > c->kind->scope ? scope : c->kind->scope);
 }
-
-#define CLEANUP_CTX __attribute__((cleanup(ctx_close)))
 
 /* Turns the ctx to a child of the same session, or of the same mount. */
 static int ctx_turn(struct ctx *c, struct node n)
@@ -165,13 +167,30 @@ static struct timespec ctx_mtime(struct ctx *c)
 	return c->slot.st.st_mtim;
 }
 
+/* Where something can be written: names in these directories. */
+static bool is_writable_dir(unsigned kind)
+{
+	return kind == K_SESSION || kind == K_ENTRY || kind == K_LABELS;
+}
+
+/* Entries that pi cannot address take neither label nor branch. */
+static bool ctx_writable(const struct ctx *c)
+{
+	unsigned k = c->node.kind;
+	if (c->tree->read_only || !(c->kind->value || is_writable_dir(k)))
+		return false;
+	bool of_entry = k == K_ENTRY || c->kind->parent == K_ENTRY;
+	return !of_entry || session_entry(c->session, c->node.entry)->flags & ENTRY_ADDRESSED;
+}
+
 static mode_t ctx_mode(const struct ctx *c)
 {
 	if (c->kind->type == S_IFLNK)
 		return S_IFLNK | 0777;
 	bool shared = c->kind->stamp == STAMP_ALL || c->kind->stamp == STAMP_PROJECT;
 	mode_t r = (shared ? c->tree->mode : c->slot.st.st_mode) & 0444;
-	return c->kind->type == S_IFDIR ? S_IFDIR | r | r >> 2 : S_IFREG | r;
+	mode_t w = ctx_writable(c) ? c->slot.st.st_mode & 0222 : 0;
+	return c->kind->type == S_IFDIR ? S_IFDIR | r | r >> 2 | w : S_IFREG | r | w;
 }
 
 /* How long an untouched session file makes the kernel wait before it asks again
@@ -186,6 +205,12 @@ static double quiet_ttl(const struct ctx *c)
 
 static void set_ttl(const struct ctx *c, struct tree_attr *a)
 {
+	/* What is written reads back at once, in every view: nothing that may change is kept. */
+	if (!c->tree->read_only && c->kind->keep != KEEP_FIXED) {
+		a->entry_ttl = c->kind->keep == KEEP_NAME ? TREE_TTL_FIXED : 0;
+		a->attr_ttl = 0;
+		return;
+	}
 	switch (c->kind->keep) {
 	case KEEP_LIVE:
 		a->entry_ttl = a->attr_ttl = TREE_TTL_LIVE;
@@ -252,14 +277,80 @@ static int ctx_attr(struct ctx *c, struct tree_attr *ret)
 	return 0;
 }
 
+/* --- scratch files --------------------------------------------------------------------- */
+
+static bool is_scratch(node_t node)
+{
+	return node_unpack(node).kind == K_SCRATCH;
+}
+
+static void scratch_fill(const struct scratch_attr *s, struct tree_attr *ret)
+{
+	*ret = (struct tree_attr){
+	    .node = (node_t)K_SCRATCH << (64 - NODE_KIND_BITS) | s->id,
+	    .mode = s->mode,
+	    .size = s->size,
+	    .uid = s->uid,
+	    .gid = s->gid,
+	    .mtime = s->mtime,
+	};
+}
+
+static int scratch_find(struct tree *t, node_t dir, struct span name, struct tree_attr *ret)
+{
+	struct scratch_attr s;
+	int rc = scratch_lookup(t->scratch, dir, name, &s);
+	if (rc == 0)
+		scratch_fill(&s, ret);
+	return rc;
+}
+
+/* Scratch files have the last cookies of a directory. */
+#define COOKIE_SCRATCH ((uint64_t)1 << 40)
+
+static int list_scratch(struct tree *t, node_t dir, uint64_t cookie, tree_emit emit, void *arg)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	struct scratch_attr s;
+	struct tree_attr a;
+	uint64_t after = cookie < COOKIE_SCRATCH ? 0 : cookie - COOKIE_SCRATCH;
+	while (scratch_next(t->scratch, dir, after, &name, &s)) {
+		after = s.id;
+		scratch_fill(&s, &a);
+		if (emit(arg, buf_span(&name), COOKIE_SCRATCH + s.id, a.node, a.mode & S_IFMT, &a))
+			break;
+	}
+	return buf_err(&name);
+}
+
+/* A writable name that was made a moment ago and holds nothing yet. */
+static int fresh_attr(struct ctx *c, struct tree_attr *ret)
+{
+	*ret = (struct tree_attr){
+	    .node = ctx_id(c),
+	    .mode = ctx_mode(c),
+	    .uid = c->slot.st.st_uid,
+	    .gid = c->slot.st.st_gid,
+	    .mtime = c->slot.st.st_mtim,
+	};
+	return 0;
+}
+
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 {
 	struct ctx c CLEANUP_CTX;
+	struct scratch_attr s;
+	if (is_scratch(node)) {
+		int rc = scratch_getattr(t->scratch, scratch_id(node), &s);
+		if (rc == 0)
+			scratch_fill(&s, ret);
+		return rc;
+	}
 	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
 	if (c.kind->has && !c.kind->has(&c))
-		return -ESTALE;
+		return state_is_fresh(t, c.node) ? fresh_attr(&c, ret) : -ESTALE;
 	return ctx_attr(&c, ret);
 }
 
@@ -277,11 +368,11 @@ static int lookup_fixed(struct ctx *c, struct node dir, unsigned k, struct tree_
 	if (rc < 0)
 		return rc;
 	if (c->kind->has && !c->kind->has(c))
-		return -ENOENT;
-	return ctx_attr(c, ret);
+		return state_is_fresh(c->tree, c->node) ? fresh_attr(c, ret) : -ENOENT;
+	return state_is_hidden(c->tree, c->node) ? -ENOENT : ctx_attr(c, ret);
 }
 
-int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
+static int lookup_shown(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
 	struct ctx c CLEANUP_CTX;
 	int rc = ctx_open(&c, t, node_unpack(parent), SCOPE_MOUNT);
@@ -315,11 +406,52 @@ int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_att
 	return -ENOENT;
 }
 
+int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
+{
+	int rc = lookup_shown(t, parent, name, ret);
+	return rc == -ENOENT ? scratch_find(t, parent, name, ret) : rc;
+}
+
+double tree_missing_ttl(struct tree *t, node_t dir)
+{
+	return is_writable_dir(node_unpack(dir).kind) && !t->read_only ? 0 : TREE_TTL_LIVE;
+}
+
+int tree_writable_dir(struct tree *t, node_t dir)
+{
+	struct ctx c CLEANUP_CTX;
+	if (t->read_only)
+		return -EROFS;
+	if (!is_writable_dir(node_unpack(dir).kind))
+		return -EPERM;
+	int rc = ctx_open(&c, t, node_unpack(dir), SCOPE_MOUNT);
+	if (rc < 0)
+		return rc;
+	if (!ctx_writable(&c))
+		return -EPERM;
+	return c.slot.st.st_mode & 0222 ? 0 : -EACCES;
+}
+
+bool tree_writable_name(node_t dir, struct span name, struct node *ret)
+{
+	struct node d = node_unpack(dir);
+	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
+		const struct kind *row = &tree_kinds[k];
+		bool writable = row->value || k == K_LEAF;
+		if (row->parent != d.kind || !row->name || !writable || !span_is(name, row->name))
+			continue;
+		*ret = child_of(d, k);
+		return true;
+	}
+	return false;
+}
+
 static int list_one(struct ctx *c, const struct lister *l, struct span name, uint64_t cookie)
 {
 	struct tree_attr attr;
 	bool known = l->want_attr && is_cheap(c->kind) && ctx_attr(c, &attr) == 0;
-	return l->emit(l->arg, name, cookie, ctx_id(c), c->kind->type, known ? &attr : NULL);
+	*l->stopped = l->emit(l->arg, name, cookie, ctx_id(c), c->kind->type, known ? &attr : NULL) != 0;
+	return *l->stopped;
 }
 
 int list_child(struct ctx *dir, const struct lister *l, enum kind_id k, struct node child, struct span name,
@@ -341,17 +473,16 @@ static int list_fixed(struct ctx *c, struct node dir, unsigned k, const struct l
 	int rc = ctx_turn(c, child_of(dir, k));
 	if (rc < 0)
 		return rc;
-	if (c->kind->has && !c->kind->has(c))
+	if ((c->kind->has && !c->kind->has(c)) || state_is_hidden(c->tree, c->node))
 		return 0;
 	return list_one(c, l, span_of(c->kind->name), k + 1u);
 }
 
 _Static_assert(K_COUNT < COOKIE_FAMILY, "the cookies of fixed names come before those of families");
 
-int tree_list(struct tree *t, node_t dir_id, uint64_t cookie, bool want_attr, tree_emit emit, void *arg)
+static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, const struct lister *l)
 {
 	struct ctx c CLEANUP_CTX;
-	const struct lister l = {emit, arg, want_attr};
 	int rc = ctx_open(&c, t, node_unpack(dir_id), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
@@ -363,9 +494,9 @@ int tree_list(struct tree *t, node_t dir_id, uint64_t cookie, bool want_attr, tr
 	for (unsigned k = first; k < K_COUNT; k++) {
 		if (tree_kinds[k].parent != dir.kind || !tree_kinds[k].name)
 			continue;
-		rc = list_fixed(&c, dir, k, &l);
+		rc = list_fixed(&c, dir, k, l);
 		if (rc)
-			return rc < 0 ? rc : 0;
+			return rc;
 	}
 	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
 		const struct kind *row = &tree_kinds[k];
@@ -375,10 +506,21 @@ int tree_list(struct tree *t, node_t dir_id, uint64_t cookie, bool want_attr, tr
 		c.kind = &tree_kinds[dir.kind];
 		if (row->scope >= SCOPE_INDEX && (rc = ctx_reach(&c, row->scope)) < 0)
 			return rc;
-		rc = row->list(&c, cookie < COOKIE_FAMILY ? 0 : cookie - COOKIE_FAMILY, &l);
-		return rc < 0 ? rc : 0;
+		return row->list(&c, cookie < COOKIE_FAMILY ? 0 : cookie - COOKIE_FAMILY, l);
 	}
 	return 0;
+}
+
+int tree_list(struct tree *t, node_t dir, uint64_t cookie, bool want_attr, tree_emit emit, void *arg)
+{
+	bool stopped = false;
+	const struct lister l = {emit, arg, want_attr, &stopped};
+	if (cookie < COOKIE_SCRATCH) {
+		int rc = list_shown(t, dir, cookie, &l);
+		if (rc < 0 || stopped)
+			return rc < 0 ? rc : 0;
+	}
+	return is_writable_dir(node_unpack(dir).kind) ? list_scratch(t, dir, cookie, emit, arg) : 0;
 }
 
 /* --- contents ---------------------------------------------------------------- */
@@ -438,13 +580,15 @@ static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX;
+	if (is_scratch(node))
+		return scratch_read(t->scratch, scratch_id(node), off, n, out);
 	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
 	if (c.kind->type != S_IFREG)
 		return c.kind->type == S_IFDIR ? -EISDIR : -EINVAL;
 	if (c.kind->has && !c.kind->has(&c))
-		return -ESTALE;
+		return state_is_fresh(t, c.node) ? 0 : -ESTALE;
 	if (c.kind->part) {
 		rc = c.kind->part(&c, off, n, out);
 		return rc < 0 ? rc : buf_err(out);
@@ -469,6 +613,8 @@ int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *o
 int tree_readlink(struct tree *t, node_t node, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX;
+	if (is_scratch(node))
+		return scratch_read(t->scratch, scratch_id(node), 0, SIZE_MAX, out);
 	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;

@@ -3,7 +3,11 @@
 #define SESSIONFS_TREE_IMPL_H
 
 #include "sessionfs/part.h"
+#include "sessionfs/scratch.h"
 #include "sessionfs/tree.h"
+#include "sessionfs/value.h"
+
+#include <pthread.h>
 
 enum kind_id {
 	K_NONE,
@@ -32,6 +36,7 @@ enum kind_id {
 	K_FORK,
 	K_PROBLEMS,
 	K_LABELS_TSV,
+	K_ERRORS,
 	K_LABELS,
 	K_LABEL_LINK,
 	K_ENTRIES,
@@ -66,9 +71,11 @@ enum kind_id {
 	/* Values that are kept in the cache under a node id but are no names. */
 	K_PATH_VIEW = K_COUNT,
 	K_LABEL_VIEW,
+	/* Editors' side files: the number is in place of slot, entry and part. */
+	K_SCRATCH,
 };
 
-_Static_assert(K_LABEL_VIEW < 1 << NODE_KIND_BITS, "kinds fit their bits of a node id");
+_Static_assert(K_SCRATCH < 1 << NODE_KIND_BITS, "kinds fit their bits of a node id");
 
 /* How much must be at hand before a kind can be looked at; each includes those before it. */
 enum scope {
@@ -90,9 +97,34 @@ enum keep {
 	KEEP_QUIET, /* as KEEP_LIVE, but longer while the session file lies untouched */
 };
 
+#define TREE_STATES 64
+#define TREE_REFUSALS 64
+
+/* A writable name that is for a moment not what the session file says (tree_state.c). */
+struct name_state {
+	node_t node; /* 0: unused */
+	unsigned fresh;
+	int64_t hidden_until; /* CLOCK_MONOTONIC, ms; 0: not hidden */
+};
+
+/* Why a write was refused. */
+struct refusal {
+	node_t node;
+	uint32_t slot;
+	int64_t at_ms;
+	struct buf text;
+};
+
 struct tree {
 	struct catalog *catalog;
 	struct cache *cache;
+	struct scratch *scratch;
+	const char *mountpoint;
+	bool read_only;
+	pthread_mutex_t state_lock; /* guards the four that follow */
+	struct name_state states[TREE_STATES];
+	struct refusal refusals[TREE_REFUSALS];
+	size_t refused;
 	uid_t uid;
 	gid_t gid;
 	mode_t mode; /* of the source directory: what everybody may see of its names */
@@ -120,6 +152,7 @@ struct lister {
 	tree_emit emit;
 	void *arg;
 	bool want_attr;
+	bool *stopped; /* emit said so */
 };
 
 /* Family cookies come after those of the fixed names. */
@@ -133,6 +166,8 @@ struct kind {
 	enum scope scope;
 	enum stamp stamp;
 	enum keep keep;
+	/* Files that can be written: what their text is. Mode and keeping follow from it. */
+	enum value_kind value;
 	/* Files whose contents change in the middle as the session grows. */
 	bool rewritten;
 	/* Whether it exists for this ctx; NULL: always. */
@@ -152,7 +187,28 @@ struct kind {
 
 extern const struct kind tree_kinds[K_COUNT];
 
-/* tree.c, for the table's functions */
+/* tree.c */
+
+int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope);
+void ctx_close(struct ctx *c);
+#define CLEANUP_CTX CLEANUP(ctx_close)
+
+static inline uint64_t scratch_id(node_t node)
+{
+	return node & (((node_t)1 << (64 - NODE_KIND_BITS)) - 1);
+}
+
+/* Whether names may be made in this directory: 0, -EPERM, -EROFS, -EACCES, ... */
+int tree_writable_dir(struct tree *t, node_t dir);
+/* The writable file or link that has this name in `dir`, whether it is there now or not. */
+bool tree_writable_name(node_t dir, struct span name, struct node *ret);
+int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret);
+
+/* tree_state.c */
+bool state_is_hidden(struct tree *t, struct node n);
+bool state_is_fresh(struct tree *t, struct node n);
+void state_errors(struct tree *t, uint32_t slot, struct buf *out);
+void state_close(struct tree *t);
 
 /* Emits one name of a family: the child of `dir` of kind k at `child`. Non-zero stops the listing. */
 int list_child(struct ctx *dir, const struct lister *l, enum kind_id k, struct node child, struct span name,

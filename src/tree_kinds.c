@@ -273,6 +273,27 @@ static int labels_tsv_show(struct ctx *c, struct buf *out)
 	return render_labels_tsv(c->session, out);
 }
 
+static int errors_show(struct ctx *c, struct buf *out)
+{
+	state_errors(c->tree, c->node.slot, out);
+	return 0;
+}
+
+static bool errors_has(struct ctx *c)
+{
+	struct buf b CLEANUP_BUF = BUF_INIT;
+	state_errors(c->tree, c->node.slot, &b);
+	return b.n > 0;
+}
+
+static int errors_size(struct ctx *c, uint64_t *ret)
+{
+	struct buf b CLEANUP_BUF = BUF_INIT;
+	state_errors(c->tree, c->node.slot, &b);
+	*ret = b.n;
+	return buf_err(&b);
+}
+
 static int context_md_show(struct ctx *c, struct buf *out)
 {
 	return render_context_md(c->session, session_leaf(c->session), "", out);
@@ -536,7 +557,8 @@ const struct kind tree_kinds[K_COUNT] = {
     [K_HEADER_JSON] = {"header.json", FILE_ROW, IN_SESSION, .show = header_show},
     [K_INFO_JSON] = {"info.json", FILE_ROW, IN_SESSION, .rewritten = true, .show = info_show},
     [K_TITLE] = {"title", FILE_ROW, IN_SESSION, .rewritten = true, .show = title_show},
-    [K_NAME] = {"name", FILE_ROW, IN_SESSION, .rewritten = true, .has = name_has, .show = name_show},
+    [K_NAME] = {"name", FILE_ROW, IN_SESSION, .rewritten = true, .value = VALUE_NAME, .has = name_has,
+                .show = name_show},
     [K_CWD] = {"cwd", FILE_ROW, IN_SESSION, .has = cwd_has, .show = cwd_show},
     [K_TREE_TXT] = {"tree.txt", FILE_ROW, IN_SESSION, .rewritten = true, .has = tree_has, .show = tree_show},
     [K_CONTEXT_MD] = {"context.md", FILE_ROW, IN_SESSION, .rewritten = true, .show = context_md_show},
@@ -550,8 +572,11 @@ const struct kind tree_kinds[K_COUNT] = {
                 .list = fork_list, .match = fork_match},
     [K_PROBLEMS] = {"problems.txt", FILE_ROW, IN_SESSION, .rewritten = true, .has = problems_has,
                     .show = problems_show},
-    [K_LABELS_TSV] = {"labels.tsv", FILE_ROW, IN_SESSION, .rewritten = true, .has = labels_tsv_has,
-                      .show = labels_tsv_show},
+    [K_LABELS_TSV] = {"labels.tsv", FILE_ROW, IN_SESSION, .rewritten = true, .value = VALUE_TABLE,
+                      .has = labels_tsv_has, .show = labels_tsv_show},
+
+    [K_ERRORS] = {"errors", FILE_ROW, .parent = K_SESSION, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION,
+                  .rewritten = true, .has = errors_has, .size = errors_size, .show = errors_show},
 
     [K_LABELS] = {"labels", DIR_ROW, IN_SESSION, .keep = KEEP_NAME},
     [K_LABEL_LINK] = {NULL, LINK_ROW, .parent = K_LABELS, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION,
@@ -601,8 +626,8 @@ const struct kind tree_kinds[K_COUNT] = {
     [K_CHILD] = {NULL, LINK_ROW, .parent = K_CHILDREN, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION, .show = child_show,
                  .list = child_list, .match = child_match},
     [K_LABEL] = {"label", FILE_ROW, .parent = K_ENTRY, .scope = SCOPE_INDEX, .stamp = STAMP_LABEL, .rewritten = true,
-                 .has = label_has, .size = label_size, .show = label_show},
+                 .value = VALUE_LABEL, .has = label_has, .size = label_size, .show = label_show},
     [K_BRANCH_SUMMARY] = {"branch", FILE_ROW, .parent = K_ENTRY, .scope = SCOPE_INDEX, .stamp = STAMP_BRANCH,
-                          .rewritten = true, .has = branch_summary_has, .size = branch_summary_size,
-                          .show = branch_summary_show},
+                          .rewritten = true, .value = VALUE_SUMMARY, .has = branch_summary_has,
+                          .size = branch_summary_size, .show = branch_summary_show},
 };

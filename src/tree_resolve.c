@@ -1,6 +1,6 @@
 /* Paths without a kernel: the walk that the VFS does for a mount, for --cat, --ls
  * and --tree. */
-#include "sessionfs/tree.h"
+#include "tree_impl.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -33,12 +33,12 @@ static int step(struct tree *t, node_t dir, struct span name, struct tree_attr *
 	return tree_lookup(t, dir, name, ret);
 }
 
-int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr *ret)
+int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT, next CLEANUP_BUF = BUF_INIT;
 	struct tree_attr at;
 	int links = 0;
-	int rc = tree_getattr(t, NODE_ROOT, &at);
+	int rc = tree_getattr(t, from, &at);
 	buf_adds(&now, path);
 	struct span rest = buf_span(&now), name;
 	while (rc == 0 && next_component(&rest, &name)) {
@@ -64,4 +64,9 @@ int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr
 	if (rc == 0)
 		*ret = at;
 	return rc;
+}
+
+int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr *ret)
+{
+	return tree_resolve_from(t, NODE_ROOT, path, follow, ret);
 }

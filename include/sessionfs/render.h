@@ -18,6 +18,8 @@ int render_title(const struct session *s, struct buf *out);
 int render_name(const struct session *s, struct buf *out); /* nothing if there is none */
 int render_cwd(const struct session *s, struct buf *out);  /* nothing if there is none */
 int render_problems(const struct session *s, struct buf *out);
+/* A label (exact bytes) as a cell of labels.tsv. */
+void render_label_cell(struct span label, struct buf *out);
 int render_labels_tsv(const struct session *s, struct buf *out);
 /* The first user message with text (its text blocks joined by a space), exact; nothing if there is none. */
 int render_first_message(const struct session *s, struct buf *out);

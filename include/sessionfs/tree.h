@@ -11,6 +11,8 @@ struct tree;
 struct tree_options {
 	struct catalog *catalog; /* not owned */
 	struct cache *cache;     /* not owned */
+	const char *mountpoint;  /* real path, for absolute link targets; NULL without a mount; not owned */
+	bool read_only;
 };
 
 int tree_open(const struct tree_options *o, struct tree **ret);
@@ -33,6 +35,8 @@ struct tree_attr {
 /* 0; -ENOENT; -ESTALE for a parent whose session was replaced; -ENOTDIR; or another negative errno. */
 int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret);
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret);
+/* How long a name that is not there may be kept as missing, in seconds. */
+double tree_missing_ttl(struct tree *t, node_t dir);
 
 /* One name of a directory. `cookie` continues after it. `attr` is NULL when the attributes
  * would have to be produced; node and mode (type bits) are always there. Return non-zero to stop (this name did not fit). */

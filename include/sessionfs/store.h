@@ -1,0 +1,42 @@
+/* store: the only module that changes session files. It appends whole lines, or
+ * replaces a file by a complete new one; nothing is ever changed in place.
+ *
+ * pi takes no lock and appends with one write of one line. So do we, and look
+ * afterwards whether something came in between; among ourselves flock(2) keeps order. */
+#ifndef SESSIONFS_STORE_H
+#define SESSIONFS_STORE_H
+
+#include "sessionfs/buf.h"
+
+#include <sys/stat.h>
+
+/* Which file the path must still name. */
+struct store_id {
+	dev_t dev;
+	ino_t ino;
+};
+
+/* Makes the lines to append, each ending in a newline, into `out`; none: nothing is appended. Called
+ * with the file locked, so that whoever makes them sees what will stand before them. `attempt`
+ * counts from 0: a later one follows lines of somebody else that came in between.
+ * Returns 0 or a negative errno, which ends the append with that. */
+typedef int (*store_make)(void *arg, unsigned attempt, struct buf *out);
+
+/* Appends to the regular file at `path`, starting on a line of its own (a newline comes first if the file's last
+ * line has none). If lines of others came in between, `make` is asked again, a few times at most. `sync`: the
+ * bytes are on the disk on return. 0 on success; otherwise a negative errno and the file holds no byte of ours:
+ * -ESTALE (another file is at the path now), -EACCES, -EROFS, -ENOSPC, -EDQUOT, -EFBIG, -EIO, ... */
+int store_append(const char *path, const struct store_id *id, bool sync, store_make make, void *arg);
+
+/* Brings what was appended before to the disk. */
+int store_sync(const char *path);
+
+/* Writes the whole new contents to fd. */
+typedef int (*store_fill)(void *arg, int fd);
+
+/* Replaces the file at `path` by one that `fill` writes: to a temporary file beside it, with its owner, mode
+ * and extended attributes, fsynced, renamed over it, the directory fsynced. A crash at any point leaves the old or
+ * the new file. -EAGAIN if the file changed meanwhile (the old one is kept); other errnos as above. */
+int store_replace(const char *path, const struct store_id *id, store_fill fill, void *arg);
+
+#endif

@@ -1,0 +1,159 @@
+/* labels.tsv, read back. All or nothing: the first bad line refuses the table.
+ *
+ * A cell that reads as it was shown is unchanged, whatever the stored bytes: what
+ * cannot be shown (a lone surrogate) is not lost by saving the file. */
+#include "sessionfs/edit.h"
+#include "sessionfs/render.h"
+
+#include <errno.h>
+
+struct table {
+	const struct session *s;
+	struct buf *text; /* the labels' text, one after the other */
+	struct buf *why;
+	struct edit_label *labels; /* text.p is an offset into `text` until the end */
+	size_t n, cap;
+	unsigned char *seen; /* one bit an entry: it has a row */
+	unsigned line;
+};
+
+static int bad(struct table *t, const char *reason)
+{
+	buf_reset(t->why);
+	buf_addf(t->why, "line %u: %s", t->line, reason);
+	return -EINVAL;
+}
+
+static int add_change(struct table *t, uint32_t entry, size_t begin)
+{
+	if (t->n == t->cap) {
+		size_t cap = t->cap ? t->cap * 2 : 16;
+		struct edit_label *p = realloc(t->labels, cap * sizeof *p);
+		if (!p)
+			return -ENOMEM;
+		t->labels = p;
+		t->cap = cap;
+	}
+	t->labels[t->n++] = (struct edit_label){
+	    .entry = entry,
+	    .text = {(const char *)begin, t->text->n - begin},
+	};
+	return 0;
+}
+
+static int unescape(struct table *t, struct span cell)
+{
+	for (size_t i = 0; i < cell.n; i++) {
+		char c = cell.p[i];
+		if (c != '\\') {
+			buf_addc(t->text, c);
+			continue;
+		}
+		char next = i + 1 < cell.n ? cell.p[++i] : ' ';
+		if (next != 't' && next != 'n' && next != '0' && next != '\\')
+			return bad(t, "a backslash stands for \\t, \\n, \\0 or \\\\ only");
+		buf_addc(t->text, next == 't' ? '\t' : next == 'n' ? '\n' : next == '0' ? '\0' : '\\');
+	}
+	return 0;
+}
+
+static bool is_blank(struct span s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] != ' ' && s.p[i] != '\t')
+			return false;
+	return true;
+}
+
+static bool is_shown(struct table *t, uint32_t entry, struct span cell)
+{
+	struct buf label CLEANUP_BUF = BUF_INIT, shown CLEANUP_BUF = BUF_INIT;
+	session_label(t->s, entry, &label);
+	render_label_cell(buf_span(&label), &shown);
+	return span_eq(buf_span(&shown), cell);
+}
+
+static int take_cell(struct table *t, uint32_t entry, struct span cell)
+{
+	if (is_shown(t, entry, cell))
+		return 0;
+	size_t begin = t->text->n;
+	if (!is_blank(cell)) {
+		int rc = unescape(t, cell);
+		if (rc < 0)
+			return rc;
+	}
+	if (t->text->n - begin > 4096)
+		return bad(t, "the label is longer than 4096 bytes");
+	return add_change(t, entry, begin);
+}
+
+static int take_row(struct table *t, struct span row)
+{
+	if (is_blank(row) || row.p[0] == '#')
+		return 0;
+	const char *tab = memchr(row.p, '\t', row.n);
+	if (!tab)
+		return bad(t, "no TAB after the id");
+	struct span id = {row.p, (size_t)(tab - row.p)};
+	struct span cell = {tab + 1, row.n - id.n - 1};
+	const char *end = memchr(cell.p, '\t', cell.n);
+	if (end)
+		cell.n = (size_t)(end - cell.p);
+	uint32_t i = session_entry_by_name(t->s, id);
+	if (i == NO_ENTRY || !(session_entry(t->s, i)->flags & ENTRY_ADDRESSED))
+		return bad(t, "no entry has this id");
+	if (t->seen[i / 8] & 1u << i % 8)
+		return bad(t, "this id has a row already");
+	t->seen[i / 8] = (unsigned char)(t->seen[i / 8] | 1u << i % 8);
+	return take_cell(t, i, cell);
+}
+
+/* A missing row of an entry with a label clears it. */
+static int clear_missing(struct table *t)
+{
+	uint32_t e;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && (e = session_labelled(t->s, i)) != NO_ENTRY; i++)
+		if (!(t->seen[e / 8] & 1u << e % 8))
+			rc = add_change(t, e, t->text->n);
+	return rc;
+}
+
+static int take_rows(struct table *t, struct span table)
+{
+	int rc = 0;
+	while (rc == 0 && table.n > 0) {
+		const char *nl = memchr(table.p, '\n', table.n);
+		struct span row = {table.p, nl ? (size_t)(nl - table.p) : table.n};
+		size_t step = row.n + (nl != NULL);
+		t->line++;
+		rc = take_row(t, row);
+		table.p += step;
+		table.n -= step;
+	}
+	return rc;
+}
+
+int edit_table(const struct session *s, struct span table, struct buf *text, struct edit_label **ret_labels,
+               size_t *ret_n, struct buf *why)
+{
+	struct table t = {.s = s, .text = text, .why = why};
+	t.seen = calloc(session_count(s) / 8 + 1, 1);
+	int rc = t.seen ? take_rows(&t, table) : -ENOMEM;
+	if (rc == 0)
+		rc = clear_missing(&t);
+	if (rc == 0)
+		rc = buf_err(text);
+	free(t.seen);
+	if (rc < 0) {
+		free(t.labels);
+		return rc;
+	}
+	/* The text does not move any more. */
+	for (size_t i = 0; i < t.n; i++)
+		t.labels[i].text.p = text->p + (size_t)t.labels[i].text.p;
+	*ret_labels = t.labels;
+	*ret_n = t.n;
+	return 0;
+}

@@ -1,0 +1,295 @@
+/* The append protocol.
+ *
+ * Under the lock: look at the end of the file, let the caller make lines that fit
+ * what is there, write them with one write(2) on an O_APPEND descriptor, look
+ * again. The write lands at the end whatever happened meanwhile, so the worst that
+ * a concurrent pi can do is to come in between, which shows in the bytes before ours.
+ *
+ * A write that came out short is finished, or taken back while nobody has
+ * written behind it. */
+#include "sessionfs/store.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/xattr.h>
+
+/* How often lines of others may come in between before we let it be: the line is
+ * in the file, only its parent is not the newest. */
+#define MOST_ATTEMPTS 8
+
+static int check_id(int fd, const struct store_id *id, struct stat *ret)
+{
+	if (fstat(fd, ret) < 0)
+		return -errno;
+	if (!S_ISREG(ret->st_mode))
+		return -EINVAL;
+	return ret->st_dev == id->dev && ret->st_ino == id->ino ? 0 : -ESTALE;
+}
+
+/* Whether the path still names the file that is open. */
+static int check_path(const char *path, const struct store_id *id)
+{
+	struct stat st;
+	if (stat(path, &st) < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	return st.st_dev == id->dev && st.st_ino == id->ino ? 0 : -ESTALE;
+}
+
+static int open_locked(const char *path, const struct store_id *id)
+{
+	int fd CLEANUP_CLOSE = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	struct stat st;
+	int rc = check_id(fd, id, &st);
+	if (rc < 0)
+		return rc;
+	while (flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return -errno;
+	/* Whoever held the lock may have replaced the file. */
+	rc = check_path(path, id);
+	if (rc < 0)
+		return rc;
+	int keep = fd;
+	fd = -1;
+	return keep;
+}
+
+static int size_of(int fd, off_t *ret)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*ret = st.st_size;
+	return 0;
+}
+
+/* Whether the byte before `size` ends a line. */
+static int ends_line(int fd, off_t size, bool *ret)
+{
+	char last = '\n';
+	if (size > 0) {
+		ssize_t n = pread(fd, &last, 1, size - 1);
+		if (n != 1)
+			return n < 0 ? -errno : -EIO;
+	}
+	*ret = last == '\n';
+	return 0;
+}
+
+/* Whether the last bytes of the file are these: nobody has written behind them. */
+static bool is_last(int fd, struct span ours, off_t *ret_end)
+{
+	struct buf look CLEANUP_BUF = BUF_INIT;
+	char *p = buf_reserve(&look, ours.n);
+	off_t end = 0;
+	if (!p || size_of(fd, &end) < 0 || end < (off_t)ours.n)
+		return false;
+	*ret_end = end;
+	return pread(fd, p, ours.n, end - (off_t)ours.n) == (ssize_t)ours.n && memcmp(p, ours.p, ours.n) == 0;
+}
+
+/* Writes all of it: with one write(2), but where the disk or a limit cut it short.
+ * Then the rest follows, or what is there is taken back. */
+static int write_lines(int fd, struct span lines)
+{
+	size_t done = 0;
+	while (done < lines.n) {
+		ssize_t n = write(fd, lines.p + done, lines.n - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		int err = n < 0 ? -errno : n == 0 ? -EIO : 0;
+		off_t end = 0;
+		if (n > 0)
+			done += (size_t)n;
+		if (done == lines.n)
+			return 0;
+		if (done == 0)
+			return err;
+		if (!is_last(fd, (struct span){lines.p, done}, &end))
+			return -EIO;
+		if (err) {
+			(void)!ftruncate(fd, end - (off_t)done);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* Finds where our bytes begin: right at `size`, or behind what came in between. pi may also have
+ * written behind them, so they are looked for, not counted back from the end. */
+static int came_between(int fd, off_t size, struct span ours, bool *ret)
+{
+	struct buf look CLEANUP_BUF = BUF_INIT;
+	char *p = buf_reserve(&look, ours.n);
+	if (!p)
+		return -ENOMEM;
+	ssize_t n = pread(fd, p, ours.n, size);
+	if (n < 0)
+		return -errno;
+	*ret = (size_t)n != ours.n || memcmp(p, ours.p, ours.n) != 0;
+	return 0;
+}
+
+static int append_once(int fd, unsigned attempt, store_make make, void *arg, bool *ret_between)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, all CLEANUP_BUF = BUF_INIT;
+	off_t size = 0;
+	bool whole = true;
+	int rc = size_of(fd, &size);
+	if (rc == 0)
+		rc = ends_line(fd, size, &whole);
+	if (rc == 0)
+		rc = make(arg, attempt, &lines);
+	if (rc == 0)
+		rc = buf_err(&lines);
+	*ret_between = false;
+	if (rc < 0 || lines.n == 0)
+		return rc;
+	if (!whole)
+		buf_addc(&all, '\n');
+	buf_addspan(&all, buf_span(&lines));
+	if (buf_err(&all))
+		return buf_err(&all);
+	rc = write_lines(fd, buf_span(&all));
+	if (rc < 0)
+		return rc;
+	/* From here on the lines are in the file: a failure to look is no failure to write. */
+	bool between = false;
+	if (came_between(fd, size, buf_span(&all), &between) == 0)
+		*ret_between = between;
+	return 0;
+}
+
+int store_append(const char *path, const struct store_id *id, bool sync, store_make make, void *arg)
+{
+	int fd CLEANUP_CLOSE = open_locked(path, id);
+	if (fd < 0)
+		return fd;
+	bool between = true;
+	for (unsigned attempt = 0; between && attempt < MOST_ATTEMPTS; attempt++) {
+		int rc = append_once(fd, attempt, make, arg, &between);
+		if (rc < 0)
+			/* A repair that fails leaves the first line, which says what was meant. */
+			return attempt == 0 ? rc : 0;
+	}
+	return sync && fdatasync(fd) < 0 ? -errno : 0;
+}
+
+int store_sync(const char *path)
+{
+	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+/* --- replacing ------------------------------------------------------------------ */
+
+static void dir_of(const char *path, struct buf *out)
+{
+	const char *slash = strrchr(path, '/');
+	if (slash)
+		buf_add(out, path, (size_t)(slash - path) + 1);
+	else
+		buf_adds(out, "./");
+}
+
+/* Copies what setfattr can set; what it cannot (security labels of others) stays with the system's default. */
+static int copy_xattrs(int from, int to)
+{
+	ssize_t n = flistxattr(from, NULL, 0);
+	if (n <= 0)
+		return n < 0 && errno != ENOTSUP ? -errno : 0;
+	char *names CLEANUP_FREE = malloc((size_t)n);
+	if (!names)
+		return -ENOMEM;
+	n = flistxattr(from, names, (size_t)n);
+	if (n < 0)
+		return -errno;
+	for (const char *name = names; name < names + n; name += strlen(name) + 1) {
+		char value[XATTR_SIZE_MAX];
+		ssize_t len = fgetxattr(from, name, value, sizeof value);
+		if (len < 0)
+			return -errno;
+		if (fsetxattr(to, name, value, (size_t)len, 0) < 0 && errno != ENOTSUP && errno != EPERM)
+			return -errno;
+	}
+	return 0;
+}
+
+static int same_attributes(int from, int to, const struct stat *st)
+{
+	if (fchown(to, st->st_uid, st->st_gid) < 0)
+		return -errno;
+	if (fchmod(to, st->st_mode & 07777) < 0)
+		return -errno;
+	return copy_xattrs(from, to);
+}
+
+static int sync_dir(const char *dir)
+{
+	int fd CLEANUP_CLOSE = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fsync(fd) < 0)
+		return -errno;
+	return 0;
+}
+
+static bool same_contents(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Fills and places the temporary file; the caller removes it when this fails. */
+static int place(int old, const char *path, const struct store_id *id, const char *temporary, int fd, store_fill fill,
+                 void *arg)
+{
+	struct stat before, after;
+	int rc = check_id(old, id, &before);
+	if (rc == 0)
+		rc = fill(arg, fd);
+	if (rc == 0)
+		rc = same_attributes(old, fd, &before);
+	if (rc == 0 && fsync(fd) < 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = check_path(path, id);
+	if (rc == 0)
+		rc = check_id(old, id, &after);
+	if (rc < 0)
+		return rc;
+	if (!same_contents(&before, &after))
+		return -EAGAIN;
+	return rename(temporary, path) < 0 ? -errno : 0;
+}
+
+int store_replace(const char *path, const struct store_id *id, store_fill fill, void *arg)
+{
+	struct buf real CLEANUP_BUF = BUF_INIT, dir CLEANUP_BUF = BUF_INIT, temporary CLEANUP_BUF = BUF_INIT;
+	char *target CLEANUP_FREE = realpath(path, NULL);
+	if (!target)
+		return errno == ENOENT ? -ESTALE : -errno;
+	int old CLEANUP_CLOSE = open_locked(target, id);
+	if (old < 0)
+		return old;
+	/* A name that no one takes for a session. */
+	dir_of(target, &dir);
+	buf_addspan(&temporary, buf_span(&dir));
+	buf_adds(&temporary, ".sessionfs-XXXXXX");
+	if (!buf_cstr(&temporary) || !buf_cstr(&dir))
+		return -ENOMEM;
+	int fd CLEANUP_CLOSE = mkostemp(temporary.p, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int rc = place(old, target, id, temporary.p, fd, fill, arg);
+	if (rc < 0) {
+		unlink(temporary.p);
+		return rc;
+	}
+	return sync_dir(dir.p);
+}

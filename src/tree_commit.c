@@ -1,0 +1,253 @@
+/* From a value to an append: parse, lock the file, catch up with it, make the
+ * records for what is there now, write them, and take them into the index before
+ * the reply, so that what was written reads back at once. */
+#include "sessionfs/migrate.h"
+#include "sessionfs/store.h"
+#include "tree_write_impl.h"
+
+#include <errno.h>
+#include <time.h>
+
+struct commit {
+	struct session *session;
+	struct edit edit;
+	struct span table; /* EDIT_LABELS from labels.tsv */
+	bool is_table;
+	struct edit_label *labels; /* read from the table */
+	struct buf text, why;
+	int64_t now_ms;
+};
+
+static void commit_release(struct commit *c)
+{
+	free(c->labels);
+	buf_release(&c->text);
+	buf_release(&c->why);
+}
+
+static int grow(struct session *s)
+{
+	session_wrlock(s);
+	int rc = session_grow(s);
+	session_unlock(s);
+	return rc < 0 ? rc : 0;
+}
+
+/* What a table changes depends on the labels of now. */
+static int read_table(struct commit *c)
+{
+	free(c->labels);
+	c->labels = NULL;
+	buf_reset(&c->text);
+	int rc = edit_table(c->session, c->table, &c->text, &c->labels, &c->edit.n, &c->why);
+	c->edit.labels = c->labels;
+	return rc;
+}
+
+static int make_lines(void *arg, unsigned attempt, struct buf *out)
+{
+	struct commit *c = arg;
+	int rc = grow(c->session);
+	if (rc < 0)
+		return rc;
+	session_rdlock(c->session);
+	if (c->is_table && attempt == 0)
+		rc = read_table(c);
+	if (rc == 0)
+		rc = edit_make(c->session, &c->edit, attempt > 0, c->now_ms, out);
+	session_unlock(c->session);
+	return rc;
+}
+
+int commit_allowed(struct tree *t, uint32_t slot)
+{
+	struct slot_info info;
+	if (t->read_only)
+		return -EROFS;
+	int rc = catalog_slot(t->catalog, slot, &info);
+	if (rc < 0)
+		return rc;
+	return info.st.st_mode & 0222 ? 0 : -EACCES;
+}
+
+static int path_of(struct tree *t, const struct slot_info *slot, struct buf *out)
+{
+	buf_addf(out, "%s/%s", catalog_source(t->catalog), slot->file);
+	return buf_cstr(out) ? 0 : -ENOMEM;
+}
+
+static int migrate_fill_fd(void *arg, int fd)
+{
+	return migrate_write(arg, fd);
+}
+
+/* Brings a v1 file to v3; its slot is another one after that. */
+static int migrate_slot(struct tree *t, uint32_t *slot, const char *path)
+{
+	struct slot_info info;
+	struct session *s;
+	int rc = catalog_slot(t->catalog, *slot, &info);
+	if (rc == 0)
+		rc = catalog_get(t->catalog, *slot, &s);
+	if (rc < 0)
+		return rc;
+	if (session_version(s) < 2) {
+		const struct stat *st = session_stat(s);
+		const struct store_id id = {st->st_dev, st->st_ino};
+		rc = store_replace(path, &id, migrate_fill_fd, s);
+	}
+	catalog_put(t->catalog, s);
+	if (rc < 0 || catalog_slot(t->catalog, *slot, &info) == 0)
+		return rc;
+	struct slot_info now;
+	if (!catalog_slot_by_stem(t->catalog, info.project, span_of(info.stem), &now))
+		return -ESTALE;
+	*slot = now.slot;
+	return 0;
+}
+
+static int append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT;
+	struct slot_info info;
+	struct timespec now;
+	int rc = commit_allowed(t, slot);
+	if (rc == 0)
+		rc = catalog_slot(t->catalog, slot, &info);
+	if (rc == 0)
+		rc = path_of(t, &info, &path);
+	if (rc == 0)
+		rc = migrate_slot(t, &slot, path.p);
+	if (rc == 0)
+		rc = catalog_get(t->catalog, slot, &c->session);
+	if (rc < 0)
+		return rc;
+	const struct stat *st = session_stat(c->session);
+	const struct store_id id = {st->st_dev, st->st_ino};
+	/* The index stays referenced; its lock is free for whoever grows it. */
+	session_unlock(c->session);
+	clock_gettime(CLOCK_REALTIME, &now);
+	c->now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	rc = store_append(path.p, &id, sync, make_lines, c);
+	if (rc == 0)
+		rc = grow(c->session);
+	session_rdlock(c->session);
+	catalog_put(t->catalog, c->session);
+	return rc;
+}
+
+static const char *reason(int rc)
+{
+	switch (-rc) {
+	case EROFS:
+		return "the mount is read-only";
+	case EACCES:
+		return "the session file is not writable";
+	case ENOENT:
+		return "there is no such entry";
+	case EPERM:
+		return "pi cannot address this entry";
+	case ESTALE:
+		return "the session file was replaced";
+	default:
+		return strerror(-rc);
+	}
+}
+
+static int settle(struct tree *t, struct node n, const char *what, int rc, const char *why)
+{
+	if (rc < 0)
+		state_refuse(t, n, what, rc, why && *why ? why : reason(rc));
+	return rc;
+}
+
+/* entries/ID/label, for messages. */
+static const char *name_of(struct tree *t, struct node n, struct buf *out)
+{
+	const struct kind *k = &tree_kinds[n.kind];
+	struct session *s;
+	if (k->parent == K_ENTRY && catalog_get(t->catalog, n.slot, &s) == 0) {
+		buf_adds(out, "entries/");
+		if (n.entry < session_count(s))
+			session_entry_name(s, n.entry, out);
+		buf_addc(out, '/');
+		catalog_put(t->catalog, s);
+	}
+	buf_adds(out, k->name);
+	const char *name = buf_cstr(out);
+	return name ? name : k->name;
+}
+
+static void plan(struct commit *c, struct node n, struct edit_label *one)
+{
+	switch (n.kind) {
+	case K_LABEL:
+		*one = (struct edit_label){.entry = n.entry, .text = buf_span(&c->text)};
+		c->edit = (struct edit){.kind = EDIT_LABELS, .labels = one, .n = 1};
+		return;
+	case K_NAME:
+		c->edit = (struct edit){.kind = EDIT_NAME, .text = buf_span(&c->text)};
+		return;
+	case K_BRANCH_SUMMARY:
+		c->edit = (struct edit){.kind = EDIT_BRANCH, .text = buf_span(&c->text), .entry = n.entry};
+		return;
+	default:
+		c->edit = (struct edit){.kind = EDIT_LABELS};
+		c->is_table = true;
+	}
+}
+
+int commit_value(struct tree *t, struct node n, struct span text, bool sync)
+{
+	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
+	struct buf name CLEANUP_BUF = BUF_INIT, value CLEANUP_BUF = BUF_INIT;
+	struct edit_label one;
+	enum value_kind kind = tree_kinds[n.kind].value;
+	const char *why = NULL;
+	int rc = value_parse(kind, text, &value, &why);
+	if (rc == 0 && value.n == 0 && (kind == VALUE_SUMMARY || kind == VALUE_TABLE)) {
+		why = kind == VALUE_TABLE ? "an empty table clears nothing: keep a line, such as a comment"
+		                          : "a summary cannot be taken back";
+		rc = -EINVAL;
+	}
+	if (rc == 0) {
+		c.text = value;
+		value = (struct buf)BUF_INIT;
+		plan(&c, n, &one);
+		if (c.is_table) {
+			value = c.text;
+			c.text = (struct buf)BUF_INIT;
+			c.table = buf_span(&value);
+		}
+		rc = append(t, n.slot, &c, sync);
+	}
+	if (c.why.n > 0)
+		why = buf_cstr(&c.why);
+	return settle(t, n, name_of(t, n, &name), rc, why);
+}
+
+int commit_labels(struct tree *t, uint32_t slot, const struct edit_label *labels, size_t n, const char *what)
+{
+	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
+	c.edit = (struct edit){.kind = EDIT_LABELS, .labels = labels, .n = n};
+	int rc = append(t, slot, &c, false);
+	return settle(t, (struct node){.kind = K_LABELS, .slot = slot}, what, rc, NULL);
+}
+
+int commit_leaf(struct tree *t, uint32_t slot, uint32_t entry)
+{
+	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
+	c.edit = (struct edit){.kind = EDIT_LEAF, .entry = entry};
+	int rc = append(t, slot, &c, false);
+	return settle(t, (struct node){.kind = K_LEAF, .slot = slot}, "leaf", rc, NULL);
+}
+
+int commit_sync(struct tree *t, uint32_t slot)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT;
+	struct slot_info info;
+	int rc = catalog_slot(t->catalog, slot, &info);
+	if (rc == 0)
+		rc = path_of(t, &info, &path);
+	return rc < 0 ? rc : store_sync(path.p);
+}

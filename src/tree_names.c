@@ -1,0 +1,317 @@
+/* Names that come, go and move: links in labels/, the leaf, editors' side files.
+ *
+ * What is removed or renamed away is often about to be made anew: then nothing is
+ * appended, the name is gone for a moment and comes back by itself if nobody makes it. */
+#include "sessionfs/name.h"
+#include "tree_write_impl.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+/* A link under one of these names in labels/ waits for its real name: what begins
+ * with a dot, and GNU ln's CuXXXXXX. */
+static bool is_temporary(struct span name)
+{
+	if (name.n > 0 && name.p[0] == '.')
+		return true;
+	if (name.n != 8 || memcmp(name.p, "Cu", 2) != 0)
+		return false;
+	for (size_t i = 2; i < 8; i++) {
+		char c = name.p[i];
+		if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')))
+			return false;
+	}
+	return true;
+}
+
+static bool is_scratch_node(node_t node)
+{
+	return node_unpack(node).kind == K_SCRATCH;
+}
+
+/* The entry of this session that a link's target names. */
+static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t *ret)
+{
+	struct tree_attr a;
+	size_t n = t->mountpoint ? strlen(t->mountpoint) : 0;
+	node_t from = dir;
+	if (target[0] == '/') {
+		if (n == 0 || strncmp(target, t->mountpoint, n) != 0 || target[n] != '/')
+			return -EINVAL;
+		from = NODE_ROOT;
+		target += n;
+	}
+	int rc = tree_resolve_from(t, from, target, true, &a);
+	if (rc == -ENOENT)
+		return -ENOENT;
+	struct node n_dir = node_unpack(dir), e = node_unpack(a.node);
+	if (rc < 0 || e.kind != K_ENTRY || e.slot != n_dir.slot)
+		return -EINVAL;
+	*ret = e.entry;
+	return 0;
+}
+
+/* --- labels/ ------------------------------------------------------------------------ */
+
+static int name_text(struct span name, struct buf *out)
+{
+	return name_decode(name, out) && out->n > 0 ? buf_err(out) : -EINVAL;
+}
+
+/* The text of the label that a link shows. */
+static int label_text(struct tree *t, struct node link, struct buf *out)
+{
+	struct session *s;
+	int rc = catalog_get(t->catalog, link.slot, &s);
+	if (rc < 0)
+		return rc;
+	if (link.entry >= session_count(s) || !session_label(s, link.entry, out))
+		rc = -ENOENT;
+	catalog_put(t->catalog, s);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+/* Puts label `name` on `entry`; what has the name now loses it. */
+static int label_set(struct tree *t, node_t dir, struct span name, uint32_t entry)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct tree_attr old;
+	struct edit_label both[2];
+	size_t n = 0;
+	int rc = tree_lookup(t, dir, name, &old);
+	if (rc == 0 && is_scratch_node(old.node))
+		return -EPERM;
+	if (rc == 0) {
+		struct node link = node_unpack(old.node);
+		rc = label_text(t, link, &text);
+		if (link.entry != entry)
+			both[n++] = (struct edit_label){.entry = link.entry};
+	} else {
+		rc = name_text(name, &text);
+	}
+	if (rc < 0)
+		return rc;
+	both[n++] = (struct edit_label){.entry = entry, .text = buf_span(&text)};
+	return commit_labels(t, node_unpack(dir).slot, both, n, "labels");
+}
+
+static int label_clear(struct tree *t, struct node link)
+{
+	const struct edit_label l = {.entry = link.entry};
+	return commit_labels(t, link.slot, &l, 1, "labels");
+}
+
+/* --- symlink -------------------------------------------------------------------------- */
+
+static int scratch_link(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who)
+{
+	struct scratch_attr a;
+	return scratch_create(t->scratch, dir, name, S_IFLNK | 0777, who->uid, who->gid, target, &a);
+}
+
+static int leaf_set(struct tree *t, node_t dir, const char *target)
+{
+	uint32_t entry;
+	struct node d = node_unpack(dir);
+	int rc = target_entry(t, dir, target, &entry);
+	if (rc == 0)
+		rc = commit_leaf(t, d.slot, entry);
+	if (rc == 0)
+		state_show(t, (struct node){.kind = K_LEAF, .slot = d.slot});
+	return rc;
+}
+
+int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
+                 struct tree_attr *ret)
+{
+	unsigned kind = node_unpack(dir).kind;
+	uint32_t entry;
+	int rc = tree_writable_dir(t, dir);
+	if (rc < 0)
+		return rc;
+	if (tree_lookup(t, dir, name, ret) == 0)
+		return -EEXIST;
+	if (kind == K_LABELS && !is_temporary(name)) {
+		rc = target_entry(t, dir, target, &entry);
+		if (rc == 0)
+			rc = label_set(t, dir, name, entry);
+	} else if (kind == K_SESSION && span_is(name, "leaf")) {
+		rc = leaf_set(t, dir, target);
+	} else if (kind == K_ENTRY && !(name.n > 1 && memcmp(name.p, ".#", 2) == 0)) {
+		/* `ln -s` onto a link to this directory lands here: an error, not a stray link. */
+		rc = -EPERM;
+	} else {
+		struct node control;
+		rc = tree_writable_name(dir, name, &control) ? -EPERM : scratch_link(t, dir, name, target, who);
+	}
+	return rc < 0 ? rc : tree_lookup(t, dir, name, ret);
+}
+
+/* --- unlink ------------------------------------------------------------------------- */
+
+static int unlink_written(struct tree *t, struct node n)
+{
+	if (state_is_fresh(t, n)) {
+		state_settled(t, n);
+		return 0;
+	}
+	/* A tool whose write was refused removes what it thinks it has spoilt. */
+	if (state_refused_lately(t, n))
+		return 0;
+	switch (n.kind) {
+	case K_LABEL:
+	case K_NAME:
+		return commit_value(t, n, (struct span){"\n", 1}, false);
+	case K_LABELS_TSV:
+	case K_LEAF:
+		state_hide(t, n);
+		return 0;
+	default:
+		return -EPERM;
+	}
+}
+
+int tree_unlink(struct tree *t, node_t dir, struct span name)
+{
+	struct tree_attr a;
+	int rc = tree_writable_dir(t, dir);
+	if (rc < 0)
+		return rc;
+	rc = tree_lookup(t, dir, name, &a);
+	if (rc < 0)
+		return rc;
+	if (S_ISDIR(a.mode))
+		return -EISDIR;
+	struct node n = node_unpack(a.node);
+	if (n.kind == K_SCRATCH)
+		return scratch_unlink(t->scratch, dir, name);
+	if (n.kind == K_LABEL_LINK)
+		return label_clear(t, n);
+	return unlink_written(t, n);
+}
+
+/* --- rename -------------------------------------------------------------------------- */
+
+static int whole_scratch(struct tree *t, uint64_t id, struct buf *out)
+{
+	int rc = scratch_read(t->scratch, id, 0, SIZE_MAX, out);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+/* The verdict of a rename must not be EINVAL: mv reads that as "into itself". */
+static int rename_errno(int rc)
+{
+	return rc == -EINVAL || rc == -EXDEV ? -EPERM : rc;
+}
+
+/* A scratch file becomes the value of a writable name; on refusal it stays. */
+static int rename_over(struct tree *t, uint64_t id, struct node to)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	int rc = whole_scratch(t, id, &text);
+	if (rc == 0)
+		rc = commit_value(t, to, buf_span(&text), false);
+	if (rc < 0)
+		return rename_errno(rc);
+	state_show(t, to);
+	scratch_retire(t->scratch, id);
+	return 0;
+}
+
+/* A scratch link gets its real name. */
+static int rename_link(struct tree *t, uint64_t id, node_t dir, struct span to_name)
+{
+	struct buf target CLEANUP_BUF = BUF_INIT;
+	uint32_t entry = NO_ENTRY;
+	int rc = whole_scratch(t, id, &target);
+	const char *to = buf_cstr(&target);
+	if (rc < 0 || !to)
+		return rc < 0 ? rc : -ENOMEM;
+	if (node_unpack(dir).kind == K_LABELS) {
+		rc = target_entry(t, dir, to, &entry);
+		if (rc == 0)
+			rc = label_set(t, dir, to_name, entry);
+	} else {
+		rc = leaf_set(t, dir, to);
+	}
+	if (rc < 0)
+		return rename_errno(rc);
+	scratch_retire(t->scratch, id);
+	return 0;
+}
+
+static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t dir, struct span name, node_t to_dir,
+                          struct span to_name)
+{
+	struct node to;
+	struct tree_attr old;
+	uint64_t id = scratch_id(from->node);
+	bool link = S_ISLNK(from->mode);
+	unsigned kind = node_unpack(to_dir).kind;
+	if (link && ((kind == K_LABELS && !is_temporary(to_name)) || (kind == K_SESSION && span_is(to_name, "leaf"))))
+		return rename_link(t, id, to_dir, to_name);
+	if (tree_writable_name(to_dir, to_name, &to))
+		return link || !tree_kinds[to.kind].value ? -EPERM : rename_over(t, id, to);
+	int rc = tree_lookup(t, to_dir, to_name, &old);
+	if (rc == 0 && !is_scratch_node(old.node))
+		return -EPERM;
+	return scratch_rename(t->scratch, dir, name, to_dir, to_name);
+}
+
+/* A writable file renamed to a side name: a copy of its text stays there, the name is gone until it is made anew. */
+static int rename_away(struct tree *t, const struct tree_attr *from, node_t to_dir, struct span to_name)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct scratch_attr copy;
+	struct tree_attr old;
+	struct node n = node_unpack(from->node), to;
+	if (tree_writable_name(to_dir, to_name, &to))
+		return -EPERM;
+	int rc = tree_lookup(t, to_dir, to_name, &old);
+	if (rc == 0 && !is_scratch_node(old.node))
+		return -EPERM;
+	if (rc == 0)
+		scratch_unlink(t->scratch, to_dir, to_name);
+	rc = tree_read(t, from->node, 0, value_limit(tree_kinds[n.kind].value) + 1, &text);
+	if (rc == 0)
+		rc = scratch_create(t->scratch, to_dir, to_name, from->mode, from->uid, from->gid, NULL, &copy);
+	if (rc == 0)
+		rc = scratch_write(t->scratch, copy.id, buf_span(&text), 0);
+	if (rc < 0)
+		return rc;
+	state_hide(t, n);
+	return 0;
+}
+
+static int rename_label(struct tree *t, struct node from, node_t dir, node_t to_dir, struct span to_name)
+{
+	struct tree_attr old;
+	if (to_dir != dir || is_temporary(to_name))
+		return -EPERM;
+	int rc = tree_lookup(t, dir, to_name, &old);
+	if (rc == 0 && node_unpack(old.node).entry == from.entry)
+		return 0;
+	return rename_errno(label_set(t, dir, to_name, from.entry));
+}
+
+int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, struct span to_name, bool no_replace)
+{
+	struct tree_attr from, old;
+	int rc = tree_writable_dir(t, dir);
+	if (rc == 0)
+		rc = tree_writable_dir(t, to_dir);
+	if (rc == 0)
+		rc = tree_lookup(t, dir, name, &from);
+	if (rc < 0)
+		return rc;
+	if (no_replace && tree_lookup(t, to_dir, to_name, &old) == 0)
+		return -EEXIST;
+	struct node n = node_unpack(from.node);
+	if (n.kind == K_SCRATCH)
+		return rename_scratch(t, &from, dir, name, to_dir, to_name);
+	if (n.kind == K_LABEL_LINK)
+		return rename_label(t, n, dir, to_dir, to_name);
+	if (tree_kinds[n.kind].value)
+		return rename_away(t, &from, to_dir, to_name);
+	return -EPERM;
+}

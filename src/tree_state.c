@@ -1,0 +1,155 @@
+/* What is true of writable names for a moment, and why writes were refused. All of
+ * it is small and short-lived: fixed arrays, searched from end to end; what does
+ * not fit any more is forgotten, which only means that a name is there again. */
+#include "sessionfs/log.h"
+#include "sessionfs/number.h"
+#include "tree_write_impl.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define HIDDEN_MS 10000
+#define REFUSED_MS 1000
+
+static int64_t now_ms(clockid_t clock)
+{
+	struct timespec ts;
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void unlock(pthread_mutex_t **m)
+{
+	pthread_mutex_unlock(*m);
+}
+
+#define GUARD(t)                                                                                                       \
+	pthread_mutex_t *guard CLEANUP(unlock) = &(t)->state_lock;                                                     \
+	pthread_mutex_lock(guard)
+
+static struct name_state *find(struct tree *t, node_t node)
+{
+	for (size_t i = 0; i < TREE_STATES; i++)
+		if (t->states[i].node == node)
+			return &t->states[i];
+	return NULL;
+}
+
+/* A place for this name: its own, a free one, or the oldest hidden one's. */
+static struct name_state *place(struct tree *t, node_t node)
+{
+	struct name_state *s = find(t, node), *oldest = NULL;
+	if (!s)
+		s = find(t, 0);
+	for (size_t i = 0; !s && i < TREE_STATES; i++)
+		if (t->states[i].fresh == 0 && (!oldest || t->states[i].hidden_until < oldest->hidden_until))
+			oldest = &t->states[i];
+	if (!s)
+		s = oldest;
+	if (s && s->node != node)
+		*s = (struct name_state){.node = node};
+	return s;
+}
+
+static void drop_if_idle(struct name_state *s)
+{
+	if (s->fresh == 0 && s->hidden_until == 0)
+		*s = (struct name_state){0};
+}
+
+void state_hide(struct tree *t, struct node n)
+{
+	GUARD(t);
+	struct name_state *s = place(t, node_pack(n));
+	if (s)
+		s->hidden_until = now_ms(CLOCK_MONOTONIC) + HIDDEN_MS;
+}
+
+void state_show(struct tree *t, struct node n)
+{
+	GUARD(t);
+	struct name_state *s = find(t, node_pack(n));
+	if (!s)
+		return;
+	s->hidden_until = 0;
+	drop_if_idle(s);
+}
+
+bool state_is_hidden(struct tree *t, struct node n)
+{
+	GUARD(t);
+	const struct name_state *s = find(t, node_pack(n));
+	return s && s->fresh == 0 && s->hidden_until > now_ms(CLOCK_MONOTONIC);
+}
+
+int state_fresh(struct tree *t, struct node n)
+{
+	GUARD(t);
+	struct name_state *s = place(t, node_pack(n));
+	if (!s)
+		return -ENOSPC;
+	s->fresh++;
+	return 0;
+}
+
+void state_settled(struct tree *t, struct node n)
+{
+	GUARD(t);
+	struct name_state *s = find(t, node_pack(n));
+	if (!s || s->fresh == 0)
+		return;
+	s->fresh--;
+	drop_if_idle(s);
+}
+
+bool state_is_fresh(struct tree *t, struct node n)
+{
+	GUARD(t);
+	const struct name_state *s = find(t, node_pack(n));
+	return s && s->fresh > 0;
+}
+
+/* --- refusals ---------------------------------------------------------------------- */
+
+void state_refuse(struct tree *t, struct node n, const char *what, int rc, const char *why)
+{
+	struct slot_info slot;
+	bool known = catalog_slot(t->catalog, n.slot, &slot) == 0;
+	log_warning("%s: %s: %s", known ? slot.file : "session", what, why);
+	GUARD(t);
+	struct refusal *r = &t->refusals[t->refused++ % TREE_REFUSALS];
+	buf_release(&r->text);
+	r->node = node_pack(n);
+	r->slot = n.slot;
+	r->at_ms = now_ms(CLOCK_MONOTONIC);
+	number_add_time((double)now_ms(CLOCK_REALTIME), &r->text);
+	buf_addf(&r->text, " %s: %s (%s)\n", what, why, strerrorname_np(-rc) ? strerrorname_np(-rc) : "error");
+}
+
+bool state_refused_lately(struct tree *t, struct node n)
+{
+	GUARD(t);
+	int64_t since = now_ms(CLOCK_MONOTONIC) - REFUSED_MS;
+	for (size_t i = 0; i < TREE_REFUSALS; i++)
+		if (t->refusals[i].node == node_pack(n) && t->refusals[i].at_ms > since)
+			return true;
+	return false;
+}
+
+/* Newest first. */
+void state_errors(struct tree *t, uint32_t slot, struct buf *out)
+{
+	GUARD(t);
+	for (size_t i = 0; i < TREE_REFUSALS; i++) {
+		const struct refusal *r = &t->refusals[(t->refused - 1 - i) % TREE_REFUSALS];
+		if (r->text.n > 0 && r->slot == slot)
+			buf_addspan(out, buf_span(&r->text));
+	}
+}
+
+void state_close(struct tree *t)
+{
+	for (size_t i = 0; i < TREE_REFUSALS; i++)
+		buf_release(&t->refusals[i].text);
+	pthread_mutex_destroy(&t->state_lock);
+}

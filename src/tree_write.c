@@ -1,0 +1,312 @@
+/* Handles: writable files open for writing, and scratch files.
+ *
+ * A writable file is staged: readers see the last committed text until a write
+ * that carries a whole line, a flush, an fsync or the release commits. */
+#include "tree_write_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+struct tree_handle {
+	pthread_mutex_t lock;
+	struct node node;
+	uint64_t scratch; /* the scratch file's id; 0: a writable file */
+	bool fresh;       /* created through this handle and not committed yet */
+	struct stage stage;
+};
+
+static void unlock(pthread_mutex_t **m)
+{
+	pthread_mutex_unlock(*m);
+}
+
+#define GUARD(h)                                                                                                       \
+	pthread_mutex_t *guard CLEANUP(unlock) = &(h)->lock;                                                           \
+	pthread_mutex_lock(guard)
+
+static struct tree_handle *handle_new(struct node n)
+{
+	struct tree_handle *h = calloc(1, sizeof *h);
+	if (h) {
+		pthread_mutex_init(&h->lock, NULL);
+		h->node = n;
+	}
+	return h;
+}
+
+static void handle_free(struct tree_handle *h)
+{
+	stage_release(&h->stage);
+	pthread_mutex_destroy(&h->lock);
+	free(h);
+}
+
+static int open_scratch(struct tree *t, uint64_t id, bool truncate, struct tree_handle **ret)
+{
+	int rc = scratch_hold(t->scratch, id);
+	if (rc < 0)
+		return rc;
+	struct tree_handle *h = handle_new((struct node){.kind = K_SCRATCH});
+	if (!h) {
+		scratch_drop(t->scratch, id);
+		return -ENOMEM;
+	}
+	h->scratch = id;
+	if (truncate)
+		scratch_resize(t->scratch, id, 0);
+	*ret = h;
+	return 0;
+}
+
+/* What a writable file shows now; nothing if it is not there. */
+static int shown(struct tree *t, struct node n, struct buf *out)
+{
+	struct ctx c CLEANUP_CTX;
+	int rc = ctx_open(&c, t, n, SCOPE_MOUNT);
+	if (rc < 0)
+		return rc;
+	if (c.kind->has && !c.kind->has(&c))
+		return 0;
+	rc = c.kind->show(&c, out);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+static int open_staged(struct tree *t, struct node n, bool truncate, struct tree_handle **ret)
+{
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	int rc = commit_allowed(t, n.slot);
+	if (rc == 0 && !truncate)
+		rc = shown(t, n, &now);
+	if (rc < 0)
+		return rc;
+	struct tree_handle *h = handle_new(n);
+	if (!h)
+		return -ENOMEM;
+	rc = stage_init(&h->stage, tree_kinds[n.kind].value, buf_span(&now), truncate);
+	if (rc < 0) {
+		handle_free(h);
+		return rc;
+	}
+	*ret = h;
+	return 0;
+}
+
+int tree_open_write(struct tree *t, node_t node, bool truncate, struct tree_handle **ret)
+{
+	struct node n = node_unpack(node);
+	if (n.kind == K_SCRATCH)
+		return open_scratch(t, scratch_id(node), truncate, ret);
+	if (t->read_only)
+		return -EROFS;
+	if (n.kind >= K_COUNT || !tree_kinds[n.kind].value)
+		return -EPERM;
+	return open_staged(t, n, truncate, ret);
+}
+
+static int create_fresh(struct tree *t, struct node n, struct tree_handle **ret)
+{
+	struct tree_handle *h;
+	int rc = open_staged(t, n, true, &h);
+	if (rc < 0)
+		return rc;
+	/* Made and closed without a write says nothing. */
+	h->stage.dirty = false;
+	rc = state_fresh(t, n);
+	if (rc < 0) {
+		handle_free(h);
+		return rc;
+	}
+	h->fresh = true;
+	*ret = h;
+	return 0;
+}
+
+static int create_scratch(struct tree *t, node_t dir, struct span name, mode_t mode, const struct tree_caller *who,
+                          struct tree_handle **ret)
+{
+	struct scratch_attr a;
+	int rc = scratch_create(t->scratch, dir, name, S_IFREG | (mode & 07777), who->uid, who->gid, NULL, &a);
+	return rc < 0 ? rc : open_scratch(t, a.id, false, ret);
+}
+
+int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool exclusive, bool truncate,
+                const struct tree_caller *who, struct tree_handle **ret, struct tree_attr *ret_attr)
+{
+	struct node control;
+	struct tree_attr a;
+	struct tree_handle *h = NULL;
+	int rc = tree_writable_dir(t, dir);
+	if (rc < 0)
+		return rc;
+	rc = tree_lookup(t, dir, name, &a);
+	if (rc == 0 && exclusive)
+		return -EEXIST;
+	if (rc == 0)
+		rc = tree_open_write(t, a.node, truncate, &h);
+	else if (rc == -ENOENT && tree_writable_name(dir, name, &control))
+		rc = tree_kinds[control.kind].value ? create_fresh(t, control, &h) : -EPERM;
+	else if (rc == -ENOENT)
+		rc = create_scratch(t, dir, name, mode, who, &h);
+	if (rc < 0)
+		return rc;
+	rc = tree_lookup(t, dir, name, ret_attr);
+	if (rc < 0)
+		tree_release(t, h);
+	else
+		*ret = h;
+	return rc;
+}
+
+/* --- the life of a stage --------------------------------------------------------------- */
+
+static int refused(struct tree *t, struct tree_handle *h, int rc, const char *why)
+{
+	if (rc < 0 && why)
+		state_refuse(t, h->node, tree_kinds[h->node.kind].name, rc, why);
+	return rc;
+}
+
+static int commit(struct tree *t, struct tree_handle *h, bool sync)
+{
+	int rc = commit_value(t, h->node, buf_span(&h->stage.bytes), sync);
+	stage_settle(&h->stage, rc);
+	if (rc == 0)
+		state_show(t, h->node);
+	return rc;
+}
+
+int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off)
+{
+	if (h->scratch)
+		return scratch_write(t->scratch, h->scratch, bytes, off);
+	GUARD(h);
+	bool whole;
+	const char *why = NULL;
+	int rc = stage_write(&h->stage, bytes, off, &whole, &why);
+	if (rc < 0)
+		return refused(t, h, rc, why);
+	return whole ? commit(t, h, false) : 0;
+}
+
+int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out)
+{
+	if (h->scratch)
+		return scratch_read(t->scratch, h->scratch, off, n, out);
+	GUARD(h);
+	const struct buf *b = &h->stage.bytes;
+	if (off < b->n)
+		buf_add(out, b->p + off, n < b->n - off ? n : b->n - (size_t)off);
+	return buf_err(out);
+}
+
+int tree_flush(struct tree *t, struct tree_handle *h)
+{
+	if (h->scratch)
+		return 0;
+	GUARD(h);
+	if (h->stage.refused)
+		return h->stage.refused;
+	return h->stage.wrote ? commit(t, h, false) : 0;
+}
+
+int tree_fsync(struct tree *t, struct tree_handle *h)
+{
+	if (h->scratch)
+		return 0;
+	GUARD(h);
+	if (h->stage.refused)
+		return h->stage.refused;
+	return h->stage.dirty ? commit(t, h, true) : commit_sync(t, h->node.slot);
+}
+
+void tree_release(struct tree *t, struct tree_handle *h)
+{
+	if (h->scratch) {
+		scratch_drop(t->scratch, h->scratch);
+	} else {
+		if (h->stage.dirty && !h->stage.refused)
+			commit(t, h, false);
+		if (h->fresh)
+			state_settled(t, h->node);
+	}
+	handle_free(h);
+}
+
+/* --- attributes ---------------------------------------------------------------------- */
+
+static int resize(struct tree *t, node_t node, struct tree_handle *h, uint64_t size)
+{
+	struct node n = node_unpack(node);
+	struct tree_handle *own = NULL;
+	const char *why = NULL;
+	if (n.kind == K_SCRATCH)
+		return scratch_resize(t->scratch, scratch_id(node), size);
+	if (!h) {
+		int rc = tree_open_write(t, node, false, &own);
+		if (rc < 0)
+			return rc;
+		h = own;
+	}
+	pthread_mutex_lock(&h->lock);
+	int rc = refused(t, h, stage_resize(&h->stage, size, &why), why);
+	/* truncate(2) has no close that could commit. */
+	if (rc == 0 && own && h->stage.dirty)
+		rc = commit(t, h, false);
+	pthread_mutex_unlock(&h->lock);
+	if (own)
+		tree_release(t, own);
+	return rc;
+}
+
+static int change_scratch(struct tree *t, node_t node, const struct tree_change *change)
+{
+	struct scratch_attr a;
+	int rc = scratch_getattr(t->scratch, scratch_id(node), &a);
+	if (rc < 0)
+		return rc;
+	if (change->mode)
+		a.mode = change->to.mode;
+	if (change->uid)
+		a.uid = change->to.uid;
+	if (change->gid)
+		a.gid = change->to.gid;
+	if (change->atime)
+		a.atime = change->atime_to;
+	if (change->mtime)
+		a.mtime = change->to.mtime;
+	return scratch_setattr(t->scratch, a.id, &a);
+}
+
+/* Names whose times and modes may be set to no effect: tools set them on what they write. */
+static bool is_settable(struct node n)
+{
+	return n.kind < K_COUNT && (tree_kinds[n.kind].value || n.kind == K_LEAF || n.kind == K_LABEL_LINK);
+}
+
+int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struct tree_change *change,
+                 struct tree_attr *ret)
+{
+	struct node n = node_unpack(node);
+	int rc = 0;
+	if (t->read_only)
+		return -EROFS;
+	if (n.kind != K_SCRATCH && !is_settable(n))
+		return -EPERM;
+	if (change->size)
+		rc = resize(t, node, h, change->to.size);
+	if (rc == 0 && n.kind == K_SCRATCH)
+		rc = change_scratch(t, node, change);
+	return rc < 0 ? rc : tree_handle_attr(t, node, h, ret);
+}
+
+int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct tree_attr *ret)
+{
+	int rc = tree_getattr(t, node, ret);
+	if (rc < 0 || !h || h->scratch)
+		return rc;
+	GUARD(h);
+	if (h->stage.dirty)
+		ret->size = h->stage.bytes.n;
+	return 0;
+}
