@@ -90,12 +90,15 @@ static int take_cell(struct table *t, uint32_t entry, struct span cell)
 
 static int take_row(struct table *t, struct span row)
 {
-	if (is_blank(row) || row.p[0] == '#')
+	if (is_blank(row))
 		return 0;
 	const char *tab = memchr(row.p, '\t', row.n);
+	struct span id = {row.p, tab ? (size_t)(tab - row.p) : row.n};
+	/* An id may begin with # too: what names an entry is no comment. */
+	if (row.p[0] == '#' && session_entry_by_name(t->s, id) == NO_ENTRY)
+		return 0;
 	if (!tab)
 		return bad(t, "no TAB after the id");
-	struct span id = {row.p, (size_t)(tab - row.p)};
 	struct span cell = {tab + 1, row.n - id.n - 1};
 	const char *end = memchr(cell.p, '\t', cell.n);
 	if (end)

@@ -9,7 +9,7 @@
  * from the current state. While its session grows such a file is made once for each open and served from there,
  * past the page cache, which belongs to the file and not to the open.
  *
- * Nothing may be written. With -o ro the kernel is told not to ask when files are opened. */
+ * With -o ro the kernel is told not to ask when files are opened. */
 #include "sessionfs/fs.h"
 #include "fs_impl.h"
 
@@ -24,7 +24,6 @@
 /* libfuse fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#define MISSING_TTL 0.5
 #define LIVE_SECONDS 10              /* a session whose file is younger than this is taken to be growing */
 #define SETTLED_SECONDS 2            /* coarsest time stamp of a file system */
 #define PIN_MAX (UINT64_C(64) << 20) /* bytes made for one open */
@@ -40,7 +39,7 @@ static void reply_error(fuse_req_t req, int rc)
 	fuse_reply_err(req, -rc);
 }
 
-static struct stat stat_of(const struct tree_attr *a)
+struct stat stat_of(const struct tree_attr *a)
 {
 	return (struct stat){
 	    .st_ino = a->node,
@@ -56,7 +55,7 @@ static struct stat stat_of(const struct tree_attr *a)
 	};
 }
 
-static struct fuse_entry_param entry_of(const struct tree_attr *a)
+struct fuse_entry_param entry_of(const struct tree_attr *a)
 {
 	return (struct fuse_entry_param){
 	    .ino = a->node,
@@ -109,7 +108,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		reply_error(req, rc);
 		return;
 	}
-	struct fuse_entry_param e = {.entry_timeout = MISSING_TTL};
+	struct fuse_entry_param e = {.entry_timeout = tree_missing_ttl(fs->tree, parent)};
 	if (rc == 0)
 		e = entry_of(&attr);
 	fuse_reply_entry(req, &e);
@@ -117,8 +116,12 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
+	struct fs *fs = fs_of(req);
 	struct tree_attr attr;
-	int rc = get_attr(fs_of(req), ino, &attr);
+	struct handle *handle = fi ? handles_get(&fs->handles, fi->fh) : NULL;
+	int rc = handle && handle->writing ? tree_handle_attr(fs->tree, ino, handle->writing, &attr)
+	                                   : get_attr(fs, ino, &attr);
+	handle_put(fs, handle);
 	if (rc) {
 		reply_error(req, rc);
 		return;
@@ -282,7 +285,8 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		reply_error(req, rc);
 		return;
 	}
-	if (!is_younger(attr.mtime, SETTLED_SECONDS) && lists_own_session(fs->tree, ino))
+	if (tree_missing_ttl(fs->tree, ino) > 0 && !is_younger(attr.mtime, SETTLED_SECONDS) &&
+	    lists_own_session(fs->tree, ino))
 		fi->cache_readdir = fi->keep_cache = 1;
 	fuse_reply_open(req, fi);
 }
@@ -328,8 +332,9 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	if (fi->flags & (O_ACCMODE | O_TRUNC)) {
-		reply_error(req, refusal(fs));
+	bool to_write = fi->flags & (O_ACCMODE | O_TRUNC);
+	if (to_write && fs->read_only) {
+		reply_error(req, -EROFS);
 		return;
 	}
 	if (fs->no_open) {
@@ -341,7 +346,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	fi->fh = 0;
-	int rc = open_file(fs, ino, fi);
+	int rc = to_write || tree_is_scratch(ino) ? write_open(fs, ino, fi) : open_file(fs, ino, fi);
 	if (rc) {
 		reply_error(req, rc);
 		return;
@@ -349,7 +354,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	uint64_t number = fi->fh;
 	/* Not delivered: the open was interrupted, and no release will come. */
 	if (fuse_reply_open(req, fi) == -ENOENT)
-		handle_free(handles_remove(&fs->handles, number));
+		handle_put(fs, handles_remove(&fs->handles, number));
 }
 
 static void reply_slice(fuse_req_t req, const struct buf *b, uint64_t off, size_t size)
@@ -359,16 +364,32 @@ static void reply_slice(fuse_req_t req, const struct buf *b, uint64_t off, size_
 	fuse_reply_buf(req, n ? b->p + at : NULL, n);
 }
 
+static void read_handle(fuse_req_t req, struct handle *handle, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	if (handle->reader) {
+		events_read(fs, req, handle->reader, size, fi);
+		return;
+	}
+	if (!handle->writing) {
+		reply_slice(req, &handle->text, (uint64_t)off, size);
+		return;
+	}
+	int rc = tree_handle_read(fs->tree, handle->writing, (uint64_t)off, size, &out);
+	if (rc)
+		reply_error(req, rc);
+	else
+		fuse_reply_buf(req, out.p, out.n);
+}
+
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct handle *handle = handles_get(&fs->handles, fi->fh);
-	if (handle && handle->reader) {
-		events_read(fs, req, handle->reader, size, fi);
-		return;
-	}
 	if (handle) {
-		reply_slice(req, &handle->text, (uint64_t)off, size);
+		read_handle(req, handle, size, off, fi);
+		handle_put(fs, handle);
 		return;
 	}
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -385,7 +406,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct handle *handle = handles_remove(&fs->handles, fi->fh);
 	if (handle && handle->reader)
 		watch_reader_close(fs->watch, handle->reader);
-	handle_free(handle);
+	handle_put(fs, handle);
 	fuse_reply_err(req, 0);
 }
 
@@ -394,11 +415,6 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 static void refuse(fuse_req_t req)
 {
 	reply_error(req, refusal(fs_of(req)));
-}
-
-static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi)
-{
-	refuse(req);
 }
 
 static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
@@ -411,18 +427,7 @@ static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 	refuse(req);
 }
 
-static void op_remove(fuse_req_t req, fuse_ino_t parent, const char *name)
-{
-	refuse(req);
-}
-
-static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
-{
-	refuse(req);
-}
-
-static void op_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name,
-                      unsigned flags)
+static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	refuse(req);
 }
@@ -432,23 +437,12 @@ static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const cha
 	refuse(req);
 }
 
-static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
-{
-	refuse(req);
-}
-
-static void op_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi)
-{
-	refuse(req);
-}
-
 static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t n, struct fuse_file_info *fi)
 {
 	refuse(req);
 }
 
-/* There are no extended attribute handlers: after the first ENOSYS the kernel does not ask again. The same holds for
- * flush and fsync, where it means success. Ids are never freed, so there is nothing to forget. */
+/* There are no extended attribute handlers: after the first ENOSYS the kernel does not ask again. Ids are never freed, so there is nothing to forget. */
 static const struct fuse_lowlevel_ops operations = {
     .init = op_init,
     .lookup = op_lookup,
@@ -462,16 +456,18 @@ static const struct fuse_lowlevel_ops operations = {
     .open = op_open,
     .read = op_read,
     .release = op_release,
-    .setattr = op_setattr,
+    .flush = write_flush,
+    .fsync = write_fsync,
+    .setattr = write_setattr,
     .mknod = op_mknod,
     .mkdir = op_mkdir,
-    .unlink = op_remove,
-    .rmdir = op_remove,
-    .symlink = op_symlink,
-    .rename = op_rename,
+    .unlink = write_unlink,
+    .rmdir = op_rmdir,
+    .symlink = write_symlink,
+    .rename = write_rename,
     .link = op_link,
-    .create = op_create,
-    .write = op_write,
+    .create = write_create,
+    .write = write_write,
     .fallocate = op_fallocate,
 };
 
@@ -510,6 +506,6 @@ void fs_close(struct fs *fs)
 	if (!fs)
 		return;
 	watch_close(fs->watch);
-	handles_release(&fs->handles);
+	handles_release(fs, &fs->handles);
 	free(fs);
 }

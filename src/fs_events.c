@@ -79,7 +79,7 @@ void events_open(struct fs *fs, fuse_req_t req, struct fuse_file_info *fi)
 	if (fuse_reply_open(req, fi) == -ENOENT) {
 		struct handle *handle = handles_remove(&fs->handles, number);
 		watch_reader_close(fs->watch, handle->reader);
-		handle_free(handle);
+		handle_put(fs, handle);
 	}
 }
 

@@ -7,18 +7,25 @@ void handles_init(struct handles *h)
 	pthread_mutex_init(&h->lock, NULL);
 }
 
-void handle_free(struct handle *handle)
+void handle_put(struct fs *fs, struct handle *handle)
 {
 	if (!handle)
 		return;
+	pthread_mutex_lock(&fs->handles.lock);
+	bool last = --handle->users == 0;
+	pthread_mutex_unlock(&fs->handles.lock);
+	if (!last)
+		return;
+	if (handle->writing)
+		tree_release(fs->tree, handle->writing);
 	buf_release(&handle->text);
 	free(handle);
 }
 
-void handles_release(struct handles *h)
+void handles_release(struct fs *fs, struct handles *h)
 {
 	for (size_t i = 0; i < h->n; i++)
-		handle_free(h->at[i]);
+		handle_put(fs, h->at[i]);
 	free(h->at);
 	pthread_mutex_destroy(&h->lock);
 }
@@ -54,6 +61,7 @@ uint64_t handles_add(struct handles *h, const struct handle *handle)
 	if (!copy)
 		return 0;
 	*copy = *handle;
+	copy->users = 1;
 	pthread_mutex_lock(&h->lock);
 	uint64_t number = place(h, copy);
 	pthread_mutex_unlock(&h->lock);
@@ -72,6 +80,8 @@ struct handle *handles_get(struct handles *h, uint64_t number)
 	pthread_mutex_lock(&h->lock);
 	struct handle **at = find(h, number);
 	struct handle *found = at ? *at : NULL;
+	if (found)
+		found->users++;
 	pthread_mutex_unlock(&h->lock);
 	return found;
 }

@@ -4,14 +4,19 @@
 
 #include "sessionfs/fs.h"
 #include "sessionfs/fuse_compat.h"
+#include "sessionfs/tree_write.h"
 #include "sessionfs/watch.h"
 
 #include <pthread.h>
 
-/* What an open file keeps: bytes pinned at open, or a place among the events. */
+struct fs;
+
+/* What an open file keeps: bytes pinned at open, a place among the events, or what is being written. */
 struct handle {
 	struct buf text;
-	struct watch_reader *reader; /* NULL: the text */
+	struct watch_reader *reader;
+	struct tree_handle *writing;
+	unsigned users; /* the open file and the requests at work on it */
 };
 
 /* Open files by number, so that a number we never gave is noticed. 0 is an open file that keeps nothing. */
@@ -23,14 +28,15 @@ struct handles {
 
 void handles_init(struct handles *h);
 /* Frees what is left; readers belong to the watch. */
-void handles_release(struct handles *h);
+void handles_release(struct fs *fs, struct handles *h);
 /* Takes over a copy of *handle. Its number, or 0 without memory. */
 uint64_t handles_add(struct handles *h, const struct handle *handle);
-/* NULL if there is none with this number. Stays until handles_remove. */
+/* NULL if there is none with this number; hand it back with handle_put. */
 struct handle *handles_get(struct handles *h, uint64_t number);
-/* The caller frees it with handle_free. */
+/* Takes the number away; the caller hands the handle back with handle_put. */
 struct handle *handles_remove(struct handles *h, uint64_t number);
-void handle_free(struct handle *handle);
+/* The last one frees it: a RELEASE can overtake the thread that has just answered a READ. */
+void handle_put(struct fs *fs, struct handle *handle);
 
 struct fs {
 	struct tree *tree;
@@ -41,6 +47,22 @@ struct fs {
 	bool read_only;
 	bool no_open; /* the kernel opens files without asking */
 };
+
+/* fs.c */
+struct stat stat_of(const struct tree_attr *a);
+struct fuse_entry_param entry_of(const struct tree_attr *a);
+
+/* fs_write.c: the operations that change something */
+int write_open(struct fs *fs, node_t node, struct fuse_file_info *fi);
+void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi);
+void write_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi);
+void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void write_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+void write_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi);
+void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
+void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name,
+                  unsigned flags);
 
 /* fs_events.c: `.events` at the root */
 

@@ -40,14 +40,14 @@ static void parts_close(struct parts *p)
 	*p = (struct parts){0};
 }
 
-static int parts_open(const char *source, size_t budget, struct parts *ret)
+static int parts_open(const char *source, const struct opts *o, struct parts *ret)
 {
 	struct parts p CLEANUP(parts_close) = {0};
 	int rc = catalog_open(source, &(struct catalog_options){.index_budget = INDEX_BUDGET}, &p.catalog);
 	if (rc == 0)
-		rc = cache_open(budget, &p.cache);
+		rc = cache_open(o->cache, &p.cache);
 	if (rc == 0)
-		rc = tree_open(&(struct tree_options){.catalog = p.catalog, .cache = p.cache}, &p.tree);
+		rc = tree_open(&(struct tree_options){.catalog = p.catalog, .cache = p.cache, .read_only = o->read_only}, &p.tree);
 	if (rc)
 		return rc;
 	*ret = p;
@@ -281,6 +281,7 @@ static int act_mount(struct opts *o, const struct parts *parts, const char *sour
 	char *mountpoint CLEANUP_FREE = find_mountpoint(o->target, source);
 	if (!mountpoint)
 		return EXIT_FAILURE;
+	tree_set_mountpoint(parts->tree, mountpoint);
 	return run_session(o, parts, source, mountpoint);
 }
 
@@ -306,7 +307,7 @@ static int act_check(const char *source)
 static int act_on_tree(struct opts *o, const char *source)
 {
 	struct parts parts CLEANUP(parts_close) = {0};
-	int rc = parts_open(source, o->cache, &parts);
+	int rc = parts_open(source, o, &parts);
 	if (rc) {
 		log_error("%s: %s", source, strerror(-rc));
 		return EXIT_FAILURE;

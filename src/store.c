@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 
 /* How often lines of others may come in between before we let it be: the line is
@@ -178,6 +179,29 @@ int store_append(const char *path, const struct store_id *id, bool sync, store_m
 			return attempt == 0 ? rc : 0;
 	}
 	return sync && fdatasync(fd) < 0 ? -errno : 0;
+}
+
+/* Blocks that the file has at its end already are room too. */
+static bool has_room(int fd, const struct stat *st, size_t n)
+{
+	struct statvfs fs;
+	if (fstatvfs(fd, &fs) < 0 || fs.f_frsize == 0)
+		return true;
+	uint64_t slack = (fs.f_frsize - (uint64_t)st->st_size % fs.f_frsize) % fs.f_frsize;
+	uint64_t blocks = geteuid() == 0 ? fs.f_bfree : fs.f_bavail;
+	return n <= slack || (n - slack + fs.f_frsize - 1) / fs.f_frsize <= blocks;
+}
+
+int store_check(const char *path, const struct store_id *id, size_t n)
+{
+	struct stat st;
+	int fd CLEANUP_CLOSE = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	int rc = check_id(fd, id, &st);
+	if (rc < 0)
+		return rc;
+	return has_room(fd, &st, n) ? 0 : -ENOSPC;
 }
 
 int store_sync(const char *path)

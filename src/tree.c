@@ -28,16 +28,32 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 	*t = (struct tree){
 	    .catalog = o->catalog,
 	    .cache = o->cache,
+	    .read_only = o->read_only,
 	    .uid = getuid(),
 	    .gid = getgid(),
 	    .mode = st.st_mode,
 	};
+	int rc = scratch_open(SCRATCH_FILES, SCRATCH_BYTES, &t->scratch);
+	if (rc < 0) {
+		free(t);
+		return rc;
+	}
+	pthread_mutex_init(&t->state_lock, NULL);
 	*ret = t;
 	return 0;
 }
 
+void tree_set_mountpoint(struct tree *t, const char *mountpoint)
+{
+	t->mountpoint = mountpoint;
+}
+
 void tree_close(struct tree *t)
 {
+	if (!t)
+		return;
+	scratch_close(t->scratch);
+	state_close(t);
 	free(t);
 }
 
@@ -279,7 +295,7 @@ static int ctx_attr(struct ctx *c, struct tree_attr *ret)
 
 /* --- scratch files --------------------------------------------------------------------- */
 
-static bool is_scratch(node_t node)
+bool tree_is_scratch(node_t node)
 {
 	return node_unpack(node).kind == K_SCRATCH;
 }
@@ -338,9 +354,9 @@ static int fresh_attr(struct ctx *c, struct tree_attr *ret)
 
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 {
-	struct ctx c CLEANUP_CTX;
+	struct ctx c CLEANUP_CTX = {0};
 	struct scratch_attr s;
-	if (is_scratch(node)) {
+	if (tree_is_scratch(node)) {
 		int rc = scratch_getattr(t->scratch, scratch_id(node), &s);
 		if (rc == 0)
 			scratch_fill(&s, ret);
@@ -374,7 +390,7 @@ static int lookup_fixed(struct ctx *c, struct node dir, unsigned k, struct tree_
 
 static int lookup_shown(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
-	struct ctx c CLEANUP_CTX;
+	struct ctx c CLEANUP_CTX = {0};
 	int rc = ctx_open(&c, t, node_unpack(parent), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
@@ -419,7 +435,7 @@ double tree_missing_ttl(struct tree *t, node_t dir)
 
 int tree_writable_dir(struct tree *t, node_t dir)
 {
-	struct ctx c CLEANUP_CTX;
+	struct ctx c CLEANUP_CTX = {0};
 	if (t->read_only)
 		return -EROFS;
 	if (!is_writable_dir(node_unpack(dir).kind))
@@ -482,7 +498,7 @@ _Static_assert(K_COUNT < COOKIE_FAMILY, "the cookies of fixed names come before 
 
 static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, const struct lister *l)
 {
-	struct ctx c CLEANUP_CTX;
+	struct ctx c CLEANUP_CTX = {0};
 	int rc = ctx_open(&c, t, node_unpack(dir_id), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
@@ -579,8 +595,8 @@ static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
 
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
 {
-	struct ctx c CLEANUP_CTX;
-	if (is_scratch(node))
+	struct ctx c CLEANUP_CTX = {0};
+	if (tree_is_scratch(node))
 		return scratch_read(t->scratch, scratch_id(node), off, n, out);
 	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
 	if (rc < 0)
@@ -612,8 +628,8 @@ int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *o
 
 int tree_readlink(struct tree *t, node_t node, struct buf *out)
 {
-	struct ctx c CLEANUP_CTX;
-	if (is_scratch(node))
+	struct ctx c CLEANUP_CTX = {0};
+	if (tree_is_scratch(node))
 		return scratch_read(t->scratch, scratch_id(node), 0, SIZE_MAX, out);
 	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
 	if (rc < 0)

@@ -81,6 +81,21 @@ static int migrate_fill_fd(void *arg, int fd)
 	return migrate_write(arg, fd);
 }
 
+/* The slot that a file has after it was replaced. The catalog looks at the disk again within moments. */
+static int slot_after(struct tree *t, const struct slot_info *old, uint32_t *ret)
+{
+	const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
+	for (int i = 0; i < 200; i++) {
+		struct slot_info now;
+		if (catalog_slot_by_stem(t->catalog, old->project, span_of(old->stem), &now) && now.slot != old->slot) {
+			*ret = now.slot;
+			return 0;
+		}
+		nanosleep(&moment, NULL);
+	}
+	return -ESTALE;
+}
+
 /* Brings a v1 file to v3; its slot is another one after that. */
 static int migrate_slot(struct tree *t, uint32_t *slot, const char *path)
 {
@@ -91,19 +106,14 @@ static int migrate_slot(struct tree *t, uint32_t *slot, const char *path)
 		rc = catalog_get(t->catalog, *slot, &s);
 	if (rc < 0)
 		return rc;
-	if (session_version(s) < 2) {
+	bool old = session_version(s) < 2;
+	if (old) {
 		const struct stat *st = session_stat(s);
 		const struct store_id id = {st->st_dev, st->st_ino};
 		rc = store_replace(path, &id, migrate_fill_fd, s);
 	}
 	catalog_put(t->catalog, s);
-	if (rc < 0 || catalog_slot(t->catalog, *slot, &info) == 0)
-		return rc;
-	struct slot_info now;
-	if (!catalog_slot_by_stem(t->catalog, info.project, span_of(info.stem), &now))
-		return -ESTALE;
-	*slot = now.slot;
-	return 0;
+	return rc < 0 || !old ? rc : slot_after(t, &info, slot);
 }
 
 static int append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
@@ -223,6 +233,28 @@ int commit_value(struct tree *t, struct node n, struct span text, bool sync)
 	}
 	if (c.why.n > 0)
 		why = buf_cstr(&c.why);
+	return settle(t, n, name_of(t, n, &name), rc, why);
+}
+
+/* A record around the value. */
+#define RECORD_BYTES 512
+
+int commit_check(struct tree *t, struct node n, struct span text)
+{
+	struct buf value CLEANUP_BUF = BUF_INIT, path CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT;
+	struct slot_info info;
+	const char *why = NULL;
+	int rc = value_parse(tree_kinds[n.kind].value, text, &value, &why);
+	if (rc == 0)
+		rc = commit_allowed(t, n.slot);
+	if (rc == 0)
+		rc = catalog_slot(t->catalog, n.slot, &info);
+	if (rc == 0)
+		rc = path_of(t, &info, &path);
+	if (rc == 0) {
+		const struct store_id id = {info.st.st_dev, info.st.st_ino};
+		rc = store_check(path.p, &id, text.n + RECORD_BYTES);
+	}
 	return settle(t, n, name_of(t, n, &name), rc, why);
 }
 

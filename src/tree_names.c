@@ -24,10 +24,6 @@ static bool is_temporary(struct span name)
 	return true;
 }
 
-static bool is_scratch_node(node_t node)
-{
-	return node_unpack(node).kind == K_SCRATCH;
-}
 
 /* The entry of this session that a link's target names. */
 static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t *ret)
@@ -79,7 +75,7 @@ static int label_set(struct tree *t, node_t dir, struct span name, uint32_t entr
 	struct edit_label both[2];
 	size_t n = 0;
 	int rc = tree_lookup(t, dir, name, &old);
-	if (rc == 0 && is_scratch_node(old.node))
+	if (rc == 0 && tree_is_scratch(old.node))
 		return -EPERM;
 	if (rc == 0) {
 		struct node link = node_unpack(old.node);
@@ -253,7 +249,7 @@ static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t d
 	if (tree_writable_name(to_dir, to_name, &to))
 		return link || !tree_kinds[to.kind].value ? -EPERM : rename_over(t, id, to);
 	int rc = tree_lookup(t, to_dir, to_name, &old);
-	if (rc == 0 && !is_scratch_node(old.node))
+	if (rc == 0 && !tree_is_scratch(old.node))
 		return -EPERM;
 	return scratch_rename(t->scratch, dir, name, to_dir, to_name);
 }
@@ -268,7 +264,7 @@ static int rename_away(struct tree *t, const struct tree_attr *from, node_t to_d
 	if (tree_writable_name(to_dir, to_name, &to))
 		return -EPERM;
 	int rc = tree_lookup(t, to_dir, to_name, &old);
-	if (rc == 0 && !is_scratch_node(old.node))
+	if (rc == 0 && !tree_is_scratch(old.node))
 		return -EPERM;
 	if (rc == 0)
 		scratch_unlink(t->scratch, to_dir, to_name);

@@ -1,7 +1,7 @@
 /* Handles: writable files open for writing, and scratch files.
  *
- * A writable file is staged: readers see the last committed text until a write
- * that carries a whole line, a flush, an fsync or the release commits. */
+ * A writable file is staged: readers see the last committed text until a flush, an
+ * fsync or the release commits. */
 #include "tree_write_impl.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static int open_scratch(struct tree *t, uint64_t id, bool truncate, struct tree_
 /* What a writable file shows now; nothing if it is not there. */
 static int shown(struct tree *t, struct node n, struct buf *out)
 {
-	struct ctx c CLEANUP_CTX;
+	struct ctx c CLEANUP_CTX = {0};
 	int rc = ctx_open(&c, t, n, SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
@@ -186,7 +186,13 @@ int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_
 	int rc = stage_write(&h->stage, bytes, off, &whole, &why);
 	if (rc < 0)
 		return refused(t, h, rc, why);
-	return whole ? commit(t, h, false) : 0;
+	/* Shells look at the error of a write but not at that of a close: a line that looks whole is judged
+	 * now as far as it can be. It is appended when it is flushed, since a second line may still follow. */
+	if (whole)
+		rc = commit_check(t, h->node, bytes);
+	if (rc < 0)
+		stage_settle(&h->stage, rc);
+	return rc;
 }
 
 int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out)

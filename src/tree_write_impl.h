@@ -13,6 +13,8 @@
 
 /* Takes a whole text as the value of the writable file `n`. */
 int commit_value(struct tree *t, struct node n, struct span text, bool sync);
+/* Whether commit_value would take it, without the append: what can be known before. */
+int commit_check(struct tree *t, struct node n, struct span text);
 /* Sets and clears labels, all with one append. `what` names them in a refusal. */
 int commit_labels(struct tree *t, uint32_t slot, const struct edit_label *labels, size_t n, const char *what);
 int commit_leaf(struct tree *t, uint32_t slot, uint32_t entry);

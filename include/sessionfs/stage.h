@@ -20,7 +20,7 @@ int stage_init(struct stage *st, enum value_kind kind, struct span shown, bool t
 void stage_release(struct stage *st);
 
 /* Takes bytes in at `off`; a gap is filled with NUL. Refuses (and drops the bytes, for good) what proves the
- * text bad: -EFBIG, -EINVAL. *ret_whole: this write carried a whole one-line value, to be committed at once. */
+ * text bad: -EFBIG, -EINVAL. *ret_whole: this write carried what looks like a whole value of one line, which can be judged at once. */
 int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_whole, const char **ret_why);
 
 /* ftruncate. */

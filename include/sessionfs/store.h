@@ -28,6 +28,10 @@ typedef int (*store_make)(void *arg, unsigned attempt, struct buf *out);
  * -ESTALE (another file is at the path now), -EACCES, -EROFS, -ENOSPC, -EDQUOT, -EFBIG, -EIO, ... */
 int store_append(const char *path, const struct store_id *id, bool sync, store_make make, void *arg);
 
+/* Whether an append of n bytes could succeed now: 0, -ENOSPC, -EACCES, -EROFS, -ESTALE, ... A first judgement
+ * for writers that look at the error of write(2) only; nothing is changed. */
+int store_check(const char *path, const struct store_id *id, size_t n);
+
 /* Brings what was appended before to the disk. */
 int store_sync(const char *path);
 

@@ -11,12 +11,13 @@ struct tree;
 struct tree_options {
 	struct catalog *catalog; /* not owned */
 	struct cache *cache;     /* not owned */
-	const char *mountpoint;  /* real path, for absolute link targets; NULL without a mount; not owned */
 	bool read_only;
 };
 
 int tree_open(const struct tree_options *o, struct tree **ret);
 void tree_close(struct tree *t);
+/* Where it is mounted (a real path, not owned), for absolute link targets; before threads start. */
+void tree_set_mountpoint(struct tree *t, const char *mountpoint);
 
 /* How long the kernel may keep something, in seconds. */
 #define TREE_TTL_FIXED 86400.0 /* cannot change while its session is the same */
@@ -61,6 +62,9 @@ int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr
 /* True if the file's content is a text that changes in the middle as its session grows: readers of a live
  * session are better served with bytes pinned at open. */
 bool tree_is_rewritten(node_t node);
+
+/* True for editors' side files. */
+bool tree_is_scratch(node_t node);
 
 /* For the table test: the number of kinds, and kind k's name as the man page has it (NULL: a family). */
 unsigned tree_kind_count(void);

@@ -26,8 +26,7 @@ int value_prefix(enum value_kind kind, struct span text, const char **ret_why);
  * name trimmed. Empty: clears. Errors as above. */
 int value_parse(enum value_kind kind, struct span text, struct buf *out, const char **ret_why);
 
-/* Whether these bytes, as the first that are written, are a whole value of one line, to be taken at once: the
- * error of a write reaches every shell, that of a close none. */
+/* Whether these bytes, as the first that are written, look like a whole value of one line. */
 bool value_is_line(enum value_kind kind, struct span text);
 
 #endif

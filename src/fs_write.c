@@ -1,0 +1,179 @@
+/* The operations that change something: decoded, handed to tree_write.h, answered once.
+ *
+ * What is open for writing is read and written past the page cache: its bytes are
+ * a stage that only this handle sees. */
+#include "fs_impl.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* libfuse fixes the signatures. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+static struct fs *fs_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+static struct tree_caller caller_of(fuse_req_t req)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	return (struct tree_caller){ctx->uid, ctx->gid};
+}
+
+static struct handle *get_handle(struct fs *fs, const struct fuse_file_info *fi)
+{
+	return fi ? handles_get(&fs->handles, fi->fh) : NULL;
+}
+
+static void reply_rc(fuse_req_t req, int rc)
+{
+	fuse_reply_err(req, -rc);
+}
+
+/* Gives a handle its number; on failure it is gone. */
+static int keep(struct fs *fs, struct tree_handle *h, struct fuse_file_info *fi)
+{
+	const struct handle handle = {.text = BUF_INIT, .writing = h};
+	fi->fh = handles_add(&fs->handles, &handle);
+	if (fi->fh == 0) {
+		tree_release(fs->tree, h);
+		return -ENOMEM;
+	}
+	fi->direct_io = 1;
+	fi->noflush = 0;
+	return 0;
+}
+
+int write_open(struct fs *fs, node_t node, struct fuse_file_info *fi)
+{
+	struct tree_handle *h;
+	int rc = tree_open_write(fs->tree, node, fi->flags & O_TRUNC, &h);
+	return rc < 0 ? rc : keep(fs, h, fi);
+}
+
+void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct tree_caller who = caller_of(req);
+	struct tree_handle *h;
+	struct tree_attr attr;
+	int rc = tree_create(fs->tree, parent, span_of(name), mode, fi->flags & O_EXCL, fi->flags & O_TRUNC, &who, &h,
+			     &attr);
+	if (rc == 0)
+		rc = keep(fs, h, fi);
+	if (rc < 0) {
+		reply_rc(req, rc);
+		return;
+	}
+	struct fuse_entry_param e = entry_of(&attr);
+	uint64_t number = fi->fh;
+	/* Interrupted: no release will come. */
+	if (fuse_reply_create(req, &e, fi) == -ENOENT)
+		handle_put(fs, handles_remove(&fs->handles, number));
+}
+
+void write_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *h = get_handle(fs, fi);
+	int rc = h && h->writing ? tree_write(fs->tree, h->writing, (struct span){p, n}, (uint64_t)off) : -EBADF;
+	handle_put(fs, h);
+	if (rc < 0)
+		reply_rc(req, rc);
+	else
+		fuse_reply_write(req, n);
+}
+
+void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *h = get_handle(fs, fi);
+	int rc = h && h->writing ? tree_flush(fs->tree, h->writing) : 0;
+	handle_put(fs, h);
+	reply_rc(req, rc);
+}
+
+void write_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *h = get_handle(fs, fi);
+	int rc = h && h->writing ? tree_fsync(fs->tree, h->writing) : 0;
+	handle_put(fs, h);
+	reply_rc(req, rc);
+}
+
+static struct timespec time_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now;
+}
+
+static struct tree_change change_of(const struct stat *st, int to_set)
+{
+	return (struct tree_change){
+	    .mode = to_set & FUSE_SET_ATTR_MODE,
+	    .uid = to_set & FUSE_SET_ATTR_UID,
+	    .gid = to_set & FUSE_SET_ATTR_GID,
+	    .size = to_set & FUSE_SET_ATTR_SIZE,
+	    .atime = to_set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW),
+	    .mtime = to_set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW),
+	    .to =
+		{
+		    .mode = st->st_mode,
+		    .uid = st->st_uid,
+		    .gid = st->st_gid,
+		    .size = (uint64_t)st->st_size,
+		    .mtime = to_set & FUSE_SET_ATTR_MTIME_NOW ? time_now() : st->st_mtim,
+		},
+	    .atime_to = to_set & FUSE_SET_ATTR_ATIME_NOW ? time_now() : st->st_atim,
+	};
+}
+
+void write_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct tree_attr attr;
+	const struct tree_change change = change_of(st, to_set);
+	struct handle *h = get_handle(fs, fi);
+	int rc = tree_setattr(fs->tree, ino, h ? h->writing : NULL, &change, &attr);
+	handle_put(fs, h);
+	if (rc < 0) {
+		reply_rc(req, rc);
+		return;
+	}
+	struct stat now = stat_of(&attr);
+	fuse_reply_attr(req, &now, attr.attr_ttl);
+}
+
+void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct tree_caller who = caller_of(req);
+	struct tree_attr attr;
+	int rc = tree_symlink(fs->tree, parent, span_of(name), target, &who, &attr);
+	if (rc < 0) {
+		reply_rc(req, rc);
+		return;
+	}
+	struct fuse_entry_param e = entry_of(&attr);
+	fuse_reply_entry(req, &e);
+}
+
+void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	reply_rc(req, tree_unlink(fs_of(req)->tree, parent, span_of(name)));
+}
+
+void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name, unsigned flags)
+{
+	int rc = -EINVAL;
+	if ((flags & ~(unsigned)RENAME_NOREPLACE) == 0)
+		rc = tree_rename(fs_of(req)->tree, from, span_of(name), to, span_of(new_name),
+				 flags & RENAME_NOREPLACE);
+	reply_rc(req, rc);
+}
