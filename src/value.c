@@ -65,6 +65,9 @@ static size_t open_end(struct span s)
 			return 0;
 		if (c < 0xc0)
 			continue;
+		/* No character begins with these. */
+		if (c < 0xc2 || c > 0xf4)
+			return 0;
 		size_t need = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
 		return need > k ? k : 0;
 	}

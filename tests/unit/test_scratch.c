@@ -1,0 +1,259 @@
+/* Side files in memory: names, contents, limits, and how long they live. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/scratch.h"
+
+#include <errno.h>
+
+#define DIR_A ((node_t)100)
+#define DIR_B ((node_t)200)
+#define MOST_FILES 4
+#define MOST_BYTES 64
+
+static int set_up(void **state)
+{
+	struct scratch *sc;
+
+	assert_int_equal(scratch_open(MOST_FILES, MOST_BYTES, &sc), 0);
+	*state = sc;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	scratch_close(*state);
+	return 0;
+}
+
+static int create(struct scratch *sc, node_t dir, const char *name, struct scratch_attr *ret)
+{
+	return scratch_create(sc, dir, span_of(name), S_IFREG | 0640, 7, 8, NULL, ret);
+}
+
+static uint64_t made(struct scratch *sc, node_t dir, const char *name)
+{
+	struct scratch_attr a;
+
+	assert_int_equal(create(sc, dir, name, &a), 0);
+	return a.id;
+}
+
+/* The id under the name, or 0. */
+static uint64_t found(struct scratch *sc, node_t dir, const char *name)
+{
+	struct scratch_attr a;
+	int rc = scratch_lookup(sc, dir, span_of(name), &a);
+
+	assert_true(rc == 0 || rc == -ENOENT);
+	return rc == 0 ? a.id : 0;
+}
+
+static void assert_bytes(struct scratch *sc, uint64_t id, struct span bytes)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	struct scratch_attr a;
+
+	assert_int_equal(scratch_read(sc, id, 0, SIZE_MAX, &b), 0);
+	assert_true(span_eq(buf_span(&b), bytes));
+	assert_int_equal(scratch_getattr(sc, id, &a), 0);
+	assert_int_equal(a.size, bytes.n);
+}
+
+static void names(void **state)
+{
+	struct scratch *sc = *state;
+	struct scratch_attr a;
+	uint64_t one = made(sc, DIR_A, "4913"), two = made(sc, DIR_B, "4913");
+
+	assert_int_not_equal(one, two);
+	assert_int_equal(create(sc, DIR_A, "4913", &a), -EEXIST);
+	assert_int_equal(found(sc, DIR_A, "4913"), one);
+	assert_int_equal(found(sc, DIR_B, "4913"), two);
+	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("4913")), 0);
+	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("4913")), -ENOENT);
+	assert_int_equal(scratch_getattr(sc, one, &a), -ESTALE);
+	assert_int_equal(found(sc, DIR_B, "4913"), two);
+	/* Ids are not used again. */
+	assert_true(made(sc, DIR_A, "4913") > two);
+}
+
+static void attributes(void **state)
+{
+	struct scratch *sc = *state;
+	struct scratch_attr a, b;
+
+	assert_int_equal(create(sc, DIR_A, "a", &a), 0);
+	assert_int_equal(a.mode, S_IFREG | 0640);
+	assert_int_equal(a.uid, 7);
+	assert_int_equal(a.gid, 8);
+	assert_int_equal(a.size, 0);
+	a.mode = S_IFDIR | 0755;
+	a.uid = 9;
+	a.size = 1000;
+	a.mtime = (struct timespec){.tv_sec = 5, .tv_nsec = 6};
+	assert_int_equal(scratch_setattr(sc, a.id, &a), 0);
+	assert_int_equal(scratch_getattr(sc, a.id, &b), 0);
+	assert_int_equal(b.mode, S_IFREG | 0755);
+	assert_int_equal(b.uid, 9);
+	assert_int_equal(b.size, 0);
+	assert_int_equal(b.mtime.tv_nsec, 6);
+	assert_int_equal(scratch_setattr(sc, 99, &a), -ESTALE);
+}
+
+static void link_target(void **state)
+{
+	struct scratch *sc = *state;
+	struct scratch_attr a;
+
+	assert_int_equal(scratch_create(sc, DIR_A, span_of(".#label"), S_IFLNK | 0777, 0, 0, "will@host.1", &a), 0);
+	assert_int_equal(a.size, 11);
+	assert_bytes(sc, a.id, span_of("will@host.1"));
+}
+
+static void contents(void **state)
+{
+	struct scratch *sc = *state;
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	uint64_t id = made(sc, DIR_A, "a");
+
+	assert_int_equal(scratch_write(sc, id, span_of("world"), 3), 0);
+	assert_bytes(sc, id, SPAN_LIT("\0\0\0world"));
+	assert_int_equal(scratch_write(sc, id, span_of("the"), 0), 0);
+	assert_bytes(sc, id, SPAN_LIT("theworld"));
+	assert_int_equal(scratch_read(sc, id, 3, 2, &b), 0);
+	assert_true(span_is(buf_span(&b), "wo"));
+	assert_int_equal(scratch_read(sc, id, 8, 2, &b), 0);
+	assert_int_equal(scratch_read(sc, id, UINT64_MAX, 2, &b), 0);
+	assert_int_equal(b.n, 2);
+	assert_int_equal(scratch_resize(sc, id, 3), 0);
+	assert_int_equal(scratch_resize(sc, id, 5), 0);
+	assert_bytes(sc, id, SPAN_LIT("the\0\0"));
+	assert_int_equal(scratch_write(sc, id, span_of(""), 2), 0);
+	assert_bytes(sc, id, SPAN_LIT("the\0\0"));
+	assert_int_equal(scratch_write(sc, 99, span_of("x"), 0), -ESTALE);
+	assert_int_equal(scratch_read(sc, 99, 0, 1, &b), -ESTALE);
+	assert_int_equal(scratch_resize(sc, 99, 0), -ESTALE);
+	assert_int_equal(scratch_hold(sc, 99), -ESTALE);
+	scratch_drop(sc, 99);
+	scratch_retire(sc, 99);
+}
+
+static void limits(void **state)
+{
+	struct scratch *sc = *state;
+	struct scratch_attr a;
+	char text[MOST_BYTES + 1] = {0};
+	uint64_t id = made(sc, DIR_A, "0");
+
+	assert_int_equal(scratch_write(sc, id, (struct span){text, MOST_BYTES}, 0), 0);
+	assert_int_equal(scratch_write(sc, id, span_of("x"), MOST_BYTES), -ENOSPC);
+	assert_int_equal(scratch_write(sc, id, span_of("x"), MOST_BYTES - 1), 0);
+	assert_int_equal(scratch_write(sc, id, span_of("x"), UINT64_MAX), -ENOSPC);
+	assert_int_equal(scratch_resize(sc, id, MOST_BYTES + 1), -ENOSPC);
+	assert_int_equal(scratch_resize(sc, id, UINT64_MAX), -ENOSPC);
+	text[MOST_BYTES - 1] = 'x';
+	assert_bytes(sc, id, (struct span){text, MOST_BYTES});
+	assert_int_equal(scratch_create(sc, DIR_A, span_of("l"), S_IFLNK, 0, 0, "t", &a), -ENOSPC);
+	assert_int_equal(found(sc, DIR_A, "l"), 0);
+	/* What is cut off or removed is room again. */
+	assert_int_equal(scratch_resize(sc, id, 0), 0);
+	made(sc, DIR_A, "1");
+	made(sc, DIR_A, "2");
+	id = made(sc, DIR_A, "3");
+	assert_int_equal(create(sc, DIR_A, "4", &a), -ENOSPC);
+	assert_int_equal(scratch_write(sc, id, (struct span){text, MOST_BYTES}, 0), 0);
+	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("3")), 0);
+	id = made(sc, DIR_A, "4");
+	assert_int_equal(scratch_write(sc, id, (struct span){text, MOST_BYTES}, 0), 0);
+}
+
+/* An unlinked file lives as long as somebody has it open. */
+static void unlinked(void **state)
+{
+	struct scratch *sc = *state;
+	struct scratch_attr a;
+	uint64_t id = made(sc, DIR_A, "a");
+
+	assert_int_equal(scratch_hold(sc, id), 0);
+	assert_int_equal(scratch_hold(sc, id), 0);
+	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("a")), 0);
+	assert_int_equal(found(sc, DIR_A, "a"), 0);
+	assert_int_equal(scratch_write(sc, id, span_of("late"), 0), 0);
+	assert_bytes(sc, id, span_of("late"));
+	scratch_drop(sc, id);
+	assert_bytes(sc, id, span_of("late"));
+	scratch_drop(sc, id);
+	assert_int_equal(scratch_getattr(sc, id, &a), -ESTALE);
+}
+
+static void renamed(void **state)
+{
+	struct scratch *sc = *state;
+	struct scratch_attr a;
+	uint64_t one = made(sc, DIR_A, "one"), two = made(sc, DIR_B, "two");
+
+	assert_int_equal(scratch_rename(sc, DIR_A, span_of("one"), DIR_A, span_of("one")), 0);
+	assert_int_equal(scratch_rename(sc, DIR_A, span_of("none"), DIR_A, span_of("one")), -ENOENT);
+	assert_int_equal(found(sc, DIR_A, "one"), one);
+	assert_int_equal(scratch_rename(sc, DIR_A, span_of("one"), DIR_B, span_of("two")), 0);
+	assert_int_equal(found(sc, DIR_A, "one"), 0);
+	assert_int_equal(found(sc, DIR_B, "two"), one);
+	assert_int_equal(scratch_getattr(sc, two, &a), -ESTALE);
+}
+
+/* What became a value takes no more bytes: they would vanish. */
+static void retired(void **state)
+{
+	struct scratch *sc = *state;
+	struct scratch_attr a;
+	uint64_t id = made(sc, DIR_A, "tmp");
+
+	assert_int_equal(scratch_write(sc, id, span_of("value"), 0), 0);
+	assert_int_equal(scratch_hold(sc, id), 0);
+	scratch_retire(sc, id);
+	assert_int_equal(found(sc, DIR_A, "tmp"), 0);
+	assert_int_equal(scratch_write(sc, id, span_of("late"), 0), -EIO);
+	assert_int_equal(scratch_resize(sc, id, 0), -EIO);
+	assert_bytes(sc, id, span_of("value"));
+	scratch_drop(sc, id);
+	assert_int_equal(scratch_getattr(sc, id, &a), -ESTALE);
+}
+
+static void listing(void **state)
+{
+	struct scratch *sc = *state;
+	CLEANUP_BUF struct buf name = BUF_INIT, all = BUF_INIT;
+	struct scratch_attr a;
+
+	made(sc, DIR_A, "z");
+	made(sc, DIR_B, "other");
+	uint64_t m = made(sc, DIR_A, "m");
+	made(sc, DIR_A, "a");
+	for (uint64_t at = 0; scratch_next(sc, DIR_A, at, &name, &a); at = a.id) {
+		buf_addspan(&all, buf_span(&name));
+		/* Goes on after one that was removed meanwhile. */
+		if (a.id == m)
+			assert_int_equal(scratch_unlink(sc, DIR_A, span_of("m")), 0);
+	}
+	assert_true(span_is(buf_span(&all), "zma"));
+	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("z")), 0);
+	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("a")), 0);
+	assert_false(scratch_next(sc, DIR_A, 0, &name, &a));
+	made(sc, DIR_A, "again");
+	assert_true(scratch_next(sc, DIR_A, 0, &name, &a));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(names),   TEST(attributes), TEST(link_target), TEST(contents), TEST(limits),
+	    TEST(retired), TEST(unlinked),   TEST(renamed),     TEST(listing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,246 @@
+/* Bytes on their way to be a value: any offset, any pieces, refused as soon as they are proved bad. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/stage.h"
+
+#include <errno.h>
+
+static struct stage stage_of(enum value_kind kind, const char *shown, bool truncated)
+{
+	struct stage st;
+
+	assert_int_equal(stage_init(&st, kind, span_of(shown), truncated), 0);
+	return st;
+}
+
+static int put_bytes(struct stage *st, struct span bytes, uint64_t off, bool *ret_whole)
+{
+	const char *why = NULL;
+
+	*ret_whole = true;
+	return stage_write(st, bytes, off, ret_whole, &why);
+}
+
+/* Takes it in; it is not a whole value of one line. */
+static void put(struct stage *st, const char *text, uint64_t off)
+{
+	bool whole;
+
+	assert_int_equal(put_bytes(st, span_of(text), off, &whole), 0);
+	assert_false(whole);
+}
+
+static void assert_refused(struct stage *st, const char *text, uint64_t off, int rc)
+{
+	const char *why = NULL;
+	bool whole;
+
+	assert_int_equal(stage_write(st, span_of(text), off, &whole, &why), rc);
+	assert_non_null(why);
+	assert_false(whole);
+	assert_int_equal(st->refused, rc);
+	assert_false(st->dirty || st->wrote);
+	assert_int_equal(st->bytes.n, 0);
+}
+
+static void assert_bytes(const struct stage *st, struct span bytes)
+{
+	assert_int_equal(st->bytes.n, bytes.n);
+	assert_memory_equal(st->bytes.p, bytes.p, bytes.n);
+}
+
+static int resize(struct stage *st, uint64_t size)
+{
+	const char *why = NULL;
+
+	return stage_resize(st, size, &why);
+}
+
+static void begins(void **state)
+{
+	CLEANUP(stage_release) struct stage kept = stage_of(VALUE_LABEL, "old\n", false);
+	CLEANUP(stage_release) struct stage cut = stage_of(VALUE_LABEL, "old\n", true);
+
+	(void)state;
+	assert_bytes(&kept, SPAN_LIT("old\n"));
+	assert_false(kept.dirty || kept.wrote);
+	assert_int_equal(cut.bytes.n, 0);
+	assert_true(cut.dirty);
+	assert_false(cut.wrote);
+}
+
+static void whole_line(void **state)
+{
+	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+	bool whole;
+
+	(void)state;
+	assert_int_equal(put_bytes(&st, SPAN_LIT("new\n"), 0, &whole), 0);
+	assert_true(whole && st.dirty && st.wrote);
+	/* Written once more from the beginning it is not known to be all. */
+	assert_int_equal(put_bytes(&st, SPAN_LIT("new\n"), 0, &whole), 0);
+	assert_false(whole);
+	stage_settle(&st, 0);
+	assert_false(st.dirty || st.wrote);
+	assert_bytes(&st, SPAN_LIT("new\n"));
+}
+
+static void pieces(void **state)
+{
+	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+
+	(void)state;
+	put(&st, "", 0);
+	assert_false(st.wrote);
+	put(&st, "\xe2\x82", 0);
+	put(&st, "\xac", 2);
+	put(&st, "5\n", 3);
+	assert_bytes(&st, SPAN_LIT("\xe2\x82\xac"
+	                           "5\n"));
+}
+
+/* The end first; the gap is NUL until the beginning comes. */
+static void gap(void **state)
+{
+	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+
+	(void)state;
+	put(&st, "d\n", 3);
+	assert_bytes(&st, SPAN_LIT("\0\0\0d\n"));
+	put(&st, "a", 0);
+	put(&st, "bc", 1);
+	assert_bytes(&st, SPAN_LIT("abcd\n"));
+}
+
+/* Over the old text, then cut to length, as some editors do. */
+static void over(void **state)
+{
+	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "a long label\n", false);
+
+	(void)state;
+	put(&st, "short", 0);
+	assert_bytes(&st, SPAN_LIT("shortg label\n"));
+	assert_int_equal(resize(&st, 5), 0);
+	assert_bytes(&st, SPAN_LIT("short"));
+}
+
+static void sizes(void **state)
+{
+	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "abc\n", false);
+
+	(void)state;
+	assert_int_equal(resize(&st, 4), 0);
+	assert_false(st.dirty);
+	assert_int_equal(resize(&st, 2), 0);
+	assert_true(st.dirty);
+	assert_false(st.wrote);
+	assert_int_equal(resize(&st, 4), 0);
+	assert_bytes(&st, SPAN_LIT("ab\0\0"));
+	assert_int_equal(resize(&st, 1 << 20), -EFBIG);
+	assert_int_equal(resize(&st, 0), -EFBIG);
+	assert_int_equal(st.bytes.n, 0);
+}
+
+static void refusals(void **state)
+{
+	static const struct {
+		enum value_kind kind;
+		const char *text;
+		uint64_t off;
+		int rc;
+	} rows[] = {
+	    {VALUE_LABEL, "one\ntwo", 0, -EINVAL},
+	    {VALUE_LABEL, "\xff", 0, -EINVAL},
+	    {VALUE_NAME, "\xc3(", 0, -EINVAL},
+	    {VALUE_LABEL, "a", 4200, -EFBIG},
+	    {VALUE_LABEL, "a", UINT64_MAX, -EFBIG},
+	    {VALUE_SUMMARY, "a", 1 << 21, -EFBIG},
+	    {VALUE_TABLE, "a", (uint64_t)1 << 40, -EFBIG},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		CLEANUP(stage_release) struct stage st = stage_of(rows[i].kind, "", true);
+		bool whole;
+
+		assert_refused(&st, rows[i].text, rows[i].off, rows[i].rc);
+		/* For good. */
+		assert_int_equal(put_bytes(&st, SPAN_LIT("fine\n"), 0, &whole), rows[i].rc);
+		assert_false(whole);
+		assert_int_equal(resize(&st, 0), rows[i].rc);
+	}
+}
+
+static void second_line(void **state)
+{
+	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+	bool whole;
+
+	(void)state;
+	assert_int_equal(put_bytes(&st, SPAN_LIT("one\n"), 0, &whole), 0);
+	assert_true(whole);
+	assert_refused(&st, "two\n", 4, -EINVAL);
+}
+
+static void nul(void **state)
+{
+	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+	bool whole;
+
+	(void)state;
+	assert_int_equal(put_bytes(&st, SPAN_LIT("a\0b"), 0, &whole), -EINVAL);
+	assert_int_equal(st.refused, -EINVAL);
+}
+
+static void too_long_in_pieces(void **state)
+{
+	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+	char a[1024];
+
+	(void)state;
+	memset(a, 'a', sizeof a);
+	bool whole;
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(put_bytes(&st, (struct span){a, sizeof a}, i * sizeof a, &whole), 0);
+	assert_refused(&st, "123456", 4096, -EFBIG);
+}
+
+static void settled(void **state)
+{
+	CLEANUP(stage_release) struct stage st = stage_of(VALUE_NAME, "", true);
+	bool whole;
+
+	(void)state;
+	put(&st, "a", 0);
+	stage_settle(&st, -ENOSPC);
+	assert_int_equal(st.refused, -ENOSPC);
+	assert_int_equal(st.bytes.n, 0);
+	assert_int_equal(put_bytes(&st, SPAN_LIT("a"), 0, &whole), -ENOSPC);
+}
+
+/* A table is judged as a whole. */
+static void table(void **state)
+{
+	CLEANUP(stage_release) struct stage st = stage_of(VALUE_TABLE, "", true);
+
+	(void)state;
+	put(&st, "a\tb\n\xff", 0);
+	put(&st, "\n", 5);
+	assert_int_equal(st.bytes.n, 6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(begins), cmocka_unit_test(whole_line), cmocka_unit_test(pieces),
+	    cmocka_unit_test(gap),    cmocka_unit_test(over),       cmocka_unit_test(sizes),
+	    cmocka_unit_test(nul),    cmocka_unit_test(refusals),   cmocka_unit_test(second_line),
+	    cmocka_unit_test(table),  cmocka_unit_test(settled),    cmocka_unit_test(too_long_in_pieces),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
