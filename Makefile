@@ -60,6 +60,11 @@ $(fuse_objects): $(BUILD)/%.o: src/%.c | $(BUILD)
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
 	$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)
 
+# The system calls that test_store lets fail.
+store_calls := open64 fstat64 stat64 flock pread64 write fsync fdatasync ftruncate64 rename fchown fchmod mkostemp64 \
+	flistxattr fgetxattr fsetxattr fstatvfs64 realpath
+$(BUILD)/unit/test_store: private linking += $(store_calls:%=-Wl,--wrap=%)
+
 # The whole filesystem but for main, behind a socket.
 $(BUILD)/wire/test_wire: $(wildcard tests/wire/*.[ch]) $(filter-out $(BUILD)/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)

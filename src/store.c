@@ -94,6 +94,16 @@ static bool is_last(int fd, struct span ours, off_t *ret_end)
 	return pread(fd, p, ours.n, end - (off_t)ours.n) == (ssize_t)ours.n && memcmp(p, ours.p, ours.n) == 0;
 }
 
+/* Takes back what was written last, unless somebody has written behind it. */
+static void take_back(int fd, struct span ours)
+{
+	off_t end = 0;
+	if (!is_last(fd, ours, &end))
+		return;
+	while (ftruncate(fd, end - (off_t)ours.n) < 0 && errno == EINTR)
+		;
+}
+
 /* Writes all of it: with one write(2), but where the disk or a limit cut it short.
  * Then the rest follows, or what is there is taken back. */
 static int write_lines(int fd, struct span lines)
@@ -111,12 +121,12 @@ static int write_lines(int fd, struct span lines)
 			return 0;
 		if (done == 0)
 			return err;
-		if (!is_last(fd, (struct span){lines.p, done}, &end))
-			return -EIO;
 		if (err) {
-			(void)!ftruncate(fd, end - (off_t)done);
+			take_back(fd, (struct span){lines.p, done});
 			return err;
 		}
+		if (!is_last(fd, (struct span){lines.p, done}, &end))
+			return -EIO;
 	}
 	return 0;
 }
@@ -136,7 +146,7 @@ static int came_between(int fd, off_t size, struct span ours, bool *ret)
 	return 0;
 }
 
-static int append_once(int fd, unsigned attempt, store_make make, void *arg, bool *ret_between)
+static int append_once(int fd, bool sync, unsigned attempt, store_make make, void *arg, bool *ret_between)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, all CLEANUP_BUF = BUF_INIT;
 	off_t size = 0;
@@ -149,8 +159,10 @@ static int append_once(int fd, unsigned attempt, store_make make, void *arg, boo
 	if (rc == 0)
 		rc = buf_err(&lines);
 	*ret_between = false;
-	if (rc < 0 || lines.n == 0)
+	if (rc < 0)
 		return rc;
+	if (lines.n == 0)
+		return sync && fdatasync(fd) < 0 ? -errno : 0;
 	if (!whole)
 		buf_addc(&all, '\n');
 	buf_addspan(&all, buf_span(&lines));
@@ -159,6 +171,11 @@ static int append_once(int fd, unsigned attempt, store_make make, void *arg, boo
 	rc = write_lines(fd, buf_span(&all));
 	if (rc < 0)
 		return rc;
+	if (sync && fdatasync(fd) < 0) {
+		rc = -errno;
+		take_back(fd, buf_span(&all));
+		return rc;
+	}
 	/* From here on the lines are in the file: a failure to look is no failure to write. */
 	bool between = false;
 	if (came_between(fd, size, buf_span(&all), &between) == 0)
@@ -173,12 +190,13 @@ int store_append(const char *path, const struct store_id *id, bool sync, store_m
 		return fd;
 	bool between = true;
 	for (unsigned attempt = 0; between && attempt < MOST_ATTEMPTS; attempt++) {
-		int rc = append_once(fd, attempt, make, arg, &between);
+		int rc = append_once(fd, sync, attempt, make, arg, &between);
 		if (rc < 0)
 			/* A repair that fails leaves the first line, which says what was meant. */
 			return attempt == 0 ? rc : 0;
 	}
-	return sync && fdatasync(fd) < 0 ? -errno : 0;
+	/* Whoever replaced the file meanwhile knows nothing of our lines. */
+	return check_path(path, id) == -ESTALE ? -ESTALE : 0;
 }
 
 /* Blocks that the file has at its end already are room too. */

@@ -1,0 +1,788 @@
+/* Appending and replacing with every system call made to fail, one after the other: what is refused must leave the
+ * file as it was, byte for byte. The linker puts the __wrap_ functions in place of the calls that store.c makes. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+
+#include "session_fixture.h"
+
+/* ---- calls that fail ---- */
+
+enum call {
+	OPEN,
+	FSTAT,
+	STAT,
+	FLOCK,
+	PREAD,
+	WRITE,
+	FSYNC,
+	FDATASYNC,
+	FTRUNCATE,
+	RENAME,
+	FCHOWN,
+	FCHMOD,
+	MKOSTEMP,
+	FLISTXATTR,
+	FGETXATTR,
+	FSETXATTR,
+	FSTATVFS,
+	REALPATH,
+	CALLS,
+};
+
+/* What the calls do: the nth one (from 1) of a kind fails `times` times. */
+static struct plan {
+	bool on;
+	struct {
+		unsigned seen, nth, times;
+		int err;
+	} calls[CALLS];
+	/* How many bytes each write takes at most, from the first on; 0 ends the list. */
+	size_t most[4];
+	/* Called before the nth write reaches the file. */
+	void (*before_write)(unsigned nth);
+} plan;
+
+static void let_fail(enum call c, unsigned nth, unsigned times, int err)
+{
+	plan.on = true;
+	plan.calls[c].nth = nth;
+	plan.calls[c].times = times;
+	plan.calls[c].err = err;
+}
+
+static bool fails(enum call c)
+{
+	if (!plan.on)
+		return false;
+	unsigned n = ++plan.calls[c].seen;
+	if (plan.calls[c].nth == 0 || n < plan.calls[c].nth || n >= plan.calls[c].nth + plan.calls[c].times)
+		return false;
+	errno = plan.calls[c].err;
+	return true;
+}
+
+/* One line a call: the type, its name, its kind, the parameters, the arguments. */
+#define WRAPPED(X)                                                                                                     \
+	X(int, fstat64, FSTAT, (int fd, struct stat *st), (fd, st))                                                    \
+	X(int, stat64, STAT, (const char *path, struct stat *st), (path, st))                                          \
+	X(int, flock, FLOCK, (int fd, int how), (fd, how))                                                             \
+	X(ssize_t, pread64, PREAD, (int fd, void *p, size_t n, off_t off), (fd, p, n, off))                            \
+	X(int, fsync, FSYNC, (int fd), (fd))                                                                           \
+	X(int, fdatasync, FDATASYNC, (int fd), (fd))                                                                   \
+	X(int, ftruncate64, FTRUNCATE, (int fd, off_t size), (fd, size))                                               \
+	X(int, rename, RENAME, (const char *from, const char *to), (from, to))                                         \
+	X(int, fchown, FCHOWN, (int fd, uid_t u, gid_t g), (fd, u, g))                                                 \
+	X(int, fchmod, FCHMOD, (int fd, mode_t m), (fd, m))                                                            \
+	X(int, mkostemp64, MKOSTEMP, (char *path, int flags), (path, flags))                                           \
+	X(ssize_t, flistxattr, FLISTXATTR, (int fd, char *p, size_t n), (fd, p, n))                                    \
+	X(ssize_t, fgetxattr, FGETXATTR, (int fd, const char *name, void *p, size_t n), (fd, name, p, n))              \
+	X(int, fsetxattr, FSETXATTR, (int fd, const char *name, const void *p, size_t n, int flags),                   \
+	  (fd, name, p, n, flags))                                                                                     \
+	X(int, fstatvfs64, FSTATVFS, (int fd, struct statvfs *fs), (fd, fs))
+
+#define WRAP(type, name, kind, parameters, arguments)                                                                  \
+	type __real_##name parameters;                                                                                 \
+	type __wrap_##name parameters;                                                                                 \
+	type __wrap_##name parameters                                                                                  \
+	{                                                                                                              \
+		return fails(kind) ? -1 : __real_##name arguments;                                                     \
+	}
+
+WRAPPED(WRAP)
+
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+
+int __wrap_open64(const char *path, int flags, ...)
+{
+	va_list ap;
+	va_start(ap, flags);
+	mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	return fails(OPEN) ? -1 : __real_open64(path, flags, mode);
+}
+
+char *__real_realpath(const char *path, char *to);
+char *__wrap_realpath(const char *path, char *to);
+
+char *__wrap_realpath(const char *path, char *to)
+{
+	return fails(REALPATH) ? NULL : __real_realpath(path, to);
+}
+
+ssize_t __real_write(int fd, const void *p, size_t n);
+ssize_t __wrap_write(int fd, const void *p, size_t n);
+
+ssize_t __wrap_write(int fd, const void *p, size_t n)
+{
+	if (fails(WRITE))
+		return -1;
+	if (!plan.on)
+		return __real_write(fd, p, n);
+	unsigned nth = plan.calls[WRITE].seen;
+	if (plan.before_write) {
+		plan.on = false;
+		plan.before_write(nth);
+		plan.on = true;
+	}
+	size_t most = nth <= 4 ? plan.most[nth - 1] : 0;
+	return __real_write(fd, p, most && most < n ? most : n);
+}
+
+/* ---- a session file ---- */
+
+#define OLD HEADER USER("\"a\"", "null")
+#define TORN "{\"type\":\"torn"
+#define PI USER("\"pi\"", "\"a\"")
+
+/* A directory with the file, so that what is left beside it is seen. */
+static struct place {
+	char dir[64], path[80], away[80];
+	struct store_id id;
+} place;
+
+static void put_file(const char *path, const char *text)
+{
+	write_at(path, O_CREAT | O_TRUNC, text, strlen(text));
+}
+
+static void add_file(const char *path, const char *text)
+{
+	write_at(path, O_APPEND, text, strlen(text));
+}
+
+static void start(const char *text)
+{
+	struct stat st;
+
+	plan = (struct plan){0};
+	unlink(place.path);
+	unlink(place.away);
+	put_file(place.path, text);
+	assert_int_equal(stat(place.path, &st), 0);
+	place.id = (struct store_id){st.st_dev, st.st_ino};
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	plan = (struct plan){0};
+	strcpy(place.dir, "/tmp/sessionfs-store-XXXXXX");
+	assert_non_null(mkdtemp(place.dir));
+	snprintf(place.path, sizeof place.path, "%s/s.jsonl", place.dir);
+	snprintf(place.away, sizeof place.away, "%s/away", place.dir);
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	plan.on = false;
+	return nftw(place.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void read_file(const char *path, struct buf *out)
+{
+	char p[4096];
+	ssize_t n;
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	while ((n = read(fd, p, sizeof p)) > 0)
+		buf_add(out, p, (size_t)n);
+	assert_int_equal(n, 0);
+}
+
+static void assert_file_at(const char *path, const char *text)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	bool on = plan.on;
+
+	plan.on = false;
+	read_file(path, &b);
+	assert_text(&b, text);
+	plan.on = on;
+}
+
+static void assert_file(const char *text)
+{
+	assert_file_at(place.path, text);
+}
+
+static unsigned files_beside(void)
+{
+	CLEANUP_CLOSEDIR DIR *d = opendir(place.dir);
+	unsigned n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	return n - 2;
+}
+
+/* ---- appending ---- */
+
+/* The lines asked for: "line ATTEMPT", or what a test says. */
+struct maker {
+	unsigned asked;
+	int rc;
+	void (*during)(unsigned attempt);
+	const char *lines;
+};
+
+static int make(void *arg, unsigned attempt, struct buf *out)
+{
+	struct maker *m = arg;
+
+	assert_int_equal(attempt, m->asked);
+	m->asked++;
+	if (m->during) {
+		bool on = plan.on;
+		plan.on = false;
+		m->during(attempt);
+		plan.on = on;
+	}
+	if (m->lines)
+		buf_adds(out, m->lines);
+	else
+		buf_addf(out, "line %u\n", attempt);
+	return m->rc;
+}
+
+static int add(struct maker *m, bool sync)
+{
+	return store_append(place.path, &place.id, sync, make, m);
+}
+
+static void appends(void **state)
+{
+	struct maker m = {0}, nothing = {.lines = ""}, refused = {.rc = -EPERM};
+
+	(void)state;
+	start(OLD);
+	assert_int_equal(add(&m, false), 0);
+	assert_file(OLD "line 0\n");
+	assert_int_equal(m.asked, 1);
+	assert_int_equal(add(&nothing, true), 0);
+	assert_int_equal(add(&refused, false), -EPERM);
+	assert_file(OLD "line 0\n");
+	start("");
+	m.asked = 0;
+	assert_int_equal(add(&m, true), 0);
+	assert_file("line 0\n");
+}
+
+static void begins_its_own_line(void **state)
+{
+	struct maker m = {0}, nothing = {.lines = ""};
+
+	(void)state;
+	start(OLD TORN);
+	assert_int_equal(add(&nothing, false), 0);
+	assert_file(OLD TORN);
+	assert_int_equal(add(&m, false), 0);
+	assert_file(OLD TORN "\nline 0\n");
+}
+
+static void is_one_write(void **state)
+{
+	struct maker m = {.lines = "one\ntwo\n"};
+
+	(void)state;
+	start(OLD TORN);
+	plan.on = true;
+	assert_int_equal(add(&m, false), 0);
+	assert_int_equal(plan.calls[WRITE].seen, 1);
+	assert_int_equal(plan.calls[FDATASYNC].seen, 0);
+	assert_int_equal(add(&(struct maker){0}, true), 0);
+	assert_int_equal(plan.calls[FDATASYNC].seen, 1);
+}
+
+static void follows_a_link(void **state)
+{
+	struct maker m = {0};
+
+	(void)state;
+	start(OLD);
+	assert_int_equal(symlink(place.path, place.away), 0);
+	assert_int_equal(store_append(place.away, &place.id, false, make, &m), 0);
+	assert_file(OLD "line 0\n");
+}
+
+/* ---- pi writes at the same time ---- */
+
+static void pi_appends_once(unsigned attempt)
+{
+	if (attempt == 0)
+		add_file(place.path, PI);
+}
+
+static void pi_appends(unsigned attempt)
+{
+	(void)attempt;
+	add_file(place.path, PI);
+}
+
+static void before_first_write(unsigned nth)
+{
+	pi_appends_once(nth - 1);
+}
+
+static void before_second_write(unsigned nth)
+{
+	if (nth == 2)
+		add_file(place.path, PI);
+}
+
+/* A line that comes in between: the maker is asked again and sees it. */
+static void line_between(void **state)
+{
+	struct maker m = {.during = pi_appends_once};
+
+	(void)state;
+	start(OLD);
+	assert_int_equal(add(&m, false), 0);
+	assert_int_equal(m.asked, 2);
+	assert_file(OLD PI "line 0\nline 1\n");
+	m = (struct maker){0};
+	start(OLD TORN);
+	plan.on = true;
+	plan.before_write = before_first_write;
+	assert_int_equal(add(&m, true), 0);
+	assert_int_equal(m.asked, 2);
+	assert_file(OLD TORN PI "\nline 0\nline 1\n");
+}
+
+static void never_endless(void **state)
+{
+	struct maker m = {.during = pi_appends};
+
+	(void)state;
+	start(OLD);
+	assert_int_equal(add(&m, false), 0);
+	assert_in_range(m.asked, 2, 16);
+}
+
+/* The repair fails: the first line stands and says what was meant. */
+static void repair_fails(void **state)
+{
+	struct maker m = {.during = pi_appends_once};
+
+	(void)state;
+	start(OLD);
+	let_fail(WRITE, 2, 1, ENOSPC);
+	assert_int_equal(add(&m, false), 0);
+	assert_file(OLD PI "line 0\n");
+}
+
+static void pi_behind_a_short_write(void **state)
+{
+	struct maker m = {0};
+
+	(void)state;
+	start(OLD);
+	plan.on = true;
+	plan.most[0] = 3;
+	plan.before_write = before_second_write;
+	/* It came before our rest, so there is nothing that could be taken back without harm to pi's line. */
+	(void)add(&m, false);
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	plan.on = false;
+	read_file(place.path, &b);
+	assert_non_null(memmem(b.p, b.n, PI, strlen(PI)));
+	assert_memory_equal(b.p, OLD, strlen(OLD));
+}
+
+/* ---- the file is another one ---- */
+
+static void replaced(void)
+{
+	assert_int_equal(rename(place.path, place.away), 0);
+	put_file(place.path, "another\n");
+}
+
+static void replace_it(unsigned attempt)
+{
+	(void)attempt;
+	replaced();
+}
+
+static void remove_it(unsigned attempt)
+{
+	(void)attempt;
+	assert_int_equal(unlink(place.path), 0);
+}
+
+static void stale(void **state)
+{
+	struct maker m = {0};
+
+	(void)state;
+	start(OLD);
+	replaced();
+	assert_int_equal(add(&m, false), -ESTALE);
+	assert_int_equal(store_check(place.path, &place.id, 1), -ESTALE);
+	assert_int_equal(m.asked, 0);
+	assert_file("another\n");
+	assert_file_at(place.away, OLD);
+	unlink(place.path);
+	assert_int_equal(add(&m, false), -ESTALE);
+	assert_int_equal(store_check(place.path, &place.id, 1), -ESTALE);
+	m.during = replace_it;
+	start(OLD);
+	assert_int_equal(add(&m, false), -ESTALE);
+	assert_file("another\n");
+	m = (struct maker){.during = remove_it};
+	start(OLD);
+	assert_int_equal(add(&m, false), -ESTALE);
+}
+
+static void no_file(void **state)
+{
+	struct maker m = {0};
+	struct stat st;
+	struct store_id id;
+
+	(void)state;
+	assert_int_equal(stat("/dev/null", &st), 0);
+	id = (struct store_id){st.st_dev, st.st_ino};
+	assert_int_equal(store_append("/dev/null", &id, false, make, &m), -EINVAL);
+	assert_int_equal(store_append("/tmp", &id, false, make, &m), -EISDIR);
+	assert_int_equal(m.asked, 0);
+	start(OLD);
+	if (geteuid() == 0)
+		return;
+	assert_int_equal(chmod(place.path, 0444), 0);
+	assert_int_equal(add(&m, false), -EACCES);
+	assert_int_equal(store_check(place.path, &place.id, 1), -EACCES);
+}
+
+/* ---- failures ---- */
+
+static void interrupted(void **state)
+{
+	struct maker m = {0};
+
+	(void)state;
+	start(OLD);
+	let_fail(FLOCK, 1, 3, EINTR);
+	let_fail(WRITE, 1, 3, EINTR);
+	assert_int_equal(add(&m, false), 0);
+	assert_file(OLD "line 0\n");
+}
+
+static void short_write(void **state)
+{
+	struct maker m = {0};
+
+	(void)state;
+	start(OLD);
+	plan.on = true;
+	plan.most[0] = 2;
+	plan.most[1] = 1;
+	assert_int_equal(add(&m, false), 0);
+	assert_file(OLD "line 0\n");
+	assert_int_equal(plan.calls[WRITE].seen, 3);
+	assert_int_equal(m.asked, 1);
+	m.asked = 0;
+	start(OLD);
+	let_fail(WRITE, 2, 2, EINTR);
+	plan.most[0] = 2;
+	assert_int_equal(add(&m, false), 0);
+	assert_file(OLD "line 0\n");
+}
+
+/* Part of the line is on the disk: it is taken back. */
+static void full_disk(void **state)
+{
+	static const int errs[] = {ENOSPC, EDQUOT, EFBIG, EIO};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof errs / sizeof *errs; i++) {
+		struct maker m = {0};
+		start(OLD TORN);
+		let_fail(WRITE, 1, 1, errs[i]);
+		assert_int_equal(add(&m, false), -errs[i]);
+		assert_file(OLD TORN);
+		m.asked = 0;
+		start(OLD TORN);
+		let_fail(WRITE, 2, 1, errs[i]);
+		let_fail(FTRUNCATE, 1, 2, EINTR);
+		plan.most[0] = 3;
+		assert_int_equal(add(&m, false), -errs[i]);
+		assert_file(OLD TORN);
+	}
+}
+
+/* The disk does not take it: the next append begins a line of its own. */
+static void cannot_take_back(void **state)
+{
+	struct maker m = {0};
+
+	(void)state;
+	start(OLD);
+	let_fail(WRITE, 2, 1, ENOSPC);
+	let_fail(FTRUNCATE, 1, 1, EIO);
+	plan.most[0] = 3;
+	assert_int_equal(add(&m, false), -ENOSPC);
+	assert_file(OLD "lin");
+	plan.on = false;
+	m.asked = 0;
+	assert_int_equal(add(&m, false), 0);
+	assert_file(OLD "lin\nline 0\n");
+}
+
+static void not_on_the_disk(void **state)
+{
+	struct maker m = {0}, nothing = {.lines = ""}, raced = {.during = pi_appends_once};
+
+	(void)state;
+	start(OLD TORN);
+	let_fail(FDATASYNC, 1, 1, EIO);
+	assert_int_equal(add(&m, true), -EIO);
+	assert_file(OLD TORN);
+	start(OLD);
+	let_fail(FDATASYNC, 1, 1, EIO);
+	assert_int_equal(add(&nothing, true), -EIO);
+	start(OLD);
+	let_fail(FDATASYNC, 1, 1, EIO);
+	assert_int_equal(add(&raced, true), -EIO);
+	assert_file(OLD PI);
+	start(OLD);
+	assert_int_equal(store_sync(place.path), 0);
+	let_fail(FSYNC, 1, 1, EIO);
+	assert_int_equal(store_sync(place.path), -EIO);
+	plan.on = false;
+	assert_int_equal(store_sync(place.away), -ENOENT);
+}
+
+/* Each call in turn, each time it is made: the whole line is there, or nothing of it and an error. */
+static void every_call_of_append(void **state)
+{
+	unsigned kinds = 0;
+
+	(void)state;
+	for (enum call c = 0; c < CALLS; c++) {
+		bool made = true;
+		for (unsigned nth = 1; made; nth++) {
+			struct maker m = {0};
+			start(OLD TORN);
+			let_fail(c, nth, 1, EIO);
+			int rc = add(&m, true);
+			made = plan.calls[c].seen >= nth;
+			assert_true(rc == 0 || (made && rc == -EIO));
+			assert_file(rc == 0 ? OLD TORN "\nline 0\n" : OLD TORN);
+		}
+		kinds += plan.calls[c].seen > 0;
+	}
+	assert_int_equal(kinds, 7);
+}
+
+static void check(void **state)
+{
+	(void)state;
+	start(OLD);
+	assert_int_equal(store_check(place.path, &place.id, 4096), 0);
+	assert_int_equal(store_check(place.path, &place.id, SIZE_MAX / 2), -ENOSPC);
+	let_fail(OPEN, 1, 1, EROFS);
+	assert_int_equal(store_check(place.path, &place.id, 1), -EROFS);
+	let_fail(FSTAT, 1, 1, EIO);
+	assert_int_equal(store_check(place.path, &place.id, 1), -EIO);
+	/* Who cannot say how much room there is does not refuse. */
+	let_fail(FSTATVFS, 1, 1, ENOSYS);
+	assert_int_equal(store_check(place.path, &place.id, 1), 0);
+	assert_file(OLD);
+}
+
+/* ---- replacing ---- */
+
+static int fill(void *arg, int fd)
+{
+	const char *text = arg;
+	return write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
+}
+
+static int replace(const char *text)
+{
+	return store_replace(place.path, &place.id, fill, (void *)(uintptr_t)text);
+}
+
+static int fill_refuses(void *arg, int fd)
+{
+	(void)arg;
+	return write(fd, "half", 4) == 4 ? -EPERM : -errno;
+}
+
+static int fill_while_pi_appends(void *arg, int fd)
+{
+	add_file(place.path, PI);
+	return fill(arg, fd);
+}
+
+static int fill_while_replaced(void *arg, int fd)
+{
+	replaced();
+	return fill(arg, fd);
+}
+
+static void replaces(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	start(OLD);
+	assert_int_equal(chmod(place.path, 0640), 0);
+	if (geteuid() == 0)
+		assert_int_equal(chown(place.path, 1234, 4321), 0);
+	bool attributed = setxattr(place.path, "user.sessionfs", "kept", 4, 0) == 0;
+	assert_int_equal(replace("new\n"), 0);
+	assert_file("new\n");
+	assert_int_equal(files_beside(), 1);
+	assert_int_equal(stat(place.path, &st), 0);
+	assert_int_not_equal(st.st_ino, place.id.ino);
+	assert_int_equal(st.st_mode, S_IFREG | 0640);
+	if (geteuid() == 0) {
+		assert_int_equal(st.st_uid, 1234);
+		assert_int_equal(st.st_gid, 4321);
+	}
+	char value[8];
+	if (attributed)
+		assert_int_equal(getxattr(place.path, "user.sessionfs", value, sizeof value), 4);
+	/* It is another file now. */
+	assert_int_equal(replace("newer\n"), -ESTALE);
+	assert_file("new\n");
+}
+
+/* The link stays, what it names is replaced. */
+static void replaces_behind_a_link(void **state)
+{
+	struct stat st;
+	char there[80];
+
+	(void)state;
+	start(OLD);
+	snprintf(there, sizeof there, "%s/link", place.dir);
+	assert_int_equal(symlink("s.jsonl", there), 0);
+	assert_int_equal(store_replace(there, &place.id, fill, (void *)(uintptr_t) "new\n"), 0);
+	assert_int_equal(lstat(there, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_file("new\n");
+	assert_int_equal(files_beside(), 2);
+}
+
+static void keeps_the_old(void **state)
+{
+	(void)state;
+	start(OLD);
+	assert_int_equal(store_replace(place.path, &place.id, fill_refuses, NULL), -EPERM);
+	assert_file(OLD);
+	assert_int_equal(store_replace(place.path, &place.id, fill_while_pi_appends, (void *)(uintptr_t) "new\n"),
+	                 -EAGAIN);
+	assert_file(OLD PI);
+	assert_int_equal(files_beside(), 1);
+	assert_int_equal(store_replace(place.path, &place.id, fill_while_replaced, (void *)(uintptr_t) "new\n"),
+	                 -ESTALE);
+	assert_file("another\n");
+	assert_file_at(place.away, OLD PI);
+	assert_int_equal(files_beside(), 2);
+	unlink(place.path);
+	assert_int_equal(replace("new\n"), -ESTALE);
+}
+
+/* Attributes that the disk or the system do not take are none that could be kept. */
+static void attributes_refused(void **state)
+{
+	(void)state;
+	start(OLD);
+	if (setxattr(place.path, "user.sessionfs", "kept", 4, 0) < 0)
+		skip();
+	let_fail(FSETXATTR, 1, 1, ENOTSUP);
+	assert_int_equal(replace("new\n"), 0);
+	start(OLD);
+	let_fail(FLISTXATTR, 1, 1, ENOTSUP);
+	assert_int_equal(replace("new\n"), 0);
+	start(OLD);
+	assert_int_equal(setxattr(place.path, "user.sessionfs", "kept", 4, 0), 0);
+	let_fail(FSETXATTR, 1, 1, ENOSPC);
+	assert_int_equal(replace("new\n"), -ENOSPC);
+	assert_file(OLD);
+	assert_int_equal(files_beside(), 1);
+}
+
+static void every_call_of_replace(void **state)
+{
+	unsigned kinds = 0;
+
+	(void)state;
+	for (enum call c = 0; c < CALLS; c++) {
+		bool made = true;
+		for (unsigned nth = 1; made; nth++) {
+			start(OLD);
+			setxattr(place.path, "user.sessionfs", "kept", 4, 0);
+			let_fail(c, nth, 1, EIO);
+			int rc = replace("new\n");
+			made = plan.calls[c].seen >= nth;
+			plan.on = false;
+			assert_true(rc == 0 || (made && rc == -EIO));
+			assert_int_equal(files_beside(), 1);
+			/* After the rename only the directory is left to be synced. */
+			bool placed = rc == 0 || (c == FSYNC && nth == 2) || (c == OPEN && nth == 2);
+			assert_file(placed ? "new\n" : OLD);
+		}
+		kinds += plan.calls[c].seen > 0;
+	}
+	/* And two more where there are extended attributes. */
+	assert_true(kinds == 12 || kinds == 14);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(appends),
+	    TEST(begins_its_own_line),
+	    TEST(is_one_write),
+	    TEST(follows_a_link),
+	    TEST(line_between),
+	    TEST(never_endless),
+	    TEST(repair_fails),
+	    TEST(pi_behind_a_short_write),
+	    TEST(stale),
+	    TEST(no_file),
+	    TEST(interrupted),
+	    TEST(short_write),
+	    TEST(full_disk),
+	    TEST(cannot_take_back),
+	    TEST(not_on_the_disk),
+	    TEST(every_call_of_append),
+	    TEST(check),
+	    TEST(replaces),
+	    TEST(replaces_behind_a_link),
+	    TEST(keeps_the_old),
+	    TEST(attributes_refused),
+	    TEST(every_call_of_replace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
