@@ -605,6 +605,27 @@ static void knows_the_newest(void **state)
 	assert_false(catalog_project(p->c, 999, &a));
 }
 
+/* Questions that follow each other closely must not keep an old answer alive. */
+static void the_newest_is_found_while_many_ask(void **state)
+{
+	struct place *p = *state;
+	struct project_info a;
+	make_dir(p, "a");
+	put(p, "a/x.jsonl", HEADER("x", "/"));
+	set_mtime(p, "a/x.jsonl", 5000);
+	put(p, "a/y.jsonl", HEADER("y", "/"));
+	set_mtime(p, "a/y.jsonl", 6000);
+	open_place(p);
+	assert_true(catalog_project_by_name(p->c, span_of("a"), &a));
+	assert_int_equal(a.mtime.tv_sec, 6000);
+	set_mtime(p, "a/x.jsonl", 7000);
+	for (int i = 0; i < 4 * CATALOG_FRESH_MS / 10; i++) {
+		nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+		assert_true(catalog_project(p->c, a.project, &a));
+	}
+	assert_int_equal(a.mtime.tv_sec, 7000);
+}
+
 static void the_newest_of_many_that_are_none(void **state)
 {
 	struct place *p = *state;
@@ -940,6 +961,7 @@ int main(void)
 	    TEST(the_source_may_go_and_come),
 	    TEST(listings_go_on_while_names_change),
 	    TEST(knows_the_newest),
+	    TEST(the_newest_is_found_while_many_ask),
 	    TEST(the_newest_of_many_that_are_none),
 	    TEST(forks_find_their_parent),
 	    TEST(gives_an_index_that_grows),
