@@ -1,0 +1,46 @@
+# Sourced after lib.sh by the tests that write: one mounted session, and what must be in its file.
+# shellcheck shell=bash
+
+python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || python=python3
+WRITE_PY=$ROOT/tests/lib/write.py
+
+# Mounts the samples; $file is the session's file, $s its directory in the mount. What is written must be in the
+# file already when the writer ends, so nothing here waits.
+write_mount() { # [OPTION...]
+	need python3
+	[ -d "$T/src" ] || samples "$T/src"
+	mount_fs "$T/src" "$T/mnt" "$@"
+	file=$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl
+	s=$T/mnt/$FORECAST
+	cp "$file" "$T/kept"
+}
+
+# The file has exactly these new lines since the last time, and every view shows it: see write.py.
+wrote() { # WHAT [RECORD...]
+	local what=$1 out
+	shift
+	out=$("$python" -I "$WRITE_PY" wrote "$T/kept" "$file" "$s" "$SESSIONFS" "$T/src" "$@" 2>&1) ||
+		die "$what: ${out#FAILED: }"
+}
+# The same of what is done when the kernel releases the file, a moment after close(2) returned.
+soon_wrote() { # WHAT [RECORD...]
+	local n
+	for n in 1 2 3 4 5 6 7 8 9 10; do
+		(wrote "$@") 2>/dev/null && break
+		sleep 0.1
+	done
+	[ "$n" -lt 10 ] || wrote "$@"
+}
+
+# A command that must succeed and have nothing to say.
+quiet() { nothing "$*" timeout 60 "$@"; }
+
+# It is refused, by an exit status and a message like that; nothing was appended and all is as before.
+refuses() { # REGEX COMMAND...
+	local regex=$1 out rc=0
+	shift
+	out=$(timeout 60 "$@" 2>&1) || rc=$?
+	[ "$rc" -ne 0 ] || die "$* ended with 0: $out"
+	matches "$regex" "$out" "message of $*"
+	wrote "after the refused $*"
+}
