@@ -347,7 +347,8 @@ static bool next_of_all(struct catalog *c, uint64_t *cookie, int64_t now, struct
 {
 	catalog_load_all(c, now);
 	while (*cookie < c->slot_count) {
-		if (slot_get(c, (uint32_t)(*cookie)++, now, ret))
+		/* Without a name only if there was no memory for one. */
+		if (slot_get(c, (uint32_t)(*cookie)++, now, ret) && ret->sid)
 			return true;
 	}
 	return false;
