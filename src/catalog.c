@@ -493,9 +493,9 @@ static const char *why_not(const struct catalog *c, const struct listed *l, char
 	int err = f ? f->err : c->dirs[l->dir].err;
 	if (err)
 		return strerror_r(-err, text, size);
-	if (f->state == FILE_SESSION)
+	if (f && f->state == FILE_SESSION)
 		return "more sessions than can be numbered";
-	return f->reason && f->state == FILE_OTHER ? f->reason : "changed while it was looked at";
+	return f && f->state == FILE_OTHER && f->reason ? f->reason : "changed while it was looked at";
 }
 
 int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason),
