@@ -98,7 +98,7 @@ static int ctx_reach(struct ctx *c, enum scope scope)
 	return 0;
 }
 
-static int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
+static int ctx_init(struct ctx *c, struct tree *t, struct node n)
 {
 	*c = (struct ctx){.tree = t, .node = n, .line = LINE_INIT, .loaded = NO_ENTRY};
 	if (n.kind == K_NONE && n.part == 1)
@@ -106,7 +106,13 @@ static int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope sco
 	if (c->node.kind == K_NONE || c->node.kind >= K_COUNT)
 		return -ESTALE;
 	c->kind = &tree_kinds[c->node.kind];
-	return ctx_reach(c, scope > c->kind->scope ? scope : c->kind->scope);
+	return 0;
+}
+
+static int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
+{
+	int rc = ctx_init(c, t, n);
+	return rc < 0 ? rc : ctx_reach(c, scope > c->kind->scope ? scope : c->kind->scope);
 }
 
 #define CLEANUP_CTX __attribute__((cleanup(ctx_close)))
@@ -435,14 +441,33 @@ static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
 	return rc < 0 || size > n ? rc : c->kind->show(c, out);
 }
 
+/* What is kept of an entry is served without a look at its line, which can be long. True if it was. */
+static bool read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out, int *ret_rc)
+{
+	if (c->kind->scope != SCOPE_RECORD || ctx_reach(c, SCOPE_INDEX) < 0)
+		return false;
+	const struct view *kept = cache_get(c->tree->cache, ctx_id(c), view_serial(c));
+	if (!kept)
+		return false;
+	add_slice(out, buf_span(&kept->bytes), off, n);
+	cache_release(c->tree->cache, kept);
+	*ret_rc = buf_err(out);
+	return true;
+}
+
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX;
-	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
+	int rc = ctx_init(&c, t, node_unpack(node));
 	if (rc < 0)
 		return rc;
 	if (c.kind->type != S_IFREG)
 		return c.kind->type == S_IFDIR ? -EISDIR : -EINVAL;
+	if (read_kept(&c, off, n, out, &rc))
+		return rc;
+	rc = ctx_reach(&c, c.kind->scope);
+	if (rc < 0)
+		return rc;
 	if (c.kind->has && !c.kind->has(&c))
 		return -ESTALE;
 	if (c.kind->part) {
