@@ -62,9 +62,9 @@ static void file_vanishes(struct catalog *c, struct file *f)
 	f->mtime = f->ctime = (struct timespec){0};
 }
 
-/* Takes in what stat says of a regular file. True if it may be that the header has to be read again: a file that was
- * written anew in place, or removed and made again with the same inode, may look like one that grew. An open index
- * knows better. */
+/* Takes in what stat says of a regular file. True if it differs from before: then a header that was read has to be
+ * compared, since a file that was written anew in place, or removed and made again with the same inode, may look like
+ * one that grew. */
 static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 {
 	bool is_other_file = f->dev != st->st_dev || f->ino != st->st_ino || st->st_size < f->size;
@@ -86,7 +86,7 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	f->gid = st->st_gid;
 	if (f->size == 0)
 		file_is_other(c, f, "empty file", 0);
-	return changed && (f->slot == NONE || !c->slots[f->slot].held);
+	return changed;
 }
 
 static uint32_t project_of(struct catalog *c, const struct file *f)
