@@ -437,6 +437,15 @@ bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret)
 	return found;
 }
 
+uint64_t catalog_epoch(struct catalog *c)
+{
+	lock(c);
+	scan_refresh(c, catalog_now());
+	uint64_t epoch = c->epoch;
+	unlock(c);
+	return epoch;
+}
+
 struct timespec catalog_mtime(struct catalog *c)
 {
 	int64_t now = catalog_now();

@@ -260,6 +260,7 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 		status = EXIT_USAGE;
 		goto close;
 	}
+	fs_attach(fs, se);
 	if (fuse_set_signal_handlers(se) < 0) {
 		log_error("signals: %s", strerror(errno));
 		goto destroy;
