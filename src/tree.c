@@ -441,18 +441,20 @@ static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
 	return rc < 0 || size > n ? rc : c->kind->show(c, out);
 }
 
-/* What is kept of an entry is served without a look at its line, which can be long. True if it was. */
-static bool read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out, int *ret_rc)
+/* What is kept of an entry is served without a look at its line, which can be long. 1 if it was, 0, or a negative errno. */
+static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
-	if (c->kind->scope != SCOPE_RECORD || ctx_reach(c, SCOPE_INDEX) < 0)
-		return false;
+	if (c->kind->scope != SCOPE_RECORD)
+		return 0;
+	int rc = ctx_reach(c, SCOPE_INDEX);
+	if (rc < 0)
+		return rc;
 	const struct view *kept = cache_get(c->tree->cache, ctx_id(c), view_serial(c));
 	if (!kept)
-		return false;
+		return 0;
 	add_slice(out, buf_span(&kept->bytes), off, n);
 	cache_release(c->tree->cache, kept);
-	*ret_rc = buf_err(out);
-	return true;
+	return buf_err(out) ? buf_err(out) : 1;
 }
 
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
@@ -463,8 +465,9 @@ int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *o
 		return rc;
 	if (c.kind->type != S_IFREG)
 		return c.kind->type == S_IFDIR ? -EISDIR : -EINVAL;
-	if (read_kept(&c, off, n, out, &rc))
-		return rc;
+	rc = read_kept(&c, off, n, out);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	rc = ctx_reach(&c, c.kind->scope);
 	if (rc < 0)
 		return rc;
