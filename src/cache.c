@@ -2,6 +2,9 @@
  * it alive: eviction only takes it out of the table, the last release frees it. So a reader never
  * waits for memory, and the budget bounds what is kept for later, not what is in use now.
  *
+ * A view beyond the budget is read in many pieces like any other, and making it for each would be quadratic.
+ * So the newest one is kept beside the others, as long as it is in use.
+ *
  * One mutex for all: what it guards are a few pointer moves, never production of a view. Two threads that
  * produced the same view meet in cache_put, where the second gets the first one's. */
 #include "sessionfs/cache.h"
@@ -14,7 +17,7 @@ struct item {
 	uint64_t serial;
 	size_t cost;
 	unsigned refs;
-	bool kept; /* in the table and the list */
+	bool kept; /* in the table and the list, or the big one */
 	struct item *chain;
 	struct item *newer, *older;
 };
@@ -22,12 +25,15 @@ struct item {
 struct cache {
 	pthread_mutex_t lock;
 	size_t budget, used;
+	struct item *big;      /* the newest one beyond the budget, in no list */
+	unsigned big_age;      /* views put since it was used last */
 	size_t count, buckets; /* buckets is a power of two */
 	struct item **table;
 	struct item *newest, *oldest;
 };
 
 #define FIRST_BUCKETS 256
+#define BIG_AGE 64
 
 static void unlock(pthread_mutex_t **lock)
 {
@@ -92,6 +98,29 @@ static void drop(struct cache *c, struct item **at)
 		item_free(s);
 }
 
+static void drop_big(struct cache *c)
+{
+	struct item *s = c->big;
+	c->big = NULL;
+	if (!s)
+		return;
+	s->kept = false;
+	if (s->refs == 0)
+		item_free(s);
+}
+
+static bool is_big(const struct cache *c, node_t node, uint64_t serial)
+{
+	return c->big && c->big->node == node && c->big->serial == serial;
+}
+
+static const struct view *use_big(struct cache *c)
+{
+	c->big_age = 0;
+	c->big->refs++;
+	return &c->big->view;
+}
+
 /* Without memory the chains just get longer. */
 static void grow_table(struct cache *c)
 {
@@ -145,6 +174,7 @@ void cache_close(struct cache *c)
 		return;
 	while (c->oldest)
 		drop(c, find(c, c->oldest->node));
+	drop_big(c);
 	pthread_mutex_destroy(&c->lock);
 	free(c->table);
 	free(c);
@@ -158,6 +188,8 @@ size_t cache_budget(const struct cache *c)
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 {
 	LOCKED(c);
+	if (is_big(c, node, serial))
+		return use_big(c);
 	struct item **at = find(c, node);
 	struct item *s = *at;
 	if (!s)
@@ -199,6 +231,12 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 	s->refs = 1;
 
 	LOCKED(c);
+	if (is_big(c, node, serial)) {
+		item_free(s);
+		return use_big(c);
+	}
+	if (++c->big_age > BIG_AGE)
+		drop_big(c);
 	struct item **at = find(c, node);
 	if (*at && (*at)->serial == serial) {
 		item_free(s);
@@ -208,8 +246,15 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 	}
 	if (*at)
 		drop(c, at);
-	if (s->cost > c->budget)
+	if (c->budget == 0)
 		return &s->view;
+	if (s->cost > c->budget) {
+		drop_big(c);
+		s->kept = true;
+		c->big = s;
+		c->big_age = 0;
+		return &s->view;
+	}
 	while (c->used + s->cost > c->budget)
 		drop(c, find(c, c->oldest->node));
 	keep(c, s);

@@ -348,7 +348,8 @@ static bool next_of_all(struct catalog *c, uint64_t *cookie, int64_t now, struct
 {
 	catalog_load_all(c, now);
 	while (*cookie < c->slot_count) {
-		if (slot_get(c, (uint32_t)(*cookie)++, now, ret))
+		/* Without a name only if there was no memory for one. */
+		if (slot_get(c, (uint32_t)(*cookie)++, now, ret) && ret->sid)
 			return true;
 	}
 	return false;
@@ -437,6 +438,15 @@ bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret)
 	return found;
 }
 
+uint64_t catalog_epoch(struct catalog *c)
+{
+	lock(c);
+	scan_refresh(c, catalog_now());
+	uint64_t epoch = c->epoch;
+	unlock(c);
+	return epoch;
+}
+
 struct timespec catalog_mtime(struct catalog *c)
 {
 	int64_t now = catalog_now();
@@ -493,9 +503,9 @@ static const char *why_not(const struct catalog *c, const struct listed *l, char
 	int err = f ? f->err : c->dirs[l->dir].err;
 	if (err)
 		return strerror_r(-err, text, size);
-	if (f->state == FILE_SESSION)
+	if (f && f->state == FILE_SESSION)
 		return "more sessions than can be numbered";
-	return f->reason && f->state == FILE_OTHER ? f->reason : "changed while it was looked at";
+	return f && f->state == FILE_OTHER && f->reason ? f->reason : "changed while it was looked at";
 }
 
 int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason),

@@ -158,7 +158,7 @@ static int order_fork(const void *pa, const void *pb)
 	return (a->child > b->child) - (a->child < b->child);
 }
 
-void forks_refresh(struct catalog *c, int64_t now)
+static void forks_refresh(struct catalog *c, int64_t now)
 {
 	catalog_load_all(c, now);
 	if (c->forks_epoch == c->epoch)

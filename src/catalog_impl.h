@@ -40,8 +40,7 @@ struct list {
 int list_add(struct list *l, uint32_t value);
 void list_release(struct list *l);
 
-/* The array, moved if need be, with room for one more element of `size` bytes. NULL without memory (the old one stays).
- */
+/* The array, moved if need be, with room for one more element. NULL without memory; the old one stays. */
 void *array_room(void *p, size_t n, size_t *cap, size_t size);
 
 enum file_state {
@@ -77,10 +76,9 @@ struct file {
 /* dirs[0] is the source itself, with the name "". */
 struct dir {
 	const char *name;
-	struct list files; /* every name ever seen in it */
-	struct stat st;    /* at the last scan; st_mode 0: never, or not there */
-	int64_t looked, statted,
-	    headed; /* when: this directory; all of its files; headers of those that are no session yet */
+	struct list files;               /* every name ever seen in it */
+	struct stat st;                  /* at the last scan; st_mode 0: never, or not there */
+	int64_t looked, statted, headed; /* when: at it; at all its files; into those that are no session yet */
 	uint32_t project, scan;
 	int err;   /* why it could not be read */
 	bool racy; /* changed so shortly before the scan that a later change may have the same mtime */
@@ -159,10 +157,9 @@ int64_t catalog_now(void);
 const char *catalog_path(struct catalog *c, const char *relative);
 
 /* catalog_scan.c */
-void scan_refresh(struct catalog *c, int64_t now);           /* the names in the source and in all directories */
-void scan_dir(struct catalog *c, uint32_t dir, int64_t now); /* the names in one directory */
-void scan_file(struct catalog *c, uint32_t file,
-               int64_t now); /* one file's attributes; now 0: even if just looked at */
+void scan_refresh(struct catalog *c, int64_t now);               /* the names in the source and in all directories */
+void scan_dir(struct catalog *c, uint32_t dir, int64_t now);     /* the names in one directory */
+void scan_file(struct catalog *c, uint32_t file, int64_t now);   /* its attributes; now 0: even if just looked at */
 void scan_files(struct catalog *c, uint32_t dir, int64_t now);   /* the attributes of all files in a directory */
 void scan_header(struct catalog *c, uint32_t file, int64_t now); /* an unknown file becomes a session, or other */
 void scan_header_again(struct catalog *c, uint32_t file);        /* whatever was known */
@@ -175,8 +172,7 @@ static inline bool file_may_be_session(const struct file *f)
 /* catalog_names.c */
 uint32_t names_project(struct catalog *c, struct span key); /* the project of that key, made if need be; NONE */
 void names_projects(struct catalog *c);                     /* names those that have something to show */
-bool project_is_present(struct catalog *c, uint32_t project);
-void names_slots(struct catalog *c, uint32_t project); /* gives slots to the files that wait */
+void names_slots(struct catalog *c, uint32_t project);      /* gives slots to the files that wait */
 void names_sids(struct catalog *c);
 void slot_kill(struct catalog *c, uint32_t slot);
 struct span flat_project_key(struct span cwd, struct buf *scratch);
@@ -194,8 +190,5 @@ int open_indexes_init(struct open_indexes *o);
 void open_indexes_release(struct open_indexes *o);
 /* The slot died: its index goes as soon as nobody holds it. */
 void open_indexes_forget(struct catalog *c, uint32_t slot);
-
-/* catalog_forks.c */
-void forks_refresh(struct catalog *c, int64_t now);
 
 #endif

@@ -126,7 +126,7 @@ struct span flat_project_key(struct span cwd, struct buf *scratch)
 	return buf_span(scratch);
 }
 
-bool project_is_present(struct catalog *c, uint32_t project)
+static bool project_is_present(struct catalog *c, uint32_t project)
 {
 	const struct project *p = &c->projects[project];
 	if (p->dir != NONE) {

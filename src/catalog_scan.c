@@ -13,6 +13,8 @@
 
 #define RACY_S 2
 
+static const char is_a_directory[] = "is a directory";
+
 static bool is_same_time(struct timespec a, struct timespec b)
 {
 	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
@@ -60,9 +62,9 @@ static void file_vanishes(struct catalog *c, struct file *f)
 	f->mtime = f->ctime = (struct timespec){0};
 }
 
-/* Takes in what stat says of a regular file. True if it may be that the header has to be read again: a file that was
- * written anew in place, or removed and made again with the same inode, may look like one that grew. An open index
- * knows better. */
+/* Takes in what stat says of a regular file. True if it differs from before: then a header that was read has to be
+ * compared, since a file that was written anew in place, or removed and made again with the same inode, may look like
+ * one that grew. */
 static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 {
 	bool is_other_file = f->dev != st->st_dev || f->ino != st->st_ino || st->st_size < f->size;
@@ -84,7 +86,7 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	f->gid = st->st_gid;
 	if (f->size == 0)
 		file_is_other(c, f, "empty file", 0);
-	return changed && (f->slot == NONE || !c->slots[f->slot].held);
+	return changed;
 }
 
 static uint32_t project_of(struct catalog *c, const struct file *f)
@@ -164,7 +166,7 @@ static void file_look(struct catalog *c, uint32_t file, int at, const char *path
 	if (fstatat(at, path, &st, 0) < 0)
 		file_is_other(c, f, NULL, -errno);
 	else if (!S_ISREG(st.st_mode))
-		file_is_other(c, f, S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file", 0);
+		file_is_other(c, f, S_ISDIR(st.st_mode) ? is_a_directory : "not a regular file", 0);
 	else if (file_takes(c, f, &st) && f->state == FILE_SESSION)
 		scan_header_again(c, file);
 }
@@ -260,28 +262,28 @@ static bool is_candidate(const char *name)
 	return n >= 6 && memcmp(name + n - 6, ".jsonl", 6) == 0;
 }
 
-/* A name *.jsonl was seen in the directory that is open as `at`. */
-static void file_seen(struct catalog *c, uint32_t dir, int at, const struct dirent *e)
+/* A name *.jsonl was seen in the directory that is open as `at`. True if it may be a directory all the same. */
+static bool file_seen(struct catalog *c, uint32_t dir, int at, const struct dirent *e)
 {
 	uint32_t file = file_for(c, dir, e->d_name);
 	if (file == NONE) {
 		log_error("%s: out of memory", e->d_name);
-		return;
+		return false;
 	}
 	struct file *f = &c->files[file];
-	f->scan = c->dirs[dir].scan;
 	bool is_new = f->state == FILE_GONE;
+	bool is_same = !is_new && f->listed_ino == e->d_ino;
+	f->scan = c->dirs[dir].scan;
+	f->listed_ino = e->d_ino;
 	if (is_new) {
 		f->state = FILE_UNKNOWN;
 		c->epoch++;
 	}
 	/* A regular file need not be looked at before somebody asks for it; what else there is may be no file. */
-	if (e->d_type == DT_REG && (is_new || f->listed_ino == e->d_ino)) {
-		f->listed_ino = e->d_ino;
-		return;
-	}
-	f->listed_ino = e->d_ino;
+	if (e->d_type == DT_REG && (is_new || is_same))
+		return false;
 	file_look(c, file, at, e->d_name, catalog_now());
+	return f->state == FILE_OTHER && f->reason == is_a_directory;
 }
 
 /* A name in the source that may be a directory. */
@@ -314,8 +316,8 @@ static int read_names(struct catalog *c, uint32_t dir, DIR *names)
 			return -errno;
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
-		if (is_candidate(e->d_name))
-			file_seen(c, dir, dirfd(names), e);
+		if (is_candidate(e->d_name) && !file_seen(c, dir, dirfd(names), e))
+			continue;
 		if (dir == 0 && (e->d_type == DT_DIR || e->d_type == DT_LNK || e->d_type == DT_UNKNOWN))
 			dir_seen(c, e);
 	}

@@ -1,15 +1,13 @@
 /* Requests become calls of tree_*, results become replies; what there is to decide here is what the kernel may keep.
  *
  * Attributes and names: as long as the tree says. Contents stay in the page cache; the kernel drops them itself
- * when it sees another size or mtime (AUTO_INVAL_DATA). A listing it keeps only while the directory's mtime
- * is the same, so a listing may be kept where every change of names is a change of that mtime: inside one
- * session, once its file has not been touched for long enough that the next change must have another time.
+ * when it sees another size or mtime (AUTO_INVAL_DATA). Listings: see fs_listings.c.
  *
  * A text that changes in its middle while it is read would come out as a mixture, since reads are answered
  * from the current state. While its session grows such a file is made once for each open and served from there,
  * past the page cache, which belongs to the file and not to the open.
  *
- * With -o ro the kernel is told not to ask when files are opened. */
+ * With -o ro the kernel is told not to ask when files and directories are opened. */
 #include "sessionfs/fs.h"
 #include "fs_impl.h"
 
@@ -25,7 +23,6 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define LIVE_SECONDS 10              /* a session whose file is younger than this is taken to be growing */
-#define SETTLED_SECONDS 2            /* coarsest time stamp of a file system */
 #define PIN_MAX (UINT64_C(64) << 20) /* bytes made for one open */
 #define LISTING_MAX (size_t)(1 << 20)
 
@@ -74,8 +71,7 @@ static int get_attr(struct fs *fs, node_t node, struct tree_attr *ret)
 	return tree_getattr(fs->tree, node, ret);
 }
 
-/* Younger than this, or from the future. */
-static bool is_younger(struct timespec t, time_t seconds)
+bool fs_is_younger(struct timespec t, time_t seconds)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -91,6 +87,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	compat_want(conn, FUSE_CAP_WRITEBACK_CACHE, 0);
 	compat_want(conn, FUSE_CAP_CACHE_SYMLINKS, 0); /* their targets follow the session */
 	fs->no_open = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPEN_SUPPORT);
+	/* Where something can be written, names come and go that change no time: listings are not kept. */
+	fs->no_opendir = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPENDIR_SUPPORT);
 }
 
 /* --- names and attributes -------------------------------------------------- */
@@ -109,8 +107,10 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		return;
 	}
 	struct fuse_entry_param e = {.entry_timeout = tree_missing_ttl(fs->tree, parent)};
-	if (rc == 0)
+	if (rc == 0) {
+		listings_check(fs, attr.node);
 		e = entry_of(&attr);
+	}
 	fuse_reply_entry(req, &e);
 }
 
@@ -126,6 +126,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		reply_error(req, rc);
 		return;
 	}
+	listings_check(fs, ino);
 	struct stat st = stat_of(&attr);
 	fuse_reply_attr(req, &st, attr.attr_ttl);
 }
@@ -185,6 +186,7 @@ struct listing {
 	char *p;
 	size_t n, cap;
 	bool plus;
+	struct buf noted; /* node_t: what the kernel is to be told of when no lock is held any more */
 };
 
 /* Non-zero if it did not fit. */
@@ -207,13 +209,16 @@ static struct fuse_entry_param bare_entry(node_t node, mode_t type)
 
 static int emit(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *attr)
 {
+	struct listing *l = arg;
 	char text[NAME_MAX + 1];
 	if (name.n > NAME_MAX)
 		return 0;
 	memcpy(text, name.p, name.n);
 	text[name.n] = '\0';
+	if (attr && S_ISDIR(mode) && listings_is_noted(fs_of(l->req), node))
+		buf_add(&l->noted, &node, sizeof node);
 	struct fuse_entry_param e = attr ? entry_of(attr) : bare_entry(node, mode);
-	return add_name(arg, text, cookie + COOKIE_PARENT, &e);
+	return add_name(l, text, cookie + COOKIE_PARENT, &e);
 }
 
 static int list(struct listing *l, struct tree *tree, node_t dir, uint64_t cookie)
@@ -226,18 +231,36 @@ static int list(struct listing *l, struct tree *tree, node_t dir, uint64_t cooki
 	return tree_list(tree, dir, cookie < COOKIE_PARENT ? 0 : cookie - COOKIE_PARENT, l->plus, emit, l);
 }
 
+static int begin_listing(struct fs *fs, node_t dir)
+{
+	struct tree_attr attr;
+	int rc = get_attr(fs, dir, &attr);
+	if (rc || !S_ISDIR(attr.mode))
+		return rc ? rc : -ENOTDIR;
+	return listings_begin(fs, &attr);
+}
+
+static void check_noted(struct fs *fs, struct buf *noted)
+{
+	for (size_t i = 0; i < noted->n; i += sizeof(node_t)) {
+		node_t node;
+		memcpy(&node, noted->p + i, sizeof node);
+		listings_check(fs, node);
+	}
+	buf_release(noted);
+}
+
 static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bool plus)
 {
+	struct fs *fs = fs_of(req);
 	struct listing l = {.req = req, .cap = size < LISTING_MAX ? size : LISTING_MAX, .plus = plus};
 	char *p CLEANUP_FREE = l.p = malloc(l.cap + 1);
-	struct tree_attr attr;
 	int rc = p ? 0 : -ENOMEM;
+	if (!rc && off == 0)
+		rc = begin_listing(fs, dir);
 	if (!rc)
-		rc = get_attr(fs_of(req), dir, &attr);
-	if (!rc && !S_ISDIR(attr.mode))
-		rc = -ENOTDIR;
-	if (!rc)
-		rc = list(&l, fs_of(req)->tree, dir, (uint64_t)off);
+		rc = list(&l, fs->tree, dir, (uint64_t)off);
+	check_noted(fs, &l.noted);
 	/* What was found before an error must reach the caller; the error comes with the next call. */
 	if (rc < 0 && l.n == 0)
 		reply_error(req, rc);
@@ -255,40 +278,14 @@ static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t of
 	reply_listing(req, ino, size, off, true);
 }
 
-static unsigned depth_of(struct tree *tree, node_t dir)
-{
-	unsigned depth = 0;
-	for (node_t at = dir; at != NODE_ROOT; at = tree_parent(tree, at))
-		depth++;
-	return depth;
-}
-
-/* Whether every change of the names in here is a change of the session's own file: all that lies below a session
- * (projects/PROJECT/STEM is at depth 3), but for its `forks`, which come and go with other files. */
-static bool lists_own_session(struct tree *tree, node_t dir)
-{
-	unsigned depth = depth_of(tree, dir);
-	struct tree_attr forks;
-	if (depth != 4)
-		return depth > 4;
-	return tree_lookup(tree, tree_parent(tree, dir), SPAN_LIT("forks"), &forks) == -ENOENT || forks.node != dir;
-}
-
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct tree_attr attr;
-	int rc = get_attr(fs, ino, &attr);
-	if (!rc && !S_ISDIR(attr.mode))
-		rc = -ENOTDIR;
-	if (rc) {
-		reply_error(req, rc);
-		return;
-	}
-	if (tree_missing_ttl(fs->tree, ino) > 0 && !is_younger(attr.mtime, SETTLED_SECONDS) &&
-	    lists_own_session(fs->tree, ino))
-		fi->cache_readdir = fi->keep_cache = 1;
-	fuse_reply_open(req, fi);
+	fi->fh = 0;
+	if (fs->no_opendir)
+		fuse_reply_err(req, ENOSYS);
+	else
+		fuse_reply_open(req, fi);
 }
 
 /* --- files ----------------------------------------------------------------- */
@@ -321,7 +318,7 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	if (!S_ISREG(attr.mode))
 		return S_ISDIR(attr.mode) ? -EISDIR : -ELOOP;
 	fi->noflush = 1;
-	if (tree_is_rewritten(node) && is_younger(attr.mtime, LIVE_SECONDS) && attr.size < PIN_MAX / 2) {
+	if (tree_is_rewritten(node) && fs_is_younger(attr.mtime, LIVE_SECONDS) && attr.size < PIN_MAX / 2) {
 		fi->direct_io = 1;
 		return pin(fs, node, &fi->fh);
 	}
@@ -491,8 +488,14 @@ int fs_open(const struct fs_options *o, struct fs **ret)
 	fs->read_only = o->read_only;
 	clock_gettime(CLOCK_REALTIME, &fs->since);
 	handles_init(&fs->handles);
+	listings_init(&fs->listings);
 	*ret = fs;
 	return 0;
+}
+
+void fs_attach(struct fs *fs, struct fuse_session *session)
+{
+	fs->session = session;
 }
 
 void fs_stop(struct fs *fs)
@@ -507,5 +510,6 @@ void fs_close(struct fs *fs)
 		return;
 	watch_close(fs->watch);
 	handles_release(fs, &fs->handles);
+	listings_release(&fs->listings);
 	free(fs);
 }

@@ -38,14 +38,42 @@ struct handle *handles_remove(struct handles *h, uint64_t number);
 /* The last one frees it: a RELEASE can overtake the thread that has just answered a READ. */
 void handle_put(struct fs *fs, struct handle *handle);
 
+/* Directories whose listing the kernel may have kept although their mtime would not tell of a change. */
+struct listings {
+	pthread_mutex_t lock;
+	struct listing_state *cells; /* hashed by `dir`, open addressing; cap is 0 or a power of two */
+	size_t n, cap;
+};
+
+struct listing_state {
+	node_t dir;     /* 0: free */
+	uint64_t epoch; /* see fs_listings.c */
+};
+
+void listings_init(struct listings *l);
+void listings_release(struct listings *l);
+struct fs;
+/* A directory with these attributes is about to be listed from its beginning. 0 or -ENOMEM. */
+int listings_begin(struct fs *fs, const struct tree_attr *attr);
+/* Attributes of this node are to go to the kernel: makes it drop a listing that may be outdated. */
+void listings_check(struct fs *fs, node_t node);
+/* Whether that could have anything to do. Any lock may be held. */
+bool listings_is_noted(struct fs *fs, node_t node);
+
+/* Younger than this, or from the future. */
+bool fs_is_younger(struct timespec t, time_t seconds);
+
 struct fs {
 	struct tree *tree;
 	struct catalog *catalog;
 	struct watch *watch;
 	struct handles handles;
+	struct listings listings;
+	struct fuse_session *session; /* NULL until fs_attach */
 	struct timespec since;
 	bool read_only;
-	bool no_open; /* the kernel opens files without asking */
+	bool no_open;    /* the kernel opens files without asking */
+	bool no_opendir; /* and directories */
 };
 
 /* fs.c */

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #define INDEX_BUDGET ((size_t)64 << 20)
 #define SUBTYPE "sessionfs"
@@ -144,10 +145,12 @@ static const char *mountpoint_fault(const char *real, const char *source)
 static char *find_mountpoint(const char *path, const char *source)
 {
 	struct stat st;
+	struct statvfs fs;
 	if (is_descriptor(path))
 		return strdup(path);
 	int err = stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
-	if (err == ENOTCONN) {
+	/* The kernel may still know the attributes of a mount that is dead; statvfs is never answered from memory. */
+	if (err == ENOTCONN || (statvfs(path, &fs) < 0 && errno == ENOTCONN)) {
 		log_error("%s: the program that was mounted here is gone; to clear it: fusermount3 -u '%s'", path,
 		          path);
 		return NULL;
@@ -251,18 +254,21 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 		log_error("%s: %s", mountpoint, strerror(-rc));
 		goto close;
 	}
-	/* libfuse has said which option it does not know. */
 	se = fuse_session_new(&args, fs_operations(), sizeof *fs_operations(), fs);
 	if (!se) {
+		log_error("-o %s: libfuse does not take all of these", buf_cstr(&o->fuse));
 		status = EXIT_USAGE;
 		goto close;
 	}
+	fs_attach(fs, se);
 	if (fuse_set_signal_handlers(se) < 0) {
 		log_error("signals: %s", strerror(errno));
 		goto destroy;
 	}
-	if (fuse_session_mount(se, mountpoint) < 0)
+	if (fuse_session_mount(se, mountpoint) < 0) {
+		log_error("%s: not mounted", mountpoint);
 		goto remove;
+	}
 	status = serve(se, o);
 	fs_stop(fs);
 	fuse_session_unmount(se);

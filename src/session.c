@@ -172,6 +172,16 @@ static void cleanup_session(struct session **s)
 	session_close(*s);
 }
 
+/* Rises, and is the same for an index that is built again over the unchanged file and another
+ * one over a changed file: what was made from an index that was dropped is known again, or not taken for this one's. */
+static uint64_t serial_of(const struct stat *st, uint64_t before)
+{
+	uint64_t now = (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec +
+	               (uint64_t)st->st_size;
+
+	return now > before ? now : before + 1;
+}
+
 int session_open(const char *path, struct session **ret)
 {
 	CLEANUP(cleanup_session) struct session *s = session_new(path);
@@ -185,6 +195,7 @@ int session_open(const char *path, struct session **ret)
 		return rc;
 	session_trim(s);
 	take_prints(s);
+	s->serial = serial_of(&s->st, s->serial);
 	*ret = s;
 	s = NULL;
 	return 0;
@@ -267,7 +278,7 @@ int session_grow(struct session *s)
 		take_prints(s);
 	}
 	s->st = st;
-	s->serial++;
+	s->serial = serial_of(&st, s->serial);
 	return 1;
 }
 

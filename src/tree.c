@@ -118,7 +118,7 @@ static int ctx_reach(struct ctx *c, enum scope scope)
 	return 0;
 }
 
-int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
+static int ctx_init(struct ctx *c, struct tree *t, struct node n)
 {
 	*c = (struct ctx){.tree = t, .node = n, .line = LINE_INIT, .loaded = NO_ENTRY};
 	if (n.kind == K_NONE && n.part == 1)
@@ -126,7 +126,13 @@ int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
 	if (c->node.kind == K_NONE || c->node.kind >= K_COUNT)
 		return -ESTALE;
 	c->kind = &tree_kinds[c->node.kind];
-	return ctx_reach(c, scope > c->kind->scope ? scope : c->kind->scope);
+	return 0;
+}
+
+int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
+{
+	int rc = ctx_init(c, t, n);
+	return rc < 0 ? rc : ctx_reach(c, scope > c->kind->scope ? scope : c->kind->scope);
 }
 
 /* Turns the ctx to a child of the same session, or of the same mount. */
@@ -593,16 +599,38 @@ static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
 	return rc < 0 || size > n ? rc : c->kind->show(c, out);
 }
 
+/* What is kept of an entry is served without a look at its line, which can be long. 1 if it was, 0, or a negative errno. */
+static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+{
+	if (c->kind->scope != SCOPE_RECORD)
+		return 0;
+	int rc = ctx_reach(c, SCOPE_INDEX);
+	if (rc < 0)
+		return rc;
+	const struct view *kept = cache_get(c->tree->cache, ctx_id(c), view_serial(c));
+	if (!kept)
+		return 0;
+	add_slice(out, buf_span(&kept->bytes), off, n);
+	cache_release(c->tree->cache, kept);
+	return buf_err(out) ? buf_err(out) : 1;
+}
+
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	if (tree_is_scratch(node))
 		return scratch_read(t->scratch, scratch_id(node), off, n, out);
-	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
+	int rc = ctx_init(&c, t, node_unpack(node));
 	if (rc < 0)
 		return rc;
 	if (c.kind->type != S_IFREG)
 		return c.kind->type == S_IFDIR ? -EISDIR : -EINVAL;
+	rc = read_kept(&c, off, n, out);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = ctx_reach(&c, c.kind->scope);
+	if (rc < 0)
+		return rc;
 	if (c.kind->has && !c.kind->has(&c))
 		return state_is_fresh(t, c.node) ? 0 : -ESTALE;
 	if (c.kind->part) {

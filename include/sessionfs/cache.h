@@ -27,7 +27,7 @@ size_t cache_budget(const struct cache *c);
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial);
 
 /* Takes over *v (its memory too) and returns it referenced, to be released. NULL without memory (v is freed).
- * A view larger than the budget is not kept, only returned. */
+ * Of views larger than the budget only the newest is kept, while it is in use; with a budget of 0 none at all. */
 const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v);
 
 void cache_release(struct cache *c, const struct view *v);

@@ -1,7 +1,7 @@
 /* catalog: the session files found under the source, numbered.
  *
  * A slot is one session file at one generation. Its number is never reused in
- * one mount: a file that was replaced or rewritten gets a new slot. Finding
+ * one mount: a file that was replaced or rewritten gets a new slot, under the names of the old one. Finding
  * costs one readdir; a header is read only when somebody asks for what is in it
  * (is it a session, its SID, the project of a flat file), the index only for session_open.
  *
@@ -17,7 +17,8 @@
 struct catalog;
 
 struct catalog_options {
-	size_t index_budget; /* bytes of indexes kept; the least recently used are dropped beyond it */
+	/* Bytes of indexes kept. Beyond it the least recently used are dropped, but never the one used last. */
+	size_t index_budget;
 };
 
 int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret);
@@ -30,14 +31,16 @@ const char *catalog_source(const struct catalog *c); /* absolute, real path */
  * A listing is in a stable order while names come and go. */
 struct project_info {
 	uint32_t project;
-	const char *name; /* component; lives as long as the catalog */
+	const char *name;      /* component; lives as long as the catalog */
 	struct timespec mtime; /* newest session's */
 };
 bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret);
 bool catalog_project_by_name(struct catalog *c, struct span name, struct project_info *ret);
 bool catalog_project(struct catalog *c, uint32_t project, struct project_info *ret);
 
-/* A session file. Reading its header is what makes it one: all of these skip files that are none. */
+/* A session file. Reading its header is what makes it one: all of these skip files that are none.
+ * SIDs depend on all headers: `sid` is NULL until all sessions were asked for (catalog_slot_next of all,
+ * catalog_slot_by_sid). */
 struct slot_info {
 	uint32_t slot, project;
 	const char *stem; /* component under its project */
@@ -56,18 +59,24 @@ bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret);
 /* The newest mtime of all session files (by stat alone), or that of the source if there are none. */
 struct timespec catalog_mtime(struct catalog *c);
 
+/* Rises whenever a session file came, went or was replaced; listings of the names made at one number hold while it stays. */
+uint64_t catalog_epoch(struct catalog *c);
+
 /* The session this one was forked from (namespace.md "A session"), NO_SLOT if it is not in the mount. */
 uint32_t catalog_parent(struct catalog *c, uint32_t slot);
 /* The sessions forked from this one. */
 bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret);
 
 /* The slot's index, grown to what the file holds now and locked for reading; hand it back with
- * catalog_put, which unlocks. 0, -ESTALE if the slot was replaced or is gone, or another negative errno. */
+ * catalog_put, which unlocks. A thread holds one index at a time: growing one waits for its readers. 0, -ESTALE if the
+ * slot was replaced or is gone, or another negative errno. */
 int catalog_get(struct catalog *c, uint32_t slot, struct session **ret);
 void catalog_put(struct catalog *c, struct session *s);
 
-/* Why a file named *.jsonl under the source is not listed, for --check; every file in byte order of
- * the relative path: calls fn with reason NULL for sessions. Stops when fn returns non-zero, returns that. */
-int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason), void *arg);
+/* Why a file named *.jsonl under the source is not listed, for --check; every file, and every directory that cannot
+ * be read, in byte order of the relative path: calls fn with reason NULL for sessions. Stops when fn returns non-zero,
+ * returns that. */
+int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason),
+                      void *arg);
 
 #endif

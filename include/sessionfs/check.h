@@ -4,7 +4,7 @@
  *
  * `file` is relative to the source; bytes that would not print, and backslashes, are \xNN, so that one
  * problem is one line. What concerns a file as a whole is reported at line 1. Files come in byte order of their path.
-*/
+ */
 #ifndef SESSIONFS_CHECK_H
 #define SESSIONFS_CHECK_H
 

@@ -6,6 +6,7 @@
 
 struct fs;
 struct fuse_lowlevel_ops;
+struct fuse_session;
 
 struct fs_options {
 	struct tree *tree;       /* not owned */
@@ -14,6 +15,8 @@ struct fs_options {
 };
 
 int fs_open(const struct fs_options *o, struct fs **ret);
+/* The session that serves it, for telling the kernel what to forget. Before the loop begins. */
+void fs_attach(struct fs *fs, struct fuse_session *session);
 /* Answers the reads that still wait: before fuse_session_destroy, after the loop has ended. */
 void fs_stop(struct fs *fs);
 /* After fuse_session_destroy. */

@@ -21,7 +21,7 @@ int render_problems(const struct session *s, struct buf *out);
 /* A label (exact bytes) as a cell of labels.tsv. */
 void render_label_cell(struct span label, struct buf *out);
 int render_labels_tsv(const struct session *s, struct buf *out);
-/* The first user message with text (its text blocks joined by a space), exact; nothing if there is none. */
+/* The first user message with text (its text blocks joined by a space), as clean text; nothing if there is none. */
 int render_first_message(const struct session *s, struct buf *out);
 /* One line that describes entry i, what tree.txt shows of it ("user: ...", "[bash: ls]"), no newline. */
 int render_entry_line(const struct session *s, uint32_t i, struct buf *out);

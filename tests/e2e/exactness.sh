@@ -44,8 +44,8 @@ for options in "" "-oro"; do
 
 	# Times: the session file's to the nanosecond, an entry's own.
 	touch -d '2026-03-20 10:20:30.123456789' "$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
-	within 2 "the session's time follows" test "$(stat -c %y "$T/mnt/$FORECAST")" = "2026-03-20 10:20:30.123456789 +0000" || :
-	sleep 1
+	umount_fs "$T/mnt" # the kernel may keep the times of what lies in an entry for a minute
+	mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
 	for name in "" /title /tree.txt /session.jsonl /leaf /entries /branches/current /entries/436adaf5; do
 		is "2026-03-20 10:20:30.123456789 +0000" "$(stat -c %y "$T/mnt/$FORECAST$name")" "mtime of $name"
 	done

@@ -32,8 +32,8 @@ is "$text_size" "$(timeout 60 cat "$T/mnt/$S/entries/a1/text.md" | wc -c)" "the 
 is "0123456789abcdef" "$(timeout 20 tail -c 17 "$T/mnt/$S/entries/a1/text.md")" "its end"
 timeout 60 cmp "$T/src/long.jsonl" "$T/mnt/$S/session.jsonl" || die "session.jsonl differs"
 timeout 20 ls -lR "$T/mnt" >/dev/null || die "ls -lR is too slow"
-# Twice the line: the line itself, and what was made of it. Sanitizers keep freed memory.
+# A few times the line, for the line itself and what is made of it. Sanitizers keep freed memory.
 if ! grep -q __asan_init "$SESSIONFS"; then
 	peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status")
-	[ "$peak" -lt 700000 ] || die "it used $peak kB for a line of 200 MB"
+	[ "$peak" -lt 1000000 ] || die "it used $peak kB for a line of 200 MB"
 fi

@@ -72,7 +72,8 @@ def when(ns):
     return t.strftime("%Y-%m-%dT%H:%M:%S") + (f".{ns % 10**9:09d}".rstrip("0") if ns % 10**9 else "")
 
 
-def dump(reader, path=b""):
+def dump(reader, path=b"", shown=None):
+    shown = {} if shown is None else shown  # content -> where it was shown first
     for full, mode, size, mtime, link in sorted(reader.list(path)):
         name = show(full)
         bits = stat.filemode(mode)
@@ -80,13 +81,16 @@ def dump(reader, path=b""):
             print(f"{name} -> {show(link)} [{bits} {size} {when(mtime)}]")
         elif stat.S_ISDIR(mode):
             print(f"{name}/ [{bits} {when(mtime)}]")
-            dump(reader, full)
+            dump(reader, full, shown)
         else:
             print(f"{name} [{bits} {size} {when(mtime)}]")
             data = reader.read(full)
             if len(data) != size:
                 sys.exit(f"{name}: {size} bytes by its size, {len(data)} by reading")
             if os.path.basename(full).decode("utf-8", "replace") in RAW:
+                continue
+            if len(data) > 200 and shown.setdefault(data, name) != name:
+                print("\tas " + shown[data])
                 continue
             try:
                 text = data.decode("utf-8")

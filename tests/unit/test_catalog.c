@@ -1,114 +1,13 @@
-/* The catalog on real directories. What it knows may be CATALOG_FRESH_MS old, so after a change the tests wait that
- * long. */
+/* The catalog on real directories: names, what is a session, changes, the newest, forks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/catalog.h"
+#include "catalog_fixture.h"
 
-#include <fcntl.h>
-#include <ftw.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <sys/inotify.h>
-#include <time.h>
-
-#define HEADER(id, cwd) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"cwd\":\"" cwd "\"}\n"
-#define FORK(id, parent) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"parentSession\":\"" parent "\"}\n"
-#define ENTRY(id)                                                                                                      \
-	"{\"type\":\"message\",\"id\":\"" id                                                                           \
-	"\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
-
-struct place {
-	char root[64];
-	struct catalog *c;
-};
-
-static const char *at(const struct place *p, const char *relative)
-{
-	static _Thread_local char path[4][1024];
-	static _Thread_local unsigned next;
-	char *to = path[next++ % 4];
-	snprintf(to, sizeof path[0], "%s/%s", p->root, relative);
-	return to;
-}
-
-static void put_bytes(const struct place *p, const char *relative, const char *text, int flags)
-{
-	int fd = open(at(p, relative), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
-}
-
-static void put(const struct place *p, const char *relative, const char *text)
-{
-	put_bytes(p, relative, text, O_TRUNC);
-}
-
-static void append(const struct place *p, const char *relative, const char *text)
-{
-	put_bytes(p, relative, text, O_APPEND);
-}
-
-/* Puts a new file in place of the old one, as editors do. */
-static void replace(const struct place *p, const char *relative, const char *text)
-{
-	put(p, "temporary", text);
-	assert_int_equal(rename(at(p, "temporary"), at(p, relative)), 0);
-}
-
-static void make_dir(const struct place *p, const char *relative)
-{
-	assert_int_equal(mkdir(at(p, relative), 0755), 0);
-}
-
-static void set_mtime(const struct place *p, const char *relative, time_t seconds)
-{
-	struct timespec t[2] = {{.tv_sec = seconds}, {.tv_sec = seconds}};
-	assert_int_equal(utimensat(AT_FDCWD, at(p, relative), t, 0), 0);
-}
-
-static void wait_stale(void)
-{
-	nanosleep(&(struct timespec){.tv_nsec = (CATALOG_FRESH_MS + 30) * 1000000L}, NULL);
-}
-
-static void open_place(struct place *p)
-{
-	struct catalog_options o = {.index_budget = 64 << 20};
-	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
-}
-
-static int set_up(void **state)
-{
-	struct place *p = calloc(1, sizeof *p);
-	assert_non_null(p);
-	strcpy(p->root, "/tmp/test_catalog.XXXXXX");
-	assert_non_null(mkdtemp(p->root));
-	*state = p;
-	return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static int tear_down(void **state)
-{
-	struct place *p = *state;
-	catalog_close(p->c);
-	nftw(p->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	free(p);
-	return 0;
-}
 
 /* ---- what the catalog shows, as one text ---- */
 
@@ -179,16 +78,6 @@ static void assert_sids(struct place *p, const char *expected)
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	add_sids(p, &got);
 	assert_words(&got, expected);
-}
-
-static uint32_t slot_of(struct place *p, const char *project, const char *stem)
-{
-	struct project_info info;
-	struct slot_info slot;
-	if (!catalog_project_by_name(p->c, span_of(project), &info) ||
-	    !catalog_slot_by_stem(p->c, info.project, span_of(stem), &slot))
-		return NO_SLOT;
-	return slot.slot;
 }
 
 /* ---- names ---- */
@@ -706,231 +595,6 @@ static void forks_find_their_parent(void **state)
 	assert_parent(p, "a", "link", NULL);
 }
 
-/* ---- indexes ---- */
-
-static void gives_an_index_that_grows(void **state)
-{
-	struct place *p = *state;
-	struct session *s, *again;
-	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
-	open_place(p);
-	uint32_t slot = slot_of(p, "a", "one");
-	assert_int_equal(catalog_get(p->c, slot, &s), 0);
-	assert_int_equal(session_count(s), 1);
-	assert_true(span_is(session_id(s), "one"));
-	assert_int_equal(catalog_get(p->c, slot, &again), 0);
-	assert_ptr_equal(s, again);
-	catalog_put(p->c, again);
-	catalog_put(p->c, s);
-	append(p, "a/one.jsonl", ENTRY("y"));
-	wait_stale();
-	assert_int_equal(catalog_get(p->c, slot, &s), 0);
-	assert_int_equal(session_count(s), 2);
-	/* Held by somebody while its file is replaced: it stays what it was. */
-	replace(p, "a/one.jsonl", HEADER("one", "/"));
-	wait_stale();
-	assert_int_equal(catalog_get(p->c, slot, &again), -ESTALE);
-	assert_int_equal(session_count(s), 2);
-	catalog_put(p->c, s);
-	slot = slot_of(p, "a", "one");
-	assert_int_equal(catalog_get(p->c, slot, &s), 0);
-	assert_int_equal(session_count(s), 0);
-	catalog_put(p->c, s);
-	assert_int_equal(unlink(at(p, "a/one.jsonl")), 0);
-	wait_stale();
-	assert_int_equal(catalog_get(p->c, slot, &s), -ESTALE);
-	assert_int_equal(catalog_get(p->c, 4711, &s), -ESTALE);
-}
-
-static void rewritten_while_nobody_looked(void **state)
-{
-	struct place *p = *state;
-	struct catalog_options nothing = {.index_budget = 0};
-	struct session *s;
-	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
-	put(p, "a/grown.jsonl", HEADER("grown", "/") ENTRY("x"));
-	put(p, "a/two.jsonl", HEADER("two", "/"));
-	assert_int_equal(catalog_open(p->root, &nothing, &p->c), 0);
-	uint32_t one = slot_of(p, "a", "one"), grown = slot_of(p, "a", "grown"), two = slot_of(p, "a", "two");
-	uint32_t order[] = {one, grown, two};
-	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(catalog_get(p->c, order[i], &s), 0);
-		catalog_put(p->c, s);
-	}
-	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("other") ENTRY("more"));
-	append(p, "a/grown.jsonl", ENTRY("y"));
-	wait_stale();
-	assert_int_equal(catalog_get(p->c, grown, &s), 0);
-	assert_int_equal(session_count(s), 2);
-	catalog_put(p->c, s);
-	assert_int_equal(catalog_get(p->c, one, &s), -ESTALE);
-	assert_int_not_equal(slot_of(p, "a", "one"), one);
-	assert_int_equal(catalog_get(p->c, slot_of(p, "a", "one"), &s), 0);
-	assert_int_equal(session_count(s), 2);
-	catalog_put(p->c, s);
-}
-
-static int count_fds(void)
-{
-	int n = 0;
-	DIR *d CLEANUP_CLOSEDIR = opendir("/proc/self/fd");
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	return n;
-}
-
-static void keeps_few_indexes_open(void **state)
-{
-	struct place *p = *state;
-	struct session *s, *held;
-	struct slot_info slot;
-	make_dir(p, "a");
-	for (int i = 0; i < 700; i++) {
-		char name[32];
-		snprintf(name, sizeof name, "a/%d.jsonl", i);
-		put(p, name, HEADER("s", "/") ENTRY("x"));
-	}
-	open_place(p);
-	int before = count_fds();
-	uint32_t first = slot_of(p, "a", "0");
-	assert_int_equal(catalog_get(p->c, first, &held), 0);
-	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot);) {
-		assert_int_equal(catalog_get(p->c, slot.slot, &s), 0);
-		assert_int_equal(session_count(s), 1);
-		catalog_put(p->c, s);
-	}
-	assert_true(count_fds() - before <= 512);
-	assert_int_equal(session_count(held), 1);
-	catalog_put(p->c, held);
-}
-
-/* ---- threads ---- */
-
-struct chaos {
-	struct place *p;
-	atomic_bool stop;
-	atomic_int gets, surprises; /* cmocka's assertions work in the main thread only */
-};
-
-static void *change_files(void *arg)
-{
-	struct chaos *x = arg;
-	for (unsigned i = 0; !atomic_load(&x->stop); i++) {
-		char name[32];
-		snprintf(name, sizeof name, "%c/%u.jsonl", i % 2 ? 'a' : 'b', i % 7);
-		if (i % 11 == 0)
-			unlink(at(x->p, name));
-		else if (i % 5 == 0)
-			replace(x->p, name, HEADER("new", "/"));
-		else
-			append(x->p, name, ENTRY("x"));
-		if (i % 13 == 0)
-			put(x->p, name, HEADER("fresh", "/") ENTRY("y"));
-		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-	}
-	return NULL;
-}
-
-static void *use_sessions(void *arg)
-{
-	struct chaos *x = arg;
-	struct catalog *c = x->p->c;
-	while (!atomic_load(&x->stop)) {
-		struct slot_info slot;
-		struct project_info project;
-		struct session *s;
-		for (uint64_t cookie = 0; catalog_project_next(c, &cookie, &project);)
-			catalog_latest(c, project.project, &slot);
-		for (uint64_t cookie = 0; catalog_slot_next(c, NO_SLOT, &cookie, &slot);) {
-			if (!slot.sid)
-				atomic_fetch_add(&x->surprises, 1);
-			catalog_parent(c, slot.slot);
-			int rc = catalog_get(c, slot.slot, &s);
-			if (rc == 0) {
-				session_leaf(s);
-				catalog_put(c, s);
-				atomic_fetch_add(&x->gets, 1);
-			} else if (rc != -ESTALE) {
-				atomic_store(&x->surprises, rc);
-			}
-		}
-		catalog_latest(c, NO_SLOT, &slot);
-		catalog_mtime(c);
-		catalog_slot_by_sid(c, span_of("new"), &slot);
-	}
-	return NULL;
-}
-
-static void many_threads_at_once(void **state)
-{
-	struct place *p = *state;
-	struct catalog_options small = {.index_budget = 2000};
-	struct chaos x = {.p = p};
-	pthread_t threads[5];
-	make_dir(p, "a");
-	make_dir(p, "b");
-	for (int i = 0; i < 7; i++) {
-		char name[32];
-		snprintf(name, sizeof name, "%c/%d.jsonl", i % 2 ? 'a' : 'b', i);
-		put(p, name, HEADER("start", "/") ENTRY("x"));
-	}
-	assert_int_equal(catalog_open(p->root, &small, &p->c), 0);
-	for (int i = 0; i < 5; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, i ? use_sessions : change_files, &x), 0);
-	nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
-	atomic_store(&x.stop, true);
-	for (int i = 0; i < 5; i++)
-		pthread_join(threads[i], NULL);
-	assert_int_equal(atomic_load(&x.surprises), 0);
-	assert_true(atomic_load(&x.gets) > 100);
-}
-
-struct same {
-	struct catalog *c;
-	uint32_t slot;
-	struct session *got;
-};
-
-static void *get_one(void *arg)
-{
-	struct same *x = arg;
-	return catalog_get(x->c, x->slot, &x->got) == 0 ? x : NULL;
-}
-
-static void an_index_is_built_once(void **state)
-{
-	struct place *p = *state;
-	struct same x[4];
-	pthread_t threads[4];
-	struct buf text CLEANUP_BUF = BUF_INIT;
-	make_dir(p, "a");
-	buf_adds(&text, HEADER("big", "/"));
-	for (int i = 0; i < 20000; i++)
-		buf_adds(&text, ENTRY("x"));
-	assert_non_null(buf_cstr(&text));
-	put(p, "a/big.jsonl", text.p);
-	open_place(p);
-	uint32_t slot = slot_of(p, "a", "big");
-	for (int i = 0; i < 4; i++) {
-		x[i] = (struct same){p->c, slot, NULL};
-		assert_int_equal(pthread_create(&threads[i], NULL, get_one, &x[i]), 0);
-	}
-	for (int i = 0; i < 4; i++) {
-		pthread_join(threads[i], NULL);
-		assert_non_null(x[i].got);
-		assert_ptr_equal(x[i].got, x[0].got);
-	}
-	for (int i = 0; i < 4; i++)
-		session_unlock(x[i].got);
-	for (int i = 0; i < 4; i++) {
-		session_rdlock(x[i].got);
-		catalog_put(p->c, x[i].got);
-	}
-}
-
 static void refuses_what_is_no_directory(void **state)
 {
 	struct place *p = *state;
@@ -942,8 +606,6 @@ static void refuses_what_is_no_directory(void **state)
 	assert_projects(p, "");
 	assert_sids(p, "");
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
@@ -964,11 +626,6 @@ int main(void)
 	    TEST(the_newest_is_found_while_many_ask),
 	    TEST(the_newest_of_many_that_are_none),
 	    TEST(forks_find_their_parent),
-	    TEST(gives_an_index_that_grows),
-	    TEST(rewritten_while_nobody_looked),
-	    TEST(keeps_few_indexes_open),
-	    TEST(many_threads_at_once),
-	    TEST(an_index_is_built_once),
 	    TEST(refuses_what_is_no_directory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

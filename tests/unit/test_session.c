@@ -569,6 +569,31 @@ static void compactions_name_what_they_keep(void **state)
 	fixture_release(&f);
 }
 
+static uint64_t serial_at(const struct fixture *f)
+{
+	struct session *s;
+
+	assert_int_equal(session_open(f->path, &s), 0);
+	uint64_t serial = session_serial(s);
+	session_close(s);
+	return serial;
+}
+
+/* What was made from an index that was dropped must not be taken for that of the one built after it. */
+static void serials_of_other_states_differ_across_indexes(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	append(&f, HEADER, strlen(HEADER));
+	uint64_t first = serial_at(&f);
+	assert_int_equal(serial_at(&f), first);
+	append(&f, USER("\"a\"", "null"), strlen(USER("\"a\"", "null")));
+	assert_int_not_equal(serial_at(&f), first);
+	fixture_release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -592,6 +617,7 @@ int main(void)
 	    cmocka_unit_test(the_name_is_the_last_one_in_the_file),
 	    cmocka_unit_test(results_answer_the_nearest_call_above),
 	    cmocka_unit_test(an_id_used_twice_is_answered_in_order),
+	    cmocka_unit_test(serials_of_other_states_differ_across_indexes),
 	    cmocka_unit_test(v1_files_are_linear),
 	    cmocka_unit_test(v1_indexes_count_parsed_lines),
 	    cmocka_unit_test(compactions_name_what_they_keep),

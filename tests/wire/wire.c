@@ -111,6 +111,7 @@ void wire_open(struct wire *w, bool read_only, uint32_t flags)
 	assert_int_equal(fuse_opt_add_arg(&args, "wire"), 0);
 	w->se = fuse_session_new(&args, fs_operations(), sizeof *fs_operations(), w->fs);
 	assert_non_null(w->se);
+	fs_attach(w->fs, w->se);
 	fuse_opt_free_args(&args);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
 	w->fd = fds[0];
@@ -175,6 +176,12 @@ uint64_t wire_receive(struct wire *w, struct reply *ret)
 	ssize_t got = readv(w->fd, parts, 2);
 	assert_true(got >= (ssize_t)sizeof out);
 	assert_int_equal(got, out.len);
+	if (out.unique == 0) {
+		assert_int_equal(out.error, FUSE_NOTIFY_INVAL_INODE);
+		memcpy(&w->dropped, ret->p, sizeof w->dropped);
+		w->notifications++;
+		return wire_receive(w, ret);
+	}
 	ret->error = out.error;
 	ret->n = out.len - sizeof out;
 	return out.unique;

@@ -26,6 +26,8 @@ struct wire {
 	pthread_t thread;
 	uint64_t unique;
 	struct fuse_init_out init;
+	unsigned notifications; /* so far, and the last one */
+	struct fuse_notify_inval_inode_out dropped;
 };
 
 struct reply {
@@ -51,7 +53,7 @@ void wire_close(struct wire *w);
 /* Sends a request of the parts that are given (up to a NULL) and returns its number. */
 uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const void *more,
                    size_t more_n);
-/* The next reply and whose it is. */
+/* The next reply and whose it is; notifications before it are counted. */
 uint64_t wire_receive(struct wire *w, struct reply *ret);
 /* True if a reply is there within so many milliseconds. */
 bool wire_wait(struct wire *w, int ms);

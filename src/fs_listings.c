@@ -1,0 +1,124 @@
+/* Where OPENDIR is answered with ENOSYS the kernel keeps every listing, and reads it again when the directory's
+ * mtime is another than when it was listed. That saves two requests a directory each time, but says nothing in two
+ * cases:
+ *
+ * - What is listed follows from other files. A session that is removed, or copied in with an old date, need not change
+ *   the mtime that is shown of its project; a fork changes nothing of the session it comes from.
+ *   So directories down to those in a session are noted with the catalog's epoch when they are listed.
+ * - The session's file was changed just before the listing was made: the next change may have the same mtime.
+ *
+ * The kernel asks for the attributes before it uses a kept listing, unless it was told them within their lifetime. So
+ * whenever we tell them, and the listing may be outdated, it is told first to drop that listing: as often as it
+ * takes until the directory is listed again, since a reply on its way could fill in the old one.
+ *
+ * This notification is sent while a request is being answered. It takes no lock in the kernel that a request
+ * for attributes or names holds (the locks of pages only), and none of ours is held. */
+#include "fs_impl.h"
+
+#include <sys/stat.h>
+
+#define SETTLED_SECONDS 2 /* coarsest time stamp of a file system */
+#define DEPTH_OWN 5       /* projects/PROJECT/STEM/entries/ID: what is in here follows from the session's file alone */
+
+/* Epochs as they are kept: one more than the catalog's. */
+enum { EPOCH_OUTDATED = 0 };
+#define EPOCH_FINE UINT64_MAX
+
+void listings_init(struct listings *l)
+{
+	*l = (struct listings){0};
+	pthread_mutex_init(&l->lock, NULL);
+}
+
+void listings_release(struct listings *l)
+{
+	free(l->cells);
+	pthread_mutex_destroy(&l->lock);
+}
+
+/* Where the directory is or would be. There always is a free cell. */
+static struct listing_state *find(const struct listings *l, node_t dir)
+{
+	size_t i = (size_t)((dir * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (l->cap - 1);
+	while (l->cells[i].dir && l->cells[i].dir != dir)
+		i = (i + 1) & (l->cap - 1);
+	return &l->cells[i];
+}
+
+static bool grow(struct listings *l)
+{
+	struct listings more = {.cap = l->cap ? l->cap * 2 : 64};
+	more.cells = calloc(more.cap, sizeof *more.cells);
+	if (!more.cells)
+		return false;
+	for (size_t i = 0; i < l->cap; i++) {
+		if (l->cells[i].dir)
+			*find(&more, l->cells[i].dir) = l->cells[i];
+	}
+	free(l->cells);
+	l->cells = more.cells;
+	l->cap = more.cap;
+	return true;
+}
+
+/* What is fine need not be noted if nothing was before. False without memory. */
+static bool note(struct listings *l, node_t dir, uint64_t epoch)
+{
+	struct listing_state *s = l->cap ? find(l, dir) : NULL;
+	if (s && s->dir) {
+		s->epoch = epoch;
+		return true;
+	}
+	if (epoch == EPOCH_FINE)
+		return true;
+	if (l->n >= l->cap / 2 && !grow(l))
+		return false;
+	*find(l, dir) = (struct listing_state){dir, epoch};
+	l->n++;
+	return true;
+}
+
+static unsigned depth_of(struct tree *tree, node_t dir)
+{
+	unsigned depth = 0;
+	for (node_t at = dir; at != NODE_ROOT && depth < DEPTH_OWN; at = tree_parent(tree, at))
+		depth++;
+	return depth;
+}
+
+int listings_begin(struct fs *fs, const struct tree_attr *attr)
+{
+	struct listings *l = &fs->listings;
+	if (!fs->no_opendir)
+		return 0;
+	uint64_t epoch = EPOCH_FINE;
+	if (fs_is_younger(attr->mtime, SETTLED_SECONDS))
+		epoch = EPOCH_OUTDATED;
+	else if (depth_of(fs->tree, attr->node) < DEPTH_OWN)
+		epoch = catalog_epoch(fs->catalog) + 1;
+	pthread_mutex_lock(&l->lock);
+	bool done = note(l, attr->node, epoch);
+	pthread_mutex_unlock(&l->lock);
+	return done ? 0 : -ENOMEM;
+}
+
+static uint64_t noted(struct listings *l, node_t node)
+{
+	pthread_mutex_lock(&l->lock);
+	const struct listing_state *s = l->cap ? find(l, node) : NULL;
+	uint64_t epoch = s && s->dir ? s->epoch : EPOCH_FINE;
+	pthread_mutex_unlock(&l->lock);
+	return epoch;
+}
+
+bool listings_is_noted(struct fs *fs, node_t node)
+{
+	return fs->no_opendir && noted(&fs->listings, node) != EPOCH_FINE;
+}
+
+void listings_check(struct fs *fs, node_t node)
+{
+	uint64_t epoch = fs->no_opendir && fs->session ? noted(&fs->listings, node) : EPOCH_FINE;
+	if (epoch != EPOCH_FINE && (epoch == EPOCH_OUTDATED || epoch != catalog_epoch(fs->catalog) + 1))
+		fuse_lowlevel_notify_inval_inode(fs->session, node, 0, 0);
+}

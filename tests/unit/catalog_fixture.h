@@ -1,0 +1,119 @@
+/* A source directory for the catalog's tests, and what they do to it. What the catalog knows may be CATALOG_FRESH_MS
+ * old, so after a change they wait that long. */
+#ifndef CATALOG_FIXTURE_H
+#define CATALOG_FIXTURE_H
+
+#include "sessionfs/catalog.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <time.h>
+
+#define HEADER(id, cwd) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"cwd\":\"" cwd "\"}\n"
+#define FORK(id, parent) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"parentSession\":\"" parent "\"}\n"
+#define ENTRY(id)                                                                                                      \
+	"{\"type\":\"message\",\"id\":\"" id                                                                           \
+	"\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
+
+struct place {
+	char root[64];
+	struct catalog *c;
+};
+
+static inline const char *at(const struct place *p, const char *relative)
+{
+	static _Thread_local char path[4][1024];
+	static _Thread_local unsigned next;
+	char *to = path[next++ % 4];
+	snprintf(to, sizeof path[0], "%s/%s", p->root, relative);
+	return to;
+}
+
+static inline void put_bytes(const struct place *p, const char *relative, const char *text, int flags)
+{
+	int fd = open(at(p, relative), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static inline void put(const struct place *p, const char *relative, const char *text)
+{
+	put_bytes(p, relative, text, O_TRUNC);
+}
+
+static inline void append(const struct place *p, const char *relative, const char *text)
+{
+	put_bytes(p, relative, text, O_APPEND);
+}
+
+/* Puts a new file in place of the old one, as editors do. */
+static inline void replace(const struct place *p, const char *relative, const char *text)
+{
+	put(p, "temporary", text);
+	assert_int_equal(rename(at(p, "temporary"), at(p, relative)), 0);
+}
+
+static inline void make_dir(const struct place *p, const char *relative)
+{
+	assert_int_equal(mkdir(at(p, relative), 0755), 0);
+}
+
+static inline void set_mtime(const struct place *p, const char *relative, time_t seconds)
+{
+	struct timespec t[2] = {{.tv_sec = seconds}, {.tv_sec = seconds}};
+	assert_int_equal(utimensat(AT_FDCWD, at(p, relative), t, 0), 0);
+}
+
+static inline void wait_stale(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = (CATALOG_FRESH_MS + 30) * 1000000L}, NULL);
+}
+
+static inline void open_place(struct place *p)
+{
+	struct catalog_options o = {.index_budget = 64 << 20};
+	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
+}
+
+static inline int set_up(void **state)
+{
+	struct place *p = calloc(1, sizeof *p);
+	assert_non_null(p);
+	strcpy(p->root, "/tmp/test_catalog.XXXXXX");
+	assert_non_null(mkdtemp(p->root));
+	*state = p;
+	return 0;
+}
+
+static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static inline int tear_down(void **state)
+{
+	struct place *p = *state;
+	catalog_close(p->c);
+	nftw(p->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	free(p);
+	return 0;
+}
+
+static inline uint32_t slot_of(struct place *p, const char *project, const char *stem)
+{
+	struct project_info info;
+	struct slot_info slot;
+	if (!catalog_project_by_name(p->c, span_of(project), &info) ||
+	    !catalog_slot_by_stem(p->c, info.project, span_of(stem), &slot))
+		return NO_SLOT;
+	return slot.slot;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+#endif
