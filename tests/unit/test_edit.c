@@ -1,0 +1,305 @@
+/* Records as pi writes them: keys and their order, parents, ids; and none where nothing would change. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/edit.h"
+
+#include <errno.h>
+
+#include "edit_fixture.h"
+
+#define BRANCH(id, parent, summary)                                                                                    \
+	"{\"type\":\"branch_summary\",\"id\":" id ",\"parentId\":" parent ",\"fromId\":\"x\",\"summary\":" summary "}" \
+	"\n"
+#define TWO HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"")
+
+/* The lines that an edit makes of a file, as a pattern. */
+static void assert_edit(const char *file, const struct edit *e, bool again, const char *pattern)
+{
+	CLEANUP(fixture_release) struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	struct session *s = open_text(&f, file);
+
+	assert_int_equal(edit_make(s, e, again, NOW, &out), 0);
+	assert_pattern(buf_span(&out), pattern);
+	if (out.n == 0)
+		return;
+	/* Written and read again there is nothing left to do. */
+	append(&f, out.p, out.n);
+	assert_int_equal(session_grow(s), 1);
+	assert_int_equal(session_problem_count(s), 0);
+	buf_reset(&out);
+	assert_int_equal(edit_make(s, e, false, NOW, &out), 0);
+	assert_pattern(buf_span(&out), "");
+}
+
+static void assert_label_edit(const char *file, uint32_t entry, struct span text, const char *pattern)
+{
+	const struct edit_label l = {.entry = entry, .text = text};
+
+	assert_edit(file, &(struct edit){.kind = EDIT_LABELS, .labels = &l, .n = 1}, false, pattern);
+}
+
+static void assert_name_edit(const char *file, const char *text, const char *pattern)
+{
+	assert_edit(file, &(struct edit){.kind = EDIT_NAME, .text = span_of(text)}, false, pattern);
+}
+
+static void assert_branch_edit(const char *file, uint32_t entry, const char *text, const char *pattern)
+{
+	assert_edit(file, &(struct edit){.kind = EDIT_BRANCH, .entry = entry, .text = span_of(text)}, false, pattern);
+}
+
+static void assert_leaf_edit(const char *file, uint32_t entry, const char *pattern)
+{
+	assert_edit(file, &(struct edit){.kind = EDIT_LEAF, .entry = entry}, false, pattern);
+}
+
+static void assert_refused(const char *file, const struct edit *e, int rc)
+{
+	CLEANUP(fixture_release) struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	struct session *s = open_text(&f, file);
+
+	buf_adds(&out, "kept");
+	assert_int_equal(edit_make(s, e, false, NOW, &out), rc);
+	assert_text(&out, "kept");
+}
+
+/* ---- labels ---- */
+
+static void label_set(void **state)
+{
+	(void)state;
+	assert_label_edit(TWO, 0, span_of("auth works"),
+	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"b\"" AT
+	                  ",\"targetId\":\"a\",\"label\":\"auth works\"}\n");
+	assert_label_edit(TWO, 0, SPAN_LIT("\"\\\t\x01\x7f\xe2\x82\xac"),
+	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"b\"" AT
+	                  ",\"targetId\":\"a\",\"label\":\"\\\"\\\\\\t\\u0001\x7f\xe2\x82\xac\"}\n");
+}
+
+static void label_cleared(void **state)
+{
+	(void)state;
+	assert_label_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"old\""), 0, span_of(""),
+	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"c\"" AT ",\"targetId\":\"a\"}\n");
+	assert_label_edit(TWO, 0, span_of(""), "");
+}
+
+static void label_unchanged(void **state)
+{
+	(void)state;
+	assert_label_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"old\""), 0, span_of("old"), "");
+	assert_label_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"\\u006fld\""), 0, span_of("old"), "");
+	/* A lone surrogate is no U+FFFD. */
+	assert_label_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"\\ud800\""), 0, span_of("\xef\xbf\xbd"),
+	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"c\"" AT
+	                  ",\"targetId\":\"a\",\"label\":\"\xef\xbf\xbd\"}\n");
+}
+
+/* Each record hangs below the one before, and those that say nothing are left out. */
+static void labels_chained(void **state)
+{
+	const struct edit_label l[] = {{0, SPAN_LIT("one")}, {1, SPAN_LIT("")}, {2, SPAN_LIT("two")}};
+
+	(void)state;
+	assert_edit(TWO USER("\"c\"", "\"b\""), &(struct edit){.kind = EDIT_LABELS, .labels = l, .n = 3}, false,
+	            "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"c\"" AT ",\"targetId\":\"a\",\"label\":\"one\"}\n"
+	            "{\"type\":\"label\",\"id\":\"@1\",\"parentId\":\"@0\"" AT
+	            ",\"targetId\":\"c\",\"label\":\"two\"}\n");
+	assert_edit(TWO, &(struct edit){.kind = EDIT_LABELS}, false, "");
+}
+
+/* Lines of others came in between: it is written once more. */
+static void label_again(void **state)
+{
+	const struct edit_label l = {0, SPAN_LIT("old")};
+
+	(void)state;
+	assert_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"old\"") USER("\"d\"", "\"b\""),
+	            &(struct edit){.kind = EDIT_LABELS, .labels = &l, .n = 1}, true,
+	            "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"d\"" AT
+	            ",\"targetId\":\"a\",\"label\":\"old\"}\n");
+}
+
+static void ids_as_they_stand(void **state)
+{
+	(void)state;
+	assert_label_edit(HEADER USER("12", "null"), 0, span_of("x"),
+	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":12" AT ",\"targetId\":12,\"label\":\"x\"}\n");
+	assert_label_edit(HEADER USER("\"\\u0061\\\"\"", "null") USER("1e2", "null"), 0, span_of("x"),
+	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":1e2" AT
+	                  ",\"targetId\":\"\\u0061\\\"\",\"label\":\"x\"}\n");
+	assert_label_edit(HEADER USER("\"\\ud800\"", "null"), 0, span_of("x"),
+	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"\\ud800\"" AT
+	                  ",\"targetId\":\"\\ud800\",\"label\":\"x\"}\n");
+}
+
+static void parent_can_be_addressed(void **state)
+{
+	CLEANUP(fixture_release) struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	struct session *s = open_text(&f, TWO USER("null", "\"b\"") "7\n[]\n");
+	const struct edit name = {.kind = EDIT_NAME, .text = SPAN_LIT("n")};
+
+	(void)state;
+	assert_int_equal(edit_make(s, &name, false, NOW, &out), 0);
+	assert_pattern(buf_span(&out),
+	               "{\"type\":\"session_info\",\"id\":\"@0\",\"parentId\":\"b\"" AT ",\"name\":\"n\"}\n");
+}
+
+static void refusals(void **state)
+{
+	const struct edit_label none = {5, SPAN_LIT("x")}, twice = {0, SPAN_LIT("x")};
+	const struct edit_label second[] = {{1, SPAN_LIT("fine")}, {0, SPAN_LIT("x")}};
+	const char *repeated = HEADER USER("\"a\"", "null") USER("\"a\"", "null");
+
+	(void)state;
+	assert_refused(TWO, &(struct edit){.kind = EDIT_LABELS, .labels = &none, .n = 1}, -ENOENT);
+	assert_refused(TWO, &(struct edit){.kind = EDIT_BRANCH, .entry = NO_ENTRY, .text = SPAN_LIT("x")}, -ENOENT);
+	assert_refused(TWO, &(struct edit){.kind = EDIT_LEAF, .entry = 2}, -ENOENT);
+	assert_refused(repeated, &(struct edit){.kind = EDIT_LABELS, .labels = &twice, .n = 1}, -EPERM);
+	assert_refused(repeated, &(struct edit){.kind = EDIT_LABELS, .labels = second, .n = 2}, -EPERM);
+	assert_refused(repeated, &(struct edit){.kind = EDIT_BRANCH, .entry = 0, .text = SPAN_LIT("x")}, -EPERM);
+	assert_refused(repeated, &(struct edit){.kind = EDIT_LEAF, .entry = 0}, -EPERM);
+	assert_refused(HEADER "7\n", &(struct edit){.kind = EDIT_LEAF, .entry = 0}, -EPERM);
+}
+
+/* ---- the name ---- */
+
+static void name(void **state)
+{
+	(void)state;
+	assert_name_edit(TWO, "Refactor auth",
+	                 "{\"type\":\"session_info\",\"id\":\"@0\",\"parentId\":\"b\"" AT
+	                 ",\"name\":\"Refactor auth\"}\n");
+	assert_name_edit(HEADER, "x",
+	                 "{\"type\":\"session_info\",\"id\":\"@0\",\"parentId\":null" AT ",\"name\":\"x\"}\n");
+	assert_name_edit(TWO INFO("\"c\"", "\"b\"", "\"old\""), "",
+	                 "{\"type\":\"session_info\",\"id\":\"@0\",\"parentId\":\"c\"" AT ",\"name\":\"\"}\n");
+	assert_name_edit(TWO INFO("\"c\"", "\"b\"", "\" old \""), "old", "");
+	assert_name_edit(TWO, "", "");
+}
+
+static void name_again(void **state)
+{
+	(void)state;
+	assert_edit(TWO INFO("\"c\"", "\"b\"", "\"old\"") USER("\"d\"", "\"b\""),
+	            &(struct edit){.kind = EDIT_NAME, .text = SPAN_LIT("old")}, true,
+	            "{\"type\":\"session_info\",\"id\":\"@0\",\"parentId\":\"d\"" AT ",\"name\":\"old\"}\n");
+}
+
+/* ---- branches and the leaf ---- */
+
+static void branch(void **state)
+{
+	(void)state;
+	assert_branch_edit(TWO, 0, "Tried A,\nfailed",
+	                   "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
+	                   ",\"fromId\":\"b\",\"summary\":\"Tried A,\\nfailed\"}\n");
+	assert_branch_edit(HEADER USER("1", "null") USER("2", "1"), 0, "x",
+	                   "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":1" AT
+	                   ",\"fromId\":2,\"summary\":\"x\"}\n");
+	/* From the entry itself. */
+	assert_branch_edit(TWO, 1, "x",
+	                   "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"b\"" AT
+	                   ",\"fromId\":\"b\",\"summary\":\"x\"}\n");
+}
+
+static void branch_unchanged(void **state)
+{
+	(void)state;
+	assert_branch_edit(TWO BRANCH("\"c\"", "\"a\"", "\"x\""), 0, "x", "");
+	assert_branch_edit(TWO BRANCH("\"c\"", "\"a\"", "\"x\"") BRANCH("\"d\"", "\"a\"", "\"\""), 0, "x", "");
+	assert_branch_edit(TWO BRANCH("\"c\"", "\"a\"", "\"x\"") BRANCH("\"d\"", "\"a\"", "\"y\""), 0, "x",
+	                   "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
+	                   ",\"fromId\":\"d\",\"summary\":\"x\"}\n");
+}
+
+static void leaf(void **state)
+{
+	(void)state;
+	assert_leaf_edit(TWO, 0,
+	                 "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
+	                 ",\"fromId\":\"b\",\"summary\":\"\"}\n");
+	assert_leaf_edit(TWO, 1, "");
+	assert_leaf_edit(TWO BRANCH("\"c\"", "\"a\"", "\"\""), 0, "");
+	/* Only an empty summary says nothing, and only where the leaf is. */
+	assert_leaf_edit(TWO BRANCH("\"c\"", "\"a\"", "\"x\""), 0,
+	                 "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
+	                 ",\"fromId\":\"c\",\"summary\":\"\"}\n");
+	assert_leaf_edit(TWO BRANCH("\"c\"", "\"a\"", "\"\"") USER("\"d\"", "\"b\""), 0,
+	                 "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
+	                 ",\"fromId\":\"d\",\"summary\":\"\"}\n");
+}
+
+static void leaf_again(void **state)
+{
+	(void)state;
+	assert_edit(TWO BRANCH("\"c\"", "\"a\"", "\"\"") USER("\"d\"", "\"b\""),
+	            &(struct edit){.kind = EDIT_LEAF, .entry = 0}, true,
+	            "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
+	            ",\"fromId\":\"d\",\"summary\":\"\"}\n");
+}
+
+/* ---- ids ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	return memcmp(a, b, 8);
+}
+
+/* Many at once: all of 8 hex digits, none twice. */
+static void ids_differ(void **state)
+{
+	enum { N = 5000 };
+	CLEANUP(fixture_release) struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	CLEANUP_FREE struct edit_label *l = calloc(N, sizeof *l);
+	CLEANUP_FREE char(*ids)[8] = calloc(N, 8);
+	struct session *s = open_text(&f, TWO);
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < N; i++)
+		l[i] = (struct edit_label){(uint32_t)(i % 2), SPAN_LIT("x")};
+	assert_int_equal(edit_make(s, &(struct edit){.kind = EDIT_LABELS, .labels = l, .n = N}, true, NOW, &out), 0);
+	struct span rest = buf_span(&out);
+	for (const char *nl; (nl = memchr(rest.p, '\n', rest.n)); n++) {
+		assert_memory_equal(rest.p, "{\"type\":\"label\",\"id\":\"", 22);
+		memcpy(ids[n], rest.p + 22, 8);
+		rest.n -= (size_t)(nl + 1 - rest.p);
+		rest.p = nl + 1;
+	}
+	assert_int_equal(n, N);
+	qsort(ids, N, 8, by_value);
+	for (size_t i = 1; i < N; i++)
+		assert_memory_not_equal(ids[i - 1], ids[i], 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(label_set),
+	    cmocka_unit_test(label_cleared),
+	    cmocka_unit_test(label_unchanged),
+	    cmocka_unit_test(labels_chained),
+	    cmocka_unit_test(label_again),
+	    cmocka_unit_test(ids_as_they_stand),
+	    cmocka_unit_test(refusals),
+	    cmocka_unit_test(parent_can_be_addressed),
+	    cmocka_unit_test(name),
+	    cmocka_unit_test(name_again),
+	    cmocka_unit_test(branch),
+	    cmocka_unit_test(branch_unchanged),
+	    cmocka_unit_test(leaf),
+	    cmocka_unit_test(leaf_again),
+	    cmocka_unit_test(ids_differ),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+/* labels.tsv read back: what differs, and every way in which a table can be wrong. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/edit.h"
+#include "sessionfs/render.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "session_fixture.h"
+
+#define THREE HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") USER("\"c\"", "\"b\"")
+#define LABELLED THREE LABEL("\"l1\"", "\"c\"", "\"a\"", "\"one\"") LABEL("\"l2\"", "\"l1\"", "\"b\"", "\"two\"")
+
+/* The changes as "ENTRY=text;", or the error and its reason. */
+static void table_text(const struct session *s, struct span table, struct buf *out)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT, why = BUF_INIT;
+	CLEANUP_FREE struct edit_label *labels = NULL;
+	size_t n = 0;
+
+	int rc = edit_table(s, table, &text, &labels, &n, &why);
+	if (rc < 0) {
+		assert_int_equal(rc, -EINVAL);
+		assert_null(labels);
+		buf_adds(out, "! ");
+		buf_addspan(out, buf_span(&why));
+		return;
+	}
+	assert_int_equal(why.n, 0);
+	for (size_t i = 0; i < n; i++) {
+		buf_addf(out, "%" PRIu32 "=", labels[i].entry);
+		buf_addspan(out, labels[i].text);
+		buf_addc(out, ';');
+	}
+}
+
+static void assert_span_table(const char *file, struct span table, struct span expected)
+{
+	CLEANUP(fixture_release) struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+
+	table_text(open_text(&f, file), table, &out);
+	if (!span_eq(buf_span(&out), expected))
+		fail_msg("\"%.*s\" is not \"%s\"", (int)out.n, out.p ? out.p : "", expected.p);
+}
+
+static void assert_table(const char *file, const char *table, const char *expected)
+{
+	assert_span_table(file, span_of(table), span_of(expected));
+}
+
+static void assert_bad(const char *file, const char *table, unsigned line)
+{
+	CLEANUP(fixture_release) struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	char expected[32];
+
+	table_text(open_text(&f, file), span_of(table), &out);
+	snprintf(expected, sizeof expected, "! line %u: ", line);
+	assert_true(out.n > strlen(expected));
+	assert_memory_equal(out.p, expected, strlen(expected));
+}
+
+static void changes(void **state)
+{
+	(void)state;
+	assert_table(LABELLED, "a\tone\tuser: hi\nb\ttwo\tuser: hi\nc\t\tuser: hi\n", "");
+	assert_table(LABELLED, "a\tnew\tuser: hi\nb\ttwo\tuser: hi\nc\tthree\tuser: hi\n", "0=new;2=three;");
+	/* In the order of the rows; the last line needs no newline. */
+	assert_table(LABELLED, "c\tx\nb\ty\na\tz", "2=x;1=y;0=z;");
+	assert_table(LABELLED, "a\t\nb\t \t x\n", "0=;1=;");
+	/* Labels can be labelled, too. */
+	assert_table(LABELLED, "a\tone\nb\ttwo\nl1\tx\n", "3=x;");
+}
+
+static void missing_rows_clear(void **state)
+{
+	(void)state;
+	assert_table(LABELLED, "", "0=;1=;");
+	assert_table(LABELLED, "# nothing\n", "0=;1=;");
+	assert_table(LABELLED, "b\tnew\n", "1=new;0=;");
+	assert_table(THREE, "", "");
+}
+
+static void third_column_ignored(void **state)
+{
+	(void)state;
+	assert_table(LABELLED, "a\tone\t\\x bad \\\tmore\tand more\nb\ttwo", "");
+}
+
+static void comments(void **state)
+{
+	(void)state;
+	assert_table(LABELLED, "# a comment\n\n  \n \t \n#\n#a\tx\na\tone\n\nb\ttwo\n\n", "");
+	/* An id that begins with # is no comment. */
+	assert_table(HEADER USER("\"#1\"", "null"), "#1\tx\n#2\ty\n# 1\tz\n", "0=x;");
+	assert_table(HEADER USER("\"#\"", "null"), "#\tx\n", "0=x;");
+	assert_bad(HEADER USER("\"#1\"", "null"), "#1\n", 1);
+}
+
+static void bad_rows(void **state)
+{
+	(void)state;
+	assert_bad(LABELLED, "a\tone\nnone\tx\n", 2);
+	assert_bad(LABELLED, "\tx\n", 1);
+	assert_bad(LABELLED, " a\tx\n", 1);
+	assert_bad(LABELLED, "\n\n# x\na one\n", 4);
+	assert_bad(LABELLED, "a\tone\nb\ttwo\na\tone\n", 3);
+	assert_bad(LABELLED, "~2\tx\n", 1);
+	assert_bad(HEADER USER("\"a\"", "null") USER("\"a\"", "null"), "~2\tx\n", 1);
+}
+
+/* The first error ends it, whatever good rows came before. */
+static void names_the_line(void **state)
+{
+	(void)state;
+	assert_table(LABELLED, "a\tnew\nb\\tx\nnone\tx\n", "! line 2: no TAB after the id");
+	assert_table(LABELLED, "a\tnew\nnone\tx\n", "! line 2: no entry has this id");
+	assert_table(LABELLED, "a\tnew\na\tx\n", "! line 2: this id has a row already");
+}
+
+static void escapes(void **state)
+{
+	(void)state;
+	assert_span_table(THREE, span_of("a\tt\\tn\\nz\\0b\\\\\\\\n\n"), SPAN_LIT("0=t\tn\nz\0b\\\\n;"));
+	assert_bad(THREE, "a\t\\x\n", 1);
+	assert_bad(THREE, "a\tx\\\n", 1);
+	assert_bad(THREE, "a\t\\\tuser: hi\n", 1);
+	assert_bad(THREE, "b\t\na\t\\r\n", 2);
+}
+
+/* ids as the table shows them: components. */
+static void encoded_ids(void **state)
+{
+	(void)state;
+	assert_table(HEADER USER("\"a/b\"", "null") USER("12", "null") USER("\"12\"", "null"),
+	             "a%2Fb\tx\n12\ty\n12~2\tz\n", "0=x;1=y;2=z;");
+}
+
+static void too_long(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	CLEANUP(fixture_release) struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	struct session *s = open_text(&f, THREE);
+
+	(void)state;
+	buf_adds(&b, "a\t");
+	for (unsigned i = 0; i < 4095; i++)
+		buf_addc(&b, 'x');
+	buf_adds(&b, "\\t\n");
+	table_text(s, buf_span(&b), &out);
+	assert_int_equal(out.n, 4096 + 3);
+	buf_reset(&out);
+	b.n--;
+	buf_adds(&b, "y\n");
+	table_text(s, buf_span(&b), &out);
+	assert_memory_equal(out.p, "! line 1: ", 10);
+}
+
+/* What the table shows, saved as it is, changes nothing: also labels that cannot be shown as they are. */
+static void as_shown(void **state)
+{
+	static const char *const odd[] = {
+	    "\"\\ud800\"",
+	    "\"a\\u0000b\"",
+	    "\"\xff\xfe\"",
+	    "\"a\\tb\\nc\\\\d\"",
+	    "\" \"",
+	    "\"\\\\t\"",
+	    "12",
+	    "\"#x\"",
+	    "\"\\r\"",
+	    "\"a\\r\\nb\"",
+	    "\"\xed\xa0\x80\"",
+	    "\"\\u2028\\ufeff\"",
+	    "\"\\u0001\"",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+		CLEANUP(fixture_release) struct fixture f;
+		CLEANUP_BUF struct buf file = BUF_INIT, table = BUF_INIT, changed = BUF_INIT;
+		buf_adds(&file,
+		         THREE "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"c\",\"targetId\":\"b\",\"label\":");
+		buf_adds(&file, odd[i]);
+		buf_adds(&file, "}\n");
+		assert_int_equal(open_bytes(&f, file.p, file.n), 0);
+		assert_int_equal(render_labels_tsv(f.s, &table), 0);
+		table_text(f.s, buf_span(&table), &changed);
+		if (changed.n > 0)
+			fail_msg("%s: %.*s", odd[i], (int)changed.n, changed.p);
+	}
+}
+
+/* Many rows cost many times one row, not its square. */
+static void many_rows(void **state)
+{
+	enum { N = 100000 };
+	CLEANUP(fixture_release) struct fixture f;
+	CLEANUP_BUF struct buf file = BUF_INIT, table = BUF_INIT, text = BUF_INIT, why = BUF_INIT, out = BUF_INIT;
+	CLEANUP_FREE struct edit_label *labels = NULL;
+	struct timespec from, to;
+	size_t n;
+
+	(void)state;
+	buf_adds(&file, HEADER);
+	for (unsigned i = 0; i < N; i++) {
+		buf_addf(&file, USER("\"%08x\"", "null"), i);
+		buf_addf(&table, "%08x\tlabel %u\tuser: hi\n", i, i);
+	}
+	assert_int_equal(open_bytes(&f, file.p, file.n), 0);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+	assert_int_equal(edit_table(f.s, buf_span(&table), &text, &labels, &n, &why), 0);
+	assert_int_equal(n, N);
+	const struct edit e = {.kind = EDIT_LABELS, .labels = labels, .n = n};
+	assert_int_equal(edit_make(f.s, &e, false, 0, &out), 0);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+	assert_true(to.tv_sec - from.tv_sec < 10);
+	append(&f, out.p, out.n);
+	assert_int_equal(session_grow(f.s), 1);
+	assert_int_equal(session_label_count(f.s), N);
+	free(labels);
+	labels = NULL;
+	assert_int_equal(edit_table(f.s, buf_span(&table), &text, &labels, &n, &why), 0);
+	assert_int_equal(n, 0);
+	free(labels);
+	labels = NULL;
+	assert_int_equal(edit_table(f.s, SPAN_LIT("#\n"), &text, &labels, &n, &why), 0);
+	assert_int_equal(n, N);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(changes),  cmocka_unit_test(missing_rows_clear), cmocka_unit_test(third_column_ignored),
+	    cmocka_unit_test(comments), cmocka_unit_test(bad_rows),           cmocka_unit_test(names_the_line),
+	    cmocka_unit_test(escapes),  cmocka_unit_test(encoded_ids),        cmocka_unit_test(too_long),
+	    cmocka_unit_test(as_shown), cmocka_unit_test(many_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
