@@ -23,6 +23,7 @@ struct writer {
 	char id[9];        /* of the record being written */
 	struct buf parent; /* JSON text of the parent of the next record */
 	int64_t now_ms;
+	uint32_t own_first, own_end; /* the records of the attempt before */
 };
 
 static void writer_release(struct writer *w)
@@ -74,6 +75,11 @@ static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct record r;
+	if (session_version(s) < 2) {
+		/* What ids there are do not count. */
+		json_quote(session_entry_id(s, i), out);
+		return buf_err(out);
+	}
 	int rc = session_load(s, i, &line, &r);
 	if (rc < 0)
 		return rc;
@@ -83,18 +89,41 @@ static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 	return buf_err(out);
 }
 
-/* The newest entry that can be a parent: what pi takes for the leaf, but for lines it cannot address. */
-static uint32_t newest(const struct session *s)
+/* Where the lines of the attempt before are: one write brought them, so they follow each other. */
+static void find_written(struct writer *w, struct span written)
 {
-	uint32_t n = session_count(s);
-	while (n > 0 && !(session_entry(s, n - 1)->flags & ENTRY_ADDRESSED))
-		n--;
+	static const char before_id[] = ",\"id\":\"";
+	const char *id = written.n > 0 ? memmem(written.p, written.n, before_id, sizeof before_id - 1) : NULL;
+	if (!id)
+		return;
+	struct json_value v = {.kind = JSON_STRING, .text = {id + sizeof before_id - 1, sizeof w->id - 1}};
+	uint32_t first = session_entry_by_id(w->s, v);
+	if (first == NO_ENTRY)
+		return;
+	w->own_first = w->own_end = first;
+	for (size_t i = 0; i < written.n; i++)
+		w->own_end += written.p[i] == '\n';
+}
+
+/* The newest entry that can be a parent: what pi takes for the leaf, but for lines it cannot address and for those
+ * that are written once more because they came too late. */
+static uint32_t newest(const struct writer *w)
+{
+	uint32_t n = session_count(w->s);
+	while (n > 0) {
+		if (n == w->own_end)
+			n = w->own_first;
+		else if (session_entry(w->s, n - 1)->flags & ENTRY_ADDRESSED)
+			break;
+		else
+			n--;
+	}
 	return n > 0 ? n - 1 : NO_ENTRY;
 }
 
 static int parent_newest(struct writer *w)
 {
-	uint32_t i = newest(w->s);
+	uint32_t i = newest(w);
 	if (i != NO_ENTRY)
 		return add_entry_id(w->s, i, &w->parent);
 	buf_adds(&w->parent, "null");
@@ -227,7 +256,7 @@ static int make_branch(struct writer *w, const struct edit *e, bool again)
 	if (rc < 0)
 		return rc;
 	buf_adds(w->out, ",\"fromId\":");
-	uint32_t from = newest(w->s);
+	uint32_t from = newest(w);
 	if (from == NO_ENTRY)
 		buf_adds(w->out, "\"root\"");
 	else
@@ -243,6 +272,7 @@ int edit_make(const struct session *s, const struct edit *e, bool again, int64_t
 	struct writer w CLEANUP(writer_release);
 	size_t before = out->n;
 	int rc = writer_init(&w, s, e->kind == EDIT_LABELS ? e->n : 1, now_ms, out);
+	find_written(&w, e->written);
 	if (rc == 0 && e->kind == EDIT_LABELS)
 		rc = make_labels(&w, e, again);
 	else if (rc == 0 && e->kind == EDIT_NAME)

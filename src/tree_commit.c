@@ -14,7 +14,7 @@ struct commit {
 	struct span table; /* EDIT_LABELS from labels.tsv */
 	bool is_table;
 	struct edit_label *labels; /* read from the table */
-	struct buf text, why;
+	struct buf text, why, written;
 	int64_t now_ms;
 };
 
@@ -23,6 +23,7 @@ static void commit_release(struct commit *c)
 	free(c->labels);
 	buf_release(&c->text);
 	buf_release(&c->why);
+	buf_release(&c->written);
 }
 
 static int grow(struct session *s)
@@ -53,10 +54,16 @@ static int make_lines(void *arg, unsigned attempt, struct buf *out)
 	session_rdlock(c->session);
 	if (c->is_table && attempt == 0)
 		rc = read_table(c);
+	c->edit.written = buf_span(&c->written);
 	if (rc == 0)
 		rc = edit_make(c->session, &c->edit, attempt > 0, c->now_ms, out);
+	/* When it was looked at, an old file would not have changed. */
+	if (rc == 0 && out->n > 0 && session_version(c->session) < 2)
+		rc = -EAGAIN;
 	session_unlock(c->session);
-	return rc;
+	buf_reset(&c->written);
+	buf_addspan(&c->written, buf_span(out));
+	return rc < 0 ? rc : buf_err(&c->written);
 }
 
 int commit_allowed(struct tree *t, uint32_t slot)
@@ -96,18 +103,32 @@ static int slot_after(struct tree *t, const struct slot_info *old, uint32_t *ret
 	return -ESTALE;
 }
 
-/* Brings a v1 file to v3; its slot is another one after that. */
-static int migrate_slot(struct tree *t, uint32_t *slot, const char *path)
+/* Whether the records would change anything, without writing them. */
+static int rehearse(struct commit *c, struct session *s, bool *ret_changes)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT;
+	c->session = s;
+	int rc = c->is_table ? read_table(c) : 0;
+	if (rc == 0)
+		rc = edit_make(s, &c->edit, false, 0, &lines);
+	*ret_changes = lines.n > 0;
+	return rc;
+}
+
+/* Brings a v1 file to v3, if the commit changes anything; its slot is another one after that. */
+static int migrate_slot(struct tree *t, struct commit *c, uint32_t *slot, const char *path)
 {
 	struct slot_info info;
 	struct session *s;
+	bool old = false;
 	int rc = catalog_slot(t->catalog, *slot, &info);
 	if (rc == 0)
 		rc = catalog_get(t->catalog, *slot, &s);
 	if (rc < 0)
 		return rc;
-	bool old = session_version(s) < 2;
-	if (old) {
+	if (session_version(s) < 2)
+		rc = rehearse(c, s, &old);
+	if (rc == 0 && old) {
 		const struct stat *st = session_stat(s);
 		const struct store_id id = {st->st_dev, st->st_ino};
 		rc = store_replace(path, &id, migrate_fill_fd, s);
@@ -127,7 +148,7 @@ static int append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
 	if (rc == 0)
 		rc = path_of(t, &info, &path);
 	if (rc == 0)
-		rc = migrate_slot(t, &slot, path.p);
+		rc = migrate_slot(t, c, &slot, path.p);
 	if (rc == 0)
 		rc = catalog_get(t->catalog, slot, &c->session);
 	if (rc < 0)
@@ -188,6 +209,12 @@ static const char *name_of(struct tree *t, struct node n, struct buf *out)
 	return name ? name : k->name;
 }
 
+int commit_refused(struct tree *t, struct node n, int rc, const char *why)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	return settle(t, n, name_of(t, n, &name), rc, why);
+}
+
 static void plan(struct commit *c, struct node n, struct edit_label *one)
 {
 	switch (n.kind) {
@@ -207,10 +234,25 @@ static void plan(struct commit *c, struct node n, struct edit_label *one)
 	}
 }
 
+static struct span without_newline(struct span s)
+{
+	return s.n > 0 && s.p[s.n - 1] == '\n' ? (struct span){s.p, s.n - 1} : s;
+}
+
+/* Whether the file reads like this now: to save it unchanged says nothing, whatever the stored bytes. */
+static bool is_shown(struct tree *t, struct node n, struct span text)
+{
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	return tree_read(t, node_pack(n), 0, text.n + 2, &now) == 0 &&
+	       span_eq(without_newline(buf_span(&now)), without_newline(text));
+}
+
 int commit_value(struct tree *t, struct node n, struct span text, bool sync)
 {
+	if (is_shown(t, n, text))
+		return sync ? commit_sync(t, n.slot) : 0;
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
-	struct buf name CLEANUP_BUF = BUF_INIT, value CLEANUP_BUF = BUF_INIT;
+	struct buf value CLEANUP_BUF = BUF_INIT;
 	struct edit_label one;
 	enum value_kind kind = tree_kinds[n.kind].value;
 	const char *why = NULL;
@@ -233,7 +275,7 @@ int commit_value(struct tree *t, struct node n, struct span text, bool sync)
 	}
 	if (c.why.n > 0)
 		why = buf_cstr(&c.why);
-	return settle(t, n, name_of(t, n, &name), rc, why);
+	return rc < 0 ? commit_refused(t, n, rc, why) : 0;
 }
 
 /* A record around the value. */
@@ -241,7 +283,7 @@ int commit_value(struct tree *t, struct node n, struct span text, bool sync)
 
 int commit_check(struct tree *t, struct node n, struct span text)
 {
-	struct buf value CLEANUP_BUF = BUF_INIT, path CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT;
+	struct buf value CLEANUP_BUF = BUF_INIT, path CLEANUP_BUF = BUF_INIT;
 	struct slot_info info;
 	const char *why = NULL;
 	int rc = value_parse(tree_kinds[n.kind].value, text, &value, &why);
@@ -255,7 +297,7 @@ int commit_check(struct tree *t, struct node n, struct span text)
 		const struct store_id id = {info.st.st_dev, info.st.st_ino};
 		rc = store_check(path.p, &id, text.n + RECORD_BYTES);
 	}
-	return settle(t, n, name_of(t, n, &name), rc, why);
+	return rc < 0 ? commit_refused(t, n, rc, why) : 0;
 }
 
 int commit_labels(struct tree *t, uint32_t slot, const struct edit_label *labels, size_t n, const char *what)

@@ -162,9 +162,7 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 
 static int refused(struct tree *t, struct tree_handle *h, int rc, const char *why)
 {
-	if (rc < 0 && why)
-		state_refuse(t, h->node, tree_kinds[h->node.kind].name, rc, why);
-	return rc;
+	return rc < 0 && why ? commit_refused(t, h->node, rc, why) : rc;
 }
 
 static int commit(struct tree *t, struct tree_handle *h, bool sync)

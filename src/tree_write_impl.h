@@ -15,6 +15,8 @@
 int commit_value(struct tree *t, struct node n, struct span text, bool sync);
 /* Whether commit_value would take it, without the append: what can be known before. */
 int commit_check(struct tree *t, struct node n, struct span text);
+/* Notes that the writable file `n` refused a text, and why (NULL: what rc says). Returns rc. */
+int commit_refused(struct tree *t, struct node n, int rc, const char *why);
 /* Sets and clears labels, all with one append. `what` names them in a refusal. */
 int commit_labels(struct tree *t, uint32_t slot, const struct edit_label *labels, size_t n, const char *what);
 int commit_leaf(struct tree *t, uint32_t slot, uint32_t entry);

@@ -1,0 +1,694 @@
+/* Writing through the tree, without a mount: every row of "Writing" in sessionfs(5), what is refused, and what editors
+ * do on the way. After each step the lines that were added to the session file are looked at. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "write_fixture.h"
+
+/* ---- the rows of the table ---- */
+
+static void label_file(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC);
+	assert_int_equal(put(p, A, "label", "auth works\n"), 0);
+	assert_added(p, SET("@0", "c", "a", "auth works"));
+	assert_reads(p, A "/label", "auth works\n");
+	assert_mode(p, A "/label", S_IFREG | 0644);
+	assert_reads(p, S "/labels/auth works", "../entries/a");
+	assert_has(p, S "/labels.tsv", "a\tauth works\tuser: hi\n");
+	assert_has(p, S "/tree.txt", "auth works");
+	assert_has(p, S "/info.json", "\"labels\": 1");
+	assert_int_equal(put(p, A, "label", "auth works\n"), 0);
+	assert_int_equal(put(p, A, "label", "auth works"), 0);
+	assert_added(p, "");
+	assert_int_equal(put(p, A, "label", "auth done\n"), 0);
+	assert_reads(p, A "/label", "auth done\n");
+	assert_missing(p, S "/labels/auth works");
+	assert_int_equal(take(p, A, "label"), 0);
+	assert_missing(p, A "/label");
+	assert_lists(p, S "/labels", "");
+	assert_int_equal(take(p, A, "label"), -ENOENT);
+}
+
+/* White space clears, and so does a bare truncation when it is closed; the second time there is nothing to clear. */
+static void label_cleared(void **state)
+{
+	static const char *const blank[] = {"", "\n", "  \t\n"};
+	struct place *p = *state;
+
+	for (size_t i = 0; i < 3; i++) {
+		begin(p, ABC LABEL("\"l\"", "\"c\"", "\"b\"", "\"x\""));
+		assert_int_equal(put(p, B, "label", blank[i]), 0);
+		assert_added(p, CLEAR("@0", "l", "b"));
+		assert_missing(p, B "/label");
+		assert_int_equal(put(p, B, "label", blank[i]), 0);
+		assert_added(p, "");
+		end(p);
+	}
+}
+
+static void label_records(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(take(p, A, "label"), 0);
+	assert_added(p, CLEAR("@0", "l", "a"));
+	assert_int_equal(put(p, A, "label", "\n"), 0);
+	assert_added(p, "");
+}
+
+static void label_links(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC);
+	assert_int_equal(make_link(p, S "/labels", "works", "../entries/a"), 0);
+	assert_added(p, SET("@0", "c", "a", "works"));
+	assert_reads(p, S "/labels/works", "../entries/a");
+	assert_reads(p, A "/label", "works\n");
+	assert_int_equal(make_link(p, S "/labels", "works", "../entries/b"), -EEXIST);
+	assert_added(p, "");
+}
+
+static void label_link_replaced(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"works\""));
+	assert_int_equal(force_link(p, S "/labels", "works", "../entries/a"), 0);
+	assert_added(p, "");
+	assert_int_equal(force_link(p, S "/labels", "works", "../entries/b"), 0);
+	assert_added(p, CLEAR("@0", "l", "a") SET("@1", "@0", "b", "works"));
+	assert_missing(p, A "/label");
+	assert_reads(p, S "/labels/works", "../entries/b");
+	assert_lists(p, S "/labels", "works ");
+}
+
+static void label_link_renamed(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"works\""));
+	assert_int_equal(move(p, S "/labels", "works", S "/labels", "done"), 0);
+	assert_added(p, SET("@0", "l", "a", "done"));
+	assert_lists(p, S "/labels", "done ");
+	assert_int_equal(move(p, S "/labels", "done", S "/labels", "done"), 0);
+	assert_int_equal(move(p, S "/labels", "none", S "/labels", "x"), -ENOENT);
+	assert_int_equal(move(p, S "/labels", "done", S, "x"), -EPERM);
+	assert_int_equal(move(p, S "/labels", "done", S "/labels", "100%"), -EPERM);
+	assert_added(p, "");
+}
+
+static void label_link_removed(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"works\""));
+	assert_int_equal(take(p, S "/labels", "works"), 0);
+	assert_added(p, CLEAR("@0", "l", "a"));
+	assert_lists(p, S "/labels", "");
+}
+
+static void link_targets(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC);
+	assert_int_equal(make_link(p, S "/labels", "1", "../entries/a/"), 0);
+	assert_int_equal(make_link(p, S "/labels", "2", "/mnt/s/" B), 0);
+	assert_added(p, SET("@0", "c", "a", "1") SET("@1", "@0", "b", "2"));
+	assert_int_equal(make_link(p, S "/labels", "3", "../entries/none"), -ENOENT);
+	assert_int_equal(make_link(p, S "/labels", "3", "../title"), -EINVAL);
+	assert_int_equal(make_link(p, S "/labels", "3", "/etc/passwd"), -EINVAL);
+	assert_int_equal(make_link(p, S "/labels", "3", "/mnt/save/" B), -EINVAL);
+	assert_int_equal(make_link(p, S "/labels", "100%", "../entries/a"), -EINVAL);
+	assert_int_equal(make_link(p, S "/labels", "%", "../entries/a"), -EINVAL);
+	assert_added(p, "");
+	assert_int_equal(make_link(p, S "/labels", "a%2Fb", "../entries/c"), 0);
+	assert_reads(p, S "/entries/c/label", "a/b\n");
+}
+
+static void table(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(put(p, S, "labels.tsv", "a\told\tx\nb\tnew\nc\talso\n"), 0);
+	assert_added(p, SET("@0", "l", "b", "new") SET("@1", "@0", "c", "also"));
+	assert_has(p, S "/labels.tsv", "a\told\tuser: hi\nb\tnew\tuser: hi\nc\talso\tuser: hi\n");
+	assert_int_equal(put(p, S, "labels.tsv", "a\told\tuser: hi\nb\tnew\tuser: hi\nc\talso\tuser: hi\n"), 0);
+	assert_int_equal(put(p, S, "labels.tsv", "b\tnewer\nnone\tx\n"), -EINVAL);
+	assert_int_equal(put(p, S, "labels.tsv", "b\tnewer\nc x\n"), -EINVAL);
+	assert_int_equal(put(p, S, "labels.tsv", "\xff\n"), -EINVAL);
+	assert_added(p, "");
+	assert_has(p, S "/errors", "labels.tsv: line 2: no entry has this id (EINVAL)\n");
+}
+
+static void name(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC);
+	assert_missing(p, S "/name");
+	assert_int_equal(put(p, S, "name", " Refactor\nauth \n"), 0);
+	assert_added(p, NAME("@0", "c", "Refactor auth"));
+	assert_reads(p, S "/name", "Refactor auth\n");
+	assert_reads(p, S "/title", "Refactor auth\n");
+	assert_has(p, S "/info.json", "\"name\": \"Refactor auth\"");
+	assert_int_equal(put(p, S, "name", "Refactor auth\n"), 0);
+	assert_added(p, "");
+}
+
+static void name_removed(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC INFO("\"i\"", "\"c\"", "\"old\""));
+	assert_reads(p, S "/name", "old\n");
+	assert_int_equal(take(p, S, "name"), 0);
+	assert_added(p, NAME("@0", "i", ""));
+	assert_missing(p, S "/name");
+	assert_reads(p, S "/title", "hi\n");
+}
+
+static void branch(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC);
+	assert_int_equal(put(p, A, "branch", "Tried A,\nfailed\n"), 0);
+	assert_added(p, SUMMARY("@0", "a", "c", "Tried A,\\nfailed"));
+	assert_reads(p, A "/branch", "Tried A,\nfailed\n");
+	assert_has(p, S "/context.md", "Tried A,\nfailed\n");
+	assert_int_equal(put(p, A, "branch", "Tried A,\nfailed\n"), 0);
+	assert_int_equal(take(p, A, "branch"), -EPERM);
+	assert_added(p, "");
+	assert_reads(p, A "/branch", "Tried A,\nfailed\n");
+}
+
+static void leaf(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC);
+	assert_int_equal(force_link(p, S, "leaf", "entries/a"), 0);
+	assert_added(p, SUMMARY("@0", "a", "c", ""));
+	assert_int_equal(force_link(p, S, "leaf", "entries/a"), 0);
+	assert_added(p, "");
+	assert_int_equal(make_link(p, S, "leaf", "entries/b"), -EEXIST);
+	/* As busybox does it: away first. */
+	assert_int_equal(take(p, S, "leaf"), 0);
+	assert_missing(p, S "/leaf");
+	assert_int_equal(make_link(p, S, "leaf", "entries/none"), -ENOENT);
+	assert_int_equal(make_link(p, S, "leaf", "title"), -EINVAL);
+	assert_added(p, "");
+	assert_int_equal(make_link(p, S, "leaf", "/mnt/s/" B), 0);
+	struct tree_attr a;
+	assert_int_equal(find(p, S "/leaf", &a), 0);
+	CLEANUP_BUF struct buf all = BUF_INIT;
+	read_session(p, &all);
+	assert_non_null(memmem(all.p + p->seen, all.n - p->seen, "\"parentId\":\"b\"", 14));
+}
+
+/* ---- refusals ---- */
+
+static void refused_values(void **state)
+{
+	CLEANUP_BUF struct buf over = BUF_INIT;
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\"") INFO("\"i\"", "\"l\"", "\"old\""));
+	assert_missing(p, S "/errors");
+	for (unsigned i = 0; i < 4097; i++)
+		buf_addc(&over, 'x');
+	assert_int_equal(put(p, A, "label", "one\ntwo\n"), -EINVAL);
+	assert_int_equal(put_bytes(p, A, "label", buf_span(&over)), -EFBIG);
+	assert_int_equal(put_bytes(p, A, "label", SPAN_LIT("a\0b\n")), -EINVAL);
+	assert_int_equal(put(p, A, "label", "\xff\n"), -EINVAL);
+	assert_int_equal(put(p, A, "label", "\xc3"), -EINVAL);
+	assert_int_equal(put_bytes(p, S, "name", SPAN_LIT("a\0b\n")), -EINVAL);
+	assert_int_equal(put(p, B, "branch", "\xff\n"), -EINVAL);
+	assert_added(p, "");
+	assert_reads(p, A "/label", "old\n");
+	assert_reads(p, S "/name", "old\n");
+	assert_missing(p, B "/branch");
+	assert_mode(p, S "/errors", S_IFREG | 0444);
+	assert_has(p, S "/errors", " entries/a/label: a label is one line (EINVAL)\n");
+	assert_has(p, S "/errors", " entries/a/label: too long (EFBIG)\n");
+}
+
+static void errors_newest_first(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	struct place *p = *state;
+
+	begin(p, ABC);
+	assert_int_equal(put(p, A, "label", "one\ntwo\n"), -EINVAL);
+	assert_int_equal(put_bytes(p, S, "name", SPAN_LIT("\0")), -EINVAL);
+	assert_int_equal(tree_read(p->tree, node_at(p, S "/errors"), 0, 4096, &b), 0);
+	char *nl = memchr(b.p, '\n', b.n);
+	assert_non_null(nl);
+	assert_non_null(memmem(b.p, (size_t)(nl - b.p), " name: ", 7));
+	assert_non_null(memmem(nl, b.n - (size_t)(nl - b.p), "/label: ", 8));
+	for (unsigned i = 0; i < 200; i++)
+		assert_int_equal(put(p, A, "label", "one\ntwo\n"), -EINVAL);
+	buf_reset(&b);
+	assert_int_equal(tree_read(p->tree, node_at(p, S "/errors"), 0, 1 << 20, &b), 0);
+	assert_in_range(b.n, 1, 16384);
+}
+
+/* The error comes from the write, stays with the handle, and the bytes are gone. */
+static void refusal_stays(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(open_create(p, A, "label", false, &h), 0);
+	assert_int_equal(tree_write(p->tree, h, span_of("one\ntwo"), 0), -EINVAL);
+	assert_int_equal(tree_write(p->tree, h, span_of("fine\n"), 0), -EINVAL);
+	assert_int_equal(tree_fsync(p->tree, h), -EINVAL);
+	assert_int_equal(tree_flush(p->tree, h), -EINVAL);
+	assert_reads(p, A "/label", "old\n");
+	tree_release(p->tree, h);
+	assert_added(p, "");
+	/* The tool removes what it thinks it has spoilt: that clears nothing. */
+	assert_int_equal(take(p, A, "label"), 0);
+	assert_added(p, "");
+	assert_reads(p, A "/label", "old\n");
+}
+
+static void read_only(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+	struct tree_attr a;
+	const struct tree_change touch = {.mtime = true};
+
+	begin_mode(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""), 0644, true);
+	assert_mode(p, S, S_IFDIR | 0555);
+	assert_mode(p, A, S_IFDIR | 0555);
+	assert_mode(p, S "/labels", S_IFDIR | 0555);
+	assert_mode(p, A "/label", S_IFREG | 0444);
+	assert_mode(p, S "/labels.tsv", S_IFREG | 0444);
+	assert_int_equal(tree_open_write(p->tree, node_at(p, A "/label"), true, &h), -EROFS);
+	assert_int_equal(put(p, B, "label", "x\n"), -EROFS);
+	assert_int_equal(make_link(p, S "/labels", "x", "../entries/a"), -EROFS);
+	assert_int_equal(take(p, A, "label"), -EROFS);
+	assert_int_equal(take(p, S "/labels", "old"), -EROFS);
+	assert_int_equal(move(p, S "/labels", "old", S "/labels", "new"), -EROFS);
+	assert_int_equal(tree_setattr(p->tree, node_at(p, A "/label"), NULL, &touch, &a), -EROFS);
+	assert_added(p, "");
+}
+
+static void not_writable_file(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+
+	begin_mode(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""), 0444, false);
+	assert_mode(p, S, S_IFDIR | 0555);
+	assert_mode(p, A, S_IFDIR | 0555);
+	assert_mode(p, S "/labels", S_IFDIR | 0555);
+	assert_mode(p, A "/label", S_IFREG | 0444);
+	assert_int_equal(tree_open_write(p->tree, node_at(p, A "/label"), true, &h), -EACCES);
+	assert_int_equal(put(p, B, "label", "x\n"), -EACCES);
+	assert_int_equal(put(p, A, "4913", "x\n"), -EACCES);
+	assert_int_equal(make_link(p, S "/labels", "x", "../entries/a"), -EACCES);
+	assert_int_equal(take(p, A, "label"), -EACCES);
+	assert_int_equal(move(p, S "/labels", "old", S "/labels", "new"), -EACCES);
+	assert_added(p, "");
+}
+
+static void unaddressed(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC USER("null", "\"c\""));
+	assert_mode(p, S, S_IFDIR | 0755);
+	assert_mode(p, A, S_IFDIR | 0755);
+	assert_mode(p, S "/entries/~5", S_IFDIR | 0555);
+	assert_int_equal(put(p, S "/entries/~5", "label", "x\n"), -EPERM);
+	assert_int_equal(put(p, S "/entries/~5", "branch", "x\n"), -EPERM);
+	assert_int_equal(make_link(p, S "/labels", "x", "../entries/~5"), -EPERM);
+	assert_int_equal(force_link(p, S, "leaf", "entries/~5"), -EPERM);
+	assert_added(p, "");
+}
+
+static void generated_names(void **state)
+{
+	static const char *const names[] = {"title", "session.jsonl", "tree.txt", "context.md", "info.json"};
+	struct place *p = *state;
+	struct tree_handle *h;
+	struct tree_attr a;
+
+	begin(p, ABC);
+	assert_int_equal(put(p, S, "4913", "x"), 0);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		assert_int_equal(put(p, S, names[i], "x\n"), -EPERM);
+		assert_int_equal(take(p, S, names[i]), -EPERM);
+		assert_int_equal(move(p, S, names[i], S, "x"), -EPERM);
+		assert_int_equal(move(p, S, "4913", S, names[i]), -EPERM);
+	}
+	assert_int_equal(take(p, A, "entry.json"), -EPERM);
+	assert_int_equal(tree_create(p->tree, NODE_ROOT, span_of("x"), 0644, true, false, &who, &h, &a), -EPERM);
+	assert_int_equal(tree_create(p->tree, node_at(p, S "/entries"), span_of("x"), 0644, true, false, &who, &h, &a),
+	                 -EPERM);
+	assert_int_equal(take(p, "projects/p", "s"), -EPERM);
+	assert_true(take(p, S, "entries") < 0);
+	assert_true(take(p, S "/entries", "a") < 0);
+	/* `ln -s` without -n onto a link to a directory. */
+	assert_int_equal(make_link(p, A, "b", "../entries/b"), -EPERM);
+	assert_int_equal(make_link(p, S, "name", "x"), -EPERM);
+	assert_added(p, "");
+}
+
+/* ---- handles ---- */
+
+static void touched(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+	struct tree_attr a;
+	const struct tree_change times = {.mtime = true, .atime = true, .mode = true, .uid = true};
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"b\"", "\"old\""));
+	assert_int_equal(open_create(p, A, "label", true, &h), 0);
+	assert_reads(p, A "/label", "");
+	assert_int_equal(tree_flush(p->tree, h), 0);
+	assert_int_equal(tree_setattr(p->tree, node_at(p, A "/label"), h, &times, &a), 0);
+	assert_int_equal(tree_fsync(p->tree, h), 0);
+	tree_release(p->tree, h);
+	assert_missing(p, A "/label");
+	assert_int_equal(tree_setattr(p->tree, node_at(p, B "/label"), NULL, &times, &a), 0);
+	assert_int_equal(tree_open_write(p->tree, node_at(p, B "/label"), false, &h), 0);
+	assert_int_equal(tree_flush(p->tree, h), 0);
+	tree_release(p->tree, h);
+	assert_int_equal(tree_setattr(p->tree, node_at(p, S "/title"), NULL, &times, &a), -EPERM);
+	assert_added(p, "");
+}
+
+/* O_EXCL is exact; readers see the old text until the commit, the handle its own. */
+static void staged(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	struct place *p = *state;
+	struct tree_handle *h;
+	struct tree_attr a;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(open_create(p, A, "label", true, &h), -EEXIST);
+	assert_int_equal(tree_open_write(p->tree, node_at(p, A "/label"), true, &h), 0);
+	assert_reads(p, A "/label", "old\n");
+	assert_int_equal(tree_write(p->tree, h, span_of("new"), 0), 0);
+	assert_int_equal(tree_write(p->tree, h, span_of("er\n"), 3), 0);
+	assert_reads(p, A "/label", "old\n");
+	assert_int_equal(tree_handle_read(p->tree, h, 1, 100, &b), 0);
+	assert_text(&b, "ewer\n");
+	assert_int_equal(tree_handle_attr(p->tree, node_at(p, A "/label"), h, &a), 0);
+	assert_int_equal(a.size, 6);
+	assert_added(p, "");
+	assert_int_equal(tree_fsync(p->tree, h), 0);
+	assert_reads(p, A "/label", "newer\n");
+	/* Once. */
+	assert_int_equal(tree_fsync(p->tree, h), 0);
+	assert_int_equal(tree_flush(p->tree, h), 0);
+	tree_release(p->tree, h);
+	assert_added(p, SET("@0", "l", "a", "newer"));
+}
+
+static void truncated_by_path(void **state)
+{
+	struct place *p = *state;
+	struct tree_attr a;
+	struct tree_change size = {.size = true};
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"older\""));
+	size.to.size = 3;
+	assert_int_equal(tree_setattr(p->tree, node_at(p, A "/label"), NULL, &size, &a), 0);
+	assert_reads(p, A "/label", "old\n");
+	assert_added(p, SET("@0", "l", "a", "old"));
+}
+
+/* Written over in place, then cut. */
+static void cut_to_length(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+	struct tree_attr a;
+	struct tree_change size = {.size = true};
+
+	begin(p, ABC INFO("\"i\"", "\"c\"", "\"a longer name\""));
+	size.to.size = 6;
+	assert_int_equal(tree_open_write(p->tree, node_at(p, S "/name"), false, &h), 0);
+	assert_int_equal(tree_write(p->tree, h, span_of("short\n"), 0), 0);
+	assert_int_equal(tree_setattr(p->tree, node_at(p, S "/name"), h, &size, &a), 0);
+	assert_int_equal(a.size, 6);
+	assert_int_equal(tree_flush(p->tree, h), 0);
+	tree_release(p->tree, h);
+	assert_added(p, NAME("@0", "i", "short"));
+}
+
+/* What cannot be shown as it is stored is kept when it is saved as it was shown. */
+static void saved_as_shown(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"x\\ud800\"") LABEL("\"m\"", "\"l\"", "\"b\"", "\"x\\u0000\"")
+	             LABEL("\"n\"", "\"m\"", "\"c\"", "\" \"") INFO("\"i\"", "\"n\"", "\"\\udc00\""));
+	assert_reads(p, A "/label", "x\xef\xbf\xbd\n");
+	assert_int_equal(put(p, A, "label", "x\xef\xbf\xbd\n"), 0);
+	assert_int_equal(put(p, B, "label", "x\xe2\x90\x80\n"), 0);
+	assert_int_equal(put(p, S "/entries/c", "label", " \n"), 0);
+	assert_int_equal(put(p, S, "name", "\xef\xbf\xbd\n"), 0);
+	assert_added(p, "");
+	assert_int_equal(put(p, A, "label", "y\xef\xbf\xbd\n"), 0);
+	assert_added(p, SET("@0", "i", "a", "y\xef\xbf\xbd"));
+}
+
+/* ---- side files ---- */
+
+static void side_files(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+
+	begin(p, ABC);
+	assert_int_equal(put(p, A, ".label.swp", "swap"), 0);
+	assert_reads(p, A "/.label.swp", "swap");
+	assert_int_equal(open_create(p, A, ".label.swp", true, &h), -EEXIST);
+	assert_int_equal(make_link(p, A, ".#label", "will@host.1:2"), 0);
+	assert_reads(p, A "/.#label", "will@host.1:2");
+	assert_int_equal(put(p, S "/labels", "4913", "x"), 0);
+	assert_lists(p, S "/labels", "4913 ");
+	assert_missing(p, B "/.label.swp");
+	assert_int_equal(move(p, A, ".label.swp", B, "kept"), 0);
+	assert_reads(p, B "/kept", "swap");
+	assert_int_equal(take(p, B, "kept"), 0);
+	assert_int_equal(take(p, A, ".#label"), 0);
+	assert_int_equal(take(p, A, ".#label"), -ENOENT);
+	assert_missing(p, A "/.#label");
+	assert_added(p, "");
+	assert_missing(p, S "/errors");
+}
+
+static void renamed_over(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(open_create(p, A, "tmp", true, &h), 0);
+	assert_int_equal(tree_write(p->tree, h, span_of("new\n"), 0), 0);
+	assert_int_equal(move(p, A, "tmp", A, "label"), 0);
+	assert_added(p, SET("@0", "l", "a", "new"));
+	assert_missing(p, A "/tmp");
+	assert_reads(p, A "/label", "new\n");
+	/* Too late: it must not vanish unseen. */
+	assert_int_equal(tree_write(p->tree, h, span_of("late\n"), 0), -EIO);
+	tree_release(p->tree, h);
+	assert_int_equal(put(p, S, "tmp", "one\n"), 0);
+	assert_int_equal(move(p, S, "tmp", S, "name"), 0);
+	assert_int_equal(put(p, S, "tmp", "two\n"), 0);
+	assert_int_equal(move(p, S, "tmp", B, "branch"), 0);
+	assert_reads(p, S "/name", "one\n");
+	assert_reads(p, B "/branch", "two\n");
+}
+
+/* Never EINVAL: mv takes that for something else. The side file stays. */
+static void rename_refused(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(put(p, A, "tmp", "one\ntwo\n"), 0);
+	assert_int_equal(move(p, A, "tmp", A, "label"), -EPERM);
+	assert_reads(p, A "/tmp", "one\ntwo\n");
+	assert_reads(p, A "/label", "old\n");
+	assert_int_equal(move(p, A, "tmp", S, "leaf"), -EPERM);
+	assert_int_equal(move(p, A, "tmp", S "/labels", "old"), -EPERM);
+	assert_int_equal(move(p, A, "tmp", "projects/p", "x"), -EPERM);
+	assert_int_equal(make_link(p, S, "link", "entries/a"), 0);
+	assert_int_equal(move(p, S, "link", S, "name"), -EPERM);
+	assert_int_equal(make_link(p, S "/labels", ".tmp", "../title"), 0);
+	assert_int_equal(move(p, S "/labels", ".tmp", S "/labels", "x"), -EPERM);
+	assert_reads(p, S "/labels/.tmp", "../title");
+	struct span label = SPAN_LIT("label"), tmp = SPAN_LIT("tmp");
+	assert_int_equal(tree_rename(p->tree, node_at(p, A), tmp, node_at(p, A), label, true), -EEXIST);
+	assert_added(p, "");
+}
+
+/* Renamed away, as editors make their backups: a copy stays, the name is free, nothing is written. */
+static void renamed_away(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(move(p, A, "label", A, "label~"), 0);
+	assert_missing(p, A "/label");
+	assert_reads(p, A "/label~", "old\n");
+	assert_added(p, "");
+	assert_int_equal(open_create(p, A, "label", true, &h), 0);
+	assert_int_equal(tree_write(p->tree, h, span_of("new\n"), 0), 0);
+	assert_int_equal(tree_flush(p->tree, h), 0);
+	tree_release(p->tree, h);
+	assert_added(p, SET("@0", "l", "a", "new"));
+	assert_reads(p, A "/label", "new\n");
+	assert_int_equal(take(p, A, "label~"), 0);
+}
+
+static void renamed_back(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(move(p, S, "labels.tsv", S, "labels.tsv~"), 0);
+	assert_missing(p, S "/labels.tsv");
+	assert_int_equal(move(p, S, "labels.tsv~", S, "labels.tsv"), 0);
+	assert_has(p, S "/labels.tsv", "a\told\t");
+	assert_int_equal(move(p, A, "label", B, "label"), -EPERM);
+	assert_int_equal(move(p, A, "label", A, "entry.json"), -EPERM);
+	assert_added(p, "");
+}
+
+static void table_removed(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(take(p, S, "labels.tsv"), 0);
+	assert_missing(p, S "/labels.tsv");
+	assert_int_equal(put(p, S, "labels.tsv", "a\tnew\n"), 0);
+	assert_added(p, SET("@0", "l", "a", "new"));
+	assert_has(p, S "/labels.tsv", "a\tnew\t");
+	assert_int_equal(put(p, S, "labels.tsv", ""), 0);
+	assert_added(p, "");
+}
+
+/* ---- old files, other writers ---- */
+
+static void old_file(void **state)
+{
+	CLEANUP_BUF struct buf all = BUF_INIT, id = BUF_INIT, path = BUF_INIT;
+	struct place *p = *state;
+
+	begin(p, HEADER_V1 V1("message") V1("message"));
+	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, false, add_name, &id), 0);
+	assert_int_equal(id.n, 18);
+	id.n = 8;
+	buf_adds(&path, S "/entries/");
+	buf_addspan(&path, buf_span(&id));
+	assert_int_equal(put(p, buf_cstr(&path), "label", "x\n"), 0);
+	read_session(p, &all);
+	level_times(&all);
+	assert_pattern(
+	    buf_span(&all),
+	    "{\"type\":\"session\",\"id\":\"sid\",\"version\":3}\n"
+	    "{\"type\":\"message\"" AT ",\"message\":{\"role\":\"user\"},\"id\":\"@0\",\"parentId\":null}\n"
+	    "{\"type\":\"message\"" AT
+	    ",\"message\":{\"role\":\"user\"},\"id\":\"@1\",\"parentId\":\"@0\"}\n" SET("@2", "@1", "@0", "x"));
+	buf_adds(&path, "/label");
+	assert_reads(p, buf_cstr(&path), "x\n");
+}
+
+/* To touch it, or to write what is there, leaves it as it is. */
+static void old_file_untouched(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, HEADER_V1 V1("message") "{\"type\":\"session_info\",\"name\":\"old\"}\n");
+	assert_int_equal(put(p, S, "name", "old\n"), 0);
+	assert_int_equal(put(p, S, "labels.tsv", "# nothing\n"), 0);
+	assert_int_equal(put(p, S, "labels.tsv", "none\tx\n"), -EINVAL);
+	assert_int_equal(put(p, S, "name", "a\xff\n"), -EINVAL);
+	CLEANUP_BUF struct buf all = BUF_INIT;
+	read_session(p, &all);
+	assert_int_equal(all.n, p->seen);
+	assert_reads(p, S "/name", "old\n");
+}
+
+/* A line of pi's that came since is the parent; a torn one is ended first. */
+static void behind_others(void **state)
+{
+	struct place *p = *state;
+	static const char more[] = USER("\"d\"", "\"c\"") "{\"type\":\"tor";
+
+	begin(p, ABC);
+	assert_missing(p, A "/label");
+	write_at(p->file, O_APPEND, more, sizeof more - 1);
+	p->seen += sizeof more - 1;
+	assert_int_equal(put(p, A, "label", "x\n"), 0);
+	assert_added(p, "\n" SET("@0", "d", "a", "x"));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(label_file),
+	    TEST(label_cleared),
+	    TEST(label_records),
+	    TEST(label_links),
+	    TEST(label_link_replaced),
+	    TEST(label_link_renamed),
+	    TEST(label_link_removed),
+	    TEST(link_targets),
+	    TEST(table),
+	    TEST(name),
+	    TEST(name_removed),
+	    TEST(branch),
+	    TEST(leaf),
+	    TEST(refused_values),
+	    TEST(errors_newest_first),
+	    TEST(refusal_stays),
+	    TEST(read_only),
+	    TEST(not_writable_file),
+	    TEST(unaddressed),
+	    TEST(generated_names),
+	    TEST(touched),
+	    TEST(staged),
+	    TEST(truncated_by_path),
+	    TEST(cut_to_length),
+	    TEST(saved_as_shown),
+	    TEST(side_files),
+	    TEST(renamed_over),
+	    TEST(rename_refused),
+	    TEST(renamed_away),
+	    TEST(renamed_back),
+	    TEST(table_removed),
+	    TEST(old_file),
+	    TEST(old_file_untouched),
+	    TEST(behind_others),
+	};
+
+	/* What is refused here is refused on purpose. */
+	log_setup(LOG_LEVEL_ERROR, false);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

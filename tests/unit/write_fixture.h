@@ -1,0 +1,285 @@
+/* write_fixture: one session in a tree without a mount, what can be seen of it, what programs do to it, and the
+ * lines that this added to its file. */
+#ifndef WRITE_FIXTURE_H
+#define WRITE_FIXTURE_H
+
+#include "sessionfs/log.h"
+#include "sessionfs/tree_write.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "edit_fixture.h"
+
+#define S "projects/p/s"
+#define A S "/entries/a"
+#define B S "/entries/b"
+#define ABC HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") USER("\"c\"", "\"b\"")
+
+#define SET(id, parent, target, label)                                                                                 \
+	"{\"type\":\"label\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT ",\"targetId\":\"" target               \
+	"\",\"label\":\"" label "\"}\n"
+#define CLEAR(id, parent, target)                                                                                      \
+	"{\"type\":\"label\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT ",\"targetId\":\"" target "\"}\n"
+#define NAME(id, parent, name)                                                                                         \
+	"{\"type\":\"session_info\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT ",\"name\":\"" name "\"}\n"
+#define SUMMARY(id, parent, from, text)                                                                                \
+	"{\"type\":\"branch_summary\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT ",\"fromId\":\"" from          \
+	"\",\"summary\":\"" text "\"}\n"
+
+struct place {
+	char root[64], file[160];
+	struct catalog *catalog;
+	struct cache *cache;
+	struct tree *tree;
+	size_t seen; /* bytes of the file that were looked at */
+};
+
+static const struct tree_caller who = {0, 0};
+
+static inline void begin_mode(struct place *p, const char *text, mode_t mode, bool read_only)
+{
+	const struct catalog_options o = {.index_budget = 64 << 20};
+	struct tree_options t = {.read_only = read_only};
+
+	write_at(p->file, O_CREAT | O_TRUNC, text, strlen(text));
+	assert_int_equal(chmod(p->file, mode), 0);
+	p->seen = strlen(text);
+	assert_int_equal(catalog_open(p->root, &o, &p->catalog), 0);
+	assert_int_equal(cache_open(16 << 20, &p->cache), 0);
+	t.catalog = p->catalog;
+	t.cache = p->cache;
+	assert_int_equal(tree_open(&t, &p->tree), 0);
+	tree_set_mountpoint(p->tree, "/mnt/s");
+}
+
+static inline void begin(struct place *p, const char *text)
+{
+	begin_mode(p, text, 0644, false);
+}
+
+static inline void end(struct place *p)
+{
+	tree_close(p->tree);
+	cache_close(p->cache);
+	catalog_close(p->catalog);
+	p->tree = NULL;
+	p->cache = NULL;
+	p->catalog = NULL;
+}
+
+static inline int set_up(void **state)
+{
+	struct place *p = calloc(1, sizeof *p);
+	char dir[128];
+
+	assert_non_null(p);
+	strcpy(p->root, "/tmp/sessionfs-write-XXXXXX");
+	assert_non_null(mkdtemp(p->root));
+	snprintf(dir, sizeof dir, "%s/--p--", p->root);
+	assert_int_equal(mkdir(dir, 0755), 0);
+	snprintf(p->file, sizeof p->file, "%s/s.jsonl", dir);
+	*state = p;
+	return 0;
+}
+
+static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static inline int tear_down(void **state)
+{
+	struct place *p = *state;
+
+	end(p);
+	nftw(p->root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	free(p);
+	return 0;
+}
+
+/* ---- what is there ---- */
+
+static inline int find(struct place *p, const char *path, struct tree_attr *ret)
+{
+	return tree_resolve(p->tree, path, false, ret);
+}
+
+static inline node_t node_at(struct place *p, const char *path)
+{
+	struct tree_attr a;
+
+	if (find(p, path, &a) != 0)
+		fail_msg("%s is not there", path);
+	return a.node;
+}
+
+static inline void assert_mode(struct place *p, const char *path, mode_t mode)
+{
+	struct tree_attr a;
+
+	assert_int_equal(find(p, path, &a), 0);
+	assert_int_equal(a.mode, mode);
+}
+
+static inline void assert_missing(struct place *p, const char *path)
+{
+	struct tree_attr a;
+
+	assert_int_equal(find(p, path, &a), -ENOENT);
+}
+
+static inline void assert_reads(struct place *p, const char *path, const char *text)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	struct tree_attr a;
+
+	if (find(p, path, &a) != 0)
+		fail_msg("%s is not there", path);
+	if (S_ISLNK(a.mode))
+		assert_int_equal(tree_readlink(p->tree, a.node, &b), 0);
+	else
+		assert_int_equal(tree_read(p->tree, a.node, 0, 1 << 20, &b), 0);
+	assert_text(&b, text);
+	assert_int_equal(a.size, b.n);
+}
+
+static inline void assert_has(struct place *p, const char *path, const char *text)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	assert_int_equal(tree_read(p->tree, node_at(p, path), 0, 1 << 20, &b), 0);
+	if (!memmem(b.p, b.n, text, strlen(text)))
+		fail_msg("\"%s\" is not in \"%.*s\"", text, (int)b.n, b.p);
+}
+
+static inline int add_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+                           const struct tree_attr *attr)
+{
+	(void)cookie;
+	(void)node;
+	(void)mode;
+	(void)attr;
+	buf_addspan(arg, name);
+	buf_addc(arg, ' ');
+	return 0;
+}
+
+static inline void assert_lists(struct place *p, const char *path, const char *names)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	assert_int_equal(tree_list(p->tree, node_at(p, path), 0, true, add_name, &b), 0);
+	assert_text(&b, names);
+}
+
+static inline void read_session(const struct place *p, struct buf *out)
+{
+	CLEANUP_CLOSE int fd = open(p->file, O_RDONLY | O_CLOEXEC);
+	char bytes[4096];
+	ssize_t n;
+
+	assert_true(fd >= 0);
+	while ((n = read(fd, bytes, sizeof bytes)) > 0)
+		buf_add(out, bytes, (size_t)n);
+}
+
+/* Puts the time that the patterns have in place of each timestamp. */
+static inline void level_times(struct buf *b)
+{
+	static const char key[] = "\"timestamp\":\"", time[] = "2026-03-01T09:00:02.742Z";
+	char *p = b->p, *at;
+
+	while (p && (at = memmem(p, b->n - (size_t)(p - b->p), key, sizeof key - 1))) {
+		p = at + sizeof key - 1;
+		assert_true((size_t)(p - b->p) + sizeof time <= b->n);
+		assert_int_equal(p[sizeof time - 1], '"');
+		memcpy(p, time, sizeof time - 1);
+	}
+}
+
+/* What was added to the session file since the last look. */
+static inline void assert_added(struct place *p, const char *pattern)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	read_session(p, &b);
+	assert_true(b.n >= p->seen);
+	level_times(&b);
+	assert_pattern((struct span){b.p + p->seen, b.n - p->seen}, pattern);
+	p->seen = b.n;
+}
+
+/* ---- what programs do ---- */
+
+static inline int open_create(struct place *p, const char *dir, const char *name, bool exclusive,
+                              struct tree_handle **ret)
+{
+	struct tree_attr a;
+	node_t d = node_at(p, dir);
+
+	if (!exclusive && tree_lookup(p->tree, d, span_of(name), &a) == 0)
+		return tree_open_write(p->tree, a.node, true, ret);
+	return tree_create(p->tree, d, span_of(name), 0644, exclusive, true, &who, ret, &a);
+}
+
+/* As a shell does it: open, flush (dup2), write, flush, release. */
+static inline int put_bytes(struct place *p, const char *dir, const char *name, struct span text)
+{
+	struct tree_handle *h;
+	int rc = open_create(p, dir, name, false, &h);
+
+	if (rc < 0)
+		return rc;
+	rc = tree_flush(p->tree, h);
+	if (rc == 0 && text.n > 0)
+		rc = tree_write(p->tree, h, text, 0);
+	int flushed = tree_flush(p->tree, h);
+	tree_release(p->tree, h);
+	return rc < 0 ? rc : flushed;
+}
+
+static inline int put(struct place *p, const char *dir, const char *name, const char *text)
+{
+	return put_bytes(p, dir, name, span_of(text));
+}
+
+static inline int make_link(struct place *p, const char *dir, const char *name, const char *target)
+{
+	struct tree_attr a;
+
+	return tree_symlink(p->tree, node_at(p, dir), span_of(name), target, &who, &a);
+}
+
+static inline int take(struct place *p, const char *dir, const char *name)
+{
+	return tree_unlink(p->tree, node_at(p, dir), span_of(name));
+}
+
+static inline int move(struct place *p, const char *dir, const char *name, const char *to_dir, const char *to_name)
+{
+	return tree_rename(p->tree, node_at(p, dir), span_of(name), node_at(p, to_dir), span_of(to_name), false);
+}
+
+/* As GNU ln -sfn does it. */
+static inline int force_link(struct place *p, const char *dir, const char *name, const char *target)
+{
+	int rc = make_link(p, dir, name, target);
+
+	if (rc != -EEXIST)
+		return rc;
+	rc = make_link(p, dir, "Cu12ab9Z", target);
+	if (rc == 0)
+		rc = move(p, dir, "Cu12ab9Z", dir, name);
+	if (rc < 0)
+		take(p, dir, "Cu12ab9Z");
+	return rc;
+}
+
+#endif
