@@ -350,11 +350,13 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		handle_free(handles_remove(&fs->handles, number));
 }
 
-static void reply_slice(fuse_req_t req, const struct buf *b, uint64_t off, size_t size)
+/* A copy: once the kernel has the answer it may release the handle, before fuse_reply_buf is done with the bytes. */
+static int copy_slice(const struct buf *b, uint64_t off, size_t size, struct buf *out)
 {
 	size_t at = off < b->n ? (size_t)off : b->n;
 	size_t n = b->n - at < size ? b->n - at : size;
-	fuse_reply_buf(req, n ? b->p + at : NULL, n);
+	buf_add(out, n ? b->p + at : NULL, n);
+	return buf_err(out);
 }
 
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
@@ -365,12 +367,12 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 		events_read(fs, req, handle->reader, size, fi);
 		return;
 	}
-	if (handle) {
-		reply_slice(req, &handle->text, (uint64_t)off, size);
-		return;
-	}
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	int rc = fi->fh ? -EBADF : tree_read(fs->tree, ino, (uint64_t)off, size, &out);
+	int rc;
+	if (handle)
+		rc = copy_slice(&handle->text, (uint64_t)off, size, &out);
+	else
+		rc = fi->fh ? -EBADF : tree_read(fs->tree, ino, (uint64_t)off, size, &out);
 	if (rc)
 		reply_error(req, rc);
 	else

@@ -28,12 +28,15 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 	    .gid = getgid(),
 	    .mode = st.st_mode,
 	};
+	lines_init(&t->lines);
 	*ret = t;
 	return 0;
 }
 
 void tree_close(struct tree *t)
 {
+	if (t)
+		lines_release(&t->lines);
 	free(t);
 }
 
@@ -41,7 +44,7 @@ void tree_close(struct tree *t)
 
 static void ctx_close(struct ctx *c)
 {
-	line_release(&c->line);
+	lines_give(&c->tree->lines, c->loaded_slot, c->loaded, &c->line, &c->record);
 	if (c->session)
 		catalog_put(c->tree->catalog, c->session);
 	c->session = NULL;
@@ -57,8 +60,12 @@ int ctx_load(struct ctx *c, uint32_t i)
 {
 	if (c->loaded == i)
 		return 0;
+	struct lines *lines = &c->tree->lines;
+	lines_give(lines, c->loaded_slot, c->loaded, &c->line, &c->record);
 	c->loaded = NO_ENTRY;
-	int rc = session_load(c->session, i, &c->line, &c->record);
+	c->loaded_slot = c->node.slot;
+	bool kept = lines_take(lines, c->loaded_slot, i, &c->line, &c->record);
+	int rc = kept ? 0 : session_load(c->session, i, &c->line, &c->record);
 	if (rc == 0)
 		c->loaded = i;
 	return rc;
@@ -441,7 +448,8 @@ static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
 	return rc < 0 || size > n ? rc : c->kind->show(c, out);
 }
 
-/* What is kept of an entry is served without a look at its line, which can be long. 1 if it was, 0, or a negative errno. */
+/* What is kept of an entry is served without a look at its line, which can be long. 1 if it was, 0, or a negative
+ * errno. */
 static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	if (c->kind->scope != SCOPE_RECORD)
