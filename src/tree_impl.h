@@ -5,6 +5,8 @@
 #include "sessionfs/part.h"
 #include "sessionfs/tree.h"
 
+#include <pthread.h>
+
 enum kind_id {
 	K_NONE,
 	K_ROOT,
@@ -90,9 +92,31 @@ enum keep {
 	KEEP_QUIET, /* as KEEP_LIVE, but longer while the session file lies untouched */
 };
 
+#define LINES_KEPT 8
+
+/* tree_lines.c: the last lines that were looked at, viewed. */
+struct lines {
+	pthread_mutex_t lock;
+	uint64_t clock;
+	struct kept_line {
+		struct line line;
+		struct record record;
+		uint32_t slot, entry;
+		uint64_t given; /* when it came back, 0: never */
+	} kept[LINES_KEPT];
+};
+
+void lines_init(struct lines *l);
+void lines_release(struct lines *l);
+/* True if *line and *record now are those of the entry; else *line is memory to be used again. */
+bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record);
+/* Takes the line back; entry NO_ENTRY: only its memory. *line is empty afterwards. */
+void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record);
+
 struct tree {
 	struct catalog *catalog;
 	struct cache *cache;
+	struct lines lines;
 	uid_t uid;
 	gid_t gid;
 	mode_t mode; /* of the source directory: what everybody may see of its names */
@@ -113,6 +137,7 @@ struct ctx {
 	struct line line;
 	struct record record;
 	uint32_t loaded; /* the entry whose line `record` views, or NO_ENTRY */
+	uint32_t loaded_slot; /* its session */
 };
 
 /* Where a listing goes. */
