@@ -216,6 +216,12 @@ static void set_ttl(const struct ctx *c, struct tree_attr *a)
 	}
 }
 
+/* What one entry says never changes in a generation; all else is as of a serial. */
+static uint64_t view_serial(const struct ctx *c)
+{
+	return c->session && c->kind->keep != KEEP_FIXED ? session_serial(c->session) : 0;
+}
+
 static int ctx_size(struct ctx *c, uint64_t *ret)
 {
 	if (c->kind->type == S_IFDIR) {
@@ -230,6 +236,8 @@ static int ctx_size(struct ctx *c, uint64_t *ret)
 		*ret = target.n;
 		return rc < 0 ? rc : buf_err(&target);
 	}
+	if (cache_size(c->tree->cache, ctx_id(c), view_serial(c), ret))
+		return 0;
 	int err;
 	const struct view *v = ctx_view(c, &err);
 	if (!v)
@@ -395,12 +403,6 @@ int tree_list(struct tree *t, node_t dir_id, uint64_t cookie, bool want_attr, tr
 }
 
 /* --- contents ---------------------------------------------------------------- */
-
-/* What one entry says never changes in a generation; all else is as of a serial. */
-static uint64_t view_serial(const struct ctx *c)
-{
-	return c->session && c->kind->keep != KEEP_FIXED ? session_serial(c->session) : 0;
-}
 
 const struct view *ctx_view(struct ctx *c, int *ret_err)
 {
