@@ -22,8 +22,15 @@ struct item {
 	struct item *newer, *older;
 };
 
+/* How large a view was: known for longer than its bytes, so that to stat it again does not make it again. */
+struct size {
+	node_t node;
+	uint64_t serial, size;
+};
+
 struct cache {
 	pthread_mutex_t lock;
+	struct size *sizes; /* one for each hash: a newer one takes the place; NULL without memory */
 	size_t budget, used;
 	struct item *big;      /* the newest one beyond the budget, in no list */
 	unsigned big_age;      /* views put since it was used last */
@@ -33,6 +40,7 @@ struct cache {
 };
 
 #define FIRST_BUCKETS 256
+#define SIZES ((size_t)1 << 16)
 #define BIG_AGE 64
 
 static void unlock(pthread_mutex_t **lock)
@@ -162,6 +170,8 @@ int cache_open(size_t budget, struct cache **ret)
 		return -ENOMEM;
 	}
 	pthread_mutex_init(&c->lock, NULL);
+	/* Its pages come as they are used. */
+	c->sizes = budget ? calloc(SIZES, sizeof *c->sizes) : NULL;
 	c->budget = budget;
 	c->buckets = FIRST_BUCKETS;
 	*ret = c;
@@ -176,6 +186,7 @@ void cache_close(struct cache *c)
 		drop(c, find(c, c->oldest->node));
 	drop_big(c);
 	pthread_mutex_destroy(&c->lock);
+	free(c->sizes);
 	free(c->table);
 	free(c);
 }
@@ -202,6 +213,23 @@ const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 	list_push(c, s);
 	s->refs++;
 	return &s->view;
+}
+
+static struct size *size_of(struct cache *c, node_t node)
+{
+	return &c->sizes[bucket_of(node, SIZES)];
+}
+
+bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret)
+{
+	if (!c->sizes)
+		return false;
+	LOCKED(c);
+	const struct size *s = size_of(c, node);
+	if (s->node != node || s->serial != serial)
+		return false;
+	*ret = s->size;
+	return true;
 }
 
 /* The unused end of a buf that grew by doubling would count against the budget. */
@@ -231,6 +259,8 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 	s->refs = 1;
 
 	LOCKED(c);
+	if (c->sizes)
+		*size_of(c, node) = (struct size){node, serial, s->view.size};
 	if (is_big(c, node, serial)) {
 		item_free(s);
 		return use_big(c);

@@ -24,7 +24,7 @@
 
 #define LIVE_SECONDS 10              /* a session whose file is younger than this is taken to be growing */
 #define PIN_MAX (UINT64_C(64) << 20) /* bytes made for one open */
-#define LISTING_MAX (size_t)(1 << 20)
+#define LISTING_MAX ((size_t)1 << 20)
 
 static struct fs *fs_of(fuse_req_t req)
 {

@@ -165,50 +165,77 @@ static int64_t time_of(const struct civil *c)
 	return (double)ms >= -TIME_LIMIT && (double)ms <= TIME_LIMIT ? ms : NO_TIME;
 }
 
+/* Eight bytes of which `digits` has an 0xff for each digit: whether they are digits, and the rest is as in `form`. */
+static bool has_form(const char *p, const char *form, uint64_t digits)
+{
+	const uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0), zeros = UINT64_C(0x3030303030303030);
+	const uint64_t six = UINT64_C(0x0606060606060606);
+	uint64_t w, f;
+
+	memcpy(&w, p, sizeof w);
+	memcpy(&f, form, sizeof f);
+	bool same = ((w ^ f) & ~digits) == 0;
+	uint64_t d = (w & digits) | (zeros & ~digits);
+	return same & (((d & high) ^ zeros) == 0) & ((((d + six) & high) ^ zeros) == 0);
+}
+
+static uint64_t digits_of(const char *form)
+{
+	uint64_t mask;
+	unsigned char bytes[8];
+
+	for (int i = 0; i < 8; i++)
+		bytes[i] = form[i] == '0' ? 0xff : 0;
+	memcpy(&mask, bytes, sizeof mask);
+	return mask;
+}
+
 static int two(const char *p)
 {
 	return (p[0] - '0') * 10 + (p[1] - '0');
 }
 
-/* The form that toISOString writes. */
-static bool parse_usual(struct span s, struct civil *ret)
+/* The form that toISOString writes, for years of four digits. */
+static bool parse_usual(struct span s, int64_t *ret)
 {
 	static const char form[] = "0000-00-00T00:00:00.000Z";
-	bool ok = s.n == sizeof form - 1;
-
-	if (!ok)
-		return false;
-	for (size_t i = 0; i < sizeof form - 1; i++)
-		ok &= form[i] == '0' ? digit(s.p[i]) : s.p[i] == form[i];
 	const char *p = s.p;
-	*ret = (struct civil){.year = two(p) * 100 + two(p + 2),
-	                      .month = two(p + 5),
-	                      .day = two(p + 8),
-	                      .hour = two(p + 11),
-	                      .minute = two(p + 14),
-	                      .second = two(p + 17),
-	                      .ms = two(p + 20) * 10 + (p[22] - '0')};
-	return ok && ret->month >= 1 && ret->month <= 12 && ret->day >= 1 && ret->day <= 31 && ret->hour < 24 &&
-	       ret->minute < 60 && ret->second < 60;
+
+	if (s.n != sizeof form - 1 || !has_form(p, form, digits_of(form)) ||
+	    !has_form(p + 8, form + 8, digits_of(form + 8)) || !has_form(p + 16, form + 16, digits_of(form + 16)))
+		return false;
+	int month = two(p + 5), day = two(p + 8), hour = two(p + 11), minute = two(p + 14), second = two(p + 17);
+	if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59)
+		return false;
+	/* As in days_from_civil, 400 years on, so that nothing is negative. */
+	unsigned year = (unsigned)(two(p) * 100 + two(p + 2)) + 400 - (month <= 2);
+	unsigned day_of_year = (unsigned)(153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + (unsigned)day - 1;
+	unsigned days = year * 365 + year / 4 - year / 100 + year / 400 + day_of_year;
+	int64_t minutes = (((int64_t)days - 719468 - 146097) * 24 + hour) * 60 + minute;
+	*ret = (minutes * 60 + second) * 1000 + two(p + 20) * 10 + (p[22] - '0');
+	return true;
 }
 
 static int64_t time_of_text(struct span s)
 {
 	struct civil c;
+	int64_t ms;
 
-	return parse_usual(s, &c) || parse(s, &c) ? time_of(&c) : NO_TIME;
+	if (parse_usual(s, &ms))
+		return ms;
+	return parse(s, &c) ? time_of(&c) : NO_TIME;
 }
 
 int64_t record_time(struct json_value v)
 {
 	double d;
 
+	if (v.kind == JSON_STRING && !v.escaped)
+		return time_of_text(v.text);
 	if (json_double(v, &d))
 		return fabs(d) <= TIME_LIMIT ? (int64_t)d : NO_TIME;
 	if (v.kind != JSON_STRING)
 		return NO_TIME;
-	if (!v.escaped)
-		return time_of_text(v.text);
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	json_decode(v.text, JSON_EXACT, &text);
 	return time_of_text(buf_span(&text));

@@ -74,7 +74,7 @@ static uint64_t hash_range(const struct session *s, uint64_t from, size_t n)
 			break;
 		got += (size_t)r;
 	}
-	return key_hash(s, (struct key){.text = {bytes, got}});
+	return key_hash(s, &(struct key){.text = {bytes, got}});
 }
 
 static size_t print_size(const struct session *s)
@@ -176,8 +176,8 @@ static void cleanup_session(struct session **s)
  * one over a changed file: what was made from an index that was dropped is known again, or not taken for this one's. */
 static uint64_t serial_of(const struct stat *st, uint64_t before)
 {
-	uint64_t now = (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec +
-	               (uint64_t)st->st_size;
+	uint64_t now =
+	    (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec + (uint64_t)st->st_size;
 
 	return now > before ? now : before + 1;
 }

@@ -31,8 +31,8 @@ bool call_add(struct session *s, struct json_value id)
 
 	if (!vec_reserve(&s->calls, 1))
 		return false;
-	if (key_of(id, &text, &key)) {
-		hash = (uint32_t)(key_hash(s, key) >> 33);
+	if (key_of(&id, &text, &key)) {
+		hash = (uint32_t)(key_hash(s, &key) >> 33);
 		hash += hash == 0;
 	}
 	s->calls.v[s->calls.n++] = hash;
@@ -310,7 +310,7 @@ static bool seek(struct sought *w, uint32_t i)
 	struct record r;
 
 	w->hash = hash_of(w->s, item_of(w->s, i));
-	if (!w->hash || session_load(w->s, i, &w->line, &r) < 0 || !key_of(r.msg.tool_call_id, &w->text, &w->key))
+	if (!w->hash || session_load(w->s, i, &w->line, &r) < 0 || !key_of(&r.msg.tool_call_id, &w->text, &w->key))
 		return false;
 	if (w->key.text.p != w->text.p)
 		buf_addspan(&w->text, w->key.text);
@@ -334,7 +334,7 @@ static unsigned count_calls(struct sought *w, uint32_t i, unsigned upto)
 		if (b.type != BLOCK_TOOL_CALL)
 			continue;
 		n++;
-		bool equal = key_of(b.id, &w->other, &key) && key_equal(key, w->key);
+		bool equal = key_of(&b.id, &w->other, &key) && key_equal(&key, &w->key);
 		same += equal;
 		if (n == upto && !equal)
 			return 0;
@@ -358,7 +358,7 @@ static bool is_same_result(struct sought *w, uint32_t i)
 	struct key key;
 
 	return has_hash(w->s, i, w->hash) && session_load(w->s, i, &w->line, &r) == 0 &&
-	       key_of(r.msg.tool_call_id, &w->other, &key) && key_equal(key, w->key);
+	       key_of(&r.msg.tool_call_id, &w->other, &key) && key_equal(&key, &w->key);
 }
 
 /* The number of the call of message i that the result takes which comes after `results` others; 0 if none has the id.

@@ -11,31 +11,29 @@
 
 /* ---- keys ---- */
 
-bool key_of(struct json_value v, struct buf *text, struct key *ret)
+bool key_of_unusual(const struct json_value *v, struct buf *text, struct key *ret)
 {
-	*ret = (struct key){.text = v.text};
-	if (v.kind == JSON_NUMBER) {
+	*ret = (struct key){.text = v->text};
+	if (v->kind == JSON_NUMBER) {
 		ret->number = true;
-		return json_double(v, &ret->value);
+		return json_double(*v, &ret->value);
 	}
-	if (v.kind != JSON_STRING)
+	if (v->kind != JSON_STRING)
 		return false;
-	if (!v.escaped)
-		return true;
 	buf_reset(text);
-	json_decode(v.text, JSON_EXACT, text);
+	json_decode(v->text, JSON_EXACT, text);
 	ret->text = buf_span(text);
 	return buf_err(text) == 0;
 }
 
-bool key_equal(struct key a, struct key b)
+bool key_equal(const struct key *a, const struct key *b)
 {
-	return a.number == b.number && (a.number ? a.value == b.value : span_eq(a.text, b.text));
+	return a->number == b->number && (a->number ? a->value == b->value : span_eq(a->text, b->text));
 }
 
-bool key_falsy(struct key k)
+bool key_falsy(const struct key *k)
 {
-	return k.number ? k.value == 0 : k.text.n == 0;
+	return k->number ? k->value == 0 : k->text.n == 0;
 }
 
 static uint64_t mix(uint64_t h, uint64_t word)
@@ -44,41 +42,58 @@ static uint64_t mix(uint64_t h, uint64_t word)
 	return h ^ h >> 32;
 }
 
-static uint64_t hash_bytes(uint64_t h, const char *p, size_t n)
+static uint64_t load(const char *p, size_t n)
 {
-	uint64_t word;
+	uint64_t word = 0;
 
-	h = mix(h, n);
-	for (; n >= sizeof word; p += sizeof word, n -= sizeof word) {
-		memcpy(&word, p, sizeof word);
-		h = mix(h, word);
-	}
-	word = 0;
 	memcpy(&word, p, n);
-	return mix(h, word);
+	return word;
 }
 
-uint64_t key_hash(const struct session *s, struct key k)
+/* Up to seven bytes, without a call. */
+static uint64_t load_few(const char *p, size_t n)
 {
-	if (!k.number)
-		return hash_bytes(s->seed, k.text.p, k.text.n);
-	double value = k.value == 0 ? 0 : k.value; /* -0 is 0 */
+	if (n >= 4)
+		return load(p, 4) | load(p + n - 4, 4) << 32;
+	if (n == 0)
+		return 0;
+	return (uint64_t)(unsigned char)p[0] << 16 | (uint64_t)(unsigned char)p[n / 2] << 8 | (unsigned char)p[n - 1];
+}
+
+static uint64_t hash_bytes(uint64_t h, const char *p, size_t n)
+{
+	h += n;
+	if (n < 8)
+		return mix(h, load_few(p, n));
+	for (; n > 8; p += 8, n -= 8) {
+		h = mix(h, load(p, 8));
+		if (n < 16)
+			return mix(h, load(p + n - 8, 8));
+	}
+	return mix(h, load(p, 8));
+}
+
+uint64_t key_hash(const struct session *s, const struct key *k)
+{
+	if (!k->number)
+		return hash_bytes(s->seed, k->text.p, k->text.n);
+	double value = k->value == 0 ? 0 : k->value; /* -0 is 0 */
 	return hash_bytes(~s->seed, (const char *)&value, sizeof value);
 }
 
 /* ---- arena ---- */
 
-uint32_t arena_add(arena_t *a, struct key k)
+static uint32_t arena_add_unusual(arena_t *a, const struct key *k)
 {
 	unsigned char head[10];
 	size_t n = 0;
 
-	for (uint64_t rest = (uint64_t)k.text.n << 1 | k.number;; rest >>= 7) {
+	for (uint64_t rest = (uint64_t)k->text.n << 1 | k->number;; rest >>= 7) {
 		head[n++] = (unsigned char)(rest < 0x80 ? rest : (rest & 0x7f) | 0x80);
 		if (rest < 0x80)
 			break;
 	}
-	if (!vec_reserve(a, n + k.text.n + 1))
+	if (!vec_reserve(a, n + k->text.n + 1))
 		return 0;
 	if (a->n == 0)
 		a->v[a->n++] = 0;
@@ -86,10 +101,22 @@ uint32_t arena_add(arena_t *a, struct key k)
 		return 0;
 	uint32_t at = (uint32_t)a->n;
 	memcpy(a->v + at, head, n);
-	if (k.text.n)
-		memcpy(a->v + at + n, k.text.p, k.text.n);
-	a->n += n + k.text.n;
+	if (k->text.n)
+		memcpy(a->v + at + n, k->text.p, k->text.n);
+	a->n += n + k->text.n;
 	return at;
+}
+
+uint32_t arena_add(arena_t *a, const struct key *k)
+{
+	if (k->text.n < 64 && !k->number && a->n && a->n < UINT32_MAX && a->cap - a->n > 64) {
+		char *p = a->v + a->n;
+		p[0] = (char)(k->text.n << 1);
+		memcpy(p + 1, k->text.p, k->text.n);
+		a->n += k->text.n + 1;
+		return (uint32_t)(p - a->v);
+	}
+	return arena_add_unusual(a, k);
 }
 
 struct key arena_get(const arena_t *a, uint32_t at)
@@ -135,13 +162,18 @@ static uint32_t slot_entry(uint32_t slot)
 }
 
 /* The slot that holds this key, or the free one where it belongs. */
-static uint32_t *slot_find(const struct session *s, uint64_t hash, struct key k)
+static uint32_t *slot_find(const struct session *s, uint64_t hash, const struct key *k)
 {
 	const struct id_table *t = &s->derived->table;
 
 	for (uint32_t at = slot_of(t, hash);; at = at + 1 == t->size ? 0 : at + 1) {
 		uint32_t *slot = &t->slots[at];
-		if (!*slot || (*slot >> 24 == (hash & 0xff) && key_equal(entry_key(s, slot_entry(*slot)), k)))
+		if (!*slot)
+			return slot;
+		if (*slot >> 24 != (hash & 0xff))
+			continue;
+		struct key there = entry_key(s, slot_entry(*slot));
+		if (key_equal(&there, k))
 			return slot;
 	}
 }
@@ -149,8 +181,12 @@ static uint32_t *slot_find(const struct session *s, uint64_t hash, struct key k)
 /* Of an id that is there already the later line wins. */
 static void table_put(const struct session *s, uint64_t hash, uint32_t i, bool *ret_replaced)
 {
-	uint32_t *slot = slot_find(s, hash, entry_key(s, i));
+	uint32_t *slot = &s->derived->table.slots[slot_of(&s->derived->table, hash)];
 
+	if (*slot) {
+		struct key key = entry_key(s, i);
+		slot = slot_find(s, hash, &key);
+	}
 	if (!*slot) {
 		s->derived->table.used++;
 	} else if (has_flag(s, slot_entry(*slot), ENTRY_ADDRESSED)) {
@@ -158,6 +194,19 @@ static void table_put(const struct session *s, uint64_t hash, uint32_t i, bool *
 		*ret_replaced = true;
 	}
 	*slot = slot_value(hash, i);
+}
+
+/* The hash of entry i's id, which is nearly always a short string. */
+static inline uint64_t hash_of(const struct session *s, uint32_t i)
+{
+	const char *p = s->ids.v + entry_at(s, i)->id;
+	unsigned char head = (unsigned char)*p;
+
+	if (head & 0x81) {
+		struct key key = entry_key(s, i);
+		return key_hash(s, &key);
+	}
+	return hash_bytes(s->seed, p + 1, head >> 1);
 }
 
 void table_add(const struct session *s, bool *ret_replaced)
@@ -170,7 +219,7 @@ void table_add(const struct session *s, bool *ret_replaced)
 		if (i >= t->upto + AHEAD && entry_has_key(s, i - AHEAD))
 			table_put(s, hashes[i % AHEAD], i - AHEAD, ret_replaced);
 		if (i < s->at.count && entry_has_key(s, i)) {
-			hashes[i % AHEAD] = key_hash(s, entry_key(s, i));
+			hashes[i % AHEAD] = hash_of(s, i);
 			__builtin_prefetch(&t->slots[slot_of(t, hashes[i % AHEAD])], 1);
 		}
 	}
@@ -202,7 +251,7 @@ static void derive_id(const struct session *s, uint32_t i, char ret[DERIVED_ID +
 	snprintf(line, sizeof line, "\n%" PRIu32, entry_at(s, i)->line);
 	for (unsigned clash = 1;; clash++) {
 		name_hash8(buf_span(&s->sid), span_of(line), span_of(again), ret);
-		if (!*slot_find(s, key_hash(s, k), k))
+		if (!*slot_find(s, key_hash(s, &k), &k))
 			return;
 		snprintf(again, sizeof again, "\n%u", clash);
 	}
@@ -225,7 +274,8 @@ static int make_ids(const struct session *s)
 			derive_id(s, i, id);
 			memcpy(d->ids.v + (size_t)i * DERIVED_ID, id, DERIVED_ID);
 		}
-		table_put(s, key_hash(s, entry_key(s, i)), i, &replaced);
+		struct key key = entry_key(s, i);
+		table_put(s, key_hash(s, &key), i, &replaced);
 	}
 	return 0;
 }
@@ -235,7 +285,7 @@ int ids_need(const struct session *s)
 	return s->linear ? derive(s, &s->derived->ids_at, make_ids) : 0;
 }
 
-uint32_t table_find(const struct session *s, struct key k)
+uint32_t table_find(const struct session *s, const struct key *k)
 {
 	if (ids_need(s) < 0 || !s->derived->table.size)
 		return NO_ENTRY;
@@ -255,5 +305,5 @@ uint32_t session_entry_by_id(const struct session *s, struct json_value id)
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct key k;
 
-	return key_of(id, &text, &k) ? table_find(s, k) : NO_ENTRY;
+	return key_of(&id, &text, &k) ? table_find(s, &k) : NO_ENTRY;
 }

@@ -206,13 +206,21 @@ int session_scan(struct session *s, uint64_t size);
 /* ---- session_id.c ---- */
 
 /* A string or number as a key; `text` holds what had to be decoded. False for other values. */
-bool key_of(struct json_value v, struct buf *text, struct key *ret);
-bool key_equal(struct key a, struct key b);
-bool key_falsy(struct key k);
-uint64_t key_hash(const struct session *s, struct key k);
+bool key_of_unusual(const struct json_value *v, struct buf *text, struct key *ret);
+static inline bool key_of(const struct json_value *v, struct buf *text, struct key *ret)
+{
+	if (v->kind != JSON_STRING || v->escaped)
+		return key_of_unusual(v, text, ret);
+	*ret = (struct key){.text = v->text};
+	return true;
+}
+
+bool key_equal(const struct key *a, const struct key *b);
+bool key_falsy(const struct key *k);
+uint64_t key_hash(const struct session *s, const struct key *k);
 
 /* Keeps a key. Returns its position, or 0 without memory or room. */
-uint32_t arena_add(arena_t *a, struct key k);
+uint32_t arena_add(arena_t *a, const struct key *k);
 struct key arena_get(const arena_t *a, uint32_t at);
 
 /* Whether the string with these bytes is kept at `at`. Sees at once only what is short; others may be missed. */
@@ -232,7 +240,7 @@ int table_reserve(const struct session *s);
  * *ret_replaced is set. */
 void table_add(const struct session *s, bool *ret_replaced);
 /* The entry with this id, or NO_ENTRY. */
-uint32_t table_find(const struct session *s, struct key k);
+uint32_t table_find(const struct session *s, const struct key *k);
 /* v1: makes all ids. 0 or -ENOMEM. */
 int ids_need(const struct session *s);
 

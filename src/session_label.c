@@ -7,7 +7,8 @@ uint32_t label_target(const struct session *s, struct ref r)
 {
 	if (!r.key || s->linear)
 		return NO_ENTRY;
-	return table_find(s, arena_get(&s->labels.keys, r.key));
+	struct key key = arena_get(&s->labels.keys, r.key);
+	return table_find(s, &key);
 }
 
 static int by_target(const void *a, const void *b)

@@ -13,7 +13,7 @@ bool refs_add(struct refs *r, uint32_t entry, const struct key *key)
 	if (!vec_reserve(&r->list, 1))
 		return false;
 	if (key) {
-		at = arena_add(&r->keys, *key);
+		at = arena_add(&r->keys, key);
 		if (!at)
 			return false;
 	}
@@ -112,8 +112,10 @@ static void relink(struct session *s, uint32_t *stack)
 		struct entry *e = entry_at(s, i);
 		e->flags &= (uint16_t)~made_here;
 		e->child = e->sibling = e->near = NO_ENTRY;
-		if (e->parent != NO_ENTRY && !has_flag(s, e->parent, ENTRY_ADDRESSED))
-			e->parent = table_find(s, entry_key(s, e->parent));
+		if (e->parent == NO_ENTRY || has_flag(s, e->parent, ENTRY_ADDRESSED))
+			continue;
+		struct key key = entry_key(s, e->parent);
+		e->parent = table_find(s, &key);
 	}
 	for (uint32_t i = 0; i < s->at.count; i++)
 		add_child(s, i);
@@ -130,7 +132,7 @@ static bool find_parents(struct session *s, const struct refs *refs, uint32_t fr
 	for (size_t k = 0; k < refs->list.n; k++) {
 		struct entry *e = entry_at(s, refs->list.v[k].entry);
 		struct key key = arena_get(&refs->keys, refs->list.v[k].key);
-		uint32_t parent = table_find(s, key);
+		uint32_t parent = table_find(s, &key);
 		if (parent == NO_ENTRY) {
 			e->flags |= ENTRY_ORPHAN;
 			refs_add(&s->orphans, refs->list.v[k].entry, &key);
@@ -138,7 +140,7 @@ static bool find_parents(struct session *s, const struct refs *refs, uint32_t fr
 		}
 		e->parent = parent;
 		e->flags &= (uint16_t)~ENTRY_ORPHAN;
-		if (key_falsy(key))
+		if (key_falsy(&key))
 			e->flags |= ENTRY_WALK_ENDS;
 		late |= parent > refs->list.v[k].entry || refs->list.v[k].entry < from;
 	}

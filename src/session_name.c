@@ -30,7 +30,7 @@ static uint32_t *odd_slot(const struct session *s, struct span name)
 
 	if (size == 0)
 		return NULL;
-	for (size_t at = key_hash(s, (struct key){.text = name}) % size;; at = (at + 1) % size) {
+	for (size_t at = key_hash(s, &(struct key){.text = name}) % size;; at = (at + 1) % size) {
 		uint32_t *slot = &s->odd_slots.v[at];
 		if (!*slot || span_eq(arena_get(&s->odd_names, s->odd.v[*slot - 1].name).text, name))
 			return slot;
@@ -56,7 +56,7 @@ static bool odd_add(struct session *s, uint32_t entry, struct span name)
 {
 	if (!odd_reserve(s, s->odd.n + 1) || !vec_reserve(&s->odd, 1))
 		return false;
-	uint32_t at = arena_add(&s->odd_names, (struct key){.text = name});
+	uint32_t at = arena_add(&s->odd_names, &(struct key){.text = name});
 	if (!at)
 		return false;
 	s->odd.v[s->odd.n++] = (struct odd_name){entry, at};
@@ -96,7 +96,7 @@ static bool find_candidates(struct naming *n)
 		if (!has_flag(s, i, ENTRY_ADDRESSED))
 			continue;
 		struct key key = entry_key(s, i);
-		uint32_t twin = key.number ? table_find(s, (struct key){.text = key.text}) : i;
+		uint32_t twin = key.number ? table_find(s, &(struct key){.text = key.text}) : i;
 		if (twin == NO_ENTRY)
 			continue;
 		if (!todo_add(n, i) || (twin != i && !todo_add(n, twin)))
@@ -125,7 +125,7 @@ static uint32_t plain_owner(const struct session *s, struct span name, struct bu
 	buf_reset(text);
 	if (!name_decode(name, text))
 		return NO_ENTRY;
-	return table_find(s, (struct key){.text = buf_span(text)});
+	return table_find(s, &(struct key){.text = buf_span(text)});
 }
 
 /* The entry whose id is a number with exactly this text, or NO_ENTRY. */
@@ -136,9 +136,9 @@ static uint32_t number_owner(const struct session *s, struct span text)
 	struct key key;
 
 	json_init(&j, text, NULL);
-	if (json_peek(&j) != JSON_NUMBER || !json_value(&j, &v) || !span_eq(v.text, text) || !key_of(v, NULL, &key))
+	if (json_peek(&j) != JSON_NUMBER || !json_value(&j, &v) || !span_eq(v.text, text) || !key_of(&v, NULL, &key))
 		return NO_ENTRY;
-	uint32_t i = table_find(s, key);
+	uint32_t i = table_find(s, &key);
 	return i != NO_ENTRY && span_eq(entry_key(s, i).text, text) ? i : NO_ENTRY;
 }
 

@@ -117,7 +117,7 @@ static bool take_id(struct scan *sc, struct entry *e, const struct key *id)
 {
 	struct session *s = sc->s;
 
-	e->id = arena_add(&s->ids, *id);
+	e->id = arena_add(&s->ids, id);
 	if (!e->id)
 		return fail(sc, -ENOMEM);
 	e->flags |= ENTRY_ADDRESSED;
@@ -129,27 +129,27 @@ static bool take_id(struct scan *sc, struct entry *e, const struct key *id)
 	return true;
 }
 
-static bool is_id_before(const struct session *s, struct json_value parent)
+static bool is_id_before(const struct session *s, const struct json_value *parent)
 {
-	if (s->at.count == 0 || parent.kind != JSON_STRING || parent.escaped)
+	if (s->at.count == 0 || parent->kind != JSON_STRING || parent->escaped)
 		return false;
 	uint32_t id = entry_at(s, s->at.count - 1)->id;
-	return id && arena_is(&s->ids, id, parent.text);
+	return id && arena_is(&s->ids, id, parent->text);
 }
 
-static bool take_parent(struct scan *sc, struct entry *e, struct json_value parent, const struct key *id)
+static bool take_parent(struct scan *sc, struct entry *e, const struct json_value *parent, const struct key *id)
 {
 	struct key key;
 
-	if (parent.kind == JSON_NULL)
+	if (parent->kind == JSON_NULL)
 		return true;
-	if (parent.kind == JSON_NONE)
+	if (parent->kind == JSON_NONE)
 		return add_fault(sc, e, REASON_NO_PARENT_ID);
 	if (!key_of(parent, &sc->parent_text, &key)) {
 		e->flags |= ENTRY_ORPHAN;
 		return true;
 	}
-	if (id && key_equal(*id, key))
+	if (id && key_equal(id, &key))
 		return add_fault(sc, e, REASON_SELF_PARENT);
 	if (key.text.n && is_id_before(sc->s, parent)) {
 		e->parent = sc->s->at.count - 1;
@@ -170,16 +170,16 @@ static bool take_links(struct scan *sc, struct entry *e, const struct record_hea
 		s->at.last = s->at.count;
 		return true;
 	}
-	bool usable = key_of(head->id, &sc->id_text, &id);
+	bool usable = key_of(&head->id, &sc->id_text, &id);
 	if (usable ? !take_id(sc, e, &id) : !add_fault(sc, e, REASON_NO_ID))
 		return false;
-	return take_parent(sc, e, head->parent_id, usable ? &id : NULL);
+	return take_parent(sc, e, &head->parent_id, usable ? &id : NULL);
 }
 
 static bool take_label(struct scan *sc, struct entry *e, const struct record_head *head)
 {
 	struct key key;
-	bool usable = key_of(head->target_id, &sc->parent_text, &key);
+	bool usable = key_of(&head->target_id, &sc->parent_text, &key);
 
 	if (json_truthy(head->label))
 		e->flags |= ENTRY_SETS_LABEL;
@@ -311,7 +311,7 @@ static enum taken take_line(struct scan *sc, struct span line, uint64_t offset, 
 
 	if (line.n && line.p[line.n - 1] == '\r')
 		line.n--;
-	record_head(line, &sc->deep, &head, on_call, sc);
+	record_head_padded(line, &sc->deep, &head, on_call, sc);
 	bool entry = head.kind != JSON_NONE && !head.falsy && s->header_line.n && head.type != RECORD_SESSION;
 	if (entry && s->at.count < SESSION_ENTRIES) {
 		s->at.lines++;
@@ -340,7 +340,7 @@ static void window_release(struct window *w)
 static int window_fill(struct scan *sc, struct window *w, uint64_t to)
 {
 	if (w->n == w->cap) {
-		char *p = realloc(w->p, w->cap * 2);
+		char *p = realloc(w->p, w->cap * 2 + RECORD_PAD);
 		if (!p)
 			return -ENOMEM;
 		w->p = p;
@@ -354,6 +354,7 @@ static int window_fill(struct scan *sc, struct window *w, uint64_t to)
 	if (n == 0)
 		return -ESTALE;
 	w->n += (size_t)n;
+	memset(w->p + w->n, 0, RECORD_PAD);
 	return 0;
 }
 
@@ -361,7 +362,7 @@ static void window_drop(struct window *w, size_t n)
 {
 	w->n -= n;
 	w->offset += n;
-	memmove(w->p, w->p + n, w->n);
+	memmove(w->p, w->p + n, w->n + RECORD_PAD);
 }
 
 /* Gives up on a line longer than can be noted; its bytes are read and forgotten. */
@@ -427,7 +428,7 @@ static int read_lines(struct scan *sc, uint64_t to)
 	CLEANUP(window_release) struct window w = {.offset = from};
 
 	w.cap = to - from < CHUNK ? (size_t)(to - from) + 1 : CHUNK;
-	w.p = malloc(w.cap);
+	w.p = malloc(w.cap + RECORD_PAD);
 	if (!w.p)
 		return -ENOMEM;
 	while (w.offset + w.n < to) {

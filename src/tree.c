@@ -39,6 +39,7 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 		return rc;
 	}
 	pthread_mutex_init(&t->state_lock, NULL);
+	lines_init(&t->lines);
 	*ret = t;
 	return 0;
 }
@@ -54,6 +55,7 @@ void tree_close(struct tree *t)
 		return;
 	scratch_close(t->scratch);
 	state_close(t);
+	lines_release(&t->lines);
 	free(t);
 }
 
@@ -61,7 +63,9 @@ void tree_close(struct tree *t)
 
 void ctx_close(struct ctx *c)
 {
-	line_release(&c->line);
+	if (!c->tree)
+		return;
+	lines_give(&c->tree->lines, c->loaded_slot, c->loaded, &c->line, &c->record);
 	if (c->session)
 		catalog_put(c->tree->catalog, c->session);
 	c->session = NULL;
@@ -77,8 +81,12 @@ int ctx_load(struct ctx *c, uint32_t i)
 {
 	if (c->loaded == i)
 		return 0;
+	struct lines *lines = &c->tree->lines;
+	lines_give(lines, c->loaded_slot, c->loaded, &c->line, &c->record);
 	c->loaded = NO_ENTRY;
-	int rc = session_load(c->session, i, &c->line, &c->record);
+	c->loaded_slot = c->node.slot;
+	bool kept = lines_take(lines, c->loaded_slot, i, &c->line, &c->record);
+	int rc = kept ? 0 : session_load(c->session, i, &c->line, &c->record);
 	if (rc == 0)
 		c->loaded = i;
 	return rc;
@@ -250,6 +258,12 @@ static void set_ttl(const struct ctx *c, struct tree_attr *a)
 	}
 }
 
+/* What one entry says never changes in a generation; all else is as of a serial. */
+static uint64_t view_serial(const struct ctx *c)
+{
+	return c->session && c->kind->keep != KEEP_FIXED ? session_serial(c->session) : 0;
+}
+
 static int ctx_size(struct ctx *c, uint64_t *ret)
 {
 	if (c->kind->type == S_IFDIR) {
@@ -264,6 +278,8 @@ static int ctx_size(struct ctx *c, uint64_t *ret)
 		*ret = target.n;
 		return rc < 0 ? rc : buf_err(&target);
 	}
+	if (cache_size(c->tree->cache, ctx_id(c), view_serial(c), ret))
+		return 0;
 	int err;
 	const struct view *v = ctx_view(c, &err);
 	if (!v)
@@ -547,12 +563,6 @@ int tree_list(struct tree *t, node_t dir, uint64_t cookie, bool want_attr, tree_
 
 /* --- contents ---------------------------------------------------------------- */
 
-/* What one entry says never changes in a generation; all else is as of a serial. */
-static uint64_t view_serial(const struct ctx *c)
-{
-	return c->session && c->kind->keep != KEEP_FIXED ? session_serial(c->session) : 0;
-}
-
 const struct view *ctx_view(struct ctx *c, int *ret_err)
 {
 	struct cache *cache = c->tree->cache;
@@ -599,7 +609,8 @@ static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
 	return rc < 0 || size > n ? rc : c->kind->show(c, out);
 }
 
-/* What is kept of an entry is served without a look at its line, which can be long. 1 if it was, 0, or a negative errno. */
+/* What is kept of an entry is served without a look at its line, which can be long. 1 if it was, 0, or a negative
+ * errno. */
 static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	if (c->kind->scope != SCOPE_RECORD)

@@ -9,6 +9,8 @@
 
 #include <pthread.h>
 
+#include <pthread.h>
+
 enum kind_id {
 	K_NONE,
 	K_ROOT,
@@ -114,10 +116,31 @@ struct refusal {
 	int64_t at_ms;
 	struct buf text;
 };
+#define LINES_KEPT 8
+
+/* tree_lines.c: the last lines that were looked at, viewed. */
+struct lines {
+	pthread_mutex_t lock;
+	uint64_t clock;
+	struct kept_line {
+		struct line line;
+		struct record record;
+		uint32_t slot, entry;
+		uint64_t given; /* when it came back, 0: never */
+	} kept[LINES_KEPT];
+};
+
+void lines_init(struct lines *l);
+void lines_release(struct lines *l);
+/* True if *line and *record now are those of the entry; else *line is memory to be used again. */
+bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record);
+/* Takes the line back; entry NO_ENTRY: only its memory. *line is empty afterwards. */
+void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record);
 
 struct tree {
 	struct catalog *catalog;
 	struct cache *cache;
+	struct lines lines;
 	struct scratch *scratch;
 	const char *mountpoint;
 	bool read_only;
@@ -145,6 +168,7 @@ struct ctx {
 	struct line line;
 	struct record record;
 	uint32_t loaded; /* the entry whose line `record` views, or NO_ENTRY */
+	uint32_t loaded_slot; /* its session */
 };
 
 /* Where a listing goes. */

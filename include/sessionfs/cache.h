@@ -26,6 +26,9 @@ size_t cache_budget(const struct cache *c);
 /* The view made at this serial, or NULL; a view of another serial is dropped. Release with cache_release. */
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial);
 
+/* How large the view made at this serial was, if that is still known; its bytes may be gone. */
+bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret);
+
 /* Takes over *v (its memory too) and returns it referenced, to be released. NULL without memory (v is freed).
  * Of views larger than the budget only the newest is kept, while it is in use; with a budget of 0 none at all. */
 const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v);

@@ -59,7 +59,7 @@ bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret);
 /* The newest mtime of all session files (by stat alone), or that of the source if there are none. */
 struct timespec catalog_mtime(struct catalog *c);
 
-/* Rises whenever a session file came, went or was replaced; listings of the names made at one number hold while it stays. */
+/* Rises whenever a session file came, went or was replaced: names listed at one number hold while it stays. */
 uint64_t catalog_epoch(struct catalog *c);
 
 /* The session this one was forked from (namespace.md "A session"), NO_SLOT if it is not in the mount. */

@@ -105,10 +105,16 @@ struct record_head {
 	unsigned calls;      /* toolCall blocks seen (counting from 1) */
 };
 
-/* Reads the head of a line. on_call (may be NULL) is called for each toolCall block, in order,
- * with its `id` value (kind JSON_NONE if it has none). */
+/* Reads the head of a line. on_call (may be NULL) is called for each toolCall block of an assistant's message, in
+ * order, with its `id` value (kind JSON_NONE if it has none). It may have been called before for what turned out not
+ * to count: only the last `calls` calls do. */
 void record_head(struct span line, struct buf *deep, struct record_head *ret,
-		 void (*on_call)(void *arg, struct json_value id), void *arg);
+                 void (*on_call)(void *arg, struct json_value id), void *arg);
+
+/* The same, faster, for a line with a control character behind it and RECORD_PAD bytes behind that which may be read. */
+#define RECORD_PAD 64
+void record_head_padded(struct span line, struct buf *deep, struct record_head *ret,
+                        void (*on_call)(void *arg, struct json_value id), void *arg);
 
 void block_iter_init(struct block_iter *it, struct json_value content);
 bool block_next(struct block_iter *it, struct block *ret);

@@ -22,7 +22,7 @@ tail -c +$((size + 1)) -f --pid=$$ "$s/session.jsonl" >"$T/tail.jsonl" &
 tail -n 0 -f --pid=$$ "$s/transcript.md" >"$T/tail.md" &
 sleep 0.3
 line 99990001 33ccdcfd "one more question" >>"$file"
-within $LIMIT "ls entries" eval "ls '$s/entries' | grep -q 99990001"
+within $LIMIT "ls entries" eval "ls '$s/entries' | grep 99990001 >/dev/null"
 within $LIMIT "stat of the entry" test -f "$s/entries/99990001/text.md"
 within $LIMIT "the leaf" eval "[ \"\$(readlink '$s/leaf')\" = entries/99990001 ]"
 within $LIMIT "context.md" grep -q "one more question" "$s/context.md"
@@ -69,12 +69,12 @@ within $LIMIT "the new name" test -f "$T/mnt/$WEATHER/renamed/title"
 within $LIMIT "the old name's end" test ! -e "$T/mnt/$WEATHER/2026-03-20T00-00-00-000Z_new"
 rm "$dir/renamed.jsonl"
 within $LIMIT "the end" test ! -e "$T/mnt/$WEATHER/renamed"
-within $LIMIT "the listing" eval "! ls '$T/mnt/$WEATHER' | grep -q renamed"
+within $LIMIT "the listing" eval "! ls '$T/mnt/$WEATHER' | grep renamed >/dev/null"
 mkdir "$T/src/--tmp-x--"
 cp "$file" "$T/src/--tmp-x--/copy.jsonl"
 within $LIMIT "the new project" test -d "$T/mnt/projects/tmp-x/copy"
 rm -r "$T/src/--tmp-x--"
-within $LIMIT "the project's end" eval "! ls '$T/mnt/projects' | grep -q tmp-x"
+within $LIMIT "the project's end" eval "! ls '$T/mnt/projects' | grep tmp-x >/dev/null"
 
 # Rewritten in place (as pi's migration does), shortened, replaced by another file.
 grep -v '"type":"label"' "$file" >"$T/short"

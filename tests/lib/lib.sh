@@ -8,15 +8,14 @@ set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 SESSIONFS=${SESSIONFS:-$ROOT/build/sessionfs}
-# Sanitizers must be heard: a report is a failure, whatever the program was asked to do.
-export ASAN_OPTIONS=${ASAN_OPTIONS:-abort_on_error=0:exitcode=99:detect_leaks=1}
-export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export LC_ALL=C.UTF-8 TZ=UTC
 unset PI_CODING_AGENT_DIR PI_CODING_AGENT_SESSION_DIR
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/sessionfs-test.XXXXXX")
 chmod 755 "$T"
 T=$(cd "$T" && pwd -P)
+# What a sanitizer has to say goes to a file: what is mounted has no terminal. cleanup reads it.
+export ASAN_OPTIONS=exitcode=99:log_path=$T/sanitizer UBSAN_OPTIONS=print_stacktrace=1:log_path=$T/sanitizer
 
 mounts_below() { awk -v t="$T/" 'index($5 "/", t) == 1 { print $5 }' /proc/self/mountinfo | sort -r; }
 
@@ -27,6 +26,7 @@ cleanup() {
 	for m in $(mounts_below); do
 		umount "$m" 2>/dev/null || fusermount3 -u "$m" 2>/dev/null || fusermount3 -uz "$m" 2>/dev/null || umount -l "$m" || :
 	done
+	if cat "$T"/sanitizer.* >&2 2>/dev/null; then rc=1; fi
 	if [ -n "$(mounts_below)" ]; then
 		echo "still mounted: $(mounts_below)" >&2 # and not removed: that would go through the mount
 	else

@@ -280,9 +280,30 @@ static void threads_share_it(void **state)
 	cache_close(c);
 }
 
+static void sizes_outlive_the_bytes(void **state)
+{
+	struct cache *c;
+	uint64_t size = 0;
+
+	(void)state;
+	assert_int_equal(cache_open(4096, &c), 0);
+	for (node_t node = 1; node <= 100; node++) {
+		struct view v = {.bytes = BUF_INIT, .size = node * 10};
+		buf_addf(&v.bytes, "%1000d", 1);
+		cache_release(c, cache_put(c, node, 7, &v));
+	}
+	assert_null(cache_get(c, 1, 7));
+	assert_true(cache_size(c, 1, 7, &size));
+	assert_int_equal(size, 10);
+	assert_false(cache_size(c, 1, 8, &size));
+	assert_false(cache_size(c, 101, 7, &size));
+	cache_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(sizes_outlive_the_bytes),
 	    cmocka_unit_test(finds_by_node_and_serial),
 	    cmocka_unit_test(drops_a_view_of_another_serial),
 	    cmocka_unit_test(evicts_the_least_recently_used),

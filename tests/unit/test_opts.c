@@ -7,7 +7,6 @@
 #include "sessionfs/log.h"
 #include "sessionfs/opts.h"
 
-
 #define ARGS(...)                                                                                                      \
 	(char *[])                                                                                                     \
 	{                                                                                                              \

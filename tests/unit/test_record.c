@@ -189,6 +189,114 @@ static void head_judges_lines(void **state)
 	}
 }
 
+/* ---- the two ways to read a head ---- */
+
+/* The head of a copy that ends as lines in a file do, with readable bytes behind it; these are as inviting as can be.
+ */
+static struct record_head padded_head_of(const struct buf *line, struct buf *copy, struct calls *calls)
+{
+	static const char behind[RECORD_PAD + 1] =
+	    "\n\":\"}]}}\",1234567890\"\"\"\"}}}}]]]]{\"type\":\"message\"}\n\"\"\"\"\"\"\"\"\"\"\"";
+	CLEANUP_BUF struct buf deep = BUF_INIT;
+	struct record_head h;
+
+	memset(calls, 0, sizeof *calls);
+	buf_reset(copy);
+	buf_addspan(copy, buf_span(line));
+	buf_add(copy, behind, RECORD_PAD + 1);
+	record_head_padded((struct span){copy->p, line->n}, &deep, &h, note_call, calls);
+	return h;
+}
+
+static void assert_same_value(struct json_value a, struct json_value b)
+{
+	assert_int_equal(a.kind, b.kind);
+	if (a.kind == JSON_NONE)
+		return;
+	assert_int_equal(a.escaped, b.escaped);
+	assert_true(span_eq(a.text, b.text));
+}
+
+static void assert_same_head(const struct buf *line)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT, padded_text = BUF_INIT;
+	struct calls c, padded_c;
+
+	buf_addspan(&text, buf_span(line));
+	buf_addc(&text, '\0');
+	text.n--;
+	struct record_head h = head_of(text.p, &c);
+	struct record_head padded = padded_head_of(&text, &padded_text, &padded_c);
+	if (h.kind != padded.kind)
+		fail_msg("%.*s", (int)line->n, line->p);
+	assert_int_equal(h.falsy, padded.falsy);
+	if (h.kind == JSON_NONE)
+		return;
+	assert_int_equal(h.message_missing, padded.message_missing);
+	assert_int_equal(h.old_hook, padded.old_hook);
+	assert_int_equal(h.type, padded.type);
+	assert_int_equal(h.role, padded.role);
+	assert_int_equal(h.calls, padded.calls);
+	assert_same_value(h.id, padded.id);
+	assert_same_value(h.parent_id, padded.parent_id);
+	assert_same_value(h.timestamp, padded.timestamp);
+	assert_same_value(h.target_id, padded.target_id);
+	assert_same_value(h.label, padded.label);
+	assert_same_value(h.name, padded.name);
+	assert_same_value(h.summary, padded.summary);
+	assert_same_value(h.version, padded.version);
+	assert_same_value(h.tool_call_id, padded.tool_call_id);
+	assert_same_value(h.first_kept_entry_id, padded.first_kept_entry_id);
+	assert_same_value(h.first_kept_entry_index, padded.first_kept_entry_index);
+	for (unsigned k = 1; k <= h.calls; k++)
+		assert_true(span_eq(c.ids[c.n - k], padded_c.ids[padded_c.n - k]));
+}
+
+static const char *const usual_lines[] = {
+    ASSISTANT,
+    "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-03-01T09:00:02.742Z\",\"cwd\":\"/x\"}",
+    "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"x\",\"message\":{\"role\":\"toolResult\","
+    "\"toolCallId\":\"c1\",\"content\":[{\"type\":\"text\",\"text\":\"a\\nb\\u00e9 and more than the sixteen bytes of "
+    "a look"
+    "\"}],\"isError\":false,\"details\":{\"n\":[1,-2,0.5,1e-7,12345678901234567890,0.12345678901234567890],\"e\":{},"
+    "\"a\":[],\"t\":true,\"z\":null}}}",
+    "{\"type\":\"message\",\"id\":1.5,\"parentId\":7,\"message\":{\"role\":\"assistant\",\"content\":[],\"usage\":{"
+    "\"input\":3,\"cost\":{\"total\":0.000021}},\"timestamp\":1772355612339}}",
+    "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"a\",\"timestamp\":\"t\",\"targetId\":\"a\",\"label\":\"x\"}",
+    "{\"type\":\"compaction\",\"id\":\"k\",\"parentId\":\"a\",\"timestamp\":\"t\",\"summary\":\"s\","
+    "\"firstKeptEntryId\":"
+    "\"a\",\"tokensBefore\":5}",
+    "{\"type\":\"session_info\",\"id\":\"i\",\"parentId\":\"a\",\"name\":\"n\"}",
+    "{\"message\":{\"content\":\"x\",\"role\":\"user\"},\"type\":\"message\"}",
+};
+
+static void both_ways_to_read_a_head_agree(void **state)
+{
+	static const char bytes[] = "\"\\{}[]:, 0123456789.eE-ntfu\x01\t\r\xff"
+				    "abc";
+	uint64_t seed = (uint64_t)time(NULL);
+
+	(void)state;
+	print_message("seed %llu\n", (unsigned long long)seed);
+	for (unsigned round = 0; round < 40000; round++) {
+		CLEANUP_BUF struct buf line = BUF_INIT;
+		buf_adds(&line, usual_lines[round % (sizeof usual_lines / sizeof *usual_lines)]);
+		for (unsigned edits = round / 8 % 4; edits; edits--) {
+			seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+			size_t at = (size_t)(seed >> 33) % line.n, what = (size_t)(seed >> 20) % 3;
+			if (what == 0)
+				line.p[at] = bytes[(seed >> 8) % (sizeof bytes - 1)];
+			else if (what == 1)
+				line.n = at + 1;
+			else
+				memmove(line.p + at, line.p + at + 1, line.n-- - at - 1);
+			if (line.n == 0)
+				break;
+		}
+		assert_same_head(&line);
+	}
+}
+
 static void head_survives_deep_nesting(void **state)
 {
 	enum { DEPTH = 100000 };
@@ -465,6 +573,7 @@ int main(void)
 	    cmocka_unit_test(head_reads_escaped_keys_and_names),
 	    cmocka_unit_test(head_counts_calls_of_assistants_only),
 	    cmocka_unit_test(head_judges_lines),
+	    cmocka_unit_test(both_ways_to_read_a_head_agree),
 	    cmocka_unit_test(head_survives_deep_nesting),
 	    cmocka_unit_test(parse_views_every_field),
 	    cmocka_unit_test(parse_knows_the_listed_names),

@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* ---- growth ---- */
-
 static void a_whole_tail_counts_and_a_torn_one_does_not(void **state)
 {
 	struct fixture f;

@@ -1,0 +1,455 @@
+/* The index reads every line of every file, and most of that time goes not into
+ * long strings but into the few dozen keys and short values around them. So
+ * there is a short way for lines as pi writes them: no white space, no escaped
+ * keys, `role` before `content`, the usual fields first. It keeps nothing but a
+ * pointer and looks at 16 bytes at a time; what is long goes to the JSON
+ * scanner. It never judges: whatever it does not know it leaves to
+ * record_parse(), and so a line means the same on both ways. */
+#include "record_impl.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+struct head_scan {
+	struct record_head *head;
+	void (*on_call)(void *arg, struct json_value id);
+	void *arg;
+	struct json j; /* for what is long */
+	struct json_value type, role;
+	bool message, content; /* seen */
+};
+
+static void finish_message(struct record_head *head, struct json_value role)
+{
+	head->role = record_role_of(role);
+	head->old_hook = head->role == ROLE_OTHER && json_is(role, "hookMessage");
+}
+
+static void see_block(struct head_scan *s, struct json_value type, struct json_value id)
+{
+	if (type.kind != JSON_STRING || !key_is(type, "toolCall", 8))
+		return;
+	s->head->calls++;
+	if (s->on_call)
+		s->on_call(s->arg, id);
+}
+
+/* ---- the long way ---- */
+
+static void parse_message(struct head_scan *s, const struct record *r)
+{
+	struct block_iter it;
+	struct block b;
+
+	finish_message(s->head, r->msg.role);
+	s->head->tool_call_id = r->msg.tool_call_id;
+	if (r->role != ROLE_ASSISTANT)
+		return;
+	block_iter_init(&it, r->msg.content);
+	while (block_next(&it, &b))
+		see_block(s, b.type_, b.id);
+}
+
+static void parse_other(struct record_head *head, struct span line, struct buf *deep)
+{
+	struct json j;
+	struct json_value v;
+
+	json_init(&j, line, deep);
+	if (!json_value(&j, &v) || !json_end(&j))
+		return;
+	head->kind = v.kind;
+	head->falsy = !json_truthy(v);
+}
+
+static void parse_head(struct head_scan *s, struct span line, struct buf *deep)
+{
+	struct record_head *head = s->head;
+	struct record r;
+
+	memset(head, 0, sizeof *head);
+	if (!record_parse(line, false, deep, &r) || r.kind != JSON_OBJECT) {
+		parse_other(head, line, deep);
+		return;
+	}
+	head->kind = JSON_OBJECT;
+	head->type = r.type;
+	head->id = r.id;
+	head->parent_id = r.parent_id;
+	head->timestamp = r.timestamp;
+	head->target_id = r.target_id;
+	head->label = r.label;
+	head->name = r.name;
+	head->summary = r.summary;
+	head->version = r.version;
+	head->first_kept_entry_id = r.first_kept_entry_id;
+	head->first_kept_entry_index = r.first_kept_entry_index;
+	head->message_missing = r.type == RECORD_MESSAGE && r.message.kind != JSON_OBJECT;
+	if (r.type == RECORD_MESSAGE && !head->message_missing)
+		parse_message(s, &r);
+}
+
+void record_head(struct span line, struct buf *deep, struct record_head *ret,
+                 void (*on_call)(void *arg, struct json_value id), void *arg)
+{
+	struct head_scan s = {.head = ret, .on_call = on_call, .arg = arg};
+
+	parse_head(&s, line, deep);
+}
+
+/* ---- the short way ---- */
+
+#ifdef __SSE2__
+
+/* Each of these gets a pointer into the line and returns where it goes on, or NULL for the long way. They need not
+ * watch for the end: the control character there stops them all, and LOOK bytes from anywhere can be read. */
+
+enum { LOOK = 16 };
+_Static_assert(RECORD_PAD >= 3 * LOOK, "the short way looks that far ahead");
+
+/* Where the first quote, backslash or control byte is among the LOOK bytes at p, or LOOK. */
+static inline unsigned find_special(const char *p)
+{
+	__m128i b = _mm_loadu_si128((const __m128i *)p);
+	__m128i hit = _mm_or_si128(_mm_cmpeq_epi8(b, _mm_set1_epi8('"')), _mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
+	hit = _mm_or_si128(hit, _mm_cmpeq_epi8(_mm_min_epu8(b, _mm_set1_epi8(0x1f)), b));
+	return (unsigned)__builtin_ctz((unsigned)_mm_movemask_epi8(hit) | 1u << LOOK);
+}
+
+/* How many of the LOOK bytes at p are digits before the first that is none. */
+static inline unsigned count_digits(const char *p)
+{
+	__m128i b = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)p), _mm_set1_epi8('0'));
+	__m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(b, _mm_set1_epi8(9)), b);
+	return (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(digit));
+}
+
+static inline bool is_digit(char c)
+{
+	return (unsigned char)(c - '0') < 10;
+}
+
+static const char *long_value(struct head_scan *s, const char *p, struct json_value *ret)
+{
+	s->j.p = p;
+	return json_value(&s->j, ret) ? s->j.p : NULL;
+}
+
+static inline const char *string_at(struct head_scan *s, const char *p, struct json_value *ret)
+{
+	unsigned n = find_special(p + 1);
+
+	if (n == LOOK)
+		n += find_special(p + 1 + LOOK);
+	if (n == 2 * LOOK || p[n + 1] != '"')
+		return long_value(s, p, ret);
+	*ret = (struct json_value){JSON_STRING, false, {p + 1, n}};
+	return p + n + 2;
+}
+
+/* A key and its colon. */
+static inline const char *key_at(const char *p, struct span *ret)
+{
+	unsigned n = find_special(p + 1);
+
+	if (n == LOOK)
+		n += find_special(p + 1 + LOOK);
+	if (*p != '"' || n == 2 * LOOK || memcmp(p + n + 1, "\":", 2) != 0)
+		return NULL;
+	*ret = (struct span){p + 1, n};
+	return p + n + 3;
+}
+
+static inline const char *number_at(struct head_scan *s, const char *p)
+{
+	struct json_value v;
+	unsigned n = count_digits(p), decimals = LOOK;
+	const char *end = p + n;
+
+	if (*end == '.') {
+		decimals = count_digits(end + 1);
+		end += decimals + 1;
+		if (decimals == LOOK)
+			end += count_digits(end);
+	}
+	bool usual = n < LOOK && decimals && (*p != '0' || n == 1) && *end != 'e' && *end != 'E';
+	return usual ? end : long_value(s, p, &v);
+}
+
+static inline __attribute__((always_inline)) const char *scalar_at(struct head_scan *s, const char *p)
+{
+	struct json_value v;
+
+	if (*p == '"')
+		return string_at(s, p, &v);
+	if (is_digit(*p))
+		return number_at(s, p);
+	if (memcmp(p, "true", 4) == 0 || memcmp(p, "null", 4) == 0)
+		return p + 4;
+	if (memcmp(p, "false", 5) == 0)
+		return p + 5;
+	return *p == '-' ? long_value(s, p, &v) : NULL;
+}
+
+/* Past the container at p, which begins with a bracket. */
+static const char *container_at(struct head_scan *s, const char *p)
+{
+	uint64_t objects = 1; /* a bit for each open container, below a mark */
+	struct span key;
+
+	for (;;) {
+		if (*p == '{' || *p == '[') {
+			if (objects >> 62)
+				return NULL;
+			objects = objects << 1 | (*p == '{');
+			p++;
+			if (*p != (objects & 1 ? '}' : ']'))
+				goto member;
+		} else {
+			p = scalar_at(s, p);
+			if (!p)
+				return NULL;
+		}
+		while (*p == (objects & 1 ? '}' : ']')) {
+			p++;
+			objects >>= 1;
+			if (objects == 1)
+				return p;
+		}
+		if (*p++ != ',')
+			return NULL;
+	member:
+		if (objects & 1) {
+			p = key_at(p, &key);
+			if (!p)
+				return NULL;
+		}
+	}
+}
+
+static inline const char *skip_at(struct head_scan *s, const char *p)
+{
+	return *p == '{' || *p == '[' ? container_at(s, p) : scalar_at(s, p);
+}
+
+/* A value of the head: hardly ever anything else than a string. */
+static inline const char *value_at(struct head_scan *s, const char *p, struct json_value *ret)
+{
+	if (*p == '"')
+		return string_at(s, p, ret);
+	if (memcmp(p, "null", 4) != 0)
+		return is_digit(*p) ? long_value(s, p, ret) : NULL;
+	*ret = (struct json_value){JSON_NULL, false, {p, 4}};
+	return p + 4;
+}
+
+#define IS(key, name) ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
+
+static const char *block_at(struct head_scan *s, const char *p)
+{
+	struct json_value type = {0}, id = {0};
+	struct span key;
+	char before = '{';
+
+	if (*p != before)
+		return NULL;
+	for (; *p == before; before = ',') {
+		p = key_at(p + 1, &key);
+		if (!p)
+			return NULL;
+		if (IS(key, "type"))
+			p = value_at(s, p, &type);
+		else if (IS(key, "id"))
+			p = value_at(s, p, &id);
+		else
+			p = skip_at(s, p);
+		if (!p)
+			return NULL;
+	}
+	if (*p != '}')
+		return NULL;
+	see_block(s, type, id);
+	return p + 1;
+}
+
+static const char *blocks_at(struct head_scan *s, const char *p)
+{
+	for (char before = '['; *p == before; before = ',') {
+		p = block_at(s, p + 1);
+		if (!p)
+			return NULL;
+	}
+	return *p == ']' ? p + 1 : NULL;
+}
+
+static const char *content_at(struct head_scan *s, const char *p)
+{
+	if (s->content || s->role.kind == JSON_NONE || s->role.escaped)
+		return NULL;
+	s->content = true;
+	if (*p != '[' || p[1] == ']' || !IS(s->role.text, "assistant"))
+		return skip_at(s, p);
+	return blocks_at(s, p);
+}
+
+static const char *message_at(struct head_scan *s, const char *p)
+{
+	struct span key;
+	char before = '{';
+
+	if (s->message || *p != before)
+		return NULL;
+	s->message = true;
+	for (; *p == before; before = ',') {
+		p = key_at(p + 1, &key);
+		if (!p)
+			return NULL;
+		if (IS(key, "content"))
+			p = content_at(s, p);
+		else if (IS(key, "role"))
+			p = s->role.kind ? NULL : value_at(s, p, &s->role);
+		else if (IS(key, "toolCallId"))
+			p = value_at(s, p, &s->head->tool_call_id);
+		else
+			p = skip_at(s, p);
+		if (!p)
+			return NULL;
+	}
+	return *p == '}' ? p + 1 : NULL;
+}
+
+static struct json_value *field_of(struct head_scan *s, struct span key)
+{
+	struct record_head *head = s->head;
+
+	if (IS(key, "type"))
+		return &s->type;
+	if (IS(key, "id"))
+		return &head->id;
+	if (IS(key, "parentId"))
+		return &head->parent_id;
+	if (IS(key, "timestamp"))
+		return &head->timestamp;
+	if (IS(key, "targetId"))
+		return &head->target_id;
+	if (IS(key, "label"))
+		return &head->label;
+	if (IS(key, "name"))
+		return &head->name;
+	if (IS(key, "summary"))
+		return &head->summary;
+	if (IS(key, "version"))
+		return &head->version;
+	if (IS(key, "firstKeptEntryId"))
+		return &head->first_kept_entry_id;
+	return IS(key, "firstKeptEntryIndex") ? &head->first_kept_entry_index : NULL;
+}
+
+#define SKIP(p, text) (memcmp((p), text, sizeof(text) - 1) == 0 ? (p) + sizeof(text) - 1 : NULL)
+
+/* The four fields that pi puts first, in its order; NULL if it is another one. */
+static const char *usual_begin(struct head_scan *s, const char *p)
+{
+	if (!(p = SKIP(p, "{\"type\":")) || *p != '"' || !(p = string_at(s, p, &s->type)))
+		return NULL;
+	if (!(p = SKIP(p, ",\"id\":")) || *p != '"' || !(p = string_at(s, p, &s->head->id)))
+		return NULL;
+	if (!(p = SKIP(p, ",\"parentId\":")) || !(p = value_at(s, p, &s->head->parent_id)))
+		return NULL;
+	if (!(p = SKIP(p, ",\"timestamp\":")) || *p != '"')
+		return NULL;
+	return string_at(s, p, &s->head->timestamp);
+}
+
+static const char *line_at(struct head_scan *s, const char *begin)
+{
+	const char *p = usual_begin(s, begin);
+	char before = ',';
+	struct span key;
+
+	if (!p) {
+		p = begin;
+		before = '{';
+		if (*p != before)
+			return NULL;
+	}
+	for (; *p == before; before = ',') {
+		p = key_at(p + 1, &key);
+		if (!p)
+			return NULL;
+		struct json_value *field = NULL;
+		if (IS(key, "message"))
+			p = message_at(s, p);
+		else if ((field = field_of(s, key)))
+			p = value_at(s, p, field);
+		else
+			p = skip_at(s, p);
+		if (!p)
+			return NULL;
+	}
+	return *p == '}' ? p + 1 : NULL;
+}
+
+static void finish_head(struct head_scan *s)
+{
+	struct record_head *head = s->head;
+
+	head->kind = JSON_OBJECT;
+	head->type = IS(s->type.text, "message") ? RECORD_MESSAGE : record_type_of(s->type);
+	if (head->type == RECORD_MESSAGE && s->message) {
+		if (IS(s->role.text, "assistant"))
+			head->role = ROLE_ASSISTANT;
+		else if (IS(s->role.text, "toolResult"))
+			head->role = ROLE_TOOL_RESULT;
+		else
+			finish_message(head, s->role);
+		return;
+	}
+	head->message_missing = head->type == RECORD_MESSAGE;
+	head->tool_call_id = (struct json_value){0};
+	head->calls = 0;
+}
+
+/* Field by field: compilers clear the whole with an instruction that takes longer than half a line. */
+static inline void head_reset(struct record_head *head)
+{
+	const struct json_value none = {0};
+
+	head->kind = JSON_NONE;
+	head->falsy = head->message_missing = head->old_hook = false;
+	head->type = RECORD_OTHER;
+	head->role = ROLE_NONE;
+	head->id = head->parent_id = head->timestamp = none;
+	head->target_id = head->label = head->name = head->summary = head->version = none;
+	head->tool_call_id = head->first_kept_entry_id = head->first_kept_entry_index = none;
+	head->calls = 0;
+}
+
+void record_head_padded(struct span line, struct buf *deep, struct record_head *ret,
+                        void (*on_call)(void *arg, struct json_value id), void *arg)
+{
+	struct head_scan s;
+
+	head_reset(ret);
+	s.head = ret;
+	s.on_call = on_call;
+	s.arg = arg;
+	s.type = s.role = (struct json_value){0};
+	s.message = s.content = false;
+	json_init(&s.j, line, deep);
+	if (line_at(&s, line.p) == line.p + line.n)
+		finish_head(&s);
+	else
+		parse_head(&s, line, deep);
+}
+
+#else
+
+void record_head_padded(struct span line, struct buf *deep, struct record_head *ret,
+                        void (*on_call)(void *arg, struct json_value id), void *arg)
+{
+	record_head(line, deep, ret, on_call, arg);
+}
+
+#endif
