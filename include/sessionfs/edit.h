@@ -26,6 +26,9 @@ struct edit {
 	size_t n;
 	struct span text; /* EDIT_NAME, EDIT_BRANCH */
 	uint32_t entry;   /* EDIT_BRANCH, EDIT_LEAF */
+	/* The lines that edit_make made the last time, when it is asked again. They are in the file by now, and nothing
+	 * may hang below them: their parent is not the newest entry any more. */
+	struct span written;
 };
 
 /* Appends the lines to `out`, each with a newline; none if nothing would change. `again`: lines of somebody
