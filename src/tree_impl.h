@@ -9,8 +9,6 @@
 
 #include <pthread.h>
 
-#include <pthread.h>
-
 enum kind_id {
 	K_NONE,
 	K_ROOT,
@@ -93,8 +91,8 @@ enum stamp { STAMP_ALL, STAMP_PROJECT, STAMP_SESSION, STAMP_ENTRY, STAMP_LABEL, 
 
 /* How long the kernel may keep the name and its attributes. */
 enum keep {
-	KEEP_LIVE, /* follows the session file */
-	KEEP_NAME, /* the name stays while the session is the same, the attributes follow it */
+	KEEP_LIVE,  /* follows the session file */
+	KEEP_NAME,  /* the name stays while the session is the same, the attributes follow it */
 	KEEP_FIXED, /* neither changes while the session is the same */
 	KEEP_QUIET, /* as KEEP_LIVE, but longer while the session file lies untouched */
 };
@@ -167,7 +165,7 @@ struct ctx {
 	struct session *session;
 	struct line line;
 	struct record record;
-	uint32_t loaded; /* the entry whose line `record` views, or NO_ENTRY */
+	uint32_t loaded;      /* the entry whose line `record` views, or NO_ENTRY */
 	uint32_t loaded_slot; /* its session */
 };
 
@@ -204,7 +202,8 @@ struct kind {
 	int (*part)(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 	/* Makes the view where it is more than show's bytes. */
 	int (*view)(struct ctx *c, struct view *ret);
-	/* Families, called with the ctx of the directory: emit names after `cookie` (0: all), find the node of a name. */
+	/* Families, called with the ctx of the directory: emit names after `cookie` (0: all), find the node of a name.
+	 */
 	int (*list)(struct ctx *dir, uint64_t cookie, const struct lister *l);
 	int (*match)(struct ctx *dir, struct span name, struct node *ret);
 };
@@ -236,7 +235,7 @@ void state_close(struct tree *t);
 
 /* Emits one name of a family: the child of `dir` of kind k at `child`. Non-zero stops the listing. */
 int list_child(struct ctx *dir, const struct lister *l, enum kind_id k, struct node child, struct span name,
-	       uint64_t cookie);
+               uint64_t cookie);
 /* Makes sure that the record of entry i is viewed. */
 int ctx_load(struct ctx *c, uint32_t i);
 /* The kept view of the ctx's node, made if need be; release with cache_release. NULL and *ret_err on failure. */
