@@ -126,6 +126,34 @@ static void label_again(void **state)
 	            ",\"targetId\":\"a\",\"label\":\"old\"}\n");
 }
 
+/* What was written the first time stands behind the line that came in between: nothing may hang below it. */
+static void labels_overtaken(void **state)
+{
+	const struct edit_label l[] = {{0, SPAN_LIT("one")}, {1, SPAN_LIT("two")}};
+	struct edit e = {.kind = EDIT_LABELS, .labels = l, .n = 2};
+	CLEANUP(fixture_release) struct fixture f;
+	CLEANUP_BUF struct buf first = BUF_INIT, second = BUF_INIT;
+	struct session *s = open_text(&f, TWO);
+
+	(void)state;
+	assert_int_equal(edit_make(s, &e, false, NOW, &first), 0);
+	append(&f, USER("\"c\"", "\"b\""), strlen(USER("\"c\"", "\"b\"")));
+	append(&f, first.p, first.n);
+	assert_int_equal(session_grow(s), 1);
+	e.written = buf_span(&first);
+	assert_int_equal(edit_make(s, &e, true, NOW, &second), 0);
+	assert_pattern(buf_span(&second), "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"c\"" AT
+	                                  ",\"targetId\":\"a\",\"label\":\"one\"}\n"
+	                                  "{\"type\":\"label\",\"id\":\"@1\",\"parentId\":\"@0\"" AT
+	                                  ",\"targetId\":\"b\",\"label\":\"two\"}\n");
+	/* And with one more line behind it, below that. */
+	append(&f, USER("\"d\"", "\"c\""), strlen(USER("\"d\"", "\"c\"")));
+	assert_int_equal(session_grow(s), 1);
+	buf_reset(&second);
+	assert_int_equal(edit_make(s, &e, true, NOW, &second), 0);
+	assert_non_null(strstr(buf_cstr(&second), "\"parentId\":\"d\""));
+}
+
 static void ids_as_they_stand(void **state)
 {
 	(void)state;
@@ -289,6 +317,7 @@ int main(void)
 	    cmocka_unit_test(label_unchanged),
 	    cmocka_unit_test(labels_chained),
 	    cmocka_unit_test(label_again),
+	    cmocka_unit_test(labels_overtaken),
 	    cmocka_unit_test(ids_as_they_stand),
 	    cmocka_unit_test(refusals),
 	    cmocka_unit_test(parent_can_be_addressed),
