@@ -1,6 +1,7 @@
 /* A stage takes writes at any offset and in any number of pieces, as editors send
  * them. It judges only what lies there without a gap: who writes the end first
- * may still write the beginning. */
+ * may still write the beginning, and who writes over a longer text may cut off
+ * what is left of it. */
 #include "sessionfs/stage.h"
 
 #include <errno.h>
@@ -62,11 +63,14 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 		return refuse(st, rc);
 	memcpy(st->bytes.p + off, bytes.p, bytes.n);
 	st->dirty = st->wrote = true;
+	if (st->reached < (size_t)off + bytes.n)
+		st->reached = (size_t)off + bytes.n;
+	struct span written = {st->bytes.p, st->reached};
 	/* A table is judged as a whole: to look at all of it for each piece would be quadratic. */
 	if (!gap && st->kind != VALUE_TABLE)
-		rc = value_prefix(st->kind, bytes.n == st->bytes.n ? bytes : buf_span(&st->bytes), ret_why);
+		rc = value_prefix(st->kind, written, ret_why);
 	/* A NUL may be a gap that is yet to be filled: the commit judges it. */
-	if (rc == -EINVAL && memchr(st->bytes.p, '\0', st->bytes.n) && !memchr(bytes.p, '\0', bytes.n))
+	if (rc == -EINVAL && memchr(written.p, '\0', written.n) && !memchr(bytes.p, '\0', bytes.n))
 		rc = 0;
 	if (rc < 0)
 		return refuse(st, rc);
@@ -88,6 +92,8 @@ int stage_resize(struct stage *st, uint64_t size, const char **ret_why)
 	if (rc < 0)
 		return refuse(st, rc);
 	st->bytes.n = (size_t)size;
+	if (st->reached > st->bytes.n)
+		st->reached = st->bytes.n;
 	st->dirty = true;
 	return 0;
 }
@@ -96,6 +102,8 @@ void stage_settle(struct stage *st, int verdict)
 {
 	if (verdict < 0)
 		refuse(st, verdict);
-	else
+	else {
 		st->dirty = st->wrote = false;
+		st->reached = 0;
+	}
 }

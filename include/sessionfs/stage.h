@@ -10,9 +10,11 @@
 struct stage {
 	enum value_kind kind;
 	struct buf bytes;
-	bool dirty;  /* a write or a change of size since the last commit */
-	bool wrote;  /* a write since the last commit */
-	int refused; /* the errno that every later call gets, or 0 */
+	size_t reached; /* the end of what was written since the last commit; old text may follow, which may be cut off
+	                   yet */
+	bool dirty;     /* a write or a change of size since the last commit */
+	bool wrote;     /* a write since the last commit */
+	int refused;    /* the errno that every later call gets, or 0 */
 };
 
 /* A stage that holds what is shown now (`shown`, copied); empty for O_TRUNC, which makes it dirty. */
@@ -20,7 +22,8 @@ int stage_init(struct stage *st, enum value_kind kind, struct span shown, bool t
 void stage_release(struct stage *st);
 
 /* Takes bytes in at `off`; a gap is filled with NUL. Refuses (and drops the bytes, for good) what proves the
- * text bad: -EFBIG, -EINVAL. *ret_whole: this write carried what looks like a whole value of one line, which can be judged at once. */
+ * text bad: -EFBIG, -EINVAL. *ret_whole: this write carried what looks like a whole value of one line, which can be
+ * judged at once. */
 int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_whole, const char **ret_why);
 
 /* ftruncate. */

@@ -128,6 +128,20 @@ static void over(void **state)
 	assert_bytes(&st, SPAN_LIT("short"));
 }
 
+/* What is left of the old text is no second line, nor half a character, before it could be cut off. */
+static void over_with_newline(void **state)
+{
+	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "l\xc3\xa9long\n", false);
+
+	(void)state;
+	put(&st, "x\n", 0);
+	put(&st, "yz\n", 0);
+	assert_int_equal(resize(&st, 3), 0);
+	assert_bytes(&st, SPAN_LIT("yz\n"));
+	stage_settle(&st, 0);
+	assert_refused(&st, "two\n", 3, -EINVAL);
+}
+
 static void sizes(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "abc\n", false);
@@ -236,10 +250,19 @@ static void table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(begins), cmocka_unit_test(whole_line), cmocka_unit_test(pieces),
-	    cmocka_unit_test(gap),    cmocka_unit_test(over),       cmocka_unit_test(sizes),
-	    cmocka_unit_test(nul),    cmocka_unit_test(refusals),   cmocka_unit_test(second_line),
-	    cmocka_unit_test(table),  cmocka_unit_test(settled),    cmocka_unit_test(too_long_in_pieces),
+	    cmocka_unit_test(begins),
+	    cmocka_unit_test(whole_line),
+	    cmocka_unit_test(pieces),
+	    cmocka_unit_test(gap),
+	    cmocka_unit_test(over),
+	    cmocka_unit_test(sizes),
+	    cmocka_unit_test(nul),
+	    cmocka_unit_test(refusals),
+	    cmocka_unit_test(second_line),
+	    cmocka_unit_test(over_with_newline),
+	    cmocka_unit_test(table),
+	    cmocka_unit_test(settled),
+	    cmocka_unit_test(too_long_in_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
