@@ -1,5 +1,5 @@
 /* Appending and replacing with every system call made to fail, one after the other: what is refused must leave the
- * file as it was, byte for byte. The linker puts the __wrap_ functions in place of the calls that store.c makes. */
+ * file as it was, byte for byte. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,138 +9,12 @@
 #include "sessionfs/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
-#include <sys/file.h>
-#include <sys/statvfs.h>
 #include <sys/xattr.h>
 
+#include "failing_calls.h"
 #include "session_fixture.h"
-
-/* ---- calls that fail ---- */
-
-enum call {
-	OPEN,
-	FSTAT,
-	STAT,
-	FLOCK,
-	PREAD,
-	WRITE,
-	FSYNC,
-	FDATASYNC,
-	FTRUNCATE,
-	RENAME,
-	FCHOWN,
-	FCHMOD,
-	MKOSTEMP,
-	FLISTXATTR,
-	FGETXATTR,
-	FSETXATTR,
-	FSTATVFS,
-	REALPATH,
-	CALLS,
-};
-
-/* What the calls do: the nth one (from 1) of a kind fails `times` times. */
-static struct plan {
-	bool on;
-	struct {
-		unsigned seen, nth, times;
-		int err;
-	} calls[CALLS];
-	/* How many bytes each write takes at most, from the first on; 0 ends the list. */
-	size_t most[4];
-	/* Called before the nth write reaches the file. */
-	void (*before_write)(unsigned nth);
-} plan;
-
-static void let_fail(enum call c, unsigned nth, unsigned times, int err)
-{
-	plan.on = true;
-	plan.calls[c].nth = nth;
-	plan.calls[c].times = times;
-	plan.calls[c].err = err;
-}
-
-static bool fails(enum call c)
-{
-	if (!plan.on)
-		return false;
-	unsigned n = ++plan.calls[c].seen;
-	if (plan.calls[c].nth == 0 || n < plan.calls[c].nth || n >= plan.calls[c].nth + plan.calls[c].times)
-		return false;
-	errno = plan.calls[c].err;
-	return true;
-}
-
-/* One line a call: the type, its name, its kind, the parameters, the arguments. */
-#define WRAPPED(X)                                                                                                     \
-	X(int, fstat64, FSTAT, (int fd, struct stat *st), (fd, st))                                                    \
-	X(int, stat64, STAT, (const char *path, struct stat *st), (path, st))                                          \
-	X(int, flock, FLOCK, (int fd, int how), (fd, how))                                                             \
-	X(ssize_t, pread64, PREAD, (int fd, void *p, size_t n, off_t off), (fd, p, n, off))                            \
-	X(int, fsync, FSYNC, (int fd), (fd))                                                                           \
-	X(int, fdatasync, FDATASYNC, (int fd), (fd))                                                                   \
-	X(int, ftruncate64, FTRUNCATE, (int fd, off_t size), (fd, size))                                               \
-	X(int, rename, RENAME, (const char *from, const char *to), (from, to))                                         \
-	X(int, fchown, FCHOWN, (int fd, uid_t u, gid_t g), (fd, u, g))                                                 \
-	X(int, fchmod, FCHMOD, (int fd, mode_t m), (fd, m))                                                            \
-	X(int, mkostemp64, MKOSTEMP, (char *path, int flags), (path, flags))                                           \
-	X(ssize_t, flistxattr, FLISTXATTR, (int fd, char *p, size_t n), (fd, p, n))                                    \
-	X(ssize_t, fgetxattr, FGETXATTR, (int fd, const char *name, void *p, size_t n), (fd, name, p, n))              \
-	X(int, fsetxattr, FSETXATTR, (int fd, const char *name, const void *p, size_t n, int flags),                   \
-	  (fd, name, p, n, flags))                                                                                     \
-	X(int, fstatvfs64, FSTATVFS, (int fd, struct statvfs *fs), (fd, fs))
-
-#define WRAP(type, name, kind, parameters, arguments)                                                                  \
-	type __real_##name parameters;                                                                                 \
-	type __wrap_##name parameters;                                                                                 \
-	type __wrap_##name parameters                                                                                  \
-	{                                                                                                              \
-		return fails(kind) ? -1 : __real_##name arguments;                                                     \
-	}
-
-WRAPPED(WRAP)
-
-int __real_open64(const char *path, int flags, ...);
-int __wrap_open64(const char *path, int flags, ...);
-
-int __wrap_open64(const char *path, int flags, ...)
-{
-	va_list ap;
-	va_start(ap, flags);
-	mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
-	va_end(ap);
-	return fails(OPEN) ? -1 : __real_open64(path, flags, mode);
-}
-
-char *__real_realpath(const char *path, char *to);
-char *__wrap_realpath(const char *path, char *to);
-
-char *__wrap_realpath(const char *path, char *to)
-{
-	return fails(REALPATH) ? NULL : __real_realpath(path, to);
-}
-
-ssize_t __real_write(int fd, const void *p, size_t n);
-ssize_t __wrap_write(int fd, const void *p, size_t n);
-
-ssize_t __wrap_write(int fd, const void *p, size_t n)
-{
-	if (fails(WRITE))
-		return -1;
-	if (!plan.on)
-		return __real_write(fd, p, n);
-	unsigned nth = plan.calls[WRITE].seen;
-	if (plan.before_write) {
-		plan.on = false;
-		plan.before_write(nth);
-		plan.on = true;
-	}
-	size_t most = nth <= 4 ? plan.most[nth - 1] : 0;
-	return __real_write(fd, p, most && most < n ? most : n);
-}
 
 /* ---- a session file ---- */
 
@@ -453,6 +327,15 @@ static void stale(void **state)
 	start(OLD);
 	assert_int_equal(add(&m, false), -ESTALE);
 	assert_file("another\n");
+	/* By whoever held the lock. */
+	m = (struct maker){0};
+	start(OLD);
+	plan.on = true;
+	plan.before_flock = replaced;
+	assert_int_equal(add(&m, false), -ESTALE);
+	assert_int_equal(m.asked, 0);
+	assert_file("another\n");
+	assert_file_at(place.away, OLD);
 	m = (struct maker){.during = remove_it};
 	start(OLD);
 	assert_int_equal(add(&m, false), -ESTALE);
