@@ -329,7 +329,8 @@ struct window {
 	size_t n;        /* bytes in it */
 	size_t searched; /* of these, without a newline */
 	uint64_t offset; /* of the first one in the file */
-	bool skipping;   /* within a line that is too long to be kept */
+	bool skipping;   /* within a line that is not worth keeping */
+	enum reason why;
 };
 
 static void window_release(struct window *w)
@@ -365,13 +366,20 @@ static void window_drop(struct window *w, size_t n)
 	memmove(w->p, w->p + n, w->n + RECORD_PAD);
 }
 
-/* Gives up on a line longer than can be noted; its bytes are read and forgotten. */
-static void skip_too_long(struct scan *sc, struct window *w)
+/* Whether a value can begin so, white space aside. */
+static bool may_be_value(char c)
 {
-	struct extent *at = &sc->s->at;
+	return c && strchr("{[\"-0123456789tfn \t\r", c);
+}
 
-	if (!w->skipping && !fault_add(&sc->s->faults, w->offset, at->lines + 1, REASON_TOO_LONG))
-		fail(sc, -ENOMEM);
+/* A line longer than can be noted, or so long that no memory should be spent on what cannot be
+ * JSON, is read and forgotten. */
+static void forget_long_line(struct window *w)
+{
+	if (!w->skipping && w->n < UINT32_MAX && (w->n < CHUNK || may_be_value(w->p[0])))
+		return;
+	if (!w->skipping)
+		w->why = w->n < UINT32_MAX ? REASON_MALFORMED : REASON_TOO_LONG;
 	w->skipping = true;
 	window_drop(w, w->n);
 	w->searched = 0;
@@ -386,7 +394,7 @@ static int take_lines(struct scan *sc, struct window *w)
 	while ((newline = memchr(w->p + begin + w->searched, '\n', w->n - begin - w->searched))) {
 		size_t n = (size_t)(newline - w->p) - begin;
 		if (w->skipping)
-			at->lines++;
+			refuse(sc, at->whole, w->why, false);
 		else
 			take_line(sc, (struct span){w->p + begin, n}, w->offset + begin, false);
 		if (sc->err)
@@ -398,9 +406,8 @@ static int take_lines(struct scan *sc, struct window *w)
 	}
 	window_drop(w, begin);
 	w->searched = w->n;
-	if (w->n > UINT32_MAX - 1 || (w->skipping && w->n))
-		skip_too_long(sc, w);
-	return sc->err;
+	forget_long_line(w);
+	return 0;
 }
 
 /* What stands after the last newline. */
@@ -410,9 +417,10 @@ static int take_tail(struct scan *sc, const struct window *w)
 
 	at->tail = TAIL_NONE;
 	at->tail_is_entry = false;
-	if (w->n == 0 || w->skipping)
+	if (w->n == 0 && !w->skipping)
 		return 0;
-	enum taken taken = take_line(sc, (struct span){w->p, w->n}, w->offset, true);
+	enum taken taken = w->skipping ? refuse(sc, w->offset, REASON_TORN, true)
+	                               : take_line(sc, (struct span){w->p, w->n}, w->offset, true);
 	if (taken == TAKEN_NOT)
 		at->tail = TAIL_TORN;
 	else if (taken != TAKEN_NOTHING)

@@ -159,6 +159,27 @@ static void add_turn(struct buf *text, unsigned i)
 		buf_adds(text, "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"call_0\"}]}}\n");
 }
 
+/* Bytes that can be no JSON are not kept, however many there are without a newline. */
+static void long_rubbish_is_one_bad_line(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER);
+
+	(void)state;
+	assert_int_equal(truncate(f.path, 5000000), 0);
+	assert_int_equal(session_grow(s), 1);
+	assert_problems(s, "2 the last line is incomplete; ");
+	assert_int_equal(truncate(f.path, 9000000), 0);
+	assert_int_equal(session_grow(s), 1);
+	append(&f, "\n" USER("\"a\"", "null"), strlen("\n" USER("\"a\"", "null")));
+	assert_int_equal(session_grow(s), 1);
+	assert_problems(s, "2 malformed: not JSON; ");
+	assert_int_equal(session_count(s), 1);
+	assert_int_equal(session_entry(s, 0)->line, 3);
+	assert_int_equal(session_entry(s, 0)->offset, 9000001);
+	fixture_release(&f);
+}
+
 /* As many turns with one call and its result, all with the same call id. */
 static void a_million_entries_stay_small(void **state)
 {
@@ -252,6 +273,7 @@ int main(void)
 	    cmocka_unit_test(a_changed_file_is_stale),
 	    cmocka_unit_test(a_line_changed_under_us_is_stale),
 	    cmocka_unit_test(lines_longer_than_the_buffer_are_read),
+	    cmocka_unit_test(long_rubbish_is_one_bad_line),
 	    cmocka_unit_test(a_million_entries_stay_small),
 	    cmocka_unit_test(a_long_chain_backwards_is_linear),
 	    cmocka_unit_test(readers_share_what_is_derived),
