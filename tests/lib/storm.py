@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""A session that many write to at once, and what must be in it afterwards.
+
+storm.py make FILE                     a session of 200 messages with the ids that `ids` prints
+storm.py ids WRITER                    the ids that writer 0 to 3 sets labels on
+storm.py write WRITER SESSION N        N labels through the mount, each with a text that no other has
+storm.py append FILE N PACE            N messages as pi appends them: its leaf in memory, one write a line
+storm.py judge FILE SESSION N M        what N labels of each writer and M messages must have left
+
+The text of a label is WRITER-NUMBER, that of an appended message "message NUMBER".
+"""
+import json
+import os
+import random
+import sys
+import time
+
+WRITERS, EACH = 4, 50
+KINDS = ["echo", "python", "rename", "links"]  # 0 is a shell, see write-storm.sh
+
+
+def fail(what):
+    sys.exit(f"FAILED: {what}")
+
+
+def check(condition, what):
+    if not condition:
+        fail(what)
+
+
+def entry_id(i):
+    return f"{0xA0000000 + i:08x}"
+
+
+def ids(writer):
+    return [entry_id(i) for i in range(writer * EACH, (writer + 1) * EACH)]
+
+
+def message(own, parent, text, role="user"):
+    return {
+        "type": "message",
+        "id": own,
+        "parentId": parent,
+        "timestamp": "2026-03-01T10:00:00.000Z",
+        "message": {"role": role, "content": [{"type": "text", "text": text}]},
+    }
+
+
+def make(file):
+    lines = [{"type": "session", "version": 3, "id": "storm", "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/storm"}]
+    for i in range(WRITERS * EACH):
+        role = "assistant" if i % 2 else "user"
+        lines.append(message(entry_id(i), entry_id(i - 1) if i else None, f"before {i}", role))
+    with open(file, "w", encoding="utf-8") as f:
+        f.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+
+
+def write(writer, session, n):
+    own, last = ids(writer), {}
+    for k in range(n):
+        i, text = own[k % EACH], f"{writer}-{k}"
+        label = f"{session}/entries/{i}/label"
+        if KINDS[writer] == "python":
+            with open(label, "w", encoding="utf-8") as f:
+                f.write(text + "\n")
+        elif KINDS[writer] == "rename":
+            side = f"{session}/entries/{i}/side"
+            with open(side, "w", encoding="utf-8") as f:
+                f.write(text)
+            os.rename(side, label)
+        elif i in last and k % 2:
+            os.rename(f"{session}/labels/{last[i]}", f"{session}/labels/{text}")
+        else:
+            os.symlink(f"../entries/{i}", f"{session}/labels/{text}")
+        last[i] = text
+
+
+def append(file, n, pace):
+    leaf = entry_id(WRITERS * EACH - 1)
+    rng = random.Random(pace)
+    for k in range(n):
+        own = f"{0xB0000000 + k:08x}"
+        line = json.dumps(message(own, leaf, f"message {k}"), separators=(",", ":")) + "\n"
+        fd = os.open(file, os.O_WRONLY | os.O_APPEND)
+        os.write(fd, line.encode())
+        os.close(fd)
+        leaf = own
+        if rng.random() < 0.2:
+            time.sleep(rng.random() * pace / 100)
+
+
+def read_lines(file):
+    with open(file, "rb") as f:
+        data = f.read()
+    check(data.endswith(b"\n"), "the last line is not complete")
+    entries, blank = [], 0
+    for number, line in enumerate(data[:-1].split(b"\n"), 1):
+        if not line:
+            blank += 1
+            continue
+        try:
+            e = json.loads(line)
+        except ValueError:
+            fail(f"line {number} does not parse: {line!r}")
+        entries.append(e)
+    # A line of pi that stays half for long, while its process sleeps, seems torn: an empty line follows it.
+    check(blank < 5, f"{blank} lines are empty")
+    return data, entries[1:]
+
+
+def judge_labels(entries, n):
+    """Each label is there, those of one writer in their order."""
+    seen, now = {}, {}
+    for e in entries:
+        if e["type"] != "label":
+            continue
+        check(e["targetId"] in ids(int(e["label"][0])), f"{e} is on an entry of another writer")
+        seen.setdefault(e["label"], e["targetId"])
+        now[e["targetId"]] = e["label"]
+    expected = [f"{w}-{k}" for w in range(WRITERS) for k in range(n)]
+    missing = [t for t in expected if t not in seen]
+    check(not missing, f"{len(missing)} labels are lost, the first is {missing[:1]}")
+    check(len(seen) == len(expected), "there are labels that no one wrote")
+    for w in range(WRITERS):
+        check([t for t in seen if t.startswith(f"{w}-")] == [f"{w}-{k}" for k in range(n)], f"the order of writer {w}")
+    for k in range(n - EACH, n):
+        for w in range(WRITERS):
+            check(now[ids(w)[k % EACH]] == f"{w}-{k}", f"the last label of {ids(w)[k % EACH]}")
+    return now
+
+
+def judge_messages(entries, m):
+    """They are all there and hang below each other, the first below what pi found when it opened the file."""
+    new = [e for e in entries if e["type"] == "message"][WRITERS * EACH :]
+    texts = [e["message"]["content"][0]["text"] for e in new]
+    check(texts == [f"message {k}" for k in range(m)], f"the appended messages ({len(texts)} of {m})")
+    for above, e in zip(new, new[1:]):
+        check(e["parentId"] == above["id"], f"the parent of {e}")
+
+
+def judge_parents(entries):
+    """Every label hangs below the line before it, or was written once more that does.
+
+    So whichever line is the last when pi reads the file, its branch holds every message before it; but for
+    the moment between a label that a message overtook and its repetition.
+    """
+    before, repeats, changes = {}, 0, 0
+    newest_message = None  # in the file
+    reached = {}  # id: the newest message on the way to the root
+    wrong = {}  # text of a label whose branch lacks a message: until it is repeated
+    written = set()
+    kind = None
+    for number, e in enumerate(entries, 2):
+        changes += e["type"] != kind
+        kind = e["type"]
+        check(e["id"] not in before, f"line {number}: the id {e['id']} is taken")
+        before[e["id"]] = e
+        parent = e["parentId"]
+        check(parent is None or parent in before, f"line {number}: the parent {parent} is not above")
+        if kind == "message":
+            newest_message = reached[e["id"]] = e["id"]
+            continue
+        reached[e["id"]] = reached[parent]
+        repeats += e["label"] in written
+        written.add(e["label"])
+        wrong.pop(e["label"], None)
+        if reached[e["id"]] != newest_message:
+            wrong[e["label"]] = number
+        for text, at in wrong.items():
+            check(number - at < 50, f"line {at}: the label {text} is on a branch without the message before it")
+    check(reached[entries[-1]["id"]] == newest_message, "the branch of the last line lacks messages")
+    check(not wrong, f"labels on a branch without the message before them, in lines {list(wrong.values())}")
+    return repeats, changes
+
+
+def judge_mount(session, data, now):
+    with open(f"{session}/session.jsonl", "rb") as f:
+        check(f.read() == data, "session.jsonl is not the file")
+    for i, text in now.items():
+        with open(f"{session}/entries/{i}/label", encoding="utf-8") as f:
+            check(f.read() == text + "\n", f"entries/{i}/label")
+        check(os.readlink(f"{session}/labels/{text}") == f"../entries/{i}", f"labels/{text}")
+    check(len(os.listdir(f"{session}/labels")) == len(now), "labels/ has names too many")
+    check(not os.path.exists(f"{session}/problems.txt"), "there is a problems.txt")
+
+
+def judge(file, session, n, m):
+    data, entries = read_lines(file)
+    now = judge_labels(entries, n)
+    judge_messages(entries, m)
+    repeats, changes = judge_parents(entries)
+    judge_mount(session, data, now)
+    # Or else nothing was shown here.
+    check(changes > m // 4, f"the writers hardly met: {changes} changes between labels and messages")
+    print(f"{WRITERS * n} labels, {m} messages; {changes} changes between them, {repeats} labels written once more")
+
+
+if __name__ == "__main__":
+    command, args = sys.argv[1], sys.argv[2:]
+    if command == "make":
+        make(args[0])
+    elif command == "ids":
+        print("\n".join(ids(int(args[0]))))
+    elif command == "write":
+        write(int(args[0]), args[1], int(args[2]))
+    elif command == "append":
+        append(args[0], int(args[1]), float(args[2]))
+    else:
+        judge(args[0], args[1], int(args[2]), int(args[3]))
