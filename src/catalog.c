@@ -180,8 +180,10 @@ static uint32_t newest_of_project(struct catalog *c, uint32_t project, bool cert
 		scan_files(c, c->projects[project].dir, now);
 	}
 	struct project *p = &c->projects[project];
-	if (!is_fresh(p->newest_at, now) || p->newest_epoch != c->epoch)
+	if (!is_fresh(p->newest_at, now) || p->newest_epoch != c->epoch) {
 		p->newest = newest_seen(c, project);
+		p->newest_at = now;
+	}
 	for (unsigned tries = 0; certain && p->newest != NONE && c->files[p->newest].state != FILE_SESSION; tries++) {
 		if (tries == FEW)
 			catalog_load_project(c, project, now);
@@ -190,7 +192,6 @@ static uint32_t newest_of_project(struct catalog *c, uint32_t project, bool cert
 		if (c->files[p->newest].state != FILE_SESSION)
 			p->newest = tries < 2 * FEW ? newest_seen(c, project) : NONE;
 	}
-	p->newest_at = now;
 	p->newest_epoch = c->epoch;
 	return p->newest;
 }
