@@ -74,9 +74,22 @@ static size_t open_end(struct span s)
 	return 0;
 }
 
-int value_prefix(enum value_kind kind, struct span text, const char **ret_why)
+/* Whether no end can make the text short enough. What a name is trimmed of may still come. */
+static bool is_too_long(enum value_kind kind, struct span text)
 {
 	if (text.n > value_limit(kind) + AROUND)
+		return true;
+	if (kind != VALUE_LABEL && kind != VALUE_SUMMARY)
+		return false;
+	struct span s = without_newline(without_bom(text));
+	if (s.n > 0 && text.p[text.n - 1] == '\r')
+		s.n--;
+	return s.n > value_limit(kind);
+}
+
+int value_prefix(enum value_kind kind, struct span text, const char **ret_why)
+{
+	if (is_too_long(kind, text))
 		return refuse(-EFBIG, "too long", ret_why);
 	if (memchr(text.p, '\0', text.n))
 		return refuse(-EINVAL, "has a NUL byte", ret_why);
