@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Kills the filesystem in the middle of writes, many times, and looks at what it left.
+
+kill.py PROGRAM SOURCE MOUNT ROUNDS SEED
+
+In each round the filesystem is mounted, writers set labels, names, branches and tables through it, and it gets a SIGKILL at
+a random moment. Then every session file must consist of whole lines, the old bytes unchanged before them, and hold what
+was acknowledged: every value whose close(2), rename(2) or command reported success.
+"""
+import collections
+import errno
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+
+ENTRIES = 40
+LONGEST = 0.25  # seconds from the first write to the kill
+GONE = {errno.ENOTCONN, errno.ECONNABORTED}  # what a writer gets when the filesystem is killed
+
+KINDS = ["label", "name", "branch", "link", "tee", "table"]
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(f"FAILED: {what}")
+
+
+def entry_id(i):
+    return f"{0xA0000000 + i:08x}"
+
+
+class Session:
+    """A file of the source, as it was when it was last looked at."""
+
+    def __init__(self, source, name):
+        self.file = f"{source}/--kill--/{name}.jsonl"
+        self.path = f"projects/kill/{name}"
+        self.data = b""
+        self.values = set()  # all that was ever written
+        lines = [{"type": "session", "version": 3, "id": name, "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/kill"}]
+        for i in range(ENTRIES):
+            m = {"role": "user", "content": f"message {i}", "timestamp": 0}
+            lines.append(
+                {
+                    "type": "message",
+                    "id": entry_id(i),
+                    "parentId": entry_id(i - 1) if i else None,
+                    "timestamp": "2026-03-01T10:00:00.000Z",
+                    "message": m,
+                }
+            )
+        with open(self.file, "w", encoding="utf-8") as f:
+            f.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+
+    def look(self):
+        with open(self.file, "rb") as f:
+            data = f.read()
+        check(data.startswith(self.data), f"{self.file}: what was there has changed")
+        check(data.endswith(b"\n"), f"{self.file}: the last line is torn: {data[-200:]!r}")
+        rows = {}
+        for line in data[len(self.data) : -1].split(b"\n"):
+            if not line and data == self.data:
+                continue
+            try:
+                e = json.loads(line)
+            except ValueError:
+                check(False, f"{self.file}: no whole line: {line!r}")
+            value = e.get("label") or e.get("name") or e.get("summary")
+            self.values.add(value)
+            if value and value.startswith("table"):
+                rows[value] = rows.get(value, 0) + 1
+        check(set(rows.values()) <= {3}, f"{self.file}: a table was saved in part: {rows}")
+        self.data = data
+
+
+class Writer(threading.Thread):
+    """Writes until the filesystem is gone; `acknowledged` is what succeeded before that."""
+
+    def __init__(self, name, session, mount, number):
+        super().__init__(daemon=True)
+        self.kind, self.session, self.number = name, session, number
+        self.dir = f"{mount}/{session.path}"
+        self.acknowledged = []
+        self.fault = None
+
+    def run(self):
+        try:
+            for k in range(1000000):
+                value = f"{self.kind} {self.number} {k}"
+                getattr(self, self.kind)(value, k)
+                self.acknowledged.append(value)
+        except (OSError, subprocess.CalledProcessError) as e:
+            self.fault = e
+
+    def gone(self):
+        if isinstance(self.fault, subprocess.CalledProcessError):
+            return any(os.strerror(e).encode() in self.fault.stderr for e in GONE)
+        return isinstance(self.fault, OSError) and self.fault.errno in GONE
+
+    @staticmethod
+    def put(path, text):
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        try:
+            os.write(fd, text.encode())
+        except OSError:
+            os.close(fd)
+            raise
+        os.close(fd)
+
+    def label(self, value, k):
+        self.put(f"{self.dir}/entries/{entry_id(k % 10)}/label", value + "\n")
+
+    def name(self, value, k):
+        self.put(f"{self.dir}/name", value + "\n")
+
+    def branch(self, value, k):
+        self.put(f"{self.dir}/entries/{entry_id(10 + k % 10)}/branch", value + "\n")
+
+    def link(self, value, k):
+        os.symlink(f"../entries/{entry_id(20 + k % 10)}", f"{self.dir}/labels/{value}")
+
+    def tee(self, value, k):
+        label = f"{self.dir}/entries/{entry_id(30 + k % 10)}/label"
+        run = subprocess.run(["tee", label], input=value.encode(), capture_output=True, check=True)
+        check(run.stdout == value.encode(), "tee")
+
+    def table(self, value, k):
+        """As an editor saves: the whole file, written aside, and renamed over the old one. Three rows change."""
+        with open(f"{self.dir}/labels.tsv", encoding="utf-8") as f:
+            rows = [row.split("\t") for row in f.read().split("\n")[:-1]]
+        changed = {entry_id(k % ENTRIES), entry_id((k + 1) % ENTRIES), entry_id((k + 2) % ENTRIES)}
+        for row in rows:
+            if row[0] in changed:
+                row[1] = value
+        text = "".join("\t".join(row) + "\n" for row in rows)
+        if k % 2:
+            self.put(f"{self.dir}/labels.tsv", text)
+        else:
+            self.put(f"{self.dir}/.labels.tmp", text)
+            os.rename(f"{self.dir}/.labels.tmp", f"{self.dir}/labels.tsv")
+
+
+def is_mounted(mount):
+    with open("/proc/self/mountinfo", encoding="utf-8") as f:
+        return any(line.split()[4] == mount for line in f)
+
+
+def start(program, source, mount):
+    fs = subprocess.Popen([program, "-f", source, mount])
+    end = time.monotonic() + 20
+    while not is_mounted(mount):
+        check(fs.poll() is None, f"sessionfs ended with {fs.returncode} instead of mounting")
+        check(time.monotonic() < end, "sessionfs does not mount")
+        time.sleep(0.002)
+    return fs
+
+
+def unmount(mount):
+    lazily = ["umount", "-l", mount] if os.geteuid() == 0 else ["fusermount3", "-uz", mount]
+    subprocess.run(lazily, check=True)
+
+
+def one_round(program, source, mount, sessions, number, rng):
+    fs = start(program, source, mount)
+    for s in sessions:
+        with open(f"{mount}/{s.path}/session.jsonl", "rb") as f:
+            check(f.read() == s.data, f"round {number}: {s.path}/session.jsonl is not the file")
+    first, second = sessions
+    writers = [Writer(kind, second if kind == "table" else first, mount, number) for kind in KINDS]
+    for w in writers:
+        w.start()
+    time.sleep(rng.random() * LONGEST)
+    fs.kill()
+    check(fs.wait() == -9, f"round {number}: sessionfs had ended before, with {fs.returncode}")
+    for w in writers:
+        w.join(30)
+        check(not w.is_alive(), f"round {number}: a writer of {w.kind} hangs")
+        check(w.gone(), f"round {number}: a writer of {w.kind} ended with {w.fault!r}")
+    unmount(mount)
+    for s in sessions:
+        s.look()
+    for w in writers:
+        lost = [v for v in w.acknowledged if v not in w.session.values]
+        check(not lost, f"round {number}: acknowledged, but not in the file: {lost}")
+    return collections.Counter({w.kind: len(w.acknowledged) for w in writers})
+
+
+def main(program, source, mount, rounds, seed):
+    rng = random.Random(seed)
+    acknowledged, sessions = collections.Counter(), []
+    for number in range(rounds):
+        if number % 10 == 0:  # or else more and more of the time goes into reading long files
+            sessions = [Session(source, f"s{number}-{k}") for k in range(2)]
+            for s in sessions:
+                s.look()
+        acknowledged += one_round(program, source, mount, sessions, number, rng)
+    for kind in KINDS:
+        check(acknowledged[kind] > rounds, f"only {acknowledged[kind]} writes of {kind} in {rounds} rounds")
+    print(f"killed {rounds} times; acknowledged and there: {dict(acknowledged)}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4], int(sys.argv[4]), int(sys.argv[5]))
