@@ -247,6 +247,17 @@ static bool is_shown(struct tree *t, struct node n, struct span text)
 	       span_eq(without_newline(buf_span(&now)), without_newline(text));
 }
 
+/* A value that can be committed: not everything can be cleared. */
+static int parse(enum value_kind kind, struct span text, struct buf *value, const char **why)
+{
+	int rc = value_parse(kind, text, value, why);
+	if (rc < 0 || value->n > 0 || (kind != VALUE_SUMMARY && kind != VALUE_TABLE))
+		return rc;
+	*why = kind == VALUE_TABLE ? "an empty table clears nothing: keep a line, such as a comment"
+	                           : "a summary cannot be taken back";
+	return -EINVAL;
+}
+
 int commit_value(struct tree *t, struct node n, struct span text, bool sync)
 {
 	if (is_shown(t, n, text))
@@ -256,12 +267,7 @@ int commit_value(struct tree *t, struct node n, struct span text, bool sync)
 	struct edit_label one;
 	enum value_kind kind = tree_kinds[n.kind].value;
 	const char *why = NULL;
-	int rc = value_parse(kind, text, &value, &why);
-	if (rc == 0 && value.n == 0 && (kind == VALUE_SUMMARY || kind == VALUE_TABLE)) {
-		why = kind == VALUE_TABLE ? "an empty table clears nothing: keep a line, such as a comment"
-		                          : "a summary cannot be taken back";
-		rc = -EINVAL;
-	}
+	int rc = parse(kind, text, &value, &why);
 	if (rc == 0) {
 		c.text = value;
 		value = (struct buf)BUF_INIT;
@@ -286,7 +292,7 @@ int commit_check(struct tree *t, struct node n, struct span text)
 	struct buf value CLEANUP_BUF = BUF_INIT, path CLEANUP_BUF = BUF_INIT;
 	struct slot_info info;
 	const char *why = NULL;
-	int rc = value_parse(tree_kinds[n.kind].value, text, &value, &why);
+	int rc = parse(tree_kinds[n.kind].value, text, &value, &why);
 	if (rc == 0)
 		rc = commit_allowed(t, n.slot);
 	if (rc == 0)
