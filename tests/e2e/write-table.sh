@@ -13,11 +13,12 @@ a=4726bdf3 b=21adfd5d c=436adaf5 d=2f83ebc0
 # label, name, branch, labels.tsv by redirection
 n=0
 for shell in bash dash "busybox sh"; do
+	read -ra sh <<<"$shell"
 	n=$((n + 1))
 	try() { # COMMAND [RECORD...]: in the session's directory
 		local command=$1
 		shift
-		(cd "$s" && nothing "$shell: $command" timeout 20 $shell -c "$command")
+		(cd "$s" && nothing "$shell: $command" timeout 20 "${sh[@]}" -c "$command")
 		wrote "$shell: $command" "$@"
 	}
 	try "echo 'auth works $n' >entries/$a/label" "label $a auth works $n"
@@ -33,9 +34,9 @@ for shell in bash dash "busybox sh"; do
 	try "echo >entries/$a/label" "clear $a"
 	try "(echo one $n) >entries/$a/label" "label $a one $n"
 	try "{ printf o; printf 'ne more $n\n'; } >entries/$a/label" "label $a one more $n"
-	(cd "$s" && nothing "empty" $shell -c ": >entries/$a/label")
+	(cd "$s" && nothing "empty" "${sh[@]}" -c ": >entries/$a/label")
 	soon_wrote "$shell: an empty label" "clear $a"
-	(cd "$s" && nothing "touch" $shell -c ": >>entries/$a/label; touch entries/$a/label; touch entries/$c/label; : >>name")
+	(cd "$s" && nothing "touch" "${sh[@]}" -c ": >>entries/$a/label; touch entries/$a/label; touch entries/$c/label; : >>name")
 	wrote "$shell: opened, touched, not written"
 
 	try "echo 'Refactor auth $n' >name" "name Refactor auth $n"
@@ -43,7 +44,7 @@ for shell in bash dash "busybox sh"; do
 	try "printf 'two\r\n\nlines $n\n' >name" "name two lines $n"
 	try "rm name" "name "
 	try "echo 'again $n' >name" "name again $n"
-	(cd "$s" && $shell -c ": >name")
+	(cd "$s" && "${sh[@]}" -c ": >name")
 	soon_wrote "$shell: an empty name" "name "
 
 	try "echo 'Tried $n, failed' >entries/$a/branch" "branch $a Tried $n, failed"

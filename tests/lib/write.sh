@@ -6,10 +6,10 @@ WRITE_PY=$ROOT/tests/lib/write.py
 
 # Mounts the samples; $file is the session's file, $s its directory in the mount. What is written must be in the
 # file already when the writer ends, so nothing here waits.
-write_mount() { # [OPTION...]
+write_mount() {
 	need python3
 	[ -d "$T/src" ] || samples "$T/src"
-	mount_fs "$T/src" "$T/mnt" "$@"
+	mount_fs "$T/src" "$T/mnt"
 	file=$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl
 	s=$T/mnt/$FORECAST
 	cp "$file" "$T/kept"
@@ -21,6 +21,16 @@ wrote() { # WHAT [RECORD...]
 	shift
 	out=$("$python" -I "$WRITE_PY" wrote "$T/kept" "$file" "$s" "$SESSIONFS" "$T/src" "$@" 2>&1) ||
 		die "$what: ${out#FAILED: }"
+	rm -f "$T/shown"
+}
+# The same of nothing, without a process that reads all of it anew: for what is asked often.
+unchanged() { # WHAT
+	same "$T/kept" "$file" "$1: the session file"
+	[ -f "$T/shown" ] || shown >"$T/shown"
+	shown | diff "$T/shown" - >&2 || die "$1: what is shown has changed"
+}
+shown() {
+	(cd "$s" && { ls -A . labels entries/* | grep -vx errors && cat title labels.tsv entries/*/label entries/*/branch; })
 }
 # The same of what is done when the kernel releases the file, a moment after close(2) returned.
 soon_wrote() { # WHAT [RECORD...]
@@ -39,8 +49,8 @@ quiet() { nothing "$*" timeout 60 "$@"; }
 refuses() { # REGEX COMMAND...
 	local regex=$1 out rc=0
 	shift
-	out=$(timeout 60 "$@" 2>&1) || rc=$?
+	out=$(timeout 60 "$@" 2>&1 | tr -d '\0') || rc=$?
 	[ "$rc" -ne 0 ] || die "$* ended with 0: $out"
 	matches "$regex" "$out" "message of $*"
-	wrote "after the refused $*"
+	unchanged "after the refused $*"
 }

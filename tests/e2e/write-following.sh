@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# pi appends to the file, or another program replaces it, while it is written to through the mount.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=tests/lib/write.sh
+. "$(dirname "$0")/../lib/write.sh"
+need_mount
+write_mount
+a=4726bdf3 c=436adaf5
+label=entries/$a/label
+cd "$s"
+
+line() { # ID PARENT TEXT: as pi appends it
+	printf '{"type":"message","id":"%s","parentId":"%s","timestamp":"2026-03-02T12:00:00.000Z","message":{"role":"user","content":"%s"}}' "$@"
+}
+newest() { tail -n 1 "$file" | sed 's/.*"id":"\([^"]*\)","parentId".*/\1/'; }
+
+# Turn by turn: each side's next line hangs below the other's, without a moment between.
+for i in 1 2 3 4 5; do
+	said=$(line "9999000$i" "$(newest)" "message $i")
+	printf '%s\n' "$said" >>"$file"
+	echo "label $i" >$label
+	wrote "a label right after a message" "raw $said" "label $a label $i"
+	is "label $i" "$(cat $label)" "the label"
+	said=$(line "9999001$i" "$(newest)" "answer $i")
+	printf '%s\n' "$said" >>"$file"
+	sed -i "s/^99990011	[^	]*/99990011	row $i/" labels.tsv
+	echo "name $i" >name
+	wrote "a table and a name after a message" "raw $said" "label 99990011 row $i" "name name $i"
+done
+# What was appended between open and close is there too.
+exec 3>$label
+said=$(line 99990021 "$(newest)" "while it is open")
+printf '%s\n' "$said" >>"$file"
+echo "slow writer" >&3
+exec 3>&-
+wrote "a label whose file was open meanwhile" "raw $said" "label $a slow writer"
+cp labels.tsv "$T/table"
+said=$(line 99990022 "$(newest)" "while the table is edited")
+printf '%s\n' "$said" >>"$file"
+sed "s/slow writer/from an old table/" "$T/table" >labels.tsv
+wrote "a table from before the message" "raw $said" "label $a from an old table"
+# A branch says where it left from: the newest entry of now.
+said=$(line 99990023 "$(newest)" "and on")
+printf '%s\n' "$said" >>"$file"
+echo "Tried once more" >entries/$c/branch
+wrote "a branch after a message" "raw $said" "branch $c Tried once more"
+
+# A last line without its newline: whole, and torn.
+said=$(line 99990031 "$(newest)" "no newline")
+printf '%s' "$said" >>"$file"
+cp "$file" "$T/kept"
+echo "after a whole line" >$label
+wrote "a label after a line without newline" "label $a after a whole line"
+is 99990031 "$(tail -n 1 "$file" | sed 's/.*"parentId":"\([^"]*\)".*/\1/')" "the parent: the line without newline"
+parent=$(newest)
+printf '%s' "$(line 99990032 "$parent" "torn" | head -c 60)" >>"$file"
+cp "$file" "$T/kept"
+echo "after a torn line" >$label
+wrote "a label after a torn line" "label $a after a torn line"
+is "$parent" "$(tail -n 1 "$file" | sed 's/.*"parentId":"\([^"]*\)".*/\1/')" "the parent: what is before the torn line"
+[ -s problems.txt ] || die "the torn line is no problem"
+
+# Two sides at once: nothing of either is lost, and each line that is written is whole.
+cp "$file" "$T/before"
+"$python" - "$file" "$s" <<'END' || die "messages and labels at once"
+import json, os, subprocess, sys
+
+file, session = sys.argv[1:]
+with open(file, "rb") as f:
+    old = f.read()
+newest = json.loads(old.split(b"\n")[-2])["id"]
+pi = subprocess.Popen([sys.executable, "-I", "-c", """
+import os, sys, time
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
+parent = sys.argv[2]
+for i in range(400):
+    own = f"77{i:06x}"
+    os.write(fd, ('{"type":"message","id":"%s","parentId":"%s","timestamp":"2026-03-02T13:00:00.000Z",'
+                  '"message":{"role":"user","content":"%d"}}\\n' % (own, parent, i)).encode())
+    parent = own
+    time.sleep(0.001)
+""", file, newest])
+n = 0
+while pi.poll() is None:
+    n += 1
+    with open(f"{session}/entries/4726bdf3/label", "w") as f:
+        f.write(f"label {n}\n")
+    with open(f"{session}/entries/4726bdf3/label") as f:
+        assert f.read() == f"label {n}\n", n
+assert pi.returncode == 0
+with open(file, "rb") as f:
+    new = f.read()
+assert new.startswith(old)
+seen, labels, messages, parents_ok = {newest}, [], 0, 0
+last = newest
+for line in new[len(old):].split(b"\n")[:-1]:
+    e = json.loads(line)
+    assert e["id"] not in seen, e
+    assert e["parentId"] in seen, e
+    seen.add(e["id"])
+    if e["type"] == "label":
+        labels.append(int(e["label"].split()[1]))
+        parents_ok += e["parentId"] == last
+    else:
+        messages += 1
+    last = e["id"]
+assert messages == 400, messages
+assert sorted(set(labels)) == list(range(1, n + 1)), "labels are lost"
+assert labels == sorted(labels), "labels out of order"
+# A repetition is there only where something came in between, and the last of each hangs below the newest.
+assert parents_ok >= n, (parents_ok, n)
+assert n >= 20, n
+END
+cp "$file" "$T/kept"
+wrote "after messages and labels at once"
+
+# Another program puts a new file in place of the one that is open.
+echo "before the replacement" >$label
+[ "$(cat $label)" = "before the replacement" ] || die "the label before the replacement"
+exec 3>$label
+grep -v '"type":"message","id":"77' "$file" >"$T/other" # what hung below these becomes a root
+mv "$T/other" "$file"
+cp "$file" "$T/kept"
+(echo "into the old file" >&3) 2>"$T/said" && die "a write through a handle of the old file succeeded"
+matches "Stale file handle" "$(cat "$T/said")" "the message"
+exec 3>&-
+same "$T/kept" "$file" "the new file"
+within 2 "the new file is there" test -e "$s/title"
+cd "$T"
+cd "$s"
+cp "$file" "$T/kept"
+echo "after the replacement" >$label
+within 2 "a label after the replacement" grep -qx "after the replacement" $label
+is "after the replacement" "$(tail -n 1 "$file" | sed 's/.*"label":"\(.*\)"}/\1/')" "the last line after the replacement"
+
+# Gone: an error, and nothing is made.
+exec 3>$label
+rm "$file"
+(echo "into nowhere" >&3) 2>/dev/null && die "a write to a session that is gone succeeded"
+exec 3>&-
+[ ! -e "$file" ] || die "a session file was made anew"

@@ -1,0 +1,264 @@
+#!/usr/bin/env bash
+# What is refused: the program sees an error where it looks for one, the old value is still there, the session file is
+# the same to the byte, and `errors` says why in words.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=tests/lib/write.sh
+. "$(dirname "$0")/../lib/write.sh"
+need_mount
+need busybox dash jq
+write_mount
+a=4726bdf3 c=436adaf5 d=2f83ebc0
+label=entries/$a/label
+cd "$s"
+echo old >$label
+wrote "a label" "label $a old"
+[ ! -e errors ] || die "errors before there was one: $(cat errors)"
+
+# Refused with a reason, which comes first in `errors`.
+because() { # REASON REGEX COMMAND...
+	local reason=$1
+	shift
+	refuses "$@"
+	matches "^[0-9T:.-]*Z .*: .*$reason" "$(head -n 1 errors)" "the newest of errors after $*"
+}
+
+# --- texts that no label, name or summary can have ------------------------------------
+
+printf 'one\ntwo\n' >"$T/lines"
+printf 'n\0l\n' >"$T/nul"
+printf 'a\377b\n' >"$T/bytes"
+printf 'half a character \303' >"$T/half"
+head -c 4097 /dev/zero | tr '\0' x >"$T/long" && echo >>"$T/long"
+head -c 70000 /dev/zero | tr '\0' x >"$T/longer"
+head -c 1100000 /dev/zero | tr '\0' x >"$T/longest"
+invalid="Invalid argument|invalid argument|EINVAL" large="File too large|EFBIG"
+
+# Builtins of shells look at the error of write(2) (dash has but one word for all); that of close(2) they do not see.
+for shell in bash dash "busybox sh"; do
+	read -ra sh <<<"$shell"
+	said=rror
+	[ "$shell" != "busybox sh" ] || said="" # it only ends with 1
+	because "one line" "$said" "${sh[@]}" -c "printf 'one\ntwo\n' >$label"
+	because "one line" "$said" "${sh[@]}" -c "{ echo one; echo two; } >$label"
+	because "one line" "$said" "${sh[@]}" -c "echo two >>$label"
+	because "NUL" "$said" "${sh[@]}" -c "printf 'n\0l\n' >$label"
+	because "UTF-8" "$said" "${sh[@]}" -c "printf 'a\377b\n' >$label"
+	because "UTF-8" "$said" "${sh[@]}" -c "printf 'a\377b\n' >name"
+	because "too long" "$said" "${sh[@]}" -c "read -r x <$T/long; echo \$x >$label"
+done
+bash -c "printf 'half \303' >$label" || die "bash looks at the error of close(2)?"
+wrote "half a character, by a shell"
+matches "UTF-8" "$(head -n 1 errors)" "what errors says where nobody saw it"
+
+# Everybody else sees both.
+into() { # REASON REGEX FILE PLACE
+	because "$1" "$2" tee "$4" <"$3"
+	because "$1" "$2" cp "$3" "$4"
+	because "$1" "$2" dd "if=$3" "of=$4" bs=1M
+}
+into "one line" "$invalid" "$T/lines" $label
+into "NUL" "$invalid" "$T/nul" $label
+into "UTF-8" "$invalid" "$T/half" $label
+into "too long" "$large" "$T/long" $label
+into "too long" "$large" "$T/longer" name
+into "too long" "$large" "$T/longest" entries/$a/branch
+into "NUL" "$invalid" "$T/nul" entries/$a/branch
+because "UTF-8" "$invalid" "$python" -c "f = open('$label', 'wb'); f.write(b'half \\xc3'); f.close()"
+because "one line" "$invalid" tee -a $label <"$T/lines"
+if command -v node >/dev/null; then
+	because "UTF-8" "$invalid" node -e "fs.writeFileSync('$label', Buffer.from('half \\xc3', 'latin1'))"
+	because "one line" "$invalid" node -e "fs.copyFileSync('$T/lines', '$label')" # it removes what it thinks it spoilt
+fi
+if command -v rsync >/dev/null; then
+	because "one line" "not permitted" rsync "$T/lines" $label
+	because "one line" "$invalid" rsync --inplace "$T/lines" $label
+fi
+# The verdict on a file that is renamed over is that of rename(2).
+because "one line" "not permitted" sed -i 's/.*/one\ntwo/' $label
+because "no entry has this id" "not permitted" sed -i 's/^4726bdf3/4726bdf4/' labels.tsv
+cp "$T/lines" entries/$a/aside
+fails 1 "not permitted" mv entries/$a/aside $label
+same "$T/lines" entries/$a/aside "a file that could not be renamed over a label"
+rm entries/$a/aside
+wrote "a refused mv"
+if command -v vim >/dev/null; then
+	because "one line" "" vim -N -u NONE -i NONE -es --cmd "set backupskip=" -c "normal! otwo" -c wq -c cq $label
+	because "no entry has this id" "" vim -N -u NONE -i NONE -es --cmd "set backupskip=" -c "normal! Gonone	x" -c wq -c cq labels.tsv
+fi
+# On a handle a refusal is for good: what follows must not become a value.
+because "one line" "error" bash -c "exec 3>$label; printf 'one\ntwo\n' >&3; echo three >&3"
+# Exactly as long as may be
+head -c 4096 "$T/long" >"$T/most"
+cp "$T/most" $label
+wrote "4,096 bytes" "label $a $(cat "$T/most")"
+echo old >$label
+wrote "and back" "label $a old"
+
+wrote "all that was refused so far"
+
+# --- the table ---------------------------------------------------------------------------
+
+table() { # REASON LINE...: the table with these lines at its end
+	local reason=$1
+	shift
+	{ cat labels.tsv && printf '%b\n' "$@"; } >"$T/table"
+	because "$reason" "$invalid" tee labels.tsv <"$T/table"
+}
+table "line 26: no entry has this id" "00000000\tx\t"
+table "no TAB" "$a"
+table "row already" "$a\tx\t"
+sed "s/^$a	[^	]*/$a	back\\\\slash/" labels.tsv >"$T/table"
+because "backslash" "$invalid" cp "$T/table" labels.tsv
+{ printf '%s\t' "$a" && cat "$T/long"; } >"$T/table"
+because "4096" "$invalid" cp "$T/table" labels.tsv
+# All or nothing: a good row does not count when a later one is bad.
+printf '%s\tgood\n%s\tgood\nbad\n' $c $d >"$T/table"
+because "no TAB" "$invalid" cp "$T/table" labels.tsv
+: >labels.tsv
+within 2 "the refusal of an empty table" grep -q "an empty table clears nothing" errors
+wrote "an empty table"
+
+# --- what cannot be written or taken back -------------------------------------------------
+
+refuses "not permitted" rm entries/$c/branch
+refuses "$invalid" bash -c "echo >entries/$c/branch"
+: >entries/$c/branch
+wrote "an empty summary"
+refuses "not permitted" mkdir new
+refuses "not permitted" mkdir labels/new entries/$a/new entries/new branches/new "$T/mnt/new"
+refuses "not permitted|not implemented" mkfifo pipe
+refuses "not permitted" ln $label hard
+refuses "not permitted" ln name labels/hard
+for f in title info.json tree.txt session.jsonl entries/$a/text.md entries/$a/entry.json branches/$d/context.md "$T/mnt/README.md"; do
+	refuses "not permitted|denied" bash -c "echo x >$f"
+	refuses "not permitted|denied" rm -f "$f"
+done
+refuses "not permitted|denied" bash -c "echo x >>title"
+refuses "not permitted|denied" truncate -s 0 title
+refuses "not permitted|denied" touch title
+refuses "not permitted|denied" chmod 644 title
+refuses "not permitted|denied" mv title labels/title
+refuses "not permitted|denied" mv name title
+refuses "not permitted|denied" cp --remove-destination name title
+refuses "not permitted|denied" sed -i s/a/b/ title
+refuses "not permitted|denied" bash -c "echo x >new-name/x || echo x >entries/new"
+refuses "not permitted|denied" rmdir labels
+refuses "not permitted|denied" rm -r branches/$d
+refuses "not permitted|denied" mv entries/$a entries/b
+refuses "not permitted|denied" mv entries/$a/role entries/$a/kept
+
+wrote "all that cannot be written"
+
+# --- links ------------------------------------------------------------------------------
+
+refuses "$invalid" ln -s ../entries/$a labels/100%
+refuses "$invalid" ln -s ../entries/$a labels/%zz
+refuses "$invalid" ln -s ../entries/$a labels/%
+refuses "$invalid" ln -s ../entries/$a labels/%2f
+refuses "not permitted" mv labels/old labels/100%
+refuses "$invalid|No such file" ln -s ../entries/00000000 labels/new
+refuses "$invalid|No such file" ln -s /etc/passwd labels/new
+refuses "$invalid|No such file" ln -s ../title labels/new
+refuses "$invalid|No such file" ln -s "$T/mnt/$CACHE/entries/$(find "$T/mnt/$CACHE/entries/" -mindepth 1 -printf '%f\n' -quit)" labels/new
+refuses "$invalid|No such file" ln -sfn entries/00000000 leaf
+refuses "not permitted" ln -s ../$a entries/$c/stray
+refuses "not permitted" ln -s ../entries/$c labels/old # it would be made in entries/ID
+refuses "not permitted" mv labels/old entries/$c/old
+refuses "not permitted" mv labels/old old
+refuses "File exists" ln -sT ../entries/$c labels/old
+
+wrote "all links that were refused"
+
+# --- side files are limited, in number and bytes --------------------------------------------
+
+"$python" - "$s/entries/$c" <<'END' || die "side files"
+import errno, os, sys
+
+os.chdir(sys.argv[1])
+
+
+def until_full(write):
+    for i in range(100000):
+        try:
+            write(i)
+        except OSError as e:
+            assert e.errno == errno.ENOSPC, e
+            return i
+    sys.exit("as many as one likes")
+
+
+def side(i):
+    open(f"side{i}", "x").close()
+
+
+n = until_full(side)
+assert n >= 100, n
+for i in range(n):
+    os.unlink(f"side{i}")
+big = open("big", "wb", buffering=0)
+mib = until_full(lambda i: big.write(b"x" * (1 << 20)))
+assert mib >= 8, mib
+os.unlink("big")
+big.close()
+side(0)
+os.unlink("side0")
+END
+wrote "side files up to the limits"
+[ "$(wc -l <errors)" -le 64 ] || die "errors grows without end"
+sort -rc errors || die "errors: the newest comes first"
+
+# --- a session file that cannot be written, and a mount that is read-only --------------------
+
+closed() { # REGEX: all kinds of writing are refused like that
+	local f
+	unchanged() { same "$T/kept" "$file" "$1: the session file"; }
+	for f in "$s" "$s/labels" "$s/entries/$a" "$s/name" "$s/labels.tsv" "$s/$label" "$s/entries/$c/branch"; do
+		is "" "$(find "$f" -maxdepth 0 -perm /222)" "write bits of $f"
+	done
+	refuses "$1" bash -c "echo x >name"
+	refuses "$1" bash -c "echo x >$label"
+	refuses "$1" bash -c "echo x >entries/$d/branch"
+	refuses "$1" bash -c "echo x >>labels.tsv"
+	refuses "$1" rm $label
+	refuses "$1" rm labels/old
+	refuses "$1" mv labels/old labels/new
+	refuses "$1" mv name saved
+	refuses "$1" ln -s ../entries/$a labels/new
+	refuses "$1" ln -sfn entries/$a leaf
+	refuses "$1" cp "$T/lines" side
+	refuses "$1" sed -i s/old/new/ $label
+	refuses "$1" truncate -s 0 $label
+	refuses "$1" touch side
+	is old "$(cat $label)" "the label"
+}
+chmod 444 "$file"
+sleep 0.3 # what is known of a file may be that old
+closed "Permission denied"
+chmod 644 "$file"
+sleep 0.3
+echo open >$label
+is open "$(cat $label)" "the label after the file can be written again"
+echo old >$label
+cp "$file" "$T/kept"
+cd /
+umount_fs "$T/mnt"
+mount_fs "$T/src" "$T/mnt" --ro
+cd "$s"
+[ ! -e errors ] || die "errors of the mount before"
+closed "Read-only file system"
+cd /
+umount_fs "$T/mnt"
+
+# --- what pi cannot address ---------------------------------------------------------------
+
+samples "$T/broken" "$ROOT/tests/data/broken"
+mount_fs "$T/broken" "$T/mnt"
+cd "$(dirname "$(find "$T/mnt/projects" -path '*/entries/~*' -prune -print -quit)")"
+odd=$(find . -maxdepth 1 -name '~*' -print -quit)
+file=$T/broken/$(jq -r .file ../info.json)
+cp "$file" "$T/kept"
+refuses "not permitted|denied" bash -c "echo x >$odd/label"
+refuses "not permitted|denied" bash -c "echo x >$odd/branch"
+refuses "not permitted|denied" ln -s "../entries/$odd" ../labels/odd
+refuses "not permitted|denied" ln -sfn "entries/$odd" ../leaf
