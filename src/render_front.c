@@ -10,28 +10,42 @@
 #include <errno.h>
 #include <stdio.h>
 
-static double usage_number(struct json_value usage, const char *name)
+/* The numbers with these names in one pass over the object; 0 for what is not there. */
+static void numbers_of(struct json_value object, const char *const *names, double *ret, size_t n)
 {
-	double x = 0;
+	struct buf deep CLEANUP_BUF = BUF_INIT;
+	struct json_value key, v;
+	struct json j;
 
-	json_double(json_get(usage, name), &x);
-	return x;
+	if (object.kind != JSON_OBJECT)
+		return;
+	json_init(&j, object.text, &deep);
+	json_enter(&j);
+	while (json_next(&j, &key) > 0 && json_value(&j, &v)) {
+		for (size_t i = 0; i < n; i++) {
+			if (json_key_is(key, names[i]) && !json_double(v, &ret[i]))
+				ret[i] = 0;
+		}
+	}
 }
 
 void render_usage_add(struct render_usage *u, const struct record *r)
 {
+	static const char *const names[] = {"input", "output", "cacheRead", "cacheWrite", "totalTokens"};
+	static const char *const total[] = {"total"};
 	struct json_value usage = part_usage(r);
+	double tokens[] = {0, 0, 0, 0, 0}, cost = 0;
 
 	if (usage.kind != JSON_OBJECT)
 		return;
-	u->input += usage_number(usage, "input");
-	u->output += usage_number(usage, "output");
-	u->cache_read += usage_number(usage, "cacheRead");
-	u->cache_write += usage_number(usage, "cacheWrite");
-	u->total += usage_number(usage, "totalTokens");
-	struct json_value cost = json_get(usage, "cost");
-	if (cost.kind == JSON_OBJECT)
-		u->cost += usage_number(cost, "total");
+	numbers_of(usage, names, tokens, sizeof tokens / sizeof *tokens);
+	u->input += tokens[0];
+	u->output += tokens[1];
+	u->cache_read += tokens[2];
+	u->cache_write += tokens[3];
+	u->total += tokens[4];
+	numbers_of(json_get(usage, "cost"), total, &cost, 1);
+	u->cost += cost;
 }
 
 /* The last of these bytes at p, if YAML takes them for no plain character: then its code point. */

@@ -9,7 +9,8 @@
  * linear, however often an id is used and however many results have no call.
  * `answers` then has, for a result's item, the call's item, and for a call's
  * item the entry of its first result. The ids themselves are compared when one
- * answer is asked for; a hash that deceived is settled by looking at the path. */
+ * answer is asked for first, and that they were equal is noted with it; a hash
+ * that deceived is settled by looking at the path. */
 #include "session_impl.h"
 
 enum {
@@ -20,6 +21,7 @@ enum {
 #define ITEM_FIRST (UINT32_C(1) << 31)
 #define ITEM_HASH (ITEM_FIRST - 1)
 #define NO_ITEM UINT32_MAX
+#define ITEM_SETTLED (UINT32_C(1) << 31) /* with a result's answer: the ids are equal */
 
 /* ---- items ---- */
 
@@ -283,7 +285,16 @@ static int make_answers(const struct session *s)
 /* The answer to an item, or NO_ITEM. */
 static uint32_t answer_of(const struct session *s, uint32_t item)
 {
-	return derive(s, &s->derived->answers_at, make_answers) < 0 ? NO_ITEM : s->derived->answers.v[item];
+	if (derive(s, &s->derived->answers_at, make_answers) < 0)
+		return NO_ITEM;
+	return __atomic_load_n(&s->derived->answers.v[item], __ATOMIC_RELAXED);
+}
+
+/* Other readers may be doing the same. */
+static void settle(const struct session *s, uint32_t item)
+{
+	if (s->calls.n < ITEM_SETTLED)
+		__atomic_fetch_or(&s->derived->answers.v[item], ITEM_SETTLED, __ATOMIC_RELAXED);
 }
 
 /* ---- the ids themselves ---- */
@@ -406,13 +417,19 @@ uint32_t session_call(const struct session *s, uint32_t i, unsigned *ret_n)
 
 	if (entry_at(s, i)->role != ROLE_TOOL_RESULT)
 		return NO_ENTRY;
-	uint32_t item = answer_of(s, item_of(s, i));
-	if (item == NO_ITEM || !seek(&w, i))
+	uint32_t result = item_of(s, i), item = answer_of(s, result);
+	if (item == NO_ITEM)
+		return NO_ENTRY;
+	bool settled = item & ITEM_SETTLED && s->calls.n < ITEM_SETTLED;
+	if (settled)
+		item &= ~ITEM_SETTLED;
+	else if (!seek(&w, i))
 		return NO_ENTRY;
 	uint32_t entry = entry_of(s, item);
 	unsigned n = item - item_of(s, entry) + 1;
-	if (!count_calls(&w, entry, n))
+	if (!settled && !count_calls(&w, entry, n))
 		return call_on_path(&w, i, ret_n);
+	settle(s, result);
 	*ret_n = n;
 	return entry;
 }

@@ -6,8 +6,6 @@ need_mount
 need python3 jq rsync rg
 export HOME=$T/home
 mkdir -p "$HOME" "$T/bin"
-samples "$HOME/.pi/agent/sessions"
-samples "$HOME/backup"
 
 # The program as if it were installed; set-up as a plan: tests/e2e/demo.sh and install.sh show that
 # it works, and this is make check.
@@ -26,11 +24,19 @@ END
 chmod +x "$T/bin/sudo" "$T/bin/make"
 export PATH=$T/bin:$PATH
 
+# Each document begins with the samples as they are: what one writes is not in the way of the next.
+fresh() {
+	rm -rf "$HOME/.pi" "$HOME/backup"
+	samples "$HOME/.pi/agent/sessions"
+	samples "$HOME/backup"
+}
 cd "$HOME"
 for document in README.md man/sessionfs.1; do
+	fresh
 	python3 "$ROOT/tests/lib/examples.py" "$ROOT/$document" || die "$document"
 	is "" "$(mounts_below)" "what $document left mounted"
 done
+fresh
 mount_fs "$HOME/.pi/agent/sessions" "$T/mnt"
 cd "$T/mnt"
 python3 "$ROOT/tests/lib/examples.py" "$ROOT/man/sessionfs.5" || die "sessionfs.5"

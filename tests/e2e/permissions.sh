@@ -13,13 +13,13 @@ chown 0:65534 "$T/src/scratch.jsonl"
 mount_fs "$T/src" "$T/mnt" -o allow_other
 
 is "65534:65534 400" "$(stat -c '%u:%g %a' "$T/mnt/$FORECAST/title")" "owner and mode of a private file"
-is "65534:65534 500" "$(stat -c '%u:%g %a' "$T/mnt/$FORECAST")" "owner and mode of a private session"
+is "65534:65534 700" "$(stat -c '%u:%g %a' "$T/mnt/$FORECAST")" "owner and mode of a private session"
 is "0:65534 440" "$(stat -c '%u:%g %a' "$T/mnt/projects/unknown/scratch/title")" "owner and mode of a group's file"
 is "0:65534 550" "$(stat -c '%u:%g %a' "$T/mnt/projects/unknown/scratch/entries")" "owner and mode of a group's directory"
 is "0:0 444" "$(stat -c '%u:%g %a' "$T/mnt/$CACHE/title")" "owner and mode of everybody's file"
 is "0:0 444" "$(stat -c '%u:%g %a' "$T/mnt/README.md")" "owner and mode of README.md"
 
-# No bit is wider than the session file's, and none allows writing.
+# No bit is wider than the session file's, and what is generated allows no writing.
 while IFS= read -r -d '' s; do
 	[ -L "$s" ] && continue
 	file=$(find "$T/src" -name "$(basename "$s").jsonl")
@@ -28,7 +28,12 @@ while IFS= read -r -d '' s; do
 		m=$((0$m))
 		r=$((m & 0444))
 		x=$((m & 0111))
-		[ $((r & ~mode)) -eq 0 ] && [ $((x & ~((mode & 0444) >> 2))) -eq 0 ] && [ $((m & 0222)) -eq 0 ] ||
+		w=0
+		case ${p#"$s"} in
+		"" | /name | /labels | /labels.tsv | */label | */branch | /entries/[!~]*) w=$((mode & 0222)) ;;
+		esac
+		case ${p#"$s"} in /entries/*/*[!lh]) w=0 ;; esac
+		[ $((r & ~mode)) -eq 0 ] && [ $((x & ~((mode & 0444) >> 2))) -eq 0 ] && [ $((m & 0222 & ~w)) -eq 0 ] ||
 			die "$p has mode $(printf %o "$m"), the session file $(printf %o "$mode")"
 	done < <(find "$s" ! -type l -printf '%m %p\n')
 done < <(find "$T/mnt/projects" -mindepth 2 -maxdepth 2 -type d -print0)

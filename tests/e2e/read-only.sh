@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every change is refused, and changes nothing.
+# What is generated cannot be changed, with -o ro nothing can; a change that is refused changes nothing.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -15,7 +15,13 @@ refused() { # COMMAND...: refused for a reason of its own
 for options in "" "-oro"; do
 	mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
 	s=$T/mnt/$FORECAST
-	for f in "$T/mnt/README.md" "$s/title" "$s/name" "$s/session.jsonl" "$s/labels.tsv" "$s/entries/436adaf5/label" "$s/entries/436adaf5/text.md"; do
+	files=("$T/mnt/README.md" "$s/title" "$s/session.jsonl" "$s/entries/436adaf5/text.md" "$s/branches/current/context.md")
+	dirs=("$T/mnt" "$T/mnt/projects" "$s/entries" "$s/branches" "$T/mnt/sessions")
+	if [ -n "$options" ]; then
+		files+=("$s/name" "$s/labels.tsv" "$s/entries/436adaf5/label")
+		dirs+=("$s" "$s/entries/436adaf5" "$s/labels")
+	fi
+	for f in "${files[@]}"; do
 		[ -e "$f" ] || die "$f is missing"
 		refused bash -c 'echo x >"$1"' - "$f"
 		refused bash -c 'echo x >>"$1"' - "$f"
@@ -27,17 +33,20 @@ for options in "" "-oro"; do
 		refused ln "$f" "$s/hard"
 		is "" "$(find "$f" -perm /222)" "write bits of $f"
 	done
-	for d in "$T/mnt" "$T/mnt/projects" "$s" "$s/entries" "$s/entries/436adaf5" "$s/labels" "$s/branches" "$T/mnt/sessions"; do
+	for d in "${dirs[@]}"; do
 		refused touch "$d/new"
 		refused mkdir "$d/new"
 		refused ln -s x "$d/new"
 		refused mkfifo "$d/new"
-		refused rm -r "$d"
+		# Without -o ro this would remove the labels and names below it.
+		[ -z "$options" ] || refused rm -r "$d"
 		is "" "$(find "$d" -maxdepth 0 -perm /222)" "write bits of $d"
 	done
 	refused rmdir "$s/entries"
-	refused rm "$s/leaf"
-	refused ln -sfn entries/436adaf5 "$s/leaf"
+	if [ -n "$options" ]; then
+		refused rm "$s/leaf"
+		refused ln -sfn entries/436adaf5 "$s/leaf"
+	fi
 	umount_fs "$T/mnt"
 done
 is "$before" "$(find "$T/src" -type f -printf '%p %T@ %s\n' -exec md5sum {} + | sort)" "the session files"

@@ -106,7 +106,7 @@ void wire_open(struct wire *w, bool read_only, uint32_t flags)
 
 	assert_int_equal(catalog_open(w->source, &(struct catalog_options){.index_budget = 1 << 20}, &w->catalog), 0);
 	assert_int_equal(cache_open(1 << 20, &w->cache), 0);
-	assert_int_equal(tree_open(&(struct tree_options){w->catalog, w->cache}, &w->tree), 0);
+	assert_int_equal(tree_open(&(struct tree_options){w->catalog, w->cache, read_only}, &w->tree), 0);
 	assert_int_equal(fs_open(&(struct fs_options){w->tree, w->catalog, read_only}, &w->fs), 0);
 	assert_int_equal(fuse_opt_add_arg(&args, "wire"), 0);
 	w->se = fuse_session_new(&args, fs_operations(), sizeof *fs_operations(), w->fs);
