@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <mntent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -359,5 +360,7 @@ int main(int argc, char *argv[])
 		return print_version();
 	log_setup(o.log_level, false);
 	raise_file_limit();
+	/* A file that may grow no further is an error of the one who writes to it, not our end. */
+	signal(SIGXFSZ, SIG_IGN);
 	return act(&o);
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -230,6 +231,13 @@ static bool has_room(int fd, const struct stat *st, size_t n)
 	return n <= slack || (n - slack + fs.f_frsize - 1) / fs.f_frsize <= blocks;
 }
 
+static bool is_within_limit(const struct stat *st, size_t n)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+	       (uint64_t)st->st_size + n <= limit.rlim_cur;
+}
+
 int store_check(const char *path, const struct store_id *id, size_t n)
 {
 	struct stat st;
@@ -239,6 +247,8 @@ int store_check(const char *path, const struct store_id *id, size_t n)
 	int rc = check_id(fd, id, &st);
 	if (rc < 0)
 		return rc;
+	if (!is_within_limit(&st, n))
+		return -EFBIG;
 	return has_room(fd, &st, n) ? 0 : -ENOSPC;
 }
 

@@ -170,8 +170,6 @@ static int append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
 static const char *reason(int rc)
 {
 	switch (-rc) {
-	case EROFS:
-		return "the mount is read-only";
 	case EACCES:
 		return "the session file is not writable";
 	case ENOENT:
