@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# The disk is full, a file may grow no further, or the disk is read-only: every kind of write says so, the session file is
+# the same to the byte, and as soon as there is room again the same writes work, in the same mount.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=tests/lib/write.sh
+. "$(dirname "$0")/../lib/write.sh"
+need_mount
+need_root
+need busybox dash vim
+mkdir "$T/src"
+mount -t tmpfs -o size=2m,mode=755 sessionfs-test "$T/src" || skip "cannot mount a tmpfs here"
+samples "$T/src"
+write_mount
+a=4726bdf3 b=21adfd5d c=436adaf5 d=2f83ebc0
+v1=$T/src/--home-ada-notes--/${V1##*/}.jsonl
+
+start() { # WORD: what the writes below replace and remove
+	echo "$1" >"$s/entries/$d/label"
+	echo "$1" >"$s/name"
+	ln -s "../entries/$b" "$s/labels/linked"
+	wrote "before" "label $d $1" "name $1" "label $b linked"
+}
+start one
+
+# As pi would, a line so long that only ROOM bytes are left of the file's last block.
+pad() { # ROOM
+	local last size n
+	last=$(tail -n 1 "$file" | jq -r .id)
+	size=$(stat -c %s "$file")
+	printf -v line '{"type":"custom","id":"%08x","parentId":"%s","timestamp":"2026-03-01T10:00:00.000Z","customType":"pad","data":"%s"}' \
+		$((++pads)) "$last" ""
+	n=$(((8192 - $1 - (size + ${#line} + 1) % 4096) % 4096))
+	line=${line%\"\}}$(printf "%${n}s" "")\"\}
+	printf '%s\n' "$line" >>"$file"
+	is $((4096 - $1)) $((($(stat -c %s "$file") - 1) % 4096 + 1)) "bytes in the last block"
+	sleep 0.3
+	wrote "padding" "raw $line"
+}
+pads=0
+
+# Every way to write, once. WORD tells one run from another; what is appended if it succeeds is in `records`.
+table() { sed "s/^$d	[^	]*/$d	$1/" "$s/labels.tsv" >"$T/table"; }
+records=()
+ways() { # RUN WORD: calls RUN with a command, with what it appends in `records`
+	local run=$1 w=$2 shell side=$T/value
+	for shell in bash dash "busybox sh"; do
+		records=("label $a $w $shell")
+		# shellcheck disable=SC2086
+		$run $shell -c "echo '$w $shell' >'$s/entries/$a/label'"
+		records=("name $w $shell")
+		# shellcheck disable=SC2086
+		$run $shell -c "echo '$w $shell' >'$s/name'"
+	done
+	records=("branch $a $w")
+	$run bash -c "echo '$w' >'$s/entries/$a/branch'"
+	echo "$w cp" >"$side"
+	records=("label $a $w cp")
+	$run cp "$side" "$s/entries/$a/label"
+	echo "$w cp" >"$side"
+	records=("name $w cp")
+	$run cp "$side" "$s/name"
+	printf '%s\nof two lines\n' "$w" >"$side"
+	records=("branch $c $w
+of two lines")
+	$run cp "$side" "$s/entries/$c/branch"
+	table "$w"
+	records=("label $d $w")
+	$run cp "$T/table" "$s/labels.tsv"
+	echo "$w mv" >"$side"
+	records=("clear $c" "label $c $w mv") # to another filesystem mv removes first
+	$run mv "$side" "$s/entries/$c/label"
+	echo "$w rename" >"$side"
+	records=("label $c $w rename")
+	$run "$python" -c 'import os, sys
+side = sys.argv[2] + ".side"
+open(side, "w").write(open(sys.argv[1]).read())
+try: os.replace(side, sys.argv[2])
+except OSError as e:
+    os.unlink(side)
+    sys.exit(str(e))' "$side" "$s/entries/$c/label"
+	records=("label $c $w fsync")
+	$run "$python" -c 'import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_TRUNC | os.O_CREAT)
+os.write(fd, sys.argv[2].encode())
+os.fsync(fd)' "$s/entries/$c/label" "$w fsync"
+	records=("label $a vim $w cp")
+	$run vim -es -N -u NONE -i NONE -c 's/.*/vim '"$w"' cp/' -c 'wq' "$s/entries/$a/label"
+	records=("label $c $w-link")
+	$run ln -s "../entries/$c" "$s/labels/$w-link"
+	records=("clear $b" "label $a linked")
+	$run ln -sfn "../entries/$a" "$s/labels/linked"
+	records=("label $a $w-moved")
+	$run mv "$s/labels/linked" "$s/labels/$w-moved"
+	records=("branch $b ")
+	$run ln -sfn "entries/$b" "$s/leaf"
+	records=("clear $d")
+	$run rm "$s/entries/$d/label"
+	sleep 1.1 # a name that was refused a moment ago can be removed without a word: tools clean up behind themselves
+	records=("name ")
+	$run rm "$s/name"
+}
+cannot() { # COMMAND...: as $said, but that dash has one word for all errors, and busybox sh and vim -es have none
+	case $1 in
+	dash) refuses "I/O error" "$@" ;;
+	busybox | vim) refuses "" "$@" ;;
+	*) refuses "$said" "$@" ;;
+	esac
+	[[ $* == *"rm "* ]] || matches "$said" "$(head -n 1 "$s/errors")" "the newest of errors after $*"
+}
+can() {
+	quiet "$@"
+	wrote "$*" "${records[@]}"
+}
+fill() { dd if=/dev/zero of="$T/src/fill" bs=4k 2>/dev/null || :; }
+
+said="No space left on device"
+for room in 0 40; do
+	rm -f "$T/src/fill"
+	pad $room
+	fill
+	ways cannot full
+done
+(cd "$T" && cp "$v1" v1)
+echo x >"$T/value"
+fails 1 "$said" cp "$T/value" "$T/mnt/$V1/name" # v1: to be migrated
+same "$T/v1" "$v1" "an old file that could not be migrated"
+is "" "$(find "$T/src" -name '.*' -type f)" "what is left of the migration"
+rm "$T/src/fill"
+ways can "room"
+quiet bash -c "echo x >'$T/mnt/$V1/name'"
+is x "$(cat "$T/mnt/$V1/name")" "the name in a file that was v1"
+
+# The mount goes on in a directory that cannot be written to for a while.
+start two
+mount -o remount,bind,ro "$T/src"
+said="Read-only file system"
+ways cannot fixed
+mount -o remount,bind,rw "$T/src"
+ways can loose
+
+# A file may grow no further: the signal for that must not end the filesystem.
+start three
+limit=$((($(stat -c %s "$file") / 1024 + 2) * 1024))
+pad $(((4096 - limit % 4096) % 4096))
+is $limit "$(stat -c %s "$file")" "size of the file at the limit"
+umount_fs "$T/mnt"
+ulimit -S -f $((limit / 1024))
+write_mount
+ulimit -S -f unlimited
+said="File too large"
+ways cannot large
