@@ -191,6 +191,7 @@ static void table_put(const struct session *s, uint64_t hash, uint32_t i, bool *
 		s->derived->table.used++;
 	} else if (has_flag(s, slot_entry(*slot), ENTRY_ADDRESSED)) {
 		entry_at(s, slot_entry(*slot))->flags &= (uint16_t)~ENTRY_ADDRESSED;
+		s->derived->labels_taken = 0;
 		*ret_replaced = true;
 	}
 	*slot = slot_value(hash, i);

@@ -127,6 +127,7 @@ struct derived {
 	struct id_table table;    /* but for v1 files, filled by session_link */
 	VEC(char) ids;            /* v1: eight characters an entry */
 	VEC(struct label) labels; /* by target */
+	size_t labels_taken;      /* label records that are in it; 0: make it anew */
 	VEC(uint32_t) answers;    /* see session_call.c */
 	faults_t faults;
 };

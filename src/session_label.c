@@ -20,27 +20,52 @@ static int by_target(const void *a, const void *b)
 	return (x->record > y->record) - (x->record < y->record);
 }
 
-/* The last record of each target, unless it clears. */
-static int make_labels(const struct session *s)
+/* Takes n new records, by target, into the labels, which have room for them. Of each target the last counts, and
+ * the label is gone if that clears. From the end, so that what stands before the first of them is not touched. */
+static void take_labels(const struct session *s, const struct label *fresh, size_t n)
 {
 	__typeof__(&s->derived->labels) to = &s->derived->labels;
-	size_t kept = 0;
+	size_t i = to->n, end = i + n, at = end;
 
-	to->n = 0;
-	if (!vec_reserve(to, s->labels.list.n))
+	for (size_t k = n; k-- > 0;) {
+		if (k + 1 < n && fresh[k + 1].target == fresh[k].target)
+			continue;
+		while (i > 0 && to->v[i - 1].target > fresh[k].target)
+			to->v[--at] = to->v[--i];
+		if (i > 0 && to->v[i - 1].target == fresh[k].target)
+			i--;
+		if (has_flag(s, fresh[k].record, ENTRY_SETS_LABEL))
+			to->v[--at] = fresh[k];
+	}
+	if (end > at)
+		memmove(to->v + i, to->v + at, (end - at) * sizeof *to->v);
+	to->n = i + (end - at);
+}
+
+/* Goes on where it ended, so that a label costs the same however many there are. All anew if the target of
+ * an earlier record may be another one now. */
+static int make_labels(const struct session *s)
+{
+	struct derived *d = s->derived;
+	size_t n = 0, from = d->labels_taken;
+	CLEANUP_FREE struct label *fresh = malloc((s->labels.list.n - from) * sizeof *fresh + 1);
+	bool settled = true;
+
+	if (!from)
+		d->labels.n = 0;
+	if (!fresh || !vec_reserve(&d->labels, s->labels.list.n - from))
 		return -ENOMEM;
-	for (size_t k = 0; k < s->labels.list.n; k++) {
+	for (size_t k = from; k < s->labels.list.n; k++) {
 		uint32_t target = label_target(s, s->labels.list.v[k]);
 		if (target != NO_ENTRY)
-			to->v[to->n++] = (struct label){target, s->labels.list.v[k].entry};
+			fresh[n++] = (struct label){target, s->labels.list.v[k].entry};
+		else
+			settled = false;
 	}
-	if (to->n)
-		qsort(to->v, to->n, sizeof *to->v, by_target);
-	for (size_t k = 0; k < to->n; k++)
-		if ((k + 1 == to->n || to->v[k + 1].target != to->v[k].target) &&
-		    has_flag(s, to->v[k].record, ENTRY_SETS_LABEL))
-			to->v[kept++] = to->v[k];
-	to->n = kept;
+	if (n)
+		qsort(fresh, n, sizeof *fresh, by_target);
+	take_labels(s, fresh, n);
+	d->labels_taken = settled ? s->labels.list.n : 0;
 	return 0;
 }
 
