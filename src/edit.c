@@ -70,9 +70,30 @@ static int make_id(struct writer *w)
 	}
 }
 
+/* Whether an id is a string that stands in the file as it is: of its kind are the ids that pi makes. With a letter
+ * other than e it is no number. */
+static bool is_plain(struct span id)
+{
+	bool letter = false;
+	for (size_t i = 0; i < id.n; i++) {
+		char c = id.p[i];
+		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-'))
+			return false;
+		letter |= c >= 'a' && c != 'e';
+	}
+	return letter;
+}
+
 /* Appends the JSON text of entry i's id. */
 static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 {
+	struct span id = session_entry_id(s, i);
+	if (is_plain(id)) {
+		buf_addc(out, '"');
+		buf_addspan(out, id);
+		buf_addc(out, '"');
+		return buf_err(out);
+	}
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct record r;
 	if (session_version(s) < 2) {

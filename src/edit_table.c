@@ -15,6 +15,7 @@ struct table {
 	size_t n, cap;
 	unsigned char *seen; /* one bit an entry: it has a row */
 	unsigned line;
+	uint32_t next; /* the entry after that of the last row */
 };
 
 static int bad(struct table *t, const char *reason)
@@ -67,6 +68,8 @@ static bool is_blank(struct span s)
 
 static bool is_shown(struct table *t, uint32_t entry, struct span cell)
 {
+	if (session_label_record(t->s, entry) == NO_ENTRY)
+		return cell.n == 0;
 	struct buf label CLEANUP_BUF = BUF_INIT, shown CLEANUP_BUF = BUF_INIT;
 	session_label(t->s, entry, &label);
 	render_label_cell(buf_span(&label), &shown);
@@ -88,6 +91,30 @@ static int take_cell(struct table *t, uint32_t entry, struct span cell)
 	return add_change(t, entry, begin);
 }
 
+/* Whether the name of an entry with this id is the id itself, as it is of all ids that pi makes. */
+static bool is_plain(struct span id)
+{
+	for (size_t i = 0; i < id.n; i++)
+		if (!((id.p[i] >= '0' && id.p[i] <= '9') || (id.p[i] >= 'a' && id.p[i] <= 'z') || id.p[i] == '-'))
+			return false;
+	return id.n > 0;
+}
+
+/* The entry that a row names. Nearly always it is soon after that of the row before, which is seen without a look
+ * at the table of all ids: a long table is saved for a few rows of it. */
+static uint32_t find_entry(struct table *t, struct span name)
+{
+	enum { NEAR = 8 };
+	uint32_t count = session_count(t->s);
+	if (!is_plain(name))
+		return session_entry_by_name(t->s, name);
+	for (uint32_t i = t->next; i < count && i < t->next + NEAR; i++)
+		if ((session_entry(t->s, i)->flags & (ENTRY_ADDRESSED | ENTRY_ODD_NAME)) == ENTRY_ADDRESSED &&
+		    span_eq(session_entry_id(t->s, i), name))
+			return i;
+	return session_entry_by_name(t->s, name);
+}
+
 static int take_row(struct table *t, struct span row)
 {
 	if (is_blank(row))
@@ -103,11 +130,12 @@ static int take_row(struct table *t, struct span row)
 	const char *end = memchr(cell.p, '\t', cell.n);
 	if (end)
 		cell.n = (size_t)(end - cell.p);
-	uint32_t i = session_entry_by_name(t->s, id);
+	uint32_t i = find_entry(t, id);
 	if (i == NO_ENTRY || !(session_entry(t->s, i)->flags & ENTRY_ADDRESSED))
 		return bad(t, "no entry has this id");
 	if (t->seen[i / 8] & 1u << i % 8)
 		return bad(t, "this id has a row already");
+	t->next = i + 1;
 	t->seen[i / 8] = (unsigned char)(t->seen[i / 8] | 1u << i % 8);
 	return take_cell(t, i, cell);
 }
