@@ -44,6 +44,8 @@ static struct plan {
 	size_t most[4];
 	/* Called before the lock is asked for. */
 	void (*before_flock)(void);
+	/* Called before the nth call of a kind. */
+	void (*before)(enum call c, unsigned nth);
 	/* Called before the nth write reaches the file. */
 	void (*before_write)(unsigned nth);
 } plan;
@@ -61,6 +63,8 @@ static bool fails(enum call c)
 	if (!plan.on)
 		return false;
 	unsigned n = ++plan.calls[c].seen;
+	if (plan.before)
+		plan.before(c, n);
 	if (plan.calls[c].nth == 0 || n < plan.calls[c].nth || n >= plan.calls[c].nth + plan.calls[c].times)
 		return false;
 	errno = plan.calls[c].err;

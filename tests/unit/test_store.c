@@ -248,6 +248,26 @@ static void line_between(void **state)
 	assert_file(OLD TORN PI "\nline 0\nline 1\n");
 }
 
+static void rest_of_the_line(enum call c, unsigned nth)
+{
+	if (c == PREAD && nth == 3)
+		add_file(place.path, "\"}\n");
+}
+
+/* A line that is half there is being written: nobody ends it but its writer. */
+static void line_half_written(void **state)
+{
+	struct maker m = {0};
+
+	(void)state;
+	start(OLD TORN);
+	plan.on = true;
+	plan.before = rest_of_the_line;
+	assert_int_equal(add(&m, false), 0);
+	assert_int_equal(m.asked, 1);
+	assert_file(OLD TORN "\"}\nline 0\n");
+}
+
 static void never_endless(void **state)
 {
 	struct maker m = {.during = pi_appends};
@@ -648,6 +668,7 @@ int main(void)
 	    TEST(is_one_write),
 	    TEST(follows_a_link),
 	    TEST(line_between),
+	    TEST(line_half_written),
 	    TEST(never_endless),
 	    TEST(repair_fails),
 	    TEST(pi_behind_a_short_write),
