@@ -42,7 +42,7 @@ pi append "$file" $messages $pace &
 running+=($!)
 for p in "${running[@]}"; do wait "$p" || die "a writer ended with $?"; done
 
-python3 "$storm.py" judge "$file" "$s" $labels $messages || exit 1
+python3 "$storm.py" judge "$file" "$s" $labels $messages || exit $?
 pi judge "$file" $messages || exit 1
 nothing "the file after the storm" "$SESSIONFS" -S "$T/src" --check
 
