@@ -92,24 +92,30 @@ assert pi.returncode == 0
 with open(file, "rb") as f:
     new = f.read()
 assert new.startswith(old)
-seen, labels, messages, parents_ok = {newest}, [], 0, 0
-last = newest
+parents, order, texts, labels, right, messages = {}, [newest], {}, [], set(), 0
 for line in new[len(old):].split(b"\n")[:-1]:
     e = json.loads(line)
-    assert e["id"] not in seen, e
-    assert e["parentId"] in seen, e
-    seen.add(e["id"])
+    assert e["id"] not in order, e
+    assert e["parentId"] in order, e
     if e["type"] == "label":
         labels.append(int(e["label"].split()[1]))
-        parents_ok += e["parentId"] == last
+        # Its parent is the newest entry, but for those that are the same label and came too late.
+        texts[e["id"]] = e["label"]
+        if e["parentId"] == next(i for i in reversed(order) if texts.get(i) != e["label"]):
+            right.add(labels[-1])
     else:
         messages += 1
-    last = e["id"]
+    order.append(e["id"])
+    parents[e["id"]] = e["parentId"]
 assert messages == 400, messages
 assert sorted(set(labels)) == list(range(1, n + 1)), "labels are lost"
 assert labels == sorted(labels), "labels out of order"
-# A repetition is there only where something came in between, and the last of each hangs below the newest.
-assert parents_ok >= n, (parents_ok, n)
+assert len(right) == n, f"without the right parent: {set(labels) - right}"
+i, on_path = order[-1], 0
+while i in parents:
+    on_path += i not in texts
+    i = parents[i]
+assert on_path == 400, f"{on_path} messages on the branch"
 assert n >= 20, n
 END
 cp "$file" "$T/kept"
