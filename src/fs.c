@@ -1,7 +1,7 @@
 /* Requests become calls of tree_*, results become replies; what there is to decide here is what the kernel may keep.
  *
- * Attributes and names: as long as the tree says. Contents stay in the page cache; the kernel drops them itself
- * when it sees another size or mtime (AUTO_INVAL_DATA). Listings: see fs_listings.c.
+ * Attributes and names: as long as the tree says; see fs_quiet.c. Contents stay in the page cache; the kernel drops
+ * them itself when it sees another size or mtime (AUTO_INVAL_DATA). Listings: see fs_listings.c.
  *
  * A text that changes in its middle while it is read would come out as a mixture, since reads are answered
  * from the current state. While its session grows such a file is made once for each open and served from there,
@@ -88,6 +88,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	compat_want(conn, FUSE_CAP_CACHE_SYMLINKS, 0); /* their targets follow the session */
 	fs->no_open = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPEN_SUPPORT);
 	/* Where something can be written, names come and go that change no time: listings are not kept. */
+	if (fs->read_only)
+		quiet_start(fs);
 	fs->no_opendir = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPENDIR_SUPPORT);
 }
 
@@ -108,6 +110,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	}
 	struct fuse_entry_param e = {.entry_timeout = tree_missing_ttl(fs->tree, parent)};
 	if (rc == 0) {
+		quiet_settle(fs, &attr);
 		listings_check(fs, attr.node);
 		e = entry_of(&attr);
 	}
@@ -126,6 +129,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		reply_error(req, rc);
 		return;
 	}
+	quiet_settle(fs, &attr);
 	listings_check(fs, ino);
 	struct stat st = stat_of(&attr);
 	fuse_reply_attr(req, &st, attr.attr_ttl);
@@ -217,7 +221,12 @@ static int emit(void *arg, struct span name, uint64_t cookie, node_t node, mode_
 	text[name.n] = '\0';
 	if (attr && S_ISDIR(mode) && listings_is_noted(fs_of(l->req), node))
 		buf_add(&l->noted, &node, sizeof node);
-	struct fuse_entry_param e = attr ? entry_of(attr) : bare_entry(node, mode);
+	struct fuse_entry_param e = bare_entry(node, mode);
+	if (attr) {
+		struct tree_attr settled = *attr;
+		quiet_settle(fs_of(l->req), &settled);
+		e = entry_of(&settled);
+	}
 	return add_name(l, text, cookie + COOKIE_PARENT, &e);
 }
 
@@ -439,7 +448,8 @@ static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, of
 	refuse(req);
 }
 
-/* There are no extended attribute handlers: after the first ENOSYS the kernel does not ask again. Ids are never freed, so there is nothing to forget. */
+/* There are no extended attribute handlers: after the first ENOSYS the kernel does not ask again. Ids are never freed,
+ * so there is nothing to forget. */
 static const struct fuse_lowlevel_ops operations = {
     .init = op_init,
     .lookup = op_lookup,
@@ -489,6 +499,7 @@ int fs_open(const struct fs_options *o, struct fs **ret)
 	clock_gettime(CLOCK_REALTIME, &fs->since);
 	handles_init(&fs->handles);
 	listings_init(&fs->listings);
+	quiet_init(&fs->quiet);
 	*ret = fs;
 	return 0;
 }
@@ -500,6 +511,7 @@ void fs_attach(struct fs *fs, struct fuse_session *session)
 
 void fs_stop(struct fs *fs)
 {
+	quiet_stop(fs);
 	watch_close(fs->watch);
 	fs->watch = NULL;
 }
@@ -511,5 +523,6 @@ void fs_close(struct fs *fs)
 	watch_close(fs->watch);
 	handles_release(fs, &fs->handles);
 	listings_release(&fs->listings);
+	quiet_release(&fs->quiet);
 	free(fs);
 }

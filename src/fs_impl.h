@@ -60,6 +60,24 @@ void listings_check(struct fs *fs, node_t node);
 /* Whether that could have anything to do. Any lock may be held. */
 bool listings_is_noted(struct fs *fs, node_t node);
 
+/* fs_quiet.c: sessions that lie untouched */
+struct quiet {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t thread;
+	bool running;
+	struct quiet_slot *slots;
+	size_t n, cap, nodes;
+};
+
+void quiet_init(struct quiet *q);
+void quiet_start(struct fs *fs);
+void quiet_stop(struct fs *fs);
+void quiet_release(struct quiet *q);
+/* Attributes are about to go to the kernel: what the tree lets it keep for long is noted, or is for a moment only.
+ * Any lock of the tree's may be held. */
+void quiet_settle(struct fs *fs, struct tree_attr *a);
+
 /* Younger than this, or from the future. */
 bool fs_is_younger(struct timespec t, time_t seconds);
 
@@ -69,6 +87,7 @@ struct fs {
 	struct watch *watch;
 	struct handles handles;
 	struct listings listings;
+	struct quiet quiet;
 	struct fuse_session *session; /* NULL until fs_attach */
 	struct timespec since;
 	bool read_only;

@@ -223,14 +223,12 @@ static mode_t ctx_mode(const struct ctx *c)
 	return c->kind->type == S_IFDIR ? S_IFDIR | r | r >> 2 | w : S_IFREG | r | w;
 }
 
-/* How long an untouched session file makes the kernel wait before it asks again
- * for the times of entries' directories: of a session that grows now they are
- * followed within the second, of one that lay for an hour within a minute. */
+/* A session that nobody has touched for an hour is not expected to grow in the next minute. */
 static double quiet_ttl(const struct ctx *c)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec - c->slot.st.st_mtim.tv_sec > 3600 ? 60.0 : TREE_TTL_LIVE;
+	return now.tv_sec - c->slot.st.st_mtim.tv_sec > 3600 ? TREE_TTL_QUIET : TREE_TTL_LIVE;
 }
 
 static void set_ttl(const struct ctx *c, struct tree_attr *a)
@@ -247,7 +245,7 @@ static void set_ttl(const struct ctx *c, struct tree_attr *a)
 		return;
 	case KEEP_NAME:
 		a->entry_ttl = TREE_TTL_FIXED;
-		a->attr_ttl = TREE_TTL_LIVE;
+		a->attr_ttl = quiet_ttl(c);
 		return;
 	case KEEP_FIXED:
 		a->entry_ttl = a->attr_ttl = TREE_TTL_FIXED;

@@ -22,6 +22,9 @@ void tree_set_mountpoint(struct tree *t, const char *mountpoint);
 /* How long the kernel may keep something, in seconds. */
 #define TREE_TTL_FIXED 86400.0 /* cannot change while its session is the same */
 #define TREE_TTL_LIVE 0.5      /* follows the session file */
+/* Follows a session file that lies untouched: for the attributes to be given to a kernel for so long, it must be told
+ * when the file changes after all. Only in read-only mounts. */
+#define TREE_TTL_QUIET 60.0
 
 struct tree_attr {
 	node_t node;

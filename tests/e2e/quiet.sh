@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# A session that lay untouched and was read in full, read-only: what is appended then is seen within a second, too.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+samples "$T/src"
+mount_fs "$T/src" "$T/mnt" -o ro
+file=$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl
+s=$T/mnt/$FORECAST
+LIMIT=2 # a second is promised; a busy machine gets two
+
+read_all() {
+	find "$T/mnt" -ls >/dev/null
+	grep -r "nobody said this" "$T/mnt" || :
+}
+entry() { # ID PARENT FIELDS
+	printf '{"id":"%s","parentId":"%s","timestamp":"2026-03-02T12:00:00.000Z",%s}\n' "$@"
+}
+read_all
+parent=$(basename "$(readlink "$s/leaf")")
+tip=$(readlink "$s/branches/current")
+[ ! -e "$s/entries/$parent/children" ] || die "the leaf has children"
+before=$(stat -c %Y "$s/entries/$tip")
+
+entry 99990001 "$parent" '"type":"message","message":{"role":"user","content":"after a long time"}' >>"$file"
+cd "$s/entries/$parent" || die "no directory of the leaf"
+within $LIMIT "the child, from inside the entry" test -L children/99990001
+cd "$s" || die "no session"
+within $LIMIT "a listing that was kept" eval "ls entries | grep -q 99990001"
+within $LIMIT "the tree" grep -q "99990001.*<- leaf" tree.txt
+within $LIMIT "the transcript" grep -q "after a long time" transcript.md
+within $LIMIT "the branch's transcript" grep -q "after a long time" branches/current/transcript.md
+within $LIMIT "the leaf" eval "[ \"\$(readlink leaf)\" = entries/99990001 ]"
+within $LIMIT "the time of an entry's directory" eval "[ \"\$(stat -c %Y 'entries/$tip')\" -gt $before ]"
+entry 99990002 99990001 '"type":"label","targetId":"'"$tip"'","label":"again"' >>"$file"
+within $LIMIT "the label" eval "[ \"\$(cat 'entries/$tip/label')\" = again ]"
+within $LIMIT "the label in the tree" grep -q "\[again\]" tree.txt
+within $LIMIT "the label's link" test -L labels/again
+same "$file" session.jsonl "session.jsonl"
+
+# Quiet again, and kept again: a rewritten file is another one.
+touch -d '2 hours ago' "$file"
+sleep 0.6
+read_all
+head -n 3 "$file" >"$T/short" && cat "$T/short" >"$file"
+within $LIMIT "a file cut short" eval "[ \"\$(ls '$s/entries' | wc -l)\" = 2 ]"
+cd "$T" || die "no directory"
