@@ -24,7 +24,6 @@ static bool is_temporary(struct span name)
 	return true;
 }
 
-
 /* The entry of this session that a link's target names. */
 static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t *ret)
 {
@@ -117,12 +116,25 @@ static int leaf_set(struct tree *t, node_t dir, const char *target)
 	return rc;
 }
 
+/* This directory of the session as the file is now: the first write to an old file replaces it, and its slot. */
+static node_t dir_now(struct tree *t, node_t dir, const struct slot_info *was)
+{
+	struct slot_info now;
+	struct node n = node_unpack(dir);
+	if (catalog_slot_by_stem(t->catalog, was->project, span_of(was->stem), &now))
+		n.slot = now.slot;
+	return node_pack(n);
+}
+
 int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
                  struct tree_attr *ret)
 {
 	unsigned kind = node_unpack(dir).kind;
+	struct slot_info was;
 	uint32_t entry;
 	int rc = tree_writable_dir(t, dir);
+	if (rc == 0)
+		rc = catalog_slot(t->catalog, node_unpack(dir).slot, &was);
 	if (rc < 0)
 		return rc;
 	if (tree_lookup(t, dir, name, ret) == 0)
@@ -140,7 +152,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 		struct node control;
 		rc = tree_writable_name(dir, name, &control) ? -EPERM : scratch_link(t, dir, name, target, who);
 	}
-	return rc < 0 ? rc : tree_lookup(t, dir, name, ret);
+	return rc < 0 ? rc : tree_lookup(t, dir_now(t, dir, &was), name, ret);
 }
 
 /* --- unlink ------------------------------------------------------------------------- */

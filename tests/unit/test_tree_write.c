@@ -618,6 +618,21 @@ static void old_file(void **state)
 	assert_reads(p, buf_cstr(&path), "x\n");
 }
 
+/* The file is another one once the link is there: it is found all the same. */
+static void old_file_linked(void **state)
+{
+	CLEANUP_BUF struct buf id = BUF_INIT, target = BUF_INIT;
+	struct place *p = *state;
+
+	begin(p, HEADER_V1 V1("message") V1("message"));
+	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, false, add_name, &id), 0);
+	id.n = 8;
+	buf_adds(&target, "../entries/");
+	buf_addspan(&target, buf_span(&id));
+	assert_int_equal(make_link(p, S "/labels", "x", buf_cstr(&target)), 0);
+	assert_reads(p, S "/labels/x", buf_cstr(&target));
+}
+
 /* To touch it, or to write what is there, leaves it as it is. */
 static void old_file_untouched(void **state)
 {
@@ -684,6 +699,7 @@ int main(void)
 	    TEST(renamed_back),
 	    TEST(table_removed),
 	    TEST(old_file),
+	    TEST(old_file_linked),
 	    TEST(old_file_untouched),
 	    TEST(behind_others),
 	};
