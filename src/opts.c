@@ -11,7 +11,7 @@
 enum value {
 	FLAG,   /* bool; no argument */
 	CLEAR,  /* bool, set to false */
-	ACTION, /* enum opts_action; an argument, if there is one, is the target */
+	ACTION, /* enum opts_action; an argument, if there is one, is the target, and options may come before it */
 	TEXT,   /* const char * */
 	SIZE,   /* size_t with a K, M or G */
 	COUNT,  /* unsigned */
@@ -72,6 +72,7 @@ struct parser {
 	struct opts *o;
 	struct buf *why;
 	bool acted, from_mount;
+	const char *waits; /* the word of an action whose target has not come yet, or NULL */
 	unsigned operands;
 	const char *operand[2];
 };
@@ -242,7 +243,9 @@ static int parse_long(struct parser *p, const char *word, const char *next, int 
 			continue;
 		if (!option->argument && argument.p)
 			return bad(p, span_of(word), "takes no value");
-		if (option->argument && !argument.p) {
+		if (option->argument && !argument.p && option->value == ACTION) {
+			p->waits = word;
+		} else if (option->argument && !argument.p) {
 			if (!next)
 				return bad(p, span_of(word), "needs a value");
 			argument = span_of(next);
@@ -295,6 +298,11 @@ static int parse_letters(struct parser *p, const char *word, const char *next, i
 
 static int parse_operand(struct parser *p, const char *word)
 {
+	if (p->waits) {
+		p->o->target = word;
+		p->waits = NULL;
+		return 0;
+	}
 	if (p->operands == 2)
 		return bad(p, span_of(word), "one operand too many");
 	p->operand[p->operands++] = word;
@@ -322,11 +330,13 @@ static int parse_words(struct parser *p, int argc, char *const argv[])
 	return 0;
 }
 
-/* Which operand is what depends on what is to be done: the last one of a mount is the mountpoint, the other the source.
- */
+/* Which operand is what depends on what is to be done: the last one of a mount is the mountpoint, the other the
+ * source. */
 static int place_operands(struct parser *p)
 {
 	struct opts *o = p->o;
+	if (p->waits)
+		return bad(p, span_of(p->waits), "needs a value");
 	if (o->action == OPTS_MOUNT) {
 		if (p->operands == 0) {
 			buf_adds(p->why, "no mountpoint; see sessionfs --help");
@@ -381,7 +391,7 @@ void opts_release(struct opts *o)
 void opts_usage(FILE *out)
 {
 	fputs("usage: sessionfs [options] [SOURCE] MOUNTPOINT\n"
-	      "       sessionfs [-S SOURCE] --cat PATH | --ls PATH [--json] | --tree PATH\n"
+	      "       sessionfs [-S SOURCE] --cat PATH | --ls [--json] PATH | --tree PATH\n"
 	      "       sessionfs --check [SOURCE]\n"
 	      "\n"
 	      "Shows the sessions of the pi coding agent as files and directories. Without\n"

@@ -174,6 +174,21 @@ static void without_a_mount(void **state)
 	assert_string_equal(o.target, "projects");
 	assert_string_equal(o.source, "/src");
 	assert_true(o.json);
+	good(ARGS("sessionfs", "--ls", "--json", "projects"));
+	assert_string_equal(o.target, "projects");
+	assert_true(o.json && !o.source);
+	good(ARGS("sessionfs", "--json", "/src", "--ls", "projects"));
+	assert_string_equal(o.target, "projects");
+	assert_string_equal(o.source, "/src");
+	good(ARGS("sessionfs", "--cat", "-S", "/src", "latest/title"));
+	assert_string_equal(o.target, "latest/title");
+	assert_string_equal(o.source, "/src");
+	good(ARGS("sessionfs", "--ls", "--", "-", "/src"));
+	assert_string_equal(o.target, "-");
+	assert_string_equal(o.source, "/src");
+	good(ARGS("sessionfs", "--ls=--json"));
+	assert_string_equal(o.target, "--json");
+	assert_false(o.json);
 	good(ARGS("sessionfs", "--tree", ""));
 	assert_int_equal(o.action, OPTS_TREE);
 	assert_string_equal(o.target, "");
@@ -198,6 +213,8 @@ static void help_and_version_win(void **state)
 	assert_int_equal(o.action, OPTS_VERSION);
 	good(ARGS("sessionfs", "-h", "--cat", "a"));
 	assert_int_equal(o.action, OPTS_HELP);
+	good(ARGS("sessionfs", "--ls", "-h"));
+	assert_int_equal(o.action, OPTS_HELP);
 }
 
 static void wrong_options(void **state)
@@ -210,6 +227,10 @@ static void wrong_options(void **state)
 	bad(ARGS("sessionfs", "-o", "ro=1", "mnt"), "ro=1: takes no value");
 	bad(ARGS("sessionfs", "-o", "cache", "mnt"), "cache: needs a value");
 	bad(ARGS("sessionfs", "mnt", "--cache"), "--cache: needs a value");
+	bad(ARGS("sessionfs", "/src", "--ls"), "--ls: needs a value");
+	bad(ARGS("sessionfs", "--ls", "--json"), "--ls: needs a value");
+	bad(ARGS("sessionfs", "--ls", "--cat", "a"),
+	    "--cat: only one of --cat, --ls, --tree and --check can be done at a time");
 	bad(ARGS("sessionfs", "mnt", "-o"), "-o: needs a value");
 	bad(ARGS("sessionfs", "mnt", "-S"), "-S: needs a value");
 	bad(ARGS("sessionfs", "-o", "remount,ro", "mnt"),
