@@ -24,7 +24,6 @@ static bool is_temporary(struct span name)
 	return true;
 }
 
-
 /* The entry of this session that a link's target names. */
 static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t *ret)
 {
