@@ -200,9 +200,10 @@ static uint32_t newest_of_all(struct catalog *c, bool certain, int64_t now)
 {
 	scan_refresh(c, now);
 	if (!is_fresh(c->statted_at, now)) {
+		int64_t begin = catalog_now();
 		for (uint32_t i = 0; i < c->dir_count; i++)
 			scan_files(c, i, now);
-		c->statted_at = now;
+		c->statted_at = scan_rest(begin, catalog_now());
 	}
 	for (unsigned tries = 0;; tries++) {
 		if (!is_fresh(c->newest_at, now) || c->newest_epoch != c->epoch) {

@@ -157,10 +157,14 @@ int64_t catalog_now(void);
 const char *catalog_path(struct catalog *c, const char *relative);
 
 /* catalog_scan.c */
-void scan_refresh(struct catalog *c, int64_t now);               /* the names in the source and in all directories */
-void scan_dir(struct catalog *c, uint32_t dir, int64_t now);     /* the names in one directory */
-void scan_file(struct catalog *c, uint32_t file, int64_t now);   /* its attributes; now 0: even if just looked at */
-void scan_files(struct catalog *c, uint32_t dir, int64_t now);   /* the attributes of all files in a directory */
+void scan_refresh(struct catalog *c, int64_t now);             /* the names in the source and in all directories */
+void scan_dir(struct catalog *c, uint32_t dir, int64_t now);   /* the names in one directory */
+void scan_file(struct catalog *c, uint32_t file, int64_t now); /* its attributes; now 0: even if just looked at */
+void scan_files(struct catalog *c, uint32_t dir, int64_t now); /* the attributes of all files in a directory */
+/* When a look at many files is to count as made, for is_fresh: so that looking never takes more than a fraction of the
+ * time, however many files there are and however slow the disk. */
+int64_t scan_rest(int64_t begin, int64_t now);
+#define SCAN_REST 8
 void scan_header(struct catalog *c, uint32_t file, int64_t now); /* an unknown file becomes a session, or other */
 void scan_header_again(struct catalog *c, uint32_t file);        /* whatever was known */
 void scan_headers(struct catalog *c, uint32_t dir, int64_t now); /* of all files that are no sessions yet */

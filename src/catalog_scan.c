@@ -181,11 +181,18 @@ void scan_file(struct catalog *c, uint32_t file, int64_t now)
 		file_look(c, file, AT_FDCWD, path, now ? now : catalog_now());
 }
 
+int64_t scan_rest(int64_t begin, int64_t now)
+{
+	int64_t rest = (now - begin) * SCAN_REST - CATALOG_FRESH_MS;
+	return rest > 0 ? now + rest : begin;
+}
+
 void scan_files(struct catalog *c, uint32_t dir, int64_t now)
 {
 	struct dir *d = &c->dirs[dir];
 	if (is_fresh(d->statted, now) || d->files.n == 0)
 		return;
+	int64_t begin = catalog_now();
 	d->statted = now;
 	const char *path = catalog_path(c, d->name);
 	int at CLEANUP_CLOSE = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -196,6 +203,7 @@ void scan_files(struct catalog *c, uint32_t dir, int64_t now)
 		if (f->state != FILE_GONE && !is_fresh(f->checked, now))
 			file_look(c, d->files.v[i], at, f->path + f->base, now);
 	}
+	d->statted = scan_rest(begin, catalog_now());
 }
 
 /* ---- headers ---- */

@@ -49,7 +49,8 @@ static int parts_open(const char *source, const struct opts *o, struct parts *re
 	if (rc == 0)
 		rc = cache_open(o->cache, &p.cache);
 	if (rc == 0)
-		rc = tree_open(&(struct tree_options){.catalog = p.catalog, .cache = p.cache, .read_only = o->read_only}, &p.tree);
+		rc = tree_open(
+		    &(struct tree_options){.catalog = p.catalog, .cache = p.cache, .read_only = o->read_only}, &p.tree);
 	if (rc)
 		return rc;
 	*ret = p;

@@ -22,10 +22,10 @@ bool vec_grow(void *pp, size_t *cap, size_t need, size_t size)
 	memcpy(&p, pp, sizeof p);
 	if (need > SIZE_MAX / 2 / size)
 		return false;
-	p = realloc(p, room * size);
-	if (!p)
+	void *moved = realloc(p, room * size);
+	if (!moved)
 		return false;
-	memcpy(pp, &p, sizeof p);
+	memcpy(pp, &moved, sizeof moved);
 	*cap = room;
 	return true;
 }
@@ -38,10 +38,10 @@ void vec_shrink(void *pp, size_t *cap, size_t n, size_t size)
 	if (room >= *cap || room == 0)
 		return;
 	memcpy(&p, pp, sizeof p);
-	p = realloc(p, room * size);
-	if (!p)
+	void *moved = realloc(p, room * size);
+	if (!moved)
 		return;
-	memcpy(pp, &p, sizeof p);
+	memcpy(pp, &moved, sizeof moved);
 	*cap = room;
 }
 

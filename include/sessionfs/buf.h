@@ -16,7 +16,10 @@ struct buf {
 	int err;
 };
 
-#define BUF_INIT {NULL, 0, 0, 0}
+#define BUF_INIT                                                                                                       \
+	{                                                                                                              \
+		NULL, 0, 0, 0                                                                                          \
+	}
 
 /* Frees the bytes; the buf is empty and usable again. */
 void buf_release(struct buf *b);

@@ -33,12 +33,14 @@ struct edit {
 
 /* Appends the lines to `out`, each with a newline; none if nothing would change. `again`: lines of somebody
  * else came in between, so what was written is written once more with the parent of now. `now_ms`: the
- * time for their timestamps. 0 or a negative errno: -EPERM for an entry that pi cannot address, -ENOENT for one that is not there. */
+ * time for their timestamps. 0 or a negative errno: -EPERM for an entry that pi cannot address, -ENOENT for one that is
+ * not there. */
 int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out);
 
 /* Reads a labels.tsv (value_parse'd) into the labels that differ from what is shown; the caller frees *ret_labels
- * and releases `text`, which they point into. -EINVAL with the reason in *why (formatted, names the line) for a bad table. */
+ * and releases `text`, which they point into. -EINVAL with the reason in *why (formatted, names the line) for a bad
+ * table. */
 int edit_table(const struct session *s, struct span table, struct buf *text, struct edit_label **ret_labels,
-	       size_t *ret_n, struct buf *why);
+               size_t *ret_n, struct buf *why);
 
 #endif

@@ -6,7 +6,8 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* Messages above `level` are dropped. Once `syslog` is true they go to syslog(3). Not thread-safe: call before threads start. */
+/* Messages above `level` are dropped. Once `syslog` is true they go to syslog(3). Not thread-safe: call before threads
+ * start. */
 void log_setup(enum log_level level, bool syslog);
 
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

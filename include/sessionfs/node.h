@@ -25,25 +25,24 @@ typedef uint64_t node_t;
 /* kind 0 is unused, so that no id is 0; NODE_ROOT is part 1 of kind 0. */
 struct node {
 	unsigned kind;
-	uint32_t slot;  /* session slot, or project number */
+	uint32_t slot; /* session slot, or project number */
 	uint32_t entry;
 	uint32_t part;
 };
 
 static inline node_t node_pack(struct node n)
 {
-	return (node_t)n.kind << (64 - NODE_KIND_BITS) |
-	       (node_t)n.slot << (NODE_ENTRY_BITS + NODE_PART_BITS) |
+	return (node_t)n.kind << (64 - NODE_KIND_BITS) | (node_t)n.slot << (NODE_ENTRY_BITS + NODE_PART_BITS) |
 	       (node_t)n.entry << NODE_PART_BITS | n.part;
 }
 
 static inline struct node node_unpack(node_t id)
 {
 	return (struct node){
-		.kind = (unsigned)(id >> (64 - NODE_KIND_BITS)),
-		.slot = (uint32_t)(id >> (NODE_ENTRY_BITS + NODE_PART_BITS)) & (NODE_SLOTS - 1),
-		.entry = (uint32_t)(id >> NODE_PART_BITS) & (NODE_ENTRIES - 1),
-		.part = (uint32_t)id & (NODE_PARTS - 1),
+	    .kind = (unsigned)(id >> (64 - NODE_KIND_BITS)),
+	    .slot = (uint32_t)(id >> (NODE_ENTRY_BITS + NODE_PART_BITS)) & (NODE_SLOTS - 1),
+	    .entry = (uint32_t)(id >> NODE_PART_BITS) & (NODE_ENTRIES - 1),
+	    .part = (uint32_t)id & (NODE_PARTS - 1),
 	};
 }
 

@@ -34,6 +34,7 @@ enum record_role {
 	ROLE_COMPACTION_SUMMARY,
 };
 
+/* clang-format off */
 /* The fields we look at: C name, JSON name. A new field is one row here. */
 #define RECORD_FIELDS(X) \
 	X(type_, "type") X(id, "id") X(parent_id, "parentId") X(timestamp, "timestamp") \
@@ -59,6 +60,7 @@ enum record_role {
 #define BLOCK_FIELDS(X) \
 	X(type_, "type") X(text, "text") X(thinking, "thinking") X(data, "data") X(mime_type, "mimeType") \
 	X(id, "id") X(name, "name") X(arguments, "arguments") X(redacted, "redacted")
+/* clang-format on */
 
 #define RECORD_MEMBER(c, json) struct json_value c;
 
@@ -94,15 +96,15 @@ bool record_parse(struct span line, bool old_roles, struct buf *deep, struct rec
 
 /* What the index needs of a line, read in the same single pass that checks it. */
 struct record_head {
-	enum json_kind kind; /* JSON_NONE: malformed */
-	bool falsy;          /* null, false, 0, "": no entry for pi */
+	enum json_kind kind;  /* JSON_NONE: malformed */
+	bool falsy;           /* null, false, 0, "": no entry for pi */
 	bool message_missing; /* a message entry without a `message` object */
-	bool old_hook;       /* role is hookMessage */
+	bool old_hook;        /* role is hookMessage */
 	enum record_type type;
 	enum record_role role;
 	struct json_value id, parent_id, timestamp, target_id, label, name, summary, version, tool_call_id;
 	struct json_value first_kept_entry_id, first_kept_entry_index;
-	unsigned calls;      /* toolCall blocks seen (counting from 1) */
+	unsigned calls; /* toolCall blocks seen (counting from 1) */
 };
 
 /* Reads the head of a line. on_call (may be NULL) is called for each toolCall block of an assistant's message, in
@@ -111,7 +113,7 @@ struct record_head {
 void record_head(struct span line, struct buf *deep, struct record_head *ret,
                  void (*on_call)(void *arg, struct json_value id), void *arg);
 
-/* The same, faster, for a line with a control character behind it and RECORD_PAD bytes behind that which may be read. */
+/* The same, faster, for a line with a control character behind it and RECORD_PAD readable bytes behind that. */
 #define RECORD_PAD 64
 void record_head_padded(struct span line, struct buf *deep, struct record_head *ret,
                         void (*on_call)(void *arg, struct json_value id), void *arg);

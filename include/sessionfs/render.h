@@ -45,8 +45,8 @@ int render_context_md(const struct session *s, uint32_t at, const char *prefix, 
  * empty for ENTRY_NO_MESSAGE. `usage` of a segment (or NULL): the entry's usage is added to it in passing. The front
  * takes the sum over the whole path; with NULL it reads every entry of the path for it. */
 int render_transcript_front(const struct session *s, uint32_t at, const uint32_t *path, size_t n,
-			    const struct render_usage *usage, struct buf *out);
+                            const struct render_usage *usage, struct buf *out);
 int render_transcript_segment(const struct session *s, uint32_t i, struct line *l, struct render_usage *usage,
-			      const char *prefix, struct buf *out);
+                              const char *prefix, struct buf *out);
 
 #endif

@@ -27,7 +27,7 @@ void scratch_close(struct scratch *sc);
 
 /* Makes an empty file (target NULL) or a link. -EEXIST, -ENOSPC past the limits. */
 int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode, uid_t uid, gid_t gid,
-		   const char *target, struct scratch_attr *ret);
+                   const char *target, struct scratch_attr *ret);
 int scratch_lookup(struct scratch *sc, node_t dir, struct span name, struct scratch_attr *ret);
 int scratch_getattr(struct scratch *sc, uint64_t id, struct scratch_attr *ret);
 /* Takes over mode, owner and times from `a`; not the size. */

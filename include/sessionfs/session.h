@@ -21,33 +21,33 @@
 #define NO_ENTRY UINT32_MAX
 
 enum entry_flags {
-	ENTRY_ADDRESSED = 1 << 0,   /* found by its id; without it the name is ~LINE */
+	ENTRY_ADDRESSED = 1 << 0,    /* found by its id; without it the name is ~LINE */
 	ENTRY_CONVERSATION = 1 << 1, /* message, custom_message, compaction, branch_summary */
-	ENTRY_HAS_BELOW = 1 << 2,   /* some conversation entry is below it */
-	ENTRY_HAS_CALLS = 1 << 3,   /* its message makes tool calls */
-	ENTRY_NO_MESSAGE = 1 << 4,  /* type message without `message`: left out of every view */
-	ENTRY_WALK_ENDS = 1 << 5,   /* has a parent in the tree, but pi's walk ends here (parentId "") */
-	ENTRY_ORPHAN = 1 << 6,      /* its parentId names no entry */
-	ENTRY_SUMMARY = 1 << 7,     /* branch_summary or compaction with a non-empty summary */
-	ENTRY_ODD_NAME = 1 << 8,    /* its component need not simply be the encoded id (collision, cut) */
-	ENTRY_CYCLE = 1 << 9,       /* its parents lead back to itself */
+	ENTRY_HAS_BELOW = 1 << 2,    /* some conversation entry is below it */
+	ENTRY_HAS_CALLS = 1 << 3,    /* its message makes tool calls */
+	ENTRY_NO_MESSAGE = 1 << 4,   /* type message without `message`: left out of every view */
+	ENTRY_WALK_ENDS = 1 << 5,    /* has a parent in the tree, but pi's walk ends here (parentId "") */
+	ENTRY_ORPHAN = 1 << 6,       /* its parentId names no entry */
+	ENTRY_SUMMARY = 1 << 7,      /* branch_summary or compaction with a non-empty summary */
+	ENTRY_ODD_NAME = 1 << 8,     /* its component need not simply be the encoded id (collision, cut) */
+	ENTRY_CYCLE = 1 << 9,        /* its parents lead back to itself */
 };
 
 /* One entry; see the .c for what is packed how. Read it through session_entry(). */
 struct entry {
-	uint64_t offset;   /* of the line in the file */
-	int64_t time;      /* ms since 1970, NO_TIME if none */
-	uint32_t length;   /* of the line, without newline and CR */
-	uint32_t line;     /* physical line, counted from 1 */
-	uint32_t parent;   /* in the tree as pi draws it; NO_ENTRY for roots */
-	uint32_t child;    /* newest child, or NO_ENTRY */
-	uint32_t sibling;  /* next older child of the same parent, or NO_ENTRY */
-	uint32_t near;     /* metadata: nearest conversation ancestor or NO_ENTRY;
-	                      conversation: newest metadata whose `near` is this, or NO_ENTRY */
-	uint32_t id;       /* where the index keeps its id */
+	uint64_t offset;  /* of the line in the file */
+	int64_t time;     /* ms since 1970, NO_TIME if none */
+	uint32_t length;  /* of the line, without newline and CR */
+	uint32_t line;    /* physical line, counted from 1 */
+	uint32_t parent;  /* in the tree as pi draws it; NO_ENTRY for roots */
+	uint32_t child;   /* newest child, or NO_ENTRY */
+	uint32_t sibling; /* next older child of the same parent, or NO_ENTRY */
+	uint32_t near;    /* metadata: nearest conversation ancestor or NO_ENTRY;
+	                     conversation: newest metadata whose `near` is this, or NO_ENTRY */
+	uint32_t id;      /* where the index keeps its id */
 	uint16_t flags;
-	uint8_t type;      /* enum record_type */
-	uint8_t role;      /* enum record_role */
+	uint8_t type; /* enum record_type */
+	uint8_t role; /* enum record_role */
 };
 
 struct session;
@@ -55,7 +55,8 @@ struct session;
 /* Opens and indexes a regular file. 0, or a negative errno; -EINVAL if the file is no session:
  * its first truthy line must be an object of type "session" with a string id.
  * One descriptor stays open (O_RDONLY|O_CLOEXEC) until session_close, so that reads cost one pread
- * and a file renamed meanwhile stays readable; session_grow looks at the path again. The catalog bounds how many are open. */
+ * and a file renamed meanwhile stays readable; session_grow looks at the path again. The catalog bounds how many are
+ * open. */
 int session_open(const char *path, struct session **ret);
 void session_close(struct session *s);
 
@@ -93,7 +94,10 @@ const struct entry *session_entry(const struct session *s, uint32_t i);
 struct line {
 	struct buf bytes, deep;
 };
-#define LINE_INIT {BUF_INIT, BUF_INIT}
+#define LINE_INIT                                                                                                      \
+	{                                                                                                              \
+		BUF_INIT, BUF_INIT                                                                                     \
+	}
 void line_release(struct line *l);
 #define CLEANUP_LINE CLEANUP(line_release)
 
@@ -131,7 +135,7 @@ int session_path(const struct session *s, uint32_t at, uint32_t **ret, size_t *r
 uint32_t session_label_record(const struct session *s, uint32_t i);
 /* Appends i's label, exact bytes (a number as its JSON text). False if it has none. */
 bool session_label(const struct session *s, uint32_t i, struct buf *out);
-/* The n-th labelled entry in file order of entries, or NO_ENTRY past the end. O(1) after the first call since a change. */
+/* The n-th labelled entry in file order, or NO_ENTRY past the end. O(1) after the first call since a change. */
 uint32_t session_labelled(const struct session *s, size_t n);
 size_t session_label_count(const struct session *s);
 

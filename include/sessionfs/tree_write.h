@@ -25,7 +25,7 @@ struct tree_change {
  * writable, -EACCES if the session file is not, -EROFS on a read-only mount. */
 int tree_open_write(struct tree *t, node_t node, bool truncate, struct tree_handle **ret);
 int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool exclusive, bool truncate,
-		const struct tree_caller *who, struct tree_handle **ret, struct tree_attr *ret_attr);
+                const struct tree_caller *who, struct tree_handle **ret, struct tree_attr *ret_attr);
 int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off);
 /* What the handle would read back. */
 int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out);
@@ -38,12 +38,12 @@ void tree_release(struct tree *t, struct tree_handle *h);
 
 /* `h` may be NULL. Times, modes and owners of writable names succeed and mean nothing. */
 int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struct tree_change *change,
-		 struct tree_attr *ret);
+                 struct tree_attr *ret);
 /* The attributes as this handle sees them (its staged size). */
 int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct tree_attr *ret);
 
 int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
-		 struct tree_attr *ret);
+                 struct tree_attr *ret);
 int tree_unlink(struct tree *t, node_t dir, struct span name);
 int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, struct span to_name, bool no_replace);
 

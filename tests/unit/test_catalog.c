@@ -45,13 +45,15 @@ static int by_text(const void *a, const void *b)
 /* The words sorted, since listings come in no promised order. */
 static void assert_words(struct buf *got, const char *expected)
 {
-	char *words[64], *rest = NULL;
+	char *words[64] = {NULL}, *rest = NULL;
 	size_t n = 0;
 	struct buf sorted CLEANUP_BUF = BUF_INIT;
 
 	assert_non_null(buf_cstr(got));
-	for (char *w = strtok_r(got->p, " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+	for (char *w = strtok_r(got->p, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
+		assert_in_range(n, 0, 63);
 		words[n++] = w;
+	}
 	qsort(words, n, sizeof *words, by_text);
 	for (size_t i = 0; i < n; i++)
 		buf_addf(&sorted, "%s%s", i ? " " : "", words[i]);

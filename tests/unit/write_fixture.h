@@ -194,13 +194,13 @@ static inline void read_session(const struct place *p, struct buf *out)
 static inline void level_times(struct buf *b)
 {
 	static const char key[] = "\"timestamp\":\"", time[] = "2026-03-01T09:00:02.742Z";
-	char *p = b->p, *at;
+	size_t i = 0;
 
-	while (p && (at = memmem(p, b->n - (size_t)(p - b->p), key, sizeof key - 1))) {
-		p = at + sizeof key - 1;
-		assert_true((size_t)(p - b->p) + sizeof time <= b->n);
-		assert_int_equal(p[sizeof time - 1], '"');
-		memcpy(p, time, sizeof time - 1);
+	for (char *at; i < b->n && (at = memmem(b->p + i, b->n - i, key, sizeof key - 1));) {
+		i = (size_t)(at - b->p) + sizeof key - 1;
+		assert_true(i + sizeof time <= b->n);
+		assert_int_equal(b->p[i + sizeof time - 1], '"');
+		memcpy(b->p + i, time, sizeof time - 1);
 	}
 }
 
