@@ -284,6 +284,23 @@ int commit_value(struct tree *t, struct node n, struct span text, bool sync)
 
 /* A record around the value. */
 #define RECORD_BYTES 512
+/* An id and a parent, which an old file does not have. */
+#define MIGRATED_BYTES 40
+
+/* What a write adds to the disk: a record, and of an old file a whole new one. */
+static uint64_t room_for(struct tree *t, const struct slot_info *slot, size_t text)
+{
+	struct session *s;
+	uint64_t bytes = text + RECORD_BYTES;
+	if (catalog_get(t->catalog, slot->slot, &s) < 0)
+		return bytes;
+	const struct stat *st = session_stat(s);
+	/* The new file has no last block with room in it. */
+	if (session_version(s) < 2)
+		bytes += (uint64_t)(st->st_size + st->st_blksize) + (uint64_t)session_count(s) * MIGRATED_BYTES;
+	catalog_put(t->catalog, s);
+	return bytes;
+}
 
 int commit_check(struct tree *t, struct node n, struct span text)
 {
@@ -299,7 +316,7 @@ int commit_check(struct tree *t, struct node n, struct span text)
 		rc = path_of(t, &info, &path);
 	if (rc == 0) {
 		const struct store_id id = {info.st.st_dev, info.st.st_ino};
-		rc = store_check(path.p, &id, text.n + RECORD_BYTES);
+		rc = store_check(path.p, &id, (size_t)room_for(t, &info, text.n));
 	}
 	return rc < 0 ? commit_refused(t, n, rc, why) : 0;
 }

@@ -124,6 +124,7 @@ done
 (cd "$T" && cp "$v1" v1)
 echo x >"$T/value"
 fails 1 "$said" cp "$T/value" "$T/mnt/$V1/name" # v1: to be migrated
+fails 1 "$said" bash -c 'echo x >"$1"' - "$T/mnt/$V1/name"
 same "$T/v1" "$v1" "an old file that could not be migrated"
 is "" "$(find "$T/src" -name '.*' -type f)" "what is left of the migration"
 rm "$T/src/fill"
