@@ -40,7 +40,8 @@ core_objects := $(core_sources:src/%.c=$(BUILD)/%.o)
 fuse_objects := $(fuse_sources:src/%.c=$(BUILD)/%.o)
 unit_sources := $(wildcard tests/unit/test_*.c)
 unit_tests := $(unit_sources:tests/unit/%.c=$(BUILD)/unit/%)
-wire_tests := $(BUILD)/wire/test_wire
+wire_sources := $(wildcard tests/wire/test_*.c)
+wire_tests := $(wire_sources:tests/wire/%.c=$(BUILD)/wire/%)
 
 all: $(BUILD)/sessionfs
 
@@ -66,7 +67,7 @@ store_calls := open64 fstat64 stat64 flock pread64 write fsync fdatasync ftrunca
 $(BUILD)/unit/test_store: private linking += $(store_calls:%=-Wl,--wrap=%)
 
 # The whole filesystem but for main, behind a socket.
-$(BUILD)/wire/test_wire: $(wildcard tests/wire/*.[ch]) $(filter-out $(BUILD)/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
+$(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
 
 $(BUILD) $(BUILD)/unit $(BUILD)/wire:

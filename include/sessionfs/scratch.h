@@ -25,7 +25,7 @@ struct scratch_attr {
 int scratch_open(size_t most_files, size_t most_bytes, struct scratch **ret);
 void scratch_close(struct scratch *sc);
 
-/* Makes an empty file (target NULL) or a link. -EEXIST, -ENOSPC past the limits. */
+/* Makes an empty file (target NULL) or a link. -EEXIST, -ENAMETOOLONG, -ENOSPC past the limits. */
 int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode, uid_t uid, gid_t gid,
                    const char *target, struct scratch_attr *ret);
 int scratch_lookup(struct scratch *sc, node_t dir, struct span name, struct scratch_attr *ret);

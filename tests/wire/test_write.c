@@ -1,0 +1,807 @@
+/* What is written, request by request: what the replies say, and what stands at the end of the session file. */
+#include "samples.h"
+#include "sessionfs/log.h"
+#include "wire.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FLAGS                                                                                                          \
+	(FUSE_ASYNC_READ | FUSE_ATOMIC_O_TRUNC | FUSE_BIG_WRITES | FUSE_AUTO_INVAL_DATA | FUSE_DO_READDIRPLUS |        \
+	 FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES)
+
+#define ENTRY SESSION "/entries/aaaa0001"
+#define LABELLED SESSION "/entries/aaaa0002"
+
+struct state {
+	struct wire w;
+	struct buf kept; /* the session file at the last look */
+};
+
+static void read_file(struct state *s, struct buf *out)
+{
+	char path[512], bytes[4096];
+	ssize_t n;
+	snprintf(path, sizeof path, "%s/%s", s->w.source, FILE_ONE);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	while ((n = read(fd, bytes, sizeof bytes)) > 0)
+		buf_add(out, bytes, (size_t)n);
+	close(fd);
+	assert_non_null(buf_cstr(out));
+}
+
+static int start(void **state, bool read_only)
+{
+	struct state *s = calloc(1, sizeof *s);
+	wire_source(&s->w);
+	wire_file(&s->w, FILE_ONE, one);
+	wire_age(&s->w, FILE_ONE, 1000);
+	wire_open(&s->w, read_only, FLAGS);
+	read_file(s, &s->kept);
+	*state = s;
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return start(state, false);
+}
+
+static int setup_read_only(void **state)
+{
+	return start(state, true);
+}
+
+static int teardown(void **state)
+{
+	struct state *s = *state;
+	wire_stop(&s->w);
+	wire_close(&s->w);
+	buf_release(&s->kept);
+	free(s);
+	return 0;
+}
+
+/* --- requests ------------------------------------------------------------------ */
+
+static int ask(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const void *rest,
+               size_t rest_n, struct reply *ret)
+{
+	uint64_t unique = wire_send(w, opcode, node, arg, n, rest, rest_n);
+	assert_int_equal(wire_receive(w, ret), unique);
+	return ret->error;
+}
+
+struct opened {
+	uint64_t node, fh;
+	struct fuse_entry_out entry;
+};
+
+static int make(struct wire *w, const char *dir, const char *name, uint32_t flags, struct opened *ret)
+{
+	static struct reply r;
+	struct fuse_create_in in = {.flags = O_WRONLY | O_CREAT | flags, .mode = S_IFREG | 0644};
+	int rc = ask(w, FUSE_CREATE, wire_walk(w, dir).nodeid, &in, sizeof in, name, strlen(name) + 1, &r);
+	if (rc)
+		return rc;
+	struct fuse_open_out open;
+	assert_int_equal(r.n, sizeof ret->entry + sizeof open);
+	memcpy(&ret->entry, r.p, sizeof ret->entry);
+	memcpy(&open, r.p + sizeof ret->entry, sizeof open);
+	assert_true(open.open_flags & FOPEN_DIRECT_IO);
+	assert_false(open.open_flags & FOPEN_NOFLUSH);
+	ret->node = ret->entry.nodeid;
+	ret->fh = open.fh;
+	return 0;
+}
+
+static struct opened must_make(struct wire *w, const char *dir, const char *name)
+{
+	struct opened o;
+	assert_int_equal(make(w, dir, name, 0, &o), 0);
+	return o;
+}
+
+static struct opened must_open(struct wire *w, const char *path, uint32_t flags)
+{
+	struct fuse_open_out open;
+	struct opened o = {.entry = wire_walk(w, path)};
+	assert_int_equal(wire_open_file(w, o.entry.nodeid, flags, &open), 0);
+	o.node = o.entry.nodeid;
+	o.fh = open.fh;
+	return o;
+}
+
+static int put_bytes(struct wire *w, struct opened o, uint64_t off, const char *text, size_t n)
+{
+	static struct reply r;
+	struct fuse_write_in in = {.fh = o.fh, .offset = off, .size = (uint32_t)n};
+	int rc = ask(w, FUSE_WRITE, o.node, &in, sizeof in, text, n, &r);
+	if (rc == 0)
+		assert_int_equal(((const struct fuse_write_out *)(const void *)r.p)->size, n);
+	return rc;
+}
+
+static int put(struct wire *w, struct opened o, uint64_t off, const char *text)
+{
+	return put_bytes(w, o, off, text, strlen(text));
+}
+
+static int flush(struct wire *w, struct opened o)
+{
+	struct reply r;
+	struct fuse_flush_in in = {.fh = o.fh};
+	return wire_call(w, FUSE_FLUSH, o.node, &in, sizeof in, &r);
+}
+
+static int sync_file(struct wire *w, struct opened o)
+{
+	struct reply r;
+	struct fuse_fsync_in in = {.fh = o.fh};
+	return wire_call(w, FUSE_FSYNC, o.node, &in, sizeof in, &r);
+}
+
+static void release(struct wire *w, struct opened o)
+{
+	struct reply r;
+	struct fuse_release_in in = {.fh = o.fh};
+	assert_int_equal(wire_call(w, FUSE_RELEASE, o.node, &in, sizeof in, &r), 0);
+}
+
+/* As close(2) does it. Returns what flush said. */
+static int shut(struct wire *w, struct opened o)
+{
+	int rc = flush(w, o);
+	release(w, o);
+	return rc;
+}
+
+/* With fh 0 as truncate(2), else as ftruncate(2). */
+static int set_size(struct wire *w, uint64_t node, uint64_t fh, uint64_t size)
+{
+	struct reply r;
+	struct fuse_setattr_in in = {.valid = FATTR_SIZE | (fh ? FATTR_FH : 0), .fh = fh, .size = size};
+	return wire_call(w, FUSE_SETATTR, node, &in, sizeof in, &r);
+}
+
+static uint64_t size_of(struct wire *w, uint64_t node, uint64_t fh)
+{
+	static struct reply r;
+	struct fuse_getattr_in in = {.getattr_flags = fh ? FUSE_GETATTR_FH : 0, .fh = fh};
+	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, &r), 0);
+	return ((const struct fuse_attr_out *)(const void *)r.p)->attr.size;
+}
+
+static int remove_name(struct wire *w, const char *dir, const char *name)
+{
+	struct reply r;
+	return wire_call(w, FUSE_UNLINK, wire_walk(w, dir).nodeid, name, strlen(name) + 1, &r);
+}
+
+static int link_to(struct wire *w, const char *dir, const char *name, const char *target)
+{
+	static struct reply r;
+	return ask(w, FUSE_SYMLINK, wire_walk(w, dir).nodeid, name, strlen(name) + 1, target, strlen(target) + 1, &r);
+}
+
+static int move(struct wire *w, const char *dir, const char *name, const char *to_dir, const char *to_name,
+                uint32_t flags)
+{
+	struct reply r;
+	char names[512];
+	int n = snprintf(names, sizeof names, "%s%c%s", name, '\0', to_name);
+	struct fuse_rename2_in in = {.newdir = wire_walk(w, to_dir).nodeid, .flags = flags};
+	return ask(w, FUSE_RENAME2, wire_walk(w, dir).nodeid, &in, sizeof in, names, (size_t)n + 1, &r);
+}
+
+/* --- assertions ------------------------------------------------------------------ */
+
+/* Since the last look exactly so many lines were appended, and these are parts of them, in this order (up to NULL). */
+static void assert_added(struct state *s, size_t lines, ...)
+{
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	size_t n = 0;
+	va_list parts;
+	read_file(s, &now);
+	assert_true(now.n >= s->kept.n);
+	assert_memory_equal(now.p, s->kept.p, s->kept.n);
+	const char *at = now.p + s->kept.n;
+	for (const char *p = at; (p = strchr(p, '\n')); p++)
+		n++;
+	if (n != lines)
+		fail_msg("%zu lines were appended, not %zu: %s", n, lines, at);
+	va_start(parts, lines);
+	for (const char *part; (part = va_arg(parts, const char *));) {
+		const char *found = strstr(at, part);
+		if (!found)
+			fail_msg("no %s in %s", part, at);
+		at = found + strlen(part);
+	}
+	va_end(parts);
+	assert_int_equal(now.p[now.n - 1], '\n');
+	buf_reset(&s->kept);
+	buf_addspan(&s->kept, buf_span(&now));
+}
+
+#define assert_nothing_added(s) assert_added(s, 0, NULL)
+
+static void assert_reads(struct wire *w, const char *path, const char *text)
+{
+	static struct reply r;
+	struct opened o = must_open(w, path, O_RDONLY);
+	assert_int_equal(o.entry.attr.size, strlen(text));
+	assert_int_equal(wire_read(w, o.node, o.fh, 0, 4096, &r), 0);
+	r.p[r.n] = '\0';
+	assert_string_equal(r.p, text);
+	release(w, o);
+}
+
+static void assert_links(struct wire *w, const char *path, const char *target)
+{
+	static struct reply r;
+	assert_int_equal(wire_call(w, FUSE_READLINK, wire_walk(w, path).nodeid, NULL, 0, &r), 0);
+	r.p[r.n] = '\0';
+	assert_string_equal(r.p, target);
+}
+
+static bool is_there(struct wire *w, const char *dir, const char *name)
+{
+	struct fuse_entry_out e;
+	assert_int_equal(wire_lookup(w, wire_walk(w, dir).nodeid, name, &e), 0);
+	return e.nodeid != 0;
+}
+
+static bool is_listed(struct wire *w, const char *dir, const char *name)
+{
+	static struct reply r;
+	assert_int_equal(wire_readdirplus(w, wire_walk(w, dir).nodeid, 0, sizeof r.p, &r), 0);
+	for (size_t at = 0; at < r.n;) {
+		const struct fuse_direntplus *d = (const void *)(r.p + at);
+		if (d->dirent.namelen == strlen(name) && memcmp(d->dirent.name, name, d->dirent.namelen) == 0)
+			return true;
+		at += FUSE_DIRENTPLUS_SIZE(d);
+	}
+	return false;
+}
+
+/* --- labels and names ------------------------------------------------------------ */
+
+static void a_label_is_set_and_read_back(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	assert_false(is_there(w, ENTRY, "label"));
+	struct opened o = must_make(w, ENTRY, "label");
+	assert_int_equal(o.entry.entry_valid, 0);
+	assert_int_equal(o.entry.entry_valid_nsec, 0);
+	assert_int_equal(o.entry.attr_valid, 0);
+	assert_int_equal(put(w, o, 0, "auth works\n"), 0);
+	assert_nothing_added(s);
+	assert_int_equal(flush(w, o), 0);
+	assert_added(s, 1, "{\"type\":\"label\",\"id\":\"", "\"parentId\":\"aaaa0006\"", "\"targetId\":\"aaaa0001\"",
+	             "\"label\":\"auth works\"}\n", NULL);
+	assert_reads(w, ENTRY "/label", "auth works\n");
+	assert_links(w, SESSION "/labels/auth works", "../entries/aaaa0001");
+	/* Another close of the same file, and the last one, have nothing to add. */
+	assert_int_equal(flush(w, o), 0);
+	assert_int_equal(sync_file(w, o), 0);
+	release(w, o);
+	assert_nothing_added(s);
+}
+
+static void a_handle_can_be_written_again_after_a_commit(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o = must_open(w, SESSION "/name", O_RDWR | O_TRUNC);
+	assert_int_equal(put(w, o, 0, "First\n"), 0);
+	assert_int_equal(sync_file(w, o), 0);
+	assert_added(s, 1, "\"type\":\"session_info\"", "\"name\":\"First\"", NULL);
+	assert_int_equal(put(w, o, 0, "Other"), 0);
+	assert_int_equal(shut(w, o), 0);
+	assert_added(s, 1, "\"name\":\"Other\"", NULL);
+	assert_reads(w, SESSION "/name", "Other\n");
+}
+
+static void what_is_shown_already_adds_nothing(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+	assert_int_equal(put(w, o, 0, "counting"), 0);
+	assert_int_equal(shut(w, o), 0);
+	/* Opened and closed, made and closed. */
+	assert_int_equal(shut(w, must_open(w, LABELLED "/label", O_RDWR)), 0);
+	assert_int_equal(shut(w, must_make(w, ENTRY, "label")), 0);
+	assert_nothing_added(s);
+	assert_false(is_there(w, ENTRY, "label"));
+}
+
+static void only_the_handle_sees_what_is_not_committed(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	static struct reply r;
+	struct opened o = must_open(w, LABELLED "/label", O_RDWR);
+	assert_int_equal(size_of(w, o.node, o.fh), 9);
+	assert_int_equal(set_size(w, o.node, o.fh, 5), 0);
+	assert_int_equal(put(w, o, 5, "ess"), 0);
+	assert_int_equal(size_of(w, o.node, o.fh), 8);
+	assert_int_equal(wire_read(w, o.node, o.fh, 0, 100, &r), 0);
+	assert_int_equal(r.n, 8);
+	assert_memory_equal(r.p, "countess", 8);
+	assert_int_equal(wire_read(w, o.node, o.fh, 6, 1, &r), 0);
+	assert_int_equal(r.n, 1);
+	assert_int_equal(wire_read(w, o.node, o.fh, UINT64_MAX, 10, &r), 0);
+	assert_int_equal(r.n, 0);
+	assert_int_equal(size_of(w, o.node, 0), 9);
+	assert_reads(w, LABELLED "/label", "counting\n");
+	assert_nothing_added(s);
+	assert_int_equal(shut(w, o), 0);
+	assert_added(s, 1, "\"label\":\"countess\"", NULL);
+	assert_reads(w, LABELLED "/label", "countess\n");
+}
+
+static void a_label_is_cleared_by_size_or_by_name(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	assert_int_equal(set_size(w, wire_walk(w, LABELLED "/label").nodeid, 0, 0), 0);
+	assert_added(s, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
+	assert_false(is_there(w, LABELLED, "label"));
+	assert_false(is_there(w, SESSION "/labels", "counting"));
+
+	struct opened o = must_make(w, LABELLED, "label");
+	assert_int_equal(put(w, o, 0, "back\n"), 0);
+	assert_int_equal(shut(w, o), 0);
+	assert_added(s, 1, "\"label\":\"back\"", NULL);
+	assert_int_equal(remove_name(w, LABELLED, "label"), 0);
+	assert_added(s, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
+	assert_int_equal(remove_name(w, LABELLED, "label"), -ENOENT);
+
+	assert_int_equal(remove_name(w, SESSION, "name"), 0);
+	assert_added(s, 1, "\"name\":\"\"", NULL);
+	assert_nothing_added(s);
+}
+
+/* `: >` of a program that never flushes: the file is released with its size changed. */
+static void a_bare_truncation_is_committed_at_the_end(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+	assert_int_equal(flush(w, o), 0);
+	assert_nothing_added(s);
+	release(w, o);
+	assert_added(s, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
+}
+
+static void a_table_is_one_write(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o = must_open(w, SESSION "/labels.tsv", O_WRONLY | O_TRUNC);
+	assert_int_equal(put(w, o, 0, "aaaa0001\tfirst\taaaa"), 0);
+	assert_int_equal(put(w, o, 15, "\naaaa0003\tthird\n"), 0);
+	assert_int_equal(shut(w, o), 0);
+	assert_added(s, 3, "\"label\":\"first\"", "\"label\":\"third\"", "\"targetId\":\"aaaa0002\"}", NULL);
+
+	o = must_open(w, SESSION "/labels.tsv", O_WRONLY | O_TRUNC);
+	assert_int_equal(put(w, o, 0, "aaaa0001\tx\nffffffff\ty\n"), 0);
+	assert_int_equal(shut(w, o), -EINVAL);
+	assert_nothing_added(s);
+	assert_reads(w, ENTRY "/label", "first\n");
+}
+
+static void a_branch_and_a_leaf(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o = must_make(w, SESSION "/entries/aaaa0003", "branch");
+	assert_int_equal(put(w, o, 0, "Tried A,\n"), 0);
+	assert_int_equal(put(w, o, 9, "failed\n"), 0);
+	assert_int_equal(shut(w, o), 0);
+	assert_added(s, 1, "\"type\":\"branch_summary\"", "\"parentId\":\"aaaa0003\"", "\"fromId\":\"aaaa0006\"",
+	             "\"summary\":\"Tried A,\\nfailed\"", NULL);
+	assert_int_equal(remove_name(w, SESSION "/entries/aaaa0003", "branch"), -EPERM);
+	assert_int_equal(link_to(w, SESSION, "leaf", "entries/aaaa0002"), -EEXIST);
+	assert_int_equal(remove_name(w, SESSION, "leaf"), 0);
+	assert_nothing_added(s);
+	assert_int_equal(link_to(w, SESSION, "leaf", "entries/aaaa0002"), 0);
+	assert_added(s, 1, "\"type\":\"branch_summary\"", "\"parentId\":\"aaaa0002\"", "\"summary\":\"\"", NULL);
+}
+
+/* --- links ------------------------------------------------------------------------ */
+
+static void links_in_labels(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	assert_int_equal(link_to(w, SESSION "/labels", "size", "../entries/aaaa0001"), 0);
+	assert_added(s, 1, "\"targetId\":\"aaaa0001\"", "\"label\":\"size\"", NULL);
+	assert_int_equal(link_to(w, SESSION "/labels", "size", "../entries/aaaa0001"), -EEXIST);
+	assert_int_equal(link_to(w, SESSION "/labels", "none", "../entries/ffffffff"), -ENOENT);
+	assert_int_equal(link_to(w, SESSION "/labels", "none", "../title"), -EINVAL);
+	assert_int_equal(link_to(w, SESSION "/labels", "none", ""), -EINVAL);
+	assert_int_equal(link_to(w, SESSION "/labels", "100%", "../entries/aaaa0001"), -EINVAL);
+	assert_nothing_added(s);
+
+	assert_int_equal(move(w, SESSION "/labels", "size", SESSION "/labels", "how big", RENAME_NOREPLACE), 0);
+	assert_added(s, 1, "\"label\":\"how big\"", NULL);
+	assert_int_equal(move(w, SESSION "/labels", "how big", SESSION "/labels", "counting", RENAME_NOREPLACE),
+	                 -EEXIST);
+	assert_int_equal(move(w, SESSION "/labels", "how big", SESSION "/labels", "counting", RENAME_EXCHANGE),
+	                 -EINVAL);
+	assert_int_equal(move(w, SESSION "/labels", "how big", SESSION, "how big", 0), -EPERM);
+	assert_nothing_added(s);
+
+	/* As GNU ln -sfn: made beside it, moved over it. */
+	assert_int_equal(link_to(w, SESSION "/labels", "CuAbC123", "../entries/aaaa0003"), 0);
+	assert_links(w, SESSION "/labels/CuAbC123", "../entries/aaaa0003");
+	assert_nothing_added(s);
+	assert_int_equal(move(w, SESSION "/labels", "CuAbC123", SESSION "/labels", "counting", 0), 0);
+	assert_added(s, 2, "\"targetId\":\"aaaa0002\"}", "\"targetId\":\"aaaa0003\"", "\"label\":\"counting\"", NULL);
+	assert_false(is_there(w, SESSION "/labels", "CuAbC123"));
+	assert_links(w, SESSION "/labels/counting", "../entries/aaaa0003");
+
+	assert_int_equal(remove_name(w, SESSION "/labels", "counting"), 0);
+	assert_added(s, 1, "\"targetId\":\"aaaa0003\"}", NULL);
+	assert_int_equal(remove_name(w, SESSION "/labels", "counting"), -ENOENT);
+}
+
+/* --- side files ---------------------------------------------------------------------- */
+
+static void a_scratch_file_is_kept_while_it_exists(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o = must_make(w, ENTRY, ".label.swp");
+	assert_int_equal(put(w, o, 4, "text"), 0);
+	assert_int_equal(put(w, o, 0, "some"), 0);
+	assert_true(is_listed(w, ENTRY, ".label.swp"));
+	assert_reads(w, ENTRY "/.label.swp", "sometext");
+	assert_int_equal(set_size(w, o.node, o.fh, 4), 0);
+	assert_reads(w, ENTRY "/.label.swp", "some");
+	assert_int_equal(make(w, ENTRY, ".label.swp", O_EXCL, &(struct opened){0}), -EEXIST);
+	assert_int_equal(move(w, ENTRY, ".label.swp", ENTRY, "other", 0), 0);
+	assert_reads(w, ENTRY "/other", "some");
+	assert_int_equal(remove_name(w, ENTRY, "other"), 0);
+	assert_false(is_listed(w, ENTRY, "other"));
+	/* Without a name it lives as long as it is open. */
+	assert_int_equal(put(w, o, 0, "x"), 0);
+	assert_int_equal(size_of(w, o.node, o.fh), 4);
+	assert_int_equal(shut(w, o), 0);
+	struct reply r;
+	assert_true(
+	    wire_call(w, FUSE_GETATTR, o.node, &(struct fuse_getattr_in){0}, sizeof(struct fuse_getattr_in), &r) < 0);
+	assert_nothing_added(s);
+}
+
+static void a_scratch_file_moved_over_a_name_is_written_there(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o = must_make(w, LABELLED, "label.tmp");
+	assert_int_equal(put(w, o, 0, "moved\n"), 0);
+	assert_int_equal(move(w, LABELLED, "label.tmp", LABELLED, "label", 0), 0);
+	assert_added(s, 1, "\"targetId\":\"aaaa0002\",\"label\":\"moved\"", NULL);
+	assert_false(is_listed(w, LABELLED, "label.tmp"));
+	assert_reads(w, LABELLED "/label", "moved\n");
+	/* What comes too late must not vanish. */
+	assert_int_equal(put(w, o, 0, "late"), -EIO);
+	assert_int_equal(shut(w, o), 0);
+
+	/* Refused, it stays. */
+	o = must_make(w, LABELLED, "label.tmp");
+	assert_int_equal(put(w, o, 0, "two\nlines\n"), 0);
+	assert_int_equal(shut(w, o), 0);
+	assert_int_equal(move(w, LABELLED, "label.tmp", LABELLED, "label", 0), -EPERM);
+	assert_reads(w, LABELLED "/label.tmp", "two\nlines\n");
+	assert_reads(w, LABELLED "/label", "moved\n");
+	assert_nothing_added(s);
+}
+
+static void a_name_moved_away_comes_back(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	assert_int_equal(move(w, LABELLED, "label", LABELLED, "label~", 0), 0);
+	assert_false(is_there(w, LABELLED, "label"));
+	assert_reads(w, LABELLED "/label~", "counting\n");
+	assert_nothing_added(s);
+	struct opened o = must_make(w, LABELLED, "label");
+	assert_int_equal(put(w, o, 0, "anew\n"), 0);
+	assert_int_equal(shut(w, o), 0);
+	assert_added(s, 1, "\"label\":\"anew\"", NULL);
+	assert_int_equal(remove_name(w, LABELLED, "label~"), 0);
+	assert_nothing_added(s);
+	assert_reads(w, LABELLED "/label", "anew\n");
+}
+
+/* --- refusals -------------------------------------------------------------------------- */
+
+static void a_refusal_changes_nothing_and_is_told(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	static char long_text[5000];
+	static const struct {
+		const char *text;
+		size_t n;
+		int rc;
+	} bad[] = {
+	    {"two\nlines", 9, -EINVAL}, {"a\0b", 3, -EINVAL}, {"\xff\xfe", 2, -EINVAL}, {long_text, 4097, -EFBIG}};
+	memset(long_text, 'x', sizeof long_text);
+	assert_false(is_there(w, SESSION, "errors"));
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+		assert_int_equal(put_bytes(w, o, 0, bad[i].text, bad[i].n), bad[i].rc);
+		/* From here on it stays refused. */
+		assert_int_equal(put(w, o, 0, "good\n"), bad[i].rc);
+		assert_int_equal(set_size(w, o.node, o.fh, 0), bad[i].rc);
+		assert_int_equal(sync_file(w, o), bad[i].rc);
+		assert_int_equal(shut(w, o), bad[i].rc);
+		assert_reads(w, LABELLED "/label", "counting\n");
+	}
+	assert_nothing_added(s);
+	struct opened errors = must_open(w, SESSION "/errors", O_RDONLY);
+	static struct reply r;
+	assert_int_equal(wire_read(w, errors.node, errors.fh, 0, 4096, &r), 0);
+	r.p[r.n] = '\0';
+	assert_non_null(strstr(r.p, "entries/aaaa0002/label"));
+	assert_non_null(strstr(r.p, "a label is one line"));
+	assert_non_null(strstr(r.p, "too long"));
+	release(w, errors);
+}
+
+static void what_cannot_be_made(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o;
+	static char name[400];
+	assert_int_equal(make(w, SESSION "/entries", "x", 0, &o), -EPERM);
+	assert_int_equal(make(w, "projects", "x", 0, &o), -EPERM);
+	assert_int_equal(make(w, ENTRY, "text.md", 0, &o), -EPERM);
+	assert_int_equal(make(w, ENTRY, "text.md", O_EXCL, &o), -EEXIST);
+	assert_int_equal(make(w, SESSION, "leaf", 0, &o), -EPERM);
+	assert_int_equal(link_to(w, ENTRY, "label", "x"), -EPERM);
+	assert_int_equal(move(w, ENTRY, "text.md", ENTRY, "x", 0), -EPERM);
+	assert_int_equal(remove_name(w, ENTRY, "text.md"), -EPERM);
+	assert_int_equal(remove_name(w, SESSION, "entries"), -EISDIR);
+	memset(name, 'n', sizeof name - 1);
+	assert_int_equal(make(w, ENTRY, name, 0, &o), -ENAMETOOLONG);
+	assert_int_equal(link_to(w, SESSION, name, "x"), -ENAMETOOLONG);
+	assert_int_equal(link_to(w, SESSION "/labels", name, "../entries/aaaa0001"), -EINVAL);
+	must_make(w, ENTRY, "short");
+	assert_int_equal(move(w, ENTRY, "short", ENTRY, name, 0), -ENAMETOOLONG);
+	assert_nothing_added(s);
+}
+
+static void read_only_writes_nothing(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o;
+	struct fuse_open_out open;
+	uint64_t label = wire_walk(w, LABELLED "/label").nodeid;
+	assert_int_equal(make(w, ENTRY, "label", 0, &o), -EROFS);
+	assert_int_equal(make(w, ENTRY, "side", 0, &o), -EROFS);
+	assert_int_equal(wire_open_file(w, label, O_WRONLY, &open), -EROFS);
+	assert_int_equal(set_size(w, label, 0, 0), -EROFS);
+	assert_int_equal(remove_name(w, LABELLED, "label"), -EROFS);
+	assert_int_equal(remove_name(w, SESSION "/labels", "counting"), -EROFS);
+	assert_int_equal(link_to(w, SESSION "/labels", "x", "../entries/aaaa0001"), -EROFS);
+	assert_int_equal(move(w, SESSION "/labels", "counting", SESSION "/labels", "x", 0), -EROFS);
+	assert_int_equal(wire_walk(w, LABELLED "/label").attr.mode & 0222, 0);
+	assert_nothing_added(s);
+}
+
+/* --- what no kernel would send ---------------------------------------------------------- */
+
+static void handles_that_are_not_open(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	static const uint64_t fhs[] = {0, 2, 17, 4096, UINT32_MAX, INT64_MAX, UINT64_MAX};
+	struct opened o = must_make(w, ENTRY, "label");
+	assert_int_equal(put(w, o, 0, "once\n"), 0);
+	assert_int_equal(shut(w, o), 0);
+	assert_added(s, 1, "\"label\":\"once\"", NULL);
+	assert_int_equal(put(w, o, 0, "after\n"), -EBADF);
+	assert_int_equal(flush(w, o), 0);
+	assert_int_equal(sync_file(w, o), 0);
+	release(w, o);
+	for (size_t i = 0; i < sizeof fhs / sizeof *fhs; i++) {
+		o.fh = fhs[i];
+		assert_int_equal(put(w, o, 0, "x\n"), -EBADF);
+		assert_int_equal(flush(w, o), 0);
+		assert_int_equal(sync_file(w, o), 0);
+		release(w, o);
+	}
+	assert_nothing_added(s);
+}
+
+static void offsets_and_sizes_beyond_everything(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	static const uint64_t far[] = {(uint64_t)1 << 27, UINT32_MAX,     INT64_MAX,
+	                               (uint64_t)1 << 63, UINT64_MAX - 1, UINT64_MAX};
+	static const char *const files[] = {LABELLED "/label", SESSION "/name", SESSION "/labels.tsv"};
+	for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+		for (size_t j = 0; j < sizeof files / sizeof *files; j++) {
+			struct opened o = must_open(w, files[j], O_RDWR);
+			assert_int_equal(put(w, o, far[i], "x\n"), -EFBIG);
+			release(w, o);
+			o = must_open(w, files[j], O_RDWR);
+			assert_int_equal(set_size(w, o.node, o.fh, far[i]), -EFBIG);
+			release(w, o);
+			assert_int_equal(set_size(w, o.node, 0, far[i]), -EFBIG);
+		}
+		struct opened o = must_make(w, ENTRY, "side");
+		assert_true(put(w, o, far[i], "x\n") < 0);
+		assert_true(set_size(w, o.node, o.fh, far[i]) < 0);
+		assert_int_equal(size_of(w, o.node, 0), 0);
+		release(w, o);
+		assert_int_equal(remove_name(w, ENTRY, "side"), 0);
+	}
+	assert_nothing_added(s);
+}
+
+static void side_files_are_bounded(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o;
+	int rc = 0, n = 0;
+	for (; rc == 0 && n < 100000; n++) {
+		char name[32];
+		snprintf(name, sizeof name, "side-%d", n);
+		rc = make(w, ENTRY, name, 0, &o);
+	}
+	assert_int_equal(rc, -ENOSPC);
+	/* What matters still can be written. The handles are left open, as by programs killed with the mount. */
+	o = must_make(w, ENTRY, "label");
+	assert_int_equal(put(w, o, 0, "all the same\n"), 0);
+	assert_int_equal(shut(w, o), 0);
+	assert_added(s, 1, "\"label\":\"all the same\"", NULL);
+}
+
+#define HANDLES 24
+
+struct chaos {
+	struct opened open[HANDLES];
+	uint32_t seed;
+};
+
+static uint32_t dice(struct chaos *c, uint32_t sides)
+{
+	c->seed = c->seed * 1664525 + 1013904223;
+	return (c->seed >> 8) % sides;
+}
+
+static const char *any_name(struct chaos *c)
+{
+	static const char *const names[] = {"label", "name", "labels.tsv", "leaf",     "branch",   "a",     "b",
+	                                    "label", "name", ".#x",        "CuAAAAAA", "counting", "title", "entries"};
+	return names[dice(c, sizeof names / sizeof *names)];
+}
+
+static const char *any_dir(struct chaos *c)
+{
+	static const char *const dirs[] = {ENTRY,   LABELLED,          SESSION "/entries/aaaa0006",
+	                                   SESSION, SESSION "/labels", SESSION "/entries"};
+	return dirs[dice(c, sizeof dirs / sizeof *dirs)];
+}
+
+static const char *any_text(struct chaos *c)
+{
+	static const char *const texts[] = {"one\n", "two", "", "a\nb\n", "\n", "\xc3", "aaaa0001\tx\n", "#\n"};
+	return texts[dice(c, sizeof texts / sizeof *texts)];
+}
+
+static const char *any_target(struct chaos *c)
+{
+	static const char *const targets[] = {"../entries/aaaa0001", "entries/aaaa0002", "../entries/aaaa0003", "", "/",
+	                                      "../labels/counting",  "CuAAAAAA"};
+	return targets[dice(c, sizeof targets / sizeof *targets)];
+}
+
+static void any_request(struct chaos *c, struct wire *w)
+{
+	static struct reply r;
+	struct opened *slot = &c->open[dice(c, HANDLES)], o = *slot, other = c->open[dice(c, HANDLES)];
+	if (dice(c, 8) == 0)
+		o.node = other.node; /* a handle of another file */
+	switch (dice(c, 11)) {
+	case 0:
+	case 1:
+		make(w, any_dir(c), any_name(c), dice(c, 2) ? O_TRUNC : 0, slot);
+		break;
+	case 2:
+	case 3:
+		put(w, o, dice(c, 4) ? 0 : dice(c, 100), any_text(c));
+		break;
+	case 4:
+		flush(w, o);
+		break;
+	case 5:
+		sync_file(w, o);
+		break;
+	case 6:
+		release(w, o);
+		break;
+	case 7:
+		if (o.node)
+			set_size(w, o.node, dice(c, 2) ? o.fh : 0, dice(c, 20));
+		break;
+	case 8:
+		remove_name(w, any_dir(c), any_name(c));
+		break;
+	case 9:
+		link_to(w, any_dir(c), any_name(c), any_target(c));
+		break;
+	default:
+		move(w, any_dir(c), any_name(c), any_dir(c), any_name(c), dice(c, 3));
+		break;
+	}
+	if (o.node)
+		wire_read(w, o.node, o.fh, 0, 100, &r);
+}
+
+/* Whatever is sent in whatever order: what was there stays, and what is added is whole lines of kinds we write. */
+static void requests_in_any_order(void **state)
+{
+	struct state *s = *state;
+	struct chaos c = {.seed = 1};
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	for (int i = 0; i < 3000; i++)
+		any_request(&c, &s->w);
+	read_file(s, &now);
+	assert_true(now.n > s->kept.n);
+	assert_memory_equal(now.p, s->kept.p, s->kept.n);
+	assert_int_equal(now.p[now.n - 1], '\n');
+	for (const char *line = now.p + s->kept.n; *line; line = strchr(line, '\n') + 1) {
+		size_t n = (size_t)(strchr(line, '\n') - line);
+		if (strncmp(line, "{\"type\":\"label\",", 16) != 0 &&
+		    strncmp(line, "{\"type\":\"session_info\",", 23) != 0 &&
+		    strncmp(line, "{\"type\":\"branch_summary\",", 25) != 0)
+			fail_msg("a strange line: %.*s", (int)n, line);
+		assert_int_equal(line[n - 1], '}');
+	}
+	assert_reads(&s->w, ENTRY "/text.md", "How big is it?\n");
+}
+
+#define WIRED(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    WIRED(a_label_is_set_and_read_back),
+	    WIRED(a_handle_can_be_written_again_after_a_commit),
+	    WIRED(what_is_shown_already_adds_nothing),
+	    WIRED(only_the_handle_sees_what_is_not_committed),
+	    WIRED(a_label_is_cleared_by_size_or_by_name),
+	    WIRED(a_bare_truncation_is_committed_at_the_end),
+	    WIRED(a_table_is_one_write),
+	    WIRED(a_branch_and_a_leaf),
+	    WIRED(links_in_labels),
+	    WIRED(a_scratch_file_is_kept_while_it_exists),
+	    WIRED(a_scratch_file_moved_over_a_name_is_written_there),
+	    WIRED(a_name_moved_away_comes_back),
+	    WIRED(a_refusal_changes_nothing_and_is_told),
+	    WIRED(what_cannot_be_made),
+	    cmocka_unit_test_setup_teardown(read_only_writes_nothing, setup_read_only, teardown),
+	    WIRED(handles_that_are_not_open),
+	    WIRED(offsets_and_sizes_beyond_everything),
+	    WIRED(side_files_are_bounded),
+	    WIRED(requests_in_any_order),
+	};
+	log_setup(LOG_LEVEL_ERROR, false);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
