@@ -241,7 +241,7 @@ int ctx_load(struct ctx *c, uint32_t i);
 /* The kept view of the ctx's node, made if need be; release with cache_release. NULL and *ret_err on failure. */
 const struct view *ctx_view(struct ctx *c, int *ret_err);
 
-/* tree_view.c: views that are more than a producer's bytes */
+/* tree_transcript.c, tree_view.c: views that are more than a producer's bytes */
 int view_transcript(struct ctx *c, uint32_t at, const char *prefix, struct view *ret);
 int view_read(struct ctx *c, const struct view *v, const char *prefix, uint64_t off, size_t n, struct buf *out);
 /* The path to `at` (entries, root first), kept; release with cache_release. */
