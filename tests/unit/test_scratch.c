@@ -171,6 +171,22 @@ static void limits(void **state)
 	assert_int_equal(scratch_write(sc, id, (struct span){text, MOST_BYTES}, 0), 0);
 }
 
+static void long_names(void **state)
+{
+	struct scratch *sc = *state;
+	struct scratch_attr a;
+	char name[257];
+
+	memset(name, 'n', sizeof name);
+	name[256] = '\0';
+	assert_int_equal(create(sc, DIR_A, name, &a), -ENAMETOOLONG);
+	made(sc, DIR_A, "short");
+	assert_int_equal(scratch_rename(sc, DIR_A, span_of("short"), DIR_A, span_of(name)), -ENAMETOOLONG);
+	assert_true(found(sc, DIR_A, "short"));
+	assert_int_equal(scratch_rename(sc, DIR_A, span_of("short"), DIR_A, span_of(name + 1)), 0);
+	assert_true(found(sc, DIR_A, name + 1));
+}
+
 /* An unlinked file lives as long as somebody has it open. */
 static void unlinked(void **state)
 {
@@ -252,7 +268,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(names),   TEST(attributes), TEST(link_target), TEST(contents), TEST(limits),
-	    TEST(retired), TEST(unlinked),   TEST(renamed),     TEST(listing),
+	    TEST(retired), TEST(unlinked),   TEST(renamed),     TEST(listing),  TEST(long_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
