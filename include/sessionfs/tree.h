@@ -43,9 +43,10 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret);
 double tree_missing_ttl(struct tree *t, node_t dir);
 
 /* One name of a directory. `cookie` continues after it. `attr` is NULL when the attributes
- * would have to be produced; node and mode (type bits) are always there. Return non-zero to stop (this name did not fit). */
+ * would have to be produced; node and mode (type bits) are always there. Return non-zero to stop (this name did not
+ * fit). */
 typedef int (*tree_emit)(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
-			 const struct tree_attr *attr);
+                         const struct tree_attr *attr);
 /* Names after `cookie` (0: from the start), "." and ".." not among them. */
 int tree_list(struct tree *t, node_t dir, uint64_t cookie, bool want_attr, tree_emit emit, void *arg);
 
