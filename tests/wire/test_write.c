@@ -321,6 +321,29 @@ static void what_is_shown_already_adds_nothing(void **state)
 	assert_false(is_there(w, ENTRY, "label"));
 }
 
+/* As cp -p and install do it: mode, owner and times, before and after the text, with the handle and without. */
+static void attributes_are_taken_and_mean_nothing(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	static struct reply r;
+	struct opened o = must_make(w, ENTRY, "label");
+	struct fuse_setattr_in in = {
+	    .valid = FATTR_MODE | FATTR_UID | FATTR_MTIME | FATTR_FH, .fh = o.fh, .mode = 0700, .uid = 1, .mtime = 1};
+	assert_int_equal(wire_call(w, FUSE_SETATTR, o.node, &in, sizeof in, &r), 0);
+	assert_int_equal(set_size(w, o.node, o.fh, 0), 0);
+	assert_int_equal(put(w, o, 0, "kept\n"), 0);
+	assert_int_equal(wire_call(w, FUSE_SETATTR, o.node, &in, sizeof in, &r), 0);
+	assert_int_equal(((const struct fuse_attr_out *)(const void *)r.p)->attr.size, 5);
+	assert_int_equal(shut(w, o), 0);
+	in.valid = FATTR_MODE | FATTR_ATIME_NOW | FATTR_MTIME_NOW;
+	assert_int_equal(wire_call(w, FUSE_SETATTR, o.node, &in, sizeof in, &r), 0);
+	assert_int_equal(((const struct fuse_attr_out *)(const void *)r.p)->attr.mode & 0777, 0644);
+	assert_added(s, 1, "\"label\":\"kept\"", NULL);
+	in.valid = FATTR_MODE;
+	assert_int_equal(wire_call(w, FUSE_SETATTR, wire_walk(w, ENTRY "/text.md").nodeid, &in, sizeof in, &r), -EPERM);
+}
+
 static void only_the_handle_sees_what_is_not_committed(void **state)
 {
 	struct state *s = *state;
@@ -785,6 +808,7 @@ int main(void)
 	    WIRED(a_label_is_set_and_read_back),
 	    WIRED(a_handle_can_be_written_again_after_a_commit),
 	    WIRED(what_is_shown_already_adds_nothing),
+	    WIRED(attributes_are_taken_and_mean_nothing),
 	    WIRED(only_the_handle_sees_what_is_not_committed),
 	    WIRED(a_label_is_cleared_by_size_or_by_name),
 	    WIRED(a_bare_truncation_is_committed_at_the_end),
