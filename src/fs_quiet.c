@@ -135,16 +135,24 @@ void quiet_settle(struct fs *fs, struct tree_attr *a)
 
 /* --- the thread ------------------------------------------------------------------ */
 
-/* Takes out the first slot whose file is not as it was promised. False if there is none. */
+static bool is_changed(struct fs *fs, const struct quiet_slot *s)
+{
+	struct slot_info info;
+	return catalog_slot(fs->catalog, s->slot, &info) < 0 || !same_time(info.st.st_mtim, s->mtime);
+}
+
+/* Takes out the first slot whose file is not as it was promised; those whose promises have ended go. False if there
+ * is none. */
 static bool take_changed(struct fs *fs, struct quiet_slot *ret)
 {
 	struct quiet *q = &fs->quiet;
-	for (size_t i = 0; i < q->n; i++) {
-		struct quiet_slot *s = &q->slots[i];
-		struct slot_info info;
-		bool there = catalog_slot(fs->catalog, s->slot, &info) == 0;
-		if (there && same_time(info.st.st_mtim, s->mtime) && now_ms() < s->until_ms)
+	for (size_t i = q->n; i > 0; i--) {
+		struct quiet_slot *s = &q->slots[i - 1];
+		if (!is_changed(fs, s)) {
+			if (now_ms() >= s->until_ms)
+				drop_slot(q, s);
 			continue;
+		}
 		*ret = *s;
 		s->nodes = NULL;
 		drop_slot(q, s);

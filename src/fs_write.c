@@ -62,7 +62,7 @@ void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 	struct tree_handle *h;
 	struct tree_attr attr;
 	int rc = tree_create(fs->tree, parent, span_of(name), mode, fi->flags & O_EXCL, fi->flags & O_TRUNC, &who, &h,
-			     &attr);
+	                     &attr);
 	if (rc == 0)
 		rc = keep(fs, h, fi);
 	if (rc < 0) {
@@ -91,6 +91,11 @@ void write_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t 
 void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
+	/* Nothing was written, and the kernel need not ask again. */
+	if (fs->read_only) {
+		fuse_reply_err(req, ENOSYS);
+		return;
+	}
 	struct handle *h = get_handle(fs, fi);
 	int rc = h && h->writing ? tree_flush(fs->tree, h->writing) : 0;
 	handle_put(fs, h);
@@ -169,11 +174,12 @@ void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	reply_rc(req, tree_unlink(fs_of(req)->tree, parent, span_of(name)));
 }
 
-void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name, unsigned flags)
+void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name,
+                  unsigned flags)
 {
 	int rc = -EINVAL;
 	if ((flags & ~(unsigned)RENAME_NOREPLACE) == 0)
-		rc = tree_rename(fs_of(req)->tree, from, span_of(name), to, span_of(new_name),
-				 flags & RENAME_NOREPLACE);
+		rc =
+		    tree_rename(fs_of(req)->tree, from, span_of(name), to, span_of(new_name), flags & RENAME_NOREPLACE);
 	reply_rc(req, rc);
 }

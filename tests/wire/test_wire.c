@@ -574,6 +574,9 @@ static void read_only_opens_nothing(void **state)
 	assert_int_equal(wire_open_file(w, e.nodeid, O_RDONLY, &open), -ENOSYS);
 	assert_int_equal(wire_read(w, e.nodeid, 0, 0, 100, &r), 0);
 	assert_int_equal(r.n, e.attr.size);
+	/* Or every close would ask. */
+	assert_int_equal(
+	    wire_call(w, FUSE_FLUSH, e.nodeid, &(struct fuse_flush_in){0}, sizeof(struct fuse_flush_in), &r), -ENOSYS);
 	assert_int_equal(may(w, SESSION, W_OK), -EROFS);
 	assert_int_equal(wire_lookup(w, FUSE_ROOT_ID, ".events", &e), 0);
 	assert_int_equal(e.nodeid, 0);
