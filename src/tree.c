@@ -706,13 +706,3 @@ bool tree_is_rewritten(node_t node)
 	struct node n = node_unpack(node);
 	return n.kind < K_COUNT && tree_kinds[n.kind].rewritten;
 }
-
-unsigned tree_kind_count(void)
-{
-	return K_COUNT;
-}
-
-const char *tree_kind_name(unsigned k)
-{
-	return k < K_COUNT ? tree_kinds[k].name : NULL;
-}

@@ -70,8 +70,4 @@ bool tree_is_rewritten(node_t node);
 /* True for editors' side files. */
 bool tree_is_scratch(node_t node);
 
-/* For the table test: the number of kinds, and kind k's name as the man page has it (NULL: a family). */
-unsigned tree_kind_count(void);
-const char *tree_kind_name(unsigned k);
-
 #endif
