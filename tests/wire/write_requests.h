@@ -1,0 +1,243 @@
+/* write_requests: the requests that change something, each as one call, and what is asked of their replies and of the
+ * session file. */
+#ifndef WRITE_REQUESTS_H
+#define WRITE_REQUESTS_H
+
+#include "samples.h"
+#include "sessionfs/log.h"
+#include "wire.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FLAGS                                                                                                          \
+	(FUSE_ASYNC_READ | FUSE_ATOMIC_O_TRUNC | FUSE_BIG_WRITES | FUSE_AUTO_INVAL_DATA | FUSE_DO_READDIRPLUS |        \
+	 FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES)
+
+#define ENTRY SESSION "/entries/aaaa0001"
+#define LABELLED SESSION "/entries/aaaa0002"
+
+struct state {
+	struct wire w;
+	struct buf kept; /* the session file at the last look */
+};
+
+static void read_file(struct state *s, struct buf *out)
+{
+	char path[512], bytes[4096];
+	ssize_t n;
+	snprintf(path, sizeof path, "%s/%s", s->w.source, FILE_ONE);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	while ((n = read(fd, bytes, sizeof bytes)) > 0)
+		buf_add(out, bytes, (size_t)n);
+	close(fd);
+	assert_non_null(buf_cstr(out));
+}
+
+/* --- requests ------------------------------------------------------------------ */
+
+static int ask(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const void *rest,
+               size_t rest_n, struct reply *ret)
+{
+	uint64_t unique = wire_send(w, opcode, node, arg, n, rest, rest_n);
+	assert_int_equal(wire_receive(w, ret), unique);
+	return ret->error;
+}
+
+struct opened {
+	uint64_t node, fh;
+	struct fuse_entry_out entry;
+};
+
+static int make(struct wire *w, const char *dir, const char *name, uint32_t flags, struct opened *ret)
+{
+	static struct reply r;
+	struct fuse_create_in in = {.flags = O_WRONLY | O_CREAT | flags, .mode = S_IFREG | 0644};
+	int rc = ask(w, FUSE_CREATE, wire_walk(w, dir).nodeid, &in, sizeof in, name, strlen(name) + 1, &r);
+	if (rc)
+		return rc;
+	struct fuse_open_out open;
+	assert_int_equal(r.n, sizeof ret->entry + sizeof open);
+	memcpy(&ret->entry, r.p, sizeof ret->entry);
+	memcpy(&open, r.p + sizeof ret->entry, sizeof open);
+	assert_true(open.open_flags & FOPEN_DIRECT_IO);
+	assert_false(open.open_flags & FOPEN_NOFLUSH);
+	ret->node = ret->entry.nodeid;
+	ret->fh = open.fh;
+	return 0;
+}
+
+static struct opened must_make(struct wire *w, const char *dir, const char *name)
+{
+	struct opened o;
+	assert_int_equal(make(w, dir, name, 0, &o), 0);
+	return o;
+}
+
+static struct opened must_open(struct wire *w, const char *path, uint32_t flags)
+{
+	struct fuse_open_out open;
+	struct opened o = {.entry = wire_walk(w, path)};
+	assert_int_equal(wire_open_file(w, o.entry.nodeid, flags, &open), 0);
+	o.node = o.entry.nodeid;
+	o.fh = open.fh;
+	return o;
+}
+
+static int put_bytes(struct wire *w, struct opened o, uint64_t off, const char *text, size_t n)
+{
+	static struct reply r;
+	struct fuse_write_in in = {.fh = o.fh, .offset = off, .size = (uint32_t)n};
+	int rc = ask(w, FUSE_WRITE, o.node, &in, sizeof in, text, n, &r);
+	if (rc == 0)
+		assert_int_equal(((const struct fuse_write_out *)(const void *)r.p)->size, n);
+	return rc;
+}
+
+static int put(struct wire *w, struct opened o, uint64_t off, const char *text)
+{
+	return put_bytes(w, o, off, text, strlen(text));
+}
+
+static int flush(struct wire *w, struct opened o)
+{
+	struct reply r;
+	struct fuse_flush_in in = {.fh = o.fh};
+	return wire_call(w, FUSE_FLUSH, o.node, &in, sizeof in, &r);
+}
+
+static int sync_file(struct wire *w, struct opened o)
+{
+	struct reply r;
+	struct fuse_fsync_in in = {.fh = o.fh};
+	return wire_call(w, FUSE_FSYNC, o.node, &in, sizeof in, &r);
+}
+
+static void release(struct wire *w, struct opened o)
+{
+	struct reply r;
+	struct fuse_release_in in = {.fh = o.fh};
+	assert_int_equal(wire_call(w, FUSE_RELEASE, o.node, &in, sizeof in, &r), 0);
+}
+
+/* As close(2) does it. Returns what flush said. */
+static int shut(struct wire *w, struct opened o)
+{
+	int rc = flush(w, o);
+	release(w, o);
+	return rc;
+}
+
+/* With fh 0 as truncate(2), else as ftruncate(2). */
+static int set_size(struct wire *w, uint64_t node, uint64_t fh, uint64_t size)
+{
+	struct reply r;
+	struct fuse_setattr_in in = {.valid = FATTR_SIZE | (fh ? FATTR_FH : 0), .fh = fh, .size = size};
+	return wire_call(w, FUSE_SETATTR, node, &in, sizeof in, &r);
+}
+
+static uint64_t size_of(struct wire *w, uint64_t node, uint64_t fh)
+{
+	static struct reply r;
+	struct fuse_getattr_in in = {.getattr_flags = fh ? FUSE_GETATTR_FH : 0, .fh = fh};
+	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, &r), 0);
+	return ((const struct fuse_attr_out *)(const void *)r.p)->attr.size;
+}
+
+static int remove_name(struct wire *w, const char *dir, const char *name)
+{
+	struct reply r;
+	return wire_call(w, FUSE_UNLINK, wire_walk(w, dir).nodeid, name, strlen(name) + 1, &r);
+}
+
+static int link_to(struct wire *w, const char *dir, const char *name, const char *target)
+{
+	static struct reply r;
+	return ask(w, FUSE_SYMLINK, wire_walk(w, dir).nodeid, name, strlen(name) + 1, target, strlen(target) + 1, &r);
+}
+
+static int move(struct wire *w, const char *dir, const char *name, const char *to_dir, const char *to_name,
+                uint32_t flags)
+{
+	struct reply r;
+	char names[512];
+	int n = snprintf(names, sizeof names, "%s%c%s", name, '\0', to_name);
+	struct fuse_rename2_in in = {.newdir = wire_walk(w, to_dir).nodeid, .flags = flags};
+	return ask(w, FUSE_RENAME2, wire_walk(w, dir).nodeid, &in, sizeof in, names, (size_t)n + 1, &r);
+}
+
+/* --- assertions ------------------------------------------------------------------ */
+
+/* Since the last look exactly so many lines were appended, and these are parts of them, in this order (up to NULL). */
+static void assert_added(struct state *s, size_t lines, ...)
+{
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	size_t n = 0;
+	va_list parts;
+	read_file(s, &now);
+	assert_true(now.n >= s->kept.n);
+	assert_memory_equal(now.p, s->kept.p, s->kept.n);
+	const char *at = now.p + s->kept.n;
+	for (const char *p = at; (p = strchr(p, '\n')); p++)
+		n++;
+	if (n != lines)
+		fail_msg("%zu lines were appended, not %zu: %s", n, lines, at);
+	va_start(parts, lines);
+	for (const char *part; (part = va_arg(parts, const char *));) {
+		const char *found = strstr(at, part);
+		if (!found)
+			fail_msg("no %s in %s", part, at);
+		at = found + strlen(part);
+	}
+	va_end(parts);
+	assert_int_equal(now.p[now.n - 1], '\n');
+	buf_reset(&s->kept);
+	buf_addspan(&s->kept, buf_span(&now));
+}
+
+#define assert_nothing_added(s) assert_added(s, 0, NULL)
+
+static void assert_reads(struct wire *w, const char *path, const char *text)
+{
+	static struct reply r;
+	struct opened o = must_open(w, path, O_RDONLY);
+	assert_int_equal(o.entry.attr.size, strlen(text));
+	assert_int_equal(wire_read(w, o.node, o.fh, 0, 4096, &r), 0);
+	r.p[r.n] = '\0';
+	assert_string_equal(r.p, text);
+	release(w, o);
+}
+
+static void assert_links(struct wire *w, const char *path, const char *target)
+{
+	static struct reply r;
+	assert_int_equal(wire_call(w, FUSE_READLINK, wire_walk(w, path).nodeid, NULL, 0, &r), 0);
+	r.p[r.n] = '\0';
+	assert_string_equal(r.p, target);
+}
+
+static bool is_there(struct wire *w, const char *dir, const char *name)
+{
+	struct fuse_entry_out e;
+	assert_int_equal(wire_lookup(w, wire_walk(w, dir).nodeid, name, &e), 0);
+	return e.nodeid != 0;
+}
+
+static bool is_listed(struct wire *w, const char *dir, const char *name)
+{
+	static struct reply r;
+	assert_int_equal(wire_readdirplus(w, wire_walk(w, dir).nodeid, 0, sizeof r.p, &r), 0);
+	for (size_t at = 0; at < r.n;) {
+		const struct fuse_direntplus *d = (const void *)(r.p + at);
+		if (d->dirent.namelen == strlen(name) && memcmp(d->dirent.name, name, d->dirent.namelen) == 0)
+			return true;
+		at += FUSE_DIRENTPLUS_SIZE(d);
+	}
+	return false;
+}
+
+#endif
