@@ -283,10 +283,13 @@ static int rename_away(struct tree *t, const struct tree_attr *from, node_t to_d
 	rc = tree_read(t, from->node, 0, value_limit(tree_kinds[n.kind].value) + 1, &text);
 	if (rc == 0)
 		rc = scratch_create(t->scratch, to_dir, to_name, from->mode, from->uid, from->gid, NULL, &copy);
-	if (rc == 0)
-		rc = scratch_write(t->scratch, copy.id, buf_span(&text), 0);
 	if (rc < 0)
 		return rc;
+	rc = scratch_write(t->scratch, copy.id, buf_span(&text), 0);
+	if (rc < 0) {
+		scratch_unlink(t->scratch, to_dir, to_name);
+		return rc;
+	}
 	state_hide(t, n);
 	return 0;
 }

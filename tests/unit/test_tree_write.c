@@ -564,6 +564,26 @@ static void renamed_away(void **state)
 	assert_int_equal(take(p, A, "label~"), 0);
 }
 
+/* Without room for the copy the name stays, and nothing is left of the copy. */
+static void renamed_away_without_room(void **state)
+{
+	struct place *p = *state;
+	struct tree_attr a;
+
+	begin(p, ABC);
+	assert_int_equal(put(p, A, "label", "x\n"), 0);
+	assert_int_equal(put(p, A, "big", "x"), 0);
+	for (uint64_t size = UINT64_C(128) << 20; size > 0; size /= 2) {
+		struct tree_change more = {.size = true};
+		assert_int_equal(find(p, A "/big", &a), 0);
+		more.to.size = a.size + size;
+		tree_setattr(p->tree, a.node, NULL, &more, &a);
+	}
+	assert_int_equal(move(p, A, "label", A, "label~"), -ENOSPC);
+	assert_missing(p, A "/label~");
+	assert_reads(p, A "/label", "x\n");
+}
+
 static void renamed_back(void **state)
 {
 	struct place *p = *state;
@@ -696,6 +716,7 @@ int main(void)
 	    TEST(renamed_over),
 	    TEST(rename_refused),
 	    TEST(renamed_away),
+	    TEST(renamed_away_without_room),
 	    TEST(renamed_back),
 	    TEST(table_removed),
 	    TEST(old_file),
