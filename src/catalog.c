@@ -32,10 +32,18 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 		free(c);
 		return -ENOMEM;
 	}
+	int rc = watching_init(&c->watching, o);
+	if (rc < 0) {
+		open_indexes_release(&c->open);
+		free(root);
+		free(c);
+		return rc;
+	}
 	pthread_mutex_init(&c->lock, NULL);
 	c->source = real;
 	real = NULL;
 	c->index_budget = o->index_budget;
+	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
 	c->header = (struct header)HEADER_INIT;
 	*root = (struct dir){.name = "", .project = NONE};
 	c->dirs = root;
@@ -49,6 +57,7 @@ void catalog_close(struct catalog *c)
 	if (!c)
 		return;
 	open_indexes_release(&c->open);
+	watching_release(&c->watching);
 	for (size_t i = 0; i < c->dir_count; i++)
 		list_release(&c->dirs[i].files);
 	for (size_t i = 0; i < c->project_count; i++) {
@@ -104,7 +113,7 @@ void catalog_load_project(struct catalog *c, uint32_t project, int64_t now)
 
 void catalog_load_all(struct catalog *c, int64_t now)
 {
-	if (is_fresh(c->loaded_at, now) && c->nameless.n == 0)
+	if (is_fresh_all(c, c->loaded_at, now) && c->nameless.n == 0)
 		return;
 	scan_refresh(c, now);
 	for (uint32_t i = 0; i < c->dir_count; i++)
@@ -115,6 +124,14 @@ void catalog_load_all(struct catalog *c, int64_t now)
 	}
 	names_sids(c);
 	c->loaded_at = now;
+}
+
+/* Flat files may belong to any project. */
+static bool project_is_told(const struct catalog *c, uint32_t project)
+{
+	uint32_t dir = c->projects[project].dir;
+	const struct dir *flat = &c->dirs[0], *own = &c->dirs[dir == NONE ? 0 : dir];
+	return flat->told && !flat->linked && own->told && !own->linked;
 }
 
 /* ---- the newest ---- */
@@ -141,6 +158,24 @@ static uint32_t newer(const struct catalog *c, uint32_t best, uint32_t file)
 	if (!file_may_be_session(f) || f->checked == 0)
 		return best;
 	return best == NONE || is_newer(f, &c->files[best]) ? file : best;
+}
+
+/* A file changed: it may be the newest now, or not any more. */
+void catalog_ages(struct catalog *c, uint32_t file, struct timespec before)
+{
+	const struct file *f = &c->files[file];
+	bool is_older =
+	    f->mtime.tv_sec < before.tv_sec || (f->mtime.tv_sec == before.tv_sec && f->mtime.tv_nsec < before.tv_nsec);
+	uint32_t project = f->dir ? c->dirs[f->dir].project : f->project;
+	if (c->newest == file && is_older)
+		c->newest_at = 0;
+	c->newest = newer(c, c->newest, file);
+	if (project == NONE)
+		return;
+	struct project *p = &c->projects[project];
+	if (p->newest == file && is_older)
+		p->newest_at = 0;
+	p->newest = newer(c, p->newest, file);
 }
 
 /* The newest file of a project, by what was seen last. */
@@ -180,7 +215,8 @@ static uint32_t newest_of_project(struct catalog *c, uint32_t project, bool cert
 		scan_files(c, c->projects[project].dir, now);
 	}
 	struct project *p = &c->projects[project];
-	if (!is_fresh(p->newest_at, now) || p->newest_epoch != c->epoch) {
+	bool told = project_is_told(c, project);
+	if (!is_fresh(c, p->newest_at, now, told) || p->newest_epoch != c->epoch) {
 		p->newest = newest_seen(c, project);
 		p->newest_at = now;
 	}
@@ -199,14 +235,14 @@ static uint32_t newest_of_project(struct catalog *c, uint32_t project, bool cert
 static uint32_t newest_of_all(struct catalog *c, bool certain, int64_t now)
 {
 	scan_refresh(c, now);
-	if (!is_fresh(c->statted_at, now)) {
+	if (!is_fresh_all(c, c->statted_at, now)) {
 		int64_t begin = catalog_now();
 		for (uint32_t i = 0; i < c->dir_count; i++)
 			scan_files(c, i, now);
 		c->statted_at = scan_rest(begin, catalog_now());
 	}
 	for (unsigned tries = 0;; tries++) {
-		if (!is_fresh(c->newest_at, now) || c->newest_epoch != c->epoch) {
+		if (!is_fresh_all(c, c->newest_at, now) || c->newest_epoch != c->epoch) {
 			c->newest = NONE;
 			for (uint32_t i = 0; i < c->file_count; i++)
 				c->newest = newer(c, c->newest, i);
@@ -228,17 +264,16 @@ static uint32_t newest_of_all(struct catalog *c, bool certain, int64_t now)
 static void fill_project(struct catalog *c, uint32_t project, struct project_info *ret)
 {
 	const struct project *p = &c->projects[project];
-	*ret = (struct project_info){.project = project, .name = p->name};
+	*ret = (struct project_info){.project = project, .name = p->name, .told = project_is_told(c, project)};
 	if (p->newest != NONE)
 		ret->mtime = c->files[p->newest].mtime;
 }
 
 bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret)
 {
-	int64_t now = catalog_now();
 	bool found = false;
 
-	lock(c);
+	int64_t now = catalog_enter(c);
 	load_projects(c, now);
 	while (!found && *cookie < c->project_count) {
 		uint32_t project = (uint32_t)(*cookie)++;
@@ -263,9 +298,7 @@ static bool get_project(struct catalog *c, uint32_t project, int64_t now, struct
 
 bool catalog_project_by_name(struct catalog *c, struct span name, struct project_info *ret)
 {
-	int64_t now = catalog_now();
-
-	lock(c);
+	int64_t now = catalog_enter(c);
 	load_projects(c, now);
 	bool found = get_project(c, map_get(&c->project_names, 0, name), now, ret);
 	unlock(c);
@@ -274,12 +307,13 @@ bool catalog_project_by_name(struct catalog *c, struct span name, struct project
 
 bool catalog_project(struct catalog *c, uint32_t project, struct project_info *ret)
 {
-	int64_t now = catalog_now();
-
-	lock(c);
+	int64_t now = catalog_enter(c);
 	if (project >= c->project_count || !c->projects[project].name)
 		load_projects(c, now);
+	*ret = (struct project_info){.project = project};
 	bool found = get_project(c, project, now, ret);
+	if (!found && project < c->project_count)
+		ret->name = c->projects[project].name;
 	unlock(c);
 	return found;
 }
@@ -290,7 +324,14 @@ static void fill_slot(const struct catalog *c, uint32_t slot, struct slot_info *
 {
 	const struct file *f = &c->files[c->slots[slot].file];
 	*ret = (struct slot_info){
-	    .slot = slot, .project = f->project, .stem = f->stem, .sid = f->sid_name, .file = f->path};
+	    .slot = slot,
+	    .project = f->project,
+	    .stem = f->stem,
+	    .sid = f->sid_name,
+	    .file = f->path,
+	    .place = c->slots[slot].file,
+	    .told = is_told_file(c, f),
+	};
 	ret->st.st_dev = f->dev;
 	ret->st.st_ino = f->ino;
 	ret->st.st_nlink = 1;
@@ -358,10 +399,9 @@ static bool next_of_all(struct catalog *c, uint64_t *cookie, int64_t now, struct
 
 bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret)
 {
-	int64_t now = catalog_now();
 	bool found = false;
 
-	lock(c);
+	int64_t now = catalog_enter(c);
 	if (project == NO_SLOT)
 		found = next_of_all(c, cookie, now, ret);
 	else if (project < c->project_count)
@@ -394,9 +434,7 @@ static bool by_name(struct catalog *c, const struct map *names, uint32_t project
 
 bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem, struct slot_info *ret)
 {
-	int64_t now = catalog_now();
-
-	lock(c);
+	int64_t now = catalog_enter(c);
 	bool found = project < c->project_count && by_name(c, &c->stems, project, stem, now, ret);
 	unlock(c);
 	return found;
@@ -404,9 +442,7 @@ bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem,
 
 bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *ret)
 {
-	int64_t now = catalog_now();
-
-	lock(c);
+	int64_t now = catalog_enter(c);
 	bool found = by_name(c, &c->sids, NO_SLOT, sid, now, ret);
 	unlock(c);
 	return found;
@@ -414,9 +450,7 @@ bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *r
 
 int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
-	int64_t now = catalog_now();
-
-	lock(c);
+	int64_t now = catalog_enter(c);
 	bool found = slot_get(c, slot, now, ret);
 	unlock(c);
 	return found ? 0 : -ESTALE;
@@ -424,10 +458,9 @@ int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret)
 {
-	int64_t now = catalog_now();
 	bool found = false;
 
-	lock(c);
+	int64_t now = catalog_enter(c);
 	if (project == NO_SLOT || project < c->project_count) {
 		uint32_t file =
 		    project == NO_SLOT ? newest_of_all(c, true, now) : newest_of_project(c, project, true, now);
@@ -439,10 +472,17 @@ bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret)
 	return found;
 }
 
+bool catalog_is_told(struct catalog *c)
+{
+	catalog_enter(c);
+	bool told = c->watching.blind == 0 && c->dirs[0].told;
+	unlock(c);
+	return told;
+}
+
 uint64_t catalog_epoch(struct catalog *c)
 {
-	lock(c);
-	scan_refresh(c, catalog_now());
+	scan_refresh(c, catalog_enter(c));
 	uint64_t epoch = c->epoch;
 	unlock(c);
 	return epoch;
@@ -450,9 +490,7 @@ uint64_t catalog_epoch(struct catalog *c)
 
 struct timespec catalog_mtime(struct catalog *c)
 {
-	int64_t now = catalog_now();
-
-	lock(c);
+	int64_t now = catalog_enter(c);
 	uint32_t file = newest_of_all(c, false, now);
 	struct timespec newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
 	unlock(c);
@@ -514,8 +552,7 @@ int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, 
 {
 	struct listed *l CLEANUP_FREE = NULL;
 
-	lock(c);
-	catalog_load_all(c, catalog_now());
+	catalog_load_all(c, catalog_enter(c));
 	ssize_t n = list_files(c, &l);
 	unlock(c);
 	if (n < 0)

@@ -190,10 +190,9 @@ static void forks_refresh(struct catalog *c, int64_t now)
 
 uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 {
-	int64_t now = catalog_now();
 	uint32_t parent = NO_SLOT;
 
-	pthread_mutex_lock(&c->lock);
+	int64_t now = catalog_enter(c);
 	if (slot_is_live(c, slot, now) && file_of(c, slot)->parent.p) {
 		forks_refresh(c, now);
 		if (slot_is_live(c, slot, now) && slot_is_live(c, c->slots[slot].parent, now))
@@ -205,10 +204,9 @@ uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 
 bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret)
 {
-	int64_t now = catalog_now();
 	bool found = false;
 
-	pthread_mutex_lock(&c->lock);
+	int64_t now = catalog_enter(c);
 	forks_refresh(c, now);
 	size_t low = 0, high = c->fork_count;
 	while (low < high) {

@@ -70,7 +70,9 @@ struct file {
 	uint32_t dir, project, stem_project, slot;
 	uint32_t scan; /* the directory scan that saw it last */
 	enum file_state state;
-	bool waits; /* for a slot, in its project's list */
+	bool waits;  /* for a slot, in its project's list */
+	bool linked; /* what is done to it under its other name nobody tells */
+	bool noted;  /* in changes */
 };
 
 /* dirs[0] is the source itself, with the name "". */
@@ -80,8 +82,13 @@ struct dir {
 	struct stat st;                  /* at the last scan; st_mode 0: never, or not there */
 	int64_t looked, statted, headed; /* when: at it; at all its files; into those that are no session yet */
 	uint32_t project, scan;
-	int err;   /* why it could not be read */
-	bool racy; /* changed so shortly before the scan that a later change may have the same mtime */
+	int err;        /* why it could not be read */
+	int wd;         /* its inotify watch; 0: none */
+	bool told;      /* what happens in it is told: it has a watch, or it is gone and the source has one */
+	bool linked;    /* has linked files */
+	bool came;      /* was not there when the source was looked at first */
+	bool unwatched; /* a watch was refused, and that was said */
+	bool racy;      /* changed so shortly before the scan that a later change may have the same mtime */
 };
 
 struct project {
@@ -136,7 +143,18 @@ struct catalog {
 	struct fork *forks; /* by parent, then child */
 	size_t fork_count, fork_cap;
 	uint64_t forks_epoch;
-	bool full;            /* out of slot numbers, and said so */
+	bool full;         /* out of slot numbers, and said so */
+	unsigned fresh_ms; /* constant */
+	struct watching {
+		int inotify, wake; /* descriptors, -1: none; both constant */
+		uint32_t *by_wd;   /* directories, NONE: none */
+		size_t cap;
+		size_t blind; /* directories whose changes, or those of files in them, nobody tells */
+		struct catalog_change *changes;
+		size_t n, room;
+		bool lost; /* anything may have changed */
+		bool on;   /* constant: somebody waits for changes */
+	} watching;
 	struct header header; /* scratch */
 	struct buf path;      /* scratch */
 	struct open_indexes {
@@ -147,11 +165,28 @@ struct catalog {
 	} open;
 };
 
-static inline bool is_fresh(int64_t at, int64_t now)
-{
-	return at != 0 && now - at < CATALOG_FRESH_MS;
-}
 int64_t catalog_now(void);
+/* Takes the lock, and in what inotify has to tell. Returns catalog_now(). */
+int64_t catalog_enter(struct catalog *c);
+
+/* Whether what was looked at at that time still holds. */
+static inline bool is_fresh(const struct catalog *c, int64_t at, int64_t now, bool told)
+{
+	return at != 0 && now - at < (told ? CATALOG_TOLD_MS : c->fresh_ms);
+}
+/* ... of everything under the source, of the directory, of the file. */
+static inline bool is_fresh_all(const struct catalog *c, int64_t at, int64_t now)
+{
+	return is_fresh(c, at, now, c->watching.blind == 0);
+}
+static inline bool is_fresh_dir(const struct catalog *c, const struct dir *d, int64_t at, int64_t now)
+{
+	return is_fresh(c, at, now, d->told && !d->linked);
+}
+static inline bool is_told_file(const struct catalog *c, const struct file *f)
+{
+	return c->dirs[f->dir].told && !f->linked;
+}
 
 /* The absolute path, in c->path until its next use; NULL without memory. */
 const char *catalog_path(struct catalog *c, const char *relative);
@@ -173,6 +208,24 @@ static inline bool file_may_be_session(const struct file *f)
 	return f->state == FILE_UNKNOWN || f->state == FILE_SESSION;
 }
 
+bool file_is_candidate(const char *name);
+uint32_t file_for(struct catalog *c, uint32_t dir, const char *name); /* made if need be; NONE without memory */
+/* The name is there, or no more: takes in what is there now. */
+void scan_touched(struct catalog *c, uint32_t file, int64_t now);
+
+/* catalog_watch.c: what inotify tells */
+int watching_init(struct watching *w, const struct catalog_options *o);
+void watching_release(struct watching *w);
+void watch_drain(struct catalog *c);
+/* Before the directory is read: from now on its changes are told, if that can be had. */
+void watch_dir(struct catalog *c, uint32_t dir, const char *path);
+/* The directory cannot be read. */
+void watch_failed(struct catalog *c, uint32_t dir, int err);
+/* The file has another name, under which it can be changed without a word. */
+void watch_linked(struct catalog *c, uint32_t file);
+/* Notes a change for catalog_wait. */
+void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool came);
+
 /* catalog_names.c */
 uint32_t names_project(struct catalog *c, struct span key); /* the project of that key, made if need be; NONE */
 void names_projects(struct catalog *c);                     /* names those that have something to show */
@@ -182,6 +235,7 @@ void slot_kill(struct catalog *c, uint32_t slot);
 struct span flat_project_key(struct span cwd, struct buf *scratch);
 
 /* catalog.c */
+void catalog_ages(struct catalog *c, uint32_t file, struct timespec before);
 void catalog_load_all(struct catalog *c, int64_t now); /* all headers; gives all slots and names */
 void catalog_load_project(struct catalog *c, uint32_t project, int64_t now); /* the headers of one project */
 

@@ -228,6 +228,11 @@ static bool is_behind(const struct catalog *c, const struct held *h)
 	return f->size != h->size || f->mtime.tv_sec != h->mtime.tv_sec || f->mtime.tv_nsec != h->mtime.tv_nsec;
 }
 
+static bool is_told_slot(const struct catalog *c, uint32_t slot)
+{
+	return is_told_file(c, &c->files[c->slots[slot].file]);
+}
+
 /* True if the session just opened is the slot's. What is known of the file is renewed where it is in doubt. */
 static bool is_of_slot(struct catalog *c, uint32_t slot, const struct session *s, bool trace_holds)
 {
@@ -350,16 +355,15 @@ static int grow(struct catalog *c, struct held *h)
 
 int catalog_get(struct catalog *c, uint32_t slot, struct session **ret)
 {
-	int64_t now = catalog_now();
 	struct held *h = NULL;
 
-	pthread_mutex_lock(&c->lock);
+	int64_t now = catalog_enter(c);
 	int rc = slot_is_live(c, slot, now) ? take(c, slot, &h) : -ESTALE;
 	if (rc < 0) {
 		pthread_mutex_unlock(&c->lock);
 		return rc;
 	}
-	bool look = !is_fresh(h->looked, now) || is_behind(c, h);
+	bool look = !is_fresh(c, h->looked, now, is_told_slot(c, slot)) || is_behind(c, h);
 	if (look)
 		h->looked = now;
 	struct held *surplus = take_surplus(c);

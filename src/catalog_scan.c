@@ -57,9 +57,20 @@ static void file_vanishes(struct catalog *c, struct file *f)
 		slot_kill(c, f->slot);
 	else if (f->state != FILE_GONE)
 		c->epoch++;
+	watch_note(c, (uint32_t)(f - c->files), NONE, true);
 	f->state = FILE_GONE;
 	f->checked = 0;
 	f->mtime = f->ctime = (struct timespec){0};
+}
+
+/* A name is there that was not. */
+static void file_comes(struct catalog *c, struct file *f, ino_t listed)
+{
+	f->state = FILE_UNKNOWN;
+	f->listed_ino = listed;
+	c->epoch++;
+	c->dirs[f->dir].headed = 0;
+	c->loaded_at = 0;
 }
 
 /* Takes in what stat says of a regular file. True if it differs from before: then a header that was read has to be
@@ -70,6 +81,14 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	bool is_other_file = f->dev != st->st_dev || f->ino != st->st_ino || st->st_size < f->size;
 	bool changed = is_other_file || st->st_size != f->size || !is_same_time(f->mtime, st->st_mtim) ||
 	               !is_same_time(f->ctime, st->st_ctim);
+	uint32_t file = (uint32_t)(f - c->files);
+	struct timespec before = f->mtime;
+	/* What is kept of its entries for good is kept with its owner and mode. */
+	bool is_owned = f->mode == st->st_mode && f->uid == st->st_uid && f->gid == st->st_gid;
+	if (changed && f->ino)
+		watch_note(c, file, NONE, !is_owned || f->state == FILE_OTHER);
+	if (st->st_nlink > 1)
+		watch_linked(c, file);
 	if (is_other_file && f->slot != NONE)
 		slot_kill(c, f->slot);
 	else if (is_other_file && f->state == FILE_SESSION)
@@ -86,6 +105,8 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	f->gid = st->st_gid;
 	if (f->size == 0)
 		file_is_other(c, f, "empty file", 0);
+	if (changed)
+		catalog_ages(c, file, before);
 	return changed;
 }
 
@@ -174,11 +195,34 @@ static void file_look(struct catalog *c, uint32_t file, int at, const char *path
 void scan_file(struct catalog *c, uint32_t file, int64_t now)
 {
 	const struct file *f = &c->files[file];
-	if (f->state == FILE_GONE || (now && is_fresh(f->checked, now)))
+	if (f->state == FILE_GONE || (now && is_fresh(c, f->checked, now, is_told_file(c, f))))
 		return;
 	const char *path = catalog_path(c, f->path);
 	if (path)
 		file_look(c, file, AT_FDCWD, path, now ? now : catalog_now());
+}
+
+void scan_touched(struct catalog *c, uint32_t file, int64_t now)
+{
+	struct file *f = &c->files[file];
+	const char *path = catalog_path(c, f->path);
+	struct stat st;
+	if (!path)
+		return;
+	if (lstat(path, &st) < 0) {
+		if (f->state != FILE_GONE)
+			file_vanishes(c, f);
+		return;
+	}
+	f->scan = c->dirs[f->dir].scan;
+	if (f->state == FILE_GONE) {
+		file_comes(c, f, 0);
+		watch_note(c, file, NONE, true);
+	}
+	if (S_ISLNK(st.st_mode))
+		watch_linked(c, file);
+	watch_note(c, file, NONE, false);
+	file_look(c, file, AT_FDCWD, path, now);
 }
 
 int64_t scan_rest(int64_t begin, int64_t now)
@@ -190,7 +234,7 @@ int64_t scan_rest(int64_t begin, int64_t now)
 void scan_files(struct catalog *c, uint32_t dir, int64_t now)
 {
 	struct dir *d = &c->dirs[dir];
-	if (is_fresh(d->statted, now) || d->files.n == 0)
+	if (is_fresh_dir(c, d, d->statted, now) || d->files.n == 0)
 		return;
 	int64_t begin = catalog_now();
 	d->statted = now;
@@ -200,7 +244,7 @@ void scan_files(struct catalog *c, uint32_t dir, int64_t now)
 		return; /* the directory's own scan says what that means */
 	for (size_t i = 0; i < d->files.n; i++) {
 		const struct file *f = &c->files[d->files.v[i]];
-		if (f->state != FILE_GONE && !is_fresh(f->checked, now))
+		if (f->state != FILE_GONE && !is_fresh(c, f->checked, now, is_told_file(c, f)))
 			file_look(c, d->files.v[i], at, f->path + f->base, now);
 	}
 	d->statted = scan_rest(begin, catalog_now());
@@ -217,7 +261,7 @@ void scan_header(struct catalog *c, uint32_t file, int64_t now)
 
 void scan_headers(struct catalog *c, uint32_t dir, int64_t now)
 {
-	if (is_fresh(c->dirs[dir].headed, now))
+	if (is_fresh_dir(c, &c->dirs[dir], c->dirs[dir].headed, now))
 		return;
 	c->dirs[dir].headed = now;
 	for (size_t i = 0; i < c->dirs[dir].files.n; i++) {
@@ -235,7 +279,7 @@ void scan_headers(struct catalog *c, uint32_t dir, int64_t now)
 /* ---- directories ---- */
 
 /* The file of that name in a directory, made if need be; NONE without memory. */
-static uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
+uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	if (dir != 0) {
@@ -264,7 +308,7 @@ static uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 	return list_add(&c->dirs[dir].files, file) == 0 ? file : NONE;
 }
 
-static bool is_candidate(const char *name)
+bool file_is_candidate(const char *name)
 {
 	size_t n = strlen(name);
 	return n >= 6 && memcmp(name + n - 6, ".jsonl", 6) == 0;
@@ -282,11 +326,13 @@ static bool file_seen(struct catalog *c, uint32_t dir, int at, const struct dire
 	bool is_new = f->state == FILE_GONE;
 	bool is_same = !is_new && f->listed_ino == e->d_ino;
 	f->scan = c->dirs[dir].scan;
+	if (is_new)
+		file_comes(c, f, e->d_ino);
 	f->listed_ino = e->d_ino;
-	if (is_new) {
-		f->state = FILE_UNKNOWN;
-		c->epoch++;
-	}
+	if (is_new && (c->dirs[dir].scan > 1 || c->dirs[dir].came))
+		watch_note(c, file, NONE, true);
+	if (e->d_type != DT_REG && e->d_type != DT_DIR)
+		watch_linked(c, file);
 	/* A regular file need not be looked at before somebody asks for it; what else there is may be no file. */
 	if (e->d_type == DT_REG && (is_new || is_same))
 		return false;
@@ -311,7 +357,8 @@ static void dir_seen(struct catalog *c, const struct dirent *e)
 	uint32_t dir = (uint32_t)c->dir_count;
 	if (map_put(&c->dir_names, 0, span_of(kept), dir) < 0)
 		return;
-	c->dirs[c->dir_count++] = (struct dir){.name = kept, .project = project};
+	c->dirs[c->dir_count++] = (struct dir){.name = kept, .project = project, .came = c->dirs[0].scan > 1};
+	c->watching.blind++;
 	c->projects[project].dir = dir;
 }
 
@@ -324,7 +371,7 @@ static int read_names(struct catalog *c, uint32_t dir, DIR *names)
 			return -errno;
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
-		if (is_candidate(e->d_name) && !file_seen(c, dir, dirfd(names), e))
+		if (file_is_candidate(e->d_name) && !file_seen(c, dir, dirfd(names), e))
 			continue;
 		if (dir == 0 && (e->d_type == DT_DIR || e->d_type == DT_LNK || e->d_type == DT_UNKNOWN))
 			dir_seen(c, e);
@@ -334,6 +381,7 @@ static int read_names(struct catalog *c, uint32_t dir, DIR *names)
 /* The directory cannot be read. What it held is gone, unless that is only for now. */
 static void dir_fails(struct catalog *c, uint32_t dir, int err)
 {
+	watch_failed(c, dir, err);
 	struct dir *d = &c->dirs[dir];
 	if (err != d->err && err != -ENOENT && err != -ENOTDIR)
 		log_warning("%s: %s", d->name[0] ? d->name : c->source, strerror(-err));
@@ -366,7 +414,7 @@ static int dir_read(struct catalog *c, uint32_t dir, const char *path)
 	struct dir *d = &c->dirs[dir];
 	d->st = st;
 	d->err = 0;
-	d->racy = llabs((long long)wall.tv_sec - (long long)st.st_mtim.tv_sec) <= RACY_S;
+	d->racy = !d->told && llabs((long long)wall.tv_sec - (long long)st.st_mtim.tv_sec) <= RACY_S;
 	for (size_t i = 0; i < d->files.n; i++) {
 		struct file *f = &c->files[d->files.v[i]];
 		if (f->scan != d->scan && f->state != FILE_GONE)
@@ -376,10 +424,17 @@ static int dir_read(struct catalog *c, uint32_t dir, const char *path)
 	return 0;
 }
 
+/* Whether there may be other names than at the last scan. */
+static bool dir_differs(const struct dir *d, const struct stat *st)
+{
+	return d->racy || d->err || st->st_dev != d->st.st_dev || st->st_ino != d->st.st_ino ||
+	       !is_same_time(st->st_mtim, d->st.st_mtim);
+}
+
 void scan_dir(struct catalog *c, uint32_t dir, int64_t now)
 {
 	struct dir *d = &c->dirs[dir];
-	if (is_fresh(d->looked, now))
+	if (is_fresh(c, d->looked, now, d->told))
 		return;
 	d->looked = now;
 	const char *path = catalog_path(c, d->name);
@@ -391,8 +446,9 @@ void scan_dir(struct catalog *c, uint32_t dir, int64_t now)
 		rc = -errno;
 	else if (!S_ISDIR(st.st_mode))
 		rc = -ENOTDIR;
-	else if (d->racy || d->err || st.st_dev != d->st.st_dev || st.st_ino != d->st.st_ino ||
-	         !is_same_time(st.st_mtim, d->st.st_mtim))
+	if (rc == 0)
+		watch_dir(c, dir, path);
+	if (rc == 0 && dir_differs(d, &st))
 		rc = dir_read(c, dir, path);
 	if (rc < 0)
 		dir_fails(c, dir, rc);
@@ -400,7 +456,7 @@ void scan_dir(struct catalog *c, uint32_t dir, int64_t now)
 
 void scan_refresh(struct catalog *c, int64_t now)
 {
-	if (is_fresh(c->refreshed_at, now))
+	if (is_fresh_all(c, c->refreshed_at, now))
 		return;
 	scan_dir(c, 0, now);
 	for (uint32_t i = 1; i < c->dir_count; i++)

@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -65,7 +66,7 @@ struct fuse_entry_param entry_of(const struct tree_attr *a)
 static int get_attr(struct fs *fs, node_t node, struct tree_attr *ret)
 {
 	if (node == NODE_EVENTS && !fs->no_open) {
-		*ret = events_attr(fs);
+		*ret = stream_attr(fs);
 		return 0;
 	}
 	return tree_getattr(fs->tree, node, ret);
@@ -87,9 +88,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	compat_want(conn, FUSE_CAP_WRITEBACK_CACHE, 0);
 	compat_want(conn, FUSE_CAP_CACHE_SYMLINKS, 0); /* their targets follow the session */
 	fs->no_open = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPEN_SUPPORT);
+	follow_start(fs);
 	/* Where something can be written, names come and go that change no time: listings are not kept. */
-	if (fs->read_only)
-		quiet_start(fs);
 	fs->no_opendir = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPENDIR_SUPPORT);
 }
 
@@ -100,15 +100,15 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fs *fs = fs_of(req);
 	struct tree_attr attr;
 	int rc = 0;
-	if (events_is_name(fs, parent, name))
-		attr = events_attr(fs);
+	if (stream_is_name(fs, parent, name))
+		attr = stream_attr(fs);
 	else
 		rc = tree_lookup(fs->tree, parent, span_of(name), &attr);
 	if (rc && rc != -ENOENT) {
 		reply_error(req, rc);
 		return;
 	}
-	struct fuse_entry_param e = {.entry_timeout = tree_missing_ttl(fs->tree, parent)};
+	struct fuse_entry_param e = {.entry_timeout = tree_missing_ttl(fs->tree, parent, span_of(name))};
 	if (rc == 0) {
 		quiet_settle(fs, &attr);
 		listings_check(fs, attr.node);
@@ -348,7 +348,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	if (ino == NODE_EVENTS) {
-		events_open(fs, req, fi);
+		stream_open(fs, req, fi);
 		return;
 	}
 	fi->fh = 0;
@@ -375,7 +375,7 @@ static void read_handle(fuse_req_t req, struct handle *handle, size_t size, off_
 	struct fs *fs = fs_of(req);
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	if (handle->reader) {
-		events_read(fs, req, handle->reader, size, fi);
+		stream_read(fs, req, handle->reader, size, fi);
 		return;
 	}
 	if (!handle->writing) {
@@ -406,13 +406,31 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 		fuse_reply_buf(req, out.p, out.n);
 }
 
+/* Everything but .events can be read at any time. */
+static void op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handles_get(&fs->handles, fi->fh);
+	if (handle && handle->reader) {
+		stream_poll(fs, req, handle->reader, ph);
+	} else {
+		if (ph)
+			fuse_pollhandle_destroy(ph);
+		fuse_reply_poll(req, POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM);
+	}
+	handle_put(fs, handle);
+}
+
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct handle *handle = handles_remove(&fs->handles, fi->fh);
 	if (handle && handle->reader)
-		watch_reader_close(fs->watch, handle->reader);
+		events_reader_close(fs->events, handle->reader);
+	bool written = handle && handle->writing;
 	handle_put(fs, handle);
+	if (written)
+		follow_written(fs, ino);
 	fuse_reply_err(req, 0);
 }
 
@@ -462,6 +480,7 @@ static const struct fuse_lowlevel_ops operations = {
     .readdirplus = op_readdirplus,
     .open = op_open,
     .read = op_read,
+    .poll = op_poll,
     .release = op_release,
     .flush = write_flush,
     .fsync = write_fsync,
@@ -488,7 +507,7 @@ int fs_open(const struct fs_options *o, struct fs **ret)
 	struct fs *fs = calloc(1, sizeof *fs);
 	if (!fs)
 		return -ENOMEM;
-	int rc = watch_open(o->catalog, &events_watch_ops, &fs->watch);
+	int rc = events_open(o->catalog, &stream_ops, &fs->events);
 	if (rc) {
 		free(fs);
 		return rc;
@@ -511,16 +530,16 @@ void fs_attach(struct fs *fs, struct fuse_session *session)
 
 void fs_stop(struct fs *fs)
 {
-	quiet_stop(fs);
-	watch_close(fs->watch);
-	fs->watch = NULL;
+	follow_stop(fs);
+	events_close(fs->events);
+	fs->events = NULL;
 }
 
 void fs_close(struct fs *fs)
 {
 	if (!fs)
 		return;
-	watch_close(fs->watch);
+	events_close(fs->events);
 	handles_release(fs, &fs->handles);
 	listings_release(&fs->listings);
 	quiet_release(&fs->quiet);

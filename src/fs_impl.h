@@ -5,16 +5,17 @@
 #include "sessionfs/fs.h"
 #include "sessionfs/fuse_compat.h"
 #include "sessionfs/tree_write.h"
-#include "sessionfs/watch.h"
+#include "sessionfs/events.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct fs;
 
 /* What an open file keeps: bytes pinned at open, a place among the events, or what is being written. */
 struct handle {
 	struct buf text;
-	struct watch_reader *reader;
+	struct events_reader *reader;
 	struct tree_handle *writing;
 	unsigned users; /* the open file and the requests at work on it */
 };
@@ -27,7 +28,7 @@ struct handles {
 };
 
 void handles_init(struct handles *h);
-/* Frees what is left; readers belong to the watch. */
+/* Frees what is left; readers belong to the events. */
 void handles_release(struct fs *fs, struct handles *h);
 /* Takes over a copy of *handle. Its number, or 0 without memory. */
 uint64_t handles_add(struct handles *h, const struct handle *handle);
@@ -60,23 +61,37 @@ void listings_check(struct fs *fs, node_t node);
 /* Whether that could have anything to do. Any lock may be held. */
 bool listings_is_noted(struct fs *fs, node_t node);
 
-/* fs_quiet.c: sessions that lie untouched */
+/* fs_quiet.c: what was given to the kernel for as long as it is not told otherwise */
 struct quiet {
 	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	pthread_t thread;
-	bool running;
-	struct quiet_slot *slots;
-	size_t n, cap, nodes;
+	bool kept;                /* somebody tells */
+	struct quiet_slot *slots; /* by number */
+	size_t n, nodes;
 };
 
 void quiet_init(struct quiet *q);
-void quiet_start(struct fs *fs);
-void quiet_stop(struct fs *fs);
+void quiet_keep(struct fs *fs, bool kept);
 void quiet_release(struct quiet *q);
 /* Attributes are about to go to the kernel: what the tree lets it keep for long is noted, or is for a moment only.
  * Any lock of the tree's may be held. */
 void quiet_settle(struct fs *fs, struct tree_attr *a);
+/* Forgets what was noted of a session, since the kernel is told now. The nodes noted one by one are the caller's to
+ * free; true if there was something besides. */
+bool quiet_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n);
+
+/* fs_follow.c: the thread that follows changes */
+struct follow {
+	pthread_t thread;
+	bool running;
+	atomic_bool stop;
+	struct again *again; /* the thread's own */
+	size_t n, cap;
+};
+
+void follow_start(struct fs *fs);
+void follow_stop(struct fs *fs);
+/* Something was written through the mount: what follows the node's session is asked for again from now on. */
+void follow_written(struct fs *fs, node_t node);
 
 /* Younger than this, or from the future. */
 bool fs_is_younger(struct timespec t, time_t seconds);
@@ -84,10 +99,11 @@ bool fs_is_younger(struct timespec t, time_t seconds);
 struct fs {
 	struct tree *tree;
 	struct catalog *catalog;
-	struct watch *watch;
+	struct events *events;
 	struct handles handles;
 	struct listings listings;
 	struct quiet quiet;
+	struct follow follow;
 	struct fuse_session *session; /* NULL until fs_attach */
 	struct timespec since;
 	bool read_only;
@@ -111,15 +127,17 @@ void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
 void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name,
                   unsigned flags);
 
-/* fs_events.c: `.events` at the root */
+/* fs_stream.c: `.events` at the root */
 
 /* No kind of the tree has this id: kind 0 is unused but for the root, which is part 1. */
 #define NODE_EVENTS ((node_t)2)
 
-bool events_is_name(const struct fs *fs, node_t parent, const char *name);
-struct tree_attr events_attr(const struct fs *fs);
-void events_open(struct fs *fs, fuse_req_t req, struct fuse_file_info *fi);
-void events_read(struct fs *fs, fuse_req_t req, struct watch_reader *reader, size_t n, const struct fuse_file_info *fi);
-extern const struct watch_ops events_watch_ops;
+bool stream_is_name(const struct fs *fs, node_t parent, const char *name);
+struct tree_attr stream_attr(const struct fs *fs);
+void stream_open(struct fs *fs, fuse_req_t req, struct fuse_file_info *fi);
+void stream_read(struct fs *fs, fuse_req_t req, struct events_reader *reader, size_t n,
+                 const struct fuse_file_info *fi);
+void stream_poll(struct fs *fs, fuse_req_t req, struct events_reader *reader, struct fuse_pollhandle *poll);
+extern const struct events_ops stream_ops;
 
 #endif

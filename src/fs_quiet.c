@@ -1,25 +1,20 @@
-/* What the kernel may keep of a session that lies untouched.
+/* What the kernel was given to keep because it will be told of changes.
  *
- * The tree lets it keep attributes of such a session for a long time (TREE_TTL_QUIET),
- * or a warm `find` would ask for each directory again. That is a promise to tell the
- * kernel when the session's file changes after all: every node it was made for is
- * noted, one thread looks at the files of the sessions concerned a few times a second,
- * and when one changed the kernel drops what it holds of those nodes. Later answers
- * about that session are not for long any more, so a burst of appends costs this once.
+ * Of most of what follows a session file the tree knows what to tell (tree_stale_session): here it is only noted that
+ * something was given out at all. The rest (TREE_TTL_QUIET: the many directories and links of a session's
+ * entries) is noted node by node, and while a session grows it is not given out for long, so a burst
+ * of appends costs this once. So are files whose contents can change without their attributes.
  *
- * A promise that cannot be kept (no room, no thread, the file changed meanwhile) is
- * not made: the answer is then for as long as that of a session that grows. */
+ * A promise that cannot be kept, because there is no room to note it, is not made. */
 #include "fs_impl.h"
 
 #include <time.h>
 
-#define LOOK_MS 250
-#define NODES_MAX ((size_t)1 << 20)
+#define NODES_MAX ((size_t)1 << 18)
 
 struct quiet_slot {
-	uint32_t slot;
-	struct timespec mtime; /* the file's, as it was promised */
-	int64_t until_ms;      /* the latest promise ends */
+	bool given;       /* something with TREE_TTL_TOLD */
+	int64_t until_ms; /* the latest promise ends */
 	node_t *nodes;
 	size_t n, cap;
 };
@@ -27,44 +22,40 @@ struct quiet_slot {
 static int64_t now_ms(void)
 {
 	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-static bool same_time(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
 /* --- the list, under the lock ------------------------------------------------ */
 
-static struct quiet_slot *find(struct quiet *q, uint32_t slot)
+static struct quiet_slot *slot_at(struct quiet *q, uint32_t slot)
 {
-	for (size_t i = 0; i < q->n; i++)
-		if (q->slots[i].slot == slot)
-			return &q->slots[i];
-	return NULL;
-}
-
-static struct quiet_slot *add_slot(struct quiet *q, uint32_t slot, struct timespec mtime)
-{
-	if (q->n == q->cap) {
-		size_t cap = q->cap ? q->cap * 2 : 16;
-		struct quiet_slot *p = reallocarray(q->slots, cap, sizeof *p);
+	if (slot >= q->n) {
+		size_t n = (size_t)slot + slot / 2 + 64;
+		struct quiet_slot *p = reallocarray(q->slots, n, sizeof *p);
 		if (!p)
 			return NULL;
+		memset(p + q->n, 0, (n - q->n) * sizeof *p);
 		q->slots = p;
-		q->cap = cap;
+		q->n = n;
 	}
-	q->slots[q->n] = (struct quiet_slot){.slot = slot, .mtime = mtime};
-	return &q->slots[q->n++];
+	return &q->slots[slot];
 }
 
-static void drop_slot(struct quiet *q, struct quiet_slot *s)
+static void drop_nodes(struct quiet *q, struct quiet_slot *s)
 {
 	q->nodes -= s->n;
 	free(s->nodes);
-	*s = q->slots[--q->n];
+	s->nodes = NULL;
+	s->n = s->cap = 0;
+}
+
+static void drop_ended(struct quiet *q)
+{
+	int64_t now = now_ms();
+	for (size_t i = 0; i < q->n; i++)
+		if (q->slots[i].n && q->slots[i].until_ms < now)
+			drop_nodes(q, &q->slots[i]);
 }
 
 static int node_cmp(const void *a, const void *b)
@@ -106,121 +97,69 @@ static bool add_node(struct quiet *q, struct quiet_slot *s, node_t node)
 
 static bool promise(struct quiet *q, const struct tree_attr *a)
 {
-	uint32_t slot = node_unpack(a->node).slot;
-	struct quiet_slot *s = find(q, slot);
-	if (q->nodes >= NODES_MAX)
-		return false;
+	struct quiet_slot *s = slot_at(q, node_unpack(a->node).slot);
 	if (!s)
-		s = add_slot(q, slot, a->mtime);
-	if (!s || !same_time(s->mtime, a->mtime) || !add_node(q, s, a->node))
 		return false;
-	s->until_ms = now_ms() + (int64_t)(TREE_TTL_QUIET * 1000) + LOOK_MS;
+	if (a->attr_ttl == TREE_TTL_TOLD) {
+		s->given = true;
+		return true;
+	}
+	if (q->nodes >= NODES_MAX)
+		drop_ended(q);
+	if (q->nodes >= NODES_MAX || !add_node(q, s, a->node))
+		return false;
+	s->until_ms = now_ms() + (int64_t)(TREE_TTL_QUIET * 1000) + 1000;
 	return true;
 }
 
 void quiet_settle(struct fs *fs, struct tree_attr *a)
 {
 	struct quiet *q = &fs->quiet;
-	if (a->attr_ttl != TREE_TTL_QUIET)
+	if (a->attr_ttl != TREE_TTL_QUIET && a->attr_ttl != TREE_TTL_TOLD && !tree_is_restamped(a->node))
 		return;
 	pthread_mutex_lock(&q->lock);
-	bool kept = q->running && promise(q, a);
+	bool kept = q->kept && promise(q, a);
 	pthread_mutex_unlock(&q->lock);
 	if (kept)
 		return;
-	a->attr_ttl = TREE_TTL_LIVE;
-	if (a->entry_ttl == TREE_TTL_QUIET)
-		a->entry_ttl = TREE_TTL_LIVE;
+	double live = fs->read_only ? TREE_TTL_LIVE : 0;
+	if (a->attr_ttl < live)
+		return;
+	if (a->entry_ttl == a->attr_ttl)
+		a->entry_ttl = live;
+	a->attr_ttl = live;
 }
 
-/* --- the thread ------------------------------------------------------------------ */
-
-static bool is_changed(struct fs *fs, const struct quiet_slot *s)
-{
-	struct slot_info info;
-	return catalog_slot(fs->catalog, s->slot, &info) < 0 || !same_time(info.st.st_mtim, s->mtime);
-}
-
-/* Takes out the first slot whose file is not as it was promised; those whose promises have ended go. False if there
- * is none. */
-static bool take_changed(struct fs *fs, struct quiet_slot *ret)
+bool quiet_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n)
 {
 	struct quiet *q = &fs->quiet;
-	for (size_t i = q->n; i > 0; i--) {
-		struct quiet_slot *s = &q->slots[i - 1];
-		if (!is_changed(fs, s)) {
-			if (now_ms() >= s->until_ms)
-				drop_slot(q, s);
-			continue;
-		}
-		*ret = *s;
-		s->nodes = NULL;
-		drop_slot(q, s);
-		return true;
-	}
-	return false;
-}
-
-static void tell_kernel(struct fs *fs, const struct quiet_slot *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		fuse_lowlevel_notify_inval_inode(fs->session, s->nodes[i], 0, 0);
-}
-
-static void *look(void *arg)
-{
-	struct fs *fs = arg;
-	struct quiet *q = &fs->quiet;
+	bool given = false;
+	*ret = NULL;
+	*ret_n = 0;
 	pthread_mutex_lock(&q->lock);
-	while (q->running) {
-		struct quiet_slot changed;
-		struct timespec until;
-		while (q->running && take_changed(fs, &changed)) {
-			pthread_mutex_unlock(&q->lock);
-			tell_kernel(fs, &changed);
-			free(changed.nodes);
-			pthread_mutex_lock(&q->lock);
-		}
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += LOOK_MS * 1000000L;
-		until.tv_sec += until.tv_nsec / 1000000000L;
-		until.tv_nsec %= 1000000000L;
-		if (q->running)
-			pthread_cond_timedwait(&q->wake, &q->lock, &until);
+	if (slot < q->n) {
+		struct quiet_slot *s = &q->slots[slot];
+		given = s->given;
+		*ret = s->nodes;
+		*ret_n = s->n;
+		q->nodes -= s->n;
+		*s = (struct quiet_slot){0};
 	}
 	pthread_mutex_unlock(&q->lock);
-	return NULL;
+	return given;
 }
 
 void quiet_init(struct quiet *q)
 {
-	pthread_condattr_t attr;
 	*q = (struct quiet){0};
 	pthread_mutex_init(&q->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&q->wake, &attr);
-	pthread_condattr_destroy(&attr);
 }
 
-void quiet_start(struct fs *fs)
+void quiet_keep(struct fs *fs, bool kept)
 {
-	struct quiet *q = &fs->quiet;
-	pthread_mutex_lock(&q->lock);
-	q->running = fs->session && pthread_create(&q->thread, NULL, look, fs) == 0;
-	pthread_mutex_unlock(&q->lock);
-}
-
-void quiet_stop(struct fs *fs)
-{
-	struct quiet *q = &fs->quiet;
-	pthread_mutex_lock(&q->lock);
-	bool running = q->running;
-	q->running = false;
-	pthread_cond_signal(&q->wake);
-	pthread_mutex_unlock(&q->lock);
-	if (running)
-		pthread_join(q->thread, NULL);
+	pthread_mutex_lock(&fs->quiet.lock);
+	fs->quiet.kept = kept;
+	pthread_mutex_unlock(&fs->quiet.lock);
 }
 
 void quiet_release(struct quiet *q)
@@ -228,6 +167,5 @@ void quiet_release(struct quiet *q)
 	for (size_t i = 0; i < q->n; i++)
 		free(q->slots[i].nodes);
 	free(q->slots);
-	pthread_cond_destroy(&q->wake);
 	pthread_mutex_destroy(&q->lock);
 }

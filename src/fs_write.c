@@ -98,7 +98,10 @@ void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	struct handle *h = get_handle(fs, fi);
 	int rc = h && h->writing ? tree_flush(fs->tree, h->writing) : 0;
+	bool written = h && h->writing;
 	handle_put(fs, h);
+	if (written)
+		follow_written(fs, ino);
 	reply_rc(req, rc);
 }
 
@@ -107,7 +110,10 @@ void write_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
 	struct fs *fs = fs_of(req);
 	struct handle *h = get_handle(fs, fi);
 	int rc = h && h->writing ? tree_fsync(fs->tree, h->writing) : 0;
+	bool written = h && h->writing;
 	handle_put(fs, h);
+	if (written)
+		follow_written(fs, ino);
 	reply_rc(req, rc);
 }
 
@@ -161,6 +167,7 @@ void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const 
 	struct tree_caller who = caller_of(req);
 	struct tree_attr attr;
 	int rc = tree_symlink(fs->tree, parent, span_of(name), target, &who, &attr);
+	follow_written(fs, parent);
 	if (rc < 0) {
 		reply_rc(req, rc);
 		return;
@@ -171,15 +178,19 @@ void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const 
 
 void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	reply_rc(req, tree_unlink(fs_of(req)->tree, parent, span_of(name)));
+	struct fs *fs = fs_of(req);
+	int rc = tree_unlink(fs->tree, parent, span_of(name));
+	follow_written(fs, parent);
+	reply_rc(req, rc);
 }
 
 void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name,
                   unsigned flags)
 {
+	struct fs *fs = fs_of(req);
 	int rc = -EINVAL;
 	if ((flags & ~(unsigned)RENAME_NOREPLACE) == 0)
-		rc =
-		    tree_rename(fs_of(req)->tree, from, span_of(name), to, span_of(new_name), flags & RENAME_NOREPLACE);
+		rc = tree_rename(fs->tree, from, span_of(name), to, span_of(new_name), flags & RENAME_NOREPLACE);
+	follow_written(fs, to);
 	reply_rc(req, rc);
 }

@@ -45,7 +45,9 @@ static void parts_close(struct parts *p)
 static int parts_open(const char *source, const struct opts *o, struct parts *ret)
 {
 	struct parts p CLEANUP(parts_close) = {0};
-	int rc = catalog_open(source, &(struct catalog_options){.index_budget = INDEX_BUDGET}, &p.catalog);
+	int rc = catalog_open(source,
+	                      &(struct catalog_options){.index_budget = INDEX_BUDGET, .watch = o->action == OPTS_MOUNT},
+	                      &p.catalog);
 	if (rc == 0)
 		rc = cache_open(o->cache, &p.cache);
 	if (rc == 0)

@@ -223,37 +223,48 @@ static mode_t ctx_mode(const struct ctx *c)
 	return c->kind->type == S_IFDIR ? S_IFDIR | r | r >> 2 | w : S_IFREG | r | w;
 }
 
+/* What follows a session file is kept for long from so many seconds after its last change on: then no answer about the
+ * time before is on its way to the kernel any more, and the next change cannot have the same mtime. */
+#define TOLD_AFTER 2
 /* A session that nobody has touched for an hour is not expected to grow in the next minute. */
-static double quiet_ttl(const struct ctx *c)
+#define QUIET_AFTER 3600
+
+static bool is_older(const struct tree_attr *a, time_t seconds)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec - c->slot.st.st_mtim.tv_sec > 3600 ? TREE_TTL_QUIET : TREE_TTL_LIVE;
+	return now.tv_sec - a->mtime.tv_sec > seconds;
+}
+
+/* Whether every change of what the kind shows is noted. */
+static bool is_told(const struct ctx *c)
+{
+	if (c->kind->stamp == STAMP_PROJECT)
+		return c->project.told;
+	return c->kind->scope >= SCOPE_SLOT ? c->slot.told : catalog_is_told(c->tree->catalog);
+}
+
+/* In a mount that can be written, what was written reads back at once. */
+static double live_ttl(const struct tree *t)
+{
+	return t->read_only ? TREE_TTL_LIVE : 0;
 }
 
 static void set_ttl(const struct ctx *c, struct tree_attr *a)
 {
-	/* What is written reads back at once, in every view: nothing that may change is kept. */
-	if (!c->tree->read_only && c->kind->keep != KEEP_FIXED) {
-		a->entry_ttl = c->kind->keep == KEEP_NAME ? TREE_TTL_FIXED : 0;
-		a->attr_ttl = 0;
-		return;
-	}
-	switch (c->kind->keep) {
-	case KEEP_LIVE:
-		a->entry_ttl = a->attr_ttl = TREE_TTL_LIVE;
-		return;
-	case KEEP_NAME:
-		a->entry_ttl = TREE_TTL_FIXED;
-		a->attr_ttl = quiet_ttl(c);
-		return;
-	case KEEP_FIXED:
+	double told = live_ttl(c->tree), quiet = told;
+	/* The names of what can be written come and go with the tools that write. */
+	bool writable = !c->tree->read_only && (c->kind->value || c->node.kind == K_LEAF);
+	if (c->kind->keep == KEEP_FIXED) {
 		a->entry_ttl = a->attr_ttl = TREE_TTL_FIXED;
 		return;
-	case KEEP_QUIET:
-		a->entry_ttl = a->attr_ttl = quiet_ttl(c);
-		return;
 	}
+	if (!writable && is_told(c) && is_older(a, TOLD_AFTER))
+		told = TREE_TTL_TOLD;
+	if (c->tree->read_only && c->slot.told && is_older(a, QUIET_AFTER))
+		quiet = TREE_TTL_QUIET;
+	a->attr_ttl = c->kind->keep == KEEP_LIVE ? live_ttl(c->tree) : c->kind->keep == KEEP_QUIET ? quiet : told;
+	a->entry_ttl = c->kind->keep == KEEP_NAME ? TREE_TTL_FIXED : a->attr_ttl;
 }
 
 /* What one entry says never changes in a generation; all else is as of a serial. */
@@ -448,9 +459,28 @@ int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_att
 	return rc == -ENOENT ? scratch_find(t, parent, name, ret) : rc;
 }
 
-double tree_missing_ttl(struct tree *t, node_t dir)
+/* Whether the name could come to be in such a directory. */
+static bool is_possible(unsigned dir, struct span name)
 {
-	return is_writable_dir(node_unpack(dir).kind) && !t->read_only ? 0 : TREE_TTL_LIVE;
+	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
+		const struct kind *row = &tree_kinds[k];
+		if (row->parent == dir && (!row->name || span_is(name, row->name)))
+			return true;
+	}
+	return false;
+}
+
+double tree_missing_ttl(struct tree *t, node_t dir, struct span name)
+{
+	unsigned kind = dir == NODE_ROOT ? K_ROOT : node_unpack(dir).kind;
+	if (is_writable_dir(kind) && !t->read_only)
+		return 0;
+	/* Tools look for .gitignore and the like in every directory. */
+	if (!is_possible(kind, name))
+		return TREE_TTL_FIXED;
+	if (kind == K_PROJECTS || kind == K_PROJECT || kind == K_SESSIONS || kind == K_ROOT)
+		return catalog_is_told(t->catalog) ? TREE_TTL_TOLD : TREE_TTL_LIVE;
+	return live_ttl(t);
 }
 
 int tree_writable_dir(struct tree *t, node_t dir)
@@ -699,6 +729,19 @@ node_t tree_parent(struct tree *t, node_t dir)
 	if (up == K_SESSION || up == K_ENTRIES || up == K_BRANCHES)
 		p.entry = 0;
 	return node_pack(p);
+}
+
+bool tree_is_dir(node_t node)
+{
+	struct node n = node_unpack(node);
+	return node == NODE_ROOT || (n.kind < K_COUNT && tree_kinds[n.kind].type == S_IFDIR);
+}
+
+/* The time is that of the record that says it, and a record may say anything of its time. */
+bool tree_is_restamped(node_t node)
+{
+	struct node n = node_unpack(node);
+	return n.kind < K_COUNT && (tree_kinds[n.kind].stamp == STAMP_LABEL || tree_kinds[n.kind].stamp == STAMP_BRANCH);
 }
 
 bool tree_is_rewritten(node_t node)

@@ -91,10 +91,11 @@ enum stamp { STAMP_ALL, STAMP_PROJECT, STAMP_SESSION, STAMP_ENTRY, STAMP_LABEL, 
 
 /* How long the kernel may keep the name and its attributes. */
 enum keep {
-	KEEP_LIVE,  /* follows the session file */
-	KEEP_NAME,  /* the name stays while the session is the same, the attributes follow it */
+	KEEP_LIVE,  /* comes and goes with what the session file says */
+	KEEP_TOLD,  /* is there as long as its directory; tree_stale_* tells when it changes */
+	KEEP_NAME,  /* as KEEP_TOLD, and the name is there for good */
 	KEEP_FIXED, /* neither changes while the session is the same */
-	KEEP_QUIET, /* as KEEP_LIVE, but longer while the session file lies untouched */
+	KEEP_QUIET, /* one of many that follow the session file: kept for long only while that lies untouched */
 };
 
 #define TREE_STATES 64

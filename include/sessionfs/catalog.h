@@ -5,20 +5,26 @@
  * costs one readdir; a header is read only when somebody asks for what is in it
  * (is it a session, its SID, the project of a flat file), the index only for session_open.
  *
- * Every call looks at the disk again if its last look is older than CATALOG_FRESH_MS: no
- * watch is needed for what pi appends to be seen. Thread-safe; own locks inside. Lock order: catalog, then session. */
+ * Every call sees what is on the disk. Where inotify tells of every change (`watch`), it takes in what inotify has to
+ * say; elsewhere (network filesystems, other FUSE ones, linked files) it looks at the disk again if its last look
+ * is older than `fresh_ms`. Thread-safe; own locks inside. Lock order: catalog, then session. */
 #ifndef SESSIONFS_CATALOG_H
 #define SESSIONFS_CATALOG_H
 
 #include "sessionfs/session.h"
 
 #define CATALOG_FRESH_MS 200
+/* What inotify tells of is looked at all the same from time to time: a write through mmap(2) tells nobody. */
+#define CATALOG_TOLD_MS 5000
 
 struct catalog;
 
 struct catalog_options {
 	/* Bytes of indexes kept. Beyond it the least recently used are dropped, but never the one used last. */
 	size_t index_budget;
+	bool watch;        /* keep note of changes, for catalog_wait, and be told by inotify */
+	unsigned fresh_ms; /* how long a look holds where inotify does not tell; 0: CATALOG_FRESH_MS */
+	bool poll;         /* do without inotify */
 };
 
 int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret);
@@ -33,9 +39,11 @@ struct project_info {
 	uint32_t project;
 	const char *name;      /* component; lives as long as the catalog */
 	struct timespec mtime; /* newest session's */
+	bool told;             /* every change of it will be noted: catalog_wait */
 };
 bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret);
 bool catalog_project_by_name(struct catalog *c, struct span name, struct project_info *ret);
+/* When false, ret->name is the name it had, or NULL. */
 bool catalog_project(struct catalog *c, uint32_t project, struct project_info *ret);
 
 /* A session file. Reading its header is what makes it one: all of these skip files that are none.
@@ -46,7 +54,9 @@ struct slot_info {
 	const char *stem; /* component under its project */
 	const char *sid;  /* component under sessions/ */
 	const char *file; /* path relative to the source */
+	uint32_t place;   /* the number of that path: stays when the file under it is replaced */
 	struct stat st;   /* as of the last look */
+	bool told;        /* every change of it will be noted: catalog_wait */
 };
 /* The strings live as long as the catalog. Sessions of one project, or of all (project NO_SLOT). */
 bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret);
@@ -58,6 +68,25 @@ int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret);
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret);
 /* The newest mtime of all session files (by stat alone), or that of the source if there are none. */
 struct timespec catalog_mtime(struct catalog *c);
+
+/* Whether every change under the source will be noted. */
+bool catalog_is_told(struct catalog *c);
+
+/* Something that changed since the last catalog_wait. */
+struct catalog_change {
+	uint32_t place; /* of the file that came, grew, or otherwise changed */
+	uint32_t died;  /* the slot it had, if that is gone; else NO_SLOT */
+	bool came;      /* there was nothing before, or for somebody else */
+};
+/* Waits up to timeout_ms (-1: for ever) for changes, or for catalog_wake; one thread only. Returns how many, *ret is
+ * freed by the caller; 0 if there are none, -EINVAL without `watch`, or another negative errno. What inotify does not
+ * tell is found when somebody asks for it, and by `look`, which looks at everything now. */
+ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret);
+void catalog_wake(struct catalog *c);
+/* What is at a place: true if it is a session. Else only slot (NO_SLOT) and what was last known of project, stem,
+ * sid and file is filled in; those may be NO_SLOT and NULL. Does not wait for other headers to be read, so `sid` may
+ * be NULL for a session, too. */
+bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
 
 /* Rises whenever a session file came, went or was replaced: names listed at one number hold while it stays. */
 uint64_t catalog_epoch(struct catalog *c);

@@ -22,9 +22,12 @@ void tree_set_mountpoint(struct tree *t, const char *mountpoint);
 /* How long the kernel may keep something, in seconds. */
 #define TREE_TTL_FIXED 86400.0 /* cannot change while its session is the same */
 #define TREE_TTL_LIVE 0.5      /* follows the session file */
-/* Follows a session file that lies untouched: for the attributes to be given to a kernel for so long, it must be told
- * when the file changes after all. Only in read-only mounts. */
-#define TREE_TTL_QUIET 60.0
+/* Follows a session file whose every change is noted: who lets a kernel keep it for so long calls tree_stale_session
+ * when the file changed, and tells it. It is not for ever, because a note can be missing (CATALOG_TOLD_MS). */
+#define TREE_TTL_TOLD 60.0
+/* As that, but which of the many nodes were given out must be kept in mind by the one who gave them. Only in read-only
+ * mounts. */
+#define TREE_TTL_QUIET 61.0
 
 struct tree_attr {
 	node_t node;
@@ -39,8 +42,16 @@ struct tree_attr {
 /* 0; -ENOENT; -ESTALE for a parent whose session was replaced; -ENOTDIR; or another negative errno. */
 int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret);
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret);
-/* How long a name that is not there may be kept as missing, in seconds. */
-double tree_missing_ttl(struct tree *t, node_t dir);
+/* How long this name, which is not there, may be kept as missing, in seconds. */
+double tree_missing_ttl(struct tree *t, node_t dir, struct span name);
+
+/* What a kernel may have kept and must ask for again: with a name, that name in the directory `node`, and what is
+ * below it; without, the attributes of `node` (and with them its contents or listing). */
+typedef void (*tree_tell)(void *arg, node_t node, struct span name);
+/* The session's file changed: a fixed number of nodes that have TREE_TTL_TOLD. No lock is held in `tell`. */
+void tree_stale_session(struct tree *t, const struct slot_info *s, tree_tell tell, void *arg);
+/* A session came to this place or went from it; `died` is the slot it had, or NO_SLOT. */
+void tree_stale_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_tell tell, void *arg);
 
 /* One name of a directory. `cookie` continues after it. `attr` is NULL when the attributes
  * would have to be produced; node and mode (type bits) are always there. Return non-zero to stop (this name did not
@@ -66,6 +77,11 @@ int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr
 /* True if the file's content is a text that changes in the middle as its session grows: readers of a live
  * session are better served with bytes pinned at open. */
 bool tree_is_rewritten(node_t node);
+
+bool tree_is_dir(node_t node);
+
+/* True if the file's text can become another one of the same size and time: neither tells that it changed. */
+bool tree_is_restamped(node_t node);
 
 /* True for editors' side files. */
 bool tree_is_scratch(node_t node);

@@ -2,6 +2,7 @@
 #include "wire.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,15 @@ static int setup(void **state)
 static int setup_read_only(void **state)
 {
 	struct wire *w = prepare();
+	wire_open(w, true, ALL_FLAGS);
+	*state = w;
+	return 0;
+}
+
+static int setup_unwatched(void **state)
+{
+	struct wire *w = prepare();
+	w->unwatched = true;
 	wire_open(w, true, ALL_FLAGS);
 	*state = w;
 	return 0;
@@ -90,10 +100,17 @@ static void says_for_how_long_a_name_is_missing(void **state)
 {
 	struct wire *w = *state;
 	struct fuse_entry_out e;
-	assert_int_equal(wire_lookup(w, FUSE_ROOT_ID, "no such name", &e), 0);
+	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid, session = wire_walk(w, SESSION).nodeid;
+	/* What can never be; what would be told; what may be written at any moment. */
+	assert_int_equal(wire_lookup(w, FUSE_ROOT_ID, ".gitignore", &e), 0);
 	assert_int_equal(e.nodeid, 0);
-	assert_int_equal(e.entry_valid, 0);
-	assert_int_equal(e.entry_valid_nsec, 500000000);
+	assert_true(e.entry_valid >= 3600);
+	assert_int_equal(wire_lookup(w, project, "no-such-session", &e), 0);
+	assert_int_equal(e.nodeid, 0);
+	assert_int_equal(e.entry_valid, 60);
+	assert_int_equal(wire_lookup(w, session, "errors", &e), 0);
+	assert_int_equal(e.nodeid, 0);
+	assert_int_equal(e.entry_valid + e.entry_valid_nsec, 0);
 }
 
 static void reads_links(void **state)
@@ -682,15 +699,48 @@ static void events_come_when_something_happens(void **state)
 	assert_int_equal(wire_receive(w, &r), waiting);
 	assert_int_equal(r.error, 0);
 	r.p[r.n] = '\0';
-	assert_non_null(strstr(r.p, "\"event\":\"changed\",\"session\":\"one\",\"path\":\"" SESSION "\"}\n"));
+	assert_non_null(
+	    strstr(r.p, "\"event\":\"appended\",\"session\":\"one\",\"path\":\"" SESSION "\",\"entries\":[{\"id\":"));
 
 	waiting = send_read(w, node, fh, 0);
 	wire_remove(w, FILE_ONE);
 	assert_int_equal(wire_receive(w, &r), waiting);
 	r.p[r.n] = '\0';
-	assert_non_null(strstr(r.p, "\"event\":\"removed\",\"session\":\"one\""));
+	assert_non_null(strstr(r.p, "\"event\":\"deleted\",\"session\":\"one\""));
 	struct fuse_release_in release = {.fh = fh};
 	assert_int_equal(wire_call(w, FUSE_RELEASE, node, &release, sizeof release, &r), 0);
+}
+
+static unsigned polled(struct wire *w, uint64_t node, uint64_t fh, uint64_t kh)
+{
+	static struct reply r;
+	struct fuse_poll_in in = {.fh = fh, .kh = kh, .flags = FUSE_POLL_SCHEDULE_NOTIFY, .events = POLLIN};
+	assert_int_equal(wire_call(w, FUSE_POLL, node, &in, sizeof in, &r), 0);
+	return ((const struct fuse_poll_out *)(const void *)r.p)->revents;
+}
+
+static void events_can_be_polled(void **state)
+{
+	struct wire *w = *state;
+	struct reply r;
+	uint64_t node, fh = open_events(w, &node);
+	assert_int_equal(polled(w, node, fh, 7), 0);
+	assert_int_equal(polled(w, node, fh, 8), 0);
+	wire_append(w, FILE_ONE, more);
+	/* The newest poll is woken; what else is told on the way is counted. */
+	for (int i = 0; i < 200 && w->woken == 0; i++) {
+		usleep(10000);
+		wire_walk(w, SESSION "/title");
+	}
+	assert_int_equal(w->woken, 8);
+	assert_int_equal(polled(w, node, fh, 9) & POLLIN, POLLIN);
+	assert_int_equal(wire_receive_of(w, send_read(w, node, fh, O_NONBLOCK), &r), 0);
+	assert_int_equal(polled(w, node, fh, 10), 0);
+	/* Any other file can be read at any time. */
+	struct fuse_open_out open;
+	uint64_t title = wire_walk(w, SESSION "/title").nodeid;
+	assert_int_equal(wire_open_file(w, title, O_RDONLY, &open), 0);
+	assert_int_equal(polled(w, title, open.fh, 11) & POLLIN, POLLIN);
 }
 
 static void events_can_be_interrupted(void **state)
@@ -733,6 +783,7 @@ static void events_end_with_the_mount(void **state)
 }
 
 #define WIRED(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+#define UNWATCHED(t) cmocka_unit_test_setup_teardown(t, setup_unwatched, teardown)
 #define WIRED_READ_ONLY(t) cmocka_unit_test_setup_teardown(t, setup_read_only, teardown)
 
 int main(void)
@@ -747,8 +798,8 @@ int main(void)
 	    WIRED(knows_parents),
 	    WIRED(keeps_every_promise_of_the_tree),
 	    WIRED(lists_plainly_too),
-	    WIRED_READ_ONLY(drops_listings_that_other_files_change),
-	    WIRED_READ_ONLY(drops_listings_made_just_after_a_change),
+	    UNWATCHED(drops_listings_that_other_files_change),
+	    UNWATCHED(drops_listings_made_just_after_a_change),
 	    WIRED(bounds_of_reads),
 	    WIRED(bounds_of_listings),
 	    WIRED(unknown_nodes),
@@ -762,6 +813,7 @@ int main(void)
 	    WIRED(a_reader_of_a_growing_session_sees_one_text),
 	    WIRED(many_open_files),
 	    WIRED(events_come_when_something_happens),
+	    WIRED(events_can_be_polled),
 	    WIRED(events_can_be_interrupted),
 	    cmocka_unit_test(events_end_with_the_mount),
 	};

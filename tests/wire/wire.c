@@ -104,7 +104,10 @@ void wire_open(struct wire *w, bool read_only, uint32_t flags)
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	int fds[2];
 
-	assert_int_equal(catalog_open(w->source, &(struct catalog_options){.index_budget = 1 << 20}, &w->catalog), 0);
+	assert_int_equal(catalog_open(w->source,
+	                              &(struct catalog_options){.index_budget = 1 << 20, .watch = !w->unwatched},
+	                              &w->catalog),
+	                 0);
 	assert_int_equal(cache_open(1 << 20, &w->cache), 0);
 	assert_int_equal(tree_open(&(struct tree_options){w->catalog, w->cache, read_only}, &w->tree), 0);
 	assert_int_equal(fs_open(&(struct fs_options){w->tree, w->catalog, read_only}, &w->fs), 0);
@@ -177,14 +180,24 @@ uint64_t wire_receive(struct wire *w, struct reply *ret)
 	assert_true(got >= (ssize_t)sizeof out);
 	assert_int_equal(got, out.len);
 	if (out.unique == 0) {
-		assert_int_equal(out.error, FUSE_NOTIFY_INVAL_INODE);
-		memcpy(&w->dropped, ret->p, sizeof w->dropped);
+		if (out.error == FUSE_NOTIFY_INVAL_INODE)
+			memcpy(&w->dropped, ret->p, sizeof w->dropped);
+		else if (out.error == FUSE_NOTIFY_POLL)
+			memcpy(&w->woken, ret->p, sizeof w->woken);
+		else
+			assert_int_equal(out.error, FUSE_NOTIFY_INVAL_ENTRY);
 		w->notifications++;
 		return wire_receive(w, ret);
 	}
 	ret->error = out.error;
 	ret->n = out.len - sizeof out;
 	return out.unique;
+}
+
+int wire_receive_of(struct wire *w, uint64_t unique, struct reply *ret)
+{
+	assert_int_equal(wire_receive(w, ret), unique);
+	return ret->error;
 }
 
 int wire_call(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, struct reply *ret)

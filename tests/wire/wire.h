@@ -26,8 +26,10 @@ struct wire {
 	pthread_t thread;
 	uint64_t unique;
 	struct fuse_init_out init;
+	bool unwatched;         /* set before wire_open: nobody follows changes, nothing is told by itself */
 	unsigned notifications; /* so far, and the last one */
 	struct fuse_notify_inval_inode_out dropped;
+	uint64_t woken; /* the poll that was woken last */
 };
 
 struct reply {
@@ -55,6 +57,8 @@ uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *a
                    size_t more_n);
 /* The next reply and whose it is; notifications before it are counted. */
 uint64_t wire_receive(struct wire *w, struct reply *ret);
+/* The error of the reply to this request, which must be the next. */
+int wire_receive_of(struct wire *w, uint64_t unique, struct reply *ret);
 /* True if a reply is there within so many milliseconds. */
 bool wire_wait(struct wire *w, int ms);
 /* Sends and receives. Returns the error. */

@@ -7,16 +7,17 @@
 #include "fs_impl.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 
 /* Where the kernel opens files without asking, nobody could be made to wait. */
-bool events_is_name(const struct fs *fs, node_t parent, const char *name)
+bool stream_is_name(const struct fs *fs, node_t parent, const char *name)
 {
 	return parent == NODE_ROOT && !fs->no_open && strcmp(name, ".events") == 0;
 }
 
-struct tree_attr events_attr(const struct fs *fs)
+struct tree_attr stream_attr(const struct fs *fs)
 {
 	return (struct tree_attr){
 	    .node = NODE_EVENTS,
@@ -42,29 +43,40 @@ static bool gave_up(void *request)
 	return fuse_req_interrupted(request) != 0;
 }
 
-const struct watch_ops events_watch_ops = {answer, gave_up};
-
-static void interrupted(fuse_req_t req, void *watch)
+static void ready(void *poll)
 {
-	watch_interrupt(watch, req);
+	fuse_lowlevel_notify_poll(poll);
+	fuse_pollhandle_destroy(poll);
+}
+
+static void forget(void *poll)
+{
+	fuse_pollhandle_destroy(poll);
+}
+
+const struct events_ops stream_ops = {answer, gave_up, ready, forget};
+
+static void interrupted(fuse_req_t req, void *events)
+{
+	events_interrupt(events, req);
 }
 
 static int add_reader(struct fs *fs, uint64_t *ret)
 {
 	struct handle handle = {.text = BUF_INIT};
-	int rc = watch_reader_open(fs->watch, &handle.reader);
+	int rc = events_reader_open(fs->events, &handle.reader);
 	if (rc)
 		return rc;
 	uint64_t number = handles_add(&fs->handles, &handle);
 	if (number == 0) {
-		watch_reader_close(fs->watch, handle.reader);
+		events_reader_close(fs->events, handle.reader);
 		return -ENOMEM;
 	}
 	*ret = number;
 	return 0;
 }
 
-void events_open(struct fs *fs, fuse_req_t req, struct fuse_file_info *fi)
+void stream_open(struct fs *fs, fuse_req_t req, struct fuse_file_info *fi)
 {
 	int rc = add_reader(fs, &fi->fh);
 	if (rc) {
@@ -78,13 +90,18 @@ void events_open(struct fs *fs, fuse_req_t req, struct fuse_file_info *fi)
 	/* Not delivered: the open was interrupted, and no release will come. */
 	if (fuse_reply_open(req, fi) == -ENOENT) {
 		struct handle *handle = handles_remove(&fs->handles, number);
-		watch_reader_close(fs->watch, handle->reader);
+		events_reader_close(fs->events, handle->reader);
 		handle_put(fs, handle);
 	}
 }
 
-void events_read(struct fs *fs, fuse_req_t req, struct watch_reader *reader, size_t n, const struct fuse_file_info *fi)
+void stream_read(struct fs *fs, fuse_req_t req, struct events_reader *reader, size_t n, const struct fuse_file_info *fi)
 {
-	fuse_req_interrupt_func(req, interrupted, fs->watch);
-	watch_read(fs->watch, reader, n, !(fi->flags & O_NONBLOCK), req);
+	fuse_req_interrupt_func(req, interrupted, fs->events);
+	events_read(fs->events, reader, n, !(fi->flags & O_NONBLOCK), req);
+}
+
+void stream_poll(struct fs *fs, fuse_req_t req, struct events_reader *reader, struct fuse_pollhandle *poll)
+{
+	fuse_reply_poll(req, events_poll(fs->events, reader, poll) ? POLLIN | POLLRDNORM : 0);
 }

@@ -1,0 +1,290 @@
+/* Over a real directory: what is done to files there, and what a reader is told of it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/events.h"
+
+#include "catalog_fixture.h"
+
+#include <stdlib.h>
+
+#define A "--w--/a.jsonl"
+
+/* What a read was answered with; `request` of the tests. */
+struct reply {
+	bool done, cancelled;
+	int err;
+	size_t n;
+	char text[1 << 16];
+};
+
+static void answer(void *request, int err, struct span bytes)
+{
+	struct reply *r = request;
+	assert_false(r->done);
+	r->done = true;
+	r->err = err;
+	r->n = bytes.n;
+	assert_true(bytes.n < sizeof r->text);
+	if (bytes.n)
+		memcpy(r->text, bytes.p, bytes.n);
+	r->text[bytes.n] = '\0';
+}
+
+static bool gave_up(void *request)
+{
+	return ((struct reply *)request)->cancelled;
+}
+
+static void ready(void *poll)
+{
+	++*(int *)poll;
+}
+
+static void forget(void *poll)
+{
+	*(int *)poll -= 100;
+}
+
+static const struct events_ops ops = {answer, gave_up, ready, forget};
+
+struct world {
+	struct place place;
+	struct events *events;
+	struct events_reader *reader;
+};
+
+static int begin(void **state)
+{
+	struct world *w = calloc(1, sizeof *w);
+	assert_non_null(w);
+	strcpy(w->place.root, "/tmp/test_events.XXXXXX");
+	assert_non_null(mkdtemp(w->place.root));
+	make_dir(&w->place, "--w--");
+	put(&w->place, A, HEADER("sid-a", "/w") ENTRY("e1"));
+	struct catalog_options o = {.index_budget = 64 << 20, .watch = true};
+	assert_int_equal(catalog_open(w->place.root, &o, &w->place.c), 0);
+	assert_int_equal(events_open(w->place.c, &ops, &w->events), 0);
+	assert_int_equal(events_reader_open(w->events, &w->reader), 0);
+	*state = w;
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct world *w = *state;
+	events_close(w->events);
+	catalog_close(w->place.c);
+	nftw(w->place.root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	free(w);
+	return 0;
+}
+
+static void follow(struct world *w)
+{
+	struct catalog_change *changes = NULL;
+	ssize_t n = catalog_wait(w->place.c, 0, false, &changes);
+	assert_true(n >= 0);
+	events_tell(w->events, changes, (size_t)n);
+	free(changes);
+}
+
+static struct reply *take(struct world *w, size_t n)
+{
+	static struct reply r;
+	r = (struct reply){0};
+	events_read(w->events, w->reader, n, false, &r);
+	assert_true(r.done);
+	return &r;
+}
+
+/* What is told of what was done, without the times. */
+static const char *told(struct world *w)
+{
+	static char text[1 << 16];
+	follow(w);
+	const struct reply *r = take(w, sizeof r->text - 1);
+	if (r->err == -EAGAIN)
+		return "";
+	assert_int_equal(r->err, 0);
+	char *to = text;
+	for (const char *p = r->text; *p;) {
+		const char *eol = strchr(p, '\n');
+		struct tm tm;
+		assert_int_equal(strncmp(p, "{\"time\":\"", 9), 0);
+		assert_non_null(strptime(p + 9, "%Y-%m-%dT%H:%M:%S", &tm));
+		const char *rest = strstr(p, "Z\",");
+		assert_true(rest && rest < eol);
+		to = mempcpy(to, rest + 3, (size_t)(eol - rest - 2));
+		p = eol + 1;
+	}
+	*to = '\0';
+	return text;
+}
+
+#define OF_A "\"session\":\"sid-a\",\"path\":\"projects/w/a\""
+
+static void nothing_is_told_of_nothing(void **state)
+{
+	assert_string_equal(told(*state), "");
+}
+
+static void entries_are_told_as_they_come(void **state)
+{
+	struct world *w = *state;
+	append(&w->place, A, ENTRY("e2") "{\"type\":\"odd\\u0041\",\"id\":\"e/3\",\"parentId\":\"e2\"}\n");
+	assert_string_equal(told(w), "\"event\":\"appended\"," OF_A
+	                             ",\"entries\":[{\"id\":\"e2\",\"type\":\"message\",\"role\":\"user\"},"
+	                             "{\"id\":\"e%2F3\",\"type\":\"odd\\u0041\"}]}\n");
+	append(&w->place, A, ENTRY("e4"));
+	assert_non_null(strstr(told(w), "[{\"id\":\"e4\""));
+	assert_string_equal(told(w), "");
+}
+
+static void half_a_line_is_told_when_it_is_whole(void **state)
+{
+	struct world *w = *state;
+	append(&w->place, A, "{\"type\":\"label\",\"id\":\"l1\",");
+	assert_string_equal(told(w), "");
+	append(&w->place, A, "\"parentId\":\"e1\",\"targetId\":\"e1\",\"label\":\"x\\\"y\"}");
+	const char *line = "\"event\":\"appended\"," OF_A ",\"entries\":[{\"id\":\"l1\",\"type\":\"label\"}]}\n"
+			   "\"event\":\"label\"," OF_A ",\"entry\":\"e1\",\"label\":\"x\\\"y\"}\n";
+	assert_string_equal(told(w), line);
+	append(&w->place, A, "\n");
+	assert_string_equal(told(w), "");
+}
+
+static void labels_and_names_are_told_by_name(void **state)
+{
+	struct world *w = *state;
+	append(&w->place, A,
+	       "{\"type\":\"label\",\"id\":\"l1\",\"parentId\":\"e1\",\"targetId\":\"e1\"}\n"
+	       "{\"type\":\"session_info\",\"id\":\"i1\",\"parentId\":\"l1\",\"name\":\"one\"}\n"
+	       "{\"type\":\"session_info\",\"id\":\"i2\",\"parentId\":\"i1\",\"name\":\"two\"}\n");
+	const char *line = told(w);
+	assert_non_null(strstr(line, "\"event\":\"label\"," OF_A ",\"entry\":\"e1\",\"label\":null}\n"));
+	assert_non_null(strstr(line, "\"event\":\"renamed\"," OF_A ",\"name\":\"two\"}\n"));
+	assert_null(strstr(line, "\"name\":\"one\""));
+}
+
+static void files_come_move_and_go(void **state)
+{
+	struct world *w = *state;
+	put(&w->place, "--w--/b.jsonl", HEADER("sid-b", "/w"));
+	assert_non_null(strstr(told(w), "\"event\":\"created\",\"session\":"));
+	assert_int_equal(rename(at(&w->place, A), at(&w->place, "--w--/c.jsonl")), 0);
+	const char *line = told(w);
+	assert_non_null(strstr(line, "\"event\":\"renamed\""));
+	assert_non_null(strstr(line, "\"path\":\"projects/w/c\",\"from\":\"projects/w/a\"}\n"));
+	assert_null(strstr(line, "deleted"));
+	unlink(at(&w->place, "--w--/c.jsonl"));
+	assert_non_null(strstr(told(w), "\"event\":\"deleted\""));
+	replace(&w->place, "--w--/b.jsonl", HEADER("sid-b", "/w") ENTRY("n1"));
+	assert_non_null(strstr(told(w), "\"event\":\"replaced\""));
+	append(&w->place, "--w--/b.jsonl", ENTRY("n2"));
+	line = told(w);
+	assert_non_null(strstr(line, "\"entries\":[{\"id\":\"n2\""));
+	make_dir(&w->place, "--v--");
+	put(&w->place, "--v--/d.jsonl", HEADER("sid-d", "/v"));
+	assert_non_null(strstr(told(w), "\"path\":\"projects/v/d\"}\n"));
+	put(&w->place, "--v--/not-yet.jsonl", "");
+	assert_string_equal(told(w), "");
+	append(&w->place, "--v--/not-yet.jsonl", HEADER("sid-e", "/v"));
+	assert_non_null(strstr(told(w), "\"event\":\"created\""));
+}
+
+static void a_slow_reader_hears_that_lines_are_lost(void **state)
+{
+	struct world *w = *state;
+	char line[512];
+	for (int i = 0; i < 45000; i++) {
+		snprintf(line, sizeof line, "{\"type\":\"message\",\"id\":\"x%d\",\"parentId\":null}\n", i);
+		if (i % 100 == 0 && i)
+			follow(w);
+		append(&w->place, A, line);
+	}
+	follow(w);
+	const struct reply *r;
+	unsigned lost = 0;
+	size_t bytes = 0;
+	while ((r = take(w, 65000))->err == 0 && r->n) {
+		lost += strstr(r->text, "\"event\":\"lost\"}\n") != NULL;
+		bytes += r->n;
+		assert_int_equal(r->text[r->n - 1], '\n');
+	}
+	assert_int_equal(r->err, -EAGAIN);
+	assert_int_equal(lost, 1);
+	assert_true(bytes > EVENTS_BACKLOG / 2 && bytes < EVENTS_BACKLOG + 100);
+	append(&w->place, A, ENTRY("after"));
+	assert_non_null(strstr(told(w), "\"after\""));
+}
+
+static void readers_wait_and_are_woken(void **state)
+{
+	struct world *w = *state;
+	struct reply waiting = {0}, other = {0};
+	int poll = 0, newer = 0;
+	events_read(w->events, w->reader, 4096, true, &waiting);
+	assert_false(waiting.done);
+	assert_false(events_poll(w->events, w->reader, &poll));
+	assert_false(events_poll(w->events, w->reader, &newer));
+	assert_int_equal(poll, -100);
+	append(&w->place, A, ENTRY("e2"));
+	follow(w);
+	assert_true(waiting.done);
+	assert_non_null(strstr(waiting.text, "\"e2\""));
+	append(&w->place, A, ENTRY("e3"));
+	follow(w);
+	assert_int_equal(newer, 1);
+	assert_true(events_poll(w->events, w->reader, NULL));
+	take(w, 4096);
+	assert_false(events_poll(w->events, w->reader, NULL));
+	events_read(w->events, w->reader, 4096, true, &other);
+	events_interrupt(w->events, &other);
+	assert_int_equal(other.err, -EINTR);
+	other = (struct reply){.cancelled = true};
+	events_read(w->events, w->reader, 4096, true, &other);
+	assert_int_equal(other.err, -EINTR);
+	other = (struct reply){0};
+	events_read(w->events, w->reader, 4096, true, &other);
+	events_reader_close(w->events, w->reader);
+	assert_int_equal(other.err, -EINTR);
+	assert_false(events_are_read(w->events));
+}
+
+static void a_second_reader_gets_what_comes_from_then_on(void **state)
+{
+	struct world *w = *state;
+	struct events_reader *first = w->reader;
+	append(&w->place, A, ENTRY("e2"));
+	follow(w);
+	assert_int_equal(events_reader_open(w->events, &w->reader), 0);
+	append(&w->place, A, ENTRY("e3"));
+	const char *line = told(w);
+	assert_null(strstr(line, "\"e2\""));
+	assert_non_null(strstr(line, "\"e3\""));
+	w->reader = first;
+	line = told(w);
+	assert_non_null(strstr(line, "\"e2\""));
+	assert_non_null(strstr(line, "\"e3\""));
+}
+
+#define WORLD(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    WORLD(nothing_is_told_of_nothing),
+	    WORLD(entries_are_told_as_they_come),
+	    WORLD(half_a_line_is_told_when_it_is_whole),
+	    WORLD(labels_and_names_are_told_by_name),
+	    WORLD(files_come_move_and_go),
+	    WORLD(a_slow_reader_hears_that_lines_are_lost),
+	    WORLD(readers_wait_and_are_woken),
+	    WORLD(a_second_reader_gets_what_comes_from_then_on),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
