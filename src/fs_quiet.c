@@ -123,8 +123,6 @@ void quiet_settle(struct fs *fs, struct tree_attr *a)
 	if (kept)
 		return;
 	double live = fs->read_only ? TREE_TTL_LIVE : 0;
-	if (a->attr_ttl < live)
-		return;
 	if (a->entry_ttl == a->attr_ttl)
 		a->entry_ttl = live;
 	a->attr_ttl = live;

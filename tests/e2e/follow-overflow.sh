@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# More changes than inotify's queue holds while the program does not run: all of them are seen, and readers of .events
+# hear of each session concerned.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need jq
+samples "$T/src"
+queue=$(cat /proc/sys/fs/inotify/max_queued_events)
+[ "$queue" -le 20000 ] || skip "inotify's queue holds $queue events"
+dir=$T/src/--home-ada-weather--
+a=$dir/${FORECAST##*/}.jsonl b=$dir/${ICONS##*/}.jsonl
+LIMIT=4
+
+for options in "" "-o ro"; do
+	# shellcheck disable=SC2086 # words
+	mount_fs "$T/src" "$T/mnt" $options
+	daemon=$(pgrep -nf "$T/src $T/mnt")
+	reader=
+	if [ -z "$options" ]; then
+		cat "$T/mnt/.events" >"$T/events" &
+		reader=$!
+		sleep 0.5
+	fi
+	find "$T/mnt" -ls >/dev/null 2>&1
+	ls "$T/mnt/$WEATHER/new" 2>/dev/null && die "a session before its time"
+	kill -STOP "$daemon"
+	# Two files in turn: events that follow each other and are equal count once.
+	python3 - "$a" "$b" "$queue" <<-'PY'
+		import os, sys
+		files = [os.open(name, os.O_WRONLY | os.O_APPEND) for name in sys.argv[1:3]]
+		for i in range(int(sys.argv[3]) // 2 + 10):
+		    for fd in files:
+		        os.write(fd, b"\n")
+	PY
+	printf '%s\n' '{"type":"session_info","id":"99990001","parentId":null,"name":"overflown"}' >>"$a"
+	cp "$b" "$dir/new.jsonl"
+	mv "$T/src/scratch.jsonl" "$T/scratch.jsonl"
+	kill -CONT "$daemon"
+	within $LIMIT "the name" eval "[ \"\$(cat '$T/mnt/$FORECAST/name')\" = overflown ]"
+	within $LIMIT "the new session" test -f "$T/mnt/$WEATHER/new/title"
+	within $LIMIT "the new session in the listing" eval "ls '$T/mnt/$WEATHER' | grep -qx new"
+	within $LIMIT "the end of the old one" eval "! ls -d $T/mnt/projects/*/scratch 2>/dev/null"
+	if [ "$reader" ]; then
+		within $LIMIT "the event of the name" grep -q '"name":"overflown"' "$T/events"
+		within $LIMIT "the event of the new session" eval "grep '\"created\"' '$T/events' | grep -q '/new\"'"
+		within $LIMIT "the event of the deleted session" eval "grep '\"deleted\"' '$T/events' | grep -q '/scratch\"'"
+		kill "$reader"
+	fi
+	umount_fs "$T/mnt"
+	rm "$dir/new.jsonl"
+	mv "$T/scratch.jsonl" "$T/src/scratch.jsonl"
+done
