@@ -741,7 +741,8 @@ bool tree_is_dir(node_t node)
 bool tree_is_restamped(node_t node)
 {
 	struct node n = node_unpack(node);
-	return n.kind < K_COUNT && (tree_kinds[n.kind].stamp == STAMP_LABEL || tree_kinds[n.kind].stamp == STAMP_BRANCH);
+	return n.kind < K_COUNT &&
+	       (tree_kinds[n.kind].stamp == STAMP_LABEL || tree_kinds[n.kind].stamp == STAMP_BRANCH);
 }
 
 bool tree_is_rewritten(node_t node)
