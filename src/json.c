@@ -45,7 +45,8 @@ static inline bool is_special(char c)
 
 #if HAVE_CHUNK
 
-#define WITH_AVX2 __attribute__((target("avx2")))
+#define WITH_AVX2 __attribute__((target("avx2,bmi")))
+#define WITH_AVX512 __attribute__((target("avx512bw,bmi")))
 
 enum { BLOCK = 16 };
 typedef uint32_t block_mask;
@@ -150,11 +151,13 @@ static const char *string_end_by_step(const char *p, const char *end, bool *ret_
  * costs a mispredicted branch each, so CHUNK bytes are judged at once, a bit a byte. */
 struct chunk {
 	uint64_t quote, backslash;
-	uint64_t common; /* quote, backslash, n or t: what usually follows a backslash */
+	uint64_t common; /* most of what may follow a backslash: quote, backslash, n, t */
 	bool control;    /* there is a control byte somewhere */
 };
 
-static inline struct chunk chunk_read(const char *p)
+typedef struct chunk chunk_reader(const char *p);
+
+static inline struct chunk chunk_read_sse2(const char *p)
 {
 	struct chunk c = {0, 0, 0, false};
 	__m128i control = _mm_setzero_si128();
@@ -176,6 +179,43 @@ static inline struct chunk chunk_read(const char *p)
 	return c;
 }
 
+/* What may follow a backslash, each at its lower four bits; where none has these, something else that has not. */
+#define COMMON_BY_LOW_BITS -1, -1, '"', -1, 't', -1, 'f', -1, -1, -1, -1, -1, '\\', -1, 'n', '/'
+
+WITH_AVX2 static inline struct chunk chunk_read_avx2(const char *p)
+{
+	const __m256i by_low_bits = _mm256_setr_epi8(COMMON_BY_LOW_BITS, COMMON_BY_LOW_BITS);
+	__m256i control = _mm256_setzero_si256();
+	struct chunk c = {0, 0, 0, false};
+
+#pragma GCC unroll 2
+	for (int i = 0; i < CHUNK; i += 32) {
+		__m256i b = _mm256_loadu_si256((const __m256i *)(p + i));
+		__m256i quote = _mm256_cmpeq_epi8(b, _mm256_set1_epi8('"'));
+		__m256i backslash = _mm256_cmpeq_epi8(b, _mm256_set1_epi8('\\'));
+		__m256i common = _mm256_cmpeq_epi8(b, _mm256_shuffle_epi8(by_low_bits, b));
+		__m256i low = _mm256_cmpeq_epi8(_mm256_min_epu8(b, _mm256_set1_epi8(0x1f)), b);
+		control = _mm256_or_si256(control, low);
+		c.quote |= (uint64_t)(unsigned)_mm256_movemask_epi8(quote) << i;
+		c.backslash |= (uint64_t)(unsigned)_mm256_movemask_epi8(backslash) << i;
+		c.common |= (uint64_t)(unsigned)_mm256_movemask_epi8(common) << i;
+	}
+	c.control = _mm256_movemask_epi8(control) != 0;
+	return c;
+}
+
+WITH_AVX512 static inline struct chunk chunk_read_avx512(const char *p)
+{
+	const __m512i by_low_bits = _mm512_broadcast_i32x4(_mm_setr_epi8(COMMON_BY_LOW_BITS));
+	__m512i b = _mm512_loadu_si512(p);
+	return (struct chunk){
+	    .quote = _mm512_cmpeq_epi8_mask(b, _mm512_set1_epi8('"')),
+	    .backslash = _mm512_cmpeq_epi8_mask(b, _mm512_set1_epi8('\\')),
+	    .common = _mm512_cmpeq_epi8_mask(b, _mm512_shuffle_epi8(by_low_bits, b)),
+	    .control = _mm512_cmplt_epu8_mask(b, _mm512_set1_epi8(' ')) != 0,
+	};
+}
+
 /* Whether the escapes with these second bytes are valid. */
 static bool escapes_valid(const char *p, const char *end, uint64_t seconds)
 {
@@ -185,57 +225,40 @@ static bool escapes_valid(const char *p, const char *end, uint64_t seconds)
 	return true;
 }
 
-typedef struct chunk chunk_reader(const char *p);
-
 static inline __attribute__((always_inline)) const char *string_end_with(chunk_reader *read, const char *p,
                                                                          const char *end, bool *ret_escaped)
 {
-	uint64_t open = 0;
+	uint64_t open = 0, begins = 0;
 
 	for (; end - p >= CHUNK; p += CHUNK) {
 		struct chunk c = read(p);
 		if (c.control)
 			break;
 		struct chunk_escapes e = chunk_escapes(c.backslash, open);
-		uint64_t ends = c.quote & ~e.escaped, inside = ends ? (ends & -ends) - 1 : UINT64_MAX;
-		uint64_t uncommon = e.escaped & ~c.common & inside;
-		if (uncommon && !escapes_valid(p, end, uncommon))
-			return NULL;
-		*ret_escaped |= (e.begins & inside) != 0;
-		if (ends)
-			return p + __builtin_ctzll(ends);
-		open = e.begins >> (CHUNK - 1);
+		uint64_t ends = c.quote & ~e.escaped, uncommon = e.escaped & ~c.common;
+		if (ends | uncommon) {
+			uint64_t inside = ends ? (ends & -ends) - 1 : UINT64_MAX;
+			if (!escapes_valid(p, end, uncommon & inside))
+				return NULL;
+			if (ends) {
+				*ret_escaped = (begins | (e.begins & inside)) != 0;
+				return p + __builtin_ctzll(ends);
+			}
+		}
+		begins |= e.begins;
+		/* Known without what went before, unless there are two: so chunks need not wait for each other. */
+		uint64_t last = c.backslash >> (CHUNK - 2);
+		open = last >> 1;
+		if (__builtin_expect(last == 3, false))
+			open = e.begins >> (CHUNK - 1);
 	}
-	p -= open;
-	return string_end_by_step(p, end, ret_escaped);
+	*ret_escaped = begins != 0;
+	return string_end_by_step(p - open, end, ret_escaped);
 }
 
 static const char *string_end_sse2(const char *p, const char *end, bool *ret_escaped)
 {
-	return string_end_with(chunk_read, p, end, ret_escaped);
-}
-
-/* With registers of twice the size, long strings are read half as fast again. */
-WITH_AVX2 static inline struct chunk chunk_read_avx2(const char *p)
-{
-	__m256i control = _mm256_setzero_si256();
-	uint64_t quotes = 0, backslashes = 0, commons = 0;
-
-#pragma GCC unroll 2
-	for (int i = 0; i < CHUNK; i += 32) {
-		__m256i b = _mm256_loadu_si256((const __m256i *)(p + i));
-		__m256i quote = _mm256_cmpeq_epi8(b, _mm256_set1_epi8('"'));
-		__m256i backslash = _mm256_cmpeq_epi8(b, _mm256_set1_epi8('\\'));
-		__m256i letter = _mm256_or_si256(_mm256_cmpeq_epi8(b, _mm256_set1_epi8('n')),
-		                                 _mm256_cmpeq_epi8(b, _mm256_set1_epi8('t')));
-		__m256i common = _mm256_or_si256(_mm256_or_si256(quote, backslash), letter);
-		__m256i low = _mm256_cmpeq_epi8(_mm256_min_epu8(b, _mm256_set1_epi8(0x1f)), b);
-		control = _mm256_or_si256(control, low);
-		quotes |= (uint64_t)(unsigned)_mm256_movemask_epi8(quote) << i;
-		backslashes |= (uint64_t)(unsigned)_mm256_movemask_epi8(backslash) << i;
-		commons |= (uint64_t)(unsigned)_mm256_movemask_epi8(common) << i;
-	}
-	return (struct chunk){quotes, backslashes, commons, _mm256_movemask_epi8(control) != 0};
+	return string_end_with(chunk_read_sse2, p, end, ret_escaped);
 }
 
 WITH_AVX2 static const char *string_end_avx2(const char *p, const char *end, bool *ret_escaped)
@@ -243,9 +266,17 @@ WITH_AVX2 static const char *string_end_avx2(const char *p, const char *end, boo
 	return string_end_with(chunk_read_avx2, p, end, ret_escaped);
 }
 
+WITH_AVX512 static const char *string_end_avx512(const char *p, const char *end, bool *ret_escaped)
+{
+	return string_end_with(chunk_read_avx512, p, end, ret_escaped);
+}
+
+/* With larger registers long strings are read faster by half. */
 static inline const char *string_end_by_chunk(const char *p, const char *end, bool *ret_escaped)
 {
-	if (__builtin_cpu_supports("avx2"))
+	if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi"))
+		return string_end_avx512(p, end, ret_escaped);
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
 		return string_end_avx2(p, end, ret_escaped);
 	return string_end_sse2(p, end, ret_escaped);
 }
@@ -254,6 +285,7 @@ static inline const char *string_end_by_chunk(const char *p, const char *end, bo
 
 static const char *string_end_by_chunk(const char *p, const char *end, bool *ret_escaped)
 {
+	*ret_escaped = false;
 	return string_end_by_step(p, end, ret_escaped);
 }
 
@@ -262,12 +294,18 @@ static const char *string_end_by_chunk(const char *p, const char *end, bool *ret
 /* The closing quote of the string whose first byte is at p, or NULL. Keys and ids end within a block. */
 static inline const char *string_end(const char *p, const char *end, bool *ret_escaped)
 {
-	*ret_escaped = false;
 	if (end - p >= BLOCK) {
 		block_mask m = block_specials(p);
-		if (m && p[block_first(m)] == '"')
+		if (m && p[block_first(m)] == '"') {
+			*ret_escaped = false;
 			return p + block_first(m);
+		}
 	}
+	return string_end_by_chunk(p, end, ret_escaped);
+}
+
+const char *json_string_end(const char *p, const char *end, bool *ret_escaped)
+{
 	return string_end_by_chunk(p, end, ret_escaped);
 }
 

@@ -75,6 +75,10 @@ int json_next(struct json *j, struct json_value *key);
 /* Reads the value at the cursor; containers are checked and skipped whole. False if malformed. */
 bool json_value(struct json *j, struct json_value *ret);
 
+/* The closing quote of the string whose text goes on at p, or NULL if it is malformed or does not end before `end`.
+ * Behind NULL *ret_escaped says nothing. */
+const char *json_string_end(const char *p, const char *end, bool *ret_escaped);
+
 /* True if only white space is left and every container was left. */
 bool json_end(struct json *j);
 

@@ -219,6 +219,23 @@ static void blocks_do_not_matter(void **state)
 	}
 }
 
+/* In the middle of a long string each byte is judged as the grammar says, alone and behind a backslash. */
+static void every_byte_in_a_string(void **state)
+{
+	(void)state;
+	for (int c = 0; c < 256; c++) {
+		for (size_t lead = 30; lead < 34; lead++) {
+			char text[160];
+			memset(text, 'a', sizeof text);
+			text[0] = text[sizeof text - 1] = '"';
+			text[lead] = (char)c;
+			assert_int_equal(valid((struct span){text, sizeof text}), c >= ' ' && c != '"' && c != '\\');
+			text[lead - 1] = '\\';
+			assert_int_equal(valid((struct span){text, sizeof text}), c && strchr("\"\\/bfnrtu", c));
+		}
+	}
+}
+
 static void runs_of_backslashes(void **state)
 {
 	(void)state;
@@ -594,6 +611,7 @@ int main(void)
 	    cmocka_unit_test(refuses_what_is_not),
 	    cmocka_unit_test(refuses_every_truncation),
 	    cmocka_unit_test(blocks_do_not_matter),
+	    cmocka_unit_test(every_byte_in_a_string),
 	    cmocka_unit_test(runs_of_backslashes),
 	    cmocka_unit_test(deep_nesting),
 	    cmocka_unit_test(nesting_without_a_buf),
