@@ -165,29 +165,21 @@ static int64_t time_of(const struct civil *c)
 	return (double)ms >= -TIME_LIMIT && (double)ms <= TIME_LIMIT ? ms : NO_TIME;
 }
 
-/* Eight bytes of which `digits` has an 0xff for each digit: whether they are digits, and the rest is as in `form`. */
-static bool has_form(const char *p, const char *form, uint64_t digits)
+static uint64_t load(const char *p)
 {
-	const uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0), zeros = UINT64_C(0x3030303030303030);
-	const uint64_t six = UINT64_C(0x0606060606060606);
-	uint64_t w, f;
+	uint64_t word;
 
-	memcpy(&w, p, sizeof w);
-	memcpy(&f, form, sizeof f);
-	bool same = ((w ^ f) & ~digits) == 0;
-	uint64_t d = (w & digits) | (zeros & ~digits);
-	return same & (((d & high) ^ zeros) == 0) & ((((d + six) & high) ^ zeros) == 0);
+	memcpy(&word, p, sizeof word);
+	return word;
 }
 
-static uint64_t digits_of(const char *form)
+/* What has the high bit set in each of eight bytes that is no digit where `form` has 0, or else not as in `form`.
+ * `limits` is what added to the greatest difference that is allowed gives 0x7f. */
+static inline uint64_t misfits(const char *p, const char *form, const char *limits)
 {
-	uint64_t mask;
-	unsigned char bytes[8];
+	uint64_t difference = load(p) ^ load(form);
 
-	for (int i = 0; i < 8; i++)
-		bytes[i] = form[i] == '0' ? 0xff : 0;
-	memcpy(&mask, bytes, sizeof mask);
-	return mask;
+	return difference | (difference + load(limits));
 }
 
 static int two(const char *p)
@@ -199,10 +191,14 @@ static int two(const char *p)
 static bool parse_usual(struct span s, int64_t *ret)
 {
 	static const char form[] = "0000-00-00T00:00:00.000Z";
+	static const char limits[] = "vvvv\177vv\177vv\177vv\177vv\177vv\177vvv\177";
 	const char *p = s.p;
 
-	if (s.n != sizeof form - 1 || !has_form(p, form, digits_of(form)) ||
-	    !has_form(p + 8, form + 8, digits_of(form + 8)) || !has_form(p + 16, form + 16, digits_of(form + 16)))
+	if (s.n != sizeof form - 1)
+		return false;
+	uint64_t wrong =
+	    misfits(p, form, limits) | misfits(p + 8, form + 8, limits + 8) | misfits(p + 16, form + 16, limits + 16);
+	if (wrong & UINT64_C(0x8080808080808080))
 		return false;
 	int month = two(p + 5), day = two(p + 8), hour = two(p + 11), minute = two(p + 14), second = two(p + 17);
 	if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59)
