@@ -15,7 +15,7 @@ struct head_scan {
 	struct record_head *head;
 	void (*on_call)(void *arg, struct json_value id);
 	void *arg;
-	struct json j; /* for what is long */
+	const char *end; /* of the text */
 	struct json_value type, role;
 	bool message, content; /* seen */
 };
@@ -90,6 +90,17 @@ static void parse_head(struct head_scan *s, struct span line, struct buf *deep)
 		parse_message(s, &r);
 }
 
+/* The same for the first line of a text. Returns its length. */
+static size_t long_head(struct head_scan *s, struct span text, struct buf *deep)
+{
+	const char *newline = text.n ? memchr(text.p, '\n', text.n) : NULL;
+
+	if (newline)
+		text.n = (size_t)(newline - text.p);
+	parse_head(s, text, deep);
+	return text.n;
+}
+
 void record_head(struct span line, struct buf *deep, struct record_head *ret,
                  void (*on_call)(void *arg, struct json_value id), void *arg)
 {
@@ -117,12 +128,12 @@ static inline unsigned find_special(const char *p)
 	return (unsigned)__builtin_ctz((unsigned)_mm_movemask_epi8(hit) | 1u << LOOK);
 }
 
-/* How many of the LOOK bytes at p are digits before the first that is none. */
-static inline unsigned count_digits(const char *p)
+/* A bit for each of the LOOK bytes at p that is no digit; all bits above them are set. */
+static inline unsigned find_others(const char *p)
 {
 	__m128i b = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)p), _mm_set1_epi8('0'));
 	__m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(b, _mm_set1_epi8(9)), b);
-	return (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(digit));
+	return ~(unsigned)_mm_movemask_epi8(digit);
 }
 
 static inline bool is_digit(char c)
@@ -130,20 +141,26 @@ static inline bool is_digit(char c)
 	return (unsigned char)(c - '0') < 10;
 }
 
-static const char *long_value(struct head_scan *s, const char *p, struct json_value *ret)
+/* The rest of the string at p, whose first n bytes are plain. */
+static const char *long_string(const struct head_scan *s, const char *p, unsigned n, struct json_value *ret)
 {
-	s->j.p = p;
-	return json_value(&s->j, ret) ? s->j.p : NULL;
+	bool escaped;
+	const char *quote = json_string_end(p + 1 + n, s->end, &escaped);
+
+	if (!quote)
+		return NULL;
+	*ret = (struct json_value){JSON_STRING, escaped, {p + 1, (size_t)(quote - p - 1)}};
+	return quote + 1;
 }
 
-static inline const char *string_at(struct head_scan *s, const char *p, struct json_value *ret)
+static inline const char *string_at(const struct head_scan *s, const char *p, struct json_value *ret)
 {
 	unsigned n = find_special(p + 1);
 
 	if (n == LOOK)
 		n += find_special(p + 1 + LOOK);
-	if (n == 2 * LOOK || p[n + 1] != '"')
-		return long_value(s, p, ret);
+	if (p[n + 1] != '"')
+		return long_string(s, p, n, ret);
 	*ret = (struct json_value){JSON_STRING, false, {p + 1, n}};
 	return p + n + 2;
 }
@@ -155,29 +172,37 @@ static inline const char *key_at(const char *p, struct span *ret)
 
 	if (n == LOOK)
 		n += find_special(p + 1 + LOOK);
-	if (*p != '"' || n == 2 * LOOK || memcmp(p + n + 1, "\":", 2) != 0)
+	if (*p != '"' || memcmp(p + n + 1, "\":", 2) != 0)
 		return NULL;
 	*ret = (struct span){p + 1, n};
 	return p + n + 3;
 }
 
-static inline const char *number_at(struct head_scan *s, const char *p)
+static const char *long_number(const struct head_scan *s, const char *p, struct json_value *ret)
 {
-	struct json_value v;
-	unsigned n = count_digits(p), decimals = LOOK;
-	const char *end = p + n;
+	struct json j;
 
-	if (*end == '.') {
-		decimals = count_digits(end + 1);
-		end += decimals + 1;
-		if (decimals == LOOK)
-			end += count_digits(end);
-	}
-	bool usual = n < LOOK && decimals && (*p != '0' || n == 1) && *end != 'e' && *end != 'E';
-	return usual ? end : long_value(s, p, &v);
+	if (!is_digit(*p) && *p != '-')
+		return NULL;
+	json_init(&j, (struct span){p, (size_t)(s->end - p)}, NULL);
+	return json_value(&j, ret) ? j.p : NULL;
 }
 
-static inline __attribute__((always_inline)) const char *scalar_at(struct head_scan *s, const char *p)
+static inline const char *number_at(const struct head_scan *s, const char *p)
+{
+	struct json_value v;
+	unsigned others = find_others(p), whole = (unsigned)__builtin_ctz(others), n = whole;
+
+	if (p[n] == '.') {
+		n = (unsigned)__builtin_ctz(others & (others - 1));
+		if (n == LOOK)
+			n += (unsigned)__builtin_ctz(find_others(p + LOOK));
+	}
+	bool usual = whole && whole < LOOK && n != whole + 1 && (*p != '0' || whole == 1) && (p[n] | 0x20) != 'e';
+	return usual ? p + n : long_number(s, p, &v);
+}
+
+static inline __attribute__((always_inline)) const char *scalar_at(const struct head_scan *s, const char *p)
 {
 	struct json_value v;
 
@@ -189,11 +214,11 @@ static inline __attribute__((always_inline)) const char *scalar_at(struct head_s
 		return p + 4;
 	if (memcmp(p, "false", 5) == 0)
 		return p + 5;
-	return *p == '-' ? long_value(s, p, &v) : NULL;
+	return long_number(s, p, &v);
 }
 
 /* Past the container at p, which begins with a bracket. */
-static const char *container_at(struct head_scan *s, const char *p)
+static const char *container_at(const struct head_scan *s, const char *p)
 {
 	uint64_t objects = 1; /* a bit for each open container, below a mark */
 	struct span key;
@@ -228,32 +253,68 @@ static const char *container_at(struct head_scan *s, const char *p)
 	}
 }
 
-static inline const char *skip_at(struct head_scan *s, const char *p)
+static inline const char *skip_at(const struct head_scan *s, const char *p)
 {
 	return *p == '{' || *p == '[' ? container_at(s, p) : scalar_at(s, p);
 }
 
 /* A value of the head: hardly ever anything else than a string. */
-static inline const char *value_at(struct head_scan *s, const char *p, struct json_value *ret)
+static inline const char *value_at(const struct head_scan *s, const char *p, struct json_value *ret)
 {
 	if (*p == '"')
 		return string_at(s, p, ret);
 	if (memcmp(p, "null", 4) != 0)
-		return is_digit(*p) ? long_value(s, p, ret) : NULL;
+		return long_number(s, p, ret);
 	*ret = (struct json_value){JSON_NULL, false, {p, 4}};
 	return p + 4;
 }
 
 #define IS(key, name) ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
+#define SKIP(p, text) (memcmp((p), text, sizeof(text) - 1) == 0 ? (p) + sizeof(text) - 1 : NULL)
 
-static const char *block_at(struct head_scan *s, const char *p)
+/* What a usage that pi writes begins with: numbers, in its order. NULL if it is another one. */
+static const char *usual_usage(const struct head_scan *s, const char *p)
 {
+	if (!(p = SKIP(p, "{\"input\":")) || !(p = number_at(s, p)) || !(p = SKIP(p, ",\"output\":")) ||
+	    !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cacheRead\":")) || !(p = number_at(s, p)) ||
+	    !(p = SKIP(p, ",\"cacheWrite\":")) || !(p = number_at(s, p)) || !(p = SKIP(p, ",\"totalTokens\":")) ||
+	    !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cost\":{\"input\":")) || !(p = number_at(s, p)) ||
+	    !(p = SKIP(p, ",\"output\":")) || !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cacheRead\":")) ||
+	    !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cacheWrite\":")) || !(p = number_at(s, p)) ||
+	    !(p = SKIP(p, ",\"total\":")) || !(p = number_at(s, p)))
+		return NULL;
+	return SKIP(p, "}}");
+}
+
+static const char *usage_at(const struct head_scan *s, const char *p)
+{
+	const char *end = usual_usage(s, p);
+
+	return end ? end : skip_at(s, p);
+}
+
+/* The text that most blocks begin with; NULL if it is another block. */
+static const char *usual_block(const struct head_scan *s, const char *p)
+{
+	struct json_value text;
+
+	p = SKIP(p, "{\"type\":\"text\",\"text\":");
+	return p && *p == '"' ? string_at(s, p, &text) : NULL;
+}
+
+static const char *block_at(struct head_scan *s, const char *begin)
+{
+	const char *p = usual_block(s, begin);
 	struct json_value type = {0}, id = {0};
 	struct span key;
-	char before = '{';
+	char before = ',';
 
-	if (*p != before)
-		return NULL;
+	if (!p) {
+		p = begin;
+		before = '{';
+		if (*p != before)
+			return NULL;
+	}
 	for (; *p == before; before = ',') {
 		p = key_at(p + 1, &key);
 		if (!p)
@@ -273,24 +334,20 @@ static const char *block_at(struct head_scan *s, const char *p)
 	return p + 1;
 }
 
-static const char *blocks_at(struct head_scan *s, const char *p)
+/* The blocks are looked into whoever speaks: only an assistant's calls are kept in the end. */
+static const char *content_at(struct head_scan *s, const char *p)
 {
+	if (s->content)
+		return NULL;
+	s->content = true;
+	if (memcmp(p, "[{", 2) != 0)
+		return skip_at(s, p);
 	for (char before = '['; *p == before; before = ',') {
 		p = block_at(s, p + 1);
 		if (!p)
 			return NULL;
 	}
 	return *p == ']' ? p + 1 : NULL;
-}
-
-static const char *content_at(struct head_scan *s, const char *p)
-{
-	if (s->content || s->role.kind == JSON_NONE || s->role.escaped)
-		return NULL;
-	s->content = true;
-	if (*p != '[' || p[1] == ']' || !IS(s->role.text, "assistant"))
-		return skip_at(s, p);
-	return blocks_at(s, p);
 }
 
 static const char *message_at(struct head_scan *s, const char *p)
@@ -301,14 +358,22 @@ static const char *message_at(struct head_scan *s, const char *p)
 	if (s->message || *p != before)
 		return NULL;
 	s->message = true;
+	if (memcmp(p, "{\"role\":\"", 9) == 0) {
+		p = string_at(s, p + 8, &s->role);
+		if (!p)
+			return NULL;
+		before = ',';
+	}
 	for (; *p == before; before = ',') {
 		p = key_at(p + 1, &key);
 		if (!p)
 			return NULL;
 		if (IS(key, "content"))
 			p = content_at(s, p);
+		else if (IS(key, "usage"))
+			p = usage_at(s, p);
 		else if (IS(key, "role"))
-			p = s->role.kind ? NULL : value_at(s, p, &s->role);
+			p = value_at(s, p, &s->role);
 		else if (IS(key, "toolCallId"))
 			p = value_at(s, p, &s->head->tool_call_id);
 		else
@@ -345,8 +410,6 @@ static struct json_value *field_of(struct head_scan *s, struct span key)
 		return &head->first_kept_entry_id;
 	return IS(key, "firstKeptEntryIndex") ? &head->first_kept_entry_index : NULL;
 }
-
-#define SKIP(p, text) (memcmp((p), text, sizeof(text) - 1) == 0 ? (p) + sizeof(text) - 1 : NULL)
 
 /* The four fields that pi puts first, in its order; NULL if it is another one. */
 static const char *usual_begin(struct head_scan *s, const char *p)
@@ -398,9 +461,12 @@ static void finish_head(struct head_scan *s)
 	head->kind = JSON_OBJECT;
 	head->type = IS(s->type.text, "message") ? RECORD_MESSAGE : record_type_of(s->type);
 	if (head->type == RECORD_MESSAGE && s->message) {
-		if (IS(s->role.text, "assistant"))
+		if (IS(s->role.text, "assistant")) {
 			head->role = ROLE_ASSISTANT;
-		else if (IS(s->role.text, "toolResult"))
+			return;
+		}
+		head->calls = 0;
+		if (IS(s->role.text, "toolResult"))
 			head->role = ROLE_TOOL_RESULT;
 		else
 			finish_message(head, s->role);
@@ -426,8 +492,14 @@ static inline void head_reset(struct record_head *head)
 	head->calls = 0;
 }
 
-void record_head_padded(struct span line, struct buf *deep, struct record_head *ret,
-                        void (*on_call)(void *arg, struct json_value id), void *arg)
+/* The short way found the line to end at p: so it did if a newline stands there, or the text ends. */
+static inline bool is_line_end(const struct head_scan *s, const char *p)
+{
+	return p == s->end || *p == '\n';
+}
+
+size_t record_head_padded(struct span text, struct buf *deep, struct record_head *ret,
+                          void (*on_call)(void *arg, struct json_value id), void *arg)
 {
 	struct head_scan s;
 
@@ -435,21 +507,27 @@ void record_head_padded(struct span line, struct buf *deep, struct record_head *
 	s.head = ret;
 	s.on_call = on_call;
 	s.arg = arg;
+	s.end = text.p + text.n;
 	s.type = s.role = (struct json_value){0};
 	s.message = s.content = false;
-	json_init(&s.j, line, deep);
-	if (line_at(&s, line.p) == line.p + line.n)
+	const char *p = line_at(&s, text.p);
+	if (p && *p == '\r' && p != s.end)
+		p++;
+	if (p && is_line_end(&s, p)) {
 		finish_head(&s);
-	else
-		parse_head(&s, line, deep);
+		return (size_t)(p - text.p);
+	}
+	return long_head(&s, text, deep);
 }
 
 #else
 
-void record_head_padded(struct span line, struct buf *deep, struct record_head *ret,
-                        void (*on_call)(void *arg, struct json_value id), void *arg)
+size_t record_head_padded(struct span text, struct buf *deep, struct record_head *ret,
+                          void (*on_call)(void *arg, struct json_value id), void *arg)
 {
-	record_head(line, deep, ret, on_call, arg);
+	struct head_scan s = {.head = ret, .on_call = on_call, .arg = arg};
+
+	return long_head(&s, text, deep);
 }
 
 #endif

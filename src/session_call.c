@@ -25,15 +25,14 @@ enum {
 
 /* ---- items ---- */
 
-bool call_add(struct session *s, struct json_value id)
+bool call_add(struct session *s, const struct json_value *id, struct buf *text)
 {
-	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct key key;
 	uint32_t hash = 0;
 
 	if (!vec_reserve(&s->calls, 1))
 		return false;
-	if (key_of(&id, &text, &key)) {
+	if (key_of(id, text, &key)) {
 		hash = (uint32_t)(key_hash(s, &key) >> 33);
 		hash += hash == 0;
 	}

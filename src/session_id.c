@@ -26,11 +26,6 @@ bool key_of_unusual(const struct json_value *v, struct buf *text, struct key *re
 	return buf_err(text) == 0;
 }
 
-bool key_equal(const struct key *a, const struct key *b)
-{
-	return a->number == b->number && (a->number ? a->value == b->value : span_eq(a->text, b->text));
-}
-
 bool key_falsy(const struct key *k)
 {
 	return k->number ? k->value == 0 : k->text.n == 0;
@@ -107,12 +102,24 @@ static uint32_t arena_add_unusual(arena_t *a, const struct key *k)
 	return at;
 }
 
+/* Copies n bytes, from eight to sixteen of them without a call. */
+static inline void copy_few(char *to, const char *from, size_t n)
+{
+	if (n - 8 > 8) {
+		memcpy(to, from, n);
+		return;
+	}
+	uint64_t first = load(from, 8), last = load(from + n - 8, 8);
+	memcpy(to, &first, 8);
+	memcpy(to + n - 8, &last, 8);
+}
+
 uint32_t arena_add(arena_t *a, const struct key *k)
 {
 	if (k->text.n < 64 && !k->number && a->n && a->n < UINT32_MAX && a->cap - a->n > 64) {
 		char *p = a->v + a->n;
 		p[0] = (char)(k->text.n << 1);
-		memcpy(p + 1, k->text.p, k->text.n);
+		copy_few(p + 1, k->text.p, k->text.n);
 		a->n += k->text.n + 1;
 		return (uint32_t)(p - a->v);
 	}

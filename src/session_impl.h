@@ -216,7 +216,23 @@ static inline bool key_of(const struct json_value *v, struct buf *text, struct k
 	return true;
 }
 
-bool key_equal(const struct key *a, const struct key *b);
+/* As span_eq, but in nearly all cases without a call: ids mostly have eight bytes. */
+static inline bool text_equal(struct span a, struct span b)
+{
+	uint64_t x, y;
+
+	if (a.n != b.n || a.n < sizeof x)
+		return span_eq(a, b);
+	memcpy(&x, a.p, sizeof x);
+	memcpy(&y, b.p, sizeof y);
+	return x == y && (a.n == sizeof x || memcmp(a.p + sizeof x, b.p + sizeof x, a.n - sizeof x) == 0);
+}
+
+static inline bool key_equal(const struct key *a, const struct key *b)
+{
+	return a->number == b->number && (a->number ? a->value == b->value : text_equal(a->text, b->text));
+}
+
 bool key_falsy(const struct key *k);
 uint64_t key_hash(const struct session *s, const struct key *k);
 
@@ -228,7 +244,7 @@ struct key arena_get(const arena_t *a, uint32_t at);
 static inline bool arena_is(const arena_t *a, uint32_t at, struct span text)
 {
 	const char *p = a->v + at;
-	return text.n < 64 && (unsigned char)p[0] == text.n << 1 && memcmp(p + 1, text.p, text.n) == 0;
+	return text.n < 64 && (unsigned char)p[0] == text.n << 1 && text_equal((struct span){p + 1, text.n}, text);
 }
 
 /* Entry i's key, kept or derived. It must have one. */
@@ -258,8 +274,8 @@ int names_update(struct session *s);
 
 /* ---- session_call.c ---- */
 
-/* Adds the item of a call or result with this id. */
-bool call_add(struct session *s, struct json_value id);
+/* Adds the item of a call or result with this id; `text` is as for key_of. */
+bool call_add(struct session *s, const struct json_value *id, struct buf *text);
 /* The items from `begin` on belong to entry i, but only the last `n` of them count. */
 bool call_entry(struct session *s, uint32_t i, size_t begin, size_t n);
 

@@ -213,7 +213,7 @@ static void on_call(void *arg, struct json_value id)
 {
 	struct scan *sc = arg;
 
-	if (!sc->err && !call_add(sc->s, id))
+	if (!sc->err && !call_add(sc->s, &id, &sc->id_text))
 		sc->err = -ENOMEM;
 }
 
@@ -303,15 +303,17 @@ static enum taken take_other(struct scan *sc, const struct record_head *head, st
 	return TAKEN_OTHER;
 }
 
-static enum taken take_line(struct scan *sc, struct span line, uint64_t offset, bool tail)
+/* Takes the line that the text begins with. */
+static enum taken take_line(struct scan *sc, struct span text, uint64_t offset, bool tail, size_t *ret_n)
 {
 	struct session *s = sc->s;
 	struct record_head head;
 	size_t calls = s->calls.n;
 
+	*ret_n = record_head_padded(text, &sc->deep, &head, on_call, sc);
+	struct span line = {text.p, *ret_n};
 	if (line.n && line.p[line.n - 1] == '\r')
 		line.n--;
-	record_head_padded(line, &sc->deep, &head, on_call, sc);
 	bool entry = head.kind != JSON_NONE && !head.falsy && s->header_line.n && head.type != RECORD_SESSION;
 	if (entry && s->at.count < SESSION_ENTRIES) {
 		s->at.lines++;
@@ -323,7 +325,10 @@ static enum taken take_line(struct scan *sc, struct span line, uint64_t offset, 
 
 /* ---- reading ---- */
 
+enum { LINE = 64 }; /* bytes of the cache */
+
 struct window {
+	char *block; /* has room for `cap` bytes wherever in a LINE they begin, and RECORD_PAD behind */
 	char *p;
 	size_t cap;
 	size_t n;        /* bytes in it */
@@ -335,18 +340,34 @@ struct window {
 
 static void window_release(struct window *w)
 {
-	free(w->p);
+	free(w->block);
+}
+
+/* Where the bytes at the window's offset belong: at the place in a LINE that they have in the file, since the kernel
+ * copies faster between like places. */
+static char *window_place(const struct window *w)
+{
+	return w->block + (size_t)(w->offset - (uintptr_t)w->block) % LINE;
+}
+
+static int window_reserve(struct window *w, size_t cap)
+{
+	size_t at = w->block ? (size_t)(w->p - w->block) : 0;
+	char *block = realloc(w->block, cap + LINE + RECORD_PAD);
+
+	if (!block)
+		return -ENOMEM;
+	w->block = block;
+	w->cap = cap;
+	w->p = window_place(w);
+	memmove(w->p, block + at, w->n);
+	return 0;
 }
 
 static int window_fill(struct scan *sc, struct window *w, uint64_t to)
 {
-	if (w->n == w->cap) {
-		char *p = realloc(w->p, w->cap * 2 + RECORD_PAD);
-		if (!p)
-			return -ENOMEM;
-		w->p = p;
-		w->cap *= 2;
-	}
+	if (w->n == w->cap && window_reserve(w, w->cap * 2) < 0)
+		return -ENOMEM;
 	uint64_t left = to - w->offset - w->n;
 	size_t want = w->cap - w->n < left ? w->cap - w->n : (size_t)left;
 	ssize_t n = pread(sc->s->fd, w->p + w->n, want, (off_t)(w->offset + w->n));
@@ -361,9 +382,13 @@ static int window_fill(struct scan *sc, struct window *w, uint64_t to)
 
 static void window_drop(struct window *w, size_t n)
 {
+	const char *rest = w->p + n;
+
 	w->n -= n;
 	w->offset += n;
-	memmove(w->p, w->p + n, w->n + RECORD_PAD);
+	w->p = window_place(w);
+	memmove(w->p, rest, w->n);
+	memset(w->p + w->n, 0, RECORD_PAD);
 }
 
 /* Whether a value can begin so, white space aside. */
@@ -385,26 +410,37 @@ static void forget_long_line(struct window *w)
 	w->searched = 0;
 }
 
+/* Takes the line at `begin`, of several that end at `last`. Returns its length. */
+static size_t take_whole(struct scan *sc, struct window *w, size_t begin, size_t last)
+{
+	struct span text = {w->p + begin, last - begin};
+	size_t n;
+
+	if (!w->skipping) {
+		take_line(sc, text, w->offset + begin, false, &n);
+		return n;
+	}
+	const char *newline = text.n ? memchr(text.p, '\n', text.n) : NULL;
+	refuse(sc, sc->s->at.whole, w->why, false);
+	w->skipping = false;
+	return newline ? (size_t)(newline - text.p) : text.n;
+}
+
 static int take_lines(struct scan *sc, struct window *w)
 {
 	struct extent *at = &sc->s->at;
-	size_t begin = 0;
-	char *newline;
+	const char *newline = memrchr(w->p + w->searched, '\n', w->n - w->searched);
 
-	while ((newline = memchr(w->p + begin + w->searched, '\n', w->n - begin - w->searched))) {
-		size_t n = (size_t)(newline - w->p) - begin;
-		if (w->skipping)
-			refuse(sc, at->whole, w->why, false);
-		else
-			take_line(sc, (struct span){w->p + begin, n}, w->offset + begin, false);
-		if (sc->err)
-			return sc->err;
-		w->skipping = false;
-		w->searched = 0;
-		begin += n + 1;
-		at->whole = w->offset + begin;
+	if (newline) {
+		size_t last = (size_t)(newline - w->p), begin = 0;
+		while (begin <= last) {
+			begin += take_whole(sc, w, begin, last) + 1;
+			if (sc->err)
+				return sc->err;
+			at->whole = w->offset + begin;
+		}
+		window_drop(w, begin);
 	}
-	window_drop(w, begin);
 	w->searched = w->n;
 	forget_long_line(w);
 	return 0;
@@ -419,8 +455,9 @@ static int take_tail(struct scan *sc, const struct window *w)
 	at->tail_is_entry = false;
 	if (w->n == 0 && !w->skipping)
 		return 0;
+	size_t n;
 	enum taken taken = w->skipping ? refuse(sc, w->offset, REASON_TORN, true)
-	                               : take_line(sc, (struct span){w->p, w->n}, w->offset, true);
+	                               : take_line(sc, (struct span){w->p, w->n}, w->offset, true, &n);
 	if (taken == TAKEN_NOT)
 		at->tail = TAIL_TORN;
 	else if (taken != TAKEN_NOTHING)
@@ -435,9 +472,7 @@ static int read_lines(struct scan *sc, uint64_t to)
 	uint64_t from = at->whole;
 	CLEANUP(window_release) struct window w = {.offset = from};
 
-	w.cap = to - from < CHUNK ? (size_t)(to - from) + 1 : CHUNK;
-	w.p = malloc(w.cap + RECORD_PAD);
-	if (!w.p)
+	if (window_reserve(&w, to - from < CHUNK ? (size_t)(to - from) + 1 : CHUNK) < 0)
 		return -ENOMEM;
 	while (w.offset + w.n < to) {
 		int rc = window_fill(sc, &w, to);

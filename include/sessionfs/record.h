@@ -113,10 +113,11 @@ struct record_head {
 void record_head(struct span line, struct buf *deep, struct record_head *ret,
                  void (*on_call)(void *arg, struct json_value id), void *arg);
 
-/* The same, faster, for a line with a control character behind it and RECORD_PAD readable bytes behind that. */
+/* The same, faster, for the line that `text` begins with: it ends at the first newline or with the text, and with CRLF
+ * has the CR. Returns its length. Behind the text there must be a control character and RECORD_PAD readable bytes. */
 #define RECORD_PAD 64
-void record_head_padded(struct span line, struct buf *deep, struct record_head *ret,
-                        void (*on_call)(void *arg, struct json_value id), void *arg);
+size_t record_head_padded(struct span text, struct buf *deep, struct record_head *ret,
+                          void (*on_call)(void *arg, struct json_value id), void *arg);
 
 void block_iter_init(struct block_iter *it, struct json_value content);
 bool block_next(struct block_iter *it, struct block *ret);

@@ -193,9 +193,9 @@ static void head_judges_lines(void **state)
 
 /* The head of a copy that ends as lines in a file do, with readable bytes behind it; these are as inviting as can be.
  */
-static struct record_head padded_head_of(const struct buf *line, struct buf *copy, struct calls *calls)
+static struct record_head padded_head_of(const struct buf *line, size_t more, struct buf *copy, struct calls *calls)
 {
-	static const char behind[RECORD_PAD + 1] =
+	static const char behind[2 * RECORD_PAD + 1] =
 	    "\n\":\"}]}}\",1234567890\"\"\"\"}}}}]]]]{\"type\":\"message\"}\n\"\"\"\"\"\"\"\"\"\"\"";
 	CLEANUP_BUF struct buf deep = BUF_INIT;
 	struct record_head h;
@@ -203,8 +203,9 @@ static struct record_head padded_head_of(const struct buf *line, struct buf *cop
 	memset(calls, 0, sizeof *calls);
 	buf_reset(copy);
 	buf_addspan(copy, buf_span(line));
-	buf_add(copy, behind, RECORD_PAD + 1);
-	record_head_padded((struct span){copy->p, line->n}, &deep, &h, note_call, calls);
+	buf_add(copy, behind, sizeof behind);
+	assert_int_equal(record_head_padded((struct span){copy->p, line->n + more}, &deep, &h, note_call, calls),
+	                 line->n);
 	return h;
 }
 
@@ -217,7 +218,8 @@ static void assert_same_value(struct json_value a, struct json_value b)
 	assert_true(span_eq(a.text, b.text));
 }
 
-static void assert_same_head(const struct buf *line)
+/* With `more` bytes of the text behind the line. */
+static void assert_same_head(const struct buf *line, size_t more)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, padded_text = BUF_INIT;
 	struct calls c, padded_c;
@@ -226,7 +228,7 @@ static void assert_same_head(const struct buf *line)
 	buf_addc(&text, '\0');
 	text.n--;
 	struct record_head h = head_of(text.p, &c);
-	struct record_head padded = padded_head_of(&text, &padded_text, &padded_c);
+	struct record_head padded = padded_head_of(&text, more, &padded_text, &padded_c);
 	if (h.kind != padded.kind)
 		fail_msg("%.*s", (int)line->n, line->p);
 	assert_int_equal(h.falsy, padded.falsy);
@@ -262,6 +264,13 @@ static const char *const usual_lines[] = {
     "\"a\":[],\"t\":true,\"z\":null}}}",
     "{\"type\":\"message\",\"id\":1.5,\"parentId\":7,\"message\":{\"role\":\"assistant\",\"content\":[],\"usage\":{"
     "\"input\":3,\"cost\":{\"total\":0.000021}},\"timestamp\":1772355612339}}",
+    "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"timestamp\":\"x\",\"message\":{\"role\":\"assistant\","
+    "\"content\":[{\"type\":\"text\",\"text\":\"x\",\"type\":\"toolCall\",\"id\":\"c3\"},{\"type\":\"text\",\"text\":"
+    "\"y\"}],"
+    "\"usage\":{\"input\":3,\"output\":10,\"cacheRead\":0,\"cacheWrite\":-1,\"totalTokens\":13,\"cost\":{\"input\":1e-"
+    "7,"
+    "\"output\":0.006575000000000001,\"cacheRead\":0,\"cacheWrite\":0.25,\"total\":1.5}},\"stopReason\":\"stop\"}}\r",
+    "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c4\"}]}}",
     "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"a\",\"timestamp\":\"t\",\"targetId\":\"a\",\"label\":\"x\"}",
     "{\"type\":\"compaction\",\"id\":\"k\",\"parentId\":\"a\",\"timestamp\":\"t\",\"summary\":\"s\","
     "\"firstKeptEntryId\":"
@@ -293,7 +302,8 @@ static void both_ways_to_read_a_head_agree(void **state)
 			if (line.n == 0)
 				break;
 		}
-		assert_same_head(&line);
+		assert_same_head(&line, 0);
+		assert_same_head(&line, RECORD_PAD);
 	}
 }
 

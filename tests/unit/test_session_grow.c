@@ -144,6 +144,41 @@ static void lines_longer_than_the_buffer_are_read(void **state)
 	fixture_release(&f);
 }
 
+/* Lines of any length, some blank, some longer than what is read at once, some that are no JSON. */
+static void lines_are_found_wherever_a_read_ends(void **state)
+{
+	enum { LINES = 6000, LONG = 300000 };
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	CLEANUP_FREE struct entry *expected = calloc(LINES, sizeof *expected);
+	uint32_t count = 0, seed = 1;
+	struct fixture f;
+
+	(void)state;
+	assert_non_null(expected);
+	buf_adds(&text, HEADER);
+	for (uint32_t line = 2; line < LINES; line++) {
+		seed = seed * 1664525 + 1013904223;
+		size_t begin = text.n, n = line % 500 ? seed >> 22 : LONG;
+		bool crlf = line % 3 == 0, rubbish = line % 1000 == 0;
+		if (!rubbish && line % 7)
+			buf_addf(&text, "{\"id\":\"%08x\",\"x\":\"%*s\"}", line, (int)n, "");
+		else if (rubbish)
+			buf_addf(&text, "x%*s", (int)n, "");
+		if (text.n > begin && !rubbish)
+			expected[count++] =
+			    (struct entry){.offset = begin, .length = (uint32_t)(text.n - begin), .line = line};
+		buf_adds(&text, crlf ? "\r\n" : "\n");
+	}
+	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	assert_int_equal(session_count(f.s), count);
+	for (uint32_t i = 0; i < count; i++) {
+		assert_int_equal(session_entry(f.s, i)->offset, expected[i].offset);
+		assert_int_equal(session_entry(f.s, i)->length, expected[i].length);
+		assert_int_equal(session_entry(f.s, i)->line, expected[i].line);
+	}
+	fixture_release(&f);
+}
+
 /* ---- size ---- */
 
 static void add_turn(struct buf *text, unsigned i)
@@ -273,6 +308,7 @@ int main(void)
 	    cmocka_unit_test(a_changed_file_is_stale),
 	    cmocka_unit_test(a_line_changed_under_us_is_stale),
 	    cmocka_unit_test(lines_longer_than_the_buffer_are_read),
+	    cmocka_unit_test(lines_are_found_wherever_a_read_ends),
 	    cmocka_unit_test(long_rubbish_is_one_bad_line),
 	    cmocka_unit_test(a_million_entries_stay_small),
 	    cmocka_unit_test(a_long_chain_backwards_is_linear),
