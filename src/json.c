@@ -54,10 +54,10 @@ typedef uint32_t block_mask;
 /* One bit for each byte that ends a run of plain string bytes. */
 static inline block_mask block_specials(const char *p)
 {
-	const __m128i control = _mm_set1_epi8(0x1f);
 	__m128i b = _mm_loadu_si128((const __m128i *)p);
-	__m128i hit = _mm_or_si128(_mm_cmpeq_epi8(b, _mm_set1_epi8('"')), _mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
-	hit = _mm_or_si128(hit, _mm_cmpeq_epi8(_mm_min_epu8(b, control), b));
+	/* Quotes and spaces change places, then quote and control bytes are the least; compared as signed. */
+	__m128i low = _mm_cmpgt_epi8(_mm_set1_epi8(' ' + 1 - 128), _mm_xor_si128(b, _mm_set1_epi8(2 - 128)));
+	__m128i hit = _mm_or_si128(low, _mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
 	return (block_mask)_mm_movemask_epi8(hit);
 }
 
@@ -160,7 +160,7 @@ typedef struct chunk chunk_reader(const char *p);
 static inline struct chunk chunk_read_sse2(const char *p)
 {
 	struct chunk c = {0, 0, 0, false};
-	__m128i control = _mm_setzero_si128();
+	__m128i least = _mm_set1_epi8(-1);
 
 #pragma GCC unroll 4
 	for (int i = 0; i < CHUNK; i += 16) {
@@ -170,12 +170,12 @@ static inline struct chunk chunk_read_sse2(const char *p)
 		__m128i letter =
 		    _mm_or_si128(_mm_cmpeq_epi8(b, _mm_set1_epi8('n')), _mm_cmpeq_epi8(b, _mm_set1_epi8('t')));
 		__m128i common = _mm_or_si128(_mm_or_si128(quote, backslash), letter);
-		control = _mm_or_si128(control, _mm_cmpeq_epi8(_mm_min_epu8(b, _mm_set1_epi8(0x1f)), b));
+		least = _mm_min_epu8(least, b);
 		c.quote |= (uint64_t)(unsigned)_mm_movemask_epi8(quote) << i;
 		c.backslash |= (uint64_t)(unsigned)_mm_movemask_epi8(backslash) << i;
 		c.common |= (uint64_t)(unsigned)_mm_movemask_epi8(common) << i;
 	}
-	c.control = _mm_movemask_epi8(control);
+	c.control = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(least, _mm_set1_epi8(0x1f)), least)) != 0;
 	return c;
 }
 
@@ -185,7 +185,7 @@ static inline struct chunk chunk_read_sse2(const char *p)
 WITH_AVX2 static inline struct chunk chunk_read_avx2(const char *p)
 {
 	const __m256i by_low_bits = _mm256_setr_epi8(COMMON_BY_LOW_BITS, COMMON_BY_LOW_BITS);
-	__m256i control = _mm256_setzero_si256();
+	__m256i least = _mm256_set1_epi8(-1);
 	struct chunk c = {0, 0, 0, false};
 
 #pragma GCC unroll 2
@@ -194,13 +194,12 @@ WITH_AVX2 static inline struct chunk chunk_read_avx2(const char *p)
 		__m256i quote = _mm256_cmpeq_epi8(b, _mm256_set1_epi8('"'));
 		__m256i backslash = _mm256_cmpeq_epi8(b, _mm256_set1_epi8('\\'));
 		__m256i common = _mm256_cmpeq_epi8(b, _mm256_shuffle_epi8(by_low_bits, b));
-		__m256i low = _mm256_cmpeq_epi8(_mm256_min_epu8(b, _mm256_set1_epi8(0x1f)), b);
-		control = _mm256_or_si256(control, low);
+		least = _mm256_min_epu8(least, b);
 		c.quote |= (uint64_t)(unsigned)_mm256_movemask_epi8(quote) << i;
 		c.backslash |= (uint64_t)(unsigned)_mm256_movemask_epi8(backslash) << i;
 		c.common |= (uint64_t)(unsigned)_mm256_movemask_epi8(common) << i;
 	}
-	c.control = _mm256_movemask_epi8(control) != 0;
+	c.control = _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(least, _mm256_set1_epi8(0x1f)), least)) != 0;
 	return c;
 }
 

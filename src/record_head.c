@@ -123,17 +123,19 @@ _Static_assert(RECORD_PAD >= 3 * LOOK, "the short way looks that far ahead");
 static inline unsigned find_special(const char *p)
 {
 	__m128i b = _mm_loadu_si128((const __m128i *)p);
-	__m128i hit = _mm_or_si128(_mm_cmpeq_epi8(b, _mm_set1_epi8('"')), _mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
-	hit = _mm_or_si128(hit, _mm_cmpeq_epi8(_mm_min_epu8(b, _mm_set1_epi8(0x1f)), b));
+	/* Quotes and spaces change places, then quote and control bytes are the least; compared as signed. */
+	__m128i low = _mm_cmpgt_epi8(_mm_set1_epi8(' ' + 1 - 128), _mm_xor_si128(b, _mm_set1_epi8(2 - 128)));
+	__m128i hit = _mm_or_si128(low, _mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
 	return (unsigned)__builtin_ctz((unsigned)_mm_movemask_epi8(hit) | 1u << LOOK);
 }
 
-/* A bit for each of the LOOK bytes at p that is no digit; all bits above them are set. */
+/* A bit for each of the LOOK bytes at p that is no digit, and all bits above them. */
 static inline unsigned find_others(const char *p)
 {
-	__m128i b = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)p), _mm_set1_epi8('0'));
-	__m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(b, _mm_set1_epi8(9)), b);
-	return ~(unsigned)_mm_movemask_epi8(digit);
+	__m128i b = _mm_loadu_si128((const __m128i *)p);
+	/* Digits become the least of all, as signed. */
+	__m128i other = _mm_cmpgt_epi8(_mm_sub_epi8(b, _mm_set1_epi8('0' - 128)), _mm_set1_epi8(9 - 128));
+	return (unsigned)_mm_movemask_epi8(other) | ~0u << LOOK;
 }
 
 static inline bool is_digit(char c)
@@ -195,10 +197,12 @@ static inline const char *number_at(const struct head_scan *s, const char *p)
 
 	if (p[n] == '.') {
 		n = (unsigned)__builtin_ctz(others & (others - 1));
+		if (n == whole + 1)
+			return NULL;
 		if (n == LOOK)
 			n += (unsigned)__builtin_ctz(find_others(p + LOOK));
 	}
-	bool usual = whole && whole < LOOK && n != whole + 1 && (*p != '0' || whole == 1) && (p[n] | 0x20) != 'e';
+	bool usual = whole && whole < LOOK && (*p != '0' || whole == 1) && (p[n] | 0x20) != 'e';
 	return usual ? p + n : long_number(s, p, &v);
 }
 
@@ -473,22 +477,21 @@ static void finish_head(struct head_scan *s)
 		return;
 	}
 	head->message_missing = head->type == RECORD_MESSAGE;
-	head->tool_call_id = (struct json_value){0};
+	head->tool_call_id.kind = JSON_NONE;
 	head->calls = 0;
 }
 
 /* Field by field: compilers clear the whole with an instruction that takes longer than half a line. */
 static inline void head_reset(struct record_head *head)
 {
-	const struct json_value none = {0};
-
 	head->kind = JSON_NONE;
 	head->falsy = head->message_missing = head->old_hook = false;
 	head->type = RECORD_OTHER;
 	head->role = ROLE_NONE;
-	head->id = head->parent_id = head->timestamp = none;
-	head->target_id = head->label = head->name = head->summary = head->version = none;
-	head->tool_call_id = head->first_kept_entry_id = head->first_kept_entry_index = none;
+	head->id.kind = head->parent_id.kind = head->timestamp.kind = JSON_NONE;
+	head->target_id.kind = head->label.kind = head->name.kind = JSON_NONE;
+	head->summary.kind = head->version.kind = head->tool_call_id.kind = JSON_NONE;
+	head->first_kept_entry_id.kind = head->first_kept_entry_index.kind = JSON_NONE;
 	head->calls = 0;
 }
 

@@ -94,7 +94,8 @@ struct block_iter {
  * old_roles: the file is below version 3, so role hookMessage is custom. */
 bool record_parse(struct span line, bool old_roles, struct buf *deep, struct record *ret);
 
-/* What the index needs of a line, read in the same single pass that checks it. */
+/* What the index needs of a line, read in the same single pass that checks it. Of an absent value only the kind is set.
+ */
 struct record_head {
 	enum json_kind kind;  /* JSON_NONE: malformed */
 	bool falsy;           /* null, false, 0, "": no entry for pi */

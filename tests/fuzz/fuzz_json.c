@@ -103,6 +103,36 @@ static void check_part(struct span line)
 		part_arguments(&call, &out);
 }
 
+static bool same_value(struct json_value a, struct json_value b)
+{
+	return a.kind == b.kind && (a.kind == JSON_NONE || (a.escaped == b.escaped && span_eq(a.text, b.text)));
+}
+
+/* The quick way to read the first line says the same as the thorough one. */
+static void check_head(struct span text)
+{
+	CLEANUP_BUF struct buf copy = BUF_INIT, deep = BUF_INIT;
+	struct record_head a, b;
+
+	buf_addspan(&copy, text);
+	REQUIRE(buf_reserve(&copy, RECORD_PAD + 1));
+	memset(copy.p + text.n, 0, RECORD_PAD + 1);
+	const char *newline = memchr(copy.p, '\n', text.n);
+	size_t n = newline ? (size_t)(newline - copy.p) : text.n;
+	record_head((struct span){copy.p, n}, &deep, &a, NULL, NULL);
+	REQUIRE(record_head_padded((struct span){copy.p, text.n}, &deep, &b, NULL, NULL) == n);
+	REQUIRE(a.kind == b.kind && a.falsy == b.falsy);
+	if (a.kind == JSON_NONE)
+		return;
+	REQUIRE(a.type == b.type && a.role == b.role && a.calls == b.calls);
+	REQUIRE(a.message_missing == b.message_missing && a.old_hook == b.old_hook);
+	REQUIRE(same_value(a.id, b.id) && same_value(a.parent_id, b.parent_id) && same_value(a.timestamp, b.timestamp));
+	REQUIRE(same_value(a.target_id, b.target_id) && same_value(a.label, b.label) && same_value(a.name, b.name));
+	REQUIRE(same_value(a.summary, b.summary) && same_value(a.version, b.version));
+	REQUIRE(same_value(a.tool_call_id, b.tool_call_id) && same_value(a.first_kept_entry_id, b.first_kept_entry_id));
+	REQUIRE(same_value(a.first_kept_entry_index, b.first_kept_entry_index));
+}
+
 static void check_name(struct span text)
 {
 	CLEANUP_BUF struct buf name = BUF_INIT, back = BUF_INIT;
@@ -129,6 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_json(text);
 	check_decoding(text);
 	check_part(text);
+	check_head(text);
 	check_name(text);
 	return 0;
 }

@@ -307,6 +307,26 @@ static void both_ways_to_read_a_head_agree(void **state)
 	}
 }
 
+/* Each byte at each place of a few short values and keys. */
+static void both_ways_agree_on_every_byte(void **state)
+{
+	static const char line[] =
+	    "{\"type\":\"label\",\"id\":\"12345678\",\"parentId\":null,\"timestamp\":\"t\","
+	    "\"a key of twenty bytes\":[-1.5e3,0,120.25,true,false,\"a value of twenty-six bytes\"]}";
+
+	(void)state;
+	for (size_t at = 0; at < sizeof line - 1; at++) {
+		for (int c = 0; c < 256; c++) {
+			CLEANUP_BUF struct buf b = BUF_INIT;
+			if (c == '\n' || c == '\0')
+				continue;
+			buf_adds(&b, line);
+			b.p[at] = (char)c;
+			assert_same_head(&b, 0);
+		}
+	}
+}
+
 static void head_survives_deep_nesting(void **state)
 {
 	enum { DEPTH = 100000 };
@@ -584,6 +604,7 @@ int main(void)
 	    cmocka_unit_test(head_counts_calls_of_assistants_only),
 	    cmocka_unit_test(head_judges_lines),
 	    cmocka_unit_test(both_ways_to_read_a_head_agree),
+	    cmocka_unit_test(both_ways_agree_on_every_byte),
 	    cmocka_unit_test(head_survives_deep_nesting),
 	    cmocka_unit_test(parse_views_every_field),
 	    cmocka_unit_test(parse_knows_the_listed_names),
