@@ -69,8 +69,8 @@ static void file_comes(struct catalog *c, struct file *f, ino_t listed)
 	f->state = FILE_UNKNOWN;
 	f->listed_ino = listed;
 	c->epoch++;
-	c->dirs[f->dir].headed = 0;
-	c->loaded_at = 0;
+	c->dirs[f->dir].headed = c->dirs[f->dir].statted = 0;
+	c->loaded_at = c->statted_at = 0;
 }
 
 /* Takes in what stat says of a regular file. True if it differs from before: then a header that was read has to be

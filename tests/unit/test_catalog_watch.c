@@ -1,0 +1,250 @@
+/* What inotify tells is there at once: none of these tests waits for a look to grow old. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/catalog.h"
+
+#include "catalog_fixture.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+static void open_watched(struct place *p, bool poll, unsigned fresh_ms)
+{
+	struct catalog_options o = {.index_budget = 64 << 20, .watch = true, .poll = poll, .fresh_ms = fresh_ms};
+	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
+}
+
+static int set_up_watched(void **state)
+{
+	set_up(state);
+	struct place *p = *state;
+	make_dir(p, "--w--");
+	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w") ENTRY("e1"));
+	put(p, "--w--/b.jsonl", HEADER("sid-b", "/w") ENTRY("e1"));
+	open_watched(p, false, 0);
+	return 0;
+}
+
+#define WATCHED(f) cmocka_unit_test_setup_teardown(f, set_up_watched, tear_down)
+
+static uint32_t entries(struct place *p, const char *stem)
+{
+	struct session *s;
+	uint32_t slot = slot_of(p, "w", stem);
+	if (slot == NO_SLOT || catalog_get(p->c, slot, &s) < 0)
+		return NO_ENTRY;
+	uint32_t n = session_count(s);
+	catalog_put(p->c, s);
+	return n;
+}
+
+static size_t count_projects(struct place *p)
+{
+	struct project_info info;
+	uint64_t cookie = 0;
+	size_t n = 0;
+	while (catalog_project_next(p->c, &cookie, &info))
+		n++;
+	return n;
+}
+
+/* The changes since the last call, of one file: how many, whether it came, and the slot that died. */
+static size_t changes_of(struct place *p, const char *file, struct catalog_change *ret)
+{
+	struct catalog_change *changes = NULL;
+	ssize_t n = catalog_wait(p->c, 0, false, &changes);
+	size_t found = 0;
+	assert_true(n >= 0);
+	*ret = (struct catalog_change){.died = NO_SLOT};
+	for (ssize_t i = 0; i < n; i++) {
+		struct slot_info info;
+		catalog_at(p->c, changes[i].place, &info);
+		if (strcmp(info.file, file) != 0)
+			continue;
+		found++;
+		ret->place = changes[i].place;
+		ret->came = ret->came || changes[i].came;
+		if (changes[i].died != NO_SLOT)
+			ret->died = changes[i].died;
+	}
+	free(changes);
+	return found;
+}
+
+static void what_was_written_is_there_at_once(void **state)
+{
+	struct place *p = *state;
+	struct project_info info;
+	struct slot_info latest;
+	assert_int_equal(entries(p, "a"), 1);
+	assert_true(catalog_is_told(p->c));
+	for (uint32_t n = 2; n < 20; n++) {
+		append(p, "--w--/a.jsonl", ENTRY("e"));
+		assert_int_equal(entries(p, "a"), n);
+	}
+	put(p, "--w--/c.jsonl", HEADER("sid-c", "/w"));
+	assert_int_equal(entries(p, "c"), 0);
+	unlink(at(p, "--w--/b.jsonl"));
+	assert_int_equal(slot_of(p, "w", "b"), NO_SLOT);
+	assert_int_equal(rename(at(p, "--w--/c.jsonl"), at(p, "--w--/d.jsonl")), 0);
+	assert_int_equal(slot_of(p, "w", "c"), NO_SLOT);
+	assert_int_equal(entries(p, "d"), 0);
+	/* The newest, by a time that runs backwards, too. */
+	assert_true(catalog_project_by_name(p->c, SPAN_LIT("w"), &info));
+	set_mtime(p, "--w--/d.jsonl", 4000000000);
+	assert_true(catalog_latest(p->c, NO_SLOT, &latest));
+	assert_string_equal(latest.stem, "d");
+	set_mtime(p, "--w--/d.jsonl", 1000);
+	assert_true(catalog_latest(p->c, info.project, &latest));
+	assert_string_equal(latest.stem, "a");
+}
+
+static void directories_come_move_and_go(void **state)
+{
+	struct place *p = *state;
+	assert_int_equal(count_projects(p), 1);
+	make_dir(p, "--v--");
+	put(p, "--v--/x.jsonl", HEADER("sid-x", "/v"));
+	assert_int_equal(count_projects(p), 2);
+	assert_true(catalog_is_told(p->c));
+	assert_int_equal(rename(at(p, "--v--"), at(p, "--u--")), 0);
+	assert_int_equal(slot_of(p, "v", "x"), NO_SLOT);
+	assert_int_not_equal(slot_of(p, "u", "x"), NO_SLOT);
+	put(p, "--u--/y.jsonl", HEADER("sid-y", "/u"));
+	assert_int_not_equal(slot_of(p, "u", "y"), NO_SLOT);
+	/* Back again: the old name is watched anew. */
+	assert_int_equal(rename(at(p, "--u--"), at(p, "--v--")), 0);
+	assert_int_not_equal(slot_of(p, "v", "y"), NO_SLOT);
+	put(p, "--v--/z.jsonl", HEADER("sid-z", "/v"));
+	assert_int_not_equal(slot_of(p, "v", "z"), NO_SLOT);
+	assert_true(catalog_is_told(p->c));
+}
+
+static void changes_are_noted_once(void **state)
+{
+	struct place *p = *state;
+	struct catalog_change change;
+	entries(p, "a");
+	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 0);
+	append(p, "--w--/a.jsonl", ENTRY("e2"));
+	append(p, "--w--/a.jsonl", ENTRY("e3"));
+	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 1);
+	assert_false(change.came);
+	assert_int_equal(change.died, NO_SLOT);
+	/* Noted, too, when somebody else has taken it in before. */
+	append(p, "--w--/a.jsonl", ENTRY("e4"));
+	assert_int_equal(entries(p, "a"), 4);
+	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 1);
+	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 0);
+
+	uint32_t slot = slot_of(p, "w", "a");
+	replace(p, "--w--/a.jsonl", HEADER("sid-a", "/w"));
+	assert_true(changes_of(p, "--w--/a.jsonl", &change) > 0);
+	assert_int_equal(change.died, slot);
+	assert_int_not_equal(slot_of(p, "w", "a"), slot);
+	unlink(at(p, "--w--/a.jsonl"));
+	assert_true(changes_of(p, "--w--/a.jsonl", &change) > 0);
+	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w"));
+	assert_true(changes_of(p, "--w--/a.jsonl", &change) > 0);
+	assert_true(change.came);
+	/* Entries keep their attributes for good: another mode is another file to whoever keeps them. */
+	entries(p, "a");
+	changes_of(p, "--w--/a.jsonl", &change);
+	chmod(at(p, "--w--/a.jsonl"), 0600);
+	assert_true(changes_of(p, "--w--/a.jsonl", &change) > 0);
+	assert_true(change.came);
+}
+
+/* The file has another name outside, or is elsewhere: nobody tells of what is done to it there. */
+static void linked_files_are_looked_at_by_the_clock(void **state)
+{
+	struct place *p = *state;
+	struct slot_info info;
+	char outside[] = "/tmp/test_catalog_outside.XXXXXX";
+	int fd = mkstemp(outside);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, HEADER("sid-l", "/w"), strlen(HEADER("sid-l", "/w"))),
+	                 strlen(HEADER("sid-l", "/w")));
+	assert_int_equal(symlink(outside, at(p, "--w--/l.jsonl")), 0);
+	assert_int_equal(entries(p, "l"), 0);
+	assert_int_equal(catalog_slot(p->c, slot_of(p, "w", "l"), &info), 0);
+	assert_false(info.told);
+	assert_int_equal(catalog_slot(p->c, slot_of(p, "w", "a"), &info), 0);
+	assert_true(info.told);
+	assert_false(catalog_is_told(p->c));
+	assert_int_equal(write(fd, ENTRY("e1"), strlen(ENTRY("e1"))), strlen(ENTRY("e1")));
+	wait_stale();
+	assert_int_equal(entries(p, "l"), 1);
+	close(fd);
+	unlink(outside);
+}
+
+static void without_inotify_the_clock_decides(void **state)
+{
+	struct place *p = *state;
+	struct catalog_change change;
+	catalog_close(p->c);
+	open_watched(p, true, 50);
+	assert_int_equal(entries(p, "a"), 1);
+	assert_false(catalog_is_told(p->c));
+	append(p, "--w--/a.jsonl", ENTRY("e2"));
+	nanosleep(&(struct timespec){.tv_nsec = 80000000}, NULL);
+	assert_int_equal(entries(p, "a"), 2);
+	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 1);
+	/* Whoever waits can have everything looked at. */
+	struct catalog_change *changes = NULL;
+	append(p, "--w--/b.jsonl", ENTRY("e2"));
+	assert_int_equal(catalog_wait(p->c, 0, true, &changes), 1);
+	free(changes);
+}
+
+static void *wake_later(void *arg)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+	catalog_wake(arg);
+	return NULL;
+}
+
+static void waiting_ends_when_it_should(void **state)
+{
+	struct place *p = *state;
+	struct catalog_change *changes = NULL;
+	pthread_t thread;
+	entries(p, "a");
+	assert_int_equal(catalog_wait(p->c, 10, false, &changes), 0);
+	free(changes);
+	assert_int_equal(pthread_create(&thread, NULL, wake_later, p->c), 0);
+	assert_int_equal(catalog_wait(p->c, -1, false, &changes), 0);
+	free(changes);
+	pthread_join(thread, NULL);
+	append(p, "--w--/a.jsonl", ENTRY("e2"));
+	assert_int_equal(catalog_wait(p->c, -1, false, &changes), 1);
+	free(changes);
+}
+
+static void nobody_waits_without_a_watch(void **state)
+{
+	struct place *p = *state;
+	struct catalog_change *changes = NULL;
+	open_place(p);
+	assert_int_equal(catalog_wait(p->c, 0, false, &changes), -EINVAL);
+	assert_false(catalog_is_told(p->c));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    WATCHED(what_was_written_is_there_at_once),
+	    WATCHED(directories_come_move_and_go),
+	    WATCHED(changes_are_noted_once),
+	    WATCHED(linked_files_are_looked_at_by_the_clock),
+	    WATCHED(without_inotify_the_clock_decides),
+	    WATCHED(waiting_ends_when_it_should),
+	    TEST(nobody_waits_without_a_watch),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
