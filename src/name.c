@@ -26,6 +26,16 @@ static bool is_plain(char c, bool first)
 	return u >= 0x20 && u != 0x7f && c != '/' && c != '%' && !(first && (c == '.' || c == '~'));
 }
 
+/* How many ASCII bytes at the beginning stay as they are. */
+static size_t plain_run(const char *p, size_t n, bool first)
+{
+	size_t i = 0;
+
+	while (i < n && (unsigned char)p[i] < 0x80 && is_plain(p[i], first && i == 0))
+		i++;
+	return i;
+}
+
 /* Appends the encoded text, or as much of it as shows that it is too long. */
 static void add_text(struct span text, bool first, struct buf *out)
 {
@@ -34,6 +44,12 @@ static void add_text(struct span text, bool first, struct buf *out)
 	if (text.n == 0)
 		buf_addc(out, '%');
 	for (size_t i = 0; i < text.n && out->n - begin <= NAME_BYTES && !buf_err(out); first = false) {
+		size_t run = plain_run(text.p + i, text.n - i < NAME_BYTES ? text.n - i : NAME_BYTES, first);
+		if (run) {
+			buf_add(out, text.p + i, run);
+			i += run;
+			continue;
+		}
 		int step = utf8_next(text.p + i, text.n - i);
 		size_t n = (size_t)(step < 0 ? -step : step);
 		if (step > 0 && is_plain(text.p[i], first))

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
+#include <stdlib.h>
 
 #define DIGITS 17 /* always enough for a double */
 
@@ -117,20 +117,65 @@ void number_add(double x, struct buf *out)
 	}
 }
 
+void number_add_unsigned(unsigned x, struct buf *out)
+{
+	char digits[3 * sizeof x], *end = digits + sizeof digits, *p = end;
+
+	do
+		*--p = (char)('0' + x % 10);
+	while ((x /= 10) > 0);
+	buf_add(out, p, (size_t)(end - p));
+}
+
+static char *put_digits(char *p, unsigned x, int count)
+{
+	for (int i = count - 1; i >= 0; i--, x /= 10)
+		p[i] = (char)('0' + x % 10);
+	return p + count;
+}
+
+/* The day of the month (from 1) so many days after 1970-01-01. Years are counted from March, so that the leap day is
+ * the last of a year, and in periods of 400, which all have the same number of days. */
+static unsigned date_of(int64_t days, int *ret_year, int *ret_month)
+{
+	const int64_t period = 146097, since = days + 719468; /* 0000-03-01 */
+	int64_t periods = since / period - (since % period < 0);
+	unsigned day = (unsigned)(since - periods * period);
+	unsigned year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+	unsigned of_year = day - (365 * year + year / 4 - year / 100);
+	unsigned month = (5 * of_year + 2) / 153; /* March is 0 */
+
+	*ret_year = (int)(periods * 400) + (int)year + (month >= 10);
+	*ret_month = (int)(month < 10 ? month + 3 : month - 9);
+	return of_year - (153 * month + 2) / 5 + 1;
+}
+
 bool number_time(double ms, char ret[NUMBER_TIME])
 {
 	if (!(fabs(ms) <= 8.64e15)) /* also NaN */
 		return false;
-	int64_t t = (int64_t)ms;
-	int64_t seconds = t / 1000 - (t % 1000 < 0);
-	time_t clock = (time_t)seconds;
-	struct tm tm;
-	if (!gmtime_r(&clock, &tm))
-		return false;
-	int year = tm.tm_year + 1900;
-	int at = snprintf(ret, NUMBER_TIME, year >= 0 && year <= 9999 ? "%04d" : "%+07d", year);
-	at += (int)strftime(ret + at, NUMBER_TIME - (size_t)at, "-%m-%dT%H:%M:%S", &tm);
-	snprintf(ret + at, NUMBER_TIME - (size_t)at, ".%03dZ", (int)(t - seconds * 1000));
+	const int64_t day = 24 * 60 * 60 * 1000;
+	int64_t t = (int64_t)ms, days = t / day - (t % day < 0);
+	int year, month;
+	unsigned date = date_of(days, &year, &month), rest = (unsigned)(t - days * day);
+	char *p = ret;
+	if (year < 0 || year > 9999)
+		*p++ = year < 0 ? '-' : '+';
+	p = put_digits(p, (unsigned)abs(year), year < 0 || year > 9999 ? 6 : 4);
+	*p++ = '-';
+	p = put_digits(p, (unsigned)month, 2);
+	*p++ = '-';
+	p = put_digits(p, date, 2);
+	*p++ = 'T';
+	p = put_digits(p, rest / (60 * 60 * 1000), 2);
+	*p++ = ':';
+	p = put_digits(p, rest / (60 * 1000) % 60, 2);
+	*p++ = ':';
+	p = put_digits(p, rest / 1000 % 60, 2);
+	*p++ = '.';
+	p = put_digits(p, rest % 1000, 3);
+	*p++ = 'Z';
+	*p = '\0';
 	return true;
 }
 

@@ -8,6 +8,9 @@
 /* Appends x as JSON.stringify writes it: the shortest text that reads back as x; null for infinities and NaN. */
 void number_add(double x, struct buf *out);
 
+/* Appends a count. */
+void number_add_unsigned(unsigned x, struct buf *out);
+
 #define NUMBER_TIME 28 /* "-271821-04-20T00:00:00.000Z" */
 
 /* ms since 1970 as Date.prototype.toISOString writes it. False outside of its range. */

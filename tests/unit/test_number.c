@@ -7,6 +7,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
 
 #include "sessionfs/number.h"
 
@@ -93,11 +96,53 @@ static void test_times(void **state)
 	expect_time(-INFINITY, "");
 }
 
+/* The C library tells dates, too. */
+static void assert_date(int64_t ms)
+{
+	time_t seconds = (time_t)(ms / 1000 - (ms % 1000 < 0));
+	char want[64], year[16], got[NUMBER_TIME];
+	struct tm tm;
+
+	assert_non_null(gmtime_r(&seconds, &tm));
+	int y = tm.tm_year + 1900;
+	snprintf(year, sizeof year, y < 0 || y > 9999 ? "%+07d" : "%04d", y);
+	size_t n = strftime(want, sizeof want, "-%m-%dT%H:%M:%S", &tm);
+	snprintf(want + n, sizeof want - n, ".%03dZ", (int)(ms - (int64_t)seconds * 1000));
+	assert_true(number_time((double)ms, got));
+	assert_memory_equal(got, year, strlen(year));
+	assert_string_equal(got + strlen(year), want);
+}
+
+static void test_dates(void **state)
+{
+	const int64_t day = 86400000, last = 100000000;
+
+	(void)state;
+	for (int64_t d = -last; d < last; d += 997)
+		assert_date(d * day + (d + last) % day);
+	for (int64_t d = -400 * 366; d < 400 * 366; d++) {
+		assert_date(d * day);
+		assert_date(d * day - 1);
+	}
+}
+
+static void test_unsigned(void **state)
+{
+	struct buf b CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	number_add_unsigned(0, &b);
+	buf_addc(&b, ' ');
+	number_add_unsigned(4294967295U, &b);
+	assert_string_equal(buf_cstr(&b), "0 4294967295");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_numbers),    cmocka_unit_test(test_exponents), cmocka_unit_test(test_shortest),
-	    cmocka_unit_test(test_not_finite), cmocka_unit_test(test_times),
+	    cmocka_unit_test(test_not_finite), cmocka_unit_test(test_times),     cmocka_unit_test(test_dates),
+	    cmocka_unit_test(test_unsigned),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
