@@ -10,42 +10,31 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* The numbers with these names in one pass over the object; 0 for what is not there. */
-static void numbers_of(struct json_value object, const char *const *names, double *ret, size_t n)
+static double number_of(struct json_value v)
 {
-	struct buf deep CLEANUP_BUF = BUF_INIT;
-	struct json_value key, v;
-	struct json j;
+	double x;
 
-	if (object.kind != JSON_OBJECT)
-		return;
-	json_init(&j, object.text, &deep);
-	json_enter(&j);
-	while (json_next(&j, &key) > 0 && json_value(&j, &v)) {
-		for (size_t i = 0; i < n; i++) {
-			if (json_key_is(key, names[i]) && !json_double(v, &ret[i]))
-				ret[i] = 0;
-		}
-	}
+	return json_double(v, &x) ? x : 0;
 }
 
 void render_usage_add(struct render_usage *u, const struct record *r)
 {
-	static const char *const names[] = {"input", "output", "cacheRead", "cacheWrite", "totalTokens"};
-	static const char *const total[] = {"total"};
-	struct json_value usage = part_usage(r);
-	double tokens[] = {0, 0, 0, 0, 0}, cost = 0;
+	enum { INPUT, OUTPUT, CACHE_READ, CACHE_WRITE, TOTAL, COST, FIELDS };
+	static const char *const names[FIELDS] = {
+	    [INPUT] = "input",       [OUTPUT] = "output", [CACHE_READ] = "cacheRead", [CACHE_WRITE] = "cacheWrite",
+	    [TOTAL] = "totalTokens", [COST] = "cost",
+	};
+	struct json_value usage = part_usage(r), fields[FIELDS];
 
 	if (usage.kind != JSON_OBJECT)
 		return;
-	numbers_of(usage, names, tokens, sizeof tokens / sizeof *tokens);
-	u->input += tokens[0];
-	u->output += tokens[1];
-	u->cache_read += tokens[2];
-	u->cache_write += tokens[3];
-	u->total += tokens[4];
-	numbers_of(json_get(usage, "cost"), total, &cost, 1);
-	u->cost += cost;
+	json_get_all(usage, names, FIELDS, fields);
+	u->input += number_of(fields[INPUT]);
+	u->output += number_of(fields[OUTPUT]);
+	u->cache_read += number_of(fields[CACHE_READ]);
+	u->cache_write += number_of(fields[CACHE_WRITE]);
+	u->total += number_of(fields[TOTAL]);
+	u->cost += number_of(json_get(fields[COST], "total"));
 }
 
 /* The last of these bytes at p, if YAML takes them for no plain character: then its code point. */
@@ -205,11 +194,11 @@ int front_add(const struct session *s, uint32_t at, const struct context *c, con
 
 int front_sum(const struct session *s, const uint32_t *path, size_t n, struct render_usage *sum)
 {
-	struct line line CLEANUP_LINE = LINE_INIT;
+	struct reader reader CLEANUP_READER = READER_INIT;
 	struct record r;
 
 	for (size_t i = 0; i < n; i++) {
-		int rc = session_load(s, path[i], &line, &r);
+		int rc = session_read(s, path[i], &reader, &r);
 		if (rc < 0)
 			return rc;
 		render_usage_add(sum, &r);

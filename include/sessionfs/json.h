@@ -89,6 +89,9 @@ bool json_valid(struct span text, struct buf *deep);
  * JSON.parse), or kind JSON_NONE. */
 struct json_value json_get(struct json_value object, const char *name);
 
+/* Several members in one pass over the object. */
+void json_get_all(struct json_value object, const char *const *names, size_t n, struct json_value *ret);
+
 /* How decoded text is to come out. */
 enum json_decode {
 	/* For ids, labels and comparisons: every byte and surrogate kept; a lone

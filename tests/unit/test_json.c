@@ -525,7 +525,12 @@ static void numbers_as_doubles(void **state)
 	assert_true(json_double(value_of(SPAN_LIT("-1e400")), &d) && isinf(d) && d < 0);
 	assert_true(json_double(value_of(SPAN_LIT("1e-400")), &d) && d == 0);
 	assert_true(json_double(value_of(SPAN_LIT("-0")), &d) && d == 0 && signbit(d));
+	assert_true(json_double(value_of(SPAN_LIT("-0.00")), &d) && d == 0 && signbit(d));
 	assert_true(json_double(value_of(SPAN_LIT("1700000000123")), &d) && d == 1700000000123.0);
+	assert_true(json_double(value_of(SPAN_LIT("-999999999999999")), &d) && d == -999999999999999.0);
+	assert_true(json_double(value_of(SPAN_LIT("0.00000000000001")), &d) && d == 1e-14);
+	assert_true(json_double(value_of(SPAN_LIT("22.0804587499999")), &d) && d == 22.0804587499999);
+	assert_true(json_double(value_of(SPAN_LIT("-22.0804587499999988")), &d) && d == -22.0804587499999988);
 	assert_true(json_double(value_of(SPAN_LIT("9007199254740993")), &d) && d == 9007199254740992.0);
 	buf_addc(&b, '1');
 	for (int i = 0; i < 300; i++)
