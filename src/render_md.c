@@ -22,6 +22,7 @@ struct md {
 	const struct session *s;
 	uint32_t entry;
 	const struct record *r;
+	struct reader *reader; /* that r was read with, or NULL */
 	const char *prefix;
 	struct buf *out;
 	struct part_image image; /* the last one shown, to find the next */
@@ -129,7 +130,8 @@ static size_t begin_fence(const char *info, struct buf *out)
 {
 	buf_adds(out, "\n```");
 	size_t mark = out->n;
-	buf_addf(out, "%s\n", info);
+	buf_adds(out, info);
+	buf_addc(out, '\n');
 	return mark;
 }
 
@@ -142,9 +144,11 @@ static void end_fence(size_t mark, struct buf *out)
 	size_t more = run >= 3 ? run - 2 : 0;
 	if (!buf_reserve(out, more))
 		return;
-	memmove(out->p + mark + more, out->p + mark, out->n - mark);
-	memset(out->p + mark, '`', more);
-	out->n += more;
+	if (more > 0) {
+		memmove(out->p + mark + more, out->p + mark, out->n - mark);
+		memset(out->p + mark, '`', more);
+		out->n += more;
+	}
 	add_many('`', 3 + more, out);
 	buf_addc(out, '\n');
 }
@@ -223,7 +227,11 @@ static void show_image(struct md *m, const struct block *b)
 
 static void show_call(struct md *m, const struct block *b)
 {
-	buf_addf(m->out, "\n### call %u: ", ++m->calls);
+	buf_adds(m->out, "\n### call ");
+	number_add_unsigned(++m->calls, m->out);
+	buf_adds(m->out, ": ");
+	if (m->reader)
+		reader_call(m->reader, b->id);
 	text_inline(b->name, m->out);
 	buf_addc(m->out, '\n');
 	if (b->arguments.kind != JSON_NONE)
@@ -383,8 +391,10 @@ static void add_dotted(struct json_value v, struct buf *out)
 
 static void add_flag(bool set, const char *what, struct buf *out)
 {
-	if (set)
-		buf_addf(out, DOT "%s", what);
+	if (!set)
+		return;
+	buf_adds(out, DOT);
+	buf_adds(out, what);
 }
 
 static void add_model(struct json_value provider, struct json_value model, struct buf *out)
@@ -402,11 +412,13 @@ static void add_model(struct json_value provider, struct json_value model, struc
 static void add_answered_call(const struct md *m)
 {
 	unsigned n = 0;
-	uint32_t caller = session_call(m->s, m->entry, &n);
+	uint32_t caller = session_call_read(m->s, m->entry, m->r->msg.tool_call_id, m->reader, &n);
 
 	add_dotted(m->r->msg.tool_name, m->out);
 	if (caller != NO_ENTRY) {
-		buf_addf(m->out, DOT "call %u of ", n);
+		buf_adds(m->out, DOT "call ");
+		number_add_unsigned(n, m->out);
+		buf_adds(m->out, " of ");
 		session_entry_name(m->s, caller, m->out);
 	}
 	add_flag(json_truthy(m->r->msg.is_error), "error", m->out);
@@ -526,7 +538,7 @@ static void add_heading(const struct md *m, const char *what)
 	add_label(m);
 }
 
-int render_transcript_segment(const struct session *s, uint32_t i, struct line *l, struct render_usage *usage,
+int render_transcript_segment(const struct session *s, uint32_t i, struct reader *reader, struct render_usage *usage,
                               const char *prefix, struct buf *out)
 {
 	const struct entry *e = session_entry(s, i);
@@ -534,13 +546,14 @@ int render_transcript_segment(const struct session *s, uint32_t i, struct line *
 
 	if (e->flags & ENTRY_NO_MESSAGE)
 		return 0;
-	int rc = session_load(s, i, l, &r);
+	int rc = session_read(s, i, reader, &r);
 	if (rc < 0)
 		return rc;
 	if (usage)
 		render_usage_add(usage, &r);
-
-	struct md m = {.s = s, .entry = i, .r = &r, .prefix = prefix, .out = out, .has_images = true};
+	if (e->flags & ENTRY_HAS_CALLS)
+		reader_caller(reader, i);
+	struct md m = {.s = s, .entry = i, .r = &r, .reader = reader, .prefix = prefix, .out = out, .has_images = true};
 	bool conversation = record_is_conversation(r.type);
 	buf_adds(out, conversation ? "\n## " : "\n*");
 	add_heading(&m, NULL);
@@ -569,14 +582,14 @@ static void show_edited(struct md *m, struct json_value content)
 		show_content(m, content);
 }
 
-static int add_item(const struct session *s, const struct context_item *item, struct line lines[2], const char *prefix,
-                    struct buf *out)
+static int add_item(const struct session *s, const struct context_item *item, struct reader *reader,
+                    struct line *edit_line, const char *prefix, struct buf *out)
 {
 	struct record r, edit;
 
-	int rc = session_load(s, item->entry, &lines[0], &r);
+	int rc = session_read(s, item->entry, reader, &r);
 	if (rc == 0 && item->edit != NO_ENTRY)
-		rc = session_load(s, item->edit, &lines[1], &edit);
+		rc = session_load(s, item->edit, edit_line, &edit);
 	if (rc < 0 || !is_sent(&r))
 		return rc;
 	struct md m = {.s = s, .entry = item->entry, .r = &r, .prefix = prefix, .out = out, .has_images = true};
@@ -596,16 +609,11 @@ static int add_item(const struct session *s, const struct context_item *item, st
 	return buf_err(out);
 }
 
-static void release_lines(struct line (*lines)[2])
-{
-	line_release(&(*lines)[0]);
-	line_release(&(*lines)[1]);
-}
-
 int render_context_md(const struct session *s, uint32_t at, const char *prefix, struct buf *out)
 {
 	struct context c CLEANUP_CONTEXT = {NULL, 0, NO_ENTRY, NO_ENTRY};
-	struct line lines[2] CLEANUP(release_lines) = {LINE_INIT, LINE_INIT};
+	struct reader reader CLEANUP_READER = READER_INIT;
+	struct line edit_line CLEANUP_LINE = LINE_INIT;
 	uint32_t *path CLEANUP_FREE = NULL;
 	struct render_usage sum = {0};
 	size_t n = 0;
@@ -618,6 +626,6 @@ int render_context_md(const struct session *s, uint32_t at, const char *prefix, 
 	if (rc == 0)
 		rc = front_add(s, at, &c, &sum, out);
 	for (size_t i = 0; i < c.n && rc == 0; i++)
-		rc = add_item(s, &c.items[i], lines, prefix, out);
+		rc = add_item(s, &c.items[i], &reader, &edit_line, prefix, out);
 	return rc;
 }

@@ -9,7 +9,10 @@
 #include <sys/random.h>
 #include <time.h>
 
-enum { PRINT = 4096 }; /* bytes hashed at either end */
+enum {
+	PRINT = 4096,           /* bytes hashed at either end */
+	READ_AHEAD = 128 * 1024 /* a reader reads at most so many bytes in advance */
+};
 
 /* ---- vectors ---- */
 
@@ -387,6 +390,50 @@ int session_load(const struct session *s, uint32_t i, struct line *l, struct rec
 	if ((size_t)n < e->length || !record_parse(buf_span(&l->bytes), s->old_roles, &l->deep, ret))
 		return -ESTALE;
 	return 0;
+}
+
+void reader_release(struct reader *r)
+{
+	line_release(&r->line);
+	buf_release(&r->call_ids);
+}
+
+/* Has r hold the line of an entry. More than the line is read once lines turn out to follow each other, and then
+ * ever more. */
+static int reader_fill(const struct session *s, const struct entry *e, struct reader *r)
+{
+	struct buf *bytes = &r->line.bytes;
+	uint64_t end = r->offset + bytes->n;
+	bool follows = bytes->n > 0 && e->offset > r->offset && e->offset <= end + 1;
+	size_t ahead = follows ? 2 * r->ahead + e->length : 0;
+
+	if (ahead > READ_AHEAD)
+		ahead = READ_AHEAD;
+	buf_reset(bytes);
+	char *p = buf_reserve(bytes, e->length + ahead);
+	if (!p)
+		return -ENOMEM;
+	ssize_t n = read_full(s, p, e->length + ahead, e->offset);
+	if (n < 0)
+		return (int)n;
+	bytes->n = (size_t)n;
+	r->offset = e->offset;
+	r->ahead = ahead;
+	return (size_t)n < e->length ? -ESTALE : 0;
+}
+
+int session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret)
+{
+	const struct entry *e = entry_at(s, i);
+	const struct buf *bytes = &r->line.bytes;
+
+	if (e->offset < r->offset || e->offset + e->length > r->offset + bytes->n || bytes->n == 0) {
+		int rc = reader_fill(s, e, r);
+		if (rc < 0)
+			return rc;
+	}
+	struct span line = {bytes->p + (e->offset - r->offset), e->length};
+	return record_parse(line, s->old_roles, &r->line.deep, ret) ? 0 : -ESTALE;
 }
 
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)

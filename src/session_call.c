@@ -410,7 +410,33 @@ static uint32_t call_on_path(struct sought *w, uint32_t i, unsigned *ret_n)
 	return NO_ENTRY;
 }
 
-uint32_t session_call(const struct session *s, uint32_t i, unsigned *ret_n)
+void reader_caller(struct reader *r, uint32_t i)
+{
+	r->caller = i;
+	buf_reset(&r->call_ids);
+}
+
+void reader_call(struct reader *r, struct json_value id)
+{
+	buf_addspan(&r->call_ids, json_raw(id));
+	buf_addc(&r->call_ids, '\n');
+}
+
+/* Whether the calls of message i are known, and the id of the n-th has the same text. */
+static bool reader_knows(const struct reader *r, uint32_t i, unsigned n, struct json_value id)
+{
+	if (!r || r->caller != i || r->call_ids.n == 0 || buf_err(&r->call_ids))
+		return false;
+	const char *p = r->call_ids.p, *end = p + r->call_ids.n, *eol = NULL;
+	for (; n-- && (eol = memchr(p, '\n', (size_t)(end - p))); p = eol + 1)
+		if (n == 0)
+			return span_eq((struct span){p, (size_t)(eol - p)}, json_raw(id));
+	return false;
+}
+
+/* `r` may be NULL; else `id` is what i answers. */
+static uint32_t find_call(const struct session *s, uint32_t i, struct json_value id, const struct reader *r,
+                          unsigned *ret_n)
 {
 	CLEANUP(sought_release) struct sought w = {.s = s, .line = LINE_INIT};
 
@@ -422,15 +448,28 @@ uint32_t session_call(const struct session *s, uint32_t i, unsigned *ret_n)
 	bool settled = item & ITEM_SETTLED && s->calls.n < ITEM_SETTLED;
 	if (settled)
 		item &= ~ITEM_SETTLED;
-	else if (!seek(&w, i))
-		return NO_ENTRY;
 	uint32_t entry = entry_of(s, item);
 	unsigned n = item - item_of(s, entry) + 1;
-	if (!settled && !count_calls(&w, entry, n))
-		return call_on_path(&w, i, ret_n);
+	if (!settled && !reader_knows(r, entry, n, id)) {
+		if (!seek(&w, i))
+			return NO_ENTRY;
+		if (!count_calls(&w, entry, n))
+			return call_on_path(&w, i, ret_n);
+	}
 	settle(s, result);
 	*ret_n = n;
 	return entry;
+}
+
+uint32_t session_call(const struct session *s, uint32_t i, unsigned *ret_n)
+{
+	return find_call(s, i, (struct json_value){0}, NULL, ret_n);
+}
+
+uint32_t session_call_read(const struct session *s, uint32_t i, struct json_value id, const struct reader *r,
+                           unsigned *ret_n)
+{
+	return find_call(s, i, id, r, ret_n);
 }
 
 uint32_t session_result(const struct session *s, uint32_t i, unsigned n)

@@ -59,11 +59,11 @@ static int view_of_path(struct ctx *c, uint32_t at, struct view *v)
 static void *make_run(void *arg)
 {
 	struct run *r = arg;
-	struct line line CLEANUP_LINE = LINE_INIT;
+	struct reader reader CLEANUP_READER = READER_INIT;
 	uint64_t before = 0;
 	r->kept = true;
 	for (size_t i = r->from; i < r->to; i++) {
-		r->rc = render_transcript_segment(r->session, r->view->entries[i], &line, &r->usages[i], r->prefix,
+		r->rc = render_transcript_segment(r->session, r->view->entries[i], &reader, &r->usages[i], r->prefix,
 		                                  &r->bytes);
 		if (r->rc == 0)
 			r->rc = buf_err(&r->bytes);
@@ -198,14 +198,14 @@ static size_t segment_at(const struct view *v, uint64_t off)
 int view_read(struct ctx *c, const struct view *v, const char *prefix, uint64_t off, size_t n, struct buf *out)
 {
 	struct buf piece CLEANUP_BUF = BUF_INIT;
+	struct reader reader CLEANUP_READER = READER_INIT;
 	size_t want = out->n + n;
-	c->loaded = NO_ENTRY;
 	for (size_t i = segment_at(v, off); i < v->segments && out->n < want; i++) {
 		uint64_t begin = i ? v->ends[i - 1] : 0;
 		struct span made = buf_span(&v->bytes);
 		if (i > 0) {
 			piece.n = 0;
-			int rc = render_transcript_segment(c->session, v->entries[i], &c->line, NULL, prefix, &piece);
+			int rc = render_transcript_segment(c->session, v->entries[i], &reader, NULL, prefix, &piece);
 			if (rc < 0 || buf_err(&piece))
 				return rc < 0 ? rc : buf_err(&piece);
 			made = buf_span(&piece);

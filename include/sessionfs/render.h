@@ -46,7 +46,7 @@ int render_context_md(const struct session *s, uint32_t at, const char *prefix, 
  * takes the sum over the whole path; with NULL it reads every entry of the path for it. */
 int render_transcript_front(const struct session *s, uint32_t at, const uint32_t *path, size_t n,
                             const struct render_usage *usage, struct buf *out);
-int render_transcript_segment(const struct session *s, uint32_t i, struct line *l, struct render_usage *usage,
+int render_transcript_segment(const struct session *s, uint32_t i, struct reader *reader, struct render_usage *usage,
                               const char *prefix, struct buf *out);
 
 #endif

@@ -63,13 +63,13 @@ static inline void assert_renders(int (*make)(const struct session *, struct buf
 static inline void whole_transcript(const struct session *s, uint32_t at, const char *prefix, struct buf *out)
 {
 	uint32_t *path CLEANUP_FREE = NULL;
-	struct line line CLEANUP_LINE = LINE_INIT;
+	struct reader reader CLEANUP_READER = READER_INIT;
 	size_t n = 0;
 
 	assert_int_equal(session_path(s, at, &path, &n), 0);
 	assert_int_equal(render_transcript_front(s, at, path, n, NULL, out), 0);
 	for (size_t i = 0; i < n; i++)
-		assert_int_equal(render_transcript_segment(s, path[i], &line, NULL, prefix, out), 0);
+		assert_int_equal(render_transcript_segment(s, path[i], &reader, NULL, prefix, out), 0);
 	assert_int_equal(buf_err(out), 0);
 }
 

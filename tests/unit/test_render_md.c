@@ -118,7 +118,7 @@ static void the_front_takes_the_sum_it_is_given(void **state)
 {
 	struct fixture f;
 	struct buf read CLEANUP_BUF = BUF_INIT, given CLEANUP_BUF = BUF_INIT, segments CLEANUP_BUF = BUF_INIT;
-	struct line line CLEANUP_LINE = LINE_INIT;
+	struct reader reader CLEANUP_READER = READER_INIT;
 	struct render_usage sum = {0};
 	static const char lines[] = HEADER ENTRY("a", "null", "\"type\":\"usage\",\"usage\":{\"input\":7}")
 	    ENTRY("b", "\"a\"", "\"type\":\"compaction\",\"summary\":\"s\",\"usage\":{\"output\":8}");
@@ -127,7 +127,7 @@ static void the_front_takes_the_sum_it_is_given(void **state)
 	(void)state;
 	fixture_open(&f, lines, sizeof lines - 1);
 	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(render_transcript_segment(f.s, path[i], &line, &sum, "", &segments), 0);
+		assert_int_equal(render_transcript_segment(f.s, path[i], &reader, &sum, "", &segments), 0);
 	assert_int_equal(render_transcript_front(f.s, 1, path, 2, NULL, &read), 0);
 	assert_int_equal(render_transcript_front(f.s, 1, path, 2, &sum, &given), 0);
 	assert_string_equal(buf_cstr(&read), buf_cstr(&given));
@@ -427,7 +427,7 @@ static void every_line_stands_verbatim(void **state)
 static void segments_do_not_depend_on_the_branch(void **state)
 {
 	struct fixture f;
-	struct line line CLEANUP_LINE = LINE_INIT;
+	struct reader of_before CLEANUP_READER = READER_INIT, of_after CLEANUP_READER = READER_INIT;
 	static const char before[] = HEADER USER("a", "null", "one") USER("b", "\"a\"", "two");
 	static const char after[] = HEADER USER("a", "null", "one") USER("b", "\"a\"", "two")
 	    USER("c", "\"a\"", "three") ENTRY("d", "\"c\"", "\"type\":\"compaction\",\"summary\":\"s\"");
@@ -436,11 +436,11 @@ static void segments_do_not_depend_on_the_branch(void **state)
 	(void)state;
 	fixture_open(&f, before, sizeof before - 1);
 	for (uint32_t i = 0; i < 2; i++)
-		assert_int_equal(render_transcript_segment(f.s, i, &line, NULL, "", &first), 0);
+		assert_int_equal(render_transcript_segment(f.s, i, &of_before, NULL, "", &first), 0);
 	fixture_close(&f);
 	fixture_open(&f, after, sizeof after - 1);
 	for (uint32_t i = 0; i < 2; i++)
-		assert_int_equal(render_transcript_segment(f.s, i, &line, NULL, "", &second), 0);
+		assert_int_equal(render_transcript_segment(f.s, i, &of_after, NULL, "", &second), 0);
 	fixture_close(&f);
 	assert_string_equal(buf_cstr(&first), buf_cstr(&second));
 }

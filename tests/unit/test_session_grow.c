@@ -108,6 +108,14 @@ static void a_changed_file_is_stale(void **state)
 	}
 }
 
+static int read_first(const struct session *s)
+{
+	CLEANUP_READER struct reader reader = READER_INIT;
+	struct record r;
+
+	return session_read(s, 0, &reader, &r);
+}
+
 static void a_line_changed_under_us_is_stale(void **state)
 {
 	CLEANUP_LINE struct line l = LINE_INIT;
@@ -120,9 +128,11 @@ static void a_line_changed_under_us_is_stale(void **state)
 	assert_true(span_is(r.id.text, "a"));
 	assert_int_equal(truncate(f.path, (off_t)strlen(HEADER) + 5), 0);
 	assert_int_equal(session_load(s, 0, &l, &r), -ESTALE);
+	assert_int_equal(read_first(s), -ESTALE);
 	write_at(f.path, O_TRUNC, HEADER "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
 	         strlen(HEADER) + 57);
 	assert_int_equal(session_load(s, 0, &l, &r), -ESTALE);
+	assert_int_equal(read_first(s), -ESTALE);
 	fixture_release(&f);
 }
 

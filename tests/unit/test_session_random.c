@@ -265,6 +265,38 @@ static void random_file(struct dice *d, struct buf *out, struct model *m)
 
 /* ---- the comparison ---- */
 
+static uint32_t call_of(const struct session *s, uint32_t i, struct reader *r, unsigned *ret_n)
+{
+	struct record rec;
+	struct block_iter it;
+	struct block b;
+
+	assert_int_equal(session_read(s, i, r, &rec), 0);
+	if (session_entry(s, i)->flags & ENTRY_HAS_CALLS) {
+		reader_caller(r, i);
+		block_iter_init(&it, rec.msg.content);
+		while (block_next(&it, &b))
+			if (b.type == BLOCK_TOOL_CALL)
+				reader_call(r, b.id);
+	}
+	return session_call_read(s, i, rec.msg.tool_call_id, r, ret_n);
+}
+
+/* In an order in which the newest message with calls is sometimes the right one, and with nothing known yet. */
+static void compare_read_calls(const struct session *s, const struct model *m)
+{
+	CLEANUP_READER struct reader reader = READER_INIT;
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		unsigned n = 0, model_n = 0;
+		uint32_t call = call_of(s, i, &reader, &n);
+		if (model_below_ring(m, i))
+			continue;
+		assert_int_equal(call, model_call(m, i, &model_n));
+		assert_int_equal(n, model_n);
+	}
+}
+
 static void compare_calls(const struct session *s, const struct model *m, uint32_t i)
 {
 	unsigned n = 0, model_n = 0;
@@ -286,6 +318,7 @@ static void compare_calls(const struct session *s, const struct model *m, uint32
 static void compare(const struct session *s, const struct model *m)
 {
 	assert_int_equal(session_count(s), m->n);
+	compare_read_calls(s, m);
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct entry *e = session_entry(s, i);
 		const struct model_entry *me = &m->e[i];
@@ -318,6 +351,36 @@ static void random_files_are_read_as_the_model_reads_them(void **state)
 		describe(f.s, &says);
 		fixture_release(&f);
 	}
+}
+
+/* Lines of all lengths, in file order with some left out, and back and forth. */
+static void a_reader_reads_what_is_loaded(void **state)
+{
+	struct dice d = {seed_of_run()};
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	CLEANUP_READER struct reader reader = READER_INIT;
+	CLEANUP_LINE struct line line = LINE_INIT;
+	struct record read, loaded;
+	struct fixture f;
+
+	(void)state;
+	buf_adds(&text, HEADER);
+	for (unsigned i = 0; i < 400; i++) {
+		size_t n = roll(&d, 20) == 0 ? roll(&d, 300000) : roll(&d, 3000);
+		buf_addf(&text, "{\"type\":\"custom\",\"id\":\"%u\",\"data\":\"", i);
+		memset(buf_reserve(&text, n), 'x', n);
+		text.n += n;
+		buf_adds(&text, roll(&d, 2) ? "\"}\n" : "\"}\r\n\n");
+	}
+	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	for (uint32_t i = 0, k = 0; k < 2000; k++) {
+		i = roll(&d, 10) ? i + 1 + !roll(&d, 5) : roll(&d, 400);
+		i %= session_count(f.s);
+		assert_int_equal(session_load(f.s, i, &line, &loaded), 0);
+		assert_int_equal(session_read(f.s, i, &reader, &read), 0);
+		assert_true(span_eq(loaded.line, read.line));
+	}
+	fixture_release(&f);
 }
 
 static void assert_same_as_at_once(const struct session *s, const struct buf *text)
@@ -379,6 +442,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(random_files_are_read_as_the_model_reads_them),
+	    cmocka_unit_test(a_reader_reads_what_is_loaded),
 	    cmocka_unit_test(growing_gives_the_same_index_as_reading_at_once),
 	};
 
