@@ -159,6 +159,10 @@ static size_t decode(struct span text, enum json_decode how, char *to)
 	return out.n;
 }
 
+/* The shorter way is
+ *	count_simple: the size of a text of which is_simple() is true
+ *	decode_simple: writes at most text.n bytes; false if the text is not simple after all */
+
 /* Whether nothing but escapes has to be replaced. */
 static bool is_simple(struct span text, enum json_decode how)
 {
@@ -200,10 +204,24 @@ static size_t count_simple(struct span text, enum json_decode how)
 	return out.n;
 }
 
-/* `to` has room for text.n bytes: a block is written where it may lie, and what
- * follows an escape in it is written over. Nothing gets longer, so it fits. */
-static size_t decode_simple(struct span text, enum json_decode how, char *to)
+/* Copies the characters beyond ASCII at *p; false if one is ill-formed. */
+static bool put_wide(struct sink *out, const char **p, const char *end)
 {
+	while (*p < end && (unsigned char)**p >= 0x80) {
+		int step = utf8_next(*p, (size_t)(end - *p));
+		if (step < 0)
+			return false;
+		for (; step > 0; step--)
+			out->to[out->n++] = *(*p)++;
+	}
+	return true;
+}
+
+/* A block is written where it may lie, and what follows an escape in it is written over. Nothing gets longer, so it
+ * fits. */
+static bool decode_simple(struct span text, enum json_decode how, char *to, size_t *ret_n)
+{
+	const unsigned wide = how == JSON_CLEAN ? 0xffff : 0;
 	const char *p = text.p, *end = text.n ? p + text.n : p;
 	struct sink out = {to, 0};
 
@@ -212,13 +230,19 @@ static size_t decode_simple(struct span text, enum json_decode how, char *to)
 			__m128i b = _mm_loadu_si128((const __m128i *)p);
 			_mm_storeu_si128((__m128i *)(to + out.n), b);
 			unsigned m = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
+			m |= (unsigned)_mm_movemask_epi8(b) & wide;
 			unsigned run = m ? (unsigned)__builtin_ctz(m) : 16;
 			out.n += run;
 			p += run;
 			if (!m)
 				continue;
-		} else if (*p != '\\') {
+		} else if (*p != '\\' && ((unsigned char)*p < 0x80 || !wide)) {
 			to[out.n++] = *p++;
+			continue;
+		}
+		if (*p != '\\') {
+			if (!put_wide(&out, &p, end))
+				return false;
 			continue;
 		}
 		char plain = end - p >= 2 ? plain_escapes[(unsigned char)p[1]] : 0;
@@ -229,7 +253,8 @@ static size_t decode_simple(struct span text, enum json_decode how, char *to)
 			p = put_escape(&out, p, end, how);
 		}
 	}
-	return out.n;
+	*ret_n = out.n;
+	return true;
 }
 
 #else
@@ -239,20 +264,28 @@ static size_t count_simple(struct span text, enum json_decode how)
 	return decode(text, how, NULL);
 }
 
-static size_t decode_simple(struct span text, enum json_decode how, char *to)
+static bool decode_simple(struct span text, enum json_decode how, char *to, size_t *ret_n)
 {
-	return decode(text, how, to);
+	if (!is_simple(text, how))
+		return false;
+	*ret_n = decode(text, how, to);
+	return true;
 }
 
 #endif
 
 void json_decode(struct span text, enum json_decode how, struct buf *out)
 {
-	bool simple = is_simple(text, how);
-	char *to = buf_reserve(out, simple ? text.n : decode(text, how, NULL));
+	char *to = buf_reserve(out, text.n);
+	size_t n;
 
+	if (to && decode_simple(text, how, to, &n)) {
+		out->n += n;
+		return;
+	}
+	to = buf_reserve(out, decode(text, how, NULL));
 	if (to)
-		out->n += simple ? decode_simple(text, how, to) : decode(text, how, to);
+		out->n += decode(text, how, to);
 }
 
 size_t json_decoded_size(struct span text, enum json_decode how)

@@ -111,27 +111,69 @@ static struct span json_trim(struct span s)
 	return s;
 }
 
+static bool read_block(struct json *j, struct block *ret)
+{
+	struct json_value key, v;
+	int rc;
+
+	memset(ret, 0, sizeof *ret);
+	if (json_peek(j) != JSON_OBJECT)
+		return json_value(j, &v);
+	json_enter(j);
+	while ((rc = json_next(j, &key)) > 0) {
+		struct json_value *field = block_field(ret, key);
+		if (!json_value(j, field ? field : &v))
+			return false;
+	}
+	ret->type = name_index(ret->type_, block_names, COUNT(block_names));
+	return rc == 0;
+}
+
+/* Reads the content at the cursor and notes its blocks. */
+static bool parse_content(struct json *j, struct record *r, struct blocks *blocks)
+{
+	const size_t most = COUNT(blocks->v);
+	struct json_value v;
+	size_t n = 0;
+	int rc;
+
+	r->blocks = NULL;
+	if (!blocks || json_peek(j) != JSON_ARRAY)
+		return json_value(j, &r->msg.content);
+	const char *begin = j->p;
+	json_enter(j);
+	for (; (rc = json_next(j, NULL)) > 0; n++)
+		if (n < most ? !read_block(j, &blocks->v[n]) : !json_value(j, &v))
+			return false;
+	r->msg.content = (struct json_value){JSON_ARRAY, false, {begin, (size_t)(j->p - begin)}};
+	r->blocks = n <= most ? blocks : NULL;
+	blocks->n = (unsigned)n;
+	return rc == 0;
+}
+
 /* Reads the message at the cursor, which is left behind it. */
-static bool parse_message(struct json *j, struct record *r)
+static bool parse_message(struct json *j, struct record *r, struct blocks *blocks)
 {
 	struct json_value key, v;
 	int rc;
 
 	memset(&r->msg, 0, sizeof r->msg);
+	r->blocks = NULL;
 	if (json_peek(j) != JSON_OBJECT)
 		return json_value(j, &r->message);
 	const char *begin = j->p;
 	json_enter(j);
 	while ((rc = json_next(j, &key)) > 0) {
 		struct json_value *field = message_field(r, key);
-		if (!json_value(j, field ? field : &v))
+		bool ok = field == &r->msg.content ? parse_content(j, r, blocks) : json_value(j, field ? field : &v);
+		if (!ok)
 			return false;
 	}
 	r->message = (struct json_value){JSON_OBJECT, false, {begin, (size_t)(j->p - begin)}};
 	return rc == 0;
 }
 
-static bool parse_fields(struct json *j, struct record *r)
+static bool parse_fields(struct json *j, struct record *r, struct blocks *blocks)
 {
 	struct json_value key, v;
 	int rc;
@@ -139,13 +181,18 @@ static bool parse_fields(struct json *j, struct record *r)
 	json_enter(j);
 	while ((rc = json_next(j, &key)) > 0) {
 		struct json_value *field = record_field(r, key);
-		if (field == &r->message ? !parse_message(j, r) : !json_value(j, field ? field : &v))
+		if (field == &r->message ? !parse_message(j, r, blocks) : !json_value(j, field ? field : &v))
 			return false;
 	}
 	return rc == 0 && json_end(j);
 }
 
 bool record_parse(struct span line, bool old_roles, struct buf *deep, struct record *ret)
+{
+	return record_parse_blocks(line, old_roles, deep, ret, NULL);
+}
+
+bool record_parse_blocks(struct span line, bool old_roles, struct buf *deep, struct record *ret, struct blocks *blocks)
 {
 	struct json j;
 	struct json_value v;
@@ -156,7 +203,7 @@ bool record_parse(struct span line, bool old_roles, struct buf *deep, struct rec
 	ret->kind = json_peek(&j);
 	if (ret->kind != JSON_OBJECT)
 		return json_value(&j, &v) && json_end(&j) && json_truthy(v);
-	if (!parse_fields(&j, ret))
+	if (!parse_fields(&j, ret, blocks))
 		return false;
 	ret->type = record_type_of(ret->type_);
 	if (ret->type == RECORD_MESSAGE && ret->message.kind == JSON_OBJECT) {
@@ -212,24 +259,18 @@ void block_iter_init(struct block_iter *it, struct json_value content)
 {
 	json_init(&it->j, content.text, NULL);
 	it->live = content.kind == JSON_ARRAY && json_enter(&it->j) == JSON_ARRAY;
+	it->known = NULL;
 }
 
-static bool read_block(struct json *j, struct block *ret)
+void block_iter_init_of(struct block_iter *it, const struct record *r, struct json_value content)
 {
-	struct json_value key, v;
-	int rc;
-
-	memset(ret, 0, sizeof *ret);
-	if (json_peek(j) != JSON_OBJECT)
-		return json_value(j, &v);
-	json_enter(j);
-	while ((rc = json_next(j, &key)) > 0) {
-		struct json_value *field = block_field(ret, key);
-		if (!json_value(j, field ? field : &v))
-			return false;
+	if (!r->blocks || content.text.p != r->msg.content.text.p) {
+		block_iter_init(it, content);
+		return;
 	}
-	ret->type = name_index(ret->type_, block_names, COUNT(block_names));
-	return rc == 0;
+	it->live = true;
+	it->known = r->blocks;
+	it->next = 0;
 }
 
 bool block_next(struct block_iter *it, struct block *ret)
@@ -239,6 +280,12 @@ bool block_next(struct block_iter *it, struct block *ret)
 
 	if (!it->live)
 		return false;
+	if (it->known) {
+		it->live = it->next < it->known->n;
+		if (it->live)
+			*ret = it->known->v[it->next++];
+		return it->live;
+	}
 	it->j.deep = &deep;
 	it->live = json_next(&it->j, NULL) > 0 && read_block(&it->j, ret);
 	it->j.deep = NULL;

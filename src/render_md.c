@@ -275,7 +275,7 @@ static void show_content(struct md *m, struct json_value content)
 		return;
 	struct block_iter it;
 	struct block b;
-	block_iter_init(&it, content);
+	block_iter_init_of(&it, m->r, content);
 	while (block_next(&it, &b))
 		show_block(m, &b);
 }

@@ -433,7 +433,7 @@ int session_read(const struct session *s, uint32_t i, struct reader *r, struct r
 			return rc;
 	}
 	struct span line = {bytes->p + (e->offset - r->offset), e->length};
-	return record_parse(line, s->old_roles, &r->line.deep, ret) ? 0 : -ESTALE;
+	return record_parse_blocks(line, s->old_roles, &r->line.deep, ret, &r->blocks) ? 0 : -ESTALE;
 }
 
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)

@@ -64,6 +64,8 @@ enum record_role {
 
 #define RECORD_MEMBER(c, json) struct json_value c;
 
+struct blocks;
+
 struct record {
 	struct span line; /* the JSON text without white space around it and without CR */
 	enum json_kind kind;
@@ -73,6 +75,7 @@ struct record {
 	struct {
 		MESSAGE_FIELDS(RECORD_MEMBER)
 	} msg;
+	const struct blocks *blocks; /* those of msg.content, or NULL */
 };
 
 enum block_type { BLOCK_OTHER, BLOCK_TEXT, BLOCK_THINKING, BLOCK_IMAGE, BLOCK_TOOL_CALL };
@@ -82,10 +85,18 @@ struct block {
 	BLOCK_FIELDS(RECORD_MEMBER)
 };
 
+/* The blocks of a message's content, if they are not more than usual. */
+struct blocks {
+	unsigned n;
+	struct block v[8];
+};
+
 /* Walks the blocks of a content value. A string content is no block (see record_text_of). */
 struct block_iter {
 	struct json j;
 	bool live;
+	const struct blocks *known; /* or NULL: they are parsed as it goes */
+	unsigned next;              /* of those known */
 };
 
 /* Views `line`, which need not be valid JSON: false if it is not, or is null,
@@ -93,6 +104,10 @@ struct block_iter {
  * Of a key that occurs twice the last value counts, as in JSON.parse.
  * old_roles: the file is below version 3, so role hookMessage is custom. */
 bool record_parse(struct span line, bool old_roles, struct buf *deep, struct record *ret);
+
+/* The same, and notes the blocks of the message's content in passing: if they are not too many, ret->blocks is `blocks`
+ * then, which must live as long as *ret is used. */
+bool record_parse_blocks(struct span line, bool old_roles, struct buf *deep, struct record *ret, struct blocks *blocks);
 
 /* What the index needs of a line, read in the same single pass that checks it. Of an absent value only the kind is set.
  */
@@ -121,6 +136,8 @@ size_t record_head_padded(struct span text, struct buf *deep, struct record_head
                           void (*on_call)(void *arg, struct json_value id), void *arg);
 
 void block_iter_init(struct block_iter *it, struct json_value content);
+/* The same, without parsing them again if r has the blocks of this content. */
+void block_iter_init_of(struct block_iter *it, const struct record *r, struct json_value content);
 bool block_next(struct block_iter *it, struct block *ret);
 
 /* The fixed names: "message", "toolResult", ... NULL for OTHER / NONE. */

@@ -108,10 +108,11 @@ int session_load(const struct session *s, uint32_t i, struct line *l, struct rec
  * together. Release with reader_release. */
 struct reader {
 	struct line line;
-	uint64_t offset;     /* of line.bytes in the file */
-	size_t ahead;        /* how much of them was read in advance */
-	uint32_t caller;     /* the message whose calls are known, or NO_ENTRY */
-	struct buf call_ids; /* as JSON text, with a newline behind each */
+	struct blocks blocks; /* of the line read last */
+	uint64_t offset;      /* of line.bytes in the file */
+	size_t ahead;         /* how much of them was read in advance */
+	uint32_t caller;      /* the message whose calls are known, or NO_ENTRY */
+	struct buf call_ids;  /* as JSON text, with a newline behind each */
 };
 #define READER_INIT                                                                                                    \
 	{                                                                                                              \

@@ -487,6 +487,60 @@ static void blocks_come_in_order(void **state)
 	assert_false(block_next(&it, &b));
 }
 
+#define BLOCK(id) "{\"type\":\"toolCall\",\"id\":\"" id "\"}"
+#define FOUR "[1],null," BLOCK("c") ",{\"type\":\"text\",\"text\":\"a\\nb\",\"text\":\"\\u00e9\"}"
+
+#define ASSERT_SAME(c, json) assert_true(a.c.kind == b.c.kind && span_eq(a.c.text, b.c.text));
+
+/* Whether they were noted, and that they are the blocks of the content. */
+static bool notes_blocks(const char *message)
+{
+	CLEANUP_BUF struct buf line = BUF_INIT, deep = BUF_INIT;
+	struct blocks blocks;
+	struct record r;
+	struct block_iter parsed, noted;
+	struct block a, b;
+
+	buf_addf(&line, "{\"type\":\"message\",\"message\":%s}", message);
+	struct record plain = parse_of(buf_cstr(&line), false);
+	assert_true(record_parse_blocks(buf_span(&line), false, &deep, &r, &blocks));
+	assert_int_equal(plain.msg.content.kind, r.msg.content.kind);
+	assert_true(span_eq(plain.msg.content.text, r.msg.content.text));
+	assert_true(span_eq(plain.message.text, r.message.text));
+	assert_int_equal(r.role, plain.role);
+	block_iter_init(&parsed, r.msg.content);
+	block_iter_init_of(&noted, &r, r.msg.content);
+	while (block_next(&parsed, &a)) {
+		assert_true(block_next(&noted, &b));
+		assert_int_equal(a.type, b.type);
+		BLOCK_FIELDS(ASSERT_SAME)
+	}
+	assert_false(block_next(&noted, &b));
+	assert_false(block_next(&noted, &b));
+	return r.blocks != NULL;
+}
+
+static void blocks_are_noted_in_passing(void **state)
+{
+	CLEANUP_BUF struct buf deep = BUF_INIT;
+	struct blocks blocks;
+	struct record r;
+
+	(void)state;
+	assert_true(notes_blocks("{\"role\":\"user\",\"content\":[]}"));
+	assert_true(notes_blocks("{\"role\":\"user\",\"content\" : [ " FOUR " , " FOUR " ] ,\"stopReason\":1}"));
+	assert_false(notes_blocks("{\"role\":\"user\",\"content\":[" FOUR "," FOUR ",1]}"));
+	assert_false(notes_blocks("{\"role\":\"user\",\"content\":\"text\"}"));
+	assert_false(notes_blocks("{\"role\":\"user\"}"));
+	assert_true(notes_blocks("{\"content\":[1,2],\"content\":[" BLOCK("a") "]}"));
+	assert_false(notes_blocks("{\"content\":[1,2],\"content\":\"\"}"));
+	assert_false(notes_blocks("{\"content\":[1,2]},\"message\":{}"));
+	assert_false(notes_blocks("{\"content\":[1,2]},\"message\":3"));
+	assert_false(record_parse_blocks(SPAN_LIT("{\"message\":{\"content\":[1,]}}"), false, &deep, &r, &blocks));
+	assert_false(record_parse_blocks(SPAN_LIT("{\"message\":{\"content\":[{\"text\":\"\\x\"}]}}"), false, &deep, &r,
+	                                 &blocks));
+}
+
 static int64_t time_of_text(const char *text)
 {
 	return record_time((struct json_value){JSON_STRING, false, span_of(text)});
@@ -612,6 +666,7 @@ int main(void)
 	    cmocka_unit_test(hook_messages_are_custom_in_old_files),
 	    cmocka_unit_test(parse_refuses_what_pi_skips),
 	    cmocka_unit_test(blocks_come_in_order),
+	    cmocka_unit_test(blocks_are_noted_in_passing),
 	    cmocka_unit_test(times_are_read_as_v8_reads_them),
 	    cmocka_unit_test(times_can_be_numbers),
 	    cmocka_unit_test(trim_removes_javascripts_white_space),
