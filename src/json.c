@@ -503,7 +503,7 @@ void json_init(struct json *j, struct span text, struct buf *deep)
 	memset(j->bits, 0, sizeof j->bits);
 }
 
-enum json_kind json_peek(struct json *j)
+static inline enum json_kind peek(struct json *j)
 {
 	if (j->bad)
 		return JSON_NONE;
@@ -511,9 +511,14 @@ enum json_kind json_peek(struct json *j)
 	return kind_at(j->p, j->end);
 }
 
+enum json_kind json_peek(struct json *j)
+{
+	return peek(j);
+}
+
 enum json_kind json_enter(struct json *j)
 {
-	enum json_kind kind = json_peek(j);
+	enum json_kind kind = peek(j);
 
 	if (kind != JSON_OBJECT && kind != JSON_ARRAY)
 		return JSON_NONE;
@@ -566,7 +571,7 @@ int json_next(struct json *j, struct json_value *key)
 
 bool json_value(struct json *j, struct json_value *ret)
 {
-	enum json_kind kind = json_peek(j);
+	enum json_kind kind = peek(j);
 	const char *begin = j->p, *p;
 	bool escaped = false;
 
@@ -608,11 +613,11 @@ struct json_value json_get(struct json_value object, const char *name)
 {
 	struct json_value found;
 
-	json_get_all(object, &name, 1, &found);
+	json_get_all(object, &(struct span){name, strlen(name)}, 1, &found);
 	return found;
 }
 
-void json_get_all(struct json_value object, const char *const *names, size_t n, struct json_value *ret)
+void json_get_all(struct json_value object, const struct span *names, size_t n, struct json_value *ret)
 {
 	CLEANUP_BUF struct buf deep = BUF_INIT;
 	struct json_value key, v;
@@ -625,7 +630,7 @@ void json_get_all(struct json_value object, const char *const *names, size_t n, 
 	json_enter(&j);
 	while (json_next(&j, &key) > 0 && json_value(&j, &v)) {
 		size_t i = 0;
-		while (i < n && !json_key_is(key, names[i]))
+		while (i < n && !(key.escaped ? json_key_is(key, names[i].p) : span_eq(key.text, names[i])))
 			i++;
 		if (i < n)
 			ret[i] = v;

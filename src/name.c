@@ -79,9 +79,11 @@ void name_encode(const char *prefix, struct span text, const char *suffix, struc
 	size_t begin = out->n;
 	char hash[HASH_DIGITS + 1];
 
-	buf_adds(out, prefix);
+	if (*prefix)
+		buf_adds(out, prefix);
 	add_text(text, !*prefix, out);
-	buf_adds(out, suffix);
+	if (*suffix)
+		buf_adds(out, suffix);
 	if (buf_err(out) || out->n - begin <= NAME_BYTES)
 		return;
 	out->n = begin + cut_size((struct span){out->p + begin, out->n - begin}, CUT_BYTES);

@@ -20,9 +20,10 @@ static double number_of(struct json_value v)
 void render_usage_add(struct render_usage *u, const struct record *r)
 {
 	enum { INPUT, OUTPUT, CACHE_READ, CACHE_WRITE, TOTAL, COST, FIELDS };
-	static const char *const names[FIELDS] = {
-	    [INPUT] = "input",       [OUTPUT] = "output", [CACHE_READ] = "cacheRead", [CACHE_WRITE] = "cacheWrite",
-	    [TOTAL] = "totalTokens", [COST] = "cost",
+	static const struct span names[FIELDS] = {
+	    [INPUT] = SPAN_LIT("input"),          [OUTPUT] = SPAN_LIT("output"),
+	    [CACHE_READ] = SPAN_LIT("cacheRead"), [CACHE_WRITE] = SPAN_LIT("cacheWrite"),
+	    [TOTAL] = SPAN_LIT("totalTokens"),    [COST] = SPAN_LIT("cost"),
 	};
 	struct json_value usage = part_usage(r), fields[FIELDS];
 

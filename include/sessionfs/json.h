@@ -89,8 +89,8 @@ bool json_valid(struct span text, struct buf *deep);
  * JSON.parse), or kind JSON_NONE. */
 struct json_value json_get(struct json_value object, const char *name);
 
-/* Several members in one pass over the object. */
-void json_get_all(struct json_value object, const char *const *names, size_t n, struct json_value *ret);
+/* Several members in one pass over the object. The names end in NUL, too. */
+void json_get_all(struct json_value object, const struct span *names, size_t n, struct json_value *ret);
 
 /* How decoded text is to come out. */
 enum json_decode {

@@ -472,6 +472,16 @@ static void get_takes_the_last(void **state)
 	assert_int_equal(json_get(v, "d").kind, JSON_NONE);
 	assert_int_equal(json_get(json_get(v, "d"), "a").kind, JSON_NONE);
 	assert_int_equal(json_get(json_get(v, "a"), "a").kind, JSON_NONE);
+
+	static const struct span names[] = {SPAN_LIT("d"), SPAN_LIT("a"), SPAN_LIT("b")};
+	struct json_value got[3];
+	json_get_all(v, names, 3, got);
+	assert_int_equal(got[0].kind, JSON_NONE);
+	assert_true(span_is(got[1].text, "[2]"));
+	assert_true(span_is(got[2].text, "{\"a\":9}"));
+	json_get_all(got[1], names, 2, got + 1);
+	assert_int_equal(got[1].kind, JSON_NONE);
+	assert_int_equal(got[2].kind, JSON_NONE);
 }
 
 static void get_passes_over_deep_members(void **state)
