@@ -204,56 +204,57 @@ static size_t count_simple(struct span text, enum json_decode how)
 	return out.n;
 }
 
-/* Copies the characters beyond ASCII at *p; false if one is ill-formed. */
-static bool put_wide(struct sink *out, const char **p, const char *end)
+/* Puts what the escape, or the characters beyond ASCII, at *p stand for; false if one is ill-formed. */
+static inline bool put_special(char **to, const char **p, const char *end, enum json_decode how)
 {
-	while (*p < end && (unsigned char)**p >= 0x80) {
+	if (**p == '\\') {
+		char plain = end - *p >= 2 ? plain_escapes[(unsigned char)(*p)[1]] : 0;
+		if (plain) {
+			*(*to)++ = plain;
+			*p += 2;
+			return true;
+		}
+		struct sink out = {*to, 0};
+		*p = put_escape(&out, *p, end, how);
+		*to += out.n;
+		return true;
+	}
+	do {
 		int step = utf8_next(*p, (size_t)(end - *p));
 		if (step < 0)
 			return false;
 		for (; step > 0; step--)
-			out->to[out->n++] = *(*p)++;
-	}
+			*(*to)++ = *(*p)++;
+	} while (*p < end && (unsigned char)**p >= 0x80);
 	return true;
 }
 
 /* A block is written where it may lie, and what follows an escape in it is written over. Nothing gets longer, so it
  * fits. */
-static bool decode_simple(struct span text, enum json_decode how, char *to, size_t *ret_n)
+static bool decode_simple(struct span text, enum json_decode how, char *begin, size_t *ret_n)
 {
-	const unsigned wide = how == JSON_CLEAN ? 0xffff : 0;
+	const unsigned wide = how == JSON_CLEAN ? UINT32_MAX : 0;
 	const char *p = text.p, *end = text.n ? p + text.n : p;
-	struct sink out = {to, 0};
+	char *to = begin;
 
-	while (p < end) {
-		if (end - p >= 16) {
-			__m128i b = _mm_loadu_si128((const __m128i *)p);
-			_mm_storeu_si128((__m128i *)(to + out.n), b);
-			unsigned m = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
-			m |= (unsigned)_mm_movemask_epi8(b) & wide;
-			unsigned run = m ? (unsigned)__builtin_ctz(m) : 16;
-			out.n += run;
-			p += run;
-			if (!m)
-				continue;
-		} else if (*p != '\\' && ((unsigned char)*p < 0x80 || !wide)) {
-			to[out.n++] = *p++;
-			continue;
-		}
-		if (*p != '\\') {
-			if (!put_wide(&out, &p, end))
-				return false;
-			continue;
-		}
-		char plain = end - p >= 2 ? plain_escapes[(unsigned char)p[1]] : 0;
-		if (plain) {
-			to[out.n++] = plain;
-			p += 2;
-		} else {
-			p = put_escape(&out, p, end, how);
-		}
+	while (end - p >= 16) {
+		__m128i b = _mm_loadu_si128((const __m128i *)p);
+		_mm_storeu_si128((__m128i *)to, b);
+		unsigned m = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
+		m |= (unsigned)_mm_movemask_epi8(b) & wide;
+		unsigned run = m ? (unsigned)__builtin_ctz(m) : 16;
+		to += run;
+		p += run;
+		if (m && !put_special(&to, &p, end, how))
+			return false;
 	}
-	*ret_n = out.n;
+	while (p < end) {
+		if (*p != '\\' && !((unsigned char)*p & wide & 0x80))
+			*to++ = *p++;
+		else if (!put_special(&to, &p, end, how))
+			return false;
+	}
+	*ret_n = (size_t)(to - begin);
 	return true;
 }
 

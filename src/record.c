@@ -157,7 +157,8 @@ static bool parse_message(struct json *j, struct record *r, struct blocks *block
 	struct json_value key, v;
 	int rc;
 
-	memset(&r->msg, 0, sizeof r->msg);
+	if (r->message.kind != JSON_NONE)
+		memset(&r->msg, 0, sizeof r->msg);
 	r->blocks = NULL;
 	if (json_peek(j) != JSON_OBJECT)
 		return json_value(j, &r->message);
