@@ -54,6 +54,15 @@ static int view_of_path(struct ctx *c, uint32_t at, struct view *v)
 	return 0;
 }
 
+/* Room for what a run will be: its text is seldom longer than its lines. */
+static void reserve_run(struct run *r)
+{
+	uint64_t lines = 0;
+	for (size_t i = r->from; i < r->to; i++)
+		lines += session_entry(r->session, r->view->entries[i])->length;
+	buf_reserve(&r->bytes, lines < r->limit ? (size_t)lines : r->limit);
+}
+
 /* Makes the segments of a run: where each ends, counted from the beginning of the run, what each used, and the bytes
  * while they are within the limit. */
 static void *make_run(void *arg)
@@ -62,6 +71,7 @@ static void *make_run(void *arg)
 	struct reader reader CLEANUP_READER = READER_INIT;
 	uint64_t before = 0;
 	r->kept = true;
+	reserve_run(r);
 	for (size_t i = r->from; i < r->to; i++) {
 		r->rc = render_transcript_segment(r->session, r->view->entries[i], &reader, &r->usages[i], r->prefix,
 		                                  &r->bytes);
