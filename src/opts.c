@@ -15,6 +15,7 @@ enum value {
 	TEXT,   /* const char * */
 	SIZE,   /* size_t with a K, M or G */
 	COUNT,  /* unsigned */
+	PERIOD, /* unsigned, in ms; written in seconds, with a fraction perhaps; not 0 */
 	LEVEL,  /* enum log_level */
 	REFUSE, /* the help text says why not */
 };
@@ -27,6 +28,7 @@ struct option {
 	enum value value;
 	enum opts_action action;
 	size_t at;            /* the field */
+	const char *bare;     /* the argument when none is written; NULL: it must be */
 	const char *standard; /* the default, as it would be written; NULL: zero */
 	const char *help;     /* NULL: not in the usage text */
 };
@@ -41,6 +43,9 @@ static const struct option options[] = {
      .help = "memory for generated files; K, M or G may follow"},
     {0, "loglevel", "log-level", "LEVEL", LEVEL, FIELD(log_level), .standard = "warning",
      .help = "error, warning, info or debug"},
+    {0, "idle", "idle", "SECONDS", COUNT, FIELD(idle_s), .help = "unmount when nothing was asked for so long"},
+    {0, "poll", "poll", "SECONDS", PERIOD, FIELD(poll_ms), .bare = "1",
+     .help = "look at the source that often, instead of being told"},
     {'f', NULL, "foreground", NULL, FLAG, FIELD(foreground), .help = "stay in the foreground"},
     {'d', "debug", "debug", NULL, FLAG, FIELD(debug), .help = "print every request (implies -f)"},
     {'s', NULL, "single-thread", NULL, FLAG, FIELD(single_thread), .help = "answer one request at a time"},
@@ -113,6 +118,25 @@ static bool read_size(struct span text, size_t *ret)
 	return true;
 }
 
+/* Digits, a point and digits perhaps. What is less than a millisecond does not count. */
+static bool read_period(struct span text, unsigned *ret)
+{
+	const char *point = memchr(text.p, '.', text.n);
+	struct span whole = {text.p, point ? (size_t)(point - text.p) : text.n};
+	uint64_t seconds, ignored, ms = 0;
+	if (!read_count(whole, &seconds) || seconds >= OPTS_UNSET / 1000)
+		return false;
+	if (point) {
+		struct span fraction = {point + 1, text.n - whole.n - 1};
+		if (!read_count(fraction, &ignored))
+			return false;
+		for (size_t i = 0; i < 3; i++)
+			ms = ms * 10 + (i < fraction.n ? (unsigned)(fraction.p[i] - '0') : 0);
+	}
+	*ret = (unsigned)(seconds * 1000 + ms);
+	return *ret > 0;
+}
+
 static bool read_level(struct span text, unsigned *ret)
 {
 	static const char *const levels[] = {
@@ -167,6 +191,10 @@ static int apply(struct parser *p, const struct option *option, struct span writ
 			return bad(p, written, "not a number");
 		*(unsigned *)(void *)field = (unsigned)n;
 		return 0;
+	case PERIOD:
+		return read_period(argument, (unsigned *)(void *)field)
+		           ? 0
+		           : bad(p, written, "not a number of seconds above 0");
 	case LEVEL:
 		return read_level(argument, (unsigned *)(void *)field)
 		           ? 0
@@ -206,6 +234,8 @@ static int parse_item(struct parser *p, struct span item)
 		const struct option *option = &options[i];
 		if (!option->in_list || !span_is(name, option->in_list))
 			continue;
+		if (option->bare && !argument.p)
+			argument = span_of(option->bare);
 		if (!option->argument != !argument.p)
 			return bad(p, item, option->argument ? "needs a value" : "takes no value");
 		return apply(p, option, item, argument);
@@ -243,7 +273,9 @@ static int parse_long(struct parser *p, const char *word, const char *next, int 
 			continue;
 		if (!option->argument && argument.p)
 			return bad(p, span_of(word), "takes no value");
-		if (option->argument && !argument.p && option->value == ACTION) {
+		if (option->bare && !argument.p) {
+			argument = span_of(option->bare);
+		} else if (option->argument && !argument.p && option->value == ACTION) {
 			p->waits = word;
 		} else if (option->argument && !argument.p) {
 			if (!next)
@@ -405,6 +437,12 @@ void opts_usage(FILE *out)
 		if (!o->help || o->value == REFUSE)
 			continue;
 		const char *sign = o->argument ? "=" : "", *argument = o->argument ? o->argument : "";
+		char optional[32];
+		if (o->bare) {
+			snprintf(optional, sizeof optional, "[=%s]", o->argument);
+			sign = optional;
+			argument = "";
+		}
 		if (o->letter)
 			n += snprintf(left, sizeof left, "-%c", o->letter);
 		if (o->name)

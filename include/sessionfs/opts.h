@@ -27,6 +27,8 @@ struct opts {
 	size_t cache;                           /* bytes */
 	unsigned log_level;                     /* enum log_level */
 	unsigned max_idle_threads, max_threads; /* OPTS_UNSET: libfuse's choice */
+	unsigned idle_s;                        /* unmount when idle for so long; 0: never */
+	unsigned poll_ms; /* how often to look at the source; 0: only where it must be looked at */
 	bool read_only, allow_other, foreground, debug, single_thread, clone_fd, json;
 	struct buf fuse; /* what is for libfuse, as one -o list; may be empty */
 };

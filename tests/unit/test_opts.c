@@ -64,6 +64,8 @@ static void one_operand_is_the_mountpoint(void **state)
 	assert_int_equal(o.log_level, LOG_LEVEL_WARNING);
 	assert_int_equal(o.max_idle_threads, OPTS_UNSET);
 	assert_int_equal(o.max_threads, OPTS_UNSET);
+	assert_int_equal(o.idle_s, 0);
+	assert_int_equal(o.poll_ms, 0);
 	assert_false(o.read_only || o.allow_other || o.foreground || o.debug || o.single_thread || o.clone_fd ||
 	             o.json);
 	assert_fuse("");
@@ -144,6 +146,27 @@ static void lists_and_twins(void **state)
 	good(ARGS("sessionfs", "-o", "a=x\\,y,b\\\\,ro", "-oc\\", "mnt"));
 	assert_true(o.read_only);
 	assert_fuse("a=x\\,y,b\\\\,c\\");
+}
+
+static void times(void **state)
+{
+	(void)state;
+	good(ARGS("sessionfs", "-o", "idle=600,poll", "mnt"));
+	assert_int_equal(o.idle_s, 600);
+	assert_int_equal(o.poll_ms, 1000);
+	good(ARGS("sessionfs", "--idle", "5", "--poll", "mnt"));
+	assert_int_equal(o.idle_s, 5);
+	assert_int_equal(o.poll_ms, 1000);
+	assert_string_equal(o.target, "mnt");
+	good(ARGS("sessionfs", "-o", "idle=5,idle=0,poll=0.5", "mnt"));
+	assert_int_equal(o.idle_s, 0);
+	assert_int_equal(o.poll_ms, 500);
+	good(ARGS("sessionfs", "--poll=2.0625", "mnt"));
+	assert_int_equal(o.poll_ms, 2062);
+	good(ARGS("sessionfs", "--poll=0.001", "mnt"));
+	assert_int_equal(o.poll_ms, 1);
+	good(ARGS("sessionfs", "--poll=4294966.999", "mnt"));
+	assert_int_equal(o.poll_ms, 4294966999);
 }
 
 static void letters(void **state)
@@ -248,6 +271,21 @@ static void wrong_values(void **state)
 	bad(ARGS("sessionfs", "-ocache=18014398509481984K", "mnt"), "cache=18014398509481984K: not a size");
 	bad(ARGS("sessionfs", "-omax_threads=many", "mnt"), "max_threads=many: not a number");
 	bad(ARGS("sessionfs", "-omax_threads=4294967295", "mnt"), "max_threads=4294967295: not a number");
+	bad(ARGS("sessionfs", "-oidle", "mnt"), "idle: needs a value");
+	bad(ARGS("sessionfs", "-oidle=", "mnt"), "idle=: not a number");
+	bad(ARGS("sessionfs", "-oidle=0.5", "mnt"), "idle=0.5: not a number");
+	bad(ARGS("sessionfs", "--idle=10min", "mnt"), "--idle=10min: not a number");
+	static const char *const no_periods[] = {"",      "0",  "0.0", "0.0005",  ".5",
+	                                         "1.",    ".",  "-1",  "1,5",     "1e3",
+	                                         "1.2.3", "1s", " 1",  "4294967", "99999999999999999999",
+	                                         "0x1"};
+	for (size_t i = 0; i < sizeof no_periods / sizeof *no_periods; i++) {
+		char word[64], why[128];
+		snprintf(word, sizeof word, "--poll=%s", no_periods[i]);
+		snprintf(why, sizeof why, "%s: not a number of seconds above 0", word);
+		bad(ARGS("sessionfs", word, "mnt"), why);
+	}
+	bad(ARGS("sessionfs", "-opoll=0,ro", "mnt"), "poll=0: not a number of seconds above 0");
 	bad(ARGS("sessionfs", "--log-level=loud", "mnt"), "--log-level=loud: not one of error, warning, info, debug");
 	good(ARGS("sessionfs", "--cache=18446744073709551615", "mnt"));
 	assert_true(o.cache == SIZE_MAX);
@@ -263,9 +301,19 @@ static void usage_names_every_option(void **state)
 	FILE *out = open_memstream(&text, &n);
 	opts_usage(out);
 	fclose(out);
-	static const char *const shown[] = {"-f, --foreground",  "-o cache=SIZE", "--cache=SIZE", "(32M)",
-	                                    "--log-level=LEVEL", "(warning)",     "--ro, -o ro",  "--cat=PATH",
-	                                    "--check",           "-h, --help",    "-S, --source"};
+	static const char *const shown[] = {"-f, --foreground",
+	                                    "-o cache=SIZE",
+	                                    "--cache=SIZE",
+	                                    "(32M)",
+	                                    "--log-level=LEVEL",
+	                                    "(warning)",
+	                                    "--ro, -o ro",
+	                                    "--cat=PATH",
+	                                    "--check",
+	                                    "-h, --help",
+	                                    "-S, --source",
+	                                    "--idle=SECONDS, -o idle=SECONDS",
+	                                    "--poll[=SECONDS], -o poll[=SECONDS]"};
 	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
 		assert_non_null(strstr(text, shown[i]));
 	assert_null(strstr(text, "remount"));
@@ -283,6 +331,7 @@ int main(void)
 	    cmocka_unit_test(as_mount_calls_it),
 	    cmocka_unit_test(drops_what_is_for_mount),
 	    cmocka_unit_test(lists_and_twins),
+	    cmocka_unit_test(times),
 	    cmocka_unit_test(letters),
 	    cmocka_unit_test(without_a_mount),
 	    cmocka_unit_test(help_and_version_win),
