@@ -27,11 +27,6 @@
 #define PIN_MAX (UINT64_C(64) << 20) /* bytes made for one open */
 #define LISTING_MAX ((size_t)1 << 20)
 
-static struct fs *fs_of(fuse_req_t req)
-{
-	return fuse_req_userdata(req);
-}
-
 static void reply_error(fuse_req_t req, int rc)
 {
 	fuse_reply_err(req, -rc);

@@ -109,7 +109,18 @@ struct fs {
 	bool read_only;
 	bool no_open;    /* the kernel opens files without asking */
 	bool no_opendir; /* and directories */
+	bool asked;      /* since fs_idle.c looked; atomic */
 };
+
+/* Every operation comes through here. */
+static inline struct fs *fs_of(fuse_req_t req)
+{
+	struct fs *fs = fuse_req_userdata(req);
+	/* Written only if it must be: all threads share it. */
+	if (!__atomic_load_n(&fs->asked, __ATOMIC_RELAXED))
+		__atomic_store_n(&fs->asked, true, __ATOMIC_RELAXED);
+	return fs;
+}
 
 /* fs.c */
 struct stat stat_of(const struct tree_attr *a);

@@ -13,11 +13,6 @@
 /* libfuse fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-static struct fs *fs_of(fuse_req_t req)
-{
-	return fuse_req_userdata(req);
-}
-
 static struct tree_caller caller_of(fuse_req_t req)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);

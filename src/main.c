@@ -228,9 +228,17 @@ static int loop(struct fuse_session *se, const struct opts *o)
 	return rc;
 }
 
+/* What is mounted, and where. */
+struct place {
+	const char *mountpoint;
+	dev_t device;
+};
+
 /* Mounted already. The parent leaves in fuse_daemonize. */
-static int serve(struct fuse_session *se, const struct opts *o)
+static int serve(struct fuse_session *se, struct fs *fs, const struct opts *o, const struct place *at)
 {
+	struct fs_idle *idle = NULL;
+
 	if (fuse_daemonize(o->foreground) < 0) {
 		log_error("cannot go to the background: %s", strerror(errno));
 		return EXIT_FAILURE;
@@ -238,10 +246,28 @@ static int serve(struct fuse_session *se, const struct opts *o)
 	log_setup(o->log_level, !o->foreground);
 	if (!o->foreground)
 		fuse_set_log_func(relay);
-	int rc = loop(se, o);
+	int rc = 0;
+	if (o->idle_s && !is_descriptor(at->mountpoint))
+		rc = fs_idle_open(fs, at->mountpoint, at->device, o->idle_s, &idle);
+	if (rc == 0)
+		rc = loop(se, o);
+	fs_idle_close(idle);
 	if (rc < 0)
 		log_error("%s: %s", o->target, strerror(-rc));
 	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* libfuse unmounts by name, lazily, unless its descriptor says that the filesystem is gone. Where something else has
+ * the name by now, one that says so takes its place. */
+static void leave(struct fuse_session *se, const struct place *at)
+{
+	int ends[2];
+	if (at->device && fs_device_at(at->mountpoint) != at->device && pipe2(ends, O_CLOEXEC) == 0) {
+		close(ends[0]);
+		dup3(ends[1], fuse_session_fd(se), O_CLOEXEC);
+		close(ends[1]);
+	}
+	fuse_session_unmount(se);
 }
 
 static int run_session(struct opts *o, const struct parts *parts, const char *source, const char *mountpoint)
@@ -273,9 +299,10 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 		log_error("%s: not mounted", mountpoint);
 		goto remove;
 	}
-	status = serve(se, o);
+	const struct place at = {mountpoint, is_descriptor(mountpoint) ? 0 : fs_device_at(mountpoint)};
+	status = serve(se, fs, o, &at);
 	fs_stop(fs);
-	fuse_session_unmount(se);
+	leave(se, &at);
 remove:
 	fuse_remove_signal_handlers(se);
 destroy:
@@ -292,6 +319,8 @@ static int act_mount(struct opts *o, const struct parts *parts, const char *sour
 	if (!mountpoint)
 		return EXIT_FAILURE;
 	tree_set_mountpoint(parts->tree, mountpoint);
+	if (o->idle_s && is_descriptor(mountpoint))
+		log_warning("idle: ignored: only who mounted it can unmount it");
 	return run_session(o, parts, source, mountpoint);
 }
 

@@ -4,6 +4,8 @@
 
 #include "sessionfs/tree.h"
 
+#include <sys/types.h>
+
 struct fs;
 struct fuse_lowlevel_ops;
 struct fuse_session;
@@ -21,6 +23,16 @@ void fs_attach(struct fs *fs, struct fuse_session *session);
 void fs_stop(struct fs *fs);
 /* After fuse_session_destroy. */
 void fs_close(struct fs *fs);
+
+/* The device of what is found at a path, learned without asking it; 0: unknown. */
+dev_t fs_device_at(const char *path);
+
+/* Unmounts what is mounted at a path (not owned) on this device as soon as nothing was asked for so long and nobody
+ * uses it, which ends the loop. It has a thread: after fuse_daemonize, and closed when the loop has ended. 0 or an
+ * error. */
+struct fs_idle;
+int fs_idle_open(struct fs *fs, const char *mountpoint, dev_t device, unsigned seconds, struct fs_idle **ret);
+void fs_idle_close(struct fs_idle *idle);
 
 /* The operations; their userdata is the struct fs. */
 const struct fuse_lowlevel_ops *fs_operations(void);

@@ -19,8 +19,24 @@ is "fuse.sessionfs" "$(findmnt -no FSTYPE "$T/mnt")" "type"
 for o in ro nosuid nodev; do matches "(^|,)$o(,|$)" "$(findmnt -no OPTIONS "$T/mnt")" "mount options"; done
 umount_fs "$T/mnt"
 
-printf '%s %s fuse.sessionfs ro,allow_other,nofail,_netdev,x-systemd.automount 0 0\n' "$T/src" "$T/mnt" >"$T/fstab"
-mount -T "$T/fstab" "$T/mnt" || die "mounting by fstab ended with $?"
-is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title, by fstab"
+# The lines of the manual, but for the places, and one more.
+lines=0
+while read -r options rest; do
+	printf '%s %s fuse.sessionfs %s %s\n' "$T/src" "$T/mnt" "$options" "$rest" >"$T/fstab"
+	mount -T "$T/fstab" "$T/mnt" || die "mounting by fstab with $options ended with $?"
+	is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title, by fstab with $options"
+	umount_fs "$T/mnt"
+	lines=$((lines + 1))
+done < <(
+	sed -n 's/^[^ ]* [^ ]* fuse\.sessionfs //p' "$ROOT/man/sessionfs.1"
+	echo "rw,_netdev,idle=100,x-systemd.automount 0 0"
+)
+is 3 $lines "lines for fstab"
+
+# Who lets mount make the mount cannot have it unmounted.
+said=$(mount -t fuse.sessionfs "$T/src" "$T/mnt" -o drop_privileges,idle=1 2>&1) || die "drop_privileges: $said"
+matches "idle: ignored" "$said" "what it says about idle"
+sleep 2
+is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title, some time later"
 umount_fs "$T/mnt"
 fails "1|2|32" "No such file" mount -t fuse.sessionfs "$T/nowhere" "$T/mnt" 2>/dev/null || :
