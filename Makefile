@@ -8,6 +8,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/sessionfs
 PKG_CONFIG ?= pkg-config
 BUILD ?= build
 
@@ -114,13 +115,17 @@ lint:
 	@scripts/lint
 
 install: $(BUILD)/sessionfs
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(DOCDIR)
 	install -m 755 $(BUILD)/sessionfs $(DESTDIR)$(BINDIR)/
 	install -m 644 man/sessionfs.1 $(DESTDIR)$(MANDIR)/man1/
 	install -m 644 man/sessionfs.5 $(DESTDIR)$(MANDIR)/man5/
+	install -m 644 scripts/systemd/sessionfs.service $(DESTDIR)$(DOCDIR)/
+	sed -i 's|^ExecStart=|&$(BINDIR)/|; s|/usr/local/share/doc/sessionfs|$(DOCDIR)|' $(DESTDIR)$(DOCDIR)/sessionfs.service
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/sessionfs $(DESTDIR)$(MANDIR)/man1/sessionfs.1 $(DESTDIR)$(MANDIR)/man5/sessionfs.5
+	rm -f $(DESTDIR)$(DOCDIR)/sessionfs.service
+	[ ! -d $(DESTDIR)$(DOCDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DOCDIR)
 
 clean:
 	rm -rf build

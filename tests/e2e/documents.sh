@@ -21,7 +21,17 @@ install | uninstall) exec /usr/bin/make -s -C "$ROOT" BUILD="$(dirname "$SESSION
 *) exec /usr/bin/make -s -C "$ROOT" -n "\$@" >/dev/null ;;
 esac
 END
-chmod +x "$T/bin/sudo" "$T/bin/make"
+# What systemd does with our unit: tests/e2e/systemd.sh shows that it can read it.
+cat >"$T/bin/systemctl" <<END
+#!/bin/bash
+commands() { sed -n "s/^\$1=-\?//p" "$ROOT/scripts/systemd/sessionfs.service" | sed "s|%h|\$HOME|g"; }
+case "\$*" in
+"--user enable --now /usr/local/share/doc/sessionfs/sessionfs.service") source <(commands ExecStartPre && commands ExecStart) ;;
+"--user disable --now sessionfs.service") source <(commands ExecStopPost) ;;
+*) exit 1 ;;
+esac
+END
+chmod +x "$T/bin/sudo" "$T/bin/make" "$T/bin/systemctl"
 export PATH=$T/bin:$PATH
 
 # Each document begins with the samples as they are: what one writes is not in the way of the next.

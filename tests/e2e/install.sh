@@ -5,11 +5,17 @@
 need make
 make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" PREFIX=/opt/x DESTDIR="$T/root" || die "make install ended with $?"
 is "755 ./opt/x/bin/sessionfs
+644 ./opt/x/share/doc/sessionfs/sessionfs.service
 644 ./opt/x/share/man/man1/sessionfs.1
 644 ./opt/x/share/man/man5/sessionfs.5" "$(cd "$T/root" && find . -type f -printf '%m %p\n' | sort -k2)" "installed files"
 is "$("$SESSIONFS" -V)" "$("$T/root/opt/x/bin/sessionfs" -V)" "the installed program"
 ! command -v mandoc >/dev/null || mandoc -T markdown "$T/root/opt/x/share/man/man5/sessionfs.5" | grep transcript.md >/dev/null || die "the installed manual"
+unit=$T/root/opt/x/share/doc/sessionfs/sessionfs.service
+is "ExecStart=/opt/x/bin/sessionfs %h/pi" "$(grep ^ExecStart= "$unit")" "the program in the unit"
+grep -q "enable --now ${unit#"$T/root"}\$" "$unit" || die "the unit names another place for itself"
 make -s -C "$ROOT" uninstall PREFIX=/opt/x DESTDIR="$T/root" || die "make uninstall ended with $?"
+make -s -C "$ROOT" uninstall PREFIX=/opt/x DESTDIR="$T/root" || die "a second make uninstall ended with $?"
+[ ! -e "${unit%/*}" ] || die "uninstall left ${unit%/*}"
 is "" "$(find "$T/root" ! -type d)" "what uninstall left"
 make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" DESTDIR="$T/root" || die "make install ended with $?"
 [ -x "$T/root/usr/local/bin/sessionfs" ] || die "the default place is not /usr/local"
