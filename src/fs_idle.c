@@ -2,8 +2,8 @@
  *
  * Only the kernel knows who uses the mount: it opens and reads much without asking us. But it does not let go, short
  * of being forced, while a file is open or a working directory is inside, and whoever comes from outside makes it ask
- * for a name in the root, which it keeps for TREE_TTL_LIVE. So after so long without a request we try; when that is
- * refused, we wait as long again. When it is done the loop ends, as when somebody else unmounts.
+ * for a name in the root: those are given for a moment only then. So after so long without a request we try; when that
+ * is refused, we wait as long again. When it is done the loop ends, as when somebody else unmounts.
  *
  * To unmount goes by name, and what has that name may be another mount by then: one that was mounted over ours, or
  * what came into its place while ours lives on under another name or in another namespace. Hence the look at the
@@ -154,6 +154,7 @@ int fs_idle_open(struct fs *fs, const char *mountpoint, dev_t device, unsigned s
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&idle->wake, &attr);
 	pthread_condattr_destroy(&attr);
+	fs->idle = true;
 	int rc = start(idle);
 	if (rc < 0)
 		destroy(idle);

@@ -109,7 +109,8 @@ struct fs {
 	bool read_only;
 	bool no_open;    /* the kernel opens files without asking */
 	bool no_opendir; /* and directories */
-	bool asked;      /* since fs_idle.c looked; atomic */
+	bool idle;       /* fs_idle.c is at work */
+	bool asked;      /* since it looked; atomic */
 };
 
 /* Every operation comes through here. */

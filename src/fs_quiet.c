@@ -112,7 +112,7 @@ static bool promise(struct quiet *q, const struct tree_attr *a)
 	return true;
 }
 
-void quiet_settle(struct fs *fs, struct tree_attr *a)
+static void settle(struct fs *fs, struct tree_attr *a)
 {
 	struct quiet *q = &fs->quiet;
 	if (a->attr_ttl != TREE_TTL_QUIET && a->attr_ttl != TREE_TTL_TOLD && !tree_is_restamped(a->node))
@@ -126,6 +126,22 @@ void quiet_settle(struct fs *fs, struct tree_attr *a)
 	if (a->entry_ttl == a->attr_ttl)
 		a->entry_ttl = live;
 	a->attr_ttl = live;
+}
+
+static double at_most(double ttl, double limit)
+{
+	return ttl < limit ? ttl : limit;
+}
+
+void quiet_settle(struct fs *fs, struct tree_attr *a)
+{
+	settle(fs, a);
+	struct node n = node_unpack(a->node);
+	if (!fs->idle || n.slot != 0 || n.entry != 0)
+		return;
+	/* The root and the names in it: fs_idle.c must hear of whoever comes from outside. */
+	a->entry_ttl = at_most(a->entry_ttl, TREE_TTL_LIVE);
+	a->attr_ttl = at_most(a->attr_ttl, TREE_TTL_LIVE);
 }
 
 bool quiet_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n)
