@@ -2,6 +2,10 @@
  * it alive: eviction only takes it out of the table, the last release frees it. So a reader never
  * waits for memory, and the budget bounds what is kept for later, not what is in use now.
  *
+ * Many a view is made because somebody wants its size, and read later: `grep -r` and the shell's `*` look at all names
+ * before the first is read. If the oldest of them gave way, each would be gone when its reader comes. So for a
+ * minute those that nobody has read yet give way last, and the newest first: what there is room for is made once.
+ *
  * A view beyond the budget is read in many pieces like any other, and making it for each would be quadratic.
  * So the newest one is kept beside the others, as long as it is in use.
  *
@@ -17,7 +21,9 @@ struct item {
 	uint64_t serial;
 	size_t cost;
 	unsigned refs;
-	bool kept; /* in the table and the list, or the big one */
+	bool kept; /* in the table and a list, or the big one */
+	bool is_read;
+	uint64_t used_at; /* budget_now */
 	struct item *chain;
 	struct item *newer, *older;
 };
@@ -28,20 +34,28 @@ struct size {
 	uint64_t serial, size;
 };
 
+/* By last use. */
+struct order {
+	struct item *newest, *oldest;
+};
+
 struct cache {
 	pthread_mutex_t lock;
+	struct budget *budget;
+	struct keeper keeper;
 	struct size *sizes; /* one for each hash: a newer one takes the place; NULL without memory */
-	size_t budget, used;
 	struct item *big;      /* the newest one beyond the budget, in no list */
 	unsigned big_age;      /* views put since it was used last */
 	size_t count, buckets; /* buckets is a power of two */
 	struct item **table;
-	struct item *newest, *oldest;
+	struct order read, unread;
+	const struct item *last; /* used last: never gives way, and is only compared with */
 };
 
 #define FIRST_BUCKETS 256
 #define SIZES ((size_t)1 << 16)
 #define BIG_AGE 64
+#define WAIT_NS (UINT64_C(60) * 1000000000)
 
 static void unlock(pthread_mutex_t **lock)
 {
@@ -79,18 +93,27 @@ static struct item **find(struct cache *c, node_t node)
 	return at;
 }
 
+static struct order *order_of(struct cache *c, const struct item *s)
+{
+	return s->is_read ? &c->read : &c->unread;
+}
+
 static void list_remove(struct cache *c, struct item *s)
 {
-	*(s->newer ? &s->newer->older : &c->newest) = s->older;
-	*(s->older ? &s->older->newer : &c->oldest) = s->newer;
+	struct order *o = order_of(c, s);
+	*(s->newer ? &s->newer->older : &o->newest) = s->older;
+	*(s->older ? &s->older->newer : &o->oldest) = s->newer;
 }
 
 static void list_push(struct cache *c, struct item *s)
 {
+	struct order *o = order_of(c, s);
 	s->newer = NULL;
-	s->older = c->newest;
-	*(c->newest ? &c->newest->newer : &c->oldest) = s;
-	c->newest = s;
+	s->older = o->newest;
+	*(o->newest ? &o->newest->newer : &o->oldest) = s;
+	o->newest = s;
+	s->used_at = budget_now();
+	c->last = s;
 }
 
 /* Takes the item at this place of its chain out of the cache. */
@@ -100,7 +123,7 @@ static void drop(struct cache *c, struct item **at)
 	*at = s->chain;
 	list_remove(c, s);
 	c->count--;
-	c->used -= s->cost;
+	atomic_fetch_sub(&c->keeper.used, s->cost);
 	s->kept = false;
 	if (s->refs == 0)
 		item_free(s);
@@ -136,10 +159,13 @@ static void grow_table(struct cache *c)
 	struct item **table = calloc(buckets, sizeof(struct item *));
 	if (!table)
 		return;
-	for (struct item *s = c->newest; s; s = s->older) {
-		struct item **head = &table[bucket_of(s->node, buckets)];
-		s->chain = *head;
-		*head = s;
+	for (size_t i = 0; i < c->buckets; i++) {
+		for (struct item *s = c->table[i], *next; s; s = next) {
+			struct item **head = &table[bucket_of(s->node, buckets)];
+			next = s->chain;
+			s->chain = *head;
+			*head = s;
+		}
 	}
 	free(c->table);
 	c->table = table;
@@ -156,10 +182,53 @@ static void keep(struct cache *c, struct item *s)
 	list_push(c, s);
 	s->kept = true;
 	c->count++;
-	c->used += s->cost;
+	atomic_fetch_add(&c->keeper.used, s->cost);
 }
 
-int cache_open(size_t budget, struct cache **ret)
+/* ---- giving way ---- */
+
+static bool has_waited(const struct item *s)
+{
+	return budget_now() - s->used_at > WAIT_NS;
+}
+
+/* The one that would go next, or NULL. */
+static struct item *dispensable(const struct cache *c)
+{
+	struct item *read = c->read.oldest, *unread = c->unread.oldest;
+	if (unread && !has_waited(unread))
+		unread = NULL;
+	if (read == c->last)
+		read = NULL;
+	if (read && (!unread || read->used_at < unread->used_at))
+		return read;
+	if (!unread)
+		unread = c->unread.newest;
+	return unread && unread == c->last ? unread->older : unread;
+}
+
+static uint64_t oldest_use(void *arg)
+{
+	struct cache *c = arg;
+	LOCKED(c);
+	const struct item *s = dispensable(c);
+	if (!s)
+		return BUDGET_NOTHING;
+	return s->is_read || has_waited(s) ? s->used_at : BUDGET_LAST;
+}
+
+static void give_way(void *arg)
+{
+	struct cache *c = arg;
+	LOCKED(c);
+	struct item *s = dispensable(c);
+	if (s)
+		drop(c, find(c, s->node));
+}
+
+/* ---- */
+
+int cache_open(struct budget *budget, struct cache **ret)
 {
 	struct cache *c = calloc(1, sizeof *c);
 	if (!c)
@@ -171,9 +240,11 @@ int cache_open(size_t budget, struct cache **ret)
 	}
 	pthread_mutex_init(&c->lock, NULL);
 	/* Its pages come as they are used. */
-	c->sizes = budget ? calloc(SIZES, sizeof *c->sizes) : NULL;
+	c->sizes = budget->limit ? calloc(SIZES, sizeof *c->sizes) : NULL;
 	c->budget = budget;
 	c->buckets = FIRST_BUCKETS;
+	c->keeper = (struct keeper){.oldest = oldest_use, .give_way = give_way, .arg = c};
+	budget_join(budget, &c->keeper);
 	*ret = c;
 	return 0;
 }
@@ -182,8 +253,11 @@ void cache_close(struct cache *c)
 {
 	if (!c)
 		return;
-	while (c->oldest)
-		drop(c, find(c, c->oldest->node));
+	budget_leave(c->budget, &c->keeper);
+	while (c->read.oldest)
+		drop(c, find(c, c->read.oldest->node));
+	while (c->unread.oldest)
+		drop(c, find(c, c->unread.oldest->node));
 	drop_big(c);
 	pthread_mutex_destroy(&c->lock);
 	free(c->sizes);
@@ -193,7 +267,7 @@ void cache_close(struct cache *c)
 
 size_t cache_budget(const struct cache *c)
 {
-	return c->budget;
+	return c->budget->limit;
 }
 
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
@@ -210,6 +284,7 @@ const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 		return NULL;
 	}
 	list_remove(c, s);
+	s->is_read = true;
 	list_push(c, s);
 	s->refs++;
 	return &s->view;
@@ -276,17 +351,15 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 	}
 	if (*at)
 		drop(c, at);
-	if (c->budget == 0)
+	if (c->budget->limit == 0)
 		return &s->view;
-	if (s->cost > c->budget) {
+	if (s->cost > c->budget->limit) {
 		drop_big(c);
 		s->kept = true;
 		c->big = s;
 		c->big_age = 0;
 		return &s->view;
 	}
-	while (c->used + s->cost > c->budget)
-		drop(c, find(c, c->oldest->node));
 	keep(c, s);
 	return &s->view;
 }
@@ -301,8 +374,7 @@ void cache_release(struct cache *c, const struct view *v)
 		item_free(s);
 }
 
-size_t cache_used(struct cache *c)
+size_t cache_used(const struct cache *c)
 {
-	LOCKED(c);
-	return c->used;
+	return atomic_load(&c->keeper.used);
 }

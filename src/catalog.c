@@ -27,14 +27,16 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 		return -ENOTDIR;
 	struct catalog *c = calloc(1, sizeof *c);
 	struct dir *root = calloc(1, sizeof *root);
-	if (!c || !root || open_indexes_init(&c->open) < 0) {
+	if (c)
+		c->budget = o->budget;
+	if (!c || !root || open_indexes_init(c) < 0) {
 		free(root);
 		free(c);
 		return -ENOMEM;
 	}
 	int rc = watching_init(&c->watching, o);
 	if (rc < 0) {
-		open_indexes_release(&c->open);
+		open_indexes_release(c);
 		free(root);
 		free(c);
 		return rc;
@@ -42,7 +44,6 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	pthread_mutex_init(&c->lock, NULL);
 	c->source = real;
 	real = NULL;
-	c->index_budget = o->index_budget;
 	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
 	c->header = (struct header)HEADER_INIT;
 	*root = (struct dir){.name = "", .project = NONE};
@@ -56,7 +57,7 @@ void catalog_close(struct catalog *c)
 {
 	if (!c)
 		return;
-	open_indexes_release(&c->open);
+	open_indexes_release(c);
 	watching_release(&c->watching);
 	for (size_t i = 0; i < c->dir_count; i++)
 		list_release(&c->dirs[i].files);

@@ -120,8 +120,8 @@ struct fork {
 
 struct catalog {
 	pthread_mutex_t lock;
-	char *source;        /* constant */
-	size_t index_budget; /* constant */
+	char *source;          /* constant */
+	struct budget *budget; /* constant */
 	struct strings strings;
 	struct map paths, dir_names, project_keys, project_names, stems, sids;
 	struct map stem_tails, sid_tails; /* the last ~N given to a name */
@@ -160,7 +160,8 @@ struct catalog {
 	struct open_indexes {
 		struct held *newest, *oldest; /* those that nobody holds too, by last use */
 		struct held **by_session;     /* hash chains */
-		size_t count, memory;
+		size_t count;
+		struct keeper keeper; /* counts their memory */
 		pthread_cond_t opened;
 	} open;
 };
@@ -244,8 +245,8 @@ bool slot_is_live(struct catalog *c, uint32_t slot, int64_t now);
 bool slot_get(struct catalog *c, uint32_t slot, int64_t now, struct slot_info *ret);
 
 /* catalog_open.c */
-int open_indexes_init(struct open_indexes *o);
-void open_indexes_release(struct open_indexes *o);
+int open_indexes_init(struct catalog *c);
+void open_indexes_release(struct catalog *c);
 /* The slot died: its index goes as soon as nobody holds it. */
 void open_indexes_forget(struct catalog *c, uint32_t slot);
 

@@ -1,6 +1,7 @@
 /* Which indexes are open. A slot's index is built when it is first asked for, by one
  * thread while the others who want it wait; it is dropped when it is the one used
- * longest ago, nobody holds it, and there are too many. The one used last always stays, whatever its size.
+ * longest ago, nobody holds it, and there are too many or the budget wants it. The one used last always stays,
+ * whatever its size.
  *
  * Building and growing read files, so both happen without the catalog's lock.
  *
@@ -20,6 +21,7 @@ struct held {
 	off_t size;
 	int64_t looked;
 	size_t memory;
+	uint64_t used_at; /* budget_now */
 	uint32_t slot;
 	unsigned refs;
 	int err;
@@ -27,31 +29,11 @@ struct held {
 	bool forgotten; /* its slot died: goes with the last reference */
 };
 
-int open_indexes_init(struct open_indexes *o)
-{
-	o->by_session = calloc(CHAINS, sizeof(struct held *));
-	if (!o->by_session)
-		return -ENOMEM;
-	pthread_cond_init(&o->opened, NULL);
-	return 0;
-}
-
 static void held_close(struct held *h)
 {
 	if (h->session)
 		session_close(h->session);
 	free(h);
-}
-
-void open_indexes_release(struct open_indexes *o)
-{
-	while (o->newest) {
-		struct held *h = o->newest;
-		o->newest = h->older;
-		held_close(h);
-	}
-	free(o->by_session);
-	pthread_cond_destroy(&o->opened);
 }
 
 /* ---- the list by last use, and the hash by session ---- */
@@ -65,10 +47,17 @@ static void unlink_held(struct open_indexes *o, struct held *h)
 
 static void link_newest(struct open_indexes *o, struct held *h)
 {
+	h->used_at = budget_now();
 	h->newer = NULL;
 	h->older = o->newest;
 	*(o->newest ? &o->newest->newer : &o->oldest) = h;
 	o->newest = h;
+}
+
+static void set_memory(struct catalog *c, struct held *h, size_t memory)
+{
+	atomic_fetch_add(&c->open.keeper.used, memory - h->memory);
+	h->memory = memory;
 }
 
 static struct held **chain_of(struct open_indexes *o, const struct session *s)
@@ -92,7 +81,7 @@ static void held_remove(struct catalog *c, struct held *h)
 
 	unlink_held(o, h);
 	o->count--;
-	o->memory -= h->memory;
+	set_memory(c, h, 0);
 	if (h->session) {
 		struct held **at = chain_of(o, h->session);
 		while (*at != h)
@@ -105,20 +94,21 @@ static void held_remove(struct catalog *c, struct held *h)
 	}
 }
 
-static bool is_over(const struct catalog *c)
+/* The one that would go next, or NULL. */
+static struct held *dispensable(const struct open_indexes *o)
 {
-	return c->open.count > OPEN_MAX || c->open.memory > c->index_budget;
+	struct held *h = o->oldest;
+	while (h && h->refs)
+		h = h->newer;
+	return h && h->newer ? h : NULL;
 }
 
-/* Takes out what is too much, to be closed without the lock. */
+/* Takes out what is too many, to be closed without the lock. */
 static struct held *take_surplus(struct catalog *c)
 {
-	struct held *out = NULL;
+	struct held *out = NULL, *h;
 
-	for (struct held *h = c->open.oldest, *newer; h && h->newer && is_over(c); h = newer) {
-		newer = h->newer;
-		if (h->refs)
-			continue;
+	while (c->open.count > OPEN_MAX && (h = dispensable(&c->open))) {
 		held_remove(c, h);
 		h->older = out;
 		out = h;
@@ -135,10 +125,55 @@ static void close_all(struct held *h)
 	}
 }
 
-static void set_memory(struct catalog *c, struct held *h, size_t memory)
+static uint64_t oldest_use(void *arg)
 {
-	c->open.memory = c->open.memory - h->memory + memory;
-	h->memory = memory;
+	struct catalog *c = arg;
+
+	pthread_mutex_lock(&c->lock);
+	const struct held *h = dispensable(&c->open);
+	uint64_t at = h ? h->used_at : BUDGET_NOTHING;
+	pthread_mutex_unlock(&c->lock);
+	return at;
+}
+
+static void give_way(void *arg)
+{
+	struct catalog *c = arg;
+
+	pthread_mutex_lock(&c->lock);
+	struct held *h = dispensable(&c->open);
+	if (h)
+		held_remove(c, h);
+	pthread_mutex_unlock(&c->lock);
+	if (h)
+		held_close(h);
+}
+
+int open_indexes_init(struct catalog *c)
+{
+	struct open_indexes *o = &c->open;
+
+	o->by_session = calloc(CHAINS, sizeof(struct held *));
+	if (!o->by_session)
+		return -ENOMEM;
+	pthread_cond_init(&o->opened, NULL);
+	o->keeper = (struct keeper){.oldest = oldest_use, .give_way = give_way, .arg = c};
+	budget_join(c->budget, &o->keeper);
+	return 0;
+}
+
+void open_indexes_release(struct catalog *c)
+{
+	struct open_indexes *o = &c->open;
+
+	budget_leave(c->budget, &o->keeper);
+	while (o->newest) {
+		struct held *h = o->newest;
+		o->newest = h->older;
+		held_close(h);
+	}
+	free(o->by_session);
+	pthread_cond_destroy(&o->opened);
 }
 
 void open_indexes_forget(struct catalog *c, uint32_t slot)
@@ -369,6 +404,7 @@ int catalog_get(struct catalog *c, uint32_t slot, struct session **ret)
 	struct held *surplus = take_surplus(c);
 	pthread_mutex_unlock(&c->lock);
 	close_all(surplus);
+	budget_settle(c->budget);
 
 	if (look)
 		rc = grow(c, h);
@@ -395,4 +431,5 @@ void catalog_put(struct catalog *c, struct session *s)
 	struct held *surplus = take_surplus(c);
 	pthread_mutex_unlock(&c->lock);
 	close_all(surplus);
+	budget_settle(c->budget);
 }

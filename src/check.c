@@ -140,14 +140,14 @@ static int check_file(void *arg, const char *file, uint32_t slot, const char *re
 int check_source(const char *source, const struct check_options *o, FILE *out, FILE *progress, size_t *ret_found)
 {
 	/* Each index is used once. */
-	static const struct catalog_options keep_nothing = {.index_budget = 0};
+	struct budget nothing = BUDGET_INIT(0);
 	struct check c = {
 	    .out = out, .header = HEADER_INIT, .progress_ms = o && o->progress_ms ? o->progress_ms : 1000};
 
 	if (progress && ((o && o->progress_always) || isatty(fileno(progress))))
 		c.progress = progress;
 	clock_gettime(CLOCK_MONOTONIC, &c.began);
-	int rc = catalog_open(source, &keep_nothing, &c.catalog);
+	int rc = catalog_open(source, &(struct catalog_options){.budget = &nothing}, &c.catalog);
 	if (rc < 0)
 		return rc;
 	rc = catalog_each_file(c.catalog, count_file, &c);

@@ -19,13 +19,13 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#define INDEX_BUDGET ((size_t)64 << 20)
 #define SUBTYPE "sessionfs"
 
 enum { EXIT_USAGE = 2 };
 
 /* What every action but -h and -V works on. */
 struct parts {
+	struct budget budget; /* where it is stays the same: all others know it */
 	struct catalog *catalog;
 	struct cache *cache;
 	struct tree *tree;
@@ -42,22 +42,19 @@ static void parts_close(struct parts *p)
 	*p = (struct parts){0};
 }
 
-static int parts_open(const char *source, const struct opts *o, struct parts *ret)
+/* What was opened before a failure is for parts_close, too. */
+static int parts_open(const char *source, const struct opts *o, struct parts *p)
 {
-	struct parts p CLEANUP(parts_close) = {0};
-	int rc = catalog_open(source,
-	                      &(struct catalog_options){.index_budget = INDEX_BUDGET, .watch = o->action == OPTS_MOUNT},
-	                      &p.catalog);
+	p->budget = (struct budget)BUDGET_INIT(o->cache);
+	int rc = catalog_open(source, &(struct catalog_options){.budget = &p->budget, .watch = o->action == OPTS_MOUNT},
+	                      &p->catalog);
 	if (rc == 0)
-		rc = cache_open(o->cache, &p.cache);
+		rc = cache_open(&p->budget, &p->cache);
 	if (rc == 0)
 		rc = tree_open(
-		    &(struct tree_options){.catalog = p.catalog, .cache = p.cache, .read_only = o->read_only}, &p.tree);
-	if (rc)
-		return rc;
-	*ret = p;
-	p = (struct parts){0};
-	return 0;
+		    &(struct tree_options){.catalog = p->catalog, .cache = p->cache, .read_only = o->read_only},
+		    &p->tree);
+	return rc;
 }
 
 /* Descriptors 0 to 2 must not become files of ours that printf writes to. */

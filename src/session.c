@@ -10,6 +10,7 @@
 #include <time.h>
 
 enum {
+	PAGE = 4096,
 	PRINT = 4096,           /* bytes hashed at either end */
 	READ_AHEAD = 128 * 1024 /* a reader reads at most so many bytes in advance */
 };
@@ -46,6 +47,13 @@ void vec_shrink(void *pp, size_t *cap, size_t n, size_t size)
 		return;
 	memcpy(pp, &moved, sizeof moved);
 	*cap = room;
+}
+
+size_t vec_memory(size_t n, size_t cap, size_t size)
+{
+	size_t room = (cap - n) * size;
+
+	return n * size + (room < PAGE ? room : PAGE);
 }
 
 int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s))
@@ -312,15 +320,15 @@ size_t session_memory(const struct session *s)
 {
 	const struct derived *d = s->derived;
 	size_t kept = sizeof *s + strlen(s->path) + 1 + s->header_line.cap + s->sid.cap;
-	size_t scanned = vec_used(&s->entries) + vec_used(&s->ids) + vec_used(&s->headers) + vec_used(&s->faults) +
-	                 vec_used(&s->calls) + vec_used(&s->call_blocks);
-	size_t named = vec_used(&s->orphans.list) + vec_used(&s->orphans.keys) + vec_used(&s->labels.list) +
-	               vec_used(&s->labels.keys) + vec_used(&s->odd_seeds) + vec_used(&s->odd) +
-	               vec_used(&s->odd_names) + vec_used(&s->odd_slots);
+	size_t scanned = vec_held(&s->entries) + vec_held(&s->ids) + vec_held(&s->headers) + vec_held(&s->faults) +
+	                 vec_held(&s->calls) + vec_held(&s->call_blocks);
+	size_t named = vec_held(&s->orphans.list) + vec_held(&s->orphans.keys) + vec_held(&s->labels.list) +
+	               vec_held(&s->labels.keys) + vec_held(&s->odd_seeds) + vec_held(&s->odd) +
+	               vec_held(&s->odd_names) + vec_held(&s->odd_slots);
 
 	pthread_mutex_lock(&s->derived->mutex);
-	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_used(&d->ids) + vec_used(&d->labels) +
-	                 vec_used(&d->answers) + vec_used(&d->faults);
+	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_held(&d->ids) + vec_held(&d->labels) +
+	                 vec_held(&d->answers) + vec_held(&d->faults);
 	pthread_mutex_unlock(&s->derived->mutex);
 	return kept + scanned + named + derived;
 }

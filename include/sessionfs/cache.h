@@ -1,9 +1,10 @@
-/* cache: produced values by (node, serial), with a byte budget. Least recently
- * used values go first. A value is immutable and reference-counted: it outlives
- * its eviction while someone holds it. Thread-safe. */
+/* cache: produced values by (node, serial), within a budget that may be shared. Least recently
+ * used values go first, but see cache.c for those nobody has read yet. A value is immutable and reference-counted: it
+ * outlives its eviction while someone holds it. Thread-safe. */
 #ifndef SESSIONFS_CACHE_H
 #define SESSIONFS_CACHE_H
 
+#include "sessionfs/budget.h"
 #include "sessionfs/buf.h"
 #include "sessionfs/node.h"
 
@@ -19,9 +20,10 @@ struct view {
 	size_t segments;
 };
 
-int cache_open(size_t budget, struct cache **ret);
+/* The budget outlives the cache. */
+int cache_open(struct budget *budget, struct cache **ret);
 void cache_close(struct cache *c);
-size_t cache_budget(const struct cache *c);
+size_t cache_budget(const struct cache *c); /* its limit */
 
 /* The view made at this serial, or NULL; a view of another serial is dropped. Release with cache_release. */
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial);
@@ -30,10 +32,11 @@ const struct view *cache_get(struct cache *c, node_t node, uint64_t serial);
 bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret);
 
 /* Takes over *v (its memory too) and returns it referenced, to be released. NULL without memory (v is freed).
- * Of views larger than the budget only the newest is kept, while it is in use; with a budget of 0 none at all. */
+ * Of views larger than the budget only the newest is kept, while it is in use; with a budget of 0 none at all.
+ * Nothing is evicted here, since the caller may hold locks: that is for the next budget_settle. */
 const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v);
 
 void cache_release(struct cache *c, const struct view *v);
-size_t cache_used(struct cache *c);
+size_t cache_used(const struct cache *c);
 
 #endif

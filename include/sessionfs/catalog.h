@@ -11,6 +11,7 @@
 #ifndef SESSIONFS_CATALOG_H
 #define SESSIONFS_CATALOG_H
 
+#include "sessionfs/budget.h"
 #include "sessionfs/session.h"
 
 #define CATALOG_FRESH_MS 200
@@ -20,8 +21,9 @@
 struct catalog;
 
 struct catalog_options {
-	/* Bytes of indexes kept. Beyond it the least recently used are dropped, but never the one used last. */
-	size_t index_budget;
+	/* Of the indexes kept. Beyond it the least recently used are dropped, but never the one used last. catalog_get
+	 * and catalog_put settle it. Outlives the catalog. */
+	struct budget *budget;
 	bool watch;        /* keep note of changes, for catalog_wait, and be told by inotify */
 	unsigned fresh_ms; /* how long a look holds where inotify does not tell; 0: CATALOG_FRESH_MS */
 	bool poll;         /* do without inotify */

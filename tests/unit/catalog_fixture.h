@@ -18,6 +18,7 @@
 
 struct place {
 	char root[64];
+	struct budget budget;
 	struct catalog *c;
 };
 
@@ -71,10 +72,16 @@ static inline void wait_stale(void)
 	nanosleep(&(struct timespec){.tv_nsec = (CATALOG_FRESH_MS + 30) * 1000000L}, NULL);
 }
 
+static inline void open_within(struct place *p, size_t bytes)
+{
+	struct catalog_options o = {.budget = &p->budget};
+	p->budget = (struct budget)BUDGET_INIT(bytes);
+	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
+}
+
 static inline void open_place(struct place *p)
 {
-	struct catalog_options o = {.index_budget = 64 << 20};
-	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
+	open_within(p, 64 << 20);
 }
 
 static inline int set_up(void **state)

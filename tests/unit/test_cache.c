@@ -23,6 +23,8 @@ static void *failing_calloc(size_t n, size_t size)
 #include "../../src/cache.c"
 #undef calloc
 
+static struct budget budget;
+
 static struct view text(const char *s)
 {
 	struct view v = {.size = strlen(s)};
@@ -36,6 +38,7 @@ static void put(struct cache *c, node_t node, uint64_t serial, const char *s)
 	const struct view *kept = cache_put(c, node, serial, &v);
 	assert_non_null(kept);
 	cache_release(c, kept);
+	budget_settle(&budget);
 }
 
 static bool holds(struct cache *c, node_t node, uint64_t serial, const char *s)
@@ -49,11 +52,19 @@ static bool holds(struct cache *c, node_t node, uint64_t serial, const char *s)
 	return true;
 }
 
-static struct cache *open_cache(size_t budget)
+/* Puts it and reads it. */
+static void use(struct cache *c, node_t node, const char *s)
+{
+	put(c, node, 1, s);
+	assert_true(holds(c, node, 1, s));
+}
+
+static struct cache *open_cache(size_t limit)
 {
 	struct cache *c = NULL;
-	assert_int_equal(cache_open(budget, &c), 0);
-	assert_int_equal(cache_budget(c), budget);
+	budget = (struct budget)BUDGET_INIT(limit);
+	assert_int_equal(cache_open(&budget, &c), 0);
+	assert_int_equal(cache_budget(c), limit);
 	return c;
 }
 
@@ -88,12 +99,12 @@ static void evicts_the_least_recently_used(void **state)
 	(void)state;
 	size_t each = sizeof(struct item) + 4;
 	struct cache *c = open_cache(3 * each);
-	put(c, 1, 1, "aaaa");
-	put(c, 2, 1, "bbbb");
-	put(c, 3, 1, "cccc");
+	use(c, 1, "aaaa");
+	use(c, 2, "bbbb");
+	use(c, 3, "cccc");
 	assert_int_equal(cache_used(c), 3 * each);
 	assert_true(holds(c, 1, 1, "aaaa"));
-	put(c, 4, 1, "dddd");
+	use(c, 4, "dddd");
 	assert_false(holds(c, 2, 1, "bbbb"));
 	assert_true(holds(c, 1, 1, "aaaa"));
 	assert_true(holds(c, 3, 1, "cccc"));
@@ -107,14 +118,139 @@ static void counts_what_a_big_value_displaces(void **state)
 	(void)state;
 	size_t each = sizeof(struct item) + 4;
 	struct cache *c = open_cache(3 * each);
-	put(c, 1, 1, "aaaa");
-	put(c, 2, 1, "bbbb");
-	put(c, 3, 1, "cccc");
-	put(c, 4, 1, "longer than four bytes");
+	use(c, 1, "aaaa");
+	use(c, 2, "bbbb");
+	use(c, 3, "cccc");
+	use(c, 4, "longer than four bytes");
 	assert_false(holds(c, 1, 1, "aaaa"));
 	assert_false(holds(c, 2, 1, "bbbb"));
 	assert_true(holds(c, 3, 1, "cccc"));
 	assert_true(cache_used(c) <= cache_budget(c));
+	cache_close(c);
+}
+
+/* Who looks at all sizes and then reads in the same order must find as many as there is room for. */
+static void what_waits_for_its_reader_stays(void **state)
+{
+	(void)state;
+	size_t each = sizeof(struct item) + 4;
+	struct cache *c = open_cache(4 * each);
+	use(c, 100, "used");
+	for (node_t n = 1; n <= 10; n++)
+		put(c, n, 1, "aaaa");
+	assert_null(cache_get(c, 100, 1));
+	for (node_t n = 1; n <= 3; n++)
+		assert_true(holds(c, n, 1, "aaaa"));
+	assert_true(holds(c, 10, 1, "aaaa"));
+	/* From here on all were read. */
+	for (node_t n = 4; n <= 9; n++)
+		use(c, n, "bbbb");
+	assert_true(holds(c, 6, 1, "bbbb"));
+	assert_null(cache_get(c, 5, 1));
+	cache_close(c);
+}
+
+static void nothing_waits_for_ever(void **state)
+{
+	(void)state;
+	size_t each = sizeof(struct item) + 4;
+	struct cache *c = open_cache(3 * each);
+	for (node_t n = 1; n <= 3; n++)
+		put(c, n, 1, "aaaa");
+	for (struct item *s = c->unread.oldest; s; s = s->newer)
+		s->used_at -= WAIT_NS + 1;
+	for (node_t n = 11; n <= 13; n++)
+		put(c, n, 1, "bbbb");
+	for (node_t n = 11; n <= 13; n++)
+		assert_true(holds(c, n, 1, "bbbb"));
+	cache_close(c);
+}
+
+/* ---- beside another keeper ---- */
+
+struct other {
+	struct keeper keeper;
+	uint64_t used_at;
+	bool is_asked;
+};
+
+static uint64_t other_oldest(void *arg)
+{
+	const struct other *o = arg;
+	return o->used_at;
+}
+
+static void other_gives_way(void *arg)
+{
+	struct other *o = arg;
+	o->is_asked = true;
+	o->keeper.used = 0;
+	o->used_at = BUDGET_NOTHING;
+}
+
+static void join(struct other *o, size_t used, uint64_t used_at)
+{
+	*o = (struct other){.used_at = used_at};
+	o->keeper = (struct keeper){.used = used, .oldest = other_oldest, .give_way = other_gives_way, .arg = o};
+	budget_join(&budget, &o->keeper);
+}
+
+static void age_decides_between_keepers(void **state)
+{
+	(void)state;
+	size_t each = sizeof(struct item) + 4;
+	struct cache *c = open_cache(4 * each);
+	struct other o;
+	use(c, 1, "aaaa");
+	use(c, 2, "bbbb");
+	join(&o, 2 * each, budget_now());
+	use(c, 3, "cccc");
+	assert_false(o.is_asked);
+	assert_null(cache_get(c, 1, 1));
+	assert_true(holds(c, 2, 1, "bbbb"));
+	/* Now it has what was used longest ago. */
+	use(c, 4, "dddd");
+	assert_true(o.is_asked);
+	assert_true(holds(c, 3, 1, "cccc"));
+	budget_leave(&budget, &o.keeper);
+	cache_close(c);
+}
+
+static void what_waits_goes_after_what_others_used(void **state)
+{
+	(void)state;
+	size_t each = sizeof(struct item) + 4;
+	struct cache *c = open_cache(4 * each);
+	struct other o;
+	put(c, 1, 1, "aaaa");
+	put(c, 2, 1, "bbbb");
+	join(&o, 2 * each, budget_now());
+	put(c, 3, 1, "cccc");
+	assert_true(o.is_asked);
+	for (node_t n = 1; n <= 3; n++)
+		assert_non_null(*find(c, n));
+	budget_leave(&budget, &o.keeper);
+	cache_close(c);
+}
+
+/* Another one that cannot let go, of more than all: the cache keeps its share, and always what was used last. */
+static void a_small_share_is_left(void **state)
+{
+	(void)state;
+	size_t each = sizeof(struct item) + 4;
+	struct cache *c = open_cache(8 * BUDGET_OWN * each / 2);
+	struct other o;
+	join(&o, cache_budget(c) * 2, BUDGET_NOTHING);
+	for (node_t n = 1; n <= 20; n++)
+		use(c, n, "aaaa");
+	assert_int_equal(cache_used(c), 4 * each);
+	assert_true(holds(c, 17, 1, "aaaa"));
+	assert_true(holds(c, 20, 1, "aaaa"));
+	char large[1024] = "";
+	memset(large, 'x', 8 * each < sizeof large ? 8 * each : sizeof large - 1);
+	use(c, 30, large);
+	assert_int_equal(c->count, 1);
+	budget_leave(&budget, &o.keeper);
 	cache_close(c);
 }
 
@@ -124,7 +260,7 @@ static void a_held_view_outlives_its_eviction(void **state)
 	struct cache *c = open_cache(sizeof(struct item) + 16);
 	struct view v = text("held");
 	const struct view *held = cache_put(c, 1, 1, &v);
-	put(c, 2, 1, "other");
+	use(c, 2, "other");
 	assert_null(cache_get(c, 1, 1));
 	assert_true(span_is(buf_span(&held->bytes), "held"));
 	cache_release(c, held);
@@ -212,9 +348,10 @@ static void survives_without_memory(void **state)
 	(void)state;
 	struct cache *c = NULL;
 	calls_until_failure = 0;
-	assert_int_equal(cache_open(100, &c), -ENOMEM);
+	assert_int_equal(cache_open(&budget, &c), -ENOMEM);
 	calls_until_failure = 1;
-	assert_int_equal(cache_open(100, &c), -ENOMEM);
+	assert_int_equal(cache_open(&budget, &c), -ENOMEM);
+	assert_null(budget.keepers);
 	assert_null(c);
 	calls_until_failure = -1;
 
@@ -260,6 +397,7 @@ static void *churn(void *arg)
 		if (!v || !span_is(buf_span(&v->bytes), "value"))
 			return c;
 		cache_release(c, v);
+		budget_settle(&budget);
 	}
 	return NULL;
 }
@@ -282,20 +420,20 @@ static void threads_share_it(void **state)
 
 static void sizes_outlive_the_bytes(void **state)
 {
-	struct cache *c;
 	uint64_t size = 0;
 
 	(void)state;
-	assert_int_equal(cache_open(4096, &c), 0);
+	struct cache *c = open_cache(4096);
 	for (node_t node = 1; node <= 100; node++) {
 		struct view v = {.bytes = BUF_INIT, .size = node * 10};
 		buf_addf(&v.bytes, "%1000d", 1);
 		cache_release(c, cache_put(c, node, 7, &v));
+		budget_settle(&budget);
 	}
-	assert_null(cache_get(c, 1, 7));
-	assert_true(cache_size(c, 1, 7, &size));
-	assert_int_equal(size, 10);
-	assert_false(cache_size(c, 1, 8, &size));
+	assert_null(cache_get(c, 50, 7));
+	assert_true(cache_size(c, 50, 7, &size));
+	assert_int_equal(size, 500);
+	assert_false(cache_size(c, 50, 8, &size));
 	assert_false(cache_size(c, 101, 7, &size));
 	cache_close(c);
 }
@@ -308,6 +446,11 @@ int main(void)
 	    cmocka_unit_test(drops_a_view_of_another_serial),
 	    cmocka_unit_test(evicts_the_least_recently_used),
 	    cmocka_unit_test(counts_what_a_big_value_displaces),
+	    cmocka_unit_test(what_waits_for_its_reader_stays),
+	    cmocka_unit_test(nothing_waits_for_ever),
+	    cmocka_unit_test(age_decides_between_keepers),
+	    cmocka_unit_test(what_waits_goes_after_what_others_used),
+	    cmocka_unit_test(a_small_share_is_left),
 	    cmocka_unit_test(a_held_view_outlives_its_eviction),
 	    cmocka_unit_test(the_newest_view_beyond_the_budget_stays),
 	    cmocka_unit_test(counts_segments),

@@ -48,13 +48,12 @@ static void gives_an_index_that_grows(void **state)
 static void rewritten_while_nobody_looked(void **state)
 {
 	struct place *p = *state;
-	struct catalog_options nothing = {.index_budget = 0};
 	struct session *s;
 	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
 	put(p, "a/grown.jsonl", HEADER("grown", "/") ENTRY("x"));
 	put(p, "a/two.jsonl", HEADER("two", "/"));
-	assert_int_equal(catalog_open(p->root, &nothing, &p->c), 0);
+	open_within(p, 0);
 	uint32_t one = slot_of(p, "a", "one"), grown = slot_of(p, "a", "grown"), two = slot_of(p, "a", "two");
 	uint32_t order[] = {one, grown, two};
 	for (size_t i = 0; i < 3; i++) {
@@ -169,7 +168,6 @@ static void *use_sessions(void *arg)
 static void many_threads_at_once(void **state)
 {
 	struct place *p = *state;
-	struct catalog_options small = {.index_budget = 2000};
 	struct chaos x = {.p = p};
 	pthread_t threads[5];
 	make_dir(p, "a");
@@ -179,7 +177,7 @@ static void many_threads_at_once(void **state)
 		snprintf(name, sizeof name, "%c/%d.jsonl", i % 2 ? 'a' : 'b', i);
 		put(p, name, HEADER("start", "/") ENTRY("x"));
 	}
-	assert_int_equal(catalog_open(p->root, &small, &p->c), 0);
+	open_within(p, 2000);
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, i ? use_sessions : change_files, &x), 0);
 	nanosleep(&(struct timespec){.tv_sec = 2}, NULL);

@@ -65,7 +65,8 @@ static int begin(void **state)
 	assert_non_null(mkdtemp(w->place.root));
 	make_dir(&w->place, "--w--");
 	put(&w->place, A, HEADER("sid-a", "/w") ENTRY("e1"));
-	struct catalog_options o = {.index_budget = 64 << 20, .watch = true};
+	w->place.budget = (struct budget)BUDGET_INIT(64 << 20);
+	struct catalog_options o = {.budget = &w->place.budget, .watch = true};
 	assert_int_equal(catalog_open(w->place.root, &o, &w->place.c), 0);
 	assert_int_equal(events_open(w->place.c, &ops, &w->events), 0);
 	assert_int_equal(events_reader_open(w->events, &w->reader), 0);

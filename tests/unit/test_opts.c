@@ -60,7 +60,7 @@ static void one_operand_is_the_mountpoint(void **state)
 	assert_int_equal(o.action, OPTS_MOUNT);
 	assert_string_equal(o.target, "/mnt");
 	assert_null(o.source);
-	assert_int_equal(o.cache, 32 << 20);
+	assert_int_equal(o.cache, 96 << 20);
 	assert_int_equal(o.log_level, LOG_LEVEL_WARNING);
 	assert_int_equal(o.max_idle_threads, OPTS_UNSET);
 	assert_int_equal(o.max_threads, OPTS_UNSET);
@@ -304,7 +304,7 @@ static void usage_names_every_option(void **state)
 	static const char *const shown[] = {"-f, --foreground",
 	                                    "-o cache=SIZE",
 	                                    "--cache=SIZE",
-	                                    "(32M)",
+	                                    "(96M)",
 	                                    "--log-level=LEVEL",
 	                                    "(warning)",
 	                                    "--ro, -o ro",

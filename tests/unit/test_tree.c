@@ -27,11 +27,12 @@ static void add_session(struct buf *out)
 
 static int begin_budget(struct place *p, size_t budget)
 {
-	const struct catalog_options o = {.index_budget = 64 << 20};
+	const struct catalog_options o = {.budget = &p->budget};
+	p->budget = (struct budget)BUDGET_INIT(budget);
 	int rc = catalog_open(p->root, &o, &p->catalog);
 
 	if (rc == 0)
-		rc = cache_open(budget, &p->cache);
+		rc = cache_open(&p->budget, &p->cache);
 	if (rc == 0)
 		rc = tree_open(&(struct tree_options){.catalog = p->catalog, .cache = p->cache}, &p->tree);
 	return rc;

@@ -32,6 +32,7 @@
 
 struct place {
 	char root[64], file[160];
+	struct budget budget;
 	struct catalog *catalog;
 	struct cache *cache;
 	struct tree *tree;
@@ -42,14 +43,15 @@ static const struct tree_caller who = {0, 0};
 
 static inline void begin_mode(struct place *p, const char *text, mode_t mode, bool read_only)
 {
-	const struct catalog_options o = {.index_budget = 64 << 20};
+	const struct catalog_options o = {.budget = &p->budget};
 	struct tree_options t = {.read_only = read_only};
 
 	write_at(p->file, O_CREAT | O_TRUNC, text, strlen(text));
 	assert_int_equal(chmod(p->file, mode), 0);
 	p->seen = strlen(text);
+	p->budget = (struct budget)BUDGET_INIT(64 << 20);
 	assert_int_equal(catalog_open(p->root, &o, &p->catalog), 0);
-	assert_int_equal(cache_open(16 << 20, &p->cache), 0);
+	assert_int_equal(cache_open(&p->budget, &p->cache), 0);
 	t.catalog = p->catalog;
 	t.cache = p->cache;
 	assert_int_equal(tree_open(&t, &p->tree), 0);

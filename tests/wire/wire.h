@@ -18,6 +18,7 @@
 struct wire {
 	char source[64];
 	int fd; /* the kernel's end */
+	struct budget budget;
 	struct catalog *catalog;
 	struct cache *cache;
 	struct tree *tree;

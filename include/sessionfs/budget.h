@@ -1,0 +1,54 @@
+/* budget: bytes of memory that several keepers share.
+ *
+ * Each keeper counts what it keeps in `used` and knows when each thing was used last (budget_now). Where all
+ * together is too much, the keeper of the thing that was used longest ago lets it go, and so on. A keeper with no
+ * more than a small share is not asked: what one cannot let go (it is in use) must not cost the others everything.
+ *
+ * Keepers join and leave while there are no other threads; all else is thread-safe. */
+#ifndef SESSIONFS_BUDGET_H
+#define SESSIONFS_BUDGET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct keeper {
+	_Atomic size_t used; /* bytes */
+	/* When that which would go next was used last, BUDGET_LAST if all else should go before, BUDGET_NOTHING if
+	 * there is nothing to let go. */
+	uint64_t (*oldest)(void *arg);
+	/* Lets it go. */
+	void (*give_way)(void *arg);
+	void *arg;
+	struct keeper *next; /* the budget's */
+};
+
+#define BUDGET_NOTHING UINT64_MAX
+#define BUDGET_LAST (UINT64_MAX - 1)
+/* The part of the limit that a keeper is not asked for. */
+#define BUDGET_OWN 8
+
+struct budget {
+	size_t limit;
+	struct keeper *keepers;
+};
+
+#define BUDGET_INIT(bytes)                                                                                             \
+	{                                                                                                              \
+		.limit = (bytes)                                                                                       \
+	}
+
+/* *k is the caller's and stays where it is until it leaves. */
+void budget_join(struct budget *b, struct keeper *k);
+void budget_leave(struct budget *b, struct keeper *k);
+
+/* The time that ages are compared by: nanoseconds, never 0. */
+uint64_t budget_now(void);
+size_t budget_used(const struct budget *b);
+
+/* Has keepers give way until all is within the limit or nothing is left to let go. Calls them: the caller holds no lock
+ * that they take. */
+void budget_settle(struct budget *b);
+
+#endif
