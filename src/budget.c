@@ -2,7 +2,11 @@
  * a moment old lets one thing more or less go. */
 #include "sessionfs/budget.h"
 
+#include <malloc.h>
 #include <time.h>
+
+/* After so many bytes were let go. */
+#define GIVE_BACK ((size_t)16 << 20)
 
 void budget_join(struct budget *b, struct keeper *k)
 {
@@ -51,9 +55,27 @@ static struct keeper *next_to_give(const struct budget *b)
 	return found;
 }
 
+/* What is let go lies between what is kept, where the allocator holds on to it: over days the process would become much
+ * larger than what it keeps. */
+static void give_back(struct budget *b, size_t bytes)
+{
+	if (atomic_fetch_add_explicit(&b->let_go, bytes, memory_order_relaxed) + bytes < GIVE_BACK)
+		return;
+	atomic_store_explicit(&b->let_go, 0, memory_order_relaxed);
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
 void budget_settle(struct budget *b)
 {
 	struct keeper *k;
+	size_t before = budget_used(b);
+	if (before <= b->limit)
+		return;
 	while (budget_used(b) > b->limit && (k = next_to_give(b)))
 		k->give_way(k->arg);
+	size_t after = budget_used(b);
+	if (after < before)
+		give_back(b, before - after);
 }

@@ -45,19 +45,27 @@ static struct listing_state *find(const struct listings *l, node_t dir)
 	return &l->cells[i];
 }
 
+/* Makes room. What has become fine is as good as not noted, and left behind: else every directory that was ever listed
+ * would be kept. */
 static bool grow(struct listings *l)
 {
-	struct listings more = {.cap = l->cap ? l->cap * 2 : 64};
+	size_t n = 0;
+	for (size_t i = 0; i < l->cap; i++)
+		n += l->cells[i].dir && l->cells[i].epoch != EPOCH_FINE;
+	struct listings more = {.cap = l->cap ? l->cap : 64};
+	if (n > l->cap / 4)
+		more.cap *= 2;
 	more.cells = calloc(more.cap, sizeof *more.cells);
 	if (!more.cells)
 		return false;
 	for (size_t i = 0; i < l->cap; i++) {
-		if (l->cells[i].dir)
+		if (l->cells[i].dir && l->cells[i].epoch != EPOCH_FINE)
 			*find(&more, l->cells[i].dir) = l->cells[i];
 	}
 	free(l->cells);
 	l->cells = more.cells;
 	l->cap = more.cap;
+	l->n = n;
 	return true;
 }
 

@@ -76,17 +76,25 @@ static void compact(struct quiet *q, struct quiet_slot *s)
 	s->n = n;
 }
 
+static bool grow(struct quiet_slot *s)
+{
+	size_t cap = s->cap ? s->cap * 2 : 32;
+	node_t *p = reallocarray(s->nodes, cap, sizeof *p);
+	if (!p)
+		return false;
+	s->nodes = p;
+	s->cap = cap;
+	return true;
+}
+
 static bool add_node(struct quiet *q, struct quiet_slot *s, node_t node)
 {
-	if (s->n == s->cap && s->n > 0)
-		compact(q, s);
-	if (s->n > s->cap / 2 || s->cap == 0) {
-		size_t cap = s->cap ? s->cap * 2 : 64;
-		node_t *p = reallocarray(s->nodes, cap, sizeof *p);
-		if (!p && s->n == s->cap)
+	if (s->n == s->cap) {
+		if (s->n > 0)
+			compact(q, s);
+		/* With less room than that it would be full again too soon. */
+		if (s->cap - s->n <= s->cap / 4 && !grow(s) && s->n == s->cap)
 			return false;
-		s->nodes = p ? p : s->nodes;
-		s->cap = p ? cap : s->cap;
 	}
 	s->nodes[s->n++] = node;
 	q->nodes++;

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -78,6 +79,19 @@ static void raise_file_limit(void)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* By default each thread takes memory from an arena of its own and what is freed in the middle of one stays there, so
+ * that the process becomes larger than what is kept. With few arenas, and everything large in mappings of its own,
+ * what is evicted goes back. Smaller than a read's buffer or the window of a scan they must not be: those come
+ * and go. */
+static void set_allocator(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_MMAP_THRESHOLD, 512 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
+#endif
 }
 
 /* The real path of the directory of sessions; NULL after a message. */
@@ -389,6 +403,7 @@ int main(int argc, char *argv[])
 		return print_version();
 	log_setup(o.log_level, false);
 	raise_file_limit();
+	set_allocator();
 	/* A file that may grow no further is an error of the one who writes to it, not our end. */
 	signal(SIGXFSZ, SIG_IGN);
 	return act(&o);

@@ -32,6 +32,7 @@ struct keeper {
 struct budget {
 	size_t limit;
 	struct keeper *keepers;
+	_Atomic size_t let_go; /* bytes, since the system got back what was free */
 };
 
 #define BUDGET_INIT(bytes)                                                                                             \

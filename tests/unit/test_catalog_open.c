@@ -108,6 +108,66 @@ static void keeps_few_indexes_open(void **state)
 	catalog_put(p->c, held);
 }
 
+/* Another one that shares the budget, and never gives anything. */
+static uint64_t has_nothing(void *arg)
+{
+	(void)arg;
+	return BUDGET_NOTHING;
+}
+
+/* Entry numbers are what node ids are made of. */
+static void an_index_comes_back_as_it_was(void **state)
+{
+	struct place *p = *state;
+	struct keeper other = {.oldest = has_nothing};
+	struct session *s, *held;
+	uint32_t slots[40];
+	make_dir(p, "a");
+	for (int i = 0; i < 40; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "a/%d.jsonl", i);
+		put(p, name, HEADER("s", "/") ENTRY("x") ENTRY("y") ENTRY("x"));
+	}
+	open_within(p, 1 << 20);
+	budget_join(&p->budget, &other);
+	int before = count_fds();
+	for (int i = 0; i < 40; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "%d", i);
+		slots[i] = slot_of(p, "a", name);
+		assert_int_equal(catalog_get(p->c, slots[i], &s), 0);
+		catalog_put(p->c, s);
+	}
+	assert_int_equal(count_fds() - before, 40);
+	size_t all = budget_used(&p->budget);
+	assert_true(all > 40 * sizeof(struct entry) * 3);
+	/* Now it wants half of what they take; those that are used, and the one used last, stay. */
+	assert_int_equal(catalog_get(p->c, slots[0], &held), 0);
+	assert_int_equal(catalog_get(p->c, slots[39], &s), 0);
+	catalog_put(p->c, s);
+	p->budget.limit = all;
+	other.used = all / 2;
+	budget_settle(&p->budget);
+	int left = count_fds() - before;
+	assert_true(left >= 19 && left <= 20);
+	assert_true(budget_used(&p->budget) <= all);
+	p->budget.limit = 0;
+	budget_settle(&p->budget);
+	assert_int_equal(count_fds() - before, 2);
+	assert_int_equal(session_count(held), 3);
+	catalog_put(p->c, held);
+	for (int i = 0; i < 40; i++) {
+		struct buf name CLEANUP_BUF = BUF_INIT;
+		assert_int_equal(catalog_get(p->c, slots[i], &s), 0);
+		session_entry_name(s, 1, &name);
+		assert_true(span_is(buf_span(&name), "y"));
+		assert_int_equal(session_entry_by_name(s, span_of("x")), 2);
+		catalog_put(p->c, s);
+	}
+	assert_int_equal(count_fds() - before, 1);
+	budget_leave(&p->budget, &other);
+}
+
 /* ---- threads ---- */
 
 struct chaos {
@@ -235,6 +295,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(gives_an_index_that_grows), TEST(rewritten_while_nobody_looked), TEST(keeps_few_indexes_open),
+	    TEST(an_index_comes_back_as_it_was),
 	    TEST(many_threads_at_once),      TEST(an_index_is_built_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

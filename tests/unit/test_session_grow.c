@@ -7,6 +7,7 @@
 
 #include "session_fixture.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -250,6 +251,45 @@ static void a_million_entries_stay_small(void **state)
 	fixture_release(&f);
 }
 
+static size_t allocated(void)
+{
+	struct mallinfo2 info = mallinfo2();
+	return info.uordblks + info.hblkhd;
+}
+
+/* Ids, calls with their results, labels, names and problems, and all that is derived from them. */
+static void memory_is_what_it_says(void **state)
+{
+	enum { MANY = 3000 };
+	CLEANUP_BUF struct buf text = BUF_INIT, out = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	buf_adds(&text, HEADER);
+	for (unsigned i = 0; i < MANY; i++) {
+		add_turn(&text, i);
+		buf_addf(&text, LABEL("\"l%u\"", "null", "\"../%u\"", "\"x\"") META("\"../%u\"", "\"none\""), i, i, i);
+	}
+	fixture_init(&f);
+	append(&f, text.p, text.n);
+	size_t before = allocated();
+	if (before == 0)
+		skip(); /* another allocator */
+	assert_int_equal(session_open(f.path, &f.s), 0);
+	for (uint32_t i = 0; i < session_count(f.s); i++) {
+		unsigned n;
+		session_call(f.s, i, &n);
+		session_label(f.s, i, &out);
+	}
+	assert_true(session_problem_count(f.s) > 0);
+	buf_release(&out);
+	size_t real = allocated() - before, said = session_memory(f.s);
+	print_message("%zu bytes, says %zu\n", real, said);
+	assert_true(said <= real + real / 8);
+	assert_true(said >= real - real / 8);
+	fixture_release(&f);
+}
+
 /* Each line names the one behind it as its parent, and all results ask for a call that nobody made. */
 static void a_long_chain_backwards_is_linear(void **state)
 {
@@ -321,6 +361,7 @@ int main(void)
 	    cmocka_unit_test(lines_are_found_wherever_a_read_ends),
 	    cmocka_unit_test(long_rubbish_is_one_bad_line),
 	    cmocka_unit_test(a_million_entries_stay_small),
+	    cmocka_unit_test(memory_is_what_it_says),
 	    cmocka_unit_test(a_long_chain_backwards_is_linear),
 	    cmocka_unit_test(readers_share_what_is_derived),
 	};

@@ -1,6 +1,8 @@
 #include "samples.h"
 #include "wire.h"
 
+#include "../../src/fs_impl.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -387,6 +389,36 @@ static void drops_listings_made_just_after_a_change(void **state)
 	usleep(2 * CATALOG_FRESH_MS * 1000);
 	list_away(w, entry);
 	assert_int_equal(told_by_getattr(w, entry), 0);
+}
+
+/* Directories of live sessions are noted as they come; those that were listed again since are forgotten. */
+static void notes_of_listings_do_not_pile_up(void **state)
+{
+	enum { ROUNDS = 100, AT_ONCE = 100 };
+	struct wire *w = *state;
+	struct fs fs = {.tree = w->tree, .catalog = w->catalog, .no_opendir = true};
+	struct node dir = node_unpack(wire_walk(w, SESSION "/entries/aaaa0001").nodeid);
+	struct tree_attr young, old = {0};
+	listings_init(&fs.listings);
+	for (uint32_t i = 0; i < ROUNDS * AT_ONCE; i++) {
+		dir.entry = i;
+		young.node = node_pack(dir);
+		clock_gettime(CLOCK_REALTIME, &young.mtime);
+		assert_int_equal(listings_begin(&fs, &young), 0);
+		assert_true(listings_is_noted(&fs, young.node));
+		if (i < AT_ONCE)
+			continue;
+		dir.entry = i - AT_ONCE;
+		old.node = node_pack(dir);
+		assert_int_equal(listings_begin(&fs, &old), 0);
+		assert_false(listings_is_noted(&fs, old.node));
+	}
+	for (uint32_t i = (ROUNDS - 1) * AT_ONCE; i < ROUNDS * AT_ONCE; i++) {
+		dir.entry = i;
+		assert_true(listings_is_noted(&fs, node_pack(dir)));
+	}
+	assert_true(fs.listings.cap <= AT_ONCE * 8);
+	listings_release(&fs.listings);
 }
 
 /* --- bad requests ------------------------------------------------------------ */
@@ -800,6 +832,7 @@ int main(void)
 	    WIRED(lists_plainly_too),
 	    UNWATCHED(drops_listings_that_other_files_change),
 	    UNWATCHED(drops_listings_made_just_after_a_change),
+	    WIRED_READ_ONLY(notes_of_listings_do_not_pile_up),
 	    WIRED(bounds_of_reads),
 	    WIRED(bounds_of_listings),
 	    WIRED(unknown_nodes),

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Indexes and produced bytes stay within the cache option, whatever is read and however often, and what is dropped
+# comes back as it was: with the same inode numbers, for files that were open meanwhile too.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need python3
+sessions=150 entries=12 option=4
+sanitized=
+if grep -q __asan_init "$SESSIONFS"; then sanitized=1 sessions=20; fi # sanitizers are slow, and keep freed memory
+
+python3 - "$T/src" $sessions $entries <<'PY'
+import json, os, sys
+root, sessions, entries = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+for s in range(sessions):
+    d = f"{root}/--project-{s % 3}--"
+    os.makedirs(d, exist_ok=True)
+    with open(f"{d}/s{s:03}.jsonl", "w") as f:
+        print(json.dumps({"type": "session", "version": 3, "id": f"s{s:03}", "timestamp": "2026-04-01T12:00:00.000Z", "cwd": f"/project/{s % 3}"}), file=f)
+        for e in range(entries):
+            text = f"{s} {e} " + f"some words in line {e}\n" * (s * 7 + e * 11 & 1023)
+            print(json.dumps({"type": "message", "id": f"e{e:03}", "parentId": f"e{e - 1:03}" if e else None, "timestamp": "2026-04-01T12:00:00.000Z",
+                              "message": {"role": "user", "content": text}}), file=f)
+PY
+find "$T/src" -name '*.jsonl' -exec touch -d 2026-04-01T12:00:00Z {} +
+mount_fs "$T/src" "$T/mnt" -o cache=${option}M
+pid=$(pgrep -f -- "$SESSIONFS.* $T/mnt" | head -n 1)
+resident() { awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"; }
+numbers() { (cd "$T/mnt" && find . -printf '%i %p\n' | sort); }
+
+first=$(echo "$T"/mnt/projects/*/s000)
+"$SESSIONFS" -S "$T/src" --cat "${first#"$T/mnt/"}/transcript.md" >"$T/transcript"
+exec 7<"$first/transcript.md" 8<"$first/entries/e011/text.md" 9<"$first"
+head -c 100 <&7 >"$T/read"
+
+bytes=$(cat "$T"/mnt/projects/*/*/transcript.md | wc -c)
+[ -n "$sanitized" ] || [ "$bytes" -gt $((option * 4 << 20)) ] || die "only $bytes bytes of transcripts"
+
+numbers >"$T/numbers"
+for round in 1 2 3 4 5; do
+	! grep -r zqxjkvwzqxjkv "$T/mnt" || die "found a word that is not there"
+	(($(python3 "$ROOT/tests/lib/reread.py" "$T/mnt" $round 500 || echo 0) > 0)) || die "nothing was read"
+	numbers >"$T/numbers.now"
+	same "$T/numbers" "$T/numbers.now" "inode numbers, round $round"
+	resident=$(resident)
+	echo "round $round: $resident kB"
+	[ $round -ne 2 ] || settled=$resident
+	[ -z "$sanitized" ] || continue
+	[ "$resident" -lt $(((option + 32) * 1024)) ] || die "$resident kB with a cache of $option MiB"
+	[ $round -le 2 ] || [ "$resident" -lt $((settled + 6 * 1024)) ] || die "grew from $settled kB to $resident kB"
+done
+
+# Files that were open all the time: the rest of the text, and the same file by another way.
+cat <&7 >>"$T/read"
+same "$T/transcript" "$T/read" "a transcript that was open"
+is "$(stat -c %i "$first/entries/e011/text.md")" "$(stat -L -c %i /dev/fd/8)" "inode number of an open file"
+same "$first/entries/e011/text.md" /dev/fd/8 "an entry's text that was open"
+is "$(stat -c %i "$first")" "$(stat -L -c %i /dev/fd/9)" "inode number of an open directory"
+exec 7<&- 8<&- 9<&-
+
+# Many readers at once, of more than there is room for.
+for seed in 11 12 13 14; do python3 "$ROOT/tests/lib/reread.py" "$T/mnt" $seed 300 >"$T/reader.$seed" & done
+numbers >"$T/numbers.now"
+for job in $(jobs -p); do wait "$job" || die "a reader failed"; done
+same "$T/numbers" "$T/numbers.now" "inode numbers while others read"
+resident=$(resident)
+echo "with four readers: $resident kB"
+[ -n "$sanitized" ] || [ "$resident" -lt $(((option + 32) * 1024)) ] || die "$resident kB with a cache of $option MiB"

@@ -1,0 +1,126 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/budget.h"
+
+#include <string.h>
+
+/* Keeps things of one size, each used at a time of its own, and gives the first one up first. */
+struct hoard {
+	struct keeper keeper;
+	const uint64_t *times;
+	size_t n, each;
+};
+
+static uint64_t oldest(void *arg)
+{
+	const struct hoard *h = arg;
+	return h->n ? h->times[0] : BUDGET_NOTHING;
+}
+
+static void give_way(void *arg)
+{
+	struct hoard *h = arg;
+	h->times++;
+	h->n--;
+	h->keeper.used -= h->each;
+}
+
+static void hoard(struct budget *b, struct hoard *h, const uint64_t *times, size_t n, size_t each)
+{
+	*h = (struct hoard){.times = times, .n = n, .each = each};
+	h->keeper = (struct keeper){.used = n * each, .oldest = oldest, .give_way = give_way, .arg = h};
+	budget_join(b, &h->keeper);
+}
+
+static void the_oldest_of_all_goes_first(void **state)
+{
+	(void)state;
+	struct budget b = BUDGET_INIT(60);
+	struct hoard x, y;
+	hoard(&b, &x, (const uint64_t[]){1, 4, 5, 9}, 4, 10);
+	hoard(&b, &y, (const uint64_t[]){2, 3, 8}, 3, 20);
+	assert_int_equal(budget_used(&b), 100);
+	budget_settle(&b);
+	assert_int_equal(x.n, 3);
+	assert_int_equal(y.n, 1);
+	assert_int_equal(budget_used(&b), 50);
+	budget_settle(&b);
+	assert_int_equal(budget_used(&b), 50);
+}
+
+static void what_is_to_go_last_goes_last(void **state)
+{
+	(void)state;
+	struct budget b = BUDGET_INIT(50);
+	struct hoard x, y;
+	hoard(&b, &x, (const uint64_t[]){BUDGET_LAST, BUDGET_LAST}, 2, 20);
+	hoard(&b, &y, (const uint64_t[]){7, 8, 9}, 3, 10);
+	budget_settle(&b);
+	assert_int_equal(x.n, 2);
+	assert_int_equal(y.n, 1);
+}
+
+/* One can let nothing go and has more than all: the other keeps its small share. */
+static void a_small_share_is_not_asked_for(void **state)
+{
+	(void)state;
+	struct budget b = BUDGET_INIT(80);
+	struct hoard x, y;
+	hoard(&b, &x, NULL, 0, 0);
+	x.keeper.used = 1000;
+	hoard(&b, &y, (const uint64_t[]){1, 2, 3, 4, 5}, 5, 5);
+	budget_settle(&b);
+	assert_int_equal(y.n, 80 / BUDGET_OWN / 5);
+	assert_int_equal(budget_used(&b), 1010);
+}
+
+static void nothing_is_kept_of_nothing(void **state)
+{
+	(void)state;
+	struct budget b = BUDGET_INIT(0);
+	struct hoard x;
+	hoard(&b, &x, (const uint64_t[]){1, 2}, 2, 1);
+	budget_settle(&b);
+	assert_int_equal(x.n, 0);
+}
+
+static void who_left_does_not_count(void **state)
+{
+	(void)state;
+	struct budget b = BUDGET_INIT(10);
+	struct hoard x, y, z;
+	hoard(&b, &x, (const uint64_t[]){1}, 1, 10);
+	hoard(&b, &y, (const uint64_t[]){2}, 1, 10);
+	budget_leave(&b, &x.keeper);
+	assert_int_equal(budget_used(&b), 10);
+	hoard(&b, &z, (const uint64_t[]){3}, 1, 5);
+	budget_settle(&b);
+	assert_int_equal(x.n + y.n + z.n, 2);
+	budget_leave(&b, &y.keeper);
+	budget_leave(&b, &z.keeper);
+	budget_leave(&b, &z.keeper);
+	assert_null(b.keepers);
+	budget_settle(&b);
+}
+
+static void time_goes_on(void **state)
+{
+	(void)state;
+	uint64_t before = budget_now();
+	assert_true(before > 0);
+	assert_true(budget_now() >= before);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(the_oldest_of_all_goes_first),   cmocka_unit_test(what_is_to_go_last_goes_last),
+	    cmocka_unit_test(a_small_share_is_not_asked_for), cmocka_unit_test(nothing_is_kept_of_nothing),
+	    cmocka_unit_test(who_left_does_not_count),        cmocka_unit_test(time_goes_on),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
