@@ -43,7 +43,7 @@ struct cache {
 	pthread_mutex_t lock;
 	struct budget *budget;
 	struct keeper keeper;
-	struct size *sizes; /* one for each hash: a newer one takes the place; NULL without memory */
+	struct size *sizes;    /* one for each hash: a newer one takes the place; NULL without memory */
 	struct item *big;      /* the newest one beyond the budget, in no list */
 	unsigned big_age;      /* views put since it was used last */
 	size_t count, buckets; /* buckets is a power of two */

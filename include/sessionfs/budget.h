@@ -27,7 +27,7 @@ struct keeper {
 #define BUDGET_NOTHING UINT64_MAX
 #define BUDGET_LAST (UINT64_MAX - 1)
 /* The part of the limit that a keeper is not asked for. */
-#define BUDGET_OWN 8
+#define BUDGET_OWN 4
 
 struct budget {
 	size_t limit;

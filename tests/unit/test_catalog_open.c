@@ -294,9 +294,8 @@ static void an_index_is_built_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(gives_an_index_that_grows), TEST(rewritten_while_nobody_looked), TEST(keeps_few_indexes_open),
-	    TEST(an_index_comes_back_as_it_was),
-	    TEST(many_threads_at_once),      TEST(an_index_is_built_once),
+	    TEST(gives_an_index_that_grows),     TEST(rewritten_while_nobody_looked), TEST(keeps_few_indexes_open),
+	    TEST(an_index_comes_back_as_it_was), TEST(many_threads_at_once),          TEST(an_index_is_built_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
