@@ -6,6 +6,8 @@
 
 #include "write_fixture.h"
 
+#include <pthread.h>
+
 #define MESSAGES 3000
 
 /* A path so long that several threads make its transcript, with costs whose sum depends on the order. */
@@ -96,11 +98,95 @@ static void transcripts_add_up_in_the_order_of_the_path(void **state)
 	assert_true(strtod(at + strlen("\ncost:"), NULL) == cost);
 }
 
+/* ---- many readers, and room for next to nothing ---- */
+
+#define SESSIONS 6
+
+static const char *const shared_names[] = {"transcript.md", "context.json", "tree.txt", "entries/m2/text.md",
+                                           "branches/m30/0003-user"};
+
+#define NAMES (sizeof shared_names / sizeof *shared_names)
+
+struct seen {
+	node_t node;
+	uint64_t size;
+};
+
+struct reader {
+	struct place *p;
+	struct seen (*seen)[NAMES];
+	unsigned seed;
+};
+
+static int look(struct place *p, unsigned session, size_t name, struct tree_attr *ret)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "projects/p/%u/%s", session, shared_names[name]);
+	return tree_resolve(p->tree, path, false, ret);
+}
+
+/* cmocka's assertions work in the main thread only: NULL if all is as it was seen. */
+static void *read_at_random(void *arg)
+{
+	struct reader *r = arg;
+
+	for (int i = 0; i < 400; i++) {
+		unsigned session = (unsigned)rand_r(&r->seed) % SESSIONS;
+		size_t name = (unsigned)rand_r(&r->seed) % NAMES;
+		const struct seen *seen = &r->seen[session][name];
+		CLEANUP_BUF struct buf text = BUF_INIT;
+		struct tree_attr a;
+		if (look(r->p, session, name, &a) != 0 || a.node != seen->node || a.size != seen->size)
+			return r;
+		if (S_ISREG(a.mode) && (tree_read(r->p->tree, a.node, 0, SIZE_MAX / 2, &text) || text.n != seen->size))
+			return r;
+	}
+	return NULL;
+}
+
+static void readers_share_a_small_budget(void **state)
+{
+	struct place *p = *state;
+	struct seen seen[SESSIONS][NAMES];
+	struct reader readers[4];
+	pthread_t threads[4];
+
+	for (unsigned s = 0; s < SESSIONS; s++) {
+		CLEANUP_BUF struct buf text = BUF_INIT;
+		char file[160];
+		snprintf(file, sizeof file, "%s/--p--/%u.jsonl", p->root, s);
+		buf_adds(&text, HEADER);
+		for (unsigned i = 0; i < 31; i++)
+			buf_addf(&text, USER("\"m%u\"", "\"m%u\""), i, i - 1);
+		write_at(file, O_CREAT | O_TRUNC, text.p, text.n);
+	}
+	assert_int_equal(begin_budget(p, 12000), 0);
+	for (unsigned s = 0; s < SESSIONS; s++) {
+		for (size_t n = 0; n < NAMES; n++) {
+			struct tree_attr a;
+			assert_int_equal(look(p, s, n, &a), 0);
+			seen[s][n] = (struct seen){a.node, a.size};
+		}
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		readers[i] = (struct reader){p, seen, i};
+		assert_int_equal(pthread_create(&threads[i], NULL, read_at_random, &readers[i]), 0);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		void *failed;
+		pthread_join(threads[i], &failed);
+		assert_null(failed);
+	}
+	assert_true(budget_used(&p->budget) <= p->budget.limit);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(transcripts_are_the_same_whole_and_in_pieces, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(transcripts_add_up_in_the_order_of_the_path, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(readers_share_a_small_budget, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
