@@ -6,7 +6,7 @@
 #include <time.h>
 
 /* After so many bytes were let go. */
-#define GIVE_BACK ((size_t)16 << 20)
+#define GIVE_BACK ((size_t)8 << 20)
 
 void budget_join(struct budget *b, struct keeper *k)
 {

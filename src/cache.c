@@ -317,6 +317,13 @@ static void trim(struct buf *b)
 	b->cap = b->n;
 }
 
+/* What it takes, with an eighth for the gaps that views of all sizes leave between each other. */
+static size_t cost_of(const struct view *v)
+{
+	size_t lists = v->segments * (sizeof *v->ends + sizeof *v->entries);
+	return sizeof(struct item) + v->bytes.cap + v->bytes.cap / 8 + lists;
+}
+
 const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v)
 {
 	struct item *s = calloc(1, sizeof *s);
@@ -330,7 +337,7 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 	*v = (struct view){0};
 	s->node = node;
 	s->serial = serial;
-	s->cost = sizeof *s + s->view.bytes.cap + s->view.segments * (sizeof *v->ends + sizeof *v->entries);
+	s->cost = cost_of(&s->view);
 	s->refs = 1;
 
 	LOCKED(c);

@@ -83,14 +83,13 @@ static void raise_file_limit(void)
 
 /* By default each thread takes memory from an arena of its own and what is freed in the middle of one stays there, so
  * that the process becomes larger than what is kept. With few arenas, and everything large in mappings of its own,
- * what is evicted goes back. Smaller than a read's buffer or the window of a scan they must not be: those come
- * and go. */
+ * what is evicted goes back. The buffer of a read stays below that: it comes and goes. */
 static void set_allocator(void)
 {
 #ifdef __GLIBC__
 	mallopt(M_ARENA_MAX, 2);
-	mallopt(M_MMAP_THRESHOLD, 512 * 1024);
-	mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
+	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 2 * 1024 * 1024);
 #endif
 }
 
