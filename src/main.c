@@ -47,8 +47,13 @@ static void parts_close(struct parts *p)
 static int parts_open(const char *source, const struct opts *o, struct parts *p)
 {
 	p->budget = (struct budget)BUDGET_INIT(o->cache);
-	int rc = catalog_open(source, &(struct catalog_options){.budget = &p->budget, .watch = o->action == OPTS_MOUNT},
-	                      &p->catalog);
+	const struct catalog_options options = {
+	    .budget = &p->budget,
+	    .watch = o->action == OPTS_MOUNT,
+	    .poll = o->poll_ms > 0,
+	    .fresh_ms = o->poll_ms,
+	};
+	int rc = catalog_open(source, &options, &p->catalog);
 	if (rc == 0)
 		rc = cache_open(&p->budget, &p->cache);
 	if (rc == 0)

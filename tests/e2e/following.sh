@@ -4,7 +4,8 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 samples "$T/src"
-mount_fs "$T/src" "$T/mnt"
+# shellcheck disable=SC2086 # words
+mount_fs "$T/src" "$T/mnt" ${FOLLOW_OPTIONS-}
 dir=$T/src/--home-ada-weather--
 file=$dir/${FORECAST##*/}.jsonl
 s=$T/mnt/$FORECAST

@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# The same without inotify, as on a network filesystem.
+FOLLOW_OPTIONS="-o poll=0.3" exec "$(dirname "$0")/following.sh"
