@@ -66,7 +66,7 @@ static void unlock(pthread_mutex_t **lock)
 	pthread_mutex_t *held CLEANUP(unlock) = &(c)->lock;                                                            \
 	pthread_mutex_lock(held)
 
-static void view_release(struct view *v)
+void view_release(struct view *v)
 {
 	buf_release(&v->bytes);
 	cleanup_free(&v->ends);
@@ -275,19 +275,30 @@ const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 	LOCKED(c);
 	if (is_big(c, node, serial))
 		return use_big(c);
-	struct item **at = find(c, node);
-	struct item *s = *at;
-	if (!s)
+	struct item *s = *find(c, node);
+	if (!s || s->serial != serial)
 		return NULL;
-	if (s->serial != serial) {
-		drop(c, at);
-		return NULL;
-	}
 	list_remove(c, s);
 	s->is_read = true;
 	list_push(c, s);
 	s->refs++;
 	return &s->view;
+}
+
+bool cache_take(struct cache *c, node_t node, struct view *ret)
+{
+	LOCKED(c);
+	bool is_the_big = c->big && c->big->node == node;
+	struct item **at = find(c, node), *s = is_the_big ? c->big : *at;
+	if (!s || s->refs > 0)
+		return false;
+	*ret = s->view;
+	s->view = (struct view){.bytes = BUF_INIT};
+	if (is_the_big)
+		drop_big(c);
+	else
+		drop(c, at);
+	return true;
 }
 
 static struct size *size_of(struct cache *c, node_t node)

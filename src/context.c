@@ -177,7 +177,7 @@ static int cut_path(struct builder *b, uint32_t *path, size_t *n, bool *ret_comp
 	return 0;
 }
 
-static void find_settings(const struct session *s, const uint32_t *path, size_t n, struct context *c)
+void context_settings(const struct session *s, const uint32_t *path, size_t n, struct context *c)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct entry *e = session_entry(s, path[i]);
@@ -201,7 +201,7 @@ int context_build(const struct session *s, uint32_t at, struct context *ret)
 	int rc = session_path(s, at, &path, &n);
 	if (rc < 0)
 		return rc;
-	find_settings(s, path, n, &c);
+	context_settings(s, path, n, &c);
 
 	CLEANUP(builder_release) struct builder b = {.s = s, .line = LINE_INIT};
 	bool compacted;

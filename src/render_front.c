@@ -210,11 +210,16 @@ int front_sum(const struct session *s, const uint32_t *path, size_t n, struct re
 int render_transcript_front(const struct session *s, uint32_t at, const uint32_t *path, size_t n,
                             const struct render_usage *usage, struct buf *out)
 {
-	struct context c CLEANUP_CONTEXT = {NULL, 0, NO_ENTRY, NO_ENTRY};
+	struct context settings = {NULL, 0, NO_ENTRY, NO_ENTRY};
 	struct render_usage sum = {0};
 
-	int rc = context_build(s, at, &c);
-	if (rc == 0 && !usage)
-		rc = front_sum(s, path, n, &sum);
-	return rc < 0 ? rc : front_add(s, at, &c, usage ? usage : &sum, out);
+	context_settings(s, path, n, &settings);
+	int rc = usage ? 0 : front_sum(s, path, n, &sum);
+	return rc < 0 ? rc : front_add(s, at, &settings, usage ? usage : &sum, out);
+}
+
+int render_transcript_front_of(const struct session *s, uint32_t at, const struct context *settings,
+                               const struct render_usage *usage, struct buf *out)
+{
+	return front_add(s, at, settings, usage, out);
 }

@@ -685,7 +685,7 @@ int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *o
 	const struct view *v = ctx_view(&c, &rc);
 	if (!v)
 		return rc;
-	if (v->ends)
+	if (v->bytes.n < v->size)
 		rc = view_read(&c, v, c.kind->parent == K_BRANCH ? "../../" : "", off, n, out);
 	else
 		add_slice(out, buf_span(&v->bytes), off, n);

@@ -6,7 +6,10 @@
  * it touches.
  *
  * A segment depends on nothing but its entry and its ancestors, so those of a long
- * path are made by several threads, each a run of them. */
+ * path are made by several threads, each a run of them.
+ *
+ * When the session has grown, the view made before is gone on with: what was appended costs what it is, not what the
+ * session is. */
 #include "sessionfs/render.h"
 #include "tree_impl.h"
 
@@ -50,7 +53,7 @@ static int view_of_path(struct ctx *c, uint32_t at, struct view *v)
 	v->entries[0] = NO_ENTRY;
 	if (n > 0)
 		memcpy(v->entries + 1, path, n * sizeof *path);
-	v->segments = n + 1;
+	v->segments = v->room = n + 1;
 	return 0;
 }
 
@@ -111,53 +114,76 @@ static void make_runs(struct run *runs, size_t n)
 			pthread_join(runs[i].thread, NULL);
 }
 
-/* In the order of the path, so that the sum is the same however many threads there were. */
-static struct render_usage sum_usages(const struct render_usage *each, size_t n)
+static struct render_usage usage_of(const struct view_sums *s)
 {
-	struct render_usage sum = {0};
-	for (size_t i = 1; i < n; i++) {
-		sum.input += each[i].input;
-		sum.output += each[i].output;
-		sum.cache_read += each[i].cache_read;
-		sum.cache_write += each[i].cache_write;
-		sum.total += each[i].total;
-		sum.cost += each[i].cost;
-	}
-	return sum;
+	const double *u = s->usage;
+	return (struct render_usage){u[0], u[1], u[2], u[3], u[4], u[5]};
 }
 
-/* Puts front matter and runs together. Without all bytes only the front matter is kept, and where everything ends:
- * to make the front matter again would read the whole path. */
-static int join_runs(struct run *runs, size_t n, struct buf *front, struct view *v)
+static void add_usage(struct view_sums *s, const struct render_usage *u)
 {
-	uint64_t before = front->n;
+	const double more[] = {u->input, u->output, u->cache_read, u->cache_write, u->total, u->cost};
+	for (size_t i = 0; i < 6; i++)
+		s->usage[i] += more[i];
+}
+
+/* What is to be known of the view to go on with it. Usage is added in the order of the path, so that the sum is the
+ * same however many threads there were and in how many steps the path was gone. */
+static void sum_up(const struct session *s, size_t from, const struct render_usage *each, struct view *v)
+{
+	struct context settings = {NULL, 0, v->sums.model, v->sums.thinking};
+	for (size_t i = from; i < v->segments; i++)
+		add_usage(&v->sums, &each[i - from]);
+	context_settings(s, v->entries + from, v->segments - from, &settings);
+	v->sums.model = settings.model;
+	v->sums.thinking = settings.thinking;
+	v->sums.entries = session_count(s);
+	v->sums.problems = session_problem_count(s);
+}
+
+static int make_front(const struct session *s, uint32_t at, struct view *v)
+{
+	const struct context settings = {NULL, 0, v->sums.model, v->sums.thinking};
+	const struct render_usage usage = usage_of(&v->sums);
+	struct buf front CLEANUP_BUF = BUF_INIT;
+	int rc = render_transcript_front_of(s, at, &settings, &usage, &front);
+	if (rc < 0 || buf_err(&front))
+		return rc < 0 ? rc : buf_err(&front);
+	buf_release(&v->bytes);
+	v->bytes = front;
+	front = (struct buf)BUF_INIT;
+	v->ends[0] = v->bytes.n;
+	return 0;
+}
+
+static uint64_t end_of(const struct view *v, size_t i)
+{
+	return i ? v->ends[0] + v->ends[i] : v->ends[0];
+}
+
+/* Puts the runs behind the front matter. Without all bytes only that is kept, and where everything ends: to make it
+ * again would read the whole path. */
+static int join_runs(struct run *runs, size_t n, struct view *v)
+{
+	uint64_t before = 0;
 	bool kept = true;
-	v->ends[0] = front->n;
 	for (size_t k = 0; k < n; k++) {
 		for (size_t i = runs[k].from; i < runs[k].to; i++)
 			v->ends[i] += before;
 		before += runs[k].size;
 		kept = kept && runs[k].kept;
 	}
-	v->size = before;
-	v->bytes = *front;
-	*front = (struct buf)BUF_INIT;
+	v->size = v->bytes.n + before;
 	if (!kept)
 		return 0;
-	buf_reserve(&v->bytes, (size_t)(v->size - v->bytes.n));
+	buf_reserve(&v->bytes, (size_t)before);
 	for (size_t k = 0; k < n; k++)
 		buf_addspan(&v->bytes, buf_span(&runs[k].bytes));
-	free(v->ends);
-	free(v->entries);
-	v->ends = NULL;
-	v->entries = NULL;
-	v->segments = 0;
 	return buf_err(&v->bytes);
 }
 
-int view_transcript(struct ctx *c, uint32_t at, const char *prefix, struct view *ret)
+static int make_view(struct ctx *c, uint32_t at, const char *prefix, struct view *ret)
 {
-	struct buf front CLEANUP_BUF = BUF_INIT;
 	struct run runs[RUNS_MOST] = {0};
 	int rc = view_of_path(c, at, ret);
 	if (rc < 0)
@@ -179,16 +205,95 @@ int view_transcript(struct ctx *c, uint32_t at, const char *prefix, struct view 
 	make_runs(runs, n);
 	for (size_t k = 0; k < n && rc == 0; k++)
 		rc = runs[k].rc;
-	struct render_usage sum = sum_usages(usages, ret->segments);
+	ret->sums = (struct view_sums){.model = NO_ENTRY, .thinking = NO_ENTRY};
+	sum_up(c->session, 1, usages + 1, ret);
 	if (rc == 0)
-		rc = render_transcript_front(c->session, at, ret->entries + 1, made, &sum, &front);
+		rc = make_front(c->session, at, ret);
 	if (rc == 0)
-		rc = buf_err(&front);
-	if (rc == 0)
-		rc = join_runs(runs, n, &front, ret);
+		rc = join_runs(runs, n, ret);
 	for (size_t k = 0; k < n; k++)
 		buf_release(&runs[k].bytes);
 	return rc;
+}
+
+/* --- going on ------------------------------------------------------------------ */
+
+/* Labels stand in segments that were made, and what is wrong in the file can change how its entries hang together. */
+static bool is_same_so_far(const struct session *s, const struct view *v)
+{
+	uint32_t n = session_count(s);
+	if (v->segments < 2 || v->sums.entries > n || v->sums.problems != session_problem_count(s))
+		return false;
+	for (uint32_t i = v->sums.entries; i < n; i++)
+		if (session_entry(s, i)->type == RECORD_LABEL)
+			return false;
+	return true;
+}
+
+/* How many entries the path to `at` has beyond the view's, all of them new; 0 if it does not go on from there. */
+static size_t count_more(const struct session *s, const struct view *v, uint32_t at)
+{
+	uint32_t last = v->entries[v->segments - 1];
+	size_t n = 0;
+	for (uint32_t i = at; i != last; i = session_entry(s, i)->parent, n++)
+		if (i == NO_ENTRY || i < v->sums.entries ||
+		    session_entry(s, i)->flags & (ENTRY_WALK_ENDS | ENTRY_CYCLE))
+			return 0;
+	return n;
+}
+
+static int make_room(struct view *v, size_t more)
+{
+	size_t room = v->segments + more + v->segments / 8;
+	if (v->segments + more <= v->room)
+		return 0;
+	uint64_t *ends = reallocarray(v->ends, room, sizeof *ends);
+	v->ends = ends ? ends : v->ends;
+	uint32_t *entries = ends ? reallocarray(v->entries, room, sizeof *entries) : NULL;
+	if (!entries)
+		return -ENOMEM;
+	v->entries = entries;
+	v->room = room;
+	return 0;
+}
+
+/* Adds what the path to `at` has more. The bytes before are let go: who follows a transcript has read them. */
+static int extend(struct ctx *c, uint32_t at, const char *prefix, struct view *v)
+{
+	struct reader reader CLEANUP_READER = READER_INIT;
+	struct buf piece CLEANUP_BUF = BUF_INIT;
+	const struct session *s = c->session;
+	size_t n = is_same_so_far(s, v) ? count_more(s, v, at) : 0, from = v->segments;
+	struct render_usage *usages CLEANUP_FREE = n ? calloc(n, sizeof *usages) : NULL;
+	if (!usages || make_room(v, n) < 0)
+		return -ENOMEM;
+	uint32_t i = at;
+	for (size_t k = n; k > 0; k--, i = session_entry(s, i)->parent)
+		v->entries[from + k - 1] = i;
+	for (size_t k = 0; k < n; k++) {
+		int rc = render_transcript_segment(s, v->entries[from + k], &reader, &usages[k], prefix, &piece);
+		if (rc < 0 || buf_err(&piece))
+			return rc < 0 ? rc : buf_err(&piece);
+		v->ends[from + k] = (from > 1 ? v->ends[from - 1] : 0) + piece.n;
+	}
+	v->segments += n;
+	sum_up(s, from, usages, v);
+	int rc = make_front(s, at, v);
+	v->size = end_of(v, v->segments - 1);
+	return rc;
+}
+
+int view_transcript(struct ctx *c, uint32_t at, const char *prefix, struct view *ret)
+{
+	struct view before;
+	if (cache_take(c->tree->cache, node_pack(c->node), &before)) {
+		if (extend(c, at, prefix, &before) == 0) {
+			*ret = before;
+			return 0;
+		}
+		view_release(&before);
+	}
+	return make_view(c, at, prefix, ret);
 }
 
 /* The first segment that ends after off. */
@@ -197,7 +302,7 @@ static size_t segment_at(const struct view *v, uint64_t off)
 	size_t lo = 0, hi = v->segments;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (v->ends[mid] > off)
+		if (end_of(v, mid) > off)
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -211,8 +316,8 @@ int view_read(struct ctx *c, const struct view *v, const char *prefix, uint64_t 
 	struct reader reader CLEANUP_READER = READER_INIT;
 	size_t want = out->n + n;
 	for (size_t i = segment_at(v, off); i < v->segments && out->n < want; i++) {
-		uint64_t begin = i ? v->ends[i - 1] : 0;
-		struct span made = buf_span(&v->bytes);
+		uint64_t begin = i ? end_of(v, i - 1) : 0;
+		struct span made = {v->bytes.p, (size_t)v->ends[0]};
 		if (i > 0) {
 			piece.n = 0;
 			int rc = render_transcript_segment(c->session, v->entries[i], &reader, NULL, prefix, &piece);
@@ -220,7 +325,7 @@ int view_read(struct ctx *c, const struct view *v, const char *prefix, uint64_t 
 				return rc < 0 ? rc : buf_err(&piece);
 			made = buf_span(&piece);
 		}
-		if (begin + made.n != v->ends[i])
+		if (begin + made.n != end_of(v, i))
 			return -EIO;
 		size_t skip = off > begin ? (size_t)(off - begin) : 0;
 		size_t left = want - out->n;

@@ -10,14 +10,21 @@
 
 struct cache;
 
-/* A produced view. Either `bytes` holds all of it, or (too big to keep) `bytes` is empty and `ends`
- * says where each of its `segments` ends, so that the part that is wanted can be made again. */
+/* A produced view. Either `bytes` holds all of it, or (too big to keep) only its first segment, and `ends`
+ * says where each of its `segments` ends (all but the first counted from the end of the first), so that the part
+ * that is wanted can be made again. */
 struct view {
 	uint64_t size;
 	struct buf bytes;
 	uint64_t *ends;
 	uint32_t *entries; /* the entry of each segment but the first (front matter) */
-	size_t segments;
+	size_t segments, room;
+	/* What was found out on the way, for whoever makes the next one from this one; see tree_transcript.c. */
+	struct view_sums {
+		double usage[6];
+		uint32_t model, thinking, entries;
+		size_t problems;
+	} sums;
 };
 
 /* The budget outlives the cache. */
@@ -25,8 +32,13 @@ int cache_open(struct budget *budget, struct cache **ret);
 void cache_close(struct cache *c);
 size_t cache_budget(const struct cache *c); /* its limit */
 
-/* The view made at this serial, or NULL; a view of another serial is dropped. Release with cache_release. */
+/* The view made at this serial, or NULL. Release with cache_release. */
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial);
+
+/* Takes the view of the node out, of whatever serial it is, unless somebody holds it: its memory is the caller's.
+ * False if there is none. */
+bool cache_take(struct cache *c, node_t node, struct view *ret);
+void view_release(struct view *v);
 
 /* How large the view made at this serial was, if that is still known; its bytes may be gone. */
 bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret);

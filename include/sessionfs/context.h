@@ -34,4 +34,7 @@ int context_build(const struct session *s, uint32_t at, struct context *ret);
 void context_release(struct context *c);
 #define CLEANUP_CONTEXT CLEANUP(context_release)
 
+/* Renews model and thinking of *c by what these entries of a path set, in its order. */
+void context_settings(const struct session *s, const uint32_t *path, size_t n, struct context *c);
+
 #endif

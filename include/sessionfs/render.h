@@ -5,6 +5,7 @@
 #ifndef SESSIONFS_RENDER_H
 #define SESSIONFS_RENDER_H
 
+#include "sessionfs/context.h"
 #include "sessionfs/session.h"
 
 /* render_json.c */
@@ -46,6 +47,9 @@ int render_context_md(const struct session *s, uint32_t at, const char *prefix, 
  * takes the sum over the whole path; with NULL it reads every entry of the path for it. */
 int render_transcript_front(const struct session *s, uint32_t at, const uint32_t *path, size_t n,
                             const struct render_usage *usage, struct buf *out);
+/* The same for whoever has gone along the path already. */
+int render_transcript_front_of(const struct session *s, uint32_t at, const struct context *settings,
+                               const struct render_usage *usage, struct buf *out);
 int render_transcript_segment(const struct session *s, uint32_t i, struct reader *reader, struct render_usage *usage,
                               const char *prefix, struct buf *out);
 

@@ -14,7 +14,7 @@
 
 static void open_watched(struct place *p, bool poll, unsigned fresh_ms)
 {
-	struct catalog_options o = {.index_budget = 64 << 20, .watch = true, .poll = poll, .fresh_ms = fresh_ms};
+	struct catalog_options o = {.budget = &p->budget, .watch = true, .poll = poll, .fresh_ms = fresh_ms};
 	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
 }
 
