@@ -3,9 +3,7 @@
  * Attributes and names: as long as the tree says; see fs_quiet.c. Contents stay in the page cache; the kernel drops
  * them itself when it sees another size or mtime (AUTO_INVAL_DATA). Listings: see fs_listings.c.
  *
- * A text that changes in its middle while it is read would come out as a mixture, since reads are answered
- * from the current state. While its session grows such a file is made once for each open and served from there,
- * past the page cache, which belongs to the file and not to the open.
+ * Where it must not change under its reader, a text is made for one open: see fs_pin.c.
  *
  * With -o ro the kernel is told not to ask when files and directories are opened. */
 #include "sessionfs/fs.h"
@@ -23,8 +21,6 @@
 /* libfuse fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#define LIVE_SECONDS 10              /* a session whose file is younger than this is taken to be growing */
-#define PIN_MAX (UINT64_C(64) << 20) /* bytes made for one open */
 #define LISTING_MAX ((size_t)1 << 20)
 
 static void reply_error(fuse_req_t req, int rc)
@@ -119,6 +115,9 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct handle *handle = fi ? handles_get(&fs->handles, fi->fh) : NULL;
 	int rc = handle && handle->writing ? tree_handle_attr(fs->tree, ino, handle->writing, &attr)
 	                                   : get_attr(fs, ino, &attr);
+	/* Who seeks to the end means the end of what can be read here. */
+	if (rc == 0 && handle && handle->pinned)
+		attr.size = pin_size(handle);
 	handle_put(fs, handle);
 	if (rc) {
 		reply_error(req, rc);
@@ -299,20 +298,6 @@ static int refusal(const struct fs *fs)
 	return fs->read_only ? -EROFS : -EPERM;
 }
 
-/* Makes the text and gives it a number. One call of tree_read sees one state, whatever its size is by then. */
-static int pin(struct fs *fs, node_t node, uint64_t *ret)
-{
-	struct handle handle = {.text = BUF_INIT};
-	int rc = tree_read(fs->tree, node, 0, PIN_MAX, &handle.text);
-	uint64_t number = rc ? 0 : handles_add(&fs->handles, &handle);
-	if (number == 0) {
-		buf_release(&handle.text);
-		return rc ? rc : -ENOMEM;
-	}
-	*ret = number;
-	return 0;
-}
-
 static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 {
 	struct tree_attr attr;
@@ -322,9 +307,9 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	if (!S_ISREG(attr.mode))
 		return S_ISDIR(attr.mode) ? -EISDIR : -ELOOP;
 	fi->noflush = 1;
-	if (tree_is_rewritten(node) && fs_is_younger(attr.mtime, LIVE_SECONDS) && attr.size < PIN_MAX / 2) {
+	if (pin_is_wanted(&attr)) {
 		fi->direct_io = 1;
-		return pin(fs, node, &fi->fh);
+		return pin_open(fs, node, &fi->fh);
 	}
 	fi->keep_cache = 1;
 	return 0;
@@ -358,13 +343,6 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		handle_put(fs, handles_remove(&fs->handles, number));
 }
 
-static void reply_slice(fuse_req_t req, const struct buf *b, uint64_t off, size_t size)
-{
-	size_t at = off < b->n ? (size_t)off : b->n;
-	size_t n = b->n - at < size ? b->n - at : size;
-	fuse_reply_buf(req, n ? b->p + at : NULL, n);
-}
-
 static void read_handle(fuse_req_t req, struct handle *handle, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
@@ -374,7 +352,7 @@ static void read_handle(fuse_req_t req, struct handle *handle, size_t size, off_
 		return;
 	}
 	if (!handle->writing) {
-		reply_slice(req, &handle->text, (uint64_t)off, size);
+		pin_read(req, handle, size, (uint64_t)off);
 		return;
 	}
 	int rc = tree_handle_read(fs->tree, handle->writing, (uint64_t)off, size, &out);

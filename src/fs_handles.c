@@ -19,6 +19,7 @@ void handle_put(struct fs *fs, struct handle *handle)
 	if (handle->writing)
 		tree_release(fs->tree, handle->writing);
 	buf_release(&handle->text);
+	pthread_mutex_destroy(&handle->lock);
 	free(handle);
 }
 
@@ -62,11 +63,14 @@ uint64_t handles_add(struct handles *h, const struct handle *handle)
 		return 0;
 	*copy = *handle;
 	copy->users = 1;
+	pthread_mutex_init(&copy->lock, NULL);
 	pthread_mutex_lock(&h->lock);
 	uint64_t number = place(h, copy);
 	pthread_mutex_unlock(&h->lock);
-	if (number == 0)
+	if (number == 0) {
+		pthread_mutex_destroy(&copy->lock);
 		free(copy);
+	}
 	return number;
 }
 

@@ -12,9 +12,13 @@
 
 struct fs;
 
-/* What an open file keeps: bytes pinned at open, a place among the events, or what is being written. */
+/* What an open file keeps: a text of its own, a place among the events, or what is being written. */
 struct handle {
+	node_t pinned;        /* whose text it is, 0: none */
+	pthread_mutex_t lock; /* guards the three that follow */
 	struct buf text;
+	uint32_t count; /* see tree_pin */
+	bool ended;     /* the last read came to its end */
 	struct events_reader *reader;
 	struct tree_handle *writing;
 	unsigned users; /* the open file and the requests at work on it */
@@ -30,7 +34,7 @@ struct handles {
 void handles_init(struct handles *h);
 /* Frees what is left; readers belong to the events. */
 void handles_release(struct fs *fs, struct handles *h);
-/* Takes over a copy of *handle. Its number, or 0 without memory. */
+/* Takes over a copy of *handle, and makes its lock. Its number, or 0 without memory. */
 uint64_t handles_add(struct handles *h, const struct handle *handle);
 /* NULL if there is none with this number; hand it back with handle_put. */
 struct handle *handles_get(struct handles *h, uint64_t number);
@@ -126,6 +130,14 @@ static inline struct fs *fs_of(fuse_req_t req)
 /* fs.c */
 struct stat stat_of(const struct tree_attr *a);
 struct fuse_entry_param entry_of(const struct tree_attr *a);
+
+/* fs_pin.c: texts made for one open file */
+bool pin_is_wanted(const struct tree_attr *attr);
+/* Makes the text and gives it a number. 0 or a negative errno. */
+int pin_open(struct fs *fs, node_t node, uint64_t *ret);
+/* Answers the request. */
+void pin_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off);
+uint64_t pin_size(struct handle *h);
 
 /* fs_write.c: the operations that change something */
 int write_open(struct fs *fs, node_t node, struct fuse_file_info *fi);

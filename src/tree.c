@@ -654,6 +654,32 @@ static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 	return buf_err(out) ? buf_err(out) : 1;
 }
 
+int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+{
+	int rc = 0;
+	if (c->kind->has && !c->kind->has(c))
+		return state_is_fresh(c->tree, c->node) ? 0 : -ESTALE;
+	if (c->kind->part) {
+		rc = c->kind->part(c, off, n, out);
+		return rc < 0 ? rc : buf_err(out);
+	}
+	if (off == 0 && c->kind->size) {
+		bool done;
+		rc = read_whole(c, n, out, &done);
+		if (done)
+			return rc < 0 ? rc : buf_err(out);
+	}
+	const struct view *v = ctx_view(c, &rc);
+	if (!v)
+		return rc;
+	if (v->bytes.n < v->size)
+		rc = view_read(c, v, view_prefix(c), off, n, out);
+	else
+		add_slice(out, buf_span(&v->bytes), off, n);
+	cache_release(c->tree->cache, v);
+	return rc < 0 ? rc : buf_err(out);
+}
+
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};
@@ -668,29 +694,7 @@ int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *o
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	rc = ctx_reach(&c, c.kind->scope);
-	if (rc < 0)
-		return rc;
-	if (c.kind->has && !c.kind->has(&c))
-		return state_is_fresh(t, c.node) ? 0 : -ESTALE;
-	if (c.kind->part) {
-		rc = c.kind->part(&c, off, n, out);
-		return rc < 0 ? rc : buf_err(out);
-	}
-	if (off == 0 && c.kind->size) {
-		bool done;
-		rc = read_whole(&c, n, out, &done);
-		if (done)
-			return rc < 0 ? rc : buf_err(out);
-	}
-	const struct view *v = ctx_view(&c, &rc);
-	if (!v)
-		return rc;
-	if (v->bytes.n < v->size)
-		rc = view_read(&c, v, c.kind->parent == K_BRANCH ? "../../" : "", off, n, out);
-	else
-		add_slice(out, buf_span(&v->bytes), off, n);
-	cache_release(t->cache, v);
-	return rc < 0 ? rc : buf_err(out);
+	return rc < 0 ? rc : ctx_read(&c, off, n, out);
 }
 
 int tree_readlink(struct tree *t, node_t node, struct buf *out)

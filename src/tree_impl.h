@@ -215,6 +215,8 @@ extern const struct kind tree_kinds[K_COUNT];
 
 int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope);
 void ctx_close(struct ctx *c);
+/* Appends up to n bytes at off of the file that c is opened for. */
+int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 #define CLEANUP_CTX CLEANUP(ctx_close)
 
 static inline uint64_t scratch_id(node_t node)
@@ -245,6 +247,8 @@ const struct view *ctx_view(struct ctx *c, int *ret_err);
 /* tree_transcript.c, tree_view.c: views that are more than a producer's bytes */
 int view_transcript(struct ctx *c, uint32_t at, const char *prefix, struct view *ret);
 int view_read(struct ctx *c, const struct view *v, const char *prefix, uint64_t off, size_t n, struct buf *out);
+/* From where a transcript is to entries/. */
+const char *view_prefix(const struct ctx *c);
 /* The path to `at` (entries, root first), kept; release with cache_release. */
 const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err);
 /* The names of labels/: segment i is the name of entries[i], entries rising. */

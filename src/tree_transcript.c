@@ -296,6 +296,11 @@ int view_transcript(struct ctx *c, uint32_t at, const char *prefix, struct view 
 	return make_view(c, at, prefix, ret);
 }
 
+const char *view_prefix(const struct ctx *c)
+{
+	return c->kind->parent == K_BRANCH ? "../../" : "";
+}
+
 /* The first segment that ends after off. */
 static size_t segment_at(const struct view *v, uint64_t off)
 {
@@ -331,5 +336,64 @@ int view_read(struct ctx *c, const struct view *v, const char *prefix, uint64_t 
 		size_t left = want - out->n;
 		buf_add(out, made.p + skip, made.n - skip < left ? made.n - skip : left);
 	}
+	return 0;
+}
+
+/* --- for one reader ----------------------------------------------------------------- */
+
+static bool is_transcript(struct node n)
+{
+	return n.kind == K_TRANSCRIPT_MD || n.kind == K_BRANCH_TRANSCRIPT_MD;
+}
+
+int tree_pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
+{
+	struct ctx c CLEANUP_CTX = {0};
+	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
+	if (rc < 0)
+		return rc;
+	*count = is_transcript(c.node) ? session_count(c.session) : TREE_PIN_WHOLE;
+	return ctx_read(&c, 0, most, out);
+}
+
+/* The entries on the path to `at` from number `first` on, oldest first: how many, or a negative errno. A walk that
+ * turns back in the file is not followed. */
+static ssize_t newer_path(const struct session *s, uint32_t at, uint32_t first, uint32_t **ret)
+{
+	uint32_t count = session_count(s);
+	size_t n = 0, room = count - first;
+	uint32_t *path = malloc(room * sizeof *path);
+	if (!path)
+		return -ENOMEM;
+	for (uint32_t i = at, below = count; i != NO_ENTRY && i >= first && i < below;) {
+		path[room - ++n] = i;
+		below = i;
+		i = session_entry(s, i)->flags & ENTRY_WALK_ENDS ? NO_ENTRY : session_entry(s, i)->parent;
+	}
+	memmove(path, path + room - n, n * sizeof *path);
+	*ret = path;
+	return (ssize_t)n;
+}
+
+int tree_pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
+{
+	struct ctx c CLEANUP_CTX = {0};
+	uint32_t *path CLEANUP_FREE = NULL;
+	struct node id = node_unpack(node);
+	if (!is_transcript(id) || *count == TREE_PIN_WHOLE)
+		return 0;
+	int rc = ctx_open(&c, t, id, SCOPE_INDEX);
+	if (rc < 0 || session_count(c.session) <= *count)
+		return rc;
+	uint32_t at = id.kind == K_TRANSCRIPT_MD ? session_leaf(c.session) : session_branch_at(c.session, id.entry);
+	ssize_t n = newer_path(c.session, at, *count, &path);
+	size_t before = out->n;
+	for (ssize_t i = 0; i < n && rc == 0; i++)
+		rc = render_transcript_segment(c.session, path[i], &c.line, NULL, view_prefix(&c), out);
+	if (n < 0 || rc < 0 || buf_err(out)) {
+		out->n = before;
+		return n < 0 ? (int)n : rc < 0 ? rc : buf_err(out);
+	}
+	*count = session_count(c.session);
 	return 0;
 }

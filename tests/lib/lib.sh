@@ -16,6 +16,7 @@ chmod 755 "$T"
 T=$(cd "$T" && pwd -P)
 # What a sanitizer has to say goes to a file: what is mounted has no terminal. cleanup reads it.
 export ASAN_OPTIONS=exitcode=99:log_path=$T/sanitizer UBSAN_OPTIONS=print_stacktrace=1:log_path=$T/sanitizer
+export TSAN_OPTIONS=exitcode=99:log_path=$T/sanitizer
 
 mounts_below() { awk -v t="$T/" 'index($5 "/", t) == 1 { print $5 }' /proc/self/mountinfo | sort -r; }
 

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CAN_FAIL_ALLOC 0
 #else
 #define CAN_FAIL_ALLOC 1

@@ -8,9 +8,15 @@
 #include "failing_alloc.h"
 #include "sessionfs/buf.h"
 
-/* Huge requests must fail, not abort, under the address sanitizer. */
+/* Huge requests must fail, not abort, under the sanitizers. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
 {
 	return "allocator_may_return_null=1";
 }

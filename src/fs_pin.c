@@ -1,0 +1,76 @@
+/* Texts made for one open file.
+ *
+ * A text that changes in its middle while it is read would come out as a mixture, since reads are answered
+ * from the current state. While its session grows such a file is made once for each open and served from there,
+ * past the page cache, which belongs to the file and not to the open.
+ *
+ * Who has read a transcript to its end and reads on (tail -f) gets what was said since, behind the text as it was; who
+ * begins it again then (tail, when it has become shorter) gets the text of now. */
+#include "fs_impl.h"
+
+#include <string.h>
+
+#define LIVE_SECONDS 10              /* a session whose file is younger than this is taken to be growing */
+#define PIN_MAX (UINT64_C(64) << 20) /* bytes made for one open */
+
+bool pin_is_wanted(const struct tree_attr *attr)
+{
+	return tree_is_rewritten(attr->node) && fs_is_younger(attr->mtime, LIVE_SECONDS) && attr->size < PIN_MAX / 2;
+}
+
+int pin_open(struct fs *fs, node_t node, uint64_t *ret)
+{
+	struct handle handle = {.text = BUF_INIT, .pinned = node};
+	int rc = tree_pin(fs->tree, node, PIN_MAX, &handle.text, &handle.count);
+	uint64_t number = rc ? 0 : handles_add(&fs->handles, &handle);
+	if (number == 0) {
+		buf_release(&handle.text);
+		return rc ? rc : -ENOMEM;
+	}
+	*ret = number;
+	return 0;
+}
+
+/* The text of now in place of the one of before; that one stays if there is none any more. */
+static void begin_again(struct fs *fs, struct handle *h)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	uint32_t count;
+	if (tree_pin(fs->tree, h->pinned, PIN_MAX, &text, &count))
+		return;
+	buf_release(&h->text);
+	h->text = text;
+	h->count = count;
+	text = (struct buf)BUF_INIT;
+}
+
+/* Under the handle's lock. */
+static struct span slice(struct fs *fs, struct handle *h, uint64_t off, size_t n)
+{
+	if (off == 0 && h->ended && h->count != TREE_PIN_WHOLE)
+		begin_again(fs, h);
+	/* A session that is gone has nothing more to say. */
+	if (off >= h->text.n && tree_pin_more(fs->tree, h->pinned, &h->count, &h->text) < 0)
+		h->text.err = 0;
+	size_t at = off < h->text.n ? (size_t)off : h->text.n;
+	size_t left = h->text.n - at;
+	h->ended = n >= left;
+	return (struct span){h->text.p + at, n < left ? n : left};
+}
+
+void pin_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
+{
+	struct fs *fs = fuse_req_userdata(req);
+	pthread_mutex_lock(&h->lock);
+	struct span s = slice(fs, h, off, n);
+	fuse_reply_buf(req, s.n ? s.p : NULL, s.n);
+	pthread_mutex_unlock(&h->lock);
+}
+
+uint64_t pin_size(struct handle *h)
+{
+	pthread_mutex_lock(&h->lock);
+	uint64_t n = h->text.n;
+	pthread_mutex_unlock(&h->lock);
+	return n;
+}
