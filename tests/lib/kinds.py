@@ -1,0 +1,424 @@
+#!/usr/bin/env python3
+"""Whether a mount that has been read in full shows every change of the session files.
+
+kinds.py PROGRAM TREE_KINDS DIR [OPTION...]
+
+In DIR, makes a source and mounts it with these options. For each change of CHANGES the whole mount is read (names,
+those that are not there yet, attributes, links' targets, contents twice, listings), the change is made, and then
+everything is compared with a second mount that was made after it and so can have kept nothing, until they agree: a
+comparison that began LIMIT seconds after the change, or later, must not find a difference. TREE_KINDS is the source
+file with the table of the tree: there must be a node of each of its kinds, and each must be seen to change.
+"""
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import time
+
+LIMIT = 2.0  # a second is promised; a busy machine gets two
+KIND_SHIFT = 64 - 7  # a node's number begins with its kind (NODE_KIND_BITS)
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+OLD = 1767225600  # 2026-01-01: long before now, so that the files seem to lie untouched
+
+
+def fail(what):
+    sys.exit(f"FAILED: {what}")
+
+
+# --- sessions ------------------------------------------------------------------------------
+
+
+def line(kind, own, parent, **fields):
+    when = f"2026-01-01T10:00:00.{int(own, 16):03d}Z"
+    head = {"type": kind, "id": own, "parentId": parent, "timestamp": when}
+    return json.dumps({**head, **fields}, separators=(",", ":")) + "\n"
+
+
+def message(own, parent, text, role="user", **fields):
+    return line("message", own, parent, message={"role": role, "content": [{"type": "text", "text": text}], **fields})
+
+
+def header(sid, cwd, parent=None):
+    fields = {"type": "session", "version": 3, "id": sid, "timestamp": "2026-01-01T10:00:00.000Z", "cwd": cwd}
+    if parent:
+        fields["parentSession"] = parent
+    return json.dumps(fields, separators=(",", ":")) + "\n"
+
+
+def answer(own, parent, text, call):
+    usage = {"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "totalTokens": 10, "cost": {"total": 0.5}}
+    content = [
+        {"type": "thinking", "thinking": f"about {text}"},
+        {"type": "text", "text": text},
+        {"type": "toolCall", "id": call, "name": "bash", "arguments": {"command": text}},
+    ]
+    fields = {"role": "assistant", "content": content, "provider": "p", "model": "m", "usage": usage}
+    return line("message", own, parent, message={**fields, "stopReason": "toolUse"})
+
+
+def result(own, parent, text, call):
+    return message(own, parent, text, "toolResult", toolCallId=call, toolName="bash", isError=False)
+
+
+def picture(own, parent, text):
+    content = [{"type": "text", "text": text}, {"type": "image", "data": PIXEL, "mimeType": "image/png"}]
+    return line("message", own, parent, message={"role": "user", "content": content})
+
+
+def everything(text):
+    """The lines of a session in which each kind of node occurs."""
+    return (
+        picture("a1", None, f"look at {text}")
+        + answer("a2", "a1", text, "call-1")
+        + result("a3", "a2", f"{text} done", "call-1")
+        + message("a4", "a3", f"thanks for {text}")
+        + "{this is no JSON\n"
+        + line("branch_summary", "a5", "a2", fromId="a4", summary=f"tried {text}")
+        + message("a6", "a5", f"again {text}")
+        + line("label", "a7", "a6", targetId="a2", label=f"the {text}")
+        + line("session_info", "a8", "a7", name=f"All about {text}")
+    )
+
+
+class Source:
+    """The directory of session files, and what can be done to it."""
+
+    def __init__(self, root):
+        self.root = root
+        self.main = self.path("--p--", "main.jsonl")
+
+    def path(self, *names):
+        return os.path.join(self.root, *names)
+
+    def write(self, file, text):
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        with open(file, "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def append(self, text):
+        with open(self.main, "a", encoding="utf-8") as f:
+            f.write(text)
+
+    def replace(self, file, text, mtime=None):
+        self.write(file + ".new", text)
+        if mtime:
+            os.utime(file + ".new", (mtime, mtime))
+        os.rename(file + ".new", file)
+
+    def make(self):
+        origin = self.path("--p--", "origin.jsonl")
+        self.write(origin, header("origin", "/p") + message("b1", None, "the origin"))
+        self.write(self.main, header("main", "/p", origin) + everything("one"))
+        self.write(self.path("--p--", "fork.jsonl"), header("fork", "/p", self.main) + message("c1", None, "a fork"))
+        self.write(self.path("--q--", "other.jsonl"), header("other", "/q") + message("d1", None, "other project"))
+        self.write(self.path("flat.jsonl"), header("flat", "/r") + message("e1", None, "a flat file"))
+        self.rest()
+
+    def rest(self):
+        """Everything has lain untouched for long."""
+        for here, _, files in os.walk(self.root):
+            for name in files:
+                st = os.stat(os.path.join(here, name))
+                if st.st_mtime > OLD + 1000000:
+                    os.utime(os.path.join(here, name), (OLD, OLD))
+
+    # What pi and others do. In this order: each begins with what the one before left.
+
+    def a_message(self):
+        self.append(message("a9", "a8", "a new message"))
+
+    def a_second_message(self):
+        self.append(answer("aa", "a9", "a new answer", "call-2"))
+
+    def a_result(self):
+        self.append(result("ab", "aa", "a new result", "call-2"))
+
+    def a_first_image(self):
+        self.append(picture("ac", "ab", "a new picture"))
+
+    def a_label(self):
+        self.append(line("label", "ad", "ac", targetId="a9", label="new label"))
+
+    def a_label_that_is_another_now(self):
+        self.append(line("label", "ae", "ad", targetId="a2", label="renamed"))
+
+    def a_label_of_the_same_moment(self):
+        """As long as the one before, and with its time: neither size nor mtime of the node tells of it."""
+        self.append(line("label", "ae", "ad", targetId="a2", label="reNAMED"))
+
+    def a_label_cleared(self):
+        self.append(line("label", "af", "ae", targetId="a9"))
+
+    def a_name(self):
+        self.append(line("session_info", "b0", "af", name="Another name"))
+
+    def a_branch(self):
+        self.append(message("b1", "a4", "from the middle"))
+
+    def a_summary_of_a_branch(self):
+        self.append(line("branch_summary", "b2", "a4", fromId="b1", summary="Went nowhere"))
+
+    def a_problem(self):
+        self.append('{"torn\n')
+
+    def one_byte_of_a_label(self):
+        """As many bytes as before, in the same file."""
+        with open(self.main, encoding="utf-8") as f:
+            text = f.read()
+        self.write(self.main, text.replace('"label":"reNAMED"', '"label":"RENAMED"'))
+
+    def rewritten_in_place(self):
+        parent = self.path("--q--", "other.jsonl")
+        self.write(self.main, header("main", "/elsewhere", parent) + everything("two"))
+
+    def cut_short(self):
+        self.write(self.main, header("main", "/p") + message("a1", None, "short"))
+
+    def cut_and_grown_again(self):
+        self.write(self.main, header("main", "/p"))
+        self.append(everything("three"))
+
+    def replaced_by_a_rename(self):
+        origin = self.path("--p--", "origin.jsonl")
+        self.replace(self.main, header("main", "/p", origin) + everything("four"))
+
+    def replaced_by_an_old_file(self):
+        self.replace(self.main, header("main", "/p") + everything("five!"), OLD - 1000)
+
+    def another_id(self):
+        self.replace(self.main, header("other-main", "/p") + everything("six"))
+
+    def deleted(self):
+        os.unlink(self.main)
+
+    def made_again(self):
+        origin = self.path("--p--", "origin.jsonl")
+        self.write(self.main, header("main", "/p", origin) + everything("seven"))
+
+    def readable_by_the_owner_only(self):
+        os.chmod(self.main, 0o600)
+
+    def readable_by_all_again(self):
+        os.chmod(self.main, 0o644)
+
+    def touched(self):
+        os.utime(self.main, (OLD + 500, OLD + 500))
+
+    def touched_to_now(self):
+        os.utime(self.main)
+
+    def a_fork(self):
+        self.write(self.path("--p--", "fork2.jsonl"), header("fork2", "/p", self.main) + message("f1", None, "forked"))
+
+    def a_fork_with_an_old_date(self):
+        file = self.path("--q--", "fork3.jsonl")
+        self.replace(file, header("fork3", "/q", self.main) + message("f1", None, "forked"), OLD - 2000)
+
+    def the_forks_deleted(self):
+        for file in self.path("--p--", "fork2.jsonl"), self.path("--p--", "fork.jsonl"), self.path("--q--", "fork3.jsonl"):
+            os.unlink(file)
+
+    def the_origin_deleted(self):
+        os.unlink(self.path("--p--", "origin.jsonl"))
+
+    def renamed(self):
+        os.rename(self.main, self.path("--p--", "renamed.jsonl"))
+
+    def renamed_back(self):
+        os.rename(self.path("--p--", "renamed.jsonl"), self.main)
+
+    def moved_to_another_project(self):
+        os.rename(self.main, self.path("--q--", "main.jsonl"))
+
+    def moved_back(self):
+        os.rename(self.path("--q--", "main.jsonl"), self.main)
+
+    def a_project(self):
+        self.write(self.path("--s--", "new.jsonl"), header("new", "/s") + everything("new"))
+
+    def a_project_with_an_old_date(self):
+        os.mkdir(self.path("--t--"))
+        self.replace(self.path("--t--", "new.jsonl"), header("newer", "/t") + everything("new"), OLD - 3000)
+
+    def a_project_renamed(self):
+        os.rename(self.path("--s--"), self.path("--u--"))
+
+    def the_projects_deleted(self):
+        shutil.rmtree(self.path("--u--"))
+        shutil.rmtree(self.path("--t--"))
+
+    def a_flat_session(self):
+        self.write(self.path("flat2.jsonl"), header("flat2", "/v") + message("e1", None, "another flat file"))
+
+    def a_flat_session_deleted(self):
+        os.unlink(self.path("flat2.jsonl"))
+
+    def emptied(self):
+        self.write(self.main, "")
+
+    def filled(self):
+        self.write(self.main, header("main", "/p") + everything("eight"))
+
+    def no_session_any_more(self):
+        self.replace(self.main, "a text\n")
+
+    def a_session_again(self):
+        self.replace(self.main, header("main", "/p") + everything("nine"))
+
+
+CHANGES = [n for n in list(vars(Source))[list(vars(Source)).index("rest") + 1 :] if not n.startswith("_")]
+
+
+# --- mounts ---------------------------------------------------------------------------------
+
+
+class Mount:
+    def __init__(self, program, source, root, options):
+        self.root = root
+        os.makedirs(root, exist_ok=True)
+        subprocess.run([program, *options, source, root], check=True, timeout=60)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for _ in range(50):
+            if subprocess.run(["fusermount3", "-q", "-u", self.root], check=False).returncode == 0:
+                return
+            time.sleep(0.1)
+        fail(f"cannot unmount {self.root}")
+
+    def look(self, path):
+        """What one node is, read in full; None if it is not there. Its number, and all else."""
+        full = f"{self.root}/{path}"
+        try:
+            st = os.lstat(full)
+            number, says = st.st_ino, [stat.filemode(st.st_mode), st.st_uid, st.st_gid, st.st_size, st.st_mtime_ns]
+            if stat.S_ISLNK(st.st_mode):
+                says.append(os.readlink(full))
+            elif stat.S_ISDIR(st.st_mode):
+                says.append(sorted(n for n in os.listdir(full) if n != "errors"))
+            else:
+                with open(full, "rb") as f:
+                    says.append(f.read())
+        except OSError as e:
+            return None, None if isinstance(e, (FileNotFoundError, NotADirectoryError)) else e.strerror
+        return number, says
+
+    def walk(self, path=""):
+        """Every path and what it is."""
+        number, says = self.look(path)
+        found = {path: (number, says)}
+        if says[0][0] == "d":
+            for name in says[-1]:
+                found.update(self.walk(f"{path}/{name}" if path else name))
+        return found
+
+
+def differences(mount, truth):
+    for path, (_, says) in truth.items():
+        _, shown = mount.look(path)
+        if shown != says:
+            yield f"{path or '/'}: {shown} instead of {says}"
+
+
+class Test:
+    def __init__(self, program, table, here, options):
+        self.program, self.options = program, options
+        self.here = here
+        self.source = Source(f"{here}/src")
+        self.kinds = self.read_table(table)
+        self.seen, self.changed, self.wrong = set(), set(), 0
+
+    @staticmethod
+    def read_table(table):
+        """Kinds by number. `errors` stands in no session file; what this mount refused is known to it alone."""
+        with open(table, encoding="utf-8") as f:
+            rows = set(re.findall(r"^    \[(K_\w+)\] = \{", f.read(), re.M))
+        with open(os.path.join(os.path.dirname(table), "tree_impl.h"), encoding="utf-8") as f:
+            names = re.search(r"enum kind_id \{(.*?)K_COUNT,", f.read(), re.S)[1]
+        kinds = {n: k.strip() for n, k in enumerate(names.split(",")) if k.strip() in rows}
+        if set(kinds.values()) != rows:
+            fail("the rows of the table are not the kinds of enum kind_id")
+        return {n: k for n, k in kinds.items() if k != "K_ERRORS"}
+
+    def kind(self, number):
+        return "K_ROOT" if number == 1 else self.kinds[number >> KIND_SHIFT]
+
+    def truth(self, source, others=()):
+        """Everything that is listed, and what there is now at other paths: nothing, as a rule."""
+        with Mount(self.program, source, f"{self.here}/fresh", self.options) as fresh:
+            # Until its first line was read a file counts as a session. This reads them all.
+            os.listdir(f"{fresh.root}/sessions")
+            return {**{path: fresh.look(path) for path in others}, **fresh.walk()}
+
+    def foresee(self, change):
+        """The paths that there will be."""
+        copy = f"{self.here}/copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.source.root, copy)
+        getattr(Source(copy), change)()
+        return self.truth(copy).keys()
+
+    def note(self, before, after):
+        for path in before.keys() | after.keys():
+            old, new = before.get(path, (None, None)), after.get(path, (None, None))
+            for number, _ in old, new:
+                if number is not None:
+                    self.seen.add(self.kind(number))
+                    if old[1] != new[1]:
+                        self.changed.add(self.kind(number))
+
+    def run_one(self, change):
+        """Whether all is well."""
+        before = self.truth(self.source.root, self.foresee(change))
+        if not self.agrees(before, f"before {change}"):
+            return False
+        next(differences(self.mount, before), None)  # once more: from what was kept
+        getattr(self.source, change)()
+        done = time.monotonic()
+        after = self.truth(self.source.root, before.keys())
+        self.note(before, after)
+        good = self.agrees(after, change, done)
+        if change not in ("a_message", "touched_to_now"):  # what follows these finds a session in use
+            self.source.rest()
+        return good
+
+    def agrees(self, truth, when, since=None):
+        since = time.monotonic() if since is None else since
+        while True:
+            began = time.monotonic()
+            wrong = list(differences(self.mount, truth))
+            if wrong and began - since > LIMIT:
+                self.wrong += 1
+                more = f" (and {len(wrong) - 1} more)" if wrong[1:] else ""
+                print(f"FAILED: {when}: {wrong[0]}{more}", file=sys.stderr)
+            if not wrong or began - since > LIMIT:
+                return not wrong
+            time.sleep(0.02)
+
+    def run(self):
+        os.umask(0o022)
+        self.source.make()
+        left = CHANGES[:]
+        while left:
+            with Mount(self.program, self.source.root, f"{self.here}/mnt", self.options) as self.mount:
+                # What was wrong is not held against the changes that follow.
+                while left and self.run_one(left.pop(0)):
+                    pass
+        missing = set(self.kinds.values()) - self.seen
+        still = set(self.kinds.values()) - self.changed
+        if missing:
+            fail(f"no node of {sorted(missing)}")
+        if still:
+            fail(f"nothing ever changed in {sorted(still)}")
+        if self.wrong:
+            fail(f"{self.wrong} of {len(CHANGES)} changes with {' '.join(self.options) or 'no options'}")
+        print(f"{len(CHANGES)} changes, {len(self.seen)} kinds of nodes")
+
+
+if __name__ == "__main__":
+    Test(*sys.argv[1:4], sys.argv[4:]).run()
