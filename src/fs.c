@@ -21,6 +21,7 @@
 /* libfuse fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
+#define LIVE_SECONDS 10 /* a session whose file is younger than this is taken to be growing */
 #define LISTING_MAX ((size_t)1 << 20)
 
 static void reply_error(fuse_req_t req, int rc)
@@ -307,12 +308,11 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	if (!S_ISREG(attr.mode))
 		return S_ISDIR(attr.mode) ? -EISDIR : -ELOOP;
 	fi->noflush = 1;
-	if (pin_is_wanted(&attr)) {
-		fi->direct_io = 1;
-		return pin_open(fs, node, &fi->fh);
-	}
-	fi->keep_cache = 1;
-	return 0;
+	/* While one process learns of a new size, another can read the old last page, and nothing but zeros behind
+	 * what was its end: what grows is not read through the page cache. */
+	fi->direct_io = fs_is_younger(attr.mtime, LIVE_SECONDS);
+	fi->keep_cache = !fi->direct_io;
+	return fi->direct_io && pin_is_wanted(&attr) ? pin_open(fs, node, &fi->fh) : 0;
 }
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

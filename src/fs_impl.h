@@ -132,6 +132,7 @@ struct stat stat_of(const struct tree_attr *a);
 struct fuse_entry_param entry_of(const struct tree_attr *a);
 
 /* fs_pin.c: texts made for one open file */
+/* Of a file whose session is growing. */
 bool pin_is_wanted(const struct tree_attr *attr);
 /* Makes the text and gives it a number. 0 or a negative errno. */
 int pin_open(struct fs *fs, node_t node, uint64_t *ret);

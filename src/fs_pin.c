@@ -10,12 +10,11 @@
 
 #include <string.h>
 
-#define LIVE_SECONDS 10              /* a session whose file is younger than this is taken to be growing */
 #define PIN_MAX (UINT64_C(64) << 20) /* bytes made for one open */
 
 bool pin_is_wanted(const struct tree_attr *attr)
 {
-	return tree_is_rewritten(attr->node) && fs_is_younger(attr->mtime, LIVE_SECONDS) && attr->size < PIN_MAX / 2;
+	return tree_is_rewritten(attr->node) && attr->size < PIN_MAX / 2;
 }
 
 int pin_open(struct fs *fs, node_t node, uint64_t *ret)
