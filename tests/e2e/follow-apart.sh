@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Who reads a session that takes long keeps nobody waiting who reads another one. The file system of the large one
+# stands still until the others have been served.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need cc
+nm -D "$SESSIONFS" 2>/dev/null | grep -qE '__(asan|tsan)_init' && skip "a sanitizer wants to be loaded first"
+cc -shared -fPIC -O1 -o "$T/gate.so" "$ROOT/tests/lib/gate.c" -ldl
+samples "$T/src"
+big=$T/src/--home-ada-weather--/big.jsonl # among others in its project
+{
+	echo '{"type":"session","version":3,"id":"big","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/home/ada/weather"}'
+	for ((i = 0; i < 3000; i++)); do
+		[ $i -eq 0 ] && parent=null || parent="\"$(printf %08x $((i - 1)))\""
+		printf '{"type":"message","id":"%08x","parentId":%s,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"%d"}}\n' \
+			$i "$parent" $i
+	done
+} >"$big"
+touch -d 2026-03-01 "$big"
+more() { # ID PARENT
+	printf '{"type":"message","id":"%s","parentId":"%s","timestamp":"2026-03-01T11:00:00.000Z","message":{"role":"user","content":"more"}}\n' "$@"
+}
+export GATE=$T/gate GATE_FILE=/big.jsonl
+trap 'rm -f "$GATE"; cleanup' EXIT
+
+# Everything but what is in the large one; what pi appends to others is seen, too.
+others() {
+	local w=$T/mnt/$WEATHER v
+	ls -l "$T/mnt" "$T/mnt/projects" "$T/mnt/sessions" "$w" >/dev/null
+	readlink "$T/mnt/latest" "$w/latest" >/dev/null
+	for v in session.jsonl header.json info.json title tree.txt context.md context.json transcript.md labels.tsv; do
+		cat "$T/mnt/$FORECAST/$v" "$T/mnt/sessions/site-1/$v" >/dev/null || return
+	done
+	find "$T/mnt/$ICONS" "$T/mnt/$NOTES" -ls >/dev/null
+	grep -r "nobody said this" "$T/mnt/$CACHE" || [ $? -eq 1 ] || return
+	more "$NEW" 33ccdcfd >>"$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
+	until grep -qs more "$T/mnt/$FORECAST/entries/$NEW/text.md"; do sleep 0.1; done
+}
+export -f others more
+export T WEATHER FORECAST ICONS NOTES CACHE
+appended=0
+
+# COMMAND... reads the large one and waits; all others are read; then it goes on, and prints what it must.
+apart() { # WHAT EXPECTED COMMAND...
+	local what=$1 expected=$2 reader
+	shift 2
+	[ -e "$GATE" ] || rm -f "$GATE.reached"
+	: >"$GATE"
+	"$@" >"$T/out" &
+	reader=$!
+	within 60 "$what: it is being read" test -e "$GATE.reached"
+	NEW=$(printf 9999%04x $((++appended)))
+	export NEW
+	timeout 60 bash -c others || die "$what: others have to wait ($?)"
+	kill -0 $reader 2>/dev/null || die "$what: it did not wait"
+	rm "$GATE"
+	wait $reader || die "$what: $* ended with $?"
+	is "$expected" "$(tail -n 1 "$T/out")" "$what"
+}
+
+for options in "" "-oro"; do
+	LD_PRELOAD=$T/gate.so mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
+	s=$T/mnt/$WEATHER/big
+	apart "its index is built" 2999 cat "$s/transcript.md"
+	apart "a view is made" 2999 cat "$s/context.md"
+	: >"$GATE"
+	more 00000bb8 00000bb7 >>"$big"
+	sleep 1.2 # now it is known to all that there is more, and how much of it is to be read
+	apart "it has grown" more cat "$s/transcript.md"
+	apart "its file is read" "$(tail -n 1 "$big")" cat "$s/session.jsonl"
+	umount_fs "$T/mnt"
+	sed -i '$d' "$big"
+	touch -d 2026-03-01 "$big"
+done

@@ -1,0 +1,43 @@
+/* Preloaded: a read of a file whose path ends in $GATE_FILE waits while there is a file $GATE. The first that waits makes
+ * $GATE.reached. So a test says how long the file system takes, and the order of things can be seen. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+ssize_t pread64(int fd, void *p, size_t n, off64_t off);
+
+static int is_gated(int fd)
+{
+	char link[64], path[4096];
+	const char *end = getenv("GATE_FILE");
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, sizeof path);
+	size_t k = end ? strlen(end) : 0;
+	return k && n >= (ssize_t)k && memcmp(path + n - k, end, k) == 0;
+}
+
+static void wait_for_gate(void)
+{
+	char reached[4096];
+	const char *gate = getenv("GATE");
+	if (!gate || access(gate, F_OK) < 0)
+		return;
+	snprintf(reached, sizeof reached, "%s.reached", gate);
+	close(open(reached, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	while (access(gate, F_OK) == 0)
+		usleep(10000);
+}
+
+ssize_t pread64(int fd, void *p, size_t n, off64_t off)
+{
+	static ssize_t (*next)(int, void *, size_t, off64_t);
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "pread64");
+	if (is_gated(fd))
+		wait_for_gate();
+	return next(fd, p, n, off);
+}
