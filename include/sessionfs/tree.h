@@ -71,8 +71,8 @@ int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *o
  * its session had then; nothing is ever added to other texts: TREE_PIN_WHOLE. */
 int tree_pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count);
 #define TREE_PIN_WHOLE UINT32_MAX
-/* Appends what a transcript has to say since: of the entries that came after the first *count, those on its path. Renews
- * *count. 0 or a negative errno, and nothing appended. */
+/* Appends what a transcript has to say since: of the entries that came after the first *count, those on its path.
+ * Renews *count. 0 or a negative errno, and nothing appended. */
 int tree_pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out);
 
 /* The parent directory, for "..": exact for every directory. */

@@ -1,5 +1,5 @@
-/* Preloaded: a read of a file whose path ends in $GATE_FILE waits while there is a file $GATE. The first that waits makes
- * $GATE.reached. So a test says how long the file system takes, and the order of things can be seen. */
+/* Preloaded: a read of a file whose path ends in $GATE_FILE waits while there is a file $GATE. The first that waits
+ * makes $GATE.reached. So a test says how long the file system takes, and the order of things can be seen. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -218,8 +218,8 @@ class Source:
         self.replace(file, header("fork3", "/q", self.main) + message("f1", None, "forked"), OLD - 2000)
 
     def the_forks_deleted(self):
-        for file in self.path("--p--", "fork2.jsonl"), self.path("--p--", "fork.jsonl"), self.path("--q--", "fork3.jsonl"):
-            os.unlink(file)
+        for names in ("--p--", "fork2.jsonl"), ("--p--", "fork.jsonl"), ("--q--", "fork3.jsonl"):
+            os.unlink(self.path(*names))
 
     def the_origin_deleted(self):
         os.unlink(self.path("--p--", "origin.jsonl"))
