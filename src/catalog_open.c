@@ -17,7 +17,7 @@ struct held {
 	struct session *session; /* NULL while it is being opened, or could not be */
 	struct held *newer, *older, *chain;
 	struct trace trace;
-	struct timespec mtime; /* of the file, and its size, as the index knows them */
+	struct timespec mtime, ctime; /* of the file, and its size, as the index knows them */
 	off_t size;
 	int64_t looked;
 	size_t memory;
@@ -233,7 +233,7 @@ static struct trace trace_of(const struct session *s)
 /* What a thread that opens or grows an index finds out without the lock. */
 struct finding {
 	struct trace trace;
-	struct timespec mtime;
+	struct timespec mtime, ctime;
 	off_t size;
 	size_t memory;
 };
@@ -242,7 +242,7 @@ static struct finding find_out(struct session *s)
 {
 	session_rdlock(s);
 	const struct stat *st = session_stat(s);
-	struct finding f = {trace_of(s), st->st_mtim, st->st_size, session_memory(s)};
+	struct finding f = {trace_of(s), st->st_mtim, st->st_ctim, st->st_size, session_memory(s)};
 	session_unlock(s);
 	return f;
 }
@@ -251,16 +251,22 @@ static void take_in(struct catalog *c, struct held *h, const struct finding *f)
 {
 	h->trace = f->trace;
 	h->mtime = f->mtime;
+	h->ctime = f->ctime;
 	h->size = f->size;
 	set_memory(c, h, f->memory);
 }
 
+static bool is_same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
 /* The index must not be older than the attributes that are shown with it: a reader who has seen a new mtime keeps
- * what it reads next for as long as the mtime stays. */
+ * what it reads next for as long as the mtime stays. Another mode or owner shows in the ctime only. */
 static bool is_behind(const struct catalog *c, const struct held *h)
 {
 	const struct file *f = &c->files[c->slots[h->slot].file];
-	return f->size != h->size || f->mtime.tv_sec != h->mtime.tv_sec || f->mtime.tv_nsec != h->mtime.tv_nsec;
+	return f->size != h->size || !is_same_time(f->mtime, h->mtime) || !is_same_time(f->ctime, h->ctime);
 }
 
 static bool is_told_slot(const struct catalog *c, uint32_t slot)
