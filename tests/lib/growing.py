@@ -235,12 +235,12 @@ def half_lines(program, root, options):
 
 
 def pieces(path, n, pause):
-    """The file in pieces, as a slow reader gets it."""
+    """The file in pieces, as a slow reader gets it, up to the first that is not full: a transcript goes on for ever."""
     fd, got = os.open(path, os.O_RDONLY), []
     try:
         while True:
             got.append(os.read(fd, n))
-            if not got[-1]:
+            if len(got[-1]) < n:
                 return b"".join(got)
             time.sleep(pause)
     finally:
