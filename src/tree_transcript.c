@@ -378,6 +378,7 @@ static ssize_t newer_path(const struct session *s, uint32_t at, uint32_t first, 
 int tree_pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};
+	struct reader reader CLEANUP_READER = READER_INIT;
 	uint32_t *path CLEANUP_FREE = NULL;
 	struct node id = node_unpack(node);
 	if (!is_transcript(id) || *count == TREE_PIN_WHOLE)
@@ -389,7 +390,7 @@ int tree_pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
 	ssize_t n = newer_path(c.session, at, *count, &path);
 	size_t before = out->n;
 	for (ssize_t i = 0; i < n && rc == 0; i++)
-		rc = render_transcript_segment(c.session, path[i], &c.line, NULL, view_prefix(&c), out);
+		rc = render_transcript_segment(c.session, path[i], &reader, NULL, view_prefix(&c), out);
 	if (n < 0 || rc < 0 || buf_err(out)) {
 		out->n = before;
 		return n < 0 ? (int)n : rc < 0 ? rc : buf_err(out);
