@@ -3,7 +3,7 @@
 #
 # Every side has the same sessions: as two mounts, as the files themselves, and as copies of the whole mount. A cell is
 # the time of that side divided by ours: more than 1 is slower than the read-write mount. Not every side can do every job.
-: "${work:?}" "${absent:?}" "${slow_reps:?}"
+: "${work:?}" "${absent:?}" "${jobs_reps:?}"
 
 said='.message.content | if type == "array" then .[] else {text: .} end | .text? // empty'
 
@@ -53,7 +53,7 @@ side_does() {
 
 against_job() { # JOB EXPECTED_STATUS
 	local i side does
-	for ((i = 0; i < slow_reps; i++)); do
+	for ((i = 0; i < jobs_reps; i++)); do
 		for side in "${sides[@]}"; do
 			side_does "$side" "$1" || continue
 			fresh "$side"

@@ -88,11 +88,11 @@ figure_resident() {
 	mount_as rw "$at" "$source"
 	list_projects "$at" >"$work/out"
 	resident_row "$at" "before" "$target"
-	timed resident.find 0 find "$at/projects" -maxdepth 4 # .../PROJECT/STEM/entries/ID
+	timed resident.find 0 find "$at/projects" -maxdepth 4 -printf '\n' # .../PROJECT/STEM/entries/ID
 	wc -l <"$work/out" >"$work/nodes"
 	dirs=("$at"/projects/*/2*)
 	printf '%s\0' "${dirs[@]:0:some}" >"$work/some"
-	timed resident.find.some 0 xargs -0 -a "$work/some" sh -c 'find "$@"' sh
+	timed resident.find.some 0 xargs -0 -a "$work/some" sh -c 'find "$@" -printf "\n"' sh
 	note "resident: find over $(cat "$work/nodes") nodes, and all $(wc -l <"$work/out") of $some sessions, took $(seconds "$(median resident.find)") and $(seconds "$(median resident.find.some)")"
 	resident_row "$at" "after find (every entry; all files of $some sessions)" "$target"
 	timed resident.grep 0 grep_some "$at"
