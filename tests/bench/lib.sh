@@ -68,12 +68,12 @@ unmount() { # MOUNTPOINT
 
 # Ends what serves, also in the middle of a figure that was interrupted or failed.
 stop_all() {
-	local file at
+	local file at pid
 	for file in "$work"/pids/*; do
-		[[ -e $file ]] || continue
+		pid=$(cat "$file" 2>/dev/null) || continue # none, or the other shell ends it
 		at=$work/mnt/${file##*/}
 		fusermount3 -uz "$at" 2>/dev/null || umount -l "$at" 2>/dev/null || true
-		end_process "$(cat "$file")"
+		end_process "$pid"
 		rm -f "$file"
 	done
 }
