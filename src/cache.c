@@ -275,9 +275,15 @@ const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 	LOCKED(c);
 	if (is_big(c, node, serial))
 		return use_big(c);
-	struct item *s = *find(c, node);
-	if (!s || s->serial != serial)
+	struct item **at = find(c, node), *s = *at;
+	if (!s)
 		return NULL;
+	if (s->serial != serial) {
+		/* One of segments may be gone on with: see cache_take. */
+		if (s->view.segments == 0)
+			drop(c, at);
+		return NULL;
+	}
 	list_remove(c, s);
 	s->is_read = true;
 	list_push(c, s);
@@ -331,7 +337,7 @@ static void trim(struct buf *b)
 /* What it takes, with an eighth for the gaps that views of all sizes leave between each other. */
 static size_t cost_of(const struct view *v)
 {
-	size_t lists = v->segments * (sizeof *v->ends + sizeof *v->entries);
+	size_t lists = (v->room ? v->room : v->segments) * (sizeof *v->ends + sizeof *v->entries);
 	return sizeof(struct item) + v->bytes.cap + v->bytes.cap / 8 + lists;
 }
 

@@ -261,7 +261,7 @@ static void set_ttl(const struct ctx *c, struct tree_attr *a)
 	}
 	if (!writable && is_told(c) && is_older(a, TOLD_AFTER))
 		told = TREE_TTL_TOLD;
-	if (c->tree->read_only && c->slot.told && is_older(a, QUIET_AFTER))
+	if (c->slot.told && is_older(a, QUIET_AFTER))
 		quiet = TREE_TTL_QUIET;
 	a->attr_ttl = c->kind->keep == KEEP_LIVE ? live_ttl(c->tree) : c->kind->keep == KEEP_QUIET ? quiet : told;
 	a->entry_ttl = c->kind->keep == KEEP_NAME ? TREE_TTL_FIXED : a->attr_ttl;

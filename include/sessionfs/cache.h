@@ -32,7 +32,8 @@ int cache_open(struct budget *budget, struct cache **ret);
 void cache_close(struct cache *c);
 size_t cache_budget(const struct cache *c); /* its limit */
 
-/* The view made at this serial, or NULL. Release with cache_release. */
+/* The view made at this serial, or NULL; one of another serial without segments is dropped. Release with
+ * cache_release. */
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial);
 
 /* Takes the view of the node out, of whatever serial it is, unless somebody holds it: its memory is the caller's.

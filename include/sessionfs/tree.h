@@ -25,8 +25,7 @@ void tree_set_mountpoint(struct tree *t, const char *mountpoint);
 /* Follows a session file whose every change is noted: who lets a kernel keep it for so long calls tree_stale_session
  * when the file changed, and tells it. It is not for ever, because a note can be missing (CATALOG_TOLD_MS). */
 #define TREE_TTL_TOLD 60.0
-/* As that, but which of the many nodes were given out must be kept in mind by the one who gave them. Only in read-only
- * mounts. */
+/* As that, but which of the many nodes were given out must be kept in mind by the one who gave them. */
 #define TREE_TTL_QUIET 61.0
 
 struct tree_attr {

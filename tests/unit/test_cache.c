@@ -81,6 +81,29 @@ static void finds_by_node_and_serial(void **state)
 	cache_close(c);
 }
 
+static void a_view_of_segments_can_be_gone_on_with(void **state)
+{
+	(void)state;
+	struct cache *c = open_cache(1 << 20);
+	struct view v = {.size = 9, .segments = 2, .ends = calloc(2, sizeof *v.ends)}, got;
+	assert_non_null(v.ends);
+	v.entries = calloc(2, sizeof *v.entries);
+	v.ends[1] = 9;
+	const struct view *kept = cache_put(c, 7, 1, &v);
+	assert_null(cache_get(c, 7, 2));
+	/* Not while somebody holds it. */
+	assert_false(cache_take(c, 7, &got));
+	cache_release(c, kept);
+	assert_true(cache_take(c, 7, &got));
+	assert_int_equal(got.segments, 2);
+	assert_int_equal(got.ends[1], 9);
+	assert_int_equal(cache_used(c), 0);
+	assert_null(cache_get(c, 7, 1));
+	assert_false(cache_take(c, 7, &v));
+	view_release(&got);
+	cache_close(c);
+}
+
 static void drops_a_view_of_another_serial(void **state)
 {
 	(void)state;
@@ -443,6 +466,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(sizes_outlive_the_bytes),
 	    cmocka_unit_test(finds_by_node_and_serial),
+	    cmocka_unit_test(a_view_of_segments_can_be_gone_on_with),
 	    cmocka_unit_test(drops_a_view_of_another_serial),
 	    cmocka_unit_test(evicts_the_least_recently_used),
 	    cmocka_unit_test(counts_what_a_big_value_displaces),

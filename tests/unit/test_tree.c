@@ -98,6 +98,73 @@ static void transcripts_add_up_in_the_order_of_the_path(void **state)
 	assert_true(strtod(at + strlen("\ncost:"), NULL) == cost);
 }
 
+/* ---- a session that grows ---- */
+
+/* One line of the kinds that hang together in different ways: on the path, beside it, in its middle. */
+static void add_random(struct buf *out, unsigned i, unsigned *seed)
+{
+	unsigned from = (unsigned)rand_r(seed) % 20 == 0 ? (unsigned)rand_r(seed) % i : i - 1;
+	switch ((unsigned)rand_r(seed) % 24) {
+	case 0:
+		buf_addf(out, "{\"type\":\"label\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"targetId\":\"m%u\",", i, from,
+		         (unsigned)rand_r(seed) % i);
+		buf_addf(out, "\"label\":\"l%u\"}\n", i);
+		return;
+	case 1:
+		buf_addf(out, "{\"type\":\"session_info\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"name\":\"%0*d\"}\n", i,
+		         from, (int)i % 9, 1);
+		return;
+	case 2:
+		buf_addf(out, "{\"type\":\"thinking_level_change\",\"id\":\"m%u\",\"parentId\":\"m%u\",", i, from);
+		buf_addf(out, "\"thinkingLevel\":\"%s\"}\n", i % 2 ? "high" : "off");
+		return;
+	case 3:
+		buf_adds(out, "{\"type\":\"message\",\"id\":\"m1\",\"parentId\":null}\n");
+		buf_addf(out, USER("\"m%u\"", "\"gone%u\""), i, i);
+		return;
+	case 4:
+		buf_addf(out, USER("\"gone%u\"", "\"m%u\""), (unsigned)rand_r(seed) % i, from);
+		buf_addf(out, USER("\"m%u\"", "\"m%u\""), i, from);
+		return;
+	default:
+		buf_addf(out, "{\"type\":\"message\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"message\":", i, from);
+		buf_addf(out,
+		         "{\"role\":\"assistant\",\"model\":\"x%u\",\"provider\":\"p\",\"content\":\"%0*d\",\"usage\":"
+		         "{\"input\":%u,\"cost\":{\"total\":%u.1}}}}\n",
+		         i % 3, (int)(i % 90) + 1, 7, i, i % 7);
+	}
+}
+
+static void a_transcript_that_grew_is_as_if_made_at_once(void **state)
+{
+	struct place *p = *state;
+	const char *file = S "/transcript.md";
+	unsigned seed = 7;
+
+	begin(p, HEADER USER("\"m0\"", "null"));
+	for (unsigned i = 1; i < 400; i++) {
+		CLEANUP_BUF struct buf line = BUF_INIT, grown = BUF_INIT, fresh = BUF_INIT;
+		struct place other = *p;
+		struct tree_attr a;
+		add_random(&line, i, &seed);
+		write_at(p->file, O_APPEND, line.p, line.n);
+		nanosleep(&(struct timespec){.tv_nsec = (CATALOG_FRESH_MS + 5) * 1000000L / (i % 8 ? 100 : 1)}, NULL);
+		/* Now and then nobody looks, and more is new the next time. */
+		if (i % 8)
+			continue;
+		assert_int_equal(find(p, file, &a), 0);
+		read_pieces(p, file, i % 3 ? 1000 : SIZE_MAX / 2, &grown);
+		other.catalog = NULL;
+		other.cache = NULL;
+		other.tree = NULL;
+		assert_int_equal(begin_budget(&other, 64 << 20), 0);
+		read_pieces(&other, file, SIZE_MAX / 2, &fresh);
+		end(&other);
+		assert_int_equal(grown.n, fresh.n);
+		assert_memory_equal(grown.p, fresh.p, fresh.n);
+	}
+}
+
 /* ---- many readers, and room for next to nothing ---- */
 
 #define SESSIONS 6
@@ -112,7 +179,7 @@ struct seen {
 	uint64_t size;
 };
 
-struct reader {
+struct visitor {
 	struct place *p;
 	struct seen (*seen)[NAMES];
 	unsigned seed;
@@ -129,7 +196,7 @@ static int look(struct place *p, unsigned session, size_t name, struct tree_attr
 /* cmocka's assertions work in the main thread only: NULL if all is as it was seen. */
 static void *read_at_random(void *arg)
 {
-	struct reader *r = arg;
+	struct visitor *r = arg;
 
 	for (int i = 0; i < 400; i++) {
 		unsigned session = (unsigned)rand_r(&r->seed) % SESSIONS;
@@ -149,7 +216,7 @@ static void readers_share_a_small_budget(void **state)
 {
 	struct place *p = *state;
 	struct seen seen[SESSIONS][NAMES];
-	struct reader readers[4];
+	struct visitor readers[4];
 	pthread_t threads[4];
 
 	for (unsigned s = 0; s < SESSIONS; s++) {
@@ -170,7 +237,7 @@ static void readers_share_a_small_budget(void **state)
 		}
 	}
 	for (unsigned i = 0; i < 4; i++) {
-		readers[i] = (struct reader){p, seen, i};
+		readers[i] = (struct visitor){p, seen, i};
 		assert_int_equal(pthread_create(&threads[i], NULL, read_at_random, &readers[i]), 0);
 	}
 	for (unsigned i = 0; i < 4; i++) {
@@ -185,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(transcripts_are_the_same_whole_and_in_pieces, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(a_transcript_that_grew_is_as_if_made_at_once, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(transcripts_add_up_in_the_order_of_the_path, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(readers_share_a_small_budget, set_up, tear_down),
 	};
