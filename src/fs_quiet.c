@@ -108,7 +108,7 @@ static bool promise(struct quiet *q, const struct tree_attr *a)
 	struct quiet_slot *s = slot_at(q, node_unpack(a->node).slot);
 	if (!s)
 		return false;
-	if (a->attr_ttl == TREE_TTL_TOLD) {
+	if (a->attr_ttl != TREE_TTL_QUIET && !tree_is_restamped(a->node)) {
 		s->given = true;
 		return true;
 	}
@@ -123,7 +123,7 @@ static bool promise(struct quiet *q, const struct tree_attr *a)
 static void settle(struct fs *fs, struct tree_attr *a)
 {
 	struct quiet *q = &fs->quiet;
-	if (a->attr_ttl != TREE_TTL_QUIET && a->attr_ttl != TREE_TTL_TOLD && !tree_is_restamped(a->node))
+	if ((a->attr_ttl == 0 || a->attr_ttl == TREE_TTL_FIXED) && !tree_is_restamped(a->node))
 		return;
 	pthread_mutex_lock(&q->lock);
 	bool kept = q->kept && promise(q, a);

@@ -166,6 +166,8 @@ static struct session *session_new(const char *path)
 	s->at.last = s->at.info = NO_ENTRY;
 	if (getrandom(&s->seed, sizeof s->seed, GRND_NONBLOCK) != sizeof s->seed)
 		s->seed = (uint64_t)(uintptr_t)s;
+	/* What another index of the file said is not to be compared with. */
+	s->relinks = (uint32_t)s->seed;
 	return s;
 }
 
@@ -314,6 +316,11 @@ uint64_t session_size(const struct session *s)
 uint64_t session_serial(const struct session *s)
 {
 	return s->serial;
+}
+
+uint32_t session_relinks(const struct session *s)
+{
+	return s->relinks;
 }
 
 size_t session_memory(const struct session *s)

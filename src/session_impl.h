@@ -169,7 +169,8 @@ struct session {
 	struct buf header_line, sid;
 	struct record header;
 	int version;
-	bool linear;    /* v1: no ids, parents in file order */
+	uint32_t relinks; /* how often entries that were linked were linked anew */
+	bool linear;      /* v1: no ids, parents in file order */
 	bool old_roles; /* below v3 */
 
 	struct extent at;

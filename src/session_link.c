@@ -173,18 +173,19 @@ static int find_all_parents(struct session *s, uint32_t from, const struct refs 
 
 int session_link(struct session *s, uint32_t from, const struct refs *pending)
 {
-	CLEANUP_FREE uint32_t *stack = malloc((size_t)s->at.count * sizeof *stack + 1);
 	bool late = false;
 
-	if (!stack)
-		return -ENOMEM;
 	if (!s->linear) {
 		int rc = find_all_parents(s, from, pending, &late);
 		if (rc < 0)
 			return rc;
 	}
 	if (late) {
+		CLEANUP_FREE uint32_t *stack = malloc((size_t)s->at.count * sizeof *stack + 1);
+		if (!stack)
+			return -ENOMEM;
 		relink(s, stack);
+		s->relinks++;
 	} else {
 		for (uint32_t i = from; i < s->at.count; i++) {
 			add_child(s, i);

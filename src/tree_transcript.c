@@ -138,7 +138,7 @@ static void sum_up(const struct session *s, size_t from, const struct render_usa
 	v->sums.model = settings.model;
 	v->sums.thinking = settings.thinking;
 	v->sums.entries = session_count(s);
-	v->sums.problems = session_problem_count(s);
+	v->sums.relinks = session_relinks(s);
 }
 
 static int make_front(const struct session *s, uint32_t at, struct view *v)
@@ -218,11 +218,11 @@ static int make_view(struct ctx *c, uint32_t at, const char *prefix, struct view
 
 /* --- going on ------------------------------------------------------------------ */
 
-/* Labels stand in segments that were made, and what is wrong in the file can change how its entries hang together. */
+/* Labels stand in segments that were made. */
 static bool is_same_so_far(const struct session *s, const struct view *v)
 {
 	uint32_t n = session_count(s);
-	if (v->segments < 2 || v->sums.entries > n || v->sums.problems != session_problem_count(s))
+	if (v->segments < 2 || v->sums.entries > n || v->sums.relinks != session_relinks(s))
 		return false;
 	for (uint32_t i = v->sums.entries; i < n; i++)
 		if (session_entry(s, i)->type == RECORD_LABEL)

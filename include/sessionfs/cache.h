@@ -22,8 +22,7 @@ struct view {
 	/* What was found out on the way, for whoever makes the next one from this one; see tree_transcript.c. */
 	struct view_sums {
 		double usage[6];
-		uint32_t model, thinking, entries;
-		size_t problems;
+		uint32_t model, thinking, entries, relinks;
 	} sums;
 };
 

@@ -78,6 +78,9 @@ const struct stat *session_stat(const struct session *s);
 uint64_t session_size(const struct session *s);
 /* Rises with every change that session_grow saw; views made at one number hold while it stays. */
 uint64_t session_serial(const struct session *s);
+/* Rises when entries that were there hang together otherwise than before, or are named otherwise: an id was repeated,
+ * or a parent came after its child. Another index of the same file begins with another number. */
+uint32_t session_relinks(const struct session *s);
 /* Bytes of memory the index uses. */
 size_t session_memory(const struct session *s);
 
