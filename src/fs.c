@@ -81,7 +81,6 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	compat_want(conn, FUSE_CAP_CACHE_SYMLINKS, 0); /* their targets follow the session */
 	fs->no_open = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPEN_SUPPORT);
 	follow_start(fs);
-	/* Where something can be written, names come and go that change no time: listings are not kept. */
 	fs->no_opendir = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPENDIR_SUPPORT);
 }
 
@@ -285,11 +284,18 @@ static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t of
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
+	struct tree_attr attr;
 	fi->fh = 0;
-	if (fs->no_opendir)
+	if (fs->no_opendir) {
 		fuse_reply_err(req, ENOSYS);
-	else
-		fuse_reply_open(req, fi);
+		return;
+	}
+	/* What is kept is dropped with the attributes, so these must be noted. */
+	if (get_attr(fs, ino, &attr) == 0) {
+		quiet_settle(fs, &attr);
+		fi->cache_readdir = fi->keep_cache = tree_is_listing_kept(fs->tree, &attr);
+	}
+	fuse_reply_open(req, fi);
 }
 
 /* --- files ----------------------------------------------------------------- */

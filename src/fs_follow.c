@@ -64,7 +64,9 @@ static void tell_session(struct fs *fs, const struct slot_info *s, bool contents
 	for (size_t i = 0; i < n; i++)
 		tell_node(&t, nodes[i]);
 	if (given || contents)
-		tree_stale_session(fs->tree, s, tell, &t);
+		tree_stale_session(fs->tree, s->slot, tell, &t);
+	if (quiet_take_above(fs) || contents)
+		tree_stale_above(fs->tree, s->project, tell, &t);
 }
 
 void follow_written(struct fs *fs, node_t node)

@@ -71,6 +71,8 @@ struct quiet {
 	bool kept;                /* somebody tells */
 	struct quiet_slot *slots; /* by number */
 	size_t n, nodes;
+	bool given_above;   /* something of the directories above the sessions */
+	int64_t dropped_ms; /* when promises that had ended were dropped last */
 };
 
 void quiet_init(struct quiet *q);
@@ -82,6 +84,8 @@ void quiet_settle(struct fs *fs, struct tree_attr *a);
 /* Forgets what was noted of a session, since the kernel is told now. The nodes noted one by one are the caller's to
  * free; true if there was something besides. */
 bool quiet_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n);
+/* The same for what is above all sessions. */
+bool quiet_take_above(struct fs *fs);
 
 /* fs_follow.c: the thread that follows changes */
 struct follow {

@@ -13,7 +13,7 @@
 #define NODES_MAX ((size_t)1 << 18)
 
 struct quiet_slot {
-	bool given;       /* something with TREE_TTL_TOLD */
+	bool given;       /* something that tree_stale_session tells */
 	int64_t until_ms; /* the latest promise ends */
 	node_t *nodes;
 	size_t n, cap;
@@ -50,9 +50,13 @@ static void drop_nodes(struct quiet *q, struct quiet_slot *s)
 	s->n = s->cap = 0;
 }
 
+/* Not for each node that finds no room. */
 static void drop_ended(struct quiet *q)
 {
 	int64_t now = now_ms();
+	if (now - q->dropped_ms < 1000)
+		return;
+	q->dropped_ms = now;
 	for (size_t i = 0; i < q->n; i++)
 		if (q->slots[i].n && q->slots[i].until_ms < now)
 			drop_nodes(q, &q->slots[i]);
@@ -105,6 +109,10 @@ static bool add_node(struct quiet *q, struct quiet_slot *s, node_t node)
 
 static bool promise(struct quiet *q, const struct tree_attr *a)
 {
+	if (!tree_is_of_session(a->node)) {
+		q->given_above = true;
+		return true;
+	}
 	struct quiet_slot *s = slot_at(q, node_unpack(a->node).slot);
 	if (!s)
 		return false;
@@ -168,6 +176,15 @@ bool quiet_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n)
 		*s = (struct quiet_slot){0};
 	}
 	pthread_mutex_unlock(&q->lock);
+	return given;
+}
+
+bool quiet_take_above(struct fs *fs)
+{
+	pthread_mutex_lock(&fs->quiet.lock);
+	bool given = fs->quiet.given_above;
+	fs->quiet.given_above = false;
+	pthread_mutex_unlock(&fs->quiet.lock);
 	return given;
 }
 

@@ -40,6 +40,7 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 	}
 	pthread_mutex_init(&t->state_lock, NULL);
 	lines_init(&t->lines);
+	spare_init(&t->spare);
 	*ret = t;
 	return 0;
 }
@@ -56,6 +57,7 @@ void tree_close(struct tree *t)
 	scratch_close(t->scratch);
 	state_close(t);
 	lines_release(&t->lines);
+	spare_release(&t->spare);
 	free(t);
 }
 
@@ -733,6 +735,19 @@ node_t tree_parent(struct tree *t, node_t dir)
 	if (up == K_SESSION || up == K_ENTRIES || up == K_BRANCHES)
 		p.entry = 0;
 	return node_pack(p);
+}
+
+bool tree_is_listing_kept(struct tree *t, const struct tree_attr *dir)
+{
+	struct node n = node_unpack(dir->node);
+	/* A session's `errors` comes with a write that changes nothing else. */
+	return dir->attr_ttl >= TREE_TTL_TOLD && n.kind != K_SESSION && !state_is_in(t, n);
+}
+
+bool tree_is_of_session(node_t node)
+{
+	struct node n = node_unpack(node);
+	return node != NODE_ROOT && n.kind < K_COUNT && tree_kinds[n.kind].scope >= SCOPE_SLOT;
 }
 
 bool tree_is_dir(node_t node)

@@ -136,10 +136,21 @@ bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 /* Takes the line back; entry NO_ENTRY: only its memory. *line is empty afterwards. */
 void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record);
 
+/* tree_transcript.c: memory that the runs of one transcript leave to those of the next */
+#define RUNS_MOST 4
+struct spare {
+	pthread_mutex_t lock;
+	struct buf runs[RUNS_MOST];
+};
+
+void spare_init(struct spare *s);
+void spare_release(struct spare *s);
+
 struct tree {
 	struct catalog *catalog;
 	struct cache *cache;
 	struct lines lines;
+	struct spare spare;
 	struct scratch *scratch;
 	const char *mountpoint;
 	bool read_only;
@@ -233,6 +244,8 @@ int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow
 /* tree_state.c */
 bool state_is_hidden(struct tree *t, struct node n);
 bool state_is_fresh(struct tree *t, struct node n);
+/* Whether any name in the directory is hidden, or made and not written yet. */
+bool state_is_in(struct tree *t, struct node dir);
 void state_errors(struct tree *t, uint32_t slot, struct buf *out);
 void state_close(struct tree *t);
 

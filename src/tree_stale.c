@@ -42,11 +42,16 @@ static void tell_above(uint32_t project, tree_tell tell, void *arg)
 	tell_node((struct node){.kind = K_PROJECT_LATEST, .slot = project}, tell, arg);
 }
 
-void tree_stale_session(struct tree *t, const struct slot_info *s, tree_tell tell, void *arg)
+void tree_stale_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg)
 {
 	(void)t;
-	tell_session(s->slot, tell, arg);
-	tell_above(s->project, tell, arg);
+	tell_session(slot, tell, arg);
+}
+
+void tree_stale_above(struct tree *t, uint32_t project, tree_tell tell, void *arg)
+{
+	(void)t;
+	tell_above(project, tell, arg);
 }
 
 /* Whether the project has come with this session, or gone with it. */

@@ -109,6 +109,20 @@ bool state_is_fresh(struct tree *t, struct node n)
 	return s && s->fresh > 0;
 }
 
+bool state_is_in(struct tree *t, struct node dir)
+{
+	GUARD(t);
+	int64_t now = now_ms(CLOCK_MONOTONIC);
+	for (size_t i = 0; i < TREE_STATES; i++) {
+		const struct name_state *s = &t->states[i];
+		struct node n = node_unpack(s->node);
+		if (s->node && tree_kinds[n.kind].parent == dir.kind && n.slot == dir.slot && n.entry == dir.entry &&
+		    (s->fresh > 0 || s->hidden_until > now))
+			return true;
+	}
+	return false;
+}
+
 /* --- refusals ---------------------------------------------------------------------- */
 
 void state_refuse(struct tree *t, struct node n, const char *what, int rc, const char *why)

@@ -19,7 +19,8 @@
 #define BYTES_SHARE 4
 /* A thread is worth its start from so many segments on. */
 #define RUN_LEAST 256
-#define RUNS_MOST 4
+/* More than this is not left to the next one. */
+#define SPARE_BYTES ((size_t)2 << 20)
 
 /* A run of segments, [from, to), and what came of them. */
 struct run {
@@ -35,6 +36,42 @@ struct run {
 	pthread_t thread;
 	bool started;
 };
+
+void spare_init(struct spare *s)
+{
+	*s = (struct spare){.runs = {BUF_INIT}};
+	pthread_mutex_init(&s->lock, NULL);
+}
+
+void spare_release(struct spare *s)
+{
+	for (size_t k = 0; k < RUNS_MOST; k++)
+		buf_release(&s->runs[k]);
+	pthread_mutex_destroy(&s->lock);
+}
+
+/* Memory that was used before costs no page faults. */
+static struct buf spare_take(struct spare *s, size_t k)
+{
+	pthread_mutex_lock(&s->lock);
+	struct buf b = s->runs[k];
+	s->runs[k] = (struct buf)BUF_INIT;
+	pthread_mutex_unlock(&s->lock);
+	return b;
+}
+
+static void spare_give(struct spare *s, size_t k, struct buf *b)
+{
+	buf_reset(b);
+	pthread_mutex_lock(&s->lock);
+	if (b->cap <= SPARE_BYTES && b->cap > s->runs[k].cap) {
+		struct buf other = s->runs[k];
+		s->runs[k] = *b;
+		*b = other;
+	}
+	pthread_mutex_unlock(&s->lock);
+	buf_release(b);
+}
 
 /* Segment 0 is the front matter; segment i the path's entry i - 1. */
 static int view_of_path(struct ctx *c, uint32_t at, struct view *v)
@@ -201,6 +238,7 @@ static int make_view(struct ctx *c, uint32_t at, const char *prefix, struct view
 		    .to = 1 + made * (k + 1) / n,
 		    .limit = cache_budget(c->tree->cache) / BYTES_SHARE / n,
 		    .usages = usages,
+		    .bytes = spare_take(&c->tree->spare, k),
 		};
 	make_runs(runs, n);
 	for (size_t k = 0; k < n && rc == 0; k++)
@@ -212,7 +250,7 @@ static int make_view(struct ctx *c, uint32_t at, const char *prefix, struct view
 	if (rc == 0)
 		rc = join_runs(runs, n, ret);
 	for (size_t k = 0; k < n; k++)
-		buf_release(&runs[k].bytes);
+		spare_give(&c->tree->spare, k, &runs[k].bytes);
 	return rc;
 }
 

@@ -48,7 +48,9 @@ double tree_missing_ttl(struct tree *t, node_t dir, struct span name);
  * below it; without, the attributes of `node` (and with them its contents or listing). */
 typedef void (*tree_tell)(void *arg, node_t node, struct span name);
 /* The session's file changed: a fixed number of nodes that have TREE_TTL_TOLD. No lock is held in `tell`. */
-void tree_stale_session(struct tree *t, const struct slot_info *s, tree_tell tell, void *arg);
+void tree_stale_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg);
+/* ... of what is above it: its project and the root. */
+void tree_stale_above(struct tree *t, uint32_t project, tree_tell tell, void *arg);
 /* A session came to this place or went from it; `died` is the slot it had, or NO_SLOT. */
 void tree_stale_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_tell tell, void *arg);
 
@@ -86,6 +88,13 @@ int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr
 bool tree_is_rewritten(node_t node);
 
 bool tree_is_dir(node_t node);
+
+/* Whether a kernel may keep the listing of a directory with these attributes for as long as it keeps those, if it
+ * drops it by itself when names are made or removed through it. */
+bool tree_is_listing_kept(struct tree *t, const struct tree_attr *dir);
+
+/* False for what is above all sessions: the root, a project, their links. */
+bool tree_is_of_session(node_t node);
 
 /* True if the file's text can become another one of the same size and time: neither tells that it changed. */
 bool tree_is_restamped(node_t node);

@@ -115,6 +115,23 @@ static void says_for_how_long_a_name_is_missing(void **state)
 	assert_int_equal(e.entry_valid + e.entry_valid_nsec, 0);
 }
 
+/* What was given out above the sessions is told of at once, also when nothing of the session was. */
+static void tells_what_is_above_a_session(void **state)
+{
+	struct wire *w = *state;
+	struct fuse_entry_out e;
+	wire_age(w, PROJECT "2026-01-02T04-00-00-000Z_two.jsonl", 1000);
+	wire_age(w, "flat.jsonl", 1000);
+	assert_int_equal(wire_lookup(w, FUSE_ROOT_ID, "projects", &e), 0);
+	assert_int_equal(e.attr_valid, 60);
+	wire_append(w, FILE_ONE, more);
+	wire_notification(w);
+	/* With the session it would begin there. */
+	assert_int_equal(w->dropped.ino, FUSE_ROOT_ID);
+	wire_notification(w);
+	assert_int_not_equal(w->dropped.ino, FUSE_ROOT_ID);
+}
+
 static void reads_links(void **state)
 {
 	struct wire *w = *state;
@@ -308,9 +325,7 @@ static int open_dir(struct wire *w, const char *path)
 	static struct reply r;
 	struct fuse_open_in in = {.flags = O_RDONLY | O_DIRECTORY};
 	int rc = wire_call(w, FUSE_OPENDIR, wire_walk(w, path).nodeid, &in, sizeof in, &r);
-	if (rc == 0)
-		assert_int_equal(((const struct fuse_open_out *)(const void *)r.p)->open_flags & FOPEN_CACHE_DIR, 0);
-	return rc;
+	return rc ? rc : (int)(((const struct fuse_open_out *)(const void *)r.p)->open_flags & FOPEN_CACHE_DIR);
 }
 
 /* How many notifications about it come when the kernel asks for the attributes of a node. */
@@ -636,6 +651,10 @@ static void old_kernels_open_everything(void **state)
 	struct wire *w = prepare();
 	struct fuse_open_out open;
 	wire_open(w, true, FUSE_DO_READDIRPLUS);
+	/* Listings are kept of what is told of, and only if nothing happens in there that changes no time. */
+	assert_int_equal(open_dir(w, SESSION "/entries"), FOPEN_CACHE_DIR);
+	assert_int_equal(open_dir(w, SESSION), 0);
+	wire_append(w, FILE_ONE, more);
 	assert_int_equal(open_dir(w, SESSION "/entries"), 0);
 	assert_int_equal(wire_open_file(w, wire_walk(w, SESSION "/title").nodeid, O_RDONLY, &open), 0);
 	*state = w;
@@ -824,6 +843,7 @@ int main(void)
 	    WIRED(settles_what_the_kernel_may_do),
 	    WIRED(reads_what_lookup_found),
 	    WIRED(says_for_how_long_a_name_is_missing),
+	    WIRED(tells_what_is_above_a_session),
 	    WIRED(reads_links),
 	    WIRED(knows_its_file_system),
 	    WIRED(lists_the_same_in_any_portion),

@@ -170,7 +170,7 @@ bool wire_wait(struct wire *w, int ms)
 	return poll(&p, 1, ms) == 1;
 }
 
-uint64_t wire_receive(struct wire *w, struct reply *ret)
+static struct fuse_out_header receive(struct wire *w, struct reply *ret)
 {
 	struct fuse_out_header out;
 	struct iovec parts[] = {{&out, sizeof out}, {ret->p, sizeof ret->p}};
@@ -187,11 +187,25 @@ uint64_t wire_receive(struct wire *w, struct reply *ret)
 		else
 			assert_int_equal(out.error, FUSE_NOTIFY_INVAL_ENTRY);
 		w->notifications++;
-		return wire_receive(w, ret);
 	}
+	return out;
+}
+
+uint64_t wire_receive(struct wire *w, struct reply *ret)
+{
+	struct fuse_out_header out;
+	do
+		out = receive(w, ret);
+	while (out.unique == 0);
 	ret->error = out.error;
 	ret->n = out.len - sizeof out;
 	return out.unique;
+}
+
+void wire_notification(struct wire *w)
+{
+	static struct reply r;
+	assert_int_equal(receive(w, &r).unique, 0);
 }
 
 int wire_receive_of(struct wire *w, uint64_t unique, struct reply *ret)

@@ -60,6 +60,8 @@ uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *a
 uint64_t wire_receive(struct wire *w, struct reply *ret);
 /* The error of the reply to this request, which must be the next. */
 int wire_receive_of(struct wire *w, uint64_t unique, struct reply *ret);
+/* Takes the next message, which must be a notification. */
+void wire_notification(struct wire *w);
 /* True if a reply is there within so many milliseconds. */
 bool wire_wait(struct wire *w, int ms);
 /* Sends and receives. Returns the error. */
