@@ -171,7 +171,7 @@ struct session {
 	int version;
 	uint32_t relinks; /* how often entries that were linked were linked anew */
 	bool linear;      /* v1: no ids, parents in file order */
-	bool old_roles; /* below v3 */
+	bool old_roles;   /* below v3 */
 
 	struct extent at;
 	VEC(struct entry) entries;

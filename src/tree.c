@@ -252,12 +252,21 @@ static double live_ttl(const struct tree *t)
 	return t->read_only ? TREE_TTL_LIVE : 0;
 }
 
+/* On the path of a branch the metadata at its end go when the branch does; what stands above them stays. */
+static enum keep keep_of(const struct ctx *c)
+{
+	bool may_go =
+	    c->node.kind == K_PATH_LINK && !(session_entry(c->session, c->node.entry)->flags & ENTRY_CONVERSATION);
+	return may_go ? KEEP_LIVE : c->kind->keep;
+}
+
 static void set_ttl(const struct ctx *c, struct tree_attr *a)
 {
+	enum keep keep = keep_of(c);
 	double told = live_ttl(c->tree), quiet = told;
 	/* The names of what can be written come and go with the tools that write. */
 	bool writable = !c->tree->read_only && (c->kind->value || c->node.kind == K_LEAF);
-	if (c->kind->keep == KEEP_FIXED) {
+	if (keep == KEEP_FIXED) {
 		a->entry_ttl = a->attr_ttl = TREE_TTL_FIXED;
 		return;
 	}
@@ -265,8 +274,8 @@ static void set_ttl(const struct ctx *c, struct tree_attr *a)
 		told = TREE_TTL_TOLD;
 	if (c->slot.told && is_older(a, QUIET_AFTER))
 		quiet = TREE_TTL_QUIET;
-	a->attr_ttl = c->kind->keep == KEEP_LIVE ? live_ttl(c->tree) : c->kind->keep == KEEP_QUIET ? quiet : told;
-	a->entry_ttl = c->kind->keep == KEEP_NAME ? TREE_TTL_FIXED : a->attr_ttl;
+	a->attr_ttl = keep == KEEP_LIVE ? live_ttl(c->tree) : keep == KEEP_QUIET ? quiet : told;
+	a->entry_ttl = keep == KEEP_NAME ? TREE_TTL_FIXED : a->attr_ttl;
 }
 
 /* What one entry says never changes in a generation; all else is as of a serial. */

@@ -604,7 +604,8 @@ const struct kind tree_kinds[K_COUNT] = {
                                .show = branch_context_json_show},
     [K_BRANCH_TRANSCRIPT_MD] = {"transcript.md", FILE_ROW, IN_BRANCH, .keep = KEEP_QUIET, .rewritten = true,
                                 .view = branch_transcript_view},
-    [K_PATH_LINK] = {NULL, LINK_ROW, IN_BRANCH, .show = path_link_show, .list = path_list, .match = path_match},
+    [K_PATH_LINK] = {NULL, LINK_ROW, IN_BRANCH, .keep = KEEP_QUIET, .show = path_link_show, .list = path_list,
+                     .match = path_match},
 
     [K_ENTRY_JSON] = {"entry.json", FILE_ROW, .parent = K_ENTRY, .scope = SCOPE_INDEX, OWN, .size = entry_json_size,
                       .part = entry_json_part},

@@ -105,9 +105,10 @@ void wire_open(struct wire *w, bool read_only, uint32_t flags)
 	int fds[2];
 
 	w->budget = (struct budget)BUDGET_INIT(1 << 20);
-	assert_int_equal(
-	    catalog_open(w->source, &(struct catalog_options){.budget = &w->budget, .watch = !w->unwatched}, &w->catalog),
-	    0);
+	assert_int_equal(catalog_open(w->source,
+	                              &(struct catalog_options){.budget = &w->budget, .watch = !w->unwatched},
+	                              &w->catalog),
+	                 0);
 	assert_int_equal(cache_open(&w->budget, &w->cache), 0);
 	assert_int_equal(tree_open(&(struct tree_options){w->catalog, w->cache, read_only}, &w->tree), 0);
 	assert_int_equal(fs_open(&(struct fs_options){w->tree, w->catalog, read_only}, &w->fs), 0);
