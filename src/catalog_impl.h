@@ -249,5 +249,7 @@ int open_indexes_init(struct catalog *c);
 void open_indexes_release(struct catalog *c);
 /* The slot died: its index goes as soon as nobody holds it. */
 void open_indexes_forget(struct catalog *c, uint32_t slot);
+/* How much of the slot's file any index has taken in. */
+off_t open_indexes_seen(const struct catalog *c, uint32_t slot);
 
 #endif

@@ -176,6 +176,12 @@ void open_indexes_release(struct catalog *c)
 	pthread_cond_destroy(&o->opened);
 }
 
+off_t open_indexes_seen(const struct catalog *c, uint32_t slot)
+{
+	const struct slot *s = &c->slots[slot];
+	return s->held && !s->held->opening ? s->held->size : (off_t)s->trace.size;
+}
+
 void open_indexes_forget(struct catalog *c, uint32_t slot)
 {
 	struct held *h = c->slots[slot].held;

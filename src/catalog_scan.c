@@ -78,7 +78,10 @@ static void file_comes(struct catalog *c, struct file *f, ino_t listed)
  * one that grew. */
 static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 {
-	bool is_other_file = f->dev != st->st_dev || f->ino != st->st_ino || st->st_size < f->size;
+	/* A line that was taken back because it found no room was never read. */
+	off_t least = f->slot == NONE ? f->size : open_indexes_seen(c, f->slot);
+	bool is_other_file =
+	    f->dev != st->st_dev || f->ino != st->st_ino || (st->st_size < f->size && st->st_size < least);
 	bool changed = is_other_file || st->st_size != f->size || !is_same_time(f->mtime, st->st_mtim) ||
 	               !is_same_time(f->ctime, st->st_ctim);
 	uint32_t file = (uint32_t)(f - c->files);

@@ -765,6 +765,12 @@ bool tree_is_dir(node_t node)
 	return node == NODE_ROOT || (n.kind < K_COUNT && tree_kinds[n.kind].type == S_IFDIR);
 }
 
+bool tree_is_fixed(node_t node)
+{
+	struct node n = node_unpack(node);
+	return n.kind < K_COUNT && tree_kinds[n.kind].type == S_IFREG && tree_kinds[n.kind].keep == KEEP_FIXED;
+}
+
 /* The time is that of the record that says it, and a record may say anything of its time. */
 bool tree_is_restamped(node_t node)
 {

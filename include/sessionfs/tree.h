@@ -96,6 +96,9 @@ bool tree_is_listing_kept(struct tree *t, const struct tree_attr *dir);
 /* False for what is above all sessions: the root, a project, their links. */
 bool tree_is_of_session(node_t node);
 
+/* True for a file that cannot change while its session is the same. */
+bool tree_is_fixed(node_t node);
+
 /* True if the file's text can become another one of the same size and time: neither tells that it changed. */
 bool tree_is_restamped(node_t node);
 

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static void open_watched(struct place *p, bool poll, unsigned fresh_ms)
 {
@@ -159,6 +160,30 @@ static void changes_are_noted_once(void **state)
 	assert_true(change.came);
 }
 
+/* What was written and found no room is taken back: the session is the same, nobody has read it. */
+static void a_line_that_is_taken_back_was_never_there(void **state)
+{
+	struct place *p = *state;
+	struct slot_info info;
+	struct catalog_change change;
+	assert_int_equal(entries(p, "a"), 1);
+	uint32_t slot = slot_of(p, "w", "a");
+	assert_int_equal(catalog_slot(p->c, slot, &info), 0);
+	off_t size = info.st.st_size;
+	changes_of(p, "--w--/a.jsonl", &change);
+	append(p, "--w--/a.jsonl", "{\"type\":\"label\",");
+	assert_int_equal(catalog_slot(p->c, slot, &info), 0);
+	assert_true(info.st.st_size > size);
+	assert_int_equal(truncate(at(p, "--w--/a.jsonl"), size), 0);
+	assert_int_equal(slot_of(p, "w", "a"), slot);
+	assert_int_equal(entries(p, "a"), 1);
+	changes_of(p, "--w--/a.jsonl", &change);
+	assert_int_equal(change.died, NO_SLOT);
+	/* Not so what an index has read. */
+	assert_int_equal(truncate(at(p, "--w--/a.jsonl"), size - 10), 0);
+	assert_int_not_equal(slot_of(p, "w", "a"), slot);
+}
+
 /* The file has another name outside, or is elsewhere: nobody tells of what is done to it there. */
 static void linked_files_are_looked_at_by_the_clock(void **state)
 {
@@ -241,6 +266,7 @@ int main(void)
 	    WATCHED(what_was_written_is_there_at_once),
 	    WATCHED(directories_come_move_and_go),
 	    WATCHED(changes_are_noted_once),
+	    WATCHED(a_line_that_is_taken_back_was_never_there),
 	    WATCHED(linked_files_are_looked_at_by_the_clock),
 	    WATCHED(without_inotify_the_clock_decides),
 	    WATCHED(waiting_ends_when_it_should),
