@@ -11,6 +11,7 @@
 
 #include "sessionfs/log.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -28,6 +29,7 @@ struct again {
 struct telling {
 	struct fs *fs;
 	bool contents;
+	bool waits; /* for readers of contents that are dropped: not while a request is served */
 };
 
 static int64_t now_ms(void)
@@ -41,7 +43,8 @@ static int64_t now_ms(void)
 
 static void tell_node(const struct telling *t, node_t node)
 {
-	bool whole = tree_is_dir(node) || tree_is_restamped(node) || (t->contents && tree_is_rewritten(node));
+	bool whole =
+	    tree_is_dir(node) || (t->waits && tree_is_restamped(node)) || (t->contents && tree_is_rewritten(node));
 	fuse_lowlevel_notify_inval_inode(t->fs->session, node, whole ? 0 : -1, 0);
 }
 
@@ -55,9 +58,9 @@ static void tell(void *arg, node_t node, struct span name)
 }
 
 /* Where nothing was given out there is nothing to tell. */
-static void tell_session(struct fs *fs, const struct slot_info *s, bool contents)
+static void tell_session(struct fs *fs, const struct slot_info *s, bool contents, bool waits)
 {
-	struct telling t = {fs, contents};
+	struct telling t = {fs, contents, waits};
 	node_t *nodes CLEANUP_FREE = NULL;
 	size_t n;
 	bool given = quiet_take(fs, s->slot, &nodes, &n);
@@ -73,7 +76,7 @@ void follow_written(struct fs *fs, node_t node)
 {
 	struct slot_info s;
 	if (fs->session && !fs->read_only && catalog_slot(fs->catalog, node_unpack(node).slot, &s) == 0)
-		tell_session(fs, &s, false);
+		tell_session(fs, &s, false, false);
 }
 
 /* --- once more ------------------------------------------------------------------------ */
@@ -103,7 +106,7 @@ static void tell_again(struct fs *fs)
 		if (f->again[i - 1].at_ms > now)
 			continue;
 		if (catalog_slot(fs->catalog, f->again[i - 1].slot, &s) == 0)
-			tell_session(fs, &s, true);
+			tell_session(fs, &s, true, true);
 		f->again[i - 1] = f->again[--f->n];
 	}
 }
@@ -122,13 +125,13 @@ static int timeout_ms(struct fs *fs, bool look)
 static void tell_change(struct fs *fs, const struct catalog_change *change)
 {
 	struct slot_info s;
-	struct telling t = {fs, false};
+	struct telling t = {fs, false, true};
 	bool is_there = catalog_at(fs->catalog, change->place, &s);
 	if (change->came || change->died != NO_SLOT)
 		tree_stale_names(fs->tree, &s, change->died, tell, &t);
 	if (!is_there)
 		return;
-	tell_session(fs, &s, false);
+	tell_session(fs, &s, false, true);
 	plan_again(&fs->follow, s.slot);
 }
 
@@ -175,13 +178,36 @@ void follow_start(struct fs *fs)
 		log_warning("changes are not followed: %s", strerror(rc));
 }
 
+/* Answers what the kernel asks. */
+static void serve(struct fuse_session *se)
+{
+	struct pollfd p = {.fd = fuse_session_fd(se), .events = POLLIN};
+	struct fuse_buf buf = {.mem = NULL};
+	while (poll(&p, 1, 0) == 1 && p.revents & POLLIN && fuse_session_receive_buf(se, &buf) > 0)
+		fuse_session_process_buf(se, &buf);
+	free(buf.mem);
+}
+
+static bool has_ended(pthread_t thread)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += 20 * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT;
+}
+
+/* The loop has ended. The thread may be telling of a name, and that waits for whoever looks something up in the same
+ * directory: he is answered. */
 void follow_stop(struct fs *fs)
 {
 	struct follow *f = &fs->follow;
 	if (f->running) {
 		atomic_store(&f->stop, true);
 		catalog_wake(fs->catalog);
-		pthread_join(f->thread, NULL);
+		while (!has_ended(f->thread))
+			serve(fs->session);
 	}
 	f->running = false;
 	cleanup_free(&f->again);
