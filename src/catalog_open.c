@@ -318,7 +318,8 @@ static void open_held(struct catalog *c, struct held *h)
 
 	if (h->err && !h->forgotten) {
 		scan_header_again(c, c->slots[h->slot].file);
-		if (h->forgotten)
+		/* No session only while it was being written anew. */
+		if (h->forgotten || h->err == -EINVAL)
 			h->err = -ESTALE;
 	} else if (!h->err && (h->forgotten || !is_of_slot(c, h->slot, s, trace_holds))) {
 		h->err = -ESTALE;
