@@ -318,12 +318,14 @@ static void open_held(struct catalog *c, struct held *h)
 
 	if (h->err && !h->forgotten) {
 		scan_header_again(c, c->slots[h->slot].file);
-		/* No session only while it was being written anew. */
-		if (h->forgotten || h->err == -EINVAL)
+		if (h->forgotten)
 			h->err = -ESTALE;
 	} else if (!h->err && (h->forgotten || !is_of_slot(c, h->slot, s, trace_holds))) {
 		h->err = -ESTALE;
 	}
+	/* It was one when it got its slot: it is being written anew, or another file is in its place. */
+	if (h->err == -EINVAL)
+		h->err = -ESTALE;
 	if (h->err) {
 		if (s)
 			session_close(s);

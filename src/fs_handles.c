@@ -25,8 +25,13 @@ void handle_put(struct fs *fs, struct handle *handle)
 
 void handles_release(struct fs *fs, struct handles *h)
 {
-	for (size_t i = 0; i < h->n; i++)
+	for (size_t i = 0; i < h->n; i++) {
+		if (h->at[i] && h->at[i]->writing) {
+			tree_abandon(fs->tree, h->at[i]->writing);
+			h->at[i]->writing = NULL;
+		}
 		handle_put(fs, h->at[i]);
+	}
 	free(h->at);
 	pthread_mutex_destroy(&h->lock);
 }

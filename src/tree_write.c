@@ -226,14 +226,17 @@ int tree_fsync(struct tree *t, struct tree_handle *h)
 
 void tree_release(struct tree *t, struct tree_handle *h)
 {
-	if (h->scratch) {
+	if (!h->scratch && h->stage.dirty && !h->stage.refused)
+		commit(t, h, false);
+	tree_abandon(t, h);
+}
+
+void tree_abandon(struct tree *t, struct tree_handle *h)
+{
+	if (h->scratch)
 		scratch_drop(t->scratch, h->scratch);
-	} else {
-		if (h->stage.dirty && !h->stage.refused)
-			commit(t, h, false);
-		if (h->fresh)
-			state_settled(t, h->node);
-	}
+	else if (h->fresh)
+		state_settled(t, h->node);
 	handle_free(h);
 }
 

@@ -35,6 +35,8 @@ int tree_flush(struct tree *t, struct tree_handle *h);
 int tree_fsync(struct tree *t, struct tree_handle *h);
 /* Commits what is left (a bare truncation) and frees the handle. */
 void tree_release(struct tree *t, struct tree_handle *h);
+/* Frees the handle of a file that was never closed: what was written so far need not be what was meant. */
+void tree_abandon(struct tree *t, struct tree_handle *h);
 
 /* `h` may be NULL. Times, modes and owners of writable names succeed and mean nothing. */
 int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struct tree_change *change,

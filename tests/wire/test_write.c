@@ -460,6 +460,29 @@ static void side_files_are_bounded(void **state)
 	assert_added(s, 1, "\"label\":\"all the same\"", NULL);
 }
 
+/* Whoever is overtaken by the end of the mount has not closed: what he truncated was not meant to be empty, and what he
+ * wrote so far not to be all. */
+static void the_end_of_the_mount_commits_nothing(void **state)
+{
+	struct state *s;
+	assert_int_equal(start((void **)&s, false), 0);
+	struct wire *w = &s->w;
+	char path[256];
+	struct stat before, after;
+	snprintf(path, sizeof path, "%s/%s", w->source, FILE_ONE);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &before), 0);
+	must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+	struct opened o = must_open(w, SESSION "/name", O_WRONLY | O_TRUNC);
+	assert_int_equal(put(w, o, 0, "half of a na"), 0);
+	*state = s;
+	teardown(state);
+	assert_int_equal(fstat(fd, &after), 0);
+	assert_int_equal(before.st_size, after.st_size);
+	close(fd);
+}
+
 #define HANDLES 24
 
 struct chaos {
@@ -570,6 +593,7 @@ static void requests_in_any_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(the_end_of_the_mount_commits_nothing),
 	    WIRED(a_label_is_set_and_read_back),
 	    WIRED(a_handle_can_be_written_again_after_a_commit),
 	    WIRED(what_is_shown_already_adds_nothing),
