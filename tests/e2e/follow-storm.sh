@@ -5,8 +5,6 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3
-# It has not come out the same every time yet: on demand, until it does.
-[ "${STORM-}" ] || skip "only with STORM=1"
 turmoil() { # HOW [OPTION...]
 	python3 "$ROOT/tests/lib/turmoil.py" "$SESSIONFS" "$(mktemp -d "$T/XXXX")" 3 "$@" || die "$*"
 	[ -z "$(find "$T" -maxdepth 1 -name 'sanitizer.*')" ] || die "$*: what the sanitizer says follows"

@@ -262,7 +262,9 @@ class Turmoil:
                         pass
                     process.terminate()
                 complaints.seek(0)
-                for line in complaints.read().decode("utf-8", "replace").splitlines():
+                # The program was ended, perhaps in the middle of its last line.
+                whole, _, _ = complaints.read().decode("utf-8", "replace").rpartition("\n")
+                for line in whole.splitlines():
                     check(EXCUSES.search(line), f"{argv}: {line}")
 
     def all_of(self):
