@@ -266,6 +266,9 @@ static int serve(struct fuse_session *se, struct fs *fs, const struct opts *o, c
 		rc = fs_idle_open(fs, at->mountpoint, at->device, o->idle_s, &idle);
 	if (rc == 0)
 		rc = loop(se, o);
+	/* Unmounted by force while the device was read: an end that was asked for. */
+	if (rc == -ECONNABORTED)
+		rc = 0;
 	fs_idle_close(idle);
 	if (rc < 0)
 		log_error("%s: %s", o->target, strerror(-rc));

@@ -27,7 +27,8 @@ static bool is_temporary(struct span name)
 /* The entry of this session that a link's target names. */
 static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t *ret)
 {
-	struct tree_attr a;
+	struct tree_attr a = {0};
+	struct slot_info slot;
 	size_t n = t->mountpoint ? strlen(t->mountpoint) : 0;
 	node_t from = dir;
 	if (target[0] == '/') {
@@ -37,13 +38,15 @@ static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t
 		target += n;
 	}
 	int rc = tree_resolve_from(t, from, target, true, &a);
-	if (rc == -ENOENT)
-		return -ENOENT;
 	struct node n_dir = node_unpack(dir), e = node_unpack(a.node);
-	if (rc < 0 || e.kind != K_ENTRY || e.slot != n_dir.slot)
-		return -EINVAL;
-	*ret = e.entry;
-	return 0;
+	if (rc == 0 && e.kind == K_ENTRY && e.slot == n_dir.slot) {
+		*ret = e.entry;
+		return 0;
+	}
+	/* In a session that has moved meanwhile no target is wrong: the caller looks for it again. */
+	if (catalog_slot(t->catalog, n_dir.slot, &slot) < 0)
+		return -ESTALE;
+	return rc == -ENOENT ? -ENOENT : -EINVAL;
 }
 
 /* --- labels/ ------------------------------------------------------------------------ */
