@@ -81,7 +81,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	compat_want(conn, FUSE_CAP_CACHE_SYMLINKS, 0); /* their targets follow the session */
 	fs->no_open = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPEN_SUPPORT);
 	follow_start(fs);
-	fs->no_opendir = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPENDIR_SUPPORT);
+	fs->no_opendir = compat_is_capable(conn, FUSE_CAP_NO_OPENDIR_SUPPORT);
 }
 
 /* --- names and attributes -------------------------------------------------- */
@@ -293,7 +293,8 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	/* What is kept is dropped with the attributes, so these must be noted. */
 	if (get_attr(fs, ino, &attr) == 0) {
 		quiet_settle(fs, &attr);
-		fi->cache_readdir = fi->keep_cache = tree_is_listing_kept(fs->tree, &attr);
+		fi->cache_readdir = fi->keep_cache =
+		    attr.attr_ttl >= TREE_TTL_TOLD && !tree_is_listing_volatile(fs->tree, ino);
 	}
 	fuse_reply_open(req, fi);
 }
@@ -311,6 +312,7 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	/* Whoever opens it has its attributes, and they hold. */
 	if (tree_is_fixed(node)) {
 		fi->noflush = fi->keep_cache = 1;
+		pages_give(fs, node);
 		return 0;
 	}
 	int rc = tree_getattr(fs->tree, node, &attr);
@@ -503,6 +505,7 @@ int fs_open(const struct fs_options *o, struct fs **ret)
 	handles_init(&fs->handles);
 	listings_init(&fs->listings);
 	quiet_init(&fs->quiet);
+	pages_init(&fs->pages);
 	*ret = fs;
 	return 0;
 }
@@ -527,5 +530,6 @@ void fs_close(struct fs *fs)
 	handles_release(fs, &fs->handles);
 	listings_release(&fs->listings);
 	quiet_release(&fs->quiet);
+	pages_release(&fs->pages);
 	free(fs);
 }

@@ -60,6 +60,8 @@ void listings_release(struct listings *l);
 struct fs;
 /* A directory with these attributes is about to be listed from its beginning. 0 or -ENOMEM. */
 int listings_begin(struct fs *fs, const struct tree_attr *attr);
+/* Whether the kernel must ask for the attributes of this directory before it uses what it has kept of its names. */
+bool listings_is_volatile(struct fs *fs, node_t dir);
 /* Attributes of this node are to go to the kernel: makes it drop a listing that may be outdated. */
 void listings_check(struct fs *fs, node_t node);
 /* Whether that could have anything to do. Any lock may be held. */
@@ -101,6 +103,19 @@ void follow_stop(struct fs *fs);
 /* Something was written through the mount: what follows the node's session is asked for again from now on. */
 void follow_written(struct fs *fs, node_t node);
 
+/* fs_pages.c: contents that the kernel is given with the open */
+struct pages {
+	pthread_mutex_t lock;
+	_Atomic(node_t) *given; /* hashed; NULL: nothing is given */
+};
+
+void pages_init(struct pages *p);
+void pages_release(struct pages *p);
+/* From now on; there must be several threads. 0 or -ENOMEM. */
+int pages_start(struct fs *fs);
+/* Before the answer to the open of a file whose contents never change. */
+void pages_give(struct fs *fs, node_t node);
+
 /* Younger than this, or from the future. */
 bool fs_is_younger(struct timespec t, time_t seconds);
 
@@ -112,6 +127,7 @@ struct fs {
 	struct listings listings;
 	struct quiet quiet;
 	struct follow follow;
+	struct pages pages;
 	struct fuse_session *session; /* NULL until fs_attach */
 	struct timespec since;
 	bool read_only;

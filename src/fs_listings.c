@@ -1,11 +1,13 @@
 /* Where OPENDIR is answered with ENOSYS the kernel keeps every listing, and reads it again when the directory's
- * mtime is another than when it was listed. That saves two requests a directory each time, but says nothing in two
+ * mtime is another than when it was listed. That saves two requests a directory each time, but says nothing in these
  * cases:
  *
  * - What is listed follows from other files. A session that is removed, or copied in with an old date, need not change
  *   the mtime that is shown of its project; a fork changes nothing of the session it comes from.
  *   So directories down to those in a session are noted with the catalog's epoch when they are listed.
  * - The session's file was changed just before the listing was made: the next change may have the same mtime.
+ * - Where one can write, some names come and go without it (tree_is_listing_volatile). The attributes of such a
+ *   directory are told for no time.
  *
  * The kernel asks for the attributes before it uses a kept listing, unless it was told them within their lifetime. So
  * whenever we tell them, and the listing may be outdated, it is told first to drop that listing: as often as it
@@ -94,13 +96,18 @@ static unsigned depth_of(struct tree *tree, node_t dir)
 	return depth;
 }
 
+bool listings_is_volatile(struct fs *fs, node_t dir)
+{
+	return fs->no_opendir && !fs->read_only && tree_is_dir(dir) && tree_is_listing_volatile(fs->tree, dir);
+}
+
 int listings_begin(struct fs *fs, const struct tree_attr *attr)
 {
 	struct listings *l = &fs->listings;
 	if (!fs->no_opendir)
 		return 0;
 	uint64_t epoch = EPOCH_FINE;
-	if (fs_is_younger(attr->mtime, SETTLED_SECONDS))
+	if (fs_is_younger(attr->mtime, SETTLED_SECONDS) || listings_is_volatile(fs, attr->node))
 		epoch = EPOCH_OUTDATED;
 	else if (depth_of(fs->tree, attr->node) < DEPTH_OWN)
 		epoch = catalog_epoch(fs->catalog) + 1;

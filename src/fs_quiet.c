@@ -152,6 +152,8 @@ static double at_most(double ttl, double limit)
 void quiet_settle(struct fs *fs, struct tree_attr *a)
 {
 	settle(fs, a);
+	if (listings_is_volatile(fs, a->node))
+		a->attr_ttl = 0;
 	struct node n = node_unpack(a->node);
 	if (!fs->idle || n.slot != 0 || n.entry != 0)
 		return;

@@ -226,23 +226,6 @@ static int add_options(struct fuse_args *args, struct opts *o, const char *sourc
 	return 0;
 }
 
-static int loop(struct fuse_session *se, const struct opts *o)
-{
-	if (o->single_thread)
-		return fuse_session_loop(se);
-	struct fuse_loop_config *config = fuse_loop_cfg_create();
-	if (!config)
-		return -ENOMEM;
-	fuse_loop_cfg_set_clone_fd(config, o->clone_fd);
-	if (o->max_idle_threads != OPTS_UNSET)
-		fuse_loop_cfg_set_idle_threads(config, o->max_idle_threads);
-	if (o->max_threads != OPTS_UNSET)
-		fuse_loop_cfg_set_max_threads(config, o->max_threads);
-	int rc = fuse_session_loop_mt(se, config);
-	fuse_loop_cfg_destroy(config);
-	return rc;
-}
-
 /* What is mounted, and where. */
 struct place {
 	const char *mountpoint;
@@ -250,7 +233,7 @@ struct place {
 };
 
 /* Mounted already. The parent leaves in fuse_daemonize. */
-static int serve(struct fuse_session *se, struct fs *fs, const struct opts *o, const struct place *at)
+static int serve(struct fs *fs, const struct opts *o, const struct place *at)
 {
 	struct fs_idle *idle = NULL;
 
@@ -265,7 +248,7 @@ static int serve(struct fuse_session *se, struct fs *fs, const struct opts *o, c
 	if (o->idle_s && !is_descriptor(at->mountpoint))
 		rc = fs_idle_open(fs, at->mountpoint, at->device, o->idle_s, &idle);
 	if (rc == 0)
-		rc = loop(se, o);
+		rc = fs_loop(fs, o->single_thread ? 1 : o->max_threads);
 	/* Unmounted by force while the device was read: an end that was asked for. */
 	if (rc == -ECONNABORTED)
 		rc = 0;
@@ -318,7 +301,7 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 		goto remove;
 	}
 	const struct place at = {mountpoint, is_descriptor(mountpoint) ? 0 : fs_device_at(mountpoint)};
-	status = serve(se, fs, o, &at);
+	status = serve(fs, o, &at);
 	fs_stop(fs);
 	leave(se, &at);
 remove:

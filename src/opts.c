@@ -6,6 +6,7 @@
 #include "sessionfs/opts.h"
 #include "sessionfs/log.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum value {
@@ -49,9 +50,7 @@ static const struct option options[] = {
     {'f', NULL, "foreground", NULL, FLAG, FIELD(foreground), .help = "stay in the foreground"},
     {'d', "debug", "debug", NULL, FLAG, FIELD(debug), .help = "print every request (implies -f)"},
     {'s', NULL, "single-thread", NULL, FLAG, FIELD(single_thread), .help = "answer one request at a time"},
-    {0, "clone_fd", NULL, NULL, FLAG, FIELD(clone_fd), .help = "one descriptor for each thread"},
-    {0, "max_idle_threads", NULL, "N", COUNT, FIELD(max_idle_threads), .help = "idle threads to keep"},
-    {0, "max_threads", NULL, "N", COUNT, FIELD(max_threads), .help = "most threads at any time"},
+    {0, "max_threads", NULL, "N", COUNT, FIELD(max_threads), .standard = "10", .help = "most threads at any time"},
     {0, "remount", NULL, NULL, REFUSE, .help = "cannot change a mount; unmount it and mount it again"},
     {'S', NULL, "source", "SOURCE", TEXT, FIELD(source), .help = "the directory of session files"},
     {0, NULL, "cat", "PATH", ACTION, OPTS_CAT, .help = "print a file of the tree"},
@@ -65,12 +64,20 @@ static const struct option options[] = {
 
 #define N_OPTIONS (sizeof options / sizeof *options)
 
-/* For mount(8), systemd and fstab only; up to a `*`, a prefix. */
+/* For mount(8), systemd and fstab only, or for libfuse's own loop, which fs_loop.c is in place of; up to a `*`, a
+ * prefix. */
 static const char *const not_ours[] = {
-    "defaults",   "relatime",   "norelatime", "strictatime", "nostrictatime", "diratime", "nodiratime", "lazytime",
-    "nolazytime", "auto",       "noauto",     "nofail",      "_netdev",       "user",     "user=*",     "nouser",
-    "users",      "nousers",    "owner",      "noowner",     "group",         "nogroup",  "mand",       "nomand",
-    "iversion",   "noiversion", "silent",     "loud",        "comment=*",     "x-*",      "X-*",
+    "defaults",    "relatime",      "norelatime",
+    "strictatime", "nostrictatime", "diratime",
+    "nodiratime",  "lazytime",      "nolazytime",
+    "auto",        "noauto",        "nofail",
+    "_netdev",     "user",          "user=*",
+    "nouser",      "users",         "nousers",
+    "owner",       "noowner",       "group",
+    "nogroup",     "mand",          "nomand",
+    "iversion",    "noiversion",    "silent",
+    "loud",        "comment=*",     "x-*",
+    "X-*",         "clone_fd",      "max_idle_threads=*",
 };
 
 struct parser {
@@ -124,7 +131,7 @@ static bool read_period(struct span text, unsigned *ret)
 	const char *point = memchr(text.p, '.', text.n);
 	struct span whole = {text.p, point ? (size_t)(point - text.p) : text.n};
 	uint64_t seconds, ignored, ms = 0;
-	if (!read_count(whole, &seconds) || seconds >= OPTS_UNSET / 1000)
+	if (!read_count(whole, &seconds) || seconds >= UINT_MAX / 1000)
 		return false;
 	if (point) {
 		struct span fraction = {point + 1, text.n - whole.n - 1};
@@ -187,7 +194,7 @@ static int apply(struct parser *p, const struct option *option, struct span writ
 	case SIZE:
 		return read_size(argument, (size_t *)(void *)field) ? 0 : bad(p, written, "not a size");
 	case COUNT:
-		if (!read_count(argument, &n) || n >= OPTS_UNSET)
+		if (!read_count(argument, &n) || n >= UINT_MAX)
 			return bad(p, written, "not a number");
 		*(unsigned *)(void *)field = (unsigned)n;
 		return 0;
@@ -388,8 +395,6 @@ static int place_operands(struct parser *p)
 
 static void set_defaults(struct parser *p)
 {
-	p->o->max_idle_threads = OPTS_UNSET;
-	p->o->max_threads = OPTS_UNSET;
 	for (size_t i = 0; i < N_OPTIONS; i++) {
 		if (options[i].standard)
 			apply(p, &options[i], span_of(options[i].name), span_of(options[i].standard));

@@ -746,11 +746,11 @@ node_t tree_parent(struct tree *t, node_t dir)
 	return node_pack(p);
 }
 
-bool tree_is_listing_kept(struct tree *t, const struct tree_attr *dir)
+bool tree_is_listing_volatile(struct tree *t, node_t dir)
 {
-	struct node n = node_unpack(dir->node);
+	struct node n = node_unpack(dir);
 	/* A session's `errors` comes with a write that changes nothing else. */
-	return dir->attr_ttl >= TREE_TTL_TOLD && n.kind != K_SESSION && !state_is_in(t, n);
+	return n.kind == K_SESSION || state_is_in(t, n);
 }
 
 bool tree_is_of_session(node_t node)

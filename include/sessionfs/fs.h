@@ -19,6 +19,10 @@ struct fs_options {
 int fs_open(const struct fs_options *o, struct fs **ret);
 /* The session that serves it, for telling the kernel what to forget. Before the loop begins. */
 void fs_attach(struct fs *fs, struct fuse_session *session);
+/* Takes requests and has them answered by at most so many threads, but at least one, until the filesystem is unmounted
+ * or fuse_session_exit was called by a signal's handler: signals are taken by the thread that calls this. 0 or a
+ * negative errno. After fs_attach and fuse_daemonize. */
+int fs_loop(struct fs *fs, unsigned threads);
 /* Answers the reads that still wait: before fuse_session_destroy, after the loop has ended. */
 void fs_stop(struct fs *fs);
 /* After fuse_session_destroy. */

@@ -4,7 +4,6 @@
 
 #include "sessionfs/buf.h"
 
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -18,18 +17,16 @@ enum opts_action {
 	OPTS_CHECK,
 };
 
-#define OPTS_UNSET UINT_MAX
-
 struct opts {
 	enum opts_action action;
-	const char *source;                     /* NULL: where pi keeps its sessions */
-	const char *target;                     /* the mountpoint, or the path in the tree to cat, ls or tree */
-	size_t cache;                           /* bytes */
-	unsigned log_level;                     /* enum log_level */
-	unsigned max_idle_threads, max_threads; /* OPTS_UNSET: libfuse's choice */
-	unsigned idle_s;                        /* unmount when idle for so long; 0: never */
-	unsigned poll_ms; /* how often to look at the source; 0: only where it must be looked at */
-	bool read_only, allow_other, foreground, debug, single_thread, clone_fd, json;
+	const char *source;   /* NULL: where pi keeps its sessions */
+	const char *target;   /* the mountpoint, or the path in the tree to cat, ls or tree */
+	size_t cache;         /* bytes */
+	unsigned log_level;   /* enum log_level */
+	unsigned max_threads; /* that answer requests */
+	unsigned idle_s;      /* unmount when idle for so long; 0: never */
+	unsigned poll_ms;     /* how often to look at the source; 0: only where it must be looked at */
+	bool read_only, allow_other, foreground, debug, single_thread, json;
 	struct buf fuse; /* what is for libfuse, as one -o list; may be empty */
 };
 

@@ -89,9 +89,9 @@ bool tree_is_rewritten(node_t node);
 
 bool tree_is_dir(node_t node);
 
-/* Whether a kernel may keep the listing of a directory with these attributes for as long as it keeps those, if it
- * drops it by itself when names are made or removed through it. */
-bool tree_is_listing_kept(struct tree *t, const struct tree_attr *dir);
+/* True if names in this directory of a tree that can be written come and go although its attributes stay the same, and
+ * not through it either. */
+bool tree_is_listing_volatile(struct tree *t, node_t dir);
 
 /* False for what is above all sessions: the root, a project, their links. */
 bool tree_is_of_session(node_t node);

@@ -62,11 +62,10 @@ static void one_operand_is_the_mountpoint(void **state)
 	assert_null(o.source);
 	assert_int_equal(o.cache, 96 << 20);
 	assert_int_equal(o.log_level, LOG_LEVEL_WARNING);
-	assert_int_equal(o.max_idle_threads, OPTS_UNSET);
-	assert_int_equal(o.max_threads, OPTS_UNSET);
+	assert_int_equal(o.max_threads, 10);
 	assert_int_equal(o.idle_s, 0);
 	assert_int_equal(o.poll_ms, 0);
-	assert_false(o.read_only || o.allow_other || o.foreground || o.debug || o.single_thread || o.clone_fd ||
+	assert_false(o.read_only || o.allow_other || o.foreground || o.debug || o.single_thread ||
 	             o.json);
 	assert_fuse("");
 }
@@ -140,8 +139,6 @@ static void lists_and_twins(void **state)
 	assert_int_equal(o.log_level, LOG_LEVEL_ERROR);
 	good(ARGS("sessionfs", "-o", "ro", "-o", "rw,max_idle_threads=3,max_threads=20,clone_fd", "mnt"));
 	assert_false(o.read_only);
-	assert_true(o.clone_fd);
-	assert_int_equal(o.max_idle_threads, 3);
 	assert_int_equal(o.max_threads, 20);
 	good(ARGS("sessionfs", "-o", "a=x\\,y,b\\\\,ro", "-oc\\", "mnt"));
 	assert_true(o.read_only);

@@ -81,13 +81,23 @@ static ssize_t io_read(int fd, void *p, size_t n, void *userdata)
 	return -1;
 }
 
-static void *run(void *se)
+static void *run(void *arg)
 {
-	fuse_session_loop(se);
+	struct wire *w = arg;
+	fs_loop(w->fs, w->threads);
 	return NULL;
 }
 
-static void shake_hands(struct wire *w, uint32_t flags)
+void wire_connect(struct wire *w)
+{
+	static const struct fuse_custom_io io = {.writev = io_writev, .read = io_read};
+	int fds[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	w->fd = fds[0];
+	assert_int_equal(fuse_session_custom_io(w->se, &io, fds[1]), 0);
+}
+
+void wire_shake_hands(struct wire *w, uint32_t flags)
 {
 	struct reply *r = malloc(sizeof *r);
 	struct fuse_init_in in = {.major = 7, .minor = 36, .max_readahead = 1 << 17, .flags = flags};
@@ -100,9 +110,7 @@ static void shake_hands(struct wire *w, uint32_t flags)
 
 void wire_open(struct wire *w, bool read_only, uint32_t flags)
 {
-	static const struct fuse_custom_io io = {.writev = io_writev, .read = io_read};
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
-	int fds[2];
 
 	w->budget = (struct budget)BUDGET_INIT(1 << 20);
 	assert_int_equal(catalog_open(w->source,
@@ -117,11 +125,9 @@ void wire_open(struct wire *w, bool read_only, uint32_t flags)
 	assert_non_null(w->se);
 	fs_attach(w->fs, w->se);
 	fuse_opt_free_args(&args);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
-	w->fd = fds[0];
-	assert_int_equal(fuse_session_custom_io(w->se, &io, fds[1]), 0);
-	assert_int_equal(pthread_create(&w->thread, NULL, run, w->se), 0);
-	shake_hands(w, flags);
+	wire_connect(w);
+	assert_int_equal(pthread_create(&w->thread, NULL, run, w), 0);
+	wire_shake_hands(w, flags);
 }
 
 void wire_stop(struct wire *w)
@@ -145,6 +151,7 @@ void wire_close(struct wire *w)
 	cache_close(w->cache);
 	catalog_close(w->catalog);
 	close(w->fd);
+	free(w->pages);
 	nftw(w->source, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -171,6 +178,15 @@ bool wire_wait(struct wire *w, int ms)
 	return poll(&p, 1, ms) == 1;
 }
 
+static void take_pages(struct wire *w, const struct reply *r)
+{
+	memcpy(&w->stored, r->p, sizeof w->stored);
+	free(w->pages);
+	w->pages = malloc(w->stored.size + 1);
+	memcpy(w->pages, r->p + sizeof w->stored, w->stored.size);
+	w->pages[w->stored.size] = '\0';
+}
+
 static struct fuse_out_header receive(struct wire *w, struct reply *ret)
 {
 	struct fuse_out_header out;
@@ -183,6 +199,8 @@ static struct fuse_out_header receive(struct wire *w, struct reply *ret)
 	if (out.unique == 0) {
 		if (out.error == FUSE_NOTIFY_INVAL_INODE)
 			memcpy(&w->dropped, ret->p, sizeof w->dropped);
+		else if (out.error == FUSE_NOTIFY_STORE)
+			take_pages(w, ret);
 		else if (out.error == FUSE_NOTIFY_POLL)
 			memcpy(&w->woken, ret->p, sizeof w->woken);
 		else
@@ -258,6 +276,17 @@ int wire_open_file(struct wire *w, uint64_t node, uint32_t flags, struct fuse_op
 	return rc;
 }
 
+int wire_open_dir(struct wire *w, const char *path)
+{
+	struct reply *r = malloc(sizeof *r);
+	struct fuse_open_in in = {.flags = O_RDONLY | O_DIRECTORY};
+	struct fuse_open_out open;
+	int rc = wire_call(w, FUSE_OPENDIR, wire_walk(w, path).nodeid, &in, sizeof in, r);
+	memcpy(&open, r->p, sizeof open);
+	free(r);
+	return rc ? rc : (int)(open.open_flags & FOPEN_CACHE_DIR);
+}
+
 int wire_read(struct wire *w, uint64_t node, uint64_t fh, uint64_t off, uint32_t n, struct reply *ret)
 {
 	struct fuse_read_in in = {.fh = fh, .offset = off, .size = n};
@@ -268,4 +297,50 @@ int wire_readdirplus(struct wire *w, uint64_t node, uint64_t off, uint32_t n, st
 {
 	struct fuse_read_in in = {.offset = off, .size = n};
 	return wire_call(w, FUSE_READDIRPLUS, node, &in, sizeof in, ret);
+}
+
+unsigned wire_told(struct wire *w, uint64_t dir, uint64_t *ret_valid)
+{
+	struct reply *r = malloc(sizeof *r);
+	struct fuse_getattr_in in = {0};
+	struct fuse_attr_out out;
+	unsigned before = w->notifications;
+	assert_int_equal(wire_call(w, FUSE_GETATTR, dir, &in, sizeof in, r), 0);
+	memcpy(&out, r->p, sizeof out);
+	free(r);
+	if (w->notifications > before) {
+		assert_int_equal(w->dropped.ino, dir);
+		assert_int_equal(w->dropped.off, 0);
+		assert_int_equal(w->dropped.len, 0);
+	}
+	if (ret_valid)
+		*ret_valid = out.attr_valid;
+	return w->notifications - before;
+}
+
+struct listed *wire_list(struct wire *w, uint64_t dir, uint32_t piece, size_t *ret_n)
+{
+	static struct reply r;
+	struct listed *all = NULL;
+	size_t n = 0;
+	uint64_t off = 0;
+	for (;;) {
+		assert_int_equal(wire_readdirplus(w, dir, off, piece, &r), 0);
+		assert_true(r.n <= piece);
+		if (r.n == 0)
+			break;
+		for (size_t at = 0; at < r.n;) {
+			const struct fuse_direntplus *d = (const void *)(r.p + at);
+			struct listed l = {
+			    .ino = d->dirent.ino, .off = d->dirent.off, .type = d->dirent.type, .entry = d->entry_out};
+			assert_in_range(d->dirent.namelen, 1, 255);
+			memcpy(l.name, d->dirent.name, d->dirent.namelen);
+			all = realloc(all, (n + 1) * sizeof *all);
+			all[n++] = l;
+			at += FUSE_DIRENTPLUS_SIZE(d);
+		}
+		off = all[n - 1].off;
+	}
+	*ret_n = n;
+	return all;
 }

@@ -27,9 +27,12 @@ struct wire {
 	pthread_t thread;
 	uint64_t unique;
 	struct fuse_init_out init;
+	unsigned threads;       /* set before wire_open: at most so many answer; 0: one */
 	bool unwatched;         /* set before wire_open: nobody follows changes, nothing is told by itself */
 	unsigned notifications; /* so far, and the last one */
 	struct fuse_notify_inval_inode_out dropped;
+	struct fuse_notify_store_out stored;
+	char *pages;    /* that were given with it */
 	uint64_t woken; /* the poll that was woken last */
 };
 
@@ -49,6 +52,9 @@ void wire_remove(struct wire *w, const char *path);
 /* An empty source, then the filesystem over it with INIT done. */
 void wire_source(struct wire *w);
 void wire_open(struct wire *w, bool read_only, uint32_t flags);
+/* What wire_open does for its own session: connects w->se with the test, and, when it is served, INIT. */
+void wire_connect(struct wire *w);
+void wire_shake_hands(struct wire *w, uint32_t flags);
 /* Ends the session; replies that come meanwhile stay to be read. */
 void wire_stop(struct wire *w);
 void wire_close(struct wire *w);
@@ -71,7 +77,23 @@ int wire_lookup(struct wire *w, uint64_t parent, const char *name, struct fuse_e
 /* Follows a path of names, not of links, from the root; the test fails if there is none. */
 struct fuse_entry_out wire_walk(struct wire *w, const char *path);
 int wire_open_file(struct wire *w, uint64_t node, uint32_t flags, struct fuse_open_out *ret);
+/* Whether the kernel may keep the listing (FOPEN_CACHE_DIR or 0), or an error. */
+int wire_open_dir(struct wire *w, const char *path);
 int wire_read(struct wire *w, uint64_t node, uint64_t fh, uint64_t off, uint32_t n, struct reply *ret);
 int wire_readdirplus(struct wire *w, uint64_t node, uint64_t off, uint32_t n, struct reply *ret);
+
+/* How many notifications about it come when the kernel asks for the attributes of a directory, and for how long it may
+ * keep these, in seconds (NULL if not wanted). */
+unsigned wire_told(struct wire *w, uint64_t dir, uint64_t *ret_valid);
+
+struct listed {
+	char name[256];
+	uint64_t ino, off;
+	uint32_t type;
+	struct fuse_entry_out entry;
+};
+
+/* Everything in a directory, read in pieces of so many bytes. The caller frees it. */
+struct listed *wire_list(struct wire *w, uint64_t dir, uint32_t piece, size_t *ret_n);
 
 #endif

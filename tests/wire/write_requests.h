@@ -15,7 +15,7 @@
 
 #define FLAGS                                                                                                          \
 	(FUSE_ASYNC_READ | FUSE_ATOMIC_O_TRUNC | FUSE_BIG_WRITES | FUSE_AUTO_INVAL_DATA | FUSE_DO_READDIRPLUS |        \
-	 FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES)
+	 FUSE_PARALLEL_DIROPS | FUSE_NO_OPENDIR_SUPPORT | FUSE_MAX_PAGES)
 
 #define ENTRY SESSION "/entries/aaaa0001"
 #define LABELLED SESSION "/entries/aaaa0002"

@@ -1,0 +1,291 @@
+/* Taking requests and answering them.
+ *
+ * A request costs two wake-ups besides what we do for it, ours and the caller's, and on CPUs that rest when they have
+ * nothing to do these take several times as long as most answers. So one thread, the leader, takes the requests, and
+ * looks for the next one for a moment before it goes to sleep: programs that walk a tree come back at once.
+ *
+ * What takes long must not hold up the others. While there are requests one thread stands by: it looks each
+ * millisecond whether the leader is still at work on the same one, and leads from then on if it is. And where one took
+ * long and the next had to wait for it, the leader lets the one that stands by take over before it goes on.
+ */
+#include "fs_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SPIN_NS = 50 * 1000, LONG_NS = 50 * 1000, TICK_NS = 1000 * 1000 };
+
+struct loop {
+	struct fuse_session *session;
+	struct pollfd wait[2]; /* for requests, and for the end */
+	int64_t spin_ns;
+	/* Odd while the leader is at work on a request. It goes up when one is begun or done, and when another thread
+	 * takes over: who finds it changed does not lead any more. */
+	_Atomic uint64_t turn;
+	atomic_bool asleep;  /* the leader, for want of requests */
+	atomic_bool resting; /* and the one that stands by, until it is woken */
+	atomic_bool crowded; /* requests wait for each other */
+	atomic_int error;
+	pthread_mutex_t lock; /* guards the rest */
+	pthread_cond_t wake;  /* the one that stands by */
+	pthread_cond_t spare; /* those that do not even do that */
+	bool led, stood_by, ended;
+	pthread_t *threads;
+	unsigned n, cap, spares;
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void end(struct loop *l)
+{
+	uint64_t one = 1;
+	ssize_t n = write(l->wait[1].fd, &one, sizeof one);
+	(void)n;
+	pthread_mutex_lock(&l->lock);
+	l->ended = true;
+	pthread_cond_broadcast(&l->wake);
+	pthread_cond_broadcast(&l->spare);
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* --- the leader ---------------------------------------------------------------------------------- */
+
+static void wake(struct loop *l)
+{
+	pthread_mutex_lock(&l->lock);
+	pthread_cond_signal(&l->wake);
+	pthread_mutex_unlock(&l->lock);
+}
+
+static void sleep_on(struct loop *l)
+{
+	atomic_store(&l->asleep, true);
+	poll(l->wait, 2, -1);
+	atomic_store(&l->asleep, false);
+	if (atomic_load(&l->resting))
+		wake(l);
+}
+
+/* Positive, 0 at the end, or an error. *waited: there was none at first. */
+static int receive(struct loop *l, struct fuse_buf *buf, bool *waited)
+{
+	int64_t until = 0;
+	*waited = false;
+	while (!fuse_session_exited(l->session)) {
+		int rc = fuse_session_receive_buf(l->session, buf);
+		if (rc != -EAGAIN && rc != -EINTR)
+			return rc;
+		*waited = true;
+		int64_t now = now_ns();
+		if (!until)
+			until = now + l->spin_ns;
+		if (now < until) {
+			sched_yield();
+		} else {
+			sleep_on(l);
+			until = 0;
+		}
+	}
+	return 0;
+}
+
+static bool hand_over(struct loop *l)
+{
+	pthread_mutex_lock(&l->lock);
+	bool can = l->stood_by;
+	if (can) {
+		l->led = false;
+		pthread_cond_signal(&l->wake);
+	}
+	pthread_mutex_unlock(&l->lock);
+	return can;
+}
+
+/* True if the thread still leads. */
+static bool answer(struct loop *l, const struct fuse_buf *buf, bool *took_long)
+{
+	uint64_t turn = atomic_load(&l->turn) + 1;
+	atomic_store(&l->turn, turn);
+	int64_t began = now_ns();
+	fuse_session_process_buf(l->session, buf);
+	*took_long = now_ns() - began > LONG_NS;
+	return atomic_compare_exchange_strong(&l->turn, &turn, turn + 1);
+}
+
+/* Until another thread does or the end. */
+static void lead(struct loop *l, struct fuse_buf *buf)
+{
+	bool waited, took_long = false;
+	for (;;) {
+		int rc = receive(l, buf, &waited);
+		if (rc <= 0) {
+			if (rc < 0)
+				atomic_store(&l->error, rc);
+			end(l);
+			return;
+		}
+		if (waited)
+			atomic_store(&l->crowded, false);
+		else if (took_long)
+			atomic_store(&l->crowded, true);
+		if (atomic_load(&l->crowded) && hand_over(l)) {
+			fuse_session_process_buf(l->session, buf);
+			return;
+		}
+		if (!answer(l, buf, &took_long))
+			return;
+	}
+}
+
+/* --- the others ---------------------------------------------------------------------------------- */
+
+/* True if the leader has been at work on one request all the time, and is the leader no more. The lock is held. */
+static bool watch(struct loop *l)
+{
+	uint64_t turn = atomic_load(&l->turn);
+	if (atomic_load(&l->asleep)) {
+		atomic_store(&l->resting, true);
+		if (atomic_load(&l->asleep))
+			pthread_cond_wait(&l->wake, &l->lock);
+		atomic_store(&l->resting, false);
+		return false;
+	}
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += TICK_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&l->wake, &l->lock, &until);
+	return turn % 2 && l->led && atomic_compare_exchange_strong(&l->turn, &turn, turn + 1);
+}
+
+static void *work(void *arg);
+
+/* The lock is held. Without another thread the leader does what it can. */
+static void find_standby(struct loop *l)
+{
+	if (l->spares > 0) {
+		pthread_cond_signal(&l->spare);
+		return;
+	}
+	pthread_t *p = l->n < l->cap ? reallocarray(l->threads, l->n + 1, sizeof *p) : NULL;
+	if (p) {
+		l->threads = p;
+		l->n += pthread_create(&p[l->n], NULL, work, l) == 0;
+	}
+}
+
+/* Waits until this thread is to lead. False at the end. */
+static bool stand_by(struct loop *l)
+{
+	pthread_mutex_lock(&l->lock);
+	l->spares++;
+	while (l->stood_by && !l->ended)
+		pthread_cond_wait(&l->spare, &l->lock);
+	l->spares--;
+	l->stood_by = true;
+	while (!l->ended && l->led && !watch(l))
+		continue;
+	l->led = true;
+	l->stood_by = false;
+	bool goes_on = !l->ended;
+	if (goes_on)
+		find_standby(l);
+	pthread_mutex_unlock(&l->lock);
+	return goes_on;
+}
+
+static void *work(void *arg)
+{
+	struct loop *l = arg;
+	struct fuse_buf buf = {.mem = NULL};
+	while (stand_by(l))
+		lead(l, &buf);
+	free(buf.mem);
+	return NULL;
+}
+
+/* --- all of them --------------------------------------------------------------------------------- */
+
+static bool has_several_cpus(void)
+{
+	cpu_set_t set;
+	return sched_getaffinity(0, sizeof set, &set) < 0 || CPU_COUNT(&set) > 1;
+}
+
+static int prepare(struct loop *l, struct fuse_session *session, unsigned threads)
+{
+	int fd = fuse_session_fd(session), flags = fcntl(fd, F_GETFL);
+	pthread_condattr_t attr;
+
+	*l = (struct loop){.session = session, .cap = threads > 1 ? threads : 1};
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return -errno;
+	l->spin_ns = has_several_cpus() ? SPIN_NS : 0;
+	l->wait[0] = (struct pollfd){.fd = fd, .events = POLLIN};
+	l->wait[1] = (struct pollfd){.fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN};
+	if (l->wait[1].fd < 0)
+		return -errno;
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&l->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&l->spare, NULL);
+	return 0;
+}
+
+static void release(struct loop *l)
+{
+	pthread_cond_destroy(&l->spare);
+	pthread_cond_destroy(&l->wake);
+	pthread_mutex_destroy(&l->lock);
+	close(l->wait[1].fd);
+	free(l->threads);
+}
+
+/* Signals come here, to the thread that waits for the end, and nowhere else. */
+static void wait_for_end(struct loop *l, const sigset_t *mask)
+{
+	struct pollfd p = l->wait[1];
+	while (!fuse_session_exited(l->session) && ppoll(&p, 1, NULL, mask) <= 0)
+		continue;
+	end(l);
+	for (unsigned i = 0; i < l->n; i++)
+		pthread_join(l->threads[i], NULL);
+}
+
+int fs_loop(struct fs *fs, unsigned threads)
+{
+	struct loop l;
+	sigset_t all, old;
+	int rc = threads == 1 || fs->read_only ? 0 : pages_start(fs);
+	if (rc == 0)
+		rc = prepare(&l, fs->session, threads);
+	if (rc)
+		return rc;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_mutex_lock(&l.lock);
+	find_standby(&l);
+	pthread_mutex_unlock(&l.lock);
+	if (l.n > 0)
+		wait_for_end(&l, &old);
+	else
+		l.error = -EAGAIN;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	release(&l);
+	return atomic_load(&l.error);
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The kernel keeps listings; a name that comes or goes without a change of the session file is listed as it is.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=tests/lib/write.sh
+. "$(dirname "$0")/../lib/write.sh"
+need_mount
+write_mount
+entry=$s/entries/4726bdf3
+echo old >"$entry/label"
+wrote "a label" "label 4726bdf3 old"
+
+is_listed() { find "$1" -mindepth 1 -maxdepth 1 -name "$2" | grep -q .; }
+is_not_listed() { ! is_listed "$@"; }
+
+for _ in 1 2; do is_not_listed "$s" errors || die "errors before there was one"; done
+printf 'one\ntwo\n' 2>/dev/null >"$entry/label" && die "a label of two lines"
+is_listed "$s" errors || die "errors is there, but not listed"
+
+# As an editor does that keeps the old text.
+for _ in 1 2; do is_listed "$entry" label || die "no label"; done
+mv "$entry/label" "$entry/label~"
+is_listed "$entry" label~ || die "what was made is not listed"
+for _ in 1 2; do is_not_listed "$entry" label || die "what was moved away is listed"; done
+within 12 "label is listed again" is_listed "$entry" label
+rm "$entry/label~"
+is_not_listed "$entry" label~ || die "what was removed is listed"
+
+# A name that a program makes, and one that follows from what it writes.
+echo "big one" >"$entry/label"
+is_listed "$s/labels" "big one" || die "a new label is not listed"
+is_not_listed "$s/labels" old || die "an old label is listed"
+rm "$entry/label"
+is_not_listed "$s/labels" "big one" || die "a cleared label is listed"

@@ -1,0 +1,64 @@
+/* fixture: the filesystem over the samples, for the tests that ask it things through the wire. */
+#ifndef WIRE_FIXTURE_H
+#define WIRE_FIXTURE_H
+
+#include "samples.h"
+#include "wire.h"
+
+#include <stdlib.h>
+
+#define ALL_FLAGS                                                                                                      \
+	(FUSE_ASYNC_READ | FUSE_ATOMIC_O_TRUNC | FUSE_BIG_WRITES | FUSE_AUTO_INVAL_DATA | FUSE_DO_READDIRPLUS |        \
+	 FUSE_READDIRPLUS_AUTO | FUSE_WRITEBACK_CACHE | FUSE_NO_OPEN_SUPPORT | FUSE_PARALLEL_DIROPS |                  \
+	 FUSE_CACHE_SYMLINKS | FUSE_NO_OPENDIR_SUPPORT | FUSE_MAX_PAGES)
+
+static inline struct wire *prepare(void)
+{
+	struct wire *w = malloc(sizeof *w);
+	wire_source(w);
+	wire_file(w, FILE_ONE, one);
+	wire_file(w, PROJECT "2026-01-02T04-00-00-000Z_two.jsonl", fork_of_one);
+	wire_file(w, "flat.jsonl", "{\"type\":\"session\",\"id\":\"flat\"}\n");
+	wire_age(w, FILE_ONE, 1000);
+	return w;
+}
+
+static inline int setup(void **state)
+{
+	struct wire *w = prepare();
+	wire_open(w, false, ALL_FLAGS);
+	*state = w;
+	return 0;
+}
+
+static inline int setup_read_only(void **state)
+{
+	struct wire *w = prepare();
+	wire_open(w, true, ALL_FLAGS);
+	*state = w;
+	return 0;
+}
+
+static inline int setup_unwatched(void **state)
+{
+	struct wire *w = prepare();
+	w->unwatched = true;
+	wire_open(w, true, ALL_FLAGS);
+	*state = w;
+	return 0;
+}
+
+static inline int teardown(void **state)
+{
+	struct wire *w = *state;
+	wire_stop(w);
+	wire_close(w);
+	free(w);
+	return 0;
+}
+
+#define WIRED(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+#define UNWATCHED(t) cmocka_unit_test_setup_teardown(t, setup_unwatched, teardown)
+#define WIRED_READ_ONLY(t) cmocka_unit_test_setup_teardown(t, setup_read_only, teardown)
+
+#endif

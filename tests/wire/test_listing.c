@@ -1,0 +1,245 @@
+#include "fixture.h"
+
+#include "../../src/fs_impl.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static void lists_the_same_in_any_portion(void **state)
+{
+	struct wire *w = *state;
+	static const char *const dirs[] = {"",
+	                                   "projects",
+	                                   "projects/home-w-app",
+	                                   SESSION,
+	                                   SESSION "/entries",
+	                                   SESSION "/entries/aaaa0002",
+	                                   SESSION "/branches",
+	                                   SESSION "/branches/aaaa0006"};
+	for (size_t d = 0; d < sizeof dirs / sizeof *dirs; d++) {
+		uint64_t dir = wire_walk(w, dirs[d]).nodeid;
+		size_t whole_n, pieces_n;
+		struct listed *whole = wire_list(w, dir, 100000, &whole_n), *pieces = wire_list(w, dir, 256, &pieces_n);
+		assert_int_equal(whole_n, pieces_n);
+		for (size_t i = 0; i < whole_n; i++) {
+			assert_string_equal(whole[i].name, pieces[i].name);
+			assert_int_equal(whole[i].off, pieces[i].off);
+			assert_true((int64_t)whole[i].off > 0);
+		}
+		assert_string_equal(whole[0].name, ".");
+		assert_string_equal(whole[1].name, "..");
+		assert_int_equal(whole[0].entry.nodeid | whole[1].entry.nodeid, 0);
+		assert_int_equal(whole[0].ino, dir);
+		free(whole);
+		free(pieces);
+	}
+}
+
+static uint64_t parent_listed(struct wire *w, const char *path)
+{
+	size_t n;
+	struct listed *all = wire_list(w, wire_walk(w, path).nodeid, 100000, &n);
+	uint64_t parent = all[1].ino;
+	free(all);
+	return parent;
+}
+
+static void knows_parents(void **state)
+{
+	struct wire *w = *state;
+	assert_int_equal(parent_listed(w, ""), FUSE_ROOT_ID);
+	assert_int_equal(parent_listed(w, "projects"), FUSE_ROOT_ID);
+	assert_int_equal(parent_listed(w, "projects/home-w-app"), wire_walk(w, "projects").nodeid);
+	assert_int_equal(parent_listed(w, SESSION), wire_walk(w, "projects/home-w-app").nodeid);
+	assert_int_equal(parent_listed(w, SESSION "/entries"), wire_walk(w, SESSION).nodeid);
+	assert_int_equal(parent_listed(w, SESSION "/entries/aaaa0002"), wire_walk(w, SESSION "/entries").nodeid);
+	assert_int_equal(parent_listed(w, SESSION "/entries/aaaa0002/tool-calls"),
+	                 wire_walk(w, SESSION "/entries/aaaa0002").nodeid);
+	assert_int_equal(parent_listed(w, SESSION "/branches/aaaa0003"), wire_walk(w, SESSION "/branches").nodeid);
+}
+
+static void check_contents(struct wire *w, const struct fuse_entry_out *e, const char *path)
+{
+	static struct reply r;
+	struct fuse_open_out open;
+	int rc = wire_open_file(w, e->nodeid, O_RDONLY, &open);
+	if (rc == 0)
+		rc = wire_read(w, e->nodeid, open.fh, 0, 100000, &r);
+	if (rc || r.n != e->attr.size)
+		fail_msg("%s: %s, %zu bytes read, %zu promised", path, strerror(-rc), r.n, (size_t)e->attr.size);
+	struct fuse_release_in release = {.fh = open.fh};
+	assert_int_equal(wire_call(w, FUSE_RELEASE, e->nodeid, &release, sizeof release, &r), 0);
+}
+
+static void check_link(struct wire *w, const struct fuse_entry_out *e, const char *path)
+{
+	static struct reply r;
+	assert_int_equal(wire_call(w, FUSE_READLINK, e->nodeid, NULL, 0, &r), 0);
+	if (r.n != e->attr.size || r.n == 0)
+		fail_msg("%s: a link of %zu bytes, %zu promised", path, r.n, (size_t)e->attr.size);
+}
+
+/* Every listed name is found, as what it was listed; every file has as many bytes as it says. */
+static unsigned check_below(struct wire *w, uint64_t dir, const char *path)
+{
+	size_t n;
+	unsigned count = 0;
+	struct listed *all = wire_list(w, dir, 4096, &n);
+	for (size_t i = 2; i < n; i++) {
+		const struct listed *l = &all[i];
+		struct fuse_entry_out e;
+		char below[1024];
+		snprintf(below, sizeof below, "%s/%s", path, l->name);
+		if (wire_lookup(w, dir, l->name, &e) || e.nodeid == 0)
+			fail_msg("%s is listed but not found", below);
+		if (e.nodeid != l->ino || (e.attr.mode & (mode_t)S_IFMT) >> 12 != l->type)
+			fail_msg("%s is not what was listed", below);
+		if (l->entry.nodeid &&
+		    (l->entry.nodeid != e.nodeid || memcmp(&l->entry.attr, &e.attr, sizeof e.attr) != 0))
+			fail_msg("%s was listed with other attributes", below);
+		count++;
+		if (S_ISDIR(e.attr.mode))
+			count += check_below(w, e.nodeid, below);
+		else if (S_ISLNK(e.attr.mode))
+			check_link(w, &e, below);
+		else
+			check_contents(w, &e, below);
+	}
+	free(all);
+	return count;
+}
+
+static void keeps_every_promise_of_the_tree(void **state)
+{
+	struct wire *w = *state;
+	assert_true(check_below(w, FUSE_ROOT_ID, "") > 100);
+}
+
+static void lists_plainly_too(void **state)
+{
+	struct wire *w = *state;
+	struct reply r;
+	struct fuse_read_in in = {.size = 4096};
+	assert_int_equal(wire_call(w, FUSE_READDIR, FUSE_ROOT_ID, &in, sizeof in, &r), 0);
+	const struct fuse_dirent *d = (const void *)r.p;
+	assert_int_equal(d->ino, FUSE_ROOT_ID);
+	assert_int_equal(d->off, 1);
+	assert_memory_equal(d->name, ".", 1);
+	bool found = false;
+	for (size_t at = 0; at < r.n; at += FUSE_DIRENT_SIZE(d)) {
+		d = (const void *)(r.p + at);
+		found |= d->namelen == 8 && memcmp(d->name, "projects", 8) == 0 && d->type == S_IFDIR >> 12;
+		assert_false(d->namelen == 7 && memcmp(d->name, ".events", 7) == 0);
+	}
+	assert_true(found);
+}
+
+static void list_away(struct wire *w, uint64_t dir)
+{
+	size_t n;
+	free(wire_list(w, dir, 4096, &n));
+}
+
+static void drops_listings_that_other_files_change(void **state)
+{
+	struct wire *w = *state;
+	struct fuse_entry_out e;
+	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid, projects = wire_walk(w, "projects").nodeid;
+	uint64_t session = wire_walk(w, SESSION).nodeid, entry = wire_walk(w, SESSION "/entries/aaaa0001").nodeid;
+	assert_int_equal(wire_open_dir(w, "projects"), -ENOSYS);
+	/* What was found on the way changes the catalog's epoch: the first listings do not count. */
+	wire_age(w, PROJECT "2026-01-02T04-00-00-000Z_two.jsonl", 1000);
+	wire_age(w, "flat.jsonl", 1000);
+	usleep(2 * CATALOG_FRESH_MS * 1000);
+	for (int i = 0; i < 2; i++) {
+		list_away(w, FUSE_ROOT_ID);
+		list_away(w, projects);
+		list_away(w, project);
+		list_away(w, session);
+		list_away(w, entry);
+	}
+	assert_int_equal(wire_told(w, project, NULL) + wire_told(w, session, NULL) + wire_told(w, entry, NULL), 0);
+
+	wire_file(w, PROJECT "old.jsonl", "{\"type\":\"session\",\"id\":\"old\"}\n");
+	wire_age(w, PROJECT "old.jsonl", 100000);
+	usleep(2 * CATALOG_FRESH_MS * 1000);
+	assert_int_equal(wire_told(w, project, NULL), 1);
+	assert_int_equal(wire_told(w, session, NULL), 1);
+	assert_int_equal(wire_told(w, entry, NULL), 0);
+	/* And again until it is listed, whichever way the attributes come. */
+	assert_int_equal(wire_told(w, project, NULL), 1);
+	unsigned before = w->notifications;
+	assert_int_equal(wire_lookup(w, projects, "home-w-app", &e), 0);
+	assert_int_equal(w->notifications, before + 1);
+	list_away(w, projects);
+	assert_int_equal(w->notifications, before + 2);
+	assert_int_equal(w->dropped.ino, project);
+	list_away(w, project);
+	list_away(w, project);
+	assert_int_equal(wire_told(w, project, NULL), 0);
+
+	wire_remove(w, PROJECT "old.jsonl");
+	usleep(2 * CATALOG_FRESH_MS * 1000);
+	assert_int_equal(wire_told(w, project, NULL), 1);
+}
+
+static void drops_listings_made_just_after_a_change(void **state)
+{
+	struct wire *w = *state;
+	uint64_t entry = wire_walk(w, SESSION "/entries/aaaa0001").nodeid;
+	wire_append(w, FILE_ONE, more);
+	usleep(2 * CATALOG_FRESH_MS * 1000);
+	list_away(w, entry);
+	assert_int_equal(wire_told(w, entry, NULL), 1);
+	wire_age(w, FILE_ONE, 1000);
+	usleep(2 * CATALOG_FRESH_MS * 1000);
+	list_away(w, entry);
+	assert_int_equal(wire_told(w, entry, NULL), 0);
+}
+
+/* Directories of live sessions are noted as they come; those that were listed again since are forgotten. */
+static void notes_of_listings_do_not_pile_up(void **state)
+{
+	enum { ROUNDS = 100, AT_ONCE = 100 };
+	struct wire *w = *state;
+	struct fs fs = {.tree = w->tree, .catalog = w->catalog, .no_opendir = true};
+	struct node dir = node_unpack(wire_walk(w, SESSION "/entries/aaaa0001").nodeid);
+	struct tree_attr young, old = {0};
+	listings_init(&fs.listings);
+	for (uint32_t i = 0; i < ROUNDS * AT_ONCE; i++) {
+		dir.entry = i;
+		young.node = node_pack(dir);
+		clock_gettime(CLOCK_REALTIME, &young.mtime);
+		assert_int_equal(listings_begin(&fs, &young), 0);
+		assert_true(listings_is_noted(&fs, young.node));
+		if (i < AT_ONCE)
+			continue;
+		dir.entry = i - AT_ONCE;
+		old.node = node_pack(dir);
+		assert_int_equal(listings_begin(&fs, &old), 0);
+		assert_false(listings_is_noted(&fs, old.node));
+	}
+	for (uint32_t i = (ROUNDS - 1) * AT_ONCE; i < ROUNDS * AT_ONCE; i++) {
+		dir.entry = i;
+		assert_true(listings_is_noted(&fs, node_pack(dir)));
+	}
+	assert_true(fs.listings.cap <= AT_ONCE * 8);
+	listings_release(&fs.listings);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    WIRED(lists_the_same_in_any_portion),
+	    WIRED(knows_parents),
+	    WIRED(keeps_every_promise_of_the_tree),
+	    WIRED(lists_plainly_too),
+	    UNWATCHED(drops_listings_that_other_files_change),
+	    UNWATCHED(drops_listings_made_just_after_a_change),
+	    WIRED_READ_ONLY(notes_of_listings_do_not_pile_up),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

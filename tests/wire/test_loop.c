@@ -1,0 +1,218 @@
+/* Who answers requests: the loop with operations that take as long as the test wants, and what is given with an open.
+ */
+#include "fixture.h"
+
+#include "../../src/fs_impl.h"
+
+#include <fcntl.h>
+#include <semaphore.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+enum { QUICK = 10, SLOW = 11, WAITING = 12 };
+
+struct served {
+	struct wire w;
+	struct fs fs;
+	unsigned threads;
+	int rc;
+	sem_t go; /* once for each that waits */
+};
+
+static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct served *s = fuse_req_userdata(req);
+	(void)fi;
+	if (ino == WAITING)
+		sem_wait(&s->go);
+	if (ino == SLOW)
+		usleep(300);
+	fuse_reply_attr(req, &(struct stat){.st_ino = ino}, 0);
+}
+
+static void *serve(void *arg)
+{
+	struct served *s = arg;
+	s->rc = fs_loop(&s->fs, s->threads);
+	return NULL;
+}
+
+static void begin(struct served *s, unsigned threads)
+{
+	static const struct fuse_lowlevel_ops ops = {.getattr = op_getattr};
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	*s = (struct served){.threads = threads, .fs = {.read_only = true}};
+	assert_int_equal(sem_init(&s->go, 0, 0), 0);
+	assert_int_equal(fuse_opt_add_arg(&args, "loop"), 0);
+	s->w.se = s->fs.session = fuse_session_new(&args, &ops, sizeof ops, s);
+	fuse_opt_free_args(&args);
+	wire_connect(&s->w);
+	assert_int_equal(pthread_create(&s->w.thread, NULL, serve, s), 0);
+	wire_shake_hands(&s->w, ALL_FLAGS);
+}
+
+static void finish(struct served *s)
+{
+	shutdown(s->w.fd, SHUT_WR);
+	pthread_join(s->w.thread, NULL);
+	assert_int_equal(s->rc, 0);
+	fuse_session_destroy(s->w.se);
+	close(s->w.fd);
+	sem_destroy(&s->go);
+}
+
+static uint64_t ask(struct served *s, uint64_t node)
+{
+	struct fuse_getattr_in in = {0};
+	return wire_send(&s->w, FUSE_GETATTR, node, &in, sizeof in, NULL, 0);
+}
+
+static void assert_answered(struct served *s, uint64_t unique)
+{
+	static struct reply r;
+	assert_int_equal(wire_receive_of(&s->w, unique, &r), 0);
+}
+
+static void what_takes_long_holds_up_nobody(void **state)
+{
+	struct served s;
+	uint64_t waiting[2];
+	(void)state;
+	begin(&s, 3);
+	for (size_t i = 0; i < 2; i++) {
+		waiting[i] = ask(&s, WAITING);
+		assert_answered(&s, ask(&s, QUICK));
+	}
+	/* All three are at work. */
+	uint64_t last = ask(&s, WAITING), next = ask(&s, QUICK);
+	assert_false(wire_wait(&s.w, 50));
+	sem_post(&s.go);
+	static struct reply r;
+	uint64_t first = wire_receive(&s.w, &r);
+	assert_true(first == waiting[0] || first == waiting[1] || first == last);
+	assert_answered(&s, next);
+	sem_post(&s.go);
+	sem_post(&s.go);
+	wire_receive(&s.w, &r);
+	wire_receive(&s.w, &r);
+	/* And once more, with those that have come back. */
+	waiting[0] = ask(&s, WAITING);
+	assert_answered(&s, ask(&s, QUICK));
+	sem_post(&s.go);
+	assert_answered(&s, waiting[0]);
+	finish(&s);
+}
+
+static void one_thread_answers_in_turn(void **state)
+{
+	struct served s;
+	(void)state;
+	begin(&s, 1);
+	uint64_t waiting = ask(&s, WAITING), next = ask(&s, QUICK);
+	assert_false(wire_wait(&s.w, 50));
+	sem_post(&s.go);
+	assert_answered(&s, waiting);
+	assert_answered(&s, next);
+	finish(&s);
+}
+
+static void every_request_is_answered_once(void **state)
+{
+	enum { ROUNDS = 40, AT_ONCE = 50 };
+	static struct reply r;
+	struct served s;
+	(void)state;
+	begin(&s, 10);
+	for (int round = 0; round < ROUNDS; round++) {
+		bool answered[AT_ONCE] = {false};
+		uint64_t first = ask(&s, SLOW);
+		for (int i = 1; i < AT_ONCE; i++)
+			ask(&s, i % 3 == 0 || round % 2 ? SLOW : QUICK);
+		for (int i = 0; i < AT_ONCE; i++) {
+			uint64_t at = (wire_receive(&s.w, &r) - first) / 2;
+			assert_int_equal(r.error, 0);
+			assert_in_range(at, 0, AT_ONCE - 1);
+			assert_false(answered[at]);
+			answered[at] = true;
+		}
+		/* Now and then everybody goes to sleep. */
+		if (round % 8 == 0)
+			usleep(3000);
+	}
+	assert_false(wire_wait(&s.w, 20));
+	finish(&s);
+}
+
+static void what_was_begun_is_answered_at_the_end(void **state)
+{
+	struct served s;
+	(void)state;
+	begin(&s, 2);
+	uint64_t waiting = ask(&s, WAITING);
+	assert_answered(&s, ask(&s, QUICK));
+	shutdown(s.w.fd, SHUT_WR);
+	usleep(20 * 1000);
+	assert_false(wire_wait(&s.w, 0));
+	sem_post(&s.go);
+	assert_answered(&s, waiting);
+	finish(&s);
+}
+
+/* --- fs_pages ------------------------------------------------------------------------------------ */
+
+static void open_file(struct wire *w, uint64_t node, unsigned notifications)
+{
+	struct fuse_open_out open;
+	unsigned before = w->notifications;
+	assert_int_equal(wire_open_file(w, node, O_RDONLY, &open), 0);
+	assert_true(open.open_flags & FOPEN_KEEP_CACHE);
+	assert_int_equal(w->notifications - before, notifications);
+}
+
+static void what_cannot_change_is_given_with_the_open(void **state)
+{
+	static char big[70001];
+	struct wire *w = prepare();
+	memset(big, 'x', sizeof big - 1);
+	wire_file(w, PROJECT "big.jsonl",
+	          "{\"type\":\"session\",\"version\":3,\"id\":\"big\"}\n"
+	          "{\"type\":\"message\",\"id\":\"cccc0001\",\"parentId\":null,\"message\":{\"role\":"
+	          "\"user\",\"content\":\"");
+	wire_append(w, PROJECT "big.jsonl", big);
+	wire_append(w, PROJECT "big.jsonl", "\"}}\n");
+	wire_age(w, PROJECT "big.jsonl", 1000);
+	w->threads = 2;
+	wire_open(w, false, ALL_FLAGS);
+	uint64_t text = wire_walk(w, SESSION "/entries/aaaa0001/text.md").nodeid;
+	open_file(w, text, 1);
+	assert_int_equal(w->stored.nodeid, text);
+	assert_int_equal(w->stored.offset, 0);
+	assert_string_equal(w->pages, "How big is it?\n");
+	/* Once: the kernel keeps it. */
+	open_file(w, text, 0);
+	/* What can change, and what is large, is asked for. */
+	open_file(w, wire_walk(w, SESSION "/title").nodeid, 0);
+	open_file(w, wire_walk(w, "projects/home-w-app/big/entries/cccc0001/text.md").nodeid, 0);
+	*state = w;
+	teardown(state);
+}
+
+static void one_thread_gives_nothing(void **state)
+{
+	struct wire *w = *state;
+	open_file(w, wire_walk(w, SESSION "/entries/aaaa0001/text.md").nodeid, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(what_takes_long_holds_up_nobody),
+	    cmocka_unit_test(one_thread_answers_in_turn),
+	    cmocka_unit_test(every_request_is_answered_once),
+	    cmocka_unit_test(what_was_begun_is_answered_at_the_end),
+	    cmocka_unit_test(what_cannot_change_is_given_with_the_open),
+	    WIRED(one_thread_gives_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
