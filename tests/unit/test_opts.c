@@ -133,7 +133,8 @@ static void lists_and_twins(void **state)
 	assert_true(o.read_only);
 	assert_int_equal(o.cache, 4096);
 	assert_int_equal(o.log_level, LOG_LEVEL_DEBUG);
-	good(ARGS("sessionfs", "--ro", "--allow-other", "--cache=7", "--log-level", "error", "mnt"));
+	good(ARGS("sessionfs", "--ro", "--allow-other", "--cache=7", "--log-level", "error", "--max-threads=3", "mnt"));
+	assert_int_equal(o.max_threads, 3);
 	assert_true(o.read_only && o.allow_other);
 	assert_int_equal(o.cache, 7);
 	assert_int_equal(o.log_level, LOG_LEVEL_ERROR);
