@@ -24,7 +24,7 @@ enum { SPIN_NS = 50 * 1000, LONG_NS = 50 * 1000, TICK_NS = 1000 * 1000 };
 
 struct loop {
 	struct fuse_session *session;
-	struct pollfd wait[2]; /* for requests, and for the end */
+	int device, end; /* descriptors: requests, and whether it is over */
 	int64_t spin_ns;
 	/* Odd while the leader is at work on a request. It goes up when one is begun or done, and when another thread
 	 * takes over: who finds it changed does not lead any more. */
@@ -51,7 +51,7 @@ static int64_t now_ns(void)
 static void end(struct loop *l)
 {
 	uint64_t one = 1;
-	ssize_t n = write(l->wait[1].fd, &one, sizeof one);
+	ssize_t n = write(l->end, &one, sizeof one);
 	(void)n;
 	pthread_mutex_lock(&l->lock);
 	l->ended = true;
@@ -71,8 +71,9 @@ static void wake(struct loop *l)
 
 static void sleep_on(struct loop *l)
 {
+	struct pollfd wait[] = {{.fd = l->device, .events = POLLIN}, {.fd = l->end, .events = POLLIN}};
 	atomic_store(&l->asleep, true);
-	poll(l->wait, 2, -1);
+	poll(wait, 2, -1);
 	atomic_store(&l->asleep, false);
 	if (atomic_load(&l->resting))
 		wake(l);
@@ -234,9 +235,9 @@ static int prepare(struct loop *l, struct fuse_session *session, unsigned thread
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
 	l->spin_ns = has_several_cpus() ? SPIN_NS : 0;
-	l->wait[0] = (struct pollfd){.fd = fd, .events = POLLIN};
-	l->wait[1] = (struct pollfd){.fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN};
-	if (l->wait[1].fd < 0)
+	l->device = fd;
+	l->end = eventfd(0, EFD_CLOEXEC);
+	if (l->end < 0)
 		return -errno;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_condattr_init(&attr);
@@ -252,17 +253,18 @@ static void release(struct loop *l)
 	pthread_cond_destroy(&l->spare);
 	pthread_cond_destroy(&l->wake);
 	pthread_mutex_destroy(&l->lock);
-	close(l->wait[1].fd);
+	close(l->end);
 	free(l->threads);
 }
 
 /* Signals come here, to the thread that waits for the end, and nowhere else. */
 static void wait_for_end(struct loop *l, const sigset_t *mask)
 {
-	struct pollfd p = l->wait[1];
+	struct pollfd p = {.fd = l->end, .events = POLLIN};
 	while (!fuse_session_exited(l->session) && ppoll(&p, 1, NULL, mask) <= 0)
 		continue;
 	end(l);
+	/* None is added any more. */
 	for (unsigned i = 0; i < l->n; i++)
 		pthread_join(l->threads[i], NULL);
 }
@@ -271,7 +273,7 @@ int fs_loop(struct fs *fs, unsigned threads)
 {
 	struct loop l;
 	sigset_t all, old;
-	int rc = threads == 1 || fs->read_only ? 0 : pages_start(fs);
+	int rc = threads <= 1 || fs->read_only ? 0 : pages_start(fs);
 	if (rc == 0)
 		rc = prepare(&l, fs->session, threads);
 	if (rc)
@@ -280,11 +282,12 @@ int fs_loop(struct fs *fs, unsigned threads)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pthread_mutex_lock(&l.lock);
 	find_standby(&l);
+	bool begun = l.n > 0;
 	pthread_mutex_unlock(&l.lock);
-	if (l.n > 0)
+	if (begun)
 		wait_for_end(&l, &old);
 	else
-		l.error = -EAGAIN;
+		atomic_store(&l.error, -EAGAIN);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	release(&l);
 	return atomic_load(&l.error);

@@ -116,7 +116,10 @@ class Mount:
     def __enter__(self):
         return self.root
 
-    def __exit__(self, *_):
+    def __exit__(self, failure, *_):
+        if failure:  # whose reason is what counts
+            subprocess.run(["fusermount3", "-q", "-z", "-u", self.root], check=False)
+            return
         await_(lambda: subprocess.run(["fusermount3", "-q", "-u", self.root], check=False).returncode == 0, "unmounting")
 
 

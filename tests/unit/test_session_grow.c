@@ -266,6 +266,10 @@ static void memory_is_what_it_says(void **state)
 
 	(void)state;
 	buf_adds(&text, HEADER);
+	if (allocated() == 0) { /* another allocator */
+		buf_release(&text);
+		skip();
+	}
 	for (unsigned i = 0; i < MANY; i++) {
 		add_turn(&text, i);
 		buf_addf(&text, LABEL("\"l%u\"", "null", "\"../%u\"", "\"x\"") META("\"../%u\"", "\"none\""), i, i, i);
@@ -273,8 +277,6 @@ static void memory_is_what_it_says(void **state)
 	fixture_init(&f);
 	append(&f, text.p, text.n);
 	size_t before = allocated();
-	if (before == 0)
-		skip(); /* another allocator */
 	assert_int_equal(session_open(f.path, &f.s), 0);
 	for (uint32_t i = 0; i < session_count(f.s); i++) {
 		unsigned n;
