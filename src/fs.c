@@ -5,7 +5,7 @@
  *
  * Where it must not change under its reader, a text is made for one open: see fs_pin.c.
  *
- * With -o ro the kernel is told not to ask when files and directories are opened. */
+ * The kernel is told not to ask when directories are opened, and with -o ro not for files either. */
 #include "sessionfs/fs.h"
 #include "fs_impl.h"
 

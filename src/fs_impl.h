@@ -105,8 +105,8 @@ void follow_written(struct fs *fs, node_t node);
 
 /* fs_pages.c: contents that the kernel is given with the open */
 struct pages {
-	pthread_mutex_t lock;
-	_Atomic(node_t) *given; /* hashed; NULL: nothing is given */
+	pthread_mutex_t lock; /* who has it gives */
+	node_t *given;        /* hashed; NULL: nothing is given */
 };
 
 void pages_init(struct pages *p);

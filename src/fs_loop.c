@@ -93,7 +93,7 @@ static int receive(struct loop *l, struct fuse_buf *buf, bool *waited)
 		if (!until)
 			until = now + l->spin_ns;
 		if (now < until) {
-			sched_yield();
+			sched_yield(); /* the caller may be waiting for this CPU */
 		} else {
 			sleep_on(l);
 			until = 0;
@@ -220,6 +220,7 @@ static void *work(void *arg)
 
 /* --- all of them --------------------------------------------------------------------------------- */
 
+/* On a single one whoever looks for requests keeps the caller from making them. */
 static bool has_several_cpus(void)
 {
 	cpu_set_t set;

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { SIZE_MAX_GIVEN = 64 * 1024, CELLS_LOG2 = 17 };
+enum { MOST_GIVEN = 64 * 1024, CELLS_LOG2 = 17 }; /* bytes of a file; 1 MiB of notes */
 
 int pages_start(struct fs *fs)
 {
@@ -25,24 +25,23 @@ void pages_init(struct pages *p)
 
 void pages_release(struct pages *p)
 {
-	free((void *)p->given);
+	free(p->given);
 	pthread_mutex_destroy(&p->lock);
 }
 
-/* True if it was not noted. One that is noted in its place is forgotten, and will be given again. */
+/* True if it was not noted. The one that is noted in its place is forgotten, and will be given again. */
 static bool note(struct pages *p, node_t node)
 {
-	_Atomic(node_t) *cell = &p->given[node * 0x9E3779B97F4A7C15U >> (64 - CELLS_LOG2)];
-	if (atomic_load_explicit(cell, memory_order_relaxed) == node)
-		return false;
-	atomic_store_explicit(cell, node, memory_order_relaxed);
-	return true;
+	node_t *cell = &p->given[node * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CELLS_LOG2)];
+	bool noted = *cell == node;
+	*cell = node;
+	return !noted;
 }
 
 static void give(struct fs *fs, node_t node)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
-	if (tree_read(fs->tree, node, 0, SIZE_MAX_GIVEN + 1, &text) < 0 || text.n == 0 || text.n > SIZE_MAX_GIVEN)
+	if (tree_read(fs->tree, node, 0, MOST_GIVEN + 1, &text) < 0 || text.n == 0 || text.n > MOST_GIVEN)
 		return;
 	struct fuse_bufvec pages = FUSE_BUFVEC_INIT(text.n);
 	pages.buf[0].mem = text.p;

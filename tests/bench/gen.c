@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define EPOCH_MS INT64_C(1767225600000) /* 2026-01-01 */
+#define EPOCH_MS INT64_C(1704067200000) /* 2024-01-01: ten thousand sessions, one an hour, end in the past */
 
 struct pool {
 	struct buf bytes;

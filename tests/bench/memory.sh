@@ -18,17 +18,29 @@ figure_memory() {
 		row "peak memory after find over $large entries, cache $cache" "$(mebibytes "$at" VmHWM) MiB" \
 			"now $(mebibytes "$at" VmRSS) MiB" "$(mebibytes "$at" VmHWM)" "<= 128"
 		unmount "$at"
+		find_small_session
 	done
 }
 
-# Takes minutes, so the samples serve both figures.
+# Takes minutes, so the samples serve both figures; the machine can become faster or slower meanwhile, so what they are
+# compared with is measured before and after.
 find_large_session() { # MOUNTPOINT CACHE
 	local options=ro
 	[[ $2 == default ]] || options=ro,cache=$2
+	find_small_session
 	mount_ours "$1" "$work/large.d" -o "$options"
 	timed "growth.large.$2" 0 find_all "$1"
 	note "find over $large entries, cache $2: $(wc -l <"$work/out") nodes in $(seconds "$(tail -n 1 "$work/times/growth.large.$2")")"
 	[[ $2 != default ]] || tail -n 1 "$work/times/growth.large.$2" >>"$work/times/growth.find.large"
+}
+
+find_small_session() {
+	local i at=$work/mnt/small
+	for ((i = 0; i < 3; i++)); do
+		mount_as ro "$at" "$work/small.d"
+		timed growth.find.small 0 find_all "$at"
+		unmount "$at"
+	done
 }
 
 figure_growth() {
@@ -42,12 +54,8 @@ figure_growth() {
 	if ! sampled growth.find.large; then
 		find_large_session "$at" default
 		unmount "$at"
+		find_small_session
 	fi
-	for ((i = 0; i < 3; i++)); do
-		mount_as ro "$at" "$work/small.d"
-		timed growth.find.small 0 find_all "$at"
-		unmount "$at"
-	done
 	growth_row index
 	growth_row find
 }
