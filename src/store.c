@@ -23,7 +23,7 @@
  * in the file, only its parent is not the newest. */
 #define MOST_ATTEMPTS 8
 
-/* How often, a millisecond apart, the end of the file is looked at until it is whole and quiet. */
+/* How often, a millisecond apart, the end of the file is looked at until it is whole. */
 #define MOST_LOOKS 20
 
 static int check_id(int fd, const struct store_id *id, struct stat *ret)
@@ -88,18 +88,17 @@ static int ends_line(int fd, off_t size, bool *ret)
 }
 
 /* The size, and whether a line ends there. A line that pi is writing now shows half for a moment: only what stays
- * like that is torn. `quiet`: waits for a moment in which nobody writes. */
-static int look_at_end(int fd, bool quiet, off_t *ret_size, bool *ret_whole)
+ * like that is torn. Right after a line of pi's is the best time to write: nothing is waited for but its end. */
+static int look_at_end(int fd, off_t *ret_size, bool *ret_whole)
 {
 	const struct timespec moment = {.tv_nsec = 1000 * 1000};
 	for (int looks = 0;; looks++) {
-		off_t before = *ret_size;
 		int rc = size_of(fd, ret_size);
 		if (rc == 0)
 			rc = ends_line(fd, *ret_size, ret_whole);
 		if (rc < 0 || looks == MOST_LOOKS)
 			return rc;
-		if (*ret_whole && (!quiet || (looks > 0 && *ret_size == before)))
+		if (*ret_whole)
 			return 0;
 		nanosleep(&moment, NULL);
 	}
@@ -174,7 +173,7 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 	struct buf lines CLEANUP_BUF = BUF_INIT, all CLEANUP_BUF = BUF_INIT;
 	off_t size = 0;
 	bool whole = true;
-	int rc = look_at_end(fd, attempt > 0, &size, &whole);
+	int rc = look_at_end(fd, &size, &whole);
 	if (rc == 0)
 		rc = make(arg, attempt, &lines);
 	if (rc == 0)
