@@ -77,6 +77,7 @@ $(BUILD)/unit/test_store: private linking += $(store_calls:%=-Wl,--wrap=%)
 # The whole filesystem but for main, behind a socket.
 $(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
+$(BUILD)/wire/test_loop: private linking += -Wl,--wrap=pthread_create
 
 $(BUILD) $(BUILD)/unit $(BUILD)/wire:
 	mkdir -p $@

@@ -174,18 +174,22 @@ static bool watch(struct loop *l)
 
 static void *work(void *arg);
 
-/* The lock is held. Without another thread the leader does what it can. */
-static void find_standby(struct loop *l)
+static void add_thread(struct loop *l)
 {
-	if (l->spares > 0) {
-		pthread_cond_signal(&l->spare);
-		return;
-	}
 	pthread_t *p = l->n < l->cap ? reallocarray(l->threads, l->n + 1, sizeof *p) : NULL;
 	if (p) {
 		l->threads = p;
 		l->n += pthread_create(&p[l->n], NULL, work, l) == 0;
 	}
+}
+
+/* The lock is held. Without another thread the leader does what it can. */
+static void find_standby(struct loop *l)
+{
+	if (l->spares > 0)
+		pthread_cond_signal(&l->spare);
+	else
+		add_thread(l);
 }
 
 /* Waits until this thread is to lead. False at the end. */
@@ -270,25 +274,33 @@ static void wait_for_end(struct loop *l, const sigset_t *mask)
 		pthread_join(l->threads[i], NULL);
 }
 
+/* One that leads and one that stands by, if there may be two: what is left of them stays to the end. */
+static int begin(struct loop *l, struct fs *fs)
+{
+	pthread_mutex_lock(&l->lock);
+	add_thread(l);
+	if (l->n == 1)
+		add_thread(l);
+	int rc = l->n == 0 ? -EAGAIN : l->n > 1 && !fs->read_only ? pages_start(fs) : 0;
+	pthread_mutex_unlock(&l->lock);
+	return rc;
+}
+
 int fs_loop(struct fs *fs, unsigned threads)
 {
 	struct loop l;
 	sigset_t all, old;
-	int rc = threads <= 1 || fs->read_only ? 0 : pages_start(fs);
-	if (rc == 0)
-		rc = prepare(&l, fs->session, threads);
+	int rc = prepare(&l, fs->session, threads);
 	if (rc)
 		return rc;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	pthread_mutex_lock(&l.lock);
-	find_standby(&l);
-	bool begun = l.n > 0;
-	pthread_mutex_unlock(&l.lock);
-	if (begun)
-		wait_for_end(&l, &old);
-	else
-		atomic_store(&l.error, -EAGAIN);
+	rc = begin(&l, fs);
+	if (rc) {
+		atomic_store(&l.error, rc);
+		fuse_session_exit(fs->session);
+	}
+	wait_for_end(&l, &old);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	release(&l);
 	return atomic_load(&l.error);

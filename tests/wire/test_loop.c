@@ -20,6 +20,17 @@ struct served {
 	sem_t go; /* once for each that waits */
 };
 
+/* How many threads can still be made. */
+static atomic_int creatable = 1000;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+	return atomic_fetch_sub(&creatable, 1) > 0 ? __real_pthread_create(thread, attr, start, arg) : EAGAIN;
+}
+
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct served *s = fuse_req_userdata(req);
@@ -38,7 +49,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-static void begin(struct served *s, unsigned threads)
+static void start(struct served *s, unsigned threads, int can_be_made)
 {
 	static const struct fuse_lowlevel_ops ops = {.getattr = op_getattr};
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
@@ -48,8 +59,22 @@ static void begin(struct served *s, unsigned threads)
 	s->w.se = s->fs.session = fuse_session_new(&args, &ops, sizeof ops, s);
 	fuse_opt_free_args(&args);
 	wire_connect(&s->w);
+	atomic_store(&creatable, can_be_made);
 	assert_int_equal(pthread_create(&s->w.thread, NULL, serve, s), 0);
+}
+
+static void begin(struct served *s, unsigned threads)
+{
+	start(s, threads, 1000);
 	wire_shake_hands(&s->w, ALL_FLAGS);
+}
+
+static void release(struct served *s)
+{
+	atomic_store(&creatable, 1000);
+	fuse_session_destroy(s->w.se);
+	close(s->w.fd);
+	sem_destroy(&s->go);
 }
 
 static void finish(struct served *s)
@@ -57,9 +82,7 @@ static void finish(struct served *s)
 	shutdown(s->w.fd, SHUT_WR);
 	pthread_join(s->w.thread, NULL);
 	assert_int_equal(s->rc, 0);
-	fuse_session_destroy(s->w.se);
-	close(s->w.fd);
-	sem_destroy(&s->go);
+	release(s);
 }
 
 static uint64_t ask(struct served *s, uint64_t node)
@@ -159,6 +182,16 @@ static void what_was_begun_is_answered_at_the_end(void **state)
 	finish(&s);
 }
 
+static void without_any_thread_it_fails(void **state)
+{
+	struct served s;
+	(void)state;
+	start(&s, 2, 1);
+	pthread_join(s.w.thread, NULL);
+	assert_int_equal(s.rc, -EAGAIN);
+	release(&s);
+}
+
 /* --- fs_pages ------------------------------------------------------------------------------------ */
 
 static void open_file(struct wire *w, uint64_t node, unsigned notifications)
@@ -204,6 +237,19 @@ static void one_thread_gives_nothing(void **state)
 	open_file(w, wire_walk(w, SESSION "/entries/aaaa0001/text.md").nodeid, 0);
 }
 
+/* It would wait for itself. */
+static void one_that_stays_alone_gives_nothing(void **state)
+{
+	struct wire *w = prepare();
+	w->threads = 2;
+	atomic_store(&creatable, 2);
+	wire_open(w, false, ALL_FLAGS);
+	open_file(w, wire_walk(w, SESSION "/entries/aaaa0001/text.md").nodeid, 0);
+	atomic_store(&creatable, 1000);
+	*state = w;
+	teardown(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,8 +257,10 @@ int main(void)
 	    cmocka_unit_test(one_thread_answers_in_turn),
 	    cmocka_unit_test(every_request_is_answered_once),
 	    cmocka_unit_test(what_was_begun_is_answered_at_the_end),
+	    cmocka_unit_test(without_any_thread_it_fails),
 	    cmocka_unit_test(what_cannot_change_is_given_with_the_open),
 	    WIRED(one_thread_gives_nothing),
+	    cmocka_unit_test(one_that_stays_alone_gives_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
