@@ -36,7 +36,7 @@ static void names_release(struct names *all)
 
 static int names_of(struct tree *t, node_t dir, struct names *ret)
 {
-	int rc = tree_list(t, dir, 0, false, collect, ret);
+	int rc = tree_list(t, dir, 0, TREE_NAMES, collect, ret);
 	if (rc == 0)
 		rc = buf_err(&ret->bytes) ? buf_err(&ret->bytes) : buf_err(&ret->ends);
 	return rc;

@@ -101,6 +101,8 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	}
 	struct fuse_entry_param e = {.entry_timeout = tree_missing_ttl(fs->tree, parent, span_of(name))};
 	if (rc == 0) {
+		if (S_ISREG(attr.mode))
+			plus_looked_up(&fs->plus);
 		quiet_settle(fs, &attr);
 		listings_check(fs, attr.node);
 		e = entry_of(&attr);
@@ -184,6 +186,7 @@ struct listing {
 	char *p;
 	size_t n, cap;
 	bool plus;
+	enum plus_kind brings;
 	struct buf noted; /* node_t: what the kernel is to be told of when no lock is held any more */
 };
 
@@ -216,7 +219,10 @@ static int emit(void *arg, struct span name, uint64_t cookie, node_t node, mode_
 	if (attr && S_ISDIR(mode) && listings_is_noted(fs_of(l->req), node))
 		buf_add(&l->noted, &node, sizeof node);
 	struct fuse_entry_param e = bare_entry(node, mode);
-	if (attr) {
+	if (attr && l->brings == PLUS_PROBE && S_ISREG(mode)) {
+		l->brings = PLUS_ALL;
+		plus_probed(&fs_of(l->req)->plus);
+	} else if (attr) {
 		struct tree_attr settled = *attr;
 		quiet_settle(fs_of(l->req), &settled);
 		e = entry_of(&settled);
@@ -231,7 +237,8 @@ static int list(struct listing *l, struct tree *tree, node_t dir, uint64_t cooki
 		return 0;
 	if (cookie < COOKIE_PARENT && add_name(l, "..", COOKIE_PARENT, &parent))
 		return 0;
-	return tree_list(tree, dir, cookie < COOKIE_PARENT ? 0 : cookie - COOKIE_PARENT, l->plus, emit, l);
+	enum tree_want want = !l->plus ? TREE_NAMES : l->brings == PLUS_DIRS ? TREE_DIRS : TREE_ATTRS;
+	return tree_list(tree, dir, cookie < COOKIE_PARENT ? 0 : cookie - COOKIE_PARENT, want, emit, l);
 }
 
 static int begin_listing(struct fs *fs, node_t dir)
@@ -259,6 +266,8 @@ static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bo
 	struct listing l = {.req = req, .cap = size < LISTING_MAX ? size : LISTING_MAX, .plus = plus};
 	char *p CLEANUP_FREE = l.p = malloc(l.cap + 1);
 	int rc = p ? 0 : -ENOMEM;
+	if (plus)
+		l.brings = plus_begin(&fs->plus, off == 0);
 	if (!rc && off == 0)
 		rc = begin_listing(fs, dir);
 	if (!rc)
@@ -506,6 +515,7 @@ int fs_open(const struct fs_options *o, struct fs **ret)
 	listings_init(&fs->listings);
 	quiet_init(&fs->quiet);
 	pages_init(&fs->pages);
+	plus_init(&fs->plus);
 	*ret = fs;
 	return 0;
 }
@@ -531,5 +541,6 @@ void fs_close(struct fs *fs)
 	listings_release(&fs->listings);
 	quiet_release(&fs->quiet);
 	pages_release(&fs->pages);
+	plus_release(&fs->plus);
 	free(fs);
 }

@@ -116,6 +116,27 @@ int pages_start(struct fs *fs);
 /* Before the answer to the open of a file whose contents never change. */
 void pages_give(struct fs *fs, node_t node);
 
+/* fs_plus.c: what a listing brings along besides the names */
+enum plus_kind { PLUS_ALL, PLUS_PROBE, PLUS_DIRS }; /* attributes of all; of all but one file; of directories */
+
+/* Of so many listings one is a probe; so many that nobody used are enough. */
+enum { PLUS_PROBE_EVERY = 64, PLUS_UNUSED_MAX = 1024 };
+
+struct plus {
+	pthread_mutex_t lock;
+	unsigned listings; /* since the last probe */
+	unsigned unused;   /* probes in a row */
+	bool probed;       /* and nothing is known of it yet */
+};
+
+void plus_init(struct plus *p);
+void plus_release(struct plus *p);
+/* For a listing, or the next piece of one. After PLUS_PROBE: plus_probed, if there was a file. */
+enum plus_kind plus_begin(struct plus *p, bool first);
+void plus_probed(struct plus *p);
+/* Somebody looked up a file. */
+void plus_looked_up(struct plus *p);
+
 /* Younger than this, or from the future. */
 bool fs_is_younger(struct timespec t, time_t seconds);
 
@@ -128,6 +149,7 @@ struct fs {
 	struct quiet quiet;
 	struct follow follow;
 	struct pages pages;
+	struct plus plus;
 	struct fuse_session *session; /* NULL until fs_attach */
 	struct timespec since;
 	bool read_only;

@@ -526,7 +526,8 @@ bool tree_writable_name(node_t dir, struct span name, struct node *ret)
 static int list_one(struct ctx *c, const struct lister *l, struct span name, uint64_t cookie)
 {
 	struct tree_attr attr;
-	bool known = l->want_attr && is_cheap(c->kind) && ctx_attr(c, &attr) == 0;
+	bool wanted = l->want == TREE_ATTRS || (l->want == TREE_DIRS && c->kind->type == S_IFDIR);
+	bool known = wanted && is_cheap(c->kind) && ctx_attr(c, &attr) == 0;
 	*l->stopped = l->emit(l->arg, name, cookie, ctx_id(c), c->kind->type, known ? &attr : NULL) != 0;
 	return *l->stopped;
 }
@@ -588,10 +589,10 @@ static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, const stru
 	return 0;
 }
 
-int tree_list(struct tree *t, node_t dir, uint64_t cookie, bool want_attr, tree_emit emit, void *arg)
+int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
 {
 	bool stopped = false;
-	const struct lister l = {emit, arg, want_attr, &stopped};
+	const struct lister l = {emit, arg, want, &stopped};
 	if (cookie < COOKIE_SCRATCH) {
 		int rc = list_shown(t, dir, cookie, &l);
 		if (rc < 0 || stopped)

@@ -185,7 +185,7 @@ struct ctx {
 struct lister {
 	tree_emit emit;
 	void *arg;
-	bool want_attr;
+	enum tree_want want;
 	bool *stopped; /* emit said so */
 };
 

@@ -54,13 +54,15 @@ void tree_stale_above(struct tree *t, uint32_t project, tree_tell tell, void *ar
 /* A session came to this place or went from it; `died` is the slot it had, or NO_SLOT. */
 void tree_stale_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_tell tell, void *arg);
 
-/* One name of a directory. `cookie` continues after it. `attr` is NULL when the attributes
+/* One name of a directory. `cookie` continues after it. `attr` is NULL when the attributes were not wanted or
  * would have to be produced; node and mode (type bits) are always there. Return non-zero to stop (this name did not
  * fit). */
 typedef int (*tree_emit)(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
                          const struct tree_attr *attr);
+/* What comes with the names: nothing, the attributes of directories, or those of all. */
+enum tree_want { TREE_NAMES, TREE_DIRS, TREE_ATTRS };
 /* Names after `cookie` (0: from the start), "." and ".." not among them. */
-int tree_list(struct tree *t, node_t dir, uint64_t cookie, bool want_attr, tree_emit emit, void *arg);
+int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg);
 
 /* Appends the link's target. */
 int tree_readlink(struct tree *t, node_t node, struct buf *out);

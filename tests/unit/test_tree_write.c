@@ -620,7 +620,7 @@ static void old_file(void **state)
 	struct place *p = *state;
 
 	begin(p, HEADER_V1 V1("message") V1("message"));
-	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, false, add_name, &id), 0);
+	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, TREE_NAMES, add_name, &id), 0);
 	assert_int_equal(id.n, 18);
 	id.n = 8;
 	buf_adds(&path, S "/entries/");
@@ -645,7 +645,7 @@ static void old_file_linked(void **state)
 	struct place *p = *state;
 
 	begin(p, HEADER_V1 V1("message") V1("message"));
-	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, false, add_name, &id), 0);
+	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, TREE_NAMES, add_name, &id), 0);
 	id.n = 8;
 	buf_adds(&target, "../entries/");
 	buf_addspan(&target, buf_span(&id));

@@ -177,7 +177,7 @@ static inline void assert_lists(struct place *p, const char *path, const char *n
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	assert_int_equal(tree_list(p->tree, node_at(p, path), 0, true, add_name, &b), 0);
+	assert_int_equal(tree_list(p->tree, node_at(p, path), 0, TREE_ATTRS, add_name, &b), 0);
 	assert_text(&b, names);
 }
 

@@ -137,12 +137,6 @@ static void lists_plainly_too(void **state)
 	assert_true(found);
 }
 
-static void list_away(struct wire *w, uint64_t dir)
-{
-	size_t n;
-	free(wire_list(w, dir, 4096, &n));
-}
-
 static void drops_listings_that_other_files_change(void **state)
 {
 	struct wire *w = *state;
@@ -155,11 +149,11 @@ static void drops_listings_that_other_files_change(void **state)
 	wire_age(w, "flat.jsonl", 1000);
 	usleep(2 * CATALOG_FRESH_MS * 1000);
 	for (int i = 0; i < 2; i++) {
-		list_away(w, FUSE_ROOT_ID);
-		list_away(w, projects);
-		list_away(w, project);
-		list_away(w, session);
-		list_away(w, entry);
+		wire_list_away(w, FUSE_ROOT_ID);
+		wire_list_away(w, projects);
+		wire_list_away(w, project);
+		wire_list_away(w, session);
+		wire_list_away(w, entry);
 	}
 	assert_int_equal(wire_told(w, project, NULL) + wire_told(w, session, NULL) + wire_told(w, entry, NULL), 0);
 
@@ -174,11 +168,11 @@ static void drops_listings_that_other_files_change(void **state)
 	unsigned before = w->notifications;
 	assert_int_equal(wire_lookup(w, projects, "home-w-app", &e), 0);
 	assert_int_equal(w->notifications, before + 1);
-	list_away(w, projects);
+	wire_list_away(w, projects);
 	assert_int_equal(w->notifications, before + 2);
 	assert_int_equal(w->dropped.ino, project);
-	list_away(w, project);
-	list_away(w, project);
+	wire_list_away(w, project);
+	wire_list_away(w, project);
 	assert_int_equal(wire_told(w, project, NULL), 0);
 
 	wire_remove(w, PROJECT "old.jsonl");
@@ -192,11 +186,11 @@ static void drops_listings_made_just_after_a_change(void **state)
 	uint64_t entry = wire_walk(w, SESSION "/entries/aaaa0001").nodeid;
 	wire_append(w, FILE_ONE, more);
 	usleep(2 * CATALOG_FRESH_MS * 1000);
-	list_away(w, entry);
+	wire_list_away(w, entry);
 	assert_int_equal(wire_told(w, entry, NULL), 1);
 	wire_age(w, FILE_ONE, 1000);
 	usleep(2 * CATALOG_FRESH_MS * 1000);
-	list_away(w, entry);
+	wire_list_away(w, entry);
 	assert_int_equal(wire_told(w, entry, NULL), 0);
 }
 

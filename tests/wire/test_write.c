@@ -310,33 +310,27 @@ static void a_name_moved_away_comes_back(void **state)
 	assert_reads(w, LABELLED "/label", "anew\n");
 }
 
-static void list_away(struct wire *w, uint64_t dir)
-{
-	size_t n;
-	free(wire_list(w, dir, 4096, &n));
-}
-
 /* Where names come and go by themselves, the kernel asks before it uses what it has kept of them, and drops it. */
 static void names_that_come_by_themselves_are_listed(void **state)
 {
 	struct wire *w = &((struct state *)*state)->w;
 	uint64_t valid, session = wire_walk(w, SESSION).nodeid, entry = wire_walk(w, LABELLED).nodeid;
 	assert_int_equal(wire_open_dir(w, LABELLED), -ENOSYS);
-	list_away(w, session);
+	wire_list_away(w, session);
 	assert_int_equal(wire_told(w, session, &valid), 1);
 	assert_int_equal(valid, 0);
 	wire_told(w, wire_walk(w, SESSION "/entries").nodeid, &valid);
 	assert_int_equal(valid, 60);
-	list_away(w, entry);
+	wire_list_away(w, entry);
 	assert_int_equal(wire_told(w, entry, NULL), 0);
 
 	/* Hidden for ten seconds. */
 	assert_int_equal(move(w, LABELLED, "label", LABELLED, "label~", 0), 0);
-	list_away(w, entry);
+	wire_list_away(w, entry);
 	assert_int_equal(wire_told(w, entry, NULL), 1);
 	assert_int_equal(move(w, LABELLED, "label~", LABELLED, "label", 0), 0);
 	assert_int_equal(wire_told(w, entry, NULL), 1);
-	list_away(w, entry);
+	wire_list_away(w, entry);
 	assert_int_equal(wire_told(w, entry, NULL), 0);
 }
 

@@ -344,3 +344,9 @@ struct listed *wire_list(struct wire *w, uint64_t dir, uint32_t piece, size_t *r
 	*ret_n = n;
 	return all;
 }
+
+void wire_list_away(struct wire *w, uint64_t dir)
+{
+	size_t n;
+	free(wire_list(w, dir, 4096, &n));
+}

@@ -95,5 +95,7 @@ struct listed {
 
 /* Everything in a directory, read in pieces of so many bytes. The caller frees it. */
 struct listed *wire_list(struct wire *w, uint64_t dir, uint32_t piece, size_t *ret_n);
+/* The same, for the listing's sake. */
+void wire_list_away(struct wire *w, uint64_t dir);
 
 #endif

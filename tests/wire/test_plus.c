@@ -1,0 +1,142 @@
+/* What listings bring along besides the names. */
+#include "fixture.h"
+
+#include "../../src/fs_impl.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* --- when -------------------------------------------------------------------------------------------- */
+
+/* Listings, each with a file, until one is a probe, which is made. How many others there were. */
+static unsigned until_probe(struct plus *p)
+{
+	unsigned n = 0;
+	while (plus_begin(p, true) == PLUS_ALL)
+		n++;
+	plus_probed(p);
+	return n;
+}
+
+static void ignore_probes(struct plus *p, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(until_probe(p), PLUS_PROBE_EVERY - 1);
+}
+
+/* The probe before the last shows in the last. */
+static void stops_when_no_probe_was_used(void **state)
+{
+	struct plus p;
+	(void)state;
+	plus_init(&p);
+	ignore_probes(&p, PLUS_UNUSED_MAX);
+	for (unsigned i = 1; i < PLUS_PROBE_EVERY; i++)
+		assert_int_equal(plus_begin(&p, true), PLUS_ALL);
+	for (unsigned i = 0; i < 3 * PLUS_PROBE_EVERY; i++)
+		assert_int_equal(plus_begin(&p, i % 2 == 0), PLUS_DIRS);
+	plus_looked_up(&p);
+	ignore_probes(&p, PLUS_UNUSED_MAX);
+	plus_release(&p);
+}
+
+static void goes_on_while_probes_are_used(void **state)
+{
+	struct plus p;
+	(void)state;
+	plus_init(&p);
+	for (unsigned i = 0; i < 3; i++) {
+		ignore_probes(&p, PLUS_UNUSED_MAX);
+		plus_looked_up(&p);
+	}
+	plus_release(&p);
+}
+
+static void counts_listings_with_files_only(void **state)
+{
+	struct plus p;
+	(void)state;
+	plus_init(&p);
+	for (unsigned i = 1; i < PLUS_PROBE_EVERY; i++) {
+		assert_int_equal(plus_begin(&p, true), PLUS_ALL);
+		assert_int_equal(plus_begin(&p, false), PLUS_ALL);
+	}
+	/* None of these has a file that could be the probe. */
+	for (unsigned i = 0; i < 3 * PLUS_UNUSED_MAX * PLUS_PROBE_EVERY; i++) {
+		assert_int_equal(plus_begin(&p, true), PLUS_PROBE);
+		assert_int_equal(plus_begin(&p, false), PLUS_ALL);
+	}
+	plus_release(&p);
+}
+
+/* --- what -------------------------------------------------------------------------------------------- */
+
+struct brought {
+	unsigned names, dirs, dirs_told, others, others_told;
+};
+
+static struct brought list(struct wire *w, const char *path)
+{
+	size_t n;
+	struct brought b = {0};
+	struct listed *all = wire_list(w, wire_walk(w, path).nodeid, 4096, &n);
+	for (size_t i = 2; i < n; i++) {
+		bool dir = all[i].type == S_IFDIR >> 12, told = all[i].entry.nodeid != 0;
+		b.names++;
+		b.dirs += dir;
+		b.dirs_told += dir && told;
+		b.others += !dir;
+		b.others_told += !dir && told;
+	}
+	free(all);
+	return b;
+}
+
+#define ENTRY SESSION "/entries/aaaa0002"
+
+static void brings_directories_where_nobody_wants_more(void **state)
+{
+	struct wire *w = *state;
+	struct fuse_entry_out e;
+	struct brought all = list(w, ENTRY);
+	assert_true(all.dirs > 0);
+	assert_int_equal(all.dirs_told, all.dirs);
+	assert_true(all.others_told > 4);
+	w->fs->plus.unused = PLUS_UNUSED_MAX;
+	struct brought dirs = list(w, ENTRY);
+	assert_int_equal(dirs.names, all.names);
+	assert_int_equal(dirs.dirs_told, all.dirs);
+	assert_int_equal(dirs.others_told, 0);
+	/* Who looks up directories, or what is not there, wants no files. */
+	uint64_t entry = wire_walk(w, ENTRY).nodeid;
+	assert_int_equal(wire_lookup(w, entry, "tool-calls", &e), 0);
+	wire_lookup(w, entry, ".gitignore", &e);
+	assert_int_equal(list(w, ENTRY).others_told, 0);
+	assert_int_equal(wire_lookup(w, entry, "text.md", &e), 0);
+	assert_true(S_ISREG(e.attr.mode));
+	assert_int_equal(list(w, ENTRY).others_told, all.others_told);
+}
+
+static void lists_one_file_by_name_alone(void **state)
+{
+	struct wire *w = *state;
+	struct brought all = list(w, ENTRY);
+	w->fs->plus.listings = PLUS_PROBE_EVERY - 1;
+	struct brought probe = list(w, ENTRY), next = list(w, ENTRY);
+	assert_int_equal(probe.names, all.names);
+	assert_int_equal(probe.dirs_told, all.dirs_told);
+	assert_int_equal(probe.others_told, all.others_told - 1);
+	assert_int_equal(next.others_told, all.others_told);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(stops_when_no_probe_was_used),
+	    cmocka_unit_test(goes_on_while_probes_are_used),
+	    cmocka_unit_test(counts_listings_with_files_only),
+	    WIRED(brings_directories_where_nobody_wants_more),
+	    WIRED(lists_one_file_by_name_alone),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
