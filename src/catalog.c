@@ -124,6 +124,7 @@ void catalog_load_all(struct catalog *c, int64_t now)
 			names_slots(c, i);
 	}
 	names_sids(c);
+	c->named_all = true;
 	c->loaded_at = now;
 }
 

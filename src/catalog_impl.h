@@ -134,6 +134,7 @@ struct catalog {
 	struct slot *slots;
 	size_t slot_count, slot_cap;
 	struct list nameless; /* files with a slot and no name under sessions/ */
+	bool named_all;       /* somebody has asked for those names: from then on each is given when its file comes */
 	uint64_t epoch;       /* rises when a slot is made or dies, or a file turns out to be no session */
 	int64_t refreshed_at, loaded_at, statted_at; /* when all directories, headers, files were looked at */
 	uint64_t named_epoch;                        /* when projects were named last */

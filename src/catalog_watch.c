@@ -336,6 +336,8 @@ bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret)
 		const struct file *f = &c->files[place];
 		if (f->state == FILE_SESSION && f->slot == NONE && f->project != NONE)
 			catalog_load_project(c, f->project, now);
+		if (c->named_all && c->files[place].slot != NONE && !c->files[place].sid_name)
+			names_sids(c);
 		f = &c->files[place];
 		ret->project = f->project;
 		ret->stem = f->stem;

@@ -64,6 +64,8 @@ static void tell_session(struct fs *fs, const struct slot_info *s, bool contents
 	node_t *nodes CLEANUP_FREE = NULL;
 	size_t n;
 	bool given = quiet_take(fs, s->slot, &nodes, &n);
+	if (waits && tree_is_superseded(fs->tree, s->slot, nodes, n))
+		tree_stale_all(fs->tree, s->slot, tell, &t);
 	for (size_t i = 0; i < n; i++)
 		tell_node(&t, nodes[i]);
 	if (given || contents)

@@ -489,7 +489,10 @@ double tree_missing_ttl(struct tree *t, node_t dir, struct span name)
 	/* Tools look for .gitignore and the like in every directory. */
 	if (!is_possible(kind, name))
 		return TREE_TTL_FIXED;
-	if (kind == K_PROJECTS || kind == K_PROJECT || kind == K_SESSIONS || kind == K_ROOT)
+	/* Several sessions can bring a project, and none of them the first: its name is not told each time. */
+	if (kind == K_PROJECTS)
+		return TREE_TTL_LIVE;
+	if (kind == K_PROJECT || kind == K_SESSIONS || kind == K_ROOT)
 		return catalog_is_told(t->catalog) ? TREE_TTL_TOLD : TREE_TTL_LIVE;
 	return live_ttl(t);
 }

@@ -86,8 +86,8 @@ struct catalog_change {
 ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret);
 void catalog_wake(struct catalog *c);
 /* What is at a place: true if it is a session. Else only slot (NO_SLOT) and what was last known of project, stem,
- * sid and file is filled in; those may be NO_SLOT and NULL. Does not wait for other headers to be read, so `sid` may
- * be NULL for a session, too. */
+ * sid and file is filled in; those may be NO_SLOT and NULL. Does not wait for other headers to be read: `sid` is NULL
+ * for a session, too, until somebody asked for all of them. */
 bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
 
 /* Rises whenever a session file came, went or was replaced: names listed at one number hold while it stays. */

@@ -137,6 +137,8 @@ ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off);
 struct span session_entry_id(const struct session *s, uint32_t i);
 /* Appends the component under entries/: encoded id, ~LINE, or with ~2 on collisions. */
 void session_entry_name(const struct session *s, uint32_t i, struct buf *out);
+/* Whether a later line has entry i's id, and so the name that i had before that line came. */
+bool session_is_superseded(const struct session *s, uint32_t i);
 /* The entry with this component, or NO_ENTRY. Finds exactly the names session_entry_name gives. */
 uint32_t session_entry_by_name(const struct session *s, struct span component);
 /* The addressed entry whose id equals this JSON value (string or number), or NO_ENTRY. */
