@@ -9,7 +9,6 @@
  * what nobody wants, listings bring along the attributes of directories only, until somebody looks up a file. */
 #include "fs_impl.h"
 
-
 void plus_init(struct plus *p)
 {
 	*p = (struct plus){0};
