@@ -470,12 +470,13 @@ int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_att
 	return rc == -ENOENT ? scratch_find(t, parent, name, ret) : rc;
 }
 
-/* Whether the name could come to be in such a directory. */
+/* Whether the name could come to be in such a directory by what session files say. None of theirs begins with a dot. */
 static bool is_possible(unsigned dir, struct span name)
 {
+	bool hidden = name.n > 0 && name.p[0] == '.';
 	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
 		const struct kind *row = &tree_kinds[k];
-		if (row->parent == dir && (!row->name || span_is(name, row->name)))
+		if (row->parent == dir && (row->name ? span_is(name, row->name) : !hidden))
 			return true;
 	}
 	return false;
@@ -484,11 +485,12 @@ static bool is_possible(unsigned dir, struct span name)
 double tree_missing_ttl(struct tree *t, node_t dir, struct span name)
 {
 	unsigned kind = dir == NODE_ROOT ? K_ROOT : node_unpack(dir).kind;
-	if (is_writable_dir(kind) && !t->read_only)
-		return 0;
-	/* Tools look for .gitignore and the like in every directory. */
+	/* Tools look for .gitignore and the like in every directory. Who makes one does so through the mount, which the
+	 * kernel sees. */
 	if (!is_possible(kind, name))
 		return TREE_TTL_FIXED;
+	if (is_writable_dir(kind) && !t->read_only)
+		return 0;
 	/* Several sessions can bring a project, and none of them the first: its name is not told each time. */
 	if (kind == K_PROJECTS)
 		return TREE_TTL_LIVE;
