@@ -64,14 +64,20 @@ static void tell_session(struct fs *fs, const struct slot_info *s, bool contents
 	node_t *nodes CLEANUP_FREE = NULL;
 	size_t n;
 	bool given = quiet_take(fs, s->slot, &nodes, &n);
-	if (waits && tree_is_superseded(fs->tree, s->slot, nodes, n))
-		tree_stale_all(fs->tree, s->slot, tell, &t);
 	for (size_t i = 0; i < n; i++)
 		tell_node(&t, nodes[i]);
 	if (given || contents)
 		tree_stale_session(fs->tree, s->slot, tell, &t);
 	if (quiet_take_above(fs) || contents)
 		tree_stale_above(fs->tree, s->project, tell, &t);
+}
+
+/* Not with the change itself: it has the index grow, and a write that fails is about to take back what it wrote. */
+static void tell_renamed(struct fs *fs, uint32_t slot)
+{
+	struct telling t = {fs, false, true};
+	if (quiet_is_promised(fs, slot) && tree_take_renamed(fs->tree, slot))
+		tree_stale_all(fs->tree, slot, tell, &t);
 }
 
 void follow_written(struct fs *fs, node_t node)
@@ -107,8 +113,10 @@ static void tell_again(struct fs *fs)
 		struct slot_info s;
 		if (f->again[i - 1].at_ms > now)
 			continue;
-		if (catalog_slot(fs->catalog, f->again[i - 1].slot, &s) == 0)
+		if (catalog_slot(fs->catalog, f->again[i - 1].slot, &s) == 0) {
 			tell_session(fs, &s, true, true);
+			tell_renamed(fs, s.slot);
+		}
 		f->again[i - 1] = f->again[--f->n];
 	}
 }

@@ -175,10 +175,19 @@ bool quiet_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n)
 		*ret = s->nodes;
 		*ret_n = s->n;
 		q->nodes -= s->n;
-		*s = (struct quiet_slot){0};
+		*s = (struct quiet_slot){.until_ms = s->until_ms};
 	}
 	pthread_mutex_unlock(&q->lock);
 	return given;
+}
+
+bool quiet_is_promised(struct fs *fs, uint32_t slot)
+{
+	struct quiet *q = &fs->quiet;
+	pthread_mutex_lock(&q->lock);
+	bool promised = slot < q->n && q->slots[slot].until_ms > now_ms();
+	pthread_mutex_unlock(&q->lock);
+	return promised;
 }
 
 bool quiet_take_above(struct fs *fs)

@@ -318,6 +318,11 @@ uint64_t session_serial(const struct session *s)
 	return s->serial;
 }
 
+bool session_take_renamed(struct session *s)
+{
+	return atomic_exchange(&s->renamed, false);
+}
+
 uint32_t session_relinks(const struct session *s)
 {
 	return s->relinks;

@@ -217,15 +217,6 @@ static inline uint64_t hash_of(const struct session *s, uint32_t i)
 	return hash_bytes(s->seed, p + 1, head >> 1);
 }
 
-bool session_is_superseded(const struct session *s, uint32_t i)
-{
-	if (has_flag(s, i, ENTRY_ADDRESSED) || !entry_has_key(s, i))
-		return false;
-	struct key key = entry_key(s, i);
-	uint32_t slot = *slot_find(s, key_hash(s, &key), &key);
-	return slot && slot_entry(slot) != i;
-}
-
 void table_add(const struct session *s, bool *ret_replaced)
 {
 	enum { AHEAD = 16 };

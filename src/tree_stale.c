@@ -48,19 +48,14 @@ void tree_stale_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg
 	tell_session(slot, tell, arg);
 }
 
-bool tree_is_superseded(struct tree *t, uint32_t slot, const node_t *nodes, size_t n)
+bool tree_take_renamed(struct tree *t, uint32_t slot)
 {
 	struct session *s;
-	bool found = false;
-	if (n == 0 || catalog_get(t->catalog, slot, &s) < 0)
+	if (catalog_get(t->catalog, slot, &s) < 0)
 		return false;
-	for (size_t i = 0; i < n && !found; i++) {
-		struct node node = node_unpack(nodes[i]);
-		found = tree_kinds[node.kind].scope >= SCOPE_INDEX && node.entry < session_count(s) &&
-		        session_is_superseded(s, node.entry);
-	}
+	bool renamed = session_take_renamed(s);
 	catalog_put(t->catalog, s);
-	return found;
+	return renamed;
 }
 
 void tree_stale_all(struct tree *t, uint32_t slot, tree_tell tell, void *arg)

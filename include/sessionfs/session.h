@@ -81,6 +81,9 @@ uint64_t session_serial(const struct session *s);
 /* Rises when entries that were there hang together otherwise than before, or are named otherwise: an id was repeated,
  * or a parent came after its child. Another index of the same file begins with another number. */
 uint32_t session_relinks(const struct session *s);
+/* Whether, as the file grew, an entry may have lost its name to a later line with the same id; true once for each time.
+ * Any lock may be held. */
+bool session_take_renamed(struct session *s);
 /* Bytes of memory the index uses. */
 size_t session_memory(const struct session *s);
 
@@ -137,8 +140,6 @@ ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off);
 struct span session_entry_id(const struct session *s, uint32_t i);
 /* Appends the component under entries/: encoded id, ~LINE, or with ~2 on collisions. */
 void session_entry_name(const struct session *s, uint32_t i, struct buf *out);
-/* Whether a later line has entry i's id, and so the name that i had before that line came. */
-bool session_is_superseded(const struct session *s, uint32_t i);
 /* The entry with this component, or NO_ENTRY. Finds exactly the names session_entry_name gives. */
 uint32_t session_entry_by_name(const struct session *s, struct span component);
 /* The addressed entry whose id equals this JSON value (string or number), or NO_ENTRY. */

@@ -49,9 +49,9 @@ double tree_missing_ttl(struct tree *t, node_t dir, struct span name);
 typedef void (*tree_tell)(void *arg, node_t node, struct span name);
 /* The session's file changed: a fixed number of nodes that have TREE_TTL_TOLD. No lock is held in `tell`. */
 void tree_stale_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg);
-/* Whether one of these nodes of a session may be kept under a name that leads to another entry now: then tree_stale_all
- * drops every name of its entries and branches. */
-bool tree_is_superseded(struct tree *t, uint32_t slot, const node_t *nodes, size_t n);
+/* Whether names of the session's entries may lead to others since this was asked last: then tree_stale_all drops every
+ * name of its entries and branches. Has the index grow. */
+bool tree_take_renamed(struct tree *t, uint32_t slot);
 void tree_stale_all(struct tree *t, uint32_t slot, tree_tell tell, void *arg);
 /* ... of what is above it: its project and the root. */
 void tree_stale_above(struct tree *t, uint32_t project, tree_tell tell, void *arg);
