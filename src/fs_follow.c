@@ -193,7 +193,7 @@ static void serve(struct fuse_session *se)
 {
 	struct pollfd p = {.fd = fuse_session_fd(se), .events = POLLIN};
 	struct fuse_buf buf = {.mem = NULL};
-	while (poll(&p, 1, 0) == 1 && p.revents & POLLIN && fuse_session_receive_buf(se, &buf) > 0)
+	while (poll(&p, 1, 0) == 1 && p.revents & POLLIN && fs_receive(se, &buf) > 0)
 		fuse_session_process_buf(se, &buf);
 	free(buf.mem);
 }

@@ -171,6 +171,11 @@ static inline struct fs *fs_of(fuse_req_t req)
 	return fs;
 }
 
+/* fs_loop.c: the next request, as fuse_session_receive_buf has it: its size, 0 at the end of the mount, or a negative
+ * errno. But that one drops the request it has read if the session was told to end meanwhile; who waits for the answer
+ * may hold what the end waits for. buf->mem is the caller's to free. */
+int fs_receive(struct fuse_session *session, struct fuse_buf *buf);
+
 /* fs.c */
 struct stat stat_of(const struct tree_attr *a);
 struct fuse_entry_param entry_of(const struct tree_attr *a);

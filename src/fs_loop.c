@@ -60,6 +60,23 @@ static void end(struct loop *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* The largest write, and what comes with it. */
+enum { REQUEST_MAX = (1 << 20) + 2 * 4096 };
+
+int fs_receive(struct fuse_session *session, struct fuse_buf *buf)
+{
+	if (!buf->mem)
+		buf->mem = malloc(REQUEST_MAX);
+	if (!buf->mem)
+		return -ENOMEM;
+	ssize_t n = read(fuse_session_fd(session), buf->mem, REQUEST_MAX);
+	/* It was withdrawn; the mount is gone. */
+	if (n < 0 && (errno == ENOENT || errno == ENODEV))
+		return errno == ENOENT ? -EINTR : 0;
+	buf->size = n < 0 ? 0 : (size_t)n;
+	return n < 0 ? -errno : (int)n;
+}
+
 /* --- the leader ---------------------------------------------------------------------------------- */
 
 static void wake(struct loop *l)
@@ -85,7 +102,7 @@ static int receive(struct loop *l, struct fuse_buf *buf, bool *waited)
 	int64_t until = 0;
 	*waited = false;
 	while (!fuse_session_exited(l->session)) {
-		int rc = fuse_session_receive_buf(l->session, buf);
+		int rc = fs_receive(l->session, buf);
 		if (rc != -EAGAIN && rc != -EINTR)
 			return rc;
 		*waited = true;

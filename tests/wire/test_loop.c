@@ -192,6 +192,22 @@ static void without_any_thread_it_fails(void **state)
 	release(&s);
 }
 
+/* Somebody may wait for its answer. */
+static void a_request_that_comes_with_the_end_is_received(void **state)
+{
+	struct served s;
+	struct fuse_buf buf = {.mem = NULL};
+	(void)state;
+	start(&s, 1, 1); /* its loop fails, for want of a thread */
+	pthread_join(s.w.thread, NULL);
+	ask(&s, QUICK);
+	fuse_session_exit(s.w.se);
+	assert_true(fs_receive(s.w.se, &buf) > 0);
+	assert_int_equal(((const struct fuse_in_header *)buf.mem)->nodeid, QUICK);
+	free(buf.mem);
+	release(&s);
+}
+
 /* --- fs_pages ------------------------------------------------------------------------------------ */
 
 static void open_file(struct wire *w, uint64_t node, unsigned notifications)
@@ -258,6 +274,7 @@ int main(void)
 	    cmocka_unit_test(every_request_is_answered_once),
 	    cmocka_unit_test(what_was_begun_is_answered_at_the_end),
 	    cmocka_unit_test(without_any_thread_it_fails),
+	    cmocka_unit_test(a_request_that_comes_with_the_end_is_received),
 	    cmocka_unit_test(what_cannot_change_is_given_with_the_open),
 	    WIRED(one_thread_gives_nothing),
 	    cmocka_unit_test(one_that_stays_alone_gives_nothing),
