@@ -86,10 +86,10 @@ void quiet_settle(struct fs *fs, struct tree_attr *a);
 /* Forgets what was noted of a session, since the kernel is told now. The nodes noted one by one are the caller's to
  * free; true if there was something besides. */
 bool quiet_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n);
-/* Whether the kernel may still keep what was noted one by one, taken or not. */
-bool quiet_is_promised(struct fs *fs, uint32_t slot);
 /* The same for what is above all sessions. */
 bool quiet_take_above(struct fs *fs);
+/* Whether the kernel may still keep what was noted one by one, taken or not. */
+bool quiet_is_promised(struct fs *fs, uint32_t slot);
 
 /* fs_follow.c: the thread that follows changes */
 struct follow {

@@ -49,14 +49,14 @@ double tree_missing_ttl(struct tree *t, node_t dir, struct span name);
 typedef void (*tree_tell)(void *arg, node_t node, struct span name);
 /* The session's file changed: a fixed number of nodes that have TREE_TTL_TOLD. No lock is held in `tell`. */
 void tree_stale_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg);
-/* Whether names of the session's entries may lead to others since this was asked last: then tree_stale_all drops every
- * name of its entries and branches. Has the index grow. */
-bool tree_take_renamed(struct tree *t, uint32_t slot);
-void tree_stale_all(struct tree *t, uint32_t slot, tree_tell tell, void *arg);
 /* ... of what is above it: its project and the root. */
 void tree_stale_above(struct tree *t, uint32_t project, tree_tell tell, void *arg);
 /* A session came to this place or went from it; `died` is the slot it had, or NO_SLOT. */
 void tree_stale_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_tell tell, void *arg);
+/* Whether names of the session's entries may lead to others since this was asked last: then tree_stale_all drops every
+ * name of its entries and branches. Has the index grow. */
+bool tree_take_renamed(struct tree *t, uint32_t slot);
+void tree_stale_all(struct tree *t, uint32_t slot, tree_tell tell, void *arg);
 
 /* One name of a directory. `cookie` continues after it. `attr` is NULL when the attributes were not wanted or
  * would have to be produced; node and mode (type bits) are always there. Return non-zero to stop (this name did not
