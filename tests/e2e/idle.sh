@@ -86,32 +86,27 @@ for how in rw ro; do within $LONG "the end after the last read" gone "$T/$how"; 
 
 [ "$(id -u)" -eq 0 ] || exit 0
 
-# The kernel lets go of what was above a mount a moment after that is gone.
-try_umount() { umount "$T/mnt" 2>"$T/said"; }
-uncover() { within 10 "unmounting what is there now" try_umount; }
-
 # What else is mounted at the place is left alone: below it,
 mount -t tmpfs below "$T/mnt"
 in_foreground "$T/mnt" -o idle=1
 within $LONG "the end above another mount" eval "! kill -0 $pid 2>/dev/null"
 is below "$(findmnt -rno SOURCE "$T/mnt")" "what was below"
-uncover
+umount "$T/mnt"
 
 # over it,
 in_foreground "$T/mnt" -o idle=3
 within 10 "the mount to cover" is_there "$T/mnt"
-sleep 1000 3<"$T/mnt/README.md" & # keeps it until it is covered
-keeps=$!
+exec 3<"$T/mnt/README.md" # keeps it until it is covered
 mount -t tmpfs over "$T/mnt"
-kill $keeps
+exec 3<&-
 within $LONG "a word about it" grep -q "something else is here now" "$T/mnt.log"
 sleep 4
 is 1 "$(grep -c "something else" "$T/mnt.log")" "how often it says so"
 kill -s TERM $pid
 wait $pid || die "the covered mount ended with $?"
 is over "$(findmnt -rno SOURCE "$T/mnt" | tail -n 1)" "what was over it"
-uncover
-uncover
+umount "$T/mnt"
+umount "$T/mnt"
 
 # and after it, when it lives on elsewhere.
 in_foreground "$T/mnt" -o idle=3
