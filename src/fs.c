@@ -105,6 +105,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 			plus_looked_up(&fs->plus);
 		quiet_settle(fs, &attr);
 		listings_check(fs, attr.node);
+		sizes_tell(fs, &attr);
 		e = entry_of(&attr);
 	}
 	fuse_reply_entry(req, &e);
@@ -127,6 +128,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	}
 	quiet_settle(fs, &attr);
 	listings_check(fs, ino);
+	sizes_tell(fs, &attr);
 	struct stat st = stat_of(&attr);
 	fuse_reply_attr(req, &st, attr.attr_ttl);
 }
@@ -222,7 +224,7 @@ static int emit(void *arg, struct span name, uint64_t cookie, node_t node, mode_
 	if (attr && l->brings == PLUS_PROBE && S_ISREG(mode)) {
 		l->brings = PLUS_ALL;
 		plus_probed(&fs_of(l->req)->plus);
-	} else if (attr) {
+	} else if (attr && sizes_may_be_told(fs_of(l->req), attr)) {
 		struct tree_attr settled = *attr;
 		quiet_settle(fs_of(l->req), &settled);
 		e = entry_of(&settled);
@@ -516,6 +518,7 @@ int fs_open(const struct fs_options *o, struct fs **ret)
 	quiet_init(&fs->quiet);
 	pages_init(&fs->pages);
 	plus_init(&fs->plus);
+	sizes_init(&fs->sizes);
 	*ret = fs;
 	return 0;
 }
@@ -542,5 +545,6 @@ void fs_close(struct fs *fs)
 	quiet_release(&fs->quiet);
 	pages_release(&fs->pages);
 	plus_release(&fs->plus);
+	sizes_release(&fs->sizes);
 	free(fs);
 }

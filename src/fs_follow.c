@@ -11,7 +11,6 @@
 
 #include "sessionfs/log.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -43,8 +42,9 @@ static int64_t now_ms(void)
 
 static void tell_node(const struct telling *t, node_t node)
 {
-	bool whole =
-	    tree_is_dir(node) || (t->waits && tree_is_restamped(node)) || (t->contents && tree_is_rewritten(node));
+	/* Without opens to answer all that is read is kept: see fs_sizes.c. */
+	bool whole = tree_is_dir(node) || (t->waits && (t->fs->sizes.told || tree_is_restamped(node))) ||
+	             (t->contents && tree_is_rewritten(node));
 	fuse_lowlevel_notify_inval_inode(t->fs->session, node, whole ? 0 : -1, 0);
 }
 
@@ -188,36 +188,15 @@ void follow_start(struct fs *fs)
 		log_warning("changes are not followed: %s", strerror(rc));
 }
 
-/* Answers what the kernel asks. */
-static void serve(struct fuse_session *se)
-{
-	struct pollfd p = {.fd = fuse_session_fd(se), .events = POLLIN};
-	struct fuse_buf buf = {.mem = NULL};
-	while (poll(&p, 1, 0) == 1 && p.revents & POLLIN && fs_receive(se, &buf) > 0)
-		fuse_session_process_buf(se, &buf);
-	free(buf.mem);
-}
-
-static bool has_ended(pthread_t thread)
-{
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += 20 * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	return pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT;
-}
-
 /* The loop has ended. The thread may be telling of a name, and that waits for whoever looks something up in the same
- * directory: he is answered. */
+ * directory. */
 void follow_stop(struct fs *fs)
 {
 	struct follow *f = &fs->follow;
 	if (f->running) {
 		atomic_store(&f->stop, true);
 		catalog_wake(fs->catalog);
-		while (!has_ended(f->thread))
-			serve(fs->session);
+		fs_join(fs->session, f->thread);
 	}
 	f->running = false;
 	cleanup_free(&f->again);

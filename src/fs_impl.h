@@ -139,6 +139,26 @@ void plus_probed(struct plus *p);
 /* Somebody looked up a file. */
 void plus_looked_up(struct plus *p);
 
+/* fs_sizes.c: sizes that the kernel was told */
+struct sizes {
+	pthread_mutex_t lock;     /* of the notes */
+	pthread_mutex_t dropping; /* who has it drops pages */
+	struct size_told {
+		node_t node;
+		uint64_t size;
+	} * told; /* hashed; NULL: nothing is noted */
+};
+
+void sizes_init(struct sizes *s);
+void sizes_release(struct sizes *s);
+/* From now on; there must be several threads, and no opens that are answered. 0 or -ENOMEM. */
+int sizes_start(struct fs *fs);
+/* Before an answer with these attributes: drops what the kernel has of a file that has another size now. No lock may
+ * be held. */
+void sizes_tell(struct fs *fs, const struct tree_attr *a);
+/* False if that must be done first. Any lock may be held. */
+bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a);
+
 /* Younger than this, or from the future. */
 bool fs_is_younger(struct timespec t, time_t seconds);
 
@@ -152,6 +172,7 @@ struct fs {
 	struct follow follow;
 	struct pages pages;
 	struct plus plus;
+	struct sizes sizes;
 	struct fuse_session *session; /* NULL until fs_attach */
 	struct timespec since;
 	bool read_only;
@@ -175,6 +196,9 @@ static inline struct fs *fs_of(fuse_req_t req)
  * errno. But that one drops the request it has read if the session was told to end meanwhile; who waits for the answer
  * may hold what the end waits for. buf->mem is the caller's to free. */
 int fs_receive(struct fuse_session *session, struct fuse_buf *buf);
+/* Waits until a thread has ended, and answers requests meanwhile: it may be telling the kernel of something that waits
+ * for whoever waits for the answer. */
+void fs_join(struct fuse_session *session, pthread_t thread);
 
 /* fs.c */
 struct stat stat_of(const struct tree_attr *a);

@@ -77,6 +77,31 @@ int fs_receive(struct fuse_session *session, struct fuse_buf *buf)
 	return n < 0 ? -errno : (int)n;
 }
 
+static void serve(struct fuse_session *session)
+{
+	struct pollfd p = {.fd = fuse_session_fd(session), .events = POLLIN};
+	struct fuse_buf buf = {.mem = NULL};
+	while (poll(&p, 1, 0) == 1 && p.revents & POLLIN && fs_receive(session, &buf) > 0)
+		fuse_session_process_buf(session, &buf);
+	free(buf.mem);
+}
+
+static bool has_ended(pthread_t thread)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += 20 * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT;
+}
+
+void fs_join(struct fuse_session *session, pthread_t thread)
+{
+	while (!has_ended(thread))
+		serve(session);
+}
+
 /* --- the leader ---------------------------------------------------------------------------------- */
 
 static void wake(struct loop *l)
@@ -286,19 +311,24 @@ static void wait_for_end(struct loop *l, const sigset_t *mask)
 	while (!fuse_session_exited(l->session) && ppoll(&p, 1, NULL, mask) <= 0)
 		continue;
 	end(l);
+	/* From now on this one may be the only one that answers: it must not wait for anybody. */
+	fuse_session_exit(l->session);
 	/* None is added any more. */
 	for (unsigned i = 0; i < l->n; i++)
-		pthread_join(l->threads[i], NULL);
+		fs_join(l->session, l->threads[i]);
 }
 
-/* One that leads and one that stands by, if there may be two: what is left of them stays to the end. */
+/* One that leads and one that stands by, if there may be two: what is left of them stays to the end. Only then there
+ * is one that answers whoever the other waits for. */
 static int begin(struct loop *l, struct fs *fs)
 {
 	pthread_mutex_lock(&l->lock);
 	add_thread(l);
 	if (l->n == 1)
 		add_thread(l);
-	int rc = l->n == 0 ? -EAGAIN : l->n > 1 && !fs->read_only ? pages_start(fs) : 0;
+	int rc = l->n == 0 ? -EAGAIN : 0;
+	if (l->n > 1)
+		rc = fs->read_only ? sizes_start(fs) : pages_start(fs);
 	pthread_mutex_unlock(&l->lock);
 	return rc;
 }

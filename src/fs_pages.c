@@ -5,7 +5,7 @@
  * the access time could be another.
  *
  * To give a page waits for whoever reads it, who can be waiting for an answer of ours: there must be another thread to
- * give it, so only one of several does this at any time. Nothing is lost by not giving. */
+ * give it, so only one of several does this at any time, and none at the end. Nothing is lost by not giving. */
 #include "fs_impl.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void give(struct fs *fs, node_t node)
 void pages_give(struct fs *fs, node_t node)
 {
 	struct pages *p = &fs->pages;
-	if (!p->given || pthread_mutex_trylock(&p->lock) != 0)
+	if (!p->given || fuse_session_exited(fs->session) || pthread_mutex_trylock(&p->lock) != 0)
 		return;
 	if (note(p, node))
 		give(fs, node);

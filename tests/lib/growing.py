@@ -5,13 +5,14 @@ growing.py PROGRAM DIR
 
 What holds:
 
-* tail -f prints what is appended, once and whole.
+* tail -f prints what is appended, once and whole; so does who reads on while others ask for the size all the time.
 * Half a line is not shown until it is whole; of session.jsonl only after a second in which nothing came.
 * Who reads a view in small pieces gets it as it was at one moment.
 * What reading from the beginning to the end gives is what the size says, unless something was appended in between.
 * An open file is read on after its index and its text were dropped.
 """
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -174,6 +175,43 @@ def tails(program, root, options):
         check(left.text() == old, "tail -f of a branch that is left printed what belongs to another")
         for t in [left, *running["transcript.md"], *running["session.jsonl"]]:
             t.end()
+
+
+def read_on(path, over, out):
+    fd, done = os.open(path, os.O_RDONLY), False
+    with open(out, "wb") as f:
+        while not done:
+            done = over.is_set()  # then all that is to come can be read
+            while got := os.read(fd, 1 << 16):
+                f.write(got)
+
+
+def ask(path, over):
+    while not over.is_set():
+        os.stat(path)
+
+
+def crowd(program, root, options):
+    """Two that read on and two that ask, at once and for ever."""
+    session = Session(program, root, "crowd" + "-".join(options))
+    process, over = multiprocessing.get_context("fork").Process, multiprocessing.get_context("fork").Event()
+    with Mount(program, root, *options) as mount:
+        for view in "session.jsonl", "transcript.md":
+            path, outs = f"{mount}/{session.path}/{view}", [f"{root}/crowd-{n}" for n in range(2)]
+            all_ = [process(target=read_on, args=(path, over, out), daemon=True) for out in outs]
+            all_ += [process(target=ask, args=(path, over), daemon=True) for _ in range(2)]
+            over.clear()
+            for p in all_:
+                p.start()
+            with Growth(session, 0.002):
+                time.sleep(4)
+            truth = session.truth(view)
+            await_(lambda: os.stat(path).st_size == len(truth), f"the size of {view}")
+            over.set()
+            for p in all_:
+                p.join(TIMEOUT)
+            for out in outs:
+                judge(read(out), truth, f"{view} read on, options {options}")
 
 
 def judge(text, truth, what):
@@ -356,6 +394,7 @@ def evictions(program, root, options):
 def main(program, root):
     for options in [], ["-oro"]:
         tails(program, root, options)
+        crowd(program, root, options)
         half_lines(program, root, options)
         exact_sizes(program, root, options)
     moved_tail(program, root)

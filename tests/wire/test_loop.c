@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-enum { QUICK = 10, SLOW = 11, WAITING = 12 };
+enum { QUICK = 10, SLOW = 11, WAITING = 12, RELEASING = 13 };
 
 struct served {
 	struct wire w;
@@ -37,6 +37,8 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	(void)fi;
 	if (ino == WAITING)
 		sem_wait(&s->go);
+	if (ino == RELEASING)
+		sem_post(&s->go);
 	if (ino == SLOW)
 		usleep(300);
 	fuse_reply_attr(req, &(struct stat){.st_ino = ino}, 0);
@@ -182,6 +184,21 @@ static void what_was_begun_is_answered_at_the_end(void **state)
 	finish(&s);
 }
 
+/* As one that tells the kernel of something waits for a reader who waits for his answer. */
+static void who_waits_for_an_answer_gets_it_at_the_end(void **state)
+{
+	struct served s;
+	(void)state;
+	begin(&s, 2);
+	uint64_t waiting = ask(&s, WAITING);
+	assert_answered(&s, ask(&s, QUICK));
+	fuse_session_exit(s.w.se);
+	uint64_t releasing = ask(&s, RELEASING);
+	assert_answered(&s, releasing);
+	assert_answered(&s, waiting);
+	finish(&s);
+}
+
 static void without_any_thread_it_fails(void **state)
 {
 	struct served s;
@@ -273,6 +290,7 @@ int main(void)
 	    cmocka_unit_test(one_thread_answers_in_turn),
 	    cmocka_unit_test(every_request_is_answered_once),
 	    cmocka_unit_test(what_was_begun_is_answered_at_the_end),
+	    cmocka_unit_test(who_waits_for_an_answer_gets_it_at_the_end),
 	    cmocka_unit_test(without_any_thread_it_fails),
 	    cmocka_unit_test(a_request_that_comes_with_the_end_is_received),
 	    cmocka_unit_test(what_cannot_change_is_given_with_the_open),

@@ -1,0 +1,96 @@
+/* Sizes that the kernel was told, where it opens files without asking.
+ *
+ * There all that is read goes through its page cache, and it takes in a new size before it drops the pages of before:
+ * who reads in between gets the old last page, and zeros behind what was its end. So pages are dropped before a new
+ * size is told. The kernel does not believe an answer that it asked for before it was told so; it asks once more.
+ *
+ * To drop pages waits for whoever reads them, who can be waiting for an answer of ours: there must be another thread to
+ * give it. Only one at a time drops, and those who have waited for a moment go on without; so does the last one that
+ * answers at the end. */
+#include "fs_impl.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* Of a file that changed longer ago than this the thread that follows changes has dropped the pages. */
+enum { YOUNG_SECONDS = 5 };
+enum { CELLS_LOG2 = 12, WAIT_NS = 10 * 1000 * 1000 };
+
+int sizes_start(struct fs *fs)
+{
+	fs->sizes.told = calloc((size_t)1 << CELLS_LOG2, sizeof *fs->sizes.told);
+	return fs->sizes.told ? 0 : -ENOMEM;
+}
+
+void sizes_init(struct sizes *s)
+{
+	*s = (struct sizes){.told = NULL};
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->dropping, NULL);
+}
+
+void sizes_release(struct sizes *s)
+{
+	free(s->told);
+	pthread_mutex_destroy(&s->lock);
+	pthread_mutex_destroy(&s->dropping);
+}
+
+static bool has_size(const struct fs *fs, const struct tree_attr *a)
+{
+	return fs->sizes.told && S_ISREG(a->mode) && !tree_is_fixed(a->node);
+}
+
+static struct size_told *cell_of(struct sizes *s, node_t node)
+{
+	return &s->told[node * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CELLS_LOG2)];
+}
+
+/* The one that was noted in its place is forgotten. */
+static void note(struct sizes *s, const struct tree_attr *a)
+{
+	pthread_mutex_lock(&s->lock);
+	*cell_of(s, a->node) = (struct size_told){a->node, a->size};
+	pthread_mutex_unlock(&s->lock);
+}
+
+static bool differs(struct sizes *s, const struct tree_attr *a)
+{
+	pthread_mutex_lock(&s->lock);
+	struct size_told told = *cell_of(s, a->node);
+	pthread_mutex_unlock(&s->lock);
+	return told.node == a->node ? told.size != a->size : fs_is_younger(a->mtime, YOUNG_SECONDS);
+}
+
+bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a)
+{
+	if (!has_size(fs, a))
+		return true;
+	if (differs(&fs->sizes, a))
+		return false;
+	note(&fs->sizes, a);
+	return true;
+}
+
+static bool wait_for_turn(struct sizes *s)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += WAIT_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_mutex_timedlock(&s->dropping, &until) == 0;
+}
+
+void sizes_tell(struct fs *fs, const struct tree_attr *a)
+{
+	struct sizes *s = &fs->sizes;
+	if (sizes_may_be_told(fs, a) || fuse_session_exited(fs->session) || !wait_for_turn(s))
+		return;
+	if (differs(s, a))
+		fuse_lowlevel_notify_inval_inode(fs->session, a->node, 0, 0);
+	/* Not before: who finds it here tells it at once. */
+	note(s, a);
+	pthread_mutex_unlock(&s->dropping);
+}

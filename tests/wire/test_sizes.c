@@ -1,0 +1,173 @@
+/* Before the kernel is told that a file has grown it drops what it has of it, where it opens files by itself. */
+#include "fixture.h"
+
+#include "../../src/fs_impl.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILES SESSION "/session.jsonl"
+#define MORE                                                                                                           \
+	"{\"type\":\"message\",\"id\":\"aaaa00ff\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"more\"}}\n"
+
+static void begin(void **state, bool read_only, unsigned threads)
+{
+	struct wire *w = prepare();
+	w->unwatched = true;
+	w->threads = threads;
+	wire_open(w, read_only, ALL_FLAGS);
+	*state = w;
+}
+
+/* Nobody tells of it here, so it is seen when files are looked at again. */
+static void wait_for_look(void)
+{
+	usleep((CATALOG_FRESH_MS + 10) * 1000);
+}
+
+static void grow(struct wire *w)
+{
+	wire_append(w, FILE_ONE, MORE);
+	wait_for_look();
+}
+
+/* Looked up and told of; how many notifications came with it. */
+static unsigned look(struct wire *w, uint64_t *ret)
+{
+	unsigned before = w->notifications;
+	*ret = wire_walk(w, FILES).nodeid;
+	return w->notifications - before;
+}
+
+static void a_new_size_comes_after_the_old_pages_went(void **state)
+{
+	uint64_t node;
+	begin(state, true, 2);
+	struct wire *w = *state;
+	/* At rest for long: whoever has read it has read all. */
+	assert_int_equal(look(w, &node), 0);
+	assert_int_equal(wire_told(w, node, NULL), 0);
+	for (int i = 0; i < 3; i++) {
+		grow(w);
+		assert_int_equal(wire_told(w, node, NULL), 1);
+		assert_int_equal(wire_told(w, node, NULL), 0);
+		grow(w);
+		assert_int_equal(look(w, &node), 1);
+		assert_int_equal(w->dropped.ino, node);
+		assert_int_equal(w->dropped.off, 0);
+		assert_int_equal(w->dropped.len, 0);
+	}
+	/* What cannot change has no new size, however young. */
+	unsigned before = w->notifications;
+	wire_walk(w, SESSION "/entries/aaaa00ff/text.md");
+	assert_int_equal(w->notifications, before);
+	/* What was told long ago counts, too. */
+	wire_append(w, FILE_ONE, MORE);
+	wire_age(w, FILE_ONE, 500);
+	wait_for_look();
+	assert_int_equal(wire_told(w, node, NULL), 1);
+}
+
+/* The notes have room for some files only. */
+static void a_size_that_was_forgotten_is_taken_for_new_while_the_file_is_young(void **state)
+{
+	uint64_t node;
+	begin(state, true, 2);
+	struct wire *w = *state;
+	grow(w);
+	assert_int_equal(look(w, &node), 1);
+	memset(w->fs->sizes.told, 0, sizeof *w->fs->sizes.told << 12);
+	assert_int_equal(wire_told(w, node, NULL), 1);
+	wire_age(w, FILE_ONE, 500);
+	wait_for_look();
+	memset(w->fs->sizes.told, 0, sizeof *w->fs->sizes.told << 12);
+	assert_int_equal(wire_told(w, node, NULL), 0);
+}
+
+/* Pages cannot be dropped while it is made: locks are held. */
+static void a_listing_says_nothing_of_a_file_that_has_grown(void **state)
+{
+	uint64_t node;
+	size_t n;
+	begin(state, true, 2);
+	struct wire *w = *state;
+	assert_int_equal(look(w, &node), 0);
+	grow(w);
+	uint64_t dir = wire_walk(w, SESSION).nodeid;
+	for (int told = 0; told < 2; told++) {
+		struct listed *all = wire_list(w, dir, 4096, &n);
+		for (size_t i = 0; i < n; i++)
+			if (strcmp(all[i].name, "session.jsonl") == 0)
+				assert_int_equal(all[i].entry.nodeid, told ? node : 0);
+		free(all);
+		assert_int_equal(wire_told(w, node, NULL), !told);
+	}
+}
+
+/* It would wait for whoever waits for its next answer. */
+static void one_thread_drops_nothing(void **state)
+{
+	uint64_t node;
+	begin(state, true, 1);
+	struct wire *w = *state;
+	assert_int_equal(look(w, &node), 0);
+	grow(w);
+	assert_int_equal(wire_told(w, node, NULL), 0);
+}
+
+/* What grows is not read through the page cache there. */
+static void nothing_is_dropped_where_opens_are_answered(void **state)
+{
+	uint64_t node;
+	begin(state, false, 2);
+	struct wire *w = *state;
+	assert_int_equal(look(w, &node), 0);
+	grow(w);
+	assert_int_equal(wire_told(w, node, NULL), 0);
+}
+
+/* A thread that drops for too long holds nobody else up. */
+static void who_has_waited_for_a_moment_goes_on(void **state)
+{
+	uint64_t node;
+	begin(state, true, 2);
+	struct wire *w = *state;
+	assert_int_equal(look(w, &node), 0);
+	grow(w);
+	pthread_mutex_lock(&w->fs->sizes.dropping);
+	assert_int_equal(wire_told(w, node, NULL), 0);
+	pthread_mutex_unlock(&w->fs->sizes.dropping);
+	assert_int_equal(wire_told(w, node, NULL), 1);
+}
+
+/* Then one answers alone, so that nobody waits for ever. */
+static void nothing_is_dropped_at_the_end(void **state)
+{
+	uint64_t node;
+	begin(state, true, 2);
+	struct wire *w = *state;
+	assert_int_equal(look(w, &node), 0);
+	const struct tree_attr grown = {.node = node, .mode = S_IFREG, .size = 1};
+	assert_false(sizes_may_be_told(w->fs, &grown));
+	wire_stop(w);
+	sizes_tell(w->fs, &grown);
+	assert_false(wire_wait(w, 50));
+	wire_close(w);
+	free(w);
+}
+
+#define TORN_DOWN(t) cmocka_unit_test_teardown(t, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TORN_DOWN(a_new_size_comes_after_the_old_pages_went),
+	    TORN_DOWN(a_size_that_was_forgotten_is_taken_for_new_while_the_file_is_young),
+	    TORN_DOWN(a_listing_says_nothing_of_a_file_that_has_grown),
+	    TORN_DOWN(one_thread_drops_nothing),
+	    TORN_DOWN(nothing_is_dropped_where_opens_are_answered),
+	    TORN_DOWN(who_has_waited_for_a_moment_goes_on),
+	    cmocka_unit_test(nothing_is_dropped_at_the_end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
