@@ -21,7 +21,8 @@
 
 struct again {
 	uint32_t slot;
-	int64_t at_ms;
+	int64_t at_ms, changed_ms;
+	bool renamed; /* names below it were told of */
 };
 
 /* What to tell the kernel, gathered so that no lock is held. */
@@ -72,12 +73,15 @@ static void tell_session(struct fs *fs, const struct slot_info *s, bool contents
 		tree_stale_above(fs->tree, s->project, tell, &t);
 }
 
-/* Not with the change itself: it has the index grow, and a write that fails is about to take back what it wrote. */
-static void tell_renamed(struct fs *fs, uint32_t slot)
+/* Not with the change itself: it has the index grow, and a write that fails is about to take back what it wrote. And
+ * twice: the kernel keeps the names that somebody is just asking about. True if it must be told again. */
+static bool tell_renamed(struct fs *fs, uint32_t slot, bool again)
 {
 	struct telling t = {fs, false, true};
-	if (quiet_is_promised(fs, slot) && tree_take_renamed(fs->tree, slot))
+	bool renamed = quiet_is_promised(fs, slot) && tree_take_renamed(fs->tree, slot);
+	if (renamed || again)
 		tree_stale_all(fs->tree, slot, tell, &t);
+	return renamed;
 }
 
 void follow_written(struct fs *fs, node_t node)
@@ -91,9 +95,12 @@ void follow_written(struct fs *fs, node_t node)
 
 static void plan_again(struct follow *f, uint32_t slot)
 {
+	int64_t now = now_ms();
 	for (size_t i = 0; i < f->n; i++)
-		if (f->again[i].slot == slot)
+		if (f->again[i].slot == slot) {
+			f->again[i].changed_ms = now;
 			return;
+		}
 	if (f->n == f->cap) {
 		size_t cap = f->cap ? f->cap * 2 : 16;
 		struct again *p = reallocarray(f->again, cap, sizeof *p);
@@ -102,7 +109,7 @@ static void plan_again(struct follow *f, uint32_t slot)
 		f->again = p;
 		f->cap = cap;
 	}
-	f->again[f->n++] = (struct again){slot, now_ms() + AGAIN_MS};
+	f->again[f->n++] = (struct again){slot, now + AGAIN_MS, now, false};
 }
 
 static void tell_again(struct fs *fs)
@@ -110,14 +117,20 @@ static void tell_again(struct fs *fs)
 	struct follow *f = &fs->follow;
 	int64_t now = now_ms();
 	for (size_t i = f->n; i > 0; i--) {
+		struct again *a = &f->again[i - 1];
 		struct slot_info s;
-		if (f->again[i - 1].at_ms > now)
+		if (a->at_ms > now)
 			continue;
-		if (catalog_slot(fs->catalog, f->again[i - 1].slot, &s) == 0) {
+		bool renamed = false;
+		if (catalog_slot(fs->catalog, a->slot, &s) == 0) {
 			tell_session(fs, &s, true, true);
-			tell_renamed(fs, s.slot);
+			renamed = tell_renamed(fs, s.slot, a->renamed);
 		}
-		f->again[i - 1] = f->again[--f->n];
+		/* What is changed all the time is told of each second. */
+		a->at_ms = (renamed ? now : a->changed_ms) + AGAIN_MS;
+		a->renamed = renamed;
+		if (a->at_ms <= now)
+			*a = f->again[--f->n];
 	}
 }
 

@@ -194,8 +194,9 @@ static void who_waits_for_an_answer_gets_it_at_the_end(void **state)
 	assert_answered(&s, ask(&s, QUICK));
 	fuse_session_exit(s.w.se);
 	uint64_t releasing = ask(&s, RELEASING);
-	assert_answered(&s, releasing);
-	assert_answered(&s, waiting);
+	static struct reply r;
+	uint64_t first = wire_receive(&s.w, &r), second = wire_receive(&s.w, &r);
+	assert_true((first == releasing && second == waiting) || (first == waiting && second == releasing));
 	finish(&s);
 }
 

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The name of an entry that another entry has now leads there within moments, although somebody holds it while the
+# kernel is told.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+file=$T/src/--names--/one.jsonl
+mkdir -p "${file%/*}"
+message() { # ID PARENT TEXT
+	printf '{"type":"message","id":"%s","parentId":%s,"message":{"role":"user","content":"%s"}}\n' "$@"
+}
+for how in rw ro; do
+	{
+		echo '{"type":"session","version":3,"id":"one","cwd":"/names"}'
+		message aaaa0001 null first
+		message aaaa0002 '"aaaa0001"' second
+	} >"$file"
+	touch -d 2026-01-01T00:00:00Z "$file" # long ago: the kernel keeps such names for a minute
+	mount_fs "$T/src" "$T/$how" -o $how
+	entry=$T/$how/projects/names/one/entries/aaaa0001
+	text() { cat "$entry/text.md"; }
+	is first "$(text)" "the text with $how"
+	exec 3<"$entry"
+	message aaaa0001 '"aaaa0002"' again >>"$file"
+	sleep 1.5 # a second after the change the kernel is told
+	exec 3<&-
+	leads() { [ "$(text)" = again ]; }
+	within 20 "the entry that has the name now, with $how" leads
+	umount_fs "$T/$how"
+	rm "$file"
+done
