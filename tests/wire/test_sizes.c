@@ -8,7 +8,8 @@
 
 #define FILES SESSION "/session.jsonl"
 #define MORE                                                                                                           \
-	"{\"type\":\"message\",\"id\":\"aaaa00ff\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"more\"}}\n"
+	"{\"type\":\"message\",\"id\":\"aaaa00ff\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":"      \
+	"\"more\"}}\n"
 
 static void begin(void **state, bool read_only, unsigned threads)
 {
