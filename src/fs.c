@@ -71,6 +71,16 @@ bool fs_is_younger(struct timespec t, time_t seconds)
 	return now.tv_sec - t.tv_sec < seconds;
 }
 
+struct timespec fs_in(clockid_t clock, int64_t ns)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	ns += t.tv_nsec;
+	t.tv_sec += (time_t)(ns / 1000000000);
+	t.tv_nsec = (long)(ns % 1000000000);
+	return t;
+}
+
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct fs *fs = userdata;

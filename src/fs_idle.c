@@ -96,12 +96,7 @@ static bool try(struct fs_idle *idle)
 /* False when it is to end. */
 static bool pause_for(struct fs_idle *idle, int64_t ms)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(ms / 1000);
-	until.tv_nsec += (long)(ms % 1000) * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
+	const struct timespec until = fs_in(CLOCK_MONOTONIC, ms * 1000000);
 	pthread_mutex_lock(&idle->lock);
 	while (!idle->stop && pthread_cond_timedwait(&idle->wake, &idle->lock, &until) == 0)
 		continue;

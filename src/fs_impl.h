@@ -161,6 +161,8 @@ bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a);
 
 /* Younger than this, or from the future. */
 bool fs_is_younger(struct timespec t, time_t seconds);
+/* The time in so many nanoseconds. */
+struct timespec fs_in(clockid_t clock, int64_t ns);
 
 struct fs {
 	struct tree *tree;

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SPIN_NS = 50 * 1000, LONG_NS = 50 * 1000, TICK_NS = 1000 * 1000 };
+enum { SPIN_NS = 50 * 1000, LONG_NS = 50 * 1000, TICK_NS = 1000 * 1000, JOIN_NS = 20 * 1000 * 1000 };
 
 struct loop {
 	struct fuse_session *session;
@@ -88,11 +88,7 @@ static void serve(struct fuse_session *session)
 
 static bool has_ended(pthread_t thread)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += 20 * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
+	const struct timespec until = fs_in(CLOCK_REALTIME, JOIN_NS);
 	return pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT;
 }
 
@@ -205,11 +201,7 @@ static bool watch(struct loop *l)
 		atomic_store(&l->resting, false);
 		return false;
 	}
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += TICK_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
+	const struct timespec until = fs_in(CLOCK_MONOTONIC, TICK_NS);
 	pthread_cond_timedwait(&l->wake, &l->lock, &until);
 	return turn % 2 && l->led && atomic_compare_exchange_strong(&l->turn, &turn, turn + 1);
 }

@@ -75,11 +75,7 @@ bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a)
 
 static bool wait_for_turn(struct sizes *s)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += WAIT_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
+	const struct timespec until = fs_in(CLOCK_REALTIME, WAIT_NS);
 	return pthread_mutex_timedlock(&s->dropping, &until) == 0;
 }
 

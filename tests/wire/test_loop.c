@@ -56,6 +56,7 @@ static void start(struct served *s, unsigned threads, int can_be_made)
 	static const struct fuse_lowlevel_ops ops = {.getattr = op_getattr};
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	*s = (struct served){.threads = threads, .fs = {.read_only = true}};
+	sizes_init(&s->fs.sizes);
 	assert_int_equal(sem_init(&s->go, 0, 0), 0);
 	assert_int_equal(fuse_opt_add_arg(&args, "loop"), 0);
 	s->w.se = s->fs.session = fuse_session_new(&args, &ops, sizeof ops, s);
@@ -76,6 +77,7 @@ static void release(struct served *s)
 	atomic_store(&creatable, 1000);
 	fuse_session_destroy(s->w.se);
 	close(s->w.fd);
+	sizes_release(&s->fs.sizes);
 	sem_destroy(&s->go);
 }
 
