@@ -393,6 +393,29 @@ static void many_open_files(void **state)
 	assert_int_equal(open[19].fh, 20);
 }
 
+/* How often all pages of a node are dropped from now on, until nothing was told for so long. */
+static unsigned dropped(struct wire *w, uint64_t node, int ms)
+{
+	unsigned n = 0;
+	while (wire_wait(w, ms)) {
+		wire_notification(w);
+		n += w->dropped.ino == node && w->dropped.off == 0;
+		w->dropped.ino = 0;
+	}
+	return n;
+}
+
+/* An answer on its way may be older than the second change, too. */
+static void each_change_is_told_of_once_more_a_second_later(void **state)
+{
+	struct wire *w = *state;
+	uint64_t context = wire_walk(w, SESSION "/context.md").nodeid;
+	wire_append(w, FILE_ONE, "\n");
+	unsigned n = dropped(w, context, 500);
+	wire_append(w, FILE_ONE, "\n");
+	assert_int_equal(n + dropped(w, context, 3000), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +432,7 @@ int main(void)
 	    WIRED(forgets_without_an_answer),
 	    WIRED(refuses_writes),
 	    WIRED_READ_ONLY(refuses_writes_read_only),
+	    WIRED(each_change_is_told_of_once_more_a_second_later),
 	    WIRED(tells_who_asks_what_is_allowed),
 	    WIRED_READ_ONLY(read_only_opens_nothing),
 	    cmocka_unit_test(old_kernels_open_everything),
