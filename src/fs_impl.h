@@ -140,13 +140,15 @@ void plus_probed(struct plus *p);
 void plus_looked_up(struct plus *p);
 
 /* fs_sizes.c: sizes that the kernel was told */
+struct size_told {
+	node_t node;
+	uint64_t size;
+};
+
 struct sizes {
 	pthread_mutex_t lock;     /* of the notes */
 	pthread_mutex_t dropping; /* who has it drops pages */
-	struct size_told {
-		node_t node;
-		uint64_t size;
-	} * told; /* hashed; NULL: nothing is noted */
+	struct size_told *told;   /* hashed; NULL: nothing is noted */
 };
 
 void sizes_init(struct sizes *s);
@@ -159,6 +161,11 @@ void sizes_tell(struct fs *fs, const struct tree_attr *a);
 /* False if that must be done first. Any lock may be held. */
 bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a);
 
+/* Where a node is noted in a table of 2^bits cells. */
+static inline size_t fs_cell(node_t node, unsigned bits)
+{
+	return (size_t)(node * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
+}
 /* Younger than this, or from the future. */
 bool fs_is_younger(struct timespec t, time_t seconds);
 /* The time in so many nanoseconds. */

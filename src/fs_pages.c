@@ -32,7 +32,7 @@ void pages_release(struct pages *p)
 /* True if it was not noted. The one that is noted in its place is forgotten, and will be given again. */
 static bool note(struct pages *p, node_t node)
 {
-	node_t *cell = &p->given[node * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CELLS_LOG2)];
+	node_t *cell = &p->given[fs_cell(node, CELLS_LOG2)];
 	bool noted = *cell == node;
 	*cell = node;
 	return !noted;

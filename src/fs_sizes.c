@@ -37,40 +37,22 @@ void sizes_release(struct sizes *s)
 	pthread_mutex_destroy(&s->dropping);
 }
 
-static bool has_size(const struct fs *fs, const struct tree_attr *a)
-{
-	return fs->sizes.told && S_ISREG(a->mode) && !tree_is_fixed(a->node);
-}
-
-static struct size_told *cell_of(struct sizes *s, node_t node)
-{
-	return &s->told[node * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CELLS_LOG2)];
-}
-
-/* The one that was noted in its place is forgotten. */
-static void note(struct sizes *s, const struct tree_attr *a)
+/* Notes the size, unless pages must be dropped before and were not: then it is false. The one that was noted in its
+ * place is forgotten. */
+static bool note(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
 	pthread_mutex_lock(&s->lock);
-	*cell_of(s, a->node) = (struct size_told){a->node, a->size};
+	struct size_told *told = &s->told[fs_cell(a->node, CELLS_LOG2)];
+	bool differs = told->node == a->node ? told->size != a->size : fs_is_younger(a->mtime, YOUNG_SECONDS);
+	if (dropped || !differs)
+		*told = (struct size_told){a->node, a->size};
 	pthread_mutex_unlock(&s->lock);
-}
-
-static bool differs(struct sizes *s, const struct tree_attr *a)
-{
-	pthread_mutex_lock(&s->lock);
-	struct size_told told = *cell_of(s, a->node);
-	pthread_mutex_unlock(&s->lock);
-	return told.node == a->node ? told.size != a->size : fs_is_younger(a->mtime, YOUNG_SECONDS);
+	return dropped || !differs;
 }
 
 bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a)
 {
-	if (!has_size(fs, a))
-		return true;
-	if (differs(&fs->sizes, a))
-		return false;
-	note(&fs->sizes, a);
-	return true;
+	return !fs->sizes.told || !S_ISREG(a->mode) || tree_is_fixed(a->node) || note(&fs->sizes, a, false);
 }
 
 static bool wait_for_turn(struct sizes *s)
@@ -84,9 +66,10 @@ void sizes_tell(struct fs *fs, const struct tree_attr *a)
 	struct sizes *s = &fs->sizes;
 	if (sizes_may_be_told(fs, a) || fuse_session_exited(fs->session) || !wait_for_turn(s))
 		return;
-	if (differs(s, a))
+	if (!note(s, a, false)) {
 		fuse_lowlevel_notify_inval_inode(fs->session, a->node, 0, 0);
-	/* Not before: who finds it here tells it at once. */
-	note(s, a);
+		/* Not before: who finds it here tells it at once. */
+		note(s, a, true);
+	}
 	pthread_mutex_unlock(&s->dropping);
 }
