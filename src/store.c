@@ -23,7 +23,7 @@
  * in the file, only its parent is not the newest. */
 #define MOST_ATTEMPTS 8
 
-/* How often, a millisecond apart, the end of the file is looked at until it is whole. */
+/* How often the end of the file is looked at until it is whole, or until it stays as it is. */
 #define MOST_LOOKS 20
 
 static int check_id(int fd, const struct store_id *id, struct stat *ret)
@@ -87,11 +87,30 @@ static int ends_line(int fd, off_t size, bool *ret)
 	return 0;
 }
 
+static void sleep_ms(unsigned ms)
+{
+	const struct timespec pause = {.tv_nsec = (long)ms * 1000 * 1000};
+	nanosleep(&pause, NULL);
+}
+
+/* Waits until nobody has appended for so long. Who appends one line right after the other is in step with our
+ * attempts and overtakes each of them, but does not go on like that: what is best is a moment later. */
+static void wait_for_quiet(int fd, unsigned ms)
+{
+	off_t size = -1, before = -2;
+	for (int looks = 0; looks < MOST_LOOKS && size != before; looks++) {
+		before = size;
+		if (looks > 0)
+			sleep_ms(ms);
+		if (size_of(fd, &size) < 0)
+			return;
+	}
+}
+
 /* The size, and whether a line ends there. A line that pi is writing now shows half for a moment: only what stays
  * like that is torn. Right after a line of pi's is the best time to write: nothing is waited for but its end. */
 static int look_at_end(int fd, off_t *ret_size, bool *ret_whole)
 {
-	const struct timespec moment = {.tv_nsec = 1000 * 1000};
 	for (int looks = 0;; looks++) {
 		int rc = size_of(fd, ret_size);
 		if (rc == 0)
@@ -100,7 +119,7 @@ static int look_at_end(int fd, off_t *ret_size, bool *ret_whole)
 			return rc;
 		if (*ret_whole)
 			return 0;
-		nanosleep(&moment, NULL);
+		sleep_ms(1);
 	}
 }
 
@@ -210,6 +229,9 @@ int store_append(const char *path, const struct store_id *id, bool sync, store_m
 		return fd;
 	bool between = true;
 	for (unsigned attempt = 0; between && attempt < MOST_ATTEMPTS; attempt++) {
+		/* Where lines come one by one the first repair is the last, and must not wait. */
+		if (attempt > 1)
+			wait_for_quiet(fd, attempt);
 		int rc = append_once(fd, sync, attempt, make, arg, &between);
 		if (rc < 0)
 			/* A repair that fails leaves the first line, which says what was meant. */

@@ -23,9 +23,10 @@ struct store_id {
 typedef int (*store_make)(void *arg, unsigned attempt, struct buf *out);
 
 /* Appends to the regular file at `path`, starting on a line of its own (a newline comes first if the file's last
- * line has none). If lines of others came in between, `make` is asked again, a few times at most. `sync`: the
- * bytes are on the disk on return. 0 on success; otherwise a negative errno and the file holds no byte of ours:
- * -ESTALE (another file is at the path now), -EACCES, -EROFS, -ENOSPC, -EDQUOT, -EFBIG, -EIO, ... */
+ * line has none). If lines of others came in between, `make` is asked again: at once, then a few times more, each
+ * when nobody has appended for some milliseconds. `sync`: the bytes are on the disk on return. 0 on success; otherwise
+ * a negative errno and the file holds no byte of ours: -ESTALE (another file is at the path now), -EACCES, -EROFS,
+ * -ENOSPC, -EDQUOT, -EFBIG, -EIO, ... */
 int store_append(const char *path, const struct store_id *id, bool sync, store_make make, void *arg);
 
 /* Whether an append of n bytes could succeed now: 0, -ENOSPC, -EACCES, -EROFS, -ESTALE, ... A first judgement

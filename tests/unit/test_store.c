@@ -12,6 +12,7 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <sys/xattr.h>
+#include <time.h>
 
 #include "failing_calls.h"
 #include "session_fixture.h"
@@ -246,6 +247,40 @@ static void line_between(void **state)
 	assert_int_equal(add(&m, true), 0);
 	assert_int_equal(m.asked, 2);
 	assert_file(OLD TORN PI "\nline 0\nline 1\n");
+}
+
+static long ms_since(struct timespec t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - t.tv_sec) * 1000 + (now.tv_nsec - t.tv_nsec) / 1000000;
+}
+
+/* Line after line for some milliseconds, each before ours. */
+static void pi_appends_many(unsigned attempt)
+{
+	static struct timespec began;
+
+	if (attempt == 0)
+		clock_gettime(CLOCK_MONOTONIC, &began);
+	if (ms_since(began) < 3)
+		add_file(place.path, PI);
+}
+
+/* Many lines come in between, one after the other: ours is behind them in the end. */
+static void lines_between(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	struct maker m = {.during = pi_appends_many};
+	char last[64];
+
+	(void)state;
+	start(OLD);
+	assert_int_equal(add(&m, false), 0);
+	read_file(place.path, &b);
+	snprintf(last, sizeof last, "line %u\nline %u\n", m.asked - 2, m.asked - 1);
+	assert_memory_equal(b.p + b.n - strlen(last), last, strlen(last));
 }
 
 static void rest_of_the_line(enum call c, unsigned nth)
@@ -668,6 +703,7 @@ int main(void)
 	    TEST(is_one_write),
 	    TEST(follows_a_link),
 	    TEST(line_between),
+	    TEST(lines_between),
 	    TEST(line_half_written),
 	    TEST(never_endless),
 	    TEST(repair_fails),
