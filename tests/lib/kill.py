@@ -175,11 +175,22 @@ def unmount(mount):
     subprocess.run(lazily, check=True)
 
 
+def is_shown(mount, session):
+    """Whether session.jsonl is the file. A torn line could still be written by somebody, until it rested for a second."""
+    end = time.monotonic() + 20
+    while True:
+        with open(f"{mount}/{session.path}/session.jsonl", "rb") as f:
+            data = f.read()
+        if data == session.data or not session.torn or time.monotonic() > end:
+            return data == session.data
+        check(data == session.data[: session.data.rindex(b"\n") + 1], f"{session.path}/session.jsonl: {data[-200:]!r}")
+        time.sleep(0.1)
+
+
 def one_round(program, source, mount, sessions, number, rng):
     fs = start(program, source, mount)
     for s in sessions:
-        with open(f"{mount}/{s.path}/session.jsonl", "rb") as f:
-            check(f.read() == s.data, f"round {number}: {s.path}/session.jsonl is not the file")
+        check(is_shown(mount, s), f"round {number}: {s.path}/session.jsonl is not the file")
     first, second = sessions
     writers = [Writer(kind, second if kind == "table" else first, mount, number) for kind in KINDS]
     for w in writers:
