@@ -147,7 +147,7 @@ def judge_parents(entries):
     before, repeats, changes = {}, 0, 0
     newest_message = None  # in the file
     reached = {}  # id: the newest message on the way to the root
-    wrong = {}  # text of a label whose branch lacks a message: until it is repeated
+    overtaken = None  # the label whose branch lacks a message, until it is repeated
     written = set()
     kind = None
     for number, e in enumerate(entries, 2):
@@ -165,11 +165,11 @@ def judge_parents(entries):
         reached[e["id"]] = reached[parent]
         repeats += e["label"] in written
         written.add(e["label"])
-        wrong.pop(e["label"], None)
-        if reached[e["id"]] != newest_message:
-            wrong[e["label"]] = number
+        # Who writes has the file locked until it is right: only pi can come in between.
+        check(overtaken in (None, e["label"]), f"line {number}: {e['label']} before the repetition of {overtaken}")
+        overtaken = e["label"] if reached[e["id"]] != newest_message else None
     check(reached[entries[-1]["id"]] == newest_message, "the branch of the last line lacks messages")
-    check(not wrong, f"labels on a branch without the message before them, in lines {list(wrong.values())}")
+    check(not overtaken, f"the label {overtaken} is on a branch without the message before it")
     return repeats, changes
 
 
