@@ -97,13 +97,10 @@ static void sleep_ms(unsigned ms)
  * attempts and overtakes each of them, but does not go on like that: what is best is a moment later. */
 static void wait_for_quiet(int fd, unsigned ms)
 {
-	off_t size = -1, before = -2;
-	for (int looks = 0; looks < MOST_LOOKS && size != before; looks++) {
+	off_t before = -1, size = 0;
+	for (int looks = 0; looks < MOST_LOOKS && size_of(fd, &size) == 0 && size != before; looks++) {
 		before = size;
-		if (looks > 0)
-			sleep_ms(ms);
-		if (size_of(fd, &size) < 0)
-			return;
+		sleep_ms(ms);
 	}
 }
 
