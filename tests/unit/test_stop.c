@@ -1,0 +1,60 @@
+/* stop: each thread's work can be ended, and only that. */
+#include "sessionfs/stop.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static bool is_true(void *arg)
+{
+	return *(const bool *)arg;
+}
+
+static void *check(void *arg)
+{
+	*(int *)arg = stop_check();
+	return NULL;
+}
+
+static void ends_when_asked(void **state)
+{
+	(void)state;
+	bool asked = false;
+	const struct stop stop = {is_true, &asked};
+	assert_int_equal(stop_check(), 0);
+	assert_null(stop_set(&stop));
+	assert_int_equal(stop_check(), 0);
+	asked = true;
+	assert_int_equal(stop_check(), -EINTR);
+	assert_ptr_equal(stop_set(NULL), &stop);
+	assert_int_equal(stop_check(), 0);
+}
+
+static void leaves_other_threads_alone(void **state)
+{
+	(void)state;
+	bool asked = true;
+	const struct stop stop = {is_true, &asked};
+	pthread_t thread;
+	int rc = -1;
+	stop_set(&stop);
+	assert_int_equal(pthread_create(&thread, NULL, check, &rc), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(rc, 0);
+	assert_int_equal(stop_check(), -EINTR);
+	stop_set(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(ends_when_asked),
+	    cmocka_unit_test(leaves_other_threads_alone),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
