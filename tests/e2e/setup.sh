@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# scripts/setup waits while somebody else is at work with packages, and for nothing else.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+
+# A machine where everything is missing, and whose apt-get does not succeed while $T/says has a line for what it is to do.
+mkdir "$T/bin"
+for c in bash env id sort mktemp cat rm grep sed; do ln -s "$(command -v $c)" "$T/bin/$c"; done
+cat >"$T/bin/apt-get" <<'EOF'
+#!/bin/bash
+case " $* " in *" update "*) what=update ;; *) what=install ;; esac
+echo "$what" >>"$T/asked"
+[[ " $* " == *" -o DPkg::Lock::Timeout="* ]] || exit 1
+said=$(grep -m1 "^$what: " "$T/says") || exit 0
+sed -i "0,/^$what: /{/^$what: /d}" "$T/says"
+echo "${said#*: }" >&2
+exit 100
+EOF
+printf '#!/bin/bash\nexec "$@"\n' >"$T/bin/sudo"
+printf '#!/bin/bash\n' >"$T/bin/sleep"
+chmod +x "$T"/bin/{apt-get,sudo,sleep}
+export T
+setup=(env PATH="$T/bin" "$ROOT/scripts/setup" build)
+
+# As apt-get 2.6 says it: these two locks it never waits for.
+cat >"$T/says" <<'EOF'
+update: E: Could not get lock /var/lib/apt/lists/lock. It is held by process 612 (apt-get)
+update: E: Unable to lock directory /var/lib/apt/lists/
+install: E: Could not get lock /var/cache/apt/archives/lock. It is held by process 612 (apt-get)
+EOF
+"${setup[@]}" >/dev/null || die "setup gave up where it had to wait"
+is "update update update install install" "$(paste -sd ' ' "$T/asked")" "what was asked of apt-get"
+
+rm "$T/asked"
+echo "install: E: Unable to locate package gcc" >"$T/says"
+fails 1 "Unable to locate package gcc.*apt-get install .* failed" "${setup[@]}"
+is "update install" "$(paste -sd ' ' "$T/asked")" "what was asked of an apt-get that cannot do it"
