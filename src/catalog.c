@@ -78,6 +78,7 @@ void catalog_close(struct catalog *c)
 	free(c->projects);
 	free(c->slots);
 	free(c->forks);
+	free(c->forks_named);
 	free(c->source);
 	pthread_mutex_destroy(&c->lock);
 	free(c);

@@ -116,6 +116,7 @@ struct slot {
 
 struct fork {
 	uint32_t parent, child;
+	uint32_t n; /* among those of this parent with this stem, from 1 */
 };
 
 struct catalog {
@@ -141,7 +142,8 @@ struct catalog {
 	uint32_t newest;                             /* file, of all */
 	int64_t newest_at;
 	uint64_t newest_epoch;
-	struct fork *forks; /* by parent, then child */
+	struct fork *forks;       /* by parent, then child */
+	struct fork *forks_named; /* the same, by parent, stem, child */
 	size_t fork_count, fork_cap;
 	uint64_t forks_epoch;
 	bool full;         /* out of slot numbers, and said so */

@@ -72,26 +72,17 @@ int session_link_match(struct ctx *dir, struct span name, struct node *ret)
 /* --- forks -------------------------------------------------------------------------- */
 
 /* Forks of different projects can have one STEM: those after the first get ~2, ~3, ... */
-static void fork_name(struct ctx *dir, const struct slot_info *fork, struct buf *out)
-{
-	struct slot_info other;
-	uint64_t cookie = 0;
-	unsigned n = 1;
-	while (catalog_fork_next(dir->tree->catalog, dir->node.slot, &cookie, &other) && other.slot != fork->slot)
-		n += strcmp(other.stem, fork->stem) == 0;
-	buf_adds(out, fork->stem);
-	if (n > 1)
-		buf_addf(out, "~%u", n);
-}
-
 int fork_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	struct slot_info here = dir->slot, fork;
 	struct buf name CLEANUP_BUF = BUF_INIT;
+	uint32_t n;
 	int rc = 0;
-	while (rc == 0 && catalog_fork_next(dir->tree->catalog, here.slot, &cookie, &fork)) {
+	while (rc == 0 && catalog_fork_next(dir->tree->catalog, here.slot, &cookie, &fork, &n)) {
 		buf_reset(&name);
-		fork_name(dir, &fork, &name);
+		buf_adds(&name, fork.stem);
+		if (n > 1)
+			buf_addf(&name, "~%u", n);
 		dir->slot = fork;
 		rc = list_child(dir, l, K_FORK, (struct node){.slot = fork.slot}, buf_span(&name),
 		                COOKIE_FAMILY + cookie);
@@ -100,20 +91,34 @@ int fork_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	return 0;
 }
 
+/* Takes a number behind ~, as fork_list writes it, off the name's end; 1 if there is none. */
+static uint32_t take_number(struct span *name)
+{
+	size_t at = name->n;
+	uint64_t n = 0;
+	while (at > 0 && name->p[at - 1] >= '0' && name->p[at - 1] <= '9')
+		at--;
+	if (at == 0 || at == name->n || name->p[at - 1] != '~' || name->p[at] == '0' || name->n - at > 9)
+		return 1;
+	for (size_t i = at; i < name->n; i++)
+		n = n * 10 + (uint64_t)(name->p[i] - '0');
+	if (n > 1)
+		name->n = at - 1;
+	return (uint32_t)n;
+}
+
 int fork_match(struct ctx *dir, struct span name, struct node *ret)
 {
-	struct buf made CLEANUP_BUF = BUF_INIT;
 	struct slot_info fork;
-	uint64_t cookie = 0;
-	while (catalog_fork_next(dir->tree->catalog, dir->node.slot, &cookie, &fork)) {
-		buf_reset(&made);
-		fork_name(dir, &fork, &made);
-		if (span_eq(buf_span(&made), name)) {
-			ret->slot = fork.slot;
-			return 0;
-		}
+	bool found = catalog_fork_by_stem(dir->tree->catalog, dir->node.slot, name, 1, &fork);
+	if (!found) {
+		uint32_t n = take_number(&name);
+		found = n > 1 && catalog_fork_by_stem(dir->tree->catalog, dir->node.slot, name, n, &fork);
 	}
-	return -ENOENT;
+	if (!found)
+		return -ENOENT;
+	ret->slot = fork.slot;
+	return 0;
 }
 
 /* --- entries, children ----------------------------------------------------------------- */

@@ -68,7 +68,8 @@ static bool forks_has(struct ctx *c)
 {
 	struct slot_info s;
 	uint64_t cookie = 0;
-	return catalog_fork_next(c->tree->catalog, c->node.slot, &cookie, &s);
+	uint32_t n;
+	return catalog_fork_next(c->tree->catalog, c->node.slot, &cookie, &s, &n);
 }
 
 static int fork_show(struct ctx *c, struct buf *out)

@@ -95,8 +95,10 @@ uint64_t catalog_epoch(struct catalog *c);
 
 /* The session this one was forked from (namespace.md "A session"), NO_SLOT if it is not in the mount. */
 uint32_t catalog_parent(struct catalog *c, uint32_t slot);
-/* The sessions forked from this one. */
-bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret);
+/* The sessions forked from this one. Those of several projects can have one stem: *ret_n numbers them from 1. */
+bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret, uint32_t *ret_n);
+/* The n-th of them with that stem. */
+bool catalog_fork_by_stem(struct catalog *c, uint32_t slot, struct span stem, uint32_t n, struct slot_info *ret);
 
 /* The slot's index, grown to what the file holds now and locked for reading; hand it back with
  * catalog_put, which unlocks. A thread holds one index at a time: growing one waits for its readers. 0, -ESTALE if the

@@ -582,19 +582,51 @@ static void forks_find_their_parent(void **state)
 
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	struct slot_info slot;
-	uint32_t only = slot_of(p, "b", "only");
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot);)
+	uint32_t only = slot_of(p, "b", "only"), n;
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot, &n);)
 		buf_addf(&got, "%s ", slot.stem);
 	assert_words(&got, "name old");
 	assert_int_equal(unlink(at(p, "a/old.jsonl")), 0);
 	assert_int_equal(unlink(at(p, "b/root.jsonl")), 0);
 	wait_stale();
 	buf_reset(&got);
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot);)
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot, &n);)
 		buf_addf(&got, "%s ", slot.stem);
 	assert_words(&got, "name");
 	assert_parent(p, "a", "doubt", "a/root.jsonl");
 	assert_parent(p, "a", "link", NULL);
+}
+
+/* Of forks with one stem, each has a number; those of another parent count by themselves. */
+static void forks_with_one_stem_are_numbered(void **state)
+{
+	struct place *p = *state;
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	struct slot_info slot;
+	uint32_t n;
+	for (const char *const *dir = (const char *const[]){"a", "b", "c", "d", NULL}; *dir; dir++) {
+		char name[64];
+		make_dir(p, *dir);
+		snprintf(name, sizeof name, "%s/same.jsonl", *dir);
+		put(p, name, **dir == 'b' ? FORK("same", "two.jsonl") : FORK("same", "/x/one.jsonl"));
+	}
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/two.jsonl", HEADER("two", "/"));
+	put(p, "a/other.jsonl", FORK("other", "/y/one.jsonl"));
+	open_place(p);
+	uint32_t one = slot_of(p, "a", "one");
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, one, &cookie, &slot, &n);) {
+		struct slot_info again;
+		buf_addf(&got, "%s~%u ", slot.stem, n);
+		assert_true(catalog_fork_by_stem(p->c, one, span_of(slot.stem), n, &again));
+		assert_int_equal(again.slot, slot.slot);
+	}
+	assert_words(&got, "other~1 same~1 same~2 same~3");
+	assert_false(catalog_fork_by_stem(p->c, one, SPAN_LIT("same"), 0, &slot));
+	assert_false(catalog_fork_by_stem(p->c, one, SPAN_LIT("same"), 4, &slot));
+	assert_false(catalog_fork_by_stem(p->c, one, SPAN_LIT("sam"), 1, &slot));
+	assert_true(catalog_fork_by_stem(p->c, slot_of(p, "a", "two"), SPAN_LIT("same"), 1, &slot));
+	assert_string_equal(slot.file, "b/same.jsonl");
 }
 
 static void refuses_what_is_no_directory(void **state)
@@ -628,6 +660,7 @@ int main(void)
 	    TEST(the_newest_is_found_while_many_ask),
 	    TEST(the_newest_of_many_that_are_none),
 	    TEST(forks_find_their_parent),
+	    TEST(forks_with_one_stem_are_numbered),
 	    TEST(refuses_what_is_no_directory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
