@@ -361,3 +361,21 @@ void json_quote(struct span text, struct buf *out)
 	buf_add(out, text.p + run, i - run);
 	buf_addc(out, '"');
 }
+
+void json_well_formed(struct span json, struct buf *out)
+{
+	const char *p = json.p, *end = json.n ? p + json.n : p;
+
+	while (p < end) {
+		const char *escape = memchr(p, '\\', (size_t)(end - p));
+		if (!escape)
+			break;
+		uint32_t c;
+		const char *next = escape_read(escape, end, &c);
+		buf_add(out, p, (size_t)((is_surrogate(c) ? escape : next) - p));
+		if (is_surrogate(c))
+			buf_adds(out, "\uFFFD");
+		p = next;
+	}
+	buf_add(out, p, (size_t)(end - p));
+}

@@ -117,6 +117,18 @@ void number_add(double x, struct buf *out)
 	}
 }
 
+double number_round(double x, int decimals)
+{
+	/* From here on neighbouring doubles are further apart than what is rounded away. */
+	const double coarse = 1 << 23;
+	char text[32];
+
+	if (!(fabs(x) < coarse))
+		return x;
+	snprintf(text, sizeof text, "%.*f", decimals, x);
+	return strtod(text, NULL);
+}
+
 void number_add_unsigned(unsigned x, struct buf *out)
 {
 	char digits[3 * sizeof x], *end = digits + sizeof digits, *p = end;

@@ -30,11 +30,14 @@ void render_usage_add(struct render_usage *u, const struct record *r)
 	if (usage.kind != JSON_OBJECT)
 		return;
 	json_get_all(usage, names, FIELDS, fields);
-	u->input += number_of(fields[INPUT]);
-	u->output += number_of(fields[OUTPUT]);
-	u->cache_read += number_of(fields[CACHE_READ]);
-	u->cache_write += number_of(fields[CACHE_WRITE]);
-	u->total += number_of(fields[TOTAL]);
+	double input = number_of(fields[INPUT]), output = number_of(fields[OUTPUT]);
+	double cache_read = number_of(fields[CACHE_READ]), cache_write = number_of(fields[CACHE_WRITE]);
+	double total = number_of(fields[TOTAL]);
+	u->input += input;
+	u->output += output;
+	u->cache_read += cache_read;
+	u->cache_write += cache_write;
+	u->total += total != 0 ? total : input + output + cache_read + cache_write;
 	u->cost += number_of(json_get(fields[COST], "total"));
 }
 
@@ -119,7 +122,7 @@ static void add_usage(const struct render_usage *u, struct buf *out)
 	add_yaml_number("  cacheRead", u->cache_read, out);
 	add_yaml_number("  cacheWrite", u->cache_write, out);
 	add_yaml_number("  total", u->total, out);
-	add_yaml_number("cost", u->cost, out);
+	add_yaml_number("cost", number_round(u->cost, RENDER_COST_DECIMALS), out);
 }
 
 static int add_model_line(const struct session *s, uint32_t entry, struct line *l, struct buf *out)

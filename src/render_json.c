@@ -6,7 +6,8 @@
  * Bytes that are not UTF-8 come out as U+FFFD, as pi read them.
  *
  * info.json is collected in one pass over the lines, written without layout and
- * then laid out by json_pretty. */
+ * then laid out by json_pretty. It is for programs like jq, which stop at a lone
+ * surrogate, so there it is U+FFFD. */
 #include "sessionfs/render.h"
 #include "sessionfs/context.h"
 #include "sessionfs/number.h"
@@ -444,7 +445,7 @@ static void add_usage(struct object *o, const struct render_usage *u)
 	number_add(u->cache_read, object_name(o, "cacheRead"));
 	number_add(u->cache_write, object_name(o, "cacheWrite"));
 	number_add(u->total, object_name(o, "totalTokens"));
-	number_add(u->cost, object_name(o, "cost"));
+	number_add(number_round(u->cost, RENDER_COST_DECIMALS), object_name(o, "cost"));
 }
 
 /* Rounded as Node does for its Stats.mtime: to the nearest, halves up. */
@@ -513,21 +514,12 @@ static void add_counts(struct object *o, const struct session *s, const struct t
 	object_count(o, "problems", session_problem_count(s));
 }
 
-/* At most so many characters of text, which is valid UTF-8. */
-static struct span first_characters(struct span text, size_t characters)
-{
-	size_t n = 0;
-	while (n < text.n && characters-- > 0)
-		n += (size_t)abs(utf8_next(text.p + n, text.n - n));
-	return (struct span){text.p, n};
-}
-
 static int add_first_message(struct object *o, const struct session *s, struct buf *text)
 {
 	buf_reset(text);
 	int rc = render_first_message(s, text);
 	if (rc == 0 && text->n > 0)
-		object_text(o, "firstMessage", first_characters(buf_span(text), FIRST_MESSAGE_CHARACTERS));
+		object_text(o, "firstMessage", utf8_first(buf_span(text), FIRST_MESSAGE_CHARACTERS));
 	return rc;
 }
 
@@ -578,7 +570,11 @@ int render_info_json(const struct session *s, const char *file, struct buf *out)
 	if (buf_err(&flat))
 		return buf_err(&flat);
 
-	json_pretty((struct json_value){.kind = JSON_OBJECT, .text = buf_span(&flat)}, out);
+	CLEANUP_BUF struct buf sound = BUF_INIT;
+	json_well_formed(buf_span(&flat), &sound);
+	if (buf_err(&sound))
+		return buf_err(&sound);
+	json_pretty((struct json_value){.kind = JSON_OBJECT, .text = buf_span(&sound)}, out);
 	buf_addc(out, '\n');
 	return buf_err(out);
 }

@@ -106,6 +106,17 @@ bool text_cut(struct buf *out, size_t start, size_t units)
 	return cut;
 }
 
+void text_shorten(struct buf *out, size_t start, size_t characters)
+{
+	struct span text = {out->p + start, out->n - start};
+	struct span most = utf8_first(text, characters);
+
+	if (out->n == start || most.n == text.n)
+		return;
+	out->n = start + utf8_first(text, characters - 1).n;
+	buf_adds(out, "\u2026");
+}
+
 void text_inline(struct json_value v, struct buf *out)
 {
 	size_t start = out->n;
@@ -145,9 +156,10 @@ void text_begin(struct json_value string, size_t units, struct buf *out)
 		json_decode(escaped_prefix(string.text, units), JSON_CLEAN, out);
 }
 
-void text_of_content(struct json_value content, size_t units, struct buf *out)
+void text_of_content(struct json_value content, const char *between, size_t units, struct buf *out)
 {
 	size_t start = out->n;
+	bool first = true;
 
 	if (content.kind == JSON_STRING) {
 		text_begin(content, units, out);
@@ -155,9 +167,13 @@ void text_of_content(struct json_value content, size_t units, struct buf *out)
 		struct block_iter it;
 		struct block b;
 		block_iter_init(&it, content);
-		while (out->n - start < 4 * units && block_next(&it, &b))
-			if (b.type == BLOCK_TEXT)
-				text_begin(b.text, units, out);
+		while (out->n - start < 4 * units && block_next(&it, &b)) {
+			if (b.type != BLOCK_TEXT)
+				continue;
+			buf_adds(out, first ? "" : between);
+			text_begin(b.text, units, out);
+			first = false;
+		}
 	}
 	text_cut(out, start, units);
 	text_one_line(out, start);
@@ -369,7 +385,7 @@ static void assistant_row(const struct record *r, struct buf *out)
 {
 	size_t start = out->n;
 
-	text_of_content(r->msg.content, ROW_UNITS, out);
+	text_of_content(r->msg.content, "", ROW_UNITS, out);
 	if (out->n > start)
 		return;
 	if (json_is(r->msg.stop_reason, "aborted"))
@@ -385,7 +401,7 @@ static void message_row(const struct record *r, struct buf *out)
 	switch (r->role) {
 	case ROLE_USER:
 		buf_adds(out, "user: ");
-		text_of_content(r->msg.content, ROW_UNITS, out);
+		text_of_content(r->msg.content, "", ROW_UNITS, out);
 		return;
 	case ROLE_ASSISTANT:
 		buf_adds(out, "assistant: ");
@@ -450,7 +466,7 @@ static void record_row(const struct record *r, struct buf *out)
 		buf_addc(out, '[');
 		text_inline(r->custom_type, out);
 		buf_adds(out, "]: ");
-		text_of_content(r->content, ROW_UNITS, out);
+		text_of_content(r->content, "", ROW_UNITS, out);
 		return;
 	case RECORD_COMPACTION:
 		compaction_row(r, out);
@@ -524,7 +540,7 @@ static void gist(const struct record *r, size_t units, struct buf *out)
 	else if (r->summary.kind == JSON_STRING || r->msg.summary.kind == JSON_STRING)
 		add_text(r->msg.summary.kind == JSON_STRING ? r->msg.summary : r->summary, units, out);
 	else
-		text_of_content(r->type == RECORD_MESSAGE ? r->msg.content : r->content, units, out);
+		text_of_content(r->type == RECORD_MESSAGE ? r->msg.content : r->content, " ", units, out);
 	text_cut(out, start, units);
 }
 

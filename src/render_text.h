@@ -17,6 +17,10 @@ void text_trim(struct buf *out, size_t start);
 /* From `start` on: cut to so many UTF-16 units, between characters. True if something was cut. */
 bool text_cut(struct buf *out, size_t start, size_t units);
 
+/* From `start` on, which must be valid UTF-8: of more characters than that the first ones and an ellipsis, together
+ * that many. */
+void text_shorten(struct buf *out, size_t start, size_t characters);
+
 /* Appends a value on one line: a string decoded, anything else as its JSON text, nothing for an absent value or null.
  */
 void text_inline(struct json_value v, struct buf *out);
@@ -25,8 +29,9 @@ void text_inline_exact(struct span exact, struct buf *out);
 
 /* Appends at least the first `units` UTF-16 units of a string, without decoding all of a long one; not cut exactly. */
 void text_begin(struct json_value string, size_t units, struct buf *out);
-/* Appends the first `units` of a content's text (the text blocks with nothing in between), on one line and trimmed. */
-void text_of_content(struct json_value content, size_t units, struct buf *out);
+/* Appends the first `units` of a content's text (the text blocks with `between` in between), on one line and trimmed.
+ */
+void text_of_content(struct json_value content, const char *between, size_t units, struct buf *out);
 
 /* Appends what kind of entry it is: the role of a message, else the type; on one line. */
 void text_role(const struct record *r, struct buf *out);

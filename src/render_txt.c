@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #define GIST_UNITS 60
+#define TITLE_CHARACTERS 200
 
 /* Appends the text blocks of a user message, joined by a space. */
 static void add_message_text(struct json_value content, enum json_decode how, struct buf *out)
@@ -67,11 +68,12 @@ int render_title(const struct session *s, struct buf *out)
 	}
 	if (buf_err(&exact))
 		return buf_err(&exact);
-	if (exact.n == 0)
-		buf_adds(&exact, "(no messages)");
 	text_one_line(&exact, 0);
 	text_clean(buf_span(&exact), out);
 	text_trim(out, start);
+	if (out->n == start)
+		buf_adds(out, "(no messages)");
+	text_shorten(out, start, TITLE_CHARACTERS);
 	buf_addc(out, '\n');
 	return buf_err(out);
 }

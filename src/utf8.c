@@ -73,3 +73,14 @@ size_t utf8_prefix(struct span s)
 	}
 	return i;
 }
+
+struct span utf8_first(struct span text, size_t characters)
+{
+	size_t n = 0;
+
+	while (n < text.n && characters-- > 0) {
+		int step = utf8_next(text.p + n, text.n - n);
+		n += (size_t)(step < 0 ? -step : step);
+	}
+	return (struct span){text.p, n};
+}

@@ -126,6 +126,9 @@ bool json_truthy(struct json_value v);
  * (WTF-8 surrogates as \udxxx; ill-formed bytes as U+FFFD). */
 void json_quote(struct span text, struct buf *out);
 
+/* Appends valid JSON text with U+FFFD for each escape that is a lone surrogate, as toWellFormed() would. */
+void json_well_formed(struct span json, struct buf *out);
+
 /* Appends the value laid out as JSON.stringify(v, null, 2) would, scalars copied
  * as stored; no final newline. What is nested deeper than JSON_PRETTY_DEPTH is
  * copied as stored, so that indentation cannot make gigabytes of a small line. */

@@ -8,6 +8,9 @@
 /* Appends x as JSON.stringify writes it: the shortest text that reads back as x; null for infinities and NaN. */
 void number_add(double x, struct buf *out);
 
+/* x rounded to so many decimals (at most 9). */
+double number_round(double x, int decimals);
+
 /* Appends a count. */
 void number_add_unsigned(unsigned x, struct buf *out);
 

@@ -34,10 +34,13 @@ int render_tree_txt(const struct session *s, struct buf *out);
 /* render_md.c. `prefix` leads from the file's directory to the session's: "" for the session's own files, "../../" for
  * those in branches/ID; links to images begin with it. */
 
-/* What part_usage says of some entries, added up in doubles as JavaScript would. */
+/* What part_usage says of some entries, added up in doubles as JavaScript would. Where totalTokens is absent or 0, as
+ * older versions of pi and some providers leave it, the four are added up instead. */
 struct render_usage {
 	double input, output, cache_read, cache_write, total, cost;
 };
+/* Sums of doubles are off in the last digits: costs are shown with so many decimals. */
+#define RENDER_COST_DECIMALS 9
 void render_usage_add(struct render_usage *u, const struct record *r);
 
 int render_context_md(const struct session *s, uint32_t at, const char *prefix, struct buf *out);

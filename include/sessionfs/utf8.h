@@ -12,4 +12,7 @@ int utf8_next(const char *p, size_t n);
 /* How many bytes at the beginning are well-formed. */
 size_t utf8_prefix(struct span s);
 
+/* The first characters of text, at most so many. */
+struct span utf8_first(struct span text, size_t characters);
+
 #endif

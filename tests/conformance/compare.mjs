@@ -216,7 +216,7 @@ function compareBranches(pi, fsx, dir, names) {
 // One pi's view of one file.
 function compareOpened(pi, fsx, dir, names, info) {
 	same("leaf", pi.leaf < 0 ? null : `entries/${names[pi.leaf]}`, fsx.link(`${dir}/leaf`));
-	same("name", pi.name ?? undefined, info.name);
+	same("name", pi.name?.toWellFormed(), info.name);
 	const label = (l) => clean(typeof l === "string" ? l : JSON.stringify(l));
 	const labels = Object.fromEntries(Object.entries(pi.labels).map(([i, l]) => [names[i], label(l)]));
 	const sorted = (o) => Object.entries(o).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -233,15 +233,17 @@ function compareListed(listed, bytes, fsx, dir, info) {
 		skip();
 		return;
 	}
-	same("id", listed.id, info.id);
-	same("cwd", listed.cwd || undefined, info.cwd);
-	same("listed name", listed.name ?? undefined, info.name);
+	same("id", listed.id.toWellFormed(), info.id);
+	same("cwd", listed.cwd?.toWellFormed() || undefined, info.cwd);
+	same("listed name", listed.name?.toWellFormed(), info.name);
 	same("created", listed.created ?? undefined, info.created);
 	same("modified", listed.modified ?? undefined, info.modified);
 	const none = listed.firstMessage === "(no messages)";
 	const first = [...clean(listed.firstMessage)].slice(0, 200).join("");
 	same("first message", none ? undefined : first, info.firstMessage);
-	same("title", `${oneLine(listed.name ?? listed.firstMessage) || "(no messages)"}\n`, text(fsx.bytes(`${dir}/title`)));
+	const whole = [...(oneLine(listed.name ?? listed.firstMessage) || "(no messages)")];
+	const title = whole.length > 200 ? [...whole.slice(0, 199), "\u2026"] : whole;
+	same("title", `${title.join("")}\n`, text(fsx.bytes(`${dir}/title`)));
 }
 
 async function compareFile(source, file, fsx, shown, oracles) {

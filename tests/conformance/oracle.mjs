@@ -134,12 +134,16 @@ function usage(entries) {
 		const named = typeof from?.provider === "string" && typeof from?.model === "string";
 		const model = named ? `${from.provider}/${from.model}` : "unknown";
 		models[model] ??= zero();
+		const number = (v) => (typeof v === "number" ? v : 0);
+		const four = ["input", "output", "cacheRead", "cacheWrite"].reduce((n, f) => n + number(u[f]), 0);
 		for (const f of fields) {
-			const n = f === "cost" ? u.cost?.total : u[f];
-			if (typeof n !== "number") continue;
+			const n = f === "cost" ? number(u.cost?.total) : number(u[f]) || (f === "totalTokens" ? four : 0);
 			sum[f] += n;
 			models[model][f] += n;
 		}
+	}
+	for (const each of [sum, ...Object.values(models)]) {
+		if (Math.abs(each.cost) < 2 ** 23) each.cost = Number(each.cost.toFixed(9));
 	}
 	return any ? { ...sum, models } : null;
 }

@@ -126,6 +126,18 @@ static void test_dates(void **state)
 	}
 }
 
+static void test_rounding(void **state)
+{
+	(void)state;
+	assert_true(number_round(0.03420000000000001, 9) == 0.0342);
+	assert_true(number_round(0.1 + 0.2, 9) == 0.3);
+	assert_true(number_round(1e-10, 9) == 0);
+	assert_true(number_round(-12.0000000006, 9) == -12.000000001);
+	assert_true(number_round(8388607.9999999996, 9) == 8388608);
+	assert_true(number_round(1e300, 9) == 1e300);
+	assert_true(isinf(number_round(INFINITY, 9)));
+}
+
 static void test_unsigned(void **state)
 {
 	struct buf b CLEANUP_BUF = BUF_INIT;
@@ -142,7 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_numbers),    cmocka_unit_test(test_exponents), cmocka_unit_test(test_shortest),
 	    cmocka_unit_test(test_not_finite), cmocka_unit_test(test_times),     cmocka_unit_test(test_dates),
-	    cmocka_unit_test(test_unsigned),
+	    cmocka_unit_test(test_unsigned),   cmocka_unit_test(test_rounding),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

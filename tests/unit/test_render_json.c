@@ -224,7 +224,7 @@ static void test_info(void **state)
 	    "        \"cacheRead\": 0,\n"
 	    "        \"cacheWrite\": 0,\n"
 	    "        \"totalTokens\": 6,\n"
-	    "        \"cost\": 0.30000000000000004\n"
+	    "        \"cost\": 0.3\n"
 	    "      },\n"
 	    "      \"unknown\": {\n"
 	    "        \"input\": 5,\n"
@@ -245,6 +245,51 @@ static void test_info(void **state)
 	    "    }\n"
 	    "  }\n"
 	    "}\n");
+}
+
+/* jq stops at a lone surrogate. */
+static void test_info_is_well_formed(void **state)
+{
+	(void)state;
+	expect_info(
+	    "{\"type\":\"session\",\"version\":3,\"id\":\"\\ud800\",\"timestamp\":\"2026-01-02T03:04:05Z\",\"cwd\":\"/"
+	    "\\ud83d\\ude00\\udc00\\\\ud800\",\"parentSession\":\"\\ud800\\ud83d\\ude00\\u0000\"}\n" LINE(
+		"session_info", "n\\ud800", "null", ",\"name\":\"a\\ud800\""),
+	    "f",
+	    "{\n"
+	    "  \"id\": \"\uFFFD\",\n"
+	    "  \"name\": \"a\uFFFD\",\n"
+	    "  \"title\": \"a\uFFFD\",\n"
+	    "  \"cwd\": \"/\\ud83d\\ude00\uFFFD\\\\ud800\",\n"
+	    "  \"file\": \"f\",\n"
+	    "  \"version\": 3,\n"
+	    "  \"created\": \"2026-01-02T03:04:05.000Z\",\n"
+	    "  \"modified\": \"2026-01-02T03:04:05.000Z\",\n"
+	    "  \"parentSession\": \"\uFFFD\\ud83d\\ude00\\u0000\",\n"
+	    "  \"leaf\": \"n%ED%A0%80\",\n"
+	    "  \"entries\": 1,\n"
+	    "  \"messages\": {},\n"
+	    "  \"branches\": 0,\n"
+	    "  \"labels\": 0,\n"
+	    "  \"problems\": 0\n"
+	    "}\n");
+}
+
+/* Old versions wrote no totalTokens, some providers 0. */
+static void test_info_adds_up_tokens(void **state)
+{
+	struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	static const char lines[] = HEADER LINE(
+	    "usage", "a", "null", ",\"usage\":{\"input\":1,\"output\":20,\"cacheRead\":300,\"cacheWrite\":4000}")
+	    LINE("usage", "b", "\"a\"", ",\"usage\":{\"input\":50000,\"totalTokens\":0}")
+		LINE("usage", "c", "\"b\"", ",\"usage\":{\"input\":7,\"totalTokens\":600000}");
+
+	(void)state;
+	fixture_open(&f, lines, strlen(lines));
+	assert_int_equal(render_info_json(f.s, "f", &out), 0);
+	assert_non_null(strstr(buf_cstr(&out), "\"totalTokens\": 654321,\n"));
+	fixture_close(&f);
 }
 
 static void test_info_of_nothing(void **state)
@@ -394,15 +439,25 @@ static void test_without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_empty),          cmocka_unit_test(test_messages_as_stored),
-	    cmocka_unit_test(test_not_utf8),       cmocka_unit_test(test_no_content),
-	    cmocka_unit_test(test_made_messages),  cmocka_unit_test(test_compaction),
-	    cmocka_unit_test(test_edits),          cmocka_unit_test(test_settings),
-	    cmocka_unit_test(test_old_role),       cmocka_unit_test(test_header),
-	    cmocka_unit_test(test_info),           cmocka_unit_test(test_info_of_nothing),
-	    cmocka_unit_test(test_modified),       cmocka_unit_test(test_first_message_is_cut),
-	    cmocka_unit_test(test_roles),          cmocka_unit_test(test_file_cut_meanwhile),
+	    cmocka_unit_test(test_empty),
+	    cmocka_unit_test(test_messages_as_stored),
+	    cmocka_unit_test(test_not_utf8),
+	    cmocka_unit_test(test_no_content),
+	    cmocka_unit_test(test_made_messages),
+	    cmocka_unit_test(test_compaction),
+	    cmocka_unit_test(test_edits),
+	    cmocka_unit_test(test_settings),
+	    cmocka_unit_test(test_old_role),
+	    cmocka_unit_test(test_header),
+	    cmocka_unit_test(test_info),
+	    cmocka_unit_test(test_info_of_nothing),
+	    cmocka_unit_test(test_modified),
+	    cmocka_unit_test(test_first_message_is_cut),
+	    cmocka_unit_test(test_roles),
+	    cmocka_unit_test(test_file_cut_meanwhile),
 	    cmocka_unit_test(test_without_memory),
+	    cmocka_unit_test(test_info_is_well_formed),
+	    cmocka_unit_test(test_info_adds_up_tokens),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

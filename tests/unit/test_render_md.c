@@ -76,8 +76,8 @@ static void front_matter(void **state)
 				   "  output:                      2\n"
 				   "  cacheRead:                   3\n"
 				   "  cacheWrite:                  4\n"
-				   "  total:                      10\n"
-				   "cost:        0.30000000000000004\n"
+				   "  total:                    1010\n"
+				   "cost:                        0.3\n"
 				   "---\n";
 
 	(void)state;

@@ -20,7 +20,22 @@ static void title_is_the_first_text(void **state)
 	                       USER("d", "\"c\"", "later"),
 	               "one tw o\n");
 	assert_renders(render_title, HEADER, "(no messages)\n");
-	assert_renders(render_title, HEADER USER("a", "null", " \\n\\u00a0\\ufeff"), "\n");
+	assert_renders(render_title, HEADER USER("a", "null", " \\n\\u00a0\\ufeff"), "(no messages)\n");
+}
+
+#define NINE "\u00e9\U0001F600234567 "
+#define NINETY NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE
+
+static void long_titles_are_cut(void **state)
+{
+	(void)state;
+	assert_renders(render_title, HEADER USER("a", "null", " " NINETY NINETY "012345678901234567890 "),
+	               NINETY NINETY "0123456789012345678\u2026\n");
+	assert_renders(render_title, HEADER USER("a", "null", " " NINETY NINETY "01234567890123456789 "),
+	               NINETY NINETY "01234567890123456789\n");
+	assert_renders(render_title,
+	               HEADER ENTRY("b", "null", "\"type\":\"session_info\",\"name\":\"" NINETY NINETY NINETY "\""),
+	               NINETY NINETY NINE NINE "\u00e9\u2026\n");
 }
 
 static void first_message_is_not_trimmed(void **state)
@@ -83,6 +98,16 @@ static void labels_are_a_table(void **state)
 	    "m\ton\tmodel_change: [model: x]\n"
 	    "b\t\tbashExecution: ls -l\n"
 	    "c\t\tcompaction: sum\n");
+	assert_renders(render_labels_tsv,
+	               HEADER MESSAGE("a", "null",
+	                              "\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"one.go\"},"
+	                              "{\"type\":\"image\"},{\"type\":\"text\",\"text\":\"Go\"}]")
+	                   ENTRY("b", "\"a\"",
+	                         "\"type\":\"custom_message\",\"content\":[{\"type\":\"text\",\"text\":\"x\"},"
+	                         "{\"type\":\"text\",\"text\":\"y\"}]"),
+	               "# ID\tLABEL\tTEXT\n"
+	               "a\t\tuser: one.go Go\n"
+	               "b\t\tcustom_message: x y\n");
 	assert_renders(render_labels_tsv, HEADER, "");
 	assert_renders(render_labels_tsv, HEADER ENTRY("m", "null", "\"type\":\"custom\""), "");
 }
@@ -105,13 +130,10 @@ static void gists_are_cut(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(title_is_the_name),
-	    cmocka_unit_test(title_is_the_first_text),
-	    cmocka_unit_test(first_message_is_not_trimmed),
-	    cmocka_unit_test(name_and_cwd),
-	    cmocka_unit_test(problems_are_a_table),
-	    cmocka_unit_test(labels_are_a_table),
-	    cmocka_unit_test(gists_are_cut),
+	    cmocka_unit_test(title_is_the_name),   cmocka_unit_test(title_is_the_first_text),
+	    cmocka_unit_test(long_titles_are_cut), cmocka_unit_test(first_message_is_not_trimmed),
+	    cmocka_unit_test(name_and_cwd),        cmocka_unit_test(problems_are_a_table),
+	    cmocka_unit_test(labels_are_a_table),  cmocka_unit_test(gists_are_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
