@@ -35,6 +35,16 @@ hardening := --coverage -O0
 linking := --coverage
 endif
 
+ifdef FUZZ
+BUILD := build/fuzz
+CC := clang
+# Nothing after no bytes at all (NULL + 0) is what C will allow, and a span without bytes has.
+hardening := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined \
+	-fno-omit-frame-pointer
+linking := -fsanitize=address,undefined
+fuzzing := -fsanitize=fuzzer
+endif
+
 own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSION='"$(VERSION)"'
 own_cflags := -std=c17 $(warnings) $(hardening) -MMD -MP
 fuse_cflags = $(shell $(PKG_CONFIG) --cflags fuse3)
@@ -50,6 +60,9 @@ unit_sources := $(wildcard tests/unit/test_*.c)
 unit_tests := $(unit_sources:tests/unit/%.c=$(BUILD)/unit/%)
 wire_sources := $(wildcard tests/wire/test_*.c)
 wire_tests := $(wire_sources:tests/wire/%.c=$(BUILD)/wire/%)
+fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
+fuzz_targets := $(fuzz_sources:tests/fuzz/%.c=$(BUILD)/fuzz/%)
+fuzz_shared := $(BUILD)/fuzz/fuzz.o $(BUILD)/fuzz/portable.o $(BUILD)/fuzz/wire.o
 
 all: $(BUILD)/sessionfs
 
@@ -79,7 +92,23 @@ $(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(f
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
 $(BUILD)/wire/test_loop: private linking += -Wl,--wrap=pthread_create
 
-$(BUILD) $(BUILD)/unit $(BUILD)/wire:
+# By libFuzzer (FUZZ=1), or the plain program that reads inputs from files.
+$(BUILD)/fuzz/%.o: tests/fuzz/%.c | $(BUILD)/fuzz
+	$(CC) $(own_cppflags) -Itests/unit -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
+
+$(BUILD)/fuzz/wire.o: tests/wire/wire.c | $(BUILD)/fuzz
+	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
+
+$(BUILD)/fuzz/support.a: $(fuzz_shared) $(filter-out $(BUILD)/main.o,$(fuse_objects))
+	rm -f $@
+	$(AR) rcs $@ $^
+
+$(fuzz_targets): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(if $(FUZZ),,$(BUILD)/fuzz/replay.o) $(BUILD)/fuzz/support.a $(BUILD)/libsessionfs.a
+	$(CC) $(linking) $(fuzzing) $(LDFLAGS) -o $@ $^ -lcmocka $(fuse_libs) $(libs)
+
+fuzz-targets: $(fuzz_targets)
+
+$(BUILD) $(BUILD)/unit $(BUILD)/wire $(BUILD)/fuzz:
 	mkdir -p $@
 
 units: $(unit_tests)
@@ -95,7 +124,7 @@ demo:
 # make check ONLY="links inodes" runs the tests with these words in their names.
 check:
 	@scripts/setup check
-	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(unit_tests) $(wire_tests)
+	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(unit_tests) $(wire_tests) $(fuzz_targets)
 	@scripts/check $(BUILD) $(ONLY)
 
 # Takes what is shown now for right: read the difference before committing it.
@@ -111,6 +140,13 @@ conformance:
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/run
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/write || [ $$? -eq 77 ]
 	@BUILD=$(abspath $(BUILD)) tests/conformance/json-suite
+
+# Seconds for each target; ONLY="json name" runs these. What was found is kept in build/fuzz.
+TIME ?= 10
+fuzz:
+	@scripts/setup fuzz
+	@$(MAKE) --no-print-directory FUZZ=1 fuzz-targets
+	@BUILD=build/fuzz tests/fuzz/run $(TIME) $(ONLY)
 
 # Takes half an hour and some GB of disk. QUICK=1 is a small run, FIGURES="tree against" a part of it.
 bench:
@@ -138,5 +174,5 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all units clean demo check golden conformance bench lint install uninstall
--include $(wildcard $(BUILD)/*.d $(BUILD)/unit/*.d $(BUILD)/wire/*.d)
+.PHONY: all units clean demo check golden conformance fuzz fuzz-targets bench lint install uninstall
+-include $(wildcard $(BUILD)/*.d $(BUILD)/unit/*.d $(BUILD)/wire/*.d $(BUILD)/fuzz/*.d)

@@ -45,14 +45,14 @@ static struct span without_bom(struct span s)
 	return s;
 }
 
-/* One trailing newline, LF or CR LF. */
+/* One trailing newline and every CR before it. The end of a text is shown as a newline, so that a CR there would be
+ * gone when the text is read and written back. */
 static struct span without_newline(struct span s)
 {
-	if (s.n > 0 && s.p[s.n - 1] == '\n') {
+	if (s.n > 0 && s.p[s.n - 1] == '\n')
 		s.n--;
-		if (s.n > 0 && s.p[s.n - 1] == '\r')
-			s.n--;
-	}
+	while (s.n > 0 && s.p[s.n - 1] == '\r')
+		s.n--;
 	return s;
 }
 
@@ -81,10 +81,7 @@ static bool is_too_long(enum value_kind kind, struct span text)
 		return true;
 	if (kind != VALUE_LABEL && kind != VALUE_SUMMARY)
 		return false;
-	struct span s = without_newline(without_bom(text));
-	if (s.n > 0 && text.p[text.n - 1] == '\r')
-		s.n--;
-	return s.n > value_limit(kind);
+	return without_newline(without_bom(text)).n > value_limit(kind);
 }
 
 int value_prefix(enum value_kind kind, struct span text, const char **ret_why)
@@ -145,17 +142,20 @@ static struct span trim(struct span s)
 	return s;
 }
 
-/* CR LF becomes LF. */
+/* CRs before LF are dropped, all of them: what is shown then reads back as the same. */
 static void add_lines(struct span s, struct buf *out)
 {
 	const char *end = s.p + s.n;
 	while (s.p < end) {
-		const char *cr = memchr(s.p, '\r', (size_t)(end - s.p));
-		const char *stop = cr ? cr : end;
-		buf_add(out, s.p, (size_t)(stop - s.p));
-		if (cr && (cr + 1 == end || cr[1] != '\n'))
-			buf_addc(out, '\r');
-		s.p = cr ? cr + 1 : end;
+		const char *lf = memchr(s.p, '\n', (size_t)(end - s.p));
+		const char *stop = lf ? lf : end;
+		size_t n = (size_t)(stop - s.p);
+		while (lf && n > 0 && s.p[n - 1] == '\r')
+			n--;
+		buf_add(out, s.p, n);
+		if (lf)
+			buf_addc(out, '\n');
+		s.p = lf ? lf + 1 : end;
 	}
 }
 

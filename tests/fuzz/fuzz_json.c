@@ -1,33 +1,82 @@
-/* fuzz_json: whatever the bytes, the ways to read them agree and nothing reads
- * or writes out of bounds. For libFuzzer: clang -fsanitize=fuzzer,address,undefined
- * -DLIBFUZZER. Without LIBFUZZER it has a main() that replays the files it is given. */
-#include "sessionfs/name.h"
-#include "sessionfs/part.h"
+/* fuzz_json: json.c, json_text.c, json_pretty.c. Whatever the bytes, the ways to read them agree: by value and step by
+ * step, with SSE2 and without; sizes are those of the bytes; what was quoted reads as before. */
+#include "fuzz.h"
+#include "portable.h"
+
 #include "sessionfs/utf8.h"
 
-#include <stdio.h>
+static bool is_utf8(struct span s)
+{
+	return utf8_prefix(s) == s.n;
+}
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* What the quoted text reads as is the text. */
+static void check_quoting(struct span text)
+{
+	CLEANUP_BUF struct buf quoted = BUF_INIT, portable = BUF_INIT, back = BUF_INIT;
+	struct json_value v;
+	struct json j;
 
-#define REQUIRE(x)                                                                                                     \
-	do {                                                                                                           \
-		if (!(x)) {                                                                                            \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                        \
-			abort();                                                                                       \
-		}                                                                                                      \
-	} while (0)
+	json_quote(text, &quoted);
+	portable_json_quote(text, &portable);
+	assert_spans_equal(buf_span(&quoted), buf_span(&portable));
+	assert_true(is_utf8(buf_span(&quoted)));
+	json_init(&j, buf_span(&quoted), NULL);
+	assert_true(json_value(&j, &v) && json_end(&j) && v.kind == JSON_STRING);
+	json_decode(v.text, JSON_EXACT, &back);
+	if (is_utf8(text))
+		assert_spans_equal(buf_span(&back), text);
+}
+
+/* Decoded one way, by each kind of machine. */
+static void decode(struct span text, enum json_decode how, struct buf *out)
+{
+	CLEANUP_BUF struct buf portable = BUF_INIT;
+
+	json_decode(text, how, out);
+	assert_int_equal(out->n, json_decoded_size(text, how));
+	portable_json_decode(text, how, &portable);
+	assert_spans_equal(buf_span(out), buf_span(&portable));
+	assert_int_equal(portable.n, portable_json_decoded_size(text, how));
+}
 
 static void check_decoding(struct span text)
 {
-	CLEANUP_BUF struct buf exact = BUF_INIT, clean = BUF_INIT, quoted = BUF_INIT;
+	CLEANUP_BUF struct buf exact = BUF_INIT, clean = BUF_INIT;
 
+	decode(text, JSON_EXACT, &exact);
+	decode(text, JSON_CLEAN, &clean);
+	assert_true(is_utf8(buf_span(&clean)));
+	/* A bare one stands in no string. */
+	if (text.n && !memchr(text.p, '\0', text.n))
+		assert_null(memchr(clean.p, '\0', clean.n));
+	check_quoting(buf_span(&exact));
+}
+
+/* What stands between the quotes of a string: half pairs of surrogates are kept, too. */
+static void check_string(struct span text)
+{
+	CLEANUP_BUF struct buf exact = BUF_INIT, quoted = BUF_INIT, back = BUF_INIT;
+
+	check_decoding(text);
+	if (!is_utf8(text))
+		return;
 	json_decode(text, JSON_EXACT, &exact);
-	REQUIRE(exact.n == json_decoded_size(text, JSON_EXACT));
-	json_decode(text, JSON_CLEAN, &clean);
-	REQUIRE(clean.n == json_decoded_size(text, JSON_CLEAN));
-	REQUIRE(utf8_prefix(buf_span(&clean)) == clean.n);
 	json_quote(buf_span(&exact), &quoted);
-	REQUIRE(json_valid(buf_span(&quoted), NULL));
+	json_decode((struct span){quoted.p + 1, quoted.n - 2}, JSON_EXACT, &back);
+	assert_spans_equal(buf_span(&exact), buf_span(&back));
+}
+
+static void check_number(struct json_value v)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	double d;
+
+	buf_addspan(&text, v.text);
+	assert_true(json_double(v, &d));
+	double expected = strtod(buf_cstr(&text), NULL);
+	assert_true(memcmp(&d, &expected, sizeof d) == 0);
+	assert_int_equal(json_truthy(v), d != 0);
 }
 
 /* Walks the text with json_enter and json_next: true if all of it is well-formed. */
@@ -45,7 +94,9 @@ static bool walk(struct span text, struct buf *deep)
 		else if (!json_value(&j, &v))
 			return false;
 		else if (v.kind == JSON_STRING)
-			check_decoding(v.text);
+			check_string(v.text);
+		else if (v.kind == JSON_NUMBER)
+			check_number(v);
 		rc = 0;
 		while (j.depth > 0 && (rc = json_next(&j, &key)) == 0)
 			;
@@ -53,150 +104,81 @@ static bool walk(struct span text, struct buf *deep)
 	return rc == 0 && json_end(&j);
 }
 
-static void check_json(struct span text)
+/* Of valid JSON, without the white space between tokens. */
+static void add_packed(struct span s, struct buf *out)
 {
-	CLEANUP_BUF struct buf deep = BUF_INIT, pretty = BUF_INIT, again = BUF_INIT;
-	struct json_value v;
+	bool in_string = false;
+
+	for (size_t i = 0; i < s.n; i++) {
+		if (!in_string && strchr(" \t\r\n", s.p[i]) && s.p[i])
+			continue;
+		buf_addc(out, s.p[i]);
+		if (in_string && s.p[i] == '\\')
+			buf_addc(out, s.p[++i]);
+		else if (s.p[i] == '"')
+			in_string = !in_string;
+	}
+}
+
+static void check_pretty(struct json_value v)
+{
+	CLEANUP_BUF struct buf deep = BUF_INIT, pretty = BUF_INIT, again = BUF_INIT, packed = BUF_INIT, of = BUF_INIT;
 	struct json j;
 
-	bool ok = json_valid(text, &deep);
-	REQUIRE(walk(text, &deep) == ok);
-	json_init(&j, text, &deep);
-	bool read = json_value(&j, &v);
-	REQUIRE((read && json_end(&j)) == ok);
-	if (!ok)
-		return;
-	json_get(v, "type");
-	json_truthy(v);
 	json_pretty(v, &pretty);
-	REQUIRE(json_valid(buf_span(&pretty), &deep));
+	assert_true(json_valid(buf_span(&pretty), &deep));
+	add_packed(buf_span(&pretty), &packed);
+	add_packed(json_raw(v), &of);
+	assert_spans_equal(buf_span(&packed), buf_span(&of));
 	json_init(&j, buf_span(&pretty), &deep);
-	REQUIRE(json_value(&j, &v));
+	assert_true(json_value(&j, &v));
 	json_pretty(v, &again);
-	REQUIRE(span_eq(buf_span(&pretty), buf_span(&again)));
+	assert_spans_equal(buf_span(&pretty), buf_span(&again));
 }
 
-static void check_part(struct span line)
+/* Each member is what json_get finds, but of a key that comes again the last one. */
+static void check_members(struct json_value object)
 {
-	CLEANUP_BUF struct buf deep = BUF_INIT, out = BUF_INIT;
-	struct part_image img = {0};
-	struct part_call call = {0};
-	struct record r;
+	CLEANUP_BUF struct buf deep = BUF_INIT, name = BUF_INIT;
+	struct json_value key, v, last = {0};
+	struct json j;
 
-	if (!record_parse(line, true, &deep, &r))
-		return;
-	part_text(&r, &out);
-	REQUIRE(out.n == part_text_size(&r));
-	REQUIRE(out.n == 0 || out.p[out.n - 1] == '\n');
-	buf_reset(&out);
-	part_thinking(&r, &out);
-	REQUIRE(out.n == part_thinking_size(&r));
-	part_type(&r, &out);
-	part_role(&r, &out);
-	part_model(&r, &out);
-	while (part_image_next(&r, &img)) {
-		buf_reset(&out);
-		part_image(&img, &out);
-		REQUIRE(out.n == img.size);
+	json_init(&j, object.text, &deep);
+	assert_int_equal(json_enter(&j), JSON_OBJECT);
+	while (json_next(&j, &key) > 0) {
+		assert_true(json_value(&j, &v));
+		buf_reset(&name);
+		json_decode(key.text, JSON_EXACT, &name);
+		last = v;
 	}
-	while (part_call_next(&r, &call))
-		part_arguments(&call, &out);
-}
-
-static bool same_value(struct json_value a, struct json_value b)
-{
-	return a.kind == b.kind && (a.kind == JSON_NONE || (a.escaped == b.escaped && span_eq(a.text, b.text)));
-}
-
-/* The quick way to read the first line says the same as the thorough one. */
-static void check_head(struct span text)
-{
-	CLEANUP_BUF struct buf copy = BUF_INIT, deep = BUF_INIT;
-	struct record_head a, b;
-
-	buf_addspan(&copy, text);
-	REQUIRE(buf_reserve(&copy, RECORD_PAD + 1));
-	memset(copy.p + text.n, 0, RECORD_PAD + 1);
-	const char *newline = memchr(copy.p, '\n', text.n);
-	size_t n = newline ? (size_t)(newline - copy.p) : text.n;
-	record_head((struct span){copy.p, n}, &deep, &a, NULL, NULL);
-	REQUIRE(record_head_padded((struct span){copy.p, text.n}, &deep, &b, NULL, NULL) == n);
-	REQUIRE(a.kind == b.kind && a.falsy == b.falsy);
-	if (a.kind == JSON_NONE)
+	if (last.kind == JSON_NONE || (name.n && memchr(name.p, '\0', name.n)))
 		return;
-	REQUIRE(a.type == b.type && a.role == b.role && a.calls == b.calls);
-	REQUIRE(a.message_missing == b.message_missing && a.old_hook == b.old_hook);
-	REQUIRE(same_value(a.id, b.id) && same_value(a.parent_id, b.parent_id) && same_value(a.timestamp, b.timestamp));
-	REQUIRE(same_value(a.target_id, b.target_id) && same_value(a.label, b.label) && same_value(a.name, b.name));
-	REQUIRE(same_value(a.summary, b.summary) && same_value(a.version, b.version));
-	REQUIRE(same_value(a.tool_call_id, b.tool_call_id) && same_value(a.first_kept_entry_id, b.first_kept_entry_id));
-	REQUIRE(same_value(a.first_kept_entry_index, b.first_kept_entry_index));
-}
-
-static void check_name(struct span text)
-{
-	CLEANUP_BUF struct buf name = BUF_INIT, back = BUF_INIT;
-
-	name_encode("", text, "", &name);
-	REQUIRE(name.n > 0 && name.n <= NAME_BYTES && !memchr(name.p, '/', name.n));
-	REQUIRE(utf8_prefix(buf_span(&name)) == name.n);
-	if (name_decode(buf_span(&name), &back))
-		REQUIRE(span_eq(buf_span(&back), text));
-	else
-		REQUIRE(name.n >= NAME_BYTES - 3);
-	buf_reset(&name);
-	buf_reset(&back);
-	if (!name_decode(text, &back))
-		return;
-	name_encode("", buf_span(&back), "", &name);
-	REQUIRE(span_eq(buf_span(&name), text));
+	struct json_value found = json_get(object, buf_cstr(&name));
+	for (size_t i = 0; i < name.n; i++)
+		if ((unsigned char)name.p[i] >= 0x80)
+			return; /* names are ASCII */
+	assert_spans_equal(json_raw(found), json_raw(last));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	CLEANUP_BUF struct buf deep = BUF_INIT;
 	struct span text = {(const char *)data, size};
+	struct json_value v;
+	struct json j;
 
-	check_json(text);
+	bool ok = json_valid(text, &deep);
+	assert_int_equal(portable_json_valid(text, &deep), ok);
+	assert_int_equal(walk(text, &deep), ok);
+	json_init(&j, text, &deep);
+	bool read = json_value(&j, &v);
+	assert_int_equal(read && json_end(&j), ok);
 	check_decoding(text);
-	check_part(text);
-	check_head(text);
-	check_name(text);
+	check_quoting(text);
+	if (!ok)
+		return 0;
+	check_pretty(v);
+	if (v.kind == JSON_OBJECT)
+		check_members(v);
 	return 0;
 }
-
-#ifndef LIBFUZZER
-static int replay(const char *path)
-{
-	CLEANUP_BUF struct buf text = BUF_INIT;
-	size_t got;
-
-	FILE *f = fopen(path, "rb");
-	if (!f) {
-		perror(path);
-		return 1;
-	}
-	do {
-		char *to = buf_reserve(&text, 65536);
-		got = to ? fread(to, 1, 65536, f) : 0;
-		text.n += got;
-	} while (got > 0);
-	fclose(f);
-	/* A block of exactly that size, so that a memory checker sees a read past its end. */
-	CLEANUP_FREE char *exact = malloc(text.n ? text.n : 1);
-	if (!exact)
-		return 1;
-	if (text.n)
-		memcpy(exact, text.p, text.n);
-	LLVMFuzzerTestOneInput((const uint8_t *)exact, text.n);
-	return 0;
-}
-
-int main(int argc, char **argv)
-{
-	int failed = 0;
-
-	for (int i = 1; i < argc; i++)
-		failed |= replay(argv[i]);
-	return failed;
-}
-#endif

@@ -61,6 +61,9 @@ static void label(void **state)
 	assert_value(VALUE_LABEL, span_of(BOM "done\r\n"), "done");
 	assert_value(VALUE_LABEL, span_of("  not trimmed \n"), "  not trimmed ");
 	assert_value(VALUE_LABEL, span_of("a\rb"), "a\rb");
+	/* Read back as "done\n", and that is this label. */
+	assert_value(VALUE_LABEL, span_of("done\r\r\n"), "done");
+	assert_value(VALUE_LABEL, span_of("done\r"), "done");
 	assert_value(VALUE_LABEL, span_of(""), "");
 	assert_refused(VALUE_LABEL, span_of("one\ntwo"), -EINVAL);
 	assert_refused(VALUE_LABEL, span_of("one\n\n"), -EINVAL);
@@ -103,7 +106,8 @@ static void summary(void **state)
 	(void)state;
 	assert_value(VALUE_SUMMARY, span_of("one\ntwo\n"), "one\ntwo");
 	assert_value(VALUE_SUMMARY, span_of(BOM "one\r\ntwo\r\n\r\n"), "one\ntwo\n");
-	assert_value(VALUE_SUMMARY, span_of("a\rb\r"), "a\rb\r");
+	assert_value(VALUE_SUMMARY, span_of("a\rb\r"), "a\rb");
+	assert_value(VALUE_SUMMARY, span_of("one\r\r\ntwo\r\r\n"), "one\ntwo");
 	assert_value(VALUE_SUMMARY, span_of("  a "), "  a ");
 }
 

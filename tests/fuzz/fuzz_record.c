@@ -1,0 +1,208 @@
+/* fuzz_record: record.c, record_head.c, record_time.c, part.c, part_base64.c. Whatever the line, the quick ways to read
+ * it say what the thorough one says, with SSE2 and without, and each file of an entry is as long as its size says. */
+#include "fuzz.h"
+#include "portable.h"
+
+#include "sessionfs/part.h"
+
+static void assert_same_value(struct json_value a, struct json_value b)
+{
+	assert_int_equal(a.kind, b.kind);
+	if (a.kind != JSON_NONE)
+		assert_spans_equal(a.text, b.text);
+}
+
+static void add_call(void *arg, struct json_value id)
+{
+	buf_addspan(arg, json_raw(id));
+	buf_addc(arg, '\n');
+}
+
+/* The last `calls` lines. */
+static struct span last_calls(const struct buf *ids, unsigned calls)
+{
+	size_t begin = ids->n;
+	while (begin > 0 && (calls > 0 || ids->p[begin - 1] != '\n')) {
+		begin--;
+		if (begin > 0 && ids->p[begin - 1] == '\n')
+			calls--;
+		else if (begin == 0)
+			calls = 0;
+	}
+	return (struct span){ids->p + begin, ids->n - begin};
+}
+
+static void assert_same_head(const struct record_head *a, const struct record_head *b)
+{
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->falsy, b->falsy);
+	if (a->kind == JSON_NONE)
+		return;
+	assert_int_equal(a->type, b->type);
+	assert_int_equal(a->role, b->role);
+	assert_int_equal(a->calls, b->calls);
+	assert_int_equal(a->message_missing, b->message_missing);
+	assert_int_equal(a->old_hook, b->old_hook);
+	assert_same_value(a->id, b->id);
+	assert_same_value(a->parent_id, b->parent_id);
+	assert_same_value(a->timestamp, b->timestamp);
+	assert_same_value(a->target_id, b->target_id);
+	assert_same_value(a->label, b->label);
+	assert_same_value(a->name, b->name);
+	assert_same_value(a->summary, b->summary);
+	assert_same_value(a->version, b->version);
+	assert_same_value(a->tool_call_id, b->tool_call_id);
+	assert_same_value(a->first_kept_entry_id, b->first_kept_entry_id);
+	assert_same_value(a->first_kept_entry_index, b->first_kept_entry_index);
+}
+
+/* What the index takes of a line is what the views take. */
+static void check_head_of(const struct record_head *h, struct span line)
+{
+	CLEANUP_BUF struct buf deep = BUF_INIT;
+	struct part_call call = {0};
+	struct record r;
+
+	if (!record_parse(line, false, &deep, &r)) {
+		assert_true(h->kind == JSON_NONE || h->falsy);
+		return;
+	}
+	assert_int_equal(h->kind, r.kind);
+	assert_false(h->falsy);
+	if (r.kind != JSON_OBJECT)
+		return;
+	assert_int_equal(h->type, r.type);
+	assert_int_equal(h->role, r.role);
+	assert_same_value(h->id, r.id);
+	assert_same_value(h->parent_id, r.parent_id);
+	assert_int_equal(h->message_missing, r.type == RECORD_MESSAGE && r.message.kind != JSON_OBJECT);
+	while (part_call_next(&r, &call))
+		;
+	assert_int_equal(h->calls, call.n);
+}
+
+typedef void head_reader(struct span line, struct buf *deep, struct record_head *ret,
+                         void (*on_call)(void *arg, struct json_value id), void *arg);
+
+static void padded(struct span line, struct buf *deep, struct record_head *ret,
+                   void (*on_call)(void *arg, struct json_value id), void *arg)
+{
+	assert_int_equal(record_head_padded(line, deep, ret, on_call, arg), line.n);
+}
+
+static void portable_padded(struct span line, struct buf *deep, struct record_head *ret,
+                            void (*on_call)(void *arg, struct json_value id), void *arg)
+{
+	assert_int_equal(portable_record_head_padded(line, deep, ret, on_call, arg), line.n);
+}
+
+static void check_heads(struct span text)
+{
+	static head_reader *const readers[] = {portable_record_head, padded, portable_padded};
+	CLEANUP_BUF struct buf deep = BUF_INIT, calls = BUF_INIT, again = BUF_INIT;
+	CLEANUP_FREE char *copy = malloc(text.n + RECORD_PAD + 1);
+	struct record_head h, other;
+
+	assert_non_null(copy);
+	const char *newline = text.n ? memchr(text.p, '\n', text.n) : NULL;
+	struct span line = {copy, newline ? (size_t)(newline - text.p) : text.n};
+	if (text.n)
+		memcpy(copy, text.p, text.n);
+	memset(copy + text.n, 0, RECORD_PAD + 1);
+	copy[line.n] = '\n';
+	record_head(line, &deep, &h, add_call, &calls);
+	check_head_of(&h, line);
+	for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+		buf_reset(&again);
+		readers[i](line, &deep, &other, add_call, &again);
+		assert_same_head(&h, &other);
+		if (h.kind != JSON_NONE)
+			assert_spans_equal(last_calls(&calls, h.calls), last_calls(&again, h.calls));
+	}
+}
+
+/* The blocks noted in passing are those found later. */
+static void check_blocks(struct span line)
+{
+	CLEANUP_BUF struct buf deep = BUF_INIT;
+	struct blocks blocks;
+	struct record r, plain;
+	struct block_iter a, b;
+	struct block x, y;
+
+	bool ok = record_parse_blocks(line, true, &deep, &r, &blocks);
+	assert_int_equal(record_parse(line, true, &deep, &plain), ok);
+	if (!ok || !r.blocks)
+		return;
+	block_iter_init_of(&a, &r, r.msg.content);
+	block_iter_init(&b, plain.msg.content);
+	while (block_next(&a, &x)) {
+		assert_true(block_next(&b, &y));
+		assert_int_equal(x.type, y.type);
+		assert_same_value(x.text, y.text);
+		assert_same_value(x.id, y.id);
+		assert_same_value(x.data, y.data);
+	}
+	assert_false(block_next(&b, &y));
+}
+
+static void check_text(size_t n, size_t size, const struct buf *out)
+{
+	assert_int_equal(n, size);
+	assert_true(n == 0 || out->p[out->n - 1] == '\n');
+}
+
+static void check_parts(const struct record *r)
+{
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	struct part_image img = {0};
+	struct part_call call = {0};
+
+	part_text(r, &out);
+	check_text(out.n, part_text_size(r), &out);
+	buf_reset(&out);
+	part_thinking(r, &out);
+	check_text(out.n, part_thinking_size(r), &out);
+	buf_reset(&out);
+	part_entry_json(r, &out);
+	check_text(out.n, part_entry_json_size(r), &out);
+	part_type(r, &out);
+	part_role(r, &out);
+	part_model(r, &out);
+	part_usage(r);
+	while (part_image_next(r, &img)) {
+		assert_true(strlen(img.ext) > 0);
+		buf_reset(&out);
+		part_image(&img, &out);
+		assert_int_equal(out.n, img.size);
+	}
+	for (unsigned n = 0; part_call_next(r, &call); n++) {
+		assert_int_equal(call.n, n + 1);
+		part_arguments(&call, &out);
+	}
+	assert_int_equal(buf_err(&out), 0);
+}
+
+static void check_time(struct json_value v)
+{
+	/* As far as JavaScript's dates go. */
+	int64_t t = record_time(v);
+	assert_true(t == NO_TIME || (t >= INT64_C(-8640000000000000) && t <= INT64_C(8640000000000000)));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	CLEANUP_BUF struct buf deep = BUF_INIT;
+	struct span text = {(const char *)data, size};
+	struct record r;
+
+	check_heads(text);
+	check_blocks(text);
+	if (!record_parse(text, true, &deep, &r))
+		return 0;
+	check_parts(&r);
+	check_time(r.timestamp);
+	check_time(r.msg.timestamp);
+	check_time((struct json_value){JSON_STRING, false, text});
+	return 0;
+}

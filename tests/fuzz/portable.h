@@ -1,0 +1,17 @@
+/* portable: the code for machines without SSE2 (json.c, json_text.c, record_head.c) once more, under other names, to
+ * be compared with what this machine runs. */
+#ifndef FUZZ_PORTABLE_H
+#define FUZZ_PORTABLE_H
+
+#include "sessionfs/record.h"
+
+bool portable_json_valid(struct span text, struct buf *deep);
+void portable_json_decode(struct span text, enum json_decode how, struct buf *out);
+size_t portable_json_decoded_size(struct span text, enum json_decode how);
+void portable_json_quote(struct span text, struct buf *out);
+void portable_record_head(struct span line, struct buf *deep, struct record_head *ret,
+                          void (*on_call)(void *arg, struct json_value id), void *arg);
+size_t portable_record_head_padded(struct span text, struct buf *deep, struct record_head *ret,
+                                   void (*on_call)(void *arg, struct json_value id), void *arg);
+
+#endif

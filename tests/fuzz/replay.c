@@ -1,0 +1,25 @@
+/* replay: gives a target the files that are named, without libFuzzer. Says which one it is at before each, for whoever
+ * reads what it left when it stopped. */
+#include "fuzz.h"
+
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		CLEANUP_BUF struct buf text = BUF_INIT;
+		printf("%s\n", argv[i]);
+		fflush(stdout);
+		if (!fuzz_read_file(argv[i], &text)) {
+			perror(argv[i]);
+			return 1;
+		}
+		/* A block of exactly that size, so that a memory checker sees a read past its end. */
+		CLEANUP_FREE uint8_t *exact = malloc(text.n ? text.n : 1);
+		assert_non_null(exact);
+		if (text.n)
+			memcpy(exact, text.p, text.n);
+		LLVMFuzzerTestOneInput(exact, text.n);
+	}
+	return 0;
+}
