@@ -61,8 +61,8 @@ unit_tests := $(unit_sources:tests/unit/%.c=$(BUILD)/unit/%)
 wire_sources := $(wildcard tests/wire/test_*.c)
 wire_tests := $(wire_sources:tests/wire/%.c=$(BUILD)/wire/%)
 fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
-fuzz_targets := $(fuzz_sources:tests/fuzz/%.c=$(BUILD)/fuzz/%)
-fuzz_shared := $(BUILD)/fuzz/fuzz.o $(BUILD)/fuzz/portable.o $(BUILD)/fuzz/wire.o
+fuzz_targets := $(fuzz_sources:tests/fuzz/%.c=$(BUILD)/targets/%)
+fuzz_shared := $(BUILD)/targets/fuzz.o $(BUILD)/targets/portable.o $(BUILD)/targets/wire.o
 
 all: $(BUILD)/sessionfs
 
@@ -93,22 +93,22 @@ $(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(f
 $(BUILD)/wire/test_loop: private linking += -Wl,--wrap=pthread_create
 
 # By libFuzzer (FUZZ=1), or the plain program that reads inputs from files.
-$(BUILD)/fuzz/%.o: tests/fuzz/%.c | $(BUILD)/fuzz
+$(BUILD)/targets/%.o: tests/fuzz/%.c | $(BUILD)/targets
 	$(CC) $(own_cppflags) -Itests/unit -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
-$(BUILD)/fuzz/wire.o: tests/wire/wire.c | $(BUILD)/fuzz
+$(BUILD)/targets/wire.o: tests/wire/wire.c | $(BUILD)/targets
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
-$(BUILD)/fuzz/support.a: $(fuzz_shared) $(filter-out $(BUILD)/main.o,$(fuse_objects))
+$(BUILD)/targets/support.a: $(fuzz_shared) $(filter-out $(BUILD)/main.o,$(fuse_objects))
 	rm -f $@
 	$(AR) rcs $@ $^
 
-$(fuzz_targets): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(if $(FUZZ),,$(BUILD)/fuzz/replay.o) $(BUILD)/fuzz/support.a $(BUILD)/libsessionfs.a
+$(fuzz_targets): $(BUILD)/targets/%: $(BUILD)/targets/%.o $(if $(FUZZ),,$(BUILD)/targets/replay.o) $(BUILD)/targets/support.a $(BUILD)/libsessionfs.a
 	$(CC) $(linking) $(fuzzing) $(LDFLAGS) -o $@ $^ -lcmocka $(fuse_libs) $(libs)
 
 fuzz-targets: $(fuzz_targets)
 
-$(BUILD) $(BUILD)/unit $(BUILD)/wire $(BUILD)/fuzz:
+$(BUILD) $(BUILD)/unit $(BUILD)/wire $(BUILD)/targets:
 	mkdir -p $@
 
 units: $(unit_tests)
@@ -175,4 +175,4 @@ clean:
 	rm -rf build
 
 .PHONY: all units clean demo check golden conformance fuzz fuzz-targets bench lint install uninstall
--include $(wildcard $(BUILD)/*.d $(BUILD)/unit/*.d $(BUILD)/wire/*.d $(BUILD)/fuzz/*.d)
+-include $(wildcard $(BUILD)/*.d $(BUILD)/unit/*.d $(BUILD)/wire/*.d $(BUILD)/targets/*.d)

@@ -1,0 +1,136 @@
+/* fuzz_session: session.c and its files, context.c, render_*.c. However a file changes, its index says what a fresh one
+ * of the same bytes says, or ESTALE; every view can be made, and a transcript in pieces is the transcript.
+ *
+ * Input: the file, then steps that begin with a letter: a (append what follows), t (truncate; two bytes say where), r
+ * (write what follows over the beginning), n (a new file is put in its place). */
+#include "fuzz.h"
+
+#include "sessionfs/render.h"
+#include "session_fixture.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+static char path[128];
+
+static void add_transcript(const struct session *s, uint32_t at, struct buf *out)
+{
+	CLEANUP_READER struct reader reader = READER_INIT;
+	struct render_usage usage = {0};
+	CLEANUP_FREE uint32_t *entries = NULL;
+	CLEANUP_BUF struct buf body = BUF_INIT, front = BUF_INIT;
+	size_t n;
+
+	assert_int_equal(session_path(s, at, &entries, &n), 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(render_transcript_segment(s, entries[i], &reader, &usage, "", &body), 0);
+	assert_int_equal(render_transcript_front(s, at, entries, n, &usage, out), 0);
+	/* The usage that was added up in passing is that of the path. */
+	assert_int_equal(render_transcript_front(s, at, entries, n, NULL, &front), 0);
+	assert_spans_equal((struct span){out->p + out->n - front.n, front.n}, buf_span(&front));
+	buf_addspan(out, buf_span(&body));
+}
+
+static void add_views(const struct session *s, struct buf *out)
+{
+	for (uint32_t i = session_count(s); i-- > 0 && i + 3 > session_count(s);) {
+		assert_int_equal(render_context_json(s, i, out), 0);
+		assert_int_equal(render_context_md(s, i, "", out), 0);
+		add_transcript(s, i, out);
+	}
+	assert_int_equal(render_info_json(s, "s.jsonl", out), 0);
+	assert_int_equal(render_header_json(s, out), 0);
+	assert_int_equal(render_title(s, out), 0);
+	assert_int_equal(render_name(s, out), 0);
+	assert_int_equal(render_cwd(s, out), 0);
+	assert_int_equal(render_problems(s, out), 0);
+	assert_int_equal(render_labels_tsv(s, out), 0);
+	assert_int_equal(render_tree_txt(s, out), 0);
+}
+
+static void add_all(struct session *s, struct buf *out)
+{
+	session_rdlock(s);
+	describe(s, out);
+	add_views(s, out);
+	session_unlock(s);
+	assert_int_equal(buf_err(out), 0);
+}
+
+/* The index, or NULL if the file is no session. */
+static struct session *fresh(void)
+{
+	struct session *s = NULL;
+	int rc = session_open(path, &s);
+	assert_true(rc == 0 || rc == -EINVAL);
+	return s;
+}
+
+/* The index of before grows to what the file is now. */
+static struct session *look(struct session *s)
+{
+	CLEANUP_BUF struct buf grown = BUF_INIT, at_once = BUF_INIT;
+	struct session *now = fresh();
+
+	if (s) {
+		session_wrlock(s);
+		int rc = session_grow(s);
+		session_unlock(s);
+		assert_true(rc == 0 || rc == 1 || rc == -ESTALE);
+		if (rc == -ESTALE) {
+			session_close(s);
+			return now;
+		}
+		assert_non_null(now);
+		add_all(s, &grown);
+		add_all(now, &at_once);
+		assert_spans_equal(buf_span(&grown), buf_span(&at_once));
+		session_close(now);
+		return s;
+	}
+	if (now)
+		add_all(now, &grown);
+	return now;
+}
+
+static void change(struct span step)
+{
+	struct feed f = {step.p, step.n};
+	unsigned op = feed_byte(&f);
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	switch (op) {
+	case 't': {
+		unsigned to = feed_byte(&f) << 8 | feed_byte(&f);
+		assert_int_equal(truncate(path, st.st_size ? to % st.st_size : 0), 0);
+		break;
+	}
+	case 'r':
+		fuzz_file(path, (struct span){f.p, f.n}, 0, 0);
+		break;
+	case 'n':
+		unlink(path);
+		fuzz_file(path, (struct span){f.p, f.n}, O_CREAT, 0);
+		break;
+	default:
+		fuzz_file(path, step.n && op == 'a' ? (struct span){f.p, f.n} : step, O_APPEND, 0);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct feed f = feed_of(data, size);
+
+	if (!path[0])
+		snprintf(path, sizeof path, "%s/s.jsonl", fuzz_dir());
+	unlink(path);
+	fuzz_file(path, feed_step(&f), O_CREAT, 0);
+	struct session *s = look(NULL);
+	while (f.n > 0) {
+		change(feed_step(&f));
+		s = look(s);
+	}
+	session_close(s);
+	return 0;
+}
