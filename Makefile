@@ -96,6 +96,10 @@ $(BUILD)/wire/test_loop: private linking += -Wl,--wrap=pthread_create
 $(BUILD)/targets/%.o: tests/fuzz/%.c | $(BUILD)/targets
 	$(CC) $(own_cppflags) -Itests/unit -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
+$(BUILD)/targets/portable.o: tests/fuzz/portable.c | $(BUILD)/targets
+	$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) -c -o $@ $<
+	objcopy --wildcard --keep-global-symbol='portable_*' $@
+
 $(BUILD)/targets/wire.o: tests/wire/wire.c | $(BUILD)/targets
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
