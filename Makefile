@@ -14,7 +14,7 @@ BUILD ?= build
 
 VERSION := 0.1.0
 
-warnings := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith
+warnings := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Werror=incompatible-pointer-types
 hardening := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 linking := -pie -Wl,-z,relro,-z,now
 ifdef SAN

@@ -12,8 +12,7 @@
  * One mutex for all: what it guards are a few pointer moves, never production of a view. Two threads that
  * produced the same view meet in cache_put, where the second gets the first one's. */
 #include "sessionfs/cache.h"
-
-#include <pthread.h>
+#include "sessionfs/lock.h"
 
 struct item {
 	struct view view; /* first: a view that was handed out is its item */
@@ -40,7 +39,7 @@ struct order {
 };
 
 struct cache {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct budget *budget;
 	struct keeper keeper;
 	struct size *sizes;    /* one for each hash: a newer one takes the place; NULL without memory */
@@ -56,15 +55,6 @@ struct cache {
 #define SIZES ((size_t)1 << 16)
 #define BIG_AGE 64
 #define WAIT_NS (UINT64_C(60) * 1000000000)
-
-static void unlock(pthread_mutex_t **lock)
-{
-	pthread_mutex_unlock(*lock);
-}
-
-#define LOCKED(c)                                                                                                      \
-	pthread_mutex_t *held CLEANUP(unlock) = &(c)->lock;                                                            \
-	pthread_mutex_lock(held)
 
 void view_release(struct view *v)
 {
@@ -210,7 +200,7 @@ static struct item *dispensable(const struct cache *c)
 static uint64_t oldest_use(void *arg)
 {
 	struct cache *c = arg;
-	LOCKED(c);
+	LOCKED(&c->lock);
 	const struct item *s = dispensable(c);
 	if (!s)
 		return BUDGET_NOTHING;
@@ -220,7 +210,7 @@ static uint64_t oldest_use(void *arg)
 static void give_way(void *arg)
 {
 	struct cache *c = arg;
-	LOCKED(c);
+	LOCKED(&c->lock);
 	struct item *s = dispensable(c);
 	if (s)
 		drop(c, find(c, s->node));
@@ -238,7 +228,7 @@ int cache_open(struct budget *budget, struct cache **ret)
 		free(c);
 		return -ENOMEM;
 	}
-	pthread_mutex_init(&c->lock, NULL);
+	lock_init(&c->lock, LOCK_CACHE);
 	/* Its pages come as they are used. */
 	c->sizes = budget->limit ? calloc(SIZES, sizeof *c->sizes) : NULL;
 	c->budget = budget;
@@ -259,7 +249,7 @@ void cache_close(struct cache *c)
 	while (c->unread.oldest)
 		drop(c, find(c, c->unread.oldest->node));
 	drop_big(c);
-	pthread_mutex_destroy(&c->lock);
+	lock_destroy(&c->lock);
 	free(c->sizes);
 	free(c->table);
 	free(c);
@@ -272,7 +262,7 @@ size_t cache_budget(const struct cache *c)
 
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 {
-	LOCKED(c);
+	LOCKED(&c->lock);
 	if (is_big(c, node, serial))
 		return use_big(c);
 	struct item **at = find(c, node), *s = *at;
@@ -293,7 +283,7 @@ const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 
 bool cache_take(struct cache *c, node_t node, struct view *ret)
 {
-	LOCKED(c);
+	LOCKED(&c->lock);
 	bool is_the_big = c->big && c->big->node == node;
 	struct item **at = find(c, node), *s = is_the_big ? c->big : *at;
 	if (!s || s->refs > 0)
@@ -316,7 +306,7 @@ bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret)
 {
 	if (!c->sizes)
 		return false;
-	LOCKED(c);
+	LOCKED(&c->lock);
 	const struct size *s = size_of(c, node);
 	if (s->node != node || s->serial != serial)
 		return false;
@@ -357,7 +347,7 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 	s->cost = cost_of(&s->view);
 	s->refs = 1;
 
-	LOCKED(c);
+	LOCKED(&c->lock);
 	if (c->sizes)
 		*size_of(c, node) = (struct size){node, serial, s->view.size};
 	if (is_big(c, node, serial)) {
@@ -392,7 +382,7 @@ void cache_release(struct cache *c, const struct view *v)
 {
 	if (!v)
 		return;
-	LOCKED(c);
+	LOCKED(&c->lock);
 	struct item *s = (struct item *)(uintptr_t)v;
 	if (--s->refs == 0 && !s->kept)
 		item_free(s);

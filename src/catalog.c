@@ -9,12 +9,12 @@
 
 static void lock(struct catalog *c)
 {
-	pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 }
 
 static void unlock(struct catalog *c)
 {
-	pthread_mutex_unlock(&c->lock);
+	lock_give(&c->lock);
 }
 
 int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret)
@@ -41,7 +41,7 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 		free(c);
 		return rc;
 	}
-	pthread_mutex_init(&c->lock, NULL);
+	lock_init(&c->lock, LOCK_CATALOG);
 	c->source = real;
 	real = NULL;
 	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
@@ -80,7 +80,7 @@ void catalog_close(struct catalog *c)
 	free(c->forks);
 	free(c->forks_named);
 	free(c->source);
-	pthread_mutex_destroy(&c->lock);
+	lock_destroy(&c->lock);
 	free(c);
 }
 
@@ -455,6 +455,23 @@ int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
 	int64_t now = catalog_enter(c);
 	bool found = slot_get(c, slot, now, ret);
+	unlock(c);
+	return found ? 0 : -ESTALE;
+}
+
+int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
+{
+	bool found = false;
+
+	int64_t now = catalog_enter(c);
+	if (slot < c->slot_count) {
+		uint32_t file = c->slots[slot].place;
+		scan_file(c, file, 0);
+		scan_header(c, file, now);
+		if (c->files[file].slot == NONE && c->files[file].project != NONE)
+			catalog_load_project(c, c->files[file].project, now);
+		found = c->files[file].slot != NONE && slot_get(c, c->files[file].slot, now, ret);
+	}
 	unlock(c);
 	return found ? 0 : -ESTALE;
 }

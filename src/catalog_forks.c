@@ -295,7 +295,7 @@ uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 		if (slot_is_live(c, slot, now) && slot_is_live(c, c->slots[slot].parent, now))
 			parent = c->slots[slot].parent;
 	}
-	pthread_mutex_unlock(&c->lock);
+	lock_give(&c->lock);
 	return parent;
 }
 
@@ -319,7 +319,7 @@ bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struc
 		*ret_n = c->forks[low].n;
 		found = slot_get(c, c->forks[low].child, now, ret);
 	}
-	pthread_mutex_unlock(&c->lock);
+	lock_give(&c->lock);
 	return found;
 }
 
@@ -341,6 +341,6 @@ bool catalog_fork_by_stem(struct catalog *c, uint32_t slot, struct span stem, ui
 		const struct fork *f = &c->forks_named[low + n - 1];
 		found = f->parent == slot && span_eq(stem_of(c, f->child), stem) && slot_get(c, f->child, now, ret);
 	}
-	pthread_mutex_unlock(&c->lock);
+	lock_give(&c->lock);
 	return found;
 }

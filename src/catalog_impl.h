@@ -8,11 +8,10 @@
 #define SESSIONFS_CATALOG_IMPL_H
 
 #include "sessionfs/catalog.h"
+#include "sessionfs/lock.h"
 #include "sessionfs/node.h"
 
 #include "catalog_header.h"
-
-#include <pthread.h>
 
 #define NONE UINT32_MAX
 
@@ -111,6 +110,7 @@ struct slot {
 	struct held *held; /* the index while it is open */
 	struct trace trace;
 	uint32_t file;   /* NONE: dead */
+	uint32_t place;  /* the file, dead or alive */
 	uint32_t parent; /* as of forks_epoch */
 };
 
@@ -120,7 +120,7 @@ struct fork {
 };
 
 struct catalog {
-	pthread_mutex_t lock;
+	struct lock lock;
 	char *source;          /* constant */
 	struct budget *budget; /* constant */
 	struct strings strings;

@@ -243,7 +243,7 @@ static bool slot_make(struct catalog *c, uint32_t file)
 	uint32_t slot = (uint32_t)c->slot_count;
 	if (list_add(&c->nameless, file) < 0 || list_add(&p->slots, slot) < 0)
 		return false;
-	c->slots[slot] = (struct slot){.file = file, .parent = NONE};
+	c->slots[slot] = (struct slot){.file = file, .place = file, .parent = NONE};
 	c->files[file].slot = slot;
 	c->slot_count++;
 	c->epoch++;

@@ -129,10 +129,10 @@ static uint64_t oldest_use(void *arg)
 {
 	struct catalog *c = arg;
 
-	pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	const struct held *h = dispensable(&c->open);
 	uint64_t at = h ? h->used_at : BUDGET_NOTHING;
-	pthread_mutex_unlock(&c->lock);
+	lock_give(&c->lock);
 	return at;
 }
 
@@ -140,11 +140,11 @@ static void give_way(void *arg)
 {
 	struct catalog *c = arg;
 
-	pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	struct held *h = dispensable(&c->open);
 	if (h)
 		held_remove(c, h);
-	pthread_mutex_unlock(&c->lock);
+	lock_give(&c->lock);
 	if (h)
 		held_close(h);
 }
@@ -156,7 +156,7 @@ int open_indexes_init(struct catalog *c)
 	o->by_session = calloc(CHAINS, sizeof(struct held *));
 	if (!o->by_session)
 		return -ENOMEM;
-	pthread_cond_init(&o->opened, NULL);
+	lock_cond_init(&o->opened);
 	o->keeper = (struct keeper){.oldest = oldest_use, .give_way = give_way, .arg = c};
 	budget_join(c->budget, &o->keeper);
 	return 0;
@@ -304,7 +304,7 @@ static void open_held(struct catalog *c, struct held *h)
 	const char *known = catalog_path(c, c->files[c->slots[h->slot].file].path);
 	char *path CLEANUP_FREE = known ? strdup(known) : NULL;
 
-	pthread_mutex_unlock(&c->lock);
+	lock_give(&c->lock);
 	h->err = path ? session_open(path, &s) : -ENOMEM;
 	bool trace_holds = true;
 	if (!h->err) {
@@ -314,7 +314,7 @@ static void open_held(struct catalog *c, struct held *h)
 		    before.hash == 0 || (session_size(s) >= before.size && hash_ends(s, before.size) == before.hash);
 		session_unlock(s);
 	}
-	pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 
 	if (h->err && !h->forgotten) {
 		scan_header_again(c, c->slots[h->slot].file);
@@ -360,7 +360,7 @@ static int take(struct catalog *c, uint32_t slot, struct held **ret)
 	} else {
 		h->refs++;
 		while (h->opening)
-			pthread_cond_wait(&c->open.opened, &c->lock);
+			lock_wait(&c->lock, &c->open.opened);
 	}
 	if (h->err || h->forgotten) {
 		int err = h->err ? h->err : -ESTALE;
@@ -390,7 +390,7 @@ static int grow(struct catalog *c, struct held *h)
 	if (rc >= 0)
 		f = find_out(s);
 
-	pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	if (rc >= 0)
 		take_in(c, h, &f);
 	else if (rc == -ESTALE && !h->forgotten)
@@ -399,34 +399,34 @@ static int grow(struct catalog *c, struct held *h)
 		scan_file(c, c->slots[h->slot].file, 0);
 	if (h->forgotten)
 		rc = -ESTALE;
-	pthread_mutex_unlock(&c->lock);
+	lock_give(&c->lock);
 	return rc < 0 ? rc : 0;
 }
 
-int catalog_get(struct catalog *c, uint32_t slot, struct session **ret)
+static int get(struct catalog *c, uint32_t slot, bool look, struct session **ret)
 {
 	struct held *h = NULL;
 
 	int64_t now = catalog_enter(c);
 	int rc = slot_is_live(c, slot, now) ? take(c, slot, &h) : -ESTALE;
 	if (rc < 0) {
-		pthread_mutex_unlock(&c->lock);
+		lock_give(&c->lock);
 		return rc;
 	}
-	bool look = !is_fresh(c, h->looked, now, is_told_slot(c, slot)) || is_behind(c, h);
+	look = look || !is_fresh(c, h->looked, now, is_told_slot(c, slot)) || is_behind(c, h);
 	if (look)
 		h->looked = now;
 	struct held *surplus = take_surplus(c);
-	pthread_mutex_unlock(&c->lock);
+	lock_give(&c->lock);
 	close_all(surplus);
 	budget_settle(c->budget);
 
 	if (look)
 		rc = grow(c, h);
 	if (rc < 0) {
-		pthread_mutex_lock(&c->lock);
+		lock_take(&c->lock);
 		release(c, h);
-		pthread_mutex_unlock(&c->lock);
+		lock_give(&c->lock);
 		return rc;
 	}
 	session_rdlock(h->session);
@@ -434,17 +434,27 @@ int catalog_get(struct catalog *c, uint32_t slot, struct session **ret)
 	return 0;
 }
 
+int catalog_get(struct catalog *c, uint32_t slot, struct session **ret)
+{
+	return get(c, slot, false, ret);
+}
+
+int catalog_get_now(struct catalog *c, uint32_t slot, struct session **ret)
+{
+	return get(c, slot, true, ret);
+}
+
 void catalog_put(struct catalog *c, struct session *s)
 {
 	size_t memory = session_memory(s);
 	session_unlock(s);
 
-	pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	struct held *h = held_of(&c->open, s);
 	set_memory(c, h, memory);
 	release(c, h);
 	struct held *surplus = take_surplus(c);
-	pthread_mutex_unlock(&c->lock);
+	lock_give(&c->lock);
 	close_all(surplus);
 	budget_settle(c->budget);
 }

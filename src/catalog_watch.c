@@ -265,7 +265,7 @@ void watch_drain(struct catalog *c)
 
 int64_t catalog_enter(struct catalog *c)
 {
-	pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	watch_drain(c);
 	return catalog_now();
 }
@@ -316,7 +316,7 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 	if (read(w->wake, &count, sizeof count) < 0)
 		count = 0;
 	ssize_t n = take_changes(w, c, ret);
-	pthread_mutex_unlock(&c->lock);
+	lock_give(&c->lock);
 	return n;
 }
 
@@ -345,6 +345,6 @@ bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret)
 		ret->file = f->path;
 		found = f->slot != NONE && slot_get(c, f->slot, now, ret);
 	}
-	pthread_mutex_unlock(&c->lock);
+	lock_give(&c->lock);
 	return found;
 }

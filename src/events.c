@@ -6,8 +6,8 @@
  * What readers must be told is known from the moment the first of them opens. */
 #include "sessionfs/events.h"
 #include "sessionfs/json.h"
+#include "sessionfs/lock.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -40,22 +40,13 @@ struct waiting {
 };
 
 struct events {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct catalog *catalog;
 	const struct events_ops *ops;
 	struct seen_list seen; /* by place */
 	struct events_reader *readers;
 	struct waiting *waiting; /* oldest first */
 };
-
-static void unlock(pthread_mutex_t **lock)
-{
-	pthread_mutex_unlock(*lock);
-}
-
-#define LOCKED(e)                                                                                                      \
-	pthread_mutex_t *held CLEANUP(unlock) = &(e)->lock;                                                            \
-	pthread_mutex_lock(held)
 
 static void seen_release(struct seen_list *l)
 {
@@ -382,7 +373,7 @@ static void serve_all(struct events *e);
 
 void events_tell(struct events *e, const struct catalog_change *changes, size_t n)
 {
-	LOCKED(e);
+	LOCKED(&e->lock);
 	if (!e->readers)
 		return;
 	struct seen_list went CLEANUP(seen_release) = {0};
@@ -401,7 +392,7 @@ void events_tell(struct events *e, const struct catalog_change *changes, size_t 
 
 bool events_are_read(struct events *e)
 {
-	LOCKED(e);
+	LOCKED(&e->lock);
 	return e->readers != NULL;
 }
 
@@ -478,7 +469,7 @@ int events_open(struct catalog *c, const struct events_ops *ops, struct events *
 	struct events *e = calloc(1, sizeof *e);
 	if (!e)
 		return -ENOMEM;
-	pthread_mutex_init(&e->lock, NULL);
+	lock_init(&e->lock, LOCK_EVENTS);
 	e->catalog = c;
 	e->ops = ops;
 	*ret = e;
@@ -497,16 +488,16 @@ void events_close(struct events *e)
 {
 	if (!e)
 		return;
-	pthread_mutex_lock(&e->lock);
+	lock_take(&e->lock);
 	dismiss(e, NULL, NULL, 0);
-	pthread_mutex_unlock(&e->lock);
+	lock_give(&e->lock);
 	while (e->readers) {
 		struct events_reader *r = e->readers;
 		e->readers = r->next;
 		reader_free(e, r);
 	}
 	seen_release(&e->seen);
-	pthread_mutex_destroy(&e->lock);
+	lock_destroy(&e->lock);
 	free(e);
 }
 
@@ -515,7 +506,7 @@ int events_reader_open(struct events *e, struct events_reader **ret)
 	struct events_reader *r CLEANUP_FREE = calloc(1, sizeof *r);
 	if (!r)
 		return -ENOMEM;
-	LOCKED(e);
+	LOCKED(&e->lock);
 	/* Nobody kept note while nobody read. */
 	if (!e->readers) {
 		struct seen_list now = {0};
@@ -534,7 +525,7 @@ int events_reader_open(struct events *e, struct events_reader **ret)
 
 void events_reader_close(struct events *e, struct events_reader *r)
 {
-	LOCKED(e);
+	LOCKED(&e->lock);
 	dismiss(e, r, NULL, -EINTR);
 	struct events_reader **at = &e->readers;
 	while (*at != r)
@@ -548,7 +539,7 @@ void events_reader_close(struct events *e, struct events_reader *r)
 void events_read(struct events *e, struct events_reader *r, size_t n, bool wait, void *request)
 {
 	struct waiting *x CLEANUP_FREE = malloc(sizeof *x);
-	LOCKED(e);
+	LOCKED(&e->lock);
 	if (serve(e, r, n, request))
 		return;
 	int err = e->ops->gave_up(request) ? -EINTR : !wait ? -EAGAIN : !x ? -ENOMEM : 0;
@@ -566,13 +557,13 @@ void events_read(struct events *e, struct events_reader *r, size_t n, bool wait,
 
 void events_interrupt(struct events *e, void *request)
 {
-	LOCKED(e);
+	LOCKED(&e->lock);
 	dismiss(e, NULL, request, -EINTR);
 }
 
 bool events_poll(struct events *e, struct events_reader *r, void *poll)
 {
-	LOCKED(e);
+	LOCKED(&e->lock);
 	bool ready = r->lines.n > 0 || r->lost;
 	if (poll) {
 		if (r->poll)

@@ -4,22 +4,22 @@
 void handles_init(struct handles *h)
 {
 	*h = (struct handles){0};
-	pthread_mutex_init(&h->lock, NULL);
+	lock_init(&h->lock, LOCK_HANDLES);
 }
 
 void handle_put(struct fs *fs, struct handle *handle)
 {
 	if (!handle)
 		return;
-	pthread_mutex_lock(&fs->handles.lock);
+	lock_take(&fs->handles.lock);
 	bool last = --handle->users == 0;
-	pthread_mutex_unlock(&fs->handles.lock);
+	lock_give(&fs->handles.lock);
 	if (!last)
 		return;
 	if (handle->writing)
 		tree_release(fs->tree, handle->writing);
 	buf_release(&handle->text);
-	pthread_mutex_destroy(&handle->lock);
+	lock_destroy(&handle->lock);
 	free(handle);
 }
 
@@ -33,7 +33,7 @@ void handles_release(struct fs *fs, struct handles *h)
 		handle_put(fs, h->at[i]);
 	}
 	free(h->at);
-	pthread_mutex_destroy(&h->lock);
+	lock_destroy(&h->lock);
 }
 
 /* The index of a free place, or h->n. */
@@ -68,12 +68,12 @@ uint64_t handles_add(struct handles *h, const struct handle *handle)
 		return 0;
 	*copy = *handle;
 	copy->users = 1;
-	pthread_mutex_init(&copy->lock, NULL);
-	pthread_mutex_lock(&h->lock);
+	lock_init(&copy->lock, LOCK_HANDLE);
+	lock_take(&h->lock);
 	uint64_t number = place(h, copy);
-	pthread_mutex_unlock(&h->lock);
+	lock_give(&h->lock);
 	if (number == 0) {
-		pthread_mutex_destroy(&copy->lock);
+		lock_destroy(&copy->lock);
 		free(copy);
 	}
 	return number;
@@ -86,22 +86,22 @@ static struct handle **find(struct handles *h, uint64_t number)
 
 struct handle *handles_get(struct handles *h, uint64_t number)
 {
-	pthread_mutex_lock(&h->lock);
+	lock_take(&h->lock);
 	struct handle **at = find(h, number);
 	struct handle *found = at ? *at : NULL;
 	if (found)
 		found->users++;
-	pthread_mutex_unlock(&h->lock);
+	lock_give(&h->lock);
 	return found;
 }
 
 struct handle *handles_remove(struct handles *h, uint64_t number)
 {
-	pthread_mutex_lock(&h->lock);
+	lock_take(&h->lock);
 	struct handle **at = find(h, number);
 	struct handle *found = at ? *at : NULL;
 	if (found)
 		*at = NULL;
-	pthread_mutex_unlock(&h->lock);
+	lock_give(&h->lock);
 	return found;
 }

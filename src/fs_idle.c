@@ -32,7 +32,7 @@ struct fs_idle {
 	unsigned seconds;
 	bool stop, told;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of `stop` */
+	struct lock lock; /* of `stop` */
 	pthread_cond_t wake;
 };
 
@@ -97,11 +97,11 @@ static bool try(struct fs_idle *idle)
 static bool pause_for(struct fs_idle *idle, int64_t ms)
 {
 	const struct timespec until = fs_in(CLOCK_MONOTONIC, ms * 1000000);
-	pthread_mutex_lock(&idle->lock);
-	while (!idle->stop && pthread_cond_timedwait(&idle->wake, &idle->lock, &until) == 0)
+	lock_take(&idle->lock);
+	while (!idle->stop && pthread_cond_timedwait(&idle->wake, &idle->lock.mutex, &until) == 0)
 		continue;
 	bool on = !idle->stop;
-	pthread_mutex_unlock(&idle->lock);
+	lock_give(&idle->lock);
 	return on;
 }
 
@@ -133,22 +133,18 @@ static int start(struct fs_idle *idle)
 static void destroy(struct fs_idle *idle)
 {
 	pthread_cond_destroy(&idle->wake);
-	pthread_mutex_destroy(&idle->lock);
+	lock_destroy(&idle->lock);
 	free(idle);
 }
 
 int fs_idle_open(struct fs *fs, const char *mountpoint, dev_t device, unsigned seconds, struct fs_idle **ret)
 {
-	pthread_condattr_t attr;
 	struct fs_idle *idle = calloc(1, sizeof *idle);
 	if (!idle)
 		return -ENOMEM;
 	*idle = (struct fs_idle){.fs = fs, .mountpoint = mountpoint, .device = device, .seconds = seconds};
-	pthread_mutex_init(&idle->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&idle->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	lock_init(&idle->lock, LOCK_IDLE);
+	lock_cond_init(&idle->wake);
 	fs->idle = true;
 	int rc = start(idle);
 	if (rc < 0)
@@ -162,10 +158,10 @@ void fs_idle_close(struct fs_idle *idle)
 {
 	if (!idle)
 		return;
-	pthread_mutex_lock(&idle->lock);
+	lock_take(&idle->lock);
 	idle->stop = true;
 	pthread_cond_signal(&idle->wake);
-	pthread_mutex_unlock(&idle->lock);
+	lock_give(&idle->lock);
 	pthread_join(idle->thread, NULL);
 	destroy(idle);
 }

@@ -4,18 +4,18 @@
 
 #include "sessionfs/fs.h"
 #include "sessionfs/fuse_compat.h"
+#include "sessionfs/lock.h"
 #include "sessionfs/tree_write.h"
 #include "sessionfs/events.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 struct fs;
 
 /* What an open file keeps: a text of its own, a place among the events, or what is being written. */
 struct handle {
-	node_t pinned;        /* whose text it is, 0: none */
-	pthread_mutex_t lock; /* guards the three that follow */
+	node_t pinned;    /* whose text it is, 0: none */
+	struct lock lock; /* guards the three that follow */
 	struct buf text;
 	uint32_t count; /* see tree_pin */
 	bool ended;     /* the last read came to its end */
@@ -26,7 +26,7 @@ struct handle {
 
 /* Open files by number, so that a number we never gave is noticed. 0 is an open file that keeps nothing. */
 struct handles {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct handle **at; /* number - 1 */
 	size_t n;
 };
@@ -45,7 +45,7 @@ void handle_put(struct fs *fs, struct handle *handle);
 
 /* Directories whose listing the kernel may have kept although their mtime would not tell of a change. */
 struct listings {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct listing_state *cells; /* hashed by `dir`, open addressing; cap is 0 or a power of two */
 	size_t n, cap;
 };
@@ -69,7 +69,7 @@ bool listings_is_noted(struct fs *fs, node_t node);
 
 /* fs_quiet.c: what was given to the kernel for as long as it is not told otherwise */
 struct quiet {
-	pthread_mutex_t lock;
+	struct lock lock;
 	bool kept;                /* somebody tells */
 	struct quiet_slot *slots; /* by number */
 	size_t n, nodes;
@@ -107,8 +107,8 @@ void follow_written(struct fs *fs, node_t node);
 
 /* fs_pages.c: contents that the kernel is given with the open */
 struct pages {
-	pthread_mutex_t lock; /* who has it gives */
-	node_t *given;        /* hashed; NULL: nothing is given */
+	struct lock lock; /* who has it gives */
+	node_t *given;    /* hashed; NULL: nothing is given */
 };
 
 void pages_init(struct pages *p);
@@ -125,7 +125,7 @@ enum plus_kind { PLUS_ALL, PLUS_PROBE, PLUS_DIRS }; /* attributes of all; of all
 enum { PLUS_PROBE_EVERY = 64, PLUS_UNUSED_MAX = 1024 };
 
 struct plus {
-	pthread_mutex_t lock;
+	struct lock lock;
 	unsigned listings; /* since the last probe */
 	unsigned unused;   /* probes in a row */
 	bool probed;       /* and nothing is known of it yet */
@@ -146,9 +146,9 @@ struct size_told {
 };
 
 struct sizes {
-	pthread_mutex_t lock;     /* of the notes */
-	pthread_mutex_t dropping; /* who has it drops pages */
-	struct size_told *told;   /* hashed; NULL: nothing is noted */
+	struct lock lock;       /* of the notes */
+	struct lock dropping;   /* who has it drops pages */
+	struct size_told *told; /* hashed; NULL: nothing is noted */
 };
 
 void sizes_init(struct sizes *s);

@@ -29,13 +29,13 @@ enum { EPOCH_OUTDATED = 0 };
 void listings_init(struct listings *l)
 {
 	*l = (struct listings){0};
-	pthread_mutex_init(&l->lock, NULL);
+	lock_init(&l->lock, LOCK_LISTINGS);
 }
 
 void listings_release(struct listings *l)
 {
 	free(l->cells);
-	pthread_mutex_destroy(&l->lock);
+	lock_destroy(&l->lock);
 }
 
 /* Where the directory is or would be. There always is a free cell. */
@@ -111,18 +111,18 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 		epoch = EPOCH_OUTDATED;
 	else if (depth_of(fs->tree, attr->node) < DEPTH_OWN)
 		epoch = catalog_epoch(fs->catalog) + 1;
-	pthread_mutex_lock(&l->lock);
+	lock_take(&l->lock);
 	bool done = note(l, attr->node, epoch);
-	pthread_mutex_unlock(&l->lock);
+	lock_give(&l->lock);
 	return done ? 0 : -ENOMEM;
 }
 
 static uint64_t noted(struct listings *l, node_t node)
 {
-	pthread_mutex_lock(&l->lock);
+	lock_take(&l->lock);
 	const struct listing_state *s = l->cap ? find(l, node) : NULL;
 	uint64_t epoch = s && s->dir ? s->epoch : EPOCH_FINE;
-	pthread_mutex_unlock(&l->lock);
+	lock_give(&l->lock);
 	return epoch;
 }
 

@@ -33,7 +33,7 @@ struct loop {
 	atomic_bool resting; /* and the one that stands by, until it is woken */
 	atomic_bool crowded; /* requests wait for each other */
 	atomic_int error;
-	pthread_mutex_t lock; /* guards the rest */
+	struct lock lock;     /* guards the rest */
 	pthread_cond_t wake;  /* the one that stands by */
 	pthread_cond_t spare; /* those that do not even do that */
 	bool led, stood_by, ended;
@@ -53,11 +53,11 @@ static void end(struct loop *l)
 	uint64_t one = 1;
 	ssize_t n = write(l->end, &one, sizeof one);
 	(void)n;
-	pthread_mutex_lock(&l->lock);
+	lock_take(&l->lock);
 	l->ended = true;
 	pthread_cond_broadcast(&l->wake);
 	pthread_cond_broadcast(&l->spare);
-	pthread_mutex_unlock(&l->lock);
+	lock_give(&l->lock);
 }
 
 /* The largest write, and what comes with it. */
@@ -102,9 +102,9 @@ void fs_join(struct fuse_session *session, pthread_t thread)
 
 static void wake(struct loop *l)
 {
-	pthread_mutex_lock(&l->lock);
+	lock_take(&l->lock);
 	pthread_cond_signal(&l->wake);
-	pthread_mutex_unlock(&l->lock);
+	lock_give(&l->lock);
 }
 
 static void sleep_on(struct loop *l)
@@ -142,13 +142,13 @@ static int receive(struct loop *l, struct fuse_buf *buf, bool *waited)
 
 static bool hand_over(struct loop *l)
 {
-	pthread_mutex_lock(&l->lock);
+	lock_take(&l->lock);
 	bool can = l->stood_by;
 	if (can) {
 		l->led = false;
 		pthread_cond_signal(&l->wake);
 	}
-	pthread_mutex_unlock(&l->lock);
+	lock_give(&l->lock);
 	return can;
 }
 
@@ -197,12 +197,11 @@ static bool watch(struct loop *l)
 	if (atomic_load(&l->asleep)) {
 		atomic_store(&l->resting, true);
 		if (atomic_load(&l->asleep))
-			pthread_cond_wait(&l->wake, &l->lock);
+			lock_wait(&l->lock, &l->wake);
 		atomic_store(&l->resting, false);
 		return false;
 	}
-	const struct timespec until = fs_in(CLOCK_MONOTONIC, TICK_NS);
-	pthread_cond_timedwait(&l->wake, &l->lock, &until);
+	lock_wait_for(&l->lock, &l->wake, TICK_NS);
 	return turn % 2 && l->led && atomic_compare_exchange_strong(&l->turn, &turn, turn + 1);
 }
 
@@ -229,10 +228,10 @@ static void find_standby(struct loop *l)
 /* Waits until this thread is to lead. False at the end. */
 static bool stand_by(struct loop *l)
 {
-	pthread_mutex_lock(&l->lock);
+	lock_take(&l->lock);
 	l->spares++;
 	while (l->stood_by && !l->ended)
-		pthread_cond_wait(&l->spare, &l->lock);
+		lock_wait(&l->lock, &l->spare);
 	l->spares--;
 	l->stood_by = true;
 	while (!l->ended && l->led && !watch(l))
@@ -242,7 +241,7 @@ static bool stand_by(struct loop *l)
 	bool goes_on = !l->ended;
 	if (goes_on)
 		find_standby(l);
-	pthread_mutex_unlock(&l->lock);
+	lock_give(&l->lock);
 	return goes_on;
 }
 
@@ -268,7 +267,6 @@ static bool has_several_cpus(void)
 static int prepare(struct loop *l, struct fuse_session *session, unsigned threads)
 {
 	int fd = fuse_session_fd(session), flags = fcntl(fd, F_GETFL);
-	pthread_condattr_t attr;
 
 	*l = (struct loop){.session = session, .cap = threads > 1 ? threads : 1};
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
@@ -278,12 +276,9 @@ static int prepare(struct loop *l, struct fuse_session *session, unsigned thread
 	l->end = eventfd(0, EFD_CLOEXEC);
 	if (l->end < 0)
 		return -errno;
-	pthread_mutex_init(&l->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&l->wake, &attr);
-	pthread_condattr_destroy(&attr);
-	pthread_cond_init(&l->spare, NULL);
+	lock_init(&l->lock, LOCK_LOOP);
+	lock_cond_init(&l->wake);
+	lock_cond_init(&l->spare);
 	return 0;
 }
 
@@ -291,7 +286,7 @@ static void release(struct loop *l)
 {
 	pthread_cond_destroy(&l->spare);
 	pthread_cond_destroy(&l->wake);
-	pthread_mutex_destroy(&l->lock);
+	lock_destroy(&l->lock);
 	close(l->end);
 	free(l->threads);
 }
@@ -314,14 +309,14 @@ static void wait_for_end(struct loop *l, const sigset_t *mask)
  * is one that answers whoever the other waits for. */
 static int begin(struct loop *l, struct fs *fs)
 {
-	pthread_mutex_lock(&l->lock);
+	lock_take(&l->lock);
 	add_thread(l);
 	if (l->n == 1)
 		add_thread(l);
 	int rc = l->n == 0 ? -EAGAIN : 0;
 	if (l->n > 1)
 		rc = fs->read_only ? sizes_start(fs) : pages_start(fs);
-	pthread_mutex_unlock(&l->lock);
+	lock_give(&l->lock);
 	return rc;
 }
 

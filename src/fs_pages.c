@@ -20,13 +20,13 @@ int pages_start(struct fs *fs)
 
 void pages_init(struct pages *p)
 {
-	pthread_mutex_init(&p->lock, NULL);
+	lock_init(&p->lock, LOCK_PAGES);
 }
 
 void pages_release(struct pages *p)
 {
 	free(p->given);
-	pthread_mutex_destroy(&p->lock);
+	lock_destroy(&p->lock);
 }
 
 /* True if it was not noted. The one that is noted in its place is forgotten, and will be given again. */
@@ -51,9 +51,9 @@ static void give(struct fs *fs, node_t node)
 void pages_give(struct fs *fs, node_t node)
 {
 	struct pages *p = &fs->pages;
-	if (!p->given || fuse_session_exited(fs->session) || pthread_mutex_trylock(&p->lock) != 0)
+	if (!p->given || fuse_session_exited(fs->session) || !lock_try(&p->lock))
 		return;
 	if (note(p, node))
 		give(fs, node);
-	pthread_mutex_unlock(&p->lock);
+	lock_give(&p->lock);
 }

@@ -60,16 +60,16 @@ static struct span slice(struct fs *fs, struct handle *h, uint64_t off, size_t n
 void pin_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 {
 	struct fs *fs = fuse_req_userdata(req);
-	pthread_mutex_lock(&h->lock);
+	lock_take(&h->lock);
 	struct span s = slice(fs, h, off, n);
 	fuse_reply_buf(req, s.n ? s.p : NULL, s.n);
-	pthread_mutex_unlock(&h->lock);
+	lock_give(&h->lock);
 }
 
 uint64_t pin_size(struct handle *h)
 {
-	pthread_mutex_lock(&h->lock);
+	lock_take(&h->lock);
 	uint64_t n = h->text.n;
-	pthread_mutex_unlock(&h->lock);
+	lock_give(&h->lock);
 	return n;
 }

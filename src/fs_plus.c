@@ -12,18 +12,18 @@
 void plus_init(struct plus *p)
 {
 	*p = (struct plus){0};
-	pthread_mutex_init(&p->lock, NULL);
+	lock_init(&p->lock, LOCK_PLUS);
 }
 
 void plus_release(struct plus *p)
 {
-	pthread_mutex_destroy(&p->lock);
+	lock_destroy(&p->lock);
 }
 
 enum plus_kind plus_begin(struct plus *p, bool first)
 {
 	enum plus_kind brings = PLUS_ALL;
-	pthread_mutex_lock(&p->lock);
+	lock_take(&p->lock);
 	if (p->unused < PLUS_UNUSED_MAX && first && ++p->listings >= PLUS_PROBE_EVERY) {
 		p->unused += p->probed;
 		p->probed = false;
@@ -31,22 +31,22 @@ enum plus_kind plus_begin(struct plus *p, bool first)
 	}
 	if (p->unused >= PLUS_UNUSED_MAX)
 		brings = PLUS_DIRS;
-	pthread_mutex_unlock(&p->lock);
+	lock_give(&p->lock);
 	return brings;
 }
 
 void plus_probed(struct plus *p)
 {
-	pthread_mutex_lock(&p->lock);
+	lock_take(&p->lock);
 	p->probed = true;
 	p->listings = 0;
-	pthread_mutex_unlock(&p->lock);
+	lock_give(&p->lock);
 }
 
 void plus_looked_up(struct plus *p)
 {
-	pthread_mutex_lock(&p->lock);
+	lock_take(&p->lock);
 	p->probed = false;
 	p->unused = 0;
-	pthread_mutex_unlock(&p->lock);
+	lock_give(&p->lock);
 }

@@ -133,9 +133,9 @@ static void settle(struct fs *fs, struct tree_attr *a)
 	struct quiet *q = &fs->quiet;
 	if ((a->attr_ttl == 0 || a->attr_ttl == TREE_TTL_FIXED) && !tree_is_restamped(a->node))
 		return;
-	pthread_mutex_lock(&q->lock);
+	lock_take(&q->lock);
 	bool kept = q->kept && promise(q, a);
-	pthread_mutex_unlock(&q->lock);
+	lock_give(&q->lock);
 	if (kept)
 		return;
 	double live = fs->read_only ? TREE_TTL_LIVE : 0;
@@ -168,7 +168,7 @@ bool quiet_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n)
 	bool given = false;
 	*ret = NULL;
 	*ret_n = 0;
-	pthread_mutex_lock(&q->lock);
+	lock_take(&q->lock);
 	if (slot < q->n) {
 		struct quiet_slot *s = &q->slots[slot];
 		given = s->given;
@@ -177,39 +177,39 @@ bool quiet_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n)
 		q->nodes -= s->n;
 		*s = (struct quiet_slot){.until_ms = s->until_ms};
 	}
-	pthread_mutex_unlock(&q->lock);
+	lock_give(&q->lock);
 	return given;
 }
 
 bool quiet_is_promised(struct fs *fs, uint32_t slot)
 {
 	struct quiet *q = &fs->quiet;
-	pthread_mutex_lock(&q->lock);
+	lock_take(&q->lock);
 	bool promised = slot < q->n && q->slots[slot].until_ms > now_ms();
-	pthread_mutex_unlock(&q->lock);
+	lock_give(&q->lock);
 	return promised;
 }
 
 bool quiet_take_above(struct fs *fs)
 {
-	pthread_mutex_lock(&fs->quiet.lock);
+	lock_take(&fs->quiet.lock);
 	bool given = fs->quiet.given_above;
 	fs->quiet.given_above = false;
-	pthread_mutex_unlock(&fs->quiet.lock);
+	lock_give(&fs->quiet.lock);
 	return given;
 }
 
 void quiet_init(struct quiet *q)
 {
 	*q = (struct quiet){0};
-	pthread_mutex_init(&q->lock, NULL);
+	lock_init(&q->lock, LOCK_QUIET);
 }
 
 void quiet_keep(struct fs *fs, bool kept)
 {
-	pthread_mutex_lock(&fs->quiet.lock);
+	lock_take(&fs->quiet.lock);
 	fs->quiet.kept = kept;
-	pthread_mutex_unlock(&fs->quiet.lock);
+	lock_give(&fs->quiet.lock);
 }
 
 void quiet_release(struct quiet *q)
@@ -217,5 +217,5 @@ void quiet_release(struct quiet *q)
 	for (size_t i = 0; i < q->n; i++)
 		free(q->slots[i].nodes);
 	free(q->slots);
-	pthread_mutex_destroy(&q->lock);
+	lock_destroy(&q->lock);
 }

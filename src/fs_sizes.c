@@ -11,7 +11,6 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
 /* Of a file that changed longer ago than this the thread that follows changes has dropped the pages. */
 enum { YOUNG_SECONDS = 5 };
@@ -26,27 +25,27 @@ int sizes_start(struct fs *fs)
 void sizes_init(struct sizes *s)
 {
 	*s = (struct sizes){.told = NULL};
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_mutex_init(&s->dropping, NULL);
+	lock_init(&s->lock, LOCK_SIZES);
+	lock_init(&s->dropping, LOCK_DROPPING);
 }
 
 void sizes_release(struct sizes *s)
 {
 	free(s->told);
-	pthread_mutex_destroy(&s->lock);
-	pthread_mutex_destroy(&s->dropping);
+	lock_destroy(&s->lock);
+	lock_destroy(&s->dropping);
 }
 
 /* Notes the size, unless pages must be dropped before and were not: then it is false. The one that was noted in its
  * place is forgotten. */
 static bool note(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
-	pthread_mutex_lock(&s->lock);
+	lock_take(&s->lock);
 	struct size_told *told = &s->told[fs_cell(a->node, CELLS_LOG2)];
 	bool differs = told->node == a->node ? told->size != a->size : fs_is_younger(a->mtime, YOUNG_SECONDS);
 	if (dropped || !differs)
 		*told = (struct size_told){a->node, a->size};
-	pthread_mutex_unlock(&s->lock);
+	lock_give(&s->lock);
 	return dropped || !differs;
 }
 
@@ -57,8 +56,7 @@ bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a)
 
 static bool wait_for_turn(struct sizes *s)
 {
-	const struct timespec until = fs_in(CLOCK_REALTIME, WAIT_NS);
-	return pthread_mutex_timedlock(&s->dropping, &until) == 0;
+	return lock_try_for(&s->dropping, WAIT_NS);
 }
 
 void sizes_tell(struct fs *fs, const struct tree_attr *a)
@@ -71,5 +69,5 @@ void sizes_tell(struct fs *fs, const struct tree_attr *a)
 		/* Not before: who finds it here tells it at once. */
 		note(s, a, true);
 	}
-	pthread_mutex_unlock(&s->dropping);
+	lock_give(&s->dropping);
 }

@@ -1,10 +1,10 @@
 /* Side files are few and short-lived: a list in the order they were made serves
  * every question, and its ids serve as stable cookies. */
+#include "sessionfs/lock.h"
 #include "sessionfs/scratch.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <time.h>
 
 struct file {
@@ -18,7 +18,7 @@ struct file {
 };
 
 struct scratch {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct file *first, *last;
 	uint64_t made;
 	size_t files, bytes;
@@ -30,7 +30,7 @@ int scratch_open(size_t most_files, size_t most_bytes, struct scratch **ret)
 	struct scratch *sc = calloc(1, sizeof *sc);
 	if (!sc)
 		return -ENOMEM;
-	pthread_mutex_init(&sc->lock, NULL);
+	lock_init(&sc->lock, LOCK_SCRATCH);
 	sc->most_files = most_files;
 	sc->most_bytes = most_bytes;
 	*ret = sc;
@@ -53,18 +53,9 @@ void scratch_close(struct scratch *sc)
 		sc->first = f->next;
 		file_free(f);
 	}
-	pthread_mutex_destroy(&sc->lock);
+	lock_destroy(&sc->lock);
 	free(sc);
 }
-
-static void unlock(pthread_mutex_t **m)
-{
-	pthread_mutex_unlock(*m);
-}
-
-#define GUARD(sc)                                                                                                      \
-	pthread_mutex_t *guard CLEANUP(unlock) = &(sc)->lock;                                                          \
-	pthread_mutex_lock(guard)
 
 static struct file *by_name(struct scratch *sc, node_t dir, struct span name)
 {
@@ -110,7 +101,7 @@ static void forget_name(struct scratch *sc, struct file *f)
 int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode, uid_t uid, gid_t gid,
                    const char *target, struct scratch_attr *ret)
 {
-	GUARD(sc);
+	LOCKED(&sc->lock);
 	size_t size = target ? strlen(target) : 0;
 	if (name.n > NAME_MAX)
 		return -ENAMETOOLONG;
@@ -145,7 +136,7 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 
 int scratch_lookup(struct scratch *sc, node_t dir, struct span name, struct scratch_attr *ret)
 {
-	GUARD(sc);
+	LOCKED(&sc->lock);
 	const struct file *f = by_name(sc, dir, name);
 	if (!f)
 		return -ENOENT;
@@ -155,7 +146,7 @@ int scratch_lookup(struct scratch *sc, node_t dir, struct span name, struct scra
 
 int scratch_getattr(struct scratch *sc, uint64_t id, struct scratch_attr *ret)
 {
-	GUARD(sc);
+	LOCKED(&sc->lock);
 	const struct file *f = by_id(sc, id);
 	if (!f)
 		return -ESTALE;
@@ -165,7 +156,7 @@ int scratch_getattr(struct scratch *sc, uint64_t id, struct scratch_attr *ret)
 
 int scratch_setattr(struct scratch *sc, uint64_t id, const struct scratch_attr *a)
 {
-	GUARD(sc);
+	LOCKED(&sc->lock);
 	struct file *f = by_id(sc, id);
 	if (!f)
 		return -ESTALE;
@@ -179,7 +170,7 @@ int scratch_setattr(struct scratch *sc, uint64_t id, const struct scratch_attr *
 
 bool scratch_next(struct scratch *sc, node_t dir, uint64_t after, struct buf *ret_name, struct scratch_attr *ret)
 {
-	GUARD(sc);
+	LOCKED(&sc->lock);
 	for (const struct file *f = sc->first; f; f = f->next) {
 		if (f->dir != dir || f->attr.id <= after || f->name.n == 0)
 			continue;
@@ -193,7 +184,7 @@ bool scratch_next(struct scratch *sc, node_t dir, uint64_t after, struct buf *re
 
 int scratch_unlink(struct scratch *sc, node_t dir, struct span name)
 {
-	GUARD(sc);
+	LOCKED(&sc->lock);
 	struct file *f = by_name(sc, dir, name);
 	if (!f)
 		return -ENOENT;
@@ -203,7 +194,7 @@ int scratch_unlink(struct scratch *sc, node_t dir, struct span name)
 
 int scratch_rename(struct scratch *sc, node_t dir, struct span name, node_t to_dir, struct span to_name)
 {
-	GUARD(sc);
+	LOCKED(&sc->lock);
 	struct buf fresh CLEANUP_BUF = BUF_INIT;
 	struct file *f = by_name(sc, dir, name);
 	if (!f)
@@ -227,7 +218,7 @@ int scratch_rename(struct scratch *sc, node_t dir, struct span name, node_t to_d
 
 int scratch_hold(struct scratch *sc, uint64_t id)
 {
-	GUARD(sc);
+	LOCKED(&sc->lock);
 	struct file *f = by_id(sc, id);
 	if (!f)
 		return -ESTALE;
@@ -237,7 +228,7 @@ int scratch_hold(struct scratch *sc, uint64_t id)
 
 void scratch_drop(struct scratch *sc, uint64_t id)
 {
-	GUARD(sc);
+	LOCKED(&sc->lock);
 	struct file *f = by_id(sc, id);
 	if (!f)
 		return;
@@ -247,7 +238,7 @@ void scratch_drop(struct scratch *sc, uint64_t id)
 
 int scratch_read(struct scratch *sc, uint64_t id, uint64_t off, size_t n, struct buf *out)
 {
-	GUARD(sc);
+	LOCKED(&sc->lock);
 	const struct file *f = by_id(sc, id);
 	if (!f)
 		return -ESTALE;
@@ -285,7 +276,7 @@ static void touch(struct file *f)
 
 int scratch_write(struct scratch *sc, uint64_t id, struct span bytes, uint64_t off)
 {
-	GUARD(sc);
+	LOCKED(&sc->lock);
 	struct file *f = by_id(sc, id);
 	if (!f)
 		return -ESTALE;
@@ -303,7 +294,7 @@ int scratch_write(struct scratch *sc, uint64_t id, struct span bytes, uint64_t o
 
 int scratch_resize(struct scratch *sc, uint64_t id, uint64_t size)
 {
-	GUARD(sc);
+	LOCKED(&sc->lock);
 	struct file *f = by_id(sc, id);
 	if (!f)
 		return -ESTALE;
@@ -320,7 +311,7 @@ int scratch_resize(struct scratch *sc, uint64_t id, uint64_t size)
 
 void scratch_retire(struct scratch *sc, uint64_t id)
 {
-	GUARD(sc);
+	LOCKED(&sc->lock);
 	struct file *f = by_id(sc, id);
 	if (!f)
 		return;

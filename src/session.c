@@ -62,13 +62,13 @@ int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const
 
 	if (atomic_load_explicit(made_at, memory_order_acquire) == s->serial)
 		return 0;
-	pthread_mutex_lock(&s->derived->mutex);
+	lock_take(&s->derived->mutex);
 	if (atomic_load_explicit(made_at, memory_order_relaxed) != s->serial) {
 		rc = make(s);
 		if (rc == 0)
 			atomic_store_explicit(made_at, s->serial, memory_order_release);
 	}
-	pthread_mutex_unlock(&s->derived->mutex);
+	lock_give(&s->derived->mutex);
 	return rc;
 }
 
@@ -157,8 +157,8 @@ static struct session *session_new(const char *path)
 		free(copy);
 		return NULL;
 	}
-	pthread_rwlock_init(&s->lock, NULL);
-	pthread_mutex_init(&d->mutex, NULL);
+	lock_rw_init(&s->lock, LOCK_SESSION);
+	lock_init(&d->mutex, LOCK_DERIVED);
 	s->derived = d;
 	s->path = copy;
 	s->fd = -1;
@@ -216,7 +216,7 @@ int session_open(const char *path, struct session **ret)
 
 static void derived_close(struct derived *d)
 {
-	pthread_mutex_destroy(&d->mutex);
+	lock_destroy(&d->mutex);
 	free(d->table.slots);
 	vec_release(&d->ids);
 	vec_release(&d->labels);
@@ -230,7 +230,7 @@ void session_close(struct session *s)
 	if (!s)
 		return;
 	cleanup_close(&s->fd);
-	pthread_rwlock_destroy(&s->lock);
+	lock_rw_destroy(&s->lock);
 	derived_close(s->derived);
 	refs_release(&s->orphans);
 	refs_release(&s->labels);
@@ -252,17 +252,17 @@ void session_close(struct session *s)
 
 void session_rdlock(struct session *s)
 {
-	pthread_rwlock_rdlock(&s->lock);
+	lock_read(&s->lock);
 }
 
 void session_wrlock(struct session *s)
 {
-	pthread_rwlock_wrlock(&s->lock);
+	lock_write(&s->lock);
 }
 
 void session_unlock(struct session *s)
 {
-	pthread_rwlock_unlock(&s->lock);
+	lock_rw_give(&s->lock);
 }
 
 bool session_changed(const struct session *s)
@@ -338,10 +338,10 @@ size_t session_memory(const struct session *s)
 	               vec_held(&s->labels.keys) + vec_held(&s->odd_seeds) + vec_held(&s->odd) +
 	               vec_held(&s->odd_names) + vec_held(&s->odd_slots);
 
-	pthread_mutex_lock(&s->derived->mutex);
+	lock_take(&s->derived->mutex);
 	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_held(&d->ids) + vec_held(&d->labels) +
 	                 vec_held(&d->answers) + vec_held(&d->faults);
-	pthread_mutex_unlock(&s->derived->mutex);
+	lock_give(&s->derived->mutex);
 	return kept + scanned + named + derived;
 }
 

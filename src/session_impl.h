@@ -14,9 +14,9 @@
 #ifndef SESSIONFS_SESSION_IMPL_H
 #define SESSIONFS_SESSION_IMPL_H
 
+#include "sessionfs/lock.h"
 #include "sessionfs/session.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 /* Entry numbers have 24 bits in a node id, and one value stands for none. */
@@ -125,7 +125,7 @@ struct odd_name {
 
 /* What changes under a session that is const; each `_at` is the serial it was made at, 0 if never. */
 struct derived {
-	pthread_mutex_t mutex;
+	struct lock mutex;
 	_Atomic uint64_t ids_at, labels_at, answers_at, faults_at;
 	struct id_table table;    /* but for v1 files, filled by session_link */
 	VEC(char) ids;            /* v1: eight characters an entry */
@@ -157,7 +157,7 @@ struct extent {
 };
 
 struct session {
-	pthread_rwlock_t lock;
+	struct rwlock lock;
 	char *path;
 	int fd;
 	struct stat st;

@@ -7,6 +7,8 @@
  *
  * A write that came out short is finished, or taken back while nobody has
  * written behind it. */
+#include "sessionfs/lock.h"
+#include "sessionfs/stop.h"
 #include "sessionfs/store.h"
 
 #include <fcntl.h>
@@ -44,6 +46,35 @@ static int check_path(const char *path, const struct store_id *id)
 	return st.st_dev == id->dev && st.st_ino == id->ino ? 0 : -ESTALE;
 }
 
+/* The lock goes with the descriptor. */
+static void cleanup_locked(const int *fd)
+{
+	if (*fd < 0)
+		return;
+	cleanup_close(fd);
+	lock_forget(LOCK_FILE);
+}
+
+#define CLEANUP_LOCKED CLEANUP(cleanup_locked)
+
+/* Whoever has the lock may be another program that never gives it back: asked for again and again, since the wait of
+ * flock(2) ends for nobody. */
+static int lock_file(int fd)
+{
+	struct timespec pause = {.tv_nsec = 200 * 1000};
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		int rc = stop_check();
+		if (rc < 0)
+			return rc;
+		nanosleep(&pause, NULL);
+		if (pause.tv_nsec < 10 * 1000 * 1000)
+			pause.tv_nsec *= 2;
+	}
+	return 0;
+}
+
 static int open_locked(const char *path, const struct store_id *id)
 {
 	int fd CLEANUP_CLOSE = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -53,13 +84,15 @@ static int open_locked(const char *path, const struct store_id *id)
 	int rc = check_id(fd, id, &st);
 	if (rc < 0)
 		return rc;
-	while (flock(fd, LOCK_EX) < 0)
-		if (errno != EINTR)
-			return -errno;
+	lock_note(LOCK_FILE);
+	rc = lock_file(fd);
 	/* Whoever held the lock may have replaced the file. */
-	rc = check_path(path, id);
-	if (rc < 0)
+	if (rc == 0)
+		rc = check_path(path, id);
+	if (rc < 0) {
+		lock_forget(LOCK_FILE);
 		return rc;
+	}
 	int keep = fd;
 	fd = -1;
 	return keep;
@@ -221,7 +254,7 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 
 int store_append(const char *path, const struct store_id *id, bool sync, store_make make, void *arg)
 {
-	int fd CLEANUP_CLOSE = open_locked(path, id);
+	int fd CLEANUP_LOCKED = open_locked(path, id);
 	if (fd < 0)
 		return fd;
 	bool between = true;
@@ -364,7 +397,7 @@ int store_replace(const char *path, const struct store_id *id, store_fill fill, 
 	char *target CLEANUP_FREE = realpath(path, NULL);
 	if (!target)
 		return errno == ENOENT ? -ESTALE : -errno;
-	int old CLEANUP_CLOSE = open_locked(target, id);
+	int old CLEANUP_LOCKED = open_locked(target, id);
 	if (old < 0)
 		return old;
 	/* A name that no one takes for a session. */

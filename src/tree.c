@@ -38,7 +38,7 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 		free(t);
 		return rc;
 	}
-	pthread_mutex_init(&t->state_lock, NULL);
+	lock_init(&t->state_lock, LOCK_STATE);
 	lines_init(&t->lines);
 	spare_init(&t->spare);
 	*ret = t;

@@ -8,13 +8,20 @@
 #include <errno.h>
 #include <time.h>
 
+/* How often a commit looks again when another file came into the place of the session's. */
+#define MOST_TRIES 16
+
 struct commit {
+	struct tree *tree;
+	uint32_t slot;
+	struct store_id id; /* of the file that the slot is */
 	struct session *session;
 	struct edit edit;
 	struct span table; /* EDIT_LABELS from labels.tsv */
 	bool is_table;
-	struct edit_label *labels; /* read from the table */
+	struct edit_label *labels; /* read from the table, or a copy of those that are set */
 	struct buf text, why, written;
+	struct buf names; /* of the entries that are written to, each with a slash behind it */
 	int64_t now_ms;
 };
 
@@ -24,14 +31,33 @@ static void commit_release(struct commit *c)
 	buf_release(&c->text);
 	buf_release(&c->why);
 	buf_release(&c->written);
+	buf_release(&c->names);
 }
 
-static int grow(struct session *s)
+static struct store_id id_of(const struct session *s)
 {
-	session_wrlock(s);
-	int rc = session_grow(s);
-	session_unlock(s);
-	return rc < 0 ? rc : 0;
+	const struct stat *st = session_stat(s);
+	return (struct store_id){st->st_dev, st->st_ino};
+}
+
+/* The session as its file is now, in c->session until commit_put: -ESTALE if that is another file. Nobody waits for
+ * the file's lock with it. */
+static int commit_get(struct commit *c)
+{
+	int rc = catalog_get_now(c->tree->catalog, c->slot, &c->session);
+	if (rc < 0)
+		return rc;
+	const struct store_id now = id_of(c->session);
+	if (now.dev == c->id.dev && now.ino == c->id.ino)
+		return 0;
+	catalog_put(c->tree->catalog, c->session);
+	return -ESTALE;
+}
+
+static void commit_put(struct commit *c)
+{
+	catalog_put(c->tree->catalog, c->session);
+	c->session = NULL;
 }
 
 /* What a table changes depends on the labels of now. */
@@ -48,10 +74,9 @@ static int read_table(struct commit *c)
 static int make_lines(void *arg, unsigned attempt, struct buf *out)
 {
 	struct commit *c = arg;
-	int rc = grow(c->session);
+	int rc = commit_get(c);
 	if (rc < 0)
 		return rc;
-	session_rdlock(c->session);
 	if (c->is_table && attempt == 0)
 		rc = read_table(c);
 	c->edit.written = buf_span(&c->written);
@@ -60,10 +85,17 @@ static int make_lines(void *arg, unsigned attempt, struct buf *out)
 	/* When it was looked at, an old file would not have changed. */
 	if (rc == 0 && out->n > 0 && session_version(c->session) < 2)
 		rc = -EAGAIN;
-	session_unlock(c->session);
+	commit_put(c);
 	buf_reset(&c->written);
 	buf_addspan(&c->written, buf_span(out));
 	return rc < 0 ? rc : buf_err(&c->written);
+}
+
+/* What is at the place of a slot, which may be another file by now. */
+static int find_slot(struct tree *t, uint32_t slot, struct slot_info *ret)
+{
+	int rc = catalog_slot(t->catalog, slot, ret);
+	return rc == -ESTALE ? catalog_slot_now(t->catalog, slot, ret) : rc;
 }
 
 int commit_allowed(struct tree *t, uint32_t slot)
@@ -71,7 +103,7 @@ int commit_allowed(struct tree *t, uint32_t slot)
 	struct slot_info info;
 	if (t->read_only)
 		return -EROFS;
-	int rc = catalog_slot(t->catalog, slot, &info);
+	int rc = find_slot(t, slot, &info);
 	if (rc < 0)
 		return rc;
 	return info.st.st_mode & 0222 ? 0 : -EACCES;
@@ -83,87 +115,145 @@ static int path_of(struct tree *t, const struct slot_info *slot, struct buf *out
 	return buf_cstr(out) ? 0 : -ENOMEM;
 }
 
-static int migrate_fill_fd(void *arg, int fd)
+/* ---- the entries that are written to ---- */
+
+/* The i-th of them, or NULL. Those of a table are found by what it says. */
+static uint32_t *entry_of(struct commit *c, size_t i)
 {
-	return migrate_write(arg, fd);
+	struct edit *e = &c->edit;
+	if (e->kind == EDIT_LABELS)
+		return !c->is_table && i < e->n ? &c->labels[i].entry : NULL;
+	return e->kind != EDIT_NAME && i == 0 ? &e->entry : NULL;
 }
 
-/* The slot that a file has after it was replaced. The catalog looks at the disk again within moments. */
-static int slot_after(struct tree *t, const struct slot_info *old, uint32_t *ret)
+/* In another file they have other numbers. */
+static int remember_entries(struct commit *c, const struct session *s)
 {
-	const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
-	for (int i = 0; i < 200; i++) {
-		struct slot_info now;
-		if (catalog_slot_by_stem(t->catalog, old->project, span_of(old->stem), &now) && now.slot != old->slot) {
-			*ret = now.slot;
-			return 0;
-		}
-		nanosleep(&moment, NULL);
+	const uint32_t *entry;
+	for (size_t i = 0; (entry = entry_of(c, i)); i++) {
+		if (*entry >= session_count(s))
+			return -ESTALE;
+		session_entry_name(s, *entry, &c->names);
+		buf_addc(&c->names, '/');
 	}
-	return -ESTALE;
+	return buf_err(&c->names);
 }
+
+static int find_entries(struct commit *c, const struct session *s)
+{
+	const char *name = c->names.p;
+	uint32_t *entry;
+	for (size_t i = 0; (entry = entry_of(c, i)); i++) {
+		const char *end = memchr(name, '/', (size_t)(c->names.p + c->names.n - name));
+		*entry = session_entry_by_name(s, (struct span){name, (size_t)(end - name)});
+		if (*entry == NO_ENTRY)
+			return -ENOENT;
+		name = end + 1;
+	}
+	return 0;
+}
+
+/* ---- one try ---- */
 
 /* Whether the records would change anything, without writing them. */
-static int rehearse(struct commit *c, struct session *s, bool *ret_changes)
+static int rehearse(struct commit *c, bool *ret_changes)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
-	c->session = s;
 	int rc = c->is_table ? read_table(c) : 0;
 	if (rc == 0)
-		rc = edit_make(s, &c->edit, false, 0, &lines);
+		rc = edit_make(c->session, &c->edit, false, 0, &lines);
 	*ret_changes = lines.n > 0;
 	return rc;
 }
 
-/* Brings a v1 file to v3, if the commit changes anything; its slot is another one after that. */
-static int migrate_slot(struct tree *t, struct commit *c, uint32_t *slot, const char *path)
+/* What file the slot is, and where in it the entries are. *ret_old: it is to be migrated first. */
+static int begin(struct commit *c, bool again, bool *ret_old)
 {
-	struct slot_info info;
-	struct session *s;
-	bool old = false;
-	int rc = catalog_slot(t->catalog, *slot, &info);
-	if (rc == 0)
-		rc = catalog_get(t->catalog, *slot, &s);
+	int rc = catalog_get(c->tree->catalog, c->slot, &c->session);
 	if (rc < 0)
 		return rc;
-	if (session_version(s) < 2)
-		rc = rehearse(c, s, &old);
-	if (rc == 0 && old) {
-		const struct stat *st = session_stat(s);
-		const struct store_id id = {st->st_dev, st->st_ino};
-		rc = store_replace(path, &id, migrate_fill_fd, s);
+	c->id = id_of(c->session);
+	rc = again && c->names.n ? find_entries(c, c->session) : again ? 0 : remember_entries(c, c->session);
+	*ret_old = false;
+	if (rc == 0 && session_version(c->session) < 2)
+		rc = rehearse(c, ret_old);
+	commit_put(c);
+	return rc;
+}
+
+static int fill_migrated(void *arg, int fd)
+{
+	struct commit *c = arg;
+	int rc = commit_get(c);
+	if (rc < 0)
+		return rc;
+	rc = migrate_write(c->session, fd);
+	commit_put(c);
+	return rc;
+}
+
+/* -ESTALE or -EAGAIN: the file is another one by now, since somebody replaced it or it was migrated. */
+static int try_append(struct commit *c, bool again, bool sync)
+{
+	struct tree *t = c->tree;
+	struct buf path CLEANUP_BUF = BUF_INIT;
+	struct slot_info info;
+	struct timespec now;
+	bool old = false;
+	int rc = catalog_slot(t->catalog, c->slot, &info);
+	if (rc == 0)
+		rc = path_of(t, &info, &path);
+	if (rc == 0)
+		rc = begin(c, again, &old);
+	if (rc < 0)
+		return rc;
+	if (old) {
+		rc = store_replace(path.p, &c->id, fill_migrated, c);
+		return rc < 0 ? rc : -EAGAIN;
 	}
-	catalog_put(t->catalog, s);
-	return rc < 0 || !old ? rc : slot_after(t, &info, slot);
+	buf_reset(&c->written);
+	clock_gettime(CLOCK_REALTIME, &now);
+	c->now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	rc = store_append(path.p, &c->id, sync, make_lines, c);
+	/* It reads back at once. What is in the file is written, whatever becomes of that. */
+	if (rc == 0 && commit_get(c) == 0)
+		commit_put(c);
+	return rc;
+}
+
+static int own_labels(struct commit *c)
+{
+	struct edit *e = &c->edit;
+	if (e->kind != EDIT_LABELS || c->is_table)
+		return 0;
+	c->labels = calloc(e->n + 1, sizeof *c->labels);
+	if (!c->labels)
+		return -ENOMEM;
+	memcpy(c->labels, e->labels, e->n * sizeof *c->labels);
+	e->labels = c->labels;
+	return 0;
 }
 
 static int append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
 {
-	struct buf path CLEANUP_BUF = BUF_INIT;
 	struct slot_info info;
-	struct timespec now;
+	c->tree = t;
+	c->slot = slot;
 	int rc = commit_allowed(t, slot);
 	if (rc == 0)
-		rc = catalog_slot(t->catalog, slot, &info);
-	if (rc == 0)
-		rc = path_of(t, &info, &path);
-	if (rc == 0)
-		rc = migrate_slot(t, c, &slot, path.p);
-	if (rc == 0)
-		rc = catalog_get(t->catalog, slot, &c->session);
+		rc = own_labels(c);
 	if (rc < 0)
 		return rc;
-	const struct stat *st = session_stat(c->session);
-	const struct store_id id = {st->st_dev, st->st_ino};
-	/* The index stays referenced; its lock is free for whoever grows it. */
-	session_unlock(c->session);
-	clock_gettime(CLOCK_REALTIME, &now);
-	c->now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-	rc = store_append(path.p, &id, sync, make_lines, c);
-	if (rc == 0)
-		rc = grow(c->session);
-	session_rdlock(c->session);
-	catalog_put(t->catalog, c->session);
+	rc = try_append(c, false, sync);
+	for (int tries = 1; (rc == -ESTALE || rc == -EAGAIN) && tries < MOST_TRIES; tries++) {
+		/* Entries of a file that nobody has seen any more cannot be found in another one. */
+		if (entry_of(c, 0) && c->names.n == 0)
+			return rc;
+		if (catalog_slot_now(t->catalog, slot, &info) < 0)
+			return -ESTALE;
+		c->slot = info.slot;
+		rc = try_append(c, true, sync);
+	}
 	return rc;
 }
 
@@ -311,12 +401,15 @@ int commit_check(struct tree *t, struct node n, struct span text)
 	if (rc == 0)
 		rc = commit_allowed(t, n.slot);
 	if (rc == 0)
-		rc = catalog_slot(t->catalog, n.slot, &info);
+		rc = find_slot(t, n.slot, &info);
 	if (rc == 0)
 		rc = path_of(t, &info, &path);
 	if (rc == 0) {
 		const struct store_id id = {info.st.st_dev, info.st.st_ino};
 		rc = store_check(path.p, &id, (size_t)room_for(t, &info, text.n));
+		/* Replaced since: the commit looks again. */
+		if (rc == -ESTALE)
+			rc = 0;
 	}
 	return rc < 0 ? commit_refused(t, n, rc, why) : 0;
 }
@@ -341,7 +434,7 @@ int commit_sync(struct tree *t, uint32_t slot)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	struct slot_info info;
-	int rc = catalog_slot(t->catalog, slot, &info);
+	int rc = find_slot(t, slot, &info);
 	if (rc == 0)
 		rc = path_of(t, &info, &path);
 	return rc < 0 ? rc : store_sync(path.p);

@@ -2,12 +2,11 @@
 #ifndef SESSIONFS_TREE_IMPL_H
 #define SESSIONFS_TREE_IMPL_H
 
+#include "sessionfs/lock.h"
 #include "sessionfs/part.h"
 #include "sessionfs/scratch.h"
 #include "sessionfs/tree.h"
 #include "sessionfs/value.h"
-
-#include <pthread.h>
 
 enum kind_id {
 	K_NONE,
@@ -119,7 +118,7 @@ struct refusal {
 
 /* tree_lines.c: the last lines that were looked at, viewed. */
 struct lines {
-	pthread_mutex_t lock;
+	struct lock lock;
 	uint64_t clock;
 	struct kept_line {
 		struct line line;
@@ -139,7 +138,7 @@ void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 /* tree_transcript.c: memory that the runs of one transcript leave to those of the next */
 #define RUNS_MOST 4
 struct spare {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct buf runs[RUNS_MOST];
 };
 
@@ -154,7 +153,7 @@ struct tree {
 	struct scratch *scratch;
 	const char *mountpoint;
 	bool read_only;
-	pthread_mutex_t state_lock; /* guards the four that follow */
+	struct lock state_lock; /* guards the four that follow */
 	struct name_state states[TREE_STATES];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;

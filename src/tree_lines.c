@@ -11,14 +11,14 @@
 void lines_init(struct lines *l)
 {
 	*l = (struct lines){0};
-	pthread_mutex_init(&l->lock, NULL);
+	lock_init(&l->lock, LOCK_LINES);
 }
 
 void lines_release(struct lines *l)
 {
 	for (size_t i = 0; i < LINES_KEPT; i++)
 		line_release(&l->kept[i].line);
-	pthread_mutex_destroy(&l->lock);
+	lock_destroy(&l->lock);
 }
 
 /* The line of this entry, or else the one that was given back first, for its memory. */
@@ -37,7 +37,7 @@ static struct kept_line *pick(struct lines *l, uint32_t slot, uint32_t entry)
 
 bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record)
 {
-	pthread_mutex_lock(&l->lock);
+	lock_take(&l->lock);
 	struct kept_line *k = pick(l, slot, entry);
 	bool found = k->entry == entry && k->slot == slot && k->line.bytes.n;
 	if (found)
@@ -45,7 +45,7 @@ bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 	*line = k->line;
 	k->line = (struct line)LINE_INIT;
 	k->given = 0;
-	pthread_mutex_unlock(&l->lock);
+	lock_give(&l->lock);
 	return found;
 }
 
@@ -57,7 +57,7 @@ void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 		return;
 	if (entry == NO_ENTRY)
 		buf_reset(&line->bytes);
-	pthread_mutex_lock(&l->lock);
+	lock_take(&l->lock);
 	struct kept_line *k = pick(l, slot, entry);
 	struct line old = k->line;
 	k->line = *line;
@@ -66,7 +66,7 @@ void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 	k->given = ++l->clock;
 	if (entry != NO_ENTRY)
 		k->record = *record;
-	pthread_mutex_unlock(&l->lock);
+	lock_give(&l->lock);
 	*line = old;
 	line_release(line);
 }

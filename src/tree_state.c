@@ -18,15 +18,6 @@ static int64_t now_ms(clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static void unlock(pthread_mutex_t **m)
-{
-	pthread_mutex_unlock(*m);
-}
-
-#define GUARD(t)                                                                                                       \
-	pthread_mutex_t *guard CLEANUP(unlock) = &(t)->state_lock;                                                     \
-	pthread_mutex_lock(guard)
-
 static struct name_state *find(struct tree *t, node_t node)
 {
 	for (size_t i = 0; i < TREE_STATES; i++)
@@ -59,7 +50,7 @@ static void drop_if_idle(struct name_state *s)
 
 void state_hide(struct tree *t, struct node n)
 {
-	GUARD(t);
+	LOCKED(&t->state_lock);
 	struct name_state *s = place(t, node_pack(n));
 	if (s)
 		s->hidden_until = now_ms(CLOCK_MONOTONIC) + HIDDEN_MS;
@@ -67,7 +58,7 @@ void state_hide(struct tree *t, struct node n)
 
 void state_show(struct tree *t, struct node n)
 {
-	GUARD(t);
+	LOCKED(&t->state_lock);
 	struct name_state *s = find(t, node_pack(n));
 	if (!s)
 		return;
@@ -77,14 +68,14 @@ void state_show(struct tree *t, struct node n)
 
 bool state_is_hidden(struct tree *t, struct node n)
 {
-	GUARD(t);
+	LOCKED(&t->state_lock);
 	const struct name_state *s = find(t, node_pack(n));
 	return s && s->fresh == 0 && s->hidden_until > now_ms(CLOCK_MONOTONIC);
 }
 
 int state_fresh(struct tree *t, struct node n)
 {
-	GUARD(t);
+	LOCKED(&t->state_lock);
 	struct name_state *s = place(t, node_pack(n));
 	if (!s)
 		return -ENOSPC;
@@ -94,7 +85,7 @@ int state_fresh(struct tree *t, struct node n)
 
 void state_settled(struct tree *t, struct node n)
 {
-	GUARD(t);
+	LOCKED(&t->state_lock);
 	struct name_state *s = find(t, node_pack(n));
 	if (!s || s->fresh == 0)
 		return;
@@ -104,14 +95,14 @@ void state_settled(struct tree *t, struct node n)
 
 bool state_is_fresh(struct tree *t, struct node n)
 {
-	GUARD(t);
+	LOCKED(&t->state_lock);
 	const struct name_state *s = find(t, node_pack(n));
 	return s && s->fresh > 0;
 }
 
 bool state_is_in(struct tree *t, struct node dir)
 {
-	GUARD(t);
+	LOCKED(&t->state_lock);
 	int64_t now = now_ms(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < TREE_STATES; i++) {
 		const struct name_state *s = &t->states[i];
@@ -130,7 +121,7 @@ void state_refuse(struct tree *t, struct node n, const char *what, int rc, const
 	struct slot_info slot;
 	bool known = catalog_slot(t->catalog, n.slot, &slot) == 0;
 	log_warning("%s: %s: %s", known ? slot.file : "session", what, why);
-	GUARD(t);
+	LOCKED(&t->state_lock);
 	struct refusal *r = &t->refusals[t->refused++ % TREE_REFUSALS];
 	buf_release(&r->text);
 	r->node = node_pack(n);
@@ -142,7 +133,7 @@ void state_refuse(struct tree *t, struct node n, const char *what, int rc, const
 
 bool state_refused_lately(struct tree *t, struct node n)
 {
-	GUARD(t);
+	LOCKED(&t->state_lock);
 	int64_t since = now_ms(CLOCK_MONOTONIC) - REFUSED_MS;
 	for (size_t i = 0; i < TREE_REFUSALS; i++)
 		if (t->refusals[i].node == node_pack(n) && t->refusals[i].at_ms > since)
@@ -153,7 +144,7 @@ bool state_refused_lately(struct tree *t, struct node n)
 /* Newest first. */
 void state_errors(struct tree *t, uint32_t slot, struct buf *out)
 {
-	GUARD(t);
+	LOCKED(&t->state_lock);
 	for (size_t i = 0; i < TREE_REFUSALS; i++) {
 		const struct refusal *r = &t->refusals[(t->refused - 1 - i) % TREE_REFUSALS];
 		if (r->text.n > 0 && r->slot == slot)
@@ -165,5 +156,5 @@ void state_close(struct tree *t)
 {
 	for (size_t i = 0; i < TREE_REFUSALS; i++)
 		buf_release(&t->refusals[i].text);
-	pthread_mutex_destroy(&t->state_lock);
+	lock_destroy(&t->state_lock);
 }

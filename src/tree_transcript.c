@@ -40,36 +40,36 @@ struct run {
 void spare_init(struct spare *s)
 {
 	*s = (struct spare){.runs = {BUF_INIT}};
-	pthread_mutex_init(&s->lock, NULL);
+	lock_init(&s->lock, LOCK_SPARE);
 }
 
 void spare_release(struct spare *s)
 {
 	for (size_t k = 0; k < RUNS_MOST; k++)
 		buf_release(&s->runs[k]);
-	pthread_mutex_destroy(&s->lock);
+	lock_destroy(&s->lock);
 }
 
 /* Memory that was used before costs no page faults. */
 static struct buf spare_take(struct spare *s, size_t k)
 {
-	pthread_mutex_lock(&s->lock);
+	lock_take(&s->lock);
 	struct buf b = s->runs[k];
 	s->runs[k] = (struct buf)BUF_INIT;
-	pthread_mutex_unlock(&s->lock);
+	lock_give(&s->lock);
 	return b;
 }
 
 static void spare_give(struct spare *s, size_t k, struct buf *b)
 {
 	buf_reset(b);
-	pthread_mutex_lock(&s->lock);
+	lock_take(&s->lock);
 	if (b->cap <= SPARE_BYTES && b->cap > s->runs[k].cap) {
 		struct buf other = s->runs[k];
 		s->runs[k] = *b;
 		*b = other;
 	}
-	pthread_mutex_unlock(&s->lock);
+	lock_give(&s->lock);
 	buf_release(b);
 }
 

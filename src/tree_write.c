@@ -9,27 +9,18 @@
 #include <sys/stat.h>
 
 struct tree_handle {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct node node;
 	uint64_t scratch; /* the scratch file's id; 0: a writable file */
 	bool fresh;       /* created through this handle and not committed yet */
 	struct stage stage;
 };
 
-static void unlock(pthread_mutex_t **m)
-{
-	pthread_mutex_unlock(*m);
-}
-
-#define GUARD(h)                                                                                                       \
-	pthread_mutex_t *guard CLEANUP(unlock) = &(h)->lock;                                                           \
-	pthread_mutex_lock(guard)
-
 static struct tree_handle *handle_new(struct node n)
 {
 	struct tree_handle *h = calloc(1, sizeof *h);
 	if (h) {
-		pthread_mutex_init(&h->lock, NULL);
+		lock_init(&h->lock, LOCK_HANDLE);
 		h->node = n;
 	}
 	return h;
@@ -38,7 +29,7 @@ static struct tree_handle *handle_new(struct node n)
 static void handle_free(struct tree_handle *h)
 {
 	stage_release(&h->stage);
-	pthread_mutex_destroy(&h->lock);
+	lock_destroy(&h->lock);
 	free(h);
 }
 
@@ -178,7 +169,7 @@ int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_
 {
 	if (h->scratch)
 		return scratch_write(t->scratch, h->scratch, bytes, off);
-	GUARD(h);
+	LOCKED(&h->lock);
 	bool whole;
 	const char *why = NULL;
 	int rc = stage_write(&h->stage, bytes, off, &whole, &why);
@@ -197,7 +188,7 @@ int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t
 {
 	if (h->scratch)
 		return scratch_read(t->scratch, h->scratch, off, n, out);
-	GUARD(h);
+	LOCKED(&h->lock);
 	const struct buf *b = &h->stage.bytes;
 	if (off < b->n)
 		buf_add(out, b->p + off, n < b->n - off ? n : b->n - (size_t)off);
@@ -208,7 +199,7 @@ int tree_flush(struct tree *t, struct tree_handle *h)
 {
 	if (h->scratch)
 		return 0;
-	GUARD(h);
+	LOCKED(&h->lock);
 	if (h->stage.refused)
 		return h->stage.refused;
 	return h->stage.wrote ? commit(t, h, false) : 0;
@@ -218,7 +209,7 @@ int tree_fsync(struct tree *t, struct tree_handle *h)
 {
 	if (h->scratch)
 		return 0;
-	GUARD(h);
+	LOCKED(&h->lock);
 	if (h->stage.refused)
 		return h->stage.refused;
 	return h->stage.dirty ? commit(t, h, true) : commit_sync(t, h->node.slot);
@@ -255,12 +246,12 @@ static int resize(struct tree *t, node_t node, struct tree_handle *h, uint64_t s
 			return rc;
 		h = own;
 	}
-	pthread_mutex_lock(&h->lock);
+	lock_take(&h->lock);
 	int rc = refused(t, h, stage_resize(&h->stage, size, &why), why);
 	/* truncate(2) has no close that could commit. */
 	if (rc == 0 && own && h->stage.dirty)
 		rc = commit(t, h, false);
-	pthread_mutex_unlock(&h->lock);
+	lock_give(&h->lock);
 	if (own)
 		tree_release(t, own);
 	return rc;
@@ -321,7 +312,7 @@ int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct 
 	int rc = tree_getattr(t, node, ret);
 	if (rc < 0 || !h || h->scratch)
 		return rc;
-	GUARD(h);
+	LOCKED(&h->lock);
 	if (h->stage.dirty)
 		ret->size = h->stage.bytes.n;
 	return 0;

@@ -7,7 +7,8 @@
  *
  * Every call sees what is on the disk. Where inotify tells of every change (`watch`), it takes in what inotify has to
  * say; elsewhere (network filesystems, other FUSE ones, linked files) it looks at the disk again if its last look
- * is older than `fresh_ms`. Thread-safe; own locks inside. Lock order: catalog, then session. */
+ * is older than `fresh_ms`. Thread-safe; own locks inside. It may be asked while a session is held for reading: the
+ * order is session, then catalog (lock.h). */
 #ifndef SESSIONFS_CATALOG_H
 #define SESSIONFS_CATALOG_H
 
@@ -66,6 +67,9 @@ bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem,
 bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *ret);
 /* 0, or -ESTALE if the slot is gone or was replaced. */
 int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret);
+/* The session that is now at the place of this one, which may be gone: another file, or the same written anew, has
+ * another slot. Looks at the disk, however fresh the last look is. 0, or -ESTALE if no session is there. */
+int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret);
 /* Newest by mtime, then the greater name, in one project or (NO_SLOT) all. False if there is none. */
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret);
 /* The newest mtime of all session files (by stat alone), or that of the source if there are none. */
@@ -104,6 +108,8 @@ bool catalog_fork_by_stem(struct catalog *c, uint32_t slot, struct span stem, ui
  * catalog_put, which unlocks. A thread holds one index at a time: growing one waits for its readers. 0, -ESTALE if the
  * slot was replaced or is gone, or another negative errno. */
 int catalog_get(struct catalog *c, uint32_t slot, struct session **ret);
+/* The same, grown to what the file holds even if it was looked at a moment ago. */
+int catalog_get_now(struct catalog *c, uint32_t slot, struct session **ret);
 void catalog_put(struct catalog *c, struct session *s);
 
 /* Why a file named *.jsonl under the source is not listed, for --check; every file, and every directory that cannot

@@ -17,6 +17,8 @@ T=$(cd "$T" && pwd -P)
 # What a sanitizer has to say goes to a file: what is mounted has no terminal. cleanup reads it.
 export ASAN_OPTIONS=exitcode=99:log_path=$T/sanitizer UBSAN_OPTIONS=print_stacktrace=1:log_path=$T/sanitizer
 export TSAN_OPTIONS=exitcode=99:log_path=$T/sanitizer
+# So does what takes a lock against the order, which ends there.
+export SESSIONFS_LOCK_CHECK=$T/sanitizer.locks
 
 mounts_below() { awk -v t="$T/" 'index($5 "/", t) == 1 { print $5 }' /proc/self/mountinfo | sort -r; }
 

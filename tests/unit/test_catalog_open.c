@@ -10,6 +10,21 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* Another one's, as it were: a thread has one index at a time. */
+static struct session *hold(struct place *p, uint32_t slot)
+{
+	struct session *s = NULL;
+	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	session_unlock(s);
+	return s;
+}
+
+static void let_go(struct place *p, struct session *s)
+{
+	session_rdlock(s);
+	catalog_put(p->c, s);
+}
+
 static void gives_an_index_that_grows(void **state)
 {
 	struct place *p = *state;
@@ -18,23 +33,23 @@ static void gives_an_index_that_grows(void **state)
 	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
 	open_place(p);
 	uint32_t slot = slot_of(p, "a", "one");
-	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	s = hold(p, slot);
 	assert_int_equal(session_count(s), 1);
 	assert_true(span_is(session_id(s), "one"));
 	assert_int_equal(catalog_get(p->c, slot, &again), 0);
 	assert_ptr_equal(s, again);
 	catalog_put(p->c, again);
-	catalog_put(p->c, s);
+	let_go(p, s);
 	append(p, "a/one.jsonl", ENTRY("y"));
 	wait_stale();
-	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	s = hold(p, slot);
 	assert_int_equal(session_count(s), 2);
 	/* Held by somebody while its file is replaced: it stays what it was. */
 	replace(p, "a/one.jsonl", HEADER("one", "/"));
 	wait_stale();
 	assert_int_equal(catalog_get(p->c, slot, &again), -ESTALE);
 	assert_int_equal(session_count(s), 2);
-	catalog_put(p->c, s);
+	let_go(p, s);
 	slot = slot_of(p, "a", "one");
 	assert_int_equal(catalog_get(p->c, slot, &s), 0);
 	assert_int_equal(session_count(s), 0);
@@ -97,7 +112,7 @@ static void keeps_few_indexes_open(void **state)
 	open_place(p);
 	int before = count_fds();
 	uint32_t first = slot_of(p, "a", "0");
-	assert_int_equal(catalog_get(p->c, first, &held), 0);
+	held = hold(p, first);
 	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot);) {
 		assert_int_equal(catalog_get(p->c, slot.slot, &s), 0);
 		assert_int_equal(session_count(s), 1);
@@ -105,7 +120,7 @@ static void keeps_few_indexes_open(void **state)
 	}
 	assert_true(count_fds() - before <= 512);
 	assert_int_equal(session_count(held), 1);
-	catalog_put(p->c, held);
+	let_go(p, held);
 }
 
 /* Another one that shares the budget, and never gives anything. */
@@ -142,7 +157,7 @@ static void an_index_comes_back_as_it_was(void **state)
 	size_t all = budget_used(&p->budget);
 	assert_true(all > 40 * sizeof(struct entry) * 3);
 	/* Now it wants half of what they take; those that are used, and the one used last, stay. */
-	assert_int_equal(catalog_get(p->c, slots[0], &held), 0);
+	held = hold(p, slots[0]);
 	assert_int_equal(catalog_get(p->c, slots[39], &s), 0);
 	catalog_put(p->c, s);
 	p->budget.limit = all;
@@ -155,7 +170,7 @@ static void an_index_comes_back_as_it_was(void **state)
 	budget_settle(&p->budget);
 	assert_int_equal(count_fds() - before, 2);
 	assert_int_equal(session_count(held), 3);
-	catalog_put(p->c, held);
+	let_go(p, held);
 	for (int i = 0; i < 40; i++) {
 		struct buf name CLEANUP_BUF = BUF_INIT;
 		assert_int_equal(catalog_get(p->c, slots[i], &s), 0);

@@ -36,14 +36,15 @@ struct place {
 	struct catalog *catalog;
 	struct cache *cache;
 	struct tree *tree;
-	size_t seen; /* bytes of the file that were looked at */
+	size_t seen;       /* bytes of the file that were looked at */
+	unsigned fresh_ms; /* set before begin: for how long a look at the disk holds */
 };
 
 static const struct tree_caller who = {0, 0};
 
 static inline void begin_mode(struct place *p, const char *text, mode_t mode, bool read_only)
 {
-	const struct catalog_options o = {.budget = &p->budget};
+	const struct catalog_options o = {.budget = &p->budget, .fresh_ms = p->fresh_ms};
 	struct tree_options t = {.read_only = read_only};
 
 	write_at(p->file, O_CREAT | O_TRUNC, text, strlen(text));

@@ -135,9 +135,9 @@ static void who_has_waited_for_a_moment_goes_on(void **state)
 	struct wire *w = *state;
 	assert_int_equal(look(w, &node), 0);
 	grow(w);
-	pthread_mutex_lock(&w->fs->sizes.dropping);
+	lock_take(&w->fs->sizes.dropping);
 	assert_int_equal(wire_told(w, node, NULL), 0);
-	pthread_mutex_unlock(&w->fs->sizes.dropping);
+	lock_give(&w->fs->sizes.dropping);
 	assert_int_equal(wire_told(w, node, NULL), 1);
 }
 

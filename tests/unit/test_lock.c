@@ -1,0 +1,220 @@
+/* The order of locks, and the lock for readers and writers. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/lock.h"
+#include "sessionfs/stop.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* Runs it in a process of its own. Returns the signal that ended it, or 0; what it had to say is in `said`. */
+static int run(void (*what)(void), char *said, size_t n)
+{
+	char path[] = "/tmp/sessionfs-lock-XXXXXX";
+	int fd = mkstemp(path), status = 0;
+	assert_true(fd >= 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		const struct rlimit none = {0, 0};
+		setrlimit(RLIMIT_CORE, &none);
+		setenv("SESSIONFS_LOCK_CHECK", path, 1);
+		signal(SIGABRT, SIG_DFL); /* cmocka's handler is not for this process */
+		dup2(fd, STDERR_FILENO);
+		what();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	ssize_t got = pread(fd, said, n - 1, 0);
+	said[got > 0 ? got : 0] = '\0';
+	close(fd);
+	unlink(path);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void in_order(void)
+{
+	struct rwlock session;
+	struct lock catalog, cache;
+	lock_rw_init(&session, LOCK_SESSION);
+	lock_init(&catalog, LOCK_CATALOG);
+	lock_init(&cache, LOCK_CACHE);
+	lock_note(LOCK_FILE);
+	lock_read(&session);
+	lock_take(&catalog);
+	lock_take(&cache);
+	lock_give(&catalog); /* in any order */
+	lock_give(&cache);
+	lock_rw_give(&session);
+	lock_write(&session);
+	lock_rw_give(&session);
+	lock_forget(LOCK_FILE);
+	lock_note(LOCK_FILE);
+	lock_forget(LOCK_FILE);
+}
+
+static void file_under_session(void)
+{
+	struct rwlock session;
+	lock_rw_init(&session, LOCK_SESSION);
+	lock_read(&session);
+	lock_note(LOCK_FILE);
+}
+
+static void session_under_catalog(void)
+{
+	struct rwlock session;
+	struct lock catalog;
+	lock_rw_init(&session, LOCK_SESSION);
+	lock_init(&catalog, LOCK_CATALOG);
+	lock_take(&catalog);
+	lock_read(&session);
+}
+
+static void two_sessions(void)
+{
+	struct rwlock one, two;
+	lock_rw_init(&one, LOCK_SESSION);
+	lock_rw_init(&two, LOCK_SESSION);
+	lock_read(&one);
+	lock_read(&two);
+}
+
+static void twice(void)
+{
+	struct lock cache;
+	lock_init(&cache, LOCK_CACHE);
+	lock_take(&cache);
+	lock_take(&cache); /* would wait for itself */
+}
+
+static void the_order_is_asserted(void **state)
+{
+	char said[512];
+	(void)state;
+	assert_int_equal(run(in_order, said, sizeof said), 0);
+	assert_string_equal(said, "");
+	assert_int_equal(run(file_under_session, said, sizeof said), SIGABRT);
+	assert_non_null(strstr(said, "file is taken while session is held"));
+	assert_int_equal(run(session_under_catalog, said, sizeof said), SIGABRT);
+	assert_non_null(strstr(said, "session is taken while catalog is held"));
+	assert_int_equal(run(two_sessions, said, sizeof said), SIGABRT);
+	assert_int_equal(run(twice, said, sizeof said), SIGABRT);
+	assert_non_null(strstr(said, "cache is taken while cache is held"));
+}
+
+/* What is only tried hangs nobody. */
+static void what_is_tried_may_be_out_of_order(void **state)
+{
+	struct lock catalog, cache;
+	(void)state;
+	lock_init(&catalog, LOCK_CATALOG);
+	lock_init(&cache, LOCK_CACHE);
+	lock_take(&cache);
+	assert_true(lock_try(&catalog));
+	assert_false(lock_try(&catalog));
+	lock_give(&catalog);
+	lock_give(&cache);
+}
+
+/* --- readers and writers ----------------------------------------------------------------- */
+
+struct shared {
+	struct rwlock lock;
+	atomic_bool asked; /* to stop */
+	atomic_int done;
+	int rc;
+};
+
+static bool is_asked(void *arg)
+{
+	struct shared *s = arg;
+	return atomic_load(&s->asked);
+}
+
+static void *write_wanted(void *arg)
+{
+	struct shared *s = arg;
+	const struct stop stop = {is_asked, s};
+	stop_set(&stop);
+	s->rc = lock_write_wanted(&s->lock, -1);
+	atomic_store(&s->done, 1);
+	return NULL;
+}
+
+static void *read_once(void *arg)
+{
+	struct shared *s = arg;
+	lock_read(&s->lock);
+	lock_rw_give(&s->lock);
+	atomic_store(&s->done, 1);
+	return NULL;
+}
+
+static void wait_for_writer(struct shared *s)
+{
+	for (unsigned n = 0; n == 0; usleep(100)) {
+		pthread_mutex_lock(&s->lock.lock.mutex);
+		n = s->lock.writers_waiting;
+		pthread_mutex_unlock(&s->lock.lock.mutex);
+	}
+}
+
+static void who_waits_to_write_can_be_stopped(void **state)
+{
+	struct shared s = {.rc = 1};
+	pthread_t writer, reader;
+	(void)state;
+	lock_rw_init(&s.lock, LOCK_SESSION);
+	lock_read(&s.lock);
+	assert_int_equal(pthread_create(&writer, NULL, write_wanted, &s), 0);
+	wait_for_writer(&s);
+	atomic_store(&s.asked, true);
+	pthread_join(writer, NULL);
+	assert_int_equal(s.rc, -EINTR);
+	/* Nobody waits for one that has gone. */
+	atomic_store(&s.done, 0);
+	assert_int_equal(pthread_create(&reader, NULL, read_once, &s), 0);
+	pthread_join(reader, NULL);
+	lock_rw_give(&s.lock);
+	lock_rw_destroy(&s.lock);
+}
+
+static void writers_go_first(void **state)
+{
+	struct shared s = {.rc = 1};
+	pthread_t writer;
+	(void)state;
+	lock_rw_init(&s.lock, LOCK_SESSION);
+	lock_read(&s.lock);
+	assert_int_equal(pthread_create(&writer, NULL, write_wanted, &s), 0);
+	wait_for_writer(&s);
+	lock_rw_give(&s.lock);
+	pthread_join(writer, NULL);
+	assert_int_equal(s.rc, 0);
+	assert_true(s.lock.written);
+	lock_rw_give(&s.lock);
+	lock_read(&s.lock);
+	lock_rw_give(&s.lock);
+	lock_rw_destroy(&s.lock);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(the_order_is_asserted),
+	    cmocka_unit_test(what_is_tried_may_be_out_of_order),
+	    cmocka_unit_test(who_waits_to_write_can_be_stopped),
+	    cmocka_unit_test(writers_go_first),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* Writes while the session file becomes another one: by the first write to an old file, or by somebody who renames
+ * another over it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "write_fixture.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
+
+#define OLD HEADER_V1 V1("message") V1("message")
+
+/* The name of the n-th entry. */
+static void entry_path(struct place *p, size_t n, struct buf *out)
+{
+	CLEANUP_BUF struct buf names = BUF_INIT;
+	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, TREE_NAMES, add_name, &names), 0);
+	const char *name = names.p;
+	for (; n > 0; n--)
+		name = strchr(name, ' ') + 1;
+	buf_adds(out, S "/entries/");
+	buf_add(out, name, (size_t)(strchr(name, ' ') - name));
+	assert_non_null(buf_cstr(out));
+}
+
+static bool ends_in_time(pthread_t thread)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 20;
+	return pthread_timedjoin_np(thread, NULL, &until) == 0;
+}
+
+struct writer {
+	struct place *p;
+	const char *dir, *name, *text;
+	pthread_barrier_t *start;
+	int rc;
+};
+
+static void *write_value(void *arg)
+{
+	struct writer *w = arg;
+	if (w->start)
+		pthread_barrier_wait(w->start);
+	w->rc = put(w->p, w->dir, w->name, w->text);
+	return NULL;
+}
+
+/* One migrates it; the other finds under the lock of the file that it has nothing to write. */
+static void two_at_once(void **state)
+{
+	struct place *p = *state;
+	for (int round = 0; round < 300; round++) {
+		CLEANUP_BUF struct buf path = BUF_INIT, table = BUF_INIT;
+		pthread_barrier_t start;
+		pthread_t threads[2];
+		begin(p, OLD);
+		entry_path(p, 0, &path);
+		assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
+		buf_adds(&table, "# saved\n"); /* not as it is shown, but nothing differs */
+		assert_int_equal(pthread_barrier_init(&start, NULL, 2), 0);
+		struct writer w[2] = {{p, path.p, "label", "x\n", &start, 1},
+		                      {p, S, "labels.tsv", buf_cstr(&table), &start, 1}};
+		for (size_t i = 0; i < 2; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL, write_value, &w[i]), 0);
+		for (size_t i = 0; i < 2; i++)
+			assert_true(ends_in_time(threads[i]));
+		assert_int_equal(w[0].rc, 0);
+		assert_int_equal(w[1].rc, 0);
+		pthread_barrier_destroy(&start);
+		end(p);
+	}
+}
+
+/* Nobody looks at the disk again for a minute: what was migrated is known all the same. */
+static void first_write_without_another_look(void **state)
+{
+	CLEANUP_BUF struct buf path = BUF_INIT, second = BUF_INIT;
+	struct place *p = *state;
+	p->fresh_ms = 60000;
+	begin(p, OLD);
+	entry_path(p, 0, &path);
+	entry_path(p, 1, &second);
+	assert_int_equal(put(p, path.p, "label", "x\n"), 0);
+	assert_missing(p, S "/errors");
+	assert_int_equal(put(p, second.p, "label", "y\n"), 0);
+	assert_lists(p, S "/labels", "x y ");
+}
+
+/* Another file in its place, whose entries are in another order. */
+static const char other[] =
+    HEADER USER("\"new\"", "null") USER("\"c\"", "\"new\"") USER("\"b\"", "\"c\"") USER("\"a\"", "\"b\"");
+
+static void replace(struct place *p)
+{
+	char next[200];
+	snprintf(next, sizeof next, "%s.next", p->file);
+	write_at(next, O_CREAT | O_TRUNC, other, sizeof other - 1);
+	assert_int_equal(rename(next, p->file), 0);
+	p->seen = sizeof other - 1;
+}
+
+/* As an editor that saves while we wait for the lock of the file. */
+static void replaced_while_it_waits(void **state)
+{
+	struct place *p = *state;
+	static const struct {
+		const char *dir, *name, *text, *added;
+	} cases[] = {
+	    {A, "label", "x\n", SET("@0", "a", "a", "x")},
+	    {S, "name", "x\n", NAME("@0", "a", "x")},
+	    {B, "branch", "x\n", SUMMARY("@0", "b", "a", "x")},
+	    {S, "labels.tsv", "b\tx\n", SET("@0", "a", "b", "x")},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct writer w = {p, cases[i].dir, cases[i].name, cases[i].text, NULL, 1};
+		pthread_t thread;
+		begin(p, ABC);
+		node_at(p, A); /* the index is open */
+		CLEANUP_CLOSE int fd = open(p->file, O_RDONLY | O_CLOEXEC);
+		assert_int_equal(flock(fd, LOCK_EX), 0);
+		assert_int_equal(pthread_create(&thread, NULL, write_value, &w), 0);
+		usleep(50 * 1000);
+		replace(p);
+		assert_int_equal(flock(fd, LOCK_UN), 0);
+		assert_true(ends_in_time(thread));
+		assert_int_equal(w.rc, 0);
+		assert_added(p, cases[i].added);
+		assert_missing(p, S "/errors");
+		end(p);
+	}
+}
+
+/* What is written between the open and the close of a file goes into what is there then. */
+static void replaced_before_the_close(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+	begin(p, ABC);
+	node_t name = node_at(p, S "/labels.tsv");
+	assert_int_equal(tree_open_write(p->tree, name, true, &h), 0);
+	assert_int_equal(tree_write(p->tree, h, span_of("a\tx\n"), 0), 0);
+	replace(p);
+	assert_int_equal(tree_flush(p->tree, h), 0);
+	tree_release(p->tree, h);
+	assert_added(p, SET("@0", "a", "a", "x"));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(two_at_once),
+	    TEST(first_write_without_another_look),
+	    TEST(replaced_while_it_waits),
+	    TEST(replaced_before_the_close),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
