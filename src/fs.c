@@ -173,10 +173,9 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct statvfs source;
-	if (statvfs(catalog_source(fs_of(req)->catalog), &source) < 0) {
-		fuse_reply_err(req, errno);
-		return;
-	}
+	/* The mount is there although its source is not: a full disk of no size. */
+	if (statvfs(catalog_source(fs_of(req)->catalog), &source) < 0)
+		source = (struct statvfs){.f_bsize = 4096, .f_frsize = 4096};
 	struct statvfs st = {
 	    .f_bsize = source.f_bsize,
 	    .f_frsize = source.f_frsize,
@@ -344,7 +343,7 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	fi->noflush = 1;
 	/* While one process learns of a new size, another can read the old last page, and nothing but zeros behind
 	 * what was its end: what grows is not read through the page cache. */
-	fi->direct_io = fs_is_younger(attr.mtime, LIVE_SECONDS);
+	fi->direct_io = fs_is_younger(attr.mtime, LIVE_SECONDS) || tree_is_untimed(node);
 	fi->keep_cache = !fi->direct_io;
 	return fi->direct_io && pin_is_wanted(&attr) ? pin_open(fs, node, &fi->fh) : 0;
 }

@@ -466,6 +466,8 @@ static int lookup_shown(struct tree *t, node_t parent, struct span name, struct 
 
 int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
+	if (name.n > NAME_MAX)
+		return -ENAMETOOLONG;
 	int rc = lookup_shown(t, parent, name, ret);
 	return rc == -ENOENT ? scratch_find(t, parent, name, ret) : rc;
 }
@@ -783,6 +785,12 @@ bool tree_is_restamped(node_t node)
 	struct node n = node_unpack(node);
 	return n.kind < K_COUNT &&
 	       (tree_kinds[n.kind].stamp == STAMP_LABEL || tree_kinds[n.kind].stamp == STAMP_BRANCH);
+}
+
+bool tree_is_untimed(node_t node)
+{
+	struct node n = node_unpack(node);
+	return n.kind < K_COUNT && tree_kinds[n.kind].untimed;
 }
 
 bool tree_is_rewritten(node_t node)

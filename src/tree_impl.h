@@ -203,6 +203,8 @@ struct kind {
 	enum value_kind value;
 	/* Files whose contents change in the middle as the session grows. */
 	bool rewritten;
+	/* Files whose contents change while their attributes, but perhaps for the size, stay the same. */
+	bool untimed;
 	/* Whether it exists for this ctx; NULL: always. */
 	bool (*has)(struct ctx *c);
 	/* Exact size where that is cheaper than the contents; NULL: the contents are made and kept. */

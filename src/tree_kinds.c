@@ -584,7 +584,7 @@ const struct kind tree_kinds[K_COUNT] = {
                       .has = labels_tsv_has, .show = labels_tsv_show},
 
     [K_ERRORS] = {"errors", FILE_ROW, .parent = K_SESSION, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION,
-                  .rewritten = true, .has = errors_has, .size = errors_size, .show = errors_show},
+                  .rewritten = true, .untimed = true, .has = errors_has, .size = errors_size, .show = errors_show},
 
     [K_LABELS] = {"labels", DIR_ROW, IN_SESSION, .keep = KEEP_NAME},
     [K_LABEL_LINK] = {NULL, LINK_ROW, .parent = K_LABELS, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION,

@@ -93,6 +93,9 @@ int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr
  * session are better served with bytes pinned at open. */
 bool tree_is_rewritten(node_t node);
 
+/* True if the file's content can change and not show in its attributes: nothing of it can be kept by the kernel. */
+bool tree_is_untimed(node_t node);
+
 bool tree_is_dir(node_t node);
 
 /* True if names in this directory of a tree that can be written come and go although its attributes stay the same, and

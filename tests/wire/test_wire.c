@@ -111,6 +111,34 @@ static void knows_its_file_system(void **state)
 	const struct fuse_statfs_out *out = (const void *)r.p;
 	assert_int_equal(out->st.namelen, 255);
 	assert_true(out->st.blocks > 0 && out->st.bsize > 0);
+	/* df of all mounts does not fail because of one whose source is gone. */
+	char away[sizeof w->source + 8];
+	snprintf(away, sizeof away, "%s.away", w->source);
+	assert_int_equal(rename(w->source, away), 0);
+	assert_int_equal(wire_call(w, FUSE_STATFS, FUSE_ROOT_ID, NULL, 0, &r), 0);
+	assert_int_equal(out->st.namelen, 255);
+	assert_int_equal(out->st.blocks, 0);
+	assert_true(out->st.bsize > 0);
+	assert_int_equal(rename(away, w->source), 0);
+}
+
+static void names_have_a_length(void **state)
+{
+	struct wire *w = *state;
+	static const char *const dirs[] = {"projects",         "projects/home-w-app",       SESSION,
+	                                   SESSION "/entries", SESSION "/entries/aaaa0002", SESSION "/labels"};
+	struct fuse_entry_out e;
+	char name[NAME_MAX + 2] = "";
+
+	memset(name, 'n', NAME_MAX);
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+		assert_int_equal(wire_lookup(w, wire_walk(w, dirs[i]).nodeid, name, &e), 0);
+		assert_int_equal(e.nodeid, 0);
+	}
+	name[NAME_MAX] = 'n';
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+		assert_int_equal(wire_lookup(w, wire_walk(w, dirs[i]).nodeid, name, &e), -ENAMETOOLONG);
+	assert_int_equal(wire_lookup(w, FUSE_ROOT_ID, name, &e), -ENAMETOOLONG);
 }
 
 /* --- bad requests ------------------------------------------------------------ */
@@ -425,6 +453,7 @@ int main(void)
 	    WIRED(tells_what_is_above_a_session),
 	    WIRED(reads_links),
 	    WIRED(knows_its_file_system),
+	    WIRED(names_have_a_length),
 	    WIRED(bounds_of_reads),
 	    WIRED(bounds_of_listings),
 	    WIRED(unknown_nodes),
