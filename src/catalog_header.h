@@ -28,5 +28,7 @@ void header_release(struct header *h);
 /* Reads as much of the file as it takes, at most HEADER_SCAN bytes: pi's own bound. True if it is a session. */
 #define HEADER_SCAN ((size_t)1 << 20)
 bool header_read(const char *path, struct header *h);
+/* The reason (this very pointer) of a file in the format that follows version 3. */
+extern const char header_lanes[];
 
 #endif

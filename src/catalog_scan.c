@@ -46,6 +46,8 @@ static void file_is_other(struct catalog *c, struct file *f, const char *reason,
 		slot_kill(c, f->slot);
 	else if (f->state != FILE_OTHER)
 		c->epoch++;
+	if (reason == header_lanes && c->watching.on && f->reason != reason)
+		log_warning("%s: %s", f->path, reason);
 	f->state = FILE_OTHER;
 	f->reason = reason;
 	f->err = err;

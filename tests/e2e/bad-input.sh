@@ -70,9 +70,19 @@ is "" "$(cd "$T/mnt/projects/broken" && find . -name '*.md' -exec grep -LI . {} 
 for s in cycle cycle-at-leaf duplicate-ids orphans malformed-line torn-tail no-ids dangling-label; do
 	[ -s "$T/mnt/projects/broken/$s/problems.txt" ] || die "$s has no problems.txt"
 done
-for s in empty blank no-header header-without-id bom text-file; do
+for s in empty blank lanes no-header header-without-id bom text-file; do
 	[ ! -e "$T/mnt/projects/broken/$s" ] || die "$s is shown as a session"
 done
 for s in crlf surrogates nul garbage-before-header no-final-newline markdown; do
 	[ -e "$T/mnt/projects/broken/$s/title" ] || die "$s is not shown"
 done
+
+# A file of the format after version 3 is told in the log, once.
+umount_fs "$T/mnt"
+"$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
+within 20 "a mount in the foreground" mountpoint -q "$T/mnt"
+ls "$T/mnt/projects/broken" "$T/mnt/projects" >"$T/listing"
+touch "$T/src/--broken--/lanes.jsonl"
+ls "$T/mnt/projects/broken" "$T/mnt/projects" >"$T/listing"
+umount_fs "$T/mnt"
+is "sessionfs: --broken--/lanes.jsonl: pi session of version 4 (lanes), not supported" "$(grep lanes "$T/log")" "the log"

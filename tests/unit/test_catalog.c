@@ -228,6 +228,8 @@ static void only_sessions_are_shown(void **state)
 	put(p, "a/entry.jsonl", ENTRY("x") HEADER("entry", "/"));
 	put(p, "a/number.jsonl", "{\"type\":\"session\",\"id\":7}\n");
 	put(p, "a/list.jsonl", "[1]\n" HEADER("list", "/"));
+	put(p, "a/lanes.jsonl", "{\"kind\":\"header\",\"version\":4,\"id\":\"l\"}\n" ENTRY("x"));
+	put(p, "a/other.jsonl", "{\"kind\":\"header\",\"version\":\"4\"}\n");
 	put(p, "a/half.jsonl", "{\"type\":\"session\",\"id\":\"ha");
 	open_place(p);
 	assert_projects(p, "a linked real");
@@ -246,12 +248,14 @@ static void only_sessions_are_shown(void **state)
 	                           "a/fifo.jsonl: not a regular file\n"
 	                           "a/good.jsonl: ok\n"
 	                           "a/half.jsonl: no session header: this line is malformed\n"
+	                           "a/lanes.jsonl: pi session of version 4 (lanes), not supported\n"
 	                           "a/late.jsonl: ok\n"
 	                           "a/link-to-fifo.jsonl: not a regular file\n"
 	                           "a/link.jsonl: ok\n"
 	                           "a/list.jsonl: no session header: the first entry is something else\n"
 	                           "a/loop.jsonl: Too many levels of symbolic links\n"
 	                           "a/number.jsonl: the session header has no id that is a string\n"
+	                           "a/other.jsonl: no session header: the first entry is something else\n"
 	                           "a/torn.jsonl: ok\n"
 	                           "linked/r.jsonl: ok\n"
 	                           "real/r.jsonl: ok\n");
