@@ -87,6 +87,10 @@ store_calls := open64 fstat64 stat64 flock pread64 write fsync fdatasync ftrunca
 	flistxattr fgetxattr fsetxattr fstatvfs64 realpath
 $(BUILD)/unit/test_store: private linking += $(store_calls:%=-Wl,--wrap=%)
 
+# What test_faults lets fail.
+fault_calls := malloc calloc realloc reallocarray strdup pread64
+$(BUILD)/unit/test_faults: private linking += $(fault_calls:%=-Wl,--wrap=%)
+
 # The whole filesystem but for main, behind a socket.
 $(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)

@@ -74,38 +74,68 @@ int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const
 
 /* ---- the file ---- */
 
-static uint64_t hash_range(const struct session *s, uint64_t from, size_t n)
+static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t off)
 {
-	char bytes[PRINT];
 	size_t got = 0;
 
 	while (got < n) {
-		ssize_t r = pread(s->fd, bytes + got, n - got, (off_t)(from + got));
-		if (r <= 0)
+		ssize_t r = pread(s->fd, p + got, n - got, (off_t)(off + got));
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		if (r == 0)
 			break;
 		got += (size_t)r;
 	}
-	return key_hash(s, &(struct key){.text = {bytes, got}});
+	return (ssize_t)got;
 }
 
-static size_t print_size(const struct session *s)
+static int hash_range(const struct session *s, uint64_t from, size_t n, uint64_t *ret)
 {
-	return s->at.end < PRINT ? (size_t)s->at.end : PRINT;
+	char bytes[PRINT];
+	ssize_t got = read_full(s, bytes, n, from);
+
+	if (got < 0)
+		return (int)got;
+	*ret = key_hash(s, &(struct key){.text = {bytes, (size_t)got}});
+	return 0;
 }
 
-static void take_prints(struct session *s)
+static size_t print_size(uint64_t end)
 {
-	size_t n = print_size(s);
-
-	s->head_hash = hash_range(s, 0, n);
-	s->end_hash = hash_range(s, s->at.end - n, n);
+	return end < PRINT ? (size_t)end : PRINT;
 }
 
-static bool prints_hold(const struct session *s)
+static int make_prints(const struct session *s, uint64_t end, struct prints *ret)
 {
-	size_t n = print_size(s);
+	size_t n = print_size(end);
+	int rc = hash_range(s, 0, n, &ret->head);
 
-	return s->head_hash == hash_range(s, 0, n) && s->end_hash == hash_range(s, s->at.end - n, n);
+	ret->end = end;
+	return rc < 0 ? rc : hash_range(s, end - n, n, &ret->tail);
+}
+
+/* Those of before stay good where the file cannot be read now. */
+static int take_prints(struct session *s)
+{
+	struct prints now;
+	int rc = make_prints(s, s->at.end, &now);
+
+	if (rc == 0)
+		s->prints = now;
+	return rc;
+}
+
+/* 0, -ESTALE, or why the file cannot be read. */
+static int check_prints(const struct session *s)
+{
+	struct prints now;
+	int rc = make_prints(s, s->prints.end, &now);
+
+	if (rc < 0)
+		return rc;
+	return now.head == s->prints.head && now.tail == s->prints.tail ? 0 : -ESTALE;
 }
 
 static bool same_time(struct timespec a, struct timespec b)
@@ -204,10 +234,11 @@ int session_open(const char *path, struct session **ret)
 	int rc = open_regular(path, &s->fd, &s->st);
 	if (rc == 0)
 		rc = session_scan(s, (uint64_t)s->st.st_size);
+	if (rc == 0)
+		rc = take_prints(s);
 	if (rc < 0)
 		return rc;
 	session_trim(s);
-	take_prints(s);
 	s->serial = serial_of(&s->st, s->serial);
 	*ret = s;
 	s = NULL;
@@ -282,10 +313,13 @@ int session_grow(struct session *s)
 		return -ESTALE;
 	if (same_state(&st, &s->st))
 		return 0;
-	if (!same_file(&st, &s->st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < s->at.end || !prints_hold(s))
+	if (!same_file(&st, &s->st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < s->at.end)
 		return -ESTALE;
+	int rc = check_prints(s);
+	if (rc < 0)
+		return rc;
 	if ((uint64_t)st.st_size > s->at.end) {
-		int rc = session_scan(s, (uint64_t)st.st_size);
+		rc = session_scan(s, (uint64_t)st.st_size);
 		if (rc < 0)
 			return rc;
 		take_prints(s);
@@ -376,23 +410,6 @@ void line_release(struct line *l)
 {
 	buf_release(&l->bytes);
 	buf_release(&l->deep);
-}
-
-static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t off)
-{
-	size_t got = 0;
-
-	while (got < n) {
-		ssize_t r = pread(s->fd, p + got, n - got, (off_t)(off + got));
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0)
-			return -errno;
-		if (r == 0)
-			break;
-		got += (size_t)r;
-	}
-	return (ssize_t)got;
 }
 
 int session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)

@@ -156,15 +156,20 @@ struct extent {
 	bool full; /* more entries than can be numbered */
 };
 
+/* Hashes of the first and the last of the `end` bytes taken in. */
+struct prints {
+	uint64_t end, head, tail;
+};
+
 struct session {
 	struct rwlock lock;
 	char *path;
 	int fd;
 	struct stat st;
 	uint64_t serial;
-	uint64_t seed;                /* of hashes: a file cannot be made to collide */
-	uint64_t head_hash, end_hash; /* of the first and last bytes taken in */
-	bool broken;                  /* a growth failed half way */
+	uint64_t seed; /* of hashes: a file cannot be made to collide */
+	struct prints prints;
+	bool broken; /* a growth failed half way */
 
 	struct buf header_line, sid;
 	struct record header;
