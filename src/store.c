@@ -107,14 +107,47 @@ static int size_of(int fd, off_t *ret)
 	return 0;
 }
 
+/* How many bytes there are, at most n, or a negative errno. */
+static ssize_t read_at(int fd, char *p, size_t n, off_t off)
+{
+	size_t got = 0;
+	while (got < n) {
+		ssize_t more = pread(fd, p + got, n - got, off + (off_t)got);
+		if (more < 0 && errno == EINTR)
+			continue;
+		if (more < 0)
+			return -errno;
+		if (more == 0)
+			break;
+		got += (size_t)more;
+	}
+	return (ssize_t)got;
+}
+
+static int sync_data(int fd)
+{
+	while (fdatasync(fd) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+static int sync_all(int fd)
+{
+	while (fsync(fd) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
 /* Whether the byte before `size` ends a line. */
 static int ends_line(int fd, off_t size, bool *ret)
 {
 	char last = '\n';
 	if (size > 0) {
-		ssize_t n = pread(fd, &last, 1, size - 1);
+		ssize_t n = read_at(fd, &last, 1, size - 1);
 		if (n != 1)
-			return n < 0 ? -errno : -EIO;
+			return n < 0 ? (int)n : -EIO;
 	}
 	*ret = last == '\n';
 	return 0;
@@ -153,16 +186,31 @@ static int look_at_end(int fd, off_t *ret_size, bool *ret_whole)
 	}
 }
 
+/* Whether these bytes stand there: 1, 0, or a negative errno. It needs no memory: whoever takes back what found no room
+ * may have none. */
+static int holds(int fd, off_t off, struct span bytes)
+{
+	char there[4096];
+	for (size_t done = 0; done < bytes.n;) {
+		size_t n = bytes.n - done < sizeof there ? bytes.n - done : sizeof there;
+		ssize_t got = read_at(fd, there, n, off + (off_t)done);
+		if (got < 0)
+			return (int)got;
+		if ((size_t)got < n || memcmp(there, bytes.p + done, n) != 0)
+			return 0;
+		done += n;
+	}
+	return 1;
+}
+
 /* Whether the last bytes of the file are these: nobody has written behind them. */
 static bool is_last(int fd, struct span ours, off_t *ret_end)
 {
-	struct buf look CLEANUP_BUF = BUF_INIT;
-	char *p = buf_reserve(&look, ours.n);
 	off_t end = 0;
-	if (!p || size_of(fd, &end) < 0 || end < (off_t)ours.n)
+	if (size_of(fd, &end) < 0 || end < (off_t)ours.n)
 		return false;
 	*ret_end = end;
-	return pread(fd, p, ours.n, end - (off_t)ours.n) == (ssize_t)ours.n && memcmp(p, ours.p, ours.n) == 0;
+	return holds(fd, end - (off_t)ours.n, ours) == 1;
 }
 
 /* Takes back what was written last, unless somebody has written behind it. */
@@ -206,15 +254,9 @@ static int write_lines(int fd, struct span lines)
  * written behind them, so they are looked for, not counted back from the end. */
 static int came_between(int fd, off_t size, struct span ours, bool *ret)
 {
-	struct buf look CLEANUP_BUF = BUF_INIT;
-	char *p = buf_reserve(&look, ours.n);
-	if (!p)
-		return -ENOMEM;
-	ssize_t n = pread(fd, p, ours.n, size);
-	if (n < 0)
-		return -errno;
-	*ret = (size_t)n != ours.n || memcmp(p, ours.p, ours.n) != 0;
-	return 0;
+	int rc = holds(fd, size, ours);
+	*ret = rc == 0;
+	return rc < 0 ? rc : 0;
 }
 
 static int append_once(int fd, bool sync, unsigned attempt, store_make make, void *arg, bool *ret_between)
@@ -231,7 +273,7 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 	if (rc < 0)
 		return rc;
 	if (lines.n == 0)
-		return sync && fdatasync(fd) < 0 ? -errno : 0;
+		return sync ? sync_data(fd) : 0;
 	if (!whole)
 		buf_addc(&all, '\n');
 	buf_addspan(&all, buf_span(&lines));
@@ -240,8 +282,8 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 	rc = write_lines(fd, buf_span(&all));
 	if (rc < 0)
 		return rc;
-	if (sync && fdatasync(fd) < 0) {
-		rc = -errno;
+	rc = sync ? sync_data(fd) : 0;
+	if (rc < 0) {
 		take_back(fd, buf_span(&all));
 		return rc;
 	}
@@ -308,7 +350,7 @@ int store_sync(const char *path)
 	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
-	return fsync(fd) < 0 ? -errno : 0;
+	return sync_all(fd);
 }
 
 /* --- replacing ------------------------------------------------------------------ */
@@ -357,9 +399,7 @@ static int same_attributes(int from, int to, const struct stat *st)
 static int sync_dir(const char *dir)
 {
 	int fd CLEANUP_CLOSE = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fsync(fd) < 0)
-		return -errno;
-	return 0;
+	return fd < 0 ? -errno : sync_all(fd);
 }
 
 static bool same_contents(const struct stat *a, const struct stat *b)
@@ -378,8 +418,8 @@ static int place(int old, const char *path, const struct store_id *id, const cha
 		rc = fill(arg, fd);
 	if (rc == 0)
 		rc = same_attributes(old, fd, &before);
-	if (rc == 0 && fsync(fd) < 0)
-		rc = -errno;
+	if (rc == 0)
+		rc = sync_all(fd);
 	if (rc == 0)
 		rc = check_path(path, id);
 	if (rc == 0)

@@ -428,6 +428,15 @@ static void interrupted(void **state)
 	let_fail(WRITE, 1, 3, EINTR);
 	assert_int_equal(add(&m, false), 0);
 	assert_file(OLD "line 0\n");
+	/* Whoever gets it from fsync(2) tries again, and so do we. */
+	m.asked = 0;
+	start(OLD);
+	let_fail(PREAD, 1, 3, EINTR);
+	let_fail(FDATASYNC, 1, 3, EINTR);
+	assert_int_equal(add(&m, true), 0);
+	assert_file(OLD "line 0\n");
+	let_fail(FSYNC, 1, 3, EINTR);
+	assert_int_equal(store_sync(place.path), 0);
 }
 
 static void short_write(void **state)
