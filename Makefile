@@ -62,7 +62,7 @@ wire_sources := $(wildcard tests/wire/test_*.c)
 wire_tests := $(wire_sources:tests/wire/%.c=$(BUILD)/wire/%)
 fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
 fuzz_targets := $(fuzz_sources:tests/fuzz/%.c=$(BUILD)/targets/%)
-fuzz_shared := $(BUILD)/targets/fuzz.o $(BUILD)/targets/portable.o $(BUILD)/targets/wire.o
+fuzz_shared := $(BUILD)/targets/fuzz.o $(BUILD)/targets/portable.o $(BUILD)/targets/walk.o $(BUILD)/targets/wire.o
 
 all: $(BUILD)/sessionfs
 
@@ -113,6 +113,8 @@ $(BUILD)/targets/support.a: $(fuzz_shared) $(filter-out $(BUILD)/main.o,$(fuse_o
 
 $(fuzz_targets): $(BUILD)/targets/%: $(BUILD)/targets/%.o $(if $(FUZZ),,$(BUILD)/targets/replay.o) $(BUILD)/targets/support.a $(BUILD)/libsessionfs.a
 	$(CC) $(linking) $(fuzzing) $(LDFLAGS) -o $@ $^ -lcmocka $(fuse_libs) $(libs)
+
+$(BUILD)/targets/fuzz_tree: private linking += -Wl,--wrap=clock_gettime -Wl,--wrap=nanosleep
 
 fuzz-targets: $(fuzz_targets)
 

@@ -1,0 +1,366 @@
+/* fuzz_tree: tree*.c, view and cache, catalog*.c, store.c, migrate.c, scratch.c, edit*.c. The tree without a mount,
+ * over one session file that is changed from outside and written through the tree. After each step everything is looked
+ * at (walk.c). A write that fails changes no byte of the file; one that succeeds keeps every byte that was there (of a
+ * file of version 1, every entry) and reads back.
+ *
+ * Input: the file, then steps that begin with a letter; those in upper case write, and most take an entry's number as
+ * the second byte.. */
+#include "fuzz.h"
+#include "walk.h"
+
+#include "sessionfs/json.h"
+#include "sessionfs/value.h"
+#include "write_fixture.h"
+
+/* The file looks as if it had lain there: what it holds then does not depend on the moment. */
+enum { AGE = 5 };
+
+static struct place p;
+
+static void open_tree(void)
+{
+	struct catalog_options o = {.budget = &p.budget};
+	struct tree_options t = {.read_only = false};
+
+	p.budget = (struct budget)BUDGET_INIT(1 << 20);
+	assert_int_equal(catalog_open(p.root, &o, &p.catalog), 0);
+	assert_int_equal(cache_open(&p.budget, &p.cache), 0);
+	t.catalog = p.catalog;
+	t.cache = p.cache;
+	assert_int_equal(tree_open(&t, &p.tree), 0);
+	tree_set_mountpoint(p.tree, "/mnt/s");
+}
+
+/* --- time ------------------------------------------------------------------------ */
+
+static int64_t now_ns = 1000000000;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left);
+
+/* Time stands still while the tree is looked at, but for the clock that files have their times from. */
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	if (clock != CLOCK_MONOTONIC && clock != CLOCK_MONOTONIC_COARSE)
+		return __real_clock_gettime(clock, ret);
+	*ret = (struct timespec){now_ns / 1000000000, now_ns % 1000000000};
+	return 0;
+}
+
+static void let_pass(int64_t ms)
+{
+	now_ns += ms * 1000000;
+}
+
+int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+	(void)left;
+	let_pass(wanted->tv_sec * 1000 + wanted->tv_nsec / 1000000 + 1);
+	return 0;
+}
+
+/* --- from outside ------------------------------------------------------------------ */
+
+static void change_file(unsigned op, struct feed *f)
+{
+	struct span text = {f->p, f->n};
+	struct stat st;
+
+	switch (op) {
+	case 'a':
+		fuzz_file(p.file, text, O_CREAT | O_APPEND, AGE);
+		break;
+	case 't': {
+		unsigned to = feed_byte(f) << 8 | feed_byte(f);
+		if (stat(p.file, &st) == 0)
+			assert_int_equal(truncate(p.file, st.st_size ? to % st.st_size : 0), 0);
+		break;
+	}
+	case 'r':
+		fuzz_file(p.file, text, O_CREAT, AGE);
+		break;
+	case 'n':
+		unlink(p.file);
+		fuzz_file(p.file, text, O_CREAT, AGE);
+		break;
+	case 'w':
+		let_pass(11000); /* what was hidden for a moment is there again */
+		break;
+	default:
+		unlink(p.file);
+	}
+}
+
+/* --- through the tree ------------------------------------------------------------------ */
+
+/* The path of the n-th entry's directory. False if there is none. */
+static bool entry_path(unsigned n, struct buf *out)
+{
+	CLEANUP_BUF struct buf names = BUF_INIT;
+	struct tree_attr a;
+
+	if (find(&p, S "/entries", &a) < 0 || tree_list(p.tree, a.node, 0, TREE_NAMES, add_name, &names) < 0)
+		return false;
+	const char *name = names.p, *end = names.p + names.n;
+	for (; n > 0 && name < end; n--)
+		name = (const char *)memchr(name, ' ', (size_t)(end - name)) + 1;
+	if (name >= end)
+		return false;
+	buf_adds(out, S "/entries/");
+	buf_add(out, name, (size_t)((const char *)memchr(name, ' ', (size_t)(end - name)) - name));
+	return buf_cstr(out) != NULL;
+}
+
+/* The value and a newline is what the file shows; without a value there is none. */
+static void assert_shows(const char *dir, const char *name, enum value_kind kind, struct span text)
+{
+	CLEANUP_BUF struct buf value = BUF_INIT, path = BUF_INIT, b = BUF_INIT;
+	const char *why;
+	struct tree_attr a;
+
+	buf_addf(&path, "%s/%s", dir, name);
+	assert_int_equal(value_parse(kind, text, &value, &why), 0);
+	int rc = find(&p, buf_cstr(&path), &a);
+	if (value.n == 0) {
+		/* Nothing was to be added to a branch. */
+		assert_true(rc == -ENOENT || kind == VALUE_SUMMARY);
+		return;
+	}
+	assert_int_equal(rc, 0);
+	if (value.p[value.n - 1] != '\n')
+		buf_addc(&value, '\n');
+	assert_int_equal(tree_read(p.tree, a.node, 0, SIZE_MAX, &b), 0);
+	assert_spans_equal(buf_span(&b), buf_span(&value));
+}
+
+static int write_file(const char *dir, const char *name, enum value_kind kind, struct span text)
+{
+	struct tree_attr a;
+
+	if (find(&p, dir, &a) < 0)
+		return -ENOENT;
+	int rc = put_bytes(&p, dir, name, text);
+	if (rc == 0 && kind != VALUE_TABLE && text.n > 0)
+		assert_shows(dir, name, kind, text);
+	return rc;
+}
+
+/* As an editor does it. */
+static int write_over(const char *dir, const char *name, struct span text)
+{
+	struct tree_attr a;
+
+	if (find(&p, dir, &a) < 0)
+		return -ENOENT;
+	int rc = put_bytes(&p, dir, "new~", text);
+	return rc < 0 ? rc : move(&p, dir, "new~", dir, name);
+}
+
+static int link_label(unsigned n, struct span name, bool force)
+{
+	CLEANUP_BUF struct buf entry = BUF_INIT, label = BUF_INIT, target = BUF_INIT;
+
+	if (!entry_path(n, &entry))
+		return -ENOENT;
+	buf_adds(&target, "..");
+	buf_adds(&target, buf_cstr(&entry) + strlen(S));
+	buf_addspan(&label, name);
+	if (name.n == 0 || name.n > 255 || memchr(name.p, '/', name.n) || memchr(name.p, '\0', name.n))
+		return -EINVAL;
+	return (force ? force_link : make_link)(&p, S "/labels", buf_cstr(&label), buf_cstr(&target));
+}
+
+static int move_leaf(unsigned n)
+{
+	CLEANUP_BUF struct buf entry = BUF_INIT;
+
+	return entry_path(n, &entry) ? force_link(&p, S, "leaf", buf_cstr(&entry) + strlen(S) + 1) : -ENOENT;
+}
+
+/* The first name in labels/ becomes another one, or goes. */
+static int change_label(struct span to)
+{
+	CLEANUP_BUF struct buf names = BUF_INIT;
+	struct tree_attr a;
+
+	if (find(&p, S "/labels", &a) < 0 || tree_list(p.tree, a.node, 0, TREE_NAMES, add_name, &names) < 0)
+		return -ENOENT;
+	const char *end = names.n ? memchr(names.p, ' ', names.n) : NULL;
+	struct span name = {names.p, end ? (size_t)(end - names.p) : 0};
+	if (to.n == 0 || to.n > 255 || memchr(to.p, '/', to.n) || memchr(to.p, '\0', to.n))
+		return tree_unlink(p.tree, a.node, name);
+	return tree_rename(p.tree, a.node, name, a.node, to, false);
+}
+
+static int remove_file(unsigned which, unsigned n)
+{
+	static const char *const names[] = {"name", "leaf", "labels.tsv", "session.jsonl"};
+	CLEANUP_BUF struct buf entry = BUF_INIT;
+	struct tree_attr a;
+
+	if (find(&p, S, &a) < 0)
+		return -ENOENT;
+	if (which % 6 < 4)
+		return take(&p, S, names[which % 6]);
+	return entry_path(n, &entry) ? take(&p, buf_cstr(&entry), which % 6 == 4 ? "label" : "branch") : -ENOENT;
+}
+
+/* In pieces of any order, through one handle, with changes of size. */
+static int write_pieces(unsigned which, unsigned n, struct feed *f)
+{
+	static const char *const names[] = {"name", "labels.tsv", "label", "branch"};
+	CLEANUP_BUF struct buf entry = BUF_INIT;
+	struct tree_handle *h;
+	struct tree_attr a;
+	int rc = which % 4 >= 2 ? (entry_path(n, &entry) ? 0 : -ENOENT) : find(&p, S, &a);
+
+	if (rc == 0)
+		rc = open_create(&p, which % 4 >= 2 ? buf_cstr(&entry) : S, names[which % 4], false, &h);
+	if (rc < 0)
+		return rc;
+	while (rc == 0 && f->n > 0) {
+		unsigned op = feed_byte(f), off = feed_byte(f);
+		if (op % 4 == 0)
+			rc = tree_flush(p.tree, h);
+		else
+			rc = tree_write(p.tree, h, feed_bytes(f, op / 4), off);
+	}
+	int flushed = tree_flush(p.tree, h);
+	tree_release(p.tree, h);
+	/* Some of it may have been committed before the rest was refused. */
+	return rc < 0 || flushed < 0 ? 1 : 0;
+}
+
+static int write_tree(unsigned op, struct feed *f)
+{
+	CLEANUP_BUF struct buf entry = BUF_INIT;
+	unsigned n = strchr("LBFKQXPE", (int)op) ? feed_byte(f) % 16 : 0, which;
+	struct span text = {f->p, f->n};
+
+	switch (op) {
+	case 'L':
+		return entry_path(n, &entry) ? write_file(buf_cstr(&entry), "label", VALUE_LABEL, text) : -ENOENT;
+	case 'B':
+		return entry_path(n, &entry) ? write_file(buf_cstr(&entry), "branch", VALUE_SUMMARY, text) : -ENOENT;
+	case 'E':
+		return entry_path(n, &entry) ? write_over(buf_cstr(&entry), "label", text) : -ENOENT;
+	case 'N':
+		return write_file(S, "name", VALUE_NAME, text);
+	case 'O':
+		return write_over(S, "name", text);
+	case 'T':
+		return write_file(S, "labels.tsv", VALUE_TABLE, text);
+	case 'F':
+		return move_leaf(n);
+	case 'K':
+	case 'Q':
+		return link_label(n, text, op == 'K');
+	case 'M':
+		return change_label(text);
+	case 'X':
+		return remove_file(feed_byte(f), n);
+	default:
+		which = feed_byte(f);
+		return write_pieces(which, n, f);
+	}
+}
+
+/* --- what may have become of the file ------------------------------------------------------ */
+
+static int version_of_file(uint32_t *ret_count)
+{
+	struct session *s;
+
+	if (session_open(p.file, &s) < 0)
+		return 0;
+	int version = session_version(s);
+	*ret_count = session_count(s);
+	session_close(s);
+	return version;
+}
+
+/* A file that was rewritten is another one, which may be found out by a request for the old one. */
+static void find_out(void)
+{
+	CLEANUP_BUF struct buf names = BUF_INIT;
+	struct tree_attr a;
+
+	for (int i = 0; i < 3; i++)
+		if (find(&p, S "/entries", &a) == 0)
+			tree_list(p.tree, a.node, 0, TREE_NAMES, add_name, &names);
+}
+
+static void look(void)
+{
+	uint32_t count;
+	find_out();
+	if (version_of_file(&count)) /* what is none may be listed until it is looked into */
+		walk_tree(p.tree);
+}
+
+/* Whole lines of JSON, on lines of their own. */
+static void assert_lines(struct span old, struct span added)
+{
+	if (added.n == 0)
+		return;
+	if (old.n > 0 && old.p[old.n - 1] != '\n') {
+		assert_int_equal(added.p[0], '\n');
+		added = (struct span){added.p + 1, added.n - 1};
+	}
+	while (added.n > 0) {
+		const char *end = memchr(added.p, '\n', added.n);
+		assert_non_null(end);
+		size_t n = (size_t)(end - added.p);
+		assert_true(json_valid((struct span){added.p, n}, NULL));
+		added = (struct span){end + 1, added.n - n - 1};
+	}
+}
+
+static void write_step(unsigned op, struct feed *f)
+{
+	CLEANUP_BUF struct buf old = BUF_INIT, new = BUF_INIT;
+	uint32_t count = 0, new_count = 0;
+
+	bool there = fuzz_read_file(p.file, &old);
+	int version = there ? version_of_file(&count) : 0;
+	int rc = write_tree(op, f);
+	assert_int_equal(fuzz_read_file(p.file, &new), there);
+	if (rc < 0) {
+		assert_spans_equal(buf_span(&new), buf_span(&old));
+	} else if (version == 1 && !span_eq(buf_span(&new), buf_span(&old))) {
+		assert_int_equal(version_of_file(&new_count), 3);
+		assert_true(new_count >= count);
+	} else {
+		assert_true(new.n >= old.n &&memcmp(new.p, old.p, old.n) == 0);
+		assert_lines(buf_span(&old), (struct span){new.p + old.n, new.n - old.n});
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct feed f = feed_of(data, size);
+	char dir[96];
+
+	log_setup(LOG_LEVEL_ERROR, false);
+	snprintf(p.root, sizeof p.root, "%s", fuzz_dir());
+	snprintf(dir, sizeof dir, "%s/--p--", p.root);
+	snprintf(p.file, sizeof p.file, "%s/s.jsonl", dir);
+	assert_int_equal(mkdir(dir, 0755), 0);
+	fuzz_file(p.file, feed_step(&f), O_CREAT, AGE);
+	open_tree();
+	look();
+	for (unsigned steps = 0; f.n > 0 && steps < 12; steps++) {
+		struct span step = feed_step(&f);
+		struct feed s = {step.p, step.n};
+		unsigned op = feed_byte(&s);
+		if (op >= 'A' && op <= 'Z')
+			write_step(op, &s);
+		else
+			change_file(op, &s);
+		let_pass(CATALOG_FRESH_MS + 1);
+		look();
+	}
+	end(&p);
+	return 0;
+}
