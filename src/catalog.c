@@ -44,6 +44,7 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	lock_init(&c->lock, LOCK_CATALOG);
 	c->source = real;
 	real = NULL;
+	c->uid = geteuid();
 	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
 	c->header = (struct header)HEADER_INIT;
 	*root = (struct dir){.name = "", .project = NONE};
@@ -59,8 +60,10 @@ void catalog_close(struct catalog *c)
 		return;
 	open_indexes_release(c);
 	watching_release(&c->watching);
-	for (size_t i = 0; i < c->dir_count; i++)
+	for (size_t i = 0; i < c->dir_count; i++) {
 		list_release(&c->dirs[i].files);
+		rights_release(&c->dirs[i].rights);
+	}
 	for (size_t i = 0; i < c->project_count; i++) {
 		list_release(&c->projects[i].slots);
 		list_release(&c->projects[i].waiting);
@@ -267,7 +270,12 @@ static uint32_t newest_of_all(struct catalog *c, bool certain, int64_t now)
 static void fill_project(struct catalog *c, uint32_t project, struct project_info *ret)
 {
 	const struct project *p = &c->projects[project];
-	*ret = (struct project_info){.project = project, .name = p->name, .told = project_is_told(c, project)};
+	*ret = (struct project_info){
+	    .project = project,
+	    .name = p->name,
+	    .told = project_is_told(c, project),
+	};
+	ret->mode = rights_of_project(c, project, &ret->gid);
 	if (p->newest != NONE)
 		ret->mtime = c->files[p->newest].mtime;
 }
@@ -334,6 +342,7 @@ static void fill_slot(const struct catalog *c, uint32_t slot, struct slot_info *
 	    .file = f->path,
 	    .place = c->slots[slot].file,
 	    .told = is_told_file(c, f),
+	    .mode = rights_of_slot(c, f),
 	};
 	ret->st.st_dev = f->dev;
 	ret->st.st_ino = f->ino;

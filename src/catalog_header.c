@@ -6,9 +6,12 @@
  * calls: files are opened without blocking and judged by fstat. */
 #include "catalog_header.h"
 
+#include "sessionfs/log.h"
 #include "sessionfs/record.h"
+#include "sessionfs/rights.h"
 
 #include <fcntl.h>
+#include <string.h>
 
 #define FIRST_READ 4096
 #define NEXT_READ 65536
@@ -162,18 +165,30 @@ static int scan(int fd, struct header *h)
 	return 0;
 }
 
+static void take_rights(int fd, struct header *h)
+{
+	struct rights r;
+	int rc = rights_read(fd, h->st.st_uid, h->st.st_gid, h->st.st_mode, &r);
+	if (rc < 0)
+		log_debug("ACL: %s: shown to its owner alone", strerror(-rc));
+	h->mode = rights_mode(&r, r.uid, r.gid);
+	rights_release(&r);
+}
+
 bool header_read(const char *path, struct header *h)
 {
 	h->reason = NULL;
 	h->err = 0;
 	h->line = 1;
 	h->st = (struct stat){0};
+	h->mode = 0;
 
 	int fd CLEANUP_CLOSE = open_regular(path, &h->st, &h->reason);
 	if (fd < 0) {
 		h->err = h->reason ? 0 : fd;
 		return false;
 	}
+	take_rights(fd, h);
 	if (h->st.st_size == 0) {
 		h->reason = "empty file";
 		return false;

@@ -10,6 +10,7 @@
 #include "sessionfs/catalog.h"
 #include "sessionfs/lock.h"
 #include "sessionfs/node.h"
+#include "sessionfs/rights.h"
 
 #include "catalog_header.h"
 
@@ -61,7 +62,7 @@ struct file {
 	ino_t ino, listed_ino; /* as stat and as readdir give it: not the same on every file system */
 	off_t size;
 	struct timespec mtime, ctime;
-	mode_t mode;
+	mode_t mode, shown; /* as stat gives it; what its classes may do, by its ACL too */
 	uid_t uid;
 	gid_t gid;
 	int err;
@@ -79,6 +80,7 @@ struct dir {
 	const char *name;
 	struct list files;               /* every name ever seen in it */
 	struct stat st;                  /* at the last scan; st_mode 0: never, or not there */
+	struct rights rights;            /* as of the last scan */
 	int64_t looked, statted, headed; /* when: at it; at all its files; into those that are no session yet */
 	uint32_t project, scan;
 	int err;        /* why it could not be read */
@@ -122,6 +124,7 @@ struct fork {
 struct catalog {
 	struct lock lock;
 	char *source;          /* constant */
+	uid_t uid;             /* constant: the user that we run as */
 	struct budget *budget; /* constant */
 	struct strings strings;
 	struct map paths, dir_names, project_keys, project_names, stems, sids;
@@ -216,6 +219,12 @@ bool file_is_candidate(const char *name);
 uint32_t file_for(struct catalog *c, uint32_t dir, const char *name); /* made if need be; NONE without memory */
 /* The name is there, or no more: takes in what is there now. */
 void scan_touched(struct catalog *c, uint32_t file, int64_t now);
+
+/* catalog_rights.c: what the directories above let through */
+mode_t rights_of_slot(const struct catalog *c, const struct file *f);
+mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_gid);
+/* The directory is open as fd and was read before, or not. */
+void rights_take(struct catalog *c, uint32_t dir, int fd, const struct stat *st);
 
 /* catalog_watch.c: what inotify tells */
 int watching_init(struct watching *w, const struct catalog_options *o);

@@ -105,6 +105,8 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	f->size = st->st_size;
 	f->mtime = st->st_mtim;
 	f->ctime = st->st_ctim;
+	/* At once; what its ACL grants is known when the header was read again. */
+	f->shown = is_owned ? f->shown & st->st_mode : st->st_mode & 0700;
 	f->mode = st->st_mode;
 	f->uid = st->st_uid;
 	f->gid = st->st_gid;
@@ -130,6 +132,14 @@ static struct span keep(struct catalog *c, struct span before, const struct buf 
 	if (before.p && span_eq(before, buf_span(text)))
 		return before;
 	return (struct span){strings_copy(&c->strings, buf_span(text)), text->n};
+}
+
+/* What its classes may do, by its ACL too. */
+static void file_takes_rights(struct catalog *c, struct file *f, mode_t mode)
+{
+	if (f->state == FILE_SESSION && f->shown != mode)
+		watch_note(c, (uint32_t)(f - c->files), NONE, true);
+	f->shown = mode;
 }
 
 static void file_waits(struct catalog *c, uint32_t file)
@@ -176,6 +186,7 @@ void scan_header_again(struct catalog *c, uint32_t file)
 	bool is_session = header_read(path, &c->header);
 	if (S_ISREG(c->header.st.st_mode))
 		file_takes(c, f, &c->header.st);
+	file_takes_rights(c, f, c->header.mode);
 	if (is_session)
 		file_takes_header(c, file);
 	else
@@ -412,6 +423,7 @@ static int dir_read(struct catalog *c, uint32_t dir, const char *path)
 
 	struct timespec wall;
 	clock_gettime(CLOCK_REALTIME, &wall);
+	rights_take(c, dir, dirfd(names), &st);
 	c->dirs[dir].scan++;
 	int rc = read_names(c, dir, names);
 	if (rc < 0)
@@ -429,11 +441,11 @@ static int dir_read(struct catalog *c, uint32_t dir, const char *path)
 	return 0;
 }
 
-/* Whether there may be other names than at the last scan. */
+/* Whether there may be other names than at the last scan, or other rights. */
 static bool dir_differs(const struct dir *d, const struct stat *st)
 {
 	return d->racy || d->err || st->st_dev != d->st.st_dev || st->st_ino != d->st.st_ino ||
-	       !is_same_time(st->st_mtim, d->st.st_mtim);
+	       !is_same_time(st->st_mtim, d->st.st_mtim) || !is_same_time(st->st_ctim, d->st.st_ctim);
 }
 
 void scan_dir(struct catalog *c, uint32_t dir, int64_t now)

@@ -237,7 +237,9 @@ static void take_event(struct catalog *c, const struct inotify_event *e, int64_t
 		unwatch(c, dir);
 		look_into(c, dir);
 	} else if (e->len == 0) {
-		look_into(c, dir); /* its own rights changed */
+		/* Its own rights changed: what is kept of all that is below must be told of, whoever came first. */
+		look_into(c, dir);
+		wake(&c->watching);
 	} else if (file_is_candidate(e->name) && !(e->mask & IN_ISDIR)) {
 		file_event(c, dir, e, now);
 	} else if (dir == 0 && e->mask & COMES_OR_GOES) {

@@ -143,7 +143,8 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_attr(req, &st, attr.attr_ttl);
 }
 
-/* Asked only without default_permissions, when the one user who can get here is the one we run as. */
+/* Asked only without default_permissions, when the one user who can get here is the one we run as: what we show we
+ * could read. */
 static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 {
 	struct fs *fs = fs_of(req);
@@ -153,16 +154,42 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 		reply_error(req, rc);
 		return;
 	}
-	unsigned allowed = attr.mode | attr.mode >> 3 | attr.mode >> 6;
+	unsigned some = attr.mode | attr.mode >> 3 | attr.mode >> 6;
+	unsigned allowed = (some & W_OK) | R_OK | (S_ISREG(attr.mode) ? some & X_OK : X_OK);
 	if ((unsigned)mask & ~allowed & (R_OK | W_OK | X_OK))
 		rc = mask & W_OK && fs->read_only ? -EROFS : -EACCES;
 	reply_error(req, rc);
 }
 
+static bool is_in_group(fuse_req_t req, gid_t gid)
+{
+	gid_t few[64], *groups = few, *many CLEANUP_FREE = NULL;
+	int n = fuse_req_getgroups(req, 64, few);
+	if (n > 64 && (groups = many = calloc((size_t)n, sizeof *many)))
+		n = fuse_req_getgroups(req, n, many);
+	bool found = fuse_req_ctx(req)->gid == gid;
+	for (int i = 0; groups && !found && i < n; i++)
+		found = groups[i] == gid;
+	return found;
+}
+
+/* The kernel lets everybody read a link that they get to. */
+static bool may_read_link(fuse_req_t req, node_t node)
+{
+	const struct fuse_ctx *who = fuse_req_ctx(req);
+	if (who->uid == 0 || who->uid == geteuid())
+		return true;
+	gid_t gid;
+	mode_t mode = tree_link_mode(fs_of(req)->tree, node, &gid);
+	if ((mode & 0044) == 0044)
+		return true;
+	return mode & (is_in_group(req, gid) ? 0040 : 0004);
+}
+
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
 	struct buf target CLEANUP_BUF = BUF_INIT;
-	int rc = tree_readlink(fs_of(req)->tree, ino, &target);
+	int rc = may_read_link(req, ino) ? tree_readlink(fs_of(req)->tree, ino, &target) : -EACCES;
 	const char *text = rc ? NULL : buf_cstr(&target);
 	if (text)
 		fuse_reply_readlink(req, text);

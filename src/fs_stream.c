@@ -21,9 +21,10 @@ struct tree_attr stream_attr(const struct fs *fs)
 {
 	return (struct tree_attr){
 	    .node = NODE_EVENTS,
-	    .mode = S_IFREG | 0444,
-	    .uid = getuid(),
-	    .gid = getgid(),
+	    /* It tells of every session, whoever may read that. */
+	    .mode = S_IFREG | 0400,
+	    .uid = geteuid(),
+	    .gid = getegid(),
 	    .mtime = fs->since,
 	    .entry_ttl = TREE_TTL_FIXED,
 	    .attr_ttl = TREE_TTL_FIXED,

@@ -58,7 +58,12 @@ static int parts_open(const char *source, const struct opts *o, struct parts *p)
 		rc = cache_open(&p->budget, &p->cache);
 	if (rc == 0)
 		rc = tree_open(
-		    &(struct tree_options){.catalog = p->catalog, .cache = p->cache, .read_only = o->read_only},
+		    &(struct tree_options){
+			.catalog = p->catalog,
+			.cache = p->cache,
+			.read_only = o->read_only,
+			.is_private = o->allow_root,
+		    },
 		    &p->tree);
 	return rc;
 }
@@ -201,14 +206,25 @@ static void relay(enum fuse_log_level level, const char *format, va_list ap)
 		log_debug("%s", text);
 }
 
+/* Whether others than the user who mounts can get in. */
+static bool is_shared(const struct opts *o)
+{
+	return o->allow_other || o->allow_root;
+}
+
 /* Of equal options libfuse takes the last: an fsname can be chosen, nosuid and nodev cannot be lifted. */
 static int add_options(struct fuse_args *args, struct opts *o, const char *source)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	char *list CLEANUP_FREE = NULL;
+	/* Where others can get in, the kernel must judge by the modes: what it has kept it gives without asking us. */
 	const char *const ours[] = {
-	    buf_cstr(&o->fuse),         "subtype=" SUBTYPE ",nosuid,nodev",
-	    o->read_only ? "ro" : "rw", o->allow_other ? "allow_other,default_permissions" : "",
+	    buf_cstr(&o->fuse),
+	    "subtype=" SUBTYPE ",nosuid,nodev",
+	    o->read_only ? "ro" : "rw",
+	    o->allow_other ? "allow_other" : "",
+	    o->allow_root ? "allow_root" : "",
+	    is_shared(o) || o->default_permissions ? "default_permissions" : "",
 	    o->debug ? "debug" : "",
 	};
 	buf_addf(&name, "fsname=%s", source);
@@ -319,6 +335,12 @@ static int act_mount(struct opts *o, const struct parts *parts, const char *sour
 	char *mountpoint CLEANUP_FREE = find_mountpoint(o->target, source);
 	if (!mountpoint)
 		return EXIT_FAILURE;
+	/* How it is mounted was decided by who handed it over: from us the kernel does not take this any more. */
+	if (is_shared(o) && is_descriptor(mountpoint) && !o->default_permissions) {
+		log_error("others would get in whatever the modes say: with drop_privileges, default_permissions "
+		          "must be among the options");
+		return EXIT_FAILURE;
+	}
 	tree_set_mountpoint(parts->tree, mountpoint);
 	if (o->idle_s && is_descriptor(mountpoint))
 		log_warning("idle: ignored: only who mounted it can unmount it");

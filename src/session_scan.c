@@ -201,7 +201,6 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 		e->flags |= ENTRY_SUMMARY;
 	if (head->type == RECORD_SESSION_INFO)
 		s->at.info = s->at.count;
-	s->at.edits |= head->type == RECORD_CONTEXT_EDIT;
 	if (head->message_missing) {
 		e->flags |= ENTRY_NO_MESSAGE;
 		if (!add_fault(sc, e, REASON_NO_MESSAGE))

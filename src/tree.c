@@ -19,9 +19,6 @@
 
 int tree_open(const struct tree_options *o, struct tree **ret)
 {
-	struct stat st;
-	if (stat(catalog_source(o->catalog), &st) < 0)
-		return -errno;
 	struct tree *t = malloc(sizeof *t);
 	if (!t)
 		return -ENOMEM;
@@ -29,9 +26,8 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 	    .catalog = o->catalog,
 	    .cache = o->cache,
 	    .read_only = o->read_only,
-	    .uid = getuid(),
-	    .gid = getgid(),
-	    .mode = st.st_mode,
+	    .is_private = o->is_private,
+	    .uid = geteuid(),
 	};
 	int rc = scratch_open(SCRATCH_FILES, SCRATCH_BYTES, &t->scratch);
 	if (rc < 0) {
@@ -206,23 +202,13 @@ static bool is_writable_dir(unsigned kind)
 }
 
 /* Entries that pi cannot address take neither label nor branch. */
-static bool ctx_writable(const struct ctx *c)
+bool ctx_is_writable(const struct ctx *c)
 {
 	unsigned k = c->node.kind;
 	if (c->tree->read_only || !(c->kind->value || is_writable_dir(k)))
 		return false;
 	bool of_entry = k == K_ENTRY || c->kind->parent == K_ENTRY;
 	return !of_entry || session_entry(c->session, c->node.entry)->flags & ENTRY_ADDRESSED;
-}
-
-static mode_t ctx_mode(const struct ctx *c)
-{
-	if (c->kind->type == S_IFLNK)
-		return S_IFLNK | 0777;
-	bool shared = c->kind->stamp == STAMP_ALL || c->kind->stamp == STAMP_PROJECT;
-	mode_t r = (shared ? c->tree->mode : c->slot.st.st_mode) & 0444;
-	mode_t w = ctx_writable(c) ? c->slot.st.st_mode & 0222 : 0;
-	return c->kind->type == S_IFDIR ? S_IFDIR | r | r >> 2 | w : S_IFREG | r | w;
 }
 
 /* What follows a session file is kept for long from so many seconds after its last change on: then no answer about the
@@ -321,13 +307,12 @@ static int ctx_attr(struct ctx *c, struct tree_attr *ret)
 	int rc = ctx_size(c, &size);
 	if (rc < 0)
 		return rc;
-	bool shared = c->kind->stamp == STAMP_ALL || c->kind->stamp == STAMP_PROJECT;
 	struct tree_attr a = {
 	    .node = ctx_id(c),
 	    .mode = ctx_mode(c),
 	    .size = size,
-	    .uid = shared ? c->tree->uid : c->slot.st.st_uid,
-	    .gid = shared ? c->tree->gid : c->slot.st.st_gid,
+	    .uid = ctx_uid(c),
+	    .gid = ctx_gid(c),
 	    .mtime = ctx_mtime(c),
 	};
 	set_ttl(c, &a);
@@ -511,7 +496,7 @@ int tree_writable_dir(struct tree *t, node_t dir)
 	int rc = ctx_open(&c, t, node_unpack(dir), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
-	if (!ctx_writable(&c))
+	if (!ctx_is_writable(&c))
 		return -EPERM;
 	return c.slot.st.st_mode & 0222 ? 0 : -EACCES;
 }

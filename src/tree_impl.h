@@ -152,14 +152,12 @@ struct tree {
 	struct spare spare;
 	struct scratch *scratch;
 	const char *mountpoint;
-	bool read_only;
+	bool read_only, is_private;
 	struct lock state_lock; /* guards the four that follow */
 	struct name_state states[TREE_STATES];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;
 	uid_t uid;
-	gid_t gid;
-	mode_t mode; /* of the source directory: what everybody may see of its names */
 };
 
 struct kind;
@@ -201,6 +199,8 @@ struct kind {
 	enum keep keep;
 	/* Files that can be written: what their text is. Mode and keeping follow from it. */
 	enum value_kind value;
+	/* Directories that name sessions of any project: listed by those who may list them all. */
+	bool gathers;
 	/* Files whose contents change in the middle as the session grows. */
 	bool rewritten;
 	/* Files whose contents change while their attributes, but perhaps for the size, stay the same. */
@@ -227,6 +227,8 @@ extern const struct kind tree_kinds[K_COUNT];
 
 int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope);
 void ctx_close(struct ctx *c);
+/* Whether what c is opened for can be written, by what it is. */
+bool ctx_is_writable(const struct ctx *c);
 /* Appends up to n bytes at off of the file that c is opened for. */
 int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 #define CLEANUP_CTX CLEANUP(ctx_close)
@@ -241,6 +243,11 @@ int tree_writable_dir(struct tree *t, node_t dir);
 /* The writable file or link that has this name in `dir`, whether it is there now or not. */
 bool tree_writable_name(node_t dir, struct span name, struct node *ret);
 int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret);
+
+/* tree_mode.c: owner and mode (namespace.md "Attributes") */
+uid_t ctx_uid(const struct ctx *c);
+gid_t ctx_gid(const struct ctx *c);
+mode_t ctx_mode(const struct ctx *c);
 
 /* tree_state.c */
 bool state_is_hidden(struct tree *t, struct node n);

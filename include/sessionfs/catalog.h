@@ -42,6 +42,8 @@ struct project_info {
 	uint32_t project;
 	const char *name;      /* component; lives as long as the catalog */
 	struct timespec mtime; /* newest session's */
+	mode_t mode;           /* as catalog_mode, of the names of its directory and in the classes of its group */
+	gid_t gid;             /* of its directory */
 	bool told;             /* every change of it will be noted: catalog_wait */
 };
 bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret);
@@ -59,6 +61,7 @@ struct slot_info {
 	const char *file; /* path relative to the source */
 	uint32_t place;   /* the number of that path: stays when the file under it is replaced */
 	struct stat st;   /* as of the last look */
+	mode_t mode;      /* 0777 at most: what each class may do with it, by its ACL and the directories above */
 	bool told;        /* every change of it will be noted: catalog_wait */
 };
 /* The strings live as long as the catalog. Sessions of one project, or of all (project NO_SLOT). */
@@ -74,6 +77,14 @@ int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret);
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret);
 /* The newest mtime of all session files (by stat alone), or that of the source if there are none. */
 struct timespec catalog_mtime(struct catalog *c);
+
+/* What the classes of the user that we run as and a group may do with the names in the source: r to list them, x to get
+ * to one. That user may do both. */
+mode_t catalog_mode(struct catalog *c, gid_t gid);
+/* The group of the source. */
+gid_t catalog_gid(struct catalog *c);
+/* Which classes of (uid, gid) may list every directory of sessions: 0700, 0070 and 0007. */
+mode_t catalog_names_mode(struct catalog *c, uid_t uid, gid_t gid);
 
 /* Whether every change under the source will be noted. */
 bool catalog_is_told(struct catalog *c);

@@ -26,7 +26,7 @@ struct opts {
 	unsigned max_threads; /* that answer requests */
 	unsigned idle_s;      /* unmount when idle for so long; 0: never */
 	unsigned poll_ms;     /* how often to look at the source; 0: only where it must be looked at */
-	bool read_only, allow_other, foreground, debug, single_thread, json;
+	bool read_only, allow_other, allow_root, default_permissions, foreground, debug, single_thread, json;
 	struct buf fuse; /* what is for libfuse, as one -o list; may be empty */
 };
 

@@ -12,6 +12,7 @@ struct tree_options {
 	struct catalog *catalog; /* not owned */
 	struct cache *cache;     /* not owned */
 	bool read_only;
+	bool is_private; /* by the modes only the user that we run as, and root, gets in */
 };
 
 int tree_open(const struct tree_options *o, struct tree **ret);
@@ -70,6 +71,9 @@ int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, 
 
 /* Appends the link's target. */
 int tree_readlink(struct tree *t, node_t node, struct buf *out);
+/* A link's mode says nothing, and one above all sessions tells the name of a session to whoever finds it: which classes
+ * of the user that we run as and of *ret_gid may list that name (0444 at most; 0444 for all other links). */
+mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid);
 
 /* Appends up to n bytes at off. 0 or a negative errno; short only at the end of the file. */
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out);

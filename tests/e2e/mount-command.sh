@@ -39,4 +39,10 @@ matches "idle: ignored" "$said" "what it says about idle"
 sleep 2
 is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title, some time later"
 umount_fs "$T/mnt"
+said=$(mount -t fuse.sessionfs "$T/src" "$T/mnt" -o drop_privileges,allow_other 2>&1) || :
+matches "default_permissions must be" "$said" "what it says where the modes would not count"
+umount -l "$T/mnt"
+mount -t fuse.sessionfs "$T/src" "$T/mnt" -o drop_privileges,allow_other,default_permissions ||
+	die "drop_privileges with default_permissions ended with $?"
+umount_fs "$T/mnt"
 fails "1|2|32" "No such file" mount -t fuse.sessionfs "$T/nowhere" "$T/mnt" 2>/dev/null || :

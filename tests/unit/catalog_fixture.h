@@ -90,6 +90,7 @@ static inline int set_up(void **state)
 	assert_non_null(p);
 	strcpy(p->root, "/tmp/test_catalog.XXXXXX");
 	assert_non_null(mkdtemp(p->root));
+	assert_int_equal(chmod(p->root, 0755), 0);
 	*state = p;
 	return 0;
 }

@@ -106,6 +106,10 @@ static void as_mount_calls_it(void **state)
 	assert_false(o.read_only);
 	assert_int_equal(o.cache, 1 << 30);
 	assert_fuse("dev,suid");
+	assert_false(o.allow_root || o.default_permissions);
+	good(ARGS("sessionfs", "/src", "/mnt", "-o", "allow_root,default_permissions"));
+	assert_true(o.allow_root && o.default_permissions && !o.allow_other);
+	assert_fuse("");
 
 	good(ARGS("/sbin/mount.sessionfs", "/src", "/mnt", "-n", "-s", "-v", "-f", "-t", "fuse.sessionfs", "-sfo",
 	          "ro"));

@@ -82,6 +82,7 @@ static inline int set_up(void **state)
 	assert_non_null(p);
 	strcpy(p->root, "/tmp/sessionfs-write-XXXXXX");
 	assert_non_null(mkdtemp(p->root));
+	assert_int_equal(chmod(p->root, 0755), 0);
 	snprintf(dir, sizeof dir, "%s/--p--", p->root);
 	assert_int_equal(mkdir(dir, 0755), 0);
 	snprintf(p->file, sizeof p->file, "%s/s.jsonl", dir);

@@ -9,7 +9,7 @@ static uint64_t open_events(struct wire *w, uint64_t *ret_node)
 {
 	struct fuse_open_out open;
 	struct fuse_entry_out e = wire_walk(w, ".events");
-	assert_int_equal(e.attr.mode, S_IFREG | 0444);
+	assert_int_equal(e.attr.mode, S_IFREG | 0400);
 	assert_int_equal(e.attr.size, 0);
 	assert_int_equal(wire_open_file(w, e.nodeid, O_RDONLY, &open), 0);
 	assert_true(open.open_flags & FOPEN_DIRECT_IO);

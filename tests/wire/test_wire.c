@@ -1,7 +1,6 @@
 #include "fixture.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 

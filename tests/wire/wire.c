@@ -63,6 +63,7 @@ void wire_source(struct wire *w)
 {
 	*w = (struct wire){.source = "/tmp/sessionfs-wire-XXXXXX", .fd = -1};
 	assert_non_null(mkdtemp(w->source));
+	assert_int_equal(chmod(w->source, 0755), 0);
 }
 
 static ssize_t io_writev(int fd, struct iovec *iov, int count, void *userdata)
@@ -118,7 +119,10 @@ void wire_open(struct wire *w, bool read_only, uint32_t flags)
 	                              &w->catalog),
 	                 0);
 	assert_int_equal(cache_open(&w->budget, &w->cache), 0);
-	assert_int_equal(tree_open(&(struct tree_options){w->catalog, w->cache, read_only}, &w->tree), 0);
+	assert_int_equal(
+	    tree_open(&(struct tree_options){.catalog = w->catalog, .cache = w->cache, .read_only = read_only},
+	              &w->tree),
+	    0);
 	assert_int_equal(fs_open(&(struct fs_options){w->tree, w->catalog, read_only}, &w->fs), 0);
 	assert_int_equal(fuse_opt_add_arg(&args, "wire"), 0);
 	w->se = fuse_session_new(&args, fs_operations(), sizeof *fs_operations(), w->fs);

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Other users may do through the mount what owners, modes, groups and ACLs of the file and of the directories above it
+# let them, and nothing else: a table of cases, mounted by root and by one of the users; and what is closed later is
+# closed soon, also where the kernel keeps what it was told.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need_root
+need python3 unshare setpriv
+table() { python3 "$ROOT/tests/lib/permissions.py" "$@" >"$T/out" 2>&1 || die "$*: $(cat "$T/out")"; }
+
+table make "$T/src"
+mount_fs "$T/src" "$T/mnt" -o allow_other
+is "0:0 400" "$(stat -c '%u:%g %a' "$T/mnt/.events")" "owner and mode of .events"
+table compare "$T/src" "$T/mnt" 0 3
+table later "$T/src" "$T/mnt"
+umount_fs "$T/mnt"
+mount_fs "$T/src" "$T/mnt" -o allow_other,ro
+table compare "$T/src" "$T/mnt" 0 19
+table later "$T/src" "$T/mnt"
+umount_fs "$T/mnt"
+
+# Where not everybody may list the source.
+for mode in 711 700 750; do
+	chmod $mode "$T/src"
+	mount_fs "$T/src" "$T/mnt" -o allow_other
+	table compare "$T/src" "$T/mnt" 0 19
+	umount_fs "$T/mnt"
+done
+chmod 755 "$T/src"
+
+# Only root, and still not the others.
+mount_fs "$T/src" "$T/mnt" -o allow_root
+find "$T/mnt" -type f -exec cat {} + >/dev/null # from now on the kernel has it
+fails 2 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups ls "$T/mnt/projects"
+umount_fs "$T/mnt"
+
+# By a user, in a namespace where users may do that.
+cp "$SESSIONFS" "$T/program"
+mkdir -p "$T/mnt"
+chown 12001 "$T/mnt"
+mknod -m 666 "$T/fuse" c 10 229 2>/dev/null || skip "the rest: cannot make a device here"
+echo user_allow_other >"$T/fuse.conf"
+{ cat /etc/passwd && echo ada:x:12001:12001::/:/bin/sh; } >"$T/passwd"
+cat >"$T/in-namespace" <<'END'
+set -eu
+mount --bind fuse /dev/fuse
+mount --bind fuse.conf /etc/fuse.conf
+mount --bind passwd /etc/passwd
+(: <>/dev/fuse) || exit 77
+setpriv --reuid=12001 --regid=12001 --clear-groups ./program -o allow_other src mnt
+python3 "$1/tests/lib/permissions.py" compare "$PWD/src" "$PWD/mnt" 12001 5
+[ "$(stat -c '%u %a' mnt/.events)" = "12001 400" ]
+setpriv --reuid=12001 --regid=12001 --clear-groups fusermount3 -u mnt
+END
+rc=0
+(cd "$T" && timeout 120 unshare -m bash in-namespace "$ROOT" >"$T/log" 2>&1) || rc=$?
+[ $rc -ne 77 ] || skip "the rest: cannot open a device that was made here"
+is 0 $rc "mounted by a user: $(cat "$T/log")"
