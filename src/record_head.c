@@ -28,7 +28,10 @@ static void finish_message(struct record_head *head, struct json_value role)
 
 static void see_block(struct head_scan *s, struct json_value type, struct json_value id)
 {
-	if (type.kind != JSON_STRING || !key_is(type, "toolCall", 8))
+	if (type.kind != JSON_STRING)
+		return;
+	s->head->images += key_is(type, "image", 5);
+	if (!key_is(type, "toolCall", 8))
 		return;
 	s->head->calls++;
 	if (s->on_call)
@@ -44,11 +47,11 @@ static void parse_message(struct head_scan *s, const struct record *r)
 
 	finish_message(s->head, r->msg.role);
 	s->head->tool_call_id = r->msg.tool_call_id;
-	if (r->role != ROLE_ASSISTANT)
-		return;
 	block_iter_init(&it, r->msg.content);
 	while (block_next(&it, &b))
 		see_block(s, b.type_, b.id);
+	if (r->role != ROLE_ASSISTANT)
+		s->head->calls = 0;
 }
 
 static void parse_other(struct record_head *head, struct span line, struct buf *deep)
@@ -478,7 +481,7 @@ static void finish_head(struct head_scan *s)
 	}
 	head->message_missing = head->type == RECORD_MESSAGE;
 	head->tool_call_id.kind = JSON_NONE;
-	head->calls = 0;
+	head->calls = head->images = 0;
 }
 
 /* Field by field: compilers clear the whole with an instruction that takes longer than half a line. */
@@ -492,7 +495,7 @@ static inline void head_reset(struct record_head *head)
 	head->target_id.kind = head->label.kind = head->name.kind = JSON_NONE;
 	head->summary.kind = head->version.kind = head->tool_call_id.kind = JSON_NONE;
 	head->first_kept_entry_id.kind = head->first_kept_entry_index.kind = JSON_NONE;
-	head->calls = 0;
+	head->calls = head->images = 0;
 }
 
 /* The short way found the line to end at p: so it did if a newline stands there, or the text ends. */

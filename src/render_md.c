@@ -22,7 +22,6 @@ struct md {
 	const struct session *s;
 	uint32_t entry;
 	const struct record *r;
-	struct reader *reader; /* that r was read with, or NULL */
 	const char *prefix;
 	struct buf *out;
 	struct part_image image; /* the last one shown, to find the next */
@@ -230,8 +229,6 @@ static void show_call(struct md *m, const struct block *b)
 	buf_adds(m->out, "\n### call ");
 	number_add_unsigned(++m->calls, m->out);
 	buf_adds(m->out, ": ");
-	if (m->reader)
-		reader_call(m->reader, b->id);
 	text_inline(b->name, m->out);
 	buf_addc(m->out, '\n');
 	if (b->arguments.kind != JSON_NONE)
@@ -412,7 +409,7 @@ static void add_model(struct json_value provider, struct json_value model, struc
 static void add_answered_call(const struct md *m)
 {
 	unsigned n = 0;
-	uint32_t caller = session_call_read(m->s, m->entry, m->r->msg.tool_call_id, m->reader, &n);
+	uint32_t caller = session_call(m->s, m->entry, &n);
 
 	add_dotted(m->r->msg.tool_name, m->out);
 	if (caller != NO_ENTRY) {
@@ -551,9 +548,7 @@ int render_transcript_segment(const struct session *s, uint32_t i, struct reader
 		return rc;
 	if (usage)
 		render_usage_add(usage, &r);
-	if (e->flags & ENTRY_HAS_CALLS)
-		reader_caller(reader, i);
-	struct md m = {.s = s, .entry = i, .r = &r, .reader = reader, .prefix = prefix, .out = out, .has_images = true};
+	struct md m = {.s = s, .entry = i, .r = &r, .prefix = prefix, .out = out, .has_images = true};
 	bool conversation = record_is_conversation(r.type);
 	buf_adds(out, conversation ? "\n## " : "\n*");
 	add_heading(&m, NULL);

@@ -175,6 +175,16 @@ static int open_regular(const char *path, int *ret_fd, struct stat *ret_st)
 	return 0;
 }
 
+/* `place` is somewhere in memory: better than nothing, where there is no other secret. */
+static uint64_t make_secret(const void *place)
+{
+	uint64_t secret;
+
+	if (getrandom(&secret, sizeof secret, GRND_NONBLOCK) != sizeof secret)
+		return (uint64_t)(uintptr_t)place * UINT64_C(0x9e3779b97f4a7c15);
+	return secret;
+}
+
 static struct session *session_new(const char *path)
 {
 	struct session *s = calloc(1, sizeof *s);
@@ -194,8 +204,8 @@ static struct session *session_new(const char *path)
 	s->fd = -1;
 	s->serial = 1;
 	s->at.last = s->at.info = NO_ENTRY;
-	if (getrandom(&s->seed, sizeof s->seed, GRND_NONBLOCK) != sizeof s->seed)
-		s->seed = (uint64_t)(uintptr_t)s;
+	s->seed = make_secret(s);
+	s->factor = make_secret(d) | 1;
 	/* What another index of the file said is not to be compared with. */
 	s->relinks = (uint32_t)s->seed;
 	return s;
@@ -273,6 +283,7 @@ void session_close(struct session *s)
 	vec_release(&s->faults);
 	vec_release(&s->calls);
 	vec_release(&s->call_blocks);
+	vec_release(&s->call_wides);
 	vec_release(&s->odd_seeds);
 	vec_release(&s->odd);
 	vec_release(&s->odd_names);
@@ -367,7 +378,7 @@ size_t session_memory(const struct session *s)
 	const struct derived *d = s->derived;
 	size_t kept = sizeof *s + strlen(s->path) + 1 + s->header_line.cap + s->sid.cap;
 	size_t scanned = vec_held(&s->entries) + vec_held(&s->ids) + vec_held(&s->headers) + vec_held(&s->faults) +
-	                 vec_held(&s->calls) + vec_held(&s->call_blocks);
+	                 vec_held(&s->calls) + vec_held(&s->call_blocks) + vec_held(&s->call_wides);
 	size_t named = vec_held(&s->orphans.list) + vec_held(&s->orphans.keys) + vec_held(&s->labels.list) +
 	               vec_held(&s->labels.keys) + vec_held(&s->odd_seeds) + vec_held(&s->odd) +
 	               vec_held(&s->odd_names) + vec_held(&s->odd_slots);
@@ -432,7 +443,6 @@ int session_load(const struct session *s, uint32_t i, struct line *l, struct rec
 void reader_release(struct reader *r)
 {
 	line_release(&r->line);
-	buf_release(&r->call_ids);
 }
 
 /* Has r hold the line of an entry. More than the line is read once lines turn out to follow each other, and then

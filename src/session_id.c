@@ -31,10 +31,12 @@ bool key_falsy(const struct key *k)
 	return k->number ? k->value == 0 : k->text.n == 0;
 }
 
-static uint64_t mix(uint64_t h, uint64_t word)
+/* The upper half of the product depends on all bits of both, in a way that only who knows the secrets can foresee: else
+ * two words could be changed so that the second undoes what the first did. */
+static uint64_t mix(const struct session *s, uint64_t h, uint64_t word)
 {
-	h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 32;
+	unsigned __int128 product = (unsigned __int128)(h ^ word) * s->factor;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 static uint64_t load(const char *p, size_t n)
@@ -55,25 +57,25 @@ static uint64_t load_few(const char *p, size_t n)
 	return (uint64_t)(unsigned char)p[0] << 16 | (uint64_t)(unsigned char)p[n / 2] << 8 | (unsigned char)p[n - 1];
 }
 
-static uint64_t hash_bytes(uint64_t h, const char *p, size_t n)
+static uint64_t hash_bytes(const struct session *s, uint64_t h, const char *p, size_t n)
 {
 	h += n;
 	if (n < 8)
-		return mix(h, load_few(p, n));
+		return mix(s, h, load_few(p, n));
 	for (; n > 8; p += 8, n -= 8) {
-		h = mix(h, load(p, 8));
+		h = mix(s, h, load(p, 8));
 		if (n < 16)
-			return mix(h, load(p + n - 8, 8));
+			return mix(s, h, load(p + n - 8, 8));
 	}
-	return mix(h, load(p, 8));
+	return mix(s, h, load(p, 8));
 }
 
 uint64_t key_hash(const struct session *s, const struct key *k)
 {
 	if (!k->number)
-		return hash_bytes(s->seed, k->text.p, k->text.n);
+		return hash_bytes(s, s->seed, k->text.p, k->text.n);
 	double value = k->value == 0 ? 0 : k->value; /* -0 is 0 */
-	return hash_bytes(~s->seed, (const char *)&value, sizeof value);
+	return hash_bytes(s, ~s->seed, (const char *)&value, sizeof value);
 }
 
 /* ---- arena ---- */
@@ -214,7 +216,7 @@ static inline uint64_t hash_of(const struct session *s, uint32_t i)
 		struct key key = entry_key(s, i);
 		return key_hash(s, &key);
 	}
-	return hash_bytes(s->seed, p + 1, head >> 1);
+	return hash_bytes(s, s->seed, p + 1, head >> 1);
 }
 
 void table_add(const struct session *s, bool *ret_replaced)

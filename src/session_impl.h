@@ -15,12 +15,12 @@
 #define SESSIONFS_SESSION_IMPL_H
 
 #include "sessionfs/lock.h"
+#include "sessionfs/node.h"
 #include "sessionfs/session.h"
 
 #include <stdatomic.h>
 
-/* Entry numbers have 24 bits in a node id, and one value stands for none. */
-#define SESSION_ENTRIES UINT32_C(0xffffff)
+#define SESSION_ENTRIES NODE_ENTRIES
 
 /* Characters of an id derived for a v1 file. */
 #define DERIVED_ID 8
@@ -98,6 +98,7 @@ enum reason {
 	REASON_NO_MESSAGE,
 	REASON_TOO_LONG,
 	REASON_TOO_MANY,
+	REASON_TOO_MANY_PARTS,
 	REASON_DUPLICATE,
 	REASON_ORPHAN,
 	REASON_CYCLE,
@@ -116,6 +117,18 @@ typedef VEC(struct fault) faults_t;
 
 struct label {
 	uint32_t target, record;
+};
+
+/* The hash of a call id, 47 bits. */
+struct call_item {
+	uint32_t low;
+	uint16_t high; /* CALL_FIRST: the first item of its entry */
+} __attribute__((packed));
+#define CALL_FIRST 0x8000
+
+/* The items of an entry that has many. */
+struct call_wide {
+	uint32_t begin, end;
 };
 
 struct odd_name {
@@ -167,7 +180,7 @@ struct session {
 	int fd;
 	struct stat st;
 	uint64_t serial;
-	uint64_t seed; /* of hashes: a file cannot be made to collide */
+	uint64_t seed, factor; /* secrets of hashes: a file cannot be made to collide */
 	struct prints prints;
 	bool broken; /* a growth failed half way */
 
@@ -188,8 +201,9 @@ struct session {
 	faults_t faults;       /* known when scanned */
 
 	/* One item a tool call and a tool result, in file order: see session_call.c. */
-	VEC(uint32_t) calls;
+	VEC(struct call_item) calls;
 	VEC(uint32_t) call_blocks;
+	VEC(struct call_wide) call_wides;
 
 	VEC(uint32_t) odd_seeds;  /* entries whose name may need care */
 	VEC(struct odd_name) odd; /* those, in file order, with their names */

@@ -26,13 +26,14 @@ static void scan_release(struct scan *sc)
 /* Sizes to go back to when a scan fails. */
 struct mark {
 	struct extent at;
-	size_t faults, labels, label_keys, calls, call_blocks, ids, headers, odd_seeds;
+	size_t faults, labels, label_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds;
 };
 
 static struct mark mark_set(const struct session *s)
 {
-	return (struct mark){s->at,    s->faults.n,  s->labels.list.n, s->labels.keys.n, s->calls.n, s->call_blocks.n,
-	                     s->ids.n, s->headers.n, s->odd_seeds.n};
+	return (struct mark){s->at,        s->faults.n,      s->labels.list.n, s->labels.keys.n,
+	                     s->calls.n,   s->call_blocks.n, s->call_wides.n,  s->ids.n,
+	                     s->headers.n, s->odd_seeds.n};
 }
 
 static void mark_restore(struct session *s, const struct mark *m)
@@ -44,6 +45,7 @@ static void mark_restore(struct session *s, const struct mark *m)
 	s->labels.keys.n = m->label_keys;
 	s->calls.n = m->calls;
 	s->call_blocks.n = m->call_blocks;
+	s->call_wides.n = m->call_wides;
 	s->ids.n = m->ids;
 	s->headers.n = m->headers;
 	s->odd_seeds.n = m->odd_seeds;
@@ -201,6 +203,9 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 		e->flags |= ENTRY_SUMMARY;
 	if (head->type == RECORD_SESSION_INFO)
 		s->at.info = s->at.count;
+	uint32_t parts = head->calls > head->images ? head->calls : head->images;
+	if (parts >= node_parts(s->at.count) && !add_fault(sc, e, REASON_TOO_MANY_PARTS))
+		return false;
 	if (head->message_missing) {
 		e->flags |= ENTRY_NO_MESSAGE;
 		if (!add_fault(sc, e, REASON_NO_MESSAGE))

@@ -63,7 +63,7 @@ void ctx_close(struct ctx *c)
 {
 	if (!c->tree)
 		return;
-	lines_give(&c->tree->lines, c->loaded_slot, c->loaded, &c->line, &c->record);
+	lines_give(&c->tree->lines, c->loaded_slot, c->loaded, &c->line, &c->record, &c->marks);
 	if (c->session)
 		catalog_put(c->tree->catalog, c->session);
 	c->session = NULL;
@@ -80,10 +80,10 @@ int ctx_load(struct ctx *c, uint32_t i)
 	if (c->loaded == i)
 		return 0;
 	struct lines *lines = &c->tree->lines;
-	lines_give(lines, c->loaded_slot, c->loaded, &c->line, &c->record);
+	lines_give(lines, c->loaded_slot, c->loaded, &c->line, &c->record, &c->marks);
 	c->loaded = NO_ENTRY;
 	c->loaded_slot = c->node.slot;
-	bool kept = lines_take(lines, c->loaded_slot, i, &c->line, &c->record);
+	bool kept = lines_take(lines, c->loaded_slot, i, &c->line, &c->record, &c->marks);
 	int rc = kept ? 0 : session_load(c->session, i, &c->line, &c->record);
 	if (rc == 0)
 		c->loaded = i;

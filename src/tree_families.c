@@ -5,6 +5,7 @@
  * Cookies are numbers of the things themselves (slot, entry, call), never places
  * in a list, so that they stay good while names come and go. */
 #include "sessionfs/name.h"
+#include "sessionfs/stop.h"
 #include "tree_impl.h"
 
 #include <errno.h>
@@ -329,10 +330,62 @@ int path_match(struct ctx *dir, struct span name, struct node *ret)
 
 /* --- tool calls and images --------------------------------------------------------------------- */
 
+/* So many calls or images from one mark to the next. */
+enum { MARK = 128 };
+
+/* The last mark that has at most n before it; {0} if there is none. */
+static struct mark mark_before(const struct marks *m, enum kind_id of, unsigned n)
+{
+	size_t low = 0, high = m->of == of ? m->n : 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (m->v[middle].n <= n)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? m->v[low - 1] : (struct mark){0};
+}
+
+/* Notes where the search goes on behind the n-th; without memory it begins further up. */
+static void mark_add(struct marks *m, enum kind_id of, unsigned n, const struct block_iter *rest)
+{
+	if (m->of != of)
+		m->n = 0;
+	m->of = of;
+	if (n % MARK || (m->n && m->v[m->n - 1].n >= n))
+		return;
+	if (m->n == m->cap) {
+		struct mark *more = reallocarray(m->v, m->cap * 2 + 8, sizeof *more);
+		if (!more)
+			return;
+		m->v = more;
+		m->cap = m->cap * 2 + 8;
+	}
+	m->v[m->n++] = (struct mark){n, *rest};
+}
+
+/* The call after call->n, of which only `n` need be set: at the beginning of a search. */
+static bool call_next(struct ctx *c, struct part_call *call)
+{
+	if (call->n && !call->rest.live) {
+		unsigned n = call->n;
+		struct mark mark = mark_before(&c->marks, K_CALL, n);
+		*call = (struct part_call){.n = mark.n, .rest = mark.rest};
+		while (call->n < n)
+			if (!part_call_next(&c->record, call))
+				return false;
+	}
+	bool found = part_call_next(&c->record, call) && call->n < node_parts(c->loaded);
+	if (found)
+		mark_add(&c->marks, K_CALL, call->n, &call->rest);
+	return found;
+}
+
 bool call_find(struct ctx *c, uint32_t n, struct part_call *ret)
 {
-	struct part_call call = {0};
-	while (part_call_next(&c->record, &call)) {
+	struct part_call call = {.n = n ? mark_before(&c->marks, K_CALL, n - 1).n : 0};
+	while (call.n < n && call_next(c, &call)) {
 		if (call.n == n) {
 			*ret = call;
 			return true;
@@ -362,66 +415,100 @@ int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	struct part_call call = {.n = (unsigned)cookie};
-	while (part_call_next(&dir->record, &call) && call.n < NODE_PARTS) {
+	int rc = 0;
+	while (rc == 0 && call_next(dir, &call)) {
 		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = call.n};
 		buf_reset(&name);
 		add_call_name(&call, &name);
 		if (list_child(dir, l, K_CALL, n, buf_span(&name), COOKIE_FAMILY + call.n))
 			break;
+		rc = stop_check();
 	}
-	return buf_err(&name);
+	return rc < 0 ? rc : buf_err(&name);
+}
+
+/* The number that a name begins with; 0 if that is none, or too great for a part. */
+static uint32_t number_of(struct span name)
+{
+	uint32_t n = 0;
+	for (size_t i = 0; i < name.n && name.p[i] >= '0' && name.p[i] <= '9' && n < NODE_WIDE_PARTS; i++)
+		n = n * 10 + (uint32_t)(name.p[i] - '0');
+	return n < NODE_WIDE_PARTS ? n : 0;
 }
 
 int call_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT;
-	struct part_call call = {0};
-	while (part_call_next(&dir->record, &call) && call.n < NODE_PARTS) {
-		buf_reset(&made);
-		add_call_name(&call, &made);
-		if (span_eq(buf_span(&made), name)) {
-			ret->part = call.n;
-			return 0;
-		}
+	uint32_t n = number_of(name);
+	if (n == 0)
+		return -ENOENT;
+	call_name(dir, n, &made);
+	if (!span_eq(buf_span(&made), name))
+		return buf_err(&made) ? buf_err(&made) : -ENOENT;
+	ret->part = n;
+	return 0;
+}
+
+/* As call_next. */
+static bool image_next(struct ctx *c, struct part_image *image)
+{
+	if (image->n && !image->rest.live) {
+		unsigned n = image->n;
+		struct mark mark = mark_before(&c->marks, K_IMAGE, n);
+		*image = (struct part_image){.n = mark.n, .rest = mark.rest};
+		while (image->n < n)
+			if (!part_image_next(&c->record, image))
+				return false;
 	}
-	return -ENOENT;
+	bool found = part_image_next(&c->record, image) && image->n < node_parts(c->loaded);
+	if (found)
+		mark_add(&c->marks, K_IMAGE, image->n, &image->rest);
+	return found;
 }
 
 bool image_find(struct ctx *c, uint32_t n, struct part_image *ret)
 {
-	struct part_image image = {.n = n - 1};
-	if (n == 0 || !part_image_next(&c->record, &image) || image.n != n || image.size == 0)
-		return false;
+	struct part_image image = {.n = n ? mark_before(&c->marks, K_IMAGE, n - 1).n : 0};
+	while (image.n < n)
+		if (!image_next(c, &image))
+			return false;
 	*ret = image;
-	return true;
+	return n > 0 && image.size > 0;
+}
+
+static void add_image_name(const struct part_image *image, struct buf *out)
+{
+	buf_addf(out, "%u.%s", image->n, image->ext);
 }
 
 int image_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	struct part_image image = {.n = (unsigned)cookie};
-	while (part_image_next(&dir->record, &image) && image.n < NODE_PARTS) {
+	int rc = 0;
+	while (rc == 0 && image_next(dir, &image)) {
+		rc = stop_check();
 		if (image.size == 0)
 			continue;
 		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = image.n};
 		buf_reset(&name);
-		buf_addf(&name, "%u.%s", image.n, image.ext);
+		add_image_name(&image, &name);
 		if (list_child(dir, l, K_IMAGE, n, buf_span(&name), COOKIE_FAMILY + image.n))
 			break;
 	}
-	return buf_err(&name);
+	return rc < 0 ? rc : buf_err(&name);
 }
 
 int image_match(struct ctx *dir, struct span name, struct node *ret)
 {
-	char made[40];
-	struct part_image image = {0};
-	while (part_image_next(&dir->record, &image) && image.n < NODE_PARTS) {
-		snprintf(made, sizeof made, "%u.%s", image.n, image.ext);
-		if (image.size > 0 && span_is(name, made)) {
-			ret->part = image.n;
-			return 0;
-		}
-	}
-	return -ENOENT;
+	struct buf made CLEANUP_BUF = BUF_INIT;
+	struct part_image image;
+	uint32_t n = number_of(name);
+	if (!image_find(dir, n, &image))
+		return -ENOENT;
+	add_image_name(&image, &made);
+	if (!span_eq(buf_span(&made), name))
+		return buf_err(&made) ? buf_err(&made) : -ENOENT;
+	ret->part = n;
+	return 0;
 }

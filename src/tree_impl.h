@@ -114,15 +114,27 @@ struct refusal {
 	int64_t at_ms;
 	struct buf text;
 };
-#define LINES_KEPT 8
 
-/* tree_lines.c: the last lines that were looked at, viewed. */
+/* Where a search for a call, or an image, of a line that has very many can begin. */
+struct mark {
+	unsigned n; /* calls, or images, before it */
+	struct block_iter rest;
+};
+struct marks {
+	enum kind_id of; /* K_CALL or K_IMAGE */
+	size_t n, cap;
+	struct mark *v;
+};
+
+/* tree_lines.c: the last lines that were looked at, viewed; the last one is for a long line. */
+#define LINES_KEPT 9
 struct lines {
 	struct lock lock;
 	uint64_t clock;
 	struct kept_line {
 		struct line line;
 		struct record record;
+		struct marks marks;
 		uint32_t slot, entry;
 		uint64_t given; /* when it came back, 0: never */
 	} kept[LINES_KEPT];
@@ -130,10 +142,12 @@ struct lines {
 
 void lines_init(struct lines *l);
 void lines_release(struct lines *l);
-/* True if *line and *record now are those of the entry; else *line is memory to be used again. */
-bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record);
-/* Takes the line back; entry NO_ENTRY: only its memory. *line is empty afterwards. */
-void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record);
+/* True if *line, *record and *marks now are those of the entry; else *line is memory to be used again. */
+bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record,
+                struct marks *marks);
+/* Takes the line back; entry NO_ENTRY: only its memory. *line and *marks are empty afterwards. */
+void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record,
+                struct marks *marks);
 
 /* tree_transcript.c: memory that the runs of one transcript leave to those of the next */
 #define RUNS_MOST 4
@@ -174,6 +188,7 @@ struct ctx {
 	struct session *session;
 	struct line line;
 	struct record record;
+	struct marks marks;   /* in that line */
 	uint32_t loaded;      /* the entry whose line `record` views, or NO_ENTRY */
 	uint32_t loaded_slot; /* its session */
 };

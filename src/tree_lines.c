@@ -5,8 +5,12 @@
  * A line is lent out whole: it is in the pool or with one ctx, never shared. */
 #include "tree_impl.h"
 
-/* A longer line is not kept, so that what is kept stays small. */
-#define LINE_MAX_KEPT (256 * 1024)
+/* A longer line is not kept as one of several, and one longer than that not at all, so that what is kept stays small.
+ */
+#define LINE_SHORT (256 * 1024)
+#define LINE_LONG (16 * 1024 * 1024)
+
+enum { LONG = LINES_KEPT - 1 };
 
 void lines_init(struct lines *l)
 {
@@ -16,51 +20,77 @@ void lines_init(struct lines *l)
 
 void lines_release(struct lines *l)
 {
-	for (size_t i = 0; i < LINES_KEPT; i++)
+	for (size_t i = 0; i < LINES_KEPT; i++) {
 		line_release(&l->kept[i].line);
+		free(l->kept[i].marks.v);
+	}
 	lock_destroy(&l->lock);
 }
 
-/* The line of this entry, or else the one that was given back first, for its memory. */
-static struct kept_line *pick(struct lines *l, uint32_t slot, uint32_t entry)
+/* The line of this entry, or NULL. */
+static struct kept_line *find(struct lines *l, uint32_t slot, uint32_t entry)
 {
-	struct kept_line *oldest = &l->kept[0];
 	for (size_t i = 0; i < LINES_KEPT; i++) {
 		struct kept_line *k = &l->kept[i];
 		if (k->entry == entry && k->slot == slot && k->line.bytes.n)
 			return k;
-		if (k->given < oldest->given)
-			oldest = k;
 	}
+	return NULL;
+}
+
+/* The short one that was given back first. */
+static struct kept_line *oldest(struct lines *l)
+{
+	struct kept_line *oldest = &l->kept[0];
+	for (size_t i = 0; i < LONG; i++)
+		if (l->kept[i].given < oldest->given)
+			oldest = &l->kept[i];
 	return oldest;
 }
 
-bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record)
+bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record,
+                struct marks *marks)
 {
 	lock_take(&l->lock);
-	struct kept_line *k = pick(l, slot, entry);
-	bool found = k->entry == entry && k->slot == slot && k->line.bytes.n;
+	struct kept_line *k = find(l, slot, entry);
+	bool found = k;
+	if (!found)
+		k = oldest(l);
 	if (found)
 		*record = k->record;
 	*line = k->line;
+	*marks = k->marks;
+	if (!found)
+		marks->n = 0;
 	k->line = (struct line)LINE_INIT;
+	k->marks = (struct marks){0};
 	k->given = 0;
 	lock_give(&l->lock);
 	return found;
 }
 
-void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record)
+void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record,
+                struct marks *marks)
 {
-	if (line->bytes.cap > LINE_MAX_KEPT || line->deep.cap > LINE_MAX_KEPT)
+	size_t cap = line->bytes.cap > line->deep.cap ? line->bytes.cap : line->deep.cap;
+	struct marks old_marks = *marks;
+	*marks = (struct marks){0};
+	if (cap > (entry == NO_ENTRY ? LINE_SHORT : LINE_LONG))
 		line_release(line);
-	if (!line->bytes.p)
+	if (!line->bytes.p) {
+		free(old_marks.v);
 		return;
+	}
 	if (entry == NO_ENTRY)
 		buf_reset(&line->bytes);
 	lock_take(&l->lock);
-	struct kept_line *k = pick(l, slot, entry);
+	struct kept_line *k = entry == NO_ENTRY ? NULL : find(l, slot, entry);
+	if (!k)
+		k = cap > LINE_SHORT ? &l->kept[LONG] : oldest(l);
 	struct line old = k->line;
+	struct mark *old_v = k->marks.v;
 	k->line = *line;
+	k->marks = old_marks;
 	k->slot = slot;
 	k->entry = entry;
 	k->given = ++l->clock;
@@ -69,4 +99,5 @@ void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 	lock_give(&l->lock);
 	*line = old;
 	line_release(line);
+	free(old_v);
 }

@@ -19,8 +19,16 @@ typedef uint64_t node_t;
 #define NODE_ENTRY_BITS 24
 #define NODE_PART_BITS 12
 #define NODE_SLOTS (UINT32_C(1) << NODE_SLOT_BITS)
-#define NODE_ENTRIES (UINT32_C(1) << NODE_ENTRY_BITS)
+
+/* An entry number takes one bit less than there is room for. With that bit set, entry and part share their bits in
+ * another way: hardly any message has thousands of parts, and one that has does not stand behind a quarter of a
+ * million others. */
+#define NODE_ENTRIES (UINT32_C(1) << (NODE_ENTRY_BITS - 1))
 #define NODE_PARTS (UINT32_C(1) << NODE_PART_BITS)
+#define NODE_WIDE (UINT64_C(1) << (NODE_ENTRY_BITS - 1 + NODE_PART_BITS))
+#define NODE_WIDE_PART_BITS 17
+#define NODE_WIDE_PARTS (UINT32_C(1) << NODE_WIDE_PART_BITS)
+#define NODE_WIDE_ENTRIES (UINT32_C(1) << (NODE_ENTRY_BITS - 1 + NODE_PART_BITS - NODE_WIDE_PART_BITS))
 
 /* kind 0 is unused, so that no id is 0; NODE_ROOT is part 1 of kind 0. */
 struct node {
@@ -30,19 +38,30 @@ struct node {
 	uint32_t part;
 };
 
+/* The parts of an entry are numbered below this. */
+static inline uint32_t node_parts(uint32_t entry)
+{
+	return entry < NODE_WIDE_ENTRIES ? NODE_WIDE_PARTS : NODE_PARTS;
+}
+
 static inline node_t node_pack(struct node n)
 {
-	return (node_t)n.kind << (64 - NODE_KIND_BITS) | (node_t)n.slot << (NODE_ENTRY_BITS + NODE_PART_BITS) |
-	       (node_t)n.entry << NODE_PART_BITS | n.part;
+	node_t above = (node_t)n.kind << (64 - NODE_KIND_BITS) | (node_t)n.slot << (NODE_ENTRY_BITS + NODE_PART_BITS);
+	if (n.part < NODE_PARTS)
+		return above | (node_t)n.entry << NODE_PART_BITS | n.part;
+	return above | NODE_WIDE | (node_t)n.entry << NODE_WIDE_PART_BITS | n.part;
 }
 
 static inline struct node node_unpack(node_t id)
 {
+	bool wide = id & NODE_WIDE;
+	unsigned part_bits = wide ? NODE_WIDE_PART_BITS : NODE_PART_BITS;
+	uint32_t entries = wide ? NODE_WIDE_ENTRIES : NODE_ENTRIES;
 	return (struct node){
 	    .kind = (unsigned)(id >> (64 - NODE_KIND_BITS)),
 	    .slot = (uint32_t)(id >> (NODE_ENTRY_BITS + NODE_PART_BITS)) & (NODE_SLOTS - 1),
-	    .entry = (uint32_t)(id >> NODE_PART_BITS) & (NODE_ENTRIES - 1),
-	    .part = (uint32_t)id & (NODE_PARTS - 1),
+	    .entry = (uint32_t)(id >> part_bits) & (entries - 1),
+	    .part = (uint32_t)id & ((UINT32_C(1) << part_bits) - 1),
 	};
 }
 

@@ -117,19 +117,13 @@ struct reader {
 	struct blocks blocks; /* of the line read last */
 	uint64_t offset;      /* of line.bytes in the file */
 	size_t ahead;         /* how much of them was read in advance */
-	uint32_t caller;      /* the message whose calls are known, or NO_ENTRY */
-	struct buf call_ids;  /* as JSON text, with a newline behind each */
 };
 #define READER_INIT                                                                                                    \
 	{                                                                                                              \
-		.line = LINE_INIT, .caller = NO_ENTRY                                                                  \
+		.line = LINE_INIT                                                                                      \
 	}
 void reader_release(struct reader *r);
 #define CLEANUP_READER CLEANUP(reader_release)
-
-/* Tells r that message i makes calls, and then their ids in order: the results that follow need not look for them. */
-void reader_caller(struct reader *r, uint32_t i);
-void reader_call(struct reader *r, struct json_value id);
 
 /* As session_load; *ret points into r until its next use. */
 int session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret);
@@ -178,9 +172,6 @@ uint32_t session_branch_record(const struct session *s, uint32_t i);
  * twice in one message: n-th result, n-th call, counted along the result's own path.
  * *ret_n counts the call blocks of the message from 1. NO_ENTRY if none. */
 uint32_t session_call(const struct session *s, uint32_t i, unsigned *ret_n);
-/* The same for a result that answers `id`: nothing is read if r (may be NULL) knows the calls of the right message. */
-uint32_t session_call_read(const struct session *s, uint32_t i, struct json_value id, const struct reader *r,
-                           unsigned *ret_n);
 /* The first entry in the file whose session_call is (i, n), or NO_ENTRY. */
 uint32_t session_result(const struct session *s, uint32_t i, unsigned n);
 

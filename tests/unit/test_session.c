@@ -485,6 +485,39 @@ static void an_id_used_twice_is_answered_in_order(void **state)
 	fixture_release(&f);
 }
 
+/* So many calls of one message with one id, and as many results in a row, after others that nobody answers. */
+static void many_calls_of_one_message_are_all_answered(void **state)
+{
+	enum { MANY = 20000 };
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	buf_adds(&text,
+	         HEADER "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"assistant\","
+	                "\"content\":[{\"type\":\"toolCall\",\"id\":\"other\"}");
+	for (unsigned i = 0; i < MANY; i++)
+		buf_adds(&text, ",{\"type\":\"toolCall\",\"id\":\"x\"}");
+	buf_adds(&text, "]}}\n");
+	for (unsigned i = 0; i < MANY + 1; i++) {
+		buf_addf(&text, "{\"type\":\"message\",\"id\":\"r%u\",\"parentId\":\"", i);
+		buf_adds(&text, i ? "r" : "a");
+		if (i)
+			buf_addf(&text, "%u", i - 1);
+		buf_adds(&text, "\",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"x\"}}\n");
+	}
+	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	for (uint32_t i = 1; i < MANY; i += 37) {
+		assert_call(f.s, i, 0, i + 1);
+		assert_int_equal(session_result(f.s, 0, i + 1), i);
+	}
+	assert_call(f.s, MANY + 1, 0, MANY + 1);
+	assert_int_equal(session_result(f.s, 0, 1), NO_ENTRY);
+	assert_int_equal(session_result(f.s, 0, MANY + 1), MANY);
+	assert_int_equal(session_result(f.s, 0, MANY + 2), NO_ENTRY);
+	fixture_release(&f);
+}
+
 /* ---- v1 ---- */
 
 static void v1_files_are_linear(void **state)
@@ -617,6 +650,7 @@ int main(void)
 	    cmocka_unit_test(the_name_is_the_last_one_in_the_file),
 	    cmocka_unit_test(results_answer_the_nearest_call_above),
 	    cmocka_unit_test(an_id_used_twice_is_answered_in_order),
+	    cmocka_unit_test(many_calls_of_one_message_are_all_answered),
 	    cmocka_unit_test(serials_of_other_states_differ_across_indexes),
 	    cmocka_unit_test(v1_files_are_linear),
 	    cmocka_unit_test(v1_indexes_count_parsed_lines),

@@ -265,38 +265,6 @@ static void random_file(struct dice *d, struct buf *out, struct model *m)
 
 /* ---- the comparison ---- */
 
-static uint32_t call_of(const struct session *s, uint32_t i, struct reader *r, unsigned *ret_n)
-{
-	struct record rec;
-	struct block_iter it;
-	struct block b;
-
-	assert_int_equal(session_read(s, i, r, &rec), 0);
-	if (session_entry(s, i)->flags & ENTRY_HAS_CALLS) {
-		reader_caller(r, i);
-		block_iter_init(&it, rec.msg.content);
-		while (block_next(&it, &b))
-			if (b.type == BLOCK_TOOL_CALL)
-				reader_call(r, b.id);
-	}
-	return session_call_read(s, i, rec.msg.tool_call_id, r, ret_n);
-}
-
-/* In an order in which the newest message with calls is sometimes the right one, and with nothing known yet. */
-static void compare_read_calls(const struct session *s, const struct model *m)
-{
-	CLEANUP_READER struct reader reader = READER_INIT;
-
-	for (uint32_t i = 0; i < m->n; i++) {
-		unsigned n = 0, model_n = 0;
-		uint32_t call = call_of(s, i, &reader, &n);
-		if (model_below_ring(m, i))
-			continue;
-		assert_int_equal(call, model_call(m, i, &model_n));
-		assert_int_equal(n, model_n);
-	}
-}
-
 static void compare_calls(const struct session *s, const struct model *m, uint32_t i)
 {
 	unsigned n = 0, model_n = 0;
@@ -318,7 +286,6 @@ static void compare_calls(const struct session *s, const struct model *m, uint32
 static void compare(const struct session *s, const struct model *m)
 {
 	assert_int_equal(session_count(s), m->n);
-	compare_read_calls(s, m);
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct entry *e = session_entry(s, i);
 		const struct model_entry *me = &m->e[i];

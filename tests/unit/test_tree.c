@@ -42,6 +42,83 @@ static int begin_budget(struct place *p, size_t budget)
 	return rc;
 }
 
+static void node_ids_hold_what_was_packed(void **state)
+{
+	static const struct node cases[] = {
+	    {.kind = 1},
+	    {.kind = 127, .slot = NODE_SLOTS - 1, .entry = NODE_ENTRIES - 1, .part = NODE_PARTS - 1},
+	    {.kind = 5, .slot = 7, .entry = NODE_WIDE_ENTRIES - 1, .part = NODE_WIDE_PARTS - 1},
+	    {.kind = 5, .slot = NODE_SLOTS - 1, .entry = 0, .part = NODE_PARTS},
+	    {.kind = 5, .slot = 7, .entry = NODE_WIDE_ENTRIES, .part = NODE_PARTS - 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct node n = node_unpack(node_pack(cases[i]));
+		assert_memory_equal(&n, &cases[i], sizeof n);
+	}
+	assert_int_equal(node_parts(NODE_WIDE_ENTRIES - 1), NODE_WIDE_PARTS);
+	assert_int_equal(node_parts(NODE_WIDE_ENTRIES), NODE_PARTS);
+}
+
+/* The names of a listing, each with a NUL, and their nodes. */
+struct listing {
+	struct buf names;
+	node_t nodes[8192];
+	unsigned n;
+};
+
+static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t type,
+                     const struct tree_attr *attr)
+{
+	struct listing *l = arg;
+	(void)cookie;
+	(void)type;
+	(void)attr;
+	buf_addspan(&l->names, name);
+	buf_addc(&l->names, '\0');
+	l->nodes[l->n++] = node;
+	return 0;
+}
+
+/* More than have a number in the usual node id: each is listed once, and found again under its name. */
+static void all_calls_and_images_of_a_message_are_shown(void **state)
+{
+	enum { MANY = 5000 };
+	struct place *p = *state;
+	CLEANUP_BUF struct buf text = BUF_INIT, out = BUF_INIT;
+	struct tree_attr a;
+
+	buf_adds(&text, HEADER "{\"type\":\"message\",\"id\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":[1");
+	for (unsigned i = 1; i <= MANY; i++)
+		buf_addf(&text,
+		         ",{\"type\":\"toolCall\",\"name\":\"n\",\"arguments\":%u},"
+		         "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"AAA%c\"}",
+		         i, 'A' + i % 26);
+	buf_adds(&text, "]}}\n");
+	char path[160];
+	snprintf(path, sizeof path, "%s/--p--/s.jsonl", p->root);
+	write_at(path, O_CREAT | O_TRUNC, text.p, text.n);
+	assert_int_equal(begin_budget(p, (size_t)64 << 20), 0);
+	for (const char *const *dir = (const char *const[]){"tool-calls", "images", NULL}; *dir; dir++) {
+		snprintf(path, sizeof path, "projects/p/s/entries/m/%s", *dir);
+		assert_int_equal(tree_resolve(p->tree, path, true, &a), 0);
+		struct listing l = {.names = BUF_INIT};
+		node_t dir_node = a.node;
+		assert_int_equal(tree_list(p->tree, dir_node, 0, TREE_ATTRS, note_name, &l), 0);
+		assert_int_equal(l.n, MANY);
+		const char *name = l.names.p;
+		for (unsigned i = 0; i < l.n; i++, name += strlen(name) + 1) {
+			assert_int_equal(tree_lookup(p->tree, dir_node, span_of(name), &a), 0);
+			assert_int_equal(a.node, l.nodes[i]);
+		}
+		buf_release(&l.names);
+	}
+	assert_int_equal(tree_resolve(p->tree, "projects/p/s/entries/m/tool-calls/4999-n/arguments.json", true, &a), 0);
+	assert_int_equal(tree_read(p->tree, a.node, 0, 64, &out), 0);
+	assert_string_equal(buf_cstr(&out), "4999\n");
+}
+
 /* The file in pieces of `size`, which must be as many bytes as it says. */
 static void read_pieces(struct place *p, const char *path, size_t size, struct buf *out)
 {
@@ -248,6 +325,8 @@ static void readers_share_a_small_budget(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(node_ids_hold_what_was_packed),
+	    cmocka_unit_test_setup_teardown(all_calls_and_images_of_a_message_are_shown, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(transcripts_are_the_same_whole_and_in_pieces, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(a_transcript_that_grew_is_as_if_made_at_once, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(transcripts_add_up_in_the_order_of_the_path, set_up, tear_down),
