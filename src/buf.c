@@ -2,6 +2,8 @@
  * nothing but `err`: half a value is never mistaken for a whole one. */
 #include "sessionfs/buf.h"
 
+#include "sessionfs/fault.h"
+
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +24,7 @@ char *buf_reserve(struct buf *b, size_t more)
 	while (cap - b->n < more) {
 		if (cap > SIZE_MAX / 2) {
 			b->err = -ENOMEM;
+			fault_note(-ENOMEM);
 			return NULL;
 		}
 		cap *= 2;
@@ -29,6 +32,7 @@ char *buf_reserve(struct buf *b, size_t more)
 	char *p = realloc(b->p, cap);
 	if (!p) {
 		b->err = -ENOMEM;
+		fault_note(-ENOMEM);
 		return NULL;
 	}
 	b->p = p;

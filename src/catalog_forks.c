@@ -7,6 +7,7 @@
  * path is looked at once, and how many files have a name is seen from where they begin and end in a sorted list. */
 #include "catalog_impl.h"
 
+#include "sessionfs/fault.h"
 #include "sessionfs/stop.h"
 
 /* Sorted views of all live sessions. */
@@ -279,10 +280,12 @@ static void forks_refresh(struct catalog *c, int64_t now)
 	if (c->forks_epoch == c->epoch)
 		return;
 	uint64_t epoch = c->epoch;
-	if (make_forks(c) == 0)
+	int rc = make_forks(c);
+	if (rc == 0)
 		c->forks_epoch = epoch;
 	else
 		c->fork_count = 0;
+	fault_note(rc);
 }
 
 uint32_t catalog_parent(struct catalog *c, uint32_t slot)

@@ -26,19 +26,17 @@ static int by_path(const void *pa, const void *pb)
 	return order ? order : (a->path.n > b->path.n) - (a->path.n < b->path.n);
 }
 
-/* Sorts files by their path; without memory they stay as they were found. */
-static void sort_files(const struct catalog *c, struct list *l)
+static int by_file(const void *pa, const void *pb, void *arg)
 {
-	if (l->n < 2)
-		return;
-	struct ranked *r CLEANUP_FREE = calloc(l->n, sizeof *r);
-	if (!r)
-		return;
-	for (size_t i = 0; i < l->n; i++)
-		r[i] = (struct ranked){.path = span_of(c->files[l->v[i]].path), .value = l->v[i]};
-	qsort(r, l->n, sizeof *r, by_path);
-	for (size_t i = 0; i < l->n; i++)
-		l->v[i] = r[i].value;
+	const struct catalog *c = arg;
+	return strcmp(c->files[*(const uint32_t *)pa].path, c->files[*(const uint32_t *)pb].path);
+}
+
+/* Sorts files by their path. */
+static void sort_files(struct catalog *c, struct list *l)
+{
+	if (l->n > 1)
+		qsort_r(l->v, l->n, sizeof *l->v, by_file, c);
 }
 
 /* ---- one name out of many alike ---- */

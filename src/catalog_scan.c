@@ -364,11 +364,12 @@ static void dir_seen(struct catalog *c, const struct dirent *e)
 		return;
 	uint32_t project = names_project(c, name);
 	struct dir *more = array_room(c->dirs, c->dir_count, &c->dir_cap, sizeof *more);
+	if (more)
+		c->dirs = more;
 	if (!more || project == NONE) {
 		log_error("%s: out of memory", e->d_name);
 		return;
 	}
-	c->dirs = more;
 	const char *kept = c->projects[project].key.p;
 	uint32_t dir = (uint32_t)c->dir_count;
 	if (map_put(&c->dir_names, 0, span_of(kept), dir) < 0)

@@ -2,6 +2,8 @@
  * arrays of numbers. Names are given for the life of a mount, so nothing here can be taken out. */
 #include "catalog_impl.h"
 
+#include "sessionfs/fault.h"
+
 #define CHUNK 65536
 
 struct chunk {
@@ -16,8 +18,10 @@ const char *strings_copy(struct strings *s, struct span text)
 	if (!c || c->size - c->used <= text.n) {
 		size_t size = text.n + 1 > CHUNK ? text.n + 1 : CHUNK;
 		struct chunk *fresh = malloc(sizeof *fresh + size);
-		if (!fresh)
+		if (!fresh) {
+			fault_note(-ENOMEM);
 			return NULL;
+		}
 		*fresh = (struct chunk){.older = c, .size = size};
 		s->newest = c = fresh;
 	}
@@ -46,6 +50,8 @@ void *array_room(void *p, size_t n, size_t *cap, size_t size)
 	void *grown = reallocarray(p, more, size);
 	if (grown)
 		*cap = more;
+	else
+		fault_note(-ENOMEM);
 	return grown;
 }
 
@@ -102,8 +108,10 @@ static int grow(struct map *m)
 {
 	struct map more = {.cap = m->cap ? m->cap * 2 : 64, .n = m->n};
 	more.cells = calloc(more.cap, sizeof *more.cells);
-	if (!more.cells)
+	if (!more.cells) {
+		fault_note(-ENOMEM);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < m->cap; i++) {
 		const struct cell *c = &m->cells[i];
 		if (c->key)

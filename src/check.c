@@ -3,6 +3,7 @@
 #include "sessionfs/check.h"
 
 #include "sessionfs/catalog.h"
+#include "sessionfs/fault.h"
 #include "sessionfs/utf8.h"
 
 #include "catalog_header.h"
@@ -109,7 +110,9 @@ static int report_session(struct check *c, const char *file, uint32_t slot)
 	if (rc < 0)
 		return report(c, file, 1,
 		              rc == -ESTALE ? "changed while it was looked at" : strerror_r(-rc, text, sizeof text));
+	int faults = fault_begin();
 	size_t n = session_problem_count(s);
+	rc = fault_end(faults, rc);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		struct problem p = session_problem(s, i);
 		rc = report(c, file, p.line, p.reason);
@@ -150,9 +153,11 @@ int check_source(const char *source, const struct check_options *o, FILE *out, F
 	int rc = catalog_open(source, &(struct catalog_options){.budget = &nothing}, &c.catalog);
 	if (rc < 0)
 		return rc;
+	int faults = fault_begin();
 	rc = catalog_each_file(c.catalog, count_file, &c);
 	if (rc == 0)
 		rc = catalog_each_file(c.catalog, check_file, &c);
+	rc = fault_end(faults, rc);
 	if (c.progress)
 		hide_progress(&c);
 	catalog_close(c.catalog);

@@ -4,6 +4,7 @@
  * that they are the same to JSON.parse whatever is in them. */
 #include "sessionfs/edit.h"
 
+#include "sessionfs/fault.h"
 #include "sessionfs/number.h"
 
 #include <errno.h>
@@ -292,6 +293,7 @@ int edit_make(const struct session *s, const struct edit *e, bool again, int64_t
 {
 	struct writer w CLEANUP(writer_release);
 	size_t before = out->n;
+	int faults = fault_begin();
 	int rc = writer_init(&w, s, e->kind == EDIT_LABELS ? e->n : 1, now_ms, out);
 	find_written(&w, e->written);
 	if (rc == 0 && e->kind == EDIT_LABELS)
@@ -302,6 +304,7 @@ int edit_make(const struct session *s, const struct edit *e, bool again, int64_t
 		rc = make_branch(&w, e, again);
 	if (rc == 0)
 		rc = buf_err(&w.parent) ? buf_err(&w.parent) : buf_err(out);
+	rc = fault_end(faults, rc);
 	if (rc < 0)
 		out->n = before;
 	return rc;

@@ -3,6 +3,7 @@
  * A cell that reads as it was shown is unchanged, whatever the stored bytes: what
  * cannot be shown (a lone surrogate) is not lost by saving the file. */
 #include "sessionfs/edit.h"
+#include "sessionfs/fault.h"
 #include "sessionfs/render.h"
 
 #include <errno.h>
@@ -170,12 +171,14 @@ int edit_table(const struct session *s, struct span table, struct buf *text, str
                size_t *ret_n, struct buf *why)
 {
 	struct table t = {.s = s, .text = text, .why = why};
+	int faults = fault_begin();
 	t.seen = calloc(session_count(s) / 8 + 1, 1);
 	int rc = t.seen ? take_rows(&t, table) : -ENOMEM;
 	if (rc == 0)
 		rc = clear_missing(&t);
 	if (rc == 0)
 		rc = buf_err(text);
+	rc = fault_end(faults, rc);
 	free(t.seen);
 	if (rc < 0) {
 		free(t.labels);

@@ -75,8 +75,10 @@ static bool open_standard(void)
 	do
 		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd < 0)
+	if (fd < 0) {
+		log_error("/dev/null: %s", strerror(errno));
 		return false;
+	}
 	close(fd);
 	return true;
 }

@@ -2,6 +2,8 @@
  * places, new ones come last. Values that do not change are copied as they stand. */
 #include "sessionfs/migrate.h"
 
+#include "sessionfs/fault.h"
+
 #include <errno.h>
 #include <unistd.h>
 
@@ -185,7 +187,8 @@ static int add_all(struct migration *m)
 int migrate_write(const struct session *s, int fd)
 {
 	struct migration m = {.s = s, .fd = fd, .out = BUF_INIT};
-	int rc = add_all(&m);
+	int faults = fault_begin();
+	int rc = fault_end(faults, add_all(&m));
 	buf_release(&m.out);
 	return rc;
 }

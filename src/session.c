@@ -27,8 +27,10 @@ bool vec_grow(void *pp, size_t *cap, size_t need, size_t size)
 	if (need > SIZE_MAX / 2 / size)
 		return false;
 	void *moved = realloc(p, room * size);
-	if (!moved)
+	if (!moved) {
+		fault_note(-ENOMEM);
 		return false;
+	}
 	memcpy(pp, &moved, sizeof moved);
 	*cap = room;
 	return true;
@@ -69,6 +71,7 @@ int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const
 			atomic_store_explicit(made_at, s->serial, memory_order_release);
 	}
 	lock_give(&s->derived->mutex);
+	fault_note(rc);
 	return rc;
 }
 
@@ -423,7 +426,7 @@ void line_release(struct line *l)
 	buf_release(&l->deep);
 }
 
-int session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
+static int load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
 {
 	const struct entry *e = entry_at(s, i);
 
@@ -438,6 +441,14 @@ int session_load(const struct session *s, uint32_t i, struct line *l, struct rec
 	if ((size_t)n < e->length || !record_parse(buf_span(&l->bytes), s->old_roles, &l->deep, ret))
 		return -ESTALE;
 	return 0;
+}
+
+int session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
+{
+	int rc = load(s, i, l, ret);
+
+	fault_note(rc);
+	return rc;
 }
 
 void reader_release(struct reader *r)
@@ -476,8 +487,10 @@ int session_read(const struct session *s, uint32_t i, struct reader *r, struct r
 
 	if (e->offset < r->offset || e->offset + e->length > r->offset + bytes->n || bytes->n == 0) {
 		int rc = reader_fill(s, e, r);
-		if (rc < 0)
+		if (rc < 0) {
+			fault_note(rc);
 			return rc;
+		}
 	}
 	struct span line = {bytes->p + (e->offset - r->offset), e->length};
 	return record_parse_blocks(line, s->old_roles, &r->line.deep, ret, &r->blocks) ? 0 : -ESTALE;

@@ -14,6 +14,7 @@
 #ifndef SESSIONFS_SESSION_IMPL_H
 #define SESSIONFS_SESSION_IMPL_H
 
+#include "sessionfs/fault.h"
 #include "sessionfs/lock.h"
 #include "sessionfs/node.h"
 #include "sessionfs/session.h"

@@ -379,7 +379,7 @@ static int fresh_attr(struct ctx *c, struct tree_attr *ret)
 	return 0;
 }
 
-int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
+static int get_attr(struct tree *t, node_t node, struct tree_attr *ret)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	struct scratch_attr s;
@@ -395,6 +395,12 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 	if (c.kind->has && !c.kind->has(&c))
 		return state_is_fresh(t, c.node) ? fresh_attr(&c, ret) : -ESTALE;
 	return ctx_attr(&c, ret);
+}
+
+int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
+{
+	int faults = fault_begin();
+	return fault_end(faults, get_attr(t, node, ret));
 }
 
 /* --- names ----------------------------------------------------------------- */
@@ -449,12 +455,18 @@ static int lookup_shown(struct tree *t, node_t parent, struct span name, struct 
 	return -ENOENT;
 }
 
-int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
+static int look_up(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
 	if (name.n > NAME_MAX)
 		return -ENAMETOOLONG;
 	int rc = lookup_shown(t, parent, name, ret);
 	return rc == -ENOENT ? scratch_find(t, parent, name, ret) : rc;
+}
+
+int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
+{
+	int faults = fault_begin();
+	return fault_end(faults, look_up(t, parent, name, ret));
 }
 
 /* Whether the name could come to be in such a directory by what session files say. None of theirs begins with a dot. */
@@ -581,7 +593,7 @@ static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, const stru
 	return 0;
 }
 
-int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
+static int list_all(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
 {
 	bool stopped = false;
 	const struct lister l = {emit, arg, want, &stopped};
@@ -593,6 +605,12 @@ int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, 
 	return is_writable_dir(node_unpack(dir).kind) ? list_scratch(t, dir, cookie, emit, arg) : 0;
 }
 
+int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
+{
+	int faults = fault_begin();
+	return fault_end(faults, list_all(t, dir, cookie, want, emit, arg));
+}
+
 /* --- contents ---------------------------------------------------------------- */
 
 const struct view *ctx_view(struct ctx *c, int *ret_err)
@@ -602,7 +620,7 @@ const struct view *ctx_view(struct ctx *c, int *ret_err)
 	if (kept)
 		return kept;
 	struct view made = {.bytes = BUF_INIT};
-	int rc;
+	int rc, faults = fault_begin();
 	if (c->kind->view) {
 		rc = c->kind->view(c, &made);
 	} else {
@@ -611,6 +629,7 @@ const struct view *ctx_view(struct ctx *c, int *ret_err)
 	}
 	if (rc == 0)
 		rc = buf_err(&made.bytes);
+	rc = fault_end(faults, rc);
 	if (rc < 0) {
 		buf_release(&made.bytes);
 		free(made.ends);
@@ -684,7 +703,7 @@ int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 	return rc < 0 ? rc : buf_err(out);
 }
 
-int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
+static int read_at(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	if (tree_is_scratch(node))
@@ -701,7 +720,13 @@ int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *o
 	return rc < 0 ? rc : ctx_read(&c, off, n, out);
 }
 
-int tree_readlink(struct tree *t, node_t node, struct buf *out)
+int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
+{
+	int faults = fault_begin();
+	return fault_end(faults, read_at(t, node, off, n, out));
+}
+
+static int read_link(struct tree *t, node_t node, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	if (tree_is_scratch(node))
@@ -715,6 +740,12 @@ int tree_readlink(struct tree *t, node_t node, struct buf *out)
 		return -ESTALE;
 	rc = c.kind->show(&c, out);
 	return rc < 0 ? rc : buf_err(out);
+}
+
+int tree_readlink(struct tree *t, node_t node, struct buf *out)
+{
+	int faults = fault_begin();
+	return fault_end(faults, read_link(t, node, out));
 }
 
 node_t tree_parent(struct tree *t, node_t dir)

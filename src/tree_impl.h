@@ -2,6 +2,7 @@
 #ifndef SESSIONFS_TREE_IMPL_H
 #define SESSIONFS_TREE_IMPL_H
 
+#include "sessionfs/fault.h"
 #include "sessionfs/lock.h"
 #include "sessionfs/part.h"
 #include "sessionfs/scratch.h"

@@ -384,7 +384,7 @@ static bool is_transcript(struct node n)
 	return n.kind == K_TRANSCRIPT_MD || n.kind == K_BRANCH_TRANSCRIPT_MD;
 }
 
-int tree_pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
+static int pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
@@ -392,6 +392,12 @@ int tree_pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t
 		return rc;
 	*count = is_transcript(c.node) ? session_count(c.session) : TREE_PIN_WHOLE;
 	return ctx_read(&c, 0, most, out);
+}
+
+int tree_pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
+{
+	int faults = fault_begin();
+	return fault_end(faults, pin(t, node, most, out, count));
 }
 
 /* The entries on the path to `at` from number `first` on, oldest first: how many, or a negative errno. A walk that
@@ -413,7 +419,7 @@ static ssize_t newer_path(const struct session *s, uint32_t at, uint32_t first, 
 	return (ssize_t)n;
 }
 
-int tree_pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
+static int pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	struct reader reader CLEANUP_READER = READER_INIT;
@@ -435,4 +441,10 @@ int tree_pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
 	}
 	*count = session_count(c.session);
 	return 0;
+}
+
+int tree_pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
+{
+	int faults = fault_begin();
+	return fault_end(faults, pin_more(t, node, count, out));
 }

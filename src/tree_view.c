@@ -183,7 +183,8 @@ const struct view *view_labels(struct ctx *c, int *ret_err)
 	if (kept)
 		return kept;
 	struct view v = {.bytes = BUF_INIT};
-	int rc = make_labels(c, &v);
+	int faults = fault_begin();
+	int rc = fault_end(faults, make_labels(c, &v));
 	if (rc < 0) {
 		buf_release(&v.bytes);
 		free(v.entries);

@@ -6,11 +6,16 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/session.h"
+#include "sessionfs/edit.h"
+#include "sessionfs/fault.h"
+#include "sessionfs/migrate.h"
+#include "sessionfs/render.h"
 
 #include <errno.h>
 
 #include "session_fixture.h"
+
+#include <sys/stat.h>
 
 /* ---- what fails ---- */
 
@@ -125,10 +130,185 @@ static void growing(void **state)
 		assert_true(n < 1000);
 }
 
+/* ---- what is said ---- */
+
+typedef int (*say)(struct session *s, struct buf *out);
+
+static int say_names(struct session *s, struct buf *out)
+{
+	int rc = 0;
+	for (uint32_t i = 0; i < session_count(s) && rc == 0; i++) {
+		session_entry_name(s, i, out);
+		buf_addc(out, ' ');
+		session_label(s, i, out);
+		rc = render_entry_line(s, i, out);
+	}
+	session_name(s, out);
+	return rc;
+}
+
+static int say_front(struct session *s, struct buf *out)
+{
+	int rc = render_info_json(s, "file", out);
+	if (rc == 0)
+		rc = render_header_json(s, out);
+	if (rc == 0)
+		rc = render_title(s, out);
+	if (rc == 0)
+		rc = render_problems(s, out);
+	return rc;
+}
+
+static int say_tables(struct session *s, struct buf *out)
+{
+	int rc = render_labels_tsv(s, out);
+	return rc < 0 ? rc : render_tree_txt(s, out);
+}
+
+static int say_context(struct session *s, struct buf *out)
+{
+	int rc = render_context_json(s, session_leaf(s), out);
+	return rc < 0 ? rc : render_context_md(s, session_leaf(s), "", out);
+}
+
+static int say_transcript(struct session *s, struct buf *out)
+{
+	CLEANUP_FREE uint32_t *path = NULL;
+	CLEANUP_READER struct reader reader = READER_INIT;
+	size_t n = 0;
+	int rc = session_path(s, session_leaf(s), &path, &n);
+	if (rc == 0)
+		rc = render_transcript_front(s, session_leaf(s), path, n, NULL, out);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = render_transcript_segment(s, path[i], &reader, NULL, "", out);
+	return rc;
+}
+
+static int say_migrated(struct session *s, struct buf *out)
+{
+	CLEANUP(fixture_release) struct fixture to;
+	struct failure now = failure;
+	fixture_init(&to);
+	CLEANUP_CLOSE int fd = open(to.path, O_RDWR | O_CLOEXEC);
+	int rc = migrate_write(s, fd);
+	char p[4096];
+	failure.nth = rc < 0 ? failure.nth : 0;
+	ssize_t n = __real_pread64(fd, p, sizeof p, 0);
+	buf_add(out, p, rc < 0 || n < 0 ? 0 : (size_t)n);
+	failure.nth = now.nth;
+	return rc;
+}
+
+/* As many records as there are to be, since their ids are drawn. */
+static int say_edits(struct session *s, struct buf *out)
+{
+	CLEANUP_BUF struct buf lines = BUF_INIT, text = BUF_INIT, why = BUF_INIT, table = BUF_INIT;
+	CLEANUP_FREE struct edit_label *labels = NULL;
+	struct edit e = {.kind = EDIT_LABELS};
+	session_entry_name(s, 0, &table);
+	buf_adds(&table, "\tother\n");
+	int rc = buf_err(&table);
+	if (rc == 0)
+		rc = edit_table(s, buf_span(&table), &text, &labels, &e.n, &why);
+	e.labels = labels;
+	if (rc == 0)
+		rc = edit_make(s, &e, false, 0, &lines);
+	struct edit name = {.kind = EDIT_NAME, .text = span_of("another")};
+	if (rc == 0)
+		rc = edit_make(s, &name, false, 0, &lines);
+	struct edit branch = {.kind = EDIT_BRANCH, .text = span_of("text"), .entry = 0};
+	if (rc == 0)
+		rc = edit_make(s, &branch, false, 0, &lines);
+	size_t records = 0;
+	for (size_t i = 0; i < lines.n; i++)
+		records += lines.p[i] == '\n';
+	buf_addf(out, "%zu", records);
+	return rc;
+}
+
+static const say says[] = {say_names, say_front, say_tables, say_context, say_transcript, say_migrated, say_edits};
+
+/* As whoever gives the answer away does it. */
+static int ask(say what, struct session *s, struct buf *out)
+{
+	int faults = fault_begin();
+	int rc = what(s, out);
+	return fault_end(faults, rc < 0 ? rc : buf_err(out));
+}
+
+/* A session file that was changed at a certain time. */
+static void open_dated(struct fixture *f, const char *text)
+{
+	const struct timespec times[2] = {{.tv_sec = 1772400000}, {.tv_sec = 1772400000}};
+	fixture_init(f);
+	append(f, text, strlen(text));
+	assert_int_equal(utimensat(AT_FDCWD, f->path, times, 0), 0);
+	assert_int_equal(session_open(f->path, &f->s), 0);
+}
+
+/* True once nothing is left to fail. */
+static bool say_once(const char *text, say what, size_t way, unsigned nth, const struct buf *want)
+{
+	CLEANUP(fixture_release) struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+
+	open_dated(&f, text);
+	let_fail(ways[way].reads, ways[way].error, nth);
+	int rc = ask(what, f.s, &out);
+	bool failed = has_failed();
+	assert_true(rc == 0 || (failed && rc == -ways[way].error));
+	if (rc == 0)
+		assert_true(span_eq(buf_span(&out), buf_span(want)));
+	buf_release(&out);
+	assert_int_equal(ask(what, f.s, &out), 0);
+	assert_true(span_eq(buf_span(&out), buf_span(want)));
+	return !failed;
+}
+
+static void say_all(const char *text)
+{
+	for (size_t i = 0; i < sizeof says / sizeof *says; i++) {
+		CLEANUP(fixture_release) struct fixture f;
+		CLEANUP_BUF struct buf want = BUF_INIT;
+		open_dated(&f, text);
+		assert_int_equal(ask(says[i], f.s, &want), 0);
+		EACH_WAY(w)
+		for (unsigned n = 1; !say_once(text, says[i], w, n, &want); n++)
+			assert_true(n < 10000);
+	}
+}
+
+static void saying(void **state)
+{
+	(void)state;
+	say_all(plain);
+	say_all(HEADER_V1 V1("message")
+	            V1("message") "{\"type\":\"compaction\",\"firstKeptEntryIndex\":2,\"summary\":\"s\"}\n");
+}
+
+/* The first fault counts, and belongs to the answer that was being made. */
+static void faults_of_an_answer(void **state)
+{
+	(void)state;
+	int outer = fault_begin();
+	fault_note(-EIO);
+	int inner = fault_begin();
+	assert_int_equal(fault_end(inner, -ENOENT), -ENOENT);
+	inner = fault_begin();
+	fault_note(0);
+	fault_note(-ENOMEM);
+	fault_note(-EIO);
+	assert_int_equal(fault_end(inner, -ENOENT), -ENOMEM);
+	assert_int_equal(fault_end(outer, 0), -EIO);
+	assert_int_equal(fault_end(fault_begin(), 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(faults_of_an_answer),
 	    cmocka_unit_test(growing),
+	    cmocka_unit_test(saying),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
