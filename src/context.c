@@ -8,6 +8,7 @@
  * Where pi throws, the session is still to be read: an entry without `message`
  * and an edit without `replacement` count as if they were not there. */
 #include "sessionfs/context.h"
+#include "sessionfs/stop.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -231,4 +232,58 @@ void context_release(struct context *c)
 {
 	free(c->items);
 	*c = (struct context){NULL, 0, NO_ENTRY, NO_ENTRY};
+}
+
+bool context_is_sent(const struct record *r)
+{
+	if (r->type != RECORD_MESSAGE)
+		return true;
+	if (r->role == ROLE_BASH_EXECUTION)
+		return !json_truthy(r->msg.exclude_from_context);
+	return r->role != ROLE_OTHER && r->role != ROLE_NONE;
+}
+
+/* The same as far as the index knows. */
+static bool is_surely_sent(const struct entry *e)
+{
+	switch (e->type) {
+	case RECORD_MESSAGE:
+		return !(e->flags & ENTRY_NO_MESSAGE) && e->role != ROLE_BASH_EXECUTION && e->role != ROLE_OTHER &&
+		       e->role != ROLE_NONE;
+	case RECORD_BRANCH_SUMMARY:
+		return e->flags & ENTRY_SUMMARY;
+	default:
+		return e->type == RECORD_COMPACTION || e->type == RECORD_CUSTOM_MESSAGE;
+	}
+}
+
+/* What stands behind the newest compaction, and that itself, is in the context unless it is edited. */
+static bool ends_with_sent(const struct session *s, uint32_t at)
+{
+	uint32_t ring = NO_ENTRY;
+
+	if (session_has_edits(s))
+		return false;
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring))
+		if (is_surely_sent(session_entry(s, i)))
+			return true;
+	return false;
+}
+
+int context_any_sent(const struct session *s, uint32_t at, bool *ret)
+{
+	CLEANUP_CONTEXT struct context c = {NULL, 0, NO_ENTRY, NO_ENTRY};
+	CLEANUP_LINE struct line line = LINE_INIT;
+	struct record r;
+
+	bool any = ends_with_sent(s, at);
+	int rc = any ? 0 : context_build(s, at, &c);
+	for (size_t i = c.n; i > 0 && rc == 0 && !any; i--) {
+		rc = session_load(s, c.items[i - 1].entry, &line, &r);
+		any = rc == 0 && context_is_sent(&r);
+		rc = rc < 0 ? rc : stop_check();
+	}
+	if (rc == 0)
+		*ret = any;
+	return rc;
 }

@@ -535,6 +535,16 @@ static void add_heading(const struct md *m, const char *what)
 	add_label(m);
 }
 
+bool render_transcript_has(const struct session *s, uint32_t at)
+{
+	uint32_t ring = NO_ENTRY;
+
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring))
+		if (!(session_entry(s, i)->flags & ENTRY_NO_MESSAGE))
+			return true;
+	return false;
+}
+
 int render_transcript_segment(const struct session *s, uint32_t i, struct reader *reader, struct render_usage *usage,
                               const char *prefix, struct buf *out)
 {
@@ -559,15 +569,6 @@ int render_transcript_segment(const struct session *s, uint32_t i, struct reader
 
 /* --- context.md ------------------------------------------------------------- */
 
-static bool is_sent(const struct record *r)
-{
-	if (r->type != RECORD_MESSAGE)
-		return true;
-	if (r->role == ROLE_BASH_EXECUTION)
-		return !json_truthy(r->msg.exclude_from_context);
-	return r->role != ROLE_OTHER && r->role != ROLE_NONE;
-}
-
 static void show_edited(struct md *m, struct json_value content)
 {
 	m->has_images = false;
@@ -585,7 +586,7 @@ static int add_item(const struct session *s, const struct context_item *item, st
 	int rc = session_read(s, item->entry, reader, &r);
 	if (rc == 0 && item->edit != NO_ENTRY)
 		rc = session_load(s, item->edit, edit_line, &edit);
-	if (rc < 0 || !is_sent(&r))
+	if (rc < 0 || !context_is_sent(&r))
 		return rc;
 	struct md m = {.s = s, .entry = item->entry, .r = &r, .prefix = prefix, .out = out, .has_images = true};
 	bool system = item->kind == CONTEXT_SYSTEM;

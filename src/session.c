@@ -514,6 +514,11 @@ uint32_t session_leaf(const struct session *s)
 	return s->at.count ? s->at.count - 1 : NO_ENTRY;
 }
 
+bool session_has_edits(const struct session *s)
+{
+	return s->at.edits;
+}
+
 uint32_t session_position(const struct session *s)
 {
 	uint32_t leaf = session_leaf(s);
@@ -541,9 +546,8 @@ uint32_t session_branch_at(const struct session *s, uint32_t i)
 	return session_is_tip(s, i) && newest != NO_ENTRY ? newest : i;
 }
 
-/* The next entry on pi's walk from i, or NO_ENTRY. A walk can only come back to an entry it has
- * seen on a cycle, and then to the first one it met there: *ring. */
-static uint32_t walk_up(const struct session *s, uint32_t i, uint32_t *ring)
+/* A walk can only come back to an entry it has seen on a cycle, and then to the first one it met there. */
+uint32_t session_walk_up(const struct session *s, uint32_t i, uint32_t *ring)
 {
 	const struct entry *e = entry_at(s, i);
 
@@ -557,7 +561,7 @@ int session_path(const struct session *s, uint32_t at, uint32_t **ret, size_t *r
 	uint32_t ring = NO_ENTRY;
 	size_t n = 0;
 
-	for (uint32_t i = at; i != NO_ENTRY; i = walk_up(s, i, &ring))
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring))
 		n++;
 	uint32_t *path = malloc(n * sizeof *path + 1);
 	if (!path)
@@ -565,7 +569,7 @@ int session_path(const struct session *s, uint32_t at, uint32_t **ret, size_t *r
 	*ret_n = n;
 	*ret = path;
 	ring = NO_ENTRY;
-	for (uint32_t i = at; i != NO_ENTRY; i = walk_up(s, i, &ring))
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring))
 		path[--n] = i;
 	return 0;
 }

@@ -203,6 +203,7 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 		e->flags |= ENTRY_SUMMARY;
 	if (head->type == RECORD_SESSION_INFO)
 		s->at.info = s->at.count;
+	s->at.edits |= head->type == RECORD_CONTEXT_EDIT;
 	uint32_t parts = head->calls > head->images ? head->calls : head->images;
 	if (parts >= node_parts(s->at.count) && !add_fault(sc, e, REASON_TOO_MANY_PARTS))
 		return false;

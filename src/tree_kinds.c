@@ -295,6 +295,18 @@ static int errors_size(struct ctx *c, uint64_t *ret)
 	return buf_err(&b);
 }
 
+/* A failure is for the one who reads it. */
+static bool context_md_has_at(struct ctx *c, uint32_t at)
+{
+	bool any = true;
+	return context_any_sent(c->session, at, &any) < 0 || any;
+}
+
+static bool context_md_has(struct ctx *c)
+{
+	return context_md_has_at(c, session_leaf(c->session));
+}
+
 static int context_md_show(struct ctx *c, struct buf *out)
 {
 	return render_context_md(c->session, session_leaf(c->session), "", out);
@@ -305,9 +317,19 @@ static int context_json_show(struct ctx *c, struct buf *out)
 	return render_context_json(c->session, session_leaf(c->session), out);
 }
 
+static bool transcript_has(struct ctx *c)
+{
+	return render_transcript_has(c->session, session_leaf(c->session));
+}
+
 static int transcript_view(struct ctx *c, struct view *ret)
 {
 	return view_transcript(c, session_leaf(c->session), "", ret);
+}
+
+static bool branch_context_md_has(struct ctx *c)
+{
+	return context_md_has_at(c, session_branch_at(c->session, c->node.entry));
 }
 
 static int branch_context_md_show(struct ctx *c, struct buf *out)
@@ -318,6 +340,11 @@ static int branch_context_md_show(struct ctx *c, struct buf *out)
 static int branch_context_json_show(struct ctx *c, struct buf *out)
 {
 	return render_context_json(c->session, session_branch_at(c->session, c->node.entry), out);
+}
+
+static bool branch_transcript_has(struct ctx *c)
+{
+	return render_transcript_has(c->session, session_branch_at(c->session, c->node.entry));
 }
 
 static int branch_transcript_view(struct ctx *c, struct view *ret)
@@ -566,12 +593,12 @@ const struct kind tree_kinds[K_COUNT] = {
     [K_CWD] = {"cwd", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .has = cwd_has, .show = cwd_show},
     [K_TREE_TXT] = {"tree.txt", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .rewritten = true, .has = tree_has,
                     .show = tree_show},
-    [K_CONTEXT_MD] = {"context.md", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .rewritten = true,
+    [K_CONTEXT_MD] = {"context.md", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .rewritten = true, .has = context_md_has,
                       .show = context_md_show},
     [K_CONTEXT_JSON] = {"context.json", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .rewritten = true,
                         .show = context_json_show},
     [K_TRANSCRIPT_MD] = {"transcript.md", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .rewritten = true,
-                         .view = transcript_view},
+                         .has = transcript_has, .view = transcript_view},
     [K_LEAF] = {"leaf", LINK_ROW, IN_SESSION, .keep = KEEP_TOLD, .has = any_entry, .show = leaf_show},
     [K_PARENT_SESSION] = {"parent", LINK_ROW, .parent = K_SESSION, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION,
                           .has = parent_session_has, .show = parent_session_show},
@@ -601,11 +628,11 @@ const struct kind tree_kinds[K_COUNT] = {
     [K_BRANCH] = {NULL, DIR_ROW, .parent = K_BRANCHES, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION, .keep = KEEP_QUIET,
                   .list = branch_list, .match = branch_match},
     [K_BRANCH_CONTEXT_MD] = {"context.md", FILE_ROW, IN_BRANCH, .keep = KEEP_QUIET, .rewritten = true,
-                             .show = branch_context_md_show},
+                             .has = branch_context_md_has, .show = branch_context_md_show},
     [K_BRANCH_CONTEXT_JSON] = {"context.json", FILE_ROW, IN_BRANCH, .keep = KEEP_QUIET, .rewritten = true,
                                .show = branch_context_json_show},
     [K_BRANCH_TRANSCRIPT_MD] = {"transcript.md", FILE_ROW, IN_BRANCH, .keep = KEEP_QUIET, .rewritten = true,
-                                .view = branch_transcript_view},
+                                .has = branch_transcript_has, .view = branch_transcript_view},
     [K_PATH_LINK] = {NULL, LINK_ROW, IN_BRANCH, .keep = KEEP_QUIET, .show = path_link_show, .list = path_list,
                      .match = path_match},
 

@@ -43,6 +43,10 @@ struct render_usage {
 #define RENDER_COST_DECIMALS 9
 void render_usage_add(struct render_usage *u, const struct record *r);
 
+/* Both views begin with front matter. Whether anything follows it (context.md: context_any_sent): else there is none.
+ */
+bool render_transcript_has(const struct session *s, uint32_t at);
+
 int render_context_md(const struct session *s, uint32_t at, const char *prefix, struct buf *out);
 /* transcript.md is a front matter and one segment an entry of session_path(s, at): the file is their concatenation,
  * so that any part of it can be made alone. A segment depends on its entry, its label and its ancestors only; it is

@@ -139,6 +139,9 @@ uint32_t session_entry_by_name(const struct session *s, struct span component);
 /* The addressed entry whose id equals this JSON value (string or number), or NO_ENTRY. */
 uint32_t session_entry_by_id(const struct session *s, struct json_value id);
 
+/* Whether there is a context_edit anywhere in the file. */
+bool session_has_edits(const struct session *s);
+
 /* The newest entry of the file, as for pi after a reload; NO_ENTRY if there is none. */
 uint32_t session_leaf(const struct session *s);
 /* The leaf itself or its nearest conversation ancestor: where branches/current points; NO_ENTRY if none. */
@@ -151,6 +154,9 @@ bool session_is_branch(const struct session *s, uint32_t i);
  * position, the newest metadata following i for other listed ones, i itself for the rest. */
 uint32_t session_branch_at(const struct session *s, uint32_t i);
 
+/* The next entry on pi's walk from i to the root, or NO_ENTRY. *ring is the walk's own, NO_ENTRY before its first step.
+ */
+uint32_t session_walk_up(const struct session *s, uint32_t i, uint32_t *ring);
 /* The walk from `at` to the root as pi's getBranch does it, root first. Stops at the first
  * entry seen before. Entries without `message` are included. Caller frees *ret. */
 int session_path(const struct session *s, uint32_t at, uint32_t **ret, size_t *ret_n);

@@ -1,6 +1,7 @@
 #include "fixture.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 

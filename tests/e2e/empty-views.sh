@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# context.md and transcript.md are there when they say something, and come and go as the session grows.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+entry() { # ID PARENT-AS-JSON REST
+	printf '{"id":"%s","parentId":%s,"timestamp":"2026-03-01T00:00:00.000Z",%s}\n' "$@"
+}
+say() { entry "$1" "$2" "\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"hello\"}"; }
+shell() { entry "$1" "$2" '"type":"message","message":{"role":"bashExecution","command":"ls","output":"","excludeFromContext":true}'; }
+begin() { # NAME LINES: a session that has rested
+	mkdir -p "$T/src/p"
+	f=$T/src/p/$1.jsonl
+	{ printf '{"type":"session","version":3,"id":"%s"}\n' "$1" && cat; } >"$f"
+	touch -d '2026-03-01' "$f"
+}
+views() { # DIRECTORY: those that are there, by name and by listing
+	local v there="" listed
+	for v in context.md transcript.md; do [ ! -e "$1/$v" ] || there+="$v "; done
+	# shellcheck disable=SC2010
+	listed=$(ls "$1" | grep -E '^(context|transcript)\.md$' | tr '\n' ' ')
+	is "$there" "$listed" "the names listed in $1"
+	echo "${there% }"
+}
+shows() { [ "$(views "$2")" = "$1" ]; }
+
+begin empty <<<""
+begin settings <<<"$(entry m1 null '"type":"model_change","provider":"p","modelId":"m"')"
+begin private <<<"$(shell a1 null)"
+begin missing <<<"$(entry a1 null '"type":"message"')"
+begin edited <<<"$(say a1 null)
+$(entry e1 '"a1"' '"type":"context_edit","targetId":"a1","replacement":null')"
+begin twigs <<<"$(shell a1 null)
+$(say a2 null)"
+
+without() { # SESSION: what --ls says
+	"$SESSIONFS" -S "$T/src" --ls "projects/p/$1" | grep -oE '(context|transcript)\.md$' | tr '\n' ' '
+}
+is "" "$(without empty)" "the views of a session without entries, without a mount"
+is "transcript.md " "$(without settings)" "the views of settings alone, without a mount"
+need_mount
+for options in "" -oro; do
+	mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
+	cd "$T/mnt/projects/p"
+	is "" "$(views empty)" "the views of a session without entries"
+	is "transcript.md" "$(views settings)" "the views of settings alone"
+	is "transcript.md" "$(views private)" "the views of what the model was not sent"
+	is "" "$(views missing)" "the views of a message entry without a message"
+	is "transcript.md" "$(views edited)" "the views of what was taken out of the context"
+	is "transcript.md" "$(views edited/branches/a1)" "the views of its branch"
+	is "transcript.md" "$(views twigs/branches/a1)" "the views of a branch that was not sent"
+	is "context.md transcript.md" "$(views twigs/branches/a2)" "the views of the other branch"
+	timeout 60 python3 "$ROOT/tests/lib/tree.py" agree "$T/mnt" || die "listing and reading disagree"
+
+	say b1 null >>"$T/src/p/empty.jsonl"
+	within 5 "the first message ($options)" shows "context.md transcript.md" empty
+	grep -q hello empty/context.md || die "the first message is not in context.md"
+	say b1 '"e1"' >>"$T/src/p/edited.jsonl"
+	within 5 "a message after the edit ($options)" shows "context.md transcript.md" edited
+	entry e2 '"b1"' '"type":"context_edit","targetId":"b1","replacement":null' >>"$T/src/p/edited.jsonl"
+	within 5 "the end of context.md ($options)" shows "transcript.md" edited
+	within 5 "its end in the branch ($options)" shows "transcript.md" edited/branches/b1
+	cd "$T"
+	umount_fs "$T/mnt"
+	begin empty <<<""
+	begin edited <<<"$(say a1 null)
+$(entry e1 '"a1"' '"type":"context_edit","targetId":"a1","replacement":null')"
+done
