@@ -41,6 +41,14 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 		free(c);
 		return rc;
 	}
+	rc = reach_open(real, &c->reach);
+	if (rc < 0) {
+		watching_release(&c->watching);
+		open_indexes_release(c);
+		free(root);
+		free(c);
+		return rc;
+	}
 	lock_init(&c->lock, LOCK_CATALOG);
 	c->source = real;
 	real = NULL;
@@ -83,6 +91,7 @@ void catalog_close(struct catalog *c)
 	free(c->forks);
 	free(c->forks_named);
 	free(c->source);
+	reach_close(c->reach);
 	lock_destroy(&c->lock);
 	free(c);
 }
@@ -90,6 +99,11 @@ void catalog_close(struct catalog *c)
 const char *catalog_source(const struct catalog *c)
 {
 	return c->source;
+}
+
+struct reach *catalog_reach(const struct catalog *c)
+{
+	return c->reach;
 }
 
 /* ---- how deep to look ---- */

@@ -1,9 +1,6 @@
 /* Whether a file is a session is decided by its first line that parses to
  * something truthy, as pi decides it: everything before is skipped, and nothing
- * after is read. A line without its newline counts once it parses.
- *
- * Names under the source can be FIFOs, devices, or turn into them between two
- * calls: files are opened without blocking and judged by fstat. */
+ * after is read. A line without its newline counts once it parses. */
 #include "catalog_header.h"
 
 #include "sessionfs/log.h"
@@ -25,22 +22,9 @@ void header_release(struct header *h)
 	buf_release(&h->deep);
 }
 
-static int open_regular(const char *path, struct stat *ret_st, const char **ret_reason)
+static const char *kind_fault(int err)
 {
-	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	struct stat st;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	*ret_st = st;
-	if (!S_ISREG(st.st_mode)) {
-		*ret_reason = S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file";
-		return -EINVAL;
-	}
-	int open_fd = fd;
-	fd = -1;
-	return open_fd;
+	return err == -EISDIR ? "is a directory" : err == -EINVAL ? "not a regular file" : NULL;
 }
 
 /* The string's text; empty if `v` is no string. */
@@ -175,24 +159,29 @@ static void take_rights(int fd, struct header *h)
 	rights_release(&r);
 }
 
-bool header_read(const char *path, struct header *h)
+static int read_file(const struct reached *file, struct header *h)
 {
+	h->st = file->st;
+	take_rights(file->fd, h);
+	if (h->st.st_size == 0) {
+		h->reason = "empty file";
+		return 0;
+	}
+	return scan(file->fd, h);
+}
+
+bool header_read(const struct reach_at *at, enum reach_how how, struct header *h)
+{
+	struct reached file = REACHED_INIT;
+
 	h->reason = NULL;
-	h->err = 0;
 	h->line = 1;
 	h->st = (struct stat){0};
 	h->mode = 0;
-
-	int fd CLEANUP_CLOSE = open_regular(path, &h->st, &h->reason);
-	if (fd < 0) {
-		h->err = h->reason ? 0 : fd;
-		return false;
-	}
-	take_rights(fd, h);
-	if (h->st.st_size == 0) {
-		h->reason = "empty file";
-		return false;
-	}
-	h->err = scan(fd, h);
+	int rc = reach_file(at, how, O_RDONLY, &file);
+	if (rc < 0)
+		h->reason = kind_fault(rc);
+	h->err = rc == 0 ? read_file(&file, h) : h->reason ? 0 : rc;
+	reached_release(at->reach, &file);
 	return h->err == 0 && !h->reason;
 }

@@ -4,9 +4,9 @@
 #define SESSIONFS_CATALOG_HEADER_H
 
 #include "sessionfs/buf.h"
+#include "sessionfs/reach.h"
 
 #include <stdint.h>
-#include <sys/stat.h>
 
 /* The bufs are kept from one read to the next; release with header_release. */
 struct header {
@@ -28,7 +28,7 @@ void header_release(struct header *h);
 
 /* Reads as much of the file as it takes, at most HEADER_SCAN bytes: pi's own bound. True if it is a session. */
 #define HEADER_SCAN ((size_t)1 << 20)
-bool header_read(const char *path, struct header *h);
+bool header_read(const struct reach_at *at, enum reach_how how, struct header *h);
 /* The reason (this very pointer) of a file in the format that follows version 3. */
 extern const char header_lanes[];
 

@@ -124,6 +124,7 @@ struct fork {
 struct catalog {
 	struct lock lock;
 	char *source;          /* constant */
+	struct reach *reach;   /* constant */
 	uid_t uid;             /* constant: the user that we run as */
 	struct budget *budget; /* constant */
 	struct strings strings;

@@ -301,11 +301,10 @@ static void open_held(struct catalog *c, struct held *h)
 	struct session *s = NULL;
 	struct finding f = {0};
 	struct trace before = c->slots[h->slot].trace;
-	const char *known = catalog_path(c, c->files[c->slots[h->slot].file].path);
-	char *path CLEANUP_FREE = known ? strdup(known) : NULL;
+	const struct reach_at at = {c->reach, c->files[c->slots[h->slot].file].path};
 
 	lock_give(&c->lock);
-	h->err = path ? session_open(path, &s) : -ENOMEM;
+	h->err = session_open(&at, &s);
 	bool trace_holds = true;
 	if (!h->err) {
 		f = find_out(s);

@@ -180,10 +180,8 @@ static void file_takes_header(struct catalog *c, uint32_t file)
 void scan_header_again(struct catalog *c, uint32_t file)
 {
 	struct file *f = &c->files[file];
-	const char *path = catalog_path(c, f->path);
-	if (!path)
-		return;
-	bool is_session = header_read(path, &c->header);
+	const struct reach_at at = {c->reach, f->path};
+	bool is_session = header_read(&at, REACH_WAIT, &c->header);
 	if (S_ISREG(c->header.st.st_mode))
 		file_takes(c, f, &c->header.st);
 	file_takes_rights(c, f, c->header.mode);

@@ -12,8 +12,8 @@
 
 struct check {
 	struct catalog *catalog;
-	struct header header;  /* scratch */
-	struct buf path, line; /* scratch */
+	struct header header; /* scratch */
+	struct buf line;      /* scratch */
 	FILE *out, *progress;
 	struct timespec began;
 	unsigned progress_ms;
@@ -91,10 +91,8 @@ static int report_other(struct check *c, const char *file, const char *reason)
 {
 	uint32_t line = 1;
 
-	buf_reset(&c->path);
-	buf_addf(&c->path, "%s/%s", catalog_source(c->catalog), file);
-	const char *path = buf_cstr(&c->path);
-	if (path && !header_read(path, &c->header) && c->header.reason && strcmp(c->header.reason, reason) == 0)
+	const struct reach_at at = {catalog_reach(c->catalog), file};
+	if (!header_read(&at, REACH_WAIT, &c->header) && c->header.reason && strcmp(c->header.reason, reason) == 0)
 		line = c->header.line;
 	return report(c, file, line, reason);
 }
@@ -162,7 +160,6 @@ int check_source(const char *source, const struct check_options *o, FILE *out, F
 		hide_progress(&c);
 	catalog_close(c.catalog);
 	header_release(&c.header);
-	buf_release(&c.path);
 	buf_release(&c.line);
 	if (rc == 0 && (fflush(out) != 0 || ferror(out)))
 		rc = -EIO;

@@ -21,7 +21,7 @@ static const char *const names[] = {
     [LOCK_CACHE] = "cache", [LOCK_SCRATCH] = "scratch", [LOCK_STATE] = "state",       [LOCK_LINES] = "lines",
     [LOCK_SPARE] = "spare", [LOCK_HANDLES] = "handles", [LOCK_DROPPING] = "dropping", [LOCK_LISTINGS] = "listings",
     [LOCK_QUIET] = "quiet", [LOCK_PLUS] = "plus",       [LOCK_SIZES] = "sizes",       [LOCK_IDLE] = "idle",
-    [LOCK_LOOP] = "loop",
+    [LOCK_LOOP] = "loop",   [LOCK_PROBES] = "probes",
 };
 _Static_assert(sizeof names / sizeof *names == LOCK_RANKS, "a name for each rank");
 

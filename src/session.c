@@ -159,22 +159,22 @@ static bool same_state(const struct stat *a, const struct stat *b)
 
 /* ---- life ---- */
 
-/* A FIFO, a device or a directory is no session, and opening it must not wait. */
-static int open_regular(const char *path, int *ret_fd, struct stat *ret_st)
+static struct reach_at where_is(const struct session *s)
 {
-	struct stat st;
+	return (struct reach_at){s->reach, s->path};
+}
 
-	if (stat(path, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, ret_st) < 0)
-		return -errno;
-	if (!S_ISREG(ret_st->st_mode))
-		return -EINVAL;
-	*ret_fd = fd;
-	fd = -1;
+/* A FIFO, a device or a directory is no session. */
+static int open_file(struct session *s)
+{
+	struct reached got = REACHED_INIT;
+	const struct reach_at at = where_is(s);
+	int rc = reach_file(&at, REACH_WAIT, O_RDONLY, &got);
+	if (rc < 0)
+		return rc == -EISDIR ? -EINVAL : rc;
+	s->fd = got.fd;
+	s->foreign = got.foreign;
+	s->st = got.st;
 	return 0;
 }
 
@@ -188,11 +188,11 @@ static uint64_t make_secret(const void *place)
 	return secret;
 }
 
-static struct session *session_new(const char *path)
+static struct session *session_new(const struct reach_at *at)
 {
 	struct session *s = calloc(1, sizeof *s);
 	struct derived *d = calloc(1, sizeof *d);
-	char *copy = strdup(path);
+	char *copy = strdup(at->path);
 
 	if (!s || !d || !copy) {
 		free(s);
@@ -203,6 +203,7 @@ static struct session *session_new(const char *path)
 	lock_rw_init(&s->lock, LOCK_SESSION);
 	lock_init(&d->mutex, LOCK_DERIVED);
 	s->derived = d;
+	s->reach = at->reach;
 	s->path = copy;
 	s->fd = -1;
 	s->serial = 1;
@@ -238,13 +239,13 @@ static uint64_t serial_of(const struct stat *st, uint64_t before)
 	return now > before ? now : before + 1;
 }
 
-int session_open(const char *path, struct session **ret)
+int session_open(const struct reach_at *at, struct session **ret)
 {
-	CLEANUP(cleanup_session) struct session *s = session_new(path);
+	CLEANUP(cleanup_session) struct session *s = session_new(at);
 
 	if (!s)
 		return -ENOMEM;
-	int rc = open_regular(path, &s->fd, &s->st);
+	int rc = open_file(s);
 	if (rc == 0)
 		rc = session_scan(s, (uint64_t)s->st.st_size);
 	if (rc == 0)
@@ -273,7 +274,7 @@ void session_close(struct session *s)
 {
 	if (!s)
 		return;
-	cleanup_close(&s->fd);
+	reach_close_fd(s->reach, s->fd, s->foreign);
 	lock_rw_destroy(&s->lock);
 	derived_close(s->derived);
 	refs_release(&s->orphans);
@@ -312,24 +313,28 @@ void session_unlock(struct session *s)
 
 bool session_changed(const struct session *s)
 {
-	struct stat st;
+	struct reached now = REACHED_INIT;
+	const struct reach_at at = where_is(s);
 
-	return stat(s->path, &st) < 0 || !same_state(&st, &s->st);
+	return reach_stat(&at, REACH_WAIT, &now) < 0 || !same_state(&now.st, &s->st);
 }
 
 int session_grow(struct session *s)
 {
-	struct stat st;
+	struct reached now = REACHED_INIT;
+	const struct reach_at at = where_is(s);
+	int rc = reach_stat(&at, REACH_WAIT, &now);
 
-	if (stat(s->path, &st) < 0)
-		return -errno;
+	if (rc < 0)
+		return rc;
+	const struct stat st = now.st;
 	if (s->broken)
 		return -ESTALE;
 	if (same_state(&st, &s->st))
 		return 0;
 	if (!same_file(&st, &s->st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < s->at.end)
 		return -ESTALE;
-	int rc = check_prints(s);
+	rc = check_prints(s);
 	if (rc < 0)
 		return rc;
 	if ((uint64_t)st.st_size > s->at.end) {

@@ -178,8 +178,10 @@ struct prints {
 
 struct session {
 	struct rwlock lock;
+	struct reach *reach; /* borrowed; with path it says where the file is found */
 	char *path;
 	int fd;
+	bool foreign; /* closing fd may wait for somebody else */
 	struct stat st;
 	uint64_t serial;
 	uint64_t seed, factor; /* secrets of hashes: a file cannot be made to collide */

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
@@ -37,25 +38,15 @@ static int check_id(int fd, const struct store_id *id, struct stat *ret)
 	return ret->st_dev == id->dev && ret->st_ino == id->ino ? 0 : -ESTALE;
 }
 
-/* Whether the path still names the file that is open. */
-static int check_path(const char *path, const struct store_id *id)
+/* Whether the name still leads to the file that is open. */
+static int check_name(const struct reach_at *at, const struct store_id *id)
 {
-	struct stat st;
-	if (stat(path, &st) < 0)
-		return errno == ENOENT ? -ESTALE : -errno;
-	return st.st_dev == id->dev && st.st_ino == id->ino ? 0 : -ESTALE;
+	struct reached now = REACHED_INIT;
+	int rc = reach_stat(at, REACH_WAIT, &now);
+	if (rc < 0)
+		return rc == -ENOENT ? -ESTALE : rc;
+	return now.st.st_dev == id->dev && now.st.st_ino == id->ino ? 0 : -ESTALE;
 }
-
-/* The lock goes with the descriptor. */
-static void cleanup_locked(const int *fd)
-{
-	if (*fd < 0)
-		return;
-	cleanup_close(fd);
-	lock_forget(LOCK_FILE);
-}
-
-#define CLEANUP_LOCKED CLEANUP(cleanup_locked)
 
 /* Whoever has the lock may be another program that never gives it back: asked for again and again, since the wait of
  * flock(2) ends for nobody. */
@@ -75,27 +66,30 @@ static int lock_file(int fd)
 	return 0;
 }
 
-static int open_locked(const char *path, const struct store_id *id)
+static int open_file(const struct reach_at *at, const struct store_id *id, int flags, struct reached *ret)
 {
-	int fd CLEANUP_CLOSE = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return errno == ENOENT ? -ESTALE : -errno;
-	struct stat st;
-	int rc = check_id(fd, id, &st);
-	if (rc < 0)
-		return rc;
+	int rc = reach_file(at, REACH_WAIT, flags, ret);
+	if (rc == -ENOENT)
+		return -ESTALE;
+	return rc < 0 ? rc : check_id(ret->fd, id, &ret->st);
+}
+
+/* To be closed with close_locked, whatever it returns. */
+static int open_locked(const struct reach_at *at, const struct store_id *id, int flags, struct reached *ret)
+{
 	lock_note(LOCK_FILE);
-	rc = lock_file(fd);
-	/* Whoever held the lock may have replaced the file. */
+	int rc = open_file(at, id, O_RDWR | O_APPEND | flags, ret);
 	if (rc == 0)
-		rc = check_path(path, id);
-	if (rc < 0) {
-		lock_forget(LOCK_FILE);
-		return rc;
-	}
-	int keep = fd;
-	fd = -1;
-	return keep;
+		rc = lock_file(ret->fd);
+	/* Whoever held the lock may have replaced the file. */
+	return rc < 0 ? rc : check_name(at, id);
+}
+
+/* The lock goes with the descriptor. */
+static void close_locked(const struct reach_at *at, struct reached *file)
+{
+	reached_release(at->reach, file);
+	lock_forget(LOCK_FILE);
 }
 
 static int size_of(int fd, off_t *ret)
@@ -294,11 +288,8 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 	return 0;
 }
 
-int store_append(const char *path, const struct store_id *id, bool sync, store_make make, void *arg)
+static int append_locked(int fd, bool sync, store_make make, void *arg)
 {
-	int fd CLEANUP_LOCKED = open_locked(path, id);
-	if (fd < 0)
-		return fd;
 	bool between = true;
 	for (unsigned attempt = 0; between && attempt < MOST_ATTEMPTS; attempt++) {
 		/* Where lines come one by one the first repair is the last, and must not wait. */
@@ -309,8 +300,20 @@ int store_append(const char *path, const struct store_id *id, bool sync, store_m
 			/* A repair that fails leaves the first line, which says what was meant. */
 			return attempt == 0 ? rc : 0;
 	}
+	return 0;
+}
+
+int store_append(const struct reach_at *at, const struct store_id *id, bool sync, store_make make, void *arg)
+{
+	struct reached file = REACHED_INIT;
+	int rc = open_locked(at, id, 0, &file);
+	if (rc == 0)
+		rc = append_locked(file.fd, sync, make, arg);
 	/* Whoever replaced the file meanwhile knows nothing of our lines. */
-	return check_path(path, id) == -ESTALE ? -ESTALE : 0;
+	if (rc == 0 && check_name(at, id) == -ESTALE)
+		rc = -ESTALE;
+	close_locked(at, &file);
+	return rc;
 }
 
 /* Blocks that the file has at its end already are room too. */
@@ -331,38 +334,39 @@ static bool is_within_limit(const struct stat *st, size_t n)
 	       (uint64_t)st->st_size + n <= limit.rlim_cur;
 }
 
-int store_check(const char *path, const struct store_id *id, size_t n)
+static int judge_room(const struct reached *file, size_t n)
 {
-	struct stat st;
-	int fd CLEANUP_CLOSE = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return errno == ENOENT ? -ESTALE : -errno;
-	int rc = check_id(fd, id, &st);
-	if (rc < 0)
-		return rc;
-	if (!is_within_limit(&st, n))
+	if (!is_within_limit(&file->st, n))
 		return -EFBIG;
-	return has_room(fd, &st, n) ? 0 : -ENOSPC;
+	return has_room(file->fd, &file->st, n) ? 0 : -ENOSPC;
 }
 
-int store_sync(const char *path)
+int store_check(const struct reach_at *at, const struct store_id *id, size_t n)
 {
-	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	return sync_all(fd);
+	struct reached file = REACHED_INIT;
+	int rc = open_file(at, id, O_WRONLY | O_APPEND, &file);
+	if (rc == 0)
+		rc = judge_room(&file, n);
+	reached_release(at->reach, &file);
+	return rc;
+}
+
+int store_sync(const struct reach_at *at)
+{
+	struct reached file = REACHED_INIT;
+	int rc = reach_file(at, REACH_WAIT, O_RDONLY, &file);
+	if (rc == 0)
+		rc = sync_all(file.fd);
+	reached_release(at->reach, &file);
+	return rc;
 }
 
 /* --- replacing ------------------------------------------------------------------ */
 
-static void dir_of(const char *path, struct buf *out)
-{
-	const char *slash = strrchr(path, '/');
-	if (slash)
-		buf_add(out, path, (size_t)(slash - path) + 1);
-	else
-		buf_adds(out, "./");
-}
+/* A name that no one takes for a session. */
+#define TEMPORARY ".sessionfs-"
+#define RANDOM 6
+#define MOST_NAMES 100
 
 /* Copies what setfattr can set; what it cannot (security labels of others) stays with the system's default. */
 static int copy_xattrs(int from, int to)
@@ -396,9 +400,9 @@ static int same_attributes(int from, int to, const struct stat *st)
 	return copy_xattrs(from, to);
 }
 
-static int sync_dir(const char *dir)
+static int sync_dir(int dir)
 {
-	int fd CLEANUP_CLOSE = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd CLEANUP_CLOSE = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : sync_all(fd);
 }
 
@@ -408,51 +412,80 @@ static bool same_contents(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
+/* Makes the temporary file in the directory. Returns its descriptor, or a negative errno. */
+static int make_temporary(int dir, char name[sizeof TEMPORARY + RANDOM])
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	unsigned char some[RANDOM];
+	for (int tries = 0; tries < MOST_NAMES; tries++) {
+		if (getrandom(some, sizeof some, 0) != sizeof some)
+			return -EIO;
+		strcpy(name, TEMPORARY);
+		for (size_t i = 0; i < RANDOM; i++)
+			name[sizeof TEMPORARY - 1 + i] = digits[some[i] % (sizeof digits - 1)];
+		name[sizeof TEMPORARY - 1 + RANDOM] = '\0';
+		int fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0 || errno != EEXIST)
+			return fd < 0 ? -errno : fd;
+	}
+	return -EEXIST;
+}
+
+/* Whether the name in the directory is the file still: no link to it, and no other. */
+static int check_place(const struct reached *old, const struct store_id *id)
+{
+	struct stat st;
+	if (fstatat(old->dir, old->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	return st.st_dev == id->dev && st.st_ino == id->ino ? 0 : -ESTALE;
+}
+
 /* Fills and places the temporary file; the caller removes it when this fails. */
-static int place(int old, const char *path, const struct store_id *id, const char *temporary, int fd, store_fill fill,
-                 void *arg)
+static int place(const struct reached *old, const struct reach_at *at, const struct store_id *id, const char *temporary,
+                 int fd, store_fill fill, void *arg)
 {
 	struct stat before, after;
-	int rc = check_id(old, id, &before);
+	int rc = check_id(old->fd, id, &before);
 	if (rc == 0)
 		rc = fill(arg, fd);
 	if (rc == 0)
-		rc = same_attributes(old, fd, &before);
+		rc = same_attributes(old->fd, fd, &before);
 	if (rc == 0)
 		rc = sync_all(fd);
 	if (rc == 0)
-		rc = check_path(path, id);
+		rc = check_name(at, id);
 	if (rc == 0)
-		rc = check_id(old, id, &after);
+		rc = check_place(old, id);
+	if (rc == 0)
+		rc = check_id(old->fd, id, &after);
 	if (rc < 0)
 		return rc;
 	if (!same_contents(&before, &after))
 		return -EAGAIN;
-	return rename(temporary, path) < 0 ? -errno : 0;
+	return renameat(old->dir, temporary, old->dir, old->name) < 0 ? -errno : 0;
 }
 
-int store_replace(const char *path, const struct store_id *id, store_fill fill, void *arg)
+static int replace_locked(const struct reached *old, const struct reach_at *at, const struct store_id *id,
+                          store_fill fill, void *arg)
 {
-	struct buf real CLEANUP_BUF = BUF_INIT, dir CLEANUP_BUF = BUF_INIT, temporary CLEANUP_BUF = BUF_INIT;
-	char *target CLEANUP_FREE = realpath(path, NULL);
-	if (!target)
-		return errno == ENOENT ? -ESTALE : -errno;
-	int old CLEANUP_LOCKED = open_locked(target, id);
-	if (old < 0)
-		return old;
-	/* A name that no one takes for a session. */
-	dir_of(target, &dir);
-	buf_addspan(&temporary, buf_span(&dir));
-	buf_adds(&temporary, ".sessionfs-XXXXXX");
-	if (!buf_cstr(&temporary) || !buf_cstr(&dir))
-		return -ENOMEM;
-	int fd CLEANUP_CLOSE = mkostemp(temporary.p, O_CLOEXEC);
+	char temporary[sizeof TEMPORARY + RANDOM];
+	int fd CLEANUP_CLOSE = make_temporary(old->dir, temporary);
 	if (fd < 0)
-		return -errno;
-	int rc = place(old, target, id, temporary.p, fd, fill, arg);
+		return fd;
+	int rc = place(old, at, id, temporary, fd, fill, arg);
 	if (rc < 0) {
-		unlink(temporary.p);
+		unlinkat(old->dir, temporary, 0);
 		return rc;
 	}
-	return sync_dir(dir.p);
+	return sync_dir(old->dir);
+}
+
+int store_replace(const struct reach_at *at, const struct store_id *id, store_fill fill, void *arg)
+{
+	struct reached old = REACHED_INIT;
+	int rc = open_locked(at, id, REACH_PLACE, &old);
+	if (rc == 0)
+		rc = replace_locked(&old, at, id, fill, arg);
+	close_locked(at, &old);
+	return rc;
 }

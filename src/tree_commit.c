@@ -109,10 +109,9 @@ int commit_allowed(struct tree *t, uint32_t slot)
 	return info.st.st_mode & 0222 ? 0 : -EACCES;
 }
 
-static int path_of(struct tree *t, const struct slot_info *slot, struct buf *out)
+static struct reach_at where_is(const struct tree *t, const struct slot_info *slot)
 {
-	buf_addf(out, "%s/%s", catalog_source(t->catalog), slot->file);
-	return buf_cstr(out) ? 0 : -ENOMEM;
+	return (struct reach_at){catalog_reach(t->catalog), slot->file};
 }
 
 /* ---- the entries that are written to ---- */
@@ -196,25 +195,23 @@ static int fill_migrated(void *arg, int fd)
 static int try_append(struct commit *c, bool again, bool sync)
 {
 	struct tree *t = c->tree;
-	struct buf path CLEANUP_BUF = BUF_INIT;
 	struct slot_info info;
 	struct timespec now;
 	bool old = false;
 	int rc = catalog_slot(t->catalog, c->slot, &info);
 	if (rc == 0)
-		rc = path_of(t, &info, &path);
-	if (rc == 0)
 		rc = begin(c, again, &old);
 	if (rc < 0)
 		return rc;
+	const struct reach_at at = where_is(t, &info);
 	if (old) {
-		rc = store_replace(path.p, &c->id, fill_migrated, c);
+		rc = store_replace(&at, &c->id, fill_migrated, c);
 		return rc < 0 ? rc : -EAGAIN;
 	}
 	buf_reset(&c->written);
 	clock_gettime(CLOCK_REALTIME, &now);
 	c->now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-	rc = store_append(path.p, &c->id, sync, make_lines, c);
+	rc = store_append(&at, &c->id, sync, make_lines, c);
 	/* It reads back at once. What is in the file is written, whatever becomes of that. */
 	if (rc == 0 && commit_get(c) == 0)
 		commit_put(c);
@@ -394,7 +391,7 @@ static uint64_t room_for(struct tree *t, const struct slot_info *slot, size_t te
 
 int commit_check(struct tree *t, struct node n, struct span text)
 {
-	struct buf value CLEANUP_BUF = BUF_INIT, path CLEANUP_BUF = BUF_INIT;
+	struct buf value CLEANUP_BUF = BUF_INIT;
 	struct slot_info info;
 	const char *why = NULL;
 	int rc = parse(tree_kinds[n.kind].value, text, &value, &why);
@@ -402,11 +399,10 @@ int commit_check(struct tree *t, struct node n, struct span text)
 		rc = commit_allowed(t, n.slot);
 	if (rc == 0)
 		rc = find_slot(t, n.slot, &info);
-	if (rc == 0)
-		rc = path_of(t, &info, &path);
 	if (rc == 0) {
 		const struct store_id id = {info.st.st_dev, info.st.st_ino};
-		rc = store_check(path.p, &id, (size_t)room_for(t, &info, text.n));
+		const struct reach_at at = where_is(t, &info);
+		rc = store_check(&at, &id, (size_t)room_for(t, &info, text.n));
 		/* Replaced since: the commit looks again. */
 		if (rc == -ESTALE)
 			rc = 0;
@@ -432,10 +428,10 @@ int commit_leaf(struct tree *t, uint32_t slot, uint32_t entry)
 
 int commit_sync(struct tree *t, uint32_t slot)
 {
-	struct buf path CLEANUP_BUF = BUF_INIT;
 	struct slot_info info;
 	int rc = find_slot(t, slot, &info);
-	if (rc == 0)
-		rc = path_of(t, &info, &path);
-	return rc < 0 ? rc : store_sync(path.p);
+	if (rc < 0)
+		return rc;
+	const struct reach_at at = where_is(t, &info);
+	return store_sync(&at);
 }

@@ -32,7 +32,8 @@ struct catalog_options {
 
 int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret);
 void catalog_close(struct catalog *c);
-const char *catalog_source(const struct catalog *c); /* absolute, real path */
+const char *catalog_source(const struct catalog *c);  /* absolute, real path */
+struct reach *catalog_reach(const struct catalog *c); /* the same, as what its files are reached from */
 
 #define NO_SLOT UINT32_MAX
 

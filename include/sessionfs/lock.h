@@ -39,6 +39,7 @@ enum lock_rank {
 	LOCK_SIZES,
 	LOCK_IDLE,
 	LOCK_LOOP,
+	LOCK_PROBES, /* the threads that ask what may not answer */
 	LOCK_RANKS
 };
 

@@ -14,6 +14,7 @@
 #ifndef SESSIONFS_SESSION_H
 #define SESSIONFS_SESSION_H
 
+#include "sessionfs/reach.h"
 #include "sessionfs/record.h"
 
 #include <sys/stat.h>
@@ -52,12 +53,12 @@ struct entry {
 
 struct session;
 
-/* Opens and indexes a regular file. 0, or a negative errno; -EINVAL if the file is no session:
+/* Opens and indexes a regular file; the reach outlives it. 0, or a negative errno; -EINVAL if the file is no session:
  * its first truthy line must be an object of type "session" with a string id.
  * One descriptor stays open (O_RDONLY|O_CLOEXEC) until session_close, so that reads cost one pread
- * and a file renamed meanwhile stays readable; session_grow looks at the path again. The catalog bounds how many are
+ * and a file renamed meanwhile stays readable; session_grow looks at the name again. The catalog bounds how many are
  * open. */
-int session_open(const char *path, struct session **ret);
+int session_open(const struct reach_at *at, struct session **ret);
 void session_close(struct session *s);
 
 void session_rdlock(struct session *s);

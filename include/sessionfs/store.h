@@ -7,10 +7,9 @@
 #define SESSIONFS_STORE_H
 
 #include "sessionfs/buf.h"
+#include "sessionfs/reach.h"
 
-#include <sys/stat.h>
-
-/* Which file the path must still name. */
+/* Which file the name must still lead to. */
 struct store_id {
 	dev_t dev;
 	ino_t ino;
@@ -22,26 +21,27 @@ struct store_id {
  * Returns 0 or a negative errno, which ends the append with that. */
 typedef int (*store_make)(void *arg, unsigned attempt, struct buf *out);
 
-/* Appends to the regular file at `path`, starting on a line of its own (a newline comes first if the file's last
+/* Appends to the regular file there, starting on a line of its own (a newline comes first if the file's last
  * line has none). If lines of others came in between, `make` is asked again: at once, then a few times more, each
  * when nobody has appended for some milliseconds. `sync`: the bytes are on the disk on return. 0 on success; otherwise
- * a negative errno and the file holds no byte of ours: -ESTALE (another file is at the path now), -EACCES, -EROFS,
+ * a negative errno and the file holds no byte of ours: -ESTALE (another file is there now), -EACCES, -EROFS,
  * -ENOSPC, -EDQUOT, -EFBIG, -EIO, ... */
-int store_append(const char *path, const struct store_id *id, bool sync, store_make make, void *arg);
+int store_append(const struct reach_at *at, const struct store_id *id, bool sync, store_make make, void *arg);
 
 /* Whether an append of n bytes could succeed now: 0, -ENOSPC, -EACCES, -EROFS, -ESTALE, ... A first judgement
  * for writers that look at the error of write(2) only; nothing is changed. */
-int store_check(const char *path, const struct store_id *id, size_t n);
+int store_check(const struct reach_at *at, const struct store_id *id, size_t n);
 
 /* Brings what was appended before to the disk. */
-int store_sync(const char *path);
+int store_sync(const struct reach_at *at);
 
 /* Writes the whole new contents to fd. */
 typedef int (*store_fill)(void *arg, int fd);
 
-/* Replaces the file at `path` by one that `fill` writes: to a temporary file beside it, with its owner, mode
- * and extended attributes, fsynced, renamed over it, the directory fsynced. A crash at any point leaves the old or
+/* Replaces the file there by one that `fill` writes: to a temporary file beside it, with its owner, mode
+ * and extended attributes, fsynced, renamed over it, the directory fsynced. All of that in the directory in which the
+ * file was opened, whatever becomes of its path meanwhile. A crash at any point leaves the old or
  * the new file. -EAGAIN if the file changed meanwhile (the old one is kept); other errnos as above. */
-int store_replace(const char *path, const struct store_id *id, store_fill fill, void *arg);
+int store_replace(const struct reach_at *at, const struct store_id *id, store_fill fill, void *arg);
 
 #endif

@@ -61,7 +61,7 @@ static void add_all(struct session *s, struct buf *out)
 static struct session *fresh(void)
 {
 	struct session *s = NULL;
-	int rc = session_open(path, &s);
+	int rc = session_open(&(struct reach_at){NULL, path}, &s);
 	assert_true(rc == 0 || rc == -EINVAL);
 	return s;
 }

@@ -7,29 +7,31 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
 enum call {
 	OPEN,
+	OPENAT,
 	FSTAT,
-	STAT,
+	FSTATAT,
+	STATX,
 	FLOCK,
 	PREAD,
 	WRITE,
 	FSYNC,
 	FDATASYNC,
 	FTRUNCATE,
-	RENAME,
+	RENAMEAT,
 	FCHOWN,
 	FCHMOD,
-	MKOSTEMP,
+	GETRANDOM,
 	FLISTXATTR,
 	FGETXATTR,
 	FSETXATTR,
 	FSTATVFS,
-	REALPATH,
 	CALLS,
 };
 
@@ -74,15 +76,18 @@ static bool fails(enum call c)
 /* One line a call: the type, its name, its kind, the parameters, the arguments. */
 #define WRAPPED(X)                                                                                                     \
 	X(int, fstat64, FSTAT, (int fd, struct stat *st), (fd, st))                                                    \
-	X(int, stat64, STAT, (const char *path, struct stat *st), (path, st))                                          \
+	X(int, fstatat64, FSTATAT, (int dir, const char *path, struct stat *st, int flags), (dir, path, st, flags))    \
+	X(int, statx, STATX, (int dir, const char *path, int flags, unsigned mask, struct statx *x),                   \
+	  (dir, path, flags, mask, x))                                                                                 \
 	X(ssize_t, pread64, PREAD, (int fd, void *p, size_t n, off_t off), (fd, p, n, off))                            \
 	X(int, fsync, FSYNC, (int fd), (fd))                                                                           \
 	X(int, fdatasync, FDATASYNC, (int fd), (fd))                                                                   \
 	X(int, ftruncate64, FTRUNCATE, (int fd, off_t size), (fd, size))                                               \
-	X(int, rename, RENAME, (const char *from, const char *to), (from, to))                                         \
+	X(int, renameat, RENAMEAT, (int from_dir, const char *from, int to_dir, const char *to),                       \
+	  (from_dir, from, to_dir, to))                                                                                \
 	X(int, fchown, FCHOWN, (int fd, uid_t u, gid_t g), (fd, u, g))                                                 \
 	X(int, fchmod, FCHMOD, (int fd, mode_t m), (fd, m))                                                            \
-	X(int, mkostemp64, MKOSTEMP, (char *path, int flags), (path, flags))                                           \
+	X(ssize_t, getrandom, GETRANDOM, (void *p, size_t n, unsigned flags), (p, n, flags))                           \
 	X(ssize_t, flistxattr, FLISTXATTR, (int fd, char *p, size_t n), (fd, p, n))                                    \
 	X(ssize_t, fgetxattr, FGETXATTR, (int fd, const char *name, void *p, size_t n), (fd, name, p, n))              \
 	X(int, fsetxattr, FSETXATTR, (int fd, const char *name, const void *p, size_t n, int flags),                   \
@@ -126,12 +131,25 @@ int __wrap_open64(const char *path, int flags, ...)
 	return fails(OPEN) ? -1 : __real_open64(path, flags, mode);
 }
 
-char *__real_realpath(const char *path, char *to);
-char *__wrap_realpath(const char *path, char *to);
+int __real_openat64(int dir, const char *path, int flags, ...);
+int __wrap_openat64(int dir, const char *path, int flags, ...);
 
-char *__wrap_realpath(const char *path, char *to)
+int __wrap_openat64(int dir, const char *path, int flags, ...)
 {
-	return fails(REALPATH) ? NULL : __real_realpath(path, to);
+	va_list ap;
+	va_start(ap, flags);
+	mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	return fails(OPENAT) ? -1 : __real_openat64(dir, path, flags, mode);
+}
+
+/* What the headers make of it where the flags are no constant. */
+int __real___openat64_2(int dir, const char *path, int flags);
+int __wrap___openat64_2(int dir, const char *path, int flags);
+
+int __wrap___openat64_2(int dir, const char *path, int flags)
+{
+	return fails(OPENAT) ? -1 : __real___openat64_2(dir, path, flags);
 }
 
 ssize_t __real_write(int fd, const void *p, size_t n);

@@ -35,7 +35,7 @@ static inline void fixture_open(struct fixture *f, const char *bytes, size_t n)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, n), n);
 	close(fd);
-	assert_int_equal(session_open(f->path, &f->s), 0);
+	assert_int_equal(session_open(&(struct reach_at){NULL, f->path}, &f->s), 0);
 	session_rdlock(f->s);
 }
 

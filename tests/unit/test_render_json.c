@@ -327,7 +327,7 @@ static void expect_member(const char *lines, struct timespec mtime, const char *
 	const struct timespec times[2] = {mtime, mtime};
 	assert_int_equal(futimens(fd, times), 0);
 	close(fd);
-	assert_int_equal(session_open(f.path, &f.s), 0);
+	assert_int_equal(session_open(&(struct reach_at){NULL, f.path}, &f.s), 0);
 	session_rdlock(f.s);
 	assert_int_equal(render_info_json(f.s, "f", &out), 0);
 	if (!strstr(buf_cstr(&out), member))

@@ -1,0 +1,56 @@
+/* probe: work that may wait for somebody else for ever, on threads that can be left behind.
+ *
+ * A system call on a dead network or FUSE server does not come back, not even for SIGKILL. So whatever may ask one is
+ * done by a thread of this pool, with no lock held, while whoever wants the answer waits until it is clear that none
+ * comes. A thread that waits for a second is left behind: it counts against the few there may be, and no other thread
+ * asks the device that it asks. When its call does come back, it goes on as if nothing had happened.
+ *
+ * Thread-safe. The first probe starts the first thread, so there must be none before the process goes to the
+ * background. */
+#ifndef SESSIONFS_PROBE_H
+#define SESSIONFS_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROBE_THREADS 8
+
+/* One piece of work, embedded in what it works on. It is shared: whoever started it holds it (probe_put), and so does
+ * the pool until it is done. */
+struct probe {
+	void (*run)(struct probe *p);  /* on a thread of the pool */
+	void (*free)(struct probe *p); /* when nobody holds it; on any thread */
+	bool collected;                /* comes with probes_collect when it is done */
+	/* The pool's. */
+	struct probe *next;
+	unsigned refs;
+	bool running, done;
+	int64_t since; /* when a thread began with it */
+};
+
+struct probes;
+
+/* patience_ms: after so long a thread counts as left behind. 0 or -ENOMEM. */
+int probes_open(unsigned patience_ms, struct probes **ret);
+/* Does not wait for threads that are left behind; what they need lives on until they end. */
+void probes_close(struct probes *ps);
+
+/* Hands the probe to the pool; the caller's hold begins, too. 0, or -EAGAIN if there is no thread for it. */
+int probe_start(struct probes *ps, struct probe *p);
+void probe_put(struct probes *ps, struct probe *p);
+/* Waits for all of them: 0 if all are done, -ETIMEDOUT if others are left behind or behind those in the queue, or
+ * -EINTR (stop_check). */
+int probe_wait(struct probes *ps, struct probe *const *v, size_t n);
+
+/* The probes with `collected` that are done, in a list; each is held for the caller. */
+struct probe *probes_collect(struct probes *ps);
+
+/* Whether this thread belongs to a pool. */
+bool probe_is_here(void);
+/* Before a system call that asks this device: 0, or -ETIMEDOUT where a thread that was left behind waits for it. Does
+ * nothing on a thread of no pool. */
+int probe_asks(dev_t device);
+
+#endif

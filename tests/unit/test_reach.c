@@ -1,0 +1,320 @@
+/* reach: which names lead where, whose links count, and what is left behind when nobody answers. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/cleanup.h"
+#include "sessionfs/reach.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+static struct {
+	char root[64], source[80];
+	struct reach *r;
+} world;
+
+static const char *at(const char *name)
+{
+	static char path[4][256];
+	static unsigned next;
+	char *to = path[next++ % 4];
+	snprintf(to, sizeof path[0], "%s/%s", world.root, name);
+	return to;
+}
+
+static void put(const char *name, uid_t owner)
+{
+	CLEANUP_CLOSE int fd = open(at(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "x", 1), 1);
+	if (geteuid() == 0)
+		assert_int_equal(fchown(fd, owner, owner), 0);
+}
+
+static void put_link(const char *to, const char *name, uid_t owner)
+{
+	assert_int_equal(symlink(to, at(name)), 0);
+	if (geteuid() == 0)
+		assert_int_equal(lchown(at(name), owner, owner), 0);
+}
+
+static void put_dir(const char *name, uid_t owner)
+{
+	assert_int_equal(mkdir(at(name), 0755), 0);
+	if (geteuid() == 0)
+		assert_int_equal(chown(at(name), owner, owner), 0);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(world.root, "/tmp/sessionfs-reach-XXXXXX");
+	assert_non_null(mkdtemp(world.root));
+	snprintf(world.source, sizeof world.source, "%s/source", world.root);
+	assert_int_equal(mkdir(world.source, 0755), 0);
+	assert_int_equal(reach_open(world.source, &world.r), 0);
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	reach_close(world.r);
+	return nftw(world.root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* 1: reached as it is; 2: through a link; or a negative errno, the same for stat and open. */
+static int reached(const char *path)
+{
+	struct reached st = REACHED_INIT, file = REACHED_INIT;
+	const struct reach_at where = {world.r, path};
+	int rc = reach_stat(&where, REACH_NOW, &st);
+	int opened = reach_file(&where, REACH_NOW, O_RDONLY, &file);
+	if (rc == 0 && S_ISREG(st.st.st_mode)) {
+		assert_int_equal(opened, 0);
+		assert_int_equal(st.linked, file.linked);
+	} else if (rc < 0) {
+		assert_int_equal(opened, rc);
+	}
+	reached_release(world.r, &file);
+	return rc < 0 ? rc : st.linked ? 2 : 1;
+}
+
+static void plain_names_and_links(void **state)
+{
+	struct reached got = REACHED_INIT;
+
+	(void)state;
+	uid_t me = geteuid();
+	put_dir("source/p", me);
+	put("source/p/a", me);
+	put_link("a", "source/p/near", me);
+	put_link("../../source/./p//near", "source/p/far", me);
+	put_link(at("source/p/a"), "source/p/absolute", me);
+	put_link("p", "source/q", me);
+	put_link("loop", "source/p/loop", me);
+	put_link("nothing", "source/p/dangling", me);
+	assert_int_equal(mkfifo(at("source/p/fifo"), 0600), 0);
+	assert_int_equal(reached("p/a"), 1);
+	assert_int_equal(reached("p/near"), 2);
+	assert_int_equal(reached("p/far"), 2);
+	assert_int_equal(reached("p/absolute"), 2);
+	assert_int_equal(reached("q/a"), 2);
+	assert_int_equal(reached("q/far"), 2);
+	assert_int_equal(reached("p/loop"), -ELOOP);
+	assert_int_equal(reached("p/dangling"), -ENOENT);
+	assert_int_equal(reached("p/a/b"), -ENOTDIR);
+	const struct reach_at fifo = {world.r, "p/fifo"}, dir = {world.r, "p"}, a = {world.r, "q/far"};
+	assert_int_equal(reach_file(&fifo, REACH_NOW, O_RDONLY, &got), -EINVAL);
+	assert_int_equal(reach_file(&dir, REACH_NOW, O_RDONLY, &got), -EISDIR);
+	assert_int_equal(reach_dir(&a, REACH_NOW, O_RDONLY, &got), -ENOTDIR);
+	/* The place is where the file is, not where its names are. */
+	assert_int_equal(reach_file(&a, REACH_NOW, O_RDONLY | REACH_PLACE, &got), 0);
+	assert_string_equal(got.name, "a");
+	struct stat there, p;
+	assert_int_equal(fstat(got.dir, &there), 0);
+	assert_int_equal(stat(at("source/p"), &p), 0);
+	assert_int_equal(there.st_ino, p.st_ino);
+	reached_release(world.r, &got);
+}
+
+static void links_count_for_their_owner(void **state)
+{
+	enum { ALICE = 12345, BOB = 12346 };
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	put("alices", ALICE);
+	put("bobs", BOB);
+	put("roots", 0);
+	put_dir("bobs-dir", BOB);
+	put("bobs-dir/alices", ALICE);
+	put("bobs-dir/bobs", BOB);
+	put_link("../alices", "source/own", ALICE);
+	put_link("../bobs", "source/other", ALICE);
+	put_link("../roots", "source/root", ALICE);
+	put_link("../bobs", "source/mounter", 0);
+	put_link("alices", "hop", BOB);
+	put_link("../hop", "source/by-bob", ALICE);
+	put_link("alices", "hop0", 0);
+	put_link("../hop0", "source/by-root", ALICE);
+	put_link("../bobs-dir", "source/dir", ALICE);
+	assert_int_equal(reached("own"), 2);
+	assert_int_equal(reached("other"), -EPERM);
+	assert_int_equal(reached("root"), -EPERM);
+	assert_int_equal(reached("mounter"), 2);
+	assert_int_equal(reached("by-bob"), -EPERM);
+	assert_int_equal(reached("by-root"), 2);
+	assert_int_equal(reached("dir"), -EPERM);
+	assert_int_equal(reached("dir/bobs"), -EPERM);
+	assert_int_equal(reached("dir/alices"), 2);
+}
+
+static void own_mount_is_not_asked(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	put_link("/proc", "source/there", geteuid());
+	put_link("/proc/version", "source/file", geteuid());
+	assert_int_equal(stat("/proc", &st), 0);
+	reach_forbid(world.r, st.st_dev);
+	assert_int_equal(reached("there"), -ELOOP);
+	assert_int_equal(reached("file"), -ELOOP);
+	/* And what is on another file system is not asked under a lock. */
+	reach_forbid(world.r, 0);
+	assert_int_equal(reached("there"), -EXDEV);
+	struct reached got = REACHED_INIT;
+	const struct reach_at where = {world.r, "file"};
+	assert_int_equal(reach_file(&where, REACH_WAIT, O_RDONLY, &got), 0);
+	assert_true(got.linked && got.foreign);
+	reached_release(world.r, &got);
+}
+
+/* The source is what its path names, also after that was another directory. */
+static void source_is_renewed(void **state)
+{
+	struct reached got = REACHED_INIT;
+	const struct reach_at root = {world.r, ""};
+
+	(void)state;
+	put("source/old", geteuid());
+	assert_int_equal(reached("old"), 1);
+	assert_int_equal(rename(world.source, at("away")), 0);
+	assert_int_equal(reach_dir(&root, REACH_NOW, O_RDONLY, &got), -ENOENT);
+	assert_int_equal(mkdir(world.source, 0755), 0);
+	put("source/new", geteuid());
+	assert_int_equal(reach_dir(&root, REACH_NOW, O_RDONLY, &got), 0);
+	reached_release(world.r, &got);
+	assert_int_equal(reached("new"), 1);
+	assert_int_equal(reached("old"), -ENOENT);
+}
+
+/* ---- probes ---- */
+
+struct work {
+	struct probe probe;
+	dev_t device;
+	int asked, *freed;
+	pthread_mutex_t *gate;
+};
+
+static void work_run(struct probe *p)
+{
+	struct work *w = (struct work *)p;
+	w->asked = probe_asks(w->device);
+	if (w->gate && w->asked == 0) {
+		pthread_mutex_lock(w->gate);
+		pthread_mutex_unlock(w->gate);
+	}
+}
+
+static void work_free(struct probe *p)
+{
+	struct work *w = (struct work *)p;
+	__atomic_add_fetch(w->freed, 1, __ATOMIC_SEQ_CST);
+	free(w);
+}
+
+static struct work *work(struct probes *ps, dev_t device, pthread_mutex_t *gate, int *freed)
+{
+	struct work *w = calloc(1, sizeof *w);
+	*w = (struct work){{.run = work_run, .free = work_free}, device, 1, freed, gate};
+	if (probe_start(ps, &w->probe) == 0)
+		return w;
+	free(w);
+	return NULL;
+}
+
+static int wait_for(struct probes *ps, struct work *w)
+{
+	struct probe *p = &w->probe;
+	return probe_wait(ps, &p, 1);
+}
+
+/* One device does not answer: nobody asks it a second time, the others are asked, and the end waits for nobody. */
+static void who_does_not_answer_is_left_behind(void **state)
+{
+	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+	struct probes *ps;
+	int freed = 0;
+
+	(void)state;
+	assert_int_equal(probes_open(30, &ps), 0);
+	pthread_mutex_lock(&gate);
+	struct work *dead = work(ps, 1, &gate, &freed);
+	assert_int_equal(wait_for(ps, dead), -ETIMEDOUT);
+	for (int i = 0; i < 2 * PROBE_THREADS; i++) {
+		struct work *again = work(ps, 1, &gate, &freed), *other = work(ps, 2, NULL, &freed);
+		assert_int_equal(wait_for(ps, again), 0);
+		assert_int_equal(again->asked, -ETIMEDOUT);
+		assert_int_equal(wait_for(ps, other), 0);
+		assert_int_equal(other->asked, 0);
+		probe_put(ps, &again->probe);
+		probe_put(ps, &other->probe);
+	}
+	probe_put(ps, &dead->probe);
+	probes_close(ps);
+	assert_int_equal(__atomic_load_n(&freed, __ATOMIC_SEQ_CST), 4 * PROBE_THREADS);
+	pthread_mutex_unlock(&gate);
+	while (__atomic_load_n(&freed, __ATOMIC_SEQ_CST) <= 4 * PROBE_THREADS)
+		usleep(1000);
+}
+
+/* So many devices do not answer that there is no thread left: then that is said at once. */
+static void threads_are_bounded(void **state)
+{
+	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+	struct probes *ps;
+	int freed = 0;
+
+	(void)state;
+	assert_int_equal(probes_open(30, &ps), 0);
+	pthread_mutex_lock(&gate);
+	for (dev_t device = 1; device <= PROBE_THREADS; device++) {
+		struct work *w = work(ps, device, &gate, &freed);
+		assert_int_equal(wait_for(ps, w), -ETIMEDOUT);
+		probe_put(ps, &w->probe);
+	}
+	assert_null(work(ps, 99, &gate, &freed));
+	pthread_mutex_unlock(&gate);
+	while (__atomic_load_n(&freed, __ATOMIC_SEQ_CST) < PROBE_THREADS)
+		usleep(1000);
+	struct work *w = NULL;
+	while (!(w = work(ps, 99, NULL, &freed)))
+		usleep(1000);
+	assert_int_equal(wait_for(ps, w), 0);
+	probe_put(ps, &w->probe);
+	probes_close(ps);
+	assert_int_equal(freed, PROBE_THREADS + 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(plain_names_and_links, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(links_count_for_their_owner, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(own_mount_is_not_asked, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(source_is_renewed, set_up, tear_down),
+	    cmocka_unit_test(who_does_not_answer_is_left_behind),
+	    cmocka_unit_test(threads_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
