@@ -551,13 +551,16 @@ int render_transcript_segment(const struct session *s, uint32_t i, struct reader
 	const struct entry *e = session_entry(s, i);
 	struct record r;
 
-	if (e->flags & ENTRY_NO_MESSAGE)
+	if (e->flags & ENTRY_NO_MESSAGE && !usage)
 		return 0;
 	int rc = session_read(s, i, reader, &r);
 	if (rc < 0)
 		return rc;
+	/* What has nothing to say may have cost something all the same. */
 	if (usage)
 		render_usage_add(usage, &r);
+	if (e->flags & ENTRY_NO_MESSAGE)
+		return 0;
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = prefix, .out = out, .has_images = true};
 	bool conversation = record_is_conversation(r.type);
 	buf_adds(out, conversation ? "\n## " : "\n*");

@@ -121,15 +121,16 @@ static void the_front_takes_the_sum_it_is_given(void **state)
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct render_usage sum = {0};
 	static const char lines[] = HEADER ENTRY("a", "null", "\"type\":\"usage\",\"usage\":{\"input\":7}")
-	    ENTRY("b", "\"a\"", "\"type\":\"compaction\",\"summary\":\"s\",\"usage\":{\"output\":8}");
-	static const uint32_t path[] = {0, 1};
+	    ENTRY("b", "\"a\"", "\"type\":\"compaction\",\"summary\":\"s\",\"usage\":{\"output\":8}")
+		ENTRY("c", "\"b\"", "\"type\":\"message\",\"usage\":{\"output\":9}");
+	static const uint32_t path[] = {0, 1, 2};
 
 	(void)state;
 	fixture_open(&f, lines, sizeof lines - 1);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(render_transcript_segment(f.s, path[i], &reader, &sum, "", &segments), 0);
-	assert_int_equal(render_transcript_front(f.s, 1, path, 2, NULL, &read), 0);
-	assert_int_equal(render_transcript_front(f.s, 1, path, 2, &sum, &given), 0);
+	assert_int_equal(render_transcript_front(f.s, 2, path, 3, NULL, &read), 0);
+	assert_int_equal(render_transcript_front(f.s, 2, path, 3, &sum, &given), 0);
 	assert_string_equal(buf_cstr(&read), buf_cstr(&given));
 	fixture_close(&f);
 }
