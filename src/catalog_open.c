@@ -322,8 +322,9 @@ static void open_held(struct catalog *c, struct held *h)
 	} else if (!h->err && (h->forgotten || !is_of_slot(c, h->slot, s, trace_holds))) {
 		h->err = -ESTALE;
 	}
-	/* It was one when it got its slot: it is being written anew, or another file is in its place. */
-	if (h->err == -EINVAL)
+	/* It was one when it got its slot: it is being written anew, another file is in its place, or it was gone for a
+	 * moment. */
+	if (h->err == -EINVAL || h->err == -ENOENT)
 		h->err = -ESTALE;
 	if (h->err) {
 		if (s)
