@@ -484,11 +484,6 @@ static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 	refuse(req);
 }
 
-static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
-{
-	refuse(req);
-}
-
 static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
 {
 	refuse(req);
@@ -521,7 +516,7 @@ static const struct fuse_lowlevel_ops operations = {
     .mknod = op_mknod,
     .mkdir = op_mkdir,
     .unlink = write_unlink,
-    .rmdir = op_rmdir,
+    .rmdir = write_rmdir,
     .symlink = write_symlink,
     .rename = write_rename,
     .link = op_link,

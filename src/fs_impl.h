@@ -231,6 +231,7 @@ void write_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
 void write_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi);
 void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
 void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void write_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
 void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name,
                   unsigned flags);
 

@@ -16,7 +16,7 @@
 static struct tree_caller caller_of(fuse_req_t req)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
-	return (struct tree_caller){ctx->uid, ctx->gid};
+	return (struct tree_caller){ctx->uid, ctx->gid, ctx->pid};
 }
 
 static struct handle *get_handle(struct fs *fs, const struct fuse_file_info *fi)
@@ -74,8 +74,9 @@ void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 void write_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
+	struct tree_caller who = caller_of(req);
 	struct handle *h = get_handle(fs, fi);
-	int rc = h && h->writing ? tree_write(fs->tree, h->writing, (struct span){p, n}, (uint64_t)off) : -EBADF;
+	int rc = h && h->writing ? tree_write(fs->tree, h->writing, (struct span){p, n}, (uint64_t)off, &who) : -EBADF;
 	handle_put(fs, h);
 	if (rc < 0)
 		reply_rc(req, rc);
@@ -91,8 +92,9 @@ void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fuse_reply_err(req, ENOSYS);
 		return;
 	}
+	struct tree_caller who = caller_of(req);
 	struct handle *h = get_handle(fs, fi);
-	int rc = h && h->writing ? tree_flush(fs->tree, h->writing) : 0;
+	int rc = h && h->writing ? tree_flush(fs->tree, h->writing, &who) : 0;
 	bool written = h && h->writing;
 	handle_put(fs, h);
 	if (written)
@@ -103,8 +105,9 @@ void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 void write_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
+	struct tree_caller who = caller_of(req);
 	struct handle *h = get_handle(fs, fi);
-	int rc = h && h->writing ? tree_fsync(fs->tree, h->writing) : 0;
+	int rc = h && h->writing ? tree_fsync(fs->tree, h->writing, &who) : 0;
 	bool written = h && h->writing;
 	handle_put(fs, h);
 	if (written)
@@ -174,9 +177,16 @@ void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const 
 void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs *fs = fs_of(req);
-	int rc = tree_unlink(fs->tree, parent, span_of(name));
+	struct tree_caller who = caller_of(req);
+	int rc = tree_unlink(fs->tree, parent, span_of(name), &who);
 	follow_written(fs, parent);
 	reply_rc(req, rc);
+}
+
+void write_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct tree_caller who = caller_of(req);
+	reply_rc(req, tree_rmdir(fs_of(req)->tree, &who));
 }
 
 void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name,

@@ -72,7 +72,7 @@ void ctx_close(struct ctx *c)
 /* Whether a kind's nodes have an entry number in them. */
 static bool has_entry(enum kind_id k)
 {
-	return k == K_LABEL_LINK || k == K_ENTRY || (k >= K_BRANCH && k <= K_BRANCH_SUMMARY);
+	return k == K_LABEL_LINK || (k >= K_BRANCH && k <= K_LABEL);
 }
 
 int ctx_load(struct ctx *c, uint32_t i)

@@ -3,6 +3,7 @@
  * the reply, so that what was written reads back at once. */
 #include "sessionfs/migrate.h"
 #include "sessionfs/store.h"
+#include "sessionfs/utf8.h"
 #include "tree_write_impl.h"
 
 #include <errno.h>
@@ -277,27 +278,38 @@ static int settle(struct tree *t, struct node n, const char *what, int rc, const
 	return rc;
 }
 
-/* entries/ID/label, for messages. */
-static const char *name_of(struct tree *t, struct node n, struct buf *out)
+/* A name as a line can show it. */
+static void add_plain(struct span name, struct buf *out)
 {
-	const struct kind *k = &tree_kinds[n.kind];
+	bool text = utf8_prefix(name) == name.n;
+	for (size_t i = 0; i < name.n; i++) {
+		unsigned char b = (unsigned char)name.p[i];
+		buf_addc(out, b < ' ' || b == 0x7f || (b > 0x7f && !text) ? '?' : (char)b);
+	}
+}
+
+int commit_refused_in(struct tree *t, node_t dir, struct span name, int rc, const char *why)
+{
+	struct buf what CLEANUP_BUF = BUF_INIT;
+	struct node d = node_unpack(dir);
 	struct session *s;
-	if (k->parent == K_ENTRY && catalog_get(t->catalog, n.slot, &s) == 0) {
-		buf_adds(out, "entries/");
-		if (n.entry < session_count(s))
-			session_entry_name(s, n.entry, out);
-		buf_addc(out, '/');
+	if (d.kind == K_LABELS) {
+		buf_adds(&what, "labels/");
+	} else if (d.kind == K_ENTRY && catalog_get(t->catalog, d.slot, &s) == 0) {
+		buf_adds(&what, "entries/");
+		if (d.entry < session_count(s))
+			session_entry_name(s, d.entry, &what);
+		buf_addc(&what, '/');
 		catalog_put(t->catalog, s);
 	}
-	buf_adds(out, k->name);
-	const char *name = buf_cstr(out);
-	return name ? name : k->name;
+	add_plain(name, &what);
+	return settle(t, d, buf_cstr(&what) ? what.p : "a name", rc, why);
 }
 
 int commit_refused(struct tree *t, struct node n, int rc, const char *why)
 {
-	struct buf name CLEANUP_BUF = BUF_INIT;
-	return settle(t, n, name_of(t, n, &name), rc, why);
+	const struct node dir = {.kind = tree_kinds[n.kind].parent, .slot = n.slot, .entry = n.entry};
+	return commit_refused_in(t, node_pack(dir), span_of(tree_kinds[n.kind].name), rc, why);
 }
 
 static void plan(struct commit *c, struct node n, struct edit_label *one)
@@ -410,12 +422,12 @@ int commit_check(struct tree *t, struct node n, struct span text)
 	return rc < 0 ? commit_refused(t, n, rc, why) : 0;
 }
 
-int commit_labels(struct tree *t, uint32_t slot, const struct edit_label *labels, size_t n, const char *what)
+int commit_labels(struct tree *t, node_t dir, struct span name, const struct edit_label *labels, size_t n)
 {
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
 	c.edit = (struct edit){.kind = EDIT_LABELS, .labels = labels, .n = n};
-	int rc = append(t, slot, &c, false);
-	return settle(t, (struct node){.kind = K_LABELS, .slot = slot}, what, rc, NULL);
+	int rc = append(t, node_unpack(dir).slot, &c, false);
+	return rc < 0 ? commit_refused_in(t, dir, name, rc, NULL) : 0;
 }
 
 int commit_leaf(struct tree *t, uint32_t slot, uint32_t entry)

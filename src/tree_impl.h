@@ -9,6 +9,8 @@
 #include "sessionfs/tree.h"
 #include "sessionfs/value.h"
 
+/* In the order of listings: in a directory, what cannot be removed comes before what can, so that who removes all of it
+ * is refused before anything is gone. */
 enum kind_id {
 	K_NONE,
 	K_ROOT,
@@ -24,30 +26,30 @@ enum kind_id {
 	K_HEADER_JSON,
 	K_INFO_JSON,
 	K_TITLE,
-	K_NAME,
 	K_CWD,
 	K_TREE_TXT,
 	K_CONTEXT_MD,
 	K_CONTEXT_JSON,
 	K_TRANSCRIPT_MD,
-	K_LEAF,
 	K_PARENT_SESSION,
+	K_PROBLEMS,
+	K_ERRORS,
 	K_FORKS,
 	K_FORK,
-	K_PROBLEMS,
-	K_LABELS_TSV,
-	K_ERRORS,
-	K_LABELS,
-	K_LABEL_LINK,
 	K_ENTRIES,
-	K_ENTRY,
 	K_BRANCHES,
 	K_CURRENT,
+	K_LABELS,
+	K_LABEL_LINK,
+	K_NAME,
+	K_LEAF,
+	K_LABELS_TSV,
 	K_BRANCH,
 	K_BRANCH_CONTEXT_MD,
 	K_BRANCH_CONTEXT_JSON,
 	K_BRANCH_TRANSCRIPT_MD,
 	K_PATH_LINK,
+	K_ENTRY,
 	K_ENTRY_JSON,
 	K_TYPE,
 	K_ROLE,
@@ -65,8 +67,8 @@ enum kind_id {
 	K_PARENT,
 	K_CHILDREN,
 	K_CHILD,
-	K_LABEL,
 	K_BRANCH_SUMMARY,
+	K_LABEL,
 	K_COUNT,
 	/* Values that are kept in the cache under a node id but are no names. */
 	K_PATH_VIEW = K_COUNT,
@@ -100,20 +102,29 @@ enum keep {
 
 #define TREE_STATES 64
 #define TREE_REFUSALS 64
+#define TREE_WARNED 256
 
 /* A writable name that is for a moment not what the session file says (tree_state.c). */
 struct name_state {
-	node_t node; /* 0: unused */
-	unsigned fresh;
+	node_t node;          /* 0: unused */
+	unsigned fresh;       /* how many are making it and have not written it yet */
+	uint64_t made;        /* tells those who make it now from those whose file was removed */
 	int64_t hidden_until; /* CLOCK_MONOTONIC, ms; 0: not hidden */
 };
 
 /* Why a write was refused. */
 struct refusal {
-	node_t node;
 	uint32_t slot;
-	int64_t at_ms;
 	struct buf text;
+};
+
+/* Whom a removal is refused for a moment (tree_state.c). */
+struct warned {
+	pid_t process;
+	node_t spoilt; /* the only name that is kept from it, a write of which was refused; 0: all are, for a refused
+	                  removal */
+	uint32_t told; /* one more than the session whose `errors` says so */
+	int64_t at_ms; /* CLOCK_MONOTONIC; 0: unused */
 };
 
 /* Where a search for a call, or an image, of a line that has very many can begin. */
@@ -168,10 +179,13 @@ struct tree {
 	struct scratch *scratch;
 	const char *mountpoint;
 	bool read_only, is_private;
-	struct lock state_lock; /* guards the four that follow */
+	struct lock state_lock; /* guards the six that follow */
 	struct name_state states[TREE_STATES];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;
+	uint64_t made;
+	struct warned warned[TREE_WARNED];
+	int64_t warned_ms; /* when one was warned last; 0: never */
 	uid_t uid;
 };
 

@@ -90,13 +90,7 @@ static int label_set(struct tree *t, node_t dir, struct span name, uint32_t entr
 	if (rc < 0)
 		return rc;
 	both[n++] = (struct edit_label){.entry = entry, .text = buf_span(&text)};
-	return commit_labels(t, node_unpack(dir).slot, both, n, "labels");
-}
-
-static int label_clear(struct tree *t, struct node link)
-{
-	const struct edit_label l = {.entry = link.entry};
-	return commit_labels(t, link.slot, &l, 1, "labels");
+	return commit_labels(t, dir, name, both, n);
 }
 
 /* --- symlink -------------------------------------------------------------------------- */
@@ -160,17 +154,24 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 
 /* --- unlink ------------------------------------------------------------------------- */
 
-static int unlink_written(struct tree *t, struct node n)
+/* Whether the name is there by what the session file says, and not because somebody is making it. */
+static bool is_stored(struct tree *t, struct node n)
 {
-	if (state_is_fresh(t, n)) {
-		state_settled(t, n);
+	struct ctx c CLEANUP_CTX = {0};
+	return ctx_open(&c, t, n, SCOPE_MOUNT) == 0 && (!c.kind->has || c.kind->has(&c));
+}
+
+static int unlink_written(struct tree *t, node_t dir, struct span name, struct node n)
+{
+	const struct edit_label none = {.entry = n.entry};
+	if (!is_stored(t, n)) {
+		state_forget(t, n);
 		return 0;
 	}
-	/* A tool whose write was refused removes what it thinks it has spoilt. */
-	if (state_refused_lately(t, n))
-		return 0;
 	switch (n.kind) {
 	case K_LABEL:
+	case K_LABEL_LINK:
+		return commit_labels(t, dir, name, &none, 1);
 	case K_NAME:
 		return commit_value(t, n, (struct span){"\n", 1}, false);
 	case K_LABELS_TSV:
@@ -182,23 +183,47 @@ static int unlink_written(struct tree *t, struct node n)
 	}
 }
 
-int tree_unlink(struct tree *t, node_t dir, struct span name)
+/* Whether a name must stay for now: who was refused one removal is refused all. */
+static int keep(struct tree *t, node_t dir, struct span name, struct node n, const struct tree_caller *who)
+{
+	bool tell = false;
+	const char *why = state_keeps(t, who->pid, n, node_unpack(dir).slot, &tell);
+	if (!why)
+		return 0;
+	return tell ? commit_refused_in(t, dir, name, -EPERM, why) : -EPERM;
+}
+
+static int unlink_name(struct tree *t, node_t dir, struct span name, const struct tree_caller *who)
 {
 	struct tree_attr a;
 	int rc = tree_writable_dir(t, dir);
-	if (rc < 0)
-		return rc;
-	rc = tree_lookup(t, dir, name, &a);
+	if (rc == 0)
+		rc = tree_lookup(t, dir, name, &a);
 	if (rc < 0)
 		return rc;
 	if (S_ISDIR(a.mode))
 		return -EISDIR;
 	struct node n = node_unpack(a.node);
-	if (n.kind == K_SCRATCH)
-		return scratch_unlink(t->scratch, dir, name);
-	if (n.kind == K_LABEL_LINK)
-		return label_clear(t, n);
-	return unlink_written(t, n);
+	rc = keep(t, dir, name, n, who);
+	if (rc < 0)
+		return rc;
+	return n.kind == K_SCRATCH ? scratch_unlink(t->scratch, dir, name) : unlink_written(t, dir, name, n);
+}
+
+int tree_unlink(struct tree *t, node_t dir, struct span name, const struct tree_caller *who)
+{
+	int rc = unlink_name(t, dir, name, who);
+	if (rc == -EPERM || rc == -EACCES)
+		state_warn(t, who->pid);
+	return rc;
+}
+
+int tree_rmdir(struct tree *t, const struct tree_caller *who)
+{
+	if (t->read_only)
+		return -EROFS;
+	state_warn(t, who->pid);
+	return -EPERM;
 }
 
 /* --- rename -------------------------------------------------------------------------- */

@@ -1,15 +1,16 @@
-/* What is true of writable names for a moment, and why writes were refused. All of
+/* What is true of writable names for a moment, why writes were refused, and who may remove nothing for a while. All of
  * it is small and short-lived: fixed arrays, searched from end to end; what does
  * not fit any more is forgotten, which only means that a name is there again. */
 #include "sessionfs/log.h"
 #include "sessionfs/number.h"
+#include "sessionfs/process.h"
 #include "tree_write_impl.h"
 
 #include <errno.h>
 #include <time.h>
 
 #define HIDDEN_MS 10000
-#define REFUSED_MS 1000
+#define WARNED_MS 10000
 
 static int64_t now_ms(clockid_t clock)
 {
@@ -73,23 +74,46 @@ bool state_is_hidden(struct tree *t, struct node n)
 	return s && s->fresh == 0 && s->hidden_until > now_ms(CLOCK_MONOTONIC);
 }
 
-int state_fresh(struct tree *t, struct node n)
+int state_fresh(struct tree *t, struct node n, uint64_t *ret)
 {
 	LOCKED(&t->state_lock);
 	struct name_state *s = place(t, node_pack(n));
 	if (!s)
 		return -ENOSPC;
-	s->fresh++;
+	if (s->fresh++ == 0)
+		s->made = ++t->made;
+	*ret = s->made;
 	return 0;
 }
 
-void state_settled(struct tree *t, struct node n)
+static bool is_made(const struct name_state *s, uint64_t made)
+{
+	return s && s->fresh > 0 && s->made == made;
+}
+
+void state_settled(struct tree *t, struct node n, uint64_t made)
 {
 	LOCKED(&t->state_lock);
 	struct name_state *s = find(t, node_pack(n));
-	if (!s || s->fresh == 0)
+	if (!is_made(s, made))
 		return;
 	s->fresh--;
+	drop_if_idle(s);
+}
+
+bool state_is_made(struct tree *t, struct node n, uint64_t made)
+{
+	LOCKED(&t->state_lock);
+	return is_made(find(t, node_pack(n)), made);
+}
+
+void state_forget(struct tree *t, struct node n)
+{
+	LOCKED(&t->state_lock);
+	struct name_state *s = find(t, node_pack(n));
+	if (!s)
+		return;
+	s->fresh = 0;
 	drop_if_idle(s);
 }
 
@@ -124,21 +148,9 @@ void state_refuse(struct tree *t, struct node n, const char *what, int rc, const
 	LOCKED(&t->state_lock);
 	struct refusal *r = &t->refusals[t->refused++ % TREE_REFUSALS];
 	buf_release(&r->text);
-	r->node = node_pack(n);
 	r->slot = n.slot;
-	r->at_ms = now_ms(CLOCK_MONOTONIC);
 	number_add_time((double)now_ms(CLOCK_REALTIME), &r->text);
 	buf_addf(&r->text, " %s: %s (%s)\n", what, why, strerrorname_np(-rc) ? strerrorname_np(-rc) : "error");
-}
-
-bool state_refused_lately(struct tree *t, struct node n)
-{
-	LOCKED(&t->state_lock);
-	int64_t since = now_ms(CLOCK_MONOTONIC) - REFUSED_MS;
-	for (size_t i = 0; i < TREE_REFUSALS; i++)
-		if (t->refusals[i].node == node_pack(n) && t->refusals[i].at_ms > since)
-			return true;
-	return false;
 }
 
 /* Newest first. */
@@ -150,6 +162,76 @@ void state_errors(struct tree *t, uint32_t slot, struct buf *out)
 		if (r->text.n > 0 && r->slot == slot)
 			buf_addspan(out, buf_span(&r->text));
 	}
+}
+
+/* --- who may remove ---------------------------------------------------------------- */
+
+static bool is_warned(const struct warned *w)
+{
+	return w->at_ms != 0 && w->at_ms > now_ms(CLOCK_MONOTONIC) - WARNED_MS;
+}
+
+/* Renews the same process and name, or takes the place of the oldest: a process that goes on is warned again and again,
+ * so it is not the one that is forgotten. */
+static void warn(struct tree *t, pid_t process, node_t spoilt)
+{
+	LOCKED(&t->state_lock);
+	struct warned *to = &t->warned[0];
+	for (size_t i = 0; i < TREE_WARNED; i++) {
+		struct warned *w = &t->warned[i];
+		bool same = is_warned(w) && w->process == process && w->spoilt == spoilt;
+		if (same || w->at_ms < to->at_ms)
+			to = w;
+		if (same)
+			break;
+	}
+	if (!is_warned(to) || to->process != process || to->spoilt != spoilt)
+		*to = (struct warned){.process = process, .spoilt = spoilt};
+	to->at_ms = t->warned_ms = now_ms(CLOCK_MONOTONIC);
+}
+
+void state_warn(struct tree *t, pid_t thread)
+{
+	warn(t, process_of(thread), 0);
+}
+
+void state_spoilt(struct tree *t, pid_t thread, struct node n)
+{
+	warn(t, process_of(thread), node_pack(n));
+}
+
+void state_mended(struct tree *t, struct node n)
+{
+	LOCKED(&t->state_lock);
+	for (size_t i = 0; i < TREE_WARNED; i++)
+		if (t->warned[i].spoilt == node_pack(n))
+			t->warned[i] = (struct warned){0};
+}
+
+/* Nearly always nobody is, and then it does not matter whose thread it is. */
+static bool is_any_warned(struct tree *t)
+{
+	LOCKED(&t->state_lock);
+	return t->warned_ms != 0 && t->warned_ms > now_ms(CLOCK_MONOTONIC) - WARNED_MS;
+}
+
+const char *state_keeps(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell)
+{
+	if (!is_any_warned(t))
+		return NULL;
+	pid_t process = process_of(thread);
+	LOCKED(&t->state_lock);
+	for (size_t i = 0; i < TREE_WARNED; i++) {
+		struct warned *w = &t->warned[i];
+		if (!is_warned(w) || w->process != process || (w->spoilt != 0 && w->spoilt != node_pack(n)))
+			continue;
+		if (w->spoilt)
+			return "a write of it was refused to this process";
+		*ret_tell = w->told != slot + 1;
+		w->told = slot + 1;
+		return "not removed, since another removal was refused to this process";
+	}
+	return NULL;
 }
 
 void state_close(struct tree *t)

@@ -12,7 +12,7 @@ struct tree_handle {
 	struct lock lock;
 	struct node node;
 	uint64_t scratch; /* the scratch file's id; 0: a writable file */
-	bool fresh;       /* created through this handle and not committed yet */
+	uint64_t made;    /* created through this handle and not committed yet (state_fresh), or 0 */
 	struct stage stage;
 };
 
@@ -103,12 +103,11 @@ static int create_fresh(struct tree *t, struct node n, struct tree_handle **ret)
 		return rc;
 	/* Made and closed without a write says nothing. */
 	h->stage.dirty = false;
-	rc = state_fresh(t, n);
+	rc = state_fresh(t, n, &h->made);
 	if (rc < 0) {
 		handle_free(h);
 		return rc;
 	}
-	h->fresh = true;
 	*ret = h;
 	return 0;
 }
@@ -158,18 +157,32 @@ static int refused(struct tree *t, struct tree_handle *h, int rc, const char *wh
 
 static int commit(struct tree *t, struct tree_handle *h, bool sync)
 {
-	int rc = commit_value(t, h->node, buf_span(&h->stage.bytes), sync);
+	int rc;
+	if (h->made && !state_is_made(t, h->node, h->made))
+		rc = commit_refused(t, h->node, -EIO, "removed before it was written");
+	else
+		rc = commit_value(t, h->node, buf_span(&h->stage.bytes), sync);
 	stage_settle(&h->stage, rc);
-	if (rc == 0)
-		state_show(t, h->node);
+	if (rc < 0)
+		return rc;
+	state_show(t, h->node);
+	state_mended(t, h->node);
+	if (h->made)
+		state_settled(t, h->node, h->made);
+	h->made = 0;
+	return 0;
+}
+
+/* A tool may clean up after a refusal: it must not remove what was there before. */
+static int verdict(struct tree *t, const struct tree_handle *h, int rc, const struct tree_caller *who)
+{
+	if (rc < 0)
+		state_spoilt(t, who->pid, h->node);
 	return rc;
 }
 
-int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off)
+static int write_staged(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off)
 {
-	if (h->scratch)
-		return scratch_write(t->scratch, h->scratch, bytes, off);
-	LOCKED(&h->lock);
 	bool whole;
 	const char *why = NULL;
 	int rc = stage_write(&h->stage, bytes, off, &whole, &why);
@@ -184,6 +197,14 @@ int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_
 	return rc;
 }
 
+int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off, const struct tree_caller *who)
+{
+	if (h->scratch)
+		return scratch_write(t->scratch, h->scratch, bytes, off);
+	LOCKED(&h->lock);
+	return verdict(t, h, write_staged(t, h, bytes, off), who);
+}
+
 int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out)
 {
 	if (h->scratch)
@@ -195,24 +216,24 @@ int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t
 	return buf_err(out);
 }
 
-int tree_flush(struct tree *t, struct tree_handle *h)
+int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *who)
 {
 	if (h->scratch)
 		return 0;
 	LOCKED(&h->lock);
 	if (h->stage.refused)
 		return h->stage.refused;
-	return h->stage.wrote ? commit(t, h, false) : 0;
+	return h->stage.wrote ? verdict(t, h, commit(t, h, false), who) : 0;
 }
 
-int tree_fsync(struct tree *t, struct tree_handle *h)
+int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *who)
 {
 	if (h->scratch)
 		return 0;
 	LOCKED(&h->lock);
 	if (h->stage.refused)
 		return h->stage.refused;
-	return h->stage.dirty ? commit(t, h, true) : commit_sync(t, h->node.slot);
+	return h->stage.dirty ? verdict(t, h, commit(t, h, true), who) : commit_sync(t, h->node.slot);
 }
 
 void tree_release(struct tree *t, struct tree_handle *h)
@@ -226,8 +247,8 @@ void tree_abandon(struct tree *t, struct tree_handle *h)
 {
 	if (h->scratch)
 		scratch_drop(t->scratch, h->scratch);
-	else if (h->fresh)
-		state_settled(t, h->node);
+	else if (h->made)
+		state_settled(t, h->node, h->made);
 	handle_free(h);
 }
 

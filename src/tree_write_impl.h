@@ -17,8 +17,10 @@ int commit_value(struct tree *t, struct node n, struct span text, bool sync);
 int commit_check(struct tree *t, struct node n, struct span text);
 /* Notes that the writable file `n` refused a text, and why (NULL: what rc says). Returns rc. */
 int commit_refused(struct tree *t, struct node n, int rc, const char *why);
-/* Sets and clears labels, all with one append. `what` names them in a refusal. */
-int commit_labels(struct tree *t, uint32_t slot, const struct edit_label *labels, size_t n, const char *what);
+/* The same of a name in a directory, whatever it is. */
+int commit_refused_in(struct tree *t, node_t dir, struct span name, int rc, const char *why);
+/* Sets and clears labels, all with one append. The name is what a refusal is told of. */
+int commit_labels(struct tree *t, node_t dir, struct span name, const struct edit_label *labels, size_t n);
 int commit_leaf(struct tree *t, uint32_t slot, uint32_t entry);
 int commit_sync(struct tree *t, uint32_t slot);
 /* Whether this mount and the session file take writes: 0, -EROFS, -EACCES, -ESTALE. */
@@ -29,12 +31,27 @@ int commit_allowed(struct tree *t, uint32_t slot);
 /* A name that was renamed or removed to be made anew: gone until it is, ten seconds at most. */
 void state_hide(struct tree *t, struct node n);
 void state_show(struct tree *t, struct node n);
-/* A name that was created and not yet written: an empty file while it is open. */
-int state_fresh(struct tree *t, struct node n);
-void state_settled(struct tree *t, struct node n);
-/* Notes why a write was refused: for the log, `errors` and state_refused_lately. */
+/* A name that was created and not yet written: an empty file while it is open. *ret is for those that follow. */
+int state_fresh(struct tree *t, struct node n, uint64_t *ret);
+void state_settled(struct tree *t, struct node n, uint64_t made);
+/* Whether it was not removed meanwhile. */
+bool state_is_made(struct tree *t, struct node n, uint64_t made);
+/* It is removed before it was written. */
+void state_forget(struct tree *t, struct node n);
+/* Notes why something was refused: for the log and `errors`. */
 void state_refuse(struct tree *t, struct node n, const char *what, int rc, const char *why);
-/* Whether a write of this name was refused within the last second: an unlink that follows is the tool's cleaning up. */
-bool state_refused_lately(struct tree *t, struct node n);
+
+/* Who empties a directory recursively must not remove what he gets at when the rest is refused him; who cleans up after
+ * a write that was refused must not remove what was there before. So for ten seconds these processes may not. */
+
+/* A removal was refused to the process of this thread. */
+void state_warn(struct tree *t, pid_t thread);
+/* A write of the name was refused to it. */
+void state_spoilt(struct tree *t, pid_t thread, struct node n);
+/* The name was written. */
+void state_mended(struct tree *t, struct node n);
+/* Why the process of this thread may not remove the name now; NULL: it may. *ret_tell: the `errors` of the session in
+ * `slot` does not say so yet: it says it once, and not of each name. */
+const char *state_keeps(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell);
 
 #endif

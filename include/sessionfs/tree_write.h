@@ -9,9 +9,11 @@
 
 struct tree_handle;
 
+/* Who asks. */
 struct tree_caller {
 	uid_t uid;
 	gid_t gid;
+	pid_t pid; /* of the thread; 0: not to be seen from here */
 };
 
 /* What setattr may change. */
@@ -26,13 +28,13 @@ struct tree_change {
 int tree_open_write(struct tree *t, node_t node, bool truncate, struct tree_handle **ret);
 int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool exclusive, bool truncate,
                 const struct tree_caller *who, struct tree_handle **ret, struct tree_attr *ret_attr);
-int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off);
+int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off, const struct tree_caller *who);
 /* What the handle would read back. */
 int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out);
 /* FLUSH commits what was written since the last commit; it may come several times, and before any write. */
-int tree_flush(struct tree *t, struct tree_handle *h);
+int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *who);
 /* FSYNC commits and brings it to the disk. */
-int tree_fsync(struct tree *t, struct tree_handle *h);
+int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *who);
 /* Commits what is left (a bare truncation) and frees the handle. */
 void tree_release(struct tree *t, struct tree_handle *h);
 /* Frees the handle of a file that was never closed: what was written so far need not be what was meant. */
@@ -46,7 +48,10 @@ int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct 
 
 int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
                  struct tree_attr *ret);
-int tree_unlink(struct tree *t, node_t dir, struct span name);
+/* A removal is done or refused. Whose removal was refused is refused all others for ten seconds: see tree_state.c. */
+int tree_unlink(struct tree *t, node_t dir, struct span name, const struct tree_caller *who);
+/* No directory can be removed. */
+int tree_rmdir(struct tree *t, const struct tree_caller *who);
 int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, struct span to_name, bool no_replace);
 
 #endif

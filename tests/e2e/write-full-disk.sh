@@ -96,7 +96,6 @@ os.fsync(fd)' "$s/entries/$c/label" "$w fsync"
 	$run ln -sfn "entries/$b" "$s/leaf"
 	records=("clear $d")
 	$run rm "$s/entries/$d/label"
-	sleep 1.1 # a name that was refused a moment ago can be removed without a word: tools clean up behind themselves
 	records=("name ")
 	$run rm "$s/name"
 }

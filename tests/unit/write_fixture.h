@@ -40,7 +40,8 @@ struct place {
 	unsigned fresh_ms; /* set before begin: for how long a look at the disk holds */
 };
 
-static const struct tree_caller who = {0, 0};
+/* The program that is at work; no process has such a number. */
+static struct tree_caller who = {.pid = 1 << 30};
 
 static inline void begin_mode(struct place *p, const char *text, mode_t mode, bool read_only)
 {
@@ -241,10 +242,10 @@ static inline int put_bytes(struct place *p, const char *dir, const char *name, 
 
 	if (rc < 0)
 		return rc;
-	rc = tree_flush(p->tree, h);
+	rc = tree_flush(p->tree, h, &who);
 	if (rc == 0 && text.n > 0)
-		rc = tree_write(p->tree, h, text, 0);
-	int flushed = tree_flush(p->tree, h);
+		rc = tree_write(p->tree, h, text, 0, &who);
+	int flushed = tree_flush(p->tree, h, &who);
 	tree_release(p->tree, h);
 	return rc < 0 ? rc : flushed;
 }
@@ -261,9 +262,17 @@ static inline int make_link(struct place *p, const char *dir, const char *name, 
 	return tree_symlink(p->tree, node_at(p, dir), span_of(name), target, &who, &a);
 }
 
+/* By the program that is at work. */
+static inline int take_too(struct place *p, const char *dir, const char *name)
+{
+	return tree_unlink(p->tree, node_at(p, dir), span_of(name), &who);
+}
+
+/* By another one, as rm(1). */
 static inline int take(struct place *p, const char *dir, const char *name)
 {
-	return tree_unlink(p->tree, node_at(p, dir), span_of(name));
+	who.pid++;
+	return take_too(p, dir, name);
 }
 
 static inline int move(struct place *p, const char *dir, const char *name, const char *to_dir, const char *to_name)

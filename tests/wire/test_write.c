@@ -370,6 +370,38 @@ static void a_refusal_changes_nothing_and_is_told(void **state)
 	release(w, errors);
 }
 
+static void *refused_thread(void *arg)
+{
+	*(uint32_t *)arg = (uint32_t)gettid();
+	pause();
+	return NULL;
+}
+
+/* Threads of one program are one process; a directory counts as well as a file. */
+static void a_refused_removal_refuses_others(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct reply r;
+	pthread_t thread;
+	_Atomic uint32_t tid = 0;
+	assert_int_equal(pthread_create(&thread, NULL, refused_thread, (void *)&tid), 0);
+	while (tid == 0)
+		sched_yield();
+	w->pid = tid;
+	assert_int_equal(wire_call(w, FUSE_RMDIR, wire_walk(w, "projects").nodeid, "home-w-app", 11, &r), -EPERM);
+	w->pid = 0;
+	assert_int_equal(remove_too(w, LABELLED, "label"), -EPERM);
+	assert_int_equal(remove_too(w, SESSION "/labels", "counting"), -EPERM);
+	assert_int_equal(remove_too(w, SESSION, "name"), -EPERM);
+	assert_int_equal(remove_too(w, SESSION, "leaf"), -EPERM);
+	assert_nothing_added(s);
+	assert_int_equal(remove_name(w, LABELLED, "label"), 0);
+	assert_added(s, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+}
+
 static void what_cannot_be_made(void **state)
 {
 	struct state *s = *state;
@@ -633,6 +665,7 @@ int main(void)
 	    WIRED(a_name_moved_away_comes_back),
 	    WIRED(names_that_come_by_themselves_are_listed),
 	    WIRED(a_refusal_changes_nothing_and_is_told),
+	    WIRED(a_refused_removal_refuses_others),
 	    WIRED(what_cannot_be_made),
 	    cmocka_unit_test_setup_teardown(read_only_writes_nothing, setup_read_only, teardown),
 	    WIRED(handles_that_are_not_open),

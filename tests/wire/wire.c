@@ -169,7 +169,7 @@ uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *a
 	    .nodeid = node,
 	    .uid = getuid(),
 	    .gid = getgid(),
-	    .pid = (uint32_t)getpid(),
+	    .pid = w->pid ? w->pid : (uint32_t)getpid(),
 	};
 	struct iovec parts[] = {{&in, sizeof in}, {(void *)(uintptr_t)arg, n}, {(void *)(uintptr_t)more, more_n}};
 	assert_int_equal(writev(w->fd, parts, 3), in.len);

@@ -26,6 +26,7 @@ struct wire {
 	struct fuse_session *se;
 	pthread_t thread;
 	uint64_t unique;
+	uint32_t pid; /* of who asks; 0: the test */
 	struct fuse_init_out init;
 	unsigned threads;       /* set before wire_open: at most so many answer; 0: one */
 	bool unwatched;         /* set before wire_open: nobody follows changes, nothing is told by itself */

@@ -148,10 +148,20 @@ static uint64_t size_of(struct wire *w, uint64_t node, uint64_t fh)
 	return ((const struct fuse_attr_out *)(const void *)r.p)->attr.size;
 }
 
-static int remove_name(struct wire *w, const char *dir, const char *name)
+static int remove_too(struct wire *w, const char *dir, const char *name)
 {
 	struct reply r;
 	return wire_call(w, FUSE_UNLINK, wire_walk(w, dir).nodeid, name, strlen(name) + 1, &r);
+}
+
+/* As rm(1), each time another process. None has such a number. */
+static int remove_name(struct wire *w, const char *dir, const char *name)
+{
+	static uint32_t others = 1 << 30;
+	w->pid = ++others;
+	int rc = remove_too(w, dir, name);
+	w->pid = 0;
+	return rc;
 }
 
 static int link_to(struct wire *w, const char *dir, const char *name, const char *target)

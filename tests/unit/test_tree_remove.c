@@ -1,0 +1,162 @@
+/* What is removed, and what is not since somebody who removes everything, or cleans up, is at work. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "write_fixture.h"
+
+#define LABELS LABEL("\"l\"", "\"c\"", "\"a\"", "\"one\"") LABEL("\"m\"", "\"l\"", "\"b\"", "\"two\"")
+#define NAMED INFO("\"i\"", "\"m\"", "\"a name\"")
+
+/* A directory that is emptied from its beginning is refused before anything is gone. */
+static void listed_last(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABELS NAMED SUMMARY("s", "a", "m", "tried"));
+	assert_int_equal(put(p, A, "side", "x"), 0);
+	assert_lists(p, S,
+	             "session.jsonl header.json info.json title tree.txt context.md context.json transcript.md entries "
+	             "branches labels name leaf labels.tsv ");
+	assert_lists(p, A, "entry.json type role text.md children branch label side ");
+}
+
+static void refused_once(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABELS NAMED);
+	assert_int_equal(put(p, A, "side", "x"), 0);
+	assert_int_equal(take(p, S, "session.jsonl"), -EPERM);
+	assert_int_equal(take_too(p, A, "label"), -EPERM);
+	assert_int_equal(take_too(p, S "/labels", "two"), -EPERM);
+	assert_int_equal(take_too(p, S, "name"), -EPERM);
+	assert_int_equal(take_too(p, S, "leaf"), -EPERM);
+	assert_int_equal(take_too(p, S, "labels.tsv"), -EPERM);
+	assert_int_equal(take_too(p, A, "side"), -EPERM);
+	assert_added(p, "");
+	assert_reads(p, S "/leaf", "entries/i");
+	assert_has(p, S "/errors",
+	           "Z entries/a/label: not removed, since another removal was refused to this process (EPERM)");
+	/* Told once. */
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	assert_int_equal(tree_read(p->tree, node_at(p, S "/errors"), 0, 1 << 20, &b), 0);
+	assert_ptr_equal(memchr(b.p, '\n', b.n), b.p + b.n - 1);
+	/* Others may. */
+	assert_int_equal(take(p, A, "label"), 0);
+	assert_int_equal(take_too(p, S "/labels", "two"), 0);
+	assert_int_equal(take_too(p, S, "name"), 0);
+	assert_added(p, CLEAR("@0", "i", "a") CLEAR("@1", "@0", "b") NAME("@2", "@1", ""));
+}
+
+/* Whatever was refused, wherever. */
+static void all_refusals_count(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABELS SUMMARY("s", "a", "m", "tried"));
+	for (int how = 0; how < 4; how++) {
+		int rc = how == 0   ? take(p, A, "branch")
+		         : how == 1 ? take(p, "projects/p", "s")
+		         : how == 2 ? take(p, S "/branches", "current")
+		                    : tree_rmdir(p->tree, &who);
+		assert_true(rc < 0);
+		if (rc != -EISDIR)
+			assert_int_equal(take_too(p, A, "label"), -EPERM);
+		who.pid++;
+	}
+	assert_added(p, "");
+}
+
+/* More processes at once than are kept in mind: one that goes on is not forgotten. */
+static void many_processes(void **state)
+{
+	struct place *p = *state;
+	pid_t first = who.pid;
+
+	begin(p, ABC LABELS);
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(take(p, A, "entry.json"), -EPERM);
+		pid_t other = who.pid;
+		who.pid = first;
+		assert_int_equal(take_too(p, S, "title"), -EPERM);
+		who.pid = other;
+	}
+	who.pid = first;
+	assert_int_equal(take_too(p, A, "label"), -EPERM);
+	assert_added(p, "");
+}
+
+/* A tool that cleans up after a refused write is told that it cannot; after a good one it can. */
+static void cleaned_up(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABELS);
+	assert_int_equal(put(p, A, "label", "a\nb\n"), -EINVAL);
+	assert_int_equal(take_too(p, A, "label"), -EPERM);
+	assert_reads(p, A "/label", "one\n");
+
+	who.pid++;
+	assert_int_equal(put(p, A, "label", "a\nb\n"), -EINVAL);
+	assert_int_equal(put(p, A, "label", "three\n"), 0);
+	assert_int_equal(take_too(p, A, "label"), 0);
+	assert_added(p, SET("@0", "m", "a", "three") CLEAR("@1", "@0", "a"));
+	assert_missing(p, A "/label");
+
+	/* What rm(1) says is done is done. */
+	assert_int_equal(put(p, B, "label", "a\nb\n"), -EINVAL);
+	assert_int_equal(take(p, B, "label"), 0);
+	assert_missing(p, B "/label");
+	assert_added(p, CLEAR("@2", "@1", "b"));
+	assert_int_equal(put(p, A, "branch", "Tried.\n"), 0);
+	assert_int_equal(put(p, A, "branch", "Tried \xff.\n"), -EINVAL);
+	assert_int_equal(take(p, A, "branch"), -EPERM);
+}
+
+/* Whatever a label is, it can be removed, also while somebody still has it open who made it. */
+static void removed_is_gone(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h, *other;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"b\"", "\"\\n\""));
+	assert_int_equal(take(p, B, "label"), 0);
+	assert_missing(p, B "/label");
+	assert_added(p, CLEAR("@0", "l", "b"));
+
+	assert_int_equal(open_create(p, A, "label", true, &h), 0);
+	assert_int_equal(tree_write(p->tree, h, span_of("x\n"), 0, &who), 0);
+	assert_int_equal(tree_fsync(p->tree, h, &who), 0);
+	assert_int_equal(take(p, A, "label"), 0);
+	assert_missing(p, A "/label");
+	tree_release(p->tree, h);
+	assert_added(p, SET("@1", "@0", "a", "x") CLEAR("@2", "@1", "a"));
+
+	/* Made and not written yet: whoever writes it then has no file any more, and whoever makes it anew has. */
+	assert_int_equal(open_create(p, A, "label", true, &h), 0);
+	assert_int_equal(take(p, A, "label"), 0);
+	assert_missing(p, A "/label");
+	assert_int_equal(open_create(p, A, "label", true, &other), 0);
+	assert_int_equal(tree_write(p->tree, h, span_of("late\n"), 0, &who), 0);
+	assert_int_equal(tree_flush(p->tree, h, &who), -EIO);
+	tree_release(p->tree, h);
+	assert_added(p, "");
+	assert_int_equal(tree_write(p->tree, other, span_of("anew\n"), 0, &who), 0);
+	assert_int_equal(tree_flush(p->tree, other, &who), 0);
+	tree_release(p->tree, other);
+	assert_added(p, SET("@3", "@2", "a", "anew"));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(listed_last),    TEST(refused_once), TEST(all_refusals_count),
+	    TEST(many_processes), TEST(cleaned_up),   TEST(removed_is_gone),
+	};
+	log_setup(LOG_LEVEL_ERROR, false);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
