@@ -5,6 +5,7 @@
 #include "sessionfs/edit.h"
 #include "sessionfs/fault.h"
 #include "sessionfs/render.h"
+#include "sessionfs/value.h"
 
 #include <errno.h>
 
@@ -82,14 +83,21 @@ static int take_cell(struct table *t, uint32_t entry, struct span cell)
 	if (is_shown(t, entry, cell))
 		return 0;
 	size_t begin = t->text->n;
-	if (!is_blank(cell)) {
-		int rc = unescape(t, cell);
-		if (rc < 0)
-			return rc;
-	}
-	if (t->text->n - begin > 4096)
+	int bad_escape = unescape(t, cell);
+	if (bad_escape < 0)
+		return bad_escape;
+	struct span label = {t->text->p + begin, t->text->n - begin};
+	struct buf value CLEANUP_BUF = BUF_INIT;
+	const char *why = NULL;
+	if (label.n > value_limit(VALUE_LABEL))
 		return bad(t, "the label is longer than 4096 bytes");
-	return add_change(t, entry, begin);
+	int rc = value_parse(VALUE_LABEL, label, &value, &why);
+	/* White space clears, as everywhere. */
+	if (rc == 0 && value.n == 0)
+		t->text->n = begin;
+	else if (rc == 0)
+		rc = value_label(label, &why);
+	return rc < 0 ? bad(t, why ? why : strerror(-rc)) : add_change(t, entry, begin);
 }
 
 /* Whether the name of an entry with this id is the id itself, as it is of all ids that pi makes. */

@@ -24,6 +24,8 @@ static bool is_temporary(struct span name)
 	return true;
 }
 
+#define NO_ENTRY_OF_IT "the target is no entry of this session"
+
 /* The entry of this session that a link's target names. */
 static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t *ret)
 {
@@ -51,11 +53,6 @@ static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t
 
 /* --- labels/ ------------------------------------------------------------------------ */
 
-static int name_text(struct span name, struct buf *out)
-{
-	return name_decode(name, out) && out->n > 0 ? buf_err(out) : -EINVAL;
-}
-
 /* The text of the label that a link shows. */
 static int label_text(struct tree *t, struct node link, struct buf *out)
 {
@@ -69,26 +66,51 @@ static int label_text(struct tree *t, struct node link, struct buf *out)
 	return rc < 0 ? rc : buf_err(out);
 }
 
-/* Puts label `name` on `entry`; what has the name now loses it. */
-static int label_set(struct tree *t, node_t dir, struct span name, uint32_t entry)
+/* The text that the name stands for: that of the label which has the name now, `old`, or the name decoded. */
+static int name_text(struct tree *t, struct span name, const struct node *old, struct buf *out, const char **why)
 {
-	struct buf text CLEANUP_BUF = BUF_INIT;
-	struct tree_attr old;
-	struct edit_label both[2];
-	size_t n = 0;
-	int rc = tree_lookup(t, dir, name, &old);
-	if (rc == 0 && tree_is_scratch(old.node))
-		return -EPERM;
-	if (rc == 0) {
-		struct node link = node_unpack(old.node);
-		rc = label_text(t, link, &text);
-		if (link.entry != entry)
-			both[n++] = (struct edit_label){.entry = link.entry};
-	} else {
-		rc = name_text(name, &text);
-	}
+	int rc = old ? label_text(t, *old, out) : 0;
 	if (rc < 0)
 		return rc;
+	if (!old && !name_decode(name, out)) {
+		*why = "a name as labels/ would show it is needed: % is written %25";
+		return -EINVAL;
+	}
+	return buf_err(out) ? buf_err(out) : value_label(buf_span(out), why);
+}
+
+/* The label with this name, if there is one. */
+static int find_label(struct tree *t, node_t dir, struct span name, struct node *old, bool *ret_found)
+{
+	struct tree_attr a;
+	int rc = tree_lookup(t, dir, name, &a);
+	*ret_found = rc == 0;
+	if (rc < 0)
+		return rc == -ENOENT ? 0 : rc;
+	*old = node_unpack(a.node);
+	return old->kind == K_LABEL_LINK ? 0 : -EPERM;
+}
+
+/* Puts label `name` on the entry that `target` names, or on `entry` without one; what has the name now loses it. */
+static int label_set(struct tree *t, node_t dir, struct span name, const char *target, uint32_t entry)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct node old = {0};
+	struct edit_label both[2];
+	const char *why = NULL;
+	size_t n = 0;
+	bool found;
+	int rc = find_label(t, dir, name, &old, &found);
+	if (rc == 0)
+		rc = name_text(t, name, found ? &old : NULL, &text, &why);
+	if (rc == 0 && target) {
+		rc = target_entry(t, dir, target, &entry);
+		why = rc == -ENOENT || rc == -EINVAL ? NO_ENTRY_OF_IT : NULL;
+	}
+	if (rc < 0)
+		return why ? commit_refused_in(t, dir, name, rc, why) : rc;
+	if (found && old.entry != entry)
+		both[n++] = (struct edit_label){.entry = old.entry};
 	both[n++] = (struct edit_label){.entry = entry, .text = buf_span(&text)};
 	return commit_labels(t, dir, name, both, n);
 }
@@ -106,6 +128,8 @@ static int leaf_set(struct tree *t, node_t dir, const char *target)
 	uint32_t entry;
 	struct node d = node_unpack(dir);
 	int rc = target_entry(t, dir, target, &entry);
+	if (rc == -ENOENT || rc == -EINVAL)
+		return commit_refused_in(t, dir, SPAN_LIT("leaf"), rc, NO_ENTRY_OF_IT);
 	if (rc == 0)
 		rc = commit_leaf(t, d.slot, entry);
 	if (rc == 0)
@@ -123,12 +147,20 @@ static node_t dir_now(struct tree *t, node_t dir, const struct slot_info *was)
 	return node_pack(n);
 }
 
+/* The link of the entry that a target names. */
+static int link_of(struct tree *t, node_t dir, const char *target, struct tree_attr *ret)
+{
+	struct node n = node_unpack(dir);
+	n.kind = K_LABEL_LINK;
+	int rc = target_entry(t, dir, target, &n.entry);
+	return rc < 0 ? rc : tree_getattr(t, node_pack(n), ret);
+}
+
 int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
                  struct tree_attr *ret)
 {
 	unsigned kind = node_unpack(dir).kind;
 	struct slot_info was;
-	uint32_t entry;
 	int rc = tree_writable_dir(t, dir);
 	if (rc == 0)
 		rc = catalog_slot(t->catalog, node_unpack(dir).slot, &was);
@@ -137,9 +169,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	if (tree_lookup(t, dir, name, ret) == 0)
 		return -EEXIST;
 	if (kind == K_LABELS && !is_temporary(name)) {
-		rc = target_entry(t, dir, target, &entry);
-		if (rc == 0)
-			rc = label_set(t, dir, name, entry);
+		rc = label_set(t, dir, name, target, NO_ENTRY);
 	} else if (kind == K_SESSION && span_is(name, "leaf")) {
 		rc = leaf_set(t, dir, target);
 	} else if (kind == K_ENTRY && !(name.n > 1 && memcmp(name.p, ".#", 2) == 0)) {
@@ -149,7 +179,12 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 		struct node control;
 		rc = tree_writable_name(dir, name, &control) ? -EPERM : scratch_link(t, dir, name, target, who);
 	}
-	return rc < 0 ? rc : tree_lookup(t, dir_now(t, dir, &was), name, ret);
+	if (rc < 0)
+		return rc;
+	dir = dir_now(t, dir, &was);
+	rc = tree_lookup(t, dir, name, ret);
+	/* Several have this label now, and none of them this name. */
+	return rc == -ENOENT && kind == K_LABELS ? link_of(t, dir, target, ret) : rc;
 }
 
 /* --- unlink ------------------------------------------------------------------------- */
@@ -258,18 +293,11 @@ static int rename_over(struct tree *t, uint64_t id, struct node to)
 static int rename_link(struct tree *t, uint64_t id, node_t dir, struct span to_name)
 {
 	struct buf target CLEANUP_BUF = BUF_INIT;
-	uint32_t entry = NO_ENTRY;
 	int rc = whole_scratch(t, id, &target);
 	const char *to = buf_cstr(&target);
 	if (rc < 0 || !to)
 		return rc < 0 ? rc : -ENOMEM;
-	if (node_unpack(dir).kind == K_LABELS) {
-		rc = target_entry(t, dir, to, &entry);
-		if (rc == 0)
-			rc = label_set(t, dir, to_name, entry);
-	} else {
-		rc = leaf_set(t, dir, to);
-	}
+	rc = node_unpack(dir).kind == K_LABELS ? label_set(t, dir, to_name, to, NO_ENTRY) : leaf_set(t, dir, to);
 	if (rc < 0)
 		return rename_errno(rc);
 	scratch_retire(t->scratch, id);
@@ -330,7 +358,7 @@ static int rename_label(struct tree *t, struct node from, node_t dir, node_t to_
 	int rc = tree_lookup(t, dir, to_name, &old);
 	if (rc == 0 && node_unpack(old.node).entry == from.entry)
 		return 0;
-	return rename_errno(label_set(t, dir, to_name, from.entry));
+	return rename_errno(label_set(t, dir, to_name, NULL, from.entry));
 }
 
 int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, struct span to_name, bool no_replace)

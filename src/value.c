@@ -210,3 +210,17 @@ int value_parse(enum value_kind kind, struct span text, struct buf *out, const c
 		return refuse(-EFBIG, "too long", ret_why);
 	return buf_err(&line) ? buf_err(&line) : buf_err(out);
 }
+
+int value_label(struct span text, const char **ret_why)
+{
+	struct buf value CLEANUP_BUF = BUF_INIT;
+	int rc = value_parse(VALUE_LABEL, text, &value, ret_why);
+	if (rc < 0)
+		return rc;
+	if (value.n == 0)
+		return refuse(-EINVAL, "a label is not only white space", ret_why);
+	if (!span_eq(buf_span(&value), text))
+		return refuse(-EINVAL, "a label neither begins with a byte order mark nor ends in a line break",
+		              ret_why);
+	return 0;
+}

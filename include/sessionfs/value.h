@@ -26,6 +26,10 @@ int value_prefix(enum value_kind kind, struct span text, const char **ret_why);
  * name trimmed. Empty: clears. Errors as above. */
 int value_parse(enum value_kind kind, struct span text, struct buf *out, const char **ret_why);
 
+/* Judges a text that is to be a label as it is, which no other spelling leads to: a name in labels/, a cell of
+ * labels.tsv. Errors as above; -EINVAL also for what a label's file would take for something else. */
+int value_label(struct span text, const char **ret_why);
+
 /* Whether these bytes, as the first that are written, look like a whole value of one line. */
 bool value_is_line(enum value_kind kind, struct span text);
 

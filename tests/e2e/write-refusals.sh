@@ -157,6 +157,14 @@ refuses "$invalid" ln -s ../entries/$a labels/%zz
 refuses "$invalid" ln -s ../entries/$a labels/%
 refuses "$invalid" ln -s ../entries/$a labels/%2f
 refuses "not permitted" mv labels/old labels/100%
+because "one line" "$invalid" ln -s ../entries/$d labels/two%0Alines
+because "NUL" "$invalid" ln -s ../entries/$d labels/n%00l
+because "UTF-8" "$invalid" ln -s ../entries/$d labels/%FF
+because "white space" "$invalid" ln -s ../entries/$d "labels/  "
+because "labels/ would show" "$invalid" ln -s ../entries/$d $'labels/a\377b'
+because "one line" "$invalid" ln -sfn ../entries/$d labels/two%0Alines
+sed "s/^$c	[^	]*/$c	two\\\\nlines/" labels.tsv >"$T/table"
+because "one line" "$invalid" cp "$T/table" labels.tsv
 refuses "$invalid|No such file" ln -s ../entries/00000000 labels/new
 refuses "$invalid|No such file" ln -s /etc/passwd labels/new
 refuses "$invalid|No such file" ln -s ../title labels/new

@@ -189,7 +189,7 @@ static int change_label(struct span to)
 	const char *end = names.n ? memchr(names.p, ' ', names.n) : NULL;
 	struct span name = {names.p, end ? (size_t)(end - names.p) : 0};
 	if (to.n == 0 || to.n > 255 || memchr(to.p, '/', to.n) || memchr(to.p, '\0', to.n))
-		return tree_unlink(p.tree, a.node, name);
+		return tree_unlink(p.tree, a.node, name, &who);
 	return tree_rename(p.tree, a.node, name, a.node, to, false);
 }
 
@@ -222,11 +222,11 @@ static int write_pieces(unsigned which, unsigned n, struct feed *f)
 	while (rc == 0 && f->n > 0) {
 		unsigned op = feed_byte(f), off = feed_byte(f);
 		if (op % 4 == 0)
-			rc = tree_flush(p.tree, h);
+			rc = tree_flush(p.tree, h, &who);
 		else
-			rc = tree_write(p.tree, h, feed_bytes(f, op / 4), off);
+			rc = tree_write(p.tree, h, feed_bytes(f, op / 4), off, &who);
 	}
-	int flushed = tree_flush(p.tree, h);
+	int flushed = tree_flush(p.tree, h, &who);
 	tree_release(p.tree, h);
 	/* Some of it may have been committed before the rest was refused. */
 	return rc < 0 || flushed < 0 ? 1 : 0;

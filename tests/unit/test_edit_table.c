@@ -127,11 +127,25 @@ static void names_the_line(void **state)
 static void escapes(void **state)
 {
 	(void)state;
-	assert_span_table(THREE, span_of("a\tt\\tn\\nz\\0b\\\\\\\\n\n"), SPAN_LIT("0=t\tn\nz\0b\\\\n;"));
+	assert_table(THREE, "a\tt\\tb\\\\\\\\n\n", "0=t\tb\\\\n;");
 	assert_bad(THREE, "a\t\\x\n", 1);
 	assert_bad(THREE, "a\tx\\\n", 1);
 	assert_bad(THREE, "a\t\\\tuser: hi\n", 1);
 	assert_bad(THREE, "b\t\na\t\\r\n", 2);
+}
+
+/* What a label's file refuses, a cell refuses; what clears there, clears here. */
+static void judged(void **state)
+{
+	static const char *const bad[] = {"a\\nb", "a\\n", "\\0", "\xff", "\xed\xa0\x80", "a\xc3", "\xef\xbb\xbfx"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		CLEANUP_BUF struct buf row = BUF_INIT;
+		buf_addf(&row, "b\ty\na\t%s\n", bad[i]);
+		assert_bad(THREE, buf_cstr(&row), 2);
+	}
+	assert_table(LABELLED, "a\t\xc2\xa0\nb\t\\t \n", "0=;1=;");
 }
 
 /* ids as the table shows them: components. */
@@ -238,10 +252,18 @@ static void many_rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(changes),  cmocka_unit_test(missing_rows_clear), cmocka_unit_test(third_column_ignored),
-	    cmocka_unit_test(comments), cmocka_unit_test(bad_rows),           cmocka_unit_test(names_the_line),
-	    cmocka_unit_test(escapes),  cmocka_unit_test(encoded_ids),        cmocka_unit_test(too_long),
-	    cmocka_unit_test(as_shown), cmocka_unit_test(many_rows),
+	    cmocka_unit_test(changes),
+	    cmocka_unit_test(missing_rows_clear),
+	    cmocka_unit_test(third_column_ignored),
+	    cmocka_unit_test(comments),
+	    cmocka_unit_test(bad_rows),
+	    cmocka_unit_test(names_the_line),
+	    cmocka_unit_test(escapes),
+	    cmocka_unit_test(judged),
+	    cmocka_unit_test(encoded_ids),
+	    cmocka_unit_test(too_long),
+	    cmocka_unit_test(as_shown),
+	    cmocka_unit_test(many_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,48 @@ static void label_links(void **state)
 	assert_added(p, "");
 }
 
+/* Whatever way a label comes in, the same is refused; by name also what labels/ would not show like that. */
+static void label_judged(void **state)
+{
+	static const char *const names[] = {"a%0Ab", "a%0A",         "%00", "a%00", " ",   "%09",  "%C2%A0",
+	                                    "%FF",   "%ED%A0%80",    "%",   "100%", "%2f", "a\nb", "\xff",
+	                                    "%41",   "\xef\xbb\xbfx"};
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"b\"", "\"two\\nlines\""));
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		assert_int_equal(make_link(p, S "/labels", names[i], "../entries/a"), -EINVAL);
+		assert_int_equal(make_link(p, S "/labels", names[i], "../entries/none"), -EINVAL);
+		assert_int_equal(make_link(p, S "/labels", "Cu12ab9Z", "../entries/a"), 0);
+		assert_int_equal(move(p, S "/labels", "Cu12ab9Z", S "/labels", names[i]), -EPERM);
+		assert_int_equal(take(p, S "/labels", "Cu12ab9Z"), 0);
+	}
+	assert_int_equal(make_link(p, S "/labels", "a%0Ab", "../entries/a"), -EINVAL);
+	assert_has(p, S "/errors", "Z labels/a%0Ab: a label is one line (EINVAL)\n");
+	assert_int_equal(make_link(p, S "/labels", "x\ny", "../entries/a"), -EINVAL);
+	assert_has(p, S "/errors", "Z labels/x?y: ");
+	assert_int_equal(make_link(p, S "/labels", "x", "../title"), -EINVAL);
+	assert_has(p, S "/errors", "Z labels/x: the target is no entry of this session (EINVAL)\n");
+	assert_int_equal(put(p, S, "labels.tsv", "a\tx\\ny\n"), -EINVAL);
+	assert_has(p, S "/errors", "Z labels.tsv: line 1: a label is one line (EINVAL)\n");
+	/* One that came otherwise can be renamed and removed, not moved to another entry. */
+	assert_int_equal(force_link(p, S "/labels", "two%0Alines", "../entries/a"), -EPERM);
+	assert_added(p, "");
+	assert_int_equal(move(p, S "/labels", "two%0Alines", S "/labels", "one line"), 0);
+	assert_added(p, SET("@0", "l", "b", "one line"));
+}
+
+/* The third of its kind has another name than it was given, and is there all the same. */
+static void label_link_of_many(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"x\"") LABEL("\"m\"", "\"l\"", "\"b\"", "\"x\""));
+	assert_int_equal(make_link(p, S "/labels", "x", "../entries/c"), 0);
+	assert_added(p, SET("@0", "m", "c", "x"));
+	assert_lists(p, S "/labels", "x~a x~b x~c ");
+}
+
 static void label_link_replaced(void **state)
 {
 	struct place *p = *state;
@@ -691,6 +733,8 @@ int main(void)
 	    TEST(label_cleared),
 	    TEST(label_records),
 	    TEST(label_links),
+	    TEST(label_judged),
+	    TEST(label_link_of_many),
 	    TEST(label_link_replaced),
 	    TEST(label_link_renamed),
 	    TEST(label_link_removed),

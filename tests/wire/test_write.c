@@ -420,7 +420,7 @@ static void what_cannot_be_made(void **state)
 	memset(name, 'n', sizeof name - 1);
 	assert_int_equal(make(w, ENTRY, name, 0, &o), -ENAMETOOLONG);
 	assert_int_equal(link_to(w, SESSION, name, "x"), -ENAMETOOLONG);
-	assert_int_equal(link_to(w, SESSION "/labels", name, "../entries/aaaa0001"), -EINVAL);
+	assert_int_equal(link_to(w, SESSION "/labels", name, "../entries/aaaa0001"), -ENAMETOOLONG);
 	must_make(w, ENTRY, "short");
 	assert_int_equal(move(w, ENTRY, "short", ENTRY, name, 0), -ENAMETOOLONG);
 	assert_nothing_added(s);
