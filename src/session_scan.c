@@ -207,7 +207,6 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 	uint32_t parts = head->calls > head->images ? head->calls : head->images;
 	if (parts >= node_parts(s->at.count) && !add_fault(sc, e, REASON_TOO_MANY_PARTS))
 		return false;
-	s->at.edits |= head->type == RECORD_CONTEXT_EDIT;
 	if (head->message_missing) {
 		e->flags |= ENTRY_NO_MESSAGE;
 		if (!add_fault(sc, e, REASON_NO_MESSAGE))
