@@ -189,10 +189,16 @@ void context_settings(const struct session *s, const uint32_t *path, size_t n, s
 	}
 }
 
+/* To pi a leaf whose id is null is none; it goes by the id. */
+static bool is_nowhere(const struct session *s, uint32_t at)
+{
+	return at == NO_ENTRY || (at == session_leaf(s) && session_entry(s, at)->flags & ENTRY_NULL_ID);
+}
+
 int context_build(const struct session *s, uint32_t at, struct context *ret)
 {
 	struct context c = {NULL, 0, NO_ENTRY, NO_ENTRY};
-	if (at == NO_ENTRY) {
+	if (is_nowhere(s, at)) {
 		*ret = c;
 		return 0;
 	}
@@ -262,7 +268,7 @@ static bool ends_with_sent(const struct session *s, uint32_t at)
 {
 	uint32_t ring = NO_ENTRY;
 
-	if (session_has_edits(s))
+	if (session_has_edits(s) || is_nowhere(s, at))
 		return false;
 	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring))
 		if (is_surely_sent(session_entry(s, i)))

@@ -148,7 +148,7 @@ static size_t decode(struct span text, enum json_decode how, char *to)
 	while (p < end) {
 		const char *escape = memchr(p, '\\', (size_t)(end - p));
 		struct span run = {p, (size_t)((escape ? escape : end) - p)};
-		if (how == JSON_CLEAN)
+		if (how != JSON_EXACT)
 			put_clean(&out, run);
 		else
 			put(&out, run.p, run.n);
@@ -233,7 +233,7 @@ static inline bool put_special(char **to, const char **p, const char *end, enum 
  * fits. */
 static bool decode_simple(struct span text, enum json_decode how, char *begin, size_t *ret_n)
 {
-	const unsigned wide = how == JSON_CLEAN ? UINT32_MAX : 0;
+	const unsigned wide = how != JSON_EXACT ? UINT32_MAX : 0;
 	const char *p = text.p, *end = text.n ? p + text.n : p;
 	char *to = begin;
 

@@ -88,8 +88,8 @@ static void parse_head(struct head_scan *s, struct span line, struct buf *deep)
 	head->version = r.version;
 	head->first_kept_entry_id = r.first_kept_entry_id;
 	head->first_kept_entry_index = r.first_kept_entry_index;
-	head->message_missing = r.type == RECORD_MESSAGE && r.message.kind != JSON_OBJECT;
-	if (r.type == RECORD_MESSAGE && !head->message_missing)
+	head->message_missing = r.type == RECORD_MESSAGE && r.message.kind <= JSON_NULL;
+	if (r.type == RECORD_MESSAGE && r.message.kind == JSON_OBJECT)
 		parse_message(s, &r);
 }
 

@@ -523,10 +523,14 @@ void text_role(const struct record *r, struct buf *out)
 {
 	const char *fixed = r->type == RECORD_MESSAGE ? record_role_name(r->role) : record_type_name(r->type);
 
+	size_t start = out->n;
+
 	if (fixed)
 		buf_adds(out, fixed);
-	else
-		text_inline(r->type == RECORD_MESSAGE ? r->msg.role : r->type_, out);
+	else if (r->type == RECORD_MESSAGE)
+		text_inline(r->msg.role, out);
+	if (out->n == start)
+		text_inline(r->type_, out);
 }
 
 static void gist(const struct record *r, size_t units, struct buf *out)

@@ -278,6 +278,7 @@ void session_close(struct session *s)
 	lock_rw_destroy(&s->lock);
 	derived_close(s->derived);
 	refs_release(&s->orphans);
+	refs_release(&s->raw_ids);
 	refs_release(&s->labels);
 	buf_release(&s->header_line);
 	buf_release(&s->sid);
@@ -388,8 +389,9 @@ size_t session_memory(const struct session *s)
 	size_t scanned = vec_held(&s->entries) + vec_held(&s->ids) + vec_held(&s->headers) + vec_held(&s->faults) +
 	                 vec_held(&s->calls) + vec_held(&s->call_blocks) + vec_held(&s->call_wides);
 	size_t named = vec_held(&s->orphans.list) + vec_held(&s->orphans.keys) + vec_held(&s->labels.list) +
-	               vec_held(&s->labels.keys) + vec_held(&s->odd_seeds) + vec_held(&s->odd) +
-	               vec_held(&s->odd_names) + vec_held(&s->odd_slots);
+	               vec_held(&s->labels.keys) + vec_held(&s->odd_seeds) + vec_held(&s->raw_ids.list) +
+	               vec_held(&s->raw_ids.keys) + vec_held(&s->odd) + vec_held(&s->odd_names) +
+	               vec_held(&s->odd_slots);
 
 	lock_take(&s->derived->mutex);
 	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_held(&d->ids) + vec_held(&d->labels) +

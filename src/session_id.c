@@ -21,7 +21,7 @@ bool key_of_unusual(const struct json_value *v, struct buf *text, struct key *re
 	if (v->kind != JSON_STRING)
 		return false;
 	buf_reset(text);
-	json_decode(v->text, JSON_EXACT, text);
+	json_decode(v->text, JSON_READ, text);
 	ret->text = buf_span(text);
 	return buf_err(text) == 0;
 }

@@ -38,7 +38,7 @@ enum {
 
 /* An id as a key. As in a JavaScript Map, 12 and "12" differ, 12 and 12.0 do not. */
 struct key {
-	struct span text; /* exact bytes; of a number its JSON text */
+	struct span text; /* decoded as JSON_READ; of a number its JSON text */
 	bool number;
 	double value;
 };
@@ -209,6 +209,7 @@ struct session {
 	VEC(uint32_t) call_blocks;
 	VEC(struct call_wide) call_wides;
 
+	struct refs raw_ids;      /* entries whose id is not UTF-8, with its exact bytes, by which they are named */
 	VEC(uint32_t) odd_seeds;  /* entries whose name may need care */
 	VEC(struct odd_name) odd; /* those, in file order, with their names */
 	arena_t odd_names;
@@ -236,9 +237,23 @@ int session_scan(struct session *s, uint64_t size);
 
 /* A string or number as a key; `text` holds what had to be decoded. False for other values. */
 bool key_of_unusual(const struct json_value *v, struct buf *text, struct key *ret);
+static inline bool is_ascii(struct span text)
+{
+	uint64_t word, all = 0;
+	size_t i = 0;
+
+	for (; text.n - i >= sizeof word; i += sizeof word) {
+		memcpy(&word, text.p + i, sizeof word);
+		all |= word;
+	}
+	for (; i < text.n; i++)
+		all |= (unsigned char)text.p[i];
+	return !(all & UINT64_C(0x8080808080808080));
+}
+
 static inline bool key_of(const struct json_value *v, struct buf *text, struct key *ret)
 {
-	if (v->kind != JSON_STRING || v->escaped)
+	if (v->kind != JSON_STRING || v->escaped || !is_ascii(v->text))
 		return key_of_unusual(v, text, ret);
 	*ret = (struct key){.text = v->text};
 	return true;

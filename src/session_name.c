@@ -1,7 +1,8 @@
 /* Names under entries/. Nearly all are simply the encoded id, or ~LINE, and are
- * not kept. Only a number and a string of the same text, and ids too long for a
- * component, can give equal names: those entries are looked at in file order,
- * and the ones whose name is not simply the encoded id are kept in a list. */
+ * not kept. Only a number and a string of the same text, ids too long for a
+ * component, and bytes that are not UTF-8 beside half a surrogate pair can give
+ * equal names: those entries are looked at in file order, and the ones whose
+ * name is not simply the encoded id are kept in a list. */
 #include "session_impl.h"
 #include "sessionfs/name.h"
 
@@ -142,11 +143,26 @@ static uint32_t number_owner(const struct session *s, struct span text)
 	return i != NO_ENTRY && span_eq(entry_key(s, i).text, text) ? i : NO_ENTRY;
 }
 
+static int raw_by_entry(const void *a, const void *b)
+{
+	return by_number(a, &((const struct ref *)b)->entry);
+}
+
+/* What entry i is named by. */
+static struct span id_bytes(const struct session *s, uint32_t i)
+{
+	const struct refs *raw = &s->raw_ids;
+	const struct ref *r =
+	    raw->list.n ? bsearch(&i, raw->list.v, raw->list.n, sizeof *raw->list.v, raw_by_entry) : NULL;
+
+	return r ? arena_get(&raw->keys, r->key).text : entry_key(s, i).text;
+}
+
 /* Gives entry i the first free name of ID, ID~2, ID~3, ... */
 static bool give_name(struct naming *n, uint32_t i)
 {
 	struct session *s = n->s;
-	struct span id = entry_key(s, i).text;
+	struct span id = id_bytes(s, i);
 	char suffix[16] = "";
 
 	for (unsigned k = 2;; k++) {

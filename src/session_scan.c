@@ -5,6 +5,7 @@
  * the line before: that is seen by comparing two ids, and only the others are
  * put aside for session_link() to look up. */
 #include "session_impl.h"
+#include "sessionfs/utf8.h"
 
 enum { CHUNK = 256 * 1024 }; /* stays in the second-level cache */
 
@@ -26,14 +27,14 @@ static void scan_release(struct scan *sc)
 /* Sizes to go back to when a scan fails. */
 struct mark {
 	struct extent at;
-	size_t faults, labels, label_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds;
+	size_t faults, labels, label_keys, raw_ids, raw_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds;
 };
 
 static struct mark mark_set(const struct session *s)
 {
-	return (struct mark){s->at,        s->faults.n,      s->labels.list.n, s->labels.keys.n,
-	                     s->calls.n,   s->call_blocks.n, s->call_wides.n,  s->ids.n,
-	                     s->headers.n, s->odd_seeds.n};
+	return (struct mark){
+	    s->at,      s->faults.n,      s->labels.list.n, s->labels.keys.n, s->raw_ids.list.n, s->raw_ids.keys.n,
+	    s->calls.n, s->call_blocks.n, s->call_wides.n,  s->ids.n,         s->headers.n,      s->odd_seeds.n};
 }
 
 static void mark_restore(struct session *s, const struct mark *m)
@@ -43,6 +44,8 @@ static void mark_restore(struct session *s, const struct mark *m)
 	s->faults.n = m->faults;
 	s->labels.list.n = m->labels;
 	s->labels.keys.n = m->label_keys;
+	s->raw_ids.list.n = m->raw_ids;
+	s->raw_ids.keys.n = m->raw_keys;
 	s->calls.n = m->calls;
 	s->call_blocks.n = m->call_blocks;
 	s->call_wides.n = m->call_wides;
@@ -58,39 +61,6 @@ static bool fail(struct scan *sc, int err)
 	return false;
 }
 
-/* What JavaScript makes of a version when it compares it with a number. */
-static double version_of(struct json_value v)
-{
-	CLEANUP_BUF struct buf text = BUF_INIT;
-	double d;
-	char *end;
-
-	switch (v.kind) {
-	case JSON_NONE:
-	case JSON_NULL:
-	case JSON_TRUE:
-		return 1;
-	case JSON_FALSE:
-		return 0;
-	case JSON_NUMBER:
-		return json_double(v, &d) ? d : 3;
-	case JSON_STRING:
-		break;
-	default:
-		return 3;
-	}
-	json_decode(v.text, JSON_EXACT, &text);
-	struct span s = record_trim(buf_span(&text));
-	if (s.n == 0)
-		return 0;
-	text.n = (size_t)(s.p - text.p) + s.n;
-	const char *p = buf_cstr(&text);
-	if (!p || strspn(s.p, "0123456789.eE+-") != s.n)
-		return 3;
-	d = strtod(s.p, &end);
-	return *end ? 3 : d;
-}
-
 static bool take_header(struct scan *sc, struct span line, const struct record_head *head)
 {
 	struct session *s = sc->s;
@@ -102,10 +72,10 @@ static bool take_header(struct scan *sc, struct span line, const struct record_h
 	if (buf_err(&s->header_line) || buf_err(&s->sid))
 		return fail(sc, -ENOMEM);
 	record_parse(buf_span(&s->header_line), false, &sc->deep, &s->header);
-	double version = version_of(s->header.version);
+	double version = record_version(s->header.version);
 	s->linear = version < 2;
 	s->old_roles = version < 3;
-	s->version = version < 2 ? 1 : version < 3 ? 2 : version < 1e9 ? (int)version : 1000000000;
+	s->version = version < 2 ? 1 : version < 3 ? 2 : version < 1e9 ? (int)version : version >= 1e9 ? 1000000000 : 3;
 	return true;
 }
 
@@ -114,16 +84,30 @@ static bool add_fault(struct scan *sc, const struct entry *e, enum reason reason
 	return fault_add(&sc->s->faults, e->offset, e->line, reason) || fail(sc, -ENOMEM);
 }
 
+/* Keeps the exact bytes of an id that is not UTF-8. */
+static bool take_raw_id(struct scan *sc, struct span id)
+{
+	CLEANUP_BUF struct buf exact = BUF_INIT;
+
+	json_decode(id, JSON_EXACT, &exact);
+	bool done =
+	    !buf_err(&exact) && refs_add(&sc->s->raw_ids, sc->s->at.count, &(struct key){.text = buf_span(&exact)});
+	return done || fail(sc, -ENOMEM);
+}
+
 /* Keeps the id, and says so in the flags. */
-static bool take_id(struct scan *sc, struct entry *e, const struct key *id)
+static bool take_id(struct scan *sc, struct entry *e, const struct key *id, struct span text)
 {
 	struct session *s = sc->s;
+	bool raw = !is_ascii(text) && utf8_prefix(text) < text.n;
 
 	e->id = arena_add(&s->ids, id);
 	if (!e->id)
 		return fail(sc, -ENOMEM);
 	e->flags |= ENTRY_ADDRESSED;
-	if (!id->number && id->text.n <= NAME_PLAIN)
+	if (raw && !take_raw_id(sc, text))
+		return false;
+	if (!raw && !id->number && id->text.n <= NAME_PLAIN)
 		return true;
 	if (!vec_reserve(&s->odd_seeds, 1))
 		return fail(sc, -ENOMEM);
@@ -131,9 +115,9 @@ static bool take_id(struct scan *sc, struct entry *e, const struct key *id)
 	return true;
 }
 
-static bool is_id_before(const struct session *s, const struct json_value *parent)
+static bool is_id_before(const struct session *s, const struct key *parent)
 {
-	if (s->at.count == 0 || parent->kind != JSON_STRING || parent->escaped)
+	if (s->at.count == 0 || parent->number)
 		return false;
 	uint32_t id = entry_at(s, s->at.count - 1)->id;
 	return id && arena_is(&s->ids, id, parent->text);
@@ -153,7 +137,7 @@ static bool take_parent(struct scan *sc, struct entry *e, const struct json_valu
 	}
 	if (id && key_equal(id, &key))
 		return add_fault(sc, e, REASON_SELF_PARENT);
-	if (key.text.n && is_id_before(sc->s, parent)) {
+	if (key.text.n && is_id_before(sc->s, &key)) {
 		e->parent = sc->s->at.count - 1;
 		return true;
 	}
@@ -173,7 +157,9 @@ static bool take_links(struct scan *sc, struct entry *e, const struct record_hea
 		return true;
 	}
 	bool usable = key_of(&head->id, &sc->id_text, &id);
-	if (usable ? !take_id(sc, e, &id) : !add_fault(sc, e, REASON_NO_ID))
+	if (head->id.kind == JSON_NULL)
+		e->flags |= ENTRY_NULL_ID;
+	if (usable ? !take_id(sc, e, &id, head->id.text) : !add_fault(sc, e, REASON_NO_ID))
 		return false;
 	return take_parent(sc, e, &head->parent_id, usable ? &id : NULL);
 }

@@ -97,6 +97,8 @@ enum json_decode {
 	/* For ids, labels and comparisons: every byte and surrogate kept; a lone
 	 * surrogate becomes its three bytes (WTF-8), NUL is NUL. */
 	JSON_EXACT,
+	/* For what is looked up: as JSON_EXACT, but ill-formed bytes are U+FFFD, as in JSON_CLEAN. */
+	JSON_READ,
 	/* For text files: always valid UTF-8 without NUL. A lone surrogate and each
 	 * maximal ill-formed sequence become U+FFFD (as in the WHATWG decoder,
 	 * hence in pi), NUL becomes U+2400. */

@@ -114,7 +114,7 @@ bool record_parse_blocks(struct span line, bool old_roles, struct buf *deep, str
 struct record_head {
 	enum json_kind kind;  /* JSON_NONE: malformed */
 	bool falsy;           /* null, false, 0, "": no entry for pi */
-	bool message_missing; /* a message entry without a `message` object */
+	bool message_missing; /* a message entry whose `message` is absent or null */
 	bool old_hook;        /* role is hookMessage */
 	enum record_type type;
 	enum record_role role;
@@ -153,6 +153,10 @@ static inline bool record_is_conversation(enum record_type t)
 
 /* The text without the white space at both ends that JavaScript's trim() removes. */
 struct span record_trim(struct span text);
+
+/* What JavaScript makes of a header's version when it compares it with a number: 1 if it is absent or null, and NaN,
+ * which is neither below 2 nor below 3, for what is no number. */
+double record_version(struct json_value v);
 
 #define NO_TIME INT64_MIN
 

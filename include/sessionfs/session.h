@@ -32,6 +32,7 @@ enum entry_flags {
 	ENTRY_SUMMARY = 1 << 7,      /* branch_summary or compaction with a non-empty summary */
 	ENTRY_ODD_NAME = 1 << 8,     /* its component need not simply be the encoded id (collision, cut) */
 	ENTRY_CYCLE = 1 << 9,        /* its parents lead back to itself */
+	ENTRY_NULL_ID = 1 << 11,     /* its id is null: as the leaf it stands nowhere for pi */
 };
 
 /* One entry; see the .c for what is packed how. Read it through session_entry(). */

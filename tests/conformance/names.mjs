@@ -2,6 +2,32 @@
 import { createHash } from "node:crypto";
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const strict = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
+
+// A byte that is not UTF-8, as a character of its own: names show it, although pi reads U+FFFD.
+const RAW = 0x10ff00;
+const isRaw = (code) => code >= RAW + 0x80 && code <= RAW + 0xff;
+
+const decoded = (bytes) => {
+	try {
+		return strict.decode(bytes);
+	} catch {
+		return null;
+	}
+};
+function exact(bytes) {
+	const whole = decoded(bytes);
+	if (whole !== null) return whole;
+	let text = "";
+	for (let i = 0; i < bytes.length; ) {
+		const lead = bytes[i];
+		const n = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+		const c = decoded(bytes.subarray(i, i + n));
+		text += c ?? String.fromCodePoint(RAW + lead);
+		i += c === null ? 1 : n;
+	}
+	return text;
+}
 
 // The entries of a session file as pi parses them, with their physical lines.
 export function entriesOf(bytes) {
@@ -12,12 +38,14 @@ export function entriesOf(bytes) {
 		if (to < 0) to = bytes.length;
 		line++;
 		let value = null;
+		let id;
 		try {
 			value = JSON.parse(utf8.decode(bytes.subarray(from, to)));
+			id = JSON.parse(exact(bytes.subarray(from, to)))?.id;
 		} catch {
 			// pi skips it too
 		}
-		if (value) parsed.push({ line, value });
+		if (value) parsed.push({ line, value, id });
 		from = to + 1;
 	}
 	return { header: parsed[0]?.value, entries: parsed.filter((p) => p.value.type !== "session") };
@@ -28,7 +56,8 @@ function wtf8(text) {
 	const out = [];
 	for (const c of text) {
 		const code = c.codePointAt(0);
-		if (code >= 0xd800 && code <= 0xdfff) out.push(0xed, 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f));
+		if (isRaw(code)) out.push(code - RAW);
+		else if (code >= 0xd800 && code <= 0xdfff) out.push(0xed, 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f));
 		else out.push(...Buffer.from(c));
 	}
 	return Buffer.from(out);
@@ -39,7 +68,7 @@ export function encode(text) {
 	const percent = (bytes) => [...bytes].map((b) => `%${b.toString(16).toUpperCase().padStart(2, "0")}`).join("");
 	const pieces = [...text].map((c, i) => {
 		const code = c.codePointAt(0);
-		const plain = code >= 0x20 && code !== 0x7f && c !== "/" && c !== "%" && !(code >= 0xd800 && code <= 0xdfff);
+		const plain = code >= 0x20 && code !== 0x7f && c !== "/" && c !== "%" && !(code >= 0xd800 && code <= 0xdfff) && !isRaw(code);
 		return plain && !(i === 0 && (c === "." || c === "~")) ? c : percent(wtf8(c));
 	});
 	const whole = pieces.join("");
@@ -57,7 +86,7 @@ export function entryNames({ header, entries }) {
 	const v1 = (header.version ?? 1) < 2;
 	const taken = new Set();
 	const lastOf = new Map(entries.map((e, i) => [e.value.id, i]));
-	return entries.map(({ line, value }, i) => {
+	return entries.map(({ line, value, id }, i) => {
 		let name;
 		if (v1) {
 			for (let n = 0; ; n++) {
@@ -66,7 +95,7 @@ export function entryNames({ header, entries }) {
 				if (!taken.has(name)) break;
 			}
 		} else if ((typeof value.id === "string" || typeof value.id === "number") && lastOf.get(value.id) === i) {
-			const base = encode(String(value.id));
+			const base = encode(String(id));
 			name = base;
 			for (let n = 2; taken.has(name); n++) name = `${base}~${n}`;
 		} else {

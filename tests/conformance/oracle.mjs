@@ -13,9 +13,8 @@ const pi = await import(pathToFileURL(main).href);
 
 const conversation = new Set(["message", "custom_message", "compaction", "branch_summary"]);
 const isConversation = (e) => conversation.has(e.type);
-const isObject = (v) => typeof v === "object" && v !== null && !Array.isArray(v);
 // sessionfs leaves these out of every view; pi throws on most of them. To pi they are shown as metadata.
-const lacksMessage = (e) => e.type === "message" && !isObject(e.message);
+const lacksMessage = (e) => e.type === "message" && (e.message ?? null) === null;
 const role = (e) => (e.type === "message" && typeof e.message?.role === "string" ? e.message.role : null);
 
 function open(file) {
@@ -52,6 +51,7 @@ function open(file) {
 	const last = entries.length - 1;
 	const contextAt = (i) => {
 		if (i >= 0 && walk(i).cyclic) return null;
+		if (i === last && leafEntry === undefined && entries[i].id === null) return JSON.stringify(sm.buildSessionContext());
 		if (i === last) return JSON.stringify(pi.buildSessionContext(shown, undefined, shownById));
 		const e = entries[i];
 		return addressed(e) && e.id ? JSON.stringify(pi.buildSessionContext(shown, e.id, shownById)) : null;

@@ -6,6 +6,7 @@
 
 #include "sessionfs/record.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -172,7 +173,8 @@ static void head_judges_lines(void **state)
 	    {" {} \r", JSON_OBJECT, false, false},
 	    {"{\"type\":\"message\"}", JSON_OBJECT, false, true},
 	    {"{\"type\":\"message\",\"message\":null}", JSON_OBJECT, false, true},
-	    {"{\"type\":\"message\",\"message\":[]}", JSON_OBJECT, false, true},
+	    {"{\"type\":\"message\",\"message\":[]}", JSON_OBJECT, false, false},
+	    {"{\"type\":\"message\",\"message\":\"\"}", JSON_OBJECT, false, false},
 	    {"{\"type\":\"message\",\"message\":{}}", JSON_OBJECT, false, false},
 	    {"{\"type\":\"usage\"}", JSON_OBJECT, false, false},
 	    {"\xef\xbb\xbf{}", JSON_NONE, false, false},
@@ -648,6 +650,44 @@ static void trim_removes_javascripts_white_space(void **state)
 	assert_int_equal(record_trim((struct span){NULL, 0}).n, 0);
 }
 
+static double version(const char *json)
+{
+	struct json j;
+	struct json_value v;
+
+	json_init(&j, span_of(json), NULL);
+	assert_true(json_value(&j, &v));
+	return record_version(v);
+}
+
+static void versions_are_compared_as_numbers(void **state)
+{
+	static const struct {
+		const char *json;
+		double version;
+	} cases[] = {
+	    {"null", 1},         {"true", 1},        {"false", 0},
+	    {"2.5", 2.5},        {"\"\"", 0},        {"\" 2\\n\"", 2},
+	    {"\"\\u00a02\"", 2}, {"\".5\"", 0.5},    {"\"5.\"", 5},
+	    {"\"1e0\"", 1},      {"\"0x1\"", 1},     {"\"0Xa\"", 10},
+	    {"\"0b10\"", 2},     {"\"0o17\"", 15},   {"\"-Infinity\"", -INFINITY},
+	    {"[]", 0},           {"[null]", 0},      {"[[[]]]", 0},
+	    {"[1]", 1},          {"[\"2\"]", 2},     {"[[[2]]]", 2},
+	    {"1e400", INFINITY}, {"\"\\u0032\"", 2}, {"\"+Infinity\"", INFINITY},
+	};
+	static const char *const none[] = {"{}",       "[{}]",         "[1,2]",       "[null,null]", "[true]",
+	                                   "\"true\"", "\"2n\"",       "\"0x\"",      "\"0xg\"",     "\"0b2\"",
+	                                   "\"-0x1\"", "\"+-1\"",      "\"1_0\"",     "\"1e\"",      "\".\"",
+	                                   "\"NaN\"",  "\"2\\u0000\"", "\"infinity\""};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_true(version(cases[i].json) == cases[i].version);
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+		assert_true(isnan(version(none[i])));
+	assert_true(record_version((struct json_value){0}) == 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -670,6 +710,7 @@ int main(void)
 	    cmocka_unit_test(times_are_read_as_v8_reads_them),
 	    cmocka_unit_test(times_can_be_numbers),
 	    cmocka_unit_test(trim_removes_javascripts_white_space),
+	    cmocka_unit_test(versions_are_compared_as_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
