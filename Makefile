@@ -151,6 +151,7 @@ conformance:
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/run
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/write || [ $$? -eq 77 ]
 	@BUILD=$(abspath $(BUILD)) tests/conformance/json-suite
+	@BUILD=$(abspath $(BUILD)) tests/conformance/dates
 
 # Seconds for each target; ONLY="json name" runs these. What was found is kept in build/fuzz.
 TIME ?= 10

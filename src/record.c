@@ -230,28 +230,33 @@ static bool is_space(unsigned char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+size_t record_space(struct span s)
+{
+	const unsigned char *p = (const unsigned char *)s.p;
+
+	if (s.n && is_space(p[0]))
+		return 1;
+	if (s.n > 1 && p[0] == 0xc2 && p[1] == 0xa0)
+		return 2;
+	return s.n > 2 && is_wide_space(p) ? 3 : 0;
+}
+
+/* The same of the white space that it ends with. */
+static size_t space_before_end(struct span s)
+{
+	for (size_t n = 1; n <= 3 && n <= s.n; n++)
+		if (record_space((struct span){s.p + s.n - n, n}) == n)
+			return n;
+	return 0;
+}
+
 struct span record_trim(struct span s)
 {
-	for (;;) {
-		const unsigned char *p = (const unsigned char *)s.p;
-		size_t n = s.n && is_space(p[0])                     ? 1
-		           : s.n > 1 && p[0] == 0xc2 && p[1] == 0xa0 ? 2
-		           : s.n > 2 && is_wide_space(p)             ? 3
-		                                                     : 0;
-		if (n == 0)
-			break;
+	for (size_t n; (n = record_space(s)) > 0;)
 		s = (struct span){s.p + n, s.n - n};
-	}
-	for (;;) {
-		const unsigned char *end = (const unsigned char *)s.p + s.n;
-		size_t n = s.n && is_space(end[-1])                        ? 1
-		           : s.n > 1 && end[-2] == 0xc2 && end[-1] == 0xa0 ? 2
-		           : s.n > 2 && is_wide_space(end - 3)             ? 3
-		                                                           : 0;
-		if (n == 0)
-			return s;
+	for (size_t n; (n = space_before_end(s)) > 0;)
 		s.n -= n;
-	}
+	return s;
 }
 
 /* ---- blocks ---- */

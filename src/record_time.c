@@ -1,8 +1,7 @@
 /* Times as JavaScript reads them. pi's own are always 2026-03-01T09:00:02.742Z,
- * which is read without branches that matter; the rest of the ISO 8601 forms
- * follow what V8 accepts: a day up to 31 in any month, any number of decimals,
- * a space for the T. */
-#include "sessionfs/record.h"
+ * which is read without branches that matter; any other text is for
+ * record_date.c, which follows V8. */
+#include "record_impl.h"
 
 #include <math.h>
 #include <time.h>
@@ -21,148 +20,36 @@ static int64_t days_from_civil(int64_t year, int month, int day)
 	return era * 146097 + day_of_era - 719468;
 }
 
-struct civil {
-	int64_t year;
-	int month, day, hour, minute, second, ms;
-	bool local;
-	int zone; /* minutes east */
-};
-
-static bool digit(char c)
+/* Seconds that local time is ahead of UTC at this moment. */
+static int64_t offset_at(int64_t second)
 {
-	return c >= '0' && c <= '9';
+	time_t t = (time_t)second;
+	struct tm tm;
+
+	return localtime_r(&t, &tm) ? tm.tm_gmtoff : 0;
 }
 
-/* Reads exactly n digits. */
-static bool take_number(struct span *s, size_t n, int *ret)
+/* The moment at which clocks here show this. What they show twice is meant the first time, and what they pass over is
+ * counted on from before, as ECMAScript has it; mktime(3) leaves both open. */
+static int64_t from_local(int64_t second)
 {
-	int value = 0;
+	const int64_t day = 24 * 60 * 60;
+	int64_t before = second - offset_at(second - day), after = second - offset_at(second + day);
 
-	if (s->n < n)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (!digit(s->p[i]))
-			return false;
-		value = value * 10 + (s->p[i] - '0');
-	}
-	*s = (struct span){s->p + n, s->n - n};
-	*ret = value;
-	return true;
+	if (before == after || before + offset_at(before) == second || after + offset_at(after) != second)
+		return before;
+	return after;
 }
 
-static bool take(struct span *s, char c)
+static int64_t time_of(const struct date *d)
 {
-	if (s->n == 0 || (s->p[0] != c && s->p[0] != (c | 0x20)))
-		return false;
-	*s = (struct span){s->p + 1, s->n - 1};
-	return true;
-}
+	int64_t days = days_from_civil(d->year, d->month, 1) + d->day - 1;
+	int64_t second = ((days * 24 + d->hour) * 60 + d->minute) * 60 + d->second - d->zone;
 
-static bool take_year(struct span *s, int64_t *ret)
-{
-	int year;
-	bool minus = take(s, '-');
-	bool plus = !minus && take(s, '+');
-
-	if (!take_number(s, minus || plus ? 6 : 4, &year) || (minus && year == 0))
-		return false;
-	*ret = minus ? -year : year;
-	return true;
-}
-
-static bool take_date(struct span *s, struct civil *c)
-{
-	c->month = c->day = 1;
-	if (!take_year(s, &c->year))
-		return false;
-	if (!take(s, '-'))
-		return true;
-	if (!take_number(s, 2, &c->month) || c->month < 1 || c->month > 12)
-		return false;
-	if (!take(s, '-'))
-		return true;
-	return take_number(s, 2, &c->day) && c->day >= 1 && c->day <= 31;
-}
-
-static bool take_decimals(struct span *s, int *ret)
-{
-	int digits = 0;
-
-	*ret = 0;
-	for (; s->n && digit(s->p[0]); digits++, *s = (struct span){s->p + 1, s->n - 1})
-		if (digits < 3)
-			*ret = *ret * 10 + (s->p[0] - '0');
-	for (int i = digits; i < 3; i++)
-		*ret *= 10;
-	return digits > 0;
-}
-
-static bool take_clock(struct span *s, struct civil *c)
-{
-	if (!take_number(s, 2, &c->hour) || !take(s, ':') || !take_number(s, 2, &c->minute))
-		return false;
-	if (take(s, ':')) {
-		if (!take_number(s, 2, &c->second))
-			return false;
-		if (take(s, '.') && !take_decimals(s, &c->ms))
-			return false;
-	}
-	if (c->hour == 24)
-		return c->minute == 0 && c->second == 0 && c->ms == 0;
-	return c->hour < 24 && c->minute < 60 && c->second < 60;
-}
-
-static bool take_zone(struct span *s, struct civil *c)
-{
-	int hours, minutes;
-
-	if (take(s, 'Z'))
-		return true;
-	bool minus = take(s, '-');
-	if (!minus && !take(s, '+')) {
-		c->local = true;
-		return true;
-	}
-	if (!take_number(s, 2, &hours))
-		return false;
-	take(s, ':');
-	if (!take_number(s, 2, &minutes) || hours > 23 || minutes > 59)
-		return false;
-	c->zone = (minus ? -1 : 1) * (hours * 60 + minutes);
-	return true;
-}
-
-static bool parse(struct span s, struct civil *ret)
-{
-	*ret = (struct civil){0};
-	if (!take_date(&s, ret))
-		return false;
-	if (take(&s, 'T') || take(&s, ' ')) {
-		if (!take_clock(&s, ret) || !take_zone(&s, ret))
-			return false;
-	} else {
-		take(&s, 'Z');
-	}
-	return s.n == 0;
-}
-
-static int64_t time_of(const struct civil *c)
-{
-	int64_t days = days_from_civil(c->year, c->month, 1) + c->day - 1;
-	int64_t ms =
-	    days * MS_PER_DAY + ((c->hour * INT64_C(60) + c->minute - c->zone) * 60 + c->second) * 1000 + c->ms;
-
-	if (c->local) {
-		struct tm tm = {.tm_year = (int)(c->year - 1900),
-		                .tm_mon = c->month - 1,
-		                .tm_mday = c->day,
-		                .tm_hour = c->hour,
-		                .tm_min = c->minute,
-		                .tm_sec = c->second,
-		                .tm_isdst = -1};
-		ms = (int64_t)mktime(&tm) * 1000 + c->ms;
-	}
-	return (double)ms >= -TIME_LIMIT && (double)ms <= TIME_LIMIT ? ms : NO_TIME;
+	if (fabs((double)second) > TIME_LIMIT / 1000 + MS_PER_DAY)
+		return NO_TIME;
+	int64_t ms = (d->local ? from_local(second) : second) * 1000 + d->ms;
+	return fabs((double)ms) <= TIME_LIMIT ? ms : NO_TIME;
 }
 
 static uint64_t load(const char *p)
@@ -214,12 +101,12 @@ static bool parse_usual(struct span s, int64_t *ret)
 
 static int64_t time_of_text(struct span s)
 {
-	struct civil c;
+	struct date d;
 	int64_t ms;
 
 	if (parse_usual(s, &ms))
 		return ms;
-	return parse(s, &c) ? time_of(&c) : NO_TIME;
+	return record_date(s, &d) ? time_of(&d) : NO_TIME;
 }
 
 int64_t record_time(struct json_value v)
