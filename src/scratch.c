@@ -7,6 +7,9 @@
 #include <limits.h>
 #include <time.h>
 
+/* Never a setuid, setgid or sticky bit: whoever may write to a session may make one, with any contents. */
+#define SCRATCH_MODE 0777
+
 struct file {
 	struct file *next;
 	struct scratch_attr attr;
@@ -120,7 +123,8 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 		return -ENOMEM;
 	}
 	f->dir = dir;
-	f->attr = (struct scratch_attr){.id = ++sc->made, .mode = mode, .uid = uid, .gid = gid, .size = size};
+	f->attr = (struct scratch_attr){
+	    .id = ++sc->made, .mode = mode & (S_IFMT | SCRATCH_MODE), .uid = uid, .gid = gid, .size = size};
 	clock_gettime(CLOCK_REALTIME, &f->attr.mtime);
 	f->attr.atime = f->attr.mtime;
 	if (sc->last)
@@ -160,7 +164,7 @@ int scratch_setattr(struct scratch *sc, uint64_t id, const struct scratch_attr *
 	struct file *f = by_id(sc, id);
 	if (!f)
 		return -ESTALE;
-	f->attr.mode = (f->attr.mode & S_IFMT) | (a->mode & 07777);
+	f->attr.mode = (f->attr.mode & S_IFMT) | (a->mode & SCRATCH_MODE);
 	f->attr.uid = a->uid;
 	f->attr.gid = a->gid;
 	f->attr.atime = a->atime;

@@ -116,7 +116,7 @@ static int create_scratch(struct tree *t, node_t dir, struct span name, mode_t m
                           struct tree_handle **ret)
 {
 	struct scratch_attr a;
-	int rc = scratch_create(t->scratch, dir, name, S_IFREG | (mode & 07777), who->uid, who->gid, NULL, &a);
+	int rc = scratch_create(t->scratch, dir, name, S_IFREG | mode, who->uid, who->gid, NULL, &a);
 	return rc < 0 ? rc : open_scratch(t, a.id, false, ret);
 }
 
