@@ -149,20 +149,20 @@ static int scan(int fd, struct header *h)
 	return 0;
 }
 
-static void take_rights(int fd, struct header *h)
+static void take_rights(const struct reached *file, struct header *h)
 {
 	struct rights r;
-	int rc = rights_read(fd, h->st.st_uid, h->st.st_gid, h->st.st_mode, &r);
+	int rc = rights_read(file->fd, h->st.st_uid, h->st.st_gid, h->st.st_mode, &r);
 	if (rc < 0)
 		log_debug("ACL: %s: shown to its owner alone", strerror(-rc));
-	h->mode = rights_mode(&r, r.uid, r.gid);
+	h->mode = rights_mode(&r, r.uid, r.gid) & (file->closed ? 0700 : 0777);
 	rights_release(&r);
 }
 
 static int read_file(const struct reached *file, struct header *h)
 {
 	h->st = file->st;
-	take_rights(file->fd, h);
+	take_rights(file, h);
 	if (h->st.st_size == 0) {
 		h->reason = "empty file";
 		return 0;

@@ -11,7 +11,7 @@
 /* The bufs are kept from one read to the next; release with header_release. */
 struct header {
 	struct stat st;         /* of the file that was read; st_mode 0 if it could not be opened */
-	mode_t mode;            /* what its classes may do, by its ACL too; 0 as above */
+	mode_t mode;            /* what its classes may do, by its ACL and where links lead, too; 0 as above */
 	struct buf id, cwd;     /* exact bytes; cwd empty if there is none */
 	struct buf parent;      /* parentSession, or branchedFrom in old files; empty if there is none */
 	const char *reason;     /* why the file is no session; NULL if it is one, or if `err` is set */

@@ -120,6 +120,7 @@ static bool is_near(const struct reach *r, uint64_t mount)
 struct walk {
 	const struct reach *reach; /* or NULL */
 	bool near;                 /* leave no file system that cannot wait */
+	bool closed;               /* a directory that a link led to does not let everybody through */
 	int at;                    /* O_PATH: the directory where it is */
 	struct statx x;            /* of that */
 	int last;                  /* O_PATH: the last component, -1 if there is none but `at` */
@@ -225,6 +226,8 @@ static int step(struct walk *w)
 		rc = may_ask(w, &w->x);
 	if (rc < 0)
 		return rc;
+	if (w->links > 0 && (w->x.stx_mode & 0111) != 0111)
+		w->closed = true;
 	w->last = openat(w->at, w->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (w->last < 0)
 		return -errno;
@@ -278,6 +281,7 @@ static int arrive(struct walk *w, struct reached *ret)
 	ret->st = st;
 	ret->foreign = w->reach && !is_near(w->reach, mount_of(x));
 	ret->linked = w->links > 0 || ret->foreign;
+	ret->closed = w->closed;
 	return judge(w, st.st_uid);
 }
 

@@ -56,6 +56,7 @@ struct reached {
 	struct stat st;
 	bool linked;  /* through a link, or on another file system: what is done to it there nobody tells */
 	bool foreign; /* its file system may wait for somebody else */
+	bool closed;  /* not everybody may go where a link led on the way, by the modes of the directories there */
 };
 #define REACHED_INIT                                                                                                   \
 	{                                                                                                              \

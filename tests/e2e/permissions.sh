@@ -45,6 +45,25 @@ fails 2 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups l
 as_nobody cat "$T/mnt/$FORECAST/title" >/dev/null || die "the owner cannot read their own"
 umount_fs "$T/mnt"
 
+# A link does not open what lies in a closed directory, wherever that is.
+for place in open closed; do
+	mkdir -p "$T/$place/inner"
+	cp "$T/src/scratch.jsonl" "$T/$place/inner/$place.jsonl"
+	chmod -R a+rX "$T/$place"
+	ln -s "$T/$place/inner/$place.jsonl" "$T/src/to-$place.jsonl"
+	ln -s "$T/$place/inner" "$T/src/--$place--"
+done
+chmod 711 "$T/open"
+chmod 750 "$T/closed"
+mount_fs "$T/src" "$T/mnt" -o allow_other
+stranger cat "$T/mnt/projects/unknown/to-open/title" "$T/mnt/projects/open/open/title" >/dev/null ||
+	die "a stranger cannot read what a link leads to and everybody may read"
+for s in unknown/to-closed closed/closed; do
+	fails 1 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups cat "$T/mnt/projects/$s/title"
+	cat "$T/mnt/projects/$s/title" >/dev/null || die "the mounting user cannot read $s"
+done
+umount_fs "$T/mnt"
+
 # Without allow_other it is the mounting user's alone.
 mount_fs "$T/src" "$T/mnt"
 fails 2 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups ls "$T/mnt/"
