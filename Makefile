@@ -116,6 +116,7 @@ $(fuzz_targets): $(BUILD)/targets/%: $(BUILD)/targets/%.o $(if $(FUZZ),,$(BUILD)
 	$(CC) $(linking) $(fuzzing) $(LDFLAGS) -o $@ $^ -lcmocka $(fuse_libs) $(libs)
 
 $(BUILD)/targets/fuzz_tree: private linking += -Wl,--wrap=clock_gettime -Wl,--wrap=nanosleep
+$(BUILD)/targets/fuzz_wire: private linking += -Wl,--wrap=log_error
 
 fuzz-targets: $(fuzz_targets)
 
