@@ -5,6 +5,7 @@
  * somebody looks into it, and for flat files, since only their header says where they belong. */
 #include "catalog_impl.h"
 
+#include "sessionfs/fault.h"
 #include "sessionfs/log.h"
 
 static void lock(struct catalog *c)
@@ -71,18 +72,23 @@ void catalog_close(struct catalog *c)
 	for (size_t i = 0; i < c->dir_count; i++) {
 		list_release(&c->dirs[i].files);
 		rights_release(&c->dirs[i].rights);
+		look_put(c, c->dirs[i].look);
 	}
 	for (size_t i = 0; i < c->project_count; i++) {
 		list_release(&c->projects[i].slots);
 		list_release(&c->projects[i].waiting);
 	}
+	for (size_t i = 0; i < c->file_count; i++)
+		look_put(c, c->files[i].look);
+	for (size_t i = 0; i < c->wanted_count; i++)
+		look_put(c, c->wanted[i]);
+	free(c->wanted);
 	struct map *maps[] = {&c->paths, &c->dir_names, &c->project_keys, &c->project_names,
 	                      &c->stems, &c->sids,      &c->stem_tails,   &c->sid_tails};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		map_release(maps[i]);
 	list_release(&c->nameless);
 	header_release(&c->header);
-	buf_release(&c->path);
 	strings_release(&c->strings);
 	free(c->files);
 	free(c->dirs);
@@ -143,7 +149,7 @@ void catalog_load_all(struct catalog *c, int64_t now)
 	}
 	names_sids(c);
 	c->named_all = true;
-	c->loaded_at = now;
+	c->loaded_at = c->missed ? 0 : now;
 }
 
 /* Flat files may belong to any project. */
@@ -175,7 +181,8 @@ static bool is_newer(const struct file *a, const struct file *b)
 static uint32_t newer(const struct catalog *c, uint32_t best, uint32_t file)
 {
 	const struct file *f = &c->files[file];
-	if (!file_may_be_session(f) || f->checked == 0)
+	bool is_hidden = f->trouble && f->state != FILE_SESSION;
+	if (!file_may_be_session(f) || f->checked == 0 || is_hidden)
 		return best;
 	return best == NONE || is_newer(f, &c->files[best]) ? file : best;
 }
@@ -224,8 +231,8 @@ static uint32_t newest_seen(const struct catalog *c, uint32_t project)
 /* Files that are no sessions must not cost a search each: after so many, all headers are read. */
 #define FEW 8
 
-/* As above; with `certain` only a file whose header was read counts. NONE if there is none. */
-static uint32_t newest_of_project(struct catalog *c, uint32_t project, bool certain, int64_t now)
+/* The newest session: a file whose header was read. NONE if there is none. */
+static uint32_t newest_of_project(struct catalog *c, uint32_t project, int64_t now)
 {
 	scan_dir(c, 0, now);
 	scan_headers(c, 0, now);
@@ -240,7 +247,7 @@ static uint32_t newest_of_project(struct catalog *c, uint32_t project, bool cert
 		p->newest = newest_seen(c, project);
 		p->newest_at = now;
 	}
-	for (unsigned tries = 0; certain && p->newest != NONE && c->files[p->newest].state != FILE_SESSION; tries++) {
+	for (unsigned tries = 0; p->newest != NONE && c->files[p->newest].state != FILE_SESSION; tries++) {
 		if (tries == FEW)
 			catalog_load_project(c, project, now);
 		scan_header(c, p->newest, now);
@@ -252,14 +259,14 @@ static uint32_t newest_of_project(struct catalog *c, uint32_t project, bool cert
 	return p->newest;
 }
 
-static uint32_t newest_of_all(struct catalog *c, bool certain, int64_t now)
+static uint32_t newest_of_all(struct catalog *c, int64_t now)
 {
 	scan_refresh(c, now);
 	if (!is_fresh_all(c, c->statted_at, now)) {
 		int64_t begin = catalog_now();
 		for (uint32_t i = 0; i < c->dir_count; i++)
 			scan_files(c, i, now);
-		c->statted_at = scan_rest(begin, catalog_now());
+		c->statted_at = c->missed ? 0 : scan_rest(begin, catalog_now());
 	}
 	for (unsigned tries = 0;; tries++) {
 		if (!is_fresh_all(c, c->newest_at, now) || c->newest_epoch != c->epoch) {
@@ -269,7 +276,7 @@ static uint32_t newest_of_all(struct catalog *c, bool certain, int64_t now)
 			c->newest_at = now;
 			c->newest_epoch = c->epoch;
 		}
-		if (!certain || c->newest == NONE || c->files[c->newest].state == FILE_SESSION)
+		if (c->newest == NONE || c->files[c->newest].state == FILE_SESSION)
 			return c->newest;
 		if (tries > 2 * FEW)
 			return NONE;
@@ -294,28 +301,45 @@ static void fill_project(struct catalog *c, uint32_t project, struct project_inf
 		ret->mtime = c->files[p->newest].mtime;
 }
 
-bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret)
+static bool next_project(struct catalog *c, uint64_t *cookie, int64_t now, struct project_info *ret)
 {
-	bool found = false;
-
-	int64_t now = catalog_enter(c);
 	load_projects(c, now);
-	while (!found && *cookie < c->project_count) {
+	while (*cookie < c->project_count) {
 		uint32_t project = (uint32_t)(*cookie)++;
-		if (!c->projects[project].name || newest_of_project(c, project, false, now) == NONE)
+		if (!c->projects[project].name || newest_of_project(c, project, now) == NONE)
 			continue;
 		fill_project(c, project, ret);
-		found = true;
+		return true;
 	}
-	unlock(c);
+	return false;
+}
+
+/* Where something could not be looked at, "there is none" is no answer. */
+static bool answer(const struct call *call, bool found)
+{
+	if (!found)
+		fault_note(call->missed);
 	return found;
+}
+
+bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret)
+{
+	struct call call = {0};
+	uint64_t from = *cookie;
+	bool found = false;
+
+	while (call_round(c, &call)) {
+		*cookie = from;
+		found = next_project(c, cookie, call.now, ret);
+	}
+	return answer(&call, found);
 }
 
 static bool get_project(struct catalog *c, uint32_t project, int64_t now, struct project_info *ret)
 {
 	if (project >= c->project_count || !c->projects[project].name)
 		return false;
-	if (newest_of_project(c, project, true, now) == NONE)
+	if (newest_of_project(c, project, now) == NONE)
 		return false;
 	fill_project(c, project, ret);
 	return true;
@@ -323,24 +347,30 @@ static bool get_project(struct catalog *c, uint32_t project, int64_t now, struct
 
 bool catalog_project_by_name(struct catalog *c, struct span name, struct project_info *ret)
 {
-	int64_t now = catalog_enter(c);
-	load_projects(c, now);
-	bool found = get_project(c, map_get(&c->project_names, 0, name), now, ret);
-	unlock(c);
-	return found;
+	struct call call = {0};
+	bool found = false;
+
+	while (call_round(c, &call)) {
+		load_projects(c, call.now);
+		found = get_project(c, map_get(&c->project_names, 0, name), call.now, ret);
+	}
+	return answer(&call, found);
 }
 
 bool catalog_project(struct catalog *c, uint32_t project, struct project_info *ret)
 {
-	int64_t now = catalog_enter(c);
-	if (project >= c->project_count || !c->projects[project].name)
-		load_projects(c, now);
-	*ret = (struct project_info){.project = project};
-	bool found = get_project(c, project, now, ret);
-	if (!found && project < c->project_count)
-		ret->name = c->projects[project].name;
-	unlock(c);
-	return found;
+	struct call call = {0};
+	bool found = false;
+
+	while (call_round(c, &call)) {
+		if (project >= c->project_count || !c->projects[project].name)
+			load_projects(c, call.now);
+		*ret = (struct project_info){.project = project};
+		found = get_project(c, project, call.now, ret);
+		if (!found && project < c->project_count)
+			ret->name = c->projects[project].name;
+	}
+	return answer(&call, found);
 }
 
 /* ---- slots ---- */
@@ -370,20 +400,21 @@ static void fill_slot(const struct catalog *c, uint32_t slot, struct slot_info *
 	ret->st.st_ctim = f->ctime;
 }
 
-bool slot_is_live(struct catalog *c, uint32_t slot, int64_t now)
+int slot_look(struct catalog *c, uint32_t slot, int64_t now)
 {
 	if (slot >= c->slot_count || c->slots[slot].file == NONE)
-		return false;
-	scan_file(c, c->slots[slot].file, now);
-	return c->slots[slot].file != NONE;
+		return -ESTALE;
+	uint32_t file = c->slots[slot].file;
+	scan_file(c, file, now);
+	return c->slots[slot].file == NONE ? -ESTALE : c->files[file].trouble;
 }
 
-bool slot_get(struct catalog *c, uint32_t slot, int64_t now, struct slot_info *ret)
+int slot_get(struct catalog *c, uint32_t slot, int64_t now, struct slot_info *ret)
 {
-	if (!slot_is_live(c, slot, now))
-		return false;
-	fill_slot(c, slot, ret);
-	return true;
+	int rc = slot_look(c, slot, now);
+	if (rc == 0)
+		fill_slot(c, slot, ret);
+	return rc;
 }
 
 /* How many of a project's slots are below `slot`. */
@@ -406,7 +437,7 @@ static bool next_of_project(struct catalog *c, uint32_t project, uint64_t *cooki
 	for (size_t i = slots_below(&c->projects[project].slots, *cookie); i < c->projects[project].slots.n; i++) {
 		uint32_t slot = c->projects[project].slots.v[i];
 		*cookie = (uint64_t)slot + 1;
-		if (slot_get(c, slot, now, ret))
+		if (slot_get(c, slot, now, ret) == 0)
 			return true;
 	}
 	return false;
@@ -417,7 +448,7 @@ static bool next_of_all(struct catalog *c, uint64_t *cookie, int64_t now, struct
 	catalog_load_all(c, now);
 	while (*cookie < c->slot_count) {
 		/* Without a name only if there was no memory for one. */
-		if (slot_get(c, (uint32_t)(*cookie)++, now, ret) && ret->sid)
+		if (slot_get(c, (uint32_t)(*cookie)++, now, ret) == 0 && ret->sid)
 			return true;
 	}
 	return false;
@@ -425,15 +456,18 @@ static bool next_of_all(struct catalog *c, uint64_t *cookie, int64_t now, struct
 
 bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret)
 {
+	struct call call = {0};
+	uint64_t from = *cookie;
 	bool found = false;
 
-	int64_t now = catalog_enter(c);
-	if (project == NO_SLOT)
-		found = next_of_all(c, cookie, now, ret);
-	else if (project < c->project_count)
-		found = next_of_project(c, project, cookie, now, ret);
-	unlock(c);
-	return found;
+	while (call_round(c, &call)) {
+		*cookie = from;
+		if (project == NO_SLOT)
+			found = next_of_all(c, cookie, call.now, ret);
+		else if (project < c->project_count)
+			found = next_of_project(c, project, cookie, call.now, ret);
+	}
+	return answer(&call, found);
 }
 
 /* The slot of the file that a name belongs to. A file that turns out to be replaced is taken in at once, under its old
@@ -452,7 +486,7 @@ static bool by_name(struct catalog *c, const struct map *names, uint32_t project
 		const struct file *f = &c->files[file];
 		const char *given = project == NO_SLOT ? f->sid_name : f->stem;
 		if (f->slot != NONE && (project == NO_SLOT || f->project == project) && given && span_is(name, given) &&
-		    slot_get(c, f->slot, now, ret))
+		    slot_get(c, f->slot, now, ret) == 0)
 			return true;
 	}
 	return false;
@@ -460,59 +494,75 @@ static bool by_name(struct catalog *c, const struct map *names, uint32_t project
 
 bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem, struct slot_info *ret)
 {
-	int64_t now = catalog_enter(c);
-	bool found = project < c->project_count && by_name(c, &c->stems, project, stem, now, ret);
-	unlock(c);
-	return found;
+	struct call call = {0};
+	bool found = false;
+
+	while (call_round(c, &call))
+		found = project < c->project_count && by_name(c, &c->stems, project, stem, call.now, ret);
+	return answer(&call, found);
 }
 
 bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *ret)
 {
-	int64_t now = catalog_enter(c);
-	bool found = by_name(c, &c->sids, NO_SLOT, sid, now, ret);
-	unlock(c);
-	return found;
+	struct call call = {0};
+	bool found = false;
+
+	while (call_round(c, &call))
+		found = by_name(c, &c->sids, NO_SLOT, sid, call.now, ret);
+	return answer(&call, found);
 }
 
 int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
-	int64_t now = catalog_enter(c);
-	bool found = slot_get(c, slot, now, ret);
-	unlock(c);
-	return found ? 0 : -ESTALE;
+	struct call call = {0};
+	int rc = -ESTALE;
+
+	while (call_round(c, &call))
+		rc = slot_get(c, slot, call.now, ret);
+	return rc;
+}
+
+/* The session that is at the file's place now. */
+static int slot_of_place(struct catalog *c, uint32_t file, int64_t now, struct slot_info *ret)
+{
+	scan_file(c, file, 0);
+	scan_header(c, file, now);
+	if (c->files[file].slot == NONE && c->files[file].project != NONE)
+		catalog_load_project(c, c->files[file].project, now);
+	if (c->files[file].trouble)
+		return c->files[file].trouble;
+	return c->files[file].slot == NONE ? -ESTALE : slot_get(c, c->files[file].slot, now, ret);
 }
 
 int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
-	bool found = false;
+	struct call call = {0};
+	int rc = -ESTALE;
 
-	int64_t now = catalog_enter(c);
-	if (slot < c->slot_count) {
-		uint32_t file = c->slots[slot].place;
-		scan_file(c, file, 0);
-		scan_header(c, file, now);
-		if (c->files[file].slot == NONE && c->files[file].project != NONE)
-			catalog_load_project(c, c->files[file].project, now);
-		found = c->files[file].slot != NONE && slot_get(c, c->files[file].slot, now, ret);
-	}
-	unlock(c);
-	return found ? 0 : -ESTALE;
+	while (call_round(c, &call))
+		rc = slot < c->slot_count ? slot_of_place(c, c->slots[slot].place, call.now, ret) : -ESTALE;
+	return rc;
+}
+
+static bool get_latest(struct catalog *c, uint32_t project, int64_t now, struct slot_info *ret)
+{
+	if (project != NO_SLOT && project >= c->project_count)
+		return false;
+	uint32_t file = project == NO_SLOT ? newest_of_all(c, now) : newest_of_project(c, project, now);
+	if (file == NONE)
+		return false;
+	catalog_load_project(c, c->files[file].project, now);
+	return c->files[file].slot != NONE && slot_get(c, c->files[file].slot, now, ret) == 0;
 }
 
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret)
 {
+	struct call call = {0};
 	bool found = false;
 
-	int64_t now = catalog_enter(c);
-	if (project == NO_SLOT || project < c->project_count) {
-		uint32_t file =
-		    project == NO_SLOT ? newest_of_all(c, true, now) : newest_of_project(c, project, true, now);
-		if (file != NONE)
-			catalog_load_project(c, c->files[file].project, now);
-		found = file != NONE && c->files[file].slot != NONE && slot_get(c, c->files[file].slot, now, ret);
-	}
-	unlock(c);
-	return found;
+	while (call_round(c, &call))
+		found = get_latest(c, project, call.now, ret);
+	return answer(&call, found);
 }
 
 bool catalog_is_told(struct catalog *c)
@@ -534,7 +584,7 @@ uint64_t catalog_epoch(struct catalog *c)
 struct timespec catalog_mtime(struct catalog *c)
 {
 	int64_t now = catalog_enter(c);
-	uint32_t file = newest_of_all(c, false, now);
+	uint32_t file = newest_of_all(c, now);
 	struct timespec newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
 	unlock(c);
 	return newest;
@@ -553,6 +603,11 @@ static int by_listed_path(const void *pa, const void *pb)
 	return strcmp(a->path, b->path);
 }
 
+static int dir_fault(const struct dir *d)
+{
+	return d->trouble ? d->trouble : d->err;
+}
+
 /* All candidates and the directories that cannot be read, sorted. Negative errno, or how many. */
 static ssize_t list_files(struct catalog *c, struct listed **ret)
 {
@@ -566,7 +621,7 @@ static ssize_t list_files(struct catalog *c, struct listed **ret)
 			l[n++] = (struct listed){.path = c->files[i].path, .file = i, .dir = NONE};
 	}
 	for (uint32_t i = 0; i < c->dir_count; i++) {
-		int err = c->dirs[i].err;
+		int err = dir_fault(&c->dirs[i]);
 		if (err && err != -ENOENT && err != -ENOTDIR && err != -ELOOP)
 			l[n++] = (struct listed){.path = i ? c->dirs[i].name : ".", .file = NONE, .dir = i};
 	}
@@ -582,7 +637,9 @@ static const char *why_not(const struct catalog *c, const struct listed *l, char
 	*ret_slot = f ? f->slot : NO_SLOT;
 	if (*ret_slot != NO_SLOT)
 		return NULL;
-	int err = f ? f->err : c->dirs[l->dir].err;
+	int err = f ? f->trouble ? f->trouble : f->err : dir_fault(&c->dirs[l->dir]);
+	if (err == -EPERM)
+		return REACH_REFUSED;
 	if (err)
 		return strerror_r(-err, text, size);
 	if (f && f->state == FILE_SESSION)
@@ -595,9 +652,14 @@ int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, 
 {
 	struct listed *l CLEANUP_FREE = NULL;
 
-	catalog_load_all(c, catalog_enter(c));
-	ssize_t n = list_files(c, &l);
-	unlock(c);
+	struct call call = {0};
+	ssize_t n = 0;
+	while (call_round(c, &call)) {
+		free(l);
+		l = NULL;
+		catalog_load_all(c, call.now);
+		n = list_files(c, &l);
+	}
 	if (n < 0)
 		return (int)n;
 	for (ssize_t i = 0; i < n; i++) {

@@ -111,9 +111,12 @@ static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
 		if (file != NONE && c->files[file].slot != NONE && c->files[file].slot != self)
 			return c->files[file].slot;
 	}
-	struct stat st;
-	if (stat(path.p, &st) < 0)
+	/* A header says what it likes: nobody is asked but the disk of the source. */
+	const struct reach_at at = {c->reach, path.p};
+	struct reached got = REACHED_INIT;
+	if (reach_stat(&at, REACH_NOW, &got) < 0)
 		return NONE;
+	const struct stat st = got.st;
 	size_t low = 0, high = l->n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -293,9 +296,9 @@ uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 	uint32_t parent = NO_SLOT;
 
 	int64_t now = catalog_enter(c);
-	if (slot_is_live(c, slot, now) && file_of(c, slot)->parent.p) {
+	if (slot_look(c, slot, now) == 0 && file_of(c, slot)->parent.p) {
 		forks_refresh(c, now);
-		if (slot_is_live(c, slot, now) && slot_is_live(c, c->slots[slot].parent, now))
+		if (slot_look(c, slot, now) == 0 && slot_look(c, c->slots[slot].parent, now) == 0)
 			parent = c->slots[slot].parent;
 	}
 	lock_give(&c->lock);
@@ -320,7 +323,7 @@ bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struc
 	for (; !found && low < c->fork_count && c->forks[low].parent == slot; low++) {
 		*cookie = (uint64_t)c->forks[low].child + 1;
 		*ret_n = c->forks[low].n;
-		found = slot_get(c, c->forks[low].child, now, ret);
+		found = slot_get(c, c->forks[low].child, now, ret) == 0;
 	}
 	lock_give(&c->lock);
 	return found;
@@ -342,7 +345,8 @@ bool catalog_fork_by_stem(struct catalog *c, uint32_t slot, struct span stem, ui
 	bool found = n > 0 && n <= c->fork_count - low;
 	if (found) {
 		const struct fork *f = &c->forks_named[low + n - 1];
-		found = f->parent == slot && span_eq(stem_of(c, f->child), stem) && slot_get(c, f->child, now, ret);
+		found =
+		    f->parent == slot && span_eq(stem_of(c, f->child), stem) && slot_get(c, f->child, now, ret) == 0;
 	}
 	lock_give(&c->lock);
 	return found;

@@ -66,13 +66,16 @@ struct file {
 	uid_t uid;
 	gid_t gid;
 	int err;
-	uint32_t base; /* where the file name begins in `path` */
+	int trouble;       /* why it could not be looked at the last time; 0: it could. Says nothing of what it is */
+	struct look *look; /* on its way; NULL: none */
+	uint32_t base;     /* where the file name begins in `path` */
 	uint32_t dir, project, stem_project, slot;
 	uint32_t scan; /* the directory scan that saw it last */
 	enum file_state state;
-	bool waits;  /* for a slot, in its project's list */
-	bool linked; /* what is done to it under its other name nobody tells */
-	bool noted;  /* in changes */
+	bool waits;   /* for a slot, in its project's list */
+	bool linked;  /* what is done to it under its other name nobody tells */
+	bool noted;   /* in changes */
+	bool foreign; /* to look at it may wait for somebody else */
 };
 
 /* dirs[0] is the source itself, with the name "". */
@@ -83,13 +86,15 @@ struct dir {
 	struct rights rights;            /* as of the last scan */
 	int64_t looked, statted, headed; /* when: at it; at all its files; into those that are no session yet */
 	uint32_t project, scan;
-	int err;        /* why it could not be read */
-	int wd;         /* its inotify watch; 0: none */
-	bool told;      /* what happens in it is told: it has a watch, or it is gone and the source has one */
-	bool linked;    /* has linked files */
-	bool came;      /* was not there when the source was looked at first */
-	bool unwatched; /* a watch was refused, and that was said */
-	bool racy;      /* changed so shortly before the scan that a later change may have the same mtime */
+	int err;           /* why it could not be read */
+	int trouble;       /* as in a file */
+	struct look *look; /* on its way; NULL: none */
+	int wd;            /* its inotify watch; 0: none */
+	bool told;         /* what happens in it is told: it has a watch, or it is gone and the source has one */
+	bool linked;       /* has linked files */
+	bool came;         /* was not there when the source was looked at first */
+	bool unwatched;    /* a watch was refused, and that was said */
+	bool racy;         /* changed so shortly before the scan that a later change may have the same mtime */
 };
 
 struct project {
@@ -121,8 +126,29 @@ struct fork {
 	uint32_t n; /* among those of this parent with this stem, from 1 */
 };
 
+/* A look at what may wait for somebody else; made without the lock. */
+struct look {
+	struct probe probe;
+	struct reach *reach;
+	int64_t began;
+	bool is_dir, late; /* late: was waited for once, under the catalog's lock */
+	bool is_session;
+	int rc;
+	struct stat st;
+	struct header header; /* of a regular file */
+	struct rights rights; /* of a directory */
+	struct buf names;     /* names_read */
+	char path[];
+};
+
 struct catalog {
 	struct lock lock;
+	/* Of the call that has the lock: */
+	int64_t begin; /* when it began */
+	int missed;    /* something could not be looked at: what is not found may be there; 0 or a negative errno */
+	bool may_wait; /* it comes back with the answers of `wanted` */
+	struct look **wanted; /* each held */
+	size_t wanted_count, wanted_cap;
 	char *source;          /* constant */
 	struct reach *reach;   /* constant */
 	uid_t uid;             /* constant: the user that we run as */
@@ -159,16 +185,16 @@ struct catalog {
 		size_t blind; /* directories whose changes, or those of files in them, nobody tells */
 		struct catalog_change *changes;
 		size_t n, room;
-		bool lost; /* anything may have changed */
-		bool on;   /* constant: somebody waits for changes */
+		bool lost;           /* anything may have changed */
+		bool on;             /* constant: somebody waits for changes */
+		bool draining, said; /* events are being taken in; that there are no watches left was said */
 	} watching;
 	struct header header; /* scratch */
-	struct buf path;      /* scratch */
 	struct open_indexes {
 		struct held *newest, *oldest; /* those that nobody holds too, by last use */
 		struct held **by_session;     /* hash chains */
-		size_t count;
-		struct keeper keeper; /* counts their memory */
+		size_t count, most;           /* most: constant */
+		struct keeper keeper;         /* counts their memory */
 		pthread_cond_t opened;
 	} open;
 };
@@ -196,8 +222,40 @@ static inline bool is_told_file(const struct catalog *c, const struct file *f)
 	return c->dirs[f->dir].told && !f->linked;
 }
 
-/* The absolute path, in c->path until its next use; NULL without memory. */
-const char *catalog_path(struct catalog *c, const char *relative);
+/* catalog_look.c */
+
+/* Errors that say nothing of the file: never remembered. */
+bool is_transient(int err);
+
+/* One call of the catalog in as many rounds as it takes:
+ *
+ *	struct call call = {0};
+ *	while (call_round(c, &call))
+ *		found = ...;
+ *
+ * Each round has the lock and does everything anew; after the last it is given back. `missed` then says whether
+ *something could not be looked at. */
+struct call {
+	int64_t now;
+	int missed;
+	unsigned rounds;
+};
+bool call_round(struct catalog *c, struct call *call);
+/* What the call is about to say may be wrong for this reason. */
+void catalog_misses(struct catalog *c, int err);
+/* The answer of a look at the path that began in this call, to be put back; NULL: it is started, or on its way, and the
+ * call misses it. */
+struct look *look_elsewhere(struct catalog *c, struct look **at, const char *path, bool is_dir);
+void look_put(struct catalog *c, struct look *l);
+
+/* The names in a directory, but for . and .., one after the other. */
+struct name {
+	ino_t ino;
+	unsigned char type;
+	const char *text;
+};
+int names_read(int fd, struct buf *out);
+bool names_next(struct span *rest, struct name *ret);
 
 /* catalog_scan.c */
 void scan_refresh(struct catalog *c, int64_t now);             /* the names in the source and in all directories */
@@ -224,15 +282,15 @@ void scan_touched(struct catalog *c, uint32_t file, int64_t now);
 /* catalog_rights.c: what the directories above let through */
 mode_t rights_of_slot(const struct catalog *c, const struct file *f);
 mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_gid);
-/* The directory is open as fd and was read before, or not. */
-void rights_take(struct catalog *c, uint32_t dir, int fd, const struct stat *st);
+/* Takes the rights over; the directory was read before, or not. */
+void rights_take(struct catalog *c, uint32_t dir, struct rights *now);
 
 /* catalog_watch.c: what inotify tells */
 int watching_init(struct watching *w, const struct catalog_options *o);
 void watching_release(struct watching *w);
 void watch_drain(struct catalog *c);
 /* Before the directory is read: from now on its changes are told, if that can be had. */
-void watch_dir(struct catalog *c, uint32_t dir, const char *path);
+void watch_dir(struct catalog *c, uint32_t dir, int fd);
 /* The directory cannot be read. */
 void watch_failed(struct catalog *c, uint32_t dir, int err);
 /* The file has another name, under which it can be changed without a word. */
@@ -253,9 +311,10 @@ void catalog_ages(struct catalog *c, uint32_t file, struct timespec before);
 void catalog_load_all(struct catalog *c, int64_t now); /* all headers; gives all slots and names */
 void catalog_load_project(struct catalog *c, uint32_t project, int64_t now); /* the headers of one project */
 
-/* Looks at the slot's file. True if it still is what it was; slot_get then says what. */
-bool slot_is_live(struct catalog *c, uint32_t slot, int64_t now);
-bool slot_get(struct catalog *c, uint32_t slot, int64_t now, struct slot_info *ret);
+/* Looks at the slot's file. 0 if it still is what it was; slot_get then says what. -ESTALE if not, another negative
+ * errno if that cannot be found out. */
+int slot_look(struct catalog *c, uint32_t slot, int64_t now);
+int slot_get(struct catalog *c, uint32_t slot, int64_t now, struct slot_info *ret);
 
 /* catalog_open.c */
 int open_indexes_init(struct catalog *c);

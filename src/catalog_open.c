@@ -9,7 +9,20 @@
  * them when it is opened again, it was rewritten meanwhile, and entry numbers given out before are void. */
 #include "catalog_impl.h"
 
+#include <sys/resource.h>
+
+/* Each keeps a file open; of what a small limit allows, others need some and each request a few. */
 #define OPEN_MAX 512
+#define OTHERS 16
+
+static size_t most_open(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= 2 * OPEN_MAX + OTHERS)
+		return OPEN_MAX;
+	return limit.rlim_cur > OTHERS + 2 ? (size_t)(limit.rlim_cur - OTHERS) / 2 : 1;
+}
+
 #define CHAINS 1024
 #define TRACE_BYTES 256
 
@@ -108,7 +121,7 @@ static struct held *take_surplus(struct catalog *c)
 {
 	struct held *out = NULL, *h;
 
-	while (c->open.count > OPEN_MAX && (h = dispensable(&c->open))) {
+	while (c->open.count > c->open.most && (h = dispensable(&c->open))) {
 		held_remove(c, h);
 		h->older = out;
 		out = h;
@@ -157,6 +170,7 @@ int open_indexes_init(struct catalog *c)
 	if (!o->by_session)
 		return -ENOMEM;
 	lock_cond_init(&o->opened);
+	o->most = most_open();
 	o->keeper = (struct keeper){.oldest = oldest_use, .give_way = give_way, .arg = c};
 	budget_join(c->budget, &o->keeper);
 	return 0;
@@ -315,7 +329,7 @@ static void open_held(struct catalog *c, struct held *h)
 	}
 	lock_take(&c->lock);
 
-	if (h->err && !h->forgotten) {
+	if (h->err && !is_transient(h->err) && !h->forgotten) {
 		scan_header_again(c, c->slots[h->slot].file);
 		if (h->forgotten)
 			h->err = -ESTALE;
@@ -407,8 +421,15 @@ static int get(struct catalog *c, uint32_t slot, bool look, struct session **ret
 {
 	struct held *h = NULL;
 
-	int64_t now = catalog_enter(c);
-	int rc = slot_is_live(c, slot, now) ? take(c, slot, &h) : -ESTALE;
+	struct call call = {0};
+	int rc = -ESTALE;
+	while (call_round(c, &call))
+		rc = slot_look(c, slot, call.now);
+	if (rc < 0)
+		return rc;
+	int64_t now = call.now;
+	lock_take(&c->lock);
+	rc = c->slots[slot].file == NONE ? -ESTALE : take(c, slot, &h);
 	if (rc < 0) {
 		lock_give(&c->lock);
 		return rc;

@@ -43,17 +43,14 @@ static void note_below(struct catalog *c, uint32_t dir)
 			watch_note(c, i, NONE, true);
 }
 
-void rights_take(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
+void rights_take(struct catalog *c, uint32_t dir, struct rights *now)
 {
 	struct dir *d = &c->dirs[dir];
-	struct rights now;
-	int rc = rights_read(fd, st->st_uid, st->st_gid, st->st_mode, &now);
-	if (rc < 0)
-		log_warning("%s: ACL: %s: shown to its owner alone", d->name[0] ? d->name : c->source, strerror(-rc));
-	if (d->scan > 0 && !rights_are_equal(&now, &d->rights))
+	if (d->scan > 0 && !rights_are_equal(now, &d->rights))
 		note_below(c, dir);
 	rights_release(&d->rights);
-	d->rights = now;
+	d->rights = *now;
+	*now = (struct rights){0};
 }
 
 gid_t catalog_gid(struct catalog *c)

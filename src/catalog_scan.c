@@ -27,17 +27,6 @@ int64_t catalog_now(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + 1;
 }
 
-const char *catalog_path(struct catalog *c, const char *relative)
-{
-	buf_reset(&c->path);
-	buf_adds(&c->path, c->source);
-	if (*relative) {
-		buf_addc(&c->path, '/');
-		buf_adds(&c->path, relative);
-	}
-	return buf_cstr(&c->path);
-}
-
 /* ---- files ---- */
 
 static void file_is_other(struct catalog *c, struct file *f, const char *reason, int err)
@@ -53,6 +42,23 @@ static void file_is_other(struct catalog *c, struct file *f, const char *reason,
 	f->err = err;
 }
 
+/* It could not be looked at, or not into it: what it is nobody knows for now. */
+static void file_fails(struct catalog *c, struct file *f, int err)
+{
+	f->trouble = err;
+	f->ctime = (struct timespec){0}; /* so that it differs, and is looked into again */
+	catalog_misses(c, err);
+}
+
+/* Why there is nothing to be had at its name. */
+static void file_is_refused(struct catalog *c, struct file *f, int err)
+{
+	if (is_transient(err))
+		file_fails(c, f, err);
+	else
+		file_is_other(c, f, err == -EPERM ? REACH_REFUSED : NULL, err == -EPERM ? 0 : err);
+}
+
 static void file_vanishes(struct catalog *c, struct file *f)
 {
 	if (f->slot != NONE)
@@ -62,6 +68,9 @@ static void file_vanishes(struct catalog *c, struct file *f)
 	watch_note(c, (uint32_t)(f - c->files), NONE, true);
 	f->state = FILE_GONE;
 	f->checked = 0;
+	f->trouble = 0;
+	look_put(c, f->look);
+	f->look = NULL;
 	f->mtime = f->ctime = (struct timespec){0};
 }
 
@@ -117,12 +126,12 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	return changed;
 }
 
-static uint32_t project_of(struct catalog *c, const struct file *f)
+static uint32_t project_of(struct catalog *c, const struct file *f, const struct header *h)
 {
 	if (f->dir != 0)
 		return c->dirs[f->dir].project;
 	struct buf scratch CLEANUP_BUF = BUF_INIT;
-	struct span key = flat_project_key(buf_span(&c->header.cwd), &scratch);
+	struct span key = flat_project_key(buf_span(&h->cwd), &scratch);
 	return buf_err(&scratch) ? NONE : names_project(c, key);
 }
 
@@ -150,15 +159,14 @@ static void file_waits(struct catalog *c, uint32_t file)
 }
 
 /* What the header says of the file, in place of what was known. A slot stays if nothing differs. */
-static void file_takes_header(struct catalog *c, uint32_t file)
+static void file_takes_header(struct catalog *c, uint32_t file, const struct header *h)
 {
 	struct file *f = &c->files[file];
-	const struct header *h = &c->header;
-	uint32_t project = project_of(c, f);
+	uint32_t project = project_of(c, f, h);
 	struct span sid = keep(c, f->sid, &h->id);
 	struct span parent = h->parent.n ? keep(c, f->parent, &h->parent) : (struct span){NULL, 0};
 	if (project == NONE || !sid.p || (h->parent.n && !parent.p)) {
-		file_is_other(c, f, NULL, -ENOMEM);
+		file_fails(c, f, -ENOMEM);
 		return;
 	}
 	bool differs = sid.p != f->sid.p || parent.p != f->parent.p || project != f->project;
@@ -176,56 +184,131 @@ static void file_takes_header(struct catalog *c, uint32_t file)
 		file_waits(c, file);
 }
 
+/* What was found in the file. */
+static void file_takes_answer(struct catalog *c, uint32_t file, bool is_session, const struct header *h)
+{
+	struct file *f = &c->files[file];
+	if (S_ISREG(h->st.st_mode)) {
+		file_takes(c, f, &h->st);
+		file_takes_rights(c, f, h->mode);
+	}
+	if (is_session)
+		file_takes_header(c, file, h);
+	else if (h->err)
+		file_is_refused(c, f, h->err);
+	else
+		file_is_other(c, f, h->reason, 0);
+}
+
+static void dir_seen(struct catalog *c, const char *name);
+
+/* What its name leads to, if it leads to a file that may be a session: true. */
+static bool file_takes_stat(struct catalog *c, uint32_t file, int rc, const struct stat *st)
+{
+	struct file *f = &c->files[file];
+	f->trouble = 0;
+	if (rc == 0 && S_ISREG(st->st_mode))
+		return true;
+	if (rc < 0) {
+		file_is_refused(c, f, rc);
+		return false;
+	}
+	file_is_other(c, f, S_ISDIR(st->st_mode) ? is_a_directory : "not a regular file", 0);
+	if (f->dir == 0 && S_ISDIR(st->st_mode))
+		dir_seen(c, f->path);
+	return false;
+}
+
+/* Looks at what may wait for somebody else, and so not under the lock. */
+static void file_look_elsewhere(struct catalog *c, uint32_t file)
+{
+	struct file *f = &c->files[file];
+	watch_linked(c, file);
+	f->foreign = true;
+	/* Events come while somebody else is asked for. */
+	if (c->watching.draining) {
+		f->checked = 0;
+		return;
+	}
+	struct look *l = look_elsewhere(c, &f->look, f->path, false);
+	if (!l) {
+		f->trouble = -ETIMEDOUT;
+		return;
+	}
+	f->checked = l->began;
+	if (file_takes_stat(c, file, l->rc, &l->st))
+		file_takes_answer(c, file, l->is_session, &l->header);
+	look_put(c, l);
+}
+
 /* Reads the header of a regular file. */
 void scan_header_again(struct catalog *c, uint32_t file)
 {
-	struct file *f = &c->files[file];
-	const struct reach_at at = {c->reach, f->path};
-	bool is_session = header_read(&at, REACH_WAIT, &c->header);
-	if (S_ISREG(c->header.st.st_mode))
-		file_takes(c, f, &c->header.st);
-	file_takes_rights(c, f, c->header.mode);
-	if (is_session)
-		file_takes_header(c, file);
+	const struct reach_at at = {c->reach, c->files[file].path};
+	bool is_session = header_read(&at, REACH_NOW, &c->header);
+	if (c->header.err == -EXDEV)
+		file_look_elsewhere(c, file);
 	else
-		file_is_other(c, f, c->header.reason, c->header.err);
+		file_takes_answer(c, file, is_session, &c->header);
 }
 
-/* Stats `path` from `at` and takes in the answer. */
-static void file_look(struct catalog *c, uint32_t file, int at, const char *path, int64_t now)
+/* Looks at a file by its name in the directory that is open as `at`, or from the source (-1). */
+static void file_look(struct catalog *c, uint32_t file, int at, int64_t now)
 {
 	struct file *f = &c->files[file];
-	struct stat st;
+	struct reached got = REACHED_INIT;
+	const struct reach_at where = {c->reach, f->path};
+	int rc = at < 0 ? -EXDEV : reach_look(c->reach, at, f->path + f->base, &got.st);
 
+	if (rc == -EXDEV)
+		rc = reach_stat(&where, REACH_NOW, &got);
+	if (rc == -EXDEV) {
+		file_look_elsewhere(c, file);
+		return;
+	}
 	f->checked = now;
-	if (fstatat(at, path, &st, 0) < 0)
-		file_is_other(c, f, NULL, -errno);
-	else if (!S_ISREG(st.st_mode))
-		file_is_other(c, f, S_ISDIR(st.st_mode) ? is_a_directory : "not a regular file", 0);
-	else if (file_takes(c, f, &st) && f->state == FILE_SESSION)
+	f->foreign = false;
+	if (got.linked)
+		watch_linked(c, file);
+	if (file_takes_stat(c, file, rc, &got.st) && file_takes(c, f, &got.st) && f->state == FILE_SESSION)
 		scan_header_again(c, file);
+}
+
+/* Whether it need not be looked at now. What failed counts for the call in which it did. */
+static bool file_is_fresh(const struct catalog *c, const struct file *f, int64_t now)
+{
+	if (f->look)
+		return false;
+	if (f->trouble || (now == 0 && f->foreign))
+		return f->checked >= c->begin;
+	return now && is_fresh(c, f->checked, now, is_told_file(c, f));
 }
 
 void scan_file(struct catalog *c, uint32_t file, int64_t now)
 {
 	const struct file *f = &c->files[file];
-	if (f->state == FILE_GONE || (now && is_fresh(c, f->checked, now, is_told_file(c, f))))
+	if (f->state == FILE_GONE)
 		return;
-	const char *path = catalog_path(c, f->path);
-	if (path)
-		file_look(c, file, AT_FDCWD, path, now ? now : catalog_now());
+	if (!file_is_fresh(c, f, now))
+		file_look(c, file, -1, now ? now : catalog_now());
+	else if (f->trouble)
+		catalog_misses(c, f->trouble);
 }
 
 void scan_touched(struct catalog *c, uint32_t file, int64_t now)
 {
 	struct file *f = &c->files[file];
-	const char *path = catalog_path(c, f->path);
+	const struct reach_at at = {c->reach, c->dirs[f->dir].name};
+	struct reached in = REACHED_INIT;
 	struct stat st;
-	if (!path)
-		return;
-	if (lstat(path, &st) < 0) {
-		if (f->state != FILE_GONE)
+	int rc = reach_dir(&at, REACH_NOW, O_PATH, &in);
+	if (rc == 0 && fstatat(in.fd, f->path + f->base, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = -errno;
+	if (rc < 0) {
+		f->checked = 0;
+		if (f->state != FILE_GONE && rc == -ENOENT)
 			file_vanishes(c, f);
+		reached_release(c->reach, &in);
 		return;
 	}
 	f->scan = c->dirs[f->dir].scan;
@@ -236,7 +319,8 @@ void scan_touched(struct catalog *c, uint32_t file, int64_t now)
 	if (S_ISLNK(st.st_mode))
 		watch_linked(c, file);
 	watch_note(c, file, NONE, false);
-	file_look(c, file, AT_FDCWD, path, now);
+	file_look(c, file, in.fd, now);
+	reached_release(c->reach, &in);
 }
 
 int64_t scan_rest(int64_t begin, int64_t now)
@@ -252,16 +336,25 @@ void scan_files(struct catalog *c, uint32_t dir, int64_t now)
 		return;
 	int64_t begin = catalog_now();
 	d->statted = now;
-	const char *path = catalog_path(c, d->name);
-	int at CLEANUP_CLOSE = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (at < 0)
+	const struct reach_at where = {c->reach, d->name};
+	struct reached in = REACHED_INIT;
+	int rc = reach_dir(&where, REACH_NOW, O_PATH, &in);
+	if (rc < 0 && rc != -EXDEV) {
+		d->statted = 0;
 		return; /* the directory's own scan says what that means */
-	for (size_t i = 0; i < d->files.n; i++) {
-		const struct file *f = &c->files[d->files.v[i]];
-		if (f->state != FILE_GONE && !is_fresh(c, f->checked, now, is_told_file(c, f)))
-			file_look(c, d->files.v[i], at, f->path + f->base, now);
 	}
-	d->statted = scan_rest(begin, catalog_now());
+	for (size_t i = 0; i < c->dirs[dir].files.n; i++) {
+		uint32_t file = c->dirs[dir].files.v[i];
+		const struct file *f = &c->files[file];
+		if (f->state == FILE_GONE)
+			continue;
+		if (!file_is_fresh(c, f, now))
+			file_look(c, file, in.fd, now);
+		else if (f->trouble)
+			catalog_misses(c, f->trouble);
+	}
+	reached_release(c->reach, &in);
+	c->dirs[dir].statted = c->missed ? 0 : scan_rest(begin, catalog_now());
 }
 
 /* ---- headers ---- */
@@ -269,7 +362,7 @@ void scan_files(struct catalog *c, uint32_t dir, int64_t now)
 void scan_header(struct catalog *c, uint32_t file, int64_t now)
 {
 	scan_file(c, file, now);
-	if (c->files[file].state == FILE_UNKNOWN)
+	if (c->files[file].state == FILE_UNKNOWN && !c->files[file].trouble)
 		scan_header_again(c, file);
 }
 
@@ -288,6 +381,8 @@ void scan_headers(struct catalog *c, uint32_t dir, int64_t now)
 		else
 			scan_header(c, file, now);
 	}
+	if (c->missed)
+		c->dirs[dir].headed = 0;
 }
 
 /* ---- directories ---- */
@@ -328,36 +423,35 @@ bool file_is_candidate(const char *name)
 	return n >= 6 && memcmp(name + n - 6, ".jsonl", 6) == 0;
 }
 
-/* A name *.jsonl was seen in the directory that is open as `at`. True if it may be a directory all the same. */
-static bool file_seen(struct catalog *c, uint32_t dir, int at, const struct dirent *e)
+/* A name *.jsonl was seen in the directory that is open as `at` (-1: only elsewhere). */
+static void file_seen(struct catalog *c, uint32_t dir, int at, const struct name *e)
 {
-	uint32_t file = file_for(c, dir, e->d_name);
+	uint32_t file = file_for(c, dir, e->text);
 	if (file == NONE) {
-		log_error("%s: out of memory", e->d_name);
-		return false;
+		log_error("%s: out of memory", e->text);
+		catalog_misses(c, -ENOMEM);
+		return;
 	}
 	struct file *f = &c->files[file];
 	bool is_new = f->state == FILE_GONE;
-	bool is_same = !is_new && f->listed_ino == e->d_ino;
+	bool is_same = !is_new && f->listed_ino == e->ino;
 	f->scan = c->dirs[dir].scan;
 	if (is_new)
-		file_comes(c, f, e->d_ino);
-	f->listed_ino = e->d_ino;
+		file_comes(c, f, e->ino);
+	f->listed_ino = e->ino;
 	if (is_new && (c->dirs[dir].scan > 1 || c->dirs[dir].came))
 		watch_note(c, file, NONE, true);
-	if (e->d_type != DT_REG && e->d_type != DT_DIR)
+	if (e->type != DT_REG && e->type != DT_DIR)
 		watch_linked(c, file);
 	/* A regular file need not be looked at before somebody asks for it; what else there is may be no file. */
-	if (e->d_type == DT_REG && (is_new || is_same))
-		return false;
-	file_look(c, file, at, e->d_name, catalog_now());
-	return f->state == FILE_OTHER && f->reason == is_a_directory;
+	if (e->type != DT_REG || !(is_new || is_same))
+		file_look(c, file, at, catalog_now());
 }
 
 /* A name in the source that may be a directory. */
-static void dir_seen(struct catalog *c, const struct dirent *e)
+static void dir_seen(struct catalog *c, const char *text)
 {
-	struct span name = span_of(e->d_name);
+	struct span name = span_of(text);
 	if (map_get(&c->dir_names, 0, name) != NONE)
 		return;
 	uint32_t project = names_project(c, name);
@@ -365,7 +459,7 @@ static void dir_seen(struct catalog *c, const struct dirent *e)
 	if (more)
 		c->dirs = more;
 	if (!more || project == NONE) {
-		log_error("%s: out of memory", e->d_name);
+		log_error("%s: out of memory", text);
 		return;
 	}
 	const char *kept = c->projects[project].key.p;
@@ -377,66 +471,67 @@ static void dir_seen(struct catalog *c, const struct dirent *e)
 	c->projects[project].dir = dir;
 }
 
-static int read_names(struct catalog *c, uint32_t dir, DIR *names)
+static void take_names(struct catalog *c, uint32_t dir, int at, const struct buf *names)
 {
-	for (;;) {
-		errno = 0;
-		const struct dirent *e = readdir(names);
-		if (!e)
-			return -errno;
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		if (file_is_candidate(e->d_name) && !file_seen(c, dir, dirfd(names), e))
-			continue;
-		if (dir == 0 && (e->d_type == DT_DIR || e->d_type == DT_LNK || e->d_type == DT_UNKNOWN))
-			dir_seen(c, e);
+	struct span rest = buf_span(names);
+	struct name e;
+	while (names_next(&rest, &e)) {
+		if (file_is_candidate(e.text))
+			file_seen(c, dir, at, &e);
+		else if (dir == 0 && (e.type == DT_DIR || e.type == DT_LNK || e.type == DT_UNKNOWN))
+			dir_seen(c, e.text);
 	}
 }
 
 /* The directory cannot be read. What it held is gone, unless that is only for now. */
 static void dir_fails(struct catalog *c, uint32_t dir, int err)
 {
-	watch_failed(c, dir, err);
 	struct dir *d = &c->dirs[dir];
+	if (is_transient(err)) {
+		d->trouble = err;
+		catalog_misses(c, err);
+		return;
+	}
+	watch_failed(c, dir, err);
 	if (err != d->err && err != -ENOENT && err != -ENOTDIR)
-		log_warning("%s: %s", d->name[0] ? d->name : c->source, strerror(-err));
+		log_warning("%s: %s", d->name[0] ? d->name : c->source, err == -EPERM ? REACH_REFUSED : strerror(-err));
 	d->err = err;
 	d->st = (struct stat){0};
-	if (err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EIO || err == -EINTR)
-		return;
 	for (size_t i = 0; i < d->files.n; i++)
 		file_vanishes(c, &c->files[d->files.v[i]]);
 }
 
-/* Reads the names, and drops those that were not seen. */
-static int dir_read(struct catalog *c, uint32_t dir, const char *path)
+/* Takes in the names, and drops those that were not seen. */
+static void dir_takes_names(struct catalog *c, uint32_t dir, int at, const struct stat *st, const struct buf *names)
 {
-	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	DIR *names CLEANUP_CLOSEDIR = fdopendir(fd);
-	if (!names)
-		return -errno;
-	fd = -1;
-
 	struct timespec wall;
 	clock_gettime(CLOCK_REALTIME, &wall);
-	rights_take(c, dir, dirfd(names), &st);
 	c->dirs[dir].scan++;
-	int rc = read_names(c, dir, names);
-	if (rc < 0)
-		return rc;
+	take_names(c, dir, at, names);
 	struct dir *d = &c->dirs[dir];
-	d->st = st;
+	d->st = *st;
 	d->err = 0;
-	d->racy = !d->told && llabs((long long)wall.tv_sec - (long long)st.st_mtim.tv_sec) <= RACY_S;
+	d->racy = !d->told && llabs((long long)wall.tv_sec - (long long)st->st_mtim.tv_sec) <= RACY_S;
 	for (size_t i = 0; i < d->files.n; i++) {
 		struct file *f = &c->files[d->files.v[i]];
 		if (f->scan != d->scan && f->state != FILE_GONE)
 			file_vanishes(c, f);
 	}
 	d->headed = 0;
+}
+
+static int dir_read(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
+{
+	struct buf names CLEANUP_BUF = BUF_INIT;
+	struct rights now CLEANUP(rights_release) = {0};
+	int rc = names_read(fd, &names);
+	if (rc < 0)
+		return rc;
+	rc = rights_read(fd, st->st_uid, st->st_gid, st->st_mode, &now);
+	if (rc < 0)
+		log_warning("%s: ACL: %s: shown to its owner alone", c->dirs[dir].name, strerror(-rc));
+	rights_take(c, dir, &now);
+	dir_takes_names(c, dir, fd, st, &names);
 	return 0;
 }
 
@@ -447,25 +542,52 @@ static bool dir_differs(const struct dir *d, const struct stat *st)
 	       !is_same_time(st->st_mtim, d->st.st_mtim) || !is_same_time(st->st_ctim, d->st.st_ctim);
 }
 
+/* What may wait for somebody else is not looked at under the lock, and has no watch. */
+static int dir_look_elsewhere(struct catalog *c, uint32_t dir)
+{
+	struct dir *d = &c->dirs[dir];
+	watch_failed(c, dir, -EXDEV);
+	struct look *l = look_elsewhere(c, &d->look, d->name, true);
+	if (!l)
+		return -ETIMEDOUT;
+	int rc = l->rc;
+	d->looked = l->began;
+	if (rc == 0 && dir_differs(d, &l->st)) {
+		rights_take(c, dir, &l->rights);
+		dir_takes_names(c, dir, -1, &l->st, &l->names);
+	}
+	look_put(c, l);
+	return rc;
+}
+
+static int dir_look(struct catalog *c, uint32_t dir)
+{
+	const struct reach_at at = {c->reach, c->dirs[dir].name};
+	struct reached got = REACHED_INIT;
+	int rc = reach_dir(&at, REACH_NOW, O_RDONLY, &got);
+	if (rc == -EXDEV)
+		return dir_look_elsewhere(c, dir);
+	if (rc == 0) {
+		watch_dir(c, dir, got.fd);
+		if (dir_differs(&c->dirs[dir], &got.st))
+			rc = dir_read(c, dir, got.fd, &got.st);
+	}
+	reached_release(c->reach, &got);
+	return rc;
+}
+
 void scan_dir(struct catalog *c, uint32_t dir, int64_t now)
 {
 	struct dir *d = &c->dirs[dir];
-	if (is_fresh(c, d->looked, now, d->told))
+	bool is_done = d->trouble ? d->looked >= c->begin && !d->look : is_fresh(c, d->looked, now, d->told);
+	if (is_done) {
+		if (d->trouble)
+			catalog_misses(c, d->trouble);
 		return;
+	}
 	d->looked = now;
-	const char *path = catalog_path(c, d->name);
-	struct stat st;
-	int rc = 0;
-	if (!path)
-		rc = -ENOMEM;
-	else if (stat(path, &st) < 0)
-		rc = -errno;
-	else if (!S_ISDIR(st.st_mode))
-		rc = -ENOTDIR;
-	if (rc == 0)
-		watch_dir(c, dir, path);
-	if (rc == 0 && dir_differs(d, &st))
-		rc = dir_read(c, dir, path);
+	d->trouble = 0;
+	int rc = dir_look(c, dir);
 	if (rc < 0)
 		dir_fails(c, dir, rc);
 }
@@ -477,5 +599,6 @@ void scan_refresh(struct catalog *c, int64_t now)
 	scan_dir(c, 0, now);
 	for (uint32_t i = 1; i < c->dir_count; i++)
 		scan_dir(c, i, now);
-	c->refreshed_at = now;
+	if (!c->missed)
+		c->refreshed_at = now;
 }

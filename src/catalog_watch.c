@@ -13,38 +13,15 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/vfs.h>
 
 #define MASK                                                                                                           \
 	(IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | \
 	 IN_EXCL_UNLINK | IN_ONLYDIR)
 #define COMES_OR_GOES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 #define CHANGES_MAX ((size_t)1 << 16)
-
-/* Magic numbers of file systems that others than this kernel write to; see statfs(2). */
-static bool is_remote(const char *path)
-{
-	static const uint32_t remote[] = {
-	    0x6969,                             /* NFS */
-	    0x65735546,                         /* FUSE: sshfs, rclone, virtiofs */
-	    0x517b,     0xff534d42, 0xfe534d42, /* SMB, CIFS, SMB2 */
-	    0x01021997,                         /* 9P */
-	    0x00c36400,                         /* Ceph */
-	    0x5346414f, 0x6b414653,             /* AFS */
-	    0x564c,     0x73757245, 0x786f4256, /* NCP, Coda, VirtualBox shared folders */
-	    0x47504653, 0x013111a8, 0x0bd00bd0, /* GPFS, IBRIX, Lustre */
-	    0x7461636f, 0xbacbacbc, 0x19830326, /* OCFS2, VMware shared folders, BeeGFS */
-	};
-	struct statfs fs;
-	if (statfs(path, &fs) < 0)
-		return true;
-	for (size_t i = 0; i < sizeof remote / sizeof *remote; i++)
-		if ((uint32_t)fs.f_type == remote[i])
-			return true;
-	return false;
-}
 
 int watching_init(struct watching *w, const struct catalog_options *o)
 {
@@ -140,17 +117,36 @@ static void unwatch(struct catalog *c, uint32_t dir)
 	set_told(c, dir, false, d->linked);
 }
 
-void watch_dir(struct catalog *c, uint32_t dir, const char *path)
+/* That there are no more is for everybody to know: what changes is seen later from then on. */
+static void say_unwatched(struct catalog *c, uint32_t dir, int err)
+{
+	const char *name = c->dirs[dir].name[0] ? c->dirs[dir].name : c->source;
+	if (err != ENOSPC) {
+		log_info("%s: no watch: %s: changes are looked for instead", name, strerror(err));
+		return;
+	}
+	if (!c->watching.said)
+		log_warning("%s: no inotify watches are left: changes are looked for instead, which takes longer; to "
+		            "have more: "
+		            "sysctl fs.inotify.max_user_watches=1048576",
+		            name);
+	c->watching.said = true;
+}
+
+void watch_dir(struct catalog *c, uint32_t dir, int fd)
 {
 	struct watching *w = &c->watching;
 	struct dir *d = &c->dirs[dir];
-	if (w->inotify < 0 || d->wd > 0 || is_remote(path))
+	char path[32];
+	if (w->inotify < 0 || d->wd > 0)
 		return;
+	/* What is open, not what its path leads to by now. */
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	int wd = inotify_add_watch(w->inotify, path, MASK);
 	/* One that is there under two names has one watch, and nobody could tell under which name it was changed. */
 	if (wd < 0 || dir_of(w, wd) != NONE || !remember(w, wd, dir)) {
 		if (wd < 0 && !d->unwatched)
-			log_info("%s: no watch: %s: changes are looked for instead", path, strerror(errno));
+			say_unwatched(c, dir, errno);
 		d->unwatched = true;
 		return;
 	}
@@ -256,6 +252,7 @@ void watch_drain(struct catalog *c)
 	int64_t now = catalog_now();
 	ssize_t n;
 
+	c->watching.draining = true;
 	while (c->watching.inotify >= 0 && (n = read(c->watching.inotify, &some, sizeof some)) > 0) {
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *e = (const struct inotify_event *)(some.bytes + at);
@@ -263,11 +260,15 @@ void watch_drain(struct catalog *c)
 			at += (ssize_t)(sizeof *e + e->len);
 		}
 	}
+	c->watching.draining = false;
 }
 
 int64_t catalog_enter(struct catalog *c)
 {
 	lock_take(&c->lock);
+	c->begin = catalog_now();
+	c->missed = 0;
+	c->may_wait = false;
 	watch_drain(c);
 	return catalog_now();
 }
@@ -345,7 +346,7 @@ bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret)
 		ret->stem = f->stem;
 		ret->sid = f->sid_name;
 		ret->file = f->path;
-		found = f->slot != NONE && slot_get(c, f->slot, now, ret);
+		found = f->slot != NONE && slot_get(c, f->slot, now, ret) == 0;
 	}
 	lock_give(&c->lock);
 	return found;

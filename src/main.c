@@ -334,6 +334,7 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 		goto remove;
 	}
 	const struct place at = {mountpoint, is_descriptor(mountpoint) ? 0 : fs_device_at(mountpoint)};
+	reach_forbid(catalog_reach(parts->catalog), at.device);
 	status = serve(fs, o, &at);
 	fs_stop(fs);
 	leave(se, &at);

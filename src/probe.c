@@ -22,7 +22,6 @@ struct probes {
 	pthread_cond_t wanted, changed; /* work came; some is done, or a thread ended */
 	struct prober threads[PROBE_THREADS];
 	struct probe *first, **last; /* nobody works on these yet */
-	struct probe *done;          /* to be collected */
 	unsigned patience_ms, refs;  /* of the owner and of each thread */
 	bool closed;
 };
@@ -109,11 +108,10 @@ void probes_close(struct probes *ps)
 	pthread_cond_broadcast(&ps->wanted);
 	while (is_served(ps, now_ms()))
 		lock_wait_for(&ps->lock, &ps->changed, LOCK_LOOK_NS);
-	struct probe *queue = ps->first, *done = ps->done;
-	ps->first = ps->done = NULL;
+	struct probe *queue = ps->first;
+	ps->first = NULL;
 	lock_give(&ps->lock);
 	put_all(ps, queue);
-	put_all(ps, done);
 	lock_take(&ps->lock);
 	leave(ps);
 }
@@ -151,16 +149,10 @@ static void *serve(void *arg)
 		lock_give(&ps->lock);
 		p->run(p);
 		lock_take(&ps->lock);
-		bool is_kept = p->collected && !ps->closed;
 		p->done = true;
-		if (is_kept) {
-			p->next = ps->done;
-			ps->done = p;
-		}
 		pthread_cond_broadcast(&ps->changed);
 		lock_give(&ps->lock);
-		if (!is_kept)
-			put(ps, p);
+		put(ps, p);
 		lock_take(&ps->lock);
 	}
 	t->exists = false;
@@ -223,6 +215,21 @@ int probe_start(struct probes *ps, struct probe *p)
 	return rc;
 }
 
+void probe_get(struct probes *ps, struct probe *p)
+{
+	lock_take(&ps->lock);
+	p->refs++;
+	lock_give(&ps->lock);
+}
+
+bool probe_is_done(struct probes *ps, const struct probe *p)
+{
+	lock_take(&ps->lock);
+	bool done = p->done;
+	lock_give(&ps->lock);
+	return done;
+}
+
 void probe_put(struct probes *ps, struct probe *p)
 {
 	put(ps, p);
@@ -250,15 +257,6 @@ int probe_wait(struct probes *ps, struct probe *const *v, size_t n)
 	}
 	lock_give(&ps->lock);
 	return rc;
-}
-
-struct probe *probes_collect(struct probes *ps)
-{
-	lock_take(&ps->lock);
-	struct probe *all = ps->done;
-	ps->done = NULL;
-	lock_give(&ps->lock);
-	return all;
 }
 
 bool probe_is_here(void)

@@ -36,6 +36,7 @@ struct reach {
 	int root;                     /* O_PATH; the number is constant, what it stands for is replaced in place */
 	uint64_t mounts[MOST_MOUNTS]; /* constant: that the path of the source leads over; none if one may wait */
 	size_t mount_count;
+	atomic_int gone;         /* why its path leads to no directory, as far as is known; 0: it does */
 	_Atomic dev_t forbidden; /* 0: none */
 	atomic_uint refs;        /* of the owner, and of each question on its way */
 };
@@ -346,7 +347,7 @@ static int walk_to(const struct reach *r, bool near, const char *path, enum ask 
 /* As walk_to, for plain names on the source's own file system, in few calls; -EXDEV for others. */
 static int open_plain(const struct reach *r, const char *path, enum ask ask, int flags, struct reached *ret)
 {
-	if (!r->has_openat2 || r->mount_count == 0)
+	if (!r->has_openat2 || r->mount_count == 0 || atomic_load(&r->gone))
 		return -EXDEV;
 	int kind = ask == ASK_STAT ? O_PATH : ask == ASK_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY;
 	int fd CLEANUP_CLOSE =
@@ -370,6 +371,9 @@ static int renew(struct reach *r, bool near)
 	int rc = walk_to(r, near, r->source, ASK_DIR, O_PATH, &root);
 	if (rc == 0 && dup3(root.fd, r->root, O_CLOEXEC) < 0)
 		rc = -errno;
+	/* What was the source may lie elsewhere now: nobody asked for that. */
+	if (rc == 0 || rc == -ENOENT || rc == -ENOTDIR)
+		atomic_store(&r->gone, rc);
 	reached_release(r, &root);
 	return rc;
 }
@@ -381,7 +385,8 @@ static int answer(struct reach *r, bool near, const char *path, enum ask ask, in
 		if (rc < 0)
 			return rc;
 	}
-	return walk_to(r, near, path, ask, flags, ret);
+	int gone = r && *path != '/' ? atomic_load(&r->gone) : 0;
+	return gone ? gone : walk_to(r, near, path, ask, flags, ret);
 }
 
 /* ---- on another thread ---- */

@@ -22,7 +22,6 @@
 struct probe {
 	void (*run)(struct probe *p);  /* on a thread of the pool */
 	void (*free)(struct probe *p); /* when nobody holds it; on any thread */
-	bool collected;                /* comes with probes_collect when it is done */
 	/* The pool's. */
 	struct probe *next;
 	unsigned refs;
@@ -39,13 +38,12 @@ void probes_close(struct probes *ps);
 
 /* Hands the probe to the pool; the caller's hold begins, too. 0, or -EAGAIN if there is no thread for it. */
 int probe_start(struct probes *ps, struct probe *p);
+void probe_get(struct probes *ps, struct probe *p);
 void probe_put(struct probes *ps, struct probe *p);
+bool probe_is_done(struct probes *ps, const struct probe *p);
 /* Waits for all of them: 0 if all are done, -ETIMEDOUT if others are left behind or behind those in the queue, or
  * -EINTR (stop_check). */
 int probe_wait(struct probes *ps, struct probe *const *v, size_t n);
-
-/* The probes with `collected` that are done, in a list; each is held for the caller. */
-struct probe *probes_collect(struct probes *ps);
 
 /* Whether this thread belongs to a pool. */
 bool probe_is_here(void);

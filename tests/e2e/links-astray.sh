@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Links in the source that lead into the mount, or to a server that does not answer: everything else is answered, and the
+# mount ends.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need bindfs
+
+session() { # FILE ID
+	printf '{"type":"session","version":3,"id":"%s","timestamp":"2026-04-01T12:00:00.000Z","cwd":"/x"}\n' "$2" >"$1"
+}
+answers() { # COMMAND...: soon enough, whatever it answers
+	local rc=0
+	timeout -s KILL 20 "$@" >"$T/out" 2>"$T/err" || rc=$?
+	[ "$rc" -ne 137 ] || die "$*: no answer"
+}
+good() { # DIRECTORY: the rest of the mount
+	answers cat "$1/projects/good/one/title"
+	is "(no messages)" "$(cat "$T/out")" "a title ($(cat "$T/err"))"
+	answers ls "$1/projects"
+	matches good "$(cat "$T/out")" "projects"
+	answers ls "$1/projects/good"
+	matches one "$(cat "$T/out")" "sessions of a project"
+	answers find "$1" -name title
+}
+ends() { # DIRECTORY PID
+	kill "$2"
+	within 10 "SIGTERM ends the filesystem" gone "$2"
+	! mountpoint -q "$1" || die "$1 is mounted still"
+}
+gone() { ! kill -0 "$1" 2>/dev/null; }
+pid_at() { pgrep -f "^$SESSIONFS .*$1\$"; }
+
+# --- into the mount ---------------------------------------------------------------
+for way in "" -s; do
+	rm -rf "$T/src" && mkdir -p "$T/src/--good--" "$T/mnt"
+	session "$T/src/--good--/one.jsonl" one
+	ln -s "$T/mnt/projects/good/one/session.jsonl" "$T/src/--good--/before.jsonl"
+	ln -s ../mnt "$T/src/--before--"
+	# shellcheck disable=SC2086
+	mount_fs "$T/src" "$T/mnt" $way
+	pid=$(pid_at "$T/mnt")
+	good "$T/mnt"
+	ln -s ../../mnt/projects/good/one/session.jsonl "$T/src/--good--/after.jsonl"
+	ln -s "$T/mnt/projects/good" "$T/src/--after--"
+	ln -s "$T/mnt/latest" "$T/src/flat.jsonl"
+	sleep 0.3
+	good "$T/mnt"
+	is "good" "$(ls "$T/mnt/projects")" "projects with links into the mount ($way)"
+	is "one" "$(ls "$T/mnt/sessions")" "sessions with links into the mount ($way)"
+	answers "$SESSIONFS" -S "$T/src" --check
+	ends "$T/mnt" "$pid"
+done
+
+# --- to a server that does not answer -----------------------------------------------
+for way in "" -s; do
+	rm -rf "$T/src" "$T/far" && mkdir -p "$T/src/--good--" "$T/far/dir" "$T/bound"
+	session "$T/src/--good--/one.jsonl" one
+	session "$T/far/dir/two.jsonl" two
+	session "$T/far/three.jsonl" three
+	bindfs -f "$T/far" "$T/bound" &
+	server=$!
+	within 10 "bindfs" mountpoint -q "$T/bound"
+	ln -s "$T/bound/three.jsonl" "$T/src/--good--/three.jsonl"
+	ln -s "$T/bound/dir" "$T/src/--far--"
+	# shellcheck disable=SC2086
+	mount_fs "$T/src" "$T/mnt" $way
+	pid=$(pid_at "$T/mnt")
+	is "far good" "$(cd "$T/mnt/projects" && echo *)" "projects, some of them on another file system ($way)"
+	is "one three two" "$(cd "$T/mnt/sessions" && echo *)" "sessions, some of them on another file system ($way)"
+	echo found >"$T/mnt/projects/good/three/name"
+	is found "$(cat "$T/mnt/projects/good/three/title")" "a name that was written there ($way)"
+	kill -STOP "$server"
+	sleep 0.3
+	good "$T/mnt"
+	answers cat "$T/mnt/projects/good/three/title"
+	answers ls "$T/mnt/projects/far"
+	good "$T/mnt"
+	[ -z "$way" ] || ends "$T/mnt" "$pid"
+	kill -CONT "$server"
+	if [ -z "$way" ]; then
+		within 10 "it is shown again" test -e "$T/mnt/projects/far/two/title"
+		is "three" "$(jq -r .id "$T/mnt/projects/good/three/info.json")" "a session that could not be had for a while"
+		ends "$T/mnt" "$pid"
+	fi
+	umount_fs "$T/bound"
+	wait "$server" || :
+done
