@@ -150,6 +150,7 @@ conformance:
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
 	@tests/data/make-samples --check
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/run
+	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/mutated
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/write || [ $$? -eq 77 ]
 	@BUILD=$(abspath $(BUILD)) tests/conformance/json-suite
 	@BUILD=$(abspath $(BUILD)) tests/conformance/dates

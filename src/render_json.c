@@ -344,7 +344,7 @@ static int count_role(struct info *info, const struct record *r)
 	if (name)
 		buf_adds(&info->name, name);
 	else if (r->msg.role.kind == JSON_STRING)
-		json_decode(r->msg.role.text, JSON_EXACT, &info->name);
+		json_decode(r->msg.role.text, JSON_READ, &info->name);
 	else
 		return 0;
 	size_t *count = tally_get(&info->roles, buf_span(&info->name));
@@ -364,9 +364,9 @@ static int count_usage(struct info *info, const struct record *r)
 	}
 	buf_reset(&info->name);
 	if (provider.kind == JSON_STRING && model.kind == JSON_STRING) {
-		json_decode(provider.text, JSON_EXACT, &info->name);
+		json_decode(provider.text, JSON_READ, &info->name);
 		buf_addc(&info->name, '/');
-		json_decode(model.text, JSON_EXACT, &info->name);
+		json_decode(model.text, JSON_READ, &info->name);
 	} else {
 		buf_adds(&info->name, "unknown");
 	}
@@ -472,7 +472,7 @@ static void add_times(struct object *o, const struct session *s, double active)
 
 static int add_names(struct object *o, const struct session *s, const char *file, struct buf *text)
 {
-	object_text(o, "id", session_id(s));
+	object_value(o, "id", session_header(s)->id);
 	buf_reset(text);
 	if (session_name(s, text) || buf_err(text))
 		object_made(o, "name", text, text->n);

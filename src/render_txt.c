@@ -62,7 +62,7 @@ int render_title(const struct session *s, struct buf *out)
 	size_t start = out->n;
 
 	if (!session_name(s, &exact)) {
-		int rc = first_message(s, JSON_EXACT, &exact);
+		int rc = first_message(s, JSON_READ, &exact);
 		if (rc < 0)
 			return rc;
 	}

@@ -124,7 +124,7 @@ bool session_name(const struct session *s, struct buf *out)
 
 	if (s->at.info == NO_ENTRY || session_load(s, s->at.info, &l, &r) < 0 || r.name.kind != JSON_STRING)
 		return false;
-	json_decode(r.name.text, JSON_EXACT, &text);
+	json_decode(r.name.text, JSON_READ, &text);
 	struct span name = record_trim(buf_span(&text));
 	buf_addspan(out, name);
 	return name.n > 0;

@@ -9,7 +9,7 @@ import { encode, entriesOf, entryNames } from "./names.mjs";
 
 const [program, piDirectory, tmp, ...pairs] = process.argv.slice(2);
 const here = path.dirname(fileURLToPath(import.meta.url));
-const SECONDS = 60; // for one answer of pi, which on some broken files never comes
+const SECONDS = Number(process.env.CONFORMANCE_SECONDS ?? 60); // for one answer of pi, which on some broken files never comes
 
 // ---- counting ----
 
@@ -187,7 +187,8 @@ function comparePath(pi, fsx, dir, names) {
 		.sort((a, b) => a.n - b.n);
 	same("path", pi.path.map((i) => `../../entries/${names[i]}`), links.map((l) => l.target));
 	const position = (n) => String(n + 1).padStart(4, "0");
-	const kind = (i, n) => (pi.kinds[i] === null ? links[n]?.name.slice(position(n).length + 1) : encode(pi.kinds[i]));
+	// A word with bytes that are not UTF-8 is named by its bytes, which pi does not tell.
+	const kind = (i, n) => (pi.kinds[i] === null || pi.kinds[i].includes("\ufffd") ? links[n]?.name.slice(position(n).length + 1) : encode(pi.kinds[i]));
 	same("names of the path", pi.path.map((i, n) => `${position(n)}-${kind(i, n)}`), links.map((l) => l.name));
 }
 
@@ -246,6 +247,14 @@ function compareListed(listed, bytes, fsx, dir, info) {
 	same("title", `${title.join("")}\n`, text(fsx.bytes(`${dir}/title`)));
 }
 
+// What QUIRKS.md says is not as in pi: an id that is true, a time that is a list, a list in a version 1 file.
+function isKnown(bytes) {
+	const { header, entries } = entriesOf(bytes);
+	const values = entries.map((e) => e.value);
+	const old = (header.version ?? 1) < 2 && values.some(Array.isArray);
+	return old || Array.isArray(header.timestamp) || values.some((v) => v.id === true);
+}
+
 async function compareFile(source, file, fsx, shown, oracles) {
 	const bytes = fs.readFileSync(path.join(source, file));
 	const lists = await oracles.newest.ask({ list: path.dirname(copy(source, file)) });
@@ -265,6 +274,10 @@ async function compareFile(source, file, fsx, shown, oracles) {
 	if (!session) return;
 
 	const { dir, info } = session;
+	if (isKnown(bytes)) {
+		skip();
+		return;
+	}
 	const parsed = entriesOf(bytes);
 	same("entries", pi.kinds.length, parsed.entries.length);
 	same("entries in info.json", pi.kinds.length, info.entries);
@@ -275,7 +288,7 @@ async function compareFile(source, file, fsx, shown, oracles) {
 	same("usage", pi.usage ?? undefined, info.usage);
 	compareListed(Array.isArray(lists) ? lists[0] : undefined, bytes, fsx, dir, info);
 
-	if (pi.grown) {
+	if (pi.grown || process.env.CONFORMANCE_NEWEST) {
 		skip();
 		return;
 	}

@@ -48,7 +48,7 @@ export function entriesOf(bytes) {
 		if (value) parsed.push({ line, value, id });
 		from = to + 1;
 	}
-	return { header: parsed[0]?.value, entries: parsed.filter((p) => p.value.type !== "session") };
+	return { header: parsed[0]?.value, sid: parsed[0]?.id, entries: parsed.filter((p) => p.value.type !== "session") };
 }
 
 // The bytes of a string, a lone surrogate as three.
@@ -82,7 +82,7 @@ export function encode(text) {
 }
 
 // The component under entries/ of each entry, in file order.
-export function entryNames({ header, entries }) {
+export function entryNames({ header, sid, entries }) {
 	const v1 = (header.version ?? 1) < 2;
 	const taken = new Set();
 	const lastOf = new Map(entries.map((e, i) => [e.value.id, i]));
@@ -90,7 +90,7 @@ export function entryNames({ header, entries }) {
 		let name;
 		if (v1) {
 			for (let n = 0; ; n++) {
-				const hash = createHash("sha256").update(wtf8(`${header.id}\n${line}${n ? `\n${n}` : ""}`));
+				const hash = createHash("sha256").update(wtf8(`${sid}\n${line}${n ? `\n${n}` : ""}`));
 				name = hash.digest("hex").slice(0, 8);
 				if (!taken.has(name)) break;
 			}

@@ -88,7 +88,7 @@ function open(file) {
 		roots: unique ? sm.getTree().map((n) => number.get(n.entry)) : null,
 		// The role, or else the type; null where sessionfs has to find a word itself.
 		kinds: entries.map((e) => role(e) ?? (typeof e.type === "string" && e.type !== "" ? e.type : null)),
-		roles: count(entries.map(role).filter((r) => r !== null)),
+		roles: count(entries.map(role).filter((r) => r !== null).map((r) => r.toWellFormed())),
 		path: null, // null: pi would never end
 		context: null,
 		ids: entries.map((e) => (addressed(e) ? e.id : null)),
@@ -132,7 +132,7 @@ function usage(entries) {
 		if (!u) continue;
 		any = true;
 		const named = typeof from?.provider === "string" && typeof from?.model === "string";
-		const model = named ? `${from.provider}/${from.model}` : "unknown";
+		const model = named ? `${from.provider}/${from.model}`.toWellFormed() : "unknown";
 		models[model] ??= zero();
 		const number = (v) => (typeof v === "number" ? v : 0);
 		const four = ["input", "output", "cacheRead", "cacheWrite"].reduce((n, f) => n + number(u[f]), 0);

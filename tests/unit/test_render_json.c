@@ -275,6 +275,23 @@ static void test_info_is_well_formed(void **state)
 	    "}\n");
 }
 
+/* Bytes that pi reads as three characters U+FFFD, and not as half a pair. */
+static void test_info_of_raw_bytes(void **state)
+{
+	struct fixture f;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	static const char lines[] = "{\"type\":\"session\",\"version\":3,\"id\":\"\xed\xa0\x80\"}\n" LINE(
+	    "session_info", "n", "null", ",\"name\":\"\xed\xa0\x80\"");
+
+	(void)state;
+	fixture_open(&f, lines, strlen(lines));
+	assert_int_equal(render_info_json(f.s, "f", &out), 0);
+	assert_non_null(strstr(buf_cstr(&out), "{\n  \"id\": \"\uFFFD\uFFFD\uFFFD\",\n"
+	                                       "  \"name\": \"\uFFFD\uFFFD\uFFFD\",\n"
+	                                       "  \"title\": \"\uFFFD\uFFFD\uFFFD\",\n"));
+	fixture_close(&f);
+}
+
 /* Old versions wrote no totalTokens, some providers 0. */
 static void test_info_adds_up_tokens(void **state)
 {
@@ -458,6 +475,7 @@ int main(void)
 	    cmocka_unit_test(test_without_memory),
 	    cmocka_unit_test(test_info_is_well_formed),
 	    cmocka_unit_test(test_info_adds_up_tokens),
+	    cmocka_unit_test(test_info_of_raw_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
