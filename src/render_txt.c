@@ -6,6 +6,7 @@
 #include "render_text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #define GIST_UNITS 60
 #define TITLE_CHARACTERS 200
@@ -147,7 +148,8 @@ int render_labels_tsv(const struct session *s, struct buf *out)
 
 	row_source_init(&src, s);
 	size_t start = out->n;
-	buf_adds(out, "# ID\tLABEL\tTEXT\n");
+	/* Who saves the table later says with it what he has seen; there is no other number in it. */
+	buf_addf(out, RENDER_LABELS_HEADING "\tas of line %" PRIu32 "\n", session_lines(s));
 	size_t rows = out->n;
 	for (uint32_t i = 0; i < session_count(s); i++) {
 		const struct entry *e = session_entry(s, i);

@@ -91,19 +91,71 @@ uint32_t session_label_record(const struct session *s, uint32_t i)
 	return low < n && v[low].target == i ? v[low].record : NO_ENTRY;
 }
 
-bool session_label(const struct session *s, uint32_t i, struct buf *out)
+int session_label_text(const struct session *s, uint32_t record, struct buf *out)
 {
 	CLEANUP_LINE struct line l = LINE_INIT;
 	struct record r;
-	uint32_t record = session_label_record(s, i);
+	int rc = session_load(s, record, &l, &r);
 
-	if (record == NO_ENTRY || session_load(s, record, &l, &r) < 0)
-		return false;
+	if (rc < 0)
+		return rc;
 	if (r.label.kind == JSON_STRING)
 		json_decode(r.label.text, JSON_EXACT, out);
 	else
 		buf_addspan(out, json_raw(r.label));
-	return true;
+	return buf_err(out);
+}
+
+bool session_label(const struct session *s, uint32_t i, struct buf *out)
+{
+	uint32_t record = session_label_record(s, i);
+
+	return record != NO_ENTRY && session_label_text(s, record, out) == 0;
+}
+
+static int by_entry(const void *a, const void *b)
+{
+	const struct label_change *x = a, *y = b;
+
+	if (x->entry != y->entry)
+		return x->entry < y->entry ? -1 : 1;
+	return (x->record > y->record) - (x->record < y->record);
+}
+
+/* Of each entry the last. */
+static size_t keep_last(struct label_change *v, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (i + 1 == n || v[i + 1].entry != v[i].entry)
+			v[kept++] = v[i];
+	return kept;
+}
+
+int session_label_changes(const struct session *s, uint32_t after, uint32_t upto, struct label_change **ret,
+                          size_t *ret_n)
+{
+	size_t n = 0;
+	struct label_change *v = malloc(s->labels.list.n * sizeof *v + 1);
+
+	if (!v)
+		return -ENOMEM;
+	for (size_t k = 0; k < s->labels.list.n; k++) {
+		uint32_t record = s->labels.list.v[k].entry, line = entry_at(s, record)->line;
+		uint32_t target = line > after && line <= upto ? label_target(s, s->labels.list.v[k]) : NO_ENTRY;
+		if (target != NO_ENTRY)
+			v[n++] = (struct label_change){target, record, has_flag(s, record, ENTRY_SETS_LABEL)};
+	}
+	qsort(v, n, sizeof *v, by_entry);
+	*ret = v;
+	*ret_n = keep_last(v, n);
+	return 0;
+}
+
+uint32_t session_lines(const struct session *s)
+{
+	return s->at.lines;
 }
 
 uint32_t session_labelled(const struct session *s, size_t n)

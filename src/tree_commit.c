@@ -18,7 +18,7 @@ struct commit {
 	struct store_id id; /* of the file that the slot is */
 	struct session *session;
 	struct edit edit;
-	struct span table; /* EDIT_LABELS from labels.tsv */
+	struct edit_table table; /* EDIT_LABELS from labels.tsv */
 	bool is_table;
 	struct edit_label *labels; /* read from the table, or a copy of those that are set */
 	struct buf text, why, written;
@@ -61,13 +61,21 @@ static void commit_put(struct commit *c)
 	c->session = NULL;
 }
 
+static bool is_own(void *arg, uint32_t line, uint32_t entry, struct span label)
+{
+	const struct commit *c = arg;
+	return state_is_saved(c->tree, c->slot, line, entry, label);
+}
+
 /* What a table changes depends on the labels of now. */
 static int read_table(struct commit *c)
 {
 	free(c->labels);
 	c->labels = NULL;
 	buf_reset(&c->text);
-	int rc = edit_table(c->session, c->table, &c->text, &c->labels, &c->edit.n, &c->why);
+	c->table.is_own = is_own;
+	c->table.arg = c;
+	int rc = edit_table(c->session, &c->table, &c->text, &c->labels, &c->edit.n, &c->why);
 	c->edit.labels = c->labels;
 	return rc;
 }
@@ -207,6 +215,7 @@ static int try_append(struct commit *c, bool again, bool sync)
 	const struct reach_at at = where_is(t, &info);
 	if (old) {
 		rc = store_replace(&at, &c->id, fill_migrated, c);
+		c->table.is_now = true;
 		return rc < 0 ? rc : -EAGAIN;
 	}
 	buf_reset(&c->written);
@@ -216,6 +225,9 @@ static int try_append(struct commit *c, bool again, bool sync)
 	/* It reads back at once. What is in the file is written, whatever becomes of that. */
 	if (rc == 0 && commit_get(c) == 0)
 		commit_put(c);
+	/* When the same table is saved again, these are not the changes of others. */
+	for (size_t i = 0; rc == 0 && c->is_table && i < c->edit.n; i++)
+		state_saved(t, c->slot, c->table.line, c->labels[i].entry, c->labels[i].text);
 	return rc;
 }
 
@@ -372,7 +384,7 @@ int commit_value(struct tree *t, struct node n, struct span text, bool sync)
 		if (c.is_table) {
 			value = c.text;
 			c.text = (struct buf)BUF_INIT;
-			c.table = buf_span(&value);
+			c.table.text = buf_span(&value);
 		}
 		rc = append(t, n.slot, &c, sync);
 	}

@@ -127,6 +127,15 @@ struct warned {
 	int64_t at_ms; /* CLOCK_MONOTONIC; 0: unused */
 };
 
+/* A label that was saved from a labels.tsv (tree_state.c). */
+struct saved {
+	uint32_t slot, line, entry;
+	uint32_t turn;  /* 0: unused; the greater the newer */
+	uint64_t label; /* a hash of it */
+};
+#define TREE_SAVED_SETS 2048
+#define TREE_SAVED_WAYS 8
+
 /* Where a search for a call, or an image, of a line that has very many can begin. */
 struct mark {
 	unsigned n; /* calls, or images, before it */
@@ -179,13 +188,15 @@ struct tree {
 	struct scratch *scratch;
 	const char *mountpoint;
 	bool read_only, is_private;
-	struct lock state_lock; /* guards the six that follow */
+	struct lock state_lock; /* guards the eight that follow */
 	struct name_state states[TREE_STATES];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;
 	uint64_t made;
 	struct warned warned[TREE_WARNED];
-	int64_t warned_ms; /* when one was warned last; 0: never */
+	int64_t warned_ms;   /* when one was warned last; 0: never */
+	struct saved *saved; /* TREE_SAVED_SETS of TREE_SAVED_WAYS; NULL: nothing was */
+	uint32_t saves;
 	uid_t uid;
 };
 

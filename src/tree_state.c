@@ -234,8 +234,61 @@ const char *state_keeps(struct tree *t, pid_t thread, struct node n, uint32_t sl
 	return NULL;
 }
 
+/* --- what was saved from tables ------------------------------------------------------ */
+
+static uint64_t hash_of(struct span text)
+{
+	uint64_t h = UINT64_C(14695981039346656037);
+	for (size_t i = 0; i < text.n; i++)
+		h = (h ^ (unsigned char)text.p[i]) * UINT64_C(1099511628211);
+	return h;
+}
+
+/* Where this label of the table is kept if it is. */
+static struct saved *set_of(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry)
+{
+	uint64_t h = ((uint64_t)slot << 32 ^ entry) * UINT64_C(0x9e3779b97f4a7c15) ^ line;
+	h *= UINT64_C(0x9e3779b97f4a7c15);
+	return &t->saved[(h >> 32) % TREE_SAVED_SETS * TREE_SAVED_WAYS];
+}
+
+static bool is_place(const struct saved *s, uint32_t slot, uint32_t line, uint32_t entry)
+{
+	return s->turn != 0 && s->slot == slot && s->line == line && s->entry == entry;
+}
+
+void state_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label)
+{
+	LOCKED(&t->state_lock);
+	if (!t->saved)
+		t->saved = calloc((size_t)TREE_SAVED_SETS * TREE_SAVED_WAYS, sizeof *t->saved);
+	if (!t->saved)
+		return;
+	struct saved *set = set_of(t, slot, line, entry), *to = set;
+	for (size_t i = 0; i < TREE_SAVED_WAYS; i++) {
+		if (is_place(&set[i], slot, line, entry)) {
+			to = &set[i];
+			break;
+		}
+		if (set[i].turn < to->turn)
+			to = &set[i];
+	}
+	*to = (struct saved){slot, line, entry, ++t->saves, hash_of(label)};
+}
+
+bool state_is_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label)
+{
+	LOCKED(&t->state_lock);
+	const struct saved *set = t->saved ? set_of(t, slot, line, entry) : NULL;
+	for (size_t i = 0; set && i < TREE_SAVED_WAYS; i++)
+		if (is_place(&set[i], slot, line, entry))
+			return set[i].label == hash_of(label);
+	return false;
+}
+
 void state_close(struct tree *t)
 {
+	free(t->saved);
 	for (size_t i = 0; i < TREE_REFUSALS; i++)
 		buf_release(&t->refusals[i].text);
 	lock_destroy(&t->state_lock);

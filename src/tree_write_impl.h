@@ -54,4 +54,9 @@ void state_mended(struct tree *t, struct node n);
  * `slot` does not say so yet: it says it once, and not of each name. */
 const char *state_keeps(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell);
 
+/* A label was saved from the labels.tsv as of this line; empty: cleared. */
+void state_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label);
+/* Whether it is this one that was saved last from that table. What is long ago may be forgotten. */
+bool state_is_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label);
+
 #endif

@@ -37,10 +37,21 @@ struct edit {
  * not there. */
 int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out);
 
-/* Reads a labels.tsv (value_parse'd) into the labels that differ from what is shown; the caller frees *ret_labels
- * and releases `text`, which they point into. -EINVAL with the reason in *why (formatted, names the line) for a bad
- * table. */
-int edit_table(const struct session *s, struct span table, struct buf *text, struct edit_label **ret_labels,
+/* A labels.tsv that is saved. Its heading says as of which line of the session file it is, and what reads as it did
+ * then was not edited: it stays as others have made it since. Without a heading that is the line of now. */
+struct edit_table {
+	struct span text; /* value_parse'd */
+	bool is_now;      /* the heading is of another file, which had the labels of now */
+	/* Whether this label (empty: none) of an entry was saved from this same table: then it is not others'. NULL:
+	 * nothing was. */
+	bool (*is_own)(void *arg, uint32_t line, uint32_t entry, struct span label);
+	void *arg;
+	uint32_t line; /* is set: what the heading says */
+};
+
+/* Reads it into the labels that it changes; the caller frees *ret_labels and releases `text`, which they point into.
+ * -EINVAL with the reason in *why (formatted, names the line) for a bad table. */
+int edit_table(const struct session *s, struct edit_table *table, struct buf *text, struct edit_label **ret_labels,
                size_t *ret_n, struct buf *why);
 
 #endif

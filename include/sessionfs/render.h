@@ -19,6 +19,9 @@ int render_title(const struct session *s, struct buf *out);
 int render_name(const struct session *s, struct buf *out); /* nothing if there is none */
 int render_cwd(const struct session *s, struct buf *out);  /* nothing if there is none */
 int render_problems(const struct session *s, struct buf *out);
+/* How the heading of labels.tsv begins. The only number behind it is that of the line of the session file that the
+ * table is as of. */
+#define RENDER_LABELS_HEADING "# ID\tLABEL\tTEXT"
 /* A label (exact bytes) as a cell of labels.tsv. */
 void render_label_cell(struct span label, struct buf *out);
 int render_labels_tsv(const struct session *s, struct buf *out);

@@ -171,6 +171,21 @@ bool session_label(const struct session *s, uint32_t i, struct buf *out);
 uint32_t session_labelled(const struct session *s, size_t n);
 size_t session_label_count(const struct session *s);
 
+/* Appends the label that a label record sets, exact bytes. */
+int session_label_text(const struct session *s, uint32_t record, struct buf *out);
+
+/* What label records in some lines of the file left on an entry: the last of them counts. */
+struct label_change {
+	uint32_t entry, record;
+	bool set; /* false: it cleared */
+};
+/* By entry, each at most once: of the records in the physical lines after `after`, up to and with `upto`. The caller
+ * frees *ret. 0 or -ENOMEM. */
+int session_label_changes(const struct session *s, uint32_t after, uint32_t upto, struct label_change **ret,
+                          size_t *ret_n);
+/* How many physical lines the index has taken in. */
+uint32_t session_lines(const struct session *s);
+
 /* Appends the display name as pi's getSessionName gives it. False if there is none. */
 bool session_name(const struct session *s, struct buf *out);
 /* Newest branch_summary child of i with a non-empty summary, or NO_ENTRY. */

@@ -38,7 +38,8 @@ static int read_table(const struct session *s, struct span table, struct changes
 		assert_non_null(judged);
 		return rc;
 	}
-	rc = edit_table(s, buf_span(&value), &ret->text, &ret->labels, &ret->n, &why);
+	struct edit_table saved = {.text = buf_span(&value)};
+	rc = edit_table(s, &saved, &ret->text, &ret->labels, &ret->n, &why);
 	assert_int_equal(rc<0, why.n> 0);
 	return rc;
 }

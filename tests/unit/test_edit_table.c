@@ -16,6 +16,15 @@
 #define THREE HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") USER("\"c\"", "\"b\"")
 #define LABELLED THREE LABEL("\"l1\"", "\"c\"", "\"a\"", "\"one\"") LABEL("\"l2\"", "\"l1\"", "\"b\"", "\"two\"")
 
+/* Labels that begin like this were saved from the table. */
+static bool is_own(void *arg, uint32_t line, uint32_t entry, struct span label)
+{
+	(void)arg;
+	(void)line;
+	(void)entry;
+	return label.n > 4 && memcmp(label.p, "own ", 4) == 0;
+}
+
 /* The changes as "ENTRY=text;", or the error and its reason. */
 static void table_text(const struct session *s, struct span table, struct buf *out)
 {
@@ -23,7 +32,8 @@ static void table_text(const struct session *s, struct span table, struct buf *o
 	CLEANUP_FREE struct edit_label *labels = NULL;
 	size_t n = 0;
 
-	int rc = edit_table(s, table, &text, &labels, &n, &why);
+	struct edit_table saved = {.text = table, .is_own = is_own};
+	int rc = edit_table(s, &saved, &text, &labels, &n, &why);
 	if (rc < 0) {
 		assert_int_equal(rc, -EINVAL);
 		assert_null(labels);
@@ -212,6 +222,52 @@ static void as_shown(void **state)
 	}
 }
 
+#define AS_OF(line) "# ID\tLABEL\tTEXT\tas of line " #line "\n"
+/* Line 5 sets a, line 6 sets b; then somebody changes a, clears b, and labels c. */
+#define CHANGED                                                                                                        \
+	LABELLED LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"one, really\"") LABEL("\"l4\"", "\"l3\"", "\"b\"", "null")      \
+	    LABEL("\"l5\"", "\"l4\"", "\"c\"", "\"three\"")
+
+/* What reads as it did when the table was read stays as others have made it since. */
+static void merged(void **state)
+{
+	(void)state;
+	assert_table(CHANGED, AS_OF(6) "a\tone\nb\ttwo\nc\t\n", "");
+	assert_table(CHANGED, AS_OF(6) "a\tmine\nb\ttwo\nc\t\n", "0=mine;");
+	assert_table(CHANGED, AS_OF(6) "a\tone\nb\tmine\nc\tmine\n", "1=mine;2=mine;");
+	assert_table(CHANGED, AS_OF(6) "a\t\nb\t\nc\t\n", "0=;");
+	/* Rows that are missing: of what was labelled then, not of what was labelled since. */
+	assert_table(CHANGED, AS_OF(6) "b\ttwo\n", "0=;");
+	assert_table(CHANGED, AS_OF(6), "0=;");
+	/* As of other lines. */
+	assert_table(CHANGED, AS_OF(9) "a\tone\nb\ttwo\nc\t\n", "0=one;1=two;2=;");
+	assert_table(CHANGED, AS_OF(7) "a\tone\nb\ttwo\nc\t\n", "0=one;");
+	assert_table(CHANGED, AS_OF(4) "a\t\nb\t\nc\t\n", "");
+	assert_table(CHANGED, AS_OF(0), "");
+	/* Without a heading: of now. */
+	assert_table(CHANGED, "a\tone\nb\ttwo\nc\t\n", "0=one;1=two;2=;");
+	assert_table(CHANGED, "# ID\tLABEL\tTEXT\na\tone\nc\t\n", "0=one;2=;");
+	assert_table(CHANGED, "# ID 6 6\na\tone\nc\t\n", "0=one;2=;");
+	/* However the heading is edited, and wherever it stands, while it has that number. */
+	assert_table(CHANGED, "a\tone\n# ID  6\nc\t\nb\tx\n", "1=x;");
+	assert_bad(CHANGED, AS_OF(10) "a\tone\n", 1);
+	assert_bad(CHANGED, "a\tone\n" AS_OF(99999999999999999999999), 2);
+	/* Nor is it a row of an entry with that name. */
+	assert_table(HEADER USER("\"# ID\"", "null"), AS_OF(2) "# ID\tx\n", "0=x;");
+}
+
+/* What was saved from the same table before is not others': it can be taken back. */
+static void saved_again(void **state)
+{
+	static const char file[] = LABELLED LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"own one\"")
+	    LABEL("\"l4\"", "\"l3\"", "\"b\"", "\"others\"") LABEL("\"l5\"", "\"l4\"", "\"c\"", "\"own three\"");
+
+	(void)state;
+	assert_table(file, AS_OF(6) "a\town one\nb\ttwo\nc\town three\n", "");
+	assert_table(file, AS_OF(6) "a\tone\nb\ttwo\nc\t\n", "0=one;2=;");
+	assert_table(file, AS_OF(6) "a\tone\n", "0=one;1=;2=;");
+}
+
 /* Many rows cost many times one row, not its square. */
 static void many_rows(void **state)
 {
@@ -230,7 +286,8 @@ static void many_rows(void **state)
 	}
 	assert_int_equal(open_bytes(&f, file.p, file.n), 0);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
-	assert_int_equal(edit_table(f.s, buf_span(&table), &text, &labels, &n, &why), 0);
+	struct edit_table all = {.text = buf_span(&table)}, none = {.text = SPAN_LIT("#\n")};
+	assert_int_equal(edit_table(f.s, &all, &text, &labels, &n, &why), 0);
 	assert_int_equal(n, N);
 	const struct edit e = {.kind = EDIT_LABELS, .labels = labels, .n = n};
 	assert_int_equal(edit_make(f.s, &e, false, 0, &out), 0);
@@ -241,11 +298,11 @@ static void many_rows(void **state)
 	assert_int_equal(session_label_count(f.s), N);
 	free(labels);
 	labels = NULL;
-	assert_int_equal(edit_table(f.s, buf_span(&table), &text, &labels, &n, &why), 0);
+	assert_int_equal(edit_table(f.s, &all, &text, &labels, &n, &why), 0);
 	assert_int_equal(n, 0);
 	free(labels);
 	labels = NULL;
-	assert_int_equal(edit_table(f.s, SPAN_LIT("#\n"), &text, &labels, &n, &why), 0);
+	assert_int_equal(edit_table(f.s, &none, &text, &labels, &n, &why), 0);
 	assert_int_equal(n, N);
 }
 
@@ -260,6 +317,8 @@ int main(void)
 	    cmocka_unit_test(names_the_line),
 	    cmocka_unit_test(escapes),
 	    cmocka_unit_test(judged),
+	    cmocka_unit_test(merged),
+	    cmocka_unit_test(saved_again),
 	    cmocka_unit_test(encoded_ids),
 	    cmocka_unit_test(too_long),
 	    cmocka_unit_test(as_shown),

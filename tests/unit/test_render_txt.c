@@ -93,7 +93,7 @@ static void labels_are_a_table(void **state)
 	                      "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"t\\tn\\nz\\u0000b\\\\u\\ud800.\"")
 			    ENTRY("k", "\"l\"", "\"type\":\"label\",\"targetId\":\"m\",\"label\":\"on\"")
 				ENTRY("n", "\"k\"", "\"type\":\"message\""),
-	    "# ID\tLABEL\tTEXT\n"
+	    "# ID\tLABEL\tTEXT\tas of line 8\n"
 	    "a\tt\\tn\\nz\\0b\\\\u\uFFFD.\tuser: one two\n"
 	    "m\ton\tmodel_change: [model: x]\n"
 	    "b\t\tbashExecution: ls -l\n"
@@ -105,7 +105,7 @@ static void labels_are_a_table(void **state)
 	                   ENTRY("b", "\"a\"",
 	                         "\"type\":\"custom_message\",\"content\":[{\"type\":\"text\",\"text\":\"x\"},"
 	                         "{\"type\":\"text\",\"text\":\"y\"}]"),
-	               "# ID\tLABEL\tTEXT\n"
+	               "# ID\tLABEL\tTEXT\tas of line 3\n"
 	               "a\t\tuser: one.go Go\n"
 	               "b\t\tcustom_message: x y\n");
 	assert_renders(render_labels_tsv, HEADER, "");
@@ -118,12 +118,12 @@ static void gists_are_cut(void **state)
 	assert_renders(
 	    render_labels_tsv,
 	    HEADER USER("a", "null", "0123456789012345678901234567890123456789012345678901234567\\ud83d\\ude00xyz"),
-	    "# ID\tLABEL\tTEXT\n"
+	    "# ID\tLABEL\tTEXT\tas of line 2\n"
 	    "a\t\tuser: 0123456789012345678901234567890123456789012345678901234567\U0001F600\n");
 	assert_renders(
 	    render_labels_tsv,
 	    HEADER USER("a", "null", "01234567890123456789012345678901234567890123456789012345678\\ud83d\\ude00xyz"),
-	    "# ID\tLABEL\tTEXT\n"
+	    "# ID\tLABEL\tTEXT\tas of line 2\n"
 	    "a\t\tuser: 01234567890123456789012345678901234567890123456789012345678\n");
 }
 

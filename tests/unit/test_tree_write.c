@@ -192,6 +192,44 @@ static void table(void **state)
 	assert_has(p, S "/errors", "labels.tsv: line 2: no entry has this id (EINVAL)\n");
 }
 
+static void save_edited(struct place *p, const struct buf *table, const char *from, const char *to)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	const char *at = memmem(table->p, table->n, from, strlen(from));
+
+	assert_non_null(at);
+	buf_add(&b, table->p, (size_t)(at - table->p));
+	buf_adds(&b, to);
+	buf_add(&b, at + strlen(from), table->n - (size_t)(at + strlen(from) - table->p));
+	assert_int_equal(put_bytes(p, S, "labels.tsv", buf_span(&b)), 0);
+}
+
+/* Two have the table open; neither undoes what the other does, each can take back its own. */
+static void table_of_two(void **state)
+{
+	CLEANUP_BUF struct buf table = BUF_INIT;
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
+	assert_has(p, S "/labels.tsv", "# ID\tLABEL\tTEXT\tas of line 5\n");
+	assert_int_equal(put(p, B, "label", "theirs\n"), 0);
+	save_edited(p, &table, "c\t", "c\tmine");
+	assert_added(p, SET("@0", "l", "b", "theirs") SET("@1", "@0", "c", "mine"));
+	save_edited(p, &table, "a\told", "a\tnew");
+	assert_added(p, SET("@2", "@1", "a", "new") CLEAR("@3", "@2", "c"));
+	save_edited(p, &table, "c\t\tuser: hi\n", "");
+	assert_added(p, SET("@4", "@3", "a", "old"));
+	assert_int_equal(put(p, A, "label", "theirs, too\n"), 0);
+	assert_int_equal(put_bytes(p, S, "labels.tsv", buf_span(&table)), 0);
+	assert_added(p, SET("@5", "@4", "a", "theirs, too"));
+	/* Read anew it is all the same table. */
+	buf_reset(&table);
+	assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
+	save_edited(p, &table, "b\ttheirs", "b\t");
+	assert_added(p, CLEAR("@6", "@5", "b"));
+}
+
 static void name(void **state)
 {
 	struct place *p = *state;
@@ -740,6 +778,7 @@ int main(void)
 	    TEST(label_link_removed),
 	    TEST(link_targets),
 	    TEST(table),
+	    TEST(table_of_two),
 	    TEST(name),
 	    TEST(name_removed),
 	    TEST(branch),
