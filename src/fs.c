@@ -392,7 +392,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	fi->fh = 0;
-	int rc = to_write || tree_is_scratch(ino) ? write_open(fs, ino, fi) : open_file(fs, ino, fi);
+	int rc = to_write || tree_is_scratch(ino) ? write_open(req, ino, fi) : open_file(fs, ino, fi);
 	if (rc) {
 		reply_error(req, rc);
 		return;

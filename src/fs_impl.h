@@ -223,7 +223,7 @@ void pin_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off);
 uint64_t pin_size(struct handle *h);
 
 /* fs_write.c: the operations that change something */
-int write_open(struct fs *fs, node_t node, struct fuse_file_info *fi);
+int write_open(fuse_req_t req, node_t node, struct fuse_file_info *fi);
 void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi);
 void write_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi);
 void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);

@@ -43,10 +43,12 @@ static int keep(struct fs *fs, struct tree_handle *h, struct fuse_file_info *fi)
 	return 0;
 }
 
-int write_open(struct fs *fs, node_t node, struct fuse_file_info *fi)
+int write_open(fuse_req_t req, node_t node, struct fuse_file_info *fi)
 {
+	struct fs *fs = fs_of(req);
+	struct tree_caller who = caller_of(req);
 	struct tree_handle *h;
-	int rc = tree_open_write(fs->tree, node, fi->flags & O_TRUNC, &h);
+	int rc = tree_open_write(fs->tree, node, fi->flags & O_TRUNC, &who, &h);
 	return rc < 0 ? rc : keep(fs, h, fi);
 }
 

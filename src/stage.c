@@ -9,11 +9,26 @@
 /* Room for what may stand around a value: a BOM, CR LF. */
 #define AROUND 16
 
+/* The length as a string of JSON: what it takes on the disk. */
+static size_t quoted_size(const char *p, size_t n)
+{
+	size_t size = n;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+		if (c < ' ')
+			size += strchr("\b\f\n\r\t", c) && c ? 1 : 5;
+		else if (c == '"' || c == '\\')
+			size++;
+	}
+	return size;
+}
+
 int stage_init(struct stage *st, enum value_kind kind, struct span shown, bool truncated)
 {
 	*st = (struct stage){.kind = kind, .bytes = BUF_INIT, .dirty = truncated};
 	if (!truncated)
 		buf_addspan(&st->bytes, shown);
+	st->quoted = quoted_size(st->bytes.p, st->bytes.n);
 	return buf_err(&st->bytes);
 }
 
@@ -40,6 +55,7 @@ static int grow(struct stage *st, size_t size)
 	if (!to)
 		return -ENOMEM;
 	memset(to, 0, more);
+	st->quoted += quoted_size(to, more);
 	st->bytes.n = size;
 	return 0;
 }
@@ -61,7 +77,9 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 	int rc = grow(st, (size_t)off + bytes.n);
 	if (rc < 0)
 		return refuse(st, rc);
+	st->quoted -= quoted_size(st->bytes.p + off, bytes.n);
 	memcpy(st->bytes.p + off, bytes.p, bytes.n);
+	st->quoted += quoted_size(bytes.p, bytes.n);
 	st->dirty = st->wrote = true;
 	if (st->reached < (size_t)off + bytes.n)
 		st->reached = (size_t)off + bytes.n;
@@ -91,6 +109,7 @@ int stage_resize(struct stage *st, uint64_t size, const char **ret_why)
 	int rc = grow(st, (size_t)size);
 	if (rc < 0)
 		return refuse(st, rc);
+	st->quoted -= quoted_size(st->bytes.p + size, st->bytes.n - (size_t)size);
 	st->bytes.n = (size_t)size;
 	if (st->reached > st->bytes.n)
 		st->reached = st->bytes.n;

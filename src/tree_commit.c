@@ -413,24 +413,39 @@ static uint64_t room_for(struct tree *t, const struct slot_info *slot, size_t te
 	return bytes;
 }
 
+/* Whether the file reads like this now, as far as the text goes: it may be there already. */
+static bool is_begun(struct tree *t, struct node n, struct span text)
+{
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	return tree_read(t, node_pack(n), 0, text.n, &now) == 0 && span_eq(buf_span(&now), text);
+}
+
+static int check_room(struct tree *t, struct node n, struct span text, size_t quoted)
+{
+	struct slot_info info;
+	int rc = commit_allowed(t, n.slot);
+	if (rc == 0)
+		rc = find_slot(t, n.slot, &info);
+	if (rc < 0)
+		return rc;
+	const struct store_id id = {info.st.st_dev, info.st.st_ino};
+	const struct reach_at at = where_is(t, &info);
+	rc = store_check(&at, &id, (size_t)room_for(t, &info, quoted));
+	/* Replaced since: the commit looks again. */
+	return rc == -ESTALE || (rc == -ENOSPC && is_begun(t, n, text)) ? 0 : rc;
+}
+
+int commit_room(struct tree *t, struct node n, struct span text, size_t quoted)
+{
+	int rc = check_room(t, n, text, quoted);
+	return rc < 0 ? commit_refused(t, n, rc, NULL) : 0;
+}
+
 int commit_check(struct tree *t, struct node n, struct span text)
 {
 	struct buf value CLEANUP_BUF = BUF_INIT;
-	struct slot_info info;
 	const char *why = NULL;
 	int rc = parse(tree_kinds[n.kind].value, text, &value, &why);
-	if (rc == 0)
-		rc = commit_allowed(t, n.slot);
-	if (rc == 0)
-		rc = find_slot(t, n.slot, &info);
-	if (rc == 0) {
-		const struct store_id id = {info.st.st_dev, info.st.st_ino};
-		const struct reach_at at = where_is(t, &info);
-		rc = store_check(&at, &id, (size_t)room_for(t, &info, text.n));
-		/* Replaced since: the commit looks again. */
-		if (rc == -ESTALE)
-			rc = 0;
-	}
 	return rc < 0 ? commit_refused(t, n, rc, why) : 0;
 }
 

@@ -188,7 +188,7 @@ struct tree {
 	struct scratch *scratch;
 	const char *mountpoint;
 	bool read_only, is_private;
-	struct lock state_lock; /* guards the eight that follow */
+	struct lock state_lock; /* guards the nine that follow */
 	struct name_state states[TREE_STATES];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;
@@ -197,6 +197,7 @@ struct tree {
 	int64_t warned_ms;   /* when one was warned last; 0: never */
 	struct saved *saved; /* TREE_SAVED_SETS of TREE_SAVED_WAYS; NULL: nothing was */
 	uint32_t saves;
+	struct tree_handle *handles; /* of files that are open for writing */
 	uid_t uid;
 };
 

@@ -2,18 +2,24 @@
  *
  * A writable file is staged: readers see the last committed text until a flush, an
  * fsync or the release commits. */
+#include "sessionfs/process.h"
 #include "tree_write_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
+/* So many of those who use one open file are known. */
+#define USERS 8
+
 struct tree_handle {
+	struct tree_handle *next; /* open for writing too; under state_lock */
 	struct lock lock;
 	struct node node;
 	uint64_t scratch; /* the scratch file's id; 0: a writable file */
 	uint64_t made;    /* created through this handle and not committed yet (state_fresh), or 0 */
 	struct stage stage;
+	pid_t users[USERS]; /* threads that have opened, written or closed it; 0: none */
 };
 
 static struct tree_handle *handle_new(struct node n)
@@ -26,11 +32,51 @@ static struct tree_handle *handle_new(struct node n)
 	return h;
 }
 
-static void handle_free(struct tree_handle *h)
+static void handle_free(struct tree *t, struct tree_handle *h)
 {
+	lock_take(&t->state_lock);
+	for (struct tree_handle **at = &t->handles; *at; at = &(*at)->next)
+		if (*at == h) {
+			*at = h->next;
+			break;
+		}
+	lock_give(&t->state_lock);
 	stage_release(&h->stage);
 	lock_destroy(&h->lock);
 	free(h);
+}
+
+/* The caller has the handle for itself, or its lock. */
+static void add_user(struct tree_handle *h, const struct tree_caller *who)
+{
+	size_t i = 0;
+	while (i < USERS && h->users[i] != 0 && h->users[i] != who->pid)
+		i++;
+	if (i < USERS)
+		h->users[i] = who->pid;
+}
+
+/* Whether nobody else has opened the file for writing. */
+static bool is_alone(struct tree *t, const struct tree_handle *h)
+{
+	LOCKED(&t->state_lock);
+	for (const struct tree_handle *o = t->handles; o; o = o->next)
+		if (o != h && node_pack(o->node) == node_pack(h->node))
+			return false;
+	return true;
+}
+
+/* Whether somebody who has used the handle still has the file open. Each close of each descriptor is a flush, so what
+ * several have written who share it, or a shell that lends it to its commands, would be committed piece by piece. Of
+ * those who never used it nothing is known, and where the file is open twice it is not known which of the two it is. */
+static bool is_held(struct tree *t, const struct tree_handle *h)
+{
+	if (!is_alone(t, h))
+		return false;
+	for (size_t i = 0; i < USERS && h->users[i] != 0; i++)
+		if (process_writes(h->users[i], node_pack(h->node)))
+			return true;
+	return false;
 }
 
 static int open_scratch(struct tree *t, uint64_t id, bool truncate, struct tree_handle **ret)
@@ -63,7 +109,8 @@ static int shown(struct tree *t, struct node n, struct buf *out)
 	return rc < 0 ? rc : buf_err(out);
 }
 
-static int open_staged(struct tree *t, struct node n, bool truncate, struct tree_handle **ret)
+static int open_staged(struct tree *t, struct node n, bool truncate, const struct tree_caller *who,
+                       struct tree_handle **ret)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;
 	int rc = commit_allowed(t, n.slot);
@@ -76,14 +123,18 @@ static int open_staged(struct tree *t, struct node n, bool truncate, struct tree
 		return -ENOMEM;
 	rc = stage_init(&h->stage, tree_kinds[n.kind].value, buf_span(&now), truncate);
 	if (rc < 0) {
-		handle_free(h);
+		handle_free(t, h);
 		return rc;
 	}
+	add_user(h, who);
+	LOCKED(&t->state_lock);
+	h->next = t->handles;
+	t->handles = h;
 	*ret = h;
 	return 0;
 }
 
-int tree_open_write(struct tree *t, node_t node, bool truncate, struct tree_handle **ret)
+int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tree_caller *who, struct tree_handle **ret)
 {
 	struct node n = node_unpack(node);
 	if (n.kind == K_SCRATCH)
@@ -92,20 +143,20 @@ int tree_open_write(struct tree *t, node_t node, bool truncate, struct tree_hand
 		return -EROFS;
 	if (n.kind >= K_COUNT || !tree_kinds[n.kind].value)
 		return -EPERM;
-	return open_staged(t, n, truncate, ret);
+	return open_staged(t, n, truncate, who, ret);
 }
 
-static int create_fresh(struct tree *t, struct node n, struct tree_handle **ret)
+static int create_fresh(struct tree *t, struct node n, const struct tree_caller *who, struct tree_handle **ret)
 {
 	struct tree_handle *h;
-	int rc = open_staged(t, n, true, &h);
+	int rc = open_staged(t, n, true, who, &h);
 	if (rc < 0)
 		return rc;
 	/* Made and closed without a write says nothing. */
 	h->stage.dirty = false;
 	rc = state_fresh(t, n, &h->made);
 	if (rc < 0) {
-		handle_free(h);
+		handle_free(t, h);
 		return rc;
 	}
 	*ret = h;
@@ -133,9 +184,9 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 	if (rc == 0 && exclusive)
 		return -EEXIST;
 	if (rc == 0)
-		rc = tree_open_write(t, a.node, truncate, &h);
+		rc = tree_open_write(t, a.node, truncate, who, &h);
 	else if (rc == -ENOENT && tree_writable_name(dir, name, &control))
-		rc = tree_kinds[control.kind].value ? create_fresh(t, control, &h) : -EPERM;
+		rc = tree_kinds[control.kind].value ? create_fresh(t, control, who, &h) : -EPERM;
 	else if (rc == -ENOENT)
 		rc = create_scratch(t, dir, name, mode, who, &h);
 	if (rc < 0)
@@ -192,6 +243,9 @@ static int write_staged(struct tree *t, struct tree_handle *h, struct span bytes
 	 * now as far as it can be. It is appended when it is flushed, since a second line may still follow. */
 	if (whole)
 		rc = commit_check(t, h->node, bytes);
+	/* The room that a table takes shows when all of it is there. */
+	if (rc == 0 && h->stage.kind != VALUE_TABLE)
+		rc = commit_room(t, h->node, buf_span(&h->stage.bytes), h->stage.quoted);
 	if (rc < 0)
 		stage_settle(&h->stage, rc);
 	return rc;
@@ -202,6 +256,7 @@ int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_
 	if (h->scratch)
 		return scratch_write(t->scratch, h->scratch, bytes, off);
 	LOCKED(&h->lock);
+	add_user(h, who);
 	return verdict(t, h, write_staged(t, h, bytes, off), who);
 }
 
@@ -221,9 +276,10 @@ int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *
 	if (h->scratch)
 		return 0;
 	LOCKED(&h->lock);
+	add_user(h, who);
 	if (h->stage.refused)
 		return h->stage.refused;
-	return h->stage.wrote ? verdict(t, h, commit(t, h, false), who) : 0;
+	return h->stage.wrote && !is_held(t, h) ? verdict(t, h, commit(t, h, false), who) : 0;
 }
 
 int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *who)
@@ -249,7 +305,7 @@ void tree_abandon(struct tree *t, struct tree_handle *h)
 		scratch_drop(t->scratch, h->scratch);
 	else if (h->made)
 		state_settled(t, h->node, h->made);
-	handle_free(h);
+	handle_free(t, h);
 }
 
 /* --- attributes ---------------------------------------------------------------------- */
@@ -257,12 +313,13 @@ void tree_abandon(struct tree *t, struct tree_handle *h)
 static int resize(struct tree *t, node_t node, struct tree_handle *h, uint64_t size)
 {
 	struct node n = node_unpack(node);
+	const struct tree_caller nobody = {0};
 	struct tree_handle *own = NULL;
 	const char *why = NULL;
 	if (n.kind == K_SCRATCH)
 		return scratch_resize(t->scratch, scratch_id(node), size);
 	if (!h) {
-		int rc = tree_open_write(t, node, false, &own);
+		int rc = tree_open_write(t, node, false, &nobody, &own);
 		if (rc < 0)
 			return rc;
 		h = own;

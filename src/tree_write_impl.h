@@ -15,6 +15,9 @@
 int commit_value(struct tree *t, struct node n, struct span text, bool sync);
 /* Whether commit_value would take it, without the append: what can be known before. */
 int commit_check(struct tree *t, struct node n, struct span text);
+/* Whether there is room on the disk, and the right to write, for a text that begins like this and takes so many bytes
+ * as a string of JSON. */
+int commit_room(struct tree *t, struct node n, struct span text, size_t quoted);
 /* Notes that the writable file `n` refused a text, and why (NULL: what rc says). Returns rc. */
 int commit_refused(struct tree *t, struct node n, int rc, const char *why);
 /* The same of a name in a directory, whatever it is. */

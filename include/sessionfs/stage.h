@@ -12,6 +12,7 @@ struct stage {
 	struct buf bytes;
 	size_t reached; /* the end of what was written since the last commit; old text may follow, which may be cut off
 	                   yet */
+	size_t quoted;  /* how long `bytes` is as a string of JSON, but for the quotes */
 	bool dirty;     /* a write or a change of size since the last commit */
 	bool wrote;     /* a write since the last commit */
 	int refused;    /* the errno that every later call gets, or 0 */

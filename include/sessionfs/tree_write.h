@@ -25,13 +25,15 @@ struct tree_change {
 
 /* Opens a writable file (or a scratch file, also for reading). `truncate`: O_TRUNC. -EPERM for what is not
  * writable, -EACCES if the session file is not, -EROFS on a read-only mount. */
-int tree_open_write(struct tree *t, node_t node, bool truncate, struct tree_handle **ret);
+int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tree_caller *who,
+                    struct tree_handle **ret);
 int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool exclusive, bool truncate,
                 const struct tree_caller *who, struct tree_handle **ret, struct tree_attr *ret_attr);
 int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off, const struct tree_caller *who);
 /* What the handle would read back. */
 int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out);
-/* FLUSH commits what was written since the last commit; it may come several times, and before any write. */
+/* FLUSH commits what was written since the last commit; it may come several times, and before any write. While one of
+ * those who have used the handle still has the file open, the text is not at its end: then it commits nothing. */
 int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *who);
 /* FSYNC commits and brings it to the disk. */
 int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *who);

@@ -120,7 +120,23 @@ for room in 0 40; do
 	fill
 	ways cannot full
 done
+# What comes in pieces, of which the first ones have room.
+many=$(printf 'line %04d of many, and "quoted"\n' {1..700}) # 22 kB, 25 in the file
+for kb in 8 20; do
+	rm -f "$T/src/fill"
+	fill
+	truncate -s -${kb}k "$T/src/fill"
+	for shell in bash "busybox sh"; do
+		# shellcheck disable=SC2086,SC2016
+		cannot $shell -c 'printf "%s\n" "$1" >"$2"' - "$many" "$s/entries/$a/branch"
+	done
+done
+rm -f "$T/src/fill"
+quiet bash -c 'printf "%s\n" "$1" >"$2"' - "$many" "$s/entries/$a/branch"
+wrote "what comes in pieces" "branch $a $many"
+
 (cd "$T" && cp "$v1" v1)
+fill
 echo x >"$T/value"
 fails 1 "$said" cp "$T/value" "$T/mnt/$V1/name" # v1: to be migrated
 fails 1 "$said" bash -c 'echo x >"$1"' - "$T/mnt/$V1/name"

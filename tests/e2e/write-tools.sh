@@ -97,7 +97,7 @@ if have patch; then
 	try "printf '%s\n' '--- label' '+++ label' '@@ -1 +1 @@' '-one' '+patched' >$T/diff; patch -s $label $T/diff" "label $a patched"
 fi
 try "(echo first) >$label; (printf 'se'; printf 'cond\n') >$label" "label $a first" "label $a second"
-try "(/bin/echo -n 'two pro'; /bin/echo grams) >$label" "label $a two pro" "label $a two programs"
+try "(/bin/echo -n 'two pro'; /bin/echo grams) >$label" "label $a two programs"
 try "exec 3>$label; echo held >&3; exec 3>&-" "label $a held"
 
 if have rsync; then

@@ -207,9 +207,10 @@ static int say_edits(struct session *s, struct buf *out)
 	struct edit e = {.kind = EDIT_LABELS};
 	session_entry_name(s, 0, &table);
 	buf_adds(&table, "\tother\n");
+	struct edit_table saved = {.text = buf_span(&table)};
 	int rc = buf_err(&table);
 	if (rc == 0)
-		rc = edit_table(s, buf_span(&table), &text, &labels, &e.n, &why);
+		rc = edit_table(s, &saved, &text, &labels, &e.n, &why);
 	e.labels = labels;
 	if (rc == 0)
 		rc = edit_make(s, &e, false, 0, &lines);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "sessionfs/json.h"
 #include "sessionfs/stage.h"
 
 #include <errno.h>
@@ -51,6 +52,9 @@ static void assert_bytes(const struct stage *st, struct span bytes)
 {
 	assert_int_equal(st->bytes.n, bytes.n);
 	assert_memory_equal(st->bytes.p, bytes.p, bytes.n);
+	CLEANUP_BUF struct buf quoted = BUF_INIT;
+	json_quote(buf_span(&st->bytes), &quoted);
+	assert_int_equal(st->quoted, quoted.n - 2);
 }
 
 static int resize(struct stage *st, uint64_t size)
@@ -140,6 +144,24 @@ static void over_with_newline(void **state)
 	assert_bytes(&st, SPAN_LIT("yz\n"));
 	stage_settle(&st, 0);
 	assert_refused(&st, "two\n", 3, -EINVAL);
+}
+
+/* What it takes as JSON is known after each step. */
+static void quoted(void **state)
+{
+	CLEANUP(stage_release) struct stage st = stage_of(VALUE_SUMMARY, "a \"shown\"\n\\", false);
+	const char *why = NULL;
+
+	(void)state;
+	assert_bytes(&st, span_of("a \"shown\"\n\\"));
+	put(&st, "\t\x01\n\x7f", 2);
+	assert_bytes(&st, span_of("a \t\x01\n\x7fwn\"\n\\"));
+	assert_int_equal(stage_resize(&st, 5, &why), 0);
+	assert_bytes(&st, span_of("a \t\x01\n"));
+	assert_int_equal(stage_resize(&st, 7, &why), 0);
+	assert_bytes(&st, SPAN_LIT("a \t\x01\n\0\0"));
+	put(&st, "\"\"\"", 5);
+	assert_bytes(&st, span_of("a \t\x01\n\"\"\""));
 }
 
 static void sizes(void **state)
@@ -250,19 +272,11 @@ static void table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(begins),
-	    cmocka_unit_test(whole_line),
-	    cmocka_unit_test(pieces),
-	    cmocka_unit_test(gap),
-	    cmocka_unit_test(over),
-	    cmocka_unit_test(sizes),
-	    cmocka_unit_test(nul),
-	    cmocka_unit_test(refusals),
-	    cmocka_unit_test(second_line),
-	    cmocka_unit_test(over_with_newline),
-	    cmocka_unit_test(table),
-	    cmocka_unit_test(settled),
-	    cmocka_unit_test(too_long_in_pieces),
+	    cmocka_unit_test(begins),   cmocka_unit_test(whole_line),  cmocka_unit_test(pieces),
+	    cmocka_unit_test(gap),      cmocka_unit_test(over),        cmocka_unit_test(quoted),
+	    cmocka_unit_test(quoted),   cmocka_unit_test(sizes),       cmocka_unit_test(nul),
+	    cmocka_unit_test(refusals), cmocka_unit_test(second_line), cmocka_unit_test(over_with_newline),
+	    cmocka_unit_test(table),    cmocka_unit_test(settled),     cmocka_unit_test(too_long_in_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,7 +143,7 @@ static void replaced_before_the_close(void **state)
 	struct tree_handle *h;
 	begin(p, ABC);
 	node_t name = node_at(p, S "/labels.tsv");
-	assert_int_equal(tree_open_write(p->tree, name, true, &h), 0);
+	assert_int_equal(tree_open_write(p->tree, name, true, &who, &h), 0);
 	assert_int_equal(tree_write(p->tree, h, span_of("a\tx\n"), 0, &who), 0);
 	replace(p);
 	assert_int_equal(tree_flush(p->tree, h, &who), 0);

@@ -377,7 +377,7 @@ static void read_only(void **state)
 	assert_mode(p, S "/labels", S_IFDIR | 0555);
 	assert_mode(p, A "/label", S_IFREG | 0444);
 	assert_mode(p, S "/labels.tsv", S_IFREG | 0444);
-	assert_int_equal(tree_open_write(p->tree, node_at(p, A "/label"), true, &h), -EROFS);
+	assert_int_equal(tree_open_write(p->tree, node_at(p, A "/label"), true, &who, &h), -EROFS);
 	assert_int_equal(put(p, B, "label", "x\n"), -EROFS);
 	assert_int_equal(make_link(p, S "/labels", "x", "../entries/a"), -EROFS);
 	assert_int_equal(take(p, A, "label"), -EROFS);
@@ -397,7 +397,7 @@ static void not_writable_file(void **state)
 	assert_mode(p, A, S_IFDIR | 0555);
 	assert_mode(p, S "/labels", S_IFDIR | 0555);
 	assert_mode(p, A "/label", S_IFREG | 0444);
-	assert_int_equal(tree_open_write(p->tree, node_at(p, A "/label"), true, &h), -EACCES);
+	assert_int_equal(tree_open_write(p->tree, node_at(p, A "/label"), true, &who, &h), -EACCES);
 	assert_int_equal(put(p, B, "label", "x\n"), -EACCES);
 	assert_int_equal(put(p, A, "4913", "x\n"), -EACCES);
 	assert_int_equal(make_link(p, S "/labels", "x", "../entries/a"), -EACCES);
@@ -467,7 +467,7 @@ static void touched(void **state)
 	tree_release(p->tree, h);
 	assert_missing(p, A "/label");
 	assert_int_equal(tree_setattr(p->tree, node_at(p, B "/label"), NULL, &times, &a), 0);
-	assert_int_equal(tree_open_write(p->tree, node_at(p, B "/label"), false, &h), 0);
+	assert_int_equal(tree_open_write(p->tree, node_at(p, B "/label"), false, &who, &h), 0);
 	assert_int_equal(tree_flush(p->tree, h, &who), 0);
 	tree_release(p->tree, h);
 	assert_int_equal(tree_setattr(p->tree, node_at(p, S "/title"), NULL, &times, &a), -EPERM);
@@ -484,7 +484,7 @@ static void staged(void **state)
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
 	assert_int_equal(open_create(p, A, "label", true, &h), -EEXIST);
-	assert_int_equal(tree_open_write(p->tree, node_at(p, A "/label"), true, &h), 0);
+	assert_int_equal(tree_open_write(p->tree, node_at(p, A "/label"), true, &who, &h), 0);
 	assert_reads(p, A "/label", "old\n");
 	assert_int_equal(tree_write(p->tree, h, span_of("new"), 0, &who), 0);
 	assert_int_equal(tree_write(p->tree, h, span_of("er\n"), 3, &who), 0);
@@ -526,7 +526,7 @@ static void cut_to_length(void **state)
 
 	begin(p, ABC INFO("\"i\"", "\"c\"", "\"a longer name\""));
 	size.to.size = 6;
-	assert_int_equal(tree_open_write(p->tree, node_at(p, S "/name"), false, &h), 0);
+	assert_int_equal(tree_open_write(p->tree, node_at(p, S "/name"), false, &who, &h), 0);
 	assert_int_equal(tree_write(p->tree, h, span_of("short\n"), 0, &who), 0);
 	assert_int_equal(tree_setattr(p->tree, node_at(p, S "/name"), h, &size, &a), 0);
 	assert_int_equal(a.size, 6);

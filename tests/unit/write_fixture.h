@@ -230,7 +230,7 @@ static inline int open_create(struct place *p, const char *dir, const char *name
 	node_t d = node_at(p, dir);
 
 	if (!exclusive && tree_lookup(p->tree, d, span_of(name), &a) == 0)
-		return tree_open_write(p->tree, a.node, true, ret);
+		return tree_open_write(p->tree, a.node, true, &who, ret);
 	return tree_create(p->tree, d, span_of(name), 0644, exclusive, true, &who, ret, &a);
 }
 

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Several who share one open file write one text: it becomes one record, when the last of them closes it, and is there
+# before the shell goes on.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=tests/lib/write.sh
+. "$(dirname "$0")/../lib/write.sh"
+need_mount
+need dash
+[ -r "/proc/$$/task/$$/children" ] && grep -q ^ino: /proc/self/fdinfo/0 || skip "/proc does not say who has a file open"
+write_mount
+c=436adaf5
+export f=$s/entries/$c/branch n=0
+one() { # TEXT COMMAND...: it leaves one summary; @ stands for a number in both
+	local text=$1
+	shift
+	n=$((n + 1))
+	nothing "$*" timeout 60 "$@"
+	wrote "$*" "branch $c ${text//@/$n}"
+}
+# shellcheck disable=SC2016
+for shell in bash dash; do
+	read -ra sh <<<"$shell"
+	one $'a\nb@' "${sh[@]}" -c '(echo a; sleep 0.1; echo b$n) >$f'
+	one $'a\nb@' "${sh[@]}" -c '(/bin/echo a; /bin/echo b$n) >$f'
+	one $'a\nx\nb@' "${sh[@]}" -c '{ /bin/echo a; echo x; /bin/echo b$n; } >$f'
+	one $'a\nb@' "${sh[@]}" -c 'exec 3>$f; echo a >&3; /bin/echo b$n >&3; exec 3>&-'
+	one $'a\nb@' "${sh[@]}" -c '(echo a; sleep 0.1; echo b$n) >$f & wait'
+	one $'a\nb@' "${sh[@]}" -c '{ echo a; (sleep 0.2; echo b$n) & } >$f; wait'
+	one $'a\nb@' "${sh[@]}" -c 'for i in a b$n; do echo $i; sleep 0.05; done >$f'
+done
+py() { # TEXT CODE
+	one "$1" "$python" -c "import os, subprocess, sys
+n, path = os.environ['n'], os.environ['f']
+f = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CREAT)
+$2"
+}
+py "parent child@" 'os.write(f, b"parent ")
+p = subprocess.Popen(["sh", "-c", "sleep 0.1; echo child$n"], stdout=f)
+os.close(f)
+p.wait()'
+py "child@ parent" 'if os.fork() == 0:
+    os.write(f, f"child{n} ".encode())
+    os._exit(0)
+os.wait()
+os.write(f, b"parent")
+os.close(f)'
+py "one two@" 'g = os.dup(f)
+os.write(f, b"one ")
+os.close(f)
+os.write(g, f"two{n}".encode())
+os.close(g)'
+# Whoever leaves while others go on has not closed it.
+py "one@ two" 'os.set_inheritable(f, True)
+r, w = os.pipe()
+if os.fork() == 0:
+    os.close(w)
+    os.read(r, 1)
+    os.write(f, b" two")
+    os._exit(0)
+os.write(f, f"one{n}".encode())
+os.close(f)
+assert not os.path.exists(path) or n not in open(path).read()
+os.close(w)
+os.wait()'
+# Two who opened it themselves are not one.
+(cd "$s" && "$python" -c "
+f = open('entries/$c/label', 'w')
+g = open('entries/$c/label', 'w')
+f.write('first')
+f.close()
+g.write('second')
+g.close()")
+wrote "two who opened it themselves" "label $c first" "label $c second"

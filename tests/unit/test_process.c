@@ -1,0 +1,98 @@
+/* What /proc says: of threads, of files that are open, of those that were left them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/process.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *own_process(void *arg)
+{
+	*(pid_t *)arg = process_of(gettid());
+	return NULL;
+}
+
+static void threads_are_of_a_process(void **state)
+{
+	pthread_t thread;
+	pid_t process = 0;
+
+	(void)state;
+	assert_int_equal(process_of(getpid()), getpid());
+	assert_int_equal(pthread_create(&thread, NULL, own_process, &process), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(process, getpid());
+	assert_int_equal(process_of(1 << 30), 1 << 30);
+	assert_int_equal(process_of(0), 0);
+}
+
+static uint64_t inode_of(int fd)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	return st.st_ino;
+}
+
+/* A child that has what is open now, until something comes from `fd`. */
+static pid_t start_child(int fd)
+{
+	pid_t child = fork();
+	char c;
+
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(read(fd, &c, 1) == 1 ? 0 : 1);
+	return child;
+}
+
+static void open_for_writing(void **state)
+{
+	char name[] = "/tmp/sessionfs-process-XXXXXX";
+	int fd = mkstemp(name), gate[2];
+
+	(void)state;
+	assert_true(fd >= 0);
+	uint64_t inode = inode_of(fd);
+	assert_int_equal(pipe(gate), 0);
+	assert_true(process_writes(getpid(), inode));
+	assert_false(process_writes(getpid(), inode + 1));
+	assert_false(process_writes(1 << 30, inode));
+	assert_false(process_writes(0, inode));
+
+	/* Left to a child; but not if it will be closed when that runs a program. */
+	pid_t child = start_child(gate[0]);
+	int other = open(name, O_RDONLY | O_CLOEXEC);
+	close(fd);
+	assert_true(process_writes(getpid(), inode));
+	assert_int_equal(write(gate[1], "x", 1), 1);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_false(process_writes(getpid(), inode)); /* only for reading */
+	close(other);
+	fd = open(name, O_WRONLY | O_CLOEXEC);
+	child = start_child(gate[0]);
+	close(fd);
+	assert_false(process_writes(getpid(), inode));
+	assert_int_equal(write(gate[1], "x", 1), 1);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	close(gate[0]);
+	close(gate[1]);
+	unlink(name);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(threads_are_of_a_process),
+	    cmocka_unit_test(open_for_writing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
