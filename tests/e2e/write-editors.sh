@@ -72,7 +72,7 @@ edits() { # WHAT COMMAND...
 		until_it "$what quits" test -s "$T/rc"
 		is 0 "$(cat "$T/rc")" "exit status of $what ($(cat "$T/stderr"))"
 		if [ "$backup" = yes ]; then
-			grep -qF -- "$(head -n 1 "$T/old")" "$s/$place~" || die "$what: the backup $place~ is not the old text"
+			grep -qF -- "$(tail -n 1 "$T/old")" "$s/$place~" || die "$what: the backup $place~ is not the old text"
 			rm "$s/$place~"
 		fi
 		wrote "$what: $place" "$record x$old" "$record xy$old"
