@@ -6,6 +6,7 @@
 
 #include "sessionfs/fault.h"
 #include "sessionfs/number.h"
+#include "sessionfs/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -107,7 +108,12 @@ static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 		return rc;
 	if (r.id.kind != JSON_STRING && r.id.kind != JSON_NUMBER)
 		return -EPERM;
-	buf_addspan(out, json_raw(r.id));
+	struct span raw = json_raw(r.id);
+	/* The bytes of an id need not be UTF-8; what is written is. */
+	if (utf8_prefix(raw) == raw.n)
+		buf_addspan(out, raw);
+	else
+		json_quote(id, out);
 	return buf_err(out);
 }
 

@@ -165,6 +165,10 @@ static void ids_as_they_stand(void **state)
 	assert_label_edit(HEADER USER("\"\\ud800\"", "null"), 0, span_of("x"),
 	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"\\ud800\"" AT
 	                  ",\"targetId\":\"\\ud800\",\"label\":\"x\"}\n");
+	/* What is no UTF-8 is written as pi reads it. */
+	assert_label_edit(HEADER USER("\"b\xff\"", "null"), 0, span_of("x"),
+	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"b\uFFFD\"" AT
+	                  ",\"targetId\":\"b\uFFFD\",\"label\":\"x\"}\n");
 }
 
 static void parent_can_be_addressed(void **state)
