@@ -53,18 +53,11 @@ void rights_take(struct catalog *c, uint32_t dir, struct rights *now)
 	*now = (struct rights){0};
 }
 
-gid_t catalog_gid(struct catalog *c)
+mode_t catalog_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid)
 {
 	scan_refresh(c, catalog_enter(c));
-	gid_t gid = c->dirs[0].rights.gid;
-	lock_give(&c->lock);
-	return gid;
-}
-
-mode_t catalog_mode(struct catalog *c, gid_t gid)
-{
-	scan_refresh(c, catalog_enter(c));
-	mode_t mode = rights_to_names(c, 0, gid);
+	*ret_gid = gid ? *gid : c->dirs[0].rights.gid;
+	mode_t mode = rights_to_names(c, 0, *ret_gid);
 	lock_give(&c->lock);
 	return mode;
 }

@@ -309,12 +309,10 @@ static int ctx_attr(struct ctx *c, struct tree_attr *ret)
 		return rc;
 	struct tree_attr a = {
 	    .node = ctx_id(c),
-	    .mode = ctx_mode(c),
 	    .size = size,
-	    .uid = ctx_uid(c),
-	    .gid = ctx_gid(c),
 	    .mtime = ctx_mtime(c),
 	};
+	ctx_own(c, &a);
 	set_ttl(c, &a);
 	*ret = a;
 	return 0;
@@ -371,11 +369,9 @@ static int fresh_attr(struct ctx *c, struct tree_attr *ret)
 {
 	*ret = (struct tree_attr){
 	    .node = ctx_id(c),
-	    .mode = ctx_mode(c),
-	    .uid = c->slot.st.st_uid,
-	    .gid = c->slot.st.st_gid,
 	    .mtime = c->slot.st.st_mtim,
 	};
+	ctx_own(c, ret);
 	return 0;
 }
 

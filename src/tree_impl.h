@@ -287,9 +287,7 @@ bool tree_writable_name(node_t dir, struct span name, struct node *ret);
 int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret);
 
 /* tree_mode.c: owner and mode (namespace.md "Attributes") */
-uid_t ctx_uid(const struct ctx *c);
-gid_t ctx_gid(const struct ctx *c);
-mode_t ctx_mode(const struct ctx *c);
+void ctx_own(const struct ctx *c, struct tree_attr *a);
 
 /* tree_state.c */
 bool state_is_hidden(struct tree *t, struct node n);

@@ -4,37 +4,26 @@
 
 #include <sys/stat.h>
 
-/* What stands above all sessions, and is the mounting user's and of the group of the directory it shows. */
+/* What stands above all sessions, and is the mounting user's. */
 static bool is_shared(const struct kind *k)
 {
 	return k->stamp == STAMP_ALL || k->stamp == STAMP_PROJECT;
 }
 
-uid_t ctx_uid(const struct ctx *c)
-{
-	return is_shared(c->kind) ? c->tree->uid : c->slot.st.st_uid;
-}
-
-/* Above the sessions the directory's that is shown: whom that lets in by its group would be one of the others else. */
-gid_t ctx_gid(const struct ctx *c)
-{
-	if (!is_shared(c->kind))
-		return c->slot.st.st_gid;
-	return c->kind->stamp == STAMP_PROJECT ? c->project.gid : catalog_gid(c->tree->catalog);
-}
-
-static mode_t shared_mode(const struct ctx *c)
+/* The group is that of the directory it shows: whom that lets in by its group would be one of the others else. */
+static void own_shared(const struct ctx *c, struct tree_attr *a)
 {
 	const struct tree *t = c->tree;
-	gid_t gid = ctx_gid(c);
-	mode_t mode = c->kind->stamp == STAMP_PROJECT ? c->project.mode : catalog_mode(t->catalog, gid);
-	if (c->kind->type != S_IFDIR)
-		return S_IFREG | (mode & 0111) << 2;
+	mode_t mode = c->project.mode;
+	a->uid = t->uid;
+	a->gid = c->project.gid;
+	if (c->kind->stamp != STAMP_PROJECT)
+		mode = catalog_mode(t->catalog, NULL, &a->gid);
 	if (c->kind->gathers)
-		mode &= catalog_names_mode(t->catalog, t->uid, gid) | 0111;
+		mode &= catalog_names_mode(t->catalog, a->uid, a->gid) | 0111;
 	if (t->is_private)
 		mode &= 0700;
-	return S_IFDIR | mode;
+	a->mode = c->kind->type == S_IFDIR ? S_IFDIR | mode : S_IFREG | (mode & 0111) << 2;
 }
 
 static mode_t session_mode(const struct ctx *c)
@@ -46,11 +35,17 @@ static mode_t session_mode(const struct ctx *c)
 	return c->kind->type == S_IFDIR ? S_IFDIR | r | r >> 2 | w : S_IFREG | r | w;
 }
 
-mode_t ctx_mode(const struct ctx *c)
+void ctx_own(const struct ctx *c, struct tree_attr *a)
 {
+	if (is_shared(c->kind)) {
+		own_shared(c, a);
+	} else {
+		a->uid = c->slot.st.st_uid;
+		a->gid = c->slot.st.st_gid;
+		a->mode = session_mode(c);
+	}
 	if (c->kind->type == S_IFLNK)
-		return S_IFLNK | 0777;
-	return is_shared(c->kind) ? shared_mode(c) : session_mode(c);
+		a->mode = S_IFLNK | 0777;
 }
 
 mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid)
@@ -64,6 +59,5 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid)
 		return 0444;
 	if (!catalog_project(t->catalog, c.slot.project, &p))
 		return 0;
-	*ret_gid = p.gid;
-	return p.mode & catalog_mode(t->catalog, p.gid) & 0444;
+	return p.mode & catalog_mode(t->catalog, &p.gid, ret_gid) & 0444;
 }

@@ -79,11 +79,9 @@ bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret);
 /* The newest mtime of all session files (by stat alone), or that of the source if there are none. */
 struct timespec catalog_mtime(struct catalog *c);
 
-/* What the classes of the user that we run as and a group may do with the names in the source: r to list them, x to get
- * to one. That user may do both. */
-mode_t catalog_mode(struct catalog *c, gid_t gid);
-/* The group of the source. */
-gid_t catalog_gid(struct catalog *c);
+/* What the classes of the user that we run as and of a group (NULL: the source's) may do with the names in the source:
+ * r to list them, x to get to one. That user may do both. */
+mode_t catalog_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid);
 /* Which classes of (uid, gid) may list every directory of sessions: 0700, 0070 and 0007. */
 mode_t catalog_names_mode(struct catalog *c, uid_t uid, gid_t gid);
 
