@@ -67,6 +67,7 @@ struct file {
 	gid_t gid;
 	int err;
 	int trouble;       /* why it could not be looked at the last time; 0: it could. Says nothing of what it is */
+	uint64_t tried;    /* the call in which that was */
 	struct look *look; /* on its way; NULL: none */
 	uint32_t base;     /* where the file name begins in `path` */
 	uint32_t dir, project, stem_project, slot;
@@ -88,6 +89,7 @@ struct dir {
 	uint32_t project, scan;
 	int err;           /* why it could not be read */
 	int trouble;       /* as in a file */
+	uint64_t tried;    /* as in a file */
 	struct look *look; /* on its way; NULL: none */
 	int wd;            /* its inotify watch; 0: none */
 	bool told;         /* what happens in it is told: it has a watch, or it is gone and the source has one */
@@ -145,10 +147,12 @@ struct catalog {
 	struct lock lock;
 	/* Of the call that has the lock: */
 	int64_t begin; /* when it began */
+	uint64_t call; /* its number */
 	int missed;    /* something could not be looked at: what is not found may be there; 0 or a negative errno */
 	bool may_wait; /* it comes back with the answers of `wanted` */
 	struct look **wanted; /* each held */
 	size_t wanted_count, wanted_cap;
+	uint64_t calls;        /* so many so far */
 	char *source;          /* constant */
 	struct reach *reach;   /* constant */
 	uid_t uid;             /* constant: the user that we run as */
@@ -237,6 +241,7 @@ bool is_transient(int err);
  *something could not be looked at. */
 struct call {
 	int64_t now;
+	uint64_t number;
 	int missed;
 	unsigned rounds;
 };

@@ -197,12 +197,14 @@ bool call_round(struct catalog *c, struct call *call)
 	int rc = 0;
 	if (call->rounds++ == 0) {
 		call->now = catalog_enter(c);
+		call->number = c->call;
 	} else if (c->wanted_count == 0 || call->rounds > MOST_ROUNDS || (rc = wait_for_wanted(c)) == -EINTR) {
 		call->missed = rc ? rc : c->missed;
 		lock_give(&c->lock);
 		return false;
 	}
 	c->begin = call->now;
+	c->call = call->number;
 	c->missed = 0;
 	c->may_wait = call->rounds < MOST_ROUNDS;
 	return true;

@@ -46,6 +46,7 @@ static void file_is_other(struct catalog *c, struct file *f, const char *reason,
 static void file_fails(struct catalog *c, struct file *f, int err)
 {
 	f->trouble = err;
+	f->tried = c->call;
 	f->ctime = (struct timespec){0}; /* so that it differs, and is looked into again */
 	catalog_misses(c, err);
 }
@@ -279,7 +280,9 @@ static bool file_is_fresh(const struct catalog *c, const struct file *f, int64_t
 {
 	if (f->look)
 		return false;
-	if (f->trouble || (now == 0 && f->foreign))
+	if (f->trouble)
+		return f->tried == c->call;
+	if (now == 0 && f->foreign)
 		return f->checked >= c->begin;
 	return now && is_fresh(c, f->checked, now, is_told_file(c, f));
 }
@@ -489,6 +492,7 @@ static void dir_fails(struct catalog *c, uint32_t dir, int err)
 	struct dir *d = &c->dirs[dir];
 	if (is_transient(err)) {
 		d->trouble = err;
+		d->tried = c->call;
 		catalog_misses(c, err);
 		return;
 	}
@@ -579,7 +583,7 @@ static int dir_look(struct catalog *c, uint32_t dir)
 void scan_dir(struct catalog *c, uint32_t dir, int64_t now)
 {
 	struct dir *d = &c->dirs[dir];
-	bool is_done = d->trouble ? d->looked >= c->begin && !d->look : is_fresh(c, d->looked, now, d->told);
+	bool is_done = d->trouble ? d->tried == c->call && !d->look : is_fresh(c, d->looked, now, d->told);
 	if (is_done) {
 		if (d->trouble)
 			catalog_misses(c, d->trouble);

@@ -267,6 +267,7 @@ int64_t catalog_enter(struct catalog *c)
 {
 	lock_take(&c->lock);
 	c->begin = catalog_now();
+	c->call = ++c->calls;
 	c->missed = 0;
 	c->may_wait = false;
 	watch_drain(c);

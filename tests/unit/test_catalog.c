@@ -5,7 +5,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "sessionfs/fault.h"
+
 #include "catalog_fixture.h"
+
+#include <sys/resource.h>
 
 #include <sys/inotify.h>
 
@@ -435,6 +439,80 @@ static void the_source_may_go_and_come(void **state)
 	assert_sids(p, "one=a/one.jsonl");
 }
 
+/* Whether no more files can be opened. */
+static void let_open(bool yes)
+{
+	struct rlimit limit;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = yes ? limit.rlim_max : 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* What fails for now is said, and never remembered. */
+static void what_fails_for_now_is_said(void **state)
+{
+	struct place *p = *state;
+	struct slot_info slot;
+	uint64_t cookie = 0;
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/two.jsonl", HEADER("two", "/"));
+	open_place(p);
+	for (int i = 0; i < 2; i++) {
+		let_open(false);
+		int before = fault_begin();
+		uint32_t found = slot_of(p, "a", "one");
+		assert_int_equal(fault_end(before, 0), -EMFILE);
+		assert_int_equal(found, NO_SLOT);
+		let_open(true);
+		before = fault_begin();
+		found = slot_of(p, "a", "one");
+		assert_int_equal(fault_end(before, 0), 0);
+		assert_int_not_equal(found, NO_SLOT);
+		wait_stale();
+	}
+	uint32_t one = slot_of(p, "a", "one");
+	assert_int_equal(catalog_slot(p->c, one, &slot), 0);
+	wait_stale();
+	let_open(false);
+	int before = fault_begin();
+	assert_int_equal(catalog_slot(p->c, one, &slot), -EMFILE);
+	assert_false(catalog_slot_next(p->c, slot.project, &cookie, &slot));
+	assert_int_equal(fault_end(before, 0), -EMFILE);
+	let_open(true);
+	assert_int_equal(catalog_slot(p->c, one, &slot), 0);
+	assert_sids(p, "one=a/one.jsonl two=a/two.jsonl");
+}
+
+/* Files that are no sessions make no project, and lend nobody their time. */
+static void what_is_no_session_counts_nowhere(void **state)
+{
+	struct place *p = *state;
+	struct project_info info;
+	make_dir(p, "a");
+	make_dir(p, "ghost");
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/no.jsonl", "{}\n");
+	for (int i = 0; i < 20; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "ghost/%d.jsonl", i);
+		put(p, name, "no session\n");
+		set_mtime(p, name, 3000 + i);
+	}
+	set_mtime(p, "a/one.jsonl", 1000);
+	set_mtime(p, "a/no.jsonl", 2000);
+	open_place(p);
+	assert_int_equal(catalog_mtime(p->c).tv_sec, 1000);
+	assert_projects(p, "a");
+	assert_true(catalog_project_by_name(p->c, SPAN_LIT("a"), &info));
+	assert_int_equal(info.mtime.tv_sec, 1000);
+	assert_int_equal(unlink(at(p, "a/one.jsonl")), 0);
+	set_mtime(p, "", 500);
+	wait_stale();
+	assert_projects(p, "");
+	assert_int_equal(catalog_mtime(p->c).tv_sec, 500);
+}
+
 static void listings_go_on_while_names_change(void **state)
 {
 	struct place *p = *state;
@@ -660,6 +738,8 @@ int main(void)
 	    TEST(follows_what_happens_on_disk),
 	    TEST(a_file_made_anew_is_another_session),
 	    TEST(the_source_may_go_and_come),
+	    TEST(what_fails_for_now_is_said),
+	    TEST(what_is_no_session_counts_nowhere),
 	    TEST(listings_go_on_while_names_change),
 	    TEST(knows_the_newest),
 	    TEST(the_newest_is_found_while_many_ask),
