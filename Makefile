@@ -168,6 +168,10 @@ bench:
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
 	@BUILD=$(BUILD) tests/bench/run $(if $(QUICK),--quick) $(FIGURES)
 
+# Hostile sessions at full size: half an hour, and 10 GB of room in $TMPDIR.
+stress: $(BUILD)/sessionfs
+	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/stress/run
+
 lint:
 	@scripts/setup lint
 	@scripts/lint
@@ -188,5 +192,5 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all units clean demo check golden conformance fuzz fuzz-targets bench lint install uninstall
+.PHONY: all units clean demo check golden conformance fuzz fuzz-targets bench stress lint install uninstall
 -include $(wildcard $(BUILD)/*.d $(BUILD)/unit/*.d $(BUILD)/wire/*.d $(BUILD)/targets/*.d)

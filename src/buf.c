@@ -3,41 +3,101 @@
 #include "sessionfs/buf.h"
 
 #include "sessionfs/fault.h"
+#include "sessionfs/paged.h"
 
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 
+/* Addresses are cheap. */
+#define MOST_PAGED ((size_t)1 << 36)
+
 void buf_release(struct buf *b)
 {
-	cleanup_free(&b->p);
+	if (b->paged)
+		paged_close(b->paged);
+	else
+		free(b->p);
 	*b = (struct buf)BUF_INIT;
+}
+
+static char *fail(struct buf *b, int err)
+{
+	b->err = err;
+	fault_note(err);
+	return NULL;
+}
+
+/* Goes on as a paged one. Where there is no room for such a file, memory has to do. */
+static bool turn_paged(struct buf *b)
+{
+	struct paged *paged;
+	if (paged_make(MOST_PAGED, &paged) < 0)
+		return false;
+	if (paged_grow(paged, b->n) < 0) {
+		paged_close(paged);
+		return false;
+	}
+	if (b->n)
+		memcpy(paged_bytes(paged), b->p, b->n);
+	free(b->p);
+	b->paged = paged;
+	b->p = paged_bytes(paged);
+	b->cap = MOST_PAGED;
+	return true;
+}
+
+static char *reserve_paged(struct buf *b, size_t more)
+{
+	if (more > b->cap - b->n)
+		return fail(b, -ENOMEM);
+	int rc = paged_grow(b->paged, b->n + more);
+	return rc < 0 ? fail(b, rc) : b->p + b->n;
 }
 
 char *buf_reserve(struct buf *b, size_t more)
 {
 	if (b->err)
 		return NULL;
+	if (b->paged && b->cap == 0)
+		buf_release(b);
+	if (b->paged)
+		return reserve_paged(b, more);
 	if (b->cap - b->n >= more && b->p)
 		return b->p + b->n;
 	size_t cap = b->cap ? b->cap : 64;
 	while (cap - b->n < more) {
-		if (cap > SIZE_MAX / 2) {
-			b->err = -ENOMEM;
-			fault_note(-ENOMEM);
-			return NULL;
-		}
+		if (cap > SIZE_MAX / 2)
+			return fail(b, -ENOMEM);
 		cap *= 2;
 	}
+	if (b->n + more > BUF_PAGED && turn_paged(b))
+		return reserve_paged(b, more);
 	char *p = realloc(b->p, cap);
-	if (!p) {
-		b->err = -ENOMEM;
-		fault_note(-ENOMEM);
-		return NULL;
-	}
+	if (!p)
+		return fail(b, -ENOMEM);
 	b->p = p;
 	b->cap = cap;
 	return p + b->n;
+}
+
+void buf_map(struct buf *b, int fd, uint64_t off, size_t n)
+{
+	buf_release(b);
+	int rc = paged_map(fd, off, n, &b->paged);
+	if (rc < 0) {
+		fail(b, rc);
+		return;
+	}
+	b->p = paged_bytes(b->paged);
+	b->n = n;
+}
+
+size_t buf_memory(const struct buf *b)
+{
+	if (!b->paged)
+		return b->cap;
+	return PAGED_MEMORY + (b->cap ? b->n / 16 : 0);
 }
 
 void buf_add(struct buf *b, const void *p, size_t n)

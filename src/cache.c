@@ -317,7 +317,7 @@ bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret)
 /* The unused end of a buf that grew by doubling would count against the budget. */
 static void trim(struct buf *b)
 {
-	char *p = b->n ? realloc(b->p, b->n) : NULL;
+	char *p = b->n && !b->paged ? realloc(b->p, b->n) : NULL;
 	if (!p)
 		return;
 	b->p = p;
@@ -328,7 +328,7 @@ static void trim(struct buf *b)
 static size_t cost_of(const struct view *v)
 {
 	size_t lists = (v->room ? v->room : v->segments) * (sizeof *v->ends + sizeof *v->entries);
-	return sizeof(struct item) + v->bytes.cap + v->bytes.cap / 8 + lists;
+	return sizeof(struct item) + buf_memory(&v->bytes) + buf_memory(&v->bytes) / 8 + lists;
 }
 
 const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v)

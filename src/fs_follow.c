@@ -192,6 +192,7 @@ void follow_start(struct fs *fs)
 	if (!fs->session || fs->follow.running)
 		return;
 	sigfillset(&all);
+	sigdelset(&all, SIGSEGV); /* see paged.h */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	int rc = pthread_create(&fs->follow.thread, NULL, follow, fs);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -60,9 +60,18 @@ static struct span slice(struct fs *fs, struct handle *h, uint64_t off, size_t n
 void pin_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 {
 	struct fs *fs = fuse_req_userdata(req);
+	struct buf copy CLEANUP_BUF = BUF_INIT;
 	lock_take(&h->lock);
 	struct span s = slice(fs, h, off, n);
-	fuse_reply_buf(req, s.n ? s.p : NULL, s.n);
+	/* What is paged is not for the kernel. */
+	if (h->text.paged) {
+		buf_addspan(&copy, s);
+		s = buf_span(&copy);
+	}
+	if (buf_err(&copy))
+		fuse_reply_err(req, -buf_err(&copy));
+	else
+		fuse_reply_buf(req, s.n ? s.p : NULL, s.n);
 	lock_give(&h->lock);
 }
 

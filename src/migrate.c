@@ -20,7 +20,11 @@ static int flush(struct migration *m)
 	if (buf_err(&m->out))
 		return buf_err(&m->out);
 	for (size_t done = 0; done < m->out.n;) {
-		ssize_t n = write(m->fd, m->out.p + done, m->out.n - done);
+		/* What is paged is not for the kernel. */
+		char piece[65536];
+		size_t some = m->out.n - done < sizeof piece ? m->out.n - done : sizeof piece;
+		memcpy(piece, m->out.p + done, some);
+		ssize_t n = write(m->fd, piece, some);
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		done += n > 0 ? (size_t)n : 0;
@@ -136,13 +140,18 @@ static int add_between(struct migration *m, uint64_t from, uint64_t to)
 	struct buf gap CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;
 	if (to <= from)
 		return 0;
-	char *p = buf_reserve(&gap, (size_t)(to - from));
-	if (!p)
-		return -ENOMEM;
-	ssize_t n = session_pread(m->s, p, (size_t)(to - from), from);
-	if (n < 0)
-		return (int)n;
-	struct span rest = {p, (size_t)n};
+	for (char piece[65536]; from < to;) {
+		ssize_t n = session_pread(m->s, piece, to - from < sizeof piece ? to - from : sizeof piece, from);
+		if (n < 0)
+			return (int)n;
+		if (n == 0)
+			break;
+		buf_add(&gap, piece, (size_t)n);
+		from += (uint64_t)n;
+	}
+	if (buf_err(&gap))
+		return buf_err(&gap);
+	struct span rest = buf_span(&gap);
 	while (rest.n > 0) {
 		const char *nl = memchr(rest.p, '\n', rest.n);
 		struct span line = {rest.p, nl ? (size_t)(nl - rest.p) : rest.n};

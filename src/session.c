@@ -437,6 +437,12 @@ static int load(const struct session *s, uint32_t i, struct line *l, struct reco
 {
 	const struct entry *e = entry_at(s, i);
 
+	if (e->length > SESSION_LONG_LINE) {
+		buf_map(&l->bytes, s->fd, e->offset, e->length);
+		if (buf_err(&l->bytes))
+			return buf_err(&l->bytes);
+		return record_parse(buf_span(&l->bytes), s->old_roles, &l->deep, ret) ? 0 : -ESTALE;
+	}
 	buf_reset(&l->bytes);
 	char *p = buf_reserve(&l->bytes, e->length);
 	if (!p)
@@ -474,6 +480,12 @@ static int reader_fill(const struct session *s, const struct entry *e, struct re
 
 	if (ahead > READ_AHEAD)
 		ahead = READ_AHEAD;
+	r->offset = e->offset;
+	r->ahead = 0;
+	if (e->length > SESSION_LONG_LINE) {
+		buf_map(bytes, s->fd, e->offset, e->length);
+		return buf_err(bytes);
+	}
 	buf_reset(bytes);
 	char *p = buf_reserve(bytes, e->length + ahead);
 	if (!p)
@@ -482,7 +494,6 @@ static int reader_fill(const struct session *s, const struct entry *e, struct re
 	if (n < 0)
 		return (int)n;
 	bytes->n = (size_t)n;
-	r->offset = e->offset;
 	r->ahead = ahead;
 	return (size_t)n < e->length ? -ESTALE : 0;
 }

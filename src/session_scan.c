@@ -5,6 +5,7 @@
  * the line before: that is seen by comparing two ids, and only the others are
  * put aside for session_link() to look up. */
 #include "session_impl.h"
+#include "sessionfs/stop.h"
 #include "sessionfs/utf8.h"
 
 enum { CHUNK = 256 * 1024 }; /* stays in the second-level cache */
@@ -13,6 +14,7 @@ struct scan {
 	struct session *s;
 	struct refs pending; /* entries whose parent must be looked up */
 	struct buf deep, id_text, parent_text;
+	struct buf long_line; /* a line that is too long for the window */
 	int err;
 };
 
@@ -22,6 +24,7 @@ static void scan_release(struct scan *sc)
 	buf_release(&sc->deep);
 	buf_release(&sc->id_text);
 	buf_release(&sc->parent_text);
+	buf_release(&sc->long_line);
 }
 
 /* Sizes to go back to when a scan fails. */
@@ -326,6 +329,7 @@ struct window {
 	size_t n;        /* bytes in it */
 	size_t searched; /* of these, without a newline */
 	uint64_t offset; /* of the first one in the file */
+	size_t long_n;   /* of a last line that was too long for it */
 	bool skipping;   /* within a line that is not worth keeping */
 	enum reason why;
 };
@@ -389,17 +393,92 @@ static bool may_be_value(char c)
 	return c && strchr("{[\"-0123456789tfn \t\r", c);
 }
 
-/* A line longer than can be noted, or so long that no memory should be spent on what cannot be
- * JSON, is read and forgotten. */
-static void forget_long_line(struct window *w)
+static void window_clear(struct window *w, uint64_t offset)
 {
-	if (!w->skipping && w->n < UINT32_MAX && (w->n < CHUNK || may_be_value(w->p[0])))
-		return;
+	w->n = w->searched = 0;
+	w->offset = offset;
+	w->p = window_place(w);
+	memset(w->p, 0, RECORD_PAD);
+}
+
+/* The rest of this line is read and forgotten. */
+static void skip_line(struct window *w, enum reason why)
+{
 	if (!w->skipping)
-		w->why = w->n < UINT32_MAX ? REASON_MALFORMED : REASON_TOO_LONG;
+		w->why = why;
 	w->skipping = true;
-	window_drop(w, w->n);
-	w->searched = 0;
+	window_clear(w, w->offset + w->n);
+}
+
+/* Where the line ends that the window begins with and does not hold: at a newline, or at `to`. Looks no further than a
+ * line may be long; the window is used for it. */
+static int find_line_end(struct scan *sc, struct window *w, uint64_t to, uint64_t *ret)
+{
+	uint64_t from = w->offset + w->n, most = w->offset + SESSION_LINE_MOST + 1;
+
+	for (*ret = from; *ret < to && *ret <= most;) {
+		size_t want = to - *ret < CHUNK ? (size_t)(to - *ret) : CHUNK;
+		ssize_t n = pread(sc->s->fd, w->p, want, (off_t)*ret);
+		int rc = stop_check();
+		if (rc < 0 || n == 0)
+			return rc < 0 ? rc : -ESTALE;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		const char *newline = n > 0 ? memchr(w->p, '\n', (size_t)n) : NULL;
+		*ret += newline ? (uint64_t)(newline - w->p) : (uint64_t)(n > 0 ? n : 0);
+		if (newline)
+			return 1;
+	}
+	return 0;
+}
+
+/* Takes a line that is too long for the window, which holds its beginning. */
+static int take_long(struct scan *sc, struct window *w, uint64_t to)
+{
+	uint64_t end, begin = w->offset;
+	size_t n;
+
+	int whole = find_line_end(sc, w, to, &end);
+	if (whole < 0)
+		return whole;
+	if (end - begin > SESSION_LINE_MOST) {
+		skip_line(w, REASON_TOO_LONG);
+		return 0;
+	}
+	buf_map(&sc->long_line, sc->s->fd, begin, (size_t)(end - begin));
+	if (buf_err(&sc->long_line))
+		return buf_err(&sc->long_line);
+	window_clear(w, begin + (whole ? end - begin + 1 : 0));
+	if (!whole) {
+		w->long_n = (size_t)(end - begin);
+		return 0;
+	}
+	take_line(sc, buf_span(&sc->long_line), begin, false, &n);
+	sc->s->at.whole = end + 1;
+	return sc->err;
+}
+
+/* Of a line that cannot be JSON nothing more is kept; one that is too long for the window is taken by itself. */
+static int take_beginning(struct scan *sc, struct window *w, uint64_t to)
+{
+	w->searched = w->n;
+	if (w->skipping || (w->n >= CHUNK && !may_be_value(w->p[0]))) {
+		skip_line(w, REASON_MALFORMED);
+		return 0;
+	}
+	return w->n > SESSION_LONG_LINE ? take_long(sc, w, to) : 0;
+}
+
+/* A hole holds no newline. */
+static void skip_hole(const struct scan *sc, struct window *w, uint64_t to)
+{
+	off_t data = lseek(sc->s->fd, (off_t)w->offset, SEEK_DATA);
+
+	if (data < 0 && errno != ENXIO)
+		return;
+	uint64_t next = data < 0 || (uint64_t)data > to ? to : (uint64_t)data;
+	if (next > w->offset)
+		window_clear(w, next);
 }
 
 /* Takes the line at `begin`, of several that end at `last`. Returns its length. */
@@ -418,7 +497,7 @@ static size_t take_whole(struct scan *sc, struct window *w, size_t begin, size_t
 	return newline ? (size_t)(newline - text.p) : text.n;
 }
 
-static int take_lines(struct scan *sc, struct window *w)
+static int take_lines(struct scan *sc, struct window *w, uint64_t to)
 {
 	struct extent *at = &sc->s->at;
 	const char *newline = memrchr(w->p + w->searched, '\n', w->n - w->searched);
@@ -433,9 +512,7 @@ static int take_lines(struct scan *sc, struct window *w)
 		}
 		window_drop(w, begin);
 	}
-	w->searched = w->n;
-	forget_long_line(w);
-	return 0;
+	return take_beginning(sc, w, to);
 }
 
 /* What stands after the last newline. */
@@ -445,11 +522,12 @@ static int take_tail(struct scan *sc, const struct window *w)
 
 	at->tail = TAIL_NONE;
 	at->tail_is_entry = false;
-	if (w->n == 0 && !w->skipping)
+	if (w->n == 0 && !w->skipping && !w->long_n)
 		return 0;
+	struct span text = w->long_n ? buf_span(&sc->long_line) : (struct span){w->p, w->n};
 	size_t n;
-	enum taken taken = w->skipping ? refuse(sc, w->offset, REASON_TORN, true)
-	                               : take_line(sc, (struct span){w->p, w->n}, w->offset, true, &n);
+	enum taken taken =
+	    w->skipping ? refuse(sc, w->offset, REASON_TORN, true) : take_line(sc, text, w->offset, true, &n);
 	if (taken == TAKEN_NOT)
 		at->tail = TAIL_TORN;
 	else if (taken != TAKEN_NOTHING)
@@ -466,10 +544,14 @@ static int read_lines(struct scan *sc, uint64_t to)
 
 	if (window_reserve(&w, to - from < CHUNK ? (size_t)(to - from) + 1 : CHUNK) < 0)
 		return -ENOMEM;
-	while (w.offset + w.n < to) {
+	while (w.offset + w.n < to && !w.long_n) {
+		if (w.skipping && w.n == 0)
+			skip_hole(sc, &w, to);
+		if (w.offset == to)
+			break;
 		int rc = window_fill(sc, &w, to);
 		if (rc == 0)
-			rc = take_lines(sc, &w);
+			rc = take_lines(sc, &w, to);
 		if (rc < 0)
 			return rc;
 	}

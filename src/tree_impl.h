@@ -73,6 +73,7 @@ enum kind_id {
 	/* Values that are kept in the cache under a node id but are no names. */
 	K_PATH_VIEW = K_COUNT,
 	K_LABEL_VIEW,
+	K_SEGMENT_VIEW, /* a long segment of a transcript; part 1: in a branch */
 	/* Editors' side files: the number is in place of slot, entry and part. */
 	K_SCRATCH,
 };

@@ -183,16 +183,30 @@ static int jsonl_size(struct ctx *c, uint64_t *ret)
 	return 0;
 }
 
+/* Appends up to n bytes of the session file. What is paged is not for the kernel. */
+static int add_bytes(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+{
+	char piece[65536];
+	bool direct = out->n + n <= BUF_PAGED;
+	while (n > 0) {
+		size_t want = direct || n < sizeof piece ? n : sizeof piece;
+		char *to = direct ? buf_reserve(out, want) : piece;
+		ssize_t got = to ? session_pread(c->session, to, want, off) : buf_err(out);
+		if (got <= 0)
+			return (int)got;
+		if (direct)
+			out->n += (size_t)got;
+		else
+			buf_add(out, piece, (size_t)got);
+		off += (uint64_t)got;
+		n -= (size_t)got;
+	}
+	return buf_err(out);
+}
+
 static int jsonl_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
-	char *to = buf_reserve(out, n);
-	if (!to)
-		return buf_err(out);
-	ssize_t got = session_pread(c->session, to, n, off);
-	if (got < 0)
-		return (int)got;
-	out->n += (size_t)got;
-	return 0;
+	return add_bytes(c, off, n, out);
 }
 
 static int header_show(struct ctx *c, struct buf *out)
@@ -375,13 +389,10 @@ static int entry_json_part(struct ctx *c, uint64_t off, size_t n, struct buf *ou
 	if (off > e->length || n == 0)
 		return 0;
 	size_t left = e->length - (size_t)off, k = n < left ? n : left;
-	char *to = buf_reserve(out, k + 1);
-	if (!to)
-		return buf_err(out);
-	ssize_t got = k ? session_pread(c->session, to, k, e->offset + off) : 0;
-	if (got < 0 || (size_t)got != k)
-		return got < 0 ? (int)got : -ESTALE;
-	out->n += k;
+	size_t before = out->n;
+	int rc = add_bytes(c, e->offset + off, k, out);
+	if (rc < 0 || out->n - before != k)
+		return rc < 0 ? rc : -ESTALE;
 	if (k < n)
 		buf_addc(out, '\n');
 	return 0;

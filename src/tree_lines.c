@@ -72,7 +72,7 @@ bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record,
                 struct marks *marks)
 {
-	size_t cap = line->bytes.cap > line->deep.cap ? line->bytes.cap : line->deep.cap;
+	size_t cap = buf_memory(&line->bytes) + line->deep.cap;
 	struct marks old_marks = *marks;
 	*marks = (struct marks){0};
 	if (cap > (entry == NO_ENTRY ? LINE_SHORT : LINE_LONG))

@@ -11,6 +11,7 @@
  * When the session has grown, the view made before is gone on with: what was appended costs what it is, not what the
  * session is. */
 #include "sessionfs/render.h"
+#include "sessionfs/stop.h"
 #include "tree_impl.h"
 
 #include <errno.h>
@@ -21,6 +22,8 @@
 #define RUN_LEAST 256
 /* More than this is not left to the next one. */
 #define SPARE_BYTES ((size_t)2 << 20)
+/* A longer segment is not made again for each read. */
+#define SEGMENT_LONG ((uint64_t)256 << 10)
 
 /* A run of segments, [from, to), and what came of them. */
 struct run {
@@ -353,14 +356,60 @@ static size_t segment_at(const struct view *v, uint64_t off)
 	return lo;
 }
 
+/* Appends up to n bytes of a segment from `skip` on. */
+static void add_some(struct span made, uint64_t skip, size_t n, struct buf *out)
+{
+	size_t left = made.n - (size_t)skip;
+	buf_add(out, made.p + skip, left < n ? left : n);
+}
+
+/* A segment that is read in many pieces is made once and kept. */
+static int read_long(struct ctx *c, uint32_t entry, const char *prefix, uint64_t size, uint64_t skip, size_t n,
+                     struct buf *out)
+{
+	struct cache *cache = c->tree->cache;
+	node_t id = node_pack(
+	    (struct node){.kind = K_SEGMENT_VIEW, .slot = c->node.slot, .entry = entry, .part = *prefix != '\0'});
+	const struct view *kept = cache_get(cache, id, session_serial(c->session));
+	if (!kept) {
+		struct reader reader CLEANUP_READER = READER_INIT;
+		struct view made = {.bytes = BUF_INIT};
+		int rc = render_transcript_segment(c->session, entry, &reader, NULL, prefix, &made.bytes);
+		if (rc == 0)
+			rc = buf_err(&made.bytes);
+		if (rc < 0) {
+			view_release(&made);
+			return rc;
+		}
+		made.size = made.bytes.n;
+		kept = cache_put(cache, id, session_serial(c->session), &made);
+	}
+	if (!kept)
+		return -ENOMEM;
+	bool same = kept->size == size;
+	if (same)
+		add_some(buf_span(&kept->bytes), skip, n, out);
+	cache_release(cache, kept);
+	return same ? 0 : -EIO;
+}
+
 int view_read(struct ctx *c, const struct view *v, const char *prefix, uint64_t off, size_t n, struct buf *out)
 {
 	struct buf piece CLEANUP_BUF = BUF_INIT;
 	struct reader reader CLEANUP_READER = READER_INIT;
 	size_t want = out->n + n;
 	for (size_t i = segment_at(v, off); i < v->segments && out->n < want; i++) {
-		uint64_t begin = i ? end_of(v, i - 1) : 0;
+		uint64_t begin = i ? end_of(v, i - 1) : 0, skip = off > begin ? off - begin : 0;
 		struct span made = {v->bytes.p, (size_t)v->ends[0]};
+		int stop = stop_check();
+		if (stop < 0)
+			return stop;
+		if (i > 0 && end_of(v, i) - begin > SEGMENT_LONG) {
+			int rc = read_long(c, v->entries[i], prefix, end_of(v, i) - begin, skip, want - out->n, out);
+			if (rc < 0)
+				return rc;
+			continue;
+		}
 		if (i > 0) {
 			piece.n = 0;
 			int rc = render_transcript_segment(c->session, v->entries[i], &reader, NULL, prefix, &piece);
@@ -370,9 +419,7 @@ int view_read(struct ctx *c, const struct view *v, const char *prefix, uint64_t 
 		}
 		if (begin + made.n != end_of(v, i))
 			return -EIO;
-		size_t skip = off > begin ? (size_t)(off - begin) : 0;
-		size_t left = want - out->n;
-		buf_add(out, made.p + skip, made.n - skip < left ? made.n - skip : left);
+		add_some(made, skip, want - out->n, out);
 	}
 	return 0;
 }

@@ -10,15 +10,21 @@
 #include "sessionfs/cleanup.h"
 #include "sessionfs/span.h"
 
+#include <stdint.h>
+
 struct buf {
 	char *p;
 	size_t n, cap;
 	int err;
+	struct paged *paged; /* whose bytes these are, or NULL */
 };
+
+/* From this size on a buf is paged (paged.h): its bytes may be used as ever, but for being given to the kernel. */
+#define BUF_PAGED ((size_t)16 << 20)
 
 #define BUF_INIT                                                                                                       \
 	{                                                                                                              \
-		NULL, 0, 0, 0                                                                                          \
+		NULL, 0, 0, 0, NULL                                                                                    \
 	}
 
 /* Frees the bytes; the buf is empty and usable again. */
@@ -34,6 +40,12 @@ static inline void buf_reset(struct buf *b)
 /* Makes room for `more` bytes after `n`. Returns where they begin, or NULL
  * (and the error sticks). The caller writes there and adds to `n`. */
 char *buf_reserve(struct buf *b, size_t more);
+
+/* Has the buf, which is emptied, show n bytes of a file from `off` on; they are not to be changed. */
+void buf_map(struct buf *b, int fd, uint64_t off, size_t n);
+
+/* What it takes of memory, with a share for what it takes of the disk. */
+size_t buf_memory(const struct buf *b);
 
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_addc(struct buf *b, char c);

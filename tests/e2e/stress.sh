@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Hostile sessions cost as much as they are long, no more: make stress runs the same at full size.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need python3
+! grep -q __asan_init "$SESSIONFS" || skip "sanitizers are slow, and keep freed memory"
+export TMPDIR=$T
+"$ROOT/tests/stress/run" --steps=2 --divide=100 children ring "labels of one" "one label" "bad lines" files "long line"
+"$ROOT/tests/stress/run" --steps=2 --divide=10 "alike ids" "equal calls" "calls of one" forks "forks alike"
