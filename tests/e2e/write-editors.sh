@@ -49,6 +49,7 @@ edits() { # WHAT COMMAND...
 	local what=$1 place old record backup=${BACKUP:-no}
 	shift
 	for place in name "entries/$a/label" labels.tsv; do
+		[ "$place" != labels.tsv ] || [ "${TABLE-yes}" = yes ] || continue
 		case $place in
 		name) record="name" ;;
 		labels.tsv) record="label $first" ;;
@@ -100,7 +101,8 @@ if have emacs; then
 	em=(emacs -nw -Q --eval "(setq backup-enable-predicate (lambda (f) t) inhibit-startup-screen t)")
 	BACKUP=yes edits emacs "${em[@]}"
 	BACKUP=yes edits "emacs, backup-by-copying" "${em[@]}" --eval "(setq backup-by-copying t)"
-	BACKUP=yes edits "emacs, file-precious-flag" "${em[@]}" --eval "(setq-default file-precious-flag t)"
+	# It compares the text and asks, since the heading of the table has another line after each save.
+	TABLE=no BACKUP=yes edits "emacs, file-precious-flag" "${em[@]}" --eval "(setq-default file-precious-flag t)"
 fi
 if have micro; then
 	SAVE="C-s" QUIT="C-q"
