@@ -117,8 +117,10 @@ bool lock_try_for(struct lock *l, int64_t ns)
 
 void lock_give(struct lock *l)
 {
+	/* Whoever has it next may be the last, and free it. */
+	enum lock_rank rank = l->rank;
 	pthread_mutex_unlock(&l->mutex);
-	lock_forget(l->rank);
+	lock_forget(rank);
 }
 
 void lock_cond_init(pthread_cond_t *cond)
