@@ -7,6 +7,8 @@
  *
  * An index that was dropped leaves a trace of the bytes it had seen: if the file does not begin with
  * them when it is opened again, it was rewritten meanwhile, and entry numbers given out before are void. */
+#include "sessionfs/stop.h"
+
 #include "catalog_impl.h"
 
 #include <sys/resource.h>
@@ -25,6 +27,8 @@ static size_t most_open(void)
 
 #define CHAINS 1024
 #define TRACE_BYTES 256
+/* Who is to grow an index waits so long for its readers. */
+#define READERS_NS INT64_C(50000000)
 
 struct held {
 	struct session *session; /* NULL while it is being opened, or could not be */
@@ -39,7 +43,9 @@ struct held {
 	unsigned refs;
 	int err;
 	bool opening;
-	bool forgotten; /* its slot died: goes with the last reference */
+	bool forgotten; /* its slot died, or has another index: goes with the last reference */
+	bool replaced;  /* by another index of the slot */
+	bool copying;   /* somebody is at work on that one */
 };
 
 static void held_close(struct held *h)
@@ -258,13 +264,31 @@ struct finding {
 	size_t memory;
 };
 
-static struct finding find_out(struct session *s)
+/* The session is held, or nobody else knows it. */
+static struct finding find_out(const struct session *s)
 {
-	session_rdlock(s);
 	const struct stat *st = session_stat(s);
-	struct finding f = {trace_of(s), st->st_mtim, st->st_ctim, st->st_size, session_memory(s)};
-	session_unlock(s);
-	return f;
+	return (struct finding){trace_of(s), st->st_mtim, st->st_ctim, st->st_size, session_memory(s)};
+}
+
+/* Opens a session of which `before` was known. *ret_same: it is the same file, as far as that can be told. */
+static int open_session(const struct reach_at *at, const struct trace *before, struct session **ret, struct finding *ret_found,
+                        bool *ret_same)
+{
+	struct session *s;
+	int rc = session_open(at, &s);
+	if (rc < 0)
+		return rc;
+	bool is_short = session_size(s) < before->size;
+	/* Stopped before it could be compared. */
+	if (before->hash && is_short && stop_check() < 0) {
+		session_close(s);
+		return -EINTR;
+	}
+	*ret_found = find_out(s);
+	*ret_same = before->hash == 0 || (!is_short && hash_ends(s, before->size) == before->hash);
+	*ret = s;
+	return 0;
 }
 
 static void take_in(struct catalog *c, struct held *h, const struct finding *f)
@@ -318,18 +342,12 @@ static void open_held(struct catalog *c, struct held *h)
 	const struct reach_at at = {c->reach, c->files[c->slots[h->slot].file].path};
 
 	lock_give(&c->lock);
-	h->err = session_open(&at, &s);
 	bool trace_holds = true;
-	if (!h->err) {
-		f = find_out(s);
-		session_rdlock(s);
-		trace_holds =
-		    before.hash == 0 || (session_size(s) >= before.size && hash_ends(s, before.size) == before.hash);
-		session_unlock(s);
-	}
+	h->err = open_session(&at, &before, &s, &f, &trace_holds);
+	bool is_whole = stop_check() == 0;
 	lock_take(&c->lock);
 
-	if (h->err && !is_transient(h->err) && !h->forgotten) {
+	if (h->err && h->err != -EINTR && !is_transient(h->err) && !h->forgotten) {
 		scan_header_again(c, c->slots[h->slot].file);
 		if (h->forgotten)
 			h->err = -ESTALE;
@@ -353,33 +371,52 @@ static void open_held(struct catalog *c, struct held *h)
 		h->chain = *chain;
 		*chain = h;
 	}
-	h->looked = catalog_now();
+	/* What was stopped half way is grown by whoever wants it next. */
+	h->looked = is_whole ? catalog_now() : 0;
 	h->opening = false;
 	pthread_cond_broadcast(&c->open.opened);
 }
 
-/* The slot's index with a reference, opened if need be. 0 or a negative errno. */
-static int take(struct catalog *c, uint32_t slot, struct held **ret)
+/* Waits until somebody else has opened it. */
+static int wait_for_opened(struct catalog *c, struct held *h)
+{
+	int rc = 0;
+	while (h->opening && (rc = stop_check()) == 0)
+		lock_wait_for(&c->lock, &c->open.opened, LOCK_LOOK_NS);
+	return rc;
+}
+
+/* A new index of the slot, which this thread is to open. */
+static struct held *add_held(struct catalog *c, uint32_t slot)
+{
+	struct held *h = calloc(1, sizeof *h);
+	if (!h)
+		return NULL;
+	*h = (struct held){.slot = slot, .refs = 1, .opening = true};
+	c->slots[slot].held = h;
+	c->open.count++;
+	link_newest(&c->open, h);
+	return h;
+}
+
+static int take_once(struct catalog *c, uint32_t slot, struct held **ret)
 {
 	struct held *h = c->slots[slot].held;
-	if (!h) {
-		h = calloc(1, sizeof *h);
+	int rc = 0;
+	if (h) {
+		h->refs++;
+		rc = wait_for_opened(c, h);
+	} else {
+		h = add_held(c, slot);
 		if (!h)
 			return -ENOMEM;
-		*h = (struct held){.slot = slot, .refs = 1, .opening = true};
-		c->slots[slot].held = h;
-		c->open.count++;
-		link_newest(&c->open, h);
 		open_held(c, h);
-	} else {
-		h->refs++;
-		while (h->opening)
-			lock_wait(&c->lock, &c->open.opened);
 	}
-	if (h->err || h->forgotten) {
-		int err = h->err ? h->err : -ESTALE;
+	if (rc == 0 && (h->err || h->forgotten))
+		rc = h->err == -EINTR || h->replaced ? -EAGAIN : h->err ? h->err : -ESTALE;
+	if (rc < 0) {
 		release(c, h);
-		return err;
+		return rc;
 	}
 	unlink_held(&c->open, h);
 	link_newest(&c->open, h);
@@ -387,37 +424,140 @@ static int take(struct catalog *c, uint32_t slot, struct held **ret)
 	return 0;
 }
 
-/* Takes in what was appended to a file whose index is held. Called without the lock. */
-static int grow(struct catalog *c, struct held *h)
+/* The slot's index with a reference, opened if need be. 0 or a negative errno. Whoever opened it may have been stopped:
+ * that is no failure for the others, of whom one goes on. */
+static int take(struct catalog *c, uint32_t slot, struct held **ret)
 {
-	struct session *s = h->session;
+	int rc;
+	do
+		rc = c->slots[slot].file == NONE ? -ESTALE : take_once(c, slot, ret);
+	while (rc == -EAGAIN && stop_check() == 0);
+	return rc == -EAGAIN ? -EINTR : rc;
+}
 
-	session_rdlock(s);
-	bool changed = session_changed(s);
+/* ---- growing ---- */
+
+/* Puts an index that has grown in the place of one that is being read. */
+static void replace(struct catalog *c, struct held *h, struct session *s, const struct finding *f)
+{
+	struct held *n = add_held(c, h->slot);
+	if (!n) {
+		session_close(s);
+		return;
+	}
+	n->refs = 0;
+	n->opening = false;
+	n->session = s;
+	n->looked = h->looked;
+	take_in(c, n, f);
+	struct held **chain = chain_of(&c->open, s);
+	n->chain = *chain;
+	*chain = n;
+	h->forgotten = h->replaced = true;
+}
+
+static int copy_and_grow(struct session *s, struct session **ret, struct finding *ret_found)
+{
+	int rc = session_rdlock_wanted(s);
+	if (rc < 0)
+		return rc;
+	rc = session_copy(s, ret);
 	session_unlock(s);
-	if (!changed)
-		return 0;
-	session_wrlock(s);
-	int rc = session_grow(s);
-	session_unlock(s);
-	struct finding f = {0};
-	if (rc >= 0)
-		f = find_out(s);
+	if (rc < 0)
+		return rc;
+	rc = session_grow(*ret);
+	if (rc < 0)
+		session_close(*ret);
+	else
+		*ret_found = find_out(*ret);
+	return rc < 0 ? rc : 0;
+}
+
+/* Somebody reads it for long, and the file has grown: the others go on with a copy. Made once. -EAGAIN: there is one.
+ */
+static int grow_copy(struct catalog *c, struct held *h)
+{
+	struct session *s;
+	struct finding f;
 
 	lock_take(&c->lock);
-	if (rc >= 0)
+	int rc = 0;
+	while (h->copying && (rc = stop_check()) == 0)
+		lock_wait_for(&c->lock, &c->open.opened, LOCK_LOOK_NS);
+	if (rc == 0 && h->forgotten)
+		rc = h->replaced ? -EAGAIN : -ESTALE;
+	if (rc == 0)
+		h->copying = true;
+	lock_give(&c->lock);
+	if (rc < 0)
+		return rc;
+
+	rc = copy_and_grow(h->session, &s, &f);
+
+	lock_take(&c->lock);
+	h->copying = false;
+	pthread_cond_broadcast(&c->open.opened);
+	if (rc == 0 && h->forgotten)
+		session_close(s);
+	else if (rc == 0)
+		replace(c, h, s, &f);
+	lock_give(&c->lock);
+	return rc < 0 ? rc : -EAGAIN;
+}
+
+/* Takes in what was appended, if the index can be had for that. */
+static int grow_in_place(struct held *h, struct finding *ret_found)
+{
+	struct session *s = h->session;
+	int rc = session_wrlock_wanted(s, READERS_NS);
+	if (rc < 0)
+		return rc;
+	rc = session_grow(s);
+	if (rc >= 0 || rc == -EINTR)
+		*ret_found = find_out(s);
+	session_unlock(s);
+	return rc;
+}
+
+static int is_changed(struct session *s, bool *ret)
+{
+	int rc = session_rdlock_wanted(s);
+	if (rc < 0)
+		return rc;
+	*ret = session_changed(s);
+	session_unlock(s);
+	return 0;
+}
+
+/* Takes in what was appended to a file whose index is held. Called without the lock. -EAGAIN: another index has its
+ * place. */
+static int grow(struct catalog *c, struct held *h)
+{
+	struct finding f = {0};
+	bool changed = false;
+	int rc = is_changed(h->session, &changed);
+	if (rc < 0 || !changed)
+		return rc;
+	rc = grow_in_place(h, &f);
+	if (rc == -ETIMEDOUT)
+		rc = grow_copy(c, h);
+
+	lock_take(&c->lock);
+	if (rc >= 0 || (rc == -EINTR && f.memory))
 		take_in(c, h, &f);
 	else if (rc == -ESTALE && !h->forgotten)
 		slot_kill(c, h->slot);
-	else if (!h->forgotten)
+	else if (rc != -EAGAIN && rc != -EINTR && !h->forgotten)
 		scan_file(c, c->slots[h->slot].file, 0);
-	if (h->forgotten)
-		rc = -ESTALE;
+	if (h->forgotten && rc != -EINTR)
+		rc = h->replaced ? -EAGAIN : -ESTALE;
+	if (rc == -EINTR)
+		h->looked = 0;
 	lock_give(&c->lock);
 	return rc < 0 ? rc : 0;
 }
 
-static int get(struct catalog *c, uint32_t slot, bool look, struct session **ret)
+static int get_once(struct catalog *c, uint32_t slot, bool look, struct session **ret)
 {
 	struct held *h = NULL;
 
@@ -444,15 +584,25 @@ static int get(struct catalog *c, uint32_t slot, bool look, struct session **ret
 
 	if (look)
 		rc = grow(c, h);
+	if (rc == 0)
+		rc = session_rdlock_wanted(h->session);
 	if (rc < 0) {
 		lock_take(&c->lock);
 		release(c, h);
 		lock_give(&c->lock);
 		return rc;
 	}
-	session_rdlock(h->session);
 	*ret = h->session;
 	return 0;
+}
+
+static int get(struct catalog *c, uint32_t slot, bool look, struct session **ret)
+{
+	int rc;
+	do
+		rc = get_once(c, slot, look, ret);
+	while (rc == -EAGAIN);
+	return rc;
 }
 
 int catalog_get(struct catalog *c, uint32_t slot, struct session **ret)

@@ -177,7 +177,7 @@ static int wait_for(struct rwlock *l, bool write, bool wanted, int64_t until)
 			lock_wait(&l->lock, &l->freed);
 			continue;
 		}
-		int64_t left = until < 0 ? LOCK_LOOK_NS : until - now_ns();
+		int64_t left = until < 0 || l->written ? LOCK_LOOK_NS : until - now_ns();
 		if (stop_check() < 0)
 			return -EINTR;
 		if (left <= 0)

@@ -51,6 +51,18 @@ void vec_shrink(void *pp, size_t *cap, size_t n, size_t size)
 	*cap = room;
 }
 
+bool vec_copy(void *pp, size_t *cap, size_t n, size_t size)
+{
+	void *p, *copy = n ? malloc(n * size) : NULL;
+
+	memcpy(&p, pp, sizeof p);
+	*cap = copy ? n : 0;
+	if (copy)
+		memcpy(copy, p, n * size);
+	memcpy(pp, &copy, sizeof copy);
+	return copy || n == 0;
+}
+
 size_t vec_memory(size_t n, size_t cap, size_t size)
 {
 	size_t room = (cap - n) * size;
@@ -188,7 +200,7 @@ static uint64_t make_secret(const void *place)
 	return secret;
 }
 
-static struct session *session_new(const struct reach_at *at)
+struct session *session_new(const struct reach_at *at)
 {
 	struct session *s = calloc(1, sizeof *s);
 	struct derived *d = calloc(1, sizeof *d);
@@ -239,6 +251,14 @@ static uint64_t serial_of(const struct stat *st, uint64_t before)
 	return now > before ? now : before + 1;
 }
 
+/* What was read is the index of a shorter file: whoever asks for it finds that the file has grown. */
+static int stopped(struct session *s)
+{
+	s->st.st_size = (off_t)s->at.end;
+	s->st.st_mtim = (struct timespec){0};
+	return 0;
+}
+
 int session_open(const struct reach_at *at, struct session **ret)
 {
 	CLEANUP(cleanup_session) struct session *s = session_new(at);
@@ -248,6 +268,8 @@ int session_open(const struct reach_at *at, struct session **ret)
 	int rc = open_file(s);
 	if (rc == 0)
 		rc = session_scan(s, (uint64_t)s->st.st_size);
+	if (rc == -EINTR && s->header_line.n)
+		rc = stopped(s);
 	if (rc == 0)
 		rc = take_prints(s);
 	if (rc < 0)
@@ -277,22 +299,10 @@ void session_close(struct session *s)
 	reach_close_fd(s->reach, s->fd, s->foreign);
 	lock_rw_destroy(&s->lock);
 	derived_close(s->derived);
-	refs_release(&s->orphans);
-	refs_release(&s->raw_ids);
-	refs_release(&s->labels);
 	buf_release(&s->header_line);
 	buf_release(&s->sid);
-	vec_release(&s->entries);
-	vec_release(&s->ids);
-	vec_release(&s->headers);
-	vec_release(&s->faults);
-	vec_release(&s->calls);
-	vec_release(&s->call_blocks);
-	vec_release(&s->call_wides);
-	vec_release(&s->odd_seeds);
-	vec_release(&s->odd);
-	vec_release(&s->odd_names);
-	vec_release(&s->odd_slots);
+#define RELEASE(v) vec_release(&s->v);
+	SESSION_VECTORS(RELEASE)
 	free(s->path);
 	free(s);
 }
@@ -305,6 +315,16 @@ void session_rdlock(struct session *s)
 void session_wrlock(struct session *s)
 {
 	lock_write(&s->lock);
+}
+
+int session_rdlock_wanted(struct session *s)
+{
+	return lock_read_wanted(&s->lock);
+}
+
+int session_wrlock_wanted(struct session *s, int64_t ns)
+{
+	return lock_write_wanted(&s->lock, ns);
 }
 
 void session_unlock(struct session *s)
@@ -340,9 +360,14 @@ int session_grow(struct session *s)
 		return rc;
 	if ((uint64_t)st.st_size > s->at.end) {
 		rc = session_scan(s, (uint64_t)st.st_size);
-		if (rc < 0)
+		if (rc < 0 && (rc != -EINTR || s->broken))
 			return rc;
 		take_prints(s);
+		if (rc == -EINTR) {
+			s->serial++;
+			stopped(s);
+			return rc;
+		}
 	}
 	s->st = st;
 	s->serial = serial_of(&st, s->serial);
@@ -386,18 +411,14 @@ size_t session_memory(const struct session *s)
 {
 	const struct derived *d = s->derived;
 	size_t kept = sizeof *s + strlen(s->path) + 1 + s->header_line.cap + s->sid.cap;
-	size_t scanned = vec_held(&s->entries) + vec_held(&s->ids) + vec_held(&s->headers) + vec_held(&s->faults) +
-	                 vec_held(&s->calls) + vec_held(&s->call_blocks) + vec_held(&s->call_wides);
-	size_t named = vec_held(&s->orphans.list) + vec_held(&s->orphans.keys) + vec_held(&s->labels.list) +
-	               vec_held(&s->labels.keys) + vec_held(&s->odd_seeds) + vec_held(&s->raw_ids.list) +
-	               vec_held(&s->raw_ids.keys) + vec_held(&s->odd) + vec_held(&s->odd_names) +
-	               vec_held(&s->odd_slots);
+#define ADD_HELD(v) kept += vec_held(&s->v);
+	SESSION_VECTORS(ADD_HELD)
 
 	lock_take(&s->derived->mutex);
 	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_held(&d->ids) + vec_held(&d->labels) +
 	                 vec_held(&d->answers) + vec_held(&d->faults);
 	lock_give(&s->derived->mutex);
-	return kept + scanned + named + derived;
+	return kept + derived;
 }
 
 const struct record *session_header(const struct session *s)

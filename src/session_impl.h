@@ -1,6 +1,7 @@
 /* The inside of struct session, for session*.c only.
  *
  * session.c          open, look again, read lines, walk
+ * session_copy.c     the same index once more
  * session_scan.c     lines to entries
  * session_id.c       where ids are kept and found
  * session_link.c     parents, children, cycles
@@ -59,6 +60,8 @@ struct key {
 /* The steps behind the macros; `pp` is the address of the vector's pointer. */
 bool vec_grow(void *pp, size_t *cap, size_t need, size_t size);
 void vec_shrink(void *pp, size_t *cap, size_t n, size_t size);
+/* Has *pp, a copy of the pointer to n elements, point to a copy of them; false without memory. */
+bool vec_copy(void *pp, size_t *cap, size_t n, size_t size);
 /* Room behind the elements takes no memory before it is touched, but for the first page. */
 size_t vec_memory(size_t n, size_t cap, size_t size);
 
@@ -224,6 +227,26 @@ struct session {
 	struct derived *derived;
 };
 
+/* All of its vectors. */
+#define SESSION_VECTORS(X)                                                                                             \
+	X(entries)                                                                                                     \
+	X(ids)                                                                                                         \
+	X(headers)                                                                                                     \
+	X(faults)                                                                                                      \
+	X(calls)                                                                                                       \
+	X(call_blocks)                                                                                                 \
+	X(call_wides)                                                                                                  \
+	X(odd_seeds)                                                                                                   \
+	X(odd)                                                                                                         \
+	X(odd_names)                                                                                                   \
+	X(odd_slots)                                                                                                   \
+	X(orphans.list)                                                                                                \
+	X(orphans.keys)                                                                                                \
+	X(raw_ids.list)                                                                                                \
+	X(raw_ids.keys)                                                                                                \
+	X(labels.list)                                                                                                 \
+	X(labels.keys)
+
 static inline struct entry *entry_at(const struct session *s, uint32_t i)
 {
 	return &s->entries.v[i];
@@ -236,7 +259,8 @@ static inline bool has_flag(const struct session *s, uint32_t i, unsigned flag)
 
 /* ---- session_scan.c ---- */
 
-/* Takes in the file up to `size`. On failure the session is as before. */
+/* Takes in the file up to `size`. On failure the session is as before; but with -EINTR and a header (stop_check) it is
+ * that of a file that ends earlier, and session_grow goes on from there. */
 int session_scan(struct session *s, uint64_t size);
 
 /* ---- session_id.c ---- */
@@ -339,6 +363,7 @@ bool fault_add(faults_t *f, uint64_t offset, uint32_t line, enum reason reason);
 
 /* ---- session.c ---- */
 
+struct session *session_new(const struct reach_at *at);
 /* Runs make under the mutex unless it ran at this serial. */
 int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s));
 

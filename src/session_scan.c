@@ -536,6 +536,15 @@ static int take_tail(struct scan *sc, const struct window *w)
 	return sc->err;
 }
 
+/* The whole lines that were read so far are kept: whoever goes on begins behind them. */
+static int stop_at_line(struct session *s)
+{
+	s->at.end = s->at.whole;
+	s->at.tail = TAIL_NONE;
+	s->at.tail_is_entry = false;
+	return -EINTR;
+}
+
 static int read_lines(struct scan *sc, uint64_t to)
 {
 	struct extent *at = &sc->s->at;
@@ -552,6 +561,8 @@ static int read_lines(struct scan *sc, uint64_t to)
 		int rc = window_fill(sc, &w, to);
 		if (rc == 0)
 			rc = take_lines(sc, &w, to);
+		if (rc == -EINTR || (rc == 0 && w.offset + w.n < to && stop_check() < 0))
+			return stop_at_line(sc->s);
 		if (rc < 0)
 			return rc;
 	}
@@ -597,11 +608,14 @@ int session_scan(struct session *s, uint64_t size)
 	int rc = close_tail(&sc, size);
 	if (rc == 0 && s->at.tail != TAIL_TAKEN)
 		rc = read_lines(&sc, size);
+	bool stopped = rc == -EINTR && s->header_line.n;
+	if (stopped)
+		rc = 0;
 	if (rc == 0 && !s->header_line.n)
 		rc = -EINVAL;
 	if (rc == 0)
 		rc = session_link(s, mark.at.count, &sc.pending);
 	if (rc < 0)
 		mark_restore(s, &mark);
-	return rc;
+	return rc < 0 ? rc : stopped ? -EINTR : 0;
 }

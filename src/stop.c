@@ -12,6 +12,11 @@ const struct stop *stop_set(const struct stop *s)
 	return before;
 }
 
+const struct stop *stop_get(void)
+{
+	return current;
+}
+
 int stop_check(void)
 {
 	return current && current->is_asked(current->arg) ? -EINTR : 0;

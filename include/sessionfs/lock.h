@@ -93,7 +93,7 @@ void lock_read(struct rwlock *l);
 void lock_write(struct rwlock *l);
 /* 0, or -EINTR: the caller's work is to end (stop_check). */
 int lock_read_wanted(struct rwlock *l);
-/* The same, or -ETIMEDOUT after so long; -1: never. */
+/* The same, or -ETIMEDOUT when readers have it after so long; -1: never. Another writer is always waited for. */
 int lock_write_wanted(struct rwlock *l, int64_t ns);
 void lock_rw_give(struct rwlock *l);
 

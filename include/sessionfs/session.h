@@ -60,10 +60,16 @@ struct session;
  * and a file renamed meanwhile stays readable; session_grow looks at the name again. The catalog bounds how many are
  * open. */
 int session_open(const struct reach_at *at, struct session **ret);
+/* The same index once more, to grow by itself: entry numbers and serials are the same. The lock for reading. */
+int session_copy(const struct session *s, struct session **ret);
 void session_close(struct session *s);
 
 void session_rdlock(struct session *s);
 void session_wrlock(struct session *s);
+/* 0, or -EINTR if the caller's work is to end first; for writing -ETIMEDOUT if readers have it for so long (-1: never).
+ */
+int session_rdlock_wanted(struct session *s);
+int session_wrlock_wanted(struct session *s, int64_t ns);
 void session_unlock(struct session *s);
 
 /* Takes in what was appended. 1 if anything changed, 0 if not, -ESTALE if this

@@ -16,6 +16,9 @@ struct stop {
 /* What the calling thread works for from now on, borrowed; NULL: nobody ends its work. Returns what it was before. */
 const struct stop *stop_set(const struct stop *s);
 
+/* What it works for: for threads that it has help. */
+const struct stop *stop_get(void);
+
 /* 0, or -EINTR: the work is to end. Cheap enough for each line of a file. */
 int stop_check(void);
 

@@ -42,12 +42,31 @@ struct writer {
 	int rc;
 };
 
+/* When a name has led to what is no more the kernel looks it up again, but only to open it. So does this one when it
+ * was not there: while the catalog takes in the new file the name can be missing for a moment. */
+static int put_as_kernel(const struct writer *w)
+{
+	struct tree_handle *h;
+	struct tree_attr dir;
+	int rc = -ESTALE;
+	for (int tries = 0; (rc == -ESTALE || rc == -ENOENT) && tries < 100; tries++)
+		if ((rc = find(w->p, w->dir, &dir)) == 0)
+			rc = open_in(w->p, dir.node, w->name, false, &h);
+	if (rc < 0)
+		return rc;
+	rc = tree_write(w->p->tree, h, span_of(w->text), 0, &who);
+	if (rc == 0)
+		rc = tree_flush(w->p->tree, h, &who);
+	tree_release(w->p->tree, h);
+	return rc;
+}
+
 static void *write_value(void *arg)
 {
 	struct writer *w = arg;
 	if (w->start)
 		pthread_barrier_wait(w->start);
-	w->rc = put(w->p, w->dir, w->name, w->text);
+	w->rc = put_as_kernel(w);
 	return NULL;
 }
 

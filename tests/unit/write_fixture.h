@@ -223,15 +223,19 @@ static inline void assert_added(struct place *p, const char *pattern)
 
 /* ---- what programs do ---- */
 
+static inline int open_in(struct place *p, node_t dir, const char *name, bool exclusive, struct tree_handle **ret)
+{
+	struct tree_attr a;
+
+	if (!exclusive && tree_lookup(p->tree, dir, span_of(name), &a) == 0)
+		return tree_open_write(p->tree, a.node, true, &who, ret);
+	return tree_create(p->tree, dir, span_of(name), 0644, exclusive, true, &who, ret, &a);
+}
+
 static inline int open_create(struct place *p, const char *dir, const char *name, bool exclusive,
                               struct tree_handle **ret)
 {
-	struct tree_attr a;
-	node_t d = node_at(p, dir);
-
-	if (!exclusive && tree_lookup(p->tree, d, span_of(name), &a) == 0)
-		return tree_open_write(p->tree, a.node, true, &who, ret);
-	return tree_create(p->tree, d, span_of(name), 0644, exclusive, true, &who, ret, &a);
+	return open_in(p, node_at(p, dir), name, exclusive, ret);
 }
 
 /* As a shell does it: open, flush (dup2), write, flush, release. */

@@ -1,0 +1,166 @@
+/* Who waits for an index that another thread is at work on. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "catalog_fixture.h"
+
+#include "sessionfs/stop.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+/* A thread that wants the index. Asked whether it is to stop it waits until it may go on, if `held`. */
+struct asker {
+	struct place *p;
+	uint32_t slot;
+	bool held;
+	atomic_bool stop;
+	sem_t reached, go;
+	int rc;
+	uint32_t count;
+	pthread_t thread;
+};
+
+static bool is_asked(void *arg)
+{
+	struct asker *a = arg;
+	if (a->held) {
+		sem_post(&a->reached);
+		sem_wait(&a->go);
+	}
+	return atomic_load(&a->stop);
+}
+
+static void *ask(void *arg)
+{
+	struct asker *a = arg;
+	const struct stop stop = {is_asked, a};
+	struct session *s;
+	stop_set(&stop);
+	a->rc = catalog_get(a->p->c, a->slot, &s);
+	if (a->rc == 0) {
+		a->count = session_count(s);
+		catalog_put(a->p->c, s);
+	}
+	return NULL;
+}
+
+static void start(struct asker *a, struct place *p, uint32_t slot, bool held)
+{
+	*a = (struct asker){.p = p, .slot = slot, .held = held, .rc = 1};
+	sem_init(&a->reached, 0, 0);
+	sem_init(&a->go, 0, 0);
+	assert_int_equal(pthread_create(&a->thread, NULL, ask, a), 0);
+}
+
+static void assert_ends(struct asker *a, int rc)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 20;
+	assert_int_equal(pthread_timedjoin_np(a->thread, NULL, &until), 0);
+	assert_int_equal(a->rc, rc);
+	sem_destroy(&a->reached);
+	sem_destroy(&a->go);
+}
+
+enum { ENTRIES = 40000 };
+
+static uint32_t begin(struct place *p)
+{
+	struct slot_info slot;
+	struct project_info project;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	make_dir(p, "a");
+	buf_adds(&text, HEADER("big", "/"));
+	for (int i = 0; i < ENTRIES; i++)
+		buf_adds(&text, ENTRY("x"));
+	assert_non_null(buf_cstr(&text));
+	put(p, "a/big.jsonl", text.p);
+	open_place(p);
+	assert_true(catalog_project_by_name(p->c, span_of("a"), &project));
+	assert_true(catalog_slot_by_stem(p->c, project.project, span_of("big"), &slot));
+	return slot.slot;
+}
+
+static void who_waits_can_be_stopped(void **state)
+{
+	struct place *p = *state;
+	struct asker builder, waiter;
+	uint32_t slot = begin(p);
+	start(&builder, p, slot, true);
+	sem_wait(&builder.reached);
+	start(&waiter, p, slot, false);
+	usleep(30 * 1000);
+	atomic_store(&waiter.stop, true);
+	assert_ends(&waiter, -EINTR);
+	builder.held = false;
+	sem_post(&builder.go);
+	assert_ends(&builder, 0);
+	assert_int_equal(builder.count, ENTRIES);
+}
+
+/* One is stopped; the others get what they asked for. */
+static void another_one_goes_on(void **state)
+{
+	struct place *p = *state;
+	struct asker builder, waiters[3];
+	uint32_t slot = begin(p);
+	start(&builder, p, slot, true);
+	sem_wait(&builder.reached);
+	for (size_t i = 0; i < 3; i++)
+		start(&waiters[i], p, slot, false);
+	usleep(30 * 1000);
+	atomic_store(&builder.stop, true);
+	builder.held = false;
+	sem_post(&builder.go);
+	assert_ends(&builder, -EINTR);
+	for (size_t i = 0; i < 3; i++) {
+		assert_ends(&waiters[i], 0);
+		assert_int_equal(waiters[i].count, ENTRIES);
+	}
+}
+
+/* Somebody reads for long; the file grows; the others need not wait for him, and he sees what he saw. */
+static void a_long_reader_holds_up_nobody(void **state)
+{
+	struct place *p = *state;
+	struct asker others[4];
+	struct session *s;
+	uint32_t slot = begin(p);
+	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	append(p, "a/big.jsonl", ENTRY("y"));
+	wait_stale();
+	for (size_t i = 0; i < 4; i++)
+		start(&others[i], p, slot, false);
+	for (size_t i = 0; i < 4; i++) {
+		assert_ends(&others[i], 0);
+		assert_int_equal(others[i].count, ENTRIES + 1);
+	}
+	assert_int_equal(session_count(s), ENTRIES);
+	append(p, "a/big.jsonl", ENTRY("z"));
+	wait_stale();
+	start(&others[0], p, slot, false);
+	assert_ends(&others[0], 0);
+	assert_int_equal(others[0].count, ENTRIES + 2);
+	assert_int_equal(session_count(s), ENTRIES);
+	catalog_put(p->c, s);
+	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	assert_int_equal(session_count(s), ENTRIES + 2);
+	catalog_put(p->c, s);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(who_waits_can_be_stopped),
+	    TEST(another_one_goes_on),
+	    TEST(a_long_reader_holds_up_nobody),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* An index whose making is stopped goes on where it was, and a copy of one is one of its own. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "session_fixture.h"
+
+#include "sessionfs/stop.h"
+
+#include <errno.h>
+
+/* Long enough to be read in many pieces: orphans that find their parent later, labels, calls, an id that comes again.
+ */
+static void make_text(struct buf *out)
+{
+	static char fill[60000];
+	memset(fill, 'x', sizeof fill - 1);
+	buf_adds(out, HEADER);
+	for (int i = 0; i < 60; i++) {
+		buf_addf(out,
+		         "{\"type\":\"message\",\"id\":\"m%d\",\"parentId\":\"%s%d\",\"message\":{\"role\":\"user\","
+		         "\"content\":\"%s\"}}\n",
+		         i % 50, "m", i % 7 == 3 ? i + 2 : i - 1, fill);
+		buf_addf(out,
+		         "{\"type\":\"label\",\"id\":\"l%d\",\"parentId\":\"m%d\",\"targetId\":\"m%d\",\"label\":"
+		         "\"t%d\"}\n",
+		         i, i % 50, i / 2, i);
+		buf_addf(out, CALL("\"c%d\"", "\"m%d\"", "\"k%d\"", ""), i, i % 50, i);
+		buf_addf(out, RESULT("\"r%d\"", "\"c%d\"", "\"k%d\""), i, i, i);
+		if (i % 9 == 0)
+			buf_adds(out, "{\"type\":\"tor\n");
+	}
+	assert_non_null(buf_cstr(out));
+}
+
+static bool countdown(void *arg)
+{
+	int *left = arg;
+	return (*left)-- <= 0;
+}
+
+static void assert_same(const struct session *a, const struct session *b)
+{
+	CLEANUP_BUF struct buf x = BUF_INIT, y = BUF_INIT;
+	describe(a, &x);
+	describe(b, &y);
+	assert_int_equal(x.n, y.n);
+	assert_memory_equal(x.p, y.p, x.n);
+}
+
+static void goes_on_where_it_was(void **state)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	struct fixture whole, f;
+	(void)state;
+	make_text(&text);
+	assert_int_equal(open_bytes(&whole, text.p, text.n), 0);
+	for (int at = 0; at < 6; at++) {
+		int left = at, stops = 0, rc;
+		const struct stop stop = {countdown, &left};
+		stop_set(&stop);
+		assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+		assert_true(session_count(f.s) < session_count(whole.s));
+		assert_true(session_changed(f.s));
+		uint32_t before = session_count(f.s);
+		while (left = at, (rc = session_grow(f.s)) == -EINTR) {
+			assert_true(session_count(f.s) > before);
+			before = session_count(f.s);
+			stops++;
+		}
+		stop_set(NULL);
+		assert_int_equal(rc, 1);
+		assert_true(at > 2 || stops > 2);
+		assert_same(f.s, whole.s);
+		assert_false(session_changed(f.s));
+		fixture_release(&f);
+	}
+	fixture_release(&whole);
+}
+
+/* Of a line without an end nothing can be kept. */
+static void a_first_line_is_all_or_nothing(void **state)
+{
+	static char line[2 << 20];
+	struct fixture f;
+	int left = 0;
+	const struct stop stop = {countdown, &left};
+	(void)state;
+	memset(line, ' ', sizeof line);
+	stop_set(&stop);
+	assert_int_equal(open_bytes(&f, line, sizeof line), -EINTR);
+	stop_set(NULL);
+	fixture_release(&f);
+}
+
+/* A terabyte in which nothing is. */
+static void holes_are_not_read(void **state)
+{
+	struct fixture f;
+	int left = 1000;
+	const struct stop stop = {countdown, &left};
+	static const char begin[] = HEADER USER("\"a\"", "null"), rest[] = "\n" USER("\"b\"", "\"a\"");
+	const off_t far = (off_t)1 << 40;
+	(void)state;
+	fixture_init(&f);
+	append(&f, begin, sizeof begin - 1);
+	if (truncate(f.path, far) < 0)
+		skip(); /* not on this file system */
+	assert_int_equal(session_open(&(struct reach_at){NULL, f.path}, &f.s), 0);
+	stop_set(&stop);
+	append(&f, rest, sizeof rest - 1);
+	assert_int_equal(session_grow(f.s), 1);
+	stop_set(NULL);
+	assert_int_equal(session_count(f.s), 2);
+	assert_int_equal(session_entry(f.s, 1)->offset, far + 1);
+	assert_problems(f.s, "3 malformed: not JSON; ");
+	fixture_release(&f);
+}
+
+static void a_copy_is_its_own(void **state)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	CLEANUP_BUF struct buf before = BUF_INIT, after = BUF_INIT;
+	struct fixture f, whole;
+	struct session *copy;
+	(void)state;
+	make_text(&text);
+	size_t half = text.n / 2;
+	for (int version = 3; version >= 1; version -= 2) {
+		if (version == 1)
+			memcpy(text.p + sizeof "{\"type\":\"session\"," - 1, "\"version\":1", 11);
+		assert_int_equal(open_bytes(&f, text.p, half), 0);
+		describe(f.s, &before); /* what is derived is there */
+		assert_int_equal(session_copy(f.s, &copy), 0);
+		assert_same(copy, f.s);
+		assert_int_equal(session_serial(copy), session_serial(f.s));
+		assert_int_equal(session_relinks(copy), session_relinks(f.s));
+		append(&f, text.p + half, text.n - half);
+		assert_int_equal(session_grow(copy), 1);
+		describe(f.s, &after);
+		assert_int_equal(after.n, before.n);
+		assert_memory_equal(after.p, before.p, after.n);
+		assert_int_equal(open_bytes(&whole, text.p, text.n), 0);
+		assert_same(copy, whole.s);
+		fixture_release(&whole);
+		fixture_release(&f); /* the copy outlives it */
+		describe(copy, &after);
+		session_close(copy);
+		buf_reset(&before);
+		buf_reset(&after);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(goes_on_where_it_was),
+	    cmocka_unit_test(a_first_line_is_all_or_nothing),
+	    cmocka_unit_test(holes_are_not_read),
+	    cmocka_unit_test(a_copy_is_its_own),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
