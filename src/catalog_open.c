@@ -272,8 +272,8 @@ static struct finding find_out(const struct session *s)
 }
 
 /* Opens a session of which `before` was known. *ret_same: it is the same file, as far as that can be told. */
-static int open_session(const struct reach_at *at, const struct trace *before, struct session **ret, struct finding *ret_found,
-                        bool *ret_same)
+static int open_session(const struct reach_at *at, const struct trace *before, struct session **ret,
+                        struct finding *ret_found, bool *ret_same)
 {
 	struct session *s;
 	int rc = session_open(at, &s);

@@ -10,6 +10,7 @@
 #include "fs_impl.h"
 
 #include "sessionfs/log.h"
+#include "sessionfs/stop.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -164,9 +165,17 @@ static bool must_look(struct fs *fs)
 	return events_are_read(fs->events) && !catalog_is_told(fs->catalog);
 }
 
+static bool is_over(void *arg)
+{
+	struct fs *fs = arg;
+	return atomic_load(&fs->follow.stop) || fuse_session_exited(fs->session);
+}
+
 static void *follow(void *arg)
 {
 	struct fs *fs = arg;
+	const struct stop stop = {is_over, fs};
+	stop_set(&stop);
 	while (!atomic_load(&fs->follow.stop)) {
 		bool look = must_look(fs);
 		struct catalog_change *changes CLEANUP_FREE = NULL;

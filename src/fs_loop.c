@@ -7,20 +7,47 @@
  * What takes long must not hold up the others. While there are requests one thread stands by: it looks each
  * millisecond whether the leader is still at work on the same one, and leads from then on if it is. And where one took
  * long and the next had to wait for it, the leader lets the one that stands by take over before it goes on.
+ *
+ * All of them may be at work at once, and what ends long work comes as a request, too: that its asker was interrupted
+ * (killed). So there is one thread more than may work. While all others do it only takes the requests, and keeps them
+ * for who has done first; what was interrupted among them it answers at once. So it is with a single thread (-s), too.
  */
 #include "fs_impl.h"
+#include "sessionfs/stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fuse.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { SPIN_NS = 50 * 1000, LONG_NS = 50 * 1000, TICK_NS = 1000 * 1000, JOIN_NS = 20 * 1000 * 1000 };
+
+/* Work that is over before this is not disturbed: not every signal is meant to end it, and a write that is nearly done
+ * had better be done. */
+enum { GRACE_NS = 200 * 1000 * 1000 };
+
+/* A thread, and what it is at work on. */
+struct worker {
+	struct loop *loop;
+	pthread_t thread;
+	_Atomic uint64_t unique;      /* the number of its request, 0: none */
+	_Atomic uint64_t interrupted; /* the one whose asker does not want it any more */
+	int64_t began;
+};
+
+/* A request that waits for a thread. */
+struct kept {
+	struct kept *next;
+	size_t n;
+	_Alignas(8) char bytes[];
+};
 
 struct loop {
 	struct fuse_session *session;
@@ -37,8 +64,9 @@ struct loop {
 	pthread_cond_t wake;  /* the one that stands by */
 	pthread_cond_t spare; /* those that do not even do that */
 	bool led, stood_by, ended;
-	pthread_t *threads;
-	unsigned n, cap, spares;
+	struct worker **workers;
+	unsigned n, cap, spares; /* cap: those that may work, and one more */
+	struct kept *first, **last;
 };
 
 static int64_t now_ns(void)
@@ -77,12 +105,27 @@ int fs_receive(struct fuse_session *session, struct fuse_buf *buf)
 	return n < 0 ? -errno : (int)n;
 }
 
+static bool always(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+/* Nothing that takes long is begun any more. */
+static void process_shortly(struct fuse_session *session, const struct fuse_buf *buf)
+{
+	static const struct stop stop = {.is_asked = always};
+	const struct stop *before = stop_set(&stop);
+	fuse_session_process_buf(session, buf);
+	stop_set(before);
+}
+
 static void serve(struct fuse_session *session)
 {
 	struct pollfd p = {.fd = fuse_session_fd(session), .events = POLLIN};
 	struct fuse_buf buf = {.mem = NULL};
 	while (poll(&p, 1, 0) == 1 && p.revents & POLLIN && fs_receive(session, &buf) > 0)
-		fuse_session_process_buf(session, &buf);
+		process_shortly(session, &buf);
 	free(buf.mem);
 }
 
@@ -96,6 +139,75 @@ void fs_join(struct fuse_session *session, pthread_t thread)
 {
 	while (!has_ended(thread))
 		serve(session);
+}
+
+/* --- what can be interrupted ------------------------------------------------------------------- */
+
+static bool is_asked(void *arg)
+{
+	struct worker *w = arg;
+	bool asked = atomic_load(&w->interrupted) == atomic_load(&w->unique) || fuse_session_exited(w->loop->session);
+	return asked && now_ns() - w->began > GRACE_NS;
+}
+
+static const struct fuse_in_header *header_of(const struct fuse_buf *buf)
+{
+	return buf->mem;
+}
+
+static void process(struct worker *w, const struct fuse_buf *buf)
+{
+	const struct stop stop = {is_asked, w};
+	stop_set(&stop);
+	fuse_session_process_buf(w->loop->session, buf);
+	stop_set(NULL);
+	atomic_store(&w->unique, 0);
+}
+
+/* Before another thread can take a request: it may be that this one was interrupted. */
+static void begin_work(struct worker *w, const struct fuse_buf *buf)
+{
+	w->began = now_ns();
+	atomic_store(&w->unique, header_of(buf)->unique);
+}
+
+/* Takes a request out of those that are kept: this one, or (0) the first. */
+static struct kept *take_kept(struct loop *l, uint64_t unique)
+{
+	struct kept **at = &l->first;
+	while (*at && unique && ((const struct fuse_in_header *)(*at)->bytes)->unique != unique)
+		at = &(*at)->next;
+	struct kept *k = *at;
+	if (!k)
+		return NULL;
+	*at = k->next;
+	if (l->last == &k->next)
+		l->last = at;
+	return k;
+}
+
+static struct fuse_buf buf_of(struct kept *k)
+{
+	return (struct fuse_buf){.mem = k->bytes, .size = k->n};
+}
+
+/* libfuse is told, too: it has the requests that wait in .events. */
+static void interrupt(struct loop *l, const struct fuse_buf *buf)
+{
+	const struct fuse_interrupt_in *in = (const void *)(header_of(buf) + 1);
+	uint64_t unique = buf->size < sizeof(struct fuse_in_header) + sizeof *in ? 0 : in->unique;
+	lock_take(&l->lock);
+	for (unsigned i = 0; unique && i < l->n; i++)
+		if (atomic_load(&l->workers[i]->unique) == unique)
+			atomic_store(&l->workers[i]->interrupted, unique);
+	struct kept *k = unique ? take_kept(l, unique) : NULL;
+	lock_give(&l->lock);
+	fuse_session_process_buf(l->session, buf);
+	if (!k)
+		return;
+	const struct fuse_buf kept = buf_of(k);
+	process_shortly(l->session, &kept);
+	free(k);
 }
 
 /* --- the leader ---------------------------------------------------------------------------------- */
@@ -153,19 +265,51 @@ static bool hand_over(struct loop *l)
 }
 
 /* True if the thread still leads. */
-static bool answer(struct loop *l, const struct fuse_buf *buf, bool *took_long)
+static bool answer(struct worker *w, const struct fuse_buf *buf, bool *took_long)
 {
+	struct loop *l = w->loop;
 	uint64_t turn = atomic_load(&l->turn) + 1;
 	atomic_store(&l->turn, turn);
-	int64_t began = now_ns();
-	fuse_session_process_buf(l->session, buf);
-	*took_long = now_ns() - began > LONG_NS;
+	process(w, buf);
+	*took_long = now_ns() - w->began > LONG_NS;
 	return atomic_compare_exchange_strong(&l->turn, &turn, turn + 1);
 }
 
-/* Until another thread does or the end. */
-static void lead(struct loop *l, struct fuse_buf *buf)
+/* Whether it is kept for a thread that is at work, because all others are. If one could not be made, the leader does
+ * what it can. */
+static bool keep(struct loop *l, const struct fuse_buf *buf)
 {
+	LOCKED(&l->lock);
+	if (l->n < l->cap || l->stood_by || l->spares > 0)
+		return false;
+	struct kept *k = malloc(sizeof *k + buf->size);
+	if (!k)
+		return false;
+	k->next = NULL;
+	k->n = buf->size;
+	memcpy(k->bytes, buf->mem, buf->size);
+	*l->last = k;
+	l->last = &k->next;
+	return true;
+}
+
+/* True if that was all: it neither takes time nor waits for anybody. */
+static bool is_done_at_once(struct loop *l, const struct fuse_buf *buf)
+{
+	uint32_t opcode = header_of(buf)->opcode;
+	if (opcode == FUSE_INTERRUPT)
+		interrupt(l, buf);
+	else if (opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET)
+		fuse_session_process_buf(l->session, buf);
+	else
+		return keep(l, buf);
+	return true;
+}
+
+/* Until another thread does or the end. */
+static void lead(struct worker *w, struct fuse_buf *buf)
+{
+	struct loop *l = w->loop;
 	bool waited, took_long = false;
 	for (;;) {
 		int rc = receive(l, buf, &waited);
@@ -179,11 +323,14 @@ static void lead(struct loop *l, struct fuse_buf *buf)
 			atomic_store(&l->crowded, false);
 		else if (took_long)
 			atomic_store(&l->crowded, true);
+		if (is_done_at_once(l, buf))
+			continue;
+		begin_work(w, buf);
 		if (atomic_load(&l->crowded) && hand_over(l)) {
-			fuse_session_process_buf(l->session, buf);
+			process(w, buf);
 			return;
 		}
-		if (!answer(l, buf, &took_long))
+		if (!answer(w, buf, &took_long))
 			return;
 	}
 }
@@ -209,11 +356,17 @@ static void *work(void *arg);
 
 static void add_thread(struct loop *l)
 {
-	pthread_t *p = l->n < l->cap ? reallocarray(l->threads, l->n + 1, sizeof *p) : NULL;
-	if (p) {
-		l->threads = p;
-		l->n += pthread_create(&p[l->n], NULL, work, l) == 0;
-	}
+	struct worker **all = l->n < l->cap ? reallocarray(l->workers, l->n + 1, sizeof(struct worker *)) : NULL;
+	struct worker *w = all ? calloc(1, sizeof *w) : NULL;
+	if (all)
+		l->workers = all;
+	if (!w)
+		return;
+	w->loop = l;
+	if (pthread_create(&w->thread, NULL, work, w) == 0)
+		l->workers[l->n++] = w;
+	else
+		free(w);
 }
 
 /* The lock is held. Without another thread the leader does what it can. */
@@ -225,10 +378,27 @@ static void find_standby(struct loop *l)
 		add_thread(l);
 }
 
-/* Waits until this thread is to lead. False at the end. */
-static bool stand_by(struct loop *l)
+/* Does what was kept meanwhile. The lock is held, but not while it is done. */
+static void work_off(struct worker *w)
 {
+	struct loop *l = w->loop;
+	struct kept *k;
+	while (!l->ended && (k = take_kept(l, 0))) {
+		const struct fuse_buf buf = buf_of(k);
+		begin_work(w, &buf);
+		lock_give(&l->lock);
+		process(w, &buf);
+		free(k);
+		lock_take(&l->lock);
+	}
+}
+
+/* Waits until this thread is to lead. False at the end. */
+static bool stand_by(struct worker *w)
+{
+	struct loop *l = w->loop;
 	lock_take(&l->lock);
+	work_off(w);
 	l->spares++;
 	while (l->stood_by && !l->ended)
 		lock_wait(&l->lock, &l->spare);
@@ -247,10 +417,10 @@ static bool stand_by(struct loop *l)
 
 static void *work(void *arg)
 {
-	struct loop *l = arg;
+	struct worker *w = arg;
 	struct fuse_buf buf = {.mem = NULL};
-	while (stand_by(l))
-		lead(l, &buf);
+	while (stand_by(w))
+		lead(w, &buf);
 	free(buf.mem);
 	return NULL;
 }
@@ -268,7 +438,8 @@ static int prepare(struct loop *l, struct fuse_session *session, unsigned thread
 {
 	int fd = fuse_session_fd(session), flags = fcntl(fd, F_GETFL);
 
-	*l = (struct loop){.session = session, .cap = threads > 1 ? threads : 1};
+	*l = (struct loop){.session = session, .cap = (threads > 1 ? threads : 1) + 1};
+	l->last = &l->first;
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
 	l->spin_ns = has_several_cpus() ? SPIN_NS : 0;
@@ -288,7 +459,9 @@ static void release(struct loop *l)
 	pthread_cond_destroy(&l->wake);
 	lock_destroy(&l->lock);
 	close(l->end);
-	free(l->threads);
+	for (unsigned i = 0; i < l->n; i++)
+		free(l->workers[i]);
+	free(l->workers);
 }
 
 /* Signals come here, to the thread that waits for the end, and nowhere else. */
@@ -302,11 +475,15 @@ static void wait_for_end(struct loop *l, const sigset_t *mask)
 	fuse_session_exit(l->session);
 	/* None is added any more. */
 	for (unsigned i = 0; i < l->n; i++)
-		fs_join(l->session, l->threads[i]);
+		fs_join(l->session, l->workers[i]->thread);
+	for (struct kept *k; (k = take_kept(l, 0)); free(k)) {
+		const struct fuse_buf buf = buf_of(k);
+		process_shortly(l->session, &buf);
+	}
 }
 
-/* One that leads and one that stands by, if there may be two: what is left of them stays to the end. Only then there
- * is one that answers whoever the other waits for. */
+/* One that leads and one that stands by: what is left of them stays to the end. Only where two may work there is one
+ * that answers whoever the other waits for. */
 static int begin(struct loop *l, struct fs *fs)
 {
 	lock_take(&l->lock);
@@ -314,7 +491,7 @@ static int begin(struct loop *l, struct fs *fs)
 	if (l->n == 1)
 		add_thread(l);
 	int rc = l->n == 0 ? -EAGAIN : 0;
-	if (l->n > 1)
+	if (l->n > 1 && l->cap > 2)
 		rc = fs->read_only ? sizes_start(fs) : pages_start(fs);
 	lock_give(&l->lock);
 	return rc;

@@ -134,7 +134,7 @@ static int make_prints(const struct session *s, uint64_t end, struct prints *ret
 /* Those of before stay good where the file cannot be read now. */
 static int take_prints(struct session *s)
 {
-	struct prints now;
+	struct prints now = {0};
 	int rc = make_prints(s, s->at.end, &now);
 
 	if (rc == 0)
@@ -145,7 +145,7 @@ static int take_prints(struct session *s)
 /* 0, -ESTALE, or why the file cannot be read. */
 static int check_prints(const struct session *s)
 {
-	struct prints now;
+	struct prints now = {0};
 	int rc = make_prints(s, s->prints.end, &now);
 
 	if (rc < 0)

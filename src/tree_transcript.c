@@ -36,6 +36,7 @@ struct run {
 	uint64_t size;
 	bool kept;
 	int rc;
+	const struct stop *stop; /* what the thread works for */
 	pthread_t thread;
 	bool started;
 };
@@ -111,6 +112,7 @@ static void reserve_run(struct run *r)
 static void *make_run(void *arg)
 {
 	struct run *r = arg;
+	stop_set(r->stop);
 	struct reader reader CLEANUP_READER = READER_INIT;
 	uint64_t before = 0;
 	r->kept = true;
@@ -120,6 +122,8 @@ static void *make_run(void *arg)
 		                                  &r->bytes);
 		if (r->rc == 0)
 			r->rc = buf_err(&r->bytes);
+		if (r->rc == 0)
+			r->rc = stop_check();
 		if (r->rc < 0)
 			return NULL;
 		r->size = before + r->bytes.n;
@@ -241,6 +245,7 @@ static int make_view(struct ctx *c, uint32_t at, const char *prefix, struct view
 		    .to = 1 + made * (k + 1) / n,
 		    .limit = cache_budget(c->tree->cache) / BYTES_SHARE / n,
 		    .usages = usages,
+		    .stop = stop_get(),
 		    .bytes = spare_take(&c->tree->spare, k),
 		};
 	make_runs(runs, n);

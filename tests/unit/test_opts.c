@@ -62,7 +62,7 @@ static void one_operand_is_the_mountpoint(void **state)
 	assert_null(o.source);
 	assert_int_equal(o.cache, 96 << 20);
 	assert_int_equal(o.log_level, LOG_LEVEL_WARNING);
-	assert_int_equal(o.max_threads, 10);
+	assert_int_equal(o.max_threads, 128);
 	assert_int_equal(o.idle_s, 0);
 	assert_int_equal(o.poll_ms, 0);
 	assert_false(o.read_only || o.allow_other || o.foreground || o.debug || o.single_thread || o.json);

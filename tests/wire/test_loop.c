@@ -4,13 +4,15 @@
 
 #include "../../src/fs_impl.h"
 
+#include "sessionfs/stop.h"
+
 #include <fcntl.h>
 #include <semaphore.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-enum { QUICK = 10, SLOW = 11, WAITING = 12, RELEASING = 13 };
+enum { QUICK = 10, SLOW = 11, WAITING = 12, RELEASING = 13, LONG = 14 };
 
 struct served {
 	struct wire w;
@@ -41,6 +43,13 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		sem_post(&s->go);
 	if (ino == SLOW)
 		usleep(300);
+	while (ino == LONG) {
+		if (stop_check() < 0) {
+			fuse_reply_err(req, EINTR);
+			return;
+		}
+		usleep(1000);
+	}
 	fuse_reply_attr(req, &(struct stat){.st_ino = ino}, 0);
 }
 
@@ -202,6 +211,82 @@ static void who_waits_for_an_answer_gets_it_at_the_end(void **state)
 	finish(&s);
 }
 
+static void interrupt(struct served *s, uint64_t unique)
+{
+	const struct fuse_interrupt_in in = {.unique = unique};
+	wire_send(&s->w, FUSE_INTERRUPT, 0, &in, sizeof in, NULL, 0);
+}
+
+static void assert_stopped(struct served *s, uint64_t unique)
+{
+	static struct reply r;
+	assert_int_equal(wire_receive_of(&s->w, unique, &r), -EINTR);
+}
+
+static void long_work_ends_when_it_is_interrupted(void **state)
+{
+	struct served s;
+	(void)state;
+	begin(&s, 2);
+	uint64_t first = ask(&s, LONG), second = ask(&s, LONG);
+	interrupt(&s, second);
+	assert_stopped(&s, second);
+	assert_answered(&s, ask(&s, QUICK));
+	interrupt(&s, first);
+	assert_stopped(&s, first);
+	assert_answered(&s, ask(&s, QUICK));
+	finish(&s);
+}
+
+/* All are at work, and there is one who hears of it all the same. */
+static void those_that_wait_for_a_thread_can_be_interrupted(void **state)
+{
+	enum { WORKING = 2, KEPT = 30 };
+	(void)state;
+	for (unsigned threads = 1; threads <= WORKING; threads++) {
+		struct served s;
+		uint64_t working[WORKING], kept[KEPT];
+		begin(&s, threads);
+		for (unsigned i = 0; i < threads; i++)
+			working[i] = ask(&s, LONG);
+		usleep(10 * 1000); /* they are at work */
+		for (unsigned i = 0; i < KEPT; i++)
+			kept[i] = ask(&s, i % 2 ? LONG : QUICK);
+		for (unsigned i = KEPT; i > 0; i--) {
+			if ((i - 1) % 2 == 0)
+				continue;
+			interrupt(&s, kept[i - 1]);
+			assert_stopped(&s, kept[i - 1]);
+		}
+		assert_false(wire_wait(&s.w, 20));
+		for (unsigned i = 0; i < threads; i++)
+			interrupt(&s, working[i]);
+		/* Those who are free now do the rest. */
+		for (unsigned i = 0, stopped = 0; i < KEPT / 2 + threads; i++) {
+			static struct reply r;
+			wire_receive(&s.w, &r);
+			stopped += r.error == -EINTR;
+			assert_true(r.error == 0 || stopped <= threads);
+		}
+		assert_answered(&s, ask(&s, QUICK));
+		finish(&s);
+	}
+}
+
+static void the_end_ends_long_work(void **state)
+{
+	struct served s;
+	(void)state;
+	begin(&s, 1);
+	uint64_t working = ask(&s, LONG), kept = ask(&s, LONG);
+	usleep(10 * 1000);
+	fuse_session_exit(s.w.se);
+	shutdown(s.w.fd, SHUT_WR);
+	assert_stopped(&s, working);
+	assert_stopped(&s, kept);
+	finish(&s);
+}
+
 static void without_any_thread_it_fails(void **state)
 {
 	struct served s;
@@ -294,6 +379,9 @@ int main(void)
 	    cmocka_unit_test(every_request_is_answered_once),
 	    cmocka_unit_test(what_was_begun_is_answered_at_the_end),
 	    cmocka_unit_test(who_waits_for_an_answer_gets_it_at_the_end),
+	    cmocka_unit_test(long_work_ends_when_it_is_interrupted),
+	    cmocka_unit_test(those_that_wait_for_a_thread_can_be_interrupted),
+	    cmocka_unit_test(the_end_ends_long_work),
 	    cmocka_unit_test(without_any_thread_it_fails),
 	    cmocka_unit_test(a_request_that_comes_with_the_end_is_received),
 	    cmocka_unit_test(what_cannot_change_is_given_with_the_open),
