@@ -2,6 +2,8 @@
  * for the parts. Whether the file is still the one that was read is judged by
  * what it is (device and inode), by its length, and by a hash of its first and
  * of the last bytes that were taken in. */
+#include "sessionfs/stop.h"
+
 #include "session_impl.h"
 
 #include <fcntl.h>
@@ -12,6 +14,7 @@
 enum {
 	PAGE = 4096,
 	PRINT = 4096,           /* bytes hashed at either end */
+	PIECE = 1024 * 1024,    /* read at once, between two looks whether it is still wanted */
 	READ_AHEAD = 128 * 1024 /* a reader reads at most so many bytes in advance */
 };
 
@@ -94,7 +97,10 @@ static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t of
 	size_t got = 0;
 
 	while (got < n) {
-		ssize_t r = pread(s->fd, p + got, n - got, (off_t)(off + got));
+		/* A line can be gigabytes. */
+		if (got > 0 && stop_check() < 0)
+			return -EINTR;
+		ssize_t r = pread(s->fd, p + got, n - got < PIECE ? n - got : PIECE, (off_t)(off + got));
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r < 0)
@@ -479,8 +485,10 @@ static int load(const struct session *s, uint32_t i, struct line *l, struct reco
 
 int session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
 {
-	int rc = load(s, i, l, ret);
+	int rc = stop_check();
 
+	if (rc == 0)
+		rc = load(s, i, l, ret);
 	fault_note(rc);
 	return rc;
 }
@@ -524,12 +532,12 @@ int session_read(const struct session *s, uint32_t i, struct reader *r, struct r
 	const struct entry *e = entry_at(s, i);
 	const struct buf *bytes = &r->line.bytes;
 
-	if (e->offset < r->offset || e->offset + e->length > r->offset + bytes->n || bytes->n == 0) {
-		int rc = reader_fill(s, e, r);
-		if (rc < 0) {
-			fault_note(rc);
-			return rc;
-		}
+	int rc = stop_check();
+	if (rc == 0 && (e->offset < r->offset || e->offset + e->length > r->offset + bytes->n || bytes->n == 0))
+		rc = reader_fill(s, e, r);
+	if (rc < 0) {
+		fault_note(rc);
+		return rc;
 	}
 	struct span line = {bytes->p + (e->offset - r->offset), e->length};
 	return record_parse_blocks(line, s->old_roles, &r->line.deep, ret, &r->blocks) ? 0 : -ESTALE;

@@ -7,6 +7,7 @@
  *
  * Sizes: a row either knows its size without producing, or the contents are made
  * once and kept in the cache, from where the reads that follow are served. */
+#include "sessionfs/stop.h"
 #include "tree_impl.h"
 
 #include <errno.h>
@@ -526,6 +527,9 @@ bool tree_writable_name(node_t dir, struct span name, struct node *ret)
 static int list_one(struct ctx *c, const struct lister *l, struct span name, uint64_t cookie)
 {
 	struct tree_attr attr;
+	int rc = stop_check();
+	if (rc < 0)
+		return rc;
 	bool wanted = l->want == TREE_ATTRS || (l->want == TREE_DIRS && c->kind->type == S_IFDIR);
 	bool known = wanted && is_cheap(c->kind) && ctx_attr(c, &attr) == 0;
 	*l->stopped = l->emit(l->arg, name, cookie, ctx_id(c), c->kind->type, known ? &attr : NULL) != 0;

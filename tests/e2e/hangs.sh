@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# What takes long ends when nobody wants it any more, and holds up nobody else meanwhile. The long session takes a minute
+# to read (tests/lib/slow.c); the limits say no more than that nobody waited for that.
+# shellcheck source=../lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need cc python3
+
+cc -shared -fPIC -O1 -o "$T/slow.so" "$ROOT/tests/lib/slow.c" -ldl
+mkdir -p "$T/src/--p--"
+python3 - "$T/src/--p--" <<'END'
+import json, sys
+head = json.dumps({"type": "session", "version": 3, "id": "x"}) + "\n"
+def entry(i):
+    return json.dumps({"type": "message", "id": "e%d" % i, "parentId": "e%d" % (i - 1) if i else None,
+                       "message": {"role": "user", "content": "x" * 1000}}) + "\n"
+with open(sys.argv[1] + "/long.jsonl", "w") as f:
+    f.write(head + "".join(entry(i) for i in range(32000)))
+with open(sys.argv[1] + "/short.jsonl", "w") as f:
+    f.write(head + entry(0))
+END
+truncate -s 1T "$T/src/--p--/nothing.jsonl"
+cp "$T/src/--p--/short.jsonl" "$T/src/--p--/sparse.jsonl"
+truncate -s 1T "$T/src/--p--/sparse.jsonl"
+export SLOW_FILE=/long.jsonl SLOW_US=400000
+M=$T/mnt/projects/p
+
+fs_pid() { pgrep -f "$SESSIONFS .*$T/mnt\$"; }
+start() {
+	LD_PRELOAD=$T/slow.so mount_fs "$@" "$T/src" "$T/mnt"
+	pid=$(fs_pid)
+}
+# However the test ends, nobody is left in the mount.
+abort_mount() {
+	local n
+	n=$(awk -v m="$T/mnt" '$5 == m { split($3, d, ":"); print d[2] }' /proc/self/mountinfo)
+	[ -z "$n" ] || echo 1 2>/dev/null >"/sys/fs/fuse/connections/$n/abort" || :
+}
+trap 'abort_mount; cleanup' EXIT
+gone() { ! kill -0 "$1" 2>/dev/null; }
+readers() { # N FILE: that many are at work
+	local i
+	pids=()
+	for ((i = 0; i < $1; i++)); do
+		cat "$2" >/dev/null 2>&1 &
+		pids+=($!)
+	done
+	sleep 0.7
+}
+kill_readers() {
+	local p
+	disown "${pids[@]}" # or bash tells of each
+	kill -KILL "${pids[@]}"
+	for p in "${pids[@]}"; do within 20 "the killed reader $p" gone "$p"; done
+	wait 2>/dev/null || :
+}
+quick() { # WHAT COMMAND...
+	local what=$1
+	shift
+	timeout 20 "$@" >"$T/out" 2>&1 || die "$what: $* ended with $?: $(cat "$T/out")"
+}
+
+for options in "" -s; do
+	start ${options:+"$options"}
+	for n in 1 20; do
+		readers "$n" "$M/long/title"
+		[ "$options" = -s ] || quick "beside $n readers" cat "$M/short/title"
+		kill_readers
+		quick "after $n readers" cat "$M/short/title"
+	done
+	# A terabyte of nothing is no work.
+	quick "a sparse session" cat "$M/sparse/title" "$M/sparse/problems.txt"
+	fails 1 . cat "$M/nothing/title"
+	readers 3 "$M/long/tree.txt"
+	kill -TERM "$pid"
+	within 20 "SIGTERM while ${#pids[@]} read, ${options:-by default}" gone "$pid"
+	wait 2>/dev/null || :
+done
+
+# While somebody reads for long the file grows; the others see that at once.
+SLOW_US=3000
+start
+cat "$M/long/title" >/dev/null
+cat "$M/long/transcript.md" >/dev/null 2>&1 &
+reader=$!
+sleep 0.5
+echo '{"type":"session_info","id":"n1","parentId":"e31999","name":"grown"}' >>"$T/src/--p--/long.jsonl"
+quick "the name of a session that is read" cat "$M/long/name"
+is grown "$(cat "$T/out")" "its name"
+wait "$reader" || die "the reader of transcript.md failed"
+umount_fs "$T/mnt"
+
+# Who waits in .events has the mount to the end, and no longer.
+for how in read poll; do
+	start
+	python3 -c '
+import os, select, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+while True:
+    if sys.argv[2] == "poll":
+        p = select.poll(); p.register(fd, select.POLLIN); p.poll()
+    os.read(fd, 4096)
+' "$T/mnt/.events" "$how" 2>/dev/null &
+	reader=$!
+	sleep 0.5
+	if [ "$(id -u)" -eq 0 ]; then umount -l "$T/mnt"; else fusermount3 -uz "$T/mnt"; fi
+	kill -TERM "$pid"
+	within 20 "SIGTERM after umount -l, a reader of .events by $how" gone "$pid"
+	wait "$reader" 2>/dev/null || :
+done
