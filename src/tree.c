@@ -70,8 +70,7 @@ void ctx_close(struct ctx *c)
 	c->session = NULL;
 }
 
-/* Whether a kind's nodes have an entry number in them. */
-static bool has_entry(enum kind_id k)
+bool kind_has_entry(unsigned k)
 {
 	return k == K_LABEL_LINK || (k >= K_BRANCH && k <= K_LABEL);
 }
@@ -113,7 +112,7 @@ static int ctx_reach(struct ctx *c, enum scope scope)
 		/* The file may have grown since the slot was looked at: one ctx, one time. */
 		c->slot.st = *session_stat(c->session);
 		c->scope = SCOPE_INDEX;
-		if (has_entry((enum kind_id)c->node.kind) && c->node.entry >= session_count(c->session))
+		if (kind_has_entry(c->node.kind) && c->node.entry >= session_count(c->session))
 			return -ESTALE;
 	}
 	if (scope >= SCOPE_RECORD) {
@@ -397,7 +396,12 @@ static int get_attr(struct tree *t, node_t node, struct tree_attr *ret)
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 {
 	int faults = fault_begin();
-	return fault_end(faults, get_attr(t, node, ret));
+	int rc = get_attr(t, node, ret);
+	if (tree_moved(t, rc, &node)) {
+		rc = get_attr(t, node, ret);
+		ret->attr_ttl = ret->entry_ttl = 0;
+	}
+	return fault_end(faults, rc);
 }
 
 /* --- names ----------------------------------------------------------------- */
@@ -463,7 +467,10 @@ static int look_up(struct tree *t, node_t parent, struct span name, struct tree_
 int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
 	int faults = fault_begin();
-	return fault_end(faults, look_up(t, parent, name, ret));
+	int rc = look_up(t, parent, name, ret);
+	if (tree_moved(t, rc, &parent))
+		rc = look_up(t, parent, name, ret);
+	return fault_end(faults, rc);
 }
 
 /* Whether the name could come to be in such a directory by what session files say. None of theirs begins with a dot. */
@@ -605,10 +612,29 @@ static int list_all(struct tree *t, node_t dir, uint64_t cookie, enum tree_want 
 	return is_writable_dir(node_unpack(dir).kind) ? list_scratch(t, dir, cookie, emit, arg) : 0;
 }
 
+struct counted {
+	tree_emit emit;
+	void *arg;
+	size_t n;
+};
+
+static int count_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+                      const struct tree_attr *attr)
+{
+	struct counted *c = arg;
+	c->n++;
+	return c->emit(c->arg, name, cookie, node, mode, attr);
+}
+
 int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
 {
 	int faults = fault_begin();
-	return fault_end(faults, list_all(t, dir, cookie, want, emit, arg));
+	struct counted counted = {emit, arg, 0};
+	int rc = list_all(t, dir, cookie, want, count_name, &counted);
+	/* What was listed already goes to the caller, who goes on behind it. */
+	if (counted.n == 0 && tree_moved(t, rc, &dir))
+		rc = list_all(t, dir, cookie, want, emit, arg);
+	return fault_end(faults, rc);
 }
 
 /* --- contents ---------------------------------------------------------------- */
@@ -723,7 +749,13 @@ static int read_at(struct tree *t, node_t node, uint64_t off, size_t n, struct b
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
 {
 	int faults = fault_begin();
-	return fault_end(faults, read_at(t, node, off, n, out));
+	int rc = read_at(t, node, off, n, out);
+	/* Who has read the beginning of what was there before must not get the rest of something else. */
+	if (off == 0 && tree_moved(t, rc, &node)) {
+		buf_reset(out);
+		rc = read_at(t, node, off, n, out);
+	}
+	return fault_end(faults, rc);
 }
 
 static int read_link(struct tree *t, node_t node, struct buf *out)
@@ -745,7 +777,12 @@ static int read_link(struct tree *t, node_t node, struct buf *out)
 int tree_readlink(struct tree *t, node_t node, struct buf *out)
 {
 	int faults = fault_begin();
-	return fault_end(faults, read_link(t, node, out));
+	int rc = read_link(t, node, out);
+	if (tree_moved(t, rc, &node)) {
+		buf_reset(out);
+		rc = read_link(t, node, out);
+	}
+	return fault_end(faults, rc);
 }
 
 node_t tree_parent(struct tree *t, node_t dir)

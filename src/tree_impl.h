@@ -306,6 +306,12 @@ int ctx_load(struct ctx *c, uint32_t i);
 /* The kept view of the ctx's node, made if need be; release with cache_release. NULL and *ret_err on failure. */
 const struct view *ctx_view(struct ctx *c, int *ret_err);
 
+/* Whether a kind's nodes have an entry number in them. */
+bool kind_has_entry(unsigned k);
+/* tree_moved.c: what was asked of the node ended with rc. True if it is to be asked of another one, that has its place.
+ */
+bool tree_moved(struct tree *t, int rc, node_t *node);
+
 /* tree_transcript.c, tree_view.c: views that are more than a producer's bytes */
 int view_transcript(struct ctx *c, uint32_t at, const char *prefix, struct view *ret);
 int view_read(struct ctx *c, const struct view *v, const char *prefix, uint64_t off, size_t n, struct buf *out);

@@ -27,7 +27,7 @@ M=$T/mnt/projects/p
 
 fs_pid() { pgrep -f "$SESSIONFS .*$T/mnt\$"; }
 start() {
-	LD_PRELOAD=$T/slow.so mount_fs "$@" "$T/src" "$T/mnt"
+	LD_PRELOAD=$T/slow.so mount_fs "$T/src" "$T/mnt" "$@"
 	pid=$(fs_pid)
 }
 # However the test ends, nobody is left in the mount.

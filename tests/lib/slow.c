@@ -1,5 +1,5 @@
-/* Preloaded: each read of a file whose path ends in $SLOW_FILE takes $SLOW_US microseconds. So a file is as long as a test
- * wants it to be, without being large. */
+/* Preloaded: each read of a file whose path ends in $SLOW_FILE takes $SLOW_US microseconds. So a file is as long as a
+ * test wants it to be, without being large. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

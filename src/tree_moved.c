@@ -1,0 +1,27 @@
+/* A session file that is written anew gets another slot, and with it other nodes, so that what the kernel has kept of
+ * the old ones is not taken for what is there now. But it is still the session of that name, and whoever is just
+ * looking at its directory or at a file of its own began before that could be told. So such a node leads on to the one
+ * that has its place, for this answer: nothing of it may be kept. An entry has no place: its number means nothing in
+ * another file. */
+#include "sessionfs/stop.h"
+#include "tree_impl.h"
+
+#include <errno.h>
+
+static bool has_place(struct node n)
+{
+	return n.kind > K_ROOT && n.kind < K_COUNT && tree_kinds[n.kind].scope >= SCOPE_SLOT && !kind_has_entry(n.kind);
+}
+
+bool tree_moved(struct tree *t, int rc, node_t *node)
+{
+	struct node n = node_unpack(*node);
+	struct slot_info now;
+	if (rc != -ESTALE || *node == NODE_ROOT || !has_place(n) || stop_check() < 0)
+		return false;
+	if (catalog_slot_now(t->catalog, n.slot, &now) < 0 || now.slot == n.slot)
+		return false;
+	n.slot = now.slot;
+	*node = node_pack(n);
+	return true;
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# A session file that is written anew in place, while its directory is known to the kernel: who lists or reads it right
+# after that gets what is there now, and no ESTALE.
+# shellcheck source=../lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need python3
+
+for options in rw ro; do
+	rm -rf "$T/src"
+	mkdir -p "$T/src/--p--"
+	cp "$ROOT/tests/data/sessions/--home-ada-weather--/"2026-03-02*.jsonl "$T/src/--p--/s.jsonl"
+	touch -d '3 hours ago' "$T/src/--p--/s.jsonl"
+	mount_fs "$T/src" "$T/mnt" -o "$options"
+	timeout 120 python3 - "$T/src/--p--/s.jsonl" "$T/mnt/projects/p/s" "$options" >"$T/out" <<'END'
+import os, sys
+source, mount, options = sys.argv[1:]
+lines = open(source, "rb").read().splitlines(True)
+os.listdir(mount)
+wrong = []
+for i in range(100):
+    # All but the header is another text, and the ids are others.
+    text = lines[0] + b"".join(b'{"type":"message","id":"r%de%d","parentId":%s,"message":{"role":"user","content":"round %d"}}\n'
+                               % (i, k, b'"r%de%d"' % (i, k - 1) if k else b"null", i) for k in range(1 + i % 5))
+    with open(source, "r+b") as f:
+        f.truncate(0)
+        f.write(text)
+    try:
+        names = os.listdir(mount)
+        listed = sorted(e.name for e in os.scandir(mount + "/entries"))
+        for e in os.scandir(mount):
+            e.stat(follow_symlinks=False)
+        seen = open(mount + "/context.md").read() + open(mount + "/title").read()
+        # Read-only, the kernel may answer from what it knows for half a second.
+        if options == "rw" and ("tree.txt" not in names or listed != ["r%de%d" % (i, k) for k in range(1 + i % 5)] or "round %d\n" % i not in seen):
+            wrong.append((i, listed, seen))
+    except OSError as e:
+        wrong.append((i, str(e)))
+print(len(wrong), wrong[:3])
+END
+	is "0 []" "$(cat "$T/out")" "what was seen with -o $options"
+	umount_fs "$T/mnt"
+done
