@@ -360,6 +360,12 @@ static bool is_settable(struct node n)
 	return n.kind < K_COUNT && (tree_kinds[n.kind].value || n.kind == K_LEAF || n.kind == K_LABEL_LINK);
 }
 
+/* Whether the handle is one of this file: who asks names both. */
+static bool is_of(const struct tree_handle *h, node_t node)
+{
+	return tree_is_scratch(node) ? h->scratch == scratch_id(node) : !h->scratch && node_pack(h->node) == node;
+}
+
 int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struct tree_change *change,
                  struct tree_attr *ret)
 {
@@ -367,6 +373,8 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 	struct tree_attr before;
 	if (t->read_only)
 		return -EROFS;
+	if (h && !is_of(h, node))
+		return -EBADF;
 	if (n.kind != K_SCRATCH && !is_settable(n))
 		return -EPERM;
 	int rc = tree_getattr(t, node, &before);
@@ -387,6 +395,8 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 
 int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct tree_attr *ret)
 {
+	if (h && !is_of(h, node))
+		return -EBADF;
 	int rc = tree_getattr(t, node, ret);
 	if (rc < 0 || !h || h->scratch)
 		return rc;

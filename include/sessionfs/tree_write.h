@@ -42,7 +42,8 @@ void tree_release(struct tree *t, struct tree_handle *h);
 /* Frees the handle of a file that was never closed: what was written so far need not be what was meant. */
 void tree_abandon(struct tree *t, struct tree_handle *h);
 
-/* `h` may be NULL. Times, modes and owners of writable names succeed and mean nothing. */
+/* `h` may be NULL; -EBADF if it is another file's. Times, modes and owners of writable names succeed and mean nothing.
+ */
 int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struct tree_change *change,
                  struct tree_attr *ret);
 /* The attributes as this handle sees them (its staged size). */

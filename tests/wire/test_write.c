@@ -470,6 +470,22 @@ static void handles_that_are_not_open(void **state)
 	assert_nothing_added(s);
 }
 
+/* A size is set through a handle of the file itself. */
+static void handles_of_another_file(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	static struct reply r;
+	struct opened side = must_make(w, ENTRY, ".label.swp"), label = must_make(w, ENTRY, "label");
+	struct fuse_getattr_in in = {.getattr_flags = FUSE_GETATTR_FH, .fh = side.fh};
+	assert_int_equal(set_size(w, label.node, side.fh, 1 << 20), -EBADF);
+	assert_int_equal(set_size(w, side.node, label.fh, 5), -EBADF);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, label.node, &in, sizeof in, &r), -EBADF);
+	assert_int_equal(shut(w, side), 0);
+	assert_int_equal(shut(w, label), 0);
+	assert_nothing_added(s);
+}
+
 static void offsets_and_sizes_beyond_everything(void **state)
 {
 	struct state *s = *state;
@@ -669,6 +685,7 @@ int main(void)
 	    WIRED(what_cannot_be_made),
 	    cmocka_unit_test_setup_teardown(read_only_writes_nothing, setup_read_only, teardown),
 	    WIRED(handles_that_are_not_open),
+	    WIRED(handles_of_another_file),
 	    WIRED(offsets_and_sizes_beyond_everything),
 	    WIRED(side_files_are_bounded),
 	    WIRED(requests_in_any_order),
