@@ -267,6 +267,8 @@ static void set_ttl(const struct ctx *c, struct tree_attr *a)
 /* What one entry says never changes in a generation; all else is as of a serial. */
 static uint64_t view_serial(const struct ctx *c)
 {
+	if (c->kind->untimed)
+		return state_serial(c->tree);
 	return c->session && c->kind->keep != KEEP_FIXED ? session_serial(c->session) : 0;
 }
 

@@ -295,6 +295,8 @@ bool state_is_hidden(struct tree *t, struct node n);
 bool state_is_fresh(struct tree *t, struct node n);
 /* Whether any name in the directory is hidden, or made and not written yet. */
 bool state_is_in(struct tree *t, struct node dir);
+/* Rises with every refusal. */
+uint64_t state_serial(struct tree *t);
 void state_errors(struct tree *t, uint32_t slot, struct buf *out);
 void state_close(struct tree *t);
 

@@ -153,6 +153,12 @@ void state_refuse(struct tree *t, struct node n, const char *what, int rc, const
 	buf_addf(&r->text, " %s: %s (%s)\n", what, why, strerrorname_np(-rc) ? strerrorname_np(-rc) : "error");
 }
 
+uint64_t state_serial(struct tree *t)
+{
+	LOCKED(&t->state_lock);
+	return t->refused;
+}
+
 /* Newest first. */
 void state_errors(struct tree *t, uint32_t slot, struct buf *out)
 {

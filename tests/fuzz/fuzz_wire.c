@@ -73,6 +73,7 @@ struct play {
 	struct wire w;
 	struct feed f;
 	bool threaded;
+	bool streams; /* .events was opened */
 	uint64_t nodes[NODES], handles[HANDLES];
 	size_t n_nodes, n_handles;
 	/* Sent and not answered. */
@@ -304,13 +305,15 @@ static void send_one(struct play *p)
 	}
 	uint64_t unique = wire_send(&p->w, q->opcode, node, arg.p, arg.n, NULL, 0);
 	serve(p);
+	p->streams |= q->opcode == FUSE_OPEN && node == 2;
 	if (q->opcode == FUSE_FORGET)
 		return;
 	p->waiting[p->n_waiting++] = (struct waiting){
 	    .unique = unique,
 	    .opcode = q->opcode,
-	    /* One that reads .events waits for a change, an interrupt is not answered unless it finds nothing. */
-	    .optional = q->opcode == FUSE_INTERRUPT || (q->opcode == FUSE_READ && node == 2),
+	    /* One that reads .events, whatever node it names, waits for a change; an interrupt is not answered
+	     * unless it finds nothing. */
+	    .optional = q->opcode == FUSE_INTERRUPT || (q->opcode == FUSE_READ && p->streams),
 	};
 }
 

@@ -343,6 +343,24 @@ static void errors_newest_first(void **state)
 	assert_in_range(b.n, 1, 16384);
 }
 
+/* Its pieces are those of what it says now, also when it was read in pieces before. */
+static void errors_in_pieces(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC);
+	for (int i = 0; i < 2; i++) {
+		CLEANUP_BUF struct buf whole = BUF_INIT, pieces = BUF_INIT;
+		assert_int_equal(put(p, A, "label", "two\nlines\n"), -EINVAL);
+		node_t errors = node_at(p, S "/errors");
+		assert_int_equal(tree_read(p->tree, errors, 0, 4096, &whole), 0);
+		for (size_t off = 0; off < whole.n; off += 7)
+			assert_int_equal(tree_read(p->tree, errors, off, 7, &pieces), 0);
+		assert_int_equal(pieces.n, whole.n);
+		assert_memory_equal(pieces.p, whole.p, whole.n);
+	}
+}
+
 /* The error comes from the write, stays with the handle, and the bytes are gone. */
 static void refusal_stays(void **state)
 {
@@ -785,6 +803,7 @@ int main(void)
 	    TEST(leaf),
 	    TEST(refused_values),
 	    TEST(errors_newest_first),
+	    TEST(errors_in_pieces),
 	    TEST(refusal_stays),
 	    TEST(read_only),
 	    TEST(not_writable_file),
