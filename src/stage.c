@@ -37,10 +37,12 @@ void stage_release(struct stage *st)
 	buf_release(&st->bytes);
 }
 
+/* Who is interrupted tries again, and must not be told the same for ever. */
 static int refuse(struct stage *st, int rc)
 {
-	st->refused = rc;
+	st->refused = rc == -EINTR ? 0 : rc;
 	st->dirty = st->wrote = false;
+	st->reached = st->quoted = 0;
 	buf_release(&st->bytes);
 	return rc;
 }

@@ -213,7 +213,9 @@ static int commit(struct tree *t, struct tree_handle *h, bool sync)
 		rc = commit_refused(t, h->node, -EIO, "removed before it was written");
 	else
 		rc = commit_value(t, h->node, buf_span(&h->stage.bytes), sync);
-	stage_settle(&h->stage, rc);
+	/* An fsync that was interrupted is called again, and then the text must still be there. */
+	if (rc != -EINTR || !sync)
+		stage_settle(&h->stage, rc);
 	if (rc < 0)
 		return rc;
 	state_show(t, h->node);

@@ -30,7 +30,8 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 /* ftruncate. */
 int stage_resize(struct stage *st, uint64_t size, const char **ret_why);
 
-/* The verdict of a commit: on success the stage is clean and goes on, on refusal its bytes are dropped. */
+/* The verdict of a commit: on success the stage is clean and goes on, on refusal its bytes are dropped. After
+ * -EINTR they are dropped too, but the same can be written again. */
 void stage_settle(struct stage *st, int verdict);
 
 #endif

@@ -259,6 +259,24 @@ static void settled(void **state)
 }
 
 /* A table is judged as a whole. */
+/* Nothing of it is written, and it can be tried again. */
+static void interrupted(void **state)
+{
+	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+	bool whole;
+
+	(void)state;
+	assert_int_equal(put_bytes(&st, SPAN_LIT("one\n"), 0, &whole), 0);
+	stage_settle(&st, -EINTR);
+	assert_int_equal(st.refused, 0);
+	assert_false(st.wrote);
+	assert_bytes(&st, SPAN_LIT(""));
+	assert_int_equal(put_bytes(&st, SPAN_LIT("one\n"), 0, &whole), 0);
+	assert_true(whole);
+	assert_true(st.wrote);
+	assert_bytes(&st, SPAN_LIT("one\n"));
+}
+
 static void table(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(VALUE_TABLE, "", true);
@@ -272,11 +290,21 @@ static void table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(begins),   cmocka_unit_test(whole_line),  cmocka_unit_test(pieces),
-	    cmocka_unit_test(gap),      cmocka_unit_test(over),        cmocka_unit_test(quoted),
-	    cmocka_unit_test(quoted),   cmocka_unit_test(sizes),       cmocka_unit_test(nul),
-	    cmocka_unit_test(refusals), cmocka_unit_test(second_line), cmocka_unit_test(over_with_newline),
-	    cmocka_unit_test(table),    cmocka_unit_test(settled),     cmocka_unit_test(too_long_in_pieces),
+	    cmocka_unit_test(begins),
+	    cmocka_unit_test(whole_line),
+	    cmocka_unit_test(pieces),
+	    cmocka_unit_test(gap),
+	    cmocka_unit_test(over),
+	    cmocka_unit_test(quoted),
+	    cmocka_unit_test(sizes),
+	    cmocka_unit_test(nul),
+	    cmocka_unit_test(refusals),
+	    cmocka_unit_test(second_line),
+	    cmocka_unit_test(over_with_newline),
+	    cmocka_unit_test(table),
+	    cmocka_unit_test(settled),
+	    cmocka_unit_test(interrupted),
+	    cmocka_unit_test(too_long_in_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
