@@ -55,6 +55,7 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	real = NULL;
 	c->uid = geteuid();
 	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
+	c->tidy = o->tidy;
 	c->header = (struct header)HEADER_INIT;
 	*root = (struct dir){.name = "", .project = NONE};
 	c->dirs = root;

@@ -96,6 +96,7 @@ struct dir {
 	bool linked;       /* has linked files */
 	bool came;         /* was not there when the source was looked at first */
 	bool unwatched;    /* a watch was refused, and that was said */
+	bool untidy;       /* something may have been left behind in it */
 	bool racy;         /* changed so shortly before the scan that a later change may have the same mtime */
 };
 
@@ -182,6 +183,7 @@ struct catalog {
 	uint64_t forks_epoch;
 	bool full;         /* out of slot numbers, and said so */
 	unsigned fresh_ms; /* constant */
+	bool tidy;         /* constant */
 	struct watching {
 		int inotify, wake; /* descriptors, -1: none; both constant */
 		uint32_t *by_wd;   /* directories, NONE: none */

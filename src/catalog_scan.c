@@ -7,6 +7,7 @@
 #include "catalog_impl.h"
 
 #include "sessionfs/log.h"
+#include "sessionfs/store.h"
 
 #include <fcntl.h>
 #include <time.h>
@@ -479,6 +480,8 @@ static void take_names(struct catalog *c, uint32_t dir, int at, const struct buf
 	struct span rest = buf_span(names);
 	struct name e;
 	while (names_next(&rest, &e)) {
+		if (c->tidy && at >= 0 && store_is_temporary(e.text) && !store_tidy(at, e.text))
+			c->dirs[dir].untidy = true;
 		if (file_is_candidate(e.text))
 			file_seen(c, dir, at, &e);
 		else if (dir == 0 && (e.type == DT_DIR || e.type == DT_LNK || e.type == DT_UNKNOWN))

@@ -10,6 +10,7 @@
 #include "catalog_impl.h"
 
 #include "sessionfs/log.h"
+#include "sessionfs/store.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -238,9 +239,24 @@ static void take_event(struct catalog *c, const struct inotify_event *e, int64_t
 		wake(&c->watching);
 	} else if (file_is_candidate(e->name) && !(e->mask & IN_ISDIR)) {
 		file_event(c, dir, e, now);
+	} else if (c->tidy && store_is_temporary(e->name)) {
+		c->dirs[dir].untidy = true;
 	} else if (dir == 0 && e->mask & COMES_OR_GOES) {
 		dir_event(c, e);
 	}
+}
+
+void catalog_tidy(struct catalog *c, uint32_t slot)
+{
+	int64_t now = catalog_enter(c);
+	uint32_t file = slot < c->slot_count ? c->slots[slot].file : NONE;
+	if (file != NONE && c->dirs[c->files[file].dir].untidy) {
+		uint32_t dir = c->files[file].dir;
+		c->dirs[dir].untidy = false;
+		look_into(c, dir);
+		scan_dir(c, dir, now);
+	}
+	lock_give(&c->lock);
 }
 
 void watch_drain(struct catalog *c)

@@ -412,23 +412,77 @@ static bool same_contents(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Makes the temporary file in the directory. Returns its descriptor, or a negative errno. */
+static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+static int draw_name(char name[sizeof TEMPORARY + RANDOM])
+{
+	unsigned char some[RANDOM];
+	if (getrandom(some, sizeof some, 0) != sizeof some)
+		return -EIO;
+	strcpy(name, TEMPORARY);
+	for (size_t i = 0; i < RANDOM; i++)
+		name[sizeof TEMPORARY - 1 + i] = digits[some[i] % (sizeof digits - 1)];
+	name[sizeof TEMPORARY - 1 + RANDOM] = '\0';
+	return 0;
+}
+
+/* Locks a file that is to be filled or removed: 0, -EAGAIN if somebody else is at it or the name is another's by now.
+ */
+static int claim(int dir, const char *name, int fd)
+{
+	struct stat st, there;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (fstatat(dir, name, &there, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	return st.st_dev == there.st_dev && st.st_ino == there.st_ino ? 0 : -EAGAIN;
+}
+
+/* Makes the temporary file in the directory, locked as long as it is open: nobody takes it for one that was left
+ * behind. Returns its descriptor, or a negative errno. */
 static int make_temporary(int dir, char name[sizeof TEMPORARY + RANDOM])
 {
-	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	unsigned char some[RANDOM];
+	int rc = -EEXIST;
 	for (int tries = 0; tries < MOST_NAMES; tries++) {
-		if (getrandom(some, sizeof some, 0) != sizeof some)
-			return -EIO;
-		strcpy(name, TEMPORARY);
-		for (size_t i = 0; i < RANDOM; i++)
-			name[sizeof TEMPORARY - 1 + i] = digits[some[i] % (sizeof digits - 1)];
-		name[sizeof TEMPORARY - 1 + RANDOM] = '\0';
+		rc = draw_name(name);
+		if (rc < 0)
+			return rc;
 		int fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (fd >= 0 || errno != EEXIST)
-			return fd < 0 ? -errno : fd;
+		if (fd < 0 && errno == EEXIST)
+			continue;
+		if (fd < 0)
+			return -errno;
+		rc = claim(dir, name, fd);
+		if (rc == 0)
+			return fd;
+		close(fd);
+		/* Whoever has it locked is about to remove it. */
+		if (rc != -EAGAIN) {
+			unlinkat(dir, name, 0);
+			return rc;
+		}
 	}
-	return -EEXIST;
+	return rc;
+}
+
+bool store_is_temporary(const char *name)
+{
+	size_t n = sizeof TEMPORARY - 1;
+	return strncmp(name, TEMPORARY, n) == 0 && strspn(name + n, digits) == RANDOM && strlen(name) == n + RANDOM;
+}
+
+bool store_tidy(int dir, const char *name)
+{
+	struct stat st;
+	int fd CLEANUP_CLOSE = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT;
+	if (fstat(fd, &st) < 0)
+		return false;
+	bool ours = S_ISREG(st.st_mode) && (st.st_uid == geteuid() || geteuid() == 0);
+	return ours && claim(dir, name, fd) == 0 && unlinkat(dir, name, 0) == 0;
 }
 
 /* Whether the name in the directory is the file still: no link to it, and no other. */

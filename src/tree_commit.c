@@ -264,6 +264,7 @@ static int append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
 		c->slot = info.slot;
 		rc = try_append(c, true, sync);
 	}
+	catalog_tidy(t->catalog, c->slot);
 	return rc;
 }
 

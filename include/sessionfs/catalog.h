@@ -28,6 +28,7 @@ struct catalog_options {
 	bool watch;        /* keep note of changes, for catalog_wait, and be told by inotify */
 	unsigned fresh_ms; /* how long a look holds where inotify does not tell; 0: CATALOG_FRESH_MS */
 	bool poll;         /* do without inotify */
+	bool tidy;         /* remove what was left behind by whoever was killed while it wrote: store_tidy */
 };
 
 int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret);
@@ -74,6 +75,9 @@ int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret);
 /* The session that is now at the place of this one, which may be gone: another file, or the same written anew, has
  * another slot. Looks at the disk, however fresh the last look is. 0, or -ESTALE if no session is there. */
 int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret);
+/* After a write to that session: removes what was left behind in its directory (catalog_options.tidy). Costs nothing
+ * where no such name was seen. */
+void catalog_tidy(struct catalog *c, uint32_t slot);
 /* Newest by mtime, then the greater name, in one project or (NO_SLOT) all. False if there is none. */
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret);
 /* The newest mtime of all session files (by stat alone), or that of the source if there are none. */

@@ -44,4 +44,11 @@ typedef int (*store_fill)(void *arg, int fd);
  * the new file. -EAGAIN if the file changed meanwhile (the old one is kept); other errnos as above. */
 int store_replace(const struct reach_at *at, const struct store_id *id, store_fill fill, void *arg);
 
+/* Whether a name is one of such a temporary file. */
+bool store_is_temporary(const char *name);
+
+/* Removes such a file from the directory if it was left behind: a regular file of ours that nobody is filling, who
+ * would have it locked. False if there may still be one under the name. */
+bool store_tidy(int dir, const char *name);
+
 #endif

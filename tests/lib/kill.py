@@ -222,12 +222,18 @@ def put_old(file):
     return [line["message"] for line in lines[1:]]
 
 
+def leftovers(source):
+    """Half-made copies of files that were being migrated."""
+    return [name for name in os.listdir(f"{source}/--kill--") if name.startswith(".sessionfs-")]
+
+
 def migration_round(program, source, mount, number, rng):
     """Returns whether the file was migrated."""
     file = f"{source}/--kill--/old.jsonl"
     messages = put_old(file)
     fs = start(program, source, mount)
     first = sorted(os.listdir(f"{mount}/projects/kill/old/entries"))[0]
+    check(not leftovers(source), f"round {number}: left behind by those before: {leftovers(source)}")
     acknowledged = []
 
     def label():
@@ -254,6 +260,7 @@ def migration_round(program, source, mount, number, rng):
     check(all(("id" in e) == (version == 3) for e in lines[1:]), f"round {number}: an old file is half migrated")
     labels = [e["targetId"] for e in lines if e["type"] == "label"]
     check(labels == [first] or (not labels and not acknowledged), f"round {number}: labels {labels}")
+    check(len(leftovers(source)) <= 1, f"round {number}: left behind: {leftovers(source)}")
     os.unlink(file)
     return version == 3
 

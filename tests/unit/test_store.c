@@ -717,6 +717,46 @@ static void attributes_refused(void **state)
 	assert_int_equal(files_beside(), 1);
 }
 
+static int locked_while_filled(void *arg, int fd)
+{
+	CLEANUP_CLOSEDIR DIR *d = opendir(place.dir);
+	const struct dirent *e;
+	bool *seen = arg;
+	(void)fd;
+	while ((e = readdir(d)))
+		if (store_is_temporary(e->d_name)) {
+			assert_false(store_tidy(dirfd(d), e->d_name));
+			*seen = true;
+		}
+	return -EIO;
+}
+
+static void left_behind(void **state)
+{
+	CLEANUP_CLOSE int dir = open(place.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool seen = false;
+	(void)state;
+	start(OLD);
+	assert_int_equal(store_replace(&place.at, &place.id, locked_while_filled, &seen), -EIO);
+	assert_true(seen);
+	assert_int_equal(files_beside(), 1);
+	/* Nobody holds it, and it is removed; where that fails it is left for the next one. */
+	for (enum call c = 0; c < CALLS; c++) {
+		start(OLD);
+		CLEANUP_CLOSE int fd = openat(dir, ".sessionfs-abc123", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		let_fail(c, 1, 1, EIO);
+		bool gone = store_tidy(dir, ".sessionfs-abc123");
+		plan.on = false;
+		assert_int_equal(files_beside(), gone ? 1 : 2);
+		assert_int_equal(unlinkat(dir, ".sessionfs-abc123", 0), gone ? -1 : 0);
+	}
+	assert_true(store_tidy(dir, ".sessionfs-abc123"));
+	assert_false(store_is_temporary(".sessionfs-abc12"));
+	assert_false(store_is_temporary(".sessionfs-abc1234"));
+	assert_false(store_is_temporary(".sessionfs-abc.23"));
+	assert_true(store_is_temporary(".sessionfs-aZ0123"));
+}
+
 static void every_call_of_replace(void **state)
 {
 	unsigned kinds = 0;
@@ -771,6 +811,7 @@ int main(void)
 	    TEST(keeps_the_old),
 	    TEST(never_goes_astray),
 	    TEST(attributes_refused),
+	    TEST(left_behind),
 	    TEST(every_call_of_replace),
 	};
 
