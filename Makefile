@@ -139,6 +139,12 @@ check:
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(unit_tests) $(wire_tests) $(fuzz_targets)
 	@scripts/check $(BUILD) $(ONLY)
 
+# Has every call to the system and every allocation fail once: without a mount all of them, mounted ALL of each kind
+# and error, which takes long.
+fault: $(BUILD)/sessionfs
+	@scripts/setup check
+	@SESSIONFS=$(abspath $(BUILD))/sessionfs ALL=$(or $(ALL),1000) tests/e2e/faults.sh
+
 # Takes what is shown now for right: read the difference before committing it.
 golden: $(BUILD)/sessionfs
 	SESSIONFS=$(abspath $(BUILD))/sessionfs tests/golden/run --update
@@ -192,5 +198,5 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all units clean demo check golden conformance fuzz fuzz-targets bench stress lint install uninstall
+.PHONY: all units clean demo check fault golden conformance fuzz fuzz-targets bench stress lint install uninstall
 -include $(wildcard $(BUILD)/*.d $(BUILD)/unit/*.d $(BUILD)/wire/*.d $(BUILD)/targets/*.d)

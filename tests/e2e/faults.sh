@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Each call to the system and each allocation fails once, in turn: see tests/lib/fail.py. Here some of them, drawn anew
+# each time (SEED=n repeats it): what reads memory and lines, and all that writes. `make fault` takes all of every kind.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need python3
+need cc
+! ldd "$SESSIONFS" | grep -q 'lib[at]san' || skip "a sanitizer brings its own allocator"
+cc -shared -fPIC -O1 -o "$T/fail.so" "$ROOT/tests/lib/fail.c" -ldl
+seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
+echo "seed $seed"
+fail() { # MOST WHAT...
+	local most=$1
+	shift
+	python3 "$ROOT/tests/lib/fail.py" "$SESSIONFS" "$T/fail.so" "$T" "$seed" "$most" "$@"
+}
+if [ "${ALL:-}" ]; then
+	fail 1000000 cat ls tree check
+	fail "$ALL" mount
+	exit
+fi
+KINDS="alloc pread getrandom realpath" fail 5 cat ls tree check
+KINDS="alloc pread write ftruncate fsync fdatasync flock renameat unlinkat getrandom fchmod fchown flistxattr" fail 1 mount

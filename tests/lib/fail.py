@@ -1,0 +1,553 @@
+#!/usr/bin/env python3
+"""Has each system call and each allocation of the program fail once, and looks at what comes of it.
+
+fail.py PROGRAM SHIM DIRECTORY SEED MOST [WHAT...]
+
+Something is done while nothing fails, to count the calls. Then it is done again and again, from the beginning, and each
+time one call fails, with an error that it can have, or comes out short: every call of every kind, or MOST of a kind and
+error, drawn with SEED. KINDS="alloc pread" in the environment are all kinds that fail, CASE="pread EIO 7" is the one call. WHAT is "mount" or a command without a mount ("cat", "ls", "tree", "check"); all, if not given.
+
+Without a mount: what ends with status 0 printed the right thing, and everything else says why on stderr.
+Mounted: the program lives, nobody waits for ever, what was acknowledged is in the session files, what was refused is not, no
+old byte is lost, and afterwards all is shown as a fresh mount shows it.
+"""
+import errno
+import json
+import mmap
+import os
+import random
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+LIMIT = 30  # seconds that nothing may take
+CATCH_UP = 4  # seconds after which what is shown must be right
+
+# The errors that a call can have. SHORT: it succeeds, with less than was asked for.
+SHORT = 0
+E = errno
+FILE = [E.EIO, E.EINTR]
+OPENING = [E.EMFILE, E.ENFILE, E.ENOMEM, E.EIO, E.EINTR]
+LOOKING = [E.EIO, E.ENOMEM, E.EINTR]
+ERRORS = {
+    "alloc": [E.ENOMEM],
+    "open": OPENING,
+    "openat": OPENING,
+    "openat2": OPENING + [E.EAGAIN],
+    "stat": LOOKING,
+    "lstat": LOOKING,
+    "fstat": [E.EIO, E.EINTR],
+    "fstatat": LOOKING,
+    "statx": LOOKING,
+    "pread": FILE + [E.ENOMEM, SHORT],
+    "read": FILE + [SHORT],
+    "read_device": [E.EINTR, E.EAGAIN, E.ENOENT],
+    "read_events": [E.EINTR],
+    "readdir": [E.EIO, E.ENOMEM],
+    "getdents64": [E.EIO, E.ENOMEM],
+    "fdopendir": [E.ENOMEM],
+    "write": [E.EIO, E.ENOSPC, E.EDQUOT, E.EFBIG, E.EINTR, SHORT],
+    "write_events": [E.EINTR, E.EAGAIN],
+    "ftruncate": FILE,
+    "fsync": FILE + [E.ENOSPC],
+    "fdatasync": FILE + [E.ENOSPC],
+    "flock": [E.EINTR, E.ENOLCK],
+    "rename": [E.EIO, E.ENOSPC, E.EINTR],
+    "renameat": [E.EIO, E.ENOSPC, E.EINTR],
+    "renameat2": [E.EIO, E.ENOSPC, E.EINTR],
+    "unlink": [E.EIO],
+    "unlinkat": [E.EIO],
+    "linkat": [E.EIO],
+    "mkdirat": [E.EIO],
+    "mkostemp": [E.EIO, E.ENOSPC, E.EMFILE, E.EACCES],
+    "getrandom": [E.EINTR, E.EAGAIN, E.ENOSYS, SHORT],
+    "inotify_init1": [E.EMFILE, E.ENOMEM],
+    "inotify_add_watch": [E.ENOSPC, E.ENOMEM, E.EIO],
+    "eventfd": [E.EMFILE, E.ENOMEM],
+    "poll": [E.EINTR, E.ENOMEM],
+    "ppoll": [E.EINTR, E.ENOMEM],
+    "pthread_create": [E.EAGAIN],
+    "realpath": [E.EIO, E.ENOMEM],
+    "readlink": LOOKING,
+    "readlinkat": LOOKING,
+    "statfs": [E.EIO, E.EINTR],
+    "fstatfs": [E.EIO, E.EINTR],
+    "statvfs": [E.EIO, E.EINTR],
+    "fstatvfs": [E.EIO, E.EINTR],
+    "flistxattr": [E.EIO],
+    "fgetxattr": [E.EIO],
+    "fsetxattr": [E.EIO, E.ENOSPC],
+    "fchmod": [E.EIO, E.EPERM],
+    "fchown": [E.EIO, E.EPERM],
+    "fallocate": [E.ENOSPC, E.EINTR],
+    "fcntl": [E.EAGAIN],
+    "close": [E.EIO, E.EINTR],
+    "pipe2": [E.EMFILE],
+}
+
+
+class Wrong(Exception):
+    """What the program did is not right."""
+
+
+def check(condition, what):
+    if not condition:
+        raise Wrong(what)
+
+
+class Control:
+    """Which call fails; see fail.c."""
+
+    SIZE, NAMES_AT, CALLS_AT = 8192, 4096, 24
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, "wb") as f:
+            f.write(bytes(self.SIZE))
+        with open(path, "r+b") as f:
+            self.map = mmap.mmap(f.fileno(), self.SIZE)
+
+    def set(self, case=None):
+        """From a new start of the program on; no case: nothing fails."""
+        self.map[: self.NAMES_AT] = bytes(self.NAMES_AT)
+        if case:
+            kind, error, nth = case
+            struct.pack_into("IIIIQ", self.map, 0, 1, self.kinds().index(kind), error, 0, nth)
+
+    def disarm(self):
+        struct.pack_into("I", self.map, 0, 0)
+
+    def fired(self):
+        return struct.unpack_from("I", self.map, 12)[0] == 1
+
+    def kinds(self):
+        return self.map[self.NAMES_AT :].split(b"\0", 1)[0].decode().split()
+
+    def counts(self):
+        kinds = self.kinds()
+        return dict(zip(kinds, struct.unpack_from(f"{len(kinds)}Q", self.map, self.CALLS_AT)))
+
+
+# --- the sessions ----------------------------------------------------------------------------------
+
+
+def line(**fields):
+    return json.dumps(fields, separators=(",", ":")) + "\n"
+
+
+def message(entry, parent, **fields):
+    stamp = "2026-03-01T10:00:00.000Z"
+    return line(type="message", id=entry, parentId=parent, timestamp=stamp, message={"timestamp": 0, **fields})
+
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+USAGE = {"input": 3, "output": 4, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 7, "cost": {"total": 0.5}}
+STAMP = "2026-03-01T10:00:00.000Z"
+
+
+def plain():
+    call = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}
+    said = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "yes"}, call]
+    picture = {"type": "image", "data": PIXEL, "mimeType": "image/png"}
+    return "".join(
+        [
+            line(type="session", version=3, id="plain", timestamp=STAMP, cwd="/p"),
+            message("aaaaaaa1", None, role="user", content="first"),
+            message("aaaaaaa2", "aaaaaaa1", role="assistant", content=said, provider="p", model="m", usage=USAGE),
+            message("aaaaaaa3", "aaaaaaa2", role="toolResult", toolCallId="c1", toolName="bash", content=[picture]),
+            line(type="label", id="aaaaaaa4", parentId="aaaaaaa3", timestamp=STAMP, targetId="aaaaaaa1", label="one"),
+            line(type="session_info", id="aaaaaaa5", parentId="aaaaaaa4", timestamp=STAMP, name="a name"),
+            line(type="branch_summary", id="aaaaaaa6", parentId="aaaaaaa1", timestamp=STAMP, fromId="aaaaaaa3", summary="s"),
+            message("aaaaaaa7", "aaaaaaa6", role="user", content="second"),
+            line(type="label", id="aaaaaaa8", parentId="aaaaaaa7", timestamp=STAMP, targetId="aaaaaaa7", label="two"),
+        ]
+    )
+
+
+def old():
+    lines = [{"type": "session", "id": "old", "timestamp": STAMP, "cwd": "/p"}]
+    lines += [{"type": "message", "timestamp": STAMP, "message": {"role": "user", "content": f"m {i}"}} for i in range(3)]
+    return "".join(line(**x) for x in lines)
+
+
+SOURCES = {
+    "--p--/plain.jsonl": plain(),
+    "--p--/old.jsonl": old(),
+    "--p--/fork.jsonl": line(type="session", version=3, id="fork", timestamp=STAMP, cwd="/p", parentSession="plain.jsonl")
+    + message("bbbbbbb1", None, role="user", content="forked"),
+    "--q--/odd.jsonl": line(type="session", version=3, id="odd", timestamp=STAMP, cwd="/q")
+    + "{no json\n"
+    + message("ccccccc1", "gone", role="user", content="lost"),
+    "--q--/none.jsonl": '{"type":"other"}\n',
+    "flat.jsonl": line(type="session", version=3, id="flat", timestamp=STAMP, cwd="/p")
+    + message("ddddddd1", None, role="user", content="flat"),
+}
+
+
+def put_sources(directory, clean=False):
+    shutil.rmtree(directory, ignore_errors=True)
+    for name, text in SOURCES.items():
+        if clean and name.startswith("--q--"):
+            continue
+        path = f"{directory}/{name}"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.utime(path, (1772400000, 1772400000))
+
+
+# --- without a mount -------------------------------------------------------------------------------
+
+COMMANDS = {
+    "cat": ["--cat", "projects/p/plain/transcript.md"],
+    "cat-table": ["--cat", "projects/p/old/labels.tsv"],
+    "cat-info": ["--cat", "sessions/odd/info.json"],
+    "cat-image": ["--cat", "projects/p/plain/entries/aaaaaaa3/images/1.png"],
+    "cat-context": ["--cat", "latest/context.json"],
+    "ls": ["--ls", "projects/p/plain"],
+    "ls-json": ["--ls", "sessions", "--json"],
+    "tree": ["--tree", ""],
+    "check": ["--check"],
+    "check-odd": ["--check"],
+}
+
+
+class Commands:
+    def __init__(self, setup, name):
+        self.setup, self.arguments = setup, COMMANDS[name]
+        self.source = f"{setup.dir}/{name}"
+        put_sources(self.source, clean=name == "check")
+
+    def do(self, case=None):
+        self.setup.control.set(case)
+        command = [self.setup.program, "-S", self.source, *self.arguments]
+        try:
+            run = subprocess.run(command, capture_output=True, env=self.setup.env, timeout=LIMIT, check=False)
+        except subprocess.TimeoutExpired:
+            raise Wrong("hangs") from None
+        return run.returncode, run.stdout, run.stderr
+
+    def reference(self):
+        self.right = self.do()
+        self.counts = self.setup.control.counts()
+
+    def try_case(self, case):
+        status, out, err = self.do(case)
+        check(status in (0, 1), f"ended with {status}: {err!r}")
+        if status == 0:
+            check(self.right[0] == 0, "says that nothing is wrong")
+            check(out == self.right[1], f"ended with 0, but printed {out!r}")
+        elif self.right[0] == 0 or (out != self.right[1] and len(out.splitlines()) < len(self.right[1].splitlines())):
+            check(err or "--check" in self.arguments and out, f"failed, and said nothing of why; printed {out!r}")
+
+
+# --- mounted ---------------------------------------------------------------------------------------
+
+
+def is_mounted(mount):
+    with open("/proc/self/mountinfo", encoding="utf-8") as f:
+        return any(x.split()[4] == mount for x in f)
+
+
+def unmount(mount, lazily=False):
+    if os.geteuid() == 0:
+        command = ["umount", *(["-l"] if lazily else []), mount]
+    else:
+        command = ["fusermount3", "-uz" if lazily else "-u", mount]
+    return subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+class Server:
+    """The program, mounted. `status` is set if it ended instead."""
+
+    def __init__(self, setup, mount, env):
+        self.mount, self.status = mount, None
+        self.log = open(f"{mount}.log", "w+b")  # pylint: disable=consider-using-with
+        self.process = subprocess.Popen([setup.program, "-f", setup.source, mount], env=env, stderr=self.log)  # pylint: disable=consider-using-with
+        end = time.monotonic() + LIMIT
+        while not is_mounted(mount):
+            self.status = self.process.poll()
+            if self.status is not None:
+                return
+            check(time.monotonic() < end, "neither mounts nor ends")
+            time.sleep(0.002)
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read().decode(errors="replace").strip()
+
+    def end(self):
+        """Unmounts it; its exit status."""
+        end = time.monotonic() + LIMIT
+        while is_mounted(self.mount) and not unmount(self.mount):
+            check(time.monotonic() < end, "cannot be unmounted")
+            time.sleep(0.02)
+        try:
+            return self.process.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            raise Wrong("does not end when it is unmounted") from None
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if is_mounted(self.mount):
+            unmount(self.mount, lazily=True)
+        self.log.close()
+
+
+def look(path):
+    """One file, as everybody can see it."""
+    try:
+        st = os.lstat(path)
+        if stat.S_ISLNK(st.st_mode):
+            return os.readlink(path), None
+        if stat.S_ISDIR(st.st_mode):
+            # Without what is about this mount only: side files, and why something was refused.
+            return "directory", sorted(n for n in os.listdir(path) if n[0] != "." and n != "errors")
+        with open(path, "rb") as f:
+            data = f.read()
+        return (stat.S_IMODE(st.st_mode), st.st_size, st.st_mtime_ns, data), None
+    except OSError as e:
+        return errno.errorcode[e.errno], None
+
+
+def walk(path, name=""):
+    """Everything below a directory, by name."""
+    seen = {}
+    what, names = look(f"{path}/{name}" if name else path)
+    seen[name or "."] = what if names is None else tuple(names)
+    for n in names or []:
+        seen.update(walk(path, f"{name}/{n}" if name else n))
+    return seen
+
+
+def put(path, text, sync=False):
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        os.write(fd, text.encode())
+        if sync:
+            os.fsync(fd)
+    except OSError:
+        os.close(fd)
+        raise
+    os.close(fd)
+
+
+def put_table(directory, entry, label):
+    with open(f"{directory}/labels.tsv", encoding="utf-8") as f:
+        rows = [row.split("\t") for row in f.read().split("\n")[:-1]]
+    for row in rows:
+        if row[0] == entry:
+            row[1] = label
+    put(f"{directory}/.table", "".join("\t".join(row) + "\n" for row in rows))
+    os.rename(f"{directory}/.table", f"{directory}/labels.tsv")
+
+
+def put_leaf(directory, entry):
+    os.symlink(f"entries/{entry}", f"{directory}/.leaf")
+    os.rename(f"{directory}/.leaf", f"{directory}/leaf")
+
+
+def old_label(mount):
+    directory = f"{mount}/projects/p/old/entries"
+    put(f"{directory}/{sorted(os.listdir(directory))[0]}/label", "to the old")
+
+
+# What is written, in this order, and how the record that it makes is known.
+WRITES = [
+    ("label", lambda m: put(f"{m}/projects/p/plain/entries/aaaaaaa2/label", "put\n"), lambda e: e.get("label") == "put"),
+    ("name", lambda m: put(f"{m}/projects/p/plain/name", "new name\n", True), lambda e: e.get("name") == "new name"),
+    ("branch", lambda m: put(f"{m}/projects/p/plain/entries/aaaaaaa3/branch", "go on\n"), lambda e: e.get("summary") == "go on"),
+    ("table", lambda m: put_table(f"{m}/projects/p/plain", "aaaaaaa3", "tabled"), lambda e: e.get("label") == "tabled"),
+    ("link", lambda m: os.symlink("../entries/aaaaaaa6", f"{m}/projects/p/plain/labels/linked"), lambda e: e.get("label") == "linked"),
+    ("leaf", lambda m: put_leaf(f"{m}/projects/p/plain", "aaaaaaa7"), lambda e: e.get("summary") == ""),
+    ("remove", lambda m: os.unlink(f"{m}/projects/p/plain/entries/aaaaaaa1/label"), lambda e: e.get("targetId") == "aaaaaaa1" and not e.get("label")),
+    ("old", old_label, lambda e: e.get("label") == "to the old"),
+]
+PI = message("eeeeeee1", "aaaaaaa8", role="user", content="by pi")
+
+
+class Mounted:
+    def __init__(self, setup, _name):
+        self.setup = setup
+        setup.source = f"{setup.dir}/source"
+        self.mount, self.fresh = f"{setup.dir}/mnt", f"{setup.dir}/fresh"
+        os.makedirs(self.mount, exist_ok=True)
+        os.makedirs(self.fresh, exist_ok=True)
+
+    def work(self):
+        """Reads everything, and writes. What was acknowledged, and what was refused, with its error."""
+        results = {}
+        walk(self.mount)
+        with open(f"{self.setup.source}/--p--/plain.jsonl", "a", encoding="utf-8") as f:
+            f.write(PI)
+        look(f"{self.mount}/projects/p/plain/session.jsonl")
+        for name, write, _ in WRITES:
+            try:
+                write(self.mount)
+                results[name] = None
+            except OSError as e:
+                results[name] = errno.errorcode[e.errno]
+            except IndexError:
+                results[name] = "no entry was listed"
+        with open(f"{self.setup.source}/--p--/new.jsonl", "w", encoding="utf-8") as f:
+            f.write(SOURCES["flat.jsonl"].replace("flat", "new"))
+        os.rename(f"{self.setup.source}/--p--/fork.jsonl", f"{self.setup.source}/--q--/fork.jsonl")
+        walk(self.mount)
+        try:
+            os.statvfs(self.mount)
+        except OSError:
+            pass
+        return results
+
+    def judge_files(self, results):
+        """What is in the session files: the old bytes, whole lines, and what was acknowledged."""
+        records = []
+        for name in ["--p--/plain.jsonl", "--p--/old.jsonl"]:
+            with open(f"{self.setup.source}/{name}", "rb") as f:
+                data = f.read().decode()
+            check(data.endswith("\n"), f"{name} is torn: {data[-200:]!r}")
+            try:
+                lines = [json.loads(x) for x in data[:-1].split("\n")]
+            except ValueError:
+                raise Wrong(f"{name}: no whole line: {data!r}") from None
+            if name == "--p--/old.jsonl" and lines[0].get("version") == 3:
+                before = [json.loads(x)["message"] for x in SOURCES[name].split("\n")[1:-1]]
+                check([x["message"] for x in lines if x["type"] == "message"] == before, f"{name} is migrated wrongly: {data!r}")
+            else:
+                check(data.startswith(SOURCES[name]), f"{name} lost something: {data!r}")
+            check("plain" not in name or PI in data, f"{name} lost what pi wrote")
+            records += lines[SOURCES[name].count("\n") :]
+        for name, _, is_it in WRITES:
+            n = len([e for e in records if is_it(e)])
+            why = results[name]
+            check(n == 1 if why is None else n == 0, f"{name}: {why or 'acknowledged'}, but {n} times in the file")
+        for directory in ["--p--", "--q--", "."]:
+            left = [x for x in os.listdir(f"{self.setup.source}/{directory}") if x.startswith(".sessionfs")]
+            check(not left, f"left behind: {left}")
+
+    def judge_view(self):
+        """Once nothing fails any more, all is shown as a fresh mount shows it, within moments."""
+        fresh = Server(self.setup, self.fresh, None)
+        try:
+            check(fresh.status is None, f"does not mount any more: {fresh.said()}")
+            want = walk(self.fresh)
+            end = time.monotonic() + CATCH_UP
+            while True:
+                got = walk(self.mount)
+                differ = sorted(n for n in got.keys() | want.keys() if got.get(n) != want.get(n) and n != "README.md")
+                if not differ:
+                    break
+                n = differ[0]
+                check(time.monotonic() < end, f"{n} (and {len(differ) - 1} more) is {got.get(n)!r} and not {want.get(n)!r}")
+                time.sleep(0.1)
+            fresh.end()
+        finally:
+            fresh.kill()
+
+    def do(self, case=None):
+        put_sources(self.setup.source)
+        self.setup.control.set(case)
+        server = Server(self.setup, self.mount, self.setup.env)
+        hung = threading.Event()
+
+        def give_up():
+            hung.set()
+            for task in os.listdir(f"/proc/{server.process.pid}/task"):
+                try:
+                    with open(f"/proc/{server.process.pid}/task/{task}/wchan", encoding="ascii") as f:
+                        print(f"      thread {task}: {f.read()}", file=sys.stderr)
+                except OSError:
+                    pass
+            server.process.kill()
+
+        guard = threading.Timer(LIMIT, give_up)
+        guard.start()
+        try:
+            if server.status is not None:
+                check(server.status in (1, 2), f"ended with {server.status} instead of mounting: {server.said()}")
+                check(server.said(), "did not mount and said nothing of why")
+                return
+            results = self.work()
+            check(case or not [x for x in results.values() if x], f"writes were refused: {results}")
+            self.setup.control.disarm()
+            check(not hung.is_set(), "hangs")
+            check(server.process.poll() is None, f"ended with {server.process.poll()}: {server.said()}")
+            self.judge_files(results)
+            self.judge_view()
+            self.counts = self.setup.control.counts()
+            status = server.end()
+            check(not hung.is_set(), "hangs")
+            check(status == 0, f"ended with {status}: {server.said()}")
+        except OSError as e:
+            raise Wrong(f"{e}: {server.process.poll()}: {server.said()}") from None
+        finally:
+            guard.cancel()
+            server.kill()
+
+    def reference(self):
+        self.do()
+
+    def try_case(self, case):
+        self.do(case)
+
+
+# --- all of it -------------------------------------------------------------------------------------
+
+
+class Setup:
+    def __init__(self, program, shim, directory):
+        self.program, self.dir = program, directory
+        self.control = Control(f"{directory}/control")
+        self.env = {**os.environ, "LD_PRELOAD": shim, "FAIL_CONTROL": self.control.path}
+
+
+def cases_of(counts, most, rng):
+    kinds = os.environ.get("KINDS", "").split() or list(ERRORS)
+    for kind, n in counts.items():
+        if kind not in kinds:
+            continue
+        for error in ERRORS[kind]:
+            chosen = range(1, n + 1) if n <= most else sorted(rng.sample(range(1, n + 1), most))
+            for nth in chosen:
+                yield kind, error, nth
+
+
+def describe(case):
+    kind, error, nth = case
+    return f"{kind} {errno.errorcode.get(error, 'short')} {nth}"
+
+
+def main(program, shim, directory, seed, most, only):
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    setup = Setup(program, shim, directory)
+    rng = random.Random(seed)
+    wrong = 0
+    for name in [*COMMANDS, "mount"]:
+        if only and not any(name.startswith(o) for o in only):
+            continue
+        run = (Mounted if name == "mount" else Commands)(setup, name)
+        run.reference()
+        done = reached = 0
+        for case in cases_of(run.counts, most, rng):
+            if os.environ.get("CASE", describe(case)) != describe(case):
+                continue
+            try:
+                run.try_case(case)
+            except Wrong as e:
+                print(f"FAILED: {name}: {describe(case)}: {str(e)[:1500]}", flush=True)
+                wrong += 1
+            done += 1
+            reached += setup.control.fired()
+        print(f"{name}: {done} calls failed, {reached} of them were made", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:4], int(sys.argv[4]), int(sys.argv[5]), sys.argv[6:]))
