@@ -14,13 +14,18 @@ enum {
 /* A stray backslash: it says nothing. */
 static const uint32_t no_code = UINT32_MAX;
 
+/* What is counted first and written then may have changed in between: bytes that are paged are read from the file
+ * again. */
 struct sink {
-	char *to; /* NULL: count only */
+	char *to;    /* NULL: count only */
+	size_t most; /* there is room for */
 	size_t n;
 };
 
 static inline void put(struct sink *out, const char *p, size_t n)
 {
+	if (out->to && n > out->most - out->n)
+		return;
 	if (out->to)
 		memcpy(out->to + out->n, p, n);
 	out->n += n;
@@ -140,9 +145,9 @@ static const char *put_escape(struct sink *out, const char *p, const char *end, 
 	return p;
 }
 
-static size_t decode(struct span text, enum json_decode how, char *to)
+static size_t decode(struct span text, enum json_decode how, char *to, size_t most)
 {
-	struct sink out = {to, 0};
+	struct sink out = {to, most, 0};
 	const char *p = text.p, *end = text.n ? p + text.n : p;
 
 	while (p < end) {
@@ -174,7 +179,7 @@ static bool is_simple(struct span text, enum json_decode how)
 static size_t count_simple(struct span text, enum json_decode how)
 {
 	const char *p = text.p, *end = text.n ? p + text.n : p;
-	struct sink out = {NULL, 0};
+	struct sink out = {NULL, 0, 0};
 
 	while (p < end) {
 		const char *stop = end;
@@ -214,7 +219,7 @@ static inline bool put_special(char **to, const char **p, const char *end, enum 
 			*p += 2;
 			return true;
 		}
-		struct sink out = {*to, 0};
+		struct sink out = {*to, 4, 0}; /* no code takes more */
 		*p = put_escape(&out, *p, end, how);
 		*to += out.n;
 		return true;
@@ -262,14 +267,14 @@ static bool decode_simple(struct span text, enum json_decode how, char *begin, s
 
 static size_t count_simple(struct span text, enum json_decode how)
 {
-	return decode(text, how, NULL);
+	return decode(text, how, NULL, 0);
 }
 
 static bool decode_simple(struct span text, enum json_decode how, char *to, size_t *ret_n)
 {
 	if (!is_simple(text, how))
 		return false;
-	*ret_n = decode(text, how, to);
+	*ret_n = decode(text, how, to, text.n);
 	return true;
 }
 
@@ -284,14 +289,15 @@ void json_decode(struct span text, enum json_decode how, struct buf *out)
 		out->n += n;
 		return;
 	}
-	to = buf_reserve(out, decode(text, how, NULL));
+	size_t most = decode(text, how, NULL, 0);
+	to = buf_reserve(out, most);
 	if (to)
-		out->n += decode(text, how, to);
+		out->n += decode(text, how, to, most);
 }
 
 size_t json_decoded_size(struct span text, enum json_decode how)
 {
-	return is_simple(text, how) ? count_simple(text, how) : decode(text, how, NULL);
+	return is_simple(text, how) ? count_simple(text, how) : decode(text, how, NULL, 0);
 }
 
 bool json_is(struct json_value v, const char *ascii)

@@ -310,7 +310,8 @@ void part_image(const struct part_image *img, struct buf *out)
 {
 	CLEANUP_BUF struct buf own = BUF_INIT;
 	struct span text = image_text(img->data, &own);
-	char *to = buf_reserve(out, img->size);
+	/* Not what was counted before: bytes that are paged may be others by now. */
+	char *to = buf_reserve(out, base64_most(text));
 
 	if (buf_err(&own))
 		out->err = buf_err(&own);

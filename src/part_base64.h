@@ -6,6 +6,12 @@
 
 #include "sessionfs/span.h"
 
+/* More than this is never decoded from so long a text, whatever it says. */
+static inline size_t base64_most(struct span text)
+{
+	return text.n / 4 * 3 + 3;
+}
+
 /* Writes the decoded bytes to `to`, or only counts them if it is NULL. Returns how many. */
 size_t base64_decode(struct span text, char *to);
 
