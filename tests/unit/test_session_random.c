@@ -383,7 +383,7 @@ static void grow_in_pieces(struct dice *d, const struct buf *text, unsigned most
 		assert_false(session_changed(f.s));
 		assert_int_equal(session_grow(f.s), 0);
 		if (roll(d, 20) == 0) {
-			struct buf so_far = {text->p, at, 0, 0};
+			struct buf so_far = {.p = text->p, .n = at};
 			assert_same_as_at_once(f.s, &so_far);
 		}
 	}
