@@ -186,14 +186,16 @@ enum { ROW_UNITS = 200, COMMAND_UNITS = 50, ARGUMENT_UNITS = 40, ERROR_UNITS = 8
 
 void row_source_init(struct row_source *src, const struct session *s)
 {
-	*src = (struct row_source){.s = s, .line = LINE_INIT, .call_line = LINE_INIT, .caller = NO_ENTRY};
+	*src = (struct row_source){.s = s, .line = LINE_INIT, .call_line = LINE_INIT, .texts = BUF_INIT};
 }
 
 void row_source_release(struct row_source *src)
 {
 	line_release(&src->line);
 	line_release(&src->call_line);
+	buf_release(&src->texts);
 	cleanup_free(&src->calls);
+	cleanup_free(&src->ends);
 }
 
 /* The beginning of a value on one line, trimmed. */
@@ -304,7 +306,9 @@ static void add_compact(struct json_value v, size_t units, struct buf *out)
 static void add_call(struct json_value name, struct json_value arguments, struct buf *out)
 {
 	buf_addc(out, '[');
+	size_t start = out->n;
 	text_inline(name, out);
+	text_cut(out, start, ROW_UNITS);
 	if (json_is(name, "read") || json_is(name, "write") || json_is(name, "edit")) {
 		buf_adds(out, ": ");
 		add_path(arguments, "", out);
@@ -329,40 +333,54 @@ static void add_call(struct json_value name, struct json_value arguments, struct
 	buf_addc(out, ']');
 }
 
-static int keep_call(struct row_source *src, const struct block *b)
+static int keep_end(struct row_source *src)
 {
-	if (src->n_calls == src->cap_calls) {
-		size_t cap = src->cap_calls ? 2 * src->cap_calls : 8;
-		struct row_call *calls = realloc(src->calls, cap * sizeof *calls);
-		if (!calls)
+	if (src->n_ends == src->cap_ends) {
+		size_t cap = src->cap_ends ? 2 * src->cap_ends : 8;
+		uint64_t *ends = reallocarray(src->ends, cap, sizeof *ends);
+		if (!ends)
 			return -ENOMEM;
-		src->calls = calls;
-		src->cap_calls = cap;
+		src->ends = ends;
+		src->cap_ends = cap;
 	}
-	src->calls[src->n_calls++] = (struct row_call){b->name, b->arguments};
-	return 0;
+	src->ends[src->n_ends++] = src->texts.n;
+	return buf_err(&src->texts);
 }
 
+/* The rows of all calls of a message follow those that are kept; before them is one without text. */
 static int load_calls(struct row_source *src, uint32_t caller)
 {
-	if (src->caller == caller)
-		return 0;
-	src->caller = NO_ENTRY;
-	src->n_calls = 0;
 	struct record r;
 	int rc = session_load(src->s, caller, &src->call_line, &r);
-	if (rc < 0)
-		return rc;
+	if (rc == 0)
+		rc = keep_end(src);
 	struct block_iter it;
 	struct block b;
-	block_iter_init(&it, r.msg.content);
-	while (block_next(&it, &b)) {
-		rc = b.type == BLOCK_TOOL_CALL ? keep_call(src, &b) : 0;
-		if (rc < 0)
-			return rc;
+	if (rc == 0)
+		block_iter_init(&it, r.msg.content);
+	for (unsigned n = 1; rc == 0 && block_next(&it, &b);) {
+		if (b.type != BLOCK_TOOL_CALL)
+			continue;
+		if (session_result(src->s, caller, n++) != NO_ENTRY)
+			add_call(b.name, b.arguments, &src->texts);
+		rc = keep_end(src);
 	}
-	src->caller = caller;
-	return 0;
+	return rc;
+}
+
+static int need_calls(struct row_source *src, uint32_t caller)
+{
+	if (!src->calls)
+		src->calls = calloc(session_count(src->s), sizeof *src->calls);
+	if (!src->calls)
+		return -ENOMEM;
+	if (src->calls[caller])
+		return 0;
+	size_t first = src->n_ends + 1;
+	int rc = first < UINT32_MAX ? load_calls(src, caller) : -ENOMEM;
+	if (rc == 0)
+		src->calls[caller] = (uint32_t)first;
+	return rc;
 }
 
 /* A toolResult is shown as the call it answers. 1 if that was found. */
@@ -372,12 +390,14 @@ static int result_row(struct row_source *src, uint32_t i, struct buf *out)
 	uint32_t caller = session_call(src->s, i, &n);
 	if (caller == NO_ENTRY)
 		return 0;
-	int rc = load_calls(src, caller);
+	int rc = need_calls(src, caller);
 	if (rc < 0)
 		return rc;
-	if (n == 0 || n > src->n_calls)
+	size_t end = src->calls[caller] - 1 + (size_t)n;
+	if (n == 0 || end >= src->n_ends)
 		return 0;
-	add_call(src->calls[n - 1].name, src->calls[n - 1].arguments, out);
+	uint64_t from = src->ends[end - 1];
+	buf_add(out, src->texts.p + from, (size_t)(src->ends[end] - from));
 	return 1;
 }
 

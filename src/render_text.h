@@ -36,17 +36,15 @@ void text_of_content(struct json_value content, const char *between, size_t unit
 /* Appends what kind of entry it is: the role of a message, else the type; on one line. */
 void text_role(const struct record *r, struct buf *out);
 
-struct row_call {
-	struct json_value name, arguments;
-};
-
-/* Reads what rows are made of. The message that made the last tool call asked for is kept: its results follow it. */
+/* Reads what rows are made of. The rows of a message's tool calls are made once and kept, since their results may stand
+ * anywhere below it, between those of any other message. */
 struct row_source {
 	const struct session *s;
 	struct line line, call_line;
-	uint32_t caller; /* whose calls are held, or NO_ENTRY */
-	struct row_call *calls;
-	size_t n_calls, cap_calls;
+	uint32_t *calls;  /* by entry: where its calls begin in `ends`, plus one; 0: not read yet. NULL: none was */
+	struct buf texts; /* of the calls that have a result, one after the other */
+	uint64_t *ends;   /* of each call in `texts` */
+	size_t n_ends, cap_ends;
 };
 void row_source_init(struct row_source *src, const struct session *s);
 void row_source_release(struct row_source *src);

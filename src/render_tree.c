@@ -22,31 +22,27 @@ enum {
 	BRANCHED = 1 << 3,  /* one of several: its own child moves right */
 	CONNECTED = 1 << 4, /* drawn with a connector */
 	LAST = 1 << 5,      /* the last of its siblings */
+	BELOW = 1 << 6,     /* some row's `above` */
+	SEVERAL = 1 << 7,   /* that of several */
 };
 
+/* There may be millions: no more than is needed at a time. */
 struct spot {
 	uint32_t above; /* nearest row above it, or NO_ENTRY */
-	uint32_t below; /* rows whose `above` it is */
 	uint32_t indent;
-	uint32_t gutter; /* nearest row above it that is drawn with a connector, or NO_ENTRY */
-	uint8_t flags;
-};
-
-struct key {
-	int64_t time;
-	uint32_t entry;
+	uint32_t gutter; /* nearest row above it that is drawn with a connector, or NO_ENTRY; while siblings are
+	                    sorted, the one whose time counts */
 };
 
 struct drawing {
 	const struct session *s;
 	uint32_t n;
 	struct spot *spots; /* by entry */
-	uint32_t *stack, *rows;
+	uint8_t *flags;     /* too */
+	uint32_t *rows;     /* and from the end of it on down the stack: an entry is on it before it is a row */
 	size_t n_stack, n_rows;
 	uint32_t n_roots; /* rows with none above */
 	uint32_t leaf_row;
-	struct key *keys;
-	size_t cap_keys;
 	struct row_source src;
 	struct buf *out;
 };
@@ -54,9 +50,8 @@ struct drawing {
 static void drawing_release(struct drawing *d)
 {
 	free(d->spots);
-	free(d->stack);
+	free(d->flags);
 	free(d->rows);
-	free(d->keys);
 	row_source_release(&d->src);
 }
 
@@ -68,78 +63,78 @@ static bool is_row(const struct drawing *d, uint32_t i)
 
 /* --- order ------------------------------------------------------------------ */
 
-static int key_compare(const void *pa, const void *pb)
+static int64_t time_of(const struct drawing *d, uint32_t i)
 {
-	const struct key *a = pa, *b = pb;
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return a->entry < b->entry ? -1 : a->entry > b->entry;
+	return i == NO_ENTRY ? INT64_MIN : session_entry(d->s, i)->time;
 }
 
-/* Orders the siblings stack[base...], which stand newest first, by time, earliest on top. One without a time stays
- * behind the sibling before it in the file. */
-static int sort_siblings(struct drawing *d, size_t base)
+static int sibling_compare(const void *pa, const void *pb, void *arg)
+{
+	const struct drawing *d = arg;
+	uint32_t a, b;
+	memcpy(&a, pa, sizeof a);
+	memcpy(&b, pb, sizeof b);
+	int64_t ta = time_of(d, d->spots[a].gutter), tb = time_of(d, d->spots[b].gutter);
+	if (ta != tb)
+		return ta < tb ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static uint32_t *stack_top(const struct drawing *d)
+{
+	return d->rows + d->n - d->n_stack;
+}
+
+/* Orders the siblings that came on the stack since it had `base`, the oldest of the file on top, by time, earliest on
+ * top. One without a time stays behind the sibling before it in the file. */
+static void sort_siblings(struct drawing *d, size_t base)
 {
 	size_t n = d->n_stack - base;
-	uint32_t *newest = d->stack + base;
+	uint32_t *v = stack_top(d), latest = NO_ENTRY;
 	bool sorted = true;
 
-	for (size_t i = 0; i < n && sorted; i++) {
-		int64_t t = session_entry(d->s, newest[i])->time;
-		sorted = t != NO_TIME && (i == 0 || t <= session_entry(d->s, newest[i - 1])->time);
-	}
-	if (sorted)
-		return 0;
-	if (n > d->cap_keys) {
-		struct key *keys = realloc(d->keys, n * sizeof *keys);
-		if (!keys)
-			return -ENOMEM;
-		d->keys = keys;
-		d->cap_keys = n;
-	}
-	int64_t latest = INT64_MIN;
 	for (size_t i = 0; i < n; i++) {
-		uint32_t entry = newest[n - 1 - i];
-		int64_t t = session_entry(d->s, entry)->time;
-		d->keys[i] = (struct key){t == NO_TIME ? latest : t, entry};
-		if (d->keys[i].time > latest)
-			latest = d->keys[i].time;
+		int64_t t = session_entry(d->s, v[i])->time;
+		d->spots[v[i]].gutter = t == NO_TIME ? latest : v[i];
+		sorted &= t != NO_TIME && t >= time_of(d, latest);
+		if (t != NO_TIME && t > time_of(d, latest))
+			latest = v[i];
 	}
-	qsort(d->keys, n, sizeof *d->keys, key_compare);
-	for (size_t i = 0; i < n; i++)
-		newest[n - 1 - i] = d->keys[i].entry;
-	return 0;
+	if (!sorted)
+		qsort_r(v, n, sizeof *v, sibling_compare, d);
 }
 
-/* Of the siblings stack[base...] the one that leads to the leaf goes to the top. */
+/* Of the siblings that came on the stack since it had `base` the one that leads to the leaf goes to the top. */
 static void put_leaf_first(struct drawing *d, size_t base)
 {
-	for (size_t i = base; i < d->n_stack; i++) {
-		uint32_t entry = d->stack[i];
-		if (!(d->spots[entry].flags & TO_LEAF))
+	uint32_t *v = stack_top(d);
+
+	for (size_t i = 0; i < d->n_stack - base; i++) {
+		uint32_t entry = v[i];
+		if (!(d->flags[entry] & TO_LEAF))
 			continue;
-		memmove(d->stack + i, d->stack + i + 1, (d->n_stack - i - 1) * sizeof *d->stack);
-		d->stack[d->n_stack - 1] = entry;
+		memmove(v + 1, v, i * sizeof *v);
+		v[0] = entry;
 		return;
 	}
 }
 
 static void push(struct drawing *d, uint32_t entry, uint32_t above)
 {
-	struct spot *spot = &d->spots[entry];
-
-	if (spot->flags & REACHED)
+	if (d->flags[entry] & REACHED)
 		return;
-	spot->flags |= REACHED;
-	spot->above = above;
-	d->stack[d->n_stack++] = entry;
+	d->flags[entry] |= REACHED;
+	d->spots[entry].above = above;
+	d->n_stack++;
+	*stack_top(d) = entry;
 }
 
 /* Takes everything below what is on the stack, as rows in the order of the drawing. */
-static int walk_down(struct drawing *d)
+static void walk_down(struct drawing *d)
 {
 	while (d->n_stack > 0) {
-		uint32_t entry = d->stack[--d->n_stack];
+		uint32_t entry = *stack_top(d);
+		d->n_stack--;
 		bool row = is_row(d, entry);
 		uint32_t above = row ? entry : d->spots[entry].above;
 		if (row)
@@ -149,12 +144,9 @@ static int walk_down(struct drawing *d)
 		uint32_t child = session_entry(d->s, entry)->child;
 		for (; child != NO_ENTRY; child = session_entry(d->s, child)->sibling)
 			push(d, child, above);
-		int rc = sort_siblings(d, base);
-		if (rc < 0)
-			return rc;
+		sort_siblings(d, base);
 		put_leaf_first(d, base);
 	}
-	return 0;
 }
 
 /* The first entry, in the file, of the cycle that i's ancestors end in. */
@@ -172,43 +164,33 @@ static uint32_t cycle_of(const struct drawing *d, uint32_t i)
 	return first;
 }
 
-static int find_rows(struct drawing *d)
+static void find_rows(struct drawing *d)
 {
 	for (uint32_t i = d->n; i-- > 0;)
 		if (session_entry(d->s, i)->parent == NO_ENTRY)
 			push(d, i, NO_ENTRY);
 	put_leaf_first(d, 0);
-	int rc = walk_down(d);
+	walk_down(d);
 
 	/* What no root reaches hangs on a cycle, which is entered at its first entry. */
-	for (uint32_t i = 0; i < d->n && rc == 0; i++) {
-		if (d->spots[i].flags & REACHED)
+	for (uint32_t i = 0; i < d->n; i++) {
+		if (d->flags[i] & REACHED)
 			continue;
 		push(d, cycle_of(d, i), NO_ENTRY);
-		rc = walk_down(d);
+		walk_down(d);
 	}
-	return rc;
 }
 
 /* --- drawing ---------------------------------------------------------------- */
 
-static int mark_leaf(struct drawing *d)
+static void mark_leaf(struct drawing *d)
 {
-	uint32_t leaf = session_leaf(d->s);
+	uint32_t leaf = session_leaf(d->s), ring = NO_ENTRY;
 
-	for (uint32_t i = leaf; i != NO_ENTRY && !(d->spots[i].flags & TO_LEAF); i = session_entry(d->s, i)->parent)
-		d->spots[i].flags |= TO_LEAF;
-	if (leaf == NO_ENTRY)
-		return 0;
-
-	CLEANUP_FREE uint32_t *path = NULL;
-	size_t n = 0;
-	int rc = session_path(d->s, leaf, &path, &n);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < n; i++)
-		d->spots[path[i]].flags |= ACTIVE;
-	return 0;
+	for (uint32_t i = leaf; i != NO_ENTRY && !(d->flags[i] & TO_LEAF); i = session_entry(d->s, i)->parent)
+		d->flags[i] |= TO_LEAF;
+	for (uint32_t i = leaf; i != NO_ENTRY; i = session_walk_up(d->s, i, &ring))
+		d->flags[i] |= ACTIVE;
 }
 
 /* Where `<- leaf` stands. */
@@ -218,30 +200,37 @@ static uint32_t find_leaf_row(const struct drawing *d)
 	return i == NO_ENTRY || is_row(d, i) ? i : d->spots[i].above;
 }
 
-/* Of each row: how far right it stands and what lines lead to it. */
-static void arrange(struct drawing *d)
+static void count_below(struct drawing *d)
 {
 	for (size_t k = 0; k < d->n_rows; k++) {
 		uint32_t above = d->spots[d->rows[k]].above;
 		if (above == NO_ENTRY)
 			d->n_roots++;
 		else
-			d->spots[above].below++;
+			d->flags[above] |= d->flags[above] & BELOW ? SEVERAL : BELOW;
 	}
+}
+
+/* Of each row: how far right it stands and what lines lead to it. */
+static void arrange(struct drawing *d)
+{
+	count_below(d);
 	for (size_t k = 0; k < d->n_rows; k++) {
 		struct spot *spot = &d->spots[d->rows[k]];
+		uint8_t *flags = &d->flags[d->rows[k]];
 		if (spot->above == NO_ENTRY) {
 			spot->gutter = NO_ENTRY;
 			spot->indent = d->n_roots > 1;
-			spot->flags |= d->n_roots > 1 ? BRANCHED : 0;
+			*flags |= d->n_roots > 1 ? BRANCHED : 0;
 			continue;
 		}
 		const struct spot *above = &d->spots[spot->above];
-		bool branches = above->below > 1;
-		bool after_branch = (above->flags & BRANCHED) && above->indent > 0;
+		uint8_t flags_above = d->flags[spot->above];
+		bool branches = flags_above & SEVERAL;
+		bool after_branch = (flags_above & BRANCHED) && above->indent > 0;
 		spot->indent = above->indent + (branches || after_branch);
-		spot->flags |= branches ? BRANCHED | CONNECTED : 0;
-		spot->gutter = above->flags & CONNECTED ? spot->above : above->gutter;
+		*flags |= branches ? BRANCHED | CONNECTED : 0;
+		spot->gutter = flags_above & CONNECTED ? spot->above : above->gutter;
 	}
 }
 
@@ -250,10 +239,10 @@ static void mark_last(struct drawing *d)
 {
 	for (size_t k = d->n_rows; k-- > 0;) {
 		uint32_t above = d->spots[d->rows[k]].above;
-		if (above == NO_ENTRY || d->spots[above].below == 0)
+		if (above == NO_ENTRY || !(d->flags[above] & BELOW))
 			continue;
-		d->spots[above].below = 0;
-		d->spots[d->rows[k]].flags |= LAST;
+		d->flags[above] &= (uint8_t)~BELOW;
+		d->flags[d->rows[k]] |= LAST;
 	}
 }
 
@@ -262,21 +251,22 @@ static uint32_t level_of(const struct drawing *d, const struct spot *spot)
 	return d->n_roots > 1 ? spot->indent - 1 : spot->indent;
 }
 
-static void draw_lines(const struct drawing *d, const struct spot *spot)
+static void draw_lines(const struct drawing *d, uint32_t entry)
 {
+	const struct spot *spot = &d->spots[entry];
 	const char *cells[LEVELS];
 	uint32_t levels = level_of(d, spot);
 	uint32_t hidden = levels > LEVELS ? levels - LEVELS : 0;
 
 	for (uint32_t i = hidden; i < levels; i++)
 		cells[i - hidden] = "   ";
-	if (spot->flags & CONNECTED)
-		cells[levels - 1 - hidden] = spot->flags & LAST ? "└─ " : "├─ ";
+	if (d->flags[entry] & CONNECTED)
+		cells[levels - 1 - hidden] = d->flags[entry] & LAST ? "└─ " : "├─ ";
 	for (uint32_t i = spot->gutter; i != NO_ENTRY; i = d->spots[i].gutter) {
 		uint32_t level = level_of(d, &d->spots[i]) - 1;
 		if (level < hidden)
 			break;
-		if (!(d->spots[i].flags & LAST))
+		if (!(d->flags[i] & LAST))
 			cells[level - hidden] = "│  ";
 	}
 	if (hidden)
@@ -298,15 +288,14 @@ static void draw_label(const struct drawing *d, uint32_t entry)
 
 static int draw_row(struct drawing *d, uint32_t entry)
 {
-	const struct spot *spot = &d->spots[entry];
 	size_t start = d->out->n;
 
 	session_entry_name(d->s, entry, d->out);
 	while (d->out->n - start < NAME_WIDTH && !buf_err(d->out))
 		buf_addc(d->out, ' ');
 	buf_adds(d->out, "  ");
-	draw_lines(d, spot);
-	if (spot->flags & ACTIVE)
+	draw_lines(d, entry);
+	if (d->flags[entry] & ACTIVE)
 		buf_adds(d->out, "• ");
 	draw_label(d, entry);
 	int rc = row_text(&d->src, entry, d->out);
@@ -324,20 +313,17 @@ int render_tree_txt(const struct session *s, struct buf *out)
 	if (d.n == 0)
 		return buf_err(out);
 	d.spots = calloc(d.n, sizeof *d.spots);
-	d.stack = malloc(d.n * sizeof *d.stack);
+	d.flags = calloc(d.n, sizeof *d.flags);
 	d.rows = malloc(d.n * sizeof *d.rows);
-	if (!d.spots || !d.stack || !d.rows)
+	if (!d.spots || !d.flags || !d.rows)
 		return -ENOMEM;
-	int rc = mark_leaf(&d);
-	if (rc == 0)
-		rc = find_rows(&d);
-	if (rc < 0)
-		return rc;
+	mark_leaf(&d);
+	find_rows(&d);
 	d.leaf_row = find_leaf_row(&d);
 	arrange(&d);
 	mark_last(&d);
 	for (size_t k = 0; k < d.n_rows; k++) {
-		rc = draw_row(&d, d.rows[k]);
+		int rc = draw_row(&d, d.rows[k]);
 		if (rc < 0)
 			return rc;
 	}

@@ -20,7 +20,7 @@ struct buf {
 };
 
 /* From this size on a buf is paged (paged.h): its bytes may be used as ever, but for being given to the kernel. */
-#define BUF_PAGED ((size_t)16 << 20)
+#define BUF_PAGED ((size_t)8 << 20)
 
 #define BUF_INIT                                                                                                       \
 	{                                                                                                              \

@@ -137,6 +137,20 @@ def equal_calls(root, n):
     session(root, lines())
 
 
+def calls_in_turns(root, n):
+    """Two messages of many calls; on one path their results come in turns."""
+    half = n // 2
+
+    def lines():
+        yield calls("e0", None, (f"a{i}" for i in range(half)))
+        yield calls("e1", "e0", (f"b{i}" for i in range(half)))
+        for i in range(half):
+            yield result(f"ra{i}", f"rb{i - 1}" if i else "e1", f"a{i}")
+            yield result(f"rb{i}", f"ra{i}", f"b{i}")
+
+    session(root, lines())
+
+
 def calls_of_many(root, n):
     def lines():
         for i in range(n):
@@ -222,6 +236,7 @@ ALL = {
     "alike ids": (alike_ids, 100_000),
     "calls of one": (calls_of_one, 100_000),
     "equal calls": (equal_calls, 100_000),
+    "calls in turns": (calls_in_turns, 100_000),
     "calls of many": (calls_of_many, 100_000),
     "unanswered": (unanswered, 300_000),
     "forks": (forks, 10_000),
