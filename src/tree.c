@@ -1,13 +1,11 @@
 /* The engine that walks the table of kinds.
  *
  * Every operation opens a ctx for a node id: the id is unpacked, checked against
- * what is there now, and as much is fetched as the kind's scope asks for. Lookup
- * and listing use the same rows: a fixed name exists if its row's `has` says so,
- * a family's names come from `list` and are found again by `match`.
+ * what is there now, and as much is fetched as the kind's scope asks for. Here
+ * are the ctx and the attributes; names are in tree_list.c, contents in tree_read.c.
  *
  * Sizes: a row either knows its size without producing, or the contents are made
- * once and kept in the cache, from where the reads that follow are served. */
-#include "sessionfs/stop.h"
+ * once and kept in the cache (tree_read.c). */
 #include "tree_impl.h"
 
 #include <errno.h>
@@ -91,7 +89,7 @@ int ctx_load(struct ctx *c, uint32_t i)
 }
 
 /* Brings the ctx to at least `scope`. */
-static int ctx_reach(struct ctx *c, enum scope scope)
+int ctx_reach(struct ctx *c, enum scope scope)
 {
 	struct tree *t = c->tree;
 	if (scope >= SCOPE_PROJECT && c->scope < SCOPE_PROJECT) {
@@ -124,7 +122,7 @@ static int ctx_reach(struct ctx *c, enum scope scope)
 	return 0;
 }
 
-static int ctx_init(struct ctx *c, struct tree *t, struct node n)
+int ctx_init(struct ctx *c, struct tree *t, struct node n)
 {
 	*c = (struct ctx){.tree = t, .node = n, .line = LINE_INIT, .loaded = NO_ENTRY};
 	if (n.kind == K_NONE && n.part == 1)
@@ -141,8 +139,7 @@ int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
 	return rc < 0 ? rc : ctx_reach(c, scope > c->kind->scope ? scope : c->kind->scope);
 }
 
-/* Turns the ctx to a child of the same session, or of the same mount. */
-static int ctx_turn(struct ctx *c, struct node n)
+int ctx_turn(struct ctx *c, struct node n)
 {
 	c->node = n;
 	c->kind = &tree_kinds[n.kind];
@@ -151,7 +148,7 @@ static int ctx_turn(struct ctx *c, struct node n)
 	return ctx_reach(c, c->kind->scope);
 }
 
-static node_t ctx_id(const struct ctx *c)
+node_t ctx_id(const struct ctx *c)
 {
 	return c->node.kind == K_ROOT ? NODE_ROOT : node_pack(c->node);
 }
@@ -195,8 +192,7 @@ static struct timespec ctx_mtime(struct ctx *c)
 	return c->slot.st.st_mtim;
 }
 
-/* Where something can be written: names in these directories. */
-static bool is_writable_dir(unsigned kind)
+bool kind_is_writable_dir(unsigned kind)
 {
 	return kind == K_SESSION || kind == K_ENTRY || kind == K_LABELS;
 }
@@ -205,7 +201,7 @@ static bool is_writable_dir(unsigned kind)
 bool ctx_is_writable(const struct ctx *c)
 {
 	unsigned k = c->node.kind;
-	if (c->tree->read_only || !(c->kind->value || is_writable_dir(k)))
+	if (c->tree->read_only || !(c->kind->value || kind_is_writable_dir(k)))
 		return false;
 	bool of_entry = k == K_ENTRY || c->kind->parent == K_ENTRY;
 	return !of_entry || session_entry(c->session, c->node.entry)->flags & ENTRY_ADDRESSED;
@@ -232,8 +228,7 @@ static bool is_told(const struct ctx *c)
 	return c->kind->scope >= SCOPE_SLOT ? c->slot.told : catalog_is_told(c->tree->catalog);
 }
 
-/* In a mount that can be written, what was written reads back at once. */
-static double live_ttl(const struct tree *t)
+double tree_live_ttl(const struct tree *t)
 {
 	return t->read_only ? TREE_TTL_LIVE : 0;
 }
@@ -249,7 +244,7 @@ static enum keep keep_of(const struct ctx *c)
 static void set_ttl(const struct ctx *c, struct tree_attr *a)
 {
 	enum keep keep = keep_of(c);
-	double told = live_ttl(c->tree), quiet = told;
+	double told = tree_live_ttl(c->tree), quiet = told;
 	/* The names of what can be written come and go with the tools that write. */
 	bool writable = !c->tree->read_only && (c->kind->value || c->node.kind == K_LEAF);
 	if (keep == KEEP_FIXED) {
@@ -260,16 +255,8 @@ static void set_ttl(const struct ctx *c, struct tree_attr *a)
 		told = TREE_TTL_TOLD;
 	if (c->slot.told && is_older(a, QUIET_AFTER))
 		quiet = TREE_TTL_QUIET;
-	a->attr_ttl = keep == KEEP_LIVE ? live_ttl(c->tree) : keep == KEEP_QUIET ? quiet : told;
+	a->attr_ttl = keep == KEEP_LIVE ? tree_live_ttl(c->tree) : keep == KEEP_QUIET ? quiet : told;
 	a->entry_ttl = keep == KEEP_NAME ? TREE_TTL_FIXED : a->attr_ttl;
-}
-
-/* What one entry says never changes in a generation; all else is as of a serial. */
-static uint64_t view_serial(const struct ctx *c)
-{
-	if (c->kind->untimed)
-		return state_serial(c->tree);
-	return c->session && c->kind->keep != KEEP_FIXED ? session_serial(c->session) : 0;
 }
 
 static int ctx_size(struct ctx *c, uint64_t *ret)
@@ -297,13 +284,7 @@ static int ctx_size(struct ctx *c, uint64_t *ret)
 	return 0;
 }
 
-/* Whether the size is known without making the contents. */
-static bool is_cheap(const struct kind *k)
-{
-	return k->type != S_IFREG || k->size;
-}
-
-static int ctx_attr(struct ctx *c, struct tree_attr *ret)
+int ctx_attr(struct ctx *c, struct tree_attr *ret)
 {
 	uint64_t size;
 	int rc = ctx_size(c, &size);
@@ -327,7 +308,7 @@ bool tree_is_scratch(node_t node)
 	return node_unpack(node).kind == K_SCRATCH;
 }
 
-static void scratch_fill(const struct scratch_attr *s, struct tree_attr *ret)
+void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret)
 {
 	*ret = (struct tree_attr){
 	    .node = (node_t)K_SCRATCH << (64 - NODE_KIND_BITS) | s->id,
@@ -339,35 +320,7 @@ static void scratch_fill(const struct scratch_attr *s, struct tree_attr *ret)
 	};
 }
 
-static int scratch_find(struct tree *t, node_t dir, struct span name, struct tree_attr *ret)
-{
-	struct scratch_attr s;
-	int rc = scratch_lookup(t->scratch, dir, name, &s);
-	if (rc == 0)
-		scratch_fill(&s, ret);
-	return rc;
-}
-
-/* Scratch files have the last cookies of a directory. */
-#define COOKIE_SCRATCH ((uint64_t)1 << 40)
-
-static int list_scratch(struct tree *t, node_t dir, uint64_t cookie, tree_emit emit, void *arg)
-{
-	struct buf name CLEANUP_BUF = BUF_INIT;
-	struct scratch_attr s;
-	struct tree_attr a;
-	uint64_t after = cookie < COOKIE_SCRATCH ? 0 : cookie - COOKIE_SCRATCH;
-	while (scratch_next(t->scratch, dir, after, &name, &s)) {
-		after = s.id;
-		scratch_fill(&s, &a);
-		if (emit(arg, buf_span(&name), COOKIE_SCRATCH + s.id, a.node, a.mode & S_IFMT, &a))
-			break;
-	}
-	return buf_err(&name);
-}
-
-/* A writable name that was made a moment ago and holds nothing yet. */
-static int fresh_attr(struct ctx *c, struct tree_attr *ret)
+int ctx_fresh_attr(struct ctx *c, struct tree_attr *ret)
 {
 	*ret = (struct tree_attr){
 	    .node = ctx_id(c),
@@ -384,14 +337,14 @@ static int get_attr(struct tree *t, node_t node, struct tree_attr *ret)
 	if (tree_is_scratch(node)) {
 		int rc = scratch_getattr(t->scratch, scratch_id(node), &s);
 		if (rc == 0)
-			scratch_fill(&s, ret);
+			tree_scratch_attr(&s, ret);
 		return rc;
 	}
 	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
 	if (c.kind->has && !c.kind->has(&c))
-		return state_is_fresh(t, c.node) ? fresh_attr(&c, ret) : -ESTALE;
+		return state_is_fresh(t, c.node) ? ctx_fresh_attr(&c, ret) : -ESTALE;
 	return ctx_attr(&c, ret);
 }
 
@@ -406,386 +359,7 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 	return fault_end(faults, rc);
 }
 
-/* --- names ----------------------------------------------------------------- */
-
-/* The node that the fixed name k has below `dir`. */
-static struct node child_of(struct node dir, unsigned k)
-{
-	return (struct node){.kind = k, .slot = dir.slot, .entry = dir.entry, .part = dir.part};
-}
-
-static int lookup_fixed(struct ctx *c, struct node dir, unsigned k, struct tree_attr *ret)
-{
-	int rc = ctx_turn(c, child_of(dir, k));
-	if (rc < 0)
-		return rc;
-	if (c->kind->has && !c->kind->has(c))
-		return state_is_fresh(c->tree, c->node) ? fresh_attr(c, ret) : -ENOENT;
-	return state_is_hidden(c->tree, c->node) ? -ENOENT : ctx_attr(c, ret);
-}
-
-static int lookup_shown(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
-{
-	struct ctx c CLEANUP_CTX = {0};
-	int rc = ctx_open(&c, t, node_unpack(parent), SCOPE_MOUNT);
-	if (rc < 0)
-		return rc;
-	if (c.kind->type != S_IFDIR)
-		return -ENOTDIR;
-	struct node dir = c.node;
-	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
-		const struct kind *row = &tree_kinds[k];
-		if (row->parent == dir.kind && row->name && span_is(name, row->name))
-			return lookup_fixed(&c, dir, k, ret);
-	}
-	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
-		const struct kind *row = &tree_kinds[k];
-		if (row->parent != dir.kind || row->name)
-			continue;
-		if (row->scope >= SCOPE_INDEX && (rc = ctx_reach(&c, row->scope)) < 0)
-			return rc;
-		struct node child = child_of(dir, k);
-		rc = row->match(&c, name, &child);
-		if (rc < 0)
-			return rc;
-		if (child.slot != dir.slot)
-			c.scope = SCOPE_MOUNT;
-		rc = ctx_turn(&c, child);
-		if (rc == -ESTALE)
-			rc = -ENOENT;
-		return rc < 0 ? rc : ctx_attr(&c, ret);
-	}
-	return -ENOENT;
-}
-
-static int look_up(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
-{
-	if (name.n > NAME_MAX)
-		return -ENAMETOOLONG;
-	int rc = lookup_shown(t, parent, name, ret);
-	return rc == -ENOENT ? scratch_find(t, parent, name, ret) : rc;
-}
-
-int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
-{
-	int faults = fault_begin();
-	int rc = look_up(t, parent, name, ret);
-	if (tree_moved(t, rc, &parent))
-		rc = look_up(t, parent, name, ret);
-	return fault_end(faults, rc);
-}
-
-/* Whether the name could come to be in such a directory by what session files say. None of theirs begins with a dot. */
-static bool is_possible(unsigned dir, struct span name)
-{
-	bool hidden = name.n > 0 && name.p[0] == '.';
-	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
-		const struct kind *row = &tree_kinds[k];
-		if (row->parent == dir && (row->name ? span_is(name, row->name) : !hidden))
-			return true;
-	}
-	return false;
-}
-
-double tree_missing_ttl(struct tree *t, node_t dir, struct span name)
-{
-	unsigned kind = dir == NODE_ROOT ? K_ROOT : node_unpack(dir).kind;
-	/* Tools look for .gitignore and the like in every directory. Who makes one does so through the mount, which the
-	 * kernel sees. */
-	if (!is_possible(kind, name))
-		return TREE_TTL_FIXED;
-	if (is_writable_dir(kind) && !t->read_only)
-		return 0;
-	/* Several sessions can bring a project, and none of them the first: its name is not told each time. */
-	if (kind == K_PROJECTS)
-		return TREE_TTL_LIVE;
-	if (kind == K_PROJECT || kind == K_SESSIONS || kind == K_ROOT)
-		return catalog_is_told(t->catalog) ? TREE_TTL_TOLD : TREE_TTL_LIVE;
-	return live_ttl(t);
-}
-
-int tree_writable_dir(struct tree *t, node_t dir)
-{
-	struct ctx c CLEANUP_CTX = {0};
-	if (t->read_only)
-		return -EROFS;
-	if (!is_writable_dir(node_unpack(dir).kind))
-		return -EPERM;
-	int rc = ctx_open(&c, t, node_unpack(dir), SCOPE_MOUNT);
-	if (rc < 0)
-		return rc;
-	if (!ctx_is_writable(&c))
-		return -EPERM;
-	return c.slot.st.st_mode & 0222 ? 0 : -EACCES;
-}
-
-bool tree_writable_name(node_t dir, struct span name, struct node *ret)
-{
-	struct node d = node_unpack(dir);
-	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
-		const struct kind *row = &tree_kinds[k];
-		bool writable = row->value || k == K_LEAF;
-		if (row->parent != d.kind || !row->name || !writable || !span_is(name, row->name))
-			continue;
-		*ret = child_of(d, k);
-		return true;
-	}
-	return false;
-}
-
-static int list_one(struct ctx *c, const struct lister *l, struct span name, uint64_t cookie)
-{
-	struct tree_attr attr;
-	int rc = stop_check();
-	if (rc < 0)
-		return rc;
-	bool wanted = l->want == TREE_ATTRS || (l->want == TREE_DIRS && c->kind->type == S_IFDIR);
-	bool known = wanted && is_cheap(c->kind) && ctx_attr(c, &attr) == 0;
-	*l->stopped = l->emit(l->arg, name, cookie, ctx_id(c), c->kind->type, known ? &attr : NULL) != 0;
-	return *l->stopped;
-}
-
-int list_child(struct ctx *dir, const struct lister *l, enum kind_id k, struct node child, struct span name,
-               uint64_t cookie)
-{
-	struct node here = dir->node;
-	const struct kind *kind = dir->kind;
-	child.kind = k;
-	dir->node = child;
-	dir->kind = &tree_kinds[k];
-	int rc = list_one(dir, l, name, cookie);
-	dir->node = here;
-	dir->kind = kind;
-	return rc;
-}
-
-static int list_fixed(struct ctx *c, struct node dir, unsigned k, const struct lister *l)
-{
-	int rc = ctx_turn(c, child_of(dir, k));
-	if (rc < 0)
-		return rc;
-	if ((c->kind->has && !c->kind->has(c)) || state_is_hidden(c->tree, c->node))
-		return 0;
-	return list_one(c, l, span_of(c->kind->name), k + 1u);
-}
-
-_Static_assert(K_COUNT < COOKIE_FAMILY, "the cookies of fixed names come before those of families");
-
-static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, const struct lister *l)
-{
-	struct ctx c CLEANUP_CTX = {0};
-	int rc = ctx_open(&c, t, node_unpack(dir_id), SCOPE_MOUNT);
-	if (rc < 0)
-		return rc;
-	if (c.kind->type != S_IFDIR)
-		return -ENOTDIR;
-	struct node dir = c.node;
-	/* The cookie of the fixed name k is k + 1. */
-	unsigned first = cookie == 0 ? K_ROOT + 1 : cookie < COOKIE_FAMILY ? (unsigned)cookie : K_COUNT;
-	for (unsigned k = first; k < K_COUNT; k++) {
-		if (tree_kinds[k].parent != dir.kind || !tree_kinds[k].name)
-			continue;
-		rc = list_fixed(&c, dir, k, l);
-		if (rc)
-			return rc;
-	}
-	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
-		const struct kind *row = &tree_kinds[k];
-		if (row->parent != dir.kind || row->name)
-			continue;
-		c.node = dir;
-		c.kind = &tree_kinds[dir.kind];
-		if (row->scope >= SCOPE_INDEX && (rc = ctx_reach(&c, row->scope)) < 0)
-			return rc;
-		return row->list(&c, cookie < COOKIE_FAMILY ? 0 : cookie - COOKIE_FAMILY, l);
-	}
-	return 0;
-}
-
-static int list_all(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
-{
-	bool stopped = false;
-	const struct lister l = {emit, arg, want, &stopped};
-	if (cookie < COOKIE_SCRATCH) {
-		int rc = list_shown(t, dir, cookie, &l);
-		if (rc < 0 || stopped)
-			return rc < 0 ? rc : 0;
-	}
-	return is_writable_dir(node_unpack(dir).kind) ? list_scratch(t, dir, cookie, emit, arg) : 0;
-}
-
-struct counted {
-	tree_emit emit;
-	void *arg;
-	size_t n;
-};
-
-static int count_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
-                      const struct tree_attr *attr)
-{
-	struct counted *c = arg;
-	c->n++;
-	return c->emit(c->arg, name, cookie, node, mode, attr);
-}
-
-int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
-{
-	int faults = fault_begin();
-	struct counted counted = {emit, arg, 0};
-	int rc = list_all(t, dir, cookie, want, count_name, &counted);
-	/* What was listed already goes to the caller, who goes on behind it. */
-	if (counted.n == 0 && tree_moved(t, rc, &dir))
-		rc = list_all(t, dir, cookie, want, emit, arg);
-	return fault_end(faults, rc);
-}
-
-/* --- contents ---------------------------------------------------------------- */
-
-const struct view *ctx_view(struct ctx *c, int *ret_err)
-{
-	struct cache *cache = c->tree->cache;
-	const struct view *kept = cache_get(cache, ctx_id(c), view_serial(c));
-	if (kept)
-		return kept;
-	struct view made = {.bytes = BUF_INIT};
-	int rc, faults = fault_begin();
-	if (c->kind->view) {
-		rc = c->kind->view(c, &made);
-	} else {
-		rc = c->kind->show(c, &made.bytes);
-		made.size = made.bytes.n;
-	}
-	if (rc == 0)
-		rc = buf_err(&made.bytes);
-	rc = fault_end(faults, rc);
-	if (rc < 0) {
-		buf_release(&made.bytes);
-		free(made.ends);
-		free(made.entries);
-		*ret_err = rc;
-		return NULL;
-	}
-	kept = cache_put(cache, ctx_id(c), view_serial(c), &made);
-	if (!kept)
-		*ret_err = -ENOMEM;
-	return kept;
-}
-
-static void add_slice(struct buf *out, struct span s, uint64_t off, size_t n)
-{
-	if (off >= s.n)
-		return;
-	size_t left = s.n - (size_t)off;
-	buf_add(out, s.p + off, n < left ? n : left);
-}
-
-/* A file read in one go is made for this read alone; the rest is kept for the reads that follow. */
-static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
-{
-	uint64_t size;
-	int rc = c->kind->size(c, &size);
-	*ret_done = rc < 0 || size <= n;
-	return rc < 0 || size > n ? rc : c->kind->show(c, out);
-}
-
-/* What is kept of an entry is served without a look at its line, which can be long. 1 if it was, 0, or a negative
- * errno. */
-static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
-{
-	if (c->kind->scope != SCOPE_RECORD)
-		return 0;
-	int rc = ctx_reach(c, SCOPE_INDEX);
-	if (rc < 0)
-		return rc;
-	const struct view *kept = cache_get(c->tree->cache, ctx_id(c), view_serial(c));
-	if (!kept)
-		return 0;
-	add_slice(out, buf_span(&kept->bytes), off, n);
-	cache_release(c->tree->cache, kept);
-	return buf_err(out) ? buf_err(out) : 1;
-}
-
-int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out)
-{
-	int rc = 0;
-	if (c->kind->has && !c->kind->has(c))
-		return state_is_fresh(c->tree, c->node) ? 0 : -ESTALE;
-	if (c->kind->part) {
-		rc = c->kind->part(c, off, n, out);
-		return rc < 0 ? rc : buf_err(out);
-	}
-	if (off == 0 && c->kind->size) {
-		bool done;
-		rc = read_whole(c, n, out, &done);
-		if (done)
-			return rc < 0 ? rc : buf_err(out);
-	}
-	const struct view *v = ctx_view(c, &rc);
-	if (!v)
-		return rc;
-	if (v->bytes.n < v->size)
-		rc = view_read(c, v, view_prefix(c), off, n, out);
-	else
-		add_slice(out, buf_span(&v->bytes), off, n);
-	cache_release(c->tree->cache, v);
-	return rc < 0 ? rc : buf_err(out);
-}
-
-static int read_at(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
-{
-	struct ctx c CLEANUP_CTX = {0};
-	if (tree_is_scratch(node))
-		return scratch_read(t->scratch, scratch_id(node), off, n, out);
-	int rc = ctx_init(&c, t, node_unpack(node));
-	if (rc < 0)
-		return rc;
-	if (c.kind->type != S_IFREG)
-		return c.kind->type == S_IFDIR ? -EISDIR : -EINVAL;
-	rc = read_kept(&c, off, n, out);
-	if (rc != 0)
-		return rc < 0 ? rc : 0;
-	rc = ctx_reach(&c, c.kind->scope);
-	return rc < 0 ? rc : ctx_read(&c, off, n, out);
-}
-
-int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
-{
-	int faults = fault_begin();
-	int rc = read_at(t, node, off, n, out);
-	/* Who has read the beginning of what was there before must not get the rest of something else. */
-	if (off == 0 && tree_moved(t, rc, &node)) {
-		buf_reset(out);
-		rc = read_at(t, node, off, n, out);
-	}
-	return fault_end(faults, rc);
-}
-
-static int read_link(struct tree *t, node_t node, struct buf *out)
-{
-	struct ctx c CLEANUP_CTX = {0};
-	if (tree_is_scratch(node))
-		return scratch_read(t->scratch, scratch_id(node), 0, SIZE_MAX, out);
-	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
-	if (rc < 0)
-		return rc;
-	if (c.kind->type != S_IFLNK)
-		return -EINVAL;
-	if (c.kind->has && !c.kind->has(&c))
-		return -ESTALE;
-	rc = c.kind->show(&c, out);
-	return rc < 0 ? rc : buf_err(out);
-}
-
-int tree_readlink(struct tree *t, node_t node, struct buf *out)
-{
-	int faults = fault_begin();
-	int rc = read_link(t, node, out);
-	if (tree_moved(t, rc, &node)) {
-		buf_reset(out);
-		rc = read_link(t, node, out);
-	}
-	return fault_end(faults, rc);
-}
+/* --- what an id says ------------------------------------------------------ */
 
 node_t tree_parent(struct tree *t, node_t dir)
 {

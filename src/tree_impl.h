@@ -1,4 +1,4 @@
-/* tree_impl: what the engine (tree.c) and the table (tree_kinds.c) share. */
+/* tree_impl: what the engine (tree.c, tree_list.c, tree_read.c) and the table (tree_kinds.c) share. */
 #ifndef SESSIONFS_TREE_IMPL_H
 #define SESSIONFS_TREE_IMPL_H
 
@@ -269,11 +269,27 @@ extern const struct kind tree_kinds[K_COUNT];
 /* tree.c */
 
 int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope);
+/* In two steps: what needs nothing but the id, then at least `scope`. */
+int ctx_init(struct ctx *c, struct tree *t, struct node n);
+int ctx_reach(struct ctx *c, enum scope scope);
+/* Turns the ctx to a child of the same session, or of the same mount. */
+int ctx_turn(struct ctx *c, struct node n);
 void ctx_close(struct ctx *c);
+node_t ctx_id(const struct ctx *c);
+int ctx_attr(struct ctx *c, struct tree_attr *ret);
+/* Of a writable name that was made a moment ago and holds nothing yet. */
+int ctx_fresh_attr(struct ctx *c, struct tree_attr *ret);
+void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret);
+/* In a mount that can be written, what was written reads back at once. */
+double tree_live_ttl(const struct tree *t);
+/* Where something can be written: names in these directories. */
+bool kind_is_writable_dir(unsigned kind);
 /* Whether what c is opened for can be written, by what it is. */
 bool ctx_is_writable(const struct ctx *c);
-/* Appends up to n bytes at off of the file that c is opened for. */
-int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out);
+/* Makes sure that the record of entry i is viewed. */
+int ctx_load(struct ctx *c, uint32_t i);
+/* Whether a kind's nodes have an entry number in them. */
+bool kind_has_entry(unsigned k);
 #define CLEANUP_CTX CLEANUP(ctx_close)
 
 static inline uint64_t scratch_id(node_t node)
@@ -281,11 +297,17 @@ static inline uint64_t scratch_id(node_t node)
 	return node & (((node_t)1 << (64 - NODE_KIND_BITS)) - 1);
 }
 
+int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret);
+
+/* tree_list.c */
+
 /* Whether names may be made in this directory: 0, -EPERM, -EROFS, -EACCES, ... */
 int tree_writable_dir(struct tree *t, node_t dir);
 /* The writable file or link that has this name in `dir`, whether it is there now or not. */
 bool tree_writable_name(node_t dir, struct span name, struct node *ret);
-int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret);
+/* Emits one name of a family: the child of `dir` of kind k at `child`. Non-zero stops the listing. */
+int list_child(struct ctx *dir, const struct lister *l, enum kind_id k, struct node child, struct span name,
+               uint64_t cookie);
 
 /* tree_mode.c: owner and mode (namespace.md "Attributes") */
 void ctx_own(const struct ctx *c, struct tree_attr *a);
@@ -300,16 +322,15 @@ uint64_t state_serial(struct tree *t);
 void state_errors(struct tree *t, uint32_t slot, struct buf *out);
 void state_close(struct tree *t);
 
-/* Emits one name of a family: the child of `dir` of kind k at `child`. Non-zero stops the listing. */
-int list_child(struct ctx *dir, const struct lister *l, enum kind_id k, struct node child, struct span name,
-               uint64_t cookie);
-/* Makes sure that the record of entry i is viewed. */
-int ctx_load(struct ctx *c, uint32_t i);
+/* tree_read.c */
+
+/* Appends up to n bytes at off of the file that c is opened for. */
+int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 /* The kept view of the ctx's node, made if need be; release with cache_release. NULL and *ret_err on failure. */
 const struct view *ctx_view(struct ctx *c, int *ret_err);
+/* What one entry says never changes in a generation; all else is as of a serial. */
+uint64_t view_serial(const struct ctx *c);
 
-/* Whether a kind's nodes have an entry number in them. */
-bool kind_has_entry(unsigned k);
 /* tree_moved.c: what was asked of the node ended with rc. True if it is to be asked of another one, that has its place.
  */
 bool tree_moved(struct tree *t, int rc, node_t *node);

@@ -1,0 +1,160 @@
+/* Contents: what a read and a readlink are answered with.
+ *
+ * Most are made once and kept in the cache, from where the reads that follow are served. */
+#include "tree_impl.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+uint64_t view_serial(const struct ctx *c)
+{
+	if (c->kind->untimed)
+		return state_serial(c->tree);
+	return c->session && c->kind->keep != KEEP_FIXED ? session_serial(c->session) : 0;
+}
+
+const struct view *ctx_view(struct ctx *c, int *ret_err)
+{
+	struct cache *cache = c->tree->cache;
+	const struct view *kept = cache_get(cache, ctx_id(c), view_serial(c));
+	if (kept)
+		return kept;
+	struct view made = {.bytes = BUF_INIT};
+	int rc, faults = fault_begin();
+	if (c->kind->view) {
+		rc = c->kind->view(c, &made);
+	} else {
+		rc = c->kind->show(c, &made.bytes);
+		made.size = made.bytes.n;
+	}
+	if (rc == 0)
+		rc = buf_err(&made.bytes);
+	rc = fault_end(faults, rc);
+	if (rc < 0) {
+		buf_release(&made.bytes);
+		free(made.ends);
+		free(made.entries);
+		*ret_err = rc;
+		return NULL;
+	}
+	kept = cache_put(cache, ctx_id(c), view_serial(c), &made);
+	if (!kept)
+		*ret_err = -ENOMEM;
+	return kept;
+}
+
+static void add_slice(struct buf *out, struct span s, uint64_t off, size_t n)
+{
+	if (off >= s.n)
+		return;
+	size_t left = s.n - (size_t)off;
+	buf_add(out, s.p + off, n < left ? n : left);
+}
+
+/* A file read in one go is made for this read alone; the rest is kept for the reads that follow. */
+static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
+{
+	uint64_t size;
+	int rc = c->kind->size(c, &size);
+	*ret_done = rc < 0 || size <= n;
+	return rc < 0 || size > n ? rc : c->kind->show(c, out);
+}
+
+/* What is kept of an entry is served without a look at its line, which can be long. 1 if it was, 0, or a negative
+ * errno. */
+static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+{
+	if (c->kind->scope != SCOPE_RECORD)
+		return 0;
+	int rc = ctx_reach(c, SCOPE_INDEX);
+	if (rc < 0)
+		return rc;
+	const struct view *kept = cache_get(c->tree->cache, ctx_id(c), view_serial(c));
+	if (!kept)
+		return 0;
+	add_slice(out, buf_span(&kept->bytes), off, n);
+	cache_release(c->tree->cache, kept);
+	return buf_err(out) ? buf_err(out) : 1;
+}
+
+int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+{
+	int rc = 0;
+	if (c->kind->has && !c->kind->has(c))
+		return state_is_fresh(c->tree, c->node) ? 0 : -ESTALE;
+	if (c->kind->part) {
+		rc = c->kind->part(c, off, n, out);
+		return rc < 0 ? rc : buf_err(out);
+	}
+	if (off == 0 && c->kind->size) {
+		bool done;
+		rc = read_whole(c, n, out, &done);
+		if (done)
+			return rc < 0 ? rc : buf_err(out);
+	}
+	const struct view *v = ctx_view(c, &rc);
+	if (!v)
+		return rc;
+	if (v->bytes.n < v->size)
+		rc = view_read(c, v, view_prefix(c), off, n, out);
+	else
+		add_slice(out, buf_span(&v->bytes), off, n);
+	cache_release(c->tree->cache, v);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+static int read_at(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
+{
+	struct ctx c CLEANUP_CTX = {0};
+	if (tree_is_scratch(node))
+		return scratch_read(t->scratch, scratch_id(node), off, n, out);
+	int rc = ctx_init(&c, t, node_unpack(node));
+	if (rc < 0)
+		return rc;
+	if (c.kind->type != S_IFREG)
+		return c.kind->type == S_IFDIR ? -EISDIR : -EINVAL;
+	rc = read_kept(&c, off, n, out);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = ctx_reach(&c, c.kind->scope);
+	return rc < 0 ? rc : ctx_read(&c, off, n, out);
+}
+
+int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
+{
+	int faults = fault_begin();
+	int rc = read_at(t, node, off, n, out);
+	/* Who has read the beginning of what was there before must not get the rest of something else. */
+	if (off == 0 && tree_moved(t, rc, &node)) {
+		buf_reset(out);
+		rc = read_at(t, node, off, n, out);
+	}
+	return fault_end(faults, rc);
+}
+
+static int read_link(struct tree *t, node_t node, struct buf *out)
+{
+	struct ctx c CLEANUP_CTX = {0};
+	if (tree_is_scratch(node))
+		return scratch_read(t->scratch, scratch_id(node), 0, SIZE_MAX, out);
+	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
+	if (rc < 0)
+		return rc;
+	if (c.kind->type != S_IFLNK)
+		return -EINVAL;
+	if (c.kind->has && !c.kind->has(&c))
+		return -ESTALE;
+	rc = c.kind->show(&c, out);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+int tree_readlink(struct tree *t, node_t node, struct buf *out)
+{
+	int faults = fault_begin();
+	int rc = read_link(t, node, out);
+	if (tree_moved(t, rc, &node)) {
+		buf_reset(out);
+		rc = read_link(t, node, out);
+	}
+	return fault_end(faults, rc);
+}
