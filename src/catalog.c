@@ -5,7 +5,6 @@
  * somebody looks into it, and for flat files, since only their header says where they belong. */
 #include "catalog_impl.h"
 
-#include "sessionfs/fault.h"
 #include "sessionfs/log.h"
 
 static void lock(struct catalog *c)
@@ -120,6 +119,8 @@ static void load_projects(struct catalog *c, int64_t now)
 {
 	scan_refresh(c, now);
 	scan_headers(c, 0, now);
+	if (catalog_is_void(c))
+		return;
 	if (c->named_epoch != c->epoch)
 		names_projects(c);
 	c->named_epoch = c->epoch;
@@ -133,7 +134,7 @@ void catalog_load_project(struct catalog *c, uint32_t project, int64_t now)
 		scan_dir(c, c->projects[project].dir, now);
 		scan_headers(c, c->projects[project].dir, now);
 	}
-	if (c->projects[project].waiting.n)
+	if (c->projects[project].waiting.n && !catalog_is_void(c))
 		names_slots(c, project);
 }
 
@@ -144,6 +145,8 @@ void catalog_load_all(struct catalog *c, int64_t now)
 	scan_refresh(c, now);
 	for (uint32_t i = 0; i < c->dir_count; i++)
 		scan_headers(c, i, now);
+	if (catalog_is_void(c))
+		return;
 	for (uint32_t i = 0; i < c->project_count; i++) {
 		if (c->projects[i].waiting.n)
 			names_slots(c, i);
@@ -257,6 +260,8 @@ static uint32_t newest_of_project(struct catalog *c, uint32_t project, int64_t n
 			p->newest = tries < 2 * FEW ? newest_seen(c, project) : NONE;
 	}
 	p->newest_epoch = c->epoch;
+	if (c->missed)
+		p->newest_at = 0;
 	return p->newest;
 }
 
@@ -315,14 +320,6 @@ static bool next_project(struct catalog *c, uint64_t *cookie, int64_t now, struc
 	return false;
 }
 
-/* Where something could not be looked at, "there is none" is no answer. */
-static bool answer(const struct call *call, bool found)
-{
-	if (!found)
-		fault_note(call->missed);
-	return found;
-}
-
 bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret)
 {
 	struct call call = {0};
@@ -332,8 +329,9 @@ bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_in
 	while (call_round(c, &call)) {
 		*cookie = from;
 		found = next_project(c, cookie, call.now, ret);
+		catalog_doubts(c, c->missed);
 	}
-	return answer(&call, found);
+	return call_answer(&call, found);
 }
 
 static bool get_project(struct catalog *c, uint32_t project, int64_t now, struct project_info *ret)
@@ -355,7 +353,7 @@ bool catalog_project_by_name(struct catalog *c, struct span name, struct project
 		load_projects(c, call.now);
 		found = get_project(c, map_get(&c->project_names, 0, name), call.now, ret);
 	}
-	return answer(&call, found);
+	return call_answer(&call, found);
 }
 
 bool catalog_project(struct catalog *c, uint32_t project, struct project_info *ret)
@@ -371,7 +369,7 @@ bool catalog_project(struct catalog *c, uint32_t project, struct project_info *r
 		if (!found && project < c->project_count)
 			ret->name = c->projects[project].name;
 	}
-	return answer(&call, found);
+	return call_answer(&call, found);
 }
 
 /* ---- slots ---- */
@@ -467,8 +465,9 @@ bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, st
 			found = next_of_all(c, cookie, call.now, ret);
 		else if (project < c->project_count)
 			found = next_of_project(c, project, cookie, call.now, ret);
+		catalog_doubts(c, c->missed);
 	}
-	return answer(&call, found);
+	return call_answer(&call, found);
 }
 
 /* The slot of the file that a name belongs to. A file that turns out to be replaced is taken in at once, under its old
@@ -500,7 +499,7 @@ bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem,
 
 	while (call_round(c, &call))
 		found = project < c->project_count && by_name(c, &c->stems, project, stem, call.now, ret);
-	return answer(&call, found);
+	return call_answer(&call, found);
 }
 
 bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *ret)
@@ -510,7 +509,7 @@ bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *r
 
 	while (call_round(c, &call))
 		found = by_name(c, &c->sids, NO_SLOT, sid, call.now, ret);
-	return answer(&call, found);
+	return call_answer(&call, found);
 }
 
 int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
@@ -545,6 +544,31 @@ int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 	return rc;
 }
 
+static bool is_of_project(const struct catalog *c, uint32_t dir, uint32_t project)
+{
+	return project == NO_SLOT || dir == 0 || c->dirs[dir].project == project;
+}
+
+/* Why something that could not be looked at may be newer than the file; 0 if nothing may. What waits for somebody else
+ * is not there until it can be had. */
+static int newer_in_trouble(const struct catalog *c, uint32_t project, uint32_t file)
+{
+	for (uint32_t i = 0; i < c->dir_count; i++) {
+		int err = c->dirs[i].trouble;
+		if (err && err != -ETIMEDOUT && is_of_project(c, i, project))
+			return err;
+	}
+	for (uint32_t i = 0; i < c->file_count; i++) {
+		const struct file *f = &c->files[i];
+		if (!f->trouble || f->trouble == -ETIMEDOUT || !is_of_project(c, f->dir, project))
+			continue;
+		if (f->unseen || is_newer(f, &c->files[file]))
+			return f->trouble;
+	}
+	/* Names for which there was no memory. */
+	return c->missed == -ENOMEM ? -ENOMEM : 0;
+}
+
 static bool get_latest(struct catalog *c, uint32_t project, int64_t now, struct slot_info *ret)
 {
 	if (project != NO_SLOT && project >= c->project_count)
@@ -552,6 +576,8 @@ static bool get_latest(struct catalog *c, uint32_t project, int64_t now, struct 
 	uint32_t file = project == NO_SLOT ? newest_of_all(c, now) : newest_of_project(c, project, now);
 	if (file == NONE)
 		return false;
+	if (c->missed)
+		catalog_doubts(c, newer_in_trouble(c, project, file));
 	catalog_load_project(c, c->files[file].project, now);
 	return c->files[file].slot != NONE && slot_get(c, c->files[file].slot, now, ret) == 0;
 }
@@ -563,31 +589,18 @@ bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret)
 
 	while (call_round(c, &call))
 		found = get_latest(c, project, call.now, ret);
-	return answer(&call, found);
-}
-
-bool catalog_is_told(struct catalog *c)
-{
-	catalog_enter(c);
-	bool told = c->watching.blind == 0 && c->dirs[0].told;
-	unlock(c);
-	return told;
-}
-
-uint64_t catalog_epoch(struct catalog *c)
-{
-	scan_refresh(c, catalog_enter(c));
-	uint64_t epoch = c->epoch;
-	unlock(c);
-	return epoch;
+	return call_answer(&call, found);
 }
 
 struct timespec catalog_mtime(struct catalog *c)
 {
-	int64_t now = catalog_enter(c);
-	uint32_t file = newest_of_all(c, now);
-	struct timespec newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
-	unlock(c);
+	struct call call = {0};
+	struct timespec newest = {0};
+
+	while (call_round(c, &call)) {
+		uint32_t file = newest_of_all(c, call.now);
+		newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
+	}
 	return newest;
 }
 

@@ -7,12 +7,12 @@
  * path is looked at once, and how many files have a name is seen from where they begin and end in a sorted list. */
 #include "catalog_impl.h"
 
-#include "sessionfs/fault.h"
 #include "sessionfs/stop.h"
 
 /* Sorted views of all live sessions. */
 struct lookup {
 	const struct catalog *c;
+	struct catalog *missing;      /* the same, to note what could not be looked at */
 	uint32_t *by_base, *by_inode; /* slots */
 	size_t n;
 };
@@ -82,7 +82,7 @@ static void lookup_release(struct lookup *l)
 
 static int lookup_init(struct catalog *c, struct lookup *l)
 {
-	*l = (struct lookup){.c = c};
+	*l = (struct lookup){.c = c, .missing = c};
 	l->by_base = calloc(c->slot_count + 1, sizeof *l->by_base);
 	l->by_inode = calloc(c->slot_count + 1, sizeof *l->by_inode);
 	if (!l->by_base || !l->by_inode)
@@ -114,7 +114,10 @@ static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
 	/* A header says what it likes: nobody is asked but the disk of the source. */
 	const struct reach_at at = {c->reach, path.p};
 	struct reached got = REACHED_INIT;
-	if (reach_stat(&at, REACH_NOW, &got) < 0)
+	int rc = reach_stat(&at, REACH_NOW, &got);
+	if (is_transient(rc))
+		catalog_misses(l->missing, rc);
+	if (rc < 0)
 		return NONE;
 	const struct stat st = got.st;
 	size_t low = 0, high = l->n;
@@ -280,36 +283,47 @@ static int make_forks(struct catalog *c)
 static void forks_refresh(struct catalog *c, int64_t now)
 {
 	catalog_load_all(c, now);
-	if (c->forks_epoch == c->epoch)
+	if (c->forks_epoch == c->epoch || catalog_is_void(c))
 		return;
 	uint64_t epoch = c->epoch;
+	int missed = c->missed;
+	c->missed = 0;
 	int rc = make_forks(c);
-	if (rc == 0)
-		c->forks_epoch = epoch;
-	else
+	c->forks_epoch = rc == 0 && c->missed == 0 ? epoch : 0;
+	if (rc < 0) {
 		c->fork_count = 0;
-	fault_note(rc);
+		catalog_misses(c, rc);
+	}
+	if (missed)
+		catalog_misses(c, missed);
+	catalog_doubts(c, rc);
+}
+
+static uint32_t get_parent(struct catalog *c, uint32_t slot, int64_t now)
+{
+	if (slot_look(c, slot, now) < 0 || !file_of(c, slot)->parent.p)
+		return NO_SLOT;
+	forks_refresh(c, now);
+	bool found = slot_look(c, slot, now) == 0 && slot_look(c, c->slots[slot].parent, now) == 0;
+	return found ? c->slots[slot].parent : NO_SLOT;
 }
 
 uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 {
+	struct call call = {0};
 	uint32_t parent = NO_SLOT;
 
-	int64_t now = catalog_enter(c);
-	if (slot_look(c, slot, now) == 0 && file_of(c, slot)->parent.p) {
-		forks_refresh(c, now);
-		if (slot_look(c, slot, now) == 0 && slot_look(c, c->slots[slot].parent, now) == 0)
-			parent = c->slots[slot].parent;
-	}
-	lock_give(&c->lock);
+	while (call_round(c, &call))
+		parent = get_parent(c, slot, call.now);
+	call_answer(&call, parent != NO_SLOT);
 	return parent;
 }
 
-bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret, uint32_t *ret_n)
+static bool next_fork(struct catalog *c, uint32_t slot, uint64_t *cookie, int64_t now, struct slot_info *ret,
+                      uint32_t *ret_n)
 {
 	bool found = false;
 
-	int64_t now = catalog_enter(c);
 	forks_refresh(c, now);
 	size_t low = 0, high = c->fork_count;
 	while (low < high) {
@@ -325,13 +339,26 @@ bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struc
 		*ret_n = c->forks[low].n;
 		found = slot_get(c, c->forks[low].child, now, ret) == 0;
 	}
-	lock_give(&c->lock);
 	return found;
 }
 
-bool catalog_fork_by_stem(struct catalog *c, uint32_t slot, struct span stem, uint32_t n, struct slot_info *ret)
+bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret, uint32_t *ret_n)
 {
-	int64_t now = catalog_enter(c);
+	struct call call = {0};
+	uint64_t from = *cookie;
+	bool found = false;
+
+	while (call_round(c, &call)) {
+		*cookie = from;
+		found = next_fork(c, slot, cookie, call.now, ret, ret_n);
+		catalog_doubts(c, c->missed);
+	}
+	return call_answer(&call, found);
+}
+
+static bool fork_by_stem(struct catalog *c, uint32_t slot, struct span stem, uint32_t n, int64_t now,
+                         struct slot_info *ret)
+{
 	forks_refresh(c, now);
 	size_t low = 0, high = c->fork_count;
 	while (low < high) {
@@ -342,12 +369,18 @@ bool catalog_fork_by_stem(struct catalog *c, uint32_t slot, struct span stem, ui
 		else
 			high = middle;
 	}
-	bool found = n > 0 && n <= c->fork_count - low;
-	if (found) {
-		const struct fork *f = &c->forks_named[low + n - 1];
-		found =
-		    f->parent == slot && span_eq(stem_of(c, f->child), stem) && slot_get(c, f->child, now, ret) == 0;
-	}
-	lock_give(&c->lock);
-	return found;
+	if (n == 0 || n > c->fork_count - low)
+		return false;
+	const struct fork *f = &c->forks_named[low + n - 1];
+	return f->parent == slot && span_eq(stem_of(c, f->child), stem) && slot_get(c, f->child, now, ret) == 0;
+}
+
+bool catalog_fork_by_stem(struct catalog *c, uint32_t slot, struct span stem, uint32_t n, struct slot_info *ret)
+{
+	struct call call = {0};
+	bool found = false;
+
+	while (call_round(c, &call))
+		found = fork_by_stem(c, slot, stem, n, call.now, ret);
+	return call_answer(&call, found);
 }

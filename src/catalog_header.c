@@ -149,7 +149,7 @@ static int scan(int fd, struct header *h)
 	return 0;
 }
 
-static void take_rights(const struct reached *file, struct header *h)
+static int take_rights(const struct reached *file, struct header *h)
 {
 	struct rights r;
 	int rc = rights_read(file->fd, h->st.st_uid, h->st.st_gid, h->st.st_mode, &r);
@@ -157,12 +157,15 @@ static void take_rights(const struct reached *file, struct header *h)
 		log_debug("ACL: %s: shown to its owner alone", strerror(-rc));
 	h->mode = rights_mode(&r, r.uid, r.gid) & (file->closed ? 0700 : 0777);
 	rights_release(&r);
+	return is_transient(rc) ? rc : 0;
 }
 
 static int read_file(const struct reached *file, struct header *h)
 {
 	h->st = file->st;
-	take_rights(file, h);
+	int rc = take_rights(file, h);
+	if (rc < 0)
+		return rc;
 	if (h->st.st_size == 0) {
 		h->reason = "empty file";
 		return 0;

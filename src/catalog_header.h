@@ -29,6 +29,8 @@ void header_release(struct header *h);
 /* Reads as much of the file as it takes, at most HEADER_SCAN bytes: pi's own bound. True if it is a session. */
 #define HEADER_SCAN ((size_t)1 << 20)
 bool header_read(const struct reach_at *at, enum reach_how how, struct header *h);
+/* Errors that say nothing of the file: never remembered. Also those of the ACL are such a failure to read it. */
+bool is_transient(int err);
 /* The reason (this very pointer) of a file in the format that follows version 3. */
 extern const char header_lanes[];
 

@@ -77,6 +77,7 @@ struct file {
 	bool linked;  /* what is done to it under its other name nobody tells */
 	bool noted;   /* in changes */
 	bool foreign; /* to look at it may wait for somebody else */
+	bool unseen;  /* in trouble before its attributes were known */
 };
 
 /* dirs[0] is the source itself, with the name "". */
@@ -97,6 +98,7 @@ struct dir {
 	bool came;         /* was not there when the source was looked at first */
 	bool unwatched;    /* a watch was refused, and that was said */
 	bool untidy;       /* something may have been left behind in it */
+	bool lacks;        /* names in it could not be taken in */
 	bool racy;         /* changed so shortly before the scan that a later change may have the same mtime */
 };
 
@@ -147,10 +149,12 @@ struct look {
 struct catalog {
 	struct lock lock;
 	/* Of the call that has the lock: */
-	int64_t begin; /* when it began */
-	uint64_t call; /* its number */
-	int missed;    /* something could not be looked at: what is not found may be there; 0 or a negative errno */
-	bool may_wait; /* it comes back with the answers of `wanted` */
+	int64_t begin;   /* when it began */
+	uint64_t call;   /* its number */
+	int missed;      /* something could not be looked at: what is not found may be there; 0 or a negative errno */
+	int doubt;       /* what is found may be another than it should be; 0 or a negative errno */
+	bool may_wait;   /* it comes back with the answers of `wanted` */
+	bool may_repeat; /* it comes back if it misses something */
 	struct look **wanted; /* each held */
 	size_t wanted_count, wanted_cap;
 	uint64_t calls;        /* so many so far */
@@ -230,26 +234,33 @@ static inline bool is_told_file(const struct catalog *c, const struct file *f)
 
 /* catalog_look.c */
 
-/* Errors that say nothing of the file: never remembered. */
-bool is_transient(int err);
-
 /* One call of the catalog in as many rounds as it takes:
  *
  *	struct call call = {0};
  *	while (call_round(c, &call))
  *		found = ...;
  *
+ *	return call_answer(&call, found);
+ *
  * Each round has the lock and does everything anew; after the last it is given back. `missed` then says whether
- *something could not be looked at. */
+ * something could not be looked at, `doubt` whether that may be what was asked for. */
 struct call {
 	int64_t now;
 	uint64_t number;
-	int missed;
+	int missed, doubt;
 	unsigned rounds;
+	bool repeated;
 };
 bool call_round(struct catalog *c, struct call *call);
 /* What the call is about to say may be wrong for this reason. */
 void catalog_misses(struct catalog *c, int err);
+/* Also what was found may be wrong for it. err 0: there is no such reason. */
+void catalog_doubts(struct catalog *c, int err);
+/* Whether this round is not the last: what holds for good, like names, is not to be given by it. */
+bool catalog_is_void(const struct catalog *c);
+/* Where something could not be looked at, "there is none" is no answer, and what is in doubt neither: notes the fault.
+ * Returns `found`. */
+bool call_answer(const struct call *call, bool found);
 /* The answer of a look at the path that began in this call, to be put back; NULL: it is started, or on its way, and the
  * call misses it. */
 struct look *look_elsewhere(struct catalog *c, struct look **at, const char *path, bool is_dir);

@@ -7,6 +7,9 @@
  * found (call_round). A look that does not come back is waited for once; until it does, the thing is not to be had. */
 #include "catalog_impl.h"
 
+#include "sessionfs/fault.h"
+#include "sessionfs/stop.h"
+
 #include <fcntl.h>
 
 #define MOST_ROUNDS 8
@@ -81,8 +84,8 @@ static void look_at_dir(struct look *l)
 	l->rc = reach_dir(&at, REACH_WAIT, O_RDONLY, &got);
 	if (l->rc == 0) {
 		l->st = got.st;
-		rights_read(got.fd, got.st.st_uid, got.st.st_gid, got.st.st_mode, &l->rights);
-		l->rc = names_read(got.fd, &l->names);
+		int rc = rights_read(got.fd, got.st.st_uid, got.st.st_gid, got.st.st_mode, &l->rights);
+		l->rc = is_transient(rc) ? rc : names_read(got.fd, &l->names);
 	}
 	reached_release(l->reach, &got);
 }
@@ -128,8 +131,25 @@ static struct look *look_start(struct catalog *c, const char *path, bool is_dir)
 
 void catalog_misses(struct catalog *c, int err)
 {
-	if (c->missed == 0)
+	if (c->missed == 0 || c->missed == -ETIMEDOUT)
 		c->missed = err;
+}
+
+void catalog_doubts(struct catalog *c, int err)
+{
+	if (c->doubt == 0)
+		c->doubt = err;
+}
+
+bool catalog_is_void(const struct catalog *c)
+{
+	return c->missed && (c->may_repeat || (c->may_wait && c->wanted_count));
+}
+
+bool call_answer(const struct call *call, bool found)
+{
+	fault_note(found ? call->doubt : call->missed);
+	return found;
 }
 
 static void want(struct catalog *c, struct look *l)
@@ -192,20 +212,44 @@ static int wait_for_wanted(struct catalog *c)
 	return rc;
 }
 
+/* What failed a moment ago mostly does not fail again: it is tried once more before anybody is told. */
+static bool repeats(struct catalog *c, struct call *call)
+{
+	if (call->repeated || c->missed == 0 || c->missed == -ETIMEDOUT || stop_check() < 0)
+		return false;
+	call->repeated = true;
+	call->number = ++c->calls;
+	return true;
+}
+
+/* Whether there is more to find out than the round before has found. */
+static bool goes_on(struct catalog *c, struct call *call, int *ret_rc)
+{
+	if (call->rounds > MOST_ROUNDS)
+		return false;
+	if (c->wanted_count == 0)
+		return repeats(c, call);
+	*ret_rc = wait_for_wanted(c);
+	return *ret_rc != -EINTR;
+}
+
 bool call_round(struct catalog *c, struct call *call)
 {
 	int rc = 0;
 	if (call->rounds++ == 0) {
 		call->now = catalog_enter(c);
 		call->number = c->call;
-	} else if (c->wanted_count == 0 || call->rounds > MOST_ROUNDS || (rc = wait_for_wanted(c)) == -EINTR) {
-		call->missed = rc ? rc : c->missed;
+	} else if (!goes_on(c, call, &rc)) {
+		call->missed = rc == -EINTR ? rc : c->missed;
+		call->doubt = c->doubt;
+		c->may_repeat = false;
 		lock_give(&c->lock);
 		return false;
 	}
 	c->begin = call->now;
 	c->call = call->number;
-	c->missed = 0;
+	c->missed = c->doubt = 0;
 	c->may_wait = call->rounds < MOST_ROUNDS;
+	c->may_repeat = c->may_wait && !call->repeated;
 	return true;
 }

@@ -248,6 +248,13 @@ static bool slot_make(struct catalog *c, uint32_t file)
 	return true;
 }
 
+static void names_fail(struct catalog *c, uint32_t file)
+{
+	log_error("%s: out of memory", c->files[file].path);
+	c->dirs[c->files[file].dir].headed = c->loaded_at = 0;
+	catalog_misses(c, -ENOMEM);
+}
+
 void names_slots(struct catalog *c, uint32_t project)
 {
 	struct list waiting CLEANUP(list_release) = c->projects[project].waiting;
@@ -260,7 +267,7 @@ void names_slots(struct catalog *c, uint32_t project)
 		if (f->state != FILE_SESSION || f->slot != NONE || f->project != project)
 			continue;
 		if (!stem_give(c, waiting.v[i]) || !slot_make(c, waiting.v[i]))
-			log_error("%s: out of memory", c->files[waiting.v[i]].path);
+			names_fail(c, waiting.v[i]);
 	}
 }
 

@@ -55,20 +55,28 @@ void rights_take(struct catalog *c, uint32_t dir, struct rights *now)
 
 mode_t catalog_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid)
 {
-	scan_refresh(c, catalog_enter(c));
-	*ret_gid = gid ? *gid : c->dirs[0].rights.gid;
-	mode_t mode = rights_to_names(c, 0, *ret_gid);
-	lock_give(&c->lock);
+	struct call call = {0};
+	mode_t mode = 0;
+
+	while (call_round(c, &call)) {
+		scan_refresh(c, call.now);
+		*ret_gid = gid ? *gid : c->dirs[0].rights.gid;
+		mode = rights_to_names(c, 0, *ret_gid);
+	}
 	return mode;
 }
 
 mode_t catalog_names_mode(struct catalog *c, uid_t uid, gid_t gid)
 {
-	mode_t all = 0777;
-	scan_refresh(c, catalog_enter(c));
-	for (uint32_t i = 0; i < c->dir_count && all & 077; i++)
-		if (c->dirs[i].scan > 0 && !c->dirs[i].err)
-			all &= let_in(c, i, RIGHTS_R | RIGHTS_X, uid, gid);
-	lock_give(&c->lock);
+	struct call call = {0};
+	mode_t all = 0;
+
+	while (call_round(c, &call)) {
+		scan_refresh(c, call.now);
+		all = 0777;
+		for (uint32_t i = 0; i < c->dir_count && all & 077; i++)
+			if (c->dirs[i].scan > 0 && !c->dirs[i].err)
+				all &= let_in(c, i, RIGHTS_R | RIGHTS_X, uid, gid);
+	}
 	return all;
 }

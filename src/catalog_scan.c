@@ -49,6 +49,8 @@ static void file_fails(struct catalog *c, struct file *f, int err)
 	f->trouble = err;
 	f->tried = c->call;
 	f->ctime = (struct timespec){0}; /* so that it differs, and is looked into again */
+	c->dirs[f->dir].headed = c->dirs[f->dir].statted = 0;
+	c->loaded_at = c->statted_at = 0;
 	catalog_misses(c, err);
 }
 
@@ -156,8 +158,11 @@ static void file_takes_rights(struct catalog *c, struct file *f, mode_t mode)
 static void file_waits(struct catalog *c, uint32_t file)
 {
 	struct file *f = &c->files[file];
-	if (!f->waits && f->project != NONE && list_add(&c->projects[f->project].waiting, file) == 0)
-		f->waits = true;
+	if (f->waits || f->project == NONE)
+		return;
+	f->waits = list_add(&c->projects[f->project].waiting, file) == 0;
+	if (!f->waits)
+		catalog_misses(c, -ENOMEM);
 }
 
 /* What the header says of the file, in place of what was known. A slot stays if nothing differs. */
@@ -209,6 +214,7 @@ static bool file_takes_stat(struct catalog *c, uint32_t file, int rc, const stru
 {
 	struct file *f = &c->files[file];
 	f->trouble = 0;
+	f->unseen = rc < 0;
 	if (rc == 0 && S_ISREG(st->st_mode))
 		return true;
 	if (rc < 0) {
@@ -312,6 +318,11 @@ void scan_touched(struct catalog *c, uint32_t file, int64_t now)
 		f->checked = 0;
 		if (f->state != FILE_GONE && rc == -ENOENT)
 			file_vanishes(c, f);
+		/* What it was that came or went only the directory can say. */
+		if (is_transient(rc)) {
+			c->dirs[f->dir].lacks = true;
+			c->dirs[f->dir].looked = c->refreshed_at = 0;
+		}
 		reached_release(c->reach, &in);
 		return;
 	}
@@ -333,6 +344,8 @@ int64_t scan_rest(int64_t begin, int64_t now)
 	return rest > 0 ? now + rest : begin;
 }
 
+static void dir_fails(struct catalog *c, uint32_t dir, int err);
+
 void scan_files(struct catalog *c, uint32_t dir, int64_t now)
 {
 	struct dir *d = &c->dirs[dir];
@@ -345,7 +358,9 @@ void scan_files(struct catalog *c, uint32_t dir, int64_t now)
 	int rc = reach_dir(&where, REACH_NOW, O_PATH, &in);
 	if (rc < 0 && rc != -EXDEV) {
 		d->statted = 0;
-		return; /* the directory's own scan says what that means */
+		if (is_transient(rc))
+			dir_fails(c, dir, rc);
+		return; /* else the directory's own scan says what that means */
 	}
 	for (size_t i = 0; i < c->dirs[dir].files.n; i++) {
 		uint32_t file = c->dirs[dir].files.v[i];
@@ -427,13 +442,20 @@ bool file_is_candidate(const char *name)
 	return n >= 6 && memcmp(name + n - 6, ".jsonl", 6) == 0;
 }
 
+/* There was no memory for a name in it: it is to be read again. */
+static void dir_lacks(struct catalog *c, uint32_t dir)
+{
+	c->dirs[dir].lacks = true;
+	catalog_misses(c, -ENOMEM);
+}
+
 /* A name *.jsonl was seen in the directory that is open as `at` (-1: only elsewhere). */
 static void file_seen(struct catalog *c, uint32_t dir, int at, const struct name *e)
 {
 	uint32_t file = file_for(c, dir, e->text);
 	if (file == NONE) {
 		log_error("%s: out of memory", e->text);
-		catalog_misses(c, -ENOMEM);
+		dir_lacks(c, dir);
 		return;
 	}
 	struct file *f = &c->files[file];
@@ -464,12 +486,15 @@ static void dir_seen(struct catalog *c, const char *text)
 		c->dirs = more;
 	if (!more || project == NONE) {
 		log_error("%s: out of memory", text);
+		dir_lacks(c, 0);
 		return;
 	}
 	const char *kept = c->projects[project].key.p;
 	uint32_t dir = (uint32_t)c->dir_count;
-	if (map_put(&c->dir_names, 0, span_of(kept), dir) < 0)
+	if (map_put(&c->dir_names, 0, span_of(kept), dir) < 0) {
+		dir_lacks(c, 0);
 		return;
+	}
 	c->dirs[c->dir_count++] = (struct dir){.name = kept, .project = project, .came = c->dirs[0].scan > 1};
 	c->watching.blind++;
 	c->projects[project].dir = dir;
@@ -496,6 +521,7 @@ static void dir_fails(struct catalog *c, uint32_t dir, int err)
 	if (is_transient(err)) {
 		d->trouble = err;
 		d->tried = c->call;
+		c->refreshed_at = c->loaded_at = 0;
 		catalog_misses(c, err);
 		return;
 	}
@@ -514,6 +540,7 @@ static void dir_takes_names(struct catalog *c, uint32_t dir, int at, const struc
 	struct timespec wall;
 	clock_gettime(CLOCK_REALTIME, &wall);
 	c->dirs[dir].scan++;
+	c->dirs[dir].lacks = false;
 	take_names(c, dir, at, names);
 	struct dir *d = &c->dirs[dir];
 	d->st = *st;
@@ -525,6 +552,8 @@ static void dir_takes_names(struct catalog *c, uint32_t dir, int at, const struc
 			file_vanishes(c, f);
 	}
 	d->headed = 0;
+	if (d->lacks)
+		d->looked = c->refreshed_at = 0;
 }
 
 static int dir_read(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
@@ -535,6 +564,8 @@ static int dir_read(struct catalog *c, uint32_t dir, int fd, const struct stat *
 	if (rc < 0)
 		return rc;
 	rc = rights_read(fd, st->st_uid, st->st_gid, st->st_mode, &now);
+	if (is_transient(rc))
+		return rc;
 	if (rc < 0)
 		log_warning("%s: ACL: %s: shown to its owner alone", c->dirs[dir].name, strerror(-rc));
 	rights_take(c, dir, &now);
@@ -545,7 +576,7 @@ static int dir_read(struct catalog *c, uint32_t dir, int fd, const struct stat *
 /* Whether there may be other names than at the last scan, or other rights. */
 static bool dir_differs(const struct dir *d, const struct stat *st)
 {
-	return d->racy || d->err || st->st_dev != d->st.st_dev || st->st_ino != d->st.st_ino ||
+	return d->racy || d->lacks || d->err || st->st_dev != d->st.st_dev || st->st_ino != d->st.st_ino ||
 	       !is_same_time(st->st_mtim, d->st.st_mtim) || !is_same_time(st->st_ctim, d->st.st_ctim);
 }
 

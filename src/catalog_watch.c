@@ -284,10 +284,30 @@ int64_t catalog_enter(struct catalog *c)
 	lock_take(&c->lock);
 	c->begin = catalog_now();
 	c->call = ++c->calls;
-	c->missed = 0;
-	c->may_wait = false;
+	c->missed = c->doubt = 0;
+	c->may_wait = c->may_repeat = false;
 	watch_drain(c);
 	return catalog_now();
+}
+
+bool catalog_is_told(struct catalog *c)
+{
+	catalog_enter(c);
+	bool told = c->watching.blind == 0 && c->dirs[0].told;
+	lock_give(&c->lock);
+	return told;
+}
+
+uint64_t catalog_epoch(struct catalog *c)
+{
+	struct call call = {0};
+	uint64_t epoch = 0;
+
+	while (call_round(c, &call)) {
+		scan_refresh(c, call.now);
+		epoch = c->epoch;
+	}
+	return epoch;
 }
 
 /* ---- waiting ---- */
@@ -345,26 +365,31 @@ void catalog_wake(struct catalog *c)
 	wake(&c->watching);
 }
 
+static bool get_at(struct catalog *c, uint32_t place, int64_t now, struct slot_info *ret)
+{
+	*ret = (struct slot_info){.slot = NO_SLOT, .project = NO_SLOT, .place = place};
+	if (place >= c->file_count)
+		return false;
+	scan_header(c, place, now);
+	const struct file *f = &c->files[place];
+	if (f->state == FILE_SESSION && f->slot == NONE && f->project != NONE)
+		catalog_load_project(c, f->project, now);
+	if (c->named_all && c->files[place].slot != NONE && !c->files[place].sid_name)
+		names_sids(c);
+	f = &c->files[place];
+	ret->project = f->project;
+	ret->stem = f->stem;
+	ret->sid = f->sid_name;
+	ret->file = f->path;
+	return f->slot != NONE && slot_get(c, f->slot, now, ret) == 0;
+}
+
 bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret)
 {
-	int64_t now = catalog_enter(c);
+	struct call call = {0};
 	bool found = false;
 
-	*ret = (struct slot_info){.slot = NO_SLOT, .project = NO_SLOT, .place = place};
-	if (place < c->file_count) {
-		scan_header(c, place, now);
-		const struct file *f = &c->files[place];
-		if (f->state == FILE_SESSION && f->slot == NONE && f->project != NONE)
-			catalog_load_project(c, f->project, now);
-		if (c->named_all && c->files[place].slot != NONE && !c->files[place].sid_name)
-			names_sids(c);
-		f = &c->files[place];
-		ret->project = f->project;
-		ret->stem = f->stem;
-		ret->sid = f->sid_name;
-		ret->file = f->path;
-		found = f->slot != NONE && slot_get(c, f->slot, now, ret) == 0;
-	}
-	lock_give(&c->lock);
+	while (call_round(c, &call))
+		found = get_at(c, place, call.now, ret);
 	return found;
 }

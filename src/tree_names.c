@@ -91,8 +91,9 @@ static int find_label(struct tree *t, node_t dir, struct span name, struct node 
 	return old->kind == K_LABEL_LINK ? 0 : -EPERM;
 }
 
-/* Puts label `name` on the entry that `target` names, or on `entry` without one; what has the name now loses it. */
-static int label_set(struct tree *t, node_t dir, struct span name, const char *target, uint32_t entry)
+/* Puts label `name` on the entry that `target` names, which *entry says then, or on *entry without one; what has the
+ * name now loses it. */
+static int label_set(struct tree *t, node_t dir, struct span name, const char *target, uint32_t *entry)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	struct node old = {0};
@@ -104,14 +105,14 @@ static int label_set(struct tree *t, node_t dir, struct span name, const char *t
 	if (rc == 0)
 		rc = name_text(t, name, found ? &old : NULL, &text, &why);
 	if (rc == 0 && target) {
-		rc = target_entry(t, dir, target, &entry);
+		rc = target_entry(t, dir, target, entry);
 		why = rc == -ENOENT || rc == -EINVAL ? NO_ENTRY_OF_IT : NULL;
 	}
 	if (rc < 0)
 		return why ? commit_refused_in(t, dir, name, rc, why) : rc;
-	if (found && old.entry != entry)
+	if (found && old.entry != *entry)
 		both[n++] = (struct edit_label){.entry = old.entry};
-	both[n++] = (struct edit_label){.entry = entry, .text = buf_span(&text)};
+	both[n++] = (struct edit_label){.entry = *entry, .text = buf_span(&text)};
 	return commit_labels(t, dir, name, both, n);
 }
 
@@ -137,6 +138,13 @@ static int leaf_set(struct tree *t, node_t dir, const char *target)
 	return rc;
 }
 
+/* A link that stands for a record. */
+struct link {
+	struct slot_info was; /* its session, before it was written */
+	enum kind_id kind;
+	uint32_t entry;
+};
+
 /* This directory of the session as the file is now: the first write to an old file replaces it, and its slot. */
 static node_t dir_now(struct tree *t, node_t dir, const struct slot_info *was)
 {
@@ -147,30 +155,43 @@ static node_t dir_now(struct tree *t, node_t dir, const struct slot_info *was)
 	return node_pack(n);
 }
 
-/* The link of the entry that a target names. */
-static int link_of(struct tree *t, node_t dir, const char *target, struct tree_attr *ret)
+/* A link that was written is there, whatever becomes of looking at it again: then it is shown as it was made, for
+ * now. */
+static void show_written(struct tree *t, node_t dir, struct span name, const char *target, const struct link *made,
+                         struct tree_attr *ret)
 {
-	struct node n = node_unpack(dir);
-	n.kind = K_LABEL_LINK;
-	int rc = target_entry(t, dir, target, &n.entry);
-	return rc < 0 ? rc : tree_getattr(t, node_pack(n), ret);
+	dir = dir_now(t, dir, &made->was);
+	if (tree_lookup(t, dir, name, ret) == 0)
+		return;
+	struct node n = {.kind = made->kind, .slot = node_unpack(dir).slot, .entry = made->entry};
+	/* Several have this label now, and none of them this name. */
+	if (tree_getattr(t, node_pack(n), ret) == 0)
+		return;
+	*ret = (struct tree_attr){.node = node_pack(n),
+	                          .mode = S_IFLNK | 0777,
+	                          .size = strlen(target),
+	                          .uid = made->was.st.st_uid,
+	                          .gid = made->was.st.st_gid,
+	                          .mtime = made->was.st.st_mtim};
 }
 
 int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
                  struct tree_attr *ret)
 {
 	unsigned kind = node_unpack(dir).kind;
-	struct slot_info was;
+	struct link made = {0};
 	int rc = tree_writable_dir(t, dir);
 	if (rc == 0)
-		rc = catalog_slot(t->catalog, node_unpack(dir).slot, &was);
+		rc = catalog_slot(t->catalog, node_unpack(dir).slot, &made.was);
 	if (rc < 0)
 		return rc;
 	if (tree_lookup(t, dir, name, ret) == 0)
 		return -EEXIST;
 	if (kind == K_LABELS && !is_temporary(name)) {
-		rc = label_set(t, dir, name, target, NO_ENTRY);
+		made.kind = K_LABEL_LINK;
+		rc = label_set(t, dir, name, target, &made.entry);
 	} else if (kind == K_SESSION && span_is(name, "leaf")) {
+		made.kind = K_LEAF;
 		rc = leaf_set(t, dir, target);
 	} else if (kind == K_ENTRY && !(name.n > 1 && memcmp(name.p, ".#", 2) == 0)) {
 		/* `ln -s` onto a link to this directory lands here: an error, not a stray link. */
@@ -181,10 +202,10 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	}
 	if (rc < 0)
 		return rc;
-	dir = dir_now(t, dir, &was);
-	rc = tree_lookup(t, dir, name, ret);
-	/* Several have this label now, and none of them this name. */
-	return rc == -ENOENT && kind == K_LABELS ? link_of(t, dir, target, ret) : rc;
+	if (!made.kind)
+		return tree_lookup(t, dir_now(t, dir, &made.was), name, ret);
+	show_written(t, dir, name, target, &made, ret);
+	return 0;
 }
 
 /* --- unlink ------------------------------------------------------------------------- */
@@ -297,7 +318,8 @@ static int rename_link(struct tree *t, uint64_t id, node_t dir, struct span to_n
 	const char *to = buf_cstr(&target);
 	if (rc < 0 || !to)
 		return rc < 0 ? rc : -ENOMEM;
-	rc = node_unpack(dir).kind == K_LABELS ? label_set(t, dir, to_name, to, NO_ENTRY) : leaf_set(t, dir, to);
+	uint32_t entry;
+	rc = node_unpack(dir).kind == K_LABELS ? label_set(t, dir, to_name, to, &entry) : leaf_set(t, dir, to);
 	if (rc < 0)
 		return rename_errno(rc);
 	scratch_retire(t->scratch, id);
@@ -358,7 +380,7 @@ static int rename_label(struct tree *t, struct node from, node_t dir, node_t to_
 	int rc = tree_lookup(t, dir, to_name, &old);
 	if (rc == 0 && node_unpack(old.node).entry == from.entry)
 		return 0;
-	return rename_errno(label_set(t, dir, to_name, NULL, from.entry));
+	return rename_errno(label_set(t, dir, to_name, NULL, &from.entry));
 }
 
 int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, struct span to_name, bool no_replace)

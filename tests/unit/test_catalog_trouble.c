@@ -1,0 +1,238 @@
+/* One file, or the ACL of it, cannot be read for now: once, which nobody notices, or again and again, which is told. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/fault.h"
+
+#include "catalog_fixture.h"
+
+#include <sys/xattr.h>
+
+/* ---- what fails: the linker puts these functions in place of the library's (see the Makefile) ---- */
+
+#define EVER UINT_MAX
+
+static struct {
+	ino_t ino;
+	unsigned times;
+	bool acl;
+} failing;
+
+static bool fails(int fd, bool acl)
+{
+	struct stat st;
+	if (!failing.times || failing.acl != acl || fstat(fd, &st) < 0 || st.st_ino != failing.ino)
+		return false;
+	if (failing.times != EVER)
+		failing.times--;
+	errno = EIO;
+	return true;
+}
+
+ssize_t __real_read(int fd, void *p, size_t n);
+ssize_t __wrap_read(int fd, void *p, size_t n);
+ssize_t __wrap_read(int fd, void *p, size_t n)
+{
+	return fails(fd, false) ? -1 : __real_read(fd, p, n);
+}
+
+ssize_t __real_fgetxattr(int fd, const char *name, void *p, size_t n);
+ssize_t __wrap_fgetxattr(int fd, const char *name, void *p, size_t n);
+ssize_t __wrap_fgetxattr(int fd, const char *name, void *p, size_t n)
+{
+	return fails(fd, true) ? -1 : __real_fgetxattr(fd, name, p, n);
+}
+
+static void let_fail(struct place *p, const char *name, bool acl, unsigned times)
+{
+	struct stat st;
+	assert_int_equal(stat(at(p, name), &st), 0);
+	failing.ino = st.st_ino;
+	failing.acl = acl;
+	failing.times = times;
+}
+
+static void let_be(void)
+{
+	failing.times = 0;
+}
+
+/* ---- the newest ---- */
+
+static void assert_latest(struct place *p, const char *file, int fault)
+{
+	struct slot_info slot = {0};
+	int before = fault_begin();
+	bool found = catalog_latest(p->c, NO_SLOT, &slot);
+	assert_int_equal(fault_end(before, 0), fault);
+	if (fault == 0) {
+		assert_true(found);
+		assert_string_equal(slot.file, file);
+	}
+}
+
+static void put_old_and_new(struct place *p)
+{
+	make_dir(p, "a");
+	make_dir(p, "b");
+	put(p, "a/old.jsonl", HEADER("old", "/"));
+	put(p, "b/new.jsonl", HEADER("new", "/"));
+	set_mtime(p, "a/old.jsonl", 1000);
+	set_mtime(p, "b/new.jsonl", 2000);
+}
+
+static void one_failure_makes_no_other_newest(void **state)
+{
+	struct place *p = *state;
+	put_old_and_new(p);
+	open_place(p);
+	let_fail(p, "b/new.jsonl", false, 1);
+	assert_latest(p, "b/new.jsonl", 0);
+}
+
+static void the_newest_in_trouble_is_no_other(void **state)
+{
+	struct place *p = *state;
+	put_old_and_new(p);
+	open_place(p);
+	let_fail(p, "b/new.jsonl", false, EVER);
+	assert_latest(p, NULL, -EIO);
+	assert_latest(p, NULL, -EIO);
+	let_be();
+	assert_latest(p, "b/new.jsonl", 0);
+}
+
+static void an_older_one_in_trouble_is_no_matter(void **state)
+{
+	struct place *p = *state;
+	put_old_and_new(p);
+	open_place(p);
+	let_fail(p, "a/old.jsonl", false, EVER);
+	assert_latest(p, "b/new.jsonl", 0);
+}
+
+/* ---- listings ---- */
+
+/* Of all sessions; how many. */
+static size_t list(struct place *p, char *text, int *ret_fault)
+{
+	struct slot_info slot;
+	size_t n = 0;
+	int before = fault_begin();
+	*text = '\0';
+	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot); n++) {
+		strcat(text, slot.sid);
+		strcat(text, "=");
+		strcat(text, slot.file);
+		strcat(text, " ");
+	}
+	*ret_fault = fault_end(before, 0);
+	return n;
+}
+
+static void one_failure_changes_no_listing(void **state)
+{
+	struct place *p = *state;
+	char text[256];
+	int fault;
+	make_dir(p, "a");
+	put(p, "a/1.jsonl", HEADER("same", "/"));
+	put(p, "a/2.jsonl", HEADER("same", "/"));
+	open_place(p);
+	let_fail(p, "a/1.jsonl", false, 1);
+	assert_int_equal(list(p, text, &fault), 2);
+	assert_int_equal(fault, 0);
+	assert_string_equal(text, "same=a/1.jsonl same~2=a/2.jsonl ");
+}
+
+/* Also if it is there again before the end. */
+static void what_a_listing_lacks_is_told(void **state)
+{
+	struct place *p = *state;
+	char text[256];
+	int fault;
+	make_dir(p, "a");
+	put(p, "a/1.jsonl", HEADER("one", "/"));
+	put(p, "a/2.jsonl", HEADER("two", "/"));
+	open_place(p);
+	let_fail(p, "a/1.jsonl", false, EVER);
+	assert_int_equal(list(p, text, &fault), 1);
+	assert_int_equal(fault, -EIO);
+	let_fail(p, "a/1.jsonl", false, 2);
+	list(p, text, &fault);
+	assert_int_equal(fault, -EIO);
+	assert_int_equal(list(p, text, &fault), 2);
+	assert_int_equal(fault, 0);
+}
+
+/* ---- where it came from ---- */
+
+static void a_parent_in_trouble_is_told(void **state)
+{
+	struct place *p = *state;
+	struct slot_info slot;
+	uint64_t cookie = 0;
+	uint32_t n;
+	make_dir(p, "a");
+	make_dir(p, "b");
+	put(p, "a/child.jsonl", FORK("child", "/x/parent.jsonl"));
+	put(p, "b/parent.jsonl", HEADER("parent", "/"));
+	open_place(p);
+	uint32_t child = slot_of(p, "a", "child");
+	assert_int_not_equal(child, NO_SLOT);
+	let_fail(p, "b/parent.jsonl", false, EVER);
+	int before = fault_begin();
+	assert_int_equal(catalog_parent(p->c, child), NO_SLOT);
+	assert_int_equal(fault_end(before, 0), -EIO);
+	let_be();
+	before = fault_begin();
+	uint32_t parent = catalog_parent(p->c, child);
+	assert_int_equal(catalog_slot(p->c, parent, &slot), 0);
+	assert_string_equal(slot.file, "b/parent.jsonl");
+	assert_true(catalog_fork_next(p->c, parent, &cookie, &slot, &n));
+	assert_int_equal(slot.slot, child);
+	assert_int_equal(fault_end(before, 0), 0);
+}
+
+/* ---- ACLs ---- */
+
+static void an_acl_in_trouble_closes_nothing(void **state)
+{
+	static const char *const names[] = {"a/one.jsonl", "a", "."};
+	struct place *p = *state;
+	struct slot_info slot;
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	assert_int_equal(chmod(at(p, "a/one.jsonl"), 0644), 0);
+	for (size_t i = 0; i < 3; i++) {
+		for (unsigned times = 1; times; times = times == 1 ? EVER : 0) {
+			open_place(p);
+			let_fail(p, names[i], true, times);
+			int before = fault_begin();
+			uint32_t one = slot_of(p, "a", "one");
+			int fault = fault_end(before, 0);
+			assert_int_equal(fault, times == 1 ? 0 : -EIO);
+			assert_int_equal(one == NO_SLOT, times == EVER);
+			let_be();
+			assert_int_equal(catalog_slot(p->c, slot_of(p, "a", "one"), &slot), 0);
+			assert_int_equal(slot.mode, 0644);
+			catalog_close(p->c);
+			p->c = NULL;
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(one_failure_makes_no_other_newest),    TEST(the_newest_in_trouble_is_no_other),
+	    TEST(an_older_one_in_trouble_is_no_matter), TEST(one_failure_changes_no_listing),
+	    TEST(what_a_listing_lacks_is_told),         TEST(a_parent_in_trouble_is_told),
+	    TEST(an_acl_in_trouble_closes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
