@@ -24,9 +24,12 @@
 #define LIVE_SECONDS 10 /* a session whose file is younger than this is taken to be growing */
 #define LISTING_MAX ((size_t)1 << 20)
 
+/* Who was not interrupted is told what ended the work: the mount is going. */
 static void reply_error(fuse_req_t req, int rc)
 {
-	fuse_reply_err(req, -rc);
+	bool gone = rc == -EINTR && !fuse_req_interrupted(req) && fs_of(req)->session &&
+	            fuse_session_exited(fs_of(req)->session);
+	fuse_reply_err(req, gone ? ENOTCONN : -rc);
 }
 
 struct stat stat_of(const struct tree_attr *a)

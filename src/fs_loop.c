@@ -105,27 +105,26 @@ int fs_receive(struct fuse_session *session, struct fuse_buf *buf)
 	return n < 0 ? -errno : (int)n;
 }
 
-static bool always(void *arg)
+static bool is_late(void *arg)
 {
-	(void)arg;
-	return true;
+	return now_ns() > *(const int64_t *)arg;
 }
 
-/* Nothing that takes long is begun any more. */
-static void process_shortly(struct fuse_session *session, const struct fuse_buf *buf)
+/* Work that takes longer is given up. */
+static void process_until(int64_t until, struct fuse_session *session, const struct fuse_buf *buf)
 {
-	static const struct stop stop = {.is_asked = always};
+	const struct stop stop = {is_late, &until};
 	const struct stop *before = stop_set(&stop);
 	fuse_session_process_buf(session, buf);
 	stop_set(before);
 }
 
-static void serve(struct fuse_session *session)
+static void serve(struct fuse_session *session, int64_t until)
 {
 	struct pollfd p = {.fd = fuse_session_fd(session), .events = POLLIN};
 	struct fuse_buf buf = {.mem = NULL};
 	while (poll(&p, 1, 0) == 1 && p.revents & POLLIN && fs_receive(session, &buf) > 0)
-		process_shortly(session, &buf);
+		process_until(until, session, &buf);
 	free(buf.mem);
 }
 
@@ -137,8 +136,9 @@ static bool has_ended(pthread_t thread)
 
 void fs_join(struct fuse_session *session, pthread_t thread)
 {
+	int64_t until = now_ns() + GRACE_NS;
 	while (!has_ended(thread))
-		serve(session);
+		serve(session, until);
 }
 
 /* --- what can be interrupted ------------------------------------------------------------------- */
@@ -206,7 +206,7 @@ static void interrupt(struct loop *l, const struct fuse_buf *buf)
 	if (!k)
 		return;
 	const struct fuse_buf kept = buf_of(k);
-	process_shortly(l->session, &kept);
+	process_until(0, l->session, &kept);
 	free(k);
 }
 
@@ -476,9 +476,10 @@ static void wait_for_end(struct loop *l, const sigset_t *mask)
 	/* None is added any more. */
 	for (unsigned i = 0; i < l->n; i++)
 		fs_join(l->session, l->workers[i]->thread);
+	int64_t until = now_ns() + GRACE_NS;
 	for (struct kept *k; (k = take_kept(l, 0)); free(k)) {
 		const struct fuse_buf buf = buf_of(k);
-		process_shortly(l->session, &buf);
+		process_until(until, l->session, &buf);
 	}
 }
 
