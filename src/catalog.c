@@ -534,13 +534,24 @@ static int slot_of_place(struct catalog *c, uint32_t file, int64_t now, struct s
 	return c->files[file].slot == NONE ? -ESTALE : slot_get(c, c->files[file].slot, now, ret);
 }
 
+/* Whether the slot was ever one of the project's. */
+static bool was_in_project(const struct catalog *c, uint32_t slot, uint32_t project)
+{
+	const struct list *l = &c->projects[project].slots;
+	size_t i = slots_below(l, slot);
+	return i < l->n && l->v[i] == slot;
+}
+
 int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
 	struct call call = {0};
 	int rc = -ESTALE;
 
-	while (call_round(c, &call))
+	while (call_round(c, &call)) {
 		rc = slot < c->slot_count ? slot_of_place(c, c->slots[slot].place, call.now, ret) : -ESTALE;
+		if (rc == 0 && !was_in_project(c, slot, ret->project))
+			rc = -ESTALE;
+	}
 	return rc;
 }
 

@@ -8,9 +8,13 @@
 
 #include <errno.h>
 
+/* Nor has a link that leads to the session from elsewhere: its name says which one, and may be another's by now. */
 static bool has_place(struct node n)
 {
-	return n.kind > K_ROOT && n.kind < K_COUNT && tree_kinds[n.kind].scope >= SCOPE_SLOT && !kind_has_entry(n.kind);
+	if (n.kind <= K_ROOT || n.kind >= K_COUNT || kind_has_entry(n.kind))
+		return false;
+	const struct kind *k = &tree_kinds[n.kind];
+	return k->scope >= SCOPE_SLOT && (k->name || k->type == S_IFDIR);
 }
 
 bool tree_moved(struct tree *t, int rc, node_t *node)

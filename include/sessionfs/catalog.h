@@ -73,7 +73,8 @@ bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *r
 /* 0, or -ESTALE if the slot is gone or was replaced. */
 int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret);
 /* The session that is now at the place of this one, which may be gone: another file, or the same written anew, has
- * another slot. Looks at the disk, however fresh the last look is. 0, or -ESTALE if no session is there. */
+ * another slot. Looks at the disk, however fresh the last look is. 0, or -ESTALE if no session is there, or
+ * one of another project. */
 int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret);
 /* After a write to that session: removes what was left behind in its directory (catalog_options.tidy). Costs nothing
  * where no such name was seen. */
