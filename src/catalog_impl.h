@@ -27,6 +27,7 @@ void strings_release(struct strings *s);
 struct map {
 	struct cell *cells;
 	size_t cap, n;
+	uint64_t seed, factor; /* secrets of the hash: names cannot be made to collide */
 };
 uint32_t map_get(const struct map *m, uint32_t scope, struct span key); /* NONE if it is not there */
 int map_put(struct map *m, uint32_t scope, struct span key, uint32_t value);

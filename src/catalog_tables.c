@@ -4,6 +4,8 @@
 
 #include "sessionfs/fault.h"
 
+#include <sys/random.h>
+
 #define CHUNK 65536
 
 struct chunk {
@@ -77,14 +79,19 @@ struct cell {
 	uint32_t length, scope, hash, value;
 };
 
-static uint32_t hash_of(uint32_t scope, struct span key)
+/* The upper half of the product depends on all bits of both, in a way that only who knows the secrets can foresee. */
+static uint64_t mix(const struct map *m, uint64_t word)
 {
-	uint64_t h = UINT64_C(14695981039346656037) ^ scope;
+	unsigned __int128 product = (unsigned __int128)word * m->factor;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint32_t hash_of(const struct map *m, uint32_t scope, struct span key)
+{
+	uint64_t h = mix(m, m->seed ^ scope);
 	for (size_t i = 0; i < key.n; i++)
-		h = (h ^ (unsigned char)key.p[i]) * UINT64_C(1099511628211);
-	h ^= h >> 32;
-	h *= UINT64_C(0x9e3779b97f4a7c15);
-	return (uint32_t)(h >> 32);
+		h = mix(m, h ^ (unsigned char)key.p[i]);
+	return (uint32_t)(mix(m, h ^ key.n) >> 32);
 }
 
 static struct cell *find(const struct map *m, uint32_t hash, uint32_t scope, struct span key)
@@ -100,13 +107,25 @@ uint32_t map_get(const struct map *m, uint32_t scope, struct span key)
 {
 	if (m->n == 0)
 		return NONE;
-	const struct cell *c = find(m, hash_of(scope, key), scope, key);
+	const struct cell *c = find(m, hash_of(m, scope, key), scope, key);
 	return c->key ? c->value : NONE;
+}
+
+/* Where there is no other secret, addresses are better than nothing. */
+static void take_secrets(struct map *m)
+{
+	uint64_t some[2] = {(uint64_t)(uintptr_t)m, (uint64_t)(uintptr_t)m * UINT64_C(0x9e3779b97f4a7c15)};
+	(void)!getrandom(some, sizeof some, GRND_NONBLOCK);
+	m->seed = some[0];
+	m->factor = some[1] | 1;
 }
 
 static int grow(struct map *m)
 {
-	struct map more = {.cap = m->cap ? m->cap * 2 : 64, .n = m->n};
+	if (m->cap == 0)
+		take_secrets(m);
+	struct map more = *m;
+	more.cap = m->cap ? m->cap * 2 : 64;
 	more.cells = calloc(more.cap, sizeof *more.cells);
 	if (!more.cells) {
 		fault_note(-ENOMEM);
@@ -126,7 +145,7 @@ int map_put(struct map *m, uint32_t scope, struct span key, uint32_t value)
 {
 	if (m->n + 1 > m->cap / 4 * 3 && grow(m) < 0)
 		return -ENOMEM;
-	uint32_t hash = hash_of(scope, key);
+	uint32_t hash = hash_of(m, scope, key);
 	struct cell *c = find(m, hash, scope, key);
 	if (!c->key) {
 		*c = (struct cell){.key = key.p, .length = (uint32_t)key.n, .scope = scope, .hash = hash};

@@ -27,7 +27,7 @@
 /* A longer line is not read into memory, but paged. */
 #define SESSION_LONG_LINE ((size_t)4 << 20)
 
-/* V8's strings end at this many characters, so pi cannot hold a line that is longer. */
+/* V8's strings end at this many UTF-16 units, so pi does not open a session with a longer line of ASCII. */
 #define SESSION_LINE_MOST ((uint64_t)0x1fffffe8)
 
 /* Characters of an id derived for a v1 file. */
