@@ -20,6 +20,7 @@
 #include "sessionfs/node.h"
 #include "sessionfs/session.h"
 
+#include <stddef.h>
 #include <stdatomic.h>
 
 #define SESSION_ENTRIES NODE_ENTRIES
@@ -206,6 +207,8 @@ struct session {
 	bool old_roles;      /* below v3 */
 
 	struct extent at;
+
+	/* From here to `derived` there are vectors alone, each of them in SESSION_VECTORS. */
 	VEC(struct entry) entries;
 	arena_t ids;
 	struct refs orphans;   /* whose parent may still come */
@@ -246,6 +249,12 @@ struct session {
 	X(raw_ids.keys)                                                                                                \
 	X(labels.list)                                                                                                 \
 	X(labels.keys)
+
+/* What is not among them would be lost, and shared with a copy. */
+#define SESSION_ADD_SIZE(vec) +sizeof(((struct session *)0)->vec)
+_Static_assert(offsetof(struct session, derived) - offsetof(struct session, entries) ==
+                   0 SESSION_VECTORS(SESSION_ADD_SIZE),
+               "each vector of a session is in SESSION_VECTORS");
 
 static inline struct entry *entry_at(const struct session *s, uint32_t i)
 {
