@@ -49,9 +49,11 @@ static int lookup_fixed(struct ctx *c, struct node dir, unsigned k, struct tree_
 	return state_is_hidden(c->tree, c->node) ? -ENOENT : ctx_attr(c, ret);
 }
 
-static int lookup_shown(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
+/* *ret_again: what the name led to was replaced before it could be looked at. */
+static int lookup_once(struct tree *t, node_t parent, struct span name, struct tree_attr *ret, bool *ret_again)
 {
 	struct ctx c CLEANUP_CTX = {0};
+	*ret_again = false;
 	int rc = ctx_open(&c, t, node_unpack(parent), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
@@ -76,11 +78,25 @@ static int lookup_shown(struct tree *t, node_t parent, struct span name, struct 
 		if (child.slot != dir.slot)
 			c.scope = SCOPE_MOUNT;
 		rc = ctx_turn(&c, child);
+		*ret_again = rc == -ESTALE;
 		if (rc == -ESTALE)
 			rc = -ENOENT;
 		return rc < 0 ? rc : ctx_attr(&c, ret);
 	}
 	return -ENOENT;
+}
+
+/* How often what is at a name may be replaced while it is looked up. */
+#define MOST_TRIES 16
+
+static int lookup_shown(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
+{
+	bool again;
+	int rc, tries = 0;
+	do
+		rc = lookup_once(t, parent, name, ret, &again);
+	while (again && ++tries < MOST_TRIES && stop_check() == 0);
+	return rc;
 }
 
 static int look_up(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
