@@ -134,10 +134,12 @@ static uint32_t *entry_of(struct commit *c, size_t i)
 	return e->kind != EDIT_NAME && i == 0 ? &e->entry : NULL;
 }
 
-/* In another file they have other numbers. */
+/* In another file they have other numbers. Of a handle they are known since it was opened. */
 static int remember_entries(struct commit *c, const struct session *s)
 {
 	const uint32_t *entry;
+	if (c->names.n > 0)
+		return 0;
 	for (size_t i = 0; (entry = entry_of(c, i)); i++) {
 		if (*entry >= session_count(s))
 			return -ESTALE;
@@ -368,7 +370,21 @@ static int parse(enum value_kind kind, struct span text, struct buf *value, cons
 	return -EINVAL;
 }
 
-int commit_value(struct tree *t, struct node n, struct span text, bool sync)
+int commit_entry(struct tree *t, struct node n, struct buf *out)
+{
+	struct session *s;
+	if (!kind_has_entry(n.kind))
+		return 0;
+	int rc = catalog_get(t->catalog, n.slot, &s);
+	if (rc < 0)
+		return rc;
+	if (n.entry < session_count(s))
+		session_entry_name(s, n.entry, out);
+	catalog_put(t->catalog, s);
+	return buf_err(out);
+}
+
+int commit_value(struct tree *t, struct node n, struct span entry, struct span text, bool sync)
 {
 	if (is_shown(t, n, text))
 		return sync ? commit_sync(t, n.slot) : 0;
@@ -382,12 +398,18 @@ int commit_value(struct tree *t, struct node n, struct span text, bool sync)
 		c.text = value;
 		value = (struct buf)BUF_INIT;
 		plan(&c, n, &one);
+		if (entry.n > 0) {
+			buf_addspan(&c.names, entry);
+			buf_addc(&c.names, '/');
+			rc = buf_err(&c.names);
+		}
 		if (c.is_table) {
 			value = c.text;
 			c.text = (struct buf)BUF_INIT;
 			c.table.text = buf_span(&value);
 		}
-		rc = append(t, n.slot, &c, sync);
+		if (rc == 0)
+			rc = append(t, n.slot, &c, sync);
 	}
 	if (c.why.n > 0)
 		why = buf_cstr(&c.why);

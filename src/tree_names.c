@@ -229,7 +229,7 @@ static int unlink_written(struct tree *t, node_t dir, struct span name, struct n
 	case K_LABEL_LINK:
 		return commit_labels(t, dir, name, &none, 1);
 	case K_NAME:
-		return commit_value(t, n, (struct span){"\n", 1}, false);
+		return commit_value(t, n, (struct span){NULL, 0}, (struct span){"\n", 1}, false);
 	case K_LABELS_TSV:
 	case K_LEAF:
 		state_hide(t, n);
@@ -302,7 +302,7 @@ static int rename_over(struct tree *t, uint64_t id, struct node to)
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	int rc = whole_scratch(t, id, &text);
 	if (rc == 0)
-		rc = commit_value(t, to, buf_span(&text), false);
+		rc = commit_value(t, to, (struct span){NULL, 0}, buf_span(&text), false);
 	if (rc < 0)
 		return rename_errno(rc);
 	state_show(t, to);

@@ -19,6 +19,7 @@ struct tree_handle {
 	uint64_t scratch; /* the scratch file's id; 0: a writable file */
 	uint64_t made;    /* created through this handle and not committed yet (state_fresh), or 0 */
 	struct stage stage;
+	struct buf entry;   /* the name of the entry it belongs to */
 	pid_t users[USERS]; /* threads that have opened, written or closed it; 0: none */
 };
 
@@ -42,6 +43,7 @@ static void handle_free(struct tree *t, struct tree_handle *h)
 		}
 	lock_give(&t->state_lock);
 	stage_release(&h->stage);
+	buf_release(&h->entry);
 	lock_destroy(&h->lock);
 	free(h);
 }
@@ -121,7 +123,9 @@ static int open_staged(struct tree *t, struct node n, bool truncate, const struc
 	struct tree_handle *h = handle_new(n);
 	if (!h)
 		return -ENOMEM;
-	rc = stage_init(&h->stage, tree_kinds[n.kind].value, buf_span(&now), truncate);
+	rc = commit_entry(t, n, &h->entry);
+	if (rc == 0)
+		rc = stage_init(&h->stage, tree_kinds[n.kind].value, buf_span(&now), truncate);
 	if (rc < 0) {
 		handle_free(t, h);
 		return rc;
@@ -212,7 +216,7 @@ static int commit(struct tree *t, struct tree_handle *h, bool sync)
 	if (h->made && !state_is_made(t, h->node, h->made))
 		rc = commit_refused(t, h->node, -EIO, "removed before it was written");
 	else
-		rc = commit_value(t, h->node, buf_span(&h->stage.bytes), sync);
+		rc = commit_value(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), sync);
 	/* An fsync that was interrupted is called again, and then the text must still be there. */
 	if (rc != -EINTR || !sync)
 		stage_settle(&h->stage, rc);

@@ -11,8 +11,12 @@
 
 /* tree_commit.c: from a value to an append. Refusals are noted with their reason. */
 
-/* Takes a whole text as the value of the writable file `n`. */
-int commit_value(struct tree *t, struct node n, struct span text, bool sync);
+/* Adds the name of the entry that the writable file `n` belongs to, if it belongs to one: the entry is found by it in
+ * another file that comes into the session's place. 0 or a negative errno. */
+int commit_entry(struct tree *t, struct node n, struct buf *out);
+/* Takes a whole text as the value of the writable file `n`. `entry`: its entry as commit_entry named it, which may be
+ * long ago; empty: nobody asked. */
+int commit_value(struct tree *t, struct node n, struct span entry, struct span text, bool sync);
 /* Whether commit_value would take it, without the append: what can be known before. */
 int commit_check(struct tree *t, struct node n, struct span text);
 /* Whether there is room on the disk, and the right to write, for a text that begins like this and takes so many bytes

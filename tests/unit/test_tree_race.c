@@ -42,14 +42,13 @@ struct writer {
 	int rc;
 };
 
-/* When a name has led to what is no more the kernel looks it up again, but only to open it. So does this one when it
- * was not there: while the catalog takes in the new file the name can be missing for a moment. */
+/* When a name has led to what is no more the kernel looks it up again, but only to open it. */
 static int put_as_kernel(const struct writer *w)
 {
 	struct tree_handle *h;
 	struct tree_attr dir;
 	int rc = -ESTALE;
-	for (int tries = 0; (rc == -ESTALE || rc == -ENOENT) && tries < 100; tries++)
+	for (int tries = 0; rc == -ESTALE && tries < 100; tries++)
 		if ((rc = find(w->p, w->dir, &dir)) == 0)
 			rc = open_in(w->p, dir.node, w->name, false, &h);
 	if (rc < 0)
@@ -74,6 +73,7 @@ static void *write_value(void *arg)
 static void two_at_once(void **state)
 {
 	struct place *p = *state;
+	p->fresh_ms = 1; /* so that it is seen in every state */
 	for (int round = 0; round < 300; round++) {
 		CLEANUP_BUF struct buf path = BUF_INIT, table = BUF_INIT;
 		pthread_barrier_t start;
@@ -170,6 +170,56 @@ static void replaced_before_the_close(void **state)
 	assert_added(p, SET("@0", "a", "a", "x"));
 }
 
+/* The same of what belongs to an entry, which is found there by its name; not a line of the file is lost if there is
+ * no such entry any more. */
+static void entry_of_a_file_replaced(void **state)
+{
+	struct place *p = *state;
+	static const struct {
+		const char *dir, *name, *text, *added;
+	} cases[] = {
+	    {A, "label", "x\n", SET("@0", "a", "a", "x")},
+	    {B, "branch", "x\n", SUMMARY("@0", "b", "a", "x")},
+	    {S "/entries/gone", "label", "x\n", NULL},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct tree_attr a;
+		struct tree_handle *h;
+		begin(p, ABC USER("\"new\"", "\"c\"") USER("\"gone\"", "\"new\""));
+		assert_int_equal(open_in(p, node_at(p, cases[i].dir), cases[i].name, false, &h), 0);
+		assert_int_equal(tree_write(p->tree, h, span_of(cases[i].text), 0, &who), 0);
+		replace(p);
+		assert_int_equal(find(p, S, &a), 0); /* the catalog knows of it */
+		assert_int_equal(tree_flush(p->tree, h, &who), cases[i].added ? 0 : -ENOENT);
+		tree_release(p->tree, h);
+		assert_added(p, cases[i].added ? cases[i].added : "");
+		end(p);
+	}
+}
+
+static void *replace_often(void *arg)
+{
+	for (int i = 0; i < 3000; i++)
+		replace(arg);
+	return NULL;
+}
+
+/* The name is there all the time, whatever comes into its place meanwhile. */
+static void never_without_its_name(void **state)
+{
+	struct place *p = *state;
+	struct tree_attr a;
+	pthread_t thread;
+	p->fresh_ms = 1;
+	begin(p, ABC);
+	assert_int_equal(find(p, S, &a), 0);
+	assert_int_equal(pthread_create(&thread, NULL, replace_often, p), 0);
+	size_t away = 0;
+	while (pthread_tryjoin_np(thread, NULL) == EBUSY)
+		away += find(p, S, &a) == -ENOENT;
+	assert_int_equal(away, 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -178,6 +228,8 @@ int main(void)
 	    TEST(first_write_without_another_look),
 	    TEST(replaced_while_it_waits),
 	    TEST(replaced_before_the_close),
+	    TEST(entry_of_a_file_replaced),
+	    TEST(never_without_its_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
