@@ -5,7 +5,9 @@ fail.py PROGRAM SHIM DIRECTORY SEED MOST [WHAT...]
 
 Something is done while nothing fails, to count the calls. Then it is done again and again, from the beginning, and each
 time one call fails, with an error that it can have, or comes out short: every call of every kind, or MOST of a kind and
-error, drawn with SEED. KINDS="alloc pread" in the environment are all kinds that fail, CASE="pread EIO 7" is the one call. WHAT is "mount" or a command without a mount ("cat", "ls", "tree", "check"); all, if not given.
+error, drawn with SEED (0: one call of a kind, with one of its errors). KINDS="alloc pread" in the environment are all
+kinds that fail, CASE="pread EIO 7" is the one call. WHAT is "mount" or a command without a mount ("cat", "ls", "tree",
+"check"); all, if not given.
 
 Without a mount: what ends with status 0 printed the right thing, and everything else says why on stderr.
 Mounted: the program lives, nobody waits for ever, what was acknowledged is in the session files, what was refused is not, no
@@ -513,8 +515,8 @@ def cases_of(counts, most, rng):
     for kind, n in counts.items():
         if kind not in kinds:
             continue
-        for error in ERRORS[kind]:
-            chosen = range(1, n + 1) if n <= most else sorted(rng.sample(range(1, n + 1), most))
+        for error in ERRORS[kind] if most else [rng.choice(ERRORS[kind])]:
+            chosen = range(1, n + 1) if n <= most else sorted(rng.sample(range(1, n + 1), most or 1))
             for nth in chosen:
                 yield kind, error, nth
 
