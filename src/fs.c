@@ -546,6 +546,7 @@ int fs_open(const struct fs_options *o, struct fs **ret)
 	fs->tree = o->tree;
 	fs->catalog = o->catalog;
 	fs->read_only = o->read_only;
+	fs->refuse_own = o->refuse_own;
 	clock_gettime(CLOCK_REALTIME, &fs->since);
 	handles_init(&fs->handles);
 	listings_init(&fs->listings);

@@ -185,6 +185,7 @@ struct fs {
 	struct fuse_session *session; /* NULL until fs_attach */
 	struct timespec since;
 	bool read_only;
+	bool refuse_own; /* see struct fs_options */
 	bool no_open;    /* the kernel opens files without asking */
 	bool no_opendir; /* and directories */
 	bool idle;       /* fs_idle.c is at work */

@@ -51,6 +51,7 @@ struct kept {
 
 struct loop {
 	struct fuse_session *session;
+	bool refuse_own; /* see struct fs_options */
 	int device, end; /* descriptors: requests, and whether it is over */
 	int64_t spin_ns;
 	/* Odd while the leader is at work on a request. It goes up when one is begun or done, and when another thread
@@ -293,6 +294,28 @@ static bool keep(struct loop *l, const struct fuse_buf *buf)
 	return true;
 }
 
+/* What says hello and good-bye is taken from ourselves, too: it asks nothing of the tree, and nobody sends it twice. */
+static bool may_be_own(uint32_t opcode)
+{
+	return opcode == FUSE_INIT || opcode == FUSE_DESTROY || opcode == FUSE_RELEASE || opcode == FUSE_RELEASEDIR ||
+	       opcode == FUSE_FLUSH;
+}
+
+/* Whether a thread of ours asks. reach.c has them ask nothing of our mount, but a $TMPDIR can be in it, or another file
+ * system lie over it. */
+static bool is_own(const struct loop *l, const struct fuse_in_header *h)
+{
+	return l->refuse_own && h->pid > 0 && !may_be_own(h->opcode) && tgkill(getpid(), (pid_t)h->pid, 0) == 0;
+}
+
+static void refuse_own(struct loop *l, const struct fuse_in_header *h)
+{
+	const struct fuse_out_header no = {.len = sizeof no, .error = -ELOOP, .unique = h->unique};
+	/* It can only fail for a request that is not waited for any more. */
+	ssize_t n = write(l->device, &no, sizeof no);
+	(void)n;
+}
+
 /* True if that was all: it neither takes time nor waits for anybody. */
 static bool is_done_at_once(struct loop *l, const struct fuse_buf *buf)
 {
@@ -301,6 +324,8 @@ static bool is_done_at_once(struct loop *l, const struct fuse_buf *buf)
 		interrupt(l, buf);
 	else if (opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET)
 		fuse_session_process_buf(l->session, buf);
+	else if (is_own(l, header_of(buf)))
+		refuse_own(l, header_of(buf));
 	else
 		return keep(l, buf);
 	return true;
@@ -434,11 +459,12 @@ static bool has_several_cpus(void)
 	return sched_getaffinity(0, sizeof set, &set) < 0 || CPU_COUNT(&set) > 1;
 }
 
-static int prepare(struct loop *l, struct fuse_session *session, unsigned threads)
+static int prepare(struct loop *l, struct fs *fs, unsigned threads)
 {
-	int fd = fuse_session_fd(session), flags = fcntl(fd, F_GETFL);
+	int fd = fuse_session_fd(fs->session), flags = fcntl(fd, F_GETFL);
 
-	*l = (struct loop){.session = session, .cap = (threads > 1 ? threads : 1) + 1};
+	*l =
+	    (struct loop){.session = fs->session, .refuse_own = fs->refuse_own, .cap = (threads > 1 ? threads : 1) + 1};
 	l->last = &l->first;
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
@@ -502,7 +528,7 @@ int fs_loop(struct fs *fs, unsigned threads)
 {
 	struct loop l;
 	sigset_t all, old;
-	int rc = prepare(&l, fs->session, threads);
+	int rc = prepare(&l, fs, threads);
 	if (rc)
 		return rc;
 	sigfillset(&all);

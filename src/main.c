@@ -312,7 +312,7 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 	struct fs *fs = NULL;
 	int status = EXIT_FAILURE;
 
-	int rc = fs_open(&(struct fs_options){parts->tree, parts->catalog, o->read_only}, &fs);
+	int rc = fs_open(&(struct fs_options){parts->tree, parts->catalog, o->read_only, .refuse_own = true}, &fs);
 	if (rc == 0)
 		rc = add_options(&args, o, source);
 	if (rc) {

@@ -14,6 +14,9 @@ struct fs_options {
 	struct tree *tree;       /* not owned */
 	struct catalog *catalog; /* not owned */
 	bool read_only;          /* mounted with -o ro */
+	/* Threads of this process get ELOOP for what they ask of the filesystem, at once: whoever would answer may be
+	 * the one who asks, or wait for them. */
+	bool refuse_own;
 };
 
 int fs_open(const struct fs_options *o, struct fs **ret);

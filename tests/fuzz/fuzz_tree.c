@@ -280,23 +280,16 @@ static int version_of_file(uint32_t *ret_count)
 	return version;
 }
 
-/* A file that was rewritten is another one, which may be found out by a request for the old one. */
-static void find_out(void)
+/* That the file is another one is found out by whoever asks first, who is led on to what has the place of the old one:
+ * nodes of both are in that answer. */
+static void look(void)
 {
 	CLEANUP_BUF struct buf names = BUF_INIT;
 	struct tree_attr a;
 
-	for (int i = 0; i < 3; i++)
-		if (find(&p, S "/entries", &a) == 0)
-			tree_list(p.tree, a.node, 0, TREE_NAMES, add_name, &names);
-}
-
-static void look(void)
-{
-	uint32_t count;
-	find_out();
-	if (version_of_file(&count)) /* what is none may be listed until it is looked into */
-		walk_tree(p.tree);
+	if (find(&p, S "/entries", &a) == 0)
+		tree_list(p.tree, a.node, 0, TREE_NAMES, add_name, &names);
+	walk_tree(p.tree);
 }
 
 /* Whole lines of JSON, on lines of their own. */

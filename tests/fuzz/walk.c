@@ -72,8 +72,6 @@ static void assert_same_attr(const struct tree_attr *a, const struct tree_attr *
 	assert_int_equal(a->mode, b->mode);
 	assert_int_equal(a->size, b->size);
 	assert_int_equal(a->uid, b->uid);
-	if (!tree_is_of_session(a->node))
-		return; /* files that turn out to be no sessions lend their times until then */
 	assert_int_equal(a->mtime.tv_sec, b->mtime.tv_sec);
 	assert_int_equal(a->mtime.tv_nsec, b->mtime.tv_nsec);
 }

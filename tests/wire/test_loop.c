@@ -371,9 +371,43 @@ static void one_that_stays_alone_gives_nothing(void **state)
 	teardown(state);
 }
 
+/* Somebody else's thread; none of ours has this number. */
+enum { STRANGER = 1 };
+
+static void what_we_ask_ourselves_is_refused(void **state)
+{
+	struct reply *r = malloc(sizeof *r);
+	struct wire *w = prepare();
+	struct fuse_entry_out e;
+	struct fuse_open_out open;
+	w->refuse_own = true;
+	w->threads = 1;
+	wire_open(w, false, ALL_FLAGS);
+	w->pid = STRANGER;
+	uint64_t title = wire_walk(w, SESSION "/title").nodeid;
+	assert_int_equal(wire_open_file(w, title, O_RDONLY, &open), 0);
+	w->pid = 0;
+	assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), -ELOOP);
+	assert_int_equal(
+	    wire_call(w, FUSE_GETATTR, title, &(struct fuse_getattr_in){0}, sizeof(struct fuse_getattr_in), r), -ELOOP);
+	assert_int_equal(wire_open_file(w, title, O_RDONLY, &open), -ELOOP);
+	assert_int_equal(wire_read(w, title, open.fh, 0, 100, r), -ELOOP);
+	assert_int_equal(wire_readdirplus(w, NODE_ROOT, 0, 4096, r), -ELOOP);
+	/* What was open can be closed. */
+	struct fuse_release_in in = {.fh = open.fh};
+	assert_int_equal(wire_call(w, FUSE_RELEASE, title, &in, sizeof in, r), 0);
+	w->pid = STRANGER;
+	assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), 0);
+	w->pid = 0;
+	free(r);
+	*state = w;
+	teardown(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(what_we_ask_ourselves_is_refused),
 	    cmocka_unit_test(what_takes_long_holds_up_nobody),
 	    cmocka_unit_test(one_thread_answers_in_turn),
 	    cmocka_unit_test(every_request_is_answered_once),

@@ -29,6 +29,7 @@ struct wire {
 	uint32_t pid; /* of who asks; 0: the test */
 	struct fuse_init_out init;
 	unsigned threads;       /* set before wire_open: at most so many answer; 0: one */
+	bool refuse_own;        /* set before wire_open: the test's own threads are refused what they ask */
 	bool unwatched;         /* set before wire_open: nobody follows changes, nothing is told by itself */
 	unsigned notifications; /* so far, and the last one */
 	struct fuse_notify_inval_inode_out dropped;
