@@ -15,6 +15,13 @@ int fault_begin(void)
 	return before;
 }
 
+int fault_take(int rc)
+{
+	int found = noted;
+	noted = 0;
+	return found ? found : rc;
+}
+
 int fault_end(int before, int rc)
 {
 	int found = noted;

@@ -352,7 +352,7 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 {
 	int faults = fault_begin();
 	int rc = get_attr(t, node, ret);
-	if (tree_moved(t, rc, &node)) {
+	while (tree_moved(t, &rc, &node)) {
 		rc = get_attr(t, node, ret);
 		ret->attr_ttl = ret->entry_ttl = 0;
 	}

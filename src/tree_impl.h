@@ -331,9 +331,9 @@ const struct view *ctx_view(struct ctx *c, int *ret_err);
 /* What one entry says never changes in a generation; all else is as of a serial. */
 uint64_t view_serial(const struct ctx *c);
 
-/* tree_moved.c: what was asked of the node ended with rc. True if it is to be asked of another one, that has its place.
- */
-bool tree_moved(struct tree *t, int rc, node_t *node);
+/* tree_moved.c: what was asked of the node ended with *rc, or with a fault, which *rc is then. True if it is to be
+ * asked of another one, that has its place by now: each time it is true another file has come there. */
+bool tree_moved(struct tree *t, int *rc, node_t *node);
 
 /* tree_transcript.c, tree_view.c: views that are more than a producer's bytes */
 int view_transcript(struct ctx *c, uint32_t at, const char *prefix, struct view *ret);

@@ -111,7 +111,7 @@ int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_att
 {
 	int faults = fault_begin();
 	int rc = look_up(t, parent, name, ret);
-	if (tree_moved(t, rc, &parent))
+	while (tree_moved(t, &rc, &parent))
 		rc = look_up(t, parent, name, ret);
 	return fault_end(faults, rc);
 }
@@ -281,7 +281,7 @@ int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, 
 	struct counted counted = {emit, arg, 0};
 	int rc = list_all(t, dir, cookie, want, count_name, &counted);
 	/* What was listed already goes to the caller, who goes on behind it. */
-	if (counted.n == 0 && tree_moved(t, rc, &dir))
-		rc = list_all(t, dir, cookie, want, emit, arg);
+	while (counted.n == 0 && tree_moved(t, &rc, &dir))
+		rc = list_all(t, dir, cookie, want, count_name, &counted);
 	return fault_end(faults, rc);
 }

@@ -3,6 +3,7 @@
  * looking at its directory or at a file of its own began before that could be told. So such a node leads on to the one
  * that has its place, for this answer: nothing of it may be kept. An entry has no place: its number means nothing in
  * another file. */
+#include "sessionfs/fault.h"
 #include "sessionfs/stop.h"
 #include "tree_impl.h"
 
@@ -17,11 +18,13 @@ static bool has_place(struct node n)
 	return k->scope >= SCOPE_SLOT && (k->name || k->type == S_IFDIR);
 }
 
-bool tree_moved(struct tree *t, int rc, node_t *node)
+bool tree_moved(struct tree *t, int *rc, node_t *node)
 {
 	struct node n = node_unpack(*node);
 	struct slot_info now;
-	if (rc != -ESTALE || *node == NODE_ROOT || !has_place(n) || stop_check() < 0)
+	/* What was found to be gone on the way counts no more where it is looked for again. */
+	*rc = fault_take(*rc);
+	if (*rc != -ESTALE || *node == NODE_ROOT || !has_place(n) || stop_check() < 0)
 		return false;
 	if (catalog_slot_now(t->catalog, n.slot, &now) < 0 || now.slot == n.slot)
 		return false;

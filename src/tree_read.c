@@ -125,7 +125,7 @@ int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *o
 	int faults = fault_begin();
 	int rc = read_at(t, node, off, n, out);
 	/* Who has read the beginning of what was there before must not get the rest of something else. */
-	if (off == 0 && tree_moved(t, rc, &node)) {
+	while (off == 0 && tree_moved(t, &rc, &node)) {
 		buf_reset(out);
 		rc = read_at(t, node, off, n, out);
 	}
@@ -152,7 +152,7 @@ int tree_readlink(struct tree *t, node_t node, struct buf *out)
 {
 	int faults = fault_begin();
 	int rc = read_link(t, node, out);
-	if (tree_moved(t, rc, &node)) {
+	while (tree_moved(t, &rc, &node)) {
 		buf_reset(out);
 		rc = read_link(t, node, out);
 	}

@@ -13,6 +13,9 @@ void fault_note(int rc);
 /* Sets aside what was noted before. Returns it, for fault_end. */
 int fault_begin(void);
 
+/* What was noted since fault_begin, else rc; from here on nothing was. For who tries again. */
+int fault_take(int rc);
+
 /* What was noted since fault_begin, else rc. What was set aside is noted again. */
 int fault_end(int before, int rc);
 
