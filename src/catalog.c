@@ -416,24 +416,10 @@ int slot_get(struct catalog *c, uint32_t slot, int64_t now, struct slot_info *re
 	return rc;
 }
 
-/* How many of a project's slots are below `slot`. */
-static size_t slots_below(const struct list *l, uint64_t slot)
-{
-	size_t low = 0, high = l->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (l->v[middle] < slot)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static bool next_of_project(struct catalog *c, uint32_t project, uint64_t *cookie, int64_t now, struct slot_info *ret)
 {
 	catalog_load_project(c, project, now);
-	for (size_t i = slots_below(&c->projects[project].slots, *cookie); i < c->projects[project].slots.n; i++) {
+	for (size_t i = list_below(&c->projects[project].slots, *cookie); i < c->projects[project].slots.n; i++) {
 		uint32_t slot = c->projects[project].slots.v[i];
 		*cookie = (uint64_t)slot + 1;
 		if (slot_get(c, slot, now, ret) == 0)
@@ -538,7 +524,7 @@ static int slot_of_place(struct catalog *c, uint32_t file, int64_t now, struct s
 static bool was_in_project(const struct catalog *c, uint32_t slot, uint32_t project)
 {
 	const struct list *l = &c->projects[project].slots;
-	size_t i = slots_below(l, slot);
+	size_t i = list_below(l, slot);
 	return i < l->n && l->v[i] == slot;
 }
 

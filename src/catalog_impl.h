@@ -39,6 +39,8 @@ struct list {
 	size_t n, cap;
 };
 int list_add(struct list *l, uint32_t value);
+/* How many numbers of a rising list are below this one. */
+size_t list_below(const struct list *l, uint64_t value);
 void list_release(struct list *l);
 
 /* The array, moved if need be, with room for one more element. NULL without memory; the old one stays. */

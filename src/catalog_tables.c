@@ -67,6 +67,19 @@ int list_add(struct list *l, uint32_t value)
 	return 0;
 }
 
+size_t list_below(const struct list *l, uint64_t value)
+{
+	size_t low = 0, high = l->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (l->v[middle] < value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 void list_release(struct list *l)
 {
 	free(l->v);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What takes long ends when nobody wants it any more, and holds up nobody else meanwhile. The long session takes a minute
 # to read (tests/lib/slow.c); the limits say no more than that nobody waited for that.
-# shellcheck source=../lib/lib.sh
+# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need cc python3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A session file that is written anew in place, while its directory is known to the kernel: who lists or reads it right
 # after that gets what is there now, and no ESTALE.
-# shellcheck source=../lib/lib.sh
+# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3
