@@ -53,8 +53,8 @@ fuse_libs = $(shell $(PKG_CONFIG) --libs fuse3)
 libs := -lmd -pthread
 
 # Only these files may see libfuse (scripts/check-layers holds them to it).
-fuse_sources := $(wildcard src/fs.c src/fs_*.c src/main.c)
-core_sources := $(filter-out $(fuse_sources),$(wildcard src/*.c))
+fuse_sources := $(filter-out src/fuse/events.c,$(wildcard src/fuse/*.c)) src/cmd/main.c
+core_sources := $(filter-out $(fuse_sources),$(wildcard src/*/*.c))
 core_objects := $(core_sources:src/%.c=$(BUILD)/%.o)
 fuse_objects := $(fuse_sources:src/%.c=$(BUILD)/%.o)
 unit_sources := $(wildcard tests/unit/test_*.c)
@@ -72,12 +72,14 @@ $(BUILD)/sessionfs: $(fuse_objects) $(BUILD)/libsessionfs.a
 
 $(BUILD)/libsessionfs.a: $(core_objects)
 	rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) qcs $@ $^
 
-$(core_objects): $(BUILD)/%.o: src/%.c | $(BUILD)
+$(core_objects): $(BUILD)/%.o: src/%.c
+	@mkdir -p $(@D)
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
-$(fuse_objects): $(BUILD)/%.o: src/%.c | $(BUILD)
+$(fuse_objects): $(BUILD)/%.o: src/%.c
+	@mkdir -p $(@D)
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
@@ -98,7 +100,7 @@ after_calls := commit_labels commit_leaf tree_lookup tree_getattr
 $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%)
 
 # The whole filesystem but for main, behind a socket.
-$(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
+$(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
 $(BUILD)/wire/test_loop: private linking += -Wl,--wrap=pthread_create
 
@@ -113,9 +115,9 @@ $(BUILD)/targets/portable.o: tests/fuzz/portable.c | $(BUILD)/targets
 $(BUILD)/targets/wire.o: tests/wire/wire.c | $(BUILD)/targets
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
-$(BUILD)/targets/support.a: $(fuzz_shared) $(filter-out $(BUILD)/main.o,$(fuse_objects))
+$(BUILD)/targets/support.a: $(fuzz_shared) $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects))
 	rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) qcs $@ $^
 
 $(fuzz_targets): $(BUILD)/targets/%: $(BUILD)/targets/%.o $(if $(FUZZ),,$(BUILD)/targets/replay.o) $(BUILD)/targets/support.a $(BUILD)/libsessionfs.a
 	$(CC) $(linking) $(fuzzing) $(LDFLAGS) -o $@ $^ -lcmocka $(fuse_libs) $(libs)
@@ -125,7 +127,7 @@ $(BUILD)/targets/fuzz_wire: private linking += -Wl,--wrap=log_error
 
 fuzz-targets: $(fuzz_targets)
 
-$(BUILD) $(BUILD)/unit $(BUILD)/wire $(BUILD)/targets:
+$(BUILD)/unit $(BUILD)/wire $(BUILD)/targets:
 	mkdir -p $@
 
 units: $(unit_tests)
@@ -204,4 +206,4 @@ clean:
 	rm -rf build
 
 .PHONY: all units clean demo check fault golden conformance fuzz fuzz-targets bench stress lint install uninstall
--include $(wildcard $(BUILD)/*.d $(BUILD)/unit/*.d $(BUILD)/wire/*.d $(BUILD)/targets/*.d)
+-include $(wildcard $(BUILD)/*/*.d)

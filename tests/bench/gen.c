@@ -6,7 +6,7 @@
  * the sizes and the order real sessions have: a user's line, then an assistant that thinks and calls a tool and a
  * tool that answers, again and again, with labels, branches, compactions and images here and there.
  * One seed gives one set of bytes. */
-#include "sessionfs/buf.h"
+#include "sessionfs/base/buf.h"
 
 #include <inttypes.h>
 #include <math.h>

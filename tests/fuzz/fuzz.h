@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/buf.h"
+#include "sessionfs/base/buf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

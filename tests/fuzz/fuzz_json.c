@@ -3,7 +3,7 @@
 #include "fuzz.h"
 #include "portable.h"
 
-#include "sessionfs/utf8.h"
+#include "sessionfs/base/utf8.h"
 
 static bool is_utf8(struct span s)
 {

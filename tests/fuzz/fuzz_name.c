@@ -2,8 +2,8 @@
  * cut; what is no such component is refused. Input: the text; then, in further steps, a prefix and a suffix. */
 #include "fuzz.h"
 
-#include "sessionfs/name.h"
-#include "sessionfs/utf8.h"
+#include "sessionfs/base/name.h"
+#include "sessionfs/base/utf8.h"
 
 static void assert_component(struct span name)
 {

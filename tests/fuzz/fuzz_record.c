@@ -3,7 +3,7 @@
 #include "fuzz.h"
 #include "portable.h"
 
-#include "sessionfs/part.h"
+#include "sessionfs/session/part.h"
 
 static void assert_same_value(struct json_value a, struct json_value b)
 {

@@ -5,7 +5,7 @@
  * (write what follows over the beginning), n (a new file is put in its place). */
 #include "fuzz.h"
 
-#include "sessionfs/render.h"
+#include "sessionfs/render/render.h"
 #include "session_fixture.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
  * Input: the kind, then operations: their letter, an offset or size, a length, bytes. */
 #include "fuzz.h"
 
-#include "sessionfs/stage.h"
-#include "sessionfs/utf8.h"
+#include "sessionfs/write/stage.h"
+#include "sessionfs/base/utf8.h"
 
 #include <errno.h>
 

@@ -4,9 +4,9 @@
  * Input: the session file, then the table; without one, the table that is shown. */
 #include "fuzz.h"
 
-#include "sessionfs/edit.h"
-#include "sessionfs/render.h"
-#include "sessionfs/value.h"
+#include "sessionfs/write/edit.h"
+#include "sessionfs/render/render.h"
+#include "sessionfs/write/value.h"
 #include "session_fixture.h"
 
 #include <errno.h>

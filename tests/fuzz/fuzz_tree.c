@@ -8,8 +8,8 @@
 #include "fuzz.h"
 #include "walk.h"
 
-#include "sessionfs/json.h"
-#include "sessionfs/value.h"
+#include "sessionfs/json/json.h"
+#include "sessionfs/write/value.h"
 #include "write_fixture.h"
 
 /* The file looks as if it had lain there: what it holds then does not depend on the moment. */

@@ -6,7 +6,7 @@
  * FUZZ_STEP first: what is before it is the session file. */
 #include "fuzz.h"
 
-#include "sessionfs/log.h"
+#include "sessionfs/base/log.h"
 #include "samples.h"
 #include "wire.h"
 

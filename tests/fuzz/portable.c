@@ -1,9 +1,9 @@
 /* The Makefile hides every name but those that begin with portable_. */
 #undef __SSE2__
-#include "../../src/json.c"
-#include "../../src/json_text.c"
+#include "../../src/json/json.c"
+#include "../../src/json/text.c"
 #define parse_message parse_head_message
-#include "../../src/record_head.c"
+#include "../../src/session/record_head.c"
 
 #include "portable.h"
 

@@ -3,7 +3,7 @@
 #ifndef FUZZ_PORTABLE_H
 #define FUZZ_PORTABLE_H
 
-#include "sessionfs/record.h"
+#include "sessionfs/session/record.h"
 
 bool portable_json_valid(struct span text, struct buf *deep);
 void portable_json_decode(struct span text, enum json_decode how, struct buf *out);

@@ -2,9 +2,9 @@
  * number of bytes that are read, however they are read; links lead to something, `..` to where one came from. */
 #include "walk.h"
 
-#include "sessionfs/utf8.h"
+#include "sessionfs/base/utf8.h"
 
-#include "../../src/tree_impl.h"
+#include "../../src/tree/tree_impl.h"
 
 #include <sys/stat.h>
 

@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 
-#include "sessionfs/tree.h"
+#include "sessionfs/tree/tree.h"
 
 /* Every node from the root on (of a directory with very many names some in the middle are only listed). Nothing may
  * change meanwhile. */

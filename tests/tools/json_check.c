@@ -1,5 +1,5 @@
 /* json_check FILE: exit 0 if the file is what JSON.parse accepts, 1 if not, 2 if it cannot be read. */
-#include "sessionfs/json.h"
+#include "sessionfs/json/json.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* time_check: reads JSON values, one a line, and prints the time that each says in ms since 1970, or NaN. */
-#include "sessionfs/record.h"
+#include "sessionfs/session/record.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef CATALOG_FIXTURE_H
 #define CATALOG_FIXTURE_H
 
-#include "sessionfs/catalog.h"
+#include "sessionfs/catalog/catalog.h"
 
 #include <fcntl.h>
 #include <ftw.h>

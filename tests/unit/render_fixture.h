@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/render.h"
+#include "sessionfs/render/render.h"
 
 #include <fcntl.h>
 #include <stdio.h>

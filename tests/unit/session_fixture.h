@@ -3,7 +3,7 @@
 #ifndef SESSION_FIXTURE_H
 #define SESSION_FIXTURE_H
 
-#include "sessionfs/session.h"
+#include "sessionfs/session/session.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/budget.h"
+#include "sessionfs/base/budget.h"
 
 #include <string.h>
 

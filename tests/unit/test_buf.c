@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "failing_alloc.h"
-#include "sessionfs/buf.h"
+#include "sessionfs/base/buf.h"
 
 /* Huge requests must fail, not abort, under the sanitizers. */
 const char *__asan_default_options(void);

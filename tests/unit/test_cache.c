@@ -20,7 +20,7 @@ static void *failing_calloc(size_t n, size_t size)
 }
 
 #define calloc failing_calloc
-#include "../../src/cache.c"
+#include "../../src/tree/cache.c"
 #undef calloc
 
 static struct budget budget;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/fault.h"
+#include "sessionfs/base/fault.h"
 
 #include "catalog_fixture.h"
 

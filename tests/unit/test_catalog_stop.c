@@ -7,7 +7,7 @@
 
 #include "catalog_fixture.h"
 
-#include "sessionfs/stop.h"
+#include "sessionfs/base/stop.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/catalog.h"
+#include "sessionfs/catalog/catalog.h"
 
 #include "catalog_fixture.h"
 

@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/check.h"
+#include "sessionfs/cmd/check.h"
 
-#include "sessionfs/cleanup.h"
+#include "sessionfs/base/cleanup.h"
 
 #include <fcntl.h>
 #include <ftw.h>

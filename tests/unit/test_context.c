@@ -1,7 +1,7 @@
 /* context_build: each case is a session in short form and the items its context must have. */
 #include "render_fixture.h"
 
-#include "sessionfs/context.h"
+#include "sessionfs/session/context.h"
 
 /* `rest` begins with a comma, if there is any. */
 #define LINE(type, id, parent, rest) ENTRY(id, parent, "\"type\":\"" type "\"" rest)

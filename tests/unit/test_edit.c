@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/edit.h"
+#include "sessionfs/write/edit.h"
 
 #include <errno.h>
 

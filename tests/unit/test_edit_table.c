@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/edit.h"
-#include "sessionfs/render.h"
+#include "sessionfs/write/edit.h"
+#include "sessionfs/render/render.h"
 
 #include <errno.h>
 #include <time.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/events.h"
+#include "sessionfs/fuse/events.h"
 
 #include "catalog_fixture.h"
 

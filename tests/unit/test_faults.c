@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/edit.h"
-#include "sessionfs/fault.h"
-#include "sessionfs/migrate.h"
-#include "sessionfs/render.h"
+#include "sessionfs/write/edit.h"
+#include "sessionfs/base/fault.h"
+#include "sessionfs/write/migrate.h"
+#include "sessionfs/render/render.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "failing_alloc.h"
-#include "sessionfs/json.h"
+#include "sessionfs/json/json.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The tests of json, on the code for machines without SSE2. */
 #undef __SSE2__
-#include "../../src/json.c"
+#include "../../src/json/json.c"
 
 #include "test_json.c"

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "failing_alloc.h"
-#include "sessionfs/json.h"
-#include "sessionfs/utf8.h"
+#include "sessionfs/json/json.h"
+#include "sessionfs/base/utf8.h"
 
 #define FFFD "\xef\xbf\xbd"
 #define NULL_SYMBOL "\xe2\x90\x80"

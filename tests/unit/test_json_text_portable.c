@@ -1,5 +1,5 @@
 /* The tests of what JSON strings say, on the code for machines without SSE2. */
 #undef __SSE2__
-#include "../../src/json_text.c"
+#include "../../src/json/text.c"
 
 #include "test_json_text.c"

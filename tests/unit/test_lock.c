@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/lock.h"
-#include "sessionfs/stop.h"
+#include "sessionfs/base/lock.h"
+#include "sessionfs/base/stop.h"
 
 #include <signal.h>
 #include <stdatomic.h>

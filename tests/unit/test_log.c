@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/cleanup.h"
-#include "sessionfs/log.h"
+#include "sessionfs/base/cleanup.h"
+#include "sessionfs/base/log.h"
 
 #include <fcntl.h>
 #include <stdio.h>

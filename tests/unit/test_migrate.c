@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/migrate.h"
+#include "sessionfs/write/migrate.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "failing_alloc.h"
-#include "sessionfs/name.h"
+#include "sessionfs/base/name.h"
 
 #include <time.h>
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "sessionfs/number.h"
+#include "sessionfs/base/number.h"
 
 static void expect(double x, const char *text)
 {

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/log.h"
-#include "sessionfs/opts.h"
+#include "sessionfs/base/log.h"
+#include "sessionfs/cmd/opts.h"
 
 #define ARGS(...)                                                                                                      \
 	(char *[])                                                                                                     \

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/buf.h"
-#include "sessionfs/paged.h"
+#include "sessionfs/base/buf.h"
+#include "sessionfs/base/paged.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "failing_alloc.h"
-#include "sessionfs/part.h"
+#include "sessionfs/session/part.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define MESSAGE(role, rest) "{\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"" role "\"," rest "}}"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/process.h"
+#include "sessionfs/base/process.h"
 
 #include <fcntl.h>
 #include <pthread.h>

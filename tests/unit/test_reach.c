@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/cleanup.h"
-#include "sessionfs/reach.h"
+#include "sessionfs/base/cleanup.h"
+#include "sessionfs/file/reach.h"
 
 #include <fcntl.h>
 #include <ftw.h>

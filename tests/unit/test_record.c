@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/record.h"
+#include "sessionfs/session/record.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The tests of record, on the code for machines without SSE2. */
 #undef __SSE2__
-#include "../../src/record_head.c"
+#include "../../src/session/record_head.c"
 
 #include "test_record.c"

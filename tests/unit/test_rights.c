@@ -13,7 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "sessionfs/rights.h"
+#include "sessionfs/file/rights.h"
 
 enum { ADA = 1000, BOB = 1001, EVE = 1002, TEAM = 2000, CLUB = 2001 };
 

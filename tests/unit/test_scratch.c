@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/scratch.h"
+#include "sessionfs/write/scratch.h"
 
 #include <errno.h>
 

@@ -7,7 +7,7 @@
 
 #include "session_fixture.h"
 
-#include "sessionfs/stop.h"
+#include "sessionfs/base/stop.h"
 
 #include <errno.h>
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/source.h"
+#include "sessionfs/catalog/source.h"
 
 #include <fcntl.h>
 #include <ftw.h>

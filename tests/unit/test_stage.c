@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/json.h"
-#include "sessionfs/stage.h"
+#include "sessionfs/json/json.h"
+#include "sessionfs/write/stage.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* stop: each thread's work can be ended, and only that. */
-#include "sessionfs/stop.h"
+#include "sessionfs/base/stop.h"
 
 #include <errno.h>
 #include <pthread.h>

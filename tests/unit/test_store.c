@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/store.h"
+#include "sessionfs/file/store.h"
 
 #include <errno.h>
 #include <ftw.h>

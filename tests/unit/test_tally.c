@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "sessionfs/tally.h"
+#include "sessionfs/base/tally.h"
 
 static void count(struct tally *t, struct span name)
 {

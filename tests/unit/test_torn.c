@@ -1,7 +1,7 @@
 /* What is longer than memory should be spent on is read from the file again whenever it is touched (paged.h): whoever
  * writes to the file can change it between two looks. What comes out then may be anything, but nothing is written or
  * read where it should not be. Says something with SAN=1 only, but for the guard behind the text. */
-#include "sessionfs/part.h"
+#include "sessionfs/session/part.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/part_base64.h"
+#include "../../src/session/part_base64.h"
 
 enum { ROUNDS = 6000 };
 

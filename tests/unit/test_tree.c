@@ -5,8 +5,8 @@
 #include <cmocka.h>
 
 #include "write_fixture.h"
-#include "sessionfs/number.h"
-#include "sessionfs/render.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/render/render.h"
 
 #include <pthread.h>
 

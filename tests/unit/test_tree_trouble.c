@@ -7,7 +7,7 @@
 
 #include "write_fixture.h"
 
-#include "../../src/tree_write_impl.h"
+#include "../../src/tree/write_impl.h"
 
 /* From when a record was written on, looking fails with this; the linker puts these functions in place of the tree's
  * (see the Makefile). */

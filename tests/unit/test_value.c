@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/value.h"
+#include "sessionfs/write/value.h"
 
 #include <errno.h>
 

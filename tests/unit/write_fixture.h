@@ -3,8 +3,8 @@
 #ifndef WRITE_FIXTURE_H
 #define WRITE_FIXTURE_H
 
-#include "sessionfs/log.h"
-#include "sessionfs/tree_write.h"
+#include "sessionfs/base/log.h"
+#include "sessionfs/tree/write.h"
 
 #include <errno.h>
 #include <ftw.h>

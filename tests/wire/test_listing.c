@@ -1,6 +1,6 @@
 #include "fixture.h"
 
-#include "../../src/fs_impl.h"
+#include "../../src/fuse/fs_impl.h"
 
 #include <fcntl.h>
 #include <stdio.h>

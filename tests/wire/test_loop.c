@@ -2,9 +2,9 @@
  */
 #include "fixture.h"
 
-#include "../../src/fs_impl.h"
+#include "../../src/fuse/fs_impl.h"
 
-#include "sessionfs/stop.h"
+#include "sessionfs/base/stop.h"
 
 #include <fcntl.h>
 #include <semaphore.h>

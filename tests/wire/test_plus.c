@@ -1,7 +1,7 @@
 /* What listings bring along besides the names. */
 #include "fixture.h"
 
-#include "../../src/fs_impl.h"
+#include "../../src/fuse/fs_impl.h"
 
 #include <string.h>
 #include <sys/stat.h>

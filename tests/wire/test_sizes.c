@@ -1,7 +1,7 @@
 /* Before the kernel is told that a file has grown it drops what it has of it, where it opens files by itself. */
 #include "fixture.h"
 
-#include "../../src/fs_impl.h"
+#include "../../src/fuse/fs_impl.h"
 
 #include <string.h>
 #include <sys/stat.h>

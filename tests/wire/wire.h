@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/fs.h"
-#include "sessionfs/fuse_compat.h"
+#include "sessionfs/fuse/fs.h"
+#include "sessionfs/fuse/fuse_compat.h"
 
 #include <linux/fuse.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
 #define WRITE_REQUESTS_H
 
 #include "samples.h"
-#include "sessionfs/log.h"
+#include "sessionfs/base/log.h"
 #include "wire.h"
 
 #include <fcntl.h>

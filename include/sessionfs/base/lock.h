@@ -1,0 +1,104 @@
+/* lock: mutexes, and locks for many readers or one writer, that know their place in one order.
+ *
+ * Who holds a lock takes only locks of a higher rank, and never the same one again. Each thread keeps a list of what it
+ * holds; against the order it says so, and while the tests run (SESSIONFS_LOCK_CHECK) the program is aborted there.
+ * So an order that could hang some day shows on the first day.
+ *
+ * No lock is held across a system call that can wait for somebody else (a path below the source can lead to a dead
+ * server or into this mount), nor, but for LOCK_PAGES and LOCK_DROPPING, while the kernel is told of something. */
+#ifndef SESSIONFS_LOCK_H
+#define SESSIONFS_LOCK_H
+
+#include "sessionfs/base/cleanup.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The order, outermost first. */
+enum lock_rank {
+	LOCK_NONE,
+	LOCK_EVENTS,  /* readers of .events and what they were told */
+	LOCK_PAGES,   /* who gives pages to the kernel with an open */
+	LOCK_HANDLE,  /* the text of one open file, what is written through it */
+	LOCK_FILE,    /* flock(2) on a session file */
+	LOCK_SESSION, /* the index of one session file */
+	LOCK_CATALOG, /* the session files on disk */
+	/* The leaves: nothing is asked of anybody while they are held. */
+	LOCK_DERIVED, /* what is derived from one index */
+	LOCK_CACHE,
+	LOCK_SCRATCH,
+	LOCK_STATE, /* of names that can be written */
+	LOCK_LINES,
+	LOCK_SPARE,
+	LOCK_HANDLES,  /* the numbers of open files */
+	LOCK_DROPPING, /* who has the kernel drop pages */
+	LOCK_LISTINGS,
+	LOCK_QUIET,
+	LOCK_PLUS,
+	LOCK_SIZES,
+	LOCK_IDLE,
+	LOCK_LOOP,
+	LOCK_PROBES, /* the threads that ask what may not answer */
+	LOCK_RANKS
+};
+
+struct lock {
+	pthread_mutex_t mutex;
+	enum lock_rank rank;
+};
+
+void lock_init(struct lock *l, enum lock_rank rank);
+void lock_destroy(struct lock *l);
+void lock_take(struct lock *l);
+/* True if it was free. Never waits, so the order does not matter. */
+bool lock_try(struct lock *l);
+/* The same for those who wait for so long. */
+bool lock_try_for(struct lock *l, int64_t ns);
+void lock_give(struct lock *l);
+
+/* Condition variables of a lock count by CLOCK_MONOTONIC. */
+void lock_cond_init(pthread_cond_t *cond);
+void lock_wait(struct lock *l, pthread_cond_t *cond);
+/* Waits for so long at most, and may come back at any time before. */
+void lock_wait_for(struct lock *l, pthread_cond_t *cond, int64_t ns);
+/* How long who waits for what others do goes without asking whether he is to (stop_check). */
+#define LOCK_LOOK_NS INT64_C(20000000)
+
+static inline void lock_give_held(struct lock **l)
+{
+	lock_give(*l);
+}
+
+static inline struct lock *lock_taken(struct lock *l)
+{
+	lock_take(l);
+	return l;
+}
+
+/* Holds the lock to the end of the scope. */
+#define LOCKED(l) struct lock *locked_here CLEANUP(lock_give_held) = lock_taken(l)
+
+/* For many readers or one writer. Writers go first: a thread must not read twice. */
+struct rwlock {
+	struct lock lock; /* guards the rest */
+	pthread_cond_t freed;
+	unsigned readers, writers_waiting;
+	bool written;
+};
+
+void lock_rw_init(struct rwlock *l, enum lock_rank rank);
+void lock_rw_destroy(struct rwlock *l);
+void lock_read(struct rwlock *l);
+void lock_write(struct rwlock *l);
+/* 0, or -EINTR: the caller's work is to end (stop_check). */
+int lock_read_wanted(struct rwlock *l);
+/* The same, or -ETIMEDOUT when readers have it after so long; -1: never. Another writer is always waited for. */
+int lock_write_wanted(struct rwlock *l, int64_t ns);
+void lock_rw_give(struct rwlock *l);
+
+/* For what is a lock to others but none of these: flock(2). To be called before it is taken. */
+void lock_note(enum lock_rank rank);
+void lock_forget(enum lock_rank rank);
+
+#endif

@@ -1,0 +1,27 @@
+/* name: any text to one path component and back, by the encoding of the
+ * namespace ("Names"): `/`, `%`, bytes below 0x20, 0x7f, a leading `.`, a
+ * leading `~` and every byte that is not valid UTF-8 become %XX (upper case);
+ * the empty text is `%`. Lone surrogates in WTF-8 are not valid UTF-8: three %XX.
+ * A component longer than NAME_BYTES, prefix and suffix included, is cut between
+ * characters (never inside a %XX) and ends in `~` and the first 8 hex digits
+ * of SHA-256 over prefix, text before encoding, and suffix. */
+#ifndef SESSIONFS_NAME_H
+#define SESSIONFS_NAME_H
+
+#include "sessionfs/base/buf.h"
+
+#define NAME_BYTES 255
+
+/* Appends the component for prefix + text + suffix. Prefix and suffix are
+ * names already (not encoded again); a non-empty prefix makes a leading `.` or `~` of the text plain. */
+void name_encode(const char *prefix, struct span text, const char *suffix, struct buf *out);
+
+/* Appends the text that a component stands for. False, with nothing appended,
+ * if the component is not in the form that name_encode("", ...) gives for that
+ * text. A cut component is not reversible: false. */
+bool name_decode(struct span component, struct buf *out);
+
+/* First 8 hex digits of SHA-256 over the three spans one after the other, NUL-terminated in ret. */
+void name_hash8(struct span a, struct span b, struct span c, char ret[9]);
+
+#endif

@@ -1,0 +1,25 @@
+/* number: numbers and times as JavaScript prints them, so that generated JSON
+ * has the text that pi's JSON.stringify would write. */
+#ifndef SESSIONFS_NUMBER_H
+#define SESSIONFS_NUMBER_H
+
+#include "sessionfs/base/buf.h"
+
+/* Appends x as JSON.stringify writes it: the shortest text that reads back as x; null for infinities and NaN. */
+void number_add(double x, struct buf *out);
+
+/* x rounded to so many decimals (at most 9). */
+double number_round(double x, int decimals);
+
+/* Appends a count. */
+void number_add_unsigned(unsigned x, struct buf *out);
+
+#define NUMBER_TIME 28 /* "-271821-04-20T00:00:00.000Z" */
+
+/* ms since 1970 as Date.prototype.toISOString writes it. False outside of its range. */
+bool number_time(double ms, char ret[NUMBER_TIME]);
+
+/* The same, appended; nothing is when it is false. */
+bool number_add_time(double ms, struct buf *out);
+
+#endif

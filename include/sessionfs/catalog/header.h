@@ -1,0 +1,37 @@
+/* The first line of a session file that says what it is, read without an index.
+ * Private to the catalog and to check. */
+#ifndef SESSIONFS_CATALOG_HEADER_H
+#define SESSIONFS_CATALOG_HEADER_H
+
+#include "sessionfs/base/buf.h"
+#include "sessionfs/file/reach.h"
+
+#include <stdint.h>
+
+/* The bufs are kept from one read to the next; release with header_release. */
+struct header {
+	struct stat st;         /* of the file that was read; st_mode 0 if it could not be opened */
+	mode_t mode;            /* what its classes may do, by its ACL and where links lead, too; 0 as above */
+	struct buf id, cwd;     /* exact bytes; cwd empty if there is none */
+	struct buf parent;      /* parentSession, or branchedFrom in old files; empty if there is none */
+	const char *reason;     /* why the file is no session; NULL if it is one, or if `err` is set */
+	int err;                /* the file could not be read: a negative errno */
+	uint32_t line;          /* the line that decided, counted from 1 */
+	struct buf bytes, deep; /* scratch */
+};
+#define HEADER_INIT                                                                                                    \
+	{                                                                                                              \
+		.line = 1                                                                                              \
+	}
+void header_release(struct header *h);
+#define CLEANUP_HEADER CLEANUP(header_release)
+
+/* Reads as much of the file as it takes, at most HEADER_SCAN bytes: pi's own bound. True if it is a session. */
+#define HEADER_SCAN ((size_t)1 << 20)
+bool header_read(const struct reach_at *at, enum reach_how how, struct header *h);
+/* Errors that say nothing of the file: never remembered. Also those of the ACL are such a failure to read it. */
+bool is_transient(int err);
+/* The reason (this very pointer) of a file in the format that follows version 3. */
+extern const char header_lanes[];
+
+#endif

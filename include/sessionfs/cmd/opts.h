@@ -1,0 +1,46 @@
+/* opts: the command line as a struct. Strings point into argv; only `fuse` is owned. */
+#ifndef SESSIONFS_OPTS_H
+#define SESSIONFS_OPTS_H
+
+#include "sessionfs/base/buf.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum opts_action {
+	OPTS_MOUNT,
+	OPTS_HELP,
+	OPTS_VERSION,
+	OPTS_CAT,
+	OPTS_LS,
+	OPTS_TREE,
+	OPTS_CHECK,
+};
+
+struct opts {
+	enum opts_action action;
+	const char *source;   /* NULL: where pi keeps its sessions */
+	const char *target;   /* the mountpoint, or the path in the tree to cat, ls or tree */
+	size_t cache;         /* bytes */
+	unsigned log_level;   /* enum log_level */
+	unsigned max_threads; /* that answer requests */
+	unsigned idle_s;      /* unmount when idle for so long; 0: never */
+	unsigned poll_ms;     /* how often to look at the source; 0: only where it must be looked at */
+	bool read_only, allow_other, allow_root, default_permissions, foreground, debug, single_thread, json;
+	struct buf fuse; /* what is for libfuse, as one -o list; may be empty */
+};
+
+#define OPTS_INIT                                                                                                      \
+	{                                                                                                              \
+		.fuse = BUF_INIT                                                                                       \
+	}
+
+/* Parses argv into *ret, initialised with OPTS_INIT. 0; -ENOMEM; -EINVAL with one line (without a newline) of what is
+ * wrong appended to `why`. Called as mount.*, -f, -n, -s, -v and -t TYPE are mount(8)'s and ignored. */
+int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why);
+void opts_release(struct opts *o);
+
+/* The usage text, made from the same table. */
+void opts_usage(FILE *out);
+
+#endif

@@ -1,0 +1,84 @@
+/* reach: how a file of the source is reached.
+ *
+ * The source may lie in a directory of somebody else, and any name in it may be a link that they made: to a file of a
+ * third person, to a server that does not answer, into our own mount. So names are looked up from a handle of the
+ * source, one component after the other, and links are followed here, not by the kernel:
+ *
+ * - A link counts only if who owns it owns what it leads to in the end, too, or is the mounting user. So it is with
+ *   each of several (-EPERM; REACH_REFUSED says it in words).
+ * - What lies in our own mount is not asked for (-ELOOP).
+ * - What lies on the file systems that the path of the source leads over cannot wait for somebody else, if none of
+ *   them is a network or FUSE file system. Everything else is asked for on a thread that can be left behind (probe.h);
+ * then the answer is -ETIMEDOUT after a second.
+ *
+ * Thread-safe; takes no lock while it asks. */
+#ifndef SESSIONFS_REACH_H
+#define SESSIONFS_REACH_H
+
+#include "sessionfs/file/probe.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+
+#define REACH_REFUSED "a link to somebody else's file"
+
+struct reach;
+
+/* `source` is a real path. 0 or a negative errno. */
+int reach_open(const char *source, struct reach **ret);
+/* Questions that are on their way end when they end. */
+void reach_close(struct reach *r);
+/* For whoever may outlive that: what is left of it lives as long as somebody holds it. */
+struct reach *reach_get(struct reach *r);
+void reach_put(struct reach *r);
+/* The device of our own mount, once it is known. Nothing on it is asked for. */
+void reach_forbid(struct reach *r, dev_t device);
+/* The pool that asks what may not answer. */
+struct probes *reach_probes(const struct reach *r);
+
+/* A name under the source; borrowed. */
+struct reach_at {
+	struct reach *reach; /* NULL: the path is as this process sees it, and may wait */
+	const char *path;    /* relative to the source, "" is the source itself */
+};
+
+/* How long an answer may take. On a thread of the pool both are the same: it may take for ever. */
+enum reach_how {
+	REACH_NOW,  /* -EXDEV where it might wait for somebody else; any lock may be held */
+	REACH_WAIT, /* a second at most: -ETIMEDOUT, or -EINTR (stop_check) */
+};
+
+/* What a name led to. */
+struct reached {
+	int fd;                  /* the file */
+	int dir;                 /* with REACH_PLACE, O_PATH: the directory that it lies in, wherever links led */
+	char name[NAME_MAX + 1]; /* and its name there, which is no link */
+	struct stat st;
+	bool linked;  /* through a link, or on another file system: what is done to it there nobody tells */
+	bool foreign; /* its file system may wait for somebody else */
+	bool closed;  /* not everybody may go where a link led on the way, by the modes of the directories there */
+};
+#define REACHED_INIT                                                                                                   \
+	{                                                                                                              \
+		.fd = -1, .dir = -1                                                                                    \
+	}
+/* Closes both, without waiting for whoever answers for them. */
+void reached_release(struct reach *r, struct reached *got);
+/* The same of an `fd` that was taken out of it. */
+void reach_close_fd(struct reach *r, int fd, bool foreign);
+
+/* The attributes of what the name leads to: `fd` and `dir` stay -1. */
+int reach_stat(const struct reach_at *at, enum reach_how how, struct reached *ret);
+/* In the flags: `dir` and `name` are wanted too. */
+#define REACH_PLACE (1 << 30)
+/* Opens a regular file with these flags (and O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_CLOEXEC). -EISDIR or -EINVAL for what
+ * is none. */
+int reach_file(const struct reach_at *at, enum reach_how how, int flags, struct reached *ret);
+/* Opens a directory: O_RDONLY or O_PATH. -ENOTDIR for what is none. The source itself is looked up anew by its path,
+ * and everything that follows is reached from what is there now. */
+int reach_dir(const struct reach_at *at, enum reach_how how, int flags, struct reached *ret);
+/* The attributes of a name in a directory that is not foreign: one system call. -EXDEV as for REACH_NOW, also for a
+ * link. */
+int reach_look(const struct reach *r, int dir, const char *name, struct stat *ret);
+
+#endif

@@ -1,0 +1,54 @@
+/* store: the only module that changes session files. It appends whole lines, or
+ * replaces a file by a complete new one; nothing is ever changed in place.
+ *
+ * pi takes no lock and appends with one write of one line. So do we, and look
+ * afterwards whether something came in between; among ourselves flock(2) keeps order. */
+#ifndef SESSIONFS_STORE_H
+#define SESSIONFS_STORE_H
+
+#include "sessionfs/base/buf.h"
+#include "sessionfs/file/reach.h"
+
+/* Which file the name must still lead to. */
+struct store_id {
+	dev_t dev;
+	ino_t ino;
+};
+
+/* Makes the lines to append, each ending in a newline, into `out`; none: nothing is appended. Called
+ * with the file locked, so that whoever makes them sees what will stand before them. `attempt`
+ * counts from 0: a later one follows lines of somebody else that came in between.
+ * Returns 0 or a negative errno, which ends the append with that. */
+typedef int (*store_make)(void *arg, unsigned attempt, struct buf *out);
+
+/* Appends to the regular file there, starting on a line of its own (a newline comes first if the file's last
+ * line has none). If lines of others came in between, `make` is asked again: at once, then a few times more, each
+ * when nobody has appended for some milliseconds. `sync`: the bytes are on the disk on return. 0 on success; otherwise
+ * a negative errno and the file holds no byte of ours: -ESTALE (another file is there now), -EACCES, -EROFS,
+ * -ENOSPC, -EDQUOT, -EFBIG, -EIO, ... */
+int store_append(const struct reach_at *at, const struct store_id *id, bool sync, store_make make, void *arg);
+
+/* Whether an append of n bytes could succeed now: 0, -ENOSPC, -EACCES, -EROFS, -ESTALE, ... A first judgement
+ * for writers that look at the error of write(2) only; nothing is changed. */
+int store_check(const struct reach_at *at, const struct store_id *id, size_t n);
+
+/* Brings what was appended before to the disk. */
+int store_sync(const struct reach_at *at);
+
+/* Writes the whole new contents to fd. */
+typedef int (*store_fill)(void *arg, int fd);
+
+/* Replaces the file there by one that `fill` writes: to a temporary file beside it, with its owner, mode
+ * and extended attributes, fsynced, renamed over it, the directory fsynced. All of that in the directory in which the
+ * file was opened, whatever becomes of its path meanwhile. A crash at any point leaves the old or
+ * the new file. -EAGAIN if the file changed meanwhile (the old one is kept); other errnos as above. */
+int store_replace(const struct reach_at *at, const struct store_id *id, store_fill fill, void *arg);
+
+/* Whether a name is one of such a temporary file. */
+bool store_is_temporary(const char *name);
+
+/* Removes such a file from the directory if it was left behind: a regular file of ours that nobody is filling, who
+ * would have it locked. False if there may still be one under the name. */
+bool store_tidy(int dir, const char *name);
+
+#endif

@@ -1,0 +1,140 @@
+/* json: a pull scanner over a span. The judge of what is valid is JavaScript's
+ * JSON.parse, but for the encoding: bytes that are not UTF-8 are accepted inside
+ * strings, since pi reads files with U+FFFD in their place.
+ *
+ * Values are spans into the input: no tree, no recursion, no allocation per
+ * token. Nesting deeper than JSON_DEPTH levels keeps one bit a level in the
+ * caller's `deep` buf.
+ *
+ *	json_init(&j, line, &deep);
+ *	if (json_enter(&j) != JSON_OBJECT) ...
+ *	while ((rc = json_next(&j, &key)) > 0) {
+ *		if (json_key_is(key, "message") && json_peek(&j) == JSON_OBJECT) {
+ *			json_enter(&j);
+ *			while ((rc = json_next(&j, &key)) > 0)
+ *				json_value(&j, &v);
+ *		} else {
+ *			json_value(&j, &v);
+ *		}
+ *	}
+ *	ok = rc == 0 && json_end(&j);
+ */
+#ifndef SESSIONFS_JSON_H
+#define SESSIONFS_JSON_H
+
+#include "sessionfs/base/buf.h"
+
+#include <stdint.h>
+
+enum json_kind {
+	JSON_NONE, /* absent, or malformed */
+	JSON_NULL,
+	JSON_FALSE,
+	JSON_TRUE,
+	JSON_NUMBER,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT,
+};
+
+/* One value. `text` of a string is what stands between its quotes, still
+ * escaped; of anything else the whole JSON text of the value. */
+struct json_value {
+	enum json_kind kind;
+	bool escaped; /* strings: has a backslash */
+	struct span text;
+};
+
+#define JSON_DEPTH 512
+
+struct json {
+	const char *p, *end;
+	struct buf *deep;
+	size_t depth;
+	bool fresh;                     /* no member of the container entered last was read yet */
+	bool bad;                       /* malformed: every later call fails */
+	uint64_t bits[JSON_DEPTH / 64]; /* open containers: 1 object, 0 array */
+};
+
+/* `deep` may be NULL: then nesting past JSON_DEPTH is malformed. It stays the
+ * caller's, is reset as needed, and must outlive the scanner. */
+void json_init(struct json *j, struct span text, struct buf *deep);
+
+/* The kind of the value at the cursor, by its first byte; JSON_NONE if none can begin here. */
+enum json_kind json_peek(struct json *j);
+
+/* Steps into the array or object at the cursor and says which it was; JSON_NONE if it is neither. */
+enum json_kind json_enter(struct json *j);
+
+/* The next element of the container entered last: 1 with the cursor at its
+ * value (of an object: *key is set; arrays take NULL), 0 at the end of the
+ * container, which is left, -1 if malformed. The caller must consume the value
+ * (json_value, or json_enter and all its elements) before the next call. */
+int json_next(struct json *j, struct json_value *key);
+
+/* Reads the value at the cursor; containers are checked and skipped whole. False if malformed. */
+bool json_value(struct json *j, struct json_value *ret);
+
+/* The closing quote of the string whose text goes on at p, or NULL if it is malformed or does not end before `end`.
+ * Behind NULL *ret_escaped says nothing. */
+const char *json_string_end(const char *p, const char *end, bool *ret_escaped);
+
+/* True if only white space is left and every container was left. */
+bool json_end(struct json *j);
+
+/* True if `text` is one valid JSON value: what JSON.parse accepts. */
+bool json_valid(struct span text, struct buf *deep);
+
+/* The member `name` of an object value (the last one if it occurs twice, as in
+ * JSON.parse), or kind JSON_NONE. */
+struct json_value json_get(struct json_value object, const char *name);
+
+/* Several members in one pass over the object. The names end in NUL, too. */
+void json_get_all(struct json_value object, const struct span *names, size_t n, struct json_value *ret);
+
+/* How decoded text is to come out. */
+enum json_decode {
+	/* For ids, labels and comparisons: every byte and surrogate kept; a lone
+	 * surrogate becomes its three bytes (WTF-8), NUL is NUL. */
+	JSON_EXACT,
+	/* For what is looked up: as JSON_EXACT, but ill-formed bytes are U+FFFD, as in JSON_CLEAN. */
+	JSON_READ,
+	/* For text files: always valid UTF-8 without NUL. A lone surrogate and each
+	 * maximal ill-formed sequence become U+FFFD (as in the WHATWG decoder,
+	 * hence in pi), NUL becomes U+2400. */
+	JSON_CLEAN,
+};
+
+/* Appends the string's text, escapes decoded. */
+void json_decode(struct span text, enum json_decode how, struct buf *out);
+
+/* How many bytes json_decode would append. */
+size_t json_decoded_size(struct span text, enum json_decode how);
+
+/* Compares a string value's decoded text, or a key, with plain ASCII. */
+bool json_is(struct json_value v, const char *ascii);
+#define json_key_is json_is
+
+/* The JSON text of a value as it stands in the input (strings with quotes). */
+struct span json_raw(struct json_value v);
+
+/* A number as a double, as JSON.parse reads it (1e400 is infinity). False if v is no number. */
+bool json_double(struct json_value v, double *ret);
+
+/* True for what JavaScript calls truthy: not absent, null, false, 0, NaN or "". */
+bool json_truthy(struct json_value v);
+
+/* Appends text as a JSON string with quotes, as JSON.stringify writes it
+ * (WTF-8 surrogates as \udxxx; ill-formed bytes as U+FFFD). */
+void json_quote(struct span text, struct buf *out);
+
+/* Appends valid JSON text with U+FFFD for each escape that is a lone surrogate, as toWellFormed() would. */
+void json_well_formed(struct span json, struct buf *out);
+
+/* Appends the value laid out as JSON.stringify(v, null, 2) would, scalars copied
+ * as stored; no final newline. What is nested deeper than JSON_PRETTY_DEPTH is
+ * copied as stored, so that indentation cannot make gigabytes of a small line. */
+#define JSON_PRETTY_DEPTH 128
+void json_pretty(struct json_value v, struct buf *out);
+
+#endif

@@ -1,0 +1,47 @@
+/* context: what the model is sent at one place of the tree: the walk to the
+ * root, cut by the newest compaction, changed by context edits. The rules are
+ * those of pi's buildSessionContext. */
+#ifndef SESSIONFS_CONTEXT_H
+#define SESSIONFS_CONTEXT_H
+
+#include "sessionfs/session/session.h"
+
+enum context_kind {
+	CONTEXT_MESSAGE,        /* the entry's `message` */
+	CONTEXT_CUSTOM,         /* a custom_message as a message of role custom */
+	CONTEXT_BRANCH_SUMMARY, /* a branch_summary with text */
+	CONTEXT_SYSTEM,         /* the systemMessage a compaction carries */
+	CONTEXT_COMPACTION,     /* the newest compaction's summary */
+};
+
+/* One message of the context: the entry it comes from, and the context_edit
+ * entry that replaced its content, or NO_ENTRY. */
+struct context_item {
+	enum context_kind kind;
+	uint32_t entry, edit;
+};
+
+struct context {
+	struct context_item *items;
+	size_t n;
+	/* The entry that set the model (model_change or assistant message) and
+	 * the thinking level, on the whole path; NO_ENTRY if none did. */
+	uint32_t model, thinking;
+};
+
+/* The context as of entry `at` (NO_ENTRY: empty). Release with context_release. 0 or a negative errno. */
+int context_build(const struct session *s, uint32_t at, struct context *ret);
+void context_release(struct context *c);
+#define CLEANUP_CONTEXT CLEANUP(context_release)
+
+/* Whether what comes from this record goes to the model: not what a user's shell command was told to keep out, nor
+ * messages of roles that pi does not know. */
+bool context_is_sent(const struct record *r);
+
+/* Whether anything of the context as of `at` is sent. 0 or a negative errno. Mostly takes a step or two. */
+int context_any_sent(const struct session *s, uint32_t at, bool *ret);
+
+/* Renews model and thinking of *c by what these entries of a path set, in its order. */
+void context_settings(const struct session *s, const uint32_t *path, size_t n, struct context *c);
+
+#endif

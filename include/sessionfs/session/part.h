@@ -1,0 +1,54 @@
+/* part: what one entry holds, as the files of entries/ID/. Pure: a record in, bytes out.
+ * Each *_size says exactly what the function without it appends, 0 for a file that does not exist. */
+#ifndef SESSIONFS_PART_H
+#define SESSIONFS_PART_H
+
+#include "sessionfs/session/record.h"
+
+/* entry.json: the line as stored (without CR), plus a newline. */
+void part_entry_json(const struct record *r, struct buf *out);
+size_t part_entry_json_size(const struct record *r);
+
+/* type and role, each with a newline. role: messages only (hookMessage as custom in old files). */
+void part_type(const struct record *r, struct buf *out);
+void part_role(const struct record *r, struct buf *out);
+/* provider/model plus newline: assistant messages and model changes. */
+void part_model(const struct record *r, struct buf *out);
+
+/* text.md and thinking.md by the rules of the namespace, ending in a newline; nothing if there is no text. */
+void part_text(const struct record *r, struct buf *out);
+size_t part_text_size(const struct record *r);
+void part_thinking(const struct record *r, struct buf *out);
+size_t part_thinking_size(const struct record *r);
+
+/* usage.json: the entry's or its message's usage as stored, plus a newline. */
+struct json_value part_usage(const struct record *r); /* kind JSON_NONE: no file */
+
+/* Image blocks, counted from 1 (also those that decode to nothing). */
+struct part_image {
+	unsigned n;
+	char ext[16];
+	struct json_value data;
+	size_t size;            /* decoded bytes; 0: no file */
+	struct block_iter rest; /* where the next search goes on; zero, or left by the last one */
+};
+/* The image block after `ret->n` (set it to 0 to begin) into *ret; false if there is none. */
+bool part_image_next(const struct record *r, struct part_image *ret);
+/* Appends the decoded bytes, base64 decoded as Node's Buffer.from(..., "base64") does. */
+void part_image(const struct part_image *img, struct buf *out);
+
+/* Tool calls, counted from 1. */
+struct part_call {
+	unsigned n;
+	struct json_value id, name, arguments;
+	struct block_iter rest; /* as above */
+};
+/* Only assistant messages make calls. */
+bool part_call_next(const struct record *r, struct part_call *ret);
+/* arguments.json: pretty-printed, plus a newline. */
+void part_arguments(const struct part_call *c, struct buf *out);
+
+/* The content whose blocks count: the message's, or a custom_message's own. */
+struct json_value part_content(const struct record *r);
+
+#endif

@@ -1,0 +1,168 @@
+/* record: one line of a session file as a typed view. Unknown types, roles and
+ * fields are tolerated; nothing is copied: all values point into the line. */
+#ifndef SESSIONFS_RECORD_H
+#define SESSIONFS_RECORD_H
+
+#include "sessionfs/json/json.h"
+
+enum record_type {
+	RECORD_OTHER, /* unknown type, or a line that is no object */
+	RECORD_SESSION,
+	RECORD_MESSAGE,
+	RECORD_COMPACTION,
+	RECORD_BRANCH_SUMMARY,
+	RECORD_CUSTOM_MESSAGE,
+	RECORD_LABEL,
+	RECORD_SESSION_INFO,
+	RECORD_CUSTOM,
+	RECORD_MODEL_CHANGE,
+	RECORD_THINKING_LEVEL_CHANGE,
+	RECORD_USAGE,
+	RECORD_CONTEXT_EDIT,
+};
+
+enum record_role {
+	ROLE_NONE, /* not a message */
+	ROLE_OTHER,
+	ROLE_SYSTEM,
+	ROLE_USER,
+	ROLE_ASSISTANT,
+	ROLE_TOOL_RESULT,
+	ROLE_BASH_EXECUTION,
+	ROLE_CUSTOM,
+	ROLE_BRANCH_SUMMARY,
+	ROLE_COMPACTION_SUMMARY,
+};
+
+/* clang-format off */
+/* The fields we look at: C name, JSON name. A new field is one row here. */
+#define RECORD_FIELDS(X) \
+	X(type_, "type") X(id, "id") X(parent_id, "parentId") X(timestamp, "timestamp") \
+	X(version, "version") X(cwd, "cwd") X(parent_session, "parentSession") X(branched_from, "branchedFrom") \
+	X(message, "message") X(provider, "provider") X(model, "model") X(model_id, "modelId") \
+	X(thinking_level, "thinkingLevel") X(usage, "usage") X(usage_kind, "kind") X(note, "note") \
+	X(summary, "summary") X(first_kept_entry_id, "firstKeptEntryId") \
+	X(first_kept_entry_index, "firstKeptEntryIndex") X(tokens_before, "tokensBefore") \
+	X(system_message, "systemMessage") X(from_id, "fromId") X(from_hook, "fromHook") X(details, "details") \
+	X(custom_type, "customType") X(content, "content") X(display, "display") X(data, "data") \
+	X(target_id, "targetId") X(replacement, "replacement") X(label, "label") X(name, "name")
+
+#define MESSAGE_FIELDS(X) \
+	X(role, "role") X(content, "content") X(timestamp, "timestamp") \
+	X(provider, "provider") X(model, "model") X(usage, "usage") X(stop_reason, "stopReason") \
+	X(error_message, "errorMessage") X(thinking_level, "thinkingLevel") \
+	X(tool_call_id, "toolCallId") X(tool_name, "toolName") X(is_error, "isError") \
+	X(command, "command") X(output, "output") X(exit_code, "exitCode") X(cancelled, "cancelled") \
+	X(truncated, "truncated") X(full_output_path, "fullOutputPath") \
+	X(exclude_from_context, "excludeFromContext") X(custom_type, "customType") X(display, "display") \
+	X(details, "details") X(summary, "summary") X(from_id, "fromId") X(tokens_before, "tokensBefore")
+
+#define BLOCK_FIELDS(X) \
+	X(type_, "type") X(text, "text") X(thinking, "thinking") X(data, "data") X(mime_type, "mimeType") \
+	X(id, "id") X(name, "name") X(arguments, "arguments") X(redacted, "redacted")
+/* clang-format on */
+
+#define RECORD_MEMBER(c, json) struct json_value c;
+
+struct blocks;
+
+struct record {
+	struct span line; /* the JSON text without white space around it and without CR */
+	enum json_kind kind;
+	enum record_type type;
+	enum record_role role; /* hookMessage counts as ROLE_CUSTOM if `old_roles` was given */
+	RECORD_FIELDS(RECORD_MEMBER)
+	struct {
+		MESSAGE_FIELDS(RECORD_MEMBER)
+	} msg;
+	const struct blocks *blocks; /* those of msg.content, or NULL */
+};
+
+enum block_type { BLOCK_OTHER, BLOCK_TEXT, BLOCK_THINKING, BLOCK_IMAGE, BLOCK_TOOL_CALL };
+
+struct block {
+	enum block_type type;
+	BLOCK_FIELDS(RECORD_MEMBER)
+};
+
+/* The blocks of a message's content, if they are not more than usual. */
+struct blocks {
+	unsigned n;
+	struct block v[8];
+};
+
+/* Walks the blocks of a content value. A string content is no block (see record_text_of). */
+struct block_iter {
+	struct json j;
+	bool live;
+	const struct blocks *known; /* or NULL: they are parsed as it goes */
+	unsigned next;              /* of those known */
+};
+
+/* Views `line`, which need not be valid JSON: false if it is not, or is null,
+ * false, 0 or "" (which pi skips). A line that is valid but no object gives kind != JSON_OBJECT and no fields.
+ * Of a key that occurs twice the last value counts, as in JSON.parse.
+ * old_roles: the file is below version 3, so role hookMessage is custom. */
+bool record_parse(struct span line, bool old_roles, struct buf *deep, struct record *ret);
+
+/* The same, and notes the blocks of the message's content in passing: if they are not too many, ret->blocks is `blocks`
+ * then, which must live as long as *ret is used. */
+bool record_parse_blocks(struct span line, bool old_roles, struct buf *deep, struct record *ret, struct blocks *blocks);
+
+/* What the index needs of a line, read in the same single pass that checks it. Of an absent value only the kind is set.
+ */
+struct record_head {
+	enum json_kind kind;  /* JSON_NONE: malformed */
+	bool falsy;           /* null, false, 0, "": no entry for pi */
+	bool message_missing; /* a message entry whose `message` is absent or null */
+	bool old_hook;        /* role is hookMessage */
+	enum record_type type;
+	enum record_role role;
+	struct json_value id, parent_id, timestamp, target_id, label, name, summary, version, tool_call_id;
+	struct json_value first_kept_entry_id, first_kept_entry_index;
+	unsigned calls;  /* toolCall blocks seen (counting from 1) */
+	unsigned images; /* image blocks */
+};
+
+/* Reads the head of a line. on_call (may be NULL) is called for each toolCall block of an assistant's message, in
+ * order, with its `id` value (kind JSON_NONE if it has none). It may have been called before for what turned out not
+ * to count: only the last `calls` calls do. */
+void record_head(struct span line, struct buf *deep, struct record_head *ret,
+                 void (*on_call)(void *arg, struct json_value id), void *arg);
+
+/* The same, faster, for the line that `text` begins with: it ends at the first newline or with the text, and with CRLF
+ * has the CR. Returns its length. Behind the text there must be a control character and RECORD_PAD readable bytes. */
+#define RECORD_PAD 64
+size_t record_head_padded(struct span text, struct buf *deep, struct record_head *ret,
+                          void (*on_call)(void *arg, struct json_value id), void *arg);
+
+void block_iter_init(struct block_iter *it, struct json_value content);
+/* The same, without parsing them again if r has the blocks of this content. */
+void block_iter_init_of(struct block_iter *it, const struct record *r, struct json_value content);
+bool block_next(struct block_iter *it, struct block *ret);
+
+/* The fixed names: "message", "toolResult", ... NULL for OTHER / NONE. */
+const char *record_type_name(enum record_type t);
+const char *record_role_name(enum record_role r);
+
+/* Conversation entries: message, custom_message, compaction, branch_summary. */
+static inline bool record_is_conversation(enum record_type t)
+{
+	return t >= RECORD_MESSAGE && t <= RECORD_CUSTOM_MESSAGE;
+}
+
+/* The text without the white space at both ends that JavaScript's trim() removes. */
+struct span record_trim(struct span text);
+
+/* What JavaScript makes of a header's version when it compares it with a number: 1 if it is absent or null, and NaN,
+ * which is neither below 2 nor below 3, for what is no number. */
+double record_version(struct json_value v);
+
+#define NO_TIME INT64_MIN
+
+/* Milliseconds since 1970 as `new Date(v).getTime()` gives them: numbers as they
+ * are, strings in ISO 8601 form (a date alone is UTC, a time without zone is local).
+ * NO_TIME if v is neither or out of JavaScript's range. */
+int64_t record_time(struct json_value v);
+
+#endif

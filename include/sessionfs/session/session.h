@@ -1,0 +1,220 @@
+/* session: the index of one session file at one generation.
+ *
+ * It holds where each line is, how entries hang together, labels, name and
+ * leaf; never contents, which are read again with pread. Lines are only added:
+ * a file that shrank, was replaced or changed before its end makes
+ * session_grow() answer -ESTALE, and the caller opens a new session.
+ *
+ * Locking: callers of session_grow() hold the lock for writing, callers of all
+ * other functions hold it for reading (session_rdlock / session_unlock).
+ * Ownership: spans returned point into the index and live as long as the lock is held.
+ *
+ * Entries are numbered in file order from 0 (type session excluded); these numbers never
+ * change in one generation. Rules: namespace.md's "An entry" and pi's session manager. */
+#ifndef SESSIONFS_SESSION_H
+#define SESSIONFS_SESSION_H
+
+#include "sessionfs/file/reach.h"
+#include "sessionfs/session/record.h"
+
+#include <sys/stat.h>
+
+#define NO_ENTRY UINT32_MAX
+
+enum entry_flags {
+	ENTRY_ADDRESSED = 1 << 0,    /* found by its id; without it the name is ~LINE */
+	ENTRY_CONVERSATION = 1 << 1, /* message, custom_message, compaction, branch_summary */
+	ENTRY_HAS_BELOW = 1 << 2,    /* some conversation entry is below it */
+	ENTRY_HAS_CALLS = 1 << 3,    /* its message makes tool calls */
+	ENTRY_NO_MESSAGE = 1 << 4,   /* type message without `message`: left out of every view */
+	ENTRY_WALK_ENDS = 1 << 5,    /* has a parent in the tree, but pi's walk ends here (parentId "") */
+	ENTRY_ORPHAN = 1 << 6,       /* its parentId names no entry */
+	ENTRY_SUMMARY = 1 << 7,      /* branch_summary or compaction with a non-empty summary */
+	ENTRY_ODD_NAME = 1 << 8,     /* its component need not simply be the encoded id (collision, cut) */
+	ENTRY_CYCLE = 1 << 9,        /* its parents lead back to itself */
+	ENTRY_NULL_ID = 1 << 11,     /* its id is null: as the leaf it stands nowhere for pi */
+};
+
+/* One entry; see the .c for what is packed how. Read it through session_entry(). */
+struct entry {
+	uint64_t offset;  /* of the line in the file */
+	int64_t time;     /* ms since 1970, NO_TIME if none */
+	uint32_t length;  /* of the line, without newline and CR */
+	uint32_t line;    /* physical line, counted from 1 */
+	uint32_t parent;  /* in the tree as pi draws it; NO_ENTRY for roots */
+	uint32_t child;   /* newest child, or NO_ENTRY */
+	uint32_t sibling; /* next older child of the same parent, or NO_ENTRY */
+	uint32_t near;    /* metadata: nearest conversation ancestor or NO_ENTRY;
+	                     conversation: newest metadata whose `near` is this, or NO_ENTRY */
+	uint32_t id;      /* where the index keeps its id */
+	uint16_t flags;
+	uint8_t type; /* enum record_type */
+	uint8_t role; /* enum record_role */
+};
+
+struct session;
+
+/* Opens and indexes a regular file; the reach outlives it. 0, or a negative errno; -EINVAL if the file is no session:
+ * its first truthy line must be an object of type "session" with a string id.
+ * One descriptor stays open (O_RDONLY|O_CLOEXEC) until session_close, so that reads cost one pread
+ * and a file renamed meanwhile stays readable; session_grow looks at the name again. The catalog bounds how many are
+ * open. */
+int session_open(const struct reach_at *at, struct session **ret);
+/* The same index once more, to grow by itself: entry numbers and serials are the same. The lock for reading. */
+int session_copy(const struct session *s, struct session **ret);
+void session_close(struct session *s);
+
+void session_rdlock(struct session *s);
+void session_wrlock(struct session *s);
+/* 0, or -EINTR if the caller's work is to end first; for writing -ETIMEDOUT if readers have it for so long (-1: never).
+ */
+int session_rdlock_wanted(struct session *s);
+int session_wrlock_wanted(struct session *s, int64_t ns);
+void session_unlock(struct session *s);
+
+/* Takes in what was appended. 1 if anything changed, 0 if not, -ESTALE if this
+ * is not the same growing file any more, or another negative errno. */
+int session_grow(struct session *s);
+
+/* True if session_grow() has something to look at. One stat; the lock for reading is enough. */
+bool session_changed(const struct session *s);
+
+/* The file as of the last look (open or grow). */
+const struct stat *session_stat(const struct session *s);
+/* Bytes of the file that readers of session.jsonl see: to the end of the last whole line, or
+ * all of it once the file has not been touched for a second. */
+uint64_t session_size(const struct session *s);
+/* Rises with every change that session_grow saw; views made at one number hold while it stays. */
+uint64_t session_serial(const struct session *s);
+/* Rises when entries that were there hang together otherwise than before, or are named otherwise: an id was repeated,
+ * or a parent came after its child. Another index of the same file begins with another number. */
+uint32_t session_relinks(const struct session *s);
+/* Whether, as the file grew, an entry may have lost its name to a later line with the same id; true once for each time.
+ * Any lock may be held. */
+bool session_take_renamed(struct session *s);
+/* Bytes of memory the index uses. */
+size_t session_memory(const struct session *s);
+
+/* The header line (JSON text) and its fields. */
+const struct record *session_header(const struct session *s);
+struct span session_id(const struct session *s); /* SID, exact bytes */
+/* 1, 2, 3, ...: a missing version is 1. */
+int session_version(const struct session *s);
+
+uint32_t session_count(const struct session *s);
+const struct entry *session_entry(const struct session *s, uint32_t i);
+
+/* A line read from the file; release with line_release. Reuse it for many loads. */
+struct line {
+	struct buf bytes, deep;
+};
+#define LINE_INIT                                                                                                      \
+	{                                                                                                              \
+		BUF_INIT, BUF_INIT                                                                                     \
+	}
+void line_release(struct line *l);
+#define CLEANUP_LINE CLEANUP(line_release)
+
+/* Reads entry i's line and views it. *ret points into l until its next use. -ESTALE if the file changed under us. */
+int session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret);
+
+/* Reads lines of one session one after the other, under one lock: those that stand together in the file are read
+ * together. Release with reader_release. */
+struct reader {
+	struct line line;
+	struct blocks blocks; /* of the line read last */
+	uint64_t offset;      /* of line.bytes in the file */
+	size_t ahead;         /* how much of them was read in advance */
+};
+#define READER_INIT                                                                                                    \
+	{                                                                                                              \
+		.line = LINE_INIT                                                                                      \
+	}
+void reader_release(struct reader *r);
+#define CLEANUP_READER CLEANUP(reader_release)
+
+/* As session_load; *ret points into r until its next use. */
+int session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret);
+/* Reads raw bytes of the file: up to n at off, fewer only at session_size(). Returns how many, or a negative errno. */
+ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off);
+
+/* Entry i's id, exact bytes (a number: its JSON text; v1: the derived id); empty for unaddressed ones. */
+struct span session_entry_id(const struct session *s, uint32_t i);
+/* Appends the component under entries/: encoded id, ~LINE, or with ~2 on collisions. */
+void session_entry_name(const struct session *s, uint32_t i, struct buf *out);
+/* The entry with this component, or NO_ENTRY. Finds exactly the names session_entry_name gives. */
+uint32_t session_entry_by_name(const struct session *s, struct span component);
+/* The addressed entry whose id equals this JSON value (string or number), or NO_ENTRY. */
+uint32_t session_entry_by_id(const struct session *s, struct json_value id);
+
+/* Whether there is a context_edit anywhere in the file. */
+bool session_has_edits(const struct session *s);
+
+/* The newest entry of the file, as for pi after a reload; NO_ENTRY if there is none. */
+uint32_t session_leaf(const struct session *s);
+/* The leaf itself or its nearest conversation ancestor: where branches/current points; NO_ENTRY if none. */
+uint32_t session_position(const struct session *s);
+/* i is a conversation entry with no conversation entry below it. */
+bool session_is_tip(const struct session *s, uint32_t i);
+/* Listed under branches/: the tips and the position. */
+bool session_is_branch(const struct session *s, uint32_t i);
+/* Where the branch named after i is taken (namespace.md "A branch"): the leaf for the
+ * position, the newest metadata following i for other listed ones, i itself for the rest. */
+uint32_t session_branch_at(const struct session *s, uint32_t i);
+
+/* The next entry on pi's walk from i to the root, or NO_ENTRY. *ring is the walk's own, NO_ENTRY before its first step.
+ */
+uint32_t session_walk_up(const struct session *s, uint32_t i, uint32_t *ring);
+/* The walk from `at` to the root as pi's getBranch does it, root first. Stops at the first
+ * entry seen before. Entries without `message` are included. Caller frees *ret. */
+int session_path(const struct session *s, uint32_t at, uint32_t **ret, size_t *ret_n);
+
+/* The record (an entry of type label) that set i's label, or NO_ENTRY: no label, or cleared. */
+uint32_t session_label_record(const struct session *s, uint32_t i);
+/* Appends i's label, exact bytes (a number as its JSON text). False if it has none. */
+bool session_label(const struct session *s, uint32_t i, struct buf *out);
+/* The n-th labelled entry in file order, or NO_ENTRY past the end. O(1) after the first call since a change. */
+uint32_t session_labelled(const struct session *s, size_t n);
+size_t session_label_count(const struct session *s);
+
+/* Appends the label that a label record sets, exact bytes. */
+int session_label_text(const struct session *s, uint32_t record, struct buf *out);
+
+/* What label records in some lines of the file left on an entry: the last of them counts. */
+struct label_change {
+	uint32_t entry, record;
+	bool set; /* false: it cleared */
+};
+/* By entry, each at most once: of the records in the physical lines after `after`, up to and with `upto`. The caller
+ * frees *ret. 0 or -ENOMEM. */
+int session_label_changes(const struct session *s, uint32_t after, uint32_t upto, struct label_change **ret,
+                          size_t *ret_n);
+/* How many physical lines the index has taken in. */
+uint32_t session_lines(const struct session *s);
+
+/* Appends the display name as pi's getSessionName gives it. False if there is none. */
+bool session_name(const struct session *s, struct buf *out);
+/* Newest branch_summary child of i with a non-empty summary, or NO_ENTRY. */
+uint32_t session_branch_record(const struct session *s, uint32_t i);
+
+/* The call that toolResult i answers: the nearest ancestor that made a call with that id. An id used
+ * twice in one message: n-th result, n-th call, counted along the result's own path.
+ * *ret_n counts the call blocks of the message from 1. NO_ENTRY if none. */
+uint32_t session_call(const struct session *s, uint32_t i, unsigned *ret_n);
+/* The first entry in the file whose session_call is (i, n), or NO_ENTRY. */
+uint32_t session_result(const struct session *s, uint32_t i, unsigned n);
+
+/* v1 only: firstKeptEntryIndex translated as pi's migration does; else the entry named by
+ * firstKeptEntryId; NO_ENTRY if unknown. `r` is entry i, loaded. */
+uint32_t session_first_kept(const struct session *s, uint32_t i, const struct record *r);
+
+/* What could not be read or linked, in line order. */
+struct problem {
+	uint32_t line;
+	uint64_t offset;
+	const char *reason; /* static text, or owned by the index */
+};
+size_t session_problem_count(const struct session *s);
+struct problem session_problem(const struct session *s, size_t n);
+
+#endif

@@ -1,0 +1,60 @@
+/* tree_write: the writing half of the tree. What is written becomes one append to the
+ * session file, or an error; editors' side files stay in memory. Thread-safe.
+ *
+ * Rules: namespace.md "Writing" as sessionfs(5) has it. All return 0 or a negative errno. */
+#ifndef SESSIONFS_TREE_WRITE_H
+#define SESSIONFS_TREE_WRITE_H
+
+#include "sessionfs/tree/tree.h"
+
+struct tree_handle;
+
+/* Who asks. */
+struct tree_caller {
+	uid_t uid;
+	gid_t gid;
+	pid_t pid; /* of the thread; 0: not to be seen from here */
+};
+
+/* What setattr may change. */
+struct tree_change {
+	bool mode, uid, gid, size, atime, mtime;
+	struct tree_attr to; /* mode, uid, gid, size, mtime */
+	struct timespec atime_to;
+};
+
+/* Opens a writable file (or a scratch file, also for reading). `truncate`: O_TRUNC. -EPERM for what is not
+ * writable, -EACCES if the session file is not, -EROFS on a read-only mount. */
+int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tree_caller *who,
+                    struct tree_handle **ret);
+int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool exclusive, bool truncate,
+                const struct tree_caller *who, struct tree_handle **ret, struct tree_attr *ret_attr);
+int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off, const struct tree_caller *who);
+/* What the handle would read back. */
+int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out);
+/* FLUSH commits what was written since the last commit; it may come several times, and before any write. While one of
+ * those who have used the handle still has the file open, the text is not at its end: then it commits nothing. */
+int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *who);
+/* FSYNC commits and brings it to the disk. */
+int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *who);
+/* Commits what is left (a bare truncation) and frees the handle. */
+void tree_release(struct tree *t, struct tree_handle *h);
+/* Frees the handle of a file that was never closed: what was written so far need not be what was meant. */
+void tree_abandon(struct tree *t, struct tree_handle *h);
+
+/* `h` may be NULL; -EBADF if it is another file's. Times, modes and owners of writable names succeed and mean nothing.
+ */
+int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struct tree_change *change,
+                 struct tree_attr *ret);
+/* The attributes as this handle sees them (its staged size). */
+int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct tree_attr *ret);
+
+int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
+                 struct tree_attr *ret);
+/* A removal is done or refused. Whose removal was refused is refused all others for ten seconds: see tree_state.c. */
+int tree_unlink(struct tree *t, node_t dir, struct span name, const struct tree_caller *who);
+/* No directory can be removed. */
+int tree_rmdir(struct tree *t, const struct tree_caller *who);
+int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, struct span to_name, bool no_replace);
+
+#endif

@@ -1,0 +1,57 @@
+/* edit: what a written value means, as records to append. Pure: an index in, lines out.
+ *
+ * Records are written as pi writes them: key order, 8 hex digit ids that are not taken, ISO timestamps. The parent of
+ * labels and names is the newest entry, which keeps the conversation on its branch; of a branch or a move of
+ * the leaf it is the entry they go to. Writing what is already shown makes no record. */
+#ifndef SESSIONFS_EDIT_H
+#define SESSIONFS_EDIT_H
+
+#include "sessionfs/session/session.h"
+
+enum edit_kind {
+	EDIT_LABELS, /* one or more labels set or cleared */
+	EDIT_NAME,   /* the session's name; empty clears */
+	EDIT_BRANCH, /* a branch_summary with text at an entry */
+	EDIT_LEAF,   /* a branch_summary without text: moves the leaf */
+};
+
+struct edit_label {
+	uint32_t entry;
+	struct span text; /* exact bytes; empty clears */
+};
+
+struct edit {
+	enum edit_kind kind;
+	const struct edit_label *labels; /* EDIT_LABELS */
+	size_t n;
+	struct span text; /* EDIT_NAME, EDIT_BRANCH */
+	uint32_t entry;   /* EDIT_BRANCH, EDIT_LEAF */
+	/* The lines that edit_make made the last time, when it is asked again. They are in the file by now, and nothing
+	 * may hang below them: their parent is not the newest entry any more. */
+	struct span written;
+};
+
+/* Appends the lines to `out`, each with a newline; none if nothing would change. `again`: lines of somebody
+ * else came in between, so what was written is written once more with the parent of now. `now_ms`: the
+ * time for their timestamps. 0 or a negative errno: -EPERM for an entry that pi cannot address, -ENOENT for one that is
+ * not there. */
+int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out);
+
+/* A labels.tsv that is saved. Its heading says as of which line of the session file it is, and what reads as it did
+ * then was not edited: it stays as others have made it since. Without a heading that is the line of now. */
+struct edit_table {
+	struct span text; /* value_parse'd */
+	bool is_now;      /* the heading is of another file, which had the labels of now */
+	/* Whether this label (empty: none) of an entry was saved from this same table: then it is not others'. NULL:
+	 * nothing was. */
+	bool (*is_own)(void *arg, uint32_t line, uint32_t entry, struct span label);
+	void *arg;
+	uint32_t line; /* is set: what the heading says */
+};
+
+/* Reads it into the labels that it changes; the caller frees *ret_labels and releases `text`, which they point into.
+ * -EINVAL with the reason in *why (formatted, names the line) for a bad table. */
+int edit_table(const struct session *s, struct edit_table *table, struct buf *text, struct edit_label **ret_labels,
+               size_t *ret_n, struct buf *why);
+
+#endif

@@ -1,0 +1,81 @@
+/* Keepers are few and each has its own lock, so there is none here: their counts are atomic, and a look at them that is
+ * a moment old lets one thing more or less go. */
+#include "sessionfs/base/budget.h"
+
+#include <malloc.h>
+#include <time.h>
+
+/* After so many bytes were let go. */
+#define GIVE_BACK ((size_t)8 << 20)
+
+void budget_join(struct budget *b, struct keeper *k)
+{
+	k->next = b->keepers;
+	b->keepers = k;
+}
+
+void budget_leave(struct budget *b, struct keeper *k)
+{
+	struct keeper **at = &b->keepers;
+	while (*at && *at != k)
+		at = &(*at)->next;
+	if (*at)
+		*at = k->next;
+}
+
+uint64_t budget_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec + 1;
+}
+
+size_t budget_used(const struct budget *b)
+{
+	size_t sum = 0;
+	for (const struct keeper *k = b->keepers; k; k = k->next)
+		sum += atomic_load_explicit(&k->used, memory_order_relaxed);
+	return sum;
+}
+
+/* Whose turn it is, or NULL. */
+static struct keeper *next_to_give(const struct budget *b)
+{
+	struct keeper *found = NULL;
+	uint64_t oldest = BUDGET_NOTHING;
+	for (struct keeper *k = b->keepers; k; k = k->next) {
+		if (atomic_load_explicit(&k->used, memory_order_relaxed) <= b->limit / BUDGET_OWN)
+			continue;
+		uint64_t at = k->oldest(k->arg);
+		if (at >= oldest)
+			continue;
+		oldest = at;
+		found = k;
+	}
+	return found;
+}
+
+/* What is let go lies between what is kept, where the allocator holds on to it: over days the process would become much
+ * larger than what it keeps. */
+static void give_back(struct budget *b, size_t bytes)
+{
+	if (atomic_fetch_add_explicit(&b->let_go, bytes, memory_order_relaxed) + bytes < GIVE_BACK)
+		return;
+	atomic_store_explicit(&b->let_go, 0, memory_order_relaxed);
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
+void budget_settle(struct budget *b)
+{
+	struct keeper *k;
+	size_t before = budget_used(b);
+	if (before <= b->limit)
+		return;
+	while (budget_used(b) > b->limit && (k = next_to_give(b)))
+		k->give_way(k->arg);
+	size_t after = budget_used(b);
+	if (after < before)
+		give_back(b, before - after);
+}

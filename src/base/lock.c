@@ -1,0 +1,241 @@
+/* The list of what a thread holds is short, so it is searched from end to end. That costs some nanoseconds a lock, and
+ * what is tested is what is shipped. */
+#include "sessionfs/base/lock.h"
+#include "sessionfs/base/log.h"
+#include "sessionfs/base/stop.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* More are never held at once: one of each rank at most. */
+static _Thread_local struct {
+	unsigned char rank[LOCK_RANKS];
+	unsigned n;
+} held;
+
+static const char *const names[] = {
+    [LOCK_NONE] = "none",   [LOCK_EVENTS] = "events",   [LOCK_PAGES] = "pages",       [LOCK_HANDLE] = "handle",
+    [LOCK_FILE] = "file",   [LOCK_SESSION] = "session", [LOCK_CATALOG] = "catalog",   [LOCK_DERIVED] = "derived",
+    [LOCK_CACHE] = "cache", [LOCK_SCRATCH] = "scratch", [LOCK_STATE] = "state",       [LOCK_LINES] = "lines",
+    [LOCK_SPARE] = "spare", [LOCK_HANDLES] = "handles", [LOCK_DROPPING] = "dropping", [LOCK_LISTINGS] = "listings",
+    [LOCK_QUIET] = "quiet", [LOCK_PLUS] = "plus",       [LOCK_SIZES] = "sizes",       [LOCK_IDLE] = "idle",
+    [LOCK_LOOP] = "loop",   [LOCK_PROBES] = "probes",
+};
+_Static_assert(sizeof names / sizeof *names == LOCK_RANKS, "a name for each rank");
+
+/* --- the order ------------------------------------------------------------------- */
+
+/* Under test the message goes to the file that is named there: a daemon has no standard error. */
+static void complain(enum lock_rank rank, enum lock_rank before)
+{
+	const char *report = secure_getenv("SESSIONFS_LOCK_CHECK");
+	log_error("lock order: %s is taken while %s is held", names[rank], names[before]);
+	if (!report)
+		return;
+	int fd = open(report, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		dprintf(fd, "lock order: %s is taken while %s is held\n", names[rank], names[before]);
+	abort();
+}
+
+static void check(enum lock_rank rank)
+{
+	for (unsigned i = 0; i < held.n; i++)
+		if (held.rank[i] >= rank)
+			complain(rank, held.rank[i]);
+}
+
+static void add(enum lock_rank rank)
+{
+	if (held.n < LOCK_RANKS)
+		held.rank[held.n++] = (unsigned char)rank;
+}
+
+void lock_note(enum lock_rank rank)
+{
+	check(rank);
+	add(rank);
+}
+
+void lock_forget(enum lock_rank rank)
+{
+	unsigned i = held.n;
+	while (i > 0 && held.rank[i - 1] != rank)
+		i--;
+	if (i == 0)
+		return;
+	held.n--;
+	memmove(&held.rank[i - 1], &held.rank[i], held.n - (i - 1));
+}
+
+/* --- mutexes ----------------------------------------------------------------------- */
+
+void lock_init(struct lock *l, enum lock_rank rank)
+{
+	pthread_mutex_init(&l->mutex, NULL);
+	l->rank = rank;
+}
+
+void lock_destroy(struct lock *l)
+{
+	pthread_mutex_destroy(&l->mutex);
+}
+
+void lock_take(struct lock *l)
+{
+	lock_note(l->rank);
+	pthread_mutex_lock(&l->mutex);
+}
+
+bool lock_try(struct lock *l)
+{
+	if (pthread_mutex_trylock(&l->mutex) != 0)
+		return false;
+	add(l->rank);
+	return true;
+}
+
+static struct timespec in(clockid_t clock, int64_t ns)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	ns += t.tv_nsec;
+	return (struct timespec){t.tv_sec + (time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+}
+
+bool lock_try_for(struct lock *l, int64_t ns)
+{
+	const struct timespec until = in(CLOCK_REALTIME, ns);
+	check(l->rank);
+	if (pthread_mutex_timedlock(&l->mutex, &until) != 0)
+		return false;
+	add(l->rank);
+	return true;
+}
+
+void lock_give(struct lock *l)
+{
+	/* Whoever has it next may be the last, and free it. */
+	enum lock_rank rank = l->rank;
+	pthread_mutex_unlock(&l->mutex);
+	lock_forget(rank);
+}
+
+void lock_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+void lock_wait(struct lock *l, pthread_cond_t *cond)
+{
+	pthread_cond_wait(cond, &l->mutex);
+}
+
+void lock_wait_for(struct lock *l, pthread_cond_t *cond, int64_t ns)
+{
+	const struct timespec until = in(CLOCK_MONOTONIC, ns);
+	pthread_cond_timedwait(cond, &l->mutex, &until);
+}
+
+/* --- readers and writers ------------------------------------------------------------- */
+
+void lock_rw_init(struct rwlock *l, enum lock_rank rank)
+{
+	*l = (struct rwlock){.written = false};
+	lock_init(&l->lock, rank);
+	lock_cond_init(&l->freed);
+}
+
+void lock_rw_destroy(struct rwlock *l)
+{
+	lock_destroy(&l->lock);
+	pthread_cond_destroy(&l->freed);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool is_free_for(const struct rwlock *l, bool write)
+{
+	return !l->written && (write ? l->readers == 0 : l->writers_waiting == 0);
+}
+
+static int wait_for(struct rwlock *l, bool write, bool wanted, int64_t until)
+{
+	while (!is_free_for(l, write)) {
+		if (!wanted) {
+			lock_wait(&l->lock, &l->freed);
+			continue;
+		}
+		int64_t left = until < 0 || l->written ? LOCK_LOOK_NS : until - now_ns();
+		if (stop_check() < 0)
+			return -EINTR;
+		if (left <= 0)
+			return -ETIMEDOUT;
+		lock_wait_for(&l->lock, &l->freed, left < LOCK_LOOK_NS ? left : LOCK_LOOK_NS);
+	}
+	return 0;
+}
+
+static int get(struct rwlock *l, bool write, bool wanted, int64_t ns)
+{
+	check(l->lock.rank);
+	int64_t until = ns < 0 ? -1 : now_ns() + ns;
+	pthread_mutex_lock(&l->lock.mutex);
+	l->writers_waiting += write;
+	int rc = wait_for(l, write, wanted, until);
+	l->writers_waiting -= write;
+	if (rc == 0 && write)
+		l->written = true;
+	else if (rc == 0)
+		l->readers++;
+	else if (write)
+		pthread_cond_broadcast(&l->freed); /* readers who let this one go first */
+	pthread_mutex_unlock(&l->lock.mutex);
+	if (rc == 0)
+		add(l->lock.rank);
+	return rc;
+}
+
+void lock_read(struct rwlock *l)
+{
+	get(l, false, false, -1);
+}
+
+void lock_write(struct rwlock *l)
+{
+	get(l, true, false, -1);
+}
+
+int lock_read_wanted(struct rwlock *l)
+{
+	return get(l, false, true, -1);
+}
+
+int lock_write_wanted(struct rwlock *l, int64_t ns)
+{
+	return get(l, true, true, ns);
+}
+
+void lock_rw_give(struct rwlock *l)
+{
+	pthread_mutex_lock(&l->lock.mutex);
+	if (l->written)
+		l->written = false;
+	else
+		l->readers--;
+	if (l->readers == 0)
+		pthread_cond_broadcast(&l->freed);
+	pthread_mutex_unlock(&l->lock.mutex);
+	lock_forget(l->lock.rank);
+}

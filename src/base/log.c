@@ -1,0 +1,88 @@
+/* One message is one line, written at once, whatever a file name in it holds.
+ * Where messages go is the one piece of state of the program that belongs to
+ * the process itself: it is set before there are threads and only read after. */
+#include "sessionfs/base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <syslog.h>
+
+static enum log_level threshold = LOG_LEVEL_WARNING;
+static bool to_syslog;
+
+void log_setup(enum log_level level, bool use_syslog)
+{
+	threshold = level;
+	to_syslog = use_syslog;
+	if (use_syslog)
+		openlog("sessionfs", LOG_PID, LOG_DAEMON);
+}
+
+static int priority_of(enum log_level level)
+{
+	switch (level) {
+	case LOG_LEVEL_ERROR:
+		return LOG_ERR;
+	case LOG_LEVEL_WARNING:
+		return LOG_WARNING;
+	case LOG_LEVEL_INFO:
+		return LOG_INFO;
+	default:
+		return LOG_DEBUG;
+	}
+}
+
+__attribute__((format(printf, 2, 0))) static void log_message(enum log_level level, const char *fmt, va_list ap)
+{
+	char text[2048];
+	int saved = errno;
+
+	if (level > threshold)
+		return;
+	vsnprintf(text, sizeof text, fmt, ap);
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	if (to_syslog)
+		syslog(priority_of(level), "%s", text);
+	else
+		fprintf(stderr, "sessionfs: %s\n", text);
+	errno = saved;
+}
+
+void log_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_message(LOG_LEVEL_ERROR, fmt, ap);
+	va_end(ap);
+}
+
+void log_warning(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_message(LOG_LEVEL_WARNING, fmt, ap);
+	va_end(ap);
+}
+
+void log_info(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_message(LOG_LEVEL_INFO, fmt, ap);
+	va_end(ap);
+}
+
+void log_debug(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_message(LOG_LEVEL_DEBUG, fmt, ap);
+	va_end(ap);
+}

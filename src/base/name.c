@@ -1,0 +1,163 @@
+/* A component is encoded whole, then cut if it is too long. Decoding undoes the
+ * %XX and asks the encoder whether it would have written the same: so there is
+ * one definition of the form, and a name that reads back is always canonical. */
+#include "sessionfs/base/name.h"
+#include "sessionfs/base/utf8.h"
+
+#include <sha256.h>
+#include <stdint.h>
+
+enum { HASH_DIGITS = 8, CUT_BYTES = NAME_BYTES - 1 - HASH_DIGITS };
+
+static const char digits[] = "0123456789ABCDEF";
+
+static void add_escaped(struct buf *out, const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+		char xx[3] = {'%', digits[c >> 4], digits[c & 15]};
+		buf_add(out, xx, sizeof xx);
+	}
+}
+
+static bool is_plain(char c, bool first)
+{
+	unsigned char u = (unsigned char)c;
+	return u >= 0x20 && u != 0x7f && c != '/' && c != '%' && !(first && (c == '.' || c == '~'));
+}
+
+/* How many ASCII bytes at the beginning stay as they are. */
+static size_t plain_run(const char *p, size_t n, bool first)
+{
+	size_t i = 0;
+
+	while (i < n && (unsigned char)p[i] < 0x80 && is_plain(p[i], first && i == 0))
+		i++;
+	return i;
+}
+
+/* Appends the encoded text, or as much of it as shows that it is too long. */
+static void add_text(struct span text, bool first, struct buf *out)
+{
+	size_t begin = out->n;
+
+	if (text.n == 0)
+		buf_addc(out, '%');
+	for (size_t i = 0; i < text.n && out->n - begin <= NAME_BYTES && !buf_err(out); first = false) {
+		size_t run = plain_run(text.p + i, text.n - i < NAME_BYTES ? text.n - i : NAME_BYTES, first);
+		if (run) {
+			buf_add(out, text.p + i, run);
+			i += run;
+			continue;
+		}
+		int step = utf8_next(text.p + i, text.n - i);
+		size_t n = (size_t)(step < 0 ? -step : step);
+		if (step > 0 && is_plain(text.p[i], first))
+			buf_add(out, text.p + i, n);
+		else
+			add_escaped(out, text.p + i, n);
+		i += n;
+	}
+}
+
+/* How many bytes of a component longer than `most` stay when it is cut between characters. */
+static size_t cut_size(struct span component, size_t most)
+{
+	size_t kept = 0;
+
+	for (;;) {
+		int step = utf8_next(component.p + kept, component.n - kept);
+		size_t n = component.p[kept] == '%' ? 3 : (size_t)(step < 0 ? -step : step);
+		if (kept + n > most)
+			return kept;
+		kept += n;
+	}
+}
+
+void name_encode(const char *prefix, struct span text, const char *suffix, struct buf *out)
+{
+	size_t begin = out->n;
+	char hash[HASH_DIGITS + 1];
+
+	if (*prefix)
+		buf_adds(out, prefix);
+	add_text(text, !*prefix, out);
+	if (*suffix)
+		buf_adds(out, suffix);
+	if (buf_err(out) || out->n - begin <= NAME_BYTES)
+		return;
+	out->n = begin + cut_size((struct span){out->p + begin, out->n - begin}, CUT_BYTES);
+	name_hash8(span_of(prefix), text, span_of(suffix), hash);
+	buf_addc(out, '~');
+	buf_adds(out, hash);
+}
+
+static int hex_digit(char c)
+{
+	const char *at = c ? strchr(digits, c) : NULL;
+	return at ? (int)(at - digits) : -1;
+}
+
+/* Undoes the %XX. False if a % begins none. */
+static bool unescape(struct span component, struct buf *out)
+{
+	for (size_t i = 0; i < component.n; i++) {
+		if (component.p[i] != '%') {
+			buf_addc(out, component.p[i]);
+			continue;
+		}
+		if (component.n - i < 3)
+			return false;
+		int high = hex_digit(component.p[i + 1]), low = hex_digit(component.p[i + 2]);
+		if (high < 0 || low < 0)
+			return false;
+		buf_addc(out, (char)(high << 4 | low));
+		i += 2;
+	}
+	return true;
+}
+
+/* The cut takes away less than one %XX or character, so a cut name is nearly
+ * NAME_BYTES long; a text that only looks like one counts as one. */
+static bool is_cut(struct span component)
+{
+	if (component.n < NAME_BYTES - 3)
+		return false;
+	const char *hash = component.p + component.n - HASH_DIGITS;
+	for (size_t i = 0; i < HASH_DIGITS; i++)
+		if (!hash[i] || !strchr("0123456789abcdef", hash[i]))
+			return false;
+	return hash[-1] == '~';
+}
+
+bool name_decode(struct span component, struct buf *out)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT, again = BUF_INIT;
+
+	if (component.n == 0 || component.n > NAME_BYTES || is_cut(component))
+		return false;
+	if (!span_is(component, "%") && !unescape(component, &text))
+		return false;
+	name_encode("", buf_span(&text), "", &again);
+	if (buf_err(&text) || buf_err(&again) || !span_eq(component, buf_span(&again)))
+		return false;
+	buf_addspan(out, buf_span(&text));
+	return !buf_err(out);
+}
+
+void name_hash8(struct span a, struct span b, struct span c, char ret[9])
+{
+	uint8_t digest[SHA256_DIGEST_LENGTH];
+	SHA2_CTX sha;
+
+	SHA256Init(&sha);
+	SHA256Update(&sha, (const uint8_t *)a.p, a.n);
+	SHA256Update(&sha, (const uint8_t *)b.p, b.n);
+	SHA256Update(&sha, (const uint8_t *)c.p, c.n);
+	SHA256Final(digest, &sha);
+	for (size_t i = 0; i < HASH_DIGITS / 2; i++) {
+		ret[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+		ret[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
+	}
+	ret[HASH_DIGITS] = '\0';
+}

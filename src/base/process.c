@@ -1,0 +1,92 @@
+/* A file of /proc comes with one read, as it is at that moment. */
+#include "sessionfs/base/process.h"
+
+#include "sessionfs/base/cleanup.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Files that a process hands on have low numbers: redirections. */
+#define MOST_FILES 256
+#define MOST_PROCESSES 64
+
+/* More than the lines that are looked for, which stand at the beginning. */
+#define FILE_BYTES 1024
+
+static int read_file(const char *path, char text[FILE_BYTES])
+{
+	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, FILE_BYTES - 1);
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	return 0;
+}
+
+/* The number in the line that begins with `key` (and a newline before it). */
+static bool number_in(const char *text, const char *key, int base, uint64_t *ret)
+{
+	const char *at = strstr(text, key);
+	if (at)
+		*ret = strtoull(at + strlen(key), NULL, base);
+	return at;
+}
+
+pid_t process_of(pid_t thread)
+{
+	char path[64], text[FILE_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
+	uint64_t process = 0;
+	if (thread > 0 && read_file(path, text) == 0)
+		number_in(text, "\nTgid:", 10, &process);
+	return process > 0 ? (pid_t)process : thread;
+}
+
+/* A file in /proc/PID/fdinfo. */
+static bool is_written(const char *path, uint64_t inode, bool left)
+{
+	char text[FILE_BYTES];
+	uint64_t flags, found;
+	return read_file(path, text) == 0 && number_in(text, "\nflags:", 8, &flags) &&
+	       number_in(text, "\nino:", 10, &found) && found == inode && (flags & O_ACCMODE) != O_RDONLY &&
+	       !(left && flags & O_CLOEXEC);
+}
+
+static bool has_open(pid_t thread, uint64_t inode, bool left)
+{
+	char dir[64], path[sizeof dir + 256];
+	snprintf(dir, sizeof dir, "/proc/%d/fdinfo", (int)thread);
+	DIR *d CLEANUP_CLOSEDIR = thread > 0 ? opendir(dir) : NULL;
+	const struct dirent *e;
+	for (int n = 0; d && n < MOST_FILES && (e = readdir(d)); n++) {
+		snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+		if (e->d_name[0] != '.' && is_written(path, inode, left))
+			return true;
+	}
+	return false;
+}
+
+/* Adds those that the thread has started. */
+static void add_children(pid_t thread, pid_t to[MOST_PROCESSES], size_t *n)
+{
+	char path[64], text[FILE_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)thread, (int)thread);
+	if (read_file(path, text) < 0)
+		return;
+	char *end = text;
+	for (long pid; *n < MOST_PROCESSES && (pid = strtol(end, &end, 10)) > 0;)
+		to[(*n)++] = (pid_t)pid;
+}
+
+bool process_writes(pid_t thread, uint64_t inode)
+{
+	pid_t all[MOST_PROCESSES] = {thread};
+	size_t n = 1;
+	for (size_t i = 0; i < n && thread > 0; i++) {
+		if (has_open(all[i], inode, i > 0))
+			return true;
+		add_children(all[i], all, &n);
+	}
+	return false;
+}

@@ -1,0 +1,86 @@
+/* Text is mostly ASCII: whole words are passed over while no high bit is set, and
+ * only the rest is looked at byte by byte. */
+#include "sessionfs/base/utf8.h"
+
+#include <stdint.h>
+
+static const uint64_t high_bits = 0x8080808080808080u;
+
+struct lead {
+	unsigned more;           /* continuation bytes */
+	unsigned char low, high; /* the range of the first of them */
+};
+
+static struct lead lead_of(unsigned char c)
+{
+	if (c < 0xc2 || c > 0xf4)
+		return (struct lead){0, 0, 0};
+	if (c < 0xe0)
+		return (struct lead){1, 0x80, 0xbf};
+	if (c < 0xf0)
+		return (struct lead){2, c == 0xe0 ? 0xa0 : 0x80, c == 0xed ? 0x9f : 0xbf};
+	return (struct lead){3, c == 0xf0 ? 0x90 : 0x80, c == 0xf4 ? 0x8f : 0xbf};
+}
+
+int utf8_next(const char *p, size_t n)
+{
+	const unsigned char *u = (const unsigned char *)p;
+
+	if (u[0] < 0x80)
+		return 1;
+	struct lead lead = lead_of(u[0]);
+	if (lead.more == 0 || n < 2 || u[1] < lead.low || u[1] > lead.high)
+		return -1;
+	for (unsigned i = 2; i <= lead.more; i++)
+		if (i >= n || (u[i] & 0xc0) != 0x80)
+			return -(int)i;
+	return (int)lead.more + 1;
+}
+
+/* The length of the ASCII at the beginning, less up to 7 bytes. */
+static size_t ascii_words(const char *p, size_t n)
+{
+	uint64_t w[4];
+	size_t i = 0;
+
+	for (; n - i >= sizeof w; i += sizeof w) {
+		memcpy(w, p + i, sizeof w);
+		if ((w[0] | w[1] | w[2] | w[3]) & high_bits)
+			break;
+	}
+	for (; n - i >= sizeof w[0]; i += sizeof w[0]) {
+		memcpy(w, p + i, sizeof w[0]);
+		if (w[0] & high_bits)
+			break;
+	}
+	return i;
+}
+
+size_t utf8_prefix(struct span s)
+{
+	size_t i = 0;
+
+	while (i < s.n) {
+		if ((unsigned char)s.p[i] < 0x80) {
+			i++;
+			i += ascii_words(s.p + i, s.n - i);
+			continue;
+		}
+		int step = utf8_next(s.p + i, s.n - i);
+		if (step < 0)
+			break;
+		i += (size_t)step;
+	}
+	return i;
+}
+
+struct span utf8_first(struct span text, size_t characters)
+{
+	size_t n = 0;
+
+	while (n < text.n && characters-- > 0) {
+		int step = utf8_next(text.p + n, text.n - n);
+		n += (size_t)(step < 0 ? -step : step);
+	}
+	return (struct span){text.p, n};
+}

@@ -1,0 +1,348 @@
+/* The catalog's inside, shared by src/catalog*.c. All of it is guarded by `lock`,
+ * but for what the comments exempt; functions here are called with it held.
+ *
+ * A `file` is a name on disk (a path relative to the source) and keeps the names
+ * it was given as long as the catalog lives; a `slot` is a session file at one generation, and
+ * the file knows its present one. Everything is referred to by index: arrays move when they grow. */
+#ifndef SESSIONFS_CATALOG_IMPL_H
+#define SESSIONFS_CATALOG_IMPL_H
+
+#include "sessionfs/catalog/catalog.h"
+#include "sessionfs/base/lock.h"
+#include "sessionfs/base/node.h"
+#include "sessionfs/file/rights.h"
+
+#include "sessionfs/catalog/header.h"
+
+#define NONE UINT32_MAX
+
+/* Strings that live as long as the catalog, NUL-terminated. */
+struct strings {
+	struct chunk *newest;
+};
+const char *strings_copy(struct strings *s, struct span text); /* NULL without memory */
+void strings_release(struct strings *s);
+
+/* (scope, text) to a number. The keys are borrowed from `strings`. Nothing is ever removed. */
+struct map {
+	struct cell *cells;
+	size_t cap, n;
+	uint64_t seed, factor; /* secrets of the hash: names cannot be made to collide */
+};
+uint32_t map_get(const struct map *m, uint32_t scope, struct span key); /* NONE if it is not there */
+int map_put(struct map *m, uint32_t scope, struct span key, uint32_t value);
+void map_release(struct map *m);
+
+/* A growing array of numbers. */
+struct list {
+	uint32_t *v;
+	size_t n, cap;
+};
+int list_add(struct list *l, uint32_t value);
+/* How many numbers of a rising list are below this one. */
+size_t list_below(const struct list *l, uint64_t value);
+void list_release(struct list *l);
+
+/* The array, moved if need be, with room for one more element. NULL without memory; the old one stays. */
+void *array_room(void *p, size_t n, size_t *cap, size_t size);
+
+enum file_state {
+	FILE_GONE,    /* no such name */
+	FILE_UNKNOWN, /* a regular file; its header was not read yet */
+	FILE_SESSION, /* its header was read */
+	FILE_OTHER,   /* no session: `reason` or `err` says why */
+};
+
+struct file {
+	const char *path;     /* relative to the source */
+	const char *stem;     /* component in `stem_project`, NULL if none was given yet */
+	const char *sid_name; /* component under sessions/, NULL if none was given yet */
+	struct span sid;      /* as in the header */
+	struct span parent;   /* parentSession as in the header, p NULL if none */
+	const char *reason;
+	int64_t checked; /* when it was looked at last, 0: look again */
+	dev_t dev;
+	ino_t ino, listed_ino; /* as stat and as readdir give it: not the same on every file system */
+	off_t size;
+	struct timespec mtime, ctime;
+	mode_t mode, shown; /* as stat gives it; what its classes may do, by its ACL too */
+	uid_t uid;
+	gid_t gid;
+	int err;
+	int trouble;       /* why it could not be looked at the last time; 0: it could. Says nothing of what it is */
+	uint64_t tried;    /* the call in which that was */
+	struct look *look; /* on its way; NULL: none */
+	uint32_t base;     /* where the file name begins in `path` */
+	uint32_t dir, project, stem_project, slot;
+	uint32_t scan; /* the directory scan that saw it last */
+	enum file_state state;
+	bool waits;   /* for a slot, in its project's list */
+	bool linked;  /* what is done to it under its other name nobody tells */
+	bool noted;   /* in changes */
+	bool foreign; /* to look at it may wait for somebody else */
+	bool unseen;  /* in trouble before its attributes were known */
+};
+
+/* dirs[0] is the source itself, with the name "". */
+struct dir {
+	const char *name;
+	struct list files;               /* every name ever seen in it */
+	struct stat st;                  /* at the last scan; st_mode 0: never, or not there */
+	struct rights rights;            /* as of the last scan */
+	int64_t looked, statted, headed; /* when: at it; at all its files; into those that are no session yet */
+	uint32_t project, scan;
+	int err;           /* why it could not be read */
+	int trouble;       /* as in a file */
+	uint64_t tried;    /* as in a file */
+	struct look *look; /* on its way; NULL: none */
+	int wd;            /* its inotify watch; 0: none */
+	bool told;         /* what happens in it is told: it has a watch, or it is gone and the source has one */
+	bool linked;       /* has linked files */
+	bool came;         /* was not there when the source was looked at first */
+	bool unwatched;    /* a watch was refused, and that was said */
+	bool untidy;       /* something may have been left behind in it */
+	bool lacks;        /* names in it could not be taken in */
+	bool racy;         /* changed so shortly before the scan that a later change may have the same mtime */
+};
+
+struct project {
+	struct span key;     /* directory name on disk, or what it would be */
+	const char *name;    /* NULL until it is shown */
+	struct list slots;   /* in order; dead ones too */
+	struct list waiting; /* files that were found to be sessions and have no slot yet */
+	uint32_t dir;        /* NONE: only flat files */
+	uint32_t newest;     /* file, NONE: no session */
+	int64_t newest_at;   /* when that was found out */
+	uint64_t newest_epoch;
+};
+
+/* What a dropped index knew of its file, to tell at the next opening whether it is the same file grown. */
+struct trace {
+	uint64_t size, hash;
+};
+
+struct slot {
+	struct held *held; /* the index while it is open */
+	struct trace trace;
+	uint32_t file;   /* NONE: dead */
+	uint32_t place;  /* the file, dead or alive */
+	uint32_t parent; /* as of forks_epoch */
+};
+
+struct fork {
+	uint32_t parent, child;
+	uint32_t n; /* among those of this parent with this stem, from 1 */
+};
+
+/* A look at what may wait for somebody else; made without the lock. */
+struct look {
+	struct probe probe;
+	struct reach *reach;
+	int64_t began;
+	bool is_dir, late; /* late: was waited for once, under the catalog's lock */
+	bool is_session;
+	int rc;
+	struct stat st;
+	struct header header; /* of a regular file */
+	struct rights rights; /* of a directory */
+	struct buf names;     /* names_read */
+	char path[];
+};
+
+struct catalog {
+	struct lock lock;
+	/* Of the call that has the lock: */
+	int64_t begin;   /* when it began */
+	uint64_t call;   /* its number */
+	int missed;      /* something could not be looked at: what is not found may be there; 0 or a negative errno */
+	int doubt;       /* what is found may be another than it should be; 0 or a negative errno */
+	bool may_wait;   /* it comes back with the answers of `wanted` */
+	bool may_repeat; /* it comes back if it misses something */
+	struct look **wanted; /* each held */
+	size_t wanted_count, wanted_cap;
+	uint64_t calls;        /* so many so far */
+	char *source;          /* constant */
+	struct reach *reach;   /* constant */
+	uid_t uid;             /* constant: the user that we run as */
+	struct budget *budget; /* constant */
+	struct strings strings;
+	struct map paths, dir_names, project_keys, project_names, stems, sids;
+	struct map stem_tails, sid_tails; /* the last ~N given to a name */
+	struct file *files;
+	size_t file_count, file_cap;
+	struct dir *dirs;
+	size_t dir_count, dir_cap;
+	struct project *projects;
+	size_t project_count, project_cap;
+	struct slot *slots;
+	size_t slot_count, slot_cap;
+	struct list nameless; /* files with a slot and no name under sessions/ */
+	bool named_all;       /* somebody has asked for those names: from then on each is given when its file comes */
+	uint64_t epoch;       /* rises when a slot is made or dies, or a file turns out to be no session */
+	int64_t refreshed_at, loaded_at, statted_at; /* when all directories, headers, files were looked at */
+	uint64_t named_epoch;                        /* when projects were named last */
+	uint32_t newest;                             /* file, of all */
+	int64_t newest_at;
+	uint64_t newest_epoch;
+	struct fork *forks;       /* by parent, then child */
+	struct fork *forks_named; /* the same, by parent, stem, child */
+	size_t fork_count, fork_cap;
+	uint64_t forks_epoch;
+	bool full;         /* out of slot numbers, and said so */
+	unsigned fresh_ms; /* constant */
+	bool tidy;         /* constant */
+	struct watching {
+		int inotify, wake; /* descriptors, -1: none; both constant */
+		uint32_t *by_wd;   /* directories, NONE: none */
+		size_t cap;
+		size_t blind; /* directories whose changes, or those of files in them, nobody tells */
+		struct catalog_change *changes;
+		size_t n, room;
+		bool lost;           /* anything may have changed */
+		bool on;             /* constant: somebody waits for changes */
+		bool draining, said; /* events are being taken in; that there are no watches left was said */
+	} watching;
+	struct header header; /* scratch */
+	struct open_indexes {
+		struct held *newest, *oldest; /* those that nobody holds too, by last use */
+		struct held **by_session;     /* hash chains */
+		size_t count, most;           /* most: constant */
+		struct keeper keeper;         /* counts their memory */
+		pthread_cond_t opened;
+	} open;
+};
+
+int64_t catalog_now(void);
+/* Takes the lock, and in what inotify has to tell. Returns catalog_now(). */
+int64_t catalog_enter(struct catalog *c);
+
+/* Whether what was looked at at that time still holds. */
+static inline bool is_fresh(const struct catalog *c, int64_t at, int64_t now, bool told)
+{
+	return at != 0 && now - at < (told ? CATALOG_TOLD_MS : c->fresh_ms);
+}
+/* ... of everything under the source, of the directory, of the file. */
+static inline bool is_fresh_all(const struct catalog *c, int64_t at, int64_t now)
+{
+	return is_fresh(c, at, now, c->watching.blind == 0);
+}
+static inline bool is_fresh_dir(const struct catalog *c, const struct dir *d, int64_t at, int64_t now)
+{
+	return is_fresh(c, at, now, d->told && !d->linked);
+}
+static inline bool is_told_file(const struct catalog *c, const struct file *f)
+{
+	return c->dirs[f->dir].told && !f->linked;
+}
+
+/* catalog_look.c */
+
+/* One call of the catalog in as many rounds as it takes:
+ *
+ *	struct call call = {0};
+ *	while (call_round(c, &call))
+ *		found = ...;
+ *
+ *	return call_answer(&call, found);
+ *
+ * Each round has the lock and does everything anew; after the last it is given back. `missed` then says whether
+ * something could not be looked at, `doubt` whether that may be what was asked for. */
+struct call {
+	int64_t now;
+	uint64_t number;
+	int missed, doubt;
+	unsigned rounds;
+	bool repeated;
+};
+bool call_round(struct catalog *c, struct call *call);
+/* What the call is about to say may be wrong for this reason. */
+void catalog_misses(struct catalog *c, int err);
+/* Also what was found may be wrong for it. err 0: there is no such reason. */
+void catalog_doubts(struct catalog *c, int err);
+/* Whether this round is not the last: what holds for good, like names, is not to be given by it. */
+bool catalog_is_void(const struct catalog *c);
+/* Where something could not be looked at, "there is none" is no answer, and what is in doubt neither: notes the fault.
+ * Returns `found`. */
+bool call_answer(const struct call *call, bool found);
+/* The answer of a look at the path that began in this call, to be put back; NULL: it is started, or on its way, and the
+ * call misses it. */
+struct look *look_elsewhere(struct catalog *c, struct look **at, const char *path, bool is_dir);
+void look_put(struct catalog *c, struct look *l);
+
+/* The names in a directory, but for . and .., one after the other. */
+struct name {
+	ino_t ino;
+	unsigned char type;
+	const char *text;
+};
+int names_read(int fd, struct buf *out);
+bool names_next(struct span *rest, struct name *ret);
+
+/* catalog_scan.c */
+void scan_refresh(struct catalog *c, int64_t now);             /* the names in the source and in all directories */
+void scan_dir(struct catalog *c, uint32_t dir, int64_t now);   /* the names in one directory */
+void scan_file(struct catalog *c, uint32_t file, int64_t now); /* its attributes; now 0: even if just looked at */
+void scan_files(struct catalog *c, uint32_t dir, int64_t now); /* the attributes of all files in a directory */
+/* When a look at many files is to count as made, for is_fresh: so that looking never takes more than a fraction of the
+ * time, however many files there are and however slow the disk. */
+int64_t scan_rest(int64_t begin, int64_t now);
+#define SCAN_REST 8
+void scan_header(struct catalog *c, uint32_t file, int64_t now); /* an unknown file becomes a session, or other */
+void scan_header_again(struct catalog *c, uint32_t file);        /* whatever was known */
+void scan_headers(struct catalog *c, uint32_t dir, int64_t now); /* of all files that are no sessions yet */
+static inline bool file_may_be_session(const struct file *f)
+{
+	return f->state == FILE_UNKNOWN || f->state == FILE_SESSION;
+}
+
+bool file_is_candidate(const char *name);
+uint32_t file_for(struct catalog *c, uint32_t dir, const char *name); /* made if need be; NONE without memory */
+/* The name is there, or no more: takes in what is there now. */
+void scan_touched(struct catalog *c, uint32_t file, int64_t now);
+
+/* catalog_rights.c: what the directories above let through */
+mode_t rights_of_slot(const struct catalog *c, const struct file *f);
+mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_gid);
+/* Takes the rights over; the directory was read before, or not. */
+void rights_take(struct catalog *c, uint32_t dir, struct rights *now);
+
+/* catalog_watch.c: what inotify tells */
+int watching_init(struct watching *w, const struct catalog_options *o);
+void watching_release(struct watching *w);
+void watch_drain(struct catalog *c);
+/* Before the directory is read: from now on its changes are told, if that can be had. */
+void watch_dir(struct catalog *c, uint32_t dir, int fd);
+/* The directory cannot be read. */
+void watch_failed(struct catalog *c, uint32_t dir, int err);
+/* The file has another name, under which it can be changed without a word. */
+void watch_linked(struct catalog *c, uint32_t file);
+/* Notes a change for catalog_wait. */
+void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool came);
+
+/* catalog_names.c */
+uint32_t names_project(struct catalog *c, struct span key); /* the project of that key, made if need be; NONE */
+void names_projects(struct catalog *c);                     /* names those that have something to show */
+void names_slots(struct catalog *c, uint32_t project);      /* gives slots to the files that wait */
+void names_sids(struct catalog *c);
+void slot_kill(struct catalog *c, uint32_t slot);
+struct span flat_project_key(struct span cwd, struct buf *scratch);
+
+/* catalog.c */
+void catalog_ages(struct catalog *c, uint32_t file, struct timespec before);
+void catalog_load_all(struct catalog *c, int64_t now); /* all headers; gives all slots and names */
+void catalog_load_project(struct catalog *c, uint32_t project, int64_t now); /* the headers of one project */
+
+/* Looks at the slot's file. 0 if it still is what it was; slot_get then says what. -ESTALE if not, another negative
+ * errno if that cannot be found out. */
+int slot_look(struct catalog *c, uint32_t slot, int64_t now);
+int slot_get(struct catalog *c, uint32_t slot, int64_t now, struct slot_info *ret);
+
+/* catalog_open.c */
+int open_indexes_init(struct catalog *c);
+void open_indexes_release(struct catalog *c);
+/* The slot died: its index goes as soon as nobody holds it. */
+void open_indexes_forget(struct catalog *c, uint32_t slot);
+/* How much of the slot's file any index has taken in. */
+off_t open_indexes_seen(const struct catalog *c, uint32_t slot);
+
+#endif

@@ -1,0 +1,386 @@
+/* Which session was forked from which. The header of a fork names its parent by
+ * a path of the machine it was made on; sessions are copied and moved, so a path that
+ * leads nowhere is taken for the file name at its end.
+ *
+ * Who forked from me is the same question asked of everybody, so it is answered for all at once,
+ * and again when a session came or went. Many forks name one parent, and many files can have one name: each
+ * path is looked at once, and how many files have a name is seen from where they begin and end in a sorted list. */
+#include "catalog_impl.h"
+
+#include "sessionfs/base/stop.h"
+
+/* Sorted views of all live sessions. */
+struct lookup {
+	const struct catalog *c;
+	struct catalog *missing;      /* the same, to note what could not be looked at */
+	uint32_t *by_base, *by_inode; /* slots */
+	size_t n;
+};
+
+static const struct file *file_of(const struct catalog *c, uint32_t slot)
+{
+	return &c->files[c->slots[slot].file];
+}
+
+/* What stands after the last separator; *path becomes what stands before it. Paths may come from Windows. */
+static struct span last_part(struct span *path)
+{
+	size_t at = path->n;
+	while (at > 0 && path->p[at - 1] != '/' && path->p[at - 1] != '\\')
+		at--;
+	struct span part = {path->p + at, path->n - at};
+	path->n = at ? at - 1 : 0;
+	return part;
+}
+
+static struct span directory_of(const struct catalog *c, const struct file *f)
+{
+	struct span path = span_of(f->dir ? c->dirs[f->dir].name : c->source);
+	return last_part(&path);
+}
+
+static int compare_text(struct span a, struct span b)
+{
+	size_t n = a.n < b.n ? a.n : b.n;
+	int order = n ? memcmp(a.p, b.p, n) : 0;
+	return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
+static struct span base_of(const struct file *f)
+{
+	return span_of(f->path + f->base);
+}
+
+/* By file name, then by the name of the directory. */
+static int order_base(const void *pa, const void *pb, void *arg)
+{
+	const struct file *a = file_of(arg, *(const uint32_t *)pa), *b = file_of(arg, *(const uint32_t *)pb);
+	int order = compare_text(base_of(a), base_of(b));
+	if (order == 0)
+		order = compare_text(directory_of(arg, a), directory_of(arg, b));
+	return order ? order : strcmp(a->path, b->path);
+}
+
+static int compare_inode(const struct file *f, dev_t dev, ino_t ino)
+{
+	int order = (f->dev > dev) - (f->dev < dev);
+	return order ? order : (f->ino > ino) - (f->ino < ino);
+}
+
+static int order_inode(const void *pa, const void *pb, void *arg)
+{
+	const struct file *a = file_of(arg, *(const uint32_t *)pa), *b = file_of(arg, *(const uint32_t *)pb);
+	int order = compare_inode(a, b->dev, b->ino);
+	return order ? order : strcmp(a->path, b->path);
+}
+
+static void lookup_release(struct lookup *l)
+{
+	free(l->by_base);
+	free(l->by_inode);
+}
+
+static int lookup_init(struct catalog *c, struct lookup *l)
+{
+	*l = (struct lookup){.c = c, .missing = c};
+	l->by_base = calloc(c->slot_count + 1, sizeof *l->by_base);
+	l->by_inode = calloc(c->slot_count + 1, sizeof *l->by_inode);
+	if (!l->by_base || !l->by_inode)
+		return -ENOMEM;
+	for (uint32_t slot = 0; slot < c->slot_count; slot++) {
+		if (c->slots[slot].file != NONE)
+			l->by_base[l->n++] = slot;
+	}
+	if (l->n == 0)
+		return 0;
+	memcpy(l->by_inode, l->by_base, l->n * sizeof *l->by_inode);
+	qsort_r(l->by_base, l->n, sizeof *l->by_base, order_base, c);
+	qsort_r(l->by_inode, l->n, sizeof *l->by_inode, order_inode, c);
+	return 0;
+}
+
+/* The session whose file that path leads to now. */
+static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
+{
+	const struct catalog *c = l->c;
+	size_t n = strlen(c->source);
+	if (path.n == 0 || path.p[0] != '/' || memchr(path.p, '\0', path.n))
+		return NONE;
+	if (path.n > n + 1 && memcmp(path.p, c->source, n) == 0 && path.p[n] == '/') {
+		uint32_t file = map_get(&c->paths, 0, (struct span){path.p + n + 1, path.n - n - 1});
+		if (file != NONE && c->files[file].slot != NONE && c->files[file].slot != self)
+			return c->files[file].slot;
+	}
+	/* A header says what it likes: nobody is asked but the disk of the source. */
+	const struct reach_at at = {c->reach, path.p};
+	struct reached got = REACHED_INIT;
+	int rc = reach_stat(&at, REACH_NOW, &got);
+	if (is_transient(rc))
+		catalog_misses(l->missing, rc);
+	if (rc < 0)
+		return NONE;
+	const struct stat st = got.st;
+	size_t low = 0, high = l->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (compare_inode(file_of(c, l->by_inode[middle]), st.st_dev, st.st_ino) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < l->n && compare_inode(file_of(c, l->by_inode[low]), st.st_dev, st.st_ino) == 0; low++) {
+		if (l->by_inode[low] != self)
+			return l->by_inode[low];
+	}
+	return NONE;
+}
+
+/* The sessions with that file name, in directories of that name (p NULL: of any): where they begin, or, with `past`,
+ * end.
+ */
+static size_t name_bound(const struct lookup *l, struct span base, struct span dir, bool past)
+{
+	size_t low = 0, high = l->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct file *f = file_of(l->c, l->by_base[middle]);
+		int order = compare_text(base_of(f), base);
+		if (order == 0 && dir.p)
+			order = compare_text(directory_of(l->c, f), dir);
+		if (order < 0 || (order == 0 && past))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The only session but `self` with that file name and directory; *ret_many if there are several. */
+static uint32_t only_one(const struct lookup *l, struct span base, struct span dir, uint32_t self, bool *ret_many)
+{
+	size_t begin = name_bound(l, base, dir, false), end = name_bound(l, base, dir, true), others = 0;
+	uint32_t found = NONE;
+
+	for (size_t i = begin; i < end && others < 2; i++) {
+		if (l->by_base[i] == self)
+			continue;
+		found = l->by_base[i];
+		others++;
+	}
+	*ret_many = others > 1;
+	return others == 1 ? found : NONE;
+}
+
+/* The only session with that file name, or the only one of them in a directory of the same name. */
+static uint32_t with_name(const struct lookup *l, struct span path, uint32_t self)
+{
+	struct span base = last_part(&path), dir = last_part(&path);
+	bool many;
+
+	if (base.n == 0 || memchr(base.p, '\0', base.n))
+		return NONE;
+	uint32_t found = only_one(l, base, (struct span){NULL, 0}, self, &many);
+	return many && dir.n ? only_one(l, base, dir, self, &many) : found;
+}
+
+/* By the path of the parent. */
+static int order_parent(const void *pa, const void *pb, void *arg)
+{
+	return compare_text(file_of(arg, *(const uint32_t *)pa)->parent, file_of(arg, *(const uint32_t *)pb)->parent);
+}
+
+static int order_fork(const void *pa, const void *pb)
+{
+	const struct fork *a = pa, *b = pb;
+	if (a->parent != b->parent)
+		return a->parent < b->parent ? -1 : 1;
+	return (a->child > b->child) - (a->child < b->child);
+}
+
+static struct span stem_of(const struct catalog *c, uint32_t slot)
+{
+	return span_of(file_of(c, slot)->stem);
+}
+
+static int order_stem(const void *pa, const void *pb, void *arg)
+{
+	const struct fork *a = pa, *b = pb;
+	int order = a->parent == b->parent ? compare_text(stem_of(arg, a->child), stem_of(arg, b->child)) : 0;
+	return order ? order : order_fork(a, b);
+}
+
+/* Notes the parent of each of the slots, which are sorted by the path of it. */
+static int find_parents(struct catalog *c, const struct lookup *l, const uint32_t *slots, size_t n)
+{
+	uint32_t there = NONE;
+
+	for (size_t i = 0; i < n; i++) {
+		int rc = stop_check();
+		if (rc < 0)
+			return rc;
+		struct span path = file_of(c, slots[i])->parent;
+		if (i == 0 || !span_eq(path, file_of(c, slots[i - 1])->parent))
+			there = at_path(l, path, NONE);
+		uint32_t parent = there == slots[i] ? at_path(l, path, slots[i]) : there;
+		if (parent == NONE)
+			parent = with_name(l, path, slots[i]);
+		c->slots[slots[i]].parent = parent;
+	}
+	return 0;
+}
+
+/* Numbers the forks of one parent that have one stem, and sorts: by parent and stem, and by parent and child. */
+static int sort_forks(struct catalog *c)
+{
+	if (c->fork_count == 0)
+		return 0;
+	struct fork *named = reallocarray(c->forks_named, c->fork_count, sizeof *named);
+	if (!named)
+		return -ENOMEM;
+	c->forks_named = named;
+	qsort_r(c->forks, c->fork_count, sizeof *c->forks, order_stem, c);
+	for (size_t i = 0; i < c->fork_count; i++) {
+		struct fork *f = &c->forks[i];
+		bool again =
+		    i > 0 && f[-1].parent == f->parent && span_eq(stem_of(c, f[-1].child), stem_of(c, f->child));
+		f->n = again ? f[-1].n + 1 : 1;
+	}
+	memcpy(named, c->forks, c->fork_count * sizeof *named);
+	qsort(c->forks, c->fork_count, sizeof *c->forks, order_fork);
+	return 0;
+}
+
+static int make_forks(struct catalog *c)
+{
+	struct lookup l CLEANUP(lookup_release) = {0};
+	uint32_t *slots CLEANUP_FREE = NULL;
+	size_t n = 0;
+
+	int rc = lookup_init(c, &l);
+	slots = calloc(l.n + 1, sizeof *slots);
+	if (rc < 0 || !slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < l.n; i++) {
+		c->slots[l.by_base[i]].parent = NONE;
+		if (file_of(c, l.by_base[i])->parent.p)
+			slots[n++] = l.by_base[i];
+	}
+	qsort_r(slots, n, sizeof *slots, order_parent, c);
+	rc = find_parents(c, &l, slots, n);
+	c->fork_count = 0;
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		struct fork *more = array_room(c->forks, c->fork_count, &c->fork_cap, sizeof *more);
+		if (!more)
+			return -ENOMEM;
+		c->forks = more;
+		if (c->slots[slots[i]].parent != NONE)
+			c->forks[c->fork_count++] =
+			    (struct fork){.parent = c->slots[slots[i]].parent, .child = slots[i]};
+	}
+	return rc < 0 ? rc : sort_forks(c);
+}
+
+static void forks_refresh(struct catalog *c, int64_t now)
+{
+	catalog_load_all(c, now);
+	if (c->forks_epoch == c->epoch || catalog_is_void(c))
+		return;
+	uint64_t epoch = c->epoch;
+	int missed = c->missed;
+	c->missed = 0;
+	int rc = make_forks(c);
+	c->forks_epoch = rc == 0 && c->missed == 0 ? epoch : 0;
+	if (rc < 0) {
+		c->fork_count = 0;
+		catalog_misses(c, rc);
+	}
+	if (missed)
+		catalog_misses(c, missed);
+	catalog_doubts(c, rc);
+}
+
+static uint32_t get_parent(struct catalog *c, uint32_t slot, int64_t now)
+{
+	if (slot_look(c, slot, now) < 0 || !file_of(c, slot)->parent.p)
+		return NO_SLOT;
+	forks_refresh(c, now);
+	bool found = slot_look(c, slot, now) == 0 && slot_look(c, c->slots[slot].parent, now) == 0;
+	return found ? c->slots[slot].parent : NO_SLOT;
+}
+
+uint32_t catalog_parent(struct catalog *c, uint32_t slot)
+{
+	struct call call = {0};
+	uint32_t parent = NO_SLOT;
+
+	while (call_round(c, &call))
+		parent = get_parent(c, slot, call.now);
+	call_answer(&call, parent != NO_SLOT);
+	return parent;
+}
+
+static bool next_fork(struct catalog *c, uint32_t slot, uint64_t *cookie, int64_t now, struct slot_info *ret,
+                      uint32_t *ret_n)
+{
+	bool found = false;
+
+	forks_refresh(c, now);
+	size_t low = 0, high = c->fork_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct fork *f = &c->forks[middle];
+		if (f->parent < slot || (f->parent == slot && f->child < *cookie))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; !found && low < c->fork_count && c->forks[low].parent == slot; low++) {
+		*cookie = (uint64_t)c->forks[low].child + 1;
+		*ret_n = c->forks[low].n;
+		found = slot_get(c, c->forks[low].child, now, ret) == 0;
+	}
+	return found;
+}
+
+bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret, uint32_t *ret_n)
+{
+	struct call call = {0};
+	uint64_t from = *cookie;
+	bool found = false;
+
+	while (call_round(c, &call)) {
+		*cookie = from;
+		found = next_fork(c, slot, cookie, call.now, ret, ret_n);
+		catalog_doubts(c, c->missed);
+	}
+	return call_answer(&call, found);
+}
+
+static bool fork_by_stem(struct catalog *c, uint32_t slot, struct span stem, uint32_t n, int64_t now,
+                         struct slot_info *ret)
+{
+	forks_refresh(c, now);
+	size_t low = 0, high = c->fork_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct fork *f = &c->forks_named[middle];
+		if (f->parent < slot || (f->parent == slot && compare_text(stem_of(c, f->child), stem) < 0))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (n == 0 || n > c->fork_count - low)
+		return false;
+	const struct fork *f = &c->forks_named[low + n - 1];
+	return f->parent == slot && span_eq(stem_of(c, f->child), stem) && slot_get(c, f->child, now, ret) == 0;
+}
+
+bool catalog_fork_by_stem(struct catalog *c, uint32_t slot, struct span stem, uint32_t n, struct slot_info *ret)
+{
+	struct call call = {0};
+	bool found = false;
+
+	while (call_round(c, &call))
+		found = fork_by_stem(c, slot, stem, n, call.now, ret);
+	return call_answer(&call, found);
+}

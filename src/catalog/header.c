@@ -1,0 +1,190 @@
+/* Whether a file is a session is decided by its first line that parses to
+ * something truthy, as pi decides it: everything before is skipped, and nothing
+ * after is read. A line without its newline counts once it parses. */
+#include "sessionfs/catalog/header.h"
+
+#include "sessionfs/base/log.h"
+#include "sessionfs/session/record.h"
+#include "sessionfs/file/rights.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#define FIRST_READ 4096
+#define NEXT_READ 65536
+
+void header_release(struct header *h)
+{
+	buf_release(&h->id);
+	buf_release(&h->cwd);
+	buf_release(&h->parent);
+	buf_release(&h->bytes);
+	buf_release(&h->deep);
+}
+
+static const char *kind_fault(int err)
+{
+	return err == -EISDIR ? "is a directory" : err == -EINVAL ? "not a regular file" : NULL;
+}
+
+/* The string's text; empty if `v` is no string. */
+static void take(struct json_value v, struct buf *out)
+{
+	buf_reset(out);
+	if (v.kind == JSON_STRING)
+		json_decode(v.text, JSON_EXACT, out);
+}
+
+const char header_lanes[] = "pi session of version 4 (lanes), not supported";
+
+/* What pi's harness writes since version 4: another format under the same file names. */
+static bool has_lanes(const struct record *r)
+{
+	double version;
+
+	return json_is(r->usage_kind, "header") && json_double(r->version, &version) && version == 4;
+}
+
+static const char *judge(const struct record *r, struct header *h)
+{
+	if (r->kind == JSON_OBJECT && r->type != RECORD_SESSION && has_lanes(r))
+		return header_lanes;
+	if (r->kind != JSON_OBJECT || r->type != RECORD_SESSION)
+		return "no session header: the first entry is something else";
+	if (r->id.kind != JSON_STRING)
+		return "the session header has no id that is a string";
+	take(r->id, &h->id);
+	take(r->cwd, &h->cwd);
+	take(r->parent_session, &h->parent);
+	if (h->parent.n == 0)
+		take(r->branched_from, &h->parent);
+	h->err = buf_err(&h->id);
+	if (!h->err)
+		h->err = buf_err(&h->cwd);
+	if (!h->err)
+		h->err = buf_err(&h->parent);
+	return NULL;
+}
+
+static bool is_blank(struct span line)
+{
+	for (size_t i = 0; i < line.n; i++) {
+		if (!strchr(" \t\r\n", line.p[i]) || line.p[i] == '\0')
+			return false;
+	}
+	return true;
+}
+
+/* Looks at one line. True if it decides, and h says what. */
+static bool look(struct span line, uint32_t number, uint32_t *malformed, struct header *h)
+{
+	struct record r;
+	if (record_parse(line, false, &h->deep, &r)) {
+		h->line = number;
+		h->reason = judge(&r, h);
+		if (h->reason && h->reason != header_lanes && *malformed) {
+			h->line = *malformed;
+			h->reason = "no session header: this line is malformed";
+		}
+		return true;
+	}
+	if (*malformed == 0 && !is_blank(line) && !json_valid(line, &h->deep))
+		*malformed = number;
+	return false;
+}
+
+/* Appends up to n bytes. How many, 0 at the end, or a negative errno. */
+static ssize_t read_more(int fd, size_t n, struct buf *out)
+{
+	char *to = buf_reserve(out, n);
+	if (!to)
+		return -ENOMEM;
+	ssize_t got;
+	do
+		got = read(fd, to, n);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	out->n += (size_t)got;
+	return got;
+}
+
+static int scan(int fd, struct header *h)
+{
+	uint32_t number = 1, malformed = 0;
+	size_t begin = 0;
+
+	buf_reset(&h->bytes);
+	for (size_t seen = 0;;) {
+		/* One byte beyond the bound tells a file that ends there from one that goes on. */
+		size_t want = h->bytes.n < FIRST_READ ? FIRST_READ - h->bytes.n : NEXT_READ;
+		if (want > HEADER_SCAN + 1 - h->bytes.n)
+			want = HEADER_SCAN + 1 - h->bytes.n;
+		ssize_t got = read_more(fd, want, &h->bytes);
+		if (got < 0)
+			return (int)got;
+		const char *p = h->bytes.p, *nl;
+		while (got > 0 && (nl = memchr(p + seen, '\n', h->bytes.n - seen)) != NULL) {
+			size_t end = (size_t)(nl - p);
+			if (look((struct span){p + begin, end - begin}, number, &malformed, h))
+				return 0;
+			begin = seen = end + 1;
+			number++;
+		}
+		if (got == 0) {
+			if (look((struct span){p + begin, h->bytes.n - begin}, number, &malformed, h))
+				return 0;
+			break;
+		}
+		seen = h->bytes.n;
+		if (h->bytes.n > HEADER_SCAN) {
+			h->line = number;
+			h->reason = "no session header in the first 1 MiB";
+			return 0;
+		}
+	}
+	h->line = malformed ? malformed : 1;
+	h->reason =
+	    malformed ? "no session header: this line is malformed" : "no session header: nothing but blank lines";
+	return 0;
+}
+
+static int take_rights(const struct reached *file, struct header *h)
+{
+	struct rights r;
+	int rc = rights_read(file->fd, h->st.st_uid, h->st.st_gid, h->st.st_mode, &r);
+	if (rc < 0)
+		log_debug("ACL: %s: shown to its owner alone", strerror(-rc));
+	h->mode = rights_mode(&r, r.uid, r.gid) & (file->closed ? 0700 : 0777);
+	rights_release(&r);
+	return is_transient(rc) ? rc : 0;
+}
+
+static int read_file(const struct reached *file, struct header *h)
+{
+	h->st = file->st;
+	int rc = take_rights(file, h);
+	if (rc < 0)
+		return rc;
+	if (h->st.st_size == 0) {
+		h->reason = "empty file";
+		return 0;
+	}
+	return scan(file->fd, h);
+}
+
+bool header_read(const struct reach_at *at, enum reach_how how, struct header *h)
+{
+	struct reached file = REACHED_INIT;
+
+	h->reason = NULL;
+	h->line = 1;
+	h->st = (struct stat){0};
+	h->mode = 0;
+	int rc = reach_file(at, how, O_RDONLY, &file);
+	if (rc < 0)
+		h->reason = kind_fault(rc);
+	h->err = rc == 0 ? read_file(&file, h) : h->reason ? 0 : rc;
+	reached_release(at->reach, &file);
+	return h->err == 0 && !h->reason;
+}

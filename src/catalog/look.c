@@ -1,0 +1,255 @@
+/* Looking at what may wait for somebody else: a link or a directory that leads to another file system, or any name of a
+ * source that lies on one that asks a server.
+ *
+ * Such a look is made by a thread of the pool (probe.h) from what it was given, and needs nothing of the catalog. Who
+ * finds under the lock that it needs one starts it and goes on as if the thing could not be had for now. Before it
+ * answers it gives the lock back, waits for the looks that it started, and does everything once more with what they
+ * found (call_round). A look that does not come back is waited for once; until it does, the thing is not to be had. */
+#include "catalog_impl.h"
+
+#include "sessionfs/base/fault.h"
+#include "sessionfs/base/stop.h"
+
+#include <fcntl.h>
+
+#define MOST_ROUNDS 8
+
+bool is_transient(int err)
+{
+	switch (-err) {
+	case EMFILE:
+	case ENFILE:
+	case ENOMEM:
+	case EIO:
+	case EINTR:
+	case EAGAIN:
+	case ETIMEDOUT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int names_read(int fd, struct buf *out)
+{
+	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *names CLEANUP_CLOSEDIR = own < 0 ? NULL : fdopendir(own);
+	if (!names) {
+		int err = errno;
+		cleanup_close(&own);
+		return -err;
+	}
+	for (;;) {
+		errno = 0;
+		const struct dirent *e = readdir(names);
+		if (!e)
+			return errno ? -errno : buf_err(out);
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		buf_add(out, (const char *)&e->d_ino, sizeof e->d_ino);
+		buf_addc(out, (char)e->d_type);
+		buf_add(out, e->d_name, strlen(e->d_name) + 1);
+	}
+}
+
+bool names_next(struct span *rest, struct name *ret)
+{
+	if (rest->n <= sizeof ret->ino + 1)
+		return false;
+	memcpy(&ret->ino, rest->p, sizeof ret->ino);
+	ret->type = (unsigned char)rest->p[sizeof ret->ino];
+	ret->text = rest->p + sizeof ret->ino + 1;
+	size_t n = sizeof ret->ino + 1 + strlen(ret->text) + 1;
+	rest->p += n;
+	rest->n -= n;
+	return true;
+}
+
+/* ---- on a thread of the pool ---- */
+
+static void look_at_file(struct look *l)
+{
+	struct reached got = REACHED_INIT;
+	const struct reach_at at = {l->reach, l->path};
+	l->rc = reach_stat(&at, REACH_WAIT, &got);
+	l->st = got.st;
+	if (l->rc == 0 && S_ISREG(got.st.st_mode))
+		l->is_session = header_read(&at, REACH_WAIT, &l->header);
+}
+
+static void look_at_dir(struct look *l)
+{
+	struct reached got = REACHED_INIT;
+	const struct reach_at at = {l->reach, l->path};
+	l->rc = reach_dir(&at, REACH_WAIT, O_RDONLY, &got);
+	if (l->rc == 0) {
+		l->st = got.st;
+		int rc = rights_read(got.fd, got.st.st_uid, got.st.st_gid, got.st.st_mode, &l->rights);
+		l->rc = is_transient(rc) ? rc : names_read(got.fd, &l->names);
+	}
+	reached_release(l->reach, &got);
+}
+
+static void look_run(struct probe *p)
+{
+	struct look *l = (struct look *)p;
+	if (l->is_dir)
+		look_at_dir(l);
+	else
+		look_at_file(l);
+}
+
+static void look_free(struct probe *p)
+{
+	struct look *l = (struct look *)p;
+	header_release(&l->header);
+	rights_release(&l->rights);
+	buf_release(&l->names);
+	reach_put(l->reach);
+	free(l);
+}
+
+/* ---- under the lock ---- */
+
+static struct look *look_start(struct catalog *c, const char *path, bool is_dir)
+{
+	struct look *l = malloc(sizeof *l + strlen(path) + 1);
+	if (!l)
+		return NULL;
+	*l = (struct look){.probe = {.run = look_run, .free = look_free},
+	                   .reach = reach_get(c->reach),
+	                   .began = catalog_now(),
+	                   .is_dir = is_dir,
+	                   .header = HEADER_INIT,
+	                   .names = BUF_INIT};
+	strcpy(l->path, path);
+	if (probe_start(reach_probes(c->reach), &l->probe) == 0)
+		return l;
+	look_free(&l->probe);
+	return NULL;
+}
+
+void catalog_misses(struct catalog *c, int err)
+{
+	if (c->missed == 0 || c->missed == -ETIMEDOUT)
+		c->missed = err;
+}
+
+void catalog_doubts(struct catalog *c, int err)
+{
+	if (c->doubt == 0)
+		c->doubt = err;
+}
+
+bool catalog_is_void(const struct catalog *c)
+{
+	return c->missed && (c->may_repeat || (c->may_wait && c->wanted_count));
+}
+
+bool call_answer(const struct call *call, bool found)
+{
+	fault_note(found ? call->doubt : call->missed);
+	return found;
+}
+
+static void want(struct catalog *c, struct look *l)
+{
+	struct look **more = array_room(c->wanted, c->wanted_count, &c->wanted_cap, sizeof *more);
+	if (!more)
+		return;
+	c->wanted = more;
+	probe_get(reach_probes(c->reach), &l->probe);
+	c->wanted[c->wanted_count++] = l;
+}
+
+struct look *look_elsewhere(struct catalog *c, struct look **at, const char *path, bool is_dir)
+{
+	struct probes *ps = reach_probes(c->reach);
+	if (*at && probe_is_done(ps, &(*at)->probe)) {
+		struct look *l = *at;
+		*at = NULL;
+		if (l->began >= c->begin || !c->may_wait)
+			return l;
+		look_put(c, l);
+	}
+	if (!*at)
+		*at = look_start(c, path, is_dir);
+	if (*at && c->may_wait && !(*at)->late)
+		want(c, *at);
+	catalog_misses(c, -ETIMEDOUT);
+	return NULL;
+}
+
+void look_put(struct catalog *c, struct look *l)
+{
+	if (l)
+		probe_put(reach_probes(c->reach), &l->probe);
+}
+
+/* ---- rounds ---- */
+
+static void forget_wanted(struct catalog *c, struct look **v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		look_put(c, v[i]);
+}
+
+/* Waits without the lock for what the round before has started. */
+static int wait_for_wanted(struct catalog *c)
+{
+	struct look **v CLEANUP_FREE = c->wanted;
+	size_t n = c->wanted_count;
+	c->wanted = NULL;
+	c->wanted_count = c->wanted_cap = 0;
+	lock_give(&c->lock);
+	struct probes *ps = reach_probes(c->reach);
+	int rc = probe_wait(ps, (struct probe *const *)(void *)v, n);
+	lock_take(&c->lock);
+	for (size_t i = 0; i < n; i++)
+		if (!probe_is_done(ps, &v[i]->probe))
+			v[i]->late = rc != -EINTR || v[i]->late;
+	forget_wanted(c, v, n);
+	return rc;
+}
+
+/* What failed a moment ago mostly does not fail again: it is tried once more before anybody is told. */
+static bool repeats(struct catalog *c, struct call *call)
+{
+	if (call->repeated || c->missed == 0 || c->missed == -ETIMEDOUT || stop_check() < 0)
+		return false;
+	call->repeated = true;
+	call->number = ++c->calls;
+	return true;
+}
+
+/* Whether there is more to find out than the round before has found. */
+static bool goes_on(struct catalog *c, struct call *call, int *ret_rc)
+{
+	if (call->rounds > MOST_ROUNDS)
+		return false;
+	if (c->wanted_count == 0)
+		return repeats(c, call);
+	*ret_rc = wait_for_wanted(c);
+	return *ret_rc != -EINTR;
+}
+
+bool call_round(struct catalog *c, struct call *call)
+{
+	int rc = 0;
+	if (call->rounds++ == 0) {
+		call->now = catalog_enter(c);
+		call->number = c->call;
+	} else if (!goes_on(c, call, &rc)) {
+		call->missed = rc == -EINTR ? rc : c->missed;
+		call->doubt = c->doubt;
+		c->may_repeat = false;
+		lock_give(&c->lock);
+		return false;
+	}
+	c->begin = call->now;
+	c->call = call->number;
+	c->missed = c->doubt = 0;
+	c->may_wait = call->rounds < MOST_ROUNDS;
+	c->may_repeat = c->may_wait && !call->repeated;
+	return true;
+}

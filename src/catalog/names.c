@@ -1,0 +1,312 @@
+/* Names, once shown, stay: a project's belongs to its directory, a STEM and a SID
+ * to the file they were given to, for as long as that file is there. So names
+ * are given in batches, after everything that could ask for the same one was looked at: of
+ * the files found together, the one with the smallest path has the plain name. */
+#include "catalog_impl.h"
+
+#include "sessionfs/base/log.h"
+#include "sessionfs/base/name.h"
+
+#include <stdio.h>
+
+/* A path, to be sorted, of a file or project. */
+struct ranked {
+	struct span path;
+	uint32_t value;
+	bool last;
+};
+
+static int by_path(const void *pa, const void *pb)
+{
+	const struct ranked *a = pa, *b = pb;
+	if (a->last != b->last)
+		return a->last ? 1 : -1;
+	size_t n = a->path.n < b->path.n ? a->path.n : b->path.n;
+	int order = n ? memcmp(a->path.p, b->path.p, n) : 0;
+	return order ? order : (a->path.n > b->path.n) - (a->path.n < b->path.n);
+}
+
+static int by_file(const void *pa, const void *pb, void *arg)
+{
+	const struct catalog *c = arg;
+	return strcmp(c->files[*(const uint32_t *)pa].path, c->files[*(const uint32_t *)pb].path);
+}
+
+/* Sorts files by their path. */
+static void sort_files(struct catalog *c, struct list *l)
+{
+	if (l->n > 1)
+		qsort_r(l->v, l->n, sizeof *l->v, by_file, c);
+}
+
+/* ---- one name out of many alike ---- */
+
+/* Where a kind of name is kept, and who holds one. */
+struct naming {
+	struct map *taken; /* component to owner */
+	struct map
+	    *tails; /* plain component to the last ~N given, so that a thousand equal names cost no million tries */
+	uint32_t scope;
+	const char *reserved;
+	bool (*holds)(struct catalog *c, uint32_t owner, uint32_t scope, struct span component);
+};
+
+/* Gives `owner` the name for `text`: plain, or with ~2, ~3, ... NULL without memory. */
+static const char *name_give(struct catalog *c, const struct naming *how, struct span text, uint32_t owner)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT, plain CLEANUP_BUF = BUF_INIT;
+
+	name_encode("", text, "", &plain);
+	if (buf_err(&plain))
+		return NULL;
+	uint32_t tail = map_get(how->tails, how->scope, buf_span(&plain));
+	for (uint32_t n = 1;; n = n == 1 && tail != NONE ? tail + 1 : n + 1) {
+		char suffix[16] = "";
+		if (n > 1)
+			snprintf(suffix, sizeof suffix, "~%u", n);
+		buf_reset(&name);
+		name_encode("", text, suffix, &name);
+		if (buf_err(&name))
+			return NULL;
+		if (how->reserved && span_is(buf_span(&name), how->reserved))
+			continue;
+		uint32_t holder = map_get(how->taken, how->scope, buf_span(&name));
+		if (holder != NONE && holder != owner && how->holds(c, holder, how->scope, buf_span(&name)))
+			continue;
+		const char *kept = strings_copy(&c->strings, buf_span(&name));
+		if (!kept || map_put(how->taken, how->scope, span_of(kept), owner) < 0)
+			return NULL;
+		if (n > 1) {
+			const char *base = strings_copy(&c->strings, buf_span(&plain));
+			if (!base || map_put(how->tails, how->scope, span_of(base), n) < 0)
+				return NULL;
+		}
+		return kept;
+	}
+}
+
+/* ---- projects ---- */
+
+uint32_t names_project(struct catalog *c, struct span key)
+{
+	uint32_t found = map_get(&c->project_keys, 0, key);
+	if (found != NONE)
+		return found;
+	if (c->project_count >= NODE_SLOTS - 1)
+		return NONE;
+	struct project *more = array_room(c->projects, c->project_count, &c->project_cap, sizeof *more);
+	if (!more)
+		return NONE;
+	c->projects = more;
+	const char *kept = strings_copy(&c->strings, key);
+	uint32_t number = (uint32_t)c->project_count;
+	if (!kept || map_put(&c->project_keys, 0, (struct span){kept, key.n}, number) < 0)
+		return NONE;
+	c->projects[c->project_count++] = (struct project){.key = {kept, key.n}, .dir = NONE, .newest = NONE};
+	return number;
+}
+
+static bool is_dashed(struct span key)
+{
+	return key.n >= 4 && memcmp(key.p, "--", 2) == 0 && memcmp(key.p + key.n - 2, "--", 2) == 0;
+}
+
+/* The directory in which pi keeps the sessions of `cwd`. */
+struct span flat_project_key(struct span cwd, struct buf *scratch)
+{
+	if (cwd.n == 0)
+		return SPAN_LIT("unknown");
+	buf_reset(scratch);
+	buf_adds(scratch, "--");
+	for (size_t i = cwd.p[0] == '/' || cwd.p[0] == '\\'; i < cwd.n; i++)
+		buf_addc(scratch, strchr("/\\:", cwd.p[i]) && cwd.p[i] ? '-' : cwd.p[i]);
+	buf_adds(scratch, "--");
+	return buf_span(scratch);
+}
+
+static bool project_is_present(struct catalog *c, uint32_t project)
+{
+	const struct project *p = &c->projects[project];
+	if (p->dir != NONE) {
+		const struct list *files = &c->dirs[p->dir].files;
+		for (size_t i = 0; i < files->n; i++) {
+			if (file_may_be_session(&c->files[files->v[i]]))
+				return true;
+		}
+	}
+	for (size_t i = 0; i < p->waiting.n; i++) {
+		const struct file *f = &c->files[p->waiting.v[i]];
+		if (f->project == project && file_may_be_session(f))
+			return true;
+	}
+	for (size_t i = 0; i < p->slots.n; i++) {
+		if (c->slots[p->slots.v[i]].file != NONE)
+			return true;
+	}
+	return false;
+}
+
+static bool project_holds(struct catalog *c, uint32_t owner, uint32_t scope, struct span component)
+{
+	(void)c;
+	(void)owner;
+	(void)scope;
+	(void)component;
+	return true;
+}
+
+/* What a project is called after: the inside of the dashes, unless a project without them is there. */
+static struct span project_text(struct catalog *c, uint32_t project)
+{
+	struct span key = c->projects[project].key;
+	if (!is_dashed(key))
+		return key;
+	struct span inside = {key.p + 2, key.n - 4};
+	uint32_t plain = map_get(&c->project_keys, 0, inside);
+	if (plain != NONE && (c->projects[plain].name || project_is_present(c, plain)))
+		return key;
+	return inside;
+}
+
+void names_projects(struct catalog *c)
+{
+	struct ranked *fresh CLEANUP_FREE = NULL;
+	size_t n = 0, cap = 0;
+
+	for (uint32_t i = 0; i < c->project_count; i++) {
+		struct project *p = &c->projects[i];
+		if (p->name || !project_is_present(c, i))
+			continue;
+		struct ranked *more = array_room(fresh, n, &cap, sizeof *more);
+		if (!more)
+			return;
+		fresh = more;
+		fresh[n++] = (struct ranked){.path = p->key, .value = i, .last = is_dashed(p->key)};
+	}
+	if (n == 0)
+		return;
+	qsort(fresh, n, sizeof *fresh, by_path);
+	struct map tails CLEANUP(map_release) = {0};
+	struct naming how = {.taken = &c->project_names, .tails = &tails, .holds = project_holds};
+	for (size_t i = 0; i < n; i++)
+		c->projects[fresh[i].value].name = name_give(c, &how, project_text(c, fresh[i].value), fresh[i].value);
+}
+
+/* ---- slots and their stems ---- */
+
+static bool stem_holds(struct catalog *c, uint32_t owner, uint32_t scope, struct span component)
+{
+	scan_file(c, owner, 0);
+	const struct file *f = &c->files[owner];
+	return file_may_be_session(f) && f->project == scope && f->stem_project == scope && f->stem &&
+	       span_is(component, f->stem);
+}
+
+static bool stem_is_mine(const struct catalog *c, uint32_t file)
+{
+	const struct file *f = &c->files[file];
+	return f->stem && f->stem_project == f->project && map_get(&c->stems, f->project, span_of(f->stem)) == file;
+}
+
+/* False without memory. */
+static bool stem_give(struct catalog *c, uint32_t file)
+{
+	if (stem_is_mine(c, file))
+		return true;
+	struct file *f = &c->files[file];
+	struct naming how = {&c->stems, &c->stem_tails, f->project, "latest", stem_holds};
+	struct span base = span_of(f->path + f->base);
+	const char *stem = name_give(c, &how, (struct span){base.p, base.n - strlen(".jsonl")}, file);
+	if (!stem)
+		return false;
+	f = &c->files[file];
+	f->stem = stem;
+	f->stem_project = f->project;
+	return true;
+}
+
+static bool slot_make(struct catalog *c, uint32_t file)
+{
+	struct project *p = &c->projects[c->files[file].project];
+	if (c->slot_count >= NODE_SLOTS - 1) {
+		if (!c->full)
+			log_error("%s: more sessions than can be numbered; new ones are not shown", c->source);
+		c->full = true;
+		return true;
+	}
+	struct slot *more = array_room(c->slots, c->slot_count, &c->slot_cap, sizeof *more);
+	if (!more)
+		return false;
+	c->slots = more;
+	uint32_t slot = (uint32_t)c->slot_count;
+	if (list_add(&c->nameless, file) < 0 || list_add(&p->slots, slot) < 0)
+		return false;
+	c->slots[slot] = (struct slot){.file = file, .place = file, .parent = NONE};
+	c->files[file].slot = slot;
+	c->slot_count++;
+	c->epoch++;
+	return true;
+}
+
+static void names_fail(struct catalog *c, uint32_t file)
+{
+	log_error("%s: out of memory", c->files[file].path);
+	c->dirs[c->files[file].dir].headed = c->loaded_at = 0;
+	catalog_misses(c, -ENOMEM);
+}
+
+void names_slots(struct catalog *c, uint32_t project)
+{
+	struct list waiting CLEANUP(list_release) = c->projects[project].waiting;
+	c->projects[project].waiting = (struct list){0};
+
+	sort_files(c, &waiting);
+	for (size_t i = 0; i < waiting.n; i++) {
+		struct file *f = &c->files[waiting.v[i]];
+		f->waits = false;
+		if (f->state != FILE_SESSION || f->slot != NONE || f->project != project)
+			continue;
+		if (!stem_give(c, waiting.v[i]) || !slot_make(c, waiting.v[i]))
+			names_fail(c, waiting.v[i]);
+	}
+}
+
+void slot_kill(struct catalog *c, uint32_t slot)
+{
+	struct slot *s = &c->slots[slot];
+	struct file *f = &c->files[s->file];
+	open_indexes_forget(c, slot);
+	watch_note(c, s->file, slot, false);
+	s->file = NONE;
+	f->slot = NONE;
+	f->state = FILE_UNKNOWN;
+	c->dirs[f->dir].headed = 0;
+	c->loaded_at = 0;
+	c->epoch++;
+}
+
+/* ---- SIDs ---- */
+
+static bool sid_holds(struct catalog *c, uint32_t owner, uint32_t scope, struct span component)
+{
+	(void)scope;
+	scan_file(c, owner, 0);
+	const struct file *f = &c->files[owner];
+	return file_may_be_session(f) && f->sid_name && span_is(component, f->sid_name);
+}
+
+void names_sids(struct catalog *c)
+{
+	struct list l CLEANUP(list_release) = c->nameless;
+	c->nameless = (struct list){0};
+
+	sort_files(c, &l);
+	for (size_t i = 0; i < l.n; i++) {
+		struct file *f = &c->files[l.v[i]];
+		if (f->slot == NONE || (f->sid_name && map_get(&c->sids, 0, span_of(f->sid_name)) == l.v[i]))
+			continue;
+		struct naming how = {&c->sids, &c->sid_tails, 0, NULL, sid_holds};
+		const char *name = name_give(c, &how, f->sid, l.v[i]);
+		c->files[l.v[i]].sid_name = name;
+	}
+}

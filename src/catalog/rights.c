@@ -1,0 +1,82 @@
+/* Which bits of a mode the directories above a session let through.
+ *
+ * What we have read ourselves the user we run as can read: of that user's own classes the directories are not asked. */
+#include "catalog_impl.h"
+
+#include "sessionfs/base/log.h"
+
+/* The classes of (uid, gid) that have all of `bits` in the directory, as 0700, 0070 and 0007. */
+static mode_t let_in(const struct catalog *c, uint32_t dir, unsigned bits, uid_t uid, gid_t gid)
+{
+	mode_t in = rights_with(rights_mode(&c->dirs[dir].rights, uid, gid), bits, 0777);
+	return uid == c->uid ? in | 0700 : in;
+}
+
+mode_t rights_of_slot(const struct catalog *c, const struct file *f)
+{
+	mode_t in = let_in(c, 0, RIGHTS_X, f->uid, f->gid);
+	if (f->dir != 0)
+		in &= let_in(c, f->dir, RIGHTS_X, f->uid, f->gid);
+	return f->shown & in;
+}
+
+/* As a directory of ours that is of this group would say it: r to list the names, x to get to one. */
+static mode_t rights_to_names(const struct catalog *c, uint32_t dir, gid_t gid)
+{
+	mode_t list = let_in(c, dir, RIGHTS_R, c->uid, gid) & 0444;
+	return list | (let_in(c, dir, RIGHTS_X, c->uid, gid) & 0111);
+}
+
+mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_gid)
+{
+	uint32_t dir = c->projects[project].dir;
+	uint32_t own = dir == NONE ? 0 : dir;
+	*ret_gid = c->dirs[own].rights.gid;
+	return let_in(c, 0, RIGHTS_X, c->uid, *ret_gid) & rights_to_names(c, own, *ret_gid);
+}
+
+/* What the kernel keeps for long of the sessions below has the old modes. */
+static void note_below(struct catalog *c, uint32_t dir)
+{
+	for (uint32_t i = 0; i < c->file_count; i++)
+		if ((dir == 0 || c->files[i].dir == dir) && c->files[i].state == FILE_SESSION)
+			watch_note(c, i, NONE, true);
+}
+
+void rights_take(struct catalog *c, uint32_t dir, struct rights *now)
+{
+	struct dir *d = &c->dirs[dir];
+	if (d->scan > 0 && !rights_are_equal(now, &d->rights))
+		note_below(c, dir);
+	rights_release(&d->rights);
+	d->rights = *now;
+	*now = (struct rights){0};
+}
+
+mode_t catalog_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid)
+{
+	struct call call = {0};
+	mode_t mode = 0;
+
+	while (call_round(c, &call)) {
+		scan_refresh(c, call.now);
+		*ret_gid = gid ? *gid : c->dirs[0].rights.gid;
+		mode = rights_to_names(c, 0, *ret_gid);
+	}
+	return mode;
+}
+
+mode_t catalog_names_mode(struct catalog *c, uid_t uid, gid_t gid)
+{
+	struct call call = {0};
+	mode_t all = 0;
+
+	while (call_round(c, &call)) {
+		scan_refresh(c, call.now);
+		all = 0777;
+		for (uint32_t i = 0; i < c->dir_count && all & 077; i++)
+			if (c->dirs[i].scan > 0 && !c->dirs[i].err)
+				all &= let_in(c, i, RIGHTS_R | RIGHTS_X, uid, gid);
+	}
+	return all;
+}

@@ -1,0 +1,169 @@
+/* What is wrong inside a session its index knows; what is wrong with files that
+ * are none the catalog knows. This puts both into lines that grep, sort and editors understand. */
+#include "sessionfs/cmd/check.h"
+
+#include "sessionfs/catalog/catalog.h"
+#include "sessionfs/base/fault.h"
+#include "sessionfs/base/utf8.h"
+
+#include "sessionfs/catalog/header.h"
+
+#include <time.h>
+
+struct check {
+	struct catalog *catalog;
+	struct header header; /* scratch */
+	struct buf line;      /* scratch */
+	FILE *out, *progress;
+	struct timespec began;
+	unsigned progress_ms;
+	size_t found, files, done;
+	int shown; /* columns of the progress line that stand on the terminal */
+};
+
+static int64_t elapsed_ms(const struct check *c)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)(now.tv_sec - c->began.tv_sec) * 1000 + (now.tv_nsec - c->began.tv_nsec) / 1000000;
+}
+
+static void hide_progress(struct check *c)
+{
+	if (!c->shown)
+		return;
+	fprintf(c->progress, "\r%*s\r", c->shown, "");
+	fflush(c->progress);
+	c->shown = 0;
+}
+
+static void show_progress(struct check *c)
+{
+	if (!c->progress || elapsed_ms(c) < c->progress_ms)
+		return;
+	char text[80];
+	int n = snprintf(text, sizeof text, "checked %zu of %zu files, %zu problems", c->done, c->files, c->found);
+	fprintf(c->progress, "\r%-*s", c->shown, text);
+	fflush(c->progress);
+	if (n > c->shown)
+		c->shown = n;
+}
+
+static void add_hex(struct buf *out, const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		buf_addf(out, "\\x%02X", (unsigned char)p[i]);
+}
+
+/* Appends text so that it stays on its line and shows what it is: control characters (C1 too) and ill-formed bytes as
+ * \xNN. */
+static void add_plain(struct buf *out, struct span s, bool backslash)
+{
+	for (size_t i = 0; i < s.n;) {
+		unsigned char c = (unsigned char)s.p[i];
+		int n = utf8_next(s.p + i, s.n - i);
+		size_t bytes = (size_t)(n > 0 ? n : -n);
+		bool control = c < 0x20 || c == 0x7f || (n == 2 && c == 0xc2 && (unsigned char)s.p[i + 1] < 0xa0);
+		if (n < 0 || control || (c == '\\' && backslash))
+			add_hex(out, s.p + i, bytes);
+		else
+			buf_add(out, s.p + i, bytes);
+		i += bytes;
+	}
+}
+
+static int report(struct check *c, const char *file, uint32_t line, const char *reason)
+{
+	hide_progress(c);
+	buf_reset(&c->line);
+	add_plain(&c->line, span_of(file), true);
+	buf_addf(&c->line, ":%u: ", line ? line : 1);
+	add_plain(&c->line, span_of(reason), false);
+	buf_addc(&c->line, '\n');
+	if (buf_err(&c->line))
+		return -ENOMEM;
+	c->found++;
+	return fwrite(c->line.p, 1, c->line.n, c->out) == c->line.n ? 0 : -EIO;
+}
+
+/* A file that is no session. The catalog says why; the line that says so is looked up here. */
+static int report_other(struct check *c, const char *file, const char *reason)
+{
+	uint32_t line = 1;
+
+	const struct reach_at at = {catalog_reach(c->catalog), file};
+	if (!header_read(&at, REACH_WAIT, &c->header) && c->header.reason && strcmp(c->header.reason, reason) == 0)
+		line = c->header.line;
+	return report(c, file, line, reason);
+}
+
+static int report_session(struct check *c, const char *file, uint32_t slot)
+{
+	struct session *s;
+	char text[128];
+
+	int rc = catalog_get(c->catalog, slot, &s);
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc < 0)
+		return report(c, file, 1,
+		              rc == -ESTALE ? "changed while it was looked at" : strerror_r(-rc, text, sizeof text));
+	int faults = fault_begin();
+	size_t n = session_problem_count(s);
+	rc = fault_end(faults, rc);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		struct problem p = session_problem(s, i);
+		rc = report(c, file, p.line, p.reason);
+	}
+	catalog_put(c->catalog, s);
+	return rc;
+}
+
+static int count_file(void *arg, const char *file, uint32_t slot, const char *reason)
+{
+	struct check *c = arg;
+	(void)file;
+	(void)slot;
+	(void)reason;
+	c->files++;
+	return 0;
+}
+
+static int check_file(void *arg, const char *file, uint32_t slot, const char *reason)
+{
+	struct check *c = arg;
+	int rc = reason ? report_other(c, file, reason) : report_session(c, file, slot);
+	c->done++;
+	show_progress(c);
+	return rc;
+}
+
+int check_source(const char *source, const struct check_options *o, FILE *out, FILE *progress, size_t *ret_found)
+{
+	/* Each index is used once. */
+	struct budget nothing = BUDGET_INIT(0);
+	struct check c = {
+	    .out = out, .header = HEADER_INIT, .progress_ms = o && o->progress_ms ? o->progress_ms : 1000};
+
+	if (progress && ((o && o->progress_always) || isatty(fileno(progress))))
+		c.progress = progress;
+	clock_gettime(CLOCK_MONOTONIC, &c.began);
+	int rc = catalog_open(source, &(struct catalog_options){.budget = &nothing}, &c.catalog);
+	if (rc < 0)
+		return rc;
+	int faults = fault_begin();
+	rc = catalog_each_file(c.catalog, count_file, &c);
+	if (rc == 0)
+		rc = catalog_each_file(c.catalog, check_file, &c);
+	rc = fault_end(faults, rc);
+	if (c.progress)
+		hide_progress(&c);
+	catalog_close(c.catalog);
+	header_release(&c.header);
+	buf_release(&c.line);
+	if (rc == 0 && (fflush(out) != 0 || ferror(out)))
+		rc = -EIO;
+	if (rc == 0)
+		*ret_found = c.found;
+	return rc;
+}

@@ -1,0 +1,281 @@
+/* The tree without a mount. Names are collected before they are looked up: no
+ * lock is held while one is shown. */
+#include "sessionfs/cmd/cli.h"
+
+#include "sessionfs/json/json.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define CHUNK ((size_t)1 << 20)
+
+struct names {
+	struct buf bytes;
+	struct buf ends; /* of size_t */
+	size_t n;
+};
+
+static int collect(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *attr)
+{
+	struct names *all = arg;
+	(void)cookie, (void)node, (void)mode, (void)attr;
+	buf_addspan(&all->bytes, name);
+	buf_add(&all->ends, &all->bytes.n, sizeof all->bytes.n);
+	all->n++;
+	return buf_err(&all->bytes) || buf_err(&all->ends);
+}
+
+static void names_release(struct names *all)
+{
+	buf_release(&all->bytes);
+	buf_release(&all->ends);
+}
+
+static int names_of(struct tree *t, node_t dir, struct names *ret)
+{
+	int rc = tree_list(t, dir, 0, TREE_NAMES, collect, ret);
+	if (rc == 0)
+		rc = buf_err(&ret->bytes) ? buf_err(&ret->bytes) : buf_err(&ret->ends);
+	return rc;
+}
+
+static struct span name_at(const struct names *all, size_t i)
+{
+	size_t begin = 0, end;
+	if (i > 0)
+		memcpy(&begin, all->ends.p + (i - 1) * sizeof begin, sizeof begin);
+	memcpy(&end, all->ends.p + i * sizeof end, sizeof end);
+	return (struct span){all->bytes.p + begin, end - begin};
+}
+
+static int name_cmp(const void *a, const void *b, void *arg)
+{
+	struct span x = name_at(arg, *(const size_t *)a), y = name_at(arg, *(const size_t *)b);
+	int d = memcmp(x.p, y.p, x.n < y.n ? x.n : y.n);
+	return d ? d : (x.n > y.n) - (x.n < y.n);
+}
+
+/* The order in which the names are shown: by bytes. The caller frees it. */
+static size_t *sorted(struct names *all)
+{
+	size_t *order = calloc(all->n + 1, sizeof *order);
+	for (size_t i = 0; order && i < all->n; i++)
+		order[i] = i;
+	if (order)
+		qsort_r(order, all->n, sizeof *order, name_cmp, all);
+	return order;
+}
+
+static int put(FILE *out, struct span s)
+{
+	return s.n == 0 || fwrite(s.p, s.n, 1, out) == 1 ? 0 : -EIO;
+}
+
+int cli_cat(struct tree *t, const char *path, FILE *out)
+{
+	struct buf chunk CLEANUP_BUF = BUF_INIT;
+	struct tree_attr a;
+	int rc = tree_resolve(t, path, true, &a);
+	if (rc < 0)
+		return rc;
+	if (S_ISDIR(a.mode))
+		return -EISDIR;
+	for (uint64_t off = 0; rc == 0; off += chunk.n) {
+		buf_reset(&chunk);
+		rc = tree_read(t, a.node, off, CHUNK, &chunk);
+		if (rc < 0 || chunk.n == 0)
+			return rc;
+		rc = put(out, buf_span(&chunk));
+	}
+	return rc;
+}
+
+static void format_mode(mode_t m, char ret[11])
+{
+	const char *bits = "rwxrwxrwx";
+	ret[0] = S_ISDIR(m) ? 'd' : S_ISLNK(m) ? 'l' : '-';
+	for (int i = 0; i < 9; i++)
+		ret[i + 1] = m & (0400u >> i) ? bits[i] : '-';
+	ret[10] = '\0';
+}
+
+static void put_owner(FILE *out, const char *name, unsigned id)
+{
+	if (name)
+		fprintf(out, " %s", name);
+	else
+		fprintf(out, " %u", id);
+}
+
+static int ls_long(struct span name, const struct tree_attr *a, struct span target, FILE *out)
+{
+	char mode[11], date[32] = "?";
+	struct tm tm;
+	const struct passwd *pw = getpwuid(a->uid);
+	const struct group *gr = getgrgid(a->gid);
+	format_mode(a->mode, mode);
+	if (localtime_r(&a->mtime.tv_sec, &tm))
+		strftime(date, sizeof date, "%Y-%m-%d %H:%M", &tm);
+	fprintf(out, "%s 1", mode);
+	put_owner(out, pw ? pw->pw_name : NULL, a->uid);
+	put_owner(out, gr ? gr->gr_name : NULL, a->gid);
+	fprintf(out, " %ju %s ", (uintmax_t)a->size, date);
+	int rc = put(out, name);
+	if (rc == 0 && S_ISLNK(a->mode)) {
+		fputs(" -> ", out);
+		rc = put(out, target);
+	}
+	fputc('\n', out);
+	return ferror(out) ? -EIO : rc;
+}
+
+static int ls_json(struct span name, const struct tree_attr *a, struct span target, FILE *out)
+{
+	struct buf line CLEANUP_BUF = BUF_INIT;
+	const char *type = S_ISDIR(a->mode) ? "directory" : S_ISLNK(a->mode) ? "link" : "file";
+	buf_adds(&line, "{\"name\":");
+	json_quote(name, &line);
+	buf_addf(&line, ",\"type\":\"%s\",\"size\":%ju,\"mode\":\"%04o\",\"mtime\":%jd.%09ld,\"inode\":%ju", type,
+	         (uintmax_t)a->size, (unsigned)(a->mode & 07777), (intmax_t)a->mtime.tv_sec, a->mtime.tv_nsec,
+	         (uintmax_t)a->node);
+	if (S_ISLNK(a->mode)) {
+		buf_adds(&line, ",\"target\":");
+		json_quote(target, &line);
+	}
+	buf_adds(&line, "}");
+	return buf_err(&line) ? buf_err(&line) : put(out, buf_span(&line));
+}
+
+static int ls_one(struct tree *t, struct span name, const struct tree_attr *a, bool json, FILE *out)
+{
+	struct buf target CLEANUP_BUF = BUF_INIT;
+	if (S_ISLNK(a->mode)) {
+		int rc = tree_readlink(t, a->node, &target);
+		if (rc < 0)
+			return rc;
+	}
+	return json ? ls_json(name, a, buf_span(&target), out) : ls_long(name, a, buf_span(&target), out);
+}
+
+static int ls_dir(struct tree *t, node_t dir, bool json, FILE *out)
+{
+	struct names all CLEANUP(names_release) = {.bytes = BUF_INIT, .ends = BUF_INIT};
+	int rc = names_of(t, dir, &all);
+	if (rc < 0)
+		return rc;
+	size_t *order CLEANUP_FREE = sorted(&all);
+	if (!order)
+		return -ENOMEM;
+	size_t shown = 0;
+	for (size_t i = 0; rc == 0 && i < all.n; i++) {
+		struct tree_attr a;
+		struct span name = name_at(&all, order[i]);
+		rc = tree_lookup(t, dir, name, &a);
+		if (rc == -ENOENT || rc == -ESTALE) {
+			/* It went while we were on the way to it. */
+			rc = 0;
+			continue;
+		}
+		if (json && rc == 0 && shown++ > 0)
+			fputs(",\n", out);
+		if (rc == 0)
+			rc = ls_one(t, name, &a, json, out);
+	}
+	return rc;
+}
+
+int cli_ls(struct tree *t, const char *path, bool json, FILE *out)
+{
+	struct tree_attr a;
+	/* As ls(1): a link is shown, not followed, unless the path ends in a slash. */
+	size_t n = strlen(path);
+	int rc = tree_resolve(t, path, n > 0 && path[n - 1] == '/', &a);
+	if (rc < 0)
+		return rc;
+	if (json)
+		fputs("[", out);
+	const char *base = strrchr(path, '/');
+	rc = S_ISDIR(a.mode) ? ls_dir(t, a.node, json, out) : ls_one(t, span_of(base ? base + 1 : path), &a, json, out);
+	if (json)
+		fputs("]\n", out);
+	return rc < 0 ? rc : ferror(out) ? -EIO : 0;
+}
+
+/* One level of --tree: the names of a directory and how far they were shown. */
+struct level {
+	node_t dir;
+	struct names all;
+	size_t *order, next;
+};
+
+static int level_open(struct tree *t, node_t dir, struct level *ret)
+{
+	struct level l = {.dir = dir, .all = {.bytes = BUF_INIT, .ends = BUF_INIT}};
+	int rc = names_of(t, dir, &l.all);
+	if (rc == 0) {
+		l.order = sorted(&l.all);
+		rc = l.order ? 0 : -ENOMEM;
+	}
+	if (rc < 0)
+		names_release(&l.all);
+	else
+		*ret = l;
+	return rc;
+}
+
+/* No directory of the namespace is deeper. */
+#define MOST_LEVELS 16
+
+static int tree_below(struct tree *t, struct level *levels, size_t *depth, FILE *out)
+{
+	struct level *l = &levels[*depth - 1];
+	if (l->next == l->all.n) {
+		names_release(&l->all);
+		free(l->order);
+		--*depth;
+		return 0;
+	}
+	struct tree_attr a;
+	struct buf target CLEANUP_BUF = BUF_INIT;
+	struct span name = name_at(&l->all, l->order[l->next++]);
+	int rc = tree_lookup(t, l->dir, name, &a);
+	if (rc < 0)
+		return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
+	fprintf(out, "%*s", (int)(*depth - 1) * 2, "");
+	rc = put(out, name);
+	if (rc == 0 && S_ISLNK(a.mode)) {
+		rc = tree_readlink(t, a.node, &target);
+		fputs(" -> ", out);
+		if (rc == 0)
+			rc = put(out, buf_span(&target));
+	}
+	fputs(S_ISDIR(a.mode) ? "/\n" : "\n", out);
+	if (rc == 0 && S_ISDIR(a.mode) && *depth < MOST_LEVELS) {
+		rc = level_open(t, a.node, &levels[*depth]);
+		if (rc == 0)
+			++*depth;
+	}
+	return rc < 0 ? rc : ferror(out) ? -EIO : 0;
+}
+
+int cli_tree(struct tree *t, const char *path, FILE *out)
+{
+	struct level levels[MOST_LEVELS];
+	struct tree_attr a;
+	size_t depth = 1;
+	int rc = tree_resolve(t, path, true, &a);
+	if (rc == 0)
+		rc = level_open(t, a.node, &levels[0]);
+	if (rc < 0)
+		return rc;
+	while (rc == 0 && depth > 0)
+		rc = tree_below(t, levels, &depth, out);
+	while (depth > 0) {
+		names_release(&levels[--depth].all);
+		free(levels[depth].order);
+	}
+	return rc;
+}

@@ -1,0 +1,442 @@
+/* The life of the program, in an order in which every failure can still be told: parse, check, open, resolve every
+ * path (a daemon's working directory is /), mount, and only then leave the terminal. So "the command has
+ * returned 0" means "it is mounted". */
+#include "sessionfs/cmd/check.h"
+#include "sessionfs/cmd/cli.h"
+#include "sessionfs/fuse/fs.h"
+#include "sessionfs/fuse/fuse_compat.h"
+#include "sessionfs/base/log.h"
+#include "sessionfs/cmd/opts.h"
+#include "sessionfs/catalog/source.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
+#include <mntent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#define SUBTYPE "sessionfs"
+
+enum { EXIT_USAGE = 2 };
+
+/* What every action but -h and -V works on. */
+struct parts {
+	struct budget budget; /* where it is stays the same: all others know it */
+	struct catalog *catalog;
+	struct cache *cache;
+	struct tree *tree;
+};
+
+static void parts_close(struct parts *p)
+{
+	if (p->tree)
+		tree_close(p->tree);
+	if (p->cache)
+		cache_close(p->cache);
+	if (p->catalog)
+		catalog_close(p->catalog);
+	*p = (struct parts){0};
+}
+
+/* What was opened before a failure is for parts_close, too. */
+static int parts_open(const char *source, const struct opts *o, struct parts *p)
+{
+	p->budget = (struct budget)BUDGET_INIT(o->cache);
+	const struct catalog_options options = {
+	    .budget = &p->budget,
+	    .watch = o->action == OPTS_MOUNT,
+	    .poll = o->poll_ms > 0,
+	    .fresh_ms = o->poll_ms,
+	    .tidy = o->action == OPTS_MOUNT && !o->read_only,
+	};
+	int rc = catalog_open(source, &options, &p->catalog);
+	if (rc == 0)
+		rc = cache_open(&p->budget, &p->cache);
+	if (rc == 0)
+		rc = tree_open(
+		    &(struct tree_options){
+			.catalog = p->catalog,
+			.cache = p->cache,
+			.read_only = o->read_only,
+			.is_private = o->allow_root,
+		    },
+		    &p->tree);
+	return rc;
+}
+
+/* Descriptors 0 to 2 must not become files of ours that printf writes to. */
+static bool open_standard(void)
+{
+	int fd;
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0) {
+		log_error("/dev/null: %s", strerror(errno));
+		return false;
+	}
+	close(fd);
+	return true;
+}
+
+/* Each session in use keeps a file open. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* No core file, and no debugger of another process of the user: what is in memory are other people's conversations,
+ * too, where root mounts them. The leak sanitizer is such a debugger. */
+static void keep_private(void)
+{
+	const struct rlimit none = {0, 0};
+	setrlimit(RLIMIT_CORE, &none);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+	/* Whoever is not root unmounts by fusermount3, which must get its rights to do it. */
+	if (geteuid() == 0)
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+/* By default each thread takes memory from an arena of its own and what is freed in the middle of one stays there, so
+ * that the process becomes larger than what is kept. With few arenas, and everything large in mappings of its own,
+ * what is evicted goes back. The buffer of a read stays below that: it comes and goes. */
+static void set_allocator(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 2 * 1024 * 1024);
+#endif
+}
+
+/* The real path of the directory of sessions; NULL after a message. */
+static char *find_source(const struct opts *o)
+{
+	struct buf standard CLEANUP_BUF = BUF_INIT;
+	const char *why = NULL, *path = o->source;
+	if (!path) {
+		int rc = source_default(&standard, &why);
+		path = rc ? NULL : buf_cstr(&standard);
+		if (!path) {
+			log_error("source: %s", why ? why : strerror(rc ? -rc : ENOMEM));
+			return NULL;
+		}
+	}
+	char *real = realpath(path, NULL);
+	struct stat st;
+	if (!real || stat(real, &st) < 0) {
+		log_error("%s: %s", path, strerror(errno));
+	} else if (!S_ISDIR(st.st_mode)) {
+		log_error("%s: %s", path, strerror(ENOTDIR));
+	} else {
+		return real;
+	}
+	free(real);
+	return NULL;
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
+	return strncmp(path, dir, n) == 0 && (path[n] == '/' || !path[n]);
+}
+
+static bool is_mounted(const char *dir)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent entry;
+	char line[3 * PATH_MAX];
+	bool found = false;
+	while (mounts && getmntent_r(mounts, &entry, line, sizeof line)) {
+		if (strcmp(entry.mnt_dir, dir) == 0)
+			found = strcmp(entry.mnt_type, "fuse." SUBTYPE) == 0;
+	}
+	if (mounts)
+		endmntent(mounts);
+	return found;
+}
+
+/* mount.fuse3 -o drop_privileges mounts itself and hands over the descriptor under this name. */
+static bool is_descriptor(const char *mountpoint)
+{
+	return strncmp(mountpoint, "/dev/fd/", 8) == 0;
+}
+
+static const char *mountpoint_fault(const char *real, const char *source)
+{
+	if (is_below(real, source))
+		return "is inside the directory of sessions";
+	if (is_below(source, real))
+		return "would hide the directory of sessions";
+	return is_mounted(real) ? "sessions are mounted here already" : NULL;
+}
+
+/* The real path of the mountpoint; NULL after a message. */
+static char *find_mountpoint(const char *path, const char *source)
+{
+	struct stat st;
+	struct statvfs fs;
+	if (is_descriptor(path))
+		return strdup(path);
+	int err = stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+	/* The kernel may still know the attributes of a mount that is dead; statvfs is never answered from memory. */
+	if (err == ENOTCONN || (statvfs(path, &fs) < 0 && errno == ENOTCONN)) {
+		log_error("%s: the program that was mounted here is gone; to clear it: fusermount3 -u '%s'", path,
+		          path);
+		return NULL;
+	}
+	char *real = err ? NULL : realpath(path, NULL);
+	const char *fault = real ? mountpoint_fault(real, source) : strerror(err ? err : errno);
+	if (!fault)
+		return real;
+	log_error("%s: %s", path, fault);
+	free(real);
+	return NULL;
+}
+
+/* In the background libfuse's messages go where ours go. In the foreground it prints them itself: some come in pieces.
+ */
+static void relay(enum fuse_log_level level, const char *format, va_list ap)
+{
+	char text[1024];
+	int n = vsnprintf(text, sizeof text, format, ap);
+	if (n <= 0)
+		return;
+	size_t end = strcspn(text, "\n");
+	text[end] = '\0';
+	if (level <= FUSE_LOG_ERR)
+		log_error("%s", text);
+	else if (level <= FUSE_LOG_WARNING)
+		log_warning("%s", text);
+	else
+		log_debug("%s", text);
+}
+
+/* Whether others than the user who mounts can get in. */
+static bool is_shared(const struct opts *o)
+{
+	return o->allow_other || o->allow_root;
+}
+
+/* Of equal options libfuse takes the last: an fsname can be chosen, nosuid and nodev cannot be lifted. */
+static int add_options(struct fuse_args *args, struct opts *o, const char *source)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	char *list CLEANUP_FREE = NULL;
+	/* Where others can get in, the kernel must judge by the modes: what it has kept it gives without asking us. */
+	const char *const ours[] = {
+	    buf_cstr(&o->fuse),
+	    "subtype=" SUBTYPE ",nosuid,nodev",
+	    o->read_only ? "ro" : "rw",
+	    o->allow_other ? "allow_other" : "",
+	    o->allow_root ? "allow_root" : "",
+	    is_shared(o) || o->default_permissions ? "default_permissions" : "",
+	    o->debug ? "debug" : "",
+	};
+	buf_addf(&name, "fsname=%s", source);
+	if (!buf_cstr(&name) || fuse_opt_add_opt_escaped(&list, buf_cstr(&name)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+		if (!ours[i] || (ours[i][0] && fuse_opt_add_opt(&list, ours[i]) < 0))
+			return -ENOMEM;
+	}
+	const char *const words[] = {"sessionfs", "-o", list};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		if (fuse_opt_add_arg(args, words[i]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* What is mounted, and where. */
+struct place {
+	const char *mountpoint;
+	dev_t device;
+};
+
+/* Mounted already. The parent leaves in fuse_daemonize. */
+static int serve(struct fs *fs, const struct opts *o, const struct place *at)
+{
+	struct fs_idle *idle = NULL;
+
+	if (fuse_daemonize(o->foreground) < 0) {
+		log_error("cannot go to the background: %s", strerror(errno));
+		return EXIT_FAILURE;
+	}
+	log_setup(o->log_level, !o->foreground);
+	if (!o->foreground)
+		fuse_set_log_func(relay);
+	int rc = 0;
+	if (o->idle_s && !is_descriptor(at->mountpoint))
+		rc = fs_idle_open(fs, at->mountpoint, at->device, o->idle_s, &idle);
+	if (rc == 0)
+		rc = fs_loop(fs, o->single_thread ? 1 : o->max_threads);
+	/* Unmounted by force while the device was read: an end that was asked for. */
+	if (rc == -ECONNABORTED)
+		rc = 0;
+	fs_idle_close(idle);
+	if (rc < 0)
+		log_error("%s: %s", o->target, strerror(-rc));
+	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* libfuse unmounts by name, lazily, unless its descriptor says that the filesystem is gone. Where something else has
+ * the name by now, one that says so takes its place. */
+static void leave(struct fuse_session *se, const struct place *at)
+{
+	int ends[2];
+	if (at->device && fs_device_at(at->mountpoint) != at->device && pipe2(ends, O_CLOEXEC) == 0) {
+		close(ends[0]);
+		dup3(ends[1], fuse_session_fd(se), O_CLOEXEC);
+		close(ends[1]);
+	}
+	fuse_session_unmount(se);
+}
+
+static int run_session(struct opts *o, const struct parts *parts, const char *source, const char *mountpoint)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	struct fuse_session *se;
+	struct fs *fs = NULL;
+	int status = EXIT_FAILURE;
+
+	int rc = fs_open(&(struct fs_options){parts->tree, parts->catalog, o->read_only, .refuse_own = true}, &fs);
+	if (rc == 0)
+		rc = add_options(&args, o, source);
+	if (rc) {
+		log_error("%s: %s", mountpoint, strerror(-rc));
+		goto close;
+	}
+	se = fuse_session_new(&args, fs_operations(), sizeof *fs_operations(), fs);
+	if (!se) {
+		log_error("-o %s: libfuse does not take all of these", buf_cstr(&o->fuse));
+		status = EXIT_USAGE;
+		goto close;
+	}
+	fs_attach(fs, se);
+	if (fuse_set_signal_handlers(se) < 0) {
+		log_error("signals: %s", strerror(errno));
+		goto destroy;
+	}
+	if (fuse_session_mount(se, mountpoint) < 0) {
+		log_error("%s: not mounted", mountpoint);
+		goto remove;
+	}
+	const struct place at = {mountpoint, is_descriptor(mountpoint) ? 0 : fs_device_at(mountpoint)};
+	reach_forbid(catalog_reach(parts->catalog), at.device);
+	status = serve(fs, o, &at);
+	fs_stop(fs);
+	leave(se, &at);
+remove:
+	fuse_remove_signal_handlers(se);
+destroy:
+	fuse_session_destroy(se);
+close:
+	fuse_opt_free_args(&args);
+	fs_close(fs);
+	return status;
+}
+
+static int act_mount(struct opts *o, const struct parts *parts, const char *source)
+{
+	char *mountpoint CLEANUP_FREE = find_mountpoint(o->target, source);
+	if (!mountpoint)
+		return EXIT_FAILURE;
+	/* How it is mounted was decided by who handed it over: from us the kernel does not take this any more. */
+	if (is_shared(o) && is_descriptor(mountpoint) && !o->default_permissions) {
+		log_error("others would get in whatever the modes say: with drop_privileges, default_permissions "
+		          "must be among the options");
+		return EXIT_FAILURE;
+	}
+	tree_set_mountpoint(parts->tree, mountpoint);
+	if (o->idle_s && is_descriptor(mountpoint))
+		log_warning("idle: ignored: only who mounted it can unmount it");
+	return run_session(o, parts, source, mountpoint);
+}
+
+static int act_print(const struct opts *o, const struct parts *parts)
+{
+	int rc = o->action == OPTS_CAT  ? cli_cat(parts->tree, o->target, stdout)
+	         : o->action == OPTS_LS ? cli_ls(parts->tree, o->target, o->json, stdout)
+	                                : cli_tree(parts->tree, o->target, stdout);
+	if (rc)
+		log_error("%s: %s", o->target, strerror(-rc));
+	return rc ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int act_check(const char *source)
+{
+	size_t found;
+	int rc = check_source(source, NULL, stdout, stderr, &found);
+	if (rc)
+		log_error("%s: %s", source, strerror(-rc));
+	return rc || found ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int act_on_tree(struct opts *o, const char *source)
+{
+	struct parts parts CLEANUP(parts_close) = {0};
+	int rc = parts_open(source, o, &parts);
+	if (rc) {
+		log_error("%s: %s", source, strerror(-rc));
+		return EXIT_FAILURE;
+	}
+	return o->action == OPTS_MOUNT ? act_mount(o, &parts, source) : act_print(o, &parts);
+}
+
+static int act(struct opts *o)
+{
+	char *source CLEANUP_FREE = find_source(o);
+	if (!source)
+		return EXIT_FAILURE;
+	int status = o->action == OPTS_CHECK ? act_check(source) : act_on_tree(o, source);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	log_error("standard output: %s", strerror(errno));
+	return EXIT_FAILURE;
+}
+
+static int print_version(void)
+{
+	printf("sessionfs %s\nFUSE library version %s\n", SESSIONFS_VERSION, fuse_pkgversion());
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char *argv[])
+{
+	struct opts o CLEANUP(opts_release) = OPTS_INIT;
+	struct buf why CLEANUP_BUF = BUF_INIT;
+
+	keep_private();
+	if (!open_standard())
+		return EXIT_FAILURE;
+	int rc = opts_parse(argc, argv, &o, &why);
+	if (rc) {
+		log_error("%s", rc == -EINVAL && buf_cstr(&why) ? buf_cstr(&why) : strerror(-rc));
+		return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
+	}
+	if (o.action == OPTS_HELP) {
+		opts_usage(stdout);
+		return EXIT_SUCCESS;
+	}
+	if (o.action == OPTS_VERSION)
+		return print_version();
+	log_setup(o.log_level, false);
+	raise_file_limit();
+	set_allocator();
+	/* A file that may grow no further is an error of the one who writes to it, not our end. */
+	signal(SIGXFSZ, SIG_IGN);
+	return act(&o);
+}

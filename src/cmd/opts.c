@@ -1,0 +1,468 @@
+/* One table says for every option how it is written, what it sets, its default and its line in the usage text.
+ *
+ * getopt cannot do it: -o lists must be taken apart anyway, options may follow the operands (mount(8) puts them
+ * there), and what we do not know in a list belongs to libfuse, which judges it. What mount(8), systemd and fstab
+ * put into a list for their own use is no option of a filesystem: libfuse would refuse the mount, so it is dropped. */
+#include "sessionfs/cmd/opts.h"
+#include "sessionfs/base/log.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum value {
+	FLAG,   /* bool; no argument */
+	CLEAR,  /* bool, set to false */
+	ACTION, /* enum opts_action; an argument, if there is one, is the target, and options may come before it */
+	TEXT,   /* const char * */
+	SIZE,   /* size_t with a K, M or G */
+	COUNT,  /* unsigned */
+	PERIOD, /* unsigned, in ms; written in seconds, with a fraction perhaps; not 0 */
+	LEVEL,  /* enum log_level */
+	REFUSE, /* the help text says why not */
+};
+
+struct option {
+	char letter;          /* -f, or 0 */
+	const char *in_list;  /* -o NAME, or NULL */
+	const char *name;     /* --NAME, or NULL */
+	const char *argument; /* how the usage text calls it; NULL: takes none */
+	enum value value;
+	enum opts_action action;
+	size_t at;            /* the field */
+	const char *bare;     /* the argument when none is written; NULL: it must be */
+	const char *standard; /* the default, as it would be written; NULL: zero */
+	const char *help;     /* NULL: not in the usage text */
+};
+
+#define FIELD(f) .at = offsetof(struct opts, f)
+
+static const struct option options[] = {
+    {0, "ro", "ro", NULL, FLAG, FIELD(read_only), .help = "mount read-only (faster)"},
+    {0, "rw", NULL, NULL, CLEAR, FIELD(read_only)},
+    {0, "allow_other", "allow-other", NULL, FLAG, FIELD(allow_other), .help = "let other users in, by the mode bits"},
+    {0, "allow_root", NULL, NULL, FLAG, FIELD(allow_root), .help = "let root in, and nobody else"},
+    {0, "default_permissions", NULL, NULL, FLAG, FIELD(default_permissions)},
+    {0, "cache", "cache", "SIZE", SIZE, FIELD(cache), .standard = "96M",
+     .help = "memory for indexes and files; K, M or G may follow"},
+    {0, "loglevel", "log-level", "LEVEL", LEVEL, FIELD(log_level), .standard = "warning",
+     .help = "error, warning, info or debug"},
+    {0, "idle", "idle", "SECONDS", COUNT, FIELD(idle_s), .help = "unmount when nothing was asked for so long"},
+    {0, "poll", "poll", "SECONDS", PERIOD, FIELD(poll_ms), .bare = "1",
+     .help = "look at the source that often, instead of being told"},
+    {'f', NULL, "foreground", NULL, FLAG, FIELD(foreground), .help = "stay in the foreground"},
+    {'d', "debug", "debug", NULL, FLAG, FIELD(debug), .help = "print every request (implies -f)"},
+    {'s', NULL, "single-thread", NULL, FLAG, FIELD(single_thread), .help = "answer one request at a time"},
+    {0, "max_threads", "max-threads", "N", COUNT, FIELD(max_threads), .standard = "128",
+     .help = "most requests at work at any time"},
+    {0, "remount", NULL, NULL, REFUSE, .help = "cannot change a mount; unmount it and mount it again"},
+    {'S', NULL, "source", "SOURCE", TEXT, FIELD(source), .help = "the directory of session files"},
+    {0, NULL, "cat", "PATH", ACTION, OPTS_CAT, .help = "print a file of the tree"},
+    {0, NULL, "ls", "PATH", ACTION, OPTS_LS, .help = "list a directory of the tree"},
+    {0, NULL, "json", NULL, FLAG, FIELD(json), .help = "with --ls: one JSON object a name"},
+    {0, NULL, "tree", "PATH", ACTION, OPTS_TREE, .help = "list everything below a directory of the tree"},
+    {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "read every session file and report what is wrong"},
+    {'h', NULL, "help", NULL, ACTION, OPTS_HELP, .help = "print this text"},
+    {'V', NULL, "version", NULL, ACTION, OPTS_VERSION, .help = "print the version"},
+};
+
+#define N_OPTIONS (sizeof options / sizeof *options)
+
+/* For mount(8), systemd and fstab only, or for libfuse's own loop, which fs_loop.c is in place of; up to a `*`, a
+ * prefix. */
+static const char *const not_ours[] = {
+    "defaults",    "relatime",      "norelatime",
+    "strictatime", "nostrictatime", "diratime",
+    "nodiratime",  "lazytime",      "nolazytime",
+    "auto",        "noauto",        "nofail",
+    "_netdev",     "user",          "user=*",
+    "nouser",      "users",         "nousers",
+    "owner",       "noowner",       "group",
+    "nogroup",     "mand",          "nomand",
+    "iversion",    "noiversion",    "silent",
+    "loud",        "comment=*",     "x-*",
+    "X-*",         "clone_fd",      "max_idle_threads=*",
+};
+
+struct parser {
+	struct opts *o;
+	struct buf *why;
+	bool acted, from_mount;
+	const char *waits; /* the word of an action whose target has not come yet, or NULL */
+	unsigned operands;
+	const char *operand[2];
+};
+
+static int bad(struct parser *p, struct span option, const char *reason)
+{
+	buf_addspan(p->why, option);
+	buf_addf(p->why, ": %s", reason);
+	return -EINVAL;
+}
+
+static bool read_count(struct span text, uint64_t *ret)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < text.n; i++) {
+		unsigned digit = (unsigned)(text.p[i] - '0');
+		if (digit > 9 || n > (UINT64_MAX - digit) / 10)
+			return false;
+		n = n * 10 + digit;
+	}
+	*ret = n;
+	return text.n > 0;
+}
+
+static bool read_size(struct span text, size_t *ret)
+{
+	static const char units[] = "KMG";
+	const char *unit = text.n ? memchr("KMGkmg", text.p[text.n - 1], 6) : NULL;
+	unsigned shift = 0;
+	if (unit) {
+		shift = 10 * (unsigned)(strchr(units, text.p[text.n - 1] & ~0x20) - units + 1);
+		text.n--;
+	}
+	uint64_t n;
+	if (!read_count(text, &n) || n > SIZE_MAX >> shift)
+		return false;
+	*ret = (size_t)n << shift;
+	return true;
+}
+
+/* Digits, a point and digits perhaps. What is less than a millisecond does not count. */
+static bool read_period(struct span text, unsigned *ret)
+{
+	const char *point = memchr(text.p, '.', text.n);
+	struct span whole = {text.p, point ? (size_t)(point - text.p) : text.n};
+	uint64_t seconds, ignored, ms = 0;
+	if (!read_count(whole, &seconds) || seconds >= UINT_MAX / 1000)
+		return false;
+	if (point) {
+		struct span fraction = {point + 1, text.n - whole.n - 1};
+		if (!read_count(fraction, &ignored))
+			return false;
+		for (size_t i = 0; i < 3; i++)
+			ms = ms * 10 + (i < fraction.n ? (unsigned)(fraction.p[i] - '0') : 0);
+	}
+	*ret = (unsigned)(seconds * 1000 + ms);
+	return *ret > 0;
+}
+
+static bool read_level(struct span text, unsigned *ret)
+{
+	static const char *const levels[] = {
+	    [LOG_LEVEL_ERROR] = "error",
+	    [LOG_LEVEL_WARNING] = "warning",
+	    [LOG_LEVEL_INFO] = "info",
+	    [LOG_LEVEL_DEBUG] = "debug",
+	};
+	for (unsigned i = 0; i < sizeof levels / sizeof *levels; i++) {
+		if (span_is(text, levels[i])) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int act(struct parser *p, const struct option *option, struct span written, const char *target)
+{
+	/* -h and -V win over everything else, whatever the order. */
+	bool tells = p->o->action == OPTS_HELP || p->o->action == OPTS_VERSION;
+	if (tells)
+		return 0;
+	if (p->acted && option->action != OPTS_HELP && option->action != OPTS_VERSION)
+		return bad(p, written, "only one of --cat, --ls, --tree and --check can be done at a time");
+	p->acted = true;
+	p->o->action = option->action;
+	p->o->target = target;
+	return 0;
+}
+
+/* `argument` ends where its argv string ends if it is to be kept (TEXT, ACTION). */
+static int apply(struct parser *p, const struct option *option, struct span written, struct span argument)
+{
+	char *field = (char *)p->o + option->at;
+	uint64_t n;
+
+	switch (option->value) {
+	case FLAG:
+	case CLEAR:
+		*(bool *)field = option->value == FLAG;
+		return 0;
+	case ACTION:
+		return act(p, option, written, argument.p);
+	case TEXT:
+		*(const char **)(void *)field = argument.p;
+		return 0;
+	case SIZE:
+		return read_size(argument, (size_t *)(void *)field) ? 0 : bad(p, written, "not a size");
+	case COUNT:
+		if (!read_count(argument, &n) || n >= UINT_MAX)
+			return bad(p, written, "not a number");
+		*(unsigned *)(void *)field = (unsigned)n;
+		return 0;
+	case PERIOD:
+		return read_period(argument, (unsigned *)(void *)field)
+		           ? 0
+		           : bad(p, written, "not a number of seconds above 0");
+	case LEVEL:
+		return read_level(argument, (unsigned *)(void *)field)
+		           ? 0
+		           : bad(p, written, "not one of error, warning, info, debug");
+	case REFUSE:
+		break;
+	}
+	return bad(p, written, option->help);
+}
+
+static bool is_not_ours(struct span item)
+{
+	for (size_t i = 0; i < sizeof not_ours / sizeof *not_ours; i++) {
+		const char *star = strchr(not_ours[i], '*');
+		size_t n = star ? (size_t)(star - not_ours[i]) : strlen(not_ours[i]);
+		if ((star ? item.n >= n : item.n == n) && memcmp(item.p, not_ours[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Splits NAME=ARGUMENT; the argument is {NULL, 0} without a `=`. */
+static struct span cut_argument(struct span *item)
+{
+	const char *equals = memchr(item->p, '=', item->n);
+	if (!equals)
+		return (struct span){NULL, 0};
+	struct span argument = {equals + 1, item->n - (size_t)(equals + 1 - item->p)};
+	item->n = (size_t)(equals - item->p);
+	return argument;
+}
+
+static int parse_item(struct parser *p, struct span item)
+{
+	struct span name = item, argument = cut_argument(&name);
+	for (size_t i = 0; i < N_OPTIONS; i++) {
+		const struct option *option = &options[i];
+		if (!option->in_list || !span_is(name, option->in_list))
+			continue;
+		if (option->bare && !argument.p)
+			argument = span_of(option->bare);
+		if (!option->argument != !argument.p)
+			return bad(p, item, option->argument ? "needs a value" : "takes no value");
+		return apply(p, option, item, argument);
+	}
+	if (item.n == 0 || is_not_ours(item))
+		return 0;
+	if (p->o->fuse.n)
+		buf_addc(&p->o->fuse, ',');
+	buf_addspan(&p->o->fuse, item);
+	return 0;
+}
+
+/* As in libfuse a backslash takes the comma after it into the value; both reach libfuse as written. */
+static int parse_list(struct parser *p, const char *list)
+{
+	const char *item = list;
+	for (const char *at = list;; at++) {
+		if (*at == '\\' && at[1]) {
+			at++;
+		} else if (*at == ',' || !*at) {
+			int rc = parse_item(p, (struct span){item, (size_t)(at - item)});
+			if (rc || !*at)
+				return rc;
+			item = at + 1;
+		}
+	}
+}
+
+static int parse_long(struct parser *p, const char *word, const char *next, int *used)
+{
+	struct span name = span_of(word + 2), argument = cut_argument(&name);
+	for (size_t i = 0; i < N_OPTIONS; i++) {
+		const struct option *option = &options[i];
+		if (!option->name || !span_is(name, option->name))
+			continue;
+		if (!option->argument && argument.p)
+			return bad(p, span_of(word), "takes no value");
+		if (option->bare && !argument.p) {
+			argument = span_of(option->bare);
+		} else if (option->argument && !argument.p && option->value == ACTION) {
+			p->waits = word;
+		} else if (option->argument && !argument.p) {
+			if (!next)
+				return bad(p, span_of(word), "needs a value");
+			argument = span_of(next);
+			*used = 2;
+		}
+		return apply(p, option, span_of(word), argument);
+	}
+	return bad(p, span_of(word), "unknown option");
+}
+
+static const struct option *by_letter(char letter)
+{
+	for (size_t i = 0; i < N_OPTIONS; i++) {
+		if (options[i].letter == letter)
+			return &options[i];
+	}
+	return NULL;
+}
+
+/* Letters may stand together (-fd); one that takes an argument has the rest of the word, or the next one. */
+static int parse_letters(struct parser *p, const char *word, const char *next, int *used)
+{
+	for (const char *at = word + 1; *at; at++) {
+		if (p->from_mount && strchr("fnsv", *at))
+			continue;
+		bool drop = p->from_mount && *at == 't';
+		bool list = *at == 'o';
+		const struct option *option = drop || list ? NULL : by_letter(*at);
+		struct span written = {at, 1};
+		if (!option && !drop && !list) {
+			buf_addc(p->why, '-');
+			return bad(p, written, "unknown option");
+		}
+		if (option && !option->argument) {
+			int rc = apply(p, option, span_of(word), (struct span){NULL, 0});
+			if (rc)
+				return rc;
+			continue;
+		}
+		const char *argument = at[1] ? at + 1 : next;
+		if (!argument)
+			return bad(p, span_of(word), "needs a value");
+		*used = at[1] ? 1 : 2;
+		if (drop)
+			return 0;
+		return list ? parse_list(p, argument) : apply(p, option, span_of(word), span_of(argument));
+	}
+	return 0;
+}
+
+static int parse_operand(struct parser *p, const char *word)
+{
+	if (p->waits) {
+		p->o->target = word;
+		p->waits = NULL;
+		return 0;
+	}
+	if (p->operands == 2)
+		return bad(p, span_of(word), "one operand too many");
+	p->operand[p->operands++] = word;
+	return 0;
+}
+
+static int parse_words(struct parser *p, int argc, char *const argv[])
+{
+	bool only_operands = false;
+	for (int i = 1, used; i < argc; i += used) {
+		const char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
+		int rc = 0;
+		used = 1;
+		if (only_operands || word[0] != '-' || !word[1])
+			rc = parse_operand(p, word);
+		else if (strcmp(word, "--") == 0)
+			only_operands = true;
+		else if (word[1] == '-')
+			rc = parse_long(p, word, next, &used);
+		else
+			rc = parse_letters(p, word, next, &used);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Which operand is what depends on what is to be done: the last one of a mount is the mountpoint, the other the
+ * source. */
+static int place_operands(struct parser *p)
+{
+	struct opts *o = p->o;
+	if (p->waits)
+		return bad(p, span_of(p->waits), "needs a value");
+	if (o->action == OPTS_MOUNT) {
+		if (p->operands == 0) {
+			buf_adds(p->why, "no mountpoint; see sessionfs --help");
+			return -EINVAL;
+		}
+		o->target = p->operand[--p->operands];
+	}
+	if (o->json && o->action != OPTS_LS)
+		return bad(p, SPAN_LIT("--json"), "only goes with --ls");
+	if (p->operands == 0)
+		return 0;
+	if (p->operands > 1 || o->source)
+		return bad(p, span_of(p->operand[0]), "one operand too many");
+	o->source = p->operand[0];
+	return 0;
+}
+
+static void set_defaults(struct parser *p)
+{
+	for (size_t i = 0; i < N_OPTIONS; i++) {
+		if (options[i].standard)
+			apply(p, &options[i], span_of(options[i].name), span_of(options[i].standard));
+	}
+}
+
+static bool called_by_mount(int argc, char *const argv[])
+{
+	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+	const char *self = slash ? slash + 1 : argc > 0 ? argv[0] : "";
+	return strncmp(self, "mount.", 6) == 0;
+}
+
+int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why)
+{
+	struct parser p = {.o = ret, .why = why, .from_mount = called_by_mount(argc, argv)};
+
+	set_defaults(&p);
+	int rc = parse_words(&p, argc, argv);
+	if (!rc && ret->action != OPTS_HELP && ret->action != OPTS_VERSION)
+		rc = place_operands(&p);
+	ret->foreground |= ret->debug;
+	return rc ? rc : buf_err(&ret->fuse);
+}
+
+void opts_release(struct opts *o)
+{
+	buf_release(&o->fuse);
+}
+
+void opts_usage(FILE *out)
+{
+	fputs("usage: sessionfs [options] [SOURCE] MOUNTPOINT\n"
+	      "       sessionfs [-S SOURCE] --cat PATH | --ls [--json] PATH | --tree PATH\n"
+	      "       sessionfs --check [SOURCE]\n"
+	      "\n"
+	      "Shows the sessions of the pi coding agent as files and directories. Without\n"
+	      "SOURCE: the sessions where pi keeps them. Unmount with fusermount3 -u MOUNTPOINT.\n"
+	      "\n",
+	      out);
+	for (size_t i = 0; i < N_OPTIONS; i++) {
+		const struct option *o = &options[i];
+		char left[80];
+		int n = 0;
+		if (!o->help || o->value == REFUSE)
+			continue;
+		const char *sign = o->argument ? "=" : "", *argument = o->argument ? o->argument : "";
+		char optional[32];
+		if (o->bare) {
+			snprintf(optional, sizeof optional, "[=%s]", o->argument);
+			sign = optional;
+			argument = "";
+		}
+		if (o->letter)
+			n += snprintf(left, sizeof left, "-%c", o->letter);
+		if (o->name)
+			n += snprintf(left + n, sizeof left - (size_t)n, "%s--%s%s%s", n ? ", " : "", o->name, sign,
+			              argument);
+		if (o->in_list)
+			n += snprintf(left + n, sizeof left - (size_t)n, "%s-o %s%s%s", n ? ", " : "", o->in_list, sign,
+			              argument);
+		fprintf(out, "  %-39s %s", left, o->help);
+		if (o->standard)
+			fprintf(out, " (%s)", o->standard);
+		fputc('\n', out);
+	}
+	fputs("\nOther -o options go to libfuse.\n", out);
+}

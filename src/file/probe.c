@@ -1,0 +1,284 @@
+#include "sessionfs/file/probe.h"
+
+#include "sessionfs/base/lock.h"
+#include "sessionfs/base/stop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define STACK ((size_t)512 << 10)
+
+struct prober {
+	struct probes *pool;
+	bool exists, busy, asks;
+	int64_t since; /* when it became busy */
+	dev_t device;  /* what it asks, if it `asks` */
+};
+
+struct probes {
+	struct lock lock;
+	pthread_cond_t wanted, changed; /* work came; some is done, or a thread ended */
+	struct prober threads[PROBE_THREADS];
+	struct probe *first, **last; /* nobody works on these yet */
+	unsigned patience_ms, refs;  /* of the owner and of each thread */
+	bool closed;
+};
+
+static _Thread_local struct prober *here;
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int probes_open(unsigned patience_ms, struct probes **ret)
+{
+	struct probes *ps = calloc(1, sizeof *ps);
+	if (!ps)
+		return -ENOMEM;
+	lock_init(&ps->lock, LOCK_PROBES);
+	lock_cond_init(&ps->wanted);
+	lock_cond_init(&ps->changed);
+	ps->last = &ps->first;
+	ps->patience_ms = patience_ms;
+	ps->refs = 1;
+	*ret = ps;
+	return 0;
+}
+
+/* ---- held, and let go ---- */
+
+/* Without the lock: to free may be to close a file, which asks the device once more. */
+static void put(struct probes *ps, struct probe *p)
+{
+	lock_take(&ps->lock);
+	bool last = --p->refs == 0;
+	lock_give(&ps->lock);
+	if (last)
+		p->free(p);
+}
+
+static void put_all(struct probes *ps, struct probe *list)
+{
+	while (list) {
+		struct probe *next = list->next;
+		put(ps, list);
+		list = next;
+	}
+}
+
+/* Gives the lock back, too. */
+static void leave(struct probes *ps)
+{
+	bool last = --ps->refs == 0;
+	pthread_cond_broadcast(&ps->changed);
+	lock_give(&ps->lock);
+	if (!last)
+		return;
+	lock_destroy(&ps->lock);
+	pthread_cond_destroy(&ps->wanted);
+	pthread_cond_destroy(&ps->changed);
+	free(ps);
+}
+
+static bool is_left_behind(const struct probes *ps, const struct prober *t, int64_t now)
+{
+	return t->exists && t->busy && now - t->since >= ps->patience_ms;
+}
+
+/* Whether any thread will look into the queue in its time. */
+static bool is_served(const struct probes *ps, int64_t now)
+{
+	for (size_t i = 0; i < PROBE_THREADS; i++)
+		if (ps->threads[i].exists && !is_left_behind(ps, &ps->threads[i], now))
+			return true;
+	return false;
+}
+
+void probes_close(struct probes *ps)
+{
+	if (!ps)
+		return;
+	lock_take(&ps->lock);
+	ps->closed = true;
+	pthread_cond_broadcast(&ps->wanted);
+	while (is_served(ps, now_ms()))
+		lock_wait_for(&ps->lock, &ps->changed, LOCK_LOOK_NS);
+	struct probe *queue = ps->first;
+	ps->first = NULL;
+	lock_give(&ps->lock);
+	put_all(ps, queue);
+	lock_take(&ps->lock);
+	leave(ps);
+}
+
+/* ---- the threads ---- */
+
+static struct probe *next_work(struct prober *t)
+{
+	struct probes *ps = t->pool;
+	t->busy = t->asks = false;
+	pthread_cond_broadcast(&ps->changed);
+	while (!ps->first && !ps->closed)
+		lock_wait(&ps->lock, &ps->wanted);
+	struct probe *p = ps->closed ? NULL : ps->first;
+	if (!p)
+		return NULL;
+	ps->first = p->next;
+	if (!ps->first)
+		ps->last = &ps->first;
+	p->next = NULL;
+	p->running = t->busy = true;
+	p->since = t->since = now_ms();
+	return p;
+}
+
+static void *serve(void *arg)
+{
+	struct prober *t = arg;
+	struct probes *ps = t->pool;
+	struct probe *p;
+
+	here = t;
+	lock_take(&ps->lock);
+	while ((p = next_work(t)) != NULL) {
+		lock_give(&ps->lock);
+		p->run(p);
+		lock_take(&ps->lock);
+		p->done = true;
+		pthread_cond_broadcast(&ps->changed);
+		lock_give(&ps->lock);
+		put(ps, p);
+		lock_take(&ps->lock);
+	}
+	t->exists = false;
+	leave(ps);
+	return NULL;
+}
+
+/* Signals are for others. */
+static int start_thread(struct probes *ps, struct prober *t)
+{
+	pthread_attr_t attr;
+	pthread_t id;
+	sigset_t all, before;
+
+	*t = (struct prober){.pool = ps, .exists = true};
+	ps->refs++;
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int rc = pthread_create(&id, &attr, serve, t);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	if (rc == 0)
+		return 0;
+	t->exists = false;
+	ps->refs--;
+	return -EAGAIN;
+}
+
+/* One thread for each piece of work, up to the most there may be. */
+static int ensure_thread(struct probes *ps)
+{
+	struct prober *none = NULL;
+	for (size_t i = 0; i < PROBE_THREADS; i++) {
+		struct prober *t = &ps->threads[i];
+		if (t->exists && !t->busy && !ps->first)
+			return 0;
+		if (!t->exists)
+			none = t;
+	}
+	if (none && start_thread(ps, none) == 0)
+		return 0;
+	return is_served(ps, now_ms()) ? 0 : -EAGAIN;
+}
+
+int probe_start(struct probes *ps, struct probe *p)
+{
+	lock_take(&ps->lock);
+	int rc = ps->closed ? -EAGAIN : ensure_thread(ps);
+	if (rc == 0) {
+		p->refs = 2;
+		p->next = NULL;
+		*ps->last = p;
+		ps->last = &p->next;
+		pthread_cond_signal(&ps->wanted);
+	}
+	lock_give(&ps->lock);
+	return rc;
+}
+
+void probe_get(struct probes *ps, struct probe *p)
+{
+	lock_take(&ps->lock);
+	p->refs++;
+	lock_give(&ps->lock);
+}
+
+bool probe_is_done(struct probes *ps, const struct probe *p)
+{
+	lock_take(&ps->lock);
+	bool done = p->done;
+	lock_give(&ps->lock);
+	return done;
+}
+
+void probe_put(struct probes *ps, struct probe *p)
+{
+	put(ps, p);
+}
+
+/* ---- waiting ---- */
+
+static bool may_come(const struct probes *ps, const struct probe *p, int64_t now)
+{
+	return p->running ? now - p->since < ps->patience_ms : is_served(ps, now);
+}
+
+int probe_wait(struct probes *ps, struct probe *const *v, size_t n)
+{
+	int rc = 0;
+	lock_take(&ps->lock);
+	for (size_t i = 0; i < n && rc != -EINTR; i++) {
+		while (!v[i]->done && may_come(ps, v[i], now_ms()) && rc != -EINTR) {
+			lock_wait_for(&ps->lock, &ps->changed, LOCK_LOOK_NS);
+			if (stop_check() < 0)
+				rc = -EINTR;
+		}
+		if (!v[i]->done && rc == 0)
+			rc = -ETIMEDOUT;
+	}
+	lock_give(&ps->lock);
+	return rc;
+}
+
+bool probe_is_here(void)
+{
+	return here != NULL;
+}
+
+int probe_asks(dev_t device)
+{
+	if (!here)
+		return 0;
+	struct probes *ps = here->pool;
+	int rc = 0;
+	lock_take(&ps->lock);
+	int64_t now = now_ms();
+	for (size_t i = 0; i < PROBE_THREADS; i++) {
+		const struct prober *t = &ps->threads[i];
+		if (t != here && t->asks && t->device == device && is_left_behind(ps, t, now))
+			rc = -ETIMEDOUT;
+	}
+	here->asks = rc == 0;
+	here->device = device;
+	lock_give(&ps->lock);
+	return rc;
+}

@@ -1,0 +1,615 @@
+/* A walk has a handle of where it is and the text that is still to go. Each component is opened with O_PATH and
+ * O_NOFOLLOW, which asks the file system that the walk is on, but not the one that is mounted there; statx
+ * with AT_STATX_DONT_SYNC then says whose it is without asking it either. So the walk knows of each request, before it
+ * makes it, whom it would ask.
+ *
+ * Nearly all names are plain ones on the source's own file system: openat2(2) walks to those in one call, and says if
+ * it is not so. */
+#include "sessionfs/file/reach.h"
+
+#include "sessionfs/base/cleanup.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+
+#define MOST_LINKS 40
+#define MOST_MOUNTS 16
+#define LOOK_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC)
+#define LOOK_MASK (STATX_BASIC_STATS | STATX_MNT_ID)
+#define NO_DETOUR (RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV)
+
+#define PATIENCE_MS 1000
+/* Where the source itself is on such a file system, whoever is slow is slow for everything. */
+#define PATIENCE_REMOTE_MS 10000
+
+struct reach {
+	char *source;                 /* constant */
+	struct probes *probes;        /* constant */
+	uid_t owner;                  /* constant: the mounting user, whose links lead anywhere */
+	bool has_openat2;             /* constant */
+	int root;                     /* O_PATH; the number is constant, what it stands for is replaced in place */
+	uint64_t mounts[MOST_MOUNTS]; /* constant: that the path of the source leads over; none if one may wait */
+	size_t mount_count;
+	atomic_int gone;         /* why its path leads to no directory, as far as is known; 0: it does */
+	_Atomic dev_t forbidden; /* 0: none */
+	atomic_uint refs;        /* of the owner, and of each question on its way */
+};
+
+/* ---- what the kernel says ---- */
+
+static uint64_t mount_of(const struct statx *x)
+{
+	/* Before Linux 5.8 only the device is known: then a file system mounted twice is one. */
+	return x->stx_mask & STATX_MNT_ID ? x->stx_mnt_id
+	                                  : UINT64_C(1) << 63 | makedev(x->stx_dev_major, x->stx_dev_minor);
+}
+
+static dev_t device_of(const struct statx *x)
+{
+	return makedev(x->stx_dev_major, x->stx_dev_minor);
+}
+
+static struct timespec time_of(struct statx_timestamp t)
+{
+	return (struct timespec){t.tv_sec, t.tv_nsec};
+}
+
+static struct stat stat_of(const struct statx *x)
+{
+	return (struct stat){
+	    .st_dev = device_of(x),
+	    .st_ino = x->stx_ino,
+	    .st_mode = x->stx_mode,
+	    .st_nlink = x->stx_nlink,
+	    .st_uid = x->stx_uid,
+	    .st_gid = x->stx_gid,
+	    .st_size = (off_t)x->stx_size,
+	    .st_blksize = (blksize_t)x->stx_blksize,
+	    .st_blocks = (blkcnt_t)x->stx_blocks,
+	    .st_atim = time_of(x->stx_atime),
+	    .st_mtim = time_of(x->stx_mtime),
+	    .st_ctim = time_of(x->stx_ctime),
+	};
+}
+
+/* Magic numbers of file systems that ask others; see statfs(2). */
+static bool is_remote(int fd)
+{
+	static const uint32_t remote[] = {
+	    0x6969,                             /* NFS */
+	    0x65735546,                         /* FUSE: sshfs, rclone, virtiofs */
+	    0x517b,     0xff534d42, 0xfe534d42, /* SMB, CIFS, SMB2 */
+	    0x01021997,                         /* 9P */
+	    0x00c36400,                         /* Ceph */
+	    0x5346414f, 0x6b414653,             /* AFS */
+	    0x564c,     0x73757245, 0x786f4256, /* NCP, Coda, VirtualBox shared folders */
+	    0x47504653, 0x013111a8, 0x0bd00bd0, /* GPFS, IBRIX, Lustre */
+	    0x7461636f, 0xbacbacbc, 0x19830326, /* OCFS2, VMware shared folders, BeeGFS */
+	    0x0187,                             /* autofs */
+	};
+	struct statfs fs;
+	if (fstatfs(fd, &fs) < 0)
+		return true;
+	for (size_t i = 0; i < sizeof remote / sizeof *remote; i++)
+		if ((uint32_t)fs.f_type == remote[i])
+			return true;
+	return false;
+}
+
+static int open_how(int dir, const char *path, int flags, uint64_t resolve)
+{
+	struct open_how how = {.flags = (unsigned)flags, .resolve = resolve};
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+}
+
+static bool is_near(const struct reach *r, uint64_t mount)
+{
+	for (size_t i = 0; r && i < r->mount_count; i++)
+		if (r->mounts[i] == mount)
+			return true;
+	return false;
+}
+
+/* ---- the walk ---- */
+
+struct walk {
+	const struct reach *reach; /* or NULL */
+	bool near;                 /* leave no file system that cannot wait */
+	bool closed;               /* a directory that a link led to does not let everybody through */
+	int at;                    /* O_PATH: the directory where it is */
+	struct statx x;            /* of that */
+	int last;                  /* O_PATH: the last component, -1 if there is none but `at` */
+	struct statx last_x;
+	char name[NAME_MAX + 1]; /* of the last component */
+	char *rest;              /* what is still to go */
+	uid_t owners[MOST_LINKS];
+	size_t links;
+};
+
+static void walk_release(struct walk *w)
+{
+	cleanup_close(&w->at);
+	cleanup_close(&w->last);
+	cleanup_free(&w->rest);
+}
+
+/* Whether the file system of x may be asked. */
+static int may_ask(const struct walk *w, const struct statx *x)
+{
+	if (w->reach && device_of(x) == atomic_load(&w->reach->forbidden))
+		return -ELOOP;
+	if (w->near && !is_near(w->reach, mount_of(x)))
+		return -EXDEV;
+	return probe_asks(device_of(x));
+}
+
+static int look_at(int fd, struct statx *ret)
+{
+	return statx(fd, "", LOOK_FLAGS | AT_EMPTY_PATH, LOOK_MASK, ret) < 0 ? -errno : 0;
+}
+
+/* Goes to where a path begins: the root of all, or the source. */
+static int go_to(struct walk *w, bool root)
+{
+	cleanup_close(&w->at);
+	w->at = root               ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
+	        : w->reach == NULL ? open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)
+	                           : fcntl(w->reach->root, F_DUPFD_CLOEXEC, 0);
+	return w->at < 0 ? -errno : look_at(w->at, &w->x);
+}
+
+/* The last component becomes where the walk is. */
+static int enter(struct walk *w)
+{
+	if (w->last < 0)
+		return 0;
+	if (!S_ISDIR(w->last_x.stx_mode))
+		return -ENOTDIR;
+	cleanup_close(&w->at);
+	w->at = w->last;
+	w->x = w->last_x;
+	w->last = -1;
+	return 0;
+}
+
+/* Takes the next component off the text. False at the end. */
+static bool next_name(struct walk *w, int *ret_err)
+{
+	char *p = w->rest + strspn(w->rest, "/");
+	size_t n = strcspn(p, "/");
+	*ret_err = n > NAME_MAX ? -ENAMETOOLONG : 0;
+	if (n == 0 || n > NAME_MAX)
+		return false;
+	memcpy(w->name, p, n);
+	w->name[n] = '\0';
+	memmove(w->rest, p + n, strlen(p + n) + 1);
+	return true;
+}
+
+/* The last component is a link: what it says is to go first. */
+static int follow(struct walk *w)
+{
+	char text[PATH_MAX];
+	if (w->links == MOST_LINKS)
+		return -ELOOP;
+	w->owners[w->links++] = w->last_x.stx_uid;
+	int rc = may_ask(w, &w->last_x);
+	ssize_t n = rc < 0 ? -1 : readlinkat(w->last, "", text, sizeof text);
+	if (n <= 0 || (size_t)n == sizeof text)
+		return rc < 0 ? rc : n < 0 ? -errno : n == 0 ? -ENOENT : -ENAMETOOLONG;
+	cleanup_close(&w->last);
+	w->last = -1;
+	size_t more = strlen(w->rest);
+	char *joined = malloc((size_t)n + more + 2);
+	if (!joined)
+		return -ENOMEM;
+	memcpy(joined, text, (size_t)n);
+	joined[n] = '/';
+	/* A link that ends in a slash, or is followed by one, is for a directory; nothing here depends on it. */
+	memcpy(joined + n + (more != 0), w->rest, more + 1);
+	if (!more)
+		joined[n] = '\0';
+	free(w->rest);
+	w->rest = joined;
+	return text[0] == '/' ? go_to(w, true) : 0;
+}
+
+static int step(struct walk *w)
+{
+	int rc = enter(w);
+	if (rc == 0)
+		rc = may_ask(w, &w->x);
+	if (rc < 0)
+		return rc;
+	if (w->links > 0 && (w->x.stx_mode & 0111) != 0111)
+		w->closed = true;
+	w->last = openat(w->at, w->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (w->last < 0)
+		return -errno;
+	rc = look_at(w->last, &w->last_x);
+	if (rc == 0 && S_ISLNK(w->last_x.stx_mode))
+		rc = follow(w);
+	return rc;
+}
+
+static int walk_init(struct walk *w, const struct reach *r, bool near, const char *path)
+{
+	*w = (struct walk){.reach = r, .near = near, .at = -1, .last = -1, .rest = strdup(path)};
+	return w->rest ? go_to(w, *path == '/') : -ENOMEM;
+}
+
+/* Walks to the end of the text. Then `last` is a thing that is no link, or -1 where the text ended in a directory's
+ * ".." or nothing, which is `at`. */
+static int walk_on(struct walk *w)
+{
+	int rc = 0, err;
+	while (rc == 0 && next_name(w, &err)) {
+		if (strcmp(w->name, ".") == 0)
+			continue;
+		rc = step(w);
+		if (rc == 0 && strcmp(w->name, "..") == 0)
+			rc = enter(w);
+	}
+	return rc < 0 ? rc : err;
+}
+
+/* The rule of owners, for what was found to belong to `owner`. */
+static int judge(const struct walk *w, uid_t owner)
+{
+	uid_t free_to = w->reach ? w->reach->owner : geteuid();
+	for (size_t i = 0; i < w->links; i++)
+		if (w->owners[i] != owner && w->owners[i] != free_to)
+			return -EPERM;
+	return 0;
+}
+
+/* What the walk ended at: 0 or why it may not be had. */
+static int arrive(struct walk *w, struct reached *ret)
+{
+	struct stat st;
+	const struct statx *x = w->last < 0 ? &w->x : &w->last_x;
+	int rc = may_ask(w, x);
+	if (rc < 0)
+		return rc;
+	if (fstat(w->last < 0 ? w->at : w->last, &st) < 0)
+		return -errno;
+	ret->st = st;
+	ret->foreign = w->reach && !is_near(w->reach, mount_of(x));
+	ret->linked = w->links > 0 || ret->foreign;
+	ret->closed = w->closed;
+	return judge(w, st.st_uid);
+}
+
+/* ---- what is asked for ---- */
+
+enum ask { ASK_STAT, ASK_FILE, ASK_DIR };
+
+static int fit(enum ask ask, mode_t mode)
+{
+	if (ask == ASK_STAT)
+		return 0;
+	if (ask == ASK_DIR)
+		return S_ISDIR(mode) ? 0 : -ENOTDIR;
+	return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? -EISDIR : -EINVAL;
+}
+
+/* A socket or a device without a driver says so when it is opened. */
+static int no_file(int err)
+{
+	return err == ENXIO || err == ENODEV ? -EINVAL : -err;
+}
+
+/* Opens what the walk ended at, and judges it once more by what was opened. */
+static int open_last(struct walk *w, enum ask ask, int flags, struct reached *ret)
+{
+	const char *name = w->last < 0 ? "." : w->name;
+	int all = flags | O_NOFOLLOW | O_CLOEXEC | (ask == ASK_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY);
+	/* Where nothing may wait, not even for what was mounted there a moment ago. */
+	int fd CLEANUP_CLOSE =
+	    w->near && w->reach->has_openat2 ? open_how(w->at, name, all, NO_DETOUR) : openat(w->at, name, all);
+	if (fd < 0)
+		return no_file(errno);
+	if (fstat(fd, &ret->st) < 0)
+		return -errno;
+	int rc = fit(ask, ret->st.st_mode);
+	if (rc == 0)
+		rc = judge(w, ret->st.st_uid);
+	if (rc < 0)
+		return rc;
+	ret->fd = fd;
+	ret->dir = w->at;
+	strcpy(ret->name, name);
+	fd = w->at = -1;
+	return 0;
+}
+
+static int walk_to(const struct reach *r, bool near, const char *path, enum ask ask, int flags, struct reached *ret)
+{
+	struct walk w CLEANUP(walk_release);
+	int rc = walk_init(&w, r, near, path);
+	if (rc == 0)
+		rc = walk_on(&w);
+	if (rc == 0)
+		rc = arrive(&w, ret);
+	if (rc == 0)
+		rc = fit(ask, ret->st.st_mode);
+	if (rc == 0 && ask != ASK_STAT)
+		rc = open_last(&w, ask, flags, ret);
+	return rc;
+}
+
+/* As walk_to, for plain names on the source's own file system, in few calls; -EXDEV for others. */
+static int open_plain(const struct reach *r, const char *path, enum ask ask, int flags, struct reached *ret)
+{
+	if (!r->has_openat2 || r->mount_count == 0 || atomic_load(&r->gone))
+		return -EXDEV;
+	int kind = ask == ASK_STAT ? O_PATH : ask == ASK_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY;
+	int fd CLEANUP_CLOSE =
+	    open_how(r->root, *path ? path : ".", (ask == ASK_STAT ? 0 : flags) | kind | O_CLOEXEC, NO_DETOUR);
+	if (fd < 0)
+		return errno == ELOOP ? -EXDEV : no_file(errno);
+	if (fstat(fd, &ret->st) < 0)
+		return -errno;
+	int rc = fit(ask, ret->st.st_mode);
+	if (rc == 0 && ask != ASK_STAT) {
+		ret->fd = fd;
+		fd = -1;
+	}
+	return rc;
+}
+
+/* The source by its path: what stands for it from now on, if that is not what it was. */
+static int renew(struct reach *r, bool near)
+{
+	struct reached root = REACHED_INIT;
+	int rc = walk_to(r, near, r->source, ASK_DIR, O_PATH, &root);
+	if (rc == 0 && dup3(root.fd, r->root, O_CLOEXEC) < 0)
+		rc = -errno;
+	/* What was the source may lie elsewhere now: nobody asked for that. */
+	if (rc == 0 || rc == -ENOENT || rc == -ENOTDIR)
+		atomic_store(&r->gone, rc);
+	reached_release(r, &root);
+	return rc;
+}
+
+static int answer(struct reach *r, bool near, const char *path, enum ask ask, int flags, struct reached *ret)
+{
+	if (ask == ASK_DIR && r && *path == '\0') {
+		int rc = renew(r, near);
+		if (rc < 0)
+			return rc;
+	}
+	int gone = r && *path != '/' ? atomic_load(&r->gone) : 0;
+	return gone ? gone : walk_to(r, near, path, ask, flags, ret);
+}
+
+/* ---- on another thread ---- */
+
+struct request {
+	struct probe probe;
+	struct reach *reach;
+	enum ask ask;
+	int flags, rc;
+	struct reached got;
+	char path[];
+};
+
+static void request_run(struct probe *p)
+{
+	struct request *q = (struct request *)p;
+	q->rc = answer(q->reach, false, q->path, q->ask, q->flags, &q->got);
+}
+
+static void request_free(struct probe *p)
+{
+	struct request *q = (struct request *)p;
+	reached_release(q->reach, &q->got);
+	reach_put(q->reach);
+	free(q);
+}
+
+static int ask_elsewhere(struct reach *r, const char *path, enum ask ask, int flags, struct reached *ret)
+{
+	struct request *q = malloc(sizeof *q + strlen(path) + 1);
+	if (!q)
+		return -ENOMEM;
+	*q = (struct request){.probe = {.run = request_run, .free = request_free},
+	                      .reach = reach_get(r),
+	                      .ask = ask,
+	                      .flags = flags,
+	                      .got = REACHED_INIT};
+	strcpy(q->path, path);
+	struct probe *p = &q->probe;
+	int rc = probe_start(r->probes, p);
+	if (rc < 0) {
+		request_free(p);
+		return -ETIMEDOUT;
+	}
+	rc = probe_wait(r->probes, &p, 1);
+	if (rc == 0) {
+		*ret = q->got;
+		q->got = (struct reached)REACHED_INIT;
+		rc = q->rc;
+	}
+	probe_put(r->probes, p);
+	return rc;
+}
+
+static int ask_for(const struct reach_at *at, enum reach_how how, enum ask ask, int wanted, struct reached *ret)
+{
+	struct reached got = REACHED_INIT;
+	struct reach *r = at->reach;
+	bool place = wanted & REACH_PLACE, root = ask == ASK_DIR && *at->path == '\0';
+	int flags = wanted & ~REACH_PLACE;
+	bool may_wait = how == REACH_WAIT || probe_is_here();
+	int rc = r && !root && !place ? open_plain(r, at->path, ask, flags, &got) : -EXDEV;
+	if (rc == -EXDEV && r)
+		rc = answer(r, true, at->path, ask, flags, &got);
+	if (rc == -EXDEV && may_wait)
+		rc = !r || probe_is_here() ? answer(r, false, at->path, ask, flags, &got)
+		                           : ask_elsewhere(r, at->path, ask, flags, &got);
+	if (rc < 0) {
+		reached_release(r, &got);
+		return rc;
+	}
+	if (!place) {
+		reach_close_fd(r, got.dir, false);
+		got.dir = -1;
+	}
+	*ret = got;
+	return 0;
+}
+
+int reach_stat(const struct reach_at *at, enum reach_how how, struct reached *ret)
+{
+	return ask_for(at, how, ASK_STAT, 0, ret);
+}
+
+int reach_file(const struct reach_at *at, enum reach_how how, int flags, struct reached *ret)
+{
+	return ask_for(at, how, ASK_FILE, flags, ret);
+}
+
+int reach_dir(const struct reach_at *at, enum reach_how how, int flags, struct reached *ret)
+{
+	return ask_for(at, how, ASK_DIR, flags, ret);
+}
+
+int reach_look(const struct reach *r, int dir, const char *name, struct stat *ret)
+{
+	struct statx x;
+	if (statx(dir, name, LOOK_FLAGS, LOOK_MASK, &x) < 0)
+		return -errno;
+	if (S_ISLNK(x.stx_mode) || !is_near(r, mount_of(&x)))
+		return -EXDEV;
+	*ret = stat_of(&x);
+	return 0;
+}
+
+/* ---- closing ---- */
+
+/* To close a file tells its server, and waits for that. */
+struct farewell {
+	struct probe probe;
+	int fd;
+};
+
+static void farewell_run(struct probe *p)
+{
+	close(((struct farewell *)p)->fd);
+}
+
+static void farewell_free(struct probe *p)
+{
+	free(p);
+}
+
+void reach_close_fd(struct reach *r, int fd, bool foreign)
+{
+	if (fd < 0)
+		return;
+	if (!foreign || !r || probe_is_here()) {
+		close(fd);
+		return;
+	}
+	struct farewell *f = malloc(sizeof *f);
+	if (f)
+		*f = (struct farewell){.probe = {.run = farewell_run, .free = farewell_free}, .fd = fd};
+	/* Where nobody can take it on, it is better kept open than waited for. */
+	if (f && probe_start(r->probes, &f->probe) == 0)
+		probe_put(r->probes, &f->probe);
+	else
+		free(f);
+}
+
+void reached_release(struct reach *r, struct reached *got)
+{
+	reach_close_fd(r, got->fd, got->foreign);
+	reach_close_fd(r, got->dir, false);
+	got->fd = got->dir = -1;
+}
+
+/* ---- life ---- */
+
+struct reach *reach_get(struct reach *r)
+{
+	atomic_fetch_add(&r->refs, 1);
+	return r;
+}
+
+void reach_put(struct reach *r)
+{
+	if (!r || atomic_fetch_sub(&r->refs, 1) > 1)
+		return;
+	cleanup_close(&r->root);
+	free(r->source);
+	free(r);
+}
+
+/* The file systems that the path leads over, unless one of them may wait for somebody else. */
+static int learn_mounts(struct reach *r)
+{
+	struct walk w CLEANUP(walk_release);
+	int err = 0, rc = walk_init(&w, NULL, false, r->source);
+	do {
+		if (rc == 0 && err == 0)
+			rc = enter(&w);
+		if (rc < 0)
+			return rc;
+		if (is_near(r, mount_of(&w.x)))
+			continue;
+		if (is_remote(w.at) || r->mount_count == MOST_MOUNTS) {
+			r->mount_count = 0;
+			return 0;
+		}
+		r->mounts[r->mount_count++] = mount_of(&w.x);
+	} while (next_name(&w, &err) && (rc = step(&w)) == 0);
+	return rc;
+}
+
+int reach_open(const char *source, struct reach **ret)
+{
+	struct reach *r = calloc(1, sizeof *r);
+	if (!r)
+		return -ENOMEM;
+	r->refs = 1;
+	r->owner = geteuid();
+	r->source = strdup(source);
+	r->root = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int rc = !r->source ? -ENOMEM : r->root < 0 ? -errno : learn_mounts(r);
+	if (rc == 0)
+		rc = probes_open(r->mount_count ? PATIENCE_MS : PATIENCE_REMOTE_MS, &r->probes);
+	if (rc < 0) {
+		reach_put(r);
+		return rc;
+	}
+	int fd = open_how(r->root, ".", O_PATH | O_CLOEXEC, NO_DETOUR);
+	r->has_openat2 = fd >= 0;
+	cleanup_close(&fd);
+	*ret = r;
+	return 0;
+}
+
+void reach_close(struct reach *r)
+{
+	if (!r)
+		return;
+	probes_close(r->probes);
+	reach_put(r);
+}
+
+void reach_forbid(struct reach *r, dev_t device)
+{
+	atomic_store(&r->forbidden, device);
+}
+
+struct probes *reach_probes(const struct reach *r)
+{
+	return r->probes;
+}

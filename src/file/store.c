@@ -1,0 +1,545 @@
+/* The append protocol.
+ *
+ * Under the lock: look at the end of the file, let the caller make lines that fit
+ * what is there, write them with one write(2) on an O_APPEND descriptor, look
+ * again. The write lands at the end whatever happened meanwhile, so the worst that
+ * a concurrent pi can do is to come in between, which shows in the bytes before ours.
+ *
+ * A write that came out short is finished, or taken back while nobody has
+ * written behind it. */
+#include "sessionfs/base/lock.h"
+#include "sessionfs/base/stop.h"
+#include "sessionfs/file/store.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <time.h>
+
+/* How often lines of others may come in between before we let it be: the line is
+ * in the file, only its parent is not the newest. */
+#define MOST_ATTEMPTS 8
+
+/* How often the end of the file is looked at until it is whole, or until it stays as it is. */
+#define MOST_LOOKS 20
+
+static int check_id(int fd, const struct store_id *id, struct stat *ret)
+{
+	if (fstat(fd, ret) < 0)
+		return -errno;
+	if (!S_ISREG(ret->st_mode))
+		return -EINVAL;
+	return ret->st_dev == id->dev && ret->st_ino == id->ino ? 0 : -ESTALE;
+}
+
+/* Whether the name still leads to the file that is open. */
+static int check_name(const struct reach_at *at, const struct store_id *id)
+{
+	struct reached now = REACHED_INIT;
+	int rc = reach_stat(at, REACH_WAIT, &now);
+	if (rc < 0)
+		return rc == -ENOENT ? -ESTALE : rc;
+	return now.st.st_dev == id->dev && now.st.st_ino == id->ino ? 0 : -ESTALE;
+}
+
+/* Whoever has the lock may be another program that never gives it back: asked for again and again, since the wait of
+ * flock(2) ends for nobody. */
+static int lock_file(int fd)
+{
+	struct timespec pause = {.tv_nsec = 200 * 1000};
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		int rc = stop_check();
+		if (rc < 0)
+			return rc;
+		nanosleep(&pause, NULL);
+		if (pause.tv_nsec < 10 * 1000 * 1000)
+			pause.tv_nsec *= 2;
+	}
+	return 0;
+}
+
+static int open_file(const struct reach_at *at, const struct store_id *id, int flags, struct reached *ret)
+{
+	int rc = reach_file(at, REACH_WAIT, flags, ret);
+	if (rc == -ENOENT)
+		return -ESTALE;
+	return rc < 0 ? rc : check_id(ret->fd, id, &ret->st);
+}
+
+/* To be closed with close_locked, whatever it returns. */
+static int open_locked(const struct reach_at *at, const struct store_id *id, int flags, struct reached *ret)
+{
+	lock_note(LOCK_FILE);
+	int rc = open_file(at, id, O_RDWR | O_APPEND | flags, ret);
+	if (rc == 0)
+		rc = lock_file(ret->fd);
+	/* Whoever held the lock may have replaced the file. */
+	return rc < 0 ? rc : check_name(at, id);
+}
+
+/* The lock goes with the descriptor. */
+static void close_locked(const struct reach_at *at, struct reached *file)
+{
+	reached_release(at->reach, file);
+	lock_forget(LOCK_FILE);
+}
+
+static int size_of(int fd, off_t *ret)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*ret = st.st_size;
+	return 0;
+}
+
+/* How many bytes there are, at most n, or a negative errno. */
+static ssize_t read_at(int fd, char *p, size_t n, off_t off)
+{
+	size_t got = 0;
+	while (got < n) {
+		ssize_t more = pread(fd, p + got, n - got, off + (off_t)got);
+		if (more < 0 && errno == EINTR)
+			continue;
+		if (more < 0)
+			return -errno;
+		if (more == 0)
+			break;
+		got += (size_t)more;
+	}
+	return (ssize_t)got;
+}
+
+static int sync_data(int fd)
+{
+	while (fdatasync(fd) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+static int sync_all(int fd)
+{
+	while (fsync(fd) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+/* Whether the byte before `size` ends a line. */
+static int ends_line(int fd, off_t size, bool *ret)
+{
+	char last = '\n';
+	if (size > 0) {
+		ssize_t n = read_at(fd, &last, 1, size - 1);
+		if (n != 1)
+			return n < 0 ? (int)n : -EIO;
+	}
+	*ret = last == '\n';
+	return 0;
+}
+
+static void sleep_ms(unsigned ms)
+{
+	const struct timespec pause = {.tv_nsec = (long)ms * 1000 * 1000};
+	nanosleep(&pause, NULL);
+}
+
+/* Waits until nobody has appended for so long. Who appends one line right after the other is in step with our
+ * attempts and overtakes each of them, but does not go on like that: what is best is a moment later. */
+static void wait_for_quiet(int fd, unsigned ms)
+{
+	off_t before = -1, size = 0;
+	for (int looks = 0; looks < MOST_LOOKS && size_of(fd, &size) == 0 && size != before; looks++) {
+		before = size;
+		sleep_ms(ms);
+	}
+}
+
+/* The size, and whether a line ends there. A line that pi is writing now shows half for a moment: only what stays
+ * like that is torn. Right after a line of pi's is the best time to write: nothing is waited for but its end. */
+static int look_at_end(int fd, off_t *ret_size, bool *ret_whole)
+{
+	for (int looks = 0;; looks++) {
+		int rc = size_of(fd, ret_size);
+		if (rc == 0)
+			rc = ends_line(fd, *ret_size, ret_whole);
+		if (rc < 0 || looks == MOST_LOOKS)
+			return rc;
+		if (*ret_whole)
+			return 0;
+		sleep_ms(1);
+	}
+}
+
+/* Whether these bytes stand there: 1, 0, or a negative errno. It needs no memory: whoever takes back what found no room
+ * may have none. */
+static int holds(int fd, off_t off, struct span bytes)
+{
+	char there[4096];
+	for (size_t done = 0; done < bytes.n;) {
+		size_t n = bytes.n - done < sizeof there ? bytes.n - done : sizeof there;
+		ssize_t got = read_at(fd, there, n, off + (off_t)done);
+		if (got < 0)
+			return (int)got;
+		if ((size_t)got < n || memcmp(there, bytes.p + done, n) != 0)
+			return 0;
+		done += n;
+	}
+	return 1;
+}
+
+/* Whether the last bytes of the file are these: nobody has written behind them. */
+static bool is_last(int fd, struct span ours, off_t *ret_end)
+{
+	off_t end = 0;
+	if (size_of(fd, &end) < 0 || end < (off_t)ours.n)
+		return false;
+	*ret_end = end;
+	return holds(fd, end - (off_t)ours.n, ours) == 1;
+}
+
+/* Takes back what was written last, unless somebody has written behind it. */
+static void take_back(int fd, struct span ours)
+{
+	off_t end = 0;
+	if (!is_last(fd, ours, &end))
+		return;
+	while (ftruncate(fd, end - (off_t)ours.n) < 0 && errno == EINTR)
+		;
+}
+
+/* Writes all of it: with one write(2), but where the disk or a limit cut it short.
+ * Then the rest follows, or what is there is taken back. */
+static int write_lines(int fd, struct span lines)
+{
+	size_t done = 0;
+	while (done < lines.n) {
+		ssize_t n = write(fd, lines.p + done, lines.n - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		int err = n < 0 ? -errno : n == 0 ? -EIO : 0;
+		off_t end = 0;
+		if (n > 0)
+			done += (size_t)n;
+		if (done == lines.n)
+			return 0;
+		if (done == 0)
+			return err;
+		if (err) {
+			take_back(fd, (struct span){lines.p, done});
+			return err;
+		}
+		if (!is_last(fd, (struct span){lines.p, done}, &end))
+			return -EIO;
+	}
+	return 0;
+}
+
+/* Finds where our bytes begin: right at `size`, or behind what came in between. pi may also have
+ * written behind them, so they are looked for, not counted back from the end. */
+static int came_between(int fd, off_t size, struct span ours, bool *ret)
+{
+	int rc = holds(fd, size, ours);
+	*ret = rc == 0;
+	return rc < 0 ? rc : 0;
+}
+
+static int append_once(int fd, bool sync, unsigned attempt, store_make make, void *arg, bool *ret_between)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, all CLEANUP_BUF = BUF_INIT;
+	off_t size = 0;
+	bool whole = true;
+	int rc = look_at_end(fd, &size, &whole);
+	if (rc == 0)
+		rc = make(arg, attempt, &lines);
+	if (rc == 0)
+		rc = buf_err(&lines);
+	*ret_between = false;
+	if (rc < 0)
+		return rc;
+	if (lines.n == 0)
+		return sync ? sync_data(fd) : 0;
+	if (!whole)
+		buf_addc(&all, '\n');
+	buf_addspan(&all, buf_span(&lines));
+	if (buf_err(&all))
+		return buf_err(&all);
+	rc = write_lines(fd, buf_span(&all));
+	if (rc < 0)
+		return rc;
+	rc = sync ? sync_data(fd) : 0;
+	if (rc < 0) {
+		take_back(fd, buf_span(&all));
+		return rc;
+	}
+	/* From here on the lines are in the file: a failure to look is no failure to write. */
+	bool between = false;
+	if (came_between(fd, size, buf_span(&all), &between) == 0)
+		*ret_between = between;
+	return 0;
+}
+
+static int append_locked(int fd, bool sync, store_make make, void *arg)
+{
+	bool between = true;
+	for (unsigned attempt = 0; between && attempt < MOST_ATTEMPTS; attempt++) {
+		/* Where lines come one by one the first repair is the last, and must not wait. */
+		if (attempt > 1)
+			wait_for_quiet(fd, attempt);
+		int rc = append_once(fd, sync, attempt, make, arg, &between);
+		if (rc < 0)
+			/* A repair that fails leaves the first line, which says what was meant. */
+			return attempt == 0 ? rc : 0;
+	}
+	return 0;
+}
+
+int store_append(const struct reach_at *at, const struct store_id *id, bool sync, store_make make, void *arg)
+{
+	struct reached file = REACHED_INIT;
+	int rc = open_locked(at, id, 0, &file);
+	if (rc == 0)
+		rc = append_locked(file.fd, sync, make, arg);
+	/* Whoever replaced the file meanwhile knows nothing of our lines. */
+	if (rc == 0 && check_name(at, id) == -ESTALE)
+		rc = -ESTALE;
+	close_locked(at, &file);
+	return rc;
+}
+
+/* Blocks that the file has at its end already are room too. */
+static bool has_room(int fd, const struct stat *st, size_t n)
+{
+	struct statvfs fs;
+	if (fstatvfs(fd, &fs) < 0 || fs.f_frsize == 0)
+		return true;
+	uint64_t slack = (fs.f_frsize - (uint64_t)st->st_size % fs.f_frsize) % fs.f_frsize;
+	uint64_t blocks = geteuid() == 0 ? fs.f_bfree : fs.f_bavail;
+	return n <= slack || (n - slack + fs.f_frsize - 1) / fs.f_frsize <= blocks;
+}
+
+static bool is_within_limit(const struct stat *st, size_t n)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+	       (uint64_t)st->st_size + n <= limit.rlim_cur;
+}
+
+static int judge_room(const struct reached *file, size_t n)
+{
+	if (!is_within_limit(&file->st, n))
+		return -EFBIG;
+	return has_room(file->fd, &file->st, n) ? 0 : -ENOSPC;
+}
+
+int store_check(const struct reach_at *at, const struct store_id *id, size_t n)
+{
+	struct reached file = REACHED_INIT;
+	int rc = open_file(at, id, O_WRONLY | O_APPEND, &file);
+	if (rc == 0)
+		rc = judge_room(&file, n);
+	reached_release(at->reach, &file);
+	return rc;
+}
+
+int store_sync(const struct reach_at *at)
+{
+	struct reached file = REACHED_INIT;
+	int rc = reach_file(at, REACH_WAIT, O_RDONLY, &file);
+	if (rc == 0)
+		rc = sync_all(file.fd);
+	reached_release(at->reach, &file);
+	return rc;
+}
+
+/* --- replacing ------------------------------------------------------------------ */
+
+/* A name that no one takes for a session. */
+#define TEMPORARY ".sessionfs-"
+#define RANDOM 6
+#define MOST_NAMES 100
+
+/* Copies what setfattr can set; what it cannot (security labels of others) stays with the system's default. */
+static int copy_xattrs(int from, int to)
+{
+	ssize_t n = flistxattr(from, NULL, 0);
+	if (n <= 0)
+		return n < 0 && errno != ENOTSUP ? -errno : 0;
+	char *names CLEANUP_FREE = malloc((size_t)n);
+	if (!names)
+		return -ENOMEM;
+	n = flistxattr(from, names, (size_t)n);
+	if (n < 0)
+		return -errno;
+	for (const char *name = names; name < names + n; name += strlen(name) + 1) {
+		char value[XATTR_SIZE_MAX];
+		ssize_t len = fgetxattr(from, name, value, sizeof value);
+		if (len < 0)
+			return -errno;
+		if (fsetxattr(to, name, value, (size_t)len, 0) < 0 && errno != ENOTSUP && errno != EPERM)
+			return -errno;
+	}
+	return 0;
+}
+
+static int same_attributes(int from, int to, const struct stat *st)
+{
+	if (fchown(to, st->st_uid, st->st_gid) < 0)
+		return -errno;
+	if (fchmod(to, st->st_mode & 07777) < 0)
+		return -errno;
+	return copy_xattrs(from, to);
+}
+
+static int sync_dir(int dir)
+{
+	int fd CLEANUP_CLOSE = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : sync_all(fd);
+}
+
+static bool same_contents(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+static int draw_name(char name[sizeof TEMPORARY + RANDOM])
+{
+	unsigned char some[RANDOM];
+	if (getrandom(some, sizeof some, 0) != sizeof some)
+		return -EIO;
+	strcpy(name, TEMPORARY);
+	for (size_t i = 0; i < RANDOM; i++)
+		name[sizeof TEMPORARY - 1 + i] = digits[some[i] % (sizeof digits - 1)];
+	name[sizeof TEMPORARY - 1 + RANDOM] = '\0';
+	return 0;
+}
+
+/* Locks a file that is to be filled or removed: 0, -EAGAIN if somebody else is at it or the name is another's by now.
+ */
+static int claim(int dir, const char *name, int fd)
+{
+	struct stat st, there;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (fstatat(dir, name, &there, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	return st.st_dev == there.st_dev && st.st_ino == there.st_ino ? 0 : -EAGAIN;
+}
+
+/* Makes the temporary file in the directory, locked as long as it is open: nobody takes it for one that was left
+ * behind. Returns its descriptor, or a negative errno. */
+static int make_temporary(int dir, char name[sizeof TEMPORARY + RANDOM])
+{
+	int rc = -EEXIST;
+	for (int tries = 0; tries < MOST_NAMES; tries++) {
+		rc = draw_name(name);
+		if (rc < 0)
+			return rc;
+		int fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd < 0 && errno == EEXIST)
+			continue;
+		if (fd < 0)
+			return -errno;
+		rc = claim(dir, name, fd);
+		if (rc == 0)
+			return fd;
+		close(fd);
+		/* Whoever has it locked is about to remove it. */
+		if (rc != -EAGAIN) {
+			unlinkat(dir, name, 0);
+			return rc;
+		}
+	}
+	return rc;
+}
+
+bool store_is_temporary(const char *name)
+{
+	size_t n = sizeof TEMPORARY - 1;
+	return strncmp(name, TEMPORARY, n) == 0 && strspn(name + n, digits) == RANDOM && strlen(name) == n + RANDOM;
+}
+
+bool store_tidy(int dir, const char *name)
+{
+	struct stat st;
+	int fd CLEANUP_CLOSE = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT;
+	if (fstat(fd, &st) < 0)
+		return false;
+	bool ours = S_ISREG(st.st_mode) && (st.st_uid == geteuid() || geteuid() == 0);
+	return ours && claim(dir, name, fd) == 0 && unlinkat(dir, name, 0) == 0;
+}
+
+/* Whether the name in the directory is the file still: no link to it, and no other. */
+static int check_place(const struct reached *old, const struct store_id *id)
+{
+	struct stat st;
+	if (fstatat(old->dir, old->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	return st.st_dev == id->dev && st.st_ino == id->ino ? 0 : -ESTALE;
+}
+
+/* Fills and places the temporary file; the caller removes it when this fails. */
+static int place(const struct reached *old, const struct reach_at *at, const struct store_id *id, const char *temporary,
+                 int fd, store_fill fill, void *arg)
+{
+	struct stat before, after;
+	int rc = check_id(old->fd, id, &before);
+	if (rc == 0)
+		rc = fill(arg, fd);
+	if (rc == 0)
+		rc = same_attributes(old->fd, fd, &before);
+	if (rc == 0)
+		rc = sync_all(fd);
+	if (rc == 0)
+		rc = check_name(at, id);
+	if (rc == 0)
+		rc = check_place(old, id);
+	if (rc == 0)
+		rc = check_id(old->fd, id, &after);
+	if (rc < 0)
+		return rc;
+	if (!same_contents(&before, &after))
+		return -EAGAIN;
+	return renameat(old->dir, temporary, old->dir, old->name) < 0 ? -errno : 0;
+}
+
+static int replace_locked(const struct reached *old, const struct reach_at *at, const struct store_id *id,
+                          store_fill fill, void *arg)
+{
+	char temporary[sizeof TEMPORARY + RANDOM];
+	int fd CLEANUP_CLOSE = make_temporary(old->dir, temporary);
+	if (fd < 0)
+		return fd;
+	int rc = place(old, at, id, temporary, fd, fill, arg);
+	if (rc < 0) {
+		unlinkat(old->dir, temporary, 0);
+		return rc;
+	}
+	return sync_dir(old->dir);
+}
+
+int store_replace(const struct reach_at *at, const struct store_id *id, store_fill fill, void *arg)
+{
+	struct reached old = REACHED_INIT;
+	int rc = open_locked(at, id, REACH_PLACE, &old);
+	if (rc == 0)
+		rc = replace_locked(&old, at, id, fill, arg);
+	close_locked(at, &old);
+	return rc;
+}

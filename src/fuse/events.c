@@ -1,0 +1,574 @@
+/* A place (the path of a session file) is compared with what was there when readers were told last: nothing then and
+ * a session now was created, another slot is another file under the same name, and a session that grew is asked
+ * for the entries that end beyond what was told. Which places changed is found out by whoever
+ * follows the catalog (catalog_wait).
+ *
+ * What readers must be told is known from the moment the first of them opens. */
+#include "sessionfs/fuse/events.h"
+#include "sessionfs/json/json.h"
+#include "sessionfs/base/lock.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* What is at a place, as readers know it. */
+struct seen {
+	uint32_t slot; /* NO_SLOT: no session */
+	const char *project, *stem, *sid;
+	dev_t dev;
+	ino_t ino;
+	uint64_t told; /* the bytes of the file whose entries were told */
+};
+
+struct seen_list {
+	struct seen *v;
+	size_t n, cap;
+};
+
+struct events_reader {
+	struct events_reader *next;
+	struct buf lines;
+	void *poll;
+	bool lost;
+};
+
+struct waiting {
+	struct waiting *next;
+	struct events_reader *reader;
+	void *request;
+	size_t n;
+};
+
+struct events {
+	struct lock lock;
+	struct catalog *catalog;
+	const struct events_ops *ops;
+	struct seen_list seen; /* by place */
+	struct events_reader *readers;
+	struct waiting *waiting; /* oldest first */
+};
+
+static void seen_release(struct seen_list *l)
+{
+	cleanup_free(&l->v);
+	*l = (struct seen_list){0};
+}
+
+static struct seen *seen_at(struct seen_list *l, uint32_t place)
+{
+	if (place >= l->cap) {
+		size_t cap = (size_t)place + place / 2 + 64;
+		struct seen *p = reallocarray(l->v, cap, sizeof *p);
+		if (!p)
+			return NULL;
+		l->v = p;
+		l->cap = cap;
+	}
+	for (; l->n <= place; l->n++)
+		l->v[l->n] = (struct seen){.slot = NO_SLOT};
+	return &l->v[place];
+}
+
+static struct seen seen_of(const struct slot_info *s, const char *project)
+{
+	return (struct seen){
+	    .slot = s->slot,
+	    .project = project,
+	    .stem = s->stem,
+	    .sid = s->sid,
+	    .dev = s->st.st_dev,
+	    .ino = s->st.st_ino,
+	    .told = (uint64_t)s->st.st_size,
+	};
+}
+
+/* Everything there is: what readers know when the first of them comes. */
+static int look(struct catalog *c, struct seen_list *ret)
+{
+	struct seen_list l CLEANUP(seen_release) = {0};
+	struct project_info project = {.project = NO_SLOT};
+	struct slot_info slot;
+	uint64_t cookie = 0;
+
+	while (catalog_slot_next(c, NO_SLOT, &cookie, &slot)) {
+		if (slot.project != project.project && !catalog_project(c, slot.project, &project)) {
+			project.project = NO_SLOT;
+			continue;
+		}
+		struct seen *s = seen_at(&l, slot.place);
+		if (!s)
+			return -ENOMEM;
+		*s = seen_of(&slot, project.name);
+	}
+	*ret = l;
+	l = (struct seen_list){0};
+	return 0;
+}
+
+/* ---- lines ---- */
+
+static void add_time(struct buf *out)
+{
+	struct timespec now;
+	struct tm tm;
+	char text[32];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+	buf_addf(out, "{\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
+}
+
+static void add_text(const char *key, struct span text, struct buf *out)
+{
+	buf_addf(out, "\"%s\":", key);
+	json_quote(text, out);
+}
+
+static void add_path(const char *key, const struct seen *s, struct buf *out)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT;
+	buf_addf(&path, "projects/%s/%s", s->project, s->stem);
+	add_text(key, buf_span(&path), out);
+	if (buf_err(&path))
+		out->err = buf_err(&path);
+}
+
+static void begin_line(const char *event, const struct seen *s, struct buf *out)
+{
+	buf_reset(out);
+	add_time(out);
+	buf_addf(out, ",\"event\":\"%s\",", event);
+	add_text("session", span_of(s->sid ? s->sid : ""), out);
+	buf_addc(out, ',');
+	add_path("path", s, out);
+}
+
+/* A line that does not fit, or for which there is no memory, is lost; the reader hears so once. */
+static void end_line(struct events *e, struct buf *line)
+{
+	buf_adds(line, "}\n");
+	for (struct events_reader *r = e->readers; r; r = r->next) {
+		if (r->lost)
+			continue;
+		if (!buf_err(line) && r->lines.n + line->n <= EVENTS_BACKLOG)
+			buf_addspan(&r->lines, buf_span(line));
+		else
+			r->lost = true;
+		if (buf_err(&r->lines)) {
+			r->lines.err = 0;
+			r->lost = true;
+		}
+	}
+}
+
+static void tell(struct events *e, const char *event, const struct seen *s)
+{
+	struct buf line CLEANUP_BUF = BUF_INIT;
+	begin_line(event, s, &line);
+	end_line(e, &line);
+}
+
+/* ---- what a session grew by ---- */
+
+#define ENTRIES_A_LINE 500
+
+static void add_entry_name(const char *key, const struct session *s, uint32_t i, struct buf *out)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	session_entry_name(s, i, &name);
+	add_text(key, buf_span(&name), out);
+	if (buf_err(&name))
+		out->err = buf_err(&name);
+}
+
+static void add_entry(const struct session *s, uint32_t i, struct buf *out)
+{
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct record r;
+	const struct entry *at = session_entry(s, i);
+	buf_addc(out, '{');
+	add_entry_name("id", s, i, out);
+	buf_adds(out, ",\"type\":");
+	/* A type that is not known is told as it stands in the file. */
+	if (at->type != RECORD_OTHER)
+		json_quote(span_of(record_type_name(at->type)), out);
+	else if (session_load(s, i, &line, &r) == 0 && r.type_.kind == JSON_STRING)
+		buf_addspan(out, json_raw(r.type_));
+	else
+		buf_adds(out, "null");
+	if (at->type == RECORD_MESSAGE && record_role_name(at->role)) {
+		buf_addc(out, ',');
+		add_text("role", span_of(record_role_name(at->role)), out);
+	}
+	buf_addc(out, '}');
+}
+
+static void tell_entries(struct events *e, const struct seen *seen, const struct session *s, uint32_t from, uint32_t to)
+{
+	struct buf line CLEANUP_BUF = BUF_INIT;
+	begin_line("appended", seen, &line);
+	buf_adds(&line, ",\"entries\":[");
+	for (uint32_t i = from; i < to; i++) {
+		if (i > from)
+			buf_addc(&line, ',');
+		add_entry(s, i, &line);
+	}
+	buf_addc(&line, ']');
+	end_line(e, &line);
+}
+
+static void tell_label(struct events *e, const struct seen *seen, const struct session *s, uint32_t i)
+{
+	struct buf line CLEANUP_BUF = BUF_INIT;
+	struct line text CLEANUP_LINE = LINE_INIT;
+	struct record r;
+	if (session_load(s, i, &text, &r) < 0)
+		return;
+	uint32_t target = session_entry_by_id(s, r.target_id);
+	if (target == NO_ENTRY)
+		return;
+	begin_line("label", seen, &line);
+	buf_addc(&line, ',');
+	add_entry_name("entry", s, target, &line);
+	buf_adds(&line, ",\"label\":");
+	if (json_truthy(r.label))
+		buf_addspan(&line, json_raw(r.label));
+	else
+		buf_adds(&line, "null");
+	end_line(e, &line);
+}
+
+static void tell_name(struct events *e, const struct seen *seen, const struct session *s)
+{
+	struct buf line CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT;
+	begin_line("renamed", seen, &line);
+	if (session_name(s, &name)) {
+		buf_addc(&line, ',');
+		add_text("name", buf_span(&name), &line);
+	} else {
+		buf_adds(&line, ",\"name\":null");
+	}
+	end_line(e, &line);
+}
+
+/* The first entry that ends beyond `told`. */
+static uint32_t first_new(const struct session *s, uint64_t told)
+{
+	uint32_t i = session_count(s);
+	while (i > 0 && session_entry(s, i - 1)->offset + session_entry(s, i - 1)->length > told)
+		i--;
+	return i;
+}
+
+static void tell_growth(struct events *e, struct seen *seen)
+{
+	struct session *s;
+	if (catalog_get(e->catalog, seen->slot, &s) < 0)
+		return; /* what it became is another change */
+	uint32_t n = session_count(s), first = first_new(s, seen->told);
+	bool named = false;
+	for (uint32_t i = first; i < n; i += ENTRIES_A_LINE)
+		tell_entries(e, seen, s, i, n - i > ENTRIES_A_LINE ? i + ENTRIES_A_LINE : n);
+	for (uint32_t i = first; i < n; i++) {
+		if (session_entry(s, i)->type == RECORD_LABEL)
+			tell_label(e, seen, s, i);
+		named = named || session_entry(s, i)->type == RECORD_SESSION_INFO;
+	}
+	if (named)
+		tell_name(e, seen, s);
+	if (first < n)
+		seen->told = session_entry(s, n - 1)->offset + session_entry(s, n - 1)->length;
+	catalog_put(e->catalog, s);
+}
+
+/* ---- what became of places ---- */
+
+static bool is_same_file(const struct seen *a, const struct seen *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->sid && b->sid;
+}
+
+/* What came under a new name is what went from another one, if one of the same changes did. */
+static struct seen *moved_from(struct seen_list *went, const struct seen *came)
+{
+	for (size_t i = 0; i < went->n; i++)
+		if (went->v[i].slot != NO_SLOT && is_same_file(&went->v[i], came))
+			return &went->v[i];
+	return NULL;
+}
+
+static void tell_move(struct events *e, const struct seen *from, const struct seen *to)
+{
+	struct buf line CLEANUP_BUF = BUF_INIT;
+	begin_line("renamed", to, &line);
+	buf_addc(&line, ',');
+	add_path("from", from, &line);
+	end_line(e, &line);
+}
+
+static void tell_came(struct events *e, struct seen_list *went, struct seen *seen, struct seen now)
+{
+	struct seen *from = moved_from(went, &now);
+	*seen = now;
+	if (!from) {
+		tell(e, "created", seen);
+		return;
+	}
+	tell_move(e, from, seen);
+	seen->told = from->told;
+	from->slot = NO_SLOT;
+	tell_growth(e, seen);
+}
+
+/* A session that is new gets its SID when all headers were read: others may have the same. */
+static bool look_at(struct catalog *c, uint32_t place, struct slot_info *ret)
+{
+	struct slot_info first;
+	uint64_t cookie = 0;
+	if (!catalog_at(c, place, ret))
+		return false;
+	if (ret->sid)
+		return true;
+	catalog_slot_next(c, NO_SLOT, &cookie, &first);
+	return catalog_at(c, place, ret);
+}
+
+/* Those that went are only gathered: they may have moved. */
+static int tell_place(struct events *e, uint32_t place, bool came, struct seen_list *went)
+{
+	struct project_info project;
+	struct slot_info s;
+	bool is_there = look_at(e->catalog, place, &s) && catalog_project(e->catalog, s.project, &project);
+	struct seen *seen = seen_at(&e->seen, place);
+	if (!seen)
+		return -ENOMEM;
+	bool was_there = seen->slot != NO_SLOT;
+	if (came != (is_there && !was_there))
+		return 0;
+	if (came) {
+		tell_came(e, went, seen, seen_of(&s, project.name));
+	} else if (was_there && !is_there) {
+		struct seen *to = seen_at(went, (uint32_t)went->n);
+		if (!to)
+			return -ENOMEM;
+		*to = *seen;
+		seen->slot = NO_SLOT;
+	} else if (was_there && seen->slot != s.slot) {
+		*seen = seen_of(&s, project.name);
+		tell(e, "replaced", seen);
+	} else if (was_there) {
+		tell_growth(e, seen);
+	}
+	return 0;
+}
+
+static void lose_all(struct events *e)
+{
+	for (struct events_reader *r = e->readers; r; r = r->next)
+		r->lost = true;
+}
+
+static void serve_all(struct events *e);
+
+void events_tell(struct events *e, const struct catalog_change *changes, size_t n)
+{
+	LOCKED(&e->lock);
+	if (!e->readers)
+		return;
+	struct seen_list went CLEANUP(seen_release) = {0};
+	int rc = 0;
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = tell_place(e, changes[i].place, false, &went);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = tell_place(e, changes[i].place, true, &went);
+	for (size_t i = 0; i < went.n && rc == 0; i++)
+		if (went.v[i].slot != NO_SLOT)
+			tell(e, "deleted", &went.v[i]);
+	if (rc < 0)
+		lose_all(e);
+	serve_all(e);
+}
+
+bool events_are_read(struct events *e)
+{
+	LOCKED(&e->lock);
+	return e->readers != NULL;
+}
+
+/* ---- readers ---- */
+
+/* As many whole lines as fit; a line longer than that comes in pieces. */
+static size_t portion(const struct buf *lines, size_t n)
+{
+	if (lines->n <= n)
+		return lines->n;
+	const char *end = memrchr(lines->p, '\n', n);
+	return end ? (size_t)(end - lines->p) + 1 : n;
+}
+
+/* True if the request was answered. */
+static bool serve(struct events *e, struct events_reader *r, size_t n, void *request)
+{
+	if (r->lines.n == 0 && r->lost) {
+		add_time(&r->lines);
+		buf_adds(&r->lines, ",\"event\":\"lost\"}\n");
+		r->lines.err = 0;
+		r->lost = r->lines.n == 0;
+	}
+	if (r->lines.n == 0 && n > 0)
+		return false;
+	size_t some = portion(&r->lines, n);
+	e->ops->answer(request, 0, (struct span){r->lines.p, some});
+	r->lines.n -= some;
+	if (r->lines.n)
+		memmove(r->lines.p, r->lines.p + some, r->lines.n);
+	return true;
+}
+
+static void wake_poll(struct events *e, struct events_reader *r)
+{
+	if (!r->poll || (r->lines.n == 0 && !r->lost))
+		return;
+	e->ops->ready(r->poll);
+	r->poll = NULL;
+}
+
+static void serve_all(struct events *e)
+{
+	for (struct waiting **at = &e->waiting; *at;) {
+		struct waiting *x = *at;
+		if (!serve(e, x->reader, x->n, x->request)) {
+			at = &x->next;
+			continue;
+		}
+		*at = x->next;
+		free(x);
+	}
+	for (struct events_reader *r = e->readers; r; r = r->next)
+		wake_poll(e, r);
+}
+
+/* Answers without bytes those who wait on this reader, or for this request, or (both NULL) all. */
+static void dismiss(struct events *e, const struct events_reader *r, const void *request, int err)
+{
+	for (struct waiting **at = &e->waiting; *at;) {
+		struct waiting *x = *at;
+		if ((r && x->reader != r) || (request && x->request != request)) {
+			at = &x->next;
+			continue;
+		}
+		*at = x->next;
+		e->ops->answer(x->request, err, (struct span){"", 0});
+		free(x);
+	}
+}
+
+int events_open(struct catalog *c, const struct events_ops *ops, struct events **ret)
+{
+	struct events *e = calloc(1, sizeof *e);
+	if (!e)
+		return -ENOMEM;
+	lock_init(&e->lock, LOCK_EVENTS);
+	e->catalog = c;
+	e->ops = ops;
+	*ret = e;
+	return 0;
+}
+
+static void reader_free(struct events *e, struct events_reader *r)
+{
+	if (r->poll)
+		e->ops->forget(r->poll);
+	buf_release(&r->lines);
+	free(r);
+}
+
+void events_close(struct events *e)
+{
+	if (!e)
+		return;
+	lock_take(&e->lock);
+	dismiss(e, NULL, NULL, 0);
+	lock_give(&e->lock);
+	while (e->readers) {
+		struct events_reader *r = e->readers;
+		e->readers = r->next;
+		reader_free(e, r);
+	}
+	seen_release(&e->seen);
+	lock_destroy(&e->lock);
+	free(e);
+}
+
+int events_reader_open(struct events *e, struct events_reader **ret)
+{
+	struct events_reader *r CLEANUP_FREE = calloc(1, sizeof *r);
+	if (!r)
+		return -ENOMEM;
+	LOCKED(&e->lock);
+	/* Nobody kept note while nobody read. */
+	if (!e->readers) {
+		struct seen_list now = {0};
+		int rc = look(e->catalog, &now);
+		if (rc)
+			return rc;
+		seen_release(&e->seen);
+		e->seen = now;
+	}
+	r->next = e->readers;
+	e->readers = r;
+	*ret = r;
+	r = NULL;
+	return 0;
+}
+
+void events_reader_close(struct events *e, struct events_reader *r)
+{
+	LOCKED(&e->lock);
+	dismiss(e, r, NULL, -EINTR);
+	struct events_reader **at = &e->readers;
+	while (*at != r)
+		at = &(*at)->next;
+	*at = r->next;
+	reader_free(e, r);
+	if (!e->readers)
+		seen_release(&e->seen);
+}
+
+void events_read(struct events *e, struct events_reader *r, size_t n, bool wait, void *request)
+{
+	struct waiting *x CLEANUP_FREE = malloc(sizeof *x);
+	LOCKED(&e->lock);
+	if (serve(e, r, n, request))
+		return;
+	int err = e->ops->gave_up(request) ? -EINTR : !wait ? -EAGAIN : !x ? -ENOMEM : 0;
+	if (err) {
+		e->ops->answer(request, err, (struct span){"", 0});
+		return;
+	}
+	*x = (struct waiting){.reader = r, .request = request, .n = n};
+	struct waiting **end = &e->waiting;
+	while (*end)
+		end = &(*end)->next;
+	*end = x;
+	x = NULL;
+}
+
+void events_interrupt(struct events *e, void *request)
+{
+	LOCKED(&e->lock);
+	dismiss(e, NULL, request, -EINTR);
+}
+
+bool events_poll(struct events *e, struct events_reader *r, void *poll)
+{
+	LOCKED(&e->lock);
+	bool ready = r->lines.n > 0 || r->lost;
+	if (poll) {
+		if (r->poll)
+			e->ops->forget(r->poll);
+		r->poll = poll;
+	}
+	return ready;
+}

@@ -1,0 +1,227 @@
+/* One thread follows the catalog: it tells the kernel what to ask for again, and the readers of `.events`.
+ *
+ * The kernel is told to forget attributes only (of a directory its listing, too): with the new ones it sees another
+ * size or mtime and drops the contents by itself. That never waits for a reader. Names are told when a session came or
+ * went; that waits for the lookups in its project's directory.
+ *
+ * An answer that was made before a change can reach the kernel after it was told, and is then kept. So everything is
+ * told once more a moment later, when no such answer can be on its way. By then contents are dropped, too: two changes
+ * within one tick of the file system's clock may have left size and mtime as they were. */
+#include "fs_impl.h"
+
+#include "sessionfs/base/log.h"
+#include "sessionfs/base/stop.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define AGAIN_MS 1000
+#define LOOK_MS 250 /* between looks for readers of .events, where inotify does not tell */
+
+struct again {
+	uint32_t slot;
+	int64_t at_ms, changed_ms;
+	bool renamed; /* names below it were told of */
+};
+
+/* What to tell the kernel, gathered so that no lock is held. */
+struct telling {
+	struct fs *fs;
+	bool contents;
+	bool waits; /* for readers of contents that are dropped: not while a request is served */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* --- the kernel --------------------------------------------------------------------- */
+
+static void tell_node(const struct telling *t, node_t node)
+{
+	/* Without opens to answer all that is read is kept: see fs_sizes.c. */
+	bool whole = tree_is_dir(node) || (t->waits && (t->fs->sizes.told || tree_is_restamped(node))) ||
+	             (t->contents && tree_is_rewritten(node));
+	fuse_lowlevel_notify_inval_inode(t->fs->session, node, whole ? 0 : -1, 0);
+}
+
+static void tell(void *arg, node_t node, struct span name)
+{
+	const struct telling *t = arg;
+	if (!name.p)
+		tell_node(t, node);
+	else
+		fuse_lowlevel_notify_inval_entry(t->fs->session, node, name.p, name.n);
+}
+
+/* Where nothing was given out there is nothing to tell. */
+static void tell_session(struct fs *fs, const struct slot_info *s, bool contents, bool waits)
+{
+	struct telling t = {fs, contents, waits};
+	node_t *nodes CLEANUP_FREE = NULL;
+	size_t n;
+	bool given = quiet_take(fs, s->slot, &nodes, &n);
+	for (size_t i = 0; i < n; i++)
+		tell_node(&t, nodes[i]);
+	if (given || contents)
+		tree_stale_session(fs->tree, s->slot, tell, &t);
+	if (quiet_take_above(fs) || contents)
+		tree_stale_above(fs->tree, s->project, tell, &t);
+}
+
+/* Not with the change itself: it has the index grow, and a write that fails is about to take back what it wrote. And
+ * twice: the kernel keeps the names that somebody is just asking about. True if it must be told again. */
+static bool tell_renamed(struct fs *fs, uint32_t slot, bool again)
+{
+	struct telling t = {fs, false, true};
+	bool renamed = quiet_is_promised(fs, slot) && tree_take_renamed(fs->tree, slot);
+	if (renamed || again)
+		tree_stale_all(fs->tree, slot, tell, &t);
+	return renamed;
+}
+
+void follow_written(struct fs *fs, node_t node)
+{
+	struct slot_info s;
+	if (fs->session && !fs->read_only && catalog_slot(fs->catalog, node_unpack(node).slot, &s) == 0)
+		tell_session(fs, &s, false, false);
+}
+
+/* --- once more ------------------------------------------------------------------------ */
+
+static void plan_again(struct follow *f, uint32_t slot)
+{
+	int64_t now = now_ms();
+	for (size_t i = 0; i < f->n; i++)
+		if (f->again[i].slot == slot) {
+			f->again[i].changed_ms = now;
+			return;
+		}
+	if (f->n == f->cap) {
+		size_t cap = f->cap ? f->cap * 2 : 16;
+		struct again *p = reallocarray(f->again, cap, sizeof *p);
+		if (!p)
+			return;
+		f->again = p;
+		f->cap = cap;
+	}
+	f->again[f->n++] = (struct again){slot, now + AGAIN_MS, now, false};
+}
+
+static void tell_again(struct fs *fs)
+{
+	struct follow *f = &fs->follow;
+	int64_t now = now_ms();
+	for (size_t i = f->n; i > 0; i--) {
+		struct again *a = &f->again[i - 1];
+		struct slot_info s;
+		if (a->at_ms > now)
+			continue;
+		bool renamed = false;
+		if (catalog_slot(fs->catalog, a->slot, &s) == 0) {
+			tell_session(fs, &s, true, true);
+			renamed = tell_renamed(fs, s.slot, a->renamed);
+		}
+		/* What is changed all the time is told of each second. */
+		a->at_ms = (renamed ? now : a->changed_ms) + AGAIN_MS;
+		a->renamed = renamed;
+		if (a->at_ms <= now)
+			*a = f->again[--f->n];
+	}
+}
+
+static int timeout_ms(struct fs *fs, bool look)
+{
+	int64_t now = now_ms(), first = look ? now + LOOK_MS : INT64_MAX;
+	for (size_t i = 0; i < fs->follow.n; i++)
+		if (fs->follow.again[i].at_ms < first)
+			first = fs->follow.again[i].at_ms;
+	return first == INT64_MAX ? -1 : first > now ? (int)(first - now) : 0;
+}
+
+/* --- changes ---------------------------------------------------------------------------- */
+
+static void tell_change(struct fs *fs, const struct catalog_change *change)
+{
+	struct slot_info s;
+	struct telling t = {fs, false, true};
+	bool is_there = catalog_at(fs->catalog, change->place, &s);
+	if (change->came || change->died != NO_SLOT)
+		tree_stale_names(fs->tree, &s, change->died, tell, &t);
+	if (!is_there)
+		return;
+	tell_session(fs, &s, false, true);
+	plan_again(&fs->follow, s.slot);
+}
+
+/* Looking for what inotify does not tell is only worth it while somebody waits to hear. */
+static bool must_look(struct fs *fs)
+{
+	return events_are_read(fs->events) && !catalog_is_told(fs->catalog);
+}
+
+static bool is_over(void *arg)
+{
+	struct fs *fs = arg;
+	return atomic_load(&fs->follow.stop) || fuse_session_exited(fs->session);
+}
+
+static void *follow(void *arg)
+{
+	struct fs *fs = arg;
+	const struct stop stop = {is_over, fs};
+	stop_set(&stop);
+	while (!atomic_load(&fs->follow.stop)) {
+		bool look = must_look(fs);
+		struct catalog_change *changes CLEANUP_FREE = NULL;
+		ssize_t n = catalog_wait(fs->catalog, timeout_ms(fs, look), look, &changes);
+		if (n < 0) {
+			log_error("changes are not followed: %s", strerror((int)-n));
+			quiet_keep(fs, false);
+			break;
+		}
+		for (ssize_t i = 0; i < n; i++)
+			tell_change(fs, &changes[i]);
+		if (n > 0)
+			events_tell(fs->events, changes, (size_t)n);
+		tell_again(fs);
+	}
+	return NULL;
+}
+
+/* Signals are for the main thread: its loop ends on them. */
+void follow_start(struct fs *fs)
+{
+	sigset_t all, old;
+	if (!fs->session || fs->follow.running)
+		return;
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV); /* see paged.h */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int rc = pthread_create(&fs->follow.thread, NULL, follow, fs);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	fs->follow.running = rc == 0;
+	quiet_keep(fs, rc == 0);
+	if (rc)
+		log_warning("changes are not followed: %s", strerror(rc));
+}
+
+/* The loop has ended. The thread may be telling of a name, and that waits for whoever looks something up in the same
+ * directory. */
+void follow_stop(struct fs *fs)
+{
+	struct follow *f = &fs->follow;
+	if (f->running) {
+		atomic_store(&f->stop, true);
+		catalog_wake(fs->catalog);
+		fs_join(fs->session, f->thread);
+	}
+	f->running = false;
+	cleanup_free(&f->again);
+	f->n = f->cap = 0;
+}

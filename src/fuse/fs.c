@@ -1,0 +1,585 @@
+/* Requests become calls of tree_*, results become replies; what there is to decide here is what the kernel may keep.
+ *
+ * Attributes and names: as long as the tree says; see fs_quiet.c. Contents stay in the page cache; the kernel drops
+ * them itself when it sees another size or mtime (AUTO_INVAL_DATA). Listings: see fs_listings.c.
+ *
+ * Where it must not change under its reader, a text is made for one open: see fs_pin.c.
+ *
+ * The kernel is told not to ask when directories are opened, and with -o ro not for files either. */
+#include "sessionfs/fuse/fs.h"
+#include "fs_impl.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+/* libfuse fixes the signatures. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#define LIVE_SECONDS 10 /* a session whose file is younger than this is taken to be growing */
+#define LISTING_MAX ((size_t)1 << 20)
+
+/* Who was not interrupted is told what ended the work: the mount is going. */
+static void reply_error(fuse_req_t req, int rc)
+{
+	bool gone = rc == -EINTR && !fuse_req_interrupted(req) && fs_of(req)->session &&
+	            fuse_session_exited(fs_of(req)->session);
+	fuse_reply_err(req, gone ? ENOTCONN : -rc);
+}
+
+struct stat stat_of(const struct tree_attr *a)
+{
+	return (struct stat){
+	    .st_ino = a->node,
+	    .st_mode = a->mode,
+	    .st_nlink = 1,
+	    .st_uid = a->uid,
+	    .st_gid = a->gid,
+	    .st_size = (off_t)a->size,
+	    .st_blocks = (blkcnt_t)((a->size + 511) / 512),
+	    .st_atim = a->mtime,
+	    .st_mtim = a->mtime,
+	    .st_ctim = a->mtime,
+	};
+}
+
+struct fuse_entry_param entry_of(const struct tree_attr *a)
+{
+	return (struct fuse_entry_param){
+	    .ino = a->node,
+	    .attr = stat_of(a),
+	    .attr_timeout = a->attr_ttl,
+	    .entry_timeout = a->entry_ttl,
+	};
+}
+
+static int get_attr(struct fs *fs, node_t node, struct tree_attr *ret)
+{
+	if (node == NODE_EVENTS && !fs->no_open) {
+		*ret = stream_attr(fs);
+		return 0;
+	}
+	return tree_getattr(fs->tree, node, ret);
+}
+
+bool fs_is_younger(struct timespec t, time_t seconds)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec - t.tv_sec < seconds;
+}
+
+struct timespec fs_in(clockid_t clock, int64_t ns)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	ns += t.tv_nsec;
+	t.tv_sec += (time_t)(ns / 1000000000);
+	t.tv_nsec = (long)(ns % 1000000000);
+	return t;
+}
+
+static void op_init(void *userdata, struct fuse_conn_info *conn)
+{
+	struct fs *fs = userdata;
+	compat_want(conn, FUSE_CAP_READDIRPLUS, 1);
+	compat_want(conn, FUSE_CAP_READDIRPLUS_AUTO, 0);
+	compat_want(conn, FUSE_CAP_AUTO_INVAL_DATA, 1);
+	compat_want(conn, FUSE_CAP_WRITEBACK_CACHE, 0);
+	compat_want(conn, FUSE_CAP_CACHE_SYMLINKS, 0); /* their targets follow the session */
+	fs->no_open = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPEN_SUPPORT);
+	follow_start(fs);
+	fs->no_opendir = compat_is_capable(conn, FUSE_CAP_NO_OPENDIR_SUPPORT);
+}
+
+/* --- names and attributes -------------------------------------------------- */
+
+static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct tree_attr attr;
+	int rc = 0;
+	if (stream_is_name(fs, parent, name))
+		attr = stream_attr(fs);
+	else
+		rc = tree_lookup(fs->tree, parent, span_of(name), &attr);
+	if (rc && rc != -ENOENT) {
+		reply_error(req, rc);
+		return;
+	}
+	struct fuse_entry_param e = {.entry_timeout = tree_missing_ttl(fs->tree, parent, span_of(name))};
+	if (rc == 0) {
+		if (S_ISREG(attr.mode))
+			plus_looked_up(&fs->plus);
+		quiet_settle(fs, &attr);
+		listings_check(fs, attr.node);
+		sizes_tell(fs, &attr);
+		e = entry_of(&attr);
+	}
+	fuse_reply_entry(req, &e);
+}
+
+static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct tree_attr attr;
+	struct handle *handle = fi ? handles_get(&fs->handles, fi->fh) : NULL;
+	int rc = handle && handle->writing ? tree_handle_attr(fs->tree, ino, handle->writing, &attr)
+	                                   : get_attr(fs, ino, &attr);
+	/* Who seeks to the end means the end of what can be read here. */
+	if (rc == 0 && handle && handle->pinned)
+		attr.size = pin_size(handle);
+	handle_put(fs, handle);
+	if (rc) {
+		reply_error(req, rc);
+		return;
+	}
+	quiet_settle(fs, &attr);
+	listings_check(fs, ino);
+	sizes_tell(fs, &attr);
+	struct stat st = stat_of(&attr);
+	fuse_reply_attr(req, &st, attr.attr_ttl);
+}
+
+/* Asked only without default_permissions, when the one user who can get here is the one we run as: what we show we
+ * could read. */
+static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
+{
+	struct fs *fs = fs_of(req);
+	struct tree_attr attr;
+	int rc = get_attr(fs, ino, &attr);
+	if (rc) {
+		reply_error(req, rc);
+		return;
+	}
+	unsigned some = attr.mode | attr.mode >> 3 | attr.mode >> 6;
+	unsigned allowed = (some & W_OK) | R_OK | (S_ISREG(attr.mode) ? some & X_OK : X_OK);
+	if ((unsigned)mask & ~allowed & (R_OK | W_OK | X_OK))
+		rc = mask & W_OK && fs->read_only ? -EROFS : -EACCES;
+	reply_error(req, rc);
+}
+
+static bool is_in_group(fuse_req_t req, gid_t gid)
+{
+	gid_t few[64], *groups = few, *many CLEANUP_FREE = NULL;
+	int n = fuse_req_getgroups(req, 64, few);
+	if (n > 64 && (groups = many = calloc((size_t)n, sizeof *many)))
+		n = fuse_req_getgroups(req, n, many);
+	bool found = fuse_req_ctx(req)->gid == gid;
+	for (int i = 0; groups && !found && i < n; i++)
+		found = groups[i] == gid;
+	return found;
+}
+
+/* The kernel lets everybody read a link that they get to. */
+static bool may_read_link(fuse_req_t req, node_t node)
+{
+	const struct fuse_ctx *who = fuse_req_ctx(req);
+	if (who->uid == 0 || who->uid == geteuid())
+		return true;
+	gid_t gid;
+	mode_t mode = tree_link_mode(fs_of(req)->tree, node, &gid);
+	if ((mode & 0044) == 0044)
+		return true;
+	return mode & (is_in_group(req, gid) ? 0040 : 0004);
+}
+
+static void op_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	struct buf target CLEANUP_BUF = BUF_INIT;
+	int rc = may_read_link(req, ino) ? tree_readlink(fs_of(req)->tree, ino, &target) : -EACCES;
+	const char *text = rc ? NULL : buf_cstr(&target);
+	if (text)
+		fuse_reply_readlink(req, text);
+	else
+		reply_error(req, rc ? rc : -ENOMEM);
+}
+
+static void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct statvfs source;
+	/* The mount is there although its source is not: a full disk of no size. */
+	if (statvfs(catalog_source(fs_of(req)->catalog), &source) < 0)
+		source = (struct statvfs){.f_bsize = 4096, .f_frsize = 4096};
+	struct statvfs st = {
+	    .f_bsize = source.f_bsize,
+	    .f_frsize = source.f_frsize,
+	    .f_blocks = source.f_blocks,
+	    .f_bfree = source.f_bfree,
+	    .f_bavail = source.f_bavail,
+	    .f_namemax = NAME_MAX,
+	};
+	fuse_reply_statfs(req, &st);
+}
+
+/* --- directories ----------------------------------------------------------- */
+
+/* Cookies of the tree come after those of "." and "..". */
+enum { COOKIE_SELF = 1, COOKIE_PARENT = 2 };
+
+struct listing {
+	fuse_req_t req;
+	char *p;
+	size_t n, cap;
+	bool plus;
+	enum plus_kind brings;
+	struct buf noted; /* node_t: what the kernel is to be told of when no lock is held any more */
+};
+
+/* Non-zero if it did not fit. */
+static int add_name(struct listing *l, const char *name, uint64_t cookie, const struct fuse_entry_param *e)
+{
+	size_t room = l->cap - l->n;
+	size_t n = l->plus ? fuse_add_direntry_plus(l->req, l->p + l->n, room, name, e, (off_t)cookie)
+	                   : fuse_add_direntry(l->req, l->p + l->n, room, name, &e->attr, (off_t)cookie);
+	if (n > room)
+		return 1;
+	l->n += n;
+	return 0;
+}
+
+/* Without an ino the kernel only lists the name, and asks when somebody wants more. */
+static struct fuse_entry_param bare_entry(node_t node, mode_t type)
+{
+	return (struct fuse_entry_param){.attr = {.st_ino = node, .st_mode = type}};
+}
+
+static int emit(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *attr)
+{
+	struct listing *l = arg;
+	char text[NAME_MAX + 1];
+	if (name.n > NAME_MAX)
+		return 0;
+	memcpy(text, name.p, name.n);
+	text[name.n] = '\0';
+	if (attr && S_ISDIR(mode) && listings_is_noted(fs_of(l->req), node))
+		buf_add(&l->noted, &node, sizeof node);
+	struct fuse_entry_param e = bare_entry(node, mode);
+	if (attr && l->brings == PLUS_PROBE && S_ISREG(mode)) {
+		l->brings = PLUS_ALL;
+		plus_probed(&fs_of(l->req)->plus);
+	} else if (attr && sizes_may_be_told(fs_of(l->req), attr)) {
+		struct tree_attr settled = *attr;
+		quiet_settle(fs_of(l->req), &settled);
+		e = entry_of(&settled);
+	}
+	return add_name(l, text, cookie + COOKIE_PARENT, &e);
+}
+
+static int list(struct listing *l, struct tree *tree, node_t dir, uint64_t cookie)
+{
+	struct fuse_entry_param self = bare_entry(dir, S_IFDIR), parent = bare_entry(tree_parent(tree, dir), S_IFDIR);
+	if (cookie < COOKIE_SELF && add_name(l, ".", COOKIE_SELF, &self))
+		return 0;
+	if (cookie < COOKIE_PARENT && add_name(l, "..", COOKIE_PARENT, &parent))
+		return 0;
+	enum tree_want want = !l->plus ? TREE_NAMES : l->brings == PLUS_DIRS ? TREE_DIRS : TREE_ATTRS;
+	return tree_list(tree, dir, cookie < COOKIE_PARENT ? 0 : cookie - COOKIE_PARENT, want, emit, l);
+}
+
+static int begin_listing(struct fs *fs, node_t dir)
+{
+	struct tree_attr attr;
+	int rc = get_attr(fs, dir, &attr);
+	if (rc || !S_ISDIR(attr.mode))
+		return rc ? rc : -ENOTDIR;
+	return listings_begin(fs, &attr);
+}
+
+static void check_noted(struct fs *fs, struct buf *noted)
+{
+	for (size_t i = 0; i < noted->n; i += sizeof(node_t)) {
+		node_t node;
+		memcpy(&node, noted->p + i, sizeof node);
+		listings_check(fs, node);
+	}
+	buf_release(noted);
+}
+
+static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bool plus)
+{
+	struct fs *fs = fs_of(req);
+	struct listing l = {.req = req, .cap = size < LISTING_MAX ? size : LISTING_MAX, .plus = plus};
+	char *p CLEANUP_FREE = l.p = malloc(l.cap + 1);
+	int rc = p ? 0 : -ENOMEM;
+	if (plus)
+		l.brings = plus_begin(&fs->plus, off == 0);
+	if (!rc && off == 0)
+		rc = begin_listing(fs, dir);
+	if (!rc)
+		rc = list(&l, fs->tree, dir, (uint64_t)off);
+	check_noted(fs, &l.noted);
+	/* What was found before an error must reach the caller; the error comes with the next call. */
+	if (rc < 0 && l.n == 0)
+		reply_error(req, rc);
+	else
+		fuse_reply_buf(req, p, l.n);
+}
+
+static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	reply_listing(req, ino, size, off, false);
+}
+
+static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	reply_listing(req, ino, size, off, true);
+}
+
+static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct tree_attr attr;
+	fi->fh = 0;
+	if (fs->no_opendir) {
+		fuse_reply_err(req, ENOSYS);
+		return;
+	}
+	/* What is kept is dropped with the attributes, so these must be noted. */
+	if (get_attr(fs, ino, &attr) == 0) {
+		quiet_settle(fs, &attr);
+		fi->cache_readdir = fi->keep_cache =
+		    attr.attr_ttl >= TREE_TTL_TOLD && !tree_is_listing_volatile(fs->tree, ino);
+	}
+	fuse_reply_open(req, fi);
+}
+
+/* --- files ----------------------------------------------------------------- */
+
+static int refusal(const struct fs *fs)
+{
+	return fs->read_only ? -EROFS : -EPERM;
+}
+
+static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
+{
+	struct tree_attr attr;
+	/* Whoever opens it has its attributes, and they hold. */
+	if (tree_is_fixed(node)) {
+		fi->noflush = fi->keep_cache = 1;
+		pages_give(fs, node);
+		return 0;
+	}
+	int rc = tree_getattr(fs->tree, node, &attr);
+	if (rc)
+		return rc;
+	if (!S_ISREG(attr.mode))
+		return S_ISDIR(attr.mode) ? -EISDIR : -ELOOP;
+	fi->noflush = 1;
+	/* While one process learns of a new size, another can read the old last page, and nothing but zeros behind
+	 * what was its end: what grows is not read through the page cache. */
+	fi->direct_io = fs_is_younger(attr.mtime, LIVE_SECONDS) || tree_is_untimed(node);
+	fi->keep_cache = !fi->direct_io;
+	return fi->direct_io && pin_is_wanted(&attr) ? pin_open(fs, node, &fi->fh) : 0;
+}
+
+static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	bool to_write = fi->flags & (O_ACCMODE | O_TRUNC);
+	if (to_write && fs->read_only) {
+		reply_error(req, -EROFS);
+		return;
+	}
+	if (fs->no_open) {
+		fuse_reply_err(req, ENOSYS);
+		return;
+	}
+	if (ino == NODE_EVENTS) {
+		stream_open(fs, req, fi);
+		return;
+	}
+	fi->fh = 0;
+	int rc = to_write || tree_is_scratch(ino) ? write_open(req, ino, fi) : open_file(fs, ino, fi);
+	if (rc) {
+		reply_error(req, rc);
+		return;
+	}
+	uint64_t number = fi->fh;
+	/* Not delivered: the open was interrupted, and no release will come. */
+	if (fuse_reply_open(req, fi) == -ENOENT)
+		handle_put(fs, handles_remove(&fs->handles, number));
+}
+
+static void read_handle(fuse_req_t req, struct handle *handle, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	if (handle->reader) {
+		stream_read(fs, req, handle->reader, size, fi);
+		return;
+	}
+	if (!handle->writing) {
+		pin_read(req, handle, size, (uint64_t)off);
+		return;
+	}
+	int rc = tree_handle_read(fs->tree, handle->writing, (uint64_t)off, size, &out);
+	if (rc)
+		reply_error(req, rc);
+	else
+		fuse_reply_buf(req, out.p, out.n);
+}
+
+static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handles_get(&fs->handles, fi->fh);
+	if (handle) {
+		read_handle(req, handle, size, off, fi);
+		handle_put(fs, handle);
+		return;
+	}
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	int rc = fi->fh ? -EBADF : tree_read(fs->tree, ino, (uint64_t)off, size, &out);
+	if (rc)
+		reply_error(req, rc);
+	else
+		fuse_reply_buf(req, out.p, out.n);
+}
+
+/* Everything but .events can be read at any time. */
+static void op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handles_get(&fs->handles, fi->fh);
+	if (handle && handle->reader) {
+		stream_poll(fs, req, handle->reader, ph);
+	} else {
+		if (ph)
+			fuse_pollhandle_destroy(ph);
+		fuse_reply_poll(req, POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM);
+	}
+	handle_put(fs, handle);
+}
+
+static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handles_remove(&fs->handles, fi->fh);
+	if (handle && handle->reader)
+		events_reader_close(fs->events, handle->reader);
+	bool written = handle && handle->writing;
+	handle_put(fs, handle);
+	if (written)
+		follow_written(fs, ino);
+	fuse_reply_err(req, 0);
+}
+
+/* --- what is refused -------------------------------------------------------- */
+
+static void refuse(fuse_req_t req)
+{
+	reply_error(req, refusal(fs_of(req)));
+}
+
+static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+	refuse(req);
+}
+
+static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	refuse(req);
+}
+
+static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+	refuse(req);
+}
+
+static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t n, struct fuse_file_info *fi)
+{
+	refuse(req);
+}
+
+/* There are no extended attribute handlers: after the first ENOSYS the kernel does not ask again. Ids are never freed,
+ * so there is nothing to forget. */
+static const struct fuse_lowlevel_ops operations = {
+    .init = op_init,
+    .lookup = op_lookup,
+    .getattr = op_getattr,
+    .access = op_access,
+    .readlink = op_readlink,
+    .statfs = op_statfs,
+    .opendir = op_opendir,
+    .readdir = op_readdir,
+    .readdirplus = op_readdirplus,
+    .open = op_open,
+    .read = op_read,
+    .poll = op_poll,
+    .release = op_release,
+    .flush = write_flush,
+    .fsync = write_fsync,
+    .setattr = write_setattr,
+    .mknod = op_mknod,
+    .mkdir = op_mkdir,
+    .unlink = write_unlink,
+    .rmdir = write_rmdir,
+    .symlink = write_symlink,
+    .rename = write_rename,
+    .link = op_link,
+    .create = write_create,
+    .write = write_write,
+    .fallocate = op_fallocate,
+};
+
+const struct fuse_lowlevel_ops *fs_operations(void)
+{
+	return &operations;
+}
+
+int fs_open(const struct fs_options *o, struct fs **ret)
+{
+	struct fs *fs = calloc(1, sizeof *fs);
+	if (!fs)
+		return -ENOMEM;
+	int rc = events_open(o->catalog, &stream_ops, &fs->events);
+	if (rc) {
+		free(fs);
+		return rc;
+	}
+	fs->tree = o->tree;
+	fs->catalog = o->catalog;
+	fs->read_only = o->read_only;
+	fs->refuse_own = o->refuse_own;
+	clock_gettime(CLOCK_REALTIME, &fs->since);
+	handles_init(&fs->handles);
+	listings_init(&fs->listings);
+	quiet_init(&fs->quiet);
+	pages_init(&fs->pages);
+	plus_init(&fs->plus);
+	sizes_init(&fs->sizes);
+	*ret = fs;
+	return 0;
+}
+
+void fs_attach(struct fs *fs, struct fuse_session *session)
+{
+	fs->session = session;
+}
+
+void fs_stop(struct fs *fs)
+{
+	follow_stop(fs);
+	events_close(fs->events);
+	fs->events = NULL;
+}
+
+void fs_close(struct fs *fs)
+{
+	if (!fs)
+		return;
+	events_close(fs->events);
+	handles_release(fs, &fs->handles);
+	listings_release(&fs->listings);
+	quiet_release(&fs->quiet);
+	pages_release(&fs->pages);
+	plus_release(&fs->plus);
+	sizes_release(&fs->sizes);
+	free(fs);
+}

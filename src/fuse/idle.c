@@ -1,0 +1,168 @@
+/* Unmounting when nothing was asked for a while.
+ *
+ * Only the kernel knows who uses the mount: it opens and reads much without asking us. But it does not let go, short
+ * of being forced, while a file is open or a working directory is inside, and whoever comes from outside makes it ask
+ * for a name in the root: those are given for a moment only then. So after so long without a request we try; when that
+ * is refused, we wait as long again. When it is done the loop ends, as when somebody else unmounts.
+ *
+ * To unmount goes by name, and what has that name may be another mount by then: one that was mounted over ours, or
+ * what came into its place while ours lives on under another name or in another namespace. Hence the look at the
+ * device. */
+#include "fs_impl.h"
+#include "sessionfs/base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define LOOKS 8 /* in the time that it must be idle */
+
+struct fs_idle {
+	struct fs *fs;
+	const char *mountpoint;
+	dev_t device;
+	unsigned seconds;
+	bool stop, told;
+	pthread_t thread;
+	struct lock lock; /* of `stop` */
+	pthread_cond_t wake;
+};
+
+dev_t fs_device_at(const char *path)
+{
+	struct statx st;
+	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+	return statx(AT_FDCWD, path, flags, STATX_TYPE, &st) < 0 ? 0 : makedev(st.stx_dev_major, st.stx_dev_minor);
+}
+
+/* For those who may not unmount by themselves. 0, -EBUSY for any refusal, or why it could not be asked. */
+static int ask_fusermount(const char *mountpoint)
+{
+	char *const words[] = {"fusermount3", "-u", "-q", "--", (char *)mountpoint, NULL};
+	posix_spawnattr_t attr;
+	sigset_t none;
+	pid_t child;
+	int status = 0;
+
+	sigemptyset(&none);
+	int err = posix_spawnattr_init(&attr);
+	if (err)
+		return -err;
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigmask(&attr, &none);
+	err = posix_spawnp(&child, words[0], NULL, &attr, words, environ);
+	posix_spawnattr_destroy(&attr);
+	if (err)
+		return -err;
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return status ? -EBUSY : 0;
+}
+
+static int unmount(const struct fs_idle *idle)
+{
+	if (idle->device == 0 || fs_device_at(idle->mountpoint) != idle->device)
+		return -ESTALE;
+	if (umount2(idle->mountpoint, UMOUNT_NOFOLLOW) == 0)
+		return 0;
+	return errno == EPERM ? ask_fusermount(idle->mountpoint) : -errno;
+}
+
+static bool try(struct fs_idle *idle)
+{
+	int rc = unmount(idle);
+	if (rc == 0) {
+		log_info("%s: unmounted: nothing was asked for %u s", idle->mountpoint, idle->seconds);
+	} else if (rc == -EBUSY) {
+		log_debug("%s: idle, but in use", idle->mountpoint);
+	} else if (!idle->told) {
+		idle->told = true;
+		log_warning("%s: idle, but not unmounted: %s", idle->mountpoint,
+		            rc == -ESTALE ? "something else is here now" : strerror(-rc));
+	}
+	return rc == 0;
+}
+
+/* False when it is to end. */
+static bool pause_for(struct fs_idle *idle, int64_t ms)
+{
+	const struct timespec until = fs_in(CLOCK_MONOTONIC, ms * 1000000);
+	lock_take(&idle->lock);
+	while (!idle->stop && pthread_cond_timedwait(&idle->wake, &idle->lock.mutex, &until) == 0)
+		continue;
+	bool on = !idle->stop;
+	lock_give(&idle->lock);
+	return on;
+}
+
+static void *look(void *arg)
+{
+	struct fs_idle *idle = arg;
+	unsigned quiet = 0;
+	while (pause_for(idle, (int64_t)idle->seconds * 1000 / LOOKS)) {
+		quiet = __atomic_exchange_n(&idle->fs->asked, false, __ATOMIC_RELAXED) ? 0 : quiet + 1;
+		if (quiet < LOOKS)
+			continue;
+		if (try(idle))
+			break;
+		quiet = 0;
+	}
+	return NULL;
+}
+
+static int start(struct fs_idle *idle)
+{
+	sigset_t all, old;
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV); /* see paged.h */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int err = pthread_create(&idle->thread, NULL, look, idle);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return -err;
+}
+
+static void destroy(struct fs_idle *idle)
+{
+	pthread_cond_destroy(&idle->wake);
+	lock_destroy(&idle->lock);
+	free(idle);
+}
+
+int fs_idle_open(struct fs *fs, const char *mountpoint, dev_t device, unsigned seconds, struct fs_idle **ret)
+{
+	struct fs_idle *idle = calloc(1, sizeof *idle);
+	if (!idle)
+		return -ENOMEM;
+	*idle = (struct fs_idle){.fs = fs, .mountpoint = mountpoint, .device = device, .seconds = seconds};
+	lock_init(&idle->lock, LOCK_IDLE);
+	lock_cond_init(&idle->wake);
+	fs->idle = true;
+	int rc = start(idle);
+	if (rc < 0)
+		destroy(idle);
+	else
+		*ret = idle;
+	return rc;
+}
+
+void fs_idle_close(struct fs_idle *idle)
+{
+	if (!idle)
+		return;
+	lock_take(&idle->lock);
+	idle->stop = true;
+	pthread_cond_signal(&idle->wake);
+	lock_give(&idle->lock);
+	pthread_join(idle->thread, NULL);
+	destroy(idle);
+}

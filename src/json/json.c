@@ -1,0 +1,641 @@
+/* Nearly all bytes of a session file stand inside strings, so the scanner is as
+ * fast as its search for the next quote, backslash or control byte: that looks
+ * at a block of bytes at once. Around the strings a plain state machine checks
+ * the grammar, with one bit for each open container in place of recursion. */
+#include "sessionfs/json/json.h"
+#include "block.h"
+
+enum {
+	SPACE = 1,   /* JSON's white space */
+	SPECIAL = 2, /* ends a run of plain string bytes */
+	DIGIT = 4,
+	HEX = 8,
+	ESCAPE = 16, /* may follow a backslash, u aside */
+};
+
+/* Control bytes are SPECIAL too: see is_special. */
+static const unsigned char class_of[256] = {
+    [' '] = SPACE,
+    ['\t'] = SPACE,
+    ['\r'] = SPACE,
+    ['\n'] = SPACE,
+    ['"'] = SPECIAL | ESCAPE,
+    ['\\'] = SPECIAL | ESCAPE,
+    ['/'] = ESCAPE,
+    ['b'] = ESCAPE | HEX,
+    ['f'] = ESCAPE | HEX,
+    ['n'] = ESCAPE,
+    ['r'] = ESCAPE,
+    ['t'] = ESCAPE,
+    ['0' ... '9'] = DIGIT | HEX,
+    ['a'] = HEX,
+    ['c' ... 'e'] = HEX,
+    ['A' ... 'F'] = HEX,
+};
+
+static inline bool is_a(char c, unsigned char wanted)
+{
+	return class_of[(unsigned char)c] & wanted;
+}
+
+static inline bool is_special(char c)
+{
+	return (unsigned char)c < 0x20 || is_a(c, SPECIAL);
+}
+
+#if HAVE_CHUNK
+
+#define WITH_AVX2 __attribute__((target("avx2,bmi")))
+#define WITH_AVX512 __attribute__((target("avx512bw,bmi")))
+
+enum { BLOCK = 16 };
+typedef uint32_t block_mask;
+
+/* One bit for each byte that ends a run of plain string bytes. */
+static inline block_mask block_specials(const char *p)
+{
+	__m128i b = _mm_loadu_si128((const __m128i *)p);
+	/* Quotes and spaces change places, then quote and control bytes are the least; compared as signed. */
+	__m128i low = _mm_cmpgt_epi8(_mm_set1_epi8(' ' + 1 - 128), _mm_xor_si128(b, _mm_set1_epi8(2 - 128)));
+	__m128i hit = _mm_or_si128(low, _mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
+	return (block_mask)_mm_movemask_epi8(hit);
+}
+
+static inline unsigned block_first(block_mask m)
+{
+	return (unsigned)__builtin_ctz(m);
+}
+
+#else
+
+enum { BLOCK = 8 };
+typedef uint64_t block_mask;
+
+static inline uint64_t each_byte(unsigned char c)
+{
+	return 0x0101010101010101u * c;
+}
+
+/* The high bit of each byte that is zero; exact, since no carry leaves a byte. */
+static inline uint64_t zero_bytes(uint64_t w)
+{
+	uint64_t low = each_byte(0x7f);
+	return ~(((w & low) + low) | w | low);
+}
+
+static inline block_mask block_specials(const char *p)
+{
+	uint64_t w;
+	memcpy(&w, p, sizeof w);
+	return zero_bytes(w ^ each_byte('"')) | zero_bytes(w ^ each_byte('\\')) | zero_bytes(w & each_byte(0xe0));
+}
+
+static inline unsigned block_first(block_mask m)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return (unsigned)__builtin_ctzll(m) / 8;
+#else
+	return (unsigned)__builtin_clzll(m) / 8;
+#endif
+}
+
+#endif
+
+/* The first byte from p on that is not plain, or `end`. */
+static inline const char *plain_end(const char *p, const char *end)
+{
+	while (end - p >= BLOCK) {
+		block_mask m = block_specials(p);
+		if (m)
+			return p + block_first(m);
+		p += BLOCK;
+	}
+	while (p < end && !is_special(*p))
+		p++;
+	return p;
+}
+
+/* Past the escape at p, or NULL if it is none. */
+static inline const char *escape_end(const char *p, const char *end)
+{
+	if (end - p < 2)
+		return NULL;
+	if (is_a(p[1], ESCAPE))
+		return p + 2;
+	if (p[1] != 'u' || end - p < 6)
+		return NULL;
+	return is_a(p[2], HEX) && is_a(p[3], HEX) && is_a(p[4], HEX) && is_a(p[5], HEX) ? p + 6 : NULL;
+}
+
+/* The closing quote of the string that goes on at p, or NULL: one special byte after the other. */
+static const char *string_end_by_step(const char *p, const char *end, bool *ret_escaped)
+{
+	for (;;) {
+		p = plain_end(p, end);
+		if (p == end)
+			return NULL;
+		if (*p == '"')
+			return p;
+		if (*p != '\\')
+			return NULL;
+		*ret_escaped = true;
+		p = escape_end(p, end);
+		if (!p)
+			return NULL;
+	}
+}
+
+#if HAVE_CHUNK
+
+/* Source code in a string has an escape every few bytes. To take them one by one
+ * costs a mispredicted branch each, so CHUNK bytes are judged at once, a bit a byte. */
+struct chunk {
+	uint64_t quote, backslash;
+	uint64_t common; /* most of what may follow a backslash: quote, backslash, n, t */
+	bool control;    /* there is a control byte somewhere */
+};
+
+typedef struct chunk chunk_reader(const char *p);
+
+static inline struct chunk chunk_read_sse2(const char *p)
+{
+	struct chunk c = {0, 0, 0, false};
+	__m128i least = _mm_set1_epi8(-1);
+
+#pragma GCC unroll 4
+	for (int i = 0; i < CHUNK; i += 16) {
+		__m128i b = _mm_loadu_si128((const __m128i *)(p + i));
+		__m128i quote = _mm_cmpeq_epi8(b, _mm_set1_epi8('"'));
+		__m128i backslash = _mm_cmpeq_epi8(b, _mm_set1_epi8('\\'));
+		__m128i letter =
+		    _mm_or_si128(_mm_cmpeq_epi8(b, _mm_set1_epi8('n')), _mm_cmpeq_epi8(b, _mm_set1_epi8('t')));
+		__m128i common = _mm_or_si128(_mm_or_si128(quote, backslash), letter);
+		least = _mm_min_epu8(least, b);
+		c.quote |= (uint64_t)(unsigned)_mm_movemask_epi8(quote) << i;
+		c.backslash |= (uint64_t)(unsigned)_mm_movemask_epi8(backslash) << i;
+		c.common |= (uint64_t)(unsigned)_mm_movemask_epi8(common) << i;
+	}
+	c.control = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(least, _mm_set1_epi8(0x1f)), least)) != 0;
+	return c;
+}
+
+/* What may follow a backslash, each at its lower four bits; where none has these, something else that has not. */
+#define COMMON_BY_LOW_BITS -1, -1, '"', -1, 't', -1, 'f', -1, -1, -1, -1, -1, '\\', -1, 'n', '/'
+
+WITH_AVX2 static inline struct chunk chunk_read_avx2(const char *p)
+{
+	const __m256i by_low_bits = _mm256_setr_epi8(COMMON_BY_LOW_BITS, COMMON_BY_LOW_BITS);
+	__m256i least = _mm256_set1_epi8(-1);
+	struct chunk c = {0, 0, 0, false};
+
+#pragma GCC unroll 2
+	for (int i = 0; i < CHUNK; i += 32) {
+		__m256i b = _mm256_loadu_si256((const __m256i *)(p + i));
+		__m256i quote = _mm256_cmpeq_epi8(b, _mm256_set1_epi8('"'));
+		__m256i backslash = _mm256_cmpeq_epi8(b, _mm256_set1_epi8('\\'));
+		__m256i common = _mm256_cmpeq_epi8(b, _mm256_shuffle_epi8(by_low_bits, b));
+		least = _mm256_min_epu8(least, b);
+		c.quote |= (uint64_t)(unsigned)_mm256_movemask_epi8(quote) << i;
+		c.backslash |= (uint64_t)(unsigned)_mm256_movemask_epi8(backslash) << i;
+		c.common |= (uint64_t)(unsigned)_mm256_movemask_epi8(common) << i;
+	}
+	c.control = _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(least, _mm256_set1_epi8(0x1f)), least)) != 0;
+	return c;
+}
+
+WITH_AVX512 static inline struct chunk chunk_read_avx512(const char *p)
+{
+	const __m512i by_low_bits = _mm512_broadcast_i32x4(_mm_setr_epi8(COMMON_BY_LOW_BITS));
+	__m512i b = _mm512_loadu_si512(p);
+	return (struct chunk){
+	    .quote = _mm512_cmpeq_epi8_mask(b, _mm512_set1_epi8('"')),
+	    .backslash = _mm512_cmpeq_epi8_mask(b, _mm512_set1_epi8('\\')),
+	    .common = _mm512_cmpeq_epi8_mask(b, _mm512_shuffle_epi8(by_low_bits, b)),
+	    .control = _mm512_cmplt_epu8_mask(b, _mm512_set1_epi8(' ')) != 0,
+	};
+}
+
+/* Whether the escapes with these second bytes are valid. */
+static bool escapes_valid(const char *p, const char *end, uint64_t seconds)
+{
+	for (; seconds; seconds &= seconds - 1)
+		if (!escape_end(p + __builtin_ctzll(seconds) - 1, end))
+			return false;
+	return true;
+}
+
+static inline __attribute__((always_inline)) const char *string_end_with(chunk_reader *read, const char *p,
+                                                                         const char *end, bool *ret_escaped)
+{
+	uint64_t open = 0, begins = 0;
+
+	for (; end - p >= CHUNK; p += CHUNK) {
+		struct chunk c = read(p);
+		if (c.control)
+			break;
+		struct chunk_escapes e = chunk_escapes(c.backslash, open);
+		uint64_t ends = c.quote & ~e.escaped, uncommon = e.escaped & ~c.common;
+		if (ends | uncommon) {
+			uint64_t inside = ends ? (ends & -ends) - 1 : UINT64_MAX;
+			if (!escapes_valid(p, end, uncommon & inside))
+				return NULL;
+			if (ends) {
+				*ret_escaped = (begins | (e.begins & inside)) != 0;
+				return p + __builtin_ctzll(ends);
+			}
+		}
+		begins |= e.begins;
+		/* Known without what went before, unless there are two: so chunks need not wait for each other. */
+		uint64_t last = c.backslash >> (CHUNK - 2);
+		open = last >> 1;
+		if (__builtin_expect(last == 3, false))
+			open = e.begins >> (CHUNK - 1);
+	}
+	*ret_escaped = begins != 0;
+	return string_end_by_step(p - open, end, ret_escaped);
+}
+
+static const char *string_end_sse2(const char *p, const char *end, bool *ret_escaped)
+{
+	return string_end_with(chunk_read_sse2, p, end, ret_escaped);
+}
+
+WITH_AVX2 static const char *string_end_avx2(const char *p, const char *end, bool *ret_escaped)
+{
+	return string_end_with(chunk_read_avx2, p, end, ret_escaped);
+}
+
+WITH_AVX512 static const char *string_end_avx512(const char *p, const char *end, bool *ret_escaped)
+{
+	return string_end_with(chunk_read_avx512, p, end, ret_escaped);
+}
+
+/* With larger registers long strings are read faster by half. */
+static inline const char *string_end_by_chunk(const char *p, const char *end, bool *ret_escaped)
+{
+	if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi"))
+		return string_end_avx512(p, end, ret_escaped);
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
+		return string_end_avx2(p, end, ret_escaped);
+	return string_end_sse2(p, end, ret_escaped);
+}
+
+#else
+
+static const char *string_end_by_chunk(const char *p, const char *end, bool *ret_escaped)
+{
+	*ret_escaped = false;
+	return string_end_by_step(p, end, ret_escaped);
+}
+
+#endif
+
+/* The closing quote of the string whose first byte is at p, or NULL. Keys and ids end within a block. */
+static inline const char *string_end(const char *p, const char *end, bool *ret_escaped)
+{
+	if (end - p >= BLOCK) {
+		block_mask m = block_specials(p);
+		if (m && p[block_first(m)] == '"') {
+			*ret_escaped = false;
+			return p + block_first(m);
+		}
+	}
+	return string_end_by_chunk(p, end, ret_escaped);
+}
+
+const char *json_string_end(const char *p, const char *end, bool *ret_escaped)
+{
+	return string_end_by_chunk(p, end, ret_escaped);
+}
+
+static inline const char *digits_end(const char *p, const char *end)
+{
+	while (p < end && is_a(*p, DIGIT))
+		p++;
+	return p;
+}
+
+static const char *number_end(const char *p, const char *end)
+{
+	if (*p == '-')
+		p++;
+	if (p == end || !is_a(*p, DIGIT))
+		return NULL;
+	p = *p == '0' ? p + 1 : digits_end(p, end);
+	if (p < end && *p == '.') {
+		const char *fraction = p + 1;
+		p = digits_end(fraction, end);
+		if (p == fraction)
+			return NULL;
+	}
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		if (p < end && (*p == '+' || *p == '-'))
+			p++;
+		const char *exponent = p;
+		p = digits_end(exponent, end);
+		if (p == exponent)
+			return NULL;
+	}
+	return p;
+}
+
+static inline const char *space_end(const char *p, const char *end)
+{
+	if (p < end && (unsigned char)*p > ' ')
+		return p;
+	while (p < end && is_a(*p, SPACE))
+		p++;
+	return p;
+}
+
+static inline enum json_kind kind_at(const char *p, const char *end)
+{
+	static const unsigned char kind_of[256] = {
+	    ['"'] = JSON_STRING, ['{'] = JSON_OBJECT,         ['['] = JSON_ARRAY,  ['t'] = JSON_TRUE,
+	    ['f'] = JSON_FALSE,  ['0' ... '9'] = JSON_NUMBER, ['-'] = JSON_NUMBER, ['n'] = JSON_NULL,
+	};
+
+	return p < end ? (enum json_kind)kind_of[(unsigned char)*p] : JSON_NONE;
+}
+
+/* Past the number or word of this kind at p, or NULL. */
+static const char *word_end(enum json_kind kind, const char *p, const char *end)
+{
+	static const struct span words[] = {
+	    [JSON_NULL] = SPAN_LIT("null"), [JSON_FALSE] = SPAN_LIT("false"), [JSON_TRUE] = SPAN_LIT("true")};
+
+	if (kind == JSON_NUMBER)
+		return number_end(p, end);
+	if (kind != JSON_NULL && kind != JSON_FALSE && kind != JSON_TRUE)
+		return NULL;
+	struct span word = words[kind];
+	return (size_t)(end - p) >= word.n && memcmp(p, word.p, word.n) == 0 ? p + word.n : NULL;
+}
+
+/* Past the scalar of this kind at p, or NULL. */
+static inline const char *scalar_end(enum json_kind kind, const char *p, const char *end, bool *ret_escaped)
+{
+	if (kind != JSON_STRING)
+		return word_end(kind, p, end);
+	p = string_end(p + 1, end, ret_escaped);
+	return p ? p + 1 : NULL;
+}
+
+/* The byte past JSON_DEPTH that holds level d's bit; NULL if there is no room for it. */
+static unsigned char *deep_byte(struct json *j, size_t d)
+{
+	size_t at = (d - JSON_DEPTH) / 8;
+
+	if (!j->deep)
+		return NULL;
+	if (d == JSON_DEPTH)
+		buf_reset(j->deep);
+	if (at >= j->deep->n)
+		buf_addc(j->deep, 0);
+	return buf_err(j->deep) ? NULL : (unsigned char *)j->deep->p + at;
+}
+
+static inline bool push(struct json *j, bool object)
+{
+	size_t d = j->depth;
+
+	if (d < JSON_DEPTH) {
+		uint64_t bit = (uint64_t)1 << d % 64;
+		j->bits[d / 64] = object ? j->bits[d / 64] | bit : j->bits[d / 64] & ~bit;
+	} else {
+		unsigned char *byte = deep_byte(j, d);
+		if (!byte)
+			return false;
+		unsigned bit = 1u << d % 8;
+		*byte = (unsigned char)(object ? *byte | bit : *byte & ~bit);
+	}
+	j->depth = d + 1;
+	return true;
+}
+
+/* Whether the innermost open container is an object. There must be one. */
+static inline bool top_is_object(const struct json *j)
+{
+	size_t d = j->depth - 1;
+
+	if (d < JSON_DEPTH)
+		return j->bits[d / 64] >> d % 64 & 1;
+	return (unsigned char)j->deep->p[(d - JSON_DEPTH) / 8] >> d % 8 & 1;
+}
+
+/* Past the key and colon at p, or NULL. */
+static inline const char *key_end(const char *p, const char *end, struct json_value *ret)
+{
+	bool escaped;
+
+	p = space_end(p, end);
+	if (p == end || *p != '"')
+		return NULL;
+	const char *quote = string_end(p + 1, end, &escaped);
+	if (!quote)
+		return NULL;
+	if (ret)
+		*ret = (struct json_value){JSON_STRING, escaped, {p + 1, (size_t)(quote - p - 1)}};
+	p = space_end(quote + 1, end);
+	return p < end && *p == ':' ? p + 1 : NULL;
+}
+
+/* Past the container at p and all that is in it, or NULL. */
+static const char *container_end(struct json *j, const char *p)
+{
+	const char *end = j->end;
+	const size_t base = j->depth;
+	bool object = false, escaped;
+
+value:
+	p = space_end(p, end);
+	enum json_kind kind = kind_at(p, end);
+	if (kind == JSON_OBJECT || kind == JSON_ARRAY) {
+		object = kind == JSON_OBJECT;
+		if (!push(j, object))
+			return NULL;
+		p = space_end(p + 1, end);
+		if (p == end)
+			return NULL;
+		if (*p == (object ? '}' : ']'))
+			goto close;
+		goto member;
+	}
+	p = scalar_end(kind, p, end, &escaped);
+	if (!p)
+		return NULL;
+after:
+	p = space_end(p, end);
+	if (p == end)
+		return NULL;
+	if (*p == ',') {
+		p++;
+		goto member;
+	}
+	if (*p != (object ? '}' : ']'))
+		return NULL;
+close:
+	p++;
+	if (--j->depth == base)
+		return p;
+	object = top_is_object(j);
+	goto after;
+member:
+	if (object) {
+		p = key_end(p, end, NULL);
+		if (!p)
+			return NULL;
+	}
+	goto value;
+}
+
+void json_init(struct json *j, struct span text, struct buf *deep)
+{
+	j->p = text.p;
+	j->end = text.n ? text.p + text.n : text.p;
+	j->deep = deep;
+	j->depth = 0;
+	j->fresh = false;
+	j->bad = false;
+	memset(j->bits, 0, sizeof j->bits);
+}
+
+static inline enum json_kind peek(struct json *j)
+{
+	if (j->bad)
+		return JSON_NONE;
+	j->p = space_end(j->p, j->end);
+	return kind_at(j->p, j->end);
+}
+
+enum json_kind json_peek(struct json *j)
+{
+	return peek(j);
+}
+
+enum json_kind json_enter(struct json *j)
+{
+	enum json_kind kind = peek(j);
+
+	if (kind != JSON_OBJECT && kind != JSON_ARRAY)
+		return JSON_NONE;
+	if (!push(j, kind == JSON_OBJECT)) {
+		j->bad = true;
+		return JSON_NONE;
+	}
+	j->p++;
+	j->fresh = true;
+	return kind;
+}
+
+static int fail(struct json *j)
+{
+	j->bad = true;
+	return -1;
+}
+
+int json_next(struct json *j, struct json_value *key)
+{
+	if (j->bad || j->depth == 0)
+		return fail(j);
+	bool object = top_is_object(j);
+	const char *p = space_end(j->p, j->end);
+	if (p == j->end)
+		return fail(j);
+	if (*p == (object ? '}' : ']')) {
+		j->p = p + 1;
+		j->depth--;
+		j->fresh = false;
+		return 0;
+	}
+	if (!j->fresh) {
+		if (*p != ',')
+			return fail(j);
+		p++;
+	}
+	j->fresh = false;
+	if (object) {
+		p = key_end(p, j->end, key);
+		if (!p)
+			return fail(j);
+	}
+	p = space_end(p, j->end);
+	if (kind_at(p, j->end) == JSON_NONE)
+		return fail(j);
+	j->p = p;
+	return 1;
+}
+
+bool json_value(struct json *j, struct json_value *ret)
+{
+	enum json_kind kind = peek(j);
+	const char *begin = j->p, *p;
+	bool escaped = false;
+
+	if (kind == JSON_OBJECT || kind == JSON_ARRAY)
+		p = container_end(j, begin);
+	else
+		p = scalar_end(kind, begin, j->end, &escaped);
+	if (!p) {
+		j->bad = true;
+		return false;
+	}
+	j->p = p;
+	j->fresh = false;
+	struct span text = {begin, (size_t)(p - begin)};
+	if (kind == JSON_STRING)
+		text = (struct span){begin + 1, text.n - 2};
+	*ret = (struct json_value){kind, escaped, text};
+	return true;
+}
+
+bool json_end(struct json *j)
+{
+	if (j->bad || j->depth != 0)
+		return false;
+	j->p = space_end(j->p, j->end);
+	return j->p == j->end;
+}
+
+bool json_valid(struct span text, struct buf *deep)
+{
+	struct json j;
+	struct json_value v;
+
+	json_init(&j, text, deep);
+	return json_value(&j, &v) && json_end(&j);
+}
+
+struct json_value json_get(struct json_value object, const char *name)
+{
+	struct json_value found;
+
+	json_get_all(object, &(struct span){name, strlen(name)}, 1, &found);
+	return found;
+}
+
+void json_get_all(struct json_value object, const struct span *names, size_t n, struct json_value *ret)
+{
+	CLEANUP_BUF struct buf deep = BUF_INIT;
+	struct json_value key, v;
+	struct json j;
+
+	memset(ret, 0, n * sizeof *ret);
+	if (object.kind != JSON_OBJECT)
+		return;
+	json_init(&j, object.text, &deep);
+	json_enter(&j);
+	while (json_next(&j, &key) > 0 && json_value(&j, &v)) {
+		size_t i = 0;
+		while (i < n && !(key.escaped ? json_key_is(key, names[i].p) : span_eq(key.text, names[i])))
+			i++;
+		if (i < n)
+			ret[i] = v;
+	}
+}
+
+struct span json_raw(struct json_value v)
+{
+	return v.kind == JSON_STRING ? (struct span){v.text.p - 1, v.text.n + 2} : v.text;
+}

@@ -1,0 +1,62 @@
+/* A value laid out for people. The scanner walks it, so there is no tree to
+ * build and nothing to recurse into. */
+#include "sessionfs/json/json.h"
+
+static void new_line(struct buf *out, size_t depth)
+{
+	buf_addc(out, '\n');
+	char *to = buf_reserve(out, 2 * depth);
+	if (!to)
+		return;
+	memset(to, ' ', 2 * depth);
+	out->n += 2 * depth;
+}
+
+/* Appends the members of v, a container, and what encloses them. */
+static void pretty_container(struct json_value v, struct buf *out)
+{
+	CLEANUP_BUF struct buf deep = BUF_INIT;
+	bool object[JSON_PRETTY_DEPTH], empty = true;
+	struct json_value key, member;
+	struct json j;
+	size_t depth = 0;
+	int rc;
+
+	json_init(&j, v.text, &deep);
+	object[depth++] = json_enter(&j) == JSON_OBJECT;
+	buf_addc(out, object[0] ? '{' : '[');
+	while (depth > 0 && (rc = json_next(&j, &key)) >= 0) {
+		if (rc == 0) {
+			depth--;
+			if (!empty)
+				new_line(out, depth);
+			buf_addc(out, object[depth] ? '}' : ']');
+			empty = false;
+			continue;
+		}
+		if (!empty)
+			buf_addc(out, ',');
+		new_line(out, depth);
+		if (object[depth - 1]) {
+			buf_addspan(out, json_raw(key));
+			buf_adds(out, ": ");
+		}
+		enum json_kind kind = json_peek(&j);
+		empty = (kind == JSON_OBJECT || kind == JSON_ARRAY) && depth < JSON_PRETTY_DEPTH;
+		if (empty) {
+			object[depth++] = kind == JSON_OBJECT;
+			json_enter(&j);
+			buf_addc(out, kind == JSON_OBJECT ? '{' : '[');
+		} else if (json_value(&j, &member)) {
+			buf_addspan(out, json_raw(member));
+		}
+	}
+}
+
+void json_pretty(struct json_value v, struct buf *out)
+{
+	if (v.kind == JSON_OBJECT || v.kind == JSON_ARRAY)
+		pretty_container(v, out);
+	else if (v.kind != JSON_NONE)
+		buf_addspan(out, json_raw(v));
+}

@@ -1,0 +1,387 @@
+/* What a JSON string says, and how a text is said in JSON. One decoder serves
+ * both the size and the bytes: without a place to write to it only counts. Text
+ * in which only escapes have to be replaced, that is nearly all text, goes a
+ * shorter way that looks at many bytes at once and says the same. */
+#include "sessionfs/json/json.h"
+#include "sessionfs/base/utf8.h"
+#include "block.h"
+
+enum {
+	REPLACEMENT = 0xfffd,
+	SYMBOL_FOR_NULL = 0x2400,
+};
+
+/* A stray backslash: it says nothing. */
+static const uint32_t no_code = UINT32_MAX;
+
+/* What is counted first and written then may have changed in between: bytes that are paged are read from the file
+ * again. */
+struct sink {
+	char *to;    /* NULL: count only */
+	size_t most; /* there is room for */
+	size_t n;
+};
+
+static inline void put(struct sink *out, const char *p, size_t n)
+{
+	if (out->to && n > out->most - out->n)
+		return;
+	if (out->to)
+		memcpy(out->to + out->n, p, n);
+	out->n += n;
+}
+
+/* Surrogates are encoded like any other code point (WTF-8). */
+static void put_code(struct sink *out, uint32_t c)
+{
+	unsigned char b[4];
+	size_t n;
+
+	if (c < 0x80) {
+		b[0] = (unsigned char)c;
+		n = 1;
+	} else if (c < 0x800) {
+		b[0] = (unsigned char)(0xc0 | c >> 6);
+		b[1] = (unsigned char)(0x80 | (c & 0x3f));
+		n = 2;
+	} else if (c < 0x10000) {
+		b[0] = (unsigned char)(0xe0 | c >> 12);
+		b[1] = (unsigned char)(0x80 | (c >> 6 & 0x3f));
+		b[2] = (unsigned char)(0x80 | (c & 0x3f));
+		n = 3;
+	} else {
+		b[0] = (unsigned char)(0xf0 | c >> 18);
+		b[1] = (unsigned char)(0x80 | (c >> 12 & 0x3f));
+		b[2] = (unsigned char)(0x80 | (c >> 6 & 0x3f));
+		b[3] = (unsigned char)(0x80 | (c & 0x3f));
+		n = 4;
+	}
+	put(out, (const char *)b, n);
+}
+
+static bool is_surrogate(uint32_t c)
+{
+	return c >= 0xd800 && c <= 0xdfff;
+}
+
+static void put_clean(struct sink *out, struct span s)
+{
+	for (;;) {
+		size_t good = utf8_prefix(s);
+		put(out, s.p, good);
+		if (good == s.n)
+			return;
+		size_t bad = (size_t)-utf8_next(s.p + good, s.n - good);
+		put_code(out, REPLACEMENT);
+		s = (struct span){s.p + good + bad, s.n - good - bad};
+	}
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The code unit of the \uXXXX at p, or -1. */
+static int32_t unit_at(const char *p, const char *end)
+{
+	int32_t unit = 0;
+
+	if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
+		return -1;
+	for (int i = 2; i < 6; i++) {
+		int digit = hex_digit(p[i]);
+		if (digit < 0)
+			return -1;
+		unit = unit * 16 + digit;
+	}
+	return unit;
+}
+
+static const char plain_escapes[256] = {
+    ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
+
+/* Past the escape at p, which stands for *ret. A checked string has only valid
+ * ones; of any other text a backslash that begins none is passed over. */
+static const char *escape_read(const char *p, const char *end, uint32_t *ret)
+{
+	char plain = end - p >= 2 ? plain_escapes[(unsigned char)p[1]] : 0;
+
+	if (plain) {
+		*ret = (unsigned char)plain;
+		return p + 2;
+	}
+	int32_t high = unit_at(p, end);
+	if (high < 0) {
+		*ret = no_code;
+		return p + 1;
+	}
+	*ret = (uint32_t)high;
+	if (high < 0xd800 || high > 0xdbff)
+		return p + 6;
+	int32_t low = unit_at(p + 6, end);
+	if (low < 0xdc00 || low > 0xdfff)
+		return p + 6;
+	*ret = 0x10000 + (((uint32_t)high - 0xd800) << 10) + ((uint32_t)low - 0xdc00);
+	return p + 12;
+}
+
+/* Puts what the escape at p stands for; returns past it. */
+static const char *put_escape(struct sink *out, const char *p, const char *end, enum json_decode how)
+{
+	uint32_t c;
+
+	p = escape_read(p, end, &c);
+	if (how == JSON_CLEAN && is_surrogate(c))
+		c = REPLACEMENT;
+	if (how == JSON_CLEAN && c == 0)
+		c = SYMBOL_FOR_NULL;
+	if (c != no_code)
+		put_code(out, c);
+	return p;
+}
+
+static size_t decode(struct span text, enum json_decode how, char *to, size_t most)
+{
+	struct sink out = {to, most, 0};
+	const char *p = text.p, *end = text.n ? p + text.n : p;
+
+	while (p < end) {
+		const char *escape = memchr(p, '\\', (size_t)(end - p));
+		struct span run = {p, (size_t)((escape ? escape : end) - p)};
+		if (how != JSON_EXACT)
+			put_clean(&out, run);
+		else
+			put(&out, run.p, run.n);
+		if (!escape)
+			break;
+		p = put_escape(&out, escape, end, how);
+	}
+	return out.n;
+}
+
+/* The shorter way is
+ *	count_simple: the size of a text of which is_simple() is true
+ *	decode_simple: writes at most text.n bytes; false if the text is not simple after all */
+
+/* Whether nothing but escapes has to be replaced. */
+static bool is_simple(struct span text, enum json_decode how)
+{
+	return how == JSON_EXACT || utf8_prefix(text) == text.n;
+}
+
+#if HAVE_CHUNK
+
+static size_t count_simple(struct span text, enum json_decode how)
+{
+	const char *p = text.p, *end = text.n ? p + text.n : p;
+	struct sink out = {NULL, 0, 0};
+
+	while (p < end) {
+		const char *stop = end;
+		if (end - p >= CHUNK) {
+			uint64_t backslash = chunk_equal(p, '\\');
+			if (!backslash) {
+				out.n += CHUNK;
+				p += CHUNK;
+				continue;
+			}
+			struct chunk_escapes e = chunk_escapes(backslash, 0);
+			if (!(e.escaped & chunk_equal(p, 'u'))) {
+				/* A backslash that is last begins the next chunk. */
+				size_t size = CHUNK - (e.begins >> (CHUNK - 1));
+				out.n += size - (size_t)__builtin_popcountll(e.begins << 1);
+				p += size;
+				continue;
+			}
+			stop = p + CHUNK;
+		}
+		while (p < stop) {
+			const char *escape = memchr(p, '\\', (size_t)(stop - p));
+			out.n += (size_t)((escape ? escape : stop) - p);
+			p = escape ? put_escape(&out, escape, end, how) : stop;
+		}
+	}
+	return out.n;
+}
+
+/* Puts what the escape, or the characters beyond ASCII, at *p stand for; false if one is ill-formed. */
+static inline bool put_special(char **to, const char **p, const char *end, enum json_decode how)
+{
+	if (**p == '\\') {
+		char plain = end - *p >= 2 ? plain_escapes[(unsigned char)(*p)[1]] : 0;
+		if (plain) {
+			*(*to)++ = plain;
+			*p += 2;
+			return true;
+		}
+		struct sink out = {*to, 4, 0}; /* no code takes more */
+		*p = put_escape(&out, *p, end, how);
+		*to += out.n;
+		return true;
+	}
+	do {
+		int step = utf8_next(*p, (size_t)(end - *p));
+		if (step < 0)
+			return false;
+		for (; step > 0; step--)
+			*(*to)++ = *(*p)++;
+	} while (*p < end && (unsigned char)**p >= 0x80);
+	return true;
+}
+
+/* A block is written where it may lie, and what follows an escape in it is written over. Nothing gets longer, so it
+ * fits. */
+static bool decode_simple(struct span text, enum json_decode how, char *begin, size_t *ret_n)
+{
+	const unsigned wide = how != JSON_EXACT ? UINT32_MAX : 0;
+	const char *p = text.p, *end = text.n ? p + text.n : p;
+	char *to = begin;
+
+	while (end - p >= 16) {
+		__m128i b = _mm_loadu_si128((const __m128i *)p);
+		_mm_storeu_si128((__m128i *)to, b);
+		unsigned m = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
+		m |= (unsigned)_mm_movemask_epi8(b) & wide;
+		unsigned run = m ? (unsigned)__builtin_ctz(m) : 16;
+		to += run;
+		p += run;
+		if (m && !put_special(&to, &p, end, how))
+			return false;
+	}
+	while (p < end) {
+		if (*p != '\\' && !((unsigned char)*p & wide & 0x80))
+			*to++ = *p++;
+		else if (!put_special(&to, &p, end, how))
+			return false;
+	}
+	*ret_n = (size_t)(to - begin);
+	return true;
+}
+
+#else
+
+static size_t count_simple(struct span text, enum json_decode how)
+{
+	return decode(text, how, NULL, 0);
+}
+
+static bool decode_simple(struct span text, enum json_decode how, char *to, size_t *ret_n)
+{
+	if (!is_simple(text, how))
+		return false;
+	*ret_n = decode(text, how, to, text.n);
+	return true;
+}
+
+#endif
+
+void json_decode(struct span text, enum json_decode how, struct buf *out)
+{
+	char *to = buf_reserve(out, text.n);
+	size_t n;
+
+	if (to && decode_simple(text, how, to, &n)) {
+		out->n += n;
+		return;
+	}
+	size_t most = decode(text, how, NULL, 0);
+	to = buf_reserve(out, most);
+	if (to)
+		out->n += decode(text, how, to, most);
+}
+
+size_t json_decoded_size(struct span text, enum json_decode how)
+{
+	return is_simple(text, how) ? count_simple(text, how) : decode(text, how, NULL, 0);
+}
+
+bool json_is(struct json_value v, const char *ascii)
+{
+	if (v.kind != JSON_STRING)
+		return false;
+	if (!v.escaped)
+		return span_is(v.text, ascii);
+	const char *p = v.text.p, *end = p + v.text.n;
+	for (; p < end && *ascii; ascii++) {
+		uint32_t c = (unsigned char)*p;
+		p = *p == '\\' ? escape_read(p, end, &c) : p + 1;
+		if (c != (unsigned char)*ascii)
+			return false;
+	}
+	return p == end && !*ascii;
+}
+
+/* Appends what has to be escaped in JSON: a quote, a backslash or a control byte. */
+static void quote_byte(unsigned char c, struct buf *out)
+{
+	static const char letter[256] = {
+	    ['"'] = '"', ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+
+	if (letter[c])
+		buf_addf(out, "\\%c", letter[c]);
+	else
+		buf_addf(out, "\\u%04x", c);
+}
+
+/* The surrogate that three bytes of WTF-8 at p stand for, or 0. */
+static unsigned surrogate_at(const char *p, size_t n)
+{
+	const unsigned char *u = (const unsigned char *)p;
+
+	if (n < 3 || u[0] != 0xed || u[1] < 0xa0 || u[1] > 0xbf || (u[2] & 0xc0) != 0x80)
+		return 0;
+	return 0xd000u | (u[1] & 0x3fu) << 6 | (u[2] & 0x3fu);
+}
+
+void json_quote(struct span text, struct buf *out)
+{
+	size_t run = 0, i = 0;
+
+	buf_addc(out, '"');
+	while (i < text.n) {
+		unsigned char c = (unsigned char)text.p[i];
+		int step = utf8_next(text.p + i, text.n - i);
+		if (step > 0 && c >= 0x20 && c != '"' && c != '\\') {
+			i += (size_t)step;
+			continue;
+		}
+		buf_add(out, text.p + run, i - run);
+		unsigned surrogate = surrogate_at(text.p + i, text.n - i);
+		if (surrogate) {
+			buf_addf(out, "\\u%04x", surrogate);
+			i += 3;
+		} else if (step < 0) {
+			buf_adds(out, "\xef\xbf\xbd");
+			i += (size_t)-step;
+		} else {
+			quote_byte(c, out);
+			i++;
+		}
+		run = i;
+	}
+	buf_add(out, text.p + run, i - run);
+	buf_addc(out, '"');
+}
+
+void json_well_formed(struct span json, struct buf *out)
+{
+	const char *p = json.p, *end = json.n ? p + json.n : p;
+
+	while (p < end) {
+		const char *escape = memchr(p, '\\', (size_t)(end - p));
+		if (!escape)
+			break;
+		uint32_t c;
+		const char *next = escape_read(escape, end, &c);
+		buf_add(out, p, (size_t)((is_surrogate(c) ? escape : next) - p));
+		if (is_surrogate(c))
+			buf_adds(out, "\uFFFD");
+		p = next;
+	}
+	buf_add(out, p, (size_t)(end - p));
+}

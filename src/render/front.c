@@ -1,0 +1,228 @@
+/* The YAML that transcript.md and context.md begin with. Names and paths can hold
+ * any character, and readers of YAML differ in which they take, so every text is
+ * double-quoted with all that YAML 1.1 or 1.2 could object to escaped. */
+#include "front.h"
+
+#include "text.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/session/part.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static double number_of(struct json_value v)
+{
+	double x;
+
+	return json_double(v, &x) ? x : 0;
+}
+
+void render_usage_add(struct render_usage *u, const struct record *r)
+{
+	enum { INPUT, OUTPUT, CACHE_READ, CACHE_WRITE, TOTAL, COST, FIELDS };
+	static const struct span names[FIELDS] = {
+	    [INPUT] = SPAN_LIT("input"),          [OUTPUT] = SPAN_LIT("output"),
+	    [CACHE_READ] = SPAN_LIT("cacheRead"), [CACHE_WRITE] = SPAN_LIT("cacheWrite"),
+	    [TOTAL] = SPAN_LIT("totalTokens"),    [COST] = SPAN_LIT("cost"),
+	};
+	struct json_value usage = part_usage(r), fields[FIELDS];
+
+	if (usage.kind != JSON_OBJECT)
+		return;
+	json_get_all(usage, names, FIELDS, fields);
+	double input = number_of(fields[INPUT]), output = number_of(fields[OUTPUT]);
+	double cache_read = number_of(fields[CACHE_READ]), cache_write = number_of(fields[CACHE_WRITE]);
+	double total = number_of(fields[TOTAL]);
+	u->input += input;
+	u->output += output;
+	u->cache_read += cache_read;
+	u->cache_write += cache_write;
+	u->total += total != 0 ? total : input + output + cache_read + cache_write;
+	u->cost += number_of(json_get(fields[COST], "total"));
+}
+
+/* The last of these bytes at p, if YAML takes them for no plain character: then its code point. */
+static unsigned odd_in_yaml(const char *p, size_t n)
+{
+	if (n >= 1 && *p == 0x7f)
+		return 0x7f;
+	if (n >= 2 && *p == '\xc2' && (unsigned char)p[1] < 0xa0)
+		return (unsigned char)p[1];
+	if (n >= 3 && memcmp(p, "\u2028", 3) == 0)
+		return 0x2028;
+	if (n >= 3 && memcmp(p, "\u2029", 3) == 0)
+		return 0x2029;
+	if (n >= 3 && memcmp(p, "\ufeff", 3) == 0)
+		return 0xfeff;
+	if (n >= 3 && p[0] == '\xef' && p[1] == '\xbf' && (unsigned char)p[2] >= 0xbe)
+		return 0xff40 + (unsigned char)p[2];
+	return 0;
+}
+
+/* A YAML double-quoted scalar: what a JSON string is, with all that YAML 1.1 calls unprintable escaped too. */
+static void add_yaml(const char *key, struct span clean, struct buf *out)
+{
+	struct buf quoted CLEANUP_BUF = BUF_INIT;
+
+	json_quote(clean, &quoted);
+	if (buf_err(&quoted)) {
+		out->err = buf_err(&quoted);
+		return;
+	}
+	buf_addf(out, "%s: ", key);
+	for (size_t i = 0; i < quoted.n; i++) {
+		unsigned c = odd_in_yaml(quoted.p + i, quoted.n - i);
+		if (c)
+			buf_addf(out, "\\u%04x", c);
+		else
+			buf_addc(out, quoted.p[i]);
+		i += c > 0x7ff ? 2 : c > 0x7f ? 1 : 0;
+	}
+	buf_addc(out, '\n');
+}
+
+static void add_yaml_exact(const char *key, struct span exact, struct buf *out)
+{
+	struct buf clean CLEANUP_BUF = BUF_INIT;
+
+	text_clean(exact, &clean);
+	if (buf_err(&clean))
+		out->err = buf_err(&clean);
+	else
+		add_yaml(key, buf_span(&clean), out);
+}
+
+/* Numbers stand in one column of fixed width, so that what follows stays at its place while they grow. */
+#define NUMBER_COLUMN 32
+
+static void add_yaml_number(const char *key, double x, struct buf *out)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+
+	number_add(x, &text);
+	const char *number = buf_cstr(&text);
+	if (!number) {
+		out->err = -ENOMEM;
+		return;
+	}
+	/* YAML 1.1 wants a point in a number with an exponent. */
+	const char *e = strchr(number, 'e');
+	int whole = (int)(e ? e - number : 0);
+	const char *point = e && !memchr(number, '.', (size_t)whole) ? ".0" : "";
+	char line[96];
+	snprintf(line, sizeof line, "%.*s%s%s", whole, number, point, number + whole);
+	buf_addf(out, "%s:%*s\n", key, NUMBER_COLUMN - (int)strlen(key) - 1, line);
+}
+
+static void add_usage(const struct render_usage *u, struct buf *out)
+{
+	buf_adds(out, "tokens:\n");
+	add_yaml_number("  input", u->input, out);
+	add_yaml_number("  output", u->output, out);
+	add_yaml_number("  cacheRead", u->cache_read, out);
+	add_yaml_number("  cacheWrite", u->cache_write, out);
+	add_yaml_number("  total", u->total, out);
+	add_yaml_number("cost", number_round(u->cost, RENDER_COST_DECIMALS), out);
+}
+
+static int add_model_line(const struct session *s, uint32_t entry, struct line *l, struct buf *out)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct record r;
+
+	if (entry == NO_ENTRY)
+		return 0;
+	int rc = session_load(s, entry, l, &r);
+	if (rc < 0)
+		return rc;
+	bool change = r.type == RECORD_MODEL_CHANGE;
+	struct json_value provider = change ? r.provider : r.msg.provider, model = change ? r.model_id : r.msg.model;
+	if (provider.kind <= JSON_NULL && model.kind <= JSON_NULL)
+		return 0;
+	text_inline(provider, &text);
+	buf_addc(&text, '/');
+	text_inline(model, &text);
+	if (!buf_err(&text))
+		add_yaml("model", buf_span(&text), out);
+	return buf_err(&text);
+}
+
+static int add_thinking_line(const struct session *s, uint32_t entry, struct line *l, struct buf *out)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct record r;
+
+	if (entry == NO_ENTRY) {
+		buf_adds(&text, "off");
+	} else {
+		int rc = session_load(s, entry, l, &r);
+		if (rc < 0)
+			return rc;
+		text_inline(r.thinking_level, &text);
+	}
+	if (!buf_err(&text))
+		add_yaml("thinkingLevel", buf_span(&text), out);
+	return buf_err(&text);
+}
+
+int front_add(const struct session *s, uint32_t at, const struct context *c, const struct render_usage *usage,
+              struct buf *out)
+{
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+
+	buf_adds(out, "---\n");
+	add_yaml_exact("session", session_id(s), out);
+	if (session_name(s, &text))
+		add_yaml_exact("name", buf_span(&text), out);
+	buf_reset(&text);
+	struct json_value cwd = session_header(s)->cwd;
+	if (cwd.kind == JSON_STRING && cwd.text.n > 0) {
+		json_decode(cwd.text, JSON_CLEAN, &text);
+		add_yaml("cwd", buf_span(&text), out);
+	}
+	buf_reset(&text);
+	if (at != NO_ENTRY) {
+		session_entry_name(s, at, &text);
+		add_yaml("leaf", buf_span(&text), out);
+	}
+	int rc = add_model_line(s, c->model, &line, out);
+	if (rc == 0)
+		rc = add_thinking_line(s, c->thinking, &line, out);
+	if (rc < 0)
+		return rc;
+	add_usage(usage, out);
+	buf_adds(out, "---\n");
+	return buf_err(&text) ? buf_err(&text) : buf_err(out);
+}
+
+int front_sum(const struct session *s, const uint32_t *path, size_t n, struct render_usage *sum)
+{
+	struct reader reader CLEANUP_READER = READER_INIT;
+	struct record r;
+
+	for (size_t i = 0; i < n; i++) {
+		int rc = session_read(s, path[i], &reader, &r);
+		if (rc < 0)
+			return rc;
+		render_usage_add(sum, &r);
+	}
+	return 0;
+}
+
+int render_transcript_front(const struct session *s, uint32_t at, const uint32_t *path, size_t n,
+                            const struct render_usage *usage, struct buf *out)
+{
+	struct context settings = {NULL, 0, NO_ENTRY, NO_ENTRY};
+	struct render_usage sum = {0};
+
+	context_settings(s, path, n, &settings);
+	int rc = usage ? 0 : front_sum(s, path, n, &sum);
+	return rc < 0 ? rc : front_add(s, at, &settings, usage ? usage : &sum, out);
+}
+
+int render_transcript_front_of(const struct session *s, uint32_t at, const struct context *settings,
+                               const struct render_usage *usage, struct buf *out)
+{
+	return front_add(s, at, settings, usage, out);
+}

@@ -1,0 +1,587 @@
+/* render_json: context.json, info.json and header.json.
+ *
+ * context.json must be what pi's buildSessionContext gives, so messages are
+ * copied as they are stored, one a line, and rewritten only where pi changes
+ * them: member by member, which keeps the order that JavaScript's spread keeps.
+ * Bytes that are not UTF-8 come out as U+FFFD, as pi read them.
+ *
+ * info.json is collected in one pass over the lines, written without layout and
+ * then laid out by json_pretty. It is for programs like jq, which stop at a lone
+ * surrogate, so there it is U+FFFD. */
+#include "sessionfs/render/render.h"
+#include "sessionfs/session/context.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/session/part.h"
+#include "sessionfs/base/tally.h"
+#include "sessionfs/base/utf8.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* JSON text as it stands, but valid UTF-8: only strings hold other bytes than ASCII. */
+static void add_raw(struct span json, struct buf *out)
+{
+	for (;;) {
+		size_t good = utf8_prefix(json);
+		buf_add(out, json.p, good);
+		if (good == json.n)
+			return;
+		size_t bad = (size_t)-utf8_next(json.p + good, json.n - good);
+		buf_adds(out, "\uFFFD");
+		json = (struct span){json.p + good + bad, json.n - good - bad};
+	}
+}
+
+/* new Date(v).getTime() */
+static double time_value(struct json_value v)
+{
+	if (v.kind == JSON_NULL || v.kind == JSON_FALSE)
+		return 0;
+	if (v.kind == JSON_TRUE)
+		return 1;
+	int64_t t = record_time(v);
+	return t == NO_TIME ? NAN : (double)t;
+}
+
+/* An object being written. */
+struct object {
+	struct buf *out;
+	bool open; /* has a member */
+};
+
+static struct object object_begin(struct buf *out)
+{
+	buf_addc(out, '{');
+	return (struct object){out, false};
+}
+
+static void object_end(struct object *o)
+{
+	buf_addc(o->out, '}');
+}
+
+static void object_next(struct object *o)
+{
+	if (o->open)
+		buf_addc(o->out, ',');
+	o->open = true;
+}
+
+/* Begins a member; the value is for the caller to write. */
+static struct buf *object_key(struct object *o, struct span key)
+{
+	object_next(o);
+	json_quote(key, o->out);
+	buf_addc(o->out, ':');
+	return o->out;
+}
+
+static struct buf *object_name(struct object *o, const char *name)
+{
+	return object_key(o, span_of(name));
+}
+
+/* A member as it is stored; an absent one is undefined, which JSON leaves out. */
+static void object_value(struct object *o, const char *name, struct json_value v)
+{
+	if (v.kind != JSON_NONE)
+		add_raw(json_raw(v), object_name(o, name));
+}
+
+static void object_time(struct object *o, const char *name, struct json_value v)
+{
+	number_add(time_value(v), object_name(o, name));
+}
+
+/* ---- context.json ---- */
+
+/* What stands in place of a message's `content`. */
+struct content {
+	bool replaced;
+	struct span text; /* JSON; empty: the member is left out */
+};
+
+struct context_writer {
+	const struct session *s;
+	struct line line, edit_line;
+	struct buf made; /* a content that is neither stored nor constant */
+	struct buf *out;
+};
+
+static void context_writer_release(struct context_writer *w)
+{
+	line_release(&w->line);
+	line_release(&w->edit_line);
+	buf_release(&w->made);
+}
+
+/* The content after an edit. Assistant messages and tool results hold blocks only, so there a text becomes one. */
+static int edited_content(struct context_writer *w, uint32_t edit, enum record_role role, struct content *c)
+{
+	struct record r;
+	int rc = session_load(w->s, edit, &w->edit_line, &r);
+	if (rc < 0)
+		return rc;
+	struct json_value v = {.kind = JSON_NONE};
+	if (r.replacement.kind == JSON_OBJECT)
+		v = json_get(r.replacement, "content");
+
+	c->replaced = true;
+	c->text = json_raw(v);
+	if (v.kind == JSON_STRING && (role == ROLE_ASSISTANT || role == ROLE_TOOL_RESULT)) {
+		buf_reset(&w->made);
+		buf_adds(&w->made, "[{\"type\":\"text\",\"text\":");
+		buf_addspan(&w->made, c->text);
+		buf_adds(&w->made, "}]");
+		c->text = buf_span(&w->made);
+	}
+	return buf_err(&w->made);
+}
+
+/* pi puts an empty content where none is stored. */
+static struct content stored_content(const struct record *r)
+{
+	bool absent = r->msg.content.kind == JSON_NONE || r->msg.content.kind == JSON_NULL;
+	if (absent && r->role == ROLE_SYSTEM)
+		return (struct content){true, SPAN_LIT("\"\"")};
+	if (absent && (r->role == ROLE_USER || r->role == ROLE_ASSISTANT || r->role == ROLE_TOOL_RESULT))
+		return (struct content){true, SPAN_LIT("[]")};
+	return (struct content){false, {NULL, 0}};
+}
+
+/* {...message, role: "custom", content: c}, each only if it changes */
+static int rewrite_message(struct context_writer *w, struct json_value message, bool to_custom, struct content c)
+{
+	struct object o = object_begin(w->out);
+	struct json j;
+	json_init(&j, message.text, &w->line.deep);
+	json_enter(&j);
+	struct json_value key;
+	bool had_content = false;
+	int rc;
+	while ((rc = json_next(&j, &key)) > 0) {
+		struct json_value v;
+		if (!json_value(&j, &v))
+			break;
+		struct span text = json_raw(v);
+		if (to_custom && json_key_is(key, "role"))
+			text = SPAN_LIT("\"custom\"");
+		if (c.replaced && json_key_is(key, "content")) {
+			had_content = true;
+			text = c.text;
+		}
+		if (text.n == 0)
+			continue;
+		object_next(&o);
+		add_raw(json_raw(key), w->out);
+		buf_addc(w->out, ':');
+		add_raw(text, w->out);
+	}
+	if (rc != 0) /* it was valid when it was loaded */
+		return -ENOMEM;
+	if (c.replaced && !had_content && c.text.n > 0)
+		add_raw(c.text, object_name(&o, "content"));
+	object_end(&o);
+	return 0;
+}
+
+static int write_message(struct context_writer *w, const struct record *r, uint32_t edit)
+{
+	struct content c = stored_content(r);
+	if (edit != NO_ENTRY) {
+		int rc = edited_content(w, edit, r->role, &c);
+		if (rc < 0)
+			return rc;
+	}
+	bool to_custom = r->role == ROLE_CUSTOM && json_is(r->msg.role, "hookMessage");
+	if (r->message.kind == JSON_OBJECT && (to_custom || c.replaced))
+		return rewrite_message(w, r->message, to_custom, c);
+	add_raw(json_raw(r->message), w->out);
+	return 0;
+}
+
+static int write_custom(struct context_writer *w, const struct record *r, uint32_t edit)
+{
+	struct content c = {false, json_raw(r->content)};
+	if (r->content.kind == JSON_NONE || r->content.kind == JSON_NULL)
+		c.text = SPAN_LIT("[]");
+	if (edit != NO_ENTRY) {
+		int rc = edited_content(w, edit, ROLE_CUSTOM, &c);
+		if (rc < 0)
+			return rc;
+	}
+	struct object o = object_begin(w->out);
+	buf_adds(object_name(&o, "role"), "\"custom\"");
+	object_value(&o, "customType", r->custom_type);
+	if (c.text.n > 0)
+		add_raw(c.text, object_name(&o, "content"));
+	object_value(&o, "display", r->display);
+	object_value(&o, "details", r->details);
+	object_time(&o, "timestamp", r->timestamp);
+	object_end(&o);
+	return 0;
+}
+
+static void write_summary(struct context_writer *w, const struct record *r, bool compaction)
+{
+	struct object o = object_begin(w->out);
+	buf_adds(object_name(&o, "role"), compaction ? "\"compactionSummary\"" : "\"branchSummary\"");
+	object_value(&o, "summary", r->summary);
+	if (compaction)
+		object_value(&o, "tokensBefore", r->tokens_before);
+	else
+		object_value(&o, "fromId", r->from_id);
+	object_time(&o, "timestamp", r->timestamp);
+	object_end(&o);
+}
+
+static int write_item(struct context_writer *w, const struct context_item *item)
+{
+	struct record r;
+	int rc = session_load(w->s, item->entry, &w->line, &r);
+	if (rc < 0)
+		return rc;
+	switch (item->kind) {
+	case CONTEXT_MESSAGE:
+		return write_message(w, &r, item->edit);
+	case CONTEXT_CUSTOM:
+		return write_custom(w, &r, item->edit);
+	case CONTEXT_SYSTEM:
+		add_raw(json_raw(r.system_message), w->out);
+		return 0;
+	case CONTEXT_BRANCH_SUMMARY:
+	case CONTEXT_COMPACTION:
+		write_summary(w, &r, item->kind == CONTEXT_COMPACTION);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int write_thinking(struct context_writer *w, uint32_t entry, struct object *o)
+{
+	if (entry == NO_ENTRY) {
+		buf_adds(object_name(o, "thinkingLevel"), "\"off\"");
+		return 0;
+	}
+	struct record r;
+	int rc = session_load(w->s, entry, &w->line, &r);
+	if (rc == 0)
+		object_value(o, "thinkingLevel", r.thinking_level);
+	return rc;
+}
+
+static int write_model(struct context_writer *w, uint32_t entry, struct object *o)
+{
+	if (entry == NO_ENTRY) {
+		buf_adds(object_name(o, "model"), "null");
+		return 0;
+	}
+	struct record r;
+	int rc = session_load(w->s, entry, &w->line, &r);
+	if (rc < 0)
+		return rc;
+	bool change = r.type == RECORD_MODEL_CHANGE;
+	struct object model = object_begin(object_name(o, "model"));
+	object_value(&model, "provider", change ? r.provider : r.msg.provider);
+	object_value(&model, "modelId", change ? r.model_id : r.msg.model);
+	object_end(&model);
+	return 0;
+}
+
+int render_context_json(const struct session *s, uint32_t at, struct buf *out)
+{
+	CLEANUP_CONTEXT struct context c = {NULL, 0, NO_ENTRY, NO_ENTRY};
+	int rc = context_build(s, at, &c);
+	if (rc < 0)
+		return rc;
+	CLEANUP(context_writer_release) struct context_writer w = {s, LINE_INIT, LINE_INIT, BUF_INIT, out};
+
+	struct object o = object_begin(out);
+	buf_addc(object_name(&o, "messages"), '[');
+	for (size_t i = 0; i < c.n; i++) {
+		buf_adds(out, i > 0 ? ",\n" : "\n");
+		rc = write_item(&w, &c.items[i]);
+		if (rc < 0)
+			return rc;
+	}
+	buf_adds(out, c.n > 0 ? "\n]" : "]");
+	rc = write_thinking(&w, c.thinking, &o);
+	if (rc < 0)
+		return rc;
+	rc = write_model(&w, c.model, &o);
+	if (rc < 0)
+		return rc;
+	object_end(&o);
+	buf_addc(out, '\n');
+	return buf_err(out);
+}
+
+/* ---- info.json ---- */
+
+#define FIRST_MESSAGE_CHARACTERS 200
+
+/* What one pass over the lines collects. */
+struct info {
+	struct tally roles;  /* size_t */
+	struct tally models; /* struct render_usage */
+	struct render_usage usage;
+	double active; /* newest time of a user or assistant message, in ms; 0: none */
+	struct buf name;
+};
+
+static void info_release(struct info *info)
+{
+	tally_release(&info->roles);
+	tally_release(&info->models);
+	buf_release(&info->name);
+}
+
+static int count_role(struct info *info, const struct record *r)
+{
+	const char *name = record_role_name(r->role);
+	buf_reset(&info->name);
+	if (name)
+		buf_adds(&info->name, name);
+	else if (r->msg.role.kind == JSON_STRING)
+		json_decode(r->msg.role.text, JSON_READ, &info->name);
+	else
+		return 0;
+	size_t *count = tally_get(&info->roles, buf_span(&info->name));
+	if (!count || buf_err(&info->name))
+		return -ENOMEM;
+	++*count;
+	return 0;
+}
+
+/* "provider/model" of what the usage was for: its message, else the entry itself. */
+static int count_usage(struct info *info, const struct record *r)
+{
+	struct json_value provider = r->msg.provider, model = r->msg.model;
+	if (r->type != RECORD_MESSAGE) {
+		provider = r->provider;
+		model = r->model;
+	}
+	buf_reset(&info->name);
+	if (provider.kind == JSON_STRING && model.kind == JSON_STRING) {
+		json_decode(provider.text, JSON_READ, &info->name);
+		buf_addc(&info->name, '/');
+		json_decode(model.text, JSON_READ, &info->name);
+	} else {
+		buf_adds(&info->name, "unknown");
+	}
+	struct render_usage *usage = tally_get(&info->models, buf_span(&info->name));
+	if (!usage || buf_err(&info->name))
+		return -ENOMEM;
+	render_usage_add(usage, r);
+	render_usage_add(&info->usage, r);
+	return 0;
+}
+
+/* As pi's session list: the message's own time, else the entry's. */
+static void note_activity(struct info *info, const struct record *r)
+{
+	if ((r->role != ROLE_USER && r->role != ROLE_ASSISTANT) || r->msg.content.kind == JSON_NONE)
+		return;
+	double t;
+	if (!json_double(r->msg.timestamp, &t))
+		t = time_value(r->timestamp);
+	if (t > info->active)
+		info->active = t;
+}
+
+static int info_collect(const struct session *s, struct info *info)
+{
+	CLEANUP_LINE struct line line = LINE_INIT;
+	uint32_t count = session_count(s);
+	for (uint32_t i = 0; i < count; i++) {
+		struct record r;
+		int rc = session_load(s, i, &line, &r);
+		if (rc < 0)
+			return rc;
+		if (r.type == RECORD_MESSAGE) {
+			note_activity(info, &r);
+			rc = count_role(info, &r);
+		}
+		if (rc == 0 && part_usage(&r).kind != JSON_NONE)
+			rc = count_usage(info, &r);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static void object_text(struct object *o, const char *name, struct span text)
+{
+	json_quote(text, object_name(o, name));
+}
+
+/* A text put together in `text`: a failure on the way there sticks to the output. */
+static void object_made(struct object *o, const char *name, const struct buf *text, size_t n)
+{
+	if (buf_err(text))
+		o->out->err = buf_err(text);
+	else
+		object_text(o, name, (struct span){text->p, n});
+}
+
+static void object_count(struct object *o, const char *name, size_t n)
+{
+	buf_addf(object_name(o, name), "%zu", n);
+}
+
+/* A time as pi's Date would print it; nothing if that is invalid. */
+static void object_date(struct object *o, const char *name, double ms)
+{
+	char text[NUMBER_TIME];
+	if (number_time(ms, text))
+		object_text(o, name, span_of(text));
+}
+
+static void add_usage(struct object *o, const struct render_usage *u)
+{
+	number_add(u->input, object_name(o, "input"));
+	number_add(u->output, object_name(o, "output"));
+	number_add(u->cache_read, object_name(o, "cacheRead"));
+	number_add(u->cache_write, object_name(o, "cacheWrite"));
+	number_add(u->total, object_name(o, "totalTokens"));
+	number_add(number_round(u->cost, RENDER_COST_DECIMALS), object_name(o, "cost"));
+}
+
+/* Rounded as Node does for its Stats.mtime: to the nearest, halves up. */
+static double mtime_ms(struct timespec t)
+{
+	double ms = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6 + 0.5;
+	double whole = (double)(int64_t)ms;
+	return whole > ms ? whole - 1 : whole;
+}
+
+static void add_times(struct object *o, const struct session *s, double active)
+{
+	struct json_value timestamp = session_header(s)->timestamp;
+	double created = time_value(timestamp);
+	object_date(o, "created", created);
+
+	double modified = mtime_ms(session_stat(s)->st_mtim);
+	if (active > 0)
+		modified = active;
+	else if (timestamp.kind == JSON_STRING && !isnan(created))
+		modified = created;
+	object_date(o, "modified", modified);
+}
+
+static int add_names(struct object *o, const struct session *s, const char *file, struct buf *text)
+{
+	object_value(o, "id", session_header(s)->id);
+	buf_reset(text);
+	if (session_name(s, text) || buf_err(text))
+		object_made(o, "name", text, text->n);
+	buf_reset(text);
+	int rc = render_title(s, text);
+	if (rc < 0)
+		return rc;
+	object_made(o, "title", text, text->n - 1);
+	struct json_value cwd = session_header(s)->cwd;
+	if (cwd.kind == JSON_STRING && cwd.text.n > 0)
+		object_value(o, "cwd", cwd);
+	object_text(o, "file", span_of(file));
+	return 0;
+}
+
+static void add_parent(struct object *o, const struct record *header)
+{
+	struct json_value parent = header->parent_session;
+	if (parent.kind != JSON_STRING)
+		parent = header->branched_from;
+	if (parent.kind == JSON_STRING)
+		object_value(o, "parentSession", parent);
+}
+
+static void add_counts(struct object *o, const struct session *s, const struct tally *roles)
+{
+	uint32_t count = session_count(s);
+	size_t branches = 0;
+	for (uint32_t i = 0; i < count; i++)
+		branches += session_is_branch(s, i);
+
+	object_count(o, "entries", count);
+	struct object messages = object_begin(object_name(o, "messages"));
+	for (size_t i = 0; i < roles->n; i++)
+		buf_addf(object_key(&messages, tally_name(roles, i)), "%zu", *(const size_t *)tally_value(roles, i));
+	object_end(&messages);
+	object_count(o, "branches", branches);
+	object_count(o, "labels", session_label_count(s));
+	object_count(o, "problems", session_problem_count(s));
+}
+
+static int add_first_message(struct object *o, const struct session *s, struct buf *text)
+{
+	buf_reset(text);
+	int rc = render_first_message(s, text);
+	if (rc == 0 && text->n > 0)
+		object_text(o, "firstMessage", utf8_first(buf_span(text), FIRST_MESSAGE_CHARACTERS));
+	return rc;
+}
+
+static void add_all_usage(struct object *o, const struct info *info)
+{
+	if (info->models.n == 0)
+		return;
+	struct object usage = object_begin(object_name(o, "usage"));
+	add_usage(&usage, &info->usage);
+	struct object models = object_begin(object_name(&usage, "models"));
+	for (size_t i = 0; i < info->models.n; i++) {
+		struct object model = object_begin(object_key(&models, tally_name(&info->models, i)));
+		add_usage(&model, tally_value(&info->models, i));
+		object_end(&model);
+	}
+	object_end(&models);
+	object_end(&usage);
+}
+
+int render_info_json(const struct session *s, const char *file, struct buf *out)
+{
+	CLEANUP(info_release)
+	struct info info = {.roles = TALLY_INIT(size_t), .models = TALLY_INIT(struct render_usage), .name = BUF_INIT};
+	int rc = info_collect(s, &info);
+	if (rc < 0)
+		return rc;
+
+	CLEANUP_BUF struct buf flat = BUF_INIT;
+	struct buf *text = &info.name;
+	struct object o = object_begin(&flat);
+	rc = add_names(&o, s, file, text);
+	if (rc < 0)
+		return rc;
+	object_count(&o, "version", (size_t)session_version(s));
+	add_times(&o, s, info.active);
+	add_parent(&o, session_header(s));
+	if (session_leaf(s) != NO_ENTRY) {
+		buf_reset(text);
+		session_entry_name(s, session_leaf(s), text);
+		object_made(&o, "leaf", text, text->n);
+	}
+	add_counts(&o, s, &info.roles);
+	rc = add_first_message(&o, s, text);
+	if (rc < 0)
+		return rc;
+	add_all_usage(&o, &info);
+	object_end(&o);
+	if (buf_err(&flat))
+		return buf_err(&flat);
+
+	CLEANUP_BUF struct buf sound = BUF_INIT;
+	json_well_formed(buf_span(&flat), &sound);
+	if (buf_err(&sound))
+		return buf_err(&sound);
+	json_pretty((struct json_value){.kind = JSON_OBJECT, .text = buf_span(&sound)}, out);
+	buf_addc(out, '\n');
+	return buf_err(out);
+}
+
+int render_header_json(const struct session *s, struct buf *out)
+{
+	buf_addspan(out, session_header(s)->line);
+	buf_addc(out, '\n');
+	return buf_err(out);
+}

@@ -1,0 +1,581 @@
+/* Rows quote the beginning of texts that can be megabytes long. So a text is cut
+ * before it is decoded: one UTF-16 unit (what pi counts in) is never more than
+ * six bytes of JSON, and a cut beside an escape is found from the start. */
+#include "text.h"
+
+#include "sessionfs/base/number.h"
+#include "sessionfs/base/utf8.h"
+
+#include <errno.h>
+
+void text_clean(struct span exact, struct buf *out)
+{
+	struct buf quoted CLEANUP_BUF = BUF_INIT;
+
+	json_quote(exact, &quoted);
+	if (buf_err(&quoted)) {
+		out->err = buf_err(&quoted);
+		return;
+	}
+	json_decode((struct span){quoted.p + 1, quoted.n - 2}, JSON_CLEAN, out);
+}
+
+void text_make_clean(struct buf *out, size_t start)
+{
+	struct buf copy CLEANUP_BUF = BUF_INIT;
+
+	if (buf_err(out) || out->n == start)
+		return;
+	struct span s = {out->p + start, out->n - start};
+	if (utf8_prefix(s) == s.n)
+		return;
+	buf_addspan(&copy, s);
+	out->n = start;
+	out->err = buf_err(&copy);
+	text_clean(buf_span(&copy), out);
+}
+
+void text_one_line(struct buf *out, size_t start)
+{
+	for (size_t i = start; i < out->n; i++)
+		if ((unsigned char)out->p[i] < 0x20 || out->p[i] == 0x7f)
+			out->p[i] = ' ';
+}
+
+static bool is_white(const char *p, size_t n)
+{
+	static const char wide[][4] = {
+	    "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007",
+	    "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000", "\ufeff",
+	};
+
+	if (n == 1)
+		return *p == ' ' || (*p >= '\t' && *p <= '\r');
+	if (n == 2)
+		return memcmp(p, "\u00a0", 2) == 0;
+	for (size_t i = 0; n == 3 && i < sizeof wide / sizeof *wide; i++)
+		if (memcmp(p, wide[i], 3) == 0)
+			return true;
+	return false;
+}
+
+/* How many bytes of white space the span begins (or ends) with, one character of it. */
+static size_t white_at(struct span s, bool at_end)
+{
+	for (size_t n = 1; n <= 3 && n <= s.n; n++)
+		if (is_white(at_end ? s.p + s.n - n : s.p, n))
+			return n;
+	return 0;
+}
+
+void text_trim(struct buf *out, size_t start)
+{
+	if (out->n == start)
+		return;
+	struct span s = {out->p + start, out->n - start};
+	for (size_t n; (n = white_at(s, true)) > 0;)
+		s.n -= n;
+	for (size_t n; (n = white_at(s, false)) > 0;) {
+		s.p += n;
+		s.n -= n;
+	}
+	memmove(out->p + start, s.p, s.n);
+	out->n = start + s.n;
+}
+
+/* Where the first `units` units from `start` on end. */
+static size_t units_end(const struct buf *b, size_t start, size_t units)
+{
+	size_t i = start;
+	while (i < b->n) {
+		int step = utf8_next(b->p + i, b->n - i);
+		size_t width = step == 4 ? 2 : 1;
+		if (width > units)
+			break;
+		units -= width;
+		i += (size_t)(step < 0 ? -step : step);
+	}
+	return i;
+}
+
+bool text_cut(struct buf *out, size_t start, size_t units)
+{
+	size_t end = units_end(out, start, units);
+	bool cut = end < out->n;
+	out->n = end;
+	return cut;
+}
+
+void text_shorten(struct buf *out, size_t start, size_t characters)
+{
+	struct span text = {out->p + start, out->n - start};
+	struct span most = utf8_first(text, characters);
+
+	if (out->n == start || most.n == text.n)
+		return;
+	out->n = start + utf8_first(text, characters - 1).n;
+	buf_adds(out, "\u2026");
+}
+
+void text_inline(struct json_value v, struct buf *out)
+{
+	size_t start = out->n;
+
+	if (v.kind == JSON_STRING)
+		json_decode(v.text, JSON_CLEAN, out);
+	else if (v.kind > JSON_NULL)
+		text_clean(json_raw(v), out);
+	text_one_line(out, start);
+}
+
+void text_inline_exact(struct span exact, struct buf *out)
+{
+	size_t start = out->n;
+
+	text_clean(exact, out);
+	text_one_line(out, start);
+}
+
+/* The longest beginning of a JSON string's inside that has at least `units` units (if the string has) and ends
+ * beside an escape, not in one. */
+static struct span escaped_prefix(struct span text, size_t units)
+{
+	size_t want = 6 * units + 12;
+	size_t i = 0;
+
+	if (text.n <= want)
+		return text;
+	while (i < want)
+		i += text.p[i] != '\\' ? 1 : text.p[i + 1] == 'u' ? 6 : 2;
+	return (struct span){text.p, i < text.n ? i : text.n};
+}
+
+void text_begin(struct json_value string, size_t units, struct buf *out)
+{
+	if (string.kind == JSON_STRING)
+		json_decode(escaped_prefix(string.text, units), JSON_CLEAN, out);
+}
+
+void text_of_content(struct json_value content, const char *between, size_t units, struct buf *out)
+{
+	size_t start = out->n;
+	bool first = true;
+
+	if (content.kind == JSON_STRING) {
+		text_begin(content, units, out);
+	} else if (content.kind == JSON_ARRAY) {
+		struct block_iter it;
+		struct block b;
+		block_iter_init(&it, content);
+		while (out->n - start < 4 * units && block_next(&it, &b)) {
+			if (b.type != BLOCK_TEXT)
+				continue;
+			buf_adds(out, first ? "" : between);
+			text_begin(b.text, units, out);
+			first = false;
+		}
+	}
+	text_cut(out, start, units);
+	text_one_line(out, start);
+	text_trim(out, start);
+}
+
+/* --- rows ------------------------------------------------------------------- */
+
+enum { ROW_UNITS = 200, COMMAND_UNITS = 50, ARGUMENT_UNITS = 40, ERROR_UNITS = 80 };
+
+void row_source_init(struct row_source *src, const struct session *s)
+{
+	*src = (struct row_source){.s = s, .line = LINE_INIT, .call_line = LINE_INIT, .texts = BUF_INIT};
+}
+
+void row_source_release(struct row_source *src)
+{
+	line_release(&src->line);
+	line_release(&src->call_line);
+	buf_release(&src->texts);
+	cleanup_free(&src->calls);
+	cleanup_free(&src->ends);
+}
+
+/* The beginning of a value on one line, trimmed. */
+static void add_text(struct json_value v, size_t units, struct buf *out)
+{
+	size_t start = out->n;
+
+	if (v.kind == JSON_STRING)
+		text_begin(v, units, out);
+	else
+		text_inline(v, out);
+	text_cut(out, start, units);
+	text_one_line(out, start);
+	text_trim(out, start);
+}
+
+/* As JavaScript's String(value || instead). */
+static void add_argument(struct json_value v, const char *instead, struct buf *out)
+{
+	size_t start = out->n;
+
+	if (!json_truthy(v)) {
+		buf_adds(out, instead);
+		return;
+	}
+	if (v.kind == JSON_STRING)
+		text_begin(v, ROW_UNITS, out);
+	else
+		text_inline(v, out);
+	text_one_line(out, start);
+	text_cut(out, start, ROW_UNITS);
+}
+
+static void add_path(struct json_value arguments, const char *instead, struct buf *out)
+{
+	struct json_value path = json_get(arguments, "path");
+
+	if (!json_truthy(path) && !*instead)
+		path = json_get(arguments, "file_path");
+	add_argument(path, instead, out);
+}
+
+static bool line_number(struct json_value v, double *ret)
+{
+	if (v.kind == JSON_STRING) {
+		struct json j;
+		json_init(&j, v.text, NULL);
+		if (json_peek(&j) != JSON_NUMBER || !json_value(&j, &v) || !json_end(&j))
+			return false;
+	}
+	return json_double(v, ret);
+}
+
+/* `:first-last`, as much of it as the call says. */
+static void add_range(struct json_value arguments, struct buf *out)
+{
+	struct json_value offset = json_get(arguments, "offset"), limit = json_get(arguments, "limit");
+	double first = 1, count = 0;
+
+	if (offset.kind <= JSON_NULL && limit.kind <= JSON_NULL)
+		return;
+	if (offset.kind > JSON_NULL && !line_number(offset, &first))
+		return;
+	if (limit.kind > JSON_NULL && !line_number(limit, &count))
+		return;
+	buf_addc(out, ':');
+	number_add(first, out);
+	if (limit.kind <= JSON_NULL || first + count - 1 == 0)
+		return;
+	buf_addc(out, '-');
+	number_add(first + count - 1, out);
+}
+
+static void add_command(struct json_value command, struct buf *out)
+{
+	size_t start = out->n;
+
+	text_begin(command, ROW_UNITS, out);
+	bool more = units_end(out, start, COMMAND_UNITS) < out->n;
+	text_one_line(out, start);
+	text_trim(out, start);
+	text_cut(out, start, COMMAND_UNITS);
+	buf_adds(out, more ? "..." : "");
+}
+
+/* The beginning of a value's JSON text without white space between its tokens. */
+static void add_compact(struct json_value v, size_t units, struct buf *out)
+{
+	struct buf json CLEANUP_BUF = BUF_INIT;
+	struct span raw = json_raw(v);
+	bool quoted = false;
+
+	for (size_t i = 0; i < raw.n && json.n <= 3 * units; i++) {
+		char c = raw.p[i];
+		if (!quoted && (c == ' ' || c == '\t'))
+			continue;
+		if (c == '"')
+			quoted = !quoted;
+		buf_addc(&json, c);
+		if (c == '\\' && i + 1 < raw.n)
+			buf_addc(&json, raw.p[++i]);
+	}
+	size_t start = out->n;
+	text_clean(buf_span(&json), out);
+	buf_adds(out, text_cut(out, start, units) ? "..." : "");
+}
+
+static void add_call(struct json_value name, struct json_value arguments, struct buf *out)
+{
+	buf_addc(out, '[');
+	size_t start = out->n;
+	text_inline(name, out);
+	text_cut(out, start, ROW_UNITS);
+	if (json_is(name, "read") || json_is(name, "write") || json_is(name, "edit")) {
+		buf_adds(out, ": ");
+		add_path(arguments, "", out);
+		if (json_is(name, "read"))
+			add_range(arguments, out);
+	} else if (json_is(name, "bash")) {
+		buf_adds(out, ": ");
+		add_command(json_get(arguments, "command"), out);
+	} else if (json_is(name, "grep") || json_is(name, "find")) {
+		const char *slash = json_is(name, "grep") ? "/" : "";
+		buf_addf(out, ": %s", slash);
+		add_argument(json_get(arguments, "pattern"), "", out);
+		buf_addf(out, "%s in ", slash);
+		add_path(arguments, ".", out);
+	} else if (json_is(name, "ls")) {
+		buf_adds(out, ": ");
+		add_path(arguments, ".", out);
+	} else if (arguments.kind != JSON_NONE) {
+		buf_adds(out, ": ");
+		add_compact(arguments, ARGUMENT_UNITS, out);
+	}
+	buf_addc(out, ']');
+}
+
+static int keep_end(struct row_source *src)
+{
+	if (src->n_ends == src->cap_ends) {
+		size_t cap = src->cap_ends ? 2 * src->cap_ends : 8;
+		uint64_t *ends = reallocarray(src->ends, cap, sizeof *ends);
+		if (!ends)
+			return -ENOMEM;
+		src->ends = ends;
+		src->cap_ends = cap;
+	}
+	src->ends[src->n_ends++] = src->texts.n;
+	return buf_err(&src->texts);
+}
+
+/* The rows of all calls of a message follow those that are kept; before them is one without text. */
+static int load_calls(struct row_source *src, uint32_t caller)
+{
+	struct record r;
+	int rc = session_load(src->s, caller, &src->call_line, &r);
+	if (rc == 0)
+		rc = keep_end(src);
+	struct block_iter it;
+	struct block b;
+	if (rc == 0)
+		block_iter_init(&it, r.msg.content);
+	for (unsigned n = 1; rc == 0 && block_next(&it, &b);) {
+		if (b.type != BLOCK_TOOL_CALL)
+			continue;
+		if (session_result(src->s, caller, n++) != NO_ENTRY)
+			add_call(b.name, b.arguments, &src->texts);
+		rc = keep_end(src);
+	}
+	return rc;
+}
+
+static int need_calls(struct row_source *src, uint32_t caller)
+{
+	if (!src->calls)
+		src->calls = calloc(session_count(src->s), sizeof *src->calls);
+	if (!src->calls)
+		return -ENOMEM;
+	if (src->calls[caller])
+		return 0;
+	size_t first = src->n_ends + 1;
+	int rc = first < UINT32_MAX ? load_calls(src, caller) : -ENOMEM;
+	if (rc == 0)
+		src->calls[caller] = (uint32_t)first;
+	return rc;
+}
+
+/* A toolResult is shown as the call it answers. 1 if that was found. */
+static int result_row(struct row_source *src, uint32_t i, struct buf *out)
+{
+	unsigned n = 0;
+	uint32_t caller = session_call(src->s, i, &n);
+	if (caller == NO_ENTRY)
+		return 0;
+	int rc = need_calls(src, caller);
+	if (rc < 0)
+		return rc;
+	size_t end = src->calls[caller] - 1 + (size_t)n;
+	if (n == 0 || end >= src->n_ends)
+		return 0;
+	uint64_t from = src->ends[end - 1];
+	buf_add(out, src->texts.p + from, (size_t)(src->ends[end] - from));
+	return 1;
+}
+
+static void assistant_row(const struct record *r, struct buf *out)
+{
+	size_t start = out->n;
+
+	text_of_content(r->msg.content, "", ROW_UNITS, out);
+	if (out->n > start)
+		return;
+	if (json_is(r->msg.stop_reason, "aborted"))
+		buf_adds(out, "(aborted)");
+	else if (json_truthy(r->msg.error_message))
+		add_text(r->msg.error_message, ERROR_UNITS, out);
+	else
+		buf_adds(out, "(no content)");
+}
+
+static void message_row(const struct record *r, struct buf *out)
+{
+	switch (r->role) {
+	case ROLE_USER:
+		buf_adds(out, "user: ");
+		text_of_content(r->msg.content, "", ROW_UNITS, out);
+		return;
+	case ROLE_ASSISTANT:
+		buf_adds(out, "assistant: ");
+		assistant_row(r, out);
+		return;
+	case ROLE_TOOL_RESULT:
+		buf_addc(out, '[');
+		if (r->msg.tool_name.kind > JSON_NULL)
+			text_inline(r->msg.tool_name, out);
+		else
+			buf_adds(out, "tool");
+		buf_addc(out, ']');
+		return;
+	case ROLE_BASH_EXECUTION:
+		buf_adds(out, "[bash]: ");
+		add_text(r->msg.command, ROW_UNITS, out);
+		return;
+	default:
+		buf_addc(out, '[');
+		text_role(r, out);
+		buf_addc(out, ']');
+		return;
+	}
+}
+
+static void bracketed(const char *what, struct json_value v, struct buf *out)
+{
+	buf_addf(out, "[%s: ", what);
+	add_text(v, ROW_UNITS, out);
+	buf_addc(out, ']');
+}
+
+/* To the nearest whole number, halves up, as Math.round(). */
+static double rounded(double x)
+{
+	if (!(x > -1e15 && x < 1e15))
+		return x;
+	int64_t whole = (int64_t)(x + 0.5);
+	return (double)((double)whole > x + 0.5 ? whole - 1 : whole);
+}
+
+static void compaction_row(const struct record *r, struct buf *out)
+{
+	double tokens;
+
+	buf_adds(out, "[compaction");
+	if (json_double(r->tokens_before, &tokens)) {
+		buf_adds(out, ": ");
+		number_add(rounded(tokens / 1000), out);
+		buf_adds(out, "k tokens");
+	}
+	buf_addc(out, ']');
+}
+
+static void record_row(const struct record *r, struct buf *out)
+{
+	switch (r->type) {
+	case RECORD_MESSAGE:
+		message_row(r, out);
+		return;
+	case RECORD_CUSTOM_MESSAGE:
+		buf_addc(out, '[');
+		text_inline(r->custom_type, out);
+		buf_adds(out, "]: ");
+		text_of_content(r->content, "", ROW_UNITS, out);
+		return;
+	case RECORD_COMPACTION:
+		compaction_row(r, out);
+		return;
+	case RECORD_BRANCH_SUMMARY:
+		buf_adds(out, "[branch summary]: ");
+		add_text(r->summary, ROW_UNITS, out);
+		return;
+	case RECORD_MODEL_CHANGE:
+		bracketed("model", r->model_id, out);
+		return;
+	case RECORD_THINKING_LEVEL_CHANGE:
+		bracketed("thinking", r->thinking_level, out);
+		return;
+	case RECORD_CUSTOM:
+		bracketed("custom", r->custom_type, out);
+		return;
+	case RECORD_CONTEXT_EDIT:
+		bracketed(r->replacement.kind == JSON_NULL ? "context omit" : "context replace", r->target_id, out);
+		return;
+	case RECORD_LABEL:
+		if (r->label.kind > JSON_NULL)
+			bracketed("label", r->label, out);
+		else
+			buf_adds(out, "[label: (cleared)]");
+		return;
+	case RECORD_SESSION_INFO:
+		if (json_truthy(r->name))
+			bracketed("title", r->name, out);
+		else
+			buf_adds(out, "[title: empty]");
+		return;
+	default:
+		return;
+	}
+}
+
+int row_text(struct row_source *src, uint32_t i, struct buf *out)
+{
+	if (session_entry(src->s, i)->role == ROLE_TOOL_RESULT) {
+		int rc = result_row(src, i, out);
+		if (rc != 0)
+			return rc < 0 ? rc : buf_err(out);
+	}
+	struct record r;
+	int rc = session_load(src->s, i, &src->line, &r);
+	if (rc < 0)
+		return rc;
+	record_row(&r, out);
+	return buf_err(out);
+}
+
+void text_role(const struct record *r, struct buf *out)
+{
+	const char *fixed = r->type == RECORD_MESSAGE ? record_role_name(r->role) : record_type_name(r->type);
+
+	size_t start = out->n;
+
+	if (fixed)
+		buf_adds(out, fixed);
+	else if (r->type == RECORD_MESSAGE)
+		text_inline(r->msg.role, out);
+	if (out->n == start)
+		text_inline(r->type_, out);
+}
+
+static void gist(const struct record *r, size_t units, struct buf *out)
+{
+	size_t start = out->n;
+
+	if (r->type != RECORD_MESSAGE && r->type != RECORD_CUSTOM_MESSAGE && r->summary.kind != JSON_STRING)
+		record_row(r, out);
+	else if (r->role == ROLE_BASH_EXECUTION)
+		add_text(r->msg.command, units, out);
+	else if (r->summary.kind == JSON_STRING || r->msg.summary.kind == JSON_STRING)
+		add_text(r->msg.summary.kind == JSON_STRING ? r->msg.summary : r->summary, units, out);
+	else
+		text_of_content(r->type == RECORD_MESSAGE ? r->msg.content : r->content, " ", units, out);
+	text_cut(out, start, units);
+}
+
+int row_gist(struct row_source *src, uint32_t i, size_t units, struct buf *out)
+{
+	struct record r;
+	int rc = session_load(src->s, i, &src->line, &r);
+	if (rc < 0)
+		return rc;
+	text_role(&r, out);
+	buf_adds(out, ": ");
+	gist(&r, units, out);
+	return buf_err(out);
+}

@@ -1,0 +1,57 @@
+/* render_text: what the text views share: text made fit for one line of a file, and the rows of tree.txt. */
+#ifndef SESSIONFS_RENDER_TEXT_H
+#define SESSIONFS_RENDER_TEXT_H
+
+#include "sessionfs/session/session.h"
+
+/* Appends exact bytes (as session_label gives them) as valid UTF-8 without NUL, as JSON_CLEAN would have it. */
+void text_clean(struct span exact, struct buf *out);
+
+/* From `start` on: what is not well-formed UTF-8 becomes U+FFFD. */
+void text_make_clean(struct buf *out, size_t start);
+
+/* From `start` on: each control character becomes a space. */
+void text_one_line(struct buf *out, size_t start);
+/* From `start` on: white space at both ends goes, by the rules of JavaScript's trim(). */
+void text_trim(struct buf *out, size_t start);
+/* From `start` on: cut to so many UTF-16 units, between characters. True if something was cut. */
+bool text_cut(struct buf *out, size_t start, size_t units);
+
+/* From `start` on, which must be valid UTF-8: of more characters than that the first ones and an ellipsis, together
+ * that many. */
+void text_shorten(struct buf *out, size_t start, size_t characters);
+
+/* Appends a value on one line: a string decoded, anything else as its JSON text, nothing for an absent value or null.
+ */
+void text_inline(struct json_value v, struct buf *out);
+/* Appends exact bytes, clean and on one line. */
+void text_inline_exact(struct span exact, struct buf *out);
+
+/* Appends at least the first `units` UTF-16 units of a string, without decoding all of a long one; not cut exactly. */
+void text_begin(struct json_value string, size_t units, struct buf *out);
+/* Appends the first `units` of a content's text (the text blocks with `between` in between), on one line and trimmed.
+ */
+void text_of_content(struct json_value content, const char *between, size_t units, struct buf *out);
+
+/* Appends what kind of entry it is: the role of a message, else the type; on one line. */
+void text_role(const struct record *r, struct buf *out);
+
+/* Reads what rows are made of. The rows of a message's tool calls are made once and kept, since their results may stand
+ * anywhere below it, between those of any other message. */
+struct row_source {
+	const struct session *s;
+	struct line line, call_line;
+	uint32_t *calls;  /* by entry: where its calls begin in `ends`, plus one; 0: not read yet. NULL: none was */
+	struct buf texts; /* of the calls that have a result, one after the other */
+	uint64_t *ends;   /* of each call in `texts` */
+	size_t n_ends, cap_ends;
+};
+void row_source_init(struct row_source *src, const struct session *s);
+void row_source_release(struct row_source *src);
+
+/* Appends the row's text as pi's /tree shows it. 0 or a negative errno. */
+int row_text(struct row_source *src, uint32_t i, struct buf *out);
+/* Appends `role: text`, the text cut to so many UTF-16 units. */
+int row_gist(struct row_source *src, uint32_t i, size_t units, struct buf *out);
+
+#endif

@@ -1,0 +1,331 @@
+/* The tree as pi's /tree draws it, for trees of any shape.
+ *
+ * First all entries are put in the order of the drawing, by a depth-first walk
+ * with a stack of its own: the child that leads to the leaf first, the others by
+ * time. Then the rows among them, the conversation entries, are drawn. Metadata
+ * is bridged: a row hangs on the nearest row above it.
+ *
+ * As in pi a chain stays at one indent: rows move right where it branches, and
+ * once more after that. A row costs at most LEVELS steps to draw however deep it
+ * stands: a deeper row begins with the number of levels that are not drawn. */
+#include "sessionfs/render/render.h"
+
+#include "text.h"
+
+#define LEVELS 64
+#define NAME_WIDTH 8
+
+enum {
+	REACHED = 1 << 0,   /* was on the stack */
+	TO_LEAF = 1 << 1,   /* the leaf, or above it in the tree */
+	ACTIVE = 1 << 2,    /* on the walk from the leaf to the root */
+	BRANCHED = 1 << 3,  /* one of several: its own child moves right */
+	CONNECTED = 1 << 4, /* drawn with a connector */
+	LAST = 1 << 5,      /* the last of its siblings */
+	BELOW = 1 << 6,     /* some row's `above` */
+	SEVERAL = 1 << 7,   /* that of several */
+};
+
+/* There may be millions: no more than is needed at a time. */
+struct spot {
+	uint32_t above; /* nearest row above it, or NO_ENTRY */
+	uint32_t indent;
+	uint32_t gutter; /* nearest row above it that is drawn with a connector, or NO_ENTRY; while siblings are
+	                    sorted, the one whose time counts */
+};
+
+struct drawing {
+	const struct session *s;
+	uint32_t n;
+	struct spot *spots; /* by entry */
+	uint8_t *flags;     /* too */
+	uint32_t *rows;     /* and from the end of it on down the stack: an entry is on it before it is a row */
+	size_t n_stack, n_rows;
+	uint32_t n_roots; /* rows with none above */
+	uint32_t leaf_row;
+	struct row_source src;
+	struct buf *out;
+};
+
+static void drawing_release(struct drawing *d)
+{
+	free(d->spots);
+	free(d->flags);
+	free(d->rows);
+	row_source_release(&d->src);
+}
+
+static bool is_row(const struct drawing *d, uint32_t i)
+{
+	unsigned flags = session_entry(d->s, i)->flags;
+	return (flags & ENTRY_CONVERSATION) && !(flags & ENTRY_NO_MESSAGE);
+}
+
+/* --- order ------------------------------------------------------------------ */
+
+static int64_t time_of(const struct drawing *d, uint32_t i)
+{
+	return i == NO_ENTRY ? INT64_MIN : session_entry(d->s, i)->time;
+}
+
+static int sibling_compare(const void *pa, const void *pb, void *arg)
+{
+	const struct drawing *d = arg;
+	uint32_t a, b;
+	memcpy(&a, pa, sizeof a);
+	memcpy(&b, pb, sizeof b);
+	int64_t ta = time_of(d, d->spots[a].gutter), tb = time_of(d, d->spots[b].gutter);
+	if (ta != tb)
+		return ta < tb ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static uint32_t *stack_top(const struct drawing *d)
+{
+	return d->rows + d->n - d->n_stack;
+}
+
+/* Orders the siblings that came on the stack since it had `base`, the oldest of the file on top, by time, earliest on
+ * top. One without a time stays behind the sibling before it in the file. */
+static void sort_siblings(struct drawing *d, size_t base)
+{
+	size_t n = d->n_stack - base;
+	uint32_t *v = stack_top(d), latest = NO_ENTRY;
+	bool sorted = true;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t t = session_entry(d->s, v[i])->time;
+		d->spots[v[i]].gutter = t == NO_TIME ? latest : v[i];
+		sorted &= t != NO_TIME && t >= time_of(d, latest);
+		if (t != NO_TIME && t > time_of(d, latest))
+			latest = v[i];
+	}
+	if (!sorted)
+		qsort_r(v, n, sizeof *v, sibling_compare, d);
+}
+
+/* Of the siblings that came on the stack since it had `base` the one that leads to the leaf goes to the top. */
+static void put_leaf_first(struct drawing *d, size_t base)
+{
+	uint32_t *v = stack_top(d);
+
+	for (size_t i = 0; i < d->n_stack - base; i++) {
+		uint32_t entry = v[i];
+		if (!(d->flags[entry] & TO_LEAF))
+			continue;
+		memmove(v + 1, v, i * sizeof *v);
+		v[0] = entry;
+		return;
+	}
+}
+
+static void push(struct drawing *d, uint32_t entry, uint32_t above)
+{
+	if (d->flags[entry] & REACHED)
+		return;
+	d->flags[entry] |= REACHED;
+	d->spots[entry].above = above;
+	d->n_stack++;
+	*stack_top(d) = entry;
+}
+
+/* Takes everything below what is on the stack, as rows in the order of the drawing. */
+static void walk_down(struct drawing *d)
+{
+	while (d->n_stack > 0) {
+		uint32_t entry = *stack_top(d);
+		d->n_stack--;
+		bool row = is_row(d, entry);
+		uint32_t above = row ? entry : d->spots[entry].above;
+		if (row)
+			d->rows[d->n_rows++] = entry;
+
+		size_t base = d->n_stack;
+		uint32_t child = session_entry(d->s, entry)->child;
+		for (; child != NO_ENTRY; child = session_entry(d->s, child)->sibling)
+			push(d, child, above);
+		sort_siblings(d, base);
+		put_leaf_first(d, base);
+	}
+}
+
+/* The first entry, in the file, of the cycle that i's ancestors end in. */
+static uint32_t cycle_of(const struct drawing *d, uint32_t i)
+{
+	uint32_t slow = i, fast = i;
+	do {
+		slow = session_entry(d->s, slow)->parent;
+		fast = session_entry(d->s, session_entry(d->s, fast)->parent)->parent;
+	} while (slow != fast);
+	uint32_t first = slow;
+	for (uint32_t at = session_entry(d->s, slow)->parent; at != slow; at = session_entry(d->s, at)->parent)
+		if (at < first)
+			first = at;
+	return first;
+}
+
+static void find_rows(struct drawing *d)
+{
+	for (uint32_t i = d->n; i-- > 0;)
+		if (session_entry(d->s, i)->parent == NO_ENTRY)
+			push(d, i, NO_ENTRY);
+	put_leaf_first(d, 0);
+	walk_down(d);
+
+	/* What no root reaches hangs on a cycle, which is entered at its first entry. */
+	for (uint32_t i = 0; i < d->n; i++) {
+		if (d->flags[i] & REACHED)
+			continue;
+		push(d, cycle_of(d, i), NO_ENTRY);
+		walk_down(d);
+	}
+}
+
+/* --- drawing ---------------------------------------------------------------- */
+
+static void mark_leaf(struct drawing *d)
+{
+	uint32_t leaf = session_leaf(d->s), ring = NO_ENTRY;
+
+	for (uint32_t i = leaf; i != NO_ENTRY && !(d->flags[i] & TO_LEAF); i = session_entry(d->s, i)->parent)
+		d->flags[i] |= TO_LEAF;
+	for (uint32_t i = leaf; i != NO_ENTRY; i = session_walk_up(d->s, i, &ring))
+		d->flags[i] |= ACTIVE;
+}
+
+/* Where `<- leaf` stands. */
+static uint32_t find_leaf_row(const struct drawing *d)
+{
+	uint32_t i = session_position(d->s);
+	return i == NO_ENTRY || is_row(d, i) ? i : d->spots[i].above;
+}
+
+static void count_below(struct drawing *d)
+{
+	for (size_t k = 0; k < d->n_rows; k++) {
+		uint32_t above = d->spots[d->rows[k]].above;
+		if (above == NO_ENTRY)
+			d->n_roots++;
+		else
+			d->flags[above] |= d->flags[above] & BELOW ? SEVERAL : BELOW;
+	}
+}
+
+/* Of each row: how far right it stands and what lines lead to it. */
+static void arrange(struct drawing *d)
+{
+	count_below(d);
+	for (size_t k = 0; k < d->n_rows; k++) {
+		struct spot *spot = &d->spots[d->rows[k]];
+		uint8_t *flags = &d->flags[d->rows[k]];
+		if (spot->above == NO_ENTRY) {
+			spot->gutter = NO_ENTRY;
+			spot->indent = d->n_roots > 1;
+			*flags |= d->n_roots > 1 ? BRANCHED : 0;
+			continue;
+		}
+		const struct spot *above = &d->spots[spot->above];
+		uint8_t flags_above = d->flags[spot->above];
+		bool branches = flags_above & SEVERAL;
+		bool after_branch = (flags_above & BRANCHED) && above->indent > 0;
+		spot->indent = above->indent + (branches || after_branch);
+		*flags |= branches ? BRANCHED | CONNECTED : 0;
+		spot->gutter = flags_above & CONNECTED ? spot->above : above->gutter;
+	}
+}
+
+/* The last of siblings is the first that is met from the end. */
+static void mark_last(struct drawing *d)
+{
+	for (size_t k = d->n_rows; k-- > 0;) {
+		uint32_t above = d->spots[d->rows[k]].above;
+		if (above == NO_ENTRY || !(d->flags[above] & BELOW))
+			continue;
+		d->flags[above] &= (uint8_t)~BELOW;
+		d->flags[d->rows[k]] |= LAST;
+	}
+}
+
+static uint32_t level_of(const struct drawing *d, const struct spot *spot)
+{
+	return d->n_roots > 1 ? spot->indent - 1 : spot->indent;
+}
+
+static void draw_lines(const struct drawing *d, uint32_t entry)
+{
+	const struct spot *spot = &d->spots[entry];
+	const char *cells[LEVELS];
+	uint32_t levels = level_of(d, spot);
+	uint32_t hidden = levels > LEVELS ? levels - LEVELS : 0;
+
+	for (uint32_t i = hidden; i < levels; i++)
+		cells[i - hidden] = "   ";
+	if (d->flags[entry] & CONNECTED)
+		cells[levels - 1 - hidden] = d->flags[entry] & LAST ? "└─ " : "├─ ";
+	for (uint32_t i = spot->gutter; i != NO_ENTRY; i = d->spots[i].gutter) {
+		uint32_t level = level_of(d, &d->spots[i]) - 1;
+		if (level < hidden)
+			break;
+		if (!(d->flags[i] & LAST))
+			cells[level - hidden] = "│  ";
+	}
+	if (hidden)
+		buf_addf(d->out, "(%u) ", hidden);
+	for (uint32_t i = hidden; i < levels; i++)
+		buf_adds(d->out, cells[i - hidden]);
+}
+
+static void draw_label(const struct drawing *d, uint32_t entry)
+{
+	struct buf label CLEANUP_BUF = BUF_INIT;
+
+	if (!session_label(d->s, entry, &label) || buf_err(&label))
+		return;
+	buf_addc(d->out, '[');
+	text_inline_exact(buf_span(&label), d->out);
+	buf_adds(d->out, "] ");
+}
+
+static int draw_row(struct drawing *d, uint32_t entry)
+{
+	size_t start = d->out->n;
+
+	session_entry_name(d->s, entry, d->out);
+	while (d->out->n - start < NAME_WIDTH && !buf_err(d->out))
+		buf_addc(d->out, ' ');
+	buf_adds(d->out, "  ");
+	draw_lines(d, entry);
+	if (d->flags[entry] & ACTIVE)
+		buf_adds(d->out, "• ");
+	draw_label(d, entry);
+	int rc = row_text(&d->src, entry, d->out);
+	if (rc < 0)
+		return rc;
+	buf_adds(d->out, entry == d->leaf_row ? "  <- leaf\n" : "\n");
+	return 0;
+}
+
+int render_tree_txt(const struct session *s, struct buf *out)
+{
+	struct drawing d CLEANUP(drawing_release) = {.s = s, .n = session_count(s), .out = out};
+
+	row_source_init(&d.src, s);
+	if (d.n == 0)
+		return buf_err(out);
+	d.spots = calloc(d.n, sizeof *d.spots);
+	d.flags = calloc(d.n, sizeof *d.flags);
+	d.rows = malloc(d.n * sizeof *d.rows);
+	if (!d.spots || !d.flags || !d.rows)
+		return -ENOMEM;
+	mark_leaf(&d);
+	find_rows(&d);
+	d.leaf_row = find_leaf_row(&d);
+	arrange(&d);
+	mark_last(&d);
+	for (size_t k = 0; k < d.n_rows; k++) {
+		int rc = draw_row(&d, d.rows[k]);
+		if (rc < 0)
+			return rc;
+	}
+	return buf_err(out);
+}

@@ -1,0 +1,184 @@
+/* The small text files of a session. What pi shows on one line (title, rows) has
+ * its control characters turned into spaces; what is a value of its own (name,
+ * cwd) is left as it is but for what no text file can hold. */
+#include "sessionfs/render/render.h"
+
+#include "text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#define GIST_UNITS 60
+#define TITLE_CHARACTERS 200
+
+/* Appends the text blocks of a user message, joined by a space. */
+static void add_message_text(struct json_value content, enum json_decode how, struct buf *out)
+{
+	if (content.kind == JSON_STRING) {
+		json_decode(content.text, how, out);
+		return;
+	}
+	if (content.kind != JSON_ARRAY)
+		return;
+	struct block_iter it;
+	struct block b;
+	bool first = true;
+	block_iter_init(&it, content);
+	while (block_next(&it, &b)) {
+		if (b.type != BLOCK_TEXT)
+			continue;
+		if (!first)
+			buf_addc(out, ' ');
+		first = false;
+		if (b.text.kind == JSON_STRING)
+			json_decode(b.text.text, how, out);
+	}
+}
+
+static int first_message(const struct session *s, enum json_decode how, struct buf *out)
+{
+	struct line line CLEANUP_LINE = LINE_INIT;
+	size_t start = out->n;
+
+	for (uint32_t i = 0; i < session_count(s) && out->n == start; i++) {
+		if (session_entry(s, i)->role != ROLE_USER)
+			continue;
+		struct record r;
+		int rc = session_load(s, i, &line, &r);
+		if (rc < 0)
+			return rc;
+		add_message_text(r.msg.content, how, out);
+	}
+	return buf_err(out);
+}
+
+int render_first_message(const struct session *s, struct buf *out)
+{
+	return first_message(s, JSON_CLEAN, out);
+}
+
+int render_title(const struct session *s, struct buf *out)
+{
+	struct buf exact CLEANUP_BUF = BUF_INIT;
+	size_t start = out->n;
+
+	if (!session_name(s, &exact)) {
+		int rc = first_message(s, JSON_READ, &exact);
+		if (rc < 0)
+			return rc;
+	}
+	if (buf_err(&exact))
+		return buf_err(&exact);
+	text_one_line(&exact, 0);
+	text_clean(buf_span(&exact), out);
+	text_trim(out, start);
+	if (out->n == start)
+		buf_adds(out, "(no messages)");
+	text_shorten(out, start, TITLE_CHARACTERS);
+	buf_addc(out, '\n');
+	return buf_err(out);
+}
+
+int render_name(const struct session *s, struct buf *out)
+{
+	struct buf exact CLEANUP_BUF = BUF_INIT;
+
+	if (!session_name(s, &exact))
+		return buf_err(&exact);
+	if (buf_err(&exact))
+		return buf_err(&exact);
+	text_clean(buf_span(&exact), out);
+	buf_addc(out, '\n');
+	return buf_err(out);
+}
+
+int render_cwd(const struct session *s, struct buf *out)
+{
+	struct json_value cwd = session_header(s)->cwd;
+
+	if (cwd.kind != JSON_STRING || cwd.text.n == 0)
+		return 0;
+	json_decode(cwd.text, JSON_CLEAN, out);
+	buf_addc(out, '\n');
+	return buf_err(out);
+}
+
+int render_problems(const struct session *s, struct buf *out)
+{
+	for (size_t n = 0; n < session_problem_count(s); n++) {
+		struct problem p = session_problem(s, n);
+		buf_addf(out, "%u\t%llu\t%s\n", p.line, (unsigned long long)p.offset, p.reason);
+	}
+	return buf_err(out);
+}
+
+/* A label as it stands in the table's second column. */
+void render_label_cell(struct span label, struct buf *out)
+{
+	struct buf escaped CLEANUP_BUF = BUF_INIT;
+
+	for (size_t i = 0; i < label.n; i++) {
+		switch (label.p[i]) {
+		case '\t':
+			buf_adds(&escaped, "\\t");
+			break;
+		case '\n':
+			buf_adds(&escaped, "\\n");
+			break;
+		case '\0':
+			buf_adds(&escaped, "\\0");
+			break;
+		case '\\':
+			buf_adds(&escaped, "\\\\");
+			break;
+		default:
+			buf_addc(&escaped, label.p[i]);
+		}
+	}
+	if (buf_err(&escaped))
+		out->err = buf_err(&escaped);
+	else
+		text_clean(buf_span(&escaped), out);
+}
+
+int render_labels_tsv(const struct session *s, struct buf *out)
+{
+	struct row_source src CLEANUP(row_source_release);
+	struct buf label CLEANUP_BUF = BUF_INIT;
+
+	row_source_init(&src, s);
+	size_t start = out->n;
+	/* Who saves the table later says with it what he has seen; there is no other number in it. */
+	buf_addf(out, RENDER_LABELS_HEADING "\tas of line %" PRIu32 "\n", session_lines(s));
+	size_t rows = out->n;
+	for (uint32_t i = 0; i < session_count(s); i++) {
+		const struct entry *e = session_entry(s, i);
+		bool shown = (e->flags & ENTRY_CONVERSATION) && !(e->flags & ENTRY_NO_MESSAGE);
+		if (!(e->flags & ENTRY_ADDRESSED))
+			continue;
+		buf_reset(&label);
+		if (!session_label(s, i, &label) && !shown)
+			continue;
+		if (buf_err(&label))
+			return buf_err(&label);
+		session_entry_name(s, i, out);
+		buf_addc(out, '\t');
+		render_label_cell(buf_span(&label), out);
+		buf_addc(out, '\t');
+		int rc = row_gist(&src, i, GIST_UNITS, out);
+		if (rc < 0)
+			return rc;
+		buf_addc(out, '\n');
+	}
+	if (out->n == rows)
+		out->n = start;
+	return buf_err(out);
+}
+
+int render_entry_line(const struct session *s, uint32_t i, struct buf *out)
+{
+	struct row_source src CLEANUP(row_source_release);
+
+	row_source_init(&src, s);
+	return row_text(&src, i, out);
+}

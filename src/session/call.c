@@ -1,0 +1,357 @@
+/* Which result answers which call.
+ *
+ * While scanning, each tool call and each tool result leaves one item: 47 bits
+ * of the hash of its call id, and a bit that begins an entry. Items are in file
+ * order, so with a running count at every 64th entry, and the bounds of those few entries
+ * that have very many, an entry finds its items.
+ *
+ * The ids themselves are not compared: the hash is keyed with a secret of this index, so that no file can be made to
+ * collide, and of a million ids made by chance two have the same once in some hundred indexes; even then
+ * both must stand on one path, and one of them without its own answer.
+ *
+ * When somebody asks, one walk over the whole tree answers every result: it
+ * keeps, for each hash, the call on the way down from the root that the next result would take. That is
+ * linear, however often an id is used and however many results have no call.
+ * `answers` then has, for a result's item, the call's item, and for a call's
+ * item the entry of its first result. */
+#include "session_impl.h"
+#include "sessionfs/base/stop.h"
+
+enum {
+	BLOCK = 64, /* entries to a running count */
+	WIDE = 64,  /* from so many items on the end of an entry's is noted */
+	STEP = 4096 /* entries from one question whether to go on to the next */
+};
+
+#define NO_ITEM UINT32_MAX
+#define NOT_OPEN (UINT32_MAX - 1) /* of `under`: the item is not the one that its hash stands for */
+
+/* ---- items ---- */
+
+static struct call_item make_item(uint64_t hash)
+{
+	return (struct call_item){(uint32_t)hash, (uint16_t)(hash >> 32) & (CALL_FIRST - 1)};
+}
+
+/* 0: a value that can be no id. */
+static uint64_t hash_of(const struct session *s, uint32_t item)
+{
+	struct call_item it = s->calls.v[item];
+	return (uint64_t)(it.high & (CALL_FIRST - 1)) << 32 | it.low;
+}
+
+static bool is_first(const struct session *s, uint32_t item)
+{
+	return s->calls.v[item].high & CALL_FIRST;
+}
+
+bool call_add(struct session *s, const struct json_value *id, struct buf *text)
+{
+	struct key key;
+	struct call_item item = {0};
+
+	if (!vec_reserve(&s->calls, 1))
+		return false;
+	if (key_of(id, text, &key)) {
+		item = make_item(key_hash(s, &key) >> 16);
+		item.low += item.low == 0;
+	}
+	s->calls.v[s->calls.n++] = item;
+	return true;
+}
+
+bool call_entry(struct session *s, uint32_t i, size_t begin, size_t n)
+{
+	size_t found = s->calls.n - begin;
+
+	if (n < found)
+		memmove(s->calls.v + begin, s->calls.v + begin + found - n, n * sizeof *s->calls.v);
+	s->calls.n = begin + n;
+	if (s->calls.n >= NOT_OPEN || (n > WIDE && !vec_reserve(&s->call_wides, 1)))
+		return false;
+	if (n)
+		s->calls.v[begin].high |= CALL_FIRST;
+	if (n > WIDE)
+		s->call_wides.v[s->call_wides.n++] = (struct call_wide){(uint32_t)begin, (uint32_t)s->calls.n};
+	if (i % BLOCK)
+		return true;
+	if (!vec_reserve(&s->call_blocks, 1))
+		return false;
+	s->call_blocks.v[s->call_blocks.n++] = (uint32_t)begin;
+	return true;
+}
+
+static bool has_items(const struct session *s, uint32_t i)
+{
+	return has_flag(s, i, ENTRY_HAS_CALLS) || entry_at(s, i)->role == ROLE_TOOL_RESULT;
+}
+
+/* Where the items of the wide entry end that begin at `item`. */
+static uint32_t wide_end(const struct session *s, uint32_t item)
+{
+	size_t low = 0, high = s->call_wides.n;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		if (s->call_wides.v[middle].begin <= item)
+			low = middle;
+		else
+			high = middle;
+	}
+	return s->call_wides.v[low].end;
+}
+
+/* Past the items of the entry whose first one is `item`. */
+static uint32_t items_end(const struct session *s, uint32_t item)
+{
+	for (uint32_t end = item + 1; end <= item + WIDE; end++)
+		if (end == s->calls.n || is_first(s, end))
+			return end;
+	return wide_end(s, item);
+}
+
+/* The first item of entry i, which must have one. */
+static uint32_t item_of(const struct session *s, uint32_t i)
+{
+	uint32_t item = s->call_blocks.v[i / BLOCK];
+
+	for (uint32_t e = i - i % BLOCK; e < i; e++)
+		if (has_items(s, e))
+			item = items_end(s, item);
+	return item;
+}
+
+/* The entry that an item belongs to. */
+static uint32_t entry_of(const struct session *s, uint32_t item)
+{
+	size_t low = 0, high = s->call_blocks.n;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		if (s->call_blocks.v[middle] <= item)
+			low = middle;
+		else
+			high = middle;
+	}
+	uint32_t e = (uint32_t)low * BLOCK;
+	for (uint32_t end = s->call_blocks.v[low];; e++) {
+		if (has_items(s, e))
+			end = items_end(s, end);
+		if (item < end)
+			return e;
+	}
+}
+
+/* ---- the walk ---- */
+
+/* Of one hash: the call that the next result takes, or NO_ITEM. */
+struct open_call {
+	uint32_t low;
+	uint16_t high;
+	uint32_t item;
+};
+
+struct walk {
+	const struct session *s;
+	uint32_t *answers;
+	uint32_t *first;        /* first item of each entry */
+	struct open_call *open; /* hashed */
+	uint32_t *under;        /* by item: what its hash stood for before, or NOT_OPEN */
+	uint32_t *again;        /* by call: the next one of its message with the same hash, or NO_ITEM */
+	size_t size;
+};
+
+static void walk_release(struct walk *w)
+{
+	free(w->first);
+	free(w->open);
+	free(w->under);
+	free(w->again);
+}
+
+static struct open_call *open_find(const struct walk *w, uint64_t hash)
+{
+	uint32_t low = (uint32_t)hash;
+	uint16_t high = (uint16_t)(hash >> 32);
+	size_t at = (size_t)((uint64_t)low * w->size >> 32);
+
+	while (w->open[at].low && (w->open[at].low != low || w->open[at].high != high))
+		at = at + 1 == w->size ? 0 : at + 1;
+	if (!w->open[at].low)
+		w->open[at] = (struct open_call){low, high, NO_ITEM};
+	return &w->open[at];
+}
+
+/* From the last to the first, which is then what the hash stands for. */
+static void enter_calls(struct walk *w, uint32_t begin, uint32_t end)
+{
+	for (uint32_t item = end; item-- > begin;) {
+		uint64_t hash = hash_of(w->s, item);
+		w->under[item] = NOT_OPEN;
+		w->again[item] = NO_ITEM;
+		if (!hash)
+			continue;
+		struct open_call *open = open_find(w, hash);
+		if (open->item != NO_ITEM && open->item >= begin && open->item < end)
+			w->again[item] = open->item;
+		else
+			w->under[item] = open->item;
+		open->item = item;
+	}
+}
+
+static void leave_calls(struct walk *w, uint32_t begin, uint32_t end)
+{
+	for (uint32_t item = begin; item < end; item++)
+		if (w->under[item] != NOT_OPEN)
+			open_find(w, hash_of(w->s, item))->item = w->under[item];
+}
+
+/* The n-th result takes the n-th call of the message with that id, and all further ones the last. */
+static void enter_result(struct walk *w, uint32_t i, uint32_t item)
+{
+	uint64_t hash = hash_of(w->s, item);
+
+	w->under[item] = NOT_OPEN;
+	if (!hash)
+		return;
+	struct open_call *open = open_find(w, hash);
+	uint32_t call = open->item;
+	if (call == NO_ITEM)
+		return;
+	w->under[item] = call;
+	if (w->again[call] != NO_ITEM)
+		open->item = w->again[call];
+	w->answers[item] = call;
+	if (w->answers[call] > i)
+		w->answers[call] = i;
+}
+
+static void enter(struct walk *w, uint32_t i)
+{
+	uint32_t item = w->first[i];
+
+	if (has_flag(w->s, i, ENTRY_HAS_CALLS))
+		enter_calls(w, item, items_end(w->s, item));
+	else if (entry_at(w->s, i)->role == ROLE_TOOL_RESULT)
+		enter_result(w, i, item);
+}
+
+static void leave(struct walk *w, uint32_t i)
+{
+	uint32_t item = w->first[i];
+
+	if (has_flag(w->s, i, ENTRY_HAS_CALLS))
+		leave_calls(w, item, items_end(w->s, item));
+	else if (entry_at(w->s, i)->role == ROLE_TOOL_RESULT)
+		leave_calls(w, item, item + 1);
+}
+
+/* In a ring `root` is also met as a child. */
+static uint32_t skip_root(const struct session *s, uint32_t i, uint32_t root)
+{
+	return i == root ? entry_at(s, i)->sibling : i;
+}
+
+/* All that is below root, without a stack: back up through the parents. */
+static int walk_from(struct walk *w, uint32_t root)
+{
+	const struct session *s = w->s;
+
+	for (uint32_t i = root, steps = 1;; steps++) {
+		int rc = steps % STEP == 0 ? stop_check() : 0;
+		if (rc < 0)
+			return rc;
+		enter(w, i);
+		uint32_t next = skip_root(s, entry_at(s, i)->child, root);
+		while (next == NO_ENTRY) {
+			leave(w, i);
+			if (i == root)
+				return 0;
+			next = skip_root(s, entry_at(s, i)->sibling, root);
+			if (next == NO_ENTRY)
+				i = entry_at(s, i)->parent;
+		}
+		i = next;
+	}
+}
+
+/* A ring is cut above its first entry. */
+static int walk_ring(struct walk *w, uint32_t root)
+{
+	int rc = walk_from(w, root);
+	for (uint32_t i = root; rc == 0 && w->first[i] != NO_ITEM; i = entry_at(w->s, i)->parent)
+		w->first[i] = NO_ITEM;
+	return rc;
+}
+
+static int walk_all(struct walk *w)
+{
+	const struct session *s = w->s;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < s->at.count; i++) {
+		if (entry_at(s, i)->parent == NO_ENTRY)
+			rc = walk_from(w, i);
+		else if (has_flag(s, i, ENTRY_CYCLE) && w->first[i] != NO_ITEM)
+			rc = walk_ring(w, i);
+	}
+	return rc;
+}
+
+static int make_answers(const struct session *s)
+{
+	__typeof__(&s->derived->answers) to = &s->derived->answers;
+	CLEANUP(walk_release) struct walk w = {.s = s};
+	uint32_t item = 0;
+
+	to->n = 0;
+	w.size = s->calls.n + s->calls.n / 2 + 1;
+	w.first = malloc((size_t)s->at.count * sizeof *w.first + 1);
+	w.open = calloc(w.size, sizeof *w.open);
+	w.under = malloc(s->calls.n * sizeof *w.under + 1);
+	w.again = malloc(s->calls.n * sizeof *w.again + 1);
+	if (!w.first || !w.open || !w.under || !w.again || !vec_reserve(to, s->calls.n))
+		return -ENOMEM;
+	to->n = s->calls.n;
+	w.answers = to->v;
+	memset(to->v, 0xff, vec_used(to));
+	for (uint32_t i = 0; i < s->at.count; i++) {
+		w.first[i] = item;
+		if (has_items(s, i))
+			item = items_end(s, item);
+	}
+	return walk_all(&w);
+}
+
+/* The answer to an item, or NO_ITEM. */
+static int answer_of(const struct session *s, uint32_t item, uint32_t *ret)
+{
+	int rc = derive(s, &s->derived->answers_at, make_answers);
+	*ret = rc < 0 ? NO_ITEM : s->derived->answers.v[item];
+	return rc;
+}
+
+uint32_t session_call(const struct session *s, uint32_t i, unsigned *ret_n)
+{
+	uint32_t item;
+
+	if (entry_at(s, i)->role != ROLE_TOOL_RESULT || answer_of(s, item_of(s, i), &item) < 0 || item == NO_ITEM)
+		return NO_ENTRY;
+	uint32_t entry = entry_of(s, item);
+	*ret_n = item - item_of(s, entry) + 1;
+	return entry;
+}
+
+uint32_t session_result(const struct session *s, uint32_t i, unsigned n)
+{
+	uint32_t first;
+
+	if (!has_flag(s, i, ENTRY_HAS_CALLS) || n == 0)
+		return NO_ENTRY;
+	uint32_t item = item_of(s, i);
+	if (n > items_end(s, item) - item)
+		return NO_ENTRY;
+	answer_of(s, item + n - 1, &first);
+	return first;
+}

@@ -1,0 +1,295 @@
+/* context: which messages the model is sent.
+ *
+ * pi's buildSessionProjection, on entry numbers instead of objects: walk to the
+ * root, put the newest compaction first and drop what it summarizes, then apply
+ * the newest context edit of each entry that is left. Contents are read only
+ * where a rule depends on them: the compaction and the edits themselves.
+ *
+ * Where pi throws, the session is still to be read: an entry without `message`
+ * and an edit without `replacement` count as if they were not there. */
+#include "sessionfs/session/context.h"
+#include "sessionfs/base/stop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct edit {
+	uint32_t target, entry;
+	uint32_t order;
+	bool omits;
+};
+
+struct builder {
+	const struct session *s;
+	struct line line;
+	struct edit *edits; /* by target, one each, once find_edits is through */
+	size_t n_edits;
+	struct context_item *items;
+	size_t n;
+};
+
+static void builder_release(struct builder *b)
+{
+	line_release(&b->line);
+	free(b->edits);
+	free(b->items);
+}
+
+static int edit_compare(const void *pa, const void *pb)
+{
+	const struct edit *a = pa, *b = pb;
+	if (a->target != b->target)
+		return a->target < b->target ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static const struct edit *edit_of(const struct builder *b, uint32_t entry)
+{
+	size_t low = 0, high = b->n_edits;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (b->edits[mid].target < entry)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < b->n_edits && b->edits[low].target == entry ? &b->edits[low] : NULL;
+}
+
+/* Collects the newest edit of each target among the context entries. */
+static int find_edits(struct builder *b, const uint32_t *entries, size_t n)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < n; i++)
+		count += session_entry(b->s, entries[i])->type == RECORD_CONTEXT_EDIT;
+	if (count == 0)
+		return 0;
+	b->edits = calloc(count, sizeof(*b->edits));
+	if (!b->edits)
+		return -ENOMEM;
+
+	size_t found = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (session_entry(b->s, entries[i])->type != RECORD_CONTEXT_EDIT)
+			continue;
+		struct record r;
+		int rc = session_load(b->s, entries[i], &b->line, &r);
+		if (rc < 0)
+			return rc;
+		uint32_t target = session_entry_by_id(b->s, r.target_id);
+		if (target == NO_ENTRY || r.replacement.kind == JSON_NONE)
+			continue;
+		b->edits[found] = (struct edit){target, entries[i], (uint32_t)found, r.replacement.kind == JSON_NULL};
+		found++;
+	}
+
+	qsort(b->edits, found, sizeof(*b->edits), edit_compare);
+	for (size_t i = 0; i < found; i++) {
+		if (i + 1 == found || b->edits[i + 1].target != b->edits[i].target)
+			b->edits[b->n_edits++] = b->edits[i];
+	}
+	return 0;
+}
+
+/* Edits replace the content of these roles only. */
+static bool role_is_editable(enum record_role role)
+{
+	return role == ROLE_USER || role == ROLE_ASSISTANT || role == ROLE_TOOL_RESULT || role == ROLE_CUSTOM;
+}
+
+static void add_item(struct builder *b, enum context_kind kind, uint32_t entry, const struct edit *edit)
+{
+	b->items[b->n++] = (struct context_item){kind, entry, edit ? edit->entry : NO_ENTRY};
+}
+
+static int add_compaction(struct builder *b, uint32_t entry)
+{
+	struct record r;
+	int rc = session_load(b->s, entry, &b->line, &r);
+	if (rc < 0)
+		return rc;
+	if (json_truthy(r.system_message))
+		add_item(b, CONTEXT_SYSTEM, entry, NULL);
+	add_item(b, CONTEXT_COMPACTION, entry, NULL);
+	return 0;
+}
+
+static int add_entry(struct builder *b, uint32_t entry, bool newest_compaction)
+{
+	const struct entry *e = session_entry(b->s, entry);
+	const struct edit *edit = edit_of(b, entry);
+	if (edit && edit->omits)
+		return 0;
+
+	switch (e->type) {
+	case RECORD_MESSAGE:
+		if (!(e->flags & ENTRY_NO_MESSAGE))
+			add_item(b, CONTEXT_MESSAGE, entry, role_is_editable(e->role) ? edit : NULL);
+		return 0;
+	case RECORD_CUSTOM_MESSAGE:
+		add_item(b, CONTEXT_CUSTOM, entry, edit);
+		return 0;
+	case RECORD_BRANCH_SUMMARY:
+		if (e->flags & ENTRY_SUMMARY)
+			add_item(b, CONTEXT_BRANCH_SUMMARY, entry, NULL);
+		return 0;
+	case RECORD_COMPACTION:
+		return newest_compaction ? add_compaction(b, entry) : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Cuts the path to the context entries, in place of it: the newest compaction, what it keeps, what follows it. */
+static int cut_path(struct builder *b, uint32_t *path, size_t *n, bool *ret_compacted)
+{
+	size_t at = *n;
+	while (at > 0 && session_entry(b->s, path[at - 1])->type != RECORD_COMPACTION)
+		at--;
+	*ret_compacted = at > 0;
+	if (at == 0)
+		return 0;
+	at--;
+
+	uint32_t compaction = path[at];
+	struct record r;
+	int rc = session_load(b->s, compaction, &b->line, &r);
+	if (rc < 0)
+		return rc;
+	uint32_t kept = session_first_kept(b->s, compaction, &r);
+	size_t from = 0;
+	while (from < at && path[from] != kept)
+		from++;
+
+	/* The compaction goes to the front and pushes what is kept up by one, hence one entry is carried along. */
+	size_t out = 0;
+	uint32_t carried = compaction;
+	for (size_t i = from; i < at; i++) {
+		const struct entry *e = session_entry(b->s, path[i]);
+		if (e->type == RECORD_MESSAGE && e->role == ROLE_SYSTEM)
+			continue;
+		uint32_t next = path[i];
+		path[out++] = carried;
+		carried = next;
+	}
+	path[out++] = carried;
+	memmove(path + out, path + at + 1, (*n - at - 1) * sizeof(*path));
+	*n = out + (*n - at - 1);
+	return 0;
+}
+
+void context_settings(const struct session *s, const uint32_t *path, size_t n, struct context *c)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct entry *e = session_entry(s, path[i]);
+		if (e->type == RECORD_THINKING_LEVEL_CHANGE)
+			c->thinking = path[i];
+		else if (e->type == RECORD_MODEL_CHANGE || (e->type == RECORD_MESSAGE && e->role == ROLE_ASSISTANT))
+			c->model = path[i];
+	}
+}
+
+/* To pi a leaf whose id is null is none; it goes by the id. */
+static bool is_nowhere(const struct session *s, uint32_t at)
+{
+	return at == NO_ENTRY || (at == session_leaf(s) && session_entry(s, at)->flags & ENTRY_NULL_ID);
+}
+
+int context_build(const struct session *s, uint32_t at, struct context *ret)
+{
+	struct context c = {NULL, 0, NO_ENTRY, NO_ENTRY};
+	if (is_nowhere(s, at)) {
+		*ret = c;
+		return 0;
+	}
+
+	CLEANUP_FREE uint32_t *path = NULL;
+	size_t n = 0;
+	int rc = session_path(s, at, &path, &n);
+	if (rc < 0)
+		return rc;
+	context_settings(s, path, n, &c);
+
+	CLEANUP(builder_release) struct builder b = {.s = s, .line = LINE_INIT};
+	bool compacted;
+	rc = cut_path(&b, path, &n, &compacted);
+	if (rc < 0)
+		return rc;
+	rc = find_edits(&b, path, n);
+	if (rc < 0)
+		return rc;
+	b.items = calloc(n + 1, sizeof(*b.items));
+	if (!b.items)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		rc = add_entry(&b, path[i], compacted && i == 0);
+		if (rc < 0)
+			return rc;
+	}
+
+	c.items = b.items;
+	c.n = b.n;
+	b.items = NULL;
+	*ret = c;
+	return 0;
+}
+
+void context_release(struct context *c)
+{
+	free(c->items);
+	*c = (struct context){NULL, 0, NO_ENTRY, NO_ENTRY};
+}
+
+bool context_is_sent(const struct record *r)
+{
+	if (r->type != RECORD_MESSAGE)
+		return true;
+	if (r->role == ROLE_BASH_EXECUTION)
+		return !json_truthy(r->msg.exclude_from_context);
+	return r->role != ROLE_OTHER && r->role != ROLE_NONE;
+}
+
+/* The same as far as the index knows. */
+static bool is_surely_sent(const struct entry *e)
+{
+	switch (e->type) {
+	case RECORD_MESSAGE:
+		return !(e->flags & ENTRY_NO_MESSAGE) && e->role != ROLE_BASH_EXECUTION && e->role != ROLE_OTHER &&
+		       e->role != ROLE_NONE;
+	case RECORD_BRANCH_SUMMARY:
+		return e->flags & ENTRY_SUMMARY;
+	default:
+		return e->type == RECORD_COMPACTION || e->type == RECORD_CUSTOM_MESSAGE;
+	}
+}
+
+/* What stands behind the newest compaction, and that itself, is in the context unless it is edited. */
+static bool ends_with_sent(const struct session *s, uint32_t at)
+{
+	uint32_t ring = NO_ENTRY;
+
+	if (session_has_edits(s) || is_nowhere(s, at))
+		return false;
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring))
+		if (is_surely_sent(session_entry(s, i)))
+			return true;
+	return false;
+}
+
+int context_any_sent(const struct session *s, uint32_t at, bool *ret)
+{
+	CLEANUP_CONTEXT struct context c = {NULL, 0, NO_ENTRY, NO_ENTRY};
+	CLEANUP_LINE struct line line = LINE_INIT;
+	struct record r;
+
+	bool any = ends_with_sent(s, at);
+	int rc = any ? 0 : context_build(s, at, &c);
+	for (size_t i = c.n; i > 0 && rc == 0 && !any; i--) {
+		rc = session_load(s, c.items[i - 1].entry, &line, &r);
+		any = rc == 0 && context_is_sent(&r);
+		rc = rc < 0 ? rc : stop_check();
+	}
+	if (rc == 0)
+		*ret = any;
+	return rc;
+}

@@ -1,0 +1,341 @@
+/* An entry's texts are written by one routine that appends, or only counts, so
+ * that a size is always that of the bytes. Whether a text is blank, and whether
+ * it ends in a newline, is seen from the escapes and needs no decoding. */
+#include "sessionfs/session/part.h"
+#include "part_base64.h"
+
+#include <stdint.h>
+
+/* A text file in the making. */
+struct text {
+	struct buf *to; /* NULL: count only */
+	size_t n;
+	size_t begin; /* where it begins in `to` */
+	bool filled;  /* there is something else than newlines */
+	bool at_line; /* the last character is a newline */
+};
+
+static struct text text_to(struct buf *to)
+{
+	return (struct text){.to = to, .begin = to ? to->n : 0};
+}
+
+static bool ends_in_escape(struct span s, size_t escape_size)
+{
+	size_t at = s.n - escape_size, first = at;
+
+	while (first > 0 && s.p[first - 1] == '\\')
+		first--;
+	return s.p[at] == '\\' && (at - first) % 2 == 0;
+}
+
+/* The size of the escaped newline at the beginning, or at the end, of s; or 0. */
+static size_t newline_at(struct span s, bool end)
+{
+	static const char *const forms[] = {"\\n", "\\u000a", "\\u000A"};
+
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		size_t n = strlen(forms[i]);
+		if (s.n >= n && memcmp(end ? s.p + s.n - n : s.p, forms[i], n) == 0)
+			return !end || ends_in_escape(s, n) ? n : 0;
+	}
+	return 0;
+}
+
+static bool has_other_than_newlines(struct span s)
+{
+	while (s.n) {
+		size_t n = newline_at(s, false);
+		if (n == 0)
+			return true;
+		s = (struct span){s.p + n, s.n - n};
+	}
+	return false;
+}
+
+static void add_plain(struct text *t, const char *s)
+{
+	size_t n = strlen(s);
+
+	if (t->to)
+		buf_add(t->to, s, n);
+	t->n += n;
+	t->at_line = s[n - 1] == '\n';
+	t->filled |= !t->at_line;
+}
+
+/* Adds a string's text; any other kind has none. */
+static void add_string(struct text *t, struct json_value v)
+{
+	if (v.kind != JSON_STRING || v.text.n == 0)
+		return;
+	size_t before = t->to ? t->to->n : 0;
+	if (t->to)
+		json_decode(v.text, JSON_CLEAN, t->to);
+	t->n += t->to ? t->to->n - before : json_decoded_size(v.text, JSON_CLEAN);
+	t->filled |= !v.escaped || (!t->filled && has_other_than_newlines(v.text));
+	t->at_line = v.escaped && newline_at(v.text, true);
+}
+
+/* Adds what the blocks of this type say, joined by a newline. */
+static void add_blocks(struct text *t, struct json_value content, enum block_type type)
+{
+	struct block_iter it;
+	struct block b;
+	bool first = true;
+
+	block_iter_init(&it, content);
+	while (block_next(&it, &b)) {
+		if (b.type != type)
+			continue;
+		if (!first)
+			add_plain(t, "\n");
+		first = false;
+		add_string(t, type == BLOCK_TEXT ? b.text : b.thinking);
+	}
+}
+
+/* Ends the text: its size, 0 and nothing added if it says nothing. */
+static size_t finish(struct text *t)
+{
+	if (!t->filled) {
+		if (t->to)
+			t->to->n = t->begin;
+		return 0;
+	}
+	if (!t->at_line)
+		add_plain(t, "\n");
+	return t->n;
+}
+
+struct json_value part_content(const struct record *r)
+{
+	if (r->type == RECORD_MESSAGE)
+		return r->msg.content;
+	return r->type == RECORD_CUSTOM_MESSAGE ? r->content : (struct json_value){0};
+}
+
+static void add_message(struct text *t, const struct record *r)
+{
+	if (r->role == ROLE_BASH_EXECUTION) {
+		if (r->msg.command.kind != JSON_STRING && r->msg.output.kind != JSON_STRING)
+			return;
+		add_plain(t, "$ ");
+		add_string(t, r->msg.command);
+		add_plain(t, "\n");
+		add_string(t, r->msg.output);
+	} else if (r->msg.summary.kind == JSON_STRING) {
+		add_string(t, r->msg.summary);
+	} else {
+		add_string(t, r->msg.content);
+		add_blocks(t, r->msg.content, BLOCK_TEXT);
+	}
+}
+
+static size_t make_text(const struct record *r, struct buf *out)
+{
+	struct text t = text_to(out);
+
+	switch (r->type) {
+	case RECORD_MESSAGE:
+		add_message(&t, r);
+		break;
+	case RECORD_COMPACTION:
+	case RECORD_BRANCH_SUMMARY:
+		add_string(&t, r->summary);
+		break;
+	case RECORD_CUSTOM_MESSAGE:
+		add_string(&t, r->content);
+		add_blocks(&t, r->content, BLOCK_TEXT);
+		break;
+	default:
+		break;
+	}
+	return finish(&t);
+}
+
+static size_t make_thinking(const struct record *r, struct buf *out)
+{
+	struct text t = text_to(out);
+
+	add_blocks(&t, part_content(r), BLOCK_THINKING);
+	return finish(&t);
+}
+
+void part_entry_json(const struct record *r, struct buf *out)
+{
+	buf_addspan(out, r->line);
+	buf_addc(out, '\n');
+}
+
+size_t part_entry_json_size(const struct record *r)
+{
+	return r->line.n + 1;
+}
+
+void part_type(const struct record *r, struct buf *out)
+{
+	struct text t = text_to(out);
+
+	add_string(&t, r->type_);
+	finish(&t);
+}
+
+void part_role(const struct record *r, struct buf *out)
+{
+	struct text t = text_to(out);
+
+	if (r->role == ROLE_CUSTOM)
+		add_plain(&t, record_role_name(ROLE_CUSTOM));
+	else if (r->role != ROLE_NONE)
+		add_string(&t, r->msg.role);
+	finish(&t);
+}
+
+void part_model(const struct record *r, struct buf *out)
+{
+	struct json_value provider = r->provider, model = r->model_id;
+	struct text t = text_to(out);
+
+	if (r->role == ROLE_ASSISTANT) {
+		provider = r->msg.provider;
+		model = r->msg.model;
+	} else if (r->type != RECORD_MODEL_CHANGE) {
+		return;
+	}
+	if (provider.kind != JSON_STRING || model.kind != JSON_STRING)
+		return;
+	add_string(&t, provider);
+	add_plain(&t, "/");
+	add_string(&t, model);
+	finish(&t);
+}
+
+void part_text(const struct record *r, struct buf *out)
+{
+	make_text(r, out);
+}
+
+size_t part_text_size(const struct record *r)
+{
+	return make_text(r, NULL);
+}
+
+void part_thinking(const struct record *r, struct buf *out)
+{
+	make_thinking(r, out);
+}
+
+size_t part_thinking_size(const struct record *r)
+{
+	return make_thinking(r, NULL);
+}
+
+struct json_value part_usage(const struct record *r)
+{
+	if (json_truthy(r->usage))
+		return r->usage;
+	return json_truthy(r->msg.usage) ? r->msg.usage : (struct json_value){0};
+}
+
+/* Goes to the block of this type after the n-th, from `rest` if it stands there. */
+static bool next_of(struct block_iter *rest, struct json_value content, enum block_type type, unsigned n,
+                    struct block *ret)
+{
+	unsigned skip = 0;
+
+	if (n == 0 || !rest->live) {
+		block_iter_init(rest, content);
+		skip = n;
+	}
+	while (block_next(rest, ret))
+		if (ret->type == type && skip-- == 0)
+			return true;
+	return false;
+}
+
+/* Writes the file name extension for a mime type. */
+static void ext_of(struct json_value mime_type, char ret[static 16])
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	size_t n = 0;
+
+	strcpy(ret, "bin");
+	if (mime_type.kind != JSON_STRING || mime_type.text.n > 255)
+		return;
+	json_decode(mime_type.text, JSON_EXACT, &text);
+	struct span mime = buf_span(&text);
+	const char *slash = mime.n ? memchr(mime.p, '/', mime.n) : NULL;
+	if (!slash)
+		return;
+	if (span_is(mime, "image/jpeg") || span_is(mime, "image/svg+xml")) {
+		strcpy(ret, slash[1] == 'j' ? "jpg" : "svg");
+		return;
+	}
+	struct span sub = {slash + 1, mime.n - (size_t)(slash + 1 - mime.p)};
+	while (n < sub.n && sub.p[n] && strchr("abcdefghijklmnopqrstuvwxyz0123456789", sub.p[n]))
+		n++;
+	if (n == 0 || n < sub.n || n > 15)
+		return;
+	memcpy(ret, sub.p, n);
+	ret[n] = '\0';
+}
+
+/* The base64 text of an image: as stored, or decoded into `own` if it has escapes. */
+static struct span image_text(struct json_value data, struct buf *own)
+{
+	if (data.kind != JSON_STRING)
+		return (struct span){NULL, 0};
+	if (!data.escaped)
+		return data.text;
+	json_decode(data.text, JSON_EXACT, own);
+	return buf_span(own);
+}
+
+bool part_image_next(const struct record *r, struct part_image *ret)
+{
+	CLEANUP_BUF struct buf own = BUF_INIT;
+	struct block b;
+
+	if (!next_of(&ret->rest, part_content(r), BLOCK_IMAGE, ret->n, &b))
+		return false;
+	ret->n++;
+	ret->data = b.data;
+	ext_of(b.mime_type, ret->ext);
+	ret->size = base64_decode(image_text(b.data, &own), NULL);
+	return true;
+}
+
+void part_image(const struct part_image *img, struct buf *out)
+{
+	CLEANUP_BUF struct buf own = BUF_INIT;
+	struct span text = image_text(img->data, &own);
+	/* Not what was counted before: bytes that are paged may be others by now. */
+	char *to = buf_reserve(out, base64_most(text));
+
+	if (buf_err(&own))
+		out->err = buf_err(&own);
+	else if (to && img->size > 0)
+		out->n += base64_decode(text, to);
+}
+
+bool part_call_next(const struct record *r, struct part_call *ret)
+{
+	struct block b;
+
+	if (r->role != ROLE_ASSISTANT || !next_of(&ret->rest, r->msg.content, BLOCK_TOOL_CALL, ret->n, &b))
+		return false;
+	ret->n++;
+	ret->id = b.id;
+	ret->name = b.name;
+	ret->arguments = b.arguments;
+	return true;
+}
+
+void part_arguments(const struct part_call *c, struct buf *out)
+{
+	if (c->arguments.kind == JSON_NONE)
+		return;
+	json_pretty(c->arguments, out);
+	buf_addc(out, '\n');
+}

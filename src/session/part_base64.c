@@ -1,0 +1,136 @@
+/* Images are megabytes of clean base64: that is measured and decoded in groups.
+ * At the first odd character the group is put together one character after the other. */
+#include "part_base64.h"
+
+#include "sessionfs/base/utf8.h"
+
+#include <stdint.h>
+
+enum {
+	GROUP = 4,  /* characters that make three bytes */
+	CHUNK = 64, /* characters that are measured at once */
+};
+
+/* The value of a character plus one; 0 for one that belongs to neither alphabet. */
+static const unsigned char value_of[256] = {
+    ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,  ['I'] = 9,
+    ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16, ['Q'] = 17, ['R'] = 18,
+    ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24, ['Y'] = 25, ['Z'] = 26, ['a'] = 27,
+    ['b'] = 28, ['c'] = 29, ['d'] = 30, ['e'] = 31, ['f'] = 32, ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36,
+    ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40, ['o'] = 41, ['p'] = 42, ['q'] = 43, ['r'] = 44, ['s'] = 45,
+    ['t'] = 46, ['u'] = 47, ['v'] = 48, ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54,
+    ['2'] = 55, ['3'] = 56, ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63,
+    ['-'] = 63, ['/'] = 64, ['_'] = 64,
+};
+
+struct decoder {
+	char *to;      /* NULL: count only */
+	size_t n;      /* bytes made */
+	uint32_t bits; /* of the group begun */
+	unsigned have; /* characters of the group begun */
+	bool ended;    /* a `=` was read */
+};
+
+static inline void put_group(struct decoder *d, uint32_t bits)
+{
+	if (d->to) {
+		d->to[d->n] = (char)(bits >> 16);
+		d->to[d->n + 1] = (char)(bits >> 8);
+		d->to[d->n + 2] = (char)bits;
+	}
+	d->n += 3;
+}
+
+static void put_unit(struct decoder *d, uint32_t unit)
+{
+	unsigned char c = (unsigned char)unit;
+
+	d->ended |= c == '=';
+	if (d->ended || !value_of[c])
+		return;
+	d->bits = d->bits << 6 | (value_of[c] - 1u);
+	if (++d->have < GROUP)
+		return;
+	put_group(d, d->bits);
+	d->bits = d->have = 0;
+}
+
+/* Past the character at p, which is not ASCII. */
+static const char *put_wide(struct decoder *d, const char *p, const char *end)
+{
+	int step = utf8_next(p, (size_t)(end - p));
+	if (step < 0)
+		return p - step;
+	uint32_t c = (unsigned char)p[0] & (0xffu >> step);
+	for (int i = 1; i < step; i++)
+		c = c << 6 | ((unsigned char)p[i] & 0x3f);
+	if (c > 0xffff) {
+		put_unit(d, 0xd7c0 + (c >> 10));
+		c &= 0x3ff;
+	}
+	put_unit(d, c);
+	return p + step;
+}
+
+static void put_last(struct decoder *d)
+{
+	if (d->have < 2)
+		return;
+	uint32_t bits = d->bits << 6 * (GROUP - d->have);
+	if (d->to) {
+		d->to[d->n] = (char)(bits >> 16);
+		if (d->have == 3)
+			d->to[d->n + 1] = (char)(bits >> 8);
+	}
+	d->n += d->have - 1;
+}
+
+/* Whether CHUNK characters at p all belong to an alphabet; written for the vectorizer. */
+static bool chunk_is_clean(const char *p)
+{
+	unsigned char odd = 0;
+
+	for (int i = 0; i < CHUNK; i++) {
+		unsigned char c = (unsigned char)p[i];
+		unsigned char letter = (unsigned char)((c | 0x20) - 'a') < 26, digit = (unsigned char)(c - '0') < 10;
+		odd |= !(letter | digit | (c == '+') | (c == '-') | (c == '/') | (c == '_'));
+	}
+	return !odd;
+}
+
+/* Past the whole groups at p, up to the first odd character. */
+static const char *put_groups(struct decoder *d, const char *p, const char *end)
+{
+	while (!d->to && end - p >= CHUNK && chunk_is_clean(p)) {
+		d->n += CHUNK / GROUP * 3;
+		p += CHUNK;
+	}
+	for (; end - p >= GROUP; p += GROUP) {
+		uint32_t a = value_of[(unsigned char)p[0]], b = value_of[(unsigned char)p[1]];
+		uint32_t c = value_of[(unsigned char)p[2]], e = value_of[(unsigned char)p[3]];
+		if (!a || !b || !c || !e)
+			break;
+		put_group(d, (a - 1) << 18 | (b - 1) << 12 | (c - 1) << 6 | (e - 1));
+	}
+	return p;
+}
+
+size_t base64_decode(struct span text, char *to)
+{
+	struct decoder d = {.to = to};
+	const char *p = text.p, *end = text.n ? p + text.n : p;
+
+	while (p < end && !d.ended) {
+		if (d.have == 0) {
+			p = put_groups(&d, p, end);
+			if (p == end)
+				break;
+		}
+		if ((unsigned char)*p < 0x80)
+			put_unit(&d, (unsigned char)*p++);
+		else
+			p = put_wide(&d, p, end);
+	}
+	put_last(&d);
+	return d.n;
+}

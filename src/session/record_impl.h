@@ -1,0 +1,33 @@
+/* What the files of record share. */
+#ifndef SESSIONFS_RECORD_IMPL_H
+#define SESSIONFS_RECORD_IMPL_H
+
+#include "sessionfs/session/record.h"
+
+/* Whether a string, often a key, says `name`. */
+static inline bool key_is(struct json_value key, const char *name, size_t n)
+{
+	if (__builtin_expect(key.escaped, false))
+		return json_key_is(key, name);
+	return key.text.n == n && memcmp(key.text.p, name, n) == 0;
+}
+
+/* OTHER for anything that is not a known name. */
+enum record_type record_type_of(struct json_value v);
+enum record_role record_role_of(struct json_value v);
+
+/* The length of the white space, as JavaScript's trim() knows it, that s begins with: one character of it, or 0. */
+size_t record_space(struct span s);
+
+/* A day and a time of it as they stand in a text, each field within its range, the day up to 31 in any month. */
+struct date {
+	int64_t year;
+	int month, day, hour, minute, second, ms;
+	bool local;
+	int64_t zone; /* seconds east of UTC, if it is not local */
+};
+
+/* What Date.parse() finds in a text. False where that is NaN. */
+bool record_date(struct span text, struct date *ret);
+
+#endif

@@ -1,0 +1,621 @@
+/* Reads what the file has more than the index and turns lines into entries.
+ *
+ * One buffer is read, cut at newlines and handed to record_head(), which checks
+ * and takes apart in one pass. In nearly every line the parent is the entry of
+ * the line before: that is seen by comparing two ids, and only the others are
+ * put aside for session_link() to look up. */
+#include "session_impl.h"
+#include "sessionfs/base/stop.h"
+#include "sessionfs/base/utf8.h"
+
+enum { CHUNK = 256 * 1024 }; /* stays in the second-level cache */
+
+struct scan {
+	struct session *s;
+	struct refs pending; /* entries whose parent must be looked up */
+	struct buf deep, id_text, parent_text;
+	struct buf long_line; /* a line that is too long for the window */
+	int err;
+};
+
+static void scan_release(struct scan *sc)
+{
+	refs_release(&sc->pending);
+	buf_release(&sc->deep);
+	buf_release(&sc->id_text);
+	buf_release(&sc->parent_text);
+	buf_release(&sc->long_line);
+}
+
+/* Sizes to go back to when a scan fails. */
+struct mark {
+	struct extent at;
+	size_t faults, labels, label_keys, raw_ids, raw_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds;
+};
+
+static struct mark mark_set(const struct session *s)
+{
+	return (struct mark){
+	    s->at,      s->faults.n,      s->labels.list.n, s->labels.keys.n, s->raw_ids.list.n, s->raw_ids.keys.n,
+	    s->calls.n, s->call_blocks.n, s->call_wides.n,  s->ids.n,         s->headers.n,      s->odd_seeds.n};
+}
+
+static void mark_restore(struct session *s, const struct mark *m)
+{
+	s->at = m->at;
+	s->entries.n = m->at.count;
+	s->faults.n = m->faults;
+	s->labels.list.n = m->labels;
+	s->labels.keys.n = m->label_keys;
+	s->raw_ids.list.n = m->raw_ids;
+	s->raw_ids.keys.n = m->raw_keys;
+	s->calls.n = m->calls;
+	s->call_blocks.n = m->call_blocks;
+	s->call_wides.n = m->call_wides;
+	s->ids.n = m->ids;
+	s->headers.n = m->headers;
+	s->odd_seeds.n = m->odd_seeds;
+	s->broken = true;
+}
+
+static bool fail(struct scan *sc, int err)
+{
+	sc->err = err;
+	return false;
+}
+
+static bool take_header(struct scan *sc, struct span line, const struct record_head *head)
+{
+	struct session *s = sc->s;
+
+	if (head->kind != JSON_OBJECT || head->type != RECORD_SESSION || head->id.kind != JSON_STRING)
+		return fail(sc, -EINVAL);
+	buf_addspan(&s->header_line, line);
+	json_decode(head->id.text, JSON_EXACT, &s->sid);
+	if (buf_err(&s->header_line) || buf_err(&s->sid))
+		return fail(sc, -ENOMEM);
+	record_parse(buf_span(&s->header_line), false, &sc->deep, &s->header);
+	double version = record_version(s->header.version);
+	s->linear = version < 2;
+	s->old_roles = version < 3;
+	s->version = version < 2 ? 1 : version < 3 ? 2 : version < 1e9 ? (int)version : version >= 1e9 ? 1000000000 : 3;
+	return true;
+}
+
+static bool add_fault(struct scan *sc, const struct entry *e, enum reason reason)
+{
+	return fault_add(&sc->s->faults, e->offset, e->line, reason) || fail(sc, -ENOMEM);
+}
+
+/* Keeps the exact bytes of an id that is not UTF-8. */
+static bool take_raw_id(struct scan *sc, struct span id)
+{
+	CLEANUP_BUF struct buf exact = BUF_INIT;
+
+	json_decode(id, JSON_EXACT, &exact);
+	bool done =
+	    !buf_err(&exact) && refs_add(&sc->s->raw_ids, sc->s->at.count, &(struct key){.text = buf_span(&exact)});
+	return done || fail(sc, -ENOMEM);
+}
+
+/* Keeps the id, and says so in the flags. */
+static bool take_id(struct scan *sc, struct entry *e, const struct key *id, struct span text)
+{
+	struct session *s = sc->s;
+	bool raw = !is_ascii(text) && utf8_prefix(text) < text.n;
+
+	e->id = arena_add(&s->ids, id);
+	if (!e->id)
+		return fail(sc, -ENOMEM);
+	e->flags |= ENTRY_ADDRESSED;
+	if (raw && !take_raw_id(sc, text))
+		return false;
+	if (!raw && !id->number && id->text.n <= NAME_PLAIN)
+		return true;
+	if (!vec_reserve(&s->odd_seeds, 1))
+		return fail(sc, -ENOMEM);
+	s->odd_seeds.v[s->odd_seeds.n++] = s->at.count;
+	return true;
+}
+
+static bool is_id_before(const struct session *s, const struct key *parent)
+{
+	if (s->at.count == 0 || parent->number)
+		return false;
+	uint32_t id = entry_at(s, s->at.count - 1)->id;
+	return id && arena_is(&s->ids, id, parent->text);
+}
+
+static bool take_parent(struct scan *sc, struct entry *e, const struct json_value *parent, const struct key *id)
+{
+	struct key key;
+
+	if (parent->kind == JSON_NULL)
+		return true;
+	if (parent->kind == JSON_NONE)
+		return add_fault(sc, e, REASON_NO_PARENT_ID);
+	if (!key_of(parent, &sc->parent_text, &key)) {
+		e->flags |= ENTRY_ORPHAN;
+		return true;
+	}
+	if (id && key_equal(id, &key))
+		return add_fault(sc, e, REASON_SELF_PARENT);
+	if (key.text.n && is_id_before(sc->s, &key)) {
+		e->parent = sc->s->at.count - 1;
+		return true;
+	}
+	return refs_add(&sc->pending, sc->s->at.count, &key) || fail(sc, -ENOMEM);
+}
+
+/* The id and parent of an object line. */
+static bool take_links(struct scan *sc, struct entry *e, const struct record_head *head)
+{
+	struct session *s = sc->s;
+	struct key id;
+
+	if (s->linear) {
+		e->flags |= ENTRY_ADDRESSED;
+		e->parent = s->at.last;
+		s->at.last = s->at.count;
+		return true;
+	}
+	bool usable = key_of(&head->id, &sc->id_text, &id);
+	if (head->id.kind == JSON_NULL)
+		e->flags |= ENTRY_NULL_ID;
+	if (usable ? !take_id(sc, e, &id, head->id.text) : !add_fault(sc, e, REASON_NO_ID))
+		return false;
+	return take_parent(sc, e, &head->parent_id, usable ? &id : NULL);
+}
+
+static bool take_label(struct scan *sc, struct entry *e, const struct record_head *head)
+{
+	struct key key;
+	bool usable = key_of(&head->target_id, &sc->parent_text, &key);
+
+	if (json_truthy(head->label))
+		e->flags |= ENTRY_SETS_LABEL;
+	return refs_add(&sc->s->labels, sc->s->at.count, usable ? &key : NULL) || fail(sc, -ENOMEM);
+}
+
+static bool take_object(struct scan *sc, struct entry *e, const struct record_head *head)
+{
+	struct session *s = sc->s;
+
+	e->time = record_time(head->timestamp);
+	e->type = (uint8_t)head->type;
+	e->role = (uint8_t)(head->old_hook && s->old_roles ? ROLE_CUSTOM : head->role);
+	if (record_is_conversation(head->type))
+		e->flags |= ENTRY_CONVERSATION;
+	if (head->calls)
+		e->flags |= ENTRY_HAS_CALLS;
+	if ((head->type == RECORD_COMPACTION || head->type == RECORD_BRANCH_SUMMARY) && json_truthy(head->summary))
+		e->flags |= ENTRY_SUMMARY;
+	if (head->type == RECORD_SESSION_INFO)
+		s->at.info = s->at.count;
+	s->at.edits |= head->type == RECORD_CONTEXT_EDIT;
+	uint32_t parts = head->calls > head->images ? head->calls : head->images;
+	if (parts >= node_parts(s->at.count) && !add_fault(sc, e, REASON_TOO_MANY_PARTS))
+		return false;
+	if (head->message_missing) {
+		e->flags |= ENTRY_NO_MESSAGE;
+		if (!add_fault(sc, e, REASON_NO_MESSAGE))
+			return false;
+	}
+	return take_links(sc, e, head) && (head->type != RECORD_LABEL || take_label(sc, e, head));
+}
+
+static void on_call(void *arg, struct json_value id)
+{
+	struct scan *sc = arg;
+
+	if (!sc->err && !call_add(sc->s, &id, &sc->id_text))
+		sc->err = -ENOMEM;
+}
+
+static bool take_entry(struct scan *sc, const struct record_head *head, struct span line, uint64_t offset, size_t calls)
+{
+	struct session *s = sc->s;
+
+	if (!vec_reserve(&s->entries, 1))
+		return fail(sc, -ENOMEM);
+	struct entry *e = &s->entries.v[s->at.count];
+	*e = (struct entry){.offset = offset,
+	                    .time = NO_TIME,
+	                    .length = (uint32_t)line.n,
+	                    .line = s->at.lines,
+	                    .parent = NO_ENTRY,
+	                    .child = NO_ENTRY,
+	                    .sibling = NO_ENTRY,
+	                    .near = NO_ENTRY};
+	if (head->kind != JSON_OBJECT ? !add_fault(sc, e, REASON_NO_OBJECT) : !take_object(sc, e, head))
+		return false;
+	size_t items = head->calls;
+	if (e->role == ROLE_TOOL_RESULT) {
+		items = 1;
+		on_call(sc, head->tool_call_id);
+	}
+	if (sc->err || !call_entry(s, s->at.count, calls, items))
+		return fail(sc, -ENOMEM);
+	s->at.count++;
+	s->entries.n++;
+	return true;
+}
+
+enum taken { TAKEN_NOT, TAKEN_NOTHING, TAKEN_ENTRY, TAKEN_OTHER };
+
+/* A line that gives no entry is blank or at fault; of the file's last, unfinished one only the fault is noted. */
+static enum taken refuse(struct scan *sc, uint64_t offset, enum reason reason, bool tail)
+{
+	struct extent *at = &sc->s->at;
+
+	if (tail) {
+		at->torn = reason;
+		return TAKEN_NOT;
+	}
+	at->lines++;
+	if (!fault_add(&sc->s->faults, offset, at->lines, reason))
+		fail(sc, -ENOMEM);
+	return TAKEN_NOTHING;
+}
+
+static enum taken take_later_header(struct scan *sc)
+{
+	struct session *s = sc->s;
+
+	if (!s->linear)
+		return TAKEN_OTHER;
+	if (!vec_reserve(&s->headers, 1)) {
+		fail(sc, -ENOMEM);
+		return TAKEN_NOT;
+	}
+	s->headers.v[s->headers.n] = 1 + s->at.count + (uint32_t)s->headers.n;
+	s->headers.n++;
+	return TAKEN_OTHER;
+}
+
+/* A line that is no entry. */
+static enum taken take_other(struct scan *sc, const struct record_head *head, struct span line, uint64_t offset,
+                             bool tail)
+{
+	struct session *s = sc->s;
+
+	if (head->falsy)
+		return refuse(sc, offset, REASON_FALSY, tail);
+	if (head->kind == JSON_NONE && record_trim(line).n)
+		return refuse(sc, offset, tail ? REASON_TORN : REASON_MALFORMED, tail);
+	if (head->kind == JSON_NONE) {
+		s->at.lines += !tail;
+		return TAKEN_NOTHING;
+	}
+	s->at.lines++;
+	if (!s->header_line.n)
+		return take_header(sc, line, head) ? TAKEN_OTHER : TAKEN_NOT;
+	if (head->type == RECORD_SESSION)
+		return take_later_header(sc);
+	if (!s->at.full && !fault_add(&s->faults, offset, s->at.lines, REASON_TOO_MANY))
+		fail(sc, -ENOMEM);
+	s->at.full = true;
+	return TAKEN_OTHER;
+}
+
+/* Takes the line that the text begins with. */
+static enum taken take_line(struct scan *sc, struct span text, uint64_t offset, bool tail, size_t *ret_n)
+{
+	struct session *s = sc->s;
+	struct record_head head;
+	size_t calls = s->calls.n;
+
+	*ret_n = record_head_padded(text, &sc->deep, &head, on_call, sc);
+	struct span line = {text.p, *ret_n};
+	if (line.n && line.p[line.n - 1] == '\r')
+		line.n--;
+	bool entry = head.kind != JSON_NONE && !head.falsy && s->header_line.n && head.type != RECORD_SESSION;
+	if (entry && s->at.count < SESSION_ENTRIES) {
+		s->at.lines++;
+		return take_entry(sc, &head, line, offset, calls) ? TAKEN_ENTRY : TAKEN_NOT;
+	}
+	s->calls.n = calls;
+	return take_other(sc, &head, line, offset, tail);
+}
+
+/* ---- reading ---- */
+
+enum { LINE = 64 }; /* bytes of the cache */
+
+struct window {
+	char *block; /* has room for `cap` bytes wherever in a LINE they begin, and RECORD_PAD behind */
+	char *p;
+	size_t cap;
+	size_t n;        /* bytes in it */
+	size_t searched; /* of these, without a newline */
+	uint64_t offset; /* of the first one in the file */
+	size_t long_n;   /* of a last line that was too long for it */
+	bool skipping;   /* within a line that is not worth keeping */
+	enum reason why;
+};
+
+static void window_release(struct window *w)
+{
+	free(w->block);
+}
+
+/* Where the bytes at the window's offset belong: at the place in a LINE that they have in the file, since the kernel
+ * copies faster between like places. */
+static char *window_place(const struct window *w)
+{
+	return w->block + (size_t)(w->offset - (uintptr_t)w->block) % LINE;
+}
+
+static int window_reserve(struct window *w, size_t cap)
+{
+	size_t at = w->block ? (size_t)(w->p - w->block) : 0;
+	char *block = realloc(w->block, cap + LINE + RECORD_PAD);
+
+	if (!block)
+		return -ENOMEM;
+	w->block = block;
+	w->cap = cap;
+	w->p = window_place(w);
+	memmove(w->p, block + at, w->n);
+	return 0;
+}
+
+static int window_fill(struct scan *sc, struct window *w, uint64_t to)
+{
+	if (w->n == w->cap && window_reserve(w, w->cap * 2) < 0)
+		return -ENOMEM;
+	uint64_t left = to - w->offset - w->n;
+	size_t want = w->cap - w->n < left ? w->cap - w->n : (size_t)left;
+	ssize_t n = pread(sc->s->fd, w->p + w->n, want, (off_t)(w->offset + w->n));
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (n == 0)
+		return -ESTALE;
+	w->n += (size_t)n;
+	memset(w->p + w->n, 0, RECORD_PAD);
+	return 0;
+}
+
+static void window_drop(struct window *w, size_t n)
+{
+	const char *rest = w->p + n;
+
+	w->n -= n;
+	w->offset += n;
+	w->p = window_place(w);
+	memmove(w->p, rest, w->n);
+	memset(w->p + w->n, 0, RECORD_PAD);
+}
+
+/* Whether a value can begin so, white space aside. */
+static bool may_be_value(char c)
+{
+	return c && strchr("{[\"-0123456789tfn \t\r", c);
+}
+
+static void window_clear(struct window *w, uint64_t offset)
+{
+	w->n = w->searched = 0;
+	w->offset = offset;
+	w->p = window_place(w);
+	memset(w->p, 0, RECORD_PAD);
+}
+
+/* The rest of this line is read and forgotten. */
+static void skip_line(struct window *w, enum reason why)
+{
+	if (!w->skipping)
+		w->why = why;
+	w->skipping = true;
+	window_clear(w, w->offset + w->n);
+}
+
+/* Where the line ends that the window begins with and does not hold: at a newline, or at `to`. Looks no further than a
+ * line may be long; the window is used for it. */
+static int find_line_end(struct scan *sc, struct window *w, uint64_t to, uint64_t *ret)
+{
+	uint64_t from = w->offset + w->n, most = w->offset + SESSION_LINE_MOST + 1;
+
+	for (*ret = from; *ret < to && *ret <= most;) {
+		size_t want = to - *ret < CHUNK ? (size_t)(to - *ret) : CHUNK;
+		ssize_t n = pread(sc->s->fd, w->p, want, (off_t)*ret);
+		int rc = stop_check();
+		if (rc < 0 || n == 0)
+			return rc < 0 ? rc : -ESTALE;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		const char *newline = n > 0 ? memchr(w->p, '\n', (size_t)n) : NULL;
+		*ret += newline ? (uint64_t)(newline - w->p) : (uint64_t)(n > 0 ? n : 0);
+		if (newline)
+			return 1;
+	}
+	return 0;
+}
+
+/* Takes a line that is too long for the window, which holds its beginning. */
+static int take_long(struct scan *sc, struct window *w, uint64_t to)
+{
+	uint64_t end, begin = w->offset;
+	size_t n;
+
+	int whole = find_line_end(sc, w, to, &end);
+	if (whole < 0)
+		return whole;
+	if (end - begin > SESSION_LINE_MOST) {
+		skip_line(w, REASON_TOO_LONG);
+		return 0;
+	}
+	buf_map(&sc->long_line, sc->s->fd, begin, (size_t)(end - begin));
+	if (buf_err(&sc->long_line))
+		return buf_err(&sc->long_line);
+	window_clear(w, begin + (whole ? end - begin + 1 : 0));
+	if (!whole) {
+		w->long_n = (size_t)(end - begin);
+		return 0;
+	}
+	take_line(sc, buf_span(&sc->long_line), begin, false, &n);
+	sc->s->at.whole = end + 1;
+	return sc->err;
+}
+
+/* Of a line that cannot be JSON nothing more is kept; one that is too long for the window is taken by itself. */
+static int take_beginning(struct scan *sc, struct window *w, uint64_t to)
+{
+	w->searched = w->n;
+	if (w->skipping || (w->n >= CHUNK && !may_be_value(w->p[0]))) {
+		skip_line(w, REASON_MALFORMED);
+		return 0;
+	}
+	return w->n > SESSION_LONG_LINE ? take_long(sc, w, to) : 0;
+}
+
+/* A hole holds no newline. */
+static void skip_hole(const struct scan *sc, struct window *w, uint64_t to)
+{
+	off_t data = lseek(sc->s->fd, (off_t)w->offset, SEEK_DATA);
+
+	if (data < 0 && errno != ENXIO)
+		return;
+	uint64_t next = data < 0 || (uint64_t)data > to ? to : (uint64_t)data;
+	if (next > w->offset)
+		window_clear(w, next);
+}
+
+/* Takes the line at `begin`, of several that end at `last`. Returns its length. */
+static size_t take_whole(struct scan *sc, struct window *w, size_t begin, size_t last)
+{
+	struct span text = {w->p + begin, last - begin};
+	size_t n;
+
+	if (!w->skipping) {
+		take_line(sc, text, w->offset + begin, false, &n);
+		return n;
+	}
+	const char *newline = text.n ? memchr(text.p, '\n', text.n) : NULL;
+	refuse(sc, sc->s->at.whole, w->why, false);
+	w->skipping = false;
+	return newline ? (size_t)(newline - text.p) : text.n;
+}
+
+static int take_lines(struct scan *sc, struct window *w, uint64_t to)
+{
+	struct extent *at = &sc->s->at;
+	const char *newline = memrchr(w->p + w->searched, '\n', w->n - w->searched);
+
+	if (newline) {
+		size_t last = (size_t)(newline - w->p), begin = 0;
+		while (begin <= last) {
+			begin += take_whole(sc, w, begin, last) + 1;
+			if (sc->err)
+				return sc->err;
+			at->whole = w->offset + begin;
+		}
+		window_drop(w, begin);
+	}
+	return take_beginning(sc, w, to);
+}
+
+/* What stands after the last newline. */
+static int take_tail(struct scan *sc, const struct window *w)
+{
+	struct extent *at = &sc->s->at;
+
+	at->tail = TAIL_NONE;
+	at->tail_is_entry = false;
+	if (w->n == 0 && !w->skipping && !w->long_n)
+		return 0;
+	struct span text = w->long_n ? buf_span(&sc->long_line) : (struct span){w->p, w->n};
+	size_t n;
+	enum taken taken =
+	    w->skipping ? refuse(sc, w->offset, REASON_TORN, true) : take_line(sc, text, w->offset, true, &n);
+	if (taken == TAKEN_NOT)
+		at->tail = TAIL_TORN;
+	else if (taken != TAKEN_NOTHING)
+		at->tail = TAIL_TAKEN;
+	at->tail_is_entry = taken == TAKEN_ENTRY;
+	return sc->err;
+}
+
+/* The whole lines that were read so far are kept: whoever goes on begins behind them. */
+static int stop_at_line(struct session *s)
+{
+	s->at.end = s->at.whole;
+	s->at.tail = TAIL_NONE;
+	s->at.tail_is_entry = false;
+	return -EINTR;
+}
+
+static int read_lines(struct scan *sc, uint64_t to)
+{
+	struct extent *at = &sc->s->at;
+	uint64_t from = at->whole;
+	CLEANUP(window_release) struct window w = {.offset = from};
+
+	if (window_reserve(&w, to - from < CHUNK ? (size_t)(to - from) + 1 : CHUNK) < 0)
+		return -ENOMEM;
+	while (w.offset + w.n < to && !w.long_n) {
+		if (w.skipping && w.n == 0)
+			skip_hole(sc, &w, to);
+		if (w.offset == to)
+			break;
+		int rc = window_fill(sc, &w, to);
+		if (rc == 0)
+			rc = take_lines(sc, &w, to);
+		if (rc == -EINTR || (rc == 0 && w.offset + w.n < to && stop_check() < 0))
+			return stop_at_line(sc->s);
+		if (rc < 0)
+			return rc;
+	}
+	at->end = to;
+	return take_tail(sc, &w);
+}
+
+/* The tail was taken as a line. White space and a newline may follow; anything else makes it another line than the
+ * one that was shown. */
+static int close_tail(struct scan *sc, uint64_t to)
+{
+	struct session *s = sc->s;
+	char bytes[4096];
+	char last = 0;
+
+	while (s->at.tail == TAIL_TAKEN && s->at.end < to) {
+		size_t want = to - s->at.end < sizeof bytes ? (size_t)(to - s->at.end) : sizeof bytes;
+		ssize_t n = pread(s->fd, bytes, want, (off_t)s->at.end);
+		if (n <= 0)
+			return n == 0 ? -ESTALE : -errno;
+		size_t i = 0;
+		for (; i < (size_t)n && bytes[i] != '\n'; i++) {
+			if (bytes[i] != ' ' && bytes[i] != '\t' && bytes[i] != '\r')
+				return -ESTALE;
+			last = bytes[i];
+		}
+		s->at.end += i;
+		if (last && s->at.tail_is_entry)
+			entry_at(s, s->at.count - 1)->length = (uint32_t)(s->at.end - s->at.whole) - (last == '\r');
+		if (i < (size_t)n) {
+			s->at.whole = ++s->at.end;
+			s->at.tail = TAIL_NONE;
+		}
+	}
+	return 0;
+}
+
+int session_scan(struct session *s, uint64_t size)
+{
+	const struct mark mark = mark_set(s);
+	CLEANUP(scan_release) struct scan sc = {.s = s};
+
+	int rc = close_tail(&sc, size);
+	if (rc == 0 && s->at.tail != TAIL_TAKEN)
+		rc = read_lines(&sc, size);
+	bool stopped = rc == -EINTR && s->header_line.n;
+	if (stopped)
+		rc = 0;
+	if (rc == 0 && !s->header_line.n)
+		rc = -EINVAL;
+	if (rc == 0)
+		rc = session_link(s, mark.at.count, &sc.pending);
+	if (rc < 0)
+		mark_restore(s, &mark);
+	return rc < 0 ? rc : stopped ? -EINTR : 0;
+}

@@ -1,0 +1,622 @@
+/* One session file's index: opened, looked at again, read. See session_impl.h
+ * for the parts. Whether the file is still the one that was read is judged by
+ * what it is (device and inode), by its length, and by a hash of its first and
+ * of the last bytes that were taken in. */
+#include "sessionfs/base/stop.h"
+
+#include "session_impl.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/random.h>
+#include <time.h>
+
+enum {
+	PAGE = 4096,
+	PRINT = 4096,           /* bytes hashed at either end */
+	PIECE = 1024 * 1024,    /* read at once, between two looks whether it is still wanted */
+	READ_AHEAD = 128 * 1024 /* a reader reads at most so many bytes in advance */
+};
+
+/* ---- vectors ---- */
+
+bool vec_grow(void *pp, size_t *cap, size_t need, size_t size)
+{
+	size_t more = *cap + *cap / 2 + 8;
+	size_t room = need > more ? need : more;
+	void *p;
+
+	memcpy(&p, pp, sizeof p);
+	if (need > SIZE_MAX / 2 / size)
+		return false;
+	void *moved = realloc(p, room * size);
+	if (!moved) {
+		fault_note(-ENOMEM);
+		return false;
+	}
+	memcpy(pp, &moved, sizeof moved);
+	*cap = room;
+	return true;
+}
+
+void vec_shrink(void *pp, size_t *cap, size_t n, size_t size)
+{
+	size_t room = n + n / 16;
+	void *p;
+
+	if (room >= *cap || room == 0)
+		return;
+	memcpy(&p, pp, sizeof p);
+	void *moved = realloc(p, room * size);
+	if (!moved)
+		return;
+	memcpy(pp, &moved, sizeof moved);
+	*cap = room;
+}
+
+bool vec_copy(void *pp, size_t *cap, size_t n, size_t size)
+{
+	void *p, *copy = n ? malloc(n * size) : NULL;
+
+	memcpy(&p, pp, sizeof p);
+	*cap = copy ? n : 0;
+	if (copy)
+		memcpy(copy, p, n * size);
+	memcpy(pp, &copy, sizeof copy);
+	return copy || n == 0;
+}
+
+size_t vec_memory(size_t n, size_t cap, size_t size)
+{
+	size_t room = (cap - n) * size;
+
+	return n * size + (room < PAGE ? room : PAGE);
+}
+
+int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s))
+{
+	int rc = 0;
+
+	if (atomic_load_explicit(made_at, memory_order_acquire) == s->serial)
+		return 0;
+	lock_take(&s->derived->mutex);
+	if (atomic_load_explicit(made_at, memory_order_relaxed) != s->serial) {
+		rc = make(s);
+		if (rc == 0)
+			atomic_store_explicit(made_at, s->serial, memory_order_release);
+	}
+	lock_give(&s->derived->mutex);
+	fault_note(rc);
+	return rc;
+}
+
+/* ---- the file ---- */
+
+static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t off)
+{
+	size_t got = 0;
+
+	while (got < n) {
+		/* A line can be gigabytes. */
+		if (got > 0 && stop_check() < 0)
+			return -EINTR;
+		ssize_t r = pread(s->fd, p + got, n - got < PIECE ? n - got : PIECE, (off_t)(off + got));
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		if (r == 0)
+			break;
+		got += (size_t)r;
+	}
+	return (ssize_t)got;
+}
+
+static int hash_range(const struct session *s, uint64_t from, size_t n, uint64_t *ret)
+{
+	char bytes[PRINT];
+	ssize_t got = read_full(s, bytes, n, from);
+
+	if (got < 0)
+		return (int)got;
+	*ret = key_hash(s, &(struct key){.text = {bytes, (size_t)got}});
+	return 0;
+}
+
+static size_t print_size(uint64_t end)
+{
+	return end < PRINT ? (size_t)end : PRINT;
+}
+
+static int make_prints(const struct session *s, uint64_t end, struct prints *ret)
+{
+	size_t n = print_size(end);
+	int rc = hash_range(s, 0, n, &ret->head);
+
+	ret->end = end;
+	return rc < 0 ? rc : hash_range(s, end - n, n, &ret->tail);
+}
+
+/* Those of before stay good where the file cannot be read now. */
+static int take_prints(struct session *s)
+{
+	struct prints now = {0};
+	int rc = make_prints(s, s->at.end, &now);
+
+	if (rc == 0)
+		s->prints = now;
+	return rc;
+}
+
+/* 0, -ESTALE, or why the file cannot be read. */
+static int check_prints(const struct session *s)
+{
+	struct prints now = {0};
+	int rc = make_prints(s, s->prints.end, &now);
+
+	if (rc < 0)
+		return rc;
+	return now.head == s->prints.head && now.tail == s->prints.tail ? 0 : -ESTALE;
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool same_state(const struct stat *a, const struct stat *b)
+{
+	return same_file(a, b) && a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim) &&
+	       same_time(a->st_ctim, b->st_ctim);
+}
+
+/* ---- life ---- */
+
+static struct reach_at where_is(const struct session *s)
+{
+	return (struct reach_at){s->reach, s->path};
+}
+
+/* A FIFO, a device or a directory is no session. */
+static int open_file(struct session *s)
+{
+	struct reached got = REACHED_INIT;
+	const struct reach_at at = where_is(s);
+	int rc = reach_file(&at, REACH_WAIT, O_RDONLY, &got);
+	if (rc < 0)
+		return rc == -EISDIR ? -EINVAL : rc;
+	s->fd = got.fd;
+	s->foreign = got.foreign;
+	s->st = got.st;
+	return 0;
+}
+
+/* `place` is somewhere in memory: better than nothing, where there is no other secret. */
+static uint64_t make_secret(const void *place)
+{
+	uint64_t secret;
+
+	if (getrandom(&secret, sizeof secret, GRND_NONBLOCK) != sizeof secret)
+		return (uint64_t)(uintptr_t)place * UINT64_C(0x9e3779b97f4a7c15);
+	return secret;
+}
+
+struct session *session_new(const struct reach_at *at)
+{
+	struct session *s = calloc(1, sizeof *s);
+	struct derived *d = calloc(1, sizeof *d);
+	char *copy = strdup(at->path);
+
+	if (!s || !d || !copy) {
+		free(s);
+		free(d);
+		free(copy);
+		return NULL;
+	}
+	lock_rw_init(&s->lock, LOCK_SESSION);
+	lock_init(&d->mutex, LOCK_DERIVED);
+	s->derived = d;
+	s->reach = at->reach;
+	s->path = copy;
+	s->fd = -1;
+	s->serial = 1;
+	s->at.last = s->at.info = NO_ENTRY;
+	s->seed = make_secret(s);
+	s->factor = make_secret(d) | 1;
+	/* What another index of the file said is not to be compared with. */
+	s->relinks = (uint32_t)s->seed;
+	return s;
+}
+
+static void session_trim(struct session *s)
+{
+	vec_trim(&s->entries);
+	vec_trim(&s->ids);
+	vec_trim(&s->calls);
+	vec_trim(&s->labels.list);
+	vec_trim(&s->labels.keys);
+}
+
+static void cleanup_session(struct session **s)
+{
+	session_close(*s);
+}
+
+/* Rises, and is the same for an index that is built again over the unchanged file and another
+ * one over a changed file: what was made from an index that was dropped is known again, or not taken for this one's. */
+static uint64_t serial_of(const struct stat *st, uint64_t before)
+{
+	uint64_t now =
+	    (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec + (uint64_t)st->st_size;
+
+	return now > before ? now : before + 1;
+}
+
+/* What was read is the index of a shorter file: whoever asks for it finds that the file has grown. */
+static int stopped(struct session *s)
+{
+	s->st.st_size = (off_t)s->at.end;
+	s->st.st_mtim = (struct timespec){0};
+	return 0;
+}
+
+int session_open(const struct reach_at *at, struct session **ret)
+{
+	CLEANUP(cleanup_session) struct session *s = session_new(at);
+
+	if (!s)
+		return -ENOMEM;
+	int rc = open_file(s);
+	if (rc == 0)
+		rc = session_scan(s, (uint64_t)s->st.st_size);
+	if (rc == -EINTR && s->header_line.n)
+		rc = stopped(s);
+	if (rc == 0)
+		rc = take_prints(s);
+	if (rc < 0)
+		return rc;
+	session_trim(s);
+	s->serial = serial_of(&s->st, s->serial);
+	*ret = s;
+	s = NULL;
+	return 0;
+}
+
+static void derived_close(struct derived *d)
+{
+	lock_destroy(&d->mutex);
+	free(d->table.slots);
+	vec_release(&d->ids);
+	vec_release(&d->labels);
+	vec_release(&d->answers);
+	vec_release(&d->faults);
+	free(d);
+}
+
+void session_close(struct session *s)
+{
+	if (!s)
+		return;
+	reach_close_fd(s->reach, s->fd, s->foreign);
+	lock_rw_destroy(&s->lock);
+	derived_close(s->derived);
+	buf_release(&s->header_line);
+	buf_release(&s->sid);
+#define RELEASE(v) vec_release(&s->v);
+	SESSION_VECTORS(RELEASE)
+	free(s->path);
+	free(s);
+}
+
+void session_rdlock(struct session *s)
+{
+	lock_read(&s->lock);
+}
+
+void session_wrlock(struct session *s)
+{
+	lock_write(&s->lock);
+}
+
+int session_rdlock_wanted(struct session *s)
+{
+	return lock_read_wanted(&s->lock);
+}
+
+int session_wrlock_wanted(struct session *s, int64_t ns)
+{
+	return lock_write_wanted(&s->lock, ns);
+}
+
+void session_unlock(struct session *s)
+{
+	lock_rw_give(&s->lock);
+}
+
+bool session_changed(const struct session *s)
+{
+	struct reached now = REACHED_INIT;
+	const struct reach_at at = where_is(s);
+
+	return reach_stat(&at, REACH_WAIT, &now) < 0 || !same_state(&now.st, &s->st);
+}
+
+int session_grow(struct session *s)
+{
+	struct reached now = REACHED_INIT;
+	const struct reach_at at = where_is(s);
+	int rc = reach_stat(&at, REACH_WAIT, &now);
+
+	if (rc < 0)
+		return rc;
+	const struct stat st = now.st;
+	if (s->broken)
+		return -ESTALE;
+	if (same_state(&st, &s->st))
+		return 0;
+	if (!same_file(&st, &s->st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < s->at.end)
+		return -ESTALE;
+	rc = check_prints(s);
+	if (rc < 0)
+		return rc;
+	if ((uint64_t)st.st_size > s->at.end) {
+		rc = session_scan(s, (uint64_t)st.st_size);
+		if (rc < 0 && (rc != -EINTR || s->broken))
+			return rc;
+		take_prints(s);
+		if (rc == -EINTR) {
+			s->serial++;
+			stopped(s);
+			return rc;
+		}
+	}
+	s->st = st;
+	s->serial = serial_of(&st, s->serial);
+	return 1;
+}
+
+/* ---- what it says ---- */
+
+const struct stat *session_stat(const struct session *s)
+{
+	return &s->st;
+}
+
+uint64_t session_size(const struct session *s)
+{
+	struct timespec now;
+
+	if (s->at.tail == TAIL_TAKEN || s->at.whole == s->at.end)
+		return s->at.end;
+	clock_gettime(CLOCK_REALTIME, &now);
+	int64_t age = (int64_t)(now.tv_sec - s->st.st_mtim.tv_sec) * 1000000000 + now.tv_nsec - s->st.st_mtim.tv_nsec;
+	return age >= 1000000000 ? s->at.end : s->at.whole;
+}
+
+uint64_t session_serial(const struct session *s)
+{
+	return s->serial;
+}
+
+bool session_take_renamed(struct session *s)
+{
+	return atomic_exchange(&s->renamed, false);
+}
+
+uint32_t session_relinks(const struct session *s)
+{
+	return s->relinks;
+}
+
+size_t session_memory(const struct session *s)
+{
+	const struct derived *d = s->derived;
+	size_t kept = sizeof *s + strlen(s->path) + 1 + s->header_line.cap + s->sid.cap;
+#define ADD_HELD(v) kept += vec_held(&s->v);
+	SESSION_VECTORS(ADD_HELD)
+
+	lock_take(&s->derived->mutex);
+	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_held(&d->ids) + vec_held(&d->labels) +
+	                 vec_held(&d->answers) + vec_held(&d->faults);
+	lock_give(&s->derived->mutex);
+	return kept + derived;
+}
+
+const struct record *session_header(const struct session *s)
+{
+	return &s->header;
+}
+
+struct span session_id(const struct session *s)
+{
+	return buf_span(&s->sid);
+}
+
+int session_version(const struct session *s)
+{
+	return s->version;
+}
+
+uint32_t session_count(const struct session *s)
+{
+	return s->at.count;
+}
+
+const struct entry *session_entry(const struct session *s, uint32_t i)
+{
+	return entry_at(s, i);
+}
+
+/* ---- reading ---- */
+
+void line_release(struct line *l)
+{
+	buf_release(&l->bytes);
+	buf_release(&l->deep);
+}
+
+static int load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
+{
+	const struct entry *e = entry_at(s, i);
+
+	if (e->length > SESSION_LONG_LINE) {
+		buf_map(&l->bytes, s->fd, e->offset, e->length);
+		if (buf_err(&l->bytes))
+			return buf_err(&l->bytes);
+		return record_parse(buf_span(&l->bytes), s->old_roles, &l->deep, ret) ? 0 : -ESTALE;
+	}
+	buf_reset(&l->bytes);
+	char *p = buf_reserve(&l->bytes, e->length);
+	if (!p)
+		return -ENOMEM;
+	ssize_t n = read_full(s, p, e->length, e->offset);
+	if (n < 0)
+		return (int)n;
+	l->bytes.n = (size_t)n;
+	if ((size_t)n < e->length || !record_parse(buf_span(&l->bytes), s->old_roles, &l->deep, ret))
+		return -ESTALE;
+	return 0;
+}
+
+int session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
+{
+	int rc = stop_check();
+
+	if (rc == 0)
+		rc = load(s, i, l, ret);
+	fault_note(rc);
+	return rc;
+}
+
+void reader_release(struct reader *r)
+{
+	line_release(&r->line);
+}
+
+/* Has r hold the line of an entry. More than the line is read once lines turn out to follow each other, and then
+ * ever more. */
+static int reader_fill(const struct session *s, const struct entry *e, struct reader *r)
+{
+	struct buf *bytes = &r->line.bytes;
+	uint64_t end = r->offset + bytes->n;
+	bool follows = bytes->n > 0 && e->offset > r->offset && e->offset <= end + 1;
+	size_t ahead = follows ? 2 * r->ahead + e->length : 0;
+
+	if (ahead > READ_AHEAD)
+		ahead = READ_AHEAD;
+	r->offset = e->offset;
+	r->ahead = 0;
+	if (e->length > SESSION_LONG_LINE) {
+		buf_map(bytes, s->fd, e->offset, e->length);
+		return buf_err(bytes);
+	}
+	buf_reset(bytes);
+	char *p = buf_reserve(bytes, e->length + ahead);
+	if (!p)
+		return -ENOMEM;
+	ssize_t n = read_full(s, p, e->length + ahead, e->offset);
+	if (n < 0)
+		return (int)n;
+	bytes->n = (size_t)n;
+	r->ahead = ahead;
+	return (size_t)n < e->length ? -ESTALE : 0;
+}
+
+int session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret)
+{
+	const struct entry *e = entry_at(s, i);
+	const struct buf *bytes = &r->line.bytes;
+
+	int rc = stop_check();
+	if (rc == 0 && (e->offset < r->offset || e->offset + e->length > r->offset + bytes->n || bytes->n == 0))
+		rc = reader_fill(s, e, r);
+	if (rc < 0) {
+		fault_note(rc);
+		return rc;
+	}
+	struct span line = {bytes->p + (e->offset - r->offset), e->length};
+	return record_parse_blocks(line, s->old_roles, &r->line.deep, ret, &r->blocks) ? 0 : -ESTALE;
+}
+
+ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)
+{
+	uint64_t size = session_size(s);
+
+	if (off >= size)
+		return 0;
+	if (n > size - off)
+		n = (size_t)(size - off);
+	return read_full(s, p, n < SSIZE_MAX ? n : SSIZE_MAX, off);
+}
+
+/* ---- the tree ---- */
+
+uint32_t session_leaf(const struct session *s)
+{
+	return s->at.count ? s->at.count - 1 : NO_ENTRY;
+}
+
+bool session_has_edits(const struct session *s)
+{
+	return s->at.edits;
+}
+
+uint32_t session_position(const struct session *s)
+{
+	uint32_t leaf = session_leaf(s);
+
+	if (leaf == NO_ENTRY || has_flag(s, leaf, ENTRY_CONVERSATION))
+		return leaf;
+	return entry_at(s, leaf)->near;
+}
+
+bool session_is_tip(const struct session *s, uint32_t i)
+{
+	return (entry_at(s, i)->flags & (ENTRY_CONVERSATION | ENTRY_HAS_BELOW)) == ENTRY_CONVERSATION;
+}
+
+bool session_is_branch(const struct session *s, uint32_t i)
+{
+	return session_is_tip(s, i) || i == session_position(s);
+}
+
+uint32_t session_branch_at(const struct session *s, uint32_t i)
+{
+	if (i == session_position(s))
+		return session_leaf(s);
+	uint32_t newest = entry_at(s, i)->near;
+	return session_is_tip(s, i) && newest != NO_ENTRY ? newest : i;
+}
+
+/* A walk can only come back to an entry it has seen on a cycle, and then to the first one it met there. */
+uint32_t session_walk_up(const struct session *s, uint32_t i, uint32_t *ring)
+{
+	const struct entry *e = entry_at(s, i);
+
+	if (*ring == NO_ENTRY && e->flags & ENTRY_CYCLE)
+		*ring = i;
+	return e->flags & ENTRY_WALK_ENDS || e->parent == *ring ? NO_ENTRY : e->parent;
+}
+
+int session_path(const struct session *s, uint32_t at, uint32_t **ret, size_t *ret_n)
+{
+	uint32_t ring = NO_ENTRY;
+	size_t n = 0;
+
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring))
+		n++;
+	uint32_t *path = malloc(n * sizeof *path + 1);
+	if (!path)
+		return -ENOMEM;
+	*ret_n = n;
+	*ret = path;
+	ring = NO_ENTRY;
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring))
+		path[--n] = i;
+	return 0;
+}

@@ -1,0 +1,379 @@
+/* The inside of struct session, for session*.c only.
+ *
+ * session.c          open, look again, read lines, walk
+ * session_copy.c     the same index once more
+ * session_scan.c     lines to entries
+ * session_id.c       where ids are kept and found
+ * session_link.c     parents, children, cycles
+ * session_name.c     names under entries/
+ * session_label.c    labels, the display name
+ * session_call.c     which result answers which call
+ * session_problem.c  what is wrong with the file
+ *
+ * What only some readers need is derived when first asked for. It lives in
+ * struct derived behind its own mutex, since readers share the session's lock. */
+#ifndef SESSIONFS_SESSION_IMPL_H
+#define SESSIONFS_SESSION_IMPL_H
+
+#include "sessionfs/base/fault.h"
+#include "sessionfs/base/lock.h"
+#include "sessionfs/base/node.h"
+#include "sessionfs/session/session.h"
+
+#include <stddef.h>
+#include <stdatomic.h>
+
+#define SESSION_ENTRIES NODE_ENTRIES
+
+/* A longer line is not read into memory, but paged. */
+#define SESSION_LONG_LINE ((size_t)4 << 20)
+
+/* V8's strings end at this many UTF-16 units, so pi does not open a session with a longer line of ASCII. */
+#define SESSION_LINE_MOST ((uint64_t)0x1fffffe8)
+
+/* Characters of an id derived for a v1 file. */
+#define DERIVED_ID 8
+
+/* An id of this many bytes fits a component however it is encoded. */
+#define NAME_PLAIN 85
+
+/* Private flags of an entry, above the public ones. */
+enum {
+	ENTRY_SETS_LABEL = 1 << 10, /* a label record whose label is truthy */
+	ENTRY_PLACED = 1 << 14,     /* while relinking: done */
+	ENTRY_OPEN = 1 << 15,       /* while relinking: on the stack */
+};
+
+/* An id as a key. As in a JavaScript Map, 12 and "12" differ, 12 and 12.0 do not. */
+struct key {
+	struct span text; /* decoded as JSON_READ; of a number its JSON text */
+	bool number;
+	double value;
+};
+
+/* Growable array of T: `v`, `n` used of `cap`. */
+#define VEC(T)                                                                                                         \
+	struct {                                                                                                       \
+		T *v;                                                                                                  \
+		size_t n, cap;                                                                                         \
+	}
+
+/* The steps behind the macros; `pp` is the address of the vector's pointer. */
+bool vec_grow(void *pp, size_t *cap, size_t need, size_t size);
+void vec_shrink(void *pp, size_t *cap, size_t n, size_t size);
+/* Has *pp, a copy of the pointer to n elements, point to a copy of them; false without memory. */
+bool vec_copy(void *pp, size_t *cap, size_t n, size_t size);
+/* Room behind the elements takes no memory before it is touched, but for the first page. */
+size_t vec_memory(size_t n, size_t cap, size_t size);
+
+/* Makes room for `more` elements; false without memory. */
+#define vec_reserve(vec, more)                                                                                         \
+	((vec)->cap - (vec)->n >= (more) || vec_grow(&(vec)->v, &(vec)->cap, (vec)->n + (more), sizeof *(vec)->v))
+/* Gives back what is not used, but for some room to grow. */
+#define vec_trim(vec) vec_shrink(&(vec)->v, &(vec)->cap, (vec)->n, sizeof *(vec)->v)
+#define vec_used(vec) ((vec)->n * sizeof *(vec)->v)
+#define vec_held(vec) vec_memory((vec)->n, (vec)->cap, sizeof *(vec)->v)
+#define vec_release(vec) free((vec)->v)
+
+/* Text with its length in front, one after the other; position 0 means none. */
+typedef VEC(char) arena_t;
+
+/* An entry and a key kept in an arena. */
+struct ref {
+	uint32_t entry;
+	uint32_t key; /* position in the arena; 0: a value that can be no id */
+};
+
+/* Entries that name another one by id. */
+struct refs {
+	VEC(struct ref) list;
+	arena_t keys;
+};
+
+/* Open addressing. A slot holds an entry number plus one under eight bits of the hash, so that
+ * nearly every miss is seen without touching the entry. */
+struct id_table {
+	uint32_t *slots;
+	uint32_t size, used;
+	uint32_t upto; /* the entries below are in it */
+};
+
+enum reason {
+	REASON_MALFORMED,
+	REASON_TORN,
+	REASON_FALSY,
+	REASON_NO_OBJECT,
+	REASON_NO_ID,
+	REASON_NO_PARENT_ID,
+	REASON_SELF_PARENT,
+	REASON_NO_MESSAGE,
+	REASON_TOO_LONG,
+	REASON_TOO_MANY,
+	REASON_TOO_MANY_PARTS,
+	REASON_DUPLICATE,
+	REASON_ORPHAN,
+	REASON_CYCLE,
+	REASON_LABEL,
+	REASON_KEPT,
+	REASON_MORE,
+};
+
+struct fault {
+	uint64_t offset;
+	uint32_t line;
+	enum reason reason;
+};
+
+typedef VEC(struct fault) faults_t;
+
+struct label {
+	uint32_t target, record;
+};
+
+/* The hash of a call id, 47 bits. */
+struct call_item {
+	uint32_t low;
+	uint16_t high; /* CALL_FIRST: the first item of its entry */
+} __attribute__((packed));
+#define CALL_FIRST 0x8000
+
+/* The items of an entry that has many. */
+struct call_wide {
+	uint32_t begin, end;
+};
+
+struct odd_name {
+	uint32_t entry;
+	uint32_t name; /* in the arena of names */
+};
+
+/* What changes under a session that is const; each `_at` is the serial it was made at, 0 if never. */
+struct derived {
+	struct lock mutex;
+	_Atomic uint64_t ids_at, labels_at, answers_at, faults_at;
+	struct id_table table;    /* but for v1 files, filled by session_link */
+	VEC(char) ids;            /* v1: eight characters an entry */
+	VEC(struct label) labels; /* by target */
+	size_t labels_taken;      /* label records that are in it; 0: make it anew */
+	VEC(uint32_t) answers;    /* see session_call.c */
+	faults_t faults;
+};
+
+/* How the bytes after the last newline were taken. */
+enum tail {
+	TAIL_NONE,  /* nothing there, or blank */
+	TAIL_TAKEN, /* a whole value: counts as a line */
+	TAIL_TORN,  /* not (yet) a value; or a falsy one */
+};
+
+/* How far the file was taken in. */
+struct extent {
+	uint64_t whole; /* end of the last whole line */
+	uint64_t end;   /* bytes looked at: `whole` plus the tail */
+	uint32_t lines; /* whole lines, and the tail if taken */
+	uint32_t count; /* entries */
+	uint32_t last;  /* v1: the newest entry with an id */
+	uint32_t info;  /* the newest session_info */
+	bool edits;     /* there is a context_edit */
+	enum tail tail;
+	enum reason torn; /* why the tail is none */
+	bool tail_is_entry;
+	bool full; /* more entries than can be numbered */
+};
+
+/* Hashes of the first and the last of the `end` bytes taken in. */
+struct prints {
+	uint64_t end, head, tail;
+};
+
+struct session {
+	struct rwlock lock;
+	struct reach *reach; /* borrowed; with path it says where the file is found */
+	char *path;
+	int fd;
+	bool foreign; /* closing fd may wait for somebody else */
+	struct stat st;
+	uint64_t serial;
+	uint64_t seed, factor; /* secrets of hashes: a file cannot be made to collide */
+	struct prints prints;
+	bool broken; /* a growth failed half way */
+
+	struct buf header_line, sid;
+	struct record header;
+	int version;
+	uint32_t relinks;    /* how often entries that were linked were linked anew */
+	atomic_bool renamed; /* that happened, and session_take_renamed was not told yet */
+	bool linear;         /* v1: no ids, parents in file order */
+	bool old_roles;      /* below v3 */
+
+	struct extent at;
+
+	/* From here to `derived` there are vectors alone, each of them in SESSION_VECTORS. */
+	VEC(struct entry) entries;
+	arena_t ids;
+	struct refs orphans;   /* whose parent may still come */
+	struct refs labels;    /* label records and what they point at */
+	VEC(uint32_t) headers; /* v1: indexes of later headers among the parsed lines */
+	faults_t faults;       /* known when scanned */
+
+	/* One item a tool call and a tool result, in file order: see session_call.c. */
+	VEC(struct call_item) calls;
+	VEC(uint32_t) call_blocks;
+	VEC(struct call_wide) call_wides;
+
+	struct refs raw_ids;      /* entries whose id is not UTF-8, with its exact bytes, by which they are named */
+	VEC(uint32_t) odd_seeds;  /* entries whose name may need care */
+	VEC(struct odd_name) odd; /* those, in file order, with their names */
+	arena_t odd_names;
+	VEC(uint32_t) odd_slots; /* hashed by name: index into odd plus one, or 0 */
+
+	struct derived *derived;
+};
+
+/* All of its vectors. */
+#define SESSION_VECTORS(X)                                                                                             \
+	X(entries)                                                                                                     \
+	X(ids)                                                                                                         \
+	X(headers)                                                                                                     \
+	X(faults)                                                                                                      \
+	X(calls)                                                                                                       \
+	X(call_blocks)                                                                                                 \
+	X(call_wides)                                                                                                  \
+	X(odd_seeds)                                                                                                   \
+	X(odd)                                                                                                         \
+	X(odd_names)                                                                                                   \
+	X(odd_slots)                                                                                                   \
+	X(orphans.list)                                                                                                \
+	X(orphans.keys)                                                                                                \
+	X(raw_ids.list)                                                                                                \
+	X(raw_ids.keys)                                                                                                \
+	X(labels.list)                                                                                                 \
+	X(labels.keys)
+
+/* What is not among them would be lost, and shared with a copy. */
+#define SESSION_ADD_SIZE(vec) +sizeof(((struct session *)0)->vec)
+_Static_assert(offsetof(struct session, derived) - offsetof(struct session, entries) ==
+                   0 SESSION_VECTORS(SESSION_ADD_SIZE),
+               "each vector of a session is in SESSION_VECTORS");
+
+static inline struct entry *entry_at(const struct session *s, uint32_t i)
+{
+	return &s->entries.v[i];
+}
+
+static inline bool has_flag(const struct session *s, uint32_t i, unsigned flag)
+{
+	return s->entries.v[i].flags & flag;
+}
+
+/* ---- session_scan.c ---- */
+
+/* Takes in the file up to `size`. On failure the session is as before; but with -EINTR and a header (stop_check) it is
+ * that of a file that ends earlier, and session_grow goes on from there. */
+int session_scan(struct session *s, uint64_t size);
+
+/* ---- session_id.c ---- */
+
+/* A string or number as a key; `text` holds what had to be decoded. False for other values. */
+bool key_of_unusual(const struct json_value *v, struct buf *text, struct key *ret);
+static inline bool is_ascii(struct span text)
+{
+	uint64_t word, all = 0;
+	size_t i = 0;
+
+	for (; text.n - i >= sizeof word; i += sizeof word) {
+		memcpy(&word, text.p + i, sizeof word);
+		all |= word;
+	}
+	for (; i < text.n; i++)
+		all |= (unsigned char)text.p[i];
+	return !(all & UINT64_C(0x8080808080808080));
+}
+
+static inline bool key_of(const struct json_value *v, struct buf *text, struct key *ret)
+{
+	if (v->kind != JSON_STRING || v->escaped || !is_ascii(v->text))
+		return key_of_unusual(v, text, ret);
+	*ret = (struct key){.text = v->text};
+	return true;
+}
+
+/* As span_eq, but in nearly all cases without a call: ids mostly have eight bytes. */
+static inline bool text_equal(struct span a, struct span b)
+{
+	uint64_t x, y;
+
+	if (a.n != b.n || a.n < sizeof x)
+		return span_eq(a, b);
+	memcpy(&x, a.p, sizeof x);
+	memcpy(&y, b.p, sizeof y);
+	return x == y && (a.n == sizeof x || memcmp(a.p + sizeof x, b.p + sizeof x, a.n - sizeof x) == 0);
+}
+
+static inline bool key_equal(const struct key *a, const struct key *b)
+{
+	return a->number == b->number && (a->number ? a->value == b->value : text_equal(a->text, b->text));
+}
+
+bool key_falsy(const struct key *k);
+uint64_t key_hash(const struct session *s, const struct key *k);
+
+/* Keeps a key. Returns its position, or 0 without memory or room. */
+uint32_t arena_add(arena_t *a, const struct key *k);
+struct key arena_get(const arena_t *a, uint32_t at);
+
+/* Whether the string with these bytes is kept at `at`. Sees at once only what is short; others may be missed. */
+static inline bool arena_is(const arena_t *a, uint32_t at, struct span text)
+{
+	const char *p = a->v + at;
+	return text.n < 64 && (unsigned char)p[0] == text.n << 1 && text_equal((struct span){p + 1, text.n}, text);
+}
+
+/* Entry i's key, kept or derived. It must have one. */
+struct key entry_key(const struct session *s, uint32_t i);
+bool entry_has_key(const struct session *s, uint32_t i);
+
+/* Room for the ids of all entries. */
+int table_reserve(const struct session *s);
+/* Adds those that are missing. An entry that loses its id to a later line is no longer ENTRY_ADDRESSED, and
+ * *ret_replaced is set. */
+void table_add(const struct session *s, bool *ret_replaced);
+/* The entry with this id, or NO_ENTRY. */
+uint32_t table_find(const struct session *s, const struct key *k);
+/* v1: makes all ids. 0 or -ENOMEM. */
+int ids_need(const struct session *s);
+
+/* ---- session_link.c ---- */
+
+bool refs_add(struct refs *r, uint32_t entry, const struct key *key);
+void refs_release(struct refs *r);
+/* Links the entries from `from` on; `pending` are those whose parent is not the entry before. */
+int session_link(struct session *s, uint32_t from, const struct refs *pending);
+
+/* ---- session_name.c ---- */
+
+int names_update(struct session *s);
+
+/* ---- session_call.c ---- */
+
+/* Adds the item of a call or result with this id; `text` is as for key_of. */
+bool call_add(struct session *s, const struct json_value *id, struct buf *text);
+/* The items from `begin` on belong to entry i, but only the last `n` of them count. */
+bool call_entry(struct session *s, uint32_t i, size_t begin, size_t n);
+
+/* ---- session_label.c ---- */
+
+/* The entry a label record points at, or NO_ENTRY. */
+uint32_t label_target(const struct session *s, struct ref r);
+
+/* ---- session_problem.c ---- */
+
+bool fault_add(faults_t *f, uint64_t offset, uint32_t line, enum reason reason);
+
+/* ---- session.c ---- */
+
+struct session *session_new(const struct reach_at *at);
+/* Runs make under the mutex unless it ran at this serial. */
+int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s));
+
+#endif

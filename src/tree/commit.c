@@ -1,0 +1,499 @@
+/* From a value to an append: parse, lock the file, catch up with it, make the
+ * records for what is there now, write them, and take them into the index before
+ * the reply, so that what was written reads back at once. */
+#include "sessionfs/write/migrate.h"
+#include "sessionfs/file/store.h"
+#include "sessionfs/base/utf8.h"
+#include "write_impl.h"
+
+#include <errno.h>
+#include <time.h>
+
+/* How often a commit looks again when another file came into the place of the session's. */
+#define MOST_TRIES 16
+
+struct commit {
+	struct tree *tree;
+	uint32_t slot;
+	struct store_id id; /* of the file that the slot is */
+	struct session *session;
+	struct edit edit;
+	struct edit_table table; /* EDIT_LABELS from labels.tsv */
+	bool is_table;
+	struct edit_label *labels; /* read from the table, or a copy of those that are set */
+	struct buf text, why, written;
+	struct buf names; /* of the entries that are written to, each with a slash behind it */
+	int64_t now_ms;
+};
+
+static void commit_release(struct commit *c)
+{
+	free(c->labels);
+	buf_release(&c->text);
+	buf_release(&c->why);
+	buf_release(&c->written);
+	buf_release(&c->names);
+}
+
+static struct store_id id_of(const struct session *s)
+{
+	const struct stat *st = session_stat(s);
+	return (struct store_id){st->st_dev, st->st_ino};
+}
+
+/* The session as its file is now, in c->session until commit_put: -ESTALE if that is another file. Nobody waits for
+ * the file's lock with it. */
+static int commit_get(struct commit *c)
+{
+	int rc = catalog_get_now(c->tree->catalog, c->slot, &c->session);
+	if (rc < 0)
+		return rc;
+	const struct store_id now = id_of(c->session);
+	if (now.dev == c->id.dev && now.ino == c->id.ino)
+		return 0;
+	catalog_put(c->tree->catalog, c->session);
+	return -ESTALE;
+}
+
+static void commit_put(struct commit *c)
+{
+	catalog_put(c->tree->catalog, c->session);
+	c->session = NULL;
+}
+
+static bool is_own(void *arg, uint32_t line, uint32_t entry, struct span label)
+{
+	const struct commit *c = arg;
+	return state_is_saved(c->tree, c->slot, line, entry, label);
+}
+
+/* What a table changes depends on the labels of now. */
+static int read_table(struct commit *c)
+{
+	free(c->labels);
+	c->labels = NULL;
+	buf_reset(&c->text);
+	c->table.is_own = is_own;
+	c->table.arg = c;
+	int rc = edit_table(c->session, &c->table, &c->text, &c->labels, &c->edit.n, &c->why);
+	c->edit.labels = c->labels;
+	return rc;
+}
+
+static int make_lines(void *arg, unsigned attempt, struct buf *out)
+{
+	struct commit *c = arg;
+	int rc = commit_get(c);
+	if (rc < 0)
+		return rc;
+	if (c->is_table && attempt == 0)
+		rc = read_table(c);
+	c->edit.written = buf_span(&c->written);
+	if (rc == 0)
+		rc = edit_make(c->session, &c->edit, attempt > 0, c->now_ms, out);
+	/* When it was looked at, an old file would not have changed. */
+	if (rc == 0 && out->n > 0 && session_version(c->session) < 2)
+		rc = -EAGAIN;
+	commit_put(c);
+	buf_reset(&c->written);
+	buf_addspan(&c->written, buf_span(out));
+	return rc < 0 ? rc : buf_err(&c->written);
+}
+
+/* What is at the place of a slot, which may be another file by now. */
+static int find_slot(struct tree *t, uint32_t slot, struct slot_info *ret)
+{
+	int rc = catalog_slot(t->catalog, slot, ret);
+	return rc == -ESTALE ? catalog_slot_now(t->catalog, slot, ret) : rc;
+}
+
+int commit_allowed(struct tree *t, uint32_t slot)
+{
+	struct slot_info info;
+	if (t->read_only)
+		return -EROFS;
+	int rc = find_slot(t, slot, &info);
+	if (rc < 0)
+		return rc;
+	return info.st.st_mode & 0222 ? 0 : -EACCES;
+}
+
+static struct reach_at where_is(const struct tree *t, const struct slot_info *slot)
+{
+	return (struct reach_at){catalog_reach(t->catalog), slot->file};
+}
+
+/* ---- the entries that are written to ---- */
+
+/* The i-th of them, or NULL. Those of a table are found by what it says. */
+static uint32_t *entry_of(struct commit *c, size_t i)
+{
+	struct edit *e = &c->edit;
+	if (e->kind == EDIT_LABELS)
+		return !c->is_table && i < e->n ? &c->labels[i].entry : NULL;
+	return e->kind != EDIT_NAME && i == 0 ? &e->entry : NULL;
+}
+
+/* In another file they have other numbers. Of a handle they are known since it was opened. */
+static int remember_entries(struct commit *c, const struct session *s)
+{
+	const uint32_t *entry;
+	if (c->names.n > 0)
+		return 0;
+	for (size_t i = 0; (entry = entry_of(c, i)); i++) {
+		if (*entry >= session_count(s))
+			return -ESTALE;
+		session_entry_name(s, *entry, &c->names);
+		buf_addc(&c->names, '/');
+	}
+	return buf_err(&c->names);
+}
+
+static int find_entries(struct commit *c, const struct session *s)
+{
+	const char *name = c->names.p;
+	uint32_t *entry;
+	for (size_t i = 0; (entry = entry_of(c, i)); i++) {
+		const char *end = memchr(name, '/', (size_t)(c->names.p + c->names.n - name));
+		*entry = session_entry_by_name(s, (struct span){name, (size_t)(end - name)});
+		if (*entry == NO_ENTRY)
+			return -ENOENT;
+		name = end + 1;
+	}
+	return 0;
+}
+
+/* ---- one try ---- */
+
+/* Whether the records would change anything, without writing them. */
+static int rehearse(struct commit *c, bool *ret_changes)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT;
+	int rc = c->is_table ? read_table(c) : 0;
+	if (rc == 0)
+		rc = edit_make(c->session, &c->edit, false, 0, &lines);
+	*ret_changes = lines.n > 0;
+	return rc;
+}
+
+/* What file the slot is, and where in it the entries are. *ret_old: it is to be migrated first. */
+static int begin(struct commit *c, bool again, bool *ret_old)
+{
+	int rc = catalog_get(c->tree->catalog, c->slot, &c->session);
+	if (rc < 0)
+		return rc;
+	c->id = id_of(c->session);
+	rc = again && c->names.n ? find_entries(c, c->session) : again ? 0 : remember_entries(c, c->session);
+	*ret_old = false;
+	if (rc == 0 && session_version(c->session) < 2)
+		rc = rehearse(c, ret_old);
+	commit_put(c);
+	return rc;
+}
+
+static int fill_migrated(void *arg, int fd)
+{
+	struct commit *c = arg;
+	int rc = commit_get(c);
+	if (rc < 0)
+		return rc;
+	rc = migrate_write(c->session, fd);
+	commit_put(c);
+	return rc;
+}
+
+/* -ESTALE or -EAGAIN: the file is another one by now, since somebody replaced it or it was migrated. */
+static int try_append(struct commit *c, bool again, bool sync)
+{
+	struct tree *t = c->tree;
+	struct slot_info info;
+	struct timespec now;
+	bool old = false;
+	int rc = catalog_slot(t->catalog, c->slot, &info);
+	if (rc == 0)
+		rc = begin(c, again, &old);
+	if (rc < 0)
+		return rc;
+	const struct reach_at at = where_is(t, &info);
+	if (old) {
+		rc = store_replace(&at, &c->id, fill_migrated, c);
+		c->table.is_now = true;
+		return rc < 0 ? rc : -EAGAIN;
+	}
+	buf_reset(&c->written);
+	clock_gettime(CLOCK_REALTIME, &now);
+	c->now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	rc = store_append(&at, &c->id, sync, make_lines, c);
+	/* It reads back at once. What is in the file is written, whatever becomes of that. */
+	if (rc == 0 && commit_get(c) == 0)
+		commit_put(c);
+	/* When the same table is saved again, these are not the changes of others. */
+	for (size_t i = 0; rc == 0 && c->is_table && i < c->edit.n; i++)
+		state_saved(t, c->slot, c->table.line, c->labels[i].entry, c->labels[i].text);
+	return rc;
+}
+
+static int own_labels(struct commit *c)
+{
+	struct edit *e = &c->edit;
+	if (e->kind != EDIT_LABELS || c->is_table)
+		return 0;
+	c->labels = calloc(e->n + 1, sizeof *c->labels);
+	if (!c->labels)
+		return -ENOMEM;
+	memcpy(c->labels, e->labels, e->n * sizeof *c->labels);
+	e->labels = c->labels;
+	return 0;
+}
+
+static int append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
+{
+	struct slot_info info;
+	c->tree = t;
+	c->slot = slot;
+	int rc = commit_allowed(t, slot);
+	if (rc == 0)
+		rc = own_labels(c);
+	if (rc < 0)
+		return rc;
+	rc = try_append(c, false, sync);
+	for (int tries = 1; (rc == -ESTALE || rc == -EAGAIN) && tries < MOST_TRIES; tries++) {
+		/* Entries of a file that nobody has seen any more cannot be found in another one. */
+		if (entry_of(c, 0) && c->names.n == 0)
+			return rc;
+		if (catalog_slot_now(t->catalog, slot, &info) < 0)
+			return -ESTALE;
+		c->slot = info.slot;
+		rc = try_append(c, true, sync);
+	}
+	catalog_tidy(t->catalog, c->slot);
+	return rc;
+}
+
+static const char *reason(int rc)
+{
+	switch (-rc) {
+	case EACCES:
+		return "the session file is not writable";
+	case ENOENT:
+		return "there is no such entry";
+	case EPERM:
+		return "pi cannot address this entry";
+	case ESTALE:
+		return "the session file was replaced";
+	default:
+		return strerror(-rc);
+	}
+}
+
+static int settle(struct tree *t, struct node n, const char *what, int rc, const char *why)
+{
+	if (rc < 0)
+		state_refuse(t, n, what, rc, why && *why ? why : reason(rc));
+	return rc;
+}
+
+/* A name as a line can show it. */
+static void add_plain(struct span name, struct buf *out)
+{
+	bool text = utf8_prefix(name) == name.n;
+	for (size_t i = 0; i < name.n; i++) {
+		unsigned char b = (unsigned char)name.p[i];
+		buf_addc(out, b < ' ' || b == 0x7f || (b > 0x7f && !text) ? '?' : (char)b);
+	}
+}
+
+int commit_refused_in(struct tree *t, node_t dir, struct span name, int rc, const char *why)
+{
+	struct buf what CLEANUP_BUF = BUF_INIT;
+	struct node d = node_unpack(dir);
+	struct session *s;
+	if (d.kind == K_LABELS) {
+		buf_adds(&what, "labels/");
+	} else if (d.kind == K_ENTRY && catalog_get(t->catalog, d.slot, &s) == 0) {
+		buf_adds(&what, "entries/");
+		if (d.entry < session_count(s))
+			session_entry_name(s, d.entry, &what);
+		buf_addc(&what, '/');
+		catalog_put(t->catalog, s);
+	}
+	add_plain(name, &what);
+	return settle(t, d, buf_cstr(&what) ? what.p : "a name", rc, why);
+}
+
+int commit_refused(struct tree *t, struct node n, int rc, const char *why)
+{
+	const struct node dir = {.kind = tree_kinds[n.kind].parent, .slot = n.slot, .entry = n.entry};
+	return commit_refused_in(t, node_pack(dir), span_of(tree_kinds[n.kind].name), rc, why);
+}
+
+static void plan(struct commit *c, struct node n, struct edit_label *one)
+{
+	switch (n.kind) {
+	case K_LABEL:
+		*one = (struct edit_label){.entry = n.entry, .text = buf_span(&c->text)};
+		c->edit = (struct edit){.kind = EDIT_LABELS, .labels = one, .n = 1};
+		return;
+	case K_NAME:
+		c->edit = (struct edit){.kind = EDIT_NAME, .text = buf_span(&c->text)};
+		return;
+	case K_BRANCH_SUMMARY:
+		c->edit = (struct edit){.kind = EDIT_BRANCH, .text = buf_span(&c->text), .entry = n.entry};
+		return;
+	default:
+		c->edit = (struct edit){.kind = EDIT_LABELS};
+		c->is_table = true;
+	}
+}
+
+static struct span without_newline(struct span s)
+{
+	return s.n > 0 && s.p[s.n - 1] == '\n' ? (struct span){s.p, s.n - 1} : s;
+}
+
+/* Whether the file reads like this now: to save it unchanged says nothing, whatever the stored bytes. */
+static bool is_shown(struct tree *t, struct node n, struct span text)
+{
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	return tree_read(t, node_pack(n), 0, text.n + 2, &now) == 0 &&
+	       span_eq(without_newline(buf_span(&now)), without_newline(text));
+}
+
+/* A value that can be committed: not everything can be cleared. */
+static int parse(enum value_kind kind, struct span text, struct buf *value, const char **why)
+{
+	int rc = value_parse(kind, text, value, why);
+	if (rc < 0 || value->n > 0 || (kind != VALUE_SUMMARY && kind != VALUE_TABLE))
+		return rc;
+	*why = kind == VALUE_TABLE ? "an empty table clears nothing: keep a line, such as a comment"
+	                           : "a summary cannot be taken back";
+	return -EINVAL;
+}
+
+int commit_entry(struct tree *t, struct node n, struct buf *out)
+{
+	struct session *s;
+	if (!kind_has_entry(n.kind))
+		return 0;
+	int rc = catalog_get(t->catalog, n.slot, &s);
+	if (rc < 0)
+		return rc;
+	if (n.entry < session_count(s))
+		session_entry_name(s, n.entry, out);
+	catalog_put(t->catalog, s);
+	return buf_err(out);
+}
+
+int commit_value(struct tree *t, struct node n, struct span entry, struct span text, bool sync)
+{
+	if (is_shown(t, n, text))
+		return sync ? commit_sync(t, n.slot) : 0;
+	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
+	struct buf value CLEANUP_BUF = BUF_INIT;
+	struct edit_label one;
+	enum value_kind kind = tree_kinds[n.kind].value;
+	const char *why = NULL;
+	int rc = parse(kind, text, &value, &why);
+	if (rc == 0) {
+		c.text = value;
+		value = (struct buf)BUF_INIT;
+		plan(&c, n, &one);
+		if (entry.n > 0) {
+			buf_addspan(&c.names, entry);
+			buf_addc(&c.names, '/');
+			rc = buf_err(&c.names);
+		}
+		if (c.is_table) {
+			value = c.text;
+			c.text = (struct buf)BUF_INIT;
+			c.table.text = buf_span(&value);
+		}
+		if (rc == 0)
+			rc = append(t, n.slot, &c, sync);
+	}
+	if (c.why.n > 0)
+		why = buf_cstr(&c.why);
+	return rc < 0 ? commit_refused(t, n, rc, why) : 0;
+}
+
+/* A record around the value. */
+#define RECORD_BYTES 512
+/* An id and a parent, which an old file does not have. */
+#define MIGRATED_BYTES 40
+
+/* What a write adds to the disk: a record, and of an old file a whole new one. */
+static uint64_t room_for(struct tree *t, const struct slot_info *slot, size_t text)
+{
+	struct session *s;
+	uint64_t bytes = text + RECORD_BYTES;
+	if (catalog_get(t->catalog, slot->slot, &s) < 0)
+		return bytes;
+	const struct stat *st = session_stat(s);
+	/* The new file has no last block with room in it. */
+	if (session_version(s) < 2)
+		bytes += (uint64_t)(st->st_size + st->st_blksize) + (uint64_t)session_count(s) * MIGRATED_BYTES;
+	catalog_put(t->catalog, s);
+	return bytes;
+}
+
+/* Whether the file reads like this now, as far as the text goes: it may be there already. */
+static bool is_begun(struct tree *t, struct node n, struct span text)
+{
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	return tree_read(t, node_pack(n), 0, text.n, &now) == 0 && span_eq(buf_span(&now), text);
+}
+
+static int check_room(struct tree *t, struct node n, struct span text, size_t quoted)
+{
+	struct slot_info info;
+	int rc = commit_allowed(t, n.slot);
+	if (rc == 0)
+		rc = find_slot(t, n.slot, &info);
+	if (rc < 0)
+		return rc;
+	const struct store_id id = {info.st.st_dev, info.st.st_ino};
+	const struct reach_at at = where_is(t, &info);
+	rc = store_check(&at, &id, (size_t)room_for(t, &info, quoted));
+	/* Replaced since: the commit looks again. */
+	return rc == -ESTALE || (rc == -ENOSPC && is_begun(t, n, text)) ? 0 : rc;
+}
+
+int commit_room(struct tree *t, struct node n, struct span text, size_t quoted)
+{
+	int rc = check_room(t, n, text, quoted);
+	return rc < 0 ? commit_refused(t, n, rc, NULL) : 0;
+}
+
+int commit_check(struct tree *t, struct node n, struct span text)
+{
+	struct buf value CLEANUP_BUF = BUF_INIT;
+	const char *why = NULL;
+	int rc = parse(tree_kinds[n.kind].value, text, &value, &why);
+	return rc < 0 ? commit_refused(t, n, rc, why) : 0;
+}
+
+int commit_labels(struct tree *t, node_t dir, struct span name, const struct edit_label *labels, size_t n)
+{
+	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
+	c.edit = (struct edit){.kind = EDIT_LABELS, .labels = labels, .n = n};
+	int rc = append(t, node_unpack(dir).slot, &c, false);
+	return rc < 0 ? commit_refused_in(t, dir, name, rc, NULL) : 0;
+}
+
+int commit_leaf(struct tree *t, uint32_t slot, uint32_t entry)
+{
+	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
+	c.edit = (struct edit){.kind = EDIT_LEAF, .entry = entry};
+	int rc = append(t, slot, &c, false);
+	return settle(t, (struct node){.kind = K_LEAF, .slot = slot}, "leaf", rc, NULL);
+}
+
+int commit_sync(struct tree *t, uint32_t slot)
+{
+	struct slot_info info;
+	int rc = find_slot(t, slot, &info);
+	if (rc < 0)
+		return rc;
+	const struct reach_at at = where_is(t, &info);
+	return store_sync(&at);
+}

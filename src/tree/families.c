@@ -1,0 +1,514 @@
+/* Families: the names that come from the data. Each has a `list` that emits them
+ * after a cookie and a `match` that finds one again; both go through one function
+ * that makes the name, so that they cannot disagree.
+ *
+ * Cookies are numbers of the things themselves (slot, entry, call), never places
+ * in a list, so that they stay good while names come and go. */
+#include "sessionfs/base/name.h"
+#include "sessionfs/base/stop.h"
+#include "tree_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/* --- projects and sessions -------------------------------------------------------- */
+
+int project_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct project_info p;
+	int rc = 0;
+	while (rc == 0 && catalog_project_next(dir->tree->catalog, &cookie, &p)) {
+		dir->project = p;
+		rc = list_child(dir, l, K_PROJECT, (struct node){.slot = p.project}, span_of(p.name),
+		                COOKIE_FAMILY + cookie);
+	}
+	return 0;
+}
+
+int project_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct project_info p;
+	if (!catalog_project_by_name(dir->tree->catalog, name, &p))
+		return -ENOENT;
+	ret->slot = p.project;
+	return 0;
+}
+
+int session_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	int rc = 0;
+	while (rc == 0 && catalog_slot_next(dir->tree->catalog, dir->node.slot, &cookie, &dir->slot))
+		rc = list_child(dir, l, K_SESSION, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.stem),
+		                COOKIE_FAMILY + cookie);
+	return 0;
+}
+
+int session_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct slot_info s;
+	if (!catalog_slot_by_stem(dir->tree->catalog, dir->node.slot, name, &s))
+		return -ENOENT;
+	ret->slot = s.slot;
+	return 0;
+}
+
+int session_link_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	int rc = 0;
+	while (rc == 0 && catalog_slot_next(dir->tree->catalog, NO_SLOT, &cookie, &dir->slot))
+		rc = list_child(dir, l, K_SESSION_LINK, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.sid),
+		                COOKIE_FAMILY + cookie);
+	return 0;
+}
+
+int session_link_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct slot_info s;
+	if (!catalog_slot_by_sid(dir->tree->catalog, name, &s))
+		return -ENOENT;
+	ret->slot = s.slot;
+	return 0;
+}
+
+/* --- forks -------------------------------------------------------------------------- */
+
+/* Forks of different projects can have one STEM: those after the first get ~2, ~3, ... */
+int fork_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct slot_info here = dir->slot, fork;
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	uint32_t n;
+	int rc = 0;
+	while (rc == 0 && catalog_fork_next(dir->tree->catalog, here.slot, &cookie, &fork, &n)) {
+		buf_reset(&name);
+		buf_adds(&name, fork.stem);
+		if (n > 1)
+			buf_addf(&name, "~%u", n);
+		dir->slot = fork;
+		rc = list_child(dir, l, K_FORK, (struct node){.slot = fork.slot}, buf_span(&name),
+		                COOKIE_FAMILY + cookie);
+	}
+	dir->slot = here;
+	return 0;
+}
+
+/* Takes a number behind ~, as fork_list writes it, off the name's end; 1 if there is none. */
+static uint32_t take_number(struct span *name)
+{
+	size_t at = name->n;
+	uint64_t n = 0;
+	while (at > 0 && name->p[at - 1] >= '0' && name->p[at - 1] <= '9')
+		at--;
+	if (at == 0 || at == name->n || name->p[at - 1] != '~' || name->p[at] == '0' || name->n - at > 9)
+		return 1;
+	for (size_t i = at; i < name->n; i++)
+		n = n * 10 + (uint64_t)(name->p[i] - '0');
+	if (n > 1)
+		name->n = at - 1;
+	return (uint32_t)n;
+}
+
+int fork_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct slot_info fork;
+	bool found = catalog_fork_by_stem(dir->tree->catalog, dir->node.slot, name, 1, &fork);
+	if (!found) {
+		uint32_t n = take_number(&name);
+		found = n > 1 && catalog_fork_by_stem(dir->tree->catalog, dir->node.slot, name, n, &fork);
+	}
+	if (!found)
+		return -ENOENT;
+	ret->slot = fork.slot;
+	return 0;
+}
+
+/* --- entries, children ----------------------------------------------------------------- */
+
+static int list_entry(struct ctx *dir, const struct lister *l, enum kind_id k, uint32_t i, struct buf *name)
+{
+	buf_reset(name);
+	if (k == K_BRANCH)
+		branch_name(dir, i, name);
+	else
+		session_entry_name(dir->session, i, name);
+	if (buf_err(name))
+		return buf_err(name);
+	return list_child(dir, l, k, (struct node){.slot = dir->node.slot, .entry = i}, buf_span(name),
+	                  COOKIE_FAMILY + 1 + (uint64_t)i);
+}
+
+int entry_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	uint32_t n = session_count(dir->session);
+	for (uint64_t i = cookie; i < n; i++)
+		if (list_entry(dir, l, K_ENTRY, (uint32_t)i, &name))
+			break;
+	return buf_err(&name);
+}
+
+int entry_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	uint32_t i = session_entry_by_name(dir->session, name);
+	if (i == NO_ENTRY)
+		return -ENOENT;
+	ret->entry = i;
+	return 0;
+}
+
+/* Newest first: one that is added meanwhile is not met, no other is missed. */
+int child_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	uint32_t i;
+	if (cookie == 0)
+		i = session_entry(dir->session, dir->node.entry)->child;
+	else if (cookie <= session_count(dir->session))
+		i = session_entry(dir->session, (uint32_t)cookie - 1)->sibling;
+	else
+		i = NO_ENTRY;
+	for (; i != NO_ENTRY; i = session_entry(dir->session, i)->sibling)
+		if (list_entry(dir, l, K_CHILD, i, &name))
+			break;
+	return buf_err(&name);
+}
+
+int child_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	uint32_t i = session_entry_by_name(dir->session, name);
+	if (i == NO_ENTRY || session_entry(dir->session, i)->parent != dir->node.entry)
+		return -ENOENT;
+	ret->entry = i;
+	return 0;
+}
+
+/* --- labels ---------------------------------------------------------------------------- */
+
+int label_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	int rc = 0;
+	const struct view *v = view_labels(dir, &rc);
+	if (!v)
+		return rc;
+	size_t lo = 0, hi = v->segments;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (v->entries[mid] < cookie)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (size_t i = lo; i < v->segments; i++) {
+		struct node n = {.slot = dir->node.slot, .entry = v->entries[i]};
+		if (list_child(dir, l, K_LABEL_LINK, n, view_label_name(v, i),
+		               COOKIE_FAMILY + 1 + (uint64_t)v->entries[i]))
+			break;
+	}
+	cache_release(dir->tree->cache, v);
+	return 0;
+}
+
+int label_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	int rc = 0;
+	const struct view *v = view_labels(dir, &rc);
+	if (!v)
+		return rc;
+	ssize_t i = view_label_find(v, name);
+	if (i >= 0)
+		ret->entry = v->entries[i];
+	cache_release(dir->tree->cache, v);
+	return i < 0 ? -ENOENT : 0;
+}
+
+/* --- branches ----------------------------------------------------------------------------- */
+
+/* `current` is the link's name, so an entry of that name is the next free one. */
+void branch_name(struct ctx *c, uint32_t i, struct buf *out)
+{
+	char other[32];
+	size_t before = out->n;
+	session_entry_name(c->session, i, out);
+	if (!span_is((struct span){out->p + before, out->n - before}, "current"))
+		return;
+	unsigned n = 2;
+	do
+		snprintf(other, sizeof other, "current~%u", n++);
+	while (session_entry_by_name(c->session, span_of(other)) != NO_ENTRY);
+	out->n = before;
+	buf_adds(out, other);
+}
+
+int branch_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	uint32_t n = session_count(dir->session);
+	for (uint64_t i = cookie; i < n; i++)
+		if (session_is_branch(dir->session, (uint32_t)i) && list_entry(dir, l, K_BRANCH, (uint32_t)i, &name))
+			break;
+	return buf_err(&name);
+}
+
+int branch_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct buf made CLEANUP_BUF = BUF_INIT;
+	uint32_t i = session_entry_by_name(dir->session, name);
+	if (i == NO_ENTRY)
+		i = session_entry_by_name(dir->session, SPAN_LIT("current"));
+	if (i == NO_ENTRY)
+		return -ENOENT;
+	branch_name(dir, i, &made);
+	if (!span_eq(buf_span(&made), name))
+		return -ENOENT;
+	ret->entry = i;
+	return 0;
+}
+
+/* NNNN-KIND: the role of a message, else the type. */
+static int path_name(struct ctx *c, size_t i, uint32_t entry, struct buf *out)
+{
+	char number[32];
+	const struct entry *e = session_entry(c->session, entry);
+	const char *word = e->type == RECORD_MESSAGE ? record_role_name(e->role) : record_type_name(e->type);
+	snprintf(number, sizeof number, "%04zu-", i + 1);
+	if (word) {
+		name_encode(number, span_of(word), "", out);
+		return buf_err(out);
+	}
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	int rc = ctx_load(c, entry);
+	if (rc < 0)
+		return rc;
+	struct json_value v = c->record.type == RECORD_MESSAGE ? c->record.msg.role : c->record.type_;
+	if (v.kind == JSON_STRING)
+		json_decode(v.text, JSON_EXACT, &text);
+	else
+		buf_adds(&text, e->type == RECORD_MESSAGE ? "message" : "unknown");
+	name_encode(number, buf_span(&text), "", out);
+	return buf_err(&text) ? buf_err(&text) : buf_err(out);
+}
+
+int path_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	int rc = 0;
+	const struct view *v = view_path(dir, session_branch_at(dir->session, dir->node.entry), &rc);
+	if (!v)
+		return rc;
+	for (size_t i = (size_t)cookie; i < v->segments; i++) {
+		struct node n = {.slot = dir->node.slot, .entry = v->entries[i]};
+		buf_reset(&name);
+		rc = path_name(dir, i, v->entries[i], &name);
+		if (rc < 0 || list_child(dir, l, K_PATH_LINK, n, buf_span(&name), COOKIE_FAMILY + 1 + (uint64_t)i))
+			break;
+	}
+	cache_release(dir->tree->cache, v);
+	return rc;
+}
+
+int path_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct buf made CLEANUP_BUF = BUF_INIT;
+	uint64_t i = 0;
+	size_t k = 0;
+	while (k < name.n && name.p[k] >= '0' && name.p[k] <= '9' && i < NODE_ENTRIES)
+		i = i * 10 + (uint64_t)(name.p[k++] - '0');
+	if (i == 0)
+		return -ENOENT;
+	int rc = 0;
+	const struct view *v = view_path(dir, session_branch_at(dir->session, dir->node.entry), &rc);
+	if (!v)
+		return rc;
+	rc = i <= v->segments ? path_name(dir, (size_t)i - 1, v->entries[i - 1], &made) : -ENOENT;
+	if (rc == 0 && !span_eq(buf_span(&made), name))
+		rc = -ENOENT;
+	if (rc == 0)
+		ret->entry = v->entries[i - 1];
+	cache_release(dir->tree->cache, v);
+	return rc;
+}
+
+/* --- tool calls and images --------------------------------------------------------------------- */
+
+/* So many calls or images from one mark to the next. */
+enum { MARK = 128 };
+
+/* The last mark that has at most n before it; {0} if there is none. */
+static struct mark mark_before(const struct marks *m, enum kind_id of, unsigned n)
+{
+	size_t low = 0, high = m->of == of ? m->n : 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (m->v[middle].n <= n)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? m->v[low - 1] : (struct mark){0};
+}
+
+/* Notes where the search goes on behind the n-th; without memory it begins further up. */
+static void mark_add(struct marks *m, enum kind_id of, unsigned n, const struct block_iter *rest)
+{
+	if (m->of != of)
+		m->n = 0;
+	m->of = of;
+	if (n % MARK || (m->n && m->v[m->n - 1].n >= n))
+		return;
+	if (m->n == m->cap) {
+		struct mark *more = reallocarray(m->v, m->cap * 2 + 8, sizeof *more);
+		if (!more)
+			return;
+		m->v = more;
+		m->cap = m->cap * 2 + 8;
+	}
+	m->v[m->n++] = (struct mark){n, *rest};
+}
+
+/* The call after call->n, of which only `n` need be set: at the beginning of a search. */
+static bool call_next(struct ctx *c, struct part_call *call)
+{
+	if (call->n && !call->rest.live) {
+		unsigned n = call->n;
+		struct mark mark = mark_before(&c->marks, K_CALL, n);
+		*call = (struct part_call){.n = mark.n, .rest = mark.rest};
+		while (call->n < n)
+			if (!part_call_next(&c->record, call))
+				return false;
+	}
+	bool found = part_call_next(&c->record, call) && call->n < node_parts(c->loaded);
+	if (found)
+		mark_add(&c->marks, K_CALL, call->n, &call->rest);
+	return found;
+}
+
+bool call_find(struct ctx *c, uint32_t n, struct part_call *ret)
+{
+	struct part_call call = {.n = n ? mark_before(&c->marks, K_CALL, n - 1).n : 0};
+	while (call.n < n && call_next(c, &call)) {
+		if (call.n == n) {
+			*ret = call;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_call_name(const struct part_call *call, struct buf *out)
+{
+	char number[16];
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	snprintf(number, sizeof number, "%u-", call->n);
+	if (call->name.kind == JSON_STRING)
+		json_decode(call->name.text, JSON_EXACT, &text);
+	name_encode(number, buf_span(&text), "", out);
+}
+
+void call_name(struct ctx *c, uint32_t n, struct buf *out)
+{
+	struct part_call call;
+	if (call_find(c, n, &call))
+		add_call_name(&call, out);
+}
+
+int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	struct part_call call = {.n = (unsigned)cookie};
+	int rc = 0;
+	while (rc == 0 && call_next(dir, &call)) {
+		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = call.n};
+		buf_reset(&name);
+		add_call_name(&call, &name);
+		if (list_child(dir, l, K_CALL, n, buf_span(&name), COOKIE_FAMILY + call.n))
+			break;
+		rc = stop_check();
+	}
+	return rc < 0 ? rc : buf_err(&name);
+}
+
+/* The number that a name begins with; 0 if that is none, or too great for a part. */
+static uint32_t number_of(struct span name)
+{
+	uint32_t n = 0;
+	for (size_t i = 0; i < name.n && name.p[i] >= '0' && name.p[i] <= '9' && n < NODE_WIDE_PARTS; i++)
+		n = n * 10 + (uint32_t)(name.p[i] - '0');
+	return n < NODE_WIDE_PARTS ? n : 0;
+}
+
+int call_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct buf made CLEANUP_BUF = BUF_INIT;
+	uint32_t n = number_of(name);
+	if (n == 0)
+		return -ENOENT;
+	call_name(dir, n, &made);
+	if (!span_eq(buf_span(&made), name))
+		return buf_err(&made) ? buf_err(&made) : -ENOENT;
+	ret->part = n;
+	return 0;
+}
+
+/* As call_next. */
+static bool image_next(struct ctx *c, struct part_image *image)
+{
+	if (image->n && !image->rest.live) {
+		unsigned n = image->n;
+		struct mark mark = mark_before(&c->marks, K_IMAGE, n);
+		*image = (struct part_image){.n = mark.n, .rest = mark.rest};
+		while (image->n < n)
+			if (!part_image_next(&c->record, image))
+				return false;
+	}
+	bool found = part_image_next(&c->record, image) && image->n < node_parts(c->loaded);
+	if (found)
+		mark_add(&c->marks, K_IMAGE, image->n, &image->rest);
+	return found;
+}
+
+bool image_find(struct ctx *c, uint32_t n, struct part_image *ret)
+{
+	struct part_image image = {.n = n ? mark_before(&c->marks, K_IMAGE, n - 1).n : 0};
+	while (image.n < n)
+		if (!image_next(c, &image))
+			return false;
+	*ret = image;
+	return n > 0 && image.size > 0;
+}
+
+static void add_image_name(const struct part_image *image, struct buf *out)
+{
+	buf_addf(out, "%u.%s", image->n, image->ext);
+}
+
+int image_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	struct part_image image = {.n = (unsigned)cookie};
+	int rc = 0;
+	while (rc == 0 && image_next(dir, &image)) {
+		rc = stop_check();
+		if (image.size == 0)
+			continue;
+		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = image.n};
+		buf_reset(&name);
+		add_image_name(&image, &name);
+		if (list_child(dir, l, K_IMAGE, n, buf_span(&name), COOKIE_FAMILY + image.n))
+			break;
+	}
+	return rc < 0 ? rc : buf_err(&name);
+}
+
+int image_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct buf made CLEANUP_BUF = BUF_INIT;
+	struct part_image image;
+	uint32_t n = number_of(name);
+	if (!image_find(dir, n, &image))
+		return -ENOENT;
+	add_image_name(&image, &made);
+	if (!span_eq(buf_span(&made), name))
+		return buf_err(&made) ? buf_err(&made) : -ENOENT;
+	ret->part = n;
+	return 0;
+}

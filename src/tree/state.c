@@ -1,0 +1,301 @@
+/* What is true of writable names for a moment, why writes were refused, and who may remove nothing for a while. All of
+ * it is small and short-lived: fixed arrays, searched from end to end; what does
+ * not fit any more is forgotten, which only means that a name is there again. */
+#include "sessionfs/base/log.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/base/process.h"
+#include "write_impl.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define HIDDEN_MS 10000
+#define WARNED_MS 10000
+
+static int64_t now_ms(clockid_t clock)
+{
+	struct timespec ts;
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static struct name_state *find(struct tree *t, node_t node)
+{
+	for (size_t i = 0; i < TREE_STATES; i++)
+		if (t->states[i].node == node)
+			return &t->states[i];
+	return NULL;
+}
+
+/* A place for this name: its own, a free one, or the oldest hidden one's. */
+static struct name_state *place(struct tree *t, node_t node)
+{
+	struct name_state *s = find(t, node), *oldest = NULL;
+	if (!s)
+		s = find(t, 0);
+	for (size_t i = 0; !s && i < TREE_STATES; i++)
+		if (t->states[i].fresh == 0 && (!oldest || t->states[i].hidden_until < oldest->hidden_until))
+			oldest = &t->states[i];
+	if (!s)
+		s = oldest;
+	if (s && s->node != node)
+		*s = (struct name_state){.node = node};
+	return s;
+}
+
+static void drop_if_idle(struct name_state *s)
+{
+	if (s->fresh == 0 && s->hidden_until == 0)
+		*s = (struct name_state){0};
+}
+
+void state_hide(struct tree *t, struct node n)
+{
+	LOCKED(&t->state_lock);
+	struct name_state *s = place(t, node_pack(n));
+	if (s)
+		s->hidden_until = now_ms(CLOCK_MONOTONIC) + HIDDEN_MS;
+}
+
+void state_show(struct tree *t, struct node n)
+{
+	LOCKED(&t->state_lock);
+	struct name_state *s = find(t, node_pack(n));
+	if (!s)
+		return;
+	s->hidden_until = 0;
+	drop_if_idle(s);
+}
+
+bool state_is_hidden(struct tree *t, struct node n)
+{
+	LOCKED(&t->state_lock);
+	const struct name_state *s = find(t, node_pack(n));
+	return s && s->fresh == 0 && s->hidden_until > now_ms(CLOCK_MONOTONIC);
+}
+
+int state_fresh(struct tree *t, struct node n, uint64_t *ret)
+{
+	LOCKED(&t->state_lock);
+	struct name_state *s = place(t, node_pack(n));
+	if (!s)
+		return -ENOSPC;
+	if (s->fresh++ == 0)
+		s->made = ++t->made;
+	*ret = s->made;
+	return 0;
+}
+
+static bool is_made(const struct name_state *s, uint64_t made)
+{
+	return s && s->fresh > 0 && s->made == made;
+}
+
+void state_settled(struct tree *t, struct node n, uint64_t made)
+{
+	LOCKED(&t->state_lock);
+	struct name_state *s = find(t, node_pack(n));
+	if (!is_made(s, made))
+		return;
+	s->fresh--;
+	drop_if_idle(s);
+}
+
+bool state_is_made(struct tree *t, struct node n, uint64_t made)
+{
+	LOCKED(&t->state_lock);
+	return is_made(find(t, node_pack(n)), made);
+}
+
+void state_forget(struct tree *t, struct node n)
+{
+	LOCKED(&t->state_lock);
+	struct name_state *s = find(t, node_pack(n));
+	if (!s)
+		return;
+	s->fresh = 0;
+	drop_if_idle(s);
+}
+
+bool state_is_fresh(struct tree *t, struct node n)
+{
+	LOCKED(&t->state_lock);
+	const struct name_state *s = find(t, node_pack(n));
+	return s && s->fresh > 0;
+}
+
+bool state_is_in(struct tree *t, struct node dir)
+{
+	LOCKED(&t->state_lock);
+	int64_t now = now_ms(CLOCK_MONOTONIC);
+	for (size_t i = 0; i < TREE_STATES; i++) {
+		const struct name_state *s = &t->states[i];
+		struct node n = node_unpack(s->node);
+		if (s->node && tree_kinds[n.kind].parent == dir.kind && n.slot == dir.slot && n.entry == dir.entry &&
+		    (s->fresh > 0 || s->hidden_until > now))
+			return true;
+	}
+	return false;
+}
+
+/* --- refusals ---------------------------------------------------------------------- */
+
+void state_refuse(struct tree *t, struct node n, const char *what, int rc, const char *why)
+{
+	struct slot_info slot;
+	bool known = catalog_slot(t->catalog, n.slot, &slot) == 0;
+	log_warning("%s: %s: %s", known ? slot.file : "session", what, why);
+	LOCKED(&t->state_lock);
+	struct refusal *r = &t->refusals[t->refused++ % TREE_REFUSALS];
+	buf_release(&r->text);
+	r->slot = n.slot;
+	number_add_time((double)now_ms(CLOCK_REALTIME), &r->text);
+	buf_addf(&r->text, " %s: %s (%s)\n", what, why, strerrorname_np(-rc) ? strerrorname_np(-rc) : "error");
+}
+
+uint64_t state_serial(struct tree *t)
+{
+	LOCKED(&t->state_lock);
+	return t->refused;
+}
+
+/* Newest first. */
+void state_errors(struct tree *t, uint32_t slot, struct buf *out)
+{
+	LOCKED(&t->state_lock);
+	for (size_t i = 0; i < TREE_REFUSALS; i++) {
+		const struct refusal *r = &t->refusals[(t->refused - 1 - i) % TREE_REFUSALS];
+		if (r->text.n > 0 && r->slot == slot)
+			buf_addspan(out, buf_span(&r->text));
+	}
+}
+
+/* --- who may remove ---------------------------------------------------------------- */
+
+static bool is_warned(const struct warned *w)
+{
+	return w->at_ms != 0 && w->at_ms > now_ms(CLOCK_MONOTONIC) - WARNED_MS;
+}
+
+/* Renews the same process and name, or takes the place of the oldest: a process that goes on is warned again and again,
+ * so it is not the one that is forgotten. */
+static void warn(struct tree *t, pid_t process, node_t spoilt)
+{
+	LOCKED(&t->state_lock);
+	struct warned *to = &t->warned[0];
+	for (size_t i = 0; i < TREE_WARNED; i++) {
+		struct warned *w = &t->warned[i];
+		bool same = is_warned(w) && w->process == process && w->spoilt == spoilt;
+		if (same || w->at_ms < to->at_ms)
+			to = w;
+		if (same)
+			break;
+	}
+	if (!is_warned(to) || to->process != process || to->spoilt != spoilt)
+		*to = (struct warned){.process = process, .spoilt = spoilt};
+	to->at_ms = t->warned_ms = now_ms(CLOCK_MONOTONIC);
+}
+
+void state_warn(struct tree *t, pid_t thread)
+{
+	warn(t, process_of(thread), 0);
+}
+
+void state_spoilt(struct tree *t, pid_t thread, struct node n)
+{
+	warn(t, process_of(thread), node_pack(n));
+}
+
+void state_mended(struct tree *t, struct node n)
+{
+	LOCKED(&t->state_lock);
+	for (size_t i = 0; i < TREE_WARNED; i++)
+		if (t->warned[i].spoilt == node_pack(n))
+			t->warned[i] = (struct warned){0};
+}
+
+/* Nearly always nobody is, and then it does not matter whose thread it is. */
+static bool is_any_warned(struct tree *t)
+{
+	LOCKED(&t->state_lock);
+	return t->warned_ms != 0 && t->warned_ms > now_ms(CLOCK_MONOTONIC) - WARNED_MS;
+}
+
+const char *state_keeps(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell)
+{
+	if (!is_any_warned(t))
+		return NULL;
+	pid_t process = process_of(thread);
+	LOCKED(&t->state_lock);
+	for (size_t i = 0; i < TREE_WARNED; i++) {
+		struct warned *w = &t->warned[i];
+		if (!is_warned(w) || w->process != process || (w->spoilt != 0 && w->spoilt != node_pack(n)))
+			continue;
+		if (w->spoilt)
+			return "a write of it was refused to this process";
+		*ret_tell = w->told != slot + 1;
+		w->told = slot + 1;
+		return "not removed, since another removal was refused to this process";
+	}
+	return NULL;
+}
+
+/* --- what was saved from tables ------------------------------------------------------ */
+
+static uint64_t hash_of(struct span text)
+{
+	uint64_t h = UINT64_C(14695981039346656037);
+	for (size_t i = 0; i < text.n; i++)
+		h = (h ^ (unsigned char)text.p[i]) * UINT64_C(1099511628211);
+	return h;
+}
+
+/* Where this label of the table is kept if it is. */
+static struct saved *set_of(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry)
+{
+	uint64_t h = ((uint64_t)slot << 32 ^ entry) * UINT64_C(0x9e3779b97f4a7c15) ^ line;
+	h *= UINT64_C(0x9e3779b97f4a7c15);
+	return &t->saved[(h >> 32) % TREE_SAVED_SETS * TREE_SAVED_WAYS];
+}
+
+static bool is_place(const struct saved *s, uint32_t slot, uint32_t line, uint32_t entry)
+{
+	return s->turn != 0 && s->slot == slot && s->line == line && s->entry == entry;
+}
+
+void state_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label)
+{
+	LOCKED(&t->state_lock);
+	if (!t->saved)
+		t->saved = calloc((size_t)TREE_SAVED_SETS * TREE_SAVED_WAYS, sizeof *t->saved);
+	if (!t->saved)
+		return;
+	struct saved *set = set_of(t, slot, line, entry), *to = set;
+	for (size_t i = 0; i < TREE_SAVED_WAYS; i++) {
+		if (is_place(&set[i], slot, line, entry)) {
+			to = &set[i];
+			break;
+		}
+		if (set[i].turn < to->turn)
+			to = &set[i];
+	}
+	*to = (struct saved){slot, line, entry, ++t->saves, hash_of(label)};
+}
+
+bool state_is_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label)
+{
+	LOCKED(&t->state_lock);
+	const struct saved *set = t->saved ? set_of(t, slot, line, entry) : NULL;
+	for (size_t i = 0; set && i < TREE_SAVED_WAYS; i++)
+		if (is_place(&set[i], slot, line, entry))
+			return set[i].label == hash_of(label);
+	return false;
+}
+
+void state_close(struct tree *t)
+{
+	free(t->saved);
+	for (size_t i = 0; i < TREE_REFUSALS; i++)
+		buf_release(&t->refusals[i].text);
+	lock_destroy(&t->state_lock);
+}

@@ -1,0 +1,199 @@
+/* Views that are more than a producer's bytes: the path of a branch, the names of
+ * labels/. (Transcripts: tree_transcript.c.) */
+#include "sessionfs/base/name.h"
+#include "tree_impl.h"
+
+#include <errno.h>
+#include <limits.h>
+
+const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err)
+{
+	struct cache *cache = c->tree->cache;
+	node_t id = node_pack((struct node){.kind = K_PATH_VIEW, .slot = c->node.slot, .entry = at});
+	uint64_t serial = session_serial(c->session);
+	const struct view *kept = cache_get(cache, id, serial);
+	if (kept)
+		return kept;
+	struct view v = {.bytes = BUF_INIT};
+	size_t n;
+	int rc = session_path(c->session, at, &v.entries, &n);
+	if (rc < 0) {
+		*ret_err = rc;
+		return NULL;
+	}
+	v.segments = n;
+	kept = cache_put(cache, id, serial, &v);
+	if (!kept)
+		*ret_err = -ENOMEM;
+	return kept;
+}
+
+/* --- labels/ ------------------------------------------------------------------
+ *
+ * Names depend on each other (two entries with one text are both listed with
+ * their ids), so they are made all at once: `bytes` holds the names one after the
+ * other, `ends` where each ends, and after them a permutation by name. */
+
+struct span view_label_name(const struct view *v, size_t i)
+{
+	uint64_t begin = i ? v->ends[i - 1] : 0;
+	return (struct span){v->bytes.p + begin, (size_t)(v->ends[i] - begin)};
+}
+
+static int span_cmp(struct span a, struct span b)
+{
+	int d = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
+	return d ? d : (a.n > b.n) - (a.n < b.n);
+}
+
+static int order_cmp(const void *a, const void *b, void *arg)
+{
+	const struct view *v = arg;
+	uint32_t i, k;
+	memcpy(&i, a, sizeof i);
+	memcpy(&k, b, sizeof k);
+	int d = span_cmp(view_label_name(v, i), view_label_name(v, k));
+	return d ? d : (i > k) - (i < k);
+}
+
+/* The permutation lies behind the names, at any alignment. */
+static uint32_t order_at(const struct view *v, size_t i)
+{
+	uint32_t k;
+	uint64_t names = v->segments ? v->ends[v->segments - 1] : 0;
+	memcpy(&k, v->bytes.p + names + i * sizeof k, sizeof k);
+	return k;
+}
+
+ssize_t view_label_find(const struct view *v, struct span name)
+{
+	size_t lo = 0, hi = v->segments;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int d = span_cmp(view_label_name(v, order_at(v, mid)), name);
+		if (d == 0)
+			return order_at(v, mid);
+		if (d < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return -1;
+}
+
+/* Appends the name for label text of entry e: plain, with ~ID, or with ~ID~LINE. */
+static void add_label_name(struct ctx *c, uint32_t e, int suffixes, struct buf *out)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT, suffix CLEANUP_BUF = BUF_INIT;
+	if (suffixes > 0) {
+		buf_addc(&suffix, '~');
+		session_entry_name(c->session, e, &suffix);
+	}
+	if (suffixes > 1)
+		buf_addf(&suffix, "~%u", session_entry(c->session, e)->line);
+	session_label(c->session, e, &text);
+	const char *s = buf_cstr(&suffix);
+	name_encode("", buf_span(&text), s ? s : "", out);
+	if (!out->err)
+		out->err = buf_err(&text) ? buf_err(&text) : buf_err(&suffix);
+}
+
+/* ~ID, ~LINE */
+#define MOST_SUFFIXES 2
+
+/* Lays the names out with `suffixes[i]` each and sorts the permutation. */
+static int lay_out_labels(struct ctx *c, struct view *v, const unsigned char *suffixes, uint32_t *order)
+{
+	v->bytes.n = 0;
+	for (size_t i = 0; i < v->segments; i++) {
+		add_label_name(c, v->entries[i], suffixes[i], &v->bytes);
+		v->ends[i] = v->bytes.n;
+		order[i] = (uint32_t)i;
+	}
+	int rc = buf_err(&v->bytes);
+	if (rc == 0)
+		qsort_r(order, v->segments, sizeof *order, order_cmp, v);
+	return rc;
+}
+
+/* Among equal names: a label whose plain text reads like another's name with its
+ * id keeps it, and the other steps aside; else all do. */
+static bool step_aside(const uint32_t *group, size_t n, unsigned char *suffixes)
+{
+	unsigned char least = UCHAR_MAX, most = 0;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char s = suffixes[group[i]];
+		least = s < least ? s : least;
+		most = s > most ? s : most;
+	}
+	bool any = false;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char *s = &suffixes[group[i]];
+		if ((least < most && *s == least) || *s == MOST_SUFFIXES)
+			continue;
+		(*s)++;
+		any = true;
+	}
+	return any;
+}
+
+/* Names that occur more than once get their next suffix. Says whether there were any. */
+static bool mark_equal(const struct view *v, const uint32_t *order, unsigned char *suffixes)
+{
+	bool any = false;
+	for (size_t i = 0; i < v->segments; i++) {
+		size_t k = i + 1;
+		while (k < v->segments && span_eq(view_label_name(v, order[i]), view_label_name(v, order[k])))
+			k++;
+		if (k - i > 1)
+			any |= step_aside(order + i, k - i, suffixes);
+		i = k - 1;
+	}
+	return any;
+}
+
+static int make_labels(struct ctx *c, struct view *v)
+{
+	size_t n = session_label_count(c->session);
+	uint32_t *order CLEANUP_FREE = calloc(n + 1, sizeof *order);
+	unsigned char *suffixes CLEANUP_FREE = calloc(n + 1, 1);
+	v->entries = calloc(n + 1, sizeof *v->entries);
+	v->ends = calloc(n + 1, sizeof *v->ends);
+	if (!order || !suffixes || !v->entries || !v->ends)
+		return -ENOMEM;
+	uint32_t e;
+	while (v->segments < n && (e = session_labelled(c->session, v->segments)) != NO_ENTRY)
+		v->entries[v->segments++] = e;
+	int rc = 0;
+	for (int round = 0; round <= MOST_SUFFIXES; round++) {
+		rc = lay_out_labels(c, v, suffixes, order);
+		if (rc < 0 || !mark_equal(v, order, suffixes))
+			break;
+	}
+	buf_add(&v->bytes, order, v->segments * sizeof *order);
+	return rc < 0 ? rc : buf_err(&v->bytes);
+}
+
+const struct view *view_labels(struct ctx *c, int *ret_err)
+{
+	struct cache *cache = c->tree->cache;
+	node_t id = node_pack((struct node){.kind = K_LABEL_VIEW, .slot = c->node.slot});
+	uint64_t serial = session_serial(c->session);
+	const struct view *kept = cache_get(cache, id, serial);
+	if (kept)
+		return kept;
+	struct view v = {.bytes = BUF_INIT};
+	int faults = fault_begin();
+	int rc = fault_end(faults, make_labels(c, &v));
+	if (rc < 0) {
+		buf_release(&v.bytes);
+		free(v.entries);
+		free(v.ends);
+		*ret_err = rc;
+		return NULL;
+	}
+	kept = cache_put(cache, id, serial, &v);
+	if (!kept)
+		*ret_err = -ENOMEM;
+	return kept;
+}

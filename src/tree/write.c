@@ -1,0 +1,413 @@
+/* Handles: writable files open for writing, and scratch files.
+ *
+ * A writable file is staged: readers see the last committed text until a flush, an
+ * fsync or the release commits. */
+#include "sessionfs/base/process.h"
+#include "write_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+/* So many of those who use one open file are known. */
+#define USERS 8
+
+struct tree_handle {
+	struct tree_handle *next; /* open for writing too; under state_lock */
+	struct lock lock;
+	struct node node;
+	uint64_t scratch; /* the scratch file's id; 0: a writable file */
+	uint64_t made;    /* created through this handle and not committed yet (state_fresh), or 0 */
+	struct stage stage;
+	struct buf entry;   /* the name of the entry it belongs to */
+	pid_t users[USERS]; /* threads that have opened, written or closed it; 0: none */
+};
+
+static struct tree_handle *handle_new(struct node n)
+{
+	struct tree_handle *h = calloc(1, sizeof *h);
+	if (h) {
+		lock_init(&h->lock, LOCK_HANDLE);
+		h->node = n;
+	}
+	return h;
+}
+
+static void handle_free(struct tree *t, struct tree_handle *h)
+{
+	lock_take(&t->state_lock);
+	for (struct tree_handle **at = &t->handles; *at; at = &(*at)->next)
+		if (*at == h) {
+			*at = h->next;
+			break;
+		}
+	lock_give(&t->state_lock);
+	stage_release(&h->stage);
+	buf_release(&h->entry);
+	lock_destroy(&h->lock);
+	free(h);
+}
+
+/* The caller has the handle for itself, or its lock. */
+static void add_user(struct tree_handle *h, const struct tree_caller *who)
+{
+	size_t i = 0;
+	while (i < USERS && h->users[i] != 0 && h->users[i] != who->pid)
+		i++;
+	if (i < USERS)
+		h->users[i] = who->pid;
+}
+
+/* Whether nobody else has opened the file for writing. */
+static bool is_alone(struct tree *t, const struct tree_handle *h)
+{
+	LOCKED(&t->state_lock);
+	for (const struct tree_handle *o = t->handles; o; o = o->next)
+		if (o != h && node_pack(o->node) == node_pack(h->node))
+			return false;
+	return true;
+}
+
+/* Whether somebody who has used the handle still has the file open. Each close of each descriptor is a flush, so what
+ * several have written who share it, or a shell that lends it to its commands, would be committed piece by piece. Of
+ * those who never used it nothing is known, and where the file is open twice it is not known which of the two it is. */
+static bool is_held(struct tree *t, const struct tree_handle *h)
+{
+	if (!is_alone(t, h))
+		return false;
+	for (size_t i = 0; i < USERS && h->users[i] != 0; i++)
+		if (process_writes(h->users[i], node_pack(h->node)))
+			return true;
+	return false;
+}
+
+static int open_scratch(struct tree *t, uint64_t id, bool truncate, struct tree_handle **ret)
+{
+	int rc = scratch_hold(t->scratch, id);
+	if (rc < 0)
+		return rc;
+	struct tree_handle *h = handle_new((struct node){.kind = K_SCRATCH});
+	if (!h) {
+		scratch_drop(t->scratch, id);
+		return -ENOMEM;
+	}
+	h->scratch = id;
+	if (truncate)
+		scratch_resize(t->scratch, id, 0);
+	*ret = h;
+	return 0;
+}
+
+/* What a writable file shows now; nothing if it is not there. */
+static int shown(struct tree *t, struct node n, struct buf *out)
+{
+	struct ctx c CLEANUP_CTX = {0};
+	int rc = ctx_open(&c, t, n, SCOPE_MOUNT);
+	if (rc < 0)
+		return rc;
+	if (c.kind->has && !c.kind->has(&c))
+		return 0;
+	rc = c.kind->show(&c, out);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+static int open_staged(struct tree *t, struct node n, bool truncate, const struct tree_caller *who,
+                       struct tree_handle **ret)
+{
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	int rc = commit_allowed(t, n.slot);
+	if (rc == 0 && !truncate)
+		rc = shown(t, n, &now);
+	if (rc < 0)
+		return rc;
+	struct tree_handle *h = handle_new(n);
+	if (!h)
+		return -ENOMEM;
+	rc = commit_entry(t, n, &h->entry);
+	if (rc == 0)
+		rc = stage_init(&h->stage, tree_kinds[n.kind].value, buf_span(&now), truncate);
+	if (rc < 0) {
+		handle_free(t, h);
+		return rc;
+	}
+	add_user(h, who);
+	LOCKED(&t->state_lock);
+	h->next = t->handles;
+	t->handles = h;
+	*ret = h;
+	return 0;
+}
+
+int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tree_caller *who, struct tree_handle **ret)
+{
+	struct node n = node_unpack(node);
+	if (n.kind == K_SCRATCH)
+		return open_scratch(t, scratch_id(node), truncate, ret);
+	if (t->read_only)
+		return -EROFS;
+	if (n.kind >= K_COUNT || !tree_kinds[n.kind].value)
+		return -EPERM;
+	return open_staged(t, n, truncate, who, ret);
+}
+
+static int create_fresh(struct tree *t, struct node n, const struct tree_caller *who, struct tree_handle **ret)
+{
+	struct tree_handle *h;
+	int rc = open_staged(t, n, true, who, &h);
+	if (rc < 0)
+		return rc;
+	/* Made and closed without a write says nothing. */
+	h->stage.dirty = false;
+	rc = state_fresh(t, n, &h->made);
+	if (rc < 0) {
+		handle_free(t, h);
+		return rc;
+	}
+	*ret = h;
+	return 0;
+}
+
+static int create_scratch(struct tree *t, node_t dir, struct span name, mode_t mode, const struct tree_caller *who,
+                          struct tree_handle **ret)
+{
+	struct scratch_attr a;
+	int rc = scratch_create(t->scratch, dir, name, S_IFREG | mode, who->uid, who->gid, NULL, &a);
+	return rc < 0 ? rc : open_scratch(t, a.id, false, ret);
+}
+
+int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool exclusive, bool truncate,
+                const struct tree_caller *who, struct tree_handle **ret, struct tree_attr *ret_attr)
+{
+	struct node control;
+	struct tree_attr a;
+	struct tree_handle *h = NULL;
+	int rc = tree_writable_dir(t, dir);
+	if (rc < 0)
+		return rc;
+	rc = tree_lookup(t, dir, name, &a);
+	if (rc == 0 && exclusive)
+		return -EEXIST;
+	if (rc == 0)
+		rc = tree_open_write(t, a.node, truncate, who, &h);
+	else if (rc == -ENOENT && tree_writable_name(dir, name, &control))
+		rc = tree_kinds[control.kind].value ? create_fresh(t, control, who, &h) : -EPERM;
+	else if (rc == -ENOENT)
+		rc = create_scratch(t, dir, name, mode, who, &h);
+	if (rc < 0)
+		return rc;
+	rc = tree_lookup(t, dir, name, ret_attr);
+	if (rc < 0)
+		tree_release(t, h);
+	else
+		*ret = h;
+	return rc;
+}
+
+/* --- the life of a stage --------------------------------------------------------------- */
+
+static int refused(struct tree *t, struct tree_handle *h, int rc, const char *why)
+{
+	return rc < 0 && why ? commit_refused(t, h->node, rc, why) : rc;
+}
+
+static int commit(struct tree *t, struct tree_handle *h, bool sync)
+{
+	int rc;
+	if (h->made && !state_is_made(t, h->node, h->made))
+		rc = commit_refused(t, h->node, -EIO, "removed before it was written");
+	else
+		rc = commit_value(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), sync);
+	/* An fsync that was interrupted is called again, and then the text must still be there. */
+	if (rc != -EINTR || !sync)
+		stage_settle(&h->stage, rc);
+	if (rc < 0)
+		return rc;
+	state_show(t, h->node);
+	state_mended(t, h->node);
+	if (h->made)
+		state_settled(t, h->node, h->made);
+	h->made = 0;
+	return 0;
+}
+
+/* A tool may clean up after a refusal: it must not remove what was there before. */
+static int verdict(struct tree *t, const struct tree_handle *h, int rc, const struct tree_caller *who)
+{
+	if (rc < 0)
+		state_spoilt(t, who->pid, h->node);
+	return rc;
+}
+
+static int write_staged(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off)
+{
+	bool whole;
+	const char *why = NULL;
+	int rc = stage_write(&h->stage, bytes, off, &whole, &why);
+	if (rc < 0)
+		return refused(t, h, rc, why);
+	/* Shells look at the error of a write but not at that of a close: a line that looks whole is judged
+	 * now as far as it can be. It is appended when it is flushed, since a second line may still follow. */
+	if (whole)
+		rc = commit_check(t, h->node, bytes);
+	/* The room that a table takes shows when all of it is there. */
+	if (rc == 0 && h->stage.kind != VALUE_TABLE)
+		rc = commit_room(t, h->node, buf_span(&h->stage.bytes), h->stage.quoted);
+	if (rc < 0)
+		stage_settle(&h->stage, rc);
+	return rc;
+}
+
+int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off, const struct tree_caller *who)
+{
+	if (h->scratch)
+		return scratch_write(t->scratch, h->scratch, bytes, off);
+	LOCKED(&h->lock);
+	add_user(h, who);
+	return verdict(t, h, write_staged(t, h, bytes, off), who);
+}
+
+int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out)
+{
+	if (h->scratch)
+		return scratch_read(t->scratch, h->scratch, off, n, out);
+	LOCKED(&h->lock);
+	const struct buf *b = &h->stage.bytes;
+	if (off < b->n)
+		buf_add(out, b->p + off, n < b->n - off ? n : b->n - (size_t)off);
+	return buf_err(out);
+}
+
+int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *who)
+{
+	if (h->scratch)
+		return 0;
+	LOCKED(&h->lock);
+	add_user(h, who);
+	if (h->stage.refused)
+		return h->stage.refused;
+	return h->stage.wrote && !is_held(t, h) ? verdict(t, h, commit(t, h, false), who) : 0;
+}
+
+int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *who)
+{
+	if (h->scratch)
+		return 0;
+	LOCKED(&h->lock);
+	if (h->stage.refused)
+		return h->stage.refused;
+	return h->stage.dirty ? verdict(t, h, commit(t, h, true), who) : commit_sync(t, h->node.slot);
+}
+
+void tree_release(struct tree *t, struct tree_handle *h)
+{
+	if (!h->scratch && h->stage.dirty && !h->stage.refused)
+		commit(t, h, false);
+	tree_abandon(t, h);
+}
+
+void tree_abandon(struct tree *t, struct tree_handle *h)
+{
+	if (h->scratch)
+		scratch_drop(t->scratch, h->scratch);
+	else if (h->made)
+		state_settled(t, h->node, h->made);
+	handle_free(t, h);
+}
+
+/* --- attributes ---------------------------------------------------------------------- */
+
+static int resize(struct tree *t, node_t node, struct tree_handle *h, uint64_t size)
+{
+	struct node n = node_unpack(node);
+	const struct tree_caller nobody = {0};
+	struct tree_handle *own = NULL;
+	const char *why = NULL;
+	if (n.kind == K_SCRATCH)
+		return scratch_resize(t->scratch, scratch_id(node), size);
+	if (!h) {
+		int rc = tree_open_write(t, node, false, &nobody, &own);
+		if (rc < 0)
+			return rc;
+		h = own;
+	}
+	lock_take(&h->lock);
+	int rc = refused(t, h, stage_resize(&h->stage, size, &why), why);
+	/* truncate(2) has no close that could commit. */
+	if (rc == 0 && own && h->stage.dirty)
+		rc = commit(t, h, false);
+	lock_give(&h->lock);
+	if (own)
+		tree_release(t, own);
+	return rc;
+}
+
+static int change_scratch(struct tree *t, node_t node, const struct tree_change *change)
+{
+	struct scratch_attr a;
+	int rc = scratch_getattr(t->scratch, scratch_id(node), &a);
+	if (rc < 0)
+		return rc;
+	if (change->mode)
+		a.mode = change->to.mode;
+	if (change->uid)
+		a.uid = change->to.uid;
+	if (change->gid)
+		a.gid = change->to.gid;
+	if (change->atime)
+		a.atime = change->atime_to;
+	if (change->mtime)
+		a.mtime = change->to.mtime;
+	return scratch_setattr(t->scratch, a.id, &a);
+}
+
+/* Names whose times and modes may be set to no effect: tools set them on what they write. */
+static bool is_settable(struct node n)
+{
+	return n.kind < K_COUNT && (tree_kinds[n.kind].value || n.kind == K_LEAF || n.kind == K_LABEL_LINK);
+}
+
+/* Whether the handle is one of this file: who asks names both. */
+static bool is_of(const struct tree_handle *h, node_t node)
+{
+	return tree_is_scratch(node) ? h->scratch == scratch_id(node) : !h->scratch && node_pack(h->node) == node;
+}
+
+int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struct tree_change *change,
+                 struct tree_attr *ret)
+{
+	struct node n = node_unpack(node);
+	struct tree_attr before;
+	if (t->read_only)
+		return -EROFS;
+	if (h && !is_of(h, node))
+		return -EBADF;
+	if (n.kind != K_SCRATCH && !is_settable(n))
+		return -EPERM;
+	int rc = tree_getattr(t, node, &before);
+	if (rc == 0 && change->size)
+		rc = resize(t, node, h, change->to.size);
+	if (rc == 0 && n.kind == K_SCRATCH)
+		rc = change_scratch(t, node, change);
+	if (rc < 0)
+		return rc;
+	rc = tree_handle_attr(t, node, h, ret);
+	if (rc == 0 || !change->size)
+		return rc;
+	/* Cut off to nothing it is gone: that is what was asked for, and no error. */
+	*ret = before;
+	ret->size = change->to.size;
+	return 0;
+}
+
+int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct tree_attr *ret)
+{
+	if (h && !is_of(h, node))
+		return -EBADF;
+	int rc = tree_getattr(t, node, ret);
+	if (rc < 0 || !h || h->scratch)
+		return rc;
+	LOCKED(&h->lock);
+	if (h->stage.dirty)
+		ret->size = h->stage.bytes.n;
+	return 0;
+}

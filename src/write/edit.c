@@ -1,0 +1,317 @@
+/* Records as pi writes them.
+ *
+ * Ids that stand in the file are copied as they stand there, escapes and all, so
+ * that they are the same to JSON.parse whatever is in them. */
+#include "sessionfs/write/edit.h"
+
+#include "sessionfs/base/fault.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/base/utf8.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+/* The ids made for one append: an open-addressing set, so that a table of many rows stays linear. */
+struct fresh_ids {
+	uint32_t *slots; /* 0: free; the id 00000000 is never made */
+	size_t size;
+};
+
+struct writer {
+	const struct session *s;
+	struct buf *out;
+	struct fresh_ids ids;
+	char id[9];        /* of the record being written */
+	struct buf parent; /* JSON text of the parent of the next record */
+	int64_t now_ms;
+	uint32_t own_first, own_end; /* the records of the attempt before */
+};
+
+static void writer_release(struct writer *w)
+{
+	free(w->ids.slots);
+	buf_release(&w->parent);
+}
+
+/* Adds an id; false if it is there already. */
+static bool ids_add(struct fresh_ids *ids, uint32_t id)
+{
+	size_t i = (id * UINT32_C(2654435761)) & (ids->size - 1);
+	while (ids->slots[i] != 0) {
+		if (ids->slots[i] == id)
+			return false;
+		i = (i + 1) & (ids->size - 1);
+	}
+	ids->slots[i] = id;
+	return true;
+}
+
+static int writer_init(struct writer *w, const struct session *s, size_t records, int64_t now_ms, struct buf *out)
+{
+	size_t size = 4;
+	while (size < records * 2)
+		size *= 2;
+	*w = (struct writer){.s = s, .out = out, .parent = BUF_INIT, .now_ms = now_ms};
+	w->ids.slots = calloc(size, sizeof *w->ids.slots);
+	w->ids.size = size;
+	return w->ids.slots ? 0 : -ENOMEM;
+}
+
+/* 8 hex digits that no entry has. */
+static int make_id(struct writer *w)
+{
+	for (;;) {
+		uint32_t n;
+		if (getrandom(&n, sizeof n, 0) != sizeof n)
+			return -EIO;
+		snprintf(w->id, sizeof w->id, "%08x", n);
+		struct json_value v = {.kind = JSON_STRING, .text = span_of(w->id)};
+		if (n != 0 && session_entry_by_id(w->s, v) == NO_ENTRY && ids_add(&w->ids, n))
+			return 0;
+	}
+}
+
+/* Whether an id is a string that stands in the file as it is: of its kind are the ids that pi makes. With a letter
+ * other than e it is no number. */
+static bool is_plain(struct span id)
+{
+	bool letter = false;
+	for (size_t i = 0; i < id.n; i++) {
+		char c = id.p[i];
+		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-'))
+			return false;
+		letter |= c >= 'a' && c != 'e';
+	}
+	return letter;
+}
+
+/* Appends the JSON text of entry i's id. */
+static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
+{
+	struct span id = session_entry_id(s, i);
+	if (is_plain(id)) {
+		buf_addc(out, '"');
+		buf_addspan(out, id);
+		buf_addc(out, '"');
+		return buf_err(out);
+	}
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct record r;
+	if (session_version(s) < 2) {
+		/* What ids there are do not count. */
+		json_quote(session_entry_id(s, i), out);
+		return buf_err(out);
+	}
+	int rc = session_load(s, i, &line, &r);
+	if (rc < 0)
+		return rc;
+	if (r.id.kind != JSON_STRING && r.id.kind != JSON_NUMBER)
+		return -EPERM;
+	struct span raw = json_raw(r.id);
+	/* The bytes of an id need not be UTF-8; what is written is. */
+	if (utf8_prefix(raw) == raw.n)
+		buf_addspan(out, raw);
+	else
+		json_quote(id, out);
+	return buf_err(out);
+}
+
+/* Where the lines of the attempt before are: one write brought them, so they follow each other. */
+static void find_written(struct writer *w, struct span written)
+{
+	static const char before_id[] = ",\"id\":\"";
+	const char *id = written.n > 0 ? memmem(written.p, written.n, before_id, sizeof before_id - 1) : NULL;
+	if (!id)
+		return;
+	struct json_value v = {.kind = JSON_STRING, .text = {id + sizeof before_id - 1, sizeof w->id - 1}};
+	uint32_t first = session_entry_by_id(w->s, v);
+	if (first == NO_ENTRY)
+		return;
+	w->own_first = w->own_end = first;
+	for (size_t i = 0; i < written.n; i++)
+		w->own_end += written.p[i] == '\n';
+}
+
+/* The newest entry that can be a parent: what pi takes for the leaf, but for lines it cannot address and for those
+ * that are written once more because they came too late. */
+static uint32_t newest(const struct writer *w)
+{
+	uint32_t n = session_count(w->s);
+	while (n > 0) {
+		if (n == w->own_end)
+			n = w->own_first;
+		else if (session_entry(w->s, n - 1)->flags & ENTRY_ADDRESSED)
+			break;
+		else
+			n--;
+	}
+	return n > 0 ? n - 1 : NO_ENTRY;
+}
+
+static int parent_newest(struct writer *w)
+{
+	uint32_t i = newest(w);
+	if (i != NO_ENTRY)
+		return add_entry_id(w->s, i, &w->parent);
+	buf_adds(&w->parent, "null");
+	return buf_err(&w->parent);
+}
+
+/* Begins a record: what all have in common. */
+static int begin(struct writer *w, const char *type)
+{
+	int rc = make_id(w);
+	if (rc < 0)
+		return rc;
+	buf_addf(w->out, "{\"type\":\"%s\",\"id\":\"%s\",\"parentId\":", type, w->id);
+	buf_addspan(w->out, buf_span(&w->parent));
+	buf_adds(w->out, ",\"timestamp\":\"");
+	number_add_time((double)w->now_ms, w->out);
+	buf_addc(w->out, '"');
+	return 0;
+}
+
+/* Ends it; the next record hangs below it. */
+static void end(struct writer *w)
+{
+	buf_adds(w->out, "}\n");
+	buf_reset(&w->parent);
+	buf_addf(&w->parent, "\"%s\"", w->id);
+}
+
+static int check_entry(const struct session *s, uint32_t i)
+{
+	if (i >= session_count(s))
+		return -ENOENT;
+	return session_entry(s, i)->flags & ENTRY_ADDRESSED ? 0 : -EPERM;
+}
+
+/* --- labels ---------------------------------------------------------------------- */
+
+static bool label_differs(const struct session *s, const struct edit_label *l)
+{
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	session_label(s, l->entry, &now);
+	return !span_eq(buf_span(&now), l->text);
+}
+
+static int add_label(struct writer *w, const struct edit_label *l)
+{
+	int rc = begin(w, "label");
+	if (rc < 0)
+		return rc;
+	buf_adds(w->out, ",\"targetId\":");
+	rc = add_entry_id(w->s, l->entry, w->out);
+	if (rc < 0)
+		return rc;
+	if (l->text.n > 0) {
+		buf_adds(w->out, ",\"label\":");
+		json_quote(l->text, w->out);
+	}
+	end(w);
+	return 0;
+}
+
+static int make_labels(struct writer *w, const struct edit *e, bool again)
+{
+	int rc = parent_newest(w);
+	for (size_t i = 0; rc == 0 && i < e->n; i++) {
+		rc = check_entry(w->s, e->labels[i].entry);
+		if (rc == 0 && (again || label_differs(w->s, &e->labels[i])))
+			rc = add_label(w, &e->labels[i]);
+	}
+	return rc;
+}
+
+/* --- name -------------------------------------------------------------------------- */
+
+static int make_name(struct writer *w, const struct edit *e, bool again)
+{
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	session_name(w->s, &now);
+	if (!again && span_eq(buf_span(&now), e->text))
+		return 0;
+	int rc = parent_newest(w);
+	if (rc == 0)
+		rc = begin(w, "session_info");
+	if (rc < 0)
+		return rc;
+	buf_adds(w->out, ",\"name\":");
+	json_quote(e->text, w->out);
+	end(w);
+	return 0;
+}
+
+/* --- branches and the leaf ------------------------------------------------------------ */
+
+static bool summary_is(const struct session *s, uint32_t i, struct span text)
+{
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	struct record r;
+	if (i == NO_ENTRY || session_load(s, i, &line, &r) < 0)
+		return false;
+	if (r.summary.kind == JSON_STRING)
+		json_decode(r.summary.text, JSON_EXACT, &now);
+	else if (r.summary.kind != JSON_NONE)
+		return false;
+	return span_eq(buf_span(&now), text);
+}
+
+/* The leaf is there, or an empty summary sits there as the leaf. */
+static bool leaf_is_at(const struct session *s, uint32_t i)
+{
+	uint32_t leaf = session_leaf(s);
+	if (leaf == i)
+		return true;
+	const struct entry *e = session_entry(s, leaf);
+	return e->type == RECORD_BRANCH_SUMMARY && e->parent == i && summary_is(s, leaf, (struct span){NULL, 0});
+}
+
+static int make_branch(struct writer *w, const struct edit *e, bool again)
+{
+	int rc = check_entry(w->s, e->entry);
+	if (rc < 0)
+		return rc;
+	bool same = e->kind == EDIT_LEAF ? leaf_is_at(w->s, e->entry)
+	                                 : summary_is(w->s, session_branch_record(w->s, e->entry), e->text);
+	if (same && !again)
+		return 0;
+	rc = add_entry_id(w->s, e->entry, &w->parent);
+	if (rc == 0)
+		rc = begin(w, "branch_summary");
+	if (rc < 0)
+		return rc;
+	buf_adds(w->out, ",\"fromId\":");
+	uint32_t from = newest(w);
+	if (from == NO_ENTRY)
+		buf_adds(w->out, "\"root\"");
+	else
+		rc = add_entry_id(w->s, from, w->out);
+	buf_adds(w->out, ",\"summary\":");
+	json_quote(e->text, w->out);
+	end(w);
+	return rc;
+}
+
+int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out)
+{
+	struct writer w CLEANUP(writer_release);
+	size_t before = out->n;
+	int faults = fault_begin();
+	int rc = writer_init(&w, s, e->kind == EDIT_LABELS ? e->n : 1, now_ms, out);
+	find_written(&w, e->written);
+	if (rc == 0 && e->kind == EDIT_LABELS)
+		rc = make_labels(&w, e, again);
+	else if (rc == 0 && e->kind == EDIT_NAME)
+		rc = make_name(&w, e, again);
+	else if (rc == 0)
+		rc = make_branch(&w, e, again);
+	if (rc == 0)
+		rc = buf_err(&w.parent) ? buf_err(&w.parent) : buf_err(out);
+	rc = fault_end(faults, rc);
+	if (rc < 0)
+		out->n = before;
+	return rc;
+}

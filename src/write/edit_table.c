@@ -1,0 +1,320 @@
+/* labels.tsv, read back. All or nothing: the first bad line refuses the table.
+ *
+ * Three states meet: the labels as of the line in the heading, what the table says, and the labels of now. Where the
+ * table says what was so then, it says nothing, and now stays; but a change since that was saved from this very
+ * table is the table's own, and can be taken back by it.
+ *
+ * A cell that reads as it was shown is unchanged, whatever the stored bytes: what
+ * cannot be shown (a lone surrogate) is not lost by saving the file. */
+#include "sessionfs/write/edit.h"
+#include "sessionfs/base/fault.h"
+#include "sessionfs/render/render.h"
+#include "sessionfs/write/value.h"
+
+#include <errno.h>
+
+/* Labels as they were left by some of the records, by entry. */
+struct labels {
+	struct label_change *v;
+	size_t n;
+};
+
+struct table {
+	const struct session *s;
+	struct edit_table *table;
+	struct labels then, since; /* up to the line in the heading, and after it */
+	struct buf *text;          /* the labels' text, one after the other */
+	struct buf *why;
+	struct edit_label *labels; /* text.p is an offset into `text` until the end */
+	size_t n, cap;
+	unsigned char *seen; /* one bit an entry: it has a row */
+	unsigned line;
+	uint32_t next; /* the entry after that of the last row */
+};
+
+static int bad(struct table *t, const char *reason)
+{
+	buf_reset(t->why);
+	buf_addf(t->why, "line %u: %s", t->line, reason);
+	return -EINVAL;
+}
+
+static int add_change(struct table *t, uint32_t entry, size_t begin)
+{
+	if (t->n == t->cap) {
+		size_t cap = t->cap ? t->cap * 2 : 16;
+		struct edit_label *p = realloc(t->labels, cap * sizeof *p);
+		if (!p)
+			return -ENOMEM;
+		t->labels = p;
+		t->cap = cap;
+	}
+	t->labels[t->n++] = (struct edit_label){
+	    .entry = entry,
+	    .text = {(const char *)begin, t->text->n - begin},
+	};
+	return 0;
+}
+
+static int unescape(struct table *t, struct span cell)
+{
+	for (size_t i = 0; i < cell.n; i++) {
+		char c = cell.p[i];
+		if (c != '\\') {
+			buf_addc(t->text, c);
+			continue;
+		}
+		char next = i + 1 < cell.n ? cell.p[++i] : ' ';
+		if (next != 't' && next != 'n' && next != '0' && next != '\\')
+			return bad(t, "a backslash stands for \\t, \\n, \\0 or \\\\ only");
+		buf_addc(t->text, next == 't' ? '\t' : next == 'n' ? '\n' : next == '0' ? '\0' : '\\');
+	}
+	return 0;
+}
+
+static bool is_blank(struct span s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] != ' ' && s.p[i] != '\t')
+			return false;
+	return true;
+}
+
+static const struct label_change *find_change(const struct labels *l, uint32_t entry)
+{
+	size_t low = 0, high = l->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (l->v[middle].entry < entry)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < l->n && l->v[low].entry == entry ? &l->v[low] : NULL;
+}
+
+/* Whether a cell reads as this record was shown; without one, or when it cleared, as no label. */
+static bool is_shown(struct table *t, const struct label_change *change, struct span cell)
+{
+	if (!change || !change->set)
+		return cell.n == 0;
+	struct buf label CLEANUP_BUF = BUF_INIT, shown CLEANUP_BUF = BUF_INIT;
+	if (session_label_text(t->s, change->record, &label) < 0)
+		return false;
+	render_label_cell(buf_span(&label), &shown);
+	return span_eq(buf_span(&shown), cell);
+}
+
+/* Whether others have changed the entry's label since the table was read, and not the same table. */
+static bool is_of_others(struct table *t, const struct label_change *since)
+{
+	struct buf label CLEANUP_BUF = BUF_INIT;
+	if (since->set && session_label_text(t->s, since->record, &label) < 0)
+		return true;
+	struct edit_table *e = t->table;
+	return !e->is_own || !e->is_own(e->arg, e->line, since->entry, buf_span(&label));
+}
+
+/* Whether the cell leaves the entry's label as it is. */
+static bool says_nothing(struct table *t, uint32_t entry, struct span cell)
+{
+	const struct label_change *then = find_change(&t->then, entry), *since = find_change(&t->since, entry);
+	if (is_shown(t, since ? since : then, cell))
+		return true;
+	return since && is_shown(t, then, cell) && is_of_others(t, since);
+}
+
+static int take_cell(struct table *t, uint32_t entry, struct span cell)
+{
+	if (says_nothing(t, entry, cell))
+		return 0;
+	size_t begin = t->text->n;
+	int bad_escape = unescape(t, cell);
+	if (bad_escape < 0)
+		return bad_escape;
+	struct span label = {t->text->p + begin, t->text->n - begin};
+	struct buf value CLEANUP_BUF = BUF_INIT;
+	const char *why = NULL;
+	if (label.n > value_limit(VALUE_LABEL))
+		return bad(t, "the label is longer than 4096 bytes");
+	int rc = value_parse(VALUE_LABEL, label, &value, &why);
+	/* White space clears, as everywhere. */
+	if (rc == 0 && value.n == 0)
+		t->text->n = begin;
+	else if (rc == 0)
+		rc = value_label(label, &why);
+	return rc < 0 ? bad(t, why ? why : strerror(-rc)) : add_change(t, entry, begin);
+}
+
+/* Whether the name of an entry with this id is the id itself, as it is of all ids that pi makes. */
+static bool is_plain(struct span id)
+{
+	for (size_t i = 0; i < id.n; i++)
+		if (!((id.p[i] >= '0' && id.p[i] <= '9') || (id.p[i] >= 'a' && id.p[i] <= 'z') || id.p[i] == '-'))
+			return false;
+	return id.n > 0;
+}
+
+/* The entry that a row names. Nearly always it is soon after that of the row before, which is seen without a look
+ * at the table of all ids: a long table is saved for a few rows of it. */
+static uint32_t find_entry(struct table *t, struct span name)
+{
+	enum { NEAR = 8 };
+	uint32_t count = session_count(t->s);
+	if (!is_plain(name))
+		return session_entry_by_name(t->s, name);
+	for (uint32_t i = t->next; i < count && i < t->next + NEAR; i++)
+		if ((session_entry(t->s, i)->flags & (ENTRY_ADDRESSED | ENTRY_ODD_NAME)) == ENTRY_ADDRESSED &&
+		    span_eq(session_entry_id(t->s, i), name))
+			return i;
+	return session_entry_by_name(t->s, name);
+}
+
+static int take_row(struct table *t, struct span row)
+{
+	if (is_blank(row))
+		return 0;
+	/* Even if it could be the row of an entry with a strange id. */
+	if (t->line == 1 && row.n >= sizeof RENDER_LABELS_HEADING - 1 &&
+	    memcmp(row.p, RENDER_LABELS_HEADING, sizeof RENDER_LABELS_HEADING - 1) == 0)
+		return 0;
+	const char *tab = memchr(row.p, '\t', row.n);
+	struct span id = {row.p, tab ? (size_t)(tab - row.p) : row.n};
+	/* An id may begin with # too: what names an entry is no comment. */
+	if (row.p[0] == '#' && session_entry_by_name(t->s, id) == NO_ENTRY)
+		return 0;
+	if (!tab)
+		return bad(t, "no TAB after the id");
+	struct span cell = {tab + 1, row.n - id.n - 1};
+	const char *end = memchr(cell.p, '\t', cell.n);
+	if (end)
+		cell.n = (size_t)(end - cell.p);
+	uint32_t i = find_entry(t, id);
+	if (i == NO_ENTRY || !(session_entry(t->s, i)->flags & ENTRY_ADDRESSED))
+		return bad(t, "no entry has this id");
+	if (t->seen[i / 8] & 1u << i % 8)
+		return bad(t, "this id has a row already");
+	t->next = i + 1;
+	t->seen[i / 8] = (unsigned char)(t->seen[i / 8] | 1u << i % 8);
+	return take_cell(t, i, cell);
+}
+
+/* Whether the entry's label came since the table was read, and not from it: then it could not have a row. */
+static bool is_news(struct table *t, uint32_t entry)
+{
+	const struct label_change *then = find_change(&t->then, entry), *since = find_change(&t->since, entry);
+	return since && !(then && then->set) && is_of_others(t, since);
+}
+
+/* A missing row of an entry with a label clears it. */
+static int clear_missing(struct table *t)
+{
+	uint32_t e;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && (e = session_labelled(t->s, i)) != NO_ENTRY; i++)
+		if (!(t->seen[e / 8] & 1u << e % 8) && !is_news(t, e))
+			rc = add_change(t, e, t->text->n);
+	return rc;
+}
+
+/* The only number in a text. */
+static bool only_number(struct span s, uint32_t *ret)
+{
+	uint64_t n = 0;
+	size_t i = 0;
+	while (i < s.n && !(s.p[i] >= '0' && s.p[i] <= '9'))
+		i++;
+	if (i == s.n)
+		return false;
+	for (; i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; i++)
+		n = n > UINT32_MAX ? n : n * 10 + (uint64_t)(s.p[i] - '0');
+	while (i < s.n && !(s.p[i] >= '0' && s.p[i] <= '9'))
+		i++;
+	*ret = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+	return i == s.n;
+}
+
+static const char heading[] = "# ID";
+
+static bool is_heading(struct span row)
+{
+	return row.n >= sizeof heading - 1 && memcmp(row.p, heading, sizeof heading - 1) == 0;
+}
+
+/* What the first heading says; without one the line of now. */
+static int find_line(struct table *t)
+{
+	struct span rest = t->table->text;
+	uint32_t now = session_lines(t->s);
+	t->table->line = now;
+	for (unsigned line = 1; rest.n > 0 && !t->table->is_now; line++) {
+		const char *nl = memchr(rest.p, '\n', rest.n);
+		struct span row = {rest.p, nl ? (size_t)(nl - rest.p) : rest.n};
+		if (is_heading(row) && only_number(row, &t->table->line)) {
+			t->line = line;
+			return t->table->line > now ? bad(t, "the session file does not have that line") : 0;
+		}
+		rest.p += row.n + (nl != NULL);
+		rest.n -= row.n + (nl != NULL);
+	}
+	t->table->line = now;
+	return 0;
+}
+
+static int find_labels(struct table *t)
+{
+	int rc = find_line(t);
+	t->line = 0;
+	if (rc == 0)
+		rc = session_label_changes(t->s, 0, t->table->line, &t->then.v, &t->then.n);
+	if (rc == 0)
+		rc = session_label_changes(t->s, t->table->line, UINT32_MAX, &t->since.v, &t->since.n);
+	return rc;
+}
+
+static int take_rows(struct table *t, struct span table)
+{
+	int rc = 0;
+	while (rc == 0 && table.n > 0) {
+		const char *nl = memchr(table.p, '\n', table.n);
+		struct span row = {table.p, nl ? (size_t)(nl - table.p) : table.n};
+		size_t step = row.n + (nl != NULL);
+		t->line++;
+		rc = take_row(t, row);
+		table.p += step;
+		table.n -= step;
+	}
+	return rc;
+}
+
+static int read_table(struct table *t)
+{
+	t->seen = calloc(session_count(t->s) / 8 + 1, 1);
+	int rc = t->seen ? find_labels(t) : -ENOMEM;
+	if (rc == 0)
+		rc = take_rows(t, t->table->text);
+	if (rc == 0)
+		rc = clear_missing(t);
+	return rc < 0 ? rc : buf_err(t->text);
+}
+
+int edit_table(const struct session *s, struct edit_table *table, struct buf *text, struct edit_label **ret_labels,
+               size_t *ret_n, struct buf *why)
+{
+	struct table t = {.s = s, .table = table, .text = text, .why = why};
+	int faults = fault_begin();
+	int rc = fault_end(faults, read_table(&t));
+	free(t.seen);
+	free(t.then.v);
+	free(t.since.v);
+	if (rc < 0) {
+		free(t.labels);
+		return rc;
+	}
+	/* The text does not move any more. */
+	for (size_t i = 0; i < t.n; i++)
+		t.labels[i].text.p = text->p + (size_t)t.labels[i].text.p;
+	*ret_labels = t.labels;
+	*ret_n = t.n;
+	return 0;
+}

@@ -1,0 +1,324 @@
+/* Side files are few and short-lived: a list in the order they were made serves
+ * every question, and its ids serve as stable cookies. */
+#include "sessionfs/base/lock.h"
+#include "sessionfs/write/scratch.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <time.h>
+
+/* Never a setuid, setgid or sticky bit: whoever may write to a session may make one, with any contents. */
+#define SCRATCH_MODE 0777
+
+struct file {
+	struct file *next;
+	struct scratch_attr attr;
+	node_t dir;
+	struct buf name;  /* empty: unlinked */
+	struct buf bytes; /* a link's target */
+	unsigned open;
+	bool retired;
+};
+
+struct scratch {
+	struct lock lock;
+	struct file *first, *last;
+	uint64_t made;
+	size_t files, bytes;
+	size_t most_files, most_bytes;
+};
+
+int scratch_open(size_t most_files, size_t most_bytes, struct scratch **ret)
+{
+	struct scratch *sc = calloc(1, sizeof *sc);
+	if (!sc)
+		return -ENOMEM;
+	lock_init(&sc->lock, LOCK_SCRATCH);
+	sc->most_files = most_files;
+	sc->most_bytes = most_bytes;
+	*ret = sc;
+	return 0;
+}
+
+static void file_free(struct file *f)
+{
+	buf_release(&f->name);
+	buf_release(&f->bytes);
+	free(f);
+}
+
+void scratch_close(struct scratch *sc)
+{
+	if (!sc)
+		return;
+	while (sc->first) {
+		struct file *f = sc->first;
+		sc->first = f->next;
+		file_free(f);
+	}
+	lock_destroy(&sc->lock);
+	free(sc);
+}
+
+static struct file *by_name(struct scratch *sc, node_t dir, struct span name)
+{
+	for (struct file *f = sc->first; f; f = f->next)
+		if (f->dir == dir && f->name.n > 0 && span_eq(buf_span(&f->name), name))
+			return f;
+	return NULL;
+}
+
+static struct file *by_id(struct scratch *sc, uint64_t id)
+{
+	for (struct file *f = sc->first; f; f = f->next)
+		if (f->attr.id == id)
+			return f;
+	return NULL;
+}
+
+/* Frees a file that has neither a name nor an opener. */
+static void sweep(struct scratch *sc, struct file *f)
+{
+	if (f->name.n > 0 || f->open > 0)
+		return;
+	struct file *before = NULL;
+	for (struct file *g = sc->first; g != f; g = g->next)
+		before = g;
+	if (before)
+		before->next = f->next;
+	else
+		sc->first = f->next;
+	if (sc->last == f)
+		sc->last = before;
+	sc->files--;
+	sc->bytes -= f->bytes.n;
+	file_free(f);
+}
+
+static void forget_name(struct scratch *sc, struct file *f)
+{
+	buf_release(&f->name);
+	sweep(sc, f);
+}
+
+int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode, uid_t uid, gid_t gid,
+                   const char *target, struct scratch_attr *ret)
+{
+	LOCKED(&sc->lock);
+	size_t size = target ? strlen(target) : 0;
+	if (name.n > NAME_MAX)
+		return -ENAMETOOLONG;
+	if (by_name(sc, dir, name))
+		return -EEXIST;
+	if (sc->files >= sc->most_files || size > sc->most_bytes - sc->bytes)
+		return -ENOSPC;
+	struct file *f = calloc(1, sizeof *f);
+	if (!f)
+		return -ENOMEM;
+	buf_addspan(&f->name, name);
+	if (target)
+		buf_adds(&f->bytes, target);
+	if (buf_err(&f->name) || buf_err(&f->bytes)) {
+		file_free(f);
+		return -ENOMEM;
+	}
+	f->dir = dir;
+	f->attr = (struct scratch_attr){
+	    .id = ++sc->made, .mode = mode & (S_IFMT | SCRATCH_MODE), .uid = uid, .gid = gid, .size = size};
+	clock_gettime(CLOCK_REALTIME, &f->attr.mtime);
+	f->attr.atime = f->attr.mtime;
+	if (sc->last)
+		sc->last->next = f;
+	else
+		sc->first = f;
+	sc->last = f;
+	sc->files++;
+	sc->bytes += size;
+	*ret = f->attr;
+	return 0;
+}
+
+int scratch_lookup(struct scratch *sc, node_t dir, struct span name, struct scratch_attr *ret)
+{
+	LOCKED(&sc->lock);
+	const struct file *f = by_name(sc, dir, name);
+	if (!f)
+		return -ENOENT;
+	*ret = f->attr;
+	return 0;
+}
+
+int scratch_getattr(struct scratch *sc, uint64_t id, struct scratch_attr *ret)
+{
+	LOCKED(&sc->lock);
+	const struct file *f = by_id(sc, id);
+	if (!f)
+		return -ESTALE;
+	*ret = f->attr;
+	return 0;
+}
+
+int scratch_setattr(struct scratch *sc, uint64_t id, const struct scratch_attr *a)
+{
+	LOCKED(&sc->lock);
+	struct file *f = by_id(sc, id);
+	if (!f)
+		return -ESTALE;
+	f->attr.mode = (f->attr.mode & S_IFMT) | (a->mode & SCRATCH_MODE);
+	f->attr.uid = a->uid;
+	f->attr.gid = a->gid;
+	f->attr.atime = a->atime;
+	f->attr.mtime = a->mtime;
+	return 0;
+}
+
+bool scratch_next(struct scratch *sc, node_t dir, uint64_t after, struct buf *ret_name, struct scratch_attr *ret)
+{
+	LOCKED(&sc->lock);
+	for (const struct file *f = sc->first; f; f = f->next) {
+		if (f->dir != dir || f->attr.id <= after || f->name.n == 0)
+			continue;
+		buf_reset(ret_name);
+		buf_addspan(ret_name, buf_span(&f->name));
+		*ret = f->attr;
+		return buf_err(ret_name) == 0;
+	}
+	return false;
+}
+
+int scratch_unlink(struct scratch *sc, node_t dir, struct span name)
+{
+	LOCKED(&sc->lock);
+	struct file *f = by_name(sc, dir, name);
+	if (!f)
+		return -ENOENT;
+	forget_name(sc, f);
+	return 0;
+}
+
+int scratch_rename(struct scratch *sc, node_t dir, struct span name, node_t to_dir, struct span to_name)
+{
+	LOCKED(&sc->lock);
+	struct buf fresh CLEANUP_BUF = BUF_INIT;
+	struct file *f = by_name(sc, dir, name);
+	if (!f)
+		return -ENOENT;
+	if (to_name.n > NAME_MAX)
+		return -ENAMETOOLONG;
+	struct file *old = by_name(sc, to_dir, to_name);
+	if (old == f)
+		return 0;
+	buf_addspan(&fresh, to_name);
+	if (buf_err(&fresh))
+		return -ENOMEM;
+	if (old)
+		forget_name(sc, old);
+	struct buf swap = f->name;
+	f->name = fresh;
+	fresh = swap;
+	f->dir = to_dir;
+	return 0;
+}
+
+int scratch_hold(struct scratch *sc, uint64_t id)
+{
+	LOCKED(&sc->lock);
+	struct file *f = by_id(sc, id);
+	if (!f)
+		return -ESTALE;
+	f->open++;
+	return 0;
+}
+
+void scratch_drop(struct scratch *sc, uint64_t id)
+{
+	LOCKED(&sc->lock);
+	struct file *f = by_id(sc, id);
+	if (!f)
+		return;
+	f->open--;
+	sweep(sc, f);
+}
+
+int scratch_read(struct scratch *sc, uint64_t id, uint64_t off, size_t n, struct buf *out)
+{
+	LOCKED(&sc->lock);
+	const struct file *f = by_id(sc, id);
+	if (!f)
+		return -ESTALE;
+	if (off >= f->bytes.n)
+		return 0;
+	size_t left = f->bytes.n - (size_t)off;
+	buf_add(out, f->bytes.p + off, n < left ? n : left);
+	return buf_err(out);
+}
+
+/* Makes the file `size` bytes long if it is shorter; the new bytes are NUL. */
+static int grow(struct scratch *sc, struct file *f, uint64_t size)
+{
+	if (size <= f->bytes.n)
+		return 0;
+	uint64_t more = size - f->bytes.n;
+	if (more > sc->most_bytes - sc->bytes)
+		return -ENOSPC;
+	char *to = buf_reserve(&f->bytes, (size_t)more);
+	if (!to) {
+		f->bytes.err = 0;
+		return -ENOSPC;
+	}
+	memset(to, 0, (size_t)more);
+	f->bytes.n += (size_t)more;
+	sc->bytes += (size_t)more;
+	return 0;
+}
+
+static void touch(struct file *f)
+{
+	f->attr.size = f->bytes.n;
+	clock_gettime(CLOCK_REALTIME, &f->attr.mtime);
+}
+
+int scratch_write(struct scratch *sc, uint64_t id, struct span bytes, uint64_t off)
+{
+	LOCKED(&sc->lock);
+	struct file *f = by_id(sc, id);
+	if (!f)
+		return -ESTALE;
+	if (f->retired)
+		return -EIO;
+	if (off > sc->most_bytes)
+		return -ENOSPC;
+	int rc = grow(sc, f, off + bytes.n);
+	if (rc < 0 || bytes.n == 0)
+		return rc;
+	memcpy(f->bytes.p + off, bytes.p, bytes.n);
+	touch(f);
+	return 0;
+}
+
+int scratch_resize(struct scratch *sc, uint64_t id, uint64_t size)
+{
+	LOCKED(&sc->lock);
+	struct file *f = by_id(sc, id);
+	if (!f)
+		return -ESTALE;
+	if (f->retired)
+		return -EIO;
+	int rc = grow(sc, f, size);
+	if (rc < 0)
+		return rc;
+	sc->bytes -= f->bytes.n - (size_t)size;
+	f->bytes.n = (size_t)size;
+	touch(f);
+	return 0;
+}
+
+void scratch_retire(struct scratch *sc, uint64_t id)
+{
+	LOCKED(&sc->lock);
+	struct file *f = by_id(sc, id);
+	if (!f)
+		return;
+	f->retired = true;
+	forget_name(sc, f);
+}

@@ -1,0 +1,130 @@
+/* A stage takes writes at any offset and in any number of pieces, as editors send
+ * them. It judges only what lies there without a gap: who writes the end first
+ * may still write the beginning, and who writes over a longer text may cut off
+ * what is left of it. */
+#include "sessionfs/write/stage.h"
+
+#include <errno.h>
+
+/* Room for what may stand around a value: a BOM, CR LF. */
+#define AROUND 16
+
+/* The length as a string of JSON: what it takes on the disk. */
+static size_t quoted_size(const char *p, size_t n)
+{
+	size_t size = n;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+		if (c < ' ')
+			size += strchr("\b\f\n\r\t", c) && c ? 1 : 5;
+		else if (c == '"' || c == '\\')
+			size++;
+	}
+	return size;
+}
+
+int stage_init(struct stage *st, enum value_kind kind, struct span shown, bool truncated)
+{
+	*st = (struct stage){.kind = kind, .bytes = BUF_INIT, .dirty = truncated};
+	if (!truncated)
+		buf_addspan(&st->bytes, shown);
+	st->quoted = quoted_size(st->bytes.p, st->bytes.n);
+	return buf_err(&st->bytes);
+}
+
+void stage_release(struct stage *st)
+{
+	buf_release(&st->bytes);
+}
+
+/* Who is interrupted tries again, and must not be told the same for ever. */
+static int refuse(struct stage *st, int rc)
+{
+	st->refused = rc == -EINTR ? 0 : rc;
+	st->dirty = st->wrote = false;
+	st->reached = st->quoted = 0;
+	buf_release(&st->bytes);
+	return rc;
+}
+
+/* Fills up to `size` with NUL. */
+static int grow(struct stage *st, size_t size)
+{
+	if (size <= st->bytes.n)
+		return 0;
+	size_t more = size - st->bytes.n;
+	char *to = buf_reserve(&st->bytes, more);
+	if (!to)
+		return -ENOMEM;
+	memset(to, 0, more);
+	st->quoted += quoted_size(to, more);
+	st->bytes.n = size;
+	return 0;
+}
+
+int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_whole, const char **ret_why)
+{
+	*ret_whole = false;
+	if (st->refused)
+		return st->refused;
+	if (bytes.n == 0)
+		return 0;
+	uint64_t limit = value_limit(st->kind) + AROUND;
+	if (off > limit || bytes.n > limit - off) {
+		*ret_why = "too long";
+		return refuse(st, -EFBIG);
+	}
+	bool gap = off > st->bytes.n;
+	bool first = st->bytes.n == 0 && off == 0 && !st->wrote;
+	int rc = grow(st, (size_t)off + bytes.n);
+	if (rc < 0)
+		return refuse(st, rc);
+	st->quoted -= quoted_size(st->bytes.p + off, bytes.n);
+	memcpy(st->bytes.p + off, bytes.p, bytes.n);
+	st->quoted += quoted_size(bytes.p, bytes.n);
+	st->dirty = st->wrote = true;
+	if (st->reached < (size_t)off + bytes.n)
+		st->reached = (size_t)off + bytes.n;
+	struct span written = {st->bytes.p, st->reached};
+	/* A table is judged as a whole: to look at all of it for each piece would be quadratic. */
+	if (!gap && st->kind != VALUE_TABLE)
+		rc = value_prefix(st->kind, written, ret_why);
+	/* A NUL may be a gap that is yet to be filled: the commit judges it. */
+	if (rc == -EINVAL && memchr(written.p, '\0', written.n) && !memchr(bytes.p, '\0', bytes.n))
+		rc = 0;
+	if (rc < 0)
+		return refuse(st, rc);
+	*ret_whole = first && value_is_line(st->kind, bytes);
+	return 0;
+}
+
+int stage_resize(struct stage *st, uint64_t size, const char **ret_why)
+{
+	if (st->refused)
+		return st->refused;
+	if (size > value_limit(st->kind) + AROUND) {
+		*ret_why = "too long";
+		return refuse(st, -EFBIG);
+	}
+	if (size == st->bytes.n)
+		return 0;
+	int rc = grow(st, (size_t)size);
+	if (rc < 0)
+		return refuse(st, rc);
+	st->quoted -= quoted_size(st->bytes.p + size, st->bytes.n - (size_t)size);
+	st->bytes.n = (size_t)size;
+	if (st->reached > st->bytes.n)
+		st->reached = st->bytes.n;
+	st->dirty = true;
+	return 0;
+}
+
+void stage_settle(struct stage *st, int verdict)
+{
+	if (verdict < 0)
+		refuse(st, verdict);
+	else {
+		st->dirty = st->wrote = false;
+		st->reached = 0;
+	}
+}

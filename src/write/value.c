@@ -1,0 +1,226 @@
+/* Tools judge by different calls: shells see the error of write(2) but not that of
+ * close(2), others the reverse. So a text is refused as soon as what is there
+ * proves it bad, and judged whole when it is complete. */
+#include "sessionfs/write/value.h"
+
+#include "sessionfs/base/utf8.h"
+
+#include <errno.h>
+
+#define LABEL_BYTES 4096
+#define NAME_BYTES_MOST ((size_t)1 << 16)
+#define SUMMARY_BYTES ((size_t)1 << 20)
+#define TABLE_BYTES ((size_t)64 << 20)
+
+/* What is not part of the value but may stand around it: a BOM, CR LF. */
+#define AROUND 5
+
+size_t value_limit(enum value_kind kind)
+{
+	switch (kind) {
+	case VALUE_LABEL:
+		return LABEL_BYTES;
+	case VALUE_NAME:
+		return NAME_BYTES_MOST;
+	case VALUE_SUMMARY:
+		return SUMMARY_BYTES;
+	case VALUE_TABLE:
+		return TABLE_BYTES;
+	case VALUE_NONE:
+		break;
+	}
+	return 0;
+}
+
+static int refuse(int rc, const char *why, const char **ret_why)
+{
+	*ret_why = why;
+	return rc;
+}
+
+static struct span without_bom(struct span s)
+{
+	if (s.n >= 3 && memcmp(s.p, "\xef\xbb\xbf", 3) == 0)
+		return (struct span){s.p + 3, s.n - 3};
+	return s;
+}
+
+/* One trailing newline and every CR before it. The end of a text is shown as a newline, so that a CR there would be
+ * gone when the text is read and written back. */
+static struct span without_newline(struct span s)
+{
+	if (s.n > 0 && s.p[s.n - 1] == '\n')
+		s.n--;
+	while (s.n > 0 && s.p[s.n - 1] == '\r')
+		s.n--;
+	return s;
+}
+
+/* The bytes of an incomplete character at the end: a writer may go on with it. */
+static size_t open_end(struct span s)
+{
+	for (size_t k = 1; k <= 3 && k <= s.n; k++) {
+		unsigned char c = (unsigned char)s.p[s.n - k];
+		if (c < 0x80)
+			return 0;
+		if (c < 0xc0)
+			continue;
+		/* No character begins with these. */
+		if (c < 0xc2 || c > 0xf4)
+			return 0;
+		size_t need = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+		return need > k ? k : 0;
+	}
+	return 0;
+}
+
+/* Whether no end can make the text short enough. What a name is trimmed of may still come. */
+static bool is_too_long(enum value_kind kind, struct span text)
+{
+	if (text.n > value_limit(kind) + AROUND)
+		return true;
+	if (kind != VALUE_LABEL && kind != VALUE_SUMMARY)
+		return false;
+	return without_newline(without_bom(text)).n > value_limit(kind);
+}
+
+int value_prefix(enum value_kind kind, struct span text, const char **ret_why)
+{
+	if (is_too_long(kind, text))
+		return refuse(-EFBIG, "too long", ret_why);
+	if (memchr(text.p, '\0', text.n))
+		return refuse(-EINVAL, "has a NUL byte", ret_why);
+	struct span sure = {text.p, text.n - open_end(text)};
+	if (utf8_prefix(sure) != sure.n)
+		return refuse(-EINVAL, "is not UTF-8", ret_why);
+	if (kind == VALUE_LABEL && text.n > 0) {
+		const char *line = memchr(text.p, '\n', text.n);
+		if (line && line + 1 < text.p + text.n)
+			return refuse(-EINVAL, "a label is one line", ret_why);
+	}
+	return 0;
+}
+
+bool value_is_line(enum value_kind kind, struct span text)
+{
+	if (kind == VALUE_TABLE || text.n == 0 || text.p[text.n - 1] != '\n')
+		return false;
+	return memchr(text.p, '\n', text.n - 1) == NULL;
+}
+
+/* The length of the JavaScript white space at the beginning, or (back) the end, of s; 0 if there is none. */
+static size_t white(struct span s, bool back)
+{
+	static const char *const wide[] = {"\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81",
+	                                   "\xe2\x80\x82", "\xe2\x80\x83", "\xe2\x80\x84", "\xe2\x80\x85",
+	                                   "\xe2\x80\x86", "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89",
+	                                   "\xe2\x80\x8a", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf",
+	                                   "\xe2\x81\x9f", "\xe3\x80\x80", "\xef\xbb\xbf"};
+	if (s.n == 0)
+		return 0;
+	char c = back ? s.p[s.n - 1] : s.p[0];
+	if (c == ' ' || (c >= '\t' && c <= '\r'))
+		return 1;
+	for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+		size_t n = strlen(wide[i]);
+		if (s.n >= n && memcmp(back ? s.p + s.n - n : s.p, wide[i], n) == 0)
+			return n;
+	}
+	return 0;
+}
+
+/* String.prototype.trim. */
+static struct span trim(struct span s)
+{
+	size_t n;
+	while ((n = white(s, false)) > 0) {
+		s.p += n;
+		s.n -= n;
+	}
+	while ((n = white(s, true)) > 0)
+		s.n -= n;
+	return s;
+}
+
+/* CRs before LF are dropped, all of them: what is shown then reads back as the same. */
+static void add_lines(struct span s, struct buf *out)
+{
+	const char *end = s.p + s.n;
+	while (s.p < end) {
+		const char *lf = memchr(s.p, '\n', (size_t)(end - s.p));
+		const char *stop = lf ? lf : end;
+		size_t n = (size_t)(stop - s.p);
+		while (lf && n > 0 && s.p[n - 1] == '\r')
+			n--;
+		buf_add(out, s.p, n);
+		if (lf)
+			buf_addc(out, '\n');
+		s.p = lf ? lf + 1 : end;
+	}
+}
+
+/* Each run of CR and LF becomes one space. */
+static void add_one_line(struct span s, struct buf *out)
+{
+	bool in_run = false;
+	for (size_t i = 0; i < s.n; i++) {
+		bool br = s.p[i] == '\r' || s.p[i] == '\n';
+		if (!br)
+			buf_addc(out, s.p[i]);
+		else if (!in_run)
+			buf_addc(out, ' ');
+		in_run = br;
+	}
+}
+
+int value_parse(enum value_kind kind, struct span text, struct buf *out, const char **ret_why)
+{
+	if (text.n == 0)
+		return 0;
+	int rc = value_prefix(kind, text, ret_why);
+	if (rc < 0)
+		return rc;
+	if (open_end(text) > 0)
+		return refuse(-EINVAL, "is not UTF-8", ret_why);
+	struct span s = without_bom(text);
+	struct buf line CLEANUP_BUF = BUF_INIT;
+	switch (kind) {
+	case VALUE_LABEL:
+		s = without_newline(s);
+		if (trim(s).n == 0)
+			s.n = 0;
+		buf_addspan(out, s);
+		break;
+	case VALUE_NAME:
+		add_one_line(without_newline(s), &line);
+		s = trim(buf_span(&line));
+		buf_addspan(out, s);
+		break;
+	case VALUE_SUMMARY:
+		s = without_newline(s);
+		add_lines(s, out);
+		break;
+	case VALUE_TABLE:
+		add_lines(s, out);
+		break;
+	case VALUE_NONE:
+		return refuse(-EPERM, "is not writable", ret_why);
+	}
+	if (s.n > value_limit(kind))
+		return refuse(-EFBIG, "too long", ret_why);
+	return buf_err(&line) ? buf_err(&line) : buf_err(out);
+}
+
+int value_label(struct span text, const char **ret_why)
+{
+	struct buf value CLEANUP_BUF = BUF_INIT;
+	int rc = value_parse(VALUE_LABEL, text, &value, ret_why);
+	if (rc < 0)
+		return rc;
+	if (value.n == 0)
+		return refuse(-EINVAL, "a label is not only white space", ret_why);
+	if (!span_eq(buf_span(&value), text))
+		return refuse(-EINVAL, "a label neither begins with a byte order mark nor ends in a line break",
+		              ret_why);
+	return 0;
+}
