@@ -1,9 +1,9 @@
 /* Keepers are few and each has its own lock, so there is none here: their counts are atomic, and a look at them that is
  * a moment old lets one thing more or less go. */
 #include "sessionfs/base/budget.h"
+#include "sessionfs/base/clock.h"
 
 #include <malloc.h>
-#include <time.h>
 
 /* After so many bytes were let go. */
 #define GIVE_BACK ((size_t)8 << 20)
@@ -25,9 +25,7 @@ void budget_leave(struct budget *b, struct keeper *k)
 
 uint64_t budget_now(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec + 1;
+	return (uint64_t)clock_ns(CLOCK_MONOTONIC) + 1;
 }
 
 size_t budget_used(const struct budget *b)

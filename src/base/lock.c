@@ -1,13 +1,13 @@
 /* The list of what a thread holds is short, so it is searched from end to end. That costs some nanoseconds a lock, and
  * what is tested is what is shipped. */
 #include "sessionfs/base/lock.h"
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/stop.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* More are never held at once: one of each rank at most. */
 static _Thread_local struct {
@@ -97,17 +97,9 @@ bool lock_try(struct lock *l)
 	return true;
 }
 
-static struct timespec in(clockid_t clock, int64_t ns)
-{
-	struct timespec t;
-	clock_gettime(clock, &t);
-	ns += t.tv_nsec;
-	return (struct timespec){t.tv_sec + (time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-}
-
 bool lock_try_for(struct lock *l, int64_t ns)
 {
-	const struct timespec until = in(CLOCK_REALTIME, ns);
+	const struct timespec until = clock_in(CLOCK_REALTIME, ns);
 	check(l->rank);
 	if (pthread_mutex_timedlock(&l->mutex, &until) != 0)
 		return false;
@@ -139,7 +131,7 @@ void lock_wait(struct lock *l, pthread_cond_t *cond)
 
 void lock_wait_for(struct lock *l, pthread_cond_t *cond, int64_t ns)
 {
-	const struct timespec until = in(CLOCK_MONOTONIC, ns);
+	const struct timespec until = clock_in(CLOCK_MONOTONIC, ns);
 	pthread_cond_timedwait(cond, &l->mutex, &until);
 }
 
@@ -158,13 +150,6 @@ void lock_rw_destroy(struct rwlock *l)
 	pthread_cond_destroy(&l->freed);
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static bool is_free_for(const struct rwlock *l, bool write)
 {
 	return !l->written && (write ? l->readers == 0 : l->writers_waiting == 0);
@@ -177,7 +162,7 @@ static int wait_for(struct rwlock *l, bool write, bool wanted, int64_t until)
 			lock_wait(&l->lock, &l->freed);
 			continue;
 		}
-		int64_t left = until < 0 || l->written ? LOCK_LOOK_NS : until - now_ns();
+		int64_t left = until < 0 || l->written ? LOCK_LOOK_NS : until - clock_ns(CLOCK_MONOTONIC);
 		if (stop_check() < 0)
 			return -EINTR;
 		if (left <= 0)
@@ -190,7 +175,7 @@ static int wait_for(struct rwlock *l, bool write, bool wanted, int64_t until)
 static int get(struct rwlock *l, bool write, bool wanted, int64_t ns)
 {
 	check(l->lock.rank);
-	int64_t until = ns < 0 ? -1 : now_ns() + ns;
+	int64_t until = ns < 0 ? -1 : clock_ns(CLOCK_MONOTONIC) + ns;
 	pthread_mutex_lock(&l->lock.mutex);
 	l->writers_waiting += write;
 	int rc = wait_for(l, write, wanted, until);

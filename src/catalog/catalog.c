@@ -169,10 +169,8 @@ static bool project_is_told(const struct catalog *c, uint32_t project)
 /* Newer by mtime, then the greater stem, then the greater path. */
 static bool is_newer(const struct file *a, const struct file *b)
 {
-	if (a->mtime.tv_sec != b->mtime.tv_sec)
-		return a->mtime.tv_sec > b->mtime.tv_sec;
-	if (a->mtime.tv_nsec != b->mtime.tv_nsec)
-		return a->mtime.tv_nsec > b->mtime.tv_nsec;
+	if (!time_is_same(a->mtime, b->mtime))
+		return time_is_before(b->mtime, a->mtime);
 	struct span sa = span_of(a->path + a->base), sb = span_of(b->path + b->base);
 	sa.n -= strlen(".jsonl");
 	sb.n -= strlen(".jsonl");
@@ -195,16 +193,14 @@ static uint32_t newer(const struct catalog *c, uint32_t best, uint32_t file)
 void catalog_ages(struct catalog *c, uint32_t file, struct timespec before)
 {
 	const struct file *f = &c->files[file];
-	bool is_older =
-	    f->mtime.tv_sec < before.tv_sec || (f->mtime.tv_sec == before.tv_sec && f->mtime.tv_nsec < before.tv_nsec);
 	uint32_t project = f->dir ? c->dirs[f->dir].project : f->project;
-	if (c->newest == file && is_older)
+	if (c->newest == file && time_is_before(f->mtime, before))
 		c->newest_at = 0;
 	c->newest = newer(c, c->newest, file);
 	if (project == NONE)
 		return;
 	struct project *p = &c->projects[project];
-	if (p->newest == file && is_older)
+	if (p->newest == file && time_is_before(f->mtime, before))
 		p->newest_at = 0;
 	p->newest = newer(c, p->newest, file);
 }

@@ -8,6 +8,7 @@
 #define SESSIONFS_CATALOG_IMPL_H
 
 #include "sessionfs/catalog/catalog.h"
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/node.h"
 #include "sessionfs/file/rights.h"

@@ -300,17 +300,12 @@ static void take_in(struct catalog *c, struct held *h, const struct finding *f)
 	set_memory(c, h, f->memory);
 }
 
-static bool is_same_time(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 /* The index must not be older than the attributes that are shown with it: a reader who has seen a new mtime keeps
  * what it reads next for as long as the mtime stays. Another mode or owner shows in the ctime only. */
 static bool is_behind(const struct catalog *c, const struct held *h)
 {
 	const struct file *f = &c->files[c->slots[h->slot].file];
-	return f->size != h->size || !is_same_time(f->mtime, h->mtime) || !is_same_time(f->ctime, h->ctime);
+	return f->size != h->size || !time_is_same(f->mtime, h->mtime) || !time_is_same(f->ctime, h->ctime);
 }
 
 static bool is_told_slot(const struct catalog *c, uint32_t slot)

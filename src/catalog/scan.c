@@ -10,22 +10,14 @@
 #include "sessionfs/file/store.h"
 
 #include <fcntl.h>
-#include <time.h>
 
 #define RACY_S 2
 
 static const char is_a_directory[] = "is a directory";
 
-static bool is_same_time(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 int64_t catalog_now(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + 1;
+	return clock_ms(CLOCK_MONOTONIC_COARSE) + 1;
 }
 
 /* ---- files ---- */
@@ -97,8 +89,8 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	off_t least = f->slot == NONE ? f->size : open_indexes_seen(c, f->slot);
 	bool is_other_file =
 	    f->dev != st->st_dev || f->ino != st->st_ino || (st->st_size < f->size && st->st_size < least);
-	bool changed = is_other_file || st->st_size != f->size || !is_same_time(f->mtime, st->st_mtim) ||
-	               !is_same_time(f->ctime, st->st_ctim);
+	bool changed = is_other_file || st->st_size != f->size || !time_is_same(f->mtime, st->st_mtim) ||
+	               !time_is_same(f->ctime, st->st_ctim);
 	uint32_t file = (uint32_t)(f - c->files);
 	struct timespec before = f->mtime;
 	/* What is kept of its entries for good is kept with its owner and mode. */
@@ -537,15 +529,14 @@ static void dir_fails(struct catalog *c, uint32_t dir, int err)
 /* Takes in the names, and drops those that were not seen. */
 static void dir_takes_names(struct catalog *c, uint32_t dir, int at, const struct stat *st, const struct buf *names)
 {
-	struct timespec wall;
-	clock_gettime(CLOCK_REALTIME, &wall);
+	time_t wall = clock_now(CLOCK_REALTIME).tv_sec;
 	c->dirs[dir].scan++;
 	c->dirs[dir].lacks = false;
 	take_names(c, dir, at, names);
 	struct dir *d = &c->dirs[dir];
 	d->st = *st;
 	d->err = 0;
-	d->racy = !d->told && llabs((long long)wall.tv_sec - (long long)st->st_mtim.tv_sec) <= RACY_S;
+	d->racy = !d->told && llabs((long long)wall - (long long)st->st_mtim.tv_sec) <= RACY_S;
 	for (size_t i = 0; i < d->files.n; i++) {
 		struct file *f = &c->files[d->files.v[i]];
 		if (f->scan != d->scan && f->state != FILE_GONE)
@@ -577,7 +568,7 @@ static int dir_read(struct catalog *c, uint32_t dir, int fd, const struct stat *
 static bool dir_differs(const struct dir *d, const struct stat *st)
 {
 	return d->racy || d->lacks || d->err || st->st_dev != d->st.st_dev || st->st_ino != d->st.st_ino ||
-	       !is_same_time(st->st_mtim, d->st.st_mtim) || !is_same_time(st->st_ctim, d->st.st_ctim);
+	       !time_is_same(st->st_mtim, d->st.st_mtim) || !time_is_same(st->st_ctim, d->st.st_ctim);
 }
 
 /* What may wait for somebody else is not looked at under the lock, and has no watch. */

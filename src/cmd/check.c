@@ -3,30 +3,22 @@
 #include "sessionfs/cmd/check.h"
 
 #include "sessionfs/catalog/catalog.h"
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/utf8.h"
 
 #include "sessionfs/catalog/header.h"
-
-#include <time.h>
 
 struct check {
 	struct catalog *catalog;
 	struct header header; /* scratch */
 	struct buf line;      /* scratch */
 	FILE *out, *progress;
-	struct timespec began;
+	int64_t began_ms;
 	unsigned progress_ms;
 	size_t found, files, done;
 	int shown; /* columns of the progress line that stand on the terminal */
 };
-
-static int64_t elapsed_ms(const struct check *c)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)(now.tv_sec - c->began.tv_sec) * 1000 + (now.tv_nsec - c->began.tv_nsec) / 1000000;
-}
 
 static void hide_progress(struct check *c)
 {
@@ -39,7 +31,7 @@ static void hide_progress(struct check *c)
 
 static void show_progress(struct check *c)
 {
-	if (!c->progress || elapsed_ms(c) < c->progress_ms)
+	if (!c->progress || clock_ms(CLOCK_MONOTONIC) - c->began_ms < c->progress_ms)
 		return;
 	char text[80];
 	int n = snprintf(text, sizeof text, "checked %zu of %zu files, %zu problems", c->done, c->files, c->found);
@@ -147,7 +139,7 @@ int check_source(const char *source, const struct check_options *o, FILE *out, F
 
 	if (progress && ((o && o->progress_always) || isatty(fileno(progress))))
 		c.progress = progress;
-	clock_gettime(CLOCK_MONOTONIC, &c.began);
+	c.began_ms = clock_ms(CLOCK_MONOTONIC);
 	int rc = catalog_open(source, &(struct catalog_options){.budget = &nothing}, &c.catalog);
 	if (rc < 0)
 		return rc;

@@ -1,12 +1,12 @@
 #include "sessionfs/file/probe.h"
 
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/stop.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define STACK ((size_t)512 << 10)
 
@@ -27,13 +27,6 @@ struct probes {
 };
 
 static _Thread_local struct prober *here;
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 int probes_open(unsigned patience_ms, struct probes **ret)
 {
@@ -106,7 +99,7 @@ void probes_close(struct probes *ps)
 	lock_take(&ps->lock);
 	ps->closed = true;
 	pthread_cond_broadcast(&ps->wanted);
-	while (is_served(ps, now_ms()))
+	while (is_served(ps, clock_ms(CLOCK_MONOTONIC)))
 		lock_wait_for(&ps->lock, &ps->changed, LOCK_LOOK_NS);
 	struct probe *queue = ps->first;
 	ps->first = NULL;
@@ -133,7 +126,7 @@ static struct probe *next_work(struct prober *t)
 		ps->last = &ps->first;
 	p->next = NULL;
 	p->running = t->busy = true;
-	p->since = t->since = now_ms();
+	p->since = t->since = clock_ms(CLOCK_MONOTONIC);
 	return p;
 }
 
@@ -197,7 +190,7 @@ static int ensure_thread(struct probes *ps)
 	}
 	if (none && start_thread(ps, none) == 0)
 		return 0;
-	return is_served(ps, now_ms()) ? 0 : -EAGAIN;
+	return is_served(ps, clock_ms(CLOCK_MONOTONIC)) ? 0 : -EAGAIN;
 }
 
 int probe_start(struct probes *ps, struct probe *p)
@@ -247,7 +240,7 @@ int probe_wait(struct probes *ps, struct probe *const *v, size_t n)
 	int rc = 0;
 	lock_take(&ps->lock);
 	for (size_t i = 0; i < n && rc != -EINTR; i++) {
-		while (!v[i]->done && may_come(ps, v[i], now_ms()) && rc != -EINTR) {
+		while (!v[i]->done && may_come(ps, v[i], clock_ms(CLOCK_MONOTONIC)) && rc != -EINTR) {
 			lock_wait_for(&ps->lock, &ps->changed, LOCK_LOOK_NS);
 			if (stop_check() < 0)
 				rc = -EINTR;
@@ -271,7 +264,7 @@ int probe_asks(dev_t device)
 	struct probes *ps = here->pool;
 	int rc = 0;
 	lock_take(&ps->lock);
-	int64_t now = now_ms();
+	int64_t now = clock_ms(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < PROBE_THREADS; i++) {
 		const struct prober *t = &ps->threads[i];
 		if (t != here && t->asks && t->device == device && is_left_behind(ps, t, now))

@@ -7,6 +7,7 @@
  *
  * A write that came out short is finished, or taken back while nobody has
  * written behind it. */
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/file/store.h"
@@ -408,8 +409,7 @@ static int sync_dir(int dir)
 
 static bool same_contents(const struct stat *a, const struct stat *b)
 {
-	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+	return a->st_size == b->st_size && time_is_same(a->st_mtim, b->st_mtim);
 }
 
 static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define AGAIN_MS 1000
 #define LOOK_MS 250 /* between looks for readers of .events, where inotify does not tell */
@@ -32,13 +31,6 @@ struct telling {
 	bool contents;
 	bool waits; /* for readers of contents that are dropped: not while a request is served */
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* --- the kernel --------------------------------------------------------------------- */
 
@@ -96,7 +88,7 @@ void follow_written(struct fs *fs, node_t node)
 
 static void plan_again(struct follow *f, uint32_t slot)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_ms(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < f->n; i++)
 		if (f->again[i].slot == slot) {
 			f->again[i].changed_ms = now;
@@ -116,7 +108,7 @@ static void plan_again(struct follow *f, uint32_t slot)
 static void tell_again(struct fs *fs)
 {
 	struct follow *f = &fs->follow;
-	int64_t now = now_ms();
+	int64_t now = clock_ms(CLOCK_MONOTONIC);
 	for (size_t i = f->n; i > 0; i--) {
 		struct again *a = &f->again[i - 1];
 		struct slot_info s;
@@ -137,7 +129,7 @@ static void tell_again(struct fs *fs)
 
 static int timeout_ms(struct fs *fs, bool look)
 {
-	int64_t now = now_ms(), first = look ? now + LOOK_MS : INT64_MAX;
+	int64_t now = clock_ms(CLOCK_MONOTONIC), first = look ? now + LOOK_MS : INT64_MAX;
 	for (size_t i = 0; i < fs->follow.n; i++)
 		if (fs->follow.again[i].at_ms < first)
 			first = fs->follow.again[i].at_ms;

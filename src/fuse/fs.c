@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 
 /* libfuse fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -69,9 +68,7 @@ static int get_attr(struct fs *fs, node_t node, struct tree_attr *ret)
 
 bool fs_is_younger(struct timespec t, time_t seconds)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec - t.tv_sec < seconds;
+	return clock_now(CLOCK_REALTIME).tv_sec - t.tv_sec < seconds;
 }
 
 struct timespec fs_in(clockid_t clock, int64_t ns)
@@ -547,7 +544,7 @@ int fs_open(const struct fs_options *o, struct fs **ret)
 	fs->catalog = o->catalog;
 	fs->read_only = o->read_only;
 	fs->refuse_own = o->refuse_own;
-	clock_gettime(CLOCK_REALTIME, &fs->since);
+	fs->since = clock_now(CLOCK_REALTIME);
 	handles_init(&fs->handles);
 	listings_init(&fs->listings);
 	quiet_init(&fs->quiet);

@@ -4,6 +4,7 @@
 
 #include "sessionfs/fuse/fs.h"
 #include "sessionfs/fuse/fuse_compat.h"
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/tree/write.h"
 #include "sessionfs/fuse/events.h"

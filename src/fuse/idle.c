@@ -21,7 +21,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define LOOKS 8 /* in the time that it must be idle */
 
@@ -96,7 +95,7 @@ static bool try(struct fs_idle *idle)
 /* False when it is to end. */
 static bool pause_for(struct fs_idle *idle, int64_t ms)
 {
-	const struct timespec until = fs_in(CLOCK_MONOTONIC, ms * 1000000);
+	const struct timespec until = clock_in(CLOCK_MONOTONIC, ms * 1000000);
 	lock_take(&idle->lock);
 	while (!idle->stop && pthread_cond_timedwait(&idle->wake, &idle->lock.mutex, &until) == 0)
 		continue;

@@ -8,8 +8,6 @@
  * A promise that cannot be kept, because there is no room to note it, is not made. */
 #include "fs_impl.h"
 
-#include <time.h>
-
 #define NODES_MAX ((size_t)1 << 18)
 
 struct quiet_slot {
@@ -18,13 +16,6 @@ struct quiet_slot {
 	node_t *nodes;
 	size_t n, cap;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* --- the list, under the lock ------------------------------------------------ */
 
@@ -53,7 +44,7 @@ static void drop_nodes(struct quiet *q, struct quiet_slot *s)
 /* Not for each node that finds no room. */
 static void drop_ended(struct quiet *q)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_ms(CLOCK_MONOTONIC_COARSE);
 	if (now - q->dropped_ms < 1000)
 		return;
 	q->dropped_ms = now;
@@ -124,7 +115,7 @@ static bool promise(struct quiet *q, const struct tree_attr *a)
 		drop_ended(q);
 	if (q->nodes >= NODES_MAX || !add_node(q, s, a->node))
 		return false;
-	s->until_ms = now_ms() + (int64_t)(TREE_TTL_QUIET * 1000) + 1000;
+	s->until_ms = clock_ms(CLOCK_MONOTONIC_COARSE) + (int64_t)(TREE_TTL_QUIET * 1000) + 1000;
 	return true;
 }
 
@@ -185,7 +176,7 @@ bool quiet_is_promised(struct fs *fs, uint32_t slot)
 {
 	struct quiet *q = &fs->quiet;
 	lock_take(&q->lock);
-	bool promised = slot < q->n && q->slots[slot].until_ms > now_ms();
+	bool promised = slot < q->n && q->slots[slot].until_ms > clock_ms(CLOCK_MONOTONIC_COARSE);
 	lock_give(&q->lock);
 	return promised;
 }

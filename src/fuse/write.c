@@ -117,13 +117,6 @@ void write_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
 	reply_rc(req, rc);
 }
 
-static struct timespec time_now(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now;
-}
-
 static struct tree_change change_of(const struct stat *st, int to_set)
 {
 	return (struct tree_change){
@@ -139,9 +132,9 @@ static struct tree_change change_of(const struct stat *st, int to_set)
 		    .uid = st->st_uid,
 		    .gid = st->st_gid,
 		    .size = (uint64_t)st->st_size,
-		    .mtime = to_set & FUSE_SET_ATTR_MTIME_NOW ? time_now() : st->st_mtim,
+		    .mtime = to_set & FUSE_SET_ATTR_MTIME_NOW ? clock_now(CLOCK_REALTIME) : st->st_mtim,
 		},
-	    .atime_to = to_set & FUSE_SET_ATTR_ATIME_NOW ? time_now() : st->st_atim,
+	    .atime_to = to_set & FUSE_SET_ATTR_ATIME_NOW ? clock_now(CLOCK_REALTIME) : st->st_atim,
 	};
 }
 

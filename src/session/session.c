@@ -2,6 +2,7 @@
  * for the parts. Whether the file is still the one that was read is judged by
  * what it is (device and inode), by its length, and by a hash of its first and
  * of the last bytes that were taken in. */
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/stop.h"
 
 #include "session_impl.h"
@@ -9,7 +10,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/random.h>
-#include <time.h>
 
 enum {
 	PAGE = 4096,
@@ -159,11 +159,6 @@ static int check_prints(const struct session *s)
 	return now.head == s->prints.head && now.tail == s->prints.tail ? 0 : -ESTALE;
 }
 
-static bool same_time(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 static bool same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
@@ -171,8 +166,8 @@ static bool same_file(const struct stat *a, const struct stat *b)
 
 static bool same_state(const struct stat *a, const struct stat *b)
 {
-	return same_file(a, b) && a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim) &&
-	       same_time(a->st_ctim, b->st_ctim);
+	return same_file(a, b) && a->st_size == b->st_size && time_is_same(a->st_mtim, b->st_mtim) &&
+	       time_is_same(a->st_ctim, b->st_ctim);
 }
 
 /* ---- life ---- */
@@ -389,13 +384,11 @@ const struct stat *session_stat(const struct session *s)
 
 uint64_t session_size(const struct session *s)
 {
-	struct timespec now;
-
 	if (s->at.tail == TAIL_TAKEN || s->at.whole == s->at.end)
 		return s->at.end;
-	clock_gettime(CLOCK_REALTIME, &now);
-	int64_t age = (int64_t)(now.tv_sec - s->st.st_mtim.tv_sec) * 1000000000 + now.tv_nsec - s->st.st_mtim.tv_nsec;
-	return age >= 1000000000 ? s->at.end : s->at.whole;
+	struct timespec second_ago = clock_now(CLOCK_REALTIME);
+	second_ago.tv_sec--;
+	return time_is_before(second_ago, s->st.st_mtim) ? s->at.whole : s->at.end;
 }
 
 uint64_t session_serial(const struct session *s)

@@ -7,7 +7,6 @@
 #include "write_impl.h"
 
 #include <errno.h>
-#include <time.h>
 
 /* How often a commit looks again when another file came into the place of the session's. */
 #define MOST_TRIES 16
@@ -207,7 +206,6 @@ static int try_append(struct commit *c, bool again, bool sync)
 {
 	struct tree *t = c->tree;
 	struct slot_info info;
-	struct timespec now;
 	bool old = false;
 	int rc = catalog_slot(t->catalog, c->slot, &info);
 	if (rc == 0)
@@ -221,8 +219,7 @@ static int try_append(struct commit *c, bool again, bool sync)
 		return rc < 0 ? rc : -EAGAIN;
 	}
 	buf_reset(&c->written);
-	clock_gettime(CLOCK_REALTIME, &now);
-	c->now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	c->now_ms = clock_ms(CLOCK_REALTIME);
 	rc = store_append(&at, &c->id, sync, make_lines, c);
 	/* It reads back at once. What is in the file is written, whatever becomes of that. */
 	if (rc == 0 && commit_get(c) == 0)

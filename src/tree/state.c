@@ -7,17 +7,9 @@
 #include "write_impl.h"
 
 #include <errno.h>
-#include <time.h>
 
 #define HIDDEN_MS 10000
 #define WARNED_MS 10000
-
-static int64_t now_ms(clockid_t clock)
-{
-	struct timespec ts;
-	clock_gettime(clock, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static struct name_state *find(struct tree *t, node_t node)
 {
@@ -54,7 +46,7 @@ void state_hide(struct tree *t, struct node n)
 	LOCKED(&t->state_lock);
 	struct name_state *s = place(t, node_pack(n));
 	if (s)
-		s->hidden_until = now_ms(CLOCK_MONOTONIC) + HIDDEN_MS;
+		s->hidden_until = clock_ms(CLOCK_MONOTONIC) + HIDDEN_MS;
 }
 
 void state_show(struct tree *t, struct node n)
@@ -71,7 +63,7 @@ bool state_is_hidden(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
 	const struct name_state *s = find(t, node_pack(n));
-	return s && s->fresh == 0 && s->hidden_until > now_ms(CLOCK_MONOTONIC);
+	return s && s->fresh == 0 && s->hidden_until > clock_ms(CLOCK_MONOTONIC);
 }
 
 int state_fresh(struct tree *t, struct node n, uint64_t *ret)
@@ -127,7 +119,7 @@ bool state_is_fresh(struct tree *t, struct node n)
 bool state_is_in(struct tree *t, struct node dir)
 {
 	LOCKED(&t->state_lock);
-	int64_t now = now_ms(CLOCK_MONOTONIC);
+	int64_t now = clock_ms(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < TREE_STATES; i++) {
 		const struct name_state *s = &t->states[i];
 		struct node n = node_unpack(s->node);
@@ -149,7 +141,7 @@ void state_refuse(struct tree *t, struct node n, const char *what, int rc, const
 	struct refusal *r = &t->refusals[t->refused++ % TREE_REFUSALS];
 	buf_release(&r->text);
 	r->slot = n.slot;
-	number_add_time((double)now_ms(CLOCK_REALTIME), &r->text);
+	number_add_time((double)clock_ms(CLOCK_REALTIME), &r->text);
 	buf_addf(&r->text, " %s: %s (%s)\n", what, why, strerrorname_np(-rc) ? strerrorname_np(-rc) : "error");
 }
 
@@ -174,7 +166,7 @@ void state_errors(struct tree *t, uint32_t slot, struct buf *out)
 
 static bool is_warned(const struct warned *w)
 {
-	return w->at_ms != 0 && w->at_ms > now_ms(CLOCK_MONOTONIC) - WARNED_MS;
+	return w->at_ms != 0 && w->at_ms > clock_ms(CLOCK_MONOTONIC) - WARNED_MS;
 }
 
 /* Renews the same process and name, or takes the place of the oldest: a process that goes on is warned again and again,
@@ -193,7 +185,7 @@ static void warn(struct tree *t, pid_t process, node_t spoilt)
 	}
 	if (!is_warned(to) || to->process != process || to->spoilt != spoilt)
 		*to = (struct warned){.process = process, .spoilt = spoilt};
-	to->at_ms = t->warned_ms = now_ms(CLOCK_MONOTONIC);
+	to->at_ms = t->warned_ms = clock_ms(CLOCK_MONOTONIC);
 }
 
 void state_warn(struct tree *t, pid_t thread)
@@ -218,7 +210,7 @@ void state_mended(struct tree *t, struct node n)
 static bool is_any_warned(struct tree *t)
 {
 	LOCKED(&t->state_lock);
-	return t->warned_ms != 0 && t->warned_ms > now_ms(CLOCK_MONOTONIC) - WARNED_MS;
+	return t->warned_ms != 0 && t->warned_ms > clock_ms(CLOCK_MONOTONIC) - WARNED_MS;
 }
 
 const char *state_keeps(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell)

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <sys/stat.h>
-#include <time.h>
 
 /* Editors' side files are few and small; past this they are refused. */
 #define SCRATCH_FILES 1024
@@ -215,9 +214,7 @@ bool ctx_is_writable(const struct ctx *c)
 
 static bool is_older(const struct tree_attr *a, time_t seconds)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec - a->mtime.tv_sec > seconds;
+	return clock_now(CLOCK_REALTIME).tv_sec - a->mtime.tv_sec > seconds;
 }
 
 /* Whether every change of what the kind shows is noted. */

@@ -2,6 +2,7 @@
 #ifndef SESSIONFS_TREE_IMPL_H
 #define SESSIONFS_TREE_IMPL_H
 
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/session/part.h"

@@ -1,11 +1,11 @@
 /* Side files are few and short-lived: a list in the order they were made serves
  * every question, and its ids serve as stable cookies. */
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/write/scratch.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <time.h>
 
 /* Never a setuid, setgid or sticky bit: whoever may write to a session may make one, with any contents. */
 #define SCRATCH_MODE 0777
@@ -125,7 +125,7 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 	f->dir = dir;
 	f->attr = (struct scratch_attr){
 	    .id = ++sc->made, .mode = mode & (S_IFMT | SCRATCH_MODE), .uid = uid, .gid = gid, .size = size};
-	clock_gettime(CLOCK_REALTIME, &f->attr.mtime);
+	f->attr.mtime = clock_now(CLOCK_REALTIME);
 	f->attr.atime = f->attr.mtime;
 	if (sc->last)
 		sc->last->next = f;
@@ -275,7 +275,7 @@ static int grow(struct scratch *sc, struct file *f, uint64_t size)
 static void touch(struct file *f)
 {
 	f->attr.size = f->bytes.n;
-	clock_gettime(CLOCK_REALTIME, &f->attr.mtime);
+	f->attr.mtime = clock_now(CLOCK_REALTIME);
 }
 
 int scratch_write(struct scratch *sc, uint64_t id, struct span bytes, uint64_t off)

@@ -1,0 +1,52 @@
+/* clock: what time it is, in one number or as a struct timespec, and which of two times came first. */
+#ifndef SESSIONFS_CLOCK_H
+#define SESSIONFS_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+static inline struct timespec clock_now(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return t;
+}
+
+/* Nanoseconds since the clock's zero: good to the year 2262. */
+static inline int64_t time_ns(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline int64_t clock_ns(clockid_t clock)
+{
+	return time_ns(clock_now(clock));
+}
+
+static inline int64_t clock_ms(clockid_t clock)
+{
+	struct timespec t = clock_now(clock);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* The time in so many nanoseconds (at least 0), as pthread_cond_timedwait and its like take it. */
+static inline struct timespec clock_in(clockid_t clock, int64_t ns)
+{
+	struct timespec t = clock_now(clock);
+	ns += t.tv_nsec;
+	return (struct timespec){t.tv_sec + (time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+}
+
+/* Times of files can be any, so they are compared as they are. */
+static inline bool time_is_same(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static inline bool time_is_before(struct timespec a, struct timespec b)
+{
+	return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+}
+
+#endif

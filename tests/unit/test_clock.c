@@ -1,0 +1,56 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/base/clock.h"
+
+static void test_units(void **state)
+{
+	(void)state;
+	assert_int_equal(time_ns((struct timespec){3, 5}), INT64_C(3000000005));
+	assert_int_equal(time_ns((struct timespec){-1, 999999999}), -1);
+	int64_t ms = clock_ms(CLOCK_MONOTONIC);
+	int64_t ns = clock_ns(CLOCK_MONOTONIC);
+	struct timespec now = clock_now(CLOCK_MONOTONIC);
+	assert_true(ms <= ns / 1000000);
+	assert_true(ns <= time_ns(now));
+	assert_true(time_ns(now) <= clock_ns(CLOCK_MONOTONIC));
+}
+
+/* Nanoseconds are carried: what is handed to the system is below a second. */
+static void test_in(void **state)
+{
+	(void)state;
+	int64_t before = clock_ns(CLOCK_MONOTONIC);
+	struct timespec t = clock_in(CLOCK_MONOTONIC, INT64_C(2999999999));
+	int64_t after = clock_ns(CLOCK_MONOTONIC);
+	assert_in_range(t.tv_nsec, 0, 999999999);
+	assert_true(time_ns(t) - before >= INT64_C(2999999999));
+	assert_true(time_ns(t) - after <= INT64_C(2999999999));
+}
+
+static void test_order(void **state)
+{
+	(void)state;
+	/* Times of files: before 1970, and where nanoseconds in one number would overflow. */
+	const struct timespec rising[] = {{INT64_MIN, 0}, {-2, 999999999}, {-1, 0},       {0, 0},
+	                                  {0, 1},         {1, 0},          {INT64_MAX, 1}};
+	const size_t n = sizeof rising / sizeof *rising;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n; k++) {
+			assert_int_equal(time_is_before(rising[i], rising[k]), i < k);
+			assert_int_equal(time_is_same(rising[i], rising[k]), i == k);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_units),
+	    cmocka_unit_test(test_in),
+	    cmocka_unit_test(test_order),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
