@@ -2,6 +2,7 @@
  * balanced tree of <search.h>, and beside it the rows in order. (That header
  * has a struct entry, which is why this is a file of its own.) */
 #include "sessionfs/base/tally.h"
+#include "sessionfs/base/vec.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -58,14 +59,8 @@ void *tally_get(struct tally *t, struct span name)
 	if (known)
 		return (*known)->value;
 
-	if (t->n == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 8;
-		struct tally_row **rows = reallocarray(t->rows, cap, sizeof(*rows));
-		if (!rows)
-			return NULL;
-		t->rows = rows;
-		t->cap = cap;
-	}
+	if (!vec_grow(&t->rows, &t->cap, t->n + 1, sizeof(struct tally_row *)))
+		return NULL;
 	struct tally_row *row = row_new(t->size, name);
 	if (!row)
 		return NULL;

@@ -11,6 +11,7 @@
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/node.h"
+#include "sessionfs/base/vec.h"
 #include "sessionfs/file/rights.h"
 
 #include "sessionfs/catalog/header.h"
@@ -43,9 +44,6 @@ int list_add(struct list *l, uint32_t value);
 /* How many numbers of a rising list are below this one. */
 size_t list_below(const struct list *l, uint64_t value);
 void list_release(struct list *l);
-
-/* The array, moved if need be, with room for one more element. NULL without memory; the old one stays. */
-void *array_room(void *p, size_t n, size_t *cap, size_t size);
 
 enum file_state {
 	FILE_GONE,    /* no such name */

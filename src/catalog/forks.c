@@ -269,10 +269,8 @@ static int make_forks(struct catalog *c)
 	rc = find_parents(c, &l, slots, n);
 	c->fork_count = 0;
 	for (size_t i = 0; i < n && rc == 0; i++) {
-		struct fork *more = array_room(c->forks, c->fork_count, &c->fork_cap, sizeof *more);
-		if (!more)
+		if (!vec_grow(&c->forks, &c->fork_cap, c->fork_count + 1, sizeof *c->forks))
 			return -ENOMEM;
-		c->forks = more;
 		if (c->slots[slots[i]].parent != NONE)
 			c->forks[c->fork_count++] =
 			    (struct fork){.parent = c->slots[slots[i]].parent, .child = slots[i]};

@@ -154,10 +154,8 @@ bool call_answer(const struct call *call, bool found)
 
 static void want(struct catalog *c, struct look *l)
 {
-	struct look **more = array_room(c->wanted, c->wanted_count, &c->wanted_cap, sizeof *more);
-	if (!more)
+	if (!vec_grow(&c->wanted, &c->wanted_cap, c->wanted_count + 1, sizeof(struct look *)))
 		return;
-	c->wanted = more;
 	probe_get(reach_probes(c->reach), &l->probe);
 	c->wanted[c->wanted_count++] = l;
 }

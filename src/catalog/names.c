@@ -94,10 +94,8 @@ uint32_t names_project(struct catalog *c, struct span key)
 		return found;
 	if (c->project_count >= NODE_SLOTS - 1)
 		return NONE;
-	struct project *more = array_room(c->projects, c->project_count, &c->project_cap, sizeof *more);
-	if (!more)
+	if (!vec_grow(&c->projects, &c->project_cap, c->project_count + 1, sizeof *c->projects))
 		return NONE;
-	c->projects = more;
 	const char *kept = strings_copy(&c->strings, key);
 	uint32_t number = (uint32_t)c->project_count;
 	if (!kept || map_put(&c->project_keys, 0, (struct span){kept, key.n}, number) < 0)
@@ -177,10 +175,8 @@ void names_projects(struct catalog *c)
 		struct project *p = &c->projects[i];
 		if (p->name || !project_is_present(c, i))
 			continue;
-		struct ranked *more = array_room(fresh, n, &cap, sizeof *more);
-		if (!more)
+		if (!vec_grow(&fresh, &cap, n + 1, sizeof *fresh))
 			return;
-		fresh = more;
 		fresh[n++] = (struct ranked){.path = p->key, .value = i, .last = is_dashed(p->key)};
 	}
 	if (n == 0)
@@ -234,12 +230,9 @@ static bool slot_make(struct catalog *c, uint32_t file)
 		c->full = true;
 		return true;
 	}
-	struct slot *more = array_room(c->slots, c->slot_count, &c->slot_cap, sizeof *more);
-	if (!more)
-		return false;
-	c->slots = more;
 	uint32_t slot = (uint32_t)c->slot_count;
-	if (list_add(&c->nameless, file) < 0 || list_add(&p->slots, slot) < 0)
+	if (!vec_grow(&c->slots, &c->slot_cap, c->slot_count + 1, sizeof *c->slots) ||
+	    list_add(&c->nameless, file) < 0 || list_add(&p->slots, slot) < 0)
 		return false;
 	c->slots[slot] = (struct slot){.file = file, .place = file, .parent = NONE};
 	c->files[file].slot = slot;

@@ -414,11 +414,8 @@ uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 	if (found != NONE)
 		return found;
 
-	struct file *more =
-	    c->file_count < NONE ? array_room(c->files, c->file_count, &c->file_cap, sizeof *more) : NULL;
-	if (!more)
+	if (c->file_count >= NONE || !vec_grow(&c->files, &c->file_cap, c->file_count + 1, sizeof *c->files))
 		return NONE;
-	c->files = more;
 	const char *kept = strings_copy(&c->strings, buf_span(&path));
 	uint32_t file = (uint32_t)c->file_count;
 	if (!kept || map_put(&c->paths, 0, span_of(kept), file) < 0)
@@ -473,10 +470,7 @@ static void dir_seen(struct catalog *c, const char *text)
 	if (map_get(&c->dir_names, 0, name) != NONE)
 		return;
 	uint32_t project = names_project(c, name);
-	struct dir *more = array_room(c->dirs, c->dir_count, &c->dir_cap, sizeof *more);
-	if (more)
-		c->dirs = more;
-	if (!more || project == NONE) {
+	if (project == NONE || !vec_grow(&c->dirs, &c->dir_cap, c->dir_count + 1, sizeof *c->dirs)) {
 		log_error("%s: out of memory", text);
 		dir_lacks(c, 0);
 		return;

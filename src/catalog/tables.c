@@ -44,25 +44,10 @@ void strings_release(struct strings *s)
 	}
 }
 
-void *array_room(void *p, size_t n, size_t *cap, size_t size)
-{
-	if (n < *cap)
-		return p;
-	size_t more = *cap ? *cap * 2 : 16;
-	void *grown = reallocarray(p, more, size);
-	if (grown)
-		*cap = more;
-	else
-		fault_note(-ENOMEM);
-	return grown;
-}
-
 int list_add(struct list *l, uint32_t value)
 {
-	uint32_t *v = array_room(l->v, l->n, &l->cap, sizeof *v);
-	if (!v)
+	if (!vec_reserve(l, 1))
 		return -ENOMEM;
-	l->v = v;
 	l->v[l->n++] = value;
 	return 0;
 }

@@ -62,13 +62,11 @@ void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool came)
 	struct watching *w = &c->watching;
 	if (!w->on || w->lost || (died == NONE && !came && c->files[file].noted))
 		return;
-	struct catalog_change *more = w->n < CHANGES_MAX ? array_room(w->changes, w->n, &w->room, sizeof *more) : NULL;
-	if (!more) {
+	if (w->n >= CHANGES_MAX || !vec_grow(&w->changes, &w->room, w->n + 1, sizeof *w->changes)) {
 		w->lost = true;
 		wake(w);
 		return;
 	}
-	w->changes = more;
 	if (w->n == 0)
 		wake(w);
 	c->files[file].noted = true;
@@ -93,16 +91,11 @@ static uint32_t dir_of(const struct watching *w, int wd)
 
 static bool remember(struct watching *w, int wd, uint32_t dir)
 {
-	if ((size_t)wd >= w->cap) {
-		size_t cap = (size_t)wd * 2 + 64;
-		uint32_t *more = reallocarray(w->by_wd, cap, sizeof *more);
-		if (!more)
-			return false;
-		for (size_t i = w->cap; i < cap; i++)
-			more[i] = NONE;
-		w->by_wd = more;
-		w->cap = cap;
-	}
+	size_t before = w->cap;
+	if (!vec_grow(&w->by_wd, &w->cap, (size_t)wd + 1, sizeof *w->by_wd))
+		return false;
+	for (size_t i = before; i < w->cap; i++)
+		w->by_wd[i] = NONE;
 	w->by_wd[wd] = dir;
 	return true;
 }

@@ -7,6 +7,7 @@
 #include "sessionfs/fuse/events.h"
 #include "sessionfs/json/json.h"
 #include "sessionfs/base/lock.h"
+#include "sessionfs/base/vec.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -56,14 +57,8 @@ static void seen_release(struct seen_list *l)
 
 static struct seen *seen_at(struct seen_list *l, uint32_t place)
 {
-	if (place >= l->cap) {
-		size_t cap = (size_t)place + place / 2 + 64;
-		struct seen *p = reallocarray(l->v, cap, sizeof *p);
-		if (!p)
-			return NULL;
-		l->v = p;
-		l->cap = cap;
-	}
+	if (!vec_grow(&l->v, &l->cap, (size_t)place + 1, sizeof *l->v))
+		return NULL;
 	for (; l->n <= place; l->n++)
 		l->v[l->n] = (struct seen){.slot = NO_SLOT};
 	return &l->v[place];

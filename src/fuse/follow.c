@@ -94,14 +94,8 @@ static void plan_again(struct follow *f, uint32_t slot)
 			f->again[i].changed_ms = now;
 			return;
 		}
-	if (f->n == f->cap) {
-		size_t cap = f->cap ? f->cap * 2 : 16;
-		struct again *p = reallocarray(f->again, cap, sizeof *p);
-		if (!p)
-			return;
-		f->again = p;
-		f->cap = cap;
-	}
+	if (!vec_grow(&f->again, &f->cap, f->n + 1, sizeof *f->again))
+		return;
 	f->again[f->n++] = (struct again){slot, now + AGAIN_MS, now, false};
 }
 

@@ -6,6 +6,7 @@
 #include "sessionfs/fuse/fuse_compat.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
+#include "sessionfs/base/vec.h"
 #include "sessionfs/tree/write.h"
 #include "sessionfs/fuse/events.h"
 

@@ -49,13 +49,9 @@ static uint64_t place(struct handles *h, struct handle *handle)
 {
 	size_t i = find_free(h);
 	if (i == h->n) {
-		size_t n = h->n ? h->n * 2 : 16;
-		struct handle **at = reallocarray(h->at, n, sizeof(struct handle *));
-		if (!at)
+		if (!vec_grow(&h->at, &h->n, i + 1, sizeof(struct handle *)))
 			return 0;
-		memset(at + h->n, 0, (n - h->n) * sizeof(struct handle *));
-		h->at = at;
-		h->n = n;
+		memset(h->at + i, 0, (h->n - i) * sizeof(struct handle *));
 	}
 	h->at[i] = handle;
 	return i + 1;

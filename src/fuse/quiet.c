@@ -21,15 +21,10 @@ struct quiet_slot {
 
 static struct quiet_slot *slot_at(struct quiet *q, uint32_t slot)
 {
-	if (slot >= q->n) {
-		size_t n = (size_t)slot + slot / 2 + 64;
-		struct quiet_slot *p = reallocarray(q->slots, n, sizeof *p);
-		if (!p)
-			return NULL;
-		memset(p + q->n, 0, (n - q->n) * sizeof *p);
-		q->slots = p;
-		q->n = n;
-	}
+	size_t before = q->n;
+	if (!vec_grow(&q->slots, &q->n, (size_t)slot + 1, sizeof *q->slots))
+		return NULL;
+	memset(q->slots + before, 0, (q->n - before) * sizeof *q->slots);
 	return &q->slots[slot];
 }
 
@@ -71,24 +66,14 @@ static void compact(struct quiet *q, struct quiet_slot *s)
 	s->n = n;
 }
 
-static bool grow(struct quiet_slot *s)
-{
-	size_t cap = s->cap ? s->cap * 2 : 32;
-	node_t *p = reallocarray(s->nodes, cap, sizeof *p);
-	if (!p)
-		return false;
-	s->nodes = p;
-	s->cap = cap;
-	return true;
-}
-
 static bool add_node(struct quiet *q, struct quiet_slot *s, node_t node)
 {
 	if (s->n == s->cap) {
 		if (s->n > 0)
 			compact(q, s);
 		/* With less room than that it would be full again too soon. */
-		if (s->cap - s->n <= s->cap / 4 && !grow(s) && s->n == s->cap)
+		if (s->cap - s->n <= s->cap / 4 && !vec_grow(&s->nodes, &s->cap, s->cap + 1, sizeof *s->nodes) &&
+		    s->n == s->cap)
 			return false;
 	}
 	s->nodes[s->n++] = node;

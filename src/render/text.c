@@ -5,6 +5,7 @@
 
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/utf8.h"
+#include "sessionfs/base/vec.h"
 
 #include <errno.h>
 
@@ -335,14 +336,8 @@ static void add_call(struct json_value name, struct json_value arguments, struct
 
 static int keep_end(struct row_source *src)
 {
-	if (src->n_ends == src->cap_ends) {
-		size_t cap = src->cap_ends ? 2 * src->cap_ends : 8;
-		uint64_t *ends = reallocarray(src->ends, cap, sizeof *ends);
-		if (!ends)
-			return -ENOMEM;
-		src->ends = ends;
-		src->cap_ends = cap;
-	}
+	if (!vec_grow(&src->ends, &src->cap_ends, src->n_ends + 1, sizeof *src->ends))
+		return -ENOMEM;
 	src->ends[src->n_ends++] = src->texts.n;
 	return buf_err(&src->texts);
 }

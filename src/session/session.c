@@ -12,66 +12,10 @@
 #include <sys/random.h>
 
 enum {
-	PAGE = 4096,
 	PRINT = 4096,           /* bytes hashed at either end */
 	PIECE = 1024 * 1024,    /* read at once, between two looks whether it is still wanted */
 	READ_AHEAD = 128 * 1024 /* a reader reads at most so many bytes in advance */
 };
-
-/* ---- vectors ---- */
-
-bool vec_grow(void *pp, size_t *cap, size_t need, size_t size)
-{
-	size_t more = *cap + *cap / 2 + 8;
-	size_t room = need > more ? need : more;
-	void *p;
-
-	memcpy(&p, pp, sizeof p);
-	if (need > SIZE_MAX / 2 / size)
-		return false;
-	void *moved = realloc(p, room * size);
-	if (!moved) {
-		fault_note(-ENOMEM);
-		return false;
-	}
-	memcpy(pp, &moved, sizeof moved);
-	*cap = room;
-	return true;
-}
-
-void vec_shrink(void *pp, size_t *cap, size_t n, size_t size)
-{
-	size_t room = n + n / 16;
-	void *p;
-
-	if (room >= *cap || room == 0)
-		return;
-	memcpy(&p, pp, sizeof p);
-	void *moved = realloc(p, room * size);
-	if (!moved)
-		return;
-	memcpy(pp, &moved, sizeof moved);
-	*cap = room;
-}
-
-bool vec_copy(void *pp, size_t *cap, size_t n, size_t size)
-{
-	void *p, *copy = n ? malloc(n * size) : NULL;
-
-	memcpy(&p, pp, sizeof p);
-	*cap = copy ? n : 0;
-	if (copy)
-		memcpy(copy, p, n * size);
-	memcpy(pp, &copy, sizeof copy);
-	return copy || n == 0;
-}
-
-size_t vec_memory(size_t n, size_t cap, size_t size)
-{
-	size_t room = (cap - n) * size;
-
-	return n * size + (room < PAGE ? room : PAGE);
-}
 
 int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s))
 {

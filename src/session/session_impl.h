@@ -18,6 +18,7 @@
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/node.h"
+#include "sessionfs/base/vec.h"
 #include "sessionfs/session/session.h"
 
 #include <stddef.h>
@@ -50,30 +51,6 @@ struct key {
 	bool number;
 	double value;
 };
-
-/* Growable array of T: `v`, `n` used of `cap`. */
-#define VEC(T)                                                                                                         \
-	struct {                                                                                                       \
-		T *v;                                                                                                  \
-		size_t n, cap;                                                                                         \
-	}
-
-/* The steps behind the macros; `pp` is the address of the vector's pointer. */
-bool vec_grow(void *pp, size_t *cap, size_t need, size_t size);
-void vec_shrink(void *pp, size_t *cap, size_t n, size_t size);
-/* Has *pp, a copy of the pointer to n elements, point to a copy of them; false without memory. */
-bool vec_copy(void *pp, size_t *cap, size_t n, size_t size);
-/* Room behind the elements takes no memory before it is touched, but for the first page. */
-size_t vec_memory(size_t n, size_t cap, size_t size);
-
-/* Makes room for `more` elements; false without memory. */
-#define vec_reserve(vec, more)                                                                                         \
-	((vec)->cap - (vec)->n >= (more) || vec_grow(&(vec)->v, &(vec)->cap, (vec)->n + (more), sizeof *(vec)->v))
-/* Gives back what is not used, but for some room to grow. */
-#define vec_trim(vec) vec_shrink(&(vec)->v, &(vec)->cap, (vec)->n, sizeof *(vec)->v)
-#define vec_used(vec) ((vec)->n * sizeof *(vec)->v)
-#define vec_held(vec) vec_memory((vec)->n, (vec)->cap, sizeof *(vec)->v)
-#define vec_release(vec) free((vec)->v)
 
 /* Text with its length in front, one after the other; position 0 means none. */
 typedef VEC(char) arena_t;

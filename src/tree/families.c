@@ -355,13 +355,8 @@ static void mark_add(struct marks *m, enum kind_id of, unsigned n, const struct 
 	m->of = of;
 	if (n % MARK || (m->n && m->v[m->n - 1].n >= n))
 		return;
-	if (m->n == m->cap) {
-		struct mark *more = reallocarray(m->v, m->cap * 2 + 8, sizeof *more);
-		if (!more)
-			return;
-		m->v = more;
-		m->cap = m->cap * 2 + 8;
-	}
+	if (!vec_reserve(m, 1))
+		return;
 	m->v[m->n++] = (struct mark){n, *rest};
 }
 

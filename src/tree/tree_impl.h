@@ -5,6 +5,7 @@
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/lock.h"
+#include "sessionfs/base/vec.h"
 #include "sessionfs/session/part.h"
 #include "sessionfs/write/scratch.h"
 #include "sessionfs/tree/tree.h"

@@ -8,6 +8,7 @@
  * cannot be shown (a lone surrogate) is not lost by saving the file. */
 #include "sessionfs/write/edit.h"
 #include "sessionfs/base/fault.h"
+#include "sessionfs/base/vec.h"
 #include "sessionfs/render/render.h"
 #include "sessionfs/write/value.h"
 
@@ -41,14 +42,8 @@ static int bad(struct table *t, const char *reason)
 
 static int add_change(struct table *t, uint32_t entry, size_t begin)
 {
-	if (t->n == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 16;
-		struct edit_label *p = realloc(t->labels, cap * sizeof *p);
-		if (!p)
-			return -ENOMEM;
-		t->labels = p;
-		t->cap = cap;
-	}
+	if (!vec_grow(&t->labels, &t->cap, t->n + 1, sizeof *t->labels))
+		return -ENOMEM;
 	t->labels[t->n++] = (struct edit_label){
 	    .entry = entry,
 	    .text = {(const char *)begin, t->text->n - begin},

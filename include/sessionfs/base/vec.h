@@ -1,0 +1,37 @@
+/* vec: arrays that grow.
+ *
+ * A vector is any struct with a pointer `v`, of whose `cap` elements `n` are used; all zero it is empty. An array whose
+ * members have other names grows by vec_grow. The elements move when it grows. */
+#ifndef SESSIONFS_VEC_H
+#define SESSIONFS_VEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* A vector of T. */
+#define VEC(T)                                                                                                         \
+	struct {                                                                                                       \
+		T *v;                                                                                                  \
+		size_t n, cap;                                                                                         \
+	}
+
+/* Has the array of elements of `size` bytes, at whose pointer `pp` points, hold `need` of them at least, and more so
+ * that growing one by one costs O(1) each. False without memory (fault_note): the old one stays. */
+bool vec_grow(void *pp, size_t *cap, size_t need, size_t size);
+void vec_shrink(void *pp, size_t *cap, size_t n, size_t size);
+/* Has *pp, a copy of the pointer to n elements, point to a copy of them; false without memory. */
+bool vec_copy(void *pp, size_t *cap, size_t n, size_t size);
+/* Room behind the elements takes no memory before it is touched, but for the first page. */
+size_t vec_memory(size_t n, size_t cap, size_t size);
+
+/* Makes room for `more` elements; false without memory. */
+#define vec_reserve(vec, more)                                                                                         \
+	((vec)->cap - (vec)->n >= (more) || vec_grow(&(vec)->v, &(vec)->cap, (vec)->n + (more), sizeof *(vec)->v))
+/* Gives back what is not used, but for some room to grow. */
+#define vec_trim(vec) vec_shrink(&(vec)->v, &(vec)->cap, (vec)->n, sizeof *(vec)->v)
+#define vec_used(vec) ((vec)->n * sizeof *(vec)->v)
+#define vec_held(vec) vec_memory((vec)->n, (vec)->cap, sizeof *(vec)->v)
+#define vec_release(vec) free((vec)->v)
+
+#endif

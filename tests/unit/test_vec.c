@@ -1,0 +1,90 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/base/fault.h"
+#include "sessionfs/base/vec.h"
+
+static void test_grows(void **state)
+{
+	(void)state;
+	VEC(uint32_t) v = {0};
+	size_t moves = 0;
+	for (uint32_t i = 0; i < 100000; i++) {
+		size_t before = v.cap;
+		assert_true(vec_reserve(&v, 1));
+		assert_true(v.n < v.cap);
+		moves += v.cap != before;
+		v.v[v.n++] = i;
+	}
+	assert_true(moves < 40); /* one by one costs O(1) each */
+	for (uint32_t i = 0; i < 100000; i++)
+		assert_int_equal(v.v[i], i);
+	assert_int_equal(vec_used(&v), 400000);
+	assert_true(vec_held(&v) >= 400000 && vec_held(&v) <= 400000 + 4096);
+	vec_trim(&v);
+	assert_in_range(v.cap, 100000, 107000);
+	assert_int_equal(v.v[99999], 99999);
+	vec_release(&v);
+}
+
+/* An array of other names, and more at once than it would grow by. */
+static void test_plain_array(void **state)
+{
+	(void)state;
+	char *p = NULL;
+	size_t cap = 0;
+	assert_true(vec_grow(&p, &cap, 1000, 1));
+	assert_true(cap >= 1000);
+	char *before = p;
+	assert_true(vec_grow(&p, &cap, 1000, 1));
+	assert_ptr_equal(p, before);
+	free(p);
+}
+
+static void test_no_memory(void **state)
+{
+	(void)state;
+	uint64_t *p = NULL;
+	size_t cap = 0;
+	assert_true(vec_grow(&p, &cap, 4, sizeof *p));
+	p[3] = 7;
+	size_t had = cap;
+	int before = fault_begin();
+	/* The bytes do not fit a size_t: not fewer of them are given. */
+	assert_false(vec_grow(&p, &cap, SIZE_MAX / 4, sizeof *p));
+	assert_true(fault_end(before, 0) < 0);
+	assert_int_equal(cap, had);
+	assert_int_equal(p[3], 7);
+	free(p);
+}
+
+static void test_copy(void **state)
+{
+	(void)state;
+	VEC(int) v = {0};
+	assert_true(vec_copy(&v.v, &v.cap, v.n, sizeof *v.v));
+	assert_null(v.v);
+	assert_true(vec_reserve(&v, 2));
+	v.v[v.n++] = 1;
+	v.v[v.n++] = 2;
+	int *first = v.v;
+	assert_true(vec_copy(&v.v, &v.cap, v.n, sizeof *v.v));
+	assert_ptr_not_equal(v.v, first);
+	assert_memory_equal(v.v, first, 2 * sizeof *first);
+	free(first);
+	vec_release(&v);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_grows),
+	    cmocka_unit_test(test_plain_array),
+	    cmocka_unit_test(test_no_memory),
+	    cmocka_unit_test(test_copy),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
