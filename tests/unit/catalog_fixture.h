@@ -1,4 +1,4 @@
-/* A source directory for the catalog's tests, and what they do to it. What the catalog knows may be CATALOG_FRESH_MS
+/* A source directory for the catalog's tests, and what they do to it. What the catalog knows may be FRESH_MS
  * old, so after a change they wait that long. */
 #ifndef CATALOG_FIXTURE_H
 #define CATALOG_FIXTURE_H
@@ -15,6 +15,8 @@
 #define ENTRY(id)                                                                                                      \
 	"{\"type\":\"message\",\"id\":\"" id                                                                           \
 	"\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
+
+#define FRESH_MS 20
 
 struct place {
 	char root[64];
@@ -69,12 +71,12 @@ static inline void set_mtime(const struct place *p, const char *relative, time_t
 
 static inline void wait_stale(void)
 {
-	nanosleep(&(struct timespec){.tv_nsec = (CATALOG_FRESH_MS + 30) * 1000000L}, NULL);
+	nanosleep(&(struct timespec){.tv_nsec = (FRESH_MS + 10) * 1000000L}, NULL);
 }
 
 static inline void open_within(struct place *p, size_t bytes)
 {
-	struct catalog_options o = {.budget = &p->budget};
+	struct catalog_options o = {.budget = &p->budget, .fresh_ms = FRESH_MS};
 	p->budget = (struct budget)BUDGET_INIT(bytes);
 	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
 }

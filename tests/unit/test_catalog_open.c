@@ -194,7 +194,7 @@ struct chaos {
 static void *change_files(void *arg)
 {
 	struct chaos *x = arg;
-	for (unsigned i = 0; !atomic_load(&x->stop); i++) {
+	for (unsigned i = 0; i < 400; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "%c/%u.jsonl", i % 2 ? 'a' : 'b', i % 7);
 		if (i % 11 == 0)
@@ -207,6 +207,7 @@ static void *change_files(void *arg)
 			put(x->p, name, HEADER("fresh", "/") ENTRY("y"));
 		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 	}
+	atomic_store(&x->stop, true);
 	return NULL;
 }
 
@@ -255,8 +256,6 @@ static void many_threads_at_once(void **state)
 	open_within(p, 2000);
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, i ? use_sessions : change_files, &x), 0);
-	nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
-	atomic_store(&x.stop, true);
 	for (int i = 0; i < 5; i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(atomic_load(&x.surprises), 0);

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void open_watched(struct place *p, bool poll, unsigned fresh_ms)
+static void open_watched(struct place *p, bool poll)
 {
-	struct catalog_options o = {.budget = &p->budget, .watch = true, .poll = poll, .fresh_ms = fresh_ms};
+	struct catalog_options o = {.budget = &p->budget, .watch = true, .poll = poll, .fresh_ms = FRESH_MS};
 	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
 }
 
@@ -26,7 +26,7 @@ static int set_up_watched(void **state)
 	make_dir(p, "--w--");
 	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w") ENTRY("e1"));
 	put(p, "--w--/b.jsonl", HEADER("sid-b", "/w") ENTRY("e1"));
-	open_watched(p, false, 0);
+	open_watched(p, false);
 	return 0;
 }
 
@@ -213,11 +213,11 @@ static void without_inotify_the_clock_decides(void **state)
 	struct place *p = *state;
 	struct catalog_change change;
 	catalog_close(p->c);
-	open_watched(p, true, 50);
+	open_watched(p, true);
 	assert_int_equal(entries(p, "a"), 1);
 	assert_false(catalog_is_told(p->c));
 	append(p, "--w--/a.jsonl", ENTRY("e2"));
-	nanosleep(&(struct timespec){.tv_nsec = 80000000}, NULL);
+	wait_stale();
 	assert_int_equal(entries(p, "a"), 2);
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 1);
 	/* Whoever waits can have everything looked at. */

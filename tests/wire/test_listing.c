@@ -147,7 +147,7 @@ static void drops_listings_that_other_files_change(void **state)
 	/* What was found on the way changes the catalog's epoch: the first listings do not count. */
 	wire_age(w, PROJECT "2026-01-02T04-00-00-000Z_two.jsonl", 1000);
 	wire_age(w, "flat.jsonl", 1000);
-	usleep(2 * CATALOG_FRESH_MS * 1000);
+	wire_wait_for_look();
 	for (int i = 0; i < 2; i++) {
 		wire_list_away(w, FUSE_ROOT_ID);
 		wire_list_away(w, projects);
@@ -159,7 +159,7 @@ static void drops_listings_that_other_files_change(void **state)
 
 	wire_file(w, PROJECT "old.jsonl", "{\"type\":\"session\",\"id\":\"old\"}\n");
 	wire_age(w, PROJECT "old.jsonl", 100000);
-	usleep(2 * CATALOG_FRESH_MS * 1000);
+	wire_wait_for_look();
 	assert_int_equal(wire_told(w, project, NULL), 1);
 	assert_int_equal(wire_told(w, session, NULL), 1);
 	assert_int_equal(wire_told(w, entry, NULL), 0);
@@ -176,7 +176,7 @@ static void drops_listings_that_other_files_change(void **state)
 	assert_int_equal(wire_told(w, project, NULL), 0);
 
 	wire_remove(w, PROJECT "old.jsonl");
-	usleep(2 * CATALOG_FRESH_MS * 1000);
+	wire_wait_for_look();
 	assert_int_equal(wire_told(w, project, NULL), 1);
 }
 
@@ -185,11 +185,11 @@ static void drops_listings_made_just_after_a_change(void **state)
 	struct wire *w = *state;
 	uint64_t entry = wire_walk(w, SESSION "/entries/aaaa0001").nodeid;
 	wire_append(w, FILE_ONE, more);
-	usleep(2 * CATALOG_FRESH_MS * 1000);
+	wire_wait_for_look();
 	wire_list_away(w, entry);
 	assert_int_equal(wire_told(w, entry, NULL), 1);
 	wire_age(w, FILE_ONE, 1000);
-	usleep(2 * CATALOG_FRESH_MS * 1000);
+	wire_wait_for_look();
 	wire_list_away(w, entry);
 	assert_int_equal(wire_told(w, entry, NULL), 0);
 }

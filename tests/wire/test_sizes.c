@@ -20,16 +20,10 @@ static void begin(void **state, bool read_only, unsigned threads)
 	*state = w;
 }
 
-/* Nobody tells of it here, so it is seen when files are looked at again. */
-static void wait_for_look(void)
-{
-	usleep((CATALOG_FRESH_MS + 10) * 1000);
-}
-
 static void grow(struct wire *w)
 {
 	wire_append(w, FILE_ONE, MORE);
-	wait_for_look();
+	wire_wait_for_look();
 }
 
 /* Looked up and told of; how many notifications came with it. */
@@ -65,7 +59,7 @@ static void a_new_size_comes_after_the_old_pages_went(void **state)
 	/* What was told long ago counts, too. */
 	wire_append(w, FILE_ONE, MORE);
 	wire_age(w, FILE_ONE, 500);
-	wait_for_look();
+	wire_wait_for_look();
 	assert_int_equal(wire_told(w, node, NULL), 1);
 }
 
@@ -80,7 +74,7 @@ static void a_size_that_was_forgotten_is_taken_for_new_while_the_file_is_young(v
 	memset(w->fs->sizes.told, 0, sizeof *w->fs->sizes.told << 12);
 	assert_int_equal(wire_told(w, node, NULL), 1);
 	wire_age(w, FILE_ONE, 500);
-	wait_for_look();
+	wire_wait_for_look();
 	memset(w->fs->sizes.told, 0, sizeof *w->fs->sizes.told << 12);
 	assert_int_equal(wire_told(w, node, NULL), 0);
 }

@@ -377,7 +377,7 @@ static void a_reader_of_a_growing_session_sees_one_text(void **state)
 	assert_true(open.open_flags & FOPEN_KEEP_CACHE);
 
 	wire_age(w, FILE_ONE, 3);
-	usleep(2 * CATALOG_FRESH_MS * 1000);
+	wire_wait_for_look();
 	assert_int_equal(wire_open_file(w, node, O_RDONLY, &open), 0);
 	assert_true(open.open_flags & FOPEN_DIRECT_IO);
 	assert_false(open.open_flags & FOPEN_KEEP_CACHE);
@@ -385,7 +385,7 @@ static void a_reader_of_a_growing_session_sees_one_text(void **state)
 	assert_int_equal(before.n, wire_walk(w, SESSION "/tree.txt").attr.size);
 
 	wire_append(w, FILE_ONE, more);
-	usleep(2 * CATALOG_FRESH_MS * 1000);
+	wire_wait_for_look();
 	assert_int_equal(wire_open_file(w, node, O_RDONLY, &other), 0);
 	assert_int_not_equal(open.fh, other.fh);
 	assert_int_equal(wire_read(w, node, open.fh, 0, 100000, &after), 0);
@@ -411,7 +411,7 @@ static void many_open_files(void **state)
 	struct fuse_open_out open[50];
 	uint64_t node = wire_walk(w, SESSION "/tree.txt").nodeid;
 	wire_age(w, FILE_ONE, 1);
-	usleep(2 * CATALOG_FRESH_MS * 1000);
+	wire_wait_for_look();
 	for (size_t i = 0; i < 50; i++) {
 		assert_int_equal(wire_open_file(w, node, O_RDONLY, &open[i]), 0);
 		assert_int_equal(open[i].fh, i + 1);

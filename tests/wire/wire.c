@@ -59,6 +59,11 @@ void wire_remove(struct wire *w, const char *path)
 	assert_int_equal(unlink(full), 0);
 }
 
+void wire_wait_for_look(void)
+{
+	usleep(2 * WIRE_FRESH_MS * 1000);
+}
+
 void wire_source(struct wire *w)
 {
 	*w = (struct wire){.source = "/tmp/sessionfs-wire-XXXXXX", .fd = -1};
@@ -115,7 +120,8 @@ void wire_open(struct wire *w, bool read_only, uint32_t flags)
 
 	w->budget = (struct budget)BUDGET_INIT(1 << 20);
 	assert_int_equal(catalog_open(w->source,
-	                              &(struct catalog_options){.budget = &w->budget, .watch = !w->unwatched},
+	                              &(struct catalog_options){
+					  .budget = &w->budget, .watch = !w->unwatched, .fresh_ms = WIRE_FRESH_MS},
 	                              &w->catalog),
 	                 0);
 	assert_int_equal(cache_open(&w->budget, &w->cache), 0);

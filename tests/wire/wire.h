@@ -51,6 +51,10 @@ void wire_append(struct wire *w, const char *path, const char *text);
 void wire_age(struct wire *w, const char *path, long seconds);
 void wire_remove(struct wire *w, const char *path);
 
+/* Until a look at the disk made before holds no longer. */
+#define WIRE_FRESH_MS 20
+void wire_wait_for_look(void);
+
 /* An empty source, then the filesystem over it with INIT done. */
 void wire_source(struct wire *w);
 void wire_open(struct wire *w, bool read_only, uint32_t flags);
