@@ -61,6 +61,7 @@ unit_sources := $(wildcard tests/unit/test_*.c)
 unit_tests := $(unit_sources:tests/unit/%.c=$(BUILD)/unit/%)
 wire_sources := $(wildcard tests/wire/test_*.c)
 wire_tests := $(wire_sources:tests/wire/%.c=$(BUILD)/wire/%)
+golden_dump := $(BUILD)/golden/dump
 fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
 fuzz_targets := $(fuzz_sources:tests/fuzz/%.c=$(BUILD)/targets/%)
 fuzz_shared := $(BUILD)/targets/fuzz.o $(BUILD)/targets/portable.o $(BUILD)/targets/walk.o $(BUILD)/targets/wire.o
@@ -104,6 +105,9 @@ $(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(f
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
 $(BUILD)/wire/test_loop: private linking += -Wl,--wrap=pthread_create
 
+$(golden_dump): tests/golden/dump.c $(BUILD)/libsessionfs.a | $(BUILD)/golden
+	$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a $(libs)
+
 # By libFuzzer (FUZZ=1), or the plain program that reads inputs from files.
 $(BUILD)/targets/%.o: tests/fuzz/%.c | $(BUILD)/targets
 	$(CC) $(own_cppflags) -Itests/unit -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
@@ -126,8 +130,12 @@ $(BUILD)/targets/fuzz_tree: private linking += -Wl,--wrap=clock_gettime -Wl,--wr
 $(BUILD)/targets/fuzz_wire: private linking += -Wl,--wrap=log_error
 
 fuzz-targets: $(fuzz_targets)
+	@:
 
-$(BUILD)/unit $(BUILD)/wire $(BUILD)/targets:
+fast-targets: $(BUILD)/sessionfs $(golden_dump) $(unit_tests) $(wire_tests)
+	@:
+
+$(BUILD)/unit $(BUILD)/wire $(BUILD)/golden $(BUILD)/targets:
 	mkdir -p $@
 
 units: $(unit_tests)
@@ -140,10 +148,19 @@ demo:
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
 	@scripts/demo $(BUILD)/sessionfs
 
+# What can be built side by side is, unless -j said how.
+parallel = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
+# What needs no mount and nothing but the compiler, the libraries and cmocka.
+check-fast:
+	@scripts/setup check-fast
+	@$(MAKE) --no-print-directory $(parallel) fast-targets
+	@FAST=1 scripts/check $(BUILD) unit/ wire/ golden/ lint/
+
 # make check ONLY="links inodes" runs the tests with these words in their names.
 check:
 	@scripts/setup check
-	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(unit_tests) $(wire_tests) $(fuzz_targets)
+	@$(MAKE) --no-print-directory $(parallel) fast-targets fuzz-targets
 	@scripts/check $(BUILD) $(ONLY)
 
 # Has every call to the system and every allocation fail once: without a mount all of them, mounted ALL of each kind
@@ -153,7 +170,7 @@ fault: $(BUILD)/sessionfs
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs ALL=$(or $(ALL),1000) tests/e2e/faults.sh
 
 # Takes what is shown now for right: read the difference before committing it.
-golden: $(BUILD)/sessionfs
+golden: $(BUILD)/sessionfs $(golden_dump)
 	SESSIONFS=$(abspath $(BUILD))/sessionfs tests/golden/run --update
 	SESSIONFS=$(abspath $(BUILD))/sessionfs tests/e2e/check-command.sh --update
 
@@ -205,5 +222,5 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all units clean demo check fault golden conformance fuzz fuzz-targets bench stress lint install uninstall
+.PHONY: all units clean demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint install uninstall
 -include $(wildcard $(BUILD)/*/*.d)

@@ -1,0 +1,231 @@
+/* Prints all that a tree shows, as `tests/lib/tree.py dump` does: without a mount, in one process, and where there is
+ * nothing but a compiler.
+ *
+ * usage: dump SOURCE */
+#include "sessionfs/base/utf8.h"
+#include "sessionfs/catalog/catalog.h"
+#include "sessionfs/cmd/cli.h"
+#include "sessionfs/tree/cache.h"
+
+#include <err.h>
+#include <sha2.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define LONG_TEXT 200 /* bytes; what is longer is printed once */
+
+/* A long text that was printed. */
+struct text {
+	char *bytes, *path; /* owned */
+	size_t n;
+};
+
+struct dump {
+	struct tree *tree;
+	struct text texts[4096];
+	size_t n;
+};
+
+struct names {
+	char *name[4096]; /* owned */
+	size_t n;
+};
+
+static void *must(void *p)
+{
+	if (!p)
+		err(1, "memory");
+	return p;
+}
+
+static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t type,
+                     const struct tree_attr *attr)
+{
+	struct names *all = arg;
+	(void)cookie, (void)node, (void)type, (void)attr;
+	if (all->n == sizeof all->name / sizeof *all->name)
+		errx(1, "more than %zu names in a directory", all->n);
+	all->name[all->n++] = must(strndup(name.p, name.n));
+	return 0;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* On one line; what is no UTF-8 as \xNN. */
+static void put_path(const char *p, size_t n)
+{
+	for (int step; n > 0; p += step, n -= (size_t)step) {
+		bool is_bad = (step = utf8_next(p, n)) < 0;
+		if (is_bad)
+			step = -step;
+		for (int i = 0; i < step; i++)
+			if (is_bad)
+				printf("\\x%02x", (unsigned char)p[i]);
+			else if (p[i] == '\n')
+				fputs("\\n", stdout);
+			else
+				putchar(p[i]);
+	}
+}
+
+static void put_time(const struct timespec *t)
+{
+	char text[32], fraction[16] = "";
+	struct tm tm;
+	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", must(gmtime_r(&t->tv_sec, &tm)));
+	size_t n = t->tv_nsec ? (size_t)snprintf(fraction, sizeof fraction, ".%09ld", t->tv_nsec) : 0;
+	while (n > 0 && fraction[n - 1] == '0')
+		fraction[--n] = '\0';
+	printf("%s%s]\n", text, fraction);
+}
+
+static void put_mode(mode_t mode)
+{
+	printf(" [%c", S_ISDIR(mode) ? 'd' : S_ISLNK(mode) ? 'l' : '-');
+	for (int i = 0; i < 9; i++)
+		putchar(mode & (0400u >> i) ? "rwxrwxrwx"[i] : '-');
+	putchar(' ');
+}
+
+static bool is_utf8(const char *p, size_t n)
+{
+	for (int step = 0; n > 0; p += step, n -= (size_t)step)
+		if ((step = utf8_next(p, n)) < 0)
+			return false;
+	return true;
+}
+
+static void put_text(const char *p, size_t n)
+{
+	char sum[SHA256_DIGEST_STRING_LENGTH];
+	if (!is_utf8(p, n)) {
+		printf("\tsha256 %s\n", SHA256Data((const uint8_t *)p, n, sum));
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || p[i - 1] == '\n')
+			putchar('\t');
+		if (p[i] == '\r')
+			fputs("\\r", stdout);
+		else
+			putchar(p[i]);
+	}
+	if (n == 0 || p[n - 1] != '\n')
+		fputs(n == 0 ? "\t\\c\n" : "\\c\n", stdout);
+}
+
+/* Where the same was printed before; else this is remembered, which then owns the bytes. */
+static const char *seen(struct dump *d, char *bytes, size_t n, const char *path)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->texts[i].n == n && memcmp(d->texts[i].bytes, bytes, n) == 0) {
+			free(bytes);
+			return d->texts[i].path;
+		}
+	if (d->n == sizeof d->texts / sizeof *d->texts)
+		errx(1, "more than %zu long texts", d->n);
+	d->texts[d->n++] = (struct text){bytes, must(strdup(path)), n};
+	return NULL;
+}
+
+static void dump_file(struct dump *d, const char *path, const struct tree_attr *a)
+{
+	char *bytes = NULL;
+	size_t n = 0;
+	FILE *out = must(open_memstream(&bytes, &n));
+	int rc = cli_cat(d->tree, path, out);
+	if (rc < 0 || fclose(out) != 0)
+		errx(1, "%s: %s", path, strerror(-rc));
+	if (n != a->size)
+		errx(1, "%s: %zu bytes by its size, %zu by reading", path, (size_t)a->size, n);
+	const char *name = strrchr(path, '/'), *same = NULL;
+	name = name ? name + 1 : path;
+	if (strcmp(name, "session.jsonl") == 0 || strcmp(name, "entry.json") == 0) {
+		free(bytes); /* bytes of the session file: compared with it elsewhere */
+		return;
+	}
+	if (n > LONG_TEXT)
+		same = seen(d, bytes, n, path);
+	if (same) {
+		fputs("\tas ", stdout);
+		put_path(same, strlen(same));
+		putchar('\n');
+		return;
+	}
+	put_text(bytes, n);
+	if (n <= LONG_TEXT)
+		free(bytes);
+}
+
+static void dump_dir(struct dump *d, node_t dir, const char *path);
+
+static void dump_name(struct dump *d, node_t dir, const char *name, const char *path)
+{
+	struct tree_attr a;
+	struct buf target CLEANUP_BUF = BUF_INIT;
+	int rc = tree_lookup(d->tree, dir, span_of(name), &a);
+	if (rc == 0 && S_ISLNK(a.mode))
+		rc = tree_readlink(d->tree, a.node, &target);
+	if (rc < 0)
+		errx(1, "%s: %s", path, strerror(-rc));
+	put_path(path, strlen(path));
+	fputs(S_ISDIR(a.mode) ? "/" : S_ISLNK(a.mode) ? " -> " : "", stdout);
+	put_path(target.p, target.n);
+	put_mode(a.mode);
+	if (!S_ISDIR(a.mode))
+		printf("%ju ", (uintmax_t)a.size);
+	put_time(&a.mtime);
+	if (S_ISDIR(a.mode))
+		dump_dir(d, a.node, path);
+	else if (S_ISREG(a.mode))
+		dump_file(d, path, &a);
+}
+
+static void dump_dir(struct dump *d, node_t dir, const char *path)
+{
+	struct names all = {.n = 0};
+	int rc = tree_list(d->tree, dir, 0, TREE_NAMES, note_name, &all);
+	if (rc < 0)
+		errx(1, "%s: %s", path, strerror(-rc));
+	qsort(all.name, all.n, sizeof *all.name, by_bytes);
+	for (size_t i = 0; i < all.n; i++) {
+		char *full = NULL;
+		if (asprintf(&full, "%s%s%s", path, *path ? "/" : "", all.name[i]) < 0)
+			err(1, "memory");
+		dump_name(d, dir, all.name[i], full);
+		free(full);
+		free(all.name[i]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct dump d;
+	struct budget budget = BUDGET_INIT(64 << 20);
+	struct catalog *catalog = NULL;
+	struct cache *cache = NULL;
+	struct tree_attr root;
+	if (argc != 2)
+		errx(2, "usage: dump SOURCE");
+	int rc = catalog_open(argv[1], &(struct catalog_options){.budget = &budget}, &catalog);
+	if (rc == 0)
+		rc = cache_open(&budget, &cache);
+	if (rc == 0)
+		rc = tree_open(&(struct tree_options){.catalog = catalog, .cache = cache}, &d.tree);
+	if (rc == 0)
+		rc = tree_resolve(d.tree, "/", true, &root);
+	if (rc < 0)
+		errx(1, "%s: %s", argv[1], strerror(-rc));
+	dump_dir(&d, root.node, "");
+	tree_close(d.tree);
+	cache_close(cache);
+	catalog_close(catalog);
+	while (d.n-- > 0) {
+		free(d.texts[d.n].bytes);
+		free(d.texts[d.n].path);
+	}
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}
