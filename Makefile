@@ -206,6 +206,11 @@ lint:
 	@scripts/setup lint
 	@scripts/lint
 
+# Has git refuse commits that are badly formatted, and the like.
+hooks:
+	@scripts/setup lint
+	@scripts/pre-commit --install
+
 install: $(BUILD)/sessionfs
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(DOCDIR)
 	install -m 755 $(BUILD)/sessionfs $(DESTDIR)$(BINDIR)/
@@ -222,5 +227,5 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all units clean demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint install uninstall
+.PHONY: all units clean demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall
 -include $(wildcard $(BUILD)/*/*.d)

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# After `make hooks` git refuses a commit of what is not formatted, or includes across the layers, and takes what is
+# well. What is staged counts, not what lies beside it.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need git make clang-format cppcheck shellcheck mandoc
+
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE
+mkdir "$T/clone"
+cp -r "$ROOT"/{src,include,man,scripts,Makefile,ARCHITECTURE.md,.clang-format} "$T/clone/"
+cd "$T/clone"
+git init -q
+git add .
+git commit -qm 'All there is'
+nothing "make hooks" make -s hooks
+nothing "make hooks once more" make -s hooks
+
+refused() { # REGEX
+	fails 1 "$1" git commit -m 'No good'
+	git reset -q --hard
+}
+
+file=src/base/buf.c
+echo 'static int  badly( void ){return 1;}' >>$file
+git add $file
+refused "$file:.*clang-format"
+
+echo '#include "sessionfs/tree/tree.h"' >>$file
+git add $file
+refused "$file:[0-9]+: base may not include sessionfs/tree/tree.h"
+
+printf '%s\n' '#!/bin/sh' 'echo $1' >scripts/new
+git add scripts/new
+refused 'SC2086'
+
+# As it is staged it is bad, as it lies there it is good.
+echo 'static int  badly( void ){return 1;}' >>$file
+git add $file
+git show "HEAD:$file" >$file
+refused "$file:.*clang-format"
+
+# The other way round.
+printf '\n/* Said well. */\n' >>$file
+git add $file
+echo 'static int  badly( void ){return 1;}' >>$file
+git commit -qm 'Good' || die "a good commit is refused"
+is "$file" "$(git show --name-only --format= HEAD)" "what was committed"
+
+# A hook of somebody else stays.
+echo '#!/bin/true' >.git/hooks/pre-commit
+fails 2 'there is another hook' make -s hooks
+is '#!/bin/true' "$(cat .git/hooks/pre-commit)" "somebody's own hook"
