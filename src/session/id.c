@@ -1,34 +1,56 @@
 /* Ids: kept one after the other in an arena, found through a table of entry
- * numbers. The table is the one thing here that is touched at random, so its
- * slots hold part of the hash and inserts are announced to the cache well
- * before they are made. A v1 file has no ids: they are derived when asked for,
- * since nearly nothing needs them and each costs a SHA-256. */
+ * numbers. Of a long one only a digest is kept, which no two have in common: what an index takes
+ * does not depend on how long ids are, and the few who want to see it read the line. The table is the one thing here
+ * that is touched at random, so its slots hold part of the hash and inserts are announced to the cache well before they
+ * are made. A v1 file has no ids: they are derived when asked for, since nearly nothing needs them and each costs a
+ * SHA-256. */
 #include "session_impl.h"
 #include "sessionfs/base/name.h"
 
 #include <inttypes.h>
+#include <sha256.h>
 #include <stdio.h>
+
+/* Bytes of it that are kept. */
+enum { DIGEST = 16 };
 
 /* ---- keys ---- */
 
+/* Puts a digest in the place of a text. */
+static void digest(struct buf *text)
+{
+	uint8_t sum[SHA256_DIGEST_LENGTH];
+	SHA2_CTX sha;
+
+	SHA256Init(&sha);
+	SHA256Update(&sha, (const uint8_t *)text->p, text->n);
+	SHA256Final(sum, &sha);
+	buf_reset(text);
+	buf_add(text, sum, DIGEST);
+}
+
 bool key_of_unusual(const struct json_value *v, struct buf *text, struct key *ret)
 {
-	*ret = (struct key){.text = v->text};
+	*ret = (struct key){0};
 	if (v->kind == JSON_NUMBER) {
-		ret->number = true;
+		ret->kind = KEY_NUMBER;
 		return json_double(*v, &ret->value);
 	}
 	if (v->kind != JSON_STRING)
 		return false;
 	buf_reset(text);
 	json_decode(v->text, JSON_READ, text);
+	if (text->n > NAME_PLAIN) {
+		ret->kind = KEY_DIGEST;
+		digest(text);
+	}
 	ret->text = buf_span(text);
 	return buf_err(text) == 0;
 }
 
 bool key_falsy(const struct key *k)
 {
-	return k->number ? k->value == 0 : k->text.n == 0;
+	return k->kind == KEY_NUMBER ? k->value == 0 : k->text.n == 0;
 }
 
 /* The upper half of the product depends on all bits of both, in a way that only who knows the secrets can foresee: else
@@ -72,7 +94,7 @@ static uint64_t hash_bytes(const struct session *s, uint64_t h, const char *p, s
 
 uint64_t key_hash(const struct session *s, const struct key *k)
 {
-	if (!k->number)
+	if (k->kind != KEY_NUMBER)
 		return hash_bytes(s, s->seed, k->text.p, k->text.n);
 	double value = k->value == 0 ? 0 : k->value; /* -0 is 0 */
 	return hash_bytes(s, ~s->seed, (const char *)&value, sizeof value);
@@ -80,27 +102,25 @@ uint64_t key_hash(const struct session *s, const struct key *k)
 
 /* ---- arena ---- */
 
+/* In front of a key; before a text, twice its length. */
+enum { HEAD_NUMBER = 1, HEAD_DIGEST = 3 };
+
 static uint32_t arena_add_unusual(arena_t *a, const struct key *k)
 {
-	unsigned char head[10];
-	size_t n = 0;
+	bool number = k->kind == KEY_NUMBER;
+	struct span bytes = number ? (struct span){(const char *)&k->value, sizeof k->value} : k->text;
 
-	for (uint64_t rest = (uint64_t)k->text.n << 1 | k->number;; rest >>= 7) {
-		head[n++] = (unsigned char)(rest < 0x80 ? rest : (rest & 0x7f) | 0x80);
-		if (rest < 0x80)
-			break;
-	}
-	if (!vec_reserve(a, n + k->text.n + 1))
+	if (!vec_reserve(a, bytes.n + 2))
 		return 0;
 	if (a->n == 0)
 		a->v[a->n++] = 0;
 	if (a->n > UINT32_MAX)
 		return 0;
 	uint32_t at = (uint32_t)a->n;
-	memcpy(a->v + at, head, n);
-	if (k->text.n)
-		memcpy(a->v + at + n, k->text.p, k->text.n);
-	a->n += n + k->text.n;
+	a->v[a->n++] = (char)(number ? HEAD_NUMBER : k->kind == KEY_DIGEST ? HEAD_DIGEST : bytes.n << 1);
+	if (bytes.n)
+		memcpy(a->v + a->n, bytes.p, bytes.n);
+	a->n += bytes.n;
 	return at;
 }
 
@@ -118,7 +138,7 @@ static inline void copy_few(char *to, const char *from, size_t n)
 
 uint32_t arena_add(arena_t *a, const struct key *k)
 {
-	if (k->text.n < 64 && !k->number && a->n && a->n < UINT32_MAX && a->cap - a->n > 64) {
+	if (k->kind == KEY_TEXT && a->n && a->n < UINT32_MAX && a->cap - a->n > NAME_PLAIN) {
 		char *p = a->v + a->n;
 		p[0] = (char)(k->text.n << 1);
 		copy_few(p + 1, k->text.p, k->text.n);
@@ -130,14 +150,15 @@ uint32_t arena_add(arena_t *a, const struct key *k)
 
 struct key arena_get(const arena_t *a, uint32_t at)
 {
-	const unsigned char *p = (const unsigned char *)a->v + at;
-	uint64_t head = *p & 0x7f;
+	const char *p = a->v + at + 1;
+	unsigned char head = (unsigned char)a->v[at];
 
-	for (unsigned shift = 7; *p++ & 0x80; shift += 7)
-		head |= (uint64_t)(*p & 0x7f) << shift;
-	struct key k = {.text = {(const char *)p, (size_t)(head >> 1)}, .number = head & 1};
-	if (k.number)
-		json_double((struct json_value){JSON_NUMBER, false, k.text}, &k.value);
+	if (!(head & 1))
+		return (struct key){.text = {p, head >> 1}};
+	if (head == HEAD_DIGEST)
+		return (struct key){.text = {p, DIGEST}, .kind = KEY_DIGEST};
+	struct key k = {.kind = KEY_NUMBER};
+	memcpy(&k.value, p, sizeof k.value);
 	return k;
 }
 
@@ -212,7 +233,7 @@ static inline uint64_t hash_of(const struct session *s, uint32_t i)
 	const char *p = s->ids.v + entry_at(s, i)->id;
 	unsigned char head = (unsigned char)*p;
 
-	if (head & 0x81) {
+	if (head & 1) {
 		struct key key = entry_key(s, i);
 		return key_hash(s, &key);
 	}
@@ -307,7 +328,8 @@ struct span session_entry_id(const struct session *s, uint32_t i)
 {
 	if (!has_flag(s, i, ENTRY_ADDRESSED) || ids_need(s) < 0)
 		return (struct span){"", 0};
-	return entry_key(s, i).text;
+	struct key key = entry_key(s, i);
+	return key.kind == KEY_TEXT ? key.text : (struct span){"", 0};
 }
 
 uint32_t session_entry_by_id(const struct session *s, struct json_value id)

@@ -194,5 +194,5 @@ int session_link(struct session *s, uint32_t from, const struct refs *pending)
 			place(s, i);
 		}
 	}
-	return s->linear ? 0 : names_update(s);
+	return s->linear ? 0 : names_update(s, late ? 0 : from);
 }

@@ -1,41 +1,55 @@
 /* Names under entries/. Nearly all are simply the encoded id, or ~LINE, and are
- * not kept. Only a number and a string of the same text, ids too long for a
- * component, and bytes that are not UTF-8 beside half a surrogate pair can give
- * equal names: those entries are looked at in file order, and the ones whose
- * name is not simply the encoded id are kept in a list. */
+ * not kept. Where an id is not kept either (a number, a long text), or is not what is shown (bytes that are not UTF-8),
+ * the name cannot be made from the index nor found in it: of those the index keeps a hash of the name, to find it, and
+ * the id is read from the line again to show it.
+ *
+ * Such names can be equal to others: a number and a string of the same text, bytes that are not UTF-8 beside half a
+ * surrogate pair. So entries are named in file order, and each takes the first name that those before it left over. */
 #include "session_impl.h"
 #include "sessionfs/base/name.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What is being named: entries in file order, of which the first `done` have their names. */
 struct naming {
 	struct session *s;
-	VEC(uint32_t) todo;
-	size_t done;
-	struct buf name, text;
+	struct line line;
+	struct buf id, name, text;
 };
 
 static void naming_release(struct naming *n)
 {
-	vec_release(&n->todo);
+	line_release(&n->line);
+	buf_release(&n->id);
 	buf_release(&n->name);
 	buf_release(&n->text);
 }
 
-/* The slot of this name, or the free one where it belongs; NULL if nothing is odd. */
-static uint32_t *odd_slot(const struct session *s, struct span name)
+static uint64_t hash_name(const struct session *s, struct span name)
+{
+	return key_hash(s, &(struct key){.text = name});
+}
+
+/* The slot of the name with this hash, or the free one where it belongs; NULL if nothing is odd. */
+static uint32_t *odd_slot(const struct session *s, uint64_t hash)
 {
 	size_t size = s->odd_slots.n;
 
 	if (size == 0)
 		return NULL;
-	for (size_t at = key_hash(s, &(struct key){.text = name}) % size;; at = (at + 1) % size) {
+	for (size_t at = hash % size;; at = (at + 1) % size) {
 		uint32_t *slot = &s->odd_slots.v[at];
-		if (!*slot || span_eq(arena_get(&s->odd_names, s->odd.v[*slot - 1].name).text, name))
+		if (!*slot || s->odd.v[*slot - 1].hash == hash)
 			return slot;
 	}
+}
+
+/* Who has this name and is odd, or NO_ENTRY. */
+static uint32_t odd_owner(const struct session *s, struct span name)
+{
+	const uint32_t *slot = odd_slot(s, hash_name(s, name));
+
+	return slot && *slot ? s->odd.v[*slot - 1].entry : NO_ENTRY;
 }
 
 /* Keeps at least half of the slots free. */
@@ -49,28 +63,93 @@ static bool odd_reserve(struct session *s, size_t names)
 	s->odd_slots.n = names * 4;
 	memset(s->odd_slots.v, 0, vec_used(&s->odd_slots));
 	for (size_t k = 0; k < s->odd.n; k++)
-		*odd_slot(s, arena_get(&s->odd_names, s->odd.v[k].name).text) = (uint32_t)k + 1;
+		*odd_slot(s, s->odd.v[k].hash) = (uint32_t)k + 1;
 	return true;
 }
 
-static bool odd_add(struct session *s, uint32_t entry, struct span name)
+static int odd_add(struct session *s, const struct odd_name *odd)
 {
 	if (!odd_reserve(s, s->odd.n + 1) || !vec_reserve(&s->odd, 1))
-		return false;
-	uint32_t at = arena_add(&s->odd_names, &(struct key){.text = name});
-	if (!at)
-		return false;
-	s->odd.v[s->odd.n++] = (struct odd_name){entry, at};
-	*odd_slot(s, name) = (uint32_t)s->odd.n;
-	entry_at(s, entry)->flags |= ENTRY_ODD_NAME;
-	return true;
+		return -ENOMEM;
+	s->odd.v[s->odd.n++] = *odd;
+	*odd_slot(s, odd->hash) = (uint32_t)s->odd.n;
+	entry_at(s, odd->entry)->flags |= ENTRY_ODD_NAME;
+	return 0;
 }
 
 static void odd_reset(struct session *s)
 {
 	for (size_t k = 0; k < s->odd.n; k++)
 		entry_at(s, s->odd.v[k].entry)->flags &= (uint16_t)~ENTRY_ODD_NAME;
-	s->odd.n = s->odd_names.n = s->odd_slots.n = 0;
+	s->odd.n = s->odd_slots.n = 0;
+}
+
+/* The entry that has this name because it simply is its id, or NO_ENTRY. */
+static uint32_t plain_owner(const struct session *s, struct span name, struct buf *text)
+{
+	buf_reset(text);
+	if (!name_decode(name, text) || text->n > NAME_PLAIN)
+		return NO_ENTRY;
+	return table_find(s, &(struct key){.text = buf_span(text)});
+}
+
+/* Whether the name belongs to an entry before i. */
+static bool is_taken(struct naming *n, uint32_t i)
+{
+	struct span name = buf_span(&n->name);
+
+	if (odd_owner(n->s, name) != NO_ENTRY)
+		return true;
+	uint32_t owner = plain_owner(n->s, name, &n->text);
+	return owner != NO_ENTRY && owner < i && !has_flag(n->s, owner, ENTRY_ODD_NAME);
+}
+
+/* What an entry is named by: the exact bytes of its id, or a number as it is written. */
+static void add_id(const struct record *r, struct buf *out)
+{
+	if (r->id.kind == JSON_STRING)
+		json_decode(r->id.text, JSON_EXACT, out);
+	else
+		buf_addspan(out, json_raw(r->id));
+}
+
+/* The number-th of ID, ID~2, ID~3, ... */
+static void add_name(struct span id, uint32_t number, struct buf *out)
+{
+	char suffix[16] = "";
+
+	if (number > 1)
+		snprintf(suffix, sizeof suffix, "~%" PRIu32, number);
+	name_encode("", id, suffix, out);
+}
+
+/* Gives entry i the first name that is free. */
+static int give_name(struct naming *n, uint32_t i)
+{
+	struct odd_name odd = {.entry = i};
+	struct record r;
+	int rc = line_load(n->s, i, &n->line, &r);
+
+	if (rc < 0)
+		return rc;
+	buf_reset(&n->id);
+	add_id(&r, &n->id);
+	do {
+		buf_reset(&n->name);
+		add_name(buf_span(&n->id), ++odd.number, &n->name);
+		if (buf_err(&n->id) || buf_err(&n->name))
+			return -ENOMEM;
+	} while (is_taken(n, i));
+	odd.hash = hash_name(n->s, buf_span(&n->name));
+	return odd_add(n->s, &odd);
+}
+
+/* Whether the name that entry i has by its id was given to one before. */
+static bool has_lost_name(struct naming *n, uint32_t i)
+{
+	buf_reset(&n->name);
+	name_encode("", session_entry_id(n->s, i), "", &n->name);
+	return odd_owner(n->s, buf_span(&n->name)) != NO_ENTRY;
 }
 
 static int by_number(const void *a, const void *b)
@@ -80,124 +159,24 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static bool todo_add(struct naming *n, uint32_t entry)
+static bool is_seed(const struct session *s, uint32_t i)
 {
-	if (!vec_reserve(&n->todo, 1))
-		return false;
-	n->todo.v[n->todo.n++] = entry;
-	return true;
+	return bsearch(&i, s->odd_seeds.v, s->odd_seeds.n, sizeof i, by_number);
 }
 
-static bool find_candidates(struct naming *n)
-{
-	const struct session *s = n->s;
-
-	for (size_t k = 0; k < s->odd_seeds.n; k++) {
-		uint32_t i = s->odd_seeds.v[k];
-		if (!has_flag(s, i, ENTRY_ADDRESSED))
-			continue;
-		struct key key = entry_key(s, i);
-		uint32_t twin = key.number ? table_find(s, &(struct key){.text = key.text}) : i;
-		if (twin == NO_ENTRY)
-			continue;
-		if (!todo_add(n, i) || (twin != i && !todo_add(n, twin)))
-			return false;
-	}
-	if (n->todo.n)
-		qsort(n->todo.v, n->todo.n, sizeof *n->todo.v, by_number);
-	return true;
-}
-
-/* Puts a later entry, whose plain name was just given away, where it belongs among those to do. */
-static bool todo_insert(struct naming *n, uint32_t entry)
-{
-	if (!todo_add(n, entry))
-		return false;
-	size_t at = n->todo.n - 1;
-	for (; at > n->done && n->todo.v[at - 1] > entry; at--)
-		n->todo.v[at] = n->todo.v[at - 1];
-	n->todo.v[at] = entry;
-	return true;
-}
-
-/* The entry that has this name because it simply is its id, or NO_ENTRY. */
-static uint32_t plain_owner(const struct session *s, struct span name, struct buf *text)
-{
-	buf_reset(text);
-	if (!name_decode(name, text))
-		return NO_ENTRY;
-	return table_find(s, &(struct key){.text = buf_span(text)});
-}
-
-/* The entry whose id is a number with exactly this text, or NO_ENTRY. */
-static uint32_t number_owner(const struct session *s, struct span text)
-{
-	struct json j;
-	struct json_value v;
-	struct key key;
-
-	json_init(&j, text, NULL);
-	if (json_peek(&j) != JSON_NUMBER || !json_value(&j, &v) || !span_eq(v.text, text) || !key_of(&v, NULL, &key))
-		return NO_ENTRY;
-	uint32_t i = table_find(s, &key);
-	return i != NO_ENTRY && span_eq(entry_key(s, i).text, text) ? i : NO_ENTRY;
-}
-
-static int raw_by_entry(const void *a, const void *b)
-{
-	return by_number(a, &((const struct ref *)b)->entry);
-}
-
-/* What entry i is named by. */
-static struct span id_bytes(const struct session *s, uint32_t i)
-{
-	const struct refs *raw = &s->raw_ids;
-	const struct ref *r =
-	    raw->list.n ? bsearch(&i, raw->list.v, raw->list.n, sizeof *raw->list.v, raw_by_entry) : NULL;
-
-	return r ? arena_get(&raw->keys, r->key).text : entry_key(s, i).text;
-}
-
-/* Gives entry i the first free name of ID, ID~2, ID~3, ... */
-static bool give_name(struct naming *n, uint32_t i)
-{
-	struct session *s = n->s;
-	struct span id = id_bytes(s, i);
-	char suffix[16] = "";
-
-	for (unsigned k = 2;; k++) {
-		buf_reset(&n->name);
-		name_encode("", id, suffix, &n->name);
-		if (buf_err(&n->name))
-			return false;
-		uint32_t *given = odd_slot(s, buf_span(&n->name));
-		uint32_t owner = plain_owner(s, buf_span(&n->name), &n->text);
-		bool later = owner != NO_ENTRY && owner > i;
-		bool taken = owner != NO_ENTRY && owner < i && !has_flag(s, owner, ENTRY_ODD_NAME);
-		if (!taken && !(given && *given)) {
-			if (later && !todo_insert(n, owner))
-				return false;
-			return odd_add(s, i, buf_span(&n->name));
-		}
-		snprintf(suffix, sizeof suffix, "~%u", k);
-	}
-}
-
-int names_update(struct session *s)
+int names_update(struct session *s, uint32_t from)
 {
 	CLEANUP(naming_release) struct naming n = {.s = s};
+	int rc = 0;
 
 	if (!s->odd_seeds.n)
 		return 0;
-	odd_reset(s);
-	if (!find_candidates(&n))
-		return -ENOMEM;
-	while (n.done < n.todo.n) {
-		uint32_t i = n.todo.v[n.done++];
-		if (!has_flag(s, i, ENTRY_ODD_NAME) && !give_name(&n, i))
-			return -ENOMEM;
-	}
-	return 0;
+	if (from == 0)
+		odd_reset(s);
+	for (uint32_t i = from > s->odd_seeds.v[0] ? from : s->odd_seeds.v[0]; rc == 0 && i < s->at.count; i++)
+		if (has_flag(s, i, ENTRY_ADDRESSED) && (is_seed(s, i) || has_lost_name(&n, i)))
+			rc = give_name(&n, i);
+	return rc;
 }
 
 static int odd_by_entry(const void *a, const void *b)
@@ -205,16 +184,32 @@ static int odd_by_entry(const void *a, const void *b)
 	return by_number(a, &((const struct odd_name *)b)->entry);
 }
 
+static void add_odd_name(const struct session *s, uint32_t i, struct buf *out)
+{
+	CLEANUP_LINE struct line l = LINE_INIT;
+	CLEANUP_BUF struct buf id = BUF_INIT;
+	const struct odd_name *odd = bsearch(&i, s->odd.v, s->odd.n, sizeof *odd, odd_by_entry);
+	struct record r;
+	int rc = session_load(s, i, &l, &r);
+
+	if (rc == 0) {
+		add_id(&r, &id);
+		rc = buf_err(&id);
+	}
+	if (rc == 0)
+		add_name(buf_span(&id), odd->number, out);
+	else if (!out->err)
+		out->err = rc;
+}
+
 void session_entry_name(const struct session *s, uint32_t i, struct buf *out)
 {
-	if (!has_flag(s, i, ENTRY_ADDRESSED)) {
+	if (!has_flag(s, i, ENTRY_ADDRESSED))
 		buf_addf(out, "~%" PRIu32, entry_at(s, i)->line);
-	} else if (has_flag(s, i, ENTRY_ODD_NAME)) {
-		const struct odd_name *odd = bsearch(&i, s->odd.v, s->odd.n, sizeof *odd, odd_by_entry);
-		buf_addspan(out, arena_get(&s->odd_names, odd->name).text);
-	} else {
+	else if (has_flag(s, i, ENTRY_ODD_NAME))
+		add_odd_name(s, i, out);
+	else
 		name_encode("", session_entry_id(s, i), "", out);
-	}
 }
 
 /* The entry of a line, if it has no better name. */
@@ -248,11 +243,9 @@ uint32_t session_entry_by_name(const struct session *s, struct span component)
 
 	if (component.n && component.p[0] == '~')
 		return entry_by_line(s, (struct span){component.p + 1, component.n - 1});
-	uint32_t *odd = odd_slot(s, component);
-	if (odd && *odd)
-		return s->odd.v[*odd - 1].entry;
-	uint32_t i = plain_owner(s, component, &text);
-	if (i == NO_ENTRY && !s->linear)
-		i = number_owner(s, buf_span(&text));
+	uint32_t i = odd_owner(s, component);
+	if (i != NO_ENTRY)
+		return i;
+	i = plain_owner(s, component, &text);
 	return i == NO_ENTRY || has_flag(s, i, ENTRY_ODD_NAME) ? NO_ENTRY : i;
 }

@@ -30,14 +30,14 @@ static void scan_release(struct scan *sc)
 /* Sizes to go back to when a scan fails. */
 struct mark {
 	struct extent at;
-	size_t faults, labels, label_keys, raw_ids, raw_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds;
+	size_t faults, labels, label_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds;
 };
 
 static struct mark mark_set(const struct session *s)
 {
-	return (struct mark){
-	    s->at,      s->faults.n,      s->labels.list.n, s->labels.keys.n, s->raw_ids.list.n, s->raw_ids.keys.n,
-	    s->calls.n, s->call_blocks.n, s->call_wides.n,  s->ids.n,         s->headers.n,      s->odd_seeds.n};
+	return (struct mark){s->at,        s->faults.n,      s->labels.list.n, s->labels.keys.n,
+	                     s->calls.n,   s->call_blocks.n, s->call_wides.n,  s->ids.n,
+	                     s->headers.n, s->odd_seeds.n};
 }
 
 static void mark_restore(struct session *s, const struct mark *m)
@@ -47,8 +47,6 @@ static void mark_restore(struct session *s, const struct mark *m)
 	s->faults.n = m->faults;
 	s->labels.list.n = m->labels;
 	s->labels.keys.n = m->label_keys;
-	s->raw_ids.list.n = m->raw_ids;
-	s->raw_ids.keys.n = m->raw_keys;
 	s->calls.n = m->calls;
 	s->call_blocks.n = m->call_blocks;
 	s->call_wides.n = m->call_wides;
@@ -87,17 +85,6 @@ static bool add_fault(struct scan *sc, const struct entry *e, enum reason reason
 	return fault_add(&sc->s->faults, e->offset, e->line, reason) || fail(sc, -ENOMEM);
 }
 
-/* Keeps the exact bytes of an id that is not UTF-8. */
-static bool take_raw_id(struct scan *sc, struct span id)
-{
-	CLEANUP_BUF struct buf exact = BUF_INIT;
-
-	json_decode(id, JSON_EXACT, &exact);
-	bool done =
-	    !buf_err(&exact) && refs_add(&sc->s->raw_ids, sc->s->at.count, &(struct key){.text = buf_span(&exact)});
-	return done || fail(sc, -ENOMEM);
-}
-
 /* Keeps the id, and says so in the flags. */
 static bool take_id(struct scan *sc, struct entry *e, const struct key *id, struct span text)
 {
@@ -108,9 +95,7 @@ static bool take_id(struct scan *sc, struct entry *e, const struct key *id, stru
 	if (!e->id)
 		return fail(sc, -ENOMEM);
 	e->flags |= ENTRY_ADDRESSED;
-	if (raw && !take_raw_id(sc, text))
-		return false;
-	if (!raw && !id->number && id->text.n <= NAME_PLAIN)
+	if (!raw && id->kind == KEY_TEXT)
 		return true;
 	if (!vec_reserve(&s->odd_seeds, 1))
 		return fail(sc, -ENOMEM);
@@ -120,7 +105,7 @@ static bool take_id(struct scan *sc, struct entry *e, const struct key *id, stru
 
 static bool is_id_before(const struct session *s, const struct key *parent)
 {
-	if (s->at.count == 0 || parent->number)
+	if (s->at.count == 0 || parent->kind != KEY_TEXT)
 		return false;
 	uint32_t id = entry_at(s, s->at.count - 1)->id;
 	return id && arena_is(&s->ids, id, parent->text);

@@ -397,7 +397,7 @@ void line_release(struct line *l)
 	buf_release(&l->deep);
 }
 
-static int load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
+int line_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
 {
 	const struct entry *e = entry_at(s, i);
 
@@ -425,7 +425,7 @@ int session_load(const struct session *s, uint32_t i, struct line *l, struct rec
 	int rc = stop_check();
 
 	if (rc == 0)
-		rc = load(s, i, l, ret);
+		rc = line_load(s, i, l, ret);
 	fault_note(rc);
 	return rc;
 }

@@ -35,7 +35,7 @@
 /* Characters of an id derived for a v1 file. */
 #define DERIVED_ID 8
 
-/* An id of this many bytes fits a component however it is encoded. */
+/* An id of this many bytes fits a component however it is encoded. Of a longer one the index keeps a digest. */
 #define NAME_PLAIN 85
 
 /* Private flags of an entry, above the public ones. */
@@ -45,14 +45,16 @@ enum {
 	ENTRY_OPEN = 1 << 15,       /* while relinking: on the stack */
 };
 
+enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_DIGEST };
+
 /* An id as a key. As in a JavaScript Map, 12 and "12" differ, 12 and 12.0 do not. */
 struct key {
-	struct span text; /* decoded as JSON_READ; of a number its JSON text */
-	bool number;
-	double value;
+	struct span text; /* decoded as JSON_READ; or the digest of that */
+	enum key_kind kind;
+	double value; /* of a number, which has no text */
 };
 
-/* Text with its length in front, one after the other; position 0 means none. */
+/* Keys, each with a byte in front that says what it is; position 0 means none. */
 typedef VEC(char) arena_t;
 
 /* An entry and a key kept in an arena. */
@@ -119,9 +121,11 @@ struct call_wide {
 	uint32_t begin, end;
 };
 
+/* A name that is not simply the encoded id; see session_name.c. */
 struct odd_name {
 	uint32_t entry;
-	uint32_t name; /* in the arena of names */
+	uint32_t number; /* of ID, ID~2, ID~3, ... */
+	uint64_t hash;   /* of the name */
 };
 
 /* What changes under a session that is const; each `_at` is the serial it was made at, 0 if never. */
@@ -198,11 +202,9 @@ struct session {
 	VEC(uint32_t) call_blocks;
 	VEC(struct call_wide) call_wides;
 
-	struct refs raw_ids;      /* entries whose id is not UTF-8, with its exact bytes, by which they are named */
-	VEC(uint32_t) odd_seeds;  /* entries whose name may need care */
-	VEC(struct odd_name) odd; /* those, in file order, with their names */
-	arena_t odd_names;
-	VEC(uint32_t) odd_slots; /* hashed by name: index into odd plus one, or 0 */
+	VEC(uint32_t) odd_seeds;  /* entries whose id is not what they are found by */
+	VEC(struct odd_name) odd; /* those, and whose name they have taken, in file order */
+	VEC(uint32_t) odd_slots;  /* hashed by name: index into odd plus one, or 0 */
 
 	struct derived *derived;
 };
@@ -218,12 +220,9 @@ struct session {
 	X(call_wides)                                                                                                  \
 	X(odd_seeds)                                                                                                   \
 	X(odd)                                                                                                         \
-	X(odd_names)                                                                                                   \
 	X(odd_slots)                                                                                                   \
 	X(orphans.list)                                                                                                \
 	X(orphans.keys)                                                                                                \
-	X(raw_ids.list)                                                                                                \
-	X(raw_ids.keys)                                                                                                \
 	X(labels.list)                                                                                                 \
 	X(labels.keys)
 
@@ -269,7 +268,7 @@ static inline bool is_ascii(struct span text)
 
 static inline bool key_of(const struct json_value *v, struct buf *text, struct key *ret)
 {
-	if (v->kind != JSON_STRING || v->escaped || !is_ascii(v->text))
+	if (v->kind != JSON_STRING || v->escaped || v->text.n > NAME_PLAIN || !is_ascii(v->text))
 		return key_of_unusual(v, text, ret);
 	*ret = (struct key){.text = v->text};
 	return true;
@@ -289,7 +288,7 @@ static inline bool text_equal(struct span a, struct span b)
 
 static inline bool key_equal(const struct key *a, const struct key *b)
 {
-	return a->number == b->number && (a->number ? a->value == b->value : text_equal(a->text, b->text));
+	return a->kind == b->kind && (a->kind == KEY_NUMBER ? a->value == b->value : text_equal(a->text, b->text));
 }
 
 bool key_falsy(const struct key *k);
@@ -299,11 +298,11 @@ uint64_t key_hash(const struct session *s, const struct key *k);
 uint32_t arena_add(arena_t *a, const struct key *k);
 struct key arena_get(const arena_t *a, uint32_t at);
 
-/* Whether the string with these bytes is kept at `at`. Sees at once only what is short; others may be missed. */
+/* Whether the text of a KEY_TEXT is kept at `at`. */
 static inline bool arena_is(const arena_t *a, uint32_t at, struct span text)
 {
 	const char *p = a->v + at;
-	return text.n < 64 && (unsigned char)p[0] == text.n << 1 && text_equal((struct span){p + 1, text.n}, text);
+	return (unsigned char)p[0] == text.n << 1 && text_equal((struct span){p + 1, text.n}, text);
 }
 
 /* Entry i's key, kept or derived. It must have one. */
@@ -329,7 +328,8 @@ int session_link(struct session *s, uint32_t from, const struct refs *pending);
 
 /* ---- session_name.c ---- */
 
-int names_update(struct session *s);
+/* Names the entries from `from` on; those before it have their names, or are none. 0, or why a line cannot be read. */
+int names_update(struct session *s, uint32_t from);
 
 /* ---- session_call.c ---- */
 
@@ -350,6 +350,8 @@ bool fault_add(faults_t *f, uint64_t offset, uint32_t line, enum reason reason);
 /* ---- session.c ---- */
 
 struct session *session_new(const struct reach_at *at);
+/* As session_load, but not stopped: for who cannot leave things half done. */
+int line_load(const struct session *s, uint32_t i, struct line *l, struct record *ret);
 /* Runs make under the mutex unless it ran at this serial. */
 int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s));
 

@@ -86,6 +86,16 @@ static bool is_plain(struct span id)
 	return letter;
 }
 
+/* Appends the JSON text of a string as it is read. */
+static void quote_read(struct span raw, struct buf *out)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	json_decode(raw, JSON_READ, &text);
+	json_quote(buf_span(&text), out);
+	if (!out->err)
+		out->err = buf_err(&text);
+}
+
 /* Appends the JSON text of entry i's id. */
 static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 {
@@ -113,7 +123,7 @@ static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 	if (utf8_prefix(raw) == raw.n)
 		buf_addspan(out, raw);
 	else
-		json_quote(id, out);
+		quote_read(r.id.text, out);
 	return buf_err(out);
 }
 

@@ -218,12 +218,95 @@ static void long_ids_have_short_names(void **state)
 	session_entry_name(f.s, 0, &name);
 	assert_true(name.n <= 255 && name.n > 250);
 	assert_int_equal(session_entry_by_name(f.s, buf_span(&name)), 0);
-	assert_int_equal(session_entry_id(f.s, 0).n, 10000);
+	assert_int_equal(session_entry_id(f.s, 0).n, 0);
 	buf_reset(&name);
 	session_entry_name(f.s, 1, &name);
 	assert_int_equal(name.n, 200);
 	assert_int_equal(session_entry_by_name(f.s, buf_span(&name)), 1);
 	fixture_release(&f);
+}
+
+/* Of ids so long that they are not kept, and nearly alike: links, labels and names are as those of others, also of what
+ * comes later. */
+static void add_long_id(struct buf *out, size_t n, char last)
+{
+	buf_addc(out, '"');
+	for (size_t i = 1; i < n; i++)
+		buf_addc(out, 'z');
+	buf_addc(out, last);
+	buf_addc(out, '"');
+}
+
+static void long_ids_are_told_apart(void **state)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	buf_adds(&text, HEADER "{\"type\":\"custom\",\"parentId\":null,\"id\":");
+	add_long_id(&text, 300, 'a');
+	buf_adds(&text, "}\n{\"type\":\"custom\",\"id\":\"b\",\"parentId\":");
+	add_long_id(&text, 300, 'c');
+	buf_adds(&text, "}\n{\"type\":\"label\",\"id\":\"l\",\"parentId\":null,\"label\":\"L\",\"targetId\":");
+	add_long_id(&text, 300, 'c');
+	buf_adds(&text, "}\n");
+	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	assert_int_equal(session_entry(f.s, 1)->flags & ENTRY_ORPHAN, ENTRY_ORPHAN);
+	size_t begin = text.n;
+	buf_adds(&text, "{\"type\":\"custom\",\"parentId\":null,\"id\":");
+	add_long_id(&text, 300, 'c');
+	buf_adds(&text, "}\n");
+	append(&f, text.p + begin, text.n - begin);
+	assert_int_equal(session_grow(f.s), 1);
+	assert_int_equal(session_entry(f.s, 1)->parent, 3);
+	assert_int_equal(session_label_record(f.s, 3), 2);
+	assert_int_equal(session_label_record(f.s, 0), NO_ENTRY);
+	for (uint32_t i = 0; i < 4; i++) {
+		CLEANUP_BUF struct buf name = BUF_INIT;
+		session_entry_name(f.s, i, &name);
+		assert_int_equal(session_entry_by_name(f.s, buf_span(&name)), i);
+	}
+	fixture_release(&f);
+}
+
+static void a_number_of_many_digits_is_found_by_its_name(void **state)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	buf_adds(&text, HEADER "{\"type\":\"custom\",\"parentId\":null,\"id\":0.");
+	for (int i = 0; i < 300; i++)
+		buf_addc(&text, '7');
+	buf_adds(&text, "}\n");
+	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	session_entry_name(f.s, 0, &name);
+	assert_int_equal(session_entry_by_name(f.s, buf_span(&name)), 0);
+	fixture_release(&f);
+}
+
+/* What the index of so many entries takes whose ids, parents and labels' targets have n bytes. */
+static size_t memory_of_ids(size_t n)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	struct fixture f;
+
+	buf_adds(&text, HEADER);
+	for (int i = 0; i < 500; i++) {
+		buf_addf(&text, "{\"type\":\"label\",\"id\":\"%0*d\",\"parentId\":\"%0*d\",\"targetId\":\"%0*d\"}\n",
+		         (int)n, i, (int)n, i - 1000, (int)n, i - 1);
+	}
+	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	size_t memory = session_memory(f.s);
+	fixture_release(&f);
+	return memory;
+}
+
+static void long_ids_take_no_more_memory_than_others(void **state)
+{
+	(void)state;
+	size_t least = memory_of_ids(100);
+	assert_in_range(memory_of_ids(2000), 1, least + least / 10);
 }
 
 static void of_equal_ids_the_last_line_wins(void **state)
@@ -638,6 +721,9 @@ int main(void)
 	    cmocka_unit_test(ids_are_exact),
 	    cmocka_unit_test(equal_names_are_told_apart_in_file_order),
 	    cmocka_unit_test(long_ids_have_short_names),
+	    cmocka_unit_test(long_ids_are_told_apart),
+	    cmocka_unit_test(a_number_of_many_digits_is_found_by_its_name),
+	    cmocka_unit_test(long_ids_take_no_more_memory_than_others),
 	    cmocka_unit_test(of_equal_ids_the_last_line_wins),
 	    cmocka_unit_test(odd_parents_make_roots),
 	    cmocka_unit_test(parents_may_come_later),

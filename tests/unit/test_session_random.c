@@ -14,6 +14,10 @@
 
 enum { ENTRIES = 64, ROUNDS = 400 };
 
+/* Longer than an id that the index keeps. */
+#define ZEROS "0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+#define LONG "/" ZEROS
+
 struct dice {
 	uint64_t state;
 };
@@ -58,7 +62,7 @@ static void key_text(struct json_value v, char ret[32])
 		snprintf(ret, 32, "n%.17g", d == 0 ? 0 : d);
 	if (v.kind != JSON_STRING)
 		return;
-	json_decode(v.text, JSON_EXACT, &text);
+	json_decode(v.text, JSON_READ, &text);
 	snprintf(ret, 32, "s%.*s", (int)text.n, text.p ? text.p : "");
 }
 
@@ -193,9 +197,12 @@ static uint32_t model_newest_child(const struct model *m, uint32_t i, uint32_t b
 
 static const char *random_id(struct dice *d)
 {
-	static const char *const ids[] = {"\"a\"", "\"b\"",       "\"c\"",   "\"d\"", "\"e\"", "\"f\"",        "\"g\"",
-	                                  "\"h\"", "\"i\"",       "\"\"",    "1",     "\"1\"", "1.0",          "-0",
-	                                  "0",     "\"\\u0061\"", "\"1~2\"", "null",  "true",  "\"long-long\""};
+	/* clang-format off */
+	static const char *const ids[] = {
+	    "\"a\"", "\"b\"", "\"c\"", "\"d\"", "\"e\"", "\"f\"", "\"g\"", "\"h\"", "\"i\"", "\"\"", "1", "\"1\"", "1.0",
+	    "-0", "0", "\"\\u0061\"", "\"1~2\"", "\"1~2~2\"", "null", "true", "\"long-long\"", "\"\xff\"", "\"\xfe\"", "\"%FF\"",
+	    "\"x" LONG "\"", "\"y" LONG "\"", "\"\xff" LONG "\"", "\"\xfe" LONG "\"", "1" ZEROS, "\"1" ZEROS "\""};
+	/* clang-format on */
 	return ids[roll(d, sizeof ids / sizeof *ids)];
 }
 

@@ -138,7 +138,8 @@ int session_read(const struct session *s, uint32_t i, struct reader *r, struct r
 /* Reads raw bytes of the file: up to n at off, fewer only at session_size(). Returns how many, or a negative errno. */
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off);
 
-/* Entry i's id, exact bytes (a number: its JSON text; v1: the derived id); empty for unaddressed ones. */
+/* Entry i's id (v1: the derived one) if the index keeps it: it is a text, and not a long one. Else, and for unaddressed
+ * ones, empty. */
 struct span session_entry_id(const struct session *s, uint32_t i);
 /* Appends the component under entries/: encoded id, ~LINE, or with ~2 on collisions. */
 void session_entry_name(const struct session *s, uint32_t i, struct buf *out);
