@@ -17,7 +17,7 @@ struct commit {
 	struct store_id id; /* of the file that the slot is */
 	struct session *session;
 	struct edit edit;
-	struct edit_table table; /* EDIT_LABELS from labels.tsv */
+	struct edit_table table; /* edit_labels from labels.tsv */
 	bool is_table;
 	struct edit_label *labels; /* read from the table, or a copy of those that are set */
 	struct buf text, why, written;
@@ -128,9 +128,9 @@ static struct reach_at where_is(const struct tree *t, const struct slot_info *sl
 static uint32_t *entry_of(struct commit *c, size_t i)
 {
 	struct edit *e = &c->edit;
-	if (e->kind == EDIT_LABELS)
+	if (e->labels)
 		return !c->is_table && i < e->n ? &c->labels[i].entry : NULL;
-	return e->kind != EDIT_NAME && i == 0 ? &e->entry : NULL;
+	return e->entry != NO_ENTRY && i == 0 ? &e->entry : NULL;
 }
 
 /* In another file they have other numbers. Of a handle they are known since it was opened. */
@@ -233,7 +233,7 @@ static int try_append(struct commit *c, bool again, bool sync)
 static int own_labels(struct commit *c)
 {
 	struct edit *e = &c->edit;
-	if (e->kind != EDIT_LABELS || c->is_table)
+	if (!e->labels)
 		return 0;
 	c->labels = calloc(e->n + 1, sizeof *c->labels);
 	if (!c->labels)
@@ -300,47 +300,34 @@ static void add_plain(struct span name, struct buf *out)
 	}
 }
 
+/* The path of a directory from that of its session on. */
+static void add_path(struct tree *t, struct node dir, struct buf *out)
+{
+	struct ctx c CLEANUP_CTX = {0};
+	const struct kind *k = kind_of(dir);
+	if (k->scope < SCOPE_INDEX)
+		return;
+	add_path(t, node_above(t, dir, k->in[0]), out);
+	if (k->name)
+		buf_adds(out, k->name);
+	else if (k->called && ctx_open(&c, t, dir, SCOPE_MOUNT) == 0)
+		k->called(&c, out);
+	buf_addc(out, '/');
+}
+
 int commit_refused_in(struct tree *t, node_t dir, struct span name, int rc, const char *why)
 {
 	struct buf what CLEANUP_BUF = BUF_INIT;
-	struct node d = node_unpack(dir);
-	struct session *s;
-	if (d.kind == K_LABELS) {
-		buf_adds(&what, "labels/");
-	} else if (d.kind == K_ENTRY && catalog_get(t->catalog, d.slot, &s) == 0) {
-		buf_adds(&what, "entries/");
-		if (d.entry < session_count(s))
-			session_entry_name(s, d.entry, &what);
-		buf_addc(&what, '/');
-		catalog_put(t->catalog, s);
-	}
+	struct node d = tree_node(dir);
+	add_path(t, d, &what);
 	add_plain(name, &what);
 	return settle(t, d, buf_cstr(&what) ? what.p : "a name", rc, why);
 }
 
 int commit_refused(struct tree *t, struct node n, int rc, const char *why)
 {
-	const struct node dir = {.kind = tree_kinds[n.kind].parent, .slot = n.slot, .entry = n.entry};
-	return commit_refused_in(t, node_pack(dir), span_of(tree_kinds[n.kind].name), rc, why);
-}
-
-static void plan(struct commit *c, struct node n, struct edit_label *one)
-{
-	switch (n.kind) {
-	case K_LABEL:
-		*one = (struct edit_label){.entry = n.entry, .text = buf_span(&c->text)};
-		c->edit = (struct edit){.kind = EDIT_LABELS, .labels = one, .n = 1};
-		return;
-	case K_NAME:
-		c->edit = (struct edit){.kind = EDIT_NAME, .text = buf_span(&c->text)};
-		return;
-	case K_BRANCH_SUMMARY:
-		c->edit = (struct edit){.kind = EDIT_BRANCH, .text = buf_span(&c->text), .entry = n.entry};
-		return;
-	default:
-		c->edit = (struct edit){.kind = EDIT_LABELS};
-		c->is_table = true;
-	}
+	const struct kind *k = kind_of(n);
+	return commit_refused_in(t, tree_id(node_above(t, n, k->in[0])), span_of(k->name), rc, why);
 }
 
 static struct span without_newline(struct span s)
@@ -356,21 +343,10 @@ static bool is_shown(struct tree *t, struct node n, struct span text)
 	       span_eq(without_newline(buf_span(&now)), without_newline(text));
 }
 
-/* A value that can be committed: not everything can be cleared. */
-static int parse(enum value_kind kind, struct span text, struct buf *value, const char **why)
-{
-	int rc = value_parse(kind, text, value, why);
-	if (rc < 0 || value->n > 0 || (kind != VALUE_SUMMARY && kind != VALUE_TABLE))
-		return rc;
-	*why = kind == VALUE_TABLE ? "an empty table clears nothing: keep a line, such as a comment"
-	                           : "a summary cannot be taken back";
-	return -EINVAL;
-}
-
 int commit_entry(struct tree *t, struct node n, struct buf *out)
 {
 	struct session *s;
-	if (!kind_has_entry(n.kind))
+	if (kind_of(n)->scope < SCOPE_ENTRY)
 		return 0;
 	int rc = catalog_get(t->catalog, n.slot, &s);
 	if (rc < 0)
@@ -388,22 +364,17 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
 	struct buf value CLEANUP_BUF = BUF_INIT;
 	struct edit_label one;
-	enum value_kind kind = tree_kinds[n.kind].value;
+	const struct writable *w = writable_of(n);
 	const char *why = NULL;
-	int rc = parse(kind, text, &value, &why);
+	int rc = value_parse(w->form, text, &value, &why);
 	if (rc == 0) {
-		c.text = value;
-		value = (struct buf)BUF_INIT;
-		plan(&c, n, &one);
+		c.is_table = w->form->is_table;
+		c.table.text = buf_span(&value);
+		c.edit = w->edit(n.entry, buf_span(&value), &one);
 		if (entry.n > 0) {
 			buf_addspan(&c.names, entry);
 			buf_addc(&c.names, '/');
 			rc = buf_err(&c.names);
-		}
-		if (c.is_table) {
-			value = c.text;
-			c.text = (struct buf)BUF_INIT;
-			c.table.text = buf_span(&value);
 		}
 		if (rc == 0)
 			rc = append(t, n.slot, &c, sync);
@@ -465,24 +436,24 @@ int commit_check(struct tree *t, struct node n, struct span text)
 {
 	struct buf value CLEANUP_BUF = BUF_INIT;
 	const char *why = NULL;
-	int rc = parse(tree_kinds[n.kind].value, text, &value, &why);
+	int rc = value_parse(writable_of(n)->form, text, &value, &why);
 	return rc < 0 ? commit_refused(t, n, rc, why) : 0;
 }
 
 int commit_labels(struct tree *t, node_t dir, struct span name, const struct edit_label *labels, size_t n)
 {
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
-	c.edit = (struct edit){.kind = EDIT_LABELS, .labels = labels, .n = n};
-	int rc = append(t, node_unpack(dir).slot, &c, false);
+	c.edit = (struct edit){.records = edit_labels, .labels = labels, .n = n, .entry = NO_ENTRY};
+	int rc = append(t, tree_node(dir).slot, &c, false);
 	return rc < 0 ? commit_refused_in(t, dir, name, rc, NULL) : 0;
 }
 
-int commit_leaf(struct tree *t, uint32_t slot, uint32_t entry)
+int commit_leaf(struct tree *t, struct node n, uint32_t entry)
 {
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
-	c.edit = (struct edit){.kind = EDIT_LEAF, .entry = entry};
-	int rc = append(t, slot, &c, false);
-	return settle(t, (struct node){.kind = K_LEAF, .slot = slot}, "leaf", rc, NULL);
+	c.edit = (struct edit){.records = edit_leaf, .entry = entry};
+	int rc = append(t, n.slot, &c, false);
+	return settle(t, n, kind_of(n)->name, rc, NULL);
 }
 
 int commit_sync(struct tree *t, uint32_t slot)

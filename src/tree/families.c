@@ -19,8 +19,7 @@ int project_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	int rc = 0;
 	while (rc == 0 && catalog_project_next(dir->tree->catalog, &cookie, &p)) {
 		dir->project = p;
-		rc = list_child(dir, l, K_PROJECT, (struct node){.slot = p.project}, span_of(p.name),
-		                COOKIE_FAMILY + cookie);
+		rc = list_child(dir, l, (struct node){.slot = p.project}, span_of(p.name), COOKIE_FAMILY + cookie);
 	}
 	return 0;
 }
@@ -38,7 +37,7 @@ int session_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	int rc = 0;
 	while (rc == 0 && catalog_slot_next(dir->tree->catalog, dir->node.slot, &cookie, &dir->slot))
-		rc = list_child(dir, l, K_SESSION, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.stem),
+		rc = list_child(dir, l, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.stem),
 		                COOKIE_FAMILY + cookie);
 	return 0;
 }
@@ -56,7 +55,7 @@ int session_link_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	int rc = 0;
 	while (rc == 0 && catalog_slot_next(dir->tree->catalog, NO_SLOT, &cookie, &dir->slot))
-		rc = list_child(dir, l, K_SESSION_LINK, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.sid),
+		rc = list_child(dir, l, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.sid),
 		                COOKIE_FAMILY + cookie);
 	return 0;
 }
@@ -68,6 +67,57 @@ int session_link_match(struct ctx *dir, struct span name, struct node *ret)
 		return -ENOENT;
 	ret->slot = s.slot;
 	return 0;
+}
+
+/* --- names that come and go with a session --------------------------------------- */
+
+bool session_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name)
+{
+	(void)t;
+	*slot = s->project;
+	*name = s->stem ? span_of(s->stem) : *name;
+	return s->project != NO_SLOT && s->stem;
+}
+
+bool session_link_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name)
+{
+	(void)t;
+	(void)slot;
+	*name = s->sid ? span_of(s->sid) : *name;
+	return s->sid != NULL;
+}
+
+/* The project comes with its first session, and goes with its last one. */
+bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name)
+{
+	struct project_info p;
+	struct slot_info first, second;
+	uint64_t cookie = 0;
+	(void)slot;
+	if (s->project == NO_SLOT)
+		return false;
+	bool found = catalog_project(t->catalog, s->project, &p);
+	if (p.name)
+		*name = span_of(p.name);
+	return p.name && (!found || !catalog_slot_next(t->catalog, s->project, &cookie, &first) ||
+	                  !catalog_slot_next(t->catalog, s->project, &cookie, &second));
+}
+
+bool latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name)
+{
+	(void)t;
+	(void)s;
+	(void)slot;
+	(void)name;
+	return true;
+}
+
+bool project_latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name)
+{
+	(void)t;
+	(void)name;
+	*slot = s->project;
+	return s->project != NO_SLOT;
 }
 
 /* --- forks -------------------------------------------------------------------------- */
@@ -85,8 +135,7 @@ int fork_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 		if (n > 1)
 			buf_addf(&name, "~%u", n);
 		dir->slot = fork;
-		rc = list_child(dir, l, K_FORK, (struct node){.slot = fork.slot}, buf_span(&name),
-		                COOKIE_FAMILY + cookie);
+		rc = list_child(dir, l, (struct node){.slot = fork.slot}, buf_span(&name), COOKIE_FAMILY + cookie);
 	}
 	dir->slot = here;
 	return 0;
@@ -124,16 +173,24 @@ int fork_match(struct ctx *dir, struct span name, struct node *ret)
 
 /* --- entries, children ----------------------------------------------------------------- */
 
-static int list_entry(struct ctx *dir, const struct lister *l, enum kind_id k, uint32_t i, struct buf *name)
+static void entry_name(struct ctx *c, uint32_t i, struct buf *out)
+{
+	session_entry_name(c->session, i, out);
+}
+
+void entry_called(struct ctx *c, struct buf *out)
+{
+	entry_name(c, c->node.entry, out);
+}
+
+static int list_entry(struct ctx *dir, const struct lister *l, uint32_t i,
+                      void (*called)(struct ctx *, uint32_t, struct buf *), struct buf *name)
 {
 	buf_reset(name);
-	if (k == K_BRANCH)
-		branch_name(dir, i, name);
-	else
-		session_entry_name(dir->session, i, name);
+	called(dir, i, name);
 	if (buf_err(name))
 		return buf_err(name);
-	return list_child(dir, l, k, (struct node){.slot = dir->node.slot, .entry = i}, buf_span(name),
+	return list_child(dir, l, (struct node){.slot = dir->node.slot, .entry = i}, buf_span(name),
 	                  COOKIE_FAMILY + 1 + (uint64_t)i);
 }
 
@@ -142,7 +199,7 @@ int entry_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	uint32_t n = session_count(dir->session);
 	for (uint64_t i = cookie; i < n; i++)
-		if (list_entry(dir, l, K_ENTRY, (uint32_t)i, &name))
+		if (list_entry(dir, l, (uint32_t)i, entry_name, &name))
 			break;
 	return buf_err(&name);
 }
@@ -168,7 +225,7 @@ int child_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	else
 		i = NO_ENTRY;
 	for (; i != NO_ENTRY; i = session_entry(dir->session, i)->sibling)
-		if (list_entry(dir, l, K_CHILD, i, &name))
+		if (list_entry(dir, l, i, entry_name, &name))
 			break;
 	return buf_err(&name);
 }
@@ -200,8 +257,7 @@ int label_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	}
 	for (size_t i = lo; i < v->segments; i++) {
 		struct node n = {.slot = dir->node.slot, .entry = v->entries[i]};
-		if (list_child(dir, l, K_LABEL_LINK, n, view_label_name(v, i),
-		               COOKIE_FAMILY + 1 + (uint64_t)v->entries[i]))
+		if (list_child(dir, l, n, view_label_name(v, i), COOKIE_FAMILY + 1 + (uint64_t)v->entries[i]))
 			break;
 	}
 	cache_release(dir->tree->cache, v);
@@ -244,7 +300,7 @@ int branch_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	uint32_t n = session_count(dir->session);
 	for (uint64_t i = cookie; i < n; i++)
-		if (session_is_branch(dir->session, (uint32_t)i) && list_entry(dir, l, K_BRANCH, (uint32_t)i, &name))
+		if (session_is_branch(dir->session, (uint32_t)i) && list_entry(dir, l, (uint32_t)i, branch_name, &name))
 			break;
 	return buf_err(&name);
 }
@@ -299,7 +355,7 @@ int path_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 		struct node n = {.slot = dir->node.slot, .entry = v->entries[i]};
 		buf_reset(&name);
 		rc = path_name(dir, i, v->entries[i], &name);
-		if (rc < 0 || list_child(dir, l, K_PATH_LINK, n, buf_span(&name), COOKIE_FAMILY + 1 + (uint64_t)i))
+		if (rc < 0 || list_child(dir, l, n, buf_span(&name), COOKIE_FAMILY + 1 + (uint64_t)i))
 			break;
 	}
 	cache_release(dir->tree->cache, v);
@@ -334,7 +390,7 @@ int path_match(struct ctx *dir, struct span name, struct node *ret)
 enum { MARK = 128 };
 
 /* The last mark that has at most n before it; {0} if there is none. */
-static struct mark mark_before(const struct marks *m, enum kind_id of, unsigned n)
+static struct mark mark_before(const struct marks *m, enum marks_of of, unsigned n)
 {
 	size_t low = 0, high = m->of == of ? m->n : 0;
 	while (low < high) {
@@ -348,7 +404,7 @@ static struct mark mark_before(const struct marks *m, enum kind_id of, unsigned 
 }
 
 /* Notes where the search goes on behind the n-th; without memory it begins further up. */
-static void mark_add(struct marks *m, enum kind_id of, unsigned n, const struct block_iter *rest)
+static void mark_add(struct marks *m, enum marks_of of, unsigned n, const struct block_iter *rest)
 {
 	if (m->of != of)
 		m->n = 0;
@@ -365,7 +421,7 @@ static bool call_next(struct ctx *c, struct part_call *call)
 {
 	if (call->n && !call->rest.live) {
 		unsigned n = call->n;
-		struct mark mark = mark_before(&c->marks, K_CALL, n);
+		struct mark mark = mark_before(&c->marks, MARKS_CALLS, n);
 		*call = (struct part_call){.n = mark.n, .rest = mark.rest};
 		while (call->n < n)
 			if (!part_call_next(&c->record, call))
@@ -373,13 +429,13 @@ static bool call_next(struct ctx *c, struct part_call *call)
 	}
 	bool found = part_call_next(&c->record, call) && call->n < node_parts(c->loaded);
 	if (found)
-		mark_add(&c->marks, K_CALL, call->n, &call->rest);
+		mark_add(&c->marks, MARKS_CALLS, call->n, &call->rest);
 	return found;
 }
 
 bool call_find(struct ctx *c, uint32_t n, struct part_call *ret)
 {
-	struct part_call call = {.n = n ? mark_before(&c->marks, K_CALL, n - 1).n : 0};
+	struct part_call call = {.n = n ? mark_before(&c->marks, MARKS_CALLS, n - 1).n : 0};
 	while (call.n < n && call_next(c, &call)) {
 		if (call.n == n) {
 			*ret = call;
@@ -415,7 +471,7 @@ int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = call.n};
 		buf_reset(&name);
 		add_call_name(&call, &name);
-		if (list_child(dir, l, K_CALL, n, buf_span(&name), COOKIE_FAMILY + call.n))
+		if (list_child(dir, l, n, buf_span(&name), COOKIE_FAMILY + call.n))
 			break;
 		rc = stop_check();
 	}
@@ -449,7 +505,7 @@ static bool image_next(struct ctx *c, struct part_image *image)
 {
 	if (image->n && !image->rest.live) {
 		unsigned n = image->n;
-		struct mark mark = mark_before(&c->marks, K_IMAGE, n);
+		struct mark mark = mark_before(&c->marks, MARKS_IMAGES, n);
 		*image = (struct part_image){.n = mark.n, .rest = mark.rest};
 		while (image->n < n)
 			if (!part_image_next(&c->record, image))
@@ -457,13 +513,13 @@ static bool image_next(struct ctx *c, struct part_image *image)
 	}
 	bool found = part_image_next(&c->record, image) && image->n < node_parts(c->loaded);
 	if (found)
-		mark_add(&c->marks, K_IMAGE, image->n, &image->rest);
+		mark_add(&c->marks, MARKS_IMAGES, image->n, &image->rest);
 	return found;
 }
 
 bool image_find(struct ctx *c, uint32_t n, struct part_image *ret)
 {
-	struct part_image image = {.n = n ? mark_before(&c->marks, K_IMAGE, n - 1).n : 0};
+	struct part_image image = {.n = n ? mark_before(&c->marks, MARKS_IMAGES, n - 1).n : 0};
 	while (image.n < n)
 		if (!image_next(c, &image))
 			return false;
@@ -488,7 +544,7 @@ int image_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = image.n};
 		buf_reset(&name);
 		add_image_name(&image, &name);
-		if (list_child(dir, l, K_IMAGE, n, buf_span(&name), COOKIE_FAMILY + image.n))
+		if (list_child(dir, l, n, buf_span(&name), COOKIE_FAMILY + image.n))
 			break;
 	}
 	return rc < 0 ? rc : buf_err(&name);

@@ -4,7 +4,7 @@
 #include "sessionfs/base/name.h"
 #include "sessionfs/session/part.h"
 #include "sessionfs/render/render.h"
-#include "tree_impl.h"
+#include "write_impl.h"
 
 #include <errno.h>
 
@@ -126,6 +126,12 @@ static int parent_show(struct ctx *c, struct buf *out)
 {
 	link_entry(c, "../", session_entry(c->session, c->node.entry)->parent, out);
 	return 0;
+}
+
+/* The metadata at the end of a branch's path go when the branch does; what stands above them stays. */
+static bool path_link_may_go(const struct ctx *c)
+{
+	return !(session_entry(c->session, c->node.entry)->flags & ENTRY_CONVERSATION);
 }
 
 static bool result_has(struct ctx *c)
@@ -301,69 +307,31 @@ static bool errors_has(struct ctx *c)
 	return b.n > 0;
 }
 
-static int errors_size(struct ctx *c, uint64_t *ret)
-{
-	struct buf b CLEANUP_BUF = BUF_INIT;
-	state_errors(c->tree, c->node.slot, &b);
-	*ret = b.n;
-	return buf_err(&b);
-}
-
 /* A failure is for the one who reads it. */
-static bool context_md_has_at(struct ctx *c, uint32_t at)
-{
-	bool any = true;
-	return context_any_sent(c->session, at, &any) < 0 || any;
-}
-
 static bool context_md_has(struct ctx *c)
 {
-	return context_md_has_at(c, session_leaf(c->session));
+	bool any = true;
+	return context_any_sent(c->session, ctx_position(c), &any) < 0 || any;
 }
 
 static int context_md_show(struct ctx *c, struct buf *out)
 {
-	return render_context_md(c->session, session_leaf(c->session), "", out);
+	return render_context_md(c->session, ctx_position(c), view_prefix(c), out);
 }
 
 static int context_json_show(struct ctx *c, struct buf *out)
 {
-	return render_context_json(c->session, session_leaf(c->session), out);
+	return render_context_json(c->session, ctx_position(c), out);
 }
 
 static bool transcript_has(struct ctx *c)
 {
-	return render_transcript_has(c->session, session_leaf(c->session));
+	return render_transcript_has(c->session, ctx_position(c));
 }
 
 static int transcript_view(struct ctx *c, struct view *ret)
 {
-	return view_transcript(c, session_leaf(c->session), "", ret);
-}
-
-static bool branch_context_md_has(struct ctx *c)
-{
-	return context_md_has_at(c, session_branch_at(c->session, c->node.entry));
-}
-
-static int branch_context_md_show(struct ctx *c, struct buf *out)
-{
-	return render_context_md(c->session, session_branch_at(c->session, c->node.entry), "../../", out);
-}
-
-static int branch_context_json_show(struct ctx *c, struct buf *out)
-{
-	return render_context_json(c->session, session_branch_at(c->session, c->node.entry), out);
-}
-
-static bool branch_transcript_has(struct ctx *c)
-{
-	return render_transcript_has(c->session, session_branch_at(c->session, c->node.entry));
-}
-
-static int branch_transcript_view(struct ctx *c, struct view *ret)
-{
-	return view_transcript(c, session_branch_at(c->session, c->node.entry), "../../", ret);
+	return view_transcript(c, ctx_position(c), view_prefix(c), ret);
 }
 
 /* --- an entry's files ---------------------------------------------------------------- */
@@ -460,14 +428,6 @@ static int arguments_show(struct ctx *c, struct buf *out)
 	return 0;
 }
 
-static int arguments_size(struct ctx *c, uint64_t *ret)
-{
-	struct buf b CLEANUP_BUF = BUF_INIT;
-	int rc = arguments_show(c, &b);
-	*ret = b.n;
-	return rc < 0 ? rc : buf_err(&b);
-}
-
 static bool call_has(struct ctx *c)
 {
 	struct part_call call;
@@ -550,56 +510,101 @@ static int branch_summary_show(struct ctx *c, struct buf *out)
 	return field_show(c, session_branch_record(c->session, c->node.entry), false, out);
 }
 
-static int label_size(struct ctx *c, uint64_t *ret)
-{
-	struct buf b CLEANUP_BUF = BUF_INIT;
-	int rc = label_show(c, &b);
-	*ret = b.n;
-	return rc < 0 ? rc : buf_err(&b);
-}
-
-static int branch_summary_size(struct ctx *c, uint64_t *ret)
-{
-	struct buf b CLEANUP_BUF = BUF_INIT;
-	int rc = branch_summary_show(c, &b);
-	*ret = b.n;
-	return rc < 0 ? rc : buf_err(&b);
-}
-
 /* --- the table ------------------------------------------------------------------------- */
+
+/* One for each row, in any order. */
+enum kind_id {
+	K_NONE,
+	K_ROOT,
+	K_README,
+	K_PROJECTS,
+	K_SESSIONS,
+	K_LATEST,
+	K_SESSION_LINK,
+	K_PROJECT,
+	K_PROJECT_LATEST,
+	K_SESSION,
+	K_SESSION_JSONL,
+	K_HEADER_JSON,
+	K_INFO_JSON,
+	K_TITLE,
+	K_CWD,
+	K_TREE_TXT,
+	K_CONTEXT_MD,
+	K_CONTEXT_JSON,
+	K_TRANSCRIPT_MD,
+	K_PARENT_SESSION,
+	K_PROBLEMS,
+	K_ERRORS,
+	K_FORKS,
+	K_FORK,
+	K_ENTRIES,
+	K_BRANCHES,
+	K_CURRENT,
+	K_LABELS,
+	K_LABEL_LINK,
+	K_NAME,
+	K_LEAF,
+	K_LABELS_TSV,
+	K_BRANCH,
+	K_BRANCH_CONTEXT_MD,
+	K_BRANCH_CONTEXT_JSON,
+	K_BRANCH_TRANSCRIPT_MD,
+	K_PATH_LINK,
+	K_ENTRY,
+	K_ENTRY_JSON,
+	K_TYPE,
+	K_ROLE,
+	K_MODEL,
+	K_TEXT,
+	K_THINKING,
+	K_USAGE,
+	K_TOOL_CALLS,
+	K_CALL,
+	K_ARGUMENTS,
+	K_RESULT,
+	K_CALL_LINK,
+	K_IMAGES,
+	K_IMAGE,
+	K_PARENT,
+	K_CHILDREN,
+	K_CHILD,
+	K_BRANCH_SUMMARY,
+	K_LABEL,
+};
 
 #define DIR_ROW .type = S_IFDIR
 #define FILE_ROW .type = S_IFREG
 #define LINK_ROW .type = S_IFLNK
-#define IN_SESSION .parent = K_SESSION, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION
-#define IN_BRANCH .parent = K_BRANCH, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION
-#define IN_ENTRY .parent = K_ENTRY, .scope = SCOPE_RECORD
+#define IN_SESSION .in = {K_SESSION}, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION
+#define IN_BRANCH .in = {K_BRANCH}, .scope = SCOPE_ENTRY, .stamp = STAMP_SESSION
+#define IN_ENTRY .in = {K_ENTRY}, .scope = SCOPE_RECORD
 #define OWN .stamp = STAMP_ENTRY, .keep = KEEP_FIXED
 
-const struct kind tree_kinds[K_COUNT] = {
-    [K_ROOT] = {"/", DIR_ROW, .keep = KEEP_TOLD, .stamp = STAMP_ALL},
-    [K_README] = {"README.md", FILE_ROW, .keep = KEEP_TOLD, .parent = K_ROOT, .size = readme_size, .show = readme_show},
-    [K_PROJECTS] = {"projects", DIR_ROW, .keep = KEEP_TOLD, .parent = K_ROOT},
-    [K_SESSIONS] = {"sessions", DIR_ROW, .keep = KEEP_TOLD, .parent = K_ROOT, .gathers = true},
-    [K_LATEST] = {"latest", LINK_ROW, .keep = KEEP_TOLD, .parent = K_ROOT, .stamp = STAMP_SESSION, .has = latest_has,
-                  .show = latest_show},
-    [K_SESSION_LINK] = {NULL, LINK_ROW, .keep = KEEP_TOLD, .parent = K_SESSIONS, .scope = SCOPE_SLOT,
-                        .stamp = STAMP_SESSION, .show = session_link_show, .list = session_link_list,
-                        .match = session_link_match},
+const struct kind tree_kinds[] = {
+    [K_ROOT] = {"/", DIR_ROW, .keep = KEEP_TOLD, .stamp = STAMP_ALL, .tells_new = true},
+    [K_README] = {"README.md", FILE_ROW, .keep = KEEP_TOLD, .in = {K_ROOT}, .size = readme_size, .show = readme_show},
+    [K_PROJECTS] = {"projects", DIR_ROW, .keep = KEEP_TOLD, .in = {K_ROOT}},
+    [K_SESSIONS] = {"sessions", DIR_ROW, .keep = KEEP_TOLD, .in = {K_ROOT}, .gathers = true, .tells_new = true},
+    [K_LATEST] = {"latest", LINK_ROW, .keep = KEEP_TOLD, .in = {K_ROOT}, .stamp = STAMP_SESSION, .has = latest_has,
+                  .moves_with = latest_moves, .show = latest_show},
+    [K_SESSION_LINK] = {NULL, LINK_ROW, .keep = KEEP_TOLD, .in = {K_SESSIONS}, .scope = SCOPE_SLOT,
+                        .stamp = STAMP_SESSION, .moves_with = session_link_moves, .show = session_link_show,
+                        .list = session_link_list, .match = session_link_match},
 
-    [K_PROJECT] = {NULL, DIR_ROW, .keep = KEEP_TOLD, .parent = K_PROJECTS, .scope = SCOPE_PROJECT,
-                   .stamp = STAMP_PROJECT, .list = project_list, .match = project_match},
-    [K_PROJECT_LATEST] = {"latest", LINK_ROW, .keep = KEEP_TOLD, .parent = K_PROJECT, .stamp = STAMP_SESSION,
-                          .has = project_latest_has, .show = project_latest_show},
-    [K_SESSION] = {NULL, DIR_ROW, .keep = KEEP_TOLD, .parent = K_PROJECT, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION,
-                   .list = session_list, .match = session_match},
+    [K_PROJECT] = {NULL, DIR_ROW, .keep = KEEP_TOLD, .in = {K_PROJECTS}, .scope = SCOPE_PROJECT, .stamp = STAMP_PROJECT,
+                   .tells_new = true, .moves_with = project_moves, .list = project_list, .match = project_match},
+    [K_PROJECT_LATEST] = {"latest", LINK_ROW, .keep = KEEP_TOLD, .in = {K_PROJECT}, .stamp = STAMP_SESSION,
+                          .has = project_latest_has, .moves_with = project_latest_moves, .show = project_latest_show},
+    [K_SESSION] = {NULL, DIR_ROW, .keep = KEEP_TOLD, .in = {K_PROJECT}, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION,
+                   .takes_names = true, .moves_with = session_moves, .list = session_list, .match = session_match},
 
     [K_SESSION_JSONL] = {"session.jsonl", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .size = jsonl_size,
                          .part = jsonl_part},
     [K_HEADER_JSON] = {"header.json", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .show = header_show},
     [K_INFO_JSON] = {"info.json", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .rewritten = true, .show = info_show},
     [K_TITLE] = {"title", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .rewritten = true, .show = title_show},
-    [K_NAME] = {"name", FILE_ROW, IN_SESSION, .rewritten = true, .value = VALUE_NAME, .has = name_has,
+    [K_NAME] = {"name", FILE_ROW, IN_SESSION, .rewritten = true, .write = &writable_name, .has = name_has,
                 .show = name_show},
     [K_CWD] = {"cwd", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .has = cwd_has, .show = cwd_show},
     [K_TREE_TXT] = {"tree.txt", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .rewritten = true, .has = tree_has,
@@ -610,44 +615,47 @@ const struct kind tree_kinds[K_COUNT] = {
                         .show = context_json_show},
     [K_TRANSCRIPT_MD] = {"transcript.md", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .rewritten = true,
                          .has = transcript_has, .view = transcript_view},
-    [K_LEAF] = {"leaf", LINK_ROW, IN_SESSION, .keep = KEEP_TOLD, .has = any_entry, .show = leaf_show},
-    [K_PARENT_SESSION] = {"parent", LINK_ROW, .parent = K_SESSION, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION,
+    [K_LEAF] = {"leaf", LINK_ROW, IN_SESSION, .keep = KEEP_TOLD, .write = &writable_leaf, .has = any_entry,
+                .show = leaf_show},
+    [K_PARENT_SESSION] = {"parent", LINK_ROW, .in = {K_SESSION}, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION,
                           .has = parent_session_has, .show = parent_session_show},
-    [K_FORKS] = {"forks", DIR_ROW, .parent = K_SESSION, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION, .gathers = true,
+    [K_FORKS] = {"forks", DIR_ROW, .in = {K_SESSION}, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION, .gathers = true,
                  .has = forks_has},
-    [K_FORK] = {NULL, LINK_ROW, .parent = K_FORKS, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION, .show = fork_show,
+    [K_FORK] = {NULL, LINK_ROW, .in = {K_FORKS}, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION, .show = fork_show,
                 .list = fork_list, .match = fork_match},
     [K_PROBLEMS] = {"problems.txt", FILE_ROW, IN_SESSION, .rewritten = true, .has = problems_has,
                     .show = problems_show},
-    [K_LABELS_TSV] = {"labels.tsv", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .rewritten = true, .value = VALUE_TABLE,
-                      .has = labels_tsv_has, .show = labels_tsv_show},
+    [K_LABELS_TSV] = {"labels.tsv", FILE_ROW, IN_SESSION, .keep = KEEP_TOLD, .rewritten = true,
+                      .write = &writable_labels_tsv, .has = labels_tsv_has, .show = labels_tsv_show},
 
-    [K_ERRORS] = {"errors", FILE_ROW, .parent = K_SESSION, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION,
-                  .rewritten = true, .untimed = true, .has = errors_has, .size = errors_size, .show = errors_show},
+    [K_ERRORS] = {"errors", FILE_ROW, .in = {K_SESSION}, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION, .rewritten = true,
+                  .untimed = true, .has = errors_has, .is_small = true, .show = errors_show},
 
-    [K_LABELS] = {"labels", DIR_ROW, IN_SESSION, .keep = KEEP_NAME},
-    [K_LABEL_LINK] = {NULL, LINK_ROW, .parent = K_LABELS, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION,
-                      .has = label_has, .show = to_entry_show, .list = label_list, .match = label_match},
+    [K_LABELS] = {"labels", DIR_ROW, IN_SESSION, .keep = KEEP_NAME, .takes_names = true},
+    [K_LABEL_LINK] = {NULL, LINK_ROW, .in = {K_LABELS}, .scope = SCOPE_ENTRY, .stamp = STAMP_SESSION,
+                      .write = &writable_label_link, .has = label_has, .show = to_entry_show, .list = label_list,
+                      .match = label_match},
 
     [K_ENTRIES] = {"entries", DIR_ROW, IN_SESSION, .keep = KEEP_NAME},
-    [K_ENTRY] = {NULL, DIR_ROW, .parent = K_ENTRIES, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION, .keep = KEEP_QUIET,
+    [K_ENTRY] = {NULL, DIR_ROW, .in = {K_ENTRIES}, .scope = SCOPE_ENTRY, .stamp = STAMP_SESSION, .keep = KEEP_QUIET,
+                 .takes_names = true, .takes_no_links = true, .is_target = true, .called = entry_called,
                  .list = entry_list, .match = entry_match},
 
     [K_BRANCHES] = {"branches", DIR_ROW, IN_SESSION, .keep = KEEP_NAME},
-    [K_CURRENT] = {"current", LINK_ROW, .parent = K_BRANCHES, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION,
+    [K_CURRENT] = {"current", LINK_ROW, .in = {K_BRANCHES}, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION,
                    .keep = KEEP_TOLD, .has = position_has, .show = current_show},
-    [K_BRANCH] = {NULL, DIR_ROW, .parent = K_BRANCHES, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION, .keep = KEEP_QUIET,
+    [K_BRANCH] = {NULL, DIR_ROW, .in = {K_BRANCHES}, .scope = SCOPE_ENTRY, .stamp = STAMP_SESSION, .keep = KEEP_QUIET,
                   .list = branch_list, .match = branch_match},
     [K_BRANCH_CONTEXT_MD] = {"context.md", FILE_ROW, IN_BRANCH, .keep = KEEP_QUIET, .rewritten = true,
-                             .has = branch_context_md_has, .show = branch_context_md_show},
+                             .has = context_md_has, .show = context_md_show},
     [K_BRANCH_CONTEXT_JSON] = {"context.json", FILE_ROW, IN_BRANCH, .keep = KEEP_QUIET, .rewritten = true,
-                               .show = branch_context_json_show},
+                               .show = context_json_show},
     [K_BRANCH_TRANSCRIPT_MD] = {"transcript.md", FILE_ROW, IN_BRANCH, .keep = KEEP_QUIET, .rewritten = true,
-                                .has = branch_transcript_has, .view = branch_transcript_view},
-    [K_PATH_LINK] = {NULL, LINK_ROW, IN_BRANCH, .keep = KEEP_QUIET, .show = path_link_show, .list = path_list,
-                     .match = path_match},
+                                .has = transcript_has, .view = transcript_view},
+    [K_PATH_LINK] = {NULL, LINK_ROW, IN_BRANCH, .keep = KEEP_QUIET, .may_go = path_link_may_go, .show = path_link_show,
+                     .list = path_list, .match = path_match},
 
-    [K_ENTRY_JSON] = {"entry.json", FILE_ROW, .parent = K_ENTRY, .scope = SCOPE_INDEX, OWN, .size = entry_json_size,
+    [K_ENTRY_JSON] = {"entry.json", FILE_ROW, .in = {K_ENTRY}, .scope = SCOPE_ENTRY, OWN, .size = entry_json_size,
                       .part = entry_json_part},
     [K_TYPE] = {"type", FILE_ROW, IN_ENTRY, OWN, .has = type_has, .size = type_size, .show = type_show},
     [K_ROLE] = {"role", FILE_ROW, IN_ENTRY, OWN, .has = role_has, .size = role_size, .show = role_show},
@@ -658,26 +666,31 @@ const struct kind tree_kinds[K_COUNT] = {
     [K_USAGE] = {"usage.json", FILE_ROW, IN_ENTRY, OWN, .has = usage_has, .size = usage_size, .show = usage_show},
     [K_TOOL_CALLS] = {"tool-calls", DIR_ROW, IN_ENTRY, .stamp = STAMP_SESSION, .keep = KEEP_QUIET,
                       .has = tool_calls_has},
-    [K_CALL] = {NULL, DIR_ROW, .parent = K_TOOL_CALLS, .scope = SCOPE_RECORD, .stamp = STAMP_SESSION,
-                .keep = KEEP_QUIET, .has = call_has, .list = call_list, .match = call_match},
-    [K_ARGUMENTS] = {"arguments.json", FILE_ROW, .parent = K_CALL, .scope = SCOPE_RECORD, OWN, .has = arguments_has,
-                     .size = arguments_size, .show = arguments_show},
-    [K_RESULT] = {"result", LINK_ROW, .parent = K_CALL, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION,
-                  .keep = KEEP_QUIET, .has = result_has, .show = result_show},
+    [K_CALL] = {NULL, DIR_ROW, .in = {K_TOOL_CALLS}, .scope = SCOPE_RECORD, .stamp = STAMP_SESSION, .keep = KEEP_QUIET,
+                .has = call_has, .list = call_list, .match = call_match},
+    [K_ARGUMENTS] = {"arguments.json", FILE_ROW, .in = {K_CALL}, .scope = SCOPE_RECORD, OWN, .has = arguments_has,
+                     .is_small = true, .show = arguments_show},
+    [K_RESULT] = {"result", LINK_ROW, .in = {K_CALL}, .scope = SCOPE_ENTRY, .stamp = STAMP_SESSION, .keep = KEEP_QUIET,
+                  .has = result_has, .show = result_show},
     [K_CALL_LINK] = {"call", LINK_ROW, IN_ENTRY, .stamp = STAMP_SESSION, .keep = KEEP_QUIET, .has = call_link_has,
                      .show = call_link_show},
     [K_IMAGES] = {"images", DIR_ROW, IN_ENTRY, .stamp = STAMP_SESSION, .keep = KEEP_QUIET, .has = images_has},
-    [K_IMAGE] = {NULL, FILE_ROW, .parent = K_IMAGES, .scope = SCOPE_RECORD, OWN, .has = image_has, .size = image_size,
+    [K_IMAGE] = {NULL, FILE_ROW, .in = {K_IMAGES}, .scope = SCOPE_RECORD, OWN, .has = image_has, .size = image_size,
                  .show = image_show, .list = image_list, .match = image_match},
-    [K_PARENT] = {"parent", LINK_ROW, .parent = K_ENTRY, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION,
-                  .keep = KEEP_QUIET, .has = parent_has, .show = parent_show},
-    [K_CHILDREN] = {"children", DIR_ROW, .parent = K_ENTRY, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION,
+    [K_PARENT] = {"parent", LINK_ROW, .in = {K_ENTRY}, .scope = SCOPE_ENTRY, .stamp = STAMP_SESSION, .keep = KEEP_QUIET,
+                  .has = parent_has, .show = parent_show},
+    [K_CHILDREN] = {"children", DIR_ROW, .in = {K_ENTRY}, .scope = SCOPE_ENTRY, .stamp = STAMP_SESSION,
                     .keep = KEEP_QUIET, .has = children_has},
-    [K_CHILD] = {NULL, LINK_ROW, .parent = K_CHILDREN, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION, .keep = KEEP_QUIET,
+    [K_CHILD] = {NULL, LINK_ROW, .in = {K_CHILDREN}, .scope = SCOPE_ENTRY, .stamp = STAMP_SESSION, .keep = KEEP_QUIET,
                  .show = child_show, .list = child_list, .match = child_match},
-    [K_LABEL] = {"label", FILE_ROW, .parent = K_ENTRY, .scope = SCOPE_INDEX, .stamp = STAMP_LABEL, .rewritten = true,
-                 .value = VALUE_LABEL, .has = label_has, .size = label_size, .show = label_show},
-    [K_BRANCH_SUMMARY] = {"branch", FILE_ROW, .parent = K_ENTRY, .scope = SCOPE_INDEX, .stamp = STAMP_BRANCH,
-                          .rewritten = true, .value = VALUE_SUMMARY, .has = branch_summary_has,
-                          .size = branch_summary_size, .show = branch_summary_show},
+    [K_LABEL] = {"label", FILE_ROW, .in = {K_ENTRY}, .scope = SCOPE_ENTRY, .stamp = STAMP_LABEL, .rewritten = true,
+                 .write = &writable_label, .has = label_has, .is_small = true, .show = label_show},
+    [K_BRANCH_SUMMARY] = {"branch", FILE_ROW, .in = {K_ENTRY}, .scope = SCOPE_ENTRY, .stamp = STAMP_BRANCH,
+                          .rewritten = true, .write = &writable_summary, .has = branch_summary_has, .is_small = true,
+                          .show = branch_summary_show},
 };
+
+_Static_assert(sizeof tree_kinds / sizeof *tree_kinds <= KIND_SEGMENT_VIEW, "kinds fit their bits of a node id");
+
+const size_t tree_kind_count = sizeof tree_kinds / sizeof *tree_kinds;
+const unsigned tree_root_kind = K_ROOT;

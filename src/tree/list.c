@@ -34,12 +34,25 @@ static int list_scratch(struct tree *t, node_t dir, uint64_t cookie, tree_emit e
 }
 
 /* The node that the fixed name k has below `dir`. */
-static struct node child_of(struct node dir, unsigned k)
+static struct node child_of(struct node dir, const struct kind *k)
 {
-	return (struct node){.kind = k, .slot = dir.slot, .entry = dir.entry, .part = dir.part};
+	return (struct node){.kind = kind_id(k), .slot = dir.slot, .entry = dir.entry, .part = dir.part};
 }
 
-static int lookup_fixed(struct ctx *c, struct node dir, unsigned k, struct tree_attr *ret)
+/* The row of the fixed name in a directory of kind `dir`, or that of its family. */
+static const struct kind *find_row(unsigned dir, struct span name)
+{
+	const struct kind *family = NULL;
+	for (const struct kind *k = NULL; (k = kind_next_in(dir, k));) {
+		if (!k->name)
+			family = k;
+		else if (span_is(name, k->name))
+			return k;
+	}
+	return family;
+}
+
+static int lookup_fixed(struct ctx *c, struct node dir, const struct kind *k, struct tree_attr *ret)
 {
 	int rc = ctx_turn(c, child_of(dir, k));
 	if (rc < 0)
@@ -50,40 +63,36 @@ static int lookup_fixed(struct ctx *c, struct node dir, unsigned k, struct tree_
 }
 
 /* *ret_again: what the name led to was replaced before it could be looked at. */
+static int lookup_family(struct ctx *c, const struct kind *k, struct span name, struct tree_attr *ret, bool *ret_again)
+{
+	struct node dir = c->node, child = child_of(dir, k);
+	int rc = k->scope >= SCOPE_INDEX ? ctx_reach(c, SCOPE_INDEX) : 0;
+	if (rc == 0)
+		rc = k->match(c, name, &child);
+	if (rc < 0)
+		return rc;
+	if (child.slot != dir.slot)
+		c->scope = SCOPE_MOUNT;
+	rc = ctx_turn(c, child);
+	*ret_again = rc == -ESTALE;
+	if (rc == -ESTALE)
+		rc = -ENOENT;
+	return rc < 0 ? rc : ctx_attr(c, ret);
+}
+
 static int lookup_once(struct tree *t, node_t parent, struct span name, struct tree_attr *ret, bool *ret_again)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	*ret_again = false;
-	int rc = ctx_open(&c, t, node_unpack(parent), SCOPE_MOUNT);
+	int rc = ctx_open(&c, t, tree_node(parent), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
 	if (c.kind->type != S_IFDIR)
 		return -ENOTDIR;
-	struct node dir = c.node;
-	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
-		const struct kind *row = &tree_kinds[k];
-		if (row->parent == dir.kind && row->name && span_is(name, row->name))
-			return lookup_fixed(&c, dir, k, ret);
-	}
-	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
-		const struct kind *row = &tree_kinds[k];
-		if (row->parent != dir.kind || row->name)
-			continue;
-		if (row->scope >= SCOPE_INDEX && (rc = ctx_reach(&c, row->scope)) < 0)
-			return rc;
-		struct node child = child_of(dir, k);
-		rc = row->match(&c, name, &child);
-		if (rc < 0)
-			return rc;
-		if (child.slot != dir.slot)
-			c.scope = SCOPE_MOUNT;
-		rc = ctx_turn(&c, child);
-		*ret_again = rc == -ESTALE;
-		if (rc == -ESTALE)
-			rc = -ENOENT;
-		return rc < 0 ? rc : ctx_attr(&c, ret);
-	}
-	return -ENOENT;
+	const struct kind *k = find_row(c.node.kind, name);
+	if (!k)
+		return -ENOENT;
+	return k->name ? lookup_fixed(&c, c.node, k, ret) : lookup_family(&c, k, name, ret, ret_again);
 }
 
 /* How often what is at a name may be replaced while it is looked up. */
@@ -120,29 +129,21 @@ int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_att
 static bool is_possible(unsigned dir, struct span name)
 {
 	bool hidden = name.n > 0 && name.p[0] == '.';
-	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
-		const struct kind *row = &tree_kinds[k];
-		if (row->parent == dir && (row->name ? span_is(name, row->name) : !hidden))
-			return true;
-	}
-	return false;
+	const struct kind *k = find_row(dir, name);
+	return k && (k->name || !hidden);
 }
 
 double tree_missing_ttl(struct tree *t, node_t dir, struct span name)
 {
-	unsigned kind = dir == NODE_ROOT ? K_ROOT : node_unpack(dir).kind;
+	struct node n = tree_node(dir);
+	const struct kind *k = kind_of(n);
 	/* Tools look for .gitignore and the like in every directory. Who makes one does so through the mount, which the
 	 * kernel sees. */
-	if (!is_possible(kind, name))
+	if (!k || !is_possible(n.kind, name))
 		return TREE_TTL_FIXED;
-	if (kind_is_writable_dir(kind) && !t->read_only)
-		return 0;
-	/* Several sessions can bring a project, and none of them the first: its name is not told each time. */
-	if (kind == K_PROJECTS)
-		return TREE_TTL_LIVE;
-	if (kind == K_PROJECT || kind == K_SESSIONS || kind == K_ROOT)
-		return catalog_is_told(t->catalog) ? TREE_TTL_TOLD : TREE_TTL_LIVE;
-	return tree_live_ttl(t);
+	if (k->tells_new && catalog_is_told(t->catalog))
+		return TREE_TTL_TOLD;
+	return k->scope < SCOPE_SLOT ? TREE_TTL_LIVE : tree_live_ttl(t);
 }
 
 int tree_writable_dir(struct tree *t, node_t dir)
@@ -150,9 +151,10 @@ int tree_writable_dir(struct tree *t, node_t dir)
 	struct ctx c CLEANUP_CTX = {0};
 	if (t->read_only)
 		return -EROFS;
-	if (!kind_is_writable_dir(node_unpack(dir).kind))
+	const struct kind *k = kind_of(tree_node(dir));
+	if (!k || !k->takes_names)
 		return -EPERM;
-	int rc = ctx_open(&c, t, node_unpack(dir), SCOPE_MOUNT);
+	int rc = ctx_open(&c, t, tree_node(dir), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
 	if (!ctx_is_writable(&c))
@@ -162,22 +164,12 @@ int tree_writable_dir(struct tree *t, node_t dir)
 
 bool tree_writable_name(node_t dir, struct span name, struct node *ret)
 {
-	struct node d = node_unpack(dir);
-	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
-		const struct kind *row = &tree_kinds[k];
-		bool writable = row->value || k == K_LEAF;
-		if (row->parent != d.kind || !row->name || !writable || !span_is(name, row->name))
-			continue;
-		*ret = child_of(d, k);
-		return true;
-	}
-	return false;
-}
-
-/* Whether the size is known without making the contents. */
-static bool is_cheap(const struct kind *k)
-{
-	return k->type != S_IFREG || k->size;
+	struct node d = tree_node(dir);
+	const struct kind *k = find_row(d.kind, name);
+	if (!k || !k->name || !k->write)
+		return false;
+	*ret = child_of(d, k);
+	return true;
 }
 
 static int list_one(struct ctx *c, const struct lister *l, struct span name, uint64_t cookie)
@@ -187,78 +179,82 @@ static int list_one(struct ctx *c, const struct lister *l, struct span name, uin
 	if (rc < 0)
 		return rc;
 	bool wanted = l->want == TREE_ATTRS || (l->want == TREE_DIRS && c->kind->type == S_IFDIR);
-	bool known = wanted && is_cheap(c->kind) && ctx_attr(c, &attr) == 0;
+	bool known = wanted && kind_is_cheap(c->kind) && ctx_attr(c, &attr) == 0;
 	*l->stopped = l->emit(l->arg, name, cookie, ctx_id(c), c->kind->type, known ? &attr : NULL) != 0;
 	return *l->stopped;
 }
 
-int list_child(struct ctx *dir, const struct lister *l, enum kind_id k, struct node child, struct span name,
-               uint64_t cookie)
+int list_child(struct ctx *dir, const struct lister *l, struct node child, struct span name, uint64_t cookie)
 {
 	struct node here = dir->node;
 	const struct kind *kind = dir->kind;
-	child.kind = k;
+	child.kind = kind_id(l->family);
 	dir->node = child;
-	dir->kind = &tree_kinds[k];
+	dir->kind = l->family;
 	int rc = list_one(dir, l, name, cookie);
 	dir->node = here;
 	dir->kind = kind;
 	return rc;
 }
 
-static int list_fixed(struct ctx *c, struct node dir, unsigned k, const struct lister *l)
+/* What cannot be removed is listed before what can, so that who removes all of a directory is refused before anything
+ * is gone (namespace.md "Writing"). A cookie is one more than the row's number, and that much more in the second half.
+ */
+#define COOKIE_REMOVABLE ((uint64_t)1 << NODE_KIND_BITS)
+_Static_assert(2 * COOKIE_REMOVABLE <= COOKIE_FAMILY, "the cookies of fixed names come before those of families");
+
+static uint64_t fixed_cookie(const struct kind *k)
 {
-	int rc = ctx_turn(c, child_of(dir, k));
-	if (rc < 0)
-		return rc;
-	if ((c->kind->has && !c->kind->has(c)) || state_is_hidden(c->tree, c->node))
-		return 0;
-	return list_one(c, l, span_of(c->kind->name), k + 1u);
+	return kind_id(k) + 1 + (kind_is_removable(k) ? COOKIE_REMOVABLE : 0);
 }
 
-_Static_assert(K_COUNT < COOKIE_FAMILY, "the cookies of fixed names come before those of families");
+/* One half of the fixed names, after the cookie. */
+static int list_fixed(struct ctx *c, struct node dir, bool removable, uint64_t cookie, const struct lister *l)
+{
+	int rc = 0;
+	for (const struct kind *k = NULL; rc == 0 && (k = kind_next_in(dir.kind, k));) {
+		if (!k->name || kind_is_removable(k) != removable || fixed_cookie(k) <= cookie)
+			continue;
+		rc = ctx_turn(c, child_of(dir, k));
+		if (rc < 0 || (k->has && !k->has(c)) || state_is_hidden(c->tree, c->node))
+			continue;
+		rc = list_one(c, l, span_of(k->name), fixed_cookie(k));
+	}
+	return rc;
+}
 
-static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, const struct lister *l)
+static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, struct lister *l)
 {
 	struct ctx c CLEANUP_CTX = {0};
-	int rc = ctx_open(&c, t, node_unpack(dir_id), SCOPE_MOUNT);
+	int rc = ctx_open(&c, t, tree_node(dir_id), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
 	if (c.kind->type != S_IFDIR)
 		return -ENOTDIR;
 	struct node dir = c.node;
-	/* The cookie of the fixed name k is k + 1. */
-	unsigned first = cookie == 0 ? K_ROOT + 1 : cookie < COOKIE_FAMILY ? (unsigned)cookie : K_COUNT;
-	for (unsigned k = first; k < K_COUNT; k++) {
-		if (tree_kinds[k].parent != dir.kind || !tree_kinds[k].name)
-			continue;
-		rc = list_fixed(&c, dir, k, l);
-		if (rc)
-			return rc;
-	}
-	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
-		const struct kind *row = &tree_kinds[k];
-		if (row->parent != dir.kind || row->name)
-			continue;
-		c.node = dir;
-		c.kind = &tree_kinds[dir.kind];
-		if (row->scope >= SCOPE_INDEX && (rc = ctx_reach(&c, row->scope)) < 0)
-			return rc;
-		return row->list(&c, cookie < COOKIE_FAMILY ? 0 : cookie - COOKIE_FAMILY, l);
-	}
-	return 0;
+	rc = list_fixed(&c, dir, false, cookie, l);
+	if (rc == 0)
+		rc = list_fixed(&c, dir, true, cookie, l);
+	l->family = rc == 0 ? find_row(dir.kind, (struct span){NULL, 0}) : NULL;
+	if (!l->family)
+		return rc;
+	c.node = dir;
+	c.kind = kind_of(dir);
+	rc = l->family->scope >= SCOPE_INDEX ? ctx_reach(&c, SCOPE_INDEX) : 0;
+	return rc < 0 ? rc : l->family->list(&c, cookie < COOKIE_FAMILY ? 0 : cookie - COOKIE_FAMILY, l);
 }
 
 static int list_all(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
 {
 	bool stopped = false;
-	const struct lister l = {emit, arg, want, &stopped};
+	struct lister l = {emit, arg, want, &stopped, NULL};
 	if (cookie < COOKIE_SCRATCH) {
 		int rc = list_shown(t, dir, cookie, &l);
 		if (rc < 0 || stopped)
 			return rc < 0 ? rc : 0;
 	}
-	return kind_is_writable_dir(node_unpack(dir).kind) ? list_scratch(t, dir, cookie, emit, arg) : 0;
+	const struct kind *k = kind_of(tree_node(dir));
+	return k && k->takes_names ? list_scratch(t, dir, cookie, emit, arg) : 0;
 }
 
 struct counted {

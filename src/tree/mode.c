@@ -53,9 +53,10 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid)
 	struct ctx c CLEANUP_CTX = {0};
 	struct project_info p;
 	*ret_gid = (gid_t)-1;
-	if (tree_is_scratch(node) || ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT) < 0)
+	if (tree_is_scratch(node) || ctx_open(&c, t, tree_node(node), SCOPE_MOUNT) < 0)
 		return 0444;
-	if (!is_shared(&tree_kinds[c.kind->parent]) || (c.kind->has && !c.kind->has(&c)))
+	const struct kind *dir = kind_at(c.kind->in[0]);
+	if (!dir || !is_shared(dir) || (c.kind->has && !c.kind->has(&c)))
 		return 0444;
 	if (!catalog_project(t->catalog, c.slot.project, &p))
 		return 0;

@@ -12,19 +12,17 @@
 /* Nor has a link that leads to the session from elsewhere: its name says which one, and may be another's by now. */
 static bool has_place(struct node n)
 {
-	if (n.kind <= K_ROOT || n.kind >= K_COUNT || kind_has_entry(n.kind))
-		return false;
-	const struct kind *k = &tree_kinds[n.kind];
-	return k->scope >= SCOPE_SLOT && (k->name || k->type == S_IFDIR);
+	const struct kind *k = kind_of(n);
+	return k && k->scope >= SCOPE_SLOT && k->scope < SCOPE_ENTRY && (k->name || k->type == S_IFDIR);
 }
 
 bool tree_moved(struct tree *t, int *rc, node_t *node)
 {
-	struct node n = node_unpack(*node);
+	struct node n = tree_node(*node);
 	struct slot_info now;
 	/* What was found to be gone on the way counts no more where it is looked for again. */
 	*rc = fault_take(*rc);
-	if (*rc != -ESTALE || *node == NODE_ROOT || !has_place(n) || stop_check() < 0)
+	if (*rc != -ESTALE || !has_place(n) || stop_check() < 0)
 		return false;
 	if (catalog_slot_now(t->catalog, n.slot, &now) < 0 || now.slot == n.slot)
 		return false;

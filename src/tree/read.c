@@ -55,7 +55,7 @@ static void add_slice(struct buf *out, struct span s, uint64_t off, size_t n)
 static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
 {
 	uint64_t size;
-	int rc = c->kind->size(c, &size);
+	int rc = ctx_size(c, &size);
 	*ret_done = rc < 0 || size <= n;
 	return rc < 0 || size > n ? rc : c->kind->show(c, out);
 }
@@ -86,7 +86,7 @@ int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 		rc = c->kind->part(c, off, n, out);
 		return rc < 0 ? rc : buf_err(out);
 	}
-	if (off == 0 && c->kind->size) {
+	if (off == 0 && kind_is_cheap(c->kind)) {
 		bool done;
 		rc = read_whole(c, n, out, &done);
 		if (done)
@@ -108,7 +108,7 @@ static int read_at(struct tree *t, node_t node, uint64_t off, size_t n, struct b
 	struct ctx c CLEANUP_CTX = {0};
 	if (tree_is_scratch(node))
 		return scratch_read(t->scratch, scratch_id(node), off, n, out);
-	int rc = ctx_init(&c, t, node_unpack(node));
+	int rc = ctx_init(&c, t, tree_node(node));
 	if (rc < 0)
 		return rc;
 	if (c.kind->type != S_IFREG)
@@ -137,7 +137,7 @@ static int read_link(struct tree *t, node_t node, struct buf *out)
 	struct ctx c CLEANUP_CTX = {0};
 	if (tree_is_scratch(node))
 		return scratch_read(t->scratch, scratch_id(node), 0, SIZE_MAX, out);
-	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
+	int rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
 	if (c.kind->type != S_IFLNK)

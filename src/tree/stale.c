@@ -2,15 +2,11 @@
  * (KEEP_TOLD, KEEP_NAME). There are as many of them in a session as the table has rows, however many entries it has. */
 #include "tree_impl.h"
 
+#include <sys/stat.h>
+
 static void tell_node(struct node n, tree_tell tell, void *arg)
 {
-	tell(arg, node_pack(n), (struct span){NULL, 0});
-}
-
-static void tell_name(unsigned dir, uint32_t slot, const char *name, tree_tell tell, void *arg)
-{
-	if (name)
-		tell(arg, node_pack((struct node){.kind = dir, .slot = slot}), span_of(name));
+	tell(arg, tree_id(n), (struct span){NULL, 0});
 }
 
 static bool is_told(const struct kind *k)
@@ -18,28 +14,30 @@ static bool is_told(const struct kind *k)
 	return k->keep == KEEP_TOLD || k->keep == KEEP_NAME;
 }
 
-/* The session's directory, the names in it, and links to it. */
+/* The session's directory, the names in it, and links to it: one node a row. */
 static void tell_session(uint32_t slot, tree_tell tell, void *arg)
 {
-	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++) {
-		const struct kind *row = &tree_kinds[k];
-		bool of_session = row->parent == K_SESSION || k == K_SESSION || k == K_SESSION_LINK || k == K_CURRENT;
-		if (of_session && (is_told(row) || row->parent == K_SESSION))
-			tell_node((struct node){.kind = k, .slot = slot}, tell, arg);
-	}
+	for (const struct kind *k = NULL; (k = kind_next(k));)
+		if (k->scope >= SCOPE_SLOT && k->scope < SCOPE_ENTRY && (is_told(k) || k->name))
+			tell_node((struct node){.kind = kind_id(k), .slot = slot}, tell, arg);
+}
+
+static bool shows_project(const struct kind *k)
+{
+	const struct kind *dir = kind_at(k->in[0]);
+	return k->stamp == STAMP_PROJECT || (k->name && dir && dir->stamp == STAMP_PROJECT);
 }
 
 /* What shows the newest session's time, or leads to it. */
 static void tell_above(uint32_t project, tree_tell tell, void *arg)
 {
-	tell(arg, NODE_ROOT, (struct span){NULL, 0});
-	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++)
-		if (tree_kinds[k].parent == K_ROOT)
-			tell_node((struct node){.kind = k}, tell, arg);
-	if (project == NO_SLOT)
-		return;
-	tell_node((struct node){.kind = K_PROJECT, .slot = project}, tell, arg);
-	tell_node((struct node){.kind = K_PROJECT_LATEST, .slot = project}, tell, arg);
+	struct node root = tree_node(NODE_ROOT);
+	tell_node(root, tell, arg);
+	for (const struct kind *k = NULL; (k = kind_next_in(root.kind, k));)
+		tell_node((struct node){.kind = kind_id(k)}, tell, arg);
+	for (const struct kind *k = NULL; project != NO_SLOT && (k = kind_next(k));)
+		if (k->scope < SCOPE_SLOT && shows_project(k))
+			tell_node((struct node){.kind = kind_id(k), .slot = project}, tell, arg);
 }
 
 void tree_stale_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg)
@@ -58,11 +56,17 @@ bool tree_take_renamed(struct tree *t, uint32_t slot)
 	return renamed;
 }
 
+/* Directories that are named after entries stand in one of the session's own: that one is dropped, and with it all
+ * that is below. */
 void tree_stale_all(struct tree *t, uint32_t slot, tree_tell tell, void *arg)
 {
 	(void)t;
-	tell_name(K_SESSION, slot, tree_kinds[K_ENTRIES].name, tell, arg);
-	tell_name(K_SESSION, slot, tree_kinds[K_BRANCHES].name, tell, arg);
+	for (const struct kind *k = NULL; (k = kind_next(k));) {
+		const struct kind *dir = kind_at(k->in[0]);
+		if (k->name || k->type != S_IFDIR || k->scope < SCOPE_ENTRY || dir->scope >= SCOPE_ENTRY)
+			continue;
+		tell(arg, tree_id((struct node){.kind = dir->in[0], .slot = slot}), span_of(dir->name));
+	}
 }
 
 void tree_stale_above(struct tree *t, uint32_t project, tree_tell tell, void *arg)
@@ -71,31 +75,16 @@ void tree_stale_above(struct tree *t, uint32_t project, tree_tell tell, void *ar
 	tell_above(project, tell, arg);
 }
 
-/* Whether the project has come with this session, or gone with it. */
-static bool is_project_new(struct tree *t, const struct slot_info *s, const char **ret_name)
-{
-	struct project_info p;
-	struct slot_info first, second;
-	uint64_t cookie = 0;
-	bool found = catalog_project(t->catalog, s->project, &p);
-	*ret_name = p.name;
-	return !found || !catalog_slot_next(t->catalog, s->project, &cookie, &first) ||
-	       !catalog_slot_next(t->catalog, s->project, &cookie, &second);
-}
-
 void tree_stale_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_tell tell, void *arg)
 {
-	const char *project = NULL;
 	if (died != NO_SLOT)
 		tell_session(died, tell, arg);
-	if (s->project != NO_SLOT) {
-		if (is_project_new(t, s, &project))
-			tell_name(K_PROJECTS, 0, project, tell, arg);
-		tell_name(K_PROJECT, s->project, s->stem, tell, arg);
-		tell_name(K_PROJECT, s->project, tree_kinds[K_PROJECT_LATEST].name, tell, arg);
+	for (const struct kind *k = NULL; (k = kind_next(k));) {
+		struct node dir = {.kind = k->in[0]};
+		struct span name = k->name ? span_of(k->name) : (struct span){NULL, 0};
+		if (k->moves_with && k->moves_with(t, s, &dir.slot, &name))
+			tell(arg, tree_id(dir), name);
 	}
-	tell_name(K_SESSIONS, 0, s->sid, tell, arg);
-	tell(arg, NODE_ROOT, span_of(tree_kinds[K_LATEST].name));
 	uint32_t parent = s->slot == NO_SLOT ? NO_SLOT : catalog_parent(t->catalog, s->slot);
 	if (parent != NO_SLOT)
 		tell_session(parent, tell, arg);

@@ -344,7 +344,7 @@ int view_transcript(struct ctx *c, uint32_t at, const char *prefix, struct view 
 
 const char *view_prefix(const struct ctx *c)
 {
-	return c->kind->parent == K_BRANCH ? "../../" : "";
+	return c->kind->scope >= SCOPE_ENTRY ? "../../" : "";
 }
 
 /* The first segment that ends after off. */
@@ -374,7 +374,7 @@ static int read_long(struct ctx *c, uint32_t entry, const char *prefix, uint64_t
 {
 	struct cache *cache = c->tree->cache;
 	node_t id = node_pack(
-	    (struct node){.kind = K_SEGMENT_VIEW, .slot = c->node.slot, .entry = entry, .part = *prefix != '\0'});
+	    (struct node){.kind = KIND_SEGMENT_VIEW, .slot = c->node.slot, .entry = entry, .part = *prefix != '\0'});
 	const struct view *kept = cache_get(cache, id, session_serial(c->session));
 	if (!kept) {
 		struct reader reader CLEANUP_READER = READER_INIT;
@@ -431,18 +431,18 @@ int view_read(struct ctx *c, const struct view *v, const char *prefix, uint64_t 
 
 /* --- for one reader ----------------------------------------------------------------- */
 
-static bool is_transcript(struct node n)
+static bool is_transcript(const struct kind *k)
 {
-	return n.kind == K_TRANSCRIPT_MD || n.kind == K_BRANCH_TRANSCRIPT_MD;
+	return k && k->view;
 }
 
 static int pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
 {
 	struct ctx c CLEANUP_CTX = {0};
-	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
+	int rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
-	*count = is_transcript(c.node) ? session_count(c.session) : TREE_PIN_WHOLE;
+	*count = is_transcript(c.kind) ? session_count(c.session) : TREE_PIN_WHOLE;
 	return ctx_read(&c, 0, most, out);
 }
 
@@ -476,14 +476,13 @@ static int pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *ou
 	struct ctx c CLEANUP_CTX = {0};
 	struct reader reader CLEANUP_READER = READER_INIT;
 	uint32_t *path CLEANUP_FREE = NULL;
-	struct node id = node_unpack(node);
-	if (!is_transcript(id) || *count == TREE_PIN_WHOLE)
+	struct node id = tree_node(node);
+	if (!is_transcript(kind_of(id)) || *count == TREE_PIN_WHOLE)
 		return 0;
 	int rc = ctx_open(&c, t, id, SCOPE_INDEX);
 	if (rc < 0 || session_count(c.session) <= *count)
 		return rc;
-	uint32_t at = id.kind == K_TRANSCRIPT_MD ? session_leaf(c.session) : session_branch_at(c.session, id.entry);
-	ssize_t n = newer_path(c.session, at, *count, &path);
+	ssize_t n = newer_path(c.session, ctx_position(&c), *count, &path);
 	size_t before = out->n;
 	for (ssize_t i = 0; i < n && rc == 0; i++)
 		rc = render_transcript_segment(c.session, path[i], &reader, NULL, view_prefix(&c), out);

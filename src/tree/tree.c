@@ -67,11 +67,6 @@ void ctx_close(struct ctx *c)
 	c->session = NULL;
 }
 
-bool kind_has_entry(unsigned k)
-{
-	return k == K_LABEL_LINK || (k >= K_BRANCH && k <= K_LABEL);
-}
-
 int ctx_load(struct ctx *c, uint32_t i)
 {
 	if (c->loaded == i)
@@ -109,8 +104,11 @@ int ctx_reach(struct ctx *c, enum scope scope)
 		/* The file may have grown since the slot was looked at: one ctx, one time. */
 		c->slot.st = *session_stat(c->session);
 		c->scope = SCOPE_INDEX;
-		if (kind_has_entry(c->node.kind) && c->node.entry >= session_count(c->session))
+	}
+	if (scope >= SCOPE_ENTRY && c->scope < SCOPE_ENTRY) {
+		if (c->node.entry >= session_count(c->session))
 			return -ESTALE;
+		c->scope = SCOPE_ENTRY;
 	}
 	if (scope >= SCOPE_RECORD) {
 		int rc = ctx_load(c, c->node.entry);
@@ -124,12 +122,8 @@ int ctx_reach(struct ctx *c, enum scope scope)
 int ctx_init(struct ctx *c, struct tree *t, struct node n)
 {
 	*c = (struct ctx){.tree = t, .node = n, .line = LINE_INIT, .loaded = NO_ENTRY};
-	if (n.kind == K_NONE && n.part == 1)
-		c->node = (struct node){.kind = K_ROOT};
-	if (c->node.kind == K_NONE || c->node.kind >= K_COUNT)
-		return -ESTALE;
-	c->kind = &tree_kinds[c->node.kind];
-	return 0;
+	c->kind = kind_of(n);
+	return c->kind ? 0 : -ESTALE;
 }
 
 int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
@@ -141,15 +135,20 @@ int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
 int ctx_turn(struct ctx *c, struct node n)
 {
 	c->node = n;
-	c->kind = &tree_kinds[n.kind];
-	if (c->kind->scope == SCOPE_RECORD || c->scope == SCOPE_RECORD)
-		c->scope = c->scope > SCOPE_INDEX ? SCOPE_INDEX : c->scope;
+	c->kind = kind_of(n);
+	if (c->scope > SCOPE_INDEX)
+		c->scope = SCOPE_INDEX;
 	return ctx_reach(c, c->kind->scope);
 }
 
 node_t ctx_id(const struct ctx *c)
 {
-	return c->node.kind == K_ROOT ? NODE_ROOT : node_pack(c->node);
+	return tree_id(c->node);
+}
+
+uint32_t ctx_position(const struct ctx *c)
+{
+	return c->kind->scope < SCOPE_ENTRY ? session_leaf(c->session) : session_branch_at(c->session, c->node.entry);
 }
 
 /* --- attributes ------------------------------------------------------------ */
@@ -191,19 +190,13 @@ static struct timespec ctx_mtime(struct ctx *c)
 	return c->slot.st.st_mtim;
 }
 
-bool kind_is_writable_dir(unsigned kind)
-{
-	return kind == K_SESSION || kind == K_ENTRY || kind == K_LABELS;
-}
-
 /* Entries that pi cannot address take neither label nor branch. */
 bool ctx_is_writable(const struct ctx *c)
 {
-	unsigned k = c->node.kind;
-	if (c->tree->read_only || !(c->kind->value || kind_is_writable_dir(k)))
+	bool writable = (c->kind->write && c->kind->type == S_IFREG) || c->kind->takes_names;
+	if (c->tree->read_only || !writable)
 		return false;
-	bool of_entry = k == K_ENTRY || c->kind->parent == K_ENTRY;
-	return !of_entry || session_entry(c->session, c->node.entry)->flags & ENTRY_ADDRESSED;
+	return c->kind->scope < SCOPE_ENTRY || session_entry(c->session, c->node.entry)->flags & ENTRY_ADDRESSED;
 }
 
 /* What follows a session file is kept for long from so many seconds after its last change on: then no answer about the
@@ -230,20 +223,12 @@ double tree_live_ttl(const struct tree *t)
 	return t->read_only ? TREE_TTL_LIVE : 0;
 }
 
-/* On the path of a branch the metadata at its end go when the branch does; what stands above them stays. */
-static enum keep keep_of(const struct ctx *c)
-{
-	bool may_go =
-	    c->node.kind == K_PATH_LINK && !(session_entry(c->session, c->node.entry)->flags & ENTRY_CONVERSATION);
-	return may_go ? KEEP_LIVE : c->kind->keep;
-}
-
 static void set_ttl(const struct ctx *c, struct tree_attr *a)
 {
-	enum keep keep = keep_of(c);
+	enum keep keep = c->kind->may_go && c->kind->may_go(c) ? KEEP_LIVE : c->kind->keep;
 	double told = tree_live_ttl(c->tree), quiet = told;
 	/* The names of what can be written come and go with the tools that write. */
-	bool writable = !c->tree->read_only && (c->kind->value || c->node.kind == K_LEAF);
+	bool writable = !c->tree->read_only && c->kind->write;
 	if (keep == KEEP_FIXED) {
 		a->entry_ttl = a->attr_ttl = TREE_TTL_FIXED;
 		return;
@@ -256,7 +241,7 @@ static void set_ttl(const struct ctx *c, struct tree_attr *a)
 	a->entry_ttl = keep == KEEP_NAME ? TREE_TTL_FIXED : a->attr_ttl;
 }
 
-static int ctx_size(struct ctx *c, uint64_t *ret)
+int ctx_size(struct ctx *c, uint64_t *ret)
 {
 	if (c->kind->type == S_IFDIR) {
 		*ret = 0;
@@ -264,11 +249,11 @@ static int ctx_size(struct ctx *c, uint64_t *ret)
 	}
 	if (c->kind->size)
 		return c->kind->size(c, ret);
-	if (c->kind->type == S_IFLNK) {
-		struct buf target CLEANUP_BUF = BUF_INIT;
-		int rc = c->kind->show(c, &target);
-		*ret = target.n;
-		return rc < 0 ? rc : buf_err(&target);
+	if (c->kind->type == S_IFLNK || c->kind->is_small) {
+		struct buf made CLEANUP_BUF = BUF_INIT;
+		int rc = c->kind->show(c, &made);
+		*ret = made.n;
+		return rc < 0 ? rc : buf_err(&made);
 	}
 	if (cache_size(c->tree->cache, ctx_id(c), view_serial(c), ret))
 		return 0;
@@ -302,13 +287,13 @@ int ctx_attr(struct ctx *c, struct tree_attr *ret)
 
 bool tree_is_scratch(node_t node)
 {
-	return node_unpack(node).kind == K_SCRATCH;
+	return node_is_scratch(node_unpack(node));
 }
 
 void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret)
 {
 	*ret = (struct tree_attr){
-	    .node = (node_t)K_SCRATCH << (64 - NODE_KIND_BITS) | s->id,
+	    .node = scratch_node(s->id),
 	    .mode = s->mode,
 	    .size = s->size,
 	    .uid = s->uid,
@@ -337,7 +322,7 @@ static int get_attr(struct tree *t, node_t node, struct tree_attr *ret)
 			tree_scratch_attr(&s, ret);
 		return rc;
 	}
-	int rc = ctx_open(&c, t, node_unpack(node), SCOPE_MOUNT);
+	int rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
 	if (c.kind->has && !c.kind->has(&c))
@@ -358,69 +343,75 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 
 /* --- what an id says ------------------------------------------------------ */
 
+struct node node_above(struct tree *t, struct node n, unsigned up)
+{
+	enum scope scope = kind_at(up)->scope;
+	struct node above = {.kind = up};
+	struct slot_info info;
+	bool has_project = kind_of(n)->scope <= SCOPE_PROJECT;
+	if (scope >= SCOPE_SLOT || (scope == SCOPE_PROJECT && has_project))
+		above.slot = n.slot;
+	if (scope >= SCOPE_ENTRY)
+		above.entry = n.entry;
+	if (scope != SCOPE_PROJECT || has_project)
+		return above;
+	if (catalog_slot(t->catalog, n.slot, &info) < 0)
+		return tree_node(NODE_ROOT);
+	above.slot = info.project;
+	return above;
+}
+
 node_t tree_parent(struct tree *t, node_t dir)
 {
-	struct node n = node_unpack(dir);
-	if (dir == NODE_ROOT || n.kind == K_NONE || n.kind >= K_COUNT)
+	const struct kind *k = kind_of(tree_node(dir));
+	if (!k || k->in[0] == 0)
 		return NODE_ROOT;
-	enum kind_id up = tree_kinds[n.kind].parent;
-	struct node p = {.kind = up, .slot = n.slot, .entry = n.entry};
-	if (up == K_ROOT)
-		return NODE_ROOT;
-	if (up == K_PROJECT) {
-		struct slot_info info;
-		if (catalog_slot(t->catalog, n.slot, &info) < 0)
-			return NODE_ROOT;
-		p.slot = info.project;
-	}
-	if (up == K_PROJECTS || up == K_SESSIONS)
-		p.slot = 0;
-	if (up == K_SESSION || up == K_ENTRIES || up == K_BRANCHES)
-		p.entry = 0;
-	return node_pack(p);
+	return tree_id(node_above(t, tree_node(dir), k->in[0]));
 }
 
 bool tree_is_listing_volatile(struct tree *t, node_t dir)
 {
-	struct node n = node_unpack(dir);
+	struct node n = tree_node(dir);
 	/* A session's `errors` comes with a write that changes nothing else. */
-	return n.kind == K_SESSION || state_is_in(t, n);
+	for (const struct kind *k = NULL; (k = kind_next_in(n.kind, k));)
+		if (k->untimed)
+			return true;
+	return state_is_in(t, n);
 }
 
 bool tree_is_of_session(node_t node)
 {
-	struct node n = node_unpack(node);
-	return node != NODE_ROOT && n.kind < K_COUNT && tree_kinds[n.kind].scope >= SCOPE_SLOT;
+	const struct kind *k = kind_of(tree_node(node));
+	return k && k->scope >= SCOPE_SLOT;
 }
 
 bool tree_is_dir(node_t node)
 {
-	struct node n = node_unpack(node);
-	return node == NODE_ROOT || (n.kind < K_COUNT && tree_kinds[n.kind].type == S_IFDIR);
+	const struct kind *k = kind_of(tree_node(node));
+	return k && k->type == S_IFDIR;
 }
 
 bool tree_is_fixed(node_t node)
 {
-	struct node n = node_unpack(node);
-	return n.kind < K_COUNT && tree_kinds[n.kind].type == S_IFREG && tree_kinds[n.kind].keep == KEEP_FIXED;
+	const struct kind *k = kind_of(tree_node(node));
+	return k && k->type == S_IFREG && k->keep == KEEP_FIXED;
 }
 
 /* The time is that of the record that says it, and a record may say anything of its time. */
 bool tree_is_restamped(node_t node)
 {
-	struct node n = node_unpack(node);
-	return n.kind < K_COUNT &&
-	       (tree_kinds[n.kind].stamp == STAMP_LABEL || tree_kinds[n.kind].stamp == STAMP_BRANCH);
+	const struct kind *k = kind_of(tree_node(node));
+	return k && (k->stamp == STAMP_LABEL || k->stamp == STAMP_BRANCH);
 }
 
 bool tree_is_untimed(node_t node)
 {
-	struct node n = node_unpack(node);
-	return n.kind < K_COUNT && tree_kinds[n.kind].untimed;
+	const struct kind *k = kind_of(tree_node(node));
+	return k && k->untimed;
 }
 
 bool tree_is_rewritten(node_t node)
 {
-	struct node n = node_unpack(node);
-	return n.kind < K_COUNT && tree_kinds[n.kind].rewritten;
+	const struct kind *k = kind_of(tree_node(node));
+	return k && k->rewritten;
 }

@@ -9,85 +9,24 @@
 #include "sessionfs/session/part.h"
 #include "sessionfs/write/scratch.h"
 #include "sessionfs/tree/tree.h"
-#include "sessionfs/write/value.h"
 
-/* In the order of listings: in a directory, what cannot be removed comes before what can, so that who removes all of it
- * is refused before anything is gone. */
-enum kind_id {
-	K_NONE,
-	K_ROOT,
-	K_README,
-	K_PROJECTS,
-	K_SESSIONS,
-	K_LATEST,
-	K_SESSION_LINK,
-	K_PROJECT,
-	K_PROJECT_LATEST,
-	K_SESSION,
-	K_SESSION_JSONL,
-	K_HEADER_JSON,
-	K_INFO_JSON,
-	K_TITLE,
-	K_CWD,
-	K_TREE_TXT,
-	K_CONTEXT_MD,
-	K_CONTEXT_JSON,
-	K_TRANSCRIPT_MD,
-	K_PARENT_SESSION,
-	K_PROBLEMS,
-	K_ERRORS,
-	K_FORKS,
-	K_FORK,
-	K_ENTRIES,
-	K_BRANCHES,
-	K_CURRENT,
-	K_LABELS,
-	K_LABEL_LINK,
-	K_NAME,
-	K_LEAF,
-	K_LABELS_TSV,
-	K_BRANCH,
-	K_BRANCH_CONTEXT_MD,
-	K_BRANCH_CONTEXT_JSON,
-	K_BRANCH_TRANSCRIPT_MD,
-	K_PATH_LINK,
-	K_ENTRY,
-	K_ENTRY_JSON,
-	K_TYPE,
-	K_ROLE,
-	K_MODEL,
-	K_TEXT,
-	K_THINKING,
-	K_USAGE,
-	K_TOOL_CALLS,
-	K_CALL,
-	K_ARGUMENTS,
-	K_RESULT,
-	K_CALL_LINK,
-	K_IMAGES,
-	K_IMAGE,
-	K_PARENT,
-	K_CHILDREN,
-	K_CHILD,
-	K_BRANCH_SUMMARY,
-	K_LABEL,
-	K_COUNT,
-	/* Values that are kept in the cache under a node id but are no names. */
-	K_PATH_VIEW = K_COUNT,
-	K_LABEL_VIEW,
-	K_SEGMENT_VIEW, /* a long segment of a transcript; part 1: in a branch */
-	/* Editors' side files: the number is in place of slot, entry and part. */
-	K_SCRATCH,
+/* Ids that are no names: editors' side files, whose number is in place of slot, entry and part, and values that are
+ * kept in the cache. */
+enum {
+	KIND_SCRATCH = (1 << NODE_KIND_BITS) - 1,
+	KIND_PATH_VIEW = KIND_SCRATCH - 1,
+	KIND_LABEL_VIEW = KIND_SCRATCH - 2,
+	KIND_SEGMENT_VIEW = KIND_SCRATCH - 3, /* a long segment of a transcript; part 1: in a branch */
 };
 
-_Static_assert(K_SCRATCH < 1 << NODE_KIND_BITS, "kinds fit their bits of a node id");
-
-/* How much must be at hand before a kind can be looked at; each includes those before it. */
+/* How much must be at hand before a kind can be looked at; each includes those before it. Its nodes have the numbers
+ * that are needed for that, and no others. */
 enum scope {
 	SCOPE_MOUNT,   /* nothing */
 	SCOPE_PROJECT, /* the project's facts */
 	SCOPE_SLOT,    /* the session file's facts: no index is built */
 	SCOPE_INDEX,   /* the index, locked for reading */
+	SCOPE_ENTRY,   /* and an entry in it */
 	SCOPE_RECORD,  /* and the entry's line, viewed */
 };
 
@@ -145,7 +84,7 @@ struct mark {
 	struct block_iter rest;
 };
 struct marks {
-	enum kind_id of; /* K_CALL or K_IMAGE */
+	enum marks_of { MARKS_CALLS = 1, MARKS_IMAGES } of;
 	size_t n, cap;
 	struct mark *v;
 };
@@ -228,22 +167,32 @@ struct lister {
 	tree_emit emit;
 	void *arg;
 	enum tree_want want;
-	bool *stopped; /* emit said so */
+	bool *stopped;             /* emit said so */
+	const struct kind *family; /* the row whose names are listed */
 };
 
 /* Family cookies come after those of the fixed names. */
-#define COOKIE_FAMILY 64
+#define COOKIE_FAMILY 256
 
 /* One row of the table. */
 struct kind {
 	const char *name; /* NULL: a family, named by list and match */
 	mode_t type;      /* S_IFDIR, S_IFREG, S_IFLNK */
-	enum kind_id parent;
+	/* The numbers of the directories it stands in, 0 after the last. The first one is `..` of a directory. */
+	unsigned char in[3];
 	enum scope scope;
 	enum stamp stamp;
 	enum keep keep;
-	/* Files that can be written: what their text is. Mode and keeping follow from it. */
-	enum value_kind value;
+	/* What can be written (write_impl.h). Mode and keeping follow from it. */
+	const struct writable *write;
+	/* Directories in which names can be made. */
+	bool takes_names;
+	/* Those in which no link is made: `ln -s` onto a link to them ends up there. */
+	bool takes_no_links;
+	/* Directories that the links which can be written lead to. */
+	bool is_target;
+	/* Directories that are told when a name comes to be in them. */
+	bool tells_new;
 	/* Directories that name sessions of any project: listed by those who may list them all. */
 	bool gathers;
 	/* Files whose contents change in the middle as the session grows. */
@@ -252,6 +201,13 @@ struct kind {
 	bool untimed;
 	/* Whether it exists for this ctx; NULL: always. */
 	bool (*has)(struct ctx *c);
+	/* Whether it can go while the rest of its directory stays, whatever `keep` says. */
+	bool (*may_go)(const struct ctx *c);
+	/* Whether the name comes, goes or leads elsewhere with the session s: then *slot is that of the directory, and
+	 * *name what it is called there (for a fixed name it is that already). */
+	bool (*moves_with)(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
+	/* Files that are made to be measured, and not kept. */
+	bool is_small;
 	/* Exact size where that is cheaper than the contents; NULL: the contents are made and kept. */
 	int (*size)(struct ctx *c, uint64_t *ret);
 	/* Files: the contents. Links: the target. */
@@ -260,13 +216,46 @@ struct kind {
 	int (*part)(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 	/* Makes the view where it is more than show's bytes. */
 	int (*view)(struct ctx *c, struct view *ret);
+	/* Families: the name of a node. */
+	void (*called)(struct ctx *c, struct buf *out);
 	/* Families, called with the ctx of the directory: emit names after `cookie` (0: all), find the node of a name.
 	 */
 	int (*list)(struct ctx *dir, uint64_t cookie, const struct lister *l);
 	int (*match)(struct ctx *dir, struct span name, struct node *ret);
 };
 
-extern const struct kind tree_kinds[K_COUNT];
+/* kinds.c: the table, as kind.c reads it. Row 0 is none. */
+extern const struct kind tree_kinds[];
+extern const size_t tree_kind_count;
+extern const unsigned tree_root_kind;
+
+/* kind.c */
+
+/* The number that a row has in node ids. */
+unsigned kind_id(const struct kind *k);
+/* The row of a number, or NULL. */
+const struct kind *kind_at(unsigned id);
+/* The rows one after the other: after NULL the first, after the last NULL. */
+const struct kind *kind_next(const struct kind *after);
+/* The same of those that stand in a directory with that number. */
+const struct kind *kind_next_in(unsigned dir, const struct kind *after);
+bool kind_is_in(const struct kind *k, unsigned dir);
+/* Whether its size is known without contents that are worth keeping. */
+bool kind_is_cheap(const struct kind *k);
+/* Whether what is there can be removed. */
+bool kind_is_removable(const struct kind *k);
+/* The root's id is given (FUSE); all others are packed. */
+struct node tree_node(node_t id);
+node_t tree_id(struct node n);
+
+/* The row of a node; NULL: it is none of the tree's names. */
+static inline const struct kind *kind_of(struct node n)
+{
+	return kind_at(n.kind);
+}
+
+/* The directory of kind `up` that node n stands in; the root if its session is gone. */
+struct node node_above(struct tree *t, struct node n, unsigned up);
 
 /* tree.c */
 
@@ -278,25 +267,35 @@ int ctx_reach(struct ctx *c, enum scope scope);
 int ctx_turn(struct ctx *c, struct node n);
 void ctx_close(struct ctx *c);
 node_t ctx_id(const struct ctx *c);
+int ctx_size(struct ctx *c, uint64_t *ret);
 int ctx_attr(struct ctx *c, struct tree_attr *ret);
 /* Of a writable name that was made a moment ago and holds nothing yet. */
 int ctx_fresh_attr(struct ctx *c, struct tree_attr *ret);
 void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret);
 /* In a mount that can be written, what was written reads back at once. */
 double tree_live_ttl(const struct tree *t);
-/* Where something can be written: names in these directories. */
-bool kind_is_writable_dir(unsigned kind);
 /* Whether what c is opened for can be written, by what it is. */
 bool ctx_is_writable(const struct ctx *c);
+/* Where in the tree a view is of: the leaf, or the end of a branch. */
+uint32_t ctx_position(const struct ctx *c);
 /* Makes sure that the record of entry i is viewed. */
 int ctx_load(struct ctx *c, uint32_t i);
-/* Whether a kind's nodes have an entry number in them. */
-bool kind_has_entry(unsigned k);
 #define CLEANUP_CTX CLEANUP(ctx_close)
+
+/* Editors' side files. */
+static inline bool node_is_scratch(struct node n)
+{
+	return n.kind == KIND_SCRATCH;
+}
 
 static inline uint64_t scratch_id(node_t node)
 {
 	return node & (((node_t)1 << (64 - NODE_KIND_BITS)) - 1);
+}
+
+static inline node_t scratch_node(uint64_t id)
+{
+	return (node_t)KIND_SCRATCH << (64 - NODE_KIND_BITS) | id;
 }
 
 int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret);
@@ -307,9 +306,8 @@ int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow
 int tree_writable_dir(struct tree *t, node_t dir);
 /* The writable file or link that has this name in `dir`, whether it is there now or not. */
 bool tree_writable_name(node_t dir, struct span name, struct node *ret);
-/* Emits one name of a family: the child of `dir` of kind k at `child`. Non-zero stops the listing. */
-int list_child(struct ctx *dir, const struct lister *l, enum kind_id k, struct node child, struct span name,
-               uint64_t cookie);
+/* Emits one name of the family that is listed: the child of `dir` at `child`. Non-zero stops the listing. */
+int list_child(struct ctx *dir, const struct lister *l, struct node child, struct span name, uint64_t cookie);
 
 /* tree_mode.c: owner and mode (namespace.md "Attributes") */
 void ctx_own(const struct ctx *c, struct tree_attr *a);
@@ -357,10 +355,16 @@ int session_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int session_match(struct ctx *dir, struct span name, struct node *ret);
 int session_link_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int session_link_match(struct ctx *dir, struct span name, struct node *ret);
+bool session_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
+bool session_link_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
+bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
+bool latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
+bool project_latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
 int fork_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int fork_match(struct ctx *dir, struct span name, struct node *ret);
 int entry_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int entry_match(struct ctx *dir, struct span name, struct node *ret);
+void entry_called(struct ctx *c, struct buf *out);
 int child_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int child_match(struct ctx *dir, struct span name, struct node *ret);
 int label_list(struct ctx *dir, uint64_t cookie, const struct lister *l);

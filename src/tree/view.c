@@ -9,7 +9,7 @@
 const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err)
 {
 	struct cache *cache = c->tree->cache;
-	node_t id = node_pack((struct node){.kind = K_PATH_VIEW, .slot = c->node.slot, .entry = at});
+	node_t id = node_pack((struct node){.kind = KIND_PATH_VIEW, .slot = c->node.slot, .entry = at});
 	uint64_t serial = session_serial(c->session);
 	const struct view *kept = cache_get(cache, id, serial);
 	if (kept)
@@ -177,7 +177,7 @@ static int make_labels(struct ctx *c, struct view *v)
 const struct view *view_labels(struct ctx *c, int *ret_err)
 {
 	struct cache *cache = c->tree->cache;
-	node_t id = node_pack((struct node){.kind = K_LABEL_VIEW, .slot = c->node.slot});
+	node_t id = node_pack((struct node){.kind = KIND_LABEL_VIEW, .slot = c->node.slot});
 	uint64_t serial = session_serial(c->session);
 	const struct view *kept = cache_get(cache, id, serial);
 	if (kept)

@@ -86,7 +86,7 @@ static int open_scratch(struct tree *t, uint64_t id, bool truncate, struct tree_
 	int rc = scratch_hold(t->scratch, id);
 	if (rc < 0)
 		return rc;
-	struct tree_handle *h = handle_new((struct node){.kind = K_SCRATCH});
+	struct tree_handle *h = handle_new(node_unpack(scratch_node(id)));
 	if (!h) {
 		scratch_drop(t->scratch, id);
 		return -ENOMEM;
@@ -125,7 +125,7 @@ static int open_staged(struct tree *t, struct node n, bool truncate, const struc
 		return -ENOMEM;
 	rc = commit_entry(t, n, &h->entry);
 	if (rc == 0)
-		rc = stage_init(&h->stage, tree_kinds[n.kind].value, buf_span(&now), truncate);
+		rc = stage_init(&h->stage, writable_of(n)->form, buf_span(&now), truncate);
 	if (rc < 0) {
 		handle_free(t, h);
 		return rc;
@@ -140,12 +140,12 @@ static int open_staged(struct tree *t, struct node n, bool truncate, const struc
 
 int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tree_caller *who, struct tree_handle **ret)
 {
-	struct node n = node_unpack(node);
-	if (n.kind == K_SCRATCH)
+	struct node n = tree_node(node);
+	if (node_is_scratch(n))
 		return open_scratch(t, scratch_id(node), truncate, ret);
 	if (t->read_only)
 		return -EROFS;
-	if (n.kind >= K_COUNT || !tree_kinds[n.kind].value)
+	if (!writable_of(n) || !writable_of(n)->form)
 		return -EPERM;
 	return open_staged(t, n, truncate, who, ret);
 }
@@ -190,7 +190,7 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 	if (rc == 0)
 		rc = tree_open_write(t, a.node, truncate, who, &h);
 	else if (rc == -ENOENT && tree_writable_name(dir, name, &control))
-		rc = tree_kinds[control.kind].value ? create_fresh(t, control, who, &h) : -EPERM;
+		rc = writable_of(control)->form ? create_fresh(t, control, who, &h) : -EPERM;
 	else if (rc == -ENOENT)
 		rc = create_scratch(t, dir, name, mode, who, &h);
 	if (rc < 0)
@@ -250,7 +250,7 @@ static int write_staged(struct tree *t, struct tree_handle *h, struct span bytes
 	if (whole)
 		rc = commit_check(t, h->node, bytes);
 	/* The room that a table takes shows when all of it is there. */
-	if (rc == 0 && h->stage.kind != VALUE_TABLE)
+	if (rc == 0 && !h->stage.form->is_table)
 		rc = commit_room(t, h->node, buf_span(&h->stage.bytes), h->stage.quoted);
 	if (rc < 0)
 		stage_settle(&h->stage, rc);
@@ -318,11 +318,11 @@ void tree_abandon(struct tree *t, struct tree_handle *h)
 
 static int resize(struct tree *t, node_t node, struct tree_handle *h, uint64_t size)
 {
-	struct node n = node_unpack(node);
+	struct node n = tree_node(node);
 	const struct tree_caller nobody = {0};
 	struct tree_handle *own = NULL;
 	const char *why = NULL;
-	if (n.kind == K_SCRATCH)
+	if (node_is_scratch(n))
 		return scratch_resize(t->scratch, scratch_id(node), size);
 	if (!h) {
 		int rc = tree_open_write(t, node, false, &nobody, &own);
@@ -360,12 +360,6 @@ static int change_scratch(struct tree *t, node_t node, const struct tree_change 
 	return scratch_setattr(t->scratch, a.id, &a);
 }
 
-/* Names whose times and modes may be set to no effect: tools set them on what they write. */
-static bool is_settable(struct node n)
-{
-	return n.kind < K_COUNT && (tree_kinds[n.kind].value || n.kind == K_LEAF || n.kind == K_LABEL_LINK);
-}
-
 /* Whether the handle is one of this file: who asks names both. */
 static bool is_of(const struct tree_handle *h, node_t node)
 {
@@ -375,18 +369,19 @@ static bool is_of(const struct tree_handle *h, node_t node)
 int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struct tree_change *change,
                  struct tree_attr *ret)
 {
-	struct node n = node_unpack(node);
+	struct node n = tree_node(node);
 	struct tree_attr before;
 	if (t->read_only)
 		return -EROFS;
 	if (h && !is_of(h, node))
 		return -EBADF;
-	if (n.kind != K_SCRATCH && !is_settable(n))
+	/* The times and modes of what can be written may be set to no effect: tools set them on what they write. */
+	if (!node_is_scratch(n) && !writable_of(n))
 		return -EPERM;
 	int rc = tree_getattr(t, node, &before);
 	if (rc == 0 && change->size)
 		rc = resize(t, node, h, change->to.size);
-	if (rc == 0 && n.kind == K_SCRATCH)
+	if (rc == 0 && node_is_scratch(n))
 		rc = change_scratch(t, node, change);
 	if (rc < 0)
 		return rc;

@@ -9,6 +9,28 @@
 #include "sessionfs/write/value.h"
 #include "tree_impl.h"
 
+/* tree/writable.c: one row for each name that can be written. What it reads back as is its kind's `show`. */
+struct writable {
+	/* Files: what their text is, and the change that a value of it means (*one is memory for a label). */
+	const struct value_form *form;
+	struct edit (*edit)(uint32_t entry, struct span value, struct edit_label *one);
+	/* Links: sets what `name` in `dir` leads to, which is *ret_entry then. */
+	int (*link)(struct tree *t, node_t dir, struct span name, const char *target, uint32_t *ret_entry);
+	/* Links that can be renamed in their directory. */
+	int (*rename)(struct tree *t, struct node n, node_t dir, struct span to_name);
+	/* Removes what the session file says is there; NULL: that is refused. */
+	int (*unlink)(struct tree *t, node_t dir, struct span name, struct node n);
+};
+
+extern const struct writable writable_label, writable_name, writable_summary, writable_labels_tsv, writable_leaf,
+    writable_label_link;
+
+/* The row of the file that can be written, or the link; NULL: it can not. */
+const struct writable *writable_of(struct node n);
+/* The row of the link that has this name in `dir`, or would have it, and its kind; NULL: a link there is a side file.
+ */
+const struct writable *writable_link(node_t dir, struct span name, struct node *ret);
+
 /* tree_commit.c: from a value to an append. Refusals are noted with their reason. */
 
 /* Adds the name of the entry that the writable file `n` belongs to, if it belongs to one: the entry is found by it in
@@ -28,7 +50,8 @@ int commit_refused(struct tree *t, struct node n, int rc, const char *why);
 int commit_refused_in(struct tree *t, node_t dir, struct span name, int rc, const char *why);
 /* Sets and clears labels, all with one append. The name is what a refusal is told of. */
 int commit_labels(struct tree *t, node_t dir, struct span name, const struct edit_label *labels, size_t n);
-int commit_leaf(struct tree *t, uint32_t slot, uint32_t entry);
+/* Moves the leaf, which is node n, to the entry. */
+int commit_leaf(struct tree *t, struct node n, uint32_t entry);
 int commit_sync(struct tree *t, uint32_t slot);
 /* Whether this mount and the session file take writes: 0, -EROFS, -EACCES, -ESTALE. */
 int commit_allowed(struct tree *t, uint32_t slot);

@@ -18,7 +18,7 @@ struct fresh_ids {
 	size_t size;
 };
 
-struct writer {
+struct edit_writer {
 	const struct session *s;
 	struct buf *out;
 	struct fresh_ids ids;
@@ -28,7 +28,7 @@ struct writer {
 	uint32_t own_first, own_end; /* the records of the attempt before */
 };
 
-static void writer_release(struct writer *w)
+static void writer_release(struct edit_writer *w)
 {
 	free(w->ids.slots);
 	buf_release(&w->parent);
@@ -47,19 +47,19 @@ static bool ids_add(struct fresh_ids *ids, uint32_t id)
 	return true;
 }
 
-static int writer_init(struct writer *w, const struct session *s, size_t records, int64_t now_ms, struct buf *out)
+static int writer_init(struct edit_writer *w, const struct session *s, size_t records, int64_t now_ms, struct buf *out)
 {
 	size_t size = 4;
 	while (size < records * 2)
 		size *= 2;
-	*w = (struct writer){.s = s, .out = out, .parent = BUF_INIT, .now_ms = now_ms};
+	*w = (struct edit_writer){.s = s, .out = out, .parent = BUF_INIT, .now_ms = now_ms};
 	w->ids.slots = calloc(size, sizeof *w->ids.slots);
 	w->ids.size = size;
 	return w->ids.slots ? 0 : -ENOMEM;
 }
 
 /* 8 hex digits that no entry has. */
-static int make_id(struct writer *w)
+static int make_id(struct edit_writer *w)
 {
 	for (;;) {
 		uint32_t n;
@@ -128,7 +128,7 @@ static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 }
 
 /* Where the lines of the attempt before are: one write brought them, so they follow each other. */
-static void find_written(struct writer *w, struct span written)
+static void find_written(struct edit_writer *w, struct span written)
 {
 	static const char before_id[] = ",\"id\":\"";
 	const char *id = written.n > 0 ? memmem(written.p, written.n, before_id, sizeof before_id - 1) : NULL;
@@ -145,7 +145,7 @@ static void find_written(struct writer *w, struct span written)
 
 /* The newest entry that can be a parent: what pi takes for the leaf, but for lines it cannot address and for those
  * that are written once more because they came too late. */
-static uint32_t newest(const struct writer *w)
+static uint32_t newest(const struct edit_writer *w)
 {
 	uint32_t n = session_count(w->s);
 	while (n > 0) {
@@ -159,7 +159,7 @@ static uint32_t newest(const struct writer *w)
 	return n > 0 ? n - 1 : NO_ENTRY;
 }
 
-static int parent_newest(struct writer *w)
+static int parent_newest(struct edit_writer *w)
 {
 	uint32_t i = newest(w);
 	if (i != NO_ENTRY)
@@ -169,7 +169,7 @@ static int parent_newest(struct writer *w)
 }
 
 /* Begins a record: what all have in common. */
-static int begin(struct writer *w, const char *type)
+static int begin(struct edit_writer *w, const char *type)
 {
 	int rc = make_id(w);
 	if (rc < 0)
@@ -183,7 +183,7 @@ static int begin(struct writer *w, const char *type)
 }
 
 /* Ends it; the next record hangs below it. */
-static void end(struct writer *w)
+static void end(struct edit_writer *w)
 {
 	buf_adds(w->out, "}\n");
 	buf_reset(&w->parent);
@@ -206,7 +206,7 @@ static bool label_differs(const struct session *s, const struct edit_label *l)
 	return !span_eq(buf_span(&now), l->text);
 }
 
-static int add_label(struct writer *w, const struct edit_label *l)
+static int add_label(struct edit_writer *w, const struct edit_label *l)
 {
 	int rc = begin(w, "label");
 	if (rc < 0)
@@ -223,7 +223,7 @@ static int add_label(struct writer *w, const struct edit_label *l)
 	return 0;
 }
 
-static int make_labels(struct writer *w, const struct edit *e, bool again)
+int edit_labels(struct edit_writer *w, const struct edit *e, bool again)
 {
 	int rc = parent_newest(w);
 	for (size_t i = 0; rc == 0 && i < e->n; i++) {
@@ -236,7 +236,7 @@ static int make_labels(struct writer *w, const struct edit *e, bool again)
 
 /* --- name -------------------------------------------------------------------------- */
 
-static int make_name(struct writer *w, const struct edit *e, bool again)
+int edit_name(struct edit_writer *w, const struct edit *e, bool again)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;
 	session_name(w->s, &now);
@@ -279,16 +279,10 @@ static bool leaf_is_at(const struct session *s, uint32_t i)
 	return e->type == RECORD_BRANCH_SUMMARY && e->parent == i && summary_is(s, leaf, (struct span){NULL, 0});
 }
 
-static int make_branch(struct writer *w, const struct edit *e, bool again)
+/* A branch_summary below e's entry. */
+static int add_summary(struct edit_writer *w, const struct edit *e)
 {
-	int rc = check_entry(w->s, e->entry);
-	if (rc < 0)
-		return rc;
-	bool same = e->kind == EDIT_LEAF ? leaf_is_at(w->s, e->entry)
-	                                 : summary_is(w->s, session_branch_record(w->s, e->entry), e->text);
-	if (same && !again)
-		return 0;
-	rc = add_entry_id(w->s, e->entry, &w->parent);
+	int rc = add_entry_id(w->s, e->entry, &w->parent);
 	if (rc == 0)
 		rc = begin(w, "branch_summary");
 	if (rc < 0)
@@ -305,19 +299,31 @@ static int make_branch(struct writer *w, const struct edit *e, bool again)
 	return rc;
 }
 
+int edit_branch(struct edit_writer *w, const struct edit *e, bool again)
+{
+	int rc = check_entry(w->s, e->entry);
+	if (rc < 0 || (!again && summary_is(w->s, session_branch_record(w->s, e->entry), e->text)))
+		return rc;
+	return add_summary(w, e);
+}
+
+int edit_leaf(struct edit_writer *w, const struct edit *e, bool again)
+{
+	int rc = check_entry(w->s, e->entry);
+	if (rc < 0 || (!again && leaf_is_at(w->s, e->entry)))
+		return rc;
+	return add_summary(w, e);
+}
+
 int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out)
 {
-	struct writer w CLEANUP(writer_release);
+	struct edit_writer w CLEANUP(writer_release);
 	size_t before = out->n;
 	int faults = fault_begin();
-	int rc = writer_init(&w, s, e->kind == EDIT_LABELS ? e->n : 1, now_ms, out);
+	int rc = writer_init(&w, s, e->n + 1, now_ms, out);
 	find_written(&w, e->written);
-	if (rc == 0 && e->kind == EDIT_LABELS)
-		rc = make_labels(&w, e, again);
-	else if (rc == 0 && e->kind == EDIT_NAME)
-		rc = make_name(&w, e, again);
-	else if (rc == 0)
-		rc = make_branch(&w, e, again);
+	if (rc == 0)
+		rc = e->records(&w, e, again);
 	if (rc == 0)
 		rc = buf_err(&w.parent) ? buf_err(&w.parent) : buf_err(out);
 	rc = fault_end(faults, rc);

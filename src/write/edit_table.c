@@ -130,14 +130,14 @@ static int take_cell(struct table *t, uint32_t entry, struct span cell)
 	struct span label = {t->text->p + begin, t->text->n - begin};
 	struct buf value CLEANUP_BUF = BUF_INIT;
 	const char *why = NULL;
-	if (label.n > value_limit(VALUE_LABEL))
+	if (label.n > form_label.limit)
 		return bad(t, "the label is longer than 4096 bytes");
-	int rc = value_parse(VALUE_LABEL, label, &value, &why);
+	int rc = value_parse(&form_label, label, &value, &why);
 	/* White space clears, as everywhere. */
 	if (rc == 0 && value.n == 0)
 		t->text->n = begin;
 	else if (rc == 0)
-		rc = value_label(label, &why);
+		rc = value_judge_label(label, &why);
 	return rc < 0 ? bad(t, why ? why : strerror(-rc)) : add_change(t, entry, begin);
 }
 

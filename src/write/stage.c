@@ -23,9 +23,9 @@ static size_t quoted_size(const char *p, size_t n)
 	return size;
 }
 
-int stage_init(struct stage *st, enum value_kind kind, struct span shown, bool truncated)
+int stage_init(struct stage *st, const struct value_form *form, struct span shown, bool truncated)
 {
-	*st = (struct stage){.kind = kind, .bytes = BUF_INIT, .dirty = truncated};
+	*st = (struct stage){.form = form, .bytes = BUF_INIT, .dirty = truncated};
 	if (!truncated)
 		buf_addspan(&st->bytes, shown);
 	st->quoted = quoted_size(st->bytes.p, st->bytes.n);
@@ -69,7 +69,7 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 		return st->refused;
 	if (bytes.n == 0)
 		return 0;
-	uint64_t limit = value_limit(st->kind) + AROUND;
+	uint64_t limit = st->form->limit + AROUND;
 	if (off > limit || bytes.n > limit - off) {
 		*ret_why = "too long";
 		return refuse(st, -EFBIG);
@@ -87,14 +87,14 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 		st->reached = (size_t)off + bytes.n;
 	struct span written = {st->bytes.p, st->reached};
 	/* A table is judged as a whole: to look at all of it for each piece would be quadratic. */
-	if (!gap && st->kind != VALUE_TABLE)
-		rc = value_prefix(st->kind, written, ret_why);
+	if (!gap && !st->form->is_table)
+		rc = value_prefix(st->form, written, ret_why);
 	/* A NUL may be a gap that is yet to be filled: the commit judges it. */
 	if (rc == -EINVAL && memchr(written.p, '\0', written.n) && !memchr(bytes.p, '\0', bytes.n))
 		rc = 0;
 	if (rc < 0)
 		return refuse(st, rc);
-	*ret_whole = first && value_is_line(st->kind, bytes);
+	*ret_whole = first && value_is_line(st->form, bytes);
 	return 0;
 }
 
@@ -102,7 +102,7 @@ int stage_resize(struct stage *st, uint64_t size, const char **ret_why)
 {
 	if (st->refused)
 		return st->refused;
-	if (size > value_limit(st->kind) + AROUND) {
+	if (size > st->form->limit + AROUND) {
 		*ret_why = "too long";
 		return refuse(st, -EFBIG);
 	}

@@ -7,30 +7,8 @@
 
 #include <errno.h>
 
-#define LABEL_BYTES 4096
-#define NAME_BYTES_MOST ((size_t)1 << 16)
-#define SUMMARY_BYTES ((size_t)1 << 20)
-#define TABLE_BYTES ((size_t)64 << 20)
-
 /* What is not part of the value but may stand around it: a BOM, CR LF. */
 #define AROUND 5
-
-size_t value_limit(enum value_kind kind)
-{
-	switch (kind) {
-	case VALUE_LABEL:
-		return LABEL_BYTES;
-	case VALUE_NAME:
-		return NAME_BYTES_MOST;
-	case VALUE_SUMMARY:
-		return SUMMARY_BYTES;
-	case VALUE_TABLE:
-		return TABLE_BYTES;
-	case VALUE_NONE:
-		break;
-	}
-	return 0;
-}
 
 static int refuse(int rc, const char *why, const char **ret_why)
 {
@@ -75,25 +53,23 @@ static size_t open_end(struct span s)
 }
 
 /* Whether no end can make the text short enough. What a name is trimmed of may still come. */
-static bool is_too_long(enum value_kind kind, struct span text)
+static bool is_too_long(const struct value_form *form, struct span text)
 {
-	if (text.n > value_limit(kind) + AROUND)
+	if (text.n > form->limit + AROUND)
 		return true;
-	if (kind != VALUE_LABEL && kind != VALUE_SUMMARY)
-		return false;
-	return without_newline(without_bom(text)).n > value_limit(kind);
+	return !form->is_trimmed && without_newline(without_bom(text)).n > form->limit;
 }
 
-int value_prefix(enum value_kind kind, struct span text, const char **ret_why)
+int value_prefix(const struct value_form *form, struct span text, const char **ret_why)
 {
-	if (is_too_long(kind, text))
+	if (is_too_long(form, text))
 		return refuse(-EFBIG, "too long", ret_why);
 	if (memchr(text.p, '\0', text.n))
 		return refuse(-EINVAL, "has a NUL byte", ret_why);
 	struct span sure = {text.p, text.n - open_end(text)};
 	if (utf8_prefix(sure) != sure.n)
 		return refuse(-EINVAL, "is not UTF-8", ret_why);
-	if (kind == VALUE_LABEL && text.n > 0) {
+	if (form->is_line && text.n > 0) {
 		const char *line = memchr(text.p, '\n', text.n);
 		if (line && line + 1 < text.p + text.n)
 			return refuse(-EINVAL, "a label is one line", ret_why);
@@ -101,9 +77,9 @@ int value_prefix(enum value_kind kind, struct span text, const char **ret_why)
 	return 0;
 }
 
-bool value_is_line(enum value_kind kind, struct span text)
+bool value_is_line(const struct value_form *form, struct span text)
 {
-	if (kind == VALUE_TABLE || text.n == 0 || text.p[text.n - 1] != '\n')
+	if (form->is_table || text.n == 0 || text.p[text.n - 1] != '\n')
 		return false;
 	return memchr(text.p, '\n', text.n - 1) == NULL;
 }
@@ -173,48 +149,72 @@ static void add_one_line(struct span s, struct buf *out)
 	}
 }
 
-int value_parse(enum value_kind kind, struct span text, struct buf *out, const char **ret_why)
+static size_t parse_label(struct span s, struct buf *out)
 {
-	if (text.n == 0)
-		return 0;
-	int rc = value_prefix(kind, text, ret_why);
-	if (rc < 0)
-		return rc;
-	if (open_end(text) > 0)
-		return refuse(-EINVAL, "is not UTF-8", ret_why);
-	struct span s = without_bom(text);
-	struct buf line CLEANUP_BUF = BUF_INIT;
-	switch (kind) {
-	case VALUE_LABEL:
-		s = without_newline(s);
-		if (trim(s).n == 0)
-			s.n = 0;
-		buf_addspan(out, s);
-		break;
-	case VALUE_NAME:
-		add_one_line(without_newline(s), &line);
-		s = trim(buf_span(&line));
-		buf_addspan(out, s);
-		break;
-	case VALUE_SUMMARY:
-		s = without_newline(s);
-		add_lines(s, out);
-		break;
-	case VALUE_TABLE:
-		add_lines(s, out);
-		break;
-	case VALUE_NONE:
-		return refuse(-EPERM, "is not writable", ret_why);
-	}
-	if (s.n > value_limit(kind))
-		return refuse(-EFBIG, "too long", ret_why);
-	return buf_err(&line) ? buf_err(&line) : buf_err(out);
+	s = without_newline(s);
+	if (trim(s).n == 0)
+		s.n = 0;
+	buf_addspan(out, s);
+	return s.n;
 }
 
-int value_label(struct span text, const char **ret_why)
+static size_t parse_name(struct span s, struct buf *out)
+{
+	struct buf line CLEANUP_BUF = BUF_INIT;
+	add_one_line(without_newline(s), &line);
+	s = trim(buf_span(&line));
+	buf_addspan(out, s);
+	if (buf_err(&line))
+		out->err = buf_err(&line);
+	return s.n;
+}
+
+static size_t parse_summary(struct span s, struct buf *out)
+{
+	s = without_newline(s);
+	add_lines(s, out);
+	return s.n;
+}
+
+static size_t parse_table(struct span s, struct buf *out)
+{
+	add_lines(s, out);
+	return s.n;
+}
+
+const struct value_form form_label = {.limit = 4096, .is_line = true, .parse = parse_label};
+const struct value_form form_name = {.limit = (size_t)1 << 16, .is_trimmed = true, .parse = parse_name};
+const struct value_form form_summary = {
+    .limit = (size_t)1 << 20, .parse = parse_summary, .cannot_clear = "a summary cannot be taken back"};
+const struct value_form form_table = {
+    .limit = (size_t)64 << 20,
+    .is_trimmed = true,
+    .is_table = true,
+    .parse = parse_table,
+    .cannot_clear = "an empty table clears nothing: keep a line, such as a comment",
+};
+
+int value_parse(const struct value_form *form, struct span text, struct buf *out, const char **ret_why)
+{
+	size_t before = out->n;
+	if (text.n > 0) {
+		int rc = value_prefix(form, text, ret_why);
+		if (rc < 0)
+			return rc;
+		if (open_end(text) > 0)
+			return refuse(-EINVAL, "is not UTF-8", ret_why);
+		if (form->parse(without_bom(text), out) > form->limit)
+			return refuse(-EFBIG, "too long", ret_why);
+	}
+	if (out->n == before && form->cannot_clear)
+		return refuse(-EINVAL, form->cannot_clear, ret_why);
+	return buf_err(out);
+}
+
+int value_judge_label(struct span text, const char **ret_why)
 {
 	struct buf value CLEANUP_BUF = BUF_INIT;
-	int rc = value_parse(VALUE_LABEL, text, &value, ret_why);
+	int rc = value_parse(&form_label, text, &value, ret_why);
 	if (rc < 0)
 		return rc;
 	if (value.n == 0)

@@ -32,7 +32,7 @@ static void model_write(struct model *m, struct span s, size_t off)
 	m->changed = true;
 }
 
-static int judge(enum value_kind kind, struct span text, struct buf *ret)
+static int judge(const struct value_form *kind, struct span text, struct buf *ret)
 {
 	const char *why = NULL;
 	int rc = value_parse(kind, text, ret, &why);
@@ -40,29 +40,29 @@ static int judge(enum value_kind kind, struct span text, struct buf *ret)
 	return rc;
 }
 
-static void check_value(enum value_kind kind, struct span text)
+static void check_value(const struct value_form *kind, struct span text)
 {
 	CLEANUP_BUF struct buf value = BUF_INIT, again = BUF_INIT;
 
 	if (judge(kind, text, &value) < 0)
 		return;
 	struct span v = buf_span(&value);
-	assert_true(v.n <= value_limit(kind));
+	assert_true(v.n <= kind->limit);
 	assert_int_equal(utf8_prefix(v), v.n);
 	assert_true(v.n == 0 || !memchr(v.p, '\0', v.n));
-	if (kind == VALUE_LABEL || kind == VALUE_NAME)
+	if (kind == &form_label || kind == &form_name)
 		assert_true(v.n == 0 || !memchr(v.p, '\n', v.n));
 	/* What is shown is the value and a newline: writing that says the same. */
 	buf_addc(&value, '\n');
 	v = (struct span){value.p, value.n};
-	if (kind == VALUE_TABLE || value.n == 1 || memcmp(v.p, "\xef\xbb\xbf", v.n < 3 ? v.n : 3) == 0)
+	if (kind == &form_table || value.n == 1 || memcmp(v.p, "\xef\xbb\xbf", v.n < 3 ? v.n : 3) == 0)
 		return;
 	assert_int_equal(judge(kind, v, &again), 0);
 	assert_spans_equal(buf_span(&again), (struct span){v.p, v.n - 1});
 }
 
 /* Front to back in pieces of these sizes. */
-static void check_pieces(enum value_kind kind, struct span text, struct feed sizes)
+static void check_pieces(const struct value_form *kind, struct span text, struct feed sizes)
 {
 	CLEANUP_BUF struct buf value = BUF_INIT;
 	CLEANUP(stage_release) struct stage st;
@@ -107,7 +107,7 @@ static int step(struct stage *st, struct model *m, struct feed *f)
 		CLEANUP_BUF struct buf value = BUF_INIT;
 		if (st->refused)
 			return st->refused;
-		rc = judge(st->kind, buf_span(&st->bytes), &value);
+		rc = judge(st->form, buf_span(&st->bytes), &value);
 		stage_settle(st, rc);
 		m->changed = false;
 	}
@@ -117,9 +117,9 @@ static int step(struct stage *st, struct model *m, struct feed *f)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const enum value_kind kinds[] = {VALUE_LABEL, VALUE_NAME, VALUE_SUMMARY, VALUE_TABLE};
+	static const struct value_form *const kinds[] = {&form_label, &form_name, &form_summary, &form_table};
 	struct feed f = feed_of(data, size);
-	enum value_kind kind = kinds[feed_byte(&f) % 4];
+	const struct value_form *kind = kinds[feed_byte(&f) % 4];
 	struct span text = {f.p, f.n};
 	struct model m = {.bytes = BUF_INIT};
 	struct stage st;

@@ -33,7 +33,7 @@ static int read_table(const struct session *s, struct span table, struct changes
 	const char *judged = NULL;
 
 	*ret = (struct changes){.text = BUF_INIT};
-	int rc = value_parse(VALUE_TABLE, table, &value, &judged);
+	int rc = value_parse(&form_table, table, &value, &judged);
 	if (rc < 0) {
 		assert_non_null(judged);
 		return rc;
@@ -68,7 +68,7 @@ static void assert_labels(const struct session *s, const struct changes *c)
 static void commit(struct session *s, const struct changes *c)
 {
 	CLEANUP_BUF struct buf lines = BUF_INIT, before = BUF_INIT;
-	const struct edit edit = {.kind = EDIT_LABELS, .labels = c->labels, .n = c->n};
+	const struct edit edit = {.records = edit_labels, .labels = c->labels, .n = c->n};
 
 	assert_true(fuzz_read_file(path, &before));
 	assert_int_equal(edit_make(s, &edit, false, NOW, &lines), 0);

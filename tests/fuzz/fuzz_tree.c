@@ -113,7 +113,7 @@ static bool entry_path(unsigned n, struct buf *out)
 }
 
 /* The value and a newline is what the file shows; without a value there is none. */
-static void assert_shows(const char *dir, const char *name, enum value_kind kind, struct span text)
+static void assert_shows(const char *dir, const char *name, const struct value_form *kind, struct span text)
 {
 	CLEANUP_BUF struct buf value = BUF_INIT, path = BUF_INIT, b = BUF_INIT;
 	const char *why;
@@ -124,7 +124,7 @@ static void assert_shows(const char *dir, const char *name, enum value_kind kind
 	int rc = find(&p, buf_cstr(&path), &a);
 	if (value.n == 0) {
 		/* Nothing was to be added to a branch. */
-		assert_true(rc == -ENOENT || kind == VALUE_SUMMARY);
+		assert_true(rc == -ENOENT || kind == &form_summary);
 		return;
 	}
 	assert_int_equal(rc, 0);
@@ -134,14 +134,14 @@ static void assert_shows(const char *dir, const char *name, enum value_kind kind
 	assert_spans_equal(buf_span(&b), buf_span(&value));
 }
 
-static int write_file(const char *dir, const char *name, enum value_kind kind, struct span text)
+static int write_file(const char *dir, const char *name, const struct value_form *kind, struct span text)
 {
 	struct tree_attr a;
 
 	if (find(&p, dir, &a) < 0)
 		return -ENOENT;
 	int rc = put_bytes(&p, dir, name, text);
-	if (rc == 0 && kind != VALUE_TABLE && text.n > 0)
+	if (rc == 0 && kind != &form_table && text.n > 0)
 		assert_shows(dir, name, kind, text);
 	return rc;
 }
@@ -240,17 +240,17 @@ static int write_tree(unsigned op, struct feed *f)
 
 	switch (op) {
 	case 'L':
-		return entry_path(n, &entry) ? write_file(buf_cstr(&entry), "label", VALUE_LABEL, text) : -ENOENT;
+		return entry_path(n, &entry) ? write_file(buf_cstr(&entry), "label", &form_label, text) : -ENOENT;
 	case 'B':
-		return entry_path(n, &entry) ? write_file(buf_cstr(&entry), "branch", VALUE_SUMMARY, text) : -ENOENT;
+		return entry_path(n, &entry) ? write_file(buf_cstr(&entry), "branch", &form_summary, text) : -ENOENT;
 	case 'E':
 		return entry_path(n, &entry) ? write_over(buf_cstr(&entry), "label", text) : -ENOENT;
 	case 'N':
-		return write_file(S, "name", VALUE_NAME, text);
+		return write_file(S, "name", &form_name, text);
 	case 'O':
 		return write_over(S, "name", text);
 	case 'T':
-		return write_file(S, "labels.tsv", VALUE_TABLE, text);
+		return write_file(S, "labels.tsv", &form_table, text);
 	case 'F':
 		return move_leaf(n);
 	case 'K':

@@ -108,12 +108,9 @@ static void check_missing(struct tree *t, node_t dir, const struct listing *l)
 {
 	struct tree_attr a;
 
-	unsigned kind = dir == NODE_ROOT ? K_ROOT : node_unpack(dir).kind;
-	for (unsigned k = K_ROOT + 1; k < K_COUNT; k++)
-		if (tree_kinds[k].name && tree_kinds[k].parent == kind &&
-		    tree_lookup(t, dir, span_of(tree_kinds[k].name), &a) == 0 &&
-		    !is_listed(l, span_of(tree_kinds[k].name)))
-			fail_msg("%s can be looked up but is not listed", tree_kinds[k].name);
+	for (const struct kind *k = NULL; (k = kind_next_in(tree_node(dir).kind, k));)
+		if (k->name && tree_lookup(t, dir, span_of(k->name), &a) == 0 && !is_listed(l, span_of(k->name)))
+			fail_msg("%s can be looked up but is not listed", k->name);
 }
 
 static bool is_unique(const struct listing *l, size_t i)
@@ -124,35 +121,21 @@ static bool is_unique(const struct listing *l, size_t i)
 	return true;
 }
 
+/* Files whose text is ours: lines of UTF-8. */
 static void check_text(unsigned kind, const struct buf *b)
 {
-	static const enum kind_id texts[] = {K_README,
-	                                     K_TITLE,
-	                                     K_NAME,
-	                                     K_CWD,
-	                                     K_TREE_TXT,
-	                                     K_CONTEXT_MD,
-	                                     K_TRANSCRIPT_MD,
-	                                     K_PROBLEMS,
-	                                     K_LABELS_TSV,
-	                                     K_ERRORS,
-	                                     K_TYPE,
-	                                     K_ROLE,
-	                                     K_MODEL,
-	                                     K_TEXT,
-	                                     K_THINKING,
-	                                     K_LABEL,
-	                                     K_BRANCH_SUMMARY,
-	                                     K_BRANCH_CONTEXT_MD,
-	                                     K_BRANCH_TRANSCRIPT_MD,
-	                                     K_INFO_JSON};
+	static const char *const others[] = {"session.jsonl", "header.json",    "context.json",
+	                                     "entry.json",    "arguments.json", "usage.json"};
+	const char *name = kind_at(kind) ? kind_at(kind)->name : NULL;
 
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		if (texts[i] == kind) {
-			assert_true(b->n > 0 && b->p[b->n - 1] == '\n');
-			assert_int_equal(utf8_prefix(buf_span(b)), b->n);
-			assert_null(memchr(b->p, '\0', b->n));
-		}
+	for (size_t i = 0; name && i < sizeof others / sizeof *others; i++)
+		if (strcmp(others[i], name) == 0)
+			name = NULL;
+	if (!name)
+		return;
+	assert_true(b->n > 0 && b->p[b->n - 1] == '\n');
+	assert_int_equal(utf8_prefix(buf_span(b)), b->n);
+	assert_null(memchr(b->p, '\0', b->n));
 }
 
 static void check_file(struct tree *t, const struct tree_attr *a)

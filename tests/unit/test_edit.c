@@ -40,22 +40,23 @@ static void assert_label_edit(const char *file, uint32_t entry, struct span text
 {
 	const struct edit_label l = {.entry = entry, .text = text};
 
-	assert_edit(file, &(struct edit){.kind = EDIT_LABELS, .labels = &l, .n = 1}, false, pattern);
+	assert_edit(file, &(struct edit){.records = edit_labels, .labels = &l, .n = 1}, false, pattern);
 }
 
 static void assert_name_edit(const char *file, const char *text, const char *pattern)
 {
-	assert_edit(file, &(struct edit){.kind = EDIT_NAME, .text = span_of(text)}, false, pattern);
+	assert_edit(file, &(struct edit){.records = edit_name, .text = span_of(text)}, false, pattern);
 }
 
 static void assert_branch_edit(const char *file, uint32_t entry, const char *text, const char *pattern)
 {
-	assert_edit(file, &(struct edit){.kind = EDIT_BRANCH, .entry = entry, .text = span_of(text)}, false, pattern);
+	assert_edit(file, &(struct edit){.records = edit_branch, .entry = entry, .text = span_of(text)}, false,
+	            pattern);
 }
 
 static void assert_leaf_edit(const char *file, uint32_t entry, const char *pattern)
 {
-	assert_edit(file, &(struct edit){.kind = EDIT_LEAF, .entry = entry}, false, pattern);
+	assert_edit(file, &(struct edit){.records = edit_leaf, .entry = entry}, false, pattern);
 }
 
 static void assert_refused(const char *file, const struct edit *e, int rc)
@@ -107,11 +108,11 @@ static void labels_chained(void **state)
 	const struct edit_label l[] = {{0, SPAN_LIT("one")}, {1, SPAN_LIT("")}, {2, SPAN_LIT("two")}};
 
 	(void)state;
-	assert_edit(TWO USER("\"c\"", "\"b\""), &(struct edit){.kind = EDIT_LABELS, .labels = l, .n = 3}, false,
+	assert_edit(TWO USER("\"c\"", "\"b\""), &(struct edit){.records = edit_labels, .labels = l, .n = 3}, false,
 	            "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"c\"" AT ",\"targetId\":\"a\",\"label\":\"one\"}\n"
 	            "{\"type\":\"label\",\"id\":\"@1\",\"parentId\":\"@0\"" AT
 	            ",\"targetId\":\"c\",\"label\":\"two\"}\n");
-	assert_edit(TWO, &(struct edit){.kind = EDIT_LABELS}, false, "");
+	assert_edit(TWO, &(struct edit){.records = edit_labels}, false, "");
 }
 
 /* Lines of others came in between: it is written once more. */
@@ -121,7 +122,7 @@ static void label_again(void **state)
 
 	(void)state;
 	assert_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"old\"") USER("\"d\"", "\"b\""),
-	            &(struct edit){.kind = EDIT_LABELS, .labels = &l, .n = 1}, true,
+	            &(struct edit){.records = edit_labels, .labels = &l, .n = 1}, true,
 	            "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"d\"" AT
 	            ",\"targetId\":\"a\",\"label\":\"old\"}\n");
 }
@@ -130,7 +131,7 @@ static void label_again(void **state)
 static void labels_overtaken(void **state)
 {
 	const struct edit_label l[] = {{0, SPAN_LIT("one")}, {1, SPAN_LIT("two")}};
-	struct edit e = {.kind = EDIT_LABELS, .labels = l, .n = 2};
+	struct edit e = {.records = edit_labels, .labels = l, .n = 2};
 	CLEANUP(fixture_release) struct fixture f;
 	CLEANUP_BUF struct buf first = BUF_INIT, second = BUF_INIT;
 	struct session *s = open_text(&f, TWO);
@@ -176,7 +177,7 @@ static void parent_can_be_addressed(void **state)
 	CLEANUP(fixture_release) struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	struct session *s = open_text(&f, TWO USER("null", "\"b\"") "7\n[]\n");
-	const struct edit name = {.kind = EDIT_NAME, .text = SPAN_LIT("n")};
+	const struct edit name = {.records = edit_name, .text = SPAN_LIT("n")};
 
 	(void)state;
 	assert_int_equal(edit_make(s, &name, false, NOW, &out), 0);
@@ -191,14 +192,14 @@ static void refusals(void **state)
 	const char *repeated = HEADER USER("\"a\"", "null") USER("\"a\"", "null");
 
 	(void)state;
-	assert_refused(TWO, &(struct edit){.kind = EDIT_LABELS, .labels = &none, .n = 1}, -ENOENT);
-	assert_refused(TWO, &(struct edit){.kind = EDIT_BRANCH, .entry = NO_ENTRY, .text = SPAN_LIT("x")}, -ENOENT);
-	assert_refused(TWO, &(struct edit){.kind = EDIT_LEAF, .entry = 2}, -ENOENT);
-	assert_refused(repeated, &(struct edit){.kind = EDIT_LABELS, .labels = &twice, .n = 1}, -EPERM);
-	assert_refused(repeated, &(struct edit){.kind = EDIT_LABELS, .labels = second, .n = 2}, -EPERM);
-	assert_refused(repeated, &(struct edit){.kind = EDIT_BRANCH, .entry = 0, .text = SPAN_LIT("x")}, -EPERM);
-	assert_refused(repeated, &(struct edit){.kind = EDIT_LEAF, .entry = 0}, -EPERM);
-	assert_refused(HEADER "7\n", &(struct edit){.kind = EDIT_LEAF, .entry = 0}, -EPERM);
+	assert_refused(TWO, &(struct edit){.records = edit_labels, .labels = &none, .n = 1}, -ENOENT);
+	assert_refused(TWO, &(struct edit){.records = edit_branch, .entry = NO_ENTRY, .text = SPAN_LIT("x")}, -ENOENT);
+	assert_refused(TWO, &(struct edit){.records = edit_leaf, .entry = 2}, -ENOENT);
+	assert_refused(repeated, &(struct edit){.records = edit_labels, .labels = &twice, .n = 1}, -EPERM);
+	assert_refused(repeated, &(struct edit){.records = edit_labels, .labels = second, .n = 2}, -EPERM);
+	assert_refused(repeated, &(struct edit){.records = edit_branch, .entry = 0, .text = SPAN_LIT("x")}, -EPERM);
+	assert_refused(repeated, &(struct edit){.records = edit_leaf, .entry = 0}, -EPERM);
+	assert_refused(HEADER "7\n", &(struct edit){.records = edit_leaf, .entry = 0}, -EPERM);
 }
 
 /* ---- the name ---- */
@@ -221,7 +222,7 @@ static void name_again(void **state)
 {
 	(void)state;
 	assert_edit(TWO INFO("\"c\"", "\"b\"", "\"old\"") USER("\"d\"", "\"b\""),
-	            &(struct edit){.kind = EDIT_NAME, .text = SPAN_LIT("old")}, true,
+	            &(struct edit){.records = edit_name, .text = SPAN_LIT("old")}, true,
 	            "{\"type\":\"session_info\",\"id\":\"@0\",\"parentId\":\"d\"" AT ",\"name\":\"old\"}\n");
 }
 
@@ -273,7 +274,7 @@ static void leaf_again(void **state)
 {
 	(void)state;
 	assert_edit(TWO BRANCH("\"c\"", "\"a\"", "\"\"") USER("\"d\"", "\"b\""),
-	            &(struct edit){.kind = EDIT_LEAF, .entry = 0}, true,
+	            &(struct edit){.records = edit_leaf, .entry = 0}, true,
 	            "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
 	            ",\"fromId\":\"d\",\"summary\":\"\"}\n");
 }
@@ -299,7 +300,7 @@ static void ids_differ(void **state)
 	(void)state;
 	for (size_t i = 0; i < N; i++)
 		l[i] = (struct edit_label){(uint32_t)(i % 2), SPAN_LIT("x")};
-	assert_int_equal(edit_make(s, &(struct edit){.kind = EDIT_LABELS, .labels = l, .n = N}, true, NOW, &out), 0);
+	assert_int_equal(edit_make(s, &(struct edit){.records = edit_labels, .labels = l, .n = N}, true, NOW, &out), 0);
 	struct span rest = buf_span(&out);
 	for (const char *nl; (nl = memchr(rest.p, '\n', rest.n)); n++) {
 		assert_memory_equal(rest.p, "{\"type\":\"label\",\"id\":\"", 22);

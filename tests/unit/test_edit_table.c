@@ -289,7 +289,7 @@ static void many_rows(void **state)
 	struct edit_table all = {.text = buf_span(&table)}, none = {.text = SPAN_LIT("#\n")};
 	assert_int_equal(edit_table(f.s, &all, &text, &labels, &n, &why), 0);
 	assert_int_equal(n, N);
-	const struct edit e = {.kind = EDIT_LABELS, .labels = labels, .n = n};
+	const struct edit e = {.records = edit_labels, .labels = labels, .n = n};
 	assert_int_equal(edit_make(f.s, &e, false, 0, &out), 0);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
 	assert_true(to.tv_sec - from.tv_sec < 10);

@@ -204,7 +204,7 @@ static int say_edits(struct session *s, struct buf *out)
 {
 	CLEANUP_BUF struct buf lines = BUF_INIT, text = BUF_INIT, why = BUF_INIT, table = BUF_INIT;
 	CLEANUP_FREE struct edit_label *labels = NULL;
-	struct edit e = {.kind = EDIT_LABELS};
+	struct edit e = {.records = edit_labels};
 	session_entry_name(s, 0, &table);
 	buf_adds(&table, "\tother\n");
 	struct edit_table saved = {.text = buf_span(&table)};
@@ -214,10 +214,10 @@ static int say_edits(struct session *s, struct buf *out)
 	e.labels = labels;
 	if (rc == 0)
 		rc = edit_make(s, &e, false, 0, &lines);
-	struct edit name = {.kind = EDIT_NAME, .text = span_of("another")};
+	struct edit name = {.records = edit_name, .text = span_of("another")};
 	if (rc == 0)
 		rc = edit_make(s, &name, false, 0, &lines);
-	struct edit branch = {.kind = EDIT_BRANCH, .text = span_of("text"), .entry = 0};
+	struct edit branch = {.records = edit_branch, .text = span_of("text"), .entry = 0};
 	if (rc == 0)
 		rc = edit_make(s, &branch, false, 0, &lines);
 	size_t records = 0;

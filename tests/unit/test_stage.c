@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-static struct stage stage_of(enum value_kind kind, const char *shown, bool truncated)
+static struct stage stage_of(const struct value_form *kind, const char *shown, bool truncated)
 {
 	struct stage st;
 
@@ -66,8 +66,8 @@ static int resize(struct stage *st, uint64_t size)
 
 static void begins(void **state)
 {
-	CLEANUP(stage_release) struct stage kept = stage_of(VALUE_LABEL, "old\n", false);
-	CLEANUP(stage_release) struct stage cut = stage_of(VALUE_LABEL, "old\n", true);
+	CLEANUP(stage_release) struct stage kept = stage_of(&form_label, "old\n", false);
+	CLEANUP(stage_release) struct stage cut = stage_of(&form_label, "old\n", true);
 
 	(void)state;
 	assert_bytes(&kept, SPAN_LIT("old\n"));
@@ -79,7 +79,7 @@ static void begins(void **state)
 
 static void whole_line(void **state)
 {
-	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
 
 	(void)state;
@@ -95,7 +95,7 @@ static void whole_line(void **state)
 
 static void pieces(void **state)
 {
-	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 
 	(void)state;
 	put(&st, "", 0);
@@ -110,7 +110,7 @@ static void pieces(void **state)
 /* The end first; the gap is NUL until the beginning comes. */
 static void gap(void **state)
 {
-	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 
 	(void)state;
 	put(&st, "d\n", 3);
@@ -123,7 +123,7 @@ static void gap(void **state)
 /* Over the old text, then cut to length, as some editors do. */
 static void over(void **state)
 {
-	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "a long label\n", false);
+	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "a long label\n", false);
 
 	(void)state;
 	put(&st, "short", 0);
@@ -135,7 +135,7 @@ static void over(void **state)
 /* What is left of the old text is no second line, nor half a character, before it could be cut off. */
 static void over_with_newline(void **state)
 {
-	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "l\xc3\xa9long\n", false);
+	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "l\xc3\xa9long\n", false);
 
 	(void)state;
 	put(&st, "x\n", 0);
@@ -149,7 +149,7 @@ static void over_with_newline(void **state)
 /* What it takes as JSON is known after each step. */
 static void quoted(void **state)
 {
-	CLEANUP(stage_release) struct stage st = stage_of(VALUE_SUMMARY, "a \"shown\"\n\\", false);
+	CLEANUP(stage_release) struct stage st = stage_of(&form_summary, "a \"shown\"\n\\", false);
 	const char *why = NULL;
 
 	(void)state;
@@ -166,7 +166,7 @@ static void quoted(void **state)
 
 static void sizes(void **state)
 {
-	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "abc\n", false);
+	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "abc\n", false);
 
 	(void)state;
 	assert_int_equal(resize(&st, 4), 0);
@@ -184,18 +184,18 @@ static void sizes(void **state)
 static void refusals(void **state)
 {
 	static const struct {
-		enum value_kind kind;
+		const struct value_form *kind;
 		const char *text;
 		uint64_t off;
 		int rc;
 	} rows[] = {
-	    {VALUE_LABEL, "one\ntwo", 0, -EINVAL},
-	    {VALUE_LABEL, "\xff", 0, -EINVAL},
-	    {VALUE_NAME, "\xc3(", 0, -EINVAL},
-	    {VALUE_LABEL, "a", 4200, -EFBIG},
-	    {VALUE_LABEL, "a", UINT64_MAX, -EFBIG},
-	    {VALUE_SUMMARY, "a", 1 << 21, -EFBIG},
-	    {VALUE_TABLE, "a", (uint64_t)1 << 40, -EFBIG},
+	    {&form_label, "one\ntwo", 0, -EINVAL},
+	    {&form_label, "\xff", 0, -EINVAL},
+	    {&form_name, "\xc3(", 0, -EINVAL},
+	    {&form_label, "a", 4200, -EFBIG},
+	    {&form_label, "a", UINT64_MAX, -EFBIG},
+	    {&form_summary, "a", 1 << 21, -EFBIG},
+	    {&form_table, "a", (uint64_t)1 << 40, -EFBIG},
 	};
 
 	(void)state;
@@ -213,7 +213,7 @@ static void refusals(void **state)
 
 static void second_line(void **state)
 {
-	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
 
 	(void)state;
@@ -224,7 +224,7 @@ static void second_line(void **state)
 
 static void nul(void **state)
 {
-	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
 
 	(void)state;
@@ -234,7 +234,7 @@ static void nul(void **state)
 
 static void too_long_in_pieces(void **state)
 {
-	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	char a[1024];
 
 	(void)state;
@@ -247,7 +247,7 @@ static void too_long_in_pieces(void **state)
 
 static void settled(void **state)
 {
-	CLEANUP(stage_release) struct stage st = stage_of(VALUE_NAME, "", true);
+	CLEANUP(stage_release) struct stage st = stage_of(&form_name, "", true);
 	bool whole;
 
 	(void)state;
@@ -262,7 +262,7 @@ static void settled(void **state)
 /* Nothing of it is written, and it can be tried again. */
 static void interrupted(void **state)
 {
-	CLEANUP(stage_release) struct stage st = stage_of(VALUE_LABEL, "", true);
+	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
 
 	(void)state;
@@ -279,7 +279,7 @@ static void interrupted(void **state)
 
 static void table(void **state)
 {
-	CLEANUP(stage_release) struct stage st = stage_of(VALUE_TABLE, "", true);
+	CLEANUP(stage_release) struct stage st = stage_of(&form_table, "", true);
 
 	(void)state;
 	put(&st, "a\tb\n\xff", 0);

@@ -23,11 +23,11 @@ int __wrap_commit_labels(struct tree *t, node_t dir, struct span name, const str
 	return rc;
 }
 
-int __real_commit_leaf(struct tree *t, uint32_t slot, uint32_t entry);
-int __wrap_commit_leaf(struct tree *t, uint32_t slot, uint32_t entry);
-int __wrap_commit_leaf(struct tree *t, uint32_t slot, uint32_t entry)
+int __real_commit_leaf(struct tree *t, struct node n, uint32_t entry);
+int __wrap_commit_leaf(struct tree *t, struct node n, uint32_t entry);
+int __wrap_commit_leaf(struct tree *t, struct node n, uint32_t entry)
 {
-	int rc = __real_commit_leaf(t, slot, entry);
+	int rc = __real_commit_leaf(t, n, entry);
 	written = true;
 	return rc;
 }

@@ -8,12 +8,16 @@
 
 #include "sessionfs/session/session.h"
 
-enum edit_kind {
-	EDIT_LABELS, /* one or more labels set or cleared */
-	EDIT_NAME,   /* the session's name; empty clears */
-	EDIT_BRANCH, /* a branch_summary with text at an entry */
-	EDIT_LEAF,   /* a branch_summary without text: moves the leaf */
-};
+struct edit_writer;
+struct edit;
+
+/* Appends the records of a change to what the writer writes: for edit_make alone to call. */
+typedef int edit_records(struct edit_writer *w, const struct edit *e, bool again);
+
+edit_records edit_labels; /* one or more labels set or cleared */
+edit_records edit_name;   /* the session's name; empty clears */
+edit_records edit_branch; /* a branch_summary with text at an entry */
+edit_records edit_leaf;   /* a branch_summary without text: moves the leaf */
 
 struct edit_label {
 	uint32_t entry;
@@ -21,11 +25,11 @@ struct edit_label {
 };
 
 struct edit {
-	enum edit_kind kind;
-	const struct edit_label *labels; /* EDIT_LABELS */
+	edit_records *records;
+	const struct edit_label *labels; /* edit_labels */
 	size_t n;
-	struct span text; /* EDIT_NAME, EDIT_BRANCH */
-	uint32_t entry;   /* EDIT_BRANCH, EDIT_LEAF */
+	struct span text; /* edit_name, edit_branch */
+	uint32_t entry;   /* edit_branch, edit_leaf; NO_ENTRY: the others */
 	/* The lines that edit_make made the last time, when it is asked again. They are in the file by now, and nothing
 	 * may hang below them: their parent is not the newest entry any more. */
 	struct span written;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct stage {
-	enum value_kind kind;
+	const struct value_form *form;
 	struct buf bytes;
 	size_t reached; /* the end of what was written since the last commit; old text may follow, which may be cut off
 	                   yet */
@@ -19,7 +19,7 @@ struct stage {
 };
 
 /* A stage that holds what is shown now (`shown`, copied); empty for O_TRUNC, which makes it dirty. */
-int stage_init(struct stage *st, enum value_kind kind, struct span shown, bool truncated);
+int stage_init(struct stage *st, const struct value_form *form, struct span shown, bool truncated);
 void stage_release(struct stage *st);
 
 /* Takes bytes in at `off`; a gap is filled with NUL. Refuses (and drops the bytes, for good) what proves the

@@ -7,30 +7,35 @@
 
 #include "sessionfs/base/buf.h"
 
-enum value_kind {
-	VALUE_NONE,
-	VALUE_LABEL,   /* one line, at most 4,096 bytes; white space only clears */
-	VALUE_NAME,    /* runs of CR and LF become one space, then trimmed, as pi does */
-	VALUE_SUMMARY, /* many lines, at most 1 MiB */
-	VALUE_TABLE,   /* labels.tsv */
+/* What a text must be like to be a value. */
+struct value_form {
+	size_t limit;    /* the largest value, in bytes */
+	bool is_line;    /* a second line is refused as soon as it is seen */
+	bool is_trimmed; /* what is too long may be trimmed yet */
+	bool is_table;   /* judged when it is complete: to look at all of it for each piece would be quadratic */
+	/* Appends the value of a text without BOM. Returns how long it is, as it is held against the limit. */
+	size_t (*parse)(struct span text, struct buf *out);
+	const char *cannot_clear; /* why an empty value is refused; NULL: it clears */
 };
 
-/* The largest text of a kind, in bytes. */
-size_t value_limit(enum value_kind kind);
+extern const struct value_form form_label;   /* one line, at most 4,096 bytes; white space only clears */
+extern const struct value_form form_name;    /* runs of CR and LF become one space, then trimmed, as pi does */
+extern const struct value_form form_summary; /* many lines, at most 1 MiB */
+extern const struct value_form form_table;   /* labels.tsv */
 
 /* What can be said of a text of which only the beginning is here: 0, or -EFBIG, -EINVAL with the reason in
  * *ret_why (static text). A writer that goes on cannot make it good. */
-int value_prefix(enum value_kind kind, struct span text, const char **ret_why);
+int value_prefix(const struct value_form *form, struct span text, const char **ret_why);
 
 /* Judges the whole and appends the value: without BOM and final newline, line ends as \n, a label or
- * name trimmed. Empty: clears. Errors as above. */
-int value_parse(enum value_kind kind, struct span text, struct buf *out, const char **ret_why);
+ * name trimmed. Empty: clears, where that can be. Errors as above. */
+int value_parse(const struct value_form *form, struct span text, struct buf *out, const char **ret_why);
 
 /* Judges a text that is to be a label as it is, which no other spelling leads to: a name in labels/, a cell of
  * labels.tsv. Errors as above; -EINVAL also for what a label's file would take for something else. */
-int value_label(struct span text, const char **ret_why);
+int value_judge_label(struct span text, const char **ret_why);
 
 /* Whether these bytes, as the first that are written, look like a whole value of one line. */
-bool value_is_line(enum value_kind kind, struct span text);
+bool value_is_line(const struct value_form *form, struct span text);
 
 #endif

@@ -1,0 +1,222 @@
+/* The rows of the names that can be written, and the few lines that each needs. */
+#include "sessionfs/base/name.h"
+#include "write_impl.h"
+
+#include <errno.h>
+
+/* A link under one of these names in labels/ waits for its real name: what begins
+ * with a dot, and GNU ln's CuXXXXXX. */
+static bool is_temporary(struct span name)
+{
+	if (name.n > 0 && name.p[0] == '.')
+		return true;
+	if (name.n != 8 || memcmp(name.p, "Cu", 2) != 0)
+		return false;
+	for (size_t i = 2; i < 8; i++) {
+		char c = name.p[i];
+		if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')))
+			return false;
+	}
+	return true;
+}
+
+/* --- what links lead to --- */
+
+#define NO_ENTRY_OF_IT "the target is no entry of this session"
+
+/* The entry of this session that a link's target names. */
+static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t *ret)
+{
+	struct tree_attr a = {0};
+	struct slot_info slot;
+	size_t n = t->mountpoint ? strlen(t->mountpoint) : 0;
+	node_t from = dir;
+	if (target[0] == '/') {
+		if (n == 0 || strncmp(target, t->mountpoint, n) != 0 || target[n] != '/')
+			return -EINVAL;
+		from = NODE_ROOT;
+		target += n;
+	}
+	int rc = tree_resolve_from(t, from, target, true, &a);
+	struct node n_dir = tree_node(dir), e = tree_node(a.node);
+	if (rc == 0 && kind_of(e) && kind_of(e)->is_target && e.slot == n_dir.slot) {
+		*ret = e.entry;
+		return 0;
+	}
+	/* In a session that has moved meanwhile no target is wrong: the caller looks for it again. */
+	if (catalog_slot(t->catalog, n_dir.slot, &slot) < 0)
+		return -ESTALE;
+	return rc == -ENOENT ? -ENOENT : -EINVAL;
+}
+
+/* --- labels/ ------------------------------------------------------------------------ */
+
+/* The text of the label that a link shows. */
+static int label_text(struct tree *t, struct node link, struct buf *out)
+{
+	struct session *s;
+	int rc = catalog_get(t->catalog, link.slot, &s);
+	if (rc < 0)
+		return rc;
+	if (link.entry >= session_count(s) || !session_label(s, link.entry, out))
+		rc = -ENOENT;
+	catalog_put(t->catalog, s);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+/* The text that the name stands for: that of the label which has the name now, `old`, or the name decoded. */
+static int name_text(struct tree *t, struct span name, const struct node *old, struct buf *out, const char **why)
+{
+	int rc = old ? label_text(t, *old, out) : 0;
+	if (rc < 0)
+		return rc;
+	if (!old && !name_decode(name, out)) {
+		*why = "a name as labels/ would show it is needed: % is written %25";
+		return -EINVAL;
+	}
+	return buf_err(out) ? buf_err(out) : value_judge_label(buf_span(out), why);
+}
+
+/* The label with this name, if there is one. */
+static int find_label(struct tree *t, node_t dir, struct span name, struct node *old, bool *ret_found)
+{
+	struct tree_attr a;
+	int rc = tree_lookup(t, dir, name, &a);
+	*ret_found = rc == 0;
+	if (rc < 0)
+		return rc == -ENOENT ? 0 : rc;
+	*old = tree_node(a.node);
+	return writable_of(*old) == &writable_label_link ? 0 : -EPERM;
+}
+
+/* Puts label `name` on the entry that `target` names, which *entry says then, or on *entry without one; what has the
+ * name now loses it. */
+static int label_set(struct tree *t, node_t dir, struct span name, const char *target, uint32_t *entry)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct node old = {0};
+	struct edit_label both[2];
+	const char *why = NULL;
+	size_t n = 0;
+	bool found;
+	int rc = find_label(t, dir, name, &old, &found);
+	if (rc == 0)
+		rc = name_text(t, name, found ? &old : NULL, &text, &why);
+	if (rc == 0 && target) {
+		rc = target_entry(t, dir, target, entry);
+		why = rc == -ENOENT || rc == -EINVAL ? NO_ENTRY_OF_IT : NULL;
+	}
+	if (rc < 0)
+		return why ? commit_refused_in(t, dir, name, rc, why) : rc;
+	if (found && old.entry != *entry)
+		both[n++] = (struct edit_label){.entry = old.entry};
+	both[n++] = (struct edit_label){.entry = *entry, .text = buf_span(&text)};
+	return commit_labels(t, dir, name, both, n);
+}
+
+static int label_rename(struct tree *t, struct node from, node_t dir, struct span to_name)
+{
+	struct tree_attr old;
+	if (is_temporary(to_name))
+		return -EPERM;
+	int rc = tree_lookup(t, dir, to_name, &old);
+	if (rc == 0 && tree_node(old.node).entry == from.entry)
+		return 0;
+	return label_set(t, dir, to_name, NULL, &from.entry);
+}
+
+/* --- leaf --- */
+
+static int leaf_set(struct tree *t, node_t dir, struct span name, const char *target, uint32_t *ret_entry)
+{
+	struct node n;
+	int rc = target_entry(t, dir, target, ret_entry);
+	if (rc == -ENOENT || rc == -EINVAL)
+		return commit_refused_in(t, dir, name, rc, NO_ENTRY_OF_IT);
+	tree_writable_name(dir, name, &n);
+	if (rc == 0)
+		rc = commit_leaf(t, n, *ret_entry);
+	if (rc == 0)
+		state_show(t, n);
+	return rc;
+}
+
+/* --- files --- */
+
+static struct edit edit_of_label(uint32_t entry, struct span value, struct edit_label *one)
+{
+	*one = (struct edit_label){.entry = entry, .text = value};
+	return (struct edit){.records = edit_labels, .labels = one, .n = 1, .entry = NO_ENTRY};
+}
+
+static struct edit edit_of_table(uint32_t entry, struct span value, struct edit_label *one)
+{
+	(void)entry;
+	(void)value;
+	(void)one;
+	return (struct edit){.records = edit_labels, .entry = NO_ENTRY};
+}
+
+static struct edit edit_of_name(uint32_t entry, struct span value, struct edit_label *one)
+{
+	(void)entry;
+	(void)one;
+	return (struct edit){.records = edit_name, .text = value, .entry = NO_ENTRY};
+}
+
+static struct edit edit_of_summary(uint32_t entry, struct span value, struct edit_label *one)
+{
+	(void)one;
+	return (struct edit){.records = edit_branch, .text = value, .entry = entry};
+}
+
+/* --- removal --- */
+
+static int clear_label(struct tree *t, node_t dir, struct span name, struct node n)
+{
+	const struct edit_label none = {.entry = n.entry};
+	return commit_labels(t, dir, name, &none, 1);
+}
+
+static int clear_value(struct tree *t, node_t dir, struct span name, struct node n)
+{
+	(void)dir;
+	(void)name;
+	return commit_value(t, n, (struct span){NULL, 0}, (struct span){"\n", 1}, false);
+}
+
+/* What always says something is gone only until somebody makes it anew, or for a moment. */
+static int hide(struct tree *t, node_t dir, struct span name, struct node n)
+{
+	(void)dir;
+	(void)name;
+	state_hide(t, n);
+	return 0;
+}
+
+/* --- the rows --- */
+
+const struct writable writable_label = {.form = &form_label, .edit = edit_of_label, .unlink = clear_label};
+const struct writable writable_name = {.form = &form_name, .edit = edit_of_name, .unlink = clear_value};
+const struct writable writable_summary = {.form = &form_summary, .edit = edit_of_summary};
+const struct writable writable_labels_tsv = {.form = &form_table, .edit = edit_of_table, .unlink = hide};
+const struct writable writable_leaf = {.link = leaf_set, .unlink = hide};
+const struct writable writable_label_link = {.link = label_set, .rename = label_rename, .unlink = clear_label};
+
+const struct writable *writable_of(struct node n)
+{
+	const struct kind *k = kind_of(n);
+	return k ? k->write : NULL;
+}
+
+const struct writable *writable_link(node_t dir, struct span name, struct node *ret)
+{
+	struct node d = tree_node(dir);
+	for (const struct kind *k = NULL; (k = kind_next_in(d.kind, k));) {
+		if (!k->write || !k->write->link || (k->name ? !span_is(name, k->name) : is_temporary(name)))
+			continue;
+		*ret = (struct node){.kind = kind_id(k), .slot = d.slot};
+		return k->write;
+	}
+	return NULL;
+}
