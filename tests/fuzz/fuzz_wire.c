@@ -150,11 +150,13 @@ static void serve(struct play *p)
 	fuse_session_process_buf(p->w.se, &b);
 }
 
-/* The next answer is to a request that waits for one. */
+/* The next message: a notification, which no answer need follow, or the answer to a request that waits for one. */
 static void receive(struct play *p)
 {
-	uint64_t unique = wire_receive(&p->w, &r);
+	uint64_t unique = wire_receive_any(&p->w, &r);
 	size_t i = 0;
+	if (unique == 0)
+		return;
 	while (i < p->n_waiting && p->waiting[i].unique != unique)
 		i++;
 	if (i == p->n_waiting)

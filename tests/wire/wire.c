@@ -185,7 +185,12 @@ uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *a
 bool wire_wait(struct wire *w, int ms)
 {
 	struct pollfd p = {.fd = w->fd, .events = POLLIN};
-	return poll(&p, 1, ms) == 1;
+	int n;
+	/* libFuzzer looks with a signal whether an input hangs. */
+	do
+		n = poll(&p, 1, ms);
+	while (n < 0 && errno == EINTR);
+	return n == 1;
 }
 
 static void take_pages(struct wire *w, const struct reply *r)
@@ -220,21 +225,27 @@ static struct fuse_out_header receive(struct wire *w, struct reply *ret)
 	return out;
 }
 
-uint64_t wire_receive(struct wire *w, struct reply *ret)
+uint64_t wire_receive_any(struct wire *w, struct reply *ret)
 {
-	struct fuse_out_header out;
-	do
-		out = receive(w, ret);
-	while (out.unique == 0);
+	struct fuse_out_header out = receive(w, ret);
 	ret->error = out.error;
 	ret->n = out.len - sizeof out;
 	return out.unique;
 }
 
+uint64_t wire_receive(struct wire *w, struct reply *ret)
+{
+	uint64_t unique;
+	do
+		unique = wire_receive_any(w, ret);
+	while (unique == 0);
+	return unique;
+}
+
 void wire_notification(struct wire *w)
 {
 	static struct reply r;
-	assert_int_equal(receive(w, &r).unique, 0);
+	assert_int_equal(wire_receive_any(w, &r), 0);
 }
 
 int wire_receive_of(struct wire *w, uint64_t unique, struct reply *ret)

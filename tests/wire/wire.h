@@ -70,11 +70,13 @@ uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *a
                    size_t more_n);
 /* The next reply and whose it is; notifications before it are counted. */
 uint64_t wire_receive(struct wire *w, struct reply *ret);
+/* The next message and whose reply it is: nobody's (0) if it is a notification, which is counted. */
+uint64_t wire_receive_any(struct wire *w, struct reply *ret);
 /* The error of the reply to this request, which must be the next. */
 int wire_receive_of(struct wire *w, uint64_t unique, struct reply *ret);
 /* Takes the next message, which must be a notification. */
 void wire_notification(struct wire *w);
-/* True if a reply is there within so many milliseconds. */
+/* True if a message is there within so many milliseconds. */
 bool wire_wait(struct wire *w, int ms);
 /* Sends and receives. Returns the error. */
 int wire_call(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, struct reply *ret);
