@@ -10,13 +10,14 @@
 #include "sessionfs/catalog/catalog.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
+#include "sessionfs/base/map.h"
 #include "sessionfs/base/node.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/file/rights.h"
 
 #include "sessionfs/catalog/header.h"
 
-#define NONE UINT32_MAX
+#define NONE MAP_NONE
 
 /* Strings that live as long as the catalog, NUL-terminated. */
 struct strings {
@@ -24,16 +25,6 @@ struct strings {
 };
 const char *strings_copy(struct strings *s, struct span text); /* NULL without memory */
 void strings_release(struct strings *s);
-
-/* (scope, text) to a number. The keys are borrowed from `strings`. Nothing is ever removed. */
-struct map {
-	struct cell *cells;
-	size_t cap, n;
-	uint64_t seed, factor; /* secrets of the hash: names cannot be made to collide */
-};
-uint32_t map_get(const struct map *m, uint32_t scope, struct span key); /* NONE if it is not there */
-int map_put(struct map *m, uint32_t scope, struct span key, uint32_t value);
-void map_release(struct map *m);
 
 /* A growing array of numbers. */
 struct list {
@@ -206,6 +197,7 @@ struct catalog {
 		struct held *newest, *oldest; /* those that nobody holds too, by last use */
 		struct held **by_session;     /* hash chains */
 		size_t count, most;           /* most: constant */
+		struct hash_key secret;       /* of traces */
 		struct keeper keeper;         /* counts their memory */
 		pthread_cond_t opened;
 	} open;

@@ -81,8 +81,7 @@ static void set_memory(struct catalog *c, struct held *h, size_t memory)
 
 static struct held **chain_of(struct open_indexes *o, const struct session *s)
 {
-	uint64_t h = (uint64_t)(uintptr_t)s * UINT64_C(0x9e3779b97f4a7c15);
-	return &o->by_session[h >> 54 & (CHAINS - 1)];
+	return &o->by_session[hash_word((uintptr_t)s) % CHAINS];
 }
 
 static struct held *held_of(struct open_indexes *o, const struct session *s)
@@ -172,6 +171,7 @@ int open_indexes_init(struct catalog *c)
 {
 	struct open_indexes *o = &c->open;
 
+	hash_key_draw(&o->secret);
 	o->by_session = calloc(CHAINS, sizeof(struct held *));
 	if (!o->by_session)
 		return -ENOMEM;
@@ -226,32 +226,25 @@ static void release(struct catalog *c, struct held *h)
 
 /* ---- traces ---- */
 
-static uint64_t hash_bytes(uint64_t h, const char *p, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)p[i]) * UINT64_C(1099511628211);
-	return h;
-}
-
 /* A hash of the beginning and of the end of the file's first `size` bytes; 0 if they cannot be read. */
-static uint64_t hash_ends(const struct session *s, uint64_t size)
+static uint64_t hash_ends(const struct catalog *c, const struct session *s, uint64_t size)
 {
 	char bytes[TRACE_BYTES];
 	size_t n = size < sizeof bytes ? (size_t)size : sizeof bytes;
-	uint64_t h = UINT64_C(14695981039346656037);
+	uint64_t h = 0;
 
 	for (int i = 0; i < 2; i++) {
 		if (session_pread(s, bytes, n, i ? size - n : 0) != (ssize_t)n)
 			return 0;
-		h = hash_bytes(h, bytes, n);
+		h = hash_bytes(&c->open.secret, h, bytes, n);
 	}
 	return h ? h : 1;
 }
 
-static struct trace trace_of(const struct session *s)
+static struct trace trace_of(const struct catalog *c, const struct session *s)
 {
 	uint64_t size = session_size(s);
-	return (struct trace){size, hash_ends(s, size)};
+	return (struct trace){size, hash_ends(c, s, size)};
 }
 
 /* ---- opening ---- */
@@ -265,15 +258,15 @@ struct finding {
 };
 
 /* The session is held, or nobody else knows it. */
-static struct finding find_out(const struct session *s)
+static struct finding find_out(const struct catalog *c, const struct session *s)
 {
 	const struct stat *st = session_stat(s);
-	return (struct finding){trace_of(s), st->st_mtim, st->st_ctim, st->st_size, session_memory(s)};
+	return (struct finding){trace_of(c, s), st->st_mtim, st->st_ctim, st->st_size, session_memory(s)};
 }
 
 /* Opens a session of which `before` was known. *ret_same: it is the same file, as far as that can be told. */
-static int open_session(const struct reach_at *at, const struct trace *before, struct session **ret,
-                        struct finding *ret_found, bool *ret_same)
+static int open_session(const struct catalog *c, const struct reach_at *at, const struct trace *before,
+                        struct session **ret, struct finding *ret_found, bool *ret_same)
 {
 	struct session *s;
 	int rc = session_open(at, &s);
@@ -285,8 +278,8 @@ static int open_session(const struct reach_at *at, const struct trace *before, s
 		session_close(s);
 		return -EINTR;
 	}
-	*ret_found = find_out(s);
-	*ret_same = before->hash == 0 || (!is_short && hash_ends(s, before->size) == before->hash);
+	*ret_found = find_out(c, s);
+	*ret_same = before->hash == 0 || (!is_short && hash_ends(c, s, before->size) == before->hash);
 	*ret = s;
 	return 0;
 }
@@ -338,7 +331,7 @@ static void open_held(struct catalog *c, struct held *h)
 
 	lock_give(&c->lock);
 	bool trace_holds = true;
-	h->err = open_session(&at, &before, &s, &f, &trace_holds);
+	h->err = open_session(c, &at, &before, &s, &f, &trace_holds);
 	bool is_whole = stop_check() == 0;
 	lock_take(&c->lock);
 
@@ -451,7 +444,7 @@ static void replace(struct catalog *c, struct held *h, struct session *s, const 
 	h->forgotten = h->replaced = true;
 }
 
-static int copy_and_grow(struct session *s, struct session **ret, struct finding *ret_found)
+static int copy_and_grow(const struct catalog *c, struct session *s, struct session **ret, struct finding *ret_found)
 {
 	int rc = session_rdlock_wanted(s);
 	if (rc < 0)
@@ -464,7 +457,7 @@ static int copy_and_grow(struct session *s, struct session **ret, struct finding
 	if (rc < 0)
 		session_close(*ret);
 	else
-		*ret_found = find_out(*ret);
+		*ret_found = find_out(c, *ret);
 	return rc < 0 ? rc : 0;
 }
 
@@ -487,7 +480,7 @@ static int grow_copy(struct catalog *c, struct held *h)
 	if (rc < 0)
 		return rc;
 
-	rc = copy_and_grow(h->session, &s, &f);
+	rc = copy_and_grow(c, h->session, &s, &f);
 
 	lock_take(&c->lock);
 	h->copying = false;
@@ -501,7 +494,7 @@ static int grow_copy(struct catalog *c, struct held *h)
 }
 
 /* Takes in what was appended, if the index can be had for that. */
-static int grow_in_place(struct held *h, struct finding *ret_found)
+static int grow_in_place(const struct catalog *c, struct held *h, struct finding *ret_found)
 {
 	struct session *s = h->session;
 	int rc = session_wrlock_wanted(s, READERS_NS);
@@ -509,7 +502,7 @@ static int grow_in_place(struct held *h, struct finding *ret_found)
 		return rc;
 	rc = session_grow(s);
 	if (rc >= 0 || rc == -EINTR)
-		*ret_found = find_out(s);
+		*ret_found = find_out(c, s);
 	session_unlock(s);
 	return rc;
 }
@@ -533,7 +526,7 @@ static int grow(struct catalog *c, struct held *h)
 	int rc = is_changed(h->session, &changed);
 	if (rc < 0 || !changed)
 		return rc;
-	rc = grow_in_place(h, &f);
+	rc = grow_in_place(c, h, &f);
 	if (rc == -ETIMEDOUT)
 		rc = grow_copy(c, h);
 

@@ -5,6 +5,7 @@
 #include "sessionfs/fuse/fs.h"
 #include "sessionfs/fuse/fuse_compat.h"
 #include "sessionfs/base/clock.h"
+#include "sessionfs/base/hash.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/tree/write.h"
@@ -163,11 +164,6 @@ void sizes_tell(struct fs *fs, const struct tree_attr *a);
 /* False if that must be done first. Any lock may be held. */
 bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a);
 
-/* Where a node is noted in a table of 2^bits cells. */
-static inline size_t fs_cell(node_t node, unsigned bits)
-{
-	return (size_t)(node * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
-}
 /* Younger than this, or from the future. */
 bool fs_is_younger(struct timespec t, time_t seconds);
 /* The time in so many nanoseconds. */

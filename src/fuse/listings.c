@@ -41,7 +41,7 @@ void listings_release(struct listings *l)
 /* Where the directory is or would be. There always is a free cell. */
 static struct listing_state *find(const struct listings *l, node_t dir)
 {
-	size_t i = (size_t)((dir * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (l->cap - 1);
+	size_t i = hash_word(dir) & (l->cap - 1);
 	while (l->cells[i].dir && l->cells[i].dir != dir)
 		i = (i + 1) & (l->cap - 1);
 	return &l->cells[i];

@@ -10,11 +10,11 @@
 
 #include <stdlib.h>
 
-enum { MOST_GIVEN = 64 * 1024, CELLS_LOG2 = 17 }; /* bytes of a file; 1 MiB of notes */
+enum { MOST_GIVEN = 64 * 1024, CELLS = 1 << 17 }; /* bytes of a file; 1 MiB of notes */
 
 int pages_start(struct fs *fs)
 {
-	fs->pages.given = calloc((size_t)1 << CELLS_LOG2, sizeof *fs->pages.given);
+	fs->pages.given = calloc(CELLS, sizeof *fs->pages.given);
 	return fs->pages.given ? 0 : -ENOMEM;
 }
 
@@ -32,7 +32,7 @@ void pages_release(struct pages *p)
 /* True if it was not noted. The one that is noted in its place is forgotten, and will be given again. */
 static bool note(struct pages *p, node_t node)
 {
-	node_t *cell = &p->given[fs_cell(node, CELLS_LOG2)];
+	node_t *cell = &p->given[hash_word(node) % CELLS];
 	bool noted = *cell == node;
 	*cell = node;
 	return !noted;

@@ -14,11 +14,11 @@
 
 /* Of a file that changed longer ago than this the thread that follows changes has dropped the pages. */
 enum { YOUNG_SECONDS = 5 };
-enum { CELLS_LOG2 = 12, WAIT_NS = 10 * 1000 * 1000 };
+enum { CELLS = 1 << 12, WAIT_NS = 10 * 1000 * 1000 };
 
 int sizes_start(struct fs *fs)
 {
-	fs->sizes.told = calloc((size_t)1 << CELLS_LOG2, sizeof *fs->sizes.told);
+	fs->sizes.told = calloc(CELLS, sizeof *fs->sizes.told);
 	return fs->sizes.told ? 0 : -ENOMEM;
 }
 
@@ -41,7 +41,7 @@ void sizes_release(struct sizes *s)
 static bool note(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
 	lock_take(&s->lock);
-	struct size_told *told = &s->told[fs_cell(a->node, CELLS_LOG2)];
+	struct size_told *told = &s->told[hash_word(a->node) % CELLS];
 	bool differs = told->node == a->node ? told->size != a->size : fs_is_younger(a->mtime, YOUNG_SECONDS);
 	if (dropped || !differs)
 		*told = (struct size_told){a->node, a->size};

@@ -53,51 +53,12 @@ bool key_falsy(const struct key *k)
 	return k->kind == KEY_NUMBER ? k->value == 0 : k->text.n == 0;
 }
 
-/* The upper half of the product depends on all bits of both, in a way that only who knows the secrets can foresee: else
- * two words could be changed so that the second undoes what the first did. */
-static uint64_t mix(const struct session *s, uint64_t h, uint64_t word)
-{
-	unsigned __int128 product = (unsigned __int128)(h ^ word) * s->factor;
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static uint64_t load(const char *p, size_t n)
-{
-	uint64_t word = 0;
-
-	memcpy(&word, p, n);
-	return word;
-}
-
-/* Up to seven bytes, without a call. */
-static uint64_t load_few(const char *p, size_t n)
-{
-	if (n >= 4)
-		return load(p, 4) | load(p + n - 4, 4) << 32;
-	if (n == 0)
-		return 0;
-	return (uint64_t)(unsigned char)p[0] << 16 | (uint64_t)(unsigned char)p[n / 2] << 8 | (unsigned char)p[n - 1];
-}
-
-static uint64_t hash_bytes(const struct session *s, uint64_t h, const char *p, size_t n)
-{
-	h += n;
-	if (n < 8)
-		return mix(s, h, load_few(p, n));
-	for (; n > 8; p += 8, n -= 8) {
-		h = mix(s, h, load(p, 8));
-		if (n < 16)
-			return mix(s, h, load(p + n - 8, 8));
-	}
-	return mix(s, h, load(p, 8));
-}
-
 uint64_t key_hash(const struct session *s, const struct key *k)
 {
 	if (k->kind != KEY_NUMBER)
-		return hash_bytes(s, s->seed, k->text.p, k->text.n);
+		return hash_bytes(&s->secret, 0, k->text.p, k->text.n);
 	double value = k->value == 0 ? 0 : k->value; /* -0 is 0 */
-	return hash_bytes(s, ~s->seed, (const char *)&value, sizeof value);
+	return hash_bytes(&s->secret, 1, (const char *)&value, sizeof value);
 }
 
 /* ---- arena ---- */
@@ -131,9 +92,8 @@ static inline void copy_few(char *to, const char *from, size_t n)
 		memcpy(to, from, n);
 		return;
 	}
-	uint64_t first = load(from, 8), last = load(from + n - 8, 8);
-	memcpy(to, &first, 8);
-	memcpy(to + n - 8, &last, 8);
+	memcpy(to, from, 8);
+	memcpy(to + n - 8, from + n - 8, 8);
 }
 
 uint32_t arena_add(arena_t *a, const struct key *k)
@@ -237,7 +197,7 @@ static inline uint64_t hash_of(const struct session *s, uint32_t i)
 		struct key key = entry_key(s, i);
 		return key_hash(s, &key);
 	}
-	return hash_bytes(s, s->seed, p + 1, head >> 1);
+	return hash_bytes(&s->secret, 0, p + 1, head >> 1);
 }
 
 void table_add(const struct session *s, bool *ret_replaced)

@@ -9,7 +9,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/random.h>
 
 enum {
 	PRINT = 4096,           /* bytes hashed at either end */
@@ -135,16 +134,6 @@ static int open_file(struct session *s)
 	return 0;
 }
 
-/* `place` is somewhere in memory: better than nothing, where there is no other secret. */
-static uint64_t make_secret(const void *place)
-{
-	uint64_t secret;
-
-	if (getrandom(&secret, sizeof secret, GRND_NONBLOCK) != sizeof secret)
-		return (uint64_t)(uintptr_t)place * UINT64_C(0x9e3779b97f4a7c15);
-	return secret;
-}
-
 struct session *session_new(const struct reach_at *at)
 {
 	struct session *s = calloc(1, sizeof *s);
@@ -165,10 +154,9 @@ struct session *session_new(const struct reach_at *at)
 	s->fd = -1;
 	s->serial = 1;
 	s->at.last = s->at.info = NO_ENTRY;
-	s->seed = make_secret(s);
-	s->factor = make_secret(d) | 1;
+	hash_key_draw(&s->secret);
 	/* What another index of the file said is not to be compared with. */
-	s->relinks = (uint32_t)s->seed;
+	s->relinks = (uint32_t)s->secret.seed;
 	return s;
 }
 

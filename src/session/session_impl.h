@@ -16,6 +16,7 @@
 #define SESSIONFS_SESSION_IMPL_H
 
 #include "sessionfs/base/fault.h"
+#include "sessionfs/base/hash.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/node.h"
 #include "sessionfs/base/vec.h"
@@ -175,7 +176,7 @@ struct session {
 	bool foreign; /* closing fd may wait for somebody else */
 	struct stat st;
 	uint64_t serial;
-	uint64_t seed, factor; /* secrets of hashes: a file cannot be made to collide */
+	struct hash_key secret;
 	struct prints prints;
 	bool broken; /* a growth failed half way */
 

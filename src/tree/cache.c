@@ -12,6 +12,7 @@
  * One mutex for all: what it guards are a few pointer moves, never production of a view. Two threads that
  * produced the same view meet in cache_put, where the second gets the first one's. */
 #include "sessionfs/tree/cache.h"
+#include "sessionfs/base/hash.h"
 #include "sessionfs/base/lock.h"
 
 struct item {
@@ -71,8 +72,7 @@ static void item_free(struct item *s)
 
 static size_t bucket_of(node_t node, size_t buckets)
 {
-	/* Ids differ in a few bits in the middle: Fibonacci hashing spreads them over the upper ones. */
-	return (size_t)((node * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (buckets - 1);
+	return hash_word(node) & (buckets - 1);
 }
 
 static struct item **find(struct cache *c, node_t node)

@@ -234,20 +234,16 @@ const char *state_keeps(struct tree *t, pid_t thread, struct node n, uint32_t sl
 
 /* --- what was saved from tables ------------------------------------------------------ */
 
-static uint64_t hash_of(struct span text)
+static uint64_t hash_label(const struct tree *t, struct span label)
 {
-	uint64_t h = UINT64_C(14695981039346656037);
-	for (size_t i = 0; i < text.n; i++)
-		h = (h ^ (unsigned char)text.p[i]) * UINT64_C(1099511628211);
-	return h;
+	return hash_bytes(&t->secret, 0, label.p, label.n);
 }
 
 /* Where this label of the table is kept if it is. */
 static struct saved *set_of(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry)
 {
-	uint64_t h = ((uint64_t)slot << 32 ^ entry) * UINT64_C(0x9e3779b97f4a7c15) ^ line;
-	h *= UINT64_C(0x9e3779b97f4a7c15);
-	return &t->saved[(h >> 32) % TREE_SAVED_SETS * TREE_SAVED_WAYS];
+	uint64_t h = hash_word(hash_word((uint64_t)slot << 32 | entry) ^ line);
+	return &t->saved[h % TREE_SAVED_SETS * TREE_SAVED_WAYS];
 }
 
 static bool is_place(const struct saved *s, uint32_t slot, uint32_t line, uint32_t entry)
@@ -271,7 +267,7 @@ void state_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, s
 		if (set[i].turn < to->turn)
 			to = &set[i];
 	}
-	*to = (struct saved){slot, line, entry, ++t->saves, hash_of(label)};
+	*to = (struct saved){slot, line, entry, ++t->saves, hash_label(t, label)};
 }
 
 bool state_is_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label)
@@ -280,7 +276,7 @@ bool state_is_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry
 	const struct saved *set = t->saved ? set_of(t, slot, line, entry) : NULL;
 	for (size_t i = 0; set && i < TREE_SAVED_WAYS; i++)
 		if (is_place(&set[i], slot, line, entry))
-			return set[i].label == hash_of(label);
+			return set[i].label == hash_label(t, label);
 	return false;
 }
 

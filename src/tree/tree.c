@@ -33,6 +33,7 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 		return rc;
 	}
 	lock_init(&t->state_lock, LOCK_STATE);
+	hash_key_draw(&t->secret);
 	lines_init(&t->lines);
 	spare_init(&t->spare);
 	*ret = t;

@@ -4,6 +4,7 @@
 
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/fault.h"
+#include "sessionfs/base/hash.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/session/part.h"
@@ -136,7 +137,8 @@ struct tree {
 	size_t refused;
 	uint64_t made;
 	struct warned warned[TREE_WARNED];
-	int64_t warned_ms;   /* when one was warned last; 0: never */
+	int64_t warned_ms; /* when one was warned last; 0: never */
+	struct hash_key secret;
 	struct saved *saved; /* TREE_SAVED_SETS of TREE_SAVED_WAYS; NULL: nothing was */
 	uint32_t saves;
 	struct tree_handle *handles; /* of files that are open for writing */

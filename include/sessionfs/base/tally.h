@@ -1,9 +1,9 @@
 /* tally: values by name, in the order in which the names first came. Names are
- * any bytes, and there may be many: a lookup costs O(log n) whatever they are. */
+ * any bytes, and there may be many: a lookup costs O(1) whatever they are. */
 #ifndef SESSIONFS_TALLY_H
 #define SESSIONFS_TALLY_H
 
-#include "sessionfs/base/span.h"
+#include "sessionfs/base/map.h"
 
 struct tally_row;
 
@@ -11,12 +11,12 @@ struct tally {
 	size_t size; /* of a value */
 	struct tally_row **rows;
 	size_t n, cap;
-	void *tree;
+	struct map places; /* of names in `rows` */
 };
 
 #define TALLY_INIT(type)                                                                                               \
 	{                                                                                                              \
-		sizeof(type), NULL, 0, 0, NULL                                                                         \
+		.size = sizeof(type)                                                                                   \
 	}
 
 void tally_release(struct tally *t);

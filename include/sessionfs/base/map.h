@@ -1,0 +1,23 @@
+/* map: (scope, text) to a number. The texts are borrowed, and there may be many, chosen by whoever: the hash is keyed.
+ * Nothing is ever taken out. All zero it is empty. */
+#ifndef SESSIONFS_MAP_H
+#define SESSIONFS_MAP_H
+
+#include "sessionfs/base/hash.h"
+#include "sessionfs/base/span.h"
+
+#define MAP_NONE UINT32_MAX
+
+struct map {
+	struct cell *cells;
+	size_t cap, n;
+	struct hash_key secret;
+};
+
+/* MAP_NONE if it is not there. */
+uint32_t map_get(const struct map *m, uint32_t scope, struct span key);
+/* In place of what was there before. 0 or -ENOMEM (fault_note). */
+int map_put(struct map *m, uint32_t scope, struct span key, uint32_t value);
+void map_release(struct map *m);
+
+#endif

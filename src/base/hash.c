@@ -1,0 +1,44 @@
+#include "sessionfs/base/hash.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+/* Addresses are better than nothing, where there is no other secret. */
+void hash_key_draw(struct hash_key *k)
+{
+	*k = (struct hash_key){(uint64_t)(uintptr_t)k, hash_word((uint64_t)(uintptr_t)k)};
+	(void)!getrandom(k, sizeof *k, GRND_NONBLOCK);
+	k->factor |= 1;
+}
+
+static uint64_t load(const char *p, size_t n)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, p, n);
+	return word;
+}
+
+/* Up to seven bytes, without a call. */
+static uint64_t load_few(const char *p, size_t n)
+{
+	if (n >= 4)
+		return load(p, 4) | load(p + n - 4, 4) << 32;
+	if (n == 0)
+		return 0;
+	return (uint64_t)(unsigned char)p[0] << 16 | (uint64_t)(unsigned char)p[n / 2] << 8 | (unsigned char)p[n - 1];
+}
+
+uint64_t hash_bytes(const struct hash_key *k, uint64_t kind, const char *p, size_t n)
+{
+	uint64_t h = (k->seed ^ kind) + n;
+
+	if (n < 8)
+		return hash_mix(h ^ load_few(p, n), k->factor);
+	for (; n > 8; p += 8, n -= 8) {
+		h = hash_mix(h ^ load(p, 8), k->factor);
+		if (n < 16)
+			return hash_mix(h ^ load(p + n - 8, 8), k->factor);
+	}
+	return hash_mix(h ^ load(p, 8), k->factor);
+}

@@ -1,0 +1,98 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sessionfs/base/hash.h"
+#include "sessionfs/base/map.h"
+
+/* Of `n` values those that share one of 4096 cells with most others: a fair hash has about n / 4096 in each. */
+static unsigned fullest(uint64_t step, unsigned n)
+{
+	static unsigned cells[4096];
+	unsigned most = 0;
+	memset(cells, 0, sizeof cells);
+	for (uint64_t i = 0; i < n; i++) {
+		unsigned *cell = &cells[hash_word(i * step) % 4096];
+		if (++*cell > most)
+			most = *cell;
+	}
+	return most;
+}
+
+/* Node ids and addresses differ in a few bits, anywhere. */
+static void test_words_spread(void **state)
+{
+	(void)state;
+	for (unsigned bit = 0; bit < 52; bit++)
+		assert_true(fullest(UINT64_C(1) << bit, 4096) <= 16);
+}
+
+static void test_bytes(void **state)
+{
+	(void)state;
+	const struct hash_key k = {1, 3};
+	char text[64], other[64];
+	for (size_t n = 0; n < sizeof text; n++) {
+		memset(text, 'a', sizeof text);
+		uint64_t h = hash_bytes(&k, 0, text, n);
+		memcpy(other, text, sizeof text);
+		assert_true(hash_bytes(&k, 0, other, n) == h);
+		assert_true(hash_bytes(&k, 1, text, n) != h);
+		assert_true(n + 1 == sizeof text || hash_bytes(&k, 0, text, n + 1) != h);
+		/* Each byte counts. */
+		for (size_t i = 0; i < n; i++) {
+			other[i] ^= 1;
+			assert_true(hash_bytes(&k, 0, other, n) != h);
+			other[i] ^= 1;
+		}
+	}
+}
+
+static void test_secrets_differ(void **state)
+{
+	(void)state;
+	struct hash_key a, b;
+	hash_key_draw(&a);
+	hash_key_draw(&b);
+	assert_true(a.factor & 1 && b.factor & 1);
+	assert_true(hash_bytes(&a, 0, "text", 4) != hash_bytes(&b, 0, "text", 4));
+}
+
+static void test_map(void **state)
+{
+	(void)state;
+	static char names[5000][8];
+	struct map m = {0};
+	assert_int_equal(map_get(&m, 0, span_of("0")), MAP_NONE);
+	for (uint32_t i = 0; i < 5000; i++) {
+		snprintf(names[i], sizeof names[i], "%u", i);
+		assert_int_equal(map_put(&m, i % 3, span_of(names[i]), i), 0);
+	}
+	for (uint32_t i = 0; i < 5000; i++) {
+		assert_int_equal(map_get(&m, i % 3, span_of(names[i])), i);
+		assert_int_equal(map_get(&m, i % 3 + 1, span_of(names[i])), MAP_NONE);
+	}
+	assert_int_equal(map_put(&m, 0, SPAN_LIT("0"), 7), 0);
+	assert_int_equal(map_get(&m, 0, SPAN_LIT("0")), 7);
+	assert_int_equal(m.n, 5000);
+	assert_int_equal(map_put(&m, 0, SPAN_LIT(""), 8), 0);
+	assert_int_equal(map_get(&m, 0, (struct span){NULL, 0}), 8);
+	map_release(&m);
+	assert_int_equal(map_get(&m, 0, SPAN_LIT("0")), MAP_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_words_spread),
+	    cmocka_unit_test(test_bytes),
+	    cmocka_unit_test(test_secrets_differ),
+	    cmocka_unit_test(test_map),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
