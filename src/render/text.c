@@ -4,6 +4,7 @@
 #include "text.h"
 
 #include "sessionfs/base/number.h"
+#include "sessionfs/base/space.h"
 #include "sessionfs/base/utf8.h"
 #include "sessionfs/base/vec.h"
 
@@ -43,43 +44,11 @@ void text_one_line(struct buf *out, size_t start)
 			out->p[i] = ' ';
 }
 
-static bool is_white(const char *p, size_t n)
-{
-	static const char wide[][4] = {
-	    "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007",
-	    "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000", "\ufeff",
-	};
-
-	if (n == 1)
-		return *p == ' ' || (*p >= '\t' && *p <= '\r');
-	if (n == 2)
-		return memcmp(p, "\u00a0", 2) == 0;
-	for (size_t i = 0; n == 3 && i < sizeof wide / sizeof *wide; i++)
-		if (memcmp(p, wide[i], 3) == 0)
-			return true;
-	return false;
-}
-
-/* How many bytes of white space the span begins (or ends) with, one character of it. */
-static size_t white_at(struct span s, bool at_end)
-{
-	for (size_t n = 1; n <= 3 && n <= s.n; n++)
-		if (is_white(at_end ? s.p + s.n - n : s.p, n))
-			return n;
-	return 0;
-}
-
 void text_trim(struct buf *out, size_t start)
 {
 	if (out->n == start)
 		return;
-	struct span s = {out->p + start, out->n - start};
-	for (size_t n; (n = white_at(s, true)) > 0;)
-		s.n -= n;
-	for (size_t n; (n = white_at(s, false)) > 0;) {
-		s.p += n;
-		s.n -= n;
-	}
+	struct span s = space_trim((struct span){out->p + start, out->n - start});
 	memmove(out->p + start, s.p, s.n);
 	out->n = start + s.n;
 }

@@ -1,6 +1,7 @@
 /* Labels and the display name. A label record is only noted when it is read;
  * what it points at is looked up when somebody asks, because it may stand in a
  * later line, or its id may move to one. */
+#include "sessionfs/base/space.h"
 #include "session_impl.h"
 
 uint32_t label_target(const struct session *s, struct ref r)
@@ -177,7 +178,7 @@ bool session_name(const struct session *s, struct buf *out)
 	if (s->at.info == NO_ENTRY || session_load(s, s->at.info, &l, &r) < 0 || r.name.kind != JSON_STRING)
 		return false;
 	json_decode(r.name.text, JSON_READ, &text);
-	struct span name = record_trim(buf_span(&text));
+	struct span name = space_trim(buf_span(&text));
 	buf_addspan(out, name);
 	return name.n > 0;
 }

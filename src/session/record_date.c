@@ -5,6 +5,7 @@
  * begins like ISO 8601 has to go on like it once there is a T, and is otherwise
  * handed on to the older parser with what was read of it; that one puts each
  * number where it may belong, and passes over words before the first of them. */
+#include "sessionfs/base/space.h"
 #include "record_impl.h"
 
 enum token_kind { TOKEN_END, TOKEN_BAD, TOKEN_NUMBER, TOKEN_SYMBOL, TOKEN_SPACE, TOKEN_WORD, TOKEN_OTHER };
@@ -101,7 +102,7 @@ static bool is_separator(struct span s)
 /* Letters, all that comes behind Z in ASCII, and all beyond it but white space. */
 static bool is_word(struct span s)
 {
-	return s.n && (unsigned char)s.p[0] >= 'A' && (record_space(s) == 0 || is_separator(s));
+	return s.n && (unsigned char)s.p[0] >= 'A' && (space_first(s) == 0 || is_separator(s));
 }
 
 static struct token scan_word(struct span s)
@@ -141,8 +142,8 @@ static struct token scan(struct span *s)
 		t = (struct token){.kind = TOKEN_SYMBOL, .value = s->p[0], .length = 1};
 	else if (is_word(*s))
 		t = scan_word(*s);
-	else if (record_space(*s))
-		t = (struct token){.kind = TOKEN_SPACE, .length = record_space(*s)};
+	else if (space_first(*s))
+		t = (struct token){.kind = TOKEN_SPACE, .length = space_first(*s)};
 	else if (s->p[0] == '(')
 		t.length = parenthesis(*s);
 	*s = (struct span){s->p + t.length, s->n - t.length};

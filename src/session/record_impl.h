@@ -16,9 +16,6 @@ static inline bool key_is(struct json_value key, const char *name, size_t n)
 enum record_type record_type_of(struct json_value v);
 enum record_role record_role_of(struct json_value v);
 
-/* The length of the white space, as JavaScript's trim() knows it, that s begins with: one character of it, or 0. */
-size_t record_space(struct span s);
-
 /* A day and a time of it as they stand in a text, each field within its range, the day up to 31 in any month. */
 struct date {
 	int64_t year;

@@ -2,6 +2,7 @@
  * takes text for the number that stands in it, and a list for the text that its
  * elements make. Most of it only a hand that edits a file brings about, but pi
  * migrates such files, or not, as it compares. */
+#include "sessionfs/base/space.h"
 #include "sessionfs/session/record.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ static double prefixed_number(const char *p)
 /* Number(text) */
 static double text_number(struct buf *text)
 {
-	struct span s = record_trim(buf_span(text));
+	struct span s = space_trim(buf_span(text));
 	char *end;
 
 	if (s.n == 0)

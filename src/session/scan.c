@@ -4,6 +4,7 @@
  * and takes apart in one pass. In nearly every line the parent is the entry of
  * the line before: that is seen by comparing two ids, and only the others are
  * put aside for session_link() to look up. */
+#include "sessionfs/base/space.h"
 #include "session_impl.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/base/utf8.h"
@@ -266,7 +267,7 @@ static enum taken take_other(struct scan *sc, const struct record_head *head, st
 
 	if (head->falsy)
 		return refuse(sc, offset, REASON_FALSY, tail);
-	if (head->kind == JSON_NONE && record_trim(line).n)
+	if (head->kind == JSON_NONE && space_trim(line).n)
 		return refuse(sc, offset, tail ? REASON_TORN : REASON_MALFORMED, tail);
 	if (head->kind == JSON_NONE) {
 		s->at.lines += !tail;

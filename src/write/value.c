@@ -1,6 +1,7 @@
 /* Tools judge by different calls: shells see the error of write(2) but not that of
  * close(2), others the reverse. So a text is refused as soon as what is there
  * proves it bad, and judged whole when it is complete. */
+#include "sessionfs/base/space.h"
 #include "sessionfs/write/value.h"
 
 #include "sessionfs/base/utf8.h"
@@ -84,40 +85,6 @@ bool value_is_line(const struct value_form *form, struct span text)
 	return memchr(text.p, '\n', text.n - 1) == NULL;
 }
 
-/* The length of the JavaScript white space at the beginning, or (back) the end, of s; 0 if there is none. */
-static size_t white(struct span s, bool back)
-{
-	static const char *const wide[] = {"\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81",
-	                                   "\xe2\x80\x82", "\xe2\x80\x83", "\xe2\x80\x84", "\xe2\x80\x85",
-	                                   "\xe2\x80\x86", "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89",
-	                                   "\xe2\x80\x8a", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf",
-	                                   "\xe2\x81\x9f", "\xe3\x80\x80", "\xef\xbb\xbf"};
-	if (s.n == 0)
-		return 0;
-	char c = back ? s.p[s.n - 1] : s.p[0];
-	if (c == ' ' || (c >= '\t' && c <= '\r'))
-		return 1;
-	for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
-		size_t n = strlen(wide[i]);
-		if (s.n >= n && memcmp(back ? s.p + s.n - n : s.p, wide[i], n) == 0)
-			return n;
-	}
-	return 0;
-}
-
-/* String.prototype.trim. */
-static struct span trim(struct span s)
-{
-	size_t n;
-	while ((n = white(s, false)) > 0) {
-		s.p += n;
-		s.n -= n;
-	}
-	while ((n = white(s, true)) > 0)
-		s.n -= n;
-	return s;
-}
-
 /* CRs before LF are dropped, all of them: what is shown then reads back as the same. */
 static void add_lines(struct span s, struct buf *out)
 {
@@ -152,7 +119,7 @@ static void add_one_line(struct span s, struct buf *out)
 static size_t parse_label(struct span s, struct buf *out)
 {
 	s = without_newline(s);
-	if (trim(s).n == 0)
+	if (space_trim(s).n == 0)
 		s.n = 0;
 	buf_addspan(out, s);
 	return s.n;
@@ -162,7 +129,7 @@ static size_t parse_name(struct span s, struct buf *out)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT;
 	add_one_line(without_newline(s), &line);
-	s = trim(buf_span(&line));
+	s = space_trim(buf_span(&line));
 	buf_addspan(out, s);
 	if (buf_err(&line))
 		out->err = buf_err(&line);

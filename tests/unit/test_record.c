@@ -645,27 +645,6 @@ static void times_can_be_numbers(void **state)
 	assert_true(record_time(escaped) == INT64_C(1772355602742));
 }
 
-static void trim_removes_javascripts_white_space(void **state)
-{
-	(void)state;
-	assert_span(record_trim(SPAN_LIT("\t\v\f\r\n x y \xc2\xa0\xe1\x9a\x80")), "x y");
-	assert_span(record_trim(SPAN_LIT("\xe2\x80\x80\xe2\x80\x8a\xe2\x80\xa8"
-	                                 "z"
-	                                 "\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\x9f"
-	                                 "\xe3\x80\x80\xef\xbb\xbf")),
-	            "z");
-	assert_span(record_trim(SPAN_LIT("\xe2\x80\x8b"
-	                                 "x"
-	                                 "\xc2\x85")),
-	            "\xe2\x80\x8b"
-	            "x"
-	            "\xc2\x85");
-
-	assert_int_equal(record_trim(SPAN_LIT("\0")).n, 1);
-	assert_int_equal(record_trim(SPAN_LIT(" \xc2\xa0 ")).n, 0);
-	assert_int_equal(record_trim((struct span){NULL, 0}).n, 0);
-}
-
 static double version(const char *json)
 {
 	struct json j;
@@ -725,7 +704,6 @@ int main(void)
 	    cmocka_unit_test(blocks_are_noted_in_passing),
 	    cmocka_unit_test(times_are_read_as_v8_reads_them),
 	    cmocka_unit_test(times_can_be_numbers),
-	    cmocka_unit_test(trim_removes_javascripts_white_space),
 	    cmocka_unit_test(versions_are_compared_as_numbers),
 	};
 

@@ -151,9 +151,6 @@ static inline bool record_is_conversation(enum record_type t)
 	return t >= RECORD_MESSAGE && t <= RECORD_CUSTOM_MESSAGE;
 }
 
-/* The text without the white space at both ends that JavaScript's trim() removes. */
-struct span record_trim(struct span text);
-
 /* What JavaScript makes of a header's version when it compares it with a number: 1 if it is absent or null, and NaN,
  * which is neither below 2 nor below 3, for what is no number. */
 double record_version(struct json_value v);

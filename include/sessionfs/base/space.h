@@ -1,0 +1,13 @@
+/* space: white space as JavaScript's trim() knows it: that of ASCII and of Unicode, and the byte order mark. */
+#ifndef SESSIONFS_SPACE_H
+#define SESSIONFS_SPACE_H
+
+#include "sessionfs/base/span.h"
+
+/* The length of the white space that s begins with, one character of it, or 0. */
+size_t space_first(struct span s);
+
+/* The text without the white space at both ends. */
+struct span space_trim(struct span s);
+
+#endif

@@ -1,0 +1,48 @@
+#include "sessionfs/base/space.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The bytes of JavaScript's white space beyond ASCII: U+00A0, U+1680, U+2000 to U+200A, U+2028, U+2029, U+202F, U+205F,
+ * U+3000, U+FEFF. All but the first have three. */
+static bool is_wide_space(const unsigned char *p)
+{
+	uint32_t c = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+
+	return c == 0xe19a80 || (c >= 0xe28080 && c <= 0xe2808a) || c == 0xe280a8 || c == 0xe280a9 || c == 0xe280af ||
+	       c == 0xe2819f || c == 0xe38080 || c == 0xefbbbf;
+}
+
+static bool is_ascii_space(unsigned char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+size_t space_first(struct span s)
+{
+	const unsigned char *p = (const unsigned char *)s.p;
+
+	if (s.n && is_ascii_space(p[0]))
+		return 1;
+	if (s.n > 1 && p[0] == 0xc2 && p[1] == 0xa0)
+		return 2;
+	return s.n > 2 && is_wide_space(p) ? 3 : 0;
+}
+
+/* The same of the white space that it ends with. */
+static size_t space_last(struct span s)
+{
+	for (size_t n = 1; n <= 3 && n <= s.n; n++)
+		if (space_first((struct span){s.p + s.n - n, n}) == n)
+			return n;
+	return 0;
+}
+
+struct span space_trim(struct span s)
+{
+	for (size_t n; (n = space_first(s)) > 0;)
+		s = (struct span){s.p + n, s.n - n};
+	for (size_t n; (n = space_last(s)) > 0;)
+		s.n -= n;
+	return s;
+}
