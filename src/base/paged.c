@@ -42,7 +42,7 @@ static struct {
     .mutex = PTHREAD_MUTEX_INITIALIZER,
 };
 
-static struct paged *find(const char *address)
+static struct paged *find_paged(const char *address)
 {
 	pthread_mutex_lock(&open_ones.mutex);
 	struct paged *p = open_ones.all;
@@ -122,7 +122,7 @@ static bool bring(struct paged *p, size_t piece)
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
 	int saved = errno;
-	struct paged *p = find(info->si_addr);
+	struct paged *p = find_paged(info->si_addr);
 	bool done = false;
 
 	(void)context;

@@ -84,6 +84,14 @@ static struct held **chain_of(struct open_indexes *o, const struct session *s)
 	return &o->by_session[hash_word((uintptr_t)s) % CHAINS];
 }
 
+/* It has its session. */
+static void chain_push(struct open_indexes *o, struct held *h)
+{
+	struct held **chain = chain_of(o, h->session);
+	h->chain = *chain;
+	*chain = h;
+}
+
 static struct held *held_of(struct open_indexes *o, const struct session *s)
 {
 	struct held *h = *chain_of(o, s);
@@ -355,9 +363,7 @@ static void open_held(struct catalog *c, struct held *h)
 	} else {
 		h->session = s;
 		take_in(c, h, &f);
-		struct held **chain = chain_of(&c->open, s);
-		h->chain = *chain;
-		*chain = h;
+		chain_push(&c->open, h);
 	}
 	/* What was stopped half way is grown by whoever wants it next. */
 	h->looked = is_whole ? catalog_now() : 0;
@@ -438,9 +444,7 @@ static void replace(struct catalog *c, struct held *h, struct session *s, const 
 	n->session = s;
 	n->looked = h->looked;
 	take_in(c, n, f);
-	struct held **chain = chain_of(&c->open, s);
-	n->chain = *chain;
-	*chain = n;
+	chain_push(&c->open, n);
 	h->forgotten = h->replaced = true;
 }
 
@@ -519,7 +523,7 @@ static int is_changed(struct session *s, bool *ret)
 
 /* Takes in what was appended to a file whose index is held. Called without the lock. -EAGAIN: another index has its
  * place. */
-static int grow(struct catalog *c, struct held *h)
+static int grow_index(struct catalog *c, struct held *h)
 {
 	struct finding f = {0};
 	bool changed = false;
@@ -571,7 +575,7 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 	budget_settle(c->budget);
 
 	if (look)
-		rc = grow(c, h);
+		rc = grow_index(c, h);
 	if (rc == 0)
 		rc = session_rdlock_wanted(h->session);
 	if (rc < 0) {

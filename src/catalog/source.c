@@ -171,7 +171,7 @@ static int add_agent_dir(struct buf *out, const char **ret_why)
 	return rc;
 }
 
-static int find(struct buf *out, const char **ret_why)
+static int find_sessions(struct buf *out, const char **ret_why)
 {
 	const char *dir = env("PI_CODING_AGENT_SESSION_DIR");
 	if (dir)
@@ -203,7 +203,7 @@ int source_default(struct buf *out, const char **ret_why)
 	struct buf dir CLEANUP_BUF = BUF_INIT;
 	const char *why = "out of memory";
 
-	int rc = find(&dir, &why);
+	int rc = find_sessions(&dir, &why);
 	if (rc >= 0)
 		rc = buf_err(&dir);
 	if (rc < 0) {

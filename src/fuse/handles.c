@@ -75,7 +75,7 @@ uint64_t handles_add(struct handles *h, const struct handle *handle)
 	return number;
 }
 
-static struct handle **find(struct handles *h, uint64_t number)
+static struct handle **find_handle(struct handles *h, uint64_t number)
 {
 	return number == 0 || number > h->n ? NULL : &h->at[number - 1];
 }
@@ -83,7 +83,7 @@ static struct handle **find(struct handles *h, uint64_t number)
 struct handle *handles_get(struct handles *h, uint64_t number)
 {
 	lock_take(&h->lock);
-	struct handle **at = find(h, number);
+	struct handle **at = find_handle(h, number);
 	struct handle *found = at ? *at : NULL;
 	if (found)
 		found->users++;
@@ -94,7 +94,7 @@ struct handle *handles_get(struct handles *h, uint64_t number)
 struct handle *handles_remove(struct handles *h, uint64_t number)
 {
 	lock_take(&h->lock);
-	struct handle **at = find(h, number);
+	struct handle **at = find_handle(h, number);
 	struct handle *found = at ? *at : NULL;
 	if (found)
 		*at = NULL;

@@ -39,7 +39,7 @@ void listings_release(struct listings *l)
 }
 
 /* Where the directory is or would be. There always is a free cell. */
-static struct listing_state *find(const struct listings *l, node_t dir)
+static struct listing_state *find_listing(const struct listings *l, node_t dir)
 {
 	size_t i = hash_word(dir) & (l->cap - 1);
 	while (l->cells[i].dir && l->cells[i].dir != dir)
@@ -49,7 +49,7 @@ static struct listing_state *find(const struct listings *l, node_t dir)
 
 /* Makes room. What has become fine is as good as not noted, and left behind: else every directory that was ever listed
  * would be kept. */
-static bool grow(struct listings *l)
+static bool grow_listings(struct listings *l)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < l->cap; i++)
@@ -62,7 +62,7 @@ static bool grow(struct listings *l)
 		return false;
 	for (size_t i = 0; i < l->cap; i++) {
 		if (l->cells[i].dir && l->cells[i].epoch != EPOCH_FINE)
-			*find(&more, l->cells[i].dir) = l->cells[i];
+			*find_listing(&more, l->cells[i].dir) = l->cells[i];
 	}
 	free(l->cells);
 	l->cells = more.cells;
@@ -74,16 +74,16 @@ static bool grow(struct listings *l)
 /* What is fine need not be noted if nothing was before. False without memory. */
 static bool note(struct listings *l, node_t dir, uint64_t epoch)
 {
-	struct listing_state *s = l->cap ? find(l, dir) : NULL;
+	struct listing_state *s = l->cap ? find_listing(l, dir) : NULL;
 	if (s && s->dir) {
 		s->epoch = epoch;
 		return true;
 	}
 	if (epoch == EPOCH_FINE)
 		return true;
-	if (l->n >= l->cap / 2 && !grow(l))
+	if (l->n >= l->cap / 2 && !grow_listings(l))
 		return false;
-	*find(l, dir) = (struct listing_state){dir, epoch};
+	*find_listing(l, dir) = (struct listing_state){dir, epoch};
 	l->n++;
 	return true;
 }
@@ -120,7 +120,7 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 static uint64_t noted(struct listings *l, node_t node)
 {
 	lock_take(&l->lock);
-	const struct listing_state *s = l->cap ? find(l, node) : NULL;
+	const struct listing_state *s = l->cap ? find_listing(l, node) : NULL;
 	uint64_t epoch = s && s->dir ? s->epoch : EPOCH_FINE;
 	lock_give(&l->lock);
 	return epoch;

@@ -188,7 +188,7 @@ static bool skip(struct scanner *in, char c)
 
 /* ---- what the numbers are ---- */
 
-static bool add(struct slots *s, int room, int n)
+static bool add_number(struct slots *s, int room, int n)
 {
 	if (s->n == room)
 		return false;
@@ -270,18 +270,18 @@ static bool iso_time(struct reading *r)
 	if (!is_part(&in->next, 0, 24))
 		return false;
 	bool midnight = in->next.value == 24;
-	add(&r->time, TIME_SLOTS, take(in).value);
+	add_number(&r->time, TIME_SLOTS, take(in).value);
 	if (!skip(in, ':') || !is_part(&in->next, 0, midnight ? 0 : 59))
 		return false;
-	add(&r->time, TIME_SLOTS, take(in).value);
+	add_number(&r->time, TIME_SLOTS, take(in).value);
 	if (skip(in, ':')) {
 		if (!is_part(&in->next, 0, midnight ? 0 : 59))
 			return false;
-		add(&r->time, TIME_SLOTS, take(in).value);
+		add_number(&r->time, TIME_SLOTS, take(in).value);
 		if (skip(in, '.')) {
 			if (in->next.kind != TOKEN_NUMBER || (midnight && in->next.value > 0))
 				return false;
-			add(&r->time, TIME_SLOTS, milliseconds(take(in)));
+			add_number(&r->time, TIME_SLOTS, milliseconds(take(in)));
 		}
 	}
 	return iso_zone(r) && in->next.kind == TOKEN_END;
@@ -299,20 +299,20 @@ static struct token iso_date(struct reading *r)
 		int year = take(in).value;
 		if (sign.value == '-' && year == 0)
 			return sign;
-		add(&r->day, DAY_SLOTS, sign.value == '-' ? -year : year);
+		add_number(&r->day, DAY_SLOTS, sign.value == '-' ? -year : year);
 	} else if (is_digits(&in->next, 4)) {
-		add(&r->day, DAY_SLOTS, take(in).value);
+		add_number(&r->day, DAY_SLOTS, take(in).value);
 	} else {
 		return take(in);
 	}
 	if (skip(in, '-')) {
 		if (!is_part(&in->next, 1, 12))
 			return take(in);
-		add(&r->day, DAY_SLOTS, take(in).value);
+		add_number(&r->day, DAY_SLOTS, take(in).value);
 		if (skip(in, '-')) {
 			if (!is_part(&in->next, 1, 31))
 				return take(in);
-			add(&r->day, DAY_SLOTS, take(in).value);
+			add_number(&r->day, DAY_SLOTS, take(in).value);
 		}
 	}
 	if (in->next.kind == TOKEN_WORD && in->next.word == WORD_T) {
@@ -338,21 +338,21 @@ static bool old_number(struct reading *r, int n)
 		if (skip(in, ':')) {
 			if (r->time.n > 0)
 				return false;
-			add(&r->time, TIME_SLOTS, n);
-			add(&r->time, TIME_SLOTS, 0);
+			add_number(&r->time, TIME_SLOTS, n);
+			add_number(&r->time, TIME_SLOTS, 0);
 			return true;
 		}
-		if (!add(&r->time, TIME_SLOTS, n))
+		if (!add_number(&r->time, TIME_SLOTS, n))
 			return false;
 		skip(in, '.');
 		return true;
 	}
 	if (skip(in, '.') && expects_time(&r->time, n)) {
-		add(&r->time, TIME_SLOTS, n);
+		add_number(&r->time, TIME_SLOTS, n);
 		if (in->next.kind != TOKEN_NUMBER)
 			return false;
 		int ms = milliseconds(take(in));
-		while (add(&r->time, TIME_SLOTS, ms))
+		while (add_number(&r->time, TIME_SLOTS, ms))
 			ms = 0;
 		return true;
 	}
@@ -361,12 +361,12 @@ static bool old_number(struct reading *r, int n)
 		return true;
 	}
 	if (expects_time(&r->time, n)) {
-		while (add(&r->time, TIME_SLOTS, n))
+		while (add_number(&r->time, TIME_SLOTS, n))
 			n = 0;
 		enum token_kind next = in->next.kind;
 		return next == TOKEN_END || next == TOKEN_SPACE || is_z(&in->next) || is_sign(&in->next);
 	}
-	if (!add(&r->day, DAY_SLOTS, n))
+	if (!add_number(&r->day, DAY_SLOTS, n))
 		return false;
 	skip(in, '-');
 	return true;
@@ -444,7 +444,7 @@ static bool put_day(struct reading *r, struct date *ret)
 
 	if (r->day.n == 0)
 		return false;
-	while (add(&r->day, DAY_SLOTS, 1))
+	while (add_number(&r->day, DAY_SLOTS, 1))
 		;
 	if (month) {
 		ret->day = is_day(first) ? first : v[1];
@@ -466,7 +466,7 @@ static bool put_time(struct reading *r, struct date *ret)
 {
 	const int *v = r->time.v;
 
-	while (add(&r->time, TIME_SLOTS, 0))
+	while (add_number(&r->time, TIME_SLOTS, 0))
 		;
 	ret->hour = v[0];
 	ret->minute = v[1];

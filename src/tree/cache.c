@@ -75,7 +75,7 @@ static size_t bucket_of(node_t node, size_t buckets)
 	return hash_word(node) & (buckets - 1);
 }
 
-static struct item **find(struct cache *c, node_t node)
+static struct item **find_item(struct cache *c, node_t node)
 {
 	struct item **at = &c->table[bucket_of(node, c->buckets)];
 	while (*at && (*at)->node != node)
@@ -213,7 +213,7 @@ static void give_way(void *arg)
 	LOCKED(&c->lock);
 	struct item *s = dispensable(c);
 	if (s)
-		drop(c, find(c, s->node));
+		drop(c, find_item(c, s->node));
 }
 
 /* ---- */
@@ -245,9 +245,9 @@ void cache_close(struct cache *c)
 		return;
 	budget_leave(c->budget, &c->keeper);
 	while (c->read.oldest)
-		drop(c, find(c, c->read.oldest->node));
+		drop(c, find_item(c, c->read.oldest->node));
 	while (c->unread.oldest)
-		drop(c, find(c, c->unread.oldest->node));
+		drop(c, find_item(c, c->unread.oldest->node));
 	drop_big(c);
 	lock_destroy(&c->lock);
 	free(c->sizes);
@@ -265,7 +265,7 @@ const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 	LOCKED(&c->lock);
 	if (is_big(c, node, serial))
 		return use_big(c);
-	struct item **at = find(c, node), *s = *at;
+	struct item **at = find_item(c, node), *s = *at;
 	if (!s)
 		return NULL;
 	if (s->serial != serial) {
@@ -285,7 +285,7 @@ bool cache_take(struct cache *c, node_t node, struct view *ret)
 {
 	LOCKED(&c->lock);
 	bool is_the_big = c->big && c->big->node == node;
-	struct item **at = find(c, node), *s = is_the_big ? c->big : *at;
+	struct item **at = find_item(c, node), *s = is_the_big ? c->big : *at;
 	if (!s || s->refs > 0)
 		return false;
 	*ret = s->view;
@@ -315,7 +315,7 @@ bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret)
 }
 
 /* The unused end of a buf that grew by doubling would count against the budget. */
-static void trim(struct buf *b)
+static void trim_buf(struct buf *b)
 {
 	char *p = b->n && !b->paged ? realloc(b->p, b->n) : NULL;
 	if (!p)
@@ -339,7 +339,7 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 		*v = (struct view){0};
 		return NULL;
 	}
-	trim(&v->bytes);
+	trim_buf(&v->bytes);
 	s->view = *v;
 	*v = (struct view){0};
 	s->node = node;
@@ -356,7 +356,7 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 	}
 	if (++c->big_age > BIG_AGE)
 		drop_big(c);
-	struct item **at = find(c, node);
+	struct item **at = find_item(c, node);
 	if (*at && (*at)->serial == serial) {
 		item_free(s);
 		s = *at;

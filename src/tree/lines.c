@@ -28,7 +28,7 @@ void lines_release(struct lines *l)
 }
 
 /* The line of this entry, or NULL. */
-static struct kept_line *find(struct lines *l, uint32_t slot, uint32_t entry)
+static struct kept_line *find_line(struct lines *l, uint32_t slot, uint32_t entry)
 {
 	for (size_t i = 0; i < LINES_KEPT; i++) {
 		struct kept_line *k = &l->kept[i];
@@ -52,7 +52,7 @@ bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
                 struct marks *marks)
 {
 	lock_take(&l->lock);
-	struct kept_line *k = find(l, slot, entry);
+	struct kept_line *k = find_line(l, slot, entry);
 	bool found = k;
 	if (!found)
 		k = oldest(l);
@@ -84,7 +84,7 @@ void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 	if (entry == NO_ENTRY)
 		buf_reset(&line->bytes);
 	lock_take(&l->lock);
-	struct kept_line *k = entry == NO_ENTRY ? NULL : find(l, slot, entry);
+	struct kept_line *k = entry == NO_ENTRY ? NULL : find_line(l, slot, entry);
 	if (!k)
 		k = cap > LINE_SHORT ? &l->kept[LONG] : oldest(l);
 	struct line old = k->line;

@@ -11,7 +11,7 @@
 #define HIDDEN_MS 10000
 #define WARNED_MS 10000
 
-static struct name_state *find(struct tree *t, node_t node)
+static struct name_state *find_state(struct tree *t, node_t node)
 {
 	for (size_t i = 0; i < TREE_STATES; i++)
 		if (t->states[i].node == node)
@@ -22,9 +22,9 @@ static struct name_state *find(struct tree *t, node_t node)
 /* A place for this name: its own, a free one, or the oldest hidden one's. */
 static struct name_state *place(struct tree *t, node_t node)
 {
-	struct name_state *s = find(t, node), *oldest = NULL;
+	struct name_state *s = find_state(t, node), *oldest = NULL;
 	if (!s)
-		s = find(t, 0);
+		s = find_state(t, 0);
 	for (size_t i = 0; !s && i < TREE_STATES; i++)
 		if (t->states[i].fresh == 0 && (!oldest || t->states[i].hidden_until < oldest->hidden_until))
 			oldest = &t->states[i];
@@ -52,7 +52,7 @@ void state_hide(struct tree *t, struct node n)
 void state_show(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	struct name_state *s = find(t, node_pack(n));
+	struct name_state *s = find_state(t, node_pack(n));
 	if (!s)
 		return;
 	s->hidden_until = 0;
@@ -62,7 +62,7 @@ void state_show(struct tree *t, struct node n)
 bool state_is_hidden(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	const struct name_state *s = find(t, node_pack(n));
+	const struct name_state *s = find_state(t, node_pack(n));
 	return s && s->fresh == 0 && s->hidden_until > clock_ms(CLOCK_MONOTONIC);
 }
 
@@ -86,7 +86,7 @@ static bool is_made(const struct name_state *s, uint64_t made)
 void state_settled(struct tree *t, struct node n, uint64_t made)
 {
 	LOCKED(&t->state_lock);
-	struct name_state *s = find(t, node_pack(n));
+	struct name_state *s = find_state(t, node_pack(n));
 	if (!is_made(s, made))
 		return;
 	s->fresh--;
@@ -96,13 +96,13 @@ void state_settled(struct tree *t, struct node n, uint64_t made)
 bool state_is_made(struct tree *t, struct node n, uint64_t made)
 {
 	LOCKED(&t->state_lock);
-	return is_made(find(t, node_pack(n)), made);
+	return is_made(find_state(t, node_pack(n)), made);
 }
 
 void state_forget(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	struct name_state *s = find(t, node_pack(n));
+	struct name_state *s = find_state(t, node_pack(n));
 	if (!s)
 		return;
 	s->fresh = 0;
@@ -112,7 +112,7 @@ void state_forget(struct tree *t, struct node n)
 bool state_is_fresh(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	const struct name_state *s = find(t, node_pack(n));
+	const struct name_state *s = find_state(t, node_pack(n));
 	return s && s->fresh > 0;
 }
 

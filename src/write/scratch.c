@@ -254,7 +254,7 @@ int scratch_read(struct scratch *sc, uint64_t id, uint64_t off, size_t n, struct
 }
 
 /* Makes the file `size` bytes long if it is shorter; the new bytes are NUL. */
-static int grow(struct scratch *sc, struct file *f, uint64_t size)
+static int grow_file(struct scratch *sc, struct file *f, uint64_t size)
 {
 	if (size <= f->bytes.n)
 		return 0;
@@ -288,7 +288,7 @@ int scratch_write(struct scratch *sc, uint64_t id, struct span bytes, uint64_t o
 		return -EIO;
 	if (off > sc->most_bytes)
 		return -ENOSPC;
-	int rc = grow(sc, f, off + bytes.n);
+	int rc = grow_file(sc, f, off + bytes.n);
 	if (rc < 0 || bytes.n == 0)
 		return rc;
 	memcpy(f->bytes.p + off, bytes.p, bytes.n);
@@ -304,7 +304,7 @@ int scratch_resize(struct scratch *sc, uint64_t id, uint64_t size)
 		return -ESTALE;
 	if (f->retired)
 		return -EIO;
-	int rc = grow(sc, f, size);
+	int rc = grow_file(sc, f, size);
 	if (rc < 0)
 		return rc;
 	sc->bytes -= f->bytes.n - (size_t)size;

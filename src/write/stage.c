@@ -48,7 +48,7 @@ static int refuse(struct stage *st, int rc)
 }
 
 /* Fills up to `size` with NUL. */
-static int grow(struct stage *st, size_t size)
+static int grow_stage(struct stage *st, size_t size)
 {
 	if (size <= st->bytes.n)
 		return 0;
@@ -76,7 +76,7 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 	}
 	bool gap = off > st->bytes.n;
 	bool first = st->bytes.n == 0 && off == 0 && !st->wrote;
-	int rc = grow(st, (size_t)off + bytes.n);
+	int rc = grow_stage(st, (size_t)off + bytes.n);
 	if (rc < 0)
 		return refuse(st, rc);
 	st->quoted -= quoted_size(st->bytes.p + off, bytes.n);
@@ -108,7 +108,7 @@ int stage_resize(struct stage *st, uint64_t size, const char **ret_why)
 	}
 	if (size == st->bytes.n)
 		return 0;
-	int rc = grow(st, (size_t)size);
+	int rc = grow_stage(st, (size_t)size);
 	if (rc < 0)
 		return refuse(st, rc);
 	st->quoted -= quoted_size(st->bytes.p + size, st->bytes.n - (size_t)size);

@@ -251,7 +251,7 @@ static void what_waits_goes_after_what_others_used(void **state)
 	put(c, 3, 1, "cccc");
 	assert_true(o.is_asked);
 	for (node_t n = 1; n <= 3; n++)
-		assert_non_null(*find(c, n));
+		assert_non_null(*find_item(c, n));
 	budget_leave(&budget, &o.keeper);
 	cache_close(c);
 }
