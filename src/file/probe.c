@@ -195,7 +195,7 @@ static int ensure_thread(struct probes *ps)
 
 int probe_start(struct probes *ps, struct probe *p)
 {
-	lock_take(&ps->lock);
+	LOCKED(&ps->lock);
 	int rc = ps->closed ? -EAGAIN : ensure_thread(ps);
 	if (rc == 0) {
 		p->refs = 2;
@@ -204,23 +204,19 @@ int probe_start(struct probes *ps, struct probe *p)
 		ps->last = &p->next;
 		pthread_cond_signal(&ps->wanted);
 	}
-	lock_give(&ps->lock);
 	return rc;
 }
 
 void probe_get(struct probes *ps, struct probe *p)
 {
-	lock_take(&ps->lock);
+	LOCKED(&ps->lock);
 	p->refs++;
-	lock_give(&ps->lock);
 }
 
 bool probe_is_done(struct probes *ps, const struct probe *p)
 {
-	lock_take(&ps->lock);
-	bool done = p->done;
-	lock_give(&ps->lock);
-	return done;
+	LOCKED(&ps->lock);
+	return p->done;
 }
 
 void probe_put(struct probes *ps, struct probe *p)
@@ -238,7 +234,7 @@ static bool may_come(const struct probes *ps, const struct probe *p, int64_t now
 int probe_wait(struct probes *ps, struct probe *const *v, size_t n)
 {
 	int rc = 0;
-	lock_take(&ps->lock);
+	LOCKED(&ps->lock);
 	for (size_t i = 0; i < n && rc != -EINTR; i++) {
 		while (!v[i]->done && may_come(ps, v[i], clock_ms(CLOCK_MONOTONIC)) && rc != -EINTR) {
 			lock_wait_for(&ps->lock, &ps->changed, LOCK_LOOK_NS);
@@ -248,7 +244,6 @@ int probe_wait(struct probes *ps, struct probe *const *v, size_t n)
 		if (!v[i]->done && rc == 0)
 			rc = -ETIMEDOUT;
 	}
-	lock_give(&ps->lock);
 	return rc;
 }
 
@@ -263,7 +258,7 @@ int probe_asks(dev_t device)
 		return 0;
 	struct probes *ps = here->pool;
 	int rc = 0;
-	lock_take(&ps->lock);
+	LOCKED(&ps->lock);
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < PROBE_THREADS; i++) {
 		const struct prober *t = &ps->threads[i];
@@ -272,6 +267,5 @@ int probe_asks(dev_t device)
 	}
 	here->asks = rc == 0;
 	here->device = device;
-	lock_give(&ps->lock);
 	return rc;
 }

@@ -82,22 +82,20 @@ static struct handle **find_handle(struct handles *h, uint64_t number)
 
 struct handle *handles_get(struct handles *h, uint64_t number)
 {
-	lock_take(&h->lock);
+	LOCKED(&h->lock);
 	struct handle **at = find_handle(h, number);
 	struct handle *found = at ? *at : NULL;
 	if (found)
 		found->users++;
-	lock_give(&h->lock);
 	return found;
 }
 
 struct handle *handles_remove(struct handles *h, uint64_t number)
 {
-	lock_take(&h->lock);
+	LOCKED(&h->lock);
 	struct handle **at = find_handle(h, number);
 	struct handle *found = at ? *at : NULL;
 	if (found)
 		*at = NULL;
-	lock_give(&h->lock);
 	return found;
 }

@@ -96,12 +96,10 @@ static bool try(struct fs_idle *idle)
 static bool pause_for(struct fs_idle *idle, int64_t ms)
 {
 	const struct timespec until = clock_in(CLOCK_MONOTONIC, ms * 1000000);
-	lock_take(&idle->lock);
+	LOCKED(&idle->lock);
 	while (!idle->stop && pthread_cond_timedwait(&idle->wake, &idle->lock.mutex, &until) == 0)
 		continue;
-	bool on = !idle->stop;
-	lock_give(&idle->lock);
-	return on;
+	return !idle->stop;
 }
 
 static void *look(void *arg)

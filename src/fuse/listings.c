@@ -119,11 +119,9 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 
 static uint64_t noted(struct listings *l, node_t node)
 {
-	lock_take(&l->lock);
+	LOCKED(&l->lock);
 	const struct listing_state *s = l->cap ? find_listing(l, node) : NULL;
-	uint64_t epoch = s && s->dir ? s->epoch : EPOCH_FINE;
-	lock_give(&l->lock);
-	return epoch;
+	return s && s->dir ? s->epoch : EPOCH_FINE;
 }
 
 bool listings_is_noted(struct fs *fs, node_t node)

@@ -61,7 +61,7 @@ void pin_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 {
 	struct fs *fs = fuse_req_userdata(req);
 	struct buf copy CLEANUP_BUF = BUF_INIT;
-	lock_take(&h->lock);
+	LOCKED(&h->lock);
 	struct span s = slice(fs, h, off, n);
 	/* What is paged is not for the kernel. */
 	if (h->text.paged) {
@@ -72,13 +72,10 @@ void pin_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 		fuse_reply_err(req, -buf_err(&copy));
 	else
 		fuse_reply_buf(req, s.n ? s.p : NULL, s.n);
-	lock_give(&h->lock);
 }
 
 uint64_t pin_size(struct handle *h)
 {
-	lock_take(&h->lock);
-	uint64_t n = h->text.n;
-	lock_give(&h->lock);
-	return n;
+	LOCKED(&h->lock);
+	return h->text.n;
 }

@@ -23,7 +23,7 @@ void plus_release(struct plus *p)
 enum plus_kind plus_begin(struct plus *p, bool first)
 {
 	enum plus_kind brings = PLUS_ALL;
-	lock_take(&p->lock);
+	LOCKED(&p->lock);
 	if (p->unused < PLUS_UNUSED_MAX && first && ++p->listings >= PLUS_PROBE_EVERY) {
 		p->unused += p->probed;
 		p->probed = false;
@@ -31,22 +31,19 @@ enum plus_kind plus_begin(struct plus *p, bool first)
 	}
 	if (p->unused >= PLUS_UNUSED_MAX)
 		brings = PLUS_DIRS;
-	lock_give(&p->lock);
 	return brings;
 }
 
 void plus_probed(struct plus *p)
 {
-	lock_take(&p->lock);
+	LOCKED(&p->lock);
 	p->probed = true;
 	p->listings = 0;
-	lock_give(&p->lock);
 }
 
 void plus_looked_up(struct plus *p)
 {
-	lock_take(&p->lock);
+	LOCKED(&p->lock);
 	p->probed = false;
 	p->unused = 0;
-	lock_give(&p->lock);
 }

@@ -144,7 +144,7 @@ bool quiet_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n)
 	bool given = false;
 	*ret = NULL;
 	*ret_n = 0;
-	lock_take(&q->lock);
+	LOCKED(&q->lock);
 	if (slot < q->n) {
 		struct quiet_slot *s = &q->slots[slot];
 		given = s->given;
@@ -153,25 +153,21 @@ bool quiet_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n)
 		q->nodes -= s->n;
 		*s = (struct quiet_slot){.until_ms = s->until_ms};
 	}
-	lock_give(&q->lock);
 	return given;
 }
 
 bool quiet_is_promised(struct fs *fs, uint32_t slot)
 {
 	struct quiet *q = &fs->quiet;
-	lock_take(&q->lock);
-	bool promised = slot < q->n && q->slots[slot].until_ms > clock_ms(CLOCK_MONOTONIC_COARSE);
-	lock_give(&q->lock);
-	return promised;
+	LOCKED(&q->lock);
+	return slot < q->n && q->slots[slot].until_ms > clock_ms(CLOCK_MONOTONIC_COARSE);
 }
 
 bool quiet_take_above(struct fs *fs)
 {
-	lock_take(&fs->quiet.lock);
+	LOCKED(&fs->quiet.lock);
 	bool given = fs->quiet.given_above;
 	fs->quiet.given_above = false;
-	lock_give(&fs->quiet.lock);
 	return given;
 }
 
@@ -183,9 +179,8 @@ void quiet_init(struct quiet *q)
 
 void quiet_keep(struct fs *fs, bool kept)
 {
-	lock_take(&fs->quiet.lock);
+	LOCKED(&fs->quiet.lock);
 	fs->quiet.kept = kept;
-	lock_give(&fs->quiet.lock);
 }
 
 void quiet_release(struct quiet *q)

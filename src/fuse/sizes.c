@@ -40,12 +40,11 @@ void sizes_release(struct sizes *s)
  * place is forgotten. */
 static bool note(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
-	lock_take(&s->lock);
+	LOCKED(&s->lock);
 	struct size_told *told = &s->told[hash_word(a->node) % CELLS];
 	bool differs = told->node == a->node ? told->size != a->size : fs_is_younger(a->mtime, YOUNG_SECONDS);
 	if (dropped || !differs)
 		*told = (struct size_told){a->node, a->size};
-	lock_give(&s->lock);
 	return dropped || !differs;
 }
 

@@ -51,7 +51,7 @@ static struct kept_line *oldest(struct lines *l)
 bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record,
                 struct marks *marks)
 {
-	lock_take(&l->lock);
+	LOCKED(&l->lock);
 	struct kept_line *k = find_line(l, slot, entry);
 	bool found = k;
 	if (!found)
@@ -65,7 +65,6 @@ bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 	k->line = (struct line)LINE_INIT;
 	k->marks = (struct marks){0};
 	k->given = 0;
-	lock_give(&l->lock);
 	return found;
 }
 

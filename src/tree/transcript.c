@@ -57,10 +57,9 @@ void spare_release(struct spare *s)
 /* Memory that was used before costs no page faults. */
 static struct buf spare_take(struct spare *s, size_t k)
 {
-	lock_take(&s->lock);
+	LOCKED(&s->lock);
 	struct buf b = s->runs[k];
 	s->runs[k] = (struct buf)BUF_INIT;
-	lock_give(&s->lock);
 	return b;
 }
 
