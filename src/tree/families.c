@@ -6,6 +6,7 @@
  * in a list, so that they stay good while names come and go. */
 #include "sessionfs/base/name.h"
 #include "sessionfs/base/stop.h"
+#include "sessionfs/base/vec.h"
 #include "tree_impl.h"
 
 #include <errno.h>
@@ -257,7 +258,7 @@ int label_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	}
 	for (size_t i = lo; i < v->segments; i++) {
 		struct node n = {.slot = dir->node.slot, .entry = v->entries[i]};
-		if (list_child(dir, l, n, view_label_name(v, i), COOKIE_FAMILY + 1 + (uint64_t)v->entries[i]))
+		if (list_child(dir, l, n, view_name(v, i), COOKIE_FAMILY + 1 + (uint64_t)v->entries[i]))
 			break;
 	}
 	cache_release(dir->tree->cache, v);
@@ -455,11 +456,62 @@ static void add_call_name(const struct part_call *call, struct buf *out)
 	name_encode(number, buf_span(&text), "", out);
 }
 
-void call_name(struct ctx *c, uint32_t n, struct buf *out)
+static void call_name(struct ctx *c, uint32_t n, struct buf *out)
 {
 	struct part_call call;
 	if (call_find(c, n, &call))
 		add_call_name(&call, out);
+}
+
+static int make_call_names(struct ctx *c, uint32_t entry, struct view *v)
+{
+	struct part_call call = {0};
+	int rc = ctx_load(c, entry);
+	while (rc == 0 && call_next(c, &call)) {
+		if (v->segments == v->room && !vec_grow(&v->ends, &v->room, v->segments + 1, sizeof *v->ends))
+			return -ENOMEM;
+		add_call_name(&call, &v->bytes);
+		v->ends[v->segments++] = v->bytes.n;
+		rc = stop_check();
+	}
+	return rc < 0 ? rc : buf_err(&v->bytes);
+}
+
+static int call_name_kept(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out)
+{
+	struct cache *cache = c->tree->cache;
+	node_t id = node_pack((struct node){.kind = KIND_CALL_VIEW, .slot = c->node.slot, .entry = entry});
+	const struct view *v = cache_get(cache, id, 0);
+	if (!v) {
+		struct view made = {.bytes = BUF_INIT};
+		int rc = make_call_names(c, entry, &made);
+		if (rc == 0)
+			rc = ctx_load(c, c->node.entry);
+		if (rc < 0) {
+			view_release(&made);
+			return rc;
+		}
+		v = cache_put(cache, id, 0, &made);
+		if (!v)
+			return -ENOMEM;
+	}
+	if (n <= v->segments)
+		buf_addspan(out, view_name(v, n - 1));
+	cache_release(cache, v);
+	return 0;
+}
+
+/* The results of a message follow each other, but not only of one. Of a long one that is not looked at itself, the
+ * names are kept and not the line: else each of two that take turns would be read again for the other. */
+int call_name_of(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out)
+{
+	if (session_entry(c->session, entry)->length > LINE_SHORT && cache_budget(c->tree->cache))
+		return call_name_kept(c, entry, n, out);
+	int rc = ctx_load(c, entry);
+	if (rc < 0)
+		return rc;
+	call_name(c, n, out);
+	return ctx_load(c, c->node.entry);
 }
 
 int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)

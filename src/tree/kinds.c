@@ -158,13 +158,9 @@ static int call_link_show(struct ctx *c, struct buf *out)
 	uint32_t caller = session_call(c->session, c->node.entry, &n);
 	if (caller == NO_ENTRY)
 		return -ESTALE;
-	int rc = ctx_load(c, caller);
-	if (rc < 0)
-		return rc;
 	link_entry(c, "../", caller, out);
 	buf_adds(out, "/tool-calls/");
-	call_name(c, n, out);
-	return ctx_load(c, c->node.entry);
+	return call_name_of(c, caller, n, out);
 }
 
 /* --- a session's files ------------------------------------------------------------- */
@@ -690,7 +686,7 @@ const struct kind tree_kinds[] = {
                           .show = branch_summary_show},
 };
 
-_Static_assert(sizeof tree_kinds / sizeof *tree_kinds <= KIND_SEGMENT_VIEW, "kinds fit their bits of a node id");
+_Static_assert(sizeof tree_kinds / sizeof *tree_kinds <= KIND_CALL_VIEW, "kinds fit their bits of a node id");
 
 const size_t tree_kind_count = sizeof tree_kinds / sizeof *tree_kinds;
 const unsigned tree_root_kind = K_ROOT;

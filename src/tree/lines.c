@@ -5,9 +5,7 @@
  * A line is lent out whole: it is in the pool or with one ctx, never shared. */
 #include "tree_impl.h"
 
-/* A longer line is not kept as one of several, and one longer than that not at all, so that what is kept stays small.
- */
-#define LINE_SHORT (256 * 1024)
+/* One whose memory is more than that is not kept at all, so that what is kept stays small. */
 #define LINE_LONG (16 * 1024 * 1024)
 
 enum { LONG = LINES_KEPT - 1 };

@@ -18,6 +18,7 @@ enum {
 	KIND_PATH_VIEW = KIND_SCRATCH - 1,
 	KIND_LABEL_VIEW = KIND_SCRATCH - 2,
 	KIND_SEGMENT_VIEW = KIND_SCRATCH - 3, /* a long segment of a transcript; part 1: in a branch */
+	KIND_CALL_VIEW = KIND_SCRATCH - 4,    /* the names of an entry's calls */
 };
 
 /* How much must be at hand before a kind can be looked at; each includes those before it. Its nodes have the numbers
@@ -92,6 +93,8 @@ struct marks {
 
 /* tree_lines.c: the last lines that were looked at, viewed; the last one is for a long line. */
 #define LINES_KEPT 9
+/* A line whose memory is more is not kept as one of several. */
+#define LINE_SHORT (256 * 1024)
 struct lines {
 	struct lock lock;
 	uint64_t clock;
@@ -344,9 +347,10 @@ int view_read(struct ctx *c, const struct view *v, const char *prefix, uint64_t 
 const char *view_prefix(const struct ctx *c);
 /* The path to `at` (entries, root first), kept; release with cache_release. */
 const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err);
+/* Of a view that is names: the one that segment i is. */
+struct span view_name(const struct view *v, size_t i);
 /* The names of labels/: segment i is the name of entries[i], entries rising. */
 const struct view *view_labels(struct ctx *c, int *ret_err);
-struct span view_label_name(const struct view *v, size_t i);
 /* The segment with this name, or -1. */
 ssize_t view_label_find(const struct view *v, struct span name);
 
@@ -384,8 +388,8 @@ void branch_name(struct ctx *c, uint32_t i, struct buf *out);
 /* Call n, image n of the record viewed; false if there is none (or the image decodes to nothing). */
 bool call_find(struct ctx *c, uint32_t n, struct part_call *ret);
 bool image_find(struct ctx *c, uint32_t n, struct part_image *ret);
-/* Appends the name of call n of the record viewed. */
-void call_name(struct ctx *c, uint32_t n, struct buf *out);
+/* Appends the name of call n of another entry than c's. */
+int call_name_of(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out);
 
 /* readme.c: README.md of the mount root */
 struct span readme_text(void);

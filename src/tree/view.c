@@ -34,7 +34,7 @@ const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err)
  * their ids), so they are made all at once: `bytes` holds the names one after the
  * other, `ends` where each ends, and after them a permutation by name. */
 
-struct span view_label_name(const struct view *v, size_t i)
+struct span view_name(const struct view *v, size_t i)
 {
 	uint64_t begin = i ? v->ends[i - 1] : 0;
 	return (struct span){v->bytes.p + begin, (size_t)(v->ends[i] - begin)};
@@ -52,7 +52,7 @@ static int order_cmp(const void *a, const void *b, void *arg)
 	uint32_t i, k;
 	memcpy(&i, a, sizeof i);
 	memcpy(&k, b, sizeof k);
-	int d = span_cmp(view_label_name(v, i), view_label_name(v, k));
+	int d = span_cmp(view_name(v, i), view_name(v, k));
 	return d ? d : (i > k) - (i < k);
 }
 
@@ -70,7 +70,7 @@ ssize_t view_label_find(const struct view *v, struct span name)
 	size_t lo = 0, hi = v->segments;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int d = span_cmp(view_label_name(v, order_at(v, mid)), name);
+		int d = span_cmp(view_name(v, order_at(v, mid)), name);
 		if (d == 0)
 			return order_at(v, mid);
 		if (d < 0)
@@ -143,7 +143,7 @@ static bool mark_equal(const struct view *v, const uint32_t *order, unsigned cha
 	bool any = false;
 	for (size_t i = 0; i < v->segments; i++) {
 		size_t k = i + 1;
-		while (k < v->segments && span_eq(view_label_name(v, order[i]), view_label_name(v, order[k])))
+		while (k < v->segments && span_eq(view_name(v, order[i]), view_name(v, order[k])))
 			k++;
 		if (k - i > 1)
 			any |= step_aside(order + i, k - i, suffixes);

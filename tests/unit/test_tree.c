@@ -323,6 +323,64 @@ static void readers_share_a_small_budget(void **state)
 	assert_true(budget_used(&p->budget) <= p->budget.limit);
 }
 
+/* Bytes that this process has read from files. */
+static uint64_t bytes_read(void)
+{
+	uint64_t n = 0;
+	FILE *f = fopen("/proc/self/io", "r");
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "rchar: %" SCNu64, &n), 1);
+	fclose(f);
+	return n;
+}
+
+static void add_calls(struct buf *out, unsigned of, unsigned n)
+{
+	buf_addf(
+	    out,
+	    "{\"type\":\"message\",\"id\":\"e%u\",\"parentId\":null,\"message\":{\"role\":\"assistant\",\"content\":[",
+	    of);
+	for (unsigned i = 0; i < n; i++)
+		buf_addf(
+		    out,
+		    "%s{\"type\":\"toolCall\",\"id\":\"%u.%u\",\"name\":\"bash\",\"arguments\":{\"x\":\"%0900d\"}}",
+		    i ? "," : "", of, i, 0);
+	buf_adds(out, "]}}\n");
+}
+
+/* The line with the calls is not read again for each. */
+static void results_of_long_messages_in_turns_are_linear(void **state)
+{
+	enum { MANY = 400, OF = 4 };
+	struct place *p = *state;
+	CLEANUP_BUF struct buf text = BUF_INIT;
+
+	buf_adds(&text, HEADER);
+	for (unsigned of = 0; of < OF; of++)
+		add_calls(&text, of, MANY);
+	for (unsigned i = 0; i < MANY * OF; i++)
+		buf_addf(
+		    &text,
+		    "{\"type\":\"message\",\"id\":\"r%u\",\"parentId\":\"%c%u\",\"message\":{\"role\":\"toolResult\","
+		    "\"toolCallId\":\"%u.%u\",\"content\":\"\"}}\n",
+		    i, i < OF ? 'e' : 'r', i < OF ? i : i - OF, i % OF, i / OF);
+	write_at(p->file, O_CREAT | O_TRUNC, text.p, text.n);
+	assert_int_equal(begin_budget(p, 64 << 20), 0);
+	uint64_t before = bytes_read();
+	for (unsigned i = 0; i < MANY * OF; i++) {
+		CLEANUP_BUF struct buf target = BUF_INIT;
+		char path[64], want[64];
+		struct tree_attr a;
+		snprintf(path, sizeof path, S "/entries/r%u/call", i);
+		snprintf(want, sizeof want, "../e%u/tool-calls/%u-bash", i % OF, i / OF + 1);
+		assert_int_equal(tree_resolve(p->tree, path, false, &a), 0);
+		assert_int_equal(tree_readlink(p->tree, a.node, &target), 0);
+		assert_true(span_is(buf_span(&target), want));
+	}
+	assert_in_range(bytes_read() - before, 0, 6 * text.n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +390,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(a_transcript_that_grew_is_as_if_made_at_once, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(transcripts_add_up_in_the_order_of_the_path, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(readers_share_a_small_budget, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(results_of_long_messages_in_turns_are_linear, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
