@@ -6,7 +6,7 @@
 need_mount
 need cc
 nm -D "$SESSIONFS" 2>/dev/null | grep -qE '__(asan|tsan)_init' && skip "a sanitizer wants to be loaded first"
-cc -shared -fPIC -O1 -o "$T/gate.so" "$ROOT/tests/lib/gate.c" -ldl
+cc -shared -fPIC -O1 -o "$T/slow.so" "$ROOT/tests/lib/slow.c" -ldl
 samples "$T/src"
 big=$T/src/--home-ada-weather--/big.jsonl # among others in its project
 {
@@ -21,8 +21,8 @@ touch -d 2026-03-01 "$big"
 more() { # ID PARENT
 	printf '{"type":"message","id":"%s","parentId":"%s","timestamp":"2026-03-01T11:00:00.000Z","message":{"role":"user","content":"more"}}\n' "$@"
 }
-export GATE=$T/gate GATE_FILE=/big.jsonl
-trap 'rm -f "$GATE"; cleanup' EXIT
+export GATE=$T/gate SLOW_FILE=/big.jsonl
+clean_first() { rm -f "$GATE"; }
 
 # Everything but what is in the large one; what pi appends to others is seen, too.
 others() {
@@ -60,7 +60,7 @@ apart() { # WHAT EXPECTED COMMAND...
 }
 
 for options in "" "-oro"; do
-	LD_PRELOAD=$T/gate.so mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
+	LD_PRELOAD=$T/slow.so mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
 	s=$T/mnt/$WEATHER/big
 	apart "its index is built" 2999 cat "$s/transcript.md"
 	apart "a view is made" 2999 cat "$s/context.md"

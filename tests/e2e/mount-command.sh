@@ -10,7 +10,7 @@ mkdir "$T/mnt"
 # mount.fuse looks for the program only where the shell's default PATH leads.
 place=/usr/local/bin/sessionfs
 [ ! -e $place ] || skip "$place is installed already"
-trap 'rm -f $place; cleanup' EXIT
+clean_first() { rm -f "$place"; }
 ln -s "$SESSIONFS" $place
 
 mount -t fuse.sessionfs "$T/src" "$T/mnt" -o ro,relatime,nofail,x-test=1 || die "mount -t fuse.sessionfs ended with $?"
@@ -45,4 +45,4 @@ umount -l "$T/mnt"
 mount -t fuse.sessionfs "$T/src" "$T/mnt" -o drop_privileges,allow_other,default_permissions ||
 	die "drop_privileges with default_permissions ended with $?"
 umount_fs "$T/mnt"
-fails "1|2|32" "No such file" mount -t fuse.sessionfs "$T/nowhere" "$T/mnt" 2>/dev/null || :
+fails 1 "No such file" mount -t fuse.sessionfs "$T/nowhere" "$T/mnt"

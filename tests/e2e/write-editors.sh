@@ -13,7 +13,7 @@ mkdir -p "$T/home/micro"
 export HOME=$T/home TMUX_TMPDIR=$T SHELL=/bin/sh EMACSNATIVELOADPATH=/dev/null
 unset TMUX XDG_CONFIG_HOME VISUAL EDITOR
 tmux() { command tmux -f /dev/null "$@"; }
-trap 'set -- $?; command tmux kill-server 2>/dev/null || :; set +e; (exit $1); cleanup' EXIT
+clean_first() { command tmux kill-server 2>/dev/null; }
 
 echo "see" >"$s/entries/$a/label"
 wrote "a label to edit" "label $a see"

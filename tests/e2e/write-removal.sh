@@ -19,7 +19,7 @@ kept() { # WHAT
 	unchanged "$1"
 }
 elsewhere=$(mktemp -d "/dev/shm/sessionfs-test.XXXXXX") || elsewhere=$T/elsewhere
-trap 'set -- $?; rm -rf "$elsewhere"; (exit $1); cleanup' EXIT
+clean_first() { rm -rf "$elsewhere"; }
 mkdir -p "$elsewhere"
 
 # --- what is refused as a whole ------------------------------------------------------------

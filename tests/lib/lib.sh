@@ -22,9 +22,13 @@ export SESSIONFS_LOCK_CHECK=$T/sanitizer.locks
 
 mounts_below() { awk -v t="$T/" 'index($5 "/", t) == 1 { print $5 }' /proc/self/mountinfo | sort -r; }
 
+# What a test has to clean up besides: it defines this anew. (A trap of its own would take its result away.)
+clean_first() { :; }
 cleanup() {
 	local rc=$? m
 	trap - EXIT
+	set +e
+	clean_first
 	cd /
 	for m in $(mounts_below); do
 		umount "$m" 2>/dev/null || fusermount3 -u "$m" 2>/dev/null || fusermount3 -uz "$m" 2>/dev/null || umount -l "$m" || :

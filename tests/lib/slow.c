@@ -1,5 +1,6 @@
-/* Preloaded: each read of a file whose path ends in $SLOW_FILE takes $SLOW_US microseconds. So a file is as long as a
- * test wants it to be, without being large. */
+/* Preloaded: each read of a file whose path ends in $SLOW_FILE takes $SLOW_US microseconds, and then waits while there
+ * is a file $GATE; the first that waits makes $GATE.reached. So a test says how long the disk takes, without a large
+ * file, or in which order things happen. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,12 +21,33 @@ static int is_slow(int fd)
 	return k && n >= (ssize_t)k && memcmp(path + n - k, end, k) == 0;
 }
 
+static void take_long(void)
+{
+	const char *us = getenv("SLOW_US");
+	if (us)
+		usleep((useconds_t)atoi(us));
+}
+
+static void wait_for_gate(void)
+{
+	char reached[4096];
+	const char *gate = getenv("GATE");
+	if (!gate || access(gate, F_OK) < 0)
+		return;
+	snprintf(reached, sizeof reached, "%s.reached", gate);
+	close(open(reached, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	while (access(gate, F_OK) == 0)
+		usleep(10000);
+}
+
 ssize_t pread64(int fd, void *p, size_t n, off64_t off)
 {
 	static ssize_t (*next)(int, void *, size_t, off64_t);
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "pread64");
-	if (is_slow(fd))
-		usleep((useconds_t)atoi(getenv("SLOW_US")));
+	if (is_slow(fd)) {
+		take_long();
+		wait_for_gate();
+	}
 	return next(fd, p, n, off);
 }
