@@ -266,8 +266,8 @@ struct place {
 	dev_t device;
 };
 
-/* Mounted already. The parent leaves in fuse_daemonize. */
-static int serve(struct fs *fs, const struct opts *o, const struct place *at)
+/* Mounted already. The parent leaves in fuse_daemonize. *ret_left: a thread is at work still. */
+static int serve(struct fs *fs, const struct opts *o, const struct place *at, bool *ret_left)
 {
 	struct fs_idle *idle = NULL;
 
@@ -287,7 +287,10 @@ static int serve(struct fs *fs, const struct opts *o, const struct place *at)
 	if (rc == -ECONNABORTED)
 		rc = 0;
 	fs_idle_close(idle);
-	if (rc < 0)
+	*ret_left = rc == -ETIMEDOUT;
+	if (*ret_left)
+		log_error("%s: unmounted while a session file did not answer", o->target);
+	else if (rc < 0)
 		log_error("%s: %s", o->target, strerror(-rc));
 	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -311,6 +314,7 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 	struct fuse_session *se;
 	struct fs *fs = NULL;
 	int status = EXIT_FAILURE;
+	bool left = false;
 
 	int rc = fs_open(&(struct fs_options){parts->tree, parts->catalog, o->read_only, .refuse_own = true}, &fs);
 	if (rc == 0)
@@ -336,9 +340,13 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 	}
 	const struct place at = {mountpoint, is_descriptor(mountpoint) ? 0 : fs_device_at(mountpoint)};
 	reach_forbid(catalog_reach(parts->catalog), at.device);
-	status = serve(fs, o, &at);
-	fs_stop(fs);
+	status = serve(fs, o, &at, &left);
+	if (!left)
+		fs_stop(fs);
 	leave(se, &at);
+	/* It needs all that there is. */
+	if (left)
+		_exit(status);
 remove:
 	fuse_remove_signal_handlers(se);
 destroy:

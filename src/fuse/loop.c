@@ -29,6 +29,9 @@
 
 enum { SPIN_NS = 50 * 1000, LONG_NS = 50 * 1000, TICK_NS = 1000 * 1000, JOIN_NS = 20 * 1000 * 1000 };
 
+/* Stopped work ends long before this; what does not waits for a file of the source that never answers. */
+#define LEAVE_NS INT64_C(5000000000)
+
 /* Work that is over before this is not disturbed: not every signal is meant to end it, and a write that is nearly done
  * had better be done. */
 enum { GRACE_NS = 200 * 1000 * 1000 };
@@ -135,11 +138,21 @@ static bool has_ended(pthread_t thread)
 	return pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT;
 }
 
+/* False if it is at work still after that time. */
+static bool join_for(struct fuse_session *session, pthread_t thread, int64_t ns)
+{
+	int64_t now = now_ns(), until = now + GRACE_NS, most = ns < INT64_MAX - now ? now + ns : INT64_MAX;
+	bool ended = has_ended(thread);
+	while (!ended && now_ns() < most) {
+		serve(session, until);
+		ended = has_ended(thread);
+	}
+	return ended;
+}
+
 void fs_join(struct fuse_session *session, pthread_t thread)
 {
-	int64_t until = now_ns() + GRACE_NS;
-	while (!has_ended(thread))
-		serve(session, until);
+	join_for(session, thread, INT64_MAX);
 }
 
 /* --- what can be interrupted ------------------------------------------------------------------- */
@@ -488,10 +501,11 @@ static void release(struct loop *l)
 	for (unsigned i = 0; i < l->n; i++)
 		free(l->workers[i]);
 	free(l->workers);
+	free(l);
 }
 
-/* Signals come here, to the thread that waits for the end, and nowhere else. */
-static void wait_for_end(struct loop *l, const sigset_t *mask)
+/* Signals come here, to the thread that waits for the end, and nowhere else. False if a thread is left behind. */
+static bool wait_for_end(struct loop *l, const sigset_t *mask)
 {
 	struct pollfd p = {.fd = l->end, .events = POLLIN};
 	while (!fuse_session_exited(l->session) && ppoll(&p, 1, NULL, mask) <= 0)
@@ -500,13 +514,16 @@ static void wait_for_end(struct loop *l, const sigset_t *mask)
 	/* From now on this one may be the only one that answers: it must not wait for anybody. */
 	fuse_session_exit(l->session);
 	/* None is added any more. */
+	int64_t leave = now_ns() + LEAVE_NS;
+	bool all = true;
 	for (unsigned i = 0; i < l->n; i++)
-		fs_join(l->session, l->workers[i]->thread);
+		all = join_for(l->session, l->workers[i]->thread, leave - now_ns()) && all;
 	int64_t until = now_ns() + GRACE_NS;
 	for (struct kept *k; (k = take_kept(l, 0)); free(k)) {
 		const struct fuse_buf buf = buf_of(k);
 		process_until(until, l->session, &buf);
 	}
+	return all;
 }
 
 /* One that leads and one that stands by: what is left of them stays to the end. Only where two may work there is one
@@ -526,21 +543,26 @@ static int begin(struct loop *l, struct fs *fs)
 
 int fs_loop(struct fs *fs, unsigned threads)
 {
-	struct loop l;
 	sigset_t all, old;
-	int rc = prepare(&l, fs, threads);
-	if (rc)
+	struct loop *l = malloc(sizeof *l);
+	int rc = l ? prepare(l, fs, threads) : -ENOMEM;
+	if (rc) {
+		free(l);
 		return rc;
+	}
 	sigfillset(&all);
 	sigdelset(&all, SIGSEGV); /* see paged.h */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = begin(&l, fs);
+	rc = begin(l, fs);
 	if (rc) {
-		atomic_store(&l.error, rc);
+		atomic_store(&l->error, rc);
 		fuse_session_exit(fs->session);
 	}
-	wait_for_end(&l, &old);
+	bool all_ended = wait_for_end(l, &old);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	release(&l);
-	return atomic_load(&l.error);
+	if (!all_ended)
+		return -ETIMEDOUT;
+	rc = atomic_load(&l->error);
+	release(l);
+	return rc;
 }

@@ -3,8 +3,6 @@
  * bytes an entry; reading the file anew would be a hundred times that. */
 #include "session_impl.h"
 
-#include <fcntl.h>
-
 /* Ids are found while entries are linked, by whoever holds the session for writing; the rest is made again when it is
  * asked for. v1 files derive even that. */
 static bool copy_table(const struct session *s, struct session *copy)
@@ -45,7 +43,7 @@ static void copy_plain(const struct session *s, struct session *copy)
 	copy->derived = own.derived;
 	copy->header_line = own.header_line;
 	copy->sid = own.sid;
-	copy->fd = -1;
+	copy->file = s->file ? opened_get(s->file) : NULL;
 }
 
 int session_copy(const struct session *s, struct session **ret)
@@ -60,12 +58,10 @@ int session_copy(const struct session *s, struct session **ret)
 #define COPY(vec) done &= vec_copy(&copy->vec.v, &copy->vec.cap, copy->vec.n, sizeof *copy->vec.v);
 	SESSION_VECTORS(COPY)
 	done = done && copy_header(s, copy) && copy_table(s, copy);
-	if (done)
-		copy->fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
-	int rc = !done ? -ENOMEM : copy->fd < 0 ? -errno : 0;
-	if (rc < 0)
+	if (!done) {
 		session_close(copy);
-	else
-		*ret = copy;
-	return rc;
+		return -ENOMEM;
+	}
+	*ret = copy;
+	return 0;
 }

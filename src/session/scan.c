@@ -352,11 +352,9 @@ static int window_fill(struct scan *sc, struct window *w, uint64_t to)
 		return -ENOMEM;
 	uint64_t left = to - w->offset - w->n;
 	size_t want = w->cap - w->n < left ? w->cap - w->n : (size_t)left;
-	ssize_t n = pread(sc->s->fd, w->p + w->n, want, (off_t)(w->offset + w->n));
-	if (n < 0)
-		return errno == EINTR ? 0 : -errno;
-	if (n == 0)
-		return -ESTALE;
+	ssize_t n = opened_pread(sc->s->file, w->p + w->n, want, w->offset + w->n);
+	if (n <= 0)
+		return n < 0 ? (int)n : -ESTALE;
 	w->n += (size_t)n;
 	memset(w->p + w->n, 0, RECORD_PAD);
 	return 0;
@@ -404,14 +402,12 @@ static int find_line_end(struct scan *sc, struct window *w, uint64_t to, uint64_
 
 	for (*ret = from; *ret < to && *ret <= most;) {
 		size_t want = to - *ret < CHUNK ? (size_t)(to - *ret) : CHUNK;
-		ssize_t n = pread(sc->s->fd, w->p, want, (off_t)*ret);
+		ssize_t n = opened_pread(sc->s->file, w->p, want, *ret);
 		int rc = stop_check();
-		if (rc < 0 || n == 0)
-			return rc < 0 ? rc : -ESTALE;
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		const char *newline = n > 0 ? memchr(w->p, '\n', (size_t)n) : NULL;
-		*ret += newline ? (uint64_t)(newline - w->p) : (uint64_t)(n > 0 ? n : 0);
+		if (rc < 0 || n <= 0)
+			return rc < 0 ? rc : n < 0 ? (int)n : -ESTALE;
+		const char *newline = memchr(w->p, '\n', (size_t)n);
+		*ret += (uint64_t)(newline ? newline - w->p : n);
 		if (newline)
 			return 1;
 	}
@@ -431,9 +427,9 @@ static int take_long(struct scan *sc, struct window *w, uint64_t to)
 		skip_line(w, REASON_TOO_LONG);
 		return 0;
 	}
-	buf_map(&sc->long_line, sc->s->fd, begin, (size_t)(end - begin));
-	if (buf_err(&sc->long_line))
-		return buf_err(&sc->long_line);
+	int rc = take_long_line(sc->s, begin, (size_t)(end - begin), &sc->long_line);
+	if (rc < 0)
+		return rc;
 	window_clear(w, begin + (whole ? end - begin + 1 : 0));
 	if (!whole) {
 		w->long_n = (size_t)(end - begin);
@@ -458,9 +454,9 @@ static int take_beginning(struct scan *sc, struct window *w, uint64_t to)
 /* A hole holds no newline. */
 static void skip_hole(const struct scan *sc, struct window *w, uint64_t to)
 {
-	off_t data = lseek(sc->s->fd, (off_t)w->offset, SEEK_DATA);
+	int64_t data = opened_data(sc->s->file, w->offset);
 
-	if (data < 0 && errno != ENXIO)
+	if (data < 0 && data != -ENXIO)
 		return;
 	uint64_t next = data < 0 || (uint64_t)data > to ? to : (uint64_t)data;
 	if (next > w->offset)
@@ -566,9 +562,9 @@ static int close_tail(struct scan *sc, uint64_t to)
 
 	while (s->at.tail == TAIL_TAKEN && s->at.end < to) {
 		size_t want = to - s->at.end < sizeof bytes ? (size_t)(to - s->at.end) : sizeof bytes;
-		ssize_t n = pread(s->fd, bytes, want, (off_t)s->at.end);
+		ssize_t n = opened_pread(s->file, bytes, want, s->at.end);
 		if (n <= 0)
-			return n == 0 ? -ESTALE : -errno;
+			return n == 0 ? -ESTALE : (int)n;
 		size_t i = 0;
 		for (; i < (size_t)n && bytes[i] != '\n'; i++) {
 			if (bytes[i] != ' ' && bytes[i] != '\t' && bytes[i] != '\r')

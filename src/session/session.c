@@ -43,16 +43,37 @@ static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t of
 		/* A line can be gigabytes. */
 		if (got > 0 && stop_check() < 0)
 			return -EINTR;
-		ssize_t r = pread(s->fd, p + got, n - got < PIECE ? n - got : PIECE, (off_t)(off + got));
-		if (r < 0 && errno == EINTR)
-			continue;
+		ssize_t r = opened_pread(s->file, p + got, n - got < PIECE ? n - got : PIECE, off + got);
 		if (r < 0)
-			return -errno;
+			return r;
 		if (r == 0)
 			break;
 		got += (size_t)r;
 	}
 	return (ssize_t)got;
+}
+
+/* A paged line comes in when it is touched, where nobody can say that it does not come. So where reading may wait for
+ * somebody else it is copied first. */
+int take_long_line(const struct session *s, uint64_t off, size_t n, struct buf *out)
+{
+	int fd = opened_fd(s->file);
+	if (fd >= 0) {
+		buf_map(out, fd, off, n);
+		return buf_err(out);
+	}
+	char *piece CLEANUP_FREE = malloc(PIECE);
+	if (!piece)
+		return -ENOMEM;
+	buf_release(out);
+	for (size_t done = 0; done < n && !buf_err(out);) {
+		ssize_t got = read_full(s, piece, n - done < PIECE ? n - done : PIECE, off + done);
+		if (got <= 0)
+			return got < 0 ? (int)got : -ESTALE;
+		buf_add(out, piece, (size_t)got);
+		done += (size_t)got;
+	}
+	return buf_err(out);
 }
 
 static int hash_range(const struct session *s, uint64_t from, size_t n, uint64_t *ret)
@@ -128,10 +149,8 @@ static int open_file(struct session *s)
 	int rc = reach_file(&at, REACH_WAIT, O_RDONLY, &got);
 	if (rc < 0)
 		return rc == -EISDIR ? -EINVAL : rc;
-	s->fd = got.fd;
-	s->foreign = got.foreign;
 	s->st = got.st;
-	return 0;
+	return opened_new(s->reach, &got, &s->file);
 }
 
 struct session *session_new(const struct reach_at *at)
@@ -151,7 +170,6 @@ struct session *session_new(const struct reach_at *at)
 	s->derived = d;
 	s->reach = at->reach;
 	s->path = copy;
-	s->fd = -1;
 	s->serial = 1;
 	s->at.last = s->at.info = NO_ENTRY;
 	hash_key_draw(&s->secret);
@@ -229,7 +247,7 @@ void session_close(struct session *s)
 {
 	if (!s)
 		return;
-	reach_close_fd(s->reach, s->fd, s->foreign);
+	opened_put(s->file);
 	lock_rw_destroy(&s->lock);
 	derived_close(s->derived);
 	buf_release(&s->header_line);
@@ -390,9 +408,9 @@ int line_load(const struct session *s, uint32_t i, struct line *l, struct record
 	const struct entry *e = entry_at(s, i);
 
 	if (e->length > SESSION_LONG_LINE) {
-		buf_map(&l->bytes, s->fd, e->offset, e->length);
-		if (buf_err(&l->bytes))
-			return buf_err(&l->bytes);
+		int rc = take_long_line(s, e->offset, e->length, &l->bytes);
+		if (rc < 0)
+			return rc;
 		return record_parse(buf_span(&l->bytes), s->old_roles, &l->deep, ret) ? 0 : -ESTALE;
 	}
 	buf_reset(&l->bytes);
@@ -436,10 +454,8 @@ static int reader_fill(const struct session *s, const struct entry *e, struct re
 		ahead = READ_AHEAD;
 	r->offset = e->offset;
 	r->ahead = 0;
-	if (e->length > SESSION_LONG_LINE) {
-		buf_map(bytes, s->fd, e->offset, e->length);
-		return buf_err(bytes);
-	}
+	if (e->length > SESSION_LONG_LINE)
+		return take_long_line(s, e->offset, e->length, bytes);
 	buf_reset(bytes);
 	char *p = buf_reserve(bytes, e->length + ahead);
 	if (!p)

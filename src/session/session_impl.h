@@ -20,6 +20,7 @@
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/node.h"
 #include "sessionfs/base/vec.h"
+#include "sessionfs/file/opened.h"
 #include "sessionfs/session/session.h"
 
 #include <stddef.h>
@@ -54,6 +55,9 @@ struct key {
 	enum key_kind kind;
 	double value; /* of a number, which has no text */
 };
+
+/* The n bytes from `off` on, of a line that is too long for memory. 0 or a negative errno. */
+int take_long_line(const struct session *s, uint64_t off, size_t n, struct buf *out);
 
 /* Keys, each with a byte in front that says what it is; position 0 means none. */
 typedef VEC(char) arena_t;
@@ -172,8 +176,7 @@ struct session {
 	struct rwlock lock;
 	struct reach *reach; /* borrowed; with path it says where the file is found */
 	char *path;
-	int fd;
-	bool foreign; /* closing fd may wait for somebody else */
+	struct opened *file; /* NULL before it is open */
 	struct stat st;
 	uint64_t serial;
 	struct hash_key secret;

@@ -29,6 +29,12 @@ ends() { # DIRECTORY PID
 	! mountpoint -q "$1" || die "$1 is mounted still"
 }
 gone() { ! kill -0 "$1" 2>/dev/null; }
+all_gone() {
+	local p
+	for p in "$@"; do gone "$p" || return 1; done
+}
+# A server that is stopped would keep whoever cleans up.
+clean_first() { kill -CONT "${server:-}" 2>/dev/null; }
 pid_at() { pgrep -f "^$SESSIONFS .*$1\$"; }
 
 # --- into the mount ---------------------------------------------------------------
@@ -85,4 +91,44 @@ for way in "" -s; do
 	fi
 	umount_fs "$T/bound"
 	wait "$server" || :
+done
+
+# --- to one that dies while a session on it is read -----------------------------------
+# What it said of the file is known for long, so that nothing but the contents is asked for.
+for way in "" -s; do
+	rm -rf "$T/src" "$T/far" && mkdir -p "$T/src/--good--" "$T/far"
+	session "$T/src/--good--/one.jsonl" one
+	session "$T/far/two.jsonl" two
+	for i in $(seq 30); do
+		echo '{"type":"message","id":"e'"$i"'","parentId":null,"message":{"role":"user","content":"text"}}'
+	done >>"$T/far/two.jsonl"
+	bindfs -f -o direct_io,attr_timeout=1000,entry_timeout=1000 "$T/far" "$T/bound" &
+	server=$!
+	within 10 "bindfs" mountpoint -q "$T/bound"
+	ln -s "$T/bound/two.jsonl" "$T/src/--good--/two.jsonl"
+	# shellcheck disable=SC2086
+	mount_fs "$T/src" "$T/mnt" $way
+	pid=$(pid_at "$T/mnt")
+	entries=$T/mnt/projects/good/two/entries
+	is text "$(cat "$entries/e1/text.md")" "an entry ($way)"
+	kill -STOP "$server"
+	readers=()
+	for i in $(seq 2 21); do
+		cat "$entries/e$i/text.md" >/dev/null 2>&1 &
+		readers+=($!)
+	done
+	good "$T/mnt"
+	kill -KILL "${readers[0]}" "${readers[1]}" 2>/dev/null || :
+	within 20 "the readers end ($way)" all_gone "${readers[@]}"
+	answers cat "$entries/e25/text.md"
+	if [ -z "$way" ]; then
+		kill -CONT "$server"
+		within 10 "it is read again" cat "$entries/e26/text.md"
+		kill -STOP "$server"
+	fi
+	cat "$entries/e27/text.md" >/dev/null 2>&1 &
+	ends "$T/mnt" "$pid"
+	kill -CONT "$server"
+	umount_fs "$T/bound"
+	wait || :
 done

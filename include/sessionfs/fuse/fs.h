@@ -24,7 +24,8 @@ int fs_open(const struct fs_options *o, struct fs **ret);
 void fs_attach(struct fs *fs, struct fuse_session *session);
 /* Takes requests and has them answered by at most so many threads, but at least one, until the filesystem is unmounted
  * or fuse_session_exit was called by a signal's handler: signals are taken by the thread that calls this. 0 or a
- * negative errno. After fs_attach and fuse_daemonize. */
+ * negative errno; -ETIMEDOUT: a thread waits for a file that does not answer, and needs all that there is until the
+ * process ends. After fs_attach and fuse_daemonize. */
 int fs_loop(struct fs *fs, unsigned threads);
 /* Answers the reads that still wait: before fuse_session_destroy, after the loop has ended. */
 void fs_stop(struct fs *fs);

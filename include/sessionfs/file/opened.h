@@ -1,0 +1,29 @@
+/* opened: an open file of the source, shared by whoever reads it.
+ *
+ * Reading a file whose server died does not come back, not even for SIGKILL. So what may wait for somebody else
+ * (reached as `foreign`) is read by the pool (probe.h), from a copy of what is asked for: who asks gets -ETIMEDOUT when
+ * the server does not answer in its time, or -EINTR (stop_check), and holds nothing that the thread left behind still
+ * needs. Other files are read directly.
+ *
+ * Thread-safe. */
+#ifndef SESSIONFS_OPENED_H
+#define SESSIONFS_OPENED_H
+
+#include "sessionfs/file/reach.h"
+
+struct opened;
+
+/* Takes file->fd over, also when it fails; the first reference is the caller's. `r` can be NULL. 0 or -ENOMEM. */
+int opened_new(struct reach *r, struct reached *file, struct opened **ret);
+struct opened *opened_get(struct opened *o);
+/* The last one closes the file, without waiting for its server. NULL is ignored. */
+void opened_put(struct opened *o);
+
+/* The descriptor, for readers of their own; -1 where reading may wait for somebody else. */
+int opened_fd(const struct opened *o);
+/* As pread(2), with a negative errno; fewer than n bytes say nothing of where the file ends. */
+ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off);
+/* As lseek(2) with SEEK_DATA, with a negative errno. */
+int64_t opened_data(struct opened *o, uint64_t off);
+
+#endif

@@ -1,0 +1,143 @@
+/* A question to the pool has its own room for the answer and holds the file: whoever asked may be gone when the answer
+ * comes, and the descriptor must not be another file's by then. */
+#include "sessionfs/file/opened.h"
+
+#include "sessionfs/base/cleanup.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* Asked for at once: so much comes within the patience of the pool from any server that is to be called alive. */
+#define MOST_ASKED ((size_t)128 << 10)
+
+struct opened {
+	struct reach *reach; /* held; or NULL */
+	int fd;
+	bool foreign;
+	dev_t device;
+	atomic_uint refs;
+};
+
+int opened_new(struct reach *r, struct reached *file, struct opened **ret)
+{
+	struct opened *o = malloc(sizeof *o);
+	if (!o) {
+		reached_release(r, file);
+		return -ENOMEM;
+	}
+	*o = (struct opened){.reach = r ? reach_get(r) : NULL,
+	                     .fd = file->fd,
+	                     .foreign = r && file->foreign,
+	                     .device = file->st.st_dev,
+	                     .refs = 1};
+	file->fd = -1;
+	*ret = o;
+	return 0;
+}
+
+struct opened *opened_get(struct opened *o)
+{
+	atomic_fetch_add(&o->refs, 1);
+	return o;
+}
+
+void opened_put(struct opened *o)
+{
+	if (!o || atomic_fetch_sub(&o->refs, 1) > 1)
+		return;
+	reach_close_fd(o->reach, o->fd, o->foreign);
+	reach_put(o->reach);
+	free(o);
+}
+
+int opened_fd(const struct opened *o)
+{
+	return o->foreign ? -1 : o->fd;
+}
+
+/* ---- asked directly ---- */
+
+static ssize_t read_now(const struct opened *o, void *p, size_t n, uint64_t off)
+{
+	ssize_t got;
+	do
+		got = pread(o->fd, p, n, (off_t)off);
+	while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got;
+}
+
+static int64_t find_data_now(const struct opened *o, uint64_t off)
+{
+	off_t data = lseek(o->fd, (off_t)off, SEEK_DATA);
+	return data < 0 ? -errno : data;
+}
+
+/* ---- asked by the pool ---- */
+
+struct question {
+	struct probe probe;
+	struct opened *file;
+	bool is_read; /* else it is where data begins */
+	uint64_t off;
+	size_t n;
+	int64_t rc;
+	char bytes[];
+};
+
+static void question_run(struct probe *p)
+{
+	struct question *q = (struct question *)p;
+	q->rc = probe_asks(q->file->device);
+	if (q->rc == 0)
+		q->rc = q->is_read ? read_now(q->file, q->bytes, q->n, q->off) : find_data_now(q->file, q->off);
+}
+
+static void question_free(struct probe *p)
+{
+	struct question *q = (struct question *)p;
+	opened_put(q->file);
+	free(q);
+}
+
+static int64_t await(struct probes *ps, struct question *q, void *to)
+{
+	struct probe *p = &q->probe;
+	int rc = probe_start(ps, p);
+	if (rc < 0) {
+		question_free(p);
+		return -ETIMEDOUT;
+	}
+	rc = probe_wait(ps, &p, 1);
+	int64_t answer = rc < 0 ? rc : q->rc;
+	if (answer > 0 && q->is_read)
+		memcpy(to, q->bytes, (size_t)answer);
+	probe_put(ps, p);
+	return answer;
+}
+
+/* n bytes to `to`, or (NULL) where data begins. */
+static int64_t ask(struct opened *o, void *to, size_t n, uint64_t off)
+{
+	struct question *q = malloc(sizeof *q + n);
+	if (!q)
+		return -ENOMEM;
+	*q = (struct question){.probe = {.run = question_run, .free = question_free},
+	                       .file = opened_get(o),
+	                       .is_read = to != NULL,
+	                       .off = off,
+	                       .n = n};
+	return await(reach_probes(o->reach), q, to);
+}
+
+ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off)
+{
+	if (!o->foreign || probe_is_here())
+		return read_now(o, p, n, off);
+	return (ssize_t)ask(o, p, n < MOST_ASKED ? n : MOST_ASKED, off);
+}
+
+int64_t opened_data(struct opened *o, uint64_t off)
+{
+	return !o->foreign || probe_is_here() ? find_data_now(o, off) : ask(o, NULL, 0, off);
+}
