@@ -8,17 +8,44 @@
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/file/reach.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
 static struct {
 	char root[64], source[80];
 	struct reach *r;
+	int refusal; /* what openat2 says: 0, ENOSYS as kernels before 5.6, or EPERM as some containers' seccomp */
+	unsigned asked;
 } world;
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+/* All that is tested makes no other call by its number. */
+long __wrap_syscall(long number, ...)
+{
+	va_list ap;
+	va_start(ap, number);
+	long a[4];
+	for (size_t i = 0; i < 4; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (number == SYS_openat2) {
+		world.asked++;
+		if (world.refusal) {
+			errno = world.refusal;
+			return -1;
+		}
+	}
+	return __real_syscall(number, a[0], a[1], a[2], a[3]);
+}
 
 static const char *at(const char *name)
 {
@@ -63,6 +90,23 @@ static int set_up(void **state)
 	return 0;
 }
 
+static int set_up_without(void **state, int refusal)
+{
+	world.refusal = refusal;
+	world.asked = 0;
+	return set_up(state);
+}
+
+static int set_up_old_kernel(void **state)
+{
+	return set_up_without(state, ENOSYS);
+}
+
+static int set_up_container(void **state)
+{
+	return set_up_without(state, EPERM);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st;
@@ -75,6 +119,10 @@ static int tear_down(void **state)
 {
 	(void)state;
 	reach_close(world.r);
+	/* What is refused is not asked for again. */
+	if (world.refusal)
+		assert_int_equal(world.asked, 1);
+	world.refusal = 0;
 	return nftw(world.root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -305,13 +353,20 @@ static void threads_are_bounded(void **state)
 	assert_int_equal(freed, PROBE_THREADS + 1);
 }
 
+/* clang-format off */
+#define AT_ALL_KERNELS(test)                                                                                           \
+	{#test, test, set_up, tear_down, NULL},                                                                        \
+	{#test " without openat2", test, set_up_old_kernel, tear_down, NULL},                                          \
+	{#test " where openat2 is refused", test, set_up_container, tear_down, NULL}
+/* clang-format on */
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(plain_names_and_links, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(links_count_for_their_owner, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(own_mount_is_not_asked, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(source_is_renewed, set_up, tear_down),
+	    AT_ALL_KERNELS(plain_names_and_links),
+	    AT_ALL_KERNELS(links_count_for_their_owner),
+	    AT_ALL_KERNELS(own_mount_is_not_asked),
+	    AT_ALL_KERNELS(source_is_renewed),
 	    cmocka_unit_test(who_does_not_answer_is_left_behind),
 	    cmocka_unit_test(threads_are_bounded),
 	};
