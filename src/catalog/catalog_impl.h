@@ -1,4 +1,4 @@
-/* The catalog's inside, shared by src/catalog*.c. All of it is guarded by `lock`,
+/* The catalog's inside, shared by the files of this folder. All of it is guarded by `lock`,
  * but for what the comments exempt; functions here are called with it held.
  *
  * A `file` is a name on disk (a path relative to the source) and keeps the names
@@ -203,9 +203,10 @@ struct catalog {
 	} open;
 };
 
-int64_t catalog_now(void);
-/* Takes the lock, and in what inotify has to tell. Returns catalog_now(). */
-int64_t catalog_enter(struct catalog *c);
+static inline int64_t catalog_now(void)
+{
+	return clock_ms(CLOCK_MONOTONIC_COARSE) + 1;
+}
 
 /* Whether what was looked at at that time still holds. */
 static inline bool is_fresh(const struct catalog *c, int64_t at, int64_t now, bool told)
@@ -226,35 +227,40 @@ static inline bool is_told_file(const struct catalog *c, const struct file *f)
 	return c->dirs[f->dir].told && !f->linked;
 }
 
-/* catalog_look.c */
+/* ---- what the files define; each needs only those above it (scripts/check-cycles) ---- */
 
-/* One call of the catalog in as many rounds as it takes:
- *
- *	struct call call = {0};
- *	while (call_round(c, &call))
- *		found = ...;
- *
- *	return call_answer(&call, found);
- *
- * Each round has the lock and does everything anew; after the last it is given back. `missed` then says whether
- * something could not be looked at, `doubt` whether that may be what was asked for. */
-struct call {
-	int64_t now;
-	uint64_t number;
-	int missed, doubt;
-	unsigned rounds;
-	bool repeated;
-};
-bool call_round(struct catalog *c, struct call *call);
+/* held.c */
+int open_indexes_init(struct catalog *c);
+void open_indexes_release(struct catalog *c);
+/* The slot died: its index goes as soon as nobody holds it. */
+void open_indexes_forget(struct catalog *c, uint32_t slot);
+/* How much of the slot's file any index has taken in. */
+off_t open_indexes_seen(const struct catalog *c, uint32_t slot);
+
+/* watch.c: what inotify tells */
+int watching_init(struct watching *w, const struct catalog_options *o);
+void watching_release(struct watching *w);
+/* Before the directory is read: from now on its changes are told, if that can be had. */
+void watch_dir(struct catalog *c, uint32_t dir, int fd);
+/* The directory cannot be read. */
+void watch_failed(struct catalog *c, uint32_t dir, int err);
+/* The file has another name, under which it can be changed without a word. */
+void watch_linked(struct catalog *c, uint32_t file);
+/* Notes a change for catalog_wait. */
+void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool came);
+/* Has whoever waits for changes look. */
+void watch_wake(const struct watching *w);
+void watch_drop(struct catalog *c, uint32_t dir);        /* its watch */
+uint32_t watch_dir_of(const struct watching *w, int wd); /* NONE: nothing is watched as that */
+
+/* look.c */
+
 /* What the call is about to say may be wrong for this reason. */
 void catalog_misses(struct catalog *c, int err);
 /* Also what was found may be wrong for it. err 0: there is no such reason. */
 void catalog_doubts(struct catalog *c, int err);
 /* Whether this round is not the last: what holds for good, like names, is not to be given by it. */
 bool catalog_is_void(const struct catalog *c);
-/* Where something could not be looked at, "there is none" is no answer, and what is in doubt neither: notes the fault.
- * Returns `found`. */
-bool call_answer(const struct call *call, bool found);
 /* The answer of a look at the path that began in this call, to be put back; NULL: it is started, or on its way, and the
  * call misses it. */
 struct look *look_elsewhere(struct catalog *c, struct look **at, const char *path, bool is_dir);
@@ -269,7 +275,20 @@ struct name {
 int names_read(int fd, struct buf *out);
 bool names_next(struct span *rest, struct name *ret);
 
-/* catalog_scan.c */
+/* slots.c */
+uint32_t project_for(struct catalog *c, struct span key);           /* the project of that key, made if need be; NONE */
+struct span flat_project_key(struct span cwd, struct buf *scratch); /* of a flat file */
+bool slot_make(struct catalog *c, uint32_t file);                   /* false without memory */
+void slot_kill(struct catalog *c, uint32_t slot);
+
+/* newest.c */
+bool newest_is_newer(const struct file *a, const struct file *b);
+uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t file); /* `best` may be NONE */
+uint32_t newest_seen(const struct catalog *c, uint32_t project);                /* of a project; NONE: none */
+/* A file changed: it may be the newest now, or not any more. */
+void newest_ages(struct catalog *c, uint32_t file, struct timespec before);
+
+/* scan.c */
 void scan_refresh(struct catalog *c, int64_t now);             /* the names in the source and in all directories */
 void scan_dir(struct catalog *c, uint32_t dir, int64_t now);   /* the names in one directory */
 void scan_file(struct catalog *c, uint32_t file, int64_t now); /* its attributes; now 0: even if just looked at */
@@ -291,35 +310,48 @@ uint32_t file_for(struct catalog *c, uint32_t dir, const char *name); /* made if
 /* The name is there, or no more: takes in what is there now. */
 void scan_touched(struct catalog *c, uint32_t file, int64_t now);
 
-/* catalog_rights.c: what the directories above let through */
+/* names.c */
+void names_projects(struct catalog *c);                /* names those that have something to show */
+void names_slots(struct catalog *c, uint32_t project); /* gives slots to the files that wait */
+void names_sids(struct catalog *c);
+
+/* watch_events.c */
+void watch_drain(struct catalog *c); /* takes in what inotify has to tell */
+/* The names in the directory, everything: to be looked at again, however fresh it is. */
+void watch_look_into(struct catalog *c, uint32_t dir);
+void watch_look_at_all(struct catalog *c);
+
+/* call.c */
+
+/* Takes the lock, and in what inotify has to tell. Returns catalog_now(). */
+int64_t catalog_enter(struct catalog *c);
+/* One call of the catalog in as many rounds as it takes:
+ *
+ *	struct call call = {0};
+ *	while (call_round(c, &call))
+ *		found = ...;
+ *
+ *	return call_answer(&call, found);
+ *
+ * Each round has the lock and does everything anew; after the last it is given back. `missed` then says whether
+ * something could not be looked at, `doubt` whether that may be what was asked for. */
+struct call {
+	int64_t now;
+	uint64_t number;
+	int missed, doubt;
+	unsigned rounds;
+	bool repeated;
+};
+bool call_round(struct catalog *c, struct call *call);
+/* Where something could not be looked at, "there is none" is no answer, and what is in doubt neither: notes the fault.
+ * Returns `found`. */
+bool call_answer(const struct call *call, bool found);
+
+/* rights.c: what the directories above let through */
 mode_t rights_of_slot(const struct catalog *c, const struct file *f);
 mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_gid);
-/* Takes the rights over; the directory was read before, or not. */
-void rights_take(struct catalog *c, uint32_t dir, struct rights *now);
-
-/* catalog_watch.c: what inotify tells */
-int watching_init(struct watching *w, const struct catalog_options *o);
-void watching_release(struct watching *w);
-void watch_drain(struct catalog *c);
-/* Before the directory is read: from now on its changes are told, if that can be had. */
-void watch_dir(struct catalog *c, uint32_t dir, int fd);
-/* The directory cannot be read. */
-void watch_failed(struct catalog *c, uint32_t dir, int err);
-/* The file has another name, under which it can be changed without a word. */
-void watch_linked(struct catalog *c, uint32_t file);
-/* Notes a change for catalog_wait. */
-void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool came);
-
-/* catalog_names.c */
-uint32_t names_project(struct catalog *c, struct span key); /* the project of that key, made if need be; NONE */
-void names_projects(struct catalog *c);                     /* names those that have something to show */
-void names_slots(struct catalog *c, uint32_t project);      /* gives slots to the files that wait */
-void names_sids(struct catalog *c);
-void slot_kill(struct catalog *c, uint32_t slot);
-struct span flat_project_key(struct span cwd, struct buf *scratch);
 
 /* catalog.c */
-void catalog_ages(struct catalog *c, uint32_t file, struct timespec before);
 void catalog_load_all(struct catalog *c, int64_t now); /* all headers; gives all slots and names */
 void catalog_load_project(struct catalog *c, uint32_t project, int64_t now); /* the headers of one project */
 
@@ -327,13 +359,5 @@ void catalog_load_project(struct catalog *c, uint32_t project, int64_t now); /* 
  * errno if that cannot be found out. */
 int slot_look(struct catalog *c, uint32_t slot, int64_t now);
 int slot_get(struct catalog *c, uint32_t slot, int64_t now, struct slot_info *ret);
-
-/* catalog_open.c */
-int open_indexes_init(struct catalog *c);
-void open_indexes_release(struct catalog *c);
-/* The slot died: its index goes as soon as nobody holds it. */
-void open_indexes_forget(struct catalog *c, uint32_t slot);
-/* How much of the slot's file any index has taken in. */
-off_t open_indexes_seen(const struct catalog *c, uint32_t slot);
 
 #endif

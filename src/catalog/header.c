@@ -13,6 +13,22 @@
 #define FIRST_READ 4096
 #define NEXT_READ 65536
 
+bool is_transient(int err)
+{
+	switch (-err) {
+	case EMFILE:
+	case ENFILE:
+	case ENOMEM:
+	case EIO:
+	case EINTR:
+	case EAGAIN:
+	case ETIMEDOUT:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void header_release(struct header *h)
 {
 	buf_release(&h->id);

@@ -4,31 +4,10 @@
  * Such a look is made by a thread of the pool (probe.h) from what it was given, and needs nothing of the catalog. Who
  * finds under the lock that it needs one starts it and goes on as if the thing could not be had for now. Before it
  * answers it gives the lock back, waits for the looks that it started, and does everything once more with what they
- * found (call_round). A look that does not come back is waited for once; until it does, the thing is not to be had. */
+ * found (call.c). A look that does not come back is waited for once; until it does, the thing is not to be had. */
 #include "catalog_impl.h"
 
-#include "sessionfs/base/fault.h"
-#include "sessionfs/base/stop.h"
-
 #include <fcntl.h>
-
-#define MOST_ROUNDS 8
-
-bool is_transient(int err)
-{
-	switch (-err) {
-	case EMFILE:
-	case ENFILE:
-	case ENOMEM:
-	case EIO:
-	case EINTR:
-	case EAGAIN:
-	case ETIMEDOUT:
-		return true;
-	default:
-		return false;
-	}
-}
 
 int names_read(int fd, struct buf *out)
 {
@@ -146,12 +125,6 @@ bool catalog_is_void(const struct catalog *c)
 	return c->missed && (c->may_repeat || (c->may_wait && c->wanted_count));
 }
 
-bool call_answer(const struct call *call, bool found)
-{
-	fault_note(found ? call->doubt : call->missed);
-	return found;
-}
-
 static void want(struct catalog *c, struct look *l)
 {
 	if (!vec_grow(&c->wanted, &c->wanted_cap, c->wanted_count + 1, sizeof(struct look *)))
@@ -182,72 +155,4 @@ void look_put(struct catalog *c, struct look *l)
 {
 	if (l)
 		probe_put(reach_probes(c->reach), &l->probe);
-}
-
-/* ---- rounds ---- */
-
-static void forget_wanted(struct catalog *c, struct look **v, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		look_put(c, v[i]);
-}
-
-/* Waits without the lock for what the round before has started. */
-static int wait_for_wanted(struct catalog *c)
-{
-	struct look **v CLEANUP_FREE = c->wanted;
-	size_t n = c->wanted_count;
-	c->wanted = NULL;
-	c->wanted_count = c->wanted_cap = 0;
-	lock_give(&c->lock);
-	struct probes *ps = reach_probes(c->reach);
-	int rc = probe_wait(ps, (struct probe *const *)(void *)v, n);
-	lock_take(&c->lock);
-	for (size_t i = 0; i < n; i++)
-		if (!probe_is_done(ps, &v[i]->probe))
-			v[i]->late = rc != -EINTR || v[i]->late;
-	forget_wanted(c, v, n);
-	return rc;
-}
-
-/* What failed a moment ago mostly does not fail again: it is tried once more before anybody is told. */
-static bool repeats(struct catalog *c, struct call *call)
-{
-	if (call->repeated || c->missed == 0 || c->missed == -ETIMEDOUT || stop_check() < 0)
-		return false;
-	call->repeated = true;
-	call->number = ++c->calls;
-	return true;
-}
-
-/* Whether there is more to find out than the round before has found. */
-static bool goes_on(struct catalog *c, struct call *call, int *ret_rc)
-{
-	if (call->rounds > MOST_ROUNDS)
-		return false;
-	if (c->wanted_count == 0)
-		return repeats(c, call);
-	*ret_rc = wait_for_wanted(c);
-	return *ret_rc != -EINTR;
-}
-
-bool call_round(struct catalog *c, struct call *call)
-{
-	int rc = 0;
-	if (call->rounds++ == 0) {
-		call->now = catalog_enter(c);
-		call->number = c->call;
-	} else if (!goes_on(c, call, &rc)) {
-		call->missed = rc == -EINTR ? rc : c->missed;
-		call->doubt = c->doubt;
-		c->may_repeat = false;
-		lock_give(&c->lock);
-		return false;
-	}
-	c->begin = call->now;
-	c->call = call->number;
-	c->missed = c->doubt = 0;
-	c->may_wait = call->rounds < MOST_ROUNDS;
-	c->may_repeat = c->may_wait && !call->repeated;
-	return true;
 }

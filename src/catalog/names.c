@@ -87,39 +87,9 @@ static const char *name_give(struct catalog *c, const struct naming *how, struct
 
 /* ---- projects ---- */
 
-uint32_t names_project(struct catalog *c, struct span key)
-{
-	uint32_t found = map_get(&c->project_keys, 0, key);
-	if (found != NONE)
-		return found;
-	if (c->project_count >= NODE_SLOTS - 1)
-		return NONE;
-	if (!vec_grow(&c->projects, &c->project_cap, c->project_count + 1, sizeof *c->projects))
-		return NONE;
-	const char *kept = strings_copy(&c->strings, key);
-	uint32_t number = (uint32_t)c->project_count;
-	if (!kept || map_put(&c->project_keys, 0, (struct span){kept, key.n}, number) < 0)
-		return NONE;
-	c->projects[c->project_count++] = (struct project){.key = {kept, key.n}, .dir = NONE, .newest = NONE};
-	return number;
-}
-
 static bool is_dashed(struct span key)
 {
 	return key.n >= 4 && memcmp(key.p, "--", 2) == 0 && memcmp(key.p + key.n - 2, "--", 2) == 0;
-}
-
-/* The directory in which pi keeps the sessions of `cwd`. */
-struct span flat_project_key(struct span cwd, struct buf *scratch)
-{
-	if (cwd.n == 0)
-		return SPAN_LIT("unknown");
-	buf_reset(scratch);
-	buf_adds(scratch, "--");
-	for (size_t i = cwd.p[0] == '/' || cwd.p[0] == '\\'; i < cwd.n; i++)
-		buf_addc(scratch, strchr("/\\:", cwd.p[i]) && cwd.p[i] ? '-' : cwd.p[i]);
-	buf_adds(scratch, "--");
-	return buf_span(scratch);
 }
 
 static bool project_is_present(struct catalog *c, uint32_t project)
@@ -221,26 +191,6 @@ static bool stem_give(struct catalog *c, uint32_t file)
 	return true;
 }
 
-static bool slot_make(struct catalog *c, uint32_t file)
-{
-	struct project *p = &c->projects[c->files[file].project];
-	if (c->slot_count >= NODE_SLOTS - 1) {
-		if (!c->full)
-			log_error("%s: more sessions than can be numbered; new ones are not shown", c->source);
-		c->full = true;
-		return true;
-	}
-	uint32_t slot = (uint32_t)c->slot_count;
-	if (!vec_grow(&c->slots, &c->slot_cap, c->slot_count + 1, sizeof *c->slots) ||
-	    list_add(&c->nameless, file) < 0 || list_add(&p->slots, slot) < 0)
-		return false;
-	c->slots[slot] = (struct slot){.file = file, .place = file, .parent = NONE};
-	c->files[file].slot = slot;
-	c->slot_count++;
-	c->epoch++;
-	return true;
-}
-
 static void names_fail(struct catalog *c, uint32_t file)
 {
 	log_error("%s: out of memory", c->files[file].path);
@@ -262,20 +212,6 @@ void names_slots(struct catalog *c, uint32_t project)
 		if (!stem_give(c, waiting.v[i]) || !slot_make(c, waiting.v[i]))
 			names_fail(c, waiting.v[i]);
 	}
-}
-
-void slot_kill(struct catalog *c, uint32_t slot)
-{
-	struct slot *s = &c->slots[slot];
-	struct file *f = &c->files[s->file];
-	open_indexes_forget(c, slot);
-	watch_note(c, s->file, slot, false);
-	s->file = NONE;
-	f->slot = NONE;
-	f->state = FILE_UNKNOWN;
-	c->dirs[f->dir].headed = 0;
-	c->loaded_at = 0;
-	c->epoch++;
 }
 
 /* ---- SIDs ---- */

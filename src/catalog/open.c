@@ -1,7 +1,5 @@
-/* Which indexes are open. A slot's index is built when it is first asked for, by one
- * thread while the others who want it wait; it is dropped when it is the one used
- * longest ago, nobody holds it, and there are too many or the budget wants it. The one used last always stays,
- * whatever its size.
+/* Opens indexes and has them grow. A slot's index is built when it is first asked for, by one thread while the others
+ * who want it wait.
  *
  * Building and growing read files, so both happen without the catalog's lock.
  *
@@ -9,228 +7,11 @@
  * them when it is opened again, it was rewritten meanwhile, and entry numbers given out before are void. */
 #include "sessionfs/base/stop.h"
 
-#include "catalog_impl.h"
+#include "held.h"
 
-#include <sys/resource.h>
-
-/* Each keeps a file open; of what a small limit allows, others need some and each request a few. */
-#define OPEN_MAX 512
-#define OTHERS 16
-
-static size_t most_open(void)
-{
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= 2 * OPEN_MAX + OTHERS)
-		return OPEN_MAX;
-	return limit.rlim_cur > OTHERS + 2 ? (size_t)(limit.rlim_cur - OTHERS) / 2 : 1;
-}
-
-#define CHAINS 1024
 #define TRACE_BYTES 256
 /* Who is to grow an index waits so long for its readers. */
 #define READERS_NS INT64_C(50000000)
-
-struct held {
-	struct session *session; /* NULL while it is being opened, or could not be */
-	struct held *newer, *older, *chain;
-	struct trace trace;
-	struct timespec mtime, ctime; /* of the file, and its size, as the index knows them */
-	off_t size;
-	int64_t looked;
-	size_t memory;
-	uint64_t used_at; /* budget_now */
-	uint32_t slot;
-	unsigned refs;
-	int err;
-	bool opening;
-	bool forgotten; /* its slot died, or has another index: goes with the last reference */
-	bool replaced;  /* by another index of the slot */
-	bool copying;   /* somebody is at work on that one */
-};
-
-static void held_close(struct held *h)
-{
-	if (h->session)
-		session_close(h->session);
-	free(h);
-}
-
-/* ---- the list by last use, and the hash by session ---- */
-
-static void unlink_held(struct open_indexes *o, struct held *h)
-{
-	*(h->newer ? &h->newer->older : &o->newest) = h->older;
-	*(h->older ? &h->older->newer : &o->oldest) = h->newer;
-	h->newer = h->older = NULL;
-}
-
-static void link_newest(struct open_indexes *o, struct held *h)
-{
-	h->used_at = budget_now();
-	h->newer = NULL;
-	h->older = o->newest;
-	*(o->newest ? &o->newest->newer : &o->oldest) = h;
-	o->newest = h;
-}
-
-static void set_memory(struct catalog *c, struct held *h, size_t memory)
-{
-	atomic_fetch_add(&c->open.keeper.used, memory - h->memory);
-	h->memory = memory;
-}
-
-static struct held **chain_of(struct open_indexes *o, const struct session *s)
-{
-	return &o->by_session[hash_word((uintptr_t)s) % CHAINS];
-}
-
-/* It has its session. */
-static void chain_push(struct open_indexes *o, struct held *h)
-{
-	struct held **chain = chain_of(o, h->session);
-	h->chain = *chain;
-	*chain = h;
-}
-
-static struct held *held_of(struct open_indexes *o, const struct session *s)
-{
-	struct held *h = *chain_of(o, s);
-	while (h && h->session != s)
-		h = h->chain;
-	return h;
-}
-
-/* Takes an index out of everything. Nobody may hold it. */
-static void held_remove(struct catalog *c, struct held *h)
-{
-	struct open_indexes *o = &c->open;
-
-	unlink_held(o, h);
-	o->count--;
-	set_memory(c, h, 0);
-	if (h->session) {
-		struct held **at = chain_of(o, h->session);
-		while (*at != h)
-			at = &(*at)->chain;
-		*at = h->chain;
-	}
-	if (!h->forgotten) {
-		c->slots[h->slot].trace = h->trace;
-		c->slots[h->slot].held = NULL;
-	}
-}
-
-/* The one that would go next, or NULL. */
-static struct held *dispensable(const struct open_indexes *o)
-{
-	struct held *h = o->oldest;
-	while (h && h->refs)
-		h = h->newer;
-	return h && h->newer ? h : NULL;
-}
-
-/* Takes out what is too many, to be closed without the lock. */
-static struct held *take_surplus(struct catalog *c)
-{
-	struct held *out = NULL, *h;
-
-	while (c->open.count > c->open.most && (h = dispensable(&c->open))) {
-		held_remove(c, h);
-		h->older = out;
-		out = h;
-	}
-	return out;
-}
-
-static void close_all(struct held *h)
-{
-	while (h) {
-		struct held *next = h->older;
-		held_close(h);
-		h = next;
-	}
-}
-
-static uint64_t oldest_use(void *arg)
-{
-	struct catalog *c = arg;
-
-	lock_take(&c->lock);
-	const struct held *h = dispensable(&c->open);
-	uint64_t at = h ? h->used_at : BUDGET_NOTHING;
-	lock_give(&c->lock);
-	return at;
-}
-
-static void give_way(void *arg)
-{
-	struct catalog *c = arg;
-
-	lock_take(&c->lock);
-	struct held *h = dispensable(&c->open);
-	if (h)
-		held_remove(c, h);
-	lock_give(&c->lock);
-	if (h)
-		held_close(h);
-}
-
-int open_indexes_init(struct catalog *c)
-{
-	struct open_indexes *o = &c->open;
-
-	hash_key_draw(&o->secret);
-	o->by_session = calloc(CHAINS, sizeof(struct held *));
-	if (!o->by_session)
-		return -ENOMEM;
-	lock_cond_init(&o->opened);
-	o->most = most_open();
-	o->keeper = (struct keeper){.oldest = oldest_use, .give_way = give_way, .arg = c};
-	budget_join(c->budget, &o->keeper);
-	return 0;
-}
-
-void open_indexes_release(struct catalog *c)
-{
-	struct open_indexes *o = &c->open;
-
-	budget_leave(c->budget, &o->keeper);
-	while (o->newest) {
-		struct held *h = o->newest;
-		o->newest = h->older;
-		held_close(h);
-	}
-	free(o->by_session);
-	pthread_cond_destroy(&o->opened);
-}
-
-off_t open_indexes_seen(const struct catalog *c, uint32_t slot)
-{
-	const struct slot *s = &c->slots[slot];
-	return s->held && !s->held->opening ? s->held->size : (off_t)s->trace.size;
-}
-
-void open_indexes_forget(struct catalog *c, uint32_t slot)
-{
-	struct held *h = c->slots[slot].held;
-	if (!h)
-		return;
-	c->slots[slot].held = NULL;
-	h->forgotten = true;
-	if (h->refs)
-		return;
-	held_remove(c, h);
-	held_close(h);
-}
-
-/* Gives a reference back; with the last one a useless index goes. */
-static void release(struct catalog *c, struct held *h)
-{
-	if (--h->refs || !h->forgotten)
-		return;
-	held_remove(c, h);
-	held_close(h);
-}
 
 /* ---- traces ---- */
 
@@ -298,7 +79,7 @@ static void take_in(struct catalog *c, struct held *h, const struct finding *f)
 	h->mtime = f->mtime;
 	h->ctime = f->ctime;
 	h->size = f->size;
-	set_memory(c, h, f->memory);
+	held_set_memory(c, h, f->memory);
 }
 
 /* The index must not be older than the attributes that are shown with it: a reader who has seen a new mtime keeps
@@ -363,7 +144,7 @@ static void open_held(struct catalog *c, struct held *h)
 	} else {
 		h->session = s;
 		take_in(c, h, &f);
-		chain_push(&c->open, h);
+		held_chain_push(&c->open, h);
 	}
 	/* What was stopped half way is grown by whoever wants it next. */
 	h->looked = is_whole ? catalog_now() : 0;
@@ -389,7 +170,7 @@ static struct held *add_held(struct catalog *c, uint32_t slot)
 	*h = (struct held){.slot = slot, .refs = 1, .opening = true};
 	c->slots[slot].held = h;
 	c->open.count++;
-	link_newest(&c->open, h);
+	held_link_newest(&c->open, h);
 	return h;
 }
 
@@ -409,11 +190,11 @@ static int take_once(struct catalog *c, uint32_t slot, struct held **ret)
 	if (rc == 0 && (h->err || h->forgotten))
 		rc = h->err == -EINTR || h->replaced ? -EAGAIN : h->err ? h->err : -ESTALE;
 	if (rc < 0) {
-		release(c, h);
+		held_put(c, h);
 		return rc;
 	}
-	unlink_held(&c->open, h);
-	link_newest(&c->open, h);
+	held_unlink(&c->open, h);
+	held_link_newest(&c->open, h);
 	*ret = h;
 	return 0;
 }
@@ -444,7 +225,7 @@ static void replace(struct catalog *c, struct held *h, struct session *s, const 
 	n->session = s;
 	n->looked = h->looked;
 	take_in(c, n, f);
-	chain_push(&c->open, n);
+	held_chain_push(&c->open, n);
 	h->forgotten = h->replaced = true;
 }
 
@@ -569,9 +350,9 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 	look = look || !is_fresh(c, h->looked, now, is_told_slot(c, slot)) || is_behind(c, h);
 	if (look)
 		h->looked = now;
-	struct held *surplus = take_surplus(c);
+	struct held *surplus = held_take_surplus(c);
 	lock_give(&c->lock);
-	close_all(surplus);
+	held_close_all(surplus);
 	budget_settle(c->budget);
 
 	if (look)
@@ -580,7 +361,7 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 		rc = session_rdlock_wanted(h->session);
 	if (rc < 0) {
 		lock_take(&c->lock);
-		release(c, h);
+		held_put(c, h);
 		lock_give(&c->lock);
 		return rc;
 	}
@@ -614,10 +395,10 @@ void catalog_put(struct catalog *c, struct session *s)
 
 	lock_take(&c->lock);
 	struct held *h = held_of(&c->open, s);
-	set_memory(c, h, memory);
-	release(c, h);
-	struct held *surplus = take_surplus(c);
+	held_set_memory(c, h, memory);
+	held_put(c, h);
+	struct held *surplus = held_take_surplus(c);
 	lock_give(&c->lock);
-	close_all(surplus);
+	held_close_all(surplus);
 	budget_settle(c->budget);
 }

@@ -35,24 +35,6 @@ mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_g
 	return let_in(c, 0, RIGHTS_X, c->uid, *ret_gid) & rights_to_names(c, own, *ret_gid);
 }
 
-/* What the kernel keeps for long of the sessions below has the old modes. */
-static void note_below(struct catalog *c, uint32_t dir)
-{
-	for (uint32_t i = 0; i < c->file_count; i++)
-		if ((dir == 0 || c->files[i].dir == dir) && c->files[i].state == FILE_SESSION)
-			watch_note(c, i, NONE, true);
-}
-
-void rights_take(struct catalog *c, uint32_t dir, struct rights *now)
-{
-	struct dir *d = &c->dirs[dir];
-	if (d->scan > 0 && !rights_are_equal(now, &d->rights))
-		note_below(c, dir);
-	rights_release(&d->rights);
-	d->rights = *now;
-	*now = (struct rights){0};
-}
-
 mode_t catalog_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid)
 {
 	struct call call = {0};

@@ -15,11 +15,6 @@
 
 static const char is_a_directory[] = "is a directory";
 
-int64_t catalog_now(void)
-{
-	return clock_ms(CLOCK_MONOTONIC_COARSE) + 1;
-}
-
 /* ---- files ---- */
 
 static void file_is_other(struct catalog *c, struct file *f, const char *reason, int err)
@@ -118,7 +113,7 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	if (f->size == 0)
 		file_is_other(c, f, "empty file", 0);
 	if (changed)
-		catalog_ages(c, file, before);
+		newest_ages(c, file, before);
 	return changed;
 }
 
@@ -128,7 +123,7 @@ static uint32_t project_of(struct catalog *c, const struct file *f, const struct
 		return c->dirs[f->dir].project;
 	struct buf scratch CLEANUP_BUF = BUF_INIT;
 	struct span key = flat_project_key(buf_span(&h->cwd), &scratch);
-	return buf_err(&scratch) ? NONE : names_project(c, key);
+	return buf_err(&scratch) ? NONE : project_for(c, key);
 }
 
 /* The text as kept before if it is the same, else a copy. */
@@ -469,7 +464,7 @@ static void dir_seen(struct catalog *c, const char *text)
 	struct span name = span_of(text);
 	if (map_get(&c->dir_names, 0, name) != NONE)
 		return;
-	uint32_t project = names_project(c, name);
+	uint32_t project = project_for(c, name);
 	if (project == NONE || !vec_grow(&c->dirs, &c->dir_cap, c->dir_count + 1, sizeof *c->dirs)) {
 		log_error("%s: out of memory", text);
 		dir_lacks(c, 0);
@@ -541,6 +536,25 @@ static void dir_takes_names(struct catalog *c, uint32_t dir, int at, const struc
 		d->looked = c->refreshed_at = 0;
 }
 
+/* What the kernel keeps for long of the sessions below has the old modes. */
+static void note_all_below(struct catalog *c, uint32_t dir)
+{
+	for (uint32_t i = 0; i < c->file_count; i++)
+		if ((dir == 0 || c->files[i].dir == dir) && c->files[i].state == FILE_SESSION)
+			watch_note(c, i, NONE, true);
+}
+
+/* Takes the rights over; the directory was read before, or not. */
+static void dir_takes_rights(struct catalog *c, uint32_t dir, struct rights *now)
+{
+	struct dir *d = &c->dirs[dir];
+	if (d->scan > 0 && !rights_are_equal(now, &d->rights))
+		note_all_below(c, dir);
+	rights_release(&d->rights);
+	d->rights = *now;
+	*now = (struct rights){0};
+}
+
 static int dir_read(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 {
 	struct buf names CLEANUP_BUF = BUF_INIT;
@@ -553,7 +567,7 @@ static int dir_read(struct catalog *c, uint32_t dir, int fd, const struct stat *
 		return rc;
 	if (rc < 0)
 		log_warning("%s: ACL: %s: shown to its owner alone", c->dirs[dir].name, strerror(-rc));
-	rights_take(c, dir, &now);
+	dir_takes_rights(c, dir, &now);
 	dir_takes_names(c, dir, fd, st, &names);
 	return 0;
 }
@@ -576,7 +590,7 @@ static int dir_look_elsewhere(struct catalog *c, uint32_t dir)
 	int rc = l->rc;
 	d->looked = l->began;
 	if (rc == 0 && dir_differs(d, &l->st)) {
-		rights_take(c, dir, &l->rights);
+		dir_takes_rights(c, dir, &l->rights);
 		dir_takes_names(c, dir, -1, &l->st, &l->names);
 	}
 	look_put(c, l);

@@ -1,0 +1,199 @@
+/* The indexes that are open: a list by last use, and a hash by session. An index is dropped when it is the one used
+ * longest ago, nobody holds it, and there are too many or the budget wants it. The one used last always stays,
+ * whatever its size. */
+#include "held.h"
+
+#include <sys/resource.h>
+
+/* Each keeps a file open; of what a small limit allows, others need some and each request a few. */
+#define OPEN_MAX 512
+#define OTHERS 16
+
+static size_t most_open(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= 2 * OPEN_MAX + OTHERS)
+		return OPEN_MAX;
+	return limit.rlim_cur > OTHERS + 2 ? (size_t)(limit.rlim_cur - OTHERS) / 2 : 1;
+}
+
+#define CHAINS 1024
+
+void held_close(struct held *h)
+{
+	if (h->session)
+		session_close(h->session);
+	free(h);
+}
+
+void held_unlink(struct open_indexes *o, struct held *h)
+{
+	*(h->newer ? &h->newer->older : &o->newest) = h->older;
+	*(h->older ? &h->older->newer : &o->oldest) = h->newer;
+	h->newer = h->older = NULL;
+}
+
+void held_link_newest(struct open_indexes *o, struct held *h)
+{
+	h->used_at = budget_now();
+	h->newer = NULL;
+	h->older = o->newest;
+	*(o->newest ? &o->newest->newer : &o->oldest) = h;
+	o->newest = h;
+}
+
+void held_set_memory(struct catalog *c, struct held *h, size_t memory)
+{
+	atomic_fetch_add(&c->open.keeper.used, memory - h->memory);
+	h->memory = memory;
+}
+
+static struct held **held_chain(struct open_indexes *o, const struct session *s)
+{
+	return &o->by_session[hash_word((uintptr_t)s) % CHAINS];
+}
+
+/* It has its session. */
+void held_chain_push(struct open_indexes *o, struct held *h)
+{
+	struct held **chain = held_chain(o, h->session);
+	h->chain = *chain;
+	*chain = h;
+}
+
+struct held *held_of(struct open_indexes *o, const struct session *s)
+{
+	struct held *h = *held_chain(o, s);
+	while (h && h->session != s)
+		h = h->chain;
+	return h;
+}
+
+void held_remove(struct catalog *c, struct held *h)
+{
+	struct open_indexes *o = &c->open;
+
+	held_unlink(o, h);
+	o->count--;
+	held_set_memory(c, h, 0);
+	if (h->session) {
+		struct held **at = held_chain(o, h->session);
+		while (*at != h)
+			at = &(*at)->chain;
+		*at = h->chain;
+	}
+	if (!h->forgotten) {
+		c->slots[h->slot].trace = h->trace;
+		c->slots[h->slot].held = NULL;
+	}
+}
+
+/* The one that would go next, or NULL. */
+static struct held *dispensable(const struct open_indexes *o)
+{
+	struct held *h = o->oldest;
+	while (h && h->refs)
+		h = h->newer;
+	return h && h->newer ? h : NULL;
+}
+
+struct held *held_take_surplus(struct catalog *c)
+{
+	struct held *out = NULL, *h;
+
+	while (c->open.count > c->open.most && (h = dispensable(&c->open))) {
+		held_remove(c, h);
+		h->older = out;
+		out = h;
+	}
+	return out;
+}
+
+void held_close_all(struct held *h)
+{
+	while (h) {
+		struct held *next = h->older;
+		held_close(h);
+		h = next;
+	}
+}
+
+static uint64_t oldest_use(void *arg)
+{
+	struct catalog *c = arg;
+
+	lock_take(&c->lock);
+	const struct held *h = dispensable(&c->open);
+	uint64_t at = h ? h->used_at : BUDGET_NOTHING;
+	lock_give(&c->lock);
+	return at;
+}
+
+static void give_way(void *arg)
+{
+	struct catalog *c = arg;
+
+	lock_take(&c->lock);
+	struct held *h = dispensable(&c->open);
+	if (h)
+		held_remove(c, h);
+	lock_give(&c->lock);
+	if (h)
+		held_close(h);
+}
+
+int open_indexes_init(struct catalog *c)
+{
+	struct open_indexes *o = &c->open;
+
+	hash_key_draw(&o->secret);
+	o->by_session = calloc(CHAINS, sizeof(struct held *));
+	if (!o->by_session)
+		return -ENOMEM;
+	lock_cond_init(&o->opened);
+	o->most = most_open();
+	o->keeper = (struct keeper){.oldest = oldest_use, .give_way = give_way, .arg = c};
+	budget_join(c->budget, &o->keeper);
+	return 0;
+}
+
+void open_indexes_release(struct catalog *c)
+{
+	struct open_indexes *o = &c->open;
+
+	budget_leave(c->budget, &o->keeper);
+	while (o->newest) {
+		struct held *h = o->newest;
+		o->newest = h->older;
+		held_close(h);
+	}
+	free(o->by_session);
+	pthread_cond_destroy(&o->opened);
+}
+
+off_t open_indexes_seen(const struct catalog *c, uint32_t slot)
+{
+	const struct slot *s = &c->slots[slot];
+	return s->held && !s->held->opening ? s->held->size : (off_t)s->trace.size;
+}
+
+void open_indexes_forget(struct catalog *c, uint32_t slot)
+{
+	struct held *h = c->slots[slot].held;
+	if (!h)
+		return;
+	c->slots[slot].held = NULL;
+	h->forgotten = true;
+	if (h->refs)
+		return;
+	held_remove(c, h);
+	held_close(h);
+}
+
+void held_put(struct catalog *c, struct held *h)
+{
+	if (--h->refs || !h->forgotten)
+		return;
+	held_remove(c, h);
+	held_close(h);
+}

@@ -1,0 +1,68 @@
+/* Projects and slots: each gets a number here, which it keeps, and slots die. Names are given by names.c. */
+#include "catalog_impl.h"
+
+#include "sessionfs/base/log.h"
+
+uint32_t project_for(struct catalog *c, struct span key)
+{
+	uint32_t found = map_get(&c->project_keys, 0, key);
+	if (found != NONE)
+		return found;
+	if (c->project_count >= NODE_SLOTS - 1)
+		return NONE;
+	if (!vec_grow(&c->projects, &c->project_cap, c->project_count + 1, sizeof *c->projects))
+		return NONE;
+	const char *kept = strings_copy(&c->strings, key);
+	uint32_t number = (uint32_t)c->project_count;
+	if (!kept || map_put(&c->project_keys, 0, (struct span){kept, key.n}, number) < 0)
+		return NONE;
+	c->projects[c->project_count++] = (struct project){.key = {kept, key.n}, .dir = NONE, .newest = NONE};
+	return number;
+}
+
+/* The directory in which pi keeps the sessions of `cwd`. */
+struct span flat_project_key(struct span cwd, struct buf *scratch)
+{
+	if (cwd.n == 0)
+		return SPAN_LIT("unknown");
+	buf_reset(scratch);
+	buf_adds(scratch, "--");
+	for (size_t i = cwd.p[0] == '/' || cwd.p[0] == '\\'; i < cwd.n; i++)
+		buf_addc(scratch, strchr("/\\:", cwd.p[i]) && cwd.p[i] ? '-' : cwd.p[i]);
+	buf_adds(scratch, "--");
+	return buf_span(scratch);
+}
+
+bool slot_make(struct catalog *c, uint32_t file)
+{
+	struct project *p = &c->projects[c->files[file].project];
+	if (c->slot_count >= NODE_SLOTS - 1) {
+		if (!c->full)
+			log_error("%s: more sessions than can be numbered; new ones are not shown", c->source);
+		c->full = true;
+		return true;
+	}
+	uint32_t slot = (uint32_t)c->slot_count;
+	if (!vec_grow(&c->slots, &c->slot_cap, c->slot_count + 1, sizeof *c->slots) ||
+	    list_add(&c->nameless, file) < 0 || list_add(&p->slots, slot) < 0)
+		return false;
+	c->slots[slot] = (struct slot){.file = file, .place = file, .parent = NONE};
+	c->files[file].slot = slot;
+	c->slot_count++;
+	c->epoch++;
+	return true;
+}
+
+void slot_kill(struct catalog *c, uint32_t slot)
+{
+	struct slot *s = &c->slots[slot];
+	struct file *f = &c->files[s->file];
+	open_indexes_forget(c, slot);
+	watch_note(c, s->file, slot, false);
+	s->file = NONE;
+	f->slot = NONE;
+	f->state = FILE_UNKNOWN;
+	c->dirs[f->dir].headed = 0;
+	c->loaded_at = 0;
+	c->epoch++;
+}
