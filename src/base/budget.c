@@ -3,7 +3,13 @@
 #include "sessionfs/base/budget.h"
 #include "sessionfs/base/clock.h"
 
+#include "sessionfs/base/stop.h"
+
 #include <malloc.h>
+
+/* Of the limit, or of this if that is less, three quarters can be claimed: some of what is kept is in use. */
+#define LEAST_LIMIT ((size_t)32 << 20)
+#define CLAIM_WAIT_NS 2000000
 
 /* After so many bytes were let go. */
 #define GIVE_BACK ((size_t)8 << 20)
@@ -30,7 +36,7 @@ uint64_t budget_now(void)
 
 size_t budget_used(const struct budget *b)
 {
-	size_t sum = 0;
+	size_t sum = atomic_load_explicit(&b->claimed, memory_order_relaxed);
 	for (const struct keeper *k = b->keepers; k; k = k->next)
 		sum += atomic_load_explicit(&k->used, memory_order_relaxed);
 	return sum;
@@ -76,4 +82,32 @@ void budget_settle(struct budget *b)
 	size_t after = budget_used(b);
 	if (after < before)
 		give_back(b, before - after);
+}
+
+static bool try_claim(struct budget *b, size_t bytes)
+{
+	size_t limit = b->limit > LEAST_LIMIT ? b->limit : LEAST_LIMIT, claimed = atomic_load(&b->claimed);
+	do {
+		if (claimed && claimed + bytes > limit / 4 * 3)
+			return false;
+	} while (!atomic_compare_exchange_weak(&b->claimed, &claimed, claimed + bytes));
+	return true;
+}
+
+int budget_claim(struct budget *b, size_t bytes)
+{
+	const struct timespec moment = {.tv_nsec = CLAIM_WAIT_NS};
+	while (!try_claim(b, bytes)) {
+		int rc = stop_check();
+		if (rc < 0)
+			return rc;
+		nanosleep(&moment, NULL);
+	}
+	budget_settle(b);
+	return 0;
+}
+
+void budget_unclaim(struct budget *b, size_t bytes)
+{
+	atomic_fetch_sub(&b->claimed, bytes);
 }

@@ -255,9 +255,9 @@ void cache_close(struct cache *c)
 	free(c);
 }
 
-size_t cache_budget(const struct cache *c)
+struct budget *cache_budget(const struct cache *c)
 {
-	return c->budget->limit;
+	return c->budget;
 }
 
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)

@@ -505,7 +505,7 @@ static int call_name_kept(struct ctx *c, uint32_t entry, uint32_t n, struct buf 
  * names are kept and not the line: else each of two that take turns would be read again for the other. */
 int call_name_of(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out)
 {
-	if (session_entry(c->session, entry)->length > LINE_SHORT && cache_budget(c->tree->cache))
+	if (session_entry(c->session, entry)->length > LINE_SHORT && cache_budget(c->tree->cache)->limit)
 		return call_name_kept(c, entry, n, out);
 	int rc = ctx_load(c, entry);
 	if (rc < 0)

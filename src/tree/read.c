@@ -13,6 +13,42 @@ uint64_t view_serial(const struct ctx *c)
 	return c->session && c->kind->keep != KEEP_FIXED ? session_serial(c->session) : 0;
 }
 
+/* Less is not worth counting; lines and texts are paged, and so many threads make a transcript. */
+#define CLAIM_LEAST ((uint64_t)1 << 20)
+#define CLAIM_MOST ((uint64_t)16 << 20)
+#define CLAIM_VIEW ((uint64_t)64 << 20)
+
+/* The memory that making the contents takes, about: a line and a text made of it. */
+static size_t claim_of(const struct ctx *c)
+{
+	uint64_t bytes = 0, most = c->kind->view ? CLAIM_VIEW : CLAIM_MOST;
+	if (c->kind->whole)
+		bytes = session_size(c->session);
+	else if (c->kind->scope == SCOPE_RECORD)
+		bytes = session_entry(c->session, c->node.entry)->length;
+	if (bytes < CLAIM_LEAST)
+		return 0;
+	return (size_t)(2 * bytes < most ? 2 * bytes : most);
+}
+
+static int make_view(struct ctx *c, struct view *ret)
+{
+	struct budget *budget = cache_budget(c->tree->cache);
+	size_t claim = claim_of(c);
+	int rc = claim ? budget_claim(budget, claim) : 0;
+	if (rc < 0)
+		return rc;
+	if (c->kind->view) {
+		rc = c->kind->view(c, ret);
+	} else {
+		rc = c->kind->show(c, &ret->bytes);
+		ret->size = ret->bytes.n;
+	}
+	if (claim)
+		budget_unclaim(budget, claim);
+	return rc < 0 ? rc : buf_err(&ret->bytes);
+}
+
 const struct view *ctx_view(struct ctx *c, int *ret_err)
 {
 	struct cache *cache = c->tree->cache;
@@ -20,20 +56,9 @@ const struct view *ctx_view(struct ctx *c, int *ret_err)
 	if (kept)
 		return kept;
 	struct view made = {.bytes = BUF_INIT};
-	int rc, faults = fault_begin();
-	if (c->kind->view) {
-		rc = c->kind->view(c, &made);
-	} else {
-		rc = c->kind->show(c, &made.bytes);
-		made.size = made.bytes.n;
-	}
-	if (rc == 0)
-		rc = buf_err(&made.bytes);
-	rc = fault_end(faults, rc);
+	int faults = fault_begin(), rc = fault_end(faults, make_view(c, &made));
 	if (rc < 0) {
-		buf_release(&made.bytes);
-		free(made.ends);
-		free(made.entries);
+		view_release(&made);
 		*ret_err = rc;
 		return NULL;
 	}

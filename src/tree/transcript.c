@@ -242,7 +242,7 @@ static int make_view(struct ctx *c, uint32_t at, const char *prefix, struct view
 		    .prefix = prefix,
 		    .from = 1 + made * k / n,
 		    .to = 1 + made * (k + 1) / n,
-		    .limit = cache_budget(c->tree->cache) / BYTES_SHARE / n,
+		    .limit = cache_budget(c->tree->cache)->limit / BYTES_SHARE / n,
 		    .usages = usages,
 		    .stop = stop_get(),
 		    .bytes = spare_take(&c->tree->spare, k),

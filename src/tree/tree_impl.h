@@ -200,6 +200,8 @@ struct kind {
 	bool tells_new;
 	/* Directories that name sessions of any project: listed by those who may list them all. */
 	bool gathers;
+	/* Files that are made from all of the session, not only from some lines of it. */
+	bool whole;
 	/* Files whose contents change in the middle as the session grows. */
 	bool rewritten;
 	/* Files whose contents change while their attributes, but perhaps for the size, stay the same. */

@@ -5,7 +5,9 @@
 #include <cmocka.h>
 
 #include "sessionfs/base/budget.h"
+#include "sessionfs/base/stop.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Keeps things of one size, each used at a time of its own, and gives the first one up first. */
@@ -115,12 +117,53 @@ static void time_goes_on(void **state)
 	assert_true(budget_now() >= before);
 }
 
+static bool is_asked_to_stop(void *arg)
+{
+	unsigned *looks = arg;
+	return ++*looks > 3;
+}
+
+static void what_is_made_takes_the_place_of_what_is_kept(void **state)
+{
+	(void)state;
+	struct budget b = BUDGET_INIT((size_t)64 << 20);
+	struct hoard x;
+	hoard(&b, &x, (const uint64_t[]){1, 2, 3}, 3, (size_t)20 << 20);
+	assert_int_equal(budget_claim(&b, (size_t)40 << 20), 0);
+	assert_int_equal(x.n, 1);
+	budget_unclaim(&b, (size_t)40 << 20);
+	assert_int_equal(budget_used(&b), (size_t)20 << 20);
+}
+
+static void who_finds_too_much_claimed_waits(void **state)
+{
+	(void)state;
+	struct budget b = BUDGET_INIT((size_t)64 << 20);
+	unsigned looks = 0;
+	const struct stop stop = {is_asked_to_stop, &looks};
+	const struct stop *before = stop_set(&stop);
+	/* Who is alone gets all he wants. */
+	assert_int_equal(budget_claim(&b, (size_t)100 << 20), 0);
+	assert_int_equal(budget_claim(&b, 1), -EINTR);
+	budget_unclaim(&b, (size_t)100 << 20);
+	assert_int_equal(budget_claim(&b, (size_t)40 << 20), 0);
+	assert_int_equal(budget_claim(&b, (size_t)8 << 20), 0);
+	assert_int_equal(budget_claim(&b, 1), -EINTR);
+	stop_set(before);
+	assert_int_equal(budget_used(&b), (size_t)48 << 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_oldest_of_all_goes_first),   cmocka_unit_test(what_is_to_go_last_goes_last),
-	    cmocka_unit_test(a_small_share_is_not_asked_for), cmocka_unit_test(nothing_is_kept_of_nothing),
-	    cmocka_unit_test(who_left_does_not_count),        cmocka_unit_test(time_goes_on),
+	    cmocka_unit_test(the_oldest_of_all_goes_first),
+	    cmocka_unit_test(what_is_to_go_last_goes_last),
+	    cmocka_unit_test(a_small_share_is_not_asked_for),
+	    cmocka_unit_test(nothing_is_kept_of_nothing),
+	    cmocka_unit_test(who_left_does_not_count),
+	    cmocka_unit_test(time_goes_on),
+	    cmocka_unit_test(what_is_made_takes_the_place_of_what_is_kept),
+	    cmocka_unit_test(who_finds_too_much_claimed_waits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static struct cache *open_cache(size_t limit)
 	struct cache *c = NULL;
 	budget = (struct budget)BUDGET_INIT(limit);
 	assert_int_equal(cache_open(&budget, &c), 0);
-	assert_int_equal(cache_budget(c), limit);
+	assert_int_equal(cache_budget(c)->limit, limit);
 	return c;
 }
 
@@ -148,7 +148,7 @@ static void counts_what_a_big_value_displaces(void **state)
 	assert_false(holds(c, 1, 1, "aaaa"));
 	assert_false(holds(c, 2, 1, "bbbb"));
 	assert_true(holds(c, 3, 1, "cccc"));
-	assert_true(cache_used(c) <= cache_budget(c));
+	assert_true(cache_used(c) <= cache_budget(c)->limit);
 	cache_close(c);
 }
 
@@ -263,7 +263,7 @@ static void a_small_share_is_left(void **state)
 	size_t each = sizeof(struct item) + 4;
 	struct cache *c = open_cache(8 * BUDGET_OWN * each / 2);
 	struct other o;
-	join(&o, cache_budget(c) * 2, BUDGET_NOTHING);
+	join(&o, cache_budget(c)->limit * 2, BUDGET_NOTHING);
 	for (node_t n = 1; n <= 20; n++)
 		use(c, n, "aaaa");
 	assert_int_equal(cache_used(c), 4 * each);
@@ -299,7 +299,7 @@ static void the_newest_view_beyond_the_budget_stays(void **state)
 	put(c, 2, 1, "too big to keep");
 	assert_true(holds(c, 2, 1, "too big to keep"));
 	assert_true(holds(c, 1, 1, "keep"));
-	assert_true(cache_used(c) <= cache_budget(c));
+	assert_true(cache_used(c) <= cache_budget(c)->limit);
 
 	struct view v = text("another, made twice");
 	const struct view *held = cache_put(c, 3, 1, &v);
@@ -437,7 +437,7 @@ static void threads_share_it(void **state)
 		pthread_join(threads[i], &failed);
 		assert_null(failed);
 	}
-	assert_true(cache_used(c) <= cache_budget(c));
+	assert_true(cache_used(c) <= cache_budget(c)->limit);
 	cache_close(c);
 }
 

@@ -6,6 +6,7 @@
 
 #include "write_fixture.h"
 #include "sessionfs/base/number.h"
+#include "sessionfs/base/stop.h"
 #include "sessionfs/render/render.h"
 
 #include <pthread.h>
@@ -323,6 +324,56 @@ static void readers_share_a_small_budget(void **state)
 	assert_true(budget_used(&p->budget) <= p->budget.limit);
 }
 
+static bool is_asked_to_stop(void *arg)
+{
+	unsigned *looks = arg;
+	return ++*looks > 1000;
+}
+
+/* What is made from all of a large session, or from a long line, waits until there is room for it; the rest does not.
+ */
+static void large_texts_wait_for_room(void **state)
+{
+	static const struct {
+		const char *name;
+		int waits;
+	} files[] = {{S "/transcript.md", 1}, {S "/tree.txt", 1},          {S "/context.md", 1},
+	             {S "/context.json", 1},  {S "/entries/b/text.md", 1}, {S "/branches/b/transcript.md", 1},
+	             {S "/title", 0},         {S "/info.json", 0},         {S "/entries/a/text.md", 0}};
+	struct place *p = *state;
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	unsigned looks;
+	const struct stop stop = {is_asked_to_stop, &looks};
+
+	buf_adds(&text, HEADER USER("\"a\"", "null"));
+	buf_addf(&text,
+	         "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"user\",\"content\":\"%"
+	         "0*d\"}}\n",
+	         3 << 20, 1);
+	write_at(p->file, O_CREAT | O_TRUNC, text.p, text.n);
+	assert_int_equal(begin_budget(p, 64 << 20), 0);
+	assert_int_equal(budget_claim(&p->budget, (size_t)60 << 20), 0);
+	const struct stop *before = stop_set(&stop);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		CLEANUP_BUF struct buf out = BUF_INIT;
+		struct tree_attr a;
+		looks = 1000 - 50;
+		int rc = tree_resolve(p->tree, files[i].name, false, &a);
+		if (rc == 0)
+			rc = tree_read(p->tree, a.node, 0, 4096, &out);
+		assert_int_equal(rc, files[i].waits ? -EINTR : 0);
+	}
+	stop_set(before);
+	budget_unclaim(&p->budget, (size_t)60 << 20);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		CLEANUP_BUF struct buf out = BUF_INIT;
+		struct tree_attr a;
+		assert_int_equal(tree_resolve(p->tree, files[i].name, false, &a), 0);
+		assert_int_equal(tree_read(p->tree, a.node, 0, 4096, &out), 0);
+	}
+	assert_true(budget_used(&p->budget) <= p->budget.limit);
+}
+
 /* Bytes that this process has read from files. */
 static uint64_t bytes_read(void)
 {
@@ -390,6 +441,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(a_transcript_that_grew_is_as_if_made_at_once, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(transcripts_add_up_in_the_order_of_the_path, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(readers_share_a_small_budget, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(large_texts_wait_for_room, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(results_of_long_messages_in_turns_are_linear, set_up, tear_down),
 	};
 

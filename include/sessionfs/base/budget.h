@@ -33,6 +33,7 @@ struct budget {
 	size_t limit;
 	struct keeper *keepers;
 	_Atomic size_t let_go; /* bytes, since the system got back what was free */
+	_Atomic size_t claimed;
 };
 
 #define BUDGET_INIT(bytes)                                                                                             \
@@ -47,6 +48,12 @@ void budget_leave(struct budget *b, struct keeper *k);
 /* The time that ages are compared by: nanoseconds, never 0. */
 uint64_t budget_now(void);
 size_t budget_used(const struct budget *b);
+
+/* What somebody is about to use while he makes something counts, too, until he gives it back; what is kept gives way to
+ * it. Where so much is claimed that no more fits he waits, unless he is the only one. 0 or -EINTR (stop_check); nothing
+ * is claimed then. Keepers are called as by budget_settle. */
+int budget_claim(struct budget *b, size_t bytes);
+void budget_unclaim(struct budget *b, size_t bytes);
 
 /* Has keepers give way until all is within the limit or nothing is left to let go. Calls them: the caller holds no lock
  * that they take. */

@@ -29,7 +29,7 @@ struct view {
 /* The budget outlives the cache. */
 int cache_open(struct budget *budget, struct cache **ret);
 void cache_close(struct cache *c);
-size_t cache_budget(const struct cache *c); /* its limit */
+struct budget *cache_budget(const struct cache *c);
 
 /* The view made at this serial, or NULL; one of another serial without segments is dropped. Release with
  * cache_release. */
