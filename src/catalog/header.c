@@ -4,7 +4,7 @@
 #include "sessionfs/catalog/header.h"
 
 #include "sessionfs/base/log.h"
-#include "sessionfs/session/record.h"
+#include "sessionfs/session/format.h"
 #include "sessionfs/file/rights.h"
 
 #include <fcntl.h>
@@ -51,24 +51,11 @@ static void take(struct json_value v, struct buf *out)
 		json_decode(v.text, JSON_EXACT, out);
 }
 
-const char header_lanes[] = "pi session of version 4 (lanes), not supported";
-
-/* What pi's harness writes since version 4: another format under the same file names. */
-static bool has_lanes(const struct record *r)
-{
-	double version;
-
-	return json_is(r->usage_kind, "header") && json_double(r->version, &version) && version == 4;
-}
-
 static const char *judge(const struct record *r, struct header *h)
 {
-	if (r->kind == JSON_OBJECT && r->type != RECORD_SESSION && has_lanes(r))
-		return header_lanes;
-	if (r->kind != JSON_OBJECT || r->type != RECORD_SESSION)
-		return "no session header: the first entry is something else";
-	if (r->id.kind != JSON_STRING)
-		return "the session header has no id that is a string";
+	const char *why = format_refuses(r, &h->is_later);
+	if (why)
+		return why;
 	take(r->id, &h->id);
 	take(r->cwd, &h->cwd);
 	take(r->parent_session, &h->parent);
@@ -95,10 +82,10 @@ static bool is_blank(struct span line)
 static bool look(struct span line, uint32_t number, uint32_t *malformed, struct header *h)
 {
 	struct record r;
-	if (record_parse(line, false, &h->deep, &r)) {
+	if (record_parse(line, NULL, &h->deep, &r)) {
 		h->line = number;
 		h->reason = judge(&r, h);
-		if (h->reason && h->reason != header_lanes && *malformed) {
+		if (h->reason && !h->is_later && *malformed) {
 			h->line = *malformed;
 			h->reason = "no session header: this line is malformed";
 		}
@@ -194,6 +181,7 @@ bool header_read(const struct reach_at *at, enum reach_how how, struct header *h
 	struct reached file = REACHED_INIT;
 
 	h->reason = NULL;
+	h->is_later = false;
 	h->line = 1;
 	h->st = (struct stat){0};
 	h->mode = 0;

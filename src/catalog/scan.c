@@ -23,8 +23,6 @@ static void file_is_other(struct catalog *c, struct file *f, const char *reason,
 		slot_kill(c, f->slot);
 	else if (f->state != FILE_OTHER)
 		c->epoch++;
-	if (reason == header_lanes && c->watching.on && f->reason != reason)
-		log_warning("%s: %s", f->path, reason);
 	f->state = FILE_OTHER;
 	f->reason = reason;
 	f->err = err;
@@ -186,6 +184,8 @@ static void file_takes_answer(struct catalog *c, uint32_t file, bool is_session,
 		file_takes(c, f, &h->st);
 		file_takes_rights(c, f, h->mode);
 	}
+	if (h->is_later && c->watching.on && f->reason != h->reason)
+		log_warning("%s: %s", f->path, h->reason);
 	if (is_session)
 		file_takes_header(c, file, h);
 	else if (h->err)

@@ -194,7 +194,7 @@ static int write_message(struct context_writer *w, const struct record *r, uint3
 		if (rc < 0)
 			return rc;
 	}
-	bool to_custom = r->role == ROLE_CUSTOM && json_is(r->msg.role, "hookMessage");
+	bool to_custom = r->role == ROLE_CUSTOM && format_is_old_custom(r->msg.role);
 	if (r->message.kind == JSON_OBJECT && (to_custom || c.replaced))
 		return rewrite_message(w, r->message, to_custom, c);
 	add_raw(json_raw(r->message), w->out);

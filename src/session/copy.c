@@ -8,7 +8,7 @@
 static bool copy_table(const struct session *s, struct session *copy)
 {
 	const struct id_table *from = &s->derived->table;
-	if (s->linear || !from->size)
+	if (!s->format->has_ids || !from->size)
 		return true;
 	uint32_t *slots = malloc(from->size * sizeof *slots);
 	if (!slots)
@@ -28,7 +28,7 @@ static bool copy_header(const struct session *s, struct session *copy)
 	buf_addspan(&copy->sid, buf_span(&s->sid));
 	if (buf_err(&copy->header_line) || buf_err(&copy->sid))
 		return false;
-	record_parse(buf_span(&copy->header_line), false, &deep, &copy->header);
+	record_parse(buf_span(&copy->header_line), NULL, &deep, &copy->header);
 	return true;
 }
 

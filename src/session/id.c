@@ -126,12 +126,12 @@ struct key arena_get(const arena_t *a, uint32_t at)
 
 bool entry_has_key(const struct session *s, uint32_t i)
 {
-	return s->linear ? has_flag(s, i, ENTRY_ADDRESSED) : entry_at(s, i)->id != 0;
+	return s->format->has_ids ? entry_at(s, i)->id != 0 : has_flag(s, i, ENTRY_ADDRESSED);
 }
 
 struct key entry_key(const struct session *s, uint32_t i)
 {
-	if (s->linear)
+	if (!s->format->has_ids)
 		return (struct key){.text = {s->derived->ids.v + (size_t)i * DERIVED_ID, DERIVED_ID}};
 	return arena_get(&s->ids, entry_at(s, i)->id);
 }
@@ -273,7 +273,7 @@ static int make_ids(const struct session *s)
 
 int ids_need(const struct session *s)
 {
-	return s->linear ? derive(s, &s->derived->ids_at, make_ids) : 0;
+	return !s->format->has_ids ? derive(s, &s->derived->ids_at, make_ids) : 0;
 }
 
 uint32_t table_find(const struct session *s, const struct key *k)

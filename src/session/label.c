@@ -6,7 +6,7 @@
 
 uint32_t label_target(const struct session *s, struct ref r)
 {
-	if (!r.key || s->linear)
+	if (!r.key || !s->format->has_ids)
 		return NO_ENTRY;
 	struct key key = arena_get(&s->labels.keys, r.key);
 	return table_find(s, &key);

@@ -175,7 +175,7 @@ int session_link(struct session *s, uint32_t from, const struct refs *pending)
 {
 	bool late = false;
 
-	if (!s->linear) {
+	if (s->format->has_ids) {
 		int rc = find_all_parents(s, from, pending, &late);
 		if (rc < 0)
 			return rc;
@@ -194,5 +194,5 @@ int session_link(struct session *s, uint32_t from, const struct refs *pending)
 			place(s, i);
 		}
 	}
-	return s->linear ? 0 : names_update(s, late ? 0 : from);
+	return !s->format->has_ids ? 0 : names_update(s, late ? 0 : from);
 }

@@ -36,7 +36,7 @@ bool fault_add(faults_t *f, uint64_t offset, uint32_t line, enum reason reason)
 	return true;
 }
 
-/* The entry at this place among the truthy lines of the file, the header being the first, in a v1 file. */
+/* The entry at this place among the truthy lines of the file, the header being the first. */
 static uint32_t entry_by_index(const struct session *s, double index, bool *ret_is_header)
 {
 	uint32_t headers = 1;
@@ -58,13 +58,13 @@ static uint32_t first_kept(const struct session *s, uint32_t i, const struct rec
 	double index;
 	uint32_t kept;
 
-	if (s->linear && json_double(r->first_kept_entry_index, &index)) {
+	if (s->format->has_kept_index && json_double(r->first_kept_entry_index, &index)) {
 		kept = entry_by_index(s, index, &is_header);
 		*ret_fine = kept != NO_ENTRY || is_header;
 		/* While pi migrates, later entries have no id yet. */
 		return kept != NO_ENTRY && kept <= i && has_flag(s, kept, ENTRY_ADDRESSED) ? kept : NO_ENTRY;
 	}
-	kept = s->linear ? NO_ENTRY : session_entry_by_id(s, r->first_kept_entry_id);
+	kept = !s->format->has_ids ? NO_ENTRY : session_entry_by_id(s, r->first_kept_entry_id);
 	*ret_fine = kept != NO_ENTRY;
 	return kept;
 }

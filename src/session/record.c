@@ -2,6 +2,7 @@
  * listed in the header; here each becomes one comparison with a constant, which
  * the compiler turns into a compare of words. A key that occurs twice simply
  * overwrites what the first one left. */
+#include "sessionfs/session/format.h"
 #include "record_impl.h"
 
 #define LOOKUP(c, json)                                                                                                \
@@ -188,12 +189,13 @@ static bool parse_fields(struct json *j, struct record *r, struct blocks *blocks
 	return rc == 0 && json_end(j);
 }
 
-bool record_parse(struct span line, bool old_roles, struct buf *deep, struct record *ret)
+bool record_parse(struct span line, const struct format *format, struct buf *deep, struct record *ret)
 {
-	return record_parse_blocks(line, old_roles, deep, ret, NULL);
+	return record_parse_blocks(line, format, deep, ret, NULL);
 }
 
-bool record_parse_blocks(struct span line, bool old_roles, struct buf *deep, struct record *ret, struct blocks *blocks)
+bool record_parse_blocks(struct span line, const struct format *format, struct buf *deep, struct record *ret,
+                         struct blocks *blocks)
 {
 	struct json j;
 	struct json_value v;
@@ -209,7 +211,7 @@ bool record_parse_blocks(struct span line, bool old_roles, struct buf *deep, str
 	ret->type = record_type_of(ret->type_);
 	if (ret->type == RECORD_MESSAGE && ret->message.kind == JSON_OBJECT) {
 		ret->role = record_role_of(ret->msg.role);
-		if (old_roles && ret->role == ROLE_OTHER && json_is(ret->msg.role, "hookMessage"))
+		if (ret->role == ROLE_OTHER && format && format->has_old_custom && format_is_old_custom(ret->msg.role))
 			ret->role = ROLE_CUSTOM;
 	}
 	return true;

@@ -5,6 +5,7 @@
  * pointer and looks at 16 bytes at a time; what is long goes to the JSON
  * scanner. It never judges: whatever it does not know it leaves to
  * record_parse(), and so a line means the same on both ways. */
+#include "sessionfs/session/format.h"
 #include "record_impl.h"
 
 #ifdef __SSE2__
@@ -23,7 +24,7 @@ struct head_scan {
 static void finish_message(struct record_head *head, struct json_value role)
 {
 	head->role = record_role_of(role);
-	head->old_hook = head->role == ROLE_OTHER && json_is(role, "hookMessage");
+	head->old_custom = head->role == ROLE_OTHER && format_is_old_custom(role);
 }
 
 static void see_block(struct head_scan *s, struct json_value type, struct json_value id)
@@ -72,7 +73,7 @@ static void parse_head(struct head_scan *s, struct span line, struct buf *deep)
 	struct record r;
 
 	memset(head, 0, sizeof *head);
-	if (!record_parse(line, false, deep, &r) || r.kind != JSON_OBJECT) {
+	if (!record_parse(line, NULL, deep, &r) || r.kind != JSON_OBJECT) {
 		parse_other(head, line, deep);
 		return;
 	}
@@ -488,7 +489,7 @@ static void finish_head(struct head_scan *s)
 static inline void head_reset(struct record_head *head)
 {
 	head->kind = JSON_NONE;
-	head->falsy = head->message_missing = head->old_hook = false;
+	head->falsy = head->message_missing = head->old_custom = false;
 	head->type = RECORD_OTHER;
 	head->role = ROLE_NONE;
 	head->id.kind = head->parent_id.kind = head->timestamp.kind = JSON_NONE;

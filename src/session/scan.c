@@ -73,11 +73,8 @@ static bool take_header(struct scan *sc, struct span line, const struct record_h
 	json_decode(head->id.text, JSON_EXACT, &s->sid);
 	if (buf_err(&s->header_line) || buf_err(&s->sid))
 		return fail(sc, -ENOMEM);
-	record_parse(buf_span(&s->header_line), false, &sc->deep, &s->header);
-	double version = record_version(s->header.version);
-	s->linear = version < 2;
-	s->old_roles = version < 3;
-	s->version = version < 2 ? 1 : version < 3 ? 2 : version < 1e9 ? (int)version : version >= 1e9 ? 1000000000 : 3;
+	record_parse(buf_span(&s->header_line), NULL, &sc->deep, &s->header);
+	s->format = format_of(s->header.version);
 	return true;
 }
 
@@ -139,7 +136,7 @@ static bool take_links(struct scan *sc, struct entry *e, const struct record_hea
 	struct session *s = sc->s;
 	struct key id;
 
-	if (s->linear) {
+	if (!s->format->has_ids) {
 		e->flags |= ENTRY_ADDRESSED;
 		e->parent = s->at.last;
 		s->at.last = s->at.count;
@@ -169,7 +166,7 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 
 	e->time = record_time(head->timestamp);
 	e->type = (uint8_t)head->type;
-	e->role = (uint8_t)(head->old_hook && s->old_roles ? ROLE_CUSTOM : head->role);
+	e->role = (uint8_t)(head->old_custom && s->format->has_old_custom ? ROLE_CUSTOM : head->role);
 	if (record_is_conversation(head->type))
 		e->flags |= ENTRY_CONVERSATION;
 	if (head->calls)
@@ -248,7 +245,7 @@ static enum taken take_later_header(struct scan *sc)
 {
 	struct session *s = sc->s;
 
-	if (!s->linear)
+	if (!s->format->has_kept_index)
 		return TAKEN_OTHER;
 	if (!vec_reserve(&s->headers, 1)) {
 		fail(sc, -ENOMEM);

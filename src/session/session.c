@@ -380,9 +380,14 @@ struct span session_id(const struct session *s)
 	return buf_span(&s->sid);
 }
 
+const struct format *session_format(const struct session *s)
+{
+	return s->format;
+}
+
 int session_version(const struct session *s)
 {
-	return s->version;
+	return format_number(s->format, s->header.version);
 }
 
 uint32_t session_count(const struct session *s)
@@ -411,7 +416,7 @@ int line_load(const struct session *s, uint32_t i, struct line *l, struct record
 		int rc = take_long_line(s, e->offset, e->length, &l->bytes);
 		if (rc < 0)
 			return rc;
-		return record_parse(buf_span(&l->bytes), s->old_roles, &l->deep, ret) ? 0 : -ESTALE;
+		return record_parse(buf_span(&l->bytes), s->format, &l->deep, ret) ? 0 : -ESTALE;
 	}
 	buf_reset(&l->bytes);
 	char *p = buf_reserve(&l->bytes, e->length);
@@ -421,7 +426,7 @@ int line_load(const struct session *s, uint32_t i, struct line *l, struct record
 	if (n < 0)
 		return (int)n;
 	l->bytes.n = (size_t)n;
-	if ((size_t)n < e->length || !record_parse(buf_span(&l->bytes), s->old_roles, &l->deep, ret))
+	if ((size_t)n < e->length || !record_parse(buf_span(&l->bytes), s->format, &l->deep, ret))
 		return -ESTALE;
 	return 0;
 }
@@ -481,7 +486,7 @@ int session_read(const struct session *s, uint32_t i, struct reader *r, struct r
 		return rc;
 	}
 	struct span line = {bytes->p + (e->offset - r->offset), e->length};
-	return record_parse_blocks(line, s->old_roles, &r->line.deep, ret, &r->blocks) ? 0 : -ESTALE;
+	return record_parse_blocks(line, s->format, &r->line.deep, ret, &r->blocks) ? 0 : -ESTALE;
 }
 
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)

@@ -185,11 +185,9 @@ struct session {
 
 	struct buf header_line, sid;
 	struct record header;
-	int version;
+	const struct format *format;
 	uint32_t relinks;    /* how often entries that were linked were linked anew */
 	atomic_bool renamed; /* that happened, and session_take_renamed was not told yet */
-	bool linear;         /* v1: no ids, parents in file order */
-	bool old_roles;      /* below v3 */
 
 	struct extent at;
 

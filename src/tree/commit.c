@@ -91,7 +91,7 @@ static int make_lines(void *arg, unsigned attempt, struct buf *out)
 	if (rc == 0)
 		rc = edit_make(c->session, &c->edit, attempt > 0, c->now_ms, out);
 	/* When it was looked at, an old file would not have changed. */
-	if (rc == 0 && out->n > 0 && session_version(c->session) < 2)
+	if (rc == 0 && out->n > 0 && !session_format(c->session)->takes_appends)
 		rc = -EAGAIN;
 	commit_put(c);
 	buf_reset(&c->written);
@@ -184,7 +184,7 @@ static int begin(struct commit *c, bool again, bool *ret_old)
 	c->id = id_of(c->session);
 	rc = again && c->names.n ? find_entries(c, c->session) : again ? 0 : remember_entries(c, c->session);
 	*ret_old = false;
-	if (rc == 0 && session_version(c->session) < 2)
+	if (rc == 0 && !session_format(c->session)->takes_appends)
 		rc = rehearse(c, ret_old);
 	commit_put(c);
 	return rc;
@@ -398,7 +398,7 @@ static uint64_t room_for(struct tree *t, const struct slot_info *slot, size_t te
 		return bytes;
 	const struct stat *st = session_stat(s);
 	/* The new file has no last block with room in it. */
-	if (session_version(s) < 2)
+	if (!session_format(s)->takes_appends)
 		bytes += (uint64_t)(st->st_size + st->st_blksize) + (uint64_t)session_count(s) * MIGRATED_BYTES;
 	catalog_put(t->catalog, s);
 	return bytes;

@@ -108,7 +108,7 @@ static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 	}
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct record r;
-	if (session_version(s) < 2) {
+	if (!session_format(s)->has_ids) {
 		/* What ids there are do not count. */
 		json_quote(session_entry_id(s, i), out);
 		return buf_err(out);

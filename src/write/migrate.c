@@ -55,17 +55,17 @@ static uint32_t before(uint32_t i)
 	return i == 0 ? NO_ENTRY : i - 1;
 }
 
-/* The message, with the role hookMessage as custom. */
+/* The message, with the role custom by its name of now. */
 static void add_message(struct migration *m, const struct record *r)
 {
 	struct span all = json_raw(r->message);
-	if (!json_is(r->msg.role, "hookMessage")) {
+	if (!format_is_old_custom(r->msg.role)) {
 		buf_addspan(&m->out, all);
 		return;
 	}
 	const char *role = r->msg.role.text.p, *after = role + r->msg.role.text.n;
 	buf_add(&m->out, all.p, (size_t)(role - all.p));
-	buf_adds(&m->out, "custom");
+	buf_adds(&m->out, FORMAT_CUSTOM);
 	buf_add(&m->out, after, (size_t)(all.p + all.n - after));
 }
 
@@ -125,11 +125,11 @@ static void add_header(struct migration *m, const struct record *r)
 		bool version = json_key_is(key, "version");
 		versioned |= version;
 		add_key(&m->out, key.text, &first);
-		buf_addspan(&m->out, version ? SPAN_LIT("3") : json_raw(value));
+		buf_addspan(&m->out, version ? SPAN_LIT(FORMAT_WRITTEN) : json_raw(value));
 	}
 	if (!versioned) {
 		add_key(&m->out, SPAN_LIT("version"), &first);
-		buf_addc(&m->out, '3');
+		buf_adds(&m->out, FORMAT_WRITTEN);
 	}
 	buf_adds(&m->out, "}\n");
 }
@@ -156,7 +156,7 @@ static int add_between(struct migration *m, uint64_t from, uint64_t to)
 		const char *nl = memchr(rest.p, '\n', rest.n);
 		struct span line = {rest.p, nl ? (size_t)(nl - rest.p) : rest.n};
 		struct record r;
-		if (record_parse(line, true, &deep, &r) && r.type == RECORD_SESSION)
+		if (record_parse(line, session_format(m->s), &deep, &r) && r.type == RECORD_SESSION)
 			add_header(m, &r);
 		rest.p += line.n + (nl != NULL);
 		rest.n -= line.n + (nl != NULL);

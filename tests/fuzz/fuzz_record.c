@@ -3,6 +3,7 @@
 #include "fuzz.h"
 #include "portable.h"
 
+#include "sessionfs/session/format.h"
 #include "sessionfs/session/part.h"
 
 static void assert_same_value(struct json_value a, struct json_value b)
@@ -42,7 +43,7 @@ static void assert_same_head(const struct record_head *a, const struct record_he
 	assert_int_equal(a->role, b->role);
 	assert_int_equal(a->calls, b->calls);
 	assert_int_equal(a->message_missing, b->message_missing);
-	assert_int_equal(a->old_hook, b->old_hook);
+	assert_int_equal(a->old_custom, b->old_custom);
 	assert_same_value(a->id, b->id);
 	assert_same_value(a->parent_id, b->parent_id);
 	assert_same_value(a->timestamp, b->timestamp);
@@ -63,7 +64,7 @@ static void check_head_of(const struct record_head *h, struct span line)
 	struct part_call call = {0};
 	struct record r;
 
-	if (!record_parse(line, false, &deep, &r)) {
+	if (!record_parse(line, NULL, &deep, &r)) {
 		assert_true(h->kind == JSON_NONE || h->falsy);
 		return;
 	}
@@ -130,8 +131,8 @@ static void check_blocks(struct span line)
 	struct block_iter a, b;
 	struct block x, y;
 
-	bool ok = record_parse_blocks(line, true, &deep, &r, &blocks);
-	assert_int_equal(record_parse(line, true, &deep, &plain), ok);
+	bool ok = record_parse_blocks(line, format_of((struct json_value){0}), &deep, &r, &blocks);
+	assert_int_equal(record_parse(line, format_of((struct json_value){0}), &deep, &plain), ok);
 	if (!ok || !r.blocks)
 		return;
 	block_iter_init_of(&a, &r, r.msg.content);
@@ -198,7 +199,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	check_heads(text);
 	check_blocks(text);
-	if (!record_parse(text, true, &deep, &r))
+	if (!record_parse(text, format_of((struct json_value){0}), &deep, &r))
 		return 0;
 	check_parts(&r);
 	check_time(r.timestamp);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "failing_alloc.h"
+#include "sessionfs/session/format.h"
 #include "sessionfs/session/part.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -13,7 +14,7 @@
 
 static void parse(const char *line, struct record *ret)
 {
-	if (!record_parse(span_of(line), false, NULL, ret))
+	if (!record_parse(span_of(line), NULL, NULL, ret))
 		fail_msg("does not parse: %s", line);
 }
 
@@ -178,7 +179,8 @@ static void type_role_and_model(void **state)
 	check(types, COUNT(types), part_type, NULL);
 	check(roles, COUNT(roles), part_role, NULL);
 	check(models, COUNT(models), part_model, NULL);
-	assert_true(record_parse(span_of(MESSAGE("hookMessage", "\"x\":1")), true, NULL, &r));
+	assert_true(
+	    record_parse(span_of(MESSAGE("hookMessage", "\"x\":1")), format_of((struct json_value){0}), NULL, &r));
 	part_role(&r, &b);
 	assert_text(&b, SPAN_LIT("custom\n"));
 }
@@ -206,7 +208,7 @@ static void assert_image(const char *block, const char *ext, struct span bytes)
 
 	buf_addf(&line, "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"image\",%s}]}}",
 	         block);
-	assert_true(record_parse(buf_span(&line), false, NULL, &r));
+	assert_true(record_parse(buf_span(&line), NULL, NULL, &r));
 	assert_true(part_image_next(&r, &img));
 	assert_int_equal(img.n, 1);
 	assert_string_equal(img.ext, ext);
@@ -362,7 +364,7 @@ static void many_images_cost_one_walk(void **state)
 	for (int i = 0; i < 100000; i++)
 		buf_adds(&line, ",{\"type\":\"image\",\"data\":\"QQ==\"}");
 	buf_adds(&line, "]}}");
-	assert_true(record_parse(buf_span(&line), false, NULL, &r));
+	assert_true(record_parse(buf_span(&line), NULL, NULL, &r));
 	while (part_image_next(&r, &img))
 		n++;
 	assert_int_equal(n, 100000);
@@ -380,7 +382,7 @@ static void a_large_image(void **state)
 	for (int i = 0; i < 1 << 18; i++)
 		buf_adds(&line, i % 1000 == 999 ? "\\nQUJD" : "QUJD");
 	buf_adds(&line, "\"}]}}");
-	assert_true(record_parse(buf_span(&line), false, NULL, &r));
+	assert_true(record_parse(buf_span(&line), NULL, NULL, &r));
 	assert_true(part_image_next(&r, &img));
 	assert_int_equal(img.size, 3 << 18);
 	part_image(&img, &out);

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/session/record.h"
+#include "sessionfs/session/format.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,12 +33,12 @@ static struct record_head head_of(const char *line, struct calls *calls)
 	return h;
 }
 
-static struct record parse_of(const char *line, bool old_roles)
+static struct record parse_of(const char *line, const struct format *format)
 {
 	CLEANUP_BUF struct buf deep = BUF_INIT;
 	struct record r;
 
-	assert_true(record_parse(span_of(line), old_roles, &deep, &r));
+	assert_true(record_parse(span_of(line), format, &deep, &r));
 	return r;
 }
 
@@ -237,7 +237,7 @@ static void assert_same_head(const struct buf *line, size_t more)
 	if (h.kind == JSON_NONE)
 		return;
 	assert_int_equal(h.message_missing, padded.message_missing);
-	assert_int_equal(h.old_hook, padded.old_hook);
+	assert_int_equal(h.old_custom, padded.old_custom);
 	assert_int_equal(h.type, padded.type);
 	assert_int_equal(h.role, padded.role);
 	assert_int_equal(h.calls, padded.calls);
@@ -347,7 +347,7 @@ static void head_survives_deep_nesting(void **state)
 	record_head(buf_span(&line), &deep, &h, NULL, NULL);
 	assert_int_equal(h.kind, JSON_OBJECT);
 	assert_int_equal(h.calls, 1);
-	assert_true(record_parse(buf_span(&line), false, &deep, &r));
+	assert_true(record_parse(buf_span(&line), NULL, &deep, &r));
 
 	struct block_iter it;
 	struct block b;
@@ -438,9 +438,9 @@ static void hook_messages_are_custom_in_old_files(void **state)
 	struct calls c;
 
 	(void)state;
-	assert_int_equal(parse_of(line, true).role, ROLE_CUSTOM);
+	assert_int_equal(parse_of(line, format_of((struct json_value){0})).role, ROLE_CUSTOM);
 	assert_int_equal(parse_of(line, false).role, ROLE_OTHER);
-	assert_true(head_of(line, &c).old_hook);
+	assert_true(head_of(line, &c).old_custom);
 	assert_int_equal(head_of(line, &c).role, ROLE_OTHER);
 }
 
@@ -452,7 +452,7 @@ static void parse_refuses_what_pi_skips(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-		if (record_parse(span_of(lines[i]), false, &deep, &r))
+		if (record_parse(span_of(lines[i]), NULL, &deep, &r))
 			fail_msg("accepted: %s", lines[i]);
 	assert_int_equal(parse_of("[1]", false).kind, JSON_ARRAY);
 	assert_int_equal(parse_of("5", false).type, RECORD_OTHER);
@@ -652,7 +652,7 @@ static double version(const char *json)
 
 	json_init(&j, span_of(json), NULL);
 	assert_true(json_value(&j, &v));
-	return record_version(v);
+	return format_version(v);
 }
 
 static void versions_are_compared_as_numbers(void **state)
@@ -680,7 +680,7 @@ static void versions_are_compared_as_numbers(void **state)
 		assert_true(version(cases[i].json) == cases[i].version);
 	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
 		assert_true(isnan(version(none[i])));
-	assert_true(record_version((struct json_value){0}) == 1);
+	assert_true(format_version((struct json_value){0}) == 1);
 }
 
 int main(void)

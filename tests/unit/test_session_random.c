@@ -264,7 +264,7 @@ static void random_file(struct dice *d, struct buf *out, struct model *m)
 		size_t begin = out->n;
 		random_line(d, out);
 		struct span line = {out->p + begin, out->n - begin};
-		if (record_parse(line, false, &deep, &r))
+		if (record_parse(line, NULL, &deep, &r))
 			model_add(m, &r);
 	}
 	model_link(m);

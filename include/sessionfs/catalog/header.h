@@ -15,6 +15,7 @@ struct header {
 	struct buf id, cwd;     /* exact bytes; cwd empty if there is none */
 	struct buf parent;      /* parentSession, or branchedFrom in old files; empty if there is none */
 	const char *reason;     /* why the file is no session; NULL if it is one, or if `err` is set */
+	bool is_later;          /* and that is its version, which is not known yet */
 	int err;                /* the file could not be read: a negative errno */
 	uint32_t line;          /* the line that decided, counted from 1 */
 	struct buf bytes, deep; /* scratch */
@@ -31,7 +32,5 @@ void header_release(struct header *h);
 bool header_read(const struct reach_at *at, enum reach_how how, struct header *h);
 /* Errors that say nothing of the file: never remembered. Also those of the ACL are such a failure to read it. */
 bool is_transient(int err);
-/* The reason (this very pointer) of a file in the format that follows version 3. */
-extern const char header_lanes[];
 
 #endif

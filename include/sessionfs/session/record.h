@@ -5,6 +5,8 @@
 
 #include "sessionfs/json/json.h"
 
+struct format;
+
 enum record_type {
 	RECORD_OTHER, /* unknown type, or a line that is no object */
 	RECORD_SESSION,
@@ -70,7 +72,7 @@ struct record {
 	struct span line; /* the JSON text without white space around it and without CR */
 	enum json_kind kind;
 	enum record_type type;
-	enum record_role role; /* hookMessage counts as ROLE_CUSTOM if `old_roles` was given */
+	enum record_role role; /* in an old format the old name of custom is ROLE_CUSTOM */
 	RECORD_FIELDS(RECORD_MEMBER)
 	struct {
 		MESSAGE_FIELDS(RECORD_MEMBER)
@@ -102,12 +104,13 @@ struct block_iter {
 /* Views `line`, which need not be valid JSON: false if it is not, or is null,
  * false, 0 or "" (which pi skips). A line that is valid but no object gives kind != JSON_OBJECT and no fields.
  * Of a key that occurs twice the last value counts, as in JSON.parse.
- * old_roles: the file is below version 3, so role hookMessage is custom. */
-bool record_parse(struct span line, bool old_roles, struct buf *deep, struct record *ret);
+ * `format` is that of the file; NULL: the newest. */
+bool record_parse(struct span line, const struct format *format, struct buf *deep, struct record *ret);
 
 /* The same, and notes the blocks of the message's content in passing: if they are not too many, ret->blocks is `blocks`
  * then, which must live as long as *ret is used. */
-bool record_parse_blocks(struct span line, bool old_roles, struct buf *deep, struct record *ret, struct blocks *blocks);
+bool record_parse_blocks(struct span line, const struct format *format, struct buf *deep, struct record *ret,
+                         struct blocks *blocks);
 
 /* What the index needs of a line, read in the same single pass that checks it. Of an absent value only the kind is set.
  */
@@ -115,7 +118,7 @@ struct record_head {
 	enum json_kind kind;  /* JSON_NONE: malformed */
 	bool falsy;           /* null, false, 0, "": no entry for pi */
 	bool message_missing; /* a message entry whose `message` is absent or null */
-	bool old_hook;        /* role is hookMessage */
+	bool old_custom;      /* role is the old name of custom: in old formats it is ROLE_CUSTOM */
 	enum record_type type;
 	enum record_role role;
 	struct json_value id, parent_id, timestamp, target_id, label, name, summary, version, tool_call_id;
@@ -150,10 +153,6 @@ static inline bool record_is_conversation(enum record_type t)
 {
 	return t >= RECORD_MESSAGE && t <= RECORD_CUSTOM_MESSAGE;
 }
-
-/* What JavaScript makes of a header's version when it compares it with a number: 1 if it is absent or null, and NaN,
- * which is neither below 2 nor below 3, for what is no number. */
-double record_version(struct json_value v);
 
 #define NO_TIME INT64_MIN
 

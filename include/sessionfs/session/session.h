@@ -15,7 +15,7 @@
 #define SESSIONFS_SESSION_H
 
 #include "sessionfs/file/reach.h"
-#include "sessionfs/session/record.h"
+#include "sessionfs/session/format.h"
 
 #include <sys/stat.h>
 
@@ -98,6 +98,7 @@ size_t session_memory(const struct session *s);
 /* The header line (JSON text) and its fields. */
 const struct record *session_header(const struct session *s);
 struct span session_id(const struct session *s); /* SID, exact bytes */
+const struct format *session_format(const struct session *s);
 /* 1, 2, 3, ...: a missing version is 1. */
 int session_version(const struct session *s);
 

@@ -1,9 +1,12 @@
-/* A version is compared with numbers, which JavaScript does with any value: it
+/* The rows of the versions, and which one a header means.
+ *
+ * A version is compared with numbers, which JavaScript does with any value: it
  * takes text for the number that stands in it, and a list for the text that its
  * elements make. Most of it only a hand that edits a file brings about, but pi
  * migrates such files, or not, as it compares. */
+#include "sessionfs/session/format.h"
+
 #include "sessionfs/base/space.h"
-#include "sessionfs/session/record.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -71,12 +74,12 @@ static double list_number(struct json_value list)
 		if (v.kind == JSON_TRUE || v.kind == JSON_FALSE)
 			return NAN;
 		if (v.kind != JSON_ARRAY)
-			return v.kind == JSON_NULL ? 0 : record_version(v);
+			return v.kind == JSON_NULL ? 0 : format_version(v);
 		list = v;
 	}
 }
 
-double record_version(struct json_value v)
+double format_version(struct json_value v)
 {
 	double d;
 
@@ -96,4 +99,56 @@ double record_version(struct json_value v)
 	default:
 		return NAN;
 	}
+}
+
+static const struct format formats[] = {
+    {.below = 2, .version = 1, .has_kept_index = true, .has_old_custom = true},
+    {.below = 3, .version = 2, .has_ids = true, .takes_appends = true, .has_old_custom = true},
+    {.below = INFINITY, .has_ids = true, .takes_appends = true},
+};
+#define NEWEST (&formats[sizeof formats / sizeof *formats - 1])
+
+const struct format *format_of(struct json_value version)
+{
+	double v = format_version(version);
+	const struct format *f = formats;
+	/* What is no number is not below any. */
+	while (f < NEWEST && !(v < f->below))
+		f++;
+	return f;
+}
+
+#define MOST_SHOWN 1000000000
+
+int format_number(const struct format *f, struct json_value version)
+{
+	double v = format_version(version);
+	if (f->version)
+		return f->version;
+	return v < MOST_SHOWN ? (int)v : v >= MOST_SHOWN ? MOST_SHOWN : atoi(FORMAT_WRITTEN);
+}
+
+bool format_is_old_custom(struct json_value role)
+{
+	return json_is(role, "hookMessage");
+}
+
+/* What pi's harness writes since version 4: another format under the same file names. */
+static bool has_lanes(const struct record *r)
+{
+	double version;
+
+	return json_is(r->usage_kind, "header") && json_double(r->version, &version) && version == 4;
+}
+
+const char *format_refuses(const struct record *first, bool *ret_is_later)
+{
+	bool is_session = first->kind == JSON_OBJECT && first->type == RECORD_SESSION;
+
+	*ret_is_later = first->kind == JSON_OBJECT && !is_session && has_lanes(first);
+	if (*ret_is_later)
+		return "pi session of version 4 (lanes), not supported";
+	if (!is_session)
+		return "no session header: the first entry is something else";
+	return first->id.kind == JSON_STRING ? NULL : "the session header has no id that is a string";
 }
