@@ -13,6 +13,10 @@
 /* Who is to grow an index waits so long for its readers. */
 #define READERS_NS INT64_C(50000000)
 
+/* Another index has the place, or the thread that was to make it was stopped: to be asked for once more. No errno,
+ * since a file can say EAGAIN, too. */
+enum { ONCE_MORE = 1 };
+
 /* ---- traces ---- */
 
 /* A hash of the beginning and of the end of the file's first `size` bytes; 0 if they cannot be read. */
@@ -95,18 +99,28 @@ static bool is_told_slot(const struct catalog *c, uint32_t slot)
 	return is_told_file(c, &c->files[c->slots[slot].file]);
 }
 
-/* True if the session just opened is the slot's. What is known of the file is renewed where it is in doubt. */
-static bool is_of_slot(struct catalog *c, uint32_t slot, const struct session *s, bool trace_holds)
+/* Whether what was just opened may be another file than the slot's. */
+static bool is_in_doubt(const struct catalog *c, const struct held *h, const struct session *s)
 {
-	if (c->slots[slot].file == NONE)
-		return false;
-	const struct file *f = &c->files[c->slots[slot].file];
+	if (h->err)
+		return h->err != -EINTR && !is_transient(h->err);
+	const struct file *f = &c->files[c->slots[h->slot].file];
 	const struct stat *st = session_stat(s);
-	if (!trace_holds)
-		slot_kill(c, slot);
-	else if (st->st_dev != f->dev || st->st_ino != f->ino || !span_eq(session_id(s), f->sid))
-		scan_header_again(c, c->slots[slot].file);
-	return c->slots[slot].file != NONE;
+	return st->st_dev != f->dev || st->st_ino != f->ino || !span_eq(session_id(s), f->sid);
+}
+
+/* What is known of the file is renewed where it is in doubt. Called without the lock. 0, or a negative errno:
+ * it could not be opened, or is not known to be the slot's. */
+static int judge(struct catalog *c, struct held *h, const struct session *s, bool trace_holds)
+{
+	struct call call = {0};
+	while (call_round(c, &call)) {
+		if (!h->err && !trace_holds && !h->forgotten)
+			slot_kill(c, h->slot);
+		if (!h->forgotten && is_in_doubt(c, h, s))
+			scan_header_again(c, c->slots[h->slot].file);
+	}
+	return h->err ? h->err : call.missed;
 }
 
 /* Builds the index of a slot; called and left with the lock held, and without it in between. Others wait for h
@@ -122,19 +136,13 @@ static void open_held(struct catalog *c, struct held *h)
 	bool trace_holds = true;
 	h->err = open_session(c, &at, &before, &s, &f, &trace_holds);
 	bool is_whole = stop_check() == 0;
+	int rc = judge(c, h, s, trace_holds);
 	lock_take(&c->lock);
 
-	if (h->err && h->err != -EINTR && !is_transient(h->err) && !h->forgotten) {
-		scan_header_again(c, c->slots[h->slot].file);
-		if (h->forgotten)
-			h->err = -ESTALE;
-	} else if (!h->err && (h->forgotten || !is_of_slot(c, h->slot, s, trace_holds))) {
-		h->err = -ESTALE;
-	}
 	/* It was one when it got its slot: it is being written anew, another file is in its place, or it was gone for a
 	 * moment. */
-	if (h->err == -EINVAL || h->err == -ENOENT)
-		h->err = -ESTALE;
+	bool is_gone = rc == -EINVAL || rc == -ENOENT || (h->forgotten && rc != -EINTR && !is_transient(rc));
+	h->err = is_gone ? -ESTALE : rc;
 	if (h->err) {
 		if (s)
 			session_close(s);
@@ -174,6 +182,7 @@ static struct held *add_held(struct catalog *c, uint32_t slot)
 	return h;
 }
 
+/* 0, ONCE_MORE or a negative errno. */
 static int take_once(struct catalog *c, uint32_t slot, struct held **ret)
 {
 	struct held *h = c->slots[slot].held;
@@ -188,8 +197,8 @@ static int take_once(struct catalog *c, uint32_t slot, struct held **ret)
 		open_held(c, h);
 	}
 	if (rc == 0 && (h->err || h->forgotten))
-		rc = h->err == -EINTR || h->replaced ? -EAGAIN : h->err ? h->err : -ESTALE;
-	if (rc < 0) {
+		rc = h->err == -EINTR || h->replaced ? ONCE_MORE : h->err ? h->err : -ESTALE;
+	if (rc) {
 		held_put(c, h);
 		return rc;
 	}
@@ -206,8 +215,8 @@ static int take(struct catalog *c, uint32_t slot, struct held **ret)
 	int rc;
 	do
 		rc = c->slots[slot].file == NONE ? -ESTALE : take_once(c, slot, ret);
-	while (rc == -EAGAIN && stop_check() == 0);
-	return rc == -EAGAIN ? -EINTR : rc;
+	while (rc == ONCE_MORE && stop_check() == 0);
+	return rc == ONCE_MORE ? -EINTR : rc;
 }
 
 /* ---- growing ---- */
@@ -246,8 +255,8 @@ static int copy_and_grow(const struct catalog *c, struct session *s, struct sess
 	return rc < 0 ? rc : 0;
 }
 
-/* Somebody reads it for long, and the file has grown: the others go on with a copy. Made once. -EAGAIN: there is one.
- */
+/* Somebody reads it for long, and the file has grown: the others go on with a copy. Made once. ONCE_MORE: there
+ * is one. */
 static int grow_copy(struct catalog *c, struct held *h)
 {
 	struct session *s;
@@ -258,11 +267,11 @@ static int grow_copy(struct catalog *c, struct held *h)
 	while (h->copying && (rc = stop_check()) == 0)
 		lock_wait_for(&c->lock, &c->open.opened, LOCK_LOOK_NS);
 	if (rc == 0 && h->forgotten)
-		rc = h->replaced ? -EAGAIN : -ESTALE;
+		rc = h->replaced ? ONCE_MORE : -ESTALE;
 	if (rc == 0)
 		h->copying = true;
 	lock_give(&c->lock);
-	if (rc < 0)
+	if (rc)
 		return rc;
 
 	rc = copy_and_grow(c, h->session, &s, &f);
@@ -275,7 +284,7 @@ static int grow_copy(struct catalog *c, struct held *h)
 	else if (rc == 0)
 		replace(c, h, s, &f);
 	lock_give(&c->lock);
-	return rc < 0 ? rc : -EAGAIN;
+	return rc < 0 ? rc : ONCE_MORE;
 }
 
 /* Takes in what was appended, if the index can be had for that. */
@@ -289,7 +298,7 @@ static int grow_in_place(const struct catalog *c, struct held *h, struct finding
 	if (rc >= 0 || rc == -EINTR)
 		*ret_found = find_out(c, s);
 	session_unlock(s);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 static int is_changed(struct session *s, bool *ret)
@@ -302,8 +311,17 @@ static int is_changed(struct session *s, bool *ret)
 	return 0;
 }
 
-/* Takes in what was appended to a file whose index is held. Called without the lock. -EAGAIN: another index has its
- * place. */
+/* Why it could not grow may show in the file's attributes. Called without the lock. */
+static void look_at_file(struct catalog *c, const struct held *h)
+{
+	struct call call = {0};
+	while (call_round(c, &call))
+		if (!h->forgotten)
+			scan_file(c, c->slots[h->slot].file, 0);
+}
+
+/* Takes in what was appended to a file whose index is held. Called without the lock. 0, ONCE_MORE or a negative errno.
+ */
 static int grow_index(struct catalog *c, struct held *h)
 {
 	struct finding f = {0};
@@ -314,22 +332,23 @@ static int grow_index(struct catalog *c, struct held *h)
 	rc = grow_in_place(c, h, &f);
 	if (rc == -ETIMEDOUT)
 		rc = grow_copy(c, h);
+	if (rc < 0 && rc != -ESTALE && rc != -EINTR)
+		look_at_file(c, h);
 
 	lock_take(&c->lock);
-	if (rc >= 0 || (rc == -EINTR && f.memory))
+	if (rc == 0 || (rc == -EINTR && f.memory))
 		take_in(c, h, &f);
 	else if (rc == -ESTALE && !h->forgotten)
 		slot_kill(c, h->slot);
-	else if (rc != -EAGAIN && rc != -EINTR && !h->forgotten)
-		scan_file(c, c->slots[h->slot].file, 0);
 	if (h->forgotten && rc != -EINTR)
-		rc = h->replaced ? -EAGAIN : -ESTALE;
+		rc = h->replaced ? ONCE_MORE : -ESTALE;
 	if (rc == -EINTR)
 		h->looked = 0;
 	lock_give(&c->lock);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
+/* 0, ONCE_MORE or a negative errno. */
 static int get_once(struct catalog *c, uint32_t slot, bool look, struct session **ret)
 {
 	struct held *h = NULL;
@@ -359,7 +378,7 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 		rc = grow_index(c, h);
 	if (rc == 0)
 		rc = session_rdlock_wanted(h->session);
-	if (rc < 0) {
+	if (rc) {
 		lock_take(&c->lock);
 		held_put(c, h);
 		lock_give(&c->lock);
@@ -374,8 +393,8 @@ static int get(struct catalog *c, uint32_t slot, bool look, struct session **ret
 	int rc;
 	do
 		rc = get_once(c, slot, look, ret);
-	while (rc == -EAGAIN);
-	return rc;
+	while (rc == ONCE_MORE && stop_check() == 0);
+	return rc == ONCE_MORE ? -EINTR : rc;
 }
 
 int catalog_get(struct catalog *c, uint32_t slot, struct session **ret)

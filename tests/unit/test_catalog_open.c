@@ -8,6 +8,7 @@
 #include "catalog_fixture.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 /* Another one's, as it were: a thread has one index at a time. */
@@ -183,6 +184,58 @@ static void an_index_comes_back_as_it_was(void **state)
 	budget_leave(&p->budget, &other);
 }
 
+/* Somebody has a lease on the file, and does not give it back. */
+static void a_file_that_says_eagain_is_not_asked_again(void **state)
+{
+	struct place *p = *state;
+	struct session *s;
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
+	open_place(p);
+	uint32_t slot = slot_of(p, "a", "one");
+	signal(SIGIO, SIG_IGN); /* which asks for the lease */
+	int fd = open(at(p, "a/one.jsonl"), O_RDWR | O_CLOEXEC);
+	if (fcntl(fd, F_SETLEASE, F_WRLCK) < 0) {
+		close(fd);
+		skip();
+	}
+	assert_int_equal(catalog_get(p->c, slot, &s), -EAGAIN);
+	assert_int_equal(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
+	close(fd);
+	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	assert_int_equal(session_count(s), 1);
+	catalog_put(p->c, s);
+}
+
+/* To look at a file on another file system may wait, and is done on another thread; here one was looked at a moment
+ * ago, so the first to see that it is another one is who opens it. */
+static void what_lies_elsewhere_is_known_before_it_is_given(void **state)
+{
+	struct place *p = *state;
+	struct session *s;
+	struct stat here, there;
+	char target[] = "/dev/shm/test_catalog.XXXXXX";
+	int fd = mkstemp(target);
+	if (fd < 0 || stat(p->root, &here) < 0 || fstat(fd, &there) < 0 || here.st_dev == there.st_dev) {
+		unlink(target);
+		skip();
+	}
+	close(fd);
+	struct place other = {.root = "/dev/shm"};
+	make_dir(p, "a");
+	put(&other, target + sizeof "/dev/shm", HEADER("one", "/") ENTRY("x"));
+	assert_int_equal(symlink(target, at(p, "a/one.jsonl")), 0);
+	struct catalog_options o = {.budget = &p->budget, .fresh_ms = 60000};
+	p->budget = (struct budget)BUDGET_INIT(64 << 20);
+	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
+	uint32_t slot = slot_of(p, "a", "one");
+	assert_int_not_equal(slot, NO_SLOT);
+	put(&other, target + sizeof "/dev/shm", HEADER("two", "/") ENTRY("x"));
+	int rc = catalog_get(p->c, slot, &s);
+	unlink(target);
+	assert_int_equal(rc, -ESTALE);
+}
+
 /* ---- threads ---- */
 
 struct chaos {
@@ -308,8 +361,14 @@ static void an_index_is_built_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(gives_an_index_that_grows),     TEST(rewritten_while_nobody_looked), TEST(keeps_few_indexes_open),
-	    TEST(an_index_comes_back_as_it_was), TEST(many_threads_at_once),          TEST(an_index_is_built_once),
+	    TEST(gives_an_index_that_grows),
+	    TEST(rewritten_while_nobody_looked),
+	    TEST(keeps_few_indexes_open),
+	    TEST(an_index_comes_back_as_it_was),
+	    TEST(many_threads_at_once),
+	    TEST(an_index_is_built_once),
+	    TEST(a_file_that_says_eagain_is_not_asked_again),
+	    TEST(what_lies_elsewhere_is_known_before_it_is_given),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
