@@ -1,16 +1,12 @@
 /* Taking requests and answering them.
  *
- * A request costs two wake-ups besides what we do for it, ours and the caller's, and on CPUs that rest when they have
- * nothing to do these take several times as long as most answers. So one thread, the leader, takes the requests, and
- * looks for the next one for a moment before it goes to sleep: programs that walk a tree come back at once.
+ * One thread, the reader, takes the requests and answers them: most are answered in less time than it takes to wake
+ * another. What takes long must not hold up the rest: while there are requests, the main thread looks each millisecond
+ * whether the reader is still at work on the same one, and has another thread read in its place.
  *
- * What takes long must not hold up the others. While there are requests one thread stands by: it looks each
- * millisecond whether the leader is still at work on the same one, and leads from then on if it is. And where one took
- * long and the next had to wait for it, the leader lets the one that stands by take over before it goes on.
- *
- * All of them may be at work at once, and what ends long work comes as a request, too: that its asker was interrupted
- * (killed). So there is one thread more than may work. While all others do it only takes the requests, and keeps them
- * for who has done first; what was interrupted among them it answers at once. So it is with a single thread (-s), too.
+ * All threads may be at work at once, and what ends long work comes as a request, too: that its asker was interrupted
+ * (killed). So there is one thread more than may work. While all others do, it only takes the requests and keeps them
+ * for the first that is done; those that were interrupted it answers at once. With -s, one thread works and one reads.
  */
 #include "fs_impl.h"
 #include "sessionfs/base/stop.h"
@@ -19,7 +15,6 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SPIN_NS = 50 * 1000, LONG_NS = 50 * 1000, TICK_NS = 1000 * 1000, JOIN_NS = 20 * 1000 * 1000 };
+enum { TICK_NS = 1000 * 1000, JOIN_NS = 20 * 1000 * 1000 };
 
 /* Stopped work ends long before this; what does not waits for a file of the source that never answers. */
 #define LEAVE_NS INT64_C(5000000000)
@@ -54,20 +49,16 @@ struct kept {
 
 struct loop {
 	struct fuse_session *session;
-	bool refuse_own; /* see struct fs_options */
-	int device, end; /* descriptors: requests, and whether it is over */
-	int64_t spin_ns;
-	/* Odd while the leader is at work on a request. It goes up when one is begun or done, and when another thread
-	 * takes over: who finds it changed does not lead any more. */
+	bool refuse_own;         /* see struct fs_options */
+	int device, end, active; /* descriptors: requests, whether it is over, and whether there are requests again */
+	/* Odd while the reader is at work on a request. It goes up when one is begun or done, and when another thread
+	 * is to read: who finds it changed is not the reader any more. */
 	_Atomic uint64_t turn;
-	atomic_bool asleep;  /* the leader, for want of requests */
-	atomic_bool resting; /* and the one that stands by, until it is woken */
-	atomic_bool crowded; /* requests wait for each other */
+	atomic_bool resting; /* the main thread does not look at `turn` */
 	atomic_int error;
 	struct lock lock;     /* guards the rest */
-	pthread_cond_t wake;  /* the one that stands by */
-	pthread_cond_t spare; /* those that do not even do that */
-	bool led, stood_by, ended;
+	pthread_cond_t spare; /* for threads that wait to read */
+	bool is_read, ended;
 	struct worker **workers;
 	unsigned n, cap, spares; /* cap: those that may work, and one more */
 	struct kept *first, **last;
@@ -80,14 +71,18 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void end(struct loop *l)
+static void signal_to(int event)
 {
 	uint64_t one = 1;
-	ssize_t n = write(l->end, &one, sizeof one);
+	ssize_t n = write(event, &one, sizeof one);
 	(void)n;
+}
+
+static void end(struct loop *l)
+{
+	signal_to(l->end);
 	lock_take(&l->lock);
 	l->ended = true;
-	pthread_cond_broadcast(&l->wake);
 	pthread_cond_broadcast(&l->spare);
 	lock_give(&l->lock);
 }
@@ -224,77 +219,12 @@ static void interrupt(struct loop *l, const struct fuse_buf *buf)
 	free(k);
 }
 
-/* --- the leader ---------------------------------------------------------------------------------- */
-
-static void wake(struct loop *l)
-{
-	lock_take(&l->lock);
-	pthread_cond_signal(&l->wake);
-	lock_give(&l->lock);
-}
-
-static void sleep_on(struct loop *l)
-{
-	struct pollfd wait[] = {{.fd = l->device, .events = POLLIN}, {.fd = l->end, .events = POLLIN}};
-	atomic_store(&l->asleep, true);
-	poll(wait, 2, -1);
-	atomic_store(&l->asleep, false);
-	if (atomic_load(&l->resting))
-		wake(l);
-}
-
-/* Positive, 0 at the end, or an error. *waited: there was none at first. */
-static int receive(struct loop *l, struct fuse_buf *buf, bool *waited)
-{
-	int64_t until = 0;
-	*waited = false;
-	while (!fuse_session_exited(l->session)) {
-		int rc = fs_receive(l->session, buf);
-		if (rc != -EAGAIN && rc != -EINTR)
-			return rc;
-		*waited = true;
-		int64_t now = now_ns();
-		if (!until)
-			until = now + l->spin_ns;
-		if (now < until) {
-			sched_yield(); /* the caller may be waiting for this CPU */
-		} else {
-			sleep_on(l);
-			until = 0;
-		}
-	}
-	return 0;
-}
-
-static bool hand_over(struct loop *l)
-{
-	lock_take(&l->lock);
-	bool can = l->stood_by;
-	if (can) {
-		l->led = false;
-		pthread_cond_signal(&l->wake);
-	}
-	lock_give(&l->lock);
-	return can;
-}
-
-/* True if the thread still leads. */
-static bool answer(struct worker *w, const struct fuse_buf *buf, bool *took_long)
-{
-	struct loop *l = w->loop;
-	uint64_t turn = atomic_load(&l->turn) + 1;
-	atomic_store(&l->turn, turn);
-	process(w, buf);
-	*took_long = now_ns() - w->began > LONG_NS;
-	return atomic_compare_exchange_strong(&l->turn, &turn, turn + 1);
-}
-
 /* Whether it is kept for a thread that is at work, because all others are. If one could not be made, the leader does
  * what it can. */
 static bool keep(struct loop *l, const struct fuse_buf *buf)
 {
 	LOCKED(&l->lock);
-	if (l->n < l->cap || l->stood_by || l->spares > 0)
+	if (l->n < l->cap || l->spares > 0)
 		return false;
 	struct kept *k = malloc(sizeof *k + buf->size);
 	if (!k)
@@ -344,76 +274,98 @@ static bool is_done_at_once(struct loop *l, const struct fuse_buf *buf)
 	return true;
 }
 
-/* Until another thread does or the end. */
-static void lead(struct worker *w, struct fuse_buf *buf)
-{
-	struct loop *l = w->loop;
-	bool waited, took_long = false;
-	for (;;) {
-		int rc = receive(l, buf, &waited);
-		if (rc <= 0) {
-			if (rc < 0)
-				atomic_store(&l->error, rc);
-			end(l);
-			return;
-		}
-		if (waited)
-			atomic_store(&l->crowded, false);
-		else if (took_long)
-			atomic_store(&l->crowded, true);
-		if (is_done_at_once(l, buf))
-			continue;
-		begin_work(w, buf);
-		if (atomic_load(&l->crowded) && hand_over(l)) {
-			process(w, buf);
-			return;
-		}
-		if (!answer(w, buf, &took_long))
-			return;
-	}
-}
-
-/* --- the others ---------------------------------------------------------------------------------- */
-
-/* True if the leader has been at work on one request all the time, and is the leader no more. The lock is held. */
-static bool watch(struct loop *l)
-{
-	uint64_t turn = atomic_load(&l->turn);
-	if (atomic_load(&l->asleep)) {
-		atomic_store(&l->resting, true);
-		if (atomic_load(&l->asleep))
-			lock_wait(&l->lock, &l->wake);
-		atomic_store(&l->resting, false);
-		return false;
-	}
-	lock_wait_for(&l->lock, &l->wake, TICK_NS);
-	return turn % 2 && l->led && atomic_compare_exchange_strong(&l->turn, &turn, turn + 1);
-}
+/* --- who reads ------------------------------------------------------------------------------------ */
 
 static void *work(void *arg);
 
-static void add_thread(struct loop *l)
+static bool add_thread(struct loop *l)
 {
 	struct worker **all = l->n < l->cap ? reallocarray(l->workers, l->n + 1, sizeof(struct worker *)) : NULL;
 	struct worker *w = all ? calloc(1, sizeof *w) : NULL;
 	if (all)
 		l->workers = all;
 	if (!w)
-		return;
+		return false;
 	w->loop = l;
-	if (pthread_create(&w->thread, NULL, work, w) == 0)
+	bool made = pthread_create(&w->thread, NULL, work, w) == 0;
+	if (made)
 		l->workers[l->n++] = w;
 	else
 		free(w);
+	return made;
 }
 
-/* The lock is held. Without another thread the leader does what it can. */
-static void find_standby(struct loop *l)
+/* Has another thread read, unless there is none or the reader has finished by now. */
+static void replace_reader(struct loop *l, uint64_t turn)
 {
-	if (l->spares > 0)
-		pthread_cond_signal(&l->spare);
-	else
-		add_thread(l);
+	LOCKED(&l->lock);
+	if (l->spares == 0 && !add_thread(l))
+		return;
+	if (!atomic_compare_exchange_strong(&l->turn, &turn, turn + 1))
+		return;
+	l->is_read = false;
+	pthread_cond_signal(&l->spare);
+}
+
+/* By the main thread, once in a tick. */
+static void look(struct loop *l, uint64_t *before)
+{
+	uint64_t turn = atomic_load(&l->turn);
+	if (turn != *before) {
+		*before = turn;
+	} else if (turn % 2) {
+		replace_reader(l, turn);
+	} else {
+		atomic_store(&l->resting, true);
+		/* Else the reader did not see it. */
+		if (atomic_load(&l->turn) != turn)
+			atomic_store(&l->resting, false);
+	}
+}
+
+/* Positive, 0 at the end, or an error. */
+static int receive(struct loop *l, struct fuse_buf *buf)
+{
+	struct pollfd wait[] = {{.fd = l->device, .events = POLLIN}, {.fd = l->end, .events = POLLIN}};
+	while (!fuse_session_exited(l->session)) {
+		poll(wait, 2, -1);
+		int rc = fs_receive(l->session, buf);
+		if (rc != -EAGAIN && rc != -EINTR)
+			return rc;
+	}
+	return 0;
+}
+
+/* Answers a request. True if the thread still is the reader. */
+static bool answer(struct worker *w, const struct fuse_buf *buf)
+{
+	struct loop *l = w->loop;
+	uint64_t turn = atomic_load(&l->turn) + 1;
+	atomic_store(&l->turn, turn);
+	if (atomic_exchange(&l->resting, false))
+		signal_to(l->active);
+	process(w, buf);
+	return atomic_compare_exchange_strong(&l->turn, &turn, turn + 1);
+}
+
+/* Until another thread does, or the end. */
+static void read_on(struct worker *w, struct fuse_buf *buf)
+{
+	struct loop *l = w->loop;
+	for (;;) {
+		int rc = receive(l, buf);
+		if (rc <= 0) {
+			if (rc < 0)
+				atomic_store(&l->error, rc);
+			end(l);
+			return;
+		}
+		if (is_done_at_once(l, buf))
+			continue;
+		begin_work(w, buf);
+		if (!answer(w, buf))
+			return;
+	}
 }
 
 /* Does what was kept meanwhile. The lock is held, but not while it is done. */
@@ -431,46 +383,31 @@ static void work_off(struct worker *w)
 	}
 }
 
-/* Waits until this thread is to lead. False at the end. */
-static bool stand_by(struct worker *w)
+/* Waits until this thread is to read. False at the end. */
+static bool wait_to_read(struct worker *w)
 {
 	struct loop *l = w->loop;
-	lock_take(&l->lock);
+	LOCKED(&l->lock);
 	work_off(w);
 	l->spares++;
-	while (l->stood_by && !l->ended)
+	while (l->is_read && !l->ended)
 		lock_wait(&l->lock, &l->spare);
 	l->spares--;
-	l->stood_by = true;
-	while (!l->ended && l->led && !watch(l))
-		continue;
-	l->led = true;
-	l->stood_by = false;
-	bool goes_on = !l->ended;
-	if (goes_on)
-		find_standby(l);
-	lock_give(&l->lock);
-	return goes_on;
+	l->is_read = true;
+	return !l->ended;
 }
 
 static void *work(void *arg)
 {
 	struct worker *w = arg;
 	struct fuse_buf buf = {.mem = NULL};
-	while (stand_by(w))
-		lead(w, &buf);
+	while (wait_to_read(w))
+		read_on(w, &buf);
 	free(buf.mem);
 	return NULL;
 }
 
 /* --- all of them --------------------------------------------------------------------------------- */
-
-/* On a single one whoever looks for requests keeps the caller from making them. */
-static bool has_several_cpus(void)
-{
-	cpu_set_t set;
-	return sched_getaffinity(0, sizeof set, &set) < 0 || CPU_COUNT(&set) > 1;
-}
 
 static int prepare(struct loop *l, struct fs *fs, unsigned threads)
 {
@@ -481,13 +418,12 @@ static int prepare(struct loop *l, struct fs *fs, unsigned threads)
 	l->last = &l->first;
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
-	l->spin_ns = has_several_cpus() ? SPIN_NS : 0;
 	l->device = fd;
 	l->end = eventfd(0, EFD_CLOEXEC);
-	if (l->end < 0)
+	l->active = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (l->end < 0 || l->active < 0)
 		return -errno;
 	lock_init(&l->lock, LOCK_LOOP);
-	lock_cond_init(&l->wake);
 	lock_cond_init(&l->spare);
 	return 0;
 }
@@ -495,9 +431,9 @@ static int prepare(struct loop *l, struct fs *fs, unsigned threads)
 static void release(struct loop *l)
 {
 	pthread_cond_destroy(&l->spare);
-	pthread_cond_destroy(&l->wake);
 	lock_destroy(&l->lock);
 	close(l->end);
+	close(l->active);
 	for (unsigned i = 0; i < l->n; i++)
 		free(l->workers[i]);
 	free(l->workers);
@@ -507,9 +443,17 @@ static void release(struct loop *l)
 /* Signals come here, to the thread that waits for the end, and nowhere else. False if a thread is left behind. */
 static bool wait_for_end(struct loop *l, const sigset_t *mask)
 {
-	struct pollfd p = {.fd = l->end, .events = POLLIN};
-	while (!fuse_session_exited(l->session) && ppoll(&p, 1, NULL, mask) <= 0)
-		continue;
+	const struct timespec tick = {.tv_nsec = TICK_NS};
+	struct pollfd p[] = {{.fd = l->end, .events = POLLIN}, {.fd = l->active, .events = POLLIN}};
+	uint64_t turn = 0, n;
+	while (!fuse_session_exited(l->session)) {
+		int rc = ppoll(p, 2, atomic_load(&l->resting) ? NULL : &tick, mask);
+		if (rc > 0 && p[0].revents)
+			break;
+		if (rc > 0 && read(l->active, &n, sizeof n) < 0)
+			continue;
+		look(l, &turn);
+	}
 	end(l);
 	/* From now on this one may be the only one that answers: it must not wait for anybody. */
 	fuse_session_exit(l->session);
@@ -526,8 +470,7 @@ static bool wait_for_end(struct loop *l, const sigset_t *mask)
 	return all;
 }
 
-/* One that leads and one that stands by: what is left of them stays to the end. Only where two may work there is one
- * that answers whoever the other waits for. */
+/* One that reads and one to spare. Only where two may work there is one that answers whoever the other waits for. */
 static int begin(struct loop *l, struct fs *fs)
 {
 	lock_take(&l->lock);
