@@ -99,7 +99,8 @@ $(BUILD)/unit/test_faults: private linking += $(fault_calls:%=-Wl,--wrap=%)
 $(BUILD)/unit/test_reach: private linking += -Wl,--wrap=syscall
 
 # What fails once, or again and again, in test_catalog_trouble, and after a write in test_tree_trouble.
-$(BUILD)/unit/test_catalog_trouble: private linking += -Wl,--wrap=read -Wl,--wrap=fgetxattr
+trouble_calls := malloc calloc realloc reallocarray read fgetxattr
+$(BUILD)/unit/test_catalog_trouble: private linking += $(trouble_calls:%=-Wl,--wrap=%)
 after_calls := commit_labels commit_leaf tree_lookup tree_getattr
 $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%)
 

@@ -121,9 +121,8 @@ static void load_projects(struct catalog *c, int64_t now)
 	scan_headers(c, 0, now);
 	if (catalog_is_void(c))
 		return;
-	if (c->named_epoch != c->epoch)
-		names_projects(c);
-	c->named_epoch = c->epoch;
+	if (c->named_epoch != c->epoch && names_projects(c))
+		c->named_epoch = c->epoch;
 }
 
 void catalog_load_project(struct catalog *c, uint32_t project, int64_t now)
@@ -151,6 +150,8 @@ void catalog_load_all(struct catalog *c, int64_t now)
 		if (c->projects[i].waiting.n)
 			names_slots(c, i);
 	}
+	if (catalog_is_void(c))
+		return;
 	names_sids(c);
 	c->named_all = true;
 	c->loaded_at = c->missed ? 0 : now;

@@ -311,7 +311,7 @@ uint32_t file_for(struct catalog *c, uint32_t dir, const char *name); /* made if
 void scan_touched(struct catalog *c, uint32_t file, int64_t now);
 
 /* names.c */
-void names_projects(struct catalog *c);                /* names those that have something to show */
+bool names_projects(struct catalog *c);                /* those with something to show; false: no memory */
 void names_slots(struct catalog *c, uint32_t project); /* gives slots to the files that wait */
 void names_sids(struct catalog *c);
 

@@ -130,13 +130,13 @@ static int scan(int fd, struct header *h)
 		while (got > 0 && (nl = memchr(p + seen, '\n', h->bytes.n - seen)) != NULL) {
 			size_t end = (size_t)(nl - p);
 			if (look((struct span){p + begin, end - begin}, number, &malformed, h))
-				return 0;
+				return h->err;
 			begin = seen = end + 1;
 			number++;
 		}
 		if (got == 0) {
 			if (look((struct span){p + begin, h->bytes.n - begin}, number, &malformed, h))
-				return 0;
+				return h->err;
 			break;
 		}
 		seen = h->bytes.n;
@@ -182,6 +182,7 @@ bool header_read(const struct reach_at *at, enum reach_how how, struct header *h
 
 	h->reason = NULL;
 	h->is_later = false;
+	h->err = 0;
 	h->line = 1;
 	h->st = (struct stat){0};
 	h->mode = 0;

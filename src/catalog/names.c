@@ -136,26 +136,32 @@ static struct span project_text(struct catalog *c, uint32_t project)
 	return inside;
 }
 
-void names_projects(struct catalog *c)
+bool names_projects(struct catalog *c)
 {
 	struct ranked *fresh CLEANUP_FREE = NULL;
 	size_t n = 0, cap = 0;
+	bool all = true;
 
-	for (uint32_t i = 0; i < c->project_count; i++) {
+	for (uint32_t i = 0; i < c->project_count && all; i++) {
 		struct project *p = &c->projects[i];
 		if (p->name || !project_is_present(c, i))
 			continue;
-		if (!vec_grow(&fresh, &cap, n + 1, sizeof *fresh))
-			return;
-		fresh[n++] = (struct ranked){.path = p->key, .value = i, .last = is_dashed(p->key)};
+		all = vec_grow(&fresh, &cap, n + 1, sizeof *fresh);
+		if (all)
+			fresh[n++] = (struct ranked){.path = p->key, .value = i, .last = is_dashed(p->key)};
 	}
-	if (n == 0)
-		return;
-	qsort(fresh, n, sizeof *fresh, by_path);
+	if (n > 0 && all)
+		qsort(fresh, n, sizeof *fresh, by_path);
 	struct map tails CLEANUP(map_release) = {0};
 	struct naming how = {.taken = &c->project_names, .tails = &tails, .holds = project_holds};
-	for (size_t i = 0; i < n; i++)
-		c->projects[fresh[i].value].name = name_give(c, &how, project_text(c, fresh[i].value), fresh[i].value);
+	for (size_t i = 0; i < n && all; i++) {
+		struct project *p = &c->projects[fresh[i].value];
+		p->name = name_give(c, &how, project_text(c, fresh[i].value), fresh[i].value);
+		all = p->name != NULL;
+	}
+	if (!all)
+		catalog_misses(c, -ENOMEM);
+	return all;
 }
 
 /* ---- slots and their stems ---- */
@@ -226,16 +232,26 @@ static bool sid_holds(struct catalog *c, uint32_t owner, uint32_t scope, struct 
 
 void names_sids(struct catalog *c)
 {
-	struct list l CLEANUP(list_release) = c->nameless;
-	c->nameless = (struct list){0};
+	struct list *l = &c->nameless;
+	size_t named = 0;
 
-	sort_files(c, &l);
-	for (size_t i = 0; i < l.n; i++) {
-		struct file *f = &c->files[l.v[i]];
-		if (f->slot == NONE || (f->sid_name && map_get(&c->sids, 0, span_of(f->sid_name)) == l.v[i]))
+	sort_files(c, l);
+	for (; named < l->n; named++) {
+		uint32_t file = l->v[named];
+		const struct file *f = &c->files[file];
+		if (f->slot == NONE || (f->sid_name && map_get(&c->sids, 0, span_of(f->sid_name)) == file))
 			continue;
 		struct naming how = {&c->sids, &c->sid_tails, 0, NULL, sid_holds};
-		const char *name = name_give(c, &how, f->sid, l.v[i]);
-		c->files[l.v[i]].sid_name = name;
+		const char *name = name_give(c, &how, f->sid, file);
+		c->files[file].sid_name = name;
+		if (!name)
+			break;
 	}
+	if (named == l->n) {
+		list_release(l);
+		return;
+	}
+	l->n -= named;
+	memmove(l->v, l->v + named, l->n * sizeof *l->v);
+	catalog_misses(c, -ENOMEM);
 }

@@ -409,7 +409,9 @@ uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 	if (found != NONE)
 		return found;
 
-	if (c->file_count >= NONE || !vec_grow(&c->files, &c->file_cap, c->file_count + 1, sizeof *c->files))
+	struct list *files = &c->dirs[dir].files;
+	if (c->file_count >= NONE || !vec_grow(&c->files, &c->file_cap, c->file_count + 1, sizeof *c->files) ||
+	    !vec_reserve(files, 1))
 		return NONE;
 	const char *kept = strings_copy(&c->strings, buf_span(&path));
 	uint32_t file = (uint32_t)c->file_count;
@@ -417,7 +419,8 @@ uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 		return NONE;
 	c->files[c->file_count++] =
 	    (struct file){.path = kept, .base = base, .dir = dir, .project = NONE, .stem_project = NONE, .slot = NONE};
-	return list_add(&c->dirs[dir].files, file) == 0 ? file : NONE;
+	files->v[files->n++] = file;
+	return file;
 }
 
 bool file_is_candidate(const char *name)

@@ -1,4 +1,5 @@
-/* One file, or the ACL of it, cannot be read for now: once, which nobody notices, or again and again, which is told. */
+/* One file, or the ACL of it, cannot be read for now, or there is no memory: once, which nobody notices, or again and
+ * again, which is told. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -54,6 +55,27 @@ static void let_fail(struct place *p, const char *name, bool acl, unsigned times
 	failing.acl = acl;
 	failing.times = times;
 }
+
+/* The allocation that fails, counted from now on; 0: none. */
+static unsigned no_memory;
+
+static bool is_without_memory(void)
+{
+	return no_memory && --no_memory == 0;
+}
+
+#define WRAP_ALLOC(name, parameters, arguments)                                                                        \
+	void *__real_##name parameters;                                                                                \
+	void *__wrap_##name parameters;                                                                                \
+	void *__wrap_##name parameters                                                                                 \
+	{                                                                                                              \
+		return is_without_memory() ? NULL : __real_##name arguments;                                           \
+	}
+
+WRAP_ALLOC(malloc, (size_t n), (n))
+WRAP_ALLOC(calloc, (size_t n, size_t size), (n, size))
+WRAP_ALLOC(realloc, (void *p, size_t n), (p, n))
+WRAP_ALLOC(reallocarray, (void *p, size_t n, size_t size), (p, n, size))
 
 static void let_be(void)
 {
@@ -124,7 +146,7 @@ static size_t list(struct place *p, char *text, int *ret_fault)
 	int before = fault_begin();
 	*text = '\0';
 	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot); n++) {
-		strcat(text, slot.sid);
+		strcat(text, slot.sid ? slot.sid : "?");
 		strcat(text, "=");
 		strcat(text, slot.file);
 		strcat(text, " ");
@@ -166,6 +188,47 @@ static void what_a_listing_lacks_is_told(void **state)
 	assert_int_equal(fault, -EIO);
 	assert_int_equal(list(p, text, &fault), 2);
 	assert_int_equal(fault, 0);
+}
+
+static bool is_whole(const char *text)
+{
+	return strstr(text, "same=a/1.jsonl ") && strstr(text, "same~2=a/2.jsonl ");
+}
+
+/* True once there are not so many allocations. */
+static bool lists_without(struct place *p, unsigned nth)
+{
+	char text[256];
+	struct project_info project;
+	uint64_t cookie = 0;
+	int fault;
+	open_place(p);
+	no_memory = nth;
+	list(p, text, &fault);
+	bool failed = no_memory == 0;
+	no_memory = 0;
+	assert_true(fault == 0 ? is_whole(text) : failed);
+	assert_int_equal(list(p, text, &fault), 2);
+	assert_true(is_whole(text));
+	no_memory = failed ? nth : 0;
+	catalog_project_next(p->c, &cookie, &project);
+	no_memory = 0;
+	cookie = 0;
+	assert_true(catalog_project_next(p->c, &cookie, &project));
+	assert_string_equal(project.name, "a");
+	catalog_close(p->c);
+	p->c = NULL;
+	return !failed;
+}
+
+static void no_name_is_missing_for_want_of_memory(void **state)
+{
+	struct place *p = *state;
+	make_dir(p, "a");
+	put(p, "a/1.jsonl", HEADER("same", "/"));
+	put(p, "a/2.jsonl", HEADER("same", "/"));
+	for (unsigned n = 1; !lists_without(p, n); n++)
+		assert_true(n < 1000);
 }
 
 /* ---- where it came from ---- */
@@ -231,7 +294,7 @@ int main(void)
 	    TEST(one_failure_makes_no_other_newest),    TEST(the_newest_in_trouble_is_no_other),
 	    TEST(an_older_one_in_trouble_is_no_matter), TEST(one_failure_changes_no_listing),
 	    TEST(what_a_listing_lacks_is_told),         TEST(a_parent_in_trouble_is_told),
-	    TEST(an_acl_in_trouble_closes_nothing),
+	    TEST(an_acl_in_trouble_closes_nothing),     TEST(no_name_is_missing_for_want_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
