@@ -48,9 +48,11 @@ static int read_table(const struct session *s, struct span table, struct changes
 static void check_shown(const struct session *s)
 {
 	CLEANUP_BUF struct buf shown = BUF_INIT;
-	CLEANUP(changes_release) struct changes c;
+	CLEANUP(changes_release) struct changes c = {.text = BUF_INIT};
 
 	assert_int_equal(render_labels_tsv(s, &shown), 0);
+	if (shown.n == 0) /* without entries: refused, as a file that was cut off is */
+		return;
 	assert_int_equal(read_table(s, buf_span(&shown), &c), 0);
 	assert_int_equal(c.n, 0);
 }
