@@ -7,6 +7,19 @@
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/vec.h"
 
+/* Huge requests must fail, not abort, under the sanitizers. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
 static void test_grows(void **state)
 {
 	(void)state;
