@@ -11,6 +11,7 @@
 
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/stop.h"
+#include "sessionfs/session/session.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 struct again {
 	uint32_t slot;
 	int64_t at_ms, changed_ms;
-	bool renamed; /* names below it were told of */
+	uint32_t renamed; /* names of entries from this one on were told of, or NO_ENTRY */
 };
 
 /* What to tell the kernel, gathered so that no lock is held. */
@@ -67,13 +68,14 @@ static void tell_session(struct fs *fs, const struct slot_info *s, bool contents
 }
 
 /* Not with the change itself: it has the index grow, and a write that fails is about to take back what it wrote. And
- * twice: the kernel keeps the names that somebody is just asking about. True if it must be told again. */
-static bool tell_renamed(struct fs *fs, uint32_t slot, bool again)
+ * twice: an answer of before can be on its way. The first entry that must be told of again, or NO_ENTRY. */
+static uint32_t tell_renamed(struct fs *fs, uint32_t slot, uint32_t again)
 {
 	struct telling t = {fs, false, true};
-	bool renamed = quiet_is_promised(fs, slot) && tree_take_renamed(fs->tree, slot);
-	if (renamed || again)
-		tree_stale_all(fs->tree, slot, tell, &t);
+	uint32_t renamed = quiet_is_promised(fs, slot) ? tree_take_renamed(fs->tree, slot) : NO_ENTRY;
+	uint32_t from = renamed < again ? renamed : again;
+	if (from != NO_ENTRY)
+		tree_stale_all(fs->tree, slot, from, tell, &t);
 	return renamed;
 }
 
@@ -96,7 +98,7 @@ static void plan_again(struct follow *f, uint32_t slot)
 		}
 	if (!vec_grow(&f->again, &f->cap, f->n + 1, sizeof *f->again))
 		return;
-	f->again[f->n++] = (struct again){slot, now + AGAIN_MS, now, false};
+	f->again[f->n++] = (struct again){slot, now + AGAIN_MS, now, NO_ENTRY};
 }
 
 static void tell_again(struct fs *fs)
@@ -108,13 +110,13 @@ static void tell_again(struct fs *fs)
 		struct slot_info s;
 		if (a->at_ms > now)
 			continue;
-		bool renamed = false;
+		uint32_t renamed = NO_ENTRY;
 		if (catalog_slot(fs->catalog, a->slot, &s) == 0) {
 			tell_session(fs, &s, true, true);
 			renamed = tell_renamed(fs, s.slot, a->renamed);
 		}
 		/* What is changed all the time is told of each second. */
-		a->at_ms = (renamed ? now : a->changed_ms) + AGAIN_MS;
+		a->at_ms = (renamed != NO_ENTRY ? now : a->changed_ms) + AGAIN_MS;
 		a->renamed = renamed;
 		if (a->at_ms <= now)
 			*a = f->again[--f->n];

@@ -186,8 +186,8 @@ int session_link(struct session *s, uint32_t from, const struct refs *pending)
 			return -ENOMEM;
 		relink(s, stack);
 		s->relinks++;
-		if (from > 0)
-			atomic_store(&s->renamed, true);
+		if (from > 0 && from < atomic_load(&s->renamed))
+			atomic_store(&s->renamed, from);
 	} else {
 		for (uint32_t i = from; i < s->at.count; i++) {
 			add_child(s, i);

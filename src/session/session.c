@@ -175,6 +175,7 @@ struct session *session_new(const struct reach_at *at)
 	hash_key_draw(&s->secret);
 	/* What another index of the file said is not to be compared with. */
 	s->relinks = (uint32_t)s->secret.seed;
+	atomic_init(&s->renamed, NO_ENTRY);
 	return s;
 }
 
@@ -346,9 +347,9 @@ uint64_t session_serial(const struct session *s)
 	return s->serial;
 }
 
-bool session_take_renamed(struct session *s)
+uint32_t session_take_renamed(struct session *s)
 {
-	return atomic_exchange(&s->renamed, false);
+	return atomic_exchange(&s->renamed, NO_ENTRY);
 }
 
 uint32_t session_relinks(const struct session *s)

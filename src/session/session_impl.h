@@ -186,8 +186,8 @@ struct session {
 	struct buf header_line, sid;
 	struct record header;
 	const struct format *format;
-	uint32_t relinks;    /* how often entries that were linked were linked anew */
-	atomic_bool renamed; /* that happened, and session_take_renamed was not told yet */
+	uint32_t relinks;         /* how often entries that were linked were linked anew */
+	_Atomic uint32_t renamed; /* see session_take_renamed */
 
 	struct extent at;
 

@@ -46,25 +46,50 @@ void tree_stale_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg
 	tell_session(slot, tell, arg);
 }
 
-bool tree_take_renamed(struct tree *t, uint32_t slot)
+uint32_t tree_take_renamed(struct tree *t, uint32_t slot)
 {
 	struct session *s;
 	if (catalog_get(t->catalog, slot, &s) < 0)
-		return false;
-	bool renamed = session_take_renamed(s);
+		return NO_ENTRY;
+	uint32_t from = session_take_renamed(s);
 	catalog_put(t->catalog, s);
-	return renamed;
+	return from;
+}
+
+/* The names of the entries from this one on, each with a slash behind it. */
+static void add_names(struct tree *t, uint32_t slot, uint32_t from, struct buf *out)
+{
+	struct session *s;
+	if (catalog_get(t->catalog, slot, &s) < 0)
+		return;
+	for (uint32_t i = from; i < session_count(s); i++) {
+		session_entry_name(s, i, out);
+		buf_addc(out, '/');
+	}
+	catalog_put(t->catalog, s);
+}
+
+static void tell_names(struct node dir, struct span names, tree_tell tell, void *arg)
+{
+	for (const char *end; (end = names.n ? memchr(names.p, '/', names.n) : NULL);) {
+		struct span name = {names.p, (size_t)(end - names.p)};
+		tell(arg, tree_id(dir), name);
+		names = (struct span){end + 1, names.n - name.n - 1};
+	}
 }
 
 /* Directories that are named after entries stand in one of the session's own: that one is dropped, and with it all
- * that is below. */
-void tree_stale_all(struct tree *t, uint32_t slot, tree_tell tell, void *arg)
+ * that is below. But a directory that is used comes back with the names that are used below it, so those that lead
+ * elsewhere now are dropped by themselves. */
+void tree_stale_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell tell, void *arg)
 {
-	(void)t;
+	struct buf names CLEANUP_BUF = BUF_INIT;
+	add_names(t, slot, from, &names);
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		const struct kind *dir = kind_at(k->in[0]);
 		if (k->name || k->type != S_IFDIR || k->scope < SCOPE_ENTRY || dir->scope >= SCOPE_ENTRY)
 			continue;
+		tell_names((struct node){.kind = k->in[0], .slot = slot}, buf_span(&names), tell, arg);
 		tell(arg, tree_id((struct node){.kind = dir->in[0], .slot = slot}), span_of(dir->name));
 	}
 }

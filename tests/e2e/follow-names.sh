@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# The name of an entry that another entry has now leads there within moments, although somebody holds it while the
-# kernel is told.
+# The name of an entry that another entry has now leads there within moments, although somebody holds it all the time.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -22,10 +21,9 @@ for how in rw ro; do
 	is first "$(text)" "the text with $how"
 	exec 3<"$entry"
 	message aaaa0001 '"aaaa0002"' again >>"$file"
-	sleep 1.5 # a second after the change the kernel is told
-	exec 3<&-
 	leads() { [ "$(text)" = again ]; }
 	within 20 "the entry that has the name now, with $how" leads
+	exec 3<&-
 	umount_fs "$T/$how"
 	rm "$file"
 done

@@ -89,9 +89,9 @@ uint64_t session_serial(const struct session *s);
 /* Rises when entries that were there hang together otherwise than before, or are named otherwise: an id was repeated,
  * or a parent came after its child. Another index of the same file begins with another number. */
 uint32_t session_relinks(const struct session *s);
-/* Whether, as the file grew, an entry may have lost its name to a later line with the same id; true once for each time.
- * Any lock may be held. */
-bool session_take_renamed(struct session *s);
+/* The first entry of those that, as the file grew, may have taken the name of an earlier one, by having the same id;
+ * all that follow it may have. NO_ENTRY if there is none since this was asked last. Any lock may be held. */
+uint32_t session_take_renamed(struct session *s);
 /* Bytes of memory the index uses. */
 size_t session_memory(const struct session *s);
 

@@ -54,10 +54,11 @@ void tree_stale_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg
 void tree_stale_above(struct tree *t, uint32_t project, tree_tell tell, void *arg);
 /* A session came to this place or went from it; `died` is the slot it had, or NO_SLOT. */
 void tree_stale_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_tell tell, void *arg);
-/* Whether names of the session's entries may lead to others since this was asked last: then tree_stale_all drops every
- * name of its entries and branches. Has the index grow. */
-bool tree_take_renamed(struct tree *t, uint32_t slot);
-void tree_stale_all(struct tree *t, uint32_t slot, tree_tell tell, void *arg);
+/* The first entry whose name, or that of one behind it, may have led to another before, since this was asked last;
+ * NO_ENTRY if there is none. Then tree_stale_all drops every name of the session's entries and branches, and those from
+ * this entry on also where somebody uses them. Has the index grow. */
+uint32_t tree_take_renamed(struct tree *t, uint32_t slot);
+void tree_stale_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell tell, void *arg);
 
 /* One name of a directory. `cookie` continues after it. `attr` is NULL when the attributes were not wanted or
  * would have to be produced; node and mode (type bits) are always there. Return non-zero to stop (this name did not
