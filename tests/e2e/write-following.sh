@@ -138,8 +138,11 @@ cd "$T"
 cd "$s"
 cp "$file" "$T/kept"
 echo "after the replacement" >$label
-within 2 "a label after the replacement" grep -qx "after the replacement" $label
-is "after the replacement" "$(tail -n 1 "$file" | sed 's/.*"label":"\(.*\)"}/\1/')" "the last line after the replacement"
+wrote "a label after the replacement, on no branch" "label $a after the replacement"
+[ ! -L branches/current ] || die "metadata without a parent are on a branch"
+echo "Begun again" >entries/$c/branch
+wrote "a branch after the replacement" "branch $c Begun again"
+[ -L branches/current ] || die "the new branch is not the current one"
 
 # Gone: an error, and nothing is made.
 exec 3>$label
