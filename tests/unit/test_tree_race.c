@@ -42,13 +42,13 @@ struct writer {
 	int rc;
 };
 
-/* When a name has led to what is no more the kernel looks it up again, but only to open it. */
+/* When a name has led to what is no more the kernel looks it up again, once, and only to open it. */
 static int put_as_kernel(const struct writer *w)
 {
 	struct tree_handle *h;
 	struct tree_attr dir;
 	int rc = -ESTALE;
-	for (int tries = 0; rc == -ESTALE && tries < 100; tries++)
+	for (int tries = 0; rc == -ESTALE && tries < 2; tries++)
 		if ((rc = find(w->p, w->dir, &dir)) == 0)
 			rc = open_in(w->p, dir.node, w->name, false, &h);
 	if (rc < 0)
