@@ -97,14 +97,15 @@ static bool try_claim(struct budget *b, size_t bytes)
 int budget_claim(struct budget *b, size_t bytes)
 {
 	const struct timespec moment = {.tv_nsec = CLAIM_WAIT_NS};
-	while (!try_claim(b, bytes)) {
-		int rc = stop_check();
-		if (rc < 0)
-			return rc;
+	int rc = stop_wait_begin();
+	if (rc < 0)
+		return rc;
+	while (!try_claim(b, bytes) && (rc = stop_check()) == 0)
 		nanosleep(&moment, NULL);
-	}
-	budget_settle(b);
-	return 0;
+	stop_wait_end();
+	if (rc == 0)
+		budget_settle(b);
+	return rc;
 }
 
 void budget_unclaim(struct budget *b, size_t bytes)

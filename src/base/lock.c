@@ -155,13 +155,15 @@ static bool is_free_for(const struct rwlock *l, bool write)
 	return !l->written && (write ? l->readers == 0 : l->writers_waiting == 0);
 }
 
-static int wait_for(struct rwlock *l, bool write, bool wanted, int64_t until)
+static void wait_for(struct rwlock *l, bool write)
+{
+	while (!is_free_for(l, write))
+		lock_wait(&l->lock, &l->freed);
+}
+
+static int wait_wanted(struct rwlock *l, bool write, int64_t until)
 {
 	while (!is_free_for(l, write)) {
-		if (!wanted) {
-			lock_wait(&l->lock, &l->freed);
-			continue;
-		}
 		int64_t left = until < 0 || l->written ? LOCK_LOOK_NS : until - clock_ns(CLOCK_MONOTONIC);
 		if (stop_check() < 0)
 			return -EINTR;
@@ -172,13 +174,29 @@ static int wait_for(struct rwlock *l, bool write, bool wanted, int64_t until)
 	return 0;
 }
 
+static int wait_among_others(struct rwlock *l, bool write, int64_t until)
+{
+	if (is_free_for(l, write))
+		return 0;
+	int rc = stop_wait_begin();
+	if (rc < 0)
+		return rc;
+	rc = wait_wanted(l, write, until);
+	stop_wait_end();
+	return rc;
+}
+
 static int get(struct rwlock *l, bool write, bool wanted, int64_t ns)
 {
 	check(l->lock.rank);
 	int64_t until = ns < 0 ? -1 : clock_ns(CLOCK_MONOTONIC) + ns;
 	pthread_mutex_lock(&l->lock.mutex);
 	l->writers_waiting += write;
-	int rc = wait_for(l, write, wanted, until);
+	int rc = 0;
+	if (wanted)
+		rc = wait_among_others(l, write, until);
+	else
+		wait_for(l, write);
 	l->writers_waiting -= write;
 	if (rc == 0 && write)
 		l->written = true;

@@ -17,6 +17,17 @@ const struct stop *stop_get(void)
 	return current;
 }
 
+int stop_wait_begin(void)
+{
+	return current && current->waits && !current->waits(current->arg, true) ? -EAGAIN : 0;
+}
+
+void stop_wait_end(void)
+{
+	if (current && current->waits)
+		current->waits(current->arg, false);
+}
+
 int stop_check(void)
 {
 	return current && current->is_asked(current->arg) ? -EINTR : 0;

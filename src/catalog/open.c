@@ -163,9 +163,12 @@ static void open_held(struct catalog *c, struct held *h)
 /* Waits until somebody else has opened it. */
 static int wait_for_opened(struct catalog *c, struct held *h)
 {
-	int rc = 0;
+	int rc = h->opening ? stop_wait_begin() : 0;
+	if (rc < 0 || !h->opening)
+		return rc;
 	while (h->opening && (rc = stop_check()) == 0)
 		lock_wait_for(&c->lock, &c->open.opened, LOCK_LOOK_NS);
+	stop_wait_end();
 	return rc;
 }
 
@@ -263,9 +266,12 @@ static int grow_copy(struct catalog *c, struct held *h)
 	struct finding f;
 
 	lock_take(&c->lock);
-	int rc = 0;
-	while (h->copying && (rc = stop_check()) == 0)
+	int rc = stop_wait_begin();
+	bool waits = rc == 0;
+	while (rc == 0 && h->copying && (rc = stop_check()) == 0)
 		lock_wait_for(&c->lock, &c->open.opened, LOCK_LOOK_NS);
+	if (waits)
+		stop_wait_end();
 	if (rc == 0 && h->forgotten)
 		rc = h->replaced ? ONCE_MORE : -ESTALE;
 	if (rc == 0)

@@ -162,7 +162,7 @@ static bool is_over(void *arg)
 static void *follow(void *arg)
 {
 	struct fs *fs = arg;
-	const struct stop stop = {is_over, fs};
+	const struct stop stop = {.is_asked = is_over, .arg = fs};
 	stop_set(&stop);
 	while (!atomic_load(&fs->follow.stop)) {
 		bool look = must_look(fs);

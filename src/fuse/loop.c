@@ -7,6 +7,8 @@
  * All threads may be at work at once, and what ends long work comes as a request, too: that its asker was interrupted
  * (killed). So there is one thread more than may work. While all others do, it only takes the requests and keeps them
  * for the first that is done; those that were interrupted it answers at once. With -s, one thread works and one reads.
+ *
+ * A thread that waits for another one (stop_wait_begin) does not count as at work: one more is made in its place.
  */
 #include "fs_impl.h"
 #include "sessionfs/base/stop.h"
@@ -21,6 +23,9 @@
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+
+/* So many may wait for others. Each has its stack. */
+enum { MOST_WAITING = 256 };
 
 enum { TICK_NS = 1000 * 1000, JOIN_NS = 20 * 1000 * 1000 };
 
@@ -55,6 +60,7 @@ struct loop {
 	 * is to read: who finds it changed is not the reader any more. */
 	_Atomic uint64_t turn;
 	atomic_bool resting; /* the main thread does not look at `turn` */
+	atomic_uint waiting; /* threads that wait for others */
 	atomic_int error;
 	struct lock lock;     /* guards the rest */
 	pthread_cond_t spare; /* for threads that wait to read */
@@ -112,7 +118,7 @@ static bool is_late(void *arg)
 /* Work that takes longer is given up. */
 static void process_until(int64_t until, struct fuse_session *session, const struct fuse_buf *buf)
 {
-	const struct stop stop = {is_late, &until};
+	const struct stop stop = {.is_asked = is_late, .arg = &until};
 	const struct stop *before = stop_set(&stop);
 	fuse_session_process_buf(session, buf);
 	stop_set(before);
@@ -159,6 +165,24 @@ static bool is_asked(void *arg)
 	return asked && now_ns() - w->began > GRACE_NS;
 }
 
+/* With -s nothing is done beside what waits. */
+static bool waits(void *arg, bool begins)
+{
+	struct loop *l = ((struct worker *)arg)->loop;
+	if (l->cap == 2)
+		return true;
+	if (begins && atomic_fetch_add(&l->waiting, 1) < MOST_WAITING)
+		return true;
+	atomic_fetch_sub(&l->waiting, 1);
+	return !begins;
+}
+
+/* So many threads there may be. */
+static unsigned room(const struct loop *l)
+{
+	return l->cap + atomic_load(&l->waiting);
+}
+
 static const struct fuse_in_header *header_of(const struct fuse_buf *buf)
 {
 	return buf->mem;
@@ -166,7 +190,7 @@ static const struct fuse_in_header *header_of(const struct fuse_buf *buf)
 
 static void process(struct worker *w, const struct fuse_buf *buf)
 {
-	const struct stop stop = {is_asked, w};
+	const struct stop stop = {.is_asked = is_asked, .waits = waits, .arg = w};
 	stop_set(&stop);
 	fuse_session_process_buf(w->loop->session, buf);
 	stop_set(NULL);
@@ -224,7 +248,7 @@ static void interrupt(struct loop *l, const struct fuse_buf *buf)
 static bool keep(struct loop *l, const struct fuse_buf *buf)
 {
 	LOCKED(&l->lock);
-	if (l->n < l->cap || l->spares > 0)
+	if (l->n < room(l) || l->spares > 0)
 		return false;
 	struct kept *k = malloc(sizeof *k + buf->size);
 	if (!k)
@@ -234,6 +258,9 @@ static bool keep(struct loop *l, const struct fuse_buf *buf)
 	memcpy(k->bytes, buf->mem, buf->size);
 	*l->last = k;
 	l->last = &k->next;
+	/* Whoever is at work may come to wait for somebody. */
+	if (atomic_exchange(&l->resting, false))
+		signal_to(l->active);
 	return true;
 }
 
@@ -280,7 +307,7 @@ static void *work(void *arg);
 
 static bool add_thread(struct loop *l)
 {
-	struct worker **all = l->n < l->cap ? reallocarray(l->workers, l->n + 1, sizeof(struct worker *)) : NULL;
+	struct worker **all = l->n < room(l) ? reallocarray(l->workers, l->n + 1, sizeof(struct worker *)) : NULL;
 	struct worker *w = all ? calloc(1, sizeof *w) : NULL;
 	if (all)
 		l->workers = all;
@@ -307,15 +334,25 @@ static void replace_reader(struct loop *l, uint64_t turn)
 	pthread_cond_signal(&l->spare);
 }
 
+/* Has what is kept be done by one more thread if somebody waits by now. Whether there is any. */
+static bool help(struct loop *l)
+{
+	LOCKED(&l->lock);
+	if (l->first && l->spares == 0)
+		add_thread(l);
+	return l->first != NULL;
+}
+
 /* By the main thread, once in a tick. */
 static void look(struct loop *l, uint64_t *before)
 {
 	uint64_t turn = atomic_load(&l->turn);
+	bool kept = help(l);
 	if (turn != *before) {
 		*before = turn;
 	} else if (turn % 2) {
 		replace_reader(l, turn);
-	} else {
+	} else if (!kept) {
 		atomic_store(&l->resting, true);
 		/* Else the reader did not see it. */
 		if (atomic_load(&l->turn) != turn)

@@ -140,7 +140,7 @@ static void who_finds_too_much_claimed_waits(void **state)
 	(void)state;
 	struct budget b = BUDGET_INIT((size_t)64 << 20);
 	unsigned looks = 0;
-	const struct stop stop = {is_asked_to_stop, &looks};
+	const struct stop stop = {.is_asked = is_asked_to_stop, .arg = &looks};
 	const struct stop *before = stop_set(&stop);
 	/* Who is alone gets all he wants. */
 	assert_int_equal(budget_claim(&b, (size_t)100 << 20), 0);

@@ -38,7 +38,7 @@ static bool is_asked(void *arg)
 static void *ask(void *arg)
 {
 	struct asker *a = arg;
-	const struct stop stop = {is_asked, a};
+	const struct stop stop = {.is_asked = is_asked, .arg = a};
 	struct session *s;
 	stop_set(&stop);
 	a->rc = catalog_get(a->p->c, a->slot, &s);

@@ -144,7 +144,7 @@ static bool is_asked(void *arg)
 static void *write_wanted(void *arg)
 {
 	struct shared *s = arg;
-	const struct stop stop = {is_asked, s};
+	const struct stop stop = {.is_asked = is_asked, .arg = s};
 	stop_set(&stop);
 	s->rc = lock_write_wanted(&s->lock, -1);
 	atomic_store(&s->done, 1);

@@ -59,7 +59,7 @@ static void goes_on_where_it_was(void **state)
 	assert_int_equal(open_bytes(&whole, text.p, text.n), 0);
 	for (int at = 0; at < 6; at++) {
 		int left = at, stops = 0, rc;
-		const struct stop stop = {countdown, &left};
+		const struct stop stop = {.is_asked = countdown, .arg = &left};
 		stop_set(&stop);
 		assert_int_equal(open_bytes(&f, text.p, text.n), 0);
 		assert_true(session_count(f.s) < session_count(whole.s));
@@ -86,7 +86,7 @@ static void a_first_line_is_all_or_nothing(void **state)
 	static char line[2 << 20];
 	struct fixture f;
 	int left = 0;
-	const struct stop stop = {countdown, &left};
+	const struct stop stop = {.is_asked = countdown, .arg = &left};
 	(void)state;
 	memset(line, ' ', sizeof line);
 	stop_set(&stop);
@@ -100,7 +100,7 @@ static void holes_are_not_read(void **state)
 {
 	struct fixture f;
 	int left = 1000;
-	const struct stop stop = {countdown, &left};
+	const struct stop stop = {.is_asked = countdown, .arg = &left};
 	static const char begin[] = HEADER USER("\"a\"", "null"), rest[] = "\n" USER("\"b\"", "\"a\"");
 	const off_t far = (off_t)1 << 40;
 	(void)state;

@@ -25,7 +25,7 @@ static void ends_when_asked(void **state)
 {
 	(void)state;
 	bool asked = false;
-	const struct stop stop = {is_true, &asked};
+	const struct stop stop = {.is_asked = is_true, .arg = &asked};
 	assert_int_equal(stop_check(), 0);
 	assert_null(stop_set(&stop));
 	assert_int_equal(stop_check(), 0);
@@ -39,7 +39,7 @@ static void leaves_other_threads_alone(void **state)
 {
 	(void)state;
 	bool asked = true;
-	const struct stop stop = {is_true, &asked};
+	const struct stop stop = {.is_asked = is_true, .arg = &asked};
 	pthread_t thread;
 	int rc = -1;
 	stop_set(&stop);

@@ -343,7 +343,7 @@ static void large_texts_wait_for_room(void **state)
 	struct place *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	unsigned looks;
-	const struct stop stop = {is_asked_to_stop, &looks};
+	const struct stop stop = {.is_asked = is_asked_to_stop, .arg = &looks};
 
 	buf_adds(&text, HEADER USER("\"a\"", "null"));
 	buf_addf(&text,

@@ -7,12 +7,14 @@
 #include "sessionfs/base/stop.h"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <semaphore.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-enum { QUICK = 10, SLOW = 11, WAITING = 12, RELEASING = 13, LONG = 14 };
+enum { QUICK = 10, SLOW = 11, WAITING = 12, RELEASING = 13, LONG = 14, FOR_ANOTHER = 15 };
 
 struct served {
 	struct wire w;
@@ -39,6 +41,14 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	(void)fi;
 	if (ino == WAITING)
 		sem_wait(&s->go);
+	if (ino == FOR_ANOTHER && stop_wait_begin() < 0) {
+		fuse_reply_err(req, EAGAIN);
+		return;
+	}
+	if (ino == FOR_ANOTHER) {
+		sem_wait(&s->go);
+		stop_wait_end();
+	}
 	if (ino == RELEASING)
 		sem_post(&s->go);
 	if (ino == SLOW)
@@ -102,6 +112,16 @@ static uint64_t ask(struct served *s, uint64_t node)
 {
 	struct fuse_getattr_in in = {0};
 	return wire_send(&s->w, FUSE_GETATTR, node, &in, sizeof in, NULL, 0);
+}
+
+/* Until the loop has taken all that was sent. */
+static void wait_taken(struct served *s)
+{
+	int left = 1;
+	while (left > 0) {
+		usleep(1000);
+		assert_int_equal(ioctl(s->w.fd, SIOCOUTQ, &left), 0);
+	}
 }
 
 static void assert_answered(struct served *s, uint64_t unique)
@@ -249,7 +269,7 @@ static void those_that_wait_for_a_thread_can_be_interrupted(void **state)
 		begin(&s, threads);
 		for (unsigned i = 0; i < threads; i++)
 			working[i] = ask(&s, LONG);
-		usleep(10 * 1000); /* they are at work */
+		wait_taken(&s); /* they are at work */
 		for (unsigned i = 0; i < KEPT; i++)
 			kept[i] = ask(&s, i % 2 ? LONG : QUICK);
 		for (unsigned i = KEPT; i > 0; i--) {
@@ -273,13 +293,43 @@ static void those_that_wait_for_a_thread_can_be_interrupted(void **state)
 	}
 }
 
+/* As for an index that one of them makes. However many they are, others are answered. */
+static void those_that_wait_for_another_leave_threads(void **state)
+{
+	enum { ASKED = 300, MAY_WAIT = 256 };
+	static struct reply r;
+	struct served s;
+	unsigned refused = 0;
+	(void)state;
+	begin(&s, 2);
+	for (unsigned i = 0; i < ASKED; i++) {
+		ask(&s, FOR_ANOTHER);
+		if (i >= MAY_WAIT) {
+			wire_receive(&s.w, &r);
+			refused += r.error == -EAGAIN;
+		} else if (i % 16 == 0) {
+			assert_answered(&s, ask(&s, QUICK));
+		}
+	}
+	assert_int_equal(refused, ASKED - MAY_WAIT);
+	assert_answered(&s, ask(&s, QUICK));
+	for (unsigned i = 0; i < MAY_WAIT; i++)
+		sem_post(&s.go);
+	for (unsigned i = 0; i < MAY_WAIT; i++) {
+		wire_receive(&s.w, &r);
+		assert_int_equal(r.error, 0);
+	}
+	assert_answered(&s, ask(&s, QUICK));
+	finish(&s);
+}
+
 static void the_end_ends_long_work(void **state)
 {
 	struct served s;
 	(void)state;
 	begin(&s, 1);
 	uint64_t working = ask(&s, LONG), kept = ask(&s, LONG);
-	usleep(10 * 1000);
+	wait_taken(&s);
 	fuse_session_exit(s.w.se);
 	shutdown(s.w.fd, SHUT_WR);
 	assert_stopped(&s, working);
@@ -415,6 +465,7 @@ int main(void)
 	    cmocka_unit_test(who_waits_for_an_answer_gets_it_at_the_end),
 	    cmocka_unit_test(long_work_ends_when_it_is_interrupted),
 	    cmocka_unit_test(those_that_wait_for_a_thread_can_be_interrupted),
+	    cmocka_unit_test(those_that_wait_for_another_leave_threads),
 	    cmocka_unit_test(the_end_ends_long_work),
 	    cmocka_unit_test(without_any_thread_it_fails),
 	    cmocka_unit_test(a_request_that_comes_with_the_end_is_received),

@@ -10,6 +10,8 @@
 
 struct stop {
 	bool (*is_asked)(void *arg);
+	/* Told that the thread begins, or ends, to wait for another one. False: too many wait already. NULL: any may. */
+	bool (*waits)(void *arg, bool begins);
 	void *arg;
 };
 
@@ -21,5 +23,10 @@ const struct stop *stop_get(void);
 
 /* 0, or -EINTR: the work is to end. Cheap enough for each line of a file. */
 int stop_check(void);
+
+/* Around a wait that ends when another request is done, such as for the index that it makes: so many may wait that
+ * none is left to do anything else. 0, or -EAGAIN: too many wait. Each 0 is followed by stop_wait_end. */
+int stop_wait_begin(void);
+void stop_wait_end(void);
 
 #endif
