@@ -7,8 +7,10 @@
 #include "sessionfs/fuse/events.h"
 #include "sessionfs/json/json.h"
 #include "sessionfs/base/lock.h"
+#include "sessionfs/base/stop.h"
 #include "sessionfs/base/vec.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -41,10 +43,11 @@ struct waiting {
 };
 
 struct events {
-	struct lock lock;
 	struct catalog *catalog;
 	const struct events_ops *ops;
+	struct lock telling;   /* guards what follows: an index may grow meanwhile, which takes time */
 	struct seen_list seen; /* by place */
+	struct lock lock;      /* guards the rest: for those who read, who never wait for that */
 	struct events_reader *readers;
 	struct waiting *waiting; /* oldest first */
 };
@@ -143,6 +146,7 @@ static void begin_line(const char *event, const struct seen *s, struct buf *out)
 static void end_line(struct events *e, struct buf *line)
 {
 	buf_adds(line, "}\n");
+	LOCKED(&e->lock);
 	for (struct events_reader *r = e->readers; r; r = r->next) {
 		if (r->lost)
 			continue;
@@ -366,10 +370,18 @@ static void lose_all(struct events *e)
 
 static void serve_all(struct events *e);
 
-void events_tell(struct events *e, const struct catalog_change *changes, size_t n)
+static void hand_out(struct events *e, int rc)
 {
 	LOCKED(&e->lock);
-	if (!e->readers)
+	if (rc < 0)
+		lose_all(e);
+	serve_all(e);
+}
+
+void events_tell(struct events *e, const struct catalog_change *changes, size_t n)
+{
+	LOCKED(&e->telling);
+	if (!events_are_read(e))
 		return;
 	struct seen_list went CLEANUP(seen_release) = {0};
 	int rc = 0;
@@ -380,9 +392,7 @@ void events_tell(struct events *e, const struct catalog_change *changes, size_t 
 	for (size_t i = 0; i < went.n && rc == 0; i++)
 		if (went.v[i].slot != NO_SLOT)
 			tell(e, "deleted", &went.v[i]);
-	if (rc < 0)
-		lose_all(e);
-	serve_all(e);
+	hand_out(e, rc);
 }
 
 bool events_are_read(struct events *e)
@@ -464,6 +474,7 @@ int events_open(struct catalog *c, const struct events_ops *ops, struct events *
 	struct events *e = calloc(1, sizeof *e);
 	if (!e)
 		return -ENOMEM;
+	lock_init(&e->telling, LOCK_TELLING);
 	lock_init(&e->lock, LOCK_EVENTS);
 	e->catalog = c;
 	e->ops = ops;
@@ -493,17 +504,15 @@ void events_close(struct events *e)
 	}
 	seen_release(&e->seen);
 	lock_destroy(&e->lock);
+	lock_destroy(&e->telling);
 	free(e);
 }
 
-int events_reader_open(struct events *e, struct events_reader **ret)
+/* By whoever has `telling`. */
+static int add_reader(struct events *e, struct events_reader *r)
 {
-	struct events_reader *r CLEANUP_FREE = calloc(1, sizeof *r);
-	if (!r)
-		return -ENOMEM;
-	LOCKED(&e->lock);
 	/* Nobody kept note while nobody read. */
-	if (!e->readers) {
+	if (!events_are_read(e)) {
 		struct seen_list now = {0};
 		int rc = look(e->catalog, &now);
 		if (rc)
@@ -511,11 +520,28 @@ int events_reader_open(struct events *e, struct events_reader **ret)
 		seen_release(&e->seen);
 		e->seen = now;
 	}
+	LOCKED(&e->lock);
 	r->next = e->readers;
 	e->readers = r;
-	*ret = r;
-	r = NULL;
 	return 0;
+}
+
+int events_reader_open(struct events *e, struct events_reader **ret)
+{
+	struct events_reader *r CLEANUP_FREE = calloc(1, sizeof *r);
+	if (!r)
+		return -ENOMEM;
+	/* Whoever tells may have an index grow. */
+	while (!lock_try_for(&e->telling, LOCK_LOOK_NS))
+		if (stop_check() < 0)
+			return -EINTR;
+	int rc = add_reader(e, r);
+	lock_give(&e->telling);
+	if (rc == 0) {
+		*ret = r;
+		r = NULL;
+	}
+	return rc;
 }
 
 void events_reader_close(struct events *e, struct events_reader *r)
@@ -527,8 +553,6 @@ void events_reader_close(struct events *e, struct events_reader *r)
 		at = &(*at)->next;
 	*at = r->next;
 	reader_free(e, r);
-	if (!e->readers)
-		seen_release(&e->seen);
 }
 
 void events_read(struct events *e, struct events_reader *r, size_t n, bool wait, void *request)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/fuse/events.h"
+#include "../../src/fuse/events.c"
 
 #include "catalog_fixture.h"
 
@@ -275,6 +275,44 @@ static void a_second_reader_gets_what_comes_from_then_on(void **state)
 
 #define WORLD(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
+static bool is_asked_to_stop(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+static void *open_stopped(void *arg)
+{
+	const struct stop stop = {.is_asked = is_asked_to_stop};
+	struct events_reader *reader;
+	stop_set(&stop);
+	return events_reader_open(arg, &reader) == -EINTR ? arg : NULL;
+}
+
+/* While what is to be told is found out, an index may grow. Those who are there already do not wait for that, and who
+ * comes can be stopped. */
+static void readers_wait_for_no_index(void **state)
+{
+	static struct reply waiting;
+	pthread_t thread;
+	void *stopped;
+	struct world *w = *state;
+	struct events_reader *other;
+	waiting = (struct reply){0};
+	lock_take(&w->events->telling);
+	events_read(w->events, w->reader, 4096, true, &waiting);
+	assert_false(waiting.done);
+	assert_false(events_poll(w->events, w->reader, NULL));
+	events_interrupt(w->events, &waiting);
+	assert_int_equal(waiting.err, -EINTR);
+	assert_int_equal(pthread_create(&thread, NULL, open_stopped, w->events), 0);
+	assert_int_equal(pthread_join(thread, &stopped), 0);
+	assert_non_null(stopped);
+	lock_give(&w->events->telling);
+	assert_int_equal(events_reader_open(w->events, &other), 0);
+	events_reader_close(w->events, other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +323,7 @@ int main(void)
 	    WORLD(files_come_move_and_go),
 	    WORLD(a_slow_reader_hears_that_lines_are_lost),
 	    WORLD(readers_wait_and_are_woken),
+	    WORLD(readers_wait_for_no_index),
 	    WORLD(a_second_reader_gets_what_comes_from_then_on),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@
 /* The order, outermost first. */
 enum lock_rank {
 	LOCK_NONE,
-	LOCK_EVENTS,  /* readers of .events and what they were told */
+	LOCK_TELLING, /* what .events knows of the sessions */
 	LOCK_PAGES,   /* who gives pages to the kernel with an open */
 	LOCK_HANDLE,  /* the text of one open file, what is written through it */
 	LOCK_FILE,    /* flock(2) on a session file */
@@ -31,6 +31,7 @@ enum lock_rank {
 	LOCK_STATE, /* of names that can be written */
 	LOCK_LINES,
 	LOCK_SPARE,
+	LOCK_EVENTS,   /* readers of .events */
 	LOCK_HANDLES,  /* the numbers of open files */
 	LOCK_DROPPING, /* who has the kernel drop pages */
 	LOCK_LISTINGS,

@@ -10,7 +10,8 @@
 
 struct stop {
 	bool (*is_asked)(void *arg);
-	/* Told that the thread begins, or ends, to wait for another one. False: too many wait already. NULL: any may. */
+	/* Told that the thread begins, or ends, to wait for another one. False: too many wait already. NULL: any may.
+	 */
 	bool (*waits)(void *arg, bool begins);
 	void *arg;
 };
