@@ -208,6 +208,18 @@ static uint64_t fixed_cookie(const struct kind *k)
 	return kind_id(k) + 1 + (kind_is_removable(k) ? COOKIE_REMOVABLE : 0);
 }
 
+/* 1 if the directory has it, else 0; the error where that cannot be found out of the session itself. The listing ends
+ * there then, so that who goes on behind it asks again: what was left out would be missing for as long as the kernel
+ * keeps the listing. */
+static int list_has(struct ctx *c, const struct kind *k)
+{
+	int before = fault_begin();
+	bool has = !k->has || k->has(c);
+	int rc = fault_end(before, 0);
+	fault_note(rc);
+	return has ? 1 : k->scope >= SCOPE_INDEX ? rc : 0;
+}
+
 /* One half of the fixed names, after the cookie. */
 static int list_fixed(struct ctx *c, struct node dir, bool removable, uint64_t cookie, const struct lister *l)
 {
@@ -216,9 +228,10 @@ static int list_fixed(struct ctx *c, struct node dir, bool removable, uint64_t c
 		if (!k->name || kind_is_removable(k) != removable || fixed_cookie(k) <= cookie)
 			continue;
 		rc = ctx_turn(c, child_of(dir, k));
-		if (rc < 0 || (k->has && !k->has(c)) || state_is_hidden(c->tree, c->node))
-			continue;
-		rc = list_one(c, l, span_of(k->name), fixed_cookie(k));
+		if (rc == 0)
+			rc = list_has(c, k);
+		if (rc > 0)
+			rc = state_is_hidden(c->tree, c->node) ? 0 : list_one(c, l, span_of(k->name), fixed_cookie(k));
 	}
 	return rc;
 }

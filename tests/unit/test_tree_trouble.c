@@ -1,4 +1,5 @@
-/* What was written is done, also when it cannot be looked at afterwards. */
+/* What was written is done, also when it cannot be looked at afterwards; and a listing for which there was no memory
+ * lacks nothing without a word. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -78,10 +79,70 @@ static void a_link_that_was_written_is_made(void **state)
 	}
 }
 
+/* The allocation that fails, counted from now on; 0: none. */
+static unsigned no_memory;
+
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n)
+{
+	return no_memory && --no_memory == 0 ? NULL : __real_realloc(p, n);
+}
+
+struct listed {
+	struct buf names;
+	uint64_t cookie;
+};
+
+static int add_listed(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+                      const struct tree_attr *attr)
+{
+	struct listed *l = arg;
+	l->cookie = cookie;
+	return add_name(&l->names, name, cookie, node, mode, attr);
+}
+
+/* As the kernel does it: piece by piece, to one without names. Its error is all that the reader hears of. */
+static int list_whole(struct place *p, node_t dir, struct listed *l)
+{
+	size_t before;
+	int rc;
+	*l = (struct listed){.names = BUF_INIT};
+	assert_non_null(buf_reserve(&l->names, 4096));
+	do {
+		before = l->names.n;
+		rc = tree_list(p->tree, dir, l->cookie, TREE_ATTRS, add_listed, l);
+	} while (l->names.n > before);
+	return rc;
+}
+
+static void a_listing_without_memory_is_whole_or_fails(void **state)
+{
+	struct place *p = *state;
+	struct listed want, got;
+	begin(p, ABC);
+	node_t dir = node_at(p, S "/entries/b");
+	assert_int_equal(list_whole(p, dir, &want), 0);
+	bool failed = true;
+	for (unsigned nth = 1; failed; nth++) {
+		no_memory = nth + 1; /* the first one is for the names */
+		int rc = list_whole(p, dir, &got);
+		failed = no_memory == 0;
+		no_memory = 0;
+		if (rc == 0)
+			assert_text(&got.names, buf_cstr(&want.names));
+		buf_release(&got.names);
+		assert_true(nth < 1000);
+	}
+	buf_release(&want.names);
+	end(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_link_that_was_written_is_made, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(a_listing_without_memory_is_whole_or_fails, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
