@@ -37,8 +37,10 @@ static void copy_plain(const struct session *s, struct session *copy)
 {
 	const struct session own = *copy;
 
-	*copy = *s;
-	copy->lock = own.lock;
+	/* Others read and wait for its lock meanwhile. */
+	size_t from = offsetof(struct session, lock), to = from + sizeof s->lock;
+	memcpy(copy, s, from);
+	memcpy((char *)copy + to, (const char *)s + to, sizeof *s - to);
 	copy->path = own.path;
 	copy->derived = own.derived;
 	copy->header_line = own.header_line;

@@ -1,6 +1,8 @@
 /* What is written, request by request: what the replies say, and what stands at the end of the session file. */
 #include "write_requests.h"
 
+#include <stdatomic.h>
+
 static int start(void **state, bool read_only)
 {
 	struct state *s = calloc(1, sizeof *s);
@@ -372,7 +374,7 @@ static void a_refusal_changes_nothing_and_is_told(void **state)
 
 static void *refused_thread(void *arg)
 {
-	*(uint32_t *)arg = (uint32_t)gettid();
+	atomic_store((_Atomic uint32_t *)arg, (uint32_t)gettid());
 	pause();
 	return NULL;
 }
