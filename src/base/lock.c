@@ -16,12 +16,29 @@ static _Thread_local struct {
 } held;
 
 static const char *const names[] = {
-    [LOCK_NONE] = "none",         [LOCK_TELLING] = "telling", [LOCK_EVENTS] = "events",   [LOCK_PAGES] = "pages",
-    [LOCK_HANDLE] = "handle",     [LOCK_FILE] = "file",       [LOCK_SESSION] = "session", [LOCK_CATALOG] = "catalog",
-    [LOCK_DERIVED] = "derived",   [LOCK_CACHE] = "cache",     [LOCK_SCRATCH] = "scratch", [LOCK_STATE] = "state",
-    [LOCK_LINES] = "lines",       [LOCK_SPARE] = "spare",     [LOCK_HANDLES] = "handles", [LOCK_DROPPING] = "dropping",
-    [LOCK_LISTINGS] = "listings", [LOCK_QUIET] = "quiet",     [LOCK_PLUS] = "plus",       [LOCK_SIZES] = "sizes",
-    [LOCK_IDLE] = "idle",         [LOCK_LOOP] = "loop",       [LOCK_PROBES] = "probes",
+    [LOCK_NONE] = "none",
+    [LOCK_TELLING] = "telling",
+    [LOCK_EVENTS] = "events",
+    [LOCK_PREFILL] = "prefill",
+    [LOCK_HANDLE] = "handle",
+    [LOCK_FILE] = "file",
+    [LOCK_SESSION] = "session",
+    [LOCK_CATALOG] = "catalog",
+    [LOCK_DERIVED] = "derived",
+    [LOCK_CACHE] = "cache",
+    [LOCK_SCRATCH] = "scratch",
+    [LOCK_STATE] = "state",
+    [LOCK_LINES] = "lines",
+    [LOCK_SPARE] = "spare",
+    [LOCK_HANDLES] = "handles",
+    [LOCK_DROPPING] = "dropping",
+    [LOCK_LISTINGS] = "listings",
+    [LOCK_LEASES] = "leases",
+    [LOCK_READDIRPLUS] = "readdirplus",
+    [LOCK_SIZES] = "sizes",
+    [LOCK_IDLE] = "idle",
+    [LOCK_LOOP] = "loop",
+    [LOCK_PROBES] = "probes",
 };
 _Static_assert(sizeof names / sizeof *names == LOCK_RANKS, "a name for each rank");
 

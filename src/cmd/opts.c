@@ -67,7 +67,7 @@ static const struct option options[] = {
 
 #define N_OPTIONS (sizeof options / sizeof *options)
 
-/* For mount(8), systemd and fstab only, or for libfuse's own loop, which fs_loop.c is in place of; up to a `*`, a
+/* For mount(8), systemd and fstab only, or for libfuse's own loop, which src/fuse/loop.c is in place of; up to a `*`, a
  * prefix. */
 static const char *const not_ours[] = {
     "defaults",    "relatime",      "norelatime",

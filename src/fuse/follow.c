@@ -1,12 +1,6 @@
-/* One thread follows the catalog: it tells the kernel what to ask for again, and the readers of `.events`.
+/* One thread follows the catalog: it tells the kernel what to ask for again (I4 to I6), and the readers of `.events`.
  *
- * The kernel is told to forget attributes only (of a directory its listing, too): with the new ones it sees another
- * size or mtime and drops the contents by itself. That never waits for a reader. Names are told when a session came or
- * went; that waits for the lookups in its project's directory.
- *
- * An answer that was made before a change can reach the kernel after it was told, and is then kept. So everything is
- * told once more a moment later, when no such answer can be on its way. By then contents are dropped, too: two changes
- * within one tick of the file system's clock may have left size and mtime as they were. */
+ * Names are told when a session came or went; that waits for the lookups in its project's directory. */
 #include "fs_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -17,10 +11,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define AGAIN_MS 1000
+#define RECHECK_MS 1000
 #define LOOK_MS 250 /* between looks for readers of .events, where inotify does not tell */
 
-struct again {
+struct recheck {
 	uint32_t slot;
 	int64_t at_ms, changed_ms;
 	uint32_t renamed; /* names of entries from this one on were told of, or NO_ENTRY */
@@ -37,8 +31,8 @@ struct telling {
 
 static void tell_node(const struct telling *t, node_t node)
 {
-	/* Without opens to answer all that is read is kept: see fs_sizes.c. */
-	bool whole = tree_is_dir(node) || (t->waits && (t->fs->sizes.told || tree_is_restamped(node))) ||
+	/* Without opens to answer all that is read is kept: see sizes.c. */
+	bool whole = tree_is_dir(node) || (t->waits && (t->fs->coherence.sizes.told || tree_is_restamped(node))) ||
 	             (t->contents && tree_is_rewritten(node));
 	fuse_lowlevel_notify_inval_inode(t->fs->session, node, whole ? 0 : -1, 0);
 }
@@ -58,13 +52,13 @@ static void tell_session(struct fs *fs, const struct slot_info *s, bool contents
 	struct telling t = {fs, contents, waits};
 	node_t *nodes CLEANUP_FREE = NULL;
 	size_t n;
-	bool given = quiet_take(fs, s->slot, &nodes, &n);
+	bool given = leases_take(fs, s->slot, &nodes, &n);
 	for (size_t i = 0; i < n; i++)
 		tell_node(&t, nodes[i]);
 	if (given || contents)
-		tree_stale_session(fs->tree, s->slot, tell, &t);
-	if (quiet_take_above(fs) || contents)
-		tree_stale_above(fs->tree, s->project, tell, &t);
+		tree_invalidate_session(fs->tree, s->slot, tell, &t);
+	if (leases_take_above(fs) || contents)
+		tree_invalidate_above(fs->tree, s->project, tell, &t);
 }
 
 /* Not with the change itself: it has the index grow, and a write that fails is about to take back what it wrote. And
@@ -72,41 +66,42 @@ static void tell_session(struct fs *fs, const struct slot_info *s, bool contents
 static uint32_t tell_renamed(struct fs *fs, uint32_t slot, uint32_t again)
 {
 	struct telling t = {fs, false, true};
-	uint32_t renamed = quiet_is_promised(fs, slot) ? tree_take_renamed(fs->tree, slot) : NO_ENTRY;
+	uint32_t renamed = leases_are_out(fs, slot) ? tree_take_renamed(fs->tree, slot) : NO_ENTRY;
 	uint32_t from = renamed < again ? renamed : again;
 	if (from != NO_ENTRY)
-		tree_stale_all(fs->tree, slot, from, tell, &t);
+		tree_invalidate_all(fs->tree, slot, from, tell, &t);
 	return renamed;
 }
 
-void follow_written(struct fs *fs, node_t node)
+void follow_written(struct fs *fs, node_t node, uint64_t before)
 {
 	struct slot_info s;
-	if (fs->session && !fs->read_only && catalog_slot(fs->catalog, node_unpack(node).slot, &s) == 0)
+	if (fs->session && tree_commits(fs->tree) != before &&
+	    catalog_slot(fs->catalog, node_unpack(node).slot, &s) == 0)
 		tell_session(fs, &s, false, false);
 }
 
 /* --- once more ------------------------------------------------------------------------ */
 
-static void plan_again(struct follow *f, uint32_t slot)
+static void plan_recheck(struct follow *f, uint32_t slot)
 {
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < f->n; i++)
-		if (f->again[i].slot == slot) {
-			f->again[i].changed_ms = now;
+		if (f->recheck[i].slot == slot) {
+			f->recheck[i].changed_ms = now;
 			return;
 		}
-	if (!vec_grow(&f->again, &f->cap, f->n + 1, sizeof *f->again))
+	if (!vec_grow(&f->recheck, &f->cap, f->n + 1, sizeof *f->recheck))
 		return;
-	f->again[f->n++] = (struct again){slot, now + AGAIN_MS, now, NO_ENTRY};
+	f->recheck[f->n++] = (struct recheck){slot, now + RECHECK_MS, now, NO_ENTRY};
 }
 
-static void tell_again(struct fs *fs)
+static void recheck(struct fs *fs)
 {
-	struct follow *f = &fs->follow;
+	struct follow *f = &fs->coherence.follow;
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
 	for (size_t i = f->n; i > 0; i--) {
-		struct again *a = &f->again[i - 1];
+		struct recheck *a = &f->recheck[i - 1];
 		struct slot_info s;
 		if (a->at_ms > now)
 			continue;
@@ -116,19 +111,19 @@ static void tell_again(struct fs *fs)
 			renamed = tell_renamed(fs, s.slot, a->renamed);
 		}
 		/* What is changed all the time is told of each second. */
-		a->at_ms = (renamed != NO_ENTRY ? now : a->changed_ms) + AGAIN_MS;
+		a->at_ms = (renamed != NO_ENTRY ? now : a->changed_ms) + RECHECK_MS;
 		a->renamed = renamed;
 		if (a->at_ms <= now)
-			*a = f->again[--f->n];
+			*a = f->recheck[--f->n];
 	}
 }
 
 static int timeout_ms(struct fs *fs, bool look)
 {
 	int64_t now = clock_ms(CLOCK_MONOTONIC), first = look ? now + LOOK_MS : INT64_MAX;
-	for (size_t i = 0; i < fs->follow.n; i++)
-		if (fs->follow.again[i].at_ms < first)
-			first = fs->follow.again[i].at_ms;
+	for (size_t i = 0; i < fs->coherence.follow.n; i++)
+		if (fs->coherence.follow.recheck[i].at_ms < first)
+			first = fs->coherence.follow.recheck[i].at_ms;
 	return first == INT64_MAX ? -1 : first > now ? (int)(first - now) : 0;
 }
 
@@ -140,11 +135,11 @@ static void tell_change(struct fs *fs, const struct catalog_change *change)
 	struct telling t = {fs, false, true};
 	bool is_there = catalog_at(fs->catalog, change->place, &s);
 	if (change->came || change->died != NO_SLOT)
-		tree_stale_names(fs->tree, &s, change->died, tell, &t);
+		tree_invalidate_names(fs->tree, &s, change->died, tell, &t);
 	if (!is_there)
 		return;
 	tell_session(fs, &s, false, true);
-	plan_again(&fs->follow, s.slot);
+	plan_recheck(&fs->coherence.follow, s.slot);
 }
 
 /* Looking for what inotify does not tell is only worth it while somebody waits to hear. */
@@ -156,7 +151,7 @@ static bool must_look(struct fs *fs)
 static bool is_over(void *arg)
 {
 	struct fs *fs = arg;
-	return atomic_load(&fs->follow.stop) || fuse_session_exited(fs->session);
+	return atomic_load(&fs->coherence.follow.stop) || fuse_session_exited(fs->session);
 }
 
 static void *follow(void *arg)
@@ -164,20 +159,20 @@ static void *follow(void *arg)
 	struct fs *fs = arg;
 	const struct stop stop = {.is_asked = is_over, .arg = fs};
 	stop_set(&stop);
-	while (!atomic_load(&fs->follow.stop)) {
+	while (!atomic_load(&fs->coherence.follow.stop)) {
 		bool look = must_look(fs);
 		struct catalog_change *changes CLEANUP_FREE = NULL;
 		ssize_t n = catalog_wait(fs->catalog, timeout_ms(fs, look), look, &changes);
 		if (n < 0) {
 			log_error("changes are not followed: %s", strerror((int)-n));
-			quiet_keep(fs, false);
+			leases_keep(fs, false);
 			break;
 		}
 		for (ssize_t i = 0; i < n; i++)
 			tell_change(fs, &changes[i]);
 		if (n > 0)
 			events_tell(fs->events, changes, (size_t)n);
-		tell_again(fs);
+		recheck(fs);
 	}
 	return NULL;
 }
@@ -186,30 +181,30 @@ static void *follow(void *arg)
 void follow_start(struct fs *fs)
 {
 	sigset_t all, old;
-	if (!fs->session || fs->follow.running)
+	if (!fs->session || fs->coherence.follow.running)
 		return;
 	sigfillset(&all);
 	sigdelset(&all, SIGSEGV); /* see paged.h */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int rc = pthread_create(&fs->follow.thread, NULL, follow, fs);
+	int rc = pthread_create(&fs->coherence.follow.thread, NULL, follow, fs);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	fs->follow.running = rc == 0;
-	quiet_keep(fs, rc == 0);
+	fs->coherence.follow.running = rc == 0;
+	leases_keep(fs, rc == 0);
 	if (rc)
 		log_warning("changes are not followed: %s", strerror(rc));
 }
 
-/* The loop has ended. The thread may be telling of a name, and that waits for whoever looks something up in the same
- * directory. */
+/* The loop has ended. The thread may be telling of a name, which waits for whoever looks something up in the same
+ * directory: fs_join answers him. */
 void follow_stop(struct fs *fs)
 {
-	struct follow *f = &fs->follow;
+	struct follow *f = &fs->coherence.follow;
 	if (f->running) {
 		atomic_store(&f->stop, true);
 		catalog_wake(fs->catalog);
 		fs_join(fs->session, f->thread);
 	}
 	f->running = false;
-	cleanup_free(&f->again);
+	cleanup_free(&f->recheck);
 	f->n = f->cap = 0;
 }

@@ -1,11 +1,5 @@
-/* Requests become calls of tree_*, results become replies; what there is to decide here is what the kernel may keep.
- *
- * Attributes and names: as long as the tree says; see fs_quiet.c. Contents stay in the page cache; the kernel drops
- * them itself when it sees another size or mtime (AUTO_INVAL_DATA). Listings: see fs_listings.c.
- *
- * Where it must not change under its reader, a text is made for one open: see fs_pin.c.
- *
- * The kernel is told not to ask when directories are opened, and with -o ro not for files either. */
+/* Requests become calls of tree_*, results become replies. What the kernel may keep of them is in coherence.h: the
+ * kernel is told not to ask when directories are opened, and with -o ro not for files either. */
 #include "sessionfs/fuse/fs.h"
 #include "fs_impl.h"
 
@@ -31,32 +25,6 @@ static void reply_error(fuse_req_t req, int rc)
 	fuse_reply_err(req, gone ? ENOTCONN : -rc);
 }
 
-struct stat stat_of(const struct tree_attr *a)
-{
-	return (struct stat){
-	    .st_ino = a->node,
-	    .st_mode = a->mode,
-	    .st_nlink = 1,
-	    .st_uid = a->uid,
-	    .st_gid = a->gid,
-	    .st_size = (off_t)a->size,
-	    .st_blocks = (blkcnt_t)((a->size + 511) / 512),
-	    .st_atim = a->mtime,
-	    .st_mtim = a->mtime,
-	    .st_ctim = a->mtime,
-	};
-}
-
-struct fuse_entry_param entry_of(const struct tree_attr *a)
-{
-	return (struct fuse_entry_param){
-	    .ino = a->node,
-	    .attr = stat_of(a),
-	    .attr_timeout = a->attr_ttl,
-	    .entry_timeout = a->entry_ttl,
-	};
-}
-
 static int get_attr(struct fs *fs, node_t node, struct tree_attr *ret)
 {
 	if (node == NODE_EVENTS && !fs->no_open) {
@@ -64,21 +32,6 @@ static int get_attr(struct fs *fs, node_t node, struct tree_attr *ret)
 		return 0;
 	}
 	return tree_getattr(fs->tree, node, ret);
-}
-
-bool fs_is_younger(struct timespec t, time_t seconds)
-{
-	return clock_now(CLOCK_REALTIME).tv_sec - t.tv_sec < seconds;
-}
-
-struct timespec fs_in(clockid_t clock, int64_t ns)
-{
-	struct timespec t;
-	clock_gettime(clock, &t);
-	ns += t.tv_nsec;
-	t.tv_sec += (time_t)(ns / 1000000000);
-	t.tv_nsec = (long)(ns % 1000000000);
-	return t;
 }
 
 static void op_init(void *userdata, struct fuse_conn_info *conn)
@@ -109,13 +62,13 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		reply_error(req, rc);
 		return;
 	}
-	struct fuse_entry_param e = {.entry_timeout = tree_missing_ttl(fs->tree, parent, span_of(name))};
-	if (rc == 0) {
+	struct fuse_entry_param e = {.ino = 0};
+	if (rc) {
+		e.entry_timeout = seconds_of(tree_missing_class(fs->tree, parent, span_of(name)));
+	} else {
 		if (S_ISREG(attr.mode))
-			plus_looked_up(&fs->plus);
-		quiet_settle(fs, &attr);
-		listings_check(fs, attr.node);
-		sizes_tell(fs, &attr);
+			readdirplus_used(&fs->coherence.plus);
+		coherence_settle(fs, attr.node, &attr);
 		e = entry_of(&attr);
 	}
 	fuse_reply_entry(req, &e);
@@ -129,18 +82,16 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	int rc = handle && handle->writing ? tree_handle_attr(fs->tree, ino, handle->writing, &attr)
 	                                   : get_attr(fs, ino, &attr);
 	/* Who seeks to the end means the end of what can be read here. */
-	if (rc == 0 && handle && handle->pinned)
-		attr.size = pin_size(handle);
+	if (rc == 0 && handle && handle->snapshot)
+		attr.size = snapshot_size(handle);
 	handle_put(fs, handle);
 	if (rc) {
 		reply_error(req, rc);
 		return;
 	}
-	quiet_settle(fs, &attr);
-	listings_check(fs, ino);
-	sizes_tell(fs, &attr);
+	coherence_settle(fs, ino, &attr);
 	struct stat st = stat_of(&attr);
-	fuse_reply_attr(req, &st, attr.attr_ttl);
+	fuse_reply_attr(req, &st, seconds_of(attr.attr_class));
 }
 
 /* Asked only without default_permissions, when the one user who can get here is the one we run as: what we show we
@@ -224,7 +175,7 @@ struct listing {
 	char *p;
 	size_t n, cap;
 	bool plus;
-	enum plus_kind brings;
+	enum plus brings;
 	struct buf noted; /* node_t: what the kernel is to be told of when no lock is held any more */
 };
 
@@ -259,11 +210,11 @@ static int emit(void *arg, struct span name, uint64_t cookie, node_t node, mode_
 	struct fuse_entry_param e = bare_entry(node, mode);
 	if (attr && l->brings == PLUS_PROBE && S_ISREG(mode)) {
 		l->brings = PLUS_ALL;
-		plus_probed(&fs_of(l->req)->plus);
-	} else if (attr && sizes_may_be_told(fs_of(l->req), attr)) {
+		readdirplus_probed(&fs_of(l->req)->coherence.plus);
+	} else if (attr) {
 		struct tree_attr settled = *attr;
-		quiet_settle(fs_of(l->req), &settled);
-		e = entry_of(&settled);
+		if (coherence_settle_listed(fs_of(l->req), &settled))
+			e = entry_of(&settled);
 	}
 	return add_name(l, text, cookie + COOKIE_PARENT, &e);
 }
@@ -305,7 +256,7 @@ static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bo
 	char *p CLEANUP_FREE = l.p = malloc(l.cap + 1);
 	int rc = p ? 0 : -ENOMEM;
 	if (plus)
-		l.brings = plus_begin(&fs->plus, off == 0);
+		l.brings = readdirplus_begin(&fs->coherence.plus, off == 0);
 	if (!rc && off == 0)
 		rc = begin_listing(fs, dir);
 	if (!rc)
@@ -339,9 +290,9 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	}
 	/* What is kept is dropped with the attributes, so these must be noted. */
 	if (get_attr(fs, ino, &attr) == 0) {
-		quiet_settle(fs, &attr);
+		leases_note(fs, &attr);
 		fi->cache_readdir = fi->keep_cache =
-		    attr.attr_ttl >= TREE_TTL_TOLD && !tree_is_listing_volatile(fs->tree, ino);
+		    attr.attr_class >= TREE_WATCHED && !tree_is_listing_volatile(fs->tree, ino);
 	}
 	fuse_reply_open(req, fi);
 }
@@ -359,7 +310,7 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	/* Whoever opens it has its attributes, and they hold. */
 	if (tree_is_fixed(node)) {
 		fi->noflush = fi->keep_cache = 1;
-		pages_give(fs, node);
+		prefill_give(fs, node);
 		return 0;
 	}
 	int rc = tree_getattr(fs->tree, node, &attr);
@@ -370,9 +321,9 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	fi->noflush = 1;
 	/* While one process learns of a new size, another can read the old last page, and nothing but zeros behind
 	 * what was its end: what grows is not read through the page cache. */
-	fi->direct_io = fs_is_younger(attr.mtime, LIVE_SECONDS) || tree_is_untimed(node);
+	fi->direct_io = is_younger(attr.mtime, LIVE_SECONDS) || tree_is_untimed(node);
 	fi->keep_cache = !fi->direct_io;
-	return fi->direct_io && pin_is_wanted(&attr) ? pin_open(fs, node, &fi->fh) : 0;
+	return fi->direct_io && snapshot_is_wanted(&attr) ? snapshot_open(fs, node, &fi->fh) : 0;
 }
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -412,7 +363,7 @@ static void read_handle(fuse_req_t req, struct handle *handle, size_t size, off_
 		return;
 	}
 	if (!handle->writing) {
-		pin_read(req, handle, size, (uint64_t)off);
+		snapshot_read(req, handle, size, (uint64_t)off);
 		return;
 	}
 	int rc = tree_handle_read(fs->tree, handle->writing, (uint64_t)off, size, &out);
@@ -457,13 +408,12 @@ static void op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, s
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
+	uint64_t before = tree_commits(fs->tree);
 	struct handle *handle = handles_remove(&fs->handles, fi->fh);
 	if (handle && handle->reader)
 		events_reader_close(fs->events, handle->reader);
-	bool written = handle && handle->writing;
 	handle_put(fs, handle);
-	if (written)
-		follow_written(fs, ino);
+	follow_written(fs, ino, before);
 	fuse_reply_err(req, 0);
 }
 
@@ -546,11 +496,7 @@ int fs_open(const struct fs_options *o, struct fs **ret)
 	fs->refuse_own = o->refuse_own;
 	fs->since = clock_now(CLOCK_REALTIME);
 	handles_init(&fs->handles);
-	listings_init(&fs->listings);
-	quiet_init(&fs->quiet);
-	pages_init(&fs->pages);
-	plus_init(&fs->plus);
-	sizes_init(&fs->sizes);
+	coherence_init(&fs->coherence);
 	*ret = fs;
 	return 0;
 }
@@ -573,10 +519,6 @@ void fs_close(struct fs *fs)
 		return;
 	events_close(fs->events);
 	handles_release(fs, &fs->handles);
-	listings_release(&fs->listings);
-	quiet_release(&fs->quiet);
-	pages_release(&fs->pages);
-	plus_release(&fs->plus);
-	sizes_release(&fs->sizes);
+	coherence_release(&fs->coherence);
 	free(fs);
 }

@@ -1,4 +1,4 @@
-/* Where OPENDIR is answered with ENOSYS the kernel keeps every listing, and reads it again when the directory's
+/* Where OPENDIR is answered with ENOSYS the kernel keeps every listing (I7), and reads it again when the directory's
  * mtime is another than when it was listed. That saves two requests a directory each time, but says nothing in these
  * cases:
  *
@@ -7,7 +7,7 @@
  *   So directories down to those in a session are noted with the catalog's epoch when they are listed.
  * - The session's file was changed just before the listing was made: the next change may have the same mtime.
  * - Where one can write, some names come and go without it (tree_is_listing_volatile). The attributes of such a
- *   directory are told for no time.
+ *   directory are asked for each time.
  *
  * The kernel asks for the attributes before it uses a kept listing, unless it was told them within their lifetime. So
  * whenever we tell them, and the listing may be outdated, it is told first to drop that listing: as often as it
@@ -25,18 +25,6 @@
 /* Epochs as they are kept: one more than the catalog's. */
 enum { EPOCH_OUTDATED = 0 };
 #define EPOCH_FINE UINT64_MAX
-
-void listings_init(struct listings *l)
-{
-	*l = (struct listings){0};
-	lock_init(&l->lock, LOCK_LISTINGS);
-}
-
-void listings_release(struct listings *l)
-{
-	free(l->cells);
-	lock_destroy(&l->lock);
-}
 
 /* Where the directory is or would be. There always is a free cell. */
 static struct listing_state *find_listing(const struct listings *l, node_t dir)
@@ -71,7 +59,7 @@ static bool grow_listings(struct listings *l)
 	return true;
 }
 
-/* What is fine need not be noted if nothing was before. False without memory. */
+/* A directory whose listing is fine needs a cell only if it has one. False without memory. */
 static bool note(struct listings *l, node_t dir, uint64_t epoch)
 {
 	struct listing_state *s = l->cap ? find_listing(l, dir) : NULL;
@@ -96,18 +84,18 @@ static unsigned depth_of(struct tree *tree, node_t dir)
 	return depth;
 }
 
-bool listings_is_volatile(struct fs *fs, node_t dir)
+bool listings_are_asked(struct fs *fs, node_t dir)
 {
 	return fs->no_opendir && !fs->read_only && tree_is_dir(dir) && tree_is_listing_volatile(fs->tree, dir);
 }
 
 int listings_begin(struct fs *fs, const struct tree_attr *attr)
 {
-	struct listings *l = &fs->listings;
+	struct listings *l = &fs->coherence.listings;
 	if (!fs->no_opendir)
 		return 0;
 	uint64_t epoch = EPOCH_FINE;
-	if (fs_is_younger(attr->mtime, SETTLED_SECONDS) || listings_is_volatile(fs, attr->node))
+	if (is_younger(attr->mtime, SETTLED_SECONDS) || listings_are_asked(fs, attr->node))
 		epoch = EPOCH_OUTDATED;
 	else if (depth_of(fs->tree, attr->node) < DEPTH_OWN)
 		epoch = catalog_epoch(fs->catalog) + 1;
@@ -126,12 +114,17 @@ static uint64_t noted(struct listings *l, node_t node)
 
 bool listings_is_noted(struct fs *fs, node_t node)
 {
-	return fs->no_opendir && noted(&fs->listings, node) != EPOCH_FINE;
+	return fs->no_opendir && noted(&fs->coherence.listings, node) != EPOCH_FINE;
 }
 
 void listings_check(struct fs *fs, node_t node)
 {
-	uint64_t epoch = fs->no_opendir && fs->session ? noted(&fs->listings, node) : EPOCH_FINE;
+	uint64_t epoch = fs->no_opendir && fs->session ? noted(&fs->coherence.listings, node) : EPOCH_FINE;
 	if (epoch != EPOCH_FINE && (epoch == EPOCH_OUTDATED || epoch != catalog_epoch(fs->catalog) + 1))
 		fuse_lowlevel_notify_inval_inode(fs->session, node, 0, 0);
+}
+
+void listings_release(struct listings *l)
+{
+	free(l->cells);
 }

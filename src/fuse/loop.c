@@ -135,7 +135,7 @@ static void serve(struct fuse_session *session, int64_t until)
 
 static bool has_ended(pthread_t thread)
 {
-	const struct timespec until = fs_in(CLOCK_REALTIME, JOIN_NS);
+	const struct timespec until = clock_in(CLOCK_REALTIME, JOIN_NS);
 	return pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT;
 }
 
@@ -516,7 +516,7 @@ static int begin(struct loop *l, struct fs *fs)
 		add_thread(l);
 	int rc = l->n == 0 ? -EAGAIN : 0;
 	if (l->n > 1 && l->cap > 2)
-		rc = fs->read_only ? sizes_start(fs) : pages_start(fs);
+		rc = fs->read_only ? sizes_start(fs) : prefill_start(fs);
 	lock_give(&l->lock);
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* Sizes that the kernel was told, where it opens files without asking.
+/* Sizes that the kernel was told, where it opens files without asking (I8).
  *
  * There all that is read goes through its page cache, and it takes in a new size before it drops the pages of before:
  * who reads in between gets the old last page, and zeros behind what was its end. So pages are dropped before a new
@@ -18,22 +18,8 @@ enum { CELLS = 1 << 12, WAIT_NS = 10 * 1000 * 1000 };
 
 int sizes_start(struct fs *fs)
 {
-	fs->sizes.told = calloc(CELLS, sizeof *fs->sizes.told);
-	return fs->sizes.told ? 0 : -ENOMEM;
-}
-
-void sizes_init(struct sizes *s)
-{
-	*s = (struct sizes){.told = NULL};
-	lock_init(&s->lock, LOCK_SIZES);
-	lock_init(&s->dropping, LOCK_DROPPING);
-}
-
-void sizes_release(struct sizes *s)
-{
-	free(s->told);
-	lock_destroy(&s->lock);
-	lock_destroy(&s->dropping);
+	fs->coherence.sizes.told = calloc(CELLS, sizeof *fs->coherence.sizes.told);
+	return fs->coherence.sizes.told ? 0 : -ENOMEM;
 }
 
 /* Notes the size, unless pages must be dropped before and were not: then it is false. The one that was noted in its
@@ -42,7 +28,7 @@ static bool note(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
 	LOCKED(&s->lock);
 	struct size_told *told = &s->told[hash_word(a->node) % CELLS];
-	bool differs = told->node == a->node ? told->size != a->size : fs_is_younger(a->mtime, YOUNG_SECONDS);
+	bool differs = told->node == a->node ? told->size != a->size : is_younger(a->mtime, YOUNG_SECONDS);
 	if (dropped || !differs)
 		*told = (struct size_told){a->node, a->size};
 	return dropped || !differs;
@@ -50,18 +36,14 @@ static bool note(struct sizes *s, const struct tree_attr *a, bool dropped)
 
 bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a)
 {
-	return !fs->sizes.told || !S_ISREG(a->mode) || tree_is_fixed(a->node) || note(&fs->sizes, a, false);
-}
-
-static bool wait_for_turn(struct sizes *s)
-{
-	return lock_try_for(&s->dropping, WAIT_NS);
+	return !fs->coherence.sizes.told || !S_ISREG(a->mode) || tree_is_fixed(a->node) ||
+	       note(&fs->coherence.sizes, a, false);
 }
 
 void sizes_tell(struct fs *fs, const struct tree_attr *a)
 {
-	struct sizes *s = &fs->sizes;
-	if (sizes_may_be_told(fs, a) || fuse_session_exited(fs->session) || !wait_for_turn(s))
+	struct sizes *s = &fs->coherence.sizes;
+	if (sizes_may_be_told(fs, a) || fuse_session_exited(fs->session) || !lock_try_for(&s->dropping, WAIT_NS))
 		return;
 	if (!note(s, a, false)) {
 		fuse_lowlevel_notify_inval_inode(fs->session, a->node, 0, 0);

@@ -1,9 +1,9 @@
-/* `.events` waits in the watch, not in a thread of libfuse: the request is kept there and answered when there is
- * something to say. ^C in the reader arrives as an interrupt of that request.
+/* A read of `.events` waits in the events (events.c), not in a thread of libfuse: the request is kept there and
+ * answered when there is something to say. ^C in the reader arrives as an interrupt of that request.
  *
- * Lock order: libfuse holds the request's lock when it calls the interrupt function, which takes the watch's.
- * So the function is set before the request is handed over, never under the watch's lock, and an
- * interrupt that came in between is found by the watch's question whether the asker gave up. */
+ * Lock order: libfuse holds the request's lock when it calls the interrupt function, which takes that of the
+ * events. So the function is set before the request is handed over, never under that lock, and an
+ * interrupt that came in between is found when the events ask whether the asker gave up. */
 #include "fs_impl.h"
 
 #include <fcntl.h>
@@ -26,8 +26,8 @@ struct tree_attr stream_attr(const struct fs *fs)
 	    .uid = geteuid(),
 	    .gid = getegid(),
 	    .mtime = fs->since,
-	    .entry_ttl = TREE_TTL_FIXED,
-	    .attr_ttl = TREE_TTL_FIXED,
+	    .name_class = TREE_FIXED,
+	    .attr_class = TREE_FIXED,
 	};
 }
 

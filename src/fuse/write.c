@@ -95,12 +95,11 @@ void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	struct tree_caller who = caller_of(req);
+	uint64_t before = tree_commits(fs->tree);
 	struct handle *h = get_handle(fs, fi);
 	int rc = h && h->writing ? tree_flush(fs->tree, h->writing, &who) : 0;
-	bool written = h && h->writing;
 	handle_put(fs, h);
-	if (written)
-		follow_written(fs, ino);
+	follow_written(fs, ino, before);
 	reply_rc(req, rc);
 }
 
@@ -108,12 +107,11 @@ void write_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
 {
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
+	uint64_t before = tree_commits(fs->tree);
 	struct handle *h = get_handle(fs, fi);
 	int rc = h && h->writing ? tree_fsync(fs->tree, h->writing, &who) : 0;
-	bool written = h && h->writing;
 	handle_put(fs, h);
-	if (written)
-		follow_written(fs, ino);
+	follow_written(fs, ino, before);
 	reply_rc(req, rc);
 }
 
@@ -143,15 +141,17 @@ void write_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, 
 	struct fs *fs = fs_of(req);
 	struct tree_attr attr;
 	const struct tree_change change = change_of(st, to_set);
+	uint64_t before = tree_commits(fs->tree);
 	struct handle *h = get_handle(fs, fi);
 	int rc = tree_setattr(fs->tree, ino, h ? h->writing : NULL, &change, &attr);
 	handle_put(fs, h);
+	follow_written(fs, ino, before);
 	if (rc < 0) {
 		reply_rc(req, rc);
 		return;
 	}
 	struct stat now = stat_of(&attr);
-	fuse_reply_attr(req, &now, attr.attr_ttl);
+	fuse_reply_attr(req, &now, seconds_of(attr.attr_class));
 }
 
 void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
@@ -159,8 +159,9 @@ void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const 
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
 	struct tree_attr attr;
+	uint64_t before = tree_commits(fs->tree);
 	int rc = tree_symlink(fs->tree, parent, span_of(name), target, &who, &attr);
-	follow_written(fs, parent);
+	follow_written(fs, parent, before);
 	if (rc < 0) {
 		reply_rc(req, rc);
 		return;
@@ -173,8 +174,9 @@ void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
+	uint64_t before = tree_commits(fs->tree);
 	int rc = tree_unlink(fs->tree, parent, span_of(name), &who);
-	follow_written(fs, parent);
+	follow_written(fs, parent, before);
 	reply_rc(req, rc);
 }
 
@@ -188,9 +190,10 @@ void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t 
                   unsigned flags)
 {
 	struct fs *fs = fs_of(req);
+	uint64_t before = tree_commits(fs->tree);
 	int rc = -EINVAL;
 	if ((flags & ~(unsigned)RENAME_NOREPLACE) == 0)
 		rc = tree_rename(fs->tree, from, span_of(name), to, span_of(new_name), flags & RENAME_NOREPLACE);
-	follow_written(fs, to);
+	follow_written(fs, to, before);
 	reply_rc(req, rc);
 }

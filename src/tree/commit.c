@@ -213,6 +213,7 @@ static int try_append(struct commit *c, bool again, bool sync)
 	if (rc < 0)
 		return rc;
 	const struct reach_at at = where_is(t, &info);
+	atomic_fetch_add(&t->commits, 1);
 	if (old) {
 		rc = store_replace(&at, &c->id, fill_migrated, c);
 		c->table.is_now = true;
@@ -265,6 +266,11 @@ static int append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
 	}
 	catalog_tidy(t->catalog, c->slot);
 	return rc;
+}
+
+uint64_t tree_commits(const struct tree *t)
+{
+	return atomic_load(&t->commits);
 }
 
 static const char *reason(int rc)

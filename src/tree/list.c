@@ -133,17 +133,17 @@ static bool is_possible(unsigned dir, struct span name)
 	return k && (k->name || !hidden);
 }
 
-double tree_missing_ttl(struct tree *t, node_t dir, struct span name)
+enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name)
 {
 	struct node n = tree_node(dir);
 	const struct kind *k = kind_of(n);
 	/* Tools look for .gitignore and the like in every directory. Who makes one does so through the mount, which the
 	 * kernel sees. */
 	if (!k || !is_possible(n.kind, name))
-		return TREE_TTL_FIXED;
+		return TREE_FIXED;
 	if (k->tells_new && catalog_is_told(t->catalog))
-		return TREE_TTL_TOLD;
-	return k->scope < SCOPE_SLOT ? TREE_TTL_LIVE : tree_live_ttl(t);
+		return TREE_WATCHED;
+	return k->scope < SCOPE_SLOT ? TREE_LIVE : tree_unwatched(t);
 }
 
 int tree_writable_dir(struct tree *t, node_t dir)

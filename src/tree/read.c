@@ -10,7 +10,7 @@ uint64_t view_serial(const struct ctx *c)
 {
 	if (c->kind->untimed)
 		return state_serial(c->tree);
-	return c->session && c->kind->keep != KEEP_FIXED ? session_serial(c->session) : 0;
+	return c->session && c->kind->class != TREE_FIXED ? session_serial(c->session) : 0;
 }
 
 /* Less is not worth counting; lines and texts are paged, and so many threads make a transcript. */

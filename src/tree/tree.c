@@ -200,11 +200,11 @@ bool ctx_is_writable(const struct ctx *c)
 	return c->kind->scope < SCOPE_ENTRY || session_entry(c->session, c->node.entry)->flags & ENTRY_ADDRESSED;
 }
 
-/* What follows a session file is kept for long from so many seconds after its last change on: then no answer about the
- * time before is on its way to the kernel any more, and the next change cannot have the same mtime. */
-#define TOLD_AFTER 2
+/* What follows a session file is watched from so many seconds after its last change on: then no answer about the time
+ * before is on its way to the kernel any more, and the next change cannot have the same mtime. */
+#define WATCHED_AFTER 2
 /* A session that nobody has touched for an hour is not expected to grow in the next minute. */
-#define QUIET_AFTER 3600
+#define LEASE_AFTER 3600
 
 static bool is_older(const struct tree_attr *a, time_t seconds)
 {
@@ -212,34 +212,31 @@ static bool is_older(const struct tree_attr *a, time_t seconds)
 }
 
 /* Whether every change of what the kind shows is noted. */
-static bool is_told(const struct ctx *c)
+static bool is_watched(const struct ctx *c)
 {
 	if (c->kind->stamp == STAMP_PROJECT)
 		return c->project.told;
 	return c->kind->scope >= SCOPE_SLOT ? c->slot.told : catalog_is_told(c->tree->catalog);
 }
 
-double tree_live_ttl(const struct tree *t)
+enum tree_class tree_unwatched(const struct tree *t)
 {
-	return t->read_only ? TREE_TTL_LIVE : 0;
+	return t->read_only ? TREE_LIVE : TREE_ASKED;
 }
 
-static void set_ttl(const struct ctx *c, struct tree_attr *a)
+static enum tree_class class_of(const struct ctx *c, const struct tree_attr *a)
 {
-	enum keep keep = c->kind->may_go && c->kind->may_go(c) ? KEEP_LIVE : c->kind->keep;
-	double told = tree_live_ttl(c->tree), quiet = told;
+	const struct kind *k = c->kind;
 	/* The names of what can be written come and go with the tools that write. */
-	bool writable = !c->tree->read_only && c->kind->write;
-	if (keep == KEEP_FIXED) {
-		a->entry_ttl = a->attr_ttl = TREE_TTL_FIXED;
-		return;
-	}
-	if (!writable && is_told(c) && is_older(a, TOLD_AFTER))
-		told = TREE_TTL_TOLD;
-	if (c->slot.told && is_older(a, QUIET_AFTER))
-		quiet = TREE_TTL_QUIET;
-	a->attr_ttl = keep == KEEP_LIVE ? tree_live_ttl(c->tree) : keep == KEEP_QUIET ? quiet : told;
-	a->entry_ttl = keep == KEEP_NAME ? TREE_TTL_FIXED : a->attr_ttl;
+	bool writable = !c->tree->read_only && k->write;
+	bool goes = k->may_go && k->may_go(c);
+	if (k->class == TREE_FIXED)
+		return TREE_FIXED;
+	if (k->class == TREE_WATCHED && !goes && !writable && is_watched(c) && is_older(a, WATCHED_AFTER))
+		return TREE_WATCHED;
+	if (k->class == TREE_LEASE && !goes && c->slot.told && is_older(a, LEASE_AFTER))
+		return TREE_LEASE;
+	return tree_unwatched(c->tree);
 }
 
 int ctx_size(struct ctx *c, uint64_t *ret)
@@ -279,7 +276,8 @@ int ctx_attr(struct ctx *c, struct tree_attr *ret)
 	    .mtime = ctx_mtime(c),
 	};
 	ctx_own(c, &a);
-	set_ttl(c, &a);
+	a.attr_class = class_of(c, &a);
+	a.name_class = c->kind->lasts ? TREE_FIXED : a.attr_class;
 	*ret = a;
 	return 0;
 }
@@ -337,7 +335,7 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 	int rc = get_attr(t, node, ret);
 	while (tree_moved(t, &rc, &node)) {
 		rc = get_attr(t, node, ret);
-		ret->attr_ttl = ret->entry_ttl = 0;
+		ret->name_class = ret->attr_class = TREE_ASKED;
 	}
 	return fault_end(faults, rc);
 }
@@ -380,6 +378,12 @@ bool tree_is_listing_volatile(struct tree *t, node_t dir)
 	return state_is_in(t, n);
 }
 
+bool tree_is_top(node_t node)
+{
+	const struct kind *k = kind_of(tree_node(node));
+	return node == NODE_ROOT || (k && kind_is_in(k, tree_root_kind));
+}
+
 bool tree_is_of_session(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
@@ -395,7 +399,7 @@ bool tree_is_dir(node_t node)
 bool tree_is_fixed(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && k->type == S_IFREG && k->keep == KEEP_FIXED;
+	return k && k->type == S_IFREG && k->class == TREE_FIXED;
 }
 
 /* The time is that of the record that says it, and a record may say anything of its time. */

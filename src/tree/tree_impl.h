@@ -35,15 +35,6 @@ enum scope {
 /* Whose time a kind shows (namespace.md "Attributes"). */
 enum stamp { STAMP_ALL, STAMP_PROJECT, STAMP_SESSION, STAMP_ENTRY, STAMP_LABEL, STAMP_BRANCH };
 
-/* How long the kernel may keep the name and its attributes. */
-enum keep {
-	KEEP_LIVE,  /* comes and goes with what the session file says */
-	KEEP_TOLD,  /* is there as long as its directory; tree_stale_* tells when it changes */
-	KEEP_NAME,  /* as KEEP_TOLD, and the name is there for good */
-	KEEP_FIXED, /* neither changes while the session is the same */
-	KEEP_QUIET, /* one of many that follow the session file: kept for long only while that lies untouched */
-};
-
 #define TREE_STATES 64
 #define TREE_REFUSALS 64
 #define TREE_WARNED 256
@@ -134,7 +125,8 @@ struct tree {
 	struct scratch *scratch;
 	const char *mountpoint;
 	bool read_only, is_private;
-	struct lock state_lock; /* guards the nine that follow */
+	_Atomic uint64_t commits; /* see tree_commits */
+	struct lock state_lock;   /* guards the nine that follow */
 	struct name_state states[TREE_STATES];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;
@@ -187,7 +179,10 @@ struct kind {
 	unsigned char in[3];
 	enum scope scope;
 	enum stamp stamp;
-	enum keep keep;
+	/* What the kernel may keep of it at most; in a read-only mount TREE_ASKED is TREE_LIVE. */
+	enum tree_class class;
+	/* Its name is there as long as its session. */
+	bool lasts;
 	/* What can be written (write_impl.h). Mode and keeping follow from it. */
 	const struct writable *write;
 	/* Directories in which names can be made. */
@@ -208,7 +203,7 @@ struct kind {
 	bool untimed;
 	/* Whether it exists for this ctx; NULL: always. */
 	bool (*has)(struct ctx *c);
-	/* Whether it can go while the rest of its directory stays, whatever `keep` says. */
+	/* Whether it can go while the rest of its directory stays, whatever `class` says. */
 	bool (*may_go)(const struct ctx *c);
 	/* Whether the name comes, goes or leads elsewhere with the session s: then *slot is that of the directory, and
 	 * *name what it is called there (for a fixed name it is that already). */
@@ -279,8 +274,9 @@ int ctx_attr(struct ctx *c, struct tree_attr *ret);
 /* Of a writable name that was made a moment ago and holds nothing yet. */
 int ctx_fresh_attr(struct ctx *c, struct tree_attr *ret);
 void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret);
-/* In a mount that can be written, what was written reads back at once. */
-double tree_live_ttl(const struct tree *t);
+/* What follows a session file without being watched. In a mount that can be written, what was written reads back at
+ * once. */
+enum tree_class tree_unwatched(const struct tree *t);
 /* Whether what c is opened for can be written, by what it is. */
 bool ctx_is_writable(const struct ctx *c);
 /* Where in the tree a view is of: the leaf, or the end of a branch. */

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need nm cc
 
-nothing "the folders without cycles" "$ROOT/scripts/check-cycles" "${SESSIONFS%/*}" base json file catalog render write cmd
+nothing "the folders without cycles" "$ROOT/scripts/check-cycles" "${SESSIONFS%/*}" base json file catalog render write fuse cmd
 
 mkdir -p "$T/scripts" "$T/src/one" "$T/src/two" "$T/build/one" "$T/build/two"
 cp "$ROOT/scripts/check-cycles" "$T/scripts/"

@@ -137,7 +137,7 @@ static void lists_plainly_too(void **state)
 	assert_true(found);
 }
 
-static void drops_listings_that_other_files_change(void **state)
+static void i7_drops_listings_that_other_files_change(void **state)
 {
 	struct wire *w = *state;
 	struct fuse_entry_out e;
@@ -180,7 +180,7 @@ static void drops_listings_that_other_files_change(void **state)
 	assert_int_equal(wire_told(w, project, NULL), 1);
 }
 
-static void drops_listings_made_just_after_a_change(void **state)
+static void i7_drops_listings_made_just_after_a_change(void **state)
 {
 	struct wire *w = *state;
 	uint64_t entry = wire_walk(w, SESSION "/entries/aaaa0001").nodeid;
@@ -195,14 +195,14 @@ static void drops_listings_made_just_after_a_change(void **state)
 }
 
 /* Directories of live sessions are noted as they come; those that were listed again since are forgotten. */
-static void notes_of_listings_do_not_pile_up(void **state)
+static void i7_notes_of_listings_do_not_pile_up(void **state)
 {
 	enum { ROUNDS = 100, AT_ONCE = 100 };
 	struct wire *w = *state;
 	struct fs fs = {.tree = w->tree, .catalog = w->catalog, .no_opendir = true};
 	struct node dir = node_unpack(wire_walk(w, SESSION "/entries/aaaa0001").nodeid);
 	struct tree_attr young, old = {0};
-	listings_init(&fs.listings);
+	coherence_init(&fs.coherence);
 	for (uint32_t i = 0; i < ROUNDS * AT_ONCE; i++) {
 		dir.entry = i;
 		young.node = node_pack(dir);
@@ -220,8 +220,8 @@ static void notes_of_listings_do_not_pile_up(void **state)
 		dir.entry = i;
 		assert_true(listings_is_noted(&fs, node_pack(dir)));
 	}
-	assert_true(fs.listings.cap <= AT_ONCE * 8);
-	listings_release(&fs.listings);
+	assert_true(fs.coherence.listings.cap <= AT_ONCE * 8);
+	coherence_release(&fs.coherence);
 }
 
 int main(void)
@@ -231,9 +231,9 @@ int main(void)
 	    WIRED(knows_parents),
 	    WIRED(keeps_every_promise_of_the_tree),
 	    WIRED(lists_plainly_too),
-	    UNWATCHED(drops_listings_that_other_files_change),
-	    UNWATCHED(drops_listings_made_just_after_a_change),
-	    WIRED_READ_ONLY(notes_of_listings_do_not_pile_up),
+	    UNWATCHED(i7_drops_listings_that_other_files_change),
+	    UNWATCHED(i7_drops_listings_made_just_after_a_change),
+	    WIRED_READ_ONLY(i7_notes_of_listings_do_not_pile_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void start(struct served *s, unsigned threads, int can_be_made)
 	static const struct fuse_lowlevel_ops ops = {.getattr = op_getattr};
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	*s = (struct served){.threads = threads, .fs = {.read_only = true}};
-	sizes_init(&s->fs.sizes);
+	coherence_init(&s->fs.coherence);
 	assert_int_equal(sem_init(&s->go, 0, 0), 0);
 	assert_int_equal(fuse_opt_add_arg(&args, "loop"), 0);
 	s->w.se = s->fs.session = fuse_session_new(&args, &ops, sizeof ops, s);
@@ -96,7 +96,7 @@ static void release(struct served *s)
 	atomic_store(&creatable, 1000);
 	fuse_session_destroy(s->w.se);
 	close(s->w.fd);
-	sizes_release(&s->fs.sizes);
+	coherence_release(&s->fs.coherence);
 	sem_destroy(&s->go);
 }
 
@@ -363,7 +363,7 @@ static void a_request_that_comes_with_the_end_is_received(void **state)
 	release(&s);
 }
 
-/* --- fs_pages ------------------------------------------------------------------------------------ */
+/* --- prefill ------------------------------------------------------------------------------------ */
 
 static void open_file(struct wire *w, uint64_t node, unsigned notifications)
 {
@@ -374,7 +374,7 @@ static void open_file(struct wire *w, uint64_t node, unsigned notifications)
 	assert_int_equal(w->notifications - before, notifications);
 }
 
-static void what_cannot_change_is_given_with_the_open(void **state)
+static void i9_what_cannot_change_is_given_with_the_open(void **state)
 {
 	static char big[70001];
 	struct wire *w = prepare();
@@ -402,14 +402,14 @@ static void what_cannot_change_is_given_with_the_open(void **state)
 	teardown(state);
 }
 
-static void one_thread_gives_nothing(void **state)
+static void i9_one_thread_gives_nothing(void **state)
 {
 	struct wire *w = *state;
 	open_file(w, wire_walk(w, SESSION "/entries/aaaa0001/text.md").nodeid, 0);
 }
 
 /* It would wait for itself. */
-static void one_that_stays_alone_gives_nothing(void **state)
+static void i9_one_that_stays_alone_gives_nothing(void **state)
 {
 	struct wire *w = prepare();
 	w->threads = 2;
@@ -469,9 +469,9 @@ int main(void)
 	    cmocka_unit_test(the_end_ends_long_work),
 	    cmocka_unit_test(without_any_thread_it_fails),
 	    cmocka_unit_test(a_request_that_comes_with_the_end_is_received),
-	    cmocka_unit_test(what_cannot_change_is_given_with_the_open),
-	    WIRED(one_thread_gives_nothing),
-	    cmocka_unit_test(one_that_stays_alone_gives_nothing),
+	    cmocka_unit_test(i9_what_cannot_change_is_given_with_the_open),
+	    WIRED(i9_one_thread_gives_nothing),
+	    cmocka_unit_test(i9_one_that_stays_alone_gives_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

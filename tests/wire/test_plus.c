@@ -9,65 +9,68 @@
 /* --- when -------------------------------------------------------------------------------------------- */
 
 /* Listings, each with a file, until one is a probe, which is made. How many others there were. */
-static unsigned until_probe(struct plus *p)
+static unsigned until_probe(struct readdirplus *p)
 {
 	unsigned n = 0;
-	while (plus_begin(p, true) == PLUS_ALL)
+	while (readdirplus_begin(p, true) == PLUS_ALL)
 		n++;
-	plus_probed(p);
+	readdirplus_probed(p);
 	return n;
 }
 
-static void ignore_probes(struct plus *p, unsigned n)
+static void ignore_probes(struct readdirplus *p, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		assert_int_equal(until_probe(p), PLUS_PROBE_EVERY - 1);
 }
 
 /* The probe before the last shows in the last. */
-static void stops_when_no_probe_was_used(void **state)
+static void i12_stops_when_no_probe_was_used(void **state)
 {
-	struct plus p;
+	struct readdirplus p;
 	(void)state;
-	plus_init(&p);
+	p = (struct readdirplus){0};
+	lock_init(&p.lock, LOCK_READDIRPLUS);
 	ignore_probes(&p, PLUS_UNUSED_MAX);
 	for (unsigned i = 1; i < PLUS_PROBE_EVERY; i++)
-		assert_int_equal(plus_begin(&p, true), PLUS_ALL);
+		assert_int_equal(readdirplus_begin(&p, true), PLUS_ALL);
 	for (unsigned i = 0; i < 3 * PLUS_PROBE_EVERY; i++)
-		assert_int_equal(plus_begin(&p, i % 2 == 0), PLUS_DIRS);
-	plus_looked_up(&p);
+		assert_int_equal(readdirplus_begin(&p, i % 2 == 0), PLUS_DIRS);
+	readdirplus_used(&p);
 	until_probe(&p);
 	ignore_probes(&p, PLUS_UNUSED_MAX - 1);
-	plus_release(&p);
+	lock_destroy(&p.lock);
 }
 
-static void goes_on_while_probes_are_used(void **state)
+static void i12_goes_on_while_probes_are_used(void **state)
 {
-	struct plus p;
+	struct readdirplus p;
 	(void)state;
-	plus_init(&p);
+	p = (struct readdirplus){0};
+	lock_init(&p.lock, LOCK_READDIRPLUS);
 	for (unsigned i = 0; i < 3; i++) {
 		ignore_probes(&p, PLUS_UNUSED_MAX);
-		plus_looked_up(&p);
+		readdirplus_used(&p);
 	}
-	plus_release(&p);
+	lock_destroy(&p.lock);
 }
 
-static void counts_listings_with_files_only(void **state)
+static void i12_counts_listings_with_files_only(void **state)
 {
-	struct plus p;
+	struct readdirplus p;
 	(void)state;
-	plus_init(&p);
+	p = (struct readdirplus){0};
+	lock_init(&p.lock, LOCK_READDIRPLUS);
 	for (unsigned i = 1; i < PLUS_PROBE_EVERY; i++) {
-		assert_int_equal(plus_begin(&p, true), PLUS_ALL);
-		assert_int_equal(plus_begin(&p, false), PLUS_ALL);
+		assert_int_equal(readdirplus_begin(&p, true), PLUS_ALL);
+		assert_int_equal(readdirplus_begin(&p, false), PLUS_ALL);
 	}
 	/* None of these has a file that could be the probe. */
 	for (unsigned i = 0; i < 3 * PLUS_UNUSED_MAX * PLUS_PROBE_EVERY; i++) {
-		assert_int_equal(plus_begin(&p, true), PLUS_PROBE);
-		assert_int_equal(plus_begin(&p, false), PLUS_ALL);
+		assert_int_equal(readdirplus_begin(&p, true), PLUS_PROBE);
+		assert_int_equal(readdirplus_begin(&p, false), PLUS_ALL);
 	}
-	plus_release(&p);
+	lock_destroy(&p.lock);
 }
 
 /* --- what -------------------------------------------------------------------------------------------- */
@@ -95,7 +98,7 @@ static struct brought list(struct wire *w, const char *path)
 
 #define ENTRY SESSION "/entries/aaaa0002"
 
-static void brings_directories_where_nobody_wants_more(void **state)
+static void i12_brings_directories_where_nobody_wants_more(void **state)
 {
 	struct wire *w = *state;
 	struct fuse_entry_out e;
@@ -103,7 +106,7 @@ static void brings_directories_where_nobody_wants_more(void **state)
 	assert_true(all.dirs > 0);
 	assert_int_equal(all.dirs_told, all.dirs);
 	assert_true(all.others_told > 4);
-	w->fs->plus.unused = PLUS_UNUSED_MAX;
+	w->fs->coherence.plus.unused = PLUS_UNUSED_MAX;
 	struct brought dirs = list(w, ENTRY);
 	assert_int_equal(dirs.names, all.names);
 	assert_int_equal(dirs.dirs_told, all.dirs);
@@ -118,11 +121,11 @@ static void brings_directories_where_nobody_wants_more(void **state)
 	assert_int_equal(list(w, ENTRY).others_told, all.others_told);
 }
 
-static void lists_one_file_by_name_alone(void **state)
+static void i12_lists_one_file_by_name_alone(void **state)
 {
 	struct wire *w = *state;
 	struct brought all = list(w, ENTRY);
-	w->fs->plus.listings = PLUS_PROBE_EVERY - 1;
+	w->fs->coherence.plus.listings = PLUS_PROBE_EVERY - 1;
 	struct brought probe = list(w, ENTRY), next = list(w, ENTRY);
 	assert_int_equal(probe.names, all.names);
 	assert_int_equal(probe.dirs_told, all.dirs_told);
@@ -133,11 +136,11 @@ static void lists_one_file_by_name_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(stops_when_no_probe_was_used),
-	    cmocka_unit_test(goes_on_while_probes_are_used),
-	    cmocka_unit_test(counts_listings_with_files_only),
-	    WIRED(brings_directories_where_nobody_wants_more),
-	    WIRED(lists_one_file_by_name_alone),
+	    cmocka_unit_test(i12_stops_when_no_probe_was_used),
+	    cmocka_unit_test(i12_goes_on_while_probes_are_used),
+	    cmocka_unit_test(i12_counts_listings_with_files_only),
+	    WIRED(i12_brings_directories_where_nobody_wants_more),
+	    WIRED(i12_lists_one_file_by_name_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static unsigned look(struct wire *w, uint64_t *ret)
 	return w->notifications - before;
 }
 
-static void a_new_size_comes_after_the_old_pages_went(void **state)
+static void i8_a_new_size_comes_after_the_old_pages_went(void **state)
 {
 	uint64_t node;
 	begin(state, true, 2);
@@ -64,23 +64,23 @@ static void a_new_size_comes_after_the_old_pages_went(void **state)
 }
 
 /* The notes have room for some files only. */
-static void a_size_that_was_forgotten_is_taken_for_new_while_the_file_is_young(void **state)
+static void i8_a_size_that_was_forgotten_is_taken_for_new_while_the_file_is_young(void **state)
 {
 	uint64_t node;
 	begin(state, true, 2);
 	struct wire *w = *state;
 	grow(w);
 	assert_int_equal(look(w, &node), 1);
-	memset(w->fs->sizes.told, 0, sizeof *w->fs->sizes.told << 12);
+	memset(w->fs->coherence.sizes.told, 0, sizeof *w->fs->coherence.sizes.told << 12);
 	assert_int_equal(wire_told(w, node, NULL), 1);
 	wire_age(w, FILE_ONE, 500);
 	wire_wait_for_look();
-	memset(w->fs->sizes.told, 0, sizeof *w->fs->sizes.told << 12);
+	memset(w->fs->coherence.sizes.told, 0, sizeof *w->fs->coherence.sizes.told << 12);
 	assert_int_equal(wire_told(w, node, NULL), 0);
 }
 
 /* Pages cannot be dropped while it is made: locks are held. */
-static void a_listing_says_nothing_of_a_file_that_has_grown(void **state)
+static void i8_a_listing_says_nothing_of_a_file_that_has_grown(void **state)
 {
 	uint64_t node;
 	size_t n;
@@ -100,7 +100,7 @@ static void a_listing_says_nothing_of_a_file_that_has_grown(void **state)
 }
 
 /* It would wait for whoever waits for its next answer. */
-static void one_thread_drops_nothing(void **state)
+static void i8_one_thread_drops_nothing(void **state)
 {
 	uint64_t node;
 	begin(state, true, 1);
@@ -111,7 +111,7 @@ static void one_thread_drops_nothing(void **state)
 }
 
 /* What grows is not read through the page cache there. */
-static void nothing_is_dropped_where_opens_are_answered(void **state)
+static void i8_nothing_is_dropped_where_opens_are_answered(void **state)
 {
 	uint64_t node;
 	begin(state, false, 2);
@@ -122,21 +122,21 @@ static void nothing_is_dropped_where_opens_are_answered(void **state)
 }
 
 /* A thread that drops for too long holds nobody else up. */
-static void who_has_waited_for_a_moment_goes_on(void **state)
+static void i8_who_has_waited_for_a_moment_goes_on(void **state)
 {
 	uint64_t node;
 	begin(state, true, 2);
 	struct wire *w = *state;
 	assert_int_equal(look(w, &node), 0);
 	grow(w);
-	lock_take(&w->fs->sizes.dropping);
+	lock_take(&w->fs->coherence.sizes.dropping);
 	assert_int_equal(wire_told(w, node, NULL), 0);
-	lock_give(&w->fs->sizes.dropping);
+	lock_give(&w->fs->coherence.sizes.dropping);
 	assert_int_equal(wire_told(w, node, NULL), 1);
 }
 
 /* Then one answers alone, so that nobody waits for ever. */
-static void nothing_is_dropped_at_the_end(void **state)
+static void i8_nothing_is_dropped_at_the_end(void **state)
 {
 	uint64_t node;
 	begin(state, true, 2);
@@ -156,13 +156,13 @@ static void nothing_is_dropped_at_the_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TORN_DOWN(a_new_size_comes_after_the_old_pages_went),
-	    TORN_DOWN(a_size_that_was_forgotten_is_taken_for_new_while_the_file_is_young),
-	    TORN_DOWN(a_listing_says_nothing_of_a_file_that_has_grown),
-	    TORN_DOWN(one_thread_drops_nothing),
-	    TORN_DOWN(nothing_is_dropped_where_opens_are_answered),
-	    TORN_DOWN(who_has_waited_for_a_moment_goes_on),
-	    cmocka_unit_test(nothing_is_dropped_at_the_end),
+	    TORN_DOWN(i8_a_new_size_comes_after_the_old_pages_went),
+	    TORN_DOWN(i8_a_size_that_was_forgotten_is_taken_for_new_while_the_file_is_young),
+	    TORN_DOWN(i8_a_listing_says_nothing_of_a_file_that_has_grown),
+	    TORN_DOWN(i8_one_thread_drops_nothing),
+	    TORN_DOWN(i8_nothing_is_dropped_where_opens_are_answered),
+	    TORN_DOWN(i8_who_has_waited_for_a_moment_goes_on),
+	    cmocka_unit_test(i8_nothing_is_dropped_at_the_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void reads_what_lookup_found(void **state)
 	assert_int_equal(wire_call(w, FUSE_RELEASE, e.nodeid, &release, sizeof release, &r), 0);
 }
 
-static void says_for_how_long_a_name_is_missing(void **state)
+static void i10_says_for_how_long_a_name_is_missing(void **state)
 {
 	struct wire *w = *state;
 	struct fuse_entry_out e;
@@ -76,7 +76,7 @@ static void says_for_how_long_a_name_is_missing(void **state)
 }
 
 /* What was given out above the sessions is told of at once, also when nothing of the session was. */
-static void tells_what_is_above_a_session(void **state)
+static void i3_tells_what_is_above_a_session(void **state)
 {
 	struct wire *w = *state;
 	struct fuse_entry_out e;
@@ -367,7 +367,7 @@ static void old_kernels_open_everything(void **state)
 	teardown(state);
 }
 
-static void a_reader_of_a_growing_session_sees_one_text(void **state)
+static void i8_a_reader_of_a_growing_session_sees_one_text(void **state)
 {
 	struct wire *w = *state;
 	static struct reply before, after, now;
@@ -435,7 +435,7 @@ static unsigned dropped(struct wire *w, uint64_t node, int ms)
 }
 
 /* An answer on its way may be older than the second change, too. */
-static void each_change_is_told_of_once_more_a_second_later(void **state)
+static void i6_each_change_is_told_of_once_more_a_second_later(void **state)
 {
 	struct wire *w = *state;
 	uint64_t context = wire_walk(w, SESSION "/context.md").nodeid;
@@ -450,8 +450,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    WIRED(settles_what_the_kernel_may_do),
 	    WIRED(reads_what_lookup_found),
-	    WIRED(says_for_how_long_a_name_is_missing),
-	    WIRED(tells_what_is_above_a_session),
+	    WIRED(i10_says_for_how_long_a_name_is_missing),
+	    WIRED(i3_tells_what_is_above_a_session),
 	    WIRED(reads_links),
 	    WIRED(knows_its_file_system),
 	    WIRED(names_have_a_length),
@@ -462,11 +462,11 @@ int main(void)
 	    WIRED(forgets_without_an_answer),
 	    WIRED(refuses_writes),
 	    WIRED_READ_ONLY(refuses_writes_read_only),
-	    WIRED(each_change_is_told_of_once_more_a_second_later),
+	    WIRED(i6_each_change_is_told_of_once_more_a_second_later),
 	    WIRED(tells_who_asks_what_is_allowed),
 	    WIRED_READ_ONLY(read_only_opens_nothing),
 	    cmocka_unit_test(old_kernels_open_everything),
-	    WIRED(a_reader_of_a_growing_session_sees_one_text),
+	    WIRED(i8_a_reader_of_a_growing_session_sees_one_text),
 	    WIRED(many_open_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -313,7 +313,7 @@ static void a_name_moved_away_comes_back(void **state)
 }
 
 /* Where names come and go by themselves, the kernel asks before it uses what it has kept of them, and drops it. */
-static void names_that_come_by_themselves_are_listed(void **state)
+static void i7_names_that_come_by_themselves_are_listed(void **state)
 {
 	struct wire *w = &((struct state *)*state)->w;
 	uint64_t valid, session = wire_walk(w, SESSION).nodeid, entry = wire_walk(w, LABELLED).nodeid;
@@ -681,7 +681,7 @@ int main(void)
 	    WIRED(a_scratch_file_is_kept_while_it_exists),
 	    WIRED(a_scratch_file_moved_over_a_name_is_written_there),
 	    WIRED(a_name_moved_away_comes_back),
-	    WIRED(names_that_come_by_themselves_are_listed),
+	    WIRED(i7_names_that_come_by_themselves_are_listed),
 	    WIRED(a_refusal_changes_nothing_and_is_told),
 	    WIRED(a_refused_removal_refuses_others),
 	    WIRED(what_cannot_be_made),

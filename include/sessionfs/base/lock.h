@@ -5,7 +5,7 @@
  * So an order that could hang some day shows on the first day.
  *
  * No lock is held across a system call that can wait for somebody else (a path below the source can lead to a dead
- * server or into this mount), nor, but for LOCK_PAGES and LOCK_DROPPING, while the kernel is told of something. */
+ * server or into this mount), nor, but for LOCK_PREFILL and LOCK_DROPPING, while the kernel is told of something. */
 #ifndef SESSIONFS_LOCK_H
 #define SESSIONFS_LOCK_H
 
@@ -19,7 +19,7 @@
 enum lock_rank {
 	LOCK_NONE,
 	LOCK_TELLING, /* what .events knows of the sessions */
-	LOCK_PAGES,   /* who gives pages to the kernel with an open */
+	LOCK_PREFILL, /* who gives pages to the kernel with an open */
 	LOCK_HANDLE,  /* the text of one open file, what is written through it */
 	LOCK_FILE,    /* flock(2) on a session file */
 	LOCK_SESSION, /* the index of one session file */
@@ -35,8 +35,8 @@ enum lock_rank {
 	LOCK_HANDLES,  /* the numbers of open files */
 	LOCK_DROPPING, /* who has the kernel drop pages */
 	LOCK_LISTINGS,
-	LOCK_QUIET,
-	LOCK_PLUS,
+	LOCK_LEASES,
+	LOCK_READDIRPLUS,
 	LOCK_SIZES,
 	LOCK_IDLE,
 	LOCK_LOOP,

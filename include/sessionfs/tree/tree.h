@@ -20,14 +20,14 @@ void tree_close(struct tree *t);
 /* Where it is mounted (a real path, not owned), for absolute link targets; before threads start. */
 void tree_set_mountpoint(struct tree *t, const char *mountpoint);
 
-/* How long the kernel may keep something, in seconds. */
-#define TREE_TTL_FIXED 86400.0 /* cannot change while its session is the same */
-#define TREE_TTL_LIVE 0.5      /* follows the session file */
-/* Follows a session file whose every change is noted: who lets a kernel keep it for so long calls tree_stale_session
- * when the file changed, and tells it. It is not for ever, because a note can be missing (CATALOG_TOLD_MS). */
-#define TREE_TTL_TOLD 60.0
-/* As that, but which of the many nodes were given out must be kept in mind by the one who gave them. */
-#define TREE_TTL_QUIET 61.0
+/* What a kernel may keep of a name, or of attributes. For how long is for the caller to say. */
+enum tree_class {
+	TREE_ASKED,   /* nothing: it can change at any moment, and must be seen to */
+	TREE_LIVE,    /* for a moment: it follows a session file */
+	TREE_WATCHED, /* until tree_invalidate_* says otherwise: every change of that file is noted */
+	TREE_LEASE,   /* as TREE_WATCHED, but one of many: it is for the caller to know which were given out */
+	TREE_FIXED,   /* for good: it cannot change while its session is the same */
+};
 
 struct tree_attr {
 	node_t node;
@@ -36,29 +36,29 @@ struct tree_attr {
 	uid_t uid;
 	gid_t gid;
 	struct timespec mtime;
-	double entry_ttl, attr_ttl;
+	enum tree_class name_class, attr_class;
 };
 
 /* 0; -ENOENT; -ESTALE for a parent whose session was replaced; -ENOTDIR; or another negative errno. */
 int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret);
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret);
-/* How long this name, which is not there, may be kept as missing, in seconds. */
-double tree_missing_ttl(struct tree *t, node_t dir, struct span name);
+/* What may be kept of this name's not being there. */
+enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name);
 
 /* What a kernel may have kept and must ask for again: with a name, that name in the directory `node`, and what is
  * below it; without, the attributes of `node` (and with them its contents or listing). */
 typedef void (*tree_tell)(void *arg, node_t node, struct span name);
-/* The session's file changed: a fixed number of nodes that have TREE_TTL_TOLD. No lock is held in `tell`. */
-void tree_stale_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg);
+/* The session's file changed: a fixed number of nodes, the watched ones. No lock is held in `tell`. */
+void tree_invalidate_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg);
 /* ... of what is above it: its project and the root. */
-void tree_stale_above(struct tree *t, uint32_t project, tree_tell tell, void *arg);
+void tree_invalidate_above(struct tree *t, uint32_t project, tree_tell tell, void *arg);
 /* A session came to this place or went from it; `died` is the slot it had, or NO_SLOT. */
-void tree_stale_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_tell tell, void *arg);
+void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_tell tell, void *arg);
 /* The first entry whose name, or that of one behind it, may have led to another before, since this was asked last;
- * NO_ENTRY if there is none. Then tree_stale_all drops every name of the session's entries and branches, and those from
- * this entry on also where somebody uses them. Has the index grow. */
+ * NO_ENTRY if there is none. Then tree_invalidate_all drops every name of the session's entries and branches, and those
+ * from this entry on also where somebody uses them. Has the index grow. */
 uint32_t tree_take_renamed(struct tree *t, uint32_t slot);
-void tree_stale_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell tell, void *arg);
+void tree_invalidate_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell tell, void *arg);
 
 /* One name of a directory. `cookie` continues after it. `attr` is NULL when the attributes were not wanted or
  * would have to be produced; node and mode (type bits) are always there. Return non-zero to stop (this name did not
@@ -106,6 +106,9 @@ bool tree_is_dir(node_t node);
 /* True if names in this directory of a tree that can be written come and go although its attributes stay the same, and
  * not through it either. */
 bool tree_is_listing_volatile(struct tree *t, node_t dir);
+
+/* True for the root and the names in it. */
+bool tree_is_top(node_t node);
 
 /* False for what is above all sessions: the root, a project, their links. */
 bool tree_is_of_session(node_t node);

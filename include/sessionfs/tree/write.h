@@ -49,6 +49,9 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 /* The attributes as this handle sees them (its staged size). */
 int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct tree_attr *ret);
 
+/* Rises whenever a session file may have been written to. As long as it is the same there is nothing to tell of. */
+uint64_t tree_commits(const struct tree *t);
+
 int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
                  struct tree_attr *ret);
 /* A removal is done or refused. Whose removal was refused is refused all others for ten seconds: see tree_state.c. */

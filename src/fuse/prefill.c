@@ -1,4 +1,4 @@
-/* Contents that the kernel is given with the open.
+/* Contents that the kernel is given ahead of the open (I9).
  *
  * Whoever opens a file of an entry reads it, mostly. Given the pages before it is opened, the kernel does not ask for
  * them; and it does not take them for having been read, after which it would ask for the attributes once more, since
@@ -12,25 +12,14 @@
 
 enum { MOST_GIVEN = 64 * 1024, CELLS = 1 << 17 }; /* bytes of a file; 1 MiB of notes */
 
-int pages_start(struct fs *fs)
+int prefill_start(struct fs *fs)
 {
-	fs->pages.given = calloc(CELLS, sizeof *fs->pages.given);
-	return fs->pages.given ? 0 : -ENOMEM;
-}
-
-void pages_init(struct pages *p)
-{
-	lock_init(&p->lock, LOCK_PAGES);
-}
-
-void pages_release(struct pages *p)
-{
-	free(p->given);
-	lock_destroy(&p->lock);
+	fs->coherence.prefill.given = calloc(CELLS, sizeof *fs->coherence.prefill.given);
+	return fs->coherence.prefill.given ? 0 : -ENOMEM;
 }
 
 /* True if it was not noted. The one that is noted in its place is forgotten, and will be given again. */
-static bool note(struct pages *p, node_t node)
+static bool note(struct prefill *p, node_t node)
 {
 	node_t *cell = &p->given[hash_word(node) % CELLS];
 	bool noted = *cell == node;
@@ -48,9 +37,9 @@ static void give(struct fs *fs, node_t node)
 	fuse_lowlevel_notify_store(fs->session, node, 0, &pages, 0);
 }
 
-void pages_give(struct fs *fs, node_t node)
+void prefill_give(struct fs *fs, node_t node)
 {
-	struct pages *p = &fs->pages;
+	struct prefill *p = &fs->coherence.prefill;
 	if (!p->given || fuse_session_exited(fs->session) || !lock_try(&p->lock))
 		return;
 	if (note(p, node))

@@ -1,4 +1,4 @@
-/* Texts made for one open file.
+/* Texts made for one open file (I8).
  *
  * A text that changes in its middle while it is read would come out as a mixture, since reads are answered
  * from the current state. While its session grows such a file is made once for each open and served from there,
@@ -10,17 +10,17 @@
 
 #include <string.h>
 
-#define PIN_MAX (UINT64_C(64) << 20) /* bytes made for one open */
+#define SNAPSHOT_MAX (UINT64_C(64) << 20) /* bytes made for one open */
 
-bool pin_is_wanted(const struct tree_attr *attr)
+bool snapshot_is_wanted(const struct tree_attr *attr)
 {
-	return tree_is_rewritten(attr->node) && attr->size < PIN_MAX / 2;
+	return tree_is_rewritten(attr->node) && attr->size < SNAPSHOT_MAX / 2;
 }
 
-int pin_open(struct fs *fs, node_t node, uint64_t *ret)
+int snapshot_open(struct fs *fs, node_t node, uint64_t *ret)
 {
-	struct handle handle = {.text = BUF_INIT, .pinned = node};
-	int rc = tree_pin(fs->tree, node, PIN_MAX, &handle.text, &handle.count);
+	struct handle handle = {.text = BUF_INIT, .snapshot = node};
+	int rc = tree_pin(fs->tree, node, SNAPSHOT_MAX, &handle.text, &handle.count);
 	uint64_t number = rc ? 0 : handles_add(&fs->handles, &handle);
 	if (number == 0) {
 		buf_release(&handle.text);
@@ -35,7 +35,7 @@ static void begin_again(struct fs *fs, struct handle *h)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	uint32_t count;
-	if (tree_pin(fs->tree, h->pinned, PIN_MAX, &text, &count))
+	if (tree_pin(fs->tree, h->snapshot, SNAPSHOT_MAX, &text, &count))
 		return;
 	buf_release(&h->text);
 	h->text = text;
@@ -49,7 +49,7 @@ static struct span slice(struct fs *fs, struct handle *h, uint64_t off, size_t n
 	if (off == 0 && h->ended && h->count != TREE_PIN_WHOLE)
 		begin_again(fs, h);
 	/* A session that is gone has nothing more to say. */
-	if (off >= h->text.n && tree_pin_more(fs->tree, h->pinned, &h->count, &h->text) < 0)
+	if (off >= h->text.n && tree_pin_more(fs->tree, h->snapshot, &h->count, &h->text) < 0)
 		h->text.err = 0;
 	size_t at = off < h->text.n ? (size_t)off : h->text.n;
 	size_t left = h->text.n - at;
@@ -57,7 +57,7 @@ static struct span slice(struct fs *fs, struct handle *h, uint64_t off, size_t n
 	return (struct span){h->text.p + at, n < left ? n : left};
 }
 
-void pin_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
+void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 {
 	struct fs *fs = fuse_req_userdata(req);
 	struct buf copy CLEANUP_BUF = BUF_INIT;
@@ -74,7 +74,7 @@ void pin_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 		fuse_reply_buf(req, s.n ? s.p : NULL, s.n);
 }
 
-uint64_t pin_size(struct handle *h)
+uint64_t snapshot_size(struct handle *h)
 {
 	LOCKED(&h->lock);
 	return h->text.n;

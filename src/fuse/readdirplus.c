@@ -9,20 +9,9 @@
  * what nobody wants, listings bring along the attributes of directories only, until somebody looks up a file. */
 #include "fs_impl.h"
 
-void plus_init(struct plus *p)
+enum plus readdirplus_begin(struct readdirplus *p, bool first)
 {
-	*p = (struct plus){0};
-	lock_init(&p->lock, LOCK_PLUS);
-}
-
-void plus_release(struct plus *p)
-{
-	lock_destroy(&p->lock);
-}
-
-enum plus_kind plus_begin(struct plus *p, bool first)
-{
-	enum plus_kind brings = PLUS_ALL;
+	enum plus brings = PLUS_ALL;
 	LOCKED(&p->lock);
 	if (p->unused < PLUS_UNUSED_MAX && first && ++p->listings >= PLUS_PROBE_EVERY) {
 		p->unused += p->probed;
@@ -34,14 +23,14 @@ enum plus_kind plus_begin(struct plus *p, bool first)
 	return brings;
 }
 
-void plus_probed(struct plus *p)
+void readdirplus_probed(struct readdirplus *p)
 {
 	LOCKED(&p->lock);
 	p->probed = true;
 	p->listings = 0;
 }
 
-void plus_looked_up(struct plus *p)
+void readdirplus_used(struct readdirplus *p)
 {
 	LOCKED(&p->lock);
 	p->probed = false;

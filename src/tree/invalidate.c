@@ -1,5 +1,5 @@
-/* What a kernel must ask for again after a change, by the table: the kinds that are kept because somebody tells
- * (KEEP_TOLD, KEEP_NAME). There are as many of them in a session as the table has rows, however many entries it has. */
+/* What a kernel must ask for again after a change, by the table: the rows that are watched. There are as many of them
+ * in a session as the table has rows, however many entries it has. */
 #include "tree_impl.h"
 
 #include <sys/stat.h>
@@ -9,16 +9,11 @@ static void tell_node(struct node n, tree_tell tell, void *arg)
 	tell(arg, tree_id(n), (struct span){NULL, 0});
 }
 
-static bool is_told(const struct kind *k)
-{
-	return k->keep == KEEP_TOLD || k->keep == KEEP_NAME;
-}
-
 /* The session's directory, the names in it, and links to it: one node a row. */
 static void tell_session(uint32_t slot, tree_tell tell, void *arg)
 {
 	for (const struct kind *k = NULL; (k = kind_next(k));)
-		if (k->scope >= SCOPE_SLOT && k->scope < SCOPE_ENTRY && (is_told(k) || k->name))
+		if (k->scope >= SCOPE_SLOT && k->scope < SCOPE_ENTRY && (k->class == TREE_WATCHED || k->name))
 			tell_node((struct node){.kind = kind_id(k), .slot = slot}, tell, arg);
 }
 
@@ -40,7 +35,7 @@ static void tell_above(uint32_t project, tree_tell tell, void *arg)
 			tell_node((struct node){.kind = kind_id(k), .slot = project}, tell, arg);
 }
 
-void tree_stale_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg)
+void tree_invalidate_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg)
 {
 	(void)t;
 	tell_session(slot, tell, arg);
@@ -81,7 +76,7 @@ static void tell_names(struct node dir, struct span names, tree_tell tell, void 
 /* Directories that are named after entries stand in one of the session's own: that one is dropped, and with it all
  * that is below. But a directory that is used comes back with the names that are used below it, so those that lead
  * elsewhere now are dropped by themselves. */
-void tree_stale_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell tell, void *arg)
+void tree_invalidate_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell tell, void *arg)
 {
 	struct buf names CLEANUP_BUF = BUF_INIT;
 	add_names(t, slot, from, &names);
@@ -94,13 +89,13 @@ void tree_stale_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell tell
 	}
 }
 
-void tree_stale_above(struct tree *t, uint32_t project, tree_tell tell, void *arg)
+void tree_invalidate_above(struct tree *t, uint32_t project, tree_tell tell, void *arg)
 {
 	(void)t;
 	tell_above(project, tell, arg);
 }
 
-void tree_stale_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_tell tell, void *arg)
+void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_tell tell, void *arg)
 {
 	if (died != NO_SLOT)
 		tell_session(died, tell, arg);

@@ -1,0 +1,86 @@
+/* What is done before attributes go to the kernel. The rules are in coherence.h. */
+#include "fs_impl.h"
+
+#include <sys/stat.h>
+
+struct stat stat_of(const struct tree_attr *a)
+{
+	return (struct stat){
+	    .st_ino = a->node,
+	    .st_mode = a->mode,
+	    .st_nlink = 1,
+	    .st_uid = a->uid,
+	    .st_gid = a->gid,
+	    .st_size = (off_t)a->size,
+	    .st_blocks = (blkcnt_t)((a->size + 511) / 512),
+	    .st_atim = a->mtime,
+	    .st_mtim = a->mtime,
+	    .st_ctim = a->mtime,
+	};
+}
+
+struct fuse_entry_param entry_of(const struct tree_attr *a)
+{
+	return (struct fuse_entry_param){
+	    .ino = a->node,
+	    .attr = stat_of(a),
+	    .attr_timeout = seconds_of(a->attr_class),
+	    .entry_timeout = seconds_of(a->name_class),
+	};
+}
+
+static enum tree_class at_most_live(enum tree_class class)
+{
+	return class == TREE_ASKED ? TREE_ASKED : TREE_LIVE;
+}
+
+static void limit(struct fs *fs, struct tree_attr *a)
+{
+	leases_note(fs, a);
+	if (listings_are_asked(fs, a->node))
+		a->attr_class = TREE_ASKED;
+	if (fs->idle && tree_is_top(a->node)) {
+		a->name_class = at_most_live(a->name_class);
+		a->attr_class = at_most_live(a->attr_class);
+	}
+}
+
+void coherence_settle(struct fs *fs, node_t asked, struct tree_attr *a)
+{
+	limit(fs, a);
+	listings_check(fs, asked);
+	sizes_tell(fs, a);
+}
+
+bool coherence_settle_listed(struct fs *fs, struct tree_attr *a)
+{
+	bool given = sizes_may_be_told(fs, a);
+	if (given)
+		limit(fs, a);
+	return given;
+}
+
+void coherence_init(struct coherence *c)
+{
+	*c = (struct coherence){.follow.running = false};
+	lock_init(&c->leases.lock, LOCK_LEASES);
+	lock_init(&c->listings.lock, LOCK_LISTINGS);
+	lock_init(&c->sizes.lock, LOCK_SIZES);
+	lock_init(&c->sizes.dropping, LOCK_DROPPING);
+	lock_init(&c->prefill.lock, LOCK_PREFILL);
+	lock_init(&c->plus.lock, LOCK_READDIRPLUS);
+}
+
+void coherence_release(struct coherence *c)
+{
+	leases_release(&c->leases);
+	listings_release(&c->listings);
+	free(c->sizes.told);
+	free(c->prefill.given);
+	lock_destroy(&c->leases.lock);
+	lock_destroy(&c->listings.lock);
+	lock_destroy(&c->sizes.lock);
+	lock_destroy(&c->sizes.dropping);
+	lock_destroy(&c->prefill.lock);
+	lock_destroy(&c->plus.lock);
+}

@@ -1,0 +1,157 @@
+/* What was given to the kernel to keep because it will be told of changes (I2, I3).
+ *
+ * Of a session's watched nodes it is only noted that something was given out. The many that follow its file
+ * (TREE_LEASE) are noted one by one, and so are files whose contents can change without their attributes. While a
+ * session grows nothing of it is leased, so a burst of appends costs this once. A lease that there is no room to note
+ * is not given. */
+#include "fs_impl.h"
+
+#define NODES_MAX ((size_t)1 << 18)
+
+/* What is given is given for at most so long, and needs a while to arrive. */
+#define LEASE_MS ((int64_t)(seconds_of(TREE_LEASE) * 1000) + 2000)
+
+struct lease_slot {
+	bool watched;     /* something that tree_invalidate_session tells */
+	int64_t until_ms; /* the latest lease ends */
+	node_t *nodes;
+	size_t n, cap;
+};
+
+/* --- the list, under the lock ------------------------------------------------ */
+
+static struct lease_slot *slot_at(struct leases *l, uint32_t slot)
+{
+	size_t before = l->n;
+	if (!vec_grow(&l->slots, &l->n, (size_t)slot + 1, sizeof *l->slots))
+		return NULL;
+	memset(l->slots + before, 0, (l->n - before) * sizeof *l->slots);
+	return &l->slots[slot];
+}
+
+/* Not for each node that finds no room. */
+static void drop_ended(struct leases *l)
+{
+	int64_t now = clock_ms(CLOCK_MONOTONIC_COARSE);
+	if (now - l->dropped_ms < 1000)
+		return;
+	l->dropped_ms = now;
+	for (struct lease_slot *s = l->slots; s < l->slots + l->n; s++) {
+		if (s->until_ms >= now)
+			continue;
+		l->nodes -= s->n;
+		cleanup_free(&s->nodes);
+		s->n = s->cap = 0;
+	}
+}
+
+static int node_cmp(const void *a, const void *b)
+{
+	node_t x = *(const node_t *)a, y = *(const node_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* The kernel asks for a node again and again: each is needed once. */
+static void compact(struct leases *l, struct lease_slot *s)
+{
+	size_t n = 0;
+	qsort(s->nodes, s->n, sizeof *s->nodes, node_cmp);
+	for (size_t i = 0; i < s->n; i++)
+		if (n == 0 || s->nodes[n - 1] != s->nodes[i])
+			s->nodes[n++] = s->nodes[i];
+	l->nodes -= s->n - n;
+	s->n = n;
+}
+
+static bool add_node(struct leases *l, struct lease_slot *s, node_t node)
+{
+	if (s->n == s->cap) {
+		if (s->n > 0)
+			compact(l, s);
+		/* With less room than that it would be full again too soon. */
+		if (s->cap - s->n <= s->cap / 4 && !vec_grow(&s->nodes, &s->cap, s->cap + 1, sizeof *s->nodes) &&
+		    s->n == s->cap)
+			return false;
+	}
+	s->nodes[s->n++] = node;
+	l->nodes++;
+	return true;
+}
+
+/* --- notes ------------------------------------------------------------------------ */
+
+static bool note(struct leases *l, const struct tree_attr *a)
+{
+	LOCKED(&l->lock);
+	if (!l->kept)
+		return false;
+	if (!tree_is_of_session(a->node))
+		return l->above = true;
+	struct lease_slot *s = slot_at(l, node_unpack(a->node).slot);
+	if (!s)
+		return false;
+	if (a->attr_class != TREE_LEASE && !tree_is_restamped(a->node))
+		return s->watched = true;
+	if (l->nodes >= NODES_MAX)
+		drop_ended(l);
+	if (l->nodes >= NODES_MAX || !add_node(l, s, a->node))
+		return false;
+	s->until_ms = clock_ms(CLOCK_MONOTONIC_COARSE) + LEASE_MS;
+	return true;
+}
+
+void leases_note(struct fs *fs, struct tree_attr *a)
+{
+	bool kept = a->attr_class != TREE_ASKED && a->attr_class != TREE_FIXED;
+	if ((!kept && !tree_is_restamped(a->node)) || note(&fs->coherence.leases, a))
+		return;
+	enum tree_class least = fs->read_only ? TREE_LIVE : TREE_ASKED;
+	if (a->name_class == a->attr_class)
+		a->name_class = least;
+	a->attr_class = least;
+}
+
+bool leases_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n)
+{
+	struct leases *l = &fs->coherence.leases;
+	*ret = NULL;
+	*ret_n = 0;
+	LOCKED(&l->lock);
+	if (slot >= l->n)
+		return false;
+	struct lease_slot taken = l->slots[slot];
+	*ret = taken.nodes;
+	*ret_n = taken.n;
+	l->nodes -= taken.n;
+	l->slots[slot] = (struct lease_slot){.until_ms = taken.until_ms};
+	return taken.watched;
+}
+
+bool leases_are_out(struct fs *fs, uint32_t slot)
+{
+	struct leases *l = &fs->coherence.leases;
+	LOCKED(&l->lock);
+	return slot < l->n && l->slots[slot].until_ms > clock_ms(CLOCK_MONOTONIC_COARSE);
+}
+
+bool leases_take_above(struct fs *fs)
+{
+	struct leases *l = &fs->coherence.leases;
+	LOCKED(&l->lock);
+	bool above = l->above;
+	l->above = false;
+	return above;
+}
+
+void leases_keep(struct fs *fs, bool kept)
+{
+	LOCKED(&fs->coherence.leases.lock);
+	fs->coherence.leases.kept = kept;
+}
+
+void leases_release(struct leases *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->slots[i].nodes);
+	free(l->slots);
+}

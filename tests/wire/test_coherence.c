@@ -1,0 +1,241 @@
+/* What the kernel may keep, and what it is told: tests begin with the rule of src/fuse/coherence.h that they are for,
+ * here and in test_listing, test_loop, test_plus, test_sizes, test_wire and test_write. */
+#include "fixture.h"
+
+#include "../../src/fuse/fs_impl.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#define TITLE SESSION "/title"
+#define ENTRY SESSION "/entries/aaaa0001"
+#define FORK PROJECT "2026-01-02T04-00-00-000Z_two.jsonl"
+#define FLAT "projects/unknown/flat"
+
+/* How often it was asked what may be kept of a name's not being there. */
+static atomic_uint asked_of_missing;
+
+enum tree_class __real_tree_missing_class(struct tree *t, node_t dir, struct span name);
+enum tree_class __wrap_tree_missing_class(struct tree *t, node_t dir, struct span name);
+
+enum tree_class __wrap_tree_missing_class(struct tree *t, node_t dir, struct span name)
+{
+	atomic_fetch_add(&asked_of_missing, 1);
+	return __real_tree_missing_class(t, dir, name);
+}
+
+static int set_up(void **state, bool read_only, bool unwatched, long age)
+{
+	struct wire *w = prepare();
+	wire_age(w, FILE_ONE, age);
+	wire_age(w, FORK, age);
+	wire_age(w, "flat.jsonl", age);
+	w->unwatched = unwatched;
+	wire_open(w, read_only, ALL_FLAGS);
+	*state = w;
+	return 0;
+}
+
+static int at_rest(void **state)
+{
+	return set_up(state, false, false, 1000);
+}
+
+static int untouched(void **state)
+{
+	return set_up(state, false, false, 10000);
+}
+
+static int untouched_unwatched(void **state)
+{
+	return set_up(state, true, true, 10000);
+}
+
+/* In milliseconds. */
+static uint64_t kept(uint64_t s, uint32_t ns)
+{
+	return s * 1000 + ns / 1000000;
+}
+
+static void assert_kept(struct wire *w, const char *path, uint64_t name, uint64_t attr)
+{
+	struct fuse_entry_out e = wire_walk(w, path);
+	if (kept(e.entry_valid, e.entry_valid_nsec) != name || kept(e.attr_valid, e.attr_valid_nsec) != attr)
+		fail_msg("%s: kept for %zu and %zu ms", path, (size_t)kept(e.entry_valid, e.entry_valid_nsec),
+		         (size_t)kept(e.attr_valid, e.attr_valid_nsec));
+}
+
+enum { LIVE = 500, MINUTE = 60 * 1000, DAY = 86400 * 1000 };
+
+static void i1_each_class_has_its_seconds(void **state)
+{
+	struct wire *w = *state;
+	assert_kept(w, SESSION "/name", 0, 0);
+	assert_kept(w, TITLE, MINUTE, MINUTE);
+	assert_kept(w, SESSION "/entries", DAY, MINUTE);
+	assert_kept(w, ENTRY, MINUTE, MINUTE);
+	assert_kept(w, ENTRY "/text.md", DAY, DAY);
+}
+
+static void i2_nothing_is_promised_that_nobody_keeps(void **state)
+{
+	struct wire *w = *state;
+	assert_kept(w, TITLE, LIVE, LIVE);
+	assert_kept(w, SESSION "/entries", DAY, LIVE);
+	assert_kept(w, ENTRY, LIVE, LIVE);
+	assert_kept(w, ENTRY "/text.md", DAY, DAY);
+}
+
+/* How often the node is told until nothing was told for so long. */
+static unsigned told_of(struct wire *w, uint64_t node, int ms)
+{
+	unsigned n = 0;
+	while (wire_wait(w, ms)) {
+		w->dropped.ino = 0;
+		wire_notification(w);
+		n += w->dropped.ino == node;
+	}
+	return n;
+}
+
+static void i3_a_lease_is_noted_and_ends_once(void **state)
+{
+	struct wire *w = *state;
+	node_t *nodes;
+	size_t n;
+	uint64_t leased = wire_walk(w, ENTRY).nodeid, other = wire_walk(w, SESSION "/entries/aaaa0002").nodeid;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(wire_walk(w, ENTRY).nodeid, leased);
+	assert_true(leases_are_out(w->fs, node_unpack(leased).slot));
+	wire_append(w, FILE_ONE, more);
+	/* By its notes: those of one node do not pile up, and what is told a second later has none. */
+	assert_in_range(told_of(w, leased, 1500), 1, 20);
+	assert_false(leases_take(w->fs, node_unpack(other).slot, &nodes, &n));
+	assert_int_equal(n, 0);
+	assert_true(leases_are_out(w->fs, node_unpack(leased).slot));
+}
+
+/* Its time is that of a record, which another label can have, too. */
+static void i3_what_changes_without_its_time_has_a_note_of_its_own(void **state)
+{
+	struct wire *w = *state;
+	node_t *nodes;
+	size_t n, found = 0;
+	uint64_t label = wire_walk(w, SESSION "/entries/aaaa0002/label").nodeid;
+	assert_kept(w, SESSION "/entries/aaaa0002/label", 0, 0);
+	leases_take(w->fs, node_unpack(label).slot, &nodes, &n);
+	for (size_t i = 0; i < n; i++)
+		found += nodes[i] == label;
+	free(nodes);
+	assert_true(found > 0);
+}
+
+static void flush(struct wire *w, uint64_t node, uint64_t fh)
+{
+	static struct reply r;
+	struct fuse_flush_in in = {.fh = fh};
+	assert_int_equal(wire_call(w, FUSE_FLUSH, node, &in, sizeof in, &r), 0);
+}
+
+static void release(struct wire *w, uint64_t node, uint64_t fh)
+{
+	static struct reply r;
+	struct fuse_release_in in = {.fh = fh};
+	assert_int_equal(wire_call(w, FUSE_RELEASE, node, &in, sizeof in, &r), 0);
+}
+
+/* Each close of a descriptor is a flush, also of one that nothing was written through. */
+static void i5_what_wrote_nothing_tells_nothing(void **state)
+{
+	struct wire *w = *state;
+	static struct reply r;
+	struct fuse_open_out open;
+	uint64_t name = wire_walk(w, SESSION "/name").nodeid;
+	wire_walk(w, TITLE);
+	assert_int_equal(wire_open_file(w, name, O_WRONLY, &open), 0);
+	unsigned before = w->notifications;
+	flush(w, name, open.fh);
+	assert_int_equal(w->notifications, before);
+
+	struct fuse_write_in in = {.fh = open.fh, .size = 4};
+	assert_int_equal(wire_receive_of(w, wire_send(w, FUSE_WRITE, name, &in, sizeof in, "new\n", 4), &r), 0);
+	assert_int_equal(w->notifications, before);
+	flush(w, name, open.fh);
+	assert_true(w->notifications > before);
+	release(w, name, open.fh);
+
+	/* And a release: what was told of is at rest, and given out again. */
+	told_of(w, name, 1500);
+	wire_age(w, FILE_ONE, 1000);
+	told_of(w, name, 1500);
+	assert_kept(w, TITLE, MINUTE, MINUTE);
+	assert_int_equal(wire_open_file(w, name, O_WRONLY, &open), 0);
+	before = w->notifications;
+	release(w, name, open.fh);
+	assert_int_equal(w->notifications, before);
+}
+
+/* truncate(2) has no close: it is over with its own answer. */
+static void i5_a_truncation_is_told_before_it_is_answered(void **state)
+{
+	struct wire *w = *state;
+	static struct reply r;
+	uint64_t name = wire_walk(w, SESSION "/name").nodeid;
+	wire_walk(w, TITLE);
+	follow_stop(w->fs);
+	leases_keep(w->fs, true);
+	wire_walk(w, TITLE);
+	unsigned before = w->notifications;
+	struct fuse_setattr_in in = {.valid = FATTR_SIZE};
+	assert_int_equal(wire_call(w, FUSE_SETATTR, name, &in, sizeof in, &r), 0);
+	assert_true(w->notifications > before);
+}
+
+static void i10_a_name_that_is_there_is_not_asked_for_as_missing(void **state)
+{
+	struct wire *w = *state;
+	struct fuse_entry_out e;
+	unsigned before = asked_of_missing;
+	uint64_t session = wire_walk(w, SESSION).nodeid;
+	assert_int_equal(asked_of_missing, before);
+	assert_int_equal(wire_lookup(w, session, "errors", &e), 0);
+	assert_int_equal(asked_of_missing, before + 1);
+}
+
+/* The first session has slot 0, and what is not of an entry the entry 0: that does not make it the root. */
+static void i11_only_the_top_is_given_for_a_moment_where_it_is_unmounted_when_idle(void **state)
+{
+	struct wire *w = *state;
+	static const char *const top[] = {"projects", "sessions", "latest", "README.md"};
+	w->fs->idle = true;
+	for (size_t i = 0; i < sizeof top / sizeof *top; i++)
+		assert_kept(w, top[i], LIVE, LIVE);
+	bool first = false;
+	static const char *const titles[] = {TITLE, "projects/home-w-app/2026-01-02T04-00-00-000Z_two/title",
+	                                     FLAT "/title"};
+	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+		assert_kept(w, titles[i], MINUTE, MINUTE);
+		struct node n = node_unpack(wire_walk(w, titles[i]).nodeid);
+		first |= n.slot == 0 && n.entry == 0;
+	}
+	assert_true(first);
+	assert_kept(w, "projects/home-w-app", MINUTE, MINUTE);
+	assert_kept(w, ENTRY "/text.md", DAY, DAY);
+}
+
+#define TEST(t, set_up) cmocka_unit_test_setup_teardown(t, set_up, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(i1_each_class_has_its_seconds, untouched),
+	    TEST(i2_nothing_is_promised_that_nobody_keeps, untouched_unwatched),
+	    TEST(i3_a_lease_is_noted_and_ends_once, untouched),
+	    TEST(i3_what_changes_without_its_time_has_a_note_of_its_own, untouched),
+	    TEST(i5_what_wrote_nothing_tells_nothing, at_rest),
+	    TEST(i5_a_truncation_is_told_before_it_is_answered, at_rest),
+	    TEST(i10_a_name_that_is_there_is_not_asked_for_as_missing, at_rest),
+	    TEST(i11_only_the_top_is_given_for_a_moment_where_it_is_unmounted_when_idle, at_rest),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
