@@ -159,7 +159,7 @@ static uint32_t newest(const struct edit_writer *w)
 	return n > 0 ? n - 1 : NO_ENTRY;
 }
 
-static int parent_newest(struct edit_writer *w)
+int edit_below_newest(struct edit_writer *w)
 {
 	uint32_t i = newest(w);
 	if (i != NO_ENTRY)
@@ -168,8 +168,7 @@ static int parent_newest(struct edit_writer *w)
 	return buf_err(&w->parent);
 }
 
-/* Begins a record: what all have in common. */
-static int begin(struct edit_writer *w, const char *type)
+int edit_begin(struct edit_writer *w, const char *type)
 {
 	int rc = make_id(w);
 	if (rc < 0)
@@ -182,8 +181,17 @@ static int begin(struct edit_writer *w, const char *type)
 	return 0;
 }
 
-/* Ends it; the next record hangs below it. */
-static void end(struct edit_writer *w)
+struct buf *edit_out(struct edit_writer *w)
+{
+	return w->out;
+}
+
+const struct session *edit_session(const struct edit_writer *w)
+{
+	return w->s;
+}
+
+void edit_end(struct edit_writer *w)
 {
 	buf_adds(w->out, "}\n");
 	buf_reset(&w->parent);
@@ -208,7 +216,7 @@ static bool label_differs(const struct session *s, const struct edit_label *l)
 
 static int add_label(struct edit_writer *w, const struct edit_label *l)
 {
-	int rc = begin(w, "label");
+	int rc = edit_begin(w, "label");
 	if (rc < 0)
 		return rc;
 	buf_adds(w->out, ",\"targetId\":");
@@ -219,13 +227,13 @@ static int add_label(struct edit_writer *w, const struct edit_label *l)
 		buf_adds(w->out, ",\"label\":");
 		json_quote(l->text, w->out);
 	}
-	end(w);
+	edit_end(w);
 	return 0;
 }
 
 int edit_labels(struct edit_writer *w, const struct edit *e, bool again)
 {
-	int rc = parent_newest(w);
+	int rc = edit_below_newest(w);
 	for (size_t i = 0; rc == 0 && i < e->n; i++) {
 		rc = check_entry(w->s, e->labels[i].entry);
 		if (rc == 0 && (again || label_differs(w->s, &e->labels[i])))
@@ -242,14 +250,14 @@ int edit_name(struct edit_writer *w, const struct edit *e, bool again)
 	session_name(w->s, &now);
 	if (!again && span_eq(buf_span(&now), e->text))
 		return 0;
-	int rc = parent_newest(w);
+	int rc = edit_below_newest(w);
 	if (rc == 0)
-		rc = begin(w, "session_info");
+		rc = edit_begin(w, "session_info");
 	if (rc < 0)
 		return rc;
 	buf_adds(w->out, ",\"name\":");
 	json_quote(e->text, w->out);
-	end(w);
+	edit_end(w);
 	return 0;
 }
 
@@ -284,7 +292,7 @@ static int add_summary(struct edit_writer *w, const struct edit *e)
 {
 	int rc = add_entry_id(w->s, e->entry, &w->parent);
 	if (rc == 0)
-		rc = begin(w, "branch_summary");
+		rc = edit_begin(w, "branch_summary");
 	if (rc < 0)
 		return rc;
 	buf_adds(w->out, ",\"fromId\":");
@@ -295,7 +303,7 @@ static int add_summary(struct edit_writer *w, const struct edit *e)
 		rc = add_entry_id(w->s, from, w->out);
 	buf_adds(w->out, ",\"summary\":");
 	json_quote(e->text, w->out);
-	end(w);
+	edit_end(w);
 	return rc;
 }
 

@@ -19,6 +19,15 @@ edit_records edit_name;   /* the session's name; empty clears */
 edit_records edit_branch; /* a branch_summary with text at an entry */
 edit_records edit_leaf;   /* a branch_summary without text: moves the leaf */
 
+/* What the records of another change are made with: below the newest entry; its beginning, up to the timestamp; further
+ * keys, which go to edit_out; its end. The next one hangs below it. 0 or a negative errno. */
+int edit_below_newest(struct edit_writer *w);
+int edit_begin(struct edit_writer *w, const char *type);
+struct buf *edit_out(struct edit_writer *w);
+void edit_end(struct edit_writer *w);
+/* As it is now. */
+const struct session *edit_session(const struct edit_writer *w);
+
 struct edit_label {
 	uint32_t entry;
 	struct span text; /* exact bytes; empty clears */
