@@ -45,9 +45,6 @@ static inline bool is_special(char c)
 
 #if HAVE_CHUNK
 
-#define WITH_AVX2 __attribute__((target("avx2,bmi")))
-#define WITH_AVX512 __attribute__((target("avx512bw,bmi")))
-
 enum { BLOCK = 16 };
 typedef uint32_t block_mask;
 
@@ -155,9 +152,7 @@ struct chunk {
 	bool control;    /* there is a control byte somewhere */
 };
 
-typedef struct chunk chunk_reader(const char *p);
-
-static inline struct chunk chunk_read_sse2(const char *p)
+static inline struct chunk chunk_read(const char *p)
 {
 	struct chunk c = {0, 0, 0, false};
 	__m128i least = _mm_set1_epi8(-1);
@@ -179,42 +174,6 @@ static inline struct chunk chunk_read_sse2(const char *p)
 	return c;
 }
 
-/* What may follow a backslash, each at its lower four bits; where none has these, something else that has not. */
-#define COMMON_BY_LOW_BITS -1, -1, '"', -1, 't', -1, 'f', -1, -1, -1, -1, -1, '\\', -1, 'n', '/'
-
-WITH_AVX2 static inline struct chunk chunk_read_avx2(const char *p)
-{
-	const __m256i by_low_bits = _mm256_setr_epi8(COMMON_BY_LOW_BITS, COMMON_BY_LOW_BITS);
-	__m256i least = _mm256_set1_epi8(-1);
-	struct chunk c = {0, 0, 0, false};
-
-#pragma GCC unroll 2
-	for (int i = 0; i < CHUNK; i += 32) {
-		__m256i b = _mm256_loadu_si256((const __m256i *)(p + i));
-		__m256i quote = _mm256_cmpeq_epi8(b, _mm256_set1_epi8('"'));
-		__m256i backslash = _mm256_cmpeq_epi8(b, _mm256_set1_epi8('\\'));
-		__m256i common = _mm256_cmpeq_epi8(b, _mm256_shuffle_epi8(by_low_bits, b));
-		least = _mm256_min_epu8(least, b);
-		c.quote |= (uint64_t)(unsigned)_mm256_movemask_epi8(quote) << i;
-		c.backslash |= (uint64_t)(unsigned)_mm256_movemask_epi8(backslash) << i;
-		c.common |= (uint64_t)(unsigned)_mm256_movemask_epi8(common) << i;
-	}
-	c.control = _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(least, _mm256_set1_epi8(0x1f)), least)) != 0;
-	return c;
-}
-
-WITH_AVX512 static inline struct chunk chunk_read_avx512(const char *p)
-{
-	const __m512i by_low_bits = _mm512_broadcast_i32x4(_mm_setr_epi8(COMMON_BY_LOW_BITS));
-	__m512i b = _mm512_loadu_si512(p);
-	return (struct chunk){
-	    .quote = _mm512_cmpeq_epi8_mask(b, _mm512_set1_epi8('"')),
-	    .backslash = _mm512_cmpeq_epi8_mask(b, _mm512_set1_epi8('\\')),
-	    .common = _mm512_cmpeq_epi8_mask(b, _mm512_shuffle_epi8(by_low_bits, b)),
-	    .control = _mm512_cmplt_epu8_mask(b, _mm512_set1_epi8(' ')) != 0,
-	};
-}
-
 /* Whether the escapes with these second bytes are valid. */
 static bool escapes_valid(const char *p, const char *end, uint64_t seconds)
 {
@@ -224,13 +183,12 @@ static bool escapes_valid(const char *p, const char *end, uint64_t seconds)
 	return true;
 }
 
-static inline __attribute__((always_inline)) const char *string_end_with(chunk_reader *read, const char *p,
-                                                                         const char *end, bool *ret_escaped)
+static const char *string_end_by_chunk(const char *p, const char *end, bool *ret_escaped)
 {
 	uint64_t open = 0, begins = 0;
 
 	for (; end - p >= CHUNK; p += CHUNK) {
-		struct chunk c = read(p);
+		struct chunk c = chunk_read(p);
 		if (c.control)
 			break;
 		struct chunk_escapes e = chunk_escapes(c.backslash, open);
@@ -253,31 +211,6 @@ static inline __attribute__((always_inline)) const char *string_end_with(chunk_r
 	}
 	*ret_escaped = begins != 0;
 	return string_end_by_step(p - open, end, ret_escaped);
-}
-
-static const char *string_end_sse2(const char *p, const char *end, bool *ret_escaped)
-{
-	return string_end_with(chunk_read_sse2, p, end, ret_escaped);
-}
-
-WITH_AVX2 static const char *string_end_avx2(const char *p, const char *end, bool *ret_escaped)
-{
-	return string_end_with(chunk_read_avx2, p, end, ret_escaped);
-}
-
-WITH_AVX512 static const char *string_end_avx512(const char *p, const char *end, bool *ret_escaped)
-{
-	return string_end_with(chunk_read_avx512, p, end, ret_escaped);
-}
-
-/* With larger registers long strings are read faster by half. */
-static inline const char *string_end_by_chunk(const char *p, const char *end, bool *ret_escaped)
-{
-	if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi"))
-		return string_end_avx512(p, end, ret_escaped);
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
-		return string_end_avx2(p, end, ret_escaped);
-	return string_end_sse2(p, end, ret_escaped);
 }
 
 #else
