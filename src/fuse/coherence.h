@@ -19,7 +19,7 @@
  *      by the thread that follows, and names by nobody else: that waits for lookups in their directory.
  *  I6. An answer made before a change can arrive after it was told. So a change is told once more a second later, with
  *      contents (two changes within a tick of the clock show one time). Likewise, the tree watches nothing younger
- *      than two seconds, and leases nothing younger than an hour.
+ *      than two seconds, and leases nothing younger than a minute.
  *  I7. The kernel keeps every listing (OPENDIR is ENOSYS) while the directory's time is the same. Where names can come
  *      and go without that time, it is told to drop the listing before it is told attributes, until it lists again
  *      (listings.c). If they can do so unnoticed, the attributes are asked for each time.

@@ -203,8 +203,8 @@ bool ctx_is_writable(const struct ctx *c)
 /* What follows a session file is watched from so many seconds after its last change on: then no answer about the time
  * before is on its way to the kernel any more, and the next change cannot have the same mtime. */
 #define WATCHED_AFTER 2
-/* A session that nobody has touched for an hour is not expected to grow in the next minute. */
-#define LEASE_AFTER 3600
+/* Leases are noted one by one, and told when the session grows: none while it grows every few seconds. */
+#define LEASE_AFTER 60
 
 static bool is_older(const struct tree_attr *a, time_t seconds)
 {

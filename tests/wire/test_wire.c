@@ -92,6 +92,16 @@ static void i3_tells_what_is_above_a_session(void **state)
 	assert_int_not_equal(w->dropped.ino, FUSE_ROOT_ID);
 }
 
+/* A directory of an entry is leased, but not while its session grows. */
+static void i6_leases_only_what_rests(void **state)
+{
+	struct wire *w = *state;
+	wire_age(w, FILE_ONE, 30);
+	assert_int_equal(wire_walk(w, SESSION "/entries/aaaa0001").attr_valid, 0);
+	wire_age(w, FILE_ONE, 100);
+	assert_int_equal(wire_walk(w, SESSION "/entries/aaaa0001").attr_valid, 60);
+}
+
 static void reads_links(void **state)
 {
 	struct wire *w = *state;
@@ -452,6 +462,7 @@ int main(void)
 	    WIRED(reads_what_lookup_found),
 	    WIRED(i10_says_for_how_long_a_name_is_missing),
 	    WIRED(i3_tells_what_is_above_a_session),
+	    WIRED(i6_leases_only_what_rests),
 	    WIRED(reads_links),
 	    WIRED(knows_its_file_system),
 	    WIRED(names_have_a_length),
