@@ -10,14 +10,14 @@ megabytes() { du -sm --apparent-size "$1" | cut -f 1; }
 # tree.d, a plain copy of what the mount makes of it, and a squashfs of that. What it took to make them is kept.
 make_tree() {
 	[[ ! -d $work/tree.d ]] || return 0
-	gen -n "$tree_sessions" -m 200 -b 3 -p 8 "$work/tree.d"
+	gen -n "$tree_sessions" -r -b 3 -p 8 "$work/tree.d"
 	mount_as ro "$work/mnt/source" "$work/tree.d"
 	timed make.plain 0 cp -a "$work/mnt/source" "$work/mnt/plain"
 	unmount "$work/mnt/source"
 	if have squashfuse_ll && have mksquashfs; then
-		timed make.squash 0 mksquashfs "$work/mnt/plain" "$work/tree.squashfs" -noappend -no-progress -quiet
+		timed make.squash 0 mksquashfs "$work/mnt/plain" "$work/tree.squashfs" -comp lz4 -noappend -no-progress -quiet
 	fi
-	note "tree: $tree_sessions sessions of 200 entries, $(megabytes "$work/tree.d") MB; plain copy $(megabytes "$work/mnt/plain") MB on $(findmnt -n -o FSTYPE -T "$work"); squashfs with mksquashfs's defaults"
+	note "tree: $tree_sessions sessions of the sizes of real ones, $(megabytes "$work/tree.d") MB; plain copy $(megabytes "$work/mnt/plain") MB on $(findmnt -n -o FSTYPE -T "$work"); squashfs with lz4"
 }
 
 # Sessions of `small` and of `large` entries, with short texts.

@@ -27,13 +27,24 @@ struct shape {
 	uint64_t seed;
 	unsigned sessions, entries, branches, projects;
 	double scale; /* of the sizes of texts; 1 gives lines of about 2 KB */
+	bool real;    /* as many entries, and as long, as sessions of real people; `entries` is not used */
 };
+
+/* What of 94 real sessions is below: nothing, 10, 25, 50, 75, 90 and 99 of a hundred, and all. Lengths are of the texts
+ * of a message. */
+enum { RANKS = 8 };
+static const double ranks[RANKS] = {0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1};
+static const double real_entries[RANKS] = {3, 3, 4, 9, 15, 25, 1019, 2004};
+static const double real_user[RANKS] = {12, 12, 34, 79, 163, 293, 2023, 2159};
+static const double real_assistant[RANKS] = {10, 10, 10, 30, 99, 375, 2193, 18005};
+static const double real_result[RANKS] = {12, 23, 107, 155, 993, 2645, 24218, 51266};
 
 struct writer {
 	const struct pool *pool;
 	const struct shape *shape;
 	uint64_t rng;
 	uint32_t salt, written; /* entries */
+	unsigned entries;       /* as many are to be */
 	uint32_t last;          /* parent of the next entry, 0 for none */
 	uint32_t turns[64];     /* newest ends of turns: where branches begin and labels go */
 	unsigned turn;
@@ -63,12 +74,31 @@ static unsigned below(struct writer *w, unsigned n)
 	return (unsigned)(draw(&w->rng) % n);
 }
 
+/* What is at u, from 0 to 1, of a distribution; log-linear between its ranks. */
+static double quantile(const double *of, double u)
+{
+	size_t i = 0;
+	while (i + 2 < RANKS && u >= ranks[i + 1])
+		i++;
+	return of[i] * pow(of[i + 1] / of[i], (u - ranks[i]) / (ranks[i + 1] - ranks[i]));
+}
+
+static double draw_unit(struct writer *w)
+{
+	return (double)(draw(&w->rng) >> 11) / 9007199254740992.0;
+}
+
 /* Log-uniform: many small, few large, as sizes of messages are. */
 static size_t size_between(struct writer *w, double lo, double hi)
 {
-	double u = (double)(draw(&w->rng) >> 11) / 9007199254740992.0;
-	double n = lo * pow(hi / lo, u) * w->shape->scale;
+	double n = lo * pow(hi / lo, draw_unit(w)) * w->shape->scale;
 	return n < 10 ? 10 : (size_t)n;
+}
+
+/* The length of a text: as real ones have it, or between these. */
+static size_t length_of(struct writer *w, const double *real, double lo, double hi)
+{
+	return w->shape->real ? (size_t)quantile(real, draw_unit(w)) : size_between(w, lo, hi);
 }
 
 /* A bijection of 32 bits: ids look random and never repeat in a session. */
@@ -214,7 +244,7 @@ static void write_user(struct writer *w)
 {
 	begin(w, "message");
 	buf_adds(&w->out, ",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"");
-	add_text(w, size_between(w, 60, 400));
+	add_text(w, length_of(w, real_user, 60, 400));
 	buf_adds(&w->out, "\"}");
 	if (below(w, 50) == 0) {
 		buf_adds(&w->out, ",{\"type\":\"image\",\"data\":\"iVBORw0KGgo");
@@ -252,11 +282,11 @@ static void write_assistant(struct writer *w, bool calls)
 {
 	begin(w, "message");
 	buf_adds(&w->out, ",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"");
-	add_text(w, size_between(w, 80, 900));
+	add_text(w, length_of(w, real_assistant, 80, 900));
 	buf_adds(&w->out, "\",\"thinkingSignature\":\"");
 	add_base64(w, size_between(w, 200, 600));
 	buf_adds(&w->out, "\"},{\"type\":\"text\",\"text\":\"");
-	add_text(w, calls ? size_between(w, 20, 300) : size_between(w, 200, 2000));
+	add_text(w, calls ? length_of(w, real_assistant, 20, 300) : length_of(w, real_assistant, 200, 2000));
 	buf_adds(&w->out, "\"}");
 	if (calls)
 		add_call(w);
@@ -274,7 +304,7 @@ static void write_result(struct writer *w)
 	         ",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"toolu_%08" PRIx32 "\",\"toolName\":\"bash\","
 	         "\"content\":[{\"type\":\"text\",\"text\":\"",
 	         call);
-	add_text(w, size_between(w, 100, 20000));
+	add_text(w, length_of(w, real_result, 100, 20000));
 	buf_addf(&w->out, "\"}],\"isError\":%s", below(w, 12) ? "false" : "true");
 	end_message(w);
 }
@@ -321,7 +351,7 @@ static void write_label(struct writer *w)
 static bool write_rarity(struct writer *w)
 {
 	const struct shape *s = w->shape;
-	unsigned r = below(w, s->entries / 8 + 8); /* a turn has about 8 entries */
+	unsigned r = below(w, w->entries / 8 + 8); /* a turn has about 8 entries */
 	if (r < s->branches && w->turn > 2)
 		write_branch(w);
 	else if (w->turn % 50 == 49 && below(w, 2))
@@ -371,6 +401,8 @@ static void write_session(const struct pool *pool, const struct shape *shape, co
 	unsigned project = number % shape->projects;
 	struct writer w = {.pool = pool, .shape = shape, .rng = shape->seed + number};
 	w.salt = (uint32_t)draw(&w.rng);
+	/* Evenly over the ranks, so that few sessions have the shape of many. */
+	w.entries = shape->real ? (unsigned)quantile(real_entries, (number + 0.5) / shape->sessions) : shape->entries;
 	w.ms = EPOCH_MS + (int64_t)number * 3600000;
 	struct buf path CLEANUP_BUF = BUF_INIT, sid CLEANUP_BUF = BUF_INIT;
 	buf_addf(&path, "%s/--srv-app%u--", dir, project);
@@ -389,7 +421,7 @@ static void write_session(const struct pool *pool, const struct shape *shape, co
 		die(path.p, strerror(errno));
 	setvbuf(w.file, NULL, _IOFBF, 1 << 20);
 	write_header(&w, sid.p, project);
-	while (w.written < shape->entries)
+	while (w.written < w.entries)
 		write_entry(&w);
 	if (fflush(w.file) != 0)
 		die(path.p, strerror(errno));
@@ -402,7 +434,7 @@ static void write_session(const struct pool *pool, const struct shape *shape, co
 int main(int argc, char **argv)
 {
 	struct shape s = {.seed = 1, .sessions = 1, .entries = 100, .branches = 2, .projects = 1, .scale = 1};
-	for (int c; (c = getopt(argc, argv, "s:n:m:b:p:z:")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "s:n:m:b:p:z:r")) != -1;) {
 		switch (c) {
 		case 's':
 			s.seed = strtoull(optarg, NULL, 10);
@@ -422,12 +454,15 @@ int main(int argc, char **argv)
 		case 'z':
 			s.scale = strtod(optarg, NULL);
 			break;
+		case 'r':
+			s.real = true;
+			break;
 		default:
 			return 2;
 		}
 	}
 	if (argc - optind < 2 || s.projects == 0) {
-		fputs("usage: gen [-s SEED] [-n SESSIONS] [-m ENTRIES] [-b BRANCHES] [-p PROJECTS] [-z SCALE] DIR "
+		fputs("usage: gen [-s SEED] [-n SESSIONS] [-m ENTRIES] [-b BRANCHES] [-p PROJECTS] [-z SCALE] [-r] DIR "
 		      "SAMPLE...\n",
 		      stderr);
 		return 2;
