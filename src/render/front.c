@@ -1,7 +1,7 @@
 /* The YAML that transcript.md and context.md begin with. Names and paths can hold
  * any character, and readers of YAML differ in which they take, so every text is
  * double-quoted with all that YAML 1.1 or 1.2 could object to escaped. */
-#include "front.h"
+#include "pieces.h"
 
 #include "text.h"
 #include "sessionfs/base/number.h"
@@ -39,6 +39,16 @@ void render_usage_add(struct render_usage *u, const struct record *r)
 	u->cache_write += cache_write;
 	u->total += total != 0 ? total : input + output + cache_read + cache_write;
 	u->cost += number_of(json_get(fields[COST], "total"));
+}
+
+void render_usage_sum(struct render_usage *u, const struct render_usage *more)
+{
+	u->input += more->input;
+	u->output += more->output;
+	u->cache_read += more->cache_read;
+	u->cache_write += more->cache_write;
+	u->total += more->total;
+	u->cost += more->cost;
 }
 
 /* The last of these bytes at p, if YAML takes them for no plain character: then its code point. */
@@ -165,9 +175,9 @@ static int add_thinking_line(const struct session *s, uint32_t entry, struct lin
 	return buf_err(&text);
 }
 
-int front_add(const struct session *s, uint32_t at, const struct context *c, const struct render_usage *usage,
-              struct buf *out)
+int front_add(const struct place *p, const struct totals *t, struct buf *out)
 {
+	const struct session *s = p->session;
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 
@@ -182,47 +192,33 @@ int front_add(const struct session *s, uint32_t at, const struct context *c, con
 		add_yaml("cwd", buf_span(&text), out);
 	}
 	buf_reset(&text);
-	if (at != NO_ENTRY) {
-		session_entry_name(s, at, &text);
+	if (p->at != NO_ENTRY) {
+		session_entry_name(s, p->at, &text);
 		add_yaml("leaf", buf_span(&text), out);
 	}
-	int rc = add_model_line(s, c->model, &line, out);
+	int rc = add_model_line(s, t->model, &line, out);
 	if (rc == 0)
-		rc = add_thinking_line(s, c->thinking, &line, out);
+		rc = add_thinking_line(s, t->thinking, &line, out);
 	if (rc < 0)
 		return rc;
-	add_usage(usage, out);
+	add_usage(&t->usage, out);
 	buf_adds(out, "---\n");
 	return buf_err(&text) ? buf_err(&text) : buf_err(out);
 }
 
-int front_sum(const struct session *s, const uint32_t *path, size_t n, struct render_usage *sum)
+int front_add_path(const struct place *p, const struct totals *t, struct buf *out)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
+	uint32_t *path CLEANUP_FREE = NULL;
+	struct totals all = {.model = t->model, .thinking = t->thinking};
 	struct record r;
+	size_t n = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		int rc = session_read(s, path[i], &reader, &r);
-		if (rc < 0)
-			return rc;
-		render_usage_add(sum, &r);
+	int rc = p->at == NO_ENTRY ? 0 : session_path(p->session, p->at, &path, &n);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		rc = session_read(p->session, path[i], &reader, &r);
+		if (rc == 0)
+			render_usage_add(&all.usage, &r);
 	}
-	return 0;
-}
-
-int render_transcript_front(const struct session *s, uint32_t at, const uint32_t *path, size_t n,
-                            const struct render_usage *usage, struct buf *out)
-{
-	struct context settings = {NULL, 0, NO_ENTRY, NO_ENTRY};
-	struct render_usage sum = {0};
-
-	context_settings(s, path, n, &settings);
-	int rc = usage ? 0 : front_sum(s, path, n, &sum);
-	return rc < 0 ? rc : front_add(s, at, &settings, usage ? usage : &sum, out);
-}
-
-int render_transcript_front_of(const struct session *s, uint32_t at, const struct context *settings,
-                               const struct render_usage *usage, struct buf *out)
-{
-	return front_add(s, at, settings, usage, out);
+	return rc < 0 ? rc : front_add(p, &all, out);
 }

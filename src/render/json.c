@@ -8,8 +8,7 @@
  * info.json is collected in one pass over the lines, written without layout and
  * then laid out by json_pretty. It is for programs like jq, which stop at a lone
  * surrogate, so there it is U+FFFD. */
-#include "sessionfs/render/render.h"
-#include "sessionfs/session/context.h"
+#include "pieces.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/session/part.h"
 #include "sessionfs/base/tally.h"
@@ -102,16 +101,17 @@ struct content {
 	struct span text; /* JSON; empty: the member is left out */
 };
 
+/* What one item is written from. */
 struct context_writer {
 	const struct session *s;
-	struct line line, edit_line;
+	struct reader *reader;
+	struct line edit_line;
 	struct buf made; /* a content that is neither stored nor constant */
 	struct buf *out;
 };
 
 static void context_writer_release(struct context_writer *w)
 {
-	line_release(&w->line);
 	line_release(&w->edit_line);
 	buf_release(&w->made);
 }
@@ -155,7 +155,7 @@ static int rewrite_message(struct context_writer *w, struct json_value message, 
 {
 	struct object o = object_begin(w->out);
 	struct json j;
-	json_init(&j, message.text, &w->line.deep);
+	json_init(&j, message.text, &w->reader->line.deep);
 	json_enter(&j);
 	struct json_value key;
 	bool had_content = false;
@@ -239,7 +239,7 @@ static void write_summary(struct context_writer *w, const struct record *r, bool
 static int write_item(struct context_writer *w, const struct context_item *item)
 {
 	struct record r;
-	int rc = session_load(w->s, item->entry, &w->line, &r);
+	int rc = session_read(w->s, item->entry, w->reader, &r);
 	if (rc < 0)
 		return rc;
 	switch (item->kind) {
@@ -258,27 +258,46 @@ static int write_item(struct context_writer *w, const struct context_item *item)
 	return -EINVAL;
 }
 
-static int write_thinking(struct context_writer *w, uint32_t entry, struct object *o)
+static int context_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
+                           struct render_usage *usage, struct buf *out)
+{
+	(void)usage;
+	CLEANUP(context_writer_release)
+	struct context_writer w = {p->session, reader, LINE_INIT, BUF_INIT, out};
+	buf_adds(out, is_first ? "\n" : ",\n");
+	int rc = write_item(&w, item);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+static int context_front(const struct place *p, const struct totals *t, struct buf *out)
+{
+	(void)p, (void)t;
+	struct object o = object_begin(out);
+	buf_addc(object_name(&o, "messages"), '[');
+	return buf_err(out);
+}
+
+static int write_thinking(const struct session *s, uint32_t entry, struct line *l, struct object *o)
 {
 	if (entry == NO_ENTRY) {
 		buf_adds(object_name(o, "thinkingLevel"), "\"off\"");
 		return 0;
 	}
 	struct record r;
-	int rc = session_load(w->s, entry, &w->line, &r);
+	int rc = session_load(s, entry, l, &r);
 	if (rc == 0)
 		object_value(o, "thinkingLevel", r.thinking_level);
 	return rc;
 }
 
-static int write_model(struct context_writer *w, uint32_t entry, struct object *o)
+static int write_model(const struct session *s, uint32_t entry, struct line *l, struct object *o)
 {
 	if (entry == NO_ENTRY) {
 		buf_adds(object_name(o, "model"), "null");
 		return 0;
 	}
 	struct record r;
-	int rc = session_load(w->s, entry, &w->line, &r);
+	int rc = session_load(s, entry, l, &r);
 	if (rc < 0)
 		return rc;
 	bool change = r.type == RECORD_MODEL_CHANGE;
@@ -289,33 +308,26 @@ static int write_model(struct context_writer *w, uint32_t entry, struct object *
 	return 0;
 }
 
-int render_context_json(const struct session *s, uint32_t at, struct buf *out)
+static int context_back(const struct place *p, const struct totals *t, size_t n, struct buf *out)
 {
-	CLEANUP_CONTEXT struct context c = {NULL, 0, NO_ENTRY, NO_ENTRY};
-	int rc = context_build(s, at, &c);
-	if (rc < 0)
-		return rc;
-	CLEANUP(context_writer_release) struct context_writer w = {s, LINE_INIT, LINE_INIT, BUF_INIT, out};
-
-	struct object o = object_begin(out);
-	buf_addc(object_name(&o, "messages"), '[');
-	for (size_t i = 0; i < c.n; i++) {
-		buf_adds(out, i > 0 ? ",\n" : "\n");
-		rc = write_item(&w, &c.items[i]);
-		if (rc < 0)
-			return rc;
-	}
-	buf_adds(out, c.n > 0 ? "\n]" : "]");
-	rc = write_thinking(&w, c.thinking, &o);
-	if (rc < 0)
-		return rc;
-	rc = write_model(&w, c.model, &o);
-	if (rc < 0)
-		return rc;
+	CLEANUP_LINE struct line line = LINE_INIT;
+	struct object o = {out, true};
+	buf_adds(out, n > 0 ? "\n]" : "]");
+	int rc = write_thinking(p->session, t->thinking, &line, &o);
+	if (rc == 0)
+		rc = write_model(p->session, t->model, &line, &o);
 	object_end(&o);
 	buf_addc(out, '\n');
-	return buf_err(out);
+	return rc < 0 ? rc : buf_err(out);
 }
+
+const struct producer producer_context_json = {
+    .item = sizeof(struct context_item),
+    .list = items_context,
+    .front = context_front,
+    .segment = context_segment,
+    .back = context_back,
+};
 
 /* ---- info.json ---- */
 

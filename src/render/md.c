@@ -10,9 +10,8 @@
 #include "sessionfs/base/name.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/session/part.h"
-#include "sessionfs/render/render.h"
 
-#include "front.h"
+#include "pieces.h"
 #include "text.h"
 
 #define DOT " · "
@@ -545,12 +544,15 @@ bool render_transcript_has(const struct session *s, uint32_t at)
 	return false;
 }
 
-int render_transcript_segment(const struct session *s, uint32_t i, struct reader *reader, struct render_usage *usage,
-                              const char *prefix, struct buf *out)
+static int transcript_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
+                              struct render_usage *usage, struct buf *out)
 {
+	const struct session *s = p->session;
+	uint32_t i = *(const uint32_t *)item;
 	const struct entry *e = session_entry(s, i);
 	struct record r;
 
+	(void)is_first;
 	if (e->flags & ENTRY_NO_MESSAGE && !usage)
 		return 0;
 	int rc = session_read(s, i, reader, &r);
@@ -561,7 +563,7 @@ int render_transcript_segment(const struct session *s, uint32_t i, struct reader
 		render_usage_add(usage, &r);
 	if (e->flags & ENTRY_NO_MESSAGE)
 		return 0;
-	struct md m = {.s = s, .entry = i, .r = &r, .prefix = prefix, .out = out, .has_images = true};
+	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
 	bool conversation = record_is_conversation(r.type);
 	buf_adds(out, conversation ? "\n## " : "\n*");
 	add_heading(&m, NULL);
@@ -569,6 +571,15 @@ int render_transcript_segment(const struct session *s, uint32_t i, struct reader
 	show_body(&m);
 	return buf_err(out);
 }
+
+/* A segment depends on its entry, its label and its ancestors only. */
+const struct producer producer_transcript_md = {
+    .item = sizeof(uint32_t),
+    .list = items_path,
+    .newer = items_newer_path,
+    .front = front_add,
+    .segment = transcript_segment,
+};
 
 /* --- context.md ------------------------------------------------------------- */
 
@@ -581,17 +592,21 @@ static void show_edited(struct md *m, struct json_value content)
 		show_content(m, content);
 }
 
-static int add_item(const struct session *s, const struct context_item *item, struct reader *reader,
-                    struct line *edit_line, const char *prefix, struct buf *out)
+static int context_segment(const struct place *p, const void *of, bool is_first, struct reader *reader,
+                           struct render_usage *usage, struct buf *out)
 {
+	const struct context_item *item = of;
+	const struct session *s = p->session;
+	struct line edit_line CLEANUP_LINE = LINE_INIT;
 	struct record r, edit;
 
+	(void)is_first, (void)usage;
 	int rc = session_read(s, item->entry, reader, &r);
 	if (rc == 0 && item->edit != NO_ENTRY)
-		rc = session_load(s, item->edit, edit_line, &edit);
+		rc = session_load(s, item->edit, &edit_line, &edit);
 	if (rc < 0 || !context_is_sent(&r))
 		return rc;
-	struct md m = {.s = s, .entry = item->entry, .r = &r, .prefix = prefix, .out = out, .has_images = true};
+	struct md m = {.s = s, .entry = item->entry, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
 	bool system = item->kind == CONTEXT_SYSTEM;
 	buf_adds(out, "\n## ");
 	add_heading(&m, system ? "system" : NULL);
@@ -608,23 +623,9 @@ static int add_item(const struct session *s, const struct context_item *item, st
 	return buf_err(out);
 }
 
-int render_context_md(const struct session *s, uint32_t at, const char *prefix, struct buf *out)
-{
-	struct context c CLEANUP_CONTEXT = {NULL, 0, NO_ENTRY, NO_ENTRY};
-	struct reader reader CLEANUP_READER = READER_INIT;
-	struct line edit_line CLEANUP_LINE = LINE_INIT;
-	uint32_t *path CLEANUP_FREE = NULL;
-	struct render_usage sum = {0};
-	size_t n = 0;
-
-	int rc = context_build(s, at, &c);
-	if (rc == 0 && at != NO_ENTRY)
-		rc = session_path(s, at, &path, &n);
-	if (rc == 0)
-		rc = front_sum(s, path, n, &sum);
-	if (rc == 0)
-		rc = front_add(s, at, &c, &sum, out);
-	for (size_t i = 0; i < c.n && rc == 0; i++)
-		rc = add_item(s, &c.items[i], &reader, &edit_line, prefix, out);
-	return rc;
-}
+const struct producer producer_context_md = {
+    .item = sizeof(struct context_item),
+    .list = items_context,
+    .front = front_add_path,
+    .segment = context_segment,
+};

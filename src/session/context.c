@@ -99,7 +99,7 @@ static bool role_is_editable(enum record_role role)
 
 static void add_item(struct builder *b, enum context_kind kind, uint32_t entry, const struct edit *edit)
 {
-	b->items[b->n++] = (struct context_item){kind, entry, edit ? edit->entry : NO_ENTRY};
+	b->items[b->n++] = (struct context_item){entry, edit ? edit->entry : NO_ENTRY, kind};
 }
 
 static int add_compaction(struct builder *b, uint32_t entry)
@@ -178,14 +178,14 @@ static int cut_path(struct builder *b, uint32_t *path, size_t *n, bool *ret_comp
 	return 0;
 }
 
-void context_settings(const struct session *s, const uint32_t *path, size_t n, struct context *c)
+void context_settings(const struct session *s, const uint32_t *path, size_t n, uint32_t *model, uint32_t *thinking)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct entry *e = session_entry(s, path[i]);
 		if (e->type == RECORD_THINKING_LEVEL_CHANGE)
-			c->thinking = path[i];
+			*thinking = path[i];
 		else if (e->type == RECORD_MODEL_CHANGE || (e->type == RECORD_MESSAGE && e->role == ROLE_ASSISTANT))
-			c->model = path[i];
+			*model = path[i];
 	}
 }
 
@@ -208,7 +208,7 @@ int context_build(const struct session *s, uint32_t at, struct context *ret)
 	int rc = session_path(s, at, &path, &n);
 	if (rc < 0)
 		return rc;
-	context_settings(s, path, n, &c);
+	context_settings(s, path, n, &c.model, &c.thinking);
 
 	CLEANUP(builder_release) struct builder b = {.s = s, .line = LINE_INIT};
 	bool compacted;

@@ -61,7 +61,8 @@ void view_release(struct view *v)
 {
 	buf_release(&v->bytes);
 	cleanup_free(&v->ends);
-	cleanup_free(&v->entries);
+	cleanup_free(&v->items);
+	cleanup_free(&v->more);
 }
 
 static void item_free(struct item *s)
@@ -269,8 +270,7 @@ const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 	if (!s)
 		return NULL;
 	if (s->serial != serial) {
-		/* One of segments may be gone on with: see cache_take. */
-		if (s->view.segments == 0)
+		if (!s->view.more)
 			drop(c, at);
 		return NULL;
 	}
@@ -327,8 +327,9 @@ static void trim_buf(struct buf *b)
 /* What it takes, with an eighth for the gaps that views of all sizes leave between each other. */
 static size_t cost_of(const struct view *v)
 {
-	size_t lists = (v->room ? v->room : v->segments) * (sizeof *v->ends + sizeof *v->entries);
-	return sizeof(struct item) + buf_memory(&v->bytes) + buf_memory(&v->bytes) / 8 + lists;
+	size_t room = v->room > v->n ? v->room : v->n,
+	       each = (v->ends ? sizeof *v->ends : 0) + (v->items ? v->item : 0);
+	return sizeof(struct item) + buf_memory(&v->bytes) + buf_memory(&v->bytes) / 8 + room * each;
 }
 
 const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v)

@@ -248,17 +248,17 @@ int label_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	const struct view *v = view_labels(dir, &rc);
 	if (!v)
 		return rc;
-	size_t lo = 0, hi = v->segments;
+	size_t lo = 0, hi = v->n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (v->entries[mid] < cookie)
+		if (view_entry(v, mid) < cookie)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (size_t i = lo; i < v->segments; i++) {
-		struct node n = {.slot = dir->node.slot, .entry = v->entries[i]};
-		if (list_child(dir, l, n, view_name(v, i), COOKIE_FAMILY + 1 + (uint64_t)v->entries[i]))
+	for (size_t i = lo; i < v->n; i++) {
+		struct node n = {.slot = dir->node.slot, .entry = view_entry(v, i)};
+		if (list_child(dir, l, n, view_name(v, i), COOKIE_FAMILY + 1 + (uint64_t)view_entry(v, i)))
 			break;
 	}
 	cache_release(dir->tree->cache, v);
@@ -273,7 +273,7 @@ int label_match(struct ctx *dir, struct span name, struct node *ret)
 		return rc;
 	ssize_t i = view_label_find(v, name);
 	if (i >= 0)
-		ret->entry = v->entries[i];
+		ret->entry = view_entry(v, (size_t)i);
 	cache_release(dir->tree->cache, v);
 	return i < 0 ? -ENOENT : 0;
 }
@@ -352,10 +352,10 @@ int path_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	const struct view *v = view_path(dir, session_branch_at(dir->session, dir->node.entry), &rc);
 	if (!v)
 		return rc;
-	for (size_t i = (size_t)cookie; i < v->segments; i++) {
-		struct node n = {.slot = dir->node.slot, .entry = v->entries[i]};
+	for (size_t i = (size_t)cookie; i < v->n; i++) {
+		struct node n = {.slot = dir->node.slot, .entry = view_entry(v, i)};
 		buf_reset(&name);
-		rc = path_name(dir, i, v->entries[i], &name);
+		rc = path_name(dir, i, view_entry(v, i), &name);
 		if (rc < 0 || list_child(dir, l, n, buf_span(&name), COOKIE_FAMILY + 1 + (uint64_t)i))
 			break;
 	}
@@ -376,11 +376,11 @@ int path_match(struct ctx *dir, struct span name, struct node *ret)
 	const struct view *v = view_path(dir, session_branch_at(dir->session, dir->node.entry), &rc);
 	if (!v)
 		return rc;
-	rc = i <= v->segments ? path_name(dir, (size_t)i - 1, v->entries[i - 1], &made) : -ENOENT;
+	rc = i <= v->n ? path_name(dir, (size_t)i - 1, view_entry(v, i - 1), &made) : -ENOENT;
 	if (rc == 0 && !span_eq(buf_span(&made), name))
 		rc = -ENOENT;
 	if (rc == 0)
-		ret->entry = v->entries[i - 1];
+		ret->entry = view_entry(v, i - 1);
 	cache_release(dir->tree->cache, v);
 	return rc;
 }
@@ -463,41 +463,33 @@ static void call_name(struct ctx *c, uint32_t n, struct buf *out)
 		add_call_name(&call, out);
 }
 
-static int make_call_names(struct ctx *c, uint32_t entry, struct view *v)
+/* Afterwards the record of the node's own entry is viewed again. */
+static int make_call_names(struct ctx *c, void *entry, struct view *v)
 {
 	struct part_call call = {0};
-	int rc = ctx_load(c, entry);
+	int rc = ctx_load(c, *(uint32_t *)entry);
 	while (rc == 0 && call_next(c, &call)) {
-		if (v->segments == v->room && !vec_grow(&v->ends, &v->room, v->segments + 1, sizeof *v->ends))
+		if (v->n == v->room && !vec_grow(&v->ends, &v->room, v->n + 1, sizeof *v->ends))
 			return -ENOMEM;
 		add_call_name(&call, &v->bytes);
-		v->ends[v->segments++] = v->bytes.n;
+		v->ends[v->n++] = v->bytes.n;
 		rc = stop_check();
 	}
+	if (rc == 0)
+		rc = ctx_load(c, c->node.entry);
 	return rc < 0 ? rc : buf_err(&v->bytes);
 }
 
 static int call_name_kept(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out)
 {
-	struct cache *cache = c->tree->cache;
 	node_t id = node_pack((struct node){.kind = KIND_CALL_VIEW, .slot = c->node.slot, .entry = entry});
-	const struct view *v = cache_get(cache, id, 0);
-	if (!v) {
-		struct view made = {.bytes = BUF_INIT};
-		int rc = make_call_names(c, entry, &made);
-		if (rc == 0)
-			rc = ctx_load(c, c->node.entry);
-		if (rc < 0) {
-			view_release(&made);
-			return rc;
-		}
-		v = cache_put(cache, id, 0, &made);
-		if (!v)
-			return -ENOMEM;
-	}
-	if (n <= v->segments)
+	int rc = 0;
+	const struct view *v = view_get(c, id, 0, make_call_names, &entry, &rc);
+	if (!v)
+		return rc;
+	if (n <= v->n)
 		buf_addspan(out, view_name(v, n - 1));
-	cache_release(cache, v);
+	cache_release(c->tree->cache, v);
 	return 0;
 }
 

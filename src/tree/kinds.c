@@ -3,7 +3,7 @@
  * the data) are in tree_families.c. */
 #include "sessionfs/base/name.h"
 #include "sessionfs/session/part.h"
-#include "sessionfs/render/render.h"
+#include "sessionfs/render/producer.h"
 #include "write_impl.h"
 
 #include <errno.h>
@@ -310,24 +310,9 @@ static bool context_md_has(struct ctx *c)
 	return context_any_sent(c->session, ctx_position(c), &any) < 0 || any;
 }
 
-static int context_md_show(struct ctx *c, struct buf *out)
-{
-	return render_context_md(c->session, ctx_position(c), view_prefix(c), out);
-}
-
-static int context_json_show(struct ctx *c, struct buf *out)
-{
-	return render_context_json(c->session, ctx_position(c), out);
-}
-
 static bool transcript_has(struct ctx *c)
 {
 	return render_transcript_has(c->session, ctx_position(c));
-}
-
-static int transcript_view(struct ctx *c, struct view *ret)
-{
-	return view_transcript(c, ctx_position(c), view_prefix(c), ret);
 }
 
 /* --- an entry's files ---------------------------------------------------------------- */
@@ -576,6 +561,7 @@ enum kind_id {
 #define IN_BRANCH .in = {K_BRANCH}, .scope = SCOPE_ENTRY, .stamp = STAMP_SESSION
 #define IN_ENTRY .in = {K_ENTRY}, .scope = SCOPE_RECORD
 #define OWN .stamp = STAMP_ENTRY, .class = TREE_FIXED
+#define MADE_BY(by) .rewritten = true, .producer = &producer_##by
 
 const struct kind tree_kinds[] = {
     [K_ROOT] = {"/", DIR_ROW, .class = TREE_WATCHED, .stamp = STAMP_ALL, .tells_new = true},
@@ -607,12 +593,11 @@ const struct kind tree_kinds[] = {
     [K_CWD] = {"cwd", FILE_ROW, IN_SESSION, .class = TREE_WATCHED, .has = cwd_has, .show = cwd_show},
     [K_TREE_TXT] = {"tree.txt", FILE_ROW, IN_SESSION, .class = TREE_WATCHED, .whole = true, .rewritten = true,
                     .has = tree_has, .show = tree_show},
-    [K_CONTEXT_MD] = {"context.md", FILE_ROW, IN_SESSION, .class = TREE_WATCHED, .whole = true, .rewritten = true,
-                      .has = context_md_has, .show = context_md_show},
-    [K_CONTEXT_JSON] = {"context.json", FILE_ROW, IN_SESSION, .class = TREE_WATCHED, .whole = true, .rewritten = true,
-                        .show = context_json_show},
-    [K_TRANSCRIPT_MD] = {"transcript.md", FILE_ROW, IN_SESSION, .class = TREE_WATCHED, .whole = true, .rewritten = true,
-                         .has = transcript_has, .view = transcript_view},
+    [K_CONTEXT_MD] = {"context.md", FILE_ROW, IN_SESSION, .class = TREE_WATCHED, .has = context_md_has,
+                      MADE_BY(context_md)},
+    [K_CONTEXT_JSON] = {"context.json", FILE_ROW, IN_SESSION, .class = TREE_WATCHED, MADE_BY(context_json)},
+    [K_TRANSCRIPT_MD] = {"transcript.md", FILE_ROW, IN_SESSION, .class = TREE_WATCHED, .has = transcript_has,
+                         MADE_BY(transcript_md)},
     [K_LEAF] = {"leaf", LINK_ROW, IN_SESSION, .class = TREE_WATCHED, .write = &writable_leaf, .has = any_entry,
                 .show = leaf_show},
     [K_PARENT_SESSION] = {"parent", LINK_ROW, .in = {K_SESSION}, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION,
@@ -644,12 +629,11 @@ const struct kind tree_kinds[] = {
                    .class = TREE_WATCHED, .has = position_has, .show = current_show},
     [K_BRANCH] = {NULL, DIR_ROW, .in = {K_BRANCHES}, .scope = SCOPE_ENTRY, .stamp = STAMP_SESSION, .class = TREE_LEASE,
                   .list = branch_list, .match = branch_match},
-    [K_BRANCH_CONTEXT_MD] = {"context.md", FILE_ROW, IN_BRANCH, .class = TREE_LEASE, .whole = true, .rewritten = true,
-                             .has = context_md_has, .show = context_md_show},
-    [K_BRANCH_CONTEXT_JSON] = {"context.json", FILE_ROW, IN_BRANCH, .class = TREE_LEASE, .whole = true,
-                               .rewritten = true, .show = context_json_show},
-    [K_BRANCH_TRANSCRIPT_MD] = {"transcript.md", FILE_ROW, IN_BRANCH, .class = TREE_LEASE, .whole = true,
-                                .rewritten = true, .has = transcript_has, .view = transcript_view},
+    [K_BRANCH_CONTEXT_MD] = {"context.md", FILE_ROW, IN_BRANCH, .class = TREE_LEASE, .has = context_md_has,
+                             MADE_BY(context_md)},
+    [K_BRANCH_CONTEXT_JSON] = {"context.json", FILE_ROW, IN_BRANCH, .class = TREE_LEASE, MADE_BY(context_json)},
+    [K_BRANCH_TRANSCRIPT_MD] = {"transcript.md", FILE_ROW, IN_BRANCH, .class = TREE_LEASE, .has = transcript_has,
+                                MADE_BY(transcript_md)},
     [K_PATH_LINK] = {NULL, LINK_ROW, IN_BRANCH, .class = TREE_LEASE, .may_go = path_link_may_go, .show = path_link_show,
                      .list = path_list, .match = path_match},
 

@@ -13,7 +13,7 @@ uint64_t view_serial(const struct ctx *c)
 	return c->session && c->kind->class != TREE_FIXED ? session_serial(c->session) : 0;
 }
 
-/* Less is not worth counting; lines and texts are paged, and so many threads make a transcript. */
+/* Less is not worth counting; lines and texts are paged, and so many threads make segments. */
 #define CLAIM_LEAST ((uint64_t)1 << 20)
 #define CLAIM_MOST ((uint64_t)16 << 20)
 #define CLAIM_VIEW ((uint64_t)64 << 20)
@@ -21,8 +21,8 @@ uint64_t view_serial(const struct ctx *c)
 /* The memory that making the contents takes, about: a line and a text made of it. */
 static size_t claim_of(const struct ctx *c)
 {
-	uint64_t bytes = 0, most = c->kind->view ? CLAIM_VIEW : CLAIM_MOST;
-	if (c->kind->whole)
+	uint64_t bytes = 0, most = c->kind->producer ? CLAIM_VIEW : CLAIM_MOST;
+	if (c->kind->whole || c->kind->producer)
 		bytes = session_size(c->session);
 	else if (c->kind->scope == SCOPE_RECORD)
 		bytes = session_entry(c->session, c->node.entry)->length;
@@ -31,15 +31,16 @@ static size_t claim_of(const struct ctx *c)
 	return (size_t)(2 * bytes < most ? 2 * bytes : most);
 }
 
-static int make_view(struct ctx *c, struct view *ret)
+static int make_view(struct ctx *c, void *arg, struct view *ret)
 {
+	(void)arg;
 	struct budget *budget = cache_budget(c->tree->cache);
 	size_t claim = claim_of(c);
 	int rc = claim ? budget_claim(budget, claim) : 0;
 	if (rc < 0)
 		return rc;
-	if (c->kind->view) {
-		rc = c->kind->view(c, ret);
+	if (c->kind->producer) {
+		rc = segments_make(c, ret);
 	} else {
 		rc = c->kind->show(c, &ret->bytes);
 		ret->size = ret->bytes.n;
@@ -49,26 +50,32 @@ static int make_view(struct ctx *c, struct view *ret)
 	return rc < 0 ? rc : buf_err(&ret->bytes);
 }
 
-const struct view *ctx_view(struct ctx *c, int *ret_err)
+const struct view *view_get(struct ctx *c, node_t id, uint64_t serial,
+                            int (*make)(struct ctx *c, void *arg, struct view *ret), void *arg, int *ret_err)
 {
 	struct cache *cache = c->tree->cache;
-	const struct view *kept = cache_get(cache, ctx_id(c), view_serial(c));
+	const struct view *kept = cache_get(cache, id, serial);
 	if (kept)
 		return kept;
 	struct view made = {.bytes = BUF_INIT};
-	int faults = fault_begin(), rc = fault_end(faults, make_view(c, &made));
+	int faults = fault_begin(), rc = fault_end(faults, make(c, arg, &made));
 	if (rc < 0) {
 		view_release(&made);
 		*ret_err = rc;
 		return NULL;
 	}
-	kept = cache_put(cache, ctx_id(c), view_serial(c), &made);
+	kept = cache_put(cache, id, serial, &made);
 	if (!kept)
 		*ret_err = -ENOMEM;
 	return kept;
 }
 
-static void add_slice(struct buf *out, struct span s, uint64_t off, size_t n)
+const struct view *ctx_view(struct ctx *c, int *ret_err)
+{
+	return view_get(c, ctx_id(c), view_serial(c), make_view, NULL, ret_err);
+}
+
+void add_slice(struct buf *out, struct span s, uint64_t off, size_t n)
 {
 	if (off >= s.n)
 		return;
@@ -121,7 +128,7 @@ int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 	if (!v)
 		return rc;
 	if (v->bytes.n < v->size)
-		rc = view_read(c, v, view_prefix(c), off, n, out);
+		rc = segments_read(c, v, off, n, out);
 	else
 		add_slice(out, buf_span(&v->bytes), off, n);
 	cache_release(c->tree->cache, v);

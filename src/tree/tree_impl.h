@@ -17,7 +17,7 @@ enum {
 	KIND_SCRATCH = (1 << NODE_KIND_BITS) - 1,
 	KIND_PATH_VIEW = KIND_SCRATCH - 1,
 	KIND_LABEL_VIEW = KIND_SCRATCH - 2,
-	KIND_SEGMENT_VIEW = KIND_SCRATCH - 3, /* a long segment of a transcript; part 1: in a branch */
+	KIND_SEGMENT_VIEW = KIND_SCRATCH - 3, /* a long segment: segment_id */
 	KIND_CALL_VIEW = KIND_SCRATCH - 4,    /* the names of an entry's calls */
 };
 
@@ -107,7 +107,7 @@ bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record,
                 struct marks *marks);
 
-/* tree_transcript.c: memory that the runs of one transcript leave to those of the next */
+/* segments.c: memory that the runs of one view leave to those of the next */
 #define RUNS_MOST 4
 struct spare {
 	struct lock lock;
@@ -141,6 +141,7 @@ struct tree {
 };
 
 struct kind;
+struct producer;
 
 /* One node under inspection. Opened for a node, it can be turned to others of
  * the same session as a listing goes on. */
@@ -216,8 +217,8 @@ struct kind {
 	int (*show)(struct ctx *c, struct buf *out);
 	/* Files of which any part can be had alone. */
 	int (*part)(struct ctx *c, uint64_t off, size_t n, struct buf *out);
-	/* Makes the view where it is more than show's bytes. */
-	int (*view)(struct ctx *c, struct view *ret);
+	/* Files that are made in pieces. */
+	const struct producer *producer;
 	/* Families: the name of a node. */
 	void (*called)(struct ctx *c, struct buf *out);
 	/* Families, called with the ctx of the directory: emit names after `cookie` (0: all), find the node of a name.
@@ -329,6 +330,11 @@ void state_close(struct tree *t);
 
 /* Appends up to n bytes at off of the file that c is opened for. */
 int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out);
+/* Appends up to n bytes of s from `off` on. */
+void add_slice(struct buf *out, struct span s, uint64_t off, size_t n);
+/* The view kept under this id, made by `make` if need be; release with cache_release. NULL and *ret_err on failure. */
+const struct view *view_get(struct ctx *c, node_t id, uint64_t serial,
+                            int (*make)(struct ctx *c, void *arg, struct view *ret), void *arg, int *ret_err);
 /* The kept view of the ctx's node, made if need be; release with cache_release. NULL and *ret_err on failure. */
 const struct view *ctx_view(struct ctx *c, int *ret_err);
 /* What one entry says never changes in a generation; all else is as of a serial. */
@@ -338,18 +344,26 @@ uint64_t view_serial(const struct ctx *c);
  * asked of another one, that has its place by now: each time it is true another file has come there. */
 bool tree_moved(struct tree *t, int *rc, node_t *node);
 
-/* tree_transcript.c, tree_view.c: views that are more than a producer's bytes */
-int view_transcript(struct ctx *c, uint32_t at, const char *prefix, struct view *ret);
-int view_read(struct ctx *c, const struct view *v, const char *prefix, uint64_t off, size_t n, struct buf *out);
-/* From where a transcript is to entries/. */
-const char *view_prefix(const struct ctx *c);
-/* The path to `at` (entries, root first), kept; release with cache_release. */
+/* segments.c: what kinds with a producer show */
+int segments_make(struct ctx *c, struct view *ret);
+/* Appends up to n bytes at off of a view that is not kept with all its bytes. */
+int segments_read(struct ctx *c, const struct view *v, uint64_t off, size_t n, struct buf *out);
+
+/* view.c: views that are lists; release with cache_release */
+
+/* Entry i of a view whose items are entries. */
+static inline uint32_t view_entry(const struct view *v, size_t i)
+{
+	return ((const uint32_t *)v->items)[i];
+}
+
+/* The path to `at`, root first: its items are the entries. */
 const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err);
-/* Of a view that is names: the one that segment i is. */
+/* Of a view that is names: number i. */
 struct span view_name(const struct view *v, size_t i);
-/* The names of labels/: segment i is the name of entries[i], entries rising. */
+/* The names of labels/, and the entries that they are of, rising. */
 const struct view *view_labels(struct ctx *c, int *ret_err);
-/* The segment with this name, or -1. */
+/* The number of this name, or -1. */
 ssize_t view_label_find(const struct view *v, struct span name);
 
 /* tree_families.c: names that come from the data */

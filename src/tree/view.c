@@ -1,31 +1,23 @@
-/* Views that are more than a producer's bytes: the path of a branch, the names of
- * labels/. (Transcripts: tree_transcript.c.) */
+/* Lists that are kept: the path of a branch, the names of labels/. */
 #include "sessionfs/base/name.h"
 #include "tree_impl.h"
 
 #include <errno.h>
 #include <limits.h>
 
+static int make_path(struct ctx *c, void *at, struct view *ret)
+{
+	uint32_t *path = NULL;
+	int rc = session_path(c->session, *(uint32_t *)at, &path, &ret->n);
+	ret->items = path;
+	ret->item = sizeof *path;
+	return rc;
+}
+
 const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err)
 {
-	struct cache *cache = c->tree->cache;
 	node_t id = node_pack((struct node){.kind = KIND_PATH_VIEW, .slot = c->node.slot, .entry = at});
-	uint64_t serial = session_serial(c->session);
-	const struct view *kept = cache_get(cache, id, serial);
-	if (kept)
-		return kept;
-	struct view v = {.bytes = BUF_INIT};
-	size_t n;
-	int rc = session_path(c->session, at, &v.entries, &n);
-	if (rc < 0) {
-		*ret_err = rc;
-		return NULL;
-	}
-	v.segments = n;
-	kept = cache_put(cache, id, serial, &v);
-	if (!kept)
-		*ret_err = -ENOMEM;
-	return kept;
+	return view_get(c, id, session_serial(c->session), make_path, &at, ret_err);
 }
 
 /* --- labels/ ------------------------------------------------------------------
@@ -60,14 +52,14 @@ static int order_cmp(const void *a, const void *b, void *arg)
 static uint32_t order_at(const struct view *v, size_t i)
 {
 	uint32_t k;
-	uint64_t names = v->segments ? v->ends[v->segments - 1] : 0;
+	uint64_t names = v->n ? v->ends[v->n - 1] : 0;
 	memcpy(&k, v->bytes.p + names + i * sizeof k, sizeof k);
 	return k;
 }
 
 ssize_t view_label_find(const struct view *v, struct span name)
 {
-	size_t lo = 0, hi = v->segments;
+	size_t lo = 0, hi = v->n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 		int d = span_cmp(view_name(v, order_at(v, mid)), name);
@@ -105,14 +97,14 @@ static void add_label_name(struct ctx *c, uint32_t e, int suffixes, struct buf *
 static int lay_out_labels(struct ctx *c, struct view *v, const unsigned char *suffixes, uint32_t *order)
 {
 	v->bytes.n = 0;
-	for (size_t i = 0; i < v->segments; i++) {
-		add_label_name(c, v->entries[i], suffixes[i], &v->bytes);
+	for (size_t i = 0; i < v->n; i++) {
+		add_label_name(c, view_entry(v, i), suffixes[i], &v->bytes);
 		v->ends[i] = v->bytes.n;
 		order[i] = (uint32_t)i;
 	}
 	int rc = buf_err(&v->bytes);
 	if (rc == 0)
-		qsort_r(order, v->segments, sizeof *order, order_cmp, v);
+		qsort_r(order, v->n, sizeof *order, order_cmp, v);
 	return rc;
 }
 
@@ -141,9 +133,9 @@ static bool step_aside(const uint32_t *group, size_t n, unsigned char *suffixes)
 static bool mark_equal(const struct view *v, const uint32_t *order, unsigned char *suffixes)
 {
 	bool any = false;
-	for (size_t i = 0; i < v->segments; i++) {
+	for (size_t i = 0; i < v->n; i++) {
 		size_t k = i + 1;
-		while (k < v->segments && span_eq(view_name(v, order[i]), view_name(v, order[k])))
+		while (k < v->n && span_eq(view_name(v, order[i]), view_name(v, order[k])))
 			k++;
 		if (k - i > 1)
 			any |= step_aside(order + i, k - i, suffixes);
@@ -152,48 +144,32 @@ static bool mark_equal(const struct view *v, const uint32_t *order, unsigned cha
 	return any;
 }
 
-static int make_labels(struct ctx *c, struct view *v)
+static int make_labels(struct ctx *c, void *arg, struct view *v)
 {
+	(void)arg;
 	size_t n = session_label_count(c->session);
 	uint32_t *order CLEANUP_FREE = calloc(n + 1, sizeof *order);
 	unsigned char *suffixes CLEANUP_FREE = calloc(n + 1, 1);
-	v->entries = calloc(n + 1, sizeof *v->entries);
+	uint32_t *entries = v->items = calloc(n + 1, sizeof *entries);
 	v->ends = calloc(n + 1, sizeof *v->ends);
-	if (!order || !suffixes || !v->entries || !v->ends)
+	v->item = sizeof *entries;
+	if (!order || !suffixes || !entries || !v->ends)
 		return -ENOMEM;
 	uint32_t e;
-	while (v->segments < n && (e = session_labelled(c->session, v->segments)) != NO_ENTRY)
-		v->entries[v->segments++] = e;
+	while (v->n < n && (e = session_labelled(c->session, v->n)) != NO_ENTRY)
+		entries[v->n++] = e;
 	int rc = 0;
 	for (int round = 0; round <= MOST_SUFFIXES; round++) {
 		rc = lay_out_labels(c, v, suffixes, order);
 		if (rc < 0 || !mark_equal(v, order, suffixes))
 			break;
 	}
-	buf_add(&v->bytes, order, v->segments * sizeof *order);
+	buf_add(&v->bytes, order, v->n * sizeof *order);
 	return rc < 0 ? rc : buf_err(&v->bytes);
 }
 
 const struct view *view_labels(struct ctx *c, int *ret_err)
 {
-	struct cache *cache = c->tree->cache;
 	node_t id = node_pack((struct node){.kind = KIND_LABEL_VIEW, .slot = c->node.slot});
-	uint64_t serial = session_serial(c->session);
-	const struct view *kept = cache_get(cache, id, serial);
-	if (kept)
-		return kept;
-	struct view v = {.bytes = BUF_INIT};
-	int faults = fault_begin();
-	int rc = fault_end(faults, make_labels(c, &v));
-	if (rc < 0) {
-		buf_release(&v.bytes);
-		free(v.entries);
-		free(v.ends);
-		*ret_err = rc;
-		return NULL;
-	}
-	kept = cache_put(cache, id, serial, &v);
-	if (!kept)
-		*ret_err = -ENOMEM;
-	return kept;
+	return view_get(c, id, session_serial(c->session), make_labels, NULL, ret_err);
 }

@@ -1,11 +1,11 @@
 /* fuzz_session: session.c and its files, context.c, render_*.c. However a file changes, its index says what a fresh one
- * of the same bytes says, or ESTALE; every view can be made, and a transcript in pieces is the transcript.
+ * of the same bytes says, or ESTALE; every view can be made.
  *
  * Input: the file, then steps that begin with a letter: a (append what follows), t (truncate; two bytes say where), r
  * (write what follows over the beginning), n (a new file is put in its place). */
 #include "fuzz.h"
 
-#include "sessionfs/render/render.h"
+#include "produce.h"
 #include "session_fixture.h"
 
 #include <errno.h>
@@ -13,30 +13,12 @@
 
 static char path[128];
 
-static void add_transcript(const struct session *s, uint32_t at, struct buf *out)
-{
-	CLEANUP_READER struct reader reader = READER_INIT;
-	struct render_usage usage = {0};
-	CLEANUP_FREE uint32_t *entries = NULL;
-	CLEANUP_BUF struct buf body = BUF_INIT, front = BUF_INIT;
-	size_t n;
-
-	assert_int_equal(session_path(s, at, &entries, &n), 0);
-	for (size_t i = 0; i < n; i++)
-		assert_int_equal(render_transcript_segment(s, entries[i], &reader, &usage, "", &body), 0);
-	assert_int_equal(render_transcript_front(s, at, entries, n, &usage, out), 0);
-	/* The usage that was added up in passing is that of the path. */
-	assert_int_equal(render_transcript_front(s, at, entries, n, NULL, &front), 0);
-	assert_spans_equal((struct span){out->p + out->n - front.n, front.n}, buf_span(&front));
-	buf_addspan(out, buf_span(&body));
-}
-
 static void add_views(const struct session *s, struct buf *out)
 {
 	for (uint32_t i = session_count(s); i-- > 0 && i + 3 > session_count(s);) {
-		assert_int_equal(render_context_json(s, i, out), 0);
-		assert_int_equal(render_context_md(s, i, "", out), 0);
-		add_transcript(s, i, out);
+		assert_int_equal(produce(&producer_context_json, s, i, "", out), 0);
+		assert_int_equal(produce(&producer_context_md, s, i, "", out), 0);
+		assert_int_equal(produce(&producer_transcript_md, s, i, "", out), 0);
 	}
 	assert_int_equal(render_info_json(s, "s.jsonl", out), 0);
 	assert_int_equal(render_header_json(s, out), 0);

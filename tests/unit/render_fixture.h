@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/render/render.h"
+#include "produce.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -57,20 +57,6 @@ static inline void assert_renders(int (*make)(const struct session *, struct buf
 	assert_int_equal(make(f.s, &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
 	fixture_close(&f);
-}
-
-/* The whole transcript.md at `at`. */
-static inline void whole_transcript(const struct session *s, uint32_t at, const char *prefix, struct buf *out)
-{
-	uint32_t *path CLEANUP_FREE = NULL;
-	struct reader reader CLEANUP_READER = READER_INIT;
-	size_t n = 0;
-
-	assert_int_equal(session_path(s, at, &path, &n), 0);
-	assert_int_equal(render_transcript_front(s, at, path, n, NULL, out), 0);
-	for (size_t i = 0; i < n; i++)
-		assert_int_equal(render_transcript_segment(s, path[i], &reader, NULL, prefix, out), 0);
-	assert_int_equal(buf_err(out), 0);
 }
 
 /* True if a line of the text is exactly this. */

@@ -81,13 +81,12 @@ static void finds_by_node_and_serial(void **state)
 	cache_close(c);
 }
 
-static void a_view_of_segments_can_be_gone_on_with(void **state)
+static void a_view_with_more_can_be_gone_on_with(void **state)
 {
 	(void)state;
 	struct cache *c = open_cache(1 << 20);
-	struct view v = {.size = 9, .segments = 2, .ends = calloc(2, sizeof *v.ends)}, got;
+	struct view v = {.size = 9, .n = 2, .ends = calloc(2, sizeof *v.ends), .more = calloc(1, 8)}, got;
 	assert_non_null(v.ends);
-	v.entries = calloc(2, sizeof *v.entries);
 	v.ends[1] = 9;
 	const struct view *kept = cache_put(c, 7, 1, &v);
 	assert_null(cache_get(c, 7, 2));
@@ -95,7 +94,7 @@ static void a_view_of_segments_can_be_gone_on_with(void **state)
 	assert_false(cache_take(c, 7, &got));
 	cache_release(c, kept);
 	assert_true(cache_take(c, 7, &got));
-	assert_int_equal(got.segments, 2);
+	assert_int_equal(got.n, 2);
 	assert_int_equal(got.ends[1], 9);
 	assert_int_equal(cache_used(c), 0);
 	assert_null(cache_get(c, 7, 1));
@@ -316,13 +315,13 @@ static void the_newest_view_beyond_the_budget_stays(void **state)
 	cache_close(c);
 }
 
-static void counts_segments(void **state)
+static void counts_arrays(void **state)
 {
 	(void)state;
 	struct cache *c = open_cache(1 << 20);
-	struct view v = {.size = 30, .segments = 3};
+	struct view v = {.size = 30, .n = 3, .item = sizeof(uint32_t)};
 	v.ends = calloc(3, sizeof *v.ends);
-	v.entries = calloc(3, sizeof *v.entries);
+	v.items = calloc(3, v.item);
 	v.ends[2] = 30;
 	const struct view *kept = cache_put(c, 1, 1, &v);
 	assert_null(v.ends);
@@ -466,7 +465,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(sizes_outlive_the_bytes),
 	    cmocka_unit_test(finds_by_node_and_serial),
-	    cmocka_unit_test(a_view_of_segments_can_be_gone_on_with),
+	    cmocka_unit_test(a_view_with_more_can_be_gone_on_with),
 	    cmocka_unit_test(drops_a_view_of_another_serial),
 	    cmocka_unit_test(evicts_the_least_recently_used),
 	    cmocka_unit_test(counts_what_a_big_value_displaces),
@@ -477,7 +476,7 @@ int main(void)
 	    cmocka_unit_test(a_small_share_is_left),
 	    cmocka_unit_test(a_held_view_outlives_its_eviction),
 	    cmocka_unit_test(the_newest_view_beyond_the_budget_stays),
-	    cmocka_unit_test(counts_segments),
+	    cmocka_unit_test(counts_arrays),
 	    cmocka_unit_test(the_second_producer_gets_the_first_view),
 	    cmocka_unit_test(many_values),
 	    cmocka_unit_test(survives_without_memory),

@@ -9,7 +9,7 @@
 #include "sessionfs/write/edit.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/write/migrate.h"
-#include "sessionfs/render/render.h"
+#include "produce.h"
 
 #include <errno.h>
 
@@ -167,21 +167,13 @@ static int say_tables(struct session *s, struct buf *out)
 
 static int say_context(struct session *s, struct buf *out)
 {
-	int rc = render_context_json(s, session_leaf(s), out);
-	return rc < 0 ? rc : render_context_md(s, session_leaf(s), "", out);
+	int rc = produce(&producer_context_json, s, session_leaf(s), "", out);
+	return rc < 0 ? rc : produce(&producer_context_md, s, session_leaf(s), "", out);
 }
 
 static int say_transcript(struct session *s, struct buf *out)
 {
-	CLEANUP_FREE uint32_t *path = NULL;
-	CLEANUP_READER struct reader reader = READER_INIT;
-	size_t n = 0;
-	int rc = session_path(s, session_leaf(s), &path, &n);
-	if (rc == 0)
-		rc = render_transcript_front(s, session_leaf(s), path, n, NULL, out);
-	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = render_transcript_segment(s, path[i], &reader, NULL, "", out);
-	return rc;
+	return produce(&producer_transcript_md, s, session_leaf(s), "", out);
 }
 
 static int say_migrated(struct session *s, struct buf *out)

@@ -14,7 +14,7 @@ static void expect_context_n(const char *lines, size_t n, const char *want)
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	fixture_open(&f, lines, n);
 	buf_adds(&out, "> ");
-	assert_int_equal(render_context_json(f.s, session_leaf(f.s), &out), 0);
+	assert_int_equal(produce(&producer_context_json, f.s, session_leaf(f.s), "", &out), 0);
 	assert_memory_equal(out.p, "> ", 2);
 	assert_string_equal(buf_cstr(&out) + 2, want);
 	fixture_close(&f);
@@ -417,7 +417,7 @@ static void test_file_cut_meanwhile(void **state)
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(truncate(f.path, (off_t)strlen(HEADER) + 10), 0);
-	assert_int_equal(render_context_json(f.s, session_leaf(f.s), &out), -ESTALE);
+	assert_int_equal(produce(&producer_context_json, f.s, session_leaf(f.s), "", &out), -ESTALE);
 	assert_int_equal(render_info_json(f.s, "f", &out), -ESTALE);
 	fixture_close(&f);
 }
@@ -433,7 +433,8 @@ static void test_without_memory(void **state)
 	fixture_open(&f, lines, strlen(lines));
 	for (int info = 0; info < 2; info++) {
 		CLEANUP_BUF struct buf want = BUF_INIT;
-		int rc = info ? render_info_json(f.s, "f", &want) : render_context_json(f.s, session_leaf(f.s), &want);
+		int rc = info ? render_info_json(f.s, "f", &want)
+		              : produce(&producer_context_json, f.s, session_leaf(f.s), "", &want);
 		assert_int_equal(rc, 0);
 		rc = -ENOMEM;
 		for (long n = 0; rc != 0; n++) {
@@ -442,7 +443,7 @@ static void test_without_memory(void **state)
 			if (info)
 				rc = render_info_json(f.s, "f", &out);
 			else
-				rc = render_context_json(f.s, session_leaf(f.s), &out);
+				rc = produce(&producer_context_json, f.s, session_leaf(f.s), "", &out);
 			allocs_left = -1;
 			assert_true(rc == 0 || rc == -ENOMEM);
 			assert_true(n < 1000);

@@ -5,7 +5,7 @@ static void transcript_of(const char *lines, const char *prefix, struct buf *out
 	struct fixture f;
 
 	fixture_open(&f, lines, strlen(lines));
-	whole_transcript(f.s, session_leaf(f.s), prefix, out);
+	assert_int_equal(produce(&producer_transcript_md, f.s, session_leaf(f.s), prefix, out), 0);
 	assert_non_null(buf_cstr(out));
 	fixture_close(&f);
 }
@@ -15,7 +15,7 @@ static void context_of(const char *lines, struct buf *out)
 	struct fixture f;
 
 	fixture_open(&f, lines, strlen(lines));
-	assert_int_equal(render_context_md(f.s, session_leaf(f.s), "", out), 0);
+	assert_int_equal(produce(&producer_context_md, f.s, session_leaf(f.s), "", out), 0);
 	assert_non_null(buf_cstr(out));
 	fixture_close(&f);
 }
@@ -114,24 +114,23 @@ static void small_costs_are_numbers_in_yaml(void **state)
 	assert_line(&out, "  input:                    null");
 }
 
-static void the_front_takes_the_sum_it_is_given(void **state)
+/* The usage that was added up in passing is that of the path. */
+static void both_fronts_have_the_same_sum(void **state)
 {
 	struct fixture f;
-	struct buf read CLEANUP_BUF = BUF_INIT, given CLEANUP_BUF = BUF_INIT, segments CLEANUP_BUF = BUF_INIT;
-	struct reader reader CLEANUP_READER = READER_INIT;
-	struct render_usage sum = {0};
+	struct buf transcript CLEANUP_BUF = BUF_INIT, context CLEANUP_BUF = BUF_INIT;
 	static const char lines[] = HEADER ENTRY("a", "null", "\"type\":\"usage\",\"usage\":{\"input\":7}")
 	    ENTRY("b", "\"a\"", "\"type\":\"compaction\",\"summary\":\"s\",\"usage\":{\"output\":8}")
 		ENTRY("c", "\"b\"", "\"type\":\"message\",\"usage\":{\"output\":9}");
-	static const uint32_t path[] = {0, 1, 2};
 
 	(void)state;
 	fixture_open(&f, lines, sizeof lines - 1);
-	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(render_transcript_segment(f.s, path[i], &reader, &sum, "", &segments), 0);
-	assert_int_equal(render_transcript_front(f.s, 2, path, 3, NULL, &read), 0);
-	assert_int_equal(render_transcript_front(f.s, 2, path, 3, &sum, &given), 0);
-	assert_string_equal(buf_cstr(&read), buf_cstr(&given));
+	assert_int_equal(produce(&producer_transcript_md, f.s, 2, "", &transcript), 0);
+	assert_int_equal(produce(&producer_context_md, f.s, 2, "", &context), 0);
+	size_t n = (size_t)(body_of(&transcript) - transcript.p);
+	assert_int_equal(body_of(&context) - context.p, n);
+	assert_memory_equal(context.p, transcript.p, n);
+	assert_line(&context, "  output:                     17");
 	fixture_close(&f);
 }
 
@@ -413,7 +412,7 @@ static void every_line_stands_verbatim(void **state)
 			add_hostile_entry(&lines, &said, i, &seed);
 		fixture_open(&f, lines.p, lines.n);
 		assert_int_equal(session_count(f.s), 30);
-		whole_transcript(f.s, session_leaf(f.s), "", &out);
+		assert_int_equal(produce(&producer_transcript_md, f.s, session_leaf(f.s), "", &out), 0);
 		fixture_close(&f);
 		for (const char *p = said.p, *eol; p < said.p + said.n; p = eol + 1) {
 			eol = memchr(p, '\n', (size_t)(said.p + said.n - p));
@@ -424,11 +423,18 @@ static void every_line_stands_verbatim(void **state)
 	}
 }
 
+static void add_two_segments(const struct session *s, uint32_t at, struct buf *out)
+{
+	const struct place p = {s, at, ""};
+	struct reader reader CLEANUP_READER = READER_INIT;
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(producer_transcript_md.segment(&p, &i, false, &reader, NULL, out), 0);
+}
+
 /* A segment is the same in every branch that holds the entry. */
 static void segments_do_not_depend_on_the_branch(void **state)
 {
 	struct fixture f;
-	struct reader of_before CLEANUP_READER = READER_INIT, of_after CLEANUP_READER = READER_INIT;
 	static const char before[] = HEADER USER("a", "null", "one") USER("b", "\"a\"", "two");
 	static const char after[] = HEADER USER("a", "null", "one") USER("b", "\"a\"", "two")
 	    USER("c", "\"a\"", "three") ENTRY("d", "\"c\"", "\"type\":\"compaction\",\"summary\":\"s\"");
@@ -436,12 +442,10 @@ static void segments_do_not_depend_on_the_branch(void **state)
 
 	(void)state;
 	fixture_open(&f, before, sizeof before - 1);
-	for (uint32_t i = 0; i < 2; i++)
-		assert_int_equal(render_transcript_segment(f.s, i, &of_before, NULL, "", &first), 0);
+	add_two_segments(f.s, 1, &first);
 	fixture_close(&f);
 	fixture_open(&f, after, sizeof after - 1);
-	for (uint32_t i = 0; i < 2; i++)
-		assert_int_equal(render_transcript_segment(f.s, i, &of_after, NULL, "", &second), 0);
+	add_two_segments(f.s, 3, &second);
 	fixture_close(&f);
 	assert_string_equal(buf_cstr(&first), buf_cstr(&second));
 }
@@ -452,7 +456,7 @@ int main(void)
 	    cmocka_unit_test(front_matter),
 	    cmocka_unit_test(front_matter_of_nothing),
 	    cmocka_unit_test(small_costs_are_numbers_in_yaml),
-	    cmocka_unit_test(the_front_takes_the_sum_it_is_given),
+	    cmocka_unit_test(both_fronts_have_the_same_sum),
 	    cmocka_unit_test(messages_of_all_roles),
 	    cmocka_unit_test(entries_of_all_types),
 	    cmocka_unit_test(fences_hold_what_is_in_them),

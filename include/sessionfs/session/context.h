@@ -17,8 +17,8 @@ enum context_kind {
 /* One message of the context: the entry it comes from, and the context_edit
  * entry that replaced its content, or NO_ENTRY. */
 struct context_item {
-	enum context_kind kind;
 	uint32_t entry, edit;
+	enum context_kind kind;
 };
 
 struct context {
@@ -41,7 +41,7 @@ bool context_is_sent(const struct record *r);
 /* Whether anything of the context as of `at` is sent. 0 or a negative errno. Mostly takes a step or two. */
 int context_any_sent(const struct session *s, uint32_t at, bool *ret);
 
-/* Renews model and thinking of *c by what these entries of a path set, in its order. */
-void context_settings(const struct session *s, const uint32_t *path, size_t n, struct context *c);
+/* Renews both by what these entries of a path set, in its order. */
+void context_settings(const struct session *s, const uint32_t *path, size_t n, uint32_t *model, uint32_t *thinking);
 
 #endif

@@ -10,20 +10,16 @@
 
 struct cache;
 
-/* A produced view. Either `bytes` holds all of it, or (too big to keep) only its first segment, and `ends`
- * says where each of its `segments` ends (all but the first counted from the end of the first), so that the part
- * that is wanted can be made again. */
+/* A value: bytes, and what its maker needs beside them. Only the memory that they take means anything here. */
 struct view {
-	uint64_t size;
+	uint64_t size; /* of the whole, of which `bytes` may hold only some */
 	struct buf bytes;
-	uint64_t *ends;
-	uint32_t *entries; /* the entry of each segment but the first (front matter) */
-	size_t segments, room;
-	/* What was found out on the way, for whoever makes the next one from this one; see tree_transcript.c. */
-	struct view_sums {
-		double usage[6];
-		uint32_t model, thinking, entries, relinks;
-	} sums;
+	/* Two arrays of n elements, with room for more; NULL: there is none. */
+	uint64_t *ends; /* where a part of it ends */
+	void *items;
+	size_t n, room, item; /* item: the bytes of one */
+	/* A small thing of malloc's. A value that has it outlives its serial, for cache_take. */
+	void *more;
 };
 
 /* The budget outlives the cache. */
@@ -31,7 +27,7 @@ int cache_open(struct budget *budget, struct cache **ret);
 void cache_close(struct cache *c);
 struct budget *cache_budget(const struct cache *c);
 
-/* The view made at this serial, or NULL; one of another serial without segments is dropped. Release with
+/* The view made at this serial, or NULL; one of another serial is dropped, if it has no `more`. Release with
  * cache_release. */
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial);
 

@@ -79,11 +79,11 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid);
 /* Appends up to n bytes at off. 0 or a negative errno; short only at the end of the file. */
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out);
 
-/* Appends the contents as they are at one moment, up to `most` bytes. Of a transcript *count is how many entries
- * its session had then; nothing is ever added to other texts: TREE_PIN_WHOLE. */
+/* Appends the contents as they are at one moment, up to `most` bytes. Of a file that growth only adds to, *count is how
+ * many entries its session had then; nothing is ever added to other texts: TREE_PIN_WHOLE. */
 int tree_pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count);
 #define TREE_PIN_WHOLE UINT32_MAX
-/* Appends what a transcript has to say since: of the entries that came after the first *count, those on its path.
+/* Appends what such a file has more since: of the entries that came after the first *count, those on its path.
  * Renews *count. 0 or a negative errno, and nothing appended. */
 int tree_pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out);
 

@@ -1,0 +1,48 @@
+/* producer: how a view of a session is made in pieces: a front, one segment for each item of a list, and a back. The
+ * file is their concatenation. Whoever keeps views makes all pieces once, to know where each ends, and later any of
+ * them alone, so a view of any size takes little memory.
+ *
+ * One const object for each view and syntax. Its functions never lock, open files or know node ids; segments may be
+ * made by several threads at once. Each returns 0 or a negative errno, that of
+ * `out` among them, and asks stop_check while it reads; what `out` held before stays in front. */
+#ifndef SESSIONFS_PRODUCER_H
+#define SESSIONFS_PRODUCER_H
+
+#include "sessionfs/render/render.h"
+
+/* What a view is of. */
+struct place {
+	const struct session *session; /* locked for reading by the caller */
+	uint32_t at;                   /* the last entry of the path, or NO_ENTRY */
+	const char *prefix;            /* links begin with it: it leads from the file's directory to the session's */
+};
+
+/* What front and back say of the segments. */
+struct totals {
+	struct render_usage usage; /* the sum of what the segments used, in their order */
+	uint32_t model, thinking;  /* the entries that set them, or NO_ENTRY */
+};
+#define TOTALS_INIT                                                                                                    \
+	{                                                                                                              \
+		.model = NO_ENTRY, .thinking = NO_ENTRY                                                                \
+	}
+
+struct producer {
+	/* The bytes of an item. It begins with the number of its entry, a uint32_t. */
+	size_t item;
+	/* The items; the caller frees *ret. Sets the model and thinking level of *t. */
+	int (*list)(const struct place *p, struct totals *t, void **ret, size_t *ret_n);
+	/* The items of the entries from number `first` on; none if the one before them is not of entry `last`
+	 * (NO_ENTRY: whichever it is). Renews *t by them. NULL: growth may change segments that were made. */
+	int (*newer)(const struct place *p, uint32_t first, uint32_t last, struct totals *t, void **ret, size_t *ret_n);
+	int (*front)(const struct place *p, const struct totals *t, struct buf *out);
+	/* `usage` (or NULL): what the entry used is added to it. */
+	int (*segment)(const struct place *p, const void *item, bool is_first, struct reader *reader,
+	               struct render_usage *usage, struct buf *out);
+	/* Behind n segments. NULL: nothing; only then can text be added to the file as the session grows. */
+	int (*back)(const struct place *p, const struct totals *t, size_t n, struct buf *out);
+};
+
+extern const struct producer producer_transcript_md, producer_context_md, producer_context_json;
+
+#endif

@@ -1,0 +1,430 @@
+/* Views that a producer makes in pieces (producer.h).
+ *
+ * A view can be larger than memory should hold. The first look at one makes every
+ * piece once and notes where each segment ends; the bytes are kept along if they
+ * fit in a share of the cache. Otherwise front and back are kept, and a read makes
+ * again just the segments it touches.
+ *
+ * The segments of a long list are made by several threads, each a run of them.
+ *
+ * When the session has grown, the view made before is gone on with, where its producer can: what was appended costs
+ * what it is, not what the session is. */
+#include "sessionfs/render/producer.h"
+#include "sessionfs/base/stop.h"
+#include "tree_impl.h"
+
+#include <errno.h>
+
+/* A view may take this share of the cache with its bytes. */
+#define BYTES_SHARE 4
+/* A thread is worth its start from so many segments on. */
+#define RUN_LEAST 256
+/* More than this is not left to the next one. */
+#define SPARE_BYTES ((size_t)2 << 20)
+/* A longer segment is not made again for each read. */
+#define SEGMENT_LONG ((uint64_t)256 << 10)
+
+/* What a view of segments has as `more`. Its `ends` are counted from the end of the front. */
+struct made {
+	struct totals totals;
+	size_t front;              /* bytes */
+	uint32_t entries, relinks; /* of the session then */
+};
+
+/* A run of segments, [from, to), and what came of them. */
+struct run {
+	const struct producer *producer;
+	const struct place *place;
+	const struct view *view;
+	size_t from, to, limit;
+	struct render_usage *usages; /* one for each of them */
+	struct buf bytes;            /* empty once they were more than the limit */
+	uint64_t size;
+	bool kept;
+	int rc;
+	const struct stop *stop; /* what the thread works for */
+	pthread_t thread;
+	bool started;
+};
+
+void spare_init(struct spare *s)
+{
+	*s = (struct spare){.runs = {BUF_INIT}};
+	lock_init(&s->lock, LOCK_SPARE);
+}
+
+void spare_release(struct spare *s)
+{
+	for (size_t k = 0; k < RUNS_MOST; k++)
+		buf_release(&s->runs[k]);
+	lock_destroy(&s->lock);
+}
+
+/* Memory that was used before costs no page faults. */
+static struct buf spare_take(struct spare *s, size_t k)
+{
+	LOCKED(&s->lock);
+	struct buf b = s->runs[k];
+	s->runs[k] = (struct buf)BUF_INIT;
+	return b;
+}
+
+static void spare_give(struct spare *s, size_t k, struct buf *b)
+{
+	buf_reset(b);
+	lock_take(&s->lock);
+	if (b->cap <= SPARE_BYTES && b->cap > s->runs[k].cap) {
+		struct buf other = s->runs[k];
+		s->runs[k] = *b;
+		*b = other;
+	}
+	lock_give(&s->lock);
+	buf_release(b);
+}
+
+static struct place place_of(const struct ctx *c)
+{
+	return (struct place){c->session, ctx_position(c), c->kind->scope >= SCOPE_ENTRY ? "../../" : ""};
+}
+
+static const void *item_at(const struct view *v, size_t i)
+{
+	return (const char *)v->items + i * v->item;
+}
+
+static uint32_t entry_at(const struct view *v, size_t i)
+{
+	return *(const uint32_t *)item_at(v, i);
+}
+
+/* --- making -------------------------------------------------------------------- */
+
+/* Room for what a run will be: its text is seldom longer than its lines. */
+static void reserve_run(struct run *r)
+{
+	uint64_t lines = 0;
+	for (size_t i = r->from; i < r->to && lines < r->limit; i++)
+		lines += session_entry(r->place->session, entry_at(r->view, i))->length;
+	buf_reserve(&r->bytes, lines < r->limit ? (size_t)lines : r->limit);
+}
+
+/* Makes the segments of a run: where each ends, counted from the beginning of the run, what each used, and the bytes
+ * while they are within the limit. */
+static void *make_run(void *arg)
+{
+	struct run *r = arg;
+	stop_set(r->stop);
+	struct reader reader CLEANUP_READER = READER_INIT;
+	uint64_t before = 0;
+	r->kept = true;
+	reserve_run(r);
+	for (size_t i = r->from; i < r->to; i++) {
+		r->rc = r->producer->segment(r->place, item_at(r->view, i), i == 0, &reader, &r->usages[i - r->from],
+		                             &r->bytes);
+		if (r->rc < 0)
+			break;
+		r->size = before + r->bytes.n;
+		r->view->ends[i] = r->size;
+		r->kept = r->kept && r->bytes.n <= r->limit;
+		if (r->kept)
+			continue;
+		before += r->bytes.n;
+		r->bytes.n = 0;
+	}
+	return NULL;
+}
+
+static size_t run_count(size_t segments)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t n = segments / RUN_LEAST;
+	size_t most = cpus < 1 ? 1 : cpus > RUNS_MOST ? RUNS_MOST : (size_t)cpus;
+	return n < 1 ? 1 : n < most ? n : most;
+}
+
+/* The first run is this thread's; one whose thread does not start is, too. */
+static int make_runs(struct run *runs, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		runs[i].started = pthread_create(&runs[i].thread, NULL, make_run, &runs[i]) == 0;
+	for (size_t i = 0; i < n; i++)
+		if (!runs[i].started)
+			make_run(&runs[i]);
+	int rc = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (runs[i].started)
+			pthread_join(runs[i].thread, NULL);
+		rc = rc < 0 ? rc : runs[i].rc;
+	}
+	return rc;
+}
+
+/* Puts front and back around the runs. Where not all bytes are at hand only these two are kept, and where everything
+ * ends: to make them again would read the whole path. */
+static int put_together(struct run *runs, size_t n, struct view *v)
+{
+	const struct producer *producer = runs->producer;
+	struct made *m = v->more;
+	uint64_t before = runs->from ? v->ends[runs->from - 1] : 0;
+	bool kept = runs->from == 0;
+	buf_release(&v->bytes);
+	int rc = producer->front(runs->place, &m->totals, &v->bytes);
+	m->front = v->bytes.n;
+	for (size_t k = 0; k < n; k++) {
+		for (size_t i = runs[k].from; i < runs[k].to; i++)
+			v->ends[i] += before;
+		before += runs[k].size;
+		kept = kept && runs[k].kept;
+	}
+	buf_reserve(&v->bytes, kept ? (size_t)before : 0);
+	for (size_t k = 0; kept && k < n; k++)
+		buf_addspan(&v->bytes, buf_span(&runs[k].bytes));
+	if (rc == 0 && producer->back)
+		rc = producer->back(runs->place, &m->totals, v->n, &v->bytes);
+	v->size = v->bytes.n + (kept ? 0 : before);
+	return rc;
+}
+
+/* Makes the segments from number `from` on, and front and back. Usage is added in the order of the list, so that the
+ * sum is the same however many threads there were and in how many steps the list was gone. */
+static int make_from(struct ctx *c, const struct place *p, size_t from, struct view *v)
+{
+	struct run runs[RUNS_MOST] = {0};
+	struct made *m = v->more;
+	size_t more = v->n - from, n = run_count(more);
+	struct render_usage *usages CLEANUP_FREE = calloc(more + 1, sizeof *usages);
+	if (!usages)
+		return -ENOMEM;
+	for (size_t k = 0; k < n; k++)
+		runs[k] = (struct run){
+		    .producer = c->kind->producer,
+		    .place = p,
+		    .view = v,
+		    .from = from + more * k / n,
+		    .to = from + more * (k + 1) / n,
+		    .limit = from ? 0 : cache_budget(c->tree->cache)->limit / BYTES_SHARE / n,
+		    .usages = usages + more * k / n,
+		    .stop = stop_get(),
+		    .bytes = spare_take(&c->tree->spare, k),
+		};
+	int rc = make_runs(runs, n);
+	for (size_t i = 0; i < more; i++)
+		render_usage_sum(&m->totals.usage, &usages[i]);
+	m->entries = session_count(p->session);
+	m->relinks = session_relinks(p->session);
+	if (rc == 0)
+		rc = put_together(runs, n, v);
+	for (size_t k = 0; k < n; k++)
+		spare_give(&c->tree->spare, k, &runs[k].bytes);
+	return rc;
+}
+
+static int make_all(struct ctx *c, const struct place *p, struct view *ret)
+{
+	struct made *m = ret->more = calloc(1, sizeof *m);
+	if (!m)
+		return -ENOMEM;
+	m->totals = (struct totals)TOTALS_INIT;
+	ret->item = c->kind->producer->item;
+	int rc = c->kind->producer->list(p, &m->totals, &ret->items, &ret->n);
+	if (rc < 0)
+		return rc;
+	ret->room = ret->n;
+	ret->ends = malloc((ret->n + 1) * sizeof *ret->ends);
+	return ret->ends ? make_from(c, p, 0, ret) : -ENOMEM;
+}
+
+/* --- going on ------------------------------------------------------------------ */
+
+/* Labels may stand in segments that were made. */
+static bool is_same_so_far(const struct session *s, const struct made *m)
+{
+	uint32_t n = session_count(s);
+	if (m->entries > n || m->relinks != session_relinks(s))
+		return false;
+	for (uint32_t i = m->entries; i < n; i++)
+		if (session_entry(s, i)->type == RECORD_LABEL)
+			return false;
+	return true;
+}
+
+static bool make_room(struct view *v, size_t more)
+{
+	size_t room = v->room;
+	return v->n + more <= room || (vec_grow(&v->ends, &room, v->n + more, sizeof *v->ends) &&
+	                               vec_grow(&v->items, &v->room, v->n + more, v->item));
+}
+
+/* Adds what the list has more. The bytes before are let go: who follows a file has read them. */
+static bool extend(struct ctx *c, const struct place *p, struct view *v)
+{
+	const struct producer *producer = c->kind->producer;
+	struct made *m = v->more;
+	void *items CLEANUP_FREE = NULL;
+	size_t n = 0, from = v->n;
+	if (!producer->newer || from == 0 || !is_same_so_far(p->session, m) ||
+	    producer->newer(p, m->entries, entry_at(v, from - 1), &m->totals, &items, &n) < 0 || n == 0 ||
+	    !make_room(v, n))
+		return false;
+	memcpy((char *)v->items + from * v->item, items, n * v->item);
+	v->n += n;
+	return make_from(c, p, from, v) == 0;
+}
+
+int segments_make(struct ctx *c, struct view *ret)
+{
+	const struct place p = place_of(c);
+	struct view before;
+	if (cache_take(c->tree->cache, ctx_id(c), &before)) {
+		if (extend(c, &p, &before)) {
+			*ret = before;
+			return 0;
+		}
+		view_release(&before);
+	}
+	return make_all(c, &p, ret);
+}
+
+/* --- reading ------------------------------------------------------------------- */
+
+/* Where segment i begins; that of number n is the back. */
+static uint64_t begin_of(const struct view *v, size_t i)
+{
+	const struct made *m = v->more;
+	return m->front + (i ? v->ends[i - 1] : 0);
+}
+
+/* The first segment that ends after off, or n. */
+static size_t segment_at(const struct view *v, uint64_t off)
+{
+	size_t lo = 0, hi = v->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (begin_of(v, mid + 1) > off)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+/* There are more segments than numbers for the parts of a node. */
+static node_t segment_id(const struct ctx *c, size_t i)
+{
+	return (node_t)KIND_SEGMENT_VIEW << (64 - NODE_KIND_BITS) |
+	       hash_word(hash_word(ctx_id(c)) + i) >> NODE_KIND_BITS;
+}
+
+/* One segment that is made again. */
+struct again {
+	struct place place;
+	const struct view *view;
+	size_t i;
+	struct reader reader;
+	struct view made;
+};
+
+static void again_release(struct again *a)
+{
+	reader_release(&a->reader);
+	view_release(&a->made);
+}
+
+static int make_again(struct ctx *c, void *arg, struct view *ret)
+{
+	struct again *a = arg;
+	ret->bytes.n = 0;
+	return c->kind->producer->segment(&a->place, item_at(a->view, a->i), a->i == 0, &a->reader, NULL, &ret->bytes);
+}
+
+/* Appends up to n bytes of a segment from `skip` on. One that is read in many pieces is made once and kept. */
+static int read_segment(struct ctx *c, struct again *a, uint64_t skip, size_t n, struct buf *out)
+{
+	uint64_t size = begin_of(a->view, a->i + 1) - begin_of(a->view, a->i);
+	const struct view *kept = NULL;
+	int rc = 0;
+	if (size > SEGMENT_LONG)
+		kept = view_get(c, segment_id(c, a->i), session_serial(c->session), make_again, a, &rc);
+	else
+		rc = make_again(c, a, &a->made);
+	struct span made = buf_span(kept ? &kept->bytes : &a->made.bytes);
+	if (rc == 0 && made.n != size)
+		rc = -EIO;
+	if (rc == 0)
+		add_slice(out, made, skip, n);
+	cache_release(c->tree->cache, kept);
+	return rc;
+}
+
+int segments_read(struct ctx *c, const struct view *v, uint64_t off, size_t n, struct buf *out)
+{
+	const struct made *m = v->more;
+	struct again a CLEANUP(again_release) = {.place = place_of(c), .view = v, .reader = READER_INIT};
+	size_t want = out->n + n;
+	add_slice(out, (struct span){v->bytes.p, m->front}, off, n);
+	for (a.i = segment_at(v, off); a.i < v->n && out->n < want; a.i++) {
+		uint64_t begin = begin_of(v, a.i);
+		int rc = read_segment(c, &a, off > begin ? off - begin : 0, want - out->n, out);
+		if (rc < 0)
+			return rc;
+	}
+	uint64_t back = begin_of(v, v->n);
+	add_slice(out, (struct span){v->bytes.p + m->front, v->bytes.n - m->front}, off > back ? off - back : 0,
+	          want - out->n);
+	return 0;
+}
+
+/* --- for one reader ------------------------------------------------------------ */
+
+static bool only_grows(const struct kind *k)
+{
+	return k && k->producer && k->producer->newer && !k->producer->back;
+}
+
+static int pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
+{
+	struct ctx c CLEANUP_CTX = {0};
+	int rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
+	if (rc < 0)
+		return rc;
+	*count = only_grows(c.kind) ? session_count(c.session) : TREE_PIN_WHOLE;
+	return ctx_read(&c, 0, most, out);
+}
+
+int tree_pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
+{
+	int faults = fault_begin();
+	return fault_end(faults, pin(t, node, most, out, count));
+}
+
+static int pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
+{
+	struct ctx c CLEANUP_CTX = {0};
+	struct reader reader CLEANUP_READER = READER_INIT;
+	struct totals totals = TOTALS_INIT;
+	void *items CLEANUP_FREE = NULL;
+	struct node id = tree_node(node);
+	size_t n = 0, before = out->n;
+	if (!only_grows(kind_of(id)) || *count == TREE_PIN_WHOLE)
+		return 0;
+	int rc = ctx_open(&c, t, id, SCOPE_INDEX);
+	if (rc < 0 || session_count(c.session) <= *count)
+		return rc;
+	const struct producer *producer = c.kind->producer;
+	const struct place p = place_of(&c);
+	rc = producer->newer(&p, *count, NO_ENTRY, &totals, &items, &n);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = producer->segment(&p, (char *)items + i * producer->item, false, &reader, NULL, out);
+	if (rc < 0) {
+		out->n = before;
+		return rc;
+	}
+	*count = session_count(c.session);
+	return 0;
+}
+
+int tree_pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
+{
+	int faults = fault_begin();
+	return fault_end(faults, pin_more(t, node, count, out));
+}
