@@ -98,10 +98,10 @@ $(BUILD)/unit/test_faults: private linking += $(fault_calls:%=-Wl,--wrap=%)
 # openat2(2), which test_reach has kernels and containers not know.
 $(BUILD)/unit/test_reach: private linking += -Wl,--wrap=syscall
 
-# What fails once, or again and again, in test_catalog_trouble, and after a write or in a listing in test_tree_trouble.
+# What fails once, or again and again, in test_catalog_trouble, and after a write, in a listing or a thread in test_tree_trouble.
 trouble_calls := malloc calloc realloc reallocarray read fgetxattr
 $(BUILD)/unit/test_catalog_trouble: private linking += $(trouble_calls:%=-Wl,--wrap=%)
-after_calls := commit_labels commit_leaf tree_lookup tree_getattr realloc
+after_calls := commit_labels commit_leaf tree_lookup tree_getattr realloc session_label
 $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%)
 
 # The whole filesystem but for main, behind a socket.

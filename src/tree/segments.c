@@ -131,6 +131,8 @@ static void *make_run(void *arg)
 		before += r->bytes.n;
 		r->bytes.n = 0;
 	}
+	/* A note belongs to the thread, and ends with it. */
+	r->rc = fault_take(r->rc);
 	return NULL;
 }
 

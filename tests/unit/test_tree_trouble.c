@@ -138,11 +138,42 @@ static void a_listing_without_memory_is_whole_or_fails(void **state)
 	end(p);
 }
 
+static bool no_label;
+
+bool __real_session_label(const struct session *s, uint32_t i, struct buf *out);
+bool __wrap_session_label(const struct session *s, uint32_t i, struct buf *out);
+bool __wrap_session_label(const struct session *s, uint32_t i, struct buf *out)
+{
+	if (no_label && i == session_count(s) - 1)
+		fault_note(-EIO);
+	return __real_session_label(s, i, out);
+}
+
+/* With so many segments, the last of them is made by another thread than the one that is asked. */
+static void what_a_thread_cannot_read_is_an_error(void **state)
+{
+	static const char *const names[] = {S "/transcript.md", S "/context.md"};
+	struct place *p = *state;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct tree_attr a;
+	buf_adds(&text, HEADER USER("\"0\"", "null"));
+	for (unsigned i = 1; i < 600; i++)
+		buf_addf(&text, USER("\"%u\"", "\"%u\""), i, i - 1);
+	begin(p, buf_cstr(&text));
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		no_label = true;
+		assert_int_equal(find(p, names[i], &a), -EIO);
+		no_label = false;
+		assert_int_equal(find(p, names[i], &a), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_link_that_was_written_is_made, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(a_listing_without_memory_is_whole_or_fails, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(what_a_thread_cannot_read_is_an_error, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
