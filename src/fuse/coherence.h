@@ -1,40 +1,40 @@
-/* coherence: what the kernel keeps of the mount, and how it is kept true.
+/* coherence: what the kernel keeps of the mount, and how that is kept true.
  *
- * The kernel answers from what it keeps without asking us. The tree says of each node what may be kept of it (enum
- * tree_class); here that becomes seconds, what was given out is noted, and the kernel is told when it is not true any
- * more. These rules hold:
+ * The kernel answers from its caches without asking us. The tree gives each node and each name a class (enum
+ * tree_class). This module turns the class into seconds, notes what it gives out, and tells the kernel when that is no
+ * longer true. To tell a node means to invalidate what the kernel keeps of it. The rules:
  *
- *  I1. A class is turned into seconds at one place (seconds_of): asked 0, live 0.5, watched and lease 60, fixed a
- *      day. A name has a class of its own.
- *  I2. Watched or leased is only what somebody will tell of: while a thread follows the catalog, and after a note was
- *      made (leases.c). Everything else is live, or asked in a mount that can be written. The minute bounds what a
- *      missing note can do.
- *  I3. A session's watched nodes have one note together, since the table says which they are; each leased node has its
- *      own. So has a file whose contents can change while size and time stay: the kernel cannot see that by itself.
- *      What was not given out is not told.
- *  I4. A node is told by its attributes: that waits for nobody, and with another size or time the kernel drops the
- *      pages by itself. Directories are told whole, for their listings. Pages are told only where nobody waits for
- *      our answer: by the thread that follows, or by one of several (I8).
- *  I5. A writer has the kernel told before its own call is answered, if it changed anything. All other changes are told
- *      by the thread that follows, and names by nobody else: that waits for lookups in their directory.
- *  I6. An answer made before a change can arrive after it was told. So a change is told once more a second later, with
- *      contents (two changes within a tick of the clock show one time). Likewise, the tree watches nothing younger
- *      than two seconds, and leases nothing younger than a minute.
- *  I7. The kernel keeps every listing (OPENDIR is ENOSYS) while the directory's time is the same. Where names can come
- *      and go without that time, it is told to drop the listing before it is told attributes, until it lists again
- *      (listings.c). If they can do so unnoticed, the attributes are asked for each time.
- *  I8. Where the kernel opens files without asking (-o ro), the pages of a file that may have grown are dropped before
- *      its new size is told (sizes.c). Elsewhere what grows is read past the page cache, and a text that changes in its
- *      middle from a snapshot made for the open (snapshot.c).
- *  I9. Contents are given ahead of an open only if they are fixed (prefill.c).
- * I10. A name that is not there has a class, too. What could be written into being is asked for.
- * I11. Where idle mounts are unmounted, the root and the names in it are live at most: whoever comes from outside must
- *      be heard.
+ *  I1. Seconds stand at one place (seconds_of): asked 0, live 0.5, watched and leased 60, fixed a day. A name and the
+ *      attributes of its node have a class each.
+ *  I2. A node is watched or leased only if somebody will tell it: a thread follows the catalog, and a note was made
+ *      (leases.c). Otherwise it is live, or asked in a mount that can be written. The minute limits what a missed
+ *      change can do.
+ *  I3. All watched nodes of a session share one note, since the table says which they are. Each leased node has its
+ *      own. So has a file whose contents can change while its size and time stay: the kernel cannot see that. Without
+ *      a note nothing is told, but for I6.
+ *  I4. A file is told by its attributes, a directory with its listing. That waits for nobody, and the kernel drops
+ *      pages by itself when it sees another size or time. Pages are dropped only by threads that no reader can be
+ *      waiting for: the one that follows, or one of several (I8).
+ *  I5. A write is told before it is answered, if it changed anything. The thread that follows tells everything else.
+ *      Only that thread tells names: that waits for lookups in their directory.
+ *  I6. An answer made before a change can reach the kernel after the change was told. So each change is told again a
+ *      second later, with a note or without, and with contents: two changes in one tick of the clock show one time.
+ *      For the same reason nothing younger than two seconds is watched, and nothing younger than a minute leased.
+ *  I7. The kernel keeps every listing (OPENDIR is ENOSYS) while the directory's time stays the same. If names can
+ *      change without that time, each answer with its attributes drops the listing first, until the directory is
+ *      listed again (listings.c). If names can change unnoticed, the attributes are asked.
+ *  I8. If the kernel opens files without asking (-o ro), the pages of a file that may have grown are dropped before its
+ *      new size is told; a single thread cannot, and goes without (sizes.c). Otherwise what grows is read past the
+ *      page cache, and a text that changes in its middle comes from a snapshot made for the open (snapshot.c).
+ *  I9. Only fixed contents are given to the kernel ahead of an open (prefill.c).
+ * I10. A name that is not there has a class, too. It is asked if a write could make it.
+ * I11. If an idle mount is to be unmounted, the root and the names in it are live at most: whoever comes from outside
+ *      must be noticed.
  * I12. Listings bring attributes along, those of files only while somebody looks files up: each costs the kernel a
  *      kilobyte (readdirplus.c).
  *
- * Order: note, then answer; drop a listing or pages, then answer with attributes; take the note off, then tell. No lock
- * of ours is held while the kernel is told, but for those that have one thread at a time drop or give pages. */
+ * Order: make the note, then answer; drop the listing or the pages, then answer; take the note off, then tell. No lock
+ * is held while the kernel is told, except the two that let one thread at a time drop or give pages. */
 #ifndef SESSIONFS_COHERENCE_H
 #define SESSIONFS_COHERENCE_H
 
