@@ -13,13 +13,17 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-/* A thread that wants the index. Asked whether it is to stop it waits until it may go on, if `held`. */
+/* When a thread is held up: at the first moment when it is asked, or when it is asked after it has waited. */
+enum hold { NEVER, AT_FIRST, AFTER_WAIT };
+
+/* A thread that wants the index. Asked whether it is to stop it waits until it may go on, if it is held up. */
 struct asker {
 	struct place *p;
 	uint32_t slot;
-	bool held;
-	atomic_bool stop;
-	sem_t reached, go;
+	enum hold hold;
+	atomic_bool held, stop;
+	bool is_waiting; /* its own thread's */
+	sem_t reached, waits, go;
 	int rc;
 	uint32_t count;
 	pthread_t thread;
@@ -28,17 +32,29 @@ struct asker {
 static bool is_asked(void *arg)
 {
 	struct asker *a = arg;
-	if (a->held) {
+	if (!a->is_waiting && atomic_load(&a->held)) {
 		sem_post(&a->reached);
 		sem_wait(&a->go);
 	}
 	return atomic_load(&a->stop);
 }
 
+static bool waits(void *arg, bool begins)
+{
+	struct asker *a = arg;
+	a->is_waiting = begins;
+	if (begins) {
+		if (a->hold == AFTER_WAIT)
+			atomic_store(&a->held, true);
+		sem_post(&a->waits);
+	}
+	return true;
+}
+
 static void *ask(void *arg)
 {
 	struct asker *a = arg;
-	const struct stop stop = {.is_asked = is_asked, .arg = a};
+	const struct stop stop = {.is_asked = is_asked, .waits = waits, .arg = a};
 	struct session *s;
 	stop_set(&stop);
 	a->rc = catalog_get(a->p->c, a->slot, &s);
@@ -49,22 +65,42 @@ static void *ask(void *arg)
 	return NULL;
 }
 
-static void start(struct asker *a, struct place *p, uint32_t slot, bool held)
+static void start(struct asker *a, struct place *p, uint32_t slot, enum hold hold)
 {
-	*a = (struct asker){.p = p, .slot = slot, .held = held, .rc = 1};
+	*a = (struct asker){.p = p, .slot = slot, .hold = hold, .held = hold == AT_FIRST, .rc = 1};
 	sem_init(&a->reached, 0, 0);
+	sem_init(&a->waits, 0, 0);
 	sem_init(&a->go, 0, 0);
 	assert_int_equal(pthread_create(&a->thread, NULL, ask, a), 0);
 }
 
-static void assert_ends(struct asker *a, int rc)
+static struct timespec hang_limit(void)
 {
 	struct timespec until;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += 20;
+	return until;
+}
+
+static void wait_for(sem_t *event)
+{
+	const struct timespec until = hang_limit();
+	assert_int_equal(sem_timedwait(event, &until), 0);
+}
+
+static void let_go(struct asker *a)
+{
+	atomic_store(&a->held, false);
+	sem_post(&a->go);
+}
+
+static void assert_ends(struct asker *a, int rc)
+{
+	const struct timespec until = hang_limit();
 	assert_int_equal(pthread_timedjoin_np(a->thread, NULL, &until), 0);
 	assert_int_equal(a->rc, rc);
 	sem_destroy(&a->reached);
+	sem_destroy(&a->waits);
 	sem_destroy(&a->go);
 }
 
@@ -92,33 +128,35 @@ static void who_waits_can_be_stopped(void **state)
 	struct place *p = *state;
 	struct asker builder, waiter;
 	uint32_t slot = begin(p);
-	start(&builder, p, slot, true);
-	sem_wait(&builder.reached);
-	start(&waiter, p, slot, false);
-	usleep(30 * 1000);
+	start(&builder, p, slot, AT_FIRST);
+	wait_for(&builder.reached);
+	start(&waiter, p, slot, NEVER);
+	wait_for(&waiter.waits);
 	atomic_store(&waiter.stop, true);
 	assert_ends(&waiter, -EINTR);
-	builder.held = false;
-	sem_post(&builder.go);
+	let_go(&builder);
 	assert_ends(&builder, 0);
 	assert_int_equal(builder.count, ENTRIES);
 }
 
-/* One is stopped; the others get what they asked for. */
+/* One is stopped; the others get what they asked for. They go on only when he has ended, since he would get it, too,
+ * from whoever is done before he looks. */
 static void another_one_goes_on(void **state)
 {
 	struct place *p = *state;
 	struct asker builder, waiters[3];
 	uint32_t slot = begin(p);
-	start(&builder, p, slot, true);
-	sem_wait(&builder.reached);
+	start(&builder, p, slot, AT_FIRST);
+	wait_for(&builder.reached);
 	for (size_t i = 0; i < 3; i++)
-		start(&waiters[i], p, slot, false);
-	usleep(30 * 1000);
+		start(&waiters[i], p, slot, AFTER_WAIT);
+	for (size_t i = 0; i < 3; i++)
+		wait_for(&waiters[i].waits);
 	atomic_store(&builder.stop, true);
-	builder.held = false;
-	sem_post(&builder.go);
+	let_go(&builder);
 	assert_ends(&builder, -EINTR);
+	for (size_t i = 0; i < 3; i++)
+		let_go(&waiters[i]);
 	for (size_t i = 0; i < 3; i++) {
 		assert_ends(&waiters[i], 0);
 		assert_int_equal(waiters[i].count, ENTRIES);
@@ -136,7 +174,7 @@ static void a_long_reader_holds_up_nobody(void **state)
 	append(p, "a/big.jsonl", ENTRY("y"));
 	wait_stale();
 	for (size_t i = 0; i < 4; i++)
-		start(&others[i], p, slot, false);
+		start(&others[i], p, slot, NEVER);
 	for (size_t i = 0; i < 4; i++) {
 		assert_ends(&others[i], 0);
 		assert_int_equal(others[i].count, ENTRIES + 1);
@@ -144,7 +182,7 @@ static void a_long_reader_holds_up_nobody(void **state)
 	assert_int_equal(session_count(s), ENTRIES);
 	append(p, "a/big.jsonl", ENTRY("z"));
 	wait_stale();
-	start(&others[0], p, slot, false);
+	start(&others[0], p, slot, NEVER);
 	assert_ends(&others[0], 0);
 	assert_int_equal(others[0].count, ENTRIES + 2);
 	assert_int_equal(session_count(s), ENTRIES);
