@@ -40,7 +40,7 @@ is "" "$(without empty)" "the views of a session without entries, without a moun
 is "transcript.md " "$(without settings)" "the views of settings alone, without a mount"
 need_mount
 for options in "" -oro; do
-	mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
+	mount_told "$T/src" "$T/mnt" ${options:+"$options"}
 	cd "$T/mnt/projects/p"
 	is "" "$(views empty)" "the views of a session without entries"
 	is "transcript.md" "$(views settings)" "the views of settings alone"
@@ -53,13 +53,13 @@ for options in "" -oro; do
 	timeout 60 python3 "$ROOT/tests/lib/tree.py" agree "$T/mnt" || die "listing and reading disagree"
 
 	say b1 null >>"$T/src/p/empty.jsonl"
-	within 5 "the first message ($options)" shows "context.md transcript.md" empty
+	within 20 "the first message ($options)" shows "context.md transcript.md" empty
 	grep -q hello empty/context.md || die "the first message is not in context.md"
 	say b1 '"e1"' >>"$T/src/p/edited.jsonl"
-	within 5 "a message after the edit ($options)" shows "context.md transcript.md" edited
+	within 20 "a message after the edit ($options)" shows "context.md transcript.md" edited
 	entry e2 '"b1"' '"type":"context_edit","targetId":"b1","replacement":null' >>"$T/src/p/edited.jsonl"
-	within 5 "the end of context.md ($options)" shows "transcript.md" edited
-	within 5 "its end in the branch ($options)" shows "transcript.md" edited/branches/b1
+	within 20 "the end of context.md ($options)" shows "transcript.md" edited
+	within 20 "its end in the branch ($options)" shows "transcript.md" edited/branches/b1
 	cd "$T"
 	umount_fs "$T/mnt"
 	begin empty <<<""

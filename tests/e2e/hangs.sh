@@ -101,7 +101,7 @@ while True:
     os.read(fd, 4096)
 ' "$T/mnt/.events" "$how" 2>/dev/null &
 	reader=$!
-	sleep 0.5
+	within 20 "the reader of .events by $how" has_open $reader "$T/mnt/.events"
 	if [ "$(id -u)" -eq 0 ]; then umount -l "$T/mnt"; else fusermount3 -uz "$T/mnt"; fi
 	kill -TERM "$pid"
 	within 20 "SIGTERM after umount -l, a reader of .events by $how" gone "$pid"

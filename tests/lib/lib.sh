@@ -124,6 +124,16 @@ mount_fs() { # SOURCE DIRECTORY [OPTION...]
 	timeout 60 "$SESSIONFS" "$@" "$source" "$dir" || die "sessionfs $* $source $dir ended with $?"
 	mountpoint -q "$dir" || die "sessionfs said it mounted $dir, but it is no mount point"
 }
+# The same, for tests of what the program is told: it does not look at anything again because of the time, so that what it
+# sees was told by inotify, however slow the machine is. (The kernel asks again after a minute.)
+mount_told() { # SOURCE DIRECTORY [OPTION...]
+	local still=$T/still.so
+	if command -v cc >/dev/null && ! nm -D "$SESSIONFS" 2>/dev/null | grep -qE '__(asan|tsan)_init'; then
+		[ -e "$still" ] || cc -shared -fPIC -O1 -o "$still" "$ROOT/tests/lib/still.c" || die "still.c"
+		local -x LD_PRELOAD=$still
+	fi
+	mount_fs "$@"
+}
 umount_fs() {
 	local dir=$1 n
 	for n in 1 2 3 4 5 6 7 8 9 10; do
@@ -156,6 +166,9 @@ fails() { # STATUS REGEX COMMAND...: it ends with this status and says something
 	out=$(timeout 60 "$@" 2>&1) || rc=$?
 	is "$status" "$rc" "exit status of $* ($out)"
 	matches "$regex" "$out" "message of $*"
+}
+has_open() { # PID FILE
+	[ -n "$(find "/proc/$1/fd" -lname "$2" 2>/dev/null)" ]
 }
 within() { # SECONDS WHAT COMMAND...: it comes true in time
 	local limit=$1 what=$2 end
