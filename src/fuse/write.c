@@ -1,4 +1,4 @@
-/* The operations that change something: decoded, handed to tree_write.h, answered once.
+/* The operations that change something: decoded, handed to tree/write.h, answered once.
  *
  * What is open for writing is read and written past the page cache: its bytes are
  * a stage that only this handle sees. */

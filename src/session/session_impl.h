@@ -1,14 +1,14 @@
 /* The inside of struct session, for session*.c only.
  *
  * session.c          open, look again, read lines, walk
- * session_copy.c     the same index once more
- * session_scan.c     lines to entries
- * session_id.c       where ids are kept and found
- * session_link.c     parents, children, cycles
- * session_name.c     names under entries/
- * session_label.c    labels, the display name
- * session_call.c     which result answers which call
- * session_problem.c  what is wrong with the file
+ * copy.c     the same index once more
+ * scan.c     lines to entries
+ * id.c       where ids are kept and found
+ * link.c     parents, children, cycles
+ * name.c     names under entries/
+ * label.c    labels, the display name
+ * call.c     which result answers which call
+ * problem.c  what is wrong with the file
  *
  * What only some readers need is derived when first asked for. It lives in
  * struct derived behind its own mutex, since readers share the session's lock. */
@@ -126,7 +126,7 @@ struct call_wide {
 	uint32_t begin, end;
 };
 
-/* A name that is not simply the encoded id; see session_name.c. */
+/* A name that is not simply the encoded id; see name.c. */
 struct odd_name {
 	uint32_t entry;
 	uint32_t number; /* of ID, ID~2, ID~3, ... */
@@ -141,7 +141,7 @@ struct derived {
 	VEC(char) ids;            /* v1: eight characters an entry */
 	VEC(struct label) labels; /* by target */
 	size_t labels_taken;      /* label records that are in it; 0: make it anew */
-	VEC(uint32_t) answers;    /* see session_call.c */
+	VEC(uint32_t) answers;    /* see call.c */
 	faults_t faults;
 };
 
@@ -199,7 +199,7 @@ struct session {
 	VEC(uint32_t) headers; /* v1: indexes of later headers among the parsed lines */
 	faults_t faults;       /* known when scanned */
 
-	/* One item a tool call and a tool result, in file order: see session_call.c. */
+	/* One item a tool call and a tool result, in file order: see call.c. */
 	VEC(struct call_item) calls;
 	VEC(uint32_t) call_blocks;
 	VEC(struct call_wide) call_wides;
@@ -244,13 +244,13 @@ static inline bool has_flag(const struct session *s, uint32_t i, unsigned flag)
 	return s->entries.v[i].flags & flag;
 }
 
-/* ---- session_scan.c ---- */
+/* ---- scan.c ---- */
 
 /* Takes in the file up to `size`. On failure the session is as before; but with -EINTR and a header (stop_check) it is
  * that of a file that ends earlier, and session_grow goes on from there. */
 int session_scan(struct session *s, uint64_t size);
 
-/* ---- session_id.c ---- */
+/* ---- id.c ---- */
 
 /* A string or number as a key; `text` holds what had to be decoded. False for other values. */
 bool key_of_unusual(const struct json_value *v, struct buf *text, struct key *ret);
@@ -321,31 +321,31 @@ uint32_t table_find(const struct session *s, const struct key *k);
 /* v1: makes all ids. 0 or -ENOMEM. */
 int ids_need(const struct session *s);
 
-/* ---- session_link.c ---- */
+/* ---- link.c ---- */
 
 bool refs_add(struct refs *r, uint32_t entry, const struct key *key);
 void refs_release(struct refs *r);
 /* Links the entries from `from` on; `pending` are those whose parent is not the entry before. */
 int session_link(struct session *s, uint32_t from, const struct refs *pending);
 
-/* ---- session_name.c ---- */
+/* ---- name.c ---- */
 
 /* Names the entries from `from` on; those before it have their names, or are none. 0, or why a line cannot be read. */
 int names_update(struct session *s, uint32_t from);
 
-/* ---- session_call.c ---- */
+/* ---- call.c ---- */
 
 /* Adds the item of a call or result with this id; `text` is as for key_of. */
 bool call_add(struct session *s, const struct json_value *id, struct buf *text);
 /* The items from `begin` on belong to entry i, but only the last `n` of them count. */
 bool call_entry(struct session *s, uint32_t i, size_t begin, size_t n);
 
-/* ---- session_label.c ---- */
+/* ---- label.c ---- */
 
 /* The entry a label record points at, or NO_ENTRY. */
 uint32_t label_target(const struct session *s, struct ref r);
 
-/* ---- session_problem.c ---- */
+/* ---- problem.c ---- */
 
 bool fault_add(faults_t *f, uint64_t offset, uint32_t line, enum reason reason);
 

@@ -1,6 +1,6 @@
 /* The table: one row for each name of the namespace, and the few lines that each
  * needs. A new file is one row and one function. Families (names that come from
- * the data) are in tree_families.c. */
+ * the data) are in families.c. */
 #include "sessionfs/base/name.h"
 #include "sessionfs/session/part.h"
 #include "sessionfs/render/producer.h"

@@ -198,7 +198,7 @@ int list_child(struct ctx *dir, const struct lister *l, struct node child, struc
 }
 
 /* What cannot be removed is listed before what can, so that who removes all of a directory is refused before anything
- * is gone (namespace.md "Writing"). A cookie is one more than the row's number, and that much more in the second half.
+ * is gone (sessionfs(5), "Writing"). A cookie is one more than the row's number, and that much more in the second half.
  */
 #define COOKIE_REMOVABLE ((uint64_t)1 << NODE_KIND_BITS)
 _Static_assert(2 * COOKIE_REMOVABLE <= COOKIE_FAMILY, "the cookies of fixed names come before those of families");

@@ -2,10 +2,10 @@
  *
  * Every operation opens a ctx for a node id: the id is unpacked, checked against
  * what is there now, and as much is fetched as the kind's scope asks for. Here
- * are the ctx and the attributes; names are in tree_list.c, contents in tree_read.c.
+ * are the ctx and the attributes; names are in list.c, contents in read.c.
  *
  * Sizes: a row either knows its size without producing, or the contents are made
- * once and kept in the cache (tree_read.c). */
+ * once and kept in the cache (read.c). */
 #include "tree_impl.h"
 
 #include <errno.h>

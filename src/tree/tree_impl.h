@@ -1,4 +1,4 @@
-/* tree_impl: what the engine (tree.c, tree_list.c, tree_read.c) and the table (tree_kinds.c) share. */
+/* tree_impl: what the engine (tree.c, list.c, read.c) and the table (kinds.c) share. */
 #ifndef SESSIONFS_TREE_IMPL_H
 #define SESSIONFS_TREE_IMPL_H
 
@@ -32,14 +32,14 @@ enum scope {
 	SCOPE_RECORD,  /* and the entry's line, viewed */
 };
 
-/* Whose time a kind shows (namespace.md "Attributes"). */
+/* Whose time a kind shows (sessionfs(5), "Attributes"). */
 enum stamp { STAMP_ALL, STAMP_PROJECT, STAMP_SESSION, STAMP_ENTRY, STAMP_LABEL, STAMP_BRANCH };
 
 #define TREE_STATES 64
 #define TREE_REFUSALS 64
 #define TREE_WARNED 256
 
-/* A writable name that is for a moment not what the session file says (tree_state.c). */
+/* A writable name that is for a moment not what the session file says (state.c). */
 struct name_state {
 	node_t node;          /* 0: unused */
 	unsigned fresh;       /* how many are making it and have not written it yet */
@@ -53,7 +53,7 @@ struct refusal {
 	struct buf text;
 };
 
-/* Whom a removal is refused for a moment (tree_state.c). */
+/* Whom a removal is refused for a moment (state.c). */
 struct warned {
 	pid_t process;
 	node_t spoilt; /* the only name that is kept from it, a write of which was refused; 0: all are, for a refused
@@ -62,7 +62,7 @@ struct warned {
 	int64_t at_ms; /* CLOCK_MONOTONIC; 0: unused */
 };
 
-/* A label that was saved from a labels.tsv (tree_state.c). */
+/* A label that was saved from a labels.tsv (state.c). */
 struct saved {
 	uint32_t slot, line, entry;
 	uint32_t turn;  /* 0: unused; the greater the newer */
@@ -82,7 +82,7 @@ struct marks {
 	struct mark *v;
 };
 
-/* tree_lines.c: the last lines that were looked at, viewed; the last one is for a long line. */
+/* lines.c: the last lines that were looked at, viewed; the last one is for a long line. */
 #define LINES_KEPT 9
 /* A line whose memory is more is not kept as one of several. */
 #define LINE_SHORT (256 * 1024)
@@ -304,7 +304,7 @@ static inline node_t scratch_node(uint64_t id)
 
 int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret);
 
-/* tree_list.c */
+/* list.c */
 
 /* Whether names may be made in this directory: 0, -EPERM, -EROFS, -EACCES, ... */
 int tree_writable_dir(struct tree *t, node_t dir);
@@ -313,10 +313,10 @@ bool tree_writable_name(node_t dir, struct span name, struct node *ret);
 /* Emits one name of the family that is listed: the child of `dir` at `child`. Non-zero stops the listing. */
 int list_child(struct ctx *dir, const struct lister *l, struct node child, struct span name, uint64_t cookie);
 
-/* tree_mode.c: owner and mode (namespace.md "Attributes") */
+/* mode.c: owner and mode (sessionfs(5), "Attributes") */
 void ctx_own(const struct ctx *c, struct tree_attr *a);
 
-/* tree_state.c */
+/* state.c */
 bool state_is_hidden(struct tree *t, struct node n);
 bool state_is_fresh(struct tree *t, struct node n);
 /* Whether any name in the directory is hidden, or made and not written yet. */
@@ -326,7 +326,7 @@ uint64_t state_serial(struct tree *t);
 void state_errors(struct tree *t, uint32_t slot, struct buf *out);
 void state_close(struct tree *t);
 
-/* tree_read.c */
+/* read.c */
 
 /* Appends up to n bytes at off of the file that c is opened for. */
 int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out);
@@ -340,7 +340,7 @@ const struct view *ctx_view(struct ctx *c, int *ret_err);
 /* What one entry says never changes in a generation; all else is as of a serial. */
 uint64_t view_serial(const struct ctx *c);
 
-/* tree_moved.c: what was asked of the node ended with *rc, or with a fault, which *rc is then. True if it is to be
+/* moved.c: what was asked of the node ended with *rc, or with a fault, which *rc is then. True if it is to be
  * asked of another one, that has its place by now: each time it is true another file has come there. */
 bool tree_moved(struct tree *t, int *rc, node_t *node);
 
@@ -366,7 +366,7 @@ const struct view *view_labels(struct ctx *c, int *ret_err);
 /* The number of this name, or -1. */
 ssize_t view_label_find(const struct view *v, struct span name);
 
-/* tree_families.c: names that come from the data */
+/* families.c: names that come from the data */
 int project_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int project_match(struct ctx *dir, struct span name, struct node *ret);
 int session_list(struct ctx *dir, uint64_t cookie, const struct lister *l);

@@ -31,7 +31,7 @@ const struct writable *writable_of(struct node n);
  */
 const struct writable *writable_link(node_t dir, struct span name, struct node *ret);
 
-/* tree_commit.c: from a value to an append. Refusals are noted with their reason. */
+/* commit.c: from a value to an append. Refusals are noted with their reason. */
 
 /* Adds the name of the entry that the writable file `n` belongs to, if it belongs to one: the entry is found by it in
  * another file that comes into the session's place. 0 or a negative errno. */
@@ -56,7 +56,7 @@ int commit_sync(struct tree *t, uint32_t slot);
 /* Whether this mount and the session file take writes: 0, -EROFS, -EACCES, -ESTALE. */
 int commit_allowed(struct tree *t, uint32_t slot);
 
-/* tree_state.c: what is true of writable names for a moment */
+/* state.c: what is true of writable names for a moment */
 
 /* A name that was renamed or removed to be made anew: gone until it is, ten seconds at most. */
 void state_hide(struct tree *t, struct node n);

@@ -1,4 +1,4 @@
-/* fuzz_json: json.c, json_text.c, json_pretty.c. Whatever the bytes, the ways to read them agree: by value and step by
+/* fuzz_json: json.c, json/text.c, json/pretty.c. Whatever the bytes, the ways to read them agree: by value and step by
  * step, with SSE2 and without; sizes are those of the bytes; what was quoted reads as before. */
 #include "fuzz.h"
 #include "portable.h"

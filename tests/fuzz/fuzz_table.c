@@ -1,4 +1,4 @@
-/* fuzz_table: edit_table.c, edit.c, value.c, render_txt.c. The table that is shown changes nothing; any other is
+/* fuzz_table: edit_table.c, edit.c, value.c, render/txt.c. The table that is shown changes nothing; any other is
  * refused or, once its changes are in the file, changes nothing more and is what is shown.
  *
  * Input: the session file, then the table; without one, the table that is shown. */

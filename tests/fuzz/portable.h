@@ -1,4 +1,4 @@
-/* portable: the code for machines without SSE2 (json.c, json_text.c, record_head.c) once more, under other names, to
+/* portable: the code for machines without SSE2 (json.c, json/text.c, record_head.c) once more, under other names, to
  * be compared with what this machine runs. */
 #ifndef FUZZ_PORTABLE_H
 #define FUZZ_PORTABLE_H

@@ -112,7 +112,7 @@ bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
 /* Rises whenever a session file came, went or was replaced: names listed at one number hold while it stays. */
 uint64_t catalog_epoch(struct catalog *c);
 
-/* The session this one was forked from (namespace.md "A session"), NO_SLOT if it is not in the mount. */
+/* The session this one was forked from (sessionfs(5), "A session"), NO_SLOT if it is not in the mount. */
 uint32_t catalog_parent(struct catalog *c, uint32_t slot);
 /* The sessions forked from this one. Those of several projects can have one stem: *ret_n numbers them from 1. */
 bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret, uint32_t *ret_n);

@@ -7,12 +7,12 @@
 #include "sessionfs/session/context.h"
 #include "sessionfs/session/session.h"
 
-/* render_json.c */
+/* json.c */
 /* `file`: the session file's path relative to the source, for info.json. */
 int render_info_json(const struct session *s, const char *file, struct buf *out);
 int render_header_json(const struct session *s, struct buf *out);
 
-/* render_txt.c; one-line files end in a newline */
+/* txt.c; one-line files end in a newline */
 int render_title(const struct session *s, struct buf *out);
 int render_name(const struct session *s, struct buf *out); /* nothing if there is none */
 int render_cwd(const struct session *s, struct buf *out);  /* nothing if there is none */
@@ -28,7 +28,7 @@ int render_first_message(const struct session *s, struct buf *out);
 /* One line that describes entry i, what tree.txt shows of it ("user: ...", "[bash: ls]"), no newline. */
 int render_entry_line(const struct session *s, uint32_t i, struct buf *out);
 
-/* render_tree.c. One row for each conversation entry: its ID, the lines that lead to it, its text. A row more than 64
+/* tree.c. One row for each conversation entry: its ID, the lines that lead to it, its text. A row more than 64
  * levels deep shows the innermost 64, after the number of the others in parentheses. */
 int render_tree_txt(const struct session *s, struct buf *out);
 

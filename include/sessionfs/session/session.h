@@ -10,7 +10,7 @@
  * Ownership: spans returned point into the index and live as long as the lock is held.
  *
  * Entries are numbered in file order from 0 (type session excluded); these numbers never
- * change in one generation. Rules: namespace.md's "An entry" and pi's session manager. */
+ * change in one generation. Rules: sessionfs(5) and pi's session manager. */
 #ifndef SESSIONFS_SESSION_H
 #define SESSIONFS_SESSION_H
 
@@ -160,7 +160,7 @@ uint32_t session_position(const struct session *s);
 bool session_is_tip(const struct session *s, uint32_t i);
 /* Listed under branches/: the tips and the position. */
 bool session_is_branch(const struct session *s, uint32_t i);
-/* Where the branch named after i is taken (namespace.md "A branch"): the leaf for the
+/* Where the branch named after i is taken (sessionfs(5), "A branch"): the leaf for the
  * position, the newest metadata following i for other listed ones, i itself for the rest. */
 uint32_t session_branch_at(const struct session *s, uint32_t i);
 

@@ -1,7 +1,7 @@
 /* tree_write: the writing half of the tree. What is written becomes one append to the
  * session file, or an error; editors' side files stay in memory. Thread-safe.
  *
- * Rules: namespace.md "Writing" as sessionfs(5) has it. All return 0 or a negative errno. */
+ * Rules: sessionfs(5), "Writing". All return 0 or a negative errno. */
 #ifndef SESSIONFS_TREE_WRITE_H
 #define SESSIONFS_TREE_WRITE_H
 
@@ -54,7 +54,7 @@ uint64_t tree_commits(const struct tree *t);
 
 int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
                  struct tree_attr *ret);
-/* A removal is done or refused. Whose removal was refused is refused all others for ten seconds: see tree_state.c. */
+/* A removal is done or refused. Whose removal was refused is refused all others for ten seconds: see state.c. */
 int tree_unlink(struct tree *t, node_t dir, struct span name, const struct tree_caller *who);
 /* No directory can be removed. */
 int tree_rmdir(struct tree *t, const struct tree_caller *who);

@@ -1,6 +1,6 @@
 /* value: what may be written to a writable file, judged early and whole.
  *
- * Rules: the namespace's "Writing". One trailing newline is dropped, CRLF and a
+ * Rules: sessionfs(5), "Writing". One trailing newline is dropped, CRLF and a
  * BOM are accepted, text must be UTF-8 without NUL. */
 #ifndef SESSIONFS_VALUE_H
 #define SESSIONFS_VALUE_H
