@@ -6,7 +6,7 @@
 need_mount
 need python3
 need cc
-[[ $(ldd "$SESSIONFS") != *lib[at]san* ]] || skip "a sanitizer brings its own allocator"
+is_sanitized && skip "a sanitizer brings its own allocator"
 cc -shared -fPIC -O1 -o "$T/fail.so" "$ROOT/tests/lib/fail.c" -ldl
 seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
 echo "seed $seed"

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need cc
-nm -D "$SESSIONFS" 2>/dev/null | grep -qE '__(asan|tsan)_init' && skip "a sanitizer wants to be loaded first"
+is_sanitized && skip "a sanitizer wants to be loaded first"
 cc -shared -fPIC -O1 -o "$T/slow.so" "$ROOT/tests/lib/slow.c" -ldl
 samples "$T/src"
 big=$T/src/--home-ada-weather--/big.jsonl # among others in its project

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need cc python3
+is_sanitized && skip "a sanitizer wants to be loaded first"
 
 cc -shared -fPIC -O1 -o "$T/slow.so" "$ROOT/tests/lib/slow.c" -ldl
 mkdir -p "$T/src/--p--"

@@ -38,7 +38,7 @@ is "" "$(mounts_below)" "what is mounted after that"
 # The user's own processes cannot look into it either, and it unmounts, for which fusermount3 must get its rights.
 chown 65534:65534 "$T/mnt"
 cp "$SESSIONFS" "$T/program"
-grep -q __asan_init "$SESSIONFS" && skip "the rest: a sanitizer looks into the process itself"
+is_sanitized && skip "the rest: a sanitizer looks into the process itself"
 mknod -m 666 "$T/fuse" c 10 229 2>/dev/null || skip "the rest: cannot make a device here"
 cat >"$T/in-namespace" <<'SH'
 set -eu

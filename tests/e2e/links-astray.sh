@@ -33,6 +33,8 @@ all_gone() {
 	local p
 	for p in "$@"; do gone "$p" || return 1; done
 }
+# The leak check of a sanitizer waits for the threads that are left behind.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 # A server that is stopped would keep whoever cleans up.
 clean_first() { kill -CONT "${server:-}" 2>/dev/null; }
 pid_at() { pgrep -f "^$SESSIONFS .*$1\$"; }

@@ -6,7 +6,7 @@ need python3
 [ "$(df --output=avail -k "$T" | tail -n 1)" -gt 600000 ] || skip "there is too little room in $T"
 mkdir "$T/src"
 pieces=195
-! grep -q __asan_init "$SESSIONFS" || pieces=10 # sanitizers are slow, and keep freed memory
+! is_sanitized || pieces=10 # sanitizers are slow, and keep freed memory
 python3 - "$T/src/long.jsonl" $pieces <<'PY'
 import sys
 with open(sys.argv[1], "w") as f:

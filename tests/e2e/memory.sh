@@ -7,7 +7,7 @@ need_mount
 need python3
 sessions=150 entries=12 option=4
 sanitized=
-if grep -q __asan_init "$SESSIONFS"; then sanitized=1 sessions=20; fi # sanitizers are slow, and keep freed memory
+if is_sanitized; then sanitized=1 sessions=20; fi # sanitizers are slow, and keep freed memory
 
 python3 - "$T/src" $sessions $entries <<'PY'
 import json, os, sys

@@ -116,6 +116,9 @@ samples() { # DIRECTORY [FROM]
 	FLAT=$WEATHER/5b8c1f0e-2f6d-4d3c-8f51-d0a7b6c5e4f3
 }
 
+# Sanitizers want to be loaded before anything that is preloaded, and are slow.
+is_sanitized() { grep -qE '__(asan|tsan)_init' "$SESSIONFS"; }
+
 mount_fs() { # SOURCE DIRECTORY [OPTION...]
 	local source=$1 dir=$2
 	shift 2
@@ -128,7 +131,7 @@ mount_fs() { # SOURCE DIRECTORY [OPTION...]
 # sees was told by inotify, however slow the machine is. (The kernel asks again after a minute.)
 mount_told() { # SOURCE DIRECTORY [OPTION...]
 	local still=$T/still.so
-	if command -v cc >/dev/null && ! nm -D "$SESSIONFS" 2>/dev/null | grep -qE '__(asan|tsan)_init'; then
+	if command -v cc >/dev/null && ! is_sanitized; then
 		[ -e "$still" ] || cc -shared -fPIC -O1 -o "$still" "$ROOT/tests/lib/still.c" || die "still.c"
 		local -x LD_PRELOAD=$still
 	fi
