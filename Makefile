@@ -86,10 +86,10 @@ $(fuse_objects): $(BUILD)/%.o: src/%.c
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
 	$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)
 
-# The system calls that test_store lets fail.
+# The system calls that the tests of store let fail.
 store_calls := open64 openat64 __openat64_2 fstat64 fstatat64 statx flock pread64 write fsync fdatasync ftruncate64 \
 	renameat fchown fchmod getrandom flistxattr fgetxattr fsetxattr fstatvfs64
-$(BUILD)/unit/test_store: private linking += $(store_calls:%=-Wl,--wrap=%)
+$(BUILD)/unit/test_store $(BUILD)/unit/test_store_replace: private linking += $(store_calls:%=-Wl,--wrap=%)
 
 # What test_faults lets fail.
 fault_calls := malloc calloc realloc reallocarray strdup pread64

@@ -126,4 +126,28 @@ static inline uint32_t slot_of(struct place *p, const char *project, const char 
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+static inline int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The words sorted, since listings come in no promised order. */
+static inline void assert_words(struct buf *got, const char *expected)
+{
+	char *words[64] = {NULL}, *rest = NULL;
+	size_t n = 0;
+	struct buf sorted CLEANUP_BUF = BUF_INIT;
+
+	assert_non_null(buf_cstr(got));
+	for (char *w = strtok_r(got->p, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
+		assert_in_range(n, 0, 63);
+		words[n++] = w;
+	}
+	qsort(words, n, sizeof *words, by_text);
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&sorted, "%s%s", i ? " " : "", words[i]);
+	assert_non_null(buf_cstr(&sorted));
+	assert_string_equal(sorted.p, expected);
+}
+
 #endif

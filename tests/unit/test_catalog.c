@@ -41,30 +41,6 @@ static void add_sids(struct place *p, struct buf *out)
 		buf_addf(out, "%s=%s ", slot.sid, slot.file);
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The words sorted, since listings come in no promised order. */
-static void assert_words(struct buf *got, const char *expected)
-{
-	char *words[64] = {NULL}, *rest = NULL;
-	size_t n = 0;
-	struct buf sorted CLEANUP_BUF = BUF_INIT;
-
-	assert_non_null(buf_cstr(got));
-	for (char *w = strtok_r(got->p, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
-		assert_in_range(n, 0, 63);
-		words[n++] = w;
-	}
-	qsort(words, n, sizeof *words, by_text);
-	for (size_t i = 0; i < n; i++)
-		buf_addf(&sorted, "%s%s", i ? " " : "", words[i]);
-	assert_non_null(buf_cstr(&sorted));
-	assert_string_equal(sorted.p, expected);
-}
-
 static void assert_projects(struct place *p, const char *expected)
 {
 	struct buf got CLEANUP_BUF = BUF_INIT;
@@ -618,100 +594,6 @@ static void the_newest_of_many_that_are_none(void **state)
 	assert_int_equal(catalog_mtime(p->c).tv_sec, 1000);
 }
 
-/* ---- forks ---- */
-
-static void assert_parent(struct place *p, const char *project, const char *stem, const char *parent)
-{
-	struct slot_info slot;
-	uint32_t found = catalog_parent(p->c, slot_of(p, project, stem));
-	if (!parent) {
-		assert_int_equal(found, NO_SLOT);
-		return;
-	}
-	assert_int_equal(catalog_slot(p->c, found, &slot), 0);
-	assert_string_equal(slot.file, parent);
-}
-
-static void forks_find_their_parent(void **state)
-{
-	struct place *p = *state;
-	char text[256];
-	make_dir(p, "a");
-	make_dir(p, "b");
-	put(p, "a/root.jsonl", HEADER("root", "/"));
-	put(p, "b/root.jsonl", HEADER("root", "/"));
-	put(p, "b/only.jsonl", HEADER("only", "/"));
-	snprintf(text, sizeof text, FORK("path", "%s/a/root.jsonl"), p->root);
-	put(p, "a/path.jsonl", text);
-	assert_int_equal(symlink("../b/root.jsonl", at(p, "a/linked")), 0);
-	snprintf(text, sizeof text, FORK("link", "%s/a/linked"), p->root);
-	put(p, "a/link.jsonl", text);
-	put(p, "a/name.jsonl", FORK("name", "/elsewhere/only.jsonl"));
-	put(p, "a/windows.jsonl", FORK("windows", "C:\\\\pi\\\\b\\\\root.jsonl"));
-	put(p, "a/doubt.jsonl", FORK("doubt", "/elsewhere/root.jsonl"));
-	put(p, "a/self.jsonl", FORK("self", "/elsewhere/self.jsonl"));
-	put(p, "a/old.jsonl", "{\"type\":\"session\",\"id\":\"old\",\"branchedFrom\":\"only.jsonl\"}\n");
-	put(p, "a/odd.jsonl", FORK("odd", "/"));
-	open_place(p);
-	assert_parent(p, "a", "path", "a/root.jsonl");
-	assert_parent(p, "a", "link", "b/root.jsonl");
-	assert_parent(p, "a", "name", "b/only.jsonl");
-	assert_parent(p, "a", "windows", "b/root.jsonl");
-	assert_parent(p, "a", "doubt", NULL);
-	assert_parent(p, "a", "self", NULL);
-	assert_parent(p, "a", "old", "b/only.jsonl");
-	assert_parent(p, "a", "odd", NULL);
-	assert_parent(p, "b", "only", NULL);
-
-	struct buf got CLEANUP_BUF = BUF_INIT;
-	struct slot_info slot;
-	uint32_t only = slot_of(p, "b", "only"), n;
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot, &n);)
-		buf_addf(&got, "%s ", slot.stem);
-	assert_words(&got, "name old");
-	assert_int_equal(unlink(at(p, "a/old.jsonl")), 0);
-	assert_int_equal(unlink(at(p, "b/root.jsonl")), 0);
-	wait_stale();
-	buf_reset(&got);
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot, &n);)
-		buf_addf(&got, "%s ", slot.stem);
-	assert_words(&got, "name");
-	assert_parent(p, "a", "doubt", "a/root.jsonl");
-	assert_parent(p, "a", "link", NULL);
-}
-
-/* Of forks with one stem, each has a number; those of another parent count by themselves. */
-static void forks_with_one_stem_are_numbered(void **state)
-{
-	struct place *p = *state;
-	struct buf got CLEANUP_BUF = BUF_INIT;
-	struct slot_info slot;
-	uint32_t n;
-	for (const char *const *dir = (const char *const[]){"a", "b", "c", "d", NULL}; *dir; dir++) {
-		char name[64];
-		make_dir(p, *dir);
-		snprintf(name, sizeof name, "%s/same.jsonl", *dir);
-		put(p, name, **dir == 'b' ? FORK("same", "two.jsonl") : FORK("same", "/x/one.jsonl"));
-	}
-	put(p, "a/one.jsonl", HEADER("one", "/"));
-	put(p, "a/two.jsonl", HEADER("two", "/"));
-	put(p, "a/other.jsonl", FORK("other", "/y/one.jsonl"));
-	open_place(p);
-	uint32_t one = slot_of(p, "a", "one");
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, one, &cookie, &slot, &n);) {
-		struct slot_info again;
-		buf_addf(&got, "%s~%u ", slot.stem, n);
-		assert_true(catalog_fork_by_stem(p->c, one, span_of(slot.stem), n, &again));
-		assert_int_equal(again.slot, slot.slot);
-	}
-	assert_words(&got, "other~1 same~1 same~2 same~3");
-	assert_false(catalog_fork_by_stem(p->c, one, SPAN_LIT("same"), 0, &slot));
-	assert_false(catalog_fork_by_stem(p->c, one, SPAN_LIT("same"), 4, &slot));
-	assert_false(catalog_fork_by_stem(p->c, one, SPAN_LIT("sam"), 1, &slot));
-	assert_true(catalog_fork_by_stem(p->c, slot_of(p, "a", "two"), SPAN_LIT("same"), 1, &slot));
-	assert_string_equal(slot.file, "b/same.jsonl");
-}
-
 static void refuses_what_is_no_directory(void **state)
 {
 	struct place *p = *state;
@@ -744,8 +626,6 @@ int main(void)
 	    TEST(knows_the_newest),
 	    TEST(the_newest_is_found_while_many_ask),
 	    TEST(the_newest_of_many_that_are_none),
-	    TEST(forks_find_their_parent),
-	    TEST(forks_with_one_stem_are_numbered),
 	    TEST(refuses_what_is_no_directory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

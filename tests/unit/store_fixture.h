@@ -1,0 +1,123 @@
+/* A session file in a directory of its own, for the tests of store. */
+#ifndef STORE_FIXTURE_H
+#define STORE_FIXTURE_H
+
+#include "sessionfs/file/store.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <sys/xattr.h>
+#include <time.h>
+
+#include "failing_calls.h"
+#include "session_fixture.h"
+
+/* ---- a session file ---- */
+
+#define OLD HEADER USER("\"a\"", "null")
+#define TORN "{\"type\":\"torn"
+#define PI USER("\"pi\"", "\"a\"")
+
+/* A directory with the file, so that what is left beside it is seen. */
+static struct place {
+	char dir[64], path[80], away[80];
+	struct store_id id;
+	struct reach_at at;
+} place;
+
+static inline void put_file(const char *path, const char *text)
+{
+	write_at(path, O_CREAT | O_TRUNC, text, strlen(text));
+}
+
+static inline void add_file(const char *path, const char *text)
+{
+	write_at(path, O_APPEND, text, strlen(text));
+}
+
+static inline void start(const char *text)
+{
+	struct stat st;
+
+	plan = (struct plan){0};
+	unlink(place.path);
+	unlink(place.away);
+	put_file(place.path, text);
+	assert_int_equal(stat(place.path, &st), 0);
+	place.id = (struct store_id){st.st_dev, st.st_ino};
+}
+
+static inline int set_up(void **state)
+{
+	(void)state;
+	plan = (struct plan){0};
+	strcpy(place.dir, "/tmp/sessionfs-store-XXXXXX");
+	assert_non_null(mkdtemp(place.dir));
+	snprintf(place.path, sizeof place.path, "%s/s.jsonl", place.dir);
+	snprintf(place.away, sizeof place.away, "%s/away", place.dir);
+	place.at = (struct reach_at){NULL, place.path};
+	return 0;
+}
+
+static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static inline int tear_down(void **state)
+{
+	(void)state;
+	plan.on = false;
+	return nftw(place.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline void read_file(const char *path, struct buf *out)
+{
+	char p[4096];
+	ssize_t n;
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	while ((n = read(fd, p, sizeof p)) > 0)
+		buf_add(out, p, (size_t)n);
+	assert_int_equal(n, 0);
+}
+
+static inline void assert_file_at(const char *path, const char *text)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	bool on = plan.on;
+
+	plan.on = false;
+	read_file(path, &b);
+	assert_text(&b, text);
+	plan.on = on;
+}
+
+static inline void assert_file(const char *text)
+{
+	assert_file_at(place.path, text);
+}
+
+static inline unsigned files_beside(void)
+{
+	CLEANUP_CLOSEDIR DIR *d = opendir(place.dir);
+	unsigned n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	return n - 2;
+}
+
+static inline void replaced(void)
+{
+	assert_int_equal(rename(place.path, place.away), 0);
+	put_file(place.path, "another\n");
+}
+
+#endif

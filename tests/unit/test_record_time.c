@@ -1,0 +1,163 @@
+/* The times and versions of records. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/session/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+static int64_t time_of_text(const char *text)
+{
+	return record_time((struct json_value){JSON_STRING, false, span_of(text)});
+}
+
+/* What `new Date(text).getTime()` gives in node. */
+static void times_are_read_as_v8_reads_them(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ms;
+	} cases[] = {
+	    {"2026-03-01T09:00:02.742Z", INT64_C(1772355602742)},
+	    {"2025-02-30T10:00:00Z", INT64_C(1740909600000)},
+	    {"2025-01-01t00:00:00z", INT64_C(1735689600000)},
+	    {"2025-01-01 00:00:00Z", INT64_C(1735689600000)},
+	    {"2025", INT64_C(1735689600000)},
+	    {"2025-01", INT64_C(1735689600000)},
+	    {"2025-01-01", INT64_C(1735689600000)},
+	    {"2025-01-01Z", INT64_C(1735689600000)},
+	    {"2025-01-01T24:00:00Z", INT64_C(1735776000000)},
+	    {"2025-01-01T10:00Z", INT64_C(1735725600000)},
+	    {"2025T10:00Z", INT64_C(1735725600000)},
+	    {"2025-01-01T10:00:00.1Z", INT64_C(1735725600100)},
+	    {"2025-01-01T10:00:00.123456789Z", INT64_C(1735725600123)},
+	    {"2025-01-01T10:00:00+02:00", INT64_C(1735718400000)},
+	    {"2025-01-01T10:00:00+0200", INT64_C(1735718400000)},
+	    {"2025-01-01T10:00:00-23:59", INT64_C(1735811940000)},
+	    {"+002025-01-01T00:00:00Z", INT64_C(1735689600000)},
+	    {"+275760-09-13T00:00:00.000Z", INT64_C(8640000000000000)},
+	    {"-271821-04-20T00:00:00Z", INT64_C(-8640000000000000)},
+	    {"2025-01-01T10:00", INT64_C(1735722000000)},    /* local: one hour east */
+	    {"2025-07-01T10:00:00", INT64_C(1751356800000)}, /* in summer two */
+	    {"2026/03/03", INT64_C(1772492400000)},          /* what is not ISO 8601 is local */
+	    {"03/04/2026", INT64_C(1772578800000)},          /* the month comes first */
+	    {"2026-03-03 10:20:30", INT64_C(1772529630000)},
+	    {"2026-03-03 10:20:30 +0530", INT64_C(1772513430000)},
+	    {"Tue, 03 Mar 2026 10:20:30 GMT", INT64_C(1772533230000)},
+	    {"Tue Mar 03 2026 10:20:30 GMT-0800 (Pacific Standard Time)", INT64_C(1772562030000)},
+	    {"March 3, 2026 10:20 pm EST", INT64_C(1772594400000)},
+	    {"3-Mar-26 10:20:30.5Z", INT64_C(1772533230500)},
+	    {"2026-03-29 02:30", INT64_C(1774747800000)}, /* passed over: as if before */
+	    {"2026-10-25 02:30", INT64_C(1792888200000)}, /* twice: the first */
+	    {"2026-03-03 10:20 GMT+1193046:30", INT64_C(1772533096000)},
+	    {"2026-03-03 10:20 GMT+999999:00", NO_TIME},
+	    {"2026-03-03 10:20 GMT+12345", NO_TIME},
+	    {"2026-03-03T10:20:30 Z", NO_TIME},
+	    {"3rd March 2026", NO_TIME},
+	    {"31/12/2026", NO_TIME},
+	    {"+275760-09-13T00:00:00.001Z", NO_TIME},
+	    {"-000000-01-01T00:00:00Z", NO_TIME},
+	    {"2025-01-01T24:00:01Z", NO_TIME},
+	    {"2025-01-01T10:00:60Z", NO_TIME},
+	    {"2025-01-01T10:60:00Z", NO_TIME},
+	    {"2025-01-01T25:00:00Z", NO_TIME},
+	    {"2025-13-01T00:00:00.000Z", NO_TIME},
+	    {"2025-00-01", NO_TIME},
+	    {"2025-01-00", NO_TIME},
+	    {"2025-01-32", NO_TIME},
+	    {"2025-01-01T", NO_TIME},
+	    {"2025-01-01T10", NO_TIME},
+	    {"2025-01-01T10:00:00.Z", NO_TIME},
+	    {"2025-01-01T10:00:00+02", NO_TIME},
+	    {"2025-01-01T10:00:00+24:00", NO_TIME},
+	    {"2025-01-01+02:00", NO_TIME},
+	    {"2025-01-01T10:00:00Z ", NO_TIME},
+	    {" 2025-01-01T10:00:00Z", NO_TIME},
+	    {"", NO_TIME},
+	    {"soon", NO_TIME},
+	};
+
+	(void)state;
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		if (time_of_text(cases[i].text) != cases[i].ms)
+			fail_msg("%s gives %lld", cases[i].text, (long long)time_of_text(cases[i].text));
+}
+
+static void times_can_be_numbers(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ms;
+	} cases[] = {{"1.9", 1},
+	             {"-1.9", -1},
+	             {"0", 0},
+	             {"8.64e15", INT64_C(8640000000000000)},
+	             {"8640000000000001", NO_TIME},
+	             {"1e400", NO_TIME},
+	             {"-1e400", NO_TIME}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_true(record_time((struct json_value){JSON_NUMBER, false, span_of(cases[i].text)}) ==
+		            cases[i].ms);
+	assert_true(record_time((struct json_value){JSON_NULL, false, span_of("null")}) == NO_TIME);
+	assert_true(record_time((struct json_value){0}) == NO_TIME);
+	struct json_value escaped = {JSON_STRING, true, span_of("2026-03-01T09:00:02.742\\u005a")};
+	assert_true(record_time(escaped) == INT64_C(1772355602742));
+}
+
+static double version(const char *json)
+{
+	struct json j;
+	struct json_value v;
+
+	json_init(&j, span_of(json), NULL);
+	assert_true(json_value(&j, &v));
+	return format_version(v);
+}
+
+static void versions_are_compared_as_numbers(void **state)
+{
+	static const struct {
+		const char *json;
+		double version;
+	} cases[] = {
+	    {"null", 1},         {"true", 1},        {"false", 0},
+	    {"2.5", 2.5},        {"\"\"", 0},        {"\" 2\\n\"", 2},
+	    {"\"\\u00a02\"", 2}, {"\".5\"", 0.5},    {"\"5.\"", 5},
+	    {"\"1e0\"", 1},      {"\"0x1\"", 1},     {"\"0Xa\"", 10},
+	    {"\"0b10\"", 2},     {"\"0o17\"", 15},   {"\"-Infinity\"", -INFINITY},
+	    {"[]", 0},           {"[null]", 0},      {"[[[]]]", 0},
+	    {"[1]", 1},          {"[\"2\"]", 2},     {"[[[2]]]", 2},
+	    {"1e400", INFINITY}, {"\"\\u0032\"", 2}, {"\"+Infinity\"", INFINITY},
+	};
+	static const char *const none[] = {"{}",       "[{}]",         "[1,2]",       "[null,null]", "[true]",
+	                                   "\"true\"", "\"2n\"",       "\"0x\"",      "\"0xg\"",     "\"0b2\"",
+	                                   "\"-0x1\"", "\"+-1\"",      "\"1_0\"",     "\"1e\"",      "\".\"",
+	                                   "\"NaN\"",  "\"2\\u0000\"", "\"infinity\""};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_true(version(cases[i].json) == cases[i].version);
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+		assert_true(isnan(version(none[i])));
+	assert_true(format_version((struct json_value){0}) == 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(times_are_read_as_v8_reads_them),
+	    cmocka_unit_test(times_can_be_numbers),
+	    cmocka_unit_test(versions_are_compared_as_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

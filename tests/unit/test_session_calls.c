@@ -1,0 +1,110 @@
+/* Which result answers which call. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "session_fixture.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* ---- calls ---- */
+
+static void results_answer_the_nearest_call_above(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(
+	    &f, HEADER CALL("\"a\"", "null", "\"x\"", ",{\"type\":\"text\"},{\"type\":\"toolCall\",\"id\":\"y\"}")
+		    RESULT("\"ry\"", "\"a\"", "\"y\"") RESULT("\"rx\"", "\"ry\"", "\"\\u0078\"")
+			CALL("\"b\"", "\"rx\"", "\"x\"", "") RESULT("\"rb\"", "\"b\"", "\"x\"")
+			    RESULT("\"again\"", "\"rb\"", "\"x\"") RESULT("\"other\"", "\"rx\"", "\"x\"")
+				RESULT("\"none\"", "\"again\"", "\"z\"") RESULT("\"side\"", "null", "\"x\"")
+				    RESULT("\"null\"", "\"b\"", "null"));
+
+	(void)state;
+	assert_call(s, 1, 0, 2);
+	assert_call(s, 2, 0, 1);
+	assert_call(s, 4, 3, 1);
+	assert_call(s, 5, 3, 1);
+	assert_call(s, 6, 0, 1);
+	assert_call(s, 7, NO_ENTRY, 0);
+	assert_call(s, 8, NO_ENTRY, 0);
+	assert_call(s, 9, NO_ENTRY, 0);
+	assert_call(s, 0, NO_ENTRY, 0);
+	assert_int_equal(session_result(s, 0, 1), 2);
+	assert_int_equal(session_result(s, 0, 2), 1);
+	assert_int_equal(session_result(s, 0, 3), NO_ENTRY);
+	assert_int_equal(session_result(s, 0, 0), NO_ENTRY);
+	assert_int_equal(session_result(s, 3, 1), 4);
+	assert_int_equal(session_result(s, 1, 1), NO_ENTRY);
+	fixture_release(&f);
+}
+
+static void an_id_used_twice_is_answered_in_order(void **state)
+{
+	struct fixture f;
+	struct session *s =
+	    open_text(&f, HEADER CALL("\"a\"", "null", "\"x\"",
+	                              ",{\"type\":\"toolCall\",\"id\":\"y\"},{\"type\":\"toolCall\",\"id\":\"x\"}")
+	                      RESULT("\"r1\"", "\"a\"", "\"x\"") RESULT("\"r2\"", "\"r1\"", "\"x\"")
+	                          RESULT("\"r3\"", "\"r2\"", "\"x\"") RESULT("\"other\"", "\"a\"", "\"x\"")
+	                              RESULT("\"other2\"", "\"other\"", "\"x\""));
+
+	(void)state;
+	assert_call(s, 1, 0, 1);
+	assert_call(s, 2, 0, 3);
+	assert_call(s, 3, 0, 3);
+	assert_call(s, 4, 0, 1);
+	assert_call(s, 5, 0, 3);
+	assert_int_equal(session_result(s, 0, 1), 1);
+	assert_int_equal(session_result(s, 0, 2), NO_ENTRY);
+	assert_int_equal(session_result(s, 0, 3), 2);
+	fixture_release(&f);
+}
+
+/* So many calls of one message with one id, and as many results in a row, after others that nobody answers. */
+static void many_calls_of_one_message_are_all_answered(void **state)
+{
+	enum { MANY = 20000 };
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	buf_adds(&text,
+	         HEADER "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"assistant\","
+	                "\"content\":[{\"type\":\"toolCall\",\"id\":\"other\"}");
+	for (unsigned i = 0; i < MANY; i++)
+		buf_adds(&text, ",{\"type\":\"toolCall\",\"id\":\"x\"}");
+	buf_adds(&text, "]}}\n");
+	for (unsigned i = 0; i < MANY + 1; i++) {
+		buf_addf(&text, "{\"type\":\"message\",\"id\":\"r%u\",\"parentId\":\"", i);
+		buf_adds(&text, i ? "r" : "a");
+		if (i)
+			buf_addf(&text, "%u", i - 1);
+		buf_adds(&text, "\",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"x\"}}\n");
+	}
+	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	for (uint32_t i = 1; i < MANY; i += 37) {
+		assert_call(f.s, i, 0, i + 1);
+		assert_int_equal(session_result(f.s, 0, i + 1), i);
+	}
+	assert_call(f.s, MANY + 1, 0, MANY + 1);
+	assert_int_equal(session_result(f.s, 0, 1), NO_ENTRY);
+	assert_int_equal(session_result(f.s, 0, MANY + 1), MANY);
+	assert_int_equal(session_result(f.s, 0, MANY + 2), NO_ENTRY);
+	fixture_release(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(results_answer_the_nearest_call_above),
+	    cmocka_unit_test(an_id_used_twice_is_answered_in_order),
+	    cmocka_unit_test(many_calls_of_one_message_are_all_answered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

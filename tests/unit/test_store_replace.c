@@ -1,0 +1,242 @@
+/* A whole file in the place of another one. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "store_fixture.h"
+
+/* ---- replacing ---- */
+
+static int fill(void *arg, int fd)
+{
+	const char *text = arg;
+	return write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
+}
+
+static int replace(const char *text)
+{
+	return store_replace(&place.at, &place.id, fill, (void *)(uintptr_t)text);
+}
+
+static int fill_refuses(void *arg, int fd)
+{
+	(void)arg;
+	return write(fd, "half", 4) == 4 ? -EPERM : -errno;
+}
+
+static int fill_while_pi_appends(void *arg, int fd)
+{
+	add_file(place.path, PI);
+	return fill(arg, fd);
+}
+
+static int fill_while_replaced(void *arg, int fd)
+{
+	replaced();
+	return fill(arg, fd);
+}
+
+static void replaces(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	start(OLD);
+	assert_int_equal(chmod(place.path, 0640), 0);
+	if (geteuid() == 0)
+		assert_int_equal(chown(place.path, 1234, 4321), 0);
+	bool attributed = setxattr(place.path, "user.sessionfs", "kept", 4, 0) == 0;
+	assert_int_equal(replace("new\n"), 0);
+	assert_file("new\n");
+	assert_int_equal(files_beside(), 1);
+	assert_int_equal(stat(place.path, &st), 0);
+	assert_int_not_equal(st.st_ino, place.id.ino);
+	assert_int_equal(st.st_mode, S_IFREG | 0640);
+	if (geteuid() == 0) {
+		assert_int_equal(st.st_uid, 1234);
+		assert_int_equal(st.st_gid, 4321);
+	}
+	char value[8];
+	if (attributed)
+		assert_int_equal(getxattr(place.path, "user.sessionfs", value, sizeof value), 4);
+	/* It is another file now. */
+	assert_int_equal(replace("newer\n"), -ESTALE);
+	assert_file("new\n");
+}
+
+/* The link stays, what it names is replaced. */
+static void replaces_behind_a_link(void **state)
+{
+	struct stat st;
+	char there[80];
+
+	(void)state;
+	start(OLD);
+	snprintf(there, sizeof there, "%s/link", place.dir);
+	assert_int_equal(symlink("s.jsonl", there), 0);
+	assert_int_equal(store_replace(&(struct reach_at){NULL, there}, &place.id, fill, (void *)(uintptr_t) "new\n"),
+	                 0);
+	assert_int_equal(lstat(there, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_file("new\n");
+	assert_int_equal(files_beside(), 2);
+}
+
+static void keeps_the_old(void **state)
+{
+	(void)state;
+	start(OLD);
+	assert_int_equal(store_replace(&place.at, &place.id, fill_refuses, NULL), -EPERM);
+	assert_file(OLD);
+	assert_int_equal(store_replace(&place.at, &place.id, fill_while_pi_appends, (void *)(uintptr_t) "new\n"),
+	                 -EAGAIN);
+	assert_file(OLD PI);
+	assert_int_equal(files_beside(), 1);
+	assert_int_equal(store_replace(&place.at, &place.id, fill_while_replaced, (void *)(uintptr_t) "new\n"),
+	                 -ESTALE);
+	assert_file("another\n");
+	assert_file_at(place.away, OLD PI);
+	assert_int_equal(files_beside(), 2);
+	unlink(place.path);
+	assert_int_equal(replace("new\n"), -ESTALE);
+}
+
+/* Puts a link to another directory, in which there is a file of that name, in place of the file's. */
+static int fill_while_led_astray(void *arg, int fd)
+{
+	char real[80], other[80], there[96];
+
+	snprintf(real, sizeof real, "%s.real", place.dir);
+	snprintf(other, sizeof other, "%s.other", place.dir);
+	snprintf(there, sizeof there, "%s/s.jsonl", other);
+	assert_int_equal(mkdir(other, 0700), 0);
+	put_file(there, "theirs\n");
+	assert_int_equal(rename(place.dir, real), 0);
+	assert_int_equal(symlink(other, place.dir), 0);
+	return fill(arg, fd);
+}
+
+/* Nothing is made, renamed or removed in a directory that came in place of the file's own. */
+static void never_goes_astray(void **state)
+{
+	char real[80], other[80], there[96];
+
+	(void)state;
+	start(OLD);
+	snprintf(real, sizeof real, "%s.real", place.dir);
+	snprintf(other, sizeof other, "%s.other", place.dir);
+	snprintf(there, sizeof there, "%s/s.jsonl", other);
+	assert_int_equal(store_replace(&place.at, &place.id, fill_while_led_astray, (void *)(uintptr_t) "new\n"),
+	                 -ESTALE);
+	assert_file_at(there, "theirs\n");
+	assert_int_equal(files_beside(), 1);
+	assert_int_equal(unlink(place.dir), 0);
+	assert_int_equal(rename(real, place.dir), 0);
+	assert_file(OLD);
+	assert_int_equal(files_beside(), 1);
+	assert_int_equal(nftw(other, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* Attributes that the disk or the system do not take are none that could be kept. */
+static void attributes_refused(void **state)
+{
+	(void)state;
+	start(OLD);
+	if (setxattr(place.path, "user.sessionfs", "kept", 4, 0) < 0)
+		skip();
+	let_fail(FSETXATTR, 1, 1, ENOTSUP);
+	assert_int_equal(replace("new\n"), 0);
+	start(OLD);
+	let_fail(FLISTXATTR, 1, 1, ENOTSUP);
+	assert_int_equal(replace("new\n"), 0);
+	start(OLD);
+	assert_int_equal(setxattr(place.path, "user.sessionfs", "kept", 4, 0), 0);
+	let_fail(FSETXATTR, 1, 1, ENOSPC);
+	assert_int_equal(replace("new\n"), -ENOSPC);
+	assert_file(OLD);
+	assert_int_equal(files_beside(), 1);
+}
+
+static int locked_while_filled(void *arg, int fd)
+{
+	CLEANUP_CLOSEDIR DIR *d = opendir(place.dir);
+	const struct dirent *e;
+	bool *seen = arg;
+	(void)fd;
+	while ((e = readdir(d)))
+		if (store_is_temporary(e->d_name)) {
+			assert_false(store_tidy(dirfd(d), e->d_name));
+			*seen = true;
+		}
+	return -EIO;
+}
+
+static void left_behind(void **state)
+{
+	CLEANUP_CLOSE int dir = open(place.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool seen = false;
+	(void)state;
+	start(OLD);
+	assert_int_equal(store_replace(&place.at, &place.id, locked_while_filled, &seen), -EIO);
+	assert_true(seen);
+	assert_int_equal(files_beside(), 1);
+	/* Nobody holds it, and it is removed; where that fails it is left for the next one. */
+	for (enum call c = 0; c < CALLS; c++) {
+		start(OLD);
+		CLEANUP_CLOSE int fd = openat(dir, ".sessionfs-abc123", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		let_fail(c, 1, 1, EIO);
+		bool gone = store_tidy(dir, ".sessionfs-abc123");
+		plan.on = false;
+		assert_int_equal(files_beside(), gone ? 1 : 2);
+		assert_int_equal(unlinkat(dir, ".sessionfs-abc123", 0), gone ? -1 : 0);
+	}
+	assert_true(store_tidy(dir, ".sessionfs-abc123"));
+	assert_false(store_is_temporary(".sessionfs-abc12"));
+	assert_false(store_is_temporary(".sessionfs-abc1234"));
+	assert_false(store_is_temporary(".sessionfs-abc.23"));
+	assert_true(store_is_temporary(".sessionfs-aZ0123"));
+}
+
+static void every_call_of_replace(void **state)
+{
+	unsigned kinds = 0;
+
+	(void)state;
+	for (enum call c = 0; c < CALLS; c++) {
+		bool made = true;
+		for (unsigned nth = 1; made; nth++) {
+			start(OLD);
+			setxattr(place.path, "user.sessionfs", "kept", 4, 0);
+			let_fail(c, nth, 1, EIO);
+			int rc = replace("new\n");
+			made = plan.calls[c].seen >= nth;
+			plan.on = false;
+			assert_true(rc == 0 || (made && rc == -EIO));
+			assert_int_equal(files_beside(), 1);
+			/* After the rename only the directory is left to be synced. */
+			bool placed = rc == 0 || (c != RENAMEAT && plan.calls[RENAMEAT].seen > 0);
+			assert_file(placed ? "new\n" : OLD);
+		}
+		kinds += plan.calls[c].seen > 0;
+	}
+	/* And two more where there are extended attributes. */
+	assert_true(kinds == 13 || kinds == 15);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(replaces),
+	    TEST(replaces_behind_a_link),
+	    TEST(keeps_the_old),
+	    TEST(never_goes_astray),
+	    TEST(attributes_refused),
+	    TEST(left_behind),
+	    TEST(every_call_of_replace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

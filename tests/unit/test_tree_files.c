@@ -1,0 +1,268 @@
+/* Open files that are written, and the side files that editors make beside them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "write_fixture.h"
+
+/* ---- handles ---- */
+
+static void touched(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+	struct tree_attr a;
+	const struct tree_change times = {.mtime = true, .atime = true, .mode = true, .uid = true};
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"b\"", "\"old\""));
+	assert_int_equal(open_create(p, A, "label", true, &h), 0);
+	assert_reads(p, A "/label", "");
+	assert_int_equal(tree_flush(p->tree, h, &who), 0);
+	assert_int_equal(tree_setattr(p->tree, node_at(p, A "/label"), h, &times, &a), 0);
+	assert_int_equal(tree_fsync(p->tree, h, &who), 0);
+	tree_release(p->tree, h);
+	assert_missing(p, A "/label");
+	assert_int_equal(tree_setattr(p->tree, node_at(p, B "/label"), NULL, &times, &a), 0);
+	assert_int_equal(tree_open_write(p->tree, node_at(p, B "/label"), false, &who, &h), 0);
+	assert_int_equal(tree_flush(p->tree, h, &who), 0);
+	tree_release(p->tree, h);
+	assert_int_equal(tree_setattr(p->tree, node_at(p, S "/title"), NULL, &times, &a), -EPERM);
+	assert_added(p, "");
+}
+
+/* O_EXCL is exact; readers see the old text until the commit, the handle its own. */
+static void staged(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	struct place *p = *state;
+	struct tree_handle *h;
+	struct tree_attr a;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(open_create(p, A, "label", true, &h), -EEXIST);
+	assert_int_equal(tree_open_write(p->tree, node_at(p, A "/label"), true, &who, &h), 0);
+	assert_reads(p, A "/label", "old\n");
+	assert_int_equal(tree_write(p->tree, h, span_of("new"), 0, &who), 0);
+	assert_int_equal(tree_write(p->tree, h, span_of("er\n"), 3, &who), 0);
+	assert_reads(p, A "/label", "old\n");
+	assert_int_equal(tree_handle_read(p->tree, h, 1, 100, &b), 0);
+	assert_text(&b, "ewer\n");
+	assert_int_equal(tree_handle_attr(p->tree, node_at(p, A "/label"), h, &a), 0);
+	assert_int_equal(a.size, 6);
+	assert_added(p, "");
+	assert_int_equal(tree_fsync(p->tree, h, &who), 0);
+	assert_reads(p, A "/label", "newer\n");
+	/* Once. */
+	assert_int_equal(tree_fsync(p->tree, h, &who), 0);
+	assert_int_equal(tree_flush(p->tree, h, &who), 0);
+	tree_release(p->tree, h);
+	assert_added(p, SET("@0", "l", "a", "newer"));
+}
+
+static void truncated_by_path(void **state)
+{
+	struct place *p = *state;
+	struct tree_attr a;
+	struct tree_change size = {.size = true};
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"older\""));
+	size.to.size = 3;
+	assert_int_equal(tree_setattr(p->tree, node_at(p, A "/label"), NULL, &size, &a), 0);
+	assert_reads(p, A "/label", "old\n");
+	assert_added(p, SET("@0", "l", "a", "old"));
+}
+
+/* Written over in place, then cut. */
+static void cut_to_length(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+	struct tree_attr a;
+	struct tree_change size = {.size = true};
+
+	begin(p, ABC INFO("\"i\"", "\"c\"", "\"a longer name\""));
+	size.to.size = 6;
+	assert_int_equal(tree_open_write(p->tree, node_at(p, S "/name"), false, &who, &h), 0);
+	assert_int_equal(tree_write(p->tree, h, span_of("short\n"), 0, &who), 0);
+	assert_int_equal(tree_setattr(p->tree, node_at(p, S "/name"), h, &size, &a), 0);
+	assert_int_equal(a.size, 6);
+	assert_int_equal(tree_flush(p->tree, h, &who), 0);
+	tree_release(p->tree, h);
+	assert_added(p, NAME("@0", "i", "short"));
+}
+
+/* What cannot be shown as it is stored is kept when it is saved as it was shown. */
+static void saved_as_shown(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"x\\ud800\"") LABEL("\"m\"", "\"l\"", "\"b\"", "\"x\\u0000\"")
+	             LABEL("\"n\"", "\"m\"", "\"c\"", "\" \"") INFO("\"i\"", "\"n\"", "\"\\udc00\""));
+	assert_reads(p, A "/label", "x\xef\xbf\xbd\n");
+	assert_int_equal(put(p, A, "label", "x\xef\xbf\xbd\n"), 0);
+	assert_int_equal(put(p, B, "label", "x\xe2\x90\x80\n"), 0);
+	assert_int_equal(put(p, S "/entries/c", "label", " \n"), 0);
+	assert_int_equal(put(p, S, "name", "\xef\xbf\xbd\n"), 0);
+	assert_added(p, "");
+	assert_int_equal(put(p, A, "label", "y\xef\xbf\xbd\n"), 0);
+	assert_added(p, SET("@0", "i", "a", "y\xef\xbf\xbd"));
+}
+
+/* ---- side files ---- */
+
+static void side_files(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+
+	begin(p, ABC);
+	assert_int_equal(put(p, A, ".label.swp", "swap"), 0);
+	assert_reads(p, A "/.label.swp", "swap");
+	assert_int_equal(open_create(p, A, ".label.swp", true, &h), -EEXIST);
+	assert_int_equal(make_link(p, A, ".#label", "will@host.1:2"), 0);
+	assert_reads(p, A "/.#label", "will@host.1:2");
+	assert_int_equal(put(p, S "/labels", "4913", "x"), 0);
+	assert_lists(p, S "/labels", "4913 ");
+	assert_missing(p, B "/.label.swp");
+	assert_int_equal(move(p, A, ".label.swp", B, "kept"), 0);
+	assert_reads(p, B "/kept", "swap");
+	assert_int_equal(take(p, B, "kept"), 0);
+	assert_int_equal(take(p, A, ".#label"), 0);
+	assert_int_equal(take(p, A, ".#label"), -ENOENT);
+	assert_missing(p, A "/.#label");
+	assert_added(p, "");
+	assert_missing(p, S "/errors");
+}
+
+static void renamed_over(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(open_create(p, A, "tmp", true, &h), 0);
+	assert_int_equal(tree_write(p->tree, h, span_of("new\n"), 0, &who), 0);
+	assert_int_equal(move(p, A, "tmp", A, "label"), 0);
+	assert_added(p, SET("@0", "l", "a", "new"));
+	assert_missing(p, A "/tmp");
+	assert_reads(p, A "/label", "new\n");
+	/* Too late: it must not vanish unseen. */
+	assert_int_equal(tree_write(p->tree, h, span_of("late\n"), 0, &who), -EIO);
+	tree_release(p->tree, h);
+	assert_int_equal(put(p, S, "tmp", "one\n"), 0);
+	assert_int_equal(move(p, S, "tmp", S, "name"), 0);
+	assert_int_equal(put(p, S, "tmp", "two\n"), 0);
+	assert_int_equal(move(p, S, "tmp", B, "branch"), 0);
+	assert_reads(p, S "/name", "one\n");
+	assert_reads(p, B "/branch", "two\n");
+}
+
+/* Never EINVAL: mv takes that for something else. The side file stays. */
+static void rename_refused(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(put(p, A, "tmp", "one\ntwo\n"), 0);
+	assert_int_equal(move(p, A, "tmp", A, "label"), -EPERM);
+	assert_reads(p, A "/tmp", "one\ntwo\n");
+	assert_reads(p, A "/label", "old\n");
+	assert_int_equal(move(p, A, "tmp", S, "leaf"), -EPERM);
+	assert_int_equal(move(p, A, "tmp", S "/labels", "old"), -EPERM);
+	assert_int_equal(move(p, A, "tmp", "projects/p", "x"), -EPERM);
+	assert_int_equal(make_link(p, S, "link", "entries/a"), 0);
+	assert_int_equal(move(p, S, "link", S, "name"), -EPERM);
+	assert_int_equal(make_link(p, S "/labels", ".tmp", "../title"), 0);
+	assert_int_equal(move(p, S "/labels", ".tmp", S "/labels", "x"), -EPERM);
+	assert_reads(p, S "/labels/.tmp", "../title");
+	struct span label = SPAN_LIT("label"), tmp = SPAN_LIT("tmp");
+	assert_int_equal(tree_rename(p->tree, node_at(p, A), tmp, node_at(p, A), label, true), -EEXIST);
+	assert_added(p, "");
+}
+
+/* Renamed away, as editors make their backups: a copy stays, the name is free, nothing is written. */
+static void renamed_away(void **state)
+{
+	struct place *p = *state;
+	struct tree_handle *h;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(move(p, A, "label", A, "label~"), 0);
+	assert_missing(p, A "/label");
+	assert_reads(p, A "/label~", "old\n");
+	assert_added(p, "");
+	assert_int_equal(open_create(p, A, "label", true, &h), 0);
+	assert_int_equal(tree_write(p->tree, h, span_of("new\n"), 0, &who), 0);
+	assert_int_equal(tree_flush(p->tree, h, &who), 0);
+	tree_release(p->tree, h);
+	assert_added(p, SET("@0", "l", "a", "new"));
+	assert_reads(p, A "/label", "new\n");
+	assert_int_equal(take(p, A, "label~"), 0);
+}
+
+/* Without room for the copy the name stays, and nothing is left of the copy. */
+static void renamed_away_without_room(void **state)
+{
+	struct place *p = *state;
+	struct tree_attr a;
+
+	begin(p, ABC);
+	assert_int_equal(put(p, A, "label", "x\n"), 0);
+	assert_int_equal(put(p, A, "big", "x"), 0);
+	for (uint64_t size = UINT64_C(128) << 20; size > 0; size /= 2) {
+		struct tree_change more = {.size = true};
+		assert_int_equal(find(p, A "/big", &a), 0);
+		more.to.size = a.size + size;
+		tree_setattr(p->tree, a.node, NULL, &more, &a);
+	}
+	assert_int_equal(move(p, A, "label", A, "label~"), -ENOSPC);
+	assert_missing(p, A "/label~");
+	assert_reads(p, A "/label", "x\n");
+}
+
+static void renamed_back(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(move(p, S, "labels.tsv", S, "labels.tsv~"), 0);
+	assert_missing(p, S "/labels.tsv");
+	assert_int_equal(move(p, S, "labels.tsv~", S, "labels.tsv"), 0);
+	assert_has(p, S "/labels.tsv", "a\told\t");
+	assert_int_equal(move(p, A, "label", B, "label"), -EPERM);
+	assert_int_equal(move(p, A, "label", A, "entry.json"), -EPERM);
+	assert_added(p, "");
+}
+
+static void table_removed(void **state)
+{
+	struct place *p = *state;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	assert_int_equal(take(p, S, "labels.tsv"), 0);
+	assert_missing(p, S "/labels.tsv");
+	assert_int_equal(put(p, S, "labels.tsv", "a\tnew\n"), 0);
+	assert_added(p, SET("@0", "l", "a", "new"));
+	assert_has(p, S "/labels.tsv", "a\tnew\t");
+	assert_int_equal(put(p, S, "labels.tsv", ""), 0);
+	assert_added(p, "");
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(touched),           TEST(staged),
+	    TEST(truncated_by_path), TEST(cut_to_length),
+	    TEST(saved_as_shown),    TEST(side_files),
+	    TEST(renamed_over),      TEST(rename_refused),
+	    TEST(renamed_away),      TEST(renamed_away_without_room),
+	    TEST(renamed_back),      TEST(table_removed),
+	};
+
+	/* What is refused here is refused on purpose. */
+	log_setup(LOG_LEVEL_ERROR, false);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
