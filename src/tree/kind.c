@@ -41,6 +41,12 @@ bool kind_is_removable(const struct kind *k)
 	return k->write && k->write->unlink;
 }
 
+const struct writable *writable_of(struct node n)
+{
+	const struct kind *k = kind_of(n);
+	return k ? k->write : NULL;
+}
+
 struct node tree_node(node_t id)
 {
 	return id == NODE_ROOT ? (struct node){.kind = tree_root_kind} : node_unpack(id);

@@ -203,12 +203,6 @@ const struct writable writable_labels_tsv = {.form = &form_table, .edit = edit_o
 const struct writable writable_leaf = {.link = leaf_set, .unlink = hide};
 const struct writable writable_label_link = {.link = label_set, .rename = label_rename, .unlink = clear_label};
 
-const struct writable *writable_of(struct node n)
-{
-	const struct kind *k = kind_of(n);
-	return k ? k->write : NULL;
-}
-
 const struct writable *writable_link(node_t dir, struct span name, struct node *ret)
 {
 	struct node d = tree_node(dir);
