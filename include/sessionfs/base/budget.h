@@ -1,10 +1,10 @@
 /* budget: bytes of memory that several keepers share.
  *
- * Each keeper counts what it keeps in `used` and knows when each thing was used last (budget_now). Where all
- * together is too much, the keeper of the thing that was used longest ago lets it go, and so on. A keeper with no
- * more than a small share is not asked: what one cannot let go (it is in use) must not cost the others everything.
+ * Each keeper counts its bytes in `used` and knows when it used each of its things last (budget_now). When all of them
+ * together exceed the budget, the keeper of the least recently used thing evicts it, and so on. A keeper with a small
+ * share is left alone: one keeper's things that are in use must not cost the others everything.
  *
- * Keepers join and leave while there are no other threads; all else is thread-safe. */
+ * Keepers join and leave while there is only one thread. Everything else is thread-safe. */
 #ifndef SESSIONFS_BUDGET_H
 #define SESSIONFS_BUDGET_H
 

@@ -1,9 +1,9 @@
-/* fault: what could not be looked up while an answer was made.
+/* fault: lookups that failed while an answer was being made.
  *
- * Much of what is asked has no place for an error: a name, a number, whether there is one. Where one of these cannot be
- * found out, for want of memory or because the disk fails, whoever finds that notes it (fault_note) and answers as if
- * there were none. Whoever gives the whole answer to somebody else, or keeps it, looks whether there was a fault on the
- * way (fault_begin, fault_end) and gives the error instead. The note belongs to the thread. */
+ * Many functions cannot return an error: they return a name, a number, or whether there is one. Such a function notes
+ * the error (fault_note) and answers "none". The function that gives the whole answer to a caller, or keeps it, asks
+ * whether there was a fault on the way (fault_begin, fault_end), and returns the error instead. The note belongs to the
+ * thread. */
 #ifndef SESSIONFS_FAULT_H
 #define SESSIONFS_FAULT_H
 

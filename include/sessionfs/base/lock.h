@@ -1,11 +1,12 @@
-/* lock: mutexes, and locks for many readers or one writer, that know their place in one order.
+/* lock: mutexes, and locks for many readers or one writer, in one order.
  *
- * Who holds a lock takes only locks of a higher rank, and never the same one again. Each thread keeps a list of what it
- * holds; against the order it says so, and while the tests run (SESSIONFS_LOCK_CHECK) the program is aborted there.
- * So an order that could hang some day shows on the first day.
+ * A thread that holds a lock takes only locks of a higher rank, and never the same lock twice. Each thread keeps a list
+ * of the locks that it holds. A lock taken against the order is logged; under test (SESSIONFS_LOCK_CHECK) the program
+ * is aborted, so that an order that could deadlock fails at once.
  *
  * No lock is held across a system call that can wait for somebody else (a path below the source can lead to a dead
- * server or into this mount), nor, but for LOCK_PREFILL and LOCK_DROPPING, while the kernel is told of something. */
+ * server or into this mount), nor while the kernel is told to invalidate something; LOCK_PREFILL and LOCK_DROPPING are
+ * the exceptions to the latter. */
 #ifndef SESSIONFS_LOCK_H
 #define SESSIONFS_LOCK_H
 

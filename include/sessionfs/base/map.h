@@ -1,5 +1,5 @@
-/* map: (scope, text) to a number. The texts are borrowed, and there may be many, chosen by whoever: the hash is keyed.
- * Nothing is ever taken out. All zero it is empty. */
+/* map: (scope, text) to a number. The texts are borrowed. The hash is keyed, because anybody may choose many texts.
+ * Nothing is ever removed. A map that is all zero is empty. */
 #ifndef SESSIONFS_MAP_H
 #define SESSIONFS_MAP_H
 

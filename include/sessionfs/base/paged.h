@@ -1,14 +1,14 @@
-/* paged: bytes that are longer than memory should be spent on, at an address of their own.
+/* paged: bytes too long to be kept in memory, at an address of their own.
  *
- * They look like memory, and at any time some 4 MiB of them are. What is touched comes in from a file, and what was
- * touched long before goes: a fault tells what is wanted (SIGSEGV, as for programs that page by themselves; only within
- * the addresses of what is open here, any other fault is handled as without us). So whatever reads a line or writes a
- * text need not know how long it is. Unlike a mapping of the file, a file that shrinks meanwhile is no SIGBUS, and what
- * is resident is bounded.
+ * They look like memory, but only some 4 MiB of them are resident at any time. Touching an address brings its page in
+ * from a file and evicts one that was touched long ago. A fault says which page is wanted (SIGSEGV, as in programs that
+ * page by themselves); a fault at any other address is handled as if there were no pages. So code that reads a line or
+ * writes a text need not know how long it is. Unlike a mapped file, a file that shrinks meanwhile gives no SIGBUS, and
+ * the resident size is bounded.
  *
- * No system call may be given such an address: the kernel does not ask us, it says EFAULT.
- * Any number of threads may read at once; who appends is alone. A thread in which the signal is blocked must not touch
- * them. */
+ * Never pass such an address to a system call: the kernel cannot ask us for a page, and answers EFAULT.
+ * Any number of threads may read at once; a thread that appends must be alone. A thread that blocks SIGSEGV must not
+ * touch these bytes. */
 #ifndef SESSIONFS_PAGED_H
 #define SESSIONFS_PAGED_H
 

@@ -1,8 +1,8 @@
 /* stop: whether the work at hand is still wanted.
  *
- * A thread that serves a request says once how to find out whether that was interrupted or the mount ends (stop_set);
- * whatever can take long asks at every step (stop_check) and gives up with what it answers. The answer belongs to the
- * thread, so that no function in between has to hand it on. */
+ * A thread that serves a request says once how to find out whether the request was interrupted or the mount ends
+ * (stop_set). Long work asks at every step (stop_check), and returns the error if it is to end. The answer belongs to
+ * the thread, so that the functions in between need not pass it on. */
 #ifndef SESSIONFS_STOP_H
 #define SESSIONFS_STOP_H
 
@@ -10,23 +10,23 @@
 
 struct stop {
 	bool (*is_asked)(void *arg);
-	/* Told that the thread begins, or ends, to wait for another one. False: too many wait already. NULL: any may.
-	 */
+	/* Called when the thread begins or stops waiting for another thread. False: too many wait already. NULL: no
+	 * limit. */
 	bool (*waits)(void *arg, bool begins);
 	void *arg;
 };
 
-/* What the calling thread works for from now on, borrowed; NULL: nobody ends its work. Returns what it was before. */
+/* Sets what ends the calling thread's work from now on (borrowed; NULL: nothing does). Returns what was set before. */
 const struct stop *stop_set(const struct stop *s);
 
-/* What it works for: for threads that it has help. */
+/* What ends the calling thread's work: to be set in threads that help it. */
 const struct stop *stop_get(void);
 
 /* 0, or -EINTR: the work is to end. Cheap enough for each line of a file. */
 int stop_check(void);
 
-/* Around a wait that ends when another request is done, such as for the index that it makes: so many may wait that
- * none is left to do anything else. 0, or -EAGAIN: too many wait. Each 0 is followed by stop_wait_end. */
+/* Around a wait for another request, such as for the index that it builds: without this, waiting requests could use up
+ * all threads. Returns 0, then call stop_wait_end after the wait; or -EAGAIN: too many wait. */
 int stop_wait_begin(void);
 void stop_wait_end(void);
 

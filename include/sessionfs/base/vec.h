@@ -1,7 +1,7 @@
 /* vec: arrays that grow.
  *
- * A vector is any struct with a pointer `v`, of whose `cap` elements `n` are used; all zero it is empty. An array whose
- * members have other names grows by vec_grow. The elements move when it grows. */
+ * A vector is any struct with a pointer `v` to `cap` elements, of which the first `n` are used. A vector that is all
+ * zero is empty. Arrays whose members have other names grow by vec_grow. Elements move when the vector grows. */
 #ifndef SESSIONFS_VEC_H
 #define SESSIONFS_VEC_H
 

@@ -1,9 +1,9 @@
-/* opened: an open file of the source, shared by whoever reads it.
+/* opened: an open file of the source, shared by its readers.
  *
- * Reading a file whose server died does not come back, not even for SIGKILL. So what may wait for somebody else
- * (reached as `foreign`) is read by the pool (probe.h), from a copy of what is asked for: who asks gets -ETIMEDOUT when
- * the server does not answer in its time, or -EINTR (stop_check), and holds nothing that the thread left behind still
- * needs. Other files are read directly.
+ * A read from a file whose server died never returns, not even for SIGKILL. So a file that may wait for somebody else
+ * (reached as `foreign`) is read by the pool (probe.h), into a buffer of its own. The reader gets -ETIMEDOUT if the
+ * server does not answer in time, or -EINTR (stop_check); a thread that is left behind needs nothing that the reader
+ * owns. Other files are read directly.
  *
  * Thread-safe. */
 #ifndef SESSIONFS_OPENED_H

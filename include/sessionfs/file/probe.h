@@ -1,9 +1,9 @@
-/* probe: work that may wait for somebody else for ever, on threads that can be left behind.
+/* probe: work that may wait for ever for somebody else, on threads that can be left behind.
  *
- * A system call on a dead network or FUSE server does not come back, not even for SIGKILL. So whatever may ask one is
- * done by a thread of this pool, with no lock held, while whoever wants the answer waits until it is clear that none
- * comes. A thread that waits for a second is left behind: it counts against the few there may be, and no other thread
- * asks the device that it asks. When its call does come back, it goes on as if nothing had happened.
+ * A system call on a dead network or FUSE server never returns, not even for SIGKILL. So a thread of this pool makes
+ * such calls, with no lock held, and the thread that wants the answer waits for a bounded time. A call that takes
+ * longer than a second is left behind: its thread counts against the few there may be, and no other thread asks the
+ * same device. When the call does return, its thread carries on as if nothing had happened.
  *
  * Thread-safe. The first probe starts the first thread, so there must be none before the process goes to the
  * background. */

@@ -1,17 +1,16 @@
 /* reach: how a file of the source is reached.
  *
- * The source may lie in a directory of somebody else, and any name in it may be a link that they made: to a file of a
- * third person, to a server that does not answer, into our own mount. So names are looked up from a handle of the
- * source, one component after the other, and links are followed here, not by the kernel:
+ * The source may lie in somebody else's directory. Any name in it may be a link that its owner made: to a third
+ * person's file, to a server that does not answer, or into our own mount. So names are looked up from a handle of the
+ * source, one component at a time, and links are followed here, not by the kernel:
  *
- * - A link counts only if who owns it owns what it leads to in the end, too, or is the mounting user. So it is with
- *   each of several (-EPERM; REACH_REFUSED says it in words).
- * - What lies in our own mount is not asked for (-ELOOP).
- * - What lies on the file systems that the path of the source leads over cannot wait for somebody else, if none of
- *   them is a network or FUSE file system. Everything else is asked for on a thread that can be left behind (probe.h);
- * then the answer is -ETIMEDOUT after a second.
+ * - A link is followed only if its owner also owns what it finally leads to, or is the mounting user. Each link of a
+ *   chain must pass (-EPERM; REACH_REFUSED says it in words).
+ * - Our own mount is never asked (-ELOOP).
+ * - A file system that the path of the source leads over cannot wait for somebody else, unless one of them is a network
+ *   or FUSE file system. All others are asked by a thread that can be left behind (probe.h): -ETIMEDOUT after a second.
  *
- * Thread-safe; takes no lock while it asks. */
+ * Thread-safe; holds no lock while it asks. */
 #ifndef SESSIONFS_REACH_H
 #define SESSIONFS_REACH_H
 

@@ -1,21 +1,20 @@
 /* rights: what a class of users (owner, group, others) surely may do with a file or directory.
  *
- * The kernel judges what we show by three classes, made from the owner and group of a session file. What we show is
- * made from that file and from what lies behind the directories above it, and each of these has an owner, a group and
- * perhaps an ACL of its own. So a class of the one is granted only what the other grants to everybody in it, whoever
- * they are and whatever other groups they are in:
+ * The kernel judges the mount by three classes, made from the owner and group of a session file. But access to a
+ * session depends on that file and on the directories above it, each with an owner, a group and perhaps an ACL of its
+ * own. So a class is granted only what each of them grants to everybody in the class, whatever other groups those users
+ * are in:
  *
  *   the class, for (uid, gid)        what counts in a file or directory
- *   owner: uid                       what its owner has, if that is uid; else the named user uid, if there is one;
- *                                    else the least of its group, its named groups and others: nobody knows in which
- *                                    groups uid is
- *   group: gid's members but uid     the most of its group and its named groups that are gid; if none is, the least
- *                                    of its group, its named groups and others (another group counts as others)
- *   others: neither uid nor in gid   the least of others, its group and its named groups, but for those that are gid
+ *   owner: uid                       its owner's permissions if the owner is uid; else those of the named user uid, if
+ * there is one; else the least of its group, its named groups and others, because uid's groups are not known group:
+ * gid's members but uid     the most of its group and named groups that are gid; if there are none, the least of its
+ * group, its named groups and others (another group counts as others) others: neither uid nor in gid   the least of
+ * others, its group and its named groups, except those that are gid
  *
- * and of the last two the least of that, of what its owner has if that is not uid, and of each named user who is
- * neither: any of them may be in the class. So whoever is denied by name denies the whole class, and who is granted
- * by name alone is granted nothing. */
+ * The last two are further reduced to what the owner has, if the owner is not uid, and to what each other named user
+ * has: any of them may be in the class. So denying one user by name denies the whole class, and granting one user by
+ * name grants the class nothing. */
 #ifndef SESSIONFS_RIGHTS_H
 #define SESSIONFS_RIGHTS_H
 

@@ -2,9 +2,9 @@
  *
  *	{"time":"2026-03-01T09:30:00.000Z","event":"appended","session":"SID","path":"projects/P/STEM","entries":[...]}
  *
- * event is created, appended, label, renamed, replaced or deleted; a reader that is so slow that lines had to be
- *dropped gets an event "lost" in their place. Whoever follows the catalog calls events_tell; nothing is looked at while
- *nobody reads. Thread-safe. The lock is held in the callbacks: they must not call back. */
+ * event is created, appended, label, renamed, replaced or deleted. A reader too slow for its lines gets one event
+ *"lost" in their place. The thread that follows the catalog calls events_tell; without readers nothing is looked at.
+ *Thread-safe. The lock is held in the callbacks: they must not call back. */
 #ifndef SESSIONFS_EVENTS_H
 #define SESSIONFS_EVENTS_H
 
