@@ -7,7 +7,7 @@
 
 #include <malloc.h>
 
-/* Of the limit, or of this if that is less, three quarters can be claimed: some of what is kept is in use. */
+/* Three quarters of the limit can be claimed (of this, if the limit is less): some kept things are in use. */
 #define LEAST_LIMIT ((size_t)32 << 20)
 #define CLAIM_WAIT_NS 2000000
 
@@ -42,7 +42,7 @@ size_t budget_used(const struct budget *b)
 	return sum;
 }
 
-/* Whose turn it is, or NULL. */
+/* The keeper that has to evict next, or NULL. */
 static struct keeper *next_to_give(const struct budget *b)
 {
 	struct keeper *found = NULL;

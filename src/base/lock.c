@@ -126,7 +126,7 @@ bool lock_try_for(struct lock *l, int64_t ns)
 
 void lock_give(struct lock *l)
 {
-	/* Whoever has it next may be the last, and free it. */
+	/* The next holder may be the last one, and free the lock. */
 	enum lock_rank rank = l->rank;
 	pthread_mutex_unlock(&l->mutex);
 	lock_forget(rank);

@@ -44,7 +44,7 @@ static int wait_for_wanted(struct catalog *c)
 	return rc;
 }
 
-/* What failed a moment ago mostly does not fail again: it is tried once more before anybody is told. */
+/* Most failures are gone a moment later, so try once more before reporting them. */
 static bool repeats(struct catalog *c, struct call *call)
 {
 	if (call->repeated || c->missed == 0 || c->missed == -ETIMEDOUT || stop_check() < 0)

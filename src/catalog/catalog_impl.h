@@ -141,7 +141,7 @@ struct look {
 
 struct catalog {
 	struct lock lock;
-	/* Of the call that has the lock: */
+	/* About the call that holds the lock: */
 	int64_t begin;   /* when it began */
 	uint64_t call;   /* its number */
 	int missed;      /* something could not be looked at: what is not found may be there; 0 or a negative errno */
@@ -255,7 +255,7 @@ uint32_t watch_dir_of(const struct watching *w, int wd); /* NONE: nothing is wat
 
 /* look.c */
 
-/* What the call is about to say may be wrong for this reason. */
+/* Notes an error that may make the call's answer wrong. */
 void catalog_misses(struct catalog *c, int err);
 /* Also what was found may be wrong for it. err 0: there is no such reason. */
 void catalog_doubts(struct catalog *c, int err);

@@ -123,7 +123,7 @@ static bool project_holds(struct catalog *c, uint32_t owner, uint32_t scope, str
 	return true;
 }
 
-/* What a project is called after: the inside of the dashes, unless a project without them is there. */
+/* A project is named by what stands between the dashes, unless another project has that name without dashes. */
 static struct span project_text(struct catalog *c, uint32_t project)
 {
 	struct span key = c->projects[project].key;

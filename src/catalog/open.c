@@ -10,7 +10,7 @@
 #include "held.h"
 
 #define TRACE_BYTES 256
-/* Who is to grow an index waits so long for its readers. */
+/* How long growing an index waits for its readers. */
 #define READERS_NS INT64_C(50000000)
 
 /* Another index has the place, or the thread that was to make it was stopped: to be asked for once more. No errno,
@@ -42,7 +42,7 @@ static struct trace trace_of(const struct catalog *c, const struct session *s)
 
 /* ---- opening ---- */
 
-/* What a thread that opens or grows an index finds out without the lock. */
+/* Found out without the lock while an index is opened or grown. */
 struct finding {
 	struct trace trace;
 	struct timespec mtime, ctime;
@@ -154,7 +154,7 @@ static void open_held(struct catalog *c, struct held *h)
 		take_in(c, h, &f);
 		held_chain_push(&c->open, h);
 	}
-	/* What was stopped half way is grown by whoever wants it next. */
+	/* An index that was stopped half way is finished by the next caller. */
 	h->looked = is_whole ? catalog_now() : 0;
 	h->opening = false;
 	pthread_cond_broadcast(&c->open.opened);

@@ -20,7 +20,7 @@ mode_t rights_of_slot(const struct catalog *c, const struct file *f)
 	return f->shown & in;
 }
 
-/* As a directory of ours that is of this group would say it: r to list the names, x to get to one. */
+/* As the mode of a directory in the mount with this group: r to list names, x to reach one. */
 static mode_t rights_to_names(const struct catalog *c, uint32_t dir, gid_t gid)
 {
 	mode_t list = let_in(c, dir, RIGHTS_R, c->uid, gid) & 0444;

@@ -86,7 +86,7 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	               !time_is_same(f->ctime, st->st_ctim);
 	uint32_t file = (uint32_t)(f - c->files);
 	struct timespec before = f->mtime;
-	/* What is kept of its entries for good is kept with its owner and mode. */
+	/* The kernel keeps fixed nodes of its entries with the old owner and mode. */
 	bool is_owned = f->mode == st->st_mode && f->uid == st->st_uid && f->gid == st->st_gid;
 	if (changed && f->ino)
 		watch_note(c, file, NONE, !is_owned || f->state == FILE_OTHER);
@@ -132,7 +132,7 @@ static struct span keep(struct catalog *c, struct span before, const struct buf 
 	return (struct span){strings_copy(&c->strings, buf_span(text)), text->n};
 }
 
-/* What its classes may do, by its ACL too. */
+/* The permissions of its classes, including its ACL. */
 static void file_takes_rights(struct catalog *c, struct file *f, mode_t mode)
 {
 	if (f->state == FILE_SESSION && f->shown != mode)
@@ -150,7 +150,7 @@ static void file_waits(struct catalog *c, uint32_t file)
 		catalog_misses(c, -ENOMEM);
 }
 
-/* What the header says of the file, in place of what was known. A slot stays if nothing differs. */
+/* Takes over what the header says. The slot stays if nothing differs. */
 static void file_takes_header(struct catalog *c, uint32_t file, const struct header *h)
 {
 	struct file *f = &c->files[file];
@@ -176,7 +176,7 @@ static void file_takes_header(struct catalog *c, uint32_t file, const struct hea
 		file_waits(c, file);
 }
 
-/* What was found in the file. */
+/* Takes over what was found in the file. */
 static void file_takes_answer(struct catalog *c, uint32_t file, bool is_session, const struct header *h)
 {
 	struct file *f = &c->files[file];
@@ -305,7 +305,7 @@ void scan_touched(struct catalog *c, uint32_t file, int64_t now)
 		f->checked = 0;
 		if (f->state != FILE_GONE && rc == -ENOENT)
 			file_vanishes(c, f);
-		/* What it was that came or went only the directory can say. */
+		/* Only the directory can say what came or went. */
 		if (is_transient(rc)) {
 			c->dirs[f->dir].lacks = true;
 			c->dirs[f->dir].looked = c->refreshed_at = 0;
@@ -539,7 +539,7 @@ static void dir_takes_names(struct catalog *c, uint32_t dir, int at, const struc
 		d->looked = c->refreshed_at = 0;
 }
 
-/* What the kernel keeps for long of the sessions below has the old modes. */
+/* The kernel keeps nodes of the sessions below with the old modes. */
 static void note_all_below(struct catalog *c, uint32_t dir)
 {
 	for (uint32_t i = 0; i < c->file_count; i++)
@@ -582,7 +582,7 @@ static bool dir_differs(const struct dir *d, const struct stat *st)
 	       !time_is_same(st->st_mtim, d->st.st_mtim) || !time_is_same(st->st_ctim, d->st.st_ctim);
 }
 
-/* What may wait for somebody else is not looked at under the lock, and has no watch. */
+/* A directory that may wait for somebody else has no watch and is not looked at under the lock. */
 static int dir_look_elsewhere(struct catalog *c, uint32_t dir)
 {
 	struct dir *d = &c->dirs[dir];

@@ -108,7 +108,7 @@ void watch_drop(struct catalog *c, uint32_t dir)
 	set_told(c, dir, false, d->linked);
 }
 
-/* That there are no more is for everybody to know: what changes is seen later from then on. */
+/* Without watches, changes are seen later: the user should know. */
 static void say_unwatched(struct catalog *c, uint32_t dir, int err)
 {
 	const char *name = c->dirs[dir].name[0] ? c->dirs[dir].name : c->source;
@@ -131,7 +131,7 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd)
 	char path[32];
 	if (w->inotify < 0 || d->wd > 0)
 		return;
-	/* What is open, not what its path leads to by now. */
+	/* Watch the directory that is open; its path may lead elsewhere by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	int wd = inotify_add_watch(w->inotify, path, MASK);
 	/* One that is there under two names has one watch, and nobody could tell under which name it was changed. */

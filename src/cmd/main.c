@@ -25,7 +25,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* What every action but -h and -V works on. */
+/* What every action except -h and -V needs. */
 struct parts {
 	struct budget budget; /* where it is stays the same: all others know it */
 	struct catalog *catalog;
@@ -44,7 +44,7 @@ static void parts_close(struct parts *p)
 	*p = (struct parts){0};
 }
 
-/* What was opened before a failure is for parts_close, too. */
+/* After a failure parts_close closes what was opened. */
 static int parts_open(const char *source, const struct opts *o, struct parts *p)
 {
 	p->budget = (struct budget)BUDGET_INIT(o->cache);
@@ -104,7 +104,7 @@ static void keep_private(void)
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif
-	/* Whoever is not root unmounts by fusermount3, which must get its rights to do it. */
+	/* Users unmount by fusermount3, which is setuid and must keep its rights. */
 	if (geteuid() == 0)
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
@@ -230,12 +230,12 @@ static bool is_shared(const struct opts *o)
 	return o->allow_other || o->allow_root;
 }
 
-/* Of equal options libfuse takes the last: an fsname can be chosen, nosuid and nodev cannot be lifted. */
+/* libfuse takes the last of equal options: users can choose an fsname, but not lift nosuid and nodev. */
 static int add_options(struct fuse_args *args, struct opts *o, const char *source)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	char *list CLEANUP_FREE = NULL;
-	/* Where others can get in, the kernel must judge by the modes: what it has kept it gives without asking us. */
+	/* If others can get in, the kernel must check the modes: it answers from its caches without asking us. */
 	const char *const ours[] = {
 	    buf_cstr(&o->fuse),
 	    "subtype=" SUBTYPE ",nosuid,nodev",
@@ -260,7 +260,7 @@ static int add_options(struct fuse_args *args, struct opts *o, const char *sourc
 	return 0;
 }
 
-/* What is mounted, and where. */
+/* The mount and its place. */
 struct place {
 	const char *mountpoint;
 	dev_t device;

@@ -25,7 +25,7 @@
 #define NO_DETOUR (RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV)
 
 #define PATIENCE_MS 1000
-/* Where the source itself is on such a file system, whoever is slow is slow for everything. */
+/* If the source itself is on such a file system, a slow server slows everything: wait longer. */
 #define PATIENCE_REMOTE_MS 10000
 
 struct reach {
@@ -269,7 +269,7 @@ static int judge(const struct walk *w, uid_t owner)
 	return 0;
 }
 
-/* What the walk ended at: 0 or why it may not be had. */
+/* Judges what the walk ended at: 0, or why it is refused. */
 static int arrive(struct walk *w, struct reached *ret)
 {
 	struct stat st;
@@ -310,7 +310,7 @@ static int open_last(struct walk *w, enum ask ask, int flags, struct reached *re
 {
 	const char *name = w->last < 0 ? "." : w->name;
 	int all = flags | O_NOFOLLOW | O_CLOEXEC | (ask == ASK_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY);
-	/* Where nothing may wait, not even for what was mounted there a moment ago. */
+	/* Nothing here may wait, not even for a file system mounted a moment ago. */
 	int fd CLEANUP_CLOSE =
 	    w->near && w->reach->has_openat2 ? open_how(w->at, name, all, NO_DETOUR) : openat(w->at, name, all);
 	if (fd < 0)
@@ -371,7 +371,7 @@ static int renew(struct reach *r, bool near)
 	int rc = walk_to(r, near, r->source, ASK_DIR, O_PATH, &root);
 	if (rc == 0 && dup3(root.fd, r->root, O_CLOEXEC) < 0)
 		rc = -errno;
-	/* What was the source may lie elsewhere now: nobody asked for that. */
+	/* The source directory may have been moved; the user did not ask for that one. */
 	if (rc == 0 || rc == -ENOENT || rc == -ENOTDIR)
 		atomic_store(&r->gone, rc);
 	reached_release(r, &root);
@@ -521,7 +521,7 @@ void reach_close_fd(struct reach *r, int fd, bool foreign)
 	struct farewell *f = malloc(sizeof *f);
 	if (f)
 		*f = (struct farewell){.probe = {.run = farewell_run, .free = farewell_free}, .fd = fd};
-	/* Where nobody can take it on, it is better kept open than waited for. */
+	/* If no thread can close it, leaving it open is better than waiting. */
 	if (f && probe_start(r->probes, &f->probe) == 0)
 		probe_put(r->probes, &f->probe);
 	else

@@ -82,7 +82,7 @@ static int open_locked(const struct reach_at *at, const struct store_id *id, int
 	int rc = open_file(at, id, O_RDWR | O_APPEND | flags, ret);
 	if (rc == 0)
 		rc = lock_file(ret->fd);
-	/* Whoever held the lock may have replaced the file. */
+	/* The previous holder of the lock may have replaced the file. */
 	return rc < 0 ? rc : check_name(at, id);
 }
 
@@ -293,7 +293,7 @@ static int append_locked(int fd, bool sync, store_make make, void *arg)
 {
 	bool between = true;
 	for (unsigned attempt = 0; between && attempt < MOST_ATTEMPTS; attempt++) {
-		/* Where lines come one by one the first repair is the last, and must not wait. */
+		/* If pi's lines come one at a time, the first repair succeeds and must not wait. */
 		if (attempt > 1)
 			wait_for_quiet(fd, attempt);
 		int rc = append_once(fd, sync, attempt, make, arg, &between);
@@ -310,7 +310,7 @@ int store_append(const struct reach_at *at, const struct store_id *id, bool sync
 	int rc = open_locked(at, id, 0, &file);
 	if (rc == 0)
 		rc = append_locked(file.fd, sync, make, arg);
-	/* Whoever replaced the file meanwhile knows nothing of our lines. */
+	/* If the file was replaced meanwhile, our lines are in the old one. */
 	if (rc == 0 && check_name(at, id) == -ESTALE)
 		rc = -ESTALE;
 	close_locked(at, &file);
@@ -458,7 +458,7 @@ static int make_temporary(int dir, char name[sizeof TEMPORARY + RANDOM])
 		if (rc == 0)
 			return fd;
 		close(fd);
-		/* Whoever has it locked is about to remove it. */
+		/* Another process holds the lock and is about to remove it. */
 		if (rc != -EAGAIN) {
 			unlinkat(dir, name, 0);
 			return rc;

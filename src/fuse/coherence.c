@@ -1,4 +1,4 @@
-/* What is done before attributes go to the kernel. The rules are in coherence.h. */
+/* What happens before attributes go to the kernel. The rules are in coherence.h. */
 #include "fs_impl.h"
 
 #include <sys/stat.h>

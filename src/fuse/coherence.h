@@ -132,7 +132,7 @@ void prefill_give(struct fs *fs, node_t node);
 /* readdirplus.c: what a listing brings along besides the names */
 enum plus { PLUS_ALL, PLUS_PROBE, PLUS_DIRS }; /* attributes of all; of all but one file; of directories */
 
-/* Of so many listings one is a probe; so many that nobody used are enough. */
+/* One in so many listings is a probe; after so many unused ones the attributes are left out. */
 enum { PLUS_PROBE_EVERY = 64, PLUS_UNUSED_MAX = 1024 };
 
 struct readdirplus {

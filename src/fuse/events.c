@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What is at a place, as readers know it. */
+/* The session at a place, as readers know it. */
 struct seen {
 	uint32_t slot; /* NO_SLOT: no session */
 	const char *project, *stem, *sid;
@@ -288,7 +288,7 @@ static bool is_same_file(const struct seen *a, const struct seen *b)
 	return a->dev == b->dev && a->ino == b->ino && a->sid && b->sid;
 }
 
-/* What came under a new name is what went from another one, if one of the same changes did. */
+/* A session under a new name is a moved one if the same changes removed that file elsewhere. */
 static struct seen *moved_from(struct seen_list *went, const struct seen *came)
 {
 	for (size_t i = 0; i < went->n; i++)
@@ -508,10 +508,10 @@ void events_close(struct events *e)
 	free(e);
 }
 
-/* By whoever has `telling`. */
+/* The caller holds `telling`. */
 static int add_reader(struct events *e, struct events_reader *r)
 {
-	/* Nobody kept note while nobody read. */
+	/* Without readers the list was not kept up to date. */
 	if (!events_are_read(e)) {
 		struct seen_list now = {0};
 		int rc = look(e->catalog, &now);
@@ -531,7 +531,7 @@ int events_reader_open(struct events *e, struct events_reader **ret)
 	struct events_reader *r CLEANUP_FREE = calloc(1, sizeof *r);
 	if (!r)
 		return -ENOMEM;
-	/* Whoever tells may have an index grow. */
+	/* events_tell can take long: an index may grow. */
 	while (!lock_try_for(&e->telling, LOCK_LOOK_NS))
 		if (stop_check() < 0)
 			return -EINTR;

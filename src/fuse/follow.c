@@ -20,7 +20,7 @@ struct recheck {
 	uint32_t renamed; /* names of entries from this one on were told of, or NO_ENTRY */
 };
 
-/* What to tell the kernel, gathered so that no lock is held. */
+/* What to tell the kernel; gathered first, because no lock may be held while telling. */
 struct telling {
 	struct fs *fs;
 	bool contents;
@@ -46,7 +46,7 @@ static void tell(void *arg, node_t node, struct span name)
 		fuse_lowlevel_notify_inval_entry(t->fs->session, node, name.p, name.n);
 }
 
-/* Where nothing was given out there is nothing to tell. */
+/* No lease, nothing to invalidate. */
 static void tell_session(struct fs *fs, const struct slot_info *s, bool contents, bool waits)
 {
 	struct telling t = {fs, contents, waits};
@@ -110,7 +110,7 @@ static void recheck(struct fs *fs)
 			tell_session(fs, &s, true, true);
 			renamed = tell_renamed(fs, s.slot, a->renamed);
 		}
-		/* What is changed all the time is told of each second. */
+		/* A session that changes all the time is told once a second. */
 		a->at_ms = (renamed != NO_ENTRY ? now : a->changed_ms) + RECHECK_MS;
 		a->renamed = renamed;
 		if (a->at_ms <= now)

@@ -17,7 +17,7 @@
 #define LIVE_SECONDS 10 /* a session whose file is younger than this is taken to be growing */
 #define LISTING_MAX ((size_t)1 << 20)
 
-/* Who was not interrupted is told what ended the work: the mount is going. */
+/* Without an interrupt, the end of the mount has stopped the work: say so. */
 static void reply_error(fuse_req_t req, int rc)
 {
 	bool gone = rc == -EINTR && !fuse_req_interrupted(req) && fs_of(req)->session &&
@@ -81,7 +81,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct handle *handle = fi ? handles_get(&fs->handles, fi->fh) : NULL;
 	int rc = handle && handle->writing ? tree_handle_attr(fs->tree, ino, handle->writing, &attr)
 	                                   : get_attr(fs, ino, &attr);
-	/* Who seeks to the end means the end of what can be read here. */
+	/* SEEK_END must use the size that can be read through this handle. */
 	if (rc == 0 && handle && handle->snapshot)
 		attr.size = snapshot_size(handle);
 	handle_put(fs, handle);
@@ -262,7 +262,7 @@ static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bo
 	if (!rc)
 		rc = list(&l, fs->tree, dir, (uint64_t)off);
 	check_noted(fs, &l.noted);
-	/* What was found before an error must reach the caller; the error comes with the next call. */
+	/* Return the names found before the error; the next call returns the error. */
 	if (rc < 0 && l.n == 0)
 		reply_error(req, rc);
 	else
@@ -288,7 +288,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		fuse_reply_err(req, ENOSYS);
 		return;
 	}
-	/* What is kept is dropped with the attributes, so these must be noted. */
+	/* Invalidating the attributes drops the listing, so the attributes must be noted. */
 	if (get_attr(fs, ino, &attr) == 0) {
 		leases_note(fs, &attr);
 		fi->cache_readdir = fi->keep_cache =
@@ -307,7 +307,7 @@ static int refusal(const struct fs *fs)
 static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 {
 	struct tree_attr attr;
-	/* Whoever opens it has its attributes, and they hold. */
+	/* The kernel already has its attributes, and they still hold. */
 	if (tree_is_fixed(node)) {
 		fi->noflush = fi->keep_cache = 1;
 		prefill_give(fs, node);

@@ -12,7 +12,7 @@
 
 struct fs;
 
-/* What an open file keeps: a text of its own, a place among the events, or what is being written. */
+/* An open file: its own text, its place among the events, or what is being written. */
 struct handle {
 	node_t snapshot;  /* whose text it is, 0: none */
 	struct lock lock; /* guards the three that follow */
@@ -78,7 +78,7 @@ int fs_receive(struct fuse_session *session, struct fuse_buf *buf);
 void fs_join(struct fuse_session *session, pthread_t thread);
 
 /* snapshot.c: texts made for one open file */
-/* Of a file whose session is growing. */
+/* For a file whose session is growing. */
 bool snapshot_is_wanted(const struct tree_attr *attr);
 /* Makes the text and gives it a number. 0 or a negative errno. */
 int snapshot_open(struct fs *fs, node_t node, uint64_t *ret);

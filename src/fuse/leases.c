@@ -8,7 +8,7 @@
 
 #define NODES_MAX ((size_t)1 << 18)
 
-/* What is given is given for at most so long, and needs a while to arrive. */
+/* A lease lasts at most this long, including the time until the answer arrives. */
 #define LEASE_MS ((int64_t)(seconds_of(TREE_LEASE) * 1000) + 2000)
 
 struct lease_slot {

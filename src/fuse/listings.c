@@ -26,7 +26,7 @@
 enum { EPOCH_OUTDATED = 0 };
 #define EPOCH_FINE UINT64_MAX
 
-/* Where the directory is or would be. There always is a free cell. */
+/* The cell of the directory, or the free one where it belongs. There is always a free cell. */
 static struct listing_state *find_listing(const struct listings *l, node_t dir)
 {
 	size_t i = hash_word(dir) & (l->cap - 1);

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* So many may wait for others. Each has its stack. */
+/* The most threads that may wait for others. Each has its own stack. */
 enum { MOST_WAITING = 256 };
 
 enum { TICK_NS = 1000 * 1000, JOIN_NS = 20 * 1000 * 1000 };
@@ -177,7 +177,7 @@ static bool waits(void *arg, bool begins)
 	return !begins;
 }
 
-/* So many threads there may be. */
+/* The most threads there may be now. */
 static unsigned room(const struct loop *l)
 {
 	return l->cap + atomic_load(&l->waiting);
@@ -258,13 +258,13 @@ static bool keep(struct loop *l, const struct fuse_buf *buf)
 	memcpy(k->bytes, buf->mem, buf->size);
 	*l->last = k;
 	l->last = &k->next;
-	/* Whoever is at work may come to wait for somebody. */
+	/* A working thread may begin to wait, which makes room for one more. */
 	if (atomic_exchange(&l->resting, false))
 		signal_to(l->active);
 	return true;
 }
 
-/* What says hello and good-bye is taken from ourselves, too: it asks nothing of the tree, and nobody sends it twice. */
+/* The first and last requests are taken from ourselves, too: they ask nothing of the tree, and come only once. */
 static bool may_be_own(uint32_t opcode)
 {
 	return opcode == FUSE_INIT || opcode == FUSE_DESTROY || opcode == FUSE_RELEASE || opcode == FUSE_RELEASEDIR ||
@@ -343,7 +343,7 @@ static bool help(struct loop *l)
 	return l->first != NULL;
 }
 
-/* By the main thread, once in a tick. */
+/* Called by the main thread once a tick. */
 static void look(struct loop *l, uint64_t *before)
 {
 	uint64_t turn = atomic_load(&l->turn);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Of a file that changed longer ago than this the thread that follows changes has dropped the pages. */
+/* If a file changed longer ago than this, the thread that follows changes has dropped its pages. */
 enum { YOUNG_SECONDS = 5 };
 enum { CELLS = 1 << 12, WAIT_NS = 10 * 1000 * 1000 };
 

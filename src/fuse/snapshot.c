@@ -63,7 +63,7 @@ void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 	struct buf copy CLEANUP_BUF = BUF_INIT;
 	LOCKED(&h->lock);
 	struct span s = slice(fs, h, off, n);
-	/* What is paged is not for the kernel. */
+	/* A paged address must not go to the kernel. */
 	if (h->text.paged) {
 		buf_addspan(&copy, s);
 		s = buf_span(&copy);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Where the kernel opens files without asking, nobody could be made to wait. */
+/* If the kernel opens files without asking, a reader cannot be made to wait. */
 bool stream_is_name(const struct fs *fs, node_t parent, const char *name)
 {
 	return parent == NODE_ROOT && !fs->no_open && strcmp(name, ".events") == 0;

@@ -95,13 +95,13 @@ static void object_time(struct object *o, const char *name, struct json_value v)
 
 /* ---- context.json ---- */
 
-/* What stands in place of a message's `content`. */
+/* The content that replaces a message's `content`. */
 struct content {
 	bool replaced;
 	struct span text; /* JSON; empty: the member is left out */
 };
 
-/* What one item is written from. */
+/* Everything that writing one item needs. */
 struct context_writer {
 	const struct session *s;
 	struct reader *reader;
@@ -333,7 +333,7 @@ const struct producer producer_context_json = {
 
 #define FIRST_MESSAGE_CHARACTERS 200
 
-/* What one pass over the lines collects. */
+/* Collected in one pass over the lines. */
 struct info {
 	struct tally roles;  /* size_t */
 	struct tally models; /* struct render_usage */

@@ -16,7 +16,7 @@
 
 #define DOT " · "
 
-/* What one entry is shown from. */
+/* Everything that showing one entry needs. */
 struct md {
 	const struct session *s;
 	uint32_t entry;
@@ -558,7 +558,7 @@ static int transcript_segment(const struct place *p, const void *item, bool is_f
 	int rc = session_read(s, i, reader, &r);
 	if (rc < 0)
 		return rc;
-	/* What has nothing to say may have cost something all the same. */
+	/* An entry without text may still have cost something. */
 	if (usage)
 		render_usage_add(usage, &r);
 	if (e->flags & ENTRY_NO_MESSAGE)

@@ -193,7 +193,7 @@ static void mark_leaf(struct drawing *d)
 		d->flags[i] |= ACTIVE;
 }
 
-/* Where `<- leaf` stands. */
+/* The row of `<- leaf`. */
 static uint32_t find_leaf_row(const struct drawing *d)
 {
 	uint32_t i = session_position(d->s);
@@ -211,7 +211,7 @@ static void count_below(struct drawing *d)
 	}
 }
 
-/* Of each row: how far right it stands and what lines lead to it. */
+/* For each row: its indentation and the lines that lead to it. */
 static void arrange(struct drawing *d)
 {
 	count_below(d);

@@ -148,7 +148,7 @@ int render_labels_tsv(const struct session *s, struct buf *out)
 
 	row_source_init(&src, s);
 	size_t start = out->n;
-	/* Who saves the table later says with it what he has seen; there is no other number in it. */
+	/* When the table is saved later, this number says which state it was made from. */
 	buf_addf(out, RENDER_LABELS_HEADING "\tas of line %" PRIu32 "\n", session_lines(s));
 	size_t rows = out->n;
 	for (uint32_t i = 0; i < session_count(s); i++) {

@@ -86,7 +86,7 @@ static bool has_items(const struct session *s, uint32_t i)
 	return has_flag(s, i, ENTRY_HAS_CALLS) || entry_at(s, i)->role == ROLE_TOOL_RESULT;
 }
 
-/* Where the items of the wide entry end that begin at `item`. */
+/* The end of the items of the wide entry that begin at `item`. */
 static uint32_t wide_end(const struct session *s, uint32_t item)
 {
 	size_t low = 0, high = s->call_wides.n;
@@ -144,7 +144,7 @@ static uint32_t entry_of(const struct session *s, uint32_t item)
 
 /* ---- the walk ---- */
 
-/* Of one hash: the call that the next result takes, or NO_ITEM. */
+/* For one hash: the call that the next result answers, or NO_ITEM. */
 struct open_call {
 	uint32_t low;
 	uint16_t high;

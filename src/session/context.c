@@ -263,7 +263,7 @@ static bool is_surely_sent(const struct entry *e)
 	}
 }
 
-/* What stands behind the newest compaction, and that itself, is in the context unless it is edited. */
+/* The newest compaction and everything after it are in the context, unless edited. */
 static bool ends_with_sent(const struct session *s, uint32_t at)
 {
 	uint32_t ring = NO_ENTRY;

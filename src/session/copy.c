@@ -32,7 +32,7 @@ static bool copy_header(const struct session *s, struct session *copy)
 	return true;
 }
 
-/* What is no pointer is taken as it is; `copy` has its own path, lock and place for what is derived. */
+/* Copies every member that is no pointer; `copy` keeps its own path, lock and derived data. */
 static void copy_plain(const struct session *s, struct session *copy)
 {
 	const struct session own = *copy;

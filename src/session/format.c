@@ -112,7 +112,7 @@ const struct format *format_of(struct json_value version)
 {
 	double v = format_version(version);
 	const struct format *f = formats;
-	/* What is no number is not below any. */
+	/* NaN is not below any number. */
 	while (f < NEWEST && !(v < f->below))
 		f++;
 	return f;

@@ -168,7 +168,7 @@ static uint32_t *slot_find(const struct session *s, uint64_t hash, const struct 
 	}
 }
 
-/* Of an id that is there already the later line wins. */
+/* If the id exists already, the later line wins. */
 static void table_put(const struct session *s, uint64_t hash, uint32_t i, bool *ret_replaced)
 {
 	uint32_t *slot = &s->derived->table.slots[slot_of(&s->derived->table, hash)];

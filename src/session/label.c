@@ -123,7 +123,7 @@ static int by_entry(const void *a, const void *b)
 	return (x->record > y->record) - (x->record < y->record);
 }
 
-/* Of each entry the last. */
+/* The last one of each entry. */
 static size_t keep_last(struct label_change *v, size_t n)
 {
 	size_t kept = 0;

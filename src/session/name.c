@@ -44,7 +44,7 @@ static uint32_t *odd_slot(const struct session *s, uint64_t hash)
 	}
 }
 
-/* Who has this name and is odd, or NO_ENTRY. */
+/* The entry with an unusual id that has this name, or NO_ENTRY. */
 static uint32_t odd_owner(const struct session *s, struct span name)
 {
 	const uint32_t *slot = odd_slot(s, hash_name(s, name));
@@ -104,7 +104,7 @@ static bool is_taken(struct naming *n, uint32_t i)
 	return owner != NO_ENTRY && owner < i && !has_flag(n->s, owner, ENTRY_ODD_NAME);
 }
 
-/* What an entry is named by: the exact bytes of its id, or a number as it is written. */
+/* The text that names an entry: the exact bytes of its id, or a number as written. */
 static void add_id(const struct record *r, struct buf *out)
 {
 	if (r->id.kind == JSON_STRING)

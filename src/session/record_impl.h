@@ -1,4 +1,4 @@
-/* What the files of record share. */
+/* Shared by the files of record. */
 #ifndef SESSIONFS_RECORD_IMPL_H
 #define SESSIONFS_RECORD_IMPL_H
 
@@ -24,7 +24,7 @@ struct date {
 	int64_t zone; /* seconds east of UTC, if it is not local */
 };
 
-/* What Date.parse() finds in a text. False where that is NaN. */
+/* As Date.parse(). False where that is NaN. */
 bool record_date(struct span text, struct date *ret);
 
 #endif

@@ -494,7 +494,7 @@ static int take_lines(struct scan *sc, struct window *w, uint64_t to)
 	return take_beginning(sc, w, to);
 }
 
-/* What stands after the last newline. */
+/* The bytes after the last newline. */
 static int take_tail(struct scan *sc, const struct window *w)
 {
 	struct extent *at = &sc->s->at;

@@ -173,7 +173,7 @@ struct session *session_new(const struct reach_at *at)
 	s->serial = 1;
 	s->at.last = s->at.info = NO_ENTRY;
 	hash_key_draw(&s->secret);
-	/* What another index of the file said is not to be compared with. */
+	/* Counts of another index of the file must not be comparable. */
 	s->relinks = (uint32_t)s->secret.seed;
 	atomic_init(&s->renamed, NO_ENTRY);
 	return s;
@@ -203,7 +203,7 @@ static uint64_t serial_of(const struct stat *st, uint64_t before)
 	return now > before ? now : before + 1;
 }
 
-/* What was read is the index of a shorter file: whoever asks for it finds that the file has grown. */
+/* The part that was read is the index of a shorter file; the next caller finds that the file has grown. */
 static int stopped(struct session *s)
 {
 	s->st.st_size = (off_t)s->at.end;

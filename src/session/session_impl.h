@@ -228,7 +228,7 @@ struct session {
 	X(labels.list)                                                                                                 \
 	X(labels.keys)
 
-/* What is not among them would be lost, and shared with a copy. */
+/* A vector missing here would leak, and be shared with a copy. */
 #define SESSION_ADD_SIZE(vec) +sizeof(((struct session *)0)->vec)
 _Static_assert(offsetof(struct session, derived) - offsetof(struct session, entries) ==
                    0 SESSION_VECTORS(SESSION_ADD_SIZE),
@@ -352,7 +352,7 @@ bool fault_add(faults_t *f, uint64_t offset, uint32_t line, enum reason reason);
 /* ---- session.c ---- */
 
 struct session *session_new(const struct reach_at *at);
-/* As session_load, but not stopped: for who cannot leave things half done. */
+/* As session_load, but never stopped: for callers that cannot stop half way. */
 int line_load(const struct session *s, uint32_t i, struct line *l, struct record *ret);
 /* Runs make under the mutex unless it ran at this serial. */
 int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s));

@@ -324,7 +324,7 @@ static void trim_buf(struct buf *b)
 	b->cap = b->n;
 }
 
-/* What it takes, with an eighth for the gaps that views of all sizes leave between each other. */
+/* The memory of a view, plus an eighth for the gaps that the allocator leaves. */
 static size_t cost_of(const struct view *v)
 {
 	size_t room = v->room > v->n ? v->room : v->n,

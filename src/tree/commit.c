@@ -66,7 +66,7 @@ static bool is_own(void *arg, uint32_t line, uint32_t entry, struct span label)
 	return state_is_saved(c->tree, c->slot, line, entry, label);
 }
 
-/* What a table changes depends on the labels of now. */
+/* A table's changes depend on the labels of now. */
 static int read_table(struct commit *c)
 {
 	free(c->labels);
@@ -99,7 +99,7 @@ static int make_lines(void *arg, unsigned attempt, struct buf *out)
 	return rc < 0 ? rc : buf_err(&c->written);
 }
 
-/* What is at the place of a slot, which may be another file by now. */
+/* The slot at the place of this one: it may be another file by now. */
 static int find_slot(struct tree *t, uint32_t slot, struct slot_info *ret)
 {
 	int rc = catalog_slot(t->catalog, slot, ret);
@@ -395,7 +395,7 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 /* An id and a parent, which an old file does not have. */
 #define MIGRATED_BYTES 40
 
-/* What a write adds to the disk: a record, and of an old file a whole new one. */
+/* The bytes that a write adds to the disk: a record, or for an old file a whole new file. */
 static uint64_t room_for(struct tree *t, const struct slot_info *slot, size_t text)
 {
 	struct session *s;

@@ -387,7 +387,7 @@ int path_match(struct ctx *dir, struct span name, struct node *ret)
 
 /* --- tool calls and images --------------------------------------------------------------------- */
 
-/* So many calls or images from one mark to the next. */
+/* The calls or images from one mark to the next. */
 enum { MARK = 128 };
 
 /* The last mark that has at most n before it; {0} if there is none. */

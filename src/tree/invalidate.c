@@ -23,7 +23,7 @@ static bool shows_project(const struct kind *k)
 	return k->stamp == STAMP_PROJECT || (k->name && dir && dir->stamp == STAMP_PROJECT);
 }
 
-/* What shows the newest session's time, or leads to it. */
+/* The nodes that show the newest session's time, or lead to it. */
 static void tell_above(uint32_t project, tree_tell tell, void *arg)
 {
 	struct node root = tree_node(NODE_ROOT);

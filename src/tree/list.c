@@ -289,7 +289,7 @@ int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, 
 	int faults = fault_begin();
 	struct counted counted = {emit, arg, 0};
 	int rc = list_all(t, dir, cookie, want, count_name, &counted);
-	/* What was listed already goes to the caller, who goes on behind it. */
+	/* Names already listed go to the caller, who continues after them. */
 	while (counted.n == 0 && tree_moved(t, &rc, &dir))
 		rc = list_all(t, dir, cookie, want, count_name, &counted);
 	return fault_end(faults, rc);

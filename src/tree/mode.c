@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-/* What stands above all sessions, and is the mounting user's. */
+/* Names above all sessions belong to the mounting user. */
 static bool is_shared(const struct kind *k)
 {
 	return k->stamp == STAMP_ALL || k->stamp == STAMP_PROJECT;

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-/* Nor has a link that leads to the session from elsewhere: its name says which one, and may be another's by now. */
+/* A link to the session from elsewhere has no place either: its name may lead to another session by now. */
 static bool has_place(struct node n)
 {
 	const struct kind *k = kind_of(n);
@@ -20,7 +20,7 @@ bool tree_moved(struct tree *t, int *rc, node_t *node)
 {
 	struct node n = tree_node(*node);
 	struct slot_info now;
-	/* What was found to be gone on the way counts no more where it is looked for again. */
+	/* The fault was noted for the old node; the new one is looked up afresh. */
 	*rc = fault_take(*rc);
 	if (*rc != -ESTALE || !has_place(n) || stop_check() < 0)
 		return false;

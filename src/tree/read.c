@@ -156,7 +156,7 @@ int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *o
 {
 	int faults = fault_begin();
 	int rc = read_at(t, node, off, n, out);
-	/* Who has read the beginning of what was there before must not get the rest of something else. */
+	/* A reader that got the beginning of the old text must not get the rest of another one. */
 	while (off == 0 && tree_moved(t, &rc, &node)) {
 		buf_reset(out);
 		rc = read_at(t, node, off, n, out);

@@ -53,7 +53,7 @@ struct refusal {
 	struct buf text;
 };
 
-/* Whom a removal is refused for a moment (state.c). */
+/* A process that may not remove names for a moment (state.c). */
 struct warned {
 	pid_t process;
 	node_t spoilt; /* the only name that is kept from it, a write of which was refused; 0: all are, for a refused
@@ -272,7 +272,7 @@ void ctx_close(struct ctx *c);
 node_t ctx_id(const struct ctx *c);
 int ctx_size(struct ctx *c, uint64_t *ret);
 int ctx_attr(struct ctx *c, struct tree_attr *ret);
-/* Of a writable name that was made a moment ago and holds nothing yet. */
+/* Attributes of a writable name that was created a moment ago and is still empty. */
 int ctx_fresh_attr(struct ctx *c, struct tree_attr *ret);
 void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret);
 /* What follows a session file without being watched. In a mount that can be written, what was written reads back at
@@ -337,7 +337,7 @@ const struct view *view_get(struct ctx *c, node_t id, uint64_t serial,
                             int (*make)(struct ctx *c, void *arg, struct view *ret), void *arg, int *ret_err);
 /* The kept view of the ctx's node, made if need be; release with cache_release. NULL and *ret_err on failure. */
 const struct view *ctx_view(struct ctx *c, int *ret_err);
-/* What one entry says never changes in a generation; all else is as of a serial. */
+/* The contents of one entry never change in a generation; everything else is as of a serial. */
 uint64_t view_serial(const struct ctx *c);
 
 /* moved.c: what was asked of the node ended with *rc, or with a fault, which *rc is then. True if it is to be
@@ -359,7 +359,7 @@ static inline uint32_t view_entry(const struct view *v, size_t i)
 
 /* The path to `at`, root first: its items are the entries. */
 const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err);
-/* Of a view that is names: number i. */
+/* Name number i of a view of names. */
 struct span view_name(const struct view *v, size_t i);
 /* The names of labels/, and the entries that they are of, rising. */
 const struct view *view_labels(struct ctx *c, int *ret_err);

@@ -185,7 +185,7 @@ static int clear_value(struct tree *t, node_t dir, struct span name, struct node
 	return commit_value(t, n, (struct span){NULL, 0}, (struct span){"\n", 1}, false);
 }
 
-/* What always says something is gone only until somebody makes it anew, or for a moment. */
+/* A name that always exists is hidden until it is created again, or for a moment. */
 static int hide(struct tree *t, node_t dir, struct span name, struct node n)
 {
 	(void)dir;

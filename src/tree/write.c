@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* So many of those who use one open file are known. */
+/* The most users of one open file that are remembered. */
 #define USERS 8
 
 struct tree_handle {
@@ -98,7 +98,7 @@ static int open_scratch(struct tree *t, uint64_t id, bool truncate, struct tree_
 	return 0;
 }
 
-/* What a writable file shows now; nothing if it is not there. */
+/* The text that a writable file shows now; nothing if it does not exist. */
 static int shown(struct tree *t, struct node n, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};

@@ -109,7 +109,7 @@ static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct record r;
 	if (!session_format(s)->has_ids) {
-		/* What ids there are do not count. */
+		/* Ids in such a file do not count. */
 		json_quote(session_entry_id(s, i), out);
 		return buf_err(out);
 	}
@@ -127,7 +127,7 @@ static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 	return buf_err(out);
 }
 
-/* Where the lines of the attempt before are: one write brought them, so they follow each other. */
+/* Finds the lines of the previous attempt. One write appended them, so they are adjacent. */
 static void find_written(struct edit_writer *w, struct span written)
 {
 	static const char before_id[] = ",\"id\":\"";

@@ -236,7 +236,7 @@ static bool is_heading(struct span row)
 	return row.n >= sizeof heading - 1 && memcmp(row.p, heading, sizeof heading - 1) == 0;
 }
 
-/* What the first heading says; without one the line of now. */
+/* The line in the first heading; without a heading the current line. */
 static int find_line(struct table *t)
 {
 	struct span rest = t->table->text;

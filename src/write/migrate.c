@@ -20,7 +20,7 @@ static int flush(struct migration *m)
 	if (buf_err(&m->out))
 		return buf_err(&m->out);
 	for (size_t done = 0; done < m->out.n;) {
-		/* What is paged is not for the kernel. */
+		/* A paged address must not go to the kernel. */
 		char piece[65536];
 		size_t some = m->out.n - done < sizeof piece ? m->out.n - done : sizeof piece;
 		memcpy(piece, m->out.p + done, some);
@@ -134,7 +134,7 @@ static void add_header(struct migration *m, const struct record *r)
 	buf_adds(&m->out, "}\n");
 }
 
-/* What lies between entries: headers are kept, the rest does not parse or says nothing. */
+/* Copies the headers between entries. The rest does not parse or says nothing. */
 static int add_between(struct migration *m, uint64_t from, uint64_t to)
 {
 	struct buf gap CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;

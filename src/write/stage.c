@@ -37,7 +37,7 @@ void stage_release(struct stage *st)
 	buf_release(&st->bytes);
 }
 
-/* Who is interrupted tries again, and must not be told the same for ever. */
+/* An interrupted caller tries again; EINTR must not stick. */
 static int refuse(struct stage *st, int rc)
 {
 	st->refused = rc == -EINTR ? 0 : rc;

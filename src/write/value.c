@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/* What is not part of the value but may stand around it: a BOM, CR LF. */
+/* Bytes that may surround a value: a BOM, CR LF. */
 #define AROUND 5
 
 static int refuse(int rc, const char *why, const char **ret_why)
