@@ -29,7 +29,8 @@ TIMEOUT = 60  # who needs longer than that hangs
 STABLE = 3  # sessions that stay where they are
 ENTRIES = 12  # that each begins with
 GONE = {errno.ENOENT, errno.ESTALE, errno.ENOTDIR}
-ENDED = {errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV}
+#: EINTR: the end of the mount ends work that takes long
+ENDED = {errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV, errno.EINTR}
 EXCUSES = re.compile(
     r"No such file or directory|Stale file handle|Not a directory|Transport endpoint|connection abort|No such device"
     r"|file truncated|has become inaccessible|has been replaced|no files remaining|has appeared|changed before we read"
