@@ -5,9 +5,14 @@
 "$ROOT/scripts/check-names" >"$T/out" 2>&1 || die "$(cat "$T/out")"
 mkdir "$T/copy"
 cp -r "$ROOT/src" "$ROOT/include" "$ROOT/scripts" "$ROOT/Makefile" "$ROOT/ARCHITECTURE.md" "$T/copy/"
-mkdir "$T/copy/tests"
-for gone in 'src/tree/gone.c' 'gone.h' 'tree_is_gone' 'gone()'; do
+(cd "$ROOT/tests" && find . -maxdepth 1 -type d -exec mkdir -p "$T/copy/tests/{}" \;)
+"$ROOT/scripts/check-names" "$T/copy" >"$T/out" 2>&1 || die "the copy: $(cat "$T/out")"
+echo '/* only_in_comment */' >>"$T/copy/src/tree/tree.c"
+for gone in src/tree/gone.c gone.h tree_is_gone only_in_comment 'treegone()'; do
 	cp "$ROOT/ARCHITECTURE.md" "$T/copy/"
 	printf '\nSee \140%s\140.\n' "$gone" >>"$T/copy/ARCHITECTURE.md"
-	fails 1 "is gone" "$ROOT/scripts/check-names" "$T/copy"
+	fails 1 "ARCHITECTURE.md: ${gone//[()]/.} is gone" "$ROOT/scripts/check-names" "$T/copy"
 done
+cp "$ROOT/ARCHITECTURE.md" "$T/copy/"
+printf '\nSee src/tree/gone.c.\n' >>"$T/copy/ARCHITECTURE.md"
+fails 1 "src/tree/gone.c is gone" "$ROOT/scripts/check-names" "$T/copy"
