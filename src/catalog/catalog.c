@@ -481,8 +481,8 @@ static bool is_of_project(const struct catalog *c, uint32_t dir, uint32_t projec
 	return project == NO_SLOT || dir == 0 || c->dirs[dir].project == project;
 }
 
-/* Why something that could not be looked at may be newer than the file; 0 if nothing may. What waits for somebody else
- * is not there until it can be had. */
+/* The error of a file that could not be looked at and may be newer than this one; 0 if there is none. A file that waits
+ * for somebody else does not count until it answers. */
 static int newer_in_trouble(const struct catalog *c, uint32_t project, uint32_t file)
 {
 	for (uint32_t i = 0; i < c->dir_count; i++) {

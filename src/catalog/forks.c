@@ -2,9 +2,9 @@
  * a path of the machine it was made on; sessions are copied and moved, so a path that
  * leads nowhere is taken for the file name at its end.
  *
- * Who forked from me is the same question asked of everybody, so it is answered for all at once,
- * and again when a session came or went. Many forks name one parent, and many files can have one name: each
- * path is looked at once, and how many files have a name is seen from where they begin and end in a sorted list. */
+ * The forks of all sessions are found at once, and again when a session comes or goes. Many forks can name one parent,
+ * and many files can have one name: each path is looked up once, and the files of one name are a range of a sorted
+ * list. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/stop.h"

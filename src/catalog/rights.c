@@ -1,6 +1,6 @@
 /* Which bits of a mode the directories above a session let through.
  *
- * What we have read ourselves the user we run as can read: of that user's own classes the directories are not asked. */
+ * The user that we run as can read what we have read: the directories are not asked about that user's own classes. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"

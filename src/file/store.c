@@ -49,8 +49,7 @@ static int check_name(const struct reach_at *at, const struct store_id *id)
 	return now.st.st_dev == id->dev && now.st.st_ino == id->ino ? 0 : -ESTALE;
 }
 
-/* Whoever has the lock may be another program that never gives it back: asked for again and again, since the wait of
- * flock(2) ends for nobody. */
+/* Another program may hold the lock for ever, and a wait in flock(2) cannot be stopped: so try again and again. */
 static int lock_file(int fd)
 {
 	struct timespec pause = {.tv_nsec = 200 * 1000};
@@ -154,8 +153,8 @@ static void sleep_ms(unsigned ms)
 	nanosleep(&pause, NULL);
 }
 
-/* Waits until nobody has appended for so long. Who appends one line right after the other is in step with our
- * attempts and overtakes each of them, but does not go on like that: what is best is a moment later. */
+/* Waits until nobody has appended for so long. A program that appends line after line overtakes each of our attempts,
+ * but soon stops: a moment later is best. */
 static void wait_for_quiet(int fd, unsigned ms)
 {
 	off_t before = -1, size = 0;

@@ -35,8 +35,7 @@ static struct listing_state *find_listing(const struct listings *l, node_t dir)
 	return &l->cells[i];
 }
 
-/* Makes room. What has become fine is as good as not noted, and left behind: else every directory that was ever listed
- * would be kept. */
+/* Makes room. Settled directories need no cell and are dropped: otherwise every directory ever listed would stay. */
 static bool grow_listings(struct listings *l)
 {
 	size_t n = 0;

@@ -47,7 +47,7 @@ void sizes_tell(struct fs *fs, const struct tree_attr *a)
 		return;
 	if (!note(s, a, false)) {
 		fuse_lowlevel_notify_inval_inode(fs->session, a->node, 0, 0);
-		/* Not before: who finds it here tells it at once. */
+		/* Not earlier: a thread that finds the note tells the size at once. */
 		note(s, a, true);
 	}
 	lock_give(&s->dropping);

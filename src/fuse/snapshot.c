@@ -4,8 +4,8 @@
  * from the current state. While its session grows such a file is made once for each open and served from there,
  * past the page cache, which belongs to the file and not to the open.
  *
- * Who has read a transcript to its end and reads on (tail -f) gets what was said since, behind the text as it was; who
- * begins it again then (tail, when it has become shorter) gets the text of now. */
+ * A reader that continues at the end of a transcript (tail -f) gets what was said since, after the text as it was. A
+ * reader that starts again (tail, when the file has become shorter) gets the current text. */
 #include "fs_impl.h"
 
 #include <string.h>

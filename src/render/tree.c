@@ -104,7 +104,7 @@ static void sort_siblings(struct drawing *d, size_t base)
 		qsort_r(v, n, sizeof *v, sibling_compare, d);
 }
 
-/* Of the siblings that came on the stack since it had `base` the one that leads to the leaf goes to the top. */
+/* Among the siblings pushed since `base`, moves the one that leads to the leaf to the top. */
 static void put_leaf_first(struct drawing *d, size_t base)
 {
 	uint32_t *v = stack_top(d);
@@ -172,7 +172,7 @@ static void find_rows(struct drawing *d)
 	put_leaf_first(d, 0);
 	walk_down(d);
 
-	/* What no root reaches hangs on a cycle, which is entered at its first entry. */
+	/* Entries that no root reaches hang on a cycle: enter it at its first entry. */
 	for (uint32_t i = 0; i < d->n; i++) {
 		if (d->flags[i] & REACHED)
 			continue;

@@ -262,7 +262,7 @@ static bool iso_zone(struct reading *r)
 	return true;
 }
 
-/* What follows the T. Of the 24th hour there is but the beginning. */
+/* The time after the T. 24:00 is valid, later times of hour 24 are not. */
 static bool iso_time(struct reading *r)
 {
 	struct scanner *in = &r->in;

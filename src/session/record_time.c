@@ -29,8 +29,8 @@ static int64_t offset_at(int64_t second)
 	return localtime_r(&t, &tm) ? tm.tm_gmtoff : 0;
 }
 
-/* The moment at which clocks here show this. What they show twice is meant the first time, and what they pass over is
- * counted on from before, as ECMAScript has it; mktime(3) leaves both open. */
+/* Local time to UTC. A local time that occurs twice means the first one, and one that is skipped is counted on from
+ * before the gap, as in ECMAScript; mktime(3) leaves both open. */
 static int64_t from_local(int64_t second)
 {
 	const int64_t day = 24 * 60 * 60;
@@ -60,8 +60,8 @@ static uint64_t load(const char *p)
 	return word;
 }
 
-/* What has the high bit set in each of eight bytes that is no digit where `form` has 0, or else not as in `form`.
- * `limits` is what added to the greatest difference that is allowed gives 0x7f. */
+/* Sets the high bit of each of eight bytes that does not match `form`: a digit where `form` has 0, else the same byte.
+ * `limits` plus the greatest allowed difference is 0x7f. */
 static inline uint64_t misfits(const char *p, const char *form, const char *limits)
 {
 	uint64_t difference = load(p) ^ load(form);

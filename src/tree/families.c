@@ -493,8 +493,8 @@ static int call_name_kept(struct ctx *c, uint32_t entry, uint32_t n, struct buf 
 	return 0;
 }
 
-/* The results of a message follow each other, but not only of one. Of a long one that is not looked at itself, the
- * names are kept and not the line: else each of two that take turns would be read again for the other. */
+/* The results of several messages can take turns. For a long message the names of its calls are kept, not its line:
+ * otherwise each line would evict the other, and be read again for every result. */
 int call_name_of(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out)
 {
 	if (session_entry(c->session, entry)->length > LINE_SHORT && cache_budget(c->tree->cache)->limit)

@@ -197,9 +197,8 @@ int list_child(struct ctx *dir, const struct lister *l, struct node child, struc
 	return rc;
 }
 
-/* What cannot be removed is listed before what can, so that who removes all of a directory is refused before anything
- * is gone (sessionfs(5), "Writing"). A cookie is one more than the row's number, and that much more in the second half.
- */
+/* Names that cannot be removed are listed first: a recursive removal is refused before it has removed anything
+ * (sessionfs(5), "Writing"). A cookie is the row's number plus one; in the second half this is added. */
 #define COOKIE_REMOVABLE ((uint64_t)1 << NODE_KIND_BITS)
 _Static_assert(2 * COOKIE_REMOVABLE <= COOKIE_FAMILY, "the cookies of fixed names come before those of families");
 

@@ -71,8 +71,8 @@ void state_forget(struct tree *t, struct node n);
 /* Notes why something was refused: for the log and `errors`. */
 void state_refuse(struct tree *t, struct node n, const char *what, int rc, const char *why);
 
-/* Who empties a directory recursively must not remove what he gets at when the rest is refused him; who cleans up after
- * a write that was refused must not remove what was there before. So for ten seconds these processes may not. */
+/* A recursive removal that was refused most names must not remove the few others, and a program that cleans up after a
+ * refused write must not remove the old value. So for ten seconds such a process may remove nothing. */
 
 /* A removal was refused to the process of this thread. */
 void state_warn(struct tree *t, pid_t thread);

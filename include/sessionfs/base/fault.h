@@ -10,13 +10,13 @@
 /* rc: a negative errno; 0 notes nothing. The first counts. */
 void fault_note(int rc);
 
-/* Sets aside what was noted before. Returns it, for fault_end. */
+/* Sets aside an earlier fault. Returns it, for fault_end. */
 int fault_begin(void);
 
-/* What was noted since fault_begin, else rc; from here on nothing was. For who tries again. */
+/* Returns the fault since fault_begin, else rc, and forgets it: for a caller that tries again. */
 int fault_take(int rc);
 
-/* What was noted since fault_begin, else rc. What was set aside is noted again. */
+/* Returns the fault since fault_begin, else rc, and restores the one that was set aside. */
 int fault_end(int before, int rc);
 
 #endif
