@@ -1,9 +1,9 @@
-/* A place (the path of a session file) is compared with what was there when readers were told last: nothing then and
- * a session now was created, another slot is another file under the same name, and a session that grew is asked
- * for the entries that end beyond what was told. Which places changed is found out by whoever
- * follows the catalog (catalog_wait).
+/* Each place (the path of a session file) is compared with what was there when readers were last told. A session where
+ * there was none was created. Another slot means another file under the same name. A session that grew is asked for the
+ * entries that end beyond what was told. The thread that follows the catalog finds out which places changed
+ * (catalog_wait).
  *
- * What readers must be told is known from the moment the first of them opens. */
+ * The comparison starts from the state of the catalog when the first reader opens. */
 #include "sessionfs/fuse/events.h"
 #include "sessionfs/json/json.h"
 #include "sessionfs/base/lock.h"
@@ -20,7 +20,7 @@ struct seen {
 	const char *project, *stem, *sid;
 	dev_t dev;
 	ino_t ino;
-	uint64_t told; /* the bytes of the file whose entries were told */
+	uint64_t told; /* bytes of the file; readers were told of the entries in them */
 };
 
 struct seen_list {
@@ -45,9 +45,9 @@ struct waiting {
 struct events {
 	struct catalog *catalog;
 	const struct events_ops *ops;
-	struct lock telling;   /* guards what follows: an index may grow meanwhile, which takes time */
+	struct lock telling;   /* guards `seen`; held while an index grows, which takes time */
 	struct seen_list seen; /* by place */
-	struct lock lock;      /* guards the rest: for those who read, who never wait for that */
+	struct lock lock;      /* guards the rest; separate, so that reads never wait for an index */
 	struct events_reader *readers;
 	struct waiting *waiting; /* oldest first */
 };
@@ -80,7 +80,7 @@ static struct seen seen_of(const struct slot_info *s, const char *project)
 	};
 }
 
-/* Everything there is: what readers know when the first of them comes. */
+/* Lists all sessions: what the first reader is taken to know already. */
 static int look(struct catalog *c, struct seen_list *ret)
 {
 	struct seen_list l CLEANUP(seen_release) = {0};
@@ -142,7 +142,7 @@ static void begin_line(const char *event, const struct seen *s, struct buf *out)
 	add_path("path", s, out);
 }
 
-/* A line that does not fit, or for which there is no memory, is lost; the reader hears so once. */
+/* A line that does not fit, or for which there is no memory, is lost. The reader is told so once. */
 static void end_line(struct events *e, struct buf *line)
 {
 	buf_adds(line, "}\n");
@@ -189,7 +189,7 @@ static void add_entry(const struct session *s, uint32_t i, struct buf *out)
 	buf_addc(out, '{');
 	add_entry_name("id", s, i, out);
 	buf_adds(out, ",\"type\":");
-	/* A type that is not known is told as it stands in the file. */
+	/* An unknown type is copied from the file as it is. */
 	if (at->type != RECORD_OTHER)
 		json_quote(span_of(record_type_name(at->type)), out);
 	else if (session_load(s, i, &line, &r) == 0 && r.type_.kind == JSON_STRING)
@@ -264,7 +264,7 @@ static void tell_growth(struct events *e, struct seen *seen)
 {
 	struct session *s;
 	if (catalog_get(e->catalog, seen->slot, &s) < 0)
-		return; /* what it became is another change */
+		return; /* a change of its own will tell what became of it */
 	uint32_t n = session_count(s), first = first_new(s, seen->told);
 	bool named = false;
 	for (uint32_t i = first; i < n; i += ENTRIES_A_LINE)
@@ -288,7 +288,7 @@ static bool is_same_file(const struct seen *a, const struct seen *b)
 	return a->dev == b->dev && a->ino == b->ino && a->sid && b->sid;
 }
 
-/* A session under a new name is a moved one if the same changes removed that file elsewhere. */
+/* A session under a new name was moved if the same batch of changes removed its file elsewhere. NULL if not. */
 static struct seen *moved_from(struct seen_list *went, const struct seen *came)
 {
 	for (size_t i = 0; i < went->n; i++)
@@ -320,7 +320,7 @@ static void tell_came(struct events *e, struct seen_list *went, struct seen *see
 	tell_growth(e, seen);
 }
 
-/* A session that is new gets its SID when all headers were read: others may have the same. */
+/* A new session gets its SID only when all headers have been read, since other sessions may have the same. */
 static bool look_at(struct catalog *c, uint32_t place, struct slot_info *ret)
 {
 	struct slot_info first;
@@ -333,7 +333,7 @@ static bool look_at(struct catalog *c, uint32_t place, struct slot_info *ret)
 	return catalog_at(c, place, ret);
 }
 
-/* Those that went are only gathered: they may have moved. */
+/* Sessions that went are only collected in `went`: they may have moved. */
 static int tell_place(struct events *e, uint32_t place, bool came, struct seen_list *went)
 {
 	struct project_info project;
@@ -403,7 +403,7 @@ bool events_are_read(struct events *e)
 
 /* ---- readers ---- */
 
-/* As many whole lines as fit; a line longer than that comes in pieces. */
+/* The bytes of as many whole lines as fit in n. A longer line comes in pieces. */
 static size_t portion(const struct buf *lines, size_t n)
 {
 	if (lines->n <= n)
@@ -454,7 +454,7 @@ static void serve_all(struct events *e)
 		wake_poll(e, r);
 }
 
-/* Answers without bytes those who wait on this reader, or for this request, or (both NULL) all. */
+/* Answers waiting reads without bytes: those of this reader, or this request, or (both NULL) all. */
 static void dismiss(struct events *e, const struct events_reader *r, const void *request, int err)
 {
 	for (struct waiting **at = &e->waiting; *at;) {
@@ -508,7 +508,7 @@ void events_close(struct events *e)
 	free(e);
 }
 
-/* The caller holds `telling`. */
+/* The caller holds e->telling. */
 static int add_reader(struct events *e, struct events_reader *r)
 {
 	/* Without readers the list was not kept up to date. */
@@ -531,7 +531,7 @@ int events_reader_open(struct events *e, struct events_reader **ret)
 	struct events_reader *r CLEANUP_FREE = calloc(1, sizeof *r);
 	if (!r)
 		return -ENOMEM;
-	/* events_tell can take long: an index may grow. */
+	/* events_tell can hold the lock for long, while an index grows. */
 	while (!lock_try_for(&e->telling, LOCK_LOOK_NS))
 		if (stop_check() < 0)
 			return -EINTR;

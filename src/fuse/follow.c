@@ -1,6 +1,7 @@
-/* One thread follows the catalog: it tells the kernel what to ask for again (I4 to I6), and the readers of `.events`.
+/* One thread follows the catalog. It tells the kernel what to ask for again (I4 to I6), and tells the readers of
+ * `.events`.
  *
- * Names are told when a session came or went; that waits for the lookups in its project's directory. */
+ * Names are told when a session came or went. That waits for lookups in its project's directory. */
 #include "fs_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -12,26 +13,26 @@
 #include <sys/stat.h>
 
 #define RECHECK_MS 1000
-#define LOOK_MS 250 /* between looks for readers of .events, where inotify does not tell */
+#define LOOK_MS 250 /* between looks for readers of .events where inotify reports nothing */
 
 struct recheck {
 	uint32_t slot;
 	int64_t at_ms, changed_ms;
-	uint32_t renamed; /* names of entries from this one on were told of, or NO_ENTRY */
+	uint32_t renamed; /* the names of entries from this one on were told; NO_ENTRY: none were */
 };
 
-/* What to tell the kernel; gathered first, because no lock may be held while telling. */
+/* How to tell the kernel of a change. No lock may be held while telling. */
 struct telling {
 	struct fs *fs;
 	bool contents;
-	bool waits; /* for readers of contents that are dropped: not while a request is served */
+	bool waits; /* may wait for readers of the pages it drops; false while a request is served */
 };
 
 /* --- the kernel --------------------------------------------------------------------- */
 
 static void tell_node(const struct telling *t, node_t node)
 {
-	/* Without opens to answer all that is read is kept: see sizes.c. */
+	/* If the kernel opens files without asking, it keeps all pages that are read: see sizes.c. */
 	bool whole = tree_is_dir(node) || (t->waits && (t->fs->coherence.sizes.told || tree_is_restamped(node))) ||
 	             (t->contents && tree_is_rewritten(node));
 	fuse_lowlevel_notify_inval_inode(t->fs->session, node, whole ? 0 : -1, 0);
@@ -61,8 +62,9 @@ static void tell_session(struct fs *fs, const struct slot_info *s, bool contents
 		tree_invalidate_above(fs->tree, s->project, tell, &t);
 }
 
-/* Not with the change itself: it has the index grow, and a write that fails is about to take back what it wrote. And
- * twice: an answer of before can be on its way. The first entry that must be told of again, or NO_ENTRY. */
+/* Tells the names that may lead elsewhere now. Not done with the change itself: it makes the index grow, and a failing
+ * write may be about to take back what it wrote. Done twice, because an older answer can still be on its way. Returns
+ * the first entry to be told again, or NO_ENTRY. */
 static uint32_t tell_renamed(struct fs *fs, uint32_t slot, uint32_t again)
 {
 	struct telling t = {fs, false, true};
@@ -110,7 +112,7 @@ static void recheck(struct fs *fs)
 			tell_session(fs, &s, true, true);
 			renamed = tell_renamed(fs, s.slot, a->renamed);
 		}
-		/* A session that changes all the time is told once a second. */
+		/* A session that changes continuously is told once a second. */
 		a->at_ms = (renamed != NO_ENTRY ? now : a->changed_ms) + RECHECK_MS;
 		a->renamed = renamed;
 		if (a->at_ms <= now)
@@ -142,7 +144,7 @@ static void tell_change(struct fs *fs, const struct catalog_change *change)
 	plan_recheck(&fs->coherence.follow, s.slot);
 }
 
-/* Looking for what inotify does not tell is only worth it while somebody waits to hear. */
+/* Looking for changes that inotify does not report is only worth it while .events has readers. */
 static bool must_look(struct fs *fs)
 {
 	return events_are_read(fs->events) && !catalog_is_told(fs->catalog);
@@ -177,7 +179,7 @@ static void *follow(void *arg)
 	return NULL;
 }
 
-/* Signals are for the main thread: its loop ends on them. */
+/* The thread blocks signals: the main thread takes them, and its loop ends on them. */
 void follow_start(struct fs *fs)
 {
 	sigset_t all, old;
@@ -194,8 +196,8 @@ void follow_start(struct fs *fs)
 		log_warning("changes are not followed: %s", strerror(rc));
 }
 
-/* The loop has ended. The thread may be telling of a name, which waits for whoever looks something up in the same
- * directory: fs_join answers him. */
+/* The loop has ended. The thread may be telling a name, which waits for lookups in the same directory: fs_join answers
+ * those. */
 void follow_stop(struct fs *fs)
 {
 	struct follow *f = &fs->coherence.follow;

@@ -1,5 +1,5 @@
-/* Requests become calls of tree_*, results become replies. What the kernel may keep of them is in coherence.h: the
- * kernel is told not to ask when directories are opened, and with -o ro not for files either. */
+/* Requests become calls of tree_*, and results become replies. coherence.h says what the kernel may keep of them. The
+ * kernel is told not to ask when directories are opened, and with -o ro when files are opened. */
 #include "sessionfs/fuse/fs.h"
 #include "fs_impl.h"
 
@@ -14,10 +14,10 @@
 /* libfuse fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#define LIVE_SECONDS 10 /* a session whose file is younger than this is taken to be growing */
+#define LIVE_SECONDS 10 /* a session whose file is younger than this counts as growing */
 #define LISTING_MAX ((size_t)1 << 20)
 
-/* Without an interrupt, the end of the mount has stopped the work: say so. */
+/* -EINTR without an interrupt: the end of the mount stopped the work. The reply says so. */
 static void reply_error(fuse_req_t req, int rc)
 {
 	bool gone = rc == -EINTR && !fuse_req_interrupted(req) && fs_of(req)->session &&
@@ -94,8 +94,8 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_attr(req, &st, seconds_of(attr.attr_class));
 }
 
-/* Asked only without default_permissions, when the one user who can get here is the one we run as: what we show we
- * could read. */
+/* The kernel asks only without default_permissions. Then only the user we run as can get here, and we could read
+ * everything that we show. */
 static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 {
 	struct fs *fs = fs_of(req);
@@ -124,7 +124,7 @@ static bool is_in_group(fuse_req_t req, gid_t gid)
 	return found;
 }
 
-/* The kernel lets everybody read a link that they get to. */
+/* The kernel does not check who may read a link, so we do. */
 static bool may_read_link(fuse_req_t req, node_t node)
 {
 	const struct fuse_ctx *who = fuse_req_ctx(req);
@@ -151,7 +151,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct statvfs source;
-	/* The mount is there although its source is not: a full disk of no size. */
+	/* The mount stays when its source is gone: report a full disk of size 0. */
 	if (statvfs(catalog_source(fs_of(req)->catalog), &source) < 0)
 		source = (struct statvfs){.f_bsize = 4096, .f_frsize = 4096};
 	struct statvfs st = {
@@ -176,10 +176,10 @@ struct listing {
 	size_t n, cap;
 	bool plus;
 	enum plus brings;
-	struct buf noted; /* node_t: what the kernel is to be told of when no lock is held any more */
+	struct buf noted; /* node_t: directories for listings_check once no lock is held */
 };
 
-/* Non-zero if it did not fit. */
+/* Non-zero if the name did not fit. */
 static int add_name(struct listing *l, const char *name, uint64_t cookie, const struct fuse_entry_param *e)
 {
 	size_t room = l->cap - l->n;
@@ -191,7 +191,7 @@ static int add_name(struct listing *l, const char *name, uint64_t cookie, const 
 	return 0;
 }
 
-/* Without an ino the kernel only lists the name, and asks when somebody wants more. */
+/* Without an ino the kernel only lists the name, and looks it up when somebody wants more. */
 static struct fuse_entry_param bare_entry(node_t node, mode_t type)
 {
 	return (struct fuse_entry_param){.attr = {.st_ino = node, .st_mode = type}};
@@ -319,8 +319,8 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	if (!S_ISREG(attr.mode))
 		return S_ISDIR(attr.mode) ? -EISDIR : -ELOOP;
 	fi->noflush = 1;
-	/* While one process learns of a new size, another can read the old last page, and nothing but zeros behind
-	 * what was its end: what grows is not read through the page cache. */
+	/* While one process learns a new size, another can read the old last page, with only zeros behind the old end.
+	 * So a growing file is not read through the page cache. */
 	fi->direct_io = is_younger(attr.mtime, LIVE_SECONDS) || tree_is_untimed(node);
 	fi->keep_cache = !fi->direct_io;
 	return fi->direct_io && snapshot_is_wanted(&attr) ? snapshot_open(fs, node, &fi->fh) : 0;
@@ -349,7 +349,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	uint64_t number = fi->fh;
-	/* Not delivered: the open was interrupted, and no release will come. */
+	/* The reply was not delivered: the open was interrupted, and no RELEASE will come. */
 	if (fuse_reply_open(req, fi) == -ENOENT)
 		handle_put(fs, handles_remove(&fs->handles, number));
 }
@@ -444,8 +444,8 @@ static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, of
 	refuse(req);
 }
 
-/* There are no extended attribute handlers: after the first ENOSYS the kernel does not ask again. Ids are never freed,
- * so there is nothing to forget. */
+/* There are no handlers for extended attributes: after the first ENOSYS the kernel does not ask again. There is none
+ * for FORGET either: ids are never freed. */
 static const struct fuse_lowlevel_ops operations = {
     .init = op_init,
     .lookup = op_lookup,

@@ -12,19 +12,19 @@
 
 struct fs;
 
-/* An open file: its own text, its place among the events, or what is being written. */
+/* An open file: a snapshot of a text, a reader of the events, or a file being written. */
 struct handle {
-	node_t snapshot;  /* whose text it is, 0: none */
-	struct lock lock; /* guards the three that follow */
+	node_t snapshot;  /* the node whose text it is; 0: none */
+	struct lock lock; /* guards text, count and ended */
 	struct buf text;
 	uint32_t count; /* see tree_pin */
-	bool ended;     /* the last read came to its end */
+	bool ended;     /* the last read reached the end of the text */
 	struct events_reader *reader;
 	struct tree_handle *writing;
-	unsigned users; /* the open file and the requests at work on it */
+	unsigned users; /* the open file itself and each request that is using it */
 };
 
-/* Open files by number, so that a number we never gave is noticed. 0 is an open file that keeps nothing. */
+/* Open files by number, so that a number we never gave is noticed. 0 is an open file without a handle. */
 struct handles {
 	struct lock lock;
 	struct handle **at; /* number - 1 */
@@ -32,15 +32,15 @@ struct handles {
 };
 
 void handles_init(struct handles *h);
-/* Frees what is left; readers belong to the events. */
+/* Frees the remaining handles, but not their readers: those belong to the events. */
 void handles_release(struct fs *fs, struct handles *h);
-/* Takes over a copy of *handle, and makes its lock. Its number, or 0 without memory. */
+/* Takes over a copy of *handle, and initializes its lock. Returns its number, or 0 without memory. */
 uint64_t handles_add(struct handles *h, const struct handle *handle);
-/* NULL if there is none with this number; hand it back with handle_put. */
+/* The handle with this number, or NULL. Return it with handle_put. */
 struct handle *handles_get(struct handles *h, uint64_t number);
-/* Takes the number away; the caller hands the handle back with handle_put. */
+/* Frees the number and returns the handle, or NULL. Return it with handle_put. */
 struct handle *handles_remove(struct handles *h, uint64_t number);
-/* The last one frees it: a RELEASE can overtake the thread that has just answered a READ. */
+/* Drops one use; the last one frees the handle. A RELEASE can overtake the thread that has just answered a READ. */
 void handle_put(struct fs *fs, struct handle *handle);
 
 struct fs {
@@ -54,35 +54,35 @@ struct fs {
 	bool read_only;
 	bool refuse_own; /* see struct fs_options */
 	bool no_open;    /* the kernel opens files without asking */
-	bool no_opendir; /* and directories */
-	bool idle;       /* idle.c is at work */
-	bool asked;      /* since it looked; atomic */
+	bool no_opendir; /* the kernel opens directories without asking */
+	bool idle;       /* idle.c may unmount it */
+	bool asked;      /* a request came since idle.c last looked; atomic */
 };
 
-/* Every operation comes through here. */
+/* Every operation calls this, so it also notes that the mount is in use. */
 static inline struct fs *fs_of(fuse_req_t req)
 {
 	struct fs *fs = fuse_req_userdata(req);
-	/* Written only if it must be: all threads share it. */
+	/* All threads share it, so it is written only when it changes. */
 	if (!__atomic_load_n(&fs->asked, __ATOMIC_RELAXED))
 		__atomic_store_n(&fs->asked, true, __ATOMIC_RELAXED);
 	return fs;
 }
 
-/* loop.c: the next request, as fuse_session_receive_buf has it: its size, 0 at the end of the mount, or a negative
- * errno. But that one drops the request it has read if the session was told to end meanwhile; who waits for the answer
- * may hold what the end waits for. buf->mem is the caller's to free. */
+/* loop.c: reads the next request like fuse_session_receive_buf. Returns its size, 0 at the end of the mount, or a
+ * negative errno. libfuse's function drops the request it has read if the session was told to end meanwhile, but the
+ * process that waits for the answer may hold what the end waits for. The caller frees buf->mem. */
 int fs_receive(struct fuse_session *session, struct fuse_buf *buf);
-/* Waits until a thread has ended, and answers requests meanwhile: it may be telling the kernel of something that waits
- * for whoever waits for the answer. */
+/* Waits until a thread has ended, and answers requests meanwhile: the thread may be telling the kernel something, and
+ * the kernel may wait there for a process that waits for our answer. */
 void fs_join(struct fuse_session *session, pthread_t thread);
 
 /* snapshot.c: texts made for one open file */
-/* For a file whose session is growing. */
+/* Whether the file of a growing session should be read from a snapshot. */
 bool snapshot_is_wanted(const struct tree_attr *attr);
-/* Makes the text and gives it a number. 0 or a negative errno. */
+/* Makes the text; *ret is the number of its handle. 0 or a negative errno. */
 int snapshot_open(struct fs *fs, node_t node, uint64_t *ret);
-/* Answers the request. */
+/* Answers the request with up to n bytes at off. */
 void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off);
 uint64_t snapshot_size(struct handle *h);
 
@@ -101,7 +101,7 @@ void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t 
 
 /* stream.c: `.events` at the root */
 
-/* No kind of the tree has this id: kind 0 is unused but for the root, which is part 1. */
+/* No kind of the tree has this id: kind 0 is used only by the root, which is part 1. */
 #define NODE_EVENTS ((node_t)2)
 
 bool stream_is_name(const struct fs *fs, node_t parent, const char *name);

@@ -1,4 +1,4 @@
-/* Few files are open at a time that keep anything, so a free number is looked for in a line. */
+/* Few open files have a handle at a time, so a linear search for a free number is enough. */
 #include "fs_impl.h"
 
 void handles_init(struct handles *h)

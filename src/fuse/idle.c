@@ -1,13 +1,13 @@
-/* Unmounting when nothing was asked for a while.
+/* Unmounts when no request has come for a while.
  *
- * Only the kernel knows who uses the mount: it opens and reads much without asking us. But it does not let go, short
- * of being forced, while a file is open or a working directory is inside, and whoever comes from outside makes it ask
- * for a name in the root: those are given for a moment only then. So after so long without a request we try; when that
- * is refused, we wait as long again. When it is done the loop ends, as when somebody else unmounts.
+ * Only the kernel knows who uses the mount: it opens and reads much without asking us. But unless it is forced it does
+ * not unmount while a file is open or a working directory is inside. And a process that enters from outside makes it
+ * ask for a name in the root, because those names are kept only for a moment in such a mount (I11). So after so long
+ * without a request we try to unmount. If that is refused, we wait as long again. If it succeeds, the loop ends as when
+ * somebody else unmounts.
  *
- * To unmount goes by name, and what has that name may be another mount by then: one that was mounted over ours, or
- * what came into its place while ours lives on under another name or in another namespace. Hence the look at the
- * device. */
+ * Unmounting goes by path, and the path may lead to another mount by now: one mounted over ours, or one that took its
+ * place while ours lives on under another path or in another namespace. So the device is checked first. */
 #include "fs_impl.h"
 #include "sessionfs/base/log.h"
 
@@ -22,7 +22,7 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
-#define LOOKS 8 /* in the time that it must be idle */
+#define LOOKS 8 /* checks within the idle time */
 
 struct fs_idle {
 	struct fs *fs;
@@ -31,7 +31,7 @@ struct fs_idle {
 	unsigned seconds;
 	bool stop, told;
 	pthread_t thread;
-	struct lock lock; /* of `stop` */
+	struct lock lock; /* guards `stop` */
 	pthread_cond_t wake;
 };
 
@@ -42,7 +42,8 @@ dev_t fs_device_at(const char *path)
 	return statx(AT_FDCWD, path, flags, STATX_TYPE, &st) < 0 ? 0 : makedev(st.stx_dev_major, st.stx_dev_minor);
 }
 
-/* For those who may not unmount by themselves. 0, -EBUSY for any refusal, or why it could not be asked. */
+/* For users who may not unmount themselves. 0, -EBUSY for any refusal, or the errno for which fusermount3 could not
+ * run. */
 static int ask_fusermount(const char *mountpoint)
 {
 	char *const words[] = {"fusermount3", "-u", "-q", "--", (char *)mountpoint, NULL};
@@ -92,7 +93,7 @@ static bool try(struct fs_idle *idle)
 	return rc == 0;
 }
 
-/* False when it is to end. */
+/* False if the thread is to end. */
 static bool pause_for(struct fs_idle *idle, int64_t ms)
 {
 	const struct timespec until = clock_in(CLOCK_MONOTONIC, ms * 1000000);

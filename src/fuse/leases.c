@@ -1,19 +1,19 @@
-/* What was given to the kernel to keep because it will be told of changes (I2, I3).
+/* Notes of what the kernel may keep because it will be told of changes (I2, I3).
  *
- * Of a session's watched nodes it is only noted that something was given out. The many that follow its file
+ * For the watched nodes of a session one note says that some were given out. The many nodes that follow its file
  * (TREE_LEASE) are noted one by one, and so are files whose contents can change without their attributes. While a
- * session grows nothing of it is leased, so a burst of appends costs this once. A lease that there is no room to note
- * is not given. */
+ * session grows nothing of it is leased, so a burst of appends tells the notes only once. Without room for the note no
+ * lease is given. */
 #include "fs_impl.h"
 
 #define NODES_MAX ((size_t)1 << 18)
 
-/* A lease lasts at most this long, including the time until the answer arrives. */
+/* The longest a lease lasts, including the time until the answer arrives. */
 #define LEASE_MS ((int64_t)(seconds_of(TREE_LEASE) * 1000) + 2000)
 
 struct lease_slot {
-	bool watched;     /* something that tree_invalidate_session tells */
-	int64_t until_ms; /* the latest lease ends */
+	bool watched;     /* a node that tree_invalidate_session tells was given out */
+	int64_t until_ms; /* when the last lease ends */
 	node_t *nodes;
 	size_t n, cap;
 };
@@ -29,7 +29,7 @@ static struct lease_slot *slot_at(struct leases *l, uint32_t slot)
 	return &l->slots[slot];
 }
 
-/* Not for each node that finds no room. */
+/* At most once a second: the search is too slow to repeat for each node without room. */
 static void drop_ended(struct leases *l)
 {
 	int64_t now = clock_ms(CLOCK_MONOTONIC_COARSE);
@@ -51,7 +51,7 @@ static int node_cmp(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The kernel asks for a node again and again: each is needed once. */
+/* Drops duplicates: the kernel asks for a node again and again. */
 static void compact(struct leases *l, struct lease_slot *s)
 {
 	size_t n = 0;
@@ -68,7 +68,7 @@ static bool add_node(struct leases *l, struct lease_slot *s, node_t node)
 	if (s->n == s->cap) {
 		if (s->n > 0)
 			compact(l, s);
-		/* With less room than that it would be full again too soon. */
+		/* With a quarter or less free it would soon be full again. */
 		if (s->cap - s->n <= s->cap / 4 && !vec_grow(&s->nodes, &s->cap, s->cap + 1, sizeof *s->nodes) &&
 		    s->n == s->cap)
 			return false;

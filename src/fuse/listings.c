@@ -1,32 +1,31 @@
-/* Where OPENDIR is answered with ENOSYS the kernel keeps every listing (I7), and reads it again when the directory's
- * mtime is another than when it was listed. That saves two requests a directory each time, but says nothing in these
- * cases:
+/* If OPENDIR is answered with ENOSYS, the kernel keeps every listing (I7) and reads it again only when the directory's
+ * mtime has changed. That saves two requests for each directory and use, but the mtime misses changes in these cases:
  *
- * - What is listed follows from other files. A session that is removed, or copied in with an old date, need not change
- *   the mtime that is shown of its project; a fork changes nothing of the session it comes from.
- *   So directories down to those in a session are noted with the catalog's epoch when they are listed.
- * - The session's file was changed just before the listing was made: the next change may have the same mtime.
- * - Where one can write, some names come and go without it (tree_is_listing_volatile). The attributes of such a
- *   directory are asked for each time.
+ * - The names follow from other files. A session that is removed, or copied in with an old date, need not change the
+ *   mtime shown for its project; a fork changes nothing in the session it comes from. So directories down to those in a
+ *   session are noted with the catalog's epoch when they are listed.
+ * - The session's file changed just before the listing was made: the next change may have the same mtime.
+ * - In a writable mount some names come and go without changing the mtime (tree_is_listing_volatile). The kernel asks
+ *   for the attributes of such a directory each time.
  *
- * The kernel asks for the attributes before it uses a kept listing, unless it was told them within their lifetime. So
- * whenever we tell them, and the listing may be outdated, it is told first to drop that listing: as often as it
- * takes until the directory is listed again, since a reply on its way could fill in the old one.
+ * Before the kernel uses a kept listing it asks for the attributes, unless those it has are still valid. So whenever we
+ * answer with the attributes and the listing may be outdated, we first tell the kernel to drop that listing. We repeat
+ * this until the directory is listed again, since a reply on its way could bring the old listing back.
  *
- * This notification is sent while a request is being answered. It takes no lock in the kernel that a request
- * for attributes or names holds (the locks of pages only), and none of ours is held. */
+ * This notification is sent while a request is being answered. In the kernel it takes only page locks, which no request
+ * for attributes or names holds. None of our locks is held. */
 #include "fs_impl.h"
 
 #include <sys/stat.h>
 
-#define SETTLED_SECONDS 2 /* coarsest time stamp of a file system */
-#define DEPTH_OWN 5       /* projects/PROJECT/STEM/entries/ID: what is in here follows from the session's file alone */
+#define SETTLED_SECONDS 2 /* the coarsest timestamp of a file system */
+#define DEPTH_OWN 5       /* projects/PROJECT/STEM/entries/ID: the names in it follow from the session's file alone */
 
-/* Epochs as they are kept: one more than the catalog's. */
+/* A cell keeps the catalog's epoch plus one, or one of these. */
 enum { EPOCH_OUTDATED = 0 };
 #define EPOCH_FINE UINT64_MAX
 
-/* The cell of the directory, or the free one where it belongs. There is always a free cell. */
+/* The cell of the directory, or the free cell where it belongs. There is always a free cell. */
 static struct listing_state *find_listing(const struct listings *l, node_t dir)
 {
 	size_t i = hash_word(dir) & (l->cap - 1);

@@ -1,15 +1,15 @@
-/* Taking requests and answering them.
+/* The loop that takes requests and answers them.
  *
  * One thread, the reader, takes the requests and answers them: most are answered in less time than it takes to wake
- * another. What takes long must not hold up the rest: while there are requests, the main thread looks each millisecond
- * whether the reader is still at work on the same one, and has another thread read in its place.
+ * another thread. A slow request must not hold up the rest. So while there are requests, the main thread checks each
+ * millisecond whether the reader is still at work on the same one, and if so has another thread read in its place.
  *
- * All threads may be at work at once, and what ends long work comes as a request, too: that its asker was interrupted
- * (killed). So there is one thread more than may work. While all others do, it only takes the requests and keeps them
- * for the first that is done; those that were interrupted it answers at once. With -s, one thread works and one reads.
+ * All threads may be at work at once, but long work is ended by another request: the message that its process was
+ * interrupted (killed). So there is one thread more than may work. While all others work, it only takes requests and
+ * keeps them for the first thread that is done. Interrupted requests among those it answers at once. With -s, one
+ * thread works and one reads.
  *
- * A thread that waits for another one (stop_wait_begin) does not count as at work: one more is made in its place.
- */
+ * A thread that waits for another one (stop_wait_begin) does not count as working: one more is made in its place. */
 #include "fs_impl.h"
 #include "sessionfs/base/stop.h"
 
@@ -24,28 +24,28 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The most threads that may wait for others. Each has its own stack. */
+/* The most threads that may wait for others: each costs a stack. */
 enum { MOST_WAITING = 256 };
 
 enum { TICK_NS = 1000 * 1000, JOIN_NS = 20 * 1000 * 1000 };
 
-/* Stopped work ends long before this; what does not waits for a file of the source that never answers. */
+/* Stopped work ends long before this. If it does not, it waits for a file of the source that never answers. */
 #define LEAVE_NS INT64_C(5000000000)
 
-/* Work that is over before this is not disturbed: not every signal is meant to end it, and a write that is nearly done
- * had better be done. */
+/* Work is not stopped before this: not every signal is meant to end it, and it is better to finish a write that is
+ * nearly done. */
 enum { GRACE_NS = 200 * 1000 * 1000 };
 
-/* A thread, and what it is at work on. */
+/* A thread and the request it is working on. */
 struct worker {
 	struct loop *loop;
 	pthread_t thread;
 	_Atomic uint64_t unique;      /* the number of its request, 0: none */
-	_Atomic uint64_t interrupted; /* the one whose asker does not want it any more */
+	_Atomic uint64_t interrupted; /* the number of an interrupted request */
 	int64_t began;
 };
 
-/* A request that waits for a thread. */
+/* A request that waits for a free thread. */
 struct kept {
 	struct kept *next;
 	size_t n;
@@ -55,18 +55,18 @@ struct kept {
 struct loop {
 	struct fuse_session *session;
 	bool refuse_own;         /* see struct fs_options */
-	int device, end, active; /* descriptors: requests, whether it is over, and whether there are requests again */
-	/* Odd while the reader is at work on a request. It goes up when one is begun or done, and when another thread
-	 * is to read: who finds it changed is not the reader any more. */
+	int device, end, active; /* descriptors: the requests, the end, and new requests after a rest */
+	/* Odd while the reader is at work on a request. It rises when a request is begun or done, and when another
+	 * thread is to read: a thread that finds it changed is no longer the reader. */
 	_Atomic uint64_t turn;
 	atomic_bool resting; /* the main thread does not look at `turn` */
 	atomic_uint waiting; /* threads that wait for others */
 	atomic_int error;
-	struct lock lock;     /* guards the rest */
+	struct lock lock;     /* guards the fields below */
 	pthread_cond_t spare; /* for threads that wait to read */
 	bool is_read, ended;
 	struct worker **workers;
-	unsigned n, cap, spares; /* cap: those that may work, and one more */
+	unsigned n, cap, spares; /* cap: the threads that may work, plus one */
 	struct kept *first, **last;
 };
 
@@ -93,7 +93,7 @@ static void end(struct loop *l)
 	lock_give(&l->lock);
 }
 
-/* The largest write, and what comes with it. */
+/* The largest write and its headers. */
 enum { REQUEST_MAX = (1 << 20) + 2 * 4096 };
 
 int fs_receive(struct fuse_session *session, struct fuse_buf *buf)
@@ -103,7 +103,7 @@ int fs_receive(struct fuse_session *session, struct fuse_buf *buf)
 	if (!buf->mem)
 		return -ENOMEM;
 	ssize_t n = read(fuse_session_fd(session), buf->mem, REQUEST_MAX);
-	/* It was withdrawn; the mount is gone. */
+	/* ENOENT: the request was withdrawn. ENODEV: the mount is gone. */
 	if (n < 0 && (errno == ENOENT || errno == ENODEV))
 		return errno == ENOENT ? -EINTR : 0;
 	buf->size = n < 0 ? 0 : (size_t)n;
@@ -115,7 +115,7 @@ static bool is_late(void *arg)
 	return now_ns() > *(const int64_t *)arg;
 }
 
-/* Work that takes longer is given up. */
+/* Answers a request. Work that takes longer than `until` is given up. */
 static void process_until(int64_t until, struct fuse_session *session, const struct fuse_buf *buf)
 {
 	const struct stop stop = {.is_asked = is_late, .arg = &until};
@@ -139,7 +139,7 @@ static bool has_ended(pthread_t thread)
 	return pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT;
 }
 
-/* False if it is at work still after that time. */
+/* Answers requests until the thread has ended. False if it is still at work after that time. */
 static bool join_for(struct fuse_session *session, pthread_t thread, int64_t ns)
 {
 	int64_t now = now_ns(), until = now + GRACE_NS, most = ns < INT64_MAX - now ? now + ns : INT64_MAX;
@@ -165,7 +165,7 @@ static bool is_asked(void *arg)
 	return asked && now_ns() - w->began > GRACE_NS;
 }
 
-/* With -s nothing is done beside what waits. */
+/* With -s no thread is added for one that waits. */
 static bool waits(void *arg, bool begins)
 {
 	struct loop *l = ((struct worker *)arg)->loop;
@@ -177,7 +177,7 @@ static bool waits(void *arg, bool begins)
 	return !begins;
 }
 
-/* The most threads there may be now. */
+/* How many threads there may be now. */
 static unsigned room(const struct loop *l)
 {
 	return l->cap + atomic_load(&l->waiting);
@@ -197,14 +197,14 @@ static void process(struct worker *w, const struct fuse_buf *buf)
 	atomic_store(&w->unique, 0);
 }
 
-/* Before another thread can take a request: it may be that this one was interrupted. */
+/* Must come before another thread can take a request: that request may be the interrupt of this one. */
 static void begin_work(struct worker *w, const struct fuse_buf *buf)
 {
 	w->began = now_ns();
 	atomic_store(&w->unique, header_of(buf)->unique);
 }
 
-/* Takes a request out of those that are kept: this one, or (0) the first. */
+/* Takes the kept request with this number, or (0) the first one. NULL if there is none. */
 static struct kept *take_kept(struct loop *l, uint64_t unique)
 {
 	struct kept **at = &l->first;
@@ -224,7 +224,7 @@ static struct fuse_buf buf_of(struct kept *k)
 	return (struct fuse_buf){.mem = k->bytes, .size = k->n};
 }
 
-/* libfuse is told, too: it has the requests that wait in .events. */
+/* libfuse gets the interrupt, too, for the requests that wait in .events. */
 static void interrupt(struct loop *l, const struct fuse_buf *buf)
 {
 	const struct fuse_interrupt_in *in = (const void *)(header_of(buf) + 1);
@@ -243,8 +243,8 @@ static void interrupt(struct loop *l, const struct fuse_buf *buf)
 	free(k);
 }
 
-/* Whether it is kept for a thread that is at work, because all others are. If one could not be made, the leader does
- * what it can. */
+/* Keeps the request if all other threads are at work. False if not, or without memory: then the reader answers it
+ * itself. */
 static bool keep(struct loop *l, const struct fuse_buf *buf)
 {
 	LOCKED(&l->lock);
@@ -258,21 +258,22 @@ static bool keep(struct loop *l, const struct fuse_buf *buf)
 	memcpy(k->bytes, buf->mem, buf->size);
 	*l->last = k;
 	l->last = &k->next;
-	/* A working thread may begin to wait, which makes room for one more. */
+	/* A working thread may begin to wait, which makes room for one more thread. */
 	if (atomic_exchange(&l->resting, false))
 		signal_to(l->active);
 	return true;
 }
 
-/* The first and last requests are taken from ourselves, too: they ask nothing of the tree, and come only once. */
+/* The first and last requests are accepted from our own threads, too: they ask nothing of the tree, and come only
+ * once. */
 static bool may_be_own(uint32_t opcode)
 {
 	return opcode == FUSE_INIT || opcode == FUSE_DESTROY || opcode == FUSE_RELEASE || opcode == FUSE_RELEASEDIR ||
 	       opcode == FUSE_FLUSH;
 }
 
-/* Whether a thread of ours asks. reach.c has them ask nothing of our mount, but a $TMPDIR can be in it, or another file
- * system lie over it. */
+/* Whether one of our own threads sent the request. reach.c keeps them out of our mount, but $TMPDIR can be in it, or
+ * another file system can lie over it. */
 static bool is_own(const struct loop *l, const struct fuse_in_header *h)
 {
 	return l->refuse_own && h->pid > 0 && !may_be_own(h->opcode) && tgkill(getpid(), (pid_t)h->pid, 0) == 0;
@@ -281,12 +282,12 @@ static bool is_own(const struct loop *l, const struct fuse_in_header *h)
 static void refuse_own(struct loop *l, const struct fuse_in_header *h)
 {
 	const struct fuse_out_header no = {.len = sizeof no, .error = -ELOOP, .unique = h->unique};
-	/* It can only fail for a request that is not waited for any more. */
+	/* This fails only if nobody waits for the request any more. */
 	ssize_t n = write(l->device, &no, sizeof no);
 	(void)n;
 }
 
-/* True if that was all: it neither takes time nor waits for anybody. */
+/* True if the request needs no more work from the reader. Takes no time and waits for nobody. */
 static bool is_done_at_once(struct loop *l, const struct fuse_buf *buf)
 {
 	uint32_t opcode = header_of(buf)->opcode;
@@ -322,7 +323,7 @@ static bool add_thread(struct loop *l)
 	return made;
 }
 
-/* Has another thread read, unless there is none or the reader has finished by now. */
+/* Has another thread read, unless there is none or the reader has finished meanwhile. */
 static void replace_reader(struct loop *l, uint64_t turn)
 {
 	LOCKED(&l->lock);
@@ -334,7 +335,7 @@ static void replace_reader(struct loop *l, uint64_t turn)
 	pthread_cond_signal(&l->spare);
 }
 
-/* Has what is kept be done by one more thread if somebody waits by now. Whether there is any. */
+/* Adds a thread for the kept requests if none is free. Returns whether there are kept requests. */
 static bool help(struct loop *l)
 {
 	LOCKED(&l->lock);
@@ -343,7 +344,7 @@ static bool help(struct loop *l)
 	return l->first != NULL;
 }
 
-/* Called by the main thread once a tick. */
+/* The main thread calls this once a tick. */
 static void look(struct loop *l, uint64_t *before)
 {
 	uint64_t turn = atomic_load(&l->turn);
@@ -354,13 +355,13 @@ static void look(struct loop *l, uint64_t *before)
 		replace_reader(l, turn);
 	} else if (!kept) {
 		atomic_store(&l->resting, true);
-		/* Else the reader did not see it. */
+		/* The reader may have begun a request before it could see `resting`. */
 		if (atomic_load(&l->turn) != turn)
 			atomic_store(&l->resting, false);
 	}
 }
 
-/* Positive, 0 at the end, or an error. */
+/* Waits for a request. Positive, 0 at the end, or a negative errno. */
 static int receive(struct loop *l, struct fuse_buf *buf)
 {
 	struct pollfd wait[] = {{.fd = l->device, .events = POLLIN}, {.fd = l->end, .events = POLLIN}};
@@ -373,7 +374,7 @@ static int receive(struct loop *l, struct fuse_buf *buf)
 	return 0;
 }
 
-/* Answers a request. True if the thread still is the reader. */
+/* Answers a request. True if the thread is still the reader. */
 static bool answer(struct worker *w, const struct fuse_buf *buf)
 {
 	struct loop *l = w->loop;
@@ -385,7 +386,7 @@ static bool answer(struct worker *w, const struct fuse_buf *buf)
 	return atomic_compare_exchange_strong(&l->turn, &turn, turn + 1);
 }
 
-/* Until another thread does, or the end. */
+/* Reads and answers requests until another thread is the reader, or until the end. */
 static void read_on(struct worker *w, struct fuse_buf *buf)
 {
 	struct loop *l = w->loop;
@@ -405,7 +406,7 @@ static void read_on(struct worker *w, struct fuse_buf *buf)
 	}
 }
 
-/* Does what was kept meanwhile. The lock is held, but not while it is done. */
+/* Answers the kept requests. The caller holds the lock; it is released during each answer. */
 static void work_off(struct worker *w)
 {
 	struct loop *l = w->loop;
@@ -420,7 +421,7 @@ static void work_off(struct worker *w)
 	}
 }
 
-/* Waits until this thread is to read. False at the end. */
+/* Waits until this thread is the reader. False at the end. */
 static bool wait_to_read(struct worker *w)
 {
 	struct loop *l = w->loop;
@@ -477,7 +478,7 @@ static void release(struct loop *l)
 	free(l);
 }
 
-/* Signals come here, to the thread that waits for the end, and nowhere else. False if a thread is left behind. */
+/* Only this thread, which waits for the end, takes signals. False if a thread is left behind. */
 static bool wait_for_end(struct loop *l, const sigset_t *mask)
 {
 	const struct timespec tick = {.tv_nsec = TICK_NS};
@@ -492,9 +493,9 @@ static bool wait_for_end(struct loop *l, const sigset_t *mask)
 		look(l, &turn);
 	}
 	end(l);
-	/* From now on this one may be the only one that answers: it must not wait for anybody. */
+	/* From now on this may be the only thread that answers: it must not wait for anybody. */
 	fuse_session_exit(l->session);
-	/* None is added any more. */
+	/* No thread is added any more. */
 	int64_t leave = now_ns() + LEAVE_NS;
 	bool all = true;
 	for (unsigned i = 0; i < l->n; i++)
@@ -507,7 +508,8 @@ static bool wait_for_end(struct loop *l, const sigset_t *mask)
 	return all;
 }
 
-/* One that reads and one to spare. Only where two may work there is one that answers whoever the other waits for. */
+/* Starts one thread that reads and one spare. Dropping or storing pages needs two that may work: one of them can answer
+ * while the other waits. */
 static int begin(struct loop *l, struct fs *fs)
 {
 	lock_take(&l->lock);

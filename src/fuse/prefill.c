@@ -1,16 +1,17 @@
-/* Contents that the kernel is given ahead of the open (I9).
+/* Contents that the kernel is given before an open is answered (I9).
  *
- * Whoever opens a file of an entry reads it, mostly. Given the pages before it is opened, the kernel does not ask for
- * them; and it does not take them for having been read, after which it would ask for the attributes once more, since
- * the access time could be another.
+ * A process that opens a file of an entry mostly reads it. If the kernel has the pages before the open, it does not ask
+ * for them. It also saves a request for the attributes, which the kernel sends after a read because the access time
+ * could have changed.
  *
- * To give a page waits for whoever reads it, who can be waiting for an answer of ours: there must be another thread to
- * give it, so only one of several does this at any time, and none at the end. Nothing is lost by not giving. */
+ * Storing a page waits for its readers, and those can be waiting for an answer of ours: another thread must be there to
+ * give it. So only one of several threads stores pages at a time, and none does at the end of the mount. It is always
+ * safe to store nothing. */
 #include "fs_impl.h"
 
 #include <stdlib.h>
 
-enum { MOST_GIVEN = 64 * 1024, CELLS = 1 << 17 }; /* bytes of a file; 1 MiB of notes */
+enum { MOST_GIVEN = 64 * 1024, CELLS = 1 << 17 }; /* bytes of a file; notes, 1 MiB in all */
 
 int prefill_start(struct fs *fs)
 {
@@ -18,7 +19,8 @@ int prefill_start(struct fs *fs)
 	return fs->coherence.prefill.given ? 0 : -ENOMEM;
 }
 
-/* True if it was not noted. The one that is noted in its place is forgotten, and will be given again. */
+/* Notes the node. True if it was not noted. It replaces another node's note in the same cell; that one will be given
+ * again. */
 static bool note(struct prefill *p, node_t node)
 {
 	node_t *cell = &p->given[hash_word(node) % CELLS];

@@ -1,12 +1,12 @@
-/* What a listing brings along besides the names.
+/* The attributes that a listing brings along.
  *
- * With its attributes a name is known to the kernel: who reads or stats the files next does not ask for each of them.
- * But then the kernel makes a name and an inode, about a kilobyte, for everything that is listed. That is gigabytes
- * where somebody walks through millions of names and wants nothing else of them (find -name, fd, ls -R).
+ * If a name comes with its attributes, the kernel knows it: a process that reads or stats the files next causes no
+ * lookup for each. But then the kernel makes a dentry and an inode, about a kilobyte, for everything that is listed.
+ * That is gigabytes for a walk through millions of names that needs nothing but the names (find -name, fd, ls -R).
  *
- * What is done with the names does not show, unless something is missing. So now and then one file is listed by its
- * name alone, a probe. When so many in a row have not been looked up that the kernel has some hundred megabytes of
- * what nobody wants, listings bring along the attributes of directories only, until somebody looks up a file. */
+ * We cannot see how the names are used unless something is missing. So now and then one file is listed by its name
+ * alone, as a probe. When so many probes in a row were not looked up that the kernel holds some hundred megabytes
+ * nobody wants, listings bring along only the attributes of directories, until somebody looks up a file. */
 #include "fs_impl.h"
 
 enum plus readdirplus_begin(struct readdirplus *p, bool first)

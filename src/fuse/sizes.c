@@ -1,18 +1,18 @@
-/* Sizes that the kernel was told, where it opens files without asking (I8).
+/* The sizes that the kernel was told, if it opens files without asking (I8).
  *
- * There all that is read goes through its page cache, and it takes in a new size before it drops the pages of before:
- * who reads in between gets the old last page, and zeros behind what was its end. So pages are dropped before a new
- * size is told. The kernel does not believe an answer that it asked for before it was told so; it asks once more.
+ * Every read then goes through the kernel's page cache, and the kernel takes over a new size before it drops the old
+ * pages. A read in between gets the old last page, with zeros behind the old end. So pages are dropped before a new
+ * size is told. The kernel does not believe an answer to a request it made before the drop; it asks once more.
  *
- * To drop pages waits for whoever reads them, who can be waiting for an answer of ours: there must be another thread to
- * give it. Only one at a time drops, and those who have waited for a moment go on without; so does the last one that
- * answers at the end. */
+ * Dropping pages waits for their readers, and those can be waiting for an answer of ours: another thread must be there
+ * to give it. Only one thread at a time drops pages. Others wait a moment for their turn and then go on without. At the
+ * end of the mount no pages are dropped. */
 #include "fs_impl.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* If a file changed longer ago than this, the thread that follows changes has dropped its pages. */
+/* If a file changed longer ago than this, the thread that follows has dropped its pages. */
 enum { YOUNG_SECONDS = 5 };
 enum { CELLS = 1 << 12, WAIT_NS = 10 * 1000 * 1000 };
 
@@ -22,8 +22,8 @@ int sizes_start(struct fs *fs)
 	return fs->coherence.sizes.told ? 0 : -ENOMEM;
 }
 
-/* Notes the size, unless pages must be dropped before and were not: then it is false. The one that was noted in its
- * place is forgotten. */
+/* Notes the size and returns true. If pages must be dropped first and `dropped` is false, it only returns false. A new
+ * note replaces another node's note in the same cell. */
 static bool note(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
 	LOCKED(&s->lock);

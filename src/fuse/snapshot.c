@@ -1,8 +1,8 @@
 /* Texts made for one open file (I8).
  *
- * A text that changes in its middle while it is read would come out as a mixture, since reads are answered
- * from the current state. While its session grows such a file is made once for each open and served from there,
- * past the page cache, which belongs to the file and not to the open.
+ * Reads are answered from the current state, so a text that changes in its middle while it is read would come out as a
+ * mixture. While its session grows, such a text is made once for each open and served from there. It bypasses the page
+ * cache, which belongs to the file and not to the open.
  *
  * A reader that continues at the end of a transcript (tail -f) gets what was said since, after the text as it was. A
  * reader that starts again (tail, when the file has become shorter) gets the current text. */
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define SNAPSHOT_MAX (UINT64_C(64) << 20) /* bytes made for one open */
+#define SNAPSHOT_MAX (UINT64_C(64) << 20) /* bytes for one open */
 
 bool snapshot_is_wanted(const struct tree_attr *attr)
 {
@@ -30,7 +30,7 @@ int snapshot_open(struct fs *fs, node_t node, uint64_t *ret)
 	return 0;
 }
 
-/* The text of now in place of the one of before; that one stays if there is none any more. */
+/* Replaces the text with the current one. If there is none any more, the old text stays. */
 static void begin_again(struct fs *fs, struct handle *h)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -43,12 +43,12 @@ static void begin_again(struct fs *fs, struct handle *h)
 	text = (struct buf)BUF_INIT;
 }
 
-/* Under the handle's lock. */
+/* The caller holds the handle's lock. */
 static struct span slice(struct fs *fs, struct handle *h, uint64_t off, size_t n)
 {
 	if (off == 0 && h->ended && h->count != TREE_PIN_WHOLE)
 		begin_again(fs, h);
-	/* A session that is gone has nothing more to say. */
+	/* If the session is gone, nothing is added. */
 	if (off >= h->text.n && tree_pin_more(fs->tree, h->snapshot, &h->count, &h->text) < 0)
 		h->text.err = 0;
 	size_t at = off < h->text.n ? (size_t)off : h->text.n;
@@ -63,7 +63,7 @@ void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 	struct buf copy CLEANUP_BUF = BUF_INIT;
 	LOCKED(&h->lock);
 	struct span s = slice(fs, h, off, n);
-	/* A paged address must not go to the kernel. */
+	/* A paged address must not be passed to the kernel. */
 	if (h->text.paged) {
 		buf_addspan(&copy, s);
 		s = buf_span(&copy);

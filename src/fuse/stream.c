@@ -1,9 +1,9 @@
-/* A read of `.events` waits in the events (events.c), not in a thread of libfuse: the request is kept there and
- * answered when there is something to say. ^C in the reader arrives as an interrupt of that request.
+/* A read of `.events` does not block a thread: events.c keeps the request and answers it when there is an event. ^C in
+ * the reading process arrives as an interrupt of that request.
  *
- * Lock order: libfuse holds the request's lock when it calls the interrupt function, which takes that of the
- * events. So the function is set before the request is handed over, never under that lock, and an
- * interrupt that came in between is found when the events ask whether the asker gave up. */
+ * Lock order: libfuse holds the request's lock when it calls the interrupt function, which takes the events' lock. So
+ * the function is set before the request is handed to the events, never under the events' lock. An interrupt that comes
+ * in between is found when the events call gave_up. */
 #include "fs_impl.h"
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* If the kernel opens files without asking, a reader cannot be made to wait. */
+/* If the kernel opens files without asking, a read cannot be made to wait: then there is no .events. */
 bool stream_is_name(const struct fs *fs, node_t parent, const char *name)
 {
 	return parent == NODE_ROOT && !fs->no_open && strcmp(name, ".events") == 0;
@@ -21,7 +21,7 @@ struct tree_attr stream_attr(const struct fs *fs)
 {
 	return (struct tree_attr){
 	    .node = NODE_EVENTS,
-	    /* It tells of every session, whoever may read that. */
+	    /* It reports every session, even those that other users may not read. */
 	    .mode = S_IFREG | 0400,
 	    .uid = geteuid(),
 	    .gid = getegid(),
@@ -88,7 +88,7 @@ void stream_open(struct fs *fs, fuse_req_t req, struct fuse_file_info *fi)
 	fi->nonseekable = 1;
 	fi->noflush = 1;
 	uint64_t number = fi->fh;
-	/* Not delivered: the open was interrupted, and no release will come. */
+	/* The reply was not delivered: the open was interrupted, and no RELEASE will come. */
 	if (fuse_reply_open(req, fi) == -ENOENT) {
 		struct handle *handle = handles_remove(&fs->handles, number);
 		events_reader_close(fs->events, handle->reader);

@@ -1,7 +1,6 @@
-/* The operations that change something: decoded, handed to tree/write.h, answered once.
+/* The operations that change something. Each is decoded, handed to tree/write.h, and answered once.
  *
- * What is open for writing is read and written past the page cache: its bytes are
- * a stage that only this handle sees. */
+ * A file open for writing bypasses the page cache: its bytes are a stage that only this handle sees. */
 #include "fs_impl.h"
 
 #include <fcntl.h>
@@ -29,7 +28,7 @@ static void reply_rc(fuse_req_t req, int rc)
 	fuse_reply_err(req, -rc);
 }
 
-/* Gives a handle its number; on failure it is gone. */
+/* Gives the handle a number. On failure the handle is freed. */
 static int keep(struct fs *fs, struct tree_handle *h, struct fuse_file_info *fi)
 {
 	const struct handle handle = {.text = BUF_INIT, .writing = h};
@@ -68,7 +67,7 @@ void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 	}
 	struct fuse_entry_param e = entry_of(&attr);
 	uint64_t number = fi->fh;
-	/* Interrupted: no release will come. */
+	/* The reply was not delivered: the request was interrupted, and no RELEASE will come. */
 	if (fuse_reply_create(req, &e, fi) == -ENOENT)
 		handle_put(fs, handles_remove(&fs->handles, number));
 }
@@ -89,7 +88,7 @@ void write_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t 
 void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	/* Nothing was written, and the kernel need not ask again. */
+	/* Nothing can have been written. After ENOSYS the kernel does not ask again. */
 	if (fs->read_only) {
 		fuse_reply_err(req, ENOSYS);
 		return;

@@ -11,18 +11,18 @@
 #include "sessionfs/write/scratch.h"
 #include "sessionfs/tree/tree.h"
 
-/* Ids that are no names: editors' side files, whose number is in place of slot, entry and part, and values that are
- * kept in the cache. */
+/* Kinds that are not rows of the table: editors' side files, whose ids hold their number in place of slot, entry and
+ * part, and values that are kept in the cache. */
 enum {
 	KIND_SCRATCH = (1 << NODE_KIND_BITS) - 1,
 	KIND_PATH_VIEW = KIND_SCRATCH - 1,
 	KIND_LABEL_VIEW = KIND_SCRATCH - 2,
 	KIND_SEGMENT_VIEW = KIND_SCRATCH - 3, /* a long segment: segment_id */
-	KIND_CALL_VIEW = KIND_SCRATCH - 4,    /* the names of an entry's calls */
+	KIND_CALL_VIEW = KIND_SCRATCH - 4,    /* the names of the calls of an entry */
 };
 
-/* How much must be at hand before a kind can be looked at; each includes those before it. Its nodes have the numbers
- * that are needed for that, and no others. */
+/* What a kind needs before it can be looked at. Each scope includes those before it. A node of the kind has the numbers
+ * that its scope needs, and no others. */
 enum scope {
 	SCOPE_MOUNT,   /* nothing */
 	SCOPE_PROJECT, /* the project's facts */
@@ -39,11 +39,11 @@ enum stamp { STAMP_ALL, STAMP_PROJECT, STAMP_SESSION, STAMP_ENTRY, STAMP_LABEL, 
 #define TREE_REFUSALS 64
 #define TREE_WARNED 256
 
-/* A writable name that is for a moment not what the session file says (state.c). */
+/* A writable name that for a moment differs from what the session file says (state.c). */
 struct name_state {
 	node_t node;          /* 0: unused */
-	unsigned fresh;       /* how many are making it and have not written it yet */
-	uint64_t made;        /* tells those who make it now from those whose file was removed */
+	unsigned fresh;       /* how many handles have created it and not written it yet */
+	uint64_t made;        /* tells the current creation from one whose file was removed */
 	int64_t hidden_until; /* CLOCK_MONOTONIC, ms; 0: not hidden */
 };
 
@@ -53,25 +53,25 @@ struct refusal {
 	struct buf text;
 };
 
-/* A process that may not remove names for a moment (state.c). */
+/* A process that for a moment may not remove names (state.c). */
 struct warned {
 	pid_t process;
-	node_t spoilt; /* the only name that is kept from it, a write of which was refused; 0: all are, for a refused
-	                  removal */
-	uint32_t told; /* one more than the session whose `errors` says so */
+	node_t spoilt; /* a write of this name was refused, and only this name is kept; 0: a removal was refused, and
+	                  all names are kept */
+	uint32_t told; /* the session whose `errors` says so, plus one */
 	int64_t at_ms; /* CLOCK_MONOTONIC; 0: unused */
 };
 
-/* A label that was saved from a labels.tsv (state.c). */
+/* A label that was saved by writing a labels.tsv (state.c). */
 struct saved {
 	uint32_t slot, line, entry;
-	uint32_t turn;  /* 0: unused; the greater the newer */
-	uint64_t label; /* a hash of it */
+	uint32_t turn;  /* 0: unused; a greater turn is newer */
+	uint64_t label; /* hash of the label */
 };
 #define TREE_SAVED_SETS 2048
 #define TREE_SAVED_WAYS 8
 
-/* Where a search for a call, or an image, of a line that has very many can begin. */
+/* A place where a search can begin in a line with very many calls or images. */
 struct mark {
 	unsigned n; /* calls, or images, before it */
 	struct block_iter rest;
@@ -82,9 +82,9 @@ struct marks {
 	struct mark *v;
 };
 
-/* lines.c: the last lines that were looked at, viewed; the last one is for a long line. */
+/* lines.c: the lines used last, with their records. The last place is for a long line. */
 #define LINES_KEPT 9
-/* A line whose memory is more is not kept as one of several. */
+/* A line that takes more memory than this is long: only one is kept. */
 #define LINE_SHORT (256 * 1024)
 struct lines {
 	struct lock lock;
@@ -94,20 +94,20 @@ struct lines {
 		struct record record;
 		struct marks marks;
 		uint32_t slot, entry;
-		uint64_t given; /* when it came back, 0: never */
+		uint64_t given; /* when it was given back; 0: never */
 	} kept[LINES_KEPT];
 };
 
 void lines_init(struct lines *l);
 void lines_release(struct lines *l);
-/* True if *line, *record and *marks now are those of the entry; else *line is memory to be used again. */
+/* True if *line, *record and *marks are now those of the entry. If not, *line is memory to be reused. */
 bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record,
                 struct marks *marks);
-/* Takes the line back; entry NO_ENTRY: only its memory. *line and *marks are empty afterwards. */
+/* Takes the line back, or with entry NO_ENTRY only its memory. *line and *marks are empty afterwards. */
 void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record,
                 struct marks *marks);
 
-/* segments.c: memory that the runs of one view leave to those of the next */
+/* segments.c: memory that the runs of one view leave to the runs of the next */
 #define RUNS_MOST 4
 struct spare {
 	struct lock lock;
@@ -126,25 +126,24 @@ struct tree {
 	const char *mountpoint;
 	bool read_only, is_private;
 	_Atomic uint64_t commits; /* see tree_commits */
-	struct lock state_lock;   /* guards the nine that follow */
+	struct lock state_lock;   /* guards the ten fields that follow, up to `handles` */
 	struct name_state states[TREE_STATES];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;
 	uint64_t made;
 	struct warned warned[TREE_WARNED];
-	int64_t warned_ms; /* when one was warned last; 0: never */
+	int64_t warned_ms; /* when a process was last warned; 0: never */
 	struct hash_key secret;
-	struct saved *saved; /* TREE_SAVED_SETS of TREE_SAVED_WAYS; NULL: nothing was */
+	struct saved *saved; /* TREE_SAVED_SETS sets of TREE_SAVED_WAYS; NULL: nothing was saved */
 	uint32_t saves;
-	struct tree_handle *handles; /* of files that are open for writing */
+	struct tree_handle *handles; /* list of the writable files that are open for writing */
 	uid_t uid;
 };
 
 struct kind;
 struct producer;
 
-/* One node under inspection. Opened for a node, it can be turned to others of
- * the same session as a listing goes on. */
+/* One node under inspection. It is opened for a node; a listing turns it to other nodes of the same session. */
 struct ctx {
 	struct tree *tree;
 	struct node node;
@@ -155,74 +154,74 @@ struct ctx {
 	struct session *session;
 	struct line line;
 	struct record record;
-	struct marks marks;   /* in that line */
+	struct marks marks;   /* of that line */
 	uint32_t loaded;      /* the entry whose line `record` views, or NO_ENTRY */
 	uint32_t loaded_slot; /* its session */
 };
 
-/* Where a listing goes. */
+/* Where the names of a listing go. */
 struct lister {
 	tree_emit emit;
 	void *arg;
 	enum tree_want want;
-	bool *stopped;             /* emit said so */
+	bool *stopped;             /* emit returned non-zero */
 	const struct kind *family; /* the row whose names are listed */
 };
 
-/* Family cookies come after those of the fixed names. */
+/* The cookies of family names come after those of the fixed names. */
 #define COOKIE_FAMILY 256
 
 /* One row of the table. */
 struct kind {
 	const char *name; /* NULL: a family, named by list and match */
 	mode_t type;      /* S_IFDIR, S_IFREG, S_IFLNK */
-	/* The numbers of the directories it stands in, 0 after the last. The first one is `..` of a directory. */
+	/* The numbers of the directories that contain it, 0 after the last. For a directory the first one is `..`. */
 	unsigned char in[3];
 	enum scope scope;
 	enum stamp stamp;
-	/* What the kernel may keep of it at most; in a read-only mount TREE_ASKED is TREE_LIVE. */
+	/* The most that the kernel may keep of it. In a read-only mount TREE_ASKED is TREE_LIVE. */
 	enum tree_class class;
-	/* Its name is there as long as its session. */
+	/* Its name exists as long as its session. */
 	bool lasts;
-	/* What can be written (write_impl.h). Mode and keeping follow from it. */
+	/* How it is written (write_impl.h); NULL: it is not writable. Its mode and class depend on this. */
 	const struct writable *write;
-	/* Directories in which names can be made. */
+	/* Directories in which names can be created. */
 	bool takes_names;
-	/* Those in which no link is made: `ln -s` onto a link to them ends up there. */
+	/* Directories in which no link is created: `ln -s` onto a link to such a directory ends up inside it. */
 	bool takes_no_links;
-	/* Directories that the links which can be written lead to. */
+	/* Directories that writable links can point to. */
 	bool is_target;
-	/* Directories that are told when a name comes to be in them. */
+	/* Directories of which the kernel is told when a name appears in them. */
 	bool tells_new;
-	/* Directories that name sessions of any project: listed by those who may list them all. */
+	/* Directories that name sessions of all projects. A user may list them who may list all the projects. */
 	bool gathers;
-	/* Files that are made from all of the session, not only from some lines of it. */
+	/* Files that are made from the whole session, not only from some of its lines. */
 	bool whole;
 	/* Files whose contents change in the middle as the session grows. */
 	bool rewritten;
-	/* Files whose contents change while their attributes, but perhaps for the size, stay the same. */
+	/* Files whose contents change while their attributes stay the same, except perhaps the size. */
 	bool untimed;
 	/* Whether it exists for this ctx; NULL: always. */
 	bool (*has)(struct ctx *c);
-	/* Whether it can go while the rest of its directory stays, whatever `class` says. */
+	/* Whether it can go while the rest of its directory stays. Overrides `class`. */
 	bool (*may_go)(const struct ctx *c);
-	/* Whether the name comes, goes or leads elsewhere with the session s: then *slot is that of the directory, and
-	 * *name what it is called there (for a fixed name it is that already). */
+	/* Whether the name comes, goes or leads elsewhere when session s does. If so, *slot is set to that of the
+	 * directory and *name to the name in it (a fixed name is already set). */
 	bool (*moves_with)(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
-	/* Files that are made to be measured, and not kept. */
+	/* Files that are made to find their size, and are not cached. */
 	bool is_small;
-	/* Exact size where that is cheaper than the contents; NULL: the contents are made and kept. */
+	/* The exact size, if it is cheaper to get than the contents. NULL: the contents are made and cached. */
 	int (*size)(struct ctx *c, uint64_t *ret);
 	/* Files: the contents. Links: the target. */
 	int (*show)(struct ctx *c, struct buf *out);
-	/* Files of which any part can be had alone. */
+	/* Files of which any range can be read without making the rest. */
 	int (*part)(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 	/* Files that are made in pieces. */
 	const struct producer *producer;
 	/* Families: the name of a node. */
 	void (*called)(struct ctx *c, struct buf *out);
-	/* Families, called with the ctx of the directory: emit names after `cookie` (0: all), find the node of a name.
-	 */
+	/* Families, called with the ctx of the directory: emit the names after `cookie` (0: all); find the node of a
+	 * name. */
 	int (*list)(struct ctx *dir, uint64_t cookie, const struct lister *l);
 	int (*match)(struct ctx *dir, struct span name, struct node *ret);
 };
@@ -234,36 +233,36 @@ extern const unsigned tree_root_kind;
 
 /* kind.c */
 
-/* The number that a row has in node ids. */
+/* The number of a row in node ids. */
 unsigned kind_id(const struct kind *k);
-/* The row of a number, or NULL. */
+/* The row with this number, or NULL. */
 const struct kind *kind_at(unsigned id);
-/* The rows one after the other: after NULL the first, after the last NULL. */
+/* The next row: the first one after NULL, and NULL after the last. */
 const struct kind *kind_next(const struct kind *after);
-/* The same of those that stand in a directory with that number. */
+/* As kind_next, but only the rows in a directory with that number. */
 const struct kind *kind_next_in(unsigned dir, const struct kind *after);
 bool kind_is_in(const struct kind *k, unsigned dir);
-/* Whether its size is known without contents that are worth keeping. */
+/* Whether its size is known without making contents that are worth caching. */
 bool kind_is_cheap(const struct kind *k);
-/* Whether what is there can be removed. */
+/* Whether a name of this kind can be removed. */
 bool kind_is_removable(const struct kind *k);
-/* The root's id is given (FUSE); all others are packed. */
+/* Between node ids and numbers. FUSE fixes the root's id; all others are packed. */
 struct node tree_node(node_t id);
 node_t tree_id(struct node n);
 
-/* The row of a node; NULL: it is none of the tree's names. */
+/* The row of a node; NULL if it is not a name of the tree. */
 static inline const struct kind *kind_of(struct node n)
 {
 	return kind_at(n.kind);
 }
 
-/* The directory of kind `up` that node n stands in; the root if its session is gone. */
+/* The directory of kind `up` that contains node n; the root if its session is gone. */
 struct node node_above(struct tree *t, struct node n, unsigned up);
 
 /* tree.c */
 
 int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope);
-/* In two steps: what needs nothing but the id, then at least `scope`. */
+/* ctx_open in two steps: first what needs only the id, then at least `scope`. */
 int ctx_init(struct ctx *c, struct tree *t, struct node n);
 int ctx_reach(struct ctx *c, enum scope scope);
 /* Turns the ctx to a child of the same session, or of the same mount. */
@@ -272,17 +271,17 @@ void ctx_close(struct ctx *c);
 node_t ctx_id(const struct ctx *c);
 int ctx_size(struct ctx *c, uint64_t *ret);
 int ctx_attr(struct ctx *c, struct tree_attr *ret);
-/* Attributes of a writable name that was created a moment ago and is still empty. */
+/* The attributes of a writable name that was just created and is still empty. */
 int ctx_fresh_attr(struct ctx *c, struct tree_attr *ret);
 void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret);
-/* What follows a session file without being watched. In a mount that can be written, what was written reads back at
- * once. */
+/* The class of what follows a session file without being watched. In a writable mount it is TREE_ASKED, so that what
+ * was written reads back at once. */
 enum tree_class tree_unwatched(const struct tree *t);
-/* Whether what c is opened for can be written, by what it is. */
+/* Whether c's node is writable by its kind and its entry; modes are not checked. */
 bool ctx_is_writable(const struct ctx *c);
-/* Where in the tree a view is of: the leaf, or the end of a branch. */
+/* The entry at which the conversation shown ends: the leaf, or the end of a branch. */
 uint32_t ctx_position(const struct ctx *c);
-/* Makes sure that the record of entry i is viewed. */
+/* Makes c->record the record of entry i. */
 int ctx_load(struct ctx *c, uint32_t i);
 #define CLEANUP_CTX CLEANUP(ctx_close)
 
@@ -308,9 +307,9 @@ int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow
 
 /* Whether names may be made in this directory: 0, -EPERM, -EROFS, -EACCES, ... */
 int tree_writable_dir(struct tree *t, node_t dir);
-/* The writable file or link that has this name in `dir`, whether it is there now or not. */
+/* The writable file or link with this name in `dir`, whether it exists now or not. */
 bool tree_writable_name(node_t dir, struct span name, struct node *ret);
-/* Emits one name of the family that is listed: the child of `dir` at `child`. Non-zero stops the listing. */
+/* Emits one name of the family being listed: node `child` in `dir`. Non-zero stops the listing. */
 int list_child(struct ctx *dir, const struct lister *l, struct node child, struct span name, uint64_t cookie);
 
 /* mode.c: owner and mode (sessionfs(5), "Attributes") */
@@ -319,7 +318,7 @@ void ctx_own(const struct ctx *c, struct tree_attr *a);
 /* state.c */
 bool state_is_hidden(struct tree *t, struct node n);
 bool state_is_fresh(struct tree *t, struct node n);
-/* Whether any name in the directory is hidden, or made and not written yet. */
+/* Whether any name in the directory is hidden, or created and not written yet. */
 bool state_is_in(struct tree *t, struct node dir);
 /* Rises with every refusal. */
 uint64_t state_serial(struct tree *t);
@@ -328,25 +327,27 @@ void state_close(struct tree *t);
 
 /* read.c */
 
-/* Appends up to n bytes at off of the file that c is opened for. */
+/* Appends up to n bytes at off of c's file. */
 int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 /* Appends up to n bytes of s from `off` on. */
 void add_slice(struct buf *out, struct span s, uint64_t off, size_t n);
-/* The view kept under this id, made by `make` if need be; release with cache_release. NULL and *ret_err on failure. */
+/* The cached view with this id, made by `make` if necessary. Release with cache_release. NULL and *ret_err on
+ * failure. */
 const struct view *view_get(struct ctx *c, node_t id, uint64_t serial,
                             int (*make)(struct ctx *c, void *arg, struct view *ret), void *arg, int *ret_err);
-/* The kept view of the ctx's node, made if need be; release with cache_release. NULL and *ret_err on failure. */
+/* The cached view of c's node, made if necessary. Release with cache_release. NULL and *ret_err on failure. */
 const struct view *ctx_view(struct ctx *c, int *ret_err);
-/* The contents of one entry never change in a generation; everything else is as of a serial. */
+/* The serial to cache c's view under. The contents of one entry never change in a generation; all else changes with the
+ * session's serial. */
 uint64_t view_serial(const struct ctx *c);
 
-/* moved.c: what was asked of the node ended with *rc, or with a fault, which *rc is then. True if it is to be
- * asked of another one, that has its place by now: each time it is true another file has come there. */
+/* moved.c: for an operation on *node that ended with *rc, or with a fault (then *rc is set to it). True if another file
+ * has taken the session's place: *node is its node, and the operation is to be repeated. */
 bool tree_moved(struct tree *t, int *rc, node_t *node);
 
-/* segments.c: what kinds with a producer show */
+/* segments.c: the contents of kinds with a producer */
 int segments_make(struct ctx *c, struct view *ret);
-/* Appends up to n bytes at off of a view that is not kept with all its bytes. */
+/* Appends up to n bytes at off of a view that keeps only some of its bytes. */
 int segments_read(struct ctx *c, const struct view *v, uint64_t off, size_t n, struct buf *out);
 
 /* view.c: views that are lists; release with cache_release */
@@ -357,11 +358,11 @@ static inline uint32_t view_entry(const struct view *v, size_t i)
 	return ((const uint32_t *)v->items)[i];
 }
 
-/* The path to `at`, root first: its items are the entries. */
+/* The path to entry `at`, root first. Its items are entries. */
 const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err);
-/* Name number i of a view of names. */
+/* Name i of a view of names. */
 struct span view_name(const struct view *v, size_t i);
-/* The names of labels/, and the entries that they are of, rising. */
+/* The names of labels/. Its items are their entries, in rising order. */
 const struct view *view_labels(struct ctx *c, int *ret_err);
 /* The number of this name, or -1. */
 ssize_t view_label_find(const struct view *v, struct span name);
@@ -397,10 +398,10 @@ int image_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int image_match(struct ctx *dir, struct span name, struct node *ret);
 /* Appends the name of entry i under branches/. */
 void branch_name(struct ctx *c, uint32_t i, struct buf *out);
-/* Call n, image n of the record viewed; false if there is none (or the image decodes to nothing). */
+/* Call n or image n of c's record. False if there is none (or the image decodes to nothing). */
 bool call_find(struct ctx *c, uint32_t n, struct part_call *ret);
 bool image_find(struct ctx *c, uint32_t n, struct part_image *ret);
-/* Appends the name of call n of another entry than c's. */
+/* Appends the name of call n of an entry other than c's. */
 int call_name_of(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out);
 
 /* readme.c: README.md of the mount root */

@@ -3,8 +3,8 @@
  *	{"time":"2026-03-01T09:30:00.000Z","event":"appended","session":"SID","path":"projects/P/STEM","entries":[...]}
  *
  * event is created, appended, label, renamed, replaced or deleted. A reader too slow for its lines gets one event
- *"lost" in their place. The thread that follows the catalog calls events_tell; without readers nothing is looked at.
- *Thread-safe. The lock is held in the callbacks: they must not call back. */
+ * "lost" in their place. The thread that follows the catalog calls events_tell; without readers it does nothing.
+ * Thread-safe. The lock is held in the callbacks: they must not call back. */
 #ifndef SESSIONFS_EVENTS_H
 #define SESSIONFS_EVENTS_H
 
@@ -16,36 +16,37 @@ struct events;
 struct events_reader;
 
 struct events_ops {
-	/* Answers a read: 0 and the bytes (none: the end), or a negative errno. */
+	/* Answers a read: `err` is 0 and `bytes` the answer (empty: end of file), or `err` is a negative errno. */
 	void (*answer)(void *request, int err, struct span bytes);
-	/* Whether the asker gave up before the read could wait. */
+	/* Whether the request was interrupted before the read began to wait. */
 	bool (*gave_up)(void *request);
-	/* There is something to read for whoever gave this to events_poll; `poll` is handed back. */
+	/* There is something to read for the reader of this `poll` (see events_poll). The callee owns it from now
+	 * on. */
 	void (*ready)(void *poll);
-	/* The poll is not needed any more. */
+	/* The poll is not needed any more: frees it. */
 	void (*forget)(void *poll);
 };
 
 int events_open(struct catalog *c, const struct events_ops *ops, struct events **ret);
-/* Answers everyone who waits with the end of the file. No reader may be used afterwards. */
+/* Answers all waiting reads with the end of the file. No reader may be used afterwards. */
 void events_close(struct events *e);
 
-/* Tells readers what became of these places. */
+/* Tells readers what changed at these places. */
 void events_tell(struct events *e, const struct catalog_change *changes, size_t n);
 bool events_are_read(struct events *e);
 
-/* A reader gets what happens from now on. */
+/* Opens a reader, which gets the events from now on. */
 int events_reader_open(struct events *e, struct events_reader **ret);
-/* Reads that wait are answered with -EINTR. */
+/* Closes the reader. Its waiting reads are answered with -EINTR. */
 void events_reader_close(struct events *e, struct events_reader *r);
 
-/* Answers with up to n bytes, whole lines if they fit; at once if there are any, else later from events_tell, or,
- * unless `wait`, with -EAGAIN. */
+/* Answers the request with up to n bytes, whole lines if they fit. If there are none yet, events_tell answers later;
+ * without `wait` the answer is -EAGAIN. */
 void events_read(struct events *e, struct events_reader *r, size_t n, bool wait, void *request);
-/* Answers the request with -EINTR if it waits. */
+/* Answers the request with -EINTR if it is waiting. */
 void events_interrupt(struct events *e, void *request);
-/* Whether a read would be answered at once. If not, `poll` (taken over; may be NULL) is called ready once it
- * would; a newer one takes its place. */
+/* Whether a read would be answered at once. If not, `ready` is called with `poll` (taken over; may be NULL) once it
+ * would. A newer poll replaces an older one. */
 bool events_poll(struct events *e, struct events_reader *r, void *poll);
 
 #endif

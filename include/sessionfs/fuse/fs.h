@@ -14,30 +14,30 @@ struct fs_options {
 	struct tree *tree;       /* not owned */
 	struct catalog *catalog; /* not owned */
 	bool read_only;          /* mounted with -o ro */
-	/* Threads of this process get ELOOP for what they ask of the filesystem, at once: whoever would answer may be
-	 * the one who asks, or wait for them. */
+	/* Requests from threads of this process get ELOOP at once: the thread that would answer may be the one that
+	 * asks, or may wait for it. */
 	bool refuse_own;
 };
 
 int fs_open(const struct fs_options *o, struct fs **ret);
-/* The session that serves it, for telling the kernel what to forget. Before the loop begins. */
+/* Sets the libfuse session through which the kernel is told what to forget. Call before the loop begins. */
 void fs_attach(struct fs *fs, struct fuse_session *session);
-/* Takes requests and has them answered by at most so many threads, but at least one, until the filesystem is unmounted
- * or fuse_session_exit was called by a signal's handler: signals are taken by the thread that calls this. 0 or a
- * negative errno; -ETIMEDOUT: a thread waits for a file that does not answer, and needs all that there is until the
- * process ends. After fs_attach and fuse_daemonize. */
+/* Answers requests with at most `threads` threads (at least one) until the filesystem is unmounted or a signal handler
+ * calls fuse_session_exit. The calling thread takes the signals. 0 or a negative errno. -ETIMEDOUT: a thread still
+ * waits for a file that does not answer, so nothing may be freed until the process ends. Call after fs_attach and
+ * fuse_daemonize. */
 int fs_loop(struct fs *fs, unsigned threads);
-/* Answers the reads that still wait: before fuse_session_destroy, after the loop has ended. */
+/* Answers the reads that still wait. Call after the loop has ended, before fuse_session_destroy. */
 void fs_stop(struct fs *fs);
-/* After fuse_session_destroy. */
+/* Call after fuse_session_destroy. */
 void fs_close(struct fs *fs);
 
-/* The device of what is found at a path, learned without asking it; 0: unknown. */
+/* The device of the file at a path, found without asking its filesystem; 0: unknown. */
 dev_t fs_device_at(const char *path);
 
-/* Unmounts what is mounted at a path (not owned) on this device as soon as nothing was asked for so long and nobody
- * uses it, which ends the loop. It has a thread: after fuse_daemonize, and closed when the loop has ended. 0 or an
- * error. */
+/* Unmounts `device` from `mountpoint` (not owned) once no request came for so many seconds and nobody uses it. That
+ * ends the loop. It starts a thread: open it after fuse_daemonize, and close it when the loop has ended. 0 or a
+ * negative errno. */
 struct fs_idle;
 int fs_idle_open(struct fs *fs, const char *mountpoint, dev_t device, unsigned seconds, struct fs_idle **ret);
 void fs_idle_close(struct fs_idle *idle);

@@ -1,4 +1,4 @@
-/* fuse_compat: libfuse, and the only place that knows its versions apart. */
+/* fuse_compat: includes libfuse, and is the only place that depends on its version. */
 #ifndef SESSIONFS_FUSE_COMPAT_H
 #define SESSIONFS_FUSE_COMPAT_H
 
@@ -9,7 +9,8 @@
 #error "sessionfs needs libfuse 3.13 or newer"
 #endif
 
-/* Turns a capability on if the kernel has it, or off. From 3.17 on flags are 64 bits wide and set by function. */
+/* Turns a capability on (if the kernel has it) or off. Since libfuse 3.17 flags are 64 bits wide and set by a
+ * function. */
 static inline void compat_want(struct fuse_conn_info *conn, unsigned cap, int on)
 {
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)

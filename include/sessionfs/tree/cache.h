@@ -1,6 +1,6 @@
-/* cache: produced values by (node, serial), within a budget that may be shared. Least recently
- * used values go first, but see cache.c for those nobody has read yet. A value is immutable and reference-counted: it
- * outlives its eviction while someone holds it. Thread-safe. */
+/* cache: produced views by (node, serial), within a budget that may be shared. Least recently used views are evicted
+ * first, but see cache.c for those not read yet. A view is immutable and reference-counted: it outlives its eviction
+ * while someone holds it. Thread-safe. */
 #ifndef SESSIONFS_CACHE_H
 #define SESSIONFS_CACHE_H
 
@@ -10,15 +10,15 @@
 
 struct cache;
 
-/* A value: bytes, and what its maker needs beside them. Only the memory that they take means anything here. */
+/* Bytes, and what their maker needs beside them. The cache uses only the amount of memory they take. */
 struct view {
-	uint64_t size; /* of the whole, of which `bytes` may hold only some */
+	uint64_t size; /* of the whole; `bytes` may hold only some of it */
 	struct buf bytes;
-	/* Two arrays of n elements, with room for more; NULL: there is none. */
-	uint64_t *ends; /* where a part of it ends */
+	/* Two arrays of n elements, with space for `room`. Either may be NULL. */
+	uint64_t *ends; /* where each part ends */
 	void *items;
-	size_t n, room, item; /* item: the bytes of one */
-	/* A small thing of malloc's. A value that has it outlives its serial, for cache_take. */
+	size_t n, room, item; /* item: the size of one item in bytes */
+	/* A small malloc'ed block or NULL. A view that has one outlives its serial, for cache_take. */
 	void *more;
 };
 
@@ -27,21 +27,21 @@ int cache_open(struct budget *budget, struct cache **ret);
 void cache_close(struct cache *c);
 struct budget *cache_budget(const struct cache *c);
 
-/* The view made at this serial, or NULL; one of another serial is dropped, if it has no `more`. Release with
+/* The view made at this serial, or NULL. A view of another serial is dropped if it has no `more`. Release with
  * cache_release. */
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial);
 
-/* Takes the view of the node out, of whatever serial it is, unless somebody holds it: its memory is the caller's.
- * False if there is none. */
+/* Takes the node's view out of the cache, whatever its serial, unless somebody holds it. The caller then owns its
+ * memory. False if there is none to take. */
 bool cache_take(struct cache *c, node_t node, struct view *ret);
 void view_release(struct view *v);
 
-/* How large the view made at this serial was, if that is still known; its bytes may be gone. */
+/* The size of the view made at this serial, if still known; its bytes may be gone. */
 bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret);
 
-/* Takes over *v (its memory too) and returns it referenced, to be released. NULL without memory (v is freed).
- * Of views larger than the budget only the newest is kept, while it is in use; with a budget of 0 none at all.
- * Nothing is evicted here, since the caller may hold locks: that is for the next budget_settle. */
+/* Takes over *v with its memory and returns a view to be released with cache_release. NULL without memory (v is freed).
+ * Of views larger than the budget only the newest is kept, while it is in use; with a budget of 0 none at all. The next
+ * budget_settle evicts views, not this function, since the caller may hold locks. */
 const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v);
 
 void cache_release(struct cache *c, const struct view *v);

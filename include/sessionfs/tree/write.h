@@ -1,5 +1,5 @@
-/* tree_write: the writing half of the tree. What is written becomes one append to the
- * session file, or an error; editors' side files stay in memory. Thread-safe.
+/* tree_write: the writing half of the tree. A write becomes one append to the session file, or an error. Editors' side
+ * files stay in memory. Thread-safe.
  *
  * Rules: sessionfs(5), "Writing". All return 0 or a negative errno. */
 #ifndef SESSIONFS_TREE_WRITE_H
@@ -9,11 +9,11 @@
 
 struct tree_handle;
 
-/* Who asks. */
+/* The process that asks. */
 struct tree_caller {
 	uid_t uid;
 	gid_t gid;
-	pid_t pid; /* of the thread; 0: not to be seen from here */
+	pid_t pid; /* of the thread; 0: unknown, in another pid namespace */
 };
 
 /* What setattr may change. */
@@ -23,38 +23,39 @@ struct tree_change {
 	struct timespec atime_to;
 };
 
-/* Opens a writable file (or a scratch file, also for reading). `truncate`: O_TRUNC. -EPERM for what is not
- * writable, -EACCES if the session file is not, -EROFS on a read-only mount. */
+/* Opens a writable file, or a scratch file (also for reading). `truncate`: O_TRUNC. -EPERM if the name is not writable,
+ * -EACCES if the session file is not, -EROFS on a read-only mount. */
 int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tree_caller *who,
                     struct tree_handle **ret);
 int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool exclusive, bool truncate,
                 const struct tree_caller *who, struct tree_handle **ret, struct tree_attr *ret_attr);
 int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off, const struct tree_caller *who);
-/* What the handle would read back. */
+/* Appends up to n bytes at off of what the handle would read back. */
 int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out);
-/* FLUSH commits what was written since the last commit; it may come several times, and before any write. While one of
- * those who have used the handle still has the file open, the text is not at its end: then it commits nothing. */
+/* FLUSH: commits what was written since the last commit. It may come several times, and before any write. While a
+ * process that has used the handle still has the file open, the text may not be complete: then it commits nothing. */
 int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *who);
-/* FSYNC commits and brings it to the disk. */
+/* FSYNC: commits and syncs the session file to disk. */
 int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *who);
 /* Commits what is left (a bare truncation) and frees the handle. */
 void tree_release(struct tree *t, struct tree_handle *h);
-/* Frees the handle of a file that was never closed: what was written so far need not be what was meant. */
+/* Frees the handle of a file that was never closed, without a commit: the text may not be complete. */
 void tree_abandon(struct tree *t, struct tree_handle *h);
 
-/* `h` may be NULL; -EBADF if it is another file's. Times, modes and owners of writable names succeed and mean nothing.
- */
+/* `h` may be NULL; -EBADF if it is another file's. Setting times, modes and owners of writable names succeeds without
+ * effect. */
 int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struct tree_change *change,
                  struct tree_attr *ret);
-/* The attributes as this handle sees them (its staged size). */
+/* The attributes as this handle sees them (with its staged size). */
 int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct tree_attr *ret);
 
-/* Rises whenever a session file may have been written to. As long as it is the same there is nothing to tell of. */
+/* Rises whenever a session file may have been written to. While it stays the same there is nothing to tell. */
 uint64_t tree_commits(const struct tree *t);
 
 int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
                  struct tree_attr *ret);
-/* A removal is done or refused. Whose removal was refused is refused all others for ten seconds: see state.c. */
+/* Removes a name, or refuses to. A process that was refused a removal is refused all others for ten seconds: see
+ * state.c. */
 int tree_unlink(struct tree *t, node_t dir, struct span name, const struct tree_caller *who);
 /* No directory can be removed. */
 int tree_rmdir(struct tree *t, const struct tree_caller *who);
