@@ -50,8 +50,8 @@ uint64_t budget_now(void);
 size_t budget_used(const struct budget *b);
 
 /* What somebody is about to use while he makes something counts, too, until he gives it back; what is kept gives way to
- * it. Where so much is claimed that no more fits he waits, unless he is the only one. 0 or -EINTR (stop_check); nothing
- * is claimed then. Keepers are called as by budget_settle. */
+ * it. Where so much is claimed that no more fits he waits, unless he is the only one. 0, -EINTR (stop_check) or -EAGAIN
+ * (stop_wait_begin); nothing is claimed on an error. Keepers are called as by budget_settle. */
 int budget_claim(struct budget *b, size_t bytes);
 void budget_unclaim(struct budget *b, size_t bytes);
 

@@ -93,7 +93,7 @@ void lock_rw_init(struct rwlock *l, enum lock_rank rank);
 void lock_rw_destroy(struct rwlock *l);
 void lock_read(struct rwlock *l);
 void lock_write(struct rwlock *l);
-/* 0, or -EINTR: the caller's work is to end (stop_check). */
+/* 0, -EINTR (stop_check) or -EAGAIN (stop_wait_begin). */
 int lock_read_wanted(struct rwlock *l);
 /* The same, or -ETIMEDOUT when readers have it after so long; -1: never. Another writer is always waited for. */
 int lock_write_wanted(struct rwlock *l, int64_t ns);

@@ -5,12 +5,11 @@
  * own. So a class is granted only what each of them grants to everybody in the class, whatever other groups those users
  * are in:
  *
- *   the class, for (uid, gid)        what counts in a file or directory
- *   owner: uid                       its owner's permissions if the owner is uid; else those of the named user uid, if
- * there is one; else the least of its group, its named groups and others, because uid's groups are not known group:
- * gid's members but uid     the most of its group and named groups that are gid; if there are none, the least of its
- * group, its named groups and others (another group counts as others) others: neither uid nor in gid   the least of
- * others, its group and its named groups, except those that are gid
+ * - owner (uid): its owner's permissions if the owner is uid; else those of the named user uid, if there is one; else
+ *   the least of its group, its named groups and others, because uid's groups are not known.
+ * - group (gid's members but uid): the most of its group and named groups that are gid; if there are none, the least of
+ *   its group, its named groups and others (another group counts as others).
+ * - others (neither uid nor in gid): the least of others, its group and its named groups, except those that are gid.
  *
  * The last two are further reduced to what the owner has, if the owner is not uid, and to what each other named user
  * has: any of them may be in the class. So denying one user by name denies the whole class, and granting one user by
