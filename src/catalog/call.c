@@ -26,7 +26,7 @@ static void forget_wanted(struct catalog *c, struct look **v, size_t n)
 		look_put(c, v[i]);
 }
 
-/* Waits without the lock for what the round before has started. */
+/* Waits, without the lock, for the looks that the last round started. */
 static int wait_for_wanted(struct catalog *c)
 {
 	struct look **v CLEANUP_FREE = c->wanted;
@@ -54,7 +54,7 @@ static bool repeats(struct catalog *c, struct call *call)
 	return true;
 }
 
-/* Whether there is more to find out than the round before has found. */
+/* Whether another round can find out more than the last one. */
 static bool goes_on(struct catalog *c, struct call *call, int *ret_rc)
 {
 	if (call->rounds > MOST_ROUNDS)

@@ -1,6 +1,6 @@
-/* What the rest of the program asks of the catalog, answered under one lock.
+/* The catalog's calls: projects, slots, the newest session. One lock guards them.
  *
- * Three depths of looking, each done only when it is needed: the names (readdir), the attributes (stat), the
+ * There are three depths of looking, each done only when needed: the names (readdir), the attributes (stat), the
  * headers. Listing projects needs the first two; headers are read for the files of one project when
  * somebody looks into it, and for flat files, since only their header says where they belong. */
 #include "catalog_impl.h"
@@ -114,7 +114,7 @@ struct reach *catalog_reach(const struct catalog *c)
 
 /* ---- how deep to look ---- */
 
-/* Everything that says which projects there are. */
+/* Finds and names all projects. */
 static void load_projects(struct catalog *c, int64_t now)
 {
 	scan_refresh(c, now);
@@ -167,10 +167,10 @@ static bool project_is_told(const struct catalog *c, uint32_t project)
 
 /* ---- the newest ---- */
 
-/* Files that are no sessions must not cost a search each: after so many, all headers are read. */
+/* A newest file that turns out to be no session costs a new search. After so many, all headers are read. */
 #define FEW 8
 
-/* The newest session: a file whose header was read. NONE if there is none. */
+/* The file of the newest session; NONE if there is none. Its header was read. */
 static uint32_t newest_of_project(struct catalog *c, uint32_t project, int64_t now)
 {
 	scan_dir(c, 0, now);
@@ -367,7 +367,7 @@ static bool next_of_all(struct catalog *c, uint64_t *cookie, int64_t now, struct
 {
 	catalog_load_all(c, now);
 	while (*cookie < c->slot_count) {
-		/* Without a name only if there was no memory for one. */
+		/* A slot has no SID only if there was no memory for one. */
 		if (slot_get(c, (uint32_t)(*cookie)++, now, ret) == 0 && ret->sid)
 			return true;
 	}
@@ -391,8 +391,8 @@ bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, st
 	return call_answer(&call, found);
 }
 
-/* The slot of the file that a name belongs to. A file that turns out to be replaced is taken in at once, under its old
- * name: between the two there is no moment without it. */
+/* The slot of the file with that name. If the file turns out to have been replaced, the new one is taken in at once
+ * under the old name: the name never disappears in between. */
 static bool by_name(struct catalog *c, const struct map *names, uint32_t project, struct span name, int64_t now,
                     struct slot_info *ret)
 {
@@ -455,7 +455,7 @@ static int slot_of_place(struct catalog *c, uint32_t file, int64_t now, struct s
 	return c->files[file].slot == NONE ? -ESTALE : slot_get(c, c->files[file].slot, now, ret);
 }
 
-/* Whether the slot was ever one of the project's. */
+/* Whether the slot ever belonged to the project. */
 static bool was_in_project(const struct catalog *c, uint32_t slot, uint32_t project)
 {
 	const struct list *l = &c->projects[project].slots;
@@ -497,7 +497,7 @@ static int newer_in_trouble(const struct catalog *c, uint32_t project, uint32_t 
 		if (f->unseen || newest_is_newer(f, &c->files[file]))
 			return f->trouble;
 	}
-	/* Names for which there was no memory. */
+	/* There was no memory for some names. */
 	return c->missed == -ENOMEM ? -ENOMEM : 0;
 }
 
@@ -554,7 +554,7 @@ static int dir_fault(const struct dir *d)
 	return d->trouble ? d->trouble : d->err;
 }
 
-/* All candidates and the directories that cannot be read, sorted. Negative errno, or how many. */
+/* All candidates and the directories that cannot be read, sorted. Returns how many, or a negative errno. */
 static ssize_t list_files(struct catalog *c, struct listed **ret)
 {
 	struct listed *l = calloc(c->file_count + c->dir_count, sizeof *l);

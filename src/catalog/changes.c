@@ -1,4 +1,4 @@
-/* For those who wait for changes, and what they ask about what changed. */
+/* Waiting for changes, and asking what changed. */
 #include "catalog_impl.h"
 
 #include <poll.h>
@@ -74,7 +74,7 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 	else if (c->refreshed_at == 0 && c->dirs[0].scan > 0)
 		scan_refresh(c, now); /* a directory came or went */
 	if (w->lost) {
-		/* Which of them changed is not known, so all did. */
+		/* Nobody knows which files changed, so report all of them. */
 		w->lost = false;
 		for (uint32_t i = 0; i < c->file_count; i++)
 			watch_note(c, i, NONE, true);

@@ -1,10 +1,10 @@
 /* Which session was forked from which. The header of a fork names its parent by
- * a path of the machine it was made on; sessions are copied and moved, so a path that
- * leads nowhere is taken for the file name at its end.
+ * a path of the machine it was made on. Sessions are copied and moved: if the path
+ * leads nowhere, only the file name at its end counts.
  *
- * The forks of all sessions are found at once, and again when a session comes or goes. Many forks can name one parent,
- * and many files can have one name: each path is looked up once, and the files of one name are a range of a sorted
- * list. */
+ * The forks of all sessions are found together, and again when a session comes or goes. Many forks can name one parent,
+ * and many files can have the same name. So each path is looked up once, and files of the same name are a range of a
+ * sorted list. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/stop.h"
@@ -12,7 +12,7 @@
 /* Sorted views of all live sessions. */
 struct lookup {
 	const struct catalog *c;
-	struct catalog *missing;      /* the same, to note what could not be looked at */
+	struct catalog *missing;      /* the same, for catalog_misses */
 	uint32_t *by_base, *by_inode; /* slots */
 	size_t n;
 };
@@ -22,7 +22,7 @@ static const struct file *file_of(const struct catalog *c, uint32_t slot)
 	return &c->files[c->slots[slot].file];
 }
 
-/* What stands after the last separator; *path becomes what stands before it. Paths may come from Windows. */
+/* Returns the part after the last separator and cuts it off *path. Paths may come from Windows. */
 static struct span last_part(struct span *path)
 {
 	size_t at = path->n;
@@ -99,7 +99,7 @@ static int lookup_init(struct catalog *c, struct lookup *l)
 	return 0;
 }
 
-/* The session whose file that path leads to now. */
+/* The session, other than `self`, whose file the path leads to now. */
 static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
 {
 	const struct catalog *c = l->c;
@@ -111,7 +111,7 @@ static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
 		if (file != NONE && c->files[file].slot != NONE && c->files[file].slot != self)
 			return c->files[file].slot;
 	}
-	/* A header says what it likes: nobody is asked but the disk of the source. */
+	/* A header can name any path: ask only the disk of the source (REACH_NOW). */
 	const struct reach_at at = {c->reach, path.p};
 	struct reached got = REACHED_INIT;
 	int rc = reach_stat(&at, REACH_NOW, &got);
@@ -135,8 +135,8 @@ static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
 	return NONE;
 }
 
-/* The sessions with that file name, in directories of that name (p NULL: of any): where they begin, or, with `past`,
- * end.
+/* The sessions with that file name in directories named `dir` (p NULL: any): the index of the first, or, with `past`,
+ * the index after the last.
  */
 static size_t name_bound(const struct lookup *l, struct span base, struct span dir, bool past)
 {
@@ -209,7 +209,7 @@ static int order_stem(const void *pa, const void *pb, void *arg)
 	return order ? order : order_fork(a, b);
 }
 
-/* Notes the parent of each of the slots, which are sorted by the path of it. */
+/* Notes the parent of each slot. The slots are sorted by the parent's path. */
 static int find_parents(struct catalog *c, const struct lookup *l, const uint32_t *slots, size_t n)
 {
 	uint32_t there = NONE;
@@ -229,7 +229,7 @@ static int find_parents(struct catalog *c, const struct lookup *l, const uint32_
 	return 0;
 }
 
-/* Numbers the forks of one parent that have one stem, and sorts: by parent and stem, and by parent and child. */
+/* Numbers the forks that have the same parent and stem. Sorts by parent and stem, and by parent and child. */
 static int sort_forks(struct catalog *c)
 {
 	if (c->fork_count == 0)

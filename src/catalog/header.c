@@ -1,6 +1,6 @@
-/* Whether a file is a session is decided by its first line that parses to
- * something truthy, as pi decides it: everything before is skipped, and nothing
- * after is read. A line without its newline counts once it parses. */
+/* The first line that parses to a truthy value decides whether a file is a session,
+ * as in pi. Lines before it are skipped, and lines after it are not
+ * read. A last line without a newline counts if it parses. */
 #include "sessionfs/catalog/header.h"
 
 #include "sessionfs/base/log.h"
@@ -78,7 +78,7 @@ static bool is_blank(struct span line)
 	return true;
 }
 
-/* Looks at one line. True if it decides, and h says what. */
+/* Looks at one line. True if it decides; then h holds the result. */
 static bool look(struct span line, uint32_t number, uint32_t *malformed, struct header *h)
 {
 	struct record r;
@@ -96,7 +96,7 @@ static bool look(struct span line, uint32_t number, uint32_t *malformed, struct 
 	return false;
 }
 
-/* Appends up to n bytes. How many, 0 at the end, or a negative errno. */
+/* Appends up to n bytes. Returns how many, 0 at the end, or a negative errno. */
 static ssize_t read_more(int fd, size_t n, struct buf *out)
 {
 	char *to = buf_reserve(out, n);
@@ -119,7 +119,7 @@ static int scan(int fd, struct header *h)
 
 	buf_reset(&h->bytes);
 	for (size_t seen = 0;;) {
-		/* One byte beyond the bound tells a file that ends there from one that goes on. */
+		/* One byte beyond the bound shows whether the file goes on after it. */
 		size_t want = h->bytes.n < FIRST_READ ? FIRST_READ - h->bytes.n : NEXT_READ;
 		if (want > HEADER_SCAN + 1 - h->bytes.n)
 			want = HEADER_SCAN + 1 - h->bytes.n;

@@ -1,11 +1,11 @@
-/* The indexes that are open: a list by last use, and a hash by session. An index is dropped when it is the one used
- * longest ago, nobody holds it, and there are too many or the budget wants it. The one used last always stays,
+/* The open indexes: a list by last use, and a hash by session. When there are too many, or the budget is exceeded, the
+ * least recently used index that nobody holds is dropped. The one used last always stays,
  * whatever its size. */
 #include "held.h"
 
 #include <sys/resource.h>
 
-/* Each keeps a file open; of what a small limit allows, others need some and each request a few. */
+/* Each index keeps a file open. A small limit must leave some descriptors for others and a few for each request. */
 #define OPEN_MAX 512
 #define OTHERS 16
 
@@ -53,7 +53,6 @@ static struct held **held_chain(struct open_indexes *o, const struct session *s)
 	return &o->by_session[hash_word((uintptr_t)s) % CHAINS];
 }
 
-/* It has its session. */
 void held_chain_push(struct open_indexes *o, struct held *h)
 {
 	struct held **chain = held_chain(o, h->session);
@@ -88,7 +87,7 @@ void held_remove(struct catalog *c, struct held *h)
 	}
 }
 
-/* The one that would go next, or NULL. */
+/* The index to be dropped next, or NULL. */
 static struct held *dispensable(const struct open_indexes *o)
 {
 	struct held *h = o->oldest;

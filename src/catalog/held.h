@@ -1,4 +1,4 @@
-/* held: an index that is open, or on its way. The catalog's lock guards it; how one comes to be open says open.c. */
+/* held: an index that is open or being opened. The catalog's lock guards it. open.c opens them. */
 #ifndef SESSIONFS_HELD_H
 #define SESSIONFS_HELD_H
 
@@ -8,7 +8,7 @@ struct held {
 	struct session *session; /* NULL while it is being opened, or could not be */
 	struct held *newer, *older, *chain;
 	struct trace trace;
-	struct timespec mtime, ctime; /* of the file, and its size, as the index knows them */
+	struct timespec mtime, ctime; /* of the file as indexed, like `size` */
 	off_t size;
 	int64_t looked;
 	size_t memory;
@@ -17,24 +17,24 @@ struct held {
 	unsigned refs;
 	int err;
 	bool opening;
-	bool forgotten; /* its slot died, or has another index: goes with the last reference */
+	bool forgotten; /* its slot died or has another index: closed with the last reference */
 	bool replaced;  /* by another index of the slot */
-	bool copying;   /* somebody is at work on that one */
+	bool copying;   /* a thread is making the index that replaces this one */
 };
 
-/* Puts it at the head of the list by last use, or takes it out of the list. */
+/* Puts an index at the head of the list by last use, or takes it out. */
 void held_link_newest(struct open_indexes *o, struct held *h);
 void held_unlink(struct open_indexes *o, struct held *h);
 void held_set_memory(struct catalog *c, struct held *h, size_t memory);
-/* Has held_of find the index, whose session is known now. */
+/* Lets held_of find the index. Its session must be set. */
 void held_chain_push(struct open_indexes *o, struct held *h);
 struct held *held_of(struct open_indexes *o, const struct session *s); /* NULL: none */
-/* Takes an index out of everything. Nobody may hold it. */
+/* Takes an index out of the list, the hash and its slot. Nobody may hold it. */
 void held_remove(struct catalog *c, struct held *h);
-/* Gives a reference back; with the last one a useless index goes. */
+/* Gives a reference back. The last one closes a forgotten index. */
 void held_put(struct catalog *c, struct held *h);
 void held_close(struct held *h);
-/* Takes out what is too many, to be closed without the lock. */
+/* Takes out the surplus indexes, to be closed without the lock (held_close_all). */
 struct held *held_take_surplus(struct catalog *c);
 void held_close_all(struct held *h);
 

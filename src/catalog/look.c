@@ -1,10 +1,10 @@
-/* Looking at what may wait for somebody else: a link or a directory that leads to another file system, or any name of a
- * source that lies on one that asks a server.
+/* Looks that may block: at a link or directory that leads to another file system, or at any name of a
+ * source on a file system that asks a server.
  *
- * Such a look is made by a thread of the pool (probe.h) from what it was given, and needs nothing of the catalog. Who
- * finds under the lock that it needs one starts it and goes on as if the thing could not be had for now. Before it
- * answers it gives the lock back, waits for the looks that it started, and does everything once more with what they
- * found (call.c). A look that does not come back is waited for once; until it does, the thing is not to be had. */
+ * A thread of the pool (probe.h) makes such a look. It has its own copies and needs nothing of the catalog. A call that
+ * needs a look starts it under the lock and goes on as if the file were unavailable. Before it
+ * answers, it gives the lock back, waits for the looks that it started, and does everything again with their
+ * results (call.c). A look that does not return is waited for once; until it returns, the file is unavailable. */
 #include "catalog_impl.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
-/* Names, once shown, stay: a project's belongs to its directory, a STEM and a SID
- * to the file they were given to, for as long as that file is there. So names
- * are given in batches, after everything that could ask for the same one was looked at: of
- * the files found together, the one with the smallest path has the plain name. */
+/* A name that was shown stays: a project's belongs to its directory, a STEM and a SID
+ * to their file, for as long as that file is there. So names
+ * are given in batches, after every file that could claim the same name was looked at. Of
+ * the files found together, the one with the smallest path gets the plain name. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* A path, to be sorted, of a file or project. */
+/* The path of a file or project, for sorting. */
 struct ranked {
 	struct span path;
 	uint32_t value;
@@ -39,13 +39,13 @@ static void sort_files(struct catalog *c, struct list *l)
 		qsort_r(l->v, l->n, sizeof *l->v, by_file, c);
 }
 
-/* ---- one name out of many alike ---- */
+/* ---- making a name unique ---- */
 
-/* Where a kind of name is kept, and who holds one. */
+/* Where one kind of name is kept, and whether an owner still holds one. */
 struct naming {
 	struct map *taken; /* component to owner */
 	struct map
-	    *tails; /* plain component to the last ~N given, so that a thousand equal names cost no million tries */
+	    *tails; /* plain component to the last ~N given: a thousand equal names must not cost a million tries */
 	uint32_t scope;
 	const char *reserved;
 	bool (*holds)(struct catalog *c, uint32_t owner, uint32_t scope, struct span component);

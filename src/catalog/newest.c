@@ -1,4 +1,4 @@
-/* Which session is the newest, by what was seen of the files so far. */
+/* Which session is the newest, by the attributes seen so far. */
 #include "catalog_impl.h"
 
 /* Newer by mtime, then the greater stem, then the greater path. */
@@ -24,7 +24,6 @@ uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t file)
 	return best == NONE || newest_is_newer(f, &c->files[best]) ? file : best;
 }
 
-/* A file changed: it may be the newest now, or not any more. */
 void newest_ages(struct catalog *c, uint32_t file, struct timespec before)
 {
 	const struct file *f = &c->files[file];
@@ -40,7 +39,6 @@ void newest_ages(struct catalog *c, uint32_t file, struct timespec before)
 	p->newest = newest_of_both(c, p->newest, file);
 }
 
-/* The newest file of a project, by what was seen last. */
 uint32_t newest_seen(const struct catalog *c, uint32_t project)
 {
 	const struct project *p = &c->projects[project];

@@ -1,10 +1,10 @@
-/* Opens indexes and has them grow. A slot's index is built when it is first asked for, by one thread while the others
- * who want it wait.
+/* Opens indexes and grows them. One thread builds a slot's index when it is first needed; other threads that need it
+ * wait.
  *
  * Building and growing read files, so both happen without the catalog's lock.
  *
- * An index that was dropped leaves a trace of the bytes it had seen: if the file does not begin with
- * them when it is opened again, it was rewritten meanwhile, and entry numbers given out before are void. */
+ * A dropped index leaves a trace of the bytes it had seen. If the file does not begin with
+ * them when it is opened again, it was rewritten, and the entry numbers given out before are void. */
 #include "sessionfs/base/stop.h"
 
 #include "held.h"
@@ -13,8 +13,8 @@
 /* How long growing an index waits for its readers. */
 #define READERS_NS INT64_C(50000000)
 
-/* Another index has the place, or the thread that was to make it was stopped: to be asked for once more. No errno,
- * since a file can say EAGAIN, too. */
+/* Try again: another index replaced this one, or the thread that was making it was interrupted. Not an errno, because
+ * a file operation can fail with EAGAIN, too. */
 enum { ONCE_MORE = 1 };
 
 /* ---- traces ---- */
@@ -42,7 +42,7 @@ static struct trace trace_of(const struct catalog *c, const struct session *s)
 
 /* ---- opening ---- */
 
-/* Found out without the lock while an index is opened or grown. */
+/* What was learned about the file, without the lock, while its index was opened or grown. */
 struct finding {
 	struct trace trace;
 	struct timespec mtime, ctime;
@@ -50,14 +50,14 @@ struct finding {
 	size_t memory;
 };
 
-/* The session is held, or nobody else knows it. */
+/* The session is locked, or no other thread knows it. */
 static struct finding find_out(const struct catalog *c, const struct session *s)
 {
 	const struct stat *st = session_stat(s);
 	return (struct finding){trace_of(c, s), st->st_mtim, st->st_ctim, st->st_size, session_memory(s)};
 }
 
-/* Opens a session of which `before` was known. *ret_same: it is the same file, as far as that can be told. */
+/* Opens a session. *ret_same: as far as the trace `before` shows, it is still the same file. */
 static int open_session(const struct catalog *c, const struct reach_at *at, const struct trace *before,
                         struct session **ret, struct finding *ret_found, bool *ret_same)
 {
@@ -66,7 +66,7 @@ static int open_session(const struct catalog *c, const struct reach_at *at, cons
 	if (rc < 0)
 		return rc;
 	bool is_short = session_size(s) < before->size;
-	/* Stopped before it could be compared. */
+	/* Interrupted before the two could be compared. */
 	if (before->hash && is_short && stop_check() < 0) {
 		session_close(s);
 		return -EINTR;
@@ -86,8 +86,8 @@ static void take_in(struct catalog *c, struct held *h, const struct finding *f)
 	held_set_memory(c, h, f->memory);
 }
 
-/* The index must not be older than the attributes that are shown with it: a reader who has seen a new mtime keeps
- * what it reads next for as long as the mtime stays. Another mode or owner shows in the ctime only. */
+/* The index must not be older than the attributes shown with it: a reader that has seen a new mtime keeps
+ * what it reads next for as long as the mtime stays. A change of mode or owner shows only in the ctime. */
 static bool is_behind(const struct catalog *c, const struct held *h)
 {
 	const struct file *f = &c->files[c->slots[h->slot].file];
@@ -99,7 +99,7 @@ static bool is_told_slot(const struct catalog *c, uint32_t slot)
 	return is_told_file(c, &c->files[c->slots[slot].file]);
 }
 
-/* Whether what was just opened may be another file than the slot's. */
+/* Whether the file just opened may not be the slot's. */
 static bool is_in_doubt(const struct catalog *c, const struct held *h, const struct session *s)
 {
 	if (h->err)
@@ -109,8 +109,8 @@ static bool is_in_doubt(const struct catalog *c, const struct held *h, const str
 	return st->st_dev != f->dev || st->st_ino != f->ino || !span_eq(session_id(s), f->sid);
 }
 
-/* What is known of the file is renewed where it is in doubt. Called without the lock. 0, or a negative errno:
- * it could not be opened, or is not known to be the slot's. */
+/* Reads the header again if the file may not be the slot's. Called without the lock. 0, or a negative errno if the file
+ * could not be opened or is not known to be the slot's. */
 static int judge(struct catalog *c, struct held *h, const struct session *s, bool trace_holds)
 {
 	struct call call = {0};
@@ -123,7 +123,7 @@ static int judge(struct catalog *c, struct held *h, const struct session *s, boo
 	return h->err ? h->err : call.missed;
 }
 
-/* Builds the index of a slot; called and left with the lock held, and without it in between. Others wait for h
+/* Builds the index of a slot. The lock is held on entry and return, and given back in between. Other threads wait for h
  * meanwhile. */
 static void open_held(struct catalog *c, struct held *h)
 {
@@ -139,7 +139,7 @@ static void open_held(struct catalog *c, struct held *h)
 	int rc = judge(c, h, s, trace_holds);
 	lock_take(&c->lock);
 
-	/* It was one when it got its slot: it is being written anew, another file is in its place, or it was gone for a
+	/* The file was a session when it got its slot. Now it is being rewritten, was replaced, or was gone for a
 	 * moment. */
 	bool is_gone = rc == -EINVAL || rc == -ENOENT || (h->forgotten && rc != -EINTR && !is_transient(rc));
 	h->err = is_gone ? -ESTALE : rc;
@@ -154,13 +154,13 @@ static void open_held(struct catalog *c, struct held *h)
 		take_in(c, h, &f);
 		held_chain_push(&c->open, h);
 	}
-	/* An index that was stopped half way is finished by the next caller. */
+	/* If building was interrupted, the next caller finishes the index. */
 	h->looked = is_whole ? catalog_now() : 0;
 	h->opening = false;
 	pthread_cond_broadcast(&c->open.opened);
 }
 
-/* Waits until somebody else has opened it. */
+/* Waits until another thread has opened it. */
 static int wait_for_opened(struct catalog *c, struct held *h)
 {
 	int rc = h->opening ? stop_wait_begin() : 0;
@@ -211,8 +211,8 @@ static int take_once(struct catalog *c, uint32_t slot, struct held **ret)
 	return 0;
 }
 
-/* The slot's index with a reference, opened if need be. 0 or a negative errno. Whoever opened it may have been stopped:
- * that is no failure for the others, of whom one goes on. */
+/* The slot's index with a reference, opened if need be. 0 or a negative errno. The thread that opened it may have been
+ * interrupted. That is no failure for the others: one of them carries on. */
 static int take(struct catalog *c, uint32_t slot, struct held **ret)
 {
 	int rc;
@@ -224,7 +224,7 @@ static int take(struct catalog *c, uint32_t slot, struct held **ret)
 
 /* ---- growing ---- */
 
-/* Puts an index that has grown in the place of one that is being read. */
+/* Replaces an index that is being read by its grown copy. */
 static void replace(struct catalog *c, struct held *h, struct session *s, const struct finding *f)
 {
 	struct held *n = add_held(c, h->slot);
@@ -258,8 +258,8 @@ static int copy_and_grow(const struct catalog *c, struct session *s, struct sess
 	return rc < 0 ? rc : 0;
 }
 
-/* Somebody reads it for long, and the file has grown: the others go on with a copy. Made once. ONCE_MORE: there
- * is one. */
+/* The file has grown, but a reader holds the index for long: one thread makes a grown copy for all others. ONCE_MORE:
+ * the copy is there. */
 static int grow_copy(struct catalog *c, struct held *h)
 {
 	struct session *s;
@@ -293,7 +293,7 @@ static int grow_copy(struct catalog *c, struct held *h)
 	return rc < 0 ? rc : ONCE_MORE;
 }
 
-/* Takes in what was appended, if the index can be had for that. */
+/* Takes in what was appended. -ETIMEDOUT if readers hold the index for too long. */
 static int grow_in_place(const struct catalog *c, struct held *h, struct finding *ret_found)
 {
 	struct session *s = h->session;
@@ -317,7 +317,7 @@ static int is_changed(struct session *s, bool *ret)
 	return 0;
 }
 
-/* Why it could not grow may show in the file's attributes. Called without the lock. */
+/* The file's attributes may show why the index could not grow. Called without the lock. */
 static void look_at_file(struct catalog *c, const struct held *h)
 {
 	struct call call = {0};

@@ -5,7 +5,7 @@
 
 #include "sessionfs/base/log.h"
 
-/* The classes of (uid, gid) that have all of `bits` in the directory, as 0700, 0070 and 0007. */
+/* The classes of (uid, gid) that have all of `bits` in the directory: 0700, 0070 and 0007. */
 static mode_t let_in(const struct catalog *c, uint32_t dir, unsigned bits, uid_t uid, gid_t gid)
 {
 	mode_t in = rights_with(rights_mode(&c->dirs[dir].rights, uid, gid), bits, 0777);
@@ -20,7 +20,7 @@ mode_t rights_of_slot(const struct catalog *c, const struct file *f)
 	return f->shown & in;
 }
 
-/* As the mode of a directory in the mount with this group: r to list names, x to reach one. */
+/* The mode of a directory of this group in the mount: r to list names, x to reach one. */
 static mode_t rights_to_names(const struct catalog *c, uint32_t dir, gid_t gid)
 {
 	mode_t list = let_in(c, dir, RIGHTS_R, c->uid, gid) & 0444;

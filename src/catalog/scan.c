@@ -1,9 +1,9 @@
-/* Looking at the disk. Work is bounded by what can have changed: a directory is
- * read again when its identity or mtime differs, a file is judged again when its
- * attributes do, and nothing is looked at twice within CATALOG_FRESH_MS.
+/* Looking at the disk. Only what can have changed is read again: a directory when its
+ * identity, mtime or ctime differs, a file's header when its
+ * attributes differ. Nothing is looked at again while the last look is fresh (is_fresh).
  *
- * A directory's mtime comes from a coarse clock: a name that is made right after a scan may leave it as it was.
- * So a scan of a directory that was changed less than RACY_S before is not trusted, and repeated. */
+ * A directory's mtime comes from a coarse clock: a name made right after a scan may leave it unchanged.
+ * So the scan of a directory that changed less than RACY_S before is not trusted, and repeated. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -28,18 +28,18 @@ static void file_is_other(struct catalog *c, struct file *f, const char *reason,
 	f->err = err;
 }
 
-/* It could not be looked at, or not into it: what it is nobody knows for now. */
+/* The file could not be looked at or read: nobody knows for now what it is. */
 static void file_fails(struct catalog *c, struct file *f, int err)
 {
 	f->trouble = err;
 	f->tried = c->call;
-	f->ctime = (struct timespec){0}; /* so that it differs, and is looked into again */
+	f->ctime = (struct timespec){0}; /* so that it differs, and its header is read again */
 	c->dirs[f->dir].headed = c->dirs[f->dir].statted = 0;
 	c->loaded_at = c->statted_at = 0;
 	catalog_misses(c, err);
 }
 
-/* Why there is nothing to be had at its name. */
+/* Takes in the error of a file that cannot be reached or read. */
 static void file_is_refused(struct catalog *c, struct file *f, int err)
 {
 	if (is_transient(err))
@@ -63,7 +63,7 @@ static void file_vanishes(struct catalog *c, struct file *f)
 	f->mtime = f->ctime = (struct timespec){0};
 }
 
-/* A name is there that was not. */
+/* A new name appeared. */
 static void file_comes(struct catalog *c, struct file *f, ino_t listed)
 {
 	f->state = FILE_UNKNOWN;
@@ -73,12 +73,12 @@ static void file_comes(struct catalog *c, struct file *f, ino_t listed)
 	c->loaded_at = c->statted_at = 0;
 }
 
-/* Takes in what stat says of a regular file. True if it differs from before: then a header that was read has to be
- * compared, since a file that was written anew in place, or removed and made again with the same inode, may look like
+/* Takes in the attributes of a regular file. True if they changed: then a header that was read must be
+ * compared, because a file that was rewritten in place, or removed and made again with the same inode, may look like
  * one that grew. */
 static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 {
-	/* A line that was taken back because it found no room was never read. */
+	/* A write that found no room is taken back: a file that shrinks to what the index has read is not rewritten. */
 	off_t least = f->slot == NONE ? f->size : open_indexes_seen(c, f->slot);
 	bool is_other_file =
 	    f->dev != st->st_dev || f->ino != st->st_ino || (st->st_size < f->size && st->st_size < least);
@@ -103,7 +103,7 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	f->size = st->st_size;
 	f->mtime = st->st_mtim;
 	f->ctime = st->st_ctim;
-	/* At once; what its ACL grants is known when the header was read again. */
+	/* Take rights away at once. What the ACL grants is known only after the header was read again. */
 	f->shown = is_owned ? f->shown & st->st_mode : st->st_mode & 0700;
 	f->mode = st->st_mode;
 	f->uid = st->st_uid;
@@ -124,7 +124,7 @@ static uint32_t project_of(struct catalog *c, const struct file *f, const struct
 	return buf_err(&scratch) ? NONE : project_for(c, key);
 }
 
-/* The text as kept before if it is the same, else a copy. */
+/* The kept text if it is the same, else a new copy; p NULL without memory. */
 static struct span keep(struct catalog *c, struct span before, const struct buf *text)
 {
 	if (before.p && span_eq(before, buf_span(text)))
@@ -132,7 +132,7 @@ static struct span keep(struct catalog *c, struct span before, const struct buf 
 	return (struct span){strings_copy(&c->strings, buf_span(text)), text->n};
 }
 
-/* The permissions of its classes, including its ACL. */
+/* Takes in what each class may do, by mode and ACL. */
 static void file_takes_rights(struct catalog *c, struct file *f, mode_t mode)
 {
 	if (f->state == FILE_SESSION && f->shown != mode)
@@ -150,7 +150,7 @@ static void file_waits(struct catalog *c, uint32_t file)
 		catalog_misses(c, -ENOMEM);
 }
 
-/* Takes over what the header says. The slot stays if nothing differs. */
+/* Takes in the header. The slot stays if nothing differs. */
 static void file_takes_header(struct catalog *c, uint32_t file, const struct header *h)
 {
 	struct file *f = &c->files[file];
@@ -176,7 +176,7 @@ static void file_takes_header(struct catalog *c, uint32_t file, const struct hea
 		file_waits(c, file);
 }
 
-/* Takes over what was found in the file. */
+/* Takes in what header_read found in the file. */
 static void file_takes_answer(struct catalog *c, uint32_t file, bool is_session, const struct header *h)
 {
 	struct file *f = &c->files[file];
@@ -196,7 +196,7 @@ static void file_takes_answer(struct catalog *c, uint32_t file, bool is_session,
 
 static void dir_seen(struct catalog *c, const char *name);
 
-/* What its name leads to, if it leads to a file that may be a session: true. */
+/* Takes in what the name leads to. True if that is a regular file, which may be a session. */
 static bool file_takes_stat(struct catalog *c, uint32_t file, int rc, const struct stat *st)
 {
 	struct file *f = &c->files[file];
@@ -214,7 +214,7 @@ static bool file_takes_stat(struct catalog *c, uint32_t file, int rc, const stru
 	return false;
 }
 
-/* Looks at what may wait for somebody else, and so not under the lock. */
+/* Looks at a file that may block, and so not under the lock. */
 static void file_look_elsewhere(struct catalog *c, uint32_t file)
 {
 	struct file *f = &c->files[file];
@@ -269,7 +269,7 @@ static void file_look(struct catalog *c, uint32_t file, int at, int64_t now)
 		scan_header_again(c, file);
 }
 
-/* Whether it need not be looked at now. What failed counts for the call in which it did. */
+/* Whether the file need not be looked at now. A failure holds for the call in which it happened. */
 static bool file_is_fresh(const struct catalog *c, const struct file *f, int64_t now)
 {
 	if (f->look)
@@ -305,7 +305,7 @@ void scan_touched(struct catalog *c, uint32_t file, int64_t now)
 		f->checked = 0;
 		if (f->state != FILE_GONE && rc == -ENOENT)
 			file_vanishes(c, f);
-		/* Only the directory can say what came or went. */
+		/* Only reading the directory can show what came or went. */
 		if (is_transient(rc)) {
 			c->dirs[f->dir].lacks = true;
 			c->dirs[f->dir].looked = c->refreshed_at = 0;
@@ -347,7 +347,7 @@ void scan_files(struct catalog *c, uint32_t dir, int64_t now)
 		d->statted = 0;
 		if (is_transient(rc))
 			dir_fails(c, dir, rc);
-		return; /* else the directory's own scan says what that means */
+		return; /* other errors are handled by the scan of the directory */
 	}
 	for (size_t i = 0; i < c->dirs[dir].files.n; i++) {
 		uint32_t file = c->dirs[dir].files.v[i];
@@ -393,7 +393,6 @@ void scan_headers(struct catalog *c, uint32_t dir, int64_t now)
 
 /* ---- directories ---- */
 
-/* The file of that name in a directory, made if need be; NONE without memory. */
 uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
@@ -429,14 +428,14 @@ bool file_is_candidate(const char *name)
 	return n >= 6 && memcmp(name + n - 6, ".jsonl", 6) == 0;
 }
 
-/* There was no memory for a name in it: it is to be read again. */
+/* There was no memory for a name in the directory: it must be read again. */
 static void dir_lacks(struct catalog *c, uint32_t dir)
 {
 	c->dirs[dir].lacks = true;
 	catalog_misses(c, -ENOMEM);
 }
 
-/* A name *.jsonl was seen in the directory that is open as `at` (-1: only elsewhere). */
+/* A name *.jsonl was seen in the directory that is open as `at` (-1: not open here). */
 static void file_seen(struct catalog *c, uint32_t dir, int at, const struct name *e)
 {
 	uint32_t file = file_for(c, dir, e->text);
@@ -456,7 +455,7 @@ static void file_seen(struct catalog *c, uint32_t dir, int at, const struct name
 		watch_note(c, file, NONE, true);
 	if (e->type != DT_REG && e->type != DT_DIR)
 		watch_linked(c, file);
-	/* A regular file need not be looked at before somebody asks for it; what else there is may be no file. */
+	/* A regular file is looked at when a call needs it. Anything else may not be a file. */
 	if (e->type != DT_REG || !(is_new || is_same))
 		file_look(c, file, at, catalog_now());
 }
@@ -498,7 +497,7 @@ static void take_names(struct catalog *c, uint32_t dir, int at, const struct buf
 	}
 }
 
-/* The directory cannot be read. What it held is gone, unless that is only for now. */
+/* The directory cannot be read. Its files are gone, unless the error is transient. */
 static void dir_fails(struct catalog *c, uint32_t dir, int err)
 {
 	struct dir *d = &c->dirs[dir];
@@ -518,7 +517,7 @@ static void dir_fails(struct catalog *c, uint32_t dir, int err)
 		file_vanishes(c, &c->files[d->files.v[i]]);
 }
 
-/* Takes in the names, and drops those that were not seen. */
+/* Takes in the names. Files that are not among them are gone. */
 static void dir_takes_names(struct catalog *c, uint32_t dir, int at, const struct stat *st, const struct buf *names)
 {
 	time_t wall = clock_now(CLOCK_REALTIME).tv_sec;
@@ -547,7 +546,7 @@ static void note_all_below(struct catalog *c, uint32_t dir)
 			watch_note(c, i, NONE, true);
 }
 
-/* Takes the rights over; the directory was read before, or not. */
+/* Takes in the rights, and takes them out of *now. */
 static void dir_takes_rights(struct catalog *c, uint32_t dir, struct rights *now)
 {
 	struct dir *d = &c->dirs[dir];
@@ -575,14 +574,14 @@ static int dir_read(struct catalog *c, uint32_t dir, int fd, const struct stat *
 	return 0;
 }
 
-/* Whether there may be other names than at the last scan, or other rights. */
+/* Whether names or rights may differ from the last scan. */
 static bool dir_differs(const struct dir *d, const struct stat *st)
 {
 	return d->racy || d->lacks || d->err || st->st_dev != d->st.st_dev || st->st_ino != d->st.st_ino ||
 	       !time_is_same(st->st_mtim, d->st.st_mtim) || !time_is_same(st->st_ctim, d->st.st_ctim);
 }
 
-/* A directory that may wait for somebody else has no watch and is not looked at under the lock. */
+/* A directory that may block has no watch and is not looked at under the lock. */
 static int dir_look_elsewhere(struct catalog *c, uint32_t dir)
 {
 	struct dir *d = &c->dirs[dir];

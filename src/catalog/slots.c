@@ -1,4 +1,4 @@
-/* Projects and slots: each gets a number here, which it keeps, and slots die. Names are given by names.c. */
+/* Numbers projects and slots, and ends slots. names.c gives the names. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -20,7 +20,7 @@ uint32_t project_for(struct catalog *c, struct span key)
 	return number;
 }
 
-/* The directory in which pi keeps the sessions of `cwd`. */
+/* The name of the directory in which pi keeps the sessions of `cwd`. */
 struct span flat_project_key(struct span cwd, struct buf *scratch)
 {
 	if (cwd.n == 0)

@@ -1,6 +1,6 @@
-/* pi looks in four places for where its sessions are, and the first that says something
- * wins. Of the two settings files the project's is laid over the agent's, so a
- * `sessionDir` in it decides even when it is empty. */
+/* pi looks in four places for its directory of sessions; the first that names one
+ * wins. The project's settings override the agent's, so a
+ * `sessionDir` there decides even if it is empty. */
 #include "sessionfs/catalog/source.h"
 
 #include "sessionfs/json/json.h"
@@ -43,7 +43,7 @@ static int hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Appends the path of what follows "file://". */
+/* Appends the path in a URL; `rest` is what follows "file://". */
 static int add_url(struct span rest, struct buf *out, const char **ret_why)
 {
 	static const char local[] = "localhost/";
@@ -77,7 +77,7 @@ static int add_url(struct span rest, struct buf *out, const char **ret_why)
 	return 0;
 }
 
-/* Appends a directory as written by a person: `~`, `~/...` and file:// mean something. */
+/* Appends a directory as the user wrote it; expands `~`, `~/...` and file://. */
 static int add_directory(struct span text, struct buf *out, const char **ret_why)
 {
 	if (memchr(text.p, '\0', text.n)) {
@@ -122,7 +122,8 @@ static int read_settings(const char *path, struct buf *out)
 	}
 }
 
-/* Appends the file's sessionDir. 1 if it has one (nothing is appended for one that means nothing), 0 if not. */
+/* Appends the file's sessionDir. 1 if it has one (an empty or false one appends nothing), 0 if not, or a negative
+ * errno. */
 static int add_setting(const char *path, struct buf *out, const char **ret_why)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT, dir CLEANUP_BUF = BUF_INIT;

@@ -1,5 +1,5 @@
-/* What the catalog is made of: strings that never move, arrays of numbers. Names are given for the life of a mount, so
- * nothing here can be taken out. */
+/* The catalog's strings, which never move, and its arrays of numbers. Names last as long as the mount, so
+ * nothing can be removed. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/fault.h"

@@ -1,12 +1,12 @@
-/* What inotify tells of the source and its directories, and the notes for whoever waits for changes.
+/* Inotify watches on the source and its directories, and the changes noted for catalog_wait.
  *
- * Events are taken in by whoever calls the catalog next: the kernel queues them before
- * the write that caused them returns, so a caller never sees less than what was written before. The thread in
- * catalog_wait is woken by them too and takes them in when nobody else does.
+ * The next call of the catalog takes in the events. The kernel queues them before
+ * the write that caused them returns, so a caller always sees what was written before. Events also wake the thread in
+ * catalog_wait, which takes them in if no other call does.
  *
- * Each directory has a watch before its names are read, so that nothing falls between. Where there is none (the file
- * system is one where others change files behind this kernel's back, watches ran out, the same
- * directory is there twice) the directory is looked at by the clock, as is a file that has another name somewhere. */
+ * A directory gets its watch before its names are read, so no change is missed in between. It may have none: its file
+ * system can change behind this kernel's back, watches ran out, or the same
+ * directory has two names. Then it is looked at from time to time, like a file that has another name somewhere. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -51,7 +51,7 @@ void watch_wake(const struct watching *w)
 {
 	const uint64_t one = 1;
 	if (w->wake >= 0 && write(w->wake, &one, sizeof one) < 0)
-		return; /* it is full, so it wakes anyway */
+		return; /* the counter is full, so it wakes anyway */
 }
 
 void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool came)
@@ -70,7 +70,7 @@ void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool came)
 	w->changes[w->n++] = (struct catalog_change){file, died, came};
 }
 
-/* ---- which directories are told of ---- */
+/* ---- which directories have a watch ---- */
 
 static void set_told(struct catalog *c, uint32_t dir, bool told, bool linked)
 {
@@ -108,7 +108,7 @@ void watch_drop(struct catalog *c, uint32_t dir)
 	set_told(c, dir, false, d->linked);
 }
 
-/* Without watches, changes are seen later: the user should know. */
+/* Without a watch, changes are seen later. The user should know. */
 static void say_unwatched(struct catalog *c, uint32_t dir, int err)
 {
 	const char *name = c->dirs[dir].name[0] ? c->dirs[dir].name : c->source;
@@ -134,7 +134,7 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd)
 	/* Watch the directory that is open; its path may lead elsewhere by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	int wd = inotify_add_watch(w->inotify, path, MASK);
-	/* One that is there under two names has one watch, and nobody could tell under which name it was changed. */
+	/* A directory with two names has one watch, and its events do not say which name was used. */
 	if (wd < 0 || watch_dir_of(w, wd) != NONE || !remember(w, wd, dir)) {
 		if (wd < 0 && !d->unwatched)
 			say_unwatched(c, dir, errno);
@@ -143,14 +143,14 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd)
 	}
 	d->wd = wd;
 	d->unwatched = false;
-	d->st = (struct stat){0}; /* names read before the watch was there may have changed since */
+	d->st = (struct stat){0}; /* names read before the watch existed may have changed since */
 	set_told(c, dir, true, d->linked);
 }
 
 void watch_failed(struct catalog *c, uint32_t dir, int err)
 {
 	watch_drop(c, dir);
-	/* The source tells when it comes back. */
+	/* The source's watch reports when it comes back. */
 	if (dir != 0 && (err == -ENOENT || err == -ENOTDIR))
 		set_told(c, dir, c->dirs[0].told, c->dirs[dir].linked);
 }

@@ -1,4 +1,4 @@
-/* Takes in what inotify tells of the source and its directories. */
+/* Takes in the inotify events of the source and its directories. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -15,7 +15,7 @@ void watch_look_into(struct catalog *c, uint32_t dir)
 	c->refreshed_at = c->loaded_at = 0;
 }
 
-/* Events were lost, or somebody wants it all looked at: nothing that was known counts. */
+/* Events were lost, or the caller wants everything looked at: nothing known so far counts. */
 void watch_look_at_all(struct catalog *c)
 {
 	for (uint32_t i = 0; i < c->dir_count; i++) {
@@ -66,7 +66,8 @@ static void take_event(struct catalog *c, const struct inotify_event *e, int64_t
 		watch_drop(c, dir);
 		watch_look_into(c, dir);
 	} else if (e->len == 0) {
-		/* Its own rights changed: what is kept of all that is below must be told of, whoever came first. */
+		/* Its own rights changed, so what is kept of everything below is stale: wake catalog_wait, whichever
+		 * thread took the event. */
 		watch_look_into(c, dir);
 		watch_wake(&c->watching);
 	} else if (file_is_candidate(e->name) && !(e->mask & IN_ISDIR)) {

@@ -1,5 +1,5 @@
-/* What is wrong inside a session its index knows; what is wrong with files that
- * are none the catalog knows. This puts both into lines that grep, sort and editors understand. */
+/* A session's index knows the problems inside it; the catalog knows why other files are
+ * not sessions. This prints both as lines that grep, sort and editors understand. */
 #include "sessionfs/cmd/check.h"
 
 #include "sessionfs/catalog/catalog.h"
@@ -17,7 +17,7 @@ struct check {
 	int64_t began_ms;
 	unsigned progress_ms;
 	size_t found, files, done;
-	int shown; /* columns of the progress line that stand on the terminal */
+	int shown; /* columns of the progress line now on the terminal */
 };
 
 static void hide_progress(struct check *c)
@@ -47,7 +47,7 @@ static void add_hex(struct buf *out, const char *p, size_t n)
 		buf_addf(out, "\\x%02X", (unsigned char)p[i]);
 }
 
-/* Appends text so that it stays on its line and shows what it is: control characters (C1 too) and ill-formed bytes as
+/* Appends text on one line: control characters (C1 too), ill-formed bytes and, with `backslash`, backslashes become
  * \xNN. */
 static void add_plain(struct buf *out, struct span s, bool backslash)
 {
@@ -78,7 +78,7 @@ static int report(struct check *c, const char *file, uint32_t line, const char *
 	return fwrite(c->line.p, 1, c->line.n, c->out) == c->line.n ? 0 : -EIO;
 }
 
-/* A file that is no session. The catalog says why; the line that says so is looked up here. */
+/* Reports a file that is not a session. The catalog says why; the line number is found here. */
 static int report_other(struct check *c, const char *file, const char *reason)
 {
 	uint32_t line = 1;
@@ -132,7 +132,7 @@ static int check_file(void *arg, const char *file, uint32_t slot, const char *re
 
 int check_source(const char *source, const struct check_options *o, FILE *out, FILE *progress, size_t *ret_found)
 {
-	/* Each index is used once. */
+	/* Keep no index: each is used once. */
 	struct budget nothing = BUDGET_INIT(0);
 	struct check c = {
 	    .out = out, .header = HEADER_INIT, .progress_ms = o && o->progress_ms ? o->progress_ms : 1000};

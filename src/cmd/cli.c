@@ -1,5 +1,5 @@
-/* The tree without a mount. Names are collected before they are looked up: no
- * lock is held while one is shown. */
+/* The tree without a mount. Names are collected before they are looked up, so no
+ * lock is held while one is printed. */
 #include "sessionfs/cmd/cli.h"
 
 #include "sessionfs/json/json.h"
@@ -58,7 +58,7 @@ static int name_cmp(const void *a, const void *b, void *arg)
 	return d ? d : (x.n > y.n) - (x.n < y.n);
 }
 
-/* The order in which the names are shown: by bytes. The caller frees it. */
+/* The indexes of the names in byte order; the caller frees them. NULL without memory. */
 static size_t *sorted(struct names *all)
 {
 	size_t *order = calloc(all->n + 1, sizeof *order);
@@ -175,7 +175,7 @@ static int ls_dir(struct tree *t, node_t dir, bool json, FILE *out)
 		struct span name = name_at(&all, order[i]);
 		rc = tree_lookup(t, dir, name, &a);
 		if (rc == -ENOENT || rc == -ESTALE) {
-			/* It went while we were on the way to it. */
+			/* The name was removed after it was listed. */
 			rc = 0;
 			continue;
 		}
@@ -204,7 +204,7 @@ int cli_ls(struct tree *t, const char *path, bool json, FILE *out)
 	return rc < 0 ? rc : ferror(out) ? -EIO : 0;
 }
 
-/* One level of --tree: the names of a directory and how far they were shown. */
+/* One level of --tree: the names of a directory, and the next one to print. */
 struct level {
 	node_t dir;
 	struct names all;
@@ -226,7 +226,7 @@ static int level_open(struct tree *t, node_t dir, struct level *ret)
 	return rc;
 }
 
-/* No directory of the namespace is deeper. */
+/* No directory in the tree is deeper. */
 #define MOST_LEVELS 16
 
 static int tree_below(struct tree *t, struct level *levels, size_t *depth, FILE *out)

@@ -1,6 +1,6 @@
-/* The life of the program, in an order in which every failure can still be told: parse, check, open, resolve every
- * path (a daemon's working directory is /), mount, and only then leave the terminal. So "the command has
- * returned 0" means "it is mounted". */
+/* The life of the program, in an order that can still report every failure: parse, check, open, resolve every
+ * path (a daemon's working directory is /), mount, and only then leave the terminal. So when the command
+ * returns 0, the filesystem is mounted. */
 #include "sessionfs/cmd/check.h"
 #include "sessionfs/cmd/cli.h"
 #include "sessionfs/fuse/fs.h"
@@ -27,7 +27,7 @@ enum { EXIT_USAGE = 2 };
 
 /* What every action except -h and -V needs. */
 struct parts {
-	struct budget budget; /* where it is stays the same: all others know it */
+	struct budget budget; /* must not move: the others point to it */
 	struct catalog *catalog;
 	struct cache *cache;
 	struct tree *tree;
@@ -44,7 +44,7 @@ static void parts_close(struct parts *p)
 	*p = (struct parts){0};
 }
 
-/* After a failure parts_close closes what was opened. */
+/* 0 or a negative errno. After a failure, parts_close closes what was opened. */
 static int parts_open(const char *source, const struct opts *o, struct parts *p)
 {
 	p->budget = (struct budget)BUDGET_INIT(o->cache);
@@ -70,7 +70,7 @@ static int parts_open(const char *source, const struct opts *o, struct parts *p)
 	return rc;
 }
 
-/* Descriptors 0 to 2 must not become files of ours that printf writes to. */
+/* printf must not write into our files: they must not get descriptors 0 to 2. */
 static bool open_standard(void)
 {
 	int fd;
@@ -95,8 +95,8 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* No core file, and no debugger of another process of the user: what is in memory are other people's conversations,
- * too, where root mounts them. The leak sanitizer is such a debugger. */
+/* Forbids core files, and debugging by the user's other processes: if root mounts, memory also holds other people's
+ * conversations. The leak sanitizer is such a debugger. */
 static void keep_private(void)
 {
 	const struct rlimit none = {0, 0};
@@ -104,14 +104,14 @@ static void keep_private(void)
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif
-	/* Users unmount by fusermount3, which is setuid and must keep its rights. */
+	/* Not for users: they unmount with fusermount3, which is setuid and must keep its rights. */
 	if (geteuid() == 0)
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/* By default each thread takes memory from an arena of its own and what is freed in the middle of one stays there, so
- * that the process becomes larger than what is kept. With few arenas, and everything large in mappings of its own,
- * what is evicted goes back. The buffer of a read stays below that: it comes and goes. */
+/* By default each thread has its own arena, and memory freed in the middle of one stays there: the process grows larger
+ * than what it keeps. With few arenas, and large blocks in mappings of their own,
+ * evicted memory returns to the system. Read buffers stay below the threshold, because they come and go. */
 static void set_allocator(void)
 {
 #ifdef __GLIBC__
@@ -168,7 +168,7 @@ static bool is_mounted(const char *dir)
 	return found;
 }
 
-/* mount.fuse3 -o drop_privileges mounts itself and hands over the descriptor under this name. */
+/* With -o drop_privileges, mount.fuse3 does the mount and passes its descriptor under this name. */
 static bool is_descriptor(const char *mountpoint)
 {
 	return strncmp(mountpoint, "/dev/fd/", 8) == 0;
@@ -191,7 +191,7 @@ static char *find_mountpoint(const char *path, const char *source)
 	if (is_descriptor(path))
 		return strdup(path);
 	int err = stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
-	/* The kernel may still know the attributes of a mount that is dead; statvfs is never answered from memory. */
+	/* For a dead mount the kernel may answer stat from its cache, but never statvfs. */
 	if (err == ENOTCONN || (statvfs(path, &fs) < 0 && errno == ENOTCONN)) {
 		log_error("%s: the program that was mounted here is gone; to clear it: fusermount3 -u '%s'", path,
 		          path);
@@ -206,7 +206,7 @@ static char *find_mountpoint(const char *path, const char *source)
 	return NULL;
 }
 
-/* In the background libfuse's messages go where ours go. In the foreground it prints them itself: some come in pieces.
+/* In the background, libfuse's messages go where ours go. In the foreground libfuse prints them: some come in pieces.
  */
 static void relay(enum fuse_log_level level, const char *format, va_list ap)
 {
@@ -224,7 +224,7 @@ static void relay(enum fuse_log_level level, const char *format, va_list ap)
 		log_debug("%s", text);
 }
 
-/* Whether others than the user who mounts can get in. */
+/* Whether users other than the mounting one have access. */
 static bool is_shared(const struct opts *o)
 {
 	return o->allow_other || o->allow_root;
@@ -235,7 +235,7 @@ static int add_options(struct fuse_args *args, struct opts *o, const char *sourc
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	char *list CLEANUP_FREE = NULL;
-	/* If others can get in, the kernel must check the modes: it answers from its caches without asking us. */
+	/* If others have access, the kernel must check the modes: it answers from its caches without asking us. */
 	const char *const ours[] = {
 	    buf_cstr(&o->fuse),
 	    "subtype=" SUBTYPE ",nosuid,nodev",
@@ -266,7 +266,7 @@ struct place {
 	dev_t device;
 };
 
-/* Mounted already. The parent leaves in fuse_daemonize. *ret_left: a thread is at work still. */
+/* Serves the mount. The parent process exits in fuse_daemonize. *ret_left: a thread is still at work. */
 static int serve(struct fs *fs, const struct opts *o, const struct place *at, bool *ret_left)
 {
 	struct fs_idle *idle = NULL;
@@ -283,7 +283,7 @@ static int serve(struct fs *fs, const struct opts *o, const struct place *at, bo
 		rc = fs_idle_open(fs, at->mountpoint, at->device, o->idle_s, &idle);
 	if (rc == 0)
 		rc = fs_loop(fs, o->single_thread ? 1 : o->max_threads);
-	/* Unmounted by force while the device was read: an end that was asked for. */
+	/* A forced unmount while the device was read: the user asked for it. */
 	if (rc == -ECONNABORTED)
 		rc = 0;
 	fs_idle_close(idle);
@@ -295,8 +295,8 @@ static int serve(struct fs *fs, const struct opts *o, const struct place *at, bo
 	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* libfuse unmounts by name, lazily, unless its descriptor says that the filesystem is gone. Where something else has
- * the name by now, one that says so takes its place. */
+/* libfuse unmounts by name, lazily, unless its descriptor shows that the filesystem is gone. If something else is
+ * mounted there now, replace the descriptor by one that shows that. */
 static void leave(struct fuse_session *se, const struct place *at)
 {
 	int ends[2];
@@ -344,7 +344,7 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 	if (!left)
 		fs_stop(fs);
 	leave(se, &at);
-	/* It needs all that there is. */
+	/* That thread still uses everything: free nothing. */
 	if (left)
 		_exit(status);
 remove:
@@ -362,7 +362,7 @@ static int act_mount(struct opts *o, const struct parts *parts, const char *sour
 	char *mountpoint CLEANUP_FREE = find_mountpoint(o->target, source);
 	if (!mountpoint)
 		return EXIT_FAILURE;
-	/* How it is mounted was decided by who handed it over: from us the kernel does not take this any more. */
+	/* The program that passed the descriptor has mounted already: we cannot add default_permissions. */
 	if (is_shared(o) && is_descriptor(mountpoint) && !o->default_permissions) {
 		log_error("others would get in whatever the modes say: with drop_privileges, default_permissions "
 		          "must be among the options");
@@ -444,7 +444,7 @@ int main(int argc, char *argv[])
 	log_setup(o.log_level, false);
 	raise_file_limit();
 	set_allocator();
-	/* A file that may grow no further is an error of the one who writes to it, not our end. */
+	/* Exceeding the file size limit must fail the write, not kill us. */
 	signal(SIGXFSZ, SIG_IGN);
 	return act(&o);
 }

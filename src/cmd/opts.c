@@ -1,8 +1,8 @@
-/* One table says for every option how it is written, what it sets, its default and its line in the usage text.
+/* One table holds for every option its spelling, the field it sets, its default and its line in the usage text.
  *
- * getopt cannot do it: -o lists must be taken apart anyway, options may follow the operands (mount(8) puts them
- * there), and what we do not know in a list belongs to libfuse, which judges it. What mount(8), systemd and fstab
- * put into a list for their own use is no option of a filesystem: libfuse would refuse the mount, so it is dropped. */
+ * getopt is not enough: -o lists must be split anyway, options may follow the operands (mount(8) puts them
+ * there), and unknown words in a list go to libfuse, which judges them. Words that mount(8), systemd and fstab
+ * put into a list for themselves are dropped, because libfuse would refuse the mount. */
 #include "sessionfs/cmd/opts.h"
 #include "sessionfs/base/log.h"
 
@@ -12,11 +12,11 @@
 enum value {
 	FLAG,   /* bool; no argument */
 	CLEAR,  /* bool, set to false */
-	ACTION, /* enum opts_action; an argument, if there is one, is the target, and options may come before it */
+	ACTION, /* enum opts_action; the argument, if any, is the target; options may come before it */
 	TEXT,   /* const char * */
 	SIZE,   /* size_t with a K, M or G */
 	COUNT,  /* unsigned */
-	PERIOD, /* unsigned, in ms; written in seconds, with a fraction perhaps; not 0 */
+	PERIOD, /* unsigned, in ms; written in seconds, perhaps with a fraction; not 0 */
 	LEVEL,  /* enum log_level */
 	REFUSE, /* the help text says why not */
 };
@@ -25,12 +25,12 @@ struct option {
 	char letter;          /* -f, or 0 */
 	const char *in_list;  /* -o NAME, or NULL */
 	const char *name;     /* --NAME, or NULL */
-	const char *argument; /* how the usage text calls it; NULL: takes none */
+	const char *argument; /* its name in the usage text; NULL: takes none */
 	enum value value;
 	enum opts_action action;
 	size_t at;            /* the field */
-	const char *bare;     /* the argument when none is written; NULL: it must be */
-	const char *standard; /* the default, as it would be written; NULL: zero */
+	const char *bare;     /* the argument if none is written; NULL: one is required */
+	const char *standard; /* the default, as a user would write it; NULL: zero */
 	const char *help;     /* NULL: not in the usage text */
 };
 
@@ -67,8 +67,8 @@ static const struct option options[] = {
 
 #define N_OPTIONS (sizeof options / sizeof *options)
 
-/* For mount(8), systemd and fstab only, or for libfuse's own loop, which src/fuse/loop.c is in place of; up to a `*`, a
- * prefix. */
+/* Words for mount(8), systemd and fstab only, or for libfuse's own loop, which src/fuse/loop.c replaces. A word that
+ * ends in `*` is a prefix. */
 static const char *const not_ours[] = {
     "defaults",    "relatime",      "norelatime",
     "strictatime", "nostrictatime", "diratime",
@@ -87,7 +87,7 @@ struct parser {
 	struct opts *o;
 	struct buf *why;
 	bool acted, from_mount;
-	const char *waits; /* the word of an action whose target has not come yet, or NULL */
+	const char *waits; /* the word of an action that still needs its target, or NULL */
 	unsigned operands;
 	const char *operand[2];
 };
@@ -128,7 +128,7 @@ static bool read_size(struct span text, size_t *ret)
 	return true;
 }
 
-/* Digits, a point and digits perhaps. What is less than a millisecond does not count. */
+/* Digits, perhaps with a point and more digits. Fractions of a millisecond are ignored. */
 static bool read_period(struct span text, unsigned *ret)
 {
 	const char *point = memchr(text.p, '.', text.n);
@@ -178,7 +178,7 @@ static int act(struct parser *p, const struct option *option, struct span writte
 	return 0;
 }
 
-/* `argument` ends where its argv string ends if it is to be kept (TEXT, ACTION). */
+/* An argument that is kept (TEXT, ACTION) must end where its argv string ends. */
 static int apply(struct parser *p, const struct option *option, struct span written, struct span argument)
 {
 	char *field = (char *)p->o + option->at;
@@ -258,7 +258,7 @@ static int parse_item(struct parser *p, struct span item)
 	return 0;
 }
 
-/* As in libfuse a backslash takes the comma after it into the value; both reach libfuse as written. */
+/* As in libfuse, a backslash makes the next comma part of the value. libfuse gets both as written. */
 static int parse_list(struct parser *p, const char *list)
 {
 	const char *item = list;
@@ -307,7 +307,7 @@ static const struct option *by_letter(char letter)
 	return NULL;
 }
 
-/* Letters may stand together (-fd); one that takes an argument has the rest of the word, or the next one. */
+/* Letters may be joined (-fd). The argument of a letter is the rest of the word, or the next word. */
 static int parse_letters(struct parser *p, const char *word, const char *next, int *used)
 {
 	for (const char *at = word + 1; *at; at++) {
@@ -372,7 +372,7 @@ static int parse_words(struct parser *p, int argc, char *const argv[])
 	return 0;
 }
 
-/* Which operand is what depends on what is to be done: the last one of a mount is the mountpoint, the other the
+/* What an operand means depends on the action. For a mount the last one is the mountpoint, the other the
  * source. */
 static int place_operands(struct parser *p)
 {

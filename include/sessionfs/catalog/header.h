@@ -8,16 +8,16 @@
 
 #include <stdint.h>
 
-/* The bufs are kept from one read to the next; release with header_release. */
+/* Reusable: the next read reuses the bufs. Release with header_release. */
 struct header {
 	struct stat st;         /* of the file that was read; st_mode 0 if it could not be opened */
-	mode_t mode;            /* what its classes may do, by its ACL and where links lead, too; 0 as above */
+	mode_t mode;            /* what each class may do, by its ACL and where links lead, too; 0 as above */
 	struct buf id, cwd;     /* exact bytes; cwd empty if there is none */
 	struct buf parent;      /* parentSession, or branchedFrom in old files; empty if there is none */
 	const char *reason;     /* why the file is no session; NULL if it is one, or if `err` is set */
-	bool is_later;          /* and that is its version, which is not known yet */
-	int err;                /* the file could not be read: a negative errno */
-	uint32_t line;          /* the line that decided, counted from 1 */
+	bool is_later;          /* `reason` is that its version is not known yet */
+	int err;                /* why the file could not be read: a negative errno, or 0 */
+	uint32_t line;          /* the line that decided, from 1 */
 	struct buf bytes, deep; /* scratch */
 };
 #define HEADER_INIT                                                                                                    \
@@ -27,10 +27,11 @@ struct header {
 void header_release(struct header *h);
 #define CLEANUP_HEADER CLEANUP(header_release)
 
-/* Reads as much of the file as it takes, at most HEADER_SCAN bytes: pi's own bound. True if it is a session. */
+/* Reads as much of the file as needed, at most HEADER_SCAN bytes (pi's own bound). True if it is a session. */
 #define HEADER_SCAN ((size_t)1 << 20)
 bool header_read(const struct reach_at *at, enum reach_how how, struct header *h);
-/* Errors that say nothing of the file: never remembered. Also those of the ACL are such a failure to read it. */
+/* Whether an error says nothing about the file itself, and so must not be remembered. Such an error of the ACL,
+ * too, is a failure to read the file. */
 bool is_transient(int err);
 
 #endif

@@ -23,11 +23,11 @@ struct opts {
 	const char *target;   /* the mountpoint, or the path in the tree to cat, ls or tree */
 	size_t cache;         /* bytes */
 	unsigned log_level;   /* enum log_level */
-	unsigned max_threads; /* that answer requests */
-	unsigned idle_s;      /* unmount when idle for so long; 0: never */
-	unsigned poll_ms;     /* how often to look at the source; 0: only where it must be looked at */
+	unsigned max_threads; /* threads that answer requests */
+	unsigned idle_s;      /* unmount after so many idle seconds; 0: never */
+	unsigned poll_ms;     /* how often to look at the source; 0: only where inotify does not work */
 	bool read_only, allow_other, allow_root, default_permissions, foreground, debug, single_thread, json;
-	struct buf fuse; /* what is for libfuse, as one -o list; may be empty */
+	struct buf fuse; /* libfuse's options, as one -o list; may be empty */
 };
 
 #define OPTS_INIT                                                                                                      \
@@ -35,8 +35,8 @@ struct opts {
 		.fuse = BUF_INIT                                                                                       \
 	}
 
-/* Parses argv into *ret, initialised with OPTS_INIT. 0; -ENOMEM; -EINVAL with one line (without a newline) of what is
- * wrong appended to `why`. Called as mount.*, -f, -n, -s, -v and -t TYPE are mount(8)'s and ignored. */
+/* Parses argv into *ret, initialised with OPTS_INIT. 0; -ENOMEM; or -EINVAL, with one line (without a newline) appended
+ * to `why`. If the program is called as mount.*, -f, -n, -s, -v and -t TYPE are mount(8)'s and ignored. */
 int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why);
 void opts_release(struct opts *o);
 
