@@ -1,0 +1,231 @@
+/* An entry's names: has, size and show of the rows of kinds.c. */
+#include "sessionfs/session/part.h"
+#include "kinds_impl.h"
+
+#include <errno.h>
+
+void link_entry(struct ctx *c, const char *up, uint32_t i, struct buf *out)
+{
+	buf_adds(out, up);
+	session_entry_name(c->session, i, out);
+}
+
+int child_show(struct ctx *c, struct buf *out)
+{
+	link_entry(c, "../../", c->node.entry, out);
+	return 0;
+}
+
+bool parent_has(struct ctx *c)
+{
+	return session_entry(c->session, c->node.entry)->parent != NO_ENTRY;
+}
+
+int parent_show(struct ctx *c, struct buf *out)
+{
+	link_entry(c, "../", session_entry(c->session, c->node.entry)->parent, out);
+	return 0;
+}
+
+bool result_has(struct ctx *c)
+{
+	return session_result(c->session, c->node.entry, c->node.part) != NO_ENTRY;
+}
+
+int result_show(struct ctx *c, struct buf *out)
+{
+	link_entry(c, "../../../", session_result(c->session, c->node.entry, c->node.part), out);
+	return 0;
+}
+
+bool call_link_has(struct ctx *c)
+{
+	unsigned n;
+	return session_entry(c->session, c->node.entry)->role == ROLE_TOOL_RESULT &&
+	       session_call(c->session, c->node.entry, &n) != NO_ENTRY;
+}
+
+int call_link_show(struct ctx *c, struct buf *out)
+{
+	unsigned n;
+	uint32_t caller = session_call(c->session, c->node.entry, &n);
+	if (caller == NO_ENTRY)
+		return -ESTALE;
+	link_entry(c, "../", caller, out);
+	buf_adds(out, "/tool-calls/");
+	return call_name_of(c, caller, n, out);
+}
+
+/* Small files: made to be measured. */
+static size_t made_size(void (*make)(const struct record *, struct buf *), const struct record *r)
+{
+	struct buf b CLEANUP_BUF = BUF_INIT;
+	make(r, &b);
+	return b.n;
+}
+
+int entry_json_size(struct ctx *c, uint64_t *ret)
+{
+	*ret = (uint64_t)session_entry(c->session, c->node.entry)->length + 1;
+	return 0;
+}
+
+/* The line as it stands in the file; a newline of ours ends it. */
+int entry_json_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+{
+	const struct entry *e = session_entry(c->session, c->node.entry);
+	if (off > e->length || n == 0)
+		return 0;
+	size_t left = e->length - (size_t)off, k = n < left ? n : left;
+	size_t before = out->n;
+	int rc = add_bytes(c, e->offset + off, k, out);
+	if (rc < 0 || out->n - before != k)
+		return rc < 0 ? rc : -ESTALE;
+	if (k < n)
+		buf_addc(out, '\n');
+	return 0;
+}
+
+#define RECORD_FILE(file, make, measure)                                                                               \
+	int file##_show(struct ctx *c, struct buf *out)                                                                \
+	{                                                                                                              \
+		make(&c->record, out);                                                                                 \
+		return 0;                                                                                              \
+	}                                                                                                              \
+	int file##_size(struct ctx *c, uint64_t *ret)                                                                  \
+	{                                                                                                              \
+		*ret = measure;                                                                                        \
+		return 0;                                                                                              \
+	}                                                                                                              \
+	bool file##_has(struct ctx *c)                                                                                 \
+	{                                                                                                              \
+		uint64_t n;                                                                                            \
+		return file##_size(c, &n) == 0 && n > 0;                                                               \
+	}
+
+RECORD_FILE(type, part_type, made_size(part_type, &c->record))
+RECORD_FILE(role, part_role, made_size(part_role, &c->record))
+RECORD_FILE(model, part_model, made_size(part_model, &c->record))
+RECORD_FILE(text, part_text, part_text_size(&c->record))
+RECORD_FILE(thinking, part_thinking, part_thinking_size(&c->record))
+
+bool usage_has(struct ctx *c)
+{
+	return part_usage(&c->record).kind != JSON_NONE;
+}
+
+int usage_size(struct ctx *c, uint64_t *ret)
+{
+	*ret = json_raw(part_usage(&c->record)).n + 1;
+	return 0;
+}
+
+int usage_show(struct ctx *c, struct buf *out)
+{
+	buf_addspan(out, json_raw(part_usage(&c->record)));
+	buf_addc(out, '\n');
+	return 0;
+}
+
+bool tool_calls_has(struct ctx *c)
+{
+	struct part_call call = {0};
+	return part_call_next(&c->record, &call);
+}
+
+bool arguments_has(struct ctx *c)
+{
+	struct part_call call;
+	return call_find(c, c->node.part, &call) && call.arguments.kind != JSON_NONE;
+}
+
+int arguments_show(struct ctx *c, struct buf *out)
+{
+	struct part_call call;
+	if (!call_find(c, c->node.part, &call))
+		return -ESTALE;
+	part_arguments(&call, out);
+	return 0;
+}
+
+bool call_has(struct ctx *c)
+{
+	struct part_call call;
+	return call_find(c, c->node.part, &call);
+}
+
+bool images_has(struct ctx *c)
+{
+	struct part_image image = {0};
+	while (part_image_next(&c->record, &image))
+		if (image.size > 0)
+			return true;
+	return false;
+}
+
+bool image_has(struct ctx *c)
+{
+	struct part_image image;
+	return image_find(c, c->node.part, &image);
+}
+
+int image_size(struct ctx *c, uint64_t *ret)
+{
+	struct part_image image;
+	if (!image_find(c, c->node.part, &image))
+		return -ESTALE;
+	*ret = image.size;
+	return 0;
+}
+
+int image_show(struct ctx *c, struct buf *out)
+{
+	struct part_image image;
+	if (!image_find(c, c->node.part, &image))
+		return -ESTALE;
+	part_image(&image, out);
+	return 0;
+}
+
+bool children_has(struct ctx *c)
+{
+	return session_entry(c->session, c->node.entry)->child != NO_ENTRY;
+}
+
+bool label_has(struct ctx *c)
+{
+	return session_label_record(c->session, c->node.entry) != NO_ENTRY;
+}
+
+/* The text of another record's field, as a text file: of the label or summary that was set last. */
+static int field_show(struct ctx *c, uint32_t record, bool label, struct buf *out)
+{
+	if (record == NO_ENTRY)
+		return -ESTALE;
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct record r;
+	int rc = session_load(c->session, record, &line, &r);
+	if (rc < 0)
+		return rc;
+	struct json_value v = label ? r.label : r.summary;
+	size_t before = out->n;
+	json_decode(v.kind == JSON_STRING ? v.text : json_raw(v), JSON_CLEAN, out);
+	if (out->n > before && out->p[out->n - 1] != '\n')
+		buf_addc(out, '\n');
+	return 0;
+}
+
+int label_show(struct ctx *c, struct buf *out)
+{
+	return field_show(c, session_label_record(c->session, c->node.entry), true, out);
+}
+
+bool branch_summary_has(struct ctx *c)
+{
+	return session_branch_record(c->session, c->node.entry) != NO_ENTRY;
+}
+
+int branch_summary_show(struct ctx *c, struct buf *out)
+{
+	return field_show(c, session_branch_record(c->session, c->node.entry), false, out);
+}

@@ -1,0 +1,95 @@
+/* kinds_impl: what each row of the table (kinds.c) needs beside its family's functions. NAME_has says whether the name
+ * exists, NAME_size how large it is, NAME_show adds contents or target, NAME_part a range of the contents (struct
+ * kind). */
+#ifndef SESSIONFS_TREE_KINDS_IMPL_H
+#define SESSIONFS_TREE_KINDS_IMPL_H
+
+#include "write_impl.h"
+
+/* kinds_top.c */
+int link_session(struct ctx *c, const char *up, const struct slot_info *s, struct buf *out);
+bool latest_has(struct ctx *c);
+int latest_show(struct ctx *c, struct buf *out);
+bool project_latest_has(struct ctx *c);
+int project_latest_show(struct ctx *c, struct buf *out);
+int session_link_show(struct ctx *c, struct buf *out);
+int readme_show(struct ctx *c, struct buf *out);
+int readme_size(struct ctx *c, uint64_t *ret);
+
+/* kinds_session.c */
+bool parent_session_has(struct ctx *c);
+int parent_session_show(struct ctx *c, struct buf *out);
+bool forks_has(struct ctx *c);
+int fork_show(struct ctx *c, struct buf *out);
+bool any_entry(struct ctx *c);
+int leaf_show(struct ctx *c, struct buf *out);
+bool position_has(struct ctx *c);
+int current_show(struct ctx *c, struct buf *out);
+int to_entry_show(struct ctx *c, struct buf *out);
+int path_link_show(struct ctx *c, struct buf *out);
+bool path_link_may_go(const struct ctx *c);
+int jsonl_size(struct ctx *c, uint64_t *ret);
+int add_bytes(struct ctx *c, uint64_t off, size_t n, struct buf *out);
+int jsonl_part(struct ctx *c, uint64_t off, size_t n, struct buf *out);
+int header_show(struct ctx *c, struct buf *out);
+int info_show(struct ctx *c, struct buf *out);
+int title_show(struct ctx *c, struct buf *out);
+int name_show(struct ctx *c, struct buf *out);
+bool name_has(struct ctx *c);
+int cwd_show(struct ctx *c, struct buf *out);
+bool cwd_has(struct ctx *c);
+int tree_show(struct ctx *c, struct buf *out);
+bool tree_has(struct ctx *c);
+bool labels_tsv_has(struct ctx *c);
+int problems_show(struct ctx *c, struct buf *out);
+bool problems_has(struct ctx *c);
+int labels_tsv_show(struct ctx *c, struct buf *out);
+int errors_show(struct ctx *c, struct buf *out);
+bool errors_has(struct ctx *c);
+bool context_md_has(struct ctx *c);
+bool transcript_has(struct ctx *c);
+
+/* kinds_entry.c */
+void link_entry(struct ctx *c, const char *up, uint32_t i, struct buf *out);
+int child_show(struct ctx *c, struct buf *out);
+bool parent_has(struct ctx *c);
+int parent_show(struct ctx *c, struct buf *out);
+bool result_has(struct ctx *c);
+int result_show(struct ctx *c, struct buf *out);
+bool call_link_has(struct ctx *c);
+int call_link_show(struct ctx *c, struct buf *out);
+int entry_json_size(struct ctx *c, uint64_t *ret);
+int entry_json_part(struct ctx *c, uint64_t off, size_t n, struct buf *out);
+bool usage_has(struct ctx *c);
+int usage_size(struct ctx *c, uint64_t *ret);
+int usage_show(struct ctx *c, struct buf *out);
+bool tool_calls_has(struct ctx *c);
+bool arguments_has(struct ctx *c);
+int arguments_show(struct ctx *c, struct buf *out);
+bool call_has(struct ctx *c);
+bool images_has(struct ctx *c);
+bool image_has(struct ctx *c);
+int image_size(struct ctx *c, uint64_t *ret);
+int image_show(struct ctx *c, struct buf *out);
+bool children_has(struct ctx *c);
+bool label_has(struct ctx *c);
+int label_show(struct ctx *c, struct buf *out);
+bool branch_summary_has(struct ctx *c);
+int branch_summary_show(struct ctx *c, struct buf *out);
+int type_show(struct ctx *c, struct buf *out);
+int type_size(struct ctx *c, uint64_t *ret);
+bool type_has(struct ctx *c);
+int role_show(struct ctx *c, struct buf *out);
+int role_size(struct ctx *c, uint64_t *ret);
+bool role_has(struct ctx *c);
+int model_show(struct ctx *c, struct buf *out);
+int model_size(struct ctx *c, uint64_t *ret);
+bool model_has(struct ctx *c);
+int text_show(struct ctx *c, struct buf *out);
+int text_size(struct ctx *c, uint64_t *ret);
+bool text_has(struct ctx *c);
+int thinking_show(struct ctx *c, struct buf *out);
+int thinking_size(struct ctx *c, uint64_t *ret);
+bool thinking_has(struct ctx *c);
+
+#endif

@@ -1,0 +1,207 @@
+/* A session's own names and its branches': has, size and show of the rows of kinds.c. */
+#include "sessionfs/render/render.h"
+#include "kinds_impl.h"
+
+#include <errno.h>
+
+bool parent_session_has(struct ctx *c)
+{
+	return catalog_parent(c->tree->catalog, c->node.slot) != NO_SLOT;
+}
+
+int parent_session_show(struct ctx *c, struct buf *out)
+{
+	struct slot_info s;
+	uint32_t slot = catalog_parent(c->tree->catalog, c->node.slot);
+	int rc = slot == NO_SLOT ? -ESTALE : catalog_slot(c->tree->catalog, slot, &s);
+	return rc < 0 ? rc : link_session(c, "../../", &s, out);
+}
+
+bool forks_has(struct ctx *c)
+{
+	struct slot_info s;
+	uint64_t cookie = 0;
+	uint32_t n;
+	return catalog_fork_next(c->tree->catalog, c->node.slot, &cookie, &s, &n);
+}
+
+int fork_show(struct ctx *c, struct buf *out)
+{
+	return link_session(c, "../../../", &c->slot, out);
+}
+
+bool any_entry(struct ctx *c)
+{
+	return session_leaf(c->session) != NO_ENTRY;
+}
+
+int leaf_show(struct ctx *c, struct buf *out)
+{
+	link_entry(c, "entries/", session_leaf(c->session), out);
+	return 0;
+}
+
+bool position_has(struct ctx *c)
+{
+	return session_position(c->session) != NO_ENTRY;
+}
+
+int current_show(struct ctx *c, struct buf *out)
+{
+	branch_name(c, session_position(c->session), out);
+	return 0;
+}
+
+int to_entry_show(struct ctx *c, struct buf *out)
+{
+	link_entry(c, "../entries/", c->node.entry, out);
+	return 0;
+}
+
+int path_link_show(struct ctx *c, struct buf *out)
+{
+	link_entry(c, "../../entries/", c->node.entry, out);
+	return 0;
+}
+
+/* The metadata at the end of a branch's path go when the branch does; what stands above them stays. */
+bool path_link_may_go(const struct ctx *c)
+{
+	return !(session_entry(c->session, c->node.entry)->flags & ENTRY_CONVERSATION);
+}
+
+int jsonl_size(struct ctx *c, uint64_t *ret)
+{
+	*ret = session_size(c->session);
+	return 0;
+}
+
+/* Appends up to n bytes of the session file. What is paged is not for the kernel. */
+int add_bytes(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+{
+	char piece[65536];
+	bool direct = out->n + n <= BUF_PAGED;
+	while (n > 0) {
+		size_t want = direct || n < sizeof piece ? n : sizeof piece;
+		char *to = direct ? buf_reserve(out, want) : piece;
+		ssize_t got = to ? session_pread(c->session, to, want, off) : buf_err(out);
+		if (got <= 0)
+			return (int)got;
+		if (direct)
+			out->n += (size_t)got;
+		else
+			buf_add(out, piece, (size_t)got);
+		off += (uint64_t)got;
+		n -= (size_t)got;
+	}
+	return buf_err(out);
+}
+
+int jsonl_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+{
+	return add_bytes(c, off, n, out);
+}
+
+int header_show(struct ctx *c, struct buf *out)
+{
+	return render_header_json(c->session, out);
+}
+
+int info_show(struct ctx *c, struct buf *out)
+{
+	return render_info_json(c->session, c->slot.file, out);
+}
+
+int title_show(struct ctx *c, struct buf *out)
+{
+	return render_title(c->session, out);
+}
+
+int name_show(struct ctx *c, struct buf *out)
+{
+	return render_name(c->session, out);
+}
+
+bool name_has(struct ctx *c)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	return session_name(c->session, &name);
+}
+
+int cwd_show(struct ctx *c, struct buf *out)
+{
+	return render_cwd(c->session, out);
+}
+
+bool cwd_has(struct ctx *c)
+{
+	struct buf cwd CLEANUP_BUF = BUF_INIT;
+	return render_cwd(c->session, &cwd) == 0 && cwd.n > 0;
+}
+
+int tree_show(struct ctx *c, struct buf *out)
+{
+	return render_tree_txt(c->session, out);
+}
+
+/* Whether there is a conversation entry that has these flags and a row to show. The first is rarely far. */
+static bool any_row(struct ctx *c, unsigned flags)
+{
+	uint32_t n = session_count(c->session);
+	for (uint32_t i = 0; i < n; i++) {
+		unsigned f = session_entry(c->session, i)->flags;
+		if ((f & flags) == flags && !(f & ENTRY_NO_MESSAGE))
+			return true;
+	}
+	return false;
+}
+
+bool tree_has(struct ctx *c)
+{
+	return any_row(c, ENTRY_CONVERSATION);
+}
+
+bool labels_tsv_has(struct ctx *c)
+{
+	return session_label_count(c->session) > 0 || any_row(c, ENTRY_CONVERSATION | ENTRY_ADDRESSED);
+}
+
+int problems_show(struct ctx *c, struct buf *out)
+{
+	return render_problems(c->session, out);
+}
+
+bool problems_has(struct ctx *c)
+{
+	return session_problem_count(c->session) > 0;
+}
+
+int labels_tsv_show(struct ctx *c, struct buf *out)
+{
+	return render_labels_tsv(c->session, out);
+}
+
+int errors_show(struct ctx *c, struct buf *out)
+{
+	state_errors(c->tree, c->node.slot, out);
+	return 0;
+}
+
+bool errors_has(struct ctx *c)
+{
+	struct buf b CLEANUP_BUF = BUF_INIT;
+	state_errors(c->tree, c->node.slot, &b);
+	return b.n > 0;
+}
+
+/* A failure is for the one who reads it. */
+bool context_md_has(struct ctx *c)
+{
+	bool any = true;
+	return context_any_sent(c->session, ctx_position(c), &any) < 0 || any;
+}
+
+bool transcript_has(struct ctx *c)
+{
+	return render_transcript_has(c->session, ctx_position(c));
+}
