@@ -53,15 +53,18 @@ static bool has_other_than_newlines(struct span s)
 	return false;
 }
 
+static void add_span(struct text *t, struct span s)
+{
+	if (t->to)
+		buf_addspan(t->to, s);
+	t->n += s.n;
+	t->at_line = s.p[s.n - 1] == '\n';
+	t->filled |= !t->at_line;
+}
+
 static void add_plain(struct text *t, const char *s)
 {
-	size_t n = strlen(s);
-
-	if (t->to)
-		buf_add(t->to, s, n);
-	t->n += n;
-	t->at_line = s[n - 1] == '\n';
-	t->filled |= !t->at_line;
+	add_span(t, span_of(s));
 }
 
 /* Adds a string's text; any other kind has none. */
@@ -229,6 +232,86 @@ void part_thinking(const struct record *r, struct buf *out)
 size_t part_thinking_size(const struct record *r)
 {
 	return make_thinking(r, NULL);
+}
+
+/* A command that was cancelled may have a code, too. */
+static bool has_bad_exit(const struct record *r)
+{
+	double code;
+	return json_double(r->msg.exit_code, &code) && code != 0;
+}
+
+static bool is_stopped(const struct record *r)
+{
+	return json_is(r->msg.stop_reason, "error") || json_is(r->msg.stop_reason, "aborted");
+}
+
+bool part_has_error(const struct record *r)
+{
+	switch (r->role) {
+	case ROLE_TOOL_RESULT:
+		return json_truthy(r->msg.is_error);
+	case ROLE_ASSISTANT:
+		return is_stopped(r);
+	case ROLE_BASH_EXECUTION:
+		return json_truthy(r->msg.cancelled) || has_bad_exit(r);
+	default:
+		return false;
+	}
+}
+
+static size_t make_assistant_error(const struct record *r, struct buf *out)
+{
+	struct text t = text_to(out);
+
+	add_string(&t, r->msg.error_message);
+	size_t n = finish(&t);
+	if (n > 0)
+		return n;
+	t = text_to(out);
+	add_string(&t, r->msg.stop_reason);
+	return finish(&t);
+}
+
+static size_t make_bash_error(const struct record *r, struct buf *out)
+{
+	struct text t = text_to(out);
+
+	if (json_truthy(r->msg.cancelled))
+		add_plain(&t, "cancelled");
+	else
+		add_span(&t, r->msg.exit_code.text);
+	return finish(&t);
+}
+
+static size_t make_result_error(const struct record *r, struct buf *out)
+{
+	struct text t = text_to(out);
+	size_t n = make_text(r, out);
+
+	if (n > 0)
+		return n;
+	add_plain(&t, "error");
+	return finish(&t);
+}
+
+static size_t make_error(const struct record *r, struct buf *out)
+{
+	if (!part_has_error(r))
+		return 0;
+	if (r->role == ROLE_ASSISTANT)
+		return make_assistant_error(r, out);
+	return r->role == ROLE_TOOL_RESULT ? make_result_error(r, out) : make_bash_error(r, out);
+}
+
+void part_error(const struct record *r, struct buf *out)
+{
+	make_error(r, out);
+}
+
+size_t part_error_size(const struct record *r)
+{
+	return make_error(r, NULL);
 }
 
 struct json_value part_usage(const struct record *r)

@@ -108,6 +108,7 @@ RECORD_FILE(role, part_role, made_size(part_role, &c->record))
 RECORD_FILE(model, part_model, made_size(part_model, &c->record))
 RECORD_FILE(text, part_text, part_text_size(&c->record))
 RECORD_FILE(thinking, part_thinking, part_thinking_size(&c->record))
+RECORD_FILE(error, part_error, part_error_size(&c->record))
 
 bool usage_has(struct ctx *c)
 {

@@ -91,5 +91,8 @@ bool text_has(struct ctx *c);
 int thinking_show(struct ctx *c, struct buf *out);
 int thinking_size(struct ctx *c, uint64_t *ret);
 bool thinking_has(struct ctx *c);
+int error_show(struct ctx *c, struct buf *out);
+int error_size(struct ctx *c, uint64_t *ret);
+bool error_has(struct ctx *c);
 
 #endif

@@ -27,7 +27,7 @@ IN_SESSION = set(
     "forks errors problems.txt labels.tsv labels entries branches".split()
 )
 IN_ENTRY = set(
-    "entry.json type role model text.md thinking.md tool-calls call images usage.json parent children label branch".split()
+    "entry.json type role model text.md thinking.md tool-calls call error images usage.json parent children label branch".split()
 )
 VIEWS = ["tree.txt", "context.md", "context.json", "transcript.md", "title", "info.json", "labels.tsv", "name"]
 VIEWS += ["branches/current/" + v for v in ("context.md", "context.json", "transcript.md")]

@@ -119,6 +119,48 @@ static void text_of_other_entries(void **state)
 	check(samples, COUNT(samples), part_text, part_text_size);
 }
 
+static void errors(void **state)
+{
+	static const struct sample samples[] = {
+	    {MESSAGE("toolResult", "\"content\":[{\"type\":\"text\",\"text\":\"no such file\"}],\"isError\":true"),
+	     SPAN_LIT("no such file\n")},
+	    {MESSAGE("toolResult", "\"content\":\"a\\nb\\n\",\"isError\":true"), SPAN_LIT("a\nb\n")},
+	    {MESSAGE("toolResult", "\"content\":[],\"isError\":true"), SPAN_LIT("error\n")},
+	    {MESSAGE("toolResult", "\"content\":\"\\n\",\"isError\":true"), SPAN_LIT("error\n")},
+	    {MESSAGE("toolResult", "\"content\":\"fine\",\"isError\":false"), SPAN_LIT("")},
+	    {MESSAGE("toolResult", "\"content\":\"fine\""), SPAN_LIT("")},
+	    {MESSAGE("toolResult", "\"content\":\"fine\",\"isError\":null,\"stopReason\":\"error\""), SPAN_LIT("")},
+	    {MESSAGE("assistant", "\"content\":[],\"stopReason\":\"error\",\"errorMessage\":\"429 \\ud83d\\n\""),
+	     SPAN_LIT("429 \xef\xbf\xbd\n")},
+	    {MESSAGE("assistant", "\"content\":[],\"stopReason\":\"aborted\",\"errorMessage\":\"\\n\""),
+	     SPAN_LIT("aborted\n")},
+	    {MESSAGE("assistant", "\"content\":[],\"stopReason\":\"error\",\"errorMessage\":{\"a\":1}"),
+	     SPAN_LIT("error\n")},
+	    {MESSAGE("assistant", "\"content\":[],\"stopReason\":\"aborted\""), SPAN_LIT("aborted\n")},
+	    {MESSAGE("assistant", "\"content\":[],\"stopReason\":\"length\",\"errorMessage\":\"x\""), SPAN_LIT("")},
+	    {MESSAGE("assistant", "\"content\":[],\"errorMessage\":\"x\",\"isError\":true"), SPAN_LIT("")},
+	    {MESSAGE("bashExecution", "\"command\":\"false\",\"output\":\"\",\"exitCode\":1,\"cancelled\":false"),
+	     SPAN_LIT("1\n")},
+	    {MESSAGE("bashExecution", "\"command\":\"x\",\"output\":\"\",\"exitCode\":-1e0"), SPAN_LIT("-1e0\n")},
+	    {MESSAGE("bashExecution", "\"command\":\"sleep\",\"exitCode\":130,\"cancelled\":true"),
+	     SPAN_LIT("cancelled\n")},
+	    {MESSAGE("bashExecution", "\"command\":\"sleep\",\"exitCode\":null,\"cancelled\":false"), SPAN_LIT("")},
+	    {MESSAGE("bashExecution", "\"command\":\"true\",\"exitCode\":0"), SPAN_LIT("")},
+	    {MESSAGE("bashExecution", "\"command\":\"true\",\"exitCode\":-0.0"), SPAN_LIT("")},
+	    {MESSAGE("bashExecution", "\"command\":\"true\""), SPAN_LIT("")},
+	    {MESSAGE("user", "\"content\":\"x\",\"isError\":true,\"stopReason\":\"error\",\"exitCode\":1"),
+	     SPAN_LIT("")},
+	    {"{\"type\":\"compaction\",\"summary\":\"x\",\"isError\":true}", SPAN_LIT("")},
+	};
+	(void)state;
+	check(samples, COUNT(samples), part_error, part_error_size);
+	for (size_t i = 0; i < COUNT(samples); i++) {
+		struct record r;
+		parse(samples[i].line, &r);
+		assert_int_equal(part_has_error(&r), samples[i].want.n > 0);
+	}
+}
+
 static void thinking(void **state)
 {
 	static const struct sample samples[] = {
@@ -434,6 +476,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(text_of_messages),
 	    cmocka_unit_test(text_of_other_entries),
+	    cmocka_unit_test(errors),
 	    cmocka_unit_test(thinking),
 	    cmocka_unit_test(entry_json_is_the_line),
 	    cmocka_unit_test(type_role_and_model),

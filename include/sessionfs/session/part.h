@@ -21,6 +21,11 @@ size_t part_text_size(const struct record *r);
 void part_thinking(const struct record *r, struct buf *out);
 size_t part_thinking_size(const struct record *r);
 
+/* error: what went wrong, by the rules of the namespace, ending in a newline; nothing if nothing did. */
+bool part_has_error(const struct record *r);
+void part_error(const struct record *r, struct buf *out);
+size_t part_error_size(const struct record *r);
+
 /* usage.json: the entry's or its message's usage as stored, plus a newline. */
 struct json_value part_usage(const struct record *r); /* kind JSON_NONE: no file */
 
