@@ -95,6 +95,9 @@ $(BUILD)/unit/test_store $(BUILD)/unit/test_store_replace: private linking += $(
 fault_calls := malloc calloc realloc reallocarray strdup pread64
 $(BUILD)/unit/test_faults: private linking += $(fault_calls:%=-Wl,--wrap=%)
 
+# Threads that do not start.
+$(BUILD)/unit/test_crew: private linking += -Wl,--wrap=pthread_create
+
 # openat2(2), which test_reach has kernels and containers not know.
 $(BUILD)/unit/test_reach: private linking += -Wl,--wrap=syscall
 

@@ -10,7 +10,7 @@
  * When the session has grown, the view made before is gone on with, where its producer can: what was appended costs
  * what it is, not what the session is. */
 #include "sessionfs/render/producer.h"
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/crew.h"
 #include "tree_impl.h"
 
 #include <errno.h>
@@ -41,10 +41,6 @@ struct run {
 	struct buf bytes;            /* empty once they were more than the limit */
 	uint64_t size;
 	bool kept;
-	int rc;
-	const struct stop *stop; /* what the thread works for */
-	pthread_t thread;
-	bool started;
 };
 
 void spare_init(struct spare *s)
@@ -110,19 +106,17 @@ static void reserve_run(struct run *r)
 
 /* Makes the segments of a run: where each ends, counted from the beginning of the run, what each used, and the bytes
  * while they are within the limit. */
-static void *make_run(void *arg)
+static int make_run(void *arg, size_t k)
 {
-	struct run *r = arg;
-	stop_set(r->stop);
+	struct run *r = (struct run *)arg + k;
 	struct reader reader CLEANUP_READER = READER_INIT;
 	uint64_t before = 0;
+	int rc = 0;
 	r->kept = true;
 	reserve_run(r);
-	for (size_t i = r->from; i < r->to; i++) {
-		r->rc = r->producer->segment(r->place, item_at(r->view, i), i == 0, &reader, &r->usages[i - r->from],
-		                             &r->bytes);
-		if (r->rc < 0)
-			break;
+	for (size_t i = r->from; i < r->to && rc == 0; i++) {
+		rc = r->producer->segment(r->place, item_at(r->view, i), i == 0, &reader, &r->usages[i - r->from],
+		                          &r->bytes);
 		r->size = before + r->bytes.n;
 		r->view->ends[i] = r->size;
 		r->kept = r->kept && r->bytes.n <= r->limit;
@@ -131,9 +125,7 @@ static void *make_run(void *arg)
 		before += r->bytes.n;
 		r->bytes.n = 0;
 	}
-	/* A note belongs to the thread, and ends with it. */
-	r->rc = fault_take(r->rc);
-	return NULL;
+	return rc;
 }
 
 static size_t run_count(size_t segments)
@@ -142,23 +134,6 @@ static size_t run_count(size_t segments)
 	size_t n = segments / RUN_LEAST;
 	size_t most = cpus < 1 ? 1 : cpus > RUNS_MOST ? RUNS_MOST : (size_t)cpus;
 	return n < 1 ? 1 : n < most ? n : most;
-}
-
-/* The first run is this thread's; one whose thread does not start is, too. */
-static int make_runs(struct run *runs, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		runs[i].started = pthread_create(&runs[i].thread, NULL, make_run, &runs[i]) == 0;
-	for (size_t i = 0; i < n; i++)
-		if (!runs[i].started)
-			make_run(&runs[i]);
-	int rc = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (runs[i].started)
-			pthread_join(runs[i].thread, NULL);
-		rc = rc < 0 ? rc : runs[i].rc;
-	}
-	return rc;
 }
 
 /* Puts front and back around the runs. Where not all bytes are at hand only these two are kept, and where everything
@@ -206,10 +181,9 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 		    .to = from + more * (k + 1) / n,
 		    .limit = from ? 0 : cache_budget(c->tree->cache)->limit / BYTES_SHARE / n,
 		    .usages = usages + more * k / n,
-		    .stop = stop_get(),
 		    .bytes = spare_take(&c->tree->spare, k),
 		};
-	int rc = make_runs(runs, n);
+	int rc = crew_run(n, make_run, runs);
 	for (size_t i = 0; i < more; i++)
 		render_usage_sum(&m->totals.usage, &usages[i]);
 	m->entries = session_count(p->session);

@@ -1,0 +1,59 @@
+#include "sessionfs/base/crew.h"
+#include "sessionfs/base/fault.h"
+#include "sessionfs/base/stop.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+struct crew {
+	int (*work)(void *arg, size_t i);
+	void *arg;
+	size_t n;
+	_Atomic size_t next; /* what nobody has begun yet */
+	_Atomic int rc;      /* the first error */
+	const struct stop *stop;
+};
+
+/* Works until nothing is left, or somebody has failed. */
+static void help(struct crew *c)
+{
+	int before = fault_begin();
+	size_t i;
+	while (atomic_load(&c->rc) == 0 && (i = atomic_fetch_add(&c->next, 1)) < c->n) {
+		int none = 0, rc = stop_check();
+		if (rc == 0)
+			rc = fault_take(c->work(c->arg, i));
+		if (rc < 0)
+			atomic_compare_exchange_strong(&c->rc, &none, rc);
+	}
+	fault_end(before, 0);
+}
+
+static void *help_thread(void *arg)
+{
+	struct crew *c = arg;
+	stop_set(c->stop);
+	help(c);
+	return NULL;
+}
+
+static size_t crew_size(size_t n)
+{
+	long cpus = n > 1 ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+	size_t most = cpus < 1 ? 1 : cpus > CREW_MOST ? CREW_MOST : (size_t)cpus;
+	return n < most ? n : most;
+}
+
+int crew_run(size_t n, int (*work)(void *arg, size_t i), void *arg)
+{
+	struct crew c = {.work = work, .arg = arg, .n = n, .stop = stop_get()};
+	pthread_t threads[CREW_MOST];
+	size_t started = 0, most = crew_size(n);
+	while (started + 1 < most && pthread_create(&threads[started], NULL, help_thread, &c) == 0)
+		started++;
+	help(&c);
+	while (started > 0)
+		pthread_join(threads[--started], NULL);
+	return atomic_load(&c.rc);
+}

@@ -1,0 +1,137 @@
+/* crew: every one once, on several threads, as one piece of work of the caller. */
+#include "sessionfs/base/crew.h"
+#include "sessionfs/base/fault.h"
+#include "sessionfs/base/stop.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MANY 10000
+
+struct work {
+	_Atomic unsigned done[MANY];
+	_Atomic size_t calls;
+	size_t bad; /* which one fails, with `rc` or a fault */
+	int rc, fault;
+	_Atomic bool asked;
+};
+
+/* No thread starts. */
+static bool refused;
+
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg);
+int __real_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg);
+
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg)
+{
+	return refused ? EAGAIN : __real_pthread_create(t, a, fn, arg);
+}
+
+static int do_one(void *arg, size_t i)
+{
+	struct work *w = arg;
+	atomic_fetch_add(&w->done[i], 1);
+	atomic_fetch_add(&w->calls, 1);
+	if (i != w->bad)
+		return 0;
+	fault_note(w->fault);
+	return w->rc;
+}
+
+static struct work *work_new(void)
+{
+	static struct work w;
+	memset(&w, 0, sizeof w);
+	w.bad = MANY;
+	return &w;
+}
+
+static void does_each_once(void **state)
+{
+	(void)state;
+	const size_t counts[] = {0, 1, 2, 3, MANY};
+	for (size_t k = 0; k < 2 * sizeof counts / sizeof *counts; k++) {
+		struct work *w = work_new();
+		size_t n = counts[k / 2];
+		refused = k % 2;
+		assert_int_equal(crew_run(n, do_one, w), 0);
+		for (size_t i = 0; i < MANY; i++)
+			assert_int_equal(w->done[i], i < n);
+	}
+	refused = false;
+}
+
+static void ends_with_the_first_error(void **state)
+{
+	(void)state;
+	struct work *w = work_new();
+	w->bad = 0;
+	w->rc = -ENOENT;
+	refused = true;
+	assert_int_equal(crew_run(MANY, do_one, w), -ENOENT);
+	assert_int_equal(w->calls, 1);
+	refused = false;
+	w->bad = MANY - 1;
+	assert_int_equal(crew_run(MANY, do_one, w), -ENOENT);
+}
+
+/* Whoever has noted it, it is an error of the crew; what the caller had noted before stays his. */
+static void returns_faults(void **state)
+{
+	(void)state;
+	struct work *w = work_new();
+	w->fault = -EIO;
+	fault_note(-ENOMEM);
+	for (size_t bad = 0; bad < 8; bad++) {
+		w->bad = bad;
+		assert_int_equal(crew_run(8, do_one, w), -EIO);
+	}
+	assert_int_equal(fault_take(0), -ENOMEM);
+}
+
+static bool is_asked(void *arg)
+{
+	return atomic_load((_Atomic bool *)arg);
+}
+
+static int ask(void *arg, size_t i)
+{
+	struct work *w = arg;
+	atomic_fetch_add(&w->calls, 1);
+	if (i == 0)
+		atomic_store(&w->asked, true);
+	while (stop_check() == 0)
+		;
+	return 0;
+}
+
+/* The threads see what stops the caller, and begin nothing more then. */
+static void is_stopped(void **state)
+{
+	(void)state;
+	struct work *w = work_new();
+	const struct stop stop = {.is_asked = is_asked, .arg = &w->asked};
+	stop_set(&stop);
+	assert_int_equal(crew_run(MANY, ask, w), -EINTR);
+	assert_true(w->calls <= CREW_MOST);
+	stop_set(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(does_each_once),
+	    cmocka_unit_test(ends_with_the_first_error),
+	    cmocka_unit_test(returns_faults),
+	    cmocka_unit_test(is_stopped),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
