@@ -87,7 +87,7 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
 	$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)
 
 # The system calls that the tests of store let fail.
-store_calls := open64 openat64 __openat64_2 fstat64 fstatat64 statx flock pread64 write fsync fdatasync ftruncate64 \
+store_calls := open64 openat64 __openat64_2 fstat64 fstatat64 statx flock pread64 pwrite64 write fsync fdatasync ftruncate64 \
 	renameat fchown fchmod getrandom flistxattr fgetxattr fsetxattr fstatvfs64
 $(BUILD)/unit/test_store $(BUILD)/unit/test_store_replace: private linking += $(store_calls:%=-Wl,--wrap=%)
 

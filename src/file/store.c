@@ -6,7 +6,7 @@
  * a concurrent pi can do is to come in between, which shows in the bytes before ours.
  *
  * A write that came out short is finished, or taken back while nobody has
- * written behind it. */
+ * written behind it. What cannot be taken back ends a line. */
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/stop.h"
@@ -197,55 +197,71 @@ static int holds(int fd, off_t off, struct span bytes)
 	return 1;
 }
 
-/* Whether the last bytes of the file are these: nobody has written behind them. */
-static bool is_last(int fd, struct span ours, off_t *ret_end)
+static off_t position(int fd)
 {
-	off_t end = 0;
-	if (size_of(fd, &end) < 0 || end < (off_t)ours.n)
-		return false;
-	*ret_end = end;
-	return holds(fd, end - (off_t)ours.n, ours) == 1;
+	return lseek(fd, 0, SEEK_CUR);
 }
 
-/* Takes back what was written last, unless somebody has written behind it. */
-static void take_back(int fd, struct span ours)
+static bool cut(int fd, off_t size)
 {
-	off_t end = 0;
-	if (!is_last(fd, ours, &end))
-		return;
-	while (ftruncate(fd, end - (off_t)ours.n) < 0 && errno == EINTR)
+	int rc;
+	while ((rc = ftruncate(fd, size)) < 0 && errno == EINTR)
 		;
+	return rc == 0;
 }
 
-/* Writes all of it: with one write(2), but where the disk or a limit cut it short.
- * Then the rest follows, or what is there is taken back. */
+/* Puts a newline in place of the last byte of a line of ours that is cut short: the next line must not run into it.
+ * That needs no room. */
+static void end_line(int fd, off_t end)
+{
+	int flags = fcntl(fd, F_GETFL);
+	/* With O_APPEND, pwrite(2) writes at the end of the file whatever the offset. */
+	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_APPEND) < 0)
+		return;
+	while (pwrite(fd, "\n", 1, end - 1) < 0 && errno == EINTR)
+		;
+	fcntl(fd, F_SETFL, flags);
+}
+
+/* Takes back bytes of ours that end at `end`. They stay if somebody has written behind them or the file cannot be cut;
+ * then they end a line. */
+static void take_back(int fd, struct span ours, off_t end)
+{
+	off_t size = 0;
+	if (ours.n == 0 || end < (off_t)ours.n || holds(fd, end - (off_t)ours.n, ours) != 1)
+		return;
+	if (size_of(fd, &size) == 0 && size == end && cut(fd, end - (off_t)ours.n))
+		return;
+	if (ours.p[ours.n - 1] != '\n')
+		end_line(fd, end);
+}
+
+/* Writes all of it: with one write(2), unless the disk or a limit cuts that short. Then the rest follows; if that
+ * fails, or a line of somebody else came before it, what is there is taken back. */
 static int write_lines(int fd, struct span lines)
 {
 	size_t done = 0;
 	while (done < lines.n) {
+		off_t end = position(fd);
 		ssize_t n = write(fd, lines.p + done, lines.n - done);
 		if (n < 0 && errno == EINTR)
 			continue;
 		int err = n < 0 ? -errno : n == 0 ? -EIO : 0;
-		off_t end = 0;
-		if (n > 0)
-			done += (size_t)n;
-		if (done == lines.n)
-			return 0;
-		if (done == 0)
-			return err;
+		/* The write moved the descriptor behind what it wrote, wherever the file ended. */
+		if (!err && done > 0 && position(fd) != end + n) {
+			take_back(fd, (struct span){lines.p + done, (size_t)n}, position(fd));
+			err = -EIO;
+		}
 		if (err) {
-			take_back(fd, (struct span){lines.p, done});
+			take_back(fd, (struct span){lines.p, done}, end);
 			return err;
 		}
-		if (!is_last(fd, (struct span){lines.p, done}, &end))
-			return -EIO;
+		done += (size_t)n;
 	}
 	return 0;
 }
 
-/* Finds where our bytes begin: right at `size`, or behind what came in between. pi may also have
- * written behind them, so they are looked for, not counted back from the end. */
+/* Whether lines of others came in before ours: then ours do not begin where the file ended. */
 static int came_between(int fd, off_t size, struct span ours, bool *ret)
 {
 	int rc = holds(fd, size, ours);
@@ -278,7 +294,7 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 		return rc;
 	rc = sync ? sync_data(fd) : 0;
 	if (rc < 0) {
-		take_back(fd, buf_span(&all));
+		take_back(fd, buf_span(&all), position(fd));
 		return rc;
 	}
 	/* From here on the lines are in the file: a failure to look is no failure to write. */

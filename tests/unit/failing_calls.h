@@ -20,6 +20,7 @@ enum call {
 	STATX,
 	FLOCK,
 	PREAD,
+	PWRITE,
 	WRITE,
 	FSYNC,
 	FDATASYNC,
@@ -80,6 +81,7 @@ static bool fails(enum call c)
 	X(int, statx, STATX, (int dir, const char *path, int flags, unsigned mask, struct statx *x),                   \
 	  (dir, path, flags, mask, x))                                                                                 \
 	X(ssize_t, pread64, PREAD, (int fd, void *p, size_t n, off_t off), (fd, p, n, off))                            \
+	X(ssize_t, pwrite64, PWRITE, (int fd, const void *p, size_t n, off_t off), (fd, p, n, off))                    \
 	X(int, fsync, FSYNC, (int fd), (fd))                                                                           \
 	X(int, fdatasync, FDATASYNC, (int fd), (fd))                                                                   \
 	X(int, ftruncate64, FTRUNCATE, (int fd, off_t size), (fd, size))                                               \

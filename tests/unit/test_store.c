@@ -217,22 +217,41 @@ static void repair_fails(void **state)
 	assert_file(OLD PI "line 0\n");
 }
 
+static void before_second_call(enum call c, unsigned nth)
+{
+	if (c == WRITE && nth == 2)
+		add_file(place.path, PI);
+}
+
+/* A line of pi's behind a part of ours is whole, and not cut off with it; our part is a line of its own. */
 static void pi_behind_a_short_write(void **state)
 {
 	struct maker m = {0};
 
 	(void)state;
+	/* The rest came after pi's line. */
 	start(OLD);
 	plan.on = true;
 	plan.most[0] = 3;
 	plan.before_write = before_second_write;
-	/* It came before our rest, so there is nothing that could be taken back without harm to pi's line. */
-	(void)add(&m, false);
-	CLEANUP_BUF struct buf b = BUF_INIT;
-	plan.on = false;
-	read_file(place.path, &b);
-	assert_non_null(memmem(b.p, b.n, PI, strlen(PI)));
-	assert_memory_equal(b.p, OLD, strlen(OLD));
+	assert_int_equal(add(&m, false), -EIO);
+	assert_file(OLD "li\n" PI);
+	/* The rest found no room. */
+	m = (struct maker){0};
+	start(OLD TORN);
+	let_fail(WRITE, 2, 1, ENOSPC);
+	plan.most[0] = 4;
+	plan.before = before_second_call;
+	assert_int_equal(add(&m, false), -ENOSPC);
+	assert_file(OLD TORN "\nli\n" PI);
+	/* What ends a line already stays as it is. */
+	m = (struct maker){.lines = "one\ntwo\n"};
+	start(OLD);
+	let_fail(WRITE, 2, 1, ENOSPC);
+	plan.most[0] = 4;
+	plan.before = before_second_call;
+	assert_int_equal(add(&m, false), -ENOSPC);
+	assert_file(OLD "one\n" PI);
 }
 
 /* ---- the file is another one ---- */
@@ -368,7 +387,7 @@ static void full_disk(void **state)
 	}
 }
 
-/* The disk does not take it: the next append begins a line of its own. */
+/* What cannot be cut off ends a line: pi does not look before it appends. */
 static void cannot_take_back(void **state)
 {
 	struct maker m = {0};
@@ -379,6 +398,15 @@ static void cannot_take_back(void **state)
 	let_fail(FTRUNCATE, 1, 1, EIO);
 	plan.most[0] = 3;
 	assert_int_equal(add(&m, false), -ENOSPC);
+	assert_file(OLD "li\n");
+	/* If that cannot be done either, the next append begins a line of its own. */
+	m.asked = 0;
+	start(OLD);
+	let_fail(WRITE, 2, 1, ENOSPC);
+	let_fail(FTRUNCATE, 1, 1, EIO);
+	let_fail(PWRITE, 1, 1, EIO);
+	plan.most[0] = 3;
+	assert_int_equal(add(&m, false), -ENOSPC);
 	assert_file(OLD "lin");
 	plan.on = false;
 	m.asked = 0;
@@ -386,9 +414,15 @@ static void cannot_take_back(void **state)
 	assert_file(OLD "lin\nline 0\n");
 }
 
+static void before_sync(enum call c, unsigned nth)
+{
+	if (c == FDATASYNC && nth == 1)
+		add_file(place.path, PI);
+}
+
 static void not_on_the_disk(void **state)
 {
-	struct maker m = {0}, nothing = {.lines = ""}, raced = {.during = pi_appends_once};
+	struct maker m = {0}, nothing = {.lines = ""}, raced = {.during = pi_appends_once}, behind = {0};
 
 	(void)state;
 	start(OLD TORN);
@@ -402,6 +436,12 @@ static void not_on_the_disk(void **state)
 	let_fail(FDATASYNC, 1, 1, EIO);
 	assert_int_equal(add(&raced, true), -EIO);
 	assert_file(OLD PI);
+	/* Nothing of pi's is cut off: our lines stay. */
+	start(OLD);
+	let_fail(FDATASYNC, 1, 1, EIO);
+	plan.before = before_sync;
+	assert_int_equal(add(&behind, true), -EIO);
+	assert_file(OLD "line 0\n" PI);
 	start(OLD);
 	assert_int_equal(store_sync(&place.at), 0);
 	let_fail(FSYNC, 1, 1, EIO);

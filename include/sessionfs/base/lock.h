@@ -99,7 +99,8 @@ int lock_read_wanted(struct rwlock *l);
 int lock_write_wanted(struct rwlock *l, int64_t ns);
 void lock_rw_give(struct rwlock *l);
 
-/* For what is a lock to others but none of these: flock(2). To be called before it is taken. */
+/* For flock(2), which has its place in the order, too. Call lock_note before taking it: that checks the order as
+ * lock_take does. Call lock_forget after giving it back. */
 void lock_note(enum lock_rank rank);
 void lock_forget(enum lock_rank rank);
 

@@ -1,5 +1,6 @@
 /* store: the only module that changes session files. It appends whole lines, or
- * replaces a file by a complete new one; nothing is ever changed in place.
+ * replaces a file by a complete new one. Nothing is changed in place, but the last byte
+ * of a line of its own that was cut short.
  *
  * pi takes no lock and appends with one write of one line. So do we, and look
  * afterwards whether something came in between; among ourselves flock(2) keeps order. */
@@ -24,8 +25,10 @@ typedef int (*store_make)(void *arg, unsigned attempt, struct buf *out);
 /* Appends to the regular file there, starting on a line of its own (a newline comes first if the file's last
  * line has none). If lines of others came in between, `make` is asked again: at once, then a few times more, each
  * when nobody has appended for some milliseconds. `sync`: the bytes are on the disk on return. 0 on success; otherwise
- * a negative errno and the file holds no byte of ours: -ESTALE (another file is there now), -EACCES, -EROFS,
- * -ENOSPC, -EDQUOT, -EFBIG, -EIO, ... */
+ * a negative errno: -ESTALE (another file is there now), -EACCES, -EROFS, -ENOSPC, -EDQUOT, -EFBIG, -EIO, ...
+ * After an error our bytes are cut off again. They stay only if somebody has written behind them or the file cannot be
+ * cut: lines that could not be synced as they are, and of a line cut short the part that was written. That part gets a
+ * newline as its last byte, so that no line of others runs into it. */
 int store_append(const struct reach_at *at, const struct store_id *id, bool sync, store_make make, void *arg);
 
 /* Whether an append of n bytes could succeed now: 0, -ENOSPC, -EACCES, -EROFS, -ESTALE, ... A first judgement
