@@ -247,7 +247,7 @@ void watch_failed(struct catalog *c, uint32_t dir, int err);
 /* The file has another name, under which it can change without an event. */
 void watch_linked(struct catalog *c, uint32_t file);
 /* Notes a change for catalog_wait. */
-void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool came);
+void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names);
 /* Wakes catalog_wait. */
 void watch_wake(const struct watching *w);
 void watch_drop(struct catalog *c, uint32_t dir);        /* removes its watch */

@@ -56,6 +56,19 @@ static ssize_t take_changes(struct watching *w, struct catalog *c, struct catalo
 	return (ssize_t)n;
 }
 
+/* Nobody knows which files changed, so report all of them. */
+static void note_all(struct catalog *c)
+{
+	struct watching *w = &c->watching;
+	size_t n = w->n + c->file_count;
+	/* Without memory it is tried again with the next change. */
+	if (!vec_grow(&w->changes, &w->room, n, sizeof *w->changes))
+		return;
+	for (uint32_t i = 0; i < c->file_count; i++)
+		w->changes[w->n++] = (struct catalog_change){i, NONE, true};
+	w->lost = false;
+}
+
 ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret)
 {
 	struct watching *w = &c->watching;
@@ -73,12 +86,8 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 		look_now(c, now);
 	else if (c->refreshed_at == 0 && c->dirs[0].scan > 0)
 		scan_refresh(c, now); /* a directory came or went */
-	if (w->lost) {
-		/* Nobody knows which files changed, so report all of them. */
-		w->lost = false;
-		for (uint32_t i = 0; i < c->file_count; i++)
-			watch_note(c, i, NONE, true);
-	}
+	if (w->lost)
+		note_all(c);
 	if (read(w->wake, &count, sizeof count) < 0)
 		count = 0;
 	ssize_t n = take_changes(w, c, ret);

@@ -50,11 +50,12 @@ static void file_is_refused(struct catalog *c, struct file *f, int err)
 
 static void file_vanishes(struct catalog *c, struct file *f)
 {
-	if (f->slot != NONE)
+	if (f->slot != NONE) {
 		slot_kill(c, f->slot);
-	else if (f->state != FILE_GONE)
+	} else if (f->state != FILE_GONE) {
 		c->epoch++;
-	watch_note(c, (uint32_t)(f - c->files), NONE, true);
+		watch_note(c, (uint32_t)(f - c->files), NONE, true);
+	}
 	f->state = FILE_GONE;
 	f->checked = 0;
 	f->trouble = 0;

@@ -58,7 +58,7 @@ void slot_kill(struct catalog *c, uint32_t slot)
 	struct slot *s = &c->slots[slot];
 	struct file *f = &c->files[s->file];
 	open_indexes_forget(c, slot);
-	watch_note(c, s->file, slot, false);
+	watch_note(c, s->file, slot, true);
 	s->file = NONE;
 	f->slot = NONE;
 	f->state = FILE_UNKNOWN;

@@ -54,10 +54,10 @@ void watch_wake(const struct watching *w)
 		return; /* the counter is full, so it wakes anyway */
 }
 
-void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool came)
+void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names)
 {
 	struct watching *w = &c->watching;
-	if (!w->on || w->lost || (died == NONE && !came && c->files[file].noted))
+	if (!w->on || w->lost || (died == NONE && !names && c->files[file].noted))
 		return;
 	if (w->n >= CHANGES_MAX || !vec_grow(&w->changes, &w->room, w->n + 1, sizeof *w->changes)) {
 		w->lost = true;
@@ -67,7 +67,7 @@ void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool came)
 	if (w->n == 0)
 		watch_wake(w);
 	c->files[file].noted = true;
-	w->changes[w->n++] = (struct catalog_change){file, died, came};
+	w->changes[w->n++] = (struct catalog_change){file, died, names};
 }
 
 /* ---- which directories have a watch ---- */

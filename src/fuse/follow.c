@@ -136,7 +136,7 @@ static void tell_change(struct fs *fs, const struct catalog_change *change)
 	struct slot_info s;
 	struct telling t = {fs, false, true};
 	bool is_there = catalog_at(fs->catalog, change->place, &s);
-	if (change->came || change->died != NO_SLOT)
+	if (change->names)
 		tree_invalidate_names(fs->tree, &s, change->died, tell, &t);
 	if (!is_there)
 		return;

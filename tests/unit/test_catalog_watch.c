@@ -53,7 +53,7 @@ static size_t count_projects(struct place *p)
 	return n;
 }
 
-/* The changes since the last call, of one file: how many, whether it came, and the slot that died. */
+/* The changes since the last call, of one file: how many, whether names may lead elsewhere, and the slot that died. */
 static size_t changes_of(struct place *p, const char *file, struct catalog_change *ret)
 {
 	struct catalog_change *changes = NULL;
@@ -68,7 +68,7 @@ static size_t changes_of(struct place *p, const char *file, struct catalog_chang
 			continue;
 		found++;
 		ret->place = changes[i].place;
-		ret->came = ret->came || changes[i].came;
+		ret->names = ret->names || changes[i].names;
 		if (changes[i].died != NO_SLOT)
 			ret->died = changes[i].died;
 	}
@@ -134,7 +134,7 @@ static void changes_are_noted_once(void **state)
 	append(p, "--w--/a.jsonl", ENTRY("e2"));
 	append(p, "--w--/a.jsonl", ENTRY("e3"));
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 1);
-	assert_false(change.came);
+	assert_false(change.names);
 	assert_int_equal(change.died, NO_SLOT);
 	/* Noted, too, when somebody else has taken it in before. */
 	append(p, "--w--/a.jsonl", ENTRY("e4"));
@@ -147,17 +147,21 @@ static void changes_are_noted_once(void **state)
 	assert_true(changes_of(p, "--w--/a.jsonl", &change) > 0);
 	assert_int_equal(change.died, slot);
 	assert_int_not_equal(slot_of(p, "w", "a"), slot);
+	slot = slot_of(p, "w", "a");
+	changes_of(p, "--w--/a.jsonl", &change);
 	unlink(at(p, "--w--/a.jsonl"));
-	assert_true(changes_of(p, "--w--/a.jsonl", &change) > 0);
+	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 1);
+	assert_true(change.names);
+	assert_int_equal(change.died, slot);
 	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w"));
 	assert_true(changes_of(p, "--w--/a.jsonl", &change) > 0);
-	assert_true(change.came);
+	assert_true(change.names);
 	/* Entries keep their attributes for good: another mode is another file to whoever keeps them. */
 	entries(p, "a");
 	changes_of(p, "--w--/a.jsonl", &change);
 	chmod(at(p, "--w--/a.jsonl"), 0600);
 	assert_true(changes_of(p, "--w--/a.jsonl", &change) > 0);
-	assert_true(change.came);
+	assert_true(change.names);
 }
 
 /* What was written and found no room is taken back: the session is the same, nobody has read it. */
@@ -227,6 +231,65 @@ static void without_inotify_the_clock_decides(void **state)
 	free(changes);
 }
 
+/* A directory that is looked at again and again reports once that its files are gone, with a session or without. */
+static void what_is_gone_is_reported_once(void **state)
+{
+	struct place *p = *state;
+	struct catalog_change change;
+	put(p, "--w--/unread.jsonl", HEADER("sid-u", "/w"));
+	catalog_close(p->c);
+	open_watched(p, true);
+	assert_int_equal(entries(p, "a"), 1);
+	put(p, "--w--/new.jsonl", HEADER("sid-n", "/w"));
+	wait_stale();
+	assert_int_equal(count_projects(p), 1);
+	changes_of(p, "--w--/a.jsonl", &change);
+	assert_int_equal(rename(at(p, "--w--"), at(p, "away")), 0);
+	put(p, "--w--", "no directory");
+	wait_stale();
+	assert_int_equal(slot_of(p, "w", "a"), NO_SLOT);
+	struct catalog_change *changes = NULL;
+	ssize_t n = catalog_wait(p->c, 0, false, &changes);
+	assert_true(n >= 3);
+	for (ssize_t i = 0; i < n; i++)
+		assert_true(changes[i].names);
+	free(changes);
+	wait_stale();
+	assert_int_equal(slot_of(p, "w", "a"), NO_SLOT);
+	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 0);
+}
+
+/* More than the kernel keeps events for, and more than are noted one by one: each file is reported, and then no other
+ * until something changes. */
+static void lost_changes_are_all_reported(void **state)
+{
+	enum { MANY = 66000 };
+	struct place *p = *state;
+	struct catalog_change *changes = NULL;
+	char root[] = "/dev/shm/test_catalog.XXXXXX", name[32];
+	if (!mkdtemp(root))
+		skip(); /* a disk takes too long to make so many */
+	catalog_close(p->c);
+	nftw(p->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	strcpy(p->root, root);
+	make_dir(p, "--w--");
+	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w") ENTRY("e1"));
+	open_watched(p, false);
+	assert_int_equal(entries(p, "a"), 1);
+	for (int i = 0; i < MANY; i++) {
+		snprintf(name, sizeof name, "--w--/%05d.jsonl", i);
+		assert_int_equal(mknod(at(p, name), S_IFREG | 0644, 0), 0);
+	}
+	assert_true(catalog_wait(p->c, 0, false, &changes) >= MANY + 1);
+	cleanup_free(&changes);
+	assert_int_equal(catalog_wait(p->c, 0, false, &changes), 0);
+	cleanup_free(&changes);
+	append(p, "--w--/a.jsonl", ENTRY("e2"));
+	assert_int_equal(catalog_wait(p->c, 0, false, &changes), 1);
+	assert_false(changes->names);
+	cleanup_free(&changes);
+}
+
 static void *wake_later(void *arg)
 {
 	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
@@ -269,6 +332,8 @@ int main(void)
 	    WATCHED(a_line_that_is_taken_back_was_never_there),
 	    WATCHED(linked_files_are_looked_at_by_the_clock),
 	    WATCHED(without_inotify_the_clock_decides),
+	    WATCHED(what_is_gone_is_reported_once),
+	    WATCHED(lost_changes_are_all_reported),
 	    WATCHED(waiting_ends_when_it_should),
 	    TEST(nobody_waits_without_a_watch),
 	};

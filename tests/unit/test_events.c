@@ -171,6 +171,23 @@ static void labels_and_names_are_told_by_name(void **state)
 	assert_null(strstr(line, "\"name\":\"one\""));
 }
 
+/* Rights concern the kernel's names. Lost events name every file: only what differs is an event. */
+static void what_is_as_it_was_is_no_event(void **state)
+{
+	struct world *w = *state;
+	struct slot_info s;
+	assert_int_equal(chmod(at(&w->place, A), 0600), 0);
+	assert_string_equal(told(w), "");
+	struct catalog_change all = {.died = NO_SLOT, .names = true};
+	events_tell(w->events, &all, 1);
+	assert_string_equal(told(w), "");
+	unlink(at(&w->place, A));
+	assert_false(catalog_at(w->place.c, all.place, &s));
+	assert_int_equal(strncmp(told(w), "\"event\":\"deleted\"", 17), 0);
+	events_tell(w->events, &all, 1);
+	assert_string_equal(told(w), "");
+}
+
 static void files_come_move_and_go(void **state)
 {
 	struct world *w = *state;
@@ -320,6 +337,7 @@ int main(void)
 	    WORLD(entries_are_told_as_they_come),
 	    WORLD(half_a_line_is_told_when_it_is_whole),
 	    WORLD(labels_and_names_are_told_by_name),
+	    WORLD(what_is_as_it_was_is_no_event),
 	    WORLD(files_come_move_and_go),
 	    WORLD(a_slow_reader_hears_that_lines_are_lost),
 	    WORLD(readers_wait_and_are_woken),

@@ -97,7 +97,7 @@ bool catalog_is_told(struct catalog *c);
 struct catalog_change {
 	uint32_t place; /* of the file that appeared, grew, or otherwise changed */
 	uint32_t died;  /* the slot it had, if that is gone; else NO_SLOT */
-	bool came;      /* there was nothing before, or nothing for some users */
+	bool names;     /* names may lead elsewhere: the file came, went or was replaced, or its rights changed */
 };
 /* Waits up to timeout_ms (-1: for ever) for changes, or for catalog_wake; one thread only. Returns how many there are;
  * the caller frees *ret. 0 if there are none, -EINVAL without `watch`, or another negative errno. A change that inotify
