@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,9 @@
 enum { MOST_WAITING = 256 };
 
 enum { TICK_NS = 1000 * 1000, JOIN_NS = 20 * 1000 * 1000 };
+
+/* How long the reader looks for the next request before it sleeps, and how often in a row that may be left out. */
+enum { SPIN_NS = 50 * 1000, MOST_SKIPPED = 63 };
 
 /* Stopped work ends long before this. If it does not, it waits for a file of the source that never answers. */
 #define LEAVE_NS INT64_C(5000000000)
@@ -62,8 +66,10 @@ struct loop {
 	atomic_bool resting; /* the main thread does not look at `turn` */
 	atomic_uint waiting; /* threads that wait for others */
 	atomic_int error;
-	struct lock lock;     /* guards the fields below */
-	pthread_cond_t spare; /* for threads that wait to read */
+	int64_t spin_ns;
+	unsigned skip, skipped; /* the reader's: so many spins are left out; have been */
+	struct lock lock;       /* guards the fields below */
+	pthread_cond_t spare;   /* for threads that wait to read */
 	bool is_read, ended;
 	struct worker **workers;
 	unsigned n, cap, spares; /* cap: the threads that may work, plus one */
@@ -361,13 +367,36 @@ static void look(struct loop *l, uint64_t *before)
 	}
 }
 
+/* A program that walks the tree sends its next request within microseconds, sooner than a CPU wakes from its sleep. So
+ * the reader looks for it for a moment; while that is in vain, ever more seldom. Result as of fs_receive. */
+static int spin(struct loop *l, struct fuse_buf *buf)
+{
+	if (l->skipped < l->skip) {
+		l->skipped++;
+		return -EAGAIN;
+	}
+	int64_t until = l->spin_ns ? now_ns() + l->spin_ns : 0;
+	int rc = -EAGAIN;
+	while (rc == -EAGAIN && now_ns() < until) {
+		rc = fs_receive(l->session, buf);
+		if (rc == -EAGAIN)
+			sched_yield(); /* the caller may be waiting for this CPU */
+	}
+	l->skipped = 0;
+	l->skip = rc != -EAGAIN ? 0 : l->skip < MOST_SKIPPED ? 2 * l->skip + 1 : MOST_SKIPPED;
+	return rc;
+}
+
 /* Waits for a request. Positive, 0 at the end, or a negative errno. */
 static int receive(struct loop *l, struct fuse_buf *buf)
 {
 	struct pollfd wait[] = {{.fd = l->device, .events = POLLIN}, {.fd = l->end, .events = POLLIN}};
 	while (!fuse_session_exited(l->session)) {
-		poll(wait, 2, -1);
-		int rc = fs_receive(l->session, buf);
+		int rc = spin(l, buf);
+		if (rc == -EAGAIN) {
+			poll(wait, 2, -1);
+			rc = fs_receive(l->session, buf);
+		}
 		if (rc != -EAGAIN && rc != -EINTR)
 			return rc;
 	}
@@ -447,6 +476,13 @@ static void *work(void *arg)
 
 /* --- all of them --------------------------------------------------------------------------------- */
 
+/* With a single CPU, looking for a request keeps the caller from sending it. */
+static bool has_several_cpus(void)
+{
+	cpu_set_t set;
+	return sched_getaffinity(0, sizeof set, &set) < 0 || CPU_COUNT(&set) > 1;
+}
+
 static int prepare(struct loop *l, struct fs *fs, unsigned threads)
 {
 	int fd = fuse_session_fd(fs->session), flags = fcntl(fd, F_GETFL);
@@ -457,6 +493,7 @@ static int prepare(struct loop *l, struct fs *fs, unsigned threads)
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
 	l->device = fd;
+	l->spin_ns = has_several_cpus() ? SPIN_NS : 0;
 	l->end = eventfd(0, EFD_CLOEXEC);
 	l->active = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (l->end < 0 || l->active < 0)
