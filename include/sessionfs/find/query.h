@@ -1,0 +1,44 @@
+/* query: what is looked for. The text of a query is words: an entry matches if all of them occur in what all.txt says
+ * of it, each inside one line, ignoring case. A phrase stands in quotes, `-` negates, and filters (`role:`, `after:`
+ * and the like) narrow what matches. Source of the rules: sessionfs(5), "Search".
+ *
+ * A query is immutable: any number of threads may use it. */
+#ifndef SESSIONFS_QUERY_H
+#define SESSIONFS_QUERY_H
+
+#include "sessionfs/base/span.h"
+
+#include <stdint.h>
+
+struct query;
+
+/* Of different terms a query may have so many. */
+#define QUERY_TERMS 256
+
+/* Parses a query, the decoded text of its name. `now` (ms since 1970) is what `after:7d` counts from; days begin and
+ * end in the time zone of the process. 0, -EINVAL for a text that is no query or has too many terms, or -ENOMEM. */
+int query_parse(struct span text, int64_t now, struct query **ret);
+void query_free(struct query *q);
+
+/* The query in its canonical form: queries that are equal in it have the same results. It is no query to be parsed.
+ * Lives as long as q. */
+struct span query_text(const struct query *q);
+
+/* When (ms since 1970) the same text may mean another query, since it names days relative to now; INT64_MAX: never. */
+int64_t query_expires(const struct query *q);
+
+/* What is asked of a session as a whole, as text: the names under projects/ and sessions/, and `title` without its
+ * newline. */
+struct query_session {
+	struct span project, stem, sid, title;
+};
+/* False if no entry of this session can match. */
+bool query_wants_session(const struct query *q, const struct query_session *s);
+/* Whether query_wants_session looks at the title. */
+bool query_asks_title(const struct query *q);
+
+/* Whether an entry that matches, or does not, stays so whatever is appended to its session. False if labels or the
+ * title are asked for. */
+bool query_is_local(const struct query *q);
+
+#endif

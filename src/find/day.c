@@ -1,0 +1,70 @@
+/* The start of a day is searched for, since midnight may be skipped, or come twice, where clocks change. */
+#include "day.h"
+
+#include <time.h>
+
+enum { HOUR = 60 * 60, DAY = 24 * HOUR };
+
+static time_t noon_utc(struct day d)
+{
+	struct tm tm = {.tm_year = d.year - 1900, .tm_mon = d.month - 1, .tm_mday = d.day, .tm_hour = 12};
+
+	return timegm(&tm);
+}
+
+static struct day day_of(const struct tm *tm)
+{
+	return (struct day){tm->tm_year + 1900, tm->tm_mon + 1, tm->tm_mday};
+}
+
+static bool is_before(struct day a, struct day b)
+{
+	if (a.year != b.year)
+		return a.year < b.year;
+	return a.month != b.month ? a.month < b.month : a.day < b.day;
+}
+
+static struct day day_at_second(time_t t)
+{
+	struct tm tm = {0};
+
+	localtime_r(&t, &tm);
+	return day_of(&tm);
+}
+
+struct day day_at(int64_t ms)
+{
+	return day_at_second((time_t)(ms / 1000 - (ms % 1000 < 0)));
+}
+
+struct day day_plus(struct day d, int days)
+{
+	struct tm tm = {0};
+	time_t t = noon_utc(d) + (time_t)days * DAY;
+
+	gmtime_r(&t, &tm);
+	return day_of(&tm);
+}
+
+bool day_is_valid(struct day d)
+{
+	if (d.month < 1 || d.month > 12 || d.day < 1 || d.day > 31)
+		return false;
+	struct day same = day_plus(d, 0);
+	return same.month == d.month && same.day == d.day;
+}
+
+int64_t day_begin(struct day d)
+{
+	/* No zone is further than this from UTC. */
+	time_t low = noon_utc(d) - 2 * DAY, high = noon_utc(d) + 2 * DAY;
+
+	while (low < high) {
+		time_t middle = low + (high - low) / 2;
+		if (is_before(day_at_second(middle), d))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (int64_t)low * 1000;
+}

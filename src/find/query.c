@@ -1,0 +1,298 @@
+/* The terms of a query are folded, sorted and stripped of repetitions, so that equal queries look the same. */
+#include "query_impl.h"
+
+#include "sessionfs/base/fold.h"
+#include "sessionfs/base/space.h"
+
+#include "day.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The filters; the index is the term. */
+static const struct span filter_names[] = {
+    [TERM_ROLE] = SPAN_LIT("role:"),       [TERM_TYPE] = SPAN_LIT("type:"),       [TERM_TOOL] = SPAN_LIT("tool:"),
+    [TERM_MODEL] = SPAN_LIT("model:"),     [TERM_LABEL] = SPAN_LIT("label:"),     [TERM_TITLE] = SPAN_LIT("title:"),
+    [TERM_PROJECT] = SPAN_LIT("project:"), [TERM_SESSION] = SPAN_LIT("session:"), [TERM_AFTER] = SPAN_LIT("after:"),
+    [TERM_BEFORE] = SPAN_LIT("before:"),   [TERM_IS] = SPAN_LIT("is:"),
+};
+
+enum { FILTERS = sizeof filter_names / sizeof *filter_names };
+
+/* Where the parser is. */
+struct scan {
+	struct span rest;
+	struct query *q;
+	int64_t now;
+};
+
+static struct span skip(struct span s, size_t n)
+{
+	return (struct span){s.p + n, s.n - n};
+}
+
+/* What the rest begins with, up to white space or a quote. */
+static struct span take_plain(struct span *rest)
+{
+	size_t n = 0;
+
+	while (n < rest->n && rest->p[n] != '"' && space_first(skip(*rest, n)) == 0)
+		n++;
+	struct span plain = {rest->p, n};
+	*rest = skip(*rest, n);
+	return plain;
+}
+
+/* The text in the quotes that the rest begins with. */
+static int take_quoted(struct span *rest, struct span *ret)
+{
+	const char *end = memchr(rest->p + 1, '"', rest->n - 1);
+
+	if (!end || end == rest->p + 1)
+		return -EINVAL;
+	*ret = (struct span){rest->p + 1, (size_t)(end - rest->p - 1)};
+	*rest = skip(*rest, ret->n + 2);
+	return rest->n && space_first(*rest) == 0 ? -EINVAL : 0;
+}
+
+static enum term_kind filter_of(struct span text)
+{
+	for (unsigned k = TERM_WORD + 1; k < FILTERS; k++)
+		if (text.n >= filter_names[k].n && memcmp(text.p, filter_names[k].p, filter_names[k].n) == 0)
+			return k;
+	return TERM_WORD;
+}
+
+/* Appends the text folded. Where it is in memory is set in the end: the bytes may move. */
+static void set_text(struct query *q, struct span text, struct term *t)
+{
+	t->begin = q->bytes.n;
+	fold_add(text, &q->bytes);
+	t->text.n = q->bytes.n - t->begin;
+}
+
+static bool read_digits(struct span s, int *ret)
+{
+	*ret = 0;
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+		*ret = *ret * 10 + (s.p[i] - '0');
+	}
+	return s.n > 0 && s.n <= 5;
+}
+
+/* A day that is counted back from now, as in 7d. */
+static bool read_relative(struct scan *s, struct span text, struct day *ret)
+{
+	int days;
+
+	if (text.n < 2 || (text.p[text.n - 1] | 0x20) != 'd' || !read_digits((struct span){text.p, text.n - 1}, &days))
+		return false;
+	struct day today = day_at(s->now);
+	*ret = day_plus(today, -days);
+	s->q->expires = day_begin(day_plus(today, 1));
+	return true;
+}
+
+static bool read_day(struct scan *s, struct span text, struct day *ret)
+{
+	if (read_relative(s, text, ret))
+		return true;
+	if (text.n != 10 || text.p[4] != '-' || text.p[7] != '-')
+		return false;
+	return read_digits((struct span){text.p, 4}, &ret->year) &&
+	       read_digits((struct span){text.p + 5, 2}, &ret->month) &&
+	       read_digits((struct span){text.p + 8, 2}, &ret->day) && day_is_valid(*ret);
+}
+
+static int set_value(struct scan *s, struct span value, struct term *t)
+{
+	char name[64];
+	struct day day;
+
+	if (t->kind == TERM_AFTER || t->kind == TERM_BEFORE) {
+		if (!read_day(s, value, &day))
+			return -EINVAL;
+		t->day = day_begin(day);
+		snprintf(name, sizeof name, "%04d-%02d-%02d", day.year, day.month, day.day);
+		value = span_of(name);
+	}
+	if (t->kind == TERM_IS && !text_equals(value, SPAN_LIT("error")))
+		return -EINVAL;
+	set_text(s->q, value, t);
+	return 0;
+}
+
+/* The next term. */
+static int take_term(struct scan *s, struct term *t)
+{
+	struct span value, *rest = &s->rest;
+
+	*t = (struct term){.negated = rest->p[0] == '-'};
+	*rest = skip(*rest, t->negated);
+	if (rest->n && rest->p[0] != '"') {
+		value = take_plain(rest);
+		t->kind = filter_of(value);
+		value = skip(value, filter_names[t->kind].n);
+		if (value.n > 0)
+			return rest->n && rest->p[0] == '"' ? -EINVAL : set_value(s, value, t);
+	}
+	if (!rest->n || rest->p[0] != '"')
+		return -EINVAL;
+	int rc = take_quoted(rest, &value);
+	return rc < 0 ? rc : set_value(s, value, t);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct term *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->negated != y->negated)
+		return x->negated ? 1 : -1;
+	size_t n = x->text.n < y->text.n ? x->text.n : y->text.n;
+	int order = n ? memcmp(x->text.p, y->text.p, n) : 0;
+	return order ? order : (x->text.n > y->text.n) - (x->text.n < y->text.n);
+}
+
+static int settle(struct query *q)
+{
+	size_t kept = 0;
+
+	if (q->terms.n == 0)
+		return -EINVAL;
+	for (size_t i = 0; i < q->terms.n; i++)
+		q->terms.v[i].text.p = q->bytes.p + q->terms.v[i].begin;
+	qsort(q->terms.v, q->terms.n, sizeof *q->terms.v, compare);
+	for (size_t i = 0; i < q->terms.n; i++)
+		if (i == 0 || compare(&q->terms.v[kept - 1], &q->terms.v[i]) != 0)
+			q->terms.v[kept++] = q->terms.v[i];
+	q->terms.n = kept;
+	return kept <= QUERY_TERMS ? 0 : -EINVAL;
+}
+
+/* Each text behind its length, since a text may hold anything. */
+static void make_canonical(struct query *q)
+{
+	for (size_t i = 0; i < q->terms.n; i++) {
+		const struct term *t = &q->terms.v[i];
+		buf_addf(&q->canonical, "%s%s%zu:", t->negated ? "-" : "",
+		         t->kind == TERM_WORD ? "" : filter_names[t->kind].p, t->text.n);
+		buf_addspan(&q->canonical, t->text);
+	}
+}
+
+static int parse(struct scan *s)
+{
+	struct query *q = s->q;
+
+	for (;;) {
+		for (size_t n; (n = space_first(s->rest)) > 0;)
+			s->rest = skip(s->rest, n);
+		if (!s->rest.n)
+			break;
+		if (!vec_reserve(&q->terms, 1))
+			return -ENOMEM;
+		int rc = take_term(s, &q->terms.v[q->terms.n]);
+		if (rc < 0)
+			return rc;
+		q->terms.n++;
+	}
+	if (buf_err(&q->bytes))
+		return buf_err(&q->bytes);
+	int rc = settle(q);
+	make_canonical(q);
+	return rc < 0 ? rc : buf_err(&q->canonical);
+}
+
+int query_parse(struct span text, int64_t now, struct query **ret)
+{
+	struct query *q = calloc(1, sizeof *q);
+
+	if (!q)
+		return -ENOMEM;
+	q->expires = INT64_MAX;
+	struct scan s = {.rest = text, .q = q, .now = now};
+	int rc = parse(&s);
+	if (rc < 0)
+		query_free(q);
+	else
+		*ret = q;
+	return rc;
+}
+
+void query_free(struct query *q)
+{
+	if (!q)
+		return;
+	vec_release(&q->terms);
+	buf_release(&q->bytes);
+	buf_release(&q->canonical);
+	free(q);
+}
+
+struct span query_text(const struct query *q)
+{
+	return buf_span(&q->canonical);
+}
+
+int64_t query_expires(const struct query *q)
+{
+	return q->expires;
+}
+
+static bool asks(const struct query *q, enum term_kind kind)
+{
+	for (size_t i = 0; i < q->terms.n; i++)
+		if (q->terms.v[i].kind == kind)
+			return true;
+	return false;
+}
+
+bool query_asks_title(const struct query *q)
+{
+	return asks(q, TERM_TITLE);
+}
+
+bool query_is_local(const struct query *q)
+{
+	return !asks(q, TERM_TITLE) && !asks(q, TERM_LABEL);
+}
+
+bool text_contains(struct span text, struct span part)
+{
+	CLEANUP_BUF struct buf folded = BUF_INIT;
+
+	fold_add(text, &folded);
+	return folded.n >= part.n && memmem(folded.p, folded.n, part.p, part.n);
+}
+
+bool text_equals(struct span text, struct span folded)
+{
+	CLEANUP_BUF struct buf own = BUF_INIT;
+
+	fold_add(text, &own);
+	return span_eq(buf_span(&own), folded);
+}
+
+bool query_wants_session(const struct query *q, const struct query_session *s)
+{
+	for (size_t i = 0; i < q->terms.n; i++) {
+		const struct term *t = &q->terms.v[i];
+		bool has;
+		if (t->kind == TERM_TITLE)
+			has = text_contains(s->title, t->text);
+		else if (t->kind == TERM_PROJECT)
+			has = text_contains(s->project, t->text);
+		else if (t->kind == TERM_SESSION)
+			has = text_contains(s->sid, t->text) || text_contains(s->stem, t->text);
+		else
+			continue;
+		if (has == t->negated)
+			return false;
+	}
+	return true;
+}

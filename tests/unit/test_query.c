@@ -1,0 +1,262 @@
+/* query: what parses, what does not, and what is equal. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "failing_alloc.h"
+#include "sessionfs/find/query.h"
+
+#include "sessionfs/base/buf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* 2026-03-10T12:00:00Z */
+#define NOW INT64_C(1773144000000)
+
+static struct query *parse(const char *text)
+{
+	struct query *q = NULL;
+	int rc = query_parse(span_of(text), NOW, &q);
+
+	if (rc < 0)
+		fail_msg("`%s` does not parse: %d", text, rc);
+	return q;
+}
+
+static void canonical_form(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+	    {"word", "4:word"},
+	    {"Two  WORDS ", "3:two5:words"},
+	    {"\tb\na\r", "1:a1:b"},
+	    {"a b a A", "1:a1:b"},
+	    {"\"two words\"", "9:two words"},
+	    {"-x", "-1:x"},
+	    {"--x", "-2:-x"},
+	    {"\"-x\"", "2:-x"},
+	    {"-\"a b\"", "-3:a b"},
+	    {"x -x", "1:x-1:x"},
+	    {"\" \"", "1: "},
+	    {"\"role:user\"", "9:role:user"},
+	    {"role:toolResult", "role:10:toolresult"},
+	    {"-type:label tool:Bash", "-type:5:labeltool:4:bash"},
+	    {"title:\"two words\"", "title:9:two words"},
+	    {"std::vector http://x Role:user", "8:http://x9:role:user11:std::vector"},
+	    {"model:a/b label:x project:p session:s", "model:3:a/blabel:1:xproject:1:psession:1:s"},
+	    {"is:ERROR", "is:5:error"},
+	    {"after:2026-02-28", "after:10:2026-02-28"},
+	    {"before:7d", "before:10:2026-03-03"},
+	    {"after:0d -before:1D", "after:10:2026-03-10-before:10:2026-03-09"},
+	    {"\xc3\x89t\xc3\xa9", "5:\xc3\xa9t\xc3\xa9"},
+	    {"\xe2\x84\xaa\xc5\xbf", "2:ks"},
+	    {"a\xe3\x80\x80"
+	     "b\xc2\xa0"
+	     "c",
+	     "1:a1:b1:c"},
+	    {"caf\xe9", "4:caf\xe9"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct query *q = parse(rows[i].text);
+		struct span got = query_text(q);
+		if (!span_is(got, rows[i].want))
+			fail_msg("`%s` is `%.*s`, not `%s`", rows[i].text, (int)got.n, got.p, rows[i].want);
+		query_free(q);
+	}
+}
+
+static void equal_queries(void **state)
+{
+	static const char *const rows[][2] = {
+	    {"a b", "B  A"},
+	    {"after:1d x", "x after:2026-03-09"},
+	    {"\"a\"", "a"},
+	    {"-role:USER x", "x -role:user -role:user"},
+	};
+	static const char *const others[][2] = {
+	    {"a b", "\"a b\""}, {"a", "-a"}, {"role:user", "\"role:user\""}, {"role:a", "type:a"}, {"\"1:x\"", "x"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct query *a = parse(rows[i][0]), *b = parse(rows[i][1]);
+		assert_true(span_eq(query_text(a), query_text(b)));
+		query_free(a);
+		query_free(b);
+	}
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		struct query *a = parse(others[i][0]), *b = parse(others[i][1]);
+		assert_false(span_eq(query_text(a), query_text(b)));
+		query_free(a);
+		query_free(b);
+	}
+}
+
+static void no_queries(void **state)
+{
+	static const char *const rows[] = {
+	    "",
+	    " ",
+	    "\"",
+	    "\"open",
+	    "a \"b",
+	    "\"\"",
+	    "-\"\"",
+	    "a\"b",
+	    "a\"b\"",
+	    "\"a\"b",
+	    "\"a\"\"b\"",
+	    "-",
+	    "a - b",
+	    "x -",
+	    "-\"",
+	    "role:",
+	    "-role:",
+	    "type: x",
+	    "role:\"\"",
+	    "role:a\"b\"",
+	    "x:\"y\"",
+	    "is:",
+	    "is:errors",
+	    "is:warning",
+	    "after:",
+	    "after:d",
+	    "after:7",
+	    "after:x7d",
+	    "after:-1d",
+	    "after:7dd",
+	    "before:today",
+	    "after:2026",
+	    "after:2026-2-3",
+	    "after:2026-02-30",
+	    "after:2026-13-01",
+	    "after:2026-00-01",
+	    "after:2026-01-00",
+	    "after:2026-01-01T00",
+	    "after:2025-02-29",
+	    "after:999999d",
+	    "after:99999999999999999999d",
+	    "-after:7days",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct query *q = NULL;
+		if (query_parse(span_of(rows[i]), NOW, &q) != -EINVAL)
+			fail_msg("`%s` parses", rows[i]);
+		assert_null(q);
+	}
+}
+
+static void days_begin_at_local_midnight(void **state)
+{
+	(void)state;
+	struct query *q = parse("after:7d");
+	/* The test runs in UTC. */
+	assert_int_equal(query_expires(q), INT64_C(1773187200000));
+	query_free(q);
+	q = parse("after:2026-01-01 word");
+	assert_int_equal(query_expires(q), INT64_MAX);
+	query_free(q);
+	assert_int_equal(setenv("TZ", "XYZ-14", 1), 0); /* the 11th already */
+	tzset();
+	q = parse("after:0d");
+	assert_true(span_is(query_text(q), "after:10:2026-03-11"));
+	assert_int_equal(query_expires(q), INT64_C(1773223200000));
+	query_free(q);
+	assert_int_equal(setenv("TZ", "UTC", 1), 0);
+	tzset();
+}
+
+static void many_terms(void **state)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	struct query *q = NULL;
+
+	(void)state;
+	for (int i = 0; i < 10000; i++)
+		buf_addf(&text, "w%d ", i);
+	assert_int_equal(query_parse(buf_span(&text), NOW, &q), -EINVAL);
+	buf_reset(&text);
+	for (int i = 0; i < 10000; i++)
+		buf_addf(&text, "w%d ", i % QUERY_TERMS);
+	assert_int_equal(query_parse(buf_span(&text), NOW, &q), 0);
+	query_free(q);
+	buf_reset(&text);
+	for (int i = 0; i < 255; i++)
+		buf_addc(&text, '"');
+	assert_int_equal(query_parse(buf_span(&text), NOW, &q), -EINVAL);
+}
+
+static void sessions_wanted(void **state)
+{
+	const struct query_session s = {SPAN_LIT("home-will-app"), SPAN_LIT("2026-03-02_abc"), SPAN_LIT("abc"),
+	                                SPAN_LIT("Fix the Parser")};
+	static const struct {
+		const char *text;
+		bool wants, title, local;
+	} rows[] = {
+	    {"x", true, false, true},
+	    {"title:parser", true, true, false},
+	    {"-title:parser", false, true, false},
+	    {"title:\"the p\" x", true, true, false},
+	    {"title:lexer", false, true, false},
+	    {"project:WILL", true, false, true},
+	    {"project:anna", false, false, true},
+	    {"-project:anna", true, false, true},
+	    {"session:ABC", true, false, true},
+	    {"session:2026-03-02", true, false, true},
+	    {"session:b -session:c", false, false, true},
+	    {"label:x", true, false, false},
+	    {"-label:x y", true, false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct query *q = parse(rows[i].text);
+		if (query_wants_session(q, &s) != rows[i].wants)
+			fail_msg("%s", rows[i].text);
+		assert_int_equal(query_asks_title(q), rows[i].title);
+		assert_int_equal(query_is_local(q), rows[i].local);
+		query_free(q);
+	}
+}
+
+static void without_memory(void **state)
+{
+	struct query *q = NULL;
+	int rc = -ENOMEM;
+
+	(void)state;
+	if (!CAN_FAIL_ALLOC)
+		skip();
+	for (long n = 0; rc < 0; n++) {
+		allocs_left = n;
+		rc = query_parse(SPAN_LIT("one \"two three\" role:user after:7d"), NOW, &q);
+		allocs_left = -1;
+		assert_true(rc == 0 || rc == -ENOMEM);
+		assert_true(n > 0 || rc < 0);
+	}
+	query_free(q);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(canonical_form), cmocka_unit_test(equal_queries),
+	    cmocka_unit_test(no_queries),     cmocka_unit_test(days_begin_at_local_midnight),
+	    cmocka_unit_test(many_terms),     cmocka_unit_test(sessions_wanted),
+	    cmocka_unit_test(without_memory),
+	};
+
+	setenv("TZ", "UTC", 1);
+	tzset();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
