@@ -60,3 +60,35 @@ void json_pretty(struct json_value v, struct buf *out)
 	else if (v.kind != JSON_NONE)
 		buf_addspan(out, json_raw(v));
 }
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The end of the tokens from p on that have no white space between them. */
+static const char *tokens_end(const char *p, const char *end)
+{
+	bool escaped;
+
+	for (; p < end && !is_space(*p); p++) {
+		if (*p == '"')
+			p = json_string_end(p + 1, end, &escaped);
+		if (!p)
+			return end;
+	}
+	return p;
+}
+
+void json_compact(struct json_value v, struct buf *out)
+{
+	struct span raw = json_raw(v);
+	const char *p = raw.p, *end = raw.n ? p + raw.n : p;
+
+	while (p < end) {
+		const char *next = tokens_end(p, end);
+		buf_add(out, p, (size_t)(next - p));
+		for (p = next; p < end && is_space(*p);)
+			p++;
+	}
+}

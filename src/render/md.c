@@ -577,6 +577,7 @@ const struct producer producer_transcript_md = {
     .item = sizeof(uint32_t),
     .list = items_path,
     .newer = items_newer_path,
+    .has_labels = true,
     .front = front_add,
     .segment = transcript_segment,
 };

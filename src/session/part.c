@@ -4,7 +4,10 @@
 #include "sessionfs/session/part.h"
 #include "part_base64.h"
 
+#include "sessionfs/base/name.h"
+
 #include <stdint.h>
+#include <stdio.h>
 
 /* A text file in the making. */
 struct text {
@@ -80,14 +83,21 @@ static void add_string(struct text *t, struct json_value v)
 	t->at_line = v.escaped && newline_at(v.text, true);
 }
 
+struct json_value part_content(const struct record *r)
+{
+	if (r->type == RECORD_MESSAGE)
+		return r->msg.content;
+	return r->type == RECORD_CUSTOM_MESSAGE ? r->content : (struct json_value){0};
+}
+
 /* Adds what the blocks of this type say, joined by a newline. */
-static void add_blocks(struct text *t, struct json_value content, enum block_type type)
+static void add_blocks(struct text *t, const struct record *r, enum block_type type)
 {
 	struct block_iter it;
 	struct block b;
 	bool first = true;
 
-	block_iter_init(&it, content);
+	block_iter_init_of(&it, r, part_content(r));
 	while (block_next(&it, &b)) {
 		if (b.type != type)
 			continue;
@@ -111,13 +121,6 @@ static size_t finish(struct text *t)
 	return t->n;
 }
 
-struct json_value part_content(const struct record *r)
-{
-	if (r->type == RECORD_MESSAGE)
-		return r->msg.content;
-	return r->type == RECORD_CUSTOM_MESSAGE ? r->content : (struct json_value){0};
-}
-
 static void add_message(struct text *t, const struct record *r)
 {
 	if (r->role == ROLE_BASH_EXECUTION) {
@@ -131,7 +134,7 @@ static void add_message(struct text *t, const struct record *r)
 		add_string(t, r->msg.summary);
 	} else {
 		add_string(t, r->msg.content);
-		add_blocks(t, r->msg.content, BLOCK_TEXT);
+		add_blocks(t, r, BLOCK_TEXT);
 	}
 }
 
@@ -149,7 +152,7 @@ static size_t make_text(const struct record *r, struct buf *out)
 		break;
 	case RECORD_CUSTOM_MESSAGE:
 		add_string(&t, r->content);
-		add_blocks(&t, r->content, BLOCK_TEXT);
+		add_blocks(&t, r, BLOCK_TEXT);
 		break;
 	default:
 		break;
@@ -161,7 +164,7 @@ static size_t make_thinking(const struct record *r, struct buf *out)
 {
 	struct text t = text_to(out);
 
-	add_blocks(&t, part_content(r), BLOCK_THINKING);
+	add_blocks(&t, r, BLOCK_THINKING);
 	return finish(&t);
 }
 
@@ -322,13 +325,13 @@ struct json_value part_usage(const struct record *r)
 }
 
 /* Goes to the block of this type after the n-th, from `rest` if it stands there. */
-static bool next_of(struct block_iter *rest, struct json_value content, enum block_type type, unsigned n,
+static bool next_of(struct block_iter *rest, const struct record *r, enum block_type type, unsigned n,
                     struct block *ret)
 {
 	unsigned skip = 0;
 
 	if (n == 0 || !rest->live) {
-		block_iter_init(rest, content);
+		block_iter_init_of(rest, r, part_content(r));
 		skip = n;
 	}
 	while (block_next(rest, ret))
@@ -380,7 +383,7 @@ bool part_image_next(const struct record *r, struct part_image *ret)
 	CLEANUP_BUF struct buf own = BUF_INIT;
 	struct block b;
 
-	if (!next_of(&ret->rest, part_content(r), BLOCK_IMAGE, ret->n, &b))
+	if (!next_of(&ret->rest, r, BLOCK_IMAGE, ret->n, &b))
 		return false;
 	ret->n++;
 	ret->data = b.data;
@@ -406,13 +409,39 @@ bool part_call_next(const struct record *r, struct part_call *ret)
 {
 	struct block b;
 
-	if (r->role != ROLE_ASSISTANT || !next_of(&ret->rest, r->msg.content, BLOCK_TOOL_CALL, ret->n, &b))
+	if (r->role != ROLE_ASSISTANT || !next_of(&ret->rest, r, BLOCK_TOOL_CALL, ret->n, &b))
 		return false;
 	ret->n++;
 	ret->id = b.id;
 	ret->name = b.name;
 	ret->arguments = b.arguments;
 	return true;
+}
+
+void part_call_component(const struct part_call *c, struct buf *out)
+{
+	CLEANUP_BUF struct buf name = BUF_INIT;
+	char number[16];
+
+	snprintf(number, sizeof number, "%u-", c->n);
+	if (c->name.kind == JSON_STRING)
+		json_decode(c->name.text, JSON_EXACT, &name);
+	name_encode(number, buf_span(&name), "", out);
+	if (buf_err(&name))
+		out->err = buf_err(&name);
+}
+
+void part_call_name(const struct part_call *c, struct buf *out)
+{
+	CLEANUP_BUF struct buf component = BUF_INIT;
+
+	part_call_component(c, &component);
+	if (buf_err(&component)) {
+		out->err = buf_err(&component);
+		return;
+	}
+	const char *dash = memchr(component.p, '-', component.n), *name = dash + 1;
+	buf_add(out, name, component.n - (size_t)(name - component.p));
 }
 
 void part_arguments(const struct part_call *c, struct buf *out)

@@ -446,21 +446,11 @@ bool call_find(struct ctx *c, uint32_t n, struct part_call *ret)
 	return false;
 }
 
-static void add_call_name(const struct part_call *call, struct buf *out)
-{
-	char number[16];
-	struct buf text CLEANUP_BUF = BUF_INIT;
-	snprintf(number, sizeof number, "%u-", call->n);
-	if (call->name.kind == JSON_STRING)
-		json_decode(call->name.text, JSON_EXACT, &text);
-	name_encode(number, buf_span(&text), "", out);
-}
-
 static void call_name(struct ctx *c, uint32_t n, struct buf *out)
 {
 	struct part_call call;
 	if (call_find(c, n, &call))
-		add_call_name(&call, out);
+		part_call_component(&call, out);
 }
 
 /* Afterwards the record of the node's own entry is viewed again. */
@@ -471,7 +461,7 @@ static int make_call_names(struct ctx *c, void *entry, struct view *v)
 	while (rc == 0 && call_next(c, &call)) {
 		if (v->n == v->room && !vec_grow(&v->ends, &v->room, v->n + 1, sizeof *v->ends))
 			return -ENOMEM;
-		add_call_name(&call, &v->bytes);
+		part_call_component(&call, &v->bytes);
 		v->ends[v->n++] = v->bytes.n;
 		rc = stop_check();
 	}
@@ -514,7 +504,7 @@ int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	while (rc == 0 && call_next(dir, &call)) {
 		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = call.n};
 		buf_reset(&name);
-		add_call_name(&call, &name);
+		part_call_component(&call, &name);
 		if (list_child(dir, l, n, buf_span(&name), COOKIE_FAMILY + call.n))
 			break;
 		rc = stop_check();

@@ -48,6 +48,7 @@ int errors_show(struct ctx *c, struct buf *out);
 bool errors_has(struct ctx *c);
 bool context_md_has(struct ctx *c);
 bool transcript_has(struct ctx *c);
+bool all_has(struct ctx *c);
 
 /* kinds_entry.c */
 void link_entry(struct ctx *c, const char *up, uint32_t i, struct buf *out);

@@ -205,3 +205,14 @@ bool transcript_has(struct ctx *c)
 {
 	return render_transcript_has(c->session, ctx_position(c));
 }
+
+bool all_has(struct ctx *c)
+{
+	if (render_all_begins(c->session))
+		return true;
+	int rc = 0;
+	const struct view *v = ctx_view(c, &rc);
+	bool any = !v || v->size > 0;
+	cache_release(c->tree->cache, v);
+	return any;
+}

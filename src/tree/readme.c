@@ -17,6 +17,7 @@ static const char text[] =
     "\n"
     "    title                     its name, or the first thing the user said\n"
     "    tree.txt                  the tree of entries, with ids, labels and the leaf\n"
+    "    all.txt                   everything said on every branch, each line with its entry: search this\n"
     "    transcript.md             the whole path to the current leaf\n"
     "    context.md, context.json  what the model is sent at the leaf\n"
     "    info.json                 counts, times, tokens and cost\n"

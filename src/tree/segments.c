@@ -145,7 +145,7 @@ static int put_together(struct run *runs, size_t n, struct view *v)
 	uint64_t before = runs->from ? v->ends[runs->from - 1] : 0;
 	bool kept = runs->from == 0;
 	buf_release(&v->bytes);
-	int rc = producer->front(runs->place, &m->totals, &v->bytes);
+	int rc = producer->front ? producer->front(runs->place, &m->totals, &v->bytes) : 0;
 	m->front = v->bytes.n;
 	for (size_t k = 0; k < n; k++) {
 		for (size_t i = runs[k].from; i < runs[k].to; i++)
@@ -212,13 +212,13 @@ static int make_all(struct ctx *c, const struct place *p, struct view *ret)
 
 /* --- going on ------------------------------------------------------------------ */
 
-/* Labels may stand in segments that were made. */
-static bool is_same_so_far(const struct session *s, const struct made *m)
+/* Whether the segments that were made are as they would be made now. */
+static bool is_same_so_far(const struct producer *producer, const struct session *s, const struct made *m)
 {
 	uint32_t n = session_count(s);
 	if (m->entries > n || m->relinks != session_relinks(s))
 		return false;
-	for (uint32_t i = m->entries; i < n; i++)
+	for (uint32_t i = m->entries; producer->has_labels && i < n; i++)
 		if (session_entry(s, i)->type == RECORD_LABEL)
 			return false;
 	return true;
@@ -238,7 +238,7 @@ static bool extend(struct ctx *c, const struct place *p, struct view *v)
 	struct made *m = v->more;
 	void *items CLEANUP_FREE = NULL;
 	size_t n = 0, from = v->n;
-	if (!producer->newer || from == 0 || !is_same_so_far(p->session, m) ||
+	if (!producer->newer || from == 0 || !is_same_so_far(producer, p->session, m) ||
 	    producer->newer(p, m->entries, entry_at(v, from - 1), &m->totals, &items, &n) < 0 || n == 0 ||
 	    !make_room(v, n))
 		return false;

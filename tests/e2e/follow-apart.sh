@@ -29,7 +29,7 @@ others() {
 	local w=$T/mnt/$WEATHER v
 	ls -l "$T/mnt" "$T/mnt/projects" "$T/mnt/sessions" "$w" >/dev/null
 	readlink "$T/mnt/latest" "$w/latest" >/dev/null
-	for v in session.jsonl header.json info.json title tree.txt context.md context.json transcript.md labels.tsv; do
+	for v in session.jsonl header.json info.json title tree.txt all.txt context.md context.json transcript.md labels.tsv; do
 		cat "$T/mnt/$FORECAST/$v" "$T/mnt/sessions/site-1/$v" >/dev/null || return
 	done
 	find "$T/mnt/$ICONS" "$T/mnt/$NOTES" -ls >/dev/null

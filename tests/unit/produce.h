@@ -19,7 +19,7 @@ static inline int produce(const struct producer *producer, const struct session 
 	for (size_t i = 0; i < n && rc == 0; i++)
 		rc = producer->segment(&p, (const char *)items + i * producer->item, i == 0, &reader, &totals.usage,
 		                       &body);
-	if (rc == 0)
+	if (rc == 0 && producer->front)
 		rc = producer->front(&p, &totals, out);
 	buf_addspan(out, buf_span(&body));
 	if (rc == 0 && producer->back)

@@ -592,6 +592,29 @@ static void lays_out_for_people(void **state)
 	assert_int_equal(none.n, 0);
 }
 
+static void without_white_space(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} cases[] = {
+	    {"-1.50e2", "-1.50e2"},
+	    {"\" a \\\" b\\\\\"", "\" a \\\" b\\\\\""},
+	    {"{ }", "{}"},
+	    {"[ [\t] ,\r { } ]", "[[],{}]"},
+	    {"{\"a b\" : 1 , \"\\u0041\":\t[1, \"x : y\" ,true ] }", "{\"a b\":1,\"\\u0041\":[1,\"x : y\",true]}"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		CLEANUP_BUF struct buf b = BUF_INIT;
+		json_compact(value_of(span_of(cases[i].in)), &b);
+		assert_text(&b, span_of(cases[i].out));
+	}
+	CLEANUP_BUF struct buf none = BUF_INIT;
+	json_compact((struct json_value){0}, &none);
+	assert_int_equal(none.n, 0);
+}
+
 static void layout_of_deep_values_stays_small(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT, out = BUF_INIT;
@@ -645,6 +668,7 @@ int main(void)
 	    cmocka_unit_test(numbers_as_doubles),
 	    cmocka_unit_test(truthiness),
 	    cmocka_unit_test(lays_out_for_people),
+	    cmocka_unit_test(without_white_space),
 	    cmocka_unit_test(layout_of_deep_values_stays_small),
 	    cmocka_unit_test(layout_without_memory),
 	};

@@ -137,4 +137,7 @@ void json_well_formed(struct span json, struct buf *out);
 #define JSON_PRETTY_DEPTH 128
 void json_pretty(struct json_value v, struct buf *out);
 
+/* Appends the value as it is stored, without the white space between its tokens. */
+void json_compact(struct json_value v, struct buf *out);
+
 #endif

@@ -35,6 +35,9 @@ struct producer {
 	/* The items of the entries from number `first` on; none if the one before them is not of entry `last`
 	 * (NO_ENTRY: whichever it is). Renews *t by them. NULL: growth may change segments that were made. */
 	int (*newer)(const struct place *p, uint32_t first, uint32_t last, struct totals *t, void **ret, size_t *ret_n);
+	/* Labels stand in segments of the entries that have them: a label record ends growth, too. */
+	bool has_labels;
+	/* NULL: nothing. */
 	int (*front)(const struct place *p, const struct totals *t, struct buf *out);
 	/* `usage` (or NULL): what the entry used is added to it. */
 	int (*segment)(const struct place *p, const void *item, bool is_first, struct reader *reader,
@@ -43,6 +46,6 @@ struct producer {
 	int (*back)(const struct place *p, const struct totals *t, size_t n, struct buf *out);
 };
 
-extern const struct producer producer_transcript_md, producer_context_md, producer_context_json;
+extern const struct producer producer_transcript_md, producer_context_md, producer_context_json, producer_all_txt;
 
 #endif

@@ -45,4 +45,7 @@ void render_usage_sum(struct render_usage *u, const struct render_usage *more);
 /* Whether a transcript has any segments with text. */
 bool render_transcript_has(const struct session *s, uint32_t at);
 
+/* Whether one of the first entries says something that all.txt has. False: only its contents can tell. */
+bool render_all_begins(const struct session *s);
+
 #endif

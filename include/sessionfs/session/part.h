@@ -50,6 +50,9 @@ struct part_call {
 };
 /* Only assistant messages make calls. */
 bool part_call_next(const struct record *r, struct part_call *ret);
+/* The call's directory below tool-calls/, N-NAME; and of that the NAME. */
+void part_call_component(const struct part_call *c, struct buf *out);
+void part_call_name(const struct part_call *c, struct buf *out);
 /* arguments.json: pretty-printed, plus a newline. */
 void part_arguments(const struct part_call *c, struct buf *out);
 
