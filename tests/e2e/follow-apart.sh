@@ -41,6 +41,7 @@ export -f others more
 export T WEATHER FORECAST ICONS NOTES CACHE
 appended=0
 
+same_time() { [ "$(stat -c %y "$1")" = "$(timeout -s KILL 5 stat -c %y "$2")" ]; }
 # COMMAND... reads the large one and waits; all others are read; then it goes on, and prints what it must.
 apart() { # WHAT EXPECTED COMMAND...
 	local what=$1 expected=$2 reader
@@ -66,7 +67,7 @@ for options in "" "-oro"; do
 	apart "a view is made" 2999 cat "$s/context.md"
 	: >"$GATE"
 	more 00000bb8 00000bb7 >>"$big"
-	sleep 1.2 # now it is known to all that there is more, and how much of it is to be read
+	within 20 "the time of what has grown" same_time "$big" "$s"
 	apart "it has grown" more cat "$s/transcript.md"
 	apart "its file is read" "$(tail -n 1 "$big")" cat "$s/session.jsonl"
 	umount_fs "$T/mnt"

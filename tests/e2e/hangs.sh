@@ -38,14 +38,17 @@ clean_first() {
 	[ -z "$n" ] || echo 1 2>/dev/null >"/sys/fs/fuse/connections/$n/abort" || :
 }
 gone() { ! kill -0 "$1" 2>/dev/null; }
+is_held_up() { # PID: it is a cat that waits for something
+	grep -q '(cat) [SD] ' "/proc/$1/stat"
+}
 readers() { # N FILE: that many are at work
-	local i
+	local i p
 	pids=()
 	for ((i = 0; i < $1; i++)); do
 		cat "$2" >/dev/null 2>&1 &
 		pids+=($!)
 	done
-	sleep 0.7
+	for p in "${pids[@]}"; do within 20 "the reader $p to wait for $2" is_held_up "$p"; done
 }
 kill_readers() {
 	local p
@@ -83,7 +86,7 @@ start
 cat "$M/long/title" >/dev/null
 cat "$M/long/transcript.md" >/dev/null 2>&1 &
 reader=$!
-sleep 0.5
+within 20 "the reader to wait" is_held_up $reader
 echo '{"type":"session_info","id":"n1","parentId":"e31999","name":"grown"}' >>"$T/src/--p--/long.jsonl"
 quick "the name of a session that is read" cat "$M/long/name"
 is grown "$(cat "$T/out")" "its name"

@@ -46,7 +46,8 @@ for how in rw ro; do
 	for use in file directory events; do
 		[ "$how-$use" != ro-events ] || continue # there are none
 		m=$T/$how-$use
-		mount_fs "$T/src" "$m" -o "idle=3,$how"
+		in_foreground "$m" -o "idle=1,loglevel=debug,$how"
+		within 20 "the mount $m" is_there "$m"
 		case $use in
 		file) sleep 1000 3<"$m/$FORECAST/title" & ;;
 		directory) (cd "$m/$FORECAST" && exec sleep 1000) & ;;
@@ -56,8 +57,9 @@ for how in rw ro; do
 		mounts+=("$m")
 	done
 done
-sleep 8
+refused_twice() { [ "$(grep -c "idle, but in use" "$1.log")" -ge 2 ]; }
 for m in "${mounts[@]}"; do
+	within $LONG "two attempts to unmount $m" refused_twice "$m"
 	! gone "$m" || die "unmounted while in use: $m"
 	is "Forecast command" "$(cat "$m/$FORECAST/title")" "title in $m"
 done

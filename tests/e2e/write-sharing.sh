@@ -18,16 +18,17 @@ one() { # TEXT COMMAND...: it leaves one summary; @ stands for a number in both
 	nothing "$*" timeout 60 "$@"
 	wrote "$*" "branch $c ${text//@/$n}"
 }
+export T
 # shellcheck disable=SC2016
 for shell in bash dash; do
 	read -ra sh <<<"$shell"
-	one $'a\nb@' "${sh[@]}" -c '(echo a; sleep 0.1; echo b$n) >$f'
+	one $'a\nb@' "${sh[@]}" -c '(echo a; sleep 0; echo b$n) >$f'
 	one $'a\nb@' "${sh[@]}" -c '(/bin/echo a; /bin/echo b$n) >$f'
 	one $'a\nx\nb@' "${sh[@]}" -c '{ /bin/echo a; echo x; /bin/echo b$n; } >$f'
 	one $'a\nb@' "${sh[@]}" -c 'exec 3>$f; echo a >&3; /bin/echo b$n >&3; exec 3>&-'
-	one $'a\nb@' "${sh[@]}" -c '(echo a; sleep 0.1; echo b$n) >$f & wait'
-	one $'a\nb@' "${sh[@]}" -c '{ echo a; (sleep 0.2; echo b$n) & } >$f; wait'
-	one $'a\nb@' "${sh[@]}" -c 'for i in a b$n; do echo $i; sleep 0.05; done >$f'
+	one $'a\nb@' "${sh[@]}" -c '(echo a; sleep 0; echo b$n) >$f & wait'
+	one $'a\nb@' "${sh[@]}" -c '{ echo a; (until [ -e $T/closed ]; do sleep 0.01; done; echo b$n) & } >$f; : >$T/closed; wait; rm $T/closed'
+	one $'a\nb@' "${sh[@]}" -c 'for i in a b$n; do echo $i; sleep 0; done >$f'
 done
 py() { # TEXT CODE
 	one "$1" "$python" -c "import os, subprocess, sys
@@ -36,9 +37,9 @@ f = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CREAT)
 $2"
 }
 py "parent child@" 'os.write(f, b"parent ")
-p = subprocess.Popen(["sh", "-c", "sleep 0.1; echo child$n"], stdout=f)
+p = subprocess.Popen(["sh", "-c", "read closed; echo child$n"], stdin=subprocess.PIPE, stdout=f)
 os.close(f)
-p.wait()'
+p.communicate(b"closed\n")'
 py "child@ parent" 'if os.fork() == 0:
     os.write(f, f"child{n} ".encode())
     os._exit(0)

@@ -208,7 +208,8 @@ static void what_was_begun_is_answered_at_the_end(void **state)
 	uint64_t waiting = ask(&s, WAITING);
 	assert_answered(&s, ask(&s, QUICK));
 	shutdown(s.w.fd, SHUT_WR);
-	usleep(20 * 1000);
+	while (!fuse_session_exited(s.w.se))
+		usleep(1000);
 	assert_false(wire_wait(&s.w, 0));
 	sem_post(&s.go);
 	assert_answered(&s, waiting);
