@@ -1,5 +1,5 @@
-/* Keepers are few and each has its own lock, so there is none here: their counts are atomic, and a look at them that is
- * a moment old lets one thing more or less go. */
+/* There are few keepers, each with its own lock, so there is no lock here. The counts are atomic; if one is a moment
+ * old, one thing too many or too few is evicted. */
 #include "sessionfs/base/budget.h"
 #include "sessionfs/base/clock.h"
 
@@ -7,11 +7,11 @@
 
 #include <malloc.h>
 
-/* Three quarters of the limit can be claimed (of this, if the limit is less): some kept things are in use. */
+/* Three quarters of the limit can be claimed, because some kept things are in use. A lower limit counts as this one. */
 #define LEAST_LIMIT ((size_t)32 << 20)
 #define CLAIM_WAIT_NS 2000000
 
-/* After so many bytes were let go. */
+/* Free memory goes back to the system each time this many bytes were evicted. */
 #define GIVE_BACK ((size_t)8 << 20)
 
 void budget_join(struct budget *b, struct keeper *k)
@@ -59,8 +59,8 @@ static struct keeper *next_to_give(const struct budget *b)
 	return found;
 }
 
-/* What is let go lies between what is kept, where the allocator holds on to it: over days the process would become much
- * larger than what it keeps. */
+/* Evicted things lie between kept ones, so the allocator holds on to their memory: over days the process would grow
+ * much larger than what it keeps. */
 static void give_back(struct budget *b, size_t bytes)
 {
 	if (atomic_fetch_add_explicit(&b->let_go, bytes, memory_order_relaxed) + bytes < GIVE_BACK)

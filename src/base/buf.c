@@ -28,7 +28,7 @@ static char *fail(struct buf *b, int err)
 	return NULL;
 }
 
-/* Goes on as a paged one. Where there is no room for such a file, memory has to do. */
+/* Makes the buf paged. If there is no room for the file behind it, the buf stays in memory. */
 static bool turn_paged(struct buf *b)
 {
 	struct paged *paged;

@@ -1,5 +1,5 @@
-/* The list of what a thread holds is short, so it is searched from end to end. That costs some nanoseconds a lock, and
- * what is tested is what is shipped. */
+/* The list of the locks a thread holds is short, so it is searched from end to end. That costs some nanoseconds a lock,
+ * and the program that is tested is the one that is shipped. */
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/log.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* More are never held at once: one of each rank at most. */
+/* A thread holds one lock of each rank at most. */
 static _Thread_local struct {
 	unsigned char rank[LOCK_RANKS];
 	unsigned n;
@@ -126,7 +126,7 @@ bool lock_try_for(struct lock *l, int64_t ns)
 
 void lock_give(struct lock *l)
 {
-	/* The next holder may be the last one, and free the lock. */
+	/* Read it now: the next holder may free the lock. */
 	enum lock_rank rank = l->rank;
 	pthread_mutex_unlock(&l->mutex);
 	lock_forget(rank);

@@ -1,6 +1,6 @@
-/* One message is one line, written at once, whatever a file name in it holds.
- * Where messages go is the one piece of state of the program that belongs to
- * the process itself: it is set before there are threads and only read after. */
+/* One message is one line, written with one call, whatever bytes a file name in it has.
+ * Where messages go is the only state that belongs to the whole process. It is set
+ * before there are threads, and only read afterwards. */
 #include "sessionfs/base/log.h"
 
 #include <errno.h>

@@ -26,7 +26,7 @@ static bool is_plain(char c, bool first)
 	return u >= 0x20 && u != 0x7f && c != '/' && c != '%' && !(first && (c == '.' || c == '~'));
 }
 
-/* How many ASCII bytes at the beginning stay as they are. */
+/* How many ASCII bytes at the beginning need no encoding. */
 static size_t plain_run(const char *p, size_t n, bool first)
 {
 	size_t i = 0;
@@ -60,7 +60,7 @@ static void add_text(struct span text, bool first, struct buf *out)
 	}
 }
 
-/* How many bytes of a component longer than `most` stay when it is cut between characters. */
+/* The length of a component after cutting it between characters to at most `most` bytes. */
 static size_t cut_size(struct span component, size_t most)
 {
 	size_t kept = 0;
@@ -98,7 +98,7 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* Undoes the %XX. False if a % begins none. */
+/* Decodes each %XX. False if a % does not begin one. */
 static bool unescape(struct span component, struct buf *out)
 {
 	for (size_t i = 0; i < component.n; i++) {
@@ -117,8 +117,8 @@ static bool unescape(struct span component, struct buf *out)
 	return true;
 }
 
-/* The cut takes away less than one %XX or character, so a cut name is nearly
- * NAME_BYTES long; a text that only looks like one counts as one. */
+/* Whether it looks like a cut name. Such a name lacks less than one %XX or character
+ * of NAME_BYTES. A text that only looks like one counts as one. */
 static bool is_cut(struct span component)
 {
 	if (component.n < NAME_BYTES - 3)

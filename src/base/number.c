@@ -43,7 +43,7 @@ static struct decimal decimal_of(double x, int count)
 	return d;
 }
 
-/* The next greater decimal of as many digits. False at 99...9. */
+/* Adds one to the last digit. False at 99...9. */
 static bool decimal_step(struct decimal *d)
 {
 	for (int i = d->count - 1; i >= 0; i--) {
@@ -58,8 +58,8 @@ static bool decimal_step(struct decimal *d)
 
 static struct decimal shortest(double x)
 {
-	/* Any decimal of up to 15 digits survives the way through a double, but for subnormals: so 15 digits
-	 * with the zeros at the end cut are the shortest if they read back at all. */
+	/* Any decimal of up to 15 digits survives the way through a double, unless that is subnormal. So if 15 digits
+	 * read back, they are the shortest once the zeros at their end are cut. */
 	for (int count = x < DBL_MIN ? 1 : DBL_DIG; count < DIGITS; count++) {
 		struct decimal d = decimal_of(x, count);
 		if (decimal_value(&d) == x)
@@ -119,7 +119,7 @@ void number_add(double x, struct buf *out)
 
 double number_round(double x, int decimals)
 {
-	/* From here on neighbouring doubles are further apart than what is rounded away. */
+	/* Above this, neighbouring doubles are further apart than the decimals that are rounded away. */
 	const double coarse = 1 << 23;
 	char text[32];
 

@@ -1,7 +1,7 @@
-/* The addresses are reserved without access. A few pieces of memory (a memfd) have addresses of their own, too, all the
- * time: a fault fills one there and shows it where it was wanted, so that other threads see all of it or nothing; the
- * piece that came first goes. Pieces are many enough that two texts that
- * are copied into each other, by several threads, do not throw out what another instruction needs at once. */
+/* The addresses are reserved without access. The memory is a memfd of a few frames, which is also mapped by itself all
+ * the time. A fault fills a frame there and then maps it where it was wanted, so that other threads see the whole piece
+ * or nothing. The piece that came first is evicted. There are enough frames for several threads that copy from one text
+ * to another: none evicts a piece that another instruction still needs. */
 #include "sessionfs/base/paged.h"
 #include "sessionfs/base/cleanup.h"
 
@@ -20,16 +20,16 @@ enum { PIECE = 256 * 1024, PIECES = PAGED_MEMORY / PIECE / 2, STEP = 64 * PIECE 
 
 struct paged {
 	struct paged *next;
-	pthread_mutex_t mutex; /* guards what follows */
+	pthread_mutex_t mutex; /* guards the fields below */
 	char *begin;
 	size_t size; /* a multiple of PIECE */
 	int fd, memory;
-	char *frames;      /* where the memory is by itself: as many pieces */
-	uint64_t off, end; /* of what it shows, in the file */
+	char *frames;      /* where the memory is mapped by itself: PIECES pieces */
+	uint64_t off, end; /* of these bytes, in the file */
 	bool writable;
-	size_t room;           /* kept on the disk */
+	size_t room;           /* reserved on the disk */
 	size_t pieces[PIECES]; /* those that are resident, by frame */
-	size_t n;              /* how many ever came */
+	size_t n;              /* how many have come in so far */
 };
 
 /* Signal handlers belong to the process, and so does what they look at. Whoever holds the mutex touches nothing that
@@ -101,7 +101,7 @@ static bool let_go(struct paged *p, size_t frame)
 	            -1, 0) != MAP_FAILED;
 }
 
-/* Makes the piece resident. False if that cannot be. */
+/* Makes the piece resident. False if that fails. */
 static bool bring(struct paged *p, size_t piece)
 {
 	size_t frame = p->n % PIECES;
@@ -131,13 +131,13 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 		done = bring(p, (size_t)((char *)info->si_addr - p->begin) / PIECE);
 		pthread_mutex_unlock(&p->mutex);
 	}
-	/* The instruction is tried again, and what it meets then is not ours. */
+	/* The instruction runs again, and faults again, without our handler. */
 	if (!done)
 		sigaction(signal, &open_ones.before, NULL);
 	errno = saved;
 }
 
-/* Others may have set theirs since the last time. */
+/* Somebody else may have set a handler since the last time. */
 static void set_handler(void)
 {
 	struct sigaction a = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
@@ -173,7 +173,7 @@ static void paged_free(struct paged *p)
 	free(p);
 }
 
-/* Takes over like->fd, also when it fails. */
+/* Takes over like->fd, even if it fails. */
 static int open_paged(const struct paged *like, size_t size, struct paged **ret)
 {
 	int rc = like->fd < 0 ? -errno : 0;

@@ -1,4 +1,4 @@
-/* A file of /proc comes with one read, as it is at that moment. */
+/* Each file of /proc is read with one call, so it shows one moment. */
 #include "sessionfs/base/process.h"
 
 #include "sessionfs/base/cleanup.h"
@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Files that a process hands on have low numbers: redirections. */
+/* Descriptors that a process hands on have low numbers: they are redirections. */
 #define MOST_FILES 256
 #define MOST_PROCESSES 64
 
-/* More than the lines that are looked for, which stand at the beginning. */
+/* The lines that are needed stand at the beginning of the file. */
 #define FILE_BYTES 1024
 
 static int read_file(const char *path, char text[FILE_BYTES])
@@ -67,7 +67,7 @@ static bool has_open(pid_t thread, uint64_t inode, bool left)
 	return false;
 }
 
-/* Adds those that the thread has started. */
+/* Adds the children of the thread. */
 static void add_children(pid_t thread, pid_t to[MOST_PROCESSES], size_t *n)
 {
 	char path[64], text[FILE_BYTES];

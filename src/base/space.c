@@ -29,7 +29,7 @@ size_t space_first(struct span s)
 	return s.n > 2 && is_wide_space(p) ? 3 : 0;
 }
 
-/* The same of the white space that it ends with. */
+/* The length of the white-space character that s ends with, or 0. */
 static size_t space_last(struct span s)
 {
 	for (size_t n = 1; n <= 3 && n <= s.n; n++)

@@ -15,10 +15,10 @@
 
 struct keeper {
 	_Atomic size_t used; /* bytes */
-	/* When that which would go next was used last, BUDGET_LAST if all else should go before, BUDGET_NOTHING if
-	 * there is nothing to let go. */
+	/* When the thing that would be evicted next was last used. BUDGET_LAST: everything else should go first.
+	 * BUDGET_NOTHING: there is nothing to evict. */
 	uint64_t (*oldest)(void *arg);
-	/* Lets it go. */
+	/* Evicts it. */
 	void (*give_way)(void *arg);
 	void *arg;
 	struct keeper *next; /* the budget's */
@@ -26,13 +26,13 @@ struct keeper {
 
 #define BUDGET_NOTHING UINT64_MAX
 #define BUDGET_LAST (UINT64_MAX - 1)
-/* The part of the limit that a keeper is not asked for. */
+/* A keeper that uses no more than this fraction of the limit (a quarter) is not asked to evict. */
 #define BUDGET_OWN 4
 
 struct budget {
 	size_t limit;
 	struct keeper *keepers;
-	_Atomic size_t let_go; /* bytes, since the system got back what was free */
+	_Atomic size_t let_go; /* bytes evicted since free memory last went back to the system */
 	_Atomic size_t claimed;
 };
 
@@ -49,14 +49,14 @@ void budget_leave(struct budget *b, struct keeper *k);
 uint64_t budget_now(void);
 size_t budget_used(const struct budget *b);
 
-/* What somebody is about to use while he makes something counts, too, until he gives it back; what is kept gives way to
- * it. Where so much is claimed that no more fits he waits, unless he is the only one. 0, -EINTR (stop_check) or -EAGAIN
+/* Counts memory that the caller is about to use while it makes something, until budget_unclaim; keepers evict to make
+ * room for it. If the claims of others leave no room, the call waits. 0, -EINTR (stop_check) or -EAGAIN
  * (stop_wait_begin); nothing is claimed on an error. Keepers are called as by budget_settle. */
 int budget_claim(struct budget *b, size_t bytes);
 void budget_unclaim(struct budget *b, size_t bytes);
 
-/* Has keepers give way until all is within the limit or nothing is left to let go. Calls them: the caller holds no lock
- * that they take. */
+/* Has keepers evict until the total is within the limit or nothing is left to evict. The caller holds no lock that the
+ * keepers take. */
 void budget_settle(struct budget *b);
 
 #endif

@@ -19,7 +19,7 @@ struct buf {
 	struct paged *paged; /* whose bytes these are, or NULL */
 };
 
-/* From this size on a buf is paged (paged.h): its bytes may be used as ever, but for being given to the kernel. */
+/* A buf of this size or more is paged (paged.h): never pass its bytes to a system call. */
 #define BUF_PAGED ((size_t)8 << 20)
 
 #define BUF_INIT                                                                                                       \
@@ -41,10 +41,10 @@ static inline void buf_reset(struct buf *b)
  * (and the error sticks). The caller writes there and adds to `n`. */
 char *buf_reserve(struct buf *b, size_t more);
 
-/* Has the buf, which is emptied, show n bytes of a file from `off` on; they are not to be changed. */
+/* Makes the buf a view of n bytes of a file from `off` on, in place of what it held. They must not be changed. */
 void buf_map(struct buf *b, int fd, uint64_t off, size_t n);
 
-/* What it takes of memory, with a share for what it takes of the disk. */
+/* The memory it uses, plus a share for the disk space it uses. */
 size_t buf_memory(const struct buf *b);
 
 void buf_add(struct buf *b, const void *p, size_t n);

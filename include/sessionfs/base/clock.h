@@ -38,7 +38,7 @@ static inline struct timespec clock_in(clockid_t clock, int64_t ns)
 	return (struct timespec){t.tv_sec + (time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 }
 
-/* Times of files can be any, so they are compared as they are. */
+/* A file's time can be any number of seconds, too many for time_ns: so compare the fields. */
 static inline bool time_is_same(struct timespec a, struct timespec b)
 {
 	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;

@@ -4,9 +4,8 @@
  * of the locks that it holds. A lock taken against the order is logged; under test (SESSIONFS_LOCK_CHECK) the program
  * is aborted, so that an order that could deadlock fails at once.
  *
- * No lock is held across a system call that can wait for somebody else (a path below the source can lead to a dead
- * server or into this mount), nor while the kernel is told to invalidate something; LOCK_PREFILL and LOCK_DROPPING are
- * the exceptions to the latter. */
+ * No lock is held across a system call that can wait for somebody else: a path below the source can lead to a dead
+ * server or into this mount. Nor is one held while the kernel is notified, except LOCK_PREFILL and LOCK_DROPPING. */
 #ifndef SESSIONFS_LOCK_H
 #define SESSIONFS_LOCK_H
 
@@ -20,28 +19,28 @@
 enum lock_rank {
 	LOCK_NONE,
 	LOCK_TELLING, /* what .events knows of the sessions */
-	LOCK_PREFILL, /* who gives pages to the kernel with an open */
+	LOCK_PREFILL, /* giving pages to the kernel with an open */
 	LOCK_HANDLE,  /* the text of one open file, what is written through it */
 	LOCK_FILE,    /* flock(2) on a session file */
 	LOCK_SESSION, /* the index of one session file */
 	LOCK_CATALOG, /* the session files on disk */
-	/* The leaves: nothing is asked of anybody while they are held. */
+	/* The leaves: while one is held, no other module is called. */
 	LOCK_DERIVED, /* what is derived from one index */
 	LOCK_CACHE,
 	LOCK_SCRATCH,
-	LOCK_STATE, /* of names that can be written */
+	LOCK_STATE, /* what is remembered of writable names */
 	LOCK_LINES,
 	LOCK_SPARE,
 	LOCK_EVENTS,   /* readers of .events */
 	LOCK_HANDLES,  /* the numbers of open files */
-	LOCK_DROPPING, /* who has the kernel drop pages */
+	LOCK_DROPPING, /* having the kernel drop pages */
 	LOCK_LISTINGS,
 	LOCK_LEASES,
 	LOCK_READDIRPLUS,
 	LOCK_SIZES,
 	LOCK_IDLE,
 	LOCK_LOOP,
-	LOCK_PROBES, /* the threads that ask what may not answer */
+	LOCK_PROBES, /* the threads that ask servers that may not answer */
 	LOCK_RANKS
 };
 
@@ -53,18 +52,18 @@ struct lock {
 void lock_init(struct lock *l, enum lock_rank rank);
 void lock_destroy(struct lock *l);
 void lock_take(struct lock *l);
-/* True if it was free. Never waits, so the order does not matter. */
+/* Takes the lock if it is free. Never waits, so the order does not matter. */
 bool lock_try(struct lock *l);
-/* The same for those who wait for so long. */
+/* The same, but waits for the lock this long, so the order matters. */
 bool lock_try_for(struct lock *l, int64_t ns);
 void lock_give(struct lock *l);
 
 /* Condition variables of a lock count by CLOCK_MONOTONIC. */
 void lock_cond_init(pthread_cond_t *cond);
 void lock_wait(struct lock *l, pthread_cond_t *cond);
-/* Waits for so long at most, and may come back at any time before. */
+/* Waits this long at most. May return earlier for no reason. */
 void lock_wait_for(struct lock *l, pthread_cond_t *cond, int64_t ns);
-/* How long who waits for what others do goes without asking whether he is to (stop_check). */
+/* A thread that waits for others calls stop_check this often. */
 #define LOCK_LOOK_NS INT64_C(20000000)
 
 static inline void lock_give_held(struct lock **l)
@@ -95,7 +94,8 @@ void lock_read(struct rwlock *l);
 void lock_write(struct rwlock *l);
 /* 0, -EINTR (stop_check) or -EAGAIN (stop_wait_begin). */
 int lock_read_wanted(struct rwlock *l);
-/* The same, or -ETIMEDOUT when readers have it after so long; -1: never. Another writer is always waited for. */
+/* The same, or -ETIMEDOUT if readers still have the lock after `ns`; -1: no limit. For another writer it waits however
+ * long that takes. */
 int lock_write_wanted(struct rwlock *l, int64_t ns);
 void lock_rw_give(struct rwlock *l);
 

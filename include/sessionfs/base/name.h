@@ -13,7 +13,7 @@
 #define NAME_BYTES 255
 
 /* Appends the component for prefix + text + suffix. Prefix and suffix are
- * names already (not encoded again); a non-empty prefix makes a leading `.` or `~` of the text plain. */
+ * names already (not encoded again). Behind a prefix, a leading `.` or `~` of the text is not encoded. */
 void name_encode(const char *prefix, struct span text, const char *suffix, struct buf *out);
 
 /* Appends the text that a component stands for. False, with nothing appended,

@@ -1,8 +1,8 @@
 /* node: the 64-bit id of a thing in the tree: kind, session slot, entry, part.
  *
  * An id is a value to be unpacked and checked, not a pointer: there is no inode
- * table and nothing to forget, a stale or hostile id fails a bounds check, and
- * inode numbers stay the same while mounted, also after indexes were dropped.
+ * table and nothing to forget. A stale or hostile id fails a bounds check.
+ * Inode numbers stay the same while mounted, even when indexes are dropped.
  * Links that stand in several directories (a path entry of many branches) say
  * the same wherever they stand and share one id. */
 #ifndef SESSIONFS_NODE_H
@@ -20,9 +20,8 @@ typedef uint64_t node_t;
 #define NODE_PART_BITS 12
 #define NODE_SLOTS (UINT32_C(1) << NODE_SLOT_BITS)
 
-/* An entry number takes one bit less than there is room for. With that bit set, entry and part share their bits in
- * another way: hardly any message has thousands of parts, and one that has does not stand behind a quarter of a
- * million others. */
+/* An entry number uses one bit less than its field has. If that bit is set, the part has more bits and the entry fewer:
+ * a message with thousands of parts is rare, and rarer still behind a quarter of a million others. */
 #define NODE_ENTRIES (UINT32_C(1) << (NODE_ENTRY_BITS - 1))
 #define NODE_PARTS (UINT32_C(1) << NODE_PART_BITS)
 #define NODE_WIDE (UINT64_C(1) << (NODE_ENTRY_BITS - 1 + NODE_PART_BITS))

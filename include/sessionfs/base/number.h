@@ -19,7 +19,7 @@ void number_add_unsigned(unsigned x, struct buf *out);
 /* ms since 1970 as Date.prototype.toISOString writes it. False outside of its range. */
 bool number_time(double ms, char ret[NUMBER_TIME]);
 
-/* The same, appended; nothing is when it is false. */
+/* The same, appended. If false, nothing is appended. */
 bool number_add_time(double ms, struct buf *out);
 
 #endif

@@ -17,17 +17,17 @@
 
 struct paged;
 
-/* The resident part of one at most. */
+/* How much of one is resident at most. */
 #define PAGED_MEMORY ((size_t)4 << 20)
 
-/* n bytes of a file from `off` on, for reading; the descriptor is duplicated. What the file does not have (any more) is
- * zeros. 0 or a negative errno. */
+/* n bytes of a file from `off` on, for reading; the descriptor is duplicated. Where the file has no bytes (any more),
+ * these are zeros. 0 or a negative errno. */
 int paged_map(int fd, uint64_t off, size_t n, struct paged **ret);
 
 /* An empty one that can be written, for up to `size` bytes. What is not resident is in a file without a name, in
  * $TMPDIR or /var/tmp. 0 or a negative errno. */
 int paged_make(size_t size, struct paged **ret);
-/* Before more than before is written: has the disk keep room for the first n bytes. 0 or a negative errno. */
+/* Reserves disk space for the first n bytes. Call it before writing further than before. 0 or a negative errno. */
 int paged_grow(struct paged *p, size_t n);
 
 char *paged_bytes(const struct paged *p);

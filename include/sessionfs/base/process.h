@@ -1,5 +1,5 @@
-/* process: what /proc says of those who ask. What it does not say (another user's process, a container without /proc)
- * counts as nothing known. */
+/* process: what /proc says of the processes that make requests. Where it says nothing (another user's process, a
+ * container without /proc) nothing is known. */
 #ifndef SESSIONFS_PROCESS_H
 #define SESSIONFS_PROCESS_H
 
@@ -7,13 +7,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The process that a thread is one of; the thread itself where that is not known. */
+/* The process that the thread belongs to; the thread itself if that is not known. */
 pid_t process_of(pid_t thread);
 
-/* Whether the process of this thread has a file with this inode number open for writing, or one that it has started was
- * left it (not those who close it as soon as they run another program). Not all are looked at where there are very
- * many.
- */
+/* Whether the process of this thread, or a child that inherited the descriptor, has a file with this inode number open
+ * for writing. A child's descriptor that is closed on exec does not count. If there are very many processes or
+ * descriptors, only the first ones are examined. */
 bool process_writes(pid_t thread, uint64_t inode);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "sessionfs/base/span.h"
 
-/* The length of the white space that s begins with, one character of it, or 0. */
+/* The length of the white-space character that s begins with, or 0. */
 size_t space_first(struct span s);
 
 /* The text without the white space at both ends. */

@@ -16,19 +16,19 @@
 		size_t n, cap;                                                                                         \
 	}
 
-/* Has the array of elements of `size` bytes, at whose pointer `pp` points, hold `need` of them at least, and more so
- * that growing one by one costs O(1) each. False without memory (fault_note): the old one stays. */
+/* Makes room for `need` elements of `size` bytes, and for more, so that growing one by one costs O(1) each. `pp` points
+ * to the array's pointer. False without memory (fault_note): the array stays as it is. */
 bool vec_grow(void *pp, size_t *cap, size_t need, size_t size);
 void vec_shrink(void *pp, size_t *cap, size_t n, size_t size);
-/* Has *pp, a copy of the pointer to n elements, point to a copy of them; false without memory. */
+/* *pp points to n elements of somebody else: makes it point to a copy of them. False without memory. */
 bool vec_copy(void *pp, size_t *cap, size_t n, size_t size);
-/* Room behind the elements takes no memory before it is touched, but for the first page. */
+/* The memory of an array. Room behind the elements takes none until it is touched, except for the first page. */
 size_t vec_memory(size_t n, size_t cap, size_t size);
 
 /* Makes room for `more` elements; false without memory. */
 #define vec_reserve(vec, more)                                                                                         \
 	((vec)->cap - (vec)->n >= (more) || vec_grow(&(vec)->v, &(vec)->cap, (vec)->n + (more), sizeof *(vec)->v))
-/* Gives back what is not used, but for some room to grow. */
+/* Gives back unused room, but keeps some to grow. */
 #define vec_trim(vec) vec_shrink(&(vec)->v, &(vec)->cap, (vec)->n, sizeof *(vec)->v)
 #define vec_used(vec) ((vec)->n * sizeof *(vec)->v)
 #define vec_held(vec) vec_memory((vec)->n, (vec)->cap, sizeof *(vec)->v)
