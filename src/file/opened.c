@@ -1,5 +1,5 @@
-/* A question to the pool has its own room for the answer and holds the file: whoever asked may be gone when the answer
- * comes, and the descriptor must not be another file's by then. */
+/* A request to the pool has a buffer of its own and holds the file. When the answer comes, the reader may be gone, and
+ * the descriptor must still be that of the same file. */
 #include "sessionfs/file/opened.h"
 
 #include "sessionfs/base/cleanup.h"
@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Asked for at once: so much comes within the patience of the pool from any server that is to be called alive. */
+/* The most that one request asks for: any server that is alive delivers it within the patience of the pool. */
 #define MOST_ASKED ((size_t)128 << 10)
 
 struct opened {
@@ -78,7 +78,7 @@ static int64_t find_data_now(const struct opened *o, uint64_t off)
 struct question {
 	struct probe probe;
 	struct opened *file;
-	bool is_read; /* else it is where data begins */
+	bool is_read; /* false: asks where data begins */
 	uint64_t off;
 	size_t n;
 	int64_t rc;
@@ -116,7 +116,7 @@ static int64_t await(struct probes *ps, struct question *q, void *to)
 	return answer;
 }
 
-/* n bytes to `to`, or (NULL) where data begins. */
+/* Reads n bytes to `to`, or (NULL) finds where data begins. */
 static int64_t ask(struct opened *o, void *to, size_t n, uint64_t off)
 {
 	struct question *q = malloc(sizeof *q + n);

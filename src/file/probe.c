@@ -14,14 +14,14 @@ struct prober {
 	struct probes *pool;
 	bool exists, busy, asks;
 	int64_t since; /* when it became busy */
-	dev_t device;  /* what it asks, if it `asks` */
+	dev_t device;  /* the one it asks, if `asks` */
 };
 
 struct probes {
 	struct lock lock;
-	pthread_cond_t wanted, changed; /* work came; some is done, or a thread ended */
+	pthread_cond_t wanted, changed; /* work has come; work is done, or a thread has ended */
 	struct prober threads[PROBE_THREADS];
-	struct probe *first, **last; /* nobody works on these yet */
+	struct probe *first, **last; /* the queue: no thread works on these yet */
 	unsigned patience_ms, refs;  /* of the owner and of each thread */
 	bool closed;
 };
@@ -43,9 +43,9 @@ int probes_open(unsigned patience_ms, struct probes **ret)
 	return 0;
 }
 
-/* ---- held, and let go ---- */
+/* ---- references ---- */
 
-/* Without the lock: to free may be to close a file, which asks the device once more. */
+/* Call without the lock: freeing a probe may close a file, and that asks the device once more. */
 static void put(struct probes *ps, struct probe *p)
 {
 	lock_take(&ps->lock);
@@ -64,7 +64,7 @@ static void put_all(struct probes *ps, struct probe *list)
 	}
 }
 
-/* Gives the lock back, too. */
+/* Drops a reference to the pool, and releases the lock. */
 static void leave(struct probes *ps)
 {
 	bool last = --ps->refs == 0;
@@ -83,7 +83,7 @@ static bool is_left_behind(const struct probes *ps, const struct prober *t, int6
 	return t->exists && t->busy && now - t->since >= ps->patience_ms;
 }
 
-/* Whether any thread will look into the queue in its time. */
+/* Whether there is a thread that is not left behind: it will come to the queue. */
 static bool is_served(const struct probes *ps, int64_t now)
 {
 	for (size_t i = 0; i < PROBE_THREADS; i++)
@@ -153,7 +153,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* Signals are for others. */
+/* The thread blocks signals: other threads take them. */
 static int start_thread(struct probes *ps, struct prober *t)
 {
 	pthread_attr_t attr;
@@ -177,7 +177,7 @@ static int start_thread(struct probes *ps, struct prober *t)
 	return -EAGAIN;
 }
 
-/* One thread for each piece of work, up to the most there may be. */
+/* Has a thread for one more piece of work: a free one, a new one, or one that is not left behind. */
 static int ensure_thread(struct probes *ps)
 {
 	struct prober *none = NULL;

@@ -1,10 +1,10 @@
-/* A walk has a handle of where it is and the text that is still to go. Each component is opened with O_PATH and
- * O_NOFOLLOW, which asks the file system that the walk is on, but not the one that is mounted there; statx
- * with AT_STATX_DONT_SYNC then says whose it is without asking it either. So the walk knows of each request, before it
- * makes it, whom it would ask.
+/* A walk has a handle of the directory it has come to, and the rest of the path. Each component is opened with O_PATH
+ * and O_NOFOLLOW: that asks the file system of the directory, but not the one that is mounted on the component. statx
+ * with AT_STATX_DONT_SYNC then says which file system that is, without asking it either. So the walk knows, before each
+ * request, which file system it would ask.
  *
- * Nearly all names are plain ones on the source's own file system: openat2(2) walks to those in one call, and says if
- * it is not so. */
+ * Nearly all names are plain ones on the source's own file system. openat2(2) walks to those in one call, and fails for
+ * others. */
 #include "sessionfs/file/reach.h"
 
 #include "sessionfs/base/cleanup.h"
@@ -33,19 +33,19 @@ struct reach {
 	struct probes *probes;        /* constant */
 	uid_t owner;                  /* constant: the mounting user, whose links lead anywhere */
 	bool has_openat2;             /* constant */
-	int root;                     /* O_PATH; the number is constant, what it stands for is replaced in place */
-	uint64_t mounts[MOST_MOUNTS]; /* constant: that the path of the source leads over; none if one may wait */
+	int root;                     /* O_PATH; the number is constant, the directory behind it is replaced in place */
+	uint64_t mounts[MOST_MOUNTS]; /* constant: those that the path of the source leads over; none if one may wait */
 	size_t mount_count;
-	atomic_int gone;         /* why its path leads to no directory, as far as is known; 0: it does */
+	atomic_int gone;         /* why the source's path leads to no directory, when last seen; 0: it does */
 	_Atomic dev_t forbidden; /* 0: none */
-	atomic_uint refs;        /* of the owner, and of each question on its way */
+	atomic_uint refs;        /* of the owner, and of each request in the pool */
 };
 
 /* ---- what the kernel says ---- */
 
 static uint64_t mount_of(const struct statx *x)
 {
-	/* Before Linux 5.8 only the device is known: then a file system mounted twice is one. */
+	/* Before Linux 5.8 only the device is known: two mounts of one file system count as one. */
 	return x->stx_mask & STATX_MNT_ID ? x->stx_mnt_id
 	                                  : UINT64_C(1) << 63 | makedev(x->stx_dev_major, x->stx_dev_minor);
 }
@@ -120,14 +120,14 @@ static bool is_near(const struct reach *r, uint64_t mount)
 
 struct walk {
 	const struct reach *reach; /* or NULL */
-	bool near;                 /* leave no file system that cannot wait */
+	bool near;                 /* stay on file systems that cannot wait */
 	bool closed;               /* a directory that a link led to does not let everybody through */
-	int at;                    /* O_PATH: the directory where it is */
-	struct statx x;            /* of that */
+	int at;                    /* O_PATH: the directory it has come to */
+	struct statx x;            /* of `at` */
 	int last;                  /* O_PATH: the last component, -1 if there is none but `at` */
 	struct statx last_x;
 	char name[NAME_MAX + 1]; /* of the last component */
-	char *rest;              /* what is still to go */
+	char *rest;              /* the rest of the path */
 	uid_t owners[MOST_LINKS];
 	size_t links;
 };
@@ -154,7 +154,7 @@ static int look_at(int fd, struct statx *ret)
 	return statx(fd, "", LOOK_FLAGS | AT_EMPTY_PATH, LOOK_MASK, ret) < 0 ? -errno : 0;
 }
 
-/* Goes to where a path begins: the root of all, or the source. */
+/* Goes to where a path begins: the root directory, or the source. */
 static int go_to(struct walk *w, bool root)
 {
 	cleanup_close(&w->at);
@@ -164,7 +164,7 @@ static int go_to(struct walk *w, bool root)
 	return w->at < 0 ? -errno : look_at(w->at, &w->x);
 }
 
-/* The last component becomes where the walk is. */
+/* The last component becomes the directory that the walk has come to. */
 static int enter(struct walk *w)
 {
 	if (w->last < 0)
@@ -178,7 +178,7 @@ static int enter(struct walk *w)
 	return 0;
 }
 
-/* Takes the next component off the text. False at the end. */
+/* Takes the next component off the rest of the path. False at its end. */
 static bool next_name(struct walk *w, int *ret_err)
 {
 	char *p = w->rest + strspn(w->rest, "/");
@@ -192,7 +192,7 @@ static bool next_name(struct walk *w, int *ret_err)
 	return true;
 }
 
-/* The last component is a link: what it says is to go first. */
+/* The last component is a link: puts its text before the rest of the path. */
 static int follow(struct walk *w)
 {
 	char text[PATH_MAX];
@@ -211,7 +211,7 @@ static int follow(struct walk *w)
 		return -ENOMEM;
 	memcpy(joined, text, (size_t)n);
 	joined[n] = '/';
-	/* A link that ends in a slash, or is followed by one, is for a directory; nothing here depends on it. */
+	/* A slash at the end says that it must be a directory; nothing here depends on that. */
 	memcpy(joined + n + (more != 0), w->rest, more + 1);
 	if (!more)
 		joined[n] = '\0';
@@ -244,8 +244,8 @@ static int walk_init(struct walk *w, const struct reach *r, bool near, const cha
 	return w->rest ? go_to(w, *path == '/') : -ENOMEM;
 }
 
-/* Walks to the end of the text. Then `last` is a thing that is no link, or -1 where the text ended in a directory's
- * ".." or nothing, which is `at`. */
+/* Walks to the end of the path. Then `last` is no link; or it is -1 if the path was empty or ended in "..", and `at` is
+ * the result. */
 static int walk_on(struct walk *w)
 {
 	int rc = 0, err;
@@ -259,7 +259,7 @@ static int walk_on(struct walk *w)
 	return rc < 0 ? rc : err;
 }
 
-/* The rule of owners, for what was found to belong to `owner`. */
+/* Applies the rule of owners to something that belongs to `owner`. */
 static int judge(const struct walk *w, uid_t owner)
 {
 	uid_t free_to = w->reach ? w->reach->owner : geteuid();
@@ -269,7 +269,7 @@ static int judge(const struct walk *w, uid_t owner)
 	return 0;
 }
 
-/* Judges what the walk ended at: 0, or why it is refused. */
+/* Judges the end of the walk: 0, or the reason to refuse it. */
 static int arrive(struct walk *w, struct reached *ret)
 {
 	struct stat st;
@@ -286,7 +286,7 @@ static int arrive(struct walk *w, struct reached *ret)
 	return judge(w, st.st_uid);
 }
 
-/* ---- what is asked for ---- */
+/* ---- requests ---- */
 
 enum ask { ASK_STAT, ASK_FILE, ASK_DIR };
 
@@ -299,18 +299,18 @@ static int fit(enum ask ask, mode_t mode)
 	return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? -EISDIR : -EINVAL;
 }
 
-/* A socket or a device without a driver says so when it is opened. */
+/* Opening a socket, or a device without a driver, fails with an errno of its own. */
 static int no_file(int err)
 {
 	return err == ENXIO || err == ENODEV ? -EINVAL : -err;
 }
 
-/* Opens what the walk ended at, and judges it once more by what was opened. */
+/* Opens the end of the walk, and judges once more what was opened. */
 static int open_last(struct walk *w, enum ask ask, int flags, struct reached *ret)
 {
 	const char *name = w->last < 0 ? "." : w->name;
 	int all = flags | O_NOFOLLOW | O_CLOEXEC | (ask == ASK_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY);
-	/* Nothing here may wait, not even for a file system mounted a moment ago. */
+	/* This must not wait, not even for a file system that was mounted there a moment ago. */
 	int fd CLEANUP_CLOSE =
 	    w->near && w->reach->has_openat2 ? open_how(w->at, name, all, NO_DETOUR) : openat(w->at, name, all);
 	if (fd < 0)
@@ -364,14 +364,14 @@ static int open_plain(const struct reach *r, const char *path, enum ask ask, int
 	return rc;
 }
 
-/* The source by its path: what stands for it from now on, if that is not what it was. */
+/* Looks the source up by its path. If another directory is there now, that one is the source from now on. */
 static int renew(struct reach *r, bool near)
 {
 	struct reached root = REACHED_INIT;
 	int rc = walk_to(r, near, r->source, ASK_DIR, O_PATH, &root);
 	if (rc == 0 && dup3(root.fd, r->root, O_CLOEXEC) < 0)
 		rc = -errno;
-	/* The source directory may have been moved; the user did not ask for that one. */
+	/* The source directory may have been moved away. The user asked for the path, not for that directory. */
 	if (rc == 0 || rc == -ENOENT || rc == -ENOTDIR)
 		atomic_store(&r->gone, rc);
 	reached_release(r, &root);
@@ -494,7 +494,7 @@ int reach_look(const struct reach *r, int dir, const char *name, struct stat *re
 
 /* ---- closing ---- */
 
-/* To close a file tells its server, and waits for that. */
+/* Closing a file sends a request to its server, and waits for the answer. */
 struct farewell {
 	struct probe probe;
 	int fd;

@@ -24,7 +24,7 @@ void rights_release(struct rights *r)
 	*r = (struct rights){0};
 }
 
-/* Only the owner has what the mode says. */
+/* The owner has what the mode says, nobody else has anything. */
 static struct rights owner_alone(uid_t uid, gid_t gid, mode_t mode)
 {
 	return (struct rights){.uid = uid, .gid = gid, .mode = mode & 0700};
@@ -49,7 +49,7 @@ struct acl {
 	unsigned user, group, mask, other;
 };
 
-/* Takes in one entry; false if there can be none like it. */
+/* Takes in one entry; false if it is not valid. */
 static bool take_entry(struct acl *a, struct rights *r, const char *p)
 {
 	unsigned tag = le16(p), bits = le16(p + 2);
@@ -99,7 +99,7 @@ int rights_read(int fd, uid_t uid, gid_t gid, mode_t mode, struct rights *ret)
 {
 	char few[512];
 	*ret = owner_alone(uid, gid, mode);
-	/* An ACL grants nobody but the owner more than the group's and others' bits say. */
+	/* An ACL grants nobody but the owner more than the bits of group and others, so it need not be read. */
 	if ((mode & 077) == 0)
 		return 0;
 	ssize_t n = fgetxattr(fd, ACL_NAME, few, sizeof few);
@@ -132,7 +132,7 @@ bool rights_are_equal(const struct rights *a, const struct rights *b)
 	return true;
 }
 
-/* The least of others, the group and the named groups, but for those that are `but`. */
+/* The least of others, the group and the named groups, except those that are `but`. */
 static unsigned strangers_have(const struct rights *r, gid_t but)
 {
 	unsigned bits = r->mode;

@@ -23,11 +23,11 @@
 #include <sys/xattr.h>
 #include <time.h>
 
-/* How often lines of others may come in between before we let it be: the line is
- * in the file, only its parent is not the newest. */
+/* After so many attempts with lines of others in between we give up: the line is
+ * in the file, only its parent is not the newest entry. */
 #define MOST_ATTEMPTS 8
 
-/* How often the end of the file is looked at until it is whole, or until it stays as it is. */
+/* How often to look at the end of the file until it ends a line, or nobody appends any more. */
 #define MOST_LOOKS 20
 
 static int check_id(int fd, const struct store_id *id, struct stat *ret)
@@ -74,7 +74,7 @@ static int open_file(const struct reach_at *at, const struct store_id *id, int f
 	return rc < 0 ? rc : check_id(ret->fd, id, &ret->st);
 }
 
-/* To be closed with close_locked, whatever it returns. */
+/* Call close_locked afterwards, whatever it returns. */
 static int open_locked(const struct reach_at *at, const struct store_id *id, int flags, struct reached *ret)
 {
 	lock_note(LOCK_FILE);
@@ -153,8 +153,8 @@ static void sleep_ms(unsigned ms)
 	nanosleep(&pause, NULL);
 }
 
-/* Waits until nobody has appended for so long. A program that appends line after line overtakes each of our attempts,
- * but soon stops: a moment later is best. */
+/* Waits until nobody has appended for this long. A program that appends line after line overtakes each of our attempts,
+ * but soon pauses: then an attempt succeeds. */
 static void wait_for_quiet(int fd, unsigned ms)
 {
 	off_t before = -1, size = 0;
@@ -164,8 +164,9 @@ static void wait_for_quiet(int fd, unsigned ms)
 	}
 }
 
-/* The size, and whether a line ends there. A line that pi is writing now shows half for a moment: only what stays
- * like that is torn. Right after a line of pi's is the best time to write: nothing is waited for but its end. */
+/* The size, and whether a line ends there. A line that pi is writing now shows half for a moment: only one that stays
+ * like that is torn. Right after a line of pi's is the best time to write, so this waits for the end of that line only.
+ */
 static int look_at_end(int fd, off_t *ret_size, bool *ret_whole)
 {
 	for (int looks = 0;; looks++) {
@@ -180,8 +181,8 @@ static int look_at_end(int fd, off_t *ret_size, bool *ret_whole)
 	}
 }
 
-/* Whether these bytes stand there: 1, 0, or a negative errno. It needs no memory: whoever takes back what found no room
- * may have none. */
+/* Whether these bytes stand there: 1, 0, or a negative errno. It allocates no memory: there may be none when a write is
+ * taken back. */
 static int holds(int fd, off_t off, struct span bytes)
 {
 	char there[4096];
@@ -332,7 +333,7 @@ int store_append(const struct reach_at *at, const struct store_id *id, bool sync
 	return rc;
 }
 
-/* Blocks that the file has at its end already are room too. */
+/* The rest of the file's last block is room, too. */
 static bool has_room(int fd, const struct stat *st, size_t n)
 {
 	struct statvfs fs;
@@ -379,12 +380,12 @@ int store_sync(const struct reach_at *at)
 
 /* --- replacing ------------------------------------------------------------------ */
 
-/* A name that no one takes for a session. */
+/* Nobody takes this name for a session. */
 #define TEMPORARY ".sessionfs-"
 #define RANDOM 6
 #define MOST_NAMES 100
 
-/* Copies what setfattr can set; what it cannot (security labels of others) stays with the system's default. */
+/* Copies the attributes that we may set. Others, such as security labels, keep the system's default. */
 static int copy_xattrs(int from, int to)
 {
 	ssize_t n = flistxattr(from, NULL, 0);
@@ -441,8 +442,8 @@ static int draw_name(char name[sizeof TEMPORARY + RANDOM])
 	return 0;
 }
 
-/* Locks a file that is to be filled or removed: 0, -EAGAIN if somebody else is at it or the name is another's by now.
- */
+/* Locks a file that is to be filled or removed. 0, or -EAGAIN if somebody else has it locked, or the name now leads to
+ * another file. */
 static int claim(int dir, const char *name, int fd)
 {
 	struct stat st, there;
@@ -455,8 +456,8 @@ static int claim(int dir, const char *name, int fd)
 	return st.st_dev == there.st_dev && st.st_ino == there.st_ino ? 0 : -EAGAIN;
 }
 
-/* Makes the temporary file in the directory, locked as long as it is open: nobody takes it for one that was left
- * behind. Returns its descriptor, or a negative errno. */
+/* Makes the temporary file in the directory. It is locked as long as it is open, so nobody takes it for one that was
+ * left behind. Returns its descriptor, or a negative errno. */
 static int make_temporary(int dir, char name[sizeof TEMPORARY + RANDOM])
 {
 	int rc = -EEXIST;
@@ -500,7 +501,7 @@ bool store_tidy(int dir, const char *name)
 	return ours && claim(dir, name, fd) == 0 && unlinkat(dir, name, 0) == 0;
 }
 
-/* Whether the name in the directory is the file still: no link to it, and no other. */
+/* Whether the name in the directory is still that file: not a link to it, not another file. */
 static int check_place(const struct reached *old, const struct store_id *id)
 {
 	struct stat st;

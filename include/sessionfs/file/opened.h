@@ -13,15 +13,15 @@
 
 struct opened;
 
-/* Takes file->fd over, also when it fails; the first reference is the caller's. `r` can be NULL. 0 or -ENOMEM. */
+/* Takes file->fd over, even if it fails. The first reference is the caller's. `r` can be NULL. 0 or -ENOMEM. */
 int opened_new(struct reach *r, struct reached *file, struct opened **ret);
 struct opened *opened_get(struct opened *o);
-/* The last one closes the file, without waiting for its server. NULL is ignored. */
+/* Gives back a reference. The last one closes the file, without waiting for its server. NULL is ignored. */
 void opened_put(struct opened *o);
 
-/* The descriptor, for readers of their own; -1 where reading may wait for somebody else. */
+/* The descriptor, for callers that read it themselves; -1 if reading may wait for somebody else. */
 int opened_fd(const struct opened *o);
-/* As pread(2), with a negative errno; fewer than n bytes say nothing of where the file ends. */
+/* As pread(2), with a negative errno. Fewer than n bytes do not mean that the file ends there. */
 ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off);
 /* As lseek(2) with SEEK_DATA, with a negative errno. */
 int64_t opened_data(struct opened *o, uint64_t off);

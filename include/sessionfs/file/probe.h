@@ -17,8 +17,8 @@
 
 #define PROBE_THREADS 8
 
-/* One piece of work, embedded in what it works on. It is shared: whoever started it holds it (probe_put), and so does
- * the pool until it is done. */
+/* One piece of work, embedded in what it works on. It is shared: its starter holds it until probe_put, and the pool
+ * until it is done. */
 struct probe {
 	void (*run)(struct probe *p);  /* on a thread of the pool */
 	void (*free)(struct probe *p); /* when nobody holds it; on any thread */
@@ -36,19 +36,19 @@ int probes_open(unsigned patience_ms, struct probes **ret);
 /* Does not wait for threads that are left behind; what they need lives on until they end. */
 void probes_close(struct probes *ps);
 
-/* Hands the probe to the pool; the caller's hold begins, too. 0, or -EAGAIN if there is no thread for it. */
+/* Hands the probe to the pool. From now on the caller holds it, too. 0, or -EAGAIN if there is no thread for it. */
 int probe_start(struct probes *ps, struct probe *p);
 void probe_get(struct probes *ps, struct probe *p);
 void probe_put(struct probes *ps, struct probe *p);
 bool probe_is_done(struct probes *ps, const struct probe *p);
-/* Waits for all of them: 0 if all are done, -ETIMEDOUT if others are left behind or behind those in the queue, or
+/* Waits for all of them. 0 if all are done; -ETIMEDOUT if the rest is left behind, or is queued behind such work; or
  * -EINTR (stop_check). */
 int probe_wait(struct probes *ps, struct probe *const *v, size_t n);
 
 /* Whether this thread belongs to a pool. */
 bool probe_is_here(void);
-/* Before a system call that asks this device: 0, or -ETIMEDOUT where a thread that was left behind waits for it. Does
- * nothing on a thread of no pool. */
+/* Call before a system call that asks this device. 0, or -ETIMEDOUT if a thread that was left behind waits for the
+ * device. On a thread that belongs to no pool this does nothing. */
 int probe_asks(dev_t device);
 
 #endif

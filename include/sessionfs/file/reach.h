@@ -25,23 +25,23 @@ struct reach;
 
 /* `source` is a real path. 0 or a negative errno. */
 int reach_open(const char *source, struct reach **ret);
-/* Questions that are on their way end when they end. */
+/* Requests that a thread is still waiting for go on until they end. */
 void reach_close(struct reach *r);
-/* For whoever may outlive that: what is left of it lives as long as somebody holds it. */
+/* Takes a reference, for a holder that may outlive reach_close. */
 struct reach *reach_get(struct reach *r);
 void reach_put(struct reach *r);
 /* The device of our own mount, once it is known. Nothing on it is asked for. */
 void reach_forbid(struct reach *r, dev_t device);
-/* The pool that asks what may not answer. */
+/* The pool for servers that may not answer. */
 struct probes *reach_probes(const struct reach *r);
 
 /* A name under the source; borrowed. */
 struct reach_at {
-	struct reach *reach; /* NULL: the path is as this process sees it, and may wait */
+	struct reach *reach; /* NULL: the path is one of this process, and looking it up may wait */
 	const char *path;    /* relative to the source, "" is the source itself */
 };
 
-/* How long an answer may take. On a thread of the pool both are the same: it may take for ever. */
+/* How long an answer may take. On a thread of the pool both mean: for ever. */
 enum reach_how {
 	REACH_NOW,  /* -EXDEV where it might wait for somebody else; any lock may be held */
 	REACH_WAIT, /* a second at most: -ETIMEDOUT, or -EINTR (stop_check) */
@@ -53,30 +53,30 @@ struct reached {
 	int dir;                 /* with REACH_PLACE, O_PATH: the directory that it lies in, wherever links led */
 	char name[NAME_MAX + 1]; /* and its name there, which is no link */
 	struct stat st;
-	bool linked;  /* through a link, or on another file system: what is done to it there nobody tells */
+	bool linked;  /* through a link, or on another file system: changes there cause no event */
 	bool foreign; /* its file system may wait for somebody else */
-	bool closed;  /* not everybody may go where a link led on the way, by the modes of the directories there */
+	bool closed;  /* a link led through a directory whose mode does not let everybody through */
 };
 #define REACHED_INIT                                                                                                   \
 	{                                                                                                              \
 		.fd = -1, .dir = -1                                                                                    \
 	}
-/* Closes both, without waiting for whoever answers for them. */
+/* Closes both descriptors, without waiting for their servers. */
 void reached_release(struct reach *r, struct reached *got);
-/* The same of an `fd` that was taken out of it. */
+/* The same for an `fd` that was taken out of a struct reached. */
 void reach_close_fd(struct reach *r, int fd, bool foreign);
 
 /* The attributes of what the name leads to: `fd` and `dir` stay -1. */
 int reach_stat(const struct reach_at *at, enum reach_how how, struct reached *ret);
-/* In the flags: `dir` and `name` are wanted too. */
+/* Among the flags: fill in `dir` and `name`, too. */
 #define REACH_PLACE (1 << 30)
-/* Opens a regular file with these flags (and O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_CLOEXEC). -EISDIR or -EINVAL for what
- * is none. */
+/* Opens a regular file with these flags (and O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_CLOEXEC). -EISDIR or -EINVAL if
+ * it is none. */
 int reach_file(const struct reach_at *at, enum reach_how how, int flags, struct reached *ret);
-/* Opens a directory: O_RDONLY or O_PATH. -ENOTDIR for what is none. The source itself is looked up anew by its path,
- * and everything that follows is reached from what is there now. */
+/* Opens a directory with O_RDONLY or O_PATH. -ENOTDIR if it is none. The source itself is looked up anew by its path;
+ * from then on everything is reached from the directory found there. */
 int reach_dir(const struct reach_at *at, enum reach_how how, int flags, struct reached *ret);
-/* The attributes of a name in a directory that is not foreign: one system call. -EXDEV as for REACH_NOW, also for a
+/* The attributes of a name in a directory that is not foreign, in one system call. -EXDEV as for REACH_NOW, and for a
  * link. */
 int reach_look(const struct reach *r, int dir, const char *name, struct stat *ret);
 

@@ -43,8 +43,8 @@ struct rights {
 	size_t n;
 };
 
-/* Of an open file or directory. `mode` as fstat gives it. 0 or a negative errno; then nobody but the owner has
- * anything. */
+/* The rights of an open file or directory. `mode` is as fstat gives it. 0 or a negative errno; then *ret grants nothing
+ * to anybody but the owner. */
 int rights_read(int fd, uid_t uid, gid_t gid, mode_t mode, struct rights *ret);
 /* As rights_read, from the bytes of the extended attribute "system.posix_acl_access"; -EINVAL if they are none. */
 int rights_parse(const void *acl, size_t n, uid_t uid, gid_t gid, mode_t mode, struct rights *ret);
@@ -53,9 +53,9 @@ bool rights_are_equal(const struct rights *a, const struct rights *b);
 
 /* What everybody in the class of (uid, gid) may do with r. */
 unsigned rights_of(const struct rights *r, enum rights_class who, uid_t uid, gid_t gid);
-/* The same of all three classes, as a mode. */
+/* The same for all three classes, as a mode. */
 mode_t rights_mode(const struct rights *r, uid_t uid, gid_t gid);
-/* Of `grant`, a mode, what is for classes that have all of `bits` in `mode`. */
+/* The part of `grant` (a mode) for classes that have all of `bits` in `mode`. */
 mode_t rights_with(mode_t mode, unsigned bits, mode_t grant);
 
 #endif

@@ -10,15 +10,15 @@
 #include "sessionfs/base/buf.h"
 #include "sessionfs/file/reach.h"
 
-/* Which file the name must still lead to. */
+/* The file that the name must still lead to. */
 struct store_id {
 	dev_t dev;
 	ino_t ino;
 };
 
 /* Makes the lines to append, each ending in a newline, into `out`; none: nothing is appended. Called
- * with the file locked, so that whoever makes them sees what will stand before them. `attempt`
- * counts from 0: a later one follows lines of somebody else that came in between.
+ * with the file locked, so that it sees which lines will stand before its own. `attempt`
+ * counts from 0; each later one means that lines of somebody else came in between.
  * Returns 0 or a negative errno, which ends the append with that. */
 typedef int (*store_make)(void *arg, unsigned attempt, struct buf *out);
 
@@ -31,11 +31,11 @@ typedef int (*store_make)(void *arg, unsigned attempt, struct buf *out);
  * newline as its last byte, so that no line of others runs into it. */
 int store_append(const struct reach_at *at, const struct store_id *id, bool sync, store_make make, void *arg);
 
-/* Whether an append of n bytes could succeed now: 0, -ENOSPC, -EACCES, -EROFS, -ESTALE, ... A first judgement
- * for writers that look at the error of write(2) only; nothing is changed. */
+/* Whether an append of n bytes could succeed now: 0, -ENOSPC, -EACCES, -EROFS, -ESTALE, ... For writers that look only
+ * at the error of write(2). Changes nothing. */
 int store_check(const struct reach_at *at, const struct store_id *id, size_t n);
 
-/* Brings what was appended before to the disk. */
+/* Writes what was appended before to the disk (fsync). */
 int store_sync(const struct reach_at *at);
 
 /* Writes the whole new contents to fd. */
@@ -47,11 +47,11 @@ typedef int (*store_fill)(void *arg, int fd);
  * the new file. -EAGAIN if the file changed meanwhile (the old one is kept); other errnos as above. */
 int store_replace(const struct reach_at *at, const struct store_id *id, store_fill fill, void *arg);
 
-/* Whether a name is one of such a temporary file. */
+/* Whether this is the name of such a temporary file. */
 bool store_is_temporary(const char *name);
 
-/* Removes such a file from the directory if it was left behind: a regular file of ours that nobody is filling, who
- * would have it locked. False if there may still be one under the name. */
+/* Removes such a file from the directory if it was left behind: a regular file of ours that nobody has locked to fill
+ * it. False if there may still be one under the name. */
 bool store_tidy(int dir, const char *name);
 
 #endif
