@@ -34,14 +34,14 @@ int context_build(const struct session *s, uint32_t at, struct context *ret);
 void context_release(struct context *c);
 #define CLEANUP_CONTEXT CLEANUP(context_release)
 
-/* Whether what comes from this record goes to the model: not what a user's shell command was told to keep out, nor
- * messages of roles that pi does not know. */
+/* Whether the message of this record goes to the model. The output of a shell command that the user keeps out of the
+ * context does not, nor does a message whose role pi does not know. */
 bool context_is_sent(const struct record *r);
 
-/* Whether anything of the context as of `at` is sent. 0 or a negative errno. Mostly takes a step or two. */
+/* Whether anything of the context as of `at` is sent. 0 or a negative errno. Usually takes a step or two. */
 int context_any_sent(const struct session *s, uint32_t at, bool *ret);
 
-/* Renews both by what these entries of a path set, in its order. */
+/* Updates both with what these entries set; they are in the order of a path. */
 void context_settings(const struct session *s, const uint32_t *path, size_t n, uint32_t *model, uint32_t *thinking);
 
 #endif

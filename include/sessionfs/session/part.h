@@ -1,5 +1,5 @@
 /* part: what one entry holds, as the files of entries/ID/. Pure: a record in, bytes out.
- * Each *_size says exactly what the function without it appends, 0 for a file that does not exist. */
+ * Each *_size gives the exact number of bytes that the function of the same name appends; 0: there is no such file. */
 #ifndef SESSIONFS_PART_H
 #define SESSIONFS_PART_H
 
@@ -35,7 +35,7 @@ struct part_image {
 	char ext[16];
 	struct json_value data;
 	size_t size;            /* decoded bytes; 0: no file */
-	struct block_iter rest; /* where the next search goes on; zero, or left by the last one */
+	struct block_iter rest; /* where the next call continues; all zero before the first */
 };
 /* The image block after `ret->n` (set it to 0 to begin) into *ret; false if there is none. */
 bool part_image_next(const struct record *r, struct part_image *ret);
@@ -50,7 +50,7 @@ struct part_call {
 };
 /* Only assistant messages make calls. */
 bool part_call_next(const struct record *r, struct part_call *ret);
-/* The call's directory below tool-calls/, N-NAME; and of that the NAME. */
+/* The call's directory below tool-calls/, N-NAME; and the NAME alone. */
 void part_call_component(const struct part_call *c, struct buf *out);
 void part_call_name(const struct part_call *c, struct buf *out);
 /* arguments.json: pretty-printed, plus a newline. */

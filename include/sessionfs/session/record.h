@@ -97,7 +97,7 @@ struct blocks {
 struct block_iter {
 	struct json j;
 	bool live;
-	const struct blocks *known; /* or NULL: they are parsed as it goes */
+	const struct blocks *known; /* or NULL: they are parsed on the way */
 	unsigned next;              /* of those known */
 };
 
@@ -107,12 +107,13 @@ struct block_iter {
  * `format` is that of the file; NULL: the newest. */
 bool record_parse(struct span line, const struct format *format, struct buf *deep, struct record *ret);
 
-/* The same, and notes the blocks of the message's content in passing: if they are not too many, ret->blocks is `blocks`
- * then, which must live as long as *ret is used. */
+/* The same, and notes the blocks of the message's content on the way. If they are not too many, ret->blocks is
+ * `blocks`, which must live as long as *ret is used. */
 bool record_parse_blocks(struct span line, const struct format *format, struct buf *deep, struct record *ret,
                          struct blocks *blocks);
 
-/* What the index needs of a line, read in the same single pass that checks it. Of an absent value only the kind is set.
+/* What the index needs of a line, read in the same single pass that checks it. For an absent value only the kind is
+ * set.
  */
 struct record_head {
 	enum json_kind kind;  /* JSON_NONE: malformed */
@@ -128,13 +129,13 @@ struct record_head {
 };
 
 /* Reads the head of a line. on_call (may be NULL) is called for each toolCall block of an assistant's message, in
- * order, with its `id` value (kind JSON_NONE if it has none). It may have been called before for what turned out not
- * to count: only the last `calls` calls do. */
+ * order, with its `id` value (kind JSON_NONE if it has none). It may also be called for blocks that turn out not to
+ * count: only the last `calls` calls do. */
 void record_head(struct span line, struct buf *deep, struct record_head *ret,
                  void (*on_call)(void *arg, struct json_value id), void *arg);
 
-/* The same, faster, for the line that `text` begins with: it ends at the first newline or with the text, and with CRLF
- * has the CR. Returns its length. Behind the text there must be a control character and RECORD_PAD readable bytes. */
+/* The same, faster, for the first line of `text`, which ends at a newline or with the text; a CR before the newline is
+ * part of it. Returns its length. Behind the text there must be a control character and RECORD_PAD readable bytes. */
 #define RECORD_PAD 64
 size_t record_head_padded(struct span text, struct buf *deep, struct record_head *ret,
                           void (*on_call)(void *arg, struct json_value id), void *arg);

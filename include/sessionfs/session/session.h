@@ -2,8 +2,8 @@
  *
  * It holds where each line is, how entries hang together, labels, name and
  * leaf; never contents, which are read again with pread. Lines are only added:
- * a file that shrank, was replaced or changed before its end makes
- * session_grow() answer -ESTALE, and the caller opens a new session.
+ * if the file shrank, was replaced or changed before its end, session_grow()
+ * answers -ESTALE, and the caller opens a new session.
  *
  * Locking: callers of session_grow() hold the lock for writing, callers of all
  * other functions hold it for reading (session_rdlock / session_unlock).
@@ -30,12 +30,12 @@ enum entry_flags {
 	ENTRY_WALK_ENDS = 1 << 5,    /* has a parent in the tree, but pi's walk ends here (parentId "") */
 	ENTRY_ORPHAN = 1 << 6,       /* its parentId names no entry */
 	ENTRY_SUMMARY = 1 << 7,      /* branch_summary or compaction with a non-empty summary */
-	ENTRY_ODD_NAME = 1 << 8,     /* its component need not simply be the encoded id (collision, cut) */
+	ENTRY_ODD_NAME = 1 << 8,     /* its component may differ from the encoded id (collision, cut) */
 	ENTRY_CYCLE = 1 << 9,        /* its parents lead back to itself */
-	ENTRY_NULL_ID = 1 << 11,     /* its id is null: as the leaf it stands nowhere for pi */
+	ENTRY_NULL_ID = 1 << 11,     /* its id is null: if it is the leaf, pi has no leaf */
 };
 
-/* One entry; see the .c for what is packed how. Read it through session_entry(). */
+/* One entry. Read it through session_entry(). */
 struct entry {
 	uint64_t offset;  /* of the line in the file */
 	int64_t time;     /* ms since 1970, NO_TIME if none */
@@ -60,14 +60,15 @@ struct session;
  * and a file renamed meanwhile stays readable; session_grow looks at the name again. The catalog bounds how many are
  * open. */
 int session_open(const struct reach_at *at, struct session **ret);
-/* The same index once more, to grow by itself: entry numbers and serials are the same. The lock for reading. */
+/* A copy of the index, which grows by itself. Entry numbers and serials are the same. The lock for reading is enough.
+ */
 int session_copy(const struct session *s, struct session **ret);
 void session_close(struct session *s);
 
 void session_rdlock(struct session *s);
 void session_wrlock(struct session *s);
-/* 0, or -EINTR if the caller's work is to end first; for writing -ETIMEDOUT if readers have it for so long (-1: never).
- */
+/* 0, or -EINTR if the caller's work is to end before. For writing also -ETIMEDOUT, if readers hold the lock that long
+ * (-1: no limit). */
 int session_rdlock_wanted(struct session *s);
 int session_wrlock_wanted(struct session *s, int64_t ns);
 void session_unlock(struct session *s);
@@ -76,7 +77,7 @@ void session_unlock(struct session *s);
  * is not the same growing file any more, or another negative errno. */
 int session_grow(struct session *s);
 
-/* True if session_grow() has something to look at. One stat; the lock for reading is enough. */
+/* True if session_grow() has something to take in. Costs one stat; the lock for reading is enough. */
 bool session_changed(const struct session *s);
 
 /* The file as of the last look (open or grow). */
@@ -84,13 +85,13 @@ const struct stat *session_stat(const struct session *s);
 /* Bytes of the file that readers of session.jsonl see: to the end of the last whole line, or
  * all of it once the file has not been touched for a second. */
 uint64_t session_size(const struct session *s);
-/* Rises with every change that session_grow saw; views made at one number hold while it stays. */
+/* Rises with every change that session_grow takes in. A view is valid while the number is the one it was made at. */
 uint64_t session_serial(const struct session *s);
-/* Rises when entries that were there hang together otherwise than before, or are named otherwise: an id was repeated,
- * or a parent came after its child. Another index of the same file begins with another number. */
+/* Rises when entries that were there get another parent or another name: an id was repeated, or a parent came after its
+ * child. Another index of the same file begins with another number. */
 uint32_t session_relinks(const struct session *s);
-/* The first entry of those that, as the file grew, may have taken the name of an earlier one, by having the same id;
- * all that follow it may have. NO_ENTRY if there is none since this was asked last. Any lock may be held. */
+/* The first new entry that may have taken the name of an earlier one, because it has the same id; all that follow it
+ * may have, too. NO_ENTRY if there was none since the last call. Any lock may be held. */
 uint32_t session_take_renamed(struct session *s);
 /* Bytes of memory the index uses. */
 size_t session_memory(const struct session *s);
@@ -119,13 +120,13 @@ void line_release(struct line *l);
 /* Reads entry i's line and views it. *ret points into l until its next use. -ESTALE if the file changed under us. */
 int session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret);
 
-/* Reads lines of one session one after the other, under one lock: those that stand together in the file are read
- * together. Release with reader_release. */
+/* Reads lines of one session one after the other, under one lock. Lines next to each other in the file are read with
+ * one call. Release with reader_release. */
 struct reader {
 	struct line line;
 	struct blocks blocks; /* of the line read last */
 	uint64_t offset;      /* of line.bytes in the file */
-	size_t ahead;         /* how much of them was read in advance */
+	size_t ahead;         /* how many of them were read in advance */
 };
 #define READER_INIT                                                                                                    \
 	{                                                                                                              \
@@ -139,8 +140,8 @@ int session_read(const struct session *s, uint32_t i, struct reader *r, struct r
 /* Reads raw bytes of the file: up to n at off, fewer only at session_size(). Returns how many, or a negative errno. */
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off);
 
-/* Entry i's id (v1: the derived one) if the index keeps it: it is a text, and not a long one. Else, and for unaddressed
- * ones, empty. */
+/* Entry i's id (v1: the derived one) if the index keeps it: a text that is not long. Otherwise, and for entries without
+ * ENTRY_ADDRESSED, empty. */
 struct span session_entry_id(const struct session *s, uint32_t i);
 /* Appends the component under entries/: encoded id, ~LINE, or with ~2 on collisions. */
 void session_entry_name(const struct session *s, uint32_t i, struct buf *out);
@@ -182,13 +183,13 @@ size_t session_label_count(const struct session *s);
 /* Appends the label that a label record sets, exact bytes. */
 int session_label_text(const struct session *s, uint32_t record, struct buf *out);
 
-/* What label records in some lines of the file left on an entry: the last of them counts. */
+/* The label that the records in some lines of the file left on an entry: the last of them counts. */
 struct label_change {
 	uint32_t entry, record;
 	bool set; /* false: it cleared */
 };
-/* By entry, each at most once: of the records in the physical lines after `after`, up to and with `upto`. The caller
- * frees *ret. 0 or -ENOMEM. */
+/* The changes made by the records in the physical lines after `after`, up to and including `upto`: sorted by entry,
+ * each entry at most once. The caller frees *ret. 0 or -ENOMEM. */
 int session_label_changes(const struct session *s, uint32_t after, uint32_t upto, struct label_change **ret,
                           size_t *ret_n);
 /* How many physical lines the index has taken in. */
