@@ -114,8 +114,7 @@ struct reach *catalog_reach(const struct catalog *c)
 
 /* ---- how deep to look ---- */
 
-/* Finds and names all projects. */
-static void load_projects(struct catalog *c, int64_t now)
+void catalog_load_projects(struct catalog *c, int64_t now)
 {
 	scan_refresh(c, now);
 	scan_headers(c, 0, now);
@@ -155,6 +154,16 @@ void catalog_load_all(struct catalog *c, int64_t now)
 	names_sids(c);
 	c->named_all = true;
 	c->loaded_at = c->missed ? 0 : now;
+}
+
+void catalog_stat_all(struct catalog *c, int64_t now)
+{
+	if (is_fresh_all(c, c->statted_at, now))
+		return;
+	int64_t begin = catalog_now();
+	for (uint32_t i = 0; i < c->dir_count; i++)
+		scan_files(c, i, now);
+	c->statted_at = c->missed ? 0 : scan_rest(begin, catalog_now());
 }
 
 /* Flat files may belong to any project. */
@@ -203,12 +212,7 @@ static uint32_t newest_of_project(struct catalog *c, uint32_t project, int64_t n
 static uint32_t newest_of_all(struct catalog *c, int64_t now)
 {
 	scan_refresh(c, now);
-	if (!is_fresh_all(c, c->statted_at, now)) {
-		int64_t begin = catalog_now();
-		for (uint32_t i = 0; i < c->dir_count; i++)
-			scan_files(c, i, now);
-		c->statted_at = c->missed ? 0 : scan_rest(begin, catalog_now());
-	}
+	catalog_stat_all(c, now);
 	for (unsigned tries = 0;; tries++) {
 		if (!is_fresh_all(c, c->newest_at, now) || c->newest_epoch != c->epoch) {
 			c->newest = NONE;
@@ -244,7 +248,7 @@ static void fill_project(struct catalog *c, uint32_t project, struct project_inf
 
 static bool next_project(struct catalog *c, uint64_t *cookie, int64_t now, struct project_info *ret)
 {
-	load_projects(c, now);
+	catalog_load_projects(c, now);
 	while (*cookie < c->project_count) {
 		uint32_t project = (uint32_t)(*cookie)++;
 		if (!c->projects[project].name || newest_of_project(c, project, now) == NONE)
@@ -285,7 +289,7 @@ bool catalog_project_by_name(struct catalog *c, struct span name, struct project
 	bool found = false;
 
 	while (call_round(c, &call)) {
-		load_projects(c, call.now);
+		catalog_load_projects(c, call.now);
 		found = get_project(c, map_get(&c->project_names, 0, name), call.now, ret);
 	}
 	return call_answer(&call, found);
@@ -298,7 +302,7 @@ bool catalog_project(struct catalog *c, uint32_t project, struct project_info *r
 
 	while (call_round(c, &call)) {
 		if (project >= c->project_count || !c->projects[project].name)
-			load_projects(c, call.now);
+			catalog_load_projects(c, call.now);
 		*ret = (struct project_info){.project = project};
 		found = get_project(c, project, call.now, ret);
 		if (!found && project < c->project_count)

@@ -168,6 +168,7 @@ struct catalog {
 	size_t slot_count, slot_cap;
 	struct list nameless; /* files with a slot and no name under sessions/ */
 	bool named_all;       /* SIDs were needed once: from then on each file gets one when it comes */
+	uint64_t changes;     /* rises when the attributes of a file turn out to have changed */
 	uint64_t epoch;       /* rises when a slot is made or dies, or a file turns out to be no session */
 	int64_t refreshed_at, loaded_at, statted_at; /* when all directories, headers, files were last looked at */
 	uint64_t named_epoch;                        /* the epoch at which projects were last named */
@@ -352,7 +353,9 @@ mode_t rights_of_slot(const struct catalog *c, const struct file *f);
 mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_gid);
 
 /* catalog.c */
-void catalog_load_all(struct catalog *c, int64_t now); /* all headers; gives all slots and names */
+void catalog_load_projects(struct catalog *c, int64_t now); /* finds and names all projects */
+void catalog_stat_all(struct catalog *c, int64_t now);      /* the attributes of all files */
+void catalog_load_all(struct catalog *c, int64_t now);      /* all headers; gives all slots and names */
 void catalog_load_project(struct catalog *c, uint32_t project, int64_t now); /* the headers of one project */
 
 /* Looks at the slot's file. 0 if it is still the same file; slot_get then fills in *ret. -ESTALE if it is gone or

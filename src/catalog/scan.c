@@ -111,8 +111,10 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	f->gid = st->st_gid;
 	if (f->size == 0)
 		file_is_other(c, f, "empty file", 0);
-	if (changed)
+	if (changed) {
+		c->changes++;
 		newest_ages(c, file, before);
+	}
 	return changed;
 }
 

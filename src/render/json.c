@@ -15,7 +15,6 @@
 #include "sessionfs/base/utf8.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 /* JSON text as it stands, but valid UTF-8: only strings hold other bytes than ASCII. */
@@ -30,17 +29,6 @@ static void add_raw(struct span json, struct buf *out)
 		buf_adds(out, "\uFFFD");
 		json = (struct span){json.p + good + bad, json.n - good - bad};
 	}
-}
-
-/* new Date(v).getTime() */
-static double time_value(struct json_value v)
-{
-	if (v.kind == JSON_NULL || v.kind == JSON_FALSE)
-		return 0;
-	if (v.kind == JSON_TRUE)
-		return 1;
-	int64_t t = record_time(v);
-	return t == NO_TIME ? NAN : (double)t;
 }
 
 /* An object being written. */
@@ -90,7 +78,7 @@ static void object_value(struct object *o, const char *name, struct json_value v
 
 static void object_time(struct object *o, const char *name, struct json_value v)
 {
-	number_add(time_value(v), object_name(o, name));
+	number_add(render_time(v), object_name(o, name));
 }
 
 /* ---- context.json ---- */
@@ -366,40 +354,16 @@ static int count_role(struct info *info, const struct record *r)
 	return 0;
 }
 
-/* "provider/model" of what the usage was for: its message, else the entry itself. */
 static int count_usage(struct info *info, const struct record *r)
 {
-	struct json_value provider = r->msg.provider, model = r->msg.model;
-	if (r->type != RECORD_MESSAGE) {
-		provider = r->provider;
-		model = r->model;
-	}
 	buf_reset(&info->name);
-	if (provider.kind == JSON_STRING && model.kind == JSON_STRING) {
-		json_decode(provider.text, JSON_READ, &info->name);
-		buf_addc(&info->name, '/');
-		json_decode(model.text, JSON_READ, &info->name);
-	} else {
-		buf_adds(&info->name, "unknown");
-	}
+	render_usage_model(r, JSON_READ, &info->name);
 	struct render_usage *usage = tally_get(&info->models, buf_span(&info->name));
 	if (!usage || buf_err(&info->name))
 		return -ENOMEM;
 	render_usage_add(usage, r);
 	render_usage_add(&info->usage, r);
 	return 0;
-}
-
-/* As pi's session list: the message's own time, else the entry's. */
-static void note_activity(struct info *info, const struct record *r)
-{
-	if ((r->role != ROLE_USER && r->role != ROLE_ASSISTANT) || r->msg.content.kind == JSON_NONE)
-		return;
-	double t;
-	if (!json_double(r->msg.timestamp, &t))
-		t = time_value(r->timestamp);
-	if (t > info->active)
-		info->active = t;
 }
 
 static int info_collect(const struct session *s, struct info *info)
@@ -412,7 +376,7 @@ static int info_collect(const struct session *s, struct info *info)
 		if (rc < 0)
 			return rc;
 		if (r.type == RECORD_MESSAGE) {
-			note_activity(info, &r);
+			render_note_active(&r, &info->active);
 			rc = count_role(info, &r);
 		}
 		if (rc == 0 && part_usage(&r).kind != JSON_NONE)
@@ -458,28 +422,6 @@ static void add_usage(struct object *o, const struct render_usage *u)
 	number_add(u->cache_write, object_name(o, "cacheWrite"));
 	number_add(u->total, object_name(o, "totalTokens"));
 	number_add(number_round(u->cost, RENDER_COST_DECIMALS), object_name(o, "cost"));
-}
-
-/* Rounded as Node does for its Stats.mtime: to the nearest, halves up. */
-static double mtime_ms(struct timespec t)
-{
-	double ms = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6 + 0.5;
-	double whole = (double)(int64_t)ms;
-	return whole > ms ? whole - 1 : whole;
-}
-
-static void add_times(struct object *o, const struct session *s, double active)
-{
-	struct json_value timestamp = session_header(s)->timestamp;
-	double created = time_value(timestamp);
-	object_date(o, "created", created);
-
-	double modified = mtime_ms(session_stat(s)->st_mtim);
-	if (active > 0)
-		modified = active;
-	else if (timestamp.kind == JSON_STRING && !isnan(created))
-		modified = created;
-	object_date(o, "modified", modified);
 }
 
 static int add_names(struct object *o, const struct session *s, const char *file, struct buf *text)
@@ -566,7 +508,8 @@ int render_info_json(const struct session *s, const char *file, struct buf *out)
 	if (rc < 0)
 		return rc;
 	object_count(&o, "version", (size_t)session_version(s));
-	add_times(&o, s, info.active);
+	object_date(&o, "created", render_created(s));
+	object_date(&o, "modified", render_modified(s, info.active));
 	add_parent(&o, session_header(s));
 	if (session_leaf(s) != NO_ENTRY) {
 		buf_reset(text);

@@ -26,6 +26,7 @@ enum lock_rank {
 	LOCK_CATALOG, /* the session files on disk */
 	/* The leaves: while one is held, no other module is called. */
 	LOCK_DERIVED, /* what is derived from one index */
+	LOCK_FACTS,   /* what is known of all sessions */
 	LOCK_CACHE,
 	LOCK_SCRATCH,
 	LOCK_STATE, /* what is remembered of writable names */

@@ -112,6 +112,20 @@ bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
 /* Rises whenever a session file comes, goes or is replaced: a listing of names is valid while it stays the same. */
 uint64_t catalog_epoch(struct catalog *c);
 
+/* A session among all others: what slot_info has, and with which attributes of the file. */
+struct slot_state {
+	uint32_t slot, project, place;
+	const char *project_name, *stem, *sid, *file;
+	off_t size;
+	struct timespec mtime, ctime;
+};
+/* All sessions in the order of their slots; the caller frees *ret. If nothing has changed since *serial was returned
+ * (0: never), *ret is NULL. 0, or a negative errno: then what is not in *ret may be there all the same, and the next
+ * call finds a change. */
+int catalog_all(struct catalog *c, uint64_t *serial, struct slot_state **ret, size_t *ret_n);
+/* The serial that catalog_all would return; 0 if something cannot be looked at now. */
+uint64_t catalog_serial(struct catalog *c);
+
 /* The session this one was forked from (sessionfs(5), "A session"); NO_SLOT if it is not in the mount. */
 uint32_t catalog_parent(struct catalog *c, uint32_t slot);
 /* The sessions forked from this one. Forks in several projects can have the same stem: *ret_n numbers them from 1. */

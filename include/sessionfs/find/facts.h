@@ -1,0 +1,68 @@
+/* facts: what questions about all sessions need to know of each, kept in memory while its file stays the same.
+ *
+ * They are made on all cores, from each session's index, which is given back at once. Of a session that has changed
+ * they are made anew, and of no other. Thread-safe; the caller holds no session's index, since threads that help take
+ * some. What the facts are: sessionfs(5), by-date, sessions.tsv and usage.tsv. */
+#ifndef SESSIONFS_FACTS_H
+#define SESSIONFS_FACTS_H
+
+#include "sessionfs/catalog/catalog.h"
+#include "sessionfs/render/render.h"
+
+/* A day in the time zone that we run in, counted from 1970-01-01. */
+typedef int32_t date_t;
+#define NO_DATE INT32_MIN
+
+/* What the entries of one day used of one model. */
+struct fact_use {
+	date_t date;
+	uint32_t entries;
+	struct span model; /* clean text; "unknown" without one */
+	struct render_usage sum;
+};
+
+/* What the file of one session says. Texts are valid UTF-8 without NUL. */
+struct session_facts {
+	double created, modified; /* ms since 1970, as info.json has them; NAN: it has none */
+	uint32_t entries, messages;
+	bool has_usage;
+	struct render_usage usage;
+	struct span id, title, model; /* model: the last one, empty if there is none */
+	date_t date;                  /* of `created`; NO_DATE without it */
+	struct span date_name;        /* "HH.MM TITLE", its name under by-date/DAY/, but for ~2 */
+	size_t n_uses;
+	const struct fact_use *uses;
+};
+
+/* A session: what the catalog says of it (these strings live as long as the catalog), and its facts. */
+struct fact {
+	uint32_t slot, place;
+	const char *project, *stem, *sid, *file; /* as in slot_info; the project's name */
+	struct timespec mtime;
+	const struct session_facts *of;
+};
+
+/* All sessions as of one moment: newest first by `modified`, equal ones in byte order of `file`. It does not change. */
+struct fact_list {
+	uint64_t serial; /* another list with this serial says the same */
+	int missed;      /* a negative errno: some sessions, which could not be read now, are not among them */
+	size_t n;
+	const struct fact *v;
+};
+
+struct facts;
+
+/* Both outlive it; the facts are counted in the budget, and are let go when that is exceeded. */
+int facts_open(struct catalog *catalog, struct budget *budget, struct facts **ret);
+void facts_close(struct facts *f);
+
+/* All sessions as of now; give it back with facts_release (NULL: nothing). 0 or a negative errno (-EINTR by stop_check:
+ * what was read is kept for the next call). `missed` is no error here: who needs all sessions returns it. */
+int facts_all(struct facts *f, const struct fact_list **ret);
+void facts_release(const struct fact_list *list);
+
+/* A number that differs from an earlier one if anything that lists of all sessions show may have changed since; 0 if
+ * that is not known. */
+uint64_t facts_serial(struct facts *f);
+
+#endif

@@ -1,0 +1,11 @@
+/* tables: sessions.tsv and usage.tsv. Formats: sessionfs(5). Each appends to what `out` holds, and returns 0 or a
+ * negative errno. */
+#ifndef SESSIONFS_TABLES_H
+#define SESSIONFS_TABLES_H
+
+#include "sessionfs/find/facts.h"
+
+int table_sessions(const struct fact_list *list, struct buf *out);
+int table_usage(const struct fact_list *list, struct buf *out);
+
+#endif

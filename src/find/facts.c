@@ -1,0 +1,357 @@
+/* The facts of all sessions. What was read of a session is shared by the lists that have it, for as long as its file
+ * stays the same; a new list reads those that differ from the one before. */
+#include "find_impl.h"
+
+#include "sessionfs/base/crew.h"
+#include "sessionfs/base/lock.h"
+#include "sessionfs/base/stop.h"
+#include "sessionfs/find/dates.h"
+
+#include <errno.h>
+#include <math.h>
+
+/* How often sessions may be replaced while they are read. */
+#define MOST_TRIES 8
+
+/* What a session takes in `days`, about. */
+#define DATED_MEMORY 64
+
+struct list {
+	struct fact_list shown; /* first: a list that was handed out is this */
+	_Atomic unsigned refs;
+	uint64_t known;     /* the catalog's serial; 0: ask anew */
+	struct kept **kept; /* of each in `shown.v` */
+	uint32_t *by_slot;  /* their numbers, by rising slot */
+	struct fact *v;
+	size_t memory;
+	_Atomic(struct dates *) days; /* NULL: not made yet */
+};
+
+struct facts {
+	struct catalog *catalog;
+	struct budget *budget;
+	struct keeper keeper;
+	struct lock lock; /* guards what follows */
+	pthread_cond_t made;
+	struct list *last; /* NULL: none, or let go */
+	uint64_t used_at;  /* budget_now */
+	bool making;       /* some thread makes the next one */
+};
+
+static void list_release(struct list *l)
+{
+	if (!l || atomic_fetch_sub(&l->refs, 1) > 1)
+		return;
+	for (size_t i = 0; i < l->shown.n; i++)
+		kept_release(l->kept[i]);
+	dates_free(atomic_load(&l->days));
+	free(l->kept);
+	free(l->by_slot);
+	free(l->v);
+	free(l);
+}
+
+static struct list *list_hold(struct list *l)
+{
+	if (l)
+		atomic_fetch_add(&l->refs, 1);
+	return l;
+}
+
+/* --- what may be let go --------------------------------------------------------- */
+
+static uint64_t oldest_use(void *arg)
+{
+	struct facts *f = arg;
+	LOCKED(&f->lock);
+	return f->last ? f->used_at : BUDGET_NOTHING;
+}
+
+/* Has `next` (NULL: none) be the last list; takes over the reference. */
+static void set_last(struct facts *f, struct list *next)
+{
+	lock_take(&f->lock);
+	struct list *before = f->last;
+	f->last = next;
+	f->used_at = budget_now();
+	atomic_store(&f->keeper.used, next ? next->memory : 0);
+	lock_give(&f->lock);
+	list_release(before);
+}
+
+static void give_way(void *arg)
+{
+	set_last(arg, NULL);
+}
+
+int facts_open(struct catalog *catalog, struct budget *budget, struct facts **ret)
+{
+	struct facts *f = calloc(1, sizeof *f);
+	if (!f)
+		return -ENOMEM;
+	f->catalog = catalog;
+	f->budget = budget;
+	lock_init(&f->lock, LOCK_FACTS);
+	lock_cond_init(&f->made);
+	f->keeper = (struct keeper){.oldest = oldest_use, .give_way = give_way, .arg = f};
+	budget_join(budget, &f->keeper);
+	*ret = f;
+	return 0;
+}
+
+void facts_close(struct facts *f)
+{
+	if (!f)
+		return;
+	budget_leave(f->budget, &f->keeper);
+	list_release(f->last);
+	pthread_cond_destroy(&f->made);
+	lock_destroy(&f->lock);
+	free(f);
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+
+/* The sessions as the catalog has them, and their facts as far as they were read. */
+struct round {
+	struct catalog *catalog;
+	struct slot_state *states;
+	struct kept **kept; /* one for each; NULL: not read */
+	uint32_t *wanted;   /* those to be read */
+	size_t n, n_wanted;
+	uint64_t serial;
+	_Atomic int missed;
+	atomic_bool gone; /* a session is not what it was any more */
+};
+
+static void round_release(struct round *r)
+{
+	for (size_t i = 0; i < r->n && r->kept; i++)
+		kept_release(r->kept[i]);
+	free(r->kept);
+	free(r->wanted);
+	free(r->states);
+	*r = (struct round){0};
+}
+
+/* Takes what the list before has of sessions that are still the same. Both are in the order of slots. */
+static void share(struct round *r, const struct list *before)
+{
+	size_t k = 0, n = before ? before->shown.n : 0;
+	for (size_t i = 0; i < r->n; i++) {
+		while (k < n && before->v[before->by_slot[k]].slot < r->states[i].slot)
+			k++;
+		struct kept *kept = k < n ? before->kept[before->by_slot[k]] : NULL;
+		if (kept && before->v[before->by_slot[k]].slot == r->states[i].slot &&
+		    kept_is_of(kept, &r->states[i])) {
+			atomic_fetch_add(&kept->refs, 1);
+			r->kept[i] = kept;
+		} else {
+			r->wanted[r->n_wanted++] = (uint32_t)i;
+		}
+	}
+}
+
+static int read_one(void *arg, size_t k)
+{
+	struct round *r = arg;
+	uint32_t i = r->wanted[k];
+	int rc = kept_make(r->catalog, r->states[i].slot, &r->kept[i]);
+	if (rc == -EINTR)
+		return rc;
+	if (rc == -ESTALE)
+		atomic_store(&r->gone, true);
+	else if (rc < 0)
+		atomic_store(&r->missed, rc);
+	return 0;
+}
+
+/* 0; 1 if nothing has changed since the list before; or a negative errno, of which -EINTR leaves what was read. */
+static int round_run(struct round *r, struct facts *f, const struct list *before)
+{
+	*r = (struct round){.catalog = f->catalog, .serial = before ? before->known : 0};
+	int missed = catalog_all(f->catalog, &r->serial, &r->states, &r->n);
+	if (missed == -EINTR)
+		return missed;
+	if (missed == 0 && !r->states)
+		return 1;
+	atomic_store(&r->missed, missed);
+	r->kept = calloc(r->n + 1, sizeof(struct kept *));
+	r->wanted = calloc(r->n + 1, sizeof *r->wanted);
+	if (!r->states || !r->kept || !r->wanted)
+		return -ENOMEM;
+	share(r, before);
+	return crew_run(r->n_wanted, read_one, r);
+}
+
+/* --- lists ------------------------------------------------------------------------- */
+
+static int fact_cmp(const void *pa, const void *pb, void *arg)
+{
+	const struct round *r = arg;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	double x = r->kept[a]->of.modified, y = r->kept[b]->of.modified;
+	if (isnan(x) != isnan(y))
+		return isnan(x) ? 1 : -1;
+	return x > y ? -1 : x < y ? 1 : strcmp(r->states[a].file, r->states[b].file);
+}
+
+static struct list *list_new(size_t n)
+{
+	struct list *l = calloc(1, sizeof *l);
+	if (!l)
+		return NULL;
+	*l = (struct list){.refs = 1};
+	l->v = calloc(n + 1, sizeof *l->v);
+	l->kept = calloc(n + 1, sizeof(struct kept *));
+	l->by_slot = calloc(n + 1, sizeof *l->by_slot);
+	if (l->v && l->kept && l->by_slot)
+		return l;
+	list_release(l);
+	return NULL;
+}
+
+/* Puts the session with number i of the round at place k. */
+static void list_put(struct list *l, size_t k, struct round *r, uint32_t i)
+{
+	const struct slot_state *s = &r->states[i];
+	l->v[k] = (struct fact){
+	    .slot = s->slot,
+	    .place = s->place,
+	    .project = s->project_name,
+	    .stem = s->stem,
+	    .sid = s->sid,
+	    .file = s->file,
+	    .mtime = s->mtime,
+	    .of = &r->kept[i]->of,
+	};
+	l->kept[k] = r->kept[i];
+	l->memory += sizeof *l->v + sizeof *l->kept + sizeof *l->by_slot + DATED_MEMORY + l->kept[k]->memory;
+	r->kept[i] = NULL;
+}
+
+/* The list of what was read in the round. NULL without memory. */
+static struct list *list_make(struct round *r)
+{
+	uint32_t *order CLEANUP_FREE = calloc(r->n + 1, sizeof *order);
+	uint32_t *place CLEANUP_FREE = calloc(r->n + 1, sizeof *place);
+	struct list *l = list_new(r->n);
+	size_t n = 0;
+	if (!order || !place || !l) {
+		list_release(l);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < r->n; i++)
+		if (r->kept[i])
+			order[n++] = i;
+	qsort_r(order, n, sizeof *order, fact_cmp, r);
+	for (size_t k = 0; k < n; k++)
+		place[order[k]] = (uint32_t)k + 1;
+	for (uint32_t i = 0, k = 0; i < r->n; i++)
+		if (place[i])
+			l->by_slot[k++] = place[i] - 1;
+	for (size_t k = 0; k < n; k++)
+		list_put(l, k, r, order[k]);
+	l->known = atomic_load(&r->missed) ? 0 : r->serial;
+	l->shown = (struct fact_list){.serial = l->known, .missed = atomic_load(&r->missed), .n = n, .v = l->v};
+	l->memory += sizeof *l;
+	return l;
+}
+
+/* The list as of now, `before` or one that has its place. Takes over the reference of `before`. */
+static int renew(struct facts *f, struct list *before, struct list **ret)
+{
+	for (int tries = 0;; tries++) {
+		struct round r CLEANUP(round_release) = {0};
+		int rc = round_run(&r, f, before);
+		if (rc == 1) {
+			*ret = before;
+			return 0;
+		}
+		if (atomic_load(&r.gone) && tries + 1 == MOST_TRIES)
+			atomic_store(&r.missed, -EAGAIN);
+		if (rc == -EINTR)
+			atomic_store(&r.missed, rc);
+		struct list *next = rc == 0 || (rc == -EINTR && r.kept) ? list_make(&r) : NULL;
+		list_release(before);
+		if (!next)
+			return rc < 0 ? rc : -ENOMEM;
+		set_last(f, list_hold(next));
+		if (rc < 0 || !atomic_load(&r.gone) || next->shown.missed == -EAGAIN) {
+			*ret = next;
+			return rc;
+		}
+		next->known = 0;
+		before = next;
+	}
+}
+
+/* --- all of them ----------------------------------------------------------------------- */
+
+/* Waits until no other thread makes a list. The lock is held. */
+static int begin_making(struct facts *f)
+{
+	int rc = f->making ? stop_wait_begin() : 0;
+	if (rc < 0)
+		return rc;
+	bool waits = f->making;
+	while (f->making && (rc = stop_check()) == 0)
+		lock_wait_for(&f->lock, &f->made, LOCK_LOOK_NS);
+	if (waits)
+		stop_wait_end();
+	f->making = f->making || rc == 0;
+	return rc;
+}
+
+int facts_all(struct facts *f, const struct fact_list **ret)
+{
+	struct list *before, *now = NULL;
+	lock_take(&f->lock);
+	int rc = begin_making(f);
+	before = rc == 0 ? list_hold(f->last) : NULL;
+	lock_give(&f->lock);
+	if (rc < 0)
+		return rc;
+
+	rc = renew(f, before, &now);
+
+	lock_take(&f->lock);
+	f->making = false;
+	f->used_at = budget_now();
+	pthread_cond_signal(&f->made);
+	lock_give(&f->lock);
+	budget_settle(f->budget);
+	if (rc < 0) {
+		list_release(now);
+		return rc;
+	}
+	*ret = &now->shown;
+	return 0;
+}
+
+void facts_release(const struct fact_list *list)
+{
+	list_release((struct list *)list);
+}
+
+uint64_t facts_serial(struct facts *f)
+{
+	return catalog_serial(f->catalog);
+}
+
+/* --- days --------------------------------------------------------------------------------- */
+
+const struct dates *facts_dates(const struct fact_list *list)
+{
+	struct list *l = (struct list *)list;
+	struct dates *made = atomic_load(&l->days), *other = NULL;
+	if (made)
+		return made;
+	made = dates_make(list);
+	/* Another thread may have been faster. */
+	if (made && !atomic_compare_exchange_strong(&l->days, &other, made)) {
+		dates_free(made);
+		made = other;
+	}
+	return made;
+}

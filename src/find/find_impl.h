@@ -1,0 +1,31 @@
+/* find_impl: what the files of this folder share. */
+#ifndef SESSIONFS_FIND_IMPL_H
+#define SESSIONFS_FIND_IMPL_H
+
+#include "sessionfs/find/dates.h"
+
+#include <stdatomic.h>
+
+/* The facts of one session, and of which state of its file they are. What they point to stands behind them. */
+struct kept {
+	_Atomic unsigned refs;
+	off_t size;
+	struct timespec mtime, ctime;
+	size_t memory;
+	struct session_facts of;
+	struct fact_use uses[];
+};
+
+/* kept.c */
+
+/* Reads a session. 0 or a negative errno; -ESTALE if it is gone. Release with kept_release. */
+int kept_make(struct catalog *c, uint32_t slot, struct kept **ret);
+void kept_release(struct kept *k);
+/* Whether the facts are those of the file as it is now. */
+bool kept_is_of(const struct kept *k, const struct slot_state *now);
+
+/* dates.c: the days of a list and their names, made when they are first asked for */
+struct dates *dates_make(const struct fact_list *list); /* NULL without memory */
+void dates_free(struct dates *d);
+
+#endif

@@ -1,0 +1,237 @@
+/* The facts of one session: one pass over its lines, then packed into one block of memory. */
+#include "find_impl.h"
+
+#include "sessionfs/base/clock.h"
+#include "sessionfs/base/fault.h"
+#include "sessionfs/base/name.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/base/tally.h"
+#include "sessionfs/base/utf8.h"
+#include "sessionfs/find/dates.h"
+#include "sessionfs/session/part.h"
+
+#include <errno.h>
+#include <math.h>
+#include <time.h>
+
+#define DATE_TITLE_CHARACTERS 60
+
+/* What is collected. */
+struct gather {
+	double active;
+	uint32_t messages;
+	struct render_usage usage;
+	struct tally uses; /* struct fact_use, by the bytes of the day and the model */
+	struct buf model, key;
+	struct buf texts;            /* id, title and date_name, one after the other */
+	size_t id, title, date_name; /* the bytes of each; the model has a buf of its own */
+};
+
+static void gather_release(struct gather *g)
+{
+	tally_release(&g->uses);
+	buf_release(&g->model);
+	buf_release(&g->key);
+	buf_release(&g->texts);
+}
+
+/* That of the entry's usage.json: by its own time, else the file's. */
+static date_t day_of(const struct session *s, uint32_t i)
+{
+	int64_t ms = session_entry(s, i)->time;
+	return date_at(ms != NO_TIME ? (double)ms : (double)session_stat(s)->st_mtim.tv_sec * 1000);
+}
+
+static int gather_usage(const struct session *s, uint32_t i, const struct record *r, struct gather *g)
+{
+	date_t day = day_of(s, i);
+	buf_reset(&g->key);
+	buf_add(&g->key, &day, sizeof day);
+	render_usage_model(r, JSON_CLEAN, &g->key);
+	struct fact_use *use = tally_get(&g->uses, buf_span(&g->key));
+	if (!use || buf_err(&g->key))
+		return -ENOMEM;
+	use->date = day;
+	use->entries++;
+	render_usage_add(&use->sum, r);
+	render_usage_add(&g->usage, r);
+	return 0;
+}
+
+static int gather_entry(const struct session *s, uint32_t i, const struct record *r, struct gather *g)
+{
+	size_t before = g->model.n;
+	if (r->type == RECORD_MESSAGE) {
+		g->messages += !(session_entry(s, i)->flags & ENTRY_NO_MESSAGE);
+		render_note_active(r, &g->active);
+	}
+	part_model(r, &g->model);
+	/* The last one counts. */
+	if (before > 0 && g->model.n > before) {
+		memmove(g->model.p, g->model.p + before, g->model.n - before);
+		g->model.n -= before;
+	}
+	if (buf_err(&g->model))
+		return buf_err(&g->model);
+	return part_usage(r).kind == JSON_NONE ? 0 : gather_usage(s, i, r, g);
+}
+
+static int gather_entries(const struct session *s, struct gather *g)
+{
+	struct reader reader CLEANUP_READER = READER_INIT;
+	int rc = 0;
+	for (uint32_t i = 0; i < session_count(s) && rc == 0; i++) {
+		struct record r;
+		rc = session_read(s, i, &reader, &r);
+		if (rc == 0)
+			rc = gather_entry(s, i, &r, g);
+	}
+	return rc;
+}
+
+/* A time that info.json shows, in whole ms as there. */
+static double shown_time(double ms)
+{
+	char text[NUMBER_TIME];
+	return number_time(ms, text) ? trunc(ms) : NAN;
+}
+
+/* "HH.MM TITLE" */
+static int add_date_name(double created, struct span title, struct buf *out)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	char prefix[16] = "";
+	struct tm tm;
+	time_t t = (time_t)floor(created / 1000);
+	if (localtime_r(&t, &tm))
+		strftime(prefix, sizeof prefix, "%H.%M ", &tm);
+	buf_addspan(&text, utf8_first(title, DATE_TITLE_CHARACTERS));
+	name_encode(prefix, buf_span(&text), "", out);
+	return buf_err(&text);
+}
+
+static int gather_texts(const struct session *s, double created, struct gather *g)
+{
+	struct buf *texts = &g->texts;
+	json_decode(session_header(s)->id.text, JSON_CLEAN, texts);
+	g->id = texts->n;
+	int rc = render_title(s, texts);
+	if (rc < 0)
+		return rc;
+	texts->n--; /* the newline */
+	g->title = texts->n - g->id;
+	if (!isnan(created))
+		rc = add_date_name(created, (struct span){texts->p + g->id, g->title}, texts);
+	g->date_name = texts->n - g->id - g->title;
+	return rc < 0 ? rc : buf_err(texts);
+}
+
+static struct span model_of(const struct tally *uses, size_t i)
+{
+	struct span key = tally_name(uses, i);
+	return (struct span){key.p + sizeof(date_t), key.n - sizeof(date_t)};
+}
+
+/* Whether row i has the model of the row before, which most have. */
+static bool is_repeated(const struct tally *uses, size_t i)
+{
+	return i > 0 && span_eq(model_of(uses, i), model_of(uses, i - 1));
+}
+
+static size_t packed_size(const struct gather *g)
+{
+	size_t size = sizeof(struct kept) + g->uses.n * sizeof(struct fact_use) + g->texts.n + g->model.n;
+	for (size_t i = 0; i < g->uses.n; i++)
+		size += is_repeated(&g->uses, i) ? 0 : model_of(&g->uses, i).n;
+	return size;
+}
+
+static struct span pack(struct span text, char **at)
+{
+	char *p = *at;
+	if (text.n)
+		memcpy(p, text.p, text.n);
+	*at += text.n;
+	return (struct span){p, text.n};
+}
+
+static void pack_uses(const struct tally *uses, struct fact_use *v, char **at)
+{
+	for (size_t i = 0; i < uses->n; i++) {
+		v[i] = *(const struct fact_use *)tally_value(uses, i);
+		v[i].model = is_repeated(uses, i) ? v[i - 1].model : pack(model_of(uses, i), at);
+	}
+}
+
+static void pack_texts(const struct gather *g, struct session_facts *of, char **at)
+{
+	const char *p = g->texts.p;
+	of->id = pack((struct span){p, g->id}, at);
+	of->title = pack((struct span){p + g->id, g->title}, at);
+	of->date_name = pack((struct span){p + g->id + g->title, g->date_name}, at);
+	/* Without its newline. */
+	of->model = pack((struct span){g->model.p, g->model.n ? g->model.n - 1 : 0}, at);
+}
+
+static int pack_all(const struct session *s, const struct gather *g, double created, struct kept **ret)
+{
+	const struct stat *st = session_stat(s);
+	size_t size = packed_size(g);
+	struct kept *k = malloc(size);
+	if (!k)
+		return -ENOMEM;
+	char *at = (char *)&k->uses[g->uses.n];
+	*k = (struct kept){
+	    .refs = 1,
+	    .size = st->st_size,
+	    .mtime = st->st_mtim,
+	    .ctime = st->st_ctim,
+	    .memory = size,
+	    .of = {.created = created,
+	           .modified = shown_time(render_modified(s, g->active)),
+	           .entries = session_count(s),
+	           .messages = g->messages,
+	           .has_usage = g->uses.n > 0,
+	           .usage = g->usage,
+	           .date = isnan(created) ? NO_DATE : date_at(created),
+	           .n_uses = g->uses.n},
+	};
+	k->of.uses = k->uses;
+	pack_uses(&g->uses, k->uses, &at);
+	pack_texts(g, &k->of, &at);
+	*ret = k;
+	return 0;
+}
+
+static int make(const struct session *s, struct kept **ret)
+{
+	struct gather g CLEANUP(gather_release) = {.uses = TALLY_INIT(struct fact_use)};
+	double created = shown_time(render_created(s));
+	int rc = gather_entries(s, &g);
+	if (rc == 0)
+		rc = gather_texts(s, created, &g);
+	return rc < 0 ? rc : pack_all(s, &g, created, ret);
+}
+
+int kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
+{
+	struct session *s;
+	int faults = fault_begin();
+	int rc = catalog_get(c, slot, &s);
+	if (rc == 0) {
+		rc = make(s, ret);
+		catalog_put(c, s);
+	}
+	return fault_end(faults, rc);
+}
+
+void kept_release(struct kept *k)
+{
+	if (k && atomic_fetch_sub(&k->refs, 1) == 1)
+		free(k);
+}
+
+bool kept_is_of(const struct kept *k, const struct slot_state *now)
+{
+	return k->size == now->size && time_is_same(k->mtime, now->mtime) && time_is_same(k->ctime, now->ctime);
+}

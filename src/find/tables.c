@@ -1,0 +1,153 @@
+/* The tables of all sessions, as text. */
+#include "sessionfs/find/tables.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/base/stop.h"
+#include "sessionfs/base/tally.h"
+#include "sessionfs/find/dates.h"
+
+#include <errno.h>
+
+#define SESSIONS_HEADING "id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\ttitle\n"
+#define USAGE_HEADING "day\tproject\tmodel\tmessages\tinput\toutput\tcacheRead\tcacheWrite\ttokens\tcost\n"
+
+/* A text as a cell. */
+static void add_cell(struct span text, struct buf *out)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
+		if (c == '\t')
+			buf_adds(out, "\\t");
+		else if (c == '\n')
+			buf_adds(out, "\\n");
+		else if (c == '\\')
+			buf_adds(out, "\\\\");
+		else
+			buf_addc(out, c);
+	}
+}
+
+static void add_cost(double cost, struct buf *out)
+{
+	number_add(number_round(cost, RENDER_COST_DECIMALS), out);
+}
+
+/* --- sessions.tsv ---------------------------------------------------------------- */
+
+static void add_session(const struct fact *f, struct buf *out)
+{
+	const struct session_facts *of = f->of;
+	add_cell(of->id, out);
+	buf_addc(out, '\t');
+	add_cell(span_of(f->project), out);
+	buf_addc(out, '\t');
+	add_cell(span_of(f->stem), out);
+	buf_addc(out, '\t');
+	number_add_time(of->created, out);
+	buf_addc(out, '\t');
+	number_add_time(of->modified, out);
+	buf_addf(out, "\t%u\t%u\t", of->entries, of->messages);
+	if (of->has_usage)
+		number_add(of->usage.total, out);
+	buf_addc(out, '\t');
+	if (of->has_usage)
+		add_cost(of->usage.cost, out);
+	buf_addc(out, '\t');
+	add_cell(of->model, out);
+	buf_addc(out, '\t');
+	add_cell(of->title, out);
+	buf_addc(out, '\n');
+}
+
+int table_sessions(const struct fact_list *list, struct buf *out)
+{
+	int rc = list->missed;
+	buf_adds(out, SESSIONS_HEADING);
+	for (size_t i = 0; i < list->n && rc == 0; i++) {
+		add_session(&list->v[i], out);
+		rc = stop_check();
+	}
+	return rc < 0 ? rc : buf_err(out);
+}
+
+/* --- usage.tsv ------------------------------------------------------------------- */
+
+/* The sum of all that have the same first cells. */
+struct row {
+	struct span cells; /* of day, project and model, with a TAB in between */
+	uint64_t messages;
+	struct render_usage sum;
+};
+
+/* The three cells are compared one after the other: what is behind a TAB must not matter before it. */
+static int row_cmp(const void *pa, const void *pb)
+{
+	struct span a = ((const struct row *)pa)->cells, b = ((const struct row *)pb)->cells;
+	for (size_t i = 0; i < a.n && i < b.n; i++) {
+		int x = a.p[i] == '\t' ? -1 : (unsigned char)a.p[i], y = b.p[i] == '\t' ? -1 : (unsigned char)b.p[i];
+		if (x != y)
+			return x - y;
+	}
+	return (a.n > b.n) - (a.n < b.n);
+}
+
+static void add_key(const struct fact *f, const struct fact_use *use, struct buf *out)
+{
+	char day[DATE_NAME];
+	date_name(use->date, day);
+	buf_adds(out, day);
+	buf_addc(out, '\t');
+	add_cell(span_of(f->project), out);
+	buf_addc(out, '\t');
+	add_cell(use->model, out);
+}
+
+static int sum_session(const struct fact *f, struct buf *key, struct tally *rows)
+{
+	for (size_t i = 0; i < f->of->n_uses; i++) {
+		const struct fact_use *use = &f->of->uses[i];
+		buf_reset(key);
+		add_key(f, use, key);
+		struct row *row = tally_get(rows, buf_span(key));
+		if (!row || buf_err(key))
+			return -ENOMEM;
+		row->messages += use->entries;
+		render_usage_sum(&row->sum, &use->sum);
+	}
+	return stop_check();
+}
+
+static void add_row(const struct row *row, struct buf *out)
+{
+	const double numbers[] = {row->sum.input, row->sum.output, row->sum.cache_read, row->sum.cache_write,
+	                          row->sum.total};
+	buf_addspan(out, row->cells);
+	buf_addf(out, "\t%llu", (unsigned long long)row->messages);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		buf_addc(out, '\t');
+		number_add(numbers[i], out);
+	}
+	buf_addc(out, '\t');
+	add_cost(row->sum.cost, out);
+	buf_addc(out, '\n');
+}
+
+int table_usage(const struct fact_list *list, struct buf *out)
+{
+	struct tally rows CLEANUP(tally_release) = TALLY_INIT(struct row);
+	struct buf key CLEANUP_BUF = BUF_INIT;
+	int rc = list->missed;
+	for (size_t i = 0; i < list->n && rc == 0; i++)
+		rc = sum_session(&list->v[i], &key, &rows);
+	struct row *sorted CLEANUP_FREE = rc == 0 ? calloc(rows.n + 1, sizeof *sorted) : NULL;
+	if (!sorted)
+		return rc < 0 ? rc : -ENOMEM;
+	for (size_t i = 0; i < rows.n; i++) {
+		sorted[i] = *(const struct row *)tally_value(&rows, i);
+		sorted[i].cells = tally_name(&rows, i);
+	}
+	qsort(sorted, rows.n, sizeof *sorted, row_cmp);
+	buf_adds(out, USAGE_HEADING);
+	for (size_t i = 0; i < rows.n; i++)
+		add_row(&sorted[i], out);
+	return buf_err(out);
+}
