@@ -19,8 +19,8 @@
 
 enum {
 	BLOCK = 64, /* entries to a running count */
-	WIDE = 64,  /* from so many items on the end of an entry's is noted */
-	STEP = 4096 /* entries from one question whether to go on to the next */
+	WIDE = 64,  /* the end of an entry's items is noted if there are at least so many */
+	STEP = 4096 /* entries between two calls of stop_check */
 };
 
 #define NO_ITEM UINT32_MAX
@@ -33,7 +33,7 @@ static struct call_item make_item(uint64_t hash)
 	return (struct call_item){(uint32_t)hash, (uint16_t)(hash >> 32) & (CALL_FIRST - 1)};
 }
 
-/* 0: a value that can be no id. */
+/* 0: the value cannot be an id. */
 static uint64_t hash_of(const struct session *s, uint32_t item)
 {
 	struct call_item it = s->calls.v[item];
@@ -182,7 +182,7 @@ static struct open_call *open_find(const struct walk *w, uint64_t hash)
 	return &w->open[at];
 }
 
-/* From the last to the first, which is then what the hash stands for. */
+/* From the last to the first, so that the hash then stands for the first. */
 static void enter_calls(struct walk *w, uint32_t begin, uint32_t end)
 {
 	for (uint32_t item = end; item-- > begin;) {
@@ -253,7 +253,7 @@ static uint32_t skip_root(const struct session *s, uint32_t i, uint32_t root)
 	return i == root ? entry_at(s, i)->sibling : i;
 }
 
-/* All that is below root, without a stack: back up through the parents. */
+/* Walks all that is below root without a stack: the way back up is through the parents. */
 static int walk_from(struct walk *w, uint32_t root)
 {
 	const struct session *s = w->s;

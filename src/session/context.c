@@ -5,8 +5,8 @@
  * the newest context edit of each entry that is left. Contents are read only
  * where a rule depends on them: the compaction and the edits themselves.
  *
- * Where pi throws, the session is still to be read: an entry without `message`
- * and an edit without `replacement` count as if they were not there. */
+ * Where pi throws, the session must stay readable: an entry without `message`
+ * and an edit without `replacement` are ignored. */
 #include "sessionfs/session/context.h"
 #include "sessionfs/base/stop.h"
 
@@ -22,7 +22,7 @@ struct edit {
 struct builder {
 	const struct session *s;
 	struct line line;
-	struct edit *edits; /* by target, one each, once find_edits is through */
+	struct edit *edits; /* sorted by target, one for each, after find_edits */
 	size_t n_edits;
 	struct context_item *items;
 	size_t n;
@@ -140,7 +140,7 @@ static int add_entry(struct builder *b, uint32_t entry, bool newest_compaction)
 	}
 }
 
-/* Cuts the path to the context entries, in place of it: the newest compaction, what it keeps, what follows it. */
+/* Cuts the path in place to the context entries: the newest compaction, what it keeps, what follows it. */
 static int cut_path(struct builder *b, uint32_t *path, size_t *n, bool *ret_compacted)
 {
 	size_t at = *n;
@@ -189,7 +189,7 @@ void context_settings(const struct session *s, const uint32_t *path, size_t n, u
 	}
 }
 
-/* To pi a leaf whose id is null is none; it goes by the id. */
+/* pi finds the leaf by its id, so for pi a leaf whose id is null is none. */
 static bool is_nowhere(const struct session *s, uint32_t at)
 {
 	return at == NO_ENTRY || (at == session_leaf(s) && session_entry(s, at)->flags & ENTRY_NULL_ID);
@@ -249,7 +249,7 @@ bool context_is_sent(const struct record *r)
 	return r->role != ROLE_OTHER && r->role != ROLE_NONE;
 }
 
-/* The same as far as the index knows. */
+/* The same, by what the index knows. */
 static bool is_surely_sent(const struct entry *e)
 {
 	switch (e->type) {

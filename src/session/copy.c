@@ -1,10 +1,10 @@
-/* The same index once more. A reader can be at work for long, and nobody may change what he reads: so that the others
- * need not wait for him to see what the file has more, a copy grows in place of what he has. Copying moves some 64
- * bytes an entry; reading the file anew would be a hundred times that. */
+/* A copy of the index. A reader can be at work for long, and what it reads must not change. The others need not wait
+ * for it to see what was appended: a copy grows instead. Copying moves some 64 bytes an entry; reading the file again
+ * would cost a hundred times that. */
 #include "session_impl.h"
 
-/* Ids are found while entries are linked, by whoever holds the session for writing; the rest is made again when it is
- * asked for. v1 files derive even that. */
+/* The table of ids is filled while entries are linked, under the lock for writing, so it is copied. The rest is derived
+ * again when it is needed; for v1 files the table is, too. */
 static bool copy_table(const struct session *s, struct session *copy)
 {
 	const struct id_table *from = &s->derived->table;
@@ -32,12 +32,12 @@ static bool copy_header(const struct session *s, struct session *copy)
 	return true;
 }
 
-/* Copies every member that is no pointer; `copy` keeps its own path, lock and derived data. */
+/* Copies every member that is not a pointer; `copy` keeps its own path, lock and derived data. */
 static void copy_plain(const struct session *s, struct session *copy)
 {
 	const struct session own = *copy;
 
-	/* Others read and wait for its lock meanwhile. */
+	/* Not *s as a whole: meanwhile other threads use its lock. */
 	size_t from = offsetof(struct session, lock), to = from + sizeof s->lock;
 	memcpy(copy, s, from);
 	memcpy((char *)copy + to, (const char *)s + to, sizeof *s - to);
@@ -56,7 +56,7 @@ int session_copy(const struct session *s, struct session **ret)
 	if (!copy)
 		return -ENOMEM;
 	copy_plain(s, copy);
-	/* All of them, whatever fails: none may be shared. */
+	/* Goes through all of them even if one fails: none may be shared. */
 #define COPY(vec) done &= vec_copy(&copy->vec.v, &copy->vec.cap, copy->vec.n, sizeof *copy->vec.v);
 	SESSION_VECTORS(COPY)
 	done = done && copy_header(s, copy) && copy_table(s, copy);

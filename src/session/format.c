@@ -1,9 +1,9 @@
 /* The rows of the versions, and which one a header means.
  *
- * A version is compared with numbers, which JavaScript does with any value: it
- * takes text for the number that stands in it, and a list for the text that its
- * elements make. Most of it only a hand that edits a file brings about, but pi
- * migrates such files, or not, as it compares. */
+ * A version is compared with numbers, and JavaScript does that with any value: it
+ * takes text for the number in it, and a list for the text of its elements. Nearly
+ * all such versions come from editing a file by hand, but on this comparison
+ * depends whether pi migrates the file. */
 #include "sessionfs/session/format.h"
 
 #include "sessionfs/base/space.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A whole number with the prefix 0x, 0o or 0b, which takes no sign. */
+/* A whole number with the prefix 0x, 0o or 0b, without a sign. */
 static double prefixed_number(const char *p)
 {
 	int base = (p[1] | 0x20) == 'x' ? 16 : (p[1] | 0x20) == 'o' ? 8 : 2;
@@ -57,7 +57,7 @@ static double string_number(struct json_value v)
 	return text_number(&text);
 }
 
-/* A list says what its only element says; null says nothing, and what is true or false is no number. */
+/* A list counts as its only element. In it null is empty, and true or false is no number. */
 static double list_number(struct json_value list)
 {
 	CLEANUP_BUF struct buf deep = BUF_INIT;

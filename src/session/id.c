@@ -1,9 +1,8 @@
-/* Ids: kept one after the other in an arena, found through a table of entry
- * numbers. Of a long one only a digest is kept, which no two have in common: what an index takes
- * does not depend on how long ids are, and the few who want to see it read the line. The table is the one thing here
- * that is touched at random, so its slots hold part of the hash and inserts are announced to the cache well before they
- * are made. A v1 file has no ids: they are derived when asked for, since nearly nothing needs them and each costs a
- * SHA-256. */
+/* Ids: kept one after the other in an arena, found through a table of entry numbers. Of a long id only a digest is
+ * kept, so that the size of an index does not depend on the length of ids; the few callers that show a long id read the
+ * line. Only the table is accessed at random, so its slots hold part of the hash, and a slot is prefetched well before
+ * the insert. A v1 file has no ids: they are derived when they are needed, because hardly anything needs them and each
+ * costs a SHA-256. */
 #include "session_impl.h"
 #include "sessionfs/base/name.h"
 
@@ -11,12 +10,12 @@
 #include <sha256.h>
 #include <stdio.h>
 
-/* Bytes of it that are kept. */
+/* How many bytes of the digest are kept. */
 enum { DIGEST = 16 };
 
 /* ---- keys ---- */
 
-/* Puts a digest in the place of a text. */
+/* Replaces the text by its digest. */
 static void digest(struct buf *text)
 {
 	uint8_t sum[SHA256_DIGEST_LENGTH];
@@ -63,7 +62,7 @@ uint64_t key_hash(const struct session *s, const struct key *k)
 
 /* ---- arena ---- */
 
-/* In front of a key; before a text, twice its length. */
+/* The byte in front of a key; for a text it is twice the length. */
 enum { HEAD_NUMBER = 1, HEAD_DIGEST = 3 };
 
 static uint32_t arena_add_unusual(arena_t *a, const struct key *k)
@@ -85,7 +84,7 @@ static uint32_t arena_add_unusual(arena_t *a, const struct key *k)
 	return at;
 }
 
-/* Copies n bytes, from eight to sixteen of them without a call. */
+/* Copies n bytes; eight to sixteen without a call. */
 static inline void copy_few(char *to, const char *from, size_t n)
 {
 	if (n - 8 > 8) {
@@ -151,7 +150,7 @@ static uint32_t slot_entry(uint32_t slot)
 	return (slot & 0xffffff) - 1;
 }
 
-/* The slot that holds this key, or the free one where it belongs. */
+/* The slot of this key, or the free slot where it belongs. */
 static uint32_t *slot_find(const struct session *s, uint64_t hash, const struct key *k)
 {
 	const struct id_table *t = &s->derived->table;
@@ -168,7 +167,7 @@ static uint32_t *slot_find(const struct session *s, uint64_t hash, const struct 
 	}
 }
 
-/* If the id exists already, the later line wins. */
+/* If the id is there already, the later line wins. */
 static void table_put(const struct session *s, uint64_t hash, uint32_t i, bool *ret_replaced)
 {
 	uint32_t *slot = &s->derived->table.slots[slot_of(&s->derived->table, hash)];

@@ -21,8 +21,9 @@ static int by_target(const void *a, const void *b)
 	return (x->record > y->record) - (x->record < y->record);
 }
 
-/* Takes n new records, by target, into the labels, which have room for them. Of each target the last counts, and
- * the label is gone if that clears. From the end, so that what stands before the first of them is not touched. */
+/* Merges n new records, sorted by target, into the labels, which have room for them. For each target the last record
+ * counts; if it clears, the label is gone. Merges from the end, so that labels before the first target stay in place.
+ */
 static void take_labels(const struct session *s, const struct label *fresh, size_t n)
 {
 	__typeof__(&s->derived->labels) to = &s->derived->labels;
@@ -43,8 +44,8 @@ static void take_labels(const struct session *s, const struct label *fresh, size
 	to->n = i + (end - at);
 }
 
-/* Goes on where it ended, so that a label costs the same however many there are. All anew if the target of
- * an earlier record may be another one now. */
+/* Continues where the last call ended, so that a new label costs the same however many there are. Starts again if the
+ * target of an earlier record may be another one now. */
 static int make_labels(const struct session *s)
 {
 	struct derived *d = s->derived;
@@ -123,7 +124,7 @@ static int by_entry(const void *a, const void *b)
 	return (x->record > y->record) - (x->record < y->record);
 }
 
-/* The last one of each entry. */
+/* Keeps the last change of each entry. */
 static size_t keep_last(struct label_change *v, size_t n)
 {
 	size_t kept = 0;

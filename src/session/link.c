@@ -1,9 +1,8 @@
-/* Parents before children is the rule, and then each new entry is linked in
- * constant time. Three things break it: a parent that stands in a later line, an
- * id that a later line takes over with all its children, and an orphan whose
- * parent arrives. Then everything is linked anew from `parent` alone, parents
- * first, whatever their order in the file. Only so can cycles arise, and they
- * are found there. */
+/* Usually parents stand before their children, and then each new entry is linked in
+ * constant time. Three things break this: a parent in a later line, a later line
+ * that takes over an id with all its children, and an orphan whose parent arrives.
+ * Then everything is linked anew from `parent` alone, parents first, whatever their
+ * order in the file. Cycles arise only in this way, and are found there. */
 #include "session_impl.h"
 
 bool refs_add(struct refs *r, uint32_t entry, const struct key *key)
@@ -38,7 +37,7 @@ static uint32_t conversation_above(const struct session *s, uint32_t i)
 	return entry_at(s, parent)->near;
 }
 
-/* Tells the conversation entry above i what is below it. */
+/* Notes in the conversation entry above i what is below it. */
 static void place(struct session *s, uint32_t i)
 {
 	struct entry *e = entry_at(s, i);
@@ -83,7 +82,7 @@ static void place_ring(struct session *s, const uint32_t *ring, size_t n)
 		place(s, ring[(start + n - k) % n]);
 }
 
-/* Places i after all above it. The stack has room for all entries. */
+/* Places i, and before it all that are above it. The stack has room for all entries. */
 static void place_from_above(struct session *s, uint32_t i, uint32_t *stack)
 {
 	size_t n = 0;
@@ -124,7 +123,7 @@ static void relink(struct session *s, uint32_t *stack)
 }
 
 /* Looks up the parents named in `refs` and keeps the rest as orphans, for which there must be room.
- * True if a parent is not before its child, or is that of an entry already linked. */
+ * True if a parent does not stand before its child, or the child was linked already. */
 static bool find_parents(struct session *s, const struct refs *refs, uint32_t from)
 {
 	bool late = false;
@@ -147,7 +146,7 @@ static bool find_parents(struct session *s, const struct refs *refs, uint32_t fr
 	return late;
 }
 
-/* Finds the parents of new entries, and of orphans that wait for one. All memory is had before anything changes. */
+/* Finds the parents of new entries and of orphans. Allocates all memory before it changes anything. */
 static int find_all_parents(struct session *s, uint32_t from, const struct refs *pending, bool *ret_late)
 {
 	struct refs waiting = s->orphans, room = {0};

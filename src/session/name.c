@@ -1,10 +1,10 @@
-/* Names under entries/. Nearly all are simply the encoded id, or ~LINE, and are
- * not kept. Where an id is not kept either (a number, a long text), or is not what is shown (bytes that are not UTF-8),
- * the name cannot be made from the index nor found in it: of those the index keeps a hash of the name, to find it, and
- * the id is read from the line again to show it.
+/* Names under entries/. Nearly all are simply the encoded id, or ~LINE, and are not kept. If the index does not keep
+ * the id (a number, a long text), or the id is not what is shown (bytes that are not UTF-8), the index can neither make
+ * nor find the name. For such an entry it keeps a hash of the name, to find it, and reads the id from the line again to
+ * show it.
  *
- * Such names can be equal to others: a number and a string of the same text, bytes that are not UTF-8 beside half a
- * surrogate pair. So entries are named in file order, and each takes the first name that those before it left over. */
+ * Such names can be equal to others: a number and a string of the same text, bytes that are not UTF-8 and half a
+ * surrogate pair. So entries are named in file order, and each takes the first name that is still free. */
 #include "session_impl.h"
 #include "sessionfs/base/name.h"
 
@@ -30,7 +30,7 @@ static uint64_t hash_name(const struct session *s, struct span name)
 	return key_hash(s, &(struct key){.text = name});
 }
 
-/* The slot of the name with this hash, or the free one where it belongs; NULL if nothing is odd. */
+/* The slot of the name with this hash, or the free slot where it belongs; NULL if there are no odd names. */
 static uint32_t *odd_slot(const struct session *s, uint64_t hash)
 {
 	size_t size = s->odd_slots.n;
@@ -84,7 +84,7 @@ static void odd_reset(struct session *s)
 	s->odd.n = s->odd_slots.n = 0;
 }
 
-/* The entry that has this name because it simply is its id, or NO_ENTRY. */
+/* The entry whose encoded id is this name, or NO_ENTRY. */
 static uint32_t plain_owner(const struct session *s, struct span name, struct buf *text)
 {
 	buf_reset(text);
@@ -144,7 +144,7 @@ static int give_name(struct naming *n, uint32_t i)
 	return odd_add(n->s, &odd);
 }
 
-/* Whether the name that entry i has by its id was given to one before. */
+/* Whether an earlier entry has taken the name that entry i has by its id. */
 static bool has_lost_name(struct naming *n, uint32_t i)
 {
 	buf_reset(&n->name);
@@ -212,7 +212,7 @@ void session_entry_name(const struct session *s, uint32_t i, struct buf *out)
 		name_encode("", session_entry_id(s, i), "", out);
 }
 
-/* The entry of a line, if it has no better name. */
+/* The entry in this line, if ~LINE is its name. */
 static uint32_t entry_by_line(const struct session *s, struct span digits)
 {
 	uint64_t line = 0;

@@ -1,6 +1,6 @@
-/* An entry's texts are written by one routine that appends, or only counts, so
- * that a size is always that of the bytes. Whether a text is blank, and whether
- * it ends in a newline, is seen from the escapes and needs no decoding. */
+/* One routine writes an entry's texts or only counts their bytes, so that a size is
+ * always right. Whether a text is blank, and whether it ends in a newline, can be
+ * seen from the escapes without decoding. */
 #include "sessionfs/session/part.h"
 #include "part_base64.h"
 
@@ -14,7 +14,7 @@ struct text {
 	struct buf *to; /* NULL: count only */
 	size_t n;
 	size_t begin; /* where it begins in `to` */
-	bool filled;  /* there is something else than newlines */
+	bool filled;  /* it has something other than newlines */
 	bool at_line; /* the last character is a newline */
 };
 
@@ -90,7 +90,7 @@ struct json_value part_content(const struct record *r)
 	return r->type == RECORD_CUSTOM_MESSAGE ? r->content : (struct json_value){0};
 }
 
-/* Adds what the blocks of this type say, joined by a newline. */
+/* Adds the texts of the blocks of this type, joined by a newline. */
 static void add_blocks(struct text *t, const struct record *r, enum block_type type)
 {
 	struct block_iter it;
@@ -237,7 +237,7 @@ size_t part_thinking_size(const struct record *r)
 	return make_thinking(r, NULL);
 }
 
-/* A command that was cancelled may have a code, too. */
+/* A cancelled command may have an exit code, too. */
 static bool has_bad_exit(const struct record *r)
 {
 	double code;
@@ -324,7 +324,7 @@ struct json_value part_usage(const struct record *r)
 	return json_truthy(r->msg.usage) ? r->msg.usage : (struct json_value){0};
 }
 
-/* Goes to the block of this type after the n-th, from `rest` if it stands there. */
+/* Goes to the block of this type after the n-th; starts at `rest` if that is the place. */
 static bool next_of(struct block_iter *rest, const struct record *r, enum block_type type, unsigned n,
                     struct block *ret)
 {
@@ -396,7 +396,7 @@ void part_image(const struct part_image *img, struct buf *out)
 {
 	CLEANUP_BUF struct buf own = BUF_INIT;
 	struct span text = image_text(img->data, &own);
-	/* Not what was counted before: bytes that are paged may be others by now. */
+	/* Not the number counted before: the file behind paged bytes may have changed since. */
 	char *to = buf_reserve(out, base64_most(text));
 
 	if (buf_err(&own))

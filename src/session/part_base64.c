@@ -1,5 +1,5 @@
-/* Images are megabytes of clean base64: that is measured and decoded in groups.
- * At the first odd character the group is put together one character after the other. */
+/* Images are megabytes of clean base64, which is measured and decoded in groups. A group
+ * with an odd character in it is put together one character after the other. */
 #include "part_base64.h"
 
 #include "sessionfs/base/utf8.h"
@@ -55,7 +55,7 @@ static void put_unit(struct decoder *d, uint32_t unit)
 	d->bits = d->have = 0;
 }
 
-/* Past the character at p, which is not ASCII. */
+/* Returns the end of the character at p, which is not ASCII. */
 static const char *put_wide(struct decoder *d, const char *p, const char *end)
 {
 	int step = utf8_next(p, (size_t)(end - p));
@@ -98,7 +98,7 @@ static bool chunk_is_clean(const char *p)
 	return !odd;
 }
 
-/* Past the whole groups at p, up to the first odd character. */
+/* Returns the end of the whole groups at p, before the first odd character. */
 static const char *put_groups(struct decoder *d, const char *p, const char *end)
 {
 	while (!d->to && end - p >= CHUNK && chunk_is_clean(p)) {

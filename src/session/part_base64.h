@@ -1,12 +1,12 @@
-/* Base64 as Node's Buffer.from(text, "base64") reads it: both alphabets, whatever
- * belongs to neither is skipped, the first `=` ends it. A character beyond U+00FF
+/* Base64 as Node's Buffer.from(text, "base64") reads it: both alphabets; characters that
+ * belong to neither are skipped; the first `=` ends it. A character beyond U+00FF
  * counts as the low byte of each of its UTF-16 units, as in Node. */
 #ifndef SESSIONFS_PART_BASE64_H
 #define SESSIONFS_PART_BASE64_H
 
 #include "sessionfs/base/span.h"
 
-/* More than this is never decoded from so long a text, whatever it says. */
+/* The most bytes that a text of this length can decode to. */
 static inline size_t base64_most(struct span text)
 {
 	return text.n / 4 * 3 + 3;

@@ -1,8 +1,8 @@
-/* What is wrong with the file. What a line says by itself is noted when it is
- * scanned; what takes the other entries is found when somebody asks. */
+/* What is wrong with the file. Faults of one line are noted when it is scanned.
+ * Faults that depend on other entries are looked for when somebody asks. */
 #include "session_impl.h"
 
-/* More are not kept: a file of nothing but bad lines must not fill the memory. */
+/* At most so many are kept: a file of nothing but bad lines must not fill the memory. */
 enum { FAULTS = 1000000 };
 
 static const char *const reasons[] = {
@@ -51,7 +51,7 @@ static uint32_t entry_by_index(const struct session *s, double index, bool *ret_
 	return (uint32_t)index - headers;
 }
 
-/* *ret_fine: nothing is missing, even if nothing is kept. */
+/* *ret_fine: what it names is there, even if nothing is kept. */
 static uint32_t first_kept(const struct session *s, uint32_t i, const struct record *r, bool *ret_fine)
 {
 	bool is_header = false;

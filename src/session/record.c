@@ -1,7 +1,7 @@
-/* A line is read once, checked and taken apart in the same scan. Fields are
+/* A line is read once: the same scan checks it and takes it apart. Fields are
  * listed in the header; here each becomes one comparison with a constant, which
- * the compiler turns into a compare of words. A key that occurs twice simply
- * overwrites what the first one left. */
+ * the compiler turns into a compare of words. If a key occurs twice, the second
+ * value overwrites the first. */
 #include "sessionfs/session/format.h"
 #include "record_impl.h"
 
@@ -152,7 +152,7 @@ static bool parse_content(struct json *j, struct record *r, struct blocks *block
 	return rc == 0;
 }
 
-/* Reads the message at the cursor, which is left behind it. */
+/* Reads the message at the cursor, and leaves the cursor behind it. */
 static bool parse_message(struct json *j, struct record *r, struct blocks *blocks)
 {
 	struct json_value key, v;
@@ -239,7 +239,7 @@ void block_iter_init_of(struct block_iter *it, const struct record *r, struct js
 
 bool block_next(struct block_iter *it, struct block *ret)
 {
-	/* Only needed while inside one block, so the iterator need not own it. */
+	/* Needed only within one block, so the iterator need not own it. */
 	CLEANUP_BUF struct buf deep = BUF_INIT;
 
 	if (!it->live)

@@ -52,7 +52,7 @@ static bool between(int x, int low, int high)
 	return x >= low && x <= high;
 }
 
-/* Only the first nine digits count that matter. */
+/* Only the first nine significant digits count. */
 static struct token scan_number(struct span *s)
 {
 	struct token t = {.kind = TOKEN_NUMBER};
@@ -67,7 +67,7 @@ static struct token scan_number(struct span *s)
 	return t;
 }
 
-/* Three letters decide, and only the name of a month may go on behind them. */
+/* The first three letters decide; only the name of a month may be longer. */
 static void know_word(const char prefix[3], struct token *t)
 {
 	static const struct {
@@ -99,7 +99,7 @@ static bool is_separator(struct span s)
 	return s.n >= 3 && memcmp(s.p, "\u2028", 2) == 0 && ((unsigned char)s.p[2] & 0xfe) == 0xa8;
 }
 
-/* Letters, all that comes behind Z in ASCII, and all beyond it but white space. */
+/* Letters, all characters after Z in ASCII, and all beyond ASCII except white space. */
 static bool is_word(struct span s)
 {
 	return s.n && (unsigned char)s.p[0] >= 'A' && (space_first(s) == 0 || is_separator(s));
@@ -117,7 +117,7 @@ static struct token scan_word(struct span s)
 	return t;
 }
 
-/* The length of a parenthesis with all in it, to the end if it is not closed. */
+/* The length of a parenthesis with all that is in it; to the end of the text if it is not closed. */
 static size_t parenthesis(struct span s)
 {
 	size_t i = 0;
@@ -287,7 +287,8 @@ static bool iso_time(struct reading *r)
 	return iso_zone(r) && in->next.kind == TOKEN_END;
 }
 
-/* Reads as much of a date as is ISO 8601. The token that is not any more, the end, or a bad one. */
+/* Reads as much of a date as is ISO 8601. Returns the token after that: the end, a bad one, or one for the older
+ * parser. */
 static struct token iso_date(struct reading *r)
 {
 	struct scanner *in = &r->in;

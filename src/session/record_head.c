@@ -2,9 +2,9 @@
  * long strings but into the few dozen keys and short values around them. So
  * there is a short way for lines as pi writes them: no white space, no escaped
  * keys, `role` before `content`, the usual fields first. It keeps nothing but a
- * pointer and looks at 16 bytes at a time; what is long goes to the JSON
- * scanner. It never judges: whatever it does not know it leaves to
- * record_parse(), and so a line means the same on both ways. */
+ * pointer and looks at 16 bytes at a time; long strings go to the JSON scanner.
+ * It never judges: it leaves whatever it does not know to record_parse(), so a
+ * line means the same on both ways. */
 #include "sessionfs/session/format.h"
 #include "record_impl.h"
 
@@ -117,8 +117,9 @@ void record_head(struct span line, struct buf *deep, struct record_head *ret,
 
 #ifdef __SSE2__
 
-/* Each of these gets a pointer into the line and returns where it goes on, or NULL for the long way. They need not
- * watch for the end: the control character there stops them all, and LOOK bytes from anywhere can be read. */
+/* Each of these functions gets a pointer into the line and returns where the line continues, or NULL for the long way.
+ * They need not watch for the end: the control character there stops them all, and LOOK bytes can be read from any
+ * place in the line. */
 
 enum { LOOK = 16 };
 _Static_assert(RECORD_PAD >= 3 * LOOK, "the short way looks that far ahead");
@@ -133,7 +134,7 @@ static inline unsigned find_special(const char *p)
 	return (unsigned)__builtin_ctz((unsigned)_mm_movemask_epi8(hit) | 1u << LOOK);
 }
 
-/* A bit for each of the LOOK bytes at p that is no digit, and all bits above them. */
+/* A bit for each of the LOOK bytes at p that is not a digit, and all bits above them. */
 static inline unsigned find_others(const char *p)
 {
 	__m128i b = _mm_loadu_si128((const __m128i *)p);
@@ -225,7 +226,7 @@ static inline __attribute__((always_inline)) const char *scalar_at(const struct 
 	return long_number(s, p, &v);
 }
 
-/* Past the container at p, which begins with a bracket. */
+/* Returns the end of the container at p, which begins with a bracket. */
 static const char *container_at(const struct head_scan *s, const char *p)
 {
 	uint64_t objects = 1; /* a bit for each open container, below a mark */
@@ -266,7 +267,7 @@ static inline const char *skip_at(const struct head_scan *s, const char *p)
 	return *p == '{' || *p == '[' ? container_at(s, p) : scalar_at(s, p);
 }
 
-/* A value of the head: hardly ever anything else than a string. */
+/* A value of the head: nearly always a string. */
 static inline const char *value_at(const struct head_scan *s, const char *p, struct json_value *ret)
 {
 	if (*p == '"')
@@ -280,7 +281,7 @@ static inline const char *value_at(const struct head_scan *s, const char *p, str
 #define IS(key, name) ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
 #define SKIP(p, text) (memcmp((p), text, sizeof(text) - 1) == 0 ? (p) + sizeof(text) - 1 : NULL)
 
-/* What a usage that pi writes begins with: numbers, in its order. NULL if it is another one. */
+/* The beginning of a usage as pi writes it: numbers, in pi's order. NULL if it differs. */
 static const char *usual_usage(const struct head_scan *s, const char *p)
 {
 	if (!(p = SKIP(p, "{\"input\":")) || !(p = number_at(s, p)) || !(p = SKIP(p, ",\"output\":")) ||
@@ -301,7 +302,7 @@ static const char *usage_at(const struct head_scan *s, const char *p)
 	return end ? end : skip_at(s, p);
 }
 
-/* The text that most blocks begin with; NULL if it is another block. */
+/* A text block as most are. NULL if it is another block. */
 static const char *usual_block(const struct head_scan *s, const char *p)
 {
 	struct json_value text;
@@ -342,7 +343,7 @@ static const char *block_at(struct head_scan *s, const char *begin)
 	return p + 1;
 }
 
-/* The blocks are looked into whoever speaks: only an assistant's calls are kept in the end. */
+/* Blocks are examined whatever the role: in the end only the calls of an assistant count. */
 static const char *content_at(struct head_scan *s, const char *p)
 {
 	if (s->content)
@@ -419,7 +420,7 @@ static struct json_value *field_of(struct head_scan *s, struct span key)
 	return IS(key, "firstKeptEntryIndex") ? &head->first_kept_entry_index : NULL;
 }
 
-/* The four fields that pi puts first, in its order; NULL if it is another one. */
+/* The four fields that pi writes first, in its order. NULL if they differ. */
 static const char *usual_begin(struct head_scan *s, const char *p)
 {
 	if (!(p = SKIP(p, "{\"type\":")) || *p != '"' || !(p = string_at(s, p, &s->type)))
@@ -499,7 +500,7 @@ static inline void head_reset(struct record_head *head)
 	head->calls = head->images = 0;
 }
 
-/* The short way found the line to end at p: so it did if a newline stands there, or the text ends. */
+/* For the short way the line ends at p: that is so if a newline stands there, or the text ends. */
 static inline bool is_line_end(const struct head_scan *s, const char *p)
 {
 	return p == s->end || *p == '\n';

@@ -16,7 +16,7 @@ static inline bool key_is(struct json_value key, const char *name, size_t n)
 enum record_type record_type_of(struct json_value v);
 enum record_role record_role_of(struct json_value v);
 
-/* A day and a time of it as they stand in a text, each field within its range, the day up to 31 in any month. */
+/* A date and time as a text gives them. Each field is within its range; the day is up to 31 in any month. */
 struct date {
 	int64_t year;
 	int month, day, hour, minute, second, ms;

@@ -29,8 +29,8 @@ static int64_t offset_at(int64_t second)
 	return localtime_r(&t, &tm) ? tm.tm_gmtoff : 0;
 }
 
-/* Local time to UTC. A local time that occurs twice means the first one, and one that is skipped is counted on from
- * before the gap, as in ECMAScript; mktime(3) leaves both open. */
+/* Local time to UTC. A local time that occurs twice means the first one; one that is skipped counts with the offset
+ * from before the gap. So says ECMAScript; mktime(3) leaves both open. */
 static int64_t from_local(int64_t second)
 {
 	const int64_t day = 24 * 60 * 60;

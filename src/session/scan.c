@@ -1,4 +1,4 @@
-/* Reads what the file has more than the index and turns lines into entries.
+/* Reads what was appended since the index was last grown, and turns lines into entries.
  *
  * One buffer is read, cut at newlines and handed to record_head(), which checks
  * and takes apart in one pass. In nearly every line the parent is the entry of
@@ -226,7 +226,7 @@ static bool take_entry(struct scan *sc, const struct record_head *head, struct s
 
 enum taken { TAKEN_NOT, TAKEN_NOTHING, TAKEN_ENTRY, TAKEN_OTHER };
 
-/* A line that gives no entry is blank or at fault; of the file's last, unfinished one only the fault is noted. */
+/* A line that gives no entry is blank or at fault. For the last line, if it is unfinished, only the fault is noted. */
 static enum taken refuse(struct scan *sc, uint64_t offset, enum reason reason, bool tail)
 {
 	struct extent *at = &sc->s->at;
@@ -281,7 +281,7 @@ static enum taken take_other(struct scan *sc, const struct record_head *head, st
 	return TAKEN_OTHER;
 }
 
-/* Takes the line that the text begins with. */
+/* Takes the first line of the text. */
 static enum taken take_line(struct scan *sc, struct span text, uint64_t offset, bool tail, size_t *ret_n)
 {
 	struct session *s = sc->s;
@@ -312,8 +312,8 @@ struct window {
 	size_t n;        /* bytes in it */
 	size_t searched; /* of these, without a newline */
 	uint64_t offset; /* of the first one in the file */
-	size_t long_n;   /* of a last line that was too long for it */
-	bool skipping;   /* within a line that is not worth keeping */
+	size_t long_n;   /* bytes of a last line that was too long for it */
+	bool skipping;   /* inside a line that is not kept */
 	enum reason why;
 };
 
@@ -322,8 +322,8 @@ static void window_release(struct window *w)
 	free(w->block);
 }
 
-/* Where the bytes at the window's offset belong: at the place in a LINE that they have in the file, since the kernel
- * copies faster between like places. */
+/* Where the window's bytes are put: at the same place in a LINE that they have in the file, because the kernel then
+ * copies faster. */
 static char *window_place(const struct window *w)
 {
 	return w->block + (size_t)(w->offset - (uintptr_t)w->block) % LINE;
@@ -368,7 +368,7 @@ static void window_drop(struct window *w, size_t n)
 	memset(w->p + w->n, 0, RECORD_PAD);
 }
 
-/* Whether a value can begin so, white space aside. */
+/* Whether a JSON value can begin like this, white space aside. */
 static bool may_be_value(char c)
 {
 	return c && strchr("{[\"-0123456789tfn \t\r", c);
@@ -382,7 +382,7 @@ static void window_clear(struct window *w, uint64_t offset)
 	memset(w->p, 0, RECORD_PAD);
 }
 
-/* The rest of this line is read and forgotten. */
+/* Skips the rest of this line. */
 static void skip_line(struct window *w, enum reason why)
 {
 	if (!w->skipping)
@@ -391,8 +391,8 @@ static void skip_line(struct window *w, enum reason why)
 	window_clear(w, w->offset + w->n);
 }
 
-/* Where the line ends that the window begins with and does not hold: at a newline, or at `to`. Looks no further than a
- * line may be long; the window is used for it. */
+/* Finds the end of the line that begins in the window and is too long for it: a newline, or `to`. Looks no further than
+ * the longest line. Overwrites the window. */
 static int find_line_end(struct scan *sc, struct window *w, uint64_t to, uint64_t *ret)
 {
 	uint64_t from = w->offset + w->n, most = w->offset + SESSION_LINE_MOST + 1;
@@ -437,7 +437,7 @@ static int take_long(struct scan *sc, struct window *w, uint64_t to)
 	return sc->err;
 }
 
-/* Of a line that cannot be JSON nothing more is kept; one that is too long for the window is taken by itself. */
+/* A line that cannot be JSON is skipped; one that is too long for the window is taken by itself. */
 static int take_beginning(struct scan *sc, struct window *w, uint64_t to)
 {
 	w->searched = w->n;
@@ -515,7 +515,7 @@ static int take_tail(struct scan *sc, const struct window *w)
 	return sc->err;
 }
 
-/* The whole lines that were read so far are kept: whoever goes on begins behind them. */
+/* The whole lines that were read so far are kept: the next scan begins behind them. */
 static int stop_at_line(struct session *s)
 {
 	s->at.end = s->at.whole;
@@ -549,7 +549,7 @@ static int read_lines(struct scan *sc, uint64_t to)
 	return take_tail(sc, &w);
 }
 
-/* The tail was taken as a line. White space and a newline may follow; anything else makes it another line than the
+/* The tail was taken as a line. White space and a newline may follow; anything else makes it a different line from the
  * one that was shown. */
 static int close_tail(struct scan *sc, uint64_t to)
 {

@@ -12,8 +12,8 @@
 
 enum {
 	PRINT = 4096,           /* bytes hashed at either end */
-	PIECE = 1024 * 1024,    /* read at once, between two looks whether it is still wanted */
-	READ_AHEAD = 128 * 1024 /* a reader reads at most so many bytes in advance */
+	PIECE = 1024 * 1024,    /* read with one call, between two calls of stop_check */
+	READ_AHEAD = 128 * 1024 /* the most that a reader reads in advance */
 };
 
 int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s))
@@ -53,8 +53,8 @@ static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t of
 	return (ssize_t)got;
 }
 
-/* A paged line comes in when it is touched, where nobody can say that it does not come. So where reading may wait for
- * somebody else it is copied first. */
+/* A paged line is read when it is touched, and there no error can be returned. So if reading may wait for somebody
+ * else, the line is copied first. */
 int take_long_line(const struct session *s, uint64_t off, size_t n, struct buf *out)
 {
 	int fd = opened_fd(s->file);
@@ -101,7 +101,7 @@ static int make_prints(const struct session *s, uint64_t end, struct prints *ret
 	return rc < 0 ? rc : hash_range(s, end - n, n, &ret->tail);
 }
 
-/* Those of before stay good where the file cannot be read now. */
+/* If the file cannot be read now, the old ones stay valid. */
 static int take_prints(struct session *s)
 {
 	struct prints now = {0};
@@ -173,7 +173,7 @@ struct session *session_new(const struct reach_at *at)
 	s->serial = 1;
 	s->at.last = s->at.info = NO_ENTRY;
 	hash_key_draw(&s->secret);
-	/* Counts of another index of the file must not be comparable. */
+	/* Another index of the file must not have the same count. */
 	s->relinks = (uint32_t)s->secret.seed;
 	atomic_init(&s->renamed, NO_ENTRY);
 	return s;
@@ -193,8 +193,8 @@ static void cleanup_session(struct session **s)
 	session_close(*s);
 }
 
-/* Rises, and is the same for an index that is built again over the unchanged file and another
- * one over a changed file: what was made from an index that was dropped is known again, or not taken for this one's. */
+/* Rises with each change. An index that is built again over the unchanged file gets the same serial, so that views made
+ * from the dropped one stay valid; over a changed file it gets another. */
 static uint64_t serial_of(const struct stat *st, uint64_t before)
 {
 	uint64_t now =
@@ -203,7 +203,7 @@ static uint64_t serial_of(const struct stat *st, uint64_t before)
 	return now > before ? now : before + 1;
 }
 
-/* The part that was read is the index of a shorter file; the next caller finds that the file has grown. */
+/* What was read is a valid index of a shorter file; the next caller finds that the file has grown. */
 static int stopped(struct session *s)
 {
 	s->st.st_size = (off_t)s->at.end;
@@ -447,8 +447,8 @@ void reader_release(struct reader *r)
 	line_release(&r->line);
 }
 
-/* Has r hold the line of an entry. More than the line is read once lines turn out to follow each other, and then
- * ever more. */
+/* Has r hold the line of an entry. Once lines turn out to follow each other, more than the line is read, and then ever
+ * more. */
 static int reader_fill(const struct session *s, const struct entry *e, struct reader *r)
 {
 	struct buf *bytes = &r->line.bytes;
@@ -540,7 +540,7 @@ uint32_t session_branch_at(const struct session *s, uint32_t i)
 	return session_is_tip(s, i) && newest != NO_ENTRY ? newest : i;
 }
 
-/* A walk can only come back to an entry it has seen on a cycle, and then to the first one it met there. */
+/* A walk comes back to an entry only on a cycle, and then first to the one at which it entered the cycle. */
 uint32_t session_walk_up(const struct session *s, uint32_t i, uint32_t *ring)
 {
 	const struct entry *e = entry_at(s, i);

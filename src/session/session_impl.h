@@ -1,7 +1,7 @@
 /* The inside of struct session, for session*.c only.
  *
  * session.c          open, look again, read lines, walk
- * copy.c     the same index once more
+ * copy.c     a copy of the index
  * scan.c     lines to entries
  * id.c       where ids are kept and found
  * link.c     parents, children, cycles
@@ -59,7 +59,7 @@ struct key {
 /* The n bytes from `off` on, of a line that is too long for memory. 0 or a negative errno. */
 int take_long_line(const struct session *s, uint64_t off, size_t n, struct buf *out);
 
-/* Keys, each with a byte in front that says what it is; position 0 means none. */
+/* Keys, each with a byte in front that gives its kind; position 0 means none. */
 typedef VEC(char) arena_t;
 
 /* An entry and a key kept in an arena. */
@@ -79,7 +79,7 @@ struct refs {
 struct id_table {
 	uint32_t *slots;
 	uint32_t size, used;
-	uint32_t upto; /* the entries below are in it */
+	uint32_t upto; /* entries below this number are in it */
 };
 
 enum reason {
@@ -133,14 +133,14 @@ struct odd_name {
 	uint64_t hash;   /* of the name */
 };
 
-/* What changes under a session that is const; each `_at` is the serial it was made at, 0 if never. */
+/* What changes although the session is const. Each `_at` is the serial at which it was made; 0: never. */
 struct derived {
 	struct lock mutex;
 	_Atomic uint64_t ids_at, labels_at, answers_at, faults_at;
 	struct id_table table;    /* but for v1 files, filled by session_link */
 	VEC(char) ids;            /* v1: eight characters an entry */
 	VEC(struct label) labels; /* by target */
-	size_t labels_taken;      /* label records that are in it; 0: make it anew */
+	size_t labels_taken;      /* how many label records are in it; 0: make it anew */
 	VEC(uint32_t) answers;    /* see call.c */
 	faults_t faults;
 };
@@ -191,7 +191,7 @@ struct session {
 
 	struct extent at;
 
-	/* From here to `derived` there are vectors alone, each of them in SESSION_VECTORS. */
+	/* From here to `derived` there are only vectors, each of them in SESSION_VECTORS. */
 	VEC(struct entry) entries;
 	arena_t ids;
 	struct refs orphans;   /* whose parent may still come */
@@ -204,8 +204,8 @@ struct session {
 	VEC(uint32_t) call_blocks;
 	VEC(struct call_wide) call_wides;
 
-	VEC(uint32_t) odd_seeds;  /* entries whose id is not what they are found by */
-	VEC(struct odd_name) odd; /* those, and whose name they have taken, in file order */
+	VEC(uint32_t) odd_seeds;  /* entries that are not found by their id */
+	VEC(struct odd_name) odd; /* those, and the entries whose names they have taken, in file order */
 	VEC(uint32_t) odd_slots;  /* hashed by name: index into odd plus one, or 0 */
 
 	struct derived *derived;
@@ -246,8 +246,8 @@ static inline bool has_flag(const struct session *s, uint32_t i, unsigned flag)
 
 /* ---- scan.c ---- */
 
-/* Takes in the file up to `size`. On failure the session is as before; but with -EINTR and a header (stop_check) it is
- * that of a file that ends earlier, and session_grow goes on from there. */
+/* Takes in the file up to `size`. On failure the session is as before. But after -EINTR (stop_check), once there is a
+ * header, it is the index of a shorter file, and session_grow continues from there. */
 int session_scan(struct session *s, uint64_t size);
 
 /* ---- id.c ---- */
@@ -276,7 +276,7 @@ static inline bool key_of(const struct json_value *v, struct buf *text, struct k
 	return true;
 }
 
-/* As span_eq, but in nearly all cases without a call: ids mostly have eight bytes. */
+/* As span_eq, but nearly always without a call: most ids have eight bytes. */
 static inline bool text_equal(struct span a, struct span b)
 {
 	uint64_t x, y;
@@ -313,7 +313,7 @@ bool entry_has_key(const struct session *s, uint32_t i);
 
 /* Room for the ids of all entries. */
 int table_reserve(const struct session *s);
-/* Adds those that are missing. An entry that loses its id to a later line is no longer ENTRY_ADDRESSED, and
+/* Adds the ids that are missing. An entry that loses its id to a later line is no longer ENTRY_ADDRESSED, and
  * *ret_replaced is set. */
 void table_add(const struct session *s, bool *ret_replaced);
 /* The entry with this id, or NO_ENTRY. */
@@ -330,7 +330,7 @@ int session_link(struct session *s, uint32_t from, const struct refs *pending);
 
 /* ---- name.c ---- */
 
-/* Names the entries from `from` on; those before it have their names, or are none. 0, or why a line cannot be read. */
+/* Names the entries from `from` on; those before it have their names. 0, or why a line cannot be read. */
 int names_update(struct session *s, uint32_t from);
 
 /* ---- call.c ---- */
