@@ -31,7 +31,7 @@ struct chunk_escapes {
 	uint64_t escaped; /* the bytes after those */
 };
 
-/* Tells the backslashes of a chunk apart; `open` is 1 if the byte before it begins an escape, else 0. */
+/* Finds which backslashes of a chunk begin an escape; `open` is 1 if the byte before it begins one, else 0. */
 static inline struct chunk_escapes chunk_escapes(uint64_t backslash, uint64_t open)
 {
 	const uint64_t odd_bits = 0xaaaaaaaaaaaaaaaau;

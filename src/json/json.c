@@ -112,7 +112,7 @@ static inline const char *plain_end(const char *p, const char *end)
 	return p;
 }
 
-/* Past the escape at p, or NULL if it is none. */
+/* Returns the end of the escape at p, or NULL if it is none. */
 static inline const char *escape_end(const char *p, const char *end)
 {
 	if (end - p < 2)
@@ -124,7 +124,7 @@ static inline const char *escape_end(const char *p, const char *end)
 	return is_a(p[2], HEX) && is_a(p[3], HEX) && is_a(p[4], HEX) && is_a(p[5], HEX) ? p + 6 : NULL;
 }
 
-/* The closing quote of the string that goes on at p, or NULL: one special byte after the other. */
+/* The closing quote of the string that continues at p, or NULL. Goes from one special byte to the next. */
 static const char *string_end_by_step(const char *p, const char *end, bool *ret_escaped)
 {
 	for (;;) {
@@ -144,11 +144,11 @@ static const char *string_end_by_step(const char *p, const char *end, bool *ret_
 
 #if HAVE_CHUNK
 
-/* Source code in a string has an escape every few bytes. To take them one by one
- * costs a mispredicted branch each, so CHUNK bytes are judged at once, a bit a byte. */
+/* Source code in a string has an escape every few bytes. Taking them one by one costs
+ * a mispredicted branch each, so CHUNK bytes are judged at once, with a bit for each. */
 struct chunk {
 	uint64_t quote, backslash;
-	uint64_t common; /* most of what may follow a backslash: quote, backslash, n, t */
+	uint64_t common; /* the usual escapes: quote, backslash, n, t */
 	bool control;    /* there is a control byte somewhere */
 };
 
@@ -292,7 +292,7 @@ static inline enum json_kind kind_at(const char *p, const char *end)
 	return p < end ? (enum json_kind)kind_of[(unsigned char)*p] : JSON_NONE;
 }
 
-/* Past the number or word of this kind at p, or NULL. */
+/* Returns the end of the number or word of this kind at p, or NULL. */
 static const char *word_end(enum json_kind kind, const char *p, const char *end)
 {
 	static const struct span words[] = {
@@ -306,7 +306,7 @@ static const char *word_end(enum json_kind kind, const char *p, const char *end)
 	return (size_t)(end - p) >= word.n && memcmp(p, word.p, word.n) == 0 ? p + word.n : NULL;
 }
 
-/* Past the scalar of this kind at p, or NULL. */
+/* Returns the end of the scalar of this kind at p, or NULL. */
 static inline const char *scalar_end(enum json_kind kind, const char *p, const char *end, bool *ret_escaped)
 {
 	if (kind != JSON_STRING)
@@ -357,7 +357,7 @@ static inline bool top_is_object(const struct json *j)
 	return (unsigned char)j->deep->p[(d - JSON_DEPTH) / 8] >> d % 8 & 1;
 }
 
-/* Past the key and colon at p, or NULL. */
+/* Returns the end of the key and colon at p, or NULL. */
 static inline const char *key_end(const char *p, const char *end, struct json_value *ret)
 {
 	bool escaped;
@@ -374,7 +374,7 @@ static inline const char *key_end(const char *p, const char *end, struct json_va
 	return p < end && *p == ':' ? p + 1 : NULL;
 }
 
-/* Past the container at p and all that is in it, or NULL. */
+/* Returns the end of the container at p, or NULL. */
 static const char *container_end(struct json *j, const char *p)
 {
 	const char *end = j->end;

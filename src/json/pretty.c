@@ -12,7 +12,7 @@ static void new_line(struct buf *out, size_t depth)
 	out->n += 2 * depth;
 }
 
-/* Appends the members of v, a container, and what encloses them. */
+/* Appends the container v with its members and brackets. */
 static void pretty_container(struct json_value v, struct buf *out)
 {
 	CLEANUP_BUF struct buf deep = BUF_INIT;
@@ -66,7 +66,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The end of the tokens from p on that have no white space between them. */
+/* The end of the run of tokens at p that have no white space between them. */
 static const char *tokens_end(const char *p, const char *end)
 {
 	bool escaped;

@@ -1,7 +1,7 @@
-/* What a JSON string says, and how a text is said in JSON. One decoder serves
- * both the size and the bytes: without a place to write to it only counts. Text
- * in which only escapes have to be replaced, that is nearly all text, goes a
- * shorter way that looks at many bytes at once and says the same. */
+/* Decodes JSON strings, and encodes text as JSON. One decoder makes both the size
+ * and the bytes: without a place to write to it only counts. Nearly all text needs
+ * only its escapes replaced: for that there is a shorter way, which looks at many
+ * bytes at once and gives the same result. */
 #include "sessionfs/json/json.h"
 #include "sessionfs/base/utf8.h"
 #include "block.h"
@@ -11,11 +11,10 @@ enum {
 	SYMBOL_FOR_NULL = 0x2400,
 };
 
-/* A stray backslash: it says nothing. */
+/* A stray backslash stands for nothing. */
 static const uint32_t no_code = UINT32_MAX;
 
-/* What is counted first and written then may have changed in between: bytes that are paged are read from the file
- * again. */
+/* The text may change between counting and writing: paged bytes are read from the file again. */
 struct sink {
 	char *to;    /* NULL: count only */
 	size_t most; /* there is room for */
@@ -105,8 +104,8 @@ static int32_t unit_at(const char *p, const char *end)
 static const char plain_escapes[256] = {
     ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
 
-/* Past the escape at p, which stands for *ret. A checked string has only valid
- * ones; of any other text a backslash that begins none is passed over. */
+/* Returns the end of the escape at p, which stands for *ret. A checked string has only
+ * valid ones; in other text a backslash that begins none is skipped. */
 static const char *escape_read(const char *p, const char *end, uint32_t *ret)
 {
 	char plain = end - p >= 2 ? plain_escapes[(unsigned char)p[1]] : 0;
@@ -130,7 +129,7 @@ static const char *escape_read(const char *p, const char *end, uint32_t *ret)
 	return p + 12;
 }
 
-/* Puts what the escape at p stands for; returns past it. */
+/* Writes what the escape at p stands for; returns its end. */
 static const char *put_escape(struct sink *out, const char *p, const char *end, enum json_decode how)
 {
 	uint32_t c;
@@ -192,7 +191,7 @@ static size_t count_simple(struct span text, enum json_decode how)
 			}
 			struct chunk_escapes e = chunk_escapes(backslash, 0);
 			if (!(e.escaped & chunk_equal(p, 'u'))) {
-				/* A backslash that is last begins the next chunk. */
+				/* A backslash at the end of a chunk begins the next one. */
 				size_t size = CHUNK - (e.begins >> (CHUNK - 1));
 				out.n += size - (size_t)__builtin_popcountll(e.begins << 1);
 				p += size;
@@ -209,7 +208,7 @@ static size_t count_simple(struct span text, enum json_decode how)
 	return out.n;
 }
 
-/* Puts what the escape, or the characters beyond ASCII, at *p stand for; false if one is ill-formed. */
+/* Writes what the escape, or the characters beyond ASCII, at *p stand for; false if one is ill-formed. */
 static inline bool put_special(char **to, const char **p, const char *end, enum json_decode how)
 {
 	if (**p == '\\') {
@@ -234,8 +233,8 @@ static inline bool put_special(char **to, const char **p, const char *end, enum 
 	return true;
 }
 
-/* A block is written where it may lie, and what follows an escape in it is written over. Nothing gets longer, so it
- * fits. */
+/* Each block is written as a whole, and then the part behind an escape is overwritten. Decoding makes nothing longer,
+ * so it fits. */
 static bool decode_simple(struct span text, enum json_decode how, char *begin, size_t *ret_n)
 {
 	const unsigned wide = how != JSON_EXACT ? UINT32_MAX : 0;
@@ -316,7 +315,7 @@ bool json_is(struct json_value v, const char *ascii)
 	return p == end && !*ascii;
 }
 
-/* Appends what has to be escaped in JSON: a quote, a backslash or a control byte. */
+/* Appends the escape of a byte that needs one in JSON: a quote, a backslash or a control byte. */
 static void quote_byte(unsigned char c, struct buf *out)
 {
 	static const char letter[256] = {

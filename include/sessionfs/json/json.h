@@ -75,8 +75,8 @@ int json_next(struct json *j, struct json_value *key);
 /* Reads the value at the cursor; containers are checked and skipped whole. False if malformed. */
 bool json_value(struct json *j, struct json_value *ret);
 
-/* The closing quote of the string whose text goes on at p, or NULL if it is malformed or does not end before `end`.
- * Behind NULL *ret_escaped says nothing. */
+/* The closing quote of the string whose text continues at p, or NULL if it is malformed or does not end before `end`.
+ * With NULL *ret_escaped is undefined. */
 const char *json_string_end(const char *p, const char *end, bool *ret_escaped);
 
 /* True if only white space is left and every container was left. */
@@ -92,12 +92,12 @@ struct json_value json_get(struct json_value object, const char *name);
 /* Several members in one pass over the object. The names end in NUL, too. */
 void json_get_all(struct json_value object, const struct span *names, size_t n, struct json_value *ret);
 
-/* How decoded text is to come out. */
+/* What decoded text looks like. */
 enum json_decode {
 	/* For ids, labels and comparisons: every byte and surrogate kept; a lone
 	 * surrogate becomes its three bytes (WTF-8), NUL is NUL. */
 	JSON_EXACT,
-	/* For what is looked up: as JSON_EXACT, but ill-formed bytes are U+FFFD, as in JSON_CLEAN. */
+	/* For lookups: as JSON_EXACT, but ill-formed bytes become U+FFFD, as in JSON_CLEAN. */
 	JSON_READ,
 	/* For text files: always valid UTF-8 without NUL. A lone surrogate and each
 	 * maximal ill-formed sequence become U+FFFD (as in the WHATWG decoder,
@@ -132,8 +132,8 @@ void json_quote(struct span text, struct buf *out);
 void json_well_formed(struct span json, struct buf *out);
 
 /* Appends the value laid out as JSON.stringify(v, null, 2) would, scalars copied
- * as stored; no final newline. What is nested deeper than JSON_PRETTY_DEPTH is
- * copied as stored, so that indentation cannot make gigabytes of a small line. */
+ * as stored; no final newline. Values nested deeper than JSON_PRETTY_DEPTH are
+ * copied as stored, so that indentation cannot turn a small line into gigabytes. */
 #define JSON_PRETTY_DEPTH 128
 void json_pretty(struct json_value v, struct buf *out);
 
