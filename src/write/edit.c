@@ -1,7 +1,7 @@
 /* Records as pi writes them.
  *
- * Ids that stand in the file are copied as they stand there, escapes and all, so
- * that they are the same to JSON.parse whatever is in them. */
+ * Ids are copied as they stand in the file, escapes and all, so that for JSON.parse
+ * they are the same whatever is in them. */
 #include "sessionfs/write/edit.h"
 
 #include "sessionfs/base/fault.h"
@@ -72,8 +72,8 @@ static int make_id(struct edit_writer *w)
 	}
 }
 
-/* Whether an id is a string that stands in the file as it is: of its kind are the ids that pi makes. With a letter
- * other than e it is no number. */
+/* Whether an id is surely a string without escapes in the file, as the ids that pi makes. With a letter other than e it
+ * cannot be a number. */
 static bool is_plain(struct span id)
 {
 	bool letter = false;
@@ -86,7 +86,7 @@ static bool is_plain(struct span id)
 	return letter;
 }
 
-/* Appends the JSON text of a string as it is read. */
+/* Appends a string as it is read, as JSON text. */
 static void quote_read(struct span raw, struct buf *out)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -119,7 +119,7 @@ static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 	if (r.id.kind != JSON_STRING && r.id.kind != JSON_NUMBER)
 		return -EPERM;
 	struct span raw = json_raw(r.id);
-	/* The bytes of an id need not be UTF-8; what is written is. */
+	/* The bytes of an id need not be UTF-8, but the output must be. */
 	if (utf8_prefix(raw) == raw.n)
 		buf_addspan(out, raw);
 	else
@@ -143,8 +143,8 @@ static void find_written(struct edit_writer *w, struct span written)
 		w->own_end += written.p[i] == '\n';
 }
 
-/* The newest entry that can be a parent: what pi takes for the leaf, but for lines it cannot address and for those
- * that are written once more because they came too late. */
+/* The newest entry that can be a parent: pi's leaf, except lines that pi cannot address, and lines of the previous
+ * attempt, which are written again. */
 static uint32_t newest(const struct edit_writer *w)
 {
 	uint32_t n = session_count(w->s);
@@ -277,7 +277,7 @@ static bool summary_is(const struct session *s, uint32_t i, struct span text)
 	return span_eq(buf_span(&now), text);
 }
 
-/* The leaf is there, or an empty summary sits there as the leaf. */
+/* The leaf is at the entry, or is an empty summary below it. */
 static bool leaf_is_at(const struct session *s, uint32_t i)
 {
 	uint32_t leaf = session_leaf(s);

@@ -1,11 +1,11 @@
 /* labels.tsv, read back. All or nothing: the first bad line refuses the table.
  *
- * Three states meet: the labels as of the line in the heading, what the table says, and the labels of now. Where the
- * table says what was so then, it says nothing, and now stays; but a change since that was saved from this very
- * table is the table's own, and can be taken back by it.
+ * Three states meet: the labels as of the line in the heading, the table, and the current labels. A row that says what
+ * was so at that line changes nothing, and the current label stays. But if the label was changed since by saving this
+ * very table, the table may change it back.
  *
- * A cell that reads as it was shown is unchanged, whatever the stored bytes: what
- * cannot be shown (a lone surrogate) is not lost by saving the file. */
+ * A cell that reads as it was shown is unchanged, whatever the stored bytes: so saving
+ * the file does not lose bytes that cannot be shown (a lone surrogate). */
 #include "sessionfs/write/edit.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/vec.h"
@@ -14,7 +14,7 @@
 
 #include <errno.h>
 
-/* Labels as they were left by some of the records, by entry. */
+/* Labels as some of the records left them, sorted by entry. */
 struct labels {
 	struct label_change *v;
 	size_t n;
@@ -28,7 +28,7 @@ struct table {
 	struct buf *why;
 	struct edit_label *labels; /* text.p is an offset into `text` until the end */
 	size_t n, cap;
-	unsigned char *seen; /* one bit an entry: it has a row */
+	unsigned char *seen; /* one bit for each entry: it has a row */
 	unsigned line;
 	uint32_t next; /* the entry after that of the last row */
 };
@@ -88,7 +88,7 @@ static const struct label_change *find_change(const struct labels *l, uint32_t e
 	return low < l->n && l->v[low].entry == entry ? &l->v[low] : NULL;
 }
 
-/* Whether a cell reads as this record was shown; without one, or when it cleared, as no label. */
+/* Whether a cell reads as this change was shown. No change (NULL), or one that clears, was shown as an empty cell. */
 static bool is_shown(struct table *t, const struct label_change *change, struct span cell)
 {
 	if (!change || !change->set)
@@ -100,7 +100,7 @@ static bool is_shown(struct table *t, const struct label_change *change, struct 
 	return span_eq(buf_span(&shown), cell);
 }
 
-/* Whether others have changed the entry's label since the table was read, and not the same table. */
+/* Whether others, not this table, have changed the entry's label since the table was read. */
 static bool is_of_others(struct table *t, const struct label_change *since)
 {
 	struct buf label CLEANUP_BUF = BUF_INIT;
@@ -133,7 +133,7 @@ static int take_cell(struct table *t, uint32_t entry, struct span cell)
 	if (label.n > form_label.limit)
 		return bad(t, "the label is longer than 4096 bytes");
 	int rc = value_parse(&form_label, label, &value, &why);
-	/* White space clears, as everywhere. */
+	/* White space clears the label, as it does elsewhere. */
 	if (rc == 0 && value.n == 0)
 		t->text->n = begin;
 	else if (rc == 0)
@@ -141,7 +141,7 @@ static int take_cell(struct table *t, uint32_t entry, struct span cell)
 	return rc < 0 ? bad(t, why ? why : strerror(-rc)) : add_change(t, entry, begin);
 }
 
-/* Whether the name of an entry with this id is the id itself, as it is of all ids that pi makes. */
+/* Whether an entry with this id has the id itself as its name, as with all ids that pi makes. */
 static bool is_plain(struct span id)
 {
 	for (size_t i = 0; i < id.n; i++)
@@ -150,8 +150,8 @@ static bool is_plain(struct span id)
 	return id.n > 0;
 }
 
-/* The entry that a row names. Nearly always it is soon after that of the row before, which is seen without a look
- * at the table of all ids: a long table is saved for a few rows of it. */
+/* The entry that a row names. Nearly always it follows soon after the entry of the previous row, so look there before
+ * in the table of all ids: a long table is usually saved with a few rows changed. */
 static uint32_t find_entry(struct table *t, struct span name)
 {
 	enum { NEAR = 8 };
@@ -169,13 +169,13 @@ static int take_row(struct table *t, struct span row)
 {
 	if (is_blank(row))
 		return 0;
-	/* Even if it could be the row of an entry with a strange id. */
+	/* This counts as a heading even if an entry had a strange id like it. */
 	if (t->line == 1 && row.n >= sizeof RENDER_LABELS_HEADING - 1 &&
 	    memcmp(row.p, RENDER_LABELS_HEADING, sizeof RENDER_LABELS_HEADING - 1) == 0)
 		return 0;
 	const char *tab = memchr(row.p, '\t', row.n);
 	struct span id = {row.p, tab ? (size_t)(tab - row.p) : row.n};
-	/* An id may begin with # too: what names an entry is no comment. */
+	/* An id may begin with # too: a line that names an entry is no comment. */
 	if (row.p[0] == '#' && session_entry_by_name(t->s, id) == NO_ENTRY)
 		return 0;
 	if (!tab)
@@ -194,7 +194,7 @@ static int take_row(struct table *t, struct span row)
 	return take_cell(t, i, cell);
 }
 
-/* Whether the entry's label came since the table was read, and not from it: then it could not have a row. */
+/* Whether others set the entry's label since the table was read: then the table could not have a row for it. */
 static bool is_news(struct table *t, uint32_t entry)
 {
 	const struct label_change *then = find_change(&t->then, entry), *since = find_change(&t->since, entry);
@@ -212,7 +212,7 @@ static int clear_missing(struct table *t)
 	return rc;
 }
 
-/* The only number in a text. */
+/* The number in a text that has only one. */
 static bool only_number(struct span s, uint32_t *ret)
 {
 	uint64_t n = 0;

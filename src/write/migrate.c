@@ -55,7 +55,7 @@ static uint32_t before(uint32_t i)
 	return i == 0 ? NO_ENTRY : i - 1;
 }
 
-/* The message, with the role custom by its name of now. */
+/* The message; the role custom gets its current name. */
 static void add_message(struct migration *m, const struct record *r)
 {
 	struct span all = json_raw(r->message);
@@ -134,7 +134,7 @@ static void add_header(struct migration *m, const struct record *r)
 	buf_adds(&m->out, "}\n");
 }
 
-/* Copies the headers between entries. The rest does not parse or says nothing. */
+/* Copies the headers between entries. Other lines there do not parse, or mean nothing to pi. */
 static int add_between(struct migration *m, uint64_t from, uint64_t to)
 {
 	struct buf gap CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;

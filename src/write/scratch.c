@@ -1,5 +1,5 @@
-/* Side files are few and short-lived: a list in the order they were made serves
- * every question, and its ids serve as stable cookies. */
+/* Side files are few and short-lived: a list in the order they were made is enough
+ * for every lookup, and its ids are stable cookies. */
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/write/scratch.h"

@@ -1,15 +1,15 @@
 /* A stage takes writes at any offset and in any number of pieces, as editors send
- * them. It judges only what lies there without a gap: who writes the end first
- * may still write the beginning, and who writes over a longer text may cut off
- * what is left of it. */
+ * them. It judges only the bytes before the first gap: a program that writes the end
+ * first may still write the beginning, and one that overwrites a longer text may
+ * still cut off the rest. */
 #include "sessionfs/write/stage.h"
 
 #include <errno.h>
 
-/* Room for what may stand around a value: a BOM, CR LF. */
+/* Room for bytes around a value: a BOM, CR LF. */
 #define AROUND 16
 
-/* The length as a string of JSON: what it takes on the disk. */
+/* The length as a JSON string: the room it takes on the disk. */
 static size_t quoted_size(const char *p, size_t n)
 {
 	size_t size = n;
@@ -86,10 +86,10 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 	if (st->reached < (size_t)off + bytes.n)
 		st->reached = (size_t)off + bytes.n;
 	struct span written = {st->bytes.p, st->reached};
-	/* A table is judged as a whole: to look at all of it for each piece would be quadratic. */
+	/* A table is judged as a whole: judging all of it for each piece would be quadratic. */
 	if (!gap && !st->form->is_table)
 		rc = value_prefix(st->form, written, ret_why);
-	/* A NUL may be a gap that is yet to be filled: the commit judges it. */
+	/* A NUL may be a gap that is filled later: the commit judges it. */
 	if (rc == -EINVAL && memchr(written.p, '\0', written.n) && !memchr(bytes.p, '\0', bytes.n))
 		rc = 0;
 	if (rc < 0)

@@ -1,6 +1,6 @@
-/* Tools judge by different calls: shells see the error of write(2) but not that of
- * close(2), others the reverse. So a text is refused as soon as what is there
- * proves it bad, and judged whole when it is complete. */
+/* Shells see the error of write(2) but not that of close(2); other tools see only the
+ * latter. So a text is refused as soon as its beginning proves it bad, and judged as a
+ * whole when it is complete. */
 #include "sessionfs/base/space.h"
 #include "sessionfs/write/value.h"
 
@@ -24,8 +24,8 @@ static struct span without_bom(struct span s)
 	return s;
 }
 
-/* One trailing newline and every CR before it. The end of a text is shown as a newline, so that a CR there would be
- * gone when the text is read and written back. */
+/* Drops one trailing newline and every CR before it, or at the end. A text is shown with a newline at its end, so a CR
+ * before it would be lost when the text is read and written back. */
 static struct span without_newline(struct span s)
 {
 	if (s.n > 0 && s.p[s.n - 1] == '\n')
@@ -35,7 +35,7 @@ static struct span without_newline(struct span s)
 	return s;
 }
 
-/* The bytes of an incomplete character at the end: a writer may go on with it. */
+/* The number of bytes of an incomplete character at the end: the next write may complete it. */
 static size_t open_end(struct span s)
 {
 	for (size_t k = 1; k <= 3 && k <= s.n; k++) {
@@ -44,7 +44,7 @@ static size_t open_end(struct span s)
 			return 0;
 		if (c < 0xc0)
 			continue;
-		/* No character begins with these. */
+		/* No character begins with these bytes. */
 		if (c < 0xc2 || c > 0xf4)
 			return 0;
 		size_t need = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
@@ -53,7 +53,7 @@ static size_t open_end(struct span s)
 	return 0;
 }
 
-/* Whether no end can make the text short enough. What a name is trimmed of may still come. */
+/* Whether no continuation can make the text short enough. For a value that is trimmed only the whole text can tell. */
 static bool is_too_long(const struct value_form *form, struct span text)
 {
 	if (text.n > form->limit + AROUND)
@@ -85,7 +85,7 @@ bool value_is_line(const struct value_form *form, struct span text)
 	return memchr(text.p, '\n', text.n - 1) == NULL;
 }
 
-/* CRs before LF are dropped, all of them: what is shown then reads back as the same. */
+/* Drops all CRs before a LF, so that the text reads back as it is shown. */
 static void add_lines(struct span s, struct buf *out)
 {
 	const char *end = s.p + s.n;

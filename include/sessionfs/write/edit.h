@@ -1,8 +1,8 @@
 /* edit: what a written value means, as records to append. Pure: an index in, lines out.
  *
  * Records are written as pi writes them: key order, 8 hex digit ids that are not taken, ISO timestamps. The parent of
- * labels and names is the newest entry, which keeps the conversation on its branch; of a branch or a move of
- * the leaf it is the entry they go to. Writing what is already shown makes no record. */
+ * labels and names is the newest entry, which keeps the conversation on its branch. The parent of a branch, or of a
+ * move of the leaf, is the entry they go to. Writing what is already shown makes no record. */
 #ifndef SESSIONFS_EDIT_H
 #define SESSIONFS_EDIT_H
 
@@ -11,7 +11,7 @@
 struct edit_writer;
 struct edit;
 
-/* Appends the records of a change to what the writer writes: for edit_make alone to call. */
+/* Appends the records of a change to the writer's output. Only edit_make calls it. */
 typedef int edit_records(struct edit_writer *w, const struct edit *e, bool again);
 
 edit_records edit_labels; /* one or more labels set or cleared */
@@ -19,13 +19,13 @@ edit_records edit_name;   /* the session's name; empty clears */
 edit_records edit_branch; /* a branch_summary with text at an entry */
 edit_records edit_leaf;   /* a branch_summary without text: moves the leaf */
 
-/* What the records of another change are made with: below the newest entry; its beginning, up to the timestamp; further
- * keys, which go to edit_out; its end. The next one hangs below it. 0 or a negative errno. */
+/* To make the records of another change: place the next record below the newest entry; begin it, up to the timestamp;
+ * add further keys to edit_out; end it. The next record hangs below it. 0 or a negative errno. */
 int edit_below_newest(struct edit_writer *w);
 int edit_begin(struct edit_writer *w, const char *type);
 struct buf *edit_out(struct edit_writer *w);
 void edit_end(struct edit_writer *w);
-/* As it is now. */
+/* The session as it is now. */
 const struct session *edit_session(const struct edit_writer *w);
 
 struct edit_label {
@@ -38,32 +38,33 @@ struct edit {
 	const struct edit_label *labels; /* edit_labels */
 	size_t n;
 	struct span text; /* edit_name, edit_branch */
-	uint32_t entry;   /* edit_branch, edit_leaf; NO_ENTRY: the others */
-	/* The lines that edit_make made the last time, when it is asked again. They are in the file by now, and nothing
-	 * may hang below them: their parent is not the newest entry any more. */
+	uint32_t entry;   /* edit_branch, edit_leaf; NO_ENTRY for other changes */
+	/* The lines that edit_make made in the previous attempt. They are in the file by now, and nothing may hang
+	 * below them: their parent is not the newest entry any more. */
 	struct span written;
 };
 
 /* Appends the lines to `out`, each with a newline; none if nothing would change. `again`: lines of somebody
- * else came in between, so what was written is written once more with the parent of now. `now_ms`: the
- * time for their timestamps. 0 or a negative errno: -EPERM for an entry that pi cannot address, -ENOENT for one that is
- * not there. */
+ * else came in between, so the records are written again, with the current parent. `now_ms`: the
+ * time for their timestamps. 0 or a negative errno: -EPERM for an entry that pi cannot address, -ENOENT if there is no
+ * such entry. */
 int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out);
 
-/* A labels.tsv that is saved. Its heading says as of which line of the session file it is, and what reads as it did
- * then was not edited: it stays as others have made it since. Without a heading that is the line of now. */
+/* A labels.tsv that is being saved. Its heading names the last line of the session file that the table is made from. A
+ * row that reads as the table did then was not edited: the label stays as others have made it since. Without a heading
+ * the table counts as made now. */
 struct edit_table {
 	struct span text; /* value_parse'd */
-	bool is_now;      /* the heading is of another file, which had the labels of now */
-	/* Whether this label (empty: none) of an entry was saved from this same table: then it is not others'. NULL:
-	 * nothing was. */
+	bool is_now;      /* the heading counts lines of another file, which had the current labels */
+	/* Whether this label (empty: none) of an entry was saved from this same table, not by others. NULL: none was.
+	 */
 	bool (*is_own)(void *arg, uint32_t line, uint32_t entry, struct span label);
 	void *arg;
-	uint32_t line; /* is set: what the heading says */
+	uint32_t line; /* set by edit_table: the line in the heading */
 };
 
-/* Reads it into the labels that it changes; the caller frees *ret_labels and releases `text`, which they point into.
- * -EINVAL with the reason in *why (formatted, names the line) for a bad table. */
+/* Reads the table into the labels that it changes. The caller frees *ret_labels and releases `text`, which they point
+ * into. -EINVAL with the reason in *why (formatted, names the line) for a bad table. */
 int edit_table(const struct session *s, struct edit_table *table, struct buf *text, struct edit_label **ret_labels,
                size_t *ret_n, struct buf *why);
 

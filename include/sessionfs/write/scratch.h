@@ -12,7 +12,7 @@
 
 struct scratch;
 
-/* Which node ids are scratch files is the tree's business: ids here are numbers, never reused. */
+/* Ids here are numbers, never reused. The tree makes node ids of them. */
 struct scratch_attr {
 	uint64_t id;
 	mode_t mode; /* type and permissions */
@@ -37,10 +37,10 @@ int scratch_setattr(struct scratch *sc, uint64_t id, const struct scratch_attr *
 bool scratch_next(struct scratch *sc, node_t dir, uint64_t after, struct buf *ret_name, struct scratch_attr *ret);
 
 int scratch_unlink(struct scratch *sc, node_t dir, struct span name);
-/* Replaces what has the new name. */
+/* Replaces a file that has the new name. */
 int scratch_rename(struct scratch *sc, node_t dir, struct span name, node_t to_dir, struct span to_name);
 
-/* Counts an opener: an unlinked file goes with the last one. */
+/* Counts an opener: an unlinked file is freed with its last one. */
 int scratch_hold(struct scratch *sc, uint64_t id);
 void scratch_drop(struct scratch *sc, uint64_t id);
 

@@ -11,9 +11,9 @@
 struct value_form {
 	size_t limit;    /* the largest value, in bytes */
 	bool is_line;    /* a second line is refused as soon as it is seen */
-	bool is_trimmed; /* what is too long may be trimmed yet */
-	bool is_table;   /* judged when it is complete: to look at all of it for each piece would be quadratic */
-	/* Appends the value of a text without BOM. Returns how long it is, as it is held against the limit. */
+	bool is_trimmed; /* a text that is too long may still be trimmed */
+	bool is_table;   /* judged when it is complete: judging all of it for each piece would be quadratic */
+	/* Appends the value of a text without BOM. Returns the length that is compared with the limit. */
 	size_t (*parse)(struct span text, struct buf *out);
 	const char *cannot_clear; /* why an empty value is refused; NULL: it clears */
 };
@@ -23,19 +23,19 @@ extern const struct value_form form_name;    /* runs of CR and LF become one spa
 extern const struct value_form form_summary; /* many lines, at most 1 MiB */
 extern const struct value_form form_table;   /* labels.tsv */
 
-/* What can be said of a text of which only the beginning is here: 0, or -EFBIG, -EINVAL with the reason in
- * *ret_why (static text). A writer that goes on cannot make it good. */
+/* Judges the beginning of a text: 0, or -EFBIG or -EINVAL with the reason in *ret_why (static text) if no continuation
+ * can make it valid. */
 int value_prefix(const struct value_form *form, struct span text, const char **ret_why);
 
 /* Judges the whole and appends the value: without BOM and final newline, line ends as \n, a label or
  * name trimmed. Empty: clears, where that can be. Errors as above. */
 int value_parse(const struct value_form *form, struct span text, struct buf *out, const char **ret_why);
 
-/* Judges a text that is to be a label as it is, which no other spelling leads to: a name in labels/, a cell of
- * labels.tsv. Errors as above; -EINVAL also for what a label's file would take for something else. */
+/* Judges a text that is to be the label exactly as it is: a name in labels/, a cell of labels.tsv. Errors as above;
+ * -EINVAL also if writing the text to a label's file would set another label. */
 int value_judge_label(struct span text, const char **ret_why);
 
-/* Whether these bytes, as the first that are written, look like a whole value of one line. */
+/* Whether these bytes, if written first, look like a whole value of one line. */
 bool value_is_line(const struct value_form *form, struct span text);
 
 #endif
