@@ -1,6 +1,6 @@
-/* The YAML that transcript.md and context.md begin with. Names and paths can hold
- * any character, and readers of YAML differ in which they take, so every text is
- * double-quoted with all that YAML 1.1 or 1.2 could object to escaped. */
+/* The YAML at the beginning of transcript.md and context.md. Names and paths can have
+ * any character, and YAML readers differ in which they accept. So every text is
+ * double-quoted, and all that YAML 1.1 or 1.2 could object to is escaped. */
 #include "pieces.h"
 
 #include "text.h"
@@ -51,7 +51,7 @@ void render_usage_sum(struct render_usage *u, const struct render_usage *more)
 	u->cost += more->cost;
 }
 
-/* The last of these bytes at p, if YAML takes them for no plain character: then its code point. */
+/* The code point of the character at p if YAML does not allow it unescaped, else 0. */
 static unsigned odd_in_yaml(const char *p, size_t n)
 {
 	if (n >= 1 && *p == 0x7f)
@@ -69,7 +69,7 @@ static unsigned odd_in_yaml(const char *p, size_t n)
 	return 0;
 }
 
-/* A YAML double-quoted scalar: what a JSON string is, with all that YAML 1.1 calls unprintable escaped too. */
+/* A YAML double-quoted scalar: a JSON string in which all that YAML 1.1 calls unprintable is escaped, too. */
 static void add_yaml(const char *key, struct span clean, struct buf *out)
 {
 	struct buf quoted CLEANUP_BUF = BUF_INIT;
@@ -102,7 +102,7 @@ static void add_yaml_exact(const char *key, struct span exact, struct buf *out)
 		add_yaml(key, buf_span(&clean), out);
 }
 
-/* Numbers stand in one column of fixed width, so that what follows stays at its place while they grow. */
+/* Numbers have a fixed width, so that the text behind them stays in place while they grow. */
 #define NUMBER_COLUMN 32
 
 static void add_yaml_number(const char *key, double x, struct buf *out)
@@ -115,7 +115,7 @@ static void add_yaml_number(const char *key, double x, struct buf *out)
 		out->err = -ENOMEM;
 		return;
 	}
-	/* YAML 1.1 wants a point in a number with an exponent. */
+	/* YAML 1.1 requires a point in a number with an exponent. */
 	const char *e = strchr(number, 'e');
 	int whole = (int)(e ? e - number : 0);
 	const char *point = e && !memchr(number, '.', (size_t)whole) ? ".0" : "";

@@ -1,4 +1,4 @@
-/* Which segments a view has. */
+/* The items of views: which segments they have. */
 #include "pieces.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ int items_path(const struct place *p, struct totals *t, void **ret, size_t *ret_
 	return 0;
 }
 
-/* A walk that turns back in the file is not followed. */
+/* Gives up on a path that goes back in the file. */
 int items_newer_path(const struct place *p, uint32_t first, uint32_t last, struct totals *t, void **ret, size_t *ret_n)
 {
 	const struct session *s = p->session;

@@ -6,8 +6,8 @@
  * Bytes that are not UTF-8 come out as U+FFFD, as pi read them.
  *
  * info.json is collected in one pass over the lines, written without layout and
- * then laid out by json_pretty. It is for programs like jq, which stop at a lone
- * surrogate, so there it is U+FFFD. */
+ * then laid out by json_pretty. Programs like jq read it, and they stop at a lone
+ * surrogate, so it has U+FFFD instead. */
 #include "pieces.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/session/part.h"
@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* JSON text as it stands, but valid UTF-8: only strings hold other bytes than ASCII. */
+/* JSON text as it stands, but as valid UTF-8. Only its strings have bytes beyond ASCII. */
 static void add_raw(struct span json, struct buf *out)
 {
 	for (;;) {
@@ -55,7 +55,7 @@ static void object_next(struct object *o)
 	o->open = true;
 }
 
-/* Begins a member; the value is for the caller to write. */
+/* Begins a member; the caller writes the value. */
 static struct buf *object_key(struct object *o, struct span key)
 {
 	object_next(o);
@@ -69,7 +69,7 @@ static struct buf *object_name(struct object *o, const char *name)
 	return object_key(o, span_of(name));
 }
 
-/* A member as it is stored; an absent one is undefined, which JSON leaves out. */
+/* A member as it is stored. An absent one is undefined in JavaScript, and JSON leaves that out. */
 static void object_value(struct object *o, const char *name, struct json_value v)
 {
 	if (v.kind != JSON_NONE)
@@ -104,7 +104,7 @@ static void context_writer_release(struct context_writer *w)
 	buf_release(&w->made);
 }
 
-/* The content after an edit. Assistant messages and tool results hold blocks only, so there a text becomes one. */
+/* The content after an edit. Assistant messages and tool results have only blocks, so there a text becomes a block. */
 static int edited_content(struct context_writer *w, uint32_t edit, enum record_role role, struct content *c)
 {
 	struct record r;
@@ -127,7 +127,7 @@ static int edited_content(struct context_writer *w, uint32_t edit, enum record_r
 	return buf_err(&w->made);
 }
 
-/* pi puts an empty content where none is stored. */
+/* If no content is stored, pi adds an empty one. */
 static struct content stored_content(const struct record *r)
 {
 	bool absent = r->msg.content.kind == JSON_NONE || r->msg.content.kind == JSON_NULL;
@@ -392,7 +392,7 @@ static void object_text(struct object *o, const char *name, struct span text)
 	json_quote(text, object_name(o, name));
 }
 
-/* A text put together in `text`: a failure on the way there sticks to the output. */
+/* Adds the text in `text`. If making it failed, that error sticks to the output. */
 static void object_made(struct object *o, const char *name, const struct buf *text, size_t n)
 {
 	if (buf_err(text))

@@ -1,11 +1,11 @@
-/* Conversations as Markdown. A line of text stands in the file as it was said,
- * so that grep -x finds it: what is ours stands around it, on lines of its own.
- * Output of tools is fenced, with a fence longer than any run of backticks in it;
- * text that leaves a fence open gets it closed, so that a viewer does not take
- * the rest of the conversation for code.
+/* Conversations as Markdown. A line of text stands in the file as it was said, so
+ * that grep -x finds it; what we add stands on lines of its own. Output of tools is
+ * fenced, with a fence longer than any run of backticks in it. A fence that a text
+ * leaves open is closed, so that a viewer does not take the rest of the conversation
+ * for code.
  *
- * Text goes from the line it was read from straight into `out`; nothing looks at
- * single bytes of it. */
+ * Text is decoded straight from the session's line into `out`; nothing looks at
+ * its bytes one by one. */
 #include "sessionfs/session/context.h"
 #include "sessionfs/base/name.h"
 #include "sessionfs/base/number.h"
@@ -66,7 +66,7 @@ static size_t longest_run(char c, struct span text)
 	return longest;
 }
 
-/* The fence that the text opens and does not close, as Markdown has it: its length, 0 for none. */
+/* The length of the fence that the text opens and, by Markdown's rules, does not close; 0: none. */
 static size_t open_fence(struct span text, char *ret_c)
 {
 	const char *end = text.p + text.n;
@@ -123,7 +123,7 @@ static void plain_text(struct json_value v, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-/* A fence is written before what it is to hold is known: begin with the usual one, and lengthen it if need be. */
+/* A fence is written before its contents are known: begin with the usual one, and lengthen it if need be. */
 static size_t begin_fence(const char *info, struct buf *out)
 {
 	buf_adds(out, "\n```");
@@ -317,7 +317,7 @@ static void show_tools(const char *what, struct json_value list, struct buf *out
 	buf_adds(out, "*\n");
 }
 
-/* A system message says what it says in `content`, and in sections that replace those of the same name. */
+/* The text of a system message is in `content` and in sections; a section replaces an earlier one of the same name. */
 static void show_system(struct md *m, struct json_value message)
 {
 	struct json_value sections = json_get(message, "sections"), key, v;
@@ -511,7 +511,7 @@ static void add_label(const struct md *m)
 	buf_addc(m->out, ']');
 }
 
-/* `what` in place of the role or type, if it is given. */
+/* `what`, if given, replaces the role or type. */
 static void add_heading(const struct md *m, const char *what)
 {
 	int64_t time = session_entry(m->s, m->entry)->time;

@@ -1,4 +1,4 @@
-/* pieces: what producers share; producer.h has what the functions do. */
+/* pieces: functions that producers share; producer.h says what they do. */
 #ifndef SESSIONFS_RENDER_PIECES_H
 #define SESSIONFS_RENDER_PIECES_H
 
@@ -7,12 +7,12 @@
 /* items.c. The entries of the path (uint32_t) as items: transcripts. */
 int items_path(const struct place *p, struct totals *t, void **ret, size_t *ret_n);
 int items_newer_path(const struct place *p, uint32_t first, uint32_t last, struct totals *t, void **ret, size_t *ret_n);
-/* What the model is sent, struct context_item as items. */
+/* The messages that the model is sent (struct context_item) as items. */
 int items_context(const struct place *p, struct totals *t, void **ret, size_t *ret_n);
 
 /* front.c. The front matter of the Markdown views. */
 int front_add(const struct place *p, const struct totals *t, struct buf *out);
-/* With the usage of the whole path, which is read for it, in place of the segments'. */
+/* The same, but reads the whole path for its usage, instead of taking that of the segments. */
 int front_add_path(const struct place *p, const struct totals *t, struct buf *out);
 
 #endif

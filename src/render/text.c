@@ -1,6 +1,6 @@
 /* Rows quote the beginning of texts that can be megabytes long. So a text is cut
- * before it is decoded: one UTF-16 unit (what pi counts in) is never more than
- * six bytes of JSON, and a cut beside an escape is found from the start. */
+ * before it is decoded. pi counts in UTF-16 units, and a unit is at most six bytes
+ * of JSON. To cut between two escapes and not in one, count from the start. */
 #include "text.h"
 
 #include "sessionfs/base/number.h"
@@ -106,8 +106,8 @@ void text_inline_exact(struct span exact, struct buf *out)
 	text_one_line(out, start);
 }
 
-/* The longest beginning of a JSON string's inside that has at least `units` units (if the string has) and ends
- * beside an escape, not in one. */
+/* A beginning of a JSON string's inside that has at least `units` units, if the string has that many, and does not end
+ * in an escape. */
 static struct span escaped_prefix(struct span text, size_t units)
 {
 	size_t want = 6 * units + 12;
@@ -219,7 +219,7 @@ static bool line_number(struct json_value v, double *ret)
 	return json_double(v, ret);
 }
 
-/* `:first-last`, as much of it as the call says. */
+/* `:first-last`, or the part of it that the call has. */
 static void add_range(struct json_value arguments, struct buf *out)
 {
 	struct json_value offset = json_get(arguments, "offset"), limit = json_get(arguments, "limit");
@@ -311,7 +311,7 @@ static int keep_end(struct row_source *src)
 	return buf_err(&src->texts);
 }
 
-/* The rows of all calls of a message follow those that are kept; before them is one without text. */
+/* Adds the rows of all calls of a message to those that are kept, after an empty one. */
 static int load_calls(struct row_source *src, uint32_t caller)
 {
 	struct record r;

@@ -1,4 +1,4 @@
-/* render_text: what the text views share: text made fit for one line of a file, and the rows of tree.txt. */
+/* render_text: shared by the text views: text that fits on one line of a file, and the rows of tree.txt. */
 #ifndef SESSIONFS_RENDER_TEXT_H
 #define SESSIONFS_RENDER_TEXT_H
 
@@ -17,8 +17,8 @@ void text_trim(struct buf *out, size_t start);
 /* From `start` on: cut to so many UTF-16 units, between characters. True if something was cut. */
 bool text_cut(struct buf *out, size_t start, size_t units);
 
-/* From `start` on, which must be valid UTF-8: of more characters than that the first ones and an ellipsis, together
- * that many. */
+/* From `start` on, which must be valid UTF-8: shortens more characters than that to that many, the last one being an
+ * ellipsis. */
 void text_shorten(struct buf *out, size_t start, size_t characters);
 
 /* Appends a value on one line: a string decoded, anything else as its JSON text, nothing for an absent value or null.
@@ -33,15 +33,16 @@ void text_begin(struct json_value string, size_t units, struct buf *out);
  */
 void text_of_content(struct json_value content, const char *between, size_t units, struct buf *out);
 
-/* Appends what kind of entry it is: the role of a message, else the type; on one line. */
+/* Appends the kind of the entry: the role of a message, else the type; on one line. */
 void text_role(const struct record *r, struct buf *out);
 
-/* Reads what rows are made of. The rows of a message's tool calls are made once and kept, since their results may stand
- * anywhere below it, between those of any other message. */
+/* Reads what rows are made of. The rows of a message's tool calls are made once and kept, because their results may
+ * stand anywhere below it, mixed with those of other messages. */
 struct row_source {
 	const struct session *s;
 	struct line line, call_line;
-	uint32_t *calls;  /* by entry: where its calls begin in `ends`, plus one; 0: not read yet. NULL: none was */
+	uint32_t
+	    *calls; /* by entry: where its calls begin in `ends`, plus one; 0: not read yet. NULL: no entry was read */
 	struct buf texts; /* of the calls that have a result, one after the other */
 	uint64_t *ends;   /* of each call in `texts` */
 	size_t n_ends, cap_ends;

@@ -5,9 +5,9 @@
  * time. Then the rows among them, the conversation entries, are drawn. Metadata
  * is bridged: a row hangs on the nearest row above it.
  *
- * As in pi a chain stays at one indent: rows move right where it branches, and
- * once more after that. A row costs at most LEVELS steps to draw however deep it
- * stands: a deeper row begins with the number of levels that are not drawn. */
+ * As in pi a chain keeps its indent: rows move right where it branches, and once
+ * more after that. Drawing a row costs at most LEVELS steps however deep it is: a
+ * deeper row begins with the number of levels that are not drawn. */
 #include "sessionfs/render/render.h"
 
 #include "text.h"
@@ -19,14 +19,14 @@ enum {
 	REACHED = 1 << 0,   /* was on the stack */
 	TO_LEAF = 1 << 1,   /* the leaf, or above it in the tree */
 	ACTIVE = 1 << 2,    /* on the walk from the leaf to the root */
-	BRANCHED = 1 << 3,  /* one of several: its own child moves right */
+	BRANCHED = 1 << 3,  /* one of several siblings: its child moves right */
 	CONNECTED = 1 << 4, /* drawn with a connector */
 	LAST = 1 << 5,      /* the last of its siblings */
-	BELOW = 1 << 6,     /* some row's `above` */
-	SEVERAL = 1 << 7,   /* that of several */
+	BELOW = 1 << 6,     /* it is `above` for some row */
+	SEVERAL = 1 << 7,   /* it is `above` for several rows */
 };
 
-/* There may be millions: no more than is needed at a time. */
+/* There may be millions, so members that are not needed at the same time share their place. */
 struct spot {
 	uint32_t above; /* nearest row above it, or NO_ENTRY */
 	uint32_t indent;
@@ -38,8 +38,8 @@ struct drawing {
 	const struct session *s;
 	uint32_t n;
 	struct spot *spots; /* by entry */
-	uint8_t *flags;     /* too */
-	uint32_t *rows;     /* and from the end of it on down the stack: an entry is on it before it is a row */
+	uint8_t *flags;     /* by entry */
+	uint32_t *rows;     /* the stack grows down from its end: an entry is on the stack before it becomes a row */
 	size_t n_stack, n_rows;
 	uint32_t n_roots; /* rows with none above */
 	uint32_t leaf_row;
@@ -85,8 +85,8 @@ static uint32_t *stack_top(const struct drawing *d)
 	return d->rows + d->n - d->n_stack;
 }
 
-/* Orders the siblings that came on the stack since it had `base`, the oldest of the file on top, by time, earliest on
- * top. One without a time stays behind the sibling before it in the file. */
+/* Sorts the siblings pushed since `base`, which have the first of the file on top, by time, with the earliest on top.
+ * One without a time stays behind the sibling before it in the file. */
 static void sort_siblings(struct drawing *d, size_t base)
 {
 	size_t n = d->n_stack - base;
@@ -129,7 +129,7 @@ static void push(struct drawing *d, uint32_t entry, uint32_t above)
 	*stack_top(d) = entry;
 }
 
-/* Takes everything below what is on the stack, as rows in the order of the drawing. */
+/* Makes rows of everything on the stack and below it, in the order of the drawing. */
 static void walk_down(struct drawing *d)
 {
 	while (d->n_stack > 0) {

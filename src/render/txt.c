@@ -1,6 +1,6 @@
-/* The small text files of a session. What pi shows on one line (title, rows) has
- * its control characters turned into spaces; what is a value of its own (name,
- * cwd) is left as it is but for what no text file can hold. */
+/* The small text files of a session. In what pi shows on one line (title, rows) control
+ * characters become spaces. A value of its own (name, cwd) stays as it is, except for
+ * what no text file can hold. */
 #include "sessionfs/render/render.h"
 
 #include "text.h"
@@ -148,7 +148,7 @@ int render_labels_tsv(const struct session *s, struct buf *out)
 
 	row_source_init(&src, s);
 	size_t start = out->n;
-	/* When the table is saved later, this number says which state it was made from. */
+	/* When the table is saved later, this number tells from which state it was made. */
 	buf_addf(out, RENDER_LABELS_HEADING "\tas of line %" PRIu32 "\n", session_lines(s));
 	size_t rows = out->n;
 	for (uint32_t i = 0; i < session_count(s); i++) {

@@ -10,16 +10,16 @@
 
 #include "sessionfs/render/render.h"
 
-/* What a view is of. */
+/* The place that a view shows. */
 struct place {
 	const struct session *session; /* locked for reading by the caller */
 	uint32_t at;                   /* the last entry of the path, or NO_ENTRY */
-	const char *prefix;            /* links begin with it: it leads from the file's directory to the session's */
+	const char *prefix;            /* the beginning of links: the way from the file's directory to the session's */
 };
 
-/* What front and back say of the segments. */
+/* What front and back need to know of the segments. */
 struct totals {
-	struct render_usage usage; /* the sum of what the segments used, in their order */
+	struct render_usage usage; /* the usage of all segments, added up in their order */
 	uint32_t model, thinking;  /* the entries that set them, or NO_ENTRY */
 };
 #define TOTALS_INIT                                                                                                    \
@@ -32,17 +32,17 @@ struct producer {
 	size_t item;
 	/* The items; the caller frees *ret. Sets the model and thinking level of *t. */
 	int (*list)(const struct place *p, struct totals *t, void **ret, size_t *ret_n);
-	/* The items of the entries from number `first` on; none if the one before them is not of entry `last`
-	 * (NO_ENTRY: whichever it is). Renews *t by them. NULL: growth may change segments that were made. */
+	/* The items of the entries from number `first` on; none if the item before them is not that of entry `last`
+	 * (NO_ENTRY: any will do). Updates *t with them. NULL: growth may change segments that were made. */
 	int (*newer)(const struct place *p, uint32_t first, uint32_t last, struct totals *t, void **ret, size_t *ret_n);
-	/* Labels stand in segments of the entries that have them: a label record ends growth, too. */
+	/* The segment of an entry shows its label, so a label record changes segments that were made. */
 	bool has_labels;
-	/* NULL: nothing. */
+	/* NULL: there is no front. */
 	int (*front)(const struct place *p, const struct totals *t, struct buf *out);
-	/* `usage` (or NULL): what the entry used is added to it. */
+	/* Adds the entry's usage to `usage`, unless that is NULL. */
 	int (*segment)(const struct place *p, const void *item, bool is_first, struct reader *reader,
 	               struct render_usage *usage, struct buf *out);
-	/* Behind n segments. NULL: nothing; only then can text be added to the file as the session grows. */
+	/* What follows n segments. NULL: nothing; only then can the file grow at its end with the session. */
 	int (*back)(const struct place *p, const struct totals *t, size_t n, struct buf *out);
 };
 

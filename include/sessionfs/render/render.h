@@ -17,27 +17,27 @@ int render_title(const struct session *s, struct buf *out);
 int render_name(const struct session *s, struct buf *out); /* nothing if there is none */
 int render_cwd(const struct session *s, struct buf *out);  /* nothing if there is none */
 int render_problems(const struct session *s, struct buf *out);
-/* How the heading of labels.tsv begins. The only number behind it is that of the line of the session file that the
- * table is as of. */
+/* The beginning of the heading of labels.tsv. The only number behind it is that of the last line of the session file
+ * from which the table was made. */
 #define RENDER_LABELS_HEADING "# ID\tLABEL\tTEXT"
 /* A label (exact bytes) as a cell of labels.tsv. */
 void render_label_cell(struct span label, struct buf *out);
 int render_labels_tsv(const struct session *s, struct buf *out);
 /* The first user message with text (its text blocks joined by a space), as clean text; nothing if there is none. */
 int render_first_message(const struct session *s, struct buf *out);
-/* One line that describes entry i, what tree.txt shows of it ("user: ...", "[bash: ls]"), no newline. */
+/* Entry i on one line, as tree.txt shows it ("user: ...", "[bash: ls]"), without a newline. */
 int render_entry_line(const struct session *s, uint32_t i, struct buf *out);
 
 /* tree.c. One row for each conversation entry: its ID, the lines that lead to it, its text. A row more than 64
  * levels deep shows the innermost 64, after the number of the others in parentheses. */
 int render_tree_txt(const struct session *s, struct buf *out);
 
-/* What part_usage says of some entries, added up in doubles as JavaScript would. Where totalTokens is absent or 0, as
- * older versions of pi and some providers leave it, the four are added up instead. */
+/* The part_usage of some entries, added up in doubles as JavaScript would. If totalTokens is absent or 0, as in older
+ * versions of pi and with some providers, the sum of the four others counts. */
 struct render_usage {
 	double input, output, cache_read, cache_write, total, cost;
 };
-/* Sums of doubles are off in the last digits: costs are shown with so many decimals. */
+/* Sums of doubles are wrong in the last digits, so costs are shown with this many decimals. */
 #define RENDER_COST_DECIMALS 9
 void render_usage_add(struct render_usage *u, const struct record *r);
 void render_usage_sum(struct render_usage *u, const struct render_usage *more);
