@@ -181,40 +181,89 @@ static void add_entry_name(const char *key, const struct session *s, uint32_t i,
 		out->err = buf_err(&name);
 }
 
-static void add_entry(const struct session *s, uint32_t i, struct buf *out)
+/* Not copied as it stands in the file: that can be half a surrogate pair, at which jq ends. */
+static void add_string(const char *key, struct json_value string, struct buf *out)
 {
-	struct line line CLEANUP_LINE = LINE_INIT;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	json_decode(string.text, JSON_CLEAN, &text);
+	add_text(key, buf_span(&text), out);
+	if (buf_err(&text))
+		out->err = buf_err(&text);
+}
+
+/* Whether an event says more of an entry than the index knows. */
+static bool is_read(const struct entry *e)
+{
+	return e->type == RECORD_OTHER || e->role == ROLE_OTHER || e->role == ROLE_ASSISTANT;
+}
+
+static void add_type(const struct entry *e, const struct record *r, struct buf *out)
+{
+	if (e->type != RECORD_OTHER)
+		add_text("type", span_of(record_type_name(e->type)), out);
+	else if (r->type_.kind == JSON_STRING)
+		add_string("type", r->type_, out);
+	else
+		buf_adds(out, "\"type\":null");
+}
+
+static void add_role(const struct entry *e, const struct record *r, struct buf *out)
+{
+	const char *name = record_role_name(e->role);
+	bool own = e->role == ROLE_OTHER && r->msg.role.kind == JSON_STRING && r->msg.role.text.n;
+	if (!name && !own)
+		return;
+	buf_addc(out, ',');
+	if (name)
+		add_text("role", span_of(name), out);
+	else
+		add_string("role", r->msg.role, out);
+}
+
+static void add_entry(const struct session *s, uint32_t i, struct reader *reader, struct buf *out)
+{
 	struct record r;
-	const struct entry *at = session_entry(s, i);
+	const struct entry *e = session_entry(s, i);
+	if (!is_read(e) || session_read(s, i, reader, &r) < 0)
+		memset(&r, 0, sizeof r);
 	buf_addc(out, '{');
 	add_entry_name("id", s, i, out);
-	buf_adds(out, ",\"type\":");
-	/* An unknown type is copied from the file as it is. */
-	if (at->type != RECORD_OTHER)
-		json_quote(span_of(record_type_name(at->type)), out);
-	else if (session_load(s, i, &line, &r) == 0 && r.type_.kind == JSON_STRING)
-		buf_addspan(out, json_raw(r.type_));
-	else
-		buf_adds(out, "null");
-	if (at->type == RECORD_MESSAGE && record_role_name(at->role)) {
+	buf_addc(out, ',');
+	add_type(e, &r, out);
+	add_role(e, &r, out);
+	if (e->role == ROLE_ASSISTANT && r.msg.stop_reason.kind == JSON_STRING) {
 		buf_addc(out, ',');
-		add_text("role", span_of(record_role_name(at->role)), out);
+		add_string("stopReason", r.msg.stop_reason, out);
 	}
 	buf_addc(out, '}');
 }
 
 static void tell_entries(struct events *e, const struct seen *seen, const struct session *s, uint32_t from, uint32_t to)
 {
+	struct reader reader CLEANUP_READER = READER_INIT;
 	struct buf line CLEANUP_BUF = BUF_INIT;
 	begin_line("appended", seen, &line);
 	buf_adds(&line, ",\"entries\":[");
 	for (uint32_t i = from; i < to; i++) {
 		if (i > from)
 			buf_addc(&line, ',');
-		add_entry(s, i, &line);
+		add_entry(s, i, &reader, &line);
 	}
 	buf_addc(&line, ']');
 	end_line(e, &line);
+}
+
+/* Whatever is truthy is a label. */
+static void add_label(struct json_value label, struct buf *out)
+{
+	if (!json_truthy(label)) {
+		buf_adds(out, "\"label\":null");
+	} else if (label.kind == JSON_STRING) {
+		add_string("label", label, out);
+	} else {
+		buf_adds(out, "\"label\":");
+		json_well_formed(label.text, out);
+	}
 }
 
 static void tell_label(struct events *e, const struct seen *seen, const struct session *s, uint32_t i)
@@ -230,11 +279,8 @@ static void tell_label(struct events *e, const struct seen *seen, const struct s
 	begin_line("label", seen, &line);
 	buf_addc(&line, ',');
 	add_entry_name("entry", s, target, &line);
-	buf_adds(&line, ",\"label\":");
-	if (json_truthy(r.label))
-		buf_addspan(&line, json_raw(r.label));
-	else
-		buf_adds(&line, "null");
+	buf_addc(&line, ',');
+	add_label(r.label, &line);
 	end_line(e, &line);
 }
 

@@ -21,6 +21,47 @@ within 20 "the event" test -s "$T/events"
 jq -e . "$T/events" >/dev/null || die "not JSON: $(cat "$T/events")"
 grep -q "${FORECAST##*/}" "$T/events" || die "which session? $(cat "$T/events")"
 ls "$T/mnt" >/dev/null # a waiting reader does not keep others waiting
+
+# What a message is told with, and the recipe for hearing that an agent has finished.
+jq --unbuffered -r 'select(any(.entries[]?; .stopReason == "stop")) | .path' "$T/mnt/.events" >"$T/finished" &
+recipe=$!
+within 20 "the recipe" has_open $recipe "$T/mnt/.events"
+message() { # ID FIELDS
+	printf '{"type":"message","id":"%s","parentId":"99990001","timestamp":"2026-03-02T12:00:00.000Z","message":{%s}}\n' "$@"
+}
+{
+	message 99990011 '"role":"user","content":"x","stopReason":"stop"'
+	message 99990012 '"role":"assistant","content":[],"stopReason":"toolUse"'
+	message 99990013 '"role":"toolResult","toolCallId":"c","content":[],"isError":true'
+	message 99990014 '"role":"bashExecution","command":"ls","output":"","exitCode":2'
+	message 99990015 '"role":"assistant","content":[],"stopReason":"error","errorMessage":"overloaded"'
+	message 99990016 '"role":"assistant","content":[],"stopReason":"aborted"'
+	message 99990017 '"role":"assistant","content":[],"stopReason":"length"'
+	message 99990018 '"role":"assistant","content":[],"stopReason":["stop"]'
+	message 99990019 '"role":"system","content":"x"'
+	message 99990020 '"role":"custom","customType":"x","content":"x","display":true'
+	message 99990021 '"role":"own\n\ud800","content":"x"'
+} >>"$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
+within 20 "the event of the last message" grep -q 99990021 "$T/events"
+is 'user
+assistant toolUse
+toolResult
+bashExecution
+assistant error
+assistant aborted
+assistant length
+assistant
+system
+custom
+own �' "$(jq -r 'select(.event == "appended") | .entries[] | select(.id[:6] == "999900" and .role) |
+	"\(.role | gsub("\n"; " ")) \(.stopReason // "")"' "$T/events" | sed 's/ $//')" "roles and reasons"
+[ ! -s "$T/finished" ] || die "nobody has finished yet: $(cat "$T/finished")"
+message 99990022 '"role":"assistant","content":[],"stopReason":"stop"' >>"$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
+within 20 "an agent that has finished" test -s "$T/finished"
+is "$FORECAST" "$(cat "$T/finished")" "who has finished"
+kill $recipe
+
+within 20 "the event of it" grep -q 99990022 "$T/events"
 n=$(wc -l <"$T/events")
 rm "$T/src/scratch.jsonl"
 within 20 "the event of a deleted session" eval "[ \"\$(wc -l <'$T/events')\" -gt $n ]"

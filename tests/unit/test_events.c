@@ -139,10 +139,59 @@ static void entries_are_told_as_they_come(void **state)
 	append(&w->place, A, ENTRY("e2") "{\"type\":\"odd\\u0041\",\"id\":\"e/3\",\"parentId\":\"e2\"}\n");
 	assert_string_equal(told(w), "\"event\":\"appended\"," OF_A
 	                             ",\"entries\":[{\"id\":\"e2\",\"type\":\"message\",\"role\":\"user\"},"
-	                             "{\"id\":\"e%2F3\",\"type\":\"odd\\u0041\"}]}\n");
+	                             "{\"id\":\"e%2F3\",\"type\":\"oddA\"}]}\n");
 	append(&w->place, A, ENTRY("e4"));
 	assert_non_null(strstr(told(w), "[{\"id\":\"e4\""));
 	assert_string_equal(told(w), "");
+}
+
+#define MESSAGE(id, fields) "{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"e1\",\"message\":{" fields "}}\n"
+
+/* What is told of a message with these fields, behind its type. */
+static void assert_message(struct world *w, const char *fields, const char *want)
+{
+	struct buf line CLEANUP_BUF = BUF_INIT, whole CLEANUP_BUF = BUF_INIT;
+	buf_addf(&line, MESSAGE("m", "%s"), fields);
+	append(&w->place, A, buf_cstr(&line));
+	buf_addf(&whole, "\"event\":\"appended\"," OF_A ",\"entries\":[{\"id\":\"m\",\"type\":\"message\"%s}]}\n",
+	         want);
+	assert_string_equal(told(w), buf_cstr(&whole));
+	replace(&w->place, A, HEADER("sid-a", "/w") ENTRY("e1"));
+	assert_non_null(strstr(told(w), "replaced"));
+}
+
+static void messages_say_who_spoke_and_why_it_stopped(void **state)
+{
+	struct world *w = *state;
+	assert_message(w, "\"role\":\"assistant\",\"content\":[],\"stopReason\":\"stop\"",
+	               ",\"role\":\"assistant\",\"stopReason\":\"stop\"");
+	assert_message(w, "\"stopReason\":\"err\\u006fr\",\"errorMessage\":\"x\",\"role\":\"assistant\"",
+	               ",\"role\":\"assistant\",\"stopReason\":\"error\"");
+	assert_message(w, "\"role\":\"assistant\",\"stopReason\":\"a\\\"b\\n\\ud800\"",
+	               ",\"role\":\"assistant\",\"stopReason\":\"a\\\"b\\n\uFFFD\"");
+	assert_message(w, "\"role\":\"assistant\",\"stopReason\":\"\"", ",\"role\":\"assistant\",\"stopReason\":\"\"");
+	assert_message(w, "\"role\":\"assistant\",\"stopReason\":null", ",\"role\":\"assistant\"");
+	assert_message(w, "\"role\":\"assistant\",\"stopReason\":{\"a\":1}", ",\"role\":\"assistant\"");
+	assert_message(w, "\"role\":\"assistant\"", ",\"role\":\"assistant\"");
+	assert_message(w, "\"role\":\"user\",\"content\":\"x\",\"stopReason\":\"stop\"", ",\"role\":\"user\"");
+	assert_message(w, "\"role\":\"toolResult\",\"stopReason\":\"stop\"", ",\"role\":\"toolResult\"");
+	assert_message(w, "\"role\":\"new\\ud800\\u0041\"", ",\"role\":\"new\uFFFDA\"");
+	assert_message(w, "\"role\":\"\"", "");
+	assert_message(w, "\"role\":7", "");
+}
+
+/* jq ends at half a surrogate pair. */
+static void half_a_pair_is_told_as_a_whole_character(void **state)
+{
+	struct world *w = *state;
+	append(&w->place, A, "{\"type\":\"\\udc00x\",\"id\":\"o\",\"parentId\":\"e1\"}\n");
+	assert_non_null(strstr(told(w), "{\"id\":\"o\",\"type\":\"\uFFFDx\"}"));
+	append(&w->place, A,
+	       "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"o\",\"targetId\":\"e1\",\"label\":\"\\ud800\"}\n");
+	assert_non_null(strstr(told(w), "\"entry\":\"e1\",\"label\":\"\uFFFD\"}\n"));
+	append(&w->place, A,
+	       "{\"type\":\"label\",\"id\":\"k\",\"parentId\":\"l\",\"targetId\":\"e1\",\"label\":[\"\\ud800\",1]}\n");
+	assert_non_null(strstr(told(w), "\"entry\":\"e1\",\"label\":[\"\uFFFD\",1]}\n"));
 }
 
 static void half_a_line_is_told_when_it_is_whole(void **state)
@@ -335,6 +384,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    WORLD(nothing_is_told_of_nothing),
 	    WORLD(entries_are_told_as_they_come),
+	    WORLD(messages_say_who_spoke_and_why_it_stopped),
+	    WORLD(half_a_pair_is_told_as_a_whole_character),
 	    WORLD(half_a_line_is_told_when_it_is_whole),
 	    WORLD(labels_and_names_are_told_by_name),
 	    WORLD(what_is_as_it_was_is_no_event),
