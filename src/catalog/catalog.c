@@ -95,7 +95,6 @@ void catalog_close(struct catalog *c)
 	free(c->projects);
 	free(c->slots);
 	free(c->forks);
-	free(c->forks_named);
 	free(c->source);
 	reach_close(c->reach);
 	lock_destroy(&c->lock);

@@ -121,7 +121,6 @@ struct slot {
 
 struct fork {
 	uint32_t parent, child;
-	uint32_t n; /* among those of this parent with this stem, from 1 */
 };
 
 /* A look that may block; made without the lock. */
@@ -175,8 +174,7 @@ struct catalog {
 	uint32_t newest;                             /* a file: the newest of all */
 	int64_t newest_at;
 	uint64_t newest_epoch;
-	struct fork *forks;       /* by parent, then child */
-	struct fork *forks_named; /* the same, by parent, stem, child */
+	struct fork *forks; /* by parent, then child */
 	size_t fork_count, fork_cap;
 	uint64_t forks_epoch;
 	bool full;         /* out of slot numbers; the user was told */

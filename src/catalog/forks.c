@@ -197,18 +197,6 @@ static int order_fork(const void *pa, const void *pb)
 	return (a->child > b->child) - (a->child < b->child);
 }
 
-static struct span stem_of(const struct catalog *c, uint32_t slot)
-{
-	return span_of(file_of(c, slot)->stem);
-}
-
-static int order_stem(const void *pa, const void *pb, void *arg)
-{
-	const struct fork *a = pa, *b = pb;
-	int order = a->parent == b->parent ? compare_text(stem_of(arg, a->child), stem_of(arg, b->child)) : 0;
-	return order ? order : order_fork(a, b);
-}
-
 /* Notes the parent of each slot. The slots are sorted by the parent's path. */
 static int find_parents(struct catalog *c, const struct lookup *l, const uint32_t *slots, size_t n)
 {
@@ -226,27 +214,6 @@ static int find_parents(struct catalog *c, const struct lookup *l, const uint32_
 			parent = with_name(l, path, slots[i]);
 		c->slots[slots[i]].parent = parent;
 	}
-	return 0;
-}
-
-/* Numbers the forks that have the same parent and stem. Sorts by parent and stem, and by parent and child. */
-static int sort_forks(struct catalog *c)
-{
-	if (c->fork_count == 0)
-		return 0;
-	struct fork *named = reallocarray(c->forks_named, c->fork_count, sizeof *named);
-	if (!named)
-		return -ENOMEM;
-	c->forks_named = named;
-	qsort_r(c->forks, c->fork_count, sizeof *c->forks, order_stem, c);
-	for (size_t i = 0; i < c->fork_count; i++) {
-		struct fork *f = &c->forks[i];
-		bool again =
-		    i > 0 && f[-1].parent == f->parent && span_eq(stem_of(c, f[-1].child), stem_of(c, f->child));
-		f->n = again ? f[-1].n + 1 : 1;
-	}
-	memcpy(named, c->forks, c->fork_count * sizeof *named);
-	qsort(c->forks, c->fork_count, sizeof *c->forks, order_fork);
 	return 0;
 }
 
@@ -275,7 +242,8 @@ static int make_forks(struct catalog *c)
 			c->forks[c->fork_count++] =
 			    (struct fork){.parent = c->slots[slots[i]].parent, .child = slots[i]};
 	}
-	return rc < 0 ? rc : sort_forks(c);
+	qsort(c->forks, c->fork_count, sizeof *c->forks, order_fork);
+	return rc;
 }
 
 static void forks_refresh(struct catalog *c, int64_t now)
@@ -317,8 +285,7 @@ uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 	return parent;
 }
 
-static bool next_fork(struct catalog *c, uint32_t slot, uint64_t *cookie, int64_t now, struct slot_info *ret,
-                      uint32_t *ret_n)
+static bool next_fork(struct catalog *c, uint32_t slot, uint64_t *cookie, int64_t now, struct slot_info *ret)
 {
 	bool found = false;
 
@@ -334,13 +301,12 @@ static bool next_fork(struct catalog *c, uint32_t slot, uint64_t *cookie, int64_
 	}
 	for (; !found && low < c->fork_count && c->forks[low].parent == slot; low++) {
 		*cookie = (uint64_t)c->forks[low].child + 1;
-		*ret_n = c->forks[low].n;
 		found = slot_get(c, c->forks[low].child, now, ret) == 0;
 	}
 	return found;
 }
 
-bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret, uint32_t *ret_n)
+bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret)
 {
 	struct call call = {0};
 	uint64_t from = *cookie;
@@ -348,37 +314,8 @@ bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struc
 
 	while (call_round(c, &call)) {
 		*cookie = from;
-		found = next_fork(c, slot, cookie, call.now, ret, ret_n);
+		found = next_fork(c, slot, cookie, call.now, ret);
 		catalog_doubts(c, c->missed);
 	}
-	return call_answer(&call, found);
-}
-
-static bool fork_by_stem(struct catalog *c, uint32_t slot, struct span stem, uint32_t n, int64_t now,
-                         struct slot_info *ret)
-{
-	forks_refresh(c, now);
-	size_t low = 0, high = c->fork_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct fork *f = &c->forks_named[middle];
-		if (f->parent < slot || (f->parent == slot && compare_text(stem_of(c, f->child), stem) < 0))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (n == 0 || n > c->fork_count - low)
-		return false;
-	const struct fork *f = &c->forks_named[low + n - 1];
-	return f->parent == slot && span_eq(stem_of(c, f->child), stem) && slot_get(c, f->child, now, ret) == 0;
-}
-
-bool catalog_fork_by_stem(struct catalog *c, uint32_t slot, struct span stem, uint32_t n, struct slot_info *ret)
-{
-	struct call call = {0};
-	bool found = false;
-
-	while (call_round(c, &call))
-		found = fork_by_stem(c, slot, stem, n, call.now, ret);
 	return call_answer(&call, found);
 }

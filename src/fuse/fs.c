@@ -321,7 +321,11 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	fi->noflush = 1;
 	/* While one process learns a new size, another can read the old last page, with only zeros behind the old end.
 	 * So a growing file is not read through the page cache. */
-	fi->direct_io = is_younger(attr.mtime, LIVE_SECONDS) || tree_is_untimed(node);
+	bool is_young = is_younger(attr.mtime, LIVE_SECONDS);
+	/* The time of such a file does not say how old it is, its class does. */
+	if (tree_is_restamped(node))
+		is_young = attr.attr_class < TREE_WATCHED;
+	fi->direct_io = is_young || tree_is_untimed(node);
 	fi->keep_cache = !fi->direct_io;
 	return fi->direct_io && snapshot_is_wanted(&attr) ? snapshot_open(fs, node, &fi->fh) : 0;
 }

@@ -28,7 +28,11 @@ static bool note(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
 	LOCKED(&s->lock);
 	struct size_told *told = &s->told[hash_word(a->node) % CELLS];
-	bool differs = told->node == a->node ? told->size != a->size : is_younger(a->mtime, YOUNG_SECONDS);
+	bool differs = is_younger(a->mtime, YOUNG_SECONDS);
+	if (told->node == a->node)
+		differs = told->size != a->size;
+	else if (tree_is_restamped(a->node))
+		differs = a->attr_class < TREE_WATCHED;
 	if (dropped || !differs)
 		*told = (struct size_told){a->node, a->size};
 	return dropped || !differs;

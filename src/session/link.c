@@ -195,3 +195,62 @@ int session_link(struct session *s, uint32_t from, const struct refs *pending)
 	}
 	return !s->format->has_ids ? 0 : names_update(s, late ? 0 : from);
 }
+
+/* --- children ------------------------------------------------------------------- */
+
+struct sibling {
+	int64_t time; /* of the one that counts: its own, or the latest before it in the file */
+	uint32_t entry;
+};
+
+static int order_siblings(const void *pa, const void *pb)
+{
+	const struct sibling *a = pa, *b = pb;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
+/* `v` holds the siblings in file order. */
+static int sort_siblings(const struct session *s, uint32_t *v, size_t n)
+{
+	struct sibling *siblings CLEANUP_FREE = malloc((n + 1) * sizeof *siblings);
+	int64_t latest = INT64_MIN;
+	bool sorted = true;
+	if (!siblings)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		int64_t t = session_entry(s, v[i])->time;
+		sorted &= t == NO_TIME || t >= latest;
+		siblings[i] = (struct sibling){t == NO_TIME ? latest : t, v[i]};
+		if (t != NO_TIME && t > latest)
+			latest = t;
+	}
+	if (!sorted)
+		qsort(siblings, n, sizeof *siblings, order_siblings);
+	for (size_t i = 0; i < n; i++)
+		v[i] = siblings[i].entry;
+	return 0;
+}
+
+int session_children(const struct session *s, uint32_t i, uint32_t **ret, size_t *ret_n)
+{
+	uint32_t first = session_entry(s, i)->child;
+	size_t n = 0, at;
+	for (uint32_t k = first; k != NO_ENTRY; k = session_entry(s, k)->sibling)
+		n++;
+	uint32_t *v = malloc((n + 1) * sizeof *v);
+	if (!v)
+		return -ENOMEM;
+	at = n;
+	for (uint32_t k = first; k != NO_ENTRY; k = session_entry(s, k)->sibling)
+		v[--at] = k;
+	int rc = n > 1 ? sort_siblings(s, v, n) : 0;
+	if (rc < 0) {
+		free(v);
+		return rc;
+	}
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}

@@ -121,58 +121,7 @@ bool project_latest_moves(struct tree *t, const struct slot_info *s, uint32_t *s
 	return s->project != NO_SLOT;
 }
 
-/* --- forks -------------------------------------------------------------------------- */
-
-/* Forks of different projects can have one STEM: those after the first get ~2, ~3, ... */
-int fork_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
-{
-	struct slot_info here = dir->slot, fork;
-	struct buf name CLEANUP_BUF = BUF_INIT;
-	uint32_t n;
-	int rc = 0;
-	while (rc == 0 && catalog_fork_next(dir->tree->catalog, here.slot, &cookie, &fork, &n)) {
-		buf_reset(&name);
-		buf_adds(&name, fork.stem);
-		if (n > 1)
-			buf_addf(&name, "~%u", n);
-		dir->slot = fork;
-		rc = list_child(dir, l, (struct node){.slot = fork.slot}, buf_span(&name), COOKIE_FAMILY + cookie);
-	}
-	dir->slot = here;
-	return 0;
-}
-
-/* Takes a number behind ~, as fork_list writes it, off the name's end; 1 if there is none. */
-static uint32_t take_number(struct span *name)
-{
-	size_t at = name->n;
-	uint64_t n = 0;
-	while (at > 0 && name->p[at - 1] >= '0' && name->p[at - 1] <= '9')
-		at--;
-	if (at == 0 || at == name->n || name->p[at - 1] != '~' || name->p[at] == '0' || name->n - at > 9)
-		return 1;
-	for (size_t i = at; i < name->n; i++)
-		n = n * 10 + (uint64_t)(name->p[i] - '0');
-	if (n > 1)
-		name->n = at - 1;
-	return (uint32_t)n;
-}
-
-int fork_match(struct ctx *dir, struct span name, struct node *ret)
-{
-	struct slot_info fork;
-	bool found = catalog_fork_by_stem(dir->tree->catalog, dir->node.slot, name, 1, &fork);
-	if (!found) {
-		uint32_t n = take_number(&name);
-		found = n > 1 && catalog_fork_by_stem(dir->tree->catalog, dir->node.slot, name, n, &fork);
-	}
-	if (!found)
-		return -ENOENT;
-	ret->slot = fork.slot;
-	return 0;
-}
-
-/* --- entries, children ----------------------------------------------------------------- */
+/* --- entries --------------------------------------------------------------------------- */
 
 static void entry_name(struct ctx *c, uint32_t i, struct buf *out)
 {
@@ -209,32 +158,6 @@ int entry_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	uint32_t i = session_entry_by_name(dir->session, name);
 	if (i == NO_ENTRY)
-		return -ENOENT;
-	ret->entry = i;
-	return 0;
-}
-
-/* Newest first: one that is added meanwhile is not met, no other is missed. */
-int child_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
-{
-	struct buf name CLEANUP_BUF = BUF_INIT;
-	uint32_t i;
-	if (cookie == 0)
-		i = session_entry(dir->session, dir->node.entry)->child;
-	else if (cookie <= session_count(dir->session))
-		i = session_entry(dir->session, (uint32_t)cookie - 1)->sibling;
-	else
-		i = NO_ENTRY;
-	for (; i != NO_ENTRY; i = session_entry(dir->session, i)->sibling)
-		if (list_entry(dir, l, i, entry_name, &name))
-			break;
-	return buf_err(&name);
-}
-
-int child_match(struct ctx *dir, struct span name, struct node *ret)
-{
-	uint32_t i = session_entry_by_name(dir->session, name);
-	if (i == NO_ENTRY || session_entry(dir->session, i)->parent != dir->node.entry)
 		return -ENOENT;
 	ret->entry = i;
 	return 0;

@@ -1,4 +1,5 @@
 /* An entry's names: has, size and show of the rows of kinds.c. */
+#include "sessionfs/base/stop.h"
 #include "sessionfs/session/part.h"
 #include "kinds_impl.h"
 
@@ -10,10 +11,10 @@ void link_entry(struct ctx *c, const char *up, uint32_t i, struct buf *out)
 	session_entry_name(c->session, i, out);
 }
 
-int child_show(struct ctx *c, struct buf *out)
+static void add_entry_name(struct ctx *c, uint32_t i, struct buf *out)
 {
-	link_entry(c, "../../", c->node.entry, out);
-	return 0;
+	session_entry_name(c->session, i, out);
+	buf_addc(out, '\n');
 }
 
 bool parent_has(struct ctx *c)
@@ -23,8 +24,44 @@ bool parent_has(struct ctx *c)
 
 int parent_show(struct ctx *c, struct buf *out)
 {
-	link_entry(c, "../", session_entry(c->session, c->node.entry)->parent, out);
+	uint32_t parent = session_entry(c->session, c->node.entry)->parent;
+	if (parent == NO_ENTRY)
+		return -ESTALE;
+	add_entry_name(c, parent, out);
 	return 0;
+}
+
+bool children_has(struct ctx *c)
+{
+	return session_entry(c->session, c->node.entry)->child != NO_ENTRY;
+}
+
+int children_show(struct ctx *c, struct buf *out)
+{
+	uint32_t *children CLEANUP_FREE = NULL;
+	size_t n;
+	int rc = session_children(c->session, c->node.entry, &children, &n);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		add_entry_name(c, children[i], out);
+		rc = stop_check();
+	}
+	return rc;
+}
+
+/* Their order does not matter here. */
+int children_size(struct ctx *c, uint64_t *ret)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	int rc = 0;
+	*ret = 0;
+	uint32_t i = session_entry(c->session, c->node.entry)->child;
+	for (; i != NO_ENTRY && rc == 0; i = session_entry(c->session, i)->sibling) {
+		buf_reset(&name);
+		add_entry_name(c, i, &name);
+		*ret += name.n;
+		rc = buf_err(&name) ? buf_err(&name) : stop_check();
+	}
+	return rc;
 }
 
 bool result_has(struct ctx *c)
@@ -34,26 +71,51 @@ bool result_has(struct ctx *c)
 
 int result_show(struct ctx *c, struct buf *out)
 {
-	link_entry(c, "../../../", session_result(c->session, c->node.entry, c->node.part), out);
+	uint32_t result = session_result(c->session, c->node.entry, c->node.part);
+	if (result == NO_ENTRY)
+		return -ESTALE;
+	add_entry_name(c, result, out);
 	return 0;
 }
 
-bool call_link_has(struct ctx *c)
+/* Whether the result has a text.md. */
+bool output_has(struct ctx *c)
+{
+	uint32_t result = session_result(c->session, c->node.entry, c->node.part);
+	if (result == NO_ENTRY || ctx_load(c, result) < 0)
+		return false;
+	bool has = part_text_size(&c->record) > 0;
+	return ctx_load(c, c->node.entry) == 0 && has;
+}
+
+int output_show(struct ctx *c, struct buf *out)
+{
+	uint32_t result = session_result(c->session, c->node.entry, c->node.part);
+	if (result == NO_ENTRY)
+		return -ESTALE;
+	link_entry(c, "../../../", result, out);
+	buf_adds(out, "/text.md");
+	return 0;
+}
+
+bool call_of_has(struct ctx *c)
 {
 	unsigned n;
 	return session_entry(c->session, c->node.entry)->role == ROLE_TOOL_RESULT &&
 	       session_call(c->session, c->node.entry, &n) != NO_ENTRY;
 }
 
-int call_link_show(struct ctx *c, struct buf *out)
+int call_of_show(struct ctx *c, struct buf *out)
 {
 	unsigned n;
 	uint32_t caller = session_call(c->session, c->node.entry, &n);
 	if (caller == NO_ENTRY)
 		return -ESTALE;
-	link_entry(c, "../", caller, out);
+	session_entry_name(c->session, caller, out);
 	buf_adds(out, "/tool-calls/");
-	return call_name_of(c, caller, n, out);
+	int rc = call_name_of(c, caller, n, out);
+	buf_addc(out, '\n');
+	return rc;
 }
 
 /* Small files: made to be measured. */
@@ -186,11 +248,6 @@ int image_show(struct ctx *c, struct buf *out)
 		return -ESTALE;
 	part_image(&image, out);
 	return 0;
-}
-
-bool children_has(struct ctx *c)
-{
-	return session_entry(c->session, c->node.entry)->child != NO_ENTRY;
 }
 
 bool label_has(struct ctx *c)

@@ -1,4 +1,5 @@
 /* A session's own names and its branches': has, size and show of the rows of kinds.c. */
+#include "sessionfs/base/stop.h"
 #include "sessionfs/render/render.h"
 #include "kinds_impl.h"
 
@@ -14,20 +15,62 @@ int parent_session_show(struct ctx *c, struct buf *out)
 	struct slot_info s;
 	uint32_t slot = catalog_parent(c->tree->catalog, c->node.slot);
 	int rc = slot == NO_SLOT ? -ESTALE : catalog_slot(c->tree->catalog, slot, &s);
-	return rc < 0 ? rc : link_session(c, "../../", &s, out);
+	if (rc == 0)
+		rc = link_session(c, "projects/", &s, out);
+	buf_addc(out, '\n');
+	return rc;
 }
 
 bool forks_has(struct ctx *c)
 {
 	struct slot_info s;
 	uint64_t cookie = 0;
-	uint32_t n;
-	return catalog_fork_next(c->tree->catalog, c->node.slot, &cookie, &s, &n);
+	return catalog_fork_next(c->tree->catalog, c->node.slot, &cookie, &s);
 }
 
-int fork_show(struct ctx *c, struct buf *out)
+static int compare_spans(const void *a, const void *b)
 {
-	return link_session(c, "../../../", &c->slot, out);
+	return span_compare(*(const struct span *)a, *(const struct span *)b);
+}
+
+/* Sorts the lines of text. */
+static int add_sorted(struct span text, size_t n, struct buf *out)
+{
+	struct span *lines CLEANUP_FREE = calloc(n + 1, sizeof *lines);
+	if (!lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		size_t length = (size_t)((char *)memchr(text.p, '\n', text.n) - text.p);
+		lines[i] = (struct span){text.p, length};
+		text = (struct span){text.p + length + 1, text.n - length - 1};
+	}
+	qsort(lines, n, sizeof *lines, compare_spans);
+	for (size_t i = 0; i < n; i++) {
+		buf_addspan(out, lines[i]);
+		buf_addc(out, '\n');
+	}
+	return 0;
+}
+
+int forks_show(struct ctx *c, struct buf *out)
+{
+	struct buf paths CLEANUP_BUF = BUF_INIT;
+	struct slot_info s;
+	uint64_t cookie = 0;
+	size_t n = 0;
+	int rc = 0;
+	while (rc == 0 && catalog_fork_next(c->tree->catalog, c->node.slot, &cookie, &s)) {
+		/* -ESTALE: its project went just now. */
+		rc = link_session(c, "projects/", &s, &paths);
+		if (rc == 0) {
+			buf_addc(&paths, '\n');
+			n++;
+		}
+		rc = rc == -ESTALE ? stop_check() : rc;
+	}
+	if (rc == 0)
+		rc = buf_err(&paths);
+	return rc < 0 ? rc : add_sorted(buf_span(&paths), n, out);
 }
 
 bool any_entry(struct ctx *c)
@@ -38,6 +81,12 @@ bool any_entry(struct ctx *c)
 int leaf_show(struct ctx *c, struct buf *out)
 {
 	link_entry(c, "entries/", session_leaf(c->session), out);
+	return 0;
+}
+
+int last_show(struct ctx *c, struct buf *out)
+{
+	link_entry(c, "entries/", session_position(c->session), out);
 	return 0;
 }
 

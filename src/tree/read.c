@@ -8,8 +8,9 @@
 
 uint64_t view_serial(const struct ctx *c)
 {
+	/* Both only rise. */
 	if (c->kind->untimed)
-		return state_serial(c->tree);
+		return state_serial(c->tree) + catalog_epoch(c->tree->catalog);
 	return c->session && c->kind->class != TREE_FIXED ? session_serial(c->session) : 0;
 }
 

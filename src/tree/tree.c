@@ -206,9 +206,9 @@ bool ctx_is_writable(const struct ctx *c)
 /* Leases are noted one by one, and told when the session grows: none while it grows every few seconds. */
 #define LEASE_AFTER 60
 
-static bool is_older(const struct tree_attr *a, time_t seconds)
+static bool is_older(struct timespec t, time_t seconds)
 {
-	return clock_now(CLOCK_REALTIME).tv_sec - a->mtime.tv_sec > seconds;
+	return clock_now(CLOCK_REALTIME).tv_sec - t.tv_sec > seconds;
 }
 
 /* Whether every change of what the kind shows is noted. */
@@ -230,11 +230,13 @@ static enum tree_class class_of(const struct ctx *c, const struct tree_attr *a)
 	/* The names of what can be written come and go with the tools that write. */
 	bool writable = !c->tree->read_only && k->write;
 	bool goes = k->may_go && k->may_go(c);
+	/* What stands in a session changes with its file, whatever time it shows. */
+	struct timespec changed = k->scope >= SCOPE_SLOT ? c->slot.st.st_mtim : a->mtime;
 	if (k->class == TREE_FIXED)
 		return TREE_FIXED;
-	if (k->class == TREE_WATCHED && !goes && !writable && is_watched(c) && is_older(a, WATCHED_AFTER))
+	if (k->class == TREE_WATCHED && !goes && !writable && is_watched(c) && is_older(changed, WATCHED_AFTER))
 		return TREE_WATCHED;
-	if (k->class == TREE_LEASE && !goes && c->slot.told && is_older(a, LEASE_AFTER))
+	if (k->class == TREE_LEASE && !goes && c->slot.told && is_older(changed, LEASE_AFTER))
 		return TREE_LEASE;
 	return tree_unwatched(c->tree);
 }
@@ -402,11 +404,12 @@ bool tree_is_fixed(node_t node)
 	return k && k->type == S_IFREG && k->class == TREE_FIXED;
 }
 
-/* The time is that of the record that says it, and a record may say anything of its time. */
+/* The time is that of a record, and a record may say anything of its time. */
 bool tree_is_restamped(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && (k->stamp == STAMP_LABEL || k->stamp == STAMP_BRANCH);
+	return k && k->type == S_IFREG && k->class != TREE_FIXED &&
+	       (k->stamp == STAMP_ENTRY || k->stamp == STAMP_LABEL || k->stamp == STAMP_BRANCH);
 }
 
 bool tree_is_untimed(node_t node)

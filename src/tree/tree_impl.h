@@ -193,7 +193,7 @@ struct kind {
 	bool is_target;
 	/* Directories of which the kernel is told when a name appears in them. */
 	bool tells_new;
-	/* Directories that name sessions of all projects. A user may list them who may list all the projects. */
+	/* Names sessions of all projects. A user may read it who may list all the projects. */
 	bool gathers;
 	/* Files that are made from the whole session, not only from some of its lines. */
 	bool whole;
@@ -379,13 +379,9 @@ bool session_link_moves(struct tree *t, const struct slot_info *s, uint32_t *slo
 bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
 bool latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
 bool project_latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
-int fork_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
-int fork_match(struct ctx *dir, struct span name, struct node *ret);
 int entry_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int entry_match(struct ctx *dir, struct span name, struct node *ret);
 void entry_called(struct ctx *c, struct buf *out);
-int child_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
-int child_match(struct ctx *dir, struct span name, struct node *ret);
 int label_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int label_match(struct ctx *dir, struct span name, struct node *ret);
 int branch_list(struct ctx *dir, uint64_t cookie, const struct lister *l);

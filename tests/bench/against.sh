@@ -33,7 +33,7 @@ titles_jq() {
 # The newest session of each project, one after the other.
 read_tree() {
 	local p
-	for p in "$1"/projects/*; do cat "$p/latest/transcript.md"; done
+	for p in "$1"/projects/*; do cat "$p/.latest/transcript.md"; done
 }
 read_jq() {
 	local p f

@@ -197,11 +197,11 @@ function compareTree(pi, fsx, dir, names) {
 		skip(); // ids that are missing or used twice: pi's tree is another one, or endless
 		return;
 	}
-	const parents = pi.parents.map((p) => (p < 0 ? null : `../${names[p]}`));
+	const parents = pi.parents.map((p) => (p < 0 ? null : `${names[p]}\n`));
 	const step = Math.max(1, Math.floor(parents.length / fsx.parentsToCheck));
 	const chosen = parents.map((_, i) => i).filter((i) => i % step === 0 || pi.roots.includes(i));
 	same("roots and parents", chosen.map((i) => (pi.roots.includes(i) ? null : parents[i])),
-		chosen.map((i) => fsx.link(`${dir}/entries/${names[i]}/parent`)));
+		chosen.map((i) => fsx.bytes(`${dir}/entries/${names[i]}/parent`)?.toString() ?? null));
 }
 
 function compareBranches(pi, fsx, dir, names) {

@@ -67,7 +67,7 @@ now=$dir/2026-03-20T00-00-00-000Z_new.jsonl
 	line 99990006 "" hello | sed 's/"parentId":""/"parentId":null/'
 } >"$now"
 within $LIMIT "the new session" test -d "$T/mnt/$WEATHER/2026-03-20T00-00-00-000Z_new"
-within $LIMIT "latest" eval "[ \"\$(readlink '$T/mnt/$WEATHER/latest')\" = 2026-03-20T00-00-00-000Z_new ]"
+within $LIMIT "latest" eval "[ \"\$(readlink '$T/mnt/$WEATHER/.latest')\" = 2026-03-20T00-00-00-000Z_new ]"
 within $LIMIT "sessions/new" test -f "$T/mnt/sessions/new/title"
 mv "$now" "$dir/renamed.jsonl"
 within $LIMIT "the new name" test -f "$T/mnt/$WEATHER/renamed/title"

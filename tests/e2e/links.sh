@@ -17,9 +17,9 @@ while IFS= read -r -d '' l; do
 done < <(find . -type l -print0)
 
 leads latest $FLAT
-leads $WEATHER/latest $FLAT
-leads $NOTES/latest $NOTES/2026-03-09T07-05-03-460Z_019cd169-dc22-7528-9185-2d61aab21499
-is "${FLAT##*/}" "$(readlink $WEATHER/latest)" "the text of latest"
+leads $WEATHER/.latest $FLAT
+leads $NOTES/.latest $NOTES/2026-03-09T07-05-03-460Z_019cd169-dc22-7528-9185-2d61aab21499
+is "${FLAT##*/}" "$(readlink $WEATHER/.latest)" "the text of .latest"
 is "$(find projects -mindepth 2 -maxdepth 2 -type d | wc -l)" "$(find sessions -mindepth 1 | wc -l)" "sessions by id and by project"
 for l in sessions/*; do
 	is "$(basename "$l")" "$(head -n 1 "$l/header.json" | sed 's/.*"id":"\([^"]*\)".*/\1/')" "id of $l"
@@ -29,19 +29,20 @@ done
 # The latest is the newest by time, then by name.
 touch -d 2026-05-01 "$T/src/--home-ada-notes--/${V1##*/}.jsonl" "$T/src/--home-ada-notes--/${V2##*/}.jsonl"
 within 20 "the newest of two with one time" eval "[ \"\$(readlink latest)\" = $V2 ]"
-within 20 "latest of the project" eval "[ \"\$(readlink $NOTES/latest)\" = ${V2##*/} ]"
+within 20 ".latest of the project" eval "[ \"\$(readlink $NOTES/.latest)\" = ${V2##*/} ]"
 
 # Forks
-leads $FORK/parent $FORECAST
-leads "$FORECAST/forks/${FORK##*/}" $FORK
-leads $NOTES/2026-03-08T11-20-03-460Z_019ccd2c-f5c2-7528-9185-2d5f34f25354/parent $ICONS
-leads $ICONS/forks/2026-03-08T11-20-03-460Z_019ccd2c-f5c2-7528-9185-2d5f34f25354 $NOTES/2026-03-08T11-20-03-460Z_019ccd2c-f5c2-7528-9185-2d5f34f25354
+is $FORECAST "$(cat $FORK/parent)" "the parent of a fork"
+is $FORK "$(cat $FORECAST/forks)" "the forks of a session"
+is $ICONS "$(cat $NOTES/2026-03-08T11-20-03-460Z_019ccd2c-f5c2-7528-9185-2d5f34f25354/parent)" "a parent in another project"
+is $NOTES/2026-03-08T11-20-03-460Z_019ccd2c-f5c2-7528-9185-2d5f34f25354 "$(cat $ICONS/forks)" "forks in another project"
 [ ! -e $FORECAST/parent ] || die "a session that is no fork has a parent"
 [ ! -e $CACHE/forks ] || die "a session without forks has forks"
 
 # Entries
 s=$FORECAST
 leads $s/leaf $s/entries/33ccdcfd
+leads $s/last $s/entries/c8aa6125
 leads $s/branches/current $s/branches/c8aa6125
 leads "$s/labels/forecast works" $s/entries/436adaf5
 leads "$s/labels/output: table%2Fcolumns" $s/entries/f31d0e43
@@ -51,14 +52,20 @@ is 5 "$(find $s/labels -type l | wc -l)" "labels"
 is "output: JSON ✓" "$(cat $s/entries/2f83ebc0/label)" "label"
 for e in "$s"/entries/*/; do
 	id=$(basename "$e")
-	if [ -L "${e}parent" ]; then
-		leads "${e}parent/children/$id" "$e"
+	if [ -e "${e}parent" ]; then
+		is "$id" "$(grep -x "$id" "$s/entries/$(cat "${e}parent")/children")" "the child $id of its parent"
 	else
 		is '"parentId":null' "$(grep -o '"parentId":null' "${e}entry.json")" "parent of a root"
 	fi
 	for c in "$e"tool-calls/*/; do
 		[ -d "$c" ] && [ -e "$c/result" ] || continue
-		leads "${c}result/call" "$c"
+		result=$s/entries/$(cat "${c}result")
+		is "$id/tool-calls/$(basename "$c")" "$(cat "$result/call")" "the call of $result"
+		if [ -e "$result/text.md" ]; then
+			leads "${c}output.md" "$result/text.md"
+		else
+			[ ! -L "${c}output.md" ] || die "output.md of $c leads nowhere"
+		fi
 	done
 done
 is 7 "$(find $s/entries -path '*/tool-calls/*/result' | wc -l)" "calls with a result"

@@ -229,6 +229,7 @@ static void add_name(struct play *p, struct buf *out)
 	                                    "tool-calls",
 	                                    "sessions",
 	                                    "latest",
+	                                    ".latest",
 	                                    "4913",
 	                                    "../entries/aaaa0001",
 	                                    "entries/aaaa0001",

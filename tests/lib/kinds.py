@@ -61,7 +61,7 @@ def answer(own, parent, text, call):
 
 
 def result(own, parent, text, call):
-    return message(own, parent, text, "toolResult", toolCallId=call, toolName="bash", isError=False)
+    return message(own, parent, text, "toolResult", toolCallId=call, toolName="bash", isError=True)
 
 
 def picture(own, parent, text):

@@ -118,7 +118,7 @@ def deeds(source, mount, cases, newest):
     for d in sorted({c["dir"] for c in cases}):
         lists = can(os.listdir, source + "/" + d)
         rows.append(("list the project", d, lists, can(os.listdir, "%s/projects/%s" % (mount, d))))
-        rows.append(("see its newest", d, lists, can(os.readlink, "%s/projects/%s/latest" % (mount, d))))
+        rows.append(("see its newest", d, lists, can(os.readlink, "%s/projects/%s/.latest" % (mount, d))))
     lists_all = min(can(os.listdir, source + "/" + d) for d in {c["dir"] for c in cases})
     rows.append(("list projects", "", can(os.listdir, source), can(os.listdir, mount + "/projects")))
     rows.append(("list sessions", "", lists_all, can(os.listdir, mount + "/sessions")))

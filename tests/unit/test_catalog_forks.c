@@ -54,28 +54,27 @@ static void forks_find_their_parent(void **state)
 
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	struct slot_info slot;
-	uint32_t only = slot_of(p, "b", "only"), n;
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot, &n);)
+	uint32_t only = slot_of(p, "b", "only");
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot);)
 		buf_addf(&got, "%s ", slot.stem);
 	assert_words(&got, "name old");
 	assert_int_equal(unlink(at(p, "a/old.jsonl")), 0);
 	assert_int_equal(unlink(at(p, "b/root.jsonl")), 0);
 	wait_stale();
 	buf_reset(&got);
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot, &n);)
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot);)
 		buf_addf(&got, "%s ", slot.stem);
 	assert_words(&got, "name");
 	assert_parent(p, "a", "doubt", "a/root.jsonl");
 	assert_parent(p, "a", "link", NULL);
 }
 
-/* Of forks with one stem, each has a number; those of another parent count by themselves. */
-static void forks_with_one_stem_are_numbered(void **state)
+/* Forks in several projects can have one stem. */
+static void forks_with_one_stem_are_all_there(void **state)
 {
 	struct place *p = *state;
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	struct slot_info slot;
-	uint32_t n;
 	for (const char *const *dir = (const char *const[]){"a", "b", "c", "d", NULL}; *dir; dir++) {
 		char name[64];
 		make_dir(p, *dir);
@@ -87,17 +86,11 @@ static void forks_with_one_stem_are_numbered(void **state)
 	put(p, "a/other.jsonl", FORK("other", "/y/one.jsonl"));
 	open_place(p);
 	uint32_t one = slot_of(p, "a", "one");
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, one, &cookie, &slot, &n);) {
-		struct slot_info again;
-		buf_addf(&got, "%s~%u ", slot.stem, n);
-		assert_true(catalog_fork_by_stem(p->c, one, span_of(slot.stem), n, &again));
-		assert_int_equal(again.slot, slot.slot);
-	}
-	assert_words(&got, "other~1 same~1 same~2 same~3");
-	assert_false(catalog_fork_by_stem(p->c, one, SPAN_LIT("same"), 0, &slot));
-	assert_false(catalog_fork_by_stem(p->c, one, SPAN_LIT("same"), 4, &slot));
-	assert_false(catalog_fork_by_stem(p->c, one, SPAN_LIT("sam"), 1, &slot));
-	assert_true(catalog_fork_by_stem(p->c, slot_of(p, "a", "two"), SPAN_LIT("same"), 1, &slot));
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, one, &cookie, &slot);)
+		buf_addf(&got, "%s ", slot.file);
+	assert_words(&got, "a/other.jsonl a/same.jsonl c/same.jsonl d/same.jsonl");
+	uint64_t cookie = 0;
+	assert_true(catalog_fork_next(p->c, slot_of(p, "a", "two"), &cookie, &slot));
 	assert_string_equal(slot.file, "b/same.jsonl");
 }
 
@@ -105,7 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(forks_find_their_parent),
-	    TEST(forks_with_one_stem_are_numbered),
+	    TEST(forks_with_one_stem_are_all_there),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

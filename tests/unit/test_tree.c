@@ -424,9 +424,9 @@ static void results_of_long_messages_in_turns_are_linear(void **state)
 		char path[64], want[64];
 		struct tree_attr a;
 		snprintf(path, sizeof path, S "/entries/r%u/call", i);
-		snprintf(want, sizeof want, "../e%u/tool-calls/%u-bash", i % OF, i / OF + 1);
+		snprintf(want, sizeof want, "e%u/tool-calls/%u-bash\n", i % OF, i / OF + 1);
 		assert_int_equal(tree_resolve(p->tree, path, false, &a), 0);
-		assert_int_equal(tree_readlink(p->tree, a.node, &target), 0);
+		assert_int_equal(tree_read(p->tree, a.node, 0, 4096, &target), 0);
 		assert_true(span_is(buf_span(&target), want));
 	}
 	assert_in_range(bytes_read() - before, 0, 6 * text.n);

@@ -20,7 +20,7 @@ static void listed_last(void **state)
 	assert_lists(
 	    p, S,
 	    "session.jsonl header.json info.json title tree.txt all.txt context.md context.json transcript.md entries "
-	    "branches labels name leaf labels.tsv ");
+	    "branches labels last name leaf labels.tsv ");
 	assert_lists(p, A, "entry.json type role text.md children branch label side ");
 }
 

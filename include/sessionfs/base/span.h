@@ -26,6 +26,14 @@ static inline bool span_eq(struct span a, struct span b)
 	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
+/* By bytes: negative, 0, or positive. */
+static inline int span_compare(struct span a, struct span b)
+{
+	size_t least = a.n < b.n ? a.n : b.n;
+	int order = least ? memcmp(a.p, b.p, least) : 0;
+	return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
 static inline bool span_is(struct span a, const char *s)
 {
 	return span_eq(a, span_of(s));

@@ -128,10 +128,8 @@ uint64_t catalog_serial(struct catalog *c);
 
 /* The session this one was forked from (sessionfs(5), "A session"); NO_SLOT if it is not in the mount. */
 uint32_t catalog_parent(struct catalog *c, uint32_t slot);
-/* The sessions forked from this one. Forks in several projects can have the same stem: *ret_n numbers them from 1. */
-bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret, uint32_t *ret_n);
-/* The n-th fork with that stem. */
-bool catalog_fork_by_stem(struct catalog *c, uint32_t slot, struct span stem, uint32_t n, struct slot_info *ret);
+/* The sessions forked from this one, in no order that means anything. */
+bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret);
 
 /* The slot's index, grown to what the file holds now and locked for reading. catalog_put unlocks it and gives it back.
  * A thread may hold one index at a time: growing one waits for its readers. 0, -ESTALE if the
