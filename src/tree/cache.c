@@ -1,16 +1,16 @@
-/* Views are found by node in a hash table and ordered by last use in a list. Whoever holds a view keeps
- * it alive: eviction only takes it out of the table, the last release frees it. So a reader never
- * waits for memory, and the budget bounds what is kept for later, not what is in use now.
+/* Views are found by node in a hash table and ordered by last use in a list. A view lives as long as somebody holds it:
+ * eviction only takes it out of the table, the last release frees it. So a reader never waits for memory, and the
+ * budget bounds what is kept for later, not what is in use now.
  *
- * Many a view is made because somebody wants its size, and read later: `grep -r` and the shell's `*` look at all names
- * before the first is read. If the oldest of them gave way, each would be gone when its reader comes. So for a
- * minute those that nobody has read yet give way last, and the newest first: what there is room for is made once.
+ * Many views are made for their size, and read later: `grep -r` and the shell's `*` look at all names before the first
+ * file is read. If the oldest view were evicted first, each would be gone when its reader comes. So for a minute views
+ * that nobody has read are evicted last, and the newest of them first: as many as fit are made only once.
  *
- * A view beyond the budget is read in many pieces like any other, and making it for each would be quadratic.
+ * A view larger than the budget is read in many pieces like any other, and making it for each piece would be quadratic.
  * So the newest one is kept beside the others, as long as it is in use.
  *
- * One mutex for all: what it guards are a few pointer moves, never production of a view. Two threads that
- * produced the same view meet in cache_put, where the second gets the first one's. */
+ * One mutex guards everything: it is held for a few pointer moves, never while a view is made. If two threads make the
+ * same view, the second one gets the first one's from cache_put. */
 #include "sessionfs/tree/cache.h"
 #include "sessionfs/base/hash.h"
 #include "sessionfs/base/lock.h"
@@ -28,7 +28,7 @@ struct item {
 	struct item *newer, *older;
 };
 
-/* How large a view was: known for longer than its bytes, so that to stat it again does not make it again. */
+/* The size of a view. It is kept longer than the bytes, so that another stat does not make the view again. */
 struct size {
 	node_t node;
 	uint64_t serial, size;
@@ -43,13 +43,13 @@ struct cache {
 	struct lock lock;
 	struct budget *budget;
 	struct keeper keeper;
-	struct size *sizes;    /* one for each hash: a newer one takes the place; NULL without memory */
-	struct item *big;      /* the newest one beyond the budget, in no list */
+	struct size *sizes;    /* one for each hash: a newer one replaces it; NULL without memory */
+	struct item *big;      /* the newest one larger than the budget, in no list */
 	unsigned big_age;      /* views put since it was used last */
 	size_t count, buckets; /* buckets is a power of two */
 	struct item **table;
 	struct order read, unread;
-	const struct item *last; /* used last: never gives way, and is only compared with */
+	const struct item *last; /* used last: never evicted; compared, not dereferenced */
 };
 
 #define FIRST_BUCKETS 256
@@ -176,14 +176,14 @@ static void keep(struct cache *c, struct item *s)
 	atomic_fetch_add(&c->keeper.used, s->cost);
 }
 
-/* ---- giving way ---- */
+/* ---- eviction ---- */
 
 static bool has_waited(const struct item *s)
 {
 	return budget_now() - s->used_at > WAIT_NS;
 }
 
-/* The one that would go next, or NULL. */
+/* The one to be evicted next, or NULL. */
 static struct item *dispensable(const struct cache *c)
 {
 	struct item *read = c->read.oldest, *unread = c->unread.oldest;

@@ -8,13 +8,13 @@
 
 #include <errno.h>
 
-/* How often a commit looks again when another file came into the place of the session's. */
+/* How often a commit tries again when another file has taken the place of the session's. */
 #define MOST_TRIES 16
 
 struct commit {
 	struct tree *tree;
 	uint32_t slot;
-	struct store_id id; /* of the file that the slot is */
+	struct store_id id; /* the file of the slot */
 	struct session *session;
 	struct edit edit;
 	struct edit_table table; /* edit_labels from labels.tsv */
@@ -40,8 +40,8 @@ static struct store_id id_of(const struct session *s)
 	return (struct store_id){st->st_dev, st->st_ino};
 }
 
-/* The session as its file is now, in c->session until commit_put: -ESTALE if that is another file. Nobody waits for
- * the file's lock with it. */
+/* Gets the session as its file is now, in c->session until commit_put. -ESTALE if that is another file. Release it
+ * before waiting for the file's lock. */
 static int commit_get(struct commit *c)
 {
 	int rc = catalog_get_now(c->tree->catalog, c->slot, &c->session);
@@ -66,7 +66,7 @@ static bool is_own(void *arg, uint32_t line, uint32_t entry, struct span label)
 	return state_is_saved(c->tree, c->slot, line, entry, label);
 }
 
-/* A table's changes depend on the labels of now. */
+/* The changes of a table depend on the current labels. */
 static int read_table(struct commit *c)
 {
 	free(c->labels);
@@ -99,7 +99,7 @@ static int make_lines(void *arg, unsigned attempt, struct buf *out)
 	return rc < 0 ? rc : buf_err(&c->written);
 }
 
-/* The slot at the place of this one: it may be another file by now. */
+/* The slot that is at the place of this one now: it may be another file. */
 static int find_slot(struct tree *t, uint32_t slot, struct slot_info *ret)
 {
 	int rc = catalog_slot(t->catalog, slot, ret);
@@ -124,7 +124,7 @@ static struct reach_at where_is(const struct tree *t, const struct slot_info *sl
 
 /* ---- the entries that are written to ---- */
 
-/* The i-th of them, or NULL. Those of a table are found by what it says. */
+/* The i-th of them, or NULL. A table names its entries itself. */
 static uint32_t *entry_of(struct commit *c, size_t i)
 {
 	struct edit *e = &c->edit;
@@ -175,7 +175,7 @@ static int rehearse(struct commit *c, bool *ret_changes)
 	return rc;
 }
 
-/* What file the slot is, and where in it the entries are. *ret_old: it is to be migrated first. */
+/* Finds the file of the slot, and the entries in it. *ret_old: the file must be migrated first. */
 static int begin(struct commit *c, bool again, bool *ret_old)
 {
 	int rc = catalog_get(c->tree->catalog, c->slot, &c->session);
@@ -201,7 +201,7 @@ static int fill_migrated(void *arg, int fd)
 	return rc;
 }
 
-/* -ESTALE or -EAGAIN: the file is another one by now, since somebody replaced it or it was migrated. */
+/* -ESTALE or -EAGAIN: the file is another one by now, because somebody replaced it or it was migrated. */
 static int try_append(struct commit *c, bool again, bool sync)
 {
 	struct tree *t = c->tree;
@@ -222,10 +222,10 @@ static int try_append(struct commit *c, bool again, bool sync)
 	buf_reset(&c->written);
 	c->now_ms = clock_ms(CLOCK_REALTIME);
 	rc = store_append(&at, &c->id, sync, make_lines, c);
-	/* It reads back at once. What is in the file is written, whatever becomes of that. */
+	/* Take it into the index, so that it reads back at once. If that fails, it is written all the same. */
 	if (rc == 0 && commit_get(c) == 0)
 		commit_put(c);
-	/* When the same table is saved again, these are not the changes of others. */
+	/* If the same table is saved again, these changes are its own, not those of others. */
 	for (size_t i = 0; rc == 0 && c->is_table && i < c->edit.n; i++)
 		state_saved(t, c->slot, c->table.line, c->labels[i].entry, c->labels[i].text);
 	return rc;
@@ -296,7 +296,7 @@ static int settle(struct tree *t, struct node n, const char *what, int rc, const
 	return rc;
 }
 
-/* A name as a line can show it. */
+/* A name in a form that fits on one line. */
 static void add_plain(struct span name, struct buf *out)
 {
 	bool text = utf8_prefix(name) == name.n;
@@ -341,7 +341,7 @@ static struct span without_newline(struct span s)
 	return s.n > 0 && s.p[s.n - 1] == '\n' ? (struct span){s.p, s.n - 1} : s;
 }
 
-/* Whether the file reads like this now: to save it unchanged says nothing, whatever the stored bytes. */
+/* Whether the file reads like this now: saving it unchanged writes nothing, whatever the stored bytes. */
 static bool is_shown(struct tree *t, struct node n, struct span text)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;
@@ -410,7 +410,7 @@ static uint64_t room_for(struct tree *t, const struct slot_info *slot, size_t te
 	return bytes;
 }
 
-/* Whether the file reads like this now, as far as the text goes: it may be there already. */
+/* Whether the file begins with this text now: then there may be nothing to write. */
 static bool is_begun(struct tree *t, struct node n, struct span text)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;

@@ -1,11 +1,11 @@
-/* The last few lines that were looked at. Who walks through an entry's files asks for one after the other, each in a
- * request of its own, and all of them follow from the same line: it is read and taken apart once. What
- * an entry says never changes in a generation, so a line is good for as long as its slot.
+/* The lines used last. A program that walks through an entry's files asks for one after the other, each with requests
+ * of its own, and all of them are made from the same line: so it is read and parsed once. An entry never changes in a
+ * generation, so a line is valid as long as its slot.
  *
  * A line is lent out whole: it is in the pool or with one ctx, never shared. */
 #include "tree_impl.h"
 
-/* One whose memory is more than that is not kept at all, so that what is kept stays small. */
+/* A line that takes more memory than this is not kept at all. */
 #define LINE_LONG (16 * 1024 * 1024)
 
 enum { LONG = LINES_KEPT - 1 };

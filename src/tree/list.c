@@ -62,7 +62,7 @@ static int lookup_fixed(struct ctx *c, struct node dir, const struct kind *k, st
 	return state_is_hidden(c->tree, c->node) ? -ENOENT : ctx_attr(c, ret);
 }
 
-/* *ret_again: what the name led to was replaced before it could be looked at. */
+/* *ret_again: the file behind the name was replaced before it could be examined. */
 static int lookup_family(struct ctx *c, const struct kind *k, struct span name, struct tree_attr *ret, bool *ret_again)
 {
 	struct node dir = c->node, child = child_of(dir, k);
@@ -95,7 +95,7 @@ static int lookup_once(struct tree *t, node_t parent, struct span name, struct t
 	return k->name ? lookup_fixed(&c, c.node, k, ret) : lookup_family(&c, k, name, ret, ret_again);
 }
 
-/* How often what is at a name may be replaced while it is looked up. */
+/* How often the file behind a name may be replaced while it is looked up. */
 #define MOST_TRIES 16
 
 static int lookup_shown(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
@@ -125,7 +125,7 @@ int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_att
 	return fault_end(faults, rc);
 }
 
-/* Whether the name could come to be in such a directory by what session files say. None of theirs begins with a dot. */
+/* Whether a change of a session file could bring this name into such a directory. No such name begins with a dot. */
 static bool is_possible(unsigned dir, struct span name)
 {
 	bool hidden = name.n > 0 && name.p[0] == '.';
@@ -137,8 +137,8 @@ enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name)
 {
 	struct node n = tree_node(dir);
 	const struct kind *k = kind_of(n);
-	/* Tools look for .gitignore and the like in every directory. Who makes one does so through the mount, which the
-	 * kernel sees. */
+	/* Tools look for .gitignore and the like in every directory. If a process makes one, it does so through the
+	 * mount, and the kernel sees that. */
 	if (!k || !is_possible(n.kind, name))
 		return TREE_FIXED;
 	if (k->tells_new && catalog_is_told(t->catalog))
@@ -207,8 +207,8 @@ static uint64_t fixed_cookie(const struct kind *k)
 	return kind_id(k) + 1 + (kind_is_removable(k) ? COOKIE_REMOVABLE : 0);
 }
 
-/* 1 if the directory has it, else 0; the error where that cannot be found out of the session itself. The listing ends
- * there then, so that who goes on behind it asks again: what was left out would be missing for as long as the kernel
+/* 1 if the directory has it, else 0; or the error, if the session cannot be read to find that out. The listing then
+ * ends before the name, so that the caller asks for it again: otherwise the name would be missing as long as the kernel
  * keeps the listing. */
 static int list_has(struct ctx *c, const struct kind *k)
 {
@@ -288,7 +288,7 @@ int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, 
 	int faults = fault_begin();
 	struct counted counted = {emit, arg, 0};
 	int rc = list_all(t, dir, cookie, want, count_name, &counted);
-	/* Names already listed go to the caller, who continues after them. */
+	/* The caller gets the names listed so far, and continues after them. */
 	while (counted.n == 0 && tree_moved(t, &rc, &dir))
 		rc = list_all(t, dir, cookie, want, count_name, &counted);
 	return fault_end(faults, rc);

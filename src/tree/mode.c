@@ -1,5 +1,5 @@
-/* Owner and mode of what is shown. What the file and the directories above it grant to whom is in rights.h; here it is
- * cut down to what a name can be used for. */
+/* Owner and mode of each name. The file and the directories above it grant rights to each class (rights.h); here they
+ * are cut down to what the name can be used for. */
 #include "tree_impl.h"
 
 #include <sys/stat.h>
@@ -10,7 +10,7 @@ static bool is_shared(const struct kind *k)
 	return k->stamp == STAMP_ALL || k->stamp == STAMP_PROJECT;
 }
 
-/* The group is that of the directory it shows: whom that lets in by its group would be one of the others else. */
+/* The group is that of the directory shown: otherwise the members whom its group lets in would count as others. */
 static void own_shared(const struct ctx *c, struct tree_attr *a)
 {
 	const struct tree *t = c->tree;

@@ -1,15 +1,15 @@
-/* A session file that is written anew gets another slot, and with it other nodes, so that what the kernel has kept of
- * the old ones is not taken for what is there now. But it is still the session of that name, and whoever is just
- * looking at its directory or at a file of its own began before that could be told. So such a node leads on to the one
- * that has its place, for this answer: nothing of it may be kept. An entry has no place: its number means nothing in
- * another file. */
+/* A session file that is rewritten gets another slot, and with it other nodes, so that what the kernel has cached of
+ * the old nodes is not taken for the new file. But it is still the session of that name, and a process that is just
+ * reading its directory, or a file directly in it, began before the kernel could be notified. So for one answer such a
+ * node leads to the node that has its place now, and the kernel may keep nothing of that answer. An entry has no such
+ * place: its number means nothing in another file. */
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/stop.h"
 #include "tree_impl.h"
 
 #include <errno.h>
 
-/* A link to the session from elsewhere has no place either: its name may lead to another session by now. */
+/* Nor has a link to the session from elsewhere: its name may lead to another session by now. */
 static bool has_place(struct node n)
 {
 	const struct kind *k = kind_of(n);

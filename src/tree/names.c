@@ -1,7 +1,7 @@
 /* Names that come, go and move: links in labels/, the leaf, editors' side files.
  *
- * What is removed or renamed away is often about to be made anew: then nothing is
- * appended, the name is gone for a moment and comes back by itself if nobody makes it. */
+ * A name that is removed or renamed away is often made again at once. So nothing is
+ * appended: the name is gone for a moment, and comes back if nobody makes it. */
 #include "sessionfs/base/name.h"
 #include "write_impl.h"
 
@@ -16,13 +16,13 @@ static int scratch_link(struct tree *t, node_t dir, struct span name, const char
 	return scratch_create(t->scratch, dir, name, S_IFLNK | 0777, who->uid, who->gid, target, &a);
 }
 
-/* A link that stands for a record. */
+/* A link that is written as a record. */
 struct link {
 	struct slot_info was; /* its session, before it was written */
 	struct node node;
 };
 
-/* This directory of the session as the file is now: the first write to an old file replaces it, and its slot. */
+/* The same directory in the session as its file is now: the first write to an old file replaces it, and its slot. */
 static node_t dir_now(struct tree *t, node_t dir, const struct slot_info *was)
 {
 	struct slot_info now;
@@ -32,8 +32,7 @@ static node_t dir_now(struct tree *t, node_t dir, const struct slot_info *was)
 	return node_pack(n);
 }
 
-/* A link that was written is there, whatever becomes of looking at it again: then it is shown as it was made, for
- * now. */
+/* A link that was written exists. If looking it up fails now, answer with its attributes as it was made. */
 static void show_written(struct tree *t, node_t dir, struct span name, const char *target, const struct link *made,
                          struct tree_attr *ret)
 {
@@ -42,7 +41,7 @@ static void show_written(struct tree *t, node_t dir, struct span name, const cha
 		return;
 	struct node n = made->node;
 	n.slot = tree_node(dir).slot;
-	/* Several have this label now, and none of them this name. */
+	/* Several entries have this label now, and none of them has this name. */
 	if (tree_getattr(t, node_pack(n), ret) == 0)
 		return;
 	*ret = (struct tree_attr){.node = node_pack(n),
@@ -89,7 +88,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 
 /* --- unlink ------------------------------------------------------------------------- */
 
-/* Whether the name is there by what the session file says, and not because somebody is making it. */
+/* Whether the name exists because of the session file, and not because somebody is creating it. */
 static bool is_stored(struct tree *t, struct node n)
 {
 	struct ctx c CLEANUP_CTX = {0};
@@ -106,7 +105,7 @@ static int unlink_written(struct tree *t, node_t dir, struct span name, struct n
 	return w && w->unlink ? w->unlink(t, dir, name, n) : -EPERM;
 }
 
-/* Whether a name must stay for now: who was refused one removal is refused all. */
+/* Whether a name must stay for now: a process that was refused one removal is refused all. */
 static int keep(struct tree *t, node_t dir, struct span name, struct node n, const struct tree_caller *who)
 {
 	bool tell = false;
@@ -211,7 +210,8 @@ static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t d
 	return scratch_rename(t->scratch, dir, name, to_dir, to_name);
 }
 
-/* A writable file renamed to a side name: a copy of its text stays there, the name is gone until it is made anew. */
+/* A writable file renamed to a side name: a copy of its text stays there, and its own name is gone until it is made
+ * again. */
 static int rename_away(struct tree *t, const struct tree_attr *from, node_t to_dir, struct span to_name)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;

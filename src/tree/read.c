@@ -1,6 +1,6 @@
-/* Contents: what a read and a readlink are answered with.
+/* Contents: the answers to read and readlink.
  *
- * Most are made once and kept in the cache, from where the reads that follow are served. */
+ * Most contents are made once and kept in the cache, which serves the following reads. */
 #include "tree_impl.h"
 
 #include <errno.h>
@@ -84,7 +84,7 @@ void add_slice(struct buf *out, struct span s, uint64_t off, size_t n)
 	buf_add(out, s.p + off, n < left ? n : left);
 }
 
-/* A file read in one go is made for this read alone; the rest is kept for the reads that follow. */
+/* A file that one read takes whole is made for that read alone; others are kept for the following reads. */
 static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
 {
 	uint64_t size;
@@ -93,8 +93,8 @@ static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
 	return rc < 0 || size > n ? rc : c->kind->show(c, out);
 }
 
-/* What is kept of an entry is served without a look at its line, which can be long. 1 if it was, 0, or a negative
- * errno. */
+/* Serves what the cache has of an entry without reading its line, which can be long. 1 if that succeeded, 0 if not, or
+ * a negative errno. */
 static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	if (c->kind->scope != SCOPE_RECORD)
@@ -157,7 +157,7 @@ int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *o
 {
 	int faults = fault_begin();
 	int rc = read_at(t, node, off, n, out);
-	/* A reader that got the beginning of the old text must not get the rest of another one. */
+	/* A reader that has the beginning of the old text must not get the rest of another one. */
 	while (off == 0 && tree_moved(t, &rc, &node)) {
 		buf_reset(out);
 		rc = read_at(t, node, off, n, out);

@@ -1,44 +1,44 @@
 /* Views that a producer makes in pieces (producer.h).
  *
- * A view can be larger than memory should hold. The first look at one makes every
- * piece once and notes where each segment ends; the bytes are kept along if they
- * fit in a share of the cache. Otherwise front and back are kept, and a read makes
- * again just the segments it touches.
+ * A view can be too large for memory. The first look at one makes every piece once
+ * and notes where each segment ends; the bytes are kept, too, if they fit in a share
+ * of the cache. Otherwise only front and back are kept, and a read makes just the
+ * segments again that it touches.
  *
  * The segments of a long list are made by several threads, each a run of them.
  *
- * When the session has grown, the view made before is gone on with, where its producer can: what was appended costs
- * what it is, not what the session is. */
+ * When the session has grown, the view made before is continued if its producer can do that: then the cost depends on
+ * what was appended, not on the size of the session. */
 #include "sessionfs/render/producer.h"
 #include "sessionfs/base/crew.h"
 #include "tree_impl.h"
 
 #include <errno.h>
 
-/* A view may take this share of the cache with its bytes. */
+/* The share of the cache that the bytes of one view may take. */
 #define BYTES_SHARE 4
-/* A thread is worth its start from so many segments on. */
+/* A further thread is started for at least so many segments. */
 #define RUN_LEAST 256
-/* More than this is not left to the next one. */
+/* A run leaves at most this much memory to the next one. */
 #define SPARE_BYTES ((size_t)2 << 20)
-/* A longer segment is not made again for each read. */
+/* A longer segment is kept, not made again for each read. */
 #define SEGMENT_LONG ((uint64_t)256 << 10)
 
-/* What a view of segments has as `more`. Its `ends` are counted from the end of the front. */
+/* `more` of a view of segments. The view's `ends` are counted from the end of the front. */
 struct made {
 	struct totals totals;
 	size_t front;              /* bytes */
 	uint32_t entries, relinks; /* of the session then */
 };
 
-/* A run of segments, [from, to), and what came of them. */
+/* A run of segments, [from, to), and what was made of them. */
 struct run {
 	const struct producer *producer;
 	const struct place *place;
 	const struct view *view;
 	size_t from, to, limit;
 	struct render_usage *usages; /* one for each of them */
-	struct buf bytes;            /* empty once they were more than the limit */
+	struct buf bytes;            /* empty once they exceeded the limit */
 	uint64_t size;
 	bool kept;
 };
@@ -56,7 +56,7 @@ void spare_release(struct spare *s)
 	lock_destroy(&s->lock);
 }
 
-/* Memory that was used before costs no page faults. */
+/* Memory that was used before causes no page faults. */
 static struct buf spare_take(struct spare *s, size_t k)
 {
 	LOCKED(&s->lock);
@@ -95,7 +95,7 @@ static uint32_t entry_at(const struct view *v, size_t i)
 
 /* --- making -------------------------------------------------------------------- */
 
-/* Room for what a run will be: its text is seldom longer than its lines. */
+/* Reserves room for a run: its text is seldom longer than its lines. */
 static void reserve_run(struct run *r)
 {
 	uint64_t lines = 0;
@@ -104,8 +104,8 @@ static void reserve_run(struct run *r)
 	buf_reserve(&r->bytes, lines < r->limit ? (size_t)lines : r->limit);
 }
 
-/* Makes the segments of a run: where each ends, counted from the beginning of the run, what each used, and the bytes
- * while they are within the limit. */
+/* Makes the segments of a run: where each ends, counted from the beginning of the run, the usage of each, and the bytes
+ * as long as they are within the limit. */
 static int make_run(void *arg, size_t k)
 {
 	struct run *r = (struct run *)arg + k;
@@ -136,8 +136,8 @@ static size_t run_count(size_t segments)
 	return n < 1 ? 1 : n < most ? n : most;
 }
 
-/* Puts front and back around the runs. Where not all bytes are at hand only these two are kept, and where everything
- * ends: to make them again would read the whole path. */
+/* Puts front and back around the runs. If not all bytes are at hand, keeps only these two, because making them again
+ * would read the whole path, and where each segment ends. */
 static int put_together(struct run *runs, size_t n, struct view *v)
 {
 	const struct producer *producer = runs->producer;
@@ -162,8 +162,8 @@ static int put_together(struct run *runs, size_t n, struct view *v)
 	return rc;
 }
 
-/* Makes the segments from number `from` on, and front and back. Usage is added in the order of the list, so that the
- * sum is the same however many threads there were and in how many steps the list was gone. */
+/* Makes the segments from number `from` on, and front and back. Adds usage in the order of the list, so that the
+ * sum is the same whatever the number of threads, and of steps in which the session grew. */
 static int make_from(struct ctx *c, const struct place *p, size_t from, struct view *v)
 {
 	struct run runs[RUNS_MOST] = {0};
@@ -210,9 +210,9 @@ static int make_all(struct ctx *c, const struct place *p, struct view *ret)
 	return ret->ends ? make_from(c, p, 0, ret) : -ENOMEM;
 }
 
-/* --- going on ------------------------------------------------------------------ */
+/* --- growth -------------------------------------------------------------------- */
 
-/* Whether the segments that were made are as they would be made now. */
+/* Whether making the segments again would give the same bytes. */
 static bool is_same_so_far(const struct producer *producer, const struct session *s, const struct made *m)
 {
 	uint32_t n = session_count(s);
@@ -231,7 +231,7 @@ static bool make_room(struct view *v, size_t more)
 	                               vec_grow(&v->items, &v->room, v->n + more, v->item));
 }
 
-/* Adds what the list has more. The bytes before are let go: who follows a file has read them. */
+/* Adds the new items of the list. Drops the bytes of the old ones: a reader that follows the file has read them. */
 static bool extend(struct ctx *c, const struct place *p, struct view *v)
 {
 	const struct producer *producer = c->kind->producer;
@@ -263,7 +263,7 @@ int segments_make(struct ctx *c, struct view *ret)
 
 /* --- reading ------------------------------------------------------------------- */
 
-/* Where segment i begins; that of number n is the back. */
+/* Where segment i begins; i == n is the back. */
 static uint64_t begin_of(const struct view *v, size_t i)
 {
 	const struct made *m = v->more;
@@ -291,7 +291,7 @@ static node_t segment_id(const struct ctx *c, size_t i)
 	       hash_word(hash_word(ctx_id(c)) + i) >> NODE_KIND_BITS;
 }
 
-/* One segment that is made again. */
+/* A segment that is made again. */
 struct again {
 	struct place place;
 	const struct view *view;
@@ -313,7 +313,7 @@ static int make_again(struct ctx *c, void *arg, struct view *ret)
 	return c->kind->producer->segment(&a->place, item_at(a->view, a->i), a->i == 0, &a->reader, NULL, &ret->bytes);
 }
 
-/* Appends up to n bytes of a segment from `skip` on. One that is read in many pieces is made once and kept. */
+/* Appends up to n bytes of a segment from `skip` on. A long segment is made once and kept. */
 static int read_segment(struct ctx *c, struct again *a, uint64_t skip, size_t n, struct buf *out)
 {
 	uint64_t size = begin_of(a->view, a->i + 1) - begin_of(a->view, a->i);

@@ -1,6 +1,6 @@
-/* What is true of writable names for a moment, why writes were refused, and who may remove nothing for a while. All of
- * it is small and short-lived: fixed arrays, searched from end to end; what does
- * not fit any more is forgotten, which only means that a name is there again. */
+/* Short-lived states of writable names, the reasons of refused writes, and the processes that may remove nothing for a
+ * while. All of it is small: fixed arrays, searched from end to end. If an array is full, the oldest is forgotten,
+ * which only means that a name is there again. */
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/process.h"
@@ -169,8 +169,8 @@ static bool is_warned(const struct warned *w)
 	return w->at_ms != 0 && w->at_ms > clock_ms(CLOCK_MONOTONIC) - WARNED_MS;
 }
 
-/* Renews the same process and name, or takes the place of the oldest: a process that goes on is warned again and again,
- * so it is not the one that is forgotten. */
+/* Renews the same process and name, or replaces the oldest. A process that keeps removing is warned again and again, so
+ * it is not the one that is forgotten. */
 static void warn(struct tree *t, pid_t process, node_t spoilt)
 {
 	LOCKED(&t->state_lock);
@@ -206,7 +206,7 @@ void state_mended(struct tree *t, struct node n)
 			t->warned[i] = (struct warned){0};
 }
 
-/* Nearly always nobody is, and then it does not matter whose thread it is. */
+/* Usually no process is warned, and then it does not matter which process this thread belongs to. */
 static bool is_any_warned(struct tree *t)
 {
 	LOCKED(&t->state_lock);
@@ -239,7 +239,7 @@ static uint64_t hash_label(const struct tree *t, struct span label)
 	return hash_bytes(&t->secret, 0, label.p, label.n);
 }
 
-/* Where this label of the table is kept if it is. */
+/* The place of this label of the table, if it is kept. */
 static struct saved *set_of(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry)
 {
 	uint64_t h = hash_word(hash_word((uint64_t)slot << 32 | entry) ^ line);

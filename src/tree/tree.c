@@ -1,8 +1,8 @@
 /* The engine that walks the table of kinds.
  *
- * Every operation opens a ctx for a node id: the id is unpacked, checked against
- * what is there now, and as much is fetched as the kind's scope asks for. Here
- * are the ctx and the attributes; names are in list.c, contents in read.c.
+ * Every operation opens a ctx for a node id: it unpacks the id, checks it against
+ * what is there now, and fetches as much as the kind's scope requires. Here are the
+ * ctx and the attributes; names are in list.c, contents in read.c.
  *
  * Sizes: a row either knows its size without producing, or the contents are made
  * once and kept in the cache (read.c). */
@@ -200,10 +200,11 @@ bool ctx_is_writable(const struct ctx *c)
 	return c->kind->scope < SCOPE_ENTRY || session_entry(c->session, c->node.entry)->flags & ENTRY_ADDRESSED;
 }
 
-/* What follows a session file is watched from so many seconds after its last change on: then no answer about the time
- * before is on its way to the kernel any more, and the next change cannot have the same mtime. */
+/* What follows a session file is watched only this many seconds after its last change. By then no answer from before
+ * the change is still on its way to the kernel, and the next change cannot have the same mtime. */
 #define WATCHED_AFTER 2
-/* Leases are noted one by one, and told when the session grows: none while it grows every few seconds. */
+/* Leases are noted one by one, and each is invalidated when the session grows: so there are none while it grows every
+ * few seconds. */
 #define LEASE_AFTER 60
 
 static bool is_older(struct timespec t, time_t seconds)
@@ -227,7 +228,7 @@ enum tree_class tree_unwatched(const struct tree *t)
 static enum tree_class class_of(const struct ctx *c, const struct tree_attr *a)
 {
 	const struct kind *k = c->kind;
-	/* The names of what can be written come and go with the tools that write. */
+	/* Writable names come and go with the tools that write them. */
 	bool writable = !c->tree->read_only && k->write;
 	bool goes = k->may_go && k->may_go(c);
 	/* What stands in a session changes with its file, whatever time it shows. */

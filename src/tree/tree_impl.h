@@ -21,8 +21,8 @@ enum {
 	KIND_CALL_VIEW = KIND_SCRATCH - 4,    /* the names of the calls of an entry */
 };
 
-/* What a kind needs before it can be looked at. Each scope includes those before it. A node of the kind has the numbers
- * that its scope needs, and no others. */
+/* What must be fetched before a kind can be examined. Each scope includes those before it. A node of the kind has the
+ * numbers that its scope needs, and no others. */
 enum scope {
 	SCOPE_MOUNT,   /* nothing */
 	SCOPE_PROJECT, /* the project's facts */
@@ -58,7 +58,7 @@ struct warned {
 	pid_t process;
 	node_t spoilt; /* a write of this name was refused, and only this name is kept; 0: a removal was refused, and
 	                  all names are kept */
-	uint32_t told; /* the session whose `errors` says so, plus one */
+	uint32_t told; /* the session whose `errors` says that, plus one */
 	int64_t at_ms; /* CLOCK_MONOTONIC; 0: unused */
 };
 
@@ -191,7 +191,7 @@ struct kind {
 	bool takes_no_links;
 	/* Directories that writable links can point to. */
 	bool is_target;
-	/* Directories of which the kernel is told when a name appears in them. */
+	/* Directories that the kernel must drop when a name appears in them. */
 	bool tells_new;
 	/* Names sessions of all projects. A user may read it who may list all the projects. */
 	bool gathers;

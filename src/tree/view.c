@@ -73,7 +73,7 @@ ssize_t view_label_find(const struct view *v, struct span name)
 	return -1;
 }
 
-/* Appends the name for label text of entry e: plain, with ~ID, or with ~ID~LINE. */
+/* Appends the name for the label text of entry e: plain, with ~ID, or with ~ID~LINE. */
 static void add_label_name(struct ctx *c, uint32_t e, int suffixes, struct buf *out)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, suffix CLEANUP_BUF = BUF_INIT;
@@ -108,8 +108,8 @@ static int lay_out_labels(struct ctx *c, struct view *v, const unsigned char *su
 	return rc;
 }
 
-/* Among equal names: a label whose plain text reads like another's name with its
- * id keeps it, and the other steps aside; else all do. */
+/* Among equal names: a label whose plain text equals another's name with its id
+ * keeps the name, and the other gets a longer suffix; otherwise all do. */
 static bool step_aside(const uint32_t *group, size_t n, unsigned char *suffixes)
 {
 	unsigned char least = UCHAR_MAX, most = 0;
@@ -129,7 +129,7 @@ static bool step_aside(const uint32_t *group, size_t n, unsigned char *suffixes)
 	return any;
 }
 
-/* Names that occur more than once get their next suffix. Says whether there were any. */
+/* Gives names that occur more than once their next suffix. True if there were any. */
 static bool mark_equal(const struct view *v, const uint32_t *order, unsigned char *suffixes)
 {
 	bool any = false;

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-/* A link under one of these names in labels/ waits for its real name: what begins
- * with a dot, and GNU ln's CuXXXXXX. */
+/* A link under one of these names in labels/ waits for its real name: a name that begins
+ * with a dot, or GNU ln's CuXXXXXX. */
 static bool is_temporary(struct span name)
 {
 	if (name.n > 0 && name.p[0] == '.')
@@ -43,7 +43,7 @@ static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t
 		*ret = e.entry;
 		return 0;
 	}
-	/* In a session that has moved meanwhile no target is wrong: the caller looks for it again. */
+	/* If the session has moved meanwhile, the target is not judged: the caller looks for it again. */
 	if (catalog_slot(t->catalog, n_dir.slot, &slot) < 0)
 		return -ESTALE;
 	return rc == -ENOENT ? -ENOENT : -EINVAL;
@@ -64,7 +64,7 @@ static int label_text(struct tree *t, struct node link, struct buf *out)
 	return rc < 0 ? rc : buf_err(out);
 }
 
-/* The text that the name stands for: that of the label which has the name now, `old`, or the name decoded. */
+/* The text that the name stands for: that of `old`, the label that has the name now, or the name decoded. */
 static int name_text(struct tree *t, struct span name, const struct node *old, struct buf *out, const char **why)
 {
 	int rc = old ? label_text(t, *old, out) : 0;
@@ -89,8 +89,8 @@ static int find_label(struct tree *t, node_t dir, struct span name, struct node 
 	return writable_of(*old) == &writable_label_link ? 0 : -EPERM;
 }
 
-/* Puts label `name` on the entry that `target` names, which *entry says then, or on *entry without one; what has the
- * name now loses it. */
+/* Puts label `name` on the entry that `target` names, and sets *entry to it; without a target, on *entry. The entry
+ * that has the name now loses it. */
 static int label_set(struct tree *t, node_t dir, struct span name, const char *target, uint32_t *entry)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;

@@ -68,9 +68,10 @@ static bool is_alone(struct tree *t, const struct tree_handle *h)
 	return true;
 }
 
-/* Whether somebody who has used the handle still has the file open. Each close of each descriptor is a flush, so what
- * several have written who share it, or a shell that lends it to its commands, would be committed piece by piece. Of
- * those who never used it nothing is known, and where the file is open twice it is not known which of the two it is. */
+/* Whether a process that has used the handle still has the file open. Each close of each descriptor is a flush. Without
+ * this check a text written by several processes that share a file, such as a shell and its commands, would be
+ * committed piece by piece. Processes that never used the handle are not known; if the file is open twice, it is not
+ * known which open a descriptor belongs to. */
 static bool is_held(struct tree *t, const struct tree_handle *h)
 {
 	if (!is_alone(t, h))
@@ -156,7 +157,7 @@ static int create_fresh(struct tree *t, struct node n, const struct tree_caller 
 	int rc = open_staged(t, n, true, who, &h);
 	if (rc < 0)
 		return rc;
-	/* Made and closed without a write says nothing. */
+	/* A file that is created and closed without a write sets no value. */
 	h->stage.dirty = false;
 	rc = state_fresh(t, n, &h->made);
 	if (rc < 0) {
@@ -217,7 +218,7 @@ static int commit(struct tree *t, struct tree_handle *h, bool sync)
 		rc = commit_refused(t, h->node, -EIO, "removed before it was written");
 	else
 		rc = commit_value(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), sync);
-	/* An fsync that was interrupted is called again, and then the text must still be there. */
+	/* An interrupted fsync is called again, and then the text must still be there. */
 	if (rc != -EINTR || !sync)
 		stage_settle(&h->stage, rc);
 	if (rc < 0)
@@ -245,11 +246,11 @@ static int write_staged(struct tree *t, struct tree_handle *h, struct span bytes
 	int rc = stage_write(&h->stage, bytes, off, &whole, &why);
 	if (rc < 0)
 		return refused(t, h, rc, why);
-	/* Shells look at the error of a write but not at that of a close: a line that looks whole is judged
-	 * now as far as it can be. It is appended when it is flushed, since a second line may still follow. */
+	/* Shells look at the error of a write but not at that of a close: so a line that looks whole is judged
+	 * now as far as possible. It is appended at the flush, since a second line may still follow. */
 	if (whole)
 		rc = commit_check(t, h->node, bytes);
-	/* The room that a table takes shows when all of it is there. */
+	/* The room that a table needs is known only when all of it is there. */
 	if (rc == 0 && !h->stage.form->is_table)
 		rc = commit_room(t, h->node, buf_span(&h->stage.bytes), h->stage.quoted);
 	if (rc < 0)
@@ -360,7 +361,7 @@ static int change_scratch(struct tree *t, node_t node, const struct tree_change 
 	return scratch_setattr(t->scratch, a.id, &a);
 }
 
-/* Whether the handle is one of this file: who asks names both. */
+/* Whether the handle is one of this file: the request names both. */
 static bool is_of(const struct tree_handle *h, node_t node)
 {
 	return tree_is_scratch(node) ? h->scratch == scratch_id(node) : !h->scratch && node_pack(h->node) == node;
@@ -375,7 +376,7 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 		return -EROFS;
 	if (h && !is_of(h, node))
 		return -EBADF;
-	/* The times and modes of what can be written may be set to no effect: tools set them on what they write. */
+	/* Setting times and modes of writable names succeeds without effect: tools set them on what they write. */
 	if (!node_is_scratch(n) && !writable_of(n))
 		return -EPERM;
 	int rc = tree_getattr(t, node, &before);
@@ -388,7 +389,7 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 	rc = tree_handle_attr(t, node, h, ret);
 	if (rc == 0 || !change->size)
 		return rc;
-	/* Cut off to nothing it is gone: that is what was asked for, and no error. */
+	/* A truncation to nothing removes the value, and with it the file: that is no error. */
 	*ret = before;
 	ret->size = change->to.size;
 	return 0;

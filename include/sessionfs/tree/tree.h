@@ -24,7 +24,7 @@ void tree_set_mountpoint(struct tree *t, const char *mountpoint);
 enum tree_class {
 	TREE_ASKED,   /* nothing: it can change at any moment, and the change must be seen */
 	TREE_LIVE,    /* for a moment: it follows a session file */
-	TREE_WATCHED, /* until tree_invalidate_* tells of it: every change of the file is noticed */
+	TREE_WATCHED, /* until tree_invalidate_* names it: every change of the file is noticed */
 	TREE_LEASE,   /* as TREE_WATCHED, but one of many: the caller must note which were given out */
 	TREE_FIXED,   /* forever: it cannot change while its session is the same */
 };
@@ -48,7 +48,7 @@ enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name)
 /* Names what a kernel may have cached and must ask for again. With a name: that name in the directory `node`, and all
  * below it. Without: the attributes of `node`, and with them its contents or listing. */
 typedef void (*tree_tell)(void *arg, node_t node, struct span name);
-/* After a change of the session's file: tells the watched nodes, whose number is fixed. No lock is held in `tell`. */
+/* After a change of the session's file: names the watched nodes, whose number is fixed. No lock is held in `tell`. */
 void tree_invalidate_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg);
 /* The same for what is above the session: its project and the root. */
 void tree_invalidate_above(struct tree *t, uint32_t project, tree_tell tell, void *arg);

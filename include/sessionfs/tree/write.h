@@ -9,7 +9,7 @@
 
 struct tree_handle;
 
-/* The process that asks. */
+/* The process that makes the request. */
 struct tree_caller {
 	uid_t uid;
 	gid_t gid;
@@ -49,7 +49,7 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 /* The attributes as this handle sees them (with its staged size). */
 int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct tree_attr *ret);
 
-/* Rises whenever a session file may have been written to. While it stays the same there is nothing to tell. */
+/* Rises whenever a session file may have been written to. While it stays the same there is nothing to invalidate. */
 uint64_t tree_commits(const struct tree *t);
 
 int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
