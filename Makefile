@@ -95,6 +95,9 @@ $(BUILD)/unit/test_store $(BUILD)/unit/test_store_replace: private linking += $(
 fault_calls := malloc calloc realloc reallocarray strdup pread64
 $(BUILD)/unit/test_faults: private linking += $(fault_calls:%=-Wl,--wrap=%)
 
+# Reads that are counted, or fail.
+$(BUILD)/unit/test_facts: private linking += -Wl,--wrap=pread64
+
 # Threads that do not start.
 $(BUILD)/unit/test_crew: private linking += -Wl,--wrap=pthread_create
 

@@ -8,17 +8,22 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
 /* --- days and their names ------------------------------------------------------- */
 
 enum { SECONDS_PER_DAY = 86400 };
 
+bool date_local(double ms, struct tm *ret)
+{
+	int64_t whole = (int64_t)ms;
+	time_t t = (time_t)(whole / 1000 - (whole % 1000 < 0));
+	return localtime_r(&t, ret) != NULL;
+}
+
 date_t date_at(double ms)
 {
 	struct tm tm;
-	time_t t = isnan(ms) ? 0 : (time_t)floor(ms / 1000);
-	if (isnan(ms) || !localtime_r(&t, &tm))
+	if (isnan(ms) || !date_local(ms, &tm))
 		return NO_DATE;
 	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
 	return (date_t)(timegm(&tm) / SECONDS_PER_DAY);

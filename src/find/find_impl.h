@@ -5,6 +5,7 @@
 #include "sessionfs/find/dates.h"
 
 #include <stdatomic.h>
+#include <time.h>
 
 /* The facts of one session, and of which state of its file they are. What they point to stands behind them. */
 struct kept {
@@ -24,7 +25,9 @@ void kept_release(struct kept *k);
 /* Whether the facts are those of the file as it is now. */
 bool kept_is_of(const struct kept *k, const struct slot_state *now);
 
-/* dates.c: the days of a list and their names, made when they are first asked for */
+/* dates.c */
+bool date_local(double ms, struct tm *ret);
+/* The days of a list and their names, made when they are first asked for */
 struct dates *dates_make(const struct fact_list *list); /* NULL without memory */
 void dates_free(struct dates *d);
 

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <time.h>
 
 #define DATE_TITLE_CHARACTERS 60
 
@@ -93,7 +92,7 @@ static int gather_entries(const struct session *s, struct gather *g)
 static double shown_time(double ms)
 {
 	char text[NUMBER_TIME];
-	return number_time(ms, text) ? trunc(ms) : NAN;
+	return number_time(ms, text) ? (double)(int64_t)ms : NAN;
 }
 
 /* "HH.MM TITLE" */
@@ -102,8 +101,7 @@ static int add_date_name(double created, struct span title, struct buf *out)
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	char prefix[16] = "";
 	struct tm tm;
-	time_t t = (time_t)floor(created / 1000);
-	if (localtime_r(&t, &tm))
+	if (date_local(created, &tm))
 		strftime(prefix, sizeof prefix, "%H.%M ", &tm);
 	buf_addspan(&text, utf8_first(title, DATE_TITLE_CHARACTERS));
 	name_encode(prefix, buf_span(&text), "", out);

@@ -3,7 +3,7 @@
  *
  * - The names follow from other files. A session that is removed, or copied in with an old date, need not change the
  *   mtime shown for its project; a fork changes nothing in the session it comes from. So directories down to those in a
- *   session are noted with the catalog's epoch when they are listed.
+ *   session are noted with tree_listing_serial when they are listed.
  * - The session's file changed just before the listing was made: the next change may have the same mtime.
  * - In a writable mount some names come and go without changing the mtime (tree_is_listing_volatile). The kernel asks
  *   for the attributes of such a directory each time.
@@ -21,7 +21,7 @@
 #define SETTLED_SECONDS 2 /* the coarsest timestamp of a file system */
 #define DEPTH_OWN 5       /* projects/PROJECT/STEM/entries/ID: the names in it follow from the session's file alone */
 
-/* A cell keeps the catalog's epoch plus one, or one of these. */
+/* A cell keeps what tree_listing_serial said, or one of these. */
 enum { EPOCH_OUTDATED = 0 };
 #define EPOCH_FINE UINT64_MAX
 
@@ -96,7 +96,7 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 	if (is_younger(attr->mtime, SETTLED_SECONDS) || listings_are_asked(fs, attr->node))
 		epoch = EPOCH_OUTDATED;
 	else if (depth_of(fs->tree, attr->node) < DEPTH_OWN)
-		epoch = catalog_epoch(fs->catalog) + 1;
+		epoch = tree_listing_serial(fs->tree, attr->node);
 	lock_take(&l->lock);
 	bool done = note(l, attr->node, epoch);
 	lock_give(&l->lock);
@@ -118,7 +118,7 @@ bool listings_is_noted(struct fs *fs, node_t node)
 void listings_check(struct fs *fs, node_t node)
 {
 	uint64_t epoch = fs->no_opendir && fs->session ? noted(&fs->coherence.listings, node) : EPOCH_FINE;
-	if (epoch != EPOCH_FINE && (epoch == EPOCH_OUTDATED || epoch != catalog_epoch(fs->catalog) + 1))
+	if (epoch != EPOCH_FINE && (epoch == EPOCH_OUTDATED || epoch != tree_listing_serial(fs->tree, node)))
 		fuse_lowlevel_notify_inval_inode(fs->session, node, 0, 0);
 }
 

@@ -1,5 +1,5 @@
 /* The table: one row for each name of the namespace. A new file is one row, and one function in kinds_top.c,
- * kinds_session.c or kinds_entry.c. Families (names that come from the data) are in families.c. */
+ * kinds_session.c, kinds_entry.c or kinds_find.c. Families (names that come from the data) are in families.c. */
 #include "sessionfs/render/producer.h"
 #include "kinds_impl.h"
 
@@ -11,6 +11,11 @@ enum kind_id {
 	K_PROJECTS,
 	K_SESSIONS,
 	K_LATEST,
+	K_BY_DATE,
+	K_DATE,
+	K_DATE_LINK,
+	K_SESSIONS_TSV,
+	K_USAGE_TSV,
 	K_SESSION_LINK,
 	K_PROJECT,
 	K_PROJECT_LATEST,
@@ -74,6 +79,9 @@ enum kind_id {
 #define IN_ENTRY .in = {K_ENTRY}, .scope = SCOPE_RECORD
 #define IN_TREE .scope = SCOPE_ENTRY, .stamp = STAMP_ENTRY, .class = TREE_LEASE
 #define OWN .stamp = STAMP_ENTRY, .class = TREE_FIXED
+/* Made of all sessions, for the user that we run as alone. */
+#define OF_ALL .of_all = true, .is_own = true
+#define TABLE FILE_ROW, .in = {K_ROOT}, OF_ALL, .rewritten = true, .untimed = true, .serial = facts_view_serial
 #define MADE_BY(by) .rewritten = true, .producer = &producer_##by
 
 const struct kind tree_kinds[] = {
@@ -87,6 +95,14 @@ const struct kind tree_kinds[] = {
     [K_SESSION_LINK] = {NULL, LINK_ROW, .class = TREE_WATCHED, .in = {K_SESSIONS}, .scope = SCOPE_SLOT,
                         .stamp = STAMP_SESSION, .moves_with = session_link_moves, .show = session_link_show,
                         .list = session_link_list, .match = session_link_match},
+
+    [K_BY_DATE] = {"by-date", DIR_ROW, .in = {K_ROOT}, OF_ALL},
+    [K_DATE] = {NULL, DIR_ROW, .in = {K_BY_DATE}, OF_ALL, .stamp = STAMP_DATE, .has = date_has, .list = date_list,
+                .match = date_match},
+    [K_DATE_LINK] = {NULL, LINK_ROW, .in = {K_DATE}, OF_ALL, .scope = SCOPE_SLOT, .stamp = STAMP_SESSION,
+                     .show = date_link_show, .list = date_link_list, .match = date_link_match},
+    [K_SESSIONS_TSV] = {"sessions.tsv", TABLE, .show = sessions_tsv_show},
+    [K_USAGE_TSV] = {"usage.tsv", TABLE, .show = usage_tsv_show},
 
     [K_PROJECT] = {NULL, DIR_ROW, .class = TREE_WATCHED, .in = {K_PROJECTS}, .scope = SCOPE_PROJECT,
                    .stamp = STAMP_PROJECT, .tells_new = true, .moves_with = project_moves, .list = project_list,

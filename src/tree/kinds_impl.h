@@ -16,6 +16,17 @@ int session_link_show(struct ctx *c, struct buf *out);
 int readme_show(struct ctx *c, struct buf *out);
 int readme_size(struct ctx *c, uint64_t *ret);
 
+/* kinds_find.c */
+uint64_t facts_view_serial(struct ctx *c);
+int sessions_tsv_show(struct ctx *c, struct buf *out);
+int usage_tsv_show(struct ctx *c, struct buf *out);
+bool date_has(struct ctx *c);
+int date_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int date_match(struct ctx *dir, struct span name, struct node *ret);
+int date_link_show(struct ctx *c, struct buf *out);
+int date_link_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int date_link_match(struct ctx *dir, struct span name, struct node *ret);
+
 /* kinds_session.c */
 bool parent_session_has(struct ctx *c);
 int parent_session_show(struct ctx *c, struct buf *out);

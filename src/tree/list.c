@@ -143,7 +143,7 @@ enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name)
 		return TREE_FIXED;
 	if (k->tells_new && catalog_is_told(t->catalog))
 		return TREE_WATCHED;
-	return k->scope < SCOPE_SLOT ? TREE_LIVE : tree_unwatched(t);
+	return k->scope < SCOPE_SLOT && !k->of_all ? TREE_LIVE : tree_unwatched(t);
 }
 
 int tree_writable_dir(struct tree *t, node_t dir)

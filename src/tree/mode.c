@@ -7,7 +7,7 @@
 /* Names above all sessions belong to the mounting user. */
 static bool is_shared(const struct kind *k)
 {
-	return k->stamp == STAMP_ALL || k->stamp == STAMP_PROJECT;
+	return k->stamp == STAMP_ALL || k->stamp == STAMP_PROJECT || k->stamp == STAMP_DATE;
 }
 
 /* The group is that of the directory shown: otherwise the members whom its group lets in would count as others. */
@@ -21,7 +21,7 @@ static void own_shared(const struct ctx *c, struct tree_attr *a)
 		mode = catalog_mode(t->catalog, NULL, &a->gid);
 	if (c->kind->gathers)
 		mode &= catalog_names_mode(t->catalog, a->uid, a->gid) | 0111;
-	if (t->is_private)
+	if (t->is_private || c->kind->is_own)
 		mode &= 0700;
 	a->mode = c->kind->type == S_IFDIR ? S_IFDIR | mode : S_IFREG | (mode & 0111) << 2;
 }
@@ -60,5 +60,5 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid)
 		return 0444;
 	if (!catalog_project(t->catalog, c.slot.project, &p))
 		return 0;
-	return p.mode & catalog_mode(t->catalog, &p.gid, ret_gid) & 0444;
+	return p.mode & catalog_mode(t->catalog, &p.gid, ret_gid) & (dir->is_own ? 0400 : 0444);
 }

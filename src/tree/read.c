@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-uint64_t view_serial(const struct ctx *c)
+uint64_t view_serial(struct ctx *c)
 {
+	if (c->kind->serial)
+		return c->kind->serial(c);
 	/* Both only rise. */
 	if (c->kind->untimed)
 		return state_serial(c->tree) + catalog_epoch(c->tree->catalog);

@@ -12,6 +12,8 @@ static const char text[] =
     "    projects/PROJECT/.latest  the newest session of a project\n"
     "    sessions/ID               the same sessions, by id (links)\n"
     "    latest                    the newest session of all\n"
+    "    by-date/DAY/              the same sessions, by the day (YYYY-MM-DD) and time they were begun (links)\n"
+    "    sessions.tsv, usage.tsv   all sessions, and tokens and cost by day, project and model, as tables\n"
     "\n"
     "In a session:\n"
     "\n"

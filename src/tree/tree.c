@@ -28,7 +28,10 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 	    .uid = geteuid(),
 	};
 	int rc = scratch_open(SCRATCH_FILES, SCRATCH_BYTES, &t->scratch);
+	if (rc == 0)
+		rc = facts_open(t->catalog, cache_budget(t->cache), &t->facts);
 	if (rc < 0) {
+		scratch_close(t->scratch);
 		free(t);
 		return rc;
 	}
@@ -49,6 +52,7 @@ void tree_close(struct tree *t)
 {
 	if (!t)
 		return;
+	facts_close(t->facts);
 	scratch_close(t->scratch);
 	state_close(t);
 	lines_release(&t->lines);
@@ -66,6 +70,8 @@ void ctx_close(struct ctx *c)
 	if (c->session)
 		catalog_put(c->tree->catalog, c->session);
 	c->session = NULL;
+	facts_release(c->facts);
+	c->facts = NULL;
 }
 
 int ctx_load(struct ctx *c, uint32_t i)
@@ -179,6 +185,8 @@ static struct timespec ctx_mtime(struct ctx *c)
 		return catalog_mtime(c->tree->catalog);
 	case STAMP_PROJECT:
 		return c->project.mtime;
+	case STAMP_DATE:
+		return date_mtime(c);
 	case STAMP_ENTRY:
 		return record_stamp(c, c->node.entry);
 	case STAMP_LABEL:
@@ -376,9 +384,15 @@ bool tree_is_listing_volatile(struct tree *t, node_t dir)
 	struct node n = tree_node(dir);
 	/* A session's `errors` comes with a write that changes nothing else. */
 	for (const struct kind *k = NULL; (k = kind_next_in(n.kind, k));)
-		if (k->untimed)
+		if (k->untimed && k->has)
 			return true;
 	return state_is_in(t, n);
+}
+
+uint64_t tree_listing_serial(struct tree *t, node_t dir)
+{
+	const struct kind *k = kind_of(tree_node(dir));
+	return k && k->of_all ? facts_serial(t->facts) : catalog_epoch(t->catalog) + 1;
 }
 
 bool tree_is_top(node_t node)

@@ -7,6 +7,7 @@
 #include "sessionfs/base/hash.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/vec.h"
+#include "sessionfs/find/facts.h"
 #include "sessionfs/session/part.h"
 #include "sessionfs/write/scratch.h"
 #include "sessionfs/tree/tree.h"
@@ -33,7 +34,7 @@ enum scope {
 };
 
 /* Whose time a kind shows (sessionfs(5), "Attributes"). */
-enum stamp { STAMP_ALL, STAMP_PROJECT, STAMP_SESSION, STAMP_ENTRY, STAMP_LABEL, STAMP_BRANCH };
+enum stamp { STAMP_ALL, STAMP_PROJECT, STAMP_DATE, STAMP_SESSION, STAMP_ENTRY, STAMP_LABEL, STAMP_BRANCH };
 
 #define TREE_STATES 64
 #define TREE_REFUSALS 64
@@ -120,6 +121,7 @@ void spare_release(struct spare *s);
 struct tree {
 	struct catalog *catalog;
 	struct cache *cache;
+	struct facts *facts;
 	struct lines lines;
 	struct spare spare;
 	struct scratch *scratch;
@@ -154,9 +156,10 @@ struct ctx {
 	struct session *session;
 	struct line line;
 	struct record record;
-	struct marks marks;   /* of that line */
-	uint32_t loaded;      /* the entry whose line `record` views, or NO_ENTRY */
-	uint32_t loaded_slot; /* its session */
+	struct marks marks;            /* of that line */
+	uint32_t loaded;               /* the entry whose line `record` views, or NO_ENTRY */
+	uint32_t loaded_slot;          /* its session */
+	const struct fact_list *facts; /* of all sessions; NULL: not asked for yet (ctx_facts) */
 };
 
 /* Where the names of a listing go. */
@@ -195,12 +198,18 @@ struct kind {
 	bool tells_new;
 	/* Names sessions of all projects. A user may read it who may list all the projects. */
 	bool gathers;
+	/* What is said of all sessions: it can change with each of them while its time stays the same. */
+	bool of_all;
+	/* The user that we run as alone may use it. */
+	bool is_own;
 	/* Files that are made from the whole session, not only from some of its lines. */
 	bool whole;
 	/* Files whose contents change in the middle as the session grows. */
 	bool rewritten;
 	/* Files whose contents change while their attributes stay the same, except perhaps the size. */
 	bool untimed;
+	/* What the contents are kept under; NULL: view_serial says. */
+	uint64_t (*serial)(struct ctx *c);
 	/* Whether it exists for this ctx; NULL: always. */
 	bool (*has)(struct ctx *c);
 	/* Whether it can go while the rest of its directory stays. Overrides `class`. */
@@ -281,6 +290,8 @@ enum tree_class tree_unwatched(const struct tree *t);
 bool ctx_is_writable(const struct ctx *c);
 /* The entry at which the conversation shown ends: the leaf, or the end of a branch. */
 uint32_t ctx_position(const struct ctx *c);
+/* Has c->facts be those of all sessions as of now, for as long as the ctx is open; it must hold no index. */
+int ctx_facts(struct ctx *c);
 /* Makes c->record the record of entry i. */
 int ctx_load(struct ctx *c, uint32_t i);
 #define CLEANUP_CTX CLEANUP(ctx_close)
@@ -339,7 +350,7 @@ const struct view *view_get(struct ctx *c, node_t id, uint64_t serial,
 const struct view *ctx_view(struct ctx *c, int *ret_err);
 /* The serial to cache c's view under. The contents of one entry never change in a generation; all else changes with the
  * session's serial. */
-uint64_t view_serial(const struct ctx *c);
+uint64_t view_serial(struct ctx *c);
 
 /* moved.c: for an operation on *node that ended with *rc, or with a fault (then *rc is set to it). True if another file
  * has taken the session's place: *node is its node, and the operation is to be repeated. */
@@ -399,6 +410,9 @@ bool call_find(struct ctx *c, uint32_t n, struct part_call *ret);
 bool image_find(struct ctx *c, uint32_t n, struct part_image *ret);
 /* Appends the name of call n of an entry other than c's. */
 int call_name_of(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out);
+
+/* kinds_find.c: when the newest session of a day was changed */
+struct timespec date_mtime(struct ctx *c);
 
 /* readme.c: README.md of the mount root */
 struct span readme_text(void);

@@ -24,10 +24,10 @@ more() { # ID PARENT
 export GATE=$T/gate SLOW_FILE=/big.jsonl
 clean_first() { rm -f "$GATE"; }
 
-# Everything but what is in the large one; what pi appends to others is seen, too.
+# Everything but what is in the large one, and what is made of all (the tables, by-date/); what pi appends to others is seen, too.
 others() {
 	local w=$T/mnt/$WEATHER v
-	ls -l "$T/mnt" "$T/mnt/projects" "$T/mnt/sessions" "$w" >/dev/null
+	ls "$T/mnt" && ls -l "$T/mnt/projects" "$T/mnt/sessions" "$w" >/dev/null
 	readlink "$T/mnt/latest" "$w/latest" >/dev/null
 	for v in session.jsonl header.json info.json title tree.txt all.txt context.md context.json transcript.md labels.tsv; do
 		cat "$T/mnt/$FORECAST/$v" "$T/mnt/sessions/site-1/$v" >/dev/null || return

@@ -108,6 +108,10 @@ bool tree_is_dir(node_t node);
  * operation on the directory. */
 bool tree_is_listing_volatile(struct tree *t, node_t dir);
 
+/* While this number stays the same and is not 0, the names in a directory above the entries of a session follow from
+ * its attributes. */
+uint64_t tree_listing_serial(struct tree *t, node_t dir);
+
 /* True for the root and the names in it. */
 bool tree_is_top(node_t node);
 

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Of many sessions each is read once: what is asked about all of them again reads no file, and after a change of one
+# session that one alone is read.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need python3
+sessions=2000
+if is_sanitized; then sessions=200; fi
+python3 - "$T/src" $sessions <<'PY'
+import json, os, sys
+root, sessions = sys.argv[1], int(sys.argv[2])
+for s in range(sessions):
+    d = f"{root}/--project-{s % 7}--"
+    os.makedirs(d, exist_ok=True)
+    at = f"2026-{s % 12 + 1:02}-{s % 28 + 1:02}T12:{s % 60:02}:00.000Z"
+    with open(f"{d}/s{s:05}.jsonl", "w") as f:
+        print(json.dumps({"type": "session", "version": 3, "id": f"s{s:05}", "timestamp": at}), file=f)
+        for e in range(4):
+            print(json.dumps({"type": "message", "id": f"e{e}", "parentId": f"e{e - 1}" if e else None, "timestamp": at,
+                              "message": {"role": "assistant" if e % 2 else "user", "content": [{"type": "text", "text": f"{s} words " * 50}],
+                                          "provider": "p", "model": f"m{s % 3}", "usage": {"input": s, "cost": {"total": s / 1000}} if e % 2 else None}}), file=f)
+PY
+find "$T/src" -name '*.jsonl' -exec touch -d 2026-04-01T12:00:00Z {} +
+bytes=$(cat "$T"/src/*/*.jsonl | wc -c)
+for options in "" "-oro"; do
+	mount_told "$T/src" "$T/mnt" ${options:+"$options"}
+	pid=$(pgrep -f -- "$SESSIONFS.* $T/mnt" | head -n 1)
+	# With requests among it, which are a hundred bytes or so each.
+	read_bytes() { awk '/^rchar/ { print $2 }' "/proc/$pid/io"; }
+	ask() {
+		ls "$T/mnt/by-date" && ls "$T/mnt/by-date/2026-03-03" && head -n 5 "$T/mnt/sessions.tsv" && tail -n 5 "$T/mnt/usage.tsv"
+	}
+	before=$(read_bytes)
+	ask >"$T/first"
+	first=$(($(read_bytes) - before))
+	[ $first -ge $((bytes)) ] || die "only $first of $bytes bytes were read at first"
+	before=$(read_bytes)
+	ask >"$T/again"
+	again=$(($(read_bytes) - before))
+	same "$T/first" "$T/again" "what is said again"
+	[ $again -le 40000 ] || die "$again bytes were read again"
+
+	before=$(read_bytes)
+	one=$T/src/--project-0--/s00000.jsonl
+	echo '{"type":"session_info","id":"n","parentId":"e3","name":"Renamed now"}' >>"$one"
+	within 20 "a new name" eval 'grep -q "Renamed now" "$T/mnt/sessions.tsv" && ls "$T/mnt/by-date/2026-01-01" | grep -q "Renamed now"'
+	after=$(($(read_bytes) - before))
+	[ $after -le $((400000 + 4 * $(stat -c %s "$one"))) ] || die "$after bytes were read after one session has changed"
+	sed -i '$d' "$one"
+	umount_fs "$T/mnt"
+done
+is $((sessions + 1)) "$("$SESSIONFS" -S "$T/src" --cat sessions.tsv | wc -l)" "rows"

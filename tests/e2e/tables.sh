@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# by-date/, sessions.tsv and usage.tsv say what follows from the session files, in every time zone, without a mount and
+# through one, also after each change.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3
+expected() { python3 "$ROOT/tests/lib/facts.py" "$1" "${2:-$T/src}"; }
+zones=(UTC NST3:30NDT,M3.2.0,M11.1.0 NZST-12NZDT,M9.5.0,M4.1.0/3)
+
+# --- without a mount -----------------------------------------------------------------
+samples "$T/src"
+samples "$T/broken" "$ROOT/tests/data/broken"
+expected make "$T/made"
+dates() { awk '/^[^ ]/ { day = $0; next } { print day substr($0, 3) }' | LC_ALL=C sort; }
+for source in src broken made; do
+	for TZ in "${zones[@]}"; do
+		for table in sessions usage; do
+			expected $table "$T/$source" >"$T/want"
+			"$SESSIONFS" -S "$T/$source" --cat $table.tsv >"$T/got"
+			same "$T/want" "$T/got" "$table of $source in $TZ"
+		done
+		expected by-date "$T/$source" >"$T/want"
+		"$SESSIONFS" -S "$T/$source" --tree by-date | dates >"$T/got"
+		same "$T/want" "$T/got" "by-date of $source in $TZ"
+	done
+done
+TZ=UTC
+
+# What info.json adds up is in the tables.
+if command -v jq >/dev/null; then
+	for s in "$FORECAST" "$CACHE" "$V2"; do
+		is "$("$SESSIONFS" -S "$T/src" --cat "$s/info.json" | jq -r '[.id, .created, .modified, .entries, ([.messages[]] | add), .usage.totalTokens, .usage.cost, .title] | join("|")')" \
+			"$("$SESSIONFS" -S "$T/src" --cat sessions.tsv | awk -F'\t' -v OFS='|' -v stem="${s##*/}" '$3 == stem { print $1, $4, $5, $6, $7, $8, $9, $11 }')" "the row of $s"
+	done
+fi
+
+# --- through a mount -------------------------------------------------------------------
+need_mount
+mkdir "$T/empty"
+mount_fs "$T/empty" "$T/mnt"
+is "" "$(ls "$T/mnt/by-date")" "days without sessions"
+is "1 1" "$(wc -l <"$T/mnt/sessions.tsv") $(wc -l <"$T/mnt/usage.tsv")" "a table without rows has its heading"
+umount_fs "$T/mnt"
+
+listed() { (cd "$T/mnt/by-date" && find . -type l -printf '%P -> %l\n' | LC_ALL=C sort); }
+says() { # whether all is as the session files are now
+	local table l
+	for table in sessions usage; do
+		expected $table >"$T/want"
+		cmp "$T/want" "$T/mnt/$table.tsv" && [ "$(wc -c <"$T/want")" = "$(stat -c %s "$T/mnt/$table.tsv")" ] || return
+	done
+	expected by-date >"$T/want"
+	listed | cmp "$T/want" - || return
+	while IFS= read -r l; do [ -d "$T/mnt/by-date/${l%% -> *}/entries" ] || return; done <"$T/want"
+}
+# At once; read-only, the kernel is told a moment later of what it keeps.
+agrees() { # WHAT HAPPENED
+	if [ -n "$patience" ]; then
+		within 20 "after: $1" eval 'says 2>/dev/null'
+	else
+		says || die "the tables and by-date are not as they must be, after: $1"
+	fi
+}
+entry() { printf '{"type":"message","id":"%s","parentId":null,"timestamp":"2026-05-01T10:00:00.000Z","message":%s}\n' "$1" "$2"; }
+new=$T/src/--home-ada-notes--/new.jsonl
+changes() {
+	agrees "nothing"
+	ls "$T/mnt/by-date/2026-05-01" >/dev/null 2>&1 && die "a day without sessions"
+	{
+		echo '{"type":"session","version":3,"id":"new","timestamp":"2026-05-01T10:00:00.000Z"}'
+		entry a1 '{"role":"user","content":"Begin"}'
+	} >"$new"
+	[ -n "$patience" ] || [ -e "$T/mnt/by-date/2026-05-01/10.00 Begin" ] || die "a new session is not under its day"
+	agrees "a session came"
+	entry a2 '{"role":"assistant","content":[],"provider":"p","model":"m","usage":{"input":3,"output":4,"cost":{"total":0.1}}}' >>"$new"
+	touch -d 2026-03-01 "$new" # older than others: no time of the root shows it
+	agrees "it was used"
+	sed -i 's/"input":3/"input":5/' "$new" && touch -d 2026-03-01 "$new"
+	agrees "it was rewritten, as large as before"
+	printf '{"type":"session_info","id":"a3","parentId":"a2","name":"Forecast\\tcommand"}\n' >>"$new"
+	agrees "it was named"
+	cp "$new" "$T/src/second.jsonl"
+	agrees "a copy of it in another project"
+	mv "$new" "$T/src/--srv-site-v2--/moved.jsonl"
+	agrees "it was moved"
+	rm "$T/src/--srv-site-v2--/moved.jsonl"
+	agrees "it was removed"
+	rm "$T/src/second.jsonl"
+	agrees "all is as before"
+}
+patience=
+mount_told "$T/src" "$T/mnt"
+changes
+# What is written through the mount is there at once.
+echo "Named here" >"$T/mnt/$FORK/name"
+agrees "a name was written"
+rm "$T/mnt/$FORK/name"
+agrees "the name was removed"
+is "500 400 400" "$(cd "$T/mnt" && stat -c %a by-date sessions.tsv usage.tsv | xargs)" "modes"
+is "500" "$(stat -c %a "$T/mnt/by-date/2026-03-02")" "mode of a day"
+is "$(stat -c %y "$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl")" "$(stat -c %y "$T/mnt/by-date/2026-03-02")" "a day's time is its newest session's"
+is "$(stat -c %y "$T/mnt/$FORECAST")" "$(stat -c %y "$T/mnt/by-date/2026-03-02/09.15 Forecast command")" "a link's time is its session's"
+is "$(stat -c %y "$T/mnt/")" "$(stat -c %y "$T/mnt/sessions.tsv")" "the table's time is the newest of all"
+umount_fs "$T/mnt"
+patience=yes
+mount_told "$T/src" "$T/mnt" -o ro
+changes
+umount_fs "$T/mnt"

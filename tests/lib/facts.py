@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""What by-date/, sessions.tsv and usage.tsv have to say, computed from the session files alone.
+
+facts.py sessions SOURCE    sessions.tsv
+facts.py usage SOURCE       usage.tsv
+facts.py by-date SOURCE     DAY/NAME -> TARGET, a line each
+facts.py make DIR           sessions in which everything occurs that the formats have a rule for
+
+In the time zone of TZ. For the samples: no two sessions with one id or stem.
+"""
+import json
+import os
+import sys
+import time
+from datetime import datetime, timezone
+
+# White space as JavaScript's trim() has it.
+SPACE = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+
+
+def no_constant(name):
+    raise ValueError(name)
+
+
+def parse(line):
+    """As JSON.parse; None for what pi skips."""
+    try:
+        v = json.loads(line, parse_constant=no_constant, parse_int=lambda s: float(s))
+    except (ValueError, RecursionError):
+        return None
+    return v if truthy(v) else None
+
+
+def truthy(v):
+    return isinstance(v, (dict, list)) or bool(v)
+
+
+def get(v, key):
+    return v.get(key) if isinstance(v, dict) else None
+
+
+def text(v):
+    """Well-formed, without NUL."""
+    return v.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\u2400")
+
+
+def number(x):
+    """As JavaScript prints it."""
+    if x == int(x) and abs(x) < 1e21:
+        return str(int(x))
+    digits = repr(x)
+    if "e" not in digits:
+        return digits
+    if 1e-6 <= abs(x) < 1:
+        return f"{x:.25f}".rstrip("0") if float(f"{x:.16g}") != x else f"{x:.16g}" if "e" not in f"{x:.16g}" else plain(x)
+    mantissa, exponent = digits.split("e")
+    return f"{mantissa}e{int(exponent):+d}"
+
+
+def plain(x):
+    mantissa, exponent = repr(x).split("e")
+    digits = mantissa.replace(".", "")
+    return "0." + "0" * (-int(exponent) - 1) + digits
+
+
+def when(v):
+    """ms since 1970, of what the samples have as times."""
+    if isinstance(v, float):
+        return v
+    if not isinstance(v, str):
+        return None
+    try:
+        t = datetime.fromisoformat(v.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    if t.tzinfo is None:
+        return None
+    d = t - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    return float(d.days * 86400000 + d.seconds * 1000 + d.microseconds // 1000)
+
+
+def iso(ms):
+    if ms is None:
+        return ""
+    s, rest = divmod(int(ms), 1000)
+    return datetime.fromtimestamp(s, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S") + f".{rest:03d}Z"
+
+
+def local(ms):
+    return time.localtime(ms // 1000)
+
+
+def day(ms):
+    return time.strftime("%Y-%m-%d", local(ms))
+
+
+def encode(s, prefix=""):
+    out = []
+    for i, c in enumerate(s):
+        if c in "/%\x7f" or c < " " or (i == 0 and not prefix and c in ".~"):
+            out.append(f"%{ord(c):02X}")
+        else:
+            out.append(c)
+    return prefix + "".join(out) or "%"
+
+
+def cell(s):
+    return s.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n")
+
+
+def content_text(content):
+    if isinstance(content, str):
+        return content
+    blocks = [b for b in content if get(b, "type") == "text"] if isinstance(content, list) else []
+    return " ".join(b["text"] if isinstance(b.get("text"), str) else "" for b in blocks)
+
+
+class Session:
+    def __init__(self, file, lines, mtime):
+        self.file, self.mtime = file, mtime
+        values = [v for v in map(parse, lines) if v is not None]
+        self.header = values[0] if values else None
+        self.entries = [v for v in values[1:] if get(v, "type") != "session"]
+
+    def is_session(self):
+        return get(self.header, "type") == "session" and isinstance(self.header.get("id"), str)
+
+    def messages(self):
+        return [e for e in self.entries if get(e, "type") == "message" and e.get("message") is not None]
+
+    def project(self):
+        if "/" in self.file:
+            name = self.file.split("/")[0]
+            return encode(name[2:-2] if name.startswith("--") and name.endswith("--") and len(name) >= 4 else name)
+        cwd = self.header.get("cwd")
+        if not isinstance(cwd, str) or not cwd:
+            return "unknown"
+        return encode(cwd.lstrip("/") if not cwd.startswith("//") else cwd[1:]).replace("%2F", "-")
+
+    def stem(self):
+        return encode(self.file.split("/")[-1][: -len(".jsonl")])
+
+    def created(self):
+        return when(self.header.get("timestamp"))
+
+    def modified(self):
+        times = [0.0]
+        for m in self.messages():
+            if get(m["message"], "role") in ("user", "assistant") and "content" in m["message"]:
+                t = m["message"].get("timestamp")
+                times.append(t if isinstance(t, float) else when(m.get("timestamp")) or 0)
+        if max(times) > 0:
+            return max(times)
+        created = self.created()
+        return created if isinstance(self.header.get("timestamp"), str) and created is not None else self.mtime * 1000
+
+    def title(self):
+        names = [e for e in self.entries if get(e, "type") == "session_info"]
+        name = names[-1].get("name") if names else None
+        title = name.strip(SPACE) if isinstance(name, str) else ""
+        for m in self.messages() if not title else []:
+            if get(m["message"], "role") == "user" and not title:
+                title = content_text(m["message"].get("content"))
+        title = "".join(" " if c < " " or "\x7f" <= c < "\xa0" else c for c in title)
+        title = text(title).strip(SPACE) or "(no messages)"
+        return title if len(title) <= 200 else title[:199] + "\u2026"
+
+    def model(self):
+        for e in reversed(self.entries):
+            m = get(e, "message")
+            at, key = (None, None)
+            if get(e, "type") == "message" and get(m, "role") == "assistant":
+                at, key = m, "model"
+            elif get(e, "type") == "model_change":
+                at, key = e, "modelId"
+            if at and isinstance(at.get("provider"), str) and isinstance(at.get(key), str):
+                return text(at["provider"] + "/" + at[key])
+        return ""
+
+    def uses(self):
+        """Of each entry with usage: its time, the model, the five numbers and the cost."""
+        for e in self.entries:
+            of = get(e, "message") if get(e, "type") == "message" else e
+            u = get(e, "usage") if truthy(get(e, "usage")) else get(get(e, "message"), "usage")
+            if not truthy(u):
+                continue
+            t = when(e.get("timestamp"))
+            named = isinstance(get(of, "provider"), str) and isinstance(get(of, "model"), str)
+            n = [x if isinstance(x := get(u, k), float) else 0.0 for k in ("input", "output", "cacheRead", "cacheWrite", "totalTokens")]
+            if n[4] == 0:
+                n[4] = n[0] + n[1] + n[2] + n[3]
+            cost = get(get(u, "cost"), "total")
+            n.append(cost if isinstance(cost, float) else 0.0)
+            yield (self.mtime * 1000 if t is None else t, text(of["provider"] + "/" + of["model"]) if named else "unknown", n)
+
+
+def sessions(source):
+    found = []
+    for top, dirs, files in os.walk(source):
+        depth = 0 if top == source else 1
+        if depth:
+            dirs.clear()
+        for name in files:
+            path = os.path.join(top, name)
+            if name.endswith(".jsonl"):
+                with open(path, encoding="utf-8", errors="replace", newline="\n") as f:
+                    s = Session(os.path.relpath(path, source), f.read().split("\n"), int(os.stat(path).st_mtime))
+                if s.is_session():
+                    found.append(s)
+    return sorted(found, key=lambda s: s.file.encode())
+
+
+def add(sum_, n):
+    return [a + b for a, b in zip(sum_, n)] if sum_ else n
+
+
+def print_sessions(source):
+    print("id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\ttitle")
+    for s in sorted(sessions(source), key=lambda s: -int(s.modified())):
+        total = None
+        for _, _, n in s.uses():
+            total = add(total, n)
+        used = [number(total[4]), number(round(total[5], 9))] if total else ["", ""]
+        row = [text(s.header["id"]), s.project(), s.stem(), iso(s.created()), iso(s.modified()), str(len(s.entries)), str(len(s.messages())), *used, s.model(), s.title()]
+        print("\t".join(map(cell, row)))
+
+
+def print_usage(source):
+    rows = {}
+    for s in sessions(source):
+        for t, model, n in s.uses():
+            key = (day(t), cell(s.project()), cell(model))
+            count, sum_ = rows.get(key, (0, None))
+            rows[key] = (count + 1, add(sum_, n))
+    print("day\tproject\tmodel\tmessages\tinput\toutput\tcacheRead\tcacheWrite\ttokens\tcost")
+    for key in sorted(rows, key=lambda k: [c.encode() for c in k]):
+        count, sum_ = rows[key]
+        print("\t".join([*key, str(count), *map(number, sum_[:5]), number(round(sum_[5], 9))]))
+
+
+def print_dates(source):
+    taken, lines = set(), []
+    for s in sessions(source):
+        if s.created() is None:
+            continue
+        at = local(s.created())
+        plain_name = day(s.created()) + "/" + encode(s.title()[:60], time.strftime("%H.%M ", at))
+        name, n = plain_name, 1
+        while name in taken:
+            n += 1
+            name = f"{plain_name}~{n}"
+        taken.add(name)
+        lines.append(f"{name} -> ../../projects/{s.project()}/{s.stem()}")
+    print("\n".join(sorted(lines, key=str.encode)))
+
+
+def make(to):
+    """Sessions by hand: a name, the header's fields, entries."""
+
+    def message(id_, at, **m):
+        return {"type": "message", "id": id_, "parentId": None, "timestamp": at, "message": m}
+
+    def used(id_, at, usage, **m):
+        return message(id_, at, **{"role": "assistant", "content": [], "provider": "p", "model": "m", **m, "usage": usage})
+
+    files = {
+        # Equal titles in one minute, one of which reads as if it were numbered.
+        **{f"--a--/equal{i}": ({"timestamp": "2026-03-29T00:59:59.999Z"}, [message("1", "2026-03-29T01:00:00Z", role="user", content="same")]) for i in range(12)},
+        "--a--/equal00": ({"timestamp": "2026-03-29T00:59:00.000Z"}, [message("1", "2026-03-29T01:00:00Z", role="user", content="same~2")]),
+        "--a--/odd name\\": ({"timestamp": "2026-10-25T01:30:00.000Z"}, [message("1", "x", role="user", content="\\ % / \t tab \ue000 \U0001f600" * 20)]),
+        "--a--/no date": ({}, [used("1", "2026-12-31T23:59:59.999Z", {"input": 1, "output": 2.5, "cost": {"total": 1e-7}})]),
+        "--a--/bad date": ({"timestamp": "soon"}, []),
+        "--a--/undated use": ({"timestamp": "2026-01-01T00:00:00.000Z"}, [used("1", "never", {"totalTokens": 7, "input": 100}), used("2", None, {"totalTokens": 0, "input": 1, "cacheRead": 3, "cacheWrite": 5})]),
+        "--a--/odd models": ({"timestamp": "2026-01-01T00:00:00.000Z"}, [
+            used("1", "2026-01-01T10:00:00Z", {"input": 1}, provider="a\tb\\", model="c\nd"),
+            used("2", "2026-01-01T10:00:00Z", {"input": 2}, provider="a", model="\ud800"),
+            used("3", "2026-01-01T10:00:00Z", {"input": 4}, model=None),
+            used("4", "2026-01-01T11:00:00Z", "some", provider="a", model="z"),
+            used("5", "2026-01-01T11:00:00Z", {}, provider="a", model="z"),
+            {"type": "usage", "id": "6", "timestamp": "2026-01-01T12:00:00Z", "provider": "o", "model": "u", "usage": {"input": "no", "output": 3, "cost": 5}},
+            {"type": "model_change", "id": "7", "timestamp": "2026-01-01T12:00:00Z", "provider": "last", "modelId": "one\t"},
+        ]),
+        "--a--/costs": ({"timestamp": "2026-01-02T00:00:00.000Z"}, [used(str(i), "2026-01-02T00:00:00Z", {"input": 0.1, "cost": {"total": i / 10}}) for i in range(50)]),
+        "--b--/same day": ({"timestamp": "2026-01-02T23:59:59.000Z"}, [used("1", "2026-01-02T12:00:00Z", {"input": 9007199254740992, "cost": {"total": 12345678.123456789}})]),
+        "--b--/same time": ({"timestamp": "2026-01-02T23:59:59.000Z"}, [message("1", "2026-01-02T12:00:00Z", role="user", content=[{"type": "text", "text": " named "}]), {"type": "session_info", "id": "2", "name": " The name\nof it "}]),
+        "flat": ({"timestamp": 1767312000000, "cwd": "/srv/x y"}, [message("1", "2026-01-02T12:00:00Z", role="user", content="flat", timestamp=1767312000001.5)]),
+    }
+    for name, (header, entries) in files.items():
+        path = os.path.join(to, name + ".jsonl")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as f:
+            for line in [{"type": "session", "version": 3, "id": name, **header}, *entries]:
+                f.write(json.dumps(line) + "\n")
+        os.utime(path, (1767225599, 1767225599))
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    {"sessions": print_sessions, "usage": print_usage, "by-date": print_dates, "make": make}[sys.argv[1]](sys.argv[2])

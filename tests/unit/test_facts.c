@@ -1,0 +1,284 @@
+/* facts: lists of all sessions that do not change, of which only what changed is read again; and their days. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "catalog_fixture.h"
+#include "sessionfs/base/stop.h"
+#include "sessionfs/find/dates.h"
+#include "sessionfs/find/tables.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+#define DATED(id, time) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"timestamp\":\"" time "\"}\n"
+#define USED(id, time)                                                                                                 \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"timestamp\":\"" time                              \
+	"\",\"message\":{\"role\":\"assistant\",\"provider\":\"p\",\"model\":\"m\",\"content\":[],"                    \
+	"\"usage\":{\"input\":1,\"output\":2,\"cost\":{\"total\":0.1}}}}\n"
+
+ssize_t __real_pread64(int fd, void *p, size_t n, off_t off);
+ssize_t __wrap_pread64(int fd, void *p, size_t n, off_t off);
+
+static _Atomic unsigned reads, fail_from; /* fail_from: from this one on they fail; 0: none does */
+
+ssize_t __wrap_pread64(int fd, void *p, size_t n, off_t off)
+{
+	unsigned count = atomic_fetch_add(&reads, 1) + 1, from = atomic_load(&fail_from);
+	if (from && count >= from) {
+		errno = EIO;
+		return -1;
+	}
+	return __real_pread64(fd, p, n, off);
+}
+
+static struct facts *open_facts(struct place *p)
+{
+	struct facts *f;
+	assert_int_equal(facts_open(p->c, &p->budget, &f), 0);
+	return f;
+}
+
+static const struct fact_list *all(struct facts *f)
+{
+	const struct fact_list *list;
+	assert_int_equal(facts_all(f, &list), 0);
+	return list;
+}
+
+static const struct fact *find(const struct fact_list *list, const char *file)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->v[i].file, file) == 0)
+			return &list->v[i];
+	return NULL;
+}
+
+static void put_three(struct place *p)
+{
+	make_dir(p, "--a--");
+	put(p, "--a--/old.jsonl", DATED("old", "2026-01-01T10:00:00.000Z") ENTRY("1"));
+	put(p, "--a--/equal.jsonl", DATED("equal", "2026-01-02T10:00:00.000Z"));
+	put(p, "--a--/used.jsonl", DATED("used", "2026-01-02T10:00:00.000Z") USED("1", "2026-01-02T09:00:00Z"));
+}
+
+static void lists_the_newest_first(void **state)
+{
+	struct place *p = *state;
+	put_three(p);
+	open_place(p);
+	struct facts *f = open_facts(p);
+	const struct fact_list *list = all(f);
+	assert_int_equal(list->n, 3);
+	assert_int_equal(list->missed, 0);
+	assert_string_equal(list->v[0].file, "--a--/equal.jsonl");
+	assert_string_equal(list->v[1].file, "--a--/used.jsonl");
+	assert_string_equal(list->v[2].file, "--a--/old.jsonl");
+	const struct session_facts *used = list->v[1].of;
+	assert_int_equal(used->entries, 1);
+	assert_int_equal(used->messages, 1);
+	assert_true(used->has_usage && used->usage.total == 3);
+	assert_int_equal(used->n_uses, 1);
+	assert_true(span_is(used->model, "p/m") && span_is(used->uses[0].model, "p/m"));
+	assert_true(span_is(used->title, "(no messages)"));
+	assert_string_equal(list->v[1].project, "a");
+	facts_release(list);
+	facts_close(f);
+}
+
+/* The same list while nothing changes, and of a session that stays the same the same facts. */
+static void reads_what_changed_alone(void **state)
+{
+	struct place *p = *state;
+	put_three(p);
+	open_place(p);
+	struct facts *f = open_facts(p);
+	const struct fact_list *list = all(f);
+	uint64_t serial = facts_serial(f);
+	assert_int_equal(serial, list->serial);
+	wait_stale();
+	unsigned before = reads;
+	const struct fact_list *same = all(f);
+	assert_ptr_equal(same, list);
+	assert_int_equal(reads, before);
+	facts_release(same);
+
+	append(p, "--a--/old.jsonl", ENTRY("2"));
+	put(p, "--a--/new.jsonl", DATED("new", "2026-01-03T10:00:00.000Z"));
+	assert_int_equal(unlink(at(p, "--a--/equal.jsonl")), 0);
+	wait_stale();
+	assert_int_not_equal(facts_serial(f), serial);
+	const struct fact_list *next = all(f);
+	assert_int_equal(next->n, 3);
+	assert_ptr_equal(find(next, "--a--/used.jsonl")->of, find(list, "--a--/used.jsonl")->of);
+	assert_int_equal(find(next, "--a--/old.jsonl")->of->entries, 2);
+	assert_int_equal(find(list, "--a--/old.jsonl")->of->entries, 1);
+	assert_null(find(next, "--a--/equal.jsonl"));
+	assert_non_null(find(next, "--a--/new.jsonl"));
+	facts_release(next);
+	facts_release(list);
+	facts_close(f);
+}
+
+static void what_cannot_be_read_is_missed(void **state)
+{
+	struct place *p = *state;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	put_three(p);
+	open_place(p);
+	struct facts *f = open_facts(p);
+	for (unsigned from = 1; from < 8; from++) {
+		atomic_store(&reads, 0);
+		atomic_store(&fail_from, from);
+		const struct fact_list *list = all(f);
+		atomic_store(&fail_from, 0);
+		if (list->missed == 0) {
+			assert_int_equal(list->n, 3);
+		} else {
+			assert_int_equal(list->missed, -EIO);
+			assert_true(list->n < 3);
+			assert_int_equal(table_sessions(list, &out), -EIO);
+			assert_int_equal(table_usage(list, &out), -EIO);
+		}
+		facts_release(list);
+	}
+	const struct fact_list *list = all(f);
+	assert_int_equal(list->n, 3);
+	assert_int_equal(list->missed, 0);
+	facts_release(list);
+	facts_close(f);
+}
+
+static bool count_down(void *arg)
+{
+	return atomic_fetch_sub((_Atomic int *)arg, 1) <= 0;
+}
+
+/* However early it ends, the next ones get to the end: what was read stays. */
+static void an_interrupt_keeps_what_was_read(void **state)
+{
+	struct place *p = *state;
+	_Atomic int left;
+	const struct stop stop = {.is_asked = count_down, .arg = &left};
+	const struct fact_list *list = NULL;
+	make_dir(p, "--a--");
+	for (int i = 0; i < 50; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "--a--/%d.jsonl", i);
+		put(p, name, DATED("x", "2026-01-01T10:00:00.000Z") ENTRY("1") ENTRY("2"));
+	}
+	open_place(p);
+	struct facts *f = open_facts(p);
+	int rc = -EINTR;
+	unsigned rounds = 0;
+	stop_set(&stop);
+	while (rc == -EINTR && rounds++ < 1000) {
+		atomic_store(&left, 40);
+		rc = facts_all(f, &list);
+	}
+	stop_set(NULL);
+	assert_int_equal(rc, 0);
+	assert_true(rounds > 1);
+	assert_int_equal(list->n, 50);
+	assert_int_equal(list->missed, 0);
+	facts_release(list);
+	facts_close(f);
+}
+
+static void gives_way_to_others(void **state)
+{
+	struct place *p = *state;
+	put_three(p);
+	open_within(p, 1024);
+	struct facts *f = open_facts(p);
+	const struct fact_list *list = all(f), *again = all(f);
+	assert_ptr_not_equal(list, again);
+	assert_int_equal(again->n, 3);
+	facts_release(list);
+	facts_release(again);
+	facts_close(f);
+}
+
+/* --- days ---------------------------------------------------------------------------- */
+
+static void days_have_names(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		date_t day;
+	} cases[] = {
+	    {"1970-01-01", 0},        {"2000-02-29", 11016},         {"1969-12-31", -1},      {"2026-11-23", 20780},
+	    {"2026-02-29", NO_DATE},  {"2026-1-01", NO_DATE},        {"2026-13-01", NO_DATE}, {"2026-00-10", NO_DATE},
+	    {" 2026-01-01", NO_DATE}, {"2026-01-01 ", NO_DATE},      {"", NO_DATE},           {"latest", NO_DATE},
+	    {"2026-01--1", NO_DATE},  {"99999999999-01-01", NO_DATE}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char name[DATE_NAME];
+		assert_int_equal(date_of_name(span_of(cases[i].name)), cases[i].day);
+		if (cases[i].day == NO_DATE)
+			continue;
+		date_name(cases[i].day, name);
+		assert_string_equal(name, cases[i].name);
+	}
+	for (double ms = -8.64e15; ms <= 8.64e15; ms += 8.64e14) {
+		char name[DATE_NAME];
+		date_name(date_at(ms), name);
+		assert_int_equal(date_of_name(span_of(name)), date_at(ms));
+	}
+	assert_int_equal(date_at(NAN), NO_DATE);
+}
+
+#define EQUAL 1000
+
+/* Two names under a day are never equal, and each leads to its session. */
+static void equal_names_are_numbered(void **state)
+{
+	struct place *p = *state;
+	make_dir(p, "--a--");
+	for (int i = 0; i < EQUAL; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "--a--/%04d.jsonl", i);
+		put(p, name,
+		    i == 1 ? DATED("x", "2026-01-01T10:00:00.000Z") "{\"type\":\"session_info\",\"name\":\"hi~2\"}\n"
+		           : DATED("x", "2026-01-01T10:00:00.000Z") ENTRY("1"));
+	}
+	put(p, "undated.jsonl", HEADER("u", ""));
+	open_place(p);
+	struct facts *f = open_facts(p);
+	const struct fact_list *list = all(f);
+	const struct dates *dates = facts_dates(list);
+	assert_ptr_equal(facts_dates(list), dates);
+	assert_int_equal(list->n, EQUAL + 1);
+	assert_int_equal(dates->n, 1);
+	const struct date *day = dates_find(dates, date_at(1767225600000.0));
+	assert_non_null(day);
+	assert_int_equal(day->n, EQUAL);
+	assert_null(dates_find(dates, day->date + 1));
+	for (size_t i = 0; i < EQUAL; i++) {
+		const struct fact *fact = &list->v[dates->v[i].fact];
+		assert_int_equal(dates_find_name(dates, day, dates->v[i].name), dates->v[i].fact);
+		assert_true(i == 0 || list->v[dates->v[i - 1].fact].slot < fact->slot);
+		if (strcmp(fact->file, "--a--/0000.jsonl") == 0)
+			assert_true(span_is(dates->v[i].name, "10.00 hi"));
+		if (strcmp(fact->file, "--a--/0001.jsonl") == 0)
+			assert_true(span_is(dates->v[i].name, "10.00 hi~2"));
+		if (strcmp(fact->file, "--a--/0002.jsonl") == 0)
+			assert_true(span_is(dates->v[i].name, "10.00 hi~3"));
+	}
+	assert_int_equal(dates_find_name(dates, day, SPAN_LIT("10.00 hi~1001")), NO_FACT);
+	facts_release(list);
+	facts_close(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(lists_the_newest_first),           TEST(reads_what_changed_alone), TEST(what_cannot_be_read_is_missed),
+	    TEST(an_interrupt_keeps_what_was_read), TEST(gives_way_to_others),      cmocka_unit_test(days_have_names),
+	    TEST(equal_names_are_numbered),
+	};
+	setenv("TZ", "UTC", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
