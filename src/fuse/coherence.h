@@ -1,31 +1,34 @@
 /* coherence: what the kernel caches of the mount, and how that is kept true.
  *
  * The kernel answers from its caches without asking us. The tree gives each node and each name a class (enum
- * tree_class). This module turns the class into seconds, notes what it gives out, and tells the kernel when that is no
- * longer true. To tell a node means to invalidate what the kernel has cached of it. The rules:
+ * tree_class). This module turns the class into seconds, notes what it gives out, and notifies the kernel when that is
+ * no longer true. To invalidate a node means to have the kernel drop what it has cached of it; the names of functions
+ * say `tell`. The rules:
  *
  *  I1. Only seconds_of turns a class into seconds: asked 0, live 0.5, watched and leased 60, fixed a day. A name and
  *      the attributes of its node have a class each.
- *  I2. A node is watched or leased only if the kernel will be told of its changes: a thread follows the catalog, and a
- *      note was made (leases.c). Otherwise it is live, or asked in a writable mount. The minute limits the harm of a
- *      missed change.
+ *  I2. A node is watched or leased only if the kernel will be notified of its changes: a thread follows the catalog,
+ *      and a note was made (leases.c). Otherwise it is live, or asked in a writable mount. The minute limits the harm
+ *      of a missed change.
  *  I3. All watched nodes of a session share one note, since the table says which they are. Each leased node has its own
  *      note. So has a file whose contents can change while its size and time stay: the kernel cannot see that. Without
- *      a note nothing is told, except by I6.
- *  I4. A file is told by its attributes, a directory with its listing. That waits for nobody, and the kernel drops
- *      a file's pages by itself when it sees another size or time. Pages are dropped only by threads that no reader can
- *      be waiting for: the one that follows, or one of several (I8).
- *  I5. A write that changed anything is told before it is answered. The thread that follows tells everything else.
- *      Only that thread tells names, because telling a name waits for lookups in its directory.
- *  I6. An answer made before a change can reach the kernel after the change was told. So each change is told again a
- *      second later, with or without a note. Contents are told then, too: two changes in one tick of the clock show one
- *      time. For the same reason nothing younger than two seconds is watched, and nothing younger than a minute leased.
+ *      a note nothing is invalidated, except by I6.
+ *  I4. Invalidating a file drops its attributes, invalidating a directory also its listing. That waits for nobody, and
+ *      the kernel drops a file's pages by itself when it sees another size or time. Pages are dropped only by threads
+ *      that no reader can be waiting for: the one that follows, or one of several (I8).
+ *  I5. If a write changed anything, the kernel is notified before the write is answered. The thread that follows sends
+ *      all other notifications. Only that thread invalidates names, because that waits for lookups in their directory.
+ *  I6. An answer made before a change can reach the kernel after the notification. So each notification is repeated a
+ *      second later, with or without a note. Contents are invalidated then, too: two changes in one tick of the clock
+ *      show one time. For the same reason nothing younger than two seconds is watched, and nothing younger than a
+ *      minute leased.
  *  I7. The kernel keeps every listing (OPENDIR is ENOSYS) while the directory's time stays the same. If names can
  *      change without that time, each answer with the directory's attributes drops the listing first, until the
  *      directory is listed again (listings.c). If names can change unnoticed, the attributes are asked.
  *  I8. If the kernel opens files without asking (-o ro), the pages of a file that may have grown are dropped before its
- *      new size is told. A single thread cannot do that and goes without (sizes.c). Otherwise a growing file is read
- *      past the page cache, and a text that changes in its middle comes from a snapshot made for the open (snapshot.c).
+ *      new size is given out. A single thread cannot do that and goes without (sizes.c). Otherwise a growing file is
+ *      read past the page cache, and a text that changes in its middle comes from a snapshot made for the open
+ *      (snapshot.c).
  *  I9. Only fixed contents are given to the kernel ahead of an open (prefill.c).
  * I10. A missing name has a class, too. The class is asked if a write could create the name.
  * I11. If an idle mount is to be unmounted, the root and the names in it are live at most: a process that enters from
@@ -33,8 +36,8 @@
  * I12. Listings bring attributes along, but those of files only while somebody looks files up: each file costs the
  *      kernel a kilobyte (readdirplus.c).
  *
- * Order: make the note, then answer; drop the listing or the pages, then answer; remove the note, then tell. No lock
- * is held while the kernel is told, except the two that let one thread at a time drop or store pages. */
+ * Order: make the note, then answer; drop the listing or the pages, then answer; remove the note, then notify. No lock
+ * is held during a notification, except the two that let one thread at a time drop or store pages. */
 #ifndef SESSIONFS_COHERENCE_H
 #define SESSIONFS_COHERENCE_H
 
@@ -59,7 +62,7 @@ static inline double seconds_of(enum tree_class class)
 /* leases.c */
 struct leases {
 	struct lock lock;
-	bool kept;                /* a thread tells the kernel of changes */
+	bool kept;                /* a thread notifies the kernel of changes */
 	struct lease_slot *slots; /* by number */
 	size_t n, nodes;
 	bool above;         /* a lease on something above the sessions was given out */
@@ -101,7 +104,7 @@ void listings_check(struct fs *fs, node_t node);
 bool listings_is_noted(struct fs *fs, node_t node);
 void listings_release(struct listings *l);
 
-/* sizes.c: the sizes that the kernel was told */
+/* sizes.c: the sizes that the kernel was given */
 struct sizes {
 	struct lock lock;     /* guards the notes */
 	struct lock dropping; /* its holder drops pages */
@@ -116,7 +119,7 @@ int sizes_start(struct fs *fs);
 /* Call before an answer with these attributes: drops the pages of a file whose size has changed. No lock may be
  * held. */
 void sizes_tell(struct fs *fs, const struct tree_attr *a);
-/* False if sizes_tell must drop pages before these attributes are told. Any lock may be held. */
+/* False if sizes_tell must drop pages before these attributes are given out. Any lock may be held. */
 bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a);
 
 /* prefill.c */
@@ -162,7 +165,7 @@ struct follow {
 
 void follow_start(struct fs *fs);
 void follow_stop(struct fs *fs);
-/* Tells the kernel what depends on the node's session if anything was written since tree_commits returned `before`
+/* Invalidates what depends on the node's session if anything was written since tree_commits returned `before`
  * (I5). */
 void follow_written(struct fs *fs, node_t node, uint64_t before);
 

@@ -1,7 +1,7 @@
-/* One thread follows the catalog. It tells the kernel what to ask for again (I4 to I6), and tells the readers of
+/* One thread follows the catalog. It notifies the kernel of changes (I4 to I6), and reports them to the readers of
  * `.events`.
  *
- * Names are told when a session came or went. That waits for lookups in its project's directory. */
+ * Names are invalidated when a session came or went. That waits for lookups in its project's directory. */
 #include "fs_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -18,10 +18,10 @@
 struct recheck {
 	uint32_t slot;
 	int64_t at_ms, changed_ms;
-	uint32_t renamed; /* the names of entries from this one on were told; NO_ENTRY: none were */
+	uint32_t renamed; /* the names of entries from this one on were invalidated; NO_ENTRY: none were */
 };
 
-/* How to tell the kernel of a change. No lock may be held while telling. */
+/* How to notify the kernel of a change. No lock may be held meanwhile. */
 struct telling {
 	struct fs *fs;
 	bool contents;
@@ -62,9 +62,9 @@ static void tell_session(struct fs *fs, const struct slot_info *s, bool contents
 		tree_invalidate_above(fs->tree, s->project, tell, &t);
 }
 
-/* Tells the names that may lead elsewhere now. Not done with the change itself: it makes the index grow, and a failing
- * write may be about to take back what it wrote. Done twice, because an older answer can still be on its way. Returns
- * the first entry to be told again, or NO_ENTRY. */
+/* Invalidates the names that may lead elsewhere now. Not done with the change itself: it makes the index grow, and a
+ * failing write may be about to take back what it wrote. Done twice, because an older answer can still be on its way.
+ * Returns the first entry to be invalidated again, or NO_ENTRY. */
 static uint32_t tell_renamed(struct fs *fs, uint32_t slot, uint32_t again)
 {
 	struct telling t = {fs, false, true};
@@ -112,7 +112,7 @@ static void recheck(struct fs *fs)
 			tell_session(fs, &s, true, true);
 			renamed = tell_renamed(fs, s.slot, a->renamed);
 		}
-		/* A session that changes continuously is told once a second. */
+		/* A session that changes continuously is invalidated once a second. */
 		a->at_ms = (renamed != NO_ENTRY ? now : a->changed_ms) + RECHECK_MS;
 		a->renamed = renamed;
 		if (a->at_ms <= now)
@@ -196,8 +196,8 @@ void follow_start(struct fs *fs)
 		log_warning("changes are not followed: %s", strerror(rc));
 }
 
-/* The loop has ended. The thread may be telling a name, which waits for lookups in the same directory: fs_join answers
- * those. */
+/* The loop has ended. The thread may be invalidating a name, which waits for lookups in the same directory: fs_join
+ * answers those. */
 void follow_stop(struct fs *fs)
 {
 	struct follow *f = &fs->coherence.follow;

@@ -1,5 +1,5 @@
 /* Requests become calls of tree_*, and results become replies. coherence.h says what the kernel may keep of them. The
- * kernel is told not to ask when directories are opened, and with -o ro when files are opened. */
+ * kernel learns not to ask when directories are opened, and with -o ro when files are opened. */
 #include "sessionfs/fuse/fs.h"
 #include "fs_impl.h"
 

@@ -70,11 +70,11 @@ static inline struct fs *fs_of(fuse_req_t req)
 }
 
 /* loop.c: reads the next request like fuse_session_receive_buf. Returns its size, 0 at the end of the mount, or a
- * negative errno. libfuse's function drops the request it has read if the session was told to end meanwhile, but the
+ * negative errno. libfuse's function drops the request it has read if the session is to end by then, but the
  * process that waits for the answer may hold what the end waits for. The caller frees buf->mem. */
 int fs_receive(struct fuse_session *session, struct fuse_buf *buf);
-/* Waits until a thread has ended, and answers requests meanwhile: the thread may be telling the kernel something, and
- * the kernel may wait there for a process that waits for our answer. */
+/* Waits until a thread has ended, and answers requests meanwhile: the thread may be notifying the kernel, and
+ * the kernel may then wait for a process that waits for our answer. */
 void fs_join(struct fuse_session *session, pthread_t thread);
 
 /* snapshot.c: texts made for one open file */

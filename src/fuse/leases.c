@@ -1,9 +1,9 @@
-/* Notes of what the kernel may keep because it will be told of changes (I2, I3).
+/* Notes of what the kernel may keep because it will be notified of changes (I2, I3).
  *
  * For the watched nodes of a session one note says that some were given out. The many nodes that follow its file
  * (TREE_LEASE) are noted one by one, and so are files whose contents can change without their attributes. While a
- * session grows nothing of it is leased, so a burst of appends tells the notes only once. Without room for the note no
- * lease is given. */
+ * session grows nothing of it is leased, so a burst of appends invalidates the noted nodes only once. Without room for
+ * the note no lease is given. */
 #include "fs_impl.h"
 
 #define NODES_MAX ((size_t)1 << 18)
@@ -12,7 +12,7 @@
 #define LEASE_MS ((int64_t)(seconds_of(TREE_LEASE) * 1000) + 2000)
 
 struct lease_slot {
-	bool watched;     /* a node that tree_invalidate_session tells was given out */
+	bool watched;     /* a node that tree_invalidate_session names was given out */
 	int64_t until_ms; /* when the last lease ends */
 	node_t *nodes;
 	size_t n, cap;

@@ -9,7 +9,7 @@
  *   for the attributes of such a directory each time.
  *
  * Before the kernel uses a kept listing it asks for the attributes, unless those it has are still valid. So whenever we
- * answer with the attributes and the listing may be outdated, we first tell the kernel to drop that listing. We repeat
+ * answer with the attributes and the listing may be outdated, we first have the kernel drop that listing. We repeat
  * this until the directory is listed again, since a reply on its way could bring the old listing back.
  *
  * This notification is sent while a request is being answered. In the kernel it takes only page locks, which no request

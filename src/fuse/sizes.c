@@ -1,8 +1,8 @@
-/* The sizes that the kernel was told, if it opens files without asking (I8).
+/* The sizes that the kernel was given, if it opens files without asking (I8).
  *
  * Every read then goes through the kernel's page cache, and the kernel takes over a new size before it drops the old
  * pages. A read in between gets the old last page, with zeros behind the old end. So pages are dropped before a new
- * size is told. The kernel does not believe an answer to a request it made before the drop; it asks once more.
+ * size is given out. The kernel does not believe an answer to a request it made before the drop; it asks once more.
  *
  * Dropping pages waits for their readers, and those can be waiting for an answer of ours: another thread must be there
  * to give it. Only one thread at a time drops pages. Others wait a moment for their turn and then go on without. At the
@@ -51,7 +51,7 @@ void sizes_tell(struct fs *fs, const struct tree_attr *a)
 		return;
 	if (!note(s, a, false)) {
 		fuse_lowlevel_notify_inval_inode(fs->session, a->node, 0, 0);
-		/* Not earlier: a thread that finds the note tells the size at once. */
+		/* Not earlier: a thread that finds the note gives out the size at once. */
 		note(s, a, true);
 	}
 	lock_give(&s->dropping);

@@ -20,7 +20,7 @@ struct fs_options {
 };
 
 int fs_open(const struct fs_options *o, struct fs **ret);
-/* Sets the libfuse session through which the kernel is told what to forget. Call before the loop begins. */
+/* Sets the libfuse session through which the kernel is notified. Call before the loop begins. */
 void fs_attach(struct fs *fs, struct fuse_session *session);
 /* Answers requests with at most `threads` threads (at least one) until the filesystem is unmounted or a signal handler
  * calls fuse_session_exit. The calling thread takes the signals. 0 or a negative errno. -ETIMEDOUT: a thread still
