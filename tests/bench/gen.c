@@ -26,8 +26,10 @@ struct pool {
 struct shape {
 	uint64_t seed;
 	unsigned sessions, entries, branches, projects;
-	double scale; /* of the sizes of texts; 1 gives lines of about 2 KB */
-	bool real;    /* as many entries, and as long, as sessions of real people; `entries` is not used */
+	double scale;     /* of the sizes of texts; 1 gives lines of about 2 KB */
+	bool real;        /* as many entries, and as long, as sessions of real people; `entries` is not used */
+	double times;     /* as many entries as real ones, this many times: who hands sessions on takes short ones */
+	const char *word; /* said by one text in 64; NULL for none */
 };
 
 /* What of 94 real sessions is below: nothing, 10, 25, 50, 75, 90 and 99 of a hundred, and all. Lengths are of the texts
@@ -184,6 +186,8 @@ static void add_text(struct writer *w, size_t size)
 {
 	size_t end = w->out.n + size;
 	uint64_t i = draw(&w->rng);
+	if (w->shape->word && below(w, 64) == 0)
+		buf_addf(&w->out, "About the %s, once more.\\n", w->shape->word);
 	while (w->out.n < end) {
 		buf_addspan(&w->out, pool_piece(w->pool, i++));
 		if (w->out.n < end)
@@ -248,7 +252,7 @@ static void write_user(struct writer *w)
 	buf_adds(&w->out, "\"}");
 	if (below(w, 50) == 0) {
 		buf_adds(&w->out, ",{\"type\":\"image\",\"data\":\"iVBORw0KGgo");
-		add_base64(w, size_between(w, 4000, 40000));
+		add_base64(w, w->shape->real ? size_between(w, 40000, 400000) : size_between(w, 4000, 40000));
 		buf_adds(&w->out, "A\",\"mimeType\":\"image/png\"}");
 	}
 	buf_addc(&w->out, ']');
@@ -402,7 +406,8 @@ static void write_session(const struct pool *pool, const struct shape *shape, co
 	struct writer w = {.pool = pool, .shape = shape, .rng = shape->seed + number};
 	w.salt = (uint32_t)draw(&w.rng);
 	/* Evenly over the ranks, so that few sessions have the shape of many. */
-	w.entries = shape->real ? (unsigned)quantile(real_entries, (number + 0.5) / shape->sessions) : shape->entries;
+	double rank = (number + 0.5) / shape->sessions;
+	w.entries = shape->real ? (unsigned)(shape->times * quantile(real_entries, rank)) : shape->entries;
 	w.ms = EPOCH_MS + (int64_t)number * 3600000;
 	struct buf path CLEANUP_BUF = BUF_INIT, sid CLEANUP_BUF = BUF_INIT;
 	buf_addf(&path, "%s/--srv-app%u--", dir, project);
@@ -433,8 +438,9 @@ static void write_session(const struct pool *pool, const struct shape *shape, co
 
 int main(int argc, char **argv)
 {
-	struct shape s = {.seed = 1, .sessions = 1, .entries = 100, .branches = 2, .projects = 1, .scale = 1};
-	for (int c; (c = getopt(argc, argv, "s:n:m:b:p:z:r")) != -1;) {
+	struct shape s = {
+	    .seed = 1, .sessions = 1, .entries = 100, .branches = 2, .projects = 1, .scale = 1, .times = 1};
+	for (int c; (c = getopt(argc, argv, "s:n:m:b:p:z:rx:w:")) != -1;) {
 		switch (c) {
 		case 's':
 			s.seed = strtoull(optarg, NULL, 10);
@@ -457,12 +463,19 @@ int main(int argc, char **argv)
 		case 'r':
 			s.real = true;
 			break;
+		case 'x':
+			s.times = strtod(optarg, NULL);
+			break;
+		case 'w':
+			s.word = optarg;
+			break;
 		default:
 			return 2;
 		}
 	}
 	if (argc - optind < 2 || s.projects == 0) {
-		fputs("usage: gen [-s SEED] [-n SESSIONS] [-m ENTRIES] [-b BRANCHES] [-p PROJECTS] [-z SCALE] [-r] DIR "
+		fputs("usage: gen [-s SEED] [-n SESSIONS] [-m ENTRIES] [-b BRANCHES] [-p PROJECTS] [-z SCALE] [-r [-x "
+		      "TIMES]] DIR "
 		      "SAMPLE...\n",
 		      stderr);
 		return 2;
