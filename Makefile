@@ -203,7 +203,7 @@ fuzz:
 	@$(MAKE) --no-print-directory FUZZ=1 fuzz-targets
 	@BUILD=build/fuzz tests/fuzz/run $(TIME) $(ONLY)
 
-# Takes half an hour and some GB of disk. QUICK=1 is a small run, FIGURES="tree against" a part of it.
+# Takes an hour and some 15 GB of disk. QUICK=1 is a small run, FIGURES="tree against" a part of it.
 bench:
 	@scripts/setup bench
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs

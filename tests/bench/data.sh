@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # data.sh: the sessions that several figures use, each made once in a run. Sourced by tests/bench/run.
-: "${work:?}" "${small:?}" "${large:?}" "${tree_sessions:?}" "${many_sessions:?}"
+: "${here:?}" "${work:?}" "${small:?}" "${large:?}" "${tree_sessions:?}" "${many_sessions:?}" "${find_sessions:?}" "${find_mb:?}" "${slice_sessions:?}" "${slice_mb:?}"
 
 mapfile -t samples < <(find "${BENCH_SAMPLES:-tests/data/sessions}" -name '*.jsonl' -type f | sort)
 gen() { "$work/gen" "$@" "${samples[@]}"; }
@@ -34,3 +34,45 @@ make_many() {
 	gen -n "$many_sessions" -m 100 -z 0.1 "$work/many.d"
 	note "many sessions: $many_sessions of 100 entries, $(megabytes "$work/many.d") MB"
 }
+
+# --- sessions to find something in: of the lengths of real ones, or with BENCH_DATA copies of real ones ---
+
+rare=zqxfkvw                 # planted in a few sessions
+common=${BENCH_WORD:-gazebo} # BENCH_WORD: one that is common in BENCH_DATA
+planted=5
+
+make_sessions() { # DIRECTORY SESSIONS MEGABYTES: at least as many of both
+	local what='made from the samples'
+	if [[ ${BENCH_DATA:-} ]]; then
+		python3 "$here/multiply.py" "$BENCH_DATA" "$1" "$2" "$3"
+		what="copies of those in $BENCH_DATA"
+	else
+		gen -n "$2" -r -x 3 -b 3 -p 8 -w "$common" "$1"
+	fi
+	note "${1##*/}: $(find "$1" -name '*.jsonl' | wc -l) sessions, $(megabytes "$1") MB, $what"
+}
+
+# Appends to a session, as pi does, what a user said.
+say() { # FILE TEXT
+	printf '{"type":"message","id":"%04x%04x","parentId":%s,"timestamp":"%s","message":{"role":"user","content":[{"type":"text","text":"%s"}]}}\n' \
+		$RANDOM $RANDOM "$(tail -n 1 "$1" | jq .id)" "$(date -u +%FT%T.000Z)" "$2" >>"$1"
+}
+
+# Says the rare word in sessions between the first and the last that are not among the smallest.
+plant() { # DIRECTORY
+	local i files
+	mapfile -t files < <(find "$1" -name '*.jsonl' -size +20k | sort)
+	for ((i = 0; i < planted; i++)); do
+		say "${files[i * ${#files[@]} / planted]}" "Only here: the $rare."
+	done
+}
+
+make_find() {
+	[[ ! -d $work/find.d ]] || return 0
+	make_sessions "$work/find.d" "$find_sessions" "$find_mb"
+	plant "$work/find.d"
+	note "find.d: the rare word is in $planted lines, the common word in $(rg -iF "$common" --count-matches --no-filename "$work/find.d" | awk '{ n += $1 } END { print n + 0 }') places"
+}
+
+# Few of them, for what looks at every name.
+make_slice() { [[ -d $work/slice.d ]] || make_sessions "$work/slice.d" "$slice_sessions" "$slice_mb"; }

@@ -1,0 +1,73 @@
+"""Copies of real sessions, as if there were many: for the benchmark on sessions that cannot be handed on.
+
+    multiply.py FROM TO SESSIONS MEGABYTES
+
+Every copy of a session has an id and a file name of its own, and is three days older than the one before it. All else
+stays, so words are as common as they were. As many copies are made as it takes to have that many sessions and megabytes.
+A file with a line that is no JSON, or with half a surrogate pair, is left out: jq would end at it.
+"""
+import hashlib
+import json
+import os
+import pathlib
+import re
+import sys
+from datetime import datetime, timedelta
+
+DAYS = 3  # from one copy to the next
+ISO = re.compile(rb'("timestamp":\s*")(\d{4}-\d\d-\d\d)(T[\d:.]+Z")')
+MILLISECONDS = re.compile(rb'("timestamp":\s*)(\d{13})\b')
+
+
+def header_of(data):
+    """The header of a session whose every line can be read, None for anything else."""
+    try:
+        lines = [json.loads(line) for line in data.splitlines() if line.strip()]
+        json.dumps(lines, ensure_ascii=False).encode()
+    except ValueError:
+        return None
+    head = lines[0] if lines else None
+    good = isinstance(head, dict) and head.get("type") == "session" and isinstance(head.get("id"), str)
+    return head if good and ISO.search(data) else None
+
+
+def copy_of(data, sid, number):
+    """The bytes of copy NUMBER, its id and when it was begun and last written to."""
+    own = hashlib.sha256(f"{sid} {number}".encode()).hexdigest()
+    own = f"{own[:8]}-{own[8:12]}-7{own[13:16]}-8{own[17:20]}-{own[20:32]}"
+    earlier = timedelta(days=DAYS * number)
+
+    def day(found):
+        moved = datetime.strptime(found[2].decode(), "%Y-%m-%d") - earlier
+        return found[1] + moved.strftime("%Y-%m-%d").encode() + found[3]
+
+    data = data.replace(b'"%s"' % sid.encode(), b'"%s"' % own.encode())
+    data = ISO.sub(day, data)
+    data = MILLISECONDS.sub(lambda m: m[1] + b"%d" % (int(m[2]) - earlier // timedelta(milliseconds=1)), data)
+    times = [(found[2] + found[3]).decode().rstrip('Z"') for found in ISO.finditer(data)]
+    return data, own, times[0], max(times)
+
+
+def main(source, target, sessions, megabytes):
+    originals = []
+    for path in sorted(pathlib.Path(source).rglob("*.jsonl")):
+        data = path.read_bytes()
+        head = header_of(data)
+        if head:
+            originals.append((path.parent.name, data.rstrip(b"\n") + b"\n", head["id"]))
+    if not originals:
+        sys.exit(f"multiply: {source}: no sessions")
+    size = sum(len(data) for _, data, _ in originals)
+    copies = max(-(-sessions // len(originals)), -(-megabytes * 10**6 // size))
+    for number in range(copies):
+        for project, data, sid in originals:
+            data, own, begun, last = copy_of(data, sid, number)
+            folder = pathlib.Path(target, f"--srv-{project.replace('_', '-')}--")
+            folder.mkdir(parents=True, exist_ok=True)
+            path = folder / f"{re.sub('[:.]', '-', begun)}Z_{own}.jsonl"
+            path.write_bytes(data)
+            when = datetime.fromisoformat(last + "+00:00").timestamp()
+            os.utime(path, (when, when))
+
+
+main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
