@@ -3,7 +3,7 @@
  * that makes the name, so that they cannot disagree.
  *
  * Cookies are numbers of the things themselves (slot, entry, call), never places
- * in a list, so that they stay good while names come and go. */
+ * in a list, so that they stay valid while names come and go. */
 #include "sessionfs/base/name.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/base/vec.h"
@@ -88,7 +88,7 @@ bool session_link_moves(struct tree *t, const struct slot_info *s, uint32_t *slo
 	return s->sid != NULL;
 }
 
-/* The project comes with its first session, and goes with its last one. */
+/* A project appears with its first session, and goes with its last one. */
 bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name)
 {
 	struct project_info p;
@@ -203,7 +203,7 @@ int label_match(struct ctx *dir, struct span name, struct node *ret)
 
 /* --- branches ----------------------------------------------------------------------------- */
 
-/* `current` is the link's name, so an entry of that name is the next free one. */
+/* `current` is the name of a link, so an entry of that name gets the next free name. */
 void branch_name(struct ctx *c, uint32_t i, struct buf *out)
 {
 	char other[32];
@@ -327,7 +327,7 @@ static struct mark mark_before(const struct marks *m, enum marks_of of, unsigned
 	return low ? m->v[low - 1] : (struct mark){0};
 }
 
-/* Notes where the search goes on behind the n-th; without memory it begins further up. */
+/* Notes where a search continues behind the n-th. Without memory for that, it begins further up. */
 static void mark_add(struct marks *m, enum marks_of of, unsigned n, const struct block_iter *rest)
 {
 	if (m->of != of)
@@ -340,7 +340,7 @@ static void mark_add(struct marks *m, enum marks_of of, unsigned n, const struct
 	m->v[m->n++] = (struct mark){n, *rest};
 }
 
-/* The call after call->n, of which only `n` need be set: at the beginning of a search. */
+/* The call after call->n. At the beginning of a search only `n` need be set. */
 static bool call_next(struct ctx *c, struct part_call *call)
 {
 	if (call->n && !call->rest.live) {
@@ -376,7 +376,7 @@ static void call_name(struct ctx *c, uint32_t n, struct buf *out)
 		part_call_component(&call, out);
 }
 
-/* Afterwards the record of the node's own entry is viewed again. */
+/* Afterwards c views the record of the node's own entry again. */
 static int make_call_names(struct ctx *c, void *entry, struct view *v)
 {
 	struct part_call call = {0};
@@ -406,8 +406,8 @@ static int call_name_kept(struct ctx *c, uint32_t entry, uint32_t n, struct buf 
 	return 0;
 }
 
-/* The results of several messages can take turns. For a long message the names of its calls are kept, not its line:
- * otherwise each line would evict the other, and be read again for every result. */
+/* The results of several messages can alternate. For a long message the names of its calls are kept, not its line:
+ * otherwise the lines would evict each other, and be read again for every result. */
 int call_name_of(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out)
 {
 	if (session_entry(c->session, entry)->length > LINE_SHORT && cache_budget(c->tree->cache)->limit)
@@ -435,7 +435,7 @@ int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	return rc < 0 ? rc : buf_err(&name);
 }
 
-/* The number that a name begins with; 0 if that is none, or too great for a part. */
+/* The number at the beginning of a name; 0 if there is none, or if it is too great for a part. */
 static uint32_t number_of(struct span name)
 {
 	uint32_t n = 0;

@@ -1,5 +1,5 @@
-/* What a kernel must ask for again after a change, by the table: the rows that are watched. There are as many of them
- * in a session as the table has rows, however many entries it has. */
+/* What a kernel must ask for again after a change, by the table: the rows that are watched. Their number depends on the
+ * table, not on the number of entries. */
 #include "tree_impl.h"
 
 #include <sys/stat.h>
@@ -9,7 +9,7 @@ static void tell_node(struct node n, tree_tell tell, void *arg)
 	tell(arg, tree_id(n), (struct span){NULL, 0});
 }
 
-/* The session's directory, the names in it, and links to it: one node a row. */
+/* The session's directory, the names in it, and links to it: one node for each row. */
 static void tell_session(uint32_t slot, tree_tell tell, void *arg)
 {
 	for (const struct kind *k = NULL; (k = kind_next(k));)
@@ -23,7 +23,7 @@ static bool shows_project(const struct kind *k)
 	return k->stamp == STAMP_PROJECT || (k->name && dir && dir->stamp == STAMP_PROJECT);
 }
 
-/* The nodes that show the newest session's time, or lead to it. */
+/* The nodes that show the time of the newest session, or lead to that session. */
 static void tell_above(uint32_t project, tree_tell tell, void *arg)
 {
 	struct node root = tree_node(NODE_ROOT);
@@ -73,9 +73,9 @@ static void tell_names(struct node dir, struct span names, tree_tell tell, void 
 	}
 }
 
-/* Directories that are named after entries stand in one of the session's own: that one is dropped, and with it all
- * that is below. But a directory that is used comes back with the names that are used below it, so those that lead
- * elsewhere now are dropped by themselves. */
+/* Directories named after entries are in one of the session's own directories. Invalidating that one drops all below
+ * it. But a directory in use comes back with the names in use below it, so names that lead elsewhere now are
+ * invalidated one by one. */
 void tree_invalidate_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell tell, void *arg)
 {
 	struct buf names CLEANUP_BUF = BUF_INIT;

@@ -118,7 +118,7 @@ int call_of_show(struct ctx *c, struct buf *out)
 	return rc;
 }
 
-/* Small files: made to be measured. */
+/* Small files: their size is found by making them. */
 static size_t made_size(void (*make)(const struct record *, struct buf *), const struct record *r)
 {
 	struct buf b CLEANUP_BUF = BUF_INIT;
@@ -132,7 +132,7 @@ int entry_json_size(struct ctx *c, uint64_t *ret)
 	return 0;
 }
 
-/* The line as it stands in the file; a newline of ours ends it. */
+/* The line as it stands in the file, plus a newline. */
 int entry_json_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	const struct entry *e = session_entry(c->session, c->node.entry);
@@ -255,7 +255,7 @@ bool label_has(struct ctx *c)
 	return session_label_record(c->session, c->node.entry) != NO_ENTRY;
 }
 
-/* The text of another record's field, as a text file: of the label or summary that was set last. */
+/* A field of another record as a text file: the label or summary that was set last. */
 static int field_show(struct ctx *c, uint32_t record, bool label, struct buf *out)
 {
 	if (record == NO_ENTRY)

@@ -113,7 +113,7 @@ int path_link_show(struct ctx *c, struct buf *out)
 	return 0;
 }
 
-/* The metadata at the end of a branch's path go when the branch does; what stands above them stays. */
+/* The metadata at the end of a branch's path go with the branch; what stands above them stays. */
 bool path_link_may_go(const struct ctx *c)
 {
 	return !(session_entry(c->session, c->node.entry)->flags & ENTRY_CONVERSATION);
@@ -125,7 +125,7 @@ int jsonl_size(struct ctx *c, uint64_t *ret)
 	return 0;
 }
 
-/* Appends up to n bytes of the session file. What is paged is not for the kernel. */
+/* Appends up to n bytes of the session file. Paged bytes must not be passed to the kernel. */
 int add_bytes(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	char piece[65536];
@@ -193,7 +193,7 @@ int tree_show(struct ctx *c, struct buf *out)
 	return render_tree_txt(c->session, out);
 }
 
-/* Whether there is a conversation entry that has these flags and a row to show. The first is rarely far. */
+/* Whether a conversation entry has these flags and a row to show. The first one is rarely far from the beginning. */
 static bool any_row(struct ctx *c, unsigned flags)
 {
 	uint32_t n = session_count(c->session);
@@ -243,7 +243,7 @@ bool errors_has(struct ctx *c)
 	return b.n > 0;
 }
 
-/* A failure is for the one who reads it. */
+/* If that cannot be found out, the file is listed, and its reader gets the error. */
 bool context_md_has(struct ctx *c)
 {
 	bool any = true;

@@ -1,4 +1,4 @@
-/* What stands above all sessions: has, size and show of the rows of kinds.c. */
+/* The names above all sessions: has, size and show of the rows of kinds.c. */
 #include "kinds_impl.h"
 
 #include <errno.h>
