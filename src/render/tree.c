@@ -2,8 +2,9 @@
  *
  * First all entries are put in the order of the drawing, by a depth-first walk
  * with a stack of its own: the child that leads to the leaf first, the others by
- * time. Then the rows among them, the conversation entries, are drawn. Metadata
- * is bridged: a row hangs on the nearest row above it.
+ * time. Then the rows among them are drawn: the conversation entries, but for
+ * answers that only call tools. What is no row is bridged: a row hangs on the
+ * nearest row above it.
  *
  * As in pi a chain keeps its indent: rows move right where it branches, and once
  * more after that. Drawing a row costs at most LEVELS steps however deep it is: a
@@ -42,7 +43,7 @@ struct drawing {
 	uint32_t *rows;     /* the stack grows down from its end: an entry is on the stack before it becomes a row */
 	size_t n_stack, n_rows;
 	uint32_t n_roots; /* rows with none above */
-	uint32_t leaf_row;
+	uint32_t position, leaf_row;
 	struct row_source src;
 	struct buf *out;
 };
@@ -58,7 +59,9 @@ static void drawing_release(struct drawing *d)
 static bool is_row(const struct drawing *d, uint32_t i)
 {
 	unsigned flags = session_entry(d->s, i)->flags;
-	return (flags & ENTRY_CONVERSATION) && !(flags & ENTRY_NO_MESSAGE);
+	if (!(flags & ENTRY_CONVERSATION) || (flags & ENTRY_NO_MESSAGE))
+		return false;
+	return !(flags & ENTRY_SILENT) || i == d->position || session_label_record(d->s, i) != NO_ENTRY;
 }
 
 /* --- order ------------------------------------------------------------------ */
@@ -196,7 +199,7 @@ static void mark_leaf(struct drawing *d)
 /* The row of `<- leaf`. */
 static uint32_t find_leaf_row(const struct drawing *d)
 {
-	uint32_t i = session_position(d->s);
+	uint32_t i = d->position;
 	return i == NO_ENTRY || is_row(d, i) ? i : d->spots[i].above;
 }
 
@@ -298,6 +301,8 @@ static int draw_row(struct drawing *d, uint32_t entry)
 	if (d->flags[entry] & ACTIVE)
 		buf_adds(d->out, "• ");
 	draw_label(d, entry);
+	if (session_entry(d->s, entry)->flags & ENTRY_FAILED)
+		buf_adds(d->out, "\u2717 ");
 	int rc = row_text(&d->src, entry, d->out);
 	if (rc < 0)
 		return rc;
@@ -309,6 +314,7 @@ int render_tree_txt(const struct session *s, struct buf *out)
 {
 	struct drawing d CLEANUP(drawing_release) = {.s = s, .n = session_count(s), .out = out};
 
+	d.position = session_position(s);
 	row_source_init(&d.src, s);
 	if (d.n == 0)
 		return buf_err(out);

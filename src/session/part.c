@@ -2,6 +2,7 @@
  * always right. Whether a text is blank, and whether it ends in a newline, can be
  * seen from the escapes without decoding. */
 #include "sessionfs/session/part.h"
+#include "record_impl.h"
 #include "part_base64.h"
 
 #include "sessionfs/base/name.h"
@@ -237,30 +238,11 @@ size_t part_thinking_size(const struct record *r)
 	return make_thinking(r, NULL);
 }
 
-/* A cancelled command may have an exit code, too. */
-static bool has_bad_exit(const struct record *r)
-{
-	double code;
-	return json_double(r->msg.exit_code, &code) && code != 0;
-}
-
-static bool is_stopped(const struct record *r)
-{
-	return json_is(r->msg.stop_reason, "error") || json_is(r->msg.stop_reason, "aborted");
-}
-
 bool part_has_error(const struct record *r)
 {
-	switch (r->role) {
-	case ROLE_TOOL_RESULT:
-		return json_truthy(r->msg.is_error);
-	case ROLE_ASSISTANT:
-		return is_stopped(r);
-	case ROLE_BASH_EXECUTION:
-		return json_truthy(r->msg.cancelled) || has_bad_exit(r);
-	default:
-		return false;
-	}
+	struct ending e = {r->msg.stop_reason, r->msg.is_error, r->msg.cancelled, r->msg.exit_code};
+
+	return is_failed(r->role, &e);
 }
 
 static size_t make_assistant_error(const struct record *r, struct buf *out)

@@ -5,6 +5,7 @@
  * pointer and looks at 16 bytes at a time; long strings go to the JSON scanner.
  * It never judges: it leaves whatever it does not know to record_parse(), so a
  * line means the same on both ways. */
+#include "sessionfs/base/space.h"
 #include "sessionfs/session/format.h"
 #include "record_impl.h"
 
@@ -18,19 +19,71 @@ struct head_scan {
 	void *arg;
 	const char *end; /* of the text */
 	struct json_value type, role;
+	struct ending ending;
 	bool message, content; /* seen */
+	bool said;             /* a text that is not white space */
 };
 
-static void finish_message(struct record_head *head, struct json_value role)
+/* A string of white space, as JavaScript's trim() knows it, or no string. */
+static bool is_blank(struct json_value text)
+{
+	struct buf one CLEANUP_BUF = BUF_INIT;
+	struct span rest = text.text;
+
+	while (text.kind == JSON_STRING && rest.n) {
+		size_t n = space_first(rest);
+		if (*rest.p == '\\') {
+			n = rest.p[1] == 'u' ? 6 : 2;
+			buf_reset(&one);
+			json_decode((struct span){rest.p, n}, JSON_EXACT, &one);
+			if (buf_err(&one) || space_first(buf_span(&one)) == 0)
+				return false;
+		}
+		if (n == 0)
+			return false;
+		rest = (struct span){rest.p + n, rest.n - n};
+	}
+	return true;
+}
+
+static inline void see_text(struct head_scan *s, struct json_value text)
+{
+	/* Nearly every text begins with a letter. */
+	bool plain = text.kind == JSON_STRING && text.text.n && (unsigned)(*text.text.p | 0x20) - 'a' < 26;
+
+	s->said = s->said || plain || !is_blank(text);
+}
+
+static void finish_role(struct record_head *head, struct json_value role)
 {
 	head->role = record_role_of(role);
 	head->old_custom = head->role == ROLE_OTHER && format_is_old_custom(role);
 }
 
-static void see_block(struct head_scan *s, struct json_value type, struct json_value id)
+/* Whether it ended by itself: then pi's /tree shows it only if it has text. */
+static bool is_usual_stop(struct json_value stop)
+{
+	return !json_truthy(stop) || is_text(stop, "stop", 4) || is_text(stop, "toolUse", 7);
+}
+
+/* The role is known. */
+static inline void finish_message(struct head_scan *s)
+{
+	struct record_head *head = s->head;
+
+	head->failed = is_failed(head->role, &s->ending);
+	if (head->role == ROLE_ASSISTANT)
+		head->silent = !s->said && is_usual_stop(s->ending.stop_reason);
+	else
+		head->calls = 0;
+}
+
+static void see_block(struct head_scan *s, struct json_value type, struct json_value id, struct json_value text)
 {
 	if (type.kind != JSON_STRING)
 		return;
+	if (key_is(type, "text", 4))
+		see_text(s, text);
 	s->head->images += key_is(type, "image", 5);
 	if (!key_is(type, "toolCall", 8))
 		return;
@@ -46,13 +99,15 @@ static void parse_message(struct head_scan *s, const struct record *r)
 	struct block_iter it;
 	struct block b;
 
-	finish_message(s->head, r->msg.role);
+	finish_role(s->head, r->msg.role);
 	s->head->tool_call_id = r->msg.tool_call_id;
+	s->ending = (struct ending){r->msg.stop_reason, r->msg.is_error, r->msg.cancelled, r->msg.exit_code};
+	s->said = false;
+	see_text(s, r->msg.content);
 	block_iter_init(&it, r->msg.content);
 	while (block_next(&it, &b))
-		see_block(s, b.type_, b.id);
-	if (r->role != ROLE_ASSISTANT)
-		s->head->calls = 0;
+		see_block(s, b.type_, b.id, b.text);
+	finish_message(s);
 }
 
 static void parse_other(struct record_head *head, struct span line, struct buf *deep)
@@ -278,6 +333,35 @@ static inline const char *value_at(const struct head_scan *s, const char *p, str
 	return p + 4;
 }
 
+static enum json_kind kind_at(char first)
+{
+	switch (first) {
+	case 't':
+		return JSON_TRUE;
+	case 'f':
+		return JSON_FALSE;
+	case 'n':
+		return JSON_NULL;
+	case '[':
+		return JSON_ARRAY;
+	case '{':
+		return JSON_OBJECT;
+	default:
+		return JSON_NUMBER;
+	}
+}
+
+/* A value of any kind. */
+static inline const char *any_at(const struct head_scan *s, const char *p, struct json_value *ret)
+{
+	if (*p == '"')
+		return string_at(s, p, ret);
+	const char *end = skip_at(s, p);
+	if (end)
+		*ret = (struct json_value){kind_at(*p), false, {p, (size_t)(end - p)}};
+	return end;
+}
+
 #define IS(key, name) ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
 #define SKIP(p, text) (memcmp((p), text, sizeof(text) - 1) == 0 ? (p) + sizeof(text) - 1 : NULL)
 
@@ -303,22 +387,21 @@ static const char *usage_at(const struct head_scan *s, const char *p)
 }
 
 /* A text block as most are. NULL if it is another block. */
-static const char *usual_block(const struct head_scan *s, const char *p)
+static const char *usual_block(const struct head_scan *s, const char *p, struct json_value *ret_text)
 {
-	struct json_value text;
-
 	p = SKIP(p, "{\"type\":\"text\",\"text\":");
-	return p && *p == '"' ? string_at(s, p, &text) : NULL;
+	return p && *p == '"' ? string_at(s, p, ret_text) : NULL;
 }
 
 static const char *block_at(struct head_scan *s, const char *begin)
 {
-	const char *p = usual_block(s, begin);
-	struct json_value type = {0}, id = {0};
+	struct json_value type = {JSON_STRING, false, {"text", 4}}, id = {0}, text = {0};
+	const char *p = usual_block(s, begin, &text);
 	struct span key;
 	char before = ',';
 
 	if (!p) {
+		type.kind = JSON_NONE;
 		p = begin;
 		before = '{';
 		if (*p != before)
@@ -332,6 +415,8 @@ static const char *block_at(struct head_scan *s, const char *begin)
 			p = value_at(s, p, &type);
 		else if (IS(key, "id"))
 			p = value_at(s, p, &id);
+		else if (IS(key, "text"))
+			p = any_at(s, p, &text);
 		else
 			p = skip_at(s, p);
 		if (!p)
@@ -339,17 +424,25 @@ static const char *block_at(struct head_scan *s, const char *begin)
 	}
 	if (*p != '}')
 		return NULL;
-	see_block(s, type, id);
+	see_block(s, type, id, text);
 	return p + 1;
 }
 
 /* Blocks are examined whatever the role: in the end only the calls of an assistant count. */
 static const char *content_at(struct head_scan *s, const char *p)
 {
+	struct json_value text;
+
 	if (s->content)
 		return NULL;
 	s->content = true;
-	if (memcmp(p, "[{", 2) != 0)
+	if (*p == '"') {
+		p = string_at(s, p, &text);
+		if (p)
+			see_text(s, text);
+		return p;
+	}
+	if (*p != '[' || p[1] == ']')
 		return skip_at(s, p);
 	for (char before = '['; *p == before; before = ',') {
 		p = block_at(s, p + 1);
@@ -359,8 +452,26 @@ static const char *content_at(struct head_scan *s, const char *p)
 	return *p == ']' ? p + 1 : NULL;
 }
 
+/* What says how a message ended; NULL if it is another field. */
+static struct json_value *ending_of(struct head_scan *s, struct span key)
+{
+	switch (key.n) {
+	case 7:
+		return IS(key, "isError") ? &s->ending.is_error : NULL;
+	case 8:
+		return IS(key, "exitCode") ? &s->ending.exit_code : NULL;
+	case 9:
+		return IS(key, "cancelled") ? &s->ending.cancelled : NULL;
+	case 10:
+		return IS(key, "stopReason") ? &s->ending.stop_reason : NULL;
+	default:
+		return NULL;
+	}
+}
+
 static const char *message_at(struct head_scan *s, const char *p)
 {
+	struct json_value *ending;
 	struct span key;
 	char before = '{';
 
@@ -385,6 +496,8 @@ static const char *message_at(struct head_scan *s, const char *p)
 			p = value_at(s, p, &s->role);
 		else if (IS(key, "toolCallId"))
 			p = value_at(s, p, &s->head->tool_call_id);
+		else if ((ending = ending_of(s, key)))
+			p = any_at(s, p, ending);
 		else
 			p = skip_at(s, p);
 		if (!p)
@@ -470,15 +583,13 @@ static void finish_head(struct head_scan *s)
 	head->kind = JSON_OBJECT;
 	head->type = IS(s->type.text, "message") ? RECORD_MESSAGE : record_type_of(s->type);
 	if (head->type == RECORD_MESSAGE && s->message) {
-		if (IS(s->role.text, "assistant")) {
+		if (IS(s->role.text, "assistant"))
 			head->role = ROLE_ASSISTANT;
-			return;
-		}
-		head->calls = 0;
-		if (IS(s->role.text, "toolResult"))
+		else if (IS(s->role.text, "toolResult"))
 			head->role = ROLE_TOOL_RESULT;
 		else
-			finish_message(head, s->role);
+			finish_role(head, s->role);
+		finish_message(s);
 		return;
 	}
 	head->message_missing = head->type == RECORD_MESSAGE;
@@ -490,7 +601,7 @@ static void finish_head(struct head_scan *s)
 static inline void head_reset(struct record_head *head)
 {
 	head->kind = JSON_NONE;
-	head->falsy = head->message_missing = head->old_custom = false;
+	head->falsy = head->message_missing = head->old_custom = head->failed = head->silent = false;
 	head->type = RECORD_OTHER;
 	head->role = ROLE_NONE;
 	head->id.kind = head->parent_id.kind = head->timestamp.kind = JSON_NONE;
@@ -517,7 +628,9 @@ size_t record_head_padded(struct span text, struct buf *deep, struct record_head
 	s.arg = arg;
 	s.end = text.p + text.n;
 	s.type = s.role = (struct json_value){0};
-	s.message = s.content = false;
+	s.ending.stop_reason.kind = s.ending.is_error.kind = JSON_NONE;
+	s.ending.cancelled.kind = s.ending.exit_code.kind = JSON_NONE;
+	s.message = s.content = s.said = false;
 	const char *p = line_at(&s, text.p);
 	if (p && *p == '\r' && p != s.end)
 		p++;

@@ -12,6 +12,39 @@ static inline bool key_is(struct json_value key, const char *name, size_t n)
 	return key.text.n == n && memcmp(key.text.p, name, n) == 0;
 }
 
+static inline bool is_text(struct json_value v, const char *text, size_t n)
+{
+	return v.kind == JSON_STRING && key_is(v, text, n);
+}
+
+/* What a message says of how it ended. */
+struct ending {
+	struct json_value stop_reason, is_error, cancelled, exit_code;
+};
+
+static inline bool is_bad_code(struct json_value exit_code)
+{
+	double code;
+
+	return json_double(exit_code, &code) && code != 0;
+}
+
+/* A toolResult with isError, an answer that ended in an error or was aborted, a command that was cancelled or whose
+ * exit code is not 0. (A cancelled one may have a code, too.) */
+static inline bool is_failed(enum record_role role, const struct ending *e)
+{
+	switch (role) {
+	case ROLE_TOOL_RESULT:
+		return json_truthy(e->is_error);
+	case ROLE_ASSISTANT:
+		return is_text(e->stop_reason, "error", 5) || is_text(e->stop_reason, "aborted", 7);
+	case ROLE_BASH_EXECUTION:
+		return json_truthy(e->cancelled) || is_bad_code(e->exit_code);
+	default:
+		return false;
+	}
+}
+
 /* OTHER for anything that is not a known name. */
 enum record_type record_type_of(struct json_value v);
 enum record_role record_role_of(struct json_value v);

@@ -171,6 +171,10 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 		e->flags |= ENTRY_CONVERSATION;
 	if (head->calls)
 		e->flags |= ENTRY_HAS_CALLS;
+	if (head->failed)
+		e->flags |= ENTRY_FAILED;
+	if (head->silent)
+		e->flags |= ENTRY_SILENT;
 	if ((head->type == RECORD_COMPACTION || head->type == RECORD_BRANCH_SUMMARY) && json_truthy(head->summary))
 		e->flags |= ENTRY_SUMMARY;
 	if (head->type == RECORD_SESSION_INFO)

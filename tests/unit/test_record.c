@@ -241,6 +241,8 @@ static void assert_same_head(const struct buf *line, size_t more)
 	assert_int_equal(h.type, padded.type);
 	assert_int_equal(h.role, padded.role);
 	assert_int_equal(h.calls, padded.calls);
+	if (h.failed != padded.failed || h.silent != padded.silent)
+		fail_msg("%.*s", (int)line->n, line->p);
 	assert_same_value(h.id, padded.id);
 	assert_same_value(h.parent_id, padded.parent_id);
 	assert_same_value(h.timestamp, padded.timestamp);
@@ -279,6 +281,13 @@ static const char *const usual_lines[] = {
     "\"a\",\"tokensBefore\":5}",
     "{\"type\":\"session_info\",\"id\":\"i\",\"parentId\":\"a\",\"name\":\"n\"}",
     "{\"message\":{\"content\":\"x\",\"role\":\"user\"},\"type\":\"message\"}",
+    "{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[1,{\"type\":\"toolCall\",\"id\":\"c5\"}]}}",
+    "{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"text\":\" "
+    "\\n\\u00a0\",\"type\":\"text\"},{"
+    "\"type\":\"text\",\"text\":\"\"}],\"stopReason\":\"toolUse\"}}",
+    "{\"type\":\"message\",\"message\":{\"stopReason\":\"aborted\",\"content\":\" x\",\"role\":\"assistant\"}}",
+    "{\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"ls\",\"exitCode\":12,\"cancelled\":"
+    "false}}",
 };
 
 static void both_ways_to_read_a_head_agree(void **state)
@@ -326,6 +335,60 @@ static void both_ways_agree_on_every_byte(void **state)
 			b.p[at] = (char)c;
 			assert_same_head(&b, 0);
 		}
+	}
+}
+
+#define MESSAGE(fields) "{\"type\":\"message\",\"message\":{" fields "}}"
+#define ANSWER(fields) MESSAGE("\"role\":\"assistant\"," fields)
+#define TEXT(text) "{\"type\":\"text\",\"text\":" text "}"
+
+static void head_says_how_a_message_ended(void **state)
+{
+	static const struct {
+		const char *line;
+		bool failed, silent;
+	} cases[] = {
+	    {ANSWER("\"content\":[],\"stopReason\":\"toolUse\""), false, true},
+	    {ANSWER("\"content\":[],\"stopReason\":\"stop\""), false, true},
+	    {ANSWER("\"content\":[]"), false, true},
+	    {ANSWER("\"stopReason\":null"), false, true},
+	    {ANSWER("\"stopReason\":\"\""), false, true},
+	    {ANSWER("\"stopReason\":[]"), false, false},
+	    {ANSWER("\"stopReason\":\"st\\u006fp\""), false, true},
+	    {ANSWER("\"stopReason\":\"error\",\"stopReason\":\"stop\""), false, true},
+	    {ANSWER("\"stopReason\":\"length\""), false, false},
+	    {ANSWER("\"stopReason\":\"error\""), true, false},
+	    {ANSWER("\"content\":\"x\",\"stopReason\":\"aborted\""), true, false},
+	    {ANSWER("\"content\":\" \\t\\u2003\xe2\x80\xa8\""), false, true},
+	    {ANSWER("\"content\":\" \\u0008\""), false, false},
+	    {ANSWER("\"content\":\"\\n1\""), false, false},
+	    {ANSWER("\"content\":[" TEXT("\"\\r\\n\"") "," TEXT("7") "," TEXT("\"\"") "]"), false, true},
+	    {ANSWER("\"content\":[" TEXT("\"\"") "," TEXT("\"\\n?\"") "]"), false, false},
+	    {ANSWER("\"content\":[{\"type\":\"thinking\",\"thinking\":\"x\",\"text\":\"x\"}]"), false, true},
+	    {ANSWER("\"content\":[{\"text\":\"x\",\"type\":\"text\"}]"), false, false},
+	    {ANSWER("\"content\":[{\"type\":\"text\",\"text\":\"x\",\"text\":\"\"}]"), false, true},
+	    {ANSWER("\"isError\":true,\"exitCode\":1,\"content\":\"x\""), false, false},
+	    {MESSAGE("\"role\":\"user\",\"content\":[],\"stopReason\":\"error\""), false, false},
+	    {MESSAGE("\"role\":\"toolResult\",\"isError\":true"), true, false},
+	    {MESSAGE("\"isError\":\"yes\",\"role\":\"toolResult\""), true, false},
+	    {MESSAGE("\"role\":\"toolResult\",\"isError\":{}"), true, false},
+	    {MESSAGE("\"role\":\"toolResult\",\"isError\":false"), false, false},
+	    {MESSAGE("\"role\":\"toolResult\",\"isError\":0"), false, false},
+	    {MESSAGE("\"role\":\"bashExecution\",\"exitCode\":0,\"cancelled\":false"), false, false},
+	    {MESSAGE("\"role\":\"bashExecution\",\"exitCode\":-1"), true, false},
+	    {MESSAGE("\"role\":\"bashExecution\",\"exitCode\":0,\"cancelled\":true"), true, false},
+	    {"{\"type\":\"custom\",\"message\":{\"role\":\"assistant\",\"stopReason\":\"error\"}}", false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		CLEANUP_BUF struct buf line = BUF_INIT;
+		struct calls c;
+		struct record_head h = head_of(cases[i].line, &c);
+		if (h.failed != cases[i].failed || h.silent != cases[i].silent)
+			fail_msg("%s: failed %d, silent %d", cases[i].line, h.failed, h.silent);
+		buf_adds(&line, cases[i].line);
+		assert_same_head(&line, 0);
 	}
 }
 
@@ -554,6 +617,7 @@ int main(void)
 	    cmocka_unit_test(head_judges_lines),
 	    cmocka_unit_test(both_ways_to_read_a_head_agree),
 	    cmocka_unit_test(both_ways_agree_on_every_byte),
+	    cmocka_unit_test(head_says_how_a_message_ended),
 	    cmocka_unit_test(head_survives_deep_nesting),
 	    cmocka_unit_test(parse_views_every_field),
 	    cmocka_unit_test(parse_knows_the_listed_names),

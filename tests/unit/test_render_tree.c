@@ -84,6 +84,68 @@ static void labels_and_messages_without_message(void **state)
 	            "b         • [x y\uFFFD] user: b!  <- leaf\n");
 }
 
+#define ANSWERS(id, parent, time, fields)                                                                              \
+	AT(id, parent, time, "\"type\":\"message\",\"message\":{\"role\":\"assistant\"," fields "}")
+#define CALLS(id, parent, time)                                                                                        \
+	ANSWERS(id, parent, time,                                                                                      \
+	        "\"content\":[{\"type\":\"text\",\"text\":\" \\n\"},{\"type\":\"toolCall\",\"id\":\"" id               \
+	        "\",\"name\":\"ls\",\"arguments\":{}}],\"stopReason\":\"toolUse\"")
+#define RESULT(id, parent, time, more)                                                                                 \
+	AT(id, parent, time,                                                                                           \
+	   "\"type\":\"message\",\"message\":{\"role\":\"toolResult\",\"toolCallId\":" parent ",\"content\":[]" more   \
+	   "}")
+
+/* As in pi's /tree. What is below an answer that only called tools hangs on the row above it. */
+static void answers_without_text_are_left_out(void **state)
+{
+	(void)state;
+	assert_tree(HEADER SAYS("a", "null", "01") CALLS("b", "\"a\"", "02") RESULT("c", "\"b\"", "03", "")
+	                CALLS("d", "\"c\"", "04") RESULT("e", "\"d\"", "05", ""),
+	            "a         • user: a!\n"
+	            "c         • [ls: .]\n"
+	            "e         • [ls: .]  <- leaf\n");
+	/* The position is shown, and what has a label. */
+	assert_tree(HEADER SAYS("a", "null", "01") CALLS("b", "\"a\"", "02") CALLS("c", "\"b\"", "03")
+	                CALLS("d", "\"c\"", "04")
+	                    AT("l", "\"d\"", "05", "\"type\":\"label\",\"targetId\":\"b\",\"label\":\"x\""),
+	            "a         • user: a!\n"
+	            "b         • [x] assistant: (no content)\n"
+	            "d         • assistant: (no content)  <- leaf\n");
+	/* Two branches below it are branches of the row above, in the order in which they stand below it. */
+	assert_tree(HEADER SAYS("a", "null", "01") SAYS("x", "\"a\"", "03") CALLS("b", "\"a\"", "02")
+	                RESULT("c", "\"b\"", "09", "") RESULT("d", "\"b\"", "04", "") SAYS("e", "\"x\"", "05"),
+	            "a         • user: a!\n"
+	            "x         ├─ • user: x!\n"
+	            "e         │     • user: e!  <- leaf\n"
+	            "d         ├─ [ls: .]\n"
+	            "c         └─ [ls: .]\n");
+	/* A root that is left out makes roots of what is below it. */
+	assert_tree(HEADER CALLS("b", "null", "01") SAYS("c", "\"b\"", "02") SAYS("d", "\"b\"", "03"),
+	            "d         • user: d!  <- leaf\n"
+	            "c         user: c!\n");
+	assert_tree(HEADER CALLS("b", "null", "01") NOTE("n", "\"b\"", "02"),
+	            "b         • assistant: (no content)  <- leaf\n");
+}
+
+static void what_went_wrong_is_marked(void **state)
+{
+	(void)state;
+	assert_tree(
+	    HEADER ANSWERS("a", "null", "01", "\"content\":[],\"stopReason\":\"error\",\"errorMessage\":\"busy\"")
+		ANSWERS("b", "\"a\"", "02", "\"content\":\"x\",\"stopReason\":\"aborted\"")
+		    ANSWERS("c", "\"b\"", "03", "\"content\":[],\"stopReason\":\"length\"") CALLS("d", "\"c\"", "04")
+			RESULT("e", "\"d\"", "05", ",\"isError\":true")
+			    AT("f", "\"e\"", "06",
+	                       "\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"false\","
+	                       "\"exitCode\":1}")
+				AT("l", "\"f\"", "07", "\"type\":\"label\",\"targetId\":\"e\",\"label\":\"x\""),
+	    "a         • \u2717 assistant: busy\n"
+	    "b         • \u2717 assistant: x\n"
+	    "c         • assistant: (no content)\n"
+	    "e         • [x] \u2717 [ls: .]\n"
+	    "f         • \u2717 [bash]: false  <- leaf\n");
+}
+
 static void assert_row(const char *fields, const char *want)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT;
@@ -289,6 +351,8 @@ int main(void)
 	    cmocka_unit_test(siblings_without_a_time_stay_in_place),
 	    cmocka_unit_test(cycles_come_last),
 	    cmocka_unit_test(labels_and_messages_without_message),
+	    cmocka_unit_test(answers_without_text_are_left_out),
+	    cmocka_unit_test(what_went_wrong_is_marked),
 	    cmocka_unit_test(rows_of_messages),
 	    cmocka_unit_test(rows_of_other_types),
 	    cmocka_unit_test(rows_of_calls),

@@ -120,6 +120,8 @@ struct record_head {
 	bool falsy;           /* null, false, 0, "": no entry for pi */
 	bool message_missing; /* a message entry whose `message` is absent or null */
 	bool old_custom;      /* role is the old name of custom: in old formats it is ROLE_CUSTOM */
+	bool failed;          /* as part_has_error */
+	bool silent;          /* an assistant's message without text but white space that ended as usual */
 	enum record_type type;
 	enum record_role role;
 	struct json_value id, parent_id, timestamp, target_id, label, name, summary, version, tool_call_id;
