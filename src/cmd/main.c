@@ -116,7 +116,7 @@ static void set_allocator(void)
 {
 #ifdef __GLIBC__
 	mallopt(M_ARENA_MAX, 2);
-	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+	mallopt(M_MMAP_THRESHOLD, 320 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 2 * 1024 * 1024);
 #endif
 }

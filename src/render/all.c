@@ -78,7 +78,6 @@ static int all_segment(const struct place *p, const void *item, bool is_first, s
                        struct render_usage *usage, struct buf *out)
 {
 	struct lines l CLEANUP(lines_release) = {.out = out, .prefix = BUF_INIT};
-	struct said_room room CLEANUP_SAID_ROOM = SAID_ROOM_INIT;
 	uint32_t i = *(const uint32_t *)item;
 	struct record r;
 
@@ -91,7 +90,10 @@ static int all_segment(const struct place *p, const void *item, bool is_first, s
 	session_entry_name(p->session, i, &l.prefix);
 	buf_addc(&l.prefix, ' ');
 	l.id = l.prefix.n;
+	struct said_room room = {reader->room[0], reader->room[1]};
 	rc = said_each(&r, &room, add_part, &l);
+	reader->room[0] = room.what;
+	reader->room[1] = room.text;
 	return rc < 0 ? rc : buf_err(out);
 }
 

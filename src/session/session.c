@@ -11,9 +11,10 @@
 #include <limits.h>
 
 enum {
-	PRINT = 4096,           /* bytes hashed at either end */
-	PIECE = 1024 * 1024,    /* read with one call, between two calls of stop_check */
-	READ_AHEAD = 128 * 1024 /* the most that a reader reads in advance */
+	PRINT = 4096,            /* bytes hashed at either end */
+	PIECE = 1024 * 1024,     /* read with one call, between two calls of stop_check */
+	READ_AHEAD = 128 * 1024, /* the most that a reader reads in advance */
+	ROOM_KEPT = 1 << 20      /* a reader keeps no larger memory for the next session */
 };
 
 int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s))
@@ -445,6 +446,25 @@ int session_load(const struct session *s, uint32_t i, struct line *l, struct rec
 void reader_release(struct reader *r)
 {
 	line_release(&r->line);
+	buf_release(&r->room[0]);
+	buf_release(&r->room[1]);
+}
+
+static void reset_room(struct buf *b)
+{
+	if (b->cap > ROOM_KEPT || b->paged)
+		buf_release(b);
+	buf_reset(b);
+}
+
+void reader_reset(struct reader *r)
+{
+	reset_room(&r->line.bytes);
+	reset_room(&r->line.deep);
+	reset_room(&r->room[0]);
+	reset_room(&r->room[1]);
+	r->offset = 0;
+	r->ahead = 0;
 }
 
 /* Has r hold the line of an entry. Once lines turn out to follow each other, more than the line is read, and then ever

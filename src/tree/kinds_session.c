@@ -257,6 +257,9 @@ bool transcript_has(struct ctx *c)
 
 bool all_has(struct ctx *c)
 {
+	uint64_t size;
+	if (cache_size(c->tree->cache, ctx_id(c), view_serial(c), &size))
+		return size > 0;
 	if (render_all_begins(c->session))
 		return true;
 	int rc = 0;

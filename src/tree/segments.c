@@ -38,44 +38,60 @@ struct run {
 	const struct view *view;
 	size_t from, to, limit;
 	struct render_usage *usages; /* one for each of them */
-	struct buf bytes;            /* empty once they exceeded the limit */
+	struct run_memory memory;    /* its bytes are empty once they exceeded the limit */
 	uint64_t size;
 	bool kept;
 };
 
+#define RUN_MEMORY_INIT                                                                                                \
+	{                                                                                                              \
+		BUF_INIT, READER_INIT                                                                                  \
+	}
+
+static void memory_release(struct run_memory *m)
+{
+	buf_release(&m->bytes);
+	reader_release(&m->reader);
+}
+
 void spare_init(struct spare *s)
 {
-	*s = (struct spare){.runs = {BUF_INIT}};
+	for (size_t k = 0; k < RUNS_MOST; k++)
+		s->runs[k] = (struct run_memory)RUN_MEMORY_INIT;
 	lock_init(&s->lock, LOCK_SPARE);
 }
 
 void spare_release(struct spare *s)
 {
 	for (size_t k = 0; k < RUNS_MOST; k++)
-		buf_release(&s->runs[k]);
+		memory_release(&s->runs[k]);
 	lock_destroy(&s->lock);
 }
 
 /* Memory that was used before causes no page faults. */
-static struct buf spare_take(struct spare *s, size_t k)
+static struct run_memory spare_take(struct spare *s, size_t k)
 {
 	LOCKED(&s->lock);
-	struct buf b = s->runs[k];
-	s->runs[k] = (struct buf)BUF_INIT;
-	return b;
+	struct run_memory m = s->runs[k];
+	s->runs[k] = (struct run_memory)RUN_MEMORY_INIT;
+	return m;
 }
 
-static void spare_give(struct spare *s, size_t k, struct buf *b)
+/* Of two that come back the one with more room is kept. */
+static void spare_give(struct spare *s, size_t k, struct run_memory *m)
 {
-	buf_reset(b);
+	buf_reset(&m->bytes);
+	reader_reset(&m->reader);
+	if (m->bytes.cap > SPARE_BYTES || m->bytes.paged)
+		buf_release(&m->bytes);
 	lock_take(&s->lock);
-	if (b->cap <= SPARE_BYTES && b->cap > s->runs[k].cap) {
-		struct buf other = s->runs[k];
-		s->runs[k] = *b;
-		*b = other;
+	if (m->bytes.cap >= s->runs[k].bytes.cap) {
+		struct run_memory other = s->runs[k];
+		s->runs[k] = *m;
+		*m = other;
 	}
 	lock_give(&s->lock);
-	buf_release(b);
+	memory_release(m);
 }
 
 static struct place place_of(const struct ctx *c)
@@ -101,7 +117,7 @@ static void reserve_run(struct run *r)
 	uint64_t lines = 0;
 	for (size_t i = r->from; i < r->to && lines < r->limit; i++)
 		lines += session_entry(r->place->session, entry_at(r->view, i))->length;
-	buf_reserve(&r->bytes, lines < r->limit ? (size_t)lines : r->limit);
+	buf_reserve(&r->memory.bytes, lines < r->limit ? (size_t)lines : r->limit);
 }
 
 /* Makes the segments of a run: where each ends, counted from the beginning of the run, the usage of each, and the bytes
@@ -109,21 +125,21 @@ static void reserve_run(struct run *r)
 static int make_run(void *arg, size_t k)
 {
 	struct run *r = (struct run *)arg + k;
-	struct reader reader CLEANUP_READER = READER_INIT;
+	struct buf *bytes = &r->memory.bytes;
 	uint64_t before = 0;
 	int rc = 0;
 	r->kept = true;
 	reserve_run(r);
 	for (size_t i = r->from; i < r->to && rc == 0; i++) {
-		rc = r->producer->segment(r->place, item_at(r->view, i), i == 0, &reader, &r->usages[i - r->from],
-		                          &r->bytes);
-		r->size = before + r->bytes.n;
+		rc = r->producer->segment(r->place, item_at(r->view, i), i == 0, &r->memory.reader,
+		                          &r->usages[i - r->from], bytes);
+		r->size = before + bytes->n;
 		r->view->ends[i] = r->size;
-		r->kept = r->kept && r->bytes.n <= r->limit;
+		r->kept = r->kept && bytes->n <= r->limit;
 		if (r->kept)
 			continue;
-		before += r->bytes.n;
-		r->bytes.n = 0;
+		before += bytes->n;
+		bytes->n = 0;
 	}
 	return rc;
 }
@@ -155,7 +171,7 @@ static int put_together(struct run *runs, size_t n, struct view *v)
 	}
 	buf_reserve(&v->bytes, kept ? (size_t)before : 0);
 	for (size_t k = 0; kept && k < n; k++)
-		buf_addspan(&v->bytes, buf_span(&runs[k].bytes));
+		buf_addspan(&v->bytes, buf_span(&runs[k].memory.bytes));
 	if (rc == 0 && producer->back)
 		rc = producer->back(runs->place, &m->totals, v->n, &v->bytes);
 	v->size = v->bytes.n + (kept ? 0 : before);
@@ -181,7 +197,7 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 		    .to = from + more * (k + 1) / n,
 		    .limit = from ? 0 : cache_budget(c->tree->cache)->limit / BYTES_SHARE / n,
 		    .usages = usages + more * k / n,
-		    .bytes = spare_take(&c->tree->spare, k),
+		    .memory = spare_take(&c->tree->spare, k),
 		};
 	int rc = crew_run(n, make_run, runs);
 	for (size_t i = 0; i < more; i++)
@@ -191,7 +207,7 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 	if (rc == 0)
 		rc = put_together(runs, n, v);
 	for (size_t k = 0; k < n; k++)
-		spare_give(&c->tree->spare, k, &runs[k].bytes);
+		spare_give(&c->tree->spare, k, &runs[k].memory);
 	return rc;
 }
 

@@ -110,9 +110,13 @@ void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 
 /* segments.c: memory that the runs of one view leave to the runs of the next */
 #define RUNS_MOST 4
+struct run_memory {
+	struct buf bytes;
+	struct reader reader;
+};
 struct spare {
 	struct lock lock;
-	struct buf runs[RUNS_MOST];
+	struct run_memory runs[RUNS_MOST];
 };
 
 void spare_init(struct spare *s);
