@@ -34,7 +34,7 @@ check_common() {
 
 rg_tree() { (cd "$1" && rg -F "$word" .); } # .ignore leaves one file of each session
 rg_raw() { rg -F "$word" "$1"; }
-grep_words_tree() { (cd "$1/projects" && grep -rF "$word" -- */*/all.txt); }
+grep_words_tree() { (cd "$1" && grep -rF "$word" projects/*/*/all.txt); }
 grep_words_raw() { grep -rF "$word" "$1"; }
 
 text_once() { # NAME TREE|RAW DIRECTORY: cold, then warm
