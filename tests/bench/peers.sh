@@ -40,7 +40,7 @@ ask_all() { # PEER
 	for ((i = 1; i <= reps; i++)); do ask again "$1"; done
 	word=$common
 	ask other "$1"
-	[[ -s $work/out ]]
+	count_out >"$work/lines.$1"
 	word=$rare
 	for ((i = 1; i <= reps; i++)); do
 		say "$file" "About the $rare, one more time."
@@ -61,6 +61,7 @@ figure_peers() {
 		done
 		unmount "$work/mnt/peer"
 	done
+	note "peers: lines with the common word: $(for peer in "${peers[@]}"; do echo "$peer $(cat "$work/lines.$peer")"; done | paste -sd ' ')"
 	peers_table >"$work/peers.md"
 	rm -rf "$dir" "$work"/fts.*
 }
