@@ -204,6 +204,19 @@ function compareTree(pi, fsx, dir, names) {
 		chosen.map((i) => fsx.bytes(`${dir}/entries/${names[i]}/parent`)?.toString() ?? null));
 }
 
+// Which entries have a row in the tree, and the lines before them.
+function compareRows(pi, fsx, dir, names) {
+	// More levels than 64 are not drawn.
+	if (!pi.rows || pi.rows.some(([, before]) => before.length > 3 * 64)) {
+		skip();
+		return;
+	}
+	const drawn = (text(fsx.bytes(`${dir}/tree.txt`)) ?? "").split("\n").slice(0, -1);
+	const expected = pi.rows.map(([i, before]) => `${names[i].padEnd(8 + names[i].length - Buffer.byteLength(names[i]))}  ${before}`);
+	same("rows of the tree", expected, expected.map((row, n) => drawn[n]?.slice(0, row.length)));
+	same("number of rows", expected.length, drawn.length);
+}
+
 function compareBranches(pi, fsx, dir, names) {
 	const branchName = (i) => (names[i] === "current" ? "current~2" : names[i]);
 	const expected = Object.keys(pi.branches).map(Number);
@@ -284,6 +297,7 @@ async function compareFile(source, file, fsx, shown, oracles) {
 	const names = entryNames(parsed);
 	compareOpened(pi, fsx, dir, names, info);
 	compareTree(pi, fsx, dir, names);
+	compareRows(pi, fsx, dir, names);
 	same("messages", pi.roles, info.messages);
 	same("usage", pi.usage ?? undefined, info.usage);
 	compareListed(Array.isArray(lists) ? lists[0] : undefined, bytes, fsx, dir, info);

@@ -15,6 +15,7 @@ const conversation = new Set(["message", "custom_message", "compaction", "branch
 const isConversation = (e) => conversation.has(e.type);
 // sessionfs leaves these out of every view; pi throws on most of them. To pi they are shown as metadata.
 const lacksMessage = (e) => e.type === "message" && (e.message ?? null) === null;
+if (pi.initTheme) pi.initTheme("dark");
 const role = (e) => (e.type === "message" && typeof e.message?.role === "string" ? e.message.role : null);
 
 function open(file) {
@@ -103,6 +104,7 @@ function open(file) {
 		const label = addressed(e) ? sm.getLabel(e.id) : undefined;
 		if (label !== undefined) result.labels[i] = label;
 	});
+	result.rows = unique && pi.TreeSelectorComponent && result.path ? rows(sm, entries, number, current) : null;
 	// What 0.73.1 reads differently by design.
 	result.grown = entries.some(
 		(e) =>
@@ -112,6 +114,36 @@ function open(file) {
 			(e.type === "message" && (e.message?.role === "system" || (e.message?.content ?? null) === null)),
 	);
 	return result;
+}
+
+// The rows of /tree as [entry, what is drawn before it]. To pi an entry that sessionfs never draws is shown as metadata,
+// and one that sessionfs always draws, with a label or as the position, as one that was cut short. null: some are not in it.
+function rows(sm, entries, number, current) {
+	const roots = sm.getTree();
+	let seen = 0;
+	for (const stack of [[...roots]]) {
+		for (let node; (node = stack.pop()); seen++) {
+			const e = node.entry;
+			const kept = node.label || number.get(e) === current;
+			node.number = number.get(e);
+			if (!isConversation(e) || lacksMessage(e)) node.entry = { ...e, type: "custom" };
+			else if (kept && e.message?.role === "assistant" && !/^(error|aborted)$/.test(e.message.stopReason))
+				node.entry = { ...e, message: { ...e.message, stopReason: "length" } };
+			for (const child of node.children) stack.push(child);
+		}
+	}
+	if (seen !== entries.length) return null;
+	const nothing = () => {};
+	const list = new pi.TreeSelectorComponent(roots, sm.getLeafId(), 40, nothing, nothing, nothing, undefined, "default").treeList;
+	return list.filteredNodes.map((row) => {
+		const levels = list.multipleRoots ? Math.max(0, row.indent - 1) : row.indent;
+		const cells = Array.from({ length: levels }, (_, level) => {
+			const gutter = row.gutters.find((g) => g.position === level);
+			return gutter?.show ? "│  " : "   ";
+		});
+		if (row.showConnector && !row.isVirtualRootChild) cells[levels - 1] = row.isLast ? "└─ " : "├─ ";
+		return [row.node.number, cells.join("") + (list.activePathIds.has(row.node.entry.id) ? "• " : "")];
+	});
 }
 
 function count(words) {
