@@ -384,6 +384,27 @@ static int act_print(const struct opts *o, const struct parts *parts)
 	return rc ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+static enum cli_search_style style_of(const struct opts *o)
+{
+	const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+	if (o->json)
+		return CLI_SEARCH_JSON;
+	if (!isatty(STDOUT_FILENO))
+		return CLI_SEARCH_PLAIN;
+	bool plain = (none && *none) || (term && strcmp(term, "dumb") == 0);
+	return plain ? CLI_SEARCH_COUNTED : CLI_SEARCH_COLOURED;
+}
+
+/* The exit codes are grep's. */
+static int act_search(const struct opts *o, const struct parts *parts)
+{
+	struct buf why CLEANUP_BUF = BUF_INIT;
+	int rc = cli_search(parts->tree, o->target, style_of(o), stdout, stderr, &why);
+	if (rc < 0)
+		log_error("--search: %s", rc == -EINVAL && buf_cstr(&why) ? buf_cstr(&why) : strerror(-rc));
+	return rc < 0 ? EXIT_USAGE : rc > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 static int act_check(const char *source)
 {
 	size_t found;
@@ -401,7 +422,9 @@ static int act_on_tree(struct opts *o, const char *source)
 		log_error("%s: %s", source, strerror(-rc));
 		return EXIT_FAILURE;
 	}
-	return o->action == OPTS_MOUNT ? act_mount(o, &parts, source) : act_print(o, &parts);
+	return o->action == OPTS_MOUNT    ? act_mount(o, &parts, source)
+	       : o->action == OPTS_SEARCH ? act_search(o, &parts)
+	                                  : act_print(o, &parts);
 }
 
 static int act(struct opts *o)

@@ -58,8 +58,9 @@ static const struct option options[] = {
     {'S', NULL, "source", "SOURCE", TEXT, FIELD(source), .help = "the directory of session files"},
     {0, NULL, "cat", "PATH", ACTION, OPTS_CAT, .help = "print a file of the tree"},
     {0, NULL, "ls", "PATH", ACTION, OPTS_LS, .help = "list a directory of the tree"},
-    {0, NULL, "json", NULL, FLAG, FIELD(json), .help = "with --ls: one JSON object a name"},
+    {0, NULL, "json", NULL, FLAG, FIELD(json), .help = "with --ls and --search: one JSON object a name or line"},
     {0, NULL, "tree", "PATH", ACTION, OPTS_TREE, .help = "list everything below a directory of the tree"},
+    {0, NULL, "search", "QUERY", ACTION, OPTS_SEARCH, .help = "print what matches in all sessions, as grep does"},
     {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "read every session file and report what is wrong"},
     {'h', NULL, "help", NULL, ACTION, OPTS_HELP, .help = "print this text"},
     {'V', NULL, "version", NULL, ACTION, OPTS_VERSION, .help = "print the version"},
@@ -171,7 +172,7 @@ static int act(struct parser *p, const struct option *option, struct span writte
 	if (tells)
 		return 0;
 	if (p->acted && option->action != OPTS_HELP && option->action != OPTS_VERSION)
-		return bad(p, written, "only one of --cat, --ls, --tree and --check can be done at a time");
+		return bad(p, written, "only one of --cat, --ls, --tree, --search and --check can be done at a time");
 	p->acted = true;
 	p->o->action = option->action;
 	p->o->target = target;
@@ -386,8 +387,8 @@ static int place_operands(struct parser *p)
 		}
 		o->target = p->operand[--p->operands];
 	}
-	if (o->json && o->action != OPTS_LS)
-		return bad(p, SPAN_LIT("--json"), "only goes with --ls");
+	if (o->json && o->action != OPTS_LS && o->action != OPTS_SEARCH)
+		return bad(p, SPAN_LIT("--json"), "only goes with --ls and --search");
 	if (p->operands == 0)
 		return 0;
 	if (p->operands > 1 || o->source)
@@ -432,6 +433,7 @@ void opts_usage(FILE *out)
 {
 	fputs("usage: sessionfs [options] [SOURCE] MOUNTPOINT\n"
 	      "       sessionfs [-S SOURCE] --cat PATH | --ls [--json] PATH | --tree PATH\n"
+	      "       sessionfs [-S SOURCE] --search [--json] QUERY\n"
 	      "       sessionfs --check [SOURCE]\n"
 	      "\n"
 	      "Shows the sessions of the pi coding agent as files and directories. Without\n"

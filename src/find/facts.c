@@ -329,6 +329,15 @@ int facts_all(struct facts *f, const struct fact_list **ret)
 	return 0;
 }
 
+const struct fact_list *facts_known(struct facts *f, uint64_t serial)
+{
+	LOCKED(&f->lock);
+	struct list *l = serial && f->last && f->last->known == serial ? list_hold(f->last) : NULL;
+	if (l)
+		f->used_at = budget_now();
+	return l ? &l->shown : NULL;
+}
+
 void facts_release(const struct fact_list *list)
 {
 	list_release((struct list *)list);

@@ -19,6 +19,8 @@ struct kept {
 
 /* kept.c */
 
+/* A time that info.json shows, in whole ms as there; NAN if it shows none. */
+double fact_time(double ms);
 /* Reads a session. 0 or a negative errno; -ESTALE if it is gone. Release with kept_release. */
 int kept_make(struct catalog *c, uint32_t slot, struct kept **ret);
 void kept_release(struct kept *k);

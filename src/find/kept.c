@@ -88,8 +88,7 @@ static int gather_entries(const struct session *s, struct gather *g)
 	return rc;
 }
 
-/* A time that info.json shows, in whole ms as there. */
-static double shown_time(double ms)
+double fact_time(double ms)
 {
 	char text[NUMBER_TIME];
 	return number_time(ms, text) ? (double)(int64_t)ms : NAN;
@@ -186,7 +185,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	    .ctime = st->st_ctim,
 	    .memory = size,
 	    .of = {.created = created,
-	           .modified = shown_time(render_modified(s, g->active)),
+	           .modified = fact_time(render_modified(s, g->active)),
 	           .entries = session_count(s),
 	           .messages = g->messages,
 	           .has_usage = g->uses.n > 0,
@@ -204,7 +203,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 static int make(const struct session *s, struct kept **ret)
 {
 	struct gather g CLEANUP(gather_release) = {.uses = TALLY_INIT(struct fact_use)};
-	double created = shown_time(render_created(s));
+	double created = fact_time(render_created(s));
 	int rc = gather_entries(s, &g);
 	if (rc == 0)
 		rc = gather_texts(s, created, &g);

@@ -25,7 +25,18 @@ struct scan {
 	struct span rest;
 	struct query *q;
 	int64_t now;
+	struct buf *why; /* or NULL */
 };
+
+/* Says what is wrong with which part of the text. */
+static int refuse(const struct scan *s, const char *why, struct span what)
+{
+	if (s->why) {
+		buf_addspan(s->why, what);
+		buf_addf(s->why, "%s%s", what.n ? ": " : "", why);
+	}
+	return -EINVAL;
+}
 
 static struct span skip(struct span s, size_t n)
 {
@@ -45,15 +56,18 @@ static struct span take_plain(struct span *rest)
 }
 
 /* The text in the quotes that the rest begins with. */
-static int take_quoted(struct span *rest, struct span *ret)
+static int take_quoted(struct scan *s, struct span *ret)
 {
+	struct span *rest = &s->rest, all = *rest;
 	const char *end = memchr(rest->p + 1, '"', rest->n - 1);
 
-	if (!end || end == rest->p + 1)
-		return -EINVAL;
+	if (!end)
+		return refuse(s, "the quote is not closed", all);
+	if (end == rest->p + 1)
+		return refuse(s, "nothing in the quotes", (struct span){all.p, 2});
 	*ret = (struct span){rest->p + 1, (size_t)(end - rest->p - 1)};
 	*rest = skip(*rest, ret->n + 2);
-	return rest->n && space_first(*rest) == 0 ? -EINVAL : 0;
+	return rest->n && space_first(*rest) == 0 ? refuse(s, "a space must follow the closing quote", all) : 0;
 }
 
 static enum term_kind filter_of(struct span text)
@@ -114,13 +128,13 @@ static int set_value(struct scan *s, struct span value, struct term *t)
 
 	if (t->kind == TERM_AFTER || t->kind == TERM_BEFORE) {
 		if (!read_day(s, value, &day))
-			return -EINVAL;
+			return refuse(s, "not a day: YYYY-MM-DD, or 7d for seven days ago", value);
 		t->day = day_begin(day);
 		snprintf(name, sizeof name, "%04d-%02d-%02d", day.year, day.month, day.day);
 		value = span_of(name);
 	}
 	if (t->kind == TERM_IS && !text_equals(value, SPAN_LIT("error")))
-		return -EINVAL;
+		return refuse(s, "not known; there is is:error", value);
 	set_text(s->q, value, t);
 	return 0;
 }
@@ -128,7 +142,7 @@ static int set_value(struct scan *s, struct span value, struct term *t)
 /* The next term. */
 static int take_term(struct scan *s, struct term *t)
 {
-	struct span value, *rest = &s->rest;
+	struct span value, *rest = &s->rest, all = *rest;
 
 	*t = (struct term){.negated = rest->p[0] == '-'};
 	*rest = skip(*rest, t->negated);
@@ -137,11 +151,12 @@ static int take_term(struct scan *s, struct term *t)
 		t->kind = filter_of(value);
 		value = skip(value, filter_names[t->kind].n);
 		if (value.n > 0)
-			return rest->n && rest->p[0] == '"' ? -EINVAL : set_value(s, value, t);
+			return rest->n && rest->p[0] == '"' ? refuse(s, "a quote inside a word", all)
+			                                    : set_value(s, value, t);
 	}
 	if (!rest->n || rest->p[0] != '"')
-		return -EINVAL;
-	int rc = take_quoted(rest, &value);
+		return refuse(s, "nothing follows", (struct span){all.p, (size_t)(rest->p - all.p)});
+	int rc = take_quoted(s, &value);
 	return rc < 0 ? rc : set_value(s, value, t);
 }
 
@@ -158,12 +173,12 @@ static int compare(const void *a, const void *b)
 	return order ? order : (x->text.n > y->text.n) - (x->text.n < y->text.n);
 }
 
-static int settle(struct query *q)
+static int settle(const struct scan *s, struct query *q)
 {
 	size_t kept = 0;
 
 	if (q->terms.n == 0)
-		return -EINVAL;
+		return refuse(s, "nothing to look for", (struct span){NULL, 0});
 	for (size_t i = 0; i < q->terms.n; i++)
 		q->terms.v[i].text.p = q->bytes.p + q->terms.v[i].begin;
 	qsort(q->terms.v, q->terms.n, sizeof *q->terms.v, compare);
@@ -171,7 +186,7 @@ static int settle(struct query *q)
 		if (i == 0 || compare(&q->terms.v[kept - 1], &q->terms.v[i]) != 0)
 			q->terms.v[kept++] = q->terms.v[i];
 	q->terms.n = kept;
-	return kept <= QUERY_TERMS ? 0 : -EINVAL;
+	return kept <= QUERY_TERMS ? 0 : refuse(s, "too many different words", (struct span){NULL, 0});
 }
 
 /* Each text behind its length, since a text may hold anything. */
@@ -203,19 +218,24 @@ static int parse(struct scan *s)
 	}
 	if (buf_err(&q->bytes))
 		return buf_err(&q->bytes);
-	int rc = settle(q);
+	int rc = settle(s, q);
 	make_canonical(q);
 	return rc < 0 ? rc : buf_err(&q->canonical);
 }
 
 int query_parse(struct span text, int64_t now, struct query **ret)
 {
+	return query_parse_why(text, now, ret, NULL);
+}
+
+int query_parse_why(struct span text, int64_t now, struct query **ret, struct buf *why)
+{
 	struct query *q = calloc(1, sizeof *q);
 
 	if (!q)
 		return -ENOMEM;
 	q->expires = INT64_MAX;
-	struct scan s = {.rest = text, .q = q, .now = now};
+	struct scan s = {.rest = text, .q = q, .now = now, .why = why};
 	int rc = parse(&s);
 	if (rc < 0)
 		query_free(q);

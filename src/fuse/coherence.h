@@ -25,10 +25,10 @@
  *  I7. The kernel keeps every listing (OPENDIR is ENOSYS) while the directory's time stays the same. If names can
  *      change without that time, each answer with the directory's attributes drops the listing first, until the
  *      directory is listed again (listings.c). If names can change unnoticed, the attributes are asked.
- *  I8. If the kernel opens files without asking (-o ro), the pages of a file that may have grown are dropped before its
- *      new size is given out. A single thread cannot do that and goes without (sizes.c). Otherwise a growing file is
- *      read past the page cache, and a text that changes in its middle comes from a snapshot made for the open
- *      (snapshot.c).
+ *  I8. If the kernel opens files without asking (-o ro), the pages of a file that may have grown, or whose contents
+ *      changed while size and time stayed the same (untimed), are dropped before its new size is given out. A single
+ *      thread cannot do that and goes without (sizes.c). Otherwise a growing file is read past the page cache, and a
+ *      text that changes in its middle comes from a snapshot made for the open (snapshot.c).
  *  I9. Only fixed contents are given to the kernel ahead of an open (prefill.c).
  * I10. A missing name has a class, too. The class is asked if a write could create the name.
  * I11. If an idle mount is to be unmounted, the root and the names in it are live at most: a process that enters from
@@ -110,7 +110,7 @@ struct sizes {
 	struct lock dropping; /* its holder drops pages */
 	struct size_told {
 		node_t node;
-		uint64_t size;
+		uint64_t size, version;
 	} * told; /* hashed by node; NULL: sizes are not noted */
 };
 

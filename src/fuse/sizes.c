@@ -22,19 +22,19 @@ int sizes_start(struct fs *fs)
 	return fs->coherence.sizes.told ? 0 : -ENOMEM;
 }
 
-/* Notes the size and returns true. If pages must be dropped first and `dropped` is false, it only returns false. A new
- * note replaces another node's note in the same cell. */
+/* Notes the size, and of an untimed file its version, and returns true. If pages must be dropped first and `dropped` is
+ * false, it only returns false. A new note replaces another node's note in the same cell. */
 static bool note(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
 	LOCKED(&s->lock);
 	struct size_told *told = &s->told[hash_word(a->node) % CELLS];
-	bool differs = is_younger(a->mtime, YOUNG_SECONDS);
+	bool differs = a->version || is_younger(a->mtime, YOUNG_SECONDS);
 	if (told->node == a->node)
-		differs = told->size != a->size;
+		differs = told->size != a->size || told->version != a->version;
 	else if (tree_is_restamped(a->node))
 		differs = a->attr_class < TREE_WATCHED;
 	if (dropped || !differs)
-		*told = (struct size_told){a->node, a->size};
+		*told = (struct size_told){a->node, a->size, a->version};
 	return dropped || !differs;
 }
 

@@ -27,6 +27,18 @@ int date_link_show(struct ctx *c, struct buf *out);
 int date_link_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int date_link_match(struct ctx *dir, struct span name, struct node *ret);
 
+/* kinds_search.c */
+int query_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int query_match(struct ctx *dir, struct span name, struct node *ret);
+bool query_has(struct ctx *c);
+bool hits_txt_has(struct ctx *c);
+uint64_t hits_txt_serial(struct ctx *c);
+int hits_txt_size(struct ctx *c, uint64_t *ret);
+int hits_txt_part(struct ctx *c, uint64_t off, size_t n, struct buf *out);
+int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int hit_match(struct ctx *dir, struct span name, struct node *ret);
+int hit_show(struct ctx *c, struct buf *out);
+
 /* kinds_session.c */
 bool parent_session_has(struct ctx *c);
 int parent_session_show(struct ctx *c, struct buf *out);

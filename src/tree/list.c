@@ -62,11 +62,17 @@ static int lookup_fixed(struct ctx *c, struct node dir, const struct kind *k, st
 	return state_is_hidden(c->tree, c->node) ? -ENOENT : ctx_attr(c, ret);
 }
 
+/* Names that come from a session's index need that of their directory. */
+static int family_reach(struct ctx *dir, const struct kind *k)
+{
+	return k->scope >= SCOPE_INDEX && dir->kind->scope >= SCOPE_SLOT ? ctx_reach(dir, SCOPE_INDEX) : 0;
+}
+
 /* *ret_again: the file behind the name was replaced before it could be examined. */
 static int lookup_family(struct ctx *c, const struct kind *k, struct span name, struct tree_attr *ret, bool *ret_again)
 {
 	struct node dir = c->node, child = child_of(dir, k);
-	int rc = k->scope >= SCOPE_INDEX ? ctx_reach(c, SCOPE_INDEX) : 0;
+	int rc = family_reach(c, k);
 	if (rc == 0)
 		rc = k->match(c, name, &child);
 	if (rc < 0)
@@ -141,6 +147,8 @@ enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name)
 	 * mount, and the kernel sees that. */
 	if (!k || !is_possible(n.kind, name))
 		return TREE_FIXED;
+	if (k->of_all)
+		return TREE_ASKED;
 	if (k->tells_new && catalog_is_told(t->catalog))
 		return TREE_WATCHED;
 	return k->scope < SCOPE_SLOT && !k->of_all ? TREE_LIVE : tree_unwatched(t);
@@ -252,7 +260,7 @@ static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, struct lis
 		return rc;
 	c.node = dir;
 	c.kind = kind_of(dir);
-	rc = l->family->scope >= SCOPE_INDEX ? ctx_reach(&c, SCOPE_INDEX) : 0;
+	rc = family_reach(&c, l->family);
 	return rc < 0 ? rc : l->family->list(&c, cookie < COOKIE_FAMILY ? 0 : cookie - COOKIE_FAMILY, l);
 }
 

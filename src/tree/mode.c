@@ -58,7 +58,7 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid)
 	const struct kind *dir = kind_at(c.kind->in[0]);
 	if (!dir || !is_shared(dir) || (c.kind->has && !c.kind->has(&c)))
 		return 0444;
-	if (!catalog_project(t->catalog, c.slot.project, &p))
+	if (dir->is_own || !catalog_project(t->catalog, c.slot.project, &p))
 		return 0;
 	return p.mode & catalog_mode(t->catalog, &p.gid, ret_gid) & (dir->is_own ? 0400 : 0444);
 }

@@ -14,6 +14,7 @@ static const char text[] =
     "    latest                    the newest session of all\n"
     "    by-date/DAY/              the same sessions, by the day (YYYY-MM-DD) and time they were begun (links)\n"
     "    sessions.tsv, usage.tsv   all sessions, and tokens and cost by day, project and model, as tables\n"
+    "    search/QUERY/hits.txt     what matches in all sessions, as grep prints it; NNNN TITLE leads to the entry\n"
     "\n"
     "In a session:\n"
     "\n"

@@ -6,6 +6,7 @@
  *
  * Sizes: a row either knows its size without producing, or the contents are made
  * once and kept in the cache (read.c). */
+#include "sessionfs/find/search.h"
 #include "tree_impl.h"
 
 #include <errno.h>
@@ -30,7 +31,10 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 	int rc = scratch_open(SCRATCH_FILES, SCRATCH_BYTES, &t->scratch);
 	if (rc == 0)
 		rc = facts_open(t->catalog, cache_budget(t->cache), &t->facts);
+	if (rc == 0)
+		rc = searches_open(t->catalog, t->facts, cache_budget(t->cache), &t->searches);
 	if (rc < 0) {
+		facts_close(t->facts);
 		scratch_close(t->scratch);
 		free(t);
 		return rc;
@@ -52,12 +56,18 @@ void tree_close(struct tree *t)
 {
 	if (!t)
 		return;
+	searches_close(t->searches);
 	facts_close(t->facts);
 	scratch_close(t->scratch);
 	state_close(t);
 	lines_release(&t->lines);
 	spare_release(&t->spare);
 	free(t);
+}
+
+struct searches *tree_searches(struct tree *t)
+{
+	return t->searches;
 }
 
 /* --- ctx ----------------------------------------------------------------- */
@@ -243,6 +253,8 @@ static enum tree_class class_of(const struct ctx *c, const struct tree_attr *a)
 	struct timespec changed = k->scope >= SCOPE_SLOT ? c->slot.st.st_mtim : a->mtime;
 	if (k->class == TREE_FIXED)
 		return TREE_FIXED;
+	if (k->of_all)
+		return TREE_ASKED;
 	if (k->class == TREE_WATCHED && !goes && !writable && is_watched(c) && is_older(changed, WATCHED_AFTER))
 		return TREE_WATCHED;
 	if (k->class == TREE_LEASE && !goes && c->slot.told && is_older(changed, LEASE_AFTER))
@@ -285,6 +297,7 @@ int ctx_attr(struct ctx *c, struct tree_attr *ret)
 	    .node = ctx_id(c),
 	    .size = size,
 	    .mtime = ctx_mtime(c),
+	    .version = c->kind->untimed && c->kind->serial ? c->kind->serial(c) : 0,
 	};
 	ctx_own(c, &a);
 	a.attr_class = class_of(c, &a);

@@ -26,6 +26,7 @@ enum {
  * numbers that its scope needs, and no others. */
 enum scope {
 	SCOPE_MOUNT,   /* nothing */
+	SCOPE_QUERY,   /* nothing but its number: a query, or a name in its directory */
 	SCOPE_PROJECT, /* the project's facts */
 	SCOPE_SLOT,    /* the session file's facts: no index is built */
 	SCOPE_INDEX,   /* the index, locked for reading */
@@ -129,6 +130,7 @@ struct tree {
 	struct lines lines;
 	struct spare spare;
 	struct scratch *scratch;
+	struct searches *searches;
 	const char *mountpoint;
 	bool read_only, is_private;
 	_Atomic uint64_t commits; /* see tree_commits */

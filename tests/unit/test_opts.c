@@ -93,7 +93,7 @@ static void wrong_operands(void **state)
 	bad(ARGS("sessionfs", "a", "b", "c"), "c: one operand too many");
 	bad(ARGS("sessionfs", "-S", "a", "b", "c"), "b: one operand too many");
 	bad(ARGS("sessionfs", "--check", "a", "b"), "a: one operand too many");
-	bad(ARGS("sessionfs", "--json", "mnt"), "--json: only goes with --ls");
+	bad(ARGS("sessionfs", "--json", "mnt"), "--json: only goes with --ls and --search");
 }
 
 static void as_mount_calls_it(void **state)
@@ -223,7 +223,7 @@ static void without_a_mount(void **state)
 	good(ARGS("sessionfs", "--check", "/src"));
 	assert_string_equal(o.source, "/src");
 	bad(ARGS("sessionfs", "--ls", "a", "--cat", "b"),
-	    "--cat: only one of --cat, --ls, --tree and --check can be done at a time");
+	    "--cat: only one of --cat, --ls, --tree, --search and --check can be done at a time");
 }
 
 static void help_and_version_win(void **state)
@@ -254,7 +254,7 @@ static void wrong_options(void **state)
 	bad(ARGS("sessionfs", "/src", "--ls"), "--ls: needs a value");
 	bad(ARGS("sessionfs", "--ls", "--json"), "--ls: needs a value");
 	bad(ARGS("sessionfs", "--ls", "--cat", "a"),
-	    "--cat: only one of --cat, --ls, --tree and --check can be done at a time");
+	    "--cat: only one of --cat, --ls, --tree, --search and --check can be done at a time");
 	bad(ARGS("sessionfs", "mnt", "-o"), "-o: needs a value");
 	bad(ARGS("sessionfs", "mnt", "-S"), "-S: needs a value");
 	bad(ARGS("sessionfs", "-o", "remount,ro", "mnt"),

@@ -32,6 +32,8 @@ enum lock_rank {
 	LOCK_STATE, /* what is remembered of writable names */
 	LOCK_LINES,
 	LOCK_SPARE,
+	LOCK_SEARCHES, /* the queries that are known */
+	LOCK_MATCHERS, /* the matchers of a search that nobody uses */
 	LOCK_EVENTS,   /* readers of .events */
 	LOCK_HANDLES,  /* the numbers of open files */
 	LOCK_DROPPING, /* having the kernel drop pages */

@@ -15,12 +15,13 @@ enum opts_action {
 	OPTS_LS,
 	OPTS_TREE,
 	OPTS_CHECK,
+	OPTS_SEARCH,
 };
 
 struct opts {
 	enum opts_action action;
 	const char *source;   /* NULL: where pi keeps its sessions */
-	const char *target;   /* the mountpoint, or the path in the tree to cat, ls or tree */
+	const char *target;   /* the mountpoint, or the path in the tree to cat, ls or tree, or the query */
 	size_t cache;         /* bytes */
 	unsigned log_level;   /* enum log_level */
 	unsigned max_threads; /* threads that answer requests */

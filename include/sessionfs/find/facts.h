@@ -60,6 +60,8 @@ void facts_close(struct facts *f);
  * what was read is kept for the next call). `missed` is no error here: who needs all sessions returns it. */
 int facts_all(struct facts *f, const struct fact_list **ret);
 void facts_release(const struct fact_list *list);
+/* The list that was made when the catalog had this serial, if it is still there; else NULL. Reads nothing. */
+const struct fact_list *facts_known(struct facts *f, uint64_t serial);
 
 /* A number that differs from an earlier one if anything that lists of all sessions show may have changed since; 0 if
  * that is not known. */

@@ -6,7 +6,7 @@
 #ifndef SESSIONFS_QUERY_H
 #define SESSIONFS_QUERY_H
 
-#include "sessionfs/base/span.h"
+#include "sessionfs/base/buf.h"
 
 #include <stdint.h>
 
@@ -18,6 +18,8 @@ struct query;
 /* Parses a query, the decoded text of its name. `now` (ms since 1970) is what `after:7d` counts from; days begin and
  * end in the time zone of the process. 0, -EINVAL for a text that is no query or has too many terms, or -ENOMEM. */
 int query_parse(struct span text, int64_t now, struct query **ret);
+/* The same; with -EINVAL it appends to `why` (or NULL) what is wrong, in one line. */
+int query_parse_why(struct span text, int64_t now, struct query **ret, struct buf *why);
 void query_free(struct query *q);
 
 /* The query in its canonical form: queries that are equal in it have the same results. It is no query to be parsed.
@@ -40,5 +42,9 @@ bool query_asks_title(const struct query *q);
 /* Whether an entry that matches, or does not, stays so whatever is appended to its session. False if labels or the
  * title are asked for. */
 bool query_is_local(const struct query *q);
+
+/* The next part of the line, from byte `from` on, that a word of the query takes; of several there the longest. False
+ * if there is none. */
+bool query_mark(const struct query *q, struct span line, size_t from, struct span *ret);
 
 #endif

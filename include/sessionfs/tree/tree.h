@@ -5,6 +5,7 @@
 
 #include "sessionfs/tree/cache.h"
 #include "sessionfs/catalog/catalog.h"
+#include "sessionfs/find/search.h"
 
 struct tree;
 
@@ -19,6 +20,9 @@ int tree_open(const struct tree_options *o, struct tree **ret);
 void tree_close(struct tree *t);
 /* Sets where it is mounted (a real path, not owned), for absolute link targets. Call before threads start. */
 void tree_set_mountpoint(struct tree *t, const char *mountpoint);
+
+/* What finds entries in all sessions; the tree's. */
+struct searches *tree_searches(struct tree *t);
 
 /* What a kernel may keep of a name, or of attributes. The caller decides for how long. */
 enum tree_class {
@@ -36,6 +40,7 @@ struct tree_attr {
 	uid_t uid;
 	gid_t gid;
 	struct timespec mtime;
+	uint64_t version; /* of a file that is untimed: differs when its contents do; else 0 */
 	enum tree_class name_class, attr_class;
 };
 

@@ -1,0 +1,70 @@
+/* search: what queries find in all sessions, kept.
+ *
+ * A query has a number, by which it is asked again. Its answer is made when it is first asked for, by all processors:
+ * the raw bytes of each file are looked at first, and only a session that may match gets an index. The answer is kept,
+ * within the budget. Asked again it reads nothing while no session file has changed; then it looks at the files that
+ * have, and of a file that grew at what is new.
+ *
+ * Thread-safe. No lock may be held by the caller. */
+#ifndef SESSIONFS_FIND_SEARCH_H
+#define SESSIONFS_FIND_SEARCH_H
+
+#include "sessionfs/catalog/catalog.h"
+#include "sessionfs/find/match.h"
+
+struct searches;
+struct facts;
+
+/* The catalog, the facts and the catalog's budget outlive it. 0 or a negative errno. */
+int searches_open(struct catalog *c, struct facts *f, struct budget *b, struct searches **ret);
+void searches_close(struct searches *s);
+
+/* So many queries are known; then the one asked least recently is forgotten. */
+#define SEARCH_QUERIES 1024
+/* The bits of a number. The same text has the same number as long as `searches` lives, also when it was forgotten
+ * meanwhile. */
+#define SEARCH_NUMBER_BITS 44
+
+/* The number of a query. 0; -EINVAL if it cannot be parsed, and `why` (or NULL) says why (query_parse_why); -ENOMEM. */
+int searches_number(struct searches *s, struct span text, uint64_t *ret, struct buf *why);
+
+/* Whether there is still a query of this number. It counts as asked. */
+bool searches_knows(struct searches *s, uint64_t number);
+
+/* The most that an answer has of each. */
+#define SEARCH_MOST 10000
+
+/* What a query found, as of one moment; never changes. */
+struct answer;
+
+/* The answer as of now. Release with answer_put. 0; -ESTALE if there is no query of this number (any more); -EINTR
+ * (stop_check), -EAGAIN (stop_wait_begin), or another negative errno: then it is not known. */
+int searches_get(struct searches *s, uint64_t number, const struct answer **ret);
+void answer_put(const struct answer *h);
+
+/* Differs between answers that are not the same. */
+uint64_t answer_version(const struct answer *h);
+/* hits.txt: its size, and up to n bytes of it from `off` on, appended. -ESTALE if a session was replaced meanwhile. */
+uint64_t answer_size(const struct answer *h);
+int answer_read(struct searches *s, const struct answer *h, uint64_t off, size_t n, struct buf *out);
+
+/* One line of hits.txt, and where it is from. */
+struct answer_line {
+	const char *project, *stem;
+	const struct session *session; /* locked for reading */
+	uint32_t entry;
+	const struct hit *hit;
+};
+/* Calls fn for each line, in order, until it returns other than 0: this is returned then. 0 or a negative errno. */
+int answer_each(struct searches *s, const struct answer *h, int (*fn)(void *arg, const struct answer_line *line),
+                void *arg);
+
+/* The entries that match, in order. */
+struct answer_entry {
+	uint32_t slot, entry;
+	struct span title; /* of the session; valid as long as the answer */
+};
+size_t answer_count(const struct answer *h);
+struct answer_entry answer_at(const struct answer *h, size_t i);
+
+#endif

@@ -1,0 +1,622 @@
+/* Bringing the rows of a query up to date: which sessions there are, and what it finds in those that have changed.
+ *
+ * A session is first looked at as raw bytes. Most have no line that can match, and cost no more. The others get an
+ * index, from which comes when they were modified, and with it their place in the order. An answer is bounded: once the
+ * sessions before a place fill it, those behind are not searched (ROW_LATER). So that this shows early, those whose
+ * files changed last are looked at first, in batches that double. */
+#include "find_impl.h"
+#include "search_impl.h"
+
+#include "sessionfs/base/crew.h"
+#include "sessionfs/base/fault.h"
+#include "sessionfs/base/stop.h"
+#include "sessionfs/file/opened.h"
+#include "sessionfs/render/render.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+
+#define FIRST_BATCH 32
+/* From so many sessions on that may match, one in so many of all, the facts of all are asked for. */
+#define MANY_LEAST 256
+#define MANY_SHARE 8
+/* How often sessions that were replaced meanwhile are looked for. */
+#define ROUNDS 3
+/* The lines are kept, so that they are read without any index, as long as those of a query are no more than this share
+ * of the budget. */
+#define TEXT_SHARE 8
+
+/* Where the answer is full: what comes behind this in the order does not count. */
+struct cut {
+	bool is_set;
+	struct rank at;
+};
+
+struct batch {
+	struct searches *s;
+	struct asked *a;
+	struct slot_state *all; /* the sessions of the rows */
+	struct row **v;
+	bool inside; /* of the index too, not only of the bytes */
+	struct cut cut;
+	struct lock lock; /* guards the matchers that nobody uses */
+	struct matcher *spare[CREW_MOST];
+	size_t spares;
+	_Atomic uint64_t texts; /* bytes of the lines that are kept */
+	atomic_bool gone;       /* a session was replaced meanwhile */
+};
+
+/* ---- what was found in one session ---- */
+
+struct finds *finds_new(void)
+{
+	struct finds *f = calloc(1, sizeof *f);
+	if (f)
+		atomic_store(&f->refs, 1);
+	return f;
+}
+
+struct finds *finds_get(struct finds *f)
+{
+	atomic_fetch_add(&f->refs, 1);
+	return f;
+}
+
+void finds_put(struct finds *f)
+{
+	if (!f || atomic_fetch_sub(&f->refs, 1) > 1)
+		return;
+	free(f->found.v);
+	buf_release(&f->title);
+	buf_release(&f->text);
+	free(f);
+}
+
+static void finds_put_held(struct finds **f)
+{
+	finds_put(*f);
+}
+
+size_t finds_memory(const struct finds *f)
+{
+	return sizeof *f + f->found.cap * sizeof *f->found.v + f->title.cap + buf_memory(&f->text);
+}
+
+int finds_prefix(const struct finds *f, struct buf *out)
+{
+	buf_addf(out, "projects/%s/%s/", f->project, f->stem);
+	return buf_err(out);
+}
+
+int rank_cmp(struct rank a, struct rank b)
+{
+	if (isnan(a.modified) != isnan(b.modified))
+		return isnan(a.modified) ? 1 : -1;
+	if (a.modified != b.modified && !isnan(a.modified))
+		return a.modified > b.modified ? -1 : 1;
+	return strcmp(a.file, b.file);
+}
+
+/* ---- rows ---- */
+
+static void row_drop(struct row *r)
+{
+	finds_put(r->finds);
+	r->finds = NULL;
+}
+
+/* The file has changed. What is before `scanned` cannot match whatever comes behind it. */
+static void row_ages(struct row *r, const struct query *q)
+{
+	if (r->state == ROW_FOUND && query_is_local(q) && !r->finds->undated)
+		r->state = ROW_GROWN;
+	if (r->state == ROW_GROWN)
+		return;
+	row_drop(r);
+	r->state = ROW_NEW;
+}
+
+static bool is_changed(const struct row *r, const struct slot_state *now)
+{
+	return r->size != (uint64_t)now->size || !time_is_same(r->mtime, now->mtime) ||
+	       !time_is_same(r->ctime, now->ctime);
+}
+
+/* The row of a session, going on with what was known before (or NULL), whose finds it takes. */
+static struct row row_of(const struct slot_state *now, struct row *before, const struct query *q)
+{
+	struct row r = {.slot = now->slot};
+	if (before) {
+		r = *before;
+		before->finds = NULL;
+		if (is_changed(&r, now))
+			row_ages(&r, q);
+		r.is_ranked = false;
+	}
+	r.size = (uint64_t)now->size;
+	r.mtime = now->mtime;
+	r.ctime = now->ctime;
+	r.file = now->file;
+	return r;
+}
+
+/* Has the rows be those of all sessions that there are now. Both lists are in the order of slots. */
+static int renew_rows(struct asked *a, const struct slot_state *all, size_t n)
+{
+	size_t old = 0;
+	struct row *rows = calloc(n + 1, sizeof *rows);
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		while (old < a->n && a->rows[old].slot < all[i].slot)
+			row_drop(&a->rows[old++]);
+		bool is_known = old < a->n && a->rows[old].slot == all[i].slot;
+		rows[i] = row_of(&all[i], is_known ? &a->rows[old++] : NULL, a->query->query);
+	}
+	while (old < a->n)
+		row_drop(&a->rows[old++]);
+	free(a->rows);
+	a->rows = rows;
+	a->n = n;
+	return 0;
+}
+
+/* ---- where the answer is full ---- */
+
+static struct rank rank_of(const struct row *r)
+{
+	return (struct rank){r->modified, r->file};
+}
+
+static int row_cmp(const void *a, const void *b)
+{
+	return rank_cmp(rank_of(*(struct row *const *)a), rank_of(*(struct row *const *)b));
+}
+
+static bool is_behind(const struct cut *cut, const struct row *r)
+{
+	return cut->is_set && rank_cmp(rank_of(r), cut->at) > 0;
+}
+
+/* The rows for which `wanted`, as an array with room for all. The caller frees it. */
+static struct row **select_rows(const struct asked *a, bool (*wanted)(const struct row *r, const struct cut *cut),
+                                const struct cut *cut, size_t *ret_n)
+{
+	struct row **v = calloc(a->n + 1, sizeof *v);
+	size_t n = 0;
+	for (size_t i = 0; v && i < a->n; i++)
+		if (wanted(&a->rows[i], cut))
+			v[n++] = &a->rows[i];
+	*ret_n = n;
+	return v;
+}
+
+static bool has_finds(const struct row *r, const struct cut *cut)
+{
+	(void)cut;
+	return r->state == ROW_FOUND && r->finds->found.n > 0;
+}
+
+/* Finds the cut, and lets go of what was found behind it. */
+static int find_cut(struct asked *a, struct cut *ret)
+{
+	uint64_t lines = 0, entries = 0;
+	size_t n;
+	*ret = (struct cut){0};
+	struct row **v CLEANUP_FREE = select_rows(a, has_finds, NULL, &n);
+	if (!v)
+		return -ENOMEM;
+	qsort(v, n, sizeof *v, row_cmp);
+	for (size_t i = 0; i < n; i++) {
+		if (ret->is_set) {
+			row_drop(v[i]);
+			v[i]->state = ROW_LATER;
+			continue;
+		}
+		lines += v[i]->finds->lines;
+		entries += v[i]->finds->found.n;
+		if (lines >= SEARCH_MOST && entries >= SEARCH_MOST)
+			*ret = (struct cut){true, rank_of(v[i])};
+	}
+	return 0;
+}
+
+/* Sets the ranks by a list of all sessions. */
+static int rank_rows(struct asked *a, const struct fact_list *list)
+{
+	size_t n = a->n ? a->rows[a->n - 1].slot + (size_t)1 : 0;
+	struct row **by_slot CLEANUP_FREE = calloc(n + 1, sizeof *by_slot);
+	if (!by_slot)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->n; i++)
+		by_slot[a->rows[i].slot] = &a->rows[i];
+	for (size_t i = 0; i < list->n; i++) {
+		struct row *r = list->v[i].slot < n ? by_slot[list->v[i].slot] : NULL;
+		if (!r)
+			continue;
+		r->modified = list->v[i].of->modified;
+		r->is_ranked = true;
+	}
+	return 0;
+}
+
+/* ---- looking at one session ---- */
+
+/* Each thread has one for as long as it looks at a session. */
+static struct matcher *take_matcher(struct batch *b, int *ret_err)
+{
+	struct matcher *m = NULL;
+	lock_take(&b->lock);
+	if (b->spares > 0)
+		m = b->spare[--b->spares];
+	lock_give(&b->lock);
+	*ret_err = m ? 0 : matcher_open(b->a->query->query, &m);
+	return *ret_err < 0 ? NULL : m;
+}
+
+static void give_matcher(struct batch *b, struct matcher *m)
+{
+	LOCKED(&b->lock);
+	b->spare[b->spares++] = m;
+}
+
+static ssize_t read_raw(void *arg, void *p, size_t n, uint64_t off)
+{
+	return opened_pread(arg, p, n, off);
+}
+
+static int open_raw(const struct searches *s, const char *file, struct opened **ret)
+{
+	const struct reach_at at = {catalog_reach(s->catalog), file};
+	struct reached got = REACHED_INIT;
+	int rc = reach_file(&at, REACH_WAIT, O_RDONLY, &got);
+	return rc < 0 ? rc : opened_new(at.reach, &got, ret);
+}
+
+/* Where the line begins that the byte before `off` does not end; it was not looked at as a whole. */
+static int line_begin(struct opened *file, uint64_t off, uint64_t *ret)
+{
+	char piece[4096];
+	while (off > 0) {
+		size_t n = off < sizeof piece ? (size_t)off : sizeof piece;
+		ssize_t got = opened_pread(file, piece, n, off - n);
+		if (got < (ssize_t)n)
+			return got < 0 ? (int)got : -ESTALE;
+		const char *end = memrchr(piece, '\n', n);
+		off -= n;
+		if (end) {
+			off += (uint64_t)(end + 1 - piece);
+			break;
+		}
+		int rc = stop_check();
+		if (rc < 0)
+			return rc;
+	}
+	*ret = off;
+	return 0;
+}
+
+/* Looks at the raw bytes behind those that were looked at before. */
+static int look_at_bytes(const struct batch *b, struct matcher *m, struct row *r)
+{
+	struct opened *file;
+	uint64_t from = 0, at = 0;
+	int rc = open_raw(b->s, r->file, &file);
+	if (rc < 0)
+		return rc;
+	const struct match_file raw = {read_raw, file};
+	rc = line_begin(file, r->scanned, &from);
+	if (rc == 0)
+		rc = match_may(m, &raw, from, &at);
+	opened_put(file);
+	if (rc < 0)
+		return rc;
+	r->state = rc == 0 ? ROW_NONE : ROW_MAYBE;
+	r->scanned = rc == 0 ? r->size : at;
+	return 0;
+}
+
+/* What was found before, to be gone on with; the text is taken along if all of it is there. */
+static int copy_finds(const struct finds *from, struct finds *to)
+{
+	to->entries = from->entries;
+	to->lines = from->lines;
+	to->bytes = from->bytes;
+	if (from->text.n == from->bytes)
+		buf_addspan(&to->text, buf_span(&from->text));
+	to->found = from->found;
+	if (!vec_copy(&to->found.v, &to->found.cap, to->found.n, sizeof *to->found.v)) {
+		to->found = (struct found_list){0};
+		return -ENOMEM;
+	}
+	return buf_err(&to->text);
+}
+
+/* Adds up what was found from number `from` on. Behind as many entries as an answer has, only those with lines count.
+ */
+static void count_found(struct finds *f, size_t from, size_t prefix)
+{
+	size_t n = from;
+	for (size_t i = from; i < f->found.n; i++) {
+		const struct found *e = &f->found.v[i];
+		f->lines += e->lines;
+		f->bytes += e->bytes + e->lines * prefix;
+		if (n < SEARCH_MOST || e->lines > 0)
+			f->found.v[n++] = *e;
+	}
+	f->found.n = n;
+}
+
+/* Appends the lines of what was found from number `from` on, as long as all of them are few. */
+static int keep_text(struct matcher *m, const struct session *x, struct finds *f, size_t from, struct span prefix)
+{
+	int rc = 0;
+	for (size_t i = from; rc == 0 && i < f->found.n; i++)
+		if (f->found.v[i].lines > 0)
+			rc = match_lines(m, x, f->found.v[i].entry, prefix, &f->text);
+	return rc < 0 ? rc : buf_err(&f->text);
+}
+
+/* Whether the lines of a session may be kept; they count then. */
+static bool may_keep(struct batch *b, const struct finds *f)
+{
+	uint64_t more = f->bytes - f->text.n;
+	if (atomic_fetch_add(&b->texts, more) + more <= b->s->budget->limit / TEXT_SHARE)
+		return true;
+	atomic_fetch_sub(&b->texts, more);
+	return false;
+}
+
+/* What there is to find from entry `from` on, until no answer can have more of this session. */
+static int search_from(struct batch *b, struct matcher *m, const struct session *x, uint32_t from, struct finds *f)
+{
+	struct buf prefix CLEANUP_BUF = BUF_INIT;
+	bool had_all = f->text.n == f->bytes;
+	size_t before = f->found.n;
+	int rc = finds_prefix(f, &prefix);
+	while (rc == 0 && from < session_count(x) && (f->found.n < SEARCH_MOST || f->lines < SEARCH_MOST)) {
+		size_t n = f->found.n;
+		rc = match_session(m, x, from, n + SEARCH_MOST, &f->found, &from, &f->undated);
+		count_found(f, n, prefix.n);
+	}
+	f->entries = session_count(x);
+	f->relinks = session_relinks(x);
+	if (rc == 0 && had_all && may_keep(b, f))
+		rc = keep_text(m, x, f, before, buf_span(&prefix));
+	else
+		buf_release(&f->text);
+	return rc;
+}
+
+/* The newest time of the entries from number `from` on that count for it (render_note_active). */
+static int find_active(const struct session *x, uint32_t from, double *active)
+{
+	struct reader reader CLEANUP_READER = READER_INIT;
+	int rc = 0;
+	for (uint32_t i = from; rc == 0 && i < session_count(x); i++) {
+		const struct entry *e = session_entry(x, i);
+		struct record r;
+		if (e->role != ROLE_USER && e->role != ROLE_ASSISTANT)
+			continue;
+		rc = session_read(x, i, &reader, &r);
+		if (rc == 0)
+			render_note_active(&r, active);
+	}
+	return rc;
+}
+
+/* What the answer says of a session whatever is found in it. `before`: what was found when it had fewer entries. */
+static int describe(const struct slot_state *of, const struct session *x, const struct finds *before, struct finds *f)
+{
+	f->slot = of->slot;
+	f->project = of->project_name;
+	f->stem = of->stem;
+	f->file = of->file;
+	f->active = before ? before->active : 0;
+	int rc = find_active(x, before ? before->entries : 0, &f->active);
+	f->modified = fact_time(render_modified(x, f->active));
+	return rc < 0 ? rc : render_title(x, &f->title);
+}
+
+static bool is_wanted(const struct batch *b, const struct slot_state *of, const struct finds *f)
+{
+	const struct query_session asked = {
+	    span_of(of->project_name), span_of(of->stem), span_of(of->sid), {f->title.p, f->title.n - 1}};
+	return query_wants_session(b->a->query->query, &asked);
+}
+
+/* What was found before, if what was appended changed nothing of it. */
+static const struct finds *still_true(const struct row *r, const struct session *x)
+{
+	const struct finds *f = r->state == ROW_GROWN ? r->finds : NULL;
+	return f && f->relinks == session_relinks(x) && f->entries <= session_count(x) ? f : NULL;
+}
+
+static int search_inside(struct batch *b, struct matcher *m, const struct session *x, struct row *r,
+                         const struct finds *before, struct finds *f)
+{
+	uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned) : 0;
+	int rc = 0;
+	if (!is_wanted(b, &b->all[r - b->a->rows], f))
+		return 0;
+	if (before) {
+		from = before->entries;
+		rc = copy_finds(before, f);
+	}
+	return rc < 0 ? rc : search_from(b, m, x, from, f);
+}
+
+static int look_inside(struct batch *b, struct matcher *m, const struct session *x, struct row *r)
+{
+	struct finds *f CLEANUP(finds_put_held) = finds_new();
+	const struct finds *before = still_true(r, x);
+	int rc = f ? describe(&b->all[r - b->a->rows], x, before, f) : -ENOMEM;
+	if (rc < 0)
+		return rc;
+	r->modified = f->modified;
+	if (is_behind(&b->cut, r)) {
+		row_drop(r);
+		r->state = ROW_LATER;
+		return 0;
+	}
+	rc = search_inside(b, m, x, r, before, f);
+	if (rc < 0)
+		return rc;
+	row_drop(r);
+	r->finds = f;
+	f = NULL;
+	r->state = ROW_FOUND;
+	return 0;
+}
+
+static int look_at_session(struct batch *b, struct matcher *m, struct row *r)
+{
+	struct session *x;
+	int rc = r->state == ROW_NEW ? look_at_bytes(b, m, r) : 0;
+	if (rc < 0 || r->state == ROW_NONE || !b->inside)
+		return rc;
+	rc = catalog_get(b->s->catalog, r->slot, &x);
+	if (rc < 0)
+		return rc;
+	rc = look_inside(b, m, x, r);
+	catalog_put(b->s->catalog, x);
+	return rc;
+}
+
+static int work(void *arg, size_t i)
+{
+	struct batch *b = arg;
+	int rc;
+	struct matcher *m = take_matcher(b, &rc);
+	if (!m)
+		return rc;
+	rc = fault_take(look_at_session(b, m, b->v[i]));
+	give_matcher(b, m);
+	if (rc != -ESTALE && rc != -ENOENT)
+		return rc;
+	row_drop(b->v[i]);
+	b->v[i]->state = ROW_NONE;
+	b->v[i]->scanned = 0;
+	b->v[i]->ctime = (struct timespec){0}; /* so that it differs */
+	atomic_store(&b->gone, true);
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+static bool is_new(const struct row *r, const struct cut *cut)
+{
+	(void)cut;
+	return r->state == ROW_NEW;
+}
+
+static bool may_match(const struct row *r, const struct cut *cut)
+{
+	(void)cut;
+	return r->state == ROW_MAYBE;
+}
+
+static bool has_rank(const struct row *r)
+{
+	return r->is_ranked || r->state == ROW_LATER;
+}
+
+/* Whether it is still to be looked at. */
+static bool is_open(const struct row *r, const struct cut *cut)
+{
+	return r->state != ROW_NONE && r->state != ROW_FOUND && !(has_rank(r) && is_behind(cut, r));
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
+	if (has_rank(x) != has_rank(y))
+		return has_rank(x) ? -1 : 1;
+	if (has_rank(x))
+		return rank_cmp(rank_of(x), rank_of(y));
+	return time_is_before(x->mtime, y->mtime) - time_is_before(y->mtime, x->mtime);
+}
+
+/* Looks at the bytes of all new ones. *ret_many: so many may match that their order should be known beforehand. */
+static int look_at_new(struct batch *b, bool *ret_many)
+{
+	size_t n;
+	struct row **v CLEANUP_FREE = b->v = select_rows(b->a, is_new, NULL, &n);
+	b->inside = false;
+	int rc = v ? crew_run(n, work, b) : -ENOMEM;
+	if (rc < 0)
+		return rc;
+	struct row **may CLEANUP_FREE = select_rows(b->a, may_match, NULL, &n);
+	*ret_many = n >= MANY_LEAST && n >= b->a->n / MANY_SHARE;
+	return may ? 0 : -ENOMEM;
+}
+
+/* Finds out the order of the sessions, as far as that is worth it. */
+static int find_ranks(struct batch *b, uint64_t serial)
+{
+	const struct fact_list *list = facts_known(b->s->facts, serial);
+	bool many = false;
+	int rc = list ? 0 : look_at_new(b, &many);
+	if (rc == 0 && many)
+		rc = facts_all(b->s->facts, &list);
+	if (rc == 0 && list)
+		rc = rank_rows(b->a, list);
+	facts_release(list);
+	return rc;
+}
+
+/* Looks at the sessions that may count, the newest first, until none is left. */
+static int work_off(struct batch *b)
+{
+	int rc = 0;
+	b->inside = true;
+	for (size_t most = FIRST_BATCH; rc == 0; most *= 2) {
+		size_t n;
+		rc = find_cut(b->a, &b->cut);
+		if (rc < 0)
+			return rc;
+		struct row **v CLEANUP_FREE = b->v = select_rows(b->a, is_open, &b->cut, &n);
+		if (!v)
+			return -ENOMEM;
+		if (n == 0)
+			return 0;
+		qsort(v, n, sizeof *v, newest_first);
+		rc = crew_run(n < most ? n : most, work, b);
+	}
+	return rc;
+}
+
+static int gather_once(struct searches *s, struct asked *a, bool *ret_gone)
+{
+	struct slot_state *all CLEANUP_FREE = NULL;
+	struct batch b = {.s = s, .a = a};
+	uint64_t serial = 0;
+	size_t n;
+	int rc = catalog_all(s->catalog, &serial, &all, &n);
+	if (rc == 0)
+		rc = renew_rows(a, all, n);
+	if (rc < 0)
+		return rc;
+	b.all = all;
+	for (size_t i = 0; i < a->n; i++)
+		b.texts += a->rows[i].finds ? a->rows[i].finds->text.n : 0;
+	lock_init(&b.lock, LOCK_MATCHERS);
+	rc = find_ranks(&b, serial);
+	if (rc == 0)
+		rc = work_off(&b);
+	while (b.spares > 0)
+		matcher_close(b.spare[--b.spares]);
+	lock_destroy(&b.lock);
+	*ret_gone = atomic_load(&b.gone);
+	return rc;
+}
+
+int gather(struct searches *s, struct asked *a)
+{
+	bool gone = true;
+	int rc = 0;
+	for (int round = 0; rc == 0 && gone && round < ROUNDS; round++)
+		rc = gather_once(s, a, &gone);
+	return rc;
+}

@@ -1,0 +1,114 @@
+/* search_impl: what the keeper of searches (search.c), its work (gather.c) and its answers (answer.c) share. */
+#ifndef SESSIONFS_FIND_SEARCH_IMPL_H
+#define SESSIONFS_FIND_SEARCH_IMPL_H
+
+#include "sessionfs/base/clock.h"
+#include "sessionfs/base/hash.h"
+#include "sessionfs/base/lock.h"
+#include "sessionfs/base/vec.h"
+#include "sessionfs/find/facts.h"
+#include "sessionfs/find/match.h"
+#include "sessionfs/find/search.h"
+
+#include <stdatomic.h>
+
+/* What a query found in one session, as its file was then. Never changes; answers share it. */
+struct finds {
+	atomic_uint refs;
+	uint32_t slot;
+	uint32_t entries, relinks;         /* of its index then */
+	double active, modified;           /* render_modified; as sessions.tsv says it; ms */
+	const char *project, *stem, *file; /* the catalog's */
+	struct found_list found;
+	bool undated;          /* what is found holds for this time of the file alone */
+	uint64_t lines, bytes; /* of all of them; as they stand in hits.txt */
+	struct buf title;      /* with its newline */
+	struct buf text;       /* the lines themselves, where they are few; else empty */
+};
+
+struct finds *finds_new(void);
+struct finds *finds_get(struct finds *f);
+void finds_put(struct finds *f);
+size_t finds_memory(const struct finds *f);
+
+/* What is known of one session. */
+enum row_state {
+	ROW_NEW,   /* nothing, but that there is nothing in the bytes before `scanned` */
+	ROW_NONE,  /* nothing in the whole of it */
+	ROW_MAYBE, /* there may be something from the line on in which `scanned` is */
+	ROW_LATER, /* when it was modified: others fill the answer before it */
+	ROW_GROWN, /* `finds` is right as far as it goes */
+	ROW_FOUND, /* all: `finds` */
+};
+struct row {
+	uint32_t slot;
+	enum row_state state;
+	struct timespec mtime, ctime; /* of its file then, as `size` */
+	uint64_t size;
+	uint64_t scanned; /* bytes */
+	double modified;  /* ROW_LATER, ROW_FOUND, or with `is_ranked` */
+	bool is_ranked;   /* `modified` is that of now, whatever the state */
+	const char *file; /* the catalog's */
+	struct finds *finds;
+};
+
+/* A query that is used by more than one. */
+struct shared_query {
+	atomic_uint refs;
+	struct query *query;
+};
+struct shared_query *query_share(struct shared_query *q);
+void query_put(struct shared_query *q);
+
+/* A query that is known. */
+struct asked {
+	uint64_t number;
+	struct buf text;
+	struct shared_query *query;
+	struct row *rows; /* by slot; only who is `busy` uses them */
+	size_t n, cap;
+	struct answer *hits; /* or NULL */
+	uint64_t serial;     /* catalog_serial when they were made */
+	uint64_t begun;      /* how often making them was begun */
+	uint64_t used_at;    /* budget_now */
+	size_t memory;
+	unsigned users;
+	bool busy; /* a thread is making them */
+};
+
+struct searches {
+	struct catalog *catalog;
+	struct facts *facts;
+	struct budget *budget;
+	struct keeper keeper;
+	struct lock lock; /* guards what follows */
+	pthread_cond_t made;
+	struct asked *asked[SEARCH_QUERIES];
+	size_t n;
+	struct hash_key secret;
+	_Atomic uint64_t version; /* of the newest answer */
+	struct made_last {        /* the lines of an entry that are read in pieces */
+		uint32_t slot, entry;
+		uint64_t version; /* 0: none */
+		struct buf text;
+	} last;
+};
+
+/* gather.c: brings the rows up to date. What it had found before an error stays. */
+int gather(struct searches *s, struct asked *a);
+
+/* The order of sessions.tsv: newest first, then by path. */
+struct rank {
+	double modified;
+	const char *file;
+};
+int rank_cmp(struct rank a, struct rank b);
+/* What the lines of a session begin with. */
+int finds_prefix(const struct finds *f, struct buf *out);
+
+/* answer.c: the answer that the rows give. */
+int answer_make(struct searches *s, struct asked *a, struct answer **ret);
+struct answer *answer_get(struct answer *h);
+size_t answer_memory(const struct answer *h);
+
+#endif

@@ -1,0 +1,168 @@
+/* What stands below search/: has, size, part, list and match of the rows of kinds.c. A directory below it is a query,
+ * and its node the query's number. */
+#include "sessionfs/base/name.h"
+#include "sessionfs/find/search.h"
+#include "kinds_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/* The number of a query takes the bits of slot and entry. */
+#define ENTRY_BITS (NODE_ENTRY_BITS - 1)
+_Static_assert(SEARCH_NUMBER_BITS == NODE_SLOT_BITS + ENTRY_BITS, "a query's number is a node's");
+
+static uint64_t number_of(struct node n)
+{
+	return (uint64_t)n.slot << ENTRY_BITS | n.entry;
+}
+
+static void answer_release(const struct answer **h)
+{
+	answer_put(*h);
+}
+#define CLEANUP_ANSWER CLEANUP(answer_release)
+
+/* The answer to the query; NULL and the error, also as a fault, if it is not known. */
+static const struct answer *answer_of(struct ctx *c, int *ret_err)
+{
+	const struct answer *h = NULL;
+	*ret_err = searches_get(c->tree->searches, number_of(c->node), &h);
+	fault_note(*ret_err);
+	return *ret_err < 0 ? NULL : h;
+}
+
+/* --- queries ---------------------------------------------------------------------- */
+
+/* A query has its directory from when it is looked up on; there is nothing to list. */
+int query_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	(void)dir;
+	(void)cookie;
+	(void)l;
+	return 0;
+}
+
+int query_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	uint64_t number;
+	if (!name_decode(name, &text))
+		return buf_err(&text) ? buf_err(&text) : -ENOENT;
+	int rc = searches_number(dir->tree->searches, buf_span(&text), &number, NULL);
+	if (rc < 0)
+		return rc;
+	ret->slot = (uint32_t)(number >> ENTRY_BITS);
+	ret->entry = (uint32_t)(number & ((1u << ENTRY_BITS) - 1));
+	return 0;
+}
+
+/* False if it was forgotten. */
+bool query_has(struct ctx *c)
+{
+	return searches_knows(c->tree->searches, number_of(c->node));
+}
+
+/* --- hits.txt --------------------------------------------------------------------- */
+
+bool hits_txt_has(struct ctx *c)
+{
+	int rc;
+	const struct answer *h CLEANUP_ANSWER = answer_of(c, &rc);
+	return h && answer_size(h) > 0;
+}
+
+uint64_t hits_txt_serial(struct ctx *c)
+{
+	int rc;
+	const struct answer *h CLEANUP_ANSWER = answer_of(c, &rc);
+	return h ? answer_version(h) : 0;
+}
+
+int hits_txt_size(struct ctx *c, uint64_t *ret)
+{
+	int rc;
+	const struct answer *h CLEANUP_ANSWER = answer_of(c, &rc);
+	if (h)
+		*ret = answer_size(h);
+	return rc;
+}
+
+int hits_txt_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+{
+	int rc;
+	const struct answer *h CLEANUP_ANSWER = answer_of(c, &rc);
+	return h ? answer_read(c->tree->searches, h, off, n, out) : rc;
+}
+
+/* --- links to entries ------------------------------------------------------------- */
+
+/* NNNN TITLE */
+static void hit_name(const struct answer *h, size_t i, struct buf *out)
+{
+	char number[32];
+	snprintf(number, sizeof number, "%04zu ", i + 1);
+	name_encode(number, answer_at(h, i).title, "", out);
+}
+
+/* The links of one session from number i on: the ctx of the first serves all of them. Moves *ret_next behind them. */
+static int list_session(struct ctx *dir, const struct answer *h, size_t i, const struct lister *l, size_t *ret_next)
+{
+	struct ctx c CLEANUP_CTX = {0};
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	struct answer_entry first = answer_at(h, i), e = first;
+	struct node n = {.kind = kind_id(l->family), .slot = first.slot, .entry = first.entry};
+	int rc = ctx_init(&c, dir->tree, n);
+	if (rc == 0)
+		rc = ctx_reach(&c, l->want == TREE_ATTRS ? SCOPE_ENTRY : SCOPE_SLOT);
+	for (; rc == 0 && i < answer_count(h) && (e = answer_at(h, i)).slot == first.slot; i++) {
+		n.entry = e.entry;
+		buf_reset(&name);
+		hit_name(h, i, &name);
+		rc = buf_err(&name);
+		if (rc == 0)
+			rc = list_child(&c, l, n, buf_span(&name), COOKIE_FAMILY + 1 + i);
+	}
+	*ret_next = i;
+	return rc;
+}
+
+int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	int rc;
+	const struct answer *h CLEANUP_ANSWER = answer_of(dir, &rc);
+	size_t i = (size_t)cookie;
+	while (h && rc == 0 && i < answer_count(h)) {
+		rc = list_session(dir, h, i, l, &i);
+		/* The session was replaced: what is there now is found when the answer is asked for again. */
+		if (rc == -ESTALE)
+			return 0;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int hit_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct buf made CLEANUP_BUF = BUF_INIT;
+	size_t i = 0;
+	for (size_t k = 0; k < name.n && name.p[k] >= '0' && name.p[k] <= '9' && i <= SEARCH_MOST; k++)
+		i = i * 10 + (size_t)(name.p[k] - '0');
+	int rc;
+	const struct answer *h CLEANUP_ANSWER = answer_of(dir, &rc);
+	if (!h)
+		return rc;
+	if (i == 0 || i > answer_count(h))
+		return -ENOENT;
+	hit_name(h, i - 1, &made);
+	if (!span_eq(buf_span(&made), name))
+		return buf_err(&made) ? buf_err(&made) : -ENOENT;
+	*ret = (struct node){.kind = ret->kind, .slot = answer_at(h, i - 1).slot, .entry = answer_at(h, i - 1).entry};
+	return 0;
+}
+
+int hit_show(struct ctx *c, struct buf *out)
+{
+	int rc = link_session(c, "../../projects/", &c->slot, out);
+	if (rc == 0)
+		link_entry(c, "/entries/", c->node.entry, out);
+	return rc;
+}

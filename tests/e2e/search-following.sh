@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# search/QUERY/ of sessions that grow, come and go: what is seen in a session is seen in what is opened next. Asked again
+# it reads nothing, what was appended alone after an append; and it ends where it is full.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3
+need_mount
+
+entry() { # ID TEXT [ROLE]
+	printf '{"type":"message","id":"%s","parentId":null,"timestamp":"2026-04-01T12:00:00.000Z","message":{"role":"%s","content":"%s","timestamp":%s}}\n' \
+		"$1" "${3:-user}" "$2" "$((1775044800000 + 16#$1 % 1000000))"
+}
+lines() { # FILE: how many it has; 0 if it is not there
+	if [ -e "$1" ]; then wc -l <"$1"; else echo 0; fi
+}
+
+for mode in rw ro; do
+	rm -rf "$T/src"
+	samples "$T/src"
+	mount_told "$T/src" "$T/mnt" -o $mode
+	file=$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl
+	s=$T/mnt/$FORECAST
+	q=$T/mnt/search/quetzal
+	[ ! -e "$q/hits.txt" ] || die "$mode: a hit already"
+	for n in 1 2 3 4 5; do
+		entry "9999000$n" "the quetzal number $n" >>"$file"
+		until grep -q "quetzal number $n" "$s/all.txt"; do sleep 0.05; done
+		is "$n" "$(lines "$q/hits.txt")" "$mode: lines of hits.txt when all.txt has $n"
+		is "$n" "$(find "$q" -type l | wc -l)" "$mode: links"
+		is "the quetzal number $n" "$(cat "$q"/000"$n"*/text.md)" "$mode: what the last link leads to"
+	done
+	# A second that changes neither size nor time of hits.txt.
+	sed -i 's/quetzal number 5/quetzal number 6/' "$file"
+	touch -d 2027-01-01 "$file"
+	until grep -q "quetzal number 6" "$s/all.txt"; do sleep 0.05; done
+	grep -q "quetzal number 6" "$q/hits.txt" || die "$mode: an old page"
+	sed -i 's/quetzal number 6/quetzal number 7/' "$file"
+	touch -d 2027-01-01 "$file"
+	until grep -q "quetzal number 7" "$s/all.txt"; do sleep 0.05; done
+	grep -q "quetzal number 7" "$q/hits.txt" || die "$mode: an old page"
+	# A session that comes is the newest, and goes.
+	new=$T/src/--home-ada-weather--/new.jsonl
+	{
+		printf '{"type":"session","version":3,"id":"new","timestamp":"2026-04-01T12:00:00.000Z","cwd":"/"}\n'
+		entry 99991001 "quetzal of another"
+	} >"$new"
+	until [ -e "$T/mnt/$WEATHER/new" ]; do sleep 0.05; done
+	is "$WEATHER/new/entries/99991001/text.md:1:quetzal of another" "projects/${WEATHER#projects/}/new/entries/99991001/text.md:1:quetzal of another" ""
+	is "$WEATHER/new/entries/99991001/text.md:1:quetzal of another" "$(sed -n 1p "$q/hits.txt")" "$mode: the newest session's"
+	rm "$new"
+	until [ ! -e "$T/mnt/$WEATHER/new" ]; do sleep 0.05; done
+	is 5 "$(lines "$q/hits.txt")" "$mode: lines without the session that went"
+	umount_fs "$T/mnt"
+done
+
+# Many hits: exactly so many lines and links, whatever the entry at which it is full.
+rm -rf "$T/src"
+mkdir -p "$T/src/--many--"
+many() { # NUMBER ENTRIES LINES
+	local n
+	{
+		printf '{"type":"session","version":3,"id":"many%s","timestamp":"2026-04-01T12:00:00.000Z","cwd":"/"}\n' "$1"
+		for ((n = 0; n < $2; n++)); do
+			entry "$(printf %08x $(($1 * 100000 + n)))" "$(for ((k = 0; k < $3; k++)); do printf 'needle %s %s\\n' "$n" "$k"; done)"
+		done
+	} >"$T/src/--many--/many$1.jsonl"
+	touch -d 2026-04-02 "$T/src/--many--/many$1.jsonl"
+}
+many 1 700 7
+many 2 10 1001
+many 3 300 3
+entry 00fffff1 alone >>"$T/src/--many--/many1.jsonl"
+mount_fs "$T/src" "$T/mnt"
+python3 "$ROOT/tests/lib/search.py" "$T/mnt" needle alone -- -alone >"$T/said" || die "search.py: $(tail -n 1 "$T/said")"
+grep -qx 'needle 10000 1010' "$T/said" || die "needle: $(cat "$T/said")"
+"$SESSIONFS" -S "$T/src" --search needle | cmp - "$T/mnt/search/needle/hits.txt" || die "--search differs"
+
+# Asked again: the program reads none of it.
+pid=$(pgrep -nf "sessionfs.* $T/mnt\$") || skip "no process of the mount"
+read_of() { awk '/^rchar/ { print $2 }' "/proc/$pid/io"; }
+cat "$T/mnt/search/needle/hits.txt" >/dev/null
+before=$(read_of)
+cat "$T/mnt/search/needle/hits.txt" | md5sum >"$T/once"
+[ $(($(read_of) - before)) -lt 65536 ] || die "asked again it read $(($(read_of) - before)) bytes"
+before=$(read_of)
+entry 00fffff2 "one more" >>"$T/src/--many--/many3.jsonl"
+cat "$T/mnt/search/alone/hits.txt" >/dev/null
+[ $(($(read_of) - before)) -lt 65536 ] || die "after an append it read $(($(read_of) - before)) bytes"
+
+# Two at once, and one that is interrupted.
+for n in 1 2 3 4; do (cat "$T/mnt/search/needle/hits.txt" "$T/mnt/search/needle $n/hits.txt" >"$T/many$n") & done
+wait
+for n in 2 3 4; do cmp <(head -n 10000 "$T/many1") <(head -n 10000 "$T/many$n") || die "two readers, two answers"; done
+for n in 1 2 3 4 5; do timeout -s INT 0.0"$n" cat "$T/mnt/search/needle -$n$n/hits.txt" >/dev/null || :; done
+timeout 30 cat "$T/mnt/search/needle -33/hits.txt" >/dev/null || die "the mount does not answer"
+exit 0

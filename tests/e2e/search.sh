@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# search/QUERY/ and --search: what they show against what the sessions' own names say, and queries that are none.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3 jq
+need_mount
+samples "$T/src"
+samples "$T/src/broken" "$ROOT/tests/data/broken"
+mount_fs "$T/src" "$T/mnt"
+find_all() { python3 "$ROOT/tests/lib/search.py" "$T/mnt" "$@" >"$T/said" || die "search.py: $(tail -n 1 "$T/said")"; }
+find_all forecast weather the -- -the '"the forecast"' 'the -forecast' 'FORECAST norwegian' É 'e -a' x/y 100% '"0"' \
+	import error bash ... '~' "don't" nothing-like-this
+[ "$(awk '$2 > 0' "$T/said" | wc -l)" -ge 8 ] || die "hardly anything was found: $(cat "$T/said")"
+
+# It is a directory as others are.
+cd "$T/mnt/search/forecast" || die "no directory"
+[ "$(pwd -P)" = "$T/mnt/search/forecast" ] || die "pwd: $(pwd -P)"
+same hits.txt "$T/mnt/search/forecast/hits.txt" "hits.txt from inside"
+[ "$(find . -type l | wc -l)" = "$(find . -type l -exec test -d {}/ \; -print | wc -l)" ] || die "a link leads nowhere"
+first=$(ls -d 0001*)
+[ -s "$first/entry.json" ] || die "$first has no entry.json"
+cd "$T" || die
+[ -z "$(ls -A "$T/mnt/search")" ] || die "search/ lists something"
+[ ! -e "$T/mnt/search/nothing-like-this/hits.txt" ] || die "hits.txt without hits"
+[ -d "$T/mnt/search/nothing-like-this" ] || die "no directory of a query without hits"
+[ "$(stat -c %a "$T/mnt/search" "$T/mnt/search/the" "$T/mnt/search/the/hits.txt" | xargs)" = "500 500 400" ] ||
+	die "modes: $(stat -c %a "$T/mnt/search" "$T/mnt/search/the" "$T/mnt/search/the/hits.txt" | xargs)"
+one=$(stat -c %i "$T/mnt/search/the" "$T/mnt/search/the/hits.txt")
+
+# Queries that are none, and names that are no query's.
+refused() { # ERROR NAME
+	local out
+	out=$(stat "$T/mnt/search/$2" 2>&1) && die "search/$2 is there"
+	[[ $out == *"$1"* ]] || die "search/$2: $out"
+}
+refused Invalid '"'
+refused Invalid '""'
+refused Invalid 'a"b"'
+refused Invalid '"a"b'
+refused Invalid -
+refused Invalid ' '
+refused Invalid role:
+refused Invalid is:nothing
+refused Invalid after:2026-02-30
+refused Invalid "$(printf '"%.0s' {1..255})"
+refused 'No such' .git
+refused 'No such' %41
+refused 'No such' 'a%2fb'
+mkdir "$T/mnt/search/made" 2>/dev/null && die "mkdir in search/"
+touch "$T/mnt/search/the/made" 2>/dev/null && die "touch in search/the"
+[ -d "$T/mnt/search/$(printf 'a %.0s' {1..127})" ] || die "127 times one word"
+
+# More queries than are remembered: their numbers stay.
+for ((i = 0; i < 1100; i++)); do printf '%s\0' "$T/mnt/search/q$i"; done | xargs -0 stat -c %i >"$T/numbers"
+[ "$(sort -u "$T/numbers" | wc -l)" = 1100 ] || die "queries with one number"
+[ "$(stat -c %i "$T/mnt/search/the" "$T/mnt/search/the/hits.txt")" = "$one" ] || die "another inode number"
+cat "$T/mnt/search/the/hits.txt" >"$T/the"
+
+# Without a mount.
+"$SESSIONFS" -S "$T/src" --search the >"$T/out" 2>"$T/err" || die "--search ended with $?"
+same "$T/out" "$T/the" "--search and hits.txt"
+[ ! -s "$T/err" ] || die "--search says: $(cat "$T/err")"
+"$SESSIONFS" -S "$T/src" --cat search/the/hits.txt | cmp - "$T/the" || die "--cat differs"
+"$SESSIONFS" -S "$T/src" --ls search/the >"$T/ls"
+grep -q ' 0001 .* -> ../../projects/' "$T/ls" || die "--ls shows no link"
+"$SESSIONFS" -S "$T/src" --search --json the | jq -r '"\(.path):\(.line):\(.text)"' | cmp - "$T/the" || die "--json differs"
+"$SESSIONFS" -S "$T/src" --search --json the | jq -e 'select(.project and .session and .entry and .type and .time | not)' &&
+	die "a field is missing"
+status() { # STATUS ARGUMENT...
+	local rc=0
+	"$SESSIONFS" -S "$T/src" "${@:2}" >/dev/null 2>"$T/err" || rc=$?
+	[ "$rc" = "$1" ] || die "sessionfs ${*:2} ended with $rc: $(cat "$T/err")"
+}
+status 1 --search nothing-like-this
+status 2 --search '"open'
+grep -q 'the quote is not closed' "$T/err" || die "says: $(cat "$T/err")"
+status 0 --search=-nothing-like-this
+status 2 --search "$(seq 10000 | xargs)"
+status 0 --search "$(yes the | head -n 10000 | xargs)"
+# On a terminal.
+if command -v script >/dev/null; then
+	NO_COLOR='' TERM=xterm script -qec "'$SESSIONFS' -S '$T/src' --search forecast" /dev/null >"$T/tty" </dev/null
+	grep -q $'\e\\[1;31m[Ff]orecast\e\\[m' "$T/tty" || die "no colour"
+	grep -Eq '^[0-9]+ lines in [0-9]+ sessions' "$T/tty" || die "no count: $(tail -n 1 "$T/tty")"
+	NO_COLOR=1 script -qec "'$SESSIONFS' -S '$T/src' --search forecast" /dev/null >"$T/tty" </dev/null
+	! grep -q $'\e' "$T/tty" || die "colour"
+fi
+exit 0

@@ -1,0 +1,305 @@
+/* The answers to queries over all sessions: their order, where they are full, what is kept of them and when they are
+ * made anew. That they are right is shown by e2e/search.sh and test_match. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "sessionfs/base/stop.h"
+#include "sessionfs/find/facts.h"
+#include "sessionfs/find/search.h"
+#include "catalog_fixture.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define SAYS(id, ms, text)                                                                                             \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"timestamp\":\"2026-03-01T09:00:00.000Z\","        \
+	"\"message\":{\"role\":\"user\",\"content\":\"" text "\",\"timestamp\":" ms "}}\n"
+
+struct finder {
+	struct place *p;
+	struct facts *facts;
+	struct searches *s;
+};
+
+static void finder_open(struct finder *f, size_t budget)
+{
+	open_within(f->p, budget);
+	assert_int_equal(facts_open(f->p->c, &f->p->budget, &f->facts), 0);
+	assert_int_equal(searches_open(f->p->c, f->facts, &f->p->budget, &f->s), 0);
+}
+
+static void finder_close(struct finder *f)
+{
+	searches_close(f->s);
+	facts_close(f->facts);
+}
+
+static uint64_t number_of(struct finder *f, const char *text)
+{
+	uint64_t number;
+	assert_int_equal(searches_number(f->s, span_of(text), &number, NULL), 0);
+	return number;
+}
+
+static const struct answer *ask(struct finder *f, const char *text)
+{
+	const struct answer *a;
+	assert_int_equal(searches_get(f->s, number_of(f, text), &a), 0);
+	return a;
+}
+
+static const char *lines_of(struct finder *f, const struct answer *a, struct buf *out)
+{
+	buf_reset(out);
+	/* In small pieces, as of any range. */
+	while (out->n < answer_size(a)) {
+		size_t before = out->n;
+		assert_int_equal(answer_read(f->s, a, out->n, 7, out), 0);
+		assert_true(out->n > before);
+	}
+	return buf_cstr(out);
+}
+
+static void expect(struct finder *f, const char *query, const char *lines)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	const struct answer *a = ask(f, query);
+	assert_string_equal(lines_of(f, a, &text), lines);
+	answer_put(a);
+}
+
+static void three_sessions(struct finder *f, struct place *p)
+{
+	f->p = p;
+	make_dir(f->p, "p");
+	put(f->p, "p/a.jsonl", HEADER("a", "/") SAYS("1", "1000", "red one") SAYS("2", "2000", "blue"));
+	put(f->p, "p/b.jsonl", HEADER("b", "/") SAYS("1", "9000", "Red two"));
+	put(f->p, "p/c.jsonl", HEADER("c", "/") SAYS("1", "5000", "green\\nred three\\nred four"));
+	finder_open(f, 64 << 20);
+}
+
+static void test_order(void **state)
+{
+	struct finder f;
+	three_sessions(&f, *state);
+	expect(&f, "red",
+	       "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/c/entries/1/text.md:2:red three\n"
+	       "projects/p/c/entries/1/text.md:3:red four\nprojects/p/a/entries/1/text.md:1:red one\n");
+	expect(&f, "red session:a", "projects/p/a/entries/1/text.md:1:red one\n");
+	expect(&f, "yellow", "");
+	const struct answer *a = ask(&f, "red");
+	assert_int_equal(answer_count(a), 3);
+	assert_int_equal(answer_at(a, 0).entry, 0);
+	assert_true(span_is(answer_at(a, 0).title, "Red two"));
+	answer_put(a);
+	finder_close(&f);
+}
+
+static void test_kept(void **state)
+{
+	struct finder f;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	three_sessions(&f, *state);
+	const struct answer *a = ask(&f, "red"), *same = ask(&f, "red");
+	assert_ptr_equal(a, same);
+	answer_put(same);
+	append(f.p, "p/a.jsonl", SAYS("3", "10000", "red again"));
+	wait_stale();
+	const struct answer *next = ask(&f, "red");
+	assert_true(answer_version(next) != answer_version(a));
+	assert_string_equal(lines_of(&f, next, &text),
+	                    "projects/p/a/entries/1/text.md:1:red one\nprojects/p/a/entries/3/text.md:1:red again\n"
+	                    "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/c/entries/1/text.md:2:red three\n"
+	                    "projects/p/c/entries/1/text.md:3:red four\n");
+	/* Who reads the old one goes on with it. */
+	assert_string_equal(lines_of(&f, a, &text),
+	                    "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/c/entries/1/text.md:2:red three\n"
+	                    "projects/p/c/entries/1/text.md:3:red four\nprojects/p/a/entries/1/text.md:1:red one\n");
+	answer_put(a);
+	answer_put(next);
+	finder_close(&f);
+}
+
+/* What was nothing for the query, or is none of its business, can become so by what is appended. */
+static void test_grows(void **state)
+{
+	struct finder f;
+	three_sessions(&f, *state);
+	expect(&f, "yellow", "");
+	expect(&f, "label:x red", "");
+	append(f.p, "p/a.jsonl", SAYS("3", "1000", "yell"));
+	append(f.p, "p/b.jsonl", "{\"type\":\"message\",\"id\":\"2\",\"message\":{\"role\":\"user\",\"content\":\"yel");
+	wait_stale();
+	expect(&f, "yellow", "");
+	append(f.p, "p/b.jsonl", "low\"}}\n{\"type\":\"label\",\"id\":\"3\",\"targetId\":\"1\",\"label\":\"x\"}\n");
+	wait_stale();
+	expect(&f, "yellow", "projects/p/b/entries/2/text.md:1:yellow\n");
+	expect(&f, "label:x red", "projects/p/b/entries/1/text.md:1:Red two\n");
+	put(f.p, "p/b.jsonl", HEADER("b", "/") SAYS("1", "1", "nothing"));
+	wait_stale();
+	expect(&f, "yellow", "");
+	assert_int_equal(unlink(at(f.p, "p/c.jsonl")), 0);
+	wait_stale();
+	expect(&f, "red", "projects/p/a/entries/1/text.md:1:red one\n");
+	finder_close(&f);
+}
+
+static void put_many(struct finder *f, const char *file, const char *id, const char *ms, size_t entries, size_t lines)
+{
+	struct buf b CLEANUP_BUF = BUF_INIT;
+	buf_addf(&b, "{\"type\":\"session\",\"version\":3,\"id\":\"%s\",\"cwd\":\"/\"}\n", id);
+	for (size_t i = 0; i < entries; i++) {
+		buf_addf(&b,
+		         "{\"type\":\"message\",\"id\":\"e%zu\",\"parentId\":null,\"message\":{\"role\":\"user\","
+		         "\"timestamp\":%s,\"content\":\"",
+		         i, ms);
+		for (size_t k = 0; k < lines; k++)
+			buf_addf(&b, "red %zu\\n", k);
+		buf_adds(&b, "\"}}\n");
+	}
+	put(f->p, file, buf_cstr(&b));
+}
+
+static size_t count_lines(struct finder *f, const struct answer *a)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	size_t n = 0;
+	while (text.n < answer_size(a))
+		assert_int_equal(answer_read(f->s, a, text.n, 1 << 20, &text), 0);
+	for (size_t i = 0; i < text.n; i++)
+		n += text.p[i] == '\n';
+	return n;
+}
+
+/* The lines are full in the middle of an entry of one session, the entries in another one; and what was left out comes
+ * back when what stood before it goes. */
+static void test_full(void **state)
+{
+	struct finder f;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	f.p = *state;
+	make_dir(f.p, "p");
+	put_many(&f, "p/a.jsonl", "a", "9000", 333, 3);
+	put_many(&f, "p/b.jsonl", "b", "8000", 900, 11);
+	put_many(&f, "p/c.jsonl", "c", "7000", 8000, 1);
+	put_many(&f, "p/d.jsonl", "d", "6000", 8000, 1);
+	put_many(&f, "p/e.jsonl", "e", "5000", 5, 1);
+	finder_open(&f, 64 << 20);
+	const struct answer *a = ask(&f, "red");
+	assert_int_equal(count_lines(&f, a), SEARCH_MOST);
+	assert_int_equal(answer_count(a), SEARCH_MOST);
+	lines_of(&f, a, &text);
+	/* 333 * 3 + 818 * 11 + 3 */
+	const char last[] = "projects/p/b/entries/e818/text.md:3:red 2\n";
+	assert_memory_equal(text.p + text.n - strlen(last), last, strlen(last));
+	assert_int_equal(answer_at(a, SEARCH_MOST - 1).entry, SEARCH_MOST - 1 - 333 - 900 - 8000);
+	answer_put(a);
+	assert_int_equal(unlink(at(f.p, "p/c.jsonl")), 0);
+	assert_int_equal(unlink(at(f.p, "p/b.jsonl")), 0);
+	wait_stale();
+	a = ask(&f, "red");
+	assert_int_equal(count_lines(&f, a), 333 * 3 + 8000 + 5);
+	assert_int_equal(answer_count(a), 333 + 8000 + 5);
+	answer_put(a);
+	finder_close(&f);
+}
+
+/* With hardly any memory nothing is kept, and it is the same. */
+static void test_budget(void **state)
+{
+	struct finder f;
+	f.p = *state;
+	make_dir(f.p, "p");
+	put_many(&f, "p/a.jsonl", "a", "9000", 300, 3);
+	put_many(&f, "p/b.jsonl", "b", "8000", 9, 1100);
+	finder_open(&f, 4096);
+	for (int i = 0; i < 3; i++) {
+		const struct answer *a = ask(&f, "red"), *b = ask(&f, "red -entry");
+		assert_int_equal(count_lines(&f, a), SEARCH_MOST);
+		assert_int_equal(count_lines(&f, b), SEARCH_MOST);
+		assert_int_equal(answer_size(a), answer_size(b));
+		answer_put(a);
+		answer_put(b);
+	}
+	finder_close(&f);
+}
+
+static void test_numbers(void **state)
+{
+	struct finder f;
+	struct buf why CLEANUP_BUF = BUF_INIT;
+	const struct answer *a;
+	uint64_t number;
+	char text[32];
+	three_sessions(&f, *state);
+	uint64_t first = number_of(&f, "red");
+	assert_true(first >> SEARCH_NUMBER_BITS == 0);
+	assert_int_equal(number_of(&f, "red"), first);
+	for (int i = 0; i < SEARCH_QUERIES; i++) {
+		snprintf(text, sizeof text, "word%d", i);
+		assert_true(number_of(&f, text) != first);
+	}
+	assert_false(searches_knows(f.s, first));
+	assert_int_equal(searches_get(f.s, first, &a), -ESTALE);
+	assert_int_equal(number_of(&f, "red"), first);
+	assert_true(searches_knows(f.s, first));
+	assert_int_equal(searches_number(f.s, SPAN_LIT("\"red"), &number, &why), -EINVAL);
+	assert_string_equal(buf_cstr(&why), "\"red: the quote is not closed");
+	finder_close(&f);
+}
+
+static void *ask_often(void *arg)
+{
+	struct finder *f = arg;
+	for (int i = 0; i < 50; i++)
+		answer_put(ask(f, i % 2 ? "red" : "blue"));
+	return NULL;
+}
+
+static bool is_over(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+/* Several that ask the same, while what they ask about changes; one that gives up takes nothing from the others. */
+static void test_threads(void **state)
+{
+	struct finder f;
+	pthread_t threads[4];
+	const struct answer *a;
+	const struct stop stop = {.is_asked = is_over};
+	three_sessions(&f, *state);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, ask_often, &f), 0);
+	for (int i = 0; i < 20; i++) {
+		append(f.p, "p/a.jsonl", SAYS("9", "1", "blue and red"));
+		stop_set(&stop);
+		int rc = searches_get(f.s, number_of(&f, "green"), &a);
+		stop_set(NULL);
+		assert_true(rc == -EINTR || rc == 0);
+		if (rc == 0)
+			answer_put(a);
+		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	wait_stale();
+	a = ask(&f, "blue and");
+	assert_int_equal(count_lines(&f, a), 20);
+	answer_put(a);
+	expect(&f, "green", "projects/p/c/entries/1/text.md:1:green\n");
+	finder_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(test_order),  TEST(test_kept),    TEST(test_grows),   TEST(test_full),
+	    TEST(test_budget), TEST(test_numbers), TEST(test_threads),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
