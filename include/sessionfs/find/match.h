@@ -24,8 +24,8 @@ struct match_file {
 	ssize_t (*read)(void *arg, void *p, size_t n, uint64_t off);
 	void *arg;
 };
-/* Whether some line of the file that ends behind `from` can match: 1, and *ret_at (may be NULL) is a place in the first
- * one, or behind its beginning at least; 0: none; or a negative errno. */
+/* Whether a line of the file can match that begins at `from` or behind it: 1, and *ret_at (may be NULL) is a place in
+ * the first such line; 0: none; or a negative errno. `from` is where a line begins. */
 int match_may(struct matcher *m, const struct match_file *file, uint64_t from, uint64_t *ret_at);
 
 /* An entry that matches, and what it takes in hits.txt without the prefix of its lines. */

@@ -1,0 +1,348 @@
+/* Each question about an entry is asked where it costs least: of the raw bytes, then of the index, then of the record.
+ */
+#include "match_impl.h"
+
+#include "sessionfs/base/clock.h"
+#include "sessionfs/base/stop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int matcher_open(const struct query *q, struct matcher **ret)
+{
+	struct matcher *m = calloc(1, sizeof *m);
+
+	if (!m)
+		return -ENOMEM;
+	m->q = q;
+	int rc = needles_make(q, &m->needles);
+	rc = rc < 0 ? rc : scanner_init(&m->scanner);
+	rc = rc < 0 ? rc : words_init(&m->words, q);
+	if (rc < 0)
+		matcher_close(m);
+	else
+		*ret = m;
+	return rc;
+}
+
+void matcher_close(struct matcher *m)
+{
+	if (!m)
+		return;
+	needles_release(&m->needles);
+	scanner_release(&m->scanner);
+	words_release(&m->words);
+	reader_release(&m->reader);
+	line_release(&m->label);
+	said_room_release(&m->room);
+	buf_release(&m->value);
+	buf_release(&m->path);
+	buf_release(&m->text);
+	free(m);
+}
+
+void matcher_forget(struct matcher *m)
+{
+	buf_reset(&m->reader.line.bytes);
+}
+
+int match_may(struct matcher *m, const struct match_file *file, uint64_t from, uint64_t *ret_at)
+{
+	uint64_t at = from;
+
+	scanner_set(&m->scanner, file);
+	int rc = scanner_find(&m->scanner, &m->needles, from, &at);
+	if (rc == 1 && ret_at)
+		*ret_at = at;
+	return rc;
+}
+
+/* --- what the index says ---------------------------------------------------------- */
+
+enum verdict { NO, YES, UNKNOWN };
+
+static enum verdict verdict_of(bool yes)
+{
+	return yes ? YES : NO;
+}
+
+/* Whether one of the fixed names is that folded text. */
+static enum verdict is_name(const char *name, struct span folded)
+{
+	if (!name)
+		return UNKNOWN;
+	if (strlen(name) != folded.n)
+		return NO;
+	for (size_t i = 0; i < folded.n; i++)
+		if ((name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]) != folded.p[i])
+			return NO;
+	return YES;
+}
+
+static enum verdict is_of_type(const struct entry *e, struct span folded)
+{
+	return is_name(record_type_name(e->type), folded);
+}
+
+static enum verdict is_of_role(const struct entry *e, struct span folded)
+{
+	return e->role == ROLE_NONE ? NO : is_name(record_role_name(e->role), folded);
+}
+
+static enum verdict may_use_tool(const struct entry *e)
+{
+	if (e->role == ROLE_TOOL_RESULT)
+		return UNKNOWN;
+	return e->role == ROLE_ASSISTANT && (e->flags & ENTRY_HAS_CALLS) ? UNKNOWN : NO;
+}
+
+static enum verdict may_fail(const struct entry *e)
+{
+	return e->role == ROLE_ASSISTANT || e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION ? UNKNOWN
+	                                                                                                  : NO;
+}
+
+/* ms since 1970 */
+static int64_t time_of(const struct session *s, const struct entry *e, bool *undated)
+{
+	if (e->time != NO_TIME)
+		return e->time;
+	*undated = true;
+	return time_ns(session_stat(s)->st_mtim) / 1000000;
+}
+
+static enum verdict index_says(const struct session *s, uint32_t i, const struct term *t, bool *undated)
+{
+	const struct entry *e = session_entry(s, i);
+
+	switch (t->kind) {
+	case TERM_WORD:
+		return said_any_of(e->type) ? UNKNOWN : NO;
+	case TERM_ROLE:
+		return is_of_role(e, t->text);
+	case TERM_TYPE:
+		return is_of_type(e, t->text);
+	case TERM_TOOL:
+		return may_use_tool(e);
+	case TERM_MODEL:
+		return e->type == RECORD_MODEL_CHANGE || e->role == ROLE_ASSISTANT ? UNKNOWN : NO;
+	case TERM_LABEL:
+		return session_label_record(s, i) == NO_ENTRY ? NO : UNKNOWN;
+	case TERM_AFTER:
+		return verdict_of(time_of(s, e, undated) >= t->day);
+	case TERM_BEFORE:
+		return verdict_of(time_of(s, e, undated) < t->day);
+	case TERM_IS:
+		return may_fail(e);
+	default: /* of the session: the caller knows */
+		return verdict_of(!t->negated);
+	}
+}
+
+/* --- what the record says --------------------------------------------------------- */
+
+/* The one line that `value` holds. */
+static struct span line_of(const struct buf *value)
+{
+	struct span s = buf_span(value);
+
+	if (s.n && s.p[s.n - 1] == '\n')
+		s.n--;
+	return s;
+}
+
+static bool is_text(struct matcher *m, struct json_value v, struct span folded)
+{
+	buf_reset(&m->value);
+	if (v.kind != JSON_STRING)
+		return false;
+	json_decode(v.text, JSON_CLEAN, &m->value);
+	return text_equals(buf_span(&m->value), folded);
+}
+
+static int uses_tool(struct matcher *m, const struct record *r, struct span folded, bool *ret)
+{
+	struct part_call call = {0};
+	int rc = 0;
+
+	*ret = r->role == ROLE_TOOL_RESULT && is_text(m, r->msg.tool_name, folded);
+	while (rc == 0 && !*ret && part_call_next(r, &call)) {
+		*ret = is_text(m, call.name, folded);
+		rc = stop_check();
+	}
+	return rc;
+}
+
+static int has_label(struct matcher *m, const struct session *s, uint32_t i, struct span folded, bool *ret)
+{
+	struct record r;
+	int rc = session_load(s, session_label_record(s, i), &m->label, &r);
+
+	if (rc < 0)
+		return rc;
+	if (r.label.kind == JSON_STRING)
+		json_decode(r.label.text, JSON_CLEAN, &m->value);
+	else
+		buf_addspan(&m->value, json_raw(r.label));
+	*ret = text_contains(buf_span(&m->value), folded);
+	return 0;
+}
+
+static int record_says(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
+                       const struct term *t, bool *ret)
+{
+	int rc = 0;
+
+	buf_reset(&m->value);
+	switch (t->kind) {
+	case TERM_ROLE:
+		part_role(r, &m->value);
+		*ret = text_equals(line_of(&m->value), t->text);
+		break;
+	case TERM_TYPE:
+		part_type(r, &m->value);
+		*ret = text_equals(line_of(&m->value), t->text);
+		break;
+	case TERM_MODEL:
+		part_model(r, &m->value);
+		*ret = text_contains(line_of(&m->value), t->text);
+		break;
+	case TERM_TOOL:
+		rc = uses_tool(m, r, t->text, ret);
+		break;
+	case TERM_LABEL:
+		rc = has_label(m, s, i, t->text, ret);
+		break;
+	default:
+		*ret = part_has_error(r);
+		break;
+	}
+	return rc < 0 ? rc : buf_err(&m->value);
+}
+
+static int look_at(void *arg, const struct said *said)
+{
+	struct matcher *m = arg;
+	int rc = stop_check();
+
+	return rc < 0 ? rc : words_look(&m->words, said->text);
+}
+
+static int has_words(struct matcher *m, const struct record *r, bool *ret)
+{
+	words_reset(&m->words);
+	int rc = said_each(r, &m->room, look_at, m);
+	*ret = words_are_there(&m->words);
+	return rc < 0 ? rc : 0;
+}
+
+/* --- judging ---------------------------------------------------------------------- */
+
+/* Whether the index alone refuses the entry. */
+static bool is_refused(struct matcher *m, const struct session *s, uint32_t i, bool *undated)
+{
+	for (size_t k = 0; k < m->q->terms.n; k++) {
+		const struct term *t = &m->q->terms.v[k];
+		enum verdict v = index_says(s, i, t, undated);
+		if (v != UNKNOWN && (v == YES) == t->negated)
+			return true;
+	}
+	return false;
+}
+
+/* Asks the record what the index does not know. */
+static int judge_record(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, bool *ret)
+{
+	bool undated = false;
+
+	*ret = true;
+	for (size_t k = m->words.n; k < m->q->terms.n && *ret; k++) {
+		const struct term *t = &m->q->terms.v[k];
+		bool has;
+		if (index_says(s, i, t, &undated) != UNKNOWN)
+			continue;
+		int rc = record_says(m, s, i, r, t, &has);
+		if (rc < 0)
+			return rc;
+		*ret = has != t->negated;
+	}
+	return *ret && m->words.n ? has_words(m, r, ret) : 0;
+}
+
+/* Appends entry i if it matches. */
+static int judge(struct matcher *m, const struct session *s, uint32_t i, struct found_list *out, bool *undated)
+{
+	struct record r;
+	struct found found;
+	bool matches;
+
+	if (is_refused(m, s, i, undated))
+		return i % 1024 ? 0 : stop_check();
+	int rc = session_read(s, i, &m->reader, &r);
+	rc = rc < 0 ? rc : judge_record(m, s, i, &r, &matches);
+	if (rc < 0 || !matches)
+		return rc;
+	rc = hits_count(m, s, i, &r, &found);
+	if (rc == 0 && !vec_reserve(out, 1))
+		rc = -ENOMEM;
+	if (rc == 0)
+		out->v[out->n++] = found;
+	return rc;
+}
+
+/* --- a session -------------------------------------------------------------------- */
+
+uint32_t match_entry_at(const struct session *s, uint64_t offset)
+{
+	uint32_t low = 0, high = session_count(s);
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct entry *e = session_entry(s, middle);
+		if (e->offset + e->length <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static ssize_t read_session(void *arg, void *p, size_t n, uint64_t off)
+{
+	return session_pread(arg, p, n, off);
+}
+
+/* The first entry from i on that is worth to be judged. */
+static int next_entry(struct matcher *m, const struct session *s, uint32_t i, uint32_t *ret)
+{
+	uint64_t at;
+
+	*ret = i;
+	if (m->needles.n == 0 && !m->needles.never)
+		return 0;
+	int rc = scanner_find(&m->scanner, &m->needles, session_entry(s, i)->offset, &at);
+	*ret = rc > 0 ? match_entry_at(s, at) : session_count(s);
+	return rc < 0 ? rc : 0;
+}
+
+int match_session(struct matcher *m, const struct session *s, uint32_t from, size_t most, struct found_list *out,
+                  uint32_t *ret_next, bool *ret_undated)
+{
+	struct match_file file = {read_session, (void *)s};
+	bool undated = false;
+	uint32_t i = from;
+	int rc = 0;
+
+	matcher_forget(m);
+	scanner_set(&m->scanner, &file);
+	while (rc == 0 && i < session_count(s) && out->n < most) {
+		rc = next_entry(m, s, i, &i);
+		if (rc == 0 && i < session_count(s))
+			rc = judge(m, s, i++, out, &undated);
+	}
+	if (rc == 0)
+		*ret_next = i;
+	if (ret_undated && undated)
+		*ret_undated = true;
+	return rc;
+}

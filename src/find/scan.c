@@ -1,0 +1,201 @@
+/* Blocks overlap, so that no word is cut: places are looked at that have MARGIN bytes of the same block on both sides,
+ * unless the file begins or ends there. */
+#include "scan.h"
+
+#include "sessionfs/base/stop.h"
+
+#include "query_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* A block is not larger than what a CPU keeps near, so it is read from memory once. */
+enum { BLOCK = 256 * 1024, MARGIN = 512 };
+
+_Static_assert(MARGIN >= NEEDLE_BYTES, "a run fits");
+
+/* --- needles ----------------------------------------------------------------------- */
+
+/* Adds the needle of a text that stands in the line as it is. */
+static void add_needle(struct needles *p, struct span folded)
+{
+	p->n += needle_make(folded, &p->v[p->n]);
+}
+
+/* The model is shown as provider/model, which stand apart. */
+static void add_model(struct needles *p, struct span text)
+{
+	const char *slash = memchr(text.p, '/', text.n);
+	size_t n = slash ? (size_t)(slash - text.p) : text.n;
+
+	if (slash && memchr(slash + 1, '/', text.n - n - 1))
+		return;
+	if (slash && text.n - n - 1 > n)
+		text = (struct span){slash + 1, text.n - n - 1};
+	else
+		text.n = n;
+	add_needle(p, text);
+}
+
+static void add_term(struct needles *p, const struct term *t)
+{
+	switch (t->kind) {
+	case TERM_WORD:
+		p->never |= memchr(t->text.p, '\n', t->text.n) != NULL;
+		add_needle(p, t->text);
+		break;
+	case TERM_TYPE:
+	case TERM_TOOL:
+		add_needle(p, t->text);
+		break;
+	case TERM_MODEL:
+		add_model(p, t->text);
+		break;
+	default: /* not in the line, or under another name */
+		break;
+	}
+}
+
+static int by_rarity(const void *a, const void *b)
+{
+	const struct needle *x = a, *y = b;
+
+	return (x->rarity < y->rarity) - (x->rarity > y->rarity);
+}
+
+int needles_make(const struct query *q, struct needles *ret)
+{
+	*ret = (struct needles){.v = calloc(q->terms.n, sizeof *ret->v)};
+	if (!ret->v)
+		return -ENOMEM;
+	for (size_t i = 0; i < q->terms.n; i++)
+		if (!q->terms.v[i].negated)
+			add_term(ret, &q->terms.v[i]);
+	qsort(ret->v, ret->n, sizeof *ret->v, by_rarity);
+	return 0;
+}
+
+void needles_release(struct needles *p)
+{
+	free(p->v);
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+
+int scanner_init(struct scanner *s)
+{
+	*s = (struct scanner){.bytes = malloc(BLOCK + NEEDLE_PAD)};
+	if (!s->bytes)
+		return -ENOMEM;
+	memset(s->bytes, 0, BLOCK + NEEDLE_PAD);
+	return 0;
+}
+
+void scanner_release(struct scanner *s)
+{
+	free(s->bytes);
+}
+
+void scanner_set(struct scanner *s, const struct match_file *file)
+{
+	s->file = file;
+	s->offset = s->n = 0;
+	s->at_end = false;
+}
+
+/* Has the block begin at `offset`; what it has of that already is not read again. */
+static int read_block(struct scanner *s, uint64_t offset)
+{
+	uint64_t end = s->offset + s->n;
+	size_t keep = offset >= s->offset && offset < end ? (size_t)(end - offset) : 0;
+
+	memmove(s->bytes, s->bytes + s->n - keep, keep);
+	s->offset = offset;
+	s->n = keep;
+	s->at_end = false;
+	while (s->n < BLOCK && !s->at_end) {
+		ssize_t n = s->file->read(s->file->arg, s->bytes + s->n, BLOCK - s->n, s->offset + s->n);
+		if (n < 0)
+			return (int)n;
+		s->at_end = n == 0;
+		s->n += (size_t)n;
+	}
+	return stop_check();
+}
+
+/* The last place of the block, and one more, that can be looked at. */
+static uint64_t block_end(const struct scanner *s)
+{
+	if (s->at_end)
+		return s->offset + s->n;
+	return s->offset + (s->n > MARGIN ? s->n - MARGIN : 0);
+}
+
+/* Has the block go on at `from`, or before it, where it does not. */
+static int have(struct scanner *s, uint64_t from)
+{
+	uint64_t begin = from > MARGIN ? from - MARGIN : 0;
+
+	return begin >= s->offset && from < block_end(s) ? 0 : read_block(s, begin);
+}
+
+/* --- finding ---------------------------------------------------------------------- */
+
+/* Whether the line at `place` has the other needles, too: true if it is not all in the block. Else *ret_next is behind
+ * the line. */
+static bool has_others(const struct scanner *s, const struct needles *needles, const char *place, const char **ret_next)
+{
+	const char *end = s->bytes + s->n;
+	const char *first = memrchr(s->bytes, '\n', (size_t)(place - s->bytes));
+	const char *last = memchr(place, '\n', (size_t)(end - place));
+
+	if (needles->n < 2 || (!first && s->offset > 0) || (!last && !s->at_end))
+		return true;
+	first = first ? first + 1 : s->bytes;
+	last = last ? last : end;
+	for (size_t i = 1; i < needles->n; i++) {
+		if (needle_find(&needles->v[i], first, first, last, last))
+			continue;
+		*ret_next = last;
+		return false;
+	}
+	return true;
+}
+
+/* The same in the block, from `from` on. NULL: none; then *ret_next is where the search is to go on. */
+static const char *find_in_block(const struct scanner *s, const struct needles *needles, uint64_t from,
+                                 uint64_t *ret_next)
+{
+	const char *p = s->bytes + (from - s->offset), *to = s->bytes + (block_end(s) - s->offset);
+
+	while (p < to) {
+		const char *place = needle_find(&needles->v[0], s->bytes, p, to, s->bytes + s->n);
+		if (!place)
+			break;
+		if (has_others(s, needles, place, &p))
+			return place;
+	}
+	*ret_next = s->offset + (uint64_t)((p > to ? p : to) - s->bytes);
+	return NULL;
+}
+
+int scanner_find(struct scanner *s, const struct needles *needles, uint64_t from, uint64_t *ret_at)
+{
+	int rc = needles->never ? 0 : have(s, from);
+
+	if (needles->never)
+		return 0;
+	for (; rc == 0; rc = have(s, from)) {
+		if (from >= block_end(s))
+			return 0;
+		*ret_at = from;
+		if (needles->n == 0)
+			return 1;
+		const char *place = find_in_block(s, needles, from, &from);
+		if (!place)
+			continue;
+		*ret_at = s->offset + (uint64_t)(place - s->bytes);
+		return 1;
+	}
+	return rc;
+}

@@ -1,0 +1,101 @@
+#include "words.h"
+
+#include "sessionfs/base/fold.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Of the text, at a time: what stays near the CPU when it is looked through for many words. */
+enum { PIECE = 16 * 1024 };
+
+int words_init(struct words *w, const struct query *q)
+{
+	*w = (struct words){.v = q->terms.v};
+	for (; w->n < q->terms.n && w->v[w->n].kind == TERM_WORD; w->n++) {
+		w->wanted += !w->v[w->n].negated;
+		if (w->longest < w->v[w->n].text.n)
+			w->longest = w->v[w->n].text.n;
+	}
+	w->folded = malloc(w->longest + FOLD_ROOM(PIECE));
+	return w->folded ? 0 : -ENOMEM;
+}
+
+void words_release(struct words *w)
+{
+	free(w->folded);
+}
+
+void words_reset(struct words *w)
+{
+	memset(w->found, 0, sizeof w->found);
+	w->missing = w->wanted;
+}
+
+/* The bytes that the next piece takes of a text: characters are not cut. */
+static size_t piece_size(struct span text)
+{
+	if (text.n <= PIECE)
+		return text.n;
+	size_t n = PIECE;
+	while (n > PIECE - 4 && ((unsigned char)text.p[n] & 0xc0) == 0x80)
+		n--;
+	return n;
+}
+
+/* Folds the next piece of *rest behind what a word that ends in it may begin with. False at the end of the text. */
+static bool next_piece(struct words *w, struct span *rest)
+{
+	size_t n = piece_size(*rest), keep = w->longest - (w->longest > 0);
+
+	if (n == 0)
+		return false;
+	keep = keep < w->filled ? keep : w->filled;
+	memmove(w->folded, w->folded + w->filled - keep, keep);
+	w->filled = keep + fold_write(rest->p, n, w->folded + keep);
+	*rest = (struct span){rest->p + n, rest->n - n};
+	return true;
+}
+
+/* A word that holds a newline is in no line; a text has many. */
+static bool has_word(const struct words *w, size_t i)
+{
+	struct span word = w->v[i].text;
+
+	return memmem(w->folded, w->filled, word.p, word.n) && !memchr(word.p, '\n', word.n);
+}
+
+bool words_look(struct words *w, struct span text)
+{
+	w->filled = 0;
+	while (next_piece(w, &text)) {
+		for (size_t i = 0; i < w->n; i++) {
+			if (w->found[i] || !has_word(w, i))
+				continue;
+			w->found[i] = true;
+			if (i >= w->wanted)
+				return true;
+			w->missing--;
+		}
+		if (w->missing == 0 && w->wanted == w->n)
+			return true;
+	}
+	return false;
+}
+
+bool words_are_there(const struct words *w)
+{
+	for (size_t i = w->wanted; i < w->n; i++)
+		if (w->found[i])
+			return false;
+	return w->missing == 0;
+}
+
+bool words_any(struct words *w, struct span text)
+{
+	w->filled = 0;
+	while (next_piece(w, &text))
+		for (size_t i = 0; i < w->wanted; i++)
+			if (has_word(w, i))
+				return true;
+	return false;
+}

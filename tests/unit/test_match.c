@@ -1,0 +1,446 @@
+/* match: which entries a query finds, and which lines of them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "session_fixture.h"
+#include "find_fixture.h"
+
+#include <time.h>
+
+#define HEAD(id) "{\"type\":\"message\",\"id\":\"" id "\",\"timestamp\":\"2026-03-0" id "T12:00:00Z\",\"message\":"
+
+static const char *const text =
+    HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"Hello \\\"world\\\"\\nTwo Words\\/here k\"}}\n" /* 0 */
+    HEAD("2") "{\"role\":\"assistant\",\"provider\":\"acme\",\"model\":\"Big/1\",\"content\":["
+	      "{\"type\":\"thinking\",\"thinking\":\"hmm hello\"},{\"type\":\"text\",\"text\":\"Sure.\"},"
+	      "{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"Bash\",\"arguments\":"
+	      "{\"command\":\"ls -l\\nhello\",\"list\":[1, 2,\"a\\u0062c\"]}}]}}\n" /* 1 */
+    HEAD("3") "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"toolName\":\"bash\",\"isError\":true,\"content\":"
+	      "[{\"type\":\"text\",\"text\":\"\"}]}}\n" /* 2 */
+    HEAD("4") "{\"role\":\"bashExecution\",\"command\":\"make\",\"output\":\"\xc3\x89t\\u00e9 \\ud83d\\ude00\","
+	      "\"exitCode\":2}}\n"                                                                      /* 3 */
+	      "{\"type\":\"label\",\"id\":\"5\",\"targetId\":\"1\",\"label\":\"Works Fine\"}\n"         /* 4 */
+	      "{\"type\":\"session_info\",\"id\":\"6\",\"name\":\"  The Name \"}\n"                     /* 5 */
+	      "{\"type\":\"model_change\",\"id\":\"7\",\"provider\":\"other\",\"modelId\":\"small\"}\n" /* 6 */
+	      "[\"no object\"]\n"                                                                       /* 7 */
+    HEAD("8") "{\"role\":\"assistant\",\"stopReason\":\"aborted\",\"content\":\"\\u017felf \\u212Aey \\u0000\"}}\n" /* 8
+                                                                                                                     */
+    ;
+
+static void entries_found(void **state)
+{
+	static const struct {
+		const char *query, *want;
+	} rows[] = {
+	    {"hello", "0 1 "},
+	    {"HELLO world", "0 "},
+	    {"\"hello \"", "0 "},
+	    {"words/HERE", "0 "},
+	    {"\"Words/here K\"", "0 "},
+	    {"\"world two\"", ""},
+	    {"hello -world", "1 "},
+	    {"-hello", "2 3 4 5 6 7 8 "},
+	    {"\"command: ls\"", "1 "},
+	    {"command:", "1 "},
+	    {"\": ls\"", "1 "},
+	    {"[1,2", "1 "},
+	    {"2,", "1 "},
+	    {"a\\u0062c", "1 "},
+	    {"abc", ""},
+	    {"list:", "1 "},
+	    {"\"list: [\"", "1 "},
+	    {"error", "2 "},
+	    {"\"$ make\"", "3 "},
+	    {"$", "3 "},
+	    {"\"$ \"", "3 "},
+	    {"2", "1 3 "},
+	    {"\xc3\xa9T\xc3\x89", "3 "},
+	    {"\xf0\x9f\x98\x80", "3 "},
+	    {"works", "4 "},
+	    {"\"the name\"", "5 "},
+	    {"\" the\"", ""},
+	    {"aborted", "8 "},
+	    {"self", "8 "},
+	    {"KEY", "8 "},
+	    {"\xe2\x84\xaa", "0 3 4 8 "},
+	    {"\xe2\x90\x80", "8 "},
+	    {"object", ""},
+	    {"toolCall", ""},
+	    {"acme", ""},
+	    {"role:user", "0 "},
+	    {"role:TOOLRESULT", "2 "},
+	    {"role:tool", ""},
+	    {"-role:assistant", "0 2 3 4 5 6 7 "},
+	    {"type:label", "4 "},
+	    {"type:message -role:assistant", "0 2 3 "},
+	    {"type:Model_Change", "6 "},
+	    {"tool:bash", "1 2 "},
+	    {"tool:bas", ""},
+	    {"-tool:bash role:assistant", "8 "},
+	    {"tool:bash hello", "1 "},
+	    {"model:big", "1 "},
+	    {"model:acme/b", "1 "},
+	    {"model:SMALL", "6 "},
+	    {"model:/", "1 6 "},
+	    {"model:e/big/1", "1 "},
+	    {"model:", NULL},
+	    {"label:\"works f\"", "0 "},
+	    {"-label:works role:user", ""},
+	    {"label:x", ""},
+	    {"is:error", "2 3 8 "},
+	    {"-is:error type:message", "0 1 "},
+	    {"after:2026-03-03", "2 3 4 5 6 7 8 "},
+	    {"before:2026-03-03", "0 1 "},
+	    {"-after:2026-03-03", "0 1 "},
+	    {"after:2026-03-02 before:2026-03-03", "1 "},
+	    {"title:x", "0 1 2 3 4 5 6 7 8 "},
+	};
+	struct fixture f;
+
+	(void)state;
+	struct session *s = open_text(&f, text);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		CLEANUP_BUF struct buf got = BUF_INIT;
+		struct query *q;
+		if (!rows[i].want) {
+			assert_int_equal(query_parse(span_of(rows[i].query), 0, &q), -EINVAL);
+			continue;
+		}
+		match_all(s, span_of(rows[i].query), &got);
+		if (!span_is(buf_span(&got), rows[i].want))
+			fail_msg("%s: found `%.*s`, not `%s`", rows[i].query, (int)got.n, got.p, rows[i].want);
+	}
+	fixture_release(&f);
+}
+
+static void lines_found(void **state)
+{
+	static const struct {
+		const char *query;
+		uint32_t entry;
+		const char *want;
+	} rows[] = {
+	    {"hello", 0, "P/entries/1/text.md:1:Hello \"world\"\n"},
+	    {"hello k", 0, "P/entries/1/text.md:1:Hello \"world\"\nP/entries/1/text.md:2:Two Words/here k\n"},
+	    {"hello l", 1,
+	     "P/entries/2/thinking.md:1:hmm hello\n"
+	     "P/entries/2/tool-calls/1-Bash/arguments.json:2:  \"command\": \"ls -l\\nhello\",\n"
+	     "P/entries/2/tool-calls/1-Bash/arguments.json:3:  \"list\": [\n"},
+	    /* "list" is on a line of its own in the file, where the view has it behind the key */
+	    {"\"list: [\"", 1, ""},
+	    {"role:user", 0, "P/entries/1/text.md:1:Hello \"world\"\nP/entries/1/text.md:2:Two Words/here k\n"},
+	    {"-zzz", 2, "P/entries/3/error:1:error\n"},
+	    {"2", 3, "P/entries/4/error:1:2\n"},
+	    {"make", 3, "P/entries/4/text.md:1:$ make\n"},
+	    {"works", 4, ""},
+	};
+	struct fixture f;
+
+	(void)state;
+	struct session *s = open_text(&f, text);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		CLEANUP_BUF struct buf got = BUF_INIT;
+		struct query *q = NULL;
+		struct matcher *m = NULL;
+		assert_int_equal(query_parse(span_of(rows[i].query), 0, &q), 0);
+		assert_int_equal(matcher_open(q, &m), 0);
+		assert_int_equal(match_lines(m, s, rows[i].entry, SPAN_LIT("P/"), &got), 0);
+		if (!span_is(buf_span(&got), rows[i].want))
+			fail_msg("%s: `%.*s`, not `%s`", rows[i].query, (int)got.n, got.p, rows[i].want);
+		matcher_close(m);
+		query_free(q);
+	}
+	fixture_release(&f);
+}
+
+/* Those that are found in steps of one are those that are found at once; what has no time is as old as the file. */
+static void in_steps(void **state)
+{
+	struct fixture f;
+	struct query *q = NULL;
+	struct matcher *m = NULL;
+	struct found_list found = {0};
+	uint32_t next = 0;
+	bool undated = false;
+
+	(void)state;
+	struct session *s = open_text(&f, text);
+	assert_int_equal(query_parse(SPAN_LIT("hello"), 0, &q), 0);
+	assert_int_equal(matcher_open(q, &m), 0);
+	assert_int_equal(match_session(m, s, 0, 1, &found, &next, &undated), 0);
+	assert_int_equal(found.n, 1);
+	assert_int_equal(next, 1);
+	assert_int_equal(match_session(m, s, next, 2, &found, &next, &undated), 0);
+	assert_int_equal(found.n, 2);
+	assert_int_equal(found.v[1].lines, 2);
+	assert_int_equal(next, 2);
+	assert_int_equal(match_session(m, s, next, 3, &found, &next, &undated), 0);
+	assert_int_equal(found.n, 2);
+	assert_int_equal(next, session_count(s));
+	assert_false(undated);
+	matcher_close(m);
+	query_free(q);
+	found.n = 0;
+	assert_int_equal(query_parse(SPAN_LIT("after:2026-03-09"), 0, &q), 0);
+	assert_int_equal(matcher_open(q, &m), 0);
+	assert_int_equal(match_session(m, s, 0, SIZE_MAX, &found, &next, &undated), 0);
+	assert_int_equal(found.n, 4);
+	assert_true(undated);
+	vec_release(&found);
+	matcher_close(m);
+	query_free(q);
+	fixture_release(&f);
+}
+
+/* One matcher reads one session after the other, with lines at the same places. */
+static void session_after_session(void **state)
+{
+	struct fixture a, b;
+	struct query *q = NULL;
+	struct matcher *m = NULL;
+	struct found_list found = {0};
+	uint32_t next;
+
+	(void)state;
+	open_text(&a, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"one\"}}\n");
+	open_text(&b, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"two\"}}\n");
+	assert_int_equal(query_parse(SPAN_LIT("two"), 0, &q), 0);
+	assert_int_equal(matcher_open(q, &m), 0);
+	for (int i = 0; i < 3; i++) {
+		CLEANUP_BUF struct buf lines = BUF_INIT;
+		found.n = 0;
+		assert_int_equal(match_session(m, a.s, 0, SIZE_MAX, &found, &next, NULL), 0);
+		assert_int_equal(found.n, 0);
+		assert_int_equal(match_lines(m, a.s, 0, SPAN_LIT(""), &lines), 0);
+		assert_int_equal(lines.n, 0);
+		assert_int_equal(match_lines(m, b.s, 0, SPAN_LIT(""), &lines), 0);
+		assert_true(span_is(buf_span(&lines), "entries/1/text.md:1:two\n"));
+		assert_int_equal(match_session(m, b.s, 0, SIZE_MAX, &found, &next, NULL), 0);
+		assert_int_equal(found.n, 1);
+	}
+	vec_release(&found);
+	matcher_close(m);
+	query_free(q);
+	fixture_release(&a);
+	fixture_release(&b);
+}
+
+/* --- at random ------------------------------------------------------------------- */
+
+static uint64_t dice;
+
+static unsigned roll(unsigned sides)
+{
+	dice = dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (unsigned)(dice >> 33) % sides;
+}
+
+/* Few characters, so that words occur; those that fold oddly, and those that JSON escapes. */
+static const char *const letters[] = {
+    "a",
+    "B",
+    "k",
+    "K",
+    "\xe2\x84\xaa",
+    "s",
+    "S",
+    "\xc5\xbf",
+    "x",
+    " ",
+    " ",
+    "/",
+    ":",
+    "$",
+    "[",
+    ",",
+    "1",
+    "\xc3\xa9",
+    "\xc3\x89",
+    "\xd0\xbf",
+    "\xd0\x9f",
+    "\xe6\x96\x87",
+    "\xf0\x90\x90\x80",
+    "\xf0\x90\x90\xa8",
+    "\\\\",
+    "\\n",
+    "\\t",
+    "\\u0000",
+    "\\ud800",
+    "\xff",
+};
+enum { LETTERS = sizeof letters / sizeof *letters, SPELLED = 24 };
+
+static void add_letter(unsigned i, struct buf *out)
+{
+	static const char *const escaped[SPELLED] = {
+	    "\\u0061", "\\u0042", "\\u006b", "\\u004B", "\\u212a", "\\u0073", "\\u0053",        "\\u017F",
+	    "\\u0078", "\\u0020", "\\u0020", "\\/",     "\\u003a", "\\u0024", "\\u005B",        "\\u002c",
+	    "\\u0031", "\\u00e9", "\\u00C9", "\\u043f", "\\u041F", "\\u6587", "\\ud801\\udc00", "\\uD801\\uDC28"};
+
+	buf_adds(out, i < SPELLED && roll(8) == 0 ? escaped[i] : letters[i]);
+}
+
+static void add_text(unsigned n, struct buf *out)
+{
+	buf_addc(out, '"');
+	for (unsigned i = roll(n); i-- > 0;)
+		add_letter(roll(LETTERS), out);
+	buf_addc(out, '"');
+}
+
+/* An entry; a long one now and then, so that words stand at the seams of blocks. */
+static void add_entry(unsigned id, struct buf *out)
+{
+	buf_addf(out, "{\"type\":\"message\",\"id\":\"%u\",\"message\":{\"role\":\"%s\",\"content\":[", id,
+	         roll(2) ? "assistant" : "user");
+	if (roll(400) == 0) {
+		buf_adds(out, "{\"type\":\"text\",\"text\":\"");
+		for (unsigned i = 100000 + roll(300000); i-- > 0;)
+			buf_addc(out, '-');
+		buf_adds(out, "\"},");
+	}
+	buf_adds(out, "{\"type\":\"text\",\"text\":");
+	add_text(30, out);
+	buf_adds(out, "},{\"type\":\"toolCall\",\"name\":\"t\",\"arguments\":{");
+	add_text(4, out);
+	buf_adds(out, " : ");
+	add_text(8, out);
+	buf_adds(out, ",\"s\":[1 , ");
+	add_text(6, out);
+	buf_adds(out, "] }}]}}\n");
+}
+
+/* Words as a query writes them, and for the other way. */
+static void make_words(struct buf *query, struct brute *b, struct buf words[2])
+{
+	*b = (struct brute){.n = 1 + roll(2)};
+	for (size_t i = 0; i < b->n; i++) {
+		buf_reset(&words[i]);
+		for (unsigned k = 1 + roll(roll(3) ? 4 : 12); k-- > 0;) {
+			unsigned letter = roll(LETTERS);
+			if (letters[letter][0] == '\\')
+				buf_adds(&words[i], roll(2) ? "\\" : roll(2) ? "\xe2\x90\x80" : "\xef\xbf\xbd");
+			else
+				buf_adds(&words[i], letters[letter]);
+		}
+		b->words[i] = buf_span(&words[i]);
+		b->negated[i] = roll(6) == 0;
+		buf_addf(query, "%s\"%.*s\" ", b->negated[i] ? "-" : "", (int)words[i].n, words[i].p);
+	}
+}
+
+static void check_words(const struct session *s)
+{
+	CLEANUP_BUF struct buf query = BUF_INIT, got = BUF_INIT, want = BUF_INIT;
+	struct buf words[2] = {BUF_INIT, BUF_INIT};
+	struct brute b;
+
+	make_words(&query, &b, words);
+	match_all(s, buf_span(&query), &got);
+	for (uint32_t i = 0; i < session_count(s); i++)
+		if (brute_matches(s, i, &b))
+			buf_addf(&want, "%u ", i);
+	if (!span_eq(buf_span(&got), buf_span(&want)))
+		fail_msg("%.*s: found %.*s, not %.*s", (int)query.n, query.p, (int)got.n, got.p, (int)want.n, want.p);
+	buf_release(&words[0]);
+	buf_release(&words[1]);
+}
+
+static void against_every_entry(void **state)
+{
+	const char *seed = getenv("SESSIONFS_TEST_SEED");
+
+	(void)state;
+	dice = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
+	print_message("SESSIONFS_TEST_SEED=%" PRIu64 "\n", dice);
+	for (int file = 0; file < 20; file++) {
+		CLEANUP_BUF struct buf bytes = BUF_INIT;
+		struct fixture f;
+		buf_adds(&bytes, HEADER);
+		for (unsigned i = 0; i < 60; i++)
+			add_entry(i, &bytes);
+		assert_int_equal(open_bytes(&f, bytes.p, bytes.n), 0);
+		for (int i = 0; i < 60; i++)
+			check_words(f.s);
+		fixture_release(&f);
+	}
+}
+
+/* A word that stands at each place around the seams of two blocks. */
+static void at_the_seams(void **state)
+{
+	static const char *const ways[] = {"needle in hay", "needle\\u0020in hay", "\\u006e\\u0065edle in ha\\u0079"};
+
+	(void)state;
+	for (size_t before = 261000; before < 262400; before += 7) {
+		CLEANUP_BUF struct buf bytes = BUF_INIT, got = BUF_INIT;
+		struct fixture f;
+		buf_adds(&bytes, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"");
+		while (bytes.n < before)
+			buf_addc(&bytes, '-');
+		buf_addf(&bytes, "%s\"}}\n", ways[before % 3]);
+		assert_int_equal(open_bytes(&f, bytes.p, bytes.n), 0);
+		match_all(f.s, SPAN_LIT("\"Needle in hay\""), &got);
+		assert_true(span_is(buf_span(&got), "0 "));
+		fixture_release(&f);
+	}
+}
+
+/* A line of some MiB is looked at in pieces: a word at each place around their ends. */
+static void in_long_lines(void **state)
+{
+	(void)state;
+	for (size_t before = 16300; before < 16420; before++) {
+		CLEANUP_BUF struct buf bytes = BUF_INIT, got = BUF_INIT;
+		struct fixture f;
+		buf_adds(&bytes, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"");
+		for (size_t i = 0; i < before; i++)
+			buf_addc(&bytes, '-');
+		buf_adds(&bytes, "\xc3\x89t\xc3\xa9 \xe2\x84\xaa\xe6\x96\x87 end\"}}\n");
+		assert_int_equal(open_bytes(&f, bytes.p, bytes.n), 0);
+		match_all(f.s, SPAN_LIT("\"\xc3\xa9T\xc3\xa9 k\xe6\x96\x87 e\" nd"), &got);
+		assert_true(span_is(buf_span(&got), "0 "));
+		fixture_release(&f);
+	}
+}
+
+static ssize_t fail_to_read(void *arg, void *p, size_t n, uint64_t off)
+{
+	(void)arg, (void)p, (void)n, (void)off;
+	return -EIO;
+}
+
+static void errors(void **state)
+{
+	struct match_file file = {fail_to_read, NULL};
+	struct query *q = NULL;
+	struct matcher *m = NULL;
+
+	(void)state;
+	assert_int_equal(query_parse(SPAN_LIT("x"), 0, &q), 0);
+	assert_int_equal(matcher_open(q, &m), 0);
+	assert_int_equal(match_may(m, &file, 0, NULL), -EIO);
+	matcher_close(m);
+	query_free(q);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(entries_found),
+	    cmocka_unit_test(lines_found),
+	    cmocka_unit_test(in_steps),
+	    cmocka_unit_test(session_after_session),
+	    cmocka_unit_test(against_every_entry),
+	    cmocka_unit_test(at_the_seams),
+	    cmocka_unit_test(in_long_lines),
+	    cmocka_unit_test(errors),
+	};
+
+	setenv("TZ", "UTC", 1);
+	tzset();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
