@@ -260,6 +260,35 @@ function compareListed(listed, bytes, fsx, dir, info) {
 	same("title", `${title.join("")}\n`, text(fsx.bytes(`${dir}/title`)));
 }
 
+// The rows of a table, without its headings.
+function rowsOf(fsx, name) {
+	const cell = (c) => c.replace(/\\(.)/g, (_, e) => ({ t: "\t", n: "\n" })[e] ?? e);
+	return text(fsx.bytes(name)).split("\n").slice(1, -1).map((row) => row.split("\t").map(cell));
+}
+
+// What all sessions are listed with is what was compared with pi for each.
+function compareRow(row, dir, info) {
+	same("a row of sessions.tsv", true, row !== undefined);
+	if (!row) return;
+	const numbers = [info.usage?.totalTokens, info.usage?.cost].map((n) => String(n ?? ""));
+	const expected = [info.id, ...dir.split("/").slice(1), info.created ?? "", info.modified ?? "", String(info.entries)];
+	same("sessions.tsv", [...expected, ...numbers, info.title], [...row.slice(0, 6), row[7], row[8], row[10]]);
+}
+
+// The sums of usage.tsv by project and model are those of the sessions.
+function compareUse(shown, fsx) {
+	const sums = (rows) => {
+		const of = new Map();
+		for (const [key, ...n] of rows) of.set(key, n.map((x, i) => x + (of.get(key)?.[i] ?? 0)));
+		return Object.fromEntries([...of].sort().map(([key, n]) => [key, n.map((x) => Number(x.toPrecision(12)))]));
+	};
+	const fields = ["input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"];
+	const used = [...shown.values()].flatMap(({ dir, info }) =>
+		Object.entries(info.usage?.models ?? {}).map(([model, u]) => [`${dir.split("/")[1]} ${model}`, ...fields.map((f) => u[f])]));
+	where = "usage.tsv";
+	same("usage", sums(used), sums(rowsOf(fsx, "usage.tsv").map(([, project, model, , ...n]) => [`${project} ${model}`, ...n.map(Number)])));
+}
+
 // What QUIRKS.md says is not as in pi: an id that is true, a time that is a list, a list in a version 1 file.
 function isKnown(bytes) {
 	const { header, entries } = entriesOf(bytes);
@@ -268,7 +297,7 @@ function isKnown(bytes) {
 	return old || Array.isArray(header.timestamp) || values.some((v) => v.id === true);
 }
 
-async function compareFile(source, file, fsx, shown, oracles) {
+async function compareFile(source, file, fsx, shown, rows, oracles) {
 	const bytes = fs.readFileSync(path.join(source, file));
 	const lists = await oracles.newest.ask({ list: path.dirname(copy(source, file)) });
 	const pi = await oracles.newest.ask({ open: copy(source, file) });
@@ -301,6 +330,7 @@ async function compareFile(source, file, fsx, shown, oracles) {
 	same("messages", pi.roles, info.messages);
 	same("usage", pi.usage ?? undefined, info.usage);
 	compareListed(Array.isArray(lists) ? lists[0] : undefined, bytes, fsx, dir, info);
+	compareRow(rows.get(dir), dir, info);
 
 	if (pi.grown || process.env.CONFORMANCE_NEWEST) {
 		skip();
@@ -328,9 +358,12 @@ for (let i = 0; i < pairs.length; i += 2) {
 			shown.set(info.file, { dir, info });
 		}
 	}
+	const rows = new Map(rowsOf(fsx, "sessions.tsv").map((row) => [`projects/${row[1]}/${row[2]}`, row]));
+	same("rows of sessions.tsv", shown.size, rows.size);
+	compareUse(shown, fsx);
 	for (const file of sessionFiles(source)) {
 		try {
-			await compareFile(source, file, fsx, shown, oracles);
+			await compareFile(source, file, fsx, shown, rows, oracles);
 		} catch (e) {
 			where = file;
 			fail("comparison", e.stack);
