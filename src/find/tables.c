@@ -13,17 +13,16 @@
 /* A text as a cell. */
 static void add_cell(struct span text, struct buf *out)
 {
+	size_t done = 0;
 	for (size_t i = 0; i < text.n; i++) {
 		char c = text.p[i];
-		if (c == '\t')
-			buf_adds(out, "\\t");
-		else if (c == '\n')
-			buf_adds(out, "\\n");
-		else if (c == '\\')
-			buf_adds(out, "\\\\");
-		else
-			buf_addc(out, c);
+		if (c != '\t' && c != '\n' && c != '\\')
+			continue;
+		buf_add(out, text.p + done, i - done);
+		buf_adds(out, c == '\t' ? "\\t" : c == '\n' ? "\\n" : "\\\\");
+		done = i + 1;
 	}
+	buf_add(out, text.p + done, text.n - done);
 }
 
 static void add_cost(double cost, struct buf *out)
