@@ -75,9 +75,13 @@ changes() {
 	entry a2 '{"role":"assistant","content":[],"provider":"p","model":"m","usage":{"input":3,"output":4,"cost":{"total":0.1}}}' >>"$new"
 	touch -d 2026-03-01 "$new" # older than others: no time of the root shows it
 	agrees "it was used"
+	# By now the kernel has been told all, and keeps what it can.
+	sleep 2.5
+	says || die "nothing has changed"
 	sed -i 's/"input":3/"input":5/' "$new" && touch -d 2026-03-01 "$new"
 	agrees "it was rewritten, as large as before"
 	printf '{"type":"session_info","id":"a3","parentId":"a2","name":"Forecast\\tcommand"}\n' >>"$new"
+	touch -d 2026-03-01 "$new" # the time of its day is as before
 	agrees "it was named"
 	cp "$new" "$T/src/second.jsonl"
 	agrees "a copy of it in another project"
