@@ -62,6 +62,7 @@ unit_tests := $(unit_sources:tests/unit/%.c=$(BUILD)/unit/%)
 wire_sources := $(wildcard tests/wire/test_*.c)
 wire_tests := $(wire_sources:tests/wire/%.c=$(BUILD)/wire/%)
 golden_dump := $(BUILD)/golden/dump
+match_ask := $(BUILD)/match_ask
 fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
 fuzz_targets := $(fuzz_sources:tests/fuzz/%.c=$(BUILD)/targets/%)
 fuzz_shared := $(BUILD)/targets/fuzz.o $(BUILD)/targets/portable.o $(BUILD)/targets/walk.o $(BUILD)/targets/wire.o
@@ -119,6 +120,10 @@ $(BUILD)/wire/test_coherence: private linking += -Wl,--wrap=tree_missing_class
 $(golden_dump): tests/golden/dump.c $(BUILD)/libsessionfs.a | $(BUILD)/golden
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a $(libs)
 
+# Asks queries, for tests/e2e/search-words.sh.
+$(match_ask): tests/tools/match_ask.c $(BUILD)/libsessionfs.a
+	$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a $(libs)
+
 # By libFuzzer (FUZZ=1), or the plain program that reads inputs from files.
 $(BUILD)/targets/%.o: tests/fuzz/%.c | $(BUILD)/targets
 	$(CC) $(own_cppflags) -Itests/unit -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
@@ -143,7 +148,7 @@ $(BUILD)/targets/fuzz_wire: private linking += -Wl,--wrap=log_error
 fuzz-targets: $(fuzz_targets)
 	@:
 
-fast-targets: $(BUILD)/sessionfs $(golden_dump) $(unit_tests) $(wire_tests)
+fast-targets: $(BUILD)/sessionfs $(golden_dump) $(match_ask) $(unit_tests) $(wire_tests)
 	@:
 
 $(BUILD)/unit $(BUILD)/wire $(BUILD)/golden $(BUILD)/targets:

@@ -1,0 +1,467 @@
+"""What a query finds in a session file, computed from its lines without an index, a prefilter or any of our code: each
+entry is parsed by the grammar of JSON, its texts are made, folded and looked through.
+
+usage: find_oracle.py ASK SEED ROUNDS FILE...	ASK: the program tests/tools/match_ask.c"""
+
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def simple(character):
+    full, lower = character.casefold(), character.lower()
+    if len(full) == 1:
+        return full
+    return lower if len(lower) == 1 else character
+
+
+def fold(text):
+    return "".join(map(simple, text))
+
+
+# --- JSON, every value as it is stored ------------------------------------------------
+
+SPACE = re.compile(r"[ \t\r\n]*")
+STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"')
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+ESCAPE = re.compile(r'\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.))')
+PLAIN = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+
+def unescape(m):
+    if m[1]:
+        return chr(0x10000 + ((int(m[1], 16) - 0xD800) << 10) + int(m[2], 16) - 0xDC00)
+    return chr(int(m[3], 16)) if m[3] else PLAIN.get(m[4], m[4])
+
+
+def decoded(raw):
+    return ESCAPE.sub(unescape, raw)
+
+
+class Bad(Exception):
+    pass
+
+
+class Value:
+    """kind: s, n, l(iteral), a, o; raw: of a scalar; items: of an array the values, of an object (raw key, value)"""
+
+    def __init__(self, kind, raw="", items=()):
+        self.kind, self.raw, self.items = kind, raw, items
+
+    def get(self, name):
+        found = None
+        for key, value in self.items if self.kind == "o" else ():
+            if decoded(key) == name:
+                found = value
+        return found
+
+
+def skip(text, at):
+    return SPACE.match(text, at).end()
+
+
+def parse_items(text, at, end, one):
+    items = []
+    at = skip(text, at)
+    if text[at : at + 1] == end:
+        return items, at + 1
+    while True:
+        item, at = one(text, skip(text, at))
+        items.append(item)
+        at = skip(text, at)
+        if text[at : at + 1] == end:
+            return items, at + 1
+        if text[at : at + 1] != ",":
+            raise Bad
+        at += 1
+
+
+def parse_member(text, at):
+    key = STRING.match(text, at)
+    at = skip(text, key.end()) if key else 0
+    if not key or text[at : at + 1] != ":":
+        raise Bad
+    value, at = parse_value(text, skip(text, at + 1))
+    return (key[1], value), at
+
+
+def parse_value(text, at):
+    c = text[at : at + 1]
+    if c == "{":
+        items, at = parse_items(text, at + 1, "}", parse_member)
+        return Value("o", items=items), at
+    if c == "[":
+        items, at = parse_items(text, at + 1, "]", parse_value)
+        return Value("a", items=items), at
+    if m := STRING.match(text, at):
+        return Value("s", m[1]), m.end()
+    if m := NUMBER.match(text, at):
+        return Value("n", m[0]), m.end()
+    for word in ("true", "false", "null"):
+        if text.startswith(word, at):
+            return Value("l", word), at + len(word)
+    raise Bad
+
+
+def parse(line):
+    try:
+        value, at = parse_value(line, skip(line, 0))
+    except (Bad, RecursionError):
+        return None
+    return value if skip(line, at) == len(line) else None
+
+
+def compact(v):
+    if v.kind == "o":
+        return "{" + ",".join(f'"{k}":{compact(x)}' for k, x in v.items) + "}"
+    if v.kind == "a":
+        return "[" + ",".join(map(compact, v.items)) + "]"
+    return f'"{v.raw}"' if v.kind == "s" else v.raw
+
+
+def pretty(v, indent="\n"):
+    if v.kind not in "ao" or not v.items:
+        return compact(v)
+    inner = indent + "  "
+    if v.kind == "o":
+        return "{" + ",".join(f'{inner}"{k}": {pretty(x, inner)}' for k, x in v.items) + indent + "}"
+    return "[" + ",".join(inner + pretty(x, inner) for x in v.items) + indent + "]"
+
+
+def truthy(v):
+    if v is None or v.kind == "l" and v.raw != "true" or v.kind == "s" and not v.raw:
+        return False
+    return v.kind != "n" or float(v.raw) != 0
+
+
+# --- an entry ---------------------------------------------------------------------------
+
+
+def clean(text):
+    return re.sub("[\ud800-\udfff]", "\ufffd", text).replace("\0", "\u2400")
+
+
+def text_of(v):
+    return clean(decoded(v.raw)) if v is not None and v.kind == "s" else ""
+
+
+def is_text(v):
+    return v is not None and v.kind == "s"
+
+
+def as_file(text):
+    if not text.strip("\n"):
+        return ""
+    return text if text.endswith("\n") else text + "\n"
+
+
+def blocks(content, kind):
+    for b in content.items if content is not None and content.kind == "a" else ():
+        if text_of(b.get("type")) == kind:
+            yield b
+
+
+class Entry:
+    def __init__(self, value, old):
+        self.value = value
+        self.type = text_of(value.get("type"))
+        message = value.get("message")
+        self.message = message if self.type == "message" and message is not None and message.kind == "o" else Value("o")
+        self.is_message = message is not None and message.kind == "o" and self.type == "message"
+        self.role = text_of(self.message.get("role"))
+        if old and self.role == "hookMessage":
+            self.role = "custom"
+        content = self.message if self.type == "message" else value if self.type == "custom_message" else Value("o")
+        self.content = content.get("content")
+        self.text = as_file(self.make_text())
+        self.thinking = as_file("\n".join(text_of(b.get("thinking")) for b in blocks(self.content, "thinking")))
+        self.calls = list(blocks(self.content, "toolCall")) if self.role == "assistant" else []
+        self.error = self.make_error()
+
+    def make_text(self):
+        m = self.message
+        if self.type in ("compaction", "branch_summary"):
+            return text_of(self.value.get("summary"))
+        if self.role == "bashExecution":
+            if not is_text(m.get("command")) and not is_text(m.get("output")):
+                return ""
+            return "$ " + text_of(m.get("command")) + "\n" + text_of(m.get("output"))
+        if is_text(m.get("summary")):
+            return text_of(m.get("summary"))
+        if is_text(self.content):
+            return text_of(self.content)
+        return "\n".join(text_of(b.get("text")) for b in blocks(self.content, "text"))
+
+    def make_error(self):
+        m = self.message
+        if self.role == "toolResult" and truthy(m.get("isError")):
+            return self.text or "error\n"
+        if self.role == "assistant" and text_of(m.get("stopReason")) in ("error", "aborted"):
+            return as_file(text_of(m.get("errorMessage"))) or text_of(m.get("stopReason")) + "\n"
+        if self.role == "bashExecution":
+            code = m.get("exitCode")
+            if truthy(m.get("cancelled")):
+                return "cancelled\n"
+            if code is not None and code.kind == "n" and float(code.raw) != 0:
+                return code.raw + "\n"
+        return ""
+
+    def model(self):
+        if self.role == "assistant":
+            found = self.message.get("provider"), self.message.get("model")
+        elif self.type == "model_change":
+            found = self.value.get("provider"), self.value.get("modelId")
+        else:
+            return ""
+        return "/".join(map(text_of, found)) if all(map(is_text, found)) else ""
+
+    def tools(self):
+        found = [text_of(c.get("name")) for c in self.calls if is_text(c.get("name"))]
+        if self.role == "toolResult" and is_text(self.message.get("toolName")):
+            found.append(text_of(self.message.get("toolName")))
+        return found
+
+    def said(self):
+        """Its lines in all.txt, without what is before the text."""
+        texts = [self.text, self.thinking]
+        for call in self.calls:
+            arguments = call.get("arguments")
+            if arguments is None:
+                continue
+            members = arguments.items if arguments.kind == "o" else [(None, arguments)]
+            for key, v in members:
+                value = text_of(v) if v.kind == "s" else clean(compact(v))
+                texts.append(value if key is None else clean(decoded(key)) + ": " + value)
+        if self.error != self.text:
+            texts.append(self.error)
+        label = self.value.get("label")
+        if self.type == "label" and truthy(label):
+            texts.append(text_of(label) if label.kind == "s" else compact(label))
+        if self.type == "session_info":
+            texts.append(text_of(self.value.get("name")).strip())
+        return [line for text in texts for line in text.split("\n")]
+
+    def files(self):
+        yield "text.md", self.text
+        yield "thinking.md", self.thinking
+        for n, call in enumerate(self.calls, 1):
+            if call.get("arguments") is not None:
+                yield f"tool-calls/{n}-", pretty(call.get("arguments")) + "\n"
+        if self.error != self.text:
+            yield "error", self.error
+
+
+# --- a query ------------------------------------------------------------------------------
+
+
+def matches(entry, terms):
+    said = None
+    for negated, key, text in terms:
+        want = fold(text)
+        if key == "":
+            said = said if said is not None else [fold(line) for line in entry.said()]
+            has = any(want in line for line in said)
+        elif key == "role":
+            has = entry.is_message and fold(entry.role) == want
+        elif key == "type":
+            has = fold(entry.type) == want
+        elif key == "tool":
+            has = any(fold(t) == want for t in entry.tools())
+        elif key == "model":
+            has = want in fold(entry.model()) and entry.model() != ""
+        else:
+            has = entry.error != ""
+        if has == negated:
+            return False
+    return True
+
+
+def hits(entry, name, terms):
+    """Lines as bytes; of a call without what its name adds to the number."""
+    words = [fold(text) for negated, key, text in terms if key == "" and not negated]
+    for file, text in entry.files():
+        lines = text.split("\n")[:-1]
+        for n, line in enumerate(lines, 1):
+            folded = fold(line)
+            if not words or any(w in folded for w in words):
+                yield f"entries/{name}/{file}", n, line
+
+
+def written(terms):
+    out = []
+    for negated, key, text in terms:
+        quoted = key == "" and (re.search(r"\s", text) or text[0] == "-" or ":" in text or random.random() < 0.1)
+        quoted = quoted or bool(re.search(r"[\s\ufeff]", text))
+        out.append(("-" if negated else "") + (key + ":" if key else "") + (f'"{text}"' if quoted else text))
+    return " ".join(out)
+
+
+def respell(text):
+    def other(c):
+        same = [x for x in (c, c.upper(), c.lower(), c.swapcase()) if len(x) == 1 and simple(x) == simple(c)]
+        if simple(c) in "ks" and random.random() < 0.05:
+            return {"k": "\u212a", "s": "\u017f"}[simple(c)]
+        return random.choice(same)
+
+    return "".join(map(other, text)) if random.random() < 0.7 else text
+
+
+def cut(text):
+    text = text.replace('"', "")
+    if not text:
+        return None
+    begin = random.randrange(len(text))
+    n = random.choice([1, 2, 3, 5, 8, 13, 40, 90])
+    return text[begin : begin + n].strip("\x00") or None
+
+
+def random_word(entries, lines):
+    for _ in range(50):
+        if random.random() < 0.1:
+            return random.choice(["error", "cancelled", "$ ", "path: ", "the", "zqxj", ": ", "[", "{", "\ufffd", "1"])
+        if random.random() < 0.1:
+            source = random.choice(lines)
+        else:
+            source = random.choice(random.choice(entries)[1].said() or [""])
+        word = cut(clean(source))
+        if word and "\n" not in word:
+            return respell(word)
+    return "nothing"
+
+
+def random_query(entries, lines):
+    terms = []
+    for _ in range(random.choice([1, 1, 1, 2, 2, 3])):
+        negated = random.random() < 0.15
+        if random.random() < 0.8:
+            terms.append((negated, "", random_word(entries, lines)))
+            continue
+        key = random.choice(["role", "type", "tool", "model", "is"])
+        e = random.choice(entries)[1]
+        values = {"role": [e.role], "type": [e.type], "tool": e.tools(), "model": [cut(e.model())], "is": ["error"]}
+        value = random.choice(values[key] or [""])
+        if value and '"' not in value and "\n" not in value:
+            terms.append((negated, key, respell(value) if key != "is" else value))
+    return terms or [(False, "", "x")]
+
+
+# --- the same file, written in another way ----------------------------------------------------
+
+
+def escaped(raw, share):
+    def other(m):
+        c = m[0]
+        if c[0] == "\\" or random.random() >= share:
+            return c
+        if c == "/" and random.random() < 0.5:
+            return "\\/"
+        units = c.encode("utf-16-be")
+        spelled = "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+        return spelled if random.random() < 0.5 else "\\u" + spelled[2:].upper().replace("\\U", "\\u")
+
+    return re.sub(r"\\u[0-9a-fA-F]{4}|\\.|[^\\]", other, raw)
+
+
+def rewritten(v, share):
+    space = random.choice(["", "", " ", "  ", "\t"])
+    if v.kind == "o":
+        items = [f'"{escaped(k, share)}"{space}:{space}{rewritten(x, share)}' for k, x in v.items]
+        return "{" + space + f"{space},".join(items) + space + "}"
+    if v.kind == "a":
+        return "[" + space + f",{space}".join(rewritten(x, share) for x in v.items) + space + "]"
+    return f'"{escaped(v.raw, share)}"' if v.kind == "s" else v.raw
+
+
+def rewrite(lines, path):
+    """Writes the lines with other white space, and with characters escaped that need not be."""
+    share = random.choice([0.005, 0.05, 1])
+    out = []
+    for line in lines:
+        value = parse(line)
+        out.append(rewritten(value, share) if value else line)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("\n".join(out))
+
+
+# --- asking -----------------------------------------------------------------------------------
+
+
+class Asked:
+    """The program, with one session open."""
+
+    def __init__(self, program, path):
+        self.p = subprocess.Popen([program, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def ask(self, text):
+        self.p.stdin.write(text.encode() + b"\0")
+        self.p.stdin.flush()
+        found = []
+        while True:
+            words = self.p.stdout.readline().split() or [b"gone"]
+            if words[0] == b"end":
+                return found, self.p.stdout.read(int(words[1]))
+            if words[0] != b"entry":
+                sys.exit(f"{text!r}: {words}")
+            found.append((int(words[1]), words[2].decode()))
+
+
+def read_entries(path):
+    raw = open(path, "rb").read().split(b"\n")
+    lines = [line.decode("utf-8", "replace") for line in raw]
+    parsed = [(n, parse(line)) for n, line in enumerate(lines, 1)]
+    parsed = [(n, v) for n, v in parsed if truthy(v)]
+    if not parsed or parsed[0][1].kind != "o":
+        return [], lines
+    version = parsed[0][1].get("version")
+    old = version is None or version.kind != "n" or float(version.raw) < 3
+    return [(n, Entry(v, old)) for n, v in parsed[1:]], lines
+
+
+def check(asked, entries, terms, path):
+    text = written(terms)
+    got, lines = asked.ask(text)
+    known = dict(entries)
+    want = [n for n, e in entries if matches(e, terms)]
+    # Later headers are no entries.
+    want = [n for n in want if known[n].type != "session"]
+    if [n for n, _ in got if n in known] != want or len(got) != len(want):
+        sys.exit(f"{path}: {text!r} {terms!r}\ngot  {got}\nwant {want}")
+    want_lines = [h for n, name in got for h in hits(known[n], name, terms)]
+    have = lines.decode("utf-8", "replace").split("\n")[:-1]
+    if len(have) != len(want_lines):
+        sys.exit(f"{path}: {text!r}: {len(have)} lines, not {len(want_lines)}\n{have[:5]}\n{want_lines[:5]}")
+    for line, (file, n, said) in zip(have, want_lines):
+        if not line.startswith(file) or not line.endswith(f":{n}:{said}"):
+            sys.exit(f"{path}: {text!r}: `{line}` is not {file}:{n}:{said}")
+    return len(want)
+
+
+def check_file(program, path, rounds):
+    entries, lines = read_entries(path)
+    if not entries or subprocess.run([program, path], stdin=subprocess.DEVNULL).returncode == 3:
+        return 0
+    asked = Asked(program, os.path.abspath(path))
+    found = sum(check(asked, entries, random_query(entries, lines), path) for _ in range(rounds))
+    asked.p.stdin.close()
+    asked.p.wait()
+    return found
+
+
+def main(program, seed, rounds, paths):
+    random.seed(int(seed))
+    sys.setrecursionlimit(5000)
+    found = 0
+    for path in paths:
+        found += check_file(program, path, int(rounds))
+        with tempfile.NamedTemporaryFile(suffix=".jsonl") as other:
+            rewrite(read_entries(path)[1], other.name)
+            found += check_file(program, other.name, int(rounds))
+    print(f"{2 * len(paths) * int(rounds)} queries, {found} entries found, seed {seed}")
+    if not found:
+        sys.exit("nothing was found")
+
+
+main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:])

@@ -1,0 +1,87 @@
+/* match_ask: queries of one session, for tests. Queries come on stdin, each ended by a NUL. The answer: for each entry
+ * that matches `entry LINE NAME`, then `end N` and the N bytes of hits.txt; or a line with what went wrong.
+ *
+ * usage: match_ask FILE	exit status 3 if it is no session */
+#include "sessionfs/find/match.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static ssize_t read_fd(void *arg, void *p, size_t n, uint64_t off)
+{
+	ssize_t got = pread(*(const int *)arg, p, n, (off_t)off);
+	return got < 0 ? -errno : got;
+}
+
+/* The raw file may have what the session has from `from` on; without index it is asked, too. */
+static int ask(const char *path, const struct session *s, struct matcher *m, struct found_list *found)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct match_file file = {read_fd, &fd};
+	uint32_t next = 0;
+	uint64_t at = 0;
+
+	int may = match_may(m, &file, 0, &at);
+	/* In steps, as a search does that has enough. */
+	while (next < session_count(s)) {
+		int rc = match_session(m, s, next, found->n + 3, found, &next, NULL);
+		if (rc < 0)
+			return rc;
+	}
+	if (may < 0 || (found->n && (!may || match_entry_at(s, at) > found->v[0].entry)))
+		return -EBADMSG;
+	return 0;
+}
+
+static int answer(const struct session *s, struct matcher *m, const struct found_list *found)
+{
+	CLEANUP_BUF struct buf lines = BUF_INIT, name = BUF_INIT;
+
+	for (size_t i = 0; i < found->n; i++) {
+		uint32_t entry = found->v[i].entry;
+		size_t before = lines.n;
+		buf_reset(&name);
+		session_entry_name(s, entry, &name);
+		printf("entry %" PRIu32 " %s\n", session_entry(s, entry)->line, buf_cstr(&name));
+		int rc = match_lines(m, s, entry, SPAN_LIT(""), &lines);
+		if (rc < 0 || lines.n - before != found->v[i].bytes)
+			return -EBADMSG;
+	}
+	printf("end %zu\n", lines.n);
+	if (lines.n)
+		fwrite(lines.p, 1, lines.n, stdout);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct session *s;
+	char *text = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	if (argc != 2)
+		return 2;
+	if (session_open(&(struct reach_at){NULL, argv[1]}, &s) < 0)
+		return 3;
+	while ((n = getdelim(&text, &room, '\0', stdin)) > 0) {
+		struct query *q = NULL;
+		struct matcher *m = NULL;
+		struct found_list found = {0};
+		int rc = query_parse((struct span){text, (size_t)n - 1}, 0, &q);
+		rc = rc < 0 ? rc : matcher_open(q, &m);
+		rc = rc < 0 ? rc : ask(argv[1], s, m, &found);
+		rc = rc < 0 ? rc : answer(s, m, &found);
+		if (rc < 0)
+			printf("failed %d\n", rc);
+		fflush(stdout);
+		vec_release(&found);
+		matcher_close(m);
+		query_free(q);
+	}
+	free(text);
+	session_close(s);
+	return 0;
+}
