@@ -31,6 +31,10 @@ is "after it" "$(timeout 20 cat "$T/mnt/$S/entries/a2/text.md")" "the entry afte
 is "$text_size" "$(timeout 20 stat -c %s "$T/mnt/$S/entries/a1/text.md")" "size of the long text"
 is "$text_size" "$(timeout 60 cat "$T/mnt/$S/entries/a1/text.md" | wc -c)" "the long text, mounted"
 is "0123456789abcdef" "$(timeout 20 tail -c 17 "$T/mnt/$S/entries/a1/text.md")" "its end"
+all_size=$((text_size + pieces * 1000 * 9 + 18)) # `a1 user: ` before each line, and the last line
+is "$all_size" "$(timeout 60 stat -c %s "$T/mnt/$S/all.txt")" "size of all.txt"
+is "$all_size" "$(timeout 60 cat "$T/mnt/$S/all.txt" | wc -c)" "all.txt"
+is "a2 user: after it" "$(timeout 20 tail -n 1 "$T/mnt/$S/all.txt")" "its end"
 timeout 60 cmp "$T/src/long.jsonl" "$T/mnt/$S/session.jsonl" || die "session.jsonl differs"
 timeout 60 ls -lR "$T/mnt" >/dev/null || die "ls -lR is too slow"
 # No more than for short ones: what is kept, and 32 MiB.
