@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # days.sh: the sessions of a day, and the tables of all sessions and of what they used, against jq over the session
 # files. Sourced by tests/bench/run.
-: "${work:?}" "${reps:?}" "${many_sessions:?}"
+: "${work:?}" "${slow_reps:?}" "${many_sessions:?}"
 
 # A row of each line that says something of when, by whom and for how much; awk makes the tables of it. jq alone would
 # have to keep everything.
@@ -79,7 +79,7 @@ figure_days() {
 	# The day with most sessions.
 	day=$(find "$dir" -name '*.jsonl' -printf '%f\n' | cut -c 1-10 | sort | uniq -c | sort -n | awk 'END { print $2 }')
 	for name in day sessions usage; do
-		for ((i = 0; i < reps; i++)); do days_tree "$name"; done
+		for ((i = 0; i < slow_reps; i++)); do days_tree "$name"; done
 		days_jq "$name"
 	done
 	make_cold day_named

@@ -31,11 +31,10 @@ def header_of(data):
     return head if good and ISO.search(data) else None
 
 
-def copy_of(data, sid, number):
-    """The bytes of copy NUMBER, its id and when it was begun and last written to."""
-    own = hashlib.sha256(f"{sid} {number}".encode()).hexdigest()
+def copy_of(data, sid, name, earlier):
+    """The bytes of a copy that is so much EARLIER, its id, made of NAME, and when it was begun and last written to."""
+    own = hashlib.sha256(name.encode()).hexdigest()
     own = f"{own[:8]}-{own[8:12]}-7{own[13:16]}-8{own[17:20]}-{own[20:32]}"
-    earlier = timedelta(days=DAYS * number)
 
     def day(found):
         moved = datetime.strptime(found[2].decode(), "%Y-%m-%d") - earlier
@@ -54,15 +53,15 @@ def main(source, target, sessions, megabytes):
         data = path.read_bytes()
         head = header_of(data)
         if head:
-            originals.append((path.parent.name, data.rstrip(b"\n") + b"\n", head["id"]))
+            originals.append((path, data.rstrip(b"\n") + b"\n", head["id"]))
     if not originals:
         sys.exit(f"multiply: {source}: no sessions")
     size = sum(len(data) for _, data, _ in originals)
     copies = max(-(-sessions // len(originals)), -(-megabytes * 10**6 // size))
     for number in range(copies):
-        for project, data, sid in originals:
-            data, own, begun, last = copy_of(data, sid, number)
-            folder = pathlib.Path(target, f"--srv-{project.replace('_', '-')}--")
+        for original, data, sid in originals:
+            data, own, begun, last = copy_of(data, sid, f"{original} {number}", timedelta(days=DAYS * number))
+            folder = pathlib.Path(target, f"--srv-{original.parent.name.replace('_', '-')}--")
             folder.mkdir(parents=True, exist_ok=True)
             path = folder / f"{re.sub('[:.]', '-', begun)}Z_{own}.jsonl"
             path.write_bytes(data)
