@@ -31,8 +31,7 @@ enum {
 struct spot {
 	uint32_t above; /* nearest row above it, or NO_ENTRY */
 	uint32_t indent;
-	uint32_t gutter; /* nearest row above it that is drawn with a connector, or NO_ENTRY; while siblings are
-	                    sorted, the one whose time counts */
+	uint32_t gutter; /* nearest row above it that is drawn with a connector, or NO_ENTRY */
 };
 
 struct drawing {
@@ -66,45 +65,9 @@ static bool is_row(const struct drawing *d, uint32_t i)
 
 /* --- order ------------------------------------------------------------------ */
 
-static int64_t time_of(const struct drawing *d, uint32_t i)
-{
-	return i == NO_ENTRY ? INT64_MIN : session_entry(d->s, i)->time;
-}
-
-static int sibling_compare(const void *pa, const void *pb, void *arg)
-{
-	const struct drawing *d = arg;
-	uint32_t a, b;
-	memcpy(&a, pa, sizeof a);
-	memcpy(&b, pb, sizeof b);
-	int64_t ta = time_of(d, d->spots[a].gutter), tb = time_of(d, d->spots[b].gutter);
-	if (ta != tb)
-		return ta < tb ? -1 : 1;
-	return a < b ? -1 : a > b;
-}
-
 static uint32_t *stack_top(const struct drawing *d)
 {
 	return d->rows + d->n - d->n_stack;
-}
-
-/* Sorts the siblings pushed since `base`, which have the first of the file on top, by time, with the earliest on top.
- * One without a time stays behind the sibling before it in the file. */
-static void sort_siblings(struct drawing *d, size_t base)
-{
-	size_t n = d->n_stack - base;
-	uint32_t *v = stack_top(d), latest = NO_ENTRY;
-	bool sorted = true;
-
-	for (size_t i = 0; i < n; i++) {
-		int64_t t = session_entry(d->s, v[i])->time;
-		d->spots[v[i]].gutter = t == NO_TIME ? latest : v[i];
-		sorted &= t != NO_TIME && t >= time_of(d, latest);
-		if (t != NO_TIME && t > time_of(d, latest))
-			latest = v[i];
-	}
-	if (!sorted)
-		qsort_r(v, n, sizeof *v, sibling_compare, d);
 }
 
 /* Among the siblings pushed since `base`, moves the one that leads to the leaf to the top. */
@@ -133,9 +96,10 @@ static void push(struct drawing *d, uint32_t entry, uint32_t above)
 }
 
 /* Makes rows of everything on the stack and below it, in the order of the drawing. */
-static void walk_down(struct drawing *d)
+static int walk_down(struct drawing *d)
 {
-	while (d->n_stack > 0) {
+	int rc = 0;
+	while (rc == 0 && d->n_stack > 0) {
 		uint32_t entry = *stack_top(d);
 		d->n_stack--;
 		bool row = is_row(d, entry);
@@ -147,9 +111,10 @@ static void walk_down(struct drawing *d)
 		uint32_t child = session_entry(d->s, entry)->child;
 		for (; child != NO_ENTRY; child = session_entry(d->s, child)->sibling)
 			push(d, child, above);
-		sort_siblings(d, base);
+		rc = session_sort_siblings(d->s, stack_top(d), d->n_stack - base);
 		put_leaf_first(d, base);
 	}
+	return rc;
 }
 
 /* The first entry, in the file, of the cycle that i's ancestors end in. */
@@ -167,21 +132,22 @@ static uint32_t cycle_of(const struct drawing *d, uint32_t i)
 	return first;
 }
 
-static void find_rows(struct drawing *d)
+static int find_rows(struct drawing *d)
 {
 	for (uint32_t i = d->n; i-- > 0;)
 		if (session_entry(d->s, i)->parent == NO_ENTRY)
 			push(d, i, NO_ENTRY);
 	put_leaf_first(d, 0);
-	walk_down(d);
+	int rc = walk_down(d);
 
 	/* Entries that no root reaches hang on a cycle: enter it at its first entry. */
-	for (uint32_t i = 0; i < d->n; i++) {
+	for (uint32_t i = 0; i < d->n && rc == 0; i++) {
 		if (d->flags[i] & REACHED)
 			continue;
 		push(d, cycle_of(d, i), NO_ENTRY);
-		walk_down(d);
+		rc = walk_down(d);
 	}
+	return rc;
 }
 
 /* --- drawing ---------------------------------------------------------------- */
@@ -324,12 +290,14 @@ int render_tree_txt(const struct session *s, struct buf *out)
 	if (!d.spots || !d.flags || !d.rows)
 		return -ENOMEM;
 	mark_leaf(&d);
-	find_rows(&d);
+	int rc = find_rows(&d);
+	if (rc < 0)
+		return rc;
 	d.leaf_row = find_leaf_row(&d);
 	arrange(&d);
 	mark_last(&d);
 	for (size_t k = 0; k < d.n_rows; k++) {
-		int rc = draw_row(&d, d.rows[k]);
+		rc = draw_row(&d, d.rows[k]);
 		if (rc < 0)
 			return rc;
 	}

@@ -211,23 +211,34 @@ static int order_siblings(const void *pa, const void *pb)
 	return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* `v` holds the siblings in file order. */
-static int sort_siblings(const struct session *s, uint32_t *v, size_t n)
+/* Most are in order. */
+static bool are_sorted(const struct session *s, const uint32_t *v, size_t n)
 {
-	struct sibling *siblings CLEANUP_FREE = malloc((n + 1) * sizeof *siblings);
 	int64_t latest = INT64_MIN;
-	bool sorted = true;
+	for (size_t i = 0; i < n; i++) {
+		int64_t t = session_entry(s, v[i])->time;
+		if (t != NO_TIME && t < latest)
+			return false;
+		latest = t == NO_TIME ? latest : t;
+	}
+	return true;
+}
+
+int session_sort_siblings(const struct session *s, uint32_t *v, size_t n)
+{
+	if (are_sorted(s, v, n))
+		return 0;
+	struct sibling *siblings CLEANUP_FREE = malloc(n * sizeof *siblings);
+	int64_t latest = INT64_MIN;
 	if (!siblings)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		int64_t t = session_entry(s, v[i])->time;
-		sorted &= t == NO_TIME || t >= latest;
 		siblings[i] = (struct sibling){t == NO_TIME ? latest : t, v[i]};
 		if (t != NO_TIME && t > latest)
 			latest = t;
 	}
-	if (!sorted)
-		qsort(siblings, n, sizeof *siblings, order_siblings);
+	qsort(siblings, n, sizeof *siblings, order_siblings);
 	for (size_t i = 0; i < n; i++)
 		v[i] = siblings[i].entry;
 	return 0;
@@ -245,7 +256,7 @@ int session_children(const struct session *s, uint32_t i, uint32_t **ret, size_t
 	at = n;
 	for (uint32_t k = first; k != NO_ENTRY; k = session_entry(s, k)->sibling)
 		v[--at] = k;
-	int rc = n > 1 ? sort_siblings(s, v, n) : 0;
+	int rc = session_sort_siblings(s, v, n);
 	if (rc < 0) {
 		free(v);
 		return rc;

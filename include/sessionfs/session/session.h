@@ -170,8 +170,10 @@ bool session_is_branch(const struct session *s, uint32_t i);
  * position, the newest metadata following i for other listed ones, i itself for the rest. */
 uint32_t session_branch_at(const struct session *s, uint32_t i);
 
-/* The children of i in the order of pi's getTree: by time, equal times in file order; one without a time stays behind
- * the child before it in the file. The caller frees *ret. 0 or -ENOMEM. */
+/* Sorts siblings, which are in file order, as pi's getTree does: by time, equal times in file order; one without a time
+ * stays behind the sibling before it in the file. 0 or -ENOMEM. */
+int session_sort_siblings(const struct session *s, uint32_t *v, size_t n);
+/* The children of i in that order. The caller frees *ret. 0 or -ENOMEM. */
 int session_children(const struct session *s, uint32_t i, uint32_t **ret, size_t *ret_n);
 
 /* The next entry on pi's walk from i to the root, or NO_ENTRY. *ring is the walk's own, NO_ENTRY before its first step.
