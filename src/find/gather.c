@@ -1,9 +1,11 @@
 /* Bringing the rows of a query up to date: which sessions there are, and what it finds in those that have changed.
  *
  * A session is first looked at as raw bytes. Most have no line that can match, and cost no more. The others get an
- * index, from which comes when they were modified, and with it their place in the order. An answer is bounded: once the
- * sessions before a place fill it, those behind are not searched (ROW_LATER). So that this shows early, those whose
- * files changed last are looked at first, in batches that double. */
+ * index, from which comes when they were modified, and with it their place in the order.
+ *
+ * An answer is bounded: once the sessions before a place fill it, those behind are not searched. So that this shows
+ * early, the newest are looked at first, in batches that double. Where the facts of all sessions are known, the order
+ * is known beforehand. */
 #include "find_impl.h"
 #include "search_impl.h"
 
@@ -18,14 +20,11 @@
 #include <math.h>
 
 #define FIRST_BATCH 32
-/* From so many sessions on that may match, one in so many of all, the facts of all are asked for. */
-#define MANY_LEAST 256
-#define MANY_SHARE 8
 /* How often sessions that were replaced meanwhile are looked for. */
 #define ROUNDS 3
 /* The lines are kept, so that they are read without any index, as long as those of a query are no more than this share
  * of the budget. */
-#define TEXT_SHARE 8
+#define TEXT_SHARE 4
 
 /* Where the answer is full: what comes behind this in the order does not count. */
 struct cut {
@@ -38,7 +37,6 @@ struct batch {
 	struct asked *a;
 	struct slot_state *all; /* the sessions of the rows */
 	struct row **v;
-	bool inside; /* of the index too, not only of the bytes */
 	struct cut cut;
 	struct lock lock; /* guards the matchers that nobody uses */
 	struct matcher *spare[CREW_MOST];
@@ -474,7 +472,7 @@ static int look_at_session(struct batch *b, struct matcher *m, struct row *r)
 {
 	struct session *x;
 	int rc = r->state == ROW_NEW ? look_at_bytes(b, m, r) : 0;
-	if (rc < 0 || r->state == ROW_NONE || !b->inside)
+	if (rc < 0 || r->state == ROW_NONE)
 		return rc;
 	rc = catalog_get(b->s->catalog, r->slot, &x);
 	if (rc < 0)
@@ -505,18 +503,6 @@ static int work(void *arg, size_t i)
 
 /* ---- all of them ---- */
 
-static bool is_new(const struct row *r, const struct cut *cut)
-{
-	(void)cut;
-	return r->state == ROW_NEW;
-}
-
-static bool may_match(const struct row *r, const struct cut *cut)
-{
-	(void)cut;
-	return r->state == ROW_MAYBE;
-}
-
 static bool has_rank(const struct row *r)
 {
 	return r->is_ranked || r->state == ROW_LATER;
@@ -538,30 +524,11 @@ static int newest_first(const void *a, const void *b)
 	return time_is_before(x->mtime, y->mtime) - time_is_before(y->mtime, x->mtime);
 }
 
-/* Looks at the bytes of all new ones. *ret_many: so many may match that their order should be known beforehand. */
-static int look_at_new(struct batch *b, bool *ret_many)
-{
-	size_t n;
-	struct row **v CLEANUP_FREE = b->v = select_rows(b->a, is_new, NULL, &n);
-	b->inside = false;
-	int rc = v ? crew_run(n, work, b) : -ENOMEM;
-	if (rc < 0)
-		return rc;
-	struct row **may CLEANUP_FREE = select_rows(b->a, may_match, NULL, &n);
-	*ret_many = n >= MANY_LEAST && n >= b->a->n / MANY_SHARE;
-	return may ? 0 : -ENOMEM;
-}
-
-/* Finds out the order of the sessions, as far as that is worth it. */
-static int find_ranks(struct batch *b, uint64_t serial)
+/* Takes over the order of the sessions, if it is known. */
+static int find_ranks(const struct batch *b, uint64_t serial)
 {
 	const struct fact_list *list = facts_known(b->s->facts, serial);
-	bool many = false;
-	int rc = list ? 0 : look_at_new(b, &many);
-	if (rc == 0 && many)
-		rc = facts_all(b->s->facts, &list);
-	if (rc == 0 && list)
-		rc = rank_rows(b->a, list);
+	int rc = list ? rank_rows(b->a, list) : 0;
 	facts_release(list);
 	return rc;
 }
@@ -570,7 +537,6 @@ static int find_ranks(struct batch *b, uint64_t serial)
 static int work_off(struct batch *b)
 {
 	int rc = 0;
-	b->inside = true;
 	for (size_t most = FIRST_BATCH; rc == 0; most *= 2) {
 		size_t n;
 		rc = find_cut(b->a, &b->cut);
