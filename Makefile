@@ -97,7 +97,7 @@ fault_calls := malloc calloc realloc reallocarray strdup pread64
 $(BUILD)/unit/test_faults: private linking += $(fault_calls:%=-Wl,--wrap=%)
 
 # Reads that are counted, or fail.
-$(BUILD)/unit/test_facts: private linking += -Wl,--wrap=pread64
+$(BUILD)/unit/test_facts: private linking += -Wl,--wrap=pread64 -Wl,--wrap=budget_now
 
 # Threads that do not start.
 $(BUILD)/unit/test_crew: private linking += -Wl,--wrap=pthread_create

@@ -13,6 +13,8 @@
 /* How often sessions may be replaced while they are read. */
 #define MOST_TRIES 8
 
+/* Who walks through by-date/ asks again and again: facts that give way meanwhile would be read anew each time. */
+#define IN_USE_NS (UINT64_C(10) * 1000000000)
 /* What a session takes in `days`, about. */
 #define DATED_MEMORY 64
 
@@ -64,7 +66,7 @@ static uint64_t oldest_use(void *arg)
 {
 	struct facts *f = arg;
 	LOCKED(&f->lock);
-	return f->last ? f->used_at : BUDGET_NOTHING;
+	return f->last && budget_now() - f->used_at > IN_USE_NS ? f->used_at : BUDGET_NOTHING;
 }
 
 /* Has `next` (NULL: none) be the last list; takes over the reference. */

@@ -52,7 +52,8 @@ struct fact_list {
 
 struct facts;
 
-/* Both outlive it; the facts are counted in the budget, and are let go when that is exceeded. */
+/* Both outlive it; the facts are counted in the budget, and are let go when that is exceeded and
+ * nobody has asked for ten seconds. */
 int facts_open(struct catalog *catalog, struct budget *budget, struct facts **ret);
 void facts_close(struct facts *f);
 
