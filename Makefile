@@ -228,15 +228,16 @@ hooks:
 	@scripts/pre-commit --install
 
 install: $(BUILD)/sessionfs
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(DOCDIR)
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(DOCDIR)
 	install -m 755 $(BUILD)/sessionfs $(DESTDIR)$(BINDIR)/
 	install -m 644 man/sessionfs.1 $(DESTDIR)$(MANDIR)/man1/
 	install -m 644 man/sessionfs.5 $(DESTDIR)$(MANDIR)/man5/
+	install -m 644 man/sessionfs.7 $(DESTDIR)$(MANDIR)/man7/
 	install -m 644 scripts/systemd/sessionfs.service $(DESTDIR)$(DOCDIR)/
 	sed -i 's|^ExecStart=|&$(BINDIR)/|; s|/usr/local/share/doc/sessionfs|$(DOCDIR)|' $(DESTDIR)$(DOCDIR)/sessionfs.service
 
 uninstall:
-	rm -f $(DESTDIR)$(BINDIR)/sessionfs $(DESTDIR)$(MANDIR)/man1/sessionfs.1 $(DESTDIR)$(MANDIR)/man5/sessionfs.5
+	rm -f $(DESTDIR)$(BINDIR)/sessionfs $(DESTDIR)$(MANDIR)/man1/sessionfs.1 $(DESTDIR)$(MANDIR)/man5/sessionfs.5 $(DESTDIR)$(MANDIR)/man7/sessionfs.7
 	rm -f $(DESTDIR)$(DOCDIR)/sessionfs.service
 	[ ! -d $(DESTDIR)$(DOCDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DOCDIR)
 

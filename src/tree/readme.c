@@ -6,7 +6,20 @@ static const char text[] =
     "\n"
     "Every conversation is a directory; every entry of it is a directory below that.\n"
     "What has nothing to say is not there: an entry without a label has no `label`.\n"
-    "`man 5 sessionfs` describes every name.\n"
+    "`man 5 sessionfs` describes every name, `man 7 sessionfs` has recipes.\n"
+    "\n"
+    "Read first:\n"
+    "\n"
+    "    cat sessions.tsv                          which sessions there are, newest first\n"
+    "    cat 'search/WORD \"TWO WORDS\"/hits.txt'   what was said anywhere: all words and phrases, any case;\n"
+    "                                              -WORD role:user tool:bash project:NAME after:7d is:error narrow it\n"
+    "    cat SESSION/all.txt                       all of one session, each line with its entry\n"
+    "    cat SESSION/context.md                    what its model is sent\n"
+    "\n"
+    "Never `grep -r`, `find` or `cp -r` at the root or in projects/: each entry is a directory of files, and all\n"
+    "is there several times. Ask search/, or `grep WORD projects/*/*/all.txt`.\n"
+    "\n"
+    "At the root:\n"
     "\n"
     "    projects/PROJECT/STEM/    a session, by the directory it was started in\n"
     "    projects/PROJECT/.latest  the newest session of a project\n"
@@ -42,15 +55,7 @@ static const char text[] =
     "    $EDITOR labels.tsv                        all labels as a table\n"
     "\n"
     "Other names made here are kept in memory for editors and never reach the session file.\n"
-    "`errors` says why a write was refused.\n"
-    "\n"
-    "Try:\n"
-    "\n"
-    "    cat latest/tree.txt\n"
-    "    grep -rl 'some words' projects/*/*/transcript.md\n"
-    "    grep . projects/*/*/title\n"
-    "    cat latest/entries/*/label\n"
-    "    rsync -a projects/ /somewhere/backup/\n";
+    "`errors` says why a write was refused.\n";
 
 struct span readme_text(void)
 {

@@ -31,17 +31,33 @@ case "\$*" in
 *) exit 1 ;;
 esac
 END
-chmod +x "$T/bin/sudo" "$T/bin/make" "$T/bin/systemctl"
+# An agent that answers once it is watched, in the session it is given or the newest one, from the directory it belongs to.
+cat >"$T/bin/pi" <<'END'
+#!/bin/bash
+file=$(ls -t ~/.pi/agent/sessions/*/*.jsonl | head -n 1)
+[ "$1" != --session ] || file=$2
+[ "$1" != --session ] || [ "$PWD" = "$(head -n 1 "$file" | jq -r .cwd)" ] || exit 1
+sleep 1
+parent=$(tail -n 1 "$file" | jq .id)
+echo '{"type":"message","id":"0000dead","parentId":'"$parent"',"message":{"role":"assistant","content":"Yes.","stopReason":"stop"}}' >>"$file"
+END
+chmod +x "$T"/bin/*
 export PATH=$T/bin:$PATH
 
 # Each document begins with the samples as they are: what one writes is not in the way of the next.
 fresh() {
-	rm -rf "$HOME/.pi" "$HOME/backup"
+	local file=$HOME/.pi/agent/sessions/--${FORECAST#projects/}.jsonl
+	file=${file/weather\//weather--/}
+	rm -rf "$HOME/.pi" "$HOME/backup" "$HOME/saved" "$HOME/restored" "$HOME/old" "$HOME/pi"
 	samples "$HOME/.pi/agent/sessions"
 	samples "$HOME/backup"
+	# A session whose directory is there.
+	touch -r "$file" "$T/time"
+	sed -i "1s|\"cwd\":\"[^\"]*\"|\"cwd\":\"$HOME\"|" "$file"
+	touch -r "$T/time" "$file"
 }
 cd "$HOME"
-for document in README.md man/sessionfs.1; do
+for document in README.md man/sessionfs.1 man/sessionfs.7; do
 	fresh
 	python3 "$ROOT/tests/lib/examples.py" "$ROOT/$document" || die "$document"
 	is "" "$(mounts_below)" "what $document left mounted"

@@ -7,7 +7,8 @@ make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" PREFI
 is "755 ./opt/x/bin/sessionfs
 644 ./opt/x/share/doc/sessionfs/sessionfs.service
 644 ./opt/x/share/man/man1/sessionfs.1
-644 ./opt/x/share/man/man5/sessionfs.5" "$(cd "$T/root" && find . -type f -printf '%m %p\n' | sort -k2)" "installed files"
+644 ./opt/x/share/man/man5/sessionfs.5
+644 ./opt/x/share/man/man7/sessionfs.7" "$(cd "$T/root" && find . -type f -printf '%m %p\n' | sort -k2)" "installed files"
 is "$("$SESSIONFS" -V)" "$("$T/root/opt/x/bin/sessionfs" -V)" "the installed program"
 ! command -v mandoc >/dev/null || mandoc -T markdown "$T/root/opt/x/share/man/man5/sessionfs.5" | grep transcript.md >/dev/null || die "the installed manual"
 unit=$T/root/opt/x/share/doc/sessionfs/sessionfs.service
