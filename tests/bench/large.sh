@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # large.sh: finding in ten times as much, or as much as the disk allows, and what is kept of it. Sourced by tests/bench/run.
-: "${work:?}" "${slow_reps:?}" "${find_sessions:?}" "${find_mb:?}" "${rare:?}" "${planted:?}" "${large_times:?}"
+: "${work:?}" "${large_reps:?}" "${find_sessions:?}" "${find_mb:?}" "${rare:?}" "${planted:?}" "${large_times:?}"
 
 # As many times as fit into half of what is free.
 times_that_fit() {
@@ -45,7 +45,7 @@ figure_large() {
 	make_sessions "$big" $((find_sessions * many)) $((find_mb * many))
 	plant "$big"
 	word=$rare
-	for ((i = 0; i < slow_reps; i++)); do
+	for ((i = 0; i < large_reps; i++)); do
 		large_once small "$work/find.d"
 		large_once large "$big"
 	done
