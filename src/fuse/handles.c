@@ -19,6 +19,7 @@ void handle_put(struct fs *fs, struct handle *handle)
 	if (handle->writing)
 		tree_release(fs->tree, handle->writing);
 	buf_release(&handle->text);
+	tree_held_release(handle->held);
 	lock_destroy(&handle->lock);
 	free(handle);
 }

@@ -14,15 +14,17 @@
 
 bool snapshot_is_wanted(const struct tree_attr *attr)
 {
-	return tree_is_rewritten(attr->node) && attr->size < SNAPSHOT_MAX / 2;
+	return tree_is_rewritten(attr->node) && (attr->size < SNAPSHOT_MAX / 2 || tree_is_holdable(attr->node));
 }
 
 int snapshot_open(struct fs *fs, node_t node, uint64_t *ret)
 {
 	struct handle handle = {.text = BUF_INIT, .snapshot = node};
-	int rc = tree_pin(fs->tree, node, SNAPSHOT_MAX, &handle.text, &handle.count);
+	int rc = tree_is_holdable(node) ? tree_hold(fs->tree, node, &handle.held, &handle.size)
+	                                : tree_pin(fs->tree, node, SNAPSHOT_MAX, &handle.text, &handle.count);
 	uint64_t number = rc ? 0 : handles_add(&fs->handles, &handle);
 	if (number == 0) {
+		tree_held_release(handle.held);
 		buf_release(&handle.text);
 		return rc ? rc : -ENOMEM;
 	}
@@ -61,6 +63,14 @@ void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 {
 	struct fs *fs = fuse_req_userdata(req);
 	struct buf copy CLEANUP_BUF = BUF_INIT;
+	if (h->held) {
+		int rc = tree_held_read(h->held, off, n, &copy);
+		if (rc < 0)
+			fuse_reply_err(req, -rc);
+		else
+			fuse_reply_buf(req, copy.p, copy.n);
+		return;
+	}
 	LOCKED(&h->lock);
 	struct span s = slice(fs, h, off, n);
 	/* A paged address must not be passed to the kernel. */
@@ -77,5 +87,5 @@ void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 uint64_t snapshot_size(struct handle *h)
 {
 	LOCKED(&h->lock);
-	return h->text.n;
+	return h->held ? h->size : h->text.n;
 }

@@ -113,7 +113,7 @@ const struct kind tree_kinds[] = {
                  .match = query_match},
     [K_HITS_TXT] = {"hits.txt", FILE_ROW, .in = {K_QUERY}, .scope = SCOPE_QUERY, OF_ALL, .rewritten = true,
                     .untimed = true, .serial = hits_txt_serial, .has = hits_txt_has, .size = hits_txt_size,
-                    .part = hits_txt_part},
+                    .hold = hits_txt_hold, .part = hits_txt_part},
     [K_HIT] = {NULL, LINK_ROW, .in = {K_QUERY}, .scope = SCOPE_ENTRY, OF_ALL, .stamp = STAMP_SESSION, .show = hit_show,
                .list = hit_list, .match = hit_match},
 

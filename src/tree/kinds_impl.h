@@ -34,6 +34,7 @@ bool query_has(struct ctx *c);
 bool hits_txt_has(struct ctx *c);
 uint64_t hits_txt_serial(struct ctx *c);
 int hits_txt_size(struct ctx *c, uint64_t *ret);
+struct tree_held *hits_txt_hold(struct ctx *c, uint64_t *ret_size, int *ret_err);
 int hits_txt_part(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int hit_match(struct ctx *dir, struct span name, struct node *ret);

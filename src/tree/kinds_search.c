@@ -94,6 +94,52 @@ int hits_txt_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 	return h ? answer_read(c->tree->searches, h, off, n, out) : rc;
 }
 
+struct tree_held {
+	struct searches *searches;
+	const struct answer *answer;
+};
+
+struct tree_held *hits_txt_hold(struct ctx *c, uint64_t *ret_size, int *ret_err)
+{
+	struct tree_held *held = malloc(sizeof *held);
+	const struct answer *h = held ? answer_of(c, ret_err) : NULL;
+	if (!h) {
+		*ret_err = held ? *ret_err : -ENOMEM;
+		free(held);
+		return NULL;
+	}
+	*held = (struct tree_held){c->tree->searches, h};
+	*ret_size = answer_size(h);
+	return held;
+}
+
+bool tree_is_holdable(node_t node)
+{
+	const struct kind *k = kind_of(tree_node(node));
+	return k && k->hold;
+}
+
+int tree_hold(struct tree *t, node_t node, struct tree_held **ret, uint64_t *ret_size)
+{
+	struct ctx c CLEANUP_CTX = {0};
+	int faults = fault_begin(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
+	*ret = rc == 0 ? c.kind->hold(&c, ret_size, &rc) : NULL;
+	return fault_end(faults, rc);
+}
+
+int tree_held_read(const struct tree_held *h, uint64_t off, size_t n, struct buf *out)
+{
+	return answer_read(h->searches, h->answer, off, n, out);
+}
+
+void tree_held_release(struct tree_held *h)
+{
+	if (!h)
+		return;
+	answer_put(h->answer);
+	free(h);
+}
+
 /* --- links to entries ------------------------------------------------------------- */
 
 /* NNNN TITLE */

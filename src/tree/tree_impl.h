@@ -214,6 +214,9 @@ struct kind {
 	bool rewritten;
 	/* Files whose contents change while their attributes stay the same, except perhaps the size. */
 	bool untimed;
+	/* Files whose contents are kept elsewhere, and can be held there. Returns what holds them, or NULL and the
+	 * error. */
+	struct tree_held *(*hold)(struct ctx *c, uint64_t *ret_size, int *ret_err);
 	/* What the contents are kept under; NULL: view_serial says. */
 	uint64_t (*serial)(struct ctx *c);
 	/* Whether it exists for this ctx; NULL: always. */

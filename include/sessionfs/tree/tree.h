@@ -93,6 +93,17 @@ int tree_pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t
  * 0, or a negative errno with nothing appended. */
 int tree_pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out);
 
+/* Contents that stay as they are as long as they are held, whatever the file shows meanwhile. Any thread may read them.
+ */
+struct tree_held;
+/* Whether the contents of this file can be held. */
+bool tree_is_holdable(node_t node);
+/* Holds the contents as of now: *ret_size bytes. 0 or a negative errno. */
+int tree_hold(struct tree *t, node_t node, struct tree_held **ret, uint64_t *ret_size);
+/* Appends up to n bytes at off. 0 or a negative errno. */
+int tree_held_read(const struct tree_held *h, uint64_t off, size_t n, struct buf *out);
+void tree_held_release(struct tree_held *h);
+
 /* The parent directory, for "..". Exact for every directory. */
 node_t tree_parent(struct tree *t, node_t dir);
 
