@@ -103,6 +103,43 @@ int render_cwd(const struct session *s, struct buf *out)
 	return buf_err(out);
 }
 
+/* As one word for sh, whatever the bytes are. */
+static void add_quoted(struct span text, struct buf *out)
+{
+	buf_addc(out, '\'');
+	for (size_t i = 0; i < text.n; i++)
+		if (text.p[i] == '\'')
+			buf_adds(out, "'\\''");
+		else
+			buf_addc(out, text.p[i]);
+	buf_addc(out, '\'');
+}
+
+/* A directory without a slash in front is looked for from here, as by pi, not in $CDPATH or where `cd -` leads. */
+int render_resume(const struct session *s, struct span path, struct buf *out)
+{
+	struct buf cwd CLEANUP_BUF = BUF_INIT;
+	struct json_value said = session_header(s)->cwd;
+	if (said.kind == JSON_STRING && said.text.n > 0 && said.text.p[0] != '/')
+		buf_adds(&cwd, "./");
+	if (said.kind == JSON_STRING && said.text.n > 0)
+		json_decode(said.text, JSON_EXACT, &cwd);
+	if (buf_err(&cwd))
+		return buf_err(&cwd);
+	buf_adds(out,
+	         "#!/bin/sh\n# Goes on with this session, where it was started. What is given here is given to pi.\n");
+	if (cwd.n == 0 || memchr(cwd.p, '\0', cwd.n)) {
+		buf_adds(out, "echo 'resume: the session does not say where it was started' >&2\nexit 1\n");
+		return buf_err(out);
+	}
+	buf_adds(out, "cd -P -- ");
+	add_quoted(buf_span(&cwd), out);
+	buf_adds(out, " || exit\nexec pi --session ");
+	add_quoted(path, out);
+	buf_adds(out, " \"$@\"\n");
+	return buf_err(out);
+}
+
 int render_problems(const struct session *s, struct buf *out)
 {
 	for (size_t n = 0; n < session_problem_count(s); n++) {

@@ -13,6 +13,8 @@ int latest_show(struct ctx *c, struct buf *out);
 bool project_latest_has(struct ctx *c);
 int project_latest_show(struct ctx *c, struct buf *out);
 int session_link_show(struct ctx *c, struct buf *out);
+int agents_show(struct ctx *c, struct buf *out);
+int ignore_show(struct ctx *c, struct buf *out);
 int readme_show(struct ctx *c, struct buf *out);
 int readme_size(struct ctx *c, uint64_t *ret);
 
@@ -63,6 +65,8 @@ int name_show(struct ctx *c, struct buf *out);
 bool name_has(struct ctx *c);
 int cwd_show(struct ctx *c, struct buf *out);
 bool cwd_has(struct ctx *c);
+int path_show(struct ctx *c, struct buf *out);
+int resume_show(struct ctx *c, struct buf *out);
 int tree_show(struct ctx *c, struct buf *out);
 bool tree_has(struct ctx *c);
 bool labels_tsv_has(struct ctx *c);

@@ -188,6 +188,25 @@ bool cwd_has(struct ctx *c)
 	return render_cwd(c->session, &cwd) == 0 && cwd.n > 0;
 }
 
+static void add_path(struct ctx *c, struct buf *out)
+{
+	buf_addf(out, "%s/%s", catalog_source(c->tree->catalog), c->slot.file);
+}
+
+int path_show(struct ctx *c, struct buf *out)
+{
+	add_path(c, out);
+	buf_addc(out, '\n');
+	return 0;
+}
+
+int resume_show(struct ctx *c, struct buf *out)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT;
+	add_path(c, &path);
+	return buf_err(&path) ? buf_err(&path) : render_resume(c->session, buf_span(&path), out);
+}
+
 int tree_show(struct ctx *c, struct buf *out)
 {
 	return render_tree_txt(c->session, out);

@@ -32,7 +32,8 @@ static mode_t session_mode(const struct ctx *c)
 	mode_t r = s->mode & 0444, w = ctx_is_writable(c) ? s->mode & 0222 : 0;
 	if (c->kind->gathers)
 		r &= catalog_names_mode(c->tree->catalog, s->st.st_uid, s->st.st_gid);
-	return c->kind->type == S_IFDIR ? S_IFDIR | r | r >> 2 | w : S_IFREG | r | w;
+	mode_t x = c->kind->type == S_IFDIR || c->kind->is_run ? r >> 2 : 0;
+	return c->kind->type | r | w | x;
 }
 
 void ctx_own(const struct ctx *c, struct tree_attr *a)
@@ -56,7 +57,7 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid)
 	if (tree_is_scratch(node) || ctx_open(&c, t, tree_node(node), SCOPE_MOUNT) < 0)
 		return 0444;
 	const struct kind *dir = kind_at(c.kind->in[0]);
-	if (!dir || !is_shared(dir) || (c.kind->has && !c.kind->has(&c)))
+	if (!dir || !is_shared(dir) || is_shared(c.kind) || (c.kind->has && !c.kind->has(&c)))
 		return 0444;
 	if (dir->is_own || !catalog_project(t->catalog, c.slot.project, &p))
 		return 0;

@@ -208,6 +208,10 @@ struct kind {
 	bool of_all;
 	/* The user that we run as alone may use it. */
 	bool is_own;
+	/* What .ignore leaves to searches: of the names of the root and of a session those alone. */
+	bool is_searched;
+	/* Files that can be run by those who can read them. */
+	bool is_run;
 	/* Files that are made from the whole session, not only from some of its lines. */
 	bool whole;
 	/* Files whose contents change in the middle as the session grows. */

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
 expected() { python3 "$ROOT/tests/lib/facts.py" "$1" "${2:-$T/src}"; }
-zones=(UTC NST3:30NDT,M3.2.0,M11.1.0 NZST-12NZDT,M9.5.0,M4.1.0/3)
+zones=(UTC "NST3:30NDT,M3.2.0,M11.1.0" "NZST-12NZDT,M9.5.0,M4.1.0/3")
 
 # --- without a mount -----------------------------------------------------------------
 samples "$T/src"

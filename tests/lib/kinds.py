@@ -38,6 +38,10 @@ def line(kind, own, parent, **fields):
     return json.dumps({**head, **fields}, separators=(",", ":")) + "\n"
 
 
+#: Queries, which search/ does not list.
+SEARCHES = ["done", "type:message", "label:x"]
+
+
 def message(own, parent, text, role="user", **fields):
     return line("message", own, parent, message={"role": role, "content": [{"type": "text", "text": text}], **fields})
 
@@ -323,7 +327,7 @@ class Mount:
         number, says = self.look(path)
         found = {path: (number, says)}
         if says[0][0] == "d":
-            for name in says[-1]:
+            for name in says[-1] + (SEARCHES if path == "search" else []):
                 found.update(self.walk(f"{path}/{name}" if path else name))
         return found
 

@@ -23,7 +23,7 @@ import sys
 
 CONVERSATION = {"message", "custom_message", "compaction", "branch_summary"}
 IN_SESSION = set(
-    "session.jsonl header.json info.json title name cwd tree.txt all.txt context.md context.json transcript.md leaf last parent "
+    "session.jsonl header.json info.json title name cwd path resume tree.txt all.txt context.md context.json transcript.md leaf last parent "
     "forks errors problems.txt labels.tsv labels entries branches".split()
 )
 IN_ENTRY = set(

@@ -238,7 +238,6 @@ static void a_parent_in_trouble_is_told(void **state)
 	struct place *p = *state;
 	struct slot_info slot;
 	uint64_t cookie = 0;
-	uint32_t n;
 	make_dir(p, "a");
 	make_dir(p, "b");
 	put(p, "a/child.jsonl", FORK("child", "/x/parent.jsonl"));

@@ -280,7 +280,8 @@ static void add_letter(unsigned i, struct buf *out)
 	    "\\u0078", "\\u0020", "\\u0020", "\\/",     "\\u003a", "\\u0024", "\\u005B",        "\\u002c",
 	    "\\u0031", "\\u00e9", "\\u00C9", "\\u043f", "\\u041F", "\\u6587", "\\ud801\\udc00", "\\uD801\\uDC28"};
 
-	buf_adds(out, i < SPELLED && roll(8) == 0 ? escaped[i] : letters[i]);
+	const char *const *from = i < SPELLED && roll(8) == 0 ? escaped : letters;
+	buf_adds(out, from[i]);
 }
 
 static void add_text(unsigned n, struct buf *out)

@@ -16,6 +16,8 @@ int render_header_json(const struct session *s, struct buf *out);
 int render_title(const struct session *s, struct buf *out);
 int render_name(const struct session *s, struct buf *out); /* nothing if there is none */
 int render_cwd(const struct session *s, struct buf *out);  /* nothing if there is none */
+/* A script for sh that goes on with the session: pi with this path, in the session's working directory. */
+int render_resume(const struct session *s, struct span path, struct buf *out);
 int render_problems(const struct session *s, struct buf *out);
 /* The beginning of the heading of labels.tsv. The only number behind it is that of the last line of the session file
  * from which the table was made. */

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Links never lead in a circle: what follows them ends, after no more than a few times what the plain walk meets.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need python3
+need zip
+need rg
+cat >"$T/circle.py" <<'END'
+import os, sys
+def below(directory):
+    """The directories that one gets to from this one: its own, and those that its links lead to."""
+    for e in os.scandir(directory):
+        if e.is_symlink():
+            assert os.path.exists(e.path), f"{e.path} leads nowhere"
+        if e.is_dir():
+            yield os.path.realpath(e.path)
+done, links, stack = set(), set(), [(sys.argv[1], None)]
+path = [os.path.realpath(sys.argv[1])]
+iters = [below(path[0])]
+while path:
+    step = next(iters[-1], None)
+    if step is None:
+        done.add(path.pop())
+        iters.pop()
+        continue
+    assert step not in path, f"a circle: {path[path.index(step):]}"
+    if step not in done:
+        path.append(step)
+        iters.append(below(step))
+print(len(done))
+END
+names() { wc -l <"$T/names"; }
+ends() { # WHAT MOST COMMAND...: it ends, and its lines are no more than that
+	timeout 60 "${@:3}" >"$T/names" || die "$1 ended with $?"
+	[ "$(names)" -le "$2" ] || die "$1: $(names) names, more than $2"
+	[ "$(names)" -gt 0 ] || die "$1: nothing"
+}
+samples "$T/src"
+cp -r "$ROOT/tests/data/broken" "$T/broken"
+for s in src broken; do
+	mount_fs "$T/$s" "$T/mnt" -oro
+	python3 "$T/circle.py" "$T/mnt" >/dev/null || die "the links of $s"
+	plain=$(find "$T/mnt" | wc -l)
+	ends "find -L of $s" $((10 * plain)) find -L "$T/mnt" -printf '\n'
+	for d in "$T"/mnt/projects/*/*/; do
+		plain=$(find "$d" | wc -l) files=$(find "$d" -type f | wc -l)
+		ends "find -L $d" $((8 * plain)) find -L "$d" -printf '\n'
+		ends "grep -R $d" $((8 * files)) grep -Rac '' "$d"
+		ends "rg -L $d" $((8 * files)) rg -uuuL --files "$d"
+		ends "tar -h $d" $((8 * plain)) sh -c 'tar -chf - -C "$1" . | tar -t' sh "$d"
+	done
+	d=$(find "$T"/mnt/projects -name entries -printf '%h\n' | head -n 1)
+	[ $s != src ] || d=$T/mnt/$FORECAST
+	plain=$(find "$d" | wc -l)
+	(cd "$d" && timeout 60 zip -qr "$T/zip.zip" .) || die "zip -r"
+	timeout 60 cp -rL "$d" "$T/copy" || die "cp -rL"
+	[ "$(find "$T/copy" | wc -l)" -le $((8 * plain)) ] || die "cp -rL: $(find "$T/copy" | wc -l) names, of $plain"
+	[ "$(python3 -m zipfile -l "$T/zip.zip" | wc -l)" -le $((8 * plain)) ] || die "zip -r: too many names"
+	rm -rf "$T/copy" "$T/zip.zip"
+	umount_fs "$T/mnt"
+done

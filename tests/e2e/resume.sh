@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# path and resume: pi gets the session file, in the session's directory, whatever the names are made of; or there is an
+# error and no pi.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need python3
+mkdir -p "$T/bin" "$T/cwd" "$T/src/--odd--"
+cat >"$T/bin/pi" <<'END'
+#!/bin/sh
+{ pwd -P && printf 'x\0' && printf '%s\0' "$@"; } >"$RAN"
+END
+chmod 755 "$T/bin/pi"
+export RAN=$T/ran PATH=$T/bin:$PATH CDPATH=$T OLDPWD=$T
+cat >"$T/make.py" <<'END'
+import json, os, sys
+src, cwds = (os.fsencode(a) for a in sys.argv[1:])
+NAMES = [b"plain", b"two words", b"it's", b'"quoted"', b"$HOME `id` $(id)", b"a\nb", b"end\n", b"-x", b"back\\slash\\", b"\\", b"'\\''",
+         b"*?[a]", b"~", b"#!;&|<>", b"\xc3\xa9\xe2\x82\xac", b"tab\tcr\r", b"bad\xff\x81\x88"]
+for i, name in enumerate(NAMES):
+    os.mkdir(os.path.join(cwds, name))
+    cwd = json.dumps(os.fsdecode(os.path.join(cwds, name)), ensure_ascii=False).encode("utf-8", "surrogateescape")
+    with open(os.path.join(src, b"--odd--", b"%02d " % i + name + b".jsonl"), "wb") as f:
+        f.write(b'{"type":"session","version":3,"id":"n%02d","timestamp":"2026-03-02T09:15:03.460Z","cwd":%s}\n' % (i, cwd))
+for name, cwd in [("gone", "/no such/directory"), ("none", None), ("number", 7), ("empty", ""), ("dash", "-"), ("nul", os.fsdecode(cwds) + "\0"),
+                  ("file", "/etc/passwd"), ("here", "-r"), ("home", "~")]:
+    header = {"type": "session", "version": 3, "id": name, "timestamp": "2026-03-02T09:15:03.460Z", "cwd": cwd}
+    with open(os.path.join(src, b"--odd--", os.fsencode(name) + b".jsonl"), "w") as f:
+        f.write(json.dumps({k: v for k, v in header.items() if v is not None}) + "\n")
+END
+cat >"$T/check.py" <<'END'
+import os, subprocess, sys
+src, mnt, *sh = (os.fsencode(a) for a in sys.argv[1:])
+ran, n = os.environb[b"RAN"], 0
+for link in sorted(os.listdir(mnt + b"/sessions")):
+    s = mnt + b"/sessions/" + link
+    path = open(s + b"/path", "rb").read()
+    assert path == open(s + b"/path", "rb").read() and len(path) == os.stat(s + b"/path").st_size
+    assert os.path.samefile(path[:-1], src + b"/--odd--/" + path[:-1].split(b"/--odd--/", 1)[1]), path
+    assert open(path[:-1], "rb").read() == open(s + b"/session.jsonl", "rb").read()
+    if os.path.exists(ran):
+        os.unlink(ran)
+    run = subprocess.run([*sh, s + b"/resume", "-p", "it's \\ \n", ""], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/")
+    if link[:1] != b"n" or link in (b"none", b"number", b"nul"):
+        assert run.returncode != 0 and run.stderr and not run.stdout and not os.path.exists(ran), (link, run)
+        continue
+    assert run.returncode == 0 and not run.stderr and not run.stdout, (link, run)
+    cwd, args = open(ran, "rb").read().split(b"\nx\0", 1)
+    name = os.path.basename(path[:-len(b".jsonl\n")])[3:]
+    assert cwd == os.path.realpath(os.path.dirname(src)) + b"/cwd/" + name, (link, cwd)
+    assert args == b"--session\0" + path[:-1] + b"\0-p\0it's \\ \n\0\0", (link, args)
+    n += 1
+assert n == 17, n
+END
+python3 "$T/make.py" "$T/src" "$T/cwd"
+for o in "" "-oro"; do
+	mount_fs "$T/src" "$T/mnt" $o
+	python3 "$T/check.py" "$T/src" "$T/mnt" || die "resume, run by the kernel ($o)"
+	for sh in dash bash "bash --posix" "busybox sh"; do
+		command -v "${sh%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		python3 "$T/check.py" "$T/src" "$T/mnt" $sh || die "resume, run by $sh ($o)"
+	done
+	# A directory without a slash in front is looked for where one is.
+	(cd "$T" && mkdir -p ./-r && "$T/mnt/sessions/here/resume" && is "$T/-r" "$(head -n 1 "$RAN")" "a relative directory")
+	is "$(stat -Lc %y "$T/mnt/sessions/gone/session.jsonl")" "$(stat -Lc %y "$T/mnt/sessions/gone/resume")" "mtime of resume"
+	is "$(stat -Lc %y "$T/mnt/sessions/gone/session.jsonl")" "$(stat -Lc %y "$T/mnt/sessions/gone/path")" "mtime of path"
+	is "555 444" "$(stat -Lc %a "$T/mnt/sessions/gone/resume" "$T/mnt/sessions/gone/path" | xargs)" "modes"
+	umount_fs "$T/mnt"
+done
+chmod 640 "$T/src/--odd--/gone.jsonl"
+mount_fs "$T/src" "$T/mnt"
+is 550 "$(stat -Lc %a "$T/mnt/sessions/gone/resume")" "x where it has r"
