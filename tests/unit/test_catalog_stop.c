@@ -22,7 +22,7 @@ struct asker {
 	uint32_t slot;
 	enum hold hold;
 	atomic_bool held, stop;
-	bool is_waiting; /* its own thread's */
+	bool is_waiting, has_waited; /* its own thread's */
 	sem_t reached, waits, go;
 	int rc;
 	uint32_t count;
@@ -44,8 +44,10 @@ static bool waits(void *arg, bool begins)
 	struct asker *a = arg;
 	a->is_waiting = begins;
 	if (begins) {
-		if (a->hold == AFTER_WAIT)
+		/* It can wait again, for another builder, after it was let go. */
+		if (a->hold == AFTER_WAIT && !a->has_waited)
 			atomic_store(&a->held, true);
+		a->has_waited = true;
 		sem_post(&a->waits);
 	}
 	return true;
