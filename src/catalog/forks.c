@@ -242,7 +242,8 @@ static int make_forks(struct catalog *c)
 			c->forks[c->fork_count++] =
 			    (struct fork){.parent = c->slots[slots[i]].parent, .child = slots[i]};
 	}
-	qsort(c->forks, c->fork_count, sizeof *c->forks, order_fork);
+	if (c->fork_count > 0)
+		qsort(c->forks, c->fork_count, sizeof *c->forks, order_fork);
 	return rc;
 }
 

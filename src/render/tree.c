@@ -55,12 +55,26 @@ static void drawing_release(struct drawing *d)
 	row_source_release(&d->src);
 }
 
-static bool is_row(const struct drawing *d, uint32_t i)
+static bool has_row(const struct session *s, uint32_t i, uint32_t position)
 {
-	unsigned flags = session_entry(d->s, i)->flags;
+	unsigned flags = session_entry(s, i)->flags;
 	if (!(flags & ENTRY_CONVERSATION) || (flags & ENTRY_NO_MESSAGE))
 		return false;
-	return !(flags & ENTRY_SILENT) || i == d->position || session_label_record(d->s, i) != NO_ENTRY;
+	return !(flags & ENTRY_SILENT) || i == position || session_label_record(s, i) != NO_ENTRY;
+}
+
+static bool is_row(const struct drawing *d, uint32_t i)
+{
+	return has_row(d->s, i, d->position);
+}
+
+bool render_tree_has(const struct session *s)
+{
+	uint32_t position = session_position(s);
+	for (uint32_t i = 0; i < session_count(s); i++)
+		if (has_row(s, i, position))
+			return true;
+	return false;
 }
 
 /* --- order ------------------------------------------------------------------ */

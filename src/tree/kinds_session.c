@@ -212,26 +212,20 @@ int tree_show(struct ctx *c, struct buf *out)
 	return render_tree_txt(c->session, out);
 }
 
-/* Whether a conversation entry has these flags and a row to show. The first one is rarely far from the beginning. */
-static bool any_row(struct ctx *c, unsigned flags)
-{
-	uint32_t n = session_count(c->session);
-	for (uint32_t i = 0; i < n; i++) {
-		unsigned f = session_entry(c->session, i)->flags;
-		if ((f & flags) == flags && !(f & ENTRY_NO_MESSAGE))
-			return true;
-	}
-	return false;
-}
-
 bool tree_has(struct ctx *c)
 {
-	return any_row(c, ENTRY_CONVERSATION);
+	return render_tree_has(c->session);
 }
 
 bool labels_tsv_has(struct ctx *c)
 {
-	return session_label_count(c->session) > 0 || any_row(c, ENTRY_CONVERSATION | ENTRY_ADDRESSED);
+	const unsigned shown = ENTRY_CONVERSATION | ENTRY_ADDRESSED;
+	uint32_t n = session_count(c->session);
+	bool has = session_label_count(c->session) > 0;
+	/* The first one is rarely far from the beginning. */
+	for (uint32_t i = 0; i < n && !has; i++)
+		has = (session_entry(c->session, i)->flags & (shown | ENTRY_NO_MESSAGE)) == shown;
+	return has;
 }
 
 int problems_show(struct ctx *c, struct buf *out)

@@ -124,8 +124,8 @@ static bool is_unique(const struct listing *l, size_t i)
 /* Files whose text is ours: lines of UTF-8. */
 static void check_text(unsigned kind, const struct buf *b)
 {
-	static const char *const others[] = {"session.jsonl", "header.json",    "context.json",
-	                                     "entry.json",    "arguments.json", "usage.json"};
+	static const char *const others[] = {"session.jsonl",  "header.json", "context.json", "entry.json",
+	                                     "arguments.json", "usage.json",  "path",         "resume"};
 	const char *name = kind_at(kind) ? kind_at(kind)->name : NULL;
 
 	for (size_t i = 0; name && i < sizeof others / sizeof *others; i++)

@@ -33,6 +33,8 @@ int render_entry_line(const struct session *s, uint32_t i, struct buf *out);
 /* tree.c. One row for each conversation entry: its ID, the lines that lead to it, its text. A row more than 64
  * levels deep shows the innermost 64, after the number of the others in parentheses. */
 int render_tree_txt(const struct session *s, struct buf *out);
+/* Whether it has any row. The first one is rarely far from the beginning. */
+bool render_tree_has(const struct session *s);
 
 /* The part_usage of some entries, added up in doubles as JavaScript would. If totalTokens is absent or 0, as in older
  * versions of pi and with some providers, the sum of the four others counts. */
