@@ -26,7 +26,8 @@ truncate -s 1T "$T/src/--p--/sparse.jsonl"
 export SLOW_FILE=/long.jsonl SLOW_US=400000
 M=$T/mnt/projects/p
 
-fs_pid() { pgrep -f "$SESSIONFS .*$T/mnt\$"; }
+# The newest: who started it may not have ended yet.
+fs_pid() { pgrep -n -f "$SESSIONFS .*$T/mnt\$"; }
 start() {
 	LD_PRELOAD=$T/slow.so mount_fs "$T/src" "$T/mnt" "$@"
 	pid=$(fs_pid)
