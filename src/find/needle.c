@@ -3,6 +3,7 @@
 #include "needle.h"
 
 #include "sessionfs/base/utf8.h"
+#include "sessionfs/json/json.h"
 
 #include <stddef.h>
 
@@ -177,6 +178,12 @@ static void anchor_wide(struct needle *p)
 	}
 }
 
+/* The first UTF-16 unit of a character. */
+static uint32_t unit_of(uint32_t c)
+{
+	return c < 0x10000 ? c : 0xd800 + ((c - 0x10000) >> 10);
+}
+
 static void note_unit(struct needle *p, uint32_t unit)
 {
 	p->low[unit >> 6 & 3] |= UINT64_C(1) << (unit & 63);
@@ -192,7 +199,7 @@ static void note_escapes(struct needle *p)
 		size_t n = fold_alike(p->run[i], alike);
 		slash |= p->run[i] == '/';
 		while (n-- > 0)
-			note_unit(p, alike[n] < 0x10000 ? alike[n] : 0xd800 + ((alike[n] - 0x10000) >> 10));
+			note_unit(p, unit_of(alike[n]));
 	}
 	add_pair(p, (struct pair){.first = '\\', .second = 'u', .distance = 1, .what = PAIR_ESCAPE});
 	if (slash)
@@ -246,49 +253,15 @@ bool needle_make(struct span folded, struct needle *ret)
 
 /* --- finding ---------------------------------------------------------------------- */
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The code unit of the \uXXXX at p, or -1. */
-static int32_t unit_at(const char *p, const char *end)
-{
-	int32_t unit = 0;
-
-	if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
-		return -1;
-	for (int i = 2; i < 6; i++) {
-		int digit = hex_digit(p[i]);
-		if (digit < 0)
-			return -1;
-		unit = unit * 16 + digit;
-	}
-	return unit;
-}
-
-/* The character that stands at p in a string of JSON; NO_CHAR for one that no run has. */
+/* The character that stands at p in a string of JSON. */
 static uint32_t json_char(const char *p, const char *end, unsigned *ret_n)
 {
+	uint32_t c;
+
 	if (*p != '\\')
 		return char_at(p, end, ret_n);
-	*ret_n = 2;
-	if (end - p >= 2 && p[1] == '/')
-		return '/';
-	int32_t high = unit_at(p, end);
-	if (high < 0)
-		return NO_CHAR;
-	*ret_n = 6;
-	if (high < 0xd800 || high > 0xdbff)
-		return (uint32_t)high;
-	int32_t low = unit_at(p + 6, end);
-	if (low < 0xdc00 || low > 0xdfff)
-		return NO_CHAR;
-	*ret_n = 12;
-	return 0x10000 + (((uint32_t)high - 0xd800) << 10) + ((uint32_t)low - 0xdc00);
+	*ret_n = (unsigned)(json_escape(p, end, &c) - p);
+	return c < NO_CHAR ? c : NO_CHAR;
 }
 
 /* Whether the run can go on at p with its i-th character. */
@@ -320,13 +293,11 @@ static bool came_before(const struct needle *needle, unsigned i, const char *fro
 static bool escape_goes_on(const struct needle *needle, const char *p, const char *end)
 {
 	unsigned n;
+	uint32_t c = json_char(p, end, &n), unit = unit_of(c);
 
-	if (p[1] == 'u') {
-		int32_t unit = unit_at(p, end);
-		if (unit < 0 || !(needle->low[unit >> 6 & 3] >> (unit & 63) & 1))
-			return false;
-	}
-	uint32_t c = fold_char(json_char(p, end, &n));
+	if (p[1] == 'u' && !(needle->low[unit >> 6 & 3] >> (unit & 63) & 1))
+		return false;
+	c = fold_char(c);
 	for (unsigned i = 0; i < needle->n; i++)
 		if (needle->run[i] == c && goes_on(needle, i, p, end))
 			return true;

@@ -12,7 +12,6 @@ enum {
 };
 
 /* A stray backslash stands for nothing. */
-static const uint32_t no_code = UINT32_MAX;
 
 /* The text may change between counting and writing: paged bytes are read from the file again. */
 struct sink {
@@ -116,7 +115,7 @@ static const char *escape_read(const char *p, const char *end, uint32_t *ret)
 	}
 	int32_t high = unit_at(p, end);
 	if (high < 0) {
-		*ret = no_code;
+		*ret = JSON_NO_CHAR;
 		return p + 1;
 	}
 	*ret = (uint32_t)high;
@@ -129,6 +128,11 @@ static const char *escape_read(const char *p, const char *end, uint32_t *ret)
 	return p + 12;
 }
 
+const char *json_escape(const char *p, const char *end, uint32_t *ret)
+{
+	return escape_read(p, end, ret);
+}
+
 /* Writes what the escape at p stands for; returns its end. */
 static const char *put_escape(struct sink *out, const char *p, const char *end, enum json_decode how)
 {
@@ -139,7 +143,7 @@ static const char *put_escape(struct sink *out, const char *p, const char *end, 
 		c = REPLACEMENT;
 	if (how == JSON_CLEAN && c == 0)
 		c = SYMBOL_FOR_NULL;
-	if (c != no_code)
+	if (c != JSON_NO_CHAR)
 		put_code(out, c);
 	return p;
 }

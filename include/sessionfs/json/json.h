@@ -108,6 +108,11 @@ enum json_decode {
 /* Appends the string's text, escapes decoded. */
 void json_decode(struct span text, enum json_decode how, struct buf *out);
 
+/* The character that the escape at p, a backslash, stands for; half a pair of surrogates stands for itself, and
+ * JSON_NO_CHAR is what begins no escape. Returns where it ends, at most `end`. */
+const char *json_escape(const char *p, const char *end, uint32_t *ret);
+#define JSON_NO_CHAR UINT32_MAX
+
 /* How many bytes json_decode would append. */
 size_t json_decoded_size(struct span text, enum json_decode how);
 
