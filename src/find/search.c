@@ -85,7 +85,7 @@ static void drop_answer(struct searches *s, struct asked *a)
 		finds_put(a->rows[i].finds);
 	free(a->rows);
 	a->rows = NULL;
-	a->n = a->cap = 0;
+	a->n = 0;
 	answer_put(a->hits);
 	a->hits = NULL;
 	set_memory(s, a, 0);
@@ -252,7 +252,7 @@ static int renew(struct searches *s, struct asked *a)
 
 static size_t memory_of(const struct asked *a)
 {
-	size_t sum = a->cap * sizeof *a->rows + (a->hits ? answer_memory(a->hits) : 0);
+	size_t sum = a->n * sizeof *a->rows + (a->hits ? answer_memory(a->hits) : 0);
 	for (size_t i = 0; i < a->n; i++)
 		sum += a->rows[i].finds ? finds_memory(a->rows[i].finds) : 0;
 	return sum;

@@ -66,7 +66,7 @@ struct asked {
 	struct buf text;
 	struct shared_query *query;
 	struct row *rows; /* by slot; only who is `busy` uses them */
-	size_t n, cap;
+	size_t n;
 	struct answer *hits; /* or NULL */
 	uint64_t serial;     /* catalog_serial when they were made */
 	uint64_t begun;      /* how often making them was begun */

@@ -227,6 +227,27 @@ static void test_budget(void **state)
 	finder_close(&f);
 }
 
+/* What is known of each session counts, also where nothing was found. */
+static void test_rows_count(void **state)
+{
+	enum { SESSIONS = 300, LEAST = 64 };
+	struct finder f;
+	f.p = *state;
+	make_dir(f.p, "p");
+	for (int i = 0; i < SESSIONS; i++) {
+		char file[32], id[32];
+		snprintf(file, sizeof file, "p/%d.jsonl", i);
+		snprintf(id, sizeof id, "s%d", i);
+		put_many(&f, file, id, "9000", 1, 1);
+	}
+	finder_open(&f, 64 << 20);
+	answer_put(ask(&f, "nowhere"));
+	size_t before = budget_used(&f.p->budget);
+	answer_put(ask(&f, "elsewhere"));
+	assert_true(budget_used(&f.p->budget) >= before + (size_t)SESSIONS * LEAST);
+	finder_close(&f);
+}
+
 static void test_numbers(void **state)
 {
 	struct finder f;
@@ -298,8 +319,8 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_order),  TEST(test_kept),    TEST(test_grows),   TEST(test_full),
-	    TEST(test_budget), TEST(test_numbers), TEST(test_threads),
+	    TEST(test_order),  TEST(test_kept),       TEST(test_grows),   TEST(test_full),
+	    TEST(test_budget), TEST(test_rows_count), TEST(test_numbers), TEST(test_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
