@@ -72,24 +72,24 @@ int session_link_match(struct ctx *dir, struct span name, struct node *ret)
 
 /* --- names that come and go with a session --------------------------------------- */
 
-bool session_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name)
+bool session_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	(void)t;
 	*slot = s->project;
-	*name = s->stem ? span_of(s->stem) : *name;
+	buf_adds(name, s->stem ? s->stem : "");
 	return s->project != NO_SLOT && s->stem;
 }
 
-bool session_link_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name)
+bool session_link_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	(void)t;
 	(void)slot;
-	*name = s->sid ? span_of(s->sid) : *name;
+	buf_adds(name, s->sid ? s->sid : "");
 	return s->sid != NULL;
 }
 
 /* A project appears with its first session, and goes with its last one. */
-bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name)
+bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	struct project_info p;
 	struct slot_info first, second;
@@ -98,13 +98,12 @@ bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, st
 	if (s->project == NO_SLOT)
 		return false;
 	bool found = catalog_project(t->catalog, s->project, &p);
-	if (p.name)
-		*name = span_of(p.name);
+	buf_adds(name, p.name ? p.name : "");
 	return p.name && (!found || !catalog_slot_next(t->catalog, s->project, &cookie, &first) ||
 	                  !catalog_slot_next(t->catalog, s->project, &cookie, &second));
 }
 
-bool latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name)
+bool latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	(void)t;
 	(void)s;
@@ -113,7 +112,7 @@ bool latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, str
 	return true;
 }
 
-bool project_latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name)
+bool project_latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	(void)t;
 	(void)name;

@@ -100,10 +100,11 @@ void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t d
 	if (died != NO_SLOT)
 		tell_session(died, tell, arg);
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
+		struct buf name CLEANUP_BUF = BUF_INIT;
 		struct node dir = {.kind = k->in[0]};
-		struct span name = k->name ? span_of(k->name) : (struct span){NULL, 0};
-		if (k->moves_with && k->moves_with(t, s, &dir.slot, &name))
-			tell(arg, tree_id(dir), name);
+		buf_adds(&name, k->name ? k->name : "");
+		if (k->moves_with && k->moves_with(t, s, &dir.slot, &name) && buf_cstr(&name))
+			tell(arg, tree_id(dir), buf_span(&name));
 	}
 	uint32_t parent = s->slot == NO_SLOT ? NO_SLOT : catalog_parent(t->catalog, s->slot);
 	if (parent != NO_SLOT)

@@ -1,5 +1,6 @@
 /* The table: one row for each name of the namespace. A new file is one row, and one function in kinds_top.c,
- * kinds_session.c, kinds_entry.c or kinds_find.c. Families (names that come from the data) are in families.c. */
+ * kinds_session.c, kinds_entry.c, kinds_find.c or kinds_html.c. Families (names that come from the data) are in
+ * families.c. */
 #include "sessionfs/render/producer.h"
 #include "kinds_impl.h"
 
@@ -23,6 +24,9 @@ enum kind_id {
 	K_QUERY,
 	K_HITS_TXT,
 	K_HIT,
+	K_HTML,
+	K_HTML_PROJECT,
+	K_PAGE,
 	K_PROJECT,
 	K_PROJECT_LATEST,
 	K_SESSION,
@@ -122,6 +126,14 @@ const struct kind tree_kinds[] = {
                     .hold = hits_txt_hold, .part = hits_txt_part},
     [K_HIT] = {NULL, LINK_ROW, .in = {K_QUERY}, .scope = SCOPE_ENTRY, OF_ALL, .stamp = STAMP_SESSION, .show = hit_show,
                .list = hit_list, .match = hit_match},
+
+    [K_HTML] = {"html", DIR_ROW, .class = TREE_WATCHED, .in = {K_ROOT}, .is_own = true},
+    [K_HTML_PROJECT] = {NULL, DIR_ROW, .class = TREE_WATCHED, .in = {K_HTML}, .scope = SCOPE_PROJECT, .is_own = true,
+                        .stamp = STAMP_PROJECT, .tells_new = true, .moves_with = html_project_moves,
+                        .list = html_project_list, .match = html_project_match},
+    [K_PAGE] = {NULL, FILE_ROW, .class = TREE_WATCHED, .in = {K_HTML_PROJECT}, .scope = SCOPE_INDEX, .is_own = true,
+                .stamp = STAMP_SESSION, .moves_with = page_moves, .to_session = page_to_session, .list = page_list,
+                .match = page_match, MADE_BY(page_html)},
 
     [K_PROJECT] = {NULL, DIR_ROW, .class = TREE_WATCHED, .in = {K_PROJECTS}, .scope = SCOPE_PROJECT,
                    .stamp = STAMP_PROJECT, .tells_new = true, .moves_with = project_moves, .list = project_list,

@@ -42,6 +42,15 @@ int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int hit_match(struct ctx *dir, struct span name, struct node *ret);
 int hit_show(struct ctx *c, struct buf *out);
 
+/* kinds_html.c */
+bool html_project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
+int html_project_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int html_project_match(struct ctx *dir, struct span name, struct node *ret);
+bool page_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
+int page_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
+int page_match(struct ctx *dir, struct span name, struct node *ret);
+int page_to_session(struct ctx *c, struct buf *out);
+
 /* kinds_session.c */
 bool parent_session_has(struct ctx *c);
 int parent_session_show(struct ctx *c, struct buf *out);

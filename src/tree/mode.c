@@ -36,10 +36,20 @@ static mode_t session_mode(const struct ctx *c)
 	return c->kind->type | r | w | x;
 }
 
+/* Whoever may read the session. */
+static mode_t own_mode(const struct ctx *c)
+{
+	return c->kind->type | (c->slot.mode & 0444 ? 0400 : 0);
+}
+
 void ctx_own(const struct ctx *c, struct tree_attr *a)
 {
 	if (is_shared(c->kind)) {
 		own_shared(c, a);
+	} else if (c->kind->is_own) {
+		a->uid = c->tree->uid;
+		a->gid = c->slot.st.st_gid;
+		a->mode = own_mode(c);
 	} else {
 		a->uid = c->slot.st.st_uid;
 		a->gid = c->slot.st.st_gid;

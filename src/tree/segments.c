@@ -94,9 +94,15 @@ static void spare_give(struct spare *s, size_t k, struct run_memory *m)
 	memory_release(m);
 }
 
-static struct place place_of(const struct ctx *c)
+static int place_of(struct ctx *c, struct place *ret)
 {
-	return (struct place){c->session, ctx_position(c), c->kind->scope >= SCOPE_ENTRY ? "../../" : ""};
+	*ret = (struct place){c->session, ctx_position(c), c->kind->scope >= SCOPE_ENTRY ? "../../" : ""};
+	if (!c->kind->to_session)
+		return 0;
+	buf_reset(&c->to_session);
+	int rc = c->kind->to_session(c, &c->to_session);
+	ret->prefix = buf_cstr(&c->to_session);
+	return rc < 0 ? rc : ret->prefix ? 0 : -ENOMEM;
 }
 
 static const void *item_at(const struct view *v, size_t i)
@@ -265,8 +271,11 @@ static bool extend(struct ctx *c, const struct place *p, struct view *v)
 
 int segments_make(struct ctx *c, struct view *ret)
 {
-	const struct place p = place_of(c);
+	struct place p;
 	struct view before;
+	int rc = place_of(c, &p);
+	if (rc < 0)
+		return rc;
 	if (cache_take(c->tree->cache, ctx_id(c), &before)) {
 		if (extend(c, &p, &before)) {
 			*ret = before;
@@ -351,12 +360,15 @@ static int read_segment(struct ctx *c, struct again *a, uint64_t skip, size_t n,
 int segments_read(struct ctx *c, const struct view *v, uint64_t off, size_t n, struct buf *out)
 {
 	const struct made *m = v->more;
-	struct again a CLEANUP(again_release) = {.place = place_of(c), .view = v, .reader = READER_INIT};
+	struct again a CLEANUP(again_release) = {.view = v, .reader = READER_INIT};
 	size_t want = out->n + n;
+	int rc = place_of(c, &a.place);
+	if (rc < 0)
+		return rc;
 	add_slice(out, (struct span){v->bytes.p, m->front}, off, n);
 	for (a.i = segment_at(v, off); a.i < v->n && out->n < want; a.i++) {
 		uint64_t begin = begin_of(v, a.i);
-		int rc = read_segment(c, &a, off > begin ? off - begin : 0, want - out->n, out);
+		rc = read_segment(c, &a, off > begin ? off - begin : 0, want - out->n, out);
 		if (rc < 0)
 			return rc;
 	}
@@ -403,7 +415,10 @@ static int pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *ou
 	if (rc < 0 || session_count(c.session) <= *count)
 		return rc;
 	const struct producer *producer = c.kind->producer;
-	const struct place p = place_of(&c);
+	struct place p;
+	rc = place_of(&c, &p);
+	if (rc < 0)
+		return rc;
 	rc = producer->newer(&p, *count, NO_ENTRY, &totals, &items, &n);
 	for (size_t i = 0; i < n && rc == 0; i++)
 		rc = producer->segment(&p, (char *)items + i * producer->item, false, &reader, NULL, out);

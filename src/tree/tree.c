@@ -82,6 +82,7 @@ void ctx_close(struct ctx *c)
 	c->session = NULL;
 	facts_release(c->facts);
 	c->facts = NULL;
+	buf_release(&c->to_session);
 }
 
 int ctx_load(struct ctx *c, uint32_t i)

@@ -166,6 +166,7 @@ struct ctx {
 	uint32_t loaded;               /* the entry whose line `record` views, or NO_ENTRY */
 	uint32_t loaded_slot;          /* its session */
 	const struct fact_list *facts; /* of all sessions; NULL: not asked for yet (ctx_facts) */
+	struct buf to_session;         /* made by the kind's to_session */
 };
 
 /* Where the names of a listing go. */
@@ -228,8 +229,8 @@ struct kind {
 	/* Whether it can go while the rest of its directory stays. Overrides `class`. */
 	bool (*may_go)(const struct ctx *c);
 	/* Whether the name comes, goes or leads elsewhere when session s does. If so, *slot is set to that of the
-	 * directory and *name to the name in it (a fixed name is already set). */
-	bool (*moves_with)(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
+	 * directory, and the name in it appended to `name` (a fixed name already is). */
+	bool (*moves_with)(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
 	/* Files that are made to find their size, and are not cached. */
 	bool is_small;
 	/* The exact size, if it is cheaper to get than the contents. NULL: the contents are made and cached. */
@@ -240,6 +241,9 @@ struct kind {
 	int (*part)(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 	/* Files that are made in pieces. */
 	const struct producer *producer;
+	/* Those of them that stand outside of their session: appends the way from there to the session's directory,
+	 * with a slash behind it. */
+	int (*to_session)(struct ctx *c, struct buf *out);
 	/* Families: the name of a node. */
 	void (*called)(struct ctx *c, struct buf *out);
 	/* Families, called with the ctx of the directory: emit the names after `cookie` (0: all); find the node of a
@@ -398,11 +402,11 @@ int session_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int session_match(struct ctx *dir, struct span name, struct node *ret);
 int session_link_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int session_link_match(struct ctx *dir, struct span name, struct node *ret);
-bool session_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
-bool session_link_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
-bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
-bool latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
-bool project_latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct span *name);
+bool session_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
+bool session_link_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
+bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
+bool latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
+bool project_latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
 int entry_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int entry_match(struct ctx *dir, struct span name, struct node *ret);
 void entry_called(struct ctx *c, struct buf *out);

@@ -143,8 +143,9 @@ static void dump_file(struct dump *d, const char *path, const struct tree_attr *
 		errx(1, "%s: %zu bytes by its size, %zu by reading", path, (size_t)a->size, n);
 	const char *name = strrchr(path, '/'), *same = NULL;
 	name = name ? name + 1 : path;
-	if (strcmp(name, "session.jsonl") == 0 || strcmp(name, "entry.json") == 0) {
-		free(bytes); /* bytes of the session file: compared with it elsewhere */
+	bool is_raw = strcmp(name, "session.jsonl") == 0 || strcmp(name, "entry.json") == 0;
+	if (is_raw || strncmp(path, "html/", strlen("html/")) == 0) {
+		free(bytes); /* bytes of the session file: compared with it elsewhere; of pages the size is enough */
 		return;
 	}
 	if (n > LONG_TEXT)

@@ -13,7 +13,7 @@ import stat
 import subprocess
 import sys
 
-RAW = {"session.jsonl", "entry.json"}  # bytes of the session file: compared with it elsewhere
+RAW = {"session.jsonl", "entry.json"}  # bytes of the session file: compared with it elsewhere. Of pages the size is enough.
 
 
 class Mount:
@@ -87,7 +87,7 @@ def dump(reader, path=b"", shown=None):
             data = reader.read(full)
             if len(data) != size:
                 sys.exit(f"{name}: {size} bytes by its size, {len(data)} by reading")
-            if os.path.basename(full).decode("utf-8", "replace") in RAW:
+            if os.path.basename(full).decode("utf-8", "replace") in RAW or full.startswith(b"html/"):
                 continue
             if len(data) > 200 and shown.setdefault(data, name) != name:
                 print("\tas " + shown[data])

@@ -46,6 +46,7 @@ struct producer {
 	int (*back)(const struct place *p, const struct totals *t, size_t n, struct buf *out);
 };
 
-extern const struct producer producer_transcript_md, producer_context_md, producer_context_json, producer_all_txt;
+extern const struct producer producer_transcript_md, producer_context_md, producer_context_json, producer_all_txt,
+    producer_page_html;
 
 #endif

@@ -1,0 +1,157 @@
+/* html/: the sessions as pages. */
+#include "sessionfs/base/name.h"
+#include "kinds_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define INDEX "index.html"
+#define PAGE ".html"
+
+/* --- projects ---------------------------------------------------------------------- */
+
+/* As under projects/, but INDEX is the name of a page here: such a project has the next free name. */
+static void html_project_name(struct tree *t, const char *project, struct buf *out)
+{
+	struct project_info other;
+	if (strcmp(project, INDEX) != 0) {
+		buf_adds(out, project);
+		return;
+	}
+	char name[sizeof INDEX + 16];
+	unsigned n = 2;
+	do
+		snprintf(name, sizeof name, INDEX "~%u", n++);
+	while (catalog_project_by_name(t->catalog, span_of(name), &other));
+	buf_adds(out, name);
+}
+
+int html_project_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	struct project_info p;
+	int rc = 0;
+	while (rc == 0 && catalog_project_next(dir->tree->catalog, &cookie, &p)) {
+		dir->project = p;
+		buf_reset(&name);
+		html_project_name(dir->tree, p.name, &name);
+		if (buf_err(&name))
+			return buf_err(&name);
+		rc = list_child(dir, l, (struct node){.slot = p.project}, buf_span(&name), COOKIE_FAMILY + cookie);
+	}
+	return 0;
+}
+
+int html_project_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct buf made CLEANUP_BUF = BUF_INIT;
+	struct catalog *catalog = dir->tree->catalog;
+	struct project_info p;
+	if (!catalog_project_by_name(catalog, name, &p) && !catalog_project_by_name(catalog, SPAN_LIT(INDEX), &p))
+		return -ENOENT;
+	html_project_name(dir->tree, p.name, &made);
+	if (!span_eq(buf_span(&made), name))
+		return buf_err(&made) ? buf_err(&made) : -ENOENT;
+	ret->slot = p.project;
+	return 0;
+}
+
+bool html_project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+{
+	struct buf project CLEANUP_BUF = BUF_INIT;
+	bool moves = project_moves(t, s, slot, &project);
+	if (moves && buf_cstr(&project))
+		html_project_name(t, project.p, name);
+	return moves;
+}
+
+/* --- pages ------------------------------------------------------------------------- */
+
+/* The text that a STEM was made of, and what makes it unique. */
+static struct span stem_text(const struct slot_info *s)
+{
+	const char *name = strrchr(s->file, '/');
+	struct span text = span_of(name ? name + 1 : s->file);
+	return (struct span){text.p, text.n - strlen(".jsonl")};
+}
+
+/* A STEM that is too long with what is behind it is cut anew, as any name. */
+static void page_name(const struct slot_info *s, struct buf *out)
+{
+	struct buf plain CLEANUP_BUF = BUF_INIT;
+	char suffix[NAME_BYTES + sizeof PAGE];
+	size_t n = strlen(s->stem);
+	if (n + strlen(PAGE) <= NAME_BYTES) {
+		buf_addf(out, "%s" PAGE, s->stem);
+		return;
+	}
+	/* A STEM ends in ~2 or the like, or in a hash that stands for it. */
+	const char *tail = strrchr(s->stem, '~');
+	name_encode("", stem_text(s), "", &plain);
+	bool is_plain = span_eq(buf_span(&plain), span_of(s->stem));
+	snprintf(suffix, sizeof suffix, "%s" PAGE, is_plain || !tail ? "" : tail);
+	name_encode("", stem_text(s), suffix, out);
+}
+
+int page_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	int rc = 0;
+	while (rc == 0 && catalog_slot_next(dir->tree->catalog, dir->node.slot, &cookie, &dir->slot)) {
+		buf_reset(&name);
+		page_name(&dir->slot, &name);
+		if (buf_err(&name))
+			return buf_err(&name);
+		rc = list_child(dir, l, (struct node){.slot = dir->slot.slot}, buf_span(&name), COOKIE_FAMILY + cookie);
+	}
+	return 0;
+}
+
+/* A name that was cut does not say its STEM, so all are looked at. */
+static bool find_cut(struct ctx *dir, struct span name, struct slot_info *ret)
+{
+	uint64_t cookie = 0;
+	while (catalog_slot_next(dir->tree->catalog, dir->node.slot, &cookie, ret)) {
+		struct buf made CLEANUP_BUF = BUF_INIT;
+		page_name(ret, &made);
+		if (span_eq(buf_span(&made), name))
+			return true;
+	}
+	return false;
+}
+
+static bool find_whole(struct ctx *dir, struct span name, struct slot_info *ret)
+{
+	size_t end = strlen(PAGE);
+	if (name.n <= end || memcmp(name.p + name.n - end, PAGE, end) != 0)
+		return false;
+	struct span stem = {name.p, name.n - end};
+	return catalog_slot_by_stem(dir->tree->catalog, dir->node.slot, stem, ret);
+}
+
+/* A cut name lacks less than one %XX or character of the most that a name has. */
+int page_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct slot_info s;
+	if (!find_whole(dir, name, &s) && (name.n < NAME_BYTES - 3 || !find_cut(dir, name, &s)))
+		return -ENOENT;
+	ret->slot = s.slot;
+	return 0;
+}
+
+bool page_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+{
+	(void)t;
+	if (s->project == NO_SLOT || !s->stem)
+		return false;
+	*slot = s->project;
+	page_name(s, name);
+	return true;
+}
+
+int page_to_session(struct ctx *c, struct buf *out)
+{
+	int rc = link_session(c, "../../projects/", &c->slot, out);
+	buf_addc(out, '/');
+	return rc;
+}
