@@ -15,7 +15,7 @@ LIMIT=20 # a second is promised; the clock has no part in it (mount_told)
 for options in "" "-o ro"; do
 	# shellcheck disable=SC2086 # words
 	mount_told "$T/src" "$T/mnt" $options
-	daemon=$(pgrep -nf "$T/src $T/mnt")
+	daemon=$(mount_pid "$T/mnt")
 	reader=
 	if [ -z "$options" ]; then
 		cat "$T/mnt/.events" >"$T/events" &

@@ -26,11 +26,9 @@ truncate -s 1T "$T/src/--p--/sparse.jsonl"
 export SLOW_FILE=/long.jsonl SLOW_US=400000
 M=$T/mnt/projects/p
 
-# The newest: who started it may not have ended yet.
-fs_pid() { pgrep -n -f "$SESSIONFS .*$T/mnt\$"; }
 start() {
 	LD_PRELOAD=$T/slow.so mount_fs "$T/src" "$T/mnt" "$@"
-	pid=$(fs_pid)
+	pid=$(mount_pid "$T/mnt")
 }
 # However the test ends, nobody is left in the mount.
 clean_first() {

@@ -37,7 +37,6 @@ all_gone() {
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 # A server that is stopped would keep whoever cleans up.
 clean_first() { kill -CONT "${server:-}" 2>/dev/null; }
-pid_at() { pgrep -f "^$SESSIONFS .*$1\$"; }
 
 # --- into the mount ---------------------------------------------------------------
 for way in "" -s; do
@@ -47,7 +46,7 @@ for way in "" -s; do
 	ln -s ../mnt "$T/src/--before--"
 	# shellcheck disable=SC2086
 	mount_fs "$T/src" "$T/mnt" $way
-	pid=$(pid_at "$T/mnt")
+	pid=$(mount_pid "$T/mnt")
 	good "$T/mnt"
 	ln -s ../../mnt/projects/good/one/session.jsonl "$T/src/--good--/after.jsonl"
 	ln -s "$T/mnt/projects/good" "$T/src/--after--"
@@ -73,7 +72,7 @@ for way in "" -s; do
 	ln -s "$T/bound/dir" "$T/src/--far--"
 	# shellcheck disable=SC2086
 	mount_fs "$T/src" "$T/mnt" $way
-	pid=$(pid_at "$T/mnt")
+	pid=$(mount_pid "$T/mnt")
 	is "far good" "$(cd "$T/mnt/projects" && echo *)" "projects, some of them on another file system ($way)"
 	is "one three two" "$(cd "$T/mnt/sessions" && echo *)" "sessions, some of them on another file system ($way)"
 	echo found >"$T/mnt/projects/good/three/name"
@@ -110,7 +109,7 @@ for way in "" -s; do
 	ln -s "$T/bound/two.jsonl" "$T/src/--good--/two.jsonl"
 	# shellcheck disable=SC2086
 	mount_fs "$T/src" "$T/mnt" $way
-	pid=$(pid_at "$T/mnt")
+	pid=$(mount_pid "$T/mnt")
 	entries=$T/mnt/projects/good/two/entries
 	is text "$(cat "$entries/e1/text.md")" "an entry ($way)"
 	kill -STOP "$server"

@@ -26,7 +26,7 @@ fails 0 "^$" "$SESSIONFS" --check "$T/src"
 
 can_mount || exit 0
 mount_fs "$T/src" "$T/mnt"
-pid=$(pgrep -f -- "$SESSIONFS.* $T/mnt" | head -n 1)
+pid=$(mount_pid "$T/mnt")
 is "after it" "$(timeout 20 cat "$T/mnt/$S/entries/a2/text.md")" "the entry after the long line, mounted"
 is "$text_size" "$(timeout 20 stat -c %s "$T/mnt/$S/entries/a1/text.md")" "size of the long text"
 is "$text_size" "$(timeout 60 cat "$T/mnt/$S/entries/a1/text.md" | wc -c)" "the long text, mounted"

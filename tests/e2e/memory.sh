@@ -24,7 +24,7 @@ for s in range(sessions):
 PY
 find "$T/src" -name '*.jsonl' -exec touch -d 2026-04-01T12:00:00Z {} +
 mount_fs "$T/src" "$T/mnt" -o cache=${option}M
-pid=$(pgrep -f -- "$SESSIONFS.* $T/mnt" | head -n 1)
+pid=$(mount_pid "$T/mnt")
 resident() { awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"; }
 numbers() { (cd "$T/mnt" && find . -printf '%i %p\n' | sort); }
 

@@ -76,7 +76,7 @@ grep -qx 'needle 10000 1010' "$T/said" || die "needle: $(cat "$T/said")"
 "$SESSIONFS" -S "$T/src" --search needle | cmp - "$T/mnt/search/needle/hits.txt" || die "--search differs"
 
 # Asked again: the program reads none of it.
-pid=$(pgrep -nf "sessionfs.* $T/mnt\$") || skip "no process of the mount"
+pid=$(mount_pid "$T/mnt")
 read_of() { awk '/^rchar/ { print $2 }' "/proc/$pid/io"; }
 cat "$T/mnt/search/needle/hits.txt" >/dev/null
 before=$(read_of)

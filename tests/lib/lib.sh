@@ -146,6 +146,18 @@ umount_fs() {
 	die "cannot unmount $dir after $n attempts"
 }
 
+# The process that serves DIRECTORY: who started it may take a moment to end.
+mount_pid() { # DIRECTORY
+	local pids n
+	for n in {1..100}; do
+		mapfile -t pids < <(pgrep -f -- "$SESSIONFS .*$1\$")
+		[ ${#pids[@]} -ne 1 ] || break
+		sleep 0.1
+	done
+	[ ${#pids[@]} -eq 1 ] || die "${#pids[@]} processes serve $1 after $n looks"
+	echo "${pids[0]}"
+}
+
 # --- assertions ----------------------------------------------------------------
 
 is() { # EXPECTED ACTUAL WHAT
