@@ -50,7 +50,7 @@ own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSI
 own_cflags := -std=c17 $(warnings) $(hardening) -MMD -MP
 fuse_cflags = $(shell $(PKG_CONFIG) --cflags fuse3)
 fuse_libs = $(shell $(PKG_CONFIG) --libs fuse3)
-libs := -lmd -pthread
+libs := -lmd -lmd4c -pthread
 
 # Only these files may see libfuse (scripts/check-layers holds them to it).
 fuse_sources := $(filter-out src/fuse/events.c,$(wildcard src/fuse/*.c)) src/cmd/main.c
@@ -79,6 +79,9 @@ $(BUILD)/libsessionfs.a: $(core_objects)
 $(core_objects): $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) -c -o $@ $<
+
+# What is embedded.
+$(BUILD)/render/assets.o: $(wildcard src/render/pages/*)
 
 $(fuse_objects): $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)

@@ -1,0 +1,39 @@
+/* html: text in web pages. What a session says is never markup in a page, since all of it goes through these functions:
+ * where text or an attribute's value stands, nothing else writes it. Pure: text in, bytes out. Texts are valid UTF-8
+ * without NUL (JSON_CLEAN). Errors stick to `out`, unless a function returns them. */
+#ifndef SESSIONFS_HTML_H
+#define SESSIONFS_HTML_H
+
+#include "sessionfs/base/buf.h"
+#include "sessionfs/json/json.h"
+
+/* Appends a text for an element or for an attribute's value in double quotes. */
+void html_text(struct span clean, struct buf *out);
+/* The same for what `out` holds from `start` on. */
+void html_escape(struct buf *out, size_t start);
+/* Appends a value: a string decoded, anything else as its JSON text, nothing for an absent value or null. */
+void html_value(struct json_value v, struct buf *out);
+/* Appends a relative path as a URL for an attribute's value in double quotes. Any byte that could mean something in a
+ * URL is percent-encoded, so that it never has a scheme, a host, a query or a fragment. */
+void html_path(struct span path, struct buf *out);
+
+/* Appends a text that is Markdown, as elements. Raw HTML in it is text. A link leads to http:, https: or mailto:, or is
+ * no link; a picture is a link to it. Its headings are those below an h2, without gaps, and nothing in it has an id.
+ * What would take too long, or come to more than a small multiple of the text, is shown as it stands in a <pre>. 0, or
+ * a negative errno
+ * (-EINTR by stop_check). */
+int html_markdown(struct span clean, struct buf *out);
+
+/* The styles and the script of a kind of page. They are ours, and hold no end tag. */
+struct html_assets {
+	const char *base, *style, *script;
+};
+extern const struct html_assets html_session, html_index;
+
+/* Appends the beginning of a page, up to and with <body>. Its Content-Security-Policy allows the style and the script
+ * by their SHA-256, pictures from data: URLs, and nothing else. */
+void html_begin(struct span title, const struct html_assets *assets, struct buf *out);
+/* Appends the script, and the end of the page. */
+void html_end(const struct html_assets *assets, struct buf *out);
+
+#endif

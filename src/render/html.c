@@ -1,0 +1,136 @@
+#include "sessionfs/render/html.h"
+
+#include <sha256.h>
+#include <string.h>
+
+/* --- text ------------------------------------------------------------------------ */
+
+/* How a byte is written, where not as itself. */
+static const char *const escapes[256] = {
+    ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;",
+};
+
+static const unsigned char more_bytes[256] = {['&'] = 4, ['<'] = 3, ['>'] = 3, ['"'] = 5, ['\''] = 4};
+
+static size_t plain_run(const char *p, const char *end)
+{
+	const char *q = p;
+	while (q < end && !more_bytes[(unsigned char)*q])
+		q++;
+	return (size_t)(q - p);
+}
+
+void html_text(struct span clean, struct buf *out)
+{
+	const char *end = clean.p + clean.n;
+	for (const char *p = clean.p; p < end;) {
+		size_t run = plain_run(p, end);
+		buf_add(out, p, run);
+		p += run;
+		if (p < end)
+			buf_adds(out, escapes[(unsigned char)*p++]);
+	}
+}
+
+/* From the end to the beginning, so that nothing is overwritten before it was moved. */
+void html_escape(struct buf *out, size_t start)
+{
+	size_t more = 0;
+
+	for (size_t i = start; i < out->n; i++)
+		more += more_bytes[(unsigned char)out->p[i]];
+	if (more == 0 || !buf_reserve(out, more))
+		return;
+	char *from = out->p + out->n, *to = from + more;
+	while (to > from) {
+		const char *instead = escapes[(unsigned char)*--from];
+		size_t n = instead ? strlen(instead) : 1;
+		to -= n;
+		memcpy(to, instead ? instead : from, n);
+	}
+	out->n += more;
+}
+
+void html_value(struct json_value v, struct buf *out)
+{
+	size_t start = out->n;
+
+	if (v.kind == JSON_STRING)
+		json_decode(v.text, JSON_CLEAN, out);
+	else if (v.kind > JSON_NULL)
+		json_decode(json_raw(v), JSON_CLEAN, out);
+	html_escape(out, start);
+}
+
+void html_path(struct span path, struct buf *out)
+{
+	static const char plain[] = "-._~/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+	for (size_t i = 0; i < path.n; i++) {
+		if (path.p[i] && strchr(plain, path.p[i]))
+			buf_addc(out, path.p[i]);
+		else
+			buf_addf(out, "%%%02X", (unsigned char)path.p[i]);
+	}
+}
+
+/* --- pages ----------------------------------------------------------------------- */
+
+static void add_base64(const uint8_t *p, size_t n, struct buf *out)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < n; i += 3) {
+		size_t left = n - i;
+		unsigned v =
+		    (unsigned)p[i] << 16 | (left > 1 ? (unsigned)p[i + 1] << 8 : 0) | (left > 2 ? p[i + 2] : 0);
+		buf_addc(out, digits[v >> 18]);
+		buf_addc(out, digits[v >> 12 & 63]);
+		buf_addc(out, left > 1 ? digits[v >> 6 & 63] : '=');
+		buf_addc(out, left > 2 ? digits[v & 63] : '=');
+	}
+}
+
+/* Of both texts, one after the other. */
+static void add_hash(const char *a, const char *b, struct buf *out)
+{
+	uint8_t digest[SHA256_DIGEST_LENGTH];
+	SHA2_CTX sha;
+
+	SHA256Init(&sha);
+	SHA256Update(&sha, (const uint8_t *)a, strlen(a));
+	SHA256Update(&sha, (const uint8_t *)b, strlen(b));
+	SHA256Final(digest, &sha);
+	buf_adds(out, "'sha256-");
+	add_base64(digest, sizeof digest, out);
+	buf_addc(out, '\'');
+}
+
+/* Without an icon of its own, a browser asks the server for one. */
+void html_begin(struct span title, const struct html_assets *assets, struct buf *out)
+{
+	buf_adds(
+	    out,
+	    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src ");
+	add_hash(assets->base, assets->style, out);
+	buf_adds(out, "; script-src ");
+	add_hash(assets->script, "", out);
+	buf_adds(out, "; base-uri 'none'; form-action 'none'\">\n"
+	              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	              "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	              "<meta name=\"referrer\" content=\"no-referrer\">\n"
+	              "<link rel=\"icon\" href=\"data:,\">\n<title>");
+	html_text(title, out);
+	buf_adds(out, "</title>\n<style>");
+	buf_adds(out, assets->base);
+	buf_adds(out, assets->style);
+	buf_adds(out, "</style>\n</head>\n<body>\n");
+}
+
+void html_end(const struct html_assets *assets, struct buf *out)
+{
+	buf_adds(out, "<script>");
+	buf_adds(out, assets->script);
+	buf_adds(out, "</script>\n</body>\n</html>\n");
+}

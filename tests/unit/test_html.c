@@ -1,0 +1,184 @@
+/* Text in pages: never markup. */
+#include "sessionfs/render/html.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static const char *markdown(const char *text, struct buf *out)
+{
+	buf_reset(out);
+	assert_int_equal(html_markdown(span_of(text), out), 0);
+	assert_non_null(buf_cstr(out));
+	return buf_cstr(out);
+}
+
+static void shows(const char *text, const char *html)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	assert_string_equal(markdown(text, &out), html);
+}
+
+static void text_is_escaped(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	html_text(span_of("a<b>&\"'c"), &out);
+	assert_string_equal(buf_cstr(&out), "a&lt;b&gt;&amp;&quot;&#39;c");
+	html_escape(&out, 8);
+	assert_string_equal(buf_cstr(&out), "a&lt;b&gt;&amp;amp;&amp;quot;&amp;#39;c");
+	struct json j;
+	struct json_value v;
+	json_init(&j, span_of("\"\\u003cx\\\"\\ud800\\u0000\""), NULL);
+	assert_true(json_value(&j, &v));
+	buf_reset(&out);
+	html_value(v, &out);
+	assert_string_equal(buf_cstr(&out), "&lt;x&quot;\xef\xbf\xbd\u2400");
+}
+
+static void path_has_no_scheme(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	html_path(span_of("../a b/javascript:x?y#z\"%\xc3\xa9"), &out);
+	assert_string_equal(buf_cstr(&out), "../a%20b/javascript%3Ax%3Fy%23z%22%25%C3%A9");
+}
+
+static void markdown_is_shown(void **state)
+{
+	(void)state;
+	shows("a *b* **c** ~~d~~ `e`\nf",
+	      "<p>a <em>b</em> <strong>c</strong> <del>d</del> <code>e</code><br>\nf</p>\n");
+	shows("- [x] a\n- [ ] b", "<ul>\n<li>\u2611 a</li>\n<li>\u2610 b</li>\n</ul>\n");
+	shows("3. a", "<ol start=\"3\">\n<li>a</li>\n</ol>\n");
+	shows("```c++ x\na<b\n```", "<pre><code class=\"language-c++\">a&lt;b\n</code></pre>\n");
+	shows("```a\"b\nx\n```", "<pre><code>x\n</code></pre>\n");
+	shows("| a |  | c |\n|:---:|---|---:|\n| 1 | 2 | 3 |",
+	      "<div class=\"wide\" tabindex=\"0\"><table>\n<thead>\n<tr><th class=\"center\">a</th><td></td><th "
+	      "class=\"right\">c</th></tr>\n</thead>\n<tbody>\n<tr><td class=\"center\">1</td><td>2</td><td "
+	      "class=\"right\">3</td></tr>\n</tbody>\n</table></div>\n");
+}
+
+/* Levels without gaps, under that of the entry, and none without text. */
+static void headings_nest(void **state)
+{
+	(void)state;
+	shows("### a\n# b\n### c\n## d\n#\n", "<h3>a</h3>\n<h3>b</h3>\n<h4>c</h4>\n<h4>d</h4>\n");
+	shows("# 1\n## 2\n### 3\n#### 4\n##### 5\n", "<h3>1</h3>\n<h4>2</h4>\n<h5>3</h5>\n<h6>4</h6>\n<h6>5</h6>\n");
+}
+
+#define A "<a rel=\"noopener noreferrer\" href=\""
+
+static void links_are_harmless(void **state)
+{
+	(void)state;
+	shows("[a](http://b \"t'\")", "<p>" A "http://b\" title=\"t&#39;\">a</a></p>\n");
+	shows("[a](MAILTO:b@c) <HTTPS://d>", "<p>" A "MAILTO:b@c\">a</a> " A "HTTPS://d\">HTTPS://d</a></p>\n");
+	shows("https://a.example/x?y=1&z",
+	      "<p>" A "https://a.example/x?y=1&amp;z\">https://a.example/x?y=1&amp;z</a></p>\n");
+	shows("![p](http://b/c.png) ![](http://d)", "<p>" A "http://b/c.png\">p</a> " A "http://d\">link</a></p>\n");
+	shows("[a ![b](http://c) d](http://e)", "<p>" A "http://e\">a b d</a></p>\n");
+	static const char *const none[] = {
+	    "[a](javascript:alert(1))",
+	    "[a](JaVaScRiPt:alert(1))",
+	    "[a](java&#115;cript:alert(1))",
+	    "[a](<java script:x>)",
+	    "[a](data:text/html,x)",
+	    "[a](vbscript:x)",
+	    "[a](&#104;ttp://b)",
+	    "[a](file:///etc/passwd)",
+	    "[a](//b)",
+	    "[a](#b)",
+	    "[a](b/c)",
+	    "![a](javascript:x)",
+	    "[a]( javascript:alert(1))",
+	    "[a](\\javascript:alert(1))",
+	    "[a][b]\n\n[b]: javascript:x",
+	    "[a](http:x)",
+	    "[a](x:http://b)",
+	    "[a](blob:http://b)",
+	};
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+		assert_null(strstr(markdown(none[i], &out), "<a"));
+}
+
+static void raw_html_is_text(void **state)
+{
+	(void)state;
+	shows("<script>x</script>", "<p>&lt;script&gt;x&lt;/script&gt;</p>\n");
+	shows("a <b onclick=\"x\">c", "<p>a &lt;b onclick=&quot;x&quot;&gt;c</p>\n");
+	shows("<!-- x -->", "<p>&lt;!-- x --&gt;</p>\n");
+	shows("`</code><img src=x>`", "<p><code>&lt;/code&gt;&lt;img src=x&gt;</code></p>\n");
+}
+
+static void fill(struct buf *b, const char *what, size_t n)
+{
+	buf_reset(b);
+	while (b->n < n)
+		buf_adds(b, what);
+}
+
+/* What grows beyond a small multiple, nests without end or is very long stands as it is. */
+static void costs_are_bounded(void **state)
+{
+	struct buf in CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+	static const char *const deep[] = {"> ", "- a\n", "1. "};
+
+	(void)state;
+	buf_adds(&in, "[a]: http://");
+	for (int i = 0; i < 20000; i++)
+		buf_addc(&in, 'x');
+	buf_adds(&in, "\n\n");
+	for (int i = 0; i < 20000; i++)
+		buf_adds(&in, "[a] ");
+	assert_int_equal(html_markdown(buf_span(&in), &out), 0);
+	assert_true(out.n < 10 * in.n);
+	assert_memory_equal(out.p, "<pre>", 5);
+	for (size_t i = 0; i < sizeof deep / sizeof *deep; i++) {
+		fill(&in, deep[i], 100000);
+		buf_adds(&in, "a");
+		buf_reset(&out);
+		assert_int_equal(html_markdown(buf_span(&in), &out), 0);
+		assert_true(out.n < 10 * in.n);
+	}
+	fill(&in, "a *b*\n\n", 300000);
+	buf_reset(&out);
+	assert_int_equal(html_markdown(buf_span(&in), &out), 0);
+	assert_memory_equal(out.p, "<pre>a *b*", 10);
+}
+
+static void page_stands_alone(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	static const struct html_assets assets = {"a{}", "b{}", "1"};
+
+	(void)state;
+	html_begin(span_of("</title><script>"), &assets, &out);
+	const char *page = buf_cstr(&out);
+	/* printf 'a{}b{}' | openssl dgst -sha256 -binary | base64, and of 1 */
+	assert_non_null(strstr(
+	    page, "style-src 'sha256-cR0WXeDFPUxoynVcPpDZ1iYEOmjKwa49ZNxsL/qKIpk='; script-src "
+		  "'sha256-a4ayc/80/OGda4BO/1o/V0etpOqiLx1JwB5S3beHW0s='; base-uri 'none'; form-action 'none'\""));
+	assert_non_null(strstr(page, "default-src 'none'; img-src data:;"));
+	assert_non_null(strstr(page, "<title>&lt;/title&gt;&lt;script&gt;</title>"));
+	assert_non_null(strstr(page, "<style>a{}b{}</style>"));
+	html_end(&assets, &out);
+	assert_non_null(strstr(buf_cstr(&out), "<body>\n<script>1</script>\n</body>\n</html>\n"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(text_is_escaped),    cmocka_unit_test(path_has_no_scheme),
+	    cmocka_unit_test(markdown_is_shown),  cmocka_unit_test(headings_nest),
+	    cmocka_unit_test(links_are_harmless), cmocka_unit_test(raw_html_is_text),
+	    cmocka_unit_test(costs_are_bounded),  cmocka_unit_test(page_stands_alone),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
