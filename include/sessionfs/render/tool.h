@@ -1,0 +1,61 @@
+/* tool: what a tool call did, read from its name and arguments. Pure: values in, text out.
+ *
+ * pi's own tools are known, and those of other agents and of models that call a tool in another way than they were told
+ * to. Whatever does not have the arguments of its kind is TOOL_OTHER: nothing here trusts a name. All text that is
+ * appended is clean (JSON_CLEAN). */
+#ifndef SESSIONFS_TOOL_H
+#define SESSIONFS_TOOL_H
+
+#include "sessionfs/json/json.h"
+
+enum tool_form {
+	TOOL_OTHER,
+	TOOL_EDIT,  /* texts of the file `path` replaced by others: tool_diff */
+	TOOL_PATCH, /* a diff that names its files: `content`, tool_diff */
+	TOOL_WRITE, /* the file `path` made anew with `content` */
+	TOOL_READ,  /* the lines from `first` to `last` of the file `path` */
+	TOOL_BASH,  /* `command` run by a shell */
+};
+
+/* A value that the form does not have, or that is no string, is JSON_NONE. */
+struct tool_use {
+	enum tool_form form;
+	struct json_value name, arguments;        /* the arguments as an object, also if they were stored as text */
+	struct json_value path, command, content; /* strings */
+	struct json_value edits;                  /* an object or array of them, each with its texts */
+	struct json_value old_text, new_text;     /* one more edit */
+	unsigned first, last;                     /* 0: from the first line, to the last */
+	unsigned shown;                           /* which of the arguments the form says */
+	struct buf arguments_text, edits_text;    /* what was stored as text, decoded */
+};
+#define TOOL_USE_INIT                                                                                                  \
+	{                                                                                                              \
+		.arguments_text = BUF_INIT, .edits_text = BUF_INIT                                                     \
+	}
+
+/* The values point into `name`, `arguments` and the memory of *ret, which is used again by the next call. Without
+ * memory the form is TOOL_OTHER, and the error that of the two bufs. */
+void tool_read(struct json_value name, struct json_value arguments, struct tool_use *ret);
+void tool_release(struct tool_use *u);
+#define CLEANUP_TOOL CLEANUP(tool_release)
+
+/* Appends the edits as a diff: lines that begin with ' ', '-' or '+', at most three unchanged ones around each change;
+ * "@@" where lines are left out, and between edits. A patch stands as it is. Counts the lines with '+' and '-'.
+ * `out` may be NULL, to count only. Nothing for other forms, and for edits that change nothing. Returns 0 or a negative
+ * errno. Time and memory are linear in the size of the texts. */
+int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, unsigned *ret_removed);
+
+/* Appends what it did as one line of at most TOOL_GIST characters, without a newline: `edit src/a.ts +4 -1`,
+ * `bash npm test`, `read src/b.c:10-20`, `write src/c.c, 12 lines`. */
+#define TOOL_GIST 256
+void tool_gist(const struct tool_use *u, struct buf *out);
+
+/* Appends as JSON, laid out as by json_pretty, the arguments that path, command, content, lines and diff do not say;
+ * nothing if there are none. */
+void tool_rest(const struct tool_use *u, struct buf *out);
+
+/* The language of a file by its name, as highlighters call it ("ts", "python", "c"): right after a fence, and in a
+ * class ([a-z0-9-]). "" if it is unknown. */
+const char *tool_language(struct span path);
+
+#endif

@@ -1,0 +1,317 @@
+/* What both texts begin and end with goes first, without any memory. For what is left Myers' greedy algorithm looks
+ * for the fewest changes ("An O(ND) difference algorithm and its variations", 1986). It costs lines times changes, so
+ * it has a budget; beyond that all old lines go and all new ones come, which is what such an edit mostly is. */
+#include "diff.h"
+
+#include "sessionfs/base/map.h"
+#include "sessionfs/base/vec.h"
+
+#include <errno.h>
+
+enum { CONTEXT = 3, MOST_LINES = 1 << 14, STEPS = 1 << 16, STEPS_PER_LINE = 32 };
+
+/* --- lines ------------------------------------------------------------------ */
+
+/* The lines of a text that are left; p is NULL behind the last one. */
+struct lines {
+	const char *p, *end;
+};
+
+static struct lines lines_of(struct span text, bool ended)
+{
+	if (text.n == 0)
+		return (struct lines){NULL, NULL};
+	return (struct lines){text.p, text.p + text.n - (ended ? 1 : 0)};
+}
+
+static bool take_first(struct lines *l, struct span *ret)
+{
+	if (!l->p)
+		return false;
+	const char *eol = memchr(l->p, '\n', (size_t)(l->end - l->p));
+	*ret = (struct span){l->p, (size_t)((eol ? eol : l->end) - l->p)};
+	l->p = eol ? eol + 1 : NULL;
+	return true;
+}
+
+static bool take_last(struct lines *l, struct span *ret)
+{
+	if (!l->p)
+		return false;
+	const char *eol = memrchr(l->p, '\n', (size_t)(l->end - l->p));
+	const char *begin = eol ? eol + 1 : l->p;
+	*ret = (struct span){begin, (size_t)(l->end - begin)};
+	l->end = eol;
+	if (!eol)
+		l->p = NULL;
+	return true;
+}
+
+/* Takes a line from both if it is the same. */
+static bool take_same(bool (*take)(struct lines *, struct span *), struct lines *a, struct lines *b, struct span *ret)
+{
+	struct lines rest_a = *a, rest_b = *b;
+	struct span other;
+
+	if (!take(&rest_a, ret) || !take(&rest_b, &other) || !span_eq(*ret, other))
+		return false;
+	*a = rest_a;
+	*b = rest_b;
+	return true;
+}
+
+/* --- what is shown ---------------------------------------------------------- */
+
+struct hunks {
+	struct diff *d;
+	struct span held[CONTEXT]; /* the unchanged lines before the next change, the n-th in n % CONTEXT */
+	size_t n_held;             /* since the last change */
+	bool begun;                /* a line of this pair of texts is shown */
+};
+
+static void show(struct hunks *h, char sign, struct span line)
+{
+	struct buf *out = h->d->out;
+
+	h->begun = true;
+	if (!out)
+		return;
+	buf_addc(out, sign);
+	buf_addspan(out, line);
+	buf_addc(out, '\n');
+}
+
+static void add_same(struct hunks *h, struct span line)
+{
+	h->held[h->n_held++ % CONTEXT] = line;
+	if (h->begun && h->n_held <= CONTEXT)
+		show(h, ' ', line);
+}
+
+/* What is held is shown before a change, but for the lines already shown after the one before. */
+static void add_change(struct hunks *h, char sign, struct span line)
+{
+	size_t shown = !h->begun ? 0 : h->n_held < CONTEXT ? h->n_held : CONTEXT;
+	size_t first = h->n_held > shown + CONTEXT ? h->n_held - CONTEXT : shown;
+
+	if (h->d->out && (h->begun ? first > shown : h->d->any))
+		buf_adds(h->d->out, "@@\n");
+	for (size_t i = first; i < h->n_held; i++)
+		show(h, ' ', h->held[i % CONTEXT]);
+	h->n_held = 0;
+	show(h, sign, line);
+	if (sign == '+')
+		h->d->added++;
+	else
+		h->d->removed++;
+}
+
+static void add_all(struct hunks *h, char sign, struct lines l)
+{
+	struct span line;
+
+	while (take_first(&l, &line))
+		add_change(h, sign, line);
+}
+
+/* --- the fewest changes ----------------------------------------------------- */
+
+/* One of the two texts: its lines, each with a number that equal ones share, and whether it is changed. */
+struct side {
+	VEC(struct span) lines;
+	uint32_t *numbers;
+	bool *changed;
+};
+
+struct myers {
+	struct side a, b; /* the old lines and the new ones */
+	struct map seen;
+	VEC(int32_t) reach; /* after d changes: how far the path on each diagonal -d, -d + 2, ..., d came in a */
+	size_t steps;       /* left */
+};
+
+static void side_release(struct side *s)
+{
+	vec_release(&s->lines);
+	free(s->numbers);
+	free(s->changed);
+}
+
+static void myers_release(struct myers *m)
+{
+	side_release(&m->a);
+	side_release(&m->b);
+	map_release(&m->seen);
+	vec_release(&m->reach);
+}
+
+/* 1; 0 if there are too many. */
+static int side_fill(struct side *s, struct lines l)
+{
+	struct span line;
+
+	while (take_first(&l, &line)) {
+		if (s->lines.n == MOST_LINES)
+			return 0;
+		if (!vec_reserve(&s->lines, 1))
+			return -ENOMEM;
+		s->lines.v[s->lines.n++] = line;
+	}
+	return 1;
+}
+
+static int side_number(struct side *s, struct map *seen)
+{
+	s->numbers = calloc(s->lines.n, sizeof *s->numbers);
+	s->changed = calloc(s->lines.n, sizeof *s->changed);
+	if (!s->numbers || !s->changed)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->lines.n; i++) {
+		uint32_t number = map_get(seen, 0, s->lines.v[i]);
+		if (number == MAP_NONE) {
+			number = (uint32_t)seen->n;
+			if (map_put(seen, 0, s->lines.v[i], number) < 0)
+				return -ENOMEM;
+		}
+		s->numbers[i] = number;
+	}
+	return 0;
+}
+
+/* Where the reaches after d changes begin. */
+static size_t row_of(int32_t d)
+{
+	return (size_t)d * ((size_t)d + 1) / 2;
+}
+
+/* Where the best path with d changes enters diagonal k: behind a line of b that was inserted, or one of a that was
+ * deleted. The paths before it are on the diagonals beside. */
+static int32_t enter(const struct myers *m, int32_t d, int32_t k, bool *ret_inserted)
+{
+	if (d == 0)
+		return 0;
+	const int32_t *before = m->reach.v + row_of(d - 1);
+	int32_t at = (k + d) / 2;
+	bool inserted = k == -d || (k != d && before[at - 1] < before[at]);
+	if (ret_inserted)
+		*ret_inserted = inserted;
+	return inserted ? before[at] : before[at - 1] + 1;
+}
+
+/* One more change: 1 if some path reaches the end, 0 if none does. */
+static int advance(struct myers *m, int32_t d)
+{
+	int32_t n_a = (int32_t)m->a.lines.n, n_b = (int32_t)m->b.lines.n;
+
+	if (!vec_reserve(&m->reach, (size_t)d + 1))
+		return -ENOMEM;
+	for (int32_t k = -d; k <= d; k += 2) {
+		int32_t x = enter(m, d, k, NULL), begin = x;
+		while (x < n_a && x - k < n_b && m->a.numbers[x] == m->b.numbers[x - k])
+			x++;
+		m->reach.v[m->reach.n++] = x;
+		size_t cost = (size_t)(x - begin) + 1;
+		if (x >= n_a && x - k >= n_b)
+			return 1;
+		if (cost >= m->steps) {
+			m->steps = 0;
+			return 0;
+		}
+		m->steps -= cost;
+	}
+	return 0;
+}
+
+/* Goes back from the end along the path of d changes. */
+static void note_changes(struct myers *m, int32_t d)
+{
+	int32_t k = (int32_t)m->a.lines.n - (int32_t)m->b.lines.n;
+
+	for (; d > 0; d--) {
+		bool inserted = false;
+		int32_t x = enter(m, d, k, &inserted);
+		if (inserted)
+			m->b.changed[x - k - 1] = true;
+		else
+			m->a.changed[x - 1] = true;
+		k += inserted ? 1 : -1;
+	}
+}
+
+/* 1 if all changes are noted, 0 if that would take too long. */
+static int find_changes(struct myers *m)
+{
+	m->steps = STEPS + STEPS_PER_LINE * (m->a.lines.n + m->b.lines.n);
+	for (int32_t d = 0;; d++) {
+		int rc = advance(m, d);
+		if (rc > 0)
+			note_changes(m, d);
+		if (rc != 0)
+			return rc;
+		if (m->steps == 0)
+			return 0;
+	}
+}
+
+static void add_changes(struct hunks *h, const struct myers *m)
+{
+	const struct side *a = &m->a, *b = &m->b;
+
+	for (size_t i = 0, j = 0; i < a->lines.n || j < b->lines.n;) {
+		if (i < a->lines.n && a->changed[i])
+			add_change(h, '-', a->lines.v[i++]);
+		else if (j < b->lines.n && b->changed[j])
+			add_change(h, '+', b->lines.v[j++]);
+		else
+			add_same(h, a->lines.v[i++]), j++;
+	}
+}
+
+static int add_middle(struct hunks *h, struct lines a, struct lines b)
+{
+	struct myers m CLEANUP(myers_release) = {.steps = 0};
+	int rc = a.p && b.p;
+
+	if (rc > 0)
+		rc = side_fill(&m.a, a);
+	if (rc > 0)
+		rc = side_fill(&m.b, b);
+	if (rc > 0) {
+		rc = side_number(&m.a, &m.seen);
+		if (rc == 0)
+			rc = side_number(&m.b, &m.seen);
+		if (rc == 0)
+			rc = find_changes(&m);
+	}
+	if (rc > 0)
+		add_changes(h, &m);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	add_all(h, '-', a);
+	add_all(h, '+', b);
+	return 0;
+}
+
+static bool ends_line(struct span text)
+{
+	return text.n == 0 || text.p[text.n - 1] == '\n';
+}
+
+int diff_add(struct diff *d, struct span old_text, struct span new_text)
+{
+	bool ended = ends_line(old_text) && ends_line(new_text);
+	struct lines a = lines_of(old_text, ended), b = lines_of(new_text, ended);
+	struct hunks h = {.d = d};
+	struct span line, last;
+
+	while (take_same(take_first, &a, &b, &line))
+		add_same(&h, line);
+	struct lines same = {NULL, NULL};
+	while (take_same(take_last, &a, &b, &last))
+		same = (struct lines){last.p, same.p ? same.end : last.p + last.n};
+	int rc = a.p || b.p ? add_middle(&h, a, b) : 0;
+	for (int i = 0; i < CONTEXT && h.begun && take_first(&same, &line); i++)
+		add_same(&h, line);
+	d->any |= h.begun;
+	return rc < 0 ? rc : d->out ? buf_err(d->out) : 0;
+}

@@ -1,0 +1,562 @@
+/* What a tool call did. The rules for edits are those of pi's own edit tool, which also takes what models send instead
+ * of what they were told to. */
+#include "sessionfs/render/tool.h"
+
+#include "sessionfs/base/number.h"
+
+#include "diff.h"
+#include "text.h"
+
+#include <errno.h>
+#include <strings.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* --- arguments -------------------------------------------------------------- */
+
+enum key { PATH, OLD, NEW, EDITS, CONTENT, COMMAND, PATCH, FIRST, LIMIT, LAST, KEYS };
+
+/* clang-format off */
+/* What each argument is called; of several that are there the first one counts. */
+#define NAMES(X) \
+	X("path", PATH) X("file_path", PATH) X("filePath", PATH) X("filepath", PATH) X("file", PATH) \
+	X("filename", PATH) X("target_file", PATH) \
+	X("oldText", OLD) X("old_text", OLD) X("old_string", OLD) X("oldString", OLD) X("old_str", OLD) \
+	X("newText", NEW) X("new_text", NEW) X("new_string", NEW) X("newString", NEW) X("new_str", NEW) \
+	X("edits", EDITS) X("content", CONTENT) X("contents", CONTENT) X("file_text", CONTENT) \
+	X("command", COMMAND) X("cmd", COMMAND) X("input", PATCH) X("patch", PATCH) \
+	X("offset", FIRST) X("start_line", FIRST) X("limit", LIMIT) X("end_line", LAST)
+/* clang-format on */
+#define NAME(name, key) SPAN_LIT(name),
+#define KEY(name, key) key,
+static const struct span names[] = {NAMES(NAME)};
+static const unsigned char keys[] = {NAMES(KEY)};
+enum { COUNT_OF_NAMES = COUNT(names) };
+_Static_assert(COUNT(names) <= 32, "tool_use.shown has a bit for each");
+
+/* The arguments of a call, or of one edit of it. */
+struct arguments {
+	struct json_value of[KEYS];
+	unsigned taken[KEYS]; /* the bit of the name that it had */
+	size_t members;
+};
+
+static bool is_usable(enum key key, struct json_value v)
+{
+	double x;
+
+	switch (key) {
+	case EDITS:
+		return v.kind >= JSON_STRING;
+	case FIRST:
+	case LIMIT:
+	case LAST:
+		return json_double(v, &x) && x >= 1 && x <= 1e9 && x == (double)(unsigned)x;
+	default:
+		return v.kind == JSON_STRING;
+	}
+}
+
+static unsigned find_name(struct json_value key)
+{
+	unsigned i = 0;
+
+	while (i < COUNT_OF_NAMES && !(key.escaped ? json_key_is(key, names[i].p) : span_eq(key.text, names[i])))
+		i++;
+	return i;
+}
+
+/* Of anything but an object nothing. */
+static void read_arguments(struct json_value object, struct arguments *ret)
+{
+	struct json_value found[COUNT_OF_NAMES] = {0}, key, v;
+	struct buf deep CLEANUP_BUF = BUF_INIT;
+	struct json j;
+
+	*ret = (struct arguments){0};
+	json_init(&j, object.text, &deep);
+	if (object.kind != JSON_OBJECT || json_enter(&j) != JSON_OBJECT)
+		return;
+	for (; json_next(&j, &key) > 0 && json_value(&j, &v); ret->members++) {
+		unsigned i = find_name(key);
+		if (i < COUNT_OF_NAMES)
+			found[i] = v;
+	}
+	for (unsigned i = 0; i < COUNT_OF_NAMES; i++) {
+		enum key k = keys[i];
+		if (ret->taken[k] || !is_usable(k, found[i]))
+			continue;
+		ret->of[k] = found[i];
+		ret->taken[k] = 1u << i;
+	}
+}
+
+static struct json_value take(const struct arguments *a, enum key key, struct tool_use *u)
+{
+	u->shown |= a->taken[key];
+	return a->of[key];
+}
+
+static unsigned take_number(const struct arguments *a, enum key key, struct tool_use *u)
+{
+	double x = 0;
+
+	json_double(take(a, key, u), &x);
+	return (unsigned)x;
+}
+
+/* The JSON in a string, decoded into `text`; JSON_NONE if there is none. */
+static struct json_value json_in(struct json_value string, struct buf *text)
+{
+	struct buf deep CLEANUP_BUF = BUF_INIT;
+	struct json_value v = {.kind = JSON_NONE};
+	struct json j;
+
+	json_decode(string.text, JSON_CLEAN, text);
+	json_init(&j, buf_span(text), &deep);
+	if (buf_err(text) || !json_value(&j, &v) || !json_end(&j))
+		v.kind = JSON_NONE;
+	return v;
+}
+
+/* --- forms ------------------------------------------------------------------ */
+
+/* An edit in `edits`: its two texts. False if it is none. *ret_whole stays if it says no more than that. */
+static bool read_edit(struct json_value v, struct json_value *ret_old, struct json_value *ret_new, bool *ret_whole)
+{
+	struct arguments a;
+
+	read_arguments(v, &a);
+	*ret_old = a.of[OLD];
+	*ret_new = a.of[NEW];
+	bool is_edit = a.taken[OLD] && a.taken[NEW];
+	*ret_whole &= is_edit && a.members == 2;
+	return is_edit;
+}
+
+/* Goes to the next edit of a list: 1, or 0 at its end. Elements that are no edits are left out. */
+static int next_edit(struct json *j, struct json_value *ret_old, struct json_value *ret_new, bool *ret_whole)
+{
+	struct json_value v;
+
+	while (json_next(j, NULL) > 0 && json_value(j, &v))
+		if (read_edit(v, ret_old, ret_new, ret_whole))
+			return 1;
+	return 0;
+}
+
+static void take_edits(const struct arguments *a, struct tool_use *u)
+{
+	struct json_value v = a->of[EDITS], old_text, new_text;
+	struct buf deep CLEANUP_BUF = BUF_INIT;
+	bool any, whole = true;
+	struct json j;
+
+	if (v.kind == JSON_STRING)
+		v = json_in(v, &u->edits_text);
+	if (v.kind == JSON_OBJECT) {
+		any = read_edit(v, &old_text, &new_text, &whole);
+	} else if (v.kind == JSON_ARRAY) {
+		json_init(&j, v.text, &deep);
+		json_enter(&j);
+		any = next_edit(&j, &old_text, &new_text, &whole);
+		while (next_edit(&j, &old_text, &new_text, &whole))
+			;
+	} else {
+		return;
+	}
+	if (any)
+		u->edits = v;
+	if (any && whole)
+		u->shown |= a->taken[EDITS];
+}
+
+static enum tool_form read_write(const struct arguments *a, struct tool_use *u)
+{
+	u->path = take(a, PATH, u);
+	u->content = take(a, CONTENT, u);
+	return a->taken[PATH] || a->taken[CONTENT] ? TOOL_WRITE : TOOL_OTHER;
+}
+
+/* Some tools that are called so take the whole file. */
+static enum tool_form read_edits(const struct arguments *a, struct tool_use *u)
+{
+	take_edits(a, u);
+	if (a->taken[OLD] && a->taken[NEW]) {
+		u->old_text = take(a, OLD, u);
+		u->new_text = take(a, NEW, u);
+	} else if (u->edits.kind == JSON_NONE && a->taken[CONTENT]) {
+		return read_write(a, u);
+	}
+	u->path = take(a, PATH, u);
+	return u->edits.kind || u->old_text.kind || u->path.kind ? TOOL_EDIT : TOOL_OTHER;
+}
+
+static enum tool_form read_patch(const struct arguments *a, struct tool_use *u)
+{
+	u->content = take(a, PATCH, u);
+	return a->taken[PATCH] ? TOOL_PATCH : TOOL_OTHER;
+}
+
+static enum tool_form read_read(const struct arguments *a, struct tool_use *u)
+{
+	if (!a->taken[PATH])
+		return TOOL_OTHER;
+	u->path = take(a, PATH, u);
+	u->first = take_number(a, FIRST, u);
+	if (a->taken[LIMIT])
+		u->last = (u->first ? u->first : 1) + take_number(a, LIMIT, u) - 1;
+	else
+		u->last = take_number(a, LAST, u);
+	return TOOL_READ;
+}
+
+static enum tool_form read_bash(const struct arguments *a, struct tool_use *u)
+{
+	u->command = take(a, COMMAND, u);
+	return a->taken[COMMAND] ? TOOL_BASH : TOOL_OTHER;
+}
+
+/* clang-format off */
+static const struct tool {
+	const char *name;
+	enum tool_form (*read)(const struct arguments *a, struct tool_use *u);
+} tools[] = {
+	{"edit", read_edits}, {"edit_file", read_edits}, {"multiedit", read_edits}, {"multi_edit", read_edits},
+	{"replace", read_edits}, {"search_replace", read_edits}, {"str_replace", read_edits},
+	{"str_replace_editor", read_edits}, {"str_replace_based_edit_tool", read_edits},
+	{"write", read_write}, {"write_file", read_write}, {"create_file", read_write},
+	{"apply_patch", read_patch}, {"patch", read_patch},
+	{"read", read_read}, {"read_file", read_read}, {"view", read_read}, {"view_file", read_read}, {"open_file", read_read},
+	{"bash", read_bash}, {"exec", read_bash}, {"exec_command", read_bash}, {"execute_command", read_bash},
+	{"powershell", read_bash}, {"run_command", read_bash}, {"run_shell_command", read_bash}, {"run_terminal", read_bash},
+	{"run_terminal_cmd", read_bash}, {"shell", read_bash}, {"shell_exec", read_bash}, {"terminal", read_bash},
+};
+/* clang-format on */
+
+static const struct tool *find_tool(struct json_value name)
+{
+	if (name.kind != JSON_STRING)
+		return NULL;
+	for (size_t i = 0; i < COUNT(tools); i++)
+		if (strlen(tools[i].name) == name.text.n && strncasecmp(tools[i].name, name.text.p, name.text.n) == 0)
+			return &tools[i];
+	return NULL;
+}
+
+void tool_read(struct json_value name, struct json_value arguments, struct tool_use *ret)
+{
+	struct buf arguments_text = ret->arguments_text, edits_text = ret->edits_text;
+	const struct tool *tool = find_tool(name);
+	struct arguments a;
+
+	*ret = (struct tool_use){.name = name, .arguments_text = arguments_text, .edits_text = edits_text};
+	buf_reset(&ret->arguments_text);
+	buf_reset(&ret->edits_text);
+	ret->arguments = arguments;
+	if (arguments.kind == JSON_STRING) {
+		struct json_value v = json_in(arguments, &ret->arguments_text);
+		ret->arguments = v.kind == JSON_OBJECT ? v : arguments;
+	}
+	if (!tool || ret->arguments.kind != JSON_OBJECT)
+		return;
+	read_arguments(ret->arguments, &a);
+	ret->form = tool->read(&a, ret);
+	if (ret->form == TOOL_OTHER)
+		ret->shown = 0;
+}
+
+void tool_release(struct tool_use *u)
+{
+	buf_release(&u->arguments_text);
+	buf_release(&u->edits_text);
+}
+
+/* --- diff ------------------------------------------------------------------- */
+
+struct texts {
+	struct buf old_text, new_text;
+};
+
+static void texts_release(struct texts *t)
+{
+	buf_release(&t->old_text);
+	buf_release(&t->new_text);
+}
+
+static int add_edit(struct json_value old_text, struct json_value new_text, struct texts *t, struct diff *d)
+{
+	buf_reset(&t->old_text);
+	buf_reset(&t->new_text);
+	json_decode(old_text.text, JSON_CLEAN, &t->old_text);
+	json_decode(new_text.text, JSON_CLEAN, &t->new_text);
+	int rc = buf_err(&t->old_text) ? buf_err(&t->old_text) : buf_err(&t->new_text);
+	return rc < 0 ? rc : diff_add(d, buf_span(&t->old_text), buf_span(&t->new_text));
+}
+
+static int add_edits(const struct tool_use *u, struct diff *d)
+{
+	struct texts t CLEANUP(texts_release) = {BUF_INIT, BUF_INIT};
+	struct buf deep CLEANUP_BUF = BUF_INIT;
+	struct json_value old_text, new_text;
+	struct json j;
+	bool whole = true;
+	int rc = 0;
+
+	if (u->edits.kind == JSON_ARRAY) {
+		json_init(&j, u->edits.text, &deep);
+		json_enter(&j);
+		while (rc == 0 && next_edit(&j, &old_text, &new_text, &whole))
+			rc = add_edit(old_text, new_text, &t, d);
+	} else if (u->edits.kind == JSON_OBJECT && read_edit(u->edits, &old_text, &new_text, &whole)) {
+		rc = add_edit(old_text, new_text, &t, d);
+	}
+	if (rc == 0 && u->old_text.kind)
+		rc = add_edit(u->old_text, u->new_text, &t, d);
+	return rc;
+}
+
+static bool begins(const char *p, const char *end, const char *with)
+{
+	size_t n = strlen(with);
+	return (size_t)(end - p) >= n && memcmp(p, with, n) == 0;
+}
+
+/* A patch as it stands. Its headings are no changes. */
+static int add_patch(struct json_value patch, struct diff *d)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+
+	json_decode(patch.text, JSON_CLEAN, &text);
+	if (text.n > 0 && text.p[text.n - 1] != '\n')
+		buf_addc(&text, '\n');
+	if (buf_err(&text))
+		return buf_err(&text);
+	const char *end = text.p + text.n;
+	for (const char *p = text.p; p < end; p = (const char *)memchr(p, '\n', (size_t)(end - p)) + 1) {
+		d->added += *p == '+' && !begins(p, end, "+++ ");
+		d->removed += *p == '-' && !begins(p, end, "--- ");
+	}
+	if (d->out)
+		buf_addspan(d->out, buf_span(&text));
+	return d->out ? buf_err(d->out) : 0;
+}
+
+int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, unsigned *ret_removed)
+{
+	struct diff d = {.out = out};
+	int rc = 0;
+
+	if (u->form == TOOL_EDIT)
+		rc = add_edits(u, &d);
+	else if (u->form == TOOL_PATCH)
+		rc = add_patch(u->content, &d);
+	*ret_added = d.added;
+	*ret_removed = d.removed;
+	return rc;
+}
+
+/* --- the rest --------------------------------------------------------------- */
+
+static bool is_shown(const struct tool_use *u, struct json_value key)
+{
+	for (unsigned i = 0; i < COUNT_OF_NAMES; i++)
+		if (u->shown & 1u << i && json_key_is(key, names[i].p))
+			return true;
+	return false;
+}
+
+/* The members that are not shown as an object. */
+static void add_unshown(const struct tool_use *u, struct buf *object)
+{
+	struct buf deep CLEANUP_BUF = BUF_INIT;
+	struct json_value key, v;
+	struct json j;
+
+	json_init(&j, u->arguments.text, &deep);
+	json_enter(&j);
+	while (json_next(&j, &key) > 0 && json_value(&j, &v)) {
+		if (is_shown(u, key))
+			continue;
+		buf_addc(object, object->n ? ',' : '{');
+		buf_addspan(object, json_raw(key));
+		buf_addc(object, ':');
+		buf_addspan(object, json_raw(v));
+	}
+	if (object->n)
+		buf_addc(object, '}');
+}
+
+void tool_rest(const struct tool_use *u, struct buf *out)
+{
+	struct buf object CLEANUP_BUF = BUF_INIT;
+	struct json_value v = u->arguments;
+	size_t start = out->n;
+
+	if (u->shown) {
+		add_unshown(u, &object);
+		v = (struct json_value){object.n ? JSON_OBJECT : JSON_NONE, false, buf_span(&object)};
+	}
+	if (buf_err(&object)) {
+		out->err = buf_err(&object);
+	} else if (v.kind != JSON_NONE) {
+		json_pretty(v, out);
+		text_make_clean(out, start);
+	}
+}
+
+/* --- gist ------------------------------------------------------------------- */
+
+enum { NAME_CHARACTERS = 40, GIST_CHARACTERS = 120 };
+
+/* From `start` on: on one line, its white space single spaces, and not too long. */
+static void shorten(struct buf *out, size_t start, size_t characters)
+{
+	size_t n = start;
+
+	text_one_line(out, start);
+	text_trim(out, start);
+	for (size_t i = start; i < out->n; i++)
+		if (out->p[i] != ' ' || out->p[i - 1] != ' ')
+			out->p[n++] = out->p[i];
+	out->n = n;
+	text_shorten(out, start, characters);
+}
+
+static void add_short(struct json_value v, size_t characters, struct buf *out)
+{
+	size_t start = out->n;
+
+	if (v.kind == JSON_STRING)
+		text_begin(v, 4 * characters, out);
+	else
+		text_inline(v, out);
+	shorten(out, start, characters);
+}
+
+static void add_lines(const struct tool_use *u, struct buf *out)
+{
+	if (!u->first && !u->last)
+		return;
+	buf_addf(out, ":%u", u->first ? u->first : 1);
+	if (u->last)
+		buf_addf(out, "-%u", u->last);
+}
+
+/* The first file of a patch. */
+static void add_patched(struct json_value patch, struct buf *out)
+{
+	static const char *const headings[] = {"*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ b/",
+	                                       "+++ "};
+	struct buf text CLEANUP_BUF = BUF_INIT;
+
+	json_decode(patch.text, JSON_CLEAN, &text);
+	const char *end = text.p + text.n;
+	for (const char *p = text.p, *eol; p < end; p = eol < end ? eol + 1 : end) {
+		eol = memchr(p, '\n', (size_t)(end - p));
+		eol = eol ? eol : end;
+		for (size_t i = 0; i < COUNT(headings); i++) {
+			size_t n = strlen(headings[i]);
+			if (!begins(p, eol, headings[i]))
+				continue;
+			buf_addc(out, ' ');
+			size_t start = out->n;
+			buf_add(out, p + n, (size_t)(eol - p) - n);
+			shorten(out, start, GIST_CHARACTERS);
+			return;
+		}
+	}
+}
+
+static void add_changes(const struct tool_use *u, struct buf *out)
+{
+	unsigned added, removed;
+	int rc = tool_diff(u, NULL, &added, &removed);
+
+	if (rc < 0)
+		out->err = rc;
+	if (added)
+		buf_addf(out, " +%u", added);
+	if (removed)
+		buf_addf(out, " -%u", removed);
+}
+
+static void add_size(struct json_value content, struct buf *out)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	size_t n = 0;
+
+	if (!content.kind)
+		return;
+	json_decode(content.text, JSON_CLEAN, &text);
+	if (buf_err(&text))
+		out->err = buf_err(&text);
+	const char *end = text.p + text.n;
+	for (const char *p = text.p; p < end; n++) {
+		const char *eol = memchr(p, '\n', (size_t)(end - p));
+		p = eol ? eol + 1 : end;
+	}
+	buf_addf(out, n == 1 ? ", %zu line" : ", %zu lines", n);
+}
+
+/* The texts among the arguments, in their order, also those in lists. */
+static void add_texts(const struct tool_use *u, struct buf *out)
+{
+	struct buf deep CLEANUP_BUF = BUF_INIT;
+	struct json_value key, v;
+	size_t start = out->n;
+	struct json j;
+	int depth = 1;
+
+	if (u->arguments.kind != JSON_OBJECT)
+		return;
+	json_init(&j, u->arguments.text, &deep);
+	json_enter(&j);
+	while (depth > 0 && out->n - start < GIST_CHARACTERS && !buf_err(out)) {
+		int rc = json_next(&j, depth == 1 ? &key : NULL);
+		if (rc < 0)
+			return;
+		if (rc == 0) {
+			depth--;
+			continue;
+		}
+		if (depth == 1 && json_peek(&j) == JSON_ARRAY) {
+			json_enter(&j);
+			depth++;
+			continue;
+		}
+		if (!json_value(&j, &v))
+			return;
+		if (v.kind != JSON_STRING)
+			continue;
+		buf_addc(out, ' ');
+		add_short(v, GIST_CHARACTERS, out);
+		out->n -= out->p && out->n > start && out->p[out->n - 1] == ' ';
+	}
+	text_shorten(out, start, GIST_CHARACTERS);
+}
+
+void tool_gist(const struct tool_use *u, struct buf *out)
+{
+	size_t start = out->n;
+
+	add_short(u->name, NAME_CHARACTERS, out);
+	if (out->n == start)
+		buf_adds(out, "no name");
+	if (u->form == TOOL_OTHER) {
+		add_texts(u, out);
+		return;
+	}
+	if (u->path.kind || u->command.kind) {
+		buf_addc(out, ' ');
+		add_short(u->command.kind ? u->command : u->path, GIST_CHARACTERS, out);
+	}
+	if (u->form == TOOL_PATCH)
+		add_patched(u->content, out);
+	if (u->form == TOOL_READ)
+		add_lines(u, out);
+	else if (u->form == TOOL_WRITE)
+		add_size(u->content, out);
+	else
+		add_changes(u, out);
+}

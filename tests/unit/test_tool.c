@@ -1,0 +1,434 @@
+/* tool: what tool calls did, by their names and arguments. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/render/tool.h"
+
+#include "sessionfs/base/utf8.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* The value must stay where `json` is. */
+static struct json_value value(const char *json)
+{
+	struct json_value v = {.kind = JSON_NONE};
+	struct json j;
+
+	json_init(&j, span_of(json), NULL);
+	assert_true(!*json || (json_value(&j, &v) && json_end(&j)));
+	return v;
+}
+
+static void assert_text(struct buf *text, const char *want)
+{
+	assert_int_equal(buf_err(text), 0);
+	assert_string_equal(buf_cstr(text), want);
+}
+
+/* --- forms ------------------------------------------------------------------ */
+
+struct sample {
+	const char *name, *arguments; /* JSON; "" for absent */
+	const char *gist, *diff, *rest;
+};
+
+static void assert_sample(const struct sample *s, struct tool_use *u)
+{
+	struct buf gist CLEANUP_BUF = BUF_INIT, diff CLEANUP_BUF = BUF_INIT, rest CLEANUP_BUF = BUF_INIT;
+	unsigned added, removed;
+
+	tool_read(value(s->name), value(s->arguments), u);
+	tool_gist(u, &gist);
+	assert_text(&gist, s->gist);
+	assert_int_equal(tool_diff(u, &diff, &added, &removed), 0);
+	assert_text(&diff, s->diff);
+	tool_rest(u, &rest);
+	assert_text(&rest, s->rest);
+}
+
+#define EDIT(texts) "{\"path\":\"a.c\"," texts "}"
+#define OLD_NEW(old, new) "{\"oldText\":\"" old "\",\"newText\":\"" new "\"}"
+
+static const struct sample samples[] = {
+    /* pi's own edit, and what models send instead */
+    {"\"edit\"", EDIT("\"edits\":[" OLD_NEW("a\\nb", "a\\nc") "]"), "edit a.c +1 -1", " a\n-b\n+c\n", ""},
+    {"\"edit\"", EDIT("\"edits\":[" OLD_NEW("a", "b") "," OLD_NEW("", "x\\ny\\n") "]"), "edit a.c +3 -1",
+     "-a\n+b\n@@\n+x\n+y\n", ""},
+    {"\"edit\"", EDIT("\"edits\":" OLD_NEW("a", "b")), "edit a.c +1 -1", "-a\n+b\n", ""},
+    {"\"edit\"", EDIT("\"edits\":\"[{\\\"oldText\\\":\\\"a\\\\nb\\\",\\\"newText\\\":\\\"\\\"}]\""), "edit a.c -2",
+     "-a\n-b\n", ""},
+    {"\"edit\"", EDIT("\"edits\":\"{\\\"oldText\\\":\\\"a\\\",\\\"newText\\\":\\\"b\\\"}\""), "edit a.c +1 -1",
+     "-a\n+b\n", ""},
+    {"\"edit\"", EDIT("\"oldText\":\"a\",\"newText\":\"b\""), "edit a.c +1 -1", "-a\n+b\n", ""},
+    {"\"edit\"", EDIT("\"oldText\":\"a\",\"newText\":\"b\",\"edits\":[" OLD_NEW("c", "d") "]"), "edit a.c +2 -2",
+     "-c\n+d\n@@\n-a\n+b\n", ""},
+    /* others */
+    {"\"Edit\"", "{\"file_path\":\"a.c\",\"old_string\":\"a\",\"new_string\":\"b\",\"replace_all\":true}",
+     "Edit a.c +1 -1", "-a\n+b\n", "{\n  \"replace_all\": true\n}"},
+    {"\"MultiEdit\"", "{\"file_path\":\"a.c\",\"edits\":[{\"old_string\":\"a\",\"new_string\":\"b\"}]}",
+     "MultiEdit a.c +1 -1", "-a\n+b\n", ""},
+    {"\"str_replace\"", "{\"path\":\"a.c\",\"old_str\":\"a\",\"new_str\":\"b\"}", "str_replace a.c +1 -1", "-a\n+b\n",
+     ""},
+    {"\"edit_file\"", "{\"path\":\"a.c\",\"content\":\"a\\nb\\n\"}", "edit_file a.c, 2 lines", "", ""},
+    {"\"apply_patch\"",
+     "{\"input\":\"*** Begin Patch\\n*** Update File: src/a.c\\n@@\\n-a\\n+b\\n+c\\n*** End Patch\"}",
+     "apply_patch src/a.c +2 -1", "*** Begin Patch\n*** Update File: src/a.c\n@@\n-a\n+b\n+c\n*** End Patch\n", ""},
+    {"\"apply_patch\"", "{\"patch\":\"--- a/x\\n+++ b/x\\n@@ -1 +1 @@\\n-a\\n+b\\n\"}", "apply_patch x +1 -1",
+     "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", ""},
+    /* what an edit says besides stays */
+    {"\"edit\"", EDIT("\"edits\":[{\"oldText\":\"a\",\"newText\":\"b\",\"all\":1}]"), "edit a.c +1 -1", "-a\n+b\n",
+     "{\n  \"edits\": [\n    {\n      \"oldText\": \"a\",\n      \"newText\": \"b\",\n      \"all\": 1\n    }\n  ]\n}"},
+    {"\"edit\"", EDIT("\"edits\":[7," OLD_NEW("a", "b") "]"), "edit a.c +1 -1", "-a\n+b\n",
+     "{\n  \"edits\": [\n    7,\n    {\n      \"oldText\": \"a\",\n      \"newText\": \"b\"\n    }\n  ]\n}"},
+    {"\"edit\"", EDIT("\"oldText\":\"a\""), "edit a.c", "", "{\n  \"oldText\": \"a\"\n}"},
+    {"\"edit\"", EDIT("\"oldText\":\"a\",\"newText\":null"), "edit a.c", "",
+     "{\n  \"oldText\": \"a\",\n  \"newText\": null\n}"},
+    {"\"edit\"", EDIT("\"edits\":\"[\""), "edit a.c", "", "{\n  \"edits\": \"[\"\n}"},
+    {"\"edit\"", EDIT("\"edits\":[]"), "edit a.c", "", "{\n  \"edits\": []\n}"},
+    {"\"edit\"", "{\"path\":[\"a.c\"],\"oldText\":\"a\",\"newText\":\"b\"}", "edit +1 -1", "-a\n+b\n",
+     "{\n  \"path\": [\n    \"a.c\"\n  ]\n}"},
+    {"\"edit\"", "{\"path\":\"a\",\"file_path\":\"b\",\"oldText\":\"a\",\"newText\":\"b\"}", "edit a +1 -1", "-a\n+b\n",
+     "{\n  \"file_path\": \"b\"\n}"},
+    {"\"edit\"", "{\"edits\":7}", "edit", "", "{\n  \"edits\": 7\n}"},
+    /* write, read, bash */
+    {"\"write\"", "{\"path\":\"a.c\",\"content\":\"a\\nb\"}", "write a.c, 2 lines", "", ""},
+    {"\"write\"", "{\"path\":\"a.c\",\"content\":\"\"}", "write a.c, 0 lines", "", ""},
+    {"\"write\"", "{\"path\":\"a.c\",\"content\":\"\\n\",\"mode\":\"x\"}", "write a.c, 1 line", "",
+     "{\n  \"mode\": \"x\"\n}"},
+    {"\"write\"", "{\"path\":\"a.c\",\"content\":{\"a\":1}}", "write a.c", "",
+     "{\n  \"content\": {\n    \"a\": 1\n  }\n}"},
+    {"\"read\"", "{\"path\":\"a.c\"}", "read a.c", "", ""},
+    {"\"read\"", "{\"path\":\"a.c\",\"offset\":10,\"limit\":11}", "read a.c:10-20", "", ""},
+    {"\"read\"", "{\"path\":\"a.c\",\"limit\":11}", "read a.c:1-11", "", ""},
+    {"\"read\"", "{\"path\":\"a.c\",\"offset\":10}", "read a.c:10", "", ""},
+    {"\"read\"", "{\"file_path\":\"a.c\",\"start_line\":3,\"end_line\":9}", "read a.c:3-9", "", ""},
+    {"\"read\"", "{\"path\":\"a.c\",\"offset\":-1,\"limit\":1e99}", "read a.c", "",
+     "{\n  \"offset\": -1,\n  \"limit\": 1e99\n}"},
+    {"\"read\"", "{\"path\":\"a.c\",\"offset\":\"x\",\"limit\":1.5}", "read a.c", "",
+     "{\n  \"offset\": \"x\",\n  \"limit\": 1.5\n}"},
+    {"\"read\"", "{\"path\":\"a.c\",\"offset\":1000000000,\"limit\":1000000000}", "read a.c:1000000000-1999999999", "",
+     ""},
+    {"\"bash\"", "{\"command\":\"npm  test \\n  -v\",\"timeout\":3}", "bash npm test -v", "", "{\n  \"timeout\": 3\n}"},
+    {"\"exec\"", "{\"command\":\"ls\"}", "exec ls", "", ""},
+    {"\"bash\"", "{\"command\":[\"sh\",\"-c\",\"ls\"]}", "bash sh -c ls", "",
+     "{\n  \"command\": [\n    \"sh\",\n    \"-c\",\n    \"ls\"\n  ]\n}"},
+    {"\"bash\"", "{\"\\u0063ommand\":\"ls\",\"command \":1}", "bash ls", "", "{\n  \"command \": 1\n}"},
+    /* arguments stored as text */
+    {"\"bash\"", "\"{\\\"command\\\":\\\"ls\\\\nx\\\"}\"", "bash ls x", "", ""},
+    {"\"bash\"", "\"ls\"", "bash", "", "\"ls\""},
+    {"\"grep\"", "\"{\\\"pattern\\\":\\\"x\\\"}\"", "grep x", "", "{\n  \"pattern\": \"x\"\n}"},
+    /* any other */
+    {"\"browser\"", "{\"action\":\"open\",\"n\":3,\"url\":\"http://a\"}", "browser open http://a", "",
+     "{\n  \"action\": \"open\",\n  \"n\": 3,\n  \"url\": \"http://a\"\n}"},
+    {"\"agents_list\"", "{}", "agents_list", "", "{}"},
+    {"\"x\"", "{\"a\":\"\",\"b\":[\"\",\"c\",[\"d\"],{\"e\":\"f\"}],\"g\":\"h\"}", "x c h", "",
+     "{\n  \"a\": \"\",\n  \"b\": [\n    \"\",\n    \"c\",\n    [\n      \"d\"\n    ],\n    {\n      \"e\": \"f\"\n    "
+     "}\n  ],\n  \"g\": \"h\"\n}"},
+    {"\"edit\"", "", "edit", "", ""},
+    {"\"edit\"", "null", "edit", "", "null"},
+    {"\"edit\"", "[{\"path\":\"a\"}]", "edit", "", "[\n  {\n    \"path\": \"a\"\n  }\n]"},
+    {"\"\"", "{}", "no name", "", "{}"},
+    {"", "", "no name", "", ""},
+    {"7", "{\"path\":\"a\"}", "7 a", "", "{\n  \"path\": \"a\"\n}"},
+    {"{\"edit\":1}", "{}", "{\"edit\":1}", "", "{}"},
+    {"\" a\\n\\tb \"", "{}", "a b", "", "{}"},
+    {"\"read\"", "{\"path\":\"\\u0000\\ud800\\u001b[31m\\n\"}", "read \u2400\ufffd [31m", "", ""},
+};
+
+static void forms(void **state)
+{
+	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(samples); i++)
+		assert_sample(&samples[i], &u);
+}
+
+static void values_of_a_form(void **state)
+{
+	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
+
+	(void)state;
+	tool_read(value("\"write\""), value("{\"path\":\"a\",\"content\":\"b\",\"command\":\"c\"}"), &u);
+	assert_int_equal(u.form, TOOL_WRITE);
+	assert_true(json_is(u.path, "a") && json_is(u.content, "b"));
+	assert_int_equal(u.command.kind, JSON_NONE);
+	tool_read(value("\"bash\""), value("{\"path\":\"a\",\"command\":\"c\"}"), &u);
+	assert_int_equal(u.form, TOOL_BASH);
+	assert_true(json_is(u.command, "c"));
+	assert_int_equal(u.path.kind, JSON_NONE);
+	tool_read(value("\"bash\""), value("{\"command\":1}"), &u);
+	assert_int_equal(u.form, TOOL_OTHER);
+	tool_read(value("\"read\""), value("{\"offset\":1}"), &u);
+	assert_int_equal(u.form, TOOL_OTHER);
+	assert_int_equal(u.first, 0);
+}
+
+/* Whatever an argument is, the gist is a short line. */
+static void gist_is_one_short_line(void **state)
+{
+	enum { LONG = 100000 };
+	static const char *const calls[] = {"\"edit\"",        "\"write\"", "\"read\"", "\"bash\"",
+	                                    "\"apply_patch\"", "\"x\"",     NULL};
+	static const char *const keys[] = {"path", "command", "content", "edits", "input", "oldText", "offset", "q"};
+	static const char *const units[] = {
+	    "a", "\\n", " ", "\\u2028x", "\\ud83d\\ude00", "\\ud800", "*** Add File: b\\n"};
+	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
+	struct buf text CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT, gist CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	for (size_t unit = 0; unit < COUNT(units); unit++) {
+		buf_reset(&text);
+		buf_addc(&text, '{');
+		for (size_t key = 0; key < COUNT(keys); key++) {
+			buf_addf(&text, "%s\"%s\":\"", key ? "," : "", keys[key]);
+			for (size_t i = 0; i < LONG; i++)
+				buf_adds(&text, units[unit]);
+			buf_addc(&text, '"');
+		}
+		buf_addc(&text, '}');
+		buf_reset(&name);
+		buf_addc(&name, '"');
+		for (size_t i = 0; i < LONG; i++)
+			buf_adds(&name, units[unit]);
+		buf_addc(&name, '"');
+		struct json_value arguments = value(buf_cstr(&text)), long_name = value(buf_cstr(&name));
+		for (size_t i = 0; i < COUNT(calls); i++) {
+			buf_reset(&gist);
+			tool_read(calls[i] ? value(calls[i]) : long_name, arguments, &u);
+			tool_gist(&u, &gist);
+			assert_int_equal(buf_err(&gist), 0);
+			assert_int_equal(utf8_prefix(buf_span(&gist)), gist.n);
+			assert_int_equal(utf8_first(buf_span(&gist), TOOL_GIST).n, gist.n);
+			for (size_t c = 0; c < gist.n; c++)
+				assert_true((unsigned char)gist.p[c] >= 0x20 && gist.p[c] != 0x7f);
+		}
+	}
+}
+
+/* --- diff ------------------------------------------------------------------- */
+
+/* Appends the diff of two texts without escapes. */
+static void add_diff(const char *old_text, const char *new_text, struct buf *out, unsigned *added, unsigned *removed)
+{
+	struct buf json CLEANUP_BUF = BUF_INIT;
+	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
+	unsigned counted[2];
+
+	buf_adds(&json, "{\"path\":\"a\",\"oldText\":");
+	json_quote(span_of(old_text), &json);
+	buf_adds(&json, ",\"newText\":");
+	json_quote(span_of(new_text), &json);
+	buf_addc(&json, '}');
+	tool_read(value("\"edit\""), value(buf_cstr(&json)), &u);
+	assert_int_equal(tool_diff(&u, out, added, removed), 0);
+	assert_int_equal(tool_diff(&u, NULL, &counted[0], &counted[1]), 0);
+	assert_true(counted[0] == *added && counted[1] == *removed);
+}
+
+static void diffs(void **state)
+{
+	static const char *const texts[][3] = {
+	    {"", "", ""},
+	    {"a\n", "a\n", ""},
+	    {"a", "a\n", " a\n+\n"},
+	    {"a\n", "b", "-a\n-\n+b\n"},
+	    {"\n", "", "-\n"},
+	    {"", "\n\n", "+\n+\n"},
+	    {"a\n\n", "a\n", " a\n-\n"},
+	    {"a\nb\nc\n", "a\nx\nc\n", " a\n-b\n+x\n c\n"},
+	    {"1\n2\n3\n4\n5", "1\n2\n3\n4\n6", " 2\n 3\n 4\n-5\n+6\n"},
+	    {"5\n1\n2\n3\n4", "6\n1\n2\n3\n4", "-5\n+6\n 1\n 2\n 3\n"},
+	    /* six unchanged lines between two changes all stand, seven do not */
+	    {"a\n1\n2\n3\n4\n5\n6\nb", "x\n1\n2\n3\n4\n5\n6\ny", "-a\n+x\n 1\n 2\n 3\n 4\n 5\n 6\n-b\n+y\n"},
+	    {"a\n1\n2\n3\n4\n5\n6\n7\nb", "x\n1\n2\n3\n4\n5\n6\n7\ny", "-a\n+x\n 1\n 2\n 3\n@@\n 5\n 6\n 7\n-b\n+y\n"},
+	    {"a\r\nb", "a\r\nc", " a\r\n-b\n+c\n"},
+	    /* the fewest changes */
+	    {"a\nb\nc\na\nb\nb\na", "c\nb\na\nb\na\nc", "-a\n-b\n c\n+b\n a\n b\n-b\n a\n+c\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		struct buf out CLEANUP_BUF = BUF_INIT;
+		unsigned added, removed;
+		add_diff(texts[i][0], texts[i][1], &out, &added, &removed);
+		assert_text(&out, texts[i][2]);
+	}
+}
+
+static unsigned random_below(unsigned n)
+{
+	static uint64_t x = 88172645463325252u;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return (unsigned)(x >> 33) % n;
+}
+
+enum { MOST = 40 };
+
+struct text {
+	unsigned n;
+	unsigned char lines[2 * MOST];
+};
+
+static void print(const struct text *t, struct buf *out)
+{
+	buf_reset(out);
+	for (unsigned i = 0; i < t->n; i++)
+		buf_addf(out, "%u\n", t->lines[i]);
+}
+
+/* Reads a diff against the lines of `old_text` from a line on, which gives the lines of `new_text`. False if it does
+ * not fit. Lines left out are the same in both. */
+static bool applies(const char *diff, const struct text *old_text, const struct text *new_text, unsigned from)
+{
+	unsigned i = from, j = from;
+
+	for (const char *p = diff; *p; p = strchr(p, '\n') + 1) {
+		unsigned line = (unsigned)strtoul(p + 1, NULL, 10);
+		if (*p == '@') {
+			/* Try each number of lines that may be left out. */
+			for (unsigned gap = 1; i + gap <= old_text->n && j + gap <= new_text->n; gap++) {
+				if (old_text->lines[i + gap - 1] != new_text->lines[j + gap - 1])
+					return false;
+				struct text a = *old_text, b = *new_text;
+				a.n -= i + gap;
+				b.n -= j + gap;
+				memmove(a.lines, a.lines + i + gap, a.n);
+				memmove(b.lines, b.lines + j + gap, b.n);
+				if (applies(strchr(p, '\n') + 1, &a, &b, 0))
+					return true;
+			}
+			return false;
+		}
+		if (*p != '+' && (i == old_text->n || old_text->lines[i++] != line))
+			return false;
+		if (*p != '-' && (j == new_text->n || new_text->lines[j++] != line))
+			return false;
+	}
+	return old_text->n - i == new_text->n - j &&
+	       memcmp(old_text->lines + i, new_text->lines + j, old_text->n - i) == 0;
+}
+
+/* The lines of one text that are in the longest common subsequence. */
+static unsigned longest_common(const struct text *a, const struct text *b)
+{
+	unsigned n[2 * MOST + 1][2 * MOST + 1] = {{0}};
+
+	for (unsigned i = 1; i <= a->n; i++)
+		for (unsigned j = 1; j <= b->n; j++)
+			if (a->lines[i - 1] == b->lines[j - 1])
+				n[i][j] = n[i - 1][j - 1] + 1;
+			else
+				n[i][j] = n[i - 1][j] > n[i][j - 1] ? n[i - 1][j] : n[i][j - 1];
+	return n[a->n][b->n];
+}
+
+/* Old text and diff give the new text, with the fewest changes. */
+static void random_diffs(void **state)
+{
+	struct buf a CLEANUP_BUF = BUF_INIT, b CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	for (unsigned round = 0; round < 3000; round++) {
+		unsigned alphabet = 1 + random_below(round % 3 ? 100 : 4), added, removed;
+		struct text old_text = {.n = random_below(MOST)}, new_text = {.n = 0};
+		for (unsigned i = 0; i < old_text.n; i++)
+			old_text.lines[i] = (unsigned char)random_below(alphabet);
+		for (unsigned i = 0; i <= old_text.n && new_text.n < MOST; i++) {
+			while (new_text.n < MOST && random_below(10) == 0)
+				new_text.lines[new_text.n++] = (unsigned char)random_below(alphabet);
+			if (i < old_text.n && random_below(10) > 0)
+				new_text.lines[new_text.n++] = old_text.lines[i];
+		}
+		print(&old_text, &a);
+		print(&new_text, &b);
+		buf_reset(&out);
+		add_diff(buf_cstr(&a), buf_cstr(&b), &out, &added, &removed);
+		unsigned same = 0, common = longest_common(&old_text, &new_text);
+		while (same < old_text.n && same < new_text.n && old_text.lines[same] == new_text.lines[same])
+			same++;
+		assert_true(applies(buf_cstr(&out), &old_text, &new_text, out.n && same > 3 ? same - 3 : 0));
+		assert_int_equal(removed, old_text.n - common);
+		assert_int_equal(added, new_text.n - common);
+	}
+}
+
+static void add_lines(struct buf *text, unsigned n, const char *format)
+{
+	for (unsigned i = 0; i < n; i++)
+		buf_addf(text, format, i);
+}
+
+/* Beyond the bounds every line goes and comes. The counts stay exact. */
+static void large_diffs(void **state)
+{
+	static const struct {
+		unsigned old_lines, new_lines;
+		const char *old_format, *new_format;
+		unsigned added, removed;
+	} large[] = {
+	    {10000, 10000, "%u\n", "x%u\n", 10000, 10000}, /* nothing in common: too many changes */
+	    {40000, 40000, "%u\n", "x%u\n", 40000, 40000}, /* too many lines */
+	    {0, 3000000, "", "\n", 3000000, 0},            /* only new ones */
+	    {3000000, 3000000, "\n", "\n", 0, 0},          /* none */
+	    {3000000, 3000001, "\n", "\n", 1, 0},          /* one line more */
+	    {16000, 8000, "a\n", "a\n", 0, 8000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(large); i++) {
+		struct buf a CLEANUP_BUF = BUF_INIT, b CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+		unsigned added, removed;
+		add_lines(&a, large[i].old_lines, large[i].old_format);
+		add_lines(&b, large[i].new_lines, large[i].new_format);
+		add_diff(buf_cstr(&a), buf_cstr(&b), &out, &added, &removed);
+		assert_int_equal(added, large[i].added);
+		assert_int_equal(removed, large[i].removed);
+	}
+}
+
+/* --- language --------------------------------------------------------------- */
+
+static void languages(void **state)
+{
+	static const char *const paths[][2] = {
+	    {"src/a.ts", "ts"},
+	    {"a.tar.PY", "python"},
+	    {"/x/Makefile", "makefile"},
+	    {"C:\\x\\a.cs", "csharp"},
+	    {"Dockerfile", "dockerfile"},
+	    {"CMakeLists.txt", "cmake"},
+	    {".bashrc", "bash"},
+	    {"a", ""},
+	    {"", ""},
+	    {"a.", ""},
+	    {".ts", "ts"},
+	    {"a.ts/", ""},
+	    {"a.ts/b", ""},
+	    {"a.t\ns", ""},
+	    {"a.txt", ""},
+	    {"go.mod", "go"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(paths); i++)
+		assert_string_equal(tool_language(span_of(paths[i][0])), paths[i][1]);
+	assert_string_equal(tool_language((struct span){NULL, 0}), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(forms),     cmocka_unit_test(values_of_a_form), cmocka_unit_test(gist_is_one_short_line),
+	    cmocka_unit_test(diffs),     cmocka_unit_test(random_diffs),     cmocka_unit_test(large_diffs),
+	    cmocka_unit_test(languages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
