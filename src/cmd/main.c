@@ -6,6 +6,7 @@
 #include "sessionfs/fuse/fs.h"
 #include "sessionfs/fuse/fuse_compat.h"
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/terminal.h"
 #include "sessionfs/cmd/opts.h"
 #include "sessionfs/catalog/source.h"
 
@@ -44,6 +45,11 @@ static void parts_close(struct parts *p)
 	*p = (struct parts){0};
 }
 
+static bool is_coloured(const struct opts *o)
+{
+	return o->color == OPTS_COLOR_ALWAYS || (o->color == OPTS_COLOR_AUTO && terminal_has_colours(STDOUT_FILENO));
+}
+
 /* 0 or a negative errno. After a failure, parts_close closes what was opened. */
 static int parts_open(const char *source, const struct opts *o, struct parts *p)
 {
@@ -65,6 +71,7 @@ static int parts_open(const char *source, const struct opts *o, struct parts *p)
 			.cache = p->cache,
 			.read_only = o->read_only,
 			.is_private = o->allow_root,
+			.coloured = o->action == OPTS_CAT && is_coloured(o),
 		    },
 		    &p->tree);
 	return rc;
@@ -386,20 +393,19 @@ static int act_print(const struct opts *o, const struct parts *parts)
 
 static enum cli_search_style style_of(const struct opts *o)
 {
-	const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
 	if (o->json)
 		return CLI_SEARCH_JSON;
-	if (!isatty(STDOUT_FILENO))
-		return CLI_SEARCH_PLAIN;
-	bool plain = (none && *none) || (term && strcmp(term, "dumb") == 0);
-	return plain ? CLI_SEARCH_COUNTED : CLI_SEARCH_COLOURED;
+	if (is_coloured(o))
+		return CLI_SEARCH_COLOURED;
+	return isatty(STDOUT_FILENO) ? CLI_SEARCH_HARMLESS : CLI_SEARCH_PLAIN;
 }
 
 /* The exit codes are grep's. */
 static int act_search(const struct opts *o, const struct parts *parts)
 {
 	struct buf why CLEANUP_BUF = BUF_INIT;
-	int rc = cli_search(parts->tree, o->target, style_of(o), stdout, stderr, &why);
+	FILE *messages = !o->json && isatty(STDOUT_FILENO) ? stderr : NULL;
+	int rc = cli_search(parts->tree, o->target, style_of(o), stdout, messages, &why);
 	if (rc < 0)
 		log_error("--search: %s", rc == -EINVAL && buf_cstr(&why) ? buf_cstr(&why) : strerror(-rc));
 	return rc < 0 ? EXIT_USAGE : rc > 0 ? EXIT_SUCCESS : EXIT_FAILURE;

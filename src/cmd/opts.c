@@ -17,7 +17,7 @@ enum value {
 	SIZE,   /* size_t with a K, M or G */
 	COUNT,  /* unsigned */
 	PERIOD, /* unsigned, in ms; written in seconds, perhaps with a fraction; not 0 */
-	LEVEL,  /* enum log_level */
+	CHOICE, /* unsigned: which of `choices` */
 	REFUSE, /* the help text says why not */
 };
 
@@ -28,13 +28,29 @@ struct option {
 	const char *argument; /* its name in the usage text; NULL: takes none */
 	enum value value;
 	enum opts_action action;
-	size_t at;            /* the field */
-	const char *bare;     /* the argument if none is written; NULL: one is required */
-	const char *standard; /* the default, as a user would write it; NULL: zero */
-	const char *help;     /* NULL: not in the usage text */
+	size_t at;                  /* the field */
+	const char *bare;           /* the argument if none is written; NULL: one is required */
+	const char *standard;       /* the default, as a user would write it; NULL: zero */
+	const char *help;           /* NULL: not in the usage text */
+	const char *const *choices; /* the last one is NULL */
 };
 
 #define FIELD(f) .at = offsetof(struct opts, f)
+
+static const char *const levels[] = {
+    [LOG_LEVEL_ERROR] = "error",
+    [LOG_LEVEL_WARNING] = "warning",
+    [LOG_LEVEL_INFO] = "info",
+    [LOG_LEVEL_DEBUG] = "debug",
+    NULL,
+};
+
+static const char *const colors[] = {
+    [OPTS_COLOR_AUTO] = "auto",
+    [OPTS_COLOR_ALWAYS] = "always",
+    [OPTS_COLOR_NEVER] = "never",
+    NULL,
+};
 
 static const struct option options[] = {
     {0, "ro", "ro", NULL, FLAG, FIELD(read_only), .help = "mount read-only (faster)"},
@@ -44,7 +60,7 @@ static const struct option options[] = {
     {0, "default_permissions", NULL, NULL, FLAG, FIELD(default_permissions)},
     {0, "cache", "cache", "SIZE", SIZE, FIELD(cache), .standard = "96M",
      .help = "memory for indexes and files; K, M or G may follow"},
-    {0, "loglevel", "log-level", "LEVEL", LEVEL, FIELD(log_level), .standard = "warning",
+    {0, "loglevel", "log-level", "LEVEL", CHOICE, FIELD(log_level), .choices = levels, .standard = "warning",
      .help = "error, warning, info or debug"},
     {0, "idle", "idle", "SECONDS", COUNT, FIELD(idle_s), .help = "unmount when nothing was asked for so long"},
     {0, "poll", "poll", "SECONDS", PERIOD, FIELD(poll_ms), .bare = "1",
@@ -61,6 +77,8 @@ static const struct option options[] = {
     {0, NULL, "json", NULL, FLAG, FIELD(json), .help = "with --ls and --search: one JSON object a name or line"},
     {0, NULL, "tree", "PATH", ACTION, OPTS_TREE, .help = "list everything below a directory of the tree"},
     {0, NULL, "search", "QUERY", ACTION, OPTS_SEARCH, .help = "print what matches in all sessions, as grep does"},
+    {0, NULL, "color", "WHEN", CHOICE, FIELD(color), .choices = colors, .bare = "always", .standard = "auto",
+     .help = "with --cat and --search: auto, always or never"},
     {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "read every session file and report what is wrong"},
     {'h', NULL, "help", NULL, ACTION, OPTS_HELP, .help = "print this text"},
     {'V', NULL, "version", NULL, ACTION, OPTS_VERSION, .help = "print the version"},
@@ -148,21 +166,18 @@ static bool read_period(struct span text, unsigned *ret)
 	return *ret > 0;
 }
 
-static bool read_level(struct span text, unsigned *ret)
+static int choose(struct parser *p, const struct option *option, struct span written, struct span argument)
 {
-	static const char *const levels[] = {
-	    [LOG_LEVEL_ERROR] = "error",
-	    [LOG_LEVEL_WARNING] = "warning",
-	    [LOG_LEVEL_INFO] = "info",
-	    [LOG_LEVEL_DEBUG] = "debug",
-	};
-	for (unsigned i = 0; i < sizeof levels / sizeof *levels; i++) {
-		if (span_is(text, levels[i])) {
-			*ret = i;
-			return true;
+	for (unsigned i = 0; option->choices[i]; i++) {
+		if (span_is(argument, option->choices[i])) {
+			*(unsigned *)(void *)((char *)p->o + option->at) = i;
+			return 0;
 		}
 	}
-	return false;
+	bad(p, written, "not one of");
+	for (unsigned i = 0; option->choices[i]; i++)
+		buf_addf(p->why, "%s %s", i ? "," : "", option->choices[i]);
+	return -EINVAL;
 }
 
 static int act(struct parser *p, const struct option *option, struct span written, const char *target)
@@ -206,10 +221,8 @@ static int apply(struct parser *p, const struct option *option, struct span writ
 		return read_period(argument, (unsigned *)(void *)field)
 		           ? 0
 		           : bad(p, written, "not a number of seconds above 0");
-	case LEVEL:
-		return read_level(argument, (unsigned *)(void *)field)
-		           ? 0
-		           : bad(p, written, "not one of error, warning, info, debug");
+	case CHOICE:
+		return choose(p, option, written, argument);
 	case REFUSE:
 		break;
 	}
@@ -389,6 +402,8 @@ static int place_operands(struct parser *p)
 	}
 	if (o->json && o->action != OPTS_LS && o->action != OPTS_SEARCH)
 		return bad(p, SPAN_LIT("--json"), "only goes with --ls and --search");
+	if (o->color != OPTS_COLOR_AUTO && o->action != OPTS_CAT && o->action != OPTS_SEARCH)
+		return bad(p, SPAN_LIT("--color"), "only goes with --cat and --search");
 	if (p->operands == 0)
 		return 0;
 	if (p->operands > 1 || o->source)
@@ -432,8 +447,9 @@ void opts_release(struct opts *o)
 void opts_usage(FILE *out)
 {
 	fputs("usage: sessionfs [options] [SOURCE] MOUNTPOINT\n"
-	      "       sessionfs [-S SOURCE] --cat PATH | --ls [--json] PATH | --tree PATH\n"
-	      "       sessionfs [-S SOURCE] --search [--json] QUERY\n"
+	      "       sessionfs [-S SOURCE] --cat [--color=WHEN] PATH\n"
+	      "       sessionfs [-S SOURCE] --ls [--json] PATH | --tree PATH\n"
+	      "       sessionfs [-S SOURCE] --search [--json] [--color=WHEN] QUERY\n"
 	      "       sessionfs --check [SOURCE]\n"
 	      "\n"
 	      "Shows the sessions of the pi coding agent as files and directories. Without\n"

@@ -3,6 +3,7 @@
 
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/number.h"
+#include "sessionfs/base/terminal.h"
 #include "sessionfs/json/json.h"
 #include "sessionfs/session/part.h"
 
@@ -46,24 +47,14 @@ static int print_plain(struct searches *s, const struct answer *h, FILE *out)
 
 /* ---- for a terminal ---- */
 
-/* As grep's. */
-#define COLOUR_PATH "\x1b[35m"
-#define COLOUR_LINE "\x1b[32m"
-#define COLOUR_COLON "\x1b[36m"
-#define COLOUR_MATCH "\x1b[1;31m"
-#define COLOUR_END "\x1b[m"
-
-/* What a session says must not reach the terminal as a command to it. */
 static void add_harmless(struct span text, struct buf *out)
 {
-	for (size_t i = 0; i < text.n; i++) {
-		unsigned char c = (unsigned char)text.p[i];
-		/* In UTF-8 the second half of the control characters follows c2. */
-		bool is_second = i > 0 && (unsigned char)text.p[i - 1] == 0xc2 && c < 0xa0;
-		buf_addc(out, (c < ' ' && c != '\t') || c == 0x7f || is_second ? '?' : text.p[i]);
-	}
+	size_t start = out->n;
+	buf_addspan(out, text);
+	terminal_make_harmless(out, start);
 }
 
+/* The colours are grep's. */
 static void add_part(struct printing *p, const char *colour, struct span text)
 {
 	bool coloured = p->style == CLI_SEARCH_COLOURED;
@@ -81,7 +72,7 @@ static void add_marked(struct printing *p, struct span text)
 	while (p->style == CLI_SEARCH_COLOURED && query_mark(p->query, text, at, &mark)) {
 		size_t begin = (size_t)(mark.p - text.p);
 		add_harmless((struct span){text.p + at, begin - at}, &p->text);
-		add_part(p, COLOUR_MATCH, mark);
+		add_part(p, COLOUR_BOLD_RED, mark);
 		at = begin + mark.n;
 	}
 	add_harmless((struct span){text.p + at, text.n - at}, &p->text);
@@ -104,10 +95,10 @@ static int print_shown(void *arg, const struct answer_line *l)
 	buf_reset(&p->text);
 	buf_addf(&path, "projects/%s/%s/", l->project, l->stem);
 	buf_addspan(&path, l->hit->path);
-	add_part(p, COLOUR_PATH, buf_span(&path));
-	add_part(p, COLOUR_COLON, SPAN_LIT(":"));
-	add_part(p, COLOUR_LINE, (struct span){number, (size_t)n});
-	add_part(p, COLOUR_COLON, SPAN_LIT(":"));
+	add_part(p, COLOUR_MAGENTA, buf_span(&path));
+	add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
+	add_part(p, COLOUR_GREEN, (struct span){number, (size_t)n});
+	add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
 	add_marked(p, l->hit->text);
 	buf_addc(&p->text, '\n');
 	int rc = buf_err(&path) ? buf_err(&path) : buf_err(&p->text);
@@ -186,7 +177,7 @@ static int print_lines(struct searches *s, const struct answer *h, struct span t
 	p.query = q;
 	rc = answer_each(s, h, json ? print_json : print_shown, &p);
 	fflush(out);
-	if (rc == 0 && !json)
+	if (rc == 0 && messages)
 		fprintf(messages, "%zu %s in %zu %s%s\n", p.lines, p.lines == 1 ? "line" : "lines", p.sessions,
 		        p.sessions == 1 ? "session" : "sessions", p.lines == SEARCH_MOST ? "; there may be more" : "");
 	query_free(q);

@@ -380,16 +380,15 @@ static void assistant_row(const struct record *r, struct buf *out)
 		buf_adds(out, "(no content)");
 }
 
-static void message_row(const struct record *r, struct buf *out)
+/* A row begins with what kind of entry it is of; what somebody said may follow. */
+static void message_kind(const struct record *r, struct buf *out)
 {
 	switch (r->role) {
 	case ROLE_USER:
 		buf_adds(out, "user: ");
-		text_of_content(r->msg.content, "", ROW_UNITS, out);
 		return;
 	case ROLE_ASSISTANT:
 		buf_adds(out, "assistant: ");
-		assistant_row(r, out);
 		return;
 	case ROLE_TOOL_RESULT:
 		buf_addc(out, '[');
@@ -401,12 +400,28 @@ static void message_row(const struct record *r, struct buf *out)
 		return;
 	case ROLE_BASH_EXECUTION:
 		buf_adds(out, "[bash]: ");
-		add_text(r->msg.command, ROW_UNITS, out);
 		return;
 	default:
 		buf_addc(out, '[');
 		text_role(r, out);
 		buf_addc(out, ']');
+		return;
+	}
+}
+
+static void message_said(const struct record *r, struct buf *out)
+{
+	switch (r->role) {
+	case ROLE_USER:
+		text_of_content(r->msg.content, "", ROW_UNITS, out);
+		return;
+	case ROLE_ASSISTANT:
+		assistant_row(r, out);
+		return;
+	case ROLE_BASH_EXECUTION:
+		add_text(r->msg.command, ROW_UNITS, out);
+		return;
+	default:
 		return;
 	}
 }
@@ -440,24 +455,22 @@ static void compaction_row(const struct record *r, struct buf *out)
 	buf_addc(out, ']');
 }
 
-static void record_row(const struct record *r, struct buf *out)
+static void record_kind(const struct record *r, struct buf *out)
 {
 	switch (r->type) {
 	case RECORD_MESSAGE:
-		message_row(r, out);
+		message_kind(r, out);
 		return;
 	case RECORD_CUSTOM_MESSAGE:
 		buf_addc(out, '[');
 		text_inline(r->custom_type, out);
 		buf_adds(out, "]: ");
-		text_of_content(r->content, "", ROW_UNITS, out);
 		return;
 	case RECORD_COMPACTION:
 		compaction_row(r, out);
 		return;
 	case RECORD_BRANCH_SUMMARY:
 		buf_adds(out, "[branch summary]: ");
-		add_text(r->summary, ROW_UNITS, out);
 		return;
 	case RECORD_MODEL_CHANGE:
 		bracketed("model", r->model_id, out);
@@ -488,8 +501,27 @@ static void record_row(const struct record *r, struct buf *out)
 	}
 }
 
+static void record_said(const struct record *r, struct buf *out)
+{
+	switch (r->type) {
+	case RECORD_MESSAGE:
+		message_said(r, out);
+		return;
+	case RECORD_CUSTOM_MESSAGE:
+		text_of_content(r->content, "", ROW_UNITS, out);
+		return;
+	case RECORD_BRANCH_SUMMARY:
+		add_text(r->summary, ROW_UNITS, out);
+		return;
+	default:
+		return;
+	}
+}
+
 int row_text(struct row_source *src, uint32_t i, struct buf *out)
 {
+	size_t start = out->n;
+	src->kind = SIZE_MAX;
 	if (session_entry(src->s, i)->role == ROLE_TOOL_RESULT) {
 		int rc = result_row(src, i, out);
 		if (rc != 0)
@@ -499,7 +531,9 @@ int row_text(struct row_source *src, uint32_t i, struct buf *out)
 	int rc = session_load(src->s, i, &src->line, &r);
 	if (rc < 0)
 		return rc;
-	record_row(&r, out);
+	record_kind(&r, out);
+	src->kind = out->n - start;
+	record_said(&r, out);
 	return buf_err(out);
 }
 
@@ -521,14 +555,16 @@ static void gist(const struct record *r, size_t units, struct buf *out)
 {
 	size_t start = out->n;
 
-	if (r->type != RECORD_MESSAGE && r->type != RECORD_CUSTOM_MESSAGE && r->summary.kind != JSON_STRING)
-		record_row(r, out);
-	else if (r->role == ROLE_BASH_EXECUTION)
+	if (r->type != RECORD_MESSAGE && r->type != RECORD_CUSTOM_MESSAGE && r->summary.kind != JSON_STRING) {
+		record_kind(r, out);
+		record_said(r, out);
+	} else if (r->role == ROLE_BASH_EXECUTION) {
 		add_text(r->msg.command, units, out);
-	else if (r->summary.kind == JSON_STRING || r->msg.summary.kind == JSON_STRING)
+	} else if (r->summary.kind == JSON_STRING || r->msg.summary.kind == JSON_STRING) {
 		add_text(r->msg.summary.kind == JSON_STRING ? r->msg.summary : r->summary, units, out);
-	else
+	} else {
 		text_of_content(r->type == RECORD_MESSAGE ? r->msg.content : r->content, " ", units, out);
+	}
 	text_cut(out, start, units);
 }
 

@@ -46,6 +46,8 @@ struct row_source {
 	struct buf texts; /* of the calls that have a result, one after the other */
 	uint64_t *ends;   /* of each call in `texts` */
 	size_t n_ends, cap_ends;
+	size_t kind; /* how many bytes at the beginning of the row made last say what it is; SIZE_MAX: all of them. The
+	                others were said by somebody */
 };
 void row_source_init(struct row_source *src, const struct session *s);
 void row_source_release(struct row_source *src);

@@ -11,6 +11,7 @@
  * deeper row begins with the number of levels that are not drawn. */
 #include "sessionfs/render/render.h"
 
+#include "sessionfs/base/terminal.h"
 #include "text.h"
 
 #define LEVELS 64
@@ -44,7 +45,8 @@ struct drawing {
 	uint32_t n_roots; /* rows with none above */
 	uint32_t position, leaf_row;
 	struct row_source src;
-	struct buf *out;
+	struct buf row, *out;
+	bool coloured;
 };
 
 static void drawing_release(struct drawing *d)
@@ -53,6 +55,7 @@ static void drawing_release(struct drawing *d)
 	free(d->flags);
 	free(d->rows);
 	row_source_release(&d->src);
+	buf_release(&d->row);
 }
 
 static bool has_row(const struct session *s, uint32_t i, uint32_t position)
@@ -234,6 +237,22 @@ static uint32_t level_of(const struct drawing *d, const struct spot *spot)
 	return d->n_roots > 1 ? spot->indent - 1 : spot->indent;
 }
 
+/* What is appended between the two calls has this colour, and cannot be a command to the terminal. */
+static size_t colour(const struct drawing *d, const char *how)
+{
+	if (d->coloured)
+		buf_adds(d->out, how);
+	return d->out->n;
+}
+
+static void colour_end(const struct drawing *d, size_t start)
+{
+	if (!d->coloured)
+		return;
+	terminal_make_harmless(d->out, start);
+	buf_adds(d->out, COLOUR_END);
+}
+
 static void draw_lines(const struct drawing *d, uint32_t entry)
 {
 	const struct spot *spot = &d->spots[entry];
@@ -241,6 +260,8 @@ static void draw_lines(const struct drawing *d, uint32_t entry)
 	uint32_t levels = level_of(d, spot);
 	uint32_t hidden = levels > LEVELS ? levels - LEVELS : 0;
 
+	if (levels == 0)
+		return;
 	for (uint32_t i = hidden; i < levels; i++)
 		cells[i - hidden] = "   ";
 	if (d->flags[entry] & CONNECTED)
@@ -252,10 +273,12 @@ static void draw_lines(const struct drawing *d, uint32_t entry)
 		if (!(d->flags[i] & LAST))
 			cells[level - hidden] = "│  ";
 	}
+	size_t start = colour(d, COLOUR_DIM);
 	if (hidden)
 		buf_addf(d->out, "(%u) ", hidden);
 	for (uint32_t i = hidden; i < levels; i++)
 		buf_adds(d->out, cells[i - hidden]);
+	colour_end(d, start);
 }
 
 static void draw_label(const struct drawing *d, uint32_t entry)
@@ -264,35 +287,79 @@ static void draw_label(const struct drawing *d, uint32_t entry)
 
 	if (!session_label(d->s, entry, &label) || buf_err(&label))
 		return;
+	size_t start = colour(d, COLOUR_MAGENTA);
 	buf_addc(d->out, '[');
 	text_inline_exact(buf_span(&label), d->out);
-	buf_adds(d->out, "] ");
+	buf_addc(d->out, ']');
+	colour_end(d, start);
+	buf_addc(d->out, ' ');
+}
+
+static void draw_mark(const struct drawing *d, const char *how, const char *mark)
+{
+	size_t start = colour(d, how);
+	buf_adds(d->out, mark);
+	colour_end(d, start);
+}
+
+static void draw_name(const struct drawing *d, uint32_t entry)
+{
+	size_t start = colour(d, COLOUR_YELLOW), end = d->out->n + NAME_WIDTH;
+
+	session_entry_name(d->s, entry, d->out);
+	while (d->out->n < end && !buf_err(d->out))
+		buf_addc(d->out, ' ');
+	colour_end(d, start);
+	buf_adds(d->out, "  ");
+}
+
+static const char *colour_of_kind(const struct entry *e)
+{
+	return e->role == ROLE_USER ? COLOUR_BOLD_CYAN : e->role == ROLE_ASSISTANT ? COLOUR_GREEN : COLOUR_DIM;
+}
+
+static int draw_text(struct drawing *d, uint32_t entry)
+{
+	if (!d->coloured)
+		return row_text(&d->src, entry, d->out);
+	buf_reset(&d->row);
+	int rc = row_text(&d->src, entry, &d->row);
+	if (rc < 0)
+		return rc;
+	size_t kind = d->src.kind < d->row.n ? d->src.kind : d->row.n;
+	size_t start = colour(d, colour_of_kind(session_entry(d->s, entry)));
+	buf_add(d->out, d->row.p, kind);
+	colour_end(d, start);
+	start = d->out->n;
+	buf_add(d->out, d->row.p + kind, d->row.n - kind);
+	terminal_make_harmless(d->out, start);
+	return 0;
 }
 
 static int draw_row(struct drawing *d, uint32_t entry)
 {
-	size_t start = d->out->n;
-
-	session_entry_name(d->s, entry, d->out);
-	while (d->out->n - start < NAME_WIDTH && !buf_err(d->out))
-		buf_addc(d->out, ' ');
-	buf_adds(d->out, "  ");
+	draw_name(d, entry);
 	draw_lines(d, entry);
 	if (d->flags[entry] & ACTIVE)
-		buf_adds(d->out, "• ");
+		draw_mark(d, COLOUR_CYAN, "• ");
 	draw_label(d, entry);
 	if (session_entry(d->s, entry)->flags & ENTRY_FAILED)
-		buf_adds(d->out, "\u2717 ");
-	int rc = row_text(&d->src, entry, d->out);
+		draw_mark(d, COLOUR_RED, "\u2717 ");
+	int rc = draw_text(d, entry);
 	if (rc < 0)
 		return rc;
-	buf_adds(d->out, entry == d->leaf_row ? "  <- leaf\n" : "\n");
+	if (entry == d->leaf_row) {
+		buf_adds(d->out, "  ");
+		draw_mark(d, COLOUR_BOLD, "<- leaf");
+	}
+	buf_addc(d->out, '\n');
 	return 0;
 }
 
-int render_tree_txt(const struct session *s, struct buf *out)
+static int draw(const struct session *s, bool coloured, struct buf *out)
 {
-	struct drawing d CLEANUP(drawing_release) = {.s = s, .n = session_count(s), .out = out};
+	struct drawing d CLEANUP(drawing_release) = {
+	    .s = s, .n = session_count(s), .row = BUF_INIT, .out = out, .coloured = coloured};
 
 	d.position = session_position(s);
 	row_source_init(&d.src, s);
@@ -316,4 +383,14 @@ int render_tree_txt(const struct session *s, struct buf *out)
 			return rc;
 	}
 	return buf_err(out);
+}
+
+int render_tree_txt(const struct session *s, struct buf *out)
+{
+	return draw(s, false, out);
+}
+
+int render_tree_coloured(const struct session *s, struct buf *out)
+{
+	return draw(s, true, out);
 }

@@ -209,7 +209,7 @@ int resume_show(struct ctx *c, struct buf *out)
 
 int tree_show(struct ctx *c, struct buf *out)
 {
-	return render_tree_txt(c->session, out);
+	return c->tree->coloured ? render_tree_coloured(c->session, out) : render_tree_txt(c->session, out);
 }
 
 bool tree_has(struct ctx *c)

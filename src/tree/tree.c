@@ -26,6 +26,7 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 	    .cache = o->cache,
 	    .read_only = o->read_only,
 	    .is_private = o->is_private,
+	    .coloured = o->coloured,
 	    .uid = geteuid(),
 	};
 	int rc = scratch_open(SCRATCH_FILES, SCRATCH_BYTES, &t->scratch);

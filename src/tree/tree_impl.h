@@ -132,7 +132,7 @@ struct tree {
 	struct scratch *scratch;
 	struct searches *searches;
 	const char *mountpoint;
-	bool read_only, is_private;
+	bool read_only, is_private, coloured;
 	_Atomic uint64_t commits; /* see tree_commits */
 	struct lock state_lock;   /* guards the ten fields that follow, up to `handles` */
 	struct name_state states[TREE_STATES];

@@ -94,6 +94,7 @@ static void wrong_operands(void **state)
 	bad(ARGS("sessionfs", "-S", "a", "b", "c"), "b: one operand too many");
 	bad(ARGS("sessionfs", "--check", "a", "b"), "a: one operand too many");
 	bad(ARGS("sessionfs", "--json", "mnt"), "--json: only goes with --ls and --search");
+	bad(ARGS("sessionfs", "--color", "mnt"), "--color: only goes with --cat and --search");
 }
 
 static void as_mount_calls_it(void **state)
@@ -226,6 +227,25 @@ static void without_a_mount(void **state)
 	    "--cat: only one of --cat, --ls, --tree, --search and --check can be done at a time");
 }
 
+static void when_there_are_colours(void **state)
+{
+	(void)state;
+	good(ARGS("sessionfs", "--cat", "latest/tree.txt"));
+	assert_int_equal(o.color, OPTS_COLOR_AUTO);
+	good(ARGS("sessionfs", "--cat", "--color=auto", "latest/tree.txt"));
+	assert_int_equal(o.color, OPTS_COLOR_AUTO);
+	good(ARGS("sessionfs", "--cat", "latest/tree.txt", "--color=never"));
+	assert_int_equal(o.color, OPTS_COLOR_NEVER);
+	good(ARGS("sessionfs", "--cat", "--color", "latest/tree.txt"));
+	assert_int_equal(o.color, OPTS_COLOR_ALWAYS);
+	assert_string_equal(o.target, "latest/tree.txt");
+	good(ARGS("sessionfs", "--search", "word", "--color=always"));
+	assert_int_equal(o.color, OPTS_COLOR_ALWAYS);
+	bad(ARGS("sessionfs", "--cat", "latest/tree.txt", "--color=yes"),
+	    "--color=yes: not one of auto, always, never");
+	bad(ARGS("sessionfs", "--ls", "--color", "projects"), "--color: only goes with --cat and --search");
+}
+
 static void help_and_version_win(void **state)
 {
 	(void)state;
@@ -335,6 +355,7 @@ int main(void)
 	    cmocka_unit_test(times),
 	    cmocka_unit_test(letters),
 	    cmocka_unit_test(without_a_mount),
+	    cmocka_unit_test(when_there_are_colours),
 	    cmocka_unit_test(help_and_version_win),
 	    cmocka_unit_test(wrong_options),
 	    cmocka_unit_test(wrong_values),

@@ -342,6 +342,53 @@ static void deep_rows_say_how_deep(void **state)
 	fixture_close(&f);
 }
 
+#define DIM(text) "\x1b[2m" text "\x1b[m"
+#define ID(text) "\x1b[33m" text "\x1b[m  "
+#define HERE "\x1b[36m• \x1b[m"
+#define LABEL(text) "\x1b[35m[" text "]\x1b[m "
+#define FAILED "\x1b[31m\u2717 \x1b[m"
+#define USER_SAYS "\x1b[1;36muser: \x1b[m"
+#define ASSISTANT_SAYS "\x1b[32massistant: \x1b[m"
+#define LEAF "  \x1b[1m<- leaf\x1b[m\n"
+
+static void assert_coloured(const char *lines, const char *want)
+{
+	assert_renders(render_tree_coloured, lines, want);
+}
+
+/* What stands in a colour follows from what the entry is, not from what it says. */
+static void rows_for_a_terminal(void **state)
+{
+	(void)state;
+	assert_coloured(HEADER, "");
+	assert_coloured(
+	    HEADER SAYS("a", "null", "01") CALLS("b", "\"a\"", "02") RESULT("c", "\"b\"", "03", ",\"isError\":true")
+		ANSWERS("d", "\"c\"", "04", "\"content\":\"user: [bash]: \u2717 <- leaf\"")
+		    AT("e", "\"c\"", "05",
+	               "\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"ls\"}")
+			AT("l", "\"e\"", "06", "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"x\""),
+	    ID("a       ") HERE LABEL("x") USER_SAYS "a!\n"          /**/
+	    ID("c       ") HERE FAILED DIM("[ls: .]") "\n"           /**/
+	    ID("e       ") DIM("├─ ") HERE DIM("[bash]: ") "ls" LEAF /**/
+		ID("d       ") DIM("└─ ") ASSISTANT_SAYS "user: [bash]: \u2717 <- leaf\n");
+}
+
+/* Control characters of a text, a label, the name of a tool and an id: those above U+0080 too, which tree.txt has. */
+static void nothing_said_is_a_command_to_the_terminal(void **state)
+{
+	(void)state;
+	const char *lines = HEADER AT(
+	    "a\\u009b2J", "null", "01",
+	    "\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"\\u001b[2J\\u009b2J\\u009d0;x\"}")
+	    AT("b", "\"a\\u009b2J\"", "02",
+	       "\"type\":\"message\",\"message\":{\"role\":\"toolResult\",\"toolName\":\"\\u009b31m\\u0007\"}")
+		AT("l", "\"b\"", "03",
+	           "\"type\":\"label\",\"targetId\":\"b\",\"label\":\"\\u001b]0;"
+	           "x\\u0007\\u0080\\u009f\\u00a0\\u007f\"");
+	assert_coloured(lines, ID("a?2J   ") HERE USER_SAYS "[2J?2J?0;x\n" /**/
+	                ID("b       ") HERE LABEL(" ]0;x ??\u00a0 ") DIM("[?31m ]") LEAF);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -357,6 +404,8 @@ int main(void)
 	    cmocka_unit_test(rows_of_other_types),
 	    cmocka_unit_test(rows_of_calls),
 	    cmocka_unit_test(long_texts_are_cut),
+	    cmocka_unit_test(rows_for_a_terminal),
+	    cmocka_unit_test(nothing_said_is_a_command_to_the_terminal),
 	    cmocka_unit_test(deep_and_wide_trees),
 	    cmocka_unit_test(deep_rows_say_how_deep),
 	};

@@ -17,9 +17,10 @@ int cli_ls(struct tree *t, const char *path, bool json, FILE *out);
 /* Prints every name below `path`, indented by depth. */
 int cli_tree(struct tree *t, const char *path, FILE *out);
 
-/* search.c: the lines of hits.txt of a query, as they are; or for a terminal, with a count behind them in `messages`;
- * or a JSON object a line. 1, or 0 if there are none; -EINVAL for a text that is no query, with the reason in `why`. */
-enum cli_search_style { CLI_SEARCH_PLAIN, CLI_SEARCH_COUNTED, CLI_SEARCH_COLOURED, CLI_SEARCH_JSON };
+/* search.c: the lines of hits.txt of a query, as they are; or for a terminal, perhaps with colours; or a JSON object a
+ * line. How many there were goes to `messages` (NULL: nowhere). 1, or 0 if there are none; -EINVAL for a text that is
+ * no query, with the reason in `why`. */
+enum cli_search_style { CLI_SEARCH_PLAIN, CLI_SEARCH_HARMLESS, CLI_SEARCH_COLOURED, CLI_SEARCH_JSON };
 int cli_search(struct tree *t, const char *text, enum cli_search_style style, FILE *out, FILE *messages,
                struct buf *why);
 

@@ -18,12 +18,15 @@ enum opts_action {
 	OPTS_SEARCH,
 };
 
+enum opts_color { OPTS_COLOR_AUTO, OPTS_COLOR_ALWAYS, OPTS_COLOR_NEVER };
+
 struct opts {
 	enum opts_action action;
 	const char *source;   /* NULL: where pi keeps its sessions */
 	const char *target;   /* the mountpoint, or the path in the tree to cat, ls or tree, or the query */
 	size_t cache;         /* bytes */
 	unsigned log_level;   /* enum log_level */
+	unsigned color;       /* enum opts_color */
 	unsigned max_threads; /* threads that answer requests */
 	unsigned idle_s;      /* unmount after so many idle seconds; 0: never */
 	unsigned poll_ms;     /* how often to look at the source; 0: only where inotify does not work */

@@ -33,6 +33,8 @@ int render_entry_line(const struct session *s, uint32_t i, struct buf *out);
 /* tree.c. One row for each conversation entry: its ID, the lines that lead to it, its text. A row more than 64
  * levels deep shows the innermost 64, after the number of the others in parentheses. */
 int render_tree_txt(const struct session *s, struct buf *out);
+/* The same for a terminal: with colours, and nothing in it but these is a command to the terminal. */
+int render_tree_coloured(const struct session *s, struct buf *out);
 /* Whether it has any row. The first one is rarely far from the beginning. */
 bool render_tree_has(const struct session *s);
 

@@ -14,6 +14,7 @@ struct tree_options {
 	struct cache *cache;     /* not owned */
 	bool read_only;
 	bool is_private; /* the modes let in only the user that we run as, and root */
+	bool coloured;   /* tree.txt is for a terminal */
 };
 
 int tree_open(const struct tree_options *o, struct tree **ret);

@@ -1,0 +1,27 @@
+/* terminal: what is printed for people: its colours, and what a session says in it. */
+#ifndef SESSIONFS_TERMINAL_H
+#define SESSIONFS_TERMINAL_H
+
+#include "sessionfs/base/buf.h"
+
+/* Each ends with COLOUR_END. */
+#define COLOUR_BOLD "\x1b[1m"
+#define COLOUR_DIM "\x1b[2m"
+#define COLOUR_RED "\x1b[31m"
+#define COLOUR_BOLD_RED "\x1b[1;31m"
+#define COLOUR_GREEN "\x1b[32m"
+#define COLOUR_YELLOW "\x1b[33m"
+#define COLOUR_MAGENTA "\x1b[35m"
+#define COLOUR_CYAN "\x1b[36m"
+#define COLOUR_BOLD_CYAN "\x1b[1;36m"
+#define COLOUR_END "\x1b[m"
+
+/* Whether what is printed there should have colours, if the user did not say: it is a terminal that has them, and
+ * NO_COLOR is not set (no-color.org). */
+bool terminal_has_colours(int fd);
+
+/* From `start` on: each control character but a TAB becomes `?`, those from U+0080 to U+009F too. What a session says
+ * must not reach the terminal as a command to it. */
+void terminal_make_harmless(struct buf *out, size_t start);
+
+#endif

@@ -1,0 +1,78 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/base/terminal.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void assert_harmless(struct span text, const char *want)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	buf_adds(&out, "\x1b");
+	buf_addspan(&out, text);
+	terminal_make_harmless(&out, 1);
+	assert_true(out.p[0] == '\x1b');
+	assert_string_equal(buf_cstr(&out) + 1, want);
+}
+
+static void control_characters_are_replaced(void **state)
+{
+	(void)state;
+	assert_harmless(SPAN_LIT(""), "");
+	assert_harmless(SPAN_LIT("caf\u00e9\t\u2717 \U0001f600"), "caf\u00e9\t\u2717 \U0001f600");
+	assert_harmless(SPAN_LIT("\x1b[31m\r\n\a\x7f"), "?[31m????");
+	assert_harmless(SPAN_LIT("\0x"), "?x");
+	/* The first and the last of those above U+0080, and their neighbours. */
+	assert_harmless(SPAN_LIT("\x7f\xc2\x80\xc2\x9b"
+	                         "2J\xc2\x9f\xc2\xa0"),
+	                "???2J?\xc2\xa0");
+	/* Halves of them are none; and what follows the end is not looked at. */
+	assert_harmless(SPAN_LIT("\xe2\x9b\x80\xc3\x9b\xc2"), "\xe2\x9b\x80\xc3\x9b\xc2");
+	assert_harmless((struct span){"\xc2\x9b", 1}, "\xc2");
+	assert_harmless(SPAN_LIT("\xc2\x1b"), "\xc2?");
+}
+
+/* A terminal of our own, that nobody reads. */
+static int open_terminal(void)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY);
+	assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+	int fd = open(ptsname(master), O_RDWR | O_NOCTTY);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void a_terminal_has_colours(void **state)
+{
+	(void)state;
+	int fd = open_terminal(), file = open("/dev/null", O_WRONLY);
+	setenv("TERM", "xterm", 1);
+	unsetenv("NO_COLOR");
+	assert_true(terminal_has_colours(fd));
+	assert_false(terminal_has_colours(file));
+	setenv("NO_COLOR", "", 1);
+	assert_true(terminal_has_colours(fd));
+	setenv("NO_COLOR", "0", 1);
+	assert_false(terminal_has_colours(fd));
+	unsetenv("NO_COLOR");
+	setenv("TERM", "dumb", 1);
+	assert_false(terminal_has_colours(fd));
+	unsetenv("TERM");
+	assert_true(terminal_has_colours(fd));
+	close(file);
+	close(fd);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(control_characters_are_replaced),
+	    cmocka_unit_test(a_terminal_has_colours),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
