@@ -1,25 +1,23 @@
 /* The tree as pi's /tree draws it, for trees of any shape.
  *
- * First all entries are put in the order of the drawing, by a depth-first walk
- * with a stack of its own: the child that leads to the leaf first, the others by
- * time. Then the rows among them are drawn: the conversation entries, but for
- * answers that only call tools. What is no row is bridged: a row hangs on the
- * nearest row above it.
+ * All entries are put in the order of the drawing (order.c). Then the rows among
+ * them are drawn: the conversation entries, but for answers that only call tools.
+ * What is no row is bridged: a row hangs on the nearest row above it.
  *
  * As in pi a chain keeps its indent: rows move right where it branches, and once
  * more after that. Drawing a row costs at most LEVELS steps however deep it is: a
  * deeper row begins with the number of levels that are not drawn. */
 #include "sessionfs/render/render.h"
 
-#include "sessionfs/base/terminal.h"
+#include "rows.h"
 #include "text.h"
+#include "sessionfs/base/terminal.h"
 
 #define LEVELS 64
 #define NAME_WIDTH 8
 
 enum {
-	REACHED = 1 << 0,   /* was on the stack */
-	TO_LEAF = 1 << 1,   /* the leaf, or above it in the tree */
+	REACHED = 1 << 0,   /* it has been looked at */
 	ACTIVE = 1 << 2,    /* on the walk from the leaf to the root */
 	BRANCHED = 1 << 3,  /* one of several siblings: its child moves right */
 	CONNECTED = 1 << 4, /* drawn with a connector */
@@ -40,8 +38,8 @@ struct drawing {
 	uint32_t n;
 	struct spot *spots; /* by entry */
 	uint8_t *flags;     /* by entry */
-	uint32_t *rows;     /* the stack grows down from its end: an entry is on the stack before it becomes a row */
-	size_t n_stack, n_rows;
+	uint32_t *rows;
+	size_t n_rows;
 	uint32_t n_roots; /* rows with none above */
 	uint32_t position, leaf_row;
 	struct row_source src;
@@ -80,101 +78,35 @@ bool render_tree_has(const struct session *s)
 	return false;
 }
 
-/* --- order ------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------- */
 
-static uint32_t *stack_top(const struct drawing *d)
+/* The parent of what hangs on a cycle comes behind it. */
+static uint32_t row_above(const struct drawing *d, uint32_t entry)
 {
-	return d->rows + d->n - d->n_stack;
+	uint32_t parent = session_entry(d->s, entry)->parent;
+	if (parent == NO_ENTRY || !(d->flags[parent] & REACHED))
+		return NO_ENTRY;
+	return is_row(d, parent) ? parent : d->spots[parent].above;
 }
 
-/* Among the siblings pushed since `base`, moves the one that leads to the leaf to the top. */
-static void put_leaf_first(struct drawing *d, size_t base)
+/* Leaves the rows among the entries in `rows`, which are in the order of the drawing. */
+static void find_rows(struct drawing *d)
 {
-	uint32_t *v = stack_top(d);
-
-	for (size_t i = 0; i < d->n_stack - base; i++) {
-		uint32_t entry = v[i];
-		if (!(d->flags[entry] & TO_LEAF))
-			continue;
-		memmove(v + 1, v, i * sizeof *v);
-		v[0] = entry;
-		return;
-	}
-}
-
-static void push(struct drawing *d, uint32_t entry, uint32_t above)
-{
-	if (d->flags[entry] & REACHED)
-		return;
-	d->flags[entry] |= REACHED;
-	d->spots[entry].above = above;
-	d->n_stack++;
-	*stack_top(d) = entry;
-}
-
-/* Makes rows of everything on the stack and below it, in the order of the drawing. */
-static int walk_down(struct drawing *d)
-{
-	int rc = 0;
-	while (rc == 0 && d->n_stack > 0) {
-		uint32_t entry = *stack_top(d);
-		d->n_stack--;
-		bool row = is_row(d, entry);
-		uint32_t above = row ? entry : d->spots[entry].above;
-		if (row)
+	for (uint32_t k = 0; k < d->n; k++) {
+		uint32_t entry = d->rows[k];
+		d->spots[entry].above = row_above(d, entry);
+		d->flags[entry] |= REACHED;
+		if (is_row(d, entry))
 			d->rows[d->n_rows++] = entry;
-
-		size_t base = d->n_stack;
-		uint32_t child = session_entry(d->s, entry)->child;
-		for (; child != NO_ENTRY; child = session_entry(d->s, child)->sibling)
-			push(d, child, above);
-		rc = session_sort_siblings(d->s, stack_top(d), d->n_stack - base);
-		put_leaf_first(d, base);
 	}
-	return rc;
-}
-
-/* The first entry, in the file, of the cycle that i's ancestors end in. */
-static uint32_t cycle_of(const struct drawing *d, uint32_t i)
-{
-	uint32_t slow = i, fast = i;
-	do {
-		slow = session_entry(d->s, slow)->parent;
-		fast = session_entry(d->s, session_entry(d->s, fast)->parent)->parent;
-	} while (slow != fast);
-	uint32_t first = slow;
-	for (uint32_t at = session_entry(d->s, slow)->parent; at != slow; at = session_entry(d->s, at)->parent)
-		if (at < first)
-			first = at;
-	return first;
-}
-
-static int find_rows(struct drawing *d)
-{
-	for (uint32_t i = d->n; i-- > 0;)
-		if (session_entry(d->s, i)->parent == NO_ENTRY)
-			push(d, i, NO_ENTRY);
-	put_leaf_first(d, 0);
-	int rc = walk_down(d);
-
-	/* Entries that no root reaches hang on a cycle: enter it at its first entry. */
-	for (uint32_t i = 0; i < d->n && rc == 0; i++) {
-		if (d->flags[i] & REACHED)
-			continue;
-		push(d, cycle_of(d, i), NO_ENTRY);
-		rc = walk_down(d);
-	}
-	return rc;
 }
 
 /* --- drawing ---------------------------------------------------------------- */
 
-static void mark_leaf(struct drawing *d)
+static void mark_active(struct drawing *d)
 {
 	uint32_t leaf = session_leaf(d->s), ring = NO_ENTRY;
 
-	for (uint32_t i = leaf; i != NO_ENTRY && !(d->flags[i] & TO_LEAF); i = session_entry(d->s, i)->parent)
-		d->flags[i] |= TO_LEAF;
 	for (uint32_t i = leaf; i != NO_ENTRY; i = session_walk_up(d->s, i, &ring))
 		d->flags[i] |= ACTIVE;
 }
@@ -356,33 +288,59 @@ static int draw_row(struct drawing *d, uint32_t entry)
 	return 0;
 }
 
-static int draw(const struct session *s, bool coloured, struct buf *out)
+/* Everything but the drawing itself. */
+static int drawing_begin(struct drawing *d, const struct session *s)
 {
-	struct drawing d CLEANUP(drawing_release) = {
-	    .s = s, .n = session_count(s), .row = BUF_INIT, .out = out, .coloured = coloured};
-
-	d.position = session_position(s);
-	row_source_init(&d.src, s);
-	if (d.n == 0)
-		return buf_err(out);
-	d.spots = calloc(d.n, sizeof *d.spots);
-	d.flags = calloc(d.n, sizeof *d.flags);
-	d.rows = malloc(d.n * sizeof *d.rows);
-	if (!d.spots || !d.flags || !d.rows)
+	d->s = s;
+	d->n = session_count(s);
+	d->position = session_position(s);
+	row_source_init(&d->src, s);
+	if (d->n == 0)
+		return 0;
+	d->spots = calloc(d->n, sizeof *d->spots);
+	d->flags = calloc(d->n, sizeof *d->flags);
+	if (!d->spots || !d->flags)
 		return -ENOMEM;
-	mark_leaf(&d);
-	int rc = find_rows(&d);
+	int rc = order_entries(s, &d->rows);
 	if (rc < 0)
 		return rc;
-	d.leaf_row = find_leaf_row(&d);
-	arrange(&d);
-	mark_last(&d);
-	for (size_t k = 0; k < d.n_rows; k++) {
+	mark_active(d);
+	find_rows(d);
+	d->leaf_row = find_leaf_row(d);
+	arrange(d);
+	return 0;
+}
+
+static int draw(const struct session *s, bool coloured, struct buf *out)
+{
+	struct drawing d CLEANUP(drawing_release) = {.row = BUF_INIT, .out = out, .coloured = coloured};
+
+	int rc = drawing_begin(&d, s);
+	if (rc == 0)
+		mark_last(&d);
+	for (size_t k = 0; k < d.n_rows && rc == 0; k++)
 		rc = draw_row(&d, d.rows[k]);
-		if (rc < 0)
-			return rc;
+	return rc < 0 ? rc : buf_err(out);
+}
+
+int tree_rows(const struct session *s, struct tree_row **ret, size_t *ret_n)
+{
+	struct drawing d CLEANUP(drawing_release) = {.row = BUF_INIT};
+
+	int rc = drawing_begin(&d, s);
+	if (rc < 0)
+		return rc;
+	struct tree_row *rows = malloc((d.n_rows + 1) * sizeof *rows);
+	if (!rows)
+		return -ENOMEM;
+	for (size_t k = 0; k < d.n_rows; k++) {
+		uint32_t entry = d.rows[k];
+		rows[k] = (struct tree_row){entry, level_of(&d, &d.spots[entry]), d.flags[entry] & ACTIVE,
+		                            entry == d.leaf_row};
 	}
-	return buf_err(out);
+	*ret = rows;
+	*ret_n = d.n_rows;
+	return 0;
 }
 
 int render_tree_txt(const struct session *s, struct buf *out)
