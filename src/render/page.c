@@ -1,32 +1,309 @@
-/* html/PROJECT/STEM.html: a session as a page. */
+/* html/PROJECT/STEM.html: a session as a page that stands alone: the tree of its entries, the current branch, and
+ * each other branch folded. All that grows with the session is in segments (page_items.c). */
+#include "page.h"
+
 #include "pieces.h"
+#include "text.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/render/tool.h"
+#include "sessionfs/session/part.h"
+
+#include <stdio.h>
+
+/* A row of the tree shows so many UTF-16 units. */
+#define ROW_UNITS 100
+/* Rows are indented to this level. */
+#define ROW_LEVELS 64
+/* The row of a result says what its call did if looking for that takes no longer than parsing so many bytes: the line
+ * of the call is read for each of its results. */
+#define ROW_CALL_BYTES ((uint64_t)256 << 10)
+
+/* --- front --------------------------------------------------------------------- */
+
+static void begin_fact(const char *what, struct buf *out)
+{
+	buf_addf(out, "<div><dt>%s</dt><dd>", what);
+}
+
+static void end_fact(struct buf *out)
+{
+	buf_adds(out, "</dd></div>\n");
+}
+
+/* From the first to the last time of an entry. */
+static void add_times(const struct session *s, struct buf *out)
+{
+	int64_t first = INT64_MAX, last = NO_TIME;
+	for (uint32_t i = 0; i < session_count(s); i++) {
+		int64_t ms = session_entry(s, i)->time;
+		first = ms != NO_TIME && ms < first ? ms : first;
+		last = ms != NO_TIME && ms > last ? ms : last;
+	}
+	if (last == NO_TIME)
+		return;
+	begin_fact("Time (UTC)", out);
+	page_time(first, out);
+	buf_adds(out, " \u2013 ");
+	page_time(last, out);
+	end_fact(out);
+}
+
+static int add_model(const struct session *s, uint32_t entry, struct buf *out)
+{
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct record r;
+
+	if (entry == NO_ENTRY)
+		return 0;
+	int rc = session_load(s, entry, &line, &r);
+	if (rc < 0)
+		return rc;
+	struct json_value model = r.type == RECORD_MODEL_CHANGE ? r.model_id : r.msg.model;
+	if (model.kind <= JSON_NULL)
+		return 0;
+	begin_fact("Model", out);
+	page_inline(r.type == RECORD_MODEL_CHANGE ? r.provider : r.msg.provider, ROW_UNITS, out);
+	buf_addc(out, '/');
+	page_inline(model, ROW_UNITS, out);
+	end_fact(out);
+	return 0;
+}
+
+static void add_usage(const struct render_usage *u, struct buf *out)
+{
+	if (u->total > 0) {
+		begin_fact("Tokens", out);
+		page_count(u->total, out);
+		end_fact(out);
+	}
+	if (u->cost > 0) {
+		begin_fact("Cost", out);
+		page_cost(u->cost, out);
+		end_fact(out);
+	}
+}
+
+/* The last two names of the way to the session are the project's and its own. */
+static void add_files(const struct place *p, struct buf *out)
+{
+	begin_fact("Files", out);
+	buf_adds(out, "<a href=\"");
+	html_path(span_of(p->prefix), out);
+	buf_adds(out, "\">");
+	const char *at = strstr(p->prefix, "projects/");
+	html_text(span_of(at ? at : p->prefix), out);
+	buf_adds(out, "</a>");
+	end_fact(out);
+}
+
+static int add_header(const struct place *p, const struct totals *t, struct span title, struct buf *out)
+{
+	const struct session *s = p->session;
+	struct json_value cwd = session_header(s)->cwd;
+
+	buf_adds(out, "<a class=\"skip\" href=\"#~main\">Skip to the conversation</a>\n"
+	              "<header class=\"top\"><p><a href=\"../index.html\">All sessions</a></p>\n<h1>");
+	html_text(title, out);
+	buf_adds(out, "</h1>\n<dl>\n");
+	if (cwd.kind == JSON_STRING) {
+		begin_fact("Directory", out);
+		html_value(cwd, out);
+		end_fact(out);
+	}
+	add_times(s, out);
+	int rc = add_model(s, t->model, out);
+	begin_fact("Entries", out);
+	number_add_unsigned(session_count(s), out);
+	end_fact(out);
+	add_usage(&t->usage, out);
+	add_files(p, out);
+	buf_adds(out, "</dl></header>\n"
+	              "<nav aria-label=\"Tree of entries\"><h2>Tree</h2>\n<ol id=\"~tree\">\n");
+	return rc;
+}
 
 static int page_front(const struct place *p, const struct totals *t, struct buf *out)
 {
-	(void)p, (void)t;
-	buf_adds(
-	    out,
-	    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Session</title></head>\n<body>\n");
-	return buf_err(out);
+	struct buf title CLEANUP_BUF = BUF_INIT;
+
+	int rc = render_title(p->session, &title);
+	if (rc < 0 || buf_err(&title))
+		return rc < 0 ? rc : buf_err(&title);
+	title.n -= title.n > 0 && title.p[title.n - 1] == '\n';
+	html_begin(buf_span(&title), &html_session, out);
+	rc = add_header(p, t, buf_span(&title), out);
+	return rc < 0 ? rc : buf_err(out);
 }
 
-static int page_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
+/* --- rows ---------------------------------------------------------------------- */
+
+static bool is_cheap(const struct session *s, uint32_t caller, unsigned n)
+{
+	return (uint64_t)session_entry(s, caller)->length * n <= ROW_CALL_BYTES;
+}
+
+/* What the call did that the result at hand answers. 1, 0 if that is not known, or a negative errno. */
+static int add_call_row(const struct session *s, uint32_t entry, struct reader *reader, struct buf *out)
+{
+	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
+	struct part_call call = {0};
+	struct record r;
+	unsigned n = 0;
+	uint32_t caller = session_call(s, entry, &n);
+
+	if (caller == NO_ENTRY || !is_cheap(s, caller, n))
+		return 0;
+	int rc = session_read(s, caller, reader, &r);
+	while (rc == 0 && call.n < n)
+		if (!part_call_next(&r, &call))
+			return 0;
+	if (rc < 0)
+		return rc;
+	tool_read(call.name, call.arguments, &u);
+	tool_gist(&u, out);
+	return 1;
+}
+
+static int add_row_text(const struct session *s, uint32_t entry, struct reader *reader, struct buf *out)
+{
+	size_t start = out->n;
+	struct record r;
+	int rc = 0;
+
+	if (session_entry(s, entry)->role == ROLE_TOOL_RESULT)
+		rc = add_call_row(s, entry, reader, out);
+	if (rc == 0) {
+		rc = session_read(s, entry, reader, &r);
+		if (rc == 0)
+			text_row(&r, out);
+	}
+	if (rc < 0)
+		return rc;
+	text_one_line(out, start);
+	if (text_cut(out, start, ROW_UNITS))
+		buf_adds(out, "\u2026");
+	html_escape(out, start);
+	return 0;
+}
+
+static const char *row_class(const struct session *s, uint32_t entry)
+{
+	const struct entry *e = session_entry(s, entry);
+	if (e->type != RECORD_MESSAGE)
+		return "k";
+	return e->role == ROLE_USER ? "u" : e->role == ROLE_ASSISTANT ? "a" : "t";
+}
+
+static int add_row(const struct session *s, const struct page_item *item, struct reader *reader, struct buf *out)
+{
+	unsigned level = item->number < ROW_LEVELS ? item->number : ROW_LEVELS;
+
+	buf_addf(out, "<li class=\"%s d%u%s\"><a ", row_class(s, item->entry), level,
+	         item->flags & ITEM_ACTIVE ? "" : " off");
+	page_link(s, item->entry, 0, out);
+	buf_adds(out, item->flags & ITEM_LEAF ? " aria-current=\"true\">" : ">");
+	if (session_entry(s, item->entry)->flags & ENTRY_FAILED)
+		buf_adds(out, "<span class=\"failed\">failed</span> ");
+	page_label(s, item->entry, &reader->room[0], out);
+	int rc = add_row_text(s, item->entry, reader, out);
+	buf_adds(out, "</a></li>\n");
+	return rc;
+}
+
+/* --- segments -------------------------------------------------------------------- */
+
+#define ROWS_END "</ol></nav>\n<main id=\"~main\" tabindex=\"-1\">\n"
+
+/* A branch is named by what its first entry says. */
+static void open_branch(struct page *g)
+{
+	uint32_t parent = session_entry(g->s, g->entry)->parent;
+	size_t start;
+
+	buf_adds(g->out, "<details class=\"branch\"><summary><h2>");
+	buf_addf(g->out, "Branch of %u %s: ", g->item->number, g->item->number == 1 ? "entry" : "entries");
+	start = g->out->n;
+	text_row(&g->r, g->out);
+	text_one_line(g->out, start);
+	if (text_cut(g->out, start, ROW_UNITS))
+		buf_adds(g->out, "\u2026");
+	html_escape(g->out, start);
+	buf_adds(g->out, "</h2></summary>\n");
+	if (parent == NO_ENTRY)
+		return;
+	buf_adds(g->out, "<p class=\"forks\">Goes on from <a ");
+	page_link(g->s, parent, 0, g->out);
+	buf_addc(g->out, '>');
+	start = g->out->n;
+	session_entry_name(g->s, parent, g->out);
+	html_escape(g->out, start);
+	buf_adds(g->out, "</a></p>\n");
+}
+
+static int add_entry(struct page *g)
+{
+	unsigned flags = g->item->flags;
+
+	session_entry_name(g->s, g->entry, &g->name);
+	if (flags & ITEM_FIRST)
+		buf_adds(g->out, ROWS_END);
+	if ((flags & ITEM_FIRST) && !(flags & ITEM_OPENS))
+		buf_adds(g->out, "<h2>Current branch</h2>\n");
+	if (flags & ITEM_OPENS)
+		open_branch(g);
+	int rc = page_entry(g);
+	if (flags & ITEM_CLOSES)
+		buf_adds(g->out, "</details>\n");
+	return rc < 0 ? rc : buf_err(&g->name);
+}
+
+static void page_release(struct page *g)
+{
+	buf_release(&g->name);
+}
+
+static int page_segment(const struct place *p, const void *of, bool is_first, struct reader *reader,
                         struct render_usage *usage, struct buf *out)
 {
-	(void)p, (void)item, (void)is_first, (void)reader, (void)usage, (void)out;
-	return 0;
+	const struct page_item *item = of;
+	struct page g CLEANUP(page_release) = {
+	    .place = p,
+	    .s = p->session,
+	    .item = item,
+	    .entry = item->entry,
+	    .text = &reader->room[0],
+	    .more = &reader->room[1],
+	    .name = BUF_INIT,
+	    .out = out,
+	};
+
+	(void)is_first;
+	if (item->flags & ITEM_ROW) {
+		int rc = add_row(g.s, item, reader, out);
+		return rc < 0 ? rc : buf_err(out);
+	}
+	int rc = session_read(g.s, item->entry, reader, &g.r);
+	if (rc < 0)
+		return rc;
+	if (usage)
+		render_usage_add(usage, &g.r);
+	rc = add_entry(&g);
+	return rc < 0 ? rc : buf_err(out);
 }
 
 static int page_back(const struct place *p, const struct totals *t, size_t n, struct buf *out)
 {
-	(void)p, (void)t, (void)n;
-	buf_adds(out, "</body></html>\n");
+	(void)p, (void)t;
+	if (n == 0)
+		buf_adds(out, ROWS_END "<p>No entries.</p>\n");
+	buf_adds(out, "</main>\n");
+	html_end(&html_session, out);
 	return buf_err(out);
 }
 
 const struct producer producer_page_html = {
-    .item = sizeof(uint32_t),
-    .list = items_path,
+    .item = sizeof(struct page_item),
+    .list = page_items,
     .has_labels = true,
     .front = page_front,
     .segment = page_segment,

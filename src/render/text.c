@@ -518,6 +518,12 @@ static void record_said(const struct record *r, struct buf *out)
 	}
 }
 
+void text_row(const struct record *r, struct buf *out)
+{
+	record_kind(r, out);
+	record_said(r, out);
+}
+
 int row_text(struct row_source *src, uint32_t i, struct buf *out)
 {
 	size_t start = out->n;
@@ -556,8 +562,7 @@ static void gist(const struct record *r, size_t units, struct buf *out)
 	size_t start = out->n;
 
 	if (r->type != RECORD_MESSAGE && r->type != RECORD_CUSTOM_MESSAGE && r->summary.kind != JSON_STRING) {
-		record_kind(r, out);
-		record_said(r, out);
+		text_row(r, out);
 	} else if (r->role == ROLE_BASH_EXECUTION) {
 		add_text(r->msg.command, units, out);
 	} else if (r->summary.kind == JSON_STRING || r->msg.summary.kind == JSON_STRING) {

@@ -52,6 +52,9 @@ struct row_source {
 void row_source_init(struct row_source *src, const struct session *s);
 void row_source_release(struct row_source *src);
 
+/* Appends the text of a record's row as pi's /tree shows it, but for a toolResult's, for which this is only its name.
+ */
+void text_row(const struct record *r, struct buf *out);
 /* Appends the row's text as pi's /tree shows it. 0 or a negative errno. */
 int row_text(struct row_source *src, uint32_t i, struct buf *out);
 /* Appends `role: text`, the text cut to so many UTF-16 units. */

@@ -1,0 +1,83 @@
+/* page: what the files of html/PROJECT/STEM.html share.
+ *
+ * page.c has the producer: front, segments, back. page_items.c says what stands where: rows of the tree, then entries.
+ * page_entry.c shows an entry, page_call.c a tool call, page_text.c texts and pictures, page_fact.c the rest. */
+#ifndef SESSIONFS_RENDER_PAGE_H
+#define SESSIONFS_RENDER_PAGE_H
+
+#include "sessionfs/render/html.h"
+#include "sessionfs/render/producer.h"
+#include "sessionfs/session/part.h"
+
+/* A segment of the page. */
+struct page_item {
+	uint32_t entry;  /* first: struct producer */
+	uint32_t number; /* of a row its level; of the first entry of a branch how many entries that has */
+	uint32_t next;   /* the entry that follows on the same branch, or NO_ENTRY */
+	uint32_t flags;
+};
+enum {
+	ITEM_ROW = 1 << 0,         /* a row of the tree; else an entry */
+	ITEM_ACTIVE = 1 << 1,      /* a row on the way from the root to the leaf */
+	ITEM_LEAF = 1 << 2,        /* the row where the leaf is */
+	ITEM_FIRST = 1 << 3,       /* the first entry: the rows end before it */
+	ITEM_OPENS = 1 << 4,       /* the first entry of a branch that is not the current one */
+	ITEM_CLOSES = 1 << 5,      /* the last one of it */
+	ITEM_NO_PICTURES = 1 << 6, /* there are more than enough pictures before it */
+};
+
+/* page_items.c; as the `list` of struct producer */
+int page_items(const struct place *p, struct totals *t, void **ret, size_t *ret_n);
+
+/* Everything that showing an entry needs. */
+struct page {
+	const struct place *place;
+	const struct session *s;
+	const struct page_item *item;
+	uint32_t entry;
+	struct record r;
+	struct buf *text, *more; /* memory to make texts in */
+	struct buf name;         /* the entry's */
+	struct part_image image; /* the last one looked for, to find the next */
+	struct buf *out;
+};
+
+/* page_entry.c: the entry as an article. 0 or a negative errno. */
+int page_entry(struct page *g);
+
+/* page_call.c: a call as a <details>; n counts from 1. */
+void page_call(struct page *g, unsigned n, struct json_value name, struct json_value arguments);
+
+/* page_fact.c: small facts. An absent one appends nothing. */
+void page_time(int64_t ms, struct buf *out); /* in UTC, to the minute */
+void page_count(double n, struct buf *out);  /* 950, 12.3k, 1.2M */
+void page_cost(double dollars, struct buf *out);
+/* The entry's label; `text` is memory to make it in. */
+void page_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out);
+/* Appends href="..." of an entry in the page, with `/n` behind it unless n is 0. */
+void page_link(const struct session *s, uint32_t entry, unsigned n, struct buf *out);
+/* Appends the beginning of a value on one line, as a text of at most so many UTF-16 units. */
+void page_inline(struct json_value v, size_t units, struct buf *out);
+
+/* page_text.c */
+
+/* Long output of tools is cut after so many bytes or lines; what somebody said only if it is very long. */
+#define PAGE_OUTPUT_BYTES ((size_t)16 << 10)
+#define PAGE_OUTPUT_LINES 200
+#define PAGE_SAID_BYTES ((size_t)256 << 10)
+
+/* Sets g->text to the beginning of a string, clean; at most `most` bytes of its JSON are decoded. True if that is not
+ * all. */
+bool page_begin_text(struct page *g, struct json_value v, size_t most);
+/* A text as Markdown. `file` is where all of it is, below the entry's directory. */
+int page_markdown(struct page *g, struct json_value v, const char *file);
+/* A text as it stands, in a <pre>; `before` (or NULL) comes first in it. */
+void page_pre(struct page *g, const char *before, struct json_value v, const char *file);
+/* The lines of a diff, in g->text: coloured, and with their signs. */
+void page_diff(struct page *g, const char *file);
+/* "Cut here", with a link to `file`. */
+void page_cut(struct page *g, const char *file);
+/* The n-th picture of the entry, where it stands or as a link. */
+void page_picture(struct page *g, const struct block *b, unsigned n);
+
+#endif

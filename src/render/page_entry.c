@@ -1,0 +1,445 @@
+/* An entry of a page: an article with a heading, or one line if it is no part of the conversation. */
+#include "page.h"
+
+#include "text.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/session/part.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A label or the like is shown to so many UTF-16 units. */
+#define INLINE_UNITS 200
+/* So many branches are linked from where they begin. */
+#define BRANCHES_SHOWN 20
+/* Output of so many bytes or lines is shown without being asked for. */
+#define OPEN_BYTES 1200
+#define OPEN_LINES 12
+
+/* --- the line above ----------------------------------------------------------- */
+
+static void add_class(struct page *g)
+{
+	static const char *const classes[ROLE_COMPACTION_SUMMARY + 1] = {
+	    [ROLE_USER] = "user",           [ROLE_ASSISTANT] = "assistant", [ROLE_TOOL_RESULT] = "result",
+	    [ROLE_BASH_EXECUTION] = "bash", [ROLE_BRANCH_SUMMARY] = "mark", [ROLE_COMPACTION_SUMMARY] = "mark",
+	    [ROLE_CUSTOM] = "custom",
+	};
+	const char *class;
+
+	switch (g->r.type) {
+	case RECORD_MESSAGE:
+		class = classes[g->r.role] ? classes[g->r.role] : "custom";
+		break;
+	case RECORD_COMPACTION:
+	case RECORD_BRANCH_SUMMARY:
+		class = "mark";
+		break;
+	case RECORD_CUSTOM_MESSAGE:
+		class = "custom";
+		break;
+	default:
+		class = "meta";
+	}
+	buf_adds(g->out, class);
+}
+
+static void add_heading(struct page *g)
+{
+	static const char *const types[RECORD_CONTEXT_EDIT + 1] = {
+	    [RECORD_COMPACTION] = "Compaction", [RECORD_BRANCH_SUMMARY] = "Branch summary",
+	    [RECORD_LABEL] = "Label",           [RECORD_SESSION_INFO] = "Name",
+	    [RECORD_MODEL_CHANGE] = "Model",    [RECORD_THINKING_LEVEL_CHANGE] = "Thinking level",
+	    [RECORD_USAGE] = "Usage",           [RECORD_CONTEXT_EDIT] = "Context edit",
+	};
+	static const char *const roles[ROLE_COMPACTION_SUMMARY + 1] = {
+	    [ROLE_USER] = "User",
+	    [ROLE_ASSISTANT] = "Assistant",
+	    [ROLE_TOOL_RESULT] = "Result",
+	    [ROLE_BASH_EXECUTION] = "Shell",
+	    [ROLE_SYSTEM] = "System",
+	    [ROLE_BRANCH_SUMMARY] = "Branch summary",
+	    [ROLE_COMPACTION_SUMMARY] = "Compaction",
+	};
+	const char *fixed = g->r.type == RECORD_MESSAGE ? roles[g->r.role] : types[g->r.type];
+	size_t start = g->out->n;
+
+	if (fixed) {
+		buf_adds(g->out, fixed);
+		return;
+	}
+	text_role(&g->r, g->out);
+	text_cut(g->out, start, INLINE_UNITS);
+	html_escape(g->out, start);
+	if (g->out->n == start)
+		buf_adds(g->out, g->r.kind == JSON_OBJECT ? "no type" : "no object");
+}
+
+static void add_time(struct page *g)
+{
+	int64_t ms = session_entry(g->s, g->entry)->time;
+
+	page_time(ms, g->out);
+	buf_adds(g->out, ms == NO_TIME ? "" : "\n");
+}
+
+static void add_usage(struct page *g)
+{
+	struct render_usage u = {0};
+
+	render_usage_add(&u, &g->r);
+	if (!(u.total > 0) && !(u.cost > 0))
+		return;
+	buf_adds(g->out, "<span>");
+	page_count(u.total, g->out);
+	buf_adds(g->out, " tokens, ");
+	page_cost(u.cost, g->out);
+	buf_adds(g->out, "</span>\n");
+}
+
+static void add_pair(struct page *g, struct json_value provider, struct json_value model)
+{
+	if (model.kind <= JSON_NULL)
+		return;
+	buf_adds(g->out, "<span>");
+	if (provider.kind > JSON_NULL) {
+		page_inline(provider, INLINE_UNITS, g->out);
+		buf_addc(g->out, '/');
+	}
+	page_inline(model, INLINE_UNITS, g->out);
+	buf_adds(g->out, "</span>\n");
+}
+
+static void add_fact(struct page *g, const char *before, struct json_value v)
+{
+	if (v.kind <= JSON_NULL)
+		return;
+	buf_addf(g->out, "<span>%s", before);
+	page_inline(v, INLINE_UNITS, g->out);
+	buf_adds(g->out, "</span>\n");
+}
+
+static void add_target(struct page *g, struct json_value id)
+{
+	uint32_t target = session_entry_by_id(g->s, id);
+
+	if (target == NO_ENTRY) {
+		add_fact(g, "", id);
+		return;
+	}
+	buf_adds(g->out, "<a ");
+	page_link(g->s, target, 0, g->out);
+	buf_addc(g->out, '>');
+	page_inline(id, INLINE_UNITS, g->out);
+	buf_adds(g->out, "</a>\n");
+}
+
+static void add_flag(struct page *g, bool set, const char *what)
+{
+	if (set)
+		buf_addf(g->out, "<span>%s</span>\n", what);
+}
+
+static void add_call_link(struct page *g)
+{
+	unsigned n = 0;
+	uint32_t caller = session_call(g->s, g->entry, &n);
+
+	if (caller == NO_ENTRY)
+		return;
+	buf_adds(g->out, "<a ");
+	page_link(g->s, caller, n, g->out);
+	buf_adds(g->out, ">call</a>\n");
+}
+
+static void add_message_facts(struct page *g)
+{
+	const struct record *r = &g->r;
+	double code;
+
+	switch (r->role) {
+	case ROLE_ASSISTANT:
+		add_pair(g, r->msg.provider, r->msg.model);
+		if (!json_is(r->msg.stop_reason, "stop") && !json_is(r->msg.stop_reason, "toolUse"))
+			add_fact(g, "", r->msg.stop_reason);
+		return;
+	case ROLE_TOOL_RESULT:
+		add_fact(g, "", r->msg.tool_name);
+		add_call_link(g);
+		return;
+	case ROLE_BASH_EXECUTION:
+		if (json_double(r->msg.exit_code, &code) && code != 0)
+			add_fact(g, "exit ", r->msg.exit_code);
+		add_flag(g, json_truthy(r->msg.cancelled), "cancelled");
+		add_flag(g, json_truthy(r->msg.truncated), "truncated");
+		add_flag(g, json_truthy(r->msg.exclude_from_context), "not sent");
+		return;
+	default:
+		add_fact(g, "", r->msg.custom_type);
+		add_flag(g, r->msg.display.kind == JSON_FALSE, "hidden");
+		return;
+	}
+}
+
+static void add_facts(struct page *g)
+{
+	const struct record *r = &g->r;
+
+	switch (r->type) {
+	case RECORD_MESSAGE:
+		add_message_facts(g);
+		return;
+	case RECORD_CUSTOM_MESSAGE:
+	case RECORD_CUSTOM:
+		add_fact(g, "", r->custom_type);
+		add_flag(g, r->display.kind == JSON_FALSE, "hidden");
+		return;
+	case RECORD_COMPACTION:
+		add_fact(g, "tokens before: ", r->tokens_before);
+		return;
+	case RECORD_BRANCH_SUMMARY:
+		if (r->from_id.kind > JSON_NULL) {
+			buf_adds(g->out, "from ");
+			add_target(g, r->from_id);
+		}
+		return;
+	case RECORD_MODEL_CHANGE:
+		add_pair(g, r->provider, r->model_id);
+		return;
+	case RECORD_THINKING_LEVEL_CHANGE:
+		add_fact(g, "", r->thinking_level);
+		return;
+	case RECORD_USAGE:
+		add_fact(g, "", r->usage_kind);
+		add_pair(g, r->provider, r->model);
+		return;
+	case RECORD_CONTEXT_EDIT:
+		buf_adds(g->out, r->replacement.kind == JSON_NULL ? "omits " : "replaces ");
+		add_target(g, r->target_id);
+		return;
+	case RECORD_LABEL:
+		add_fact(g, "", json_truthy(r->label) ? r->label : (struct json_value){0});
+		buf_adds(g->out, json_truthy(r->label) ? "on " : "cleared on ");
+		add_target(g, r->target_id);
+		return;
+	case RECORD_SESSION_INFO:
+		add_fact(g, "", r->name);
+		return;
+	default:
+		return;
+	}
+}
+
+static void add_head(struct page *g)
+{
+	bool conversation = record_is_conversation(g->r.type);
+
+	buf_adds(g->out, conversation ? "<header><h3>" : "<header><b>");
+	add_heading(g);
+	buf_adds(g->out, conversation ? "</h3>\n" : "</b>\n");
+	if (session_entry(g->s, g->entry)->flags & ENTRY_FAILED)
+		buf_adds(g->out, "<strong class=\"failed\">failed</strong>\n");
+	add_facts(g);
+	page_label(g->s, g->entry, g->text, g->out);
+	add_usage(g);
+	add_time(g);
+	buf_adds(g->out, "<a class=\"id\" ");
+	page_link(g->s, g->entry, 0, g->out);
+	buf_addc(g->out, '>');
+	html_text(buf_span(&g->name), g->out);
+	buf_adds(g->out, "</a></header>\n");
+}
+
+/* --- what is said ------------------------------------------------------------- */
+
+static bool has_text(struct json_value v)
+{
+	return v.kind == JSON_STRING && v.text.n > 0;
+}
+
+static void begin_details(struct page *g, const char *what)
+{
+	buf_addf(g->out, "<details><summary>%s</summary>\n", what);
+}
+
+static void end_details(struct page *g)
+{
+	buf_adds(g->out, "</details>\n");
+}
+
+static bool is_short(struct span json)
+{
+	size_t lines = 0;
+
+	if (json.n > OPEN_BYTES)
+		return false;
+	for (size_t i = 0; i + 1 < json.n; i++)
+		lines += json.p[i] == '\\' && json.p[i + 1] == 'n';
+	return lines <= OPEN_LINES;
+}
+
+/* Output of a tool: what is long is a click away. */
+static void show_output(struct page *g, const char *before, struct json_value v)
+{
+	bool open = is_short(v.text);
+
+	if (!has_text(v) && !before)
+		return;
+	if (!open)
+		begin_details(g, "Output");
+	page_pre(g, before, v, "text.md");
+	if (!open)
+		end_details(g);
+}
+
+static int show_text(struct page *g, struct json_value v)
+{
+	if (!has_text(v))
+		return 0;
+	if (g->r.role != ROLE_TOOL_RESULT)
+		return page_markdown(g, v, "text.md");
+	show_output(g, NULL, v);
+	return 0;
+}
+
+static int show_folded(struct page *g, const char *what, struct json_value v, const char *file)
+{
+	begin_details(g, what);
+	int rc = page_markdown(g, v, file);
+	end_details(g);
+	return rc;
+}
+
+static int show_block(struct page *g, const struct block *b, unsigned *calls, unsigned *pictures)
+{
+	switch (b->type) {
+	case BLOCK_TEXT:
+		return show_text(g, b->text);
+	case BLOCK_THINKING:
+		return show_folded(g, json_truthy(b->redacted) ? "Thinking (redacted)" : "Thinking", b->thinking,
+		                   "thinking.md");
+	case BLOCK_IMAGE:
+		page_picture(g, b, ++*pictures);
+		return 0;
+	case BLOCK_TOOL_CALL:
+		page_call(g, ++*calls, b->name, b->arguments);
+		return 0;
+	case BLOCK_OTHER:
+		buf_adds(g->out, "<p class=\"cut\">Block: ");
+		page_inline(b->type_, INLINE_UNITS, g->out);
+		buf_adds(g->out, "</p>\n");
+	}
+	return 0;
+}
+
+static int show_content(struct page *g, struct json_value content)
+{
+	struct block_iter it;
+	struct block b;
+	unsigned calls = 0, pictures = 0;
+	int rc = 0;
+
+	if (content.kind == JSON_STRING)
+		return show_text(g, content);
+	if (content.kind != JSON_ARRAY)
+		return 0;
+	block_iter_init_of(&it, &g->r, content);
+	while (rc == 0 && block_next(&it, &b))
+		rc = show_block(g, &b, &calls, &pictures);
+	return rc;
+}
+
+static int show_bash(struct page *g)
+{
+	buf_adds(g->out, "<p class=\"command\"><code>$ ");
+	page_inline(g->r.msg.command, PAGE_OUTPUT_BYTES, g->out);
+	buf_adds(g->out, "</code></p>\n");
+	show_output(g, NULL, g->r.msg.output);
+	return 0;
+}
+
+static int show_message(struct page *g)
+{
+	const struct record *r = &g->r;
+
+	if (r->role == ROLE_BASH_EXECUTION)
+		return show_bash(g);
+	bool folded = r->role == ROLE_SYSTEM || r->msg.display.kind == JSON_FALSE;
+	if (folded)
+		begin_details(g, r->role == ROLE_SYSTEM ? "System prompt" : "Hidden");
+	int rc = show_content(g, r->msg.content);
+	if (folded)
+		end_details(g);
+	if (rc == 0 && has_text(r->msg.summary))
+		rc = show_folded(g, "Summary", r->msg.summary, "text.md");
+	if (rc < 0 || !has_text(r->msg.error_message))
+		return rc;
+	buf_adds(g->out, "<p class=\"error\"><strong>Error:</strong> ");
+	page_inline(r->msg.error_message, PAGE_OUTPUT_BYTES, g->out);
+	buf_adds(g->out, "</p>\n");
+	return 0;
+}
+
+static int show_body(struct page *g)
+{
+	bool hidden = g->r.display.kind == JSON_FALSE;
+	int rc = 0;
+
+	switch (g->r.type) {
+	case RECORD_MESSAGE:
+		return show_message(g);
+	case RECORD_CUSTOM_MESSAGE:
+		if (hidden)
+			begin_details(g, "Hidden");
+		rc = show_content(g, g->r.content);
+		if (hidden)
+			end_details(g);
+		return rc;
+	case RECORD_COMPACTION:
+	case RECORD_BRANCH_SUMMARY:
+		return has_text(g->r.summary) ? show_folded(g, "Summary", g->r.summary, "text.md") : 0;
+	default:
+		return 0;
+	}
+}
+
+/* --- branches ----------------------------------------------------------------- */
+
+/* Links to the branches that begin behind this entry, but for the one it is on. */
+static int add_branches(struct page *g)
+{
+	const struct entry *e = session_entry(g->s, g->entry);
+	uint32_t *children CLEANUP_FREE = NULL;
+	size_t n = 0, shown = 0;
+
+	if (e->child == NO_ENTRY || (e->child == g->item->next && session_entry(g->s, e->child)->sibling == NO_ENTRY))
+		return 0;
+	int rc = session_children(g->s, g->entry, &children, &n);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < n && shown < BRANCHES_SHOWN; i++) {
+		if (children[i] == g->item->next)
+			continue;
+		buf_adds(g->out, shown++ ? ", <a " : "<p class=\"forks\">Also from here: <a ");
+		page_link(g->s, children[i], 0, g->out);
+		buf_addf(g->out, ">branch %zu</a>", shown);
+	}
+	buf_adds(g->out, shown ? "</p>\n" : "");
+	return 0;
+}
+
+int page_entry(struct page *g)
+{
+	buf_adds(g->out, "<article id=\"");
+	html_text(buf_span(&g->name), g->out);
+	buf_adds(g->out, "\" class=\"");
+	add_class(g);
+	buf_adds(g->out, "\">");
+	add_head(g);
+	int rc =
+	    g->r.type == RECORD_MESSAGE && session_entry(g->s, g->entry)->flags & ENTRY_NO_MESSAGE ? 0 : show_body(g);
+	if (rc == 0)
+		rc = add_branches(g);
+	buf_adds(g->out, "</article>\n");
+	return rc;
+}

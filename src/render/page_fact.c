@@ -1,0 +1,72 @@
+/* Small facts in a page: times, sums, labels, links. */
+#include "page.h"
+
+#include "text.h"
+#include "sessionfs/base/number.h"
+
+void page_time(int64_t ms, struct buf *out)
+{
+	char iso[NUMBER_TIME];
+
+	if (ms == NO_TIME || !number_time((double)ms, iso))
+		return;
+	/* A year has four digits, or a sign and six. */
+	int date = (iso[0] == '+' || iso[0] == '-' ? 7 : 4) + 6;
+	buf_addf(out, "<time datetime=\"%s\">%.*s %.5s</time>", iso, date, iso, iso + date + 1);
+}
+
+void page_count(double n, struct buf *out)
+{
+	if (n < 1000)
+		buf_addf(out, "%.0f", n);
+	else if (n < 999950)
+		buf_addf(out, "%.1fk", n / 1000);
+	else
+		buf_addf(out, "%.1fM", n / 1e6);
+}
+
+void page_cost(double dollars, struct buf *out)
+{
+	buf_addf(out, "$%.*f", dollars < 1 ? 4 : 2, dollars);
+}
+
+void page_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out)
+{
+	buf_reset(text);
+	if (!session_label(s, entry, text))
+		return;
+	buf_adds(out, "<b class=\"label\">");
+	size_t start = out->n;
+	text_inline_exact(buf_span(text), out);
+	html_escape(out, start);
+	buf_adds(out, "</b>\n");
+}
+
+void page_link(const struct session *s, uint32_t entry, unsigned n, struct buf *out)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+
+	session_entry_name(s, entry, &name);
+	buf_adds(out, "href=\"#");
+	html_path(buf_span(&name), out);
+	if (n) {
+		buf_addc(out, '/');
+		number_add_unsigned(n, out);
+	}
+	buf_addc(out, '"');
+	if (buf_err(&name))
+		out->err = buf_err(&name);
+}
+
+void page_inline(struct json_value v, size_t units, struct buf *out)
+{
+	size_t start = out->n;
+
+	if (v.kind == JSON_STRING)
+		text_begin(v, units, out);
+	else
+		text_inline(v, out);
+	text_cut(out, start, units);
+	text_one_line(out, start);
+	html_escape(out, start);
+}

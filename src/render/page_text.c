@@ -1,0 +1,207 @@
+/* Texts and pictures in a page. A long text is cut before it is decoded, and says where all of it is. */
+#include "page.h"
+
+#include <stdio.h>
+
+/* A picture of more base64 is a link. */
+#define PICTURE_MOST ((size_t)8 << 20)
+#define PICTURE_TYPE_UNITS 64
+
+/* href="..." of a file below the entry's directory. */
+static void add_file(struct page *g, const char *file)
+{
+	buf_adds(g->out, "href=\"");
+	html_path(span_of(g->place->prefix), g->out);
+	buf_adds(g->out, "entries/");
+	html_path(buf_span(&g->name), g->out);
+	buf_addc(g->out, '/');
+	html_path(span_of(file), g->out);
+	buf_addc(g->out, '"');
+}
+
+void page_cut(struct page *g, const char *file)
+{
+	buf_adds(g->out, "<p class=\"cut\">Cut here. <a ");
+	add_file(g, file);
+	buf_adds(g->out, ">All of it</a></p>\n");
+}
+
+/* --- texts ------------------------------------------------------------------ */
+
+/* The beginning of a JSON string's inside, at least `want` bytes of it: it does not end in an escape, a character, or
+ * between two escapes that are a pair of surrogates. */
+static struct span cut_json(struct span text, size_t want)
+{
+	size_t i = 0, high = 0;
+
+	while (i < want) {
+		const char *p = memchr(text.p + i, '\\', want - i);
+		if (!p) {
+			i = want;
+			break;
+		}
+		size_t at = (size_t)(p - text.p);
+		bool is_unicode = p[1] == 'u';
+		i = at + (is_unicode ? 6 : 2);
+		high = is_unicode && (p[2] | 0x20) == 'd' && strchr("89abAB", p[3]) ? i : high;
+	}
+	if (high == i && i + 6 <= text.n && text.p[i] == '\\' && text.p[i + 1] == 'u')
+		i += 6;
+	for (int k = 0; k < 3 && i < text.n && ((unsigned char)text.p[i] & 0xc0) == 0x80; k++)
+		i++;
+	return (struct span){text.p, i < text.n ? i : text.n};
+}
+
+bool page_begin_text(struct page *g, struct json_value v, size_t most)
+{
+	buf_reset(g->text);
+	if (v.kind != JSON_STRING)
+		return false;
+	struct span shown = v.text.n > most ? cut_json(v.text, most) : v.text;
+	json_decode(shown, JSON_CLEAN, g->text);
+	return shown.n < v.text.n;
+}
+
+int page_markdown(struct page *g, struct json_value v, const char *file)
+{
+	bool cut = page_begin_text(g, v, PAGE_SAID_BYTES);
+	int rc = buf_err(g->text);
+
+	if (rc < 0 || g->text->n == 0)
+		return rc;
+	buf_adds(g->out, "<div class=\"md\">\n");
+	rc = html_markdown(buf_span(g->text), g->out);
+	buf_adds(g->out, "</div>\n");
+	if (cut)
+		page_cut(g, file);
+	return rc;
+}
+
+/* Where the lines that are shown end. */
+static size_t lines_end(struct span text, size_t lines)
+{
+	const char *p = text.p, *end = text.p + text.n;
+
+	for (; lines > 0 && p < end; lines--) {
+		const char *eol = memchr(p, '\n', (size_t)(end - p));
+		p = eol ? eol + 1 : end;
+	}
+	return (size_t)(p - text.p);
+}
+
+/* A newline right behind <pre> is none. */
+void page_pre(struct page *g, const char *before, struct json_value v, const char *file)
+{
+	bool cut = page_begin_text(g, v, PAGE_OUTPUT_BYTES);
+	struct span text = buf_span(g->text);
+	size_t end = text.n ? lines_end(text, PAGE_OUTPUT_LINES) : 0;
+
+	if (buf_err(g->text)) {
+		g->out->err = buf_err(g->text);
+		return;
+	}
+	cut = cut || end < text.n;
+	buf_adds(g->out, "<pre>\n");
+	buf_adds(g->out, before ? before : "");
+	html_text((struct span){text.p, end}, g->out);
+	buf_adds(g->out, "</pre>\n");
+	if (cut)
+		page_cut(g, file);
+}
+
+static const char *diff_tag(char sign)
+{
+	return sign == '-' ? "del" : sign == '+' ? "ins" : sign == '@' ? "b" : NULL;
+}
+
+void page_diff(struct page *g, const char *file)
+{
+	struct span text = buf_span(g->text);
+	size_t most = text.n < PAGE_OUTPUT_BYTES ? text.n : PAGE_OUTPUT_BYTES;
+	size_t end = text.n ? lines_end((struct span){text.p, most}, 2 * PAGE_OUTPUT_LINES) : 0;
+
+	while (end < text.n && text.p[end - 1] != '\n')
+		end++;
+	buf_adds(g->out, "<pre class=\"diff\">\n");
+	for (size_t at = 0; at < end;) {
+		const char *tag = diff_tag(text.p[at]);
+		size_t to = at;
+		do
+			to += lines_end((struct span){text.p + to, end - to}, 1);
+		while (to < end && diff_tag(text.p[to]) == tag);
+		if (tag)
+			buf_addf(g->out, "<%s>", tag);
+		html_text((struct span){text.p + at, to - at}, g->out);
+		if (tag)
+			buf_addf(g->out, "</%s>", tag);
+		at = to;
+	}
+	buf_adds(g->out, "</pre>\n");
+	if (end < text.n)
+		page_cut(g, file);
+}
+
+/* --- pictures ---------------------------------------------------------------- */
+
+/* A browser runs no script in a picture, whatever its format. */
+static const char *picture_type(struct json_value v)
+{
+	static const char *const types[] = {"image/png",  "image/jpeg", "image/gif",    "image/webp",
+	                                    "image/avif", "image/bmp",  "image/svg+xml"};
+
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (json_is(v, types[i]))
+			return types[i];
+	return NULL;
+}
+
+/* Whether it is base64 as it stands, so that it can be given to a browser as it is. */
+static bool is_base64(struct span s)
+{
+	static const char ends[] = "=";
+	bool is_other = false;
+
+	while (s.n > 0 && s.p[s.n - 1] == ends[0])
+		s.n--;
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		unsigned char letter = (unsigned char)((c | 0x20) - 'a'), digit = (unsigned char)(c - '0');
+		is_other |= !(letter < 26 || digit < 10 || c == '+' || c == '/');
+	}
+	return s.n > 0 && !is_other;
+}
+
+static void link_picture(struct page *g, const struct block *b, unsigned n)
+{
+	char file[sizeof "images/" + 16 + sizeof g->image.ext];
+
+	while (g->image.n < n && part_image_next(&g->r, &g->image))
+		;
+	buf_addf(g->out, "<p class=\"cut\">Picture %u", n);
+	if (b->mime_type.kind == JSON_STRING) {
+		buf_adds(g->out, ", ");
+		page_inline(b->mime_type, PICTURE_TYPE_UNITS, g->out);
+	}
+	if (g->image.n == n && g->image.size > 0) {
+		snprintf(file, sizeof file, "images/%u.%s", n, g->image.ext);
+		buf_adds(g->out, ": <a ");
+		add_file(g, file);
+		buf_adds(g->out, ">the file</a>");
+	}
+	buf_adds(g->out, "</p>\n");
+}
+
+void page_picture(struct page *g, const struct block *b, unsigned n)
+{
+	const char *type = picture_type(b->mime_type);
+	bool shown = type && !(g->item->flags & ITEM_NO_PICTURES) && b->data.kind == JSON_STRING &&
+	             b->data.text.n <= PICTURE_MOST && is_base64(b->data.text);
+
+	if (shown) {
+		buf_addf(g->out, "<p><img loading=\"lazy\" alt=\"Picture %u\" src=\"data:%s;base64,", n, type);
+		buf_addspan(g->out, b->data.text);
+		buf_adds(g->out, "\"></p>\n");
+		return;
+	}
+	link_picture(g, b, n);
+}

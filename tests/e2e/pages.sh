@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# html/PROJECT/STEM.html shows each session: names, sizes, times and modes are right, also after each change, and a parser
+# finds every entry once.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3
+need_mount
+samples "$T/src"
+samples "$T/broken" "$ROOT/tests/data/broken"
+
+# --- what is in them -----------------------------------------------------------------
+pages() { python3 "$ROOT/tests/lib/pages.py" "$T/mnt" "$@"; }
+for source in src broken; do
+	for options in "" -oro; do
+		mount_fs "$T/$source" "$T/mnt" ${options:+"$options"}
+		pages >"$T/out" || die "pages of $source ($options)"
+		is "$(find "$T/mnt/projects" -name session.jsonl | wc -l)" "$(cat "$T/out")" "number of pages of $source"
+		umount_fs "$T/mnt"
+	done
+done
+
+# --- names, times and modes ----------------------------------------------------------
+project=$T/src/--index.html--
+long=$(printf '%0.s%%' {1..90})
+mkdir -p "$project"
+session() { printf '{"type":"session","version":3,"id":"%s","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/x"}\n' "$1"; }
+entry() { printf '{"type":"message","id":"%s","parentId":null,"timestamp":"2026-05-01T10:00:00.000Z","message":{"role":"user","content":"%s"}}\n' "$1" "$2"; }
+{ session odd && entry a1 "Begin"; } >"$project/$long.jsonl"
+patience=
+mount_told "$T/src" "$T/mnt"
+is "home-ada-notes home-ada-weather index.html~2 srv-site-v2 unknown" "$(ls "$T/mnt/html" | grep -vx index.html | xargs)" "projects"
+is "$(ls "$T/mnt/$WEATHER" | sed 's/$/.html/')" "$(ls "$T/mnt/html/home-ada-weather")" "names"
+is "255 1" "$(ls "$T/mnt/html/index.html~2" | tr -d '\n' | wc -c) $(ls "$T/mnt/html/index.html~2" | wc -l)" "a long name"
+pages "html/index.html~2/$(ls "$T/mnt/html/index.html~2")" >/dev/null || die "a page with a long name"
+page=$T/mnt/html/home-ada-weather/${FORECAST##*/}.html
+is "500 500 400" "$(stat -c %a "$T/mnt/html" "${page%/*}" "$page" | xargs)" "modes"
+is "$(id -u)" "$(stat -c %u "$page")" "owner"
+is "$(stat -c %y "$T/mnt/$FORECAST")" "$(stat -c %y "$page")" "a page's time is its session's"
+is "$(stat -c %y "$T/mnt/$WEATHER")" "$(stat -c %y "${page%/*}")" "a project's time"
+is "$(stat -c %y "$T/mnt")" "$(stat -c %y "$T/mnt/html")" "the time of html"
+! touch "$T/mnt/html/x" 2>/dev/null || die "a new name in html"
+umount_fs "$T/mnt"
+
+# --- what changes --------------------------------------------------------------------
+shows() { # PAGE TEXT: it says that, and is as large as it says
+	cat "$1" >"$T/got" 2>/dev/null && [ "$(stat -c %s "$1")" = "$(wc -c <"$T/got")" ] && grep -q "$2" "$T/got"
+}
+becomes() { # WHAT COMMAND...: at once; read-only, the kernel is told a moment later of what it keeps
+	if [ -n "$patience" ]; then within 20 "$@"; else "${@:2}" || die "$1"; fi
+}
+gone() { ! [ -e "$1" ] && ! ls "${1%/*}" 2>/dev/null | grep -qxF "${1##*/}"; }
+listed() { [ -e "$1" ] && ls "${1%/*}" | grep -qxF "${1##*/}"; }
+changes() {
+	local new=$T/src/--home-ada-notes--/new.jsonl page=$T/mnt/html/home-ada-notes/new.html moved=$T/mnt/html/home-ada-moved/other.html
+	gone "$page" || die "a page without a session"
+	{ session new && entry a1 "First words"; } >"$new"
+	becomes "a session came" listed "$page"
+	becomes "its page" shows "$page" "First words"
+	sleep 2.5 # by now the kernel keeps what it can
+	shows "$page" "First words" || die "nothing has changed"
+	entry a2 "Second words" >>"$new"
+	becomes "the session grew" shows "$page" "Second words"
+	printf '{"type":"label","id":"a3","parentId":"a2","targetId":"a1","label":"a <label>"}\n' >>"$new"
+	becomes "an entry was labelled" shows "$page" "a &lt;label&gt;"
+	{ session new && entry b1 "Other words"; } >"$T/rewritten" && cat "$T/rewritten" >"$new"
+	becomes "the session was rewritten" shows "$page" "Other words"
+	mkdir -p "$T/src/--home-ada-moved--"
+	mv "$new" "$T/src/--home-ada-moved--/other.jsonl"
+	becomes "the session was moved" listed "$moved"
+	becomes "its old page" gone "$page"
+	becomes "its new page" shows "$moved" "home-ada-moved/other/"
+	rm -r "$T/src/--home-ada-moved--"
+	becomes "the session was removed" gone "$moved"
+	becomes "and its project" gone "${moved%/*}"
+}
+mount_told "$T/src" "$T/mnt"
+changes
+echo "From here" >"$T/mnt/$FORECAST/entries/4726bdf3/label"
+shows "$page" "From here" || die "a label was written through the mount"
+umount_fs "$T/mnt"
+patience=yes
+mount_told "$T/src" "$T/mnt" -o ro
+changes
+umount_fs "$T/mnt"
