@@ -91,15 +91,17 @@ static void add_base64(const uint8_t *p, size_t n, struct buf *out)
 	}
 }
 
-/* Of both texts, one after the other. */
-static void add_hash(const char *a, const char *b, struct buf *out)
+enum { STYLES = sizeof html_index.styles / sizeof *html_index.styles };
+
+/* Of the texts, one after the other. */
+static void add_hash(const char *const *texts, size_t n, struct buf *out)
 {
 	uint8_t digest[SHA256_DIGEST_LENGTH];
 	SHA2_CTX sha;
 
 	SHA256Init(&sha);
-	SHA256Update(&sha, (const uint8_t *)a, strlen(a));
-	SHA256Update(&sha, (const uint8_t *)b, strlen(b));
+	for (size_t i = 0; i < n && texts[i]; i++)
+		SHA256Update(&sha, (const uint8_t *)texts[i], strlen(texts[i]));
 	SHA256Final(digest, &sha);
 	buf_adds(out, "'sha256-");
 	add_base64(digest, sizeof digest, out);
@@ -113,9 +115,9 @@ void html_begin(struct span title, const struct html_assets *assets, struct buf 
 	    out,
 	    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src ");
-	add_hash(assets->base, assets->style, out);
+	add_hash(assets->styles, STYLES, out);
 	buf_adds(out, "; script-src ");
-	add_hash(assets->script, "", out);
+	add_hash(&assets->script, 1, out);
 	buf_adds(out, "; base-uri 'none'; form-action 'none'\">\n"
 	              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	              "<meta name=\"color-scheme\" content=\"light dark\">\n"
@@ -123,8 +125,8 @@ void html_begin(struct span title, const struct html_assets *assets, struct buf 
 	              "<link rel=\"icon\" href=\"data:,\">\n<title>");
 	html_text(title, out);
 	buf_adds(out, "</title>\n<style>");
-	buf_adds(out, assets->base);
-	buf_adds(out, assets->style);
+	for (size_t i = 0; i < STYLES && assets->styles[i]; i++)
+		buf_adds(out, assets->styles[i]);
 	buf_adds(out, "</style>\n</head>\n<body>\n");
 }
 

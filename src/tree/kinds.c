@@ -19,6 +19,7 @@ enum kind_id {
 	K_DATE_LINK,
 	K_SESSIONS_TSV,
 	K_USAGE_TSV,
+	K_USAGE_SVG,
 	K_SESSION_LINK,
 	K_SEARCH,
 	K_QUERY,
@@ -117,6 +118,7 @@ const struct kind tree_kinds[] = {
                      .show = date_link_show, .list = date_link_list, .match = date_link_match},
     [K_SESSIONS_TSV] = {"sessions.tsv", TABLE, .show = sessions_tsv_show},
     [K_USAGE_TSV] = {"usage.tsv", TABLE, .show = usage_tsv_show},
+    [K_USAGE_SVG] = {"usage.svg", TABLE, .show = usage_svg_show},
 
     [K_SEARCH] = {"search", DIR_ROW, .class = TREE_WATCHED, .in = {K_ROOT}, .is_own = true},
     [K_QUERY] = {NULL, DIR_ROW, .in = {K_SEARCH}, .scope = SCOPE_QUERY, OF_ALL, .has = query_has, .list = query_list,

@@ -1,5 +1,6 @@
 /* What is made of all sessions: by-date/ and the tables. */
 #include "sessionfs/find/dates.h"
+#include "sessionfs/find/plot.h"
 #include "sessionfs/find/tables.h"
 #include "kinds_impl.h"
 
@@ -25,6 +26,12 @@ int usage_tsv_show(struct ctx *c, struct buf *out)
 {
 	int rc = ctx_facts(c);
 	return rc < 0 ? rc : table_usage(c->facts, out);
+}
+
+int usage_svg_show(struct ctx *c, struct buf *out)
+{
+	int rc = ctx_facts(c);
+	return rc < 0 ? rc : plot_usage(c->facts, true, out);
 }
 
 /* --- by-date/ ---------------------------------------------------------------------- */

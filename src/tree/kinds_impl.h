@@ -22,6 +22,7 @@ int readme_size(struct ctx *c, uint64_t *ret);
 uint64_t facts_view_serial(struct ctx *c);
 int sessions_tsv_show(struct ctx *c, struct buf *out);
 int usage_tsv_show(struct ctx *c, struct buf *out);
+int usage_svg_show(struct ctx *c, struct buf *out);
 bool date_has(struct ctx *c);
 int date_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int date_match(struct ctx *dir, struct span name, struct node *ret);

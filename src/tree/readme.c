@@ -28,6 +28,7 @@ static const char text[] =
     "    by-date/DAY/              the same sessions, by the day (YYYY-MM-DD) and time they were begun (links)\n"
     "    .ignore                   for rg and fd: `rg WORD` here searches all.txt, name and title of each session\n"
     "    sessions.tsv, usage.tsv   all sessions, and tokens and cost by day, project and model, as tables\n"
+    "    usage.svg                 the cost by day and model, as a picture\n"
     "    html/PROJECT/STEM.html    each session as a web page\n"
     "    search/QUERY/hits.txt     what matches in all sessions, as grep prints it; NNNN TITLE leads to the entry\n"
     "\n"

@@ -156,7 +156,7 @@ static void costs_are_bounded(void **state)
 static void page_stands_alone(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	static const struct html_assets assets = {"a{}", "b{}", "1"};
+	static const struct html_assets assets = {{"a{}", "b{}"}, "1"};
 
 	(void)state;
 	html_begin(span_of("</title><script>"), &assets, &out);

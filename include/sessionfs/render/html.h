@@ -26,9 +26,11 @@ int html_markdown(struct span clean, struct buf *out);
 
 /* The styles and the script of a kind of page. They are ours, and hold no end tag. */
 struct html_assets {
-	const char *base, *style, *script;
+	const char *styles[3], *script; /* of the styles NULL: there are no more */
 };
 extern const struct html_assets html_session, html_index;
+/* That of plots, which html_index has too. */
+extern const char *const html_plot_style;
 
 /* Appends the beginning of a page, up to and with <body>. Its Content-Security-Policy allows the style and the script
  * by their SHA-256, pictures from data: URLs, and nothing else. */

@@ -1,0 +1,420 @@
+/* Two passes over the facts: the first one finds the models and the span of time, the second one fills the bars. */
+#include "sessionfs/find/plot.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/base/stop.h"
+#include "sessionfs/base/tally.h"
+#include "sessionfs/base/utf8.h"
+#include "sessionfs/find/dates.h"
+#include "sessionfs/render/html.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+/* Pixels, of a picture that is this wide. */
+enum {
+	WIDTH = 800,
+	LEFT = 72,
+	RIGHT = 12,
+	TOP = 48,
+	HEIGHT = 220,
+	BELOW = 34,
+	ROW = 22,
+	END = 8,
+	LABEL = 84,
+	BAR_MOST = 36
+};
+/* The models that have a colour of their own; all others share the last one. */
+enum { COLOURS = 8, NAMED = COLOURS - 1 };
+enum { BARS_MOST = 366, BARS_LEAST = 14, NAME_CHARACTERS = 34, TICKS = 5 };
+/* Whatever a file says of its cost, there are no numbers that cannot be drawn. */
+#define VALUE_LEAST 1e-9
+#define VALUE_MOST 1e15
+
+/* What one bar shows, in days, or else in months. */
+struct unit {
+	const char *name;
+	int days, months;
+};
+
+static const struct unit units[] = {
+    {"day", 1, 0},         {"week", 7, 0},         {"month", 0, 1},          {"year", 0, 12},
+    {"ten years", 0, 120}, {"100 years", 0, 1200}, {"1000 years", 0, 12000}, {"10000 years", 0, 120000},
+};
+
+struct model {
+	double cost, tokens;
+	unsigned colour;
+};
+
+struct plot {
+	const struct fact_list *list;
+	struct tally models;
+	bool by_tokens;
+	date_t first, last;
+	const struct unit *unit;
+	int64_t first_bar;
+	unsigned bars, colours;
+	struct span names[COLOURS]; /* of the models; the last one may be of the others */
+	double sums[COLOURS], total;
+	double (*v)[COLOURS]; /* by bar */
+};
+
+static void plot_release(struct plot *p)
+{
+	tally_release(&p->models);
+	free(p->v);
+}
+
+/* --- what is shown ----------------------------------------------------------------- */
+
+static double usable(double x)
+{
+	return x >= VALUE_LEAST ? x < VALUE_MOST ? x : VALUE_MOST : 0;
+}
+
+static double value_of(const struct plot *p, const struct fact_use *use)
+{
+	return usable(p->by_tokens ? use->sum.total : use->sum.cost);
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b < 0);
+}
+
+/* Months since the year 0. */
+static int64_t month_of(date_t day)
+{
+	struct tm tm = {0};
+	time_t t = (time_t)day * 24 * 60 * 60;
+	gmtime_r(&t, &tm);
+	return ((int64_t)tm.tm_year + 1900) * 12 + tm.tm_mon;
+}
+
+/* Weeks begin on Monday; 1970-01-01 was a Thursday. */
+static int64_t bar_of(const struct unit *u, date_t day)
+{
+	if (u->days)
+		return floor_div((int64_t)day + (u->days > 1 ? 3 : 0), u->days);
+	return floor_div(month_of(day), u->months);
+}
+
+static int add_models(struct plot *p)
+{
+	for (size_t i = 0; i < p->list->n; i++) {
+		const struct session_facts *of = p->list->v[i].of;
+		for (size_t k = 0; k < of->n_uses; k++) {
+			struct model *m = tally_get(&p->models, of->uses[k].model);
+			if (!m)
+				return -ENOMEM;
+			m->cost += usable(of->uses[k].sum.cost);
+			m->tokens += usable(of->uses[k].sum.total);
+			p->by_tokens = p->by_tokens && m->cost <= 0;
+		}
+		int rc = stop_check();
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static void add_days(struct plot *p)
+{
+	for (size_t i = 0; i < p->list->n; i++) {
+		const struct session_facts *of = p->list->v[i].of;
+		for (size_t k = 0; k < of->n_uses; k++) {
+			date_t day = of->uses[k].date;
+			if (day == NO_DATE || value_of(p, &of->uses[k]) <= 0)
+				continue;
+			if (p->first == NO_DATE || day < p->first)
+				p->first = day;
+			if (p->last == NO_DATE || day > p->last)
+				p->last = day;
+		}
+	}
+}
+
+static void choose_unit(struct plot *p)
+{
+	for (p->unit = units;; p->unit++) {
+		p->first_bar = bar_of(p->unit, p->first);
+		int64_t bars = bar_of(p->unit, p->last) - p->first_bar + 1;
+		p->bars = bars <= BARS_MOST ? (unsigned)bars : 0;
+		if (p->bars || p->unit == &units[sizeof units / sizeof *units - 1])
+			return;
+	}
+}
+
+/* What ranks models: the value, then the name. */
+struct rank {
+	double value;
+	struct span name;
+	struct model *model;
+};
+
+static int rank_cmp(const void *pa, const void *pb)
+{
+	const struct rank *a = pa, *b = pb;
+	if (a->value != b->value)
+		return a->value > b->value ? -1 : 1;
+	return span_compare(a->name, b->name);
+}
+
+/* The models with most use have a colour each; one that would be alone under "other" has the last one. */
+static int choose_colours(struct plot *p)
+{
+	size_t n = 0;
+	struct rank *ranks CLEANUP_FREE = calloc(p->models.n + 1, sizeof *ranks);
+	if (!ranks)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->models.n; i++) {
+		struct span name = tally_name(&p->models, i);
+		struct model *m = tally_get(&p->models, name);
+		double value = p->by_tokens ? m->tokens : m->cost;
+		m->colour = NAMED;
+		if (value > 0)
+			ranks[n++] = (struct rank){value, name, m};
+	}
+	qsort(ranks, n, sizeof *ranks, rank_cmp);
+	p->colours = n < COLOURS ? (unsigned)n : COLOURS;
+	for (size_t i = 0; i < n; i++) {
+		unsigned colour = i < NAMED ? (unsigned)i : NAMED;
+		ranks[i].model->colour = colour;
+		p->names[colour] = i > NAMED ? SPAN_LIT("other") : ranks[i].name;
+	}
+	return 0;
+}
+
+static int add_bars(struct plot *p)
+{
+	p->v = calloc(p->bars, sizeof *p->v);
+	if (!p->v)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->list->n; i++) {
+		const struct session_facts *of = p->list->v[i].of;
+		for (size_t k = 0; k < of->n_uses; k++) {
+			const struct fact_use *use = &of->uses[k];
+			const struct model *m = tally_get(&p->models, use->model);
+			double value = value_of(p, use);
+			if (!m || use->date == NO_DATE || value <= 0)
+				continue;
+			p->v[bar_of(p->unit, use->date) - p->first_bar][m->colour] += value;
+			p->sums[m->colour] += value;
+			p->total += value;
+		}
+	}
+	return stop_check();
+}
+
+/* --- as text ----------------------------------------------------------------------- */
+
+/* A name on one line, in characters that XML knows. */
+static void add_name(struct span name, size_t characters, struct buf *out)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct span first = utf8_first(name, characters);
+
+	buf_addspan(&text, first);
+	for (size_t i = 0; i < text.n; i++)
+		if ((unsigned char)text.p[i] < 0x20 || text.p[i] == 0x7f)
+			text.p[i] = ' ';
+	for (size_t i = 0; i + 2 < text.n; i++)
+		if (memcmp(text.p + i, "\xef\xbf", 2) == 0 && (unsigned char)text.p[i + 2] >= 0xbe)
+			text.p[i + 2] = '\xbd';
+	html_text(buf_span(&text), out);
+	buf_adds(out, first.n < name.n ? "\u2026" : "");
+}
+
+static void add_tokens(double value, struct buf *out)
+{
+	static const char *const steps[] = {"", "k", "M", "G", "T"};
+	size_t i = 0;
+	for (; value >= 1000 && i + 1 < sizeof steps / sizeof *steps; i++)
+		value /= 1000;
+	number_add(number_round(value, value < 100 ? 1 : 0), out);
+	buf_adds(out, steps[i]);
+}
+
+/* To the cent, or what is less. */
+static void add_amount(const struct plot *p, double value, struct buf *out)
+{
+	if (p->by_tokens) {
+		add_tokens(value, out);
+		return;
+	}
+	if (value >= 0.995)
+		buf_addf(out, "$%.2f", value);
+	else
+		buf_addf(out, "$%.*f", value >= 0.0995 || value <= 0 ? 2 : 4, value);
+}
+
+static void add_exact(const struct plot *p, double value, struct buf *out)
+{
+	buf_adds(out, p->by_tokens ? "" : "$");
+	number_add(number_round(value, RENDER_COST_DECIMALS), out);
+	buf_adds(out, p->by_tokens ? " tokens" : "");
+}
+
+static void add_bar_name(const struct plot *p, int64_t bar, struct buf *out)
+{
+	char day[DATE_NAME];
+	if (p->unit->days) {
+		date_name((date_t)(bar * p->unit->days - (p->unit->days > 1 ? 3 : 0)), day);
+		buf_adds(out, day);
+		return;
+	}
+	int64_t month = bar * p->unit->months, year = floor_div(month, 12);
+	buf_addf(out, "%04lld", (long long)year);
+	if (p->unit->months < 12)
+		buf_addf(out, "-%02d", (int)(month - year * 12) + 1);
+}
+
+/* --- the picture ------------------------------------------------------------------- */
+
+static void add_begin(unsigned height, const char *what, bool alone, struct buf *out)
+{
+	buf_addf(out, "<svg%s class=\"plot\" viewBox=\"0 0 %d %u\"%s role=\"img\" aria-label=\"%s\">\n",
+	         alone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", WIDTH, height, alone ? " width=\"800\"" : "",
+	         what);
+	if (!alone)
+		return;
+	buf_adds(out, "<style>");
+	buf_adds(out, html_plot_style);
+	buf_addf(out, "</style>\n<rect class=\"paper\" width=\"%d\" height=\"%u\"/>\n", WIDTH, height);
+}
+
+/* The least of 1, 2, 5, 10, ... that needs no more ticks. */
+static double tick_step(double most)
+{
+	static const double steps[] = {1, 2, 5};
+	double power = 1;
+	while (most / power < 1)
+		power /= 10;
+	for (;; power *= 10)
+		for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+			if (most <= steps[i] * power * TICKS)
+				return steps[i] * power;
+}
+
+static double highest(const struct plot *p)
+{
+	double most = 0;
+	for (unsigned b = 0; b < p->bars; b++) {
+		double sum = 0;
+		for (unsigned c = 0; c < p->colours; c++)
+			sum += p->v[b][c];
+		most = sum > most ? sum : most;
+	}
+	return most;
+}
+
+static void add_ticks(const struct plot *p, double step, double top, struct buf *out)
+{
+	for (unsigned i = 0; i * step <= top * 1.000001; i++) {
+		double y = TOP + HEIGHT - HEIGHT * (i * step / top);
+		buf_addf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"tick\" x=\"%d\" y=\"%.1f\">", LEFT,
+		         y, WIDTH - RIGHT, LEFT - 8, y + 4);
+		if (p->by_tokens) {
+			add_tokens(i * step, out);
+		} else {
+			buf_addc(out, '$');
+			number_add(number_round(i * step, RENDER_COST_DECIMALS), out);
+		}
+		buf_adds(out, "</text>\n");
+	}
+}
+
+static void add_bar(const struct plot *p, unsigned b, double x, double width, double top, struct buf *out)
+{
+	double below = 0;
+	for (unsigned c = 0; c < p->colours; c++) {
+		double value = p->v[b][c];
+		if (value <= 0)
+			continue;
+		double low = HEIGHT * (below / top), high = HEIGHT * ((below + value) / top);
+		below += value;
+		buf_addf(out, "<rect class=\"c%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>", c, x,
+		         TOP + HEIGHT - high, width, high - low);
+		add_bar_name(p, p->first_bar + b, out);
+		buf_adds(out, " \u00b7 ");
+		add_name(p->names[c], NAME_CHARACTERS, out);
+		buf_adds(out, " \u00b7 ");
+		add_exact(p, value, out);
+		buf_adds(out, "</title></rect>\n");
+	}
+}
+
+static void add_bars_and_labels(const struct plot *p, double top, struct buf *out)
+{
+	unsigned places = p->bars > BARS_LEAST ? p->bars : BARS_LEAST;
+	double each = (double)(WIDTH - LEFT - RIGHT) / places, width = each * 0.8 < BAR_MOST ? each * 0.8 : BAR_MOST;
+	unsigned every = (unsigned)(LABEL / each) + 1;
+	for (unsigned b = 0; b < p->bars; b++) {
+		double x = LEFT + b * each + (each - width) / 2;
+		add_bar(p, b, x, width, top, out);
+		if (b % every != 0)
+			continue;
+		buf_addf(out, "<text class=\"at\" x=\"%.1f\" y=\"%d\">", LEFT + b * each + 2, TOP + HEIGHT + 18);
+		add_bar_name(p, p->first_bar + b, out);
+		buf_adds(out, "</text>\n");
+	}
+}
+
+static void add_legend(const struct plot *p, struct buf *out)
+{
+	for (unsigned c = 0; c < p->colours; c++) {
+		int x = c % 2 ? WIDTH / 2 + LEFT / 2 : LEFT, y = TOP + HEIGHT + BELOW + (int)(c / 2) * ROW;
+		buf_addf(out,
+		         "<rect class=\"c%u\" x=\"%d\" y=\"%d\" width=\"12\" height=\"12\"/><text x=\"%d\" y=\"%d\">",
+		         c, x, y, x + 20, y + 11);
+		add_name(p->names[c], NAME_CHARACTERS, out);
+		buf_adds(out, " \u00b7 ");
+		add_amount(p, p->sums[c], out);
+		buf_adds(out, "</text>\n");
+	}
+}
+
+static void add_picture(const struct plot *p, bool alone, struct buf *out)
+{
+	unsigned rows = (p->colours + 1) / 2;
+	double step = tick_step(highest(p)), top = step;
+	while (top < highest(p))
+		top += step;
+	char what[64];
+	snprintf(what, sizeof what, "%s by %s and model", p->by_tokens ? "Tokens" : "Cost", p->unit->name);
+	add_begin(TOP + HEIGHT + BELOW + rows * ROW + END, what, alone, out);
+	buf_addf(out, "<text class=\"head\" x=\"%d\" y=\"26\">%s: ", LEFT, what);
+	add_amount(p, p->total, out);
+	buf_adds(out, "</text>\n");
+	add_ticks(p, step, top, out);
+	add_bars_and_labels(p, top, out);
+	add_legend(p, out);
+	buf_adds(out, "</svg>\n");
+}
+
+int plot_usage(const struct fact_list *list, bool alone, struct buf *out)
+{
+	struct plot p CLEANUP(plot_release) = {
+	    .list = list, .models = TALLY_INIT(struct model), .by_tokens = true, .first = NO_DATE, .last = NO_DATE};
+	int rc = list->missed;
+
+	if (rc == 0)
+		rc = add_models(&p);
+	if (rc < 0)
+		return rc;
+	add_days(&p);
+	if (p.first == NO_DATE) {
+		add_begin(TOP, "No use yet", alone, out);
+		buf_addf(out, "<text class=\"head\" x=\"%d\" y=\"26\">No use yet</text>\n</svg>\n", LEFT);
+		return buf_err(out);
+	}
+	choose_unit(&p);
+	rc = choose_colours(&p);
+	if (rc == 0)
+		rc = add_bars(&p);
+	if (rc == 0)
+		add_picture(&p, alone, out);
+	return rc < 0 ? rc : buf_err(out);
+}

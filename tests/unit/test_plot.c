@@ -1,0 +1,158 @@
+/* usage.svg: what was used, summed by bar and model. */
+#include "sessionfs/find/dates.h"
+#include "sessionfs/find/plot.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static struct fact_use use(const char *day, const char *model, double cost, double tokens)
+{
+	date_t date = day ? date_of_name(span_of(day)) : NO_DATE;
+	return (struct fact_use){
+	    .date = date, .entries = 1, .model = span_of(model), .sum = {.cost = cost, .total = tokens}};
+}
+
+/* The picture of one session with this use. */
+static const char *plot(const struct fact_use *uses, size_t n, bool alone, struct buf *out)
+{
+	struct session_facts of = {.n_uses = n, .uses = uses};
+	struct fact fact = {.of = &of};
+	struct fact_list list = {.n = 1, .v = &fact};
+	buf_reset(out);
+	assert_int_equal(plot_usage(&list, alone, out), 0);
+	assert_non_null(buf_cstr(out));
+	return buf_cstr(out);
+}
+
+static unsigned count(const char *text, const char *what)
+{
+	unsigned n = 0;
+	for (; (text = strstr(text, what)); text += strlen(what))
+		n++;
+	return n;
+}
+
+static void bars_are_summed_and_stacked(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	const struct fact_use uses[] = {
+	    use("2026-03-01", "p/a", 0.1, 5), use("2026-03-01", "p/a", 0.2, 5), use("2026-03-01", "p/b", 2, 5),
+	    use("2026-03-04", "p/b", 1, 5),   use("2026-03-05", "p/c", 0, 500),
+	};
+
+	(void)state;
+	const char *svg = plot(uses, 5, true, &out);
+	assert_non_null(strstr(svg, "Cost by day and model: $3.30<"));
+	assert_non_null(strstr(svg, "<title>2026-03-01 \u00b7 p/a \u00b7 $0.3</title>"));
+	assert_non_null(strstr(svg, "<title>2026-03-01 \u00b7 p/b \u00b7 $2</title>"));
+	assert_non_null(strstr(svg, "<title>2026-03-04 \u00b7 p/b \u00b7 $1</title>"));
+	assert_int_equal(count(svg, "<title>"), 3);
+	assert_non_null(strstr(svg, ">p/b \u00b7 $3.00<"));
+	assert_null(strstr(svg, "p/c"));
+	assert_non_null(strstr(svg, "<style>"));
+	assert_null(strstr(plot(uses, 5, false, &out), "<style>"));
+}
+
+static void tokens_stand_for_what_is_free(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	const struct fact_use uses[] = {use("2026-03-01", "p/a", 0, 1234567), use("2026-03-02", "p/a", 0, 1)};
+
+	(void)state;
+	const char *svg = plot(uses, 2, true, &out);
+	assert_non_null(strstr(svg, "Tokens by day and model: 1.2M<"));
+	assert_non_null(strstr(svg, "<title>2026-03-01 \u00b7 p/a \u00b7 1234567 tokens</title>"));
+	assert_non_null(strstr(plot(NULL, 0, true, &out), "No use yet"));
+}
+
+/* The bars of a long time are weeks, months, years, and never many. */
+static void long_times_are_binned(void **state)
+{
+	static const struct {
+		const char *first, *last, *unit, *bar;
+	} cases[] = {
+	    {"2025-04-10", "2026-04-10", "day", "2026-04-10"},
+	    {"2025-04-10", "2026-04-11", "week", "2026-04-06"},
+	    {"2016-02-29", "2026-04-12", "month", "2026-04"},
+	    {"1970-01-01", "2026-04-12", "year", "2026"},
+	    {"1500-01-01", "2090-04-12", "ten years", "2090"},
+	    {"-271821-04-20", "275760-09-13", "10000 years", "270000"},
+	};
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[64];
+		const struct fact_use uses[] = {use(cases[i].first, "p/a", 1, 1), use(cases[i].last, "p/a", 2, 1)};
+		const char *svg = plot(uses, 2, true, &out);
+		snprintf(text, sizeof text, "by %s and", cases[i].unit);
+		assert_non_null(strstr(svg, text));
+		snprintf(text, sizeof text, "<title>%s \u00b7 p/a \u00b7 $2</title>", cases[i].bar);
+		assert_non_null(strstr(svg, text));
+		assert_true(out.n < 20000);
+	}
+}
+
+static void few_models_have_a_colour(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct fact_use uses[20];
+	char names[20][8];
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		snprintf(names[i], sizeof names[i], "p/m%02d", i);
+		uses[i] = use("2026-03-01", names[i], i + 1, 1);
+	}
+	const char *svg = plot(uses, 8, true, &out);
+	assert_null(strstr(svg, "other"));
+	svg = plot(uses, 20, true, &out);
+	assert_int_equal(count(svg, "<title>"), 8);
+	assert_non_null(strstr(svg, ">p/m19 \u00b7 $20.00<"));
+	assert_non_null(strstr(svg, ">other \u00b7 $91.00<"));
+	assert_null(strstr(svg, "p/m12"));
+}
+
+static void odd_numbers_and_names_are_harmless(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	const struct fact_use uses[] = {
+	    use("2026-03-01", "</title><script>\"'&\x01\uffff", 1, 1),
+	    use("2026-03-01", "nan", NAN, NAN),
+	    use("2026-03-01", "inf", INFINITY, INFINITY),
+	    use("2026-03-01", "minus", -5, -5),
+	    use("2026-03-02", "much", 1e308, 1e308),
+	    use("2026-03-02", "much", 1e308, 1e308),
+	    use(NULL, "never", 7, 7),
+	    use("2026-03-03", "tiny", 5e-324, 1),
+	};
+
+	(void)state;
+	const char *svg = plot(uses, 8, true, &out);
+	assert_null(strstr(svg, "<script"));
+	assert_non_null(strstr(svg, "&lt;/title&gt;&lt;script&gt;&quot;&#39;&amp; \xef\xbf\xbd"));
+	assert_null(strstr(svg, "nan"));
+	assert_null(strstr(svg, "\"inf"));
+	assert_null(strstr(svg, "minus"));
+	assert_true(out.n < 20000);
+	svg = plot(&uses[7], 1, true, &out);
+	assert_null(strstr(svg, "nan"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(bars_are_summed_and_stacked),
+	    cmocka_unit_test(tokens_stand_for_what_is_free),
+	    cmocka_unit_test(long_times_are_binned),
+	    cmocka_unit_test(few_models_have_a_colour),
+	    cmocka_unit_test(odd_numbers_and_names_are_harmless),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
