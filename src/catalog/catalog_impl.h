@@ -168,7 +168,7 @@ struct catalog {
 	struct list nameless; /* files with a slot and no name under sessions/ */
 	bool named_all;       /* SIDs were needed once: from then on each file gets one when it comes */
 	uint64_t changes;     /* rises when the attributes of a file turn out to have changed */
-	uint64_t epoch;       /* rises when a slot is made or dies, or a file turns out to be no session */
+	uint64_t epoch; /* rises when a slot is made or dies, a file turns out to be no session, or a parent another */
 	int64_t refreshed_at, loaded_at, statted_at; /* when all directories, headers, files were last looked at */
 	uint64_t named_epoch;                        /* the epoch at which projects were last named */
 	uint32_t newest;                             /* a file: the newest of all */
@@ -177,6 +177,7 @@ struct catalog {
 	struct fork *forks; /* by parent, then child */
 	size_t fork_count, fork_cap;
 	uint64_t forks_epoch;
+	bool forks_known;  /* they were found once: from then on it is noted when they change */
 	bool full;         /* out of slot numbers; the user was told */
 	unsigned fresh_ms; /* constant */
 	bool tidy;         /* constant */

@@ -95,6 +95,14 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 	return n;
 }
 
+void catalog_note(struct catalog *c, uint32_t slot)
+{
+	catalog_enter(c);
+	if (slot < c->slot_count && c->slots[slot].file != NONE)
+		watch_note(c, c->slots[slot].file, NONE, false);
+	lock_give(&c->lock);
+}
+
 static bool get_at(struct catalog *c, uint32_t place, int64_t now, struct slot_info *ret)
 {
 	*ret = (struct slot_info){.slot = NO_SLOT, .project = NO_SLOT, .place = place};

@@ -197,6 +197,28 @@ static int order_fork(const void *pa, const void *pb)
 	return (a->child > b->child) - (a->child < b->child);
 }
 
+static void note_session(struct catalog *c, uint32_t slot)
+{
+	if (slot != NONE && c->slots[slot].file != NONE)
+		watch_note(c, c->slots[slot].file, NONE, false);
+}
+
+/* Sessions tell of their parents and forks, so a change of these is one of both sessions. Before all parents are known
+ * nobody has been told of any. */
+static void set_parent(struct catalog *c, uint32_t slot, uint32_t parent)
+{
+	uint32_t before = c->slots[slot].parent;
+	if (before == parent)
+		return;
+	c->slots[slot].parent = parent;
+	if (!c->forks_known)
+		return;
+	c->epoch++;
+	note_session(c, slot);
+	note_session(c, before);
+	note_session(c, parent);
+}
+
 /* Notes the parent of each slot. The slots are sorted by the parent's path. */
 static int find_parents(struct catalog *c, const struct lookup *l, const uint32_t *slots, size_t n)
 {
@@ -212,7 +234,7 @@ static int find_parents(struct catalog *c, const struct lookup *l, const uint32_
 		uint32_t parent = there == slots[i] ? at_path(l, path, slots[i]) : there;
 		if (parent == NONE)
 			parent = with_name(l, path, slots[i]);
-		c->slots[slots[i]].parent = parent;
+		set_parent(c, slots[i], parent);
 	}
 	return 0;
 }
@@ -227,10 +249,11 @@ static int make_forks(struct catalog *c)
 	slots = calloc(l.n + 1, sizeof *slots);
 	if (rc < 0 || !slots)
 		return -ENOMEM;
-	for (size_t i = 0; i < l.n; i++) {
-		c->slots[l.by_base[i]].parent = NONE;
-		if (file_of(c, l.by_base[i])->parent.p)
-			slots[n++] = l.by_base[i];
+	for (uint32_t slot = 0; slot < c->slot_count; slot++) {
+		if (c->slots[slot].file != NONE && file_of(c, slot)->parent.p)
+			slots[n++] = slot;
+		else
+			set_parent(c, slot, NONE);
 	}
 	qsort_r(slots, n, sizeof *slots, order_parent, c);
 	rc = find_parents(c, &l, slots, n);
@@ -252,11 +275,11 @@ static void forks_refresh(struct catalog *c, int64_t now)
 	catalog_load_all(c, now);
 	if (c->forks_epoch == c->epoch || catalog_is_void(c))
 		return;
-	uint64_t epoch = c->epoch;
 	int missed = c->missed;
 	c->missed = 0;
 	int rc = make_forks(c);
-	c->forks_epoch = rc == 0 && c->missed == 0 ? epoch : 0;
+	c->forks_epoch = rc == 0 && c->missed == 0 ? c->epoch : 0;
+	c->forks_known = true;
 	if (rc < 0) {
 		c->fork_count = 0;
 		catalog_misses(c, rc);
@@ -319,4 +342,14 @@ bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struc
 		catalog_doubts(c, c->missed);
 	}
 	return call_answer(&call, found);
+}
+
+void catalog_follow_forks(struct catalog *c)
+{
+	struct call call = {0};
+
+	while (call_round(c, &call)) {
+		if (c->forks_known && c->forks_epoch != c->epoch && c->watching.blind == 0)
+			forks_refresh(c, call.now);
+	}
 }

@@ -16,15 +16,17 @@
  *  I4. Invalidating a file drops its attributes, invalidating a directory also its listing. That waits for nobody, and
  *      the kernel drops a file's pages by itself when it sees another size or time. Pages are dropped only by threads
  *      that no reader can be waiting for: the one that follows, or one of several (I8).
- *  I5. If a write changed anything, the kernel is notified before the write is answered. The thread that follows sends
- *      all other notifications. Only that thread invalidates names, because that waits for lookups in their directory.
+ *  I5. If a write changed anything or was refused, the kernel is notified before the write is answered. The thread that
+ *      follows sends all other notifications. Only that thread invalidates names, because that waits for lookups in
+ *      their directory.
  *  I6. An answer made before a change can reach the kernel after the notification. So each notification is repeated a
  *      second later, with or without a note. Contents are invalidated then, too: two changes in one tick of the clock
  *      show one time. For the same reason nothing younger than two seconds is watched, and nothing younger than a
  *      minute leased.
  *  I7. The kernel keeps every listing (OPENDIR is ENOSYS) while the directory's time stays the same. If names can
  *      change without that time, each answer with the directory's attributes drops the listing first, until the
- *      directory is listed again (listings.c). If names can change unnoticed, the attributes are asked.
+ *      directory is listed again (listings.c). If names can change unnoticed, the attributes are asked: of a session's
+ *      directory also if that can happen to its forks, which may be anywhere.
  *  I8. If the kernel opens files without asking (-o ro), the pages of a file that may have grown, or whose contents
  *      changed while size and time stayed the same (untimed), are dropped before its new size is given out. A single
  *      thread cannot do that and goes without (sizes.c). Otherwise a growing file is read past the page cache, and a
@@ -159,14 +161,16 @@ struct follow {
 	pthread_t thread;
 	bool running;
 	atomic_bool stop;
-	struct recheck *recheck; /* the thread's own */
+	struct recheck *recheck; /* the thread's own, as is what follows */
 	size_t n, cap;
+	bool forks_wait;  /* forks may be others since they were last looked at */
+	int64_t forks_ms; /* not to be looked at before */
 };
 
 void follow_start(struct fs *fs);
 void follow_stop(struct fs *fs);
-/* Invalidates what depends on the node's session if anything was written since tree_commits returned `before`
- * (I5). */
+/* Invalidates what depends on the node's session if anything was written or refused since tree_commits returned
+ * `before` (I5). */
 void follow_written(struct fs *fs, node_t node, uint64_t before);
 
 struct coherence {

@@ -14,6 +14,7 @@
 
 #define RECHECK_MS 1000
 #define LOOK_MS 250 /* between looks for readers of .events where inotify reports nothing */
+#define FORKS_REST 8
 
 struct recheck {
 	uint32_t slot;
@@ -47,7 +48,8 @@ static void tell(void *arg, node_t node, struct span name)
 		fuse_lowlevel_notify_inval_entry(t->fs->session, node, name.p, name.n);
 }
 
-/* No lease, nothing to invalidate. */
+/* No lease, nothing to invalidate. But while a request is served, the thread that follows can have taken the note and
+ * not have notified yet. */
 static void tell_session(struct fs *fs, const struct slot_info *s, bool contents, bool waits)
 {
 	struct telling t = {fs, contents, waits};
@@ -56,9 +58,9 @@ static void tell_session(struct fs *fs, const struct slot_info *s, bool contents
 	bool given = leases_take(fs, s->slot, &nodes, &n);
 	for (size_t i = 0; i < n; i++)
 		tell_node(&t, nodes[i]);
-	if (given || contents)
+	if (given || contents || !waits)
 		tree_invalidate_session(fs->tree, s->slot, tell, &t);
-	if (leases_take_above(fs) || contents)
+	if (leases_take_above(fs) || contents || !waits)
 		tree_invalidate_above(fs->tree, s->project, tell, &t);
 }
 
@@ -126,7 +128,24 @@ static int timeout_ms(struct fs *fs, bool look)
 	for (size_t i = 0; i < fs->coherence.follow.n; i++)
 		if (fs->coherence.follow.recheck[i].at_ms < first)
 			first = fs->coherence.follow.recheck[i].at_ms;
+	if (fs->coherence.follow.forks_wait && fs->coherence.follow.forks_ms < first)
+		first = fs->coherence.follow.forks_ms;
 	return first == INT64_MAX ? -1 : first > now ? (int)(first - now) : 0;
+}
+
+/* --- forks ------------------------------------------------------------------------------- */
+
+/* Looking takes long if there are many sessions. So while they come and go it is done for a part of the time only. */
+static void follow_forks(struct fs *fs)
+{
+	struct follow *f = &fs->coherence.follow;
+	int64_t now = clock_ms(CLOCK_MONOTONIC);
+	if (!f->forks_wait || f->forks_ms > now)
+		return;
+	f->forks_wait = false;
+	catalog_follow_forks(fs->catalog);
+	int64_t after = clock_ms(CLOCK_MONOTONIC);
+	f->forks_ms = after + (after - now) * FORKS_REST;
 }
 
 /* --- changes ---------------------------------------------------------------------------- */
@@ -172,8 +191,11 @@ static void *follow(void *arg)
 		}
 		for (ssize_t i = 0; i < n; i++)
 			tell_change(fs, &changes[i]);
-		if (n > 0)
+		if (n > 0) {
 			events_tell(fs->events, changes, (size_t)n);
+			fs->coherence.follow.forks_wait = true;
+		}
+		follow_forks(fs);
 		recheck(fs);
 	}
 	return NULL;

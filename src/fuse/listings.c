@@ -1,9 +1,9 @@
 /* If OPENDIR is answered with ENOSYS, the kernel keeps every listing (I7) and reads it again only when the directory's
  * mtime has changed. That saves two requests for each directory and use, but the mtime misses changes in these cases:
  *
- * - The names follow from other files. A session that is removed, or copied in with an old date, need not change the
- *   mtime shown for its project; a fork changes nothing in the session it comes from. So directories down to those in a
- *   session are noted with tree_listing_serial when they are listed.
+ * - The names follow from other files, or from none. A session that is removed, or copied in with an old date, need not
+ *   change the mtime shown for its project; a fork changes nothing in the session it comes from, nor does a refused
+ *   write. So directories down to those in a session are noted with tree_listing_serial when they are listed.
  * - The session's file changed just before the listing was made: the next change may have the same mtime.
  * - In a writable mount some names come and go without changing the mtime (tree_is_listing_volatile). The kernel asks
  *   for the attributes of such a directory each time.

@@ -76,9 +76,11 @@ void write_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t 
 {
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
+	uint64_t before = tree_commits(fs->tree);
 	struct handle *h = get_handle(fs, fi);
 	int rc = h && h->writing ? tree_write(fs->tree, h->writing, (struct span){p, n}, (uint64_t)off, &who) : -EBADF;
 	handle_put(fs, h);
+	follow_written(fs, ino, before);
 	if (rc < 0)
 		reply_rc(req, rc);
 	else

@@ -106,8 +106,5 @@ void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t d
 		if (k->moves_with && k->moves_with(t, s, &dir.slot, &name) && buf_cstr(&name))
 			tell(arg, tree_id(dir), buf_span(&name));
 	}
-	uint32_t parent = s->slot == NO_SLOT ? NO_SLOT : catalog_parent(t->catalog, s->slot);
-	if (parent != NO_SLOT)
-		tell_session(parent, tell, arg);
 	tell_above(s->project, tell, arg);
 }

@@ -132,17 +132,30 @@ bool state_is_in(struct tree *t, struct node dir)
 
 /* --- refusals ---------------------------------------------------------------------- */
 
+/* Returns the session of the refusal that is forgotten for it, NO_SLOT if none is. */
+static uint32_t add_refusal(struct tree *t, uint32_t slot, const char *what, int rc, const char *why)
+{
+	LOCKED(&t->state_lock);
+	struct refusal *r = &t->refusals[t->refused++ % TREE_REFUSALS];
+	uint32_t forgotten = r->text.n > 0 ? r->slot : NO_SLOT;
+	buf_release(&r->text);
+	r->slot = slot;
+	number_add_time((double)clock_ms(CLOCK_REALTIME), &r->text);
+	buf_addf(&r->text, " %s: %s (%s)\n", what, why, strerrorname_np(-rc) ? strerrorname_np(-rc) : "error");
+	return forgotten;
+}
+
+/* `errors` comes or goes with no change of a file: it is noted in the catalog as one. */
 void state_refuse(struct tree *t, struct node n, const char *what, int rc, const char *why)
 {
 	struct slot_info slot;
 	bool known = catalog_slot(t->catalog, n.slot, &slot) == 0;
 	log_warning("%s: %s: %s", known ? slot.file : "session", what, why);
-	LOCKED(&t->state_lock);
-	struct refusal *r = &t->refusals[t->refused++ % TREE_REFUSALS];
-	buf_release(&r->text);
-	r->slot = n.slot;
-	number_add_time((double)clock_ms(CLOCK_REALTIME), &r->text);
-	buf_addf(&r->text, " %s: %s (%s)\n", what, why, strerrorname_np(-rc) ? strerrorname_np(-rc) : "error");
+	uint32_t forgotten = add_refusal(t, n.slot, what, rc, why);
+	atomic_fetch_add(&t->commits, 1);
+	catalog_note(t->catalog, n.slot);
+	if (forgotten != n.slot)
+		catalog_note(t->catalog, forgotten);
 }
 
 uint64_t state_serial(struct tree *t)

@@ -232,12 +232,25 @@ static bool is_older(struct timespec t, time_t seconds)
 	return clock_now(CLOCK_REALTIME).tv_sec - t.tv_sec > seconds;
 }
 
+/* Whether the directory of a session holds names that follow from others. */
+static bool lists_others(const struct kind *dir)
+{
+	if (dir->type != S_IFDIR || dir->scope != SCOPE_SLOT)
+		return false;
+	for (const struct kind *k = NULL; (k = kind_next_in(kind_id(dir), k));)
+		if (k->gathers && k->has)
+			return true;
+	return false;
+}
+
 /* Whether every change of what the kind shows is noted. */
 static bool is_watched(const struct ctx *c)
 {
 	if (c->kind->stamp == STAMP_PROJECT)
 		return c->project.told;
-	return c->kind->scope >= SCOPE_SLOT ? c->slot.told : catalog_is_told(c->tree->catalog);
+	if (c->kind->scope >= SCOPE_SLOT && !c->slot.told)
+		return false;
+	return (c->kind->scope >= SCOPE_SLOT && !lists_others(c->kind)) || catalog_is_told(c->tree->catalog);
 }
 
 enum tree_class tree_unwatched(const struct tree *t)
@@ -396,18 +409,16 @@ node_t tree_parent(struct tree *t, node_t dir)
 
 bool tree_is_listing_volatile(struct tree *t, node_t dir)
 {
-	struct node n = tree_node(dir);
-	/* A session's `errors` comes with a write that changes nothing else. */
-	for (const struct kind *k = NULL; (k = kind_next_in(n.kind, k));)
-		if (k->untimed && k->has)
-			return true;
-	return state_is_in(t, n);
+	return state_is_in(t, tree_node(dir));
 }
 
 uint64_t tree_listing_serial(struct tree *t, node_t dir)
 {
 	const struct kind *k = kind_of(tree_node(dir));
-	return k && k->of_all ? facts_serial(t->facts) : catalog_epoch(t->catalog) + 1;
+	if (k && k->of_all)
+		return facts_serial(t->facts);
+	/* Both only rise. */
+	return catalog_epoch(t->catalog) + state_serial(t) + 1;
 }
 
 bool tree_is_top(node_t node)

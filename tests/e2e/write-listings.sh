@@ -17,6 +17,17 @@ for _ in 1 2; do is_not_listed "$s" errors || die "errors before there was one";
 printf 'one\ntwo\n' 2>/dev/null >"$entry/label" && die "a label of two lines"
 is_listed "$s" errors || die "errors is there, but not listed"
 
+# A fork changes nothing in the session that it comes from.
+dir=$(dirname "$file")
+fork() { printf '{"type":"session","version":3,"id":"%s","cwd":"/","parentSession":"%s"}\n' "$1" "$2" >"$dir/$1.jsonl"; }
+fork first /nowhere
+sleep 3 # until nothing is asked for because the file has just changed
+for _ in 1 2; do is_not_listed "$s/../first" forks || die "forks before there were any"; done
+fork second /elsewhere/first.jsonl
+within 3 "forks is listed" is_listed "$s/../first" forks
+rm "$dir/second.jsonl"
+within 3 "forks is no longer listed" is_not_listed "$s/../first" forks
+
 # As an editor does that keeps the old text.
 for _ in 1 2; do is_listed "$entry" label || die "no label"; done
 mv "$entry/label" "$entry/label~"

@@ -5,11 +5,14 @@
 #include "../../src/fuse/fs_impl.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TITLE SESSION "/title"
 #define ENTRY SESSION "/entries/aaaa0001"
 #define FORK PROJECT "2026-01-02T04-00-00-000Z_two.jsonl"
+#define FORK_DIR "projects/home-w-app/2026-01-02T04-00-00-000Z_two"
 #define FLAT "projects/unknown/flat"
 
 /* How often it was asked what may be kept of a name's not being there. */
@@ -184,6 +187,52 @@ static void i5_a_truncation_is_told_before_it_is_answered(void **state)
 	assert_true(w->notifications > before);
 }
 
+static const char same_name[] = "{\"type\":\"session\",\"id\":\"same\"}\n";
+
+/* Whether a session has parents and forks follows from others, and changes nothing of its own. */
+static void i7_forks_are_told_to_their_sessions(void **state)
+{
+	struct wire *w = *state;
+	uint64_t valid, session = wire_walk(w, SESSION).nodeid, fork = wire_walk(w, FORK_DIR).nodeid;
+	wire_list_away(w, session);
+	wire_list_away(w, fork);
+	wire_told(w, session, &valid);
+	assert_int_equal(valid, 60);
+	wire_told(w, fork, &valid);
+	assert_int_equal(valid, 60);
+
+	wire_file(w, PROJECT "another.jsonl", fork_of_one);
+	assert_true(told_of(w, session, 1500) > 0);
+	wire_told(w, session, &valid);
+	assert_int_equal(valid, 60);
+	wire_remove(w, PROJECT "another.jsonl");
+	assert_true(told_of(w, session, 1500) > 0);
+
+	/* Which of the two it was forked from nobody knows. */
+	wire_told(w, session, &valid);
+	wire_told(w, fork, &valid);
+	w->counted = fork;
+	wire_file(w, STEM ".jsonl", same_name);
+	assert_true(told_of(w, session, 1500) > 0);
+	assert_true(w->drops > 0);
+}
+
+/* A file with another name can change unseen, in the directory of another session too. */
+static void i7_forks_that_may_come_unseen_are_asked_for(void **state)
+{
+	struct wire *w = *state;
+	char from[256], to[256];
+	uint64_t valid;
+	snprintf(from, sizeof from, "%s/flat.jsonl", w->source);
+	snprintf(to, sizeof to, "%s/elsewhere", w->source);
+	assert_int_equal(link(from, to), 0);
+	wire_walk(w, FLAT);
+	wire_told(w, wire_walk(w, SESSION).nodeid, &valid);
+	assert_int_equal(valid, 0);
+	wire_told(w, wire_walk(w, SESSION "/entries").nodeid, &valid);
+	assert_int_equal(valid, 60);
+}
+
 static void i10_a_name_that_is_there_is_not_asked_for_as_missing(void **state)
 {
 	struct wire *w = *state;
@@ -227,6 +276,8 @@ int main(void)
 	    TEST(i3_what_changes_without_its_time_has_a_note_of_its_own, untouched),
 	    TEST(i5_what_wrote_nothing_tells_nothing, at_rest),
 	    TEST(i5_a_truncation_is_told_before_it_is_answered, at_rest),
+	    TEST(i7_forks_are_told_to_their_sessions, untouched),
+	    TEST(i7_forks_that_may_come_unseen_are_asked_for, untouched),
 	    TEST(i10_a_name_that_is_there_is_not_asked_for_as_missing, at_rest),
 	    TEST(i11_only_the_top_is_given_for_a_moment_where_it_is_unmounted_when_idle, at_rest),
 	};

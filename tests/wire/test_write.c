@@ -319,8 +319,8 @@ static void i7_names_that_come_by_themselves_are_listed(void **state)
 	uint64_t valid, session = wire_walk(w, SESSION).nodeid, entry = wire_walk(w, LABELLED).nodeid;
 	assert_int_equal(wire_open_dir(w, LABELLED), -ENOSYS);
 	wire_list_away(w, session);
-	assert_int_equal(wire_told(w, session, &valid), 1);
-	assert_int_equal(valid, 0);
+	assert_int_equal(wire_told(w, session, &valid), 0);
+	assert_int_equal(valid, 60);
 	wire_told(w, wire_walk(w, SESSION "/entries").nodeid, &valid);
 	assert_int_equal(valid, 60);
 	wire_list_away(w, entry);
@@ -337,6 +337,66 @@ static void i7_names_that_come_by_themselves_are_listed(void **state)
 }
 
 /* --- refusals -------------------------------------------------------------------------- */
+
+/* Whether it is refused, and the listing of the session is dropped before the answer. */
+#define assert_told_of_refusal(w, session, refused)                                                                    \
+	do {                                                                                                           \
+		unsigned drops_before = (w)->drops;                                                                    \
+		wire_list_away(w, session);                                                                            \
+		assert_true((refused) < 0);                                                                            \
+		assert_true((w)->drops > drops_before);                                                                \
+	} while (0)
+
+/* `errors` comes with it, and nothing else changes. */
+static void i5_a_refusal_is_told_before_it_is_answered(void **state)
+{
+	struct wire *w = &((struct state *)*state)->w;
+	uint64_t valid, session = w->counted = wire_walk(w, SESSION).nodeid;
+	assert_int_equal(wire_open_dir(w, SESSION), -ENOSYS);
+	wire_told(w, session, &valid);
+	assert_int_equal(valid, 60);
+	assert_false(is_listed(w, SESSION, "errors"));
+
+	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+	assert_told_of_refusal(w, session, put(w, o, 0, "two\nlines"));
+	assert_true(is_listed(w, SESSION, "errors"));
+	shut(w, o);
+	o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+	assert_int_equal(put(w, o, 0, "half \303"), 0);
+	assert_told_of_refusal(w, session, flush(w, o));
+	release(w, o);
+	assert_told_of_refusal(w, session, set_size(w, wire_walk(w, LABELLED "/label").nodeid, 0, 20));
+	assert_told_of_refusal(w, session, link_to(w, SESSION "/labels", "two%0Alines", "../entries/aaaa0001"));
+	o = must_make(w, LABELLED, "side");
+	assert_int_equal(put(w, o, 0, "two\nlines"), 0);
+	shut(w, o);
+	assert_told_of_refusal(w, session, move(w, LABELLED, "side", LABELLED, "label", 0));
+	w->pid = 1 << 29;
+	assert_int_equal(remove_too(w, SESSION, "title"), -EPERM);
+	assert_told_of_refusal(w, session, remove_too(w, LABELLED, "label"));
+	w->pid = 0;
+}
+
+/* Of all sessions so many reasons are kept: the oldest go, and `errors` with them. */
+static void i7_errors_that_are_forgotten_are_told(void **state)
+{
+	struct wire *w = &((struct state *)*state)->w;
+	wire_file(w, PROJECT "other.jsonl", "{\"type\":\"session\",\"id\":\"other\"}\n");
+	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+	assert_true(put(w, o, 0, "two\nlines") < 0);
+	shut(w, o);
+	assert_true(is_listed(w, SESSION, "errors"));
+	/* The refusal is told once more a second later. */
+	while (wire_wait(w, 1500))
+		wire_notification(w);
+	w->counted = wire_walk(w, SESSION).nodeid;
+	for (int i = 0; i < 64; i++)
+		assert_true(link_to(w, "projects/home-w-app/other/labels", "100%", "../entries/x") < 0);
+	while (wire_wait(w, 500))
+		wire_notification(w);
+	assert_int_equal(w->drops, 1);
+	assert_false(is_listed(w, SESSION, "errors"));
+}
 
 static void a_refusal_changes_nothing_and_is_told(void **state)
 {
@@ -682,6 +742,8 @@ int main(void)
 	    WIRED(a_scratch_file_moved_over_a_name_is_written_there),
 	    WIRED(a_name_moved_away_comes_back),
 	    WIRED(i7_names_that_come_by_themselves_are_listed),
+	    WIRED(i5_a_refusal_is_told_before_it_is_answered),
+	    WIRED(i7_errors_that_are_forgotten_are_told),
 	    WIRED(a_refusal_changes_nothing_and_is_told),
 	    WIRED(a_refused_removal_refuses_others),
 	    WIRED(what_cannot_be_made),

@@ -212,9 +212,10 @@ static struct fuse_out_header receive(struct wire *w, struct reply *ret)
 	assert_true(got >= (ssize_t)sizeof out);
 	assert_int_equal(got, out.len);
 	if (out.unique == 0) {
-		if (out.error == FUSE_NOTIFY_INVAL_INODE)
+		if (out.error == FUSE_NOTIFY_INVAL_INODE) {
 			memcpy(&w->dropped, ret->p, sizeof w->dropped);
-		else if (out.error == FUSE_NOTIFY_STORE)
+			w->drops += w->counted && w->dropped.ino == w->counted && w->dropped.off == 0;
+		} else if (out.error == FUSE_NOTIFY_STORE)
 			take_pages(w, ret);
 		else if (out.error == FUSE_NOTIFY_POLL)
 			memcpy(&w->woken, ret->p, sizeof w->woken);

@@ -33,6 +33,8 @@ struct wire {
 	bool unwatched;         /* set before wire_open: nobody follows changes, nothing is told by itself */
 	unsigned notifications; /* so far, and the last one */
 	struct fuse_notify_inval_inode_out dropped;
+	uint64_t counted; /* set by the test: a node, and how often all that is kept of it was dropped */
+	unsigned drops;
 	struct fuse_notify_store_out stored;
 	char *pages;    /* that were given with it */
 	uint64_t woken; /* the poll that was woken last */

@@ -104,12 +104,15 @@ struct catalog_change {
  * does not report is found when a call looks at the file, or with `look`, which looks at everything now. */
 ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret);
 void catalog_wake(struct catalog *c);
+/* Has catalog_wait report the session, for what is said of it elsewhere. */
+void catalog_note(struct catalog *c, uint32_t slot);
 /* What is at a place: true if it is a session. Otherwise slot is NO_SLOT, and only project, stem, sid and file are
  * filled in, as last known (or NO_SLOT and NULL). Does not read all headers: even a session has no `sid` until another
  * call has read them. */
 bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
 
-/* Rises whenever a session file comes, goes or is replaced: a listing of names is valid while it stays the same. */
+/* Rises whenever a session file comes, goes or is replaced, or another session is its parent: a listing of names is
+ * valid while it stays the same. */
 uint64_t catalog_epoch(struct catalog *c);
 
 /* A session among all others: what slot_info has, and with which attributes of the file. */
@@ -130,6 +133,9 @@ uint64_t catalog_serial(struct catalog *c);
 uint32_t catalog_parent(struct catalog *c, uint32_t slot);
 /* The sessions forked from this one, in no order that means anything. */
 bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret);
+/* Has catalog_wait report the sessions whose parent or forks are others now, if anybody has asked for these, and if
+ * catalog_is_told. Call it after changes. It takes long if there are many sessions, and one came or went. */
+void catalog_follow_forks(struct catalog *c);
 
 /* The slot's index, grown to what the file holds now and locked for reading. catalog_put unlocks it and gives it back.
  * A thread may hold one index at a time: growing one waits for its readers. 0, -ESTALE if the

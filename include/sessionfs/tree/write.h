@@ -49,7 +49,8 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 /* The attributes as this handle sees them (with its staged size). */
 int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct tree_attr *ret);
 
-/* Rises whenever a session file may have been written to. While it stays the same there is nothing to invalidate. */
+/* Rises whenever a session file may have been written to, or a write was refused. While it stays the same there is
+ * nothing to invalidate. */
 uint64_t tree_commits(const struct tree *t);
 
 int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
