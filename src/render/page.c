@@ -160,7 +160,9 @@ static int add_call_row(const struct session *s, uint32_t entry, struct reader *
 	if (rc < 0)
 		return rc;
 	tool_read(call.name, call.arguments, &u);
+	size_t start = out->n;
 	tool_gist(&u, out);
+	page_take_cwd(s, start, out);
 	return 1;
 }
 
@@ -251,7 +253,11 @@ static int add_entry(struct page *g)
 		buf_adds(g->out, "<h2>Current branch</h2>\n");
 	if (flags & ITEM_OPENS)
 		open_branch(g);
+	if (flags & ITEM_PART)
+		buf_adds(g->out, "<div class=\"part\">\n");
 	int rc = page_entry(g);
+	if (flags & ITEM_PART_ENDS)
+		buf_adds(g->out, "</div>\n");
 	if (flags & ITEM_CLOSES)
 		buf_adds(g->out, "</details>\n");
 	return rc < 0 ? rc : buf_err(&g->name);

@@ -23,7 +23,9 @@ enum {
 	ITEM_FIRST = 1 << 3,       /* the first entry: the rows end before it */
 	ITEM_OPENS = 1 << 4,       /* the first entry of a branch that is not the current one */
 	ITEM_CLOSES = 1 << 5,      /* the last one of it */
-	ITEM_NO_PICTURES = 1 << 6, /* there are more than enough pictures before it */
+	ITEM_PART = 1 << 6,        /* the first of some entries that stand in one element, */
+	ITEM_PART_ENDS = 1 << 7,   /* and the last of them */
+	ITEM_NO_PICTURES = 1 << 8, /* there are more than enough pictures before it */
 };
 
 /* page_items.c; as the `list` of struct producer */
@@ -59,6 +61,9 @@ void page_link(const struct session *s, uint32_t entry, unsigned n, struct buf *
 /* Appends the beginning of a value on one line, as a text of at most so many UTF-16 units. */
 void page_inline(struct json_value v, size_t units, struct buf *out);
 
+/* Takes the session's working directory out of what `out` holds from `start` on: paths below it are relative. */
+void page_take_cwd(const struct session *s, size_t start, struct buf *out);
+
 /* page_text.c */
 
 /* Long output of tools is cut after so many bytes or lines; what somebody said only if it is very long. */
@@ -73,6 +78,8 @@ bool page_begin_text(struct page *g, struct json_value v, size_t most);
 int page_markdown(struct page *g, struct json_value v, const char *file);
 /* A text as it stands, in a <pre>; `before` (or NULL) comes first in it. */
 void page_pre(struct page *g, const char *before, struct json_value v, const char *file);
+/* The same of what is in g->text; `cut`: that is not all. */
+void page_pre_text(struct page *g, const char *before, bool cut, const char *file);
 /* The lines of a diff, in g->text: coloured, and with their signs. */
 void page_diff(struct page *g, const char *file);
 /* "Cut here", with a link to `file`. */

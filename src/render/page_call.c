@@ -6,10 +6,10 @@
 #include "sessionfs/render/tool.h"
 #include "sessionfs/session/part.h"
 
-/* Edits whose arguments are longer than this are not compared. */
-#define DIFF_MOST ((size_t)1 << 20)
+/* Arguments that are longer are not read through: no diff is made of them. */
+#define READ_MOST ((size_t)1 << 20)
 /* Arguments are laid out if they are not longer. */
-#define PRETTY_MOST ((size_t)64 << 10)
+#define PRETTY_MOST PAGE_OUTPUT_BYTES
 
 /* Where all arguments of call n are, below the entry's directory. */
 static const char *arguments_file(struct page *g, unsigned n, struct json_value name)
@@ -25,32 +25,27 @@ static const char *arguments_file(struct page *g, unsigned n, struct json_value 
 	return file ? file : "";
 }
 
+/* Where it is nested deeply, what is laid out is far longer than what is stored. */
 static void show_json(struct page *g, struct json_value v, const char *file)
 {
 	struct span raw = json_raw(v);
+	bool cut = raw.n > PRETTY_MOST;
 
 	buf_reset(g->text);
-	if (raw.n > PRETTY_MOST) {
-		size_t n = PAGE_OUTPUT_BYTES;
-		text_clean((struct span){raw.p, n}, g->text);
+	if (cut) {
+		text_clean((struct span){raw.p, PAGE_OUTPUT_BYTES}, g->text);
 	} else {
 		json_pretty(v, g->text);
 		text_make_clean(g->text, 0);
 	}
-	if (buf_err(g->text))
-		return;
-	buf_adds(g->out, "<pre>\n");
-	html_text(buf_span(g->text), g->out);
-	buf_adds(g->out, "</pre>\n");
-	if (raw.n > PRETTY_MOST)
-		page_cut(g, file);
+	page_pre_text(g, NULL, cut, file);
 }
 
 static bool show_diff(struct page *g, const struct tool_use *u, const char *file)
 {
 	unsigned added = 0, removed = 0;
 
-	if (json_raw(u->arguments).n > DIFF_MOST)
+	if (json_raw(u->arguments).n > READ_MOST)
 		return false;
 	buf_reset(g->text);
 	if (tool_diff(u, g->text, &added, &removed) < 0 || g->text->n == 0)
@@ -59,25 +54,31 @@ static bool show_diff(struct page *g, const struct tool_use *u, const char *file
 	return true;
 }
 
+/* The arguments that the form of the call does not say. */
+static void show_rest(struct page *g, const struct tool_use *u, const char *file)
+{
+	if (json_raw(u->arguments).n > READ_MOST)
+		return;
+	buf_reset(g->text);
+	tool_rest(u, g->text);
+	if (g->text->n > 0)
+		page_pre_text(g, NULL, false, file);
+}
+
 /* What the line above does not say. */
 static void show_arguments(struct page *g, const struct tool_use *u, const char *file)
 {
-	switch (u->form) {
-	case TOOL_EDIT:
-	case TOOL_PATCH:
-		if (show_diff(g, u, file))
-			return;
-		break;
-	case TOOL_WRITE:
+	bool shown = true;
+
+	if (u->form == TOOL_WRITE)
 		page_pre(g, NULL, u->content, file);
-		return;
-	case TOOL_BASH:
+	else if (u->form == TOOL_BASH)
 		page_pre(g, "$ ", u->command, file);
-		return;
-	default:
-		break;
-	}
-	if (u->arguments.kind != JSON_NONE)
+	else
+		shown = (u->form == TOOL_EDIT || u->form == TOOL_PATCH) && show_diff(g, u, file);
+	if (shown)
+		show_rest(g, u, file);
+	else if (u->arguments.kind != JSON_NONE)
 		show_json(g, u->arguments, file);
 }
 
@@ -93,6 +94,7 @@ void page_call(struct page *g, unsigned n, struct json_value name, struct json_v
 	buf_addf(g->out, "/%u\"><details><summary>", n);
 	size_t start = g->out->n;
 	tool_gist(&u, g->out);
+	page_take_cwd(g->s, start, g->out);
 	html_escape(g->out, start);
 	buf_adds(g->out, failed ? " <strong class=\"failed\">failed</strong></summary>\n" : "</summary>\n");
 	show_arguments(g, &u, arguments_file(g, n, name));

@@ -4,6 +4,9 @@
 #include "text.h"
 #include "sessionfs/base/number.h"
 
+/* A longer directory is not looked for. */
+#define CWD_MOST 1024
+
 void page_time(int64_t ms, struct buf *out)
 {
 	char iso[NUMBER_TIME];
@@ -69,4 +72,27 @@ void page_inline(struct json_value v, size_t units, struct buf *out)
 	text_cut(out, start, units);
 	text_one_line(out, start);
 	html_escape(out, start);
+}
+
+void page_take_cwd(const struct session *s, size_t start, struct buf *out)
+{
+	struct json_value cwd = session_header(s)->cwd;
+	struct buf dir CLEANUP_BUF = BUF_INIT;
+
+	if (cwd.kind != JSON_STRING || cwd.text.n < 2 || cwd.text.n > CWD_MOST)
+		return;
+	json_decode(cwd.text, JSON_CLEAN, &dir);
+	if (dir.n == 0 || dir.p[dir.n - 1] != '/')
+		buf_addc(&dir, '/');
+	if (buf_err(&dir) || buf_err(out) || out->n == start)
+		return;
+	char *to = out->p + start, *end = out->p + out->n;
+	for (char *from = to, *at; from < end; from = at) {
+		at = memmem(from, (size_t)(end - from), dir.p, dir.n);
+		size_t n = (size_t)((at ? at : end) - from);
+		memmove(to, from, n);
+		to += n;
+		at = at ? at + dir.n : end;
+	}
+	out->n = (size_t)(to - out->p);
 }

@@ -14,12 +14,15 @@
  * Entries that are too short for one do not count. */
 #define PICTURES_MOST ((uint64_t)48 << 20)
 #define PICTURE_LEAST 4096
+/* So many entries are laid out by a browser only if they are looked at: with fewer it is busy with the parts, with more
+ * with what is in them. */
+#define PART_ENTRIES 16
 
 struct items {
 	const struct session *s;
 	struct page_item *v;
 	size_t n, cap;
-	size_t opened;     /* the first item of the branch at hand; SIZE_MAX: it is the current one */
+	size_t opened;     /* the first item of the branch at hand */
 	uint64_t pictures; /* bytes of entries that may have some */
 };
 
@@ -27,10 +30,16 @@ struct items {
 static void add_entry(struct items *a, uint32_t entry)
 {
 	uint32_t length = session_entry(a->s, entry)->length;
-	struct page_item *item = &a->v[a->n++];
-	a->pictures += length >= PICTURE_LEAST ? length : 0;
+	struct page_item *item = &a->v[a->n];
 	*item = (struct page_item){.entry = entry, .next = NO_ENTRY};
-	item->flags = a->pictures > PICTURES_MOST ? ITEM_NO_PICTURES : 0;
+	if ((a->n - a->opened) % PART_ENTRIES == 0) {
+		item->flags |= ITEM_PART;
+		if (a->n > a->opened)
+			item[-1].flags |= ITEM_PART_ENDS;
+	}
+	a->pictures += length >= PICTURE_LEAST ? length : 0;
+	item->flags |= a->pictures > PICTURES_MOST ? ITEM_NO_PICTURES : 0u;
+	a->n++;
 }
 
 static int add_rows(struct items *a)
@@ -52,18 +61,13 @@ static int add_rows(struct items *a)
 	return 0;
 }
 
-static void close_branch(struct items *a)
+/* `more`: flags of its last item. */
+static void close_branch(struct items *a, unsigned more)
 {
-	if (a->opened == SIZE_MAX)
+	if (a->n == a->opened)
 		return;
 	a->v[a->opened].number = (uint32_t)(a->n - a->opened);
-	a->v[a->n - 1].flags |= ITEM_CLOSES;
-}
-
-static void open_branch(struct items *a)
-{
-	close_branch(a);
-	a->opened = a->n;
+	a->v[a->n - 1].flags |= ITEM_PART_ENDS | more;
 }
 
 static int add_current(struct items *a, uint32_t at, uint8_t *shown)
@@ -76,6 +80,8 @@ static int add_current(struct items *a, uint32_t at, uint8_t *shown)
 		shown[path[i]] = true;
 		a->v[a->n - 1].next = i + 1 < n ? path[i + 1] : NO_ENTRY;
 	}
+	close_branch(a, 0);
+	a->opened = a->n;
 	return rc;
 }
 
@@ -92,15 +98,17 @@ static int add_others(struct items *a, const uint8_t *shown)
 		if (shown[entry])
 			continue;
 		bool opens = before == NO_ENTRY || parent != before;
-		if (opens)
-			open_branch(a);
-		else
+		if (opens) {
+			close_branch(a, ITEM_CLOSES);
+			a->opened = a->n;
+		} else {
 			a->v[a->n - 1].next = entry;
+		}
 		add_entry(a, entry);
 		a->v[a->n - 1].flags |= opens ? ITEM_OPENS : 0u;
 		before = entry;
 	}
-	close_branch(a);
+	close_branch(a, ITEM_CLOSES);
 	return 0;
 }
 
@@ -111,14 +119,14 @@ static void items_release(struct items *a)
 
 int page_items(const struct place *p, struct totals *t, void **ret, size_t *ret_n)
 {
-	struct items a CLEANUP(items_release) = {.s = p->session, .opened = SIZE_MAX};
+	struct items a CLEANUP(items_release) = {.s = p->session};
 	uint8_t *shown CLEANUP_FREE = calloc((size_t)session_count(p->session) + 1, 1);
 	if (!shown)
 		return -ENOMEM;
 	int rc = add_rows(&a);
 	if (rc < 0)
 		return rc;
-	size_t first = a.n;
+	size_t first = a.opened = a.n;
 	rc = add_current(&a, p->at, shown);
 	if (rc == 0)
 		rc = add_others(&a, shown);

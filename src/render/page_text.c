@@ -90,23 +90,30 @@ static size_t lines_end(struct span text, size_t lines)
 }
 
 /* A newline right behind <pre> is none. */
-void page_pre(struct page *g, const char *before, struct json_value v, const char *file)
+void page_pre_text(struct page *g, const char *before, bool cut, const char *file)
 {
-	bool cut = page_begin_text(g, v, PAGE_OUTPUT_BYTES);
 	struct span text = buf_span(g->text);
-	size_t end = text.n ? lines_end(text, PAGE_OUTPUT_LINES) : 0;
+	size_t most = text.n < 2 * PAGE_OUTPUT_BYTES ? text.n : PAGE_OUTPUT_BYTES;
+	size_t end = text.n ? lines_end((struct span){text.p, most}, PAGE_OUTPUT_LINES) : 0;
 
 	if (buf_err(g->text)) {
 		g->out->err = buf_err(g->text);
 		return;
 	}
-	cut = cut || end < text.n;
+	while (end < text.n && ((unsigned char)text.p[end] & 0xc0) == 0x80)
+		end++;
 	buf_adds(g->out, "<pre>\n");
 	buf_adds(g->out, before ? before : "");
 	html_text((struct span){text.p, end}, g->out);
 	buf_adds(g->out, "</pre>\n");
-	if (cut)
+	if (cut || end < text.n)
 		page_cut(g, file);
+}
+
+void page_pre(struct page *g, const char *before, struct json_value v, const char *file)
+{
+	bool cut = page_begin_text(g, v, PAGE_OUTPUT_BYTES);
+	page_pre_text(g, before, cut, file);
 }
 
 static const char *diff_tag(char sign)
@@ -155,20 +162,31 @@ static const char *picture_type(struct json_value v)
 	return NULL;
 }
 
+/* Not 0 if one of n characters is none of base64. A fixed n makes the loop one that compilers do in parallel. */
+static inline unsigned char other_in(const char *p, size_t n)
+{
+	unsigned char other = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i], letter = (unsigned char)((c | 0x20) - 'a');
+		unsigned char digit = (unsigned char)(c - '0');
+		other |= (letter > 25) & (digit > 9) & (c != '+') & (c != '/');
+	}
+	return other;
+}
+
 /* Whether it is base64 as it stands, so that it can be given to a browser as it is. */
 static bool is_base64(struct span s)
 {
-	static const char ends[] = "=";
-	bool is_other = false;
+	enum { STEP = 64 };
+	size_t i = 0;
 
-	while (s.n > 0 && s.p[s.n - 1] == ends[0])
+	for (unsigned padding = 0; padding < 2 && s.n > 0 && s.p[s.n - 1] == '='; padding++)
 		s.n--;
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
-		unsigned char letter = (unsigned char)((c | 0x20) - 'a'), digit = (unsigned char)(c - '0');
-		is_other |= !(letter < 26 || digit < 10 || c == '+' || c == '/');
-	}
-	return s.n > 0 && !is_other;
+	for (; i + STEP <= s.n; i += STEP)
+		if (other_in(s.p + i, STEP))
+			return false;
+	return s.n > 0 && !other_in(s.p + i, s.n - i);
 }
 
 static void link_picture(struct page *g, const struct block *b, unsigned n)
