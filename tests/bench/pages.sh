@@ -14,7 +14,7 @@ fetch_transcript() {
 		npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$dir" "@psg2/pi-transcript@$transcript" >&2
 }
 
-declare -A rank_of=([middle]=50 [long]=90 [longest]=100) # so many of a hundred are not longer
+declare -A rank_of=([middle]=50 [long]=95 [longest]=100) # so many of a hundred are not longer
 
 page_of() { # NAME
 	local files
@@ -86,7 +86,7 @@ all_of() { # WHAT FUNCTION
 		timed "all.$1" 0 "$2" "$at"
 		[[ $(cat "$work/out") -gt 100000 ]] || { echo "bench: $1: $(cat "$work/out") bytes" >&2 && return 1; }
 		sample "all.$1.cpu" "$(calc "$(cpu_of "$at") - $before" 2)"
-		mebibytes "$at" VmHWM >>"$work/times/all.$1.peak"
+		sample "all.$1.peak" "$(mebibytes "$at" VmHWM)"
 		note "all $1: $(calc "$(cat "$work/out") / 1e6" 1) MB"
 		unmount "$at"
 	done
