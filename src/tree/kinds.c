@@ -26,6 +26,7 @@ enum kind_id {
 	K_HITS_TXT,
 	K_HIT,
 	K_HTML,
+	K_HTML_INDEX,
 	K_HTML_PROJECT,
 	K_PAGE,
 	K_PROJECT,
@@ -130,6 +131,8 @@ const struct kind tree_kinds[] = {
                .list = hit_list, .match = hit_match},
 
     [K_HTML] = {"html", DIR_ROW, .class = TREE_WATCHED, .in = {K_ROOT}, .is_own = true},
+    [K_HTML_INDEX] = {"index.html", FILE_ROW, .in = {K_HTML}, OF_ALL, .rewritten = true, .untimed = true,
+                      .serial = facts_view_serial, .show = html_index_show},
     [K_HTML_PROJECT] = {NULL, DIR_ROW, .class = TREE_WATCHED, .in = {K_HTML}, .scope = SCOPE_PROJECT, .is_own = true,
                         .stamp = STAMP_PROJECT, .tells_new = true, .moves_with = html_project_moves,
                         .list = html_project_list, .match = html_project_match},

@@ -1,5 +1,6 @@
 /* html/: the sessions as pages. */
 #include "sessionfs/base/name.h"
+#include "sessionfs/find/index.h"
 #include "kinds_impl.h"
 
 #include <errno.h>
@@ -154,4 +155,21 @@ int page_to_session(struct ctx *c, struct buf *out)
 	int rc = link_session(c, "../../projects/", &c->slot, out);
 	buf_addc(out, '/');
 	return rc;
+}
+
+/* --- index.html -------------------------------------------------------------------- */
+
+static int add_link(void *arg, const struct fact *f, struct buf *out)
+{
+	struct slot_info s = {.stem = f->stem, .file = f->file};
+	html_project_name(arg, f->project, out);
+	buf_addc(out, '/');
+	page_name(&s, out);
+	return buf_err(out);
+}
+
+int html_index_show(struct ctx *c, struct buf *out)
+{
+	int rc = ctx_facts(c);
+	return rc < 0 ? rc : index_page(c->facts, add_link, c->tree, out);
 }

@@ -45,6 +45,7 @@ int hit_show(struct ctx *c, struct buf *out);
 
 /* kinds_html.c */
 bool html_project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
+int html_index_show(struct ctx *c, struct buf *out);
 int html_project_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int html_project_match(struct ctx *dir, struct span name, struct node *ret);
 bool page_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);

@@ -29,7 +29,7 @@ static const char text[] =
     "    .ignore                   for rg and fd: `rg WORD` here searches all.txt, name and title of each session\n"
     "    sessions.tsv, usage.tsv   all sessions, and tokens and cost by day, project and model, as tables\n"
     "    usage.svg                 the cost by day and model, as a picture\n"
-    "    html/PROJECT/STEM.html    each session as a web page\n"
+    "    html/index.html           all sessions as a web page; html/PROJECT/STEM.html is the page of one\n"
     "    search/QUERY/hits.txt     what matches in all sessions, as grep prints it; NNNN TITLE leads to the entry\n"
     "\n"
     "In a session:\n"

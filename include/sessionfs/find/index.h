@@ -1,0 +1,12 @@
+/* index: html/index.html, the page of all sessions. */
+#ifndef SESSIONFS_INDEX_H
+#define SESSIONFS_INDEX_H
+
+#include "sessionfs/find/facts.h"
+
+/* Appends the page: what was used as a picture, and a row for each session. link() appends the path of a session's page
+ * from the directory of this one. 0 or a negative errno. Format: sessionfs(5). */
+int index_page(const struct fact_list *list, int (*link)(void *arg, const struct fact *f, struct buf *out), void *arg,
+               struct buf *out);
+
+#endif

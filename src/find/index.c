@@ -1,0 +1,128 @@
+/* A table that can be read as it is. What the script sorts by stands in a cell's data-v where its text does not have
+ * the order. */
+#include "sessionfs/find/index.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/base/stop.h"
+#include "sessionfs/find/plot.h"
+#include "sessionfs/render/html.h"
+
+#include <math.h>
+#include <time.h>
+
+static const struct {
+	const char *name;
+	bool is_number; /* the greatest first */
+} columns[] = {
+    {"Title", false},   {"Project", false}, {"Changed", true}, {"Begun", true},
+    {"Messages", true}, {"Tokens", true},   {"Cost", true},    {"Model", false},
+};
+
+static void add_text_cell(struct span text, struct buf *out)
+{
+	buf_adds(out, "<td dir=\"auto\">");
+	html_text(text, out);
+	buf_adds(out, "</td>");
+}
+
+/* In the time zone that we run in. */
+static void add_time_cell(double ms, struct buf *out)
+{
+	char text[64];
+	struct tm tm = {0};
+	time_t t = isnan(ms) ? 0 : (time_t)(ms / 1000);
+
+	t -= (double)t > ms / 1000;
+	if (isnan(ms) || !localtime_r(&t, &tm)) {
+		buf_adds(out, "<td></td>");
+		return;
+	}
+	strftime(text, sizeof text, "%Y-%m-%d %H:%M", &tm);
+	buf_adds(out, "<td data-v=\"");
+	number_add(ms, out);
+	buf_adds(out, "\"><time datetime=\"");
+	number_add_time(ms, out);
+	buf_addf(out, "\">%s</time></td>", text);
+}
+
+static void add_number_cell(bool has, double value, const char *unit, int decimals, struct buf *out)
+{
+	if (!has) {
+		buf_adds(out, "<td class=\"right\"></td>");
+		return;
+	}
+	buf_adds(out, "<td class=\"right\" data-v=\"");
+	number_add(value, out);
+	buf_addf(out, "\">%s", unit);
+	if (decimals)
+		buf_addf(out, "%.*f", decimals, value);
+	else
+		number_add(value, out);
+	buf_adds(out, "</td>");
+}
+
+static int add_session(const struct fact *f, int (*link)(void *arg, const struct fact *f, struct buf *out), void *arg,
+                       struct buf *out)
+{
+	const struct session_facts *of = f->of;
+	struct buf path CLEANUP_BUF = BUF_INIT;
+
+	int rc = link(arg, f, &path);
+	if (rc < 0)
+		return rc;
+	buf_adds(out, "<tr><th scope=\"row\" dir=\"auto\"><a href=\"");
+	html_path(buf_span(&path), out);
+	buf_adds(out, "\">");
+	html_text(of->title, out);
+	buf_adds(out, "</a></th>");
+	add_text_cell(span_of(f->project), out);
+	add_time_cell(of->modified, out);
+	add_time_cell(of->created, out);
+	add_number_cell(true, of->messages, "", 0, out);
+	add_number_cell(of->has_usage, of->usage.total, "", 0, out);
+	add_number_cell(of->has_usage, of->usage.cost, "$", 2, out);
+	add_text_cell(of->model, out);
+	buf_adds(out, "</tr>\n");
+	return stop_check();
+}
+
+static void add_sums(const struct fact_list *list, struct buf *out)
+{
+	double cost = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		cost += list->v[i].of->usage.cost;
+	buf_addf(out, "<p>%zu session%s", list->n, list->n == 1 ? "" : "s");
+	if (cost > 0)
+		buf_addf(out, ", $%.2f", cost);
+	buf_adds(out, "</p>\n");
+}
+
+static void add_head(struct buf *out)
+{
+	buf_adds(out, "<p id=\"find\" hidden><label for=\"filter\">Filter</label> <input id=\"filter\" type=\"search\" "
+	              "autocomplete=\"off\"> <output id=\"count\" for=\"filter\"></output></p>\n"
+	              "<table id=\"list\">\n<thead><tr>");
+	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+		buf_addf(out, "<th scope=\"col\"%s>%s</th>", columns[i].is_number ? " class=\"right\" data-n=\"\"" : "",
+		         columns[i].name);
+	buf_adds(out, "</tr></thead>\n<tbody>\n");
+}
+
+int index_page(const struct fact_list *list, int (*link)(void *arg, const struct fact *f, struct buf *out), void *arg,
+               struct buf *out)
+{
+	int rc = list->missed;
+
+	html_begin(SPAN_LIT("Sessions"), &html_index, out);
+	buf_adds(out, "<a class=\"skip\" href=\"#list\">To the table</a>\n<header><h1>Sessions</h1>\n");
+	add_sums(list, out);
+	buf_adds(out, "</header>\n<main>\n");
+	if (rc == 0)
+		rc = plot_usage(list, false, out);
+	add_head(out);
+	for (size_t i = 0; i < list->n && rc == 0; i++)
+		rc = add_session(&list->v[i], link, arg, out);
+	buf_adds(out, "</tbody>\n</table>\n</main>\n");
+	html_end(&html_index, out);
+	return rc < 0 ? rc : buf_err(out);
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# html/index.html and usage.svg say what the tables say, whatever sessions are called, and change with them.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need python3
+cp -r "$ROOT/tests/data/sessions" "$T/src"
+python3 - "$T/src" <<'PY'
+import json, os, sys
+root = sys.argv[1]
+bad = ['</script><script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "' onmouseover='x", "&lt;b&gt;", "javascript:alert(1)", "\u202etxt \ud800", "a\x01b\uffff"]
+os.makedirs(f"{root}/--<b>&\"'--")
+os.makedirs(f"{root}/--index.html--")
+for i, text in enumerate(bad):
+    with open(f"{root}/--<b>&\"'--/{i} <i>\".jsonl", "w") as f:
+        print(json.dumps({"type": "session", "version": 3, "id": f"bad{i}", "timestamp": "2026-03-01T10:00:00Z", "cwd": text}), file=f)
+        print(json.dumps({"type": "message", "id": "m1", "parentId": None, "timestamp": "2026-03-01T10:00:01Z", "message": {"role": "user", "content": text}}), file=f)
+        print(json.dumps({"type": "message", "id": "m2", "parentId": "m1", "timestamp": "2026-03-01T10:00:02Z", "message": {"role": "assistant", "content": [],
+              "provider": text, "model": text, "usage": {"totalTokens": 7, "cost": {"total": [0.25, 1e999, -3][i % 3]}}}}), file=f)
+with open(f"{root}/--index.html--/long{'x' * 245}.jsonl", "w") as f:
+    print('{"type":"session","version":3,"id":"long"}', file=f)
+PY
+cat >"$T/check.py" <<'PY'
+import csv, html.parser, os, sys, urllib.parse, xml.etree.ElementTree as ET
+root = sys.argv[1]
+VOID = {"meta", "link", "input"}
+
+class Page(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.rows, self.cell, self.tags = [], [], None, set()
+    def handle_starttag(self, tag, attrs):
+        self.tags |= {tag} | {f"@{a}" for a, _ in attrs}
+        if tag == "tr": self.rows.append([])
+        if tag in ("td", "th"): self.cell = {"text": "", "href": None}; self.rows[-1].append(self.cell)
+        if tag == "a" and self.cell is not None: self.cell["href"] = dict(attrs)["href"]
+        if tag not in VOID: self.open.append(tag)
+    def handle_startendtag(self, tag, attrs): self.tags |= {tag}
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+        if tag in ("td", "th"): self.cell = None
+    def handle_data(self, data):
+        if self.cell is not None: self.cell["text"] += data
+
+text = open(f"{root}/html/index.html", newline="").read()
+page = Page()
+page.feed(text)
+assert not page.open, page.open
+allowed = set("""html head meta link title style body a header h1 p main svg text path rect label input output table thead tbody tr th td time script
+    @lang @charset @http-equiv @content @name @rel @href @class @viewbox @role @aria-label @x @y @d @width @height @id @hidden @for @type @autocomplete @scope @dir
+    @data-n @data-v @datetime""".split())
+assert page.tags <= allowed, page.tags - allowed
+def cell(t): return t.replace("\\t", "\t").replace("\\n", "\n").replace("\\\\", "\\")
+want = [line.rstrip("\n").split("\t") for line in open(f"{root}/sessions.tsv", newline="\n")]
+head, want = want[0], want[1:]
+rows = page.rows[1:]
+assert len(rows) == len(want) > 7, (len(rows), len(want))
+for got, row in zip(rows, want):
+    row = dict(zip(head, map(cell, row)))
+    assert got[0]["text"] == row["title"], (got[0], row)
+    assert got[1]["text"] == row["project"]
+    assert got[4]["text"] == row["messages"]
+    assert (got[6]["text"] or "$") == (f"${float(row['cost']):.2f}" if row["cost"] not in ("", "null") else got[6]["text"] or "$"), (got[6], row)
+    path = urllib.parse.unquote_to_bytes(got[0]["href"])
+    at = os.path.join(os.fsencode(root), b"html", path)
+    assert os.path.isfile(at), path
+    assert row["title"].encode() in html.unescape(open(at, newline="").read()).encode(), row["title"]
+
+svg = open(f"{root}/usage.svg").read()
+tree = ET.fromstring(svg)
+assert not [e for e in tree.iter() if e.tag.endswith(("script", "image", "a", "foreignObject"))]
+sums = {}
+for t in tree.iter("{http://www.w3.org/2000/svg}title"):
+    sums[t.text.split(" \u00b7 ")[0]] = sums.get(t.text.split(" \u00b7 ")[0], 0) + float(t.text.split(" \u00b7 ")[-1].lstrip("$"))
+days = {}
+for row in csv.DictReader(open(f"{root}/usage.tsv"), delimiter="\t", quoting=csv.QUOTE_NONE):
+    cost = float(row["cost"]) if row["cost"] != "null" else 1e15
+    if cost > 0: days[row["day"]] = days.get(row["day"], 0) + min(cost, 1e15)
+if "by day" in svg:
+    assert sums.keys() == days.keys(), (sums, days)
+    for day in days: assert abs(sums[day] - days[day]) <= 1e-6 * days[day] + 1e-9, (day, sums[day], days[day])
+PY
+for options in "" "-oro"; do
+	mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
+	for name in html/index.html usage.svg; do
+		is "$(stat -c %s "$T/mnt/$name")" "$(wc -c <"$T/mnt/$name")" "size of $name"
+		is 400 "$(stat -c %a "$T/mnt/$name")" "mode of $name"
+	done
+	python3 "$T/check.py" "$T/mnt" || die "index.html or usage.svg is wrong"
+	one=$(find "$T/src" -name '*.jsonl' | sort | tail -n 1)
+	cp "$one" "$T/one"
+	printf '{"type":"session_info","id":"n1","parentId":null,"name":"Called <now> this"}\n' >>"$one"
+	within 20 "a new name" grep -q 'Called &lt;now&gt; this</a>' "$T/mnt/html/index.html"
+	python3 "$T/check.py" "$T/mnt" || die "index.html or usage.svg is wrong after a change"
+	cat "$T/one" >"$one"
+	umount_fs "$T/mnt"
+done
