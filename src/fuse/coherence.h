@@ -30,7 +30,8 @@
  *  I8. If the kernel opens files without asking (-o ro), the pages of a file that may have grown, or whose contents
  *      changed while size and time stayed the same (untimed), are dropped before its new size is given out. A single
  *      thread cannot do that and goes without (sizes.c). Otherwise a growing file is read past the page cache, and a
- *      text that changes in its middle comes from a snapshot made for the open (snapshot.c).
+ *      text that changes in its middle comes from a snapshot made for the open (snapshot.c). What is watched or
+ *      leased and has not changed for a while is neither, and opening it makes nothing.
  *  I9. Only fixed contents are given to the kernel ahead of an open (prefill.c).
  * I10. A missing name has a class, too. The class is asked if a write could create the name.
  * I11. If an idle mount is to be unmounted, the root and the names in it are live at most: a process that enters from

@@ -313,6 +313,12 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 		prefill_give(fs, node);
 		return 0;
 	}
+	/* The kernel asks for the attributes if they no longer hold, before it reads: there is no need to find them out
+	 * here. */
+	if (tree_is_notified(fs->tree, node, LIVE_SECONDS)) {
+		fi->noflush = fi->keep_cache = 1;
+		return 0;
+	}
 	int rc = tree_getattr(fs->tree, node, &attr);
 	if (rc)
 		return rc;

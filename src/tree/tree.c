@@ -277,6 +277,18 @@ static enum tree_class class_of(const struct ctx *c, const struct tree_attr *a)
 	return tree_unwatched(c->tree);
 }
 
+bool tree_is_notified(struct tree *t, node_t node, time_t seconds)
+{
+	struct ctx c = {.tree = t, .node = tree_node(node)};
+	const struct kind *k = c.kind = kind_of(c.node);
+	if (!k || k->scope < SCOPE_SLOT || k->type != S_IFREG || k->may_go || k->untimed ||
+	    catalog_slot(t->catalog, c.node.slot, &c.slot) < 0)
+		return false;
+	const struct tree_attr a = {.mtime = c.slot.st.st_mtim};
+	enum tree_class class = class_of(&c, &a);
+	return (class == TREE_WATCHED || class == TREE_LEASE) && is_older(a.mtime, seconds);
+}
+
 int ctx_size(struct ctx *c, uint64_t *ret)
 {
 	if (c->kind->type == S_IFDIR) {

@@ -27,6 +27,18 @@ enum tree_class __wrap_tree_missing_class(struct tree *t, node_t dir, struct spa
 	return __real_tree_missing_class(t, dir, name);
 }
 
+/* How often the tree was asked for attributes. */
+static atomic_uint asked_of_attr;
+
+int __real_tree_getattr(struct tree *t, node_t node, struct tree_attr *ret);
+int __wrap_tree_getattr(struct tree *t, node_t node, struct tree_attr *ret);
+
+int __wrap_tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
+{
+	atomic_fetch_add(&asked_of_attr, 1);
+	return __real_tree_getattr(t, node, ret);
+}
+
 static int set_up(void **state, bool read_only, bool unwatched, long age)
 {
 	struct wire *w = prepare();
@@ -233,6 +245,57 @@ static void i7_forks_that_may_come_unseen_are_asked_for(void **state)
 	assert_int_equal(valid, 60);
 }
 
+/* Opens a file and closes it. True if the kernel may keep its pages. */
+static bool is_kept_open(struct wire *w, const char *path, unsigned *ret_asked)
+{
+	struct fuse_open_out open;
+	uint64_t node = wire_walk(w, path).nodeid;
+	unsigned before = asked_of_attr;
+	assert_int_equal(wire_open_file(w, node, O_RDONLY, &open), 0);
+	*ret_asked = asked_of_attr - before;
+	release(w, node, open.fh);
+	assert_int_equal(!(open.open_flags & FOPEN_KEEP_CACHE), !!(open.open_flags & FOPEN_DIRECT_IO));
+	return open.open_flags & FOPEN_KEEP_CACHE;
+}
+
+/* The kernel has the attributes, or asks for them: making a text to find out its size would be in vain. */
+static void i8_to_open_what_rests_makes_nothing(void **state)
+{
+	struct wire *w = *state;
+	unsigned asked;
+	assert_true(is_kept_open(w, SESSION "/transcript.md", &asked));
+	assert_int_equal(asked, 0);
+	assert_true(is_kept_open(w, SESSION "/entries/aaaa0002/children", &asked));
+	assert_int_equal(asked, 0);
+	/* What is not notified of. */
+	assert_true(is_kept_open(w, SESSION "/name", &asked));
+	assert_int_equal(asked, 1);
+	assert_false(is_kept_open(w, SESSION "/forks", &asked));
+	assert_int_equal(asked, 1);
+	wire_append(w, FILE_ONE, more);
+	assert_false(is_kept_open(w, SESSION "/transcript.md", &asked));
+	assert_int_equal(asked, 1);
+	assert_false(is_kept_open(w, SESSION "/entries/aaaa0002/children", &asked));
+	assert_int_equal(asked, 1);
+	/* Watched again, but the next change can be near. */
+	wire_age(w, FILE_ONE, 5);
+	assert_false(is_kept_open(w, SESSION "/transcript.md", &asked));
+	assert_int_equal(asked, 1);
+}
+
+static void i8_what_nobody_follows_is_asked_for_when_it_is_opened(void **state)
+{
+	struct wire *w = prepare();
+	unsigned asked;
+	wire_age(w, FILE_ONE, 10000);
+	w->unwatched = true;
+	wire_open(w, false, ALL_FLAGS);
+	assert_true(is_kept_open(w, SESSION "/transcript.md", &asked));
+	assert_int_equal(asked, 1);
+	*state = w;
+	teardown(state);
+}
+
 static void i10_a_name_that_is_there_is_not_asked_for_as_missing(void **state)
 {
 	struct wire *w = *state;
@@ -278,6 +341,8 @@ int main(void)
 	    TEST(i5_a_truncation_is_told_before_it_is_answered, at_rest),
 	    TEST(i7_forks_are_told_to_their_sessions, untouched),
 	    TEST(i7_forks_that_may_come_unseen_are_asked_for, untouched),
+	    TEST(i8_to_open_what_rests_makes_nothing, untouched),
+	    cmocka_unit_test(i8_what_nobody_follows_is_asked_for_when_it_is_opened),
 	    TEST(i10_a_name_that_is_there_is_not_asked_for_as_missing, at_rest),
 	    TEST(i11_only_the_top_is_given_for_a_moment_where_it_is_unmounted_when_idle, at_rest),
 	};

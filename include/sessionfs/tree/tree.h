@@ -48,6 +48,9 @@ struct tree_attr {
 /* 0; -ENOENT; -ESTALE for a parent whose session was replaced; -ENOTDIR; or another negative errno. */
 int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret);
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret);
+/* Whether the attributes of this file are watched or leased, and its session file has not changed for so many seconds.
+ * False if that cannot be said without making or reading anything. */
+bool tree_is_notified(struct tree *t, node_t node, time_t seconds);
 /* How the absence of this name may be kept. */
 enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name);
 
