@@ -31,6 +31,12 @@ case "\$*" in
 *) exit 1 ;;
 esac
 END
+# A page is there, whole: tests/browser shows what a browser makes of it.
+cat >"$T/bin/xdg-open" <<'END'
+#!/bin/sh
+tail -n 1 "$1" | grep -q '</html>'
+END
+printf '#!/bin/sh\nexec xdg-open "$3"\n' >"$T/bin/chromium"
 # An agent that answers once it is watched, in the session it is given or the newest one, from the directory it belongs to.
 cat >"$T/bin/pi" <<'END'
 #!/bin/bash
