@@ -1,0 +1,436 @@
+#include "render_fixture.h"
+
+#include "sessionfs/base/vec.h"
+
+#define PREFIX "../../projects/p/s s/"
+
+static void page_of_bytes(const char *lines, size_t n, struct buf *out)
+{
+	struct fixture f;
+
+	fixture_open(&f, lines, n);
+	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), PREFIX, out), 0);
+	assert_non_null(buf_cstr(out));
+	fixture_close(&f);
+}
+
+static void page_of(const char *lines, struct buf *out)
+{
+	page_of_bytes(lines, strlen(lines), out);
+}
+
+static size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *p = text; (p = strstr(p, what)); p += strlen(what))
+		n++;
+	return n;
+}
+
+#define assert_has(text, what) assert_non_null(strstr((text)->p, (what)))
+#define assert_has_not(text, what) assert_null(strstr((text)->p, (what)))
+
+/* Both are there, once, in this order. */
+static void assert_order(const struct buf *text, const char *first, const char *second)
+{
+	const char *a = strstr(text->p, first);
+
+	assert_non_null(a);
+	assert_non_null(strstr(a, second));
+	assert_int_equal(count(text->p, first), 1);
+	assert_int_equal(count(text->p, second), 1);
+}
+
+/* Each entry is one article, and each link into the page leads to an id. */
+static void assert_whole(const char *lines)
+{
+	struct fixture f;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	fixture_open(&f, lines, strlen(lines));
+	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), PREFIX, &out), 0);
+	assert_non_null(buf_cstr(&out));
+	assert_int_equal(count(out.p, "<article id=\""), session_count(f.s));
+	for (uint32_t i = 0; i < session_count(f.s); i++) {
+		struct buf article CLEANUP_BUF = BUF_INIT;
+		buf_adds(&article, "<article id=\"");
+		session_entry_name(f.s, i, &article);
+		buf_adds(&article, "\" class=\"");
+		assert_int_equal(count(out.p, buf_cstr(&article)), 1);
+	}
+	for (const char *p = out.p; (p = strstr(p, "href=\"#")); p++) {
+		struct buf id CLEANUP_BUF = BUF_INIT;
+		const char *name = p + strlen("href=\"#");
+		buf_addf(&id, " id=\"%.*s\"", (int)(strchr(name, '"') - name), name);
+		assert_int_equal(count(out.p, buf_cstr(&id)), 1);
+	}
+	assert_int_equal(count(out.p, "<details"), count(out.p, "</details>"));
+	assert_int_equal(count(out.p, "<div"), count(out.p, "</div>"));
+	assert_int_equal(count(out.p, "<main"), 1);
+	fixture_close(&f);
+}
+
+static void each_entry_is_there_once(void **state)
+{
+	(void)state;
+	assert_whole(HEADER);
+	assert_whole(HEADER USER("a", "null", "one") USER("b", "\"a\"", "two") USER("c", "\"a\"", "three"));
+	/* Several roots, parents that are not there, ids that come twice, no ids. */
+	assert_whole(HEADER USER("a", "null", "1") USER("b", "\"gone\"", "2") USER("a", "null", "3")
+	                 ENTRY("c", "\"a\"", "\"type\":\"custom\"") "{\"type\":\"message\",\"message\":{}}\n"
+	                                                            "[1]\n"
+	                                                            "5\n" ENTRY("d", "null", "\"type\":\"message\""));
+	/* Entries that are each other's ancestors, also where the leaf is. */
+	assert_whole(HEADER USER("a", "\"b\"", "1") USER("b", "\"a\"", "2") USER("c", "null", "3"));
+	assert_whole(HEADER USER("c", "null", "3") USER("a", "\"b\"", "1") USER("b", "\"a\"", "2")
+	                 USER("d", "\"d\"", "4"));
+	/* Version 1: no ids at all. */
+	assert_whole("{\"type\":\"session\",\"id\":\"s\"}\n"
+	             "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
+	             "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"ho\"}}\n");
+}
+
+#define MORE(id, parent) USER(id, "\"" parent "\"", id)
+
+static void many_entries_stand_in_parts(void **state)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	buf_adds(&lines, HEADER USER("e0", "null", "0"));
+	for (int i = 1; i < 100; i++)
+		buf_addf(&lines, MORE("e%d", "e%d"), i, i - 1, i);
+	for (int i = 100; i < 120; i++)
+		buf_addf(&lines, MORE("e%d", "e%d"), i, i == 100 ? 50 : i - 1, i);
+	assert_whole(buf_cstr(&lines));
+	page_of(lines.p, &out);
+	/* 71 on the way to the leaf, 49 on the other branch. */
+	assert_int_equal(count(out.p, "<div class=\"part\">"), 5 + 4);
+}
+
+static void the_current_branch_comes_first(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of(HEADER USER("a", "null", "root") MORE("b", "a") MORE("c", "b") MORE("d", "b") MORE("e", "a")
+	            MORE("f", "e"),
+	        &out);
+	assert_order(&out, "<h2>Current branch</h2>", "<article id=\"a\"");
+	assert_order(&out, "<article id=\"a\"", "<article id=\"e\"");
+	assert_order(&out, "<article id=\"f\"", "Branch of 2 entries: user: b");
+	assert_order(&out, "Branch of 2 entries: user: b", "<article id=\"b\"");
+	assert_order(&out, "<article id=\"c\"", "Branch of 1 entry: user: d");
+	assert_order(&out, "Branch of 1 entry: user: d", "<article id=\"d\"");
+	/* There and back. */
+	assert_has(&out, "Also from here: <a href=\"#b\">branch 1</a>");
+	assert_has(&out, "Also from here: <a href=\"#d\">branch 1</a>");
+	assert_has(&out, "Goes on from <a href=\"#a\">a</a>");
+	assert_has(&out, "Goes on from <a href=\"#b\">b</a>");
+	assert_int_equal(count(out.p, "<details class=\"branch\">"), 2);
+	assert_has(&out, "href=\"#f\" aria-current=\"true\"");
+}
+
+/* Made again one by one, from the last to the first, segments are what they were. */
+static void segments_stand_alone(void **state)
+{
+	struct fixture f;
+	struct totals totals = TOTALS_INIT;
+	struct buf whole CLEANUP_BUF = BUF_INIT, again CLEANUP_BUF = BUF_INIT;
+	void *items CLEANUP_FREE = NULL;
+	size_t n = 0, ends[64] = {0};
+	static const char lines[] = HEADER USER("a", "null", "root")
+	    MESSAGE("b", "\"a\"",
+	            "\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"hm\"},{\"type\":"
+	            "\"text\",\"text\":\"t\"},"
+	            "{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"bash\",\"arguments\":{\"command\":\"ls\"}}]")
+		MESSAGE("c", "\"b\"", "\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":\"x\",\"isError\":true")
+		    MORE("d", "b") MORE("e", "a");
+
+	(void)state;
+	fixture_open(&f, lines, strlen(lines));
+	const struct place p = {f.s, session_leaf(f.s), PREFIX};
+	struct reader reader CLEANUP_READER = READER_INIT;
+	assert_int_equal(producer_page_html.list(&p, &totals, &items, &n), 0);
+	assert_in_range(n, 1, 63);
+	for (size_t i = 0; i < n; i++) {
+		const void *item = (const char *)items + i * producer_page_html.item;
+		assert_int_equal(producer_page_html.segment(&p, item, i == 0, &reader, &totals.usage, &whole), 0);
+		ends[i + 1] = whole.n;
+	}
+	for (size_t i = n; i-- > 0;) {
+		struct reader other CLEANUP_READER = READER_INIT;
+		const void *item = (const char *)items + i * producer_page_html.item;
+		buf_reset(&again);
+		assert_int_equal(producer_page_html.segment(&p, item, i == 0, &other, NULL, &again), 0);
+		assert_int_equal(again.n, ends[i + 1] - ends[i]);
+		assert_memory_equal(again.p, whole.p + ends[i], again.n);
+	}
+	fixture_close(&f);
+}
+
+#define ASSISTANT(id, parent, blocks) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" blocks "]")
+#define TOOL(id, name, arguments)                                                                                      \
+	"{\"type\":\"toolCall\",\"id\":\"" id "\",\"name\":\"" name "\",\"arguments\":" arguments "}"
+#define RESULT(id, parent, call, rest)                                                                                 \
+	MESSAGE(id, parent, "\"role\":\"toolResult\",\"toolName\":\"t\",\"toolCallId\":\"" call "\"" rest)
+
+static void calls_and_results_lead_to_each_other(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of(
+	    HEADER ASSISTANT("a", "null",
+	                     TOOL("c1", "bash", "{\"command\":\"make\",\"timeout\":9}") "," TOOL(
+				 "c2", "edit", "{\"path\":\"/w/x.c\",\"oldText\":\"one\\n\",\"newText\":\"<two>\\n\"}"))
+		RESULT("b", "\"a\"", "c1", ",\"isError\":true,\"content\":\"no rule\"")
+		    RESULT("c", "\"b\"", "c2", ",\"content\":\"ok\""),
+	    &out);
+	assert_has(&out, "<div class=\"call\" id=\"a/1\">");
+	assert_has(&out, "bash make <strong class=\"failed\">failed</strong></summary>");
+	assert_has(&out, "<pre>\n$ make</pre>");
+	assert_has(&out, "&quot;timeout&quot;: 9");
+	assert_has(&out, "<a href=\"#b\" aria-label=\"Result of call 1\">result</a>");
+	assert_has(&out, "<a href=\"#a/1\">call</a>");
+	assert_has(&out, "<a href=\"#a/2\">call</a>");
+	assert_has(&out, "<summary>edit x.c +1 -1</summary>");
+	assert_has(&out, "<pre class=\"diff\">\n<del>-one\n</del><ins>+&lt;two&gt;\n</ins></pre>");
+	assert_has(&out, "<span class=\"failed\">failed</span> bash make</a>");
+	assert_has(&out, ">edit x.c +1 -1</a></li>");
+}
+
+/* The line of a call is read for the row of each result: only as long as that is cheap. */
+static void rows_of_many_results_are_cheap(void **state)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+	enum { CALLS = 300 };
+
+	(void)state;
+	buf_adds(
+	    &lines, HEADER
+	    "{\"id\":\"a\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[");
+	for (int i = 0; i < CALLS; i++)
+		buf_addf(&lines, "%s" TOOL("c%d", "bash", "{\"command\":\"run %d\"}"), i ? "," : "", i, i);
+	buf_adds(&lines, "]}}\n");
+	for (int i = 0; i < CALLS; i++)
+		buf_addf(&lines, RESULT("r%d", "\"a\"", "c%d", ""), i, i);
+	page_of(buf_cstr(&lines), &out);
+	assert_has(&out, "href=\"#r0\">bash run 0</a></li>");
+	assert_has(&out, "href=\"#r299\" aria-current=\"true\">[t]</a></li>");
+}
+
+/* `unit` so many times as the output of a tool, or as what the user said. */
+static void page_of_long(const char *role, const char *unit, size_t times, struct buf *out)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT;
+
+	buf_addf(&lines, HEADER "{\"id\":\"a b\",\"type\":\"message\",\"message\":{\"role\":\"%s\",\"content\":\"x",
+	         role);
+	for (size_t i = 0; i < times; i++)
+		buf_adds(&lines, unit);
+	buf_adds(&lines, "\"}}\n");
+	page_of_bytes(lines.p, lines.n, out);
+}
+
+#define CUT "<p class=\"cut\">Cut here. <a href=\"../../projects/p/s%20s/entries/a%20b/text.md\">All of it</a></p>"
+
+static void long_texts_are_cut(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of_long("toolResult", "line\\n", 199, &out);
+	assert_has_not(&out, "Cut here");
+	assert_int_equal(count(out.p, "line\n"), 199);
+	buf_reset(&out);
+	page_of_long("toolResult", "line\\n", 300, &out);
+	assert_has(&out, CUT);
+	assert_int_equal(count(out.p, "line\n"), 200);
+	/* Long lines, and what is never cut in two. */
+	static const char *const units[] = {"abcdefg", "\\ud83d\\ude00", "\u20ac", "\\u00e9",
+	                                    "\\\\",    "\U0001f600",     "\\\""};
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+		buf_reset(&out);
+		page_of_long("toolResult", units[i], 20000, &out);
+		assert_has(&out, CUT);
+		assert_has_not(&out, "\uFFFD");
+		assert_in_range(out.n, 3000, 120000);
+	}
+	/* What somebody said is far longer before it is cut. */
+	buf_reset(&out);
+	page_of_long("user", "some words ", 20000, &out);
+	assert_has_not(&out, "Cut here");
+	buf_reset(&out);
+	page_of_long("user", "some words ", 30000, &out);
+	assert_has(&out, CUT);
+	/* The title and the row of the tree say some of it, too. */
+	assert_in_range(count(out.p, "some words "), 23831, 23900);
+}
+
+#define IMAGE(type, data) "{\"type\":\"image\",\"mimeType\":\"" type "\",\"data\":\"" data "\"}"
+
+static void pictures_are_shown_if_they_are_pictures(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of(
+	    HEADER MESSAGE(
+		"a", "null",
+		"\"role\":\"user\",\"content\":[" IMAGE("image/png", "QUJD") "," IMAGE("image/svg+xml", "QUI=") "," IMAGE(
+		    "text/html",
+		    "QUJD") "," IMAGE("image/png",
+	                              "QU\\\"><b>") "," IMAGE("image/tiff",
+	                                                      "QUJD") "," IMAGE("image/png",
+	                                                                        "") "," IMAGE("image/png;x=\\\"",
+	                                                                                      "QUJD") "]"),
+	    &out);
+	assert_has(&out, "<img loading=\"lazy\" alt=\"Picture 1\" src=\"data:image/png;base64,QUJD\">");
+	assert_has(&out, "<img loading=\"lazy\" alt=\"Picture 2\" src=\"data:image/svg+xml;base64,QUI=\">");
+	assert_int_equal(count(out.p, "<img"), 2);
+	assert_has(&out, "Picture 3, text/html: <a href=\"../../projects/p/s%20s/entries/a/images/3.html\">");
+	assert_has(&out, "Picture 4, image/png: <a href=\"../../projects/p/s%20s/entries/a/images/4.png\">");
+	assert_has(&out, "Picture 5, image/tiff: <a href=\"../../projects/p/s%20s/entries/a/images/5.tiff\">");
+	assert_has(&out, "Picture 6, image/png</p>");
+	assert_has(&out, "Picture 7, image/png;x=&quot;: <a ");
+	assert_has_not(&out, "<b>\"");
+}
+
+/* Where the bytes of pictures have come to 48 MB, the next one is a link. */
+static void pictures_have_a_budget(void **state)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, data CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+	enum { BYTES = 5 << 20, PICTURES = 12 };
+	struct fixture f;
+
+	(void)state;
+	char *to = buf_reserve(&data, BYTES);
+	assert_non_null(to);
+	memset(to, 'A', BYTES);
+	fixture_open(&f, HEADER, strlen(HEADER));
+	int fd = open(f.path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_true(fd >= 0);
+	for (int i = 0; i < PICTURES; i++) {
+		static const char end[] = "\"}]}}\n";
+		buf_reset(&lines);
+		buf_addf(
+		    &lines,
+		    "{\"id\":\"p%d\",\"parentId\":%s,\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":["
+		    "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"",
+		    i, i ? "\"p0\"" : "null");
+		assert_int_equal(write(fd, lines.p, lines.n), lines.n);
+		assert_int_equal(write(fd, data.p, BYTES), BYTES);
+		assert_int_equal(write(fd, end, strlen(end)), strlen(end));
+	}
+	close(fd);
+	session_unlock(f.s);
+	session_wrlock(f.s);
+	assert_int_equal(session_grow(f.s), 1);
+	session_unlock(f.s);
+	session_rdlock(f.s);
+	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), "", &out), 0);
+	assert_non_null(buf_cstr(&out));
+	assert_int_equal(count(out.p, "<img "), 9);
+	assert_int_equal(count(out.p, "/images/1.png\">the file</a>"), PICTURES - 9);
+	fixture_close(&f);
+}
+
+#define EVIL "</title><script>alert(1)</script>\\\"'&amp;"
+
+static void nothing_said_is_markup(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of("{\"type\":\"session\",\"version\":3,\"id\":\"" EVIL "\",\"cwd\":\"" EVIL
+	        "\"}\n" MESSAGE(EVIL, "null", "\"role\":\"" EVIL "\",\"content\":\"" EVIL "\"") MESSAGE(
+		    "b", "null",
+		    "\"role\":\"assistant\",\"provider\":\"" EVIL "\",\"model\":\"" EVIL "\",\"stopReason\":\"" EVIL
+		    "\",\"errorMessage\":\"" EVIL "\",\"content\":[{\"type\":\"" EVIL
+		    "\"},{\"type\":\"thinking\",\"thinking\":\"" EVIL "\"},{\"type\":\"text\",\"text\":\"" EVIL
+		    "\"}," TOOL(EVIL, EVIL, "{\"" EVIL "\":\"" EVIL "\"}") "," TOOL(
+			"2", "bash", "{\"command\":\"" EVIL "\"}") "," TOOL("3", "write",
+	                                                                    "{\"path\":\"" EVIL "\",\"content\":\"" EVIL
+	                                                                    "\"}") "]")
+	            RESULT("c", "\"b\"", EVIL, ",\"toolName\":\"" EVIL "\",\"content\":\"" EVIL "\"") MESSAGE(
+			"d", "\"c\"",
+			"\"role\":\"bashExecution\",\"command\":\"" EVIL "\",\"output\":\"" EVIL "\",\"exitCode\":1")
+	                ENTRY("e", "\"d\"",
+	                      "\"type\":\"custom_message\",\"customType\":\"" EVIL "\",\"content\":\"" EVIL "\"")
+	                    ENTRY("f", "\"e\"",
+	                          "\"type\":\"compaction\",\"tokensBefore\":\"" EVIL "\",\"summary\":\"" EVIL "\"")
+	                        ENTRY("g", "\"f\"", "\"type\":\"label\",\"targetId\":\"b\",\"label\":\"" EVIL "\"")
+	                            ENTRY("h", "\"g\"", "\"type\":\"session_info\",\"name\":\"" EVIL "\"")
+	                                ENTRY("i", "\"h\"",
+	                                      "\"type\":\"model_change\",\"provider\":\"" EVIL "\",\"modelId\":\"" EVIL
+	                                      "\"") ENTRY("j", "\"i\"", "\"type\":\"" EVIL "\"")
+	                                    ENTRY("k", "\"j\"",
+	                                          "\"type\":\"branch_summary\",\"fromId\":\"" EVIL
+	                                          "\",\"summary\":\"" EVIL "\""),
+	        &out);
+	assert_int_equal(count(out.p, "<script"), 1); /* ours */
+	assert_int_equal(count(out.p, "</title>"), 1);
+	assert_has_not(&out, "alert(1)</script");
+	assert_has_not(&out, "\"'&amp;\"");
+	assert_int_equal(count(out.p, "<article"), 11);
+}
+
+/* A row and an article are made of the same entry, which cost something once. */
+static void usage_counts_once(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of(
+	    HEADER MESSAGE("a", "null",
+	                   "\"role\":\"assistant\",\"content\":\"hi\",\"provider\":\"p\",\"model\":\"m\",\"usage\":{"
+	                   "\"totalTokens\":1500,\"cost\":{\"total\":0.25}}"),
+	    &out);
+	assert_has(&out, "<dt>Tokens</dt><dd>1.5k</dd>");
+	assert_has(&out, "<dt>Cost</dt><dd>$0.2500</dd>");
+	assert_has(&out, "<dt>Model</dt><dd>p/m</dd>");
+	assert_has(&out, "<span>1.5k tokens, $0.2500</span>");
+	assert_has(&out, "<time datetime=\"2026-01-02T03:04:05.678Z\">2026-01-02 03:04</time>");
+	assert_has(&out, "<a href=\"../../projects/p/s%20s/\">projects/p/s s/</a>");
+}
+
+/* JSON of little text that is nested deeply would come to very much, laid out. */
+static void arguments_laid_out_are_cut(void **state)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	buf_adds(&lines, HEADER "{\"id\":\"a b\",\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":["
+	                        "{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"t\",\"arguments\":{\"x\":");
+	for (int i = 0; i < 100; i++)
+		buf_adds(&lines, "[");
+	for (int i = 0; i < 5000; i++)
+		buf_adds(&lines, i ? ",1" : "1");
+	for (int i = 0; i < 100; i++)
+		buf_adds(&lines, "]");
+	buf_adds(&lines, "}}]}}\n");
+	page_of_bytes(lines.p, lines.n, &out);
+	assert_has(&out, "entries/a%20b/tool-calls/1-t/arguments.json\">All of it</a>");
+	assert_in_range(out.n, 1, 100000);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(each_entry_is_there_once),
+	    cmocka_unit_test(many_entries_stand_in_parts),
+	    cmocka_unit_test(the_current_branch_comes_first),
+	    cmocka_unit_test(segments_stand_alone),
+	    cmocka_unit_test(calls_and_results_lead_to_each_other),
+	    cmocka_unit_test(rows_of_many_results_are_cheap),
+	    cmocka_unit_test(long_texts_are_cut),
+	    cmocka_unit_test(pictures_are_shown_if_they_are_pictures),
+	    cmocka_unit_test(pictures_have_a_budget),
+	    cmocka_unit_test(nothing_said_is_markup),
+	    cmocka_unit_test(usage_counts_once),
+	    cmocka_unit_test(arguments_laid_out_are_cut),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
