@@ -116,16 +116,19 @@ static void add_all(struct hunks *h, char sign, struct lines l)
 
 /* --- the fewest changes ----------------------------------------------------- */
 
-/* One of the two texts: its lines, each with a number that equal ones share, and whether it is changed. */
+/* One of the two texts. A line that the other one does not have is changed; the others are compared. */
 struct side {
 	VEC(struct span) lines;
-	uint32_t *numbers;
 	bool *changed;
+	uint32_t *numbers; /* of the lines compared; equal ones have the same */
+	uint32_t *at;      /* which lines they are */
+	int32_t n;
 };
 
 struct myers {
-	struct side a, b; /* the old lines and the new ones */
-	struct map seen;
+	struct side a, b;   /* the old lines and the new ones */
+	struct map seen;    /* the old lines' numbers */
+	bool *common;       /* by number: the new lines have it, too */
 	VEC(int32_t) reach; /* after d changes: how far the path on each diagonal -d, -d + 2, ..., d came in a */
 	size_t steps;       /* left */
 };
@@ -133,8 +136,9 @@ struct myers {
 static void side_release(struct side *s)
 {
 	vec_release(&s->lines);
-	free(s->numbers);
 	free(s->changed);
+	free(s->numbers);
+	free(s->at);
 }
 
 static void myers_release(struct myers *m)
@@ -142,6 +146,7 @@ static void myers_release(struct myers *m)
 	side_release(&m->a);
 	side_release(&m->b);
 	map_release(&m->seen);
+	free(m->common);
 	vec_release(&m->reach);
 }
 
@@ -157,25 +162,45 @@ static int side_fill(struct side *s, struct lines l)
 			return -ENOMEM;
 		s->lines.v[s->lines.n++] = line;
 	}
-	return 1;
+	s->changed = calloc(s->lines.n, sizeof *s->changed);
+	s->numbers = calloc(s->lines.n, sizeof *s->numbers);
+	s->at = calloc(s->lines.n, sizeof *s->at);
+	return s->changed && s->numbers && s->at ? 1 : -ENOMEM;
 }
 
-static int side_number(struct side *s, struct map *seen)
+static int number_lines(struct myers *m)
 {
-	s->numbers = calloc(s->lines.n, sizeof *s->numbers);
-	s->changed = calloc(s->lines.n, sizeof *s->changed);
-	if (!s->numbers || !s->changed)
+	struct side *a = &m->a, *b = &m->b;
+
+	for (size_t i = 0; i < a->lines.n; i++) {
+		a->numbers[i] = map_get(&m->seen, 0, a->lines.v[i]);
+		if (a->numbers[i] != MAP_NONE)
+			continue;
+		a->numbers[i] = (uint32_t)m->seen.n;
+		if (map_put(&m->seen, 0, a->lines.v[i], a->numbers[i]) < 0)
+			return -ENOMEM;
+	}
+	m->common = calloc(m->seen.n, sizeof *m->common);
+	if (!m->common)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->lines.n; i++) {
-		uint32_t number = map_get(seen, 0, s->lines.v[i]);
-		if (number == MAP_NONE) {
-			number = (uint32_t)seen->n;
-			if (map_put(seen, 0, s->lines.v[i], number) < 0)
-				return -ENOMEM;
-		}
-		s->numbers[i] = number;
+	for (size_t i = 0; i < b->lines.n; i++) {
+		b->numbers[i] = map_get(&m->seen, 0, b->lines.v[i]);
+		if (b->numbers[i] != MAP_NONE)
+			m->common[b->numbers[i]] = true;
 	}
 	return 0;
+}
+
+/* Leaves the lines that both have. */
+static void side_keep(struct side *s, const bool *common)
+{
+	for (uint32_t i = 0; i < s->lines.n; i++) {
+		s->changed[i] = s->numbers[i] == MAP_NONE || !common[s->numbers[i]];
+		if (s->changed[i])
+			continue;
+		s->numbers[s->n] = s->numbers[i];
+		s->at[s->n++] = i;
+	}
 }
 
 /* Where the reaches after d changes begin. */
@@ -184,56 +209,52 @@ static size_t row_of(int32_t d)
 	return (size_t)d * ((size_t)d + 1) / 2;
 }
 
-/* Where the best path with d changes enters diagonal k: behind a line of b that was inserted, or one of a that was
- * deleted. The paths before it are on the diagonals beside. */
-static int32_t enter(const struct myers *m, int32_t d, int32_t k, bool *ret_inserted)
+/* Where the best path enters the n-th of its diagonals with its d-th change: behind a line of b that was inserted, or
+ * one of a that was deleted. `before` are the reaches before that change. */
+static inline int32_t enter(const int32_t *before, int32_t d, int32_t n, bool *ret_inserted)
 {
-	if (d == 0)
-		return 0;
-	const int32_t *before = m->reach.v + row_of(d - 1);
-	int32_t at = (k + d) / 2;
-	bool inserted = k == -d || (k != d && before[at - 1] < before[at]);
-	if (ret_inserted)
-		*ret_inserted = inserted;
-	return inserted ? before[at] : before[at - 1] + 1;
+	*ret_inserted = n == 0 || (n < d && before[n - 1] < before[n]);
+	return *ret_inserted ? before[n] : before[n - 1] + 1;
 }
 
 /* One more change: 1 if some path reaches the end, 0 if none does. */
 static int advance(struct myers *m, int32_t d)
 {
-	int32_t n_a = (int32_t)m->a.lines.n, n_b = (int32_t)m->b.lines.n;
+	const uint32_t *a = m->a.numbers, *b = m->b.numbers;
+	int32_t n_a = m->a.n, n_b = m->b.n;
+	size_t cost = 0;
+	bool inserted;
 
 	if (!vec_reserve(&m->reach, (size_t)d + 1))
 		return -ENOMEM;
-	for (int32_t k = -d; k <= d; k += 2) {
-		int32_t x = enter(m, d, k, NULL), begin = x;
-		while (x < n_a && x - k < n_b && m->a.numbers[x] == m->b.numbers[x - k])
+	int32_t *row = m->reach.v + row_of(d);
+	const int32_t *before = d ? row - d : NULL;
+	m->reach.n += (size_t)d + 1;
+	for (int32_t n = 0, k = -d; n <= d; n++, k += 2) {
+		int32_t x = d ? enter(before, d, n, &inserted) : 0, begin = x;
+		while (x < n_a && x - k < n_b && a[x] == b[x - k])
 			x++;
-		m->reach.v[m->reach.n++] = x;
-		size_t cost = (size_t)(x - begin) + 1;
+		row[n] = x;
 		if (x >= n_a && x - k >= n_b)
 			return 1;
-		if (cost >= m->steps) {
-			m->steps = 0;
-			return 0;
-		}
-		m->steps -= cost;
+		cost += (size_t)(x - begin) + 1;
 	}
+	m->steps -= cost < m->steps ? cost : m->steps;
 	return 0;
 }
 
 /* Goes back from the end along the path of d changes. */
 static void note_changes(struct myers *m, int32_t d)
 {
-	int32_t k = (int32_t)m->a.lines.n - (int32_t)m->b.lines.n;
+	int32_t k = m->a.n - m->b.n;
+	bool inserted;
 
 	for (; d > 0; d--) {
-		bool inserted = false;
-		int32_t x = enter(m, d, k, &inserted);
+		int32_t x = enter(m->reach.v + row_of(d - 1), d, (k + d) / 2, &inserted);
 		if (inserted)
-			m->b.changed[x - k - 1] = true;
+			m->b.changed[m->b.at[x - k - 1]] = true;
 		else
-			m->a.changed[x - 1] = true;
+			m->a.changed[m->a.at[x - 1]] = true;
 		k += inserted ? 1 : -1;
 	}
 }
@@ -241,16 +262,21 @@ static void note_changes(struct myers *m, int32_t d)
 /* 1 if all changes are noted, 0 if that would take too long. */
 static int find_changes(struct myers *m)
 {
-	m->steps = STEPS + STEPS_PER_LINE * (m->a.lines.n + m->b.lines.n);
-	for (int32_t d = 0;; d++) {
-		int rc = advance(m, d);
+	int rc = number_lines(m);
+
+	if (rc < 0)
+		return rc;
+	side_keep(&m->a, m->common);
+	side_keep(&m->b, m->common);
+	m->steps = STEPS + STEPS_PER_LINE * (size_t)(m->a.n + m->b.n);
+	for (int32_t d = 0; m->steps > 0; d++) {
+		rc = advance(m, d);
 		if (rc > 0)
 			note_changes(m, d);
 		if (rc != 0)
 			return rc;
-		if (m->steps == 0)
-			return 0;
 	}
+	return 0;
 }
 
 static void add_changes(struct hunks *h, const struct myers *m)
@@ -276,13 +302,8 @@ static int add_middle(struct hunks *h, struct lines a, struct lines b)
 		rc = side_fill(&m.a, a);
 	if (rc > 0)
 		rc = side_fill(&m.b, b);
-	if (rc > 0) {
-		rc = side_number(&m.a, &m.seen);
-		if (rc == 0)
-			rc = side_number(&m.b, &m.seen);
-		if (rc == 0)
-			rc = find_changes(&m);
-	}
+	if (rc > 0)
+		rc = find_changes(&m);
 	if (rc > 0)
 		add_changes(h, &m);
 	if (rc != 0)

@@ -132,7 +132,7 @@ static void add_usage(const struct render_usage *u, struct buf *out)
 	add_yaml_number("  cacheRead", u->cache_read, out);
 	add_yaml_number("  cacheWrite", u->cache_write, out);
 	add_yaml_number("  total", u->total, out);
-	add_yaml_number("cost", number_round(u->cost, RENDER_COST_DECIMALS), out);
+	add_yaml_number("cost", number_round(u->cost, RENDER_FRONT_DECIMALS), out);
 }
 
 static int add_model_line(const struct session *s, uint32_t entry, struct line *l, struct buf *out)
@@ -175,6 +175,16 @@ static int add_thinking_line(const struct session *s, uint32_t entry, struct lin
 	return buf_err(&text);
 }
 
+static int add_title(const struct session *s, struct buf *out)
+{
+	struct buf title CLEANUP_BUF = BUF_INIT;
+
+	int rc = render_title(s, &title);
+	if (rc == 0)
+		add_yaml("title", (struct span){title.p, title.n - 1}, out);
+	return rc;
+}
+
 int front_add(const struct place *p, const struct totals *t, struct buf *out)
 {
 	const struct session *s = p->session;
@@ -182,6 +192,7 @@ int front_add(const struct place *p, const struct totals *t, struct buf *out)
 	struct buf text CLEANUP_BUF = BUF_INIT;
 
 	buf_adds(out, "---\n");
+	int rc = add_title(s, out);
 	add_yaml_exact("session", session_id(s), out);
 	if (session_name(s, &text))
 		add_yaml_exact("name", buf_span(&text), out);
@@ -196,7 +207,8 @@ int front_add(const struct place *p, const struct totals *t, struct buf *out)
 		session_entry_name(s, p->at, &text);
 		add_yaml("leaf", buf_span(&text), out);
 	}
-	int rc = add_model_line(s, t->model, &line, out);
+	if (rc == 0)
+		rc = add_model_line(s, t->model, &line, out);
 	if (rc == 0)
 		rc = add_thinking_line(s, t->thinking, &line, out);
 	if (rc < 0)

@@ -7,6 +7,7 @@
 #include "diff.h"
 #include "text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <strings.h>
 
@@ -84,15 +85,32 @@ static void read_arguments(struct json_value object, struct arguments *ret)
 	}
 	for (unsigned i = 0; i < COUNT_OF_NAMES; i++) {
 		enum key k = keys[i];
-		if (ret->taken[k] || !is_usable(k, found[i]))
+		if (!found[i].kind || ret->taken[k] || !is_usable(k, found[i]))
 			continue;
 		ret->of[k] = found[i];
 		ret->taken[k] = 1u << i;
 	}
 }
 
+/* A path that is not said whole on one line is not shown: then it stands in the rest. */
+static bool fits_on_line(struct json_value path)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+
+	if (path.text.n > 6 * TOOL_PATH)
+		return false;
+	json_decode(path.text, JSON_CLEAN, &text);
+	for (size_t i = 0; i < text.n; i++)
+		if ((unsigned char)text.p[i] < 0x20 || text.p[i] == 0x7f)
+			return false;
+	return text.n > 0 && text.n <= TOOL_PATH;
+}
+
 static struct json_value take(const struct arguments *a, enum key key, struct tool_use *u)
 {
+	if (key == PATH && !fits_on_line(a->of[PATH]))
+		return a->of[PATH];
+
 	u->shown |= a->taken[key];
 	return a->of[key];
 }
@@ -244,6 +262,12 @@ static const struct tool *find_tool(struct json_value name)
 	return NULL;
 }
 
+bool tool_reads(struct json_value name)
+{
+	const struct tool *tool = find_tool(name);
+	return tool && tool->read == read_read;
+}
+
 void tool_read(struct json_value name, struct json_value arguments, struct tool_use *ret)
 {
 	struct buf arguments_text = ret->arguments_text, edits_text = ret->edits_text;
@@ -261,6 +285,7 @@ void tool_read(struct json_value name, struct json_value arguments, struct tool_
 	if (!tool || ret->arguments.kind != JSON_OBJECT)
 		return;
 	read_arguments(ret->arguments, &a);
+	ret->members = a.members;
 	ret->form = tool->read(&a, ret);
 	if (ret->form == TOOL_OTHER)
 		ret->shown = 0;
@@ -358,6 +383,8 @@ int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, un
 
 /* --- the rest --------------------------------------------------------------- */
 
+enum { LONGEST_WORD = 40 };
+
 static bool is_shown(const struct tool_use *u, struct json_value key)
 {
 	for (unsigned i = 0; i < COUNT_OF_NAMES; i++)
@@ -366,8 +393,24 @@ static bool is_shown(const struct tool_use *u, struct json_value key)
 	return false;
 }
 
-/* The members that are not shown as an object. */
-static void add_unshown(const struct tool_use *u, struct buf *object)
+/* A number, true or false, and a key that is a word. */
+static bool add_fact(struct json_value key, struct json_value v, struct buf *facts)
+{
+	bool is_word = key.text.n > 0 && key.text.n <= LONGEST_WORD && !key.escaped;
+
+	for (size_t i = 0; i < key.text.n && is_word; i++)
+		is_word = isalnum((unsigned char)key.text.p[i]) || key.text.p[i] == '_';
+	if (!is_word || v.kind < JSON_FALSE || v.kind > JSON_NUMBER || v.text.n > LONGEST_WORD)
+		return false;
+	buf_adds(facts, " · ");
+	buf_addspan(facts, key.text);
+	buf_addc(facts, ' ');
+	buf_addspan(facts, v.text);
+	return true;
+}
+
+/* The members that are not shown as an object, but for facts. */
+static void add_unshown(const struct tool_use *u, struct buf *facts, struct buf *object)
 {
 	struct buf deep CLEANUP_BUF = BUF_INIT;
 	struct json_value key, v;
@@ -376,7 +419,7 @@ static void add_unshown(const struct tool_use *u, struct buf *object)
 	json_init(&j, u->arguments.text, &deep);
 	json_enter(&j);
 	while (json_next(&j, &key) > 0 && json_value(&j, &v)) {
-		if (is_shown(u, key))
+		if (is_shown(u, key) || (facts && add_fact(key, v, facts)))
 			continue;
 		buf_addc(object, object->n ? ',' : '{');
 		buf_addspan(object, json_raw(key));
@@ -387,14 +430,16 @@ static void add_unshown(const struct tool_use *u, struct buf *object)
 		buf_addc(object, '}');
 }
 
-void tool_rest(const struct tool_use *u, struct buf *out)
+void tool_facts_and_rest(const struct tool_use *u, struct buf *facts, struct buf *out)
 {
 	struct buf object CLEANUP_BUF = BUF_INIT;
 	struct json_value v = u->arguments;
 	size_t start = out->n;
 
+	if ((size_t)__builtin_popcount(u->shown) == u->members && u->shown)
+		return;
 	if (u->shown) {
-		add_unshown(u, &object);
+		add_unshown(u, facts, &object);
 		v = (struct json_value){object.n ? JSON_OBJECT : JSON_NONE, false, buf_span(&object)};
 	}
 	if (buf_err(&object)) {
@@ -403,6 +448,11 @@ void tool_rest(const struct tool_use *u, struct buf *out)
 		json_pretty(v, out);
 		text_make_clean(out, start);
 	}
+}
+
+void tool_rest(const struct tool_use *u, struct buf *out)
+{
+	tool_facts_and_rest(u, NULL, out);
 }
 
 /* --- gist ------------------------------------------------------------------- */
@@ -434,7 +484,7 @@ static void add_short(struct json_value v, size_t characters, struct buf *out)
 	shorten(out, start, characters);
 }
 
-static void add_lines(const struct tool_use *u, struct buf *out)
+void tool_lines(const struct tool_use *u, struct buf *out)
 {
 	if (!u->first && !u->last)
 		return;
@@ -554,7 +604,7 @@ void tool_gist(const struct tool_use *u, struct buf *out)
 	if (u->form == TOOL_PATCH)
 		add_patched(u->content, out);
 	if (u->form == TOOL_READ)
-		add_lines(u, out);
+		tool_lines(u, out);
 	else if (u->form == TOOL_WRITE)
 		add_size(u->content, out);
 	else

@@ -65,6 +65,7 @@ static void front_matter(void **state)
 			    ENTRY("e", "\"a\"", "\"type\":\"usage\",\"kind\":\"k\",\"usage\":{\"input\":5}")
 				ENTRY("f", "\"d\"", "\"type\":\"session_info\",\"name\":\"a: b\"");
 	static const char want[] = "---\n"
+				   "title: \"a: b\"\n"
 				   "session: \"s\\\"1\"\n"
 				   "name: \"a: b\"\n"
 				   "cwd: \"/\\u2028\u2400\\ufeff\\u0085\\u007f\uFFFD\"\n"
@@ -94,6 +95,7 @@ static void front_matter_of_nothing(void **state)
 
 	(void)state;
 	context_of("{\"type\":\"session\",\"id\":\"\"}\n", &out);
+	assert_line(&out, "title: \"(no messages)\"");
 	assert_line(&out, "session: \"\"");
 	assert_line(&out, "thinkingLevel: \"off\"");
 	assert_null(strstr(out.p, "leaf"));
@@ -102,16 +104,25 @@ static void front_matter_of_nothing(void **state)
 	assert_string_equal(body_of(&out), "");
 }
 
-static void small_costs_are_numbers_in_yaml(void **state)
+static void numbers_are_numbers_in_yaml(void **state)
 {
-	struct buf out CLEANUP_BUF = BUF_INIT;
+	static const struct {
+		const char *usage, *line;
+	} cases[] = {
+	    {"\"input\":1e400", "  input:                    null"},
+	    {"\"input\":1e21", "  input:                 1.0e+21"},
+	    {"\"cost\":{\"total\":0.00004}", "cost:                          0"},
+	    {"\"cost\":{\"total\":0.00005}", "cost:                     0.0001"},
+	    {"\"cost\":{\"total\":12.34567}", "cost:                    12.3457"},
+	};
 
 	(void)state;
-	context_of(
-	    HEADER ENTRY("d", "null", "\"type\":\"usage\",\"usage\":{\"input\":1e400,\"cost\":{\"total\":1e-7}}"),
-	    &out);
-	assert_line(&out, "cost:                     1.0e-7");
-	assert_line(&out, "  input:                    null");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+		buf_addf(&lines, HEADER ENTRY("d", "null", "\"type\":\"usage\",\"usage\":{%s}"), cases[i].usage);
+		context_of(buf_cstr(&lines), &out);
+		assert_line(&out, cases[i].line);
+	}
 }
 
 /* The usage that was added up in passing is that of the path. */
@@ -148,7 +159,7 @@ static void messages_of_all_roles(void **state)
 	                "\"role\":\"toolResult\",\"toolCallId\":\"1\",\"toolName\":\"bash\",\"isError\":true,"
 	                "\"content\":[{\"type\":\"text\",\"text\":\"no\"}]"),
 	    "\n## assistant · a" WHEN " · p/m\n\n### thinking\n\nhm\n\n### text\n\nx\n"
-	    "\n### call 1: bash\n\n```json\n{\n  \"command\": \"ls\"\n}\n```\n"
+	    "\n### call 1: bash\n\n```bash\nls\n```\n"
 	    "\n## toolResult · b" WHEN " · bash · call 1 of a · error\n\n```\nno\n```\n");
 	assert_transcript(
 	    HEADER MESSAGE(
@@ -156,7 +167,7 @@ static void messages_of_all_roles(void **state)
 		"\"role\":\"bashExecution\",\"command\":\"ls\",\"output\":\"x\\ny\",\"exitCode\":2,"
 		"\"cancelled\":true,\"truncated\":true,\"fullOutputPath\":\"/t\",\"excludeFromContext\":true"),
 	    "\n## bashExecution · a" WHEN
-	    " · exit 2 · cancelled · truncated · not sent\n\n```\n$ ls\nx\ny\n```\n\n*full output: /t*\n");
+	    " · exit 2 · cancelled · truncated · not sent\n\n```console\n$ ls\nx\ny\n```\n\n*full output: /t*\n");
 	assert_transcript(
 	    HEADER MESSAGE("a", "null",
 	                   "\"role\":\"system\",\"content\":\"base\",\"sections\":{\"k\":\"v\",\"gone\":null},"
@@ -223,6 +234,123 @@ static void fences_hold_what_is_in_them(void **state)
 	                  "\n## assistant · a" WHEN "\n\n### call 1: x\n\n````json\n\"```\"\n````\n");
 }
 
+/* --- tool calls --- */
+
+#define CALL(id, name, arguments)                                                                                      \
+	"{\"type\":\"toolCall\",\"id\":\"" id "\",\"name\":\"" name "\",\"arguments\":" arguments "}"
+#define CALLS(id, parent, calls) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" calls "]")
+#define RESULT(id, parent, call, name, rest)                                                                           \
+	MESSAGE(id, parent,                                                                                            \
+	        "\"role\":\"toolResult\",\"toolCallId\":\"" call "\",\"toolName\":\"" name "\"," rest                  \
+	        "\"content\":[{\"type\":\"text\",\"text\":\"x\"}]")
+
+static void assert_call(const char *call, const char *want)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, text CLEANUP_BUF = BUF_INIT;
+
+	buf_addf(&lines, HEADER CALLS("a", "null", "%s"), call);
+	buf_addf(&text, "\n## assistant · a" WHEN "\n\n### call 1: %s", want);
+	assert_transcript(buf_cstr(&lines), buf_cstr(&text));
+}
+
+static void calls_are_drawn(void **state)
+{
+	static const char *const calls[][2] = {
+	    {CALL("1", "edit", "{\"path\":\"a.c\",\"edits\":[{\"oldText\":\"a\\nb\",\"newText\":\"a\\nc\"}]}"),
+	     "edit `a.c` +1 -1\n\n```diff\n a\n-b\n+c\n```\n"},
+	    {CALL("1", "edit", "{\"path\":\"a.c\",\"oldText\":\"```\",\"newText\":\"\",\"n\":1,\"s\":\"t\"}"),
+	     "edit `a.c` -1 · n 1\n\n````diff\n-```\n````\n\n```json\n{\n  \"s\": \"t\"\n}\n```\n"},
+	    /* a diff that says nothing leaves everything to the JSON */
+	    {CALL("1", "edit", "{\"path\":\"a.c\",\"oldText\":\"a\",\"newText\":\"a\"}"),
+	     "edit `a.c`\n\n```json\n{\n  \"path\": \"a.c\",\n  \"oldText\": \"a\",\n  \"newText\": \"a\"\n}\n```\n"},
+	    {CALL("1", "apply_patch", "{\"input\":\"*** Update File: x\\n+a\"}"),
+	     "apply_patch +1\n\n```diff\n*** Update File: x\n+a\n```\n"},
+	    {CALL("1", "write", "{\"path\":\"a.py\",\"content\":\"a\\n```\\n\"}"),
+	     "write `a.py`\n\n````python\na\n```\n````\n"},
+	    {CALL("1", "write", "{\"path\":\"a\",\"content\":\"\"}"), "write `a`\n\n```\n```\n"},
+	    {CALL("1", "write", "{\"path\":\"a.py\",\"content\":7}"), "write `a.py` · content 7\n"},
+	    {CALL("1", "read", "{\"path\":\"a.c\",\"offset\":3,\"limit\":2}"), "read `a.c`:3-4\n"},
+	    {CALL("1", "read", "{\"path\":\"`a``\"}"), "read ``` `a`` ```\n"},
+	    {CALL("1", "read", "{\"path\":\"a\\nb\"}"), "read `a b`\n\n```json\n{\n  \"path\": \"a\\nb\"\n}\n```\n"},
+	    {CALL("1", "read", "{\"path\":\"\"}"), "read\n\n```json\n{\n  \"path\": \"\"\n}\n```\n"},
+	    {CALL("1", "bash", "{\"command\":\"a\\nb\",\"timeout\":9,\"cwd\":\"/\"}"),
+	     "bash · timeout 9\n\n```bash\na\nb\n```\n\n```json\n{\n  \"cwd\": \"/\"\n}\n```\n"},
+	    {CALL("1", "bash", "{\"command\":7,\"timeout\":9}"),
+	     "bash\n\n```json\n{\n  \"command\": 7,\n  \"timeout\": 9\n}\n```\n"},
+	    {CALL("1", "other", "{}"), "other\n\n```json\n{}\n```\n"},
+	    {"{\"type\":\"toolCall\",\"name\":\"bash\"}", "bash\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+		assert_call(calls[i][0], calls[i][1]);
+}
+
+/* A path that is too long for the heading stands below it. */
+static void long_paths_are_whole(void **state)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT, call CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		buf_adds(&path, "dir/");
+	buf_adds(&path, "a.py");
+	buf_addf(&call, CALL("1", "write", "{\"path\":\"%s\",\"content\":\"x\"}"), buf_cstr(&path));
+	buf_addf(&want, "write `%.199s…`\n\n```python\nx\n```\n\n```json\n{\n  \"path\": \"%s\"\n}\n```\n",
+	         buf_cstr(&path), buf_cstr(&path));
+	assert_call(buf_cstr(&call), buf_cstr(&want));
+}
+
+/* Appends the fence of the result of the call `b`, with these results after the message that makes `calls`. */
+static void fence_of(const char *calls, const char *result, struct buf *out)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, text CLEANUP_BUF = BUF_INIT;
+
+	buf_addf(&lines, HEADER CALLS("a", "null", "%s") "%s", calls, result);
+	transcript_of(buf_cstr(&lines), "", &text);
+	const char *heading = strstr(buf_cstr(&text), "## toolResult");
+	assert_non_null(heading);
+	const char *fence = strstr(heading, "```");
+	assert_non_null(fence);
+	buf_add(out, fence, strcspn(fence, "\n"));
+}
+
+#define TWO_READS CALL("1", "read", "{\"path\":\"a.c\"}") "," CALL("2", "read", "{\"path\":\"b.py\"}")
+
+static void output_has_the_language_of_what_was_read(void **state)
+{
+	static const char *const cases[][3] = {
+	    {TWO_READS, RESULT("b", "\"a\"", "1", "read", ""), "```c"},
+	    {TWO_READS, RESULT("b", "\"a\"", "2", "read", ""), "```python"},
+	    {TWO_READS, RESULT("b", "\"a\"", "2", "read", "\"isError\":true,"), "```"},
+	    {TWO_READS, RESULT("b", "\"a\"", "3", "read", ""), "```"},
+	    {TWO_READS, RESULT("b", "null", "1", "read", ""), "```"},
+	    {TWO_READS, RESULT("b", "\"a\"", "1", "bash", ""), "```"},
+	    {CALL("1", "bash", "{\"path\":\"a.c\",\"command\":\"cat\"}"), RESULT("b", "\"a\"", "1", "read", ""), "```"},
+	    {CALL("1", "read", "{\"path\":[\"a.c\"]}"), RESULT("b", "\"a\"", "1", "read", ""), "```"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct buf fence CLEANUP_BUF = BUF_INIT;
+		fence_of(cases[i][0], cases[i][1], &fence);
+		assert_string_equal(buf_cstr(&fence), cases[i][2]);
+	}
+}
+
+/* Each result of a long message with many calls would read all of it. */
+static void long_messages_are_not_read_for_a_language(void **state)
+{
+	struct buf calls CLEANUP_BUF = BUF_INIT, fence CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	buf_adds(&calls, CALL("1", "read", "{\"path\":\"a.c\"}"));
+	for (int i = 0; i < 2000; i++)
+		buf_adds(&calls, "," CALL("2", "read", "{\"path\":\"a.c\"}"));
+	fence_of(buf_cstr(&calls), RESULT("b", "\"a\"", "1", "read", ""), &fence);
+	assert_string_equal(buf_cstr(&fence), "```");
+}
+
 static void open_fences_are_closed(void **state)
 {
 	static const struct {
@@ -283,7 +411,7 @@ static void the_context_is_what_is_sent(void **state)
 	    "\n## compaction · c" WHEN " · 9 tokens before\n\nsum\n"
 	    "\n## user · b" WHEN "\n\nkept\n"
 	    "\n## custom_message · g" WHEN " · t · edited\n\nnew\n"
-	    "\n## bashExecution · h" WHEN "\n\n```\n$ ls\n```\n");
+	    "\n## bashExecution · h" WHEN "\n\n```console\n$ ls\n```\n");
 }
 
 static void an_edit_replaces_the_content_of_a_message(void **state)
@@ -381,6 +509,12 @@ static void add_hostile_entry(struct buf *lines, struct buf *said, unsigned i, u
 	     "\"AAAA\"},"
 	     "{\"type\":\"text\",\"text\":\"",
 	     "\"}]}"},
+	    {"\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"name\":"
+	     "\"write\",\"arguments\":{\"path\":\"a\",\"content\":\"",
+	     "\"}}]}"},
+	    {"\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"name\":"
+	     "\"bash\",\"arguments\":{\"timeout\":1,\"command\":\"",
+	     "\"}}]}"},
 	    {"\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"x\",\"output\":\"", "\"}"},
 	    {"\"type\":\"message\",\"message\":{\"role\":\"branchSummary\",\"summary\":\"", "\"}"},
 	    {"\"type\":\"message\",\"message\":{\"role\":\"unheard-of\",\"content\":\"", "\"}"},
@@ -423,6 +557,33 @@ static void every_line_stands_verbatim(void **state)
 	}
 }
 
+/* A diff has each line of both texts behind its sign, if they have none in common. */
+static void every_line_of_an_edit_stands(void **state)
+{
+	(void)state;
+	for (uint32_t round = 1; round <= 40; round++) {
+		struct buf lines CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+		uint32_t seed = round;
+		buf_adds(&lines,
+		         HEADER "{\"id\":\"a\",\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":["
+		                "{\"type\":\"toolCall\",\"name\":\"edit\",\"arguments\":{\"path\":\"a\",\"newText\":"
+		                "\"new\",\"oldText\":\"");
+		add_hostile(&lines, &said, &seed);
+		buf_adds(&lines, "\"}}]}}\n");
+		transcript_of(buf_cstr(&lines), "", &out);
+		for (const char *p = said.p, *eol; p < said.p + said.n; p = eol + 1) {
+			struct buf line CLEANUP_BUF = BUF_INIT;
+			eol = memchr(p, '\n', (size_t)(said.p + said.n - p));
+			buf_addc(&line, '-');
+			buf_add(&line, p, (size_t)(eol - p));
+			/* No text is no line. */
+			if (!has_line(&out, line.p, line.n) && said.n > 1)
+				fail_msg("round %u: no line \"%.*s\"", round, (int)line.n, line.p);
+		}
+		assert_line(&out, "+new");
+	}
+}
+
 static void add_two_segments(const struct session *s, uint32_t at, struct buf *out)
 {
 	const struct place p = {s, at, ""};
@@ -455,16 +616,21 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(front_matter),
 	    cmocka_unit_test(front_matter_of_nothing),
-	    cmocka_unit_test(small_costs_are_numbers_in_yaml),
+	    cmocka_unit_test(numbers_are_numbers_in_yaml),
 	    cmocka_unit_test(both_fronts_have_the_same_sum),
 	    cmocka_unit_test(messages_of_all_roles),
 	    cmocka_unit_test(entries_of_all_types),
 	    cmocka_unit_test(fences_hold_what_is_in_them),
+	    cmocka_unit_test(calls_are_drawn),
+	    cmocka_unit_test(long_paths_are_whole),
+	    cmocka_unit_test(output_has_the_language_of_what_was_read),
+	    cmocka_unit_test(long_messages_are_not_read_for_a_language),
 	    cmocka_unit_test(open_fences_are_closed),
 	    cmocka_unit_test(images_are_links),
 	    cmocka_unit_test(the_context_is_what_is_sent),
 	    cmocka_unit_test(an_edit_replaces_the_content_of_a_message),
 	    cmocka_unit_test(every_line_stands_verbatim),
+	    cmocka_unit_test(every_line_of_an_edit_stands),
 	    cmocka_unit_test(segments_do_not_depend_on_the_branch),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

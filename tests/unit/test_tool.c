@@ -135,7 +135,8 @@ static const struct sample samples[] = {
     {"7", "{\"path\":\"a\"}", "7 a", "", "{\n  \"path\": \"a\"\n}"},
     {"{\"edit\":1}", "{}", "{\"edit\":1}", "", "{}"},
     {"\" a\\n\\tb \"", "{}", "a b", "", "{}"},
-    {"\"read\"", "{\"path\":\"\\u0000\\ud800\\u001b[31m\\n\"}", "read \u2400\ufffd [31m", "", ""},
+    {"\"read\"", "{\"path\":\"\\u0000\\ud800\\u001b[31m\\n\"}", "read \u2400\ufffd [31m", "",
+     "{\n  \"path\": \"\\u0000\\ud800\\u001b[31m\\n\"\n}"},
 };
 
 static void forms(void **state)

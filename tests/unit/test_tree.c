@@ -25,7 +25,7 @@ static void add_session(struct buf *out)
 			buf_addf(out, "\"m%d\"", i - 1);
 		buf_addf(out,
 		         ",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"%0*d\"}],"
-		         "\"usage\":{\"input\":%d,\"cost\":{\"total\":%d.1}}}}\n",
+		         "\"usage\":{\"input\":%d,\"cost\":{\"total\":1%d00000000.1}}}}\n",
 		         1 + i % 500, i, i, i % 7);
 	}
 }
@@ -164,13 +164,13 @@ static void transcripts_add_up_in_the_order_of_the_path(void **state)
 	assert_int_equal(begin_budget(p, 64 << 20), 0);
 	read_pieces(p, S "/transcript.md", SIZE_MAX / 2, &whole);
 	for (int i = 0; i < MESSAGES; i++) {
-		snprintf(line, sizeof line, "%d.1", i % 7);
+		snprintf(line, sizeof line, "1%d00000000.1", i % 7);
 		cost += strtod(line, NULL);
 	}
 	const char *s = buf_cstr(&whole);
 	const char *at = s ? strstr(s, "\ncost:") : NULL;
 	assert_non_null(at);
-	assert_true(strtod(at + strlen("\ncost:"), NULL) == number_round(cost, RENDER_COST_DECIMALS));
+	assert_true(strtod(at + strlen("\ncost:"), NULL) == number_round(cost, RENDER_FRONT_DECIMALS));
 }
 
 /* ---- a session that grows ---- */

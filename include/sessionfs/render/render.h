@@ -45,6 +45,8 @@ struct render_usage {
 };
 /* Sums of doubles are wrong in the last digits, so costs are shown with this many decimals. */
 #define RENDER_COST_DECIMALS 9
+/* Fewer where only people look: in the front matter of Markdown. */
+#define RENDER_FRONT_DECIMALS 4
 void render_usage_add(struct render_usage *u, const struct record *r);
 void render_usage_sum(struct render_usage *u, const struct render_usage *more);
 

@@ -26,6 +26,7 @@ struct tool_use {
 	struct json_value old_text, new_text;     /* one more edit */
 	unsigned first, last;                     /* 0: from the first line, to the last */
 	unsigned shown;                           /* which of the arguments the form says */
+	size_t members;                           /* how many arguments there are */
 	struct buf arguments_text, edits_text;    /* what was stored as text, decoded */
 };
 #define TOOL_USE_INIT                                                                                                  \
@@ -37,6 +38,8 @@ struct tool_use {
  * memory the form is TOOL_OTHER, and the error that of the two bufs. */
 void tool_read(struct json_value name, struct json_value arguments, struct tool_use *ret);
 void tool_release(struct tool_use *u);
+/* Whether calls of this name can be TOOL_READ. */
+bool tool_reads(struct json_value name);
 #define CLEANUP_TOOL CLEANUP(tool_release)
 
 /* Appends the edits as a diff: lines that begin with ' ', '-' or '+', at most three unchanged ones around each change;
@@ -45,14 +48,21 @@ void tool_release(struct tool_use *u);
  * errno. Time and memory are linear in the size of the texts. */
 int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, unsigned *ret_removed);
 
+/* Appends the lines that were read, `:10-20`; nothing if it was the whole file. */
+void tool_lines(const struct tool_use *u, struct buf *out);
+
 /* Appends what it did as one line of at most TOOL_GIST characters, without a newline: `edit src/a.ts +4 -1`,
  * `bash npm test`, `read src/b.c:10-20`, `write src/c.c, 12 lines`. */
 #define TOOL_GIST 256
 void tool_gist(const struct tool_use *u, struct buf *out);
 
 /* Appends as JSON, laid out as by json_pretty, the arguments that path, command, content, lines and diff do not say;
- * nothing if there are none. */
+ * nothing if there are none. A path that cannot be read whole on one line of TOOL_PATH bytes is among them. Who shows
+ * nothing of the form itself, such as a diff that is empty, sets `shown` to 0 and gets all arguments. */
+#define TOOL_PATH 200
 void tool_rest(const struct tool_use *u, struct buf *out);
+/* The same, but those that are short numbers, true or false go into `facts`, each as " · KEY VALUE". */
+void tool_facts_and_rest(const struct tool_use *u, struct buf *facts, struct buf *out);
 
 /* The language of a file by its name, as highlighters call it ("ts", "python", "c"): right after a fence, and in a
  * class ([a-z0-9-]). "" if it is unknown. */
