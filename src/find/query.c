@@ -28,11 +28,15 @@ struct scan {
 	struct buf *why; /* or NULL */
 };
 
-/* Says what is wrong with which part of the text. */
+/* Says what is wrong with which part of the text, on one line. */
 static int refuse(const struct scan *s, const char *why, struct span what)
 {
 	if (s->why) {
+		size_t start = s->why->n;
 		buf_addspan(s->why, what);
+		for (size_t i = start; i < s->why->n; i++)
+			if ((unsigned char)s->why->p[i] < ' ' || s->why->p[i] == 0x7f)
+				s->why->p[i] = ' ';
 		buf_addf(s->why, "%s%s", what.n ? ": " : "", why);
 	}
 	return -EINVAL;

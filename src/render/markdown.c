@@ -17,6 +17,8 @@
 #define STEPS 256
 /* So many lists and quotes in each other at most: browsers cut deep trees. */
 #define DEPTH_MOST 100
+/* And so many kinds of emphasis, links and pictures. */
+#define SPANS_MOST 100
 /* As long as a name of a language may be. */
 #define LANGUAGE_MOST 32
 /* The heading under which a text stands. */
@@ -28,9 +30,14 @@ struct page {
 	struct buf *out;
 	size_t most; /* bytes in out */
 	unsigned steps;
-	unsigned depth;   /* of blocks */
-	unsigned spans;   /* links and pictures that are open */
-	unsigned link;    /* which of them is a link in the page, counted from 1; 0: none */
+	unsigned depth; /* of blocks */
+	MD_BLOCKTYPE blocks[DEPTH_MOST];
+	unsigned spans; /* that are open; md4c may end them in another order than it began them, or not at all */
+	struct open_span {
+		MD_SPANTYPE type;
+		const char *end; /* its tag, or NULL */
+	} open[SPANS_MOST];
+	bool in_link;
 	unsigned levels;  /* a bit for the level of each heading under which we are */
 	unsigned heading; /* the one that is open */
 	size_t cell;      /* where the contents of a cell begin, */
@@ -118,13 +125,31 @@ static void end_heading(struct page *p)
 		buf_addf(p->out, "</h%u>\n", p->heading);
 }
 
+static const char link_end[] = "</a>";
+
+/* Ends the spans that are open, but for so many. */
+static void end_spans(struct page *p, unsigned but)
+{
+	while (p->spans > but) {
+		const char *end = p->open[--p->spans].end;
+		if (end == link_end) {
+			/* A link without text cannot be seen. */
+			buf_adds(p->out, is_blank(p, p->anchor) ? "link" : "");
+			p->in_link = false;
+		}
+		buf_adds(p->out, end ? end : "");
+	}
+}
+
 static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
 	struct page *p = arg;
 	struct buf *out = p->out;
 
-	if (++p->depth > DEPTH_MOST)
+	if (p->depth == DEPTH_MOST || buf_err(out))
 		return TOO_MUCH;
+	end_spans(p, 0);
+	p->blocks[p->depth++] = type;
 	switch (type) {
 	case MD_BLOCK_QUOTE:
 		buf_adds(out, "<blockquote>\n");
@@ -196,9 +221,9 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	struct page *p = arg;
 
 	(void)detail;
-	p->depth--;
-	if (buf_err(p->out))
+	if (buf_err(p->out) || p->depth == 0 || p->blocks[--p->depth] != type)
 		return TOO_MUCH;
+	end_spans(p, 0);
 	if (type == MD_BLOCK_H)
 		end_heading(p);
 	else if (type == MD_BLOCK_TH)
@@ -237,12 +262,11 @@ static bool is_allowed(const MD_ATTRIBUTE *url)
 }
 
 /* Links do not stand in each other. */
-static void begin_link(struct page *p, const MD_ATTRIBUTE *url, const MD_ATTRIBUTE *title)
+static bool begin_link(struct page *p, const MD_ATTRIBUTE *url, const MD_ATTRIBUTE *title)
 {
-	p->spans++;
-	if (p->link || !is_allowed(url))
-		return;
-	p->link = p->spans;
+	if (p->in_link || !is_allowed(url))
+		return false;
+	p->in_link = true;
 	buf_adds(p->out, "<a rel=\"noopener noreferrer\" href=\"");
 	add_attribute(url, p->out);
 	if (title->size > 0) {
@@ -251,16 +275,7 @@ static void begin_link(struct page *p, const MD_ATTRIBUTE *url, const MD_ATTRIBU
 	}
 	buf_adds(p->out, "\">");
 	p->anchor = p->out->n;
-}
-
-static void end_link(struct page *p)
-{
-	if (p->link == p->spans) {
-		/* A link without text cannot be seen. */
-		buf_adds(p->out, is_blank(p, p->anchor) ? "link</a>" : "</a>");
-		p->link = 0;
-	}
-	p->spans--;
+	return true;
 }
 
 static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
@@ -268,34 +283,99 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
 	struct page *p = arg;
 	const MD_SPAN_A_DETAIL *a = detail;
 	const MD_SPAN_IMG_DETAIL *image = detail;
+	const char *end = NULL;
 
+	if (p->spans == SPANS_MOST)
+		return TOO_MUCH;
 	if (type == MD_SPAN_A)
-		begin_link(p, &a->href, &a->title);
+		end = begin_link(p, &a->href, &a->title) ? link_end : NULL;
 	else if (type == MD_SPAN_IMG)
-		begin_link(p, &image->src, &image->title);
+		end = begin_link(p, &image->src, &image->title) ? link_end : NULL;
 	else
-		buf_adds(p->out, type == MD_SPAN_EM       ? "<em>"
-		                 : type == MD_SPAN_STRONG ? "<strong>"
-		                 : type == MD_SPAN_DEL    ? "<del>"
-		                                          : "<code>");
+		end = type == MD_SPAN_EM       ? "</em>"
+		      : type == MD_SPAN_STRONG ? "</strong>"
+		      : type == MD_SPAN_DEL    ? "</del>"
+		                               : "</code>";
+	if (end && end != link_end)
+		buf_addf(p->out, "<%s", end + 2);
+	p->open[p->spans++] = (struct open_span){type, end};
 	return step(p);
 }
 
 static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
 {
 	struct page *p = arg;
+	unsigned but = p->spans;
 
 	(void)detail;
 	if (buf_err(p->out))
 		return TOO_MUCH;
-	if (type == MD_SPAN_A || type == MD_SPAN_IMG)
-		end_link(p);
-	else
-		buf_adds(p->out, type == MD_SPAN_EM       ? "</em>"
-		                 : type == MD_SPAN_STRONG ? "</strong>"
-		                 : type == MD_SPAN_DEL    ? "</del>"
-		                                          : "</code>");
+	while (but > 0 && p->open[but - 1].type != type)
+		but--;
+	if (but > 0)
+		end_spans(p, but - 1);
 	return step(p);
+}
+
+static bool is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Where a URL ends that stands in a sentence: before what ends the sentence, or a bracket around the URL. */
+static const char *url_end(const char *p, const char *end)
+{
+	const char *q = p;
+	size_t open = 0;
+
+	while (q < end && (unsigned char)*q > ' ' && !strchr("<>\"`|", *q)) {
+		open += *q == '(';
+		if (*q == ')' && open-- == 0)
+			break;
+		q++;
+	}
+	while (q > p && strchr(".,:;!?'*_~])", q[-1]) && !(q[-1] == ')' && memchr(p, '(', (size_t)(q - p))))
+		q--;
+	return q;
+}
+
+/* The next URL in a text; false if there is none. */
+static bool find_url(struct span text, struct span *ret)
+{
+	const char *p = text.p, *end = p + text.n;
+
+	for (; (p = memmem(p, (size_t)(end - p), "://", 3)); p += 3) {
+		size_t n = p - text.p >= 5 && memcmp(p - 5, "https", 5) == 0  ? 5
+		           : p - text.p >= 4 && memcmp(p - 4, "http", 4) == 0 ? 4
+		                                                              : 0;
+		const char *begin = p - n;
+		if (n == 0 || (begin > text.p && is_word(begin[-1])))
+			continue;
+		const char *stop = url_end(p + 3, end);
+		if (stop == p + 3)
+			continue;
+		*ret = (struct span){begin, (size_t)(stop - begin)};
+		return true;
+	}
+	return false;
+}
+
+/* md4c's own links of this kind can end in the wrong place, even behind the text. */
+static void add_text(struct page *p, struct span text)
+{
+	struct span url;
+
+	while (!p->in_link && find_url(text, &url)) {
+		size_t before = (size_t)(url.p - text.p), n = before + url.n;
+		html_text((struct span){text.p, before}, p->out);
+		buf_adds(p->out, "<a rel=\"noopener noreferrer\" href=\"");
+		html_text(url, p->out);
+		buf_adds(p->out, "\">");
+		html_text(url, p->out);
+		buf_adds(p->out, link_end);
+		text = (struct span){text.p + n, text.n - n};
+	}
+	html_text(text, p->out);
 }
 
 static int text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE n, void *arg)
@@ -306,6 +386,8 @@ static int text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE n, void *arg)
 		buf_add(p->out, s, n);
 	else if (type == MD_TEXT_BR || type == MD_TEXT_SOFTBR) /* who writes a new line in a message means one */
 		buf_adds(p->out, "<br>\n");
+	else if (type == MD_TEXT_NORMAL)
+		add_text(p, (struct span){s, n});
 	else
 		html_text((struct span){s, n}, p->out);
 	return step(p);
@@ -314,19 +396,26 @@ static int text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE n, void *arg)
 int html_markdown(struct span clean, struct buf *out)
 {
 	static const MD_PARSER parser = {
-	    .flags = MD_FLAG_NOHTML | MD_FLAG_PERMISSIVEURLAUTOLINKS | MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH |
-	             MD_FLAG_TASKLISTS,
+	    .flags = MD_FLAG_NOHTML | MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS,
 	    .enter_block = enter_block,
 	    .leave_block = leave_block,
 	    .enter_span = enter_span,
 	    .leave_span = leave_span,
 	    .text = text,
 	};
+	struct buf line CLEANUP_BUF = BUF_INIT;
 	size_t start = out->n;
 	struct page p = {.out = out, .most = start + GROWTH_MOST * clean.n + GROWTH_FREE};
+	int rc = TOO_MUCH;
 
-	int rc = clean.n <= TEXT_MOST ? md_parse(clean.p, (MD_SIZE)clean.n, &parser, &p) : TOO_MUCH;
-	if (rc == 0 || rc == STOPPED || buf_err(out))
+	if (clean.n <= TEXT_MOST) {
+		/* md4c may look behind a last line that does not end. */
+		buf_addspan(&line, clean);
+		buf_addc(&line, '\n');
+		rc = buf_err(&line) ? TOO_MUCH : md_parse(line.p, (MD_SIZE)line.n, &parser, &p);
+	}
+	/* It may also end too early. */
+	if ((rc == 0 && p.depth == 0) || rc == STOPPED || buf_err(out))
 		return rc == STOPPED ? -EINTR : buf_err(out);
 	out->n = start;
 	buf_adds(out, "<pre>");

@@ -1,0 +1,95 @@
+/* fuzz_query: query.c, match.c and what is below them. Any text is a query or says why not; what it finds in any
+ * session is what looking at each entry finds, and the raw bytes of a session are never passed over where it finds
+ * something.
+ *
+ * Input: the query, then the session file. */
+#include "fuzz.h"
+
+#include "session_fixture.h"
+
+#include "find_fixture.h"
+
+static void parse(struct span text)
+{
+	CLEANUP_BUF struct buf why = BUF_INIT;
+	struct query *q = NULL, *again = NULL;
+
+	int rc = query_parse_why(text, 0, &q, &why);
+	assert_true(rc == 0 || rc == -EINVAL);
+	assert_int_equal(query_parse(text, 0, &again), rc);
+	assert_true((rc == 0) == (why.n == 0));
+	if (rc == 0)
+		assert_spans_equal(query_text(q), query_text(again));
+	else
+		assert_null(memchr(why.p, '\n', why.n));
+	query_free(q);
+	query_free(again);
+}
+
+/* Takes a text apart that is nothing but words, as anybody would. False: it is not. */
+static bool plain_words(struct span text, struct brute *b)
+{
+	const char *p = text.p, *end = p + text.n;
+
+	*b = (struct brute){.n = 0};
+	while (p < end) {
+		if (*p == ' ') {
+			p++;
+			continue;
+		}
+		if (b->n == sizeof b->words / sizeof *b->words)
+			return false;
+		bool negated = *p == '-';
+		p += negated;
+		const char *word = p;
+		while (p < end && *p != ' ') {
+			if (*p == '"' || *p == ':' || (*p >= 0 && *p < ' '))
+				return false;
+			p++;
+		}
+		if (p == word)
+			return false;
+		b->negated[b->n] = negated;
+		b->words[b->n++] = (struct span){word, (size_t)(p - word)};
+	}
+	return b->n > 0;
+}
+
+static void search(const struct session *s, struct span text)
+{
+	CLEANUP_BUF struct buf found = BUF_INIT, want = BUF_INIT;
+	struct query *q = NULL;
+	struct brute b;
+
+	if (query_parse(text, 0, &q) < 0)
+		return;
+	query_free(q);
+	match_all(s, text, &found);
+	if (!plain_words(text, &b))
+		return;
+	for (uint32_t i = 0; i < session_count(s); i++)
+		if (brute_matches(s, i, &b))
+			buf_addf(&want, "%u ", i);
+	assert_spans_equal(buf_span(&found), buf_span(&want));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static char path[128];
+	struct feed feed = feed_of(data, size);
+	struct span text = feed_step(&feed);
+	struct session *s = NULL;
+
+	parse(text);
+	snprintf(path, sizeof path, "%s/s.jsonl", fuzz_dir());
+	fuzz_file(path, feed_bytes(&feed, feed.n), O_CREAT | O_TRUNC, 3600);
+	int rc = session_open(&(struct reach_at){NULL, path}, &s);
+	assert_true(rc == 0 || rc == -EINVAL);
+	if (rc == 0) {
+		session_rdlock(s);
+		search(s, text);
+		session_unlock(s);
+		session_close(s);
+	}
+	return 0;
+}
