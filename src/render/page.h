@@ -58,8 +58,8 @@ void page_cost(double dollars, struct buf *out);
 void page_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out);
 /* Appends href="..." of an entry in the page, with `/n` behind it unless n is 0. */
 void page_link(const struct session *s, uint32_t entry, unsigned n, struct buf *out);
-/* Appends the beginning of a value on one line, as a text of at most so many UTF-16 units. */
-void page_inline(struct json_value v, size_t units, struct buf *out);
+/* Appends the beginning of a value on one line, as a text of at most so many UTF-16 units. True if that is not all. */
+bool page_inline(struct json_value v, size_t units, struct buf *out);
 
 /* Takes the session's working directory out of what `out` holds from `start` on: paths below it are relative. */
 void page_take_cwd(const struct session *s, size_t start, struct buf *out);

@@ -3,6 +3,7 @@
 
 #include "text.h"
 #include "sessionfs/base/number.h"
+#include "sessionfs/base/stop.h"
 #include "sessionfs/session/part.h"
 
 #include <stdio.h>
@@ -10,6 +11,8 @@
 
 /* A label or the like is shown to so many UTF-16 units. */
 #define INLINE_UNITS 200
+/* A command or an error, to so many. */
+#define COMMAND_UNITS 4096
 /* So many branches are linked from where they begin. */
 #define BRANCHES_SHOWN 20
 /* Output of so many bytes or lines is shown without being asked for. */
@@ -344,16 +347,21 @@ static int show_content(struct page *g, struct json_value content)
 	if (content.kind != JSON_ARRAY)
 		return 0;
 	block_iter_init_of(&it, &g->r, content);
-	while (rc == 0 && block_next(&it, &b))
+	while (rc == 0 && block_next(&it, &b)) {
 		rc = show_block(g, &b, &calls, &pictures);
+		if (rc == 0)
+			rc = stop_check();
+	}
 	return rc;
 }
 
 static int show_bash(struct page *g)
 {
 	buf_adds(g->out, "<p class=\"command\"><code>$ ");
-	page_inline(g->r.msg.command, PAGE_OUTPUT_BYTES, g->out);
+	bool cut = page_inline(g->r.msg.command, COMMAND_UNITS, g->out);
 	buf_adds(g->out, "</code></p>\n");
+	if (cut)
+		page_cut(g, "text.md");
 	show_output(g, NULL, g->r.msg.output);
 	return 0;
 }
@@ -375,8 +383,10 @@ static int show_message(struct page *g)
 	if (rc < 0 || !has_text(r->msg.error_message))
 		return rc;
 	buf_adds(g->out, "<p class=\"error\"><strong>Error:</strong> ");
-	page_inline(r->msg.error_message, PAGE_OUTPUT_BYTES, g->out);
+	bool cut = page_inline(r->msg.error_message, COMMAND_UNITS, g->out);
 	buf_adds(g->out, "</p>\n");
+	if (cut && part_has_error(r))
+		page_cut(g, "error");
 	return 0;
 }
 

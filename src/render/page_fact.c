@@ -61,7 +61,7 @@ void page_link(const struct session *s, uint32_t entry, unsigned n, struct buf *
 		out->err = buf_err(&name);
 }
 
-void page_inline(struct json_value v, size_t units, struct buf *out)
+bool page_inline(struct json_value v, size_t units, struct buf *out)
 {
 	size_t start = out->n;
 
@@ -69,9 +69,10 @@ void page_inline(struct json_value v, size_t units, struct buf *out)
 		text_begin(v, units, out);
 	else
 		text_inline(v, out);
-	text_cut(out, start, units);
+	bool cut = text_cut(out, start, units);
 	text_one_line(out, start);
 	html_escape(out, start);
+	return cut;
 }
 
 void page_take_cwd(const struct session *s, size_t start, struct buf *out)

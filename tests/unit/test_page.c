@@ -258,6 +258,16 @@ static void long_texts_are_cut(void **state)
 		assert_has_not(&out, "\uFFFD");
 		assert_in_range(out.n, 3000, 120000);
 	}
+	/* Commands and errors stand on one line. */
+	struct buf line CLEANUP_BUF = BUF_INIT;
+	buf_adds(&line,
+	         HEADER "{\"id\":\"a b\",\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"");
+	for (int i = 0; i < 500; i++)
+		buf_adds(&line, "a command ");
+	buf_adds(&line, "\",\"output\":\"x\"}}\n");
+	buf_reset(&out);
+	page_of_bytes(line.p, line.n, &out);
+	assert_has(&out, CUT);
 	/* What somebody said is far longer before it is cut. */
 	buf_reset(&out);
 	page_of_long("user", "some words ", 20000, &out);
