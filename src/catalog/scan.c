@@ -6,12 +6,15 @@
  * So the scan of a directory that changed less than RACY_S before is not trusted, and repeated. */
 #include "catalog_impl.h"
 
+#include "sessionfs/base/crew.h"
 #include "sessionfs/base/log.h"
 #include "sessionfs/file/store.h"
 
 #include <fcntl.h>
 
 #define RACY_S 2
+
+enum { HEADERS = 32 }; /* read at once */
 
 static const char is_a_directory[] = "is a directory";
 
@@ -239,15 +242,20 @@ static void file_look_elsewhere(struct catalog *c, uint32_t file)
 	look_put(c, l);
 }
 
+static void file_takes_read(struct catalog *c, uint32_t file, bool is_session, const struct header *h)
+{
+	if (h->err == -EXDEV)
+		file_look_elsewhere(c, file);
+	else
+		file_takes_answer(c, file, is_session, h);
+}
+
 /* Reads the header of a regular file. */
 void scan_header_again(struct catalog *c, uint32_t file)
 {
 	const struct reach_at at = {c->reach, c->files[file].path};
 	bool is_session = header_read(&at, REACH_NOW, &c->header);
-	if (c->header.err == -EXDEV)
-		file_look_elsewhere(c, file);
-	else
-		file_takes_answer(c, file, is_session, &c->header);
+	file_takes_read(c, file, is_session, &c->header);
 }
 
 /* Looks at a file by its name in the directory that is open as `at`, or from the source (-1). */
@@ -375,21 +383,61 @@ void scan_header(struct catalog *c, uint32_t file, int64_t now)
 		scan_header_again(c, file);
 }
 
+/* Headers that are read at once. */
+struct headers {
+	const struct catalog *c;
+	uint32_t files[HEADERS];
+	struct header read[HEADERS];
+	bool is_session[HEADERS];
+	size_t n;
+};
+
+static int read_one_of(void *arg, size_t i)
+{
+	struct headers *h = arg;
+	const struct reach_at at = {h->c->reach, h->c->files[h->files[i]].path};
+	h->is_session[i] = header_read(&at, REACH_NOW, &h->read[i]);
+	/* What was read can be a mebibyte. */
+	buf_release(&h->read[i].bytes);
+	buf_release(&h->read[i].deep);
+	return 0;
+}
+
+/* Reads the headers of the files, on all cores: on a cold disk each of them is waited for. */
+static void read_headers(struct catalog *c, struct headers *h)
+{
+	int rc = crew_run(h->n, read_one_of, h);
+	if (rc < 0)
+		catalog_misses(c, rc);
+	for (size_t i = 0; i < h->n; i++) {
+		if (rc == 0)
+			file_takes_read(c, h->files[i], h->is_session[i], &h->read[i]);
+		header_release(&h->read[i]);
+	}
+	h->n = 0;
+}
+
 void scan_headers(struct catalog *c, uint32_t dir, int64_t now)
 {
+	struct headers unknown = {.c = c};
 	if (is_fresh_dir(c, &c->dirs[dir], c->dirs[dir].headed, now))
 		return;
 	c->dirs[dir].headed = now;
 	for (size_t i = 0; i < c->dirs[dir].files.n; i++) {
 		uint32_t file = c->dirs[dir].files.v[i];
-		const struct file *f = &c->files[file];
-		if (f->state == FILE_GONE || f->slot != NONE)
+		if (c->files[file].state == FILE_GONE || c->files[file].slot != NONE)
 			continue;
-		if (f->state == FILE_SESSION)
+		if (c->files[file].state == FILE_SESSION) {
 			file_waits(c, file);
-		else
-			scan_header(c, file, now);
+			continue;
+		}
+		scan_file(c, file, now);
+		if (c->files[file].state == FILE_UNKNOWN && !c->files[file].trouble)
+			unknown.files[unknown.n++] = file;
+		if (unknown.n == HEADERS)
+			read_headers(c, &unknown);
 	}
+	read_headers(c, &unknown);
 	if (c->missed)
 		c->dirs[dir].headed = 0;
 }
