@@ -48,7 +48,7 @@ static void add_url(struct span path, struct buf *out)
 	}
 }
 
-static void show_image(struct md *m, const struct block *b)
+void md_image(struct md *m, const struct block *b)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 
@@ -77,7 +77,7 @@ static void show_block(struct md *m, const struct block *b)
 		show_thinking(m, b);
 		return;
 	case BLOCK_IMAGE:
-		show_image(m, b);
+		md_image(m, b);
 		return;
 	case BLOCK_TOOL_CALL:
 		md_call(m, b);

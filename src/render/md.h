@@ -43,6 +43,12 @@ void md_code_span(struct span clean, struct buf *out);
 /* md_heading.c */
 /* The heading of the entry without its mark. `what`, if given, replaces the role or type. */
 void md_heading(const struct md *m, const char *what);
+/* The entry's label, if it has one. */
+void md_label(const struct md *m);
+
+/* md.c */
+/* A link to a picture, if it is a file of the entry, else a note. */
+void md_image(struct md *m, const struct block *b);
 
 /* md_call.c */
 /* A tool call, with its heading. */

@@ -128,7 +128,7 @@ static void add_facts(const struct md *m)
 	}
 }
 
-static void add_label(const struct md *m)
+void md_label(const struct md *m)
 {
 	struct buf label CLEANUP_BUF = BUF_INIT;
 
@@ -158,5 +158,5 @@ void md_heading(const struct md *m, const char *what)
 	}
 	if (!what)
 		add_facts(m);
-	add_label(m);
+	md_label(m);
 }

@@ -343,6 +343,14 @@ uint32_t session_call(const struct session *s, uint32_t i, unsigned *ret_n)
 	return entry;
 }
 
+unsigned session_calls(const struct session *s, uint32_t i)
+{
+	if (!has_flag(s, i, ENTRY_HAS_CALLS))
+		return 0;
+	uint32_t item = item_of(s, i);
+	return items_end(s, item) - item;
+}
+
 uint32_t session_result(const struct session *s, uint32_t i, unsigned n)
 {
 	uint32_t first;

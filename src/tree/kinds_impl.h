@@ -88,6 +88,7 @@ int errors_show(struct ctx *c, struct buf *out);
 bool errors_has(struct ctx *c);
 bool context_md_has(struct ctx *c);
 bool transcript_has(struct ctx *c);
+bool chat_has(struct ctx *c);
 bool all_has(struct ctx *c);
 
 /* kinds_entry.c */

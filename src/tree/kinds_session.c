@@ -268,6 +268,11 @@ bool transcript_has(struct ctx *c)
 	return render_transcript_has(c->session, ctx_position(c));
 }
 
+bool chat_has(struct ctx *c)
+{
+	return render_chat_has(c->session, ctx_position(c));
+}
+
 bool all_has(struct ctx *c)
 {
 	uint64_t size;

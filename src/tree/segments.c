@@ -382,7 +382,7 @@ int segments_read(struct ctx *c, const struct view *v, uint64_t off, size_t n, s
 
 static bool only_grows(const struct kind *k)
 {
-	return k && k->producer && k->producer->newer && !k->producer->back;
+	return k && k->producer && k->producer->newer && (!k->producer->back || k->producer->back_passes);
 }
 
 static int pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)

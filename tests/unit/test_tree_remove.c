@@ -17,10 +17,11 @@ static void listed_last(void **state)
 
 	begin(p, ABC LABELS NAMED SUMMARY("s", "a", "m", "tried"));
 	assert_int_equal(put(p, A, "side", "x"), 0);
-	assert_lists(p, S,
-	             "session.jsonl header.json info.json title path resume tree.txt all.txt context.md context.json "
-	             "transcript.md entries "
-	             "branches labels last name leaf labels.tsv ");
+	assert_lists(
+	    p, S,
+	    "session.jsonl header.json info.json title path resume tree.txt all.txt chat.md context.md context.json "
+	    "transcript.md entries "
+	    "branches labels last name leaf labels.tsv ");
 	assert_lists(p, A, "entry.json type role text.md children branch label side ");
 }
 

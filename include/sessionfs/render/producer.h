@@ -42,11 +42,13 @@ struct producer {
 	/* Adds the entry's usage to `usage`, unless that is NULL. */
 	int (*segment)(const struct place *p, const void *item, bool is_first, struct reader *reader,
 	               struct render_usage *usage, struct buf *out);
-	/* What follows n segments. NULL: nothing; only then can the file grow at its end with the session. */
+	/* What follows n segments. NULL: nothing. With a back the file does not grow at its end with the session. */
 	int (*back)(const struct place *p, const struct totals *t, size_t n, struct buf *out);
+	/* The back is only about the last items: who follows the file gets the next segments behind it. */
+	bool back_passes;
 };
 
 extern const struct producer producer_transcript_md, producer_context_md, producer_context_json, producer_all_txt,
-    producer_page_html;
+    producer_page_html, producer_chat_md;
 
 #endif

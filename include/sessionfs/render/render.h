@@ -63,6 +63,9 @@ void render_usage_model(const struct record *r, enum json_decode how, struct buf
 /* Whether a transcript has any segments with text. */
 bool render_transcript_has(const struct session *s, uint32_t at);
 
+/* Whether chat.md has anything but its title. */
+bool render_chat_has(const struct session *s, uint32_t at);
+
 /* Whether one of the first entries says something that all.txt has. False: only its contents can tell. */
 bool render_all_begins(const struct session *s);
 

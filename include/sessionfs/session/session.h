@@ -215,6 +215,8 @@ uint32_t session_branch_record(const struct session *s, uint32_t i);
  * twice in one message: n-th result, n-th call, counted along the result's own path.
  * *ret_n counts the call blocks of the message from 1. NO_ENTRY if none. */
 uint32_t session_call(const struct session *s, uint32_t i, unsigned *ret_n);
+/* How many calls entry i makes. */
+unsigned session_calls(const struct session *s, uint32_t i);
 /* The first entry in the file whose session_call is (i, n), or NO_ENTRY. */
 uint32_t session_result(const struct session *s, uint32_t i, unsigned n);
 

@@ -1,0 +1,336 @@
+/* A line of chat.md for each tool call. It stands where the call's result is, so that the file only grows as results
+ * come; a call that has none stands before the next message. Of most results only the index is read. */
+#include "chat.h"
+
+#include "sessionfs/base/number.h"
+#include "sessionfs/base/stop.h"
+#include "sessionfs/render/tool.h"
+
+#include "md.h"
+#include "text.h"
+
+#include <errno.h>
+
+enum { COMMAND_CHARACTERS = 120, REASON_CHARACTERS = 160 };
+
+/* A call that took longer is more likely one whose session was left and gone on with. */
+#define LONGEST_MS (24 * 60 * 60 * 1000.0)
+
+/* --- what the calls of a message did -------------------------------------------- */
+
+/* The reader's room[0] has the gists of the calls of one message, room[1] this and where each of them ends. */
+struct gists {
+	uint32_t entry, n;
+	uint64_t ends[];
+};
+
+static const struct gists *gists_kept(const struct reader *reader)
+{
+	return reader->room[1].n ? (const void *)reader->room[1].p : NULL;
+}
+
+static bool take_start(struct span *text, struct span start)
+{
+	if (text->n <= start.n || memcmp(text->p, start.p, start.n) != 0)
+		return false;
+	*text = (struct span){text->p + start.n, text->n - start.n};
+	return true;
+}
+
+/* Takes the session's directory from the beginning of a path, and the way into it from that of a command: both are the
+ * same in most calls, and long. Compares what is stored, escapes and all: one program wrote it. */
+static void take_cwd(struct span cwd, struct tool_use *u)
+{
+	struct span path = u->path.text, command = u->command.text;
+
+	if (cwd.n == 0)
+		return;
+	if (u->path.kind == JSON_STRING && take_start(&path, cwd) && take_start(&path, SPAN_LIT("/")))
+		u->path.text = path;
+	if (u->command.kind == JSON_STRING && take_start(&command, SPAN_LIT("cd ")) && take_start(&command, cwd) &&
+	    take_start(&command, SPAN_LIT(" && ")))
+		u->command.text = command;
+}
+
+static int add_gists(const struct record *r, struct span cwd, struct buf *texts, struct buf *head)
+{
+	struct part_call call = {0};
+	struct tool_use use CLEANUP_TOOL = TOOL_USE_INIT;
+
+	while (part_call_next(r, &call)) {
+		int rc = stop_check();
+		if (rc < 0)
+			return rc;
+		tool_read(call.name, call.arguments, &use);
+		take_cwd(cwd, &use);
+		tool_gist(&use, texts);
+		uint64_t end = texts->n;
+		buf_add(head, (const char *)&end, sizeof end);
+	}
+	return buf_err(texts) ? buf_err(texts) : buf_err(head);
+}
+
+/* The gists of an entry's calls; they are made once for all results that follow it. */
+static int gists_of(const struct session *s, uint32_t entry, struct reader *reader, const struct gists **ret)
+{
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct buf *texts = &reader->room[0], *head = &reader->room[1];
+	struct gists none = {.entry = entry};
+	struct record r;
+
+	*ret = gists_kept(reader);
+	if (*ret && (*ret)->entry == entry)
+		return 0;
+	buf_reset(texts);
+	buf_reset(head);
+	int rc = session_load(s, entry, &line, &r);
+	if (rc < 0)
+		return rc;
+	buf_add(head, (const char *)&none, sizeof none);
+	struct json_value cwd = session_header(s)->cwd;
+	rc = add_gists(&r, cwd.kind == JSON_STRING ? cwd.text : (struct span){"", 0}, texts, head);
+	if (rc < 0) {
+		buf_reset(head);
+		return rc;
+	}
+	struct gists *made = (void *)head->p;
+	made->n = (uint32_t)((head->n - sizeof none) / sizeof *made->ends);
+	*ret = made;
+	return 0;
+}
+
+/* That of the n-th call, from 1. */
+static struct span gist_at(const struct gists *g, const struct reader *reader, unsigned n)
+{
+	if (n == 0 || n > g->n)
+		return (struct span){"", 0};
+	uint64_t from = n > 1 ? g->ends[n - 2] : 0;
+	return (struct span){reader->room[0].p + from, (size_t)(g->ends[n - 1] - from)};
+}
+
+/* --- lines -------------------------------------------------------------------------- */
+
+/* Whether the last that was shown up to `above` is a line, too. */
+static bool is_in_list(const struct session *s, uint32_t above)
+{
+	uint32_t ring = NO_ENTRY;
+
+	for (uint32_t i = above; i != NO_ENTRY; i = session_walk_up(s, i, &ring)) {
+		const struct entry *e = session_entry(s, i);
+		if (chat_shows(s, i) != CHAT_NOT)
+			return e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION;
+	}
+	return false;
+}
+
+/* The lines of a list have no blank one between them. */
+static void begin_line(const struct session *s, uint32_t above, struct buf *out)
+{
+	buf_adds(out, is_in_list(s, above) ? "- " : "\n- ");
+}
+
+static uint32_t above_of(const struct session *s, uint32_t i)
+{
+	uint32_t ring = NO_ENTRY;
+	return session_walk_up(s, i, &ring);
+}
+
+static void add_duration(const struct session *s, uint32_t from, uint32_t to, struct buf *out)
+{
+	static const struct unit {
+		const char *name;
+		double ms;
+	} units[] = {{"h", 3600e3}, {"min", 60e3}, {"s", 1e3}, {"ms", 1}};
+	int64_t begin = session_entry(s, from)->time, end = session_entry(s, to)->time;
+	double ms = (double)end - (double)begin;
+	const struct unit *u = units;
+
+	if (begin == NO_TIME || end == NO_TIME || !(ms > 0 && ms <= LONGEST_MS))
+		return;
+	while (ms < u->ms)
+		u++;
+	double x = ms / u->ms;
+	buf_adds(out, DOT);
+	number_add(number_round(x, x < 10 ? 1 : 0), out);
+	buf_addf(out, " %s", u->name);
+}
+
+/* The line of the error that says most: pi's bash says at the end how the command ended. */
+static struct span reason_in(struct span error)
+{
+	static const char ended[] = "Command ";
+	const char *p = error.p, *end = p + error.n;
+
+	while (p < end && end[-1] == '\n')
+		end--;
+	const char *last = p < end ? memrchr(p, '\n', (size_t)(end - p)) : NULL;
+	last = last ? last + 1 : p;
+	if ((size_t)(end - last) > sizeof ended - 1 && memcmp(last, ended, sizeof ended - 1) == 0)
+		return (struct span){last, (size_t)(end - last)};
+	while (p < end && *p == '\n')
+		p++;
+	const char *eol = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+	return (struct span){p, (size_t)((eol ? eol : end) - p)};
+}
+
+/* From `start` on: one line of at most so many characters. */
+static void shorten(struct buf *out, size_t start, size_t characters)
+{
+	text_one_line(out, start);
+	text_trim(out, start);
+	text_shorten(out, start, characters);
+}
+
+void chat_reason(struct span clean, struct buf *out)
+{
+	struct span reason = reason_in(clean);
+	size_t start = out->n;
+
+	buf_addspan(out, reason);
+	shorten(out, start, REASON_CHARACTERS);
+}
+
+static int add_failure(const struct record *r, struct buf *out)
+{
+	struct buf error CLEANUP_BUF = BUF_INIT;
+
+	part_error(r, &error);
+	if (buf_err(&error))
+		return buf_err(&error);
+	buf_adds(out, DOT CHAT_FAILED "failed: ");
+	chat_reason(buf_span(&error), out);
+	return 0;
+}
+
+static void add_code(struct span clean, struct buf *out)
+{
+	if (clean.n > 0)
+		md_code_span(clean, out);
+}
+
+/* What a result without its call says of it. */
+static void add_tool_name(const struct record *r, struct buf *out)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+
+	text_inline(r->msg.tool_name, &name);
+	shorten(&name, 0, COMMAND_CHARACTERS);
+	out->err = buf_err(&name) ? buf_err(&name) : out->err;
+	if (name.n > 0)
+		add_code(buf_span(&name), out);
+	else
+		buf_adds(out, "tool");
+}
+
+int chat_result(const struct session *s, uint32_t i, struct reader *reader, struct buf *out)
+{
+	unsigned n = 0;
+	uint32_t caller = session_call(s, i, &n);
+	bool failed = session_entry(s, i)->flags & ENTRY_FAILED;
+	const struct gists *gists = NULL;
+	struct record r;
+	int rc = 0;
+
+	if (failed || caller == NO_ENTRY)
+		rc = session_read(s, i, reader, &r);
+	if (rc == 0 && caller != NO_ENTRY)
+		rc = gists_of(s, caller, reader, &gists);
+	if (rc < 0)
+		return rc;
+	begin_line(s, above_of(s, i), out);
+	if (gists)
+		add_code(gist_at(gists, reader, n), out);
+	else
+		add_tool_name(&r, out);
+	rc = failed ? add_failure(&r, out) : 0;
+	if (caller != NO_ENTRY)
+		add_duration(s, caller, i, out);
+	chat_end_line(s, i, out);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+/* --- calls without a result --------------------------------------------------------- */
+
+/* The message that results above may answer, or NO_ENTRY. */
+static uint32_t caller_above(const struct session *s, uint32_t above)
+{
+	uint32_t ring = NO_ENTRY;
+
+	for (uint32_t i = above; i != NO_ENTRY; i = session_walk_up(s, i, &ring)) {
+		const struct entry *e = session_entry(s, i);
+		if (!(e->flags & ENTRY_CONVERSATION) || e->flags & ENTRY_NO_MESSAGE || e->role == ROLE_TOOL_RESULT)
+			continue;
+		return e->flags & ENTRY_HAS_CALLS ? i : NO_ENTRY;
+	}
+	return NO_ENTRY;
+}
+
+/* Marks the calls of `caller` that results on the way up to it answer. Returns how many are left. */
+static unsigned mark_answered(const struct session *s, uint32_t above, uint32_t caller, unsigned n, bool *answered)
+{
+	uint32_t ring = NO_ENTRY;
+	unsigned left = n, k = 0;
+
+	for (uint32_t i = above; i != NO_ENTRY && i != caller; i = session_walk_up(s, i, &ring)) {
+		if (session_call(s, i, &k) != caller || k == 0 || k > n || answered[k - 1])
+			continue;
+		answered[k - 1] = true;
+		left--;
+	}
+	return left;
+}
+
+int chat_unanswered(const struct session *s, uint32_t above, const char *end, struct reader *reader, struct buf *out)
+{
+	uint32_t caller = caller_above(s, above);
+	const struct gists *gists;
+
+	if (caller == NO_ENTRY)
+		return 0;
+	unsigned n = session_calls(s, caller);
+	bool few[64] = {0}, *many CLEANUP_FREE = n > sizeof few ? calloc(n, 1) : NULL;
+	bool *answered = n > sizeof few ? many : few;
+	if (!answered)
+		return -ENOMEM;
+	unsigned left = mark_answered(s, above, caller, n, answered);
+	int rc = left > 0 ? gists_of(s, caller, reader, &gists) : 0;
+	if (rc < 0 || left == 0)
+		return rc;
+	bool begun = false;
+	for (unsigned k = 1; k <= n; k++) {
+		if (answered[k - 1])
+			continue;
+		if (begun)
+			buf_adds(out, "- ");
+		else
+			begin_line(s, above, out);
+		begun = true;
+		add_code(gist_at(gists, reader, k), out);
+		buf_adds(out, end);
+	}
+	return buf_err(out);
+}
+
+/* --- commands of the user ----------------------------------------------------------- */
+
+int chat_bash(const struct session *s, uint32_t i, const struct record *r, struct buf *out)
+{
+	struct buf command CLEANUP_BUF = BUF_INIT;
+	double code;
+
+	buf_adds(&command, json_truthy(r->msg.exclude_from_context) ? "!!" : "!");
+	text_begin(r->msg.command, 2 * COMMAND_CHARACTERS, &command);
+	shorten(&command, 0, COMMAND_CHARACTERS);
+	if (buf_err(&command))
+		return buf_err(&command);
+	begin_line(s, above_of(s, i), out);
+	add_code(buf_span(&command), out);
+	if (json_truthy(r->msg.cancelled)) {
+		buf_adds(out, DOT CHAT_FAILED "cancelled");
+	} else if (json_double(r->msg.exit_code, &code)) {
+		buf_adds(out, code != 0 ? DOT CHAT_FAILED "exit " : DOT "exit ");
+		number_add(code, out);
+	}
+	chat_end_line(s, i, out);
+	return buf_err(out);
+}

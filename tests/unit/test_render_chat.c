@@ -1,0 +1,275 @@
+#include "render_fixture.h"
+
+#define ASSISTANT(id, parent, content, rest)                                                                           \
+	MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" content "]" rest)
+#define TEXT(text) "{\"type\":\"text\",\"text\":\"" text "\"}"
+#define CALL(id, name, arguments)                                                                                      \
+	"{\"type\":\"toolCall\",\"id\":\"" id "\",\"name\":\"" name "\",\"arguments\":" arguments "}"
+#define READ(id, path) CALL(id, "read", "{\"path\":\"" path "\"}")
+#define BASH(id, command) CALL(id, "bash", "{\"command\":\"" command "\"}")
+#define RESULT_AT(id, parent, time, call, rest)                                                                        \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent ",\"timestamp\":\"2026-01-0" time               \
+	"Z\",\"message\":{\"role\":\"toolResult\",\"toolName\":\"bash\",\"toolCallId\":\"" call "\"," rest "}}\n"
+/* 322 ms after MESSAGE, and all others. */
+#define RESULT(id, parent, call) RESULT_AT(id, parent, "2T03:04:06.000", call, "\"content\":[" TEXT("tool output") "]")
+#define FAILED(id, parent, call, text)                                                                                 \
+	RESULT_AT(id, parent, "2T03:04:06.000", call, "\"isError\":true,\"content\":[" TEXT(text) "]")
+#define MINUTE " · 2026-01-02 03:04Z · "
+
+static void chat_of(const char *lines, const char *prefix, struct buf *out)
+{
+	struct fixture f;
+
+	fixture_open(&f, lines, strlen(lines));
+	assert_int_equal(produce(&producer_chat_md, f.s, session_leaf(f.s), prefix, out), 0);
+	assert_non_null(buf_cstr(out));
+	fixture_close(&f);
+}
+
+/* What follows the title. */
+static void assert_chat(const char *lines, const char *want)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	chat_of(lines, "", &out);
+	assert_memory_equal(out.p, "# ", 2);
+	assert_string_equal(strchr(out.p, '\n') + 1, want);
+}
+
+static void title_is_the_heading(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	chat_of(HEADER USER("a", "null", "two\\nlines"), "", &out);
+	assert_string_equal(out.p, "# two lines\n\n## user" MINUTE "a\n\ntwo\nlines\n");
+	buf_reset(&out);
+	chat_of(HEADER USER("a", "null", "x") ENTRY("b", "\"a\"", "\"type\":\"session_info\",\"name\":\"Called\""), "",
+	        &out);
+	assert_string_equal(out.p, "# Called\n\n## user" MINUTE "a\n\nx\n");
+}
+
+static void what_was_said_and_a_line_for_each_call(void **state)
+{
+	(void)state;
+	assert_chat(HEADER USER("u", "null", "do it") ASSISTANT(
+			"a", "\"u\"",
+			"{\"type\":\"thinking\",\"thinking\":\"secret\"}," TEXT("one") "," TEXT("two") "," READ(
+			    "1", "x.c") "," CALL("2", "edit",
+	                                         "{\"path\":\"y\",\"oldText\":\"a\",\"newText\":"
+	                                         "\"b\\nc\"}"),
+			",\"stopReason\":\"toolUse\"") RESULT("r", "\"a\"", "1") RESULT("s", "\"r\"", "2")
+	                ASSISTANT("b", "\"s\"", BASH("3", "npm test"), ",\"stopReason\":\"toolUse\"")
+	                    RESULT("t", "\"b\"", "3") ASSISTANT("c", "\"t\"", TEXT("done"), ""),
+	            "\n## user" MINUTE "u\n\ndo it\n"
+	            "\n## assistant" MINUTE "a\n\none\n\ntwo\n"
+	            "\n- `read x.c` · 322 ms · r\n- `edit y +2 -1` · 322 ms · s\n- `bash npm test` · 322 ms · t\n"
+	            "\n## assistant" MINUTE "c\n\ndone\n");
+}
+
+static void failures_say_why(void **state)
+{
+	(void)state;
+	assert_chat(HEADER ASSISTANT("a", "null", BASH("1", "false") "," READ("2", "`"), ",\"stopReason\":\"toolUse\"")
+	                FAILED("r", "\"a\"", "1", "some output\\n\\nCommand exited with code 1")
+	                    FAILED("s", "\"r\"", "2", "\\nENOENT: no\\tfile\\nmore")
+	                        RESULT_AT("t", "\"s\"", "2T03:04:06.000", "2", "\"isError\":true,\"content\":[]"),
+	            "\n- `bash false` · \u2717 failed: Command exited with code 1 · 322 ms · r\n"
+	            "- `` read ` `` · \u2717 failed: ENOENT: no file · 322 ms · s\n"
+	            "- `` read ` `` · \u2717 failed: error · 322 ms · t\n");
+}
+
+static void assert_took(const char *lines, const char *want)
+{
+	char line[64];
+
+	snprintf(line, sizeof line, "\n- `read x`%s · r\n", want);
+	assert_chat(lines, line);
+}
+
+#define TOOK(time)                                                                                                     \
+	HEADER ASSISTANT("a", "null", READ("1", "x"), "") RESULT_AT("r", "\"a\"", time, "1", "\"content\":[]")
+
+static void how_long_it_took(void **state)
+{
+	(void)state;
+	assert_took(TOOK("2T03:04:05.679"), " · 1 ms");
+	assert_took(TOOK("2T03:04:06.878"), " · 1.2 s");
+	assert_took(TOOK("2T03:04:50.678"), " · 45 s");
+	assert_took(TOOK("2T03:07:05.678"), " · 3 min");
+	assert_took(TOOK("2T05:34:05.678"), " · 2.5 h");
+	assert_took(TOOK("2T03:04:05.678"), "");
+	assert_took(TOOK("2T03:04:05.000"), "");
+	assert_took(TOOK("4T03:04:05.678"), "");
+	assert_took(TOOK("X"), "");
+}
+
+static void calls_without_a_result(void **state)
+{
+	(void)state;
+	/* At the end they are in the back, else before the next message. */
+	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x") "," READ("2", "y") "," READ("3", "z"),
+	                             ",\"stopReason\":\"toolUse\"") RESULT("r", "\"a\"", "2"),
+	            "\n- `read y` · 322 ms · r\n- `read x`\n- `read z`\n");
+	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), ",\"stopReason\":\"aborted\"")
+	                ENTRY("m", "\"a\"", "\"type\":\"custom\"") USER("u", "\"m\"", "no"),
+	            "\n## assistant" MINUTE "a\n\n*\u2717 aborted*\n"
+	            "\n- `read x` · no result\n"
+	            "\n## user" MINUTE "u\n\nno\n");
+	/* Of what is on other branches nothing counts. */
+	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), "") RESULT("r", "\"a\"", "1") USER("u", "\"a\"", "y"),
+	            "\n- `read x` · no result\n\n## user" MINUTE "u\n\ny\n");
+	/* A result that no call on its path has. */
+	assert_chat(HEADER USER("u", "null", "y") RESULT("r", "\"u\"", "1"),
+	            "\n## user" MINUTE "u\n\ny\n\n- `bash` · r\n");
+}
+
+static void the_working_directory_is_not_said(void **state)
+{
+	(void)state;
+	assert_chat(HEADER ASSISTANT("a", "null",
+	                             READ("1", "/w/src/x") "," READ("2", "/work/x") "," READ("3", "/w/") "," BASH(
+					 "4", "cd /w && make") "," BASH("5", "cd /w/src && make"),
+	                             ",\"stopReason\":\"toolUse\""),
+	            "\n- `read src/x`\n- `read /work/x`\n- `read /w/`\n- `bash make`\n- `bash cd /w/src && make`\n");
+}
+
+static void very_many_calls(void **state)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	buf_adds(&lines, HEADER "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null," TIME
+	                        ",\"message\":{\"role\":\"assistant\",\"stopReason\":\"toolUse\",\"content\":[");
+	for (int i = 0; i < 100; i++)
+		buf_addf(&lines, "%s{\"type\":\"toolCall\",\"id\":\"%d\",\"name\":\"n%d\",\"arguments\":{}}",
+		         i ? "," : "", i, i);
+	buf_adds(&lines, "]}}\n");
+	for (int i = 0; i < 100; i += 2) {
+		char parent[8] = "a";
+		if (i > 0)
+			snprintf(parent, sizeof parent, "r%d", i - 2);
+		buf_addf(&lines,
+		         "{\"type\":\"message\",\"id\":\"r%d\",\"parentId\":\"%s\"," TIME
+		         ",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"%d\",\"content\":[]}}\n",
+		         i, parent, i);
+	}
+	buf_adds(&want, "# (no messages)\n\n");
+	for (int i = 0; i < 100; i += 2)
+		buf_addf(&want, "- `n%d` · r%d\n", i, i);
+	for (int i = 1; i < 100; i += 2)
+		buf_addf(&want, "- `n%d`\n", i);
+	chat_of(buf_cstr(&lines), "", &out);
+	assert_string_equal(out.p, buf_cstr(&want));
+}
+
+static void commands_of_the_user(void **state)
+{
+	(void)state;
+	assert_chat(
+	    HEADER MESSAGE("a", "null",
+	                   "\"role\":\"bashExecution\",\"command\":\"ls\\n-l\",\"output\":\"o\",\"exitCode\":0")
+		MESSAGE("b", "\"a\"",
+	                "\"role\":\"bashExecution\",\"command\":\"false\",\"exitCode\":1,\"excludeFromContext\":true")
+		    MESSAGE("c", "\"b\"", "\"role\":\"bashExecution\",\"command\":\"sleep 9\",\"cancelled\":true"),
+	    "\n- `!ls -l` · exit 0 · a\n- `!!false` · \u2717 exit 1 · b\n- `!sleep 9` · \u2717 cancelled · c\n");
+}
+
+static void marks(void **state)
+{
+	(void)state;
+	assert_chat(HEADER USER("u", "null", "x") ENTRY(
+			"c", "\"u\"", "\"type\":\"compaction\",\"summary\":\"long summary\",\"tokensBefore\":1234")
+	                ENTRY("b", "\"c\"", "\"type\":\"branch_summary\",\"summary\":\"more\",\"fromId\":\"u\"")
+	                    ENTRY("m", "\"b\"", "\"type\":\"branch_summary\",\"summary\":\"\",\"fromId\":\"u\""),
+	            "\n## user" MINUTE "u\n\nx\n"
+	            "\n*compaction · 1234 tokens before*" MINUTE "c\n"
+	            "\n*branch summary*" MINUTE "b\n");
+}
+
+static void custom_messages_if_displayed(void **state)
+{
+	(void)state;
+	assert_chat(
+	    HEADER ENTRY("a", "null",
+	                 "\"type\":\"custom_message\",\"customType\":\"note\",\"content\":\"seen\",\"display\":true")
+		ENTRY("b", "\"a\"",
+	              "\"type\":\"custom_message\",\"customType\":\"note\",\"content\":\"hidden\",\"display\":false")
+		    ENTRY("c", "\"b\"", "\"type\":\"custom\",\"customType\":\"x\",\"data\":1"),
+	    "\n## note" MINUTE "a\n\nseen\n");
+}
+
+static void how_messages_end(void **state)
+{
+	(void)state;
+	assert_chat(
+	    HEADER ASSISTANT("a", "null", TEXT("so"), ",\"stopReason\":\"error\",\"errorMessage\":\"429\\nslow\"")
+		ASSISTANT("b", "\"a\"", "", ",\"stopReason\":\"aborted\",\"errorMessage\":\"by you\"")
+		    ASSISTANT("c", "\"b\"", "", ",\"stopReason\":\"error\"")
+			ASSISTANT("d", "\"c\"", TEXT(" \\n"), ",\"stopReason\":\"stop\""),
+	    "\n## assistant" MINUTE "a\n\nso\n\n*\u2717 failed: 429*\n"
+	    "\n## assistant" MINUTE "b\n\n*\u2717 aborted: by you*\n"
+	    "\n## assistant" MINUTE "c\n\n*\u2717 failed*\n");
+}
+
+static void fences_and_pictures_and_labels(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	chat_of(
+	    HEADER MESSAGE("a", "null",
+	                   "\"role\":\"user\",\"content\":[" TEXT(
+			       "```c\\nint x;") ",{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\"}]")
+		ASSISTANT("s", "\"a\"", READ("1", "x"), ",\"stopReason\":\"toolUse\"") RESULT("r", "\"s\"", "1")
+		    ENTRY("l", "\"r\"", "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"here\"")
+			ENTRY("m", "\"l\"", "\"type\":\"label\",\"targetId\":\"r\",\"label\":\"there\""),
+	    "../../", &out);
+	assert_string_equal(strchr(out.p, '\n') + 1, "\n## user · 2026-01-02 03:04Z · [here] · a\n\n```c\nint x;\n```\n"
+	                                             "\n![image 1](../../entries/a/images/1.png)\n"
+	                                             "\n- `read x` · 322 ms · [there] · r\n");
+}
+
+static void assert_has(const char *lines, bool want)
+{
+	struct fixture f;
+
+	fixture_open(&f, lines, strlen(lines));
+	assert_int_equal(render_chat_has(f.s, session_leaf(f.s)), want);
+	fixture_close(&f);
+}
+
+static void there_is_none_without_anything_to_say(void **state)
+{
+	(void)state;
+	assert_has(HEADER, false);
+	assert_has(HEADER ENTRY("a", "null", "\"type\":\"model_change\""), false);
+	assert_has(HEADER ENTRY("a", "null", "\"type\":\"custom_message\",\"content\":\"x\",\"display\":false"), false);
+	assert_has(HEADER ENTRY("a", "null", "\"type\":\"custom_message\",\"content\":\"x\",\"display\":true"), true);
+	assert_has(HEADER ENTRY("a", "null", "\"type\":\"branch_summary\",\"summary\":\"\""), false);
+	assert_has(HEADER ENTRY("a", "null", "\"type\":\"message\""), false);
+	assert_has(HEADER MESSAGE("a", "null", "\"role\":\"system\",\"content\":\"x\""), false);
+	assert_has(HEADER ASSISTANT("a", "null", "", ",\"stopReason\":\"stop\""), false);
+	assert_has(HEADER ASSISTANT("a", "null", READ("1", "x"), ",\"stopReason\":\"stop\""), true);
+	assert_has(HEADER USER("a", "null", "x") ENTRY("b", "\"a\"", "\"type\":\"custom\""), true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(title_is_the_heading),
+	    cmocka_unit_test(what_was_said_and_a_line_for_each_call),
+	    cmocka_unit_test(failures_say_why),
+	    cmocka_unit_test(how_long_it_took),
+	    cmocka_unit_test(calls_without_a_result),
+	    cmocka_unit_test(the_working_directory_is_not_said),
+	    cmocka_unit_test(very_many_calls),
+	    cmocka_unit_test(commands_of_the_user),
+	    cmocka_unit_test(marks),
+	    cmocka_unit_test(custom_messages_if_displayed),
+	    cmocka_unit_test(how_messages_end),
+	    cmocka_unit_test(fences_and_pictures_and_labels),
+	    cmocka_unit_test(there_is_none_without_anything_to_say),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
