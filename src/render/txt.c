@@ -4,6 +4,7 @@
 #include "sessionfs/render/render.h"
 
 #include "text.h"
+#include "sessionfs/base/utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -128,8 +129,14 @@ int render_resume(const struct session *s, struct span path, struct buf *out)
 		return buf_err(&cwd);
 	buf_adds(out,
 	         "#!/bin/sh\n# Goes on with this session, where it was started. What is given here is given to pi.\n");
-	if (cwd.n == 0 || memchr(cwd.p, '\0', cwd.n)) {
-		buf_adds(out, "echo 'resume: the session does not say where it was started' >&2\nexit 1\n");
+	const char *why = NULL;
+	if (cwd.n == 0 || memchr(cwd.p, '\0', cwd.n))
+		why = "the session does not say where it was started";
+	/* Node.js would give pi another path, at which pi begins a new session. */
+	else if (utf8_prefix(path) < path.n)
+		why = "pi cannot open the session file: its path is not UTF-8";
+	if (why) {
+		buf_addf(out, "echo 'resume: %s' >&2\nexit 1\n", why);
 		return buf_err(out);
 	}
 	buf_adds(out, "cd -P -- ");

@@ -22,11 +22,11 @@ for i, name in enumerate(NAMES):
     cwd = json.dumps(os.fsdecode(os.path.join(cwds, name)), ensure_ascii=False).encode("utf-8", "surrogateescape")
     with open(os.path.join(src, b"--odd--", b"%02d " % i + name + b".jsonl"), "wb") as f:
         f.write(b'{"type":"session","version":3,"id":"n%02d","timestamp":"2026-03-02T09:15:03.460Z","cwd":%s}\n' % (i, cwd))
-for name, cwd in [("gone", "/no such/directory"), ("none", None), ("number", 7), ("empty", ""), ("dash", "-"), ("nul", os.fsdecode(cwds) + "\0"),
+for name, cwd in [("odd", os.fsdecode(os.path.join(cwds, NAMES[-1]))), ("gone", "/no such/directory"), ("none", None), ("number", 7), ("empty", ""), ("dash", "-"), ("nul", os.fsdecode(cwds) + "\0"),
                   ("file", "/etc/passwd"), ("here", "-r"), ("home", "~")]:
     header = {"type": "session", "version": 3, "id": name, "timestamp": "2026-03-02T09:15:03.460Z", "cwd": cwd}
-    with open(os.path.join(src, b"--odd--", os.fsencode(name) + b".jsonl"), "w") as f:
-        f.write(json.dumps({k: v for k, v in header.items() if v is not None}) + "\n")
+    with open(os.path.join(src, b"--odd--", os.fsencode(name) + b".jsonl"), "w", errors="surrogateescape") as f:
+        f.write(json.dumps({k: v for k, v in header.items() if v is not None}, ensure_ascii=False) + "\n")
 END
 cat >"$T/check.py" <<'END'
 import os, subprocess, sys
@@ -41,7 +41,10 @@ for link in sorted(os.listdir(mnt + b"/sessions")):
     if os.path.exists(ran):
         os.unlink(ran)
     run = subprocess.run([*sh, s + b"/resume", "-p", "it's \\ \n", ""], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/")
-    if link[:1] != b"n" or link in (b"none", b"number", b"nul"):
+    if link == b"odd":
+        continue
+    # To pi, each byte that is not UTF-8 in a path is U+FFFD: it would begin another session.
+    if link[:1] != b"n" or link in (b"none", b"number", b"nul") or b"\xff" in path:
         assert run.returncode != 0 and run.stderr and not run.stdout and not os.path.exists(ran), (link, run)
         continue
     assert run.returncode == 0 and not run.stderr and not run.stdout, (link, run)
@@ -50,7 +53,7 @@ for link in sorted(os.listdir(mnt + b"/sessions")):
     assert cwd == os.path.realpath(os.path.dirname(src)) + b"/cwd/" + name, (link, cwd)
     assert args == b"--session\0" + path[:-1] + b"\0-p\0it's \\ \n\0\0", (link, args)
     n += 1
-assert n == 17, n
+assert n == 16, n
 END
 python3 "$T/make.py" "$T/src" "$T/cwd"
 for o in "" "-oro"; do
@@ -63,6 +66,9 @@ for o in "" "-oro"; do
 	done
 	# A directory without a slash in front is looked for where one is.
 	(cd "$T" && mkdir -p ./-r && "$T/mnt/sessions/here/resume" && is "$T/-r" "$(head -n 1 "$RAN")" "a relative directory")
+	"$T/mnt/sessions/odd/resume" && is "$T/cwd/"$'bad\xff\x81\x88' "$(head -n 1 "$RAN")" "a directory that is not UTF-8"
+	refused=$(grep -rlaF 'is not UTF-8' "$T"/mnt/projects/*/*/resume)
+	fails 1 "its path is not UTF-8" "$refused"
 	is "$(stat -Lc %y "$T/mnt/sessions/gone/session.jsonl")" "$(stat -Lc %y "$T/mnt/sessions/gone/resume")" "mtime of resume"
 	is "$(stat -Lc %y "$T/mnt/sessions/gone/session.jsonl")" "$(stat -Lc %y "$T/mnt/sessions/gone/path")" "mtime of path"
 	is "555 444" "$(stat -Lc %a "$T/mnt/sessions/gone/resume" "$T/mnt/sessions/gone/path" | xargs)" "modes"
