@@ -36,6 +36,19 @@ ends() { # WHAT MOST COMMAND...: it ends, and its lines are no more than that
 	[ "$(names)" -le "$2" ] || die "$1: $(names) names, more than $2"
 	[ "$(names)" -gt 0 ] || die "$1: nothing"
 }
+copies() { # WHAT DIRECTORY...: zip -r and cp -rL of them end, with no more than a few times the names that they have
+	local what=$1 plain
+	shift
+	# Behind a link of a query there is the directory of an entry.
+	plain=$(find "$@" -follow | wc -l)
+	[ "$plain" -gt 20 ] || die "$what: only $plain names"
+	(cd "$T/mnt" && timeout 60 zip -qr "$T/zip.zip" "${@#"$T/mnt/"}") || die "zip -r of $what ended with $?"
+	mkdir "$T/copy"
+	timeout 60 cp -rL "$@" "$T/copy" || die "cp -rL of $what ended with $?"
+	is "$plain" "$(find "$T/copy" -mindepth 1 | wc -l)" "cp -rL of $what"
+	[ "$(python3 -m zipfile -l "$T/zip.zip" | wc -l)" -le $((plain + 1)) ] || die "zip -r of $what: too many names"
+	rm -rf "$T/copy" "$T/zip.zip"
+}
 samples "$T/src"
 cp -r "$ROOT/tests/data/broken" "$T/broken"
 for s in src broken; do
@@ -50,13 +63,11 @@ for s in src broken; do
 		ends "rg -L $d" $((8 * files)) rg -uuuL --files "$d"
 		ends "tar -h $d" $((8 * plain)) sh -c 'tar -chf - -C "$1" . | tar -t' sh "$d"
 	done
-	d=$(find "$T"/mnt/projects -name entries -printf '%h\n' | head -n 1)
-	[ $s != src ] || d=$T/mnt/$FORECAST
-	plain=$(find "$d" | wc -l)
-	(cd "$d" && timeout 60 zip -qr "$T/zip.zip" .) || die "zip -r"
-	timeout 60 cp -rL "$d" "$T/copy" || die "cp -rL"
-	[ "$(find "$T/copy" | wc -l)" -le $((8 * plain)) ] || die "cp -rL: $(find "$T/copy" | wc -l) names, of $plain"
-	[ "$(python3 -m zipfile -l "$T/zip.zip" | wc -l)" -le $((8 * plain)) ] || die "zip -r: too many names"
-	rm -rf "$T/copy" "$T/zip.zip"
+	# Copies of several sessions at once, and of what a query found.
+	mapfile -t dirs < <(find "$T/mnt/projects" -name entries -printf '%h\n' | sort | head -n 4)
+	[ $s != src ] || dirs=("$T/mnt/$FORECAST" "$T"/mnt/projects/home-ada-notes/*)
+	[ ${#dirs[@]} -gt 2 ] || die "${#dirs[@]} sessions of $s"
+	copies "sessions of $s" "${dirs[@]}"
+	copies "a query in $s" "$T/mnt/search/role:user"
 	umount_fs "$T/mnt"
 done
