@@ -1,0 +1,109 @@
+"""Sessions in directories with odd names, and what the real pi does when they are resumed.
+
+    resume.py make T     session files in T/src, their directories in T/cwd
+    resume.py check T    resumes each of them in the mount T/mnt
+"""
+import http.server
+import json
+import os
+import subprocess
+import sys
+import threading
+
+NAMES = [b"plain", b"two words", b"it's", b'"quoted"', b"$HOME `id`", b"a\nb", b"end\n", b"-x", b"back\\slash", b"\xc3\xa9"]
+MESSAGE = {"type": "message", "id": "aaaa0001", "parentId": None, "timestamp": "2026-03-02T09:15:03.460Z",
+           "message": {"role": "user", "content": [{"type": "text", "text": "the old words"}], "timestamp": 1}}
+T = os.fsencode(sys.argv[2])
+SOURCE = T + b"/src/--odd--/"
+
+
+def make():
+    os.makedirs(SOURCE)
+
+    def put(name, id, cwd):
+        header = {"type": "session", "version": 3, "id": id, "timestamp": "2026-03-02T09:15:03.460Z", "cwd": cwd}
+        with open(SOURCE + name + b".jsonl", "wb") as f:
+            for o in (header, MESSAGE):
+                f.write(json.dumps({k: v for k, v in o.items() if k != "cwd" or v is not None}).encode() + b"\n")
+
+    for i, name in enumerate(NAMES):
+        os.makedirs(T + b"/cwd/" + name)
+        put(name, f"n{i:02}", (T + b"/cwd/" + name).decode())
+    put(b"gone", "gone", "/no such/directory")
+    put(b"none", "none", None)
+    put(b"not UTF-8 \xff", "odd", (T + b"/cwd/plain").decode())
+
+
+class Model(http.server.BaseHTTPRequestHandler):
+    """Asks for the working directory in hex, and is done when it knows it."""
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        said = json.loads(self.rfile.read(int(self.headers["content-length"])))["messages"]
+        self.server.said.append(said)
+        command = {"command": "pwd -P | od -An -v -tx1 | tr -d ' \\n'"}
+        call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "bash", "arguments": json.dumps(command)}}
+        done = said[-1]["role"] == "tool"
+        delta = {"role": "assistant", "content": "done here"} if done else {"role": "assistant", "tool_calls": [call]}
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        for d, reason in ((delta, None), ({}, "stop" if done else "tool_calls")):
+            choice = {"index": 0, "delta": d, "finish_reason": reason}
+            chunk = {"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [choice]}
+            self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+        self.wfile.write(b"data: [DONE]\n\n")
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def files():
+    return {os.path.join(d, f): read(os.path.join(d, f)) for top in (T + b"/src", T + b"/cwd") for d, _, fs in os.walk(top) for f in fs}
+
+
+def check():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    server.said = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    os.makedirs(T + b"/agent")
+    os.makedirs(T + b"/home")
+    provider = {"baseUrl": f"http://127.0.0.1:{server.server_port}/v1", "api": "openai-completions", "apiKey": "k", "models": [{"id": "m"}]}
+    with open(T + b"/agent/models.json", "w") as f:
+        json.dump({"providers": {"fake": provider}}, f)
+    env = {**os.environ, "PI_CODING_AGENT_DIR": os.fsdecode(T + b"/agent"), "HOME": os.fsdecode(T + b"/home"), "PI_OFFLINE": "1"}
+
+    def resume(id):
+        server.said.clear()
+        return subprocess.run([T + b"/mnt/sessions/" + id.encode() + b"/resume", "--provider", "fake", "--model", "m", "-p", "go on"],
+                              env=env, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+
+    before = files()
+    for i, name in enumerate(NAMES):
+        id, file = f"n{i:02}", SOURCE + name + b".jsonl"
+        run = resume(id)
+        assert run.returncode == 0 and b"done here" in run.stdout, (name, run)
+        old, new = before[file], read(file)
+        assert new.startswith(old) and len(new) > len(old), (name, "is not what pi appended to")
+        added = [json.loads(line) for line in new[len(old):].splitlines()]
+        where = [o["message"]["content"][0]["text"] for o in added if o.get("message", {}).get("role") == "toolResult"]
+        assert [bytes.fromhex(w.strip()) for w in where] == [os.path.realpath(T) + b"/cwd/" + name + b"\n"], (name, where)
+        assert "the old words" in json.dumps(server.said[0]), (name, "pi did not know what was said")
+        assert read(T + b"/mnt/sessions/" + id.encode() + b"/last/text.md") == b"done here\n", name
+        before[file] = new
+        print("ok", name)
+    for id, why in (("gone", b""), ("none", b"does not say where"), ("odd", b"not UTF-8")):
+        run = resume(id)
+        assert run.returncode != 0 and run.stderr and why in run.stderr and not server.said, (id, run)
+        print("ok", id)
+    assert files() == before, "other files have changed"
+    # Nor is there a session where pi keeps its own.
+    assert not [f for _, _, fs in os.walk(T + b"/agent") for f in fs if f.endswith(b".jsonl")]
+    print(len(NAMES) + 3, "sessions resumed or refused as they should be")
+
+
+make() if sys.argv[1] == "make" else check()
