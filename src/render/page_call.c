@@ -48,7 +48,10 @@ static bool show_diff(struct page *g, const struct tool_use *u, const char *file
 	if (json_raw(u->arguments).n > READ_MOST)
 		return false;
 	buf_reset(g->text);
-	if (tool_diff(u, g->text, &added, &removed) < 0 || g->text->n == 0)
+	int rc = tool_diff(u, g->text, &added, &removed);
+	if (rc < 0)
+		g->out->err = rc;
+	if (rc < 0 || g->text->n == 0)
 		return false;
 	page_diff(g, file);
 	return true;

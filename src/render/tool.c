@@ -100,10 +100,12 @@ static bool fits_on_line(struct json_value path)
 	if (path.text.n > 6 * TOOL_PATH)
 		return false;
 	json_decode(path.text, JSON_CLEAN, &text);
+	if (text.n == 0 || text.n > TOOL_PATH || text.p[0] == ' ' || text.p[text.n - 1] == ' ')
+		return false;
 	for (size_t i = 0; i < text.n; i++)
-		if ((unsigned char)text.p[i] < 0x20 || text.p[i] == 0x7f)
+		if ((unsigned char)text.p[i] < 0x20 || text.p[i] == 0x7f || (text.p[i] == ' ' && text.p[i + 1] == ' '))
 			return false;
-	return text.n > 0 && text.n <= TOOL_PATH;
+	return true;
 }
 
 static struct json_value take(const struct arguments *a, enum key key, struct tool_use *u)
@@ -512,7 +514,7 @@ static void add_patched(struct json_value patch, struct buf *out)
 			buf_addc(out, ' ');
 			size_t start = out->n;
 			buf_add(out, p + n, (size_t)(eol - p) - n);
-			shorten(out, start, GIST_CHARACTERS);
+			shorten(out, start, TOOL_PATH);
 			return;
 		}
 	}
@@ -599,7 +601,7 @@ void tool_gist(const struct tool_use *u, struct buf *out)
 	}
 	if (u->path.kind || u->command.kind) {
 		buf_addc(out, ' ');
-		add_short(u->command.kind ? u->command : u->path, GIST_CHARACTERS, out);
+		add_short(u->command.kind ? u->command : u->path, u->command.kind ? GIST_CHARACTERS : TOOL_PATH, out);
 	}
 	if (u->form == TOOL_PATCH)
 		add_patched(u->content, out);

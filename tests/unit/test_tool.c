@@ -101,6 +101,11 @@ static const struct sample samples[] = {
     {"\"write\"", "{\"path\":\"a.c\",\"content\":{\"a\":1}}", "write a.c", "",
      "{\n  \"content\": {\n    \"a\": 1\n  }\n}"},
     {"\"read\"", "{\"path\":\"a.c\"}", "read a.c", "", ""},
+    /* a path that the line above does not have exactly */
+    {"\"read\"", "{\"path\":\"a b\"}", "read a b", "", ""},
+    {"\"read\"", "{\"path\":\"a  b\"}", "read a b", "", "{\n  \"path\": \"a  b\"\n}"},
+    {"\"read\"", "{\"path\":\" a\"}", "read a", "", "{\n  \"path\": \" a\"\n}"},
+    {"\"read\"", "{\"path\":\"a \"}", "read a", "", "{\n  \"path\": \"a \"\n}"},
     {"\"read\"", "{\"path\":\"a.c\",\"offset\":10,\"limit\":11}", "read a.c:10-20", "", ""},
     {"\"read\"", "{\"path\":\"a.c\",\"limit\":11}", "read a.c:1-11", "", ""},
     {"\"read\"", "{\"path\":\"a.c\",\"offset\":10}", "read a.c:10", "", ""},
@@ -166,6 +171,26 @@ static void values_of_a_form(void **state)
 	tool_read(value("\"read\""), value("{\"offset\":1}"), &u);
 	assert_int_equal(u.form, TOOL_OTHER);
 	assert_int_equal(u.first, 0);
+}
+
+/* What the rest leaves out, the gist says. */
+static void paths_are_said_whole(void **state)
+{
+	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
+
+	(void)state;
+	for (int n = TOOL_PATH - 1; n <= TOOL_PATH + 1; n++) {
+		struct buf path CLEANUP_BUF = BUF_INIT, json CLEANUP_BUF = BUF_INIT, gist CLEANUP_BUF = BUF_INIT,
+				rest CLEANUP_BUF = BUF_INIT;
+		for (int i = 0; i < n; i++)
+			buf_addc(&path, (char)('a' + i % 26));
+		buf_addf(&json, "{\"path\":\"%s\"}", buf_cstr(&path));
+		tool_read(value("\"read\""), value(buf_cstr(&json)), &u);
+		tool_gist(&u, &gist);
+		tool_rest(&u, &rest);
+		assert_true((strstr(buf_cstr(&gist), path.p) != NULL) == (n <= TOOL_PATH));
+		assert_true((rest.n == 0) == (n <= TOOL_PATH));
+	}
 }
 
 /* Whatever an argument is, the gist is a short line. */
@@ -426,8 +451,13 @@ static void languages(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(forms),     cmocka_unit_test(values_of_a_form), cmocka_unit_test(gist_is_one_short_line),
-	    cmocka_unit_test(diffs),     cmocka_unit_test(random_diffs),     cmocka_unit_test(large_diffs),
+	    cmocka_unit_test(forms),
+	    cmocka_unit_test(values_of_a_form),
+	    cmocka_unit_test(paths_are_said_whole),
+	    cmocka_unit_test(gist_is_one_short_line),
+	    cmocka_unit_test(diffs),
+	    cmocka_unit_test(random_diffs),
+	    cmocka_unit_test(large_diffs),
 	    cmocka_unit_test(languages),
 	};
 

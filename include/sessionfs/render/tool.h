@@ -53,11 +53,11 @@ void tool_lines(const struct tool_use *u, struct buf *out);
 
 /* Appends what it did as one line of at most TOOL_GIST characters, without a newline: `edit src/a.ts +4 -1`,
  * `bash npm test`, `read src/b.c:10-20`, `write src/c.c, 12 lines`. */
-#define TOOL_GIST 256
+#define TOOL_GIST 288
 void tool_gist(const struct tool_use *u, struct buf *out);
 
 /* Appends as JSON, laid out as by json_pretty, the arguments that path, command, content, lines and diff do not say;
- * nothing if there are none. A path that cannot be read whole on one line of TOOL_PATH bytes is among them. Who shows
+ * nothing if there are none. A path that the gist cannot say exactly in TOOL_PATH bytes is among them. Who shows
  * nothing of the form itself, such as a diff that is empty, sets `shown` to 0 and gets all arguments. */
 #define TOOL_PATH 200
 void tool_rest(const struct tool_use *u, struct buf *out);
