@@ -387,34 +387,15 @@ static int search_from(struct batch *b, struct matcher *m, const struct session 
 	return rc;
 }
 
-/* The newest time of the entries from number `from` on that count for it (render_note_active). */
-static int find_active(const struct session *x, uint32_t from, double *active)
-{
-	struct reader reader CLEANUP_READER = READER_INIT;
-	int rc = 0;
-	for (uint32_t i = from; rc == 0 && i < session_count(x); i++) {
-		const struct entry *e = session_entry(x, i);
-		struct record r;
-		if (e->role != ROLE_USER && e->role != ROLE_ASSISTANT)
-			continue;
-		rc = session_read(x, i, &reader, &r);
-		if (rc == 0)
-			render_note_active(&r, active);
-	}
-	return rc;
-}
-
-/* What the answer says of a session whatever is found in it. `before`: what was found when it had fewer entries. */
-static int describe(const struct slot_state *of, const struct session *x, const struct finds *before, struct finds *f)
+/* What the answer says of a session whatever is found in it. */
+static int describe(const struct slot_state *of, const struct session *x, struct finds *f)
 {
 	f->slot = of->slot;
 	f->project = of->project_name;
 	f->stem = of->stem;
 	f->file = of->file;
-	f->active = before ? before->active : 0;
-	int rc = find_active(x, before ? before->entries : 0, &f->active);
-	f->modified = fact_time(render_modified(x, f->active));
-	return rc < 0 ? rc : render_title(x, &f->title);
+	f->modified = fact_time(render_modified(x));
+	return render_title(x, &f->title);
 }
 
 static bool is_wanted(const struct batch *b, const struct slot_state *of, const struct finds *f)
@@ -449,7 +430,7 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 {
 	struct finds *f CLEANUP(finds_put_held) = finds_new();
 	const struct finds *before = still_true(r, x);
-	int rc = f ? describe(&b->all[r - b->a->rows], x, before, f) : -ENOMEM;
+	int rc = f ? describe(&b->all[r - b->a->rows], x, f) : -ENOMEM;
 	if (rc < 0)
 		return rc;
 	r->modified = f->modified;

@@ -17,7 +17,6 @@
 
 /* What is collected. */
 struct gather {
-	double active;
 	uint32_t messages;
 	struct render_usage usage;
 	struct tally uses; /* struct fact_use, by the bytes of the day and the model */
@@ -60,10 +59,8 @@ static int gather_usage(const struct session *s, uint32_t i, const struct record
 static int gather_entry(const struct session *s, uint32_t i, const struct record *r, struct gather *g)
 {
 	size_t before = g->model.n;
-	if (r->type == RECORD_MESSAGE) {
+	if (r->type == RECORD_MESSAGE)
 		g->messages += !(session_entry(s, i)->flags & ENTRY_NO_MESSAGE);
-		render_note_active(r, &g->active);
-	}
 	part_model(r, &g->model);
 	/* The last one counts. */
 	if (before > 0 && g->model.n > before) {
@@ -185,7 +182,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	    .ctime = st->st_ctim,
 	    .memory = size,
 	    .of = {.created = created,
-	           .modified = fact_time(render_modified(s, g->active)),
+	           .modified = fact_time(render_modified(s)),
 	           .entries = session_count(s),
 	           .messages = g->messages,
 	           .has_usage = g->uses.n > 0,

@@ -17,7 +17,7 @@ struct finds {
 	atomic_uint refs;
 	uint32_t slot;
 	uint32_t entries, relinks;         /* of its index then */
-	double active, modified;           /* render_modified; as sessions.tsv says it; ms */
+	double modified;                   /* as sessions.tsv says it; ms */
 	const char *project, *stem, *file; /* the catalog's */
 	struct found_list found;
 	bool undated;          /* what is found holds for this time of the file alone */

@@ -326,7 +326,6 @@ struct info {
 	struct tally roles;  /* size_t */
 	struct tally models; /* struct render_usage */
 	struct render_usage usage;
-	double active; /* newest time of a user or assistant message, in ms; 0: none */
 	struct buf name;
 };
 
@@ -376,7 +375,6 @@ static int info_collect(const struct session *s, struct info *info)
 		if (rc < 0)
 			return rc;
 		if (r.type == RECORD_MESSAGE) {
-			render_note_active(&r, &info->active);
 			rc = count_role(info, &r);
 		}
 		if (rc == 0 && part_usage(&r).kind != JSON_NONE)
@@ -509,7 +507,7 @@ int render_info_json(const struct session *s, const char *file, struct buf *out)
 		return rc;
 	object_count(&o, "version", (size_t)session_version(s));
 	object_date(&o, "created", render_created(s));
-	object_date(&o, "modified", render_modified(s, info.active));
+	object_date(&o, "modified", render_modified(s));
 	add_parent(&o, session_header(s));
 	if (session_leaf(s) != NO_ENTRY) {
 		buf_reset(text);

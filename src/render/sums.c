@@ -15,17 +15,6 @@ double render_time(struct json_value v)
 	return t == NO_TIME ? NAN : (double)t;
 }
 
-void render_note_active(const struct record *r, double *active)
-{
-	if ((r->role != ROLE_USER && r->role != ROLE_ASSISTANT) || r->msg.content.kind == JSON_NONE)
-		return;
-	double t;
-	if (!json_double(r->msg.timestamp, &t))
-		t = render_time(r->timestamp);
-	if (t > *active)
-		*active = t;
-}
-
 double render_created(const struct session *s)
 {
 	return render_time(session_header(s)->timestamp);
@@ -39,11 +28,11 @@ static double mtime_ms(struct timespec t)
 	return whole > ms ? whole - 1 : whole;
 }
 
-double render_modified(const struct session *s, double active)
+double render_modified(const struct session *s)
 {
 	double created = render_created(s);
-	if (active > 0)
-		return active;
+	if (session_active(s) > 0)
+		return session_active(s);
 	return session_header(s)->timestamp.kind == JSON_STRING && !isnan(created) ? created
 	                                                                           : mtime_ms(session_stat(s)->st_mtim);
 }

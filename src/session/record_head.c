@@ -101,6 +101,8 @@ static void parse_message(struct head_scan *s, const struct record *r)
 
 	finish_role(s->head, r->msg.role);
 	s->head->tool_call_id = r->msg.tool_call_id;
+	s->head->message_time = r->msg.timestamp;
+	s->head->has_content = r->msg.content.kind != JSON_NONE;
 	s->ending = (struct ending){r->msg.stop_reason, r->msg.is_error, r->msg.cancelled, r->msg.exit_code};
 	s->said = false;
 	see_text(s, r->msg.content);
@@ -496,6 +498,8 @@ static const char *message_at(struct head_scan *s, const char *p)
 			p = value_at(s, p, &s->role);
 		else if (IS(key, "toolCallId"))
 			p = value_at(s, p, &s->head->tool_call_id);
+		else if (IS(key, "timestamp"))
+			p = any_at(s, p, &s->head->message_time);
 		else if ((ending = ending_of(s, key)))
 			p = any_at(s, p, ending);
 		else
@@ -589,9 +593,11 @@ static void finish_head(struct head_scan *s)
 			head->role = ROLE_TOOL_RESULT;
 		else
 			finish_role(head, s->role);
+		head->has_content = s->content;
 		finish_message(s);
 		return;
 	}
+	head->message_time.kind = JSON_NONE;
 	head->message_missing = head->type == RECORD_MESSAGE;
 	head->tool_call_id.kind = JSON_NONE;
 	head->calls = head->images = 0;
@@ -601,7 +607,9 @@ static void finish_head(struct head_scan *s)
 static inline void head_reset(struct record_head *head)
 {
 	head->kind = JSON_NONE;
-	head->falsy = head->message_missing = head->old_custom = head->failed = head->silent = false;
+	head->falsy = head->message_missing = head->old_custom = head->failed = head->silent = head->has_content =
+	    false;
+	head->message_time.kind = JSON_NONE;
 	head->type = RECORD_OTHER;
 	head->role = ROLE_NONE;
 	head->id.kind = head->parent_id.kind = head->timestamp.kind = JSON_NONE;

@@ -160,6 +160,28 @@ static bool take_label(struct scan *sc, struct entry *e, const struct record_hea
 	return refs_add(&sc->s->labels, sc->s->at.count, usable ? &key : NULL) || fail(sc, -ENOMEM);
 }
 
+/* When a message was said for pi's list of sessions, ms: a time that is no number is that of its entry. */
+static double message_time(const struct record_head *head, const struct entry *e)
+{
+	double t;
+
+	if (json_double(head->message_time, &t))
+		return t;
+	if (head->timestamp.kind == JSON_NULL || head->timestamp.kind == JSON_FALSE ||
+	    head->timestamp.kind == JSON_TRUE)
+		return head->timestamp.kind == JSON_TRUE;
+	return e->time == NO_TIME ? 0 : (double)e->time;
+}
+
+static void note_active(struct session *s, const struct record_head *head, const struct entry *e)
+{
+	if ((head->role != ROLE_USER && head->role != ROLE_ASSISTANT) || !head->has_content)
+		return;
+	double t = message_time(head, e);
+	if (t > s->at.active)
+		s->at.active = t;
+}
+
 static bool take_object(struct scan *sc, struct entry *e, const struct record_head *head)
 {
 	struct session *s = sc->s;
@@ -180,6 +202,7 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 	if (head->type == RECORD_SESSION_INFO)
 		s->at.info = s->at.count;
 	s->at.edits |= head->type == RECORD_CONTEXT_EDIT;
+	note_active(s, head, e);
 	uint32_t parts = head->calls > head->images ? head->calls : head->images;
 	if (parts >= node_parts(s->at.count) && !add_fault(sc, e, REASON_TOO_MANY_PARTS))
 		return false;

@@ -533,6 +533,11 @@ bool session_has_edits(const struct session *s)
 	return s->at.edits;
 }
 
+double session_active(const struct session *s)
+{
+	return s->at.active;
+}
+
 uint32_t session_position(const struct session *s)
 {
 	uint32_t leaf = session_leaf(s);

@@ -160,6 +160,7 @@ struct extent {
 	uint32_t count; /* entries */
 	uint32_t last;  /* v1: the newest entry with an id */
 	uint32_t info;  /* the newest session_info */
+	double active;  /* session_active */
 	bool edits;     /* there is a context_edit */
 	enum tail tail;
 	enum reason torn; /* why the tail is none */

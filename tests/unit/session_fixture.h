@@ -145,6 +145,28 @@ static inline void describe(const struct session *s, struct buf *out)
 	}
 }
 
+/* session_active, by reading every record. */
+static inline double newest_said(const struct session *s)
+{
+	CLEANUP_LINE struct line line = LINE_INIT;
+	double newest = 0;
+
+	for (uint32_t i = 0; i < session_count(s); i++) {
+		struct record r;
+		double t = 0;
+		assert_int_equal(session_load(s, i, &line, &r), 0);
+		if ((r.role != ROLE_USER && r.role != ROLE_ASSISTANT) || r.msg.content.kind == JSON_NONE)
+			continue;
+		if (!json_double(r.msg.timestamp, &t) && r.timestamp.kind == JSON_TRUE)
+			t = 1;
+		else if (!json_double(r.msg.timestamp, &t) && record_time(r.timestamp) != NO_TIME)
+			t = (double)record_time(r.timestamp);
+		if (t > newest)
+			newest = t;
+	}
+	return newest;
+}
+
 static inline void assert_text(const struct buf *b, const char *text)
 {
 	if (b->n != strlen(text) || (b->n && memcmp(b->p, text, b->n) != 0))

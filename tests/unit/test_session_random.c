@@ -365,6 +365,7 @@ static void assert_same_as_at_once(const struct session *s, const struct buf *te
 	assert_int_equal(open_bytes(&f, text->p, text->n), 0);
 	describe(s, &grown);
 	describe(f.s, &at_once);
+	assert_true(session_active(s) == newest_said(f.s));
 	buf_addc(&grown, '\0');
 	buf_addc(&at_once, '\0');
 	assert_string_equal(grown.p, at_once.p);

@@ -53,10 +53,9 @@ void render_usage_sum(struct render_usage *u, const struct render_usage *more);
 /* sums.c: what is said of a whole session. Times are in ms since 1970, NAN if there is none. */
 /* new Date(v).getTime() */
 double render_time(struct json_value v);
-/* When the session was begun, and changed last: by *active, the newest time of all its records (0: none was seen). */
+/* When the session was begun, and changed last. */
 double render_created(const struct session *s);
-double render_modified(const struct session *s, double active);
-void render_note_active(const struct record *r, double *active);
+double render_modified(const struct session *s);
 /* Appends "provider/model" of what the usage was for, "unknown" without. */
 void render_usage_model(const struct record *r, enum json_decode how, struct buf *out);
 

@@ -126,8 +126,10 @@ struct record_head {
 	enum record_role role;
 	struct json_value id, parent_id, timestamp, target_id, label, name, summary, version, tool_call_id;
 	struct json_value first_kept_entry_id, first_kept_entry_index;
-	unsigned calls;  /* toolCall blocks seen (counting from 1) */
-	unsigned images; /* image blocks */
+	struct json_value message_time; /* message.timestamp */
+	bool has_content;               /* message.content is there */
+	unsigned calls;                 /* toolCall blocks seen (counting from 1) */
+	unsigned images;                /* image blocks */
 };
 
 /* Reads the head of a line. on_call (may be NULL) is called for each toolCall block of an assistant's message, in

@@ -158,6 +158,10 @@ uint32_t session_entry_by_id(const struct session *s, struct json_value id);
 /* Whether there is a context_edit anywhere in the file. */
 bool session_has_edits(const struct session *s);
 
+/* The newest time of a message of the user or the assistant, ms since 1970, as pi takes it for its list of sessions; 0:
+ * there is none. */
+double session_active(const struct session *s);
+
 /* The newest entry of the file, as for pi after a reload; NO_ENTRY if there is none. */
 uint32_t session_leaf(const struct session *s);
 /* The leaf itself or its nearest conversation ancestor: where branches/current points; NO_ENTRY if none. */
