@@ -35,3 +35,11 @@ rm "$T/asked"
 echo "install: E: Unable to locate package gcc" >"$T/says"
 fails 1 "Unable to locate package gcc.*apt-get install .* failed" "${setup[@]}"
 is "update install" "$(paste -sd ' ' "$T/asked")" "what was asked of an apt-get that cannot do it"
+
+# What only some tests want may not be had: that is said, and no failure.
+cat >"$T/bin/apt-get" <<'EOF'
+#!/bin/bash
+[[ " $* " != *" chromium "* ]] || { echo "E: Unable to locate package chromium" >&2 && exit 100; }
+EOF
+out=$(env PATH="$T/bin" "$ROOT/scripts/setup" check 2>&1) || die "setup failed for want of chromium: $out"
+matches "Unable to locate package chromium.*without chromium, the tests" "$out" "what is said of it"

@@ -1,0 +1,117 @@
+// node index.mjs CHROMIUM DIRECTORY MOUNT EMPTY: called by index.sh, which see. EMPTY is a mount without sessions.
+import fs from "node:fs";
+import { start } from "./browser.mjs";
+import { fileBase, is, ok, quiet, sessions, steps } from "./check.mjs";
+
+const [chromium, work, mount, empty] = process.argv.slice(2);
+const browser = await start(chromium, work);
+const all = sessions(mount);
+const url = `${fileBase(mount)}html/index.html`;
+
+const table = () => ({
+	head: [...document.querySelectorAll("#list thead th")].map((th) => th.textContent),
+	rows: [...document.querySelectorAll("#list tbody tr")].map((tr) => ({
+		link: decodeURIComponent(tr.querySelector("a[href]").pathname),
+		cells: [...tr.cells].map((td) => td.textContent),
+		values: [...tr.cells].map((td) => td.dataset.v),
+		shown: tr.checkVisibility(),
+	})),
+	count: document.getElementById("count")?.textContent,
+	bars: document.querySelectorAll("svg.plot rect").length,
+	wide: document.documentElement.scrollWidth - innerWidth,
+});
+const fileOf = (s) => `${mount}/html/${s.project}/${s.stem}.html`;
+const oneLine = (text) => text.replace(/\s+/g, " ").trim();
+
+async function everySession(how) {
+	const page = await browser.open(url, how);
+	const t = await page.run(table);
+	is(all.map(fileOf), t.rows.map((r) => r.link), "the sessions, in the order of sessions.tsv");
+	t.rows.forEach((r, n) => {
+		ok(fs.existsSync(r.link), `${r.link} is there`);
+		ok(r.shown, `${r.link} is shown`);
+		ok(oneLine(r.cells.join(" ")).includes(oneLine(all[n].title).slice(0, 60)), `the title of ${r.link}`);
+	});
+	ok(t.bars > 3, `the plot has ${t.bars} bars`);
+	ok(t.wide <= 0, `the page is ${t.wide} pixels wider than the window`);
+	quiet(page, "the index");
+	await page.close();
+}
+
+const head = (n) => document.querySelectorAll("#list thead th")[n].querySelector("button");
+const isSorted = (list, sign, compare) => list.every((x, i) => i === 0 || sign * compare(list[i - 1], x) <= 0);
+
+async function sort() {
+	const page = await browser.open(url);
+	const before = await page.run(table);
+	for (let n = 0; n < before.head.length; n++) {
+		const seen = [];
+		for (const _ of [1, 2]) {
+			await page.click(head, n);
+			const t = await page.run(table);
+			is(before.rows.map((r) => r.link).sort(), t.rows.map((r) => r.link).sort(), `the rows sorted by ${before.head[n]}`);
+			const order = await page.run((n) => document.querySelectorAll("#list thead th")[n].getAttribute("aria-sort"), n);
+			seen.push(order);
+			const sign = order === "ascending" ? 1 : -1;
+			if (t.rows.some((r) => r.values[n] != null)) {
+				const values = t.rows.map((r) => Number(r.values[n] ?? -Infinity));
+				ok(new Set(values).size > 1 && isSorted(values, sign, (a, b) => (a === b ? 0 : a - b)), `${order} by ${before.head[n]}: ${values}`);
+			} else {
+				const texts = t.rows.map((r) => r.cells[n]);
+				ok(await page.run((texts, sign) => { const c = new Intl.Collator(undefined, { numeric: true }); return texts.every((x, i) => i === 0 || sign * c.compare(texts[i - 1], x) <= 0); }, texts, sign), `${order} by ${before.head[n]}: ${texts}`);
+			}
+		}
+		is(["ascending", "descending"], [...seen].sort(), `both ways by ${before.head[n]}`);
+	}
+	quiet(page, "the index");
+	await page.close();
+}
+
+async function filter() {
+	const page = await browser.open(url);
+	const has = (r, ...words) => words.every((w) => r.cells.join("").toLowerCase().includes(w));
+	for (const text of ["FORECAST", "weather  sonnet", "home-ada", "qqq[(*"]) {
+		await page.click(() => document.getElementById("filter"));
+		await page.run(() => document.getElementById("filter").select());
+		await page.type(text);
+		const t = await page.run(table);
+		const words = text.toLowerCase().split(/\s+/);
+		const wanted = t.rows.filter((r) => has(r, ...words));
+		is(wanted.map((r) => r.link), t.rows.filter((r) => r.shown).map((r) => r.link), `the rows with ${text}`);
+		is(`${wanted.length} of ${all.length}`, t.count, "the count");
+		ok(text.startsWith("qqq") ? !wanted.length : wanted.length && wanted.length < all.length, `${text} is in ${wanted.length} rows`);
+	}
+	quiet(page, "the index");
+	await page.close();
+}
+
+// By the mouse to a page, and back by its link.
+async function open(how) {
+	for (const n of [0, all.length - 1, all.findIndex((s) => s.stem.startsWith("a#b"))]) {
+		const page = await browser.open(url, how);
+		await page.follow((n) => document.querySelectorAll("#list tbody tr")[n].querySelector("a"), n);
+		is(oneLine(all[n].title), oneLine(await page.run(() => document.querySelector("h1").textContent)), "the heading of the page");
+		await page.follow(() => document.querySelector("a[href='../index.html']"));
+		is(all.length, await page.run(() => document.querySelectorAll("#list tbody tr").length), "rows of the index, back there");
+		quiet(page, "to a page and back");
+		await page.close();
+	}
+}
+
+async function none() {
+	const page = await browser.open(`${fileBase(empty)}html/index.html`);
+	is(1, await page.run(() => document.querySelectorAll("h1").length), "headings of an index without sessions");
+	quiet(page, "an index without sessions");
+	await page.close();
+}
+
+await steps(browser, [
+	["every session", () => everySession()],
+	["every session without scripts", () => everySession({ scripts: false })],
+	["every session on a telephone", () => everySession({ width: 390, height: 844 })],
+	["sort", sort],
+	["filter", filter],
+	["open", () => open()],
+	["open without scripts", () => open({ scripts: false })],
+	["no sessions", none],
+]);

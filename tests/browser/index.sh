@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# html/index.html in a real browser: every session is there, as in sessions.tsv, can be sorted, filtered and opened; with
+# scripts and without.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=tests/browser/common.sh
+. "$ROOT/tests/browser/common.sh"
+need_mount
+need_browser
+
+samples "$T/src"
+samples "$T/src/--broken--" "$ROOT/tests/data/broken"
+node "$ROOT/tests/browser/sessions.mjs" pages "$T/src"
+mount_fs "$T/src" "$T/mnt" -o ro
+mkdir "$T/none"
+mount_fs "$T/none" "$T/empty" -o ro
+drive index.mjs "$T/mnt" "$T/empty" || die "the index in $CHROMIUM"

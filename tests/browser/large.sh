@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# The page of a session of 50 MB opens in a real browser, and answers.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=tests/browser/common.sh
+. "$ROOT/tests/browser/common.sh"
+need_mount
+need_browser
+is_sanitized && skip "this is about the browser, which is not slower with a sanitizer"
+
+node "$ROOT/tests/browser/sessions.mjs" large "$T/src"
+mount_fs "$T/src" "$T/mnt" -o ro
+drive large.mjs "$T/mnt" || die "a large page in $CHROMIUM"

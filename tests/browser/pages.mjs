@@ -1,0 +1,274 @@
+// node pages.mjs CHROMIUM DIRECTORY MOUNT HTTP ASKED: called by pages.sh, which see.
+import fs from "node:fs";
+import { start } from "./browser.mjs";
+import { current, directory, entries, fail, fileBase, is, ok, pageOf, quiet, read, sessions, steps } from "./check.mjs";
+
+const [chromium, work, mount, http, asked] = process.argv.slice(2);
+const browser = await start(chromium, work);
+const all = sessions(mount);
+const local = fileBase(mount);
+const rich = all.filter((s) => /^(all-there-is|a#b)/.test(s.stem) || s.title === "Forecast command");
+is(3, rich.length, "sessions that are looked at closely");
+
+// --- what all pages have ------------------------------------------------------------
+
+const shape = () => {
+	const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+	const articles = [...document.querySelectorAll("main article")];
+	return {
+		ids,
+		articles: articles.map((e) => e.id),
+		inBranches: articles.filter((e) => e.closest("details.branch")).map((e) => e.id),
+		texts: Object.fromEntries(articles.map((e) => [e.id, e.textContent])),
+		rows: [...document.querySelectorAll("nav ol a")].map((a) => a.getAttribute("href")),
+		policy: document.querySelector("meta[http-equiv=Content-Security-Policy]")?.content,
+		title: document.title,
+		h1: document.querySelectorAll("h1").length,
+		open: document.querySelectorAll("details[open]").length,
+		links: [...document.querySelectorAll("a[href]")].map((a) => a.getAttribute("href")),
+	};
+};
+
+// Words of a text that Markdown has no say in.
+const words = (text) => text?.slice(0, 1500).match(/[\p{L}\p{N}]{3,}/gu)?.slice(0, -1) ?? [];
+
+function compare(s, is_) {
+	const dir = directory(mount, s);
+	const ids = entries(dir);
+	is([...ids].sort(), [...is_.articles].sort(), "articles, against entries/");
+	is(is_.ids.length, new Set(is_.ids).size, `ids that are there twice: ${is_.ids.filter((x, i) => is_.ids.indexOf(x) !== i)}`);
+	for (const id of is_.ids)
+		if (!ids.includes(id)) ok(/^~[a-z]+$|\//.test(id), `an element has the id ${id}, which may be an entry's`);
+	const path = current(dir);
+	if (path) is(path, is_.articles.slice(0, path.length), "the current branch, first");
+	is([], path?.filter((id) => is_.inBranches.includes(id)) ?? [], "entries of the current branch in a folded one");
+	is(0, is_.open, "details that are open at first");
+	is(1, is_.h1, "headings of the page");
+	for (const id of ids) {
+		const e = `${dir}/entries/${id}/`;
+		for (const file of ["text.md", "thinking.md", "label", "error"]) {
+			const missing = words(read(e + file)).filter((w) => !is_.texts[id].includes(w));
+			is([], missing, `words of ${id}/${file} that its article has not`);
+		}
+	}
+	ok(/script-src 'sha256-/.test(is_.policy) && /default-src 'none'/.test(is_.policy) && !/unsafe|https?:/.test(is_.policy), `the policy is ${is_.policy}`);
+}
+
+const shown = (id) => {
+	const e = document.getElementById(id);
+	const r = e.getBoundingClientRect();
+	return document.querySelector(":target") === e && e.checkVisibility() && r.bottom > 0 && r.top < innerHeight;
+};
+const decoded = (href) => decodeURIComponent(href.slice(1));
+const row = (n) => document.querySelectorAll("nav ol a")[n];
+
+// Rows of the tree, by the mouse: `most` of them, from the last to the first.
+async function clickRows(page, rows, most) {
+	const step = Math.ceil(rows.length / most);
+	for (let n = rows.length - 1; n >= 0; n -= step) {
+		await page.click(row, n);
+		await page.becomes(`row ${n} leads to ${rows[n]}`, shown, decoded(rows[n]));
+	}
+}
+
+async function checkSession(base, s, options) {
+	const page = await browser.open(pageOf(base, s), options);
+	const has = await page.run(shape);
+	const ids = new Set(has.articles);
+	compare(s, has);
+	for (const href of has.rows) ok(ids.has(decoded(href)), `a row leads to ${href}`);
+	// tree.txt has a row for each entry that pi's tree shows.
+	const tree = read(`${directory(mount, s)}/tree.txt`)?.trimEnd().split("\n").length ?? 0;
+	ok(has.rows.length >= tree, `${has.rows.length} rows, tree.txt has ${tree}`);
+	await clickRows(page, has.rows, rich.includes(s) ? 1000 : 5);
+	quiet(page, s.stem);
+	await page.close();
+}
+
+// --- what one does with a page ------------------------------------------------------
+
+const summary = (n) => document.querySelectorAll("main article details > summary")[n];
+const isOpen = (n) => {
+	const d = document.querySelectorAll("main article details")[n];
+	return d.open && [...d.children].every((e) => e.checkVisibility());
+};
+const openBranches = () => document.querySelectorAll("details.branch").forEach((d) => (d.open = true));
+
+async function unfold(options) {
+	for (const s of rich) {
+		const page = await browser.open(pageOf(local, s), options);
+		await page.run(openBranches);
+		const n = await page.run(() => document.querySelectorAll("main article details").length);
+		for (let i = 0; i < n && i < 25; i++) {
+			await page.click(summary, i);
+			await page.becomes(`fold ${i} opens`, isOpen, i);
+			await page.click(summary, i);
+			await page.becomes(`fold ${i} closes`, (i) => !document.querySelectorAll("main article details")[i].open, i);
+		}
+		quiet(page, s.stem);
+		await page.close();
+	}
+}
+
+async function pictures() {
+	let seen = 0;
+	for (const s of all) {
+		const dir = directory(mount, s);
+		const files = entries(dir).flatMap((id) => (fs.existsSync(`${dir}/entries/${id}/images`) ? fs.readdirSync(`${dir}/entries/${id}/images`).map((f) => [id, f]) : []));
+		if (!files.length) continue;
+		const page = await browser.open(pageOf(local, s));
+		await page.run(openBranches);
+		const shown = await page.run(async () => {
+			const found = [];
+			for (const img of document.images) {
+				img.scrollIntoView();
+				await img.decode().catch(() => {});
+				found.push([img.closest("article").id, img.naturalWidth, img.alt]);
+			}
+			return found;
+		});
+		if (!s.stem.startsWith("odd")) for (const [id, width] of shown) ok(width > 0, `a picture of ${id} is not shown`);
+		for (const [id, , alt] of shown) ok(alt, `a picture of ${id} has no text instead`);
+		const links = await page.run(() => [...document.querySelectorAll("main a[href*='/images/']")].map((a) => a.pathname));
+		for (const [id, file] of files)
+			ok(shown.some((p) => p[0] === id) || links.some((l) => decodeURIComponent(l).endsWith(`${id}/images/${file}`)), `${id}/images/${file} is neither shown nor linked`);
+		seen += shown.length;
+		quiet(page, s.stem);
+		await page.close();
+	}
+	ok(seen >= 5, `${seen} pictures seen`);
+}
+
+const fileLink = () => [...document.querySelectorAll("main a[href*='/entries/']")].find((a) => /text\.md$/.test(a.pathname));
+// A long output is cut, and all of it a click away.
+async function longOutput(base) {
+	const s = rich.find((s) => s.stem === "all-there-is");
+	const page = await browser.open(pageOf(base, s));
+	const whole = read(`${directory(mount, s)}/entries/00000003/text.md`);
+	const part = await page.run(() => {
+		openAll: for (let e = document.getElementById("00000003"); e; e = e.parentElement) if (e.open === false) e.open = true;
+		return document.getElementById("00000003").textContent;
+	});
+	ok(part.includes("1: the rain") || part.includes("\n2: "), "the output begins in the page");
+	ok(part.length < whole.length / 3, `of an output of ${whole.length} characters ${part.length} are in the page`);
+	await page.run(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+	quiet(page, "long output");
+	await page.follow(fileLink);
+	is(whole.trimEnd(), (await page.run(() => document.body.textContent)).trimEnd(), "the file behind the link");
+	await page.close();
+}
+
+// All links to files lead to files of the mount.
+async function links() {
+	for (const s of all) {
+		const page = await browser.open(pageOf(local, s));
+		const found = await page.run(() => [...document.querySelectorAll("a[href]")].filter((a) => !a.getAttribute("href").startsWith("#")).map((a) => [a.protocol, a.pathname, a.rel]));
+		for (const [protocol, path, rel] of found) {
+			if (protocol === "file:") ok(fs.existsSync(decodeURIComponent(path)), `${s.stem}: a link leads to ${path}, where nothing is`);
+			else ok(/noopener/.test(rel), `${s.stem}: a link to ${protocol} without rel`);
+		}
+		await page.close();
+	}
+}
+
+const button = (text) => [...document.querySelectorAll("button")].find((b) => b.textContent === text);
+async function foldAndFilter() {
+	const s = rich.find((s) => s.stem === "all-there-is");
+	const page = await browser.open(pageOf(local, s));
+	const open = () => document.querySelectorAll("details[open]").length;
+	const n = await page.run(() => document.querySelectorAll("details").length);
+	await page.click(button, "Unfold all");
+	await page.becomes("all is unfolded", (n) => document.querySelectorAll("details[open]").length === n, n);
+	await page.click(button, "Fold all");
+	is(0, await page.run(open), "details that are open when all was folded");
+	const visible = () => [...document.querySelectorAll("nav ol > li")].filter((r) => r.checkVisibility()).map((r) => r.textContent);
+	const rows = await page.run(visible);
+	await page.click(() => document.querySelector("nav input"));
+	await page.type("BRANCH of");
+	const left = await page.run(visible);
+	ok(left.length > 0 && left.length < rows.length, `of ${rows.length} rows ${left.length} are left`);
+	is(rows.filter((r) => /branch/i.test(r) && /of/i.test(r)), left, "the rows with these words");
+	await page.type(" qqq[");
+	is([], await page.run(visible), "rows that have none of it");
+	await page.run(() => document.querySelector("nav input").select());
+	await page.call("Input.dispatchKeyEvent", { type: "keyDown", key: "Delete", code: "Delete", windowsVirtualKeyCode: 46 });
+	await page.settled();
+	is(rows, await page.run(visible), "rows without a filter");
+	quiet(page, s.stem);
+	await page.close();
+}
+
+// By a URL with a fragment, also into a branch that is folded.
+async function arriveInBranch(options) {
+	const s = rich.find((s) => s.stem === "all-there-is");
+	const inner = (await (async () => {
+		const page = await browser.open(pageOf(local, s), options);
+		const has = await page.run(shape);
+		await page.close();
+		return has.inBranches;
+	})()).at(-1);
+	const page = await browser.open(`${pageOf(local, s)}#${inner}`, options);
+	await page.becomes(`#${inner} is shown`, shown, inner);
+	quiet(page, s.stem);
+	await page.close();
+}
+
+const overflow = () => [document.documentElement.scrollWidth, innerWidth, [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest("pre, .wide, svg, .skip")).slice(0, 3).map((e) => e.outerHTML.slice(0, 100))];
+async function narrow() {
+	for (const s of [...rich, ...all.filter((s) => /^(markdown|odd-|surrogates|lanes)/.test(s.stem))]) {
+		const page = await browser.open(pageOf(local, s), { width: 390, height: 844 });
+		await page.run(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+		const [has, room, who] = await page.run(overflow);
+		ok(has <= room, `${s.stem}: the page is ${has} wide where are ${room}: ${who}`);
+		await page.click(row, 0);
+		quiet(page, s.stem);
+		await page.close();
+	}
+}
+
+// Paper shows what the screen shows, in dark on light.
+async function print() {
+	const s = rich.find((s) => s.stem === "all-there-is");
+	const page = await browser.open(pageOf(local, s), { dark: true });
+	const said = () => {
+		const e = document.querySelector("main article");
+		const d = document.querySelector("main article details > :not(summary)");
+		return [e.checkVisibility(), document.querySelector("nav").checkVisibility(), d.checkVisibility({ contentVisibilityAuto: false })];
+	};
+	ok((await page.pdf()).length > 5000, "a PDF");
+	await page.look({ media: "print", dark: true });
+	const [text, tree] = await page.run(said);
+	ok(text, "what was said is printed");
+	ok(!tree, "the tree is not printed");
+	const light = (c) => Math.max(...c.match(/\d+/g).slice(0, 3).map(Number));
+	const [paper, ink] = await page.run(() => [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]);
+	ok(light(paper) > 200 && light(ink) < 100, `printed in ${ink} on ${paper} where the screen is dark`);
+	quiet(page, "print");
+	await page.close();
+}
+
+// --- the web server's own word ------------------------------------------------------
+
+function served() {
+	const paths = fs.readFileSync(asked, "utf8").match(/"[A-Z]+ [^"]*"/g) ?? [];
+	ok(paths.length > 0, "the web server was asked for something");
+	for (const p of paths) ok(/^"GET \/html\/\S+\.html /.test(p), `the web server was asked for ${p}`);
+}
+
+await steps(browser, [
+	...all.map((s) => [`${s.project}/${s.stem}`, () => checkSession(local, s)]),
+	...rich.map((s) => [`${s.stem} by HTTP`, () => checkSession(http, s)]),
+	...rich.map((s) => [`${s.stem} without scripts`, () => checkSession(local, s, { scripts: false })]),
+	["folds open and close", () => unfold()],
+	["folds open and close without scripts", () => unfold({ scripts: false })],
+	["pictures", pictures],
+	["what the web server was asked", served],
+	["a long output", () => longOutput(local)],
+	["a long output by HTTP", () => longOutput(http)],
+	["links to files", links],
+	["fold all and filter", foldAndFilter],
+	["arrive in a branch", () => arriveInBranch()],
+	["arrive in a branch without scripts", () => arriveInBranch({ scripts: false })],
+	["narrow", narrow],
+	["print", print],
+]);

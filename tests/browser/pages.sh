@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# The pages in a real browser, from the mount and from a web server: all that a session has is there and can be reached, with
+# scripts and without, and a page asks nobody for anything.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=tests/browser/common.sh
+. "$ROOT/tests/browser/common.sh"
+need_mount
+need_browser
+
+samples "$T/src"
+samples "$T/src/--broken--" "$ROOT/tests/data/broken"
+node "$ROOT/tests/browser/sessions.mjs" pages "$T/src"
+mount_fs "$T/src" "$T/mnt" -o ro
+
+# A server that says what it was asked for.
+(cd "$T/mnt" && exec python3 -u -m http.server --bind 127.0.0.1 0) >"$T/port" 2>"$T/asked" &
+server=$!
+clean_first() { kill "$server" 2>/dev/null || :; }
+within 60 "the web server" grep -q 'port [0-9]' "$T/port"
+port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' "$T/port")
+
+drive pages.mjs "$T/mnt" "http://127.0.0.1:$port/" "$T/asked" || die "the pages in $CHROMIUM"
