@@ -1,5 +1,5 @@
 /* A table that can be read as it is. What the script sorts by stands in a cell's data-v where its text does not have
- * the order. */
+ * the order. Rows stand in groups, so that a browser has to lay out only those that are in view. */
 #include "sessionfs/find/index.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/stop.h"
@@ -8,6 +8,11 @@
 
 #include <math.h>
 #include <time.h>
+
+enum { GROUP = 100 };
+enum { CHANGED = 2 }; /* the column by which a list of facts is sorted */
+/* More is written as a number of the tables: it is no amount of money. */
+#define AMOUNT_MOST 1e12
 
 static const struct {
 	const char *name;
@@ -19,7 +24,7 @@ static const struct {
 
 static void add_text_cell(struct span text, struct buf *out)
 {
-	buf_adds(out, "<td dir=\"auto\">");
+	buf_adds(out, "<td>");
 	html_text(text, out);
 	buf_adds(out, "</td>");
 }
@@ -44,19 +49,39 @@ static void add_time_cell(double ms, struct buf *out)
 	buf_addf(out, "\">%s</time></td>", text);
 }
 
-static void add_number_cell(bool has, double value, const char *unit, int decimals, struct buf *out)
+/* What is no number (null in the tables) is as what is not there. */
+static bool begin_number(bool has, double value, struct buf *out)
 {
-	if (!has) {
-		buf_adds(out, "<td class=\"right\"></td>");
-		return;
-	}
-	buf_adds(out, "<td class=\"right\" data-v=\"");
-	number_add(value, out);
-	buf_addf(out, "\">%s", unit);
-	if (decimals)
-		buf_addf(out, "%.*f", decimals, value);
-	else
+	buf_adds(out, "<td class=\"right\"");
+	if (has && isfinite(value)) {
+		buf_adds(out, " data-v=\"");
 		number_add(value, out);
+		buf_addc(out, '"');
+	}
+	buf_addc(out, '>');
+	return has && isfinite(value);
+}
+
+static void add_number_cell(bool has, double value, struct buf *out)
+{
+	if (begin_number(has, value, out))
+		number_add(value, out);
+	buf_adds(out, "</td>");
+}
+
+static void add_amount(double value, struct buf *out)
+{
+	buf_adds(out, value < 0 ? "-$" : "$");
+	if (fabs(value) < AMOUNT_MOST)
+		buf_addf(out, "%.2f", fabs(value));
+	else
+		number_add(fabs(value), out);
+}
+
+static void add_cost_cell(bool has, double value, struct buf *out)
+{
+	if (begin_number(has, value, out))
+		add_amount(value, out);
 	buf_adds(out, "</td>");
 }
 
@@ -69,7 +94,7 @@ static int add_session(const struct fact *f, int (*link)(void *arg, const struct
 	int rc = link(arg, f, &path);
 	if (rc < 0)
 		return rc;
-	buf_adds(out, "<tr><th scope=\"row\" dir=\"auto\"><a href=\"");
+	buf_adds(out, "<tr><th scope=\"row\"><a href=\"");
 	html_path(buf_span(&path), out);
 	buf_adds(out, "\">");
 	html_text(of->title, out);
@@ -77,9 +102,9 @@ static int add_session(const struct fact *f, int (*link)(void *arg, const struct
 	add_text_cell(span_of(f->project), out);
 	add_time_cell(of->modified, out);
 	add_time_cell(of->created, out);
-	add_number_cell(true, of->messages, "", 0, out);
-	add_number_cell(of->has_usage, of->usage.total, "", 0, out);
-	add_number_cell(of->has_usage, of->usage.cost, "$", 2, out);
+	add_number_cell(true, of->messages, out);
+	add_number_cell(of->has_usage, of->usage.total, out);
+	add_cost_cell(of->has_usage, of->usage.cost, out);
 	add_text_cell(of->model, out);
 	buf_adds(out, "</tr>\n");
 	return stop_check();
@@ -90,10 +115,12 @@ static void add_sums(const struct fact_list *list, struct buf *out)
 	double cost = 0;
 
 	for (size_t i = 0; i < list->n; i++)
-		cost += list->v[i].of->usage.cost;
+		cost += isfinite(list->v[i].of->usage.cost) ? list->v[i].of->usage.cost : 0;
 	buf_addf(out, "<p>%zu session%s", list->n, list->n == 1 ? "" : "s");
-	if (cost > 0)
-		buf_addf(out, ", $%.2f", cost);
+	if (cost > 0 && isfinite(cost)) {
+		buf_adds(out, ", ");
+		add_amount(cost, out);
+	}
 	buf_adds(out, "</p>\n");
 }
 
@@ -103,8 +130,9 @@ static void add_head(struct buf *out)
 	              "autocomplete=\"off\"> <output id=\"count\" for=\"filter\"></output></p>\n"
 	              "<table id=\"list\">\n<thead><tr>");
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-		buf_addf(out, "<th scope=\"col\"%s>%s</th>", columns[i].is_number ? " class=\"right\" data-n=\"\"" : "",
-		         columns[i].name);
+		buf_addf(out, "<th scope=\"col\"%s%s>%s</th>",
+		         columns[i].is_number ? " class=\"right\" data-n=\"\"" : "",
+		         i == CHANGED ? " aria-sort=\"descending\"" : "", columns[i].name);
 	buf_adds(out, "</tr></thead>\n<tbody>\n");
 }
 
@@ -120,8 +148,11 @@ int index_page(const struct fact_list *list, int (*link)(void *arg, const struct
 	if (rc == 0)
 		rc = plot_usage(list, false, out);
 	add_head(out);
-	for (size_t i = 0; i < list->n && rc == 0; i++)
+	for (size_t i = 0; i < list->n && rc == 0; i++) {
+		if (i > 0 && i % GROUP == 0)
+			buf_adds(out, "</tbody>\n<tbody>\n");
 		rc = add_session(&list->v[i], link, arg, out);
+	}
 	buf_adds(out, "</tbody>\n</table>\n</main>\n");
 	html_end(&html_index, out);
 	return rc < 0 ? rc : buf_err(out);

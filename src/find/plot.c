@@ -28,6 +28,8 @@ enum {
 /* The models that have a colour of their own; all others share the last one. */
 enum { COLOURS = 8, NAMED = COLOURS - 1 };
 enum { BARS_MOST = 366, BARS_LEAST = 14, NAME_CHARACTERS = 34, TICKS = 5 };
+/* What is more has no room beside the axis in full. */
+#define LONG_AMOUNT 1e6
 /* Whatever a file says of its cost, there are no numbers that cannot be drawn. */
 #define VALUE_LEAST 1e-9
 #define VALUE_MOST 1e15
@@ -227,7 +229,7 @@ static void add_name(struct span name, size_t characters, struct buf *out)
 	buf_adds(out, first.n < name.n ? "\u2026" : "");
 }
 
-static void add_tokens(double value, struct buf *out)
+static void add_short(double value, struct buf *out)
 {
 	static const char *const steps[] = {"", "k", "M", "G", "T"};
 	size_t i = 0;
@@ -241,7 +243,7 @@ static void add_tokens(double value, struct buf *out)
 static void add_amount(const struct plot *p, double value, struct buf *out)
 {
 	if (p->by_tokens) {
-		add_tokens(value, out);
+		add_short(value, out);
 		return;
 	}
 	if (value >= 0.995)
@@ -317,10 +319,13 @@ static void add_ticks(const struct plot *p, double step, double top, struct buf 
 		buf_addf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"tick\" x=\"%d\" y=\"%.1f\">", LEFT,
 		         y, WIDTH - RIGHT, LEFT - 8, y + 4);
 		if (p->by_tokens) {
-			add_tokens(i * step, out);
+			add_short(i * step, out);
 		} else {
 			buf_addc(out, '$');
-			number_add(number_round(i * step, RENDER_COST_DECIMALS), out);
+			if (top >= LONG_AMOUNT)
+				add_short(i * step, out);
+			else
+				number_add(number_round(i * step, RENDER_COST_DECIMALS), out);
 		}
 		buf_adds(out, "</text>\n");
 	}
@@ -354,9 +359,10 @@ static void add_bars_and_labels(const struct plot *p, double top, struct buf *ou
 	for (unsigned b = 0; b < p->bars; b++) {
 		double x = LEFT + b * each + (each - width) / 2;
 		add_bar(p, b, x, width, top, out);
-		if (b % every != 0)
+		double at = LEFT + b * each + 2;
+		if (b % every != 0 || at + LABEL > WIDTH)
 			continue;
-		buf_addf(out, "<text class=\"at\" x=\"%.1f\" y=\"%d\">", LEFT + b * each + 2, TOP + HEIGHT + 18);
+		buf_addf(out, "<text class=\"at\" x=\"%.1f\" y=\"%d\">", at, TOP + HEIGHT + 18);
 		add_bar_name(p, p->first_bar + b, out);
 		buf_adds(out, "</text>\n");
 	}

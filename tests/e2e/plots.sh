@@ -48,7 +48,7 @@ page.feed(text)
 assert not page.open, page.open
 allowed = set("""html head meta link title style body a header h1 p main svg text path rect label input output table thead tbody tr th td time script
     @lang @charset @http-equiv @content @name @rel @href @class @viewbox @role @aria-label @x @y @d @width @height @id @hidden @for @type @autocomplete @scope @dir
-    @data-n @data-v @datetime""".split())
+    @data-n @data-v @datetime @aria-sort""".split())
 assert page.tags <= allowed, page.tags - allowed
 def cell(t): return t.replace("\\t", "\t").replace("\\n", "\n").replace("\\\\", "\\")
 want = [line.rstrip("\n").split("\t") for line in open(f"{root}/sessions.tsv", newline="\n")]
@@ -60,7 +60,8 @@ for got, row in zip(rows, want):
     assert got[0]["text"] == row["title"], (got[0], row)
     assert got[1]["text"] == row["project"]
     assert got[4]["text"] == row["messages"]
-    assert (got[6]["text"] or "$") == (f"${float(row['cost']):.2f}" if row["cost"] not in ("", "null") else got[6]["text"] or "$"), (got[6], row)
+    cost = row["cost"] if row["cost"] not in ("", "null") else None
+    assert got[6]["text"] == (f"${float(cost):.2f}".replace("$-", "-$") if cost else ""), (got[6], row)
     path = urllib.parse.unquote_to_bytes(got[0]["href"])
     at = os.path.join(os.fsencode(root), b"html", path)
     assert os.path.isfile(at), path

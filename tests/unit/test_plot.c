@@ -145,6 +145,34 @@ static void odd_numbers_and_names_are_harmless(void **state)
 	assert_null(strstr(svg, "nan"));
 }
 
+/* No text that is drawn as `class` runs out of the picture: characters are 8 pixels wide at
+ * most. */
+static void texts_fit(const char *svg, const char *class, bool to_the_left)
+{
+	for (const char *at = svg; (at = strstr(at, class)); at++) {
+		double x = strtod(strstr(at, " x=\"") + 4, NULL);
+		const char *text = strchr(at, '>') + 1;
+		double wide = 8.0 * (double)strcspn(text, "<");
+		assert_true(to_the_left ? x - wide >= 0 : x + wide <= 800);
+	}
+}
+
+static void labels_are_in_the_picture(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	for (int days = 1; days <= 800; days += days < 60 ? 1 : 37) {
+		struct fact_use uses[] = {use("2026-02-09", "p/a", 1, 1), use("2026-02-09", "p/a", 2, 1)};
+		uses[1].date += days - 1;
+		texts_fit(plot(uses, 2, true, &out), "<text class=\"at\"", false);
+	}
+	for (double cost = 1e-3; cost <= 1e15; cost *= 7) {
+		const struct fact_use uses[] = {use("2026-02-09", "p/a", cost, 1)};
+		texts_fit(plot(uses, 1, true, &out), "<text class=\"tick\"", true);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +181,7 @@ int main(void)
 	    cmocka_unit_test(long_times_are_binned),
 	    cmocka_unit_test(few_models_have_a_colour),
 	    cmocka_unit_test(odd_numbers_and_names_are_harmless),
+	    cmocka_unit_test(labels_are_in_the_picture),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

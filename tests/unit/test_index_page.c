@@ -1,0 +1,96 @@
+/* html/index.html: its rows, and what they say of odd numbers. */
+#include "sessionfs/find/index.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static int link_to(void *arg, const struct fact *f, struct buf *out)
+{
+	(void)arg;
+	buf_adds(out, f->stem);
+	return 0;
+}
+
+static const char *page(const struct session_facts *of, size_t n, struct buf *out)
+{
+	struct fact *v = calloc(n + 1, sizeof *v);
+	assert_non_null(v);
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct fact){.project = "p", .stem = "s", .of = &of[i]};
+	struct fact_list list = {.n = n, .v = v};
+	buf_reset(out);
+	assert_int_equal(index_page(&list, link_to, NULL, out), 0);
+	free(v);
+	return buf_cstr(out);
+}
+
+static struct session_facts with_cost(double cost)
+{
+	return (struct session_facts){
+	    .created = NAN, .modified = NAN, .has_usage = true, .usage = {.cost = cost, .total = cost}};
+}
+
+/* Each amount is short, and what is no number is in no cell that the script sorts by. */
+static void odd_costs_are_harmless(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	const struct session_facts of[] = {with_cost(1.5), with_cost(-3), with_cost(1e308), with_cost(INFINITY),
+	                                   with_cost(NAN)};
+
+	(void)state;
+	const char *html = page(of, 5, &out);
+	assert_non_null(strstr(html, "data-v=\"1.5\">$1.50</td>"));
+	assert_non_null(strstr(html, "data-v=\"-3\">-$3.00</td>"));
+	assert_non_null(strstr(html, "data-v=\"1e+308\">$1e+308</td>"));
+	assert_non_null(strstr(html, "5 sessions, $1e+308</p>"));
+	assert_null(strstr(html, "inf<"));
+	assert_null(strstr(html, "nan<"));
+	assert_null(strstr(html, "null"));
+}
+
+static size_t most_rows(const char *html, size_t *ret_groups)
+{
+	size_t most = 0;
+	*ret_groups = 0;
+	for (const char *body = html; (body = strstr(body, "<tbody>")); body++) {
+		const char *end = strstr(body, "</tbody>");
+		size_t rows = 0;
+		for (const char *row = body; (row = strstr(row, "<tr>")) && row < end; row++)
+			rows++;
+		most = rows > most ? rows : most;
+		++*ret_groups;
+	}
+	return most;
+}
+
+static void rows_stand_in_groups(void **state)
+{
+	static const struct {
+		size_t n, groups, most;
+	} cases[] = {{0, 1, 0}, {1, 1, 1}, {100, 1, 100}, {101, 2, 100}, {250, 3, 100}};
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct session_facts of[250];
+
+	(void)state;
+	for (size_t i = 0; i < 250; i++)
+		of[i] = with_cost(1);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		size_t groups;
+		assert_int_equal(most_rows(page(of, cases[i].n, &out), &groups), cases[i].most);
+		assert_int_equal(groups, cases[i].groups);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(odd_costs_are_harmless),
+	    cmocka_unit_test(rows_stand_in_groups),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
