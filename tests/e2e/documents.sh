@@ -62,6 +62,10 @@ fresh() {
 	sed -i "1s|\"cwd\":\"[^\"]*\"|\"cwd\":\"$HOME\"|" "$file"
 	touch -r "$T/time" "$file"
 }
+# What the pages of the project lead to is there.
+(cd "$ROOT" && grep -ohE '\]\([^):#]+\)' -- *.md | tr -d '])(' | sort -u | while read -r file; do
+	[ -e "$file" ] || die "$file: a document leads there, and there is none"
+done) || exit 1
 cd "$HOME"
 for document in README.md man/sessionfs.1 man/sessionfs.7; do
 	fresh
