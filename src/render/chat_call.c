@@ -13,6 +13,11 @@
 
 enum { COMMAND_CHARACTERS = 120, REASON_CHARACTERS = 160 };
 
+/* Metadata entries that may stand between results of one message. */
+enum { SKIPPED = 16 };
+/* A result that stands elsewhere says what its call did if finding that takes no longer than parsing so many bytes. */
+#define FAR_BYTES ((uint64_t)64 << 10)
+
 /* A call that took longer is more likely one whose session was left and gone on with. */
 #define LONGEST_MS (24 * 60 * 60 * 1000.0)
 
@@ -222,18 +227,42 @@ static void add_tool_name(const struct record *r, struct buf *out)
 		buf_adds(out, "tool");
 }
 
+/* The entry above, but for a few that are no part of the conversation. */
+static uint32_t said_above(const struct session *s, uint32_t i)
+{
+	uint32_t ring = NO_ENTRY;
+
+	i = session_walk_up(s, i, &ring);
+	for (unsigned k = 0; k < SKIPPED && i != NO_ENTRY && !(session_entry(s, i)->flags & ENTRY_CONVERSATION); k++)
+		i = session_walk_up(s, i, &ring);
+	return i;
+}
+
+/* Whether it is known, or quickly found, what call n did that result i answers: the gists of one message are kept. */
+static bool is_near(const struct session *s, uint32_t i, uint32_t caller, unsigned n)
+{
+	uint32_t above = said_above(s, i);
+	unsigned k = 0;
+
+	if (above == caller || (above != NO_ENTRY && session_entry(s, above)->role == ROLE_TOOL_RESULT &&
+	                        session_call(s, above, &k) == caller))
+		return true;
+	return (uint64_t)session_entry(s, caller)->length * n <= FAR_BYTES;
+}
+
 int chat_result(const struct session *s, uint32_t i, struct reader *reader, struct buf *out)
 {
 	unsigned n = 0;
 	uint32_t caller = session_call(s, i, &n);
 	bool failed = session_entry(s, i)->flags & ENTRY_FAILED;
+	bool near = caller != NO_ENTRY && is_near(s, i, caller, n);
 	const struct gists *gists = NULL;
 	struct record r;
 	int rc = 0;
 
-	if (failed || caller == NO_ENTRY)
+	if (failed || !near)
 		rc = session_read(s, i, reader, &r);
-	if (rc == 0 && caller != NO_ENTRY)
+	if (rc == 0 && near)
 		rc = gists_of(s, caller, reader, &gists);
 	if (rc < 0)
 		return rc;
