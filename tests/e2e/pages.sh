@@ -26,7 +26,6 @@ mkdir -p "$project"
 session() { printf '{"type":"session","version":3,"id":"%s","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/x"}\n' "$1"; }
 entry() { printf '{"type":"message","id":"%s","parentId":null,"timestamp":"2026-05-01T10:00:00.000Z","message":{"role":"user","content":"%s"}}\n' "$1" "$2"; }
 { session odd && entry a1 "Begin"; } >"$project/$long.jsonl"
-patience=
 mount_told "$T/src" "$T/mnt"
 is "home-ada-notes home-ada-weather index.html~2 srv-site-v2 unknown" "$(ls "$T/mnt/html" | grep -vx index.html | xargs)" "projects"
 is "$(ls "$T/mnt/$WEATHER" | sed 's/$/.html/')" "$(ls "$T/mnt/html/home-ada-weather")" "names"
@@ -45,8 +44,8 @@ umount_fs "$T/mnt"
 shows() { # PAGE TEXT: it says that, and is as large as it says
 	cat "$1" >"$T/got" 2>/dev/null && [ "$(stat -c %s "$1")" = "$(wc -c <"$T/got")" ] && grep -q "$2" "$T/got"
 }
-becomes() { # WHAT COMMAND...: at once; read-only, the kernel is told a moment later of what it keeps
-	if [ -n "$patience" ]; then within 20 "$@"; else "${@:2}" || die "$1"; fi
+becomes() { # WHAT COMMAND...: the kernel is told a moment later of what it keeps
+	within 20 "$@"
 }
 gone() { ! [ -e "$1" ] && ! ls "${1%/*}" 2>/dev/null | grep -qxF "${1##*/}"; }
 listed() { [ -e "$1" ] && ls "${1%/*}" | grep -qxF "${1##*/}"; }
@@ -78,7 +77,6 @@ changes
 echo "From here" >"$T/mnt/$FORECAST/entries/4726bdf3/label"
 shows "$page" "From here" || die "a label was written through the mount"
 umount_fs "$T/mnt"
-patience=yes
 mount_told "$T/src" "$T/mnt" -o ro
 changes
 umount_fs "$T/mnt"

@@ -23,14 +23,14 @@ import sys
 
 CONVERSATION = {"message", "custom_message", "compaction", "branch_summary"}
 IN_SESSION = set(
-    "session.jsonl header.json info.json title name cwd path resume tree.txt all.txt context.md context.json transcript.md leaf last parent "
+    "session.jsonl header.json info.json title name cwd path resume tree.txt all.txt chat.md context.md context.json transcript.md leaf last parent "
     "forks errors problems.txt labels.tsv labels entries branches".split()
 )
 IN_ENTRY = set(
     "entry.json type role model text.md thinking.md tool-calls call error images usage.json parent children label branch".split()
 )
-VIEWS = ["tree.txt", "context.md", "context.json", "transcript.md", "title", "info.json", "labels.tsv", "name"]
-VIEWS += ["branches/current/" + v for v in ("context.md", "context.json", "transcript.md")]
+VIEWS = ["tree.txt", "chat.md", "context.md", "context.json", "transcript.md", "title", "info.json", "labels.tsv", "name"]
+VIEWS += ["branches/current/" + v for v in ("chat.md", "context.md", "context.json", "transcript.md")]
 
 
 def fail(what):
