@@ -6,6 +6,7 @@
  *
  * Text is decoded straight from the session's line into `out`; nothing looks at
  * its bytes one by one. */
+#include "sessionfs/render/html.h"
 #include "sessionfs/session/context.h"
 #include "sessionfs/base/name.h"
 
@@ -36,18 +37,6 @@ static void show_thinking(struct md *m, const struct block *b)
 	m->thinking = true;
 }
 
-static void add_url(struct span path, struct buf *out)
-{
-	static const char plain[] = "-._~/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-	for (size_t i = 0; i < path.n; i++) {
-		if (path.p[i] && strchr(plain, path.p[i]))
-			buf_addc(out, path.p[i]);
-		else
-			buf_addf(out, "%%%02X", (unsigned char)path.p[i]);
-	}
-}
-
 void md_image(struct md *m, const struct block *b)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
@@ -55,7 +44,7 @@ void md_image(struct md *m, const struct block *b)
 	if (m->has_images && part_image_next(m->r, &m->image) && m->image.size > 0) {
 		session_entry_name(m->s, m->entry, &name);
 		buf_addf(m->out, "\n![image %u](%sentries/", m->image.n, m->prefix);
-		add_url(buf_span(&name), m->out);
+		html_path(buf_span(&name), m->out);
 		buf_addf(m->out, "/images/%u.%s)\n", m->image.n, m->image.ext);
 		return;
 	}

@@ -128,10 +128,10 @@ static void the_working_directory_is_not_said(void **state)
 {
 	(void)state;
 	assert_chat(HEADER ASSISTANT("a", "null",
-	                             READ("1", "/w/src/x") "," READ("2", "/work/x") "," READ("3", "/w/") "," BASH(
+	                             READ("1", "/w/src/x") "," READ("2", "/wide/x") "," READ("3", "/w/") "," BASH(
 					 "4", "cd /w && make") "," BASH("5", "cd /w/src && make"),
 	                             ",\"stopReason\":\"toolUse\""),
-	            "\n- `read src/x`\n- `read /work/x`\n- `read /w/`\n- `bash make`\n- `bash cd /w/src && make`\n");
+	            "\n- `read src/x`\n- `read /wide/x`\n- `read /w/`\n- `bash make`\n- `bash cd /w/src && make`\n");
 }
 
 static void very_many_calls(void **state)

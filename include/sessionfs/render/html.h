@@ -13,8 +13,8 @@ void html_text(struct span clean, struct buf *out);
 void html_escape(struct buf *out, size_t start);
 /* Appends a value: a string decoded, anything else as its JSON text, nothing for an absent value or null. */
 void html_value(struct json_value v, struct buf *out);
-/* Appends a relative path as a URL for an attribute's value in double quotes. Any byte that could mean something in a
- * URL is percent-encoded, so that it never has a scheme, a host, a query or a fragment. */
+/* Appends a relative path as a URL for an attribute's value in double quotes, or for a link in Markdown. Any byte that
+ * could mean something in a URL is percent-encoded, so that it never has a scheme, a host, a query or a fragment. */
 void html_path(struct span path, struct buf *out);
 
 /* Appends a text that is Markdown, as elements. Raw HTML in it is text. A link leads to http:, https: or mailto:, or is
