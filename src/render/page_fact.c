@@ -75,6 +75,21 @@ bool page_inline(struct json_value v, size_t units, struct buf *out)
 	return cut;
 }
 
+static bool is_in_path(char c)
+{
+	return (unsigned char)c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       strchr("/._-~", c);
+}
+
+/* Where a path begins with `dir`, from `from` on; NULL if none does. */
+static char *find_path(const char *text, char *from, char *end, struct span dir)
+{
+	for (char *p = from; p < end && (p = memmem(p, (size_t)(end - p), dir.p, dir.n)); p++)
+		if (p == text || !is_in_path(p[-1]))
+			return p;
+	return NULL;
+}
+
 void page_take_cwd(const struct session *s, size_t start, struct buf *out)
 {
 	struct json_value cwd = session_header(s)->cwd;
@@ -89,7 +104,7 @@ void page_take_cwd(const struct session *s, size_t start, struct buf *out)
 		return;
 	char *to = out->p + start, *end = out->p + out->n;
 	for (char *from = to, *at; from < end; from = at) {
-		at = memmem(from, (size_t)(end - from), dir.p, dir.n);
+		at = find_path(out->p + start, from, end, buf_span(&dir));
 		size_t n = (size_t)((at ? at : end) - from);
 		memmove(to, from, n);
 		to += n;

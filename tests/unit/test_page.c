@@ -426,9 +426,24 @@ static void arguments_laid_out_are_cut(void **state)
 	assert_in_range(out.n, 1, 100000);
 }
 
+/* Only where a path begins: a directory of the same name further down is another. */
+static void directory_is_left_out(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n" ASSISTANT(
+		    "a", "null",
+		    "{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"bash\",\"arguments\":{\"command\":\"cat /w/a "
+	            "/mnt/w/b =/w/c\"}}"),
+	        &out);
+	assert_has(&out, "<summary>bash cat a /mnt/w/b =c</summary>");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(directory_is_left_out),
 	    cmocka_unit_test(each_entry_is_there_once),
 	    cmocka_unit_test(many_entries_stand_in_parts),
 	    cmocka_unit_test(the_current_branch_comes_first),
