@@ -125,6 +125,7 @@ static void end_heading(struct page *p)
 		buf_addf(p->out, "</h%u>\n", p->heading);
 }
 
+#define LINK_BEGIN "<a rel=\"noopener noreferrer\" href=\""
 static const char link_end[] = "</a>";
 
 /* Ends the spans that are open, but for so many. */
@@ -267,7 +268,7 @@ static bool begin_link(struct page *p, const MD_ATTRIBUTE *url, const MD_ATTRIBU
 	if (p->in_link || !is_allowed(url))
 		return false;
 	p->in_link = true;
-	buf_adds(p->out, "<a rel=\"noopener noreferrer\" href=\"");
+	buf_adds(p->out, LINK_BEGIN);
 	add_attribute(url, p->out);
 	if (title->size > 0) {
 		buf_adds(p->out, "\" title=\"");
@@ -368,7 +369,7 @@ static void add_text(struct page *p, struct span text)
 	while (!p->in_link && find_url(text, &url)) {
 		size_t before = (size_t)(url.p - text.p), n = before + url.n;
 		html_text((struct span){text.p, before}, p->out);
-		buf_adds(p->out, "<a rel=\"noopener noreferrer\" href=\"");
+		buf_adds(p->out, LINK_BEGIN);
 		html_text(url, p->out);
 		buf_adds(p->out, "\">");
 		html_text(url, p->out);
