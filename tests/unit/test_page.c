@@ -435,7 +435,7 @@ static void directory_is_left_out(void **state)
 	page_of("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n" ASSISTANT(
 		    "a", "null",
 		    "{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"bash\",\"arguments\":{\"command\":\"cat /w/a "
-	            "/mnt/w/b =/w/c\"}}"),
+		    "/mnt/w/b =/w/c\"}}"),
 	        &out);
 	assert_has(&out, "<summary>bash cat a /mnt/w/b =c</summary>");
 }
