@@ -3,21 +3,31 @@
 #include "sessionfs/base/buf.h"
 
 #include "sessionfs/base/fault.h"
-#include "sessionfs/base/paged.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
-/* Addresses are cheap. */
-#define MOST_PAGED ((size_t)1 << 36)
+/* Sizes in a file are multiples of this, which is a multiple of every page size. There is some room behind what was
+ * asked for: a newline that follows a text of known size has no effect on its file. */
+#define STEP ((size_t)1 << 16)
+/* No text is longer than this: what is asked for beyond it is a mistake. */
+#define MOST ((size_t)1 << 36)
 
 void buf_release(struct buf *b)
 {
-	if (b->paged)
-		paged_close(b->paged);
-	else
+	if (b->file) {
+		munmap(b->p, b->cap);
+		close(b->file);
+	} else {
 		free(b->p);
+	}
 	*b = (struct buf)BUF_INIT;
 }
 
@@ -28,51 +38,89 @@ static char *fail(struct buf *b, int err)
 	return NULL;
 }
 
-/* Makes the buf paged. If there is no room for the file behind it, the buf stays in memory. */
-static bool turn_paged(struct buf *b)
+/* A file without a name in `dir`, unless that lies in memory. A negative errno. */
+static int open_nameless(const char *dir)
 {
-	struct paged *paged;
-	if (paged_make(MOST_PAGED, &paged) < 0)
-		return false;
-	if (paged_grow(paged, b->n) < 0) {
-		paged_close(paged);
-		return false;
-	}
-	if (b->n)
-		memcpy(paged_bytes(paged), b->p, b->n);
-	free(b->p);
-	b->paged = paged;
-	b->p = paged_bytes(paged);
-	b->cap = MOST_PAGED;
-	return true;
+	struct statfs fs;
+	int fd = dir ? open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600) : -1;
+	if (fd < 0)
+		return dir ? -errno : -ENOENT;
+	if (fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC)
+		return fd;
+	close(fd);
+	return -ENOTSUP;
 }
 
-static char *reserve_paged(struct buf *b, size_t more)
+/* Reserves the first n bytes of the file. -ENOTSUP where that cannot be done. */
+static int reserve_space(int fd, size_t n)
 {
-	if (more > b->cap - b->n)
-		return fail(b, -ENOMEM);
-	int rc = paged_grow(b->paged, b->n + more);
-	return rc < 0 ? fail(b, rc) : b->p + b->n;
+	int err;
+	do
+		err = posix_fallocate(fd, 0, (off_t)n);
+	while (err == EINTR);
+	return err == EINVAL || err == ENODEV ? -ENOTSUP : -err;
+}
+
+/* The file of the buf, or a new one, with room for n bytes: its descriptor and where it is mapped. -ENOTSUP if this buf
+ * has to stay in memory. */
+static int map_room(const struct buf *b, size_t n, char **ret)
+{
+	int fd = b->file;
+	if (!fd && (fd = open_nameless(getenv("TMPDIR"))) < 0 && (fd = open_nameless("/var/tmp")) < 0)
+		return -ENOTSUP;
+	int rc = reserve_space(fd, n);
+	char *p = rc < 0    ? MAP_FAILED
+	          : b->file ? mremap(b->p, b->cap, n, MREMAP_MAYMOVE)
+	                    : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p != MAP_FAILED) {
+		*ret = p;
+		return fd;
+	}
+	if (!b->file)
+		close(fd);
+	return rc < 0 ? rc : -ENOMEM;
+}
+
+/* Has the buf lie in a file, with room for n bytes at least. 0 or a negative errno, of which -ENOTSUP means: not here.
+ */
+static int grow_mapped(struct buf *b, size_t n)
+{
+	char *p;
+	size_t cap = b->file && n < b->cap + b->cap / 2 ? b->cap + b->cap / 2 : n;
+	if (cap > MOST)
+		return -ENOMEM;
+	cap = (cap / STEP + 2) * STEP;
+	int fd = map_room(b, cap, &p);
+	if (fd < 0)
+		return fd;
+	if (!b->file && b->n)
+		memcpy(p, b->p, b->n);
+	if (!b->file)
+		free(b->p);
+	b->p = p;
+	b->cap = cap;
+	b->file = fd;
+	return 0;
 }
 
 char *buf_reserve(struct buf *b, size_t more)
 {
 	if (b->err)
 		return NULL;
-	if (b->paged && b->cap == 0)
-		buf_release(b);
-	if (b->paged)
-		return reserve_paged(b, more);
 	if (b->cap - b->n >= more && b->p)
 		return b->p + b->n;
-	size_t cap = b->cap ? b->cap : 64;
-	while (cap - b->n < more) {
-		if (cap > SIZE_MAX / 2)
-			return fail(b, -ENOMEM);
-		cap *= 2;
+	if (more > SIZE_MAX / 2 - b->n)
+		return fail(b, -ENOMEM);
+	if (b->n + more > BUF_MAPPED) {
+		int rc = grow_mapped(b, b->n + more);
+		if (rc == 0)
+			return b->p + b->n;
+		if (rc != -ENOTSUP || b->file)
+			return fail(b, rc);
 	}
-	if (b->n + more > BUF_PAGED && turn_paged(b))
-		return reserve_paged(b, more);
+	size_t cap = b->cap ? b->cap : 64;
+	while (cap - b->n < more)
+		cap *= 2;
 	char *p = realloc(b->p, cap);
 	if (!p)
 		return fail(b, -ENOMEM);
@@ -81,23 +129,12 @@ char *buf_reserve(struct buf *b, size_t more)
 	return p + b->n;
 }
 
-void buf_map(struct buf *b, int fd, uint64_t off, size_t n)
-{
-	buf_release(b);
-	int rc = paged_map(fd, off, n, &b->paged);
-	if (rc < 0) {
-		fail(b, rc);
-		return;
-	}
-	b->p = paged_bytes(b->paged);
-	b->n = n;
-}
-
 size_t buf_memory(const struct buf *b)
 {
-	if (!b->paged)
+	const size_t least = (size_t)1 << 20;
+	if (!b->file)
 		return b->cap;
-	return PAGED_MEMORY + (b->cap ? b->n / 16 : 0);
+	return b->cap / 16 > least ? b->cap / 16 : least;
 }
 
 void buf_add(struct buf *b, const void *p, size_t n)

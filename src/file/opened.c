@@ -51,11 +51,6 @@ void opened_put(struct opened *o)
 	free(o);
 }
 
-int opened_fd(const struct opened *o)
-{
-	return o->foreign ? -1 : o->fd;
-}
-
 /* ---- asked directly ---- */
 
 static ssize_t read_now(const struct opened *o, void *p, size_t n, uint64_t off)

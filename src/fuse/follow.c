@@ -208,7 +208,6 @@ void follow_start(struct fs *fs)
 	if (!fs->session || fs->coherence.follow.running)
 		return;
 	sigfillset(&all);
-	sigdelset(&all, SIGSEGV); /* see paged.h */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	int rc = pthread_create(&fs->coherence.follow.thread, NULL, follow, fs);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

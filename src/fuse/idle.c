@@ -122,7 +122,6 @@ static int start(struct fs_idle *idle)
 {
 	sigset_t all, old;
 	sigfillset(&all);
-	sigdelset(&all, SIGSEGV); /* see paged.h */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	int err = pthread_create(&idle->thread, NULL, look, idle);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

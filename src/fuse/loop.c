@@ -570,7 +570,6 @@ int fs_loop(struct fs *fs, unsigned threads)
 		return rc;
 	}
 	sigfillset(&all);
-	sigdelset(&all, SIGSEGV); /* see paged.h */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = begin(l, fs);
 	if (rc) {

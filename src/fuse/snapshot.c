@@ -62,8 +62,8 @@ static struct span slice(struct fs *fs, struct handle *h, uint64_t off, size_t n
 void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 {
 	struct fs *fs = fuse_req_userdata(req);
-	struct buf copy CLEANUP_BUF = BUF_INIT;
 	if (h->held) {
+		struct buf copy CLEANUP_BUF = BUF_INIT;
 		int rc = tree_held_read(h->held, off, n, &copy);
 		if (rc < 0)
 			fuse_reply_err(req, -rc);
@@ -73,15 +73,7 @@ void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 	}
 	LOCKED(&h->lock);
 	struct span s = slice(fs, h, off, n);
-	/* A paged address must not be passed to the kernel. */
-	if (h->text.paged) {
-		buf_addspan(&copy, s);
-		s = buf_span(&copy);
-	}
-	if (buf_err(&copy))
-		fuse_reply_err(req, -buf_err(&copy));
-	else
-		fuse_reply_buf(req, s.n ? s.p : NULL, s.n);
+	fuse_reply_buf(req, s.n ? s.p : NULL, s.n);
 }
 
 uint64_t snapshot_size(struct handle *h)

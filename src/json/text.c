@@ -13,17 +13,13 @@ enum {
 
 /* A stray backslash stands for nothing. */
 
-/* The text may change between counting and writing: paged bytes are read from the file again. */
 struct sink {
-	char *to;    /* NULL: count only */
-	size_t most; /* there is room for */
+	char *to; /* NULL: count only */
 	size_t n;
 };
 
 static inline void put(struct sink *out, const char *p, size_t n)
 {
-	if (out->to && n > out->most - out->n)
-		return;
 	if (out->to)
 		memcpy(out->to + out->n, p, n);
 	out->n += n;
@@ -148,9 +144,9 @@ static const char *put_escape(struct sink *out, const char *p, const char *end, 
 	return p;
 }
 
-static size_t decode(struct span text, enum json_decode how, char *to, size_t most)
+static size_t decode(struct span text, enum json_decode how, char *to)
 {
-	struct sink out = {to, most, 0};
+	struct sink out = {to, 0};
 	const char *p = text.p, *end = text.n ? p + text.n : p;
 
 	while (p < end) {
@@ -182,7 +178,7 @@ static bool is_simple(struct span text, enum json_decode how)
 static size_t count_simple(struct span text, enum json_decode how)
 {
 	const char *p = text.p, *end = text.n ? p + text.n : p;
-	struct sink out = {NULL, 0, 0};
+	struct sink out = {NULL, 0};
 
 	while (p < end) {
 		const char *stop = end;
@@ -222,7 +218,7 @@ static inline bool put_special(char **to, const char **p, const char *end, enum 
 			*p += 2;
 			return true;
 		}
-		struct sink out = {*to, 4, 0}; /* no code takes more */
+		struct sink out = {*to, 0};
 		*p = put_escape(&out, *p, end, how);
 		*to += out.n;
 		return true;
@@ -270,14 +266,14 @@ static bool decode_simple(struct span text, enum json_decode how, char *begin, s
 
 static size_t count_simple(struct span text, enum json_decode how)
 {
-	return decode(text, how, NULL, 0);
+	return decode(text, how, NULL);
 }
 
 static bool decode_simple(struct span text, enum json_decode how, char *to, size_t *ret_n)
 {
 	if (!is_simple(text, how))
 		return false;
-	*ret_n = decode(text, how, to, text.n);
+	*ret_n = decode(text, how, to);
 	return true;
 }
 
@@ -292,15 +288,14 @@ void json_decode(struct span text, enum json_decode how, struct buf *out)
 		out->n += n;
 		return;
 	}
-	size_t most = decode(text, how, NULL, 0);
-	to = buf_reserve(out, most);
+	to = buf_reserve(out, decode(text, how, NULL));
 	if (to)
-		out->n += decode(text, how, to, most);
+		out->n += decode(text, how, to);
 }
 
 size_t json_decoded_size(struct span text, enum json_decode how)
 {
-	return is_simple(text, how) ? count_simple(text, how) : decode(text, how, NULL, 0);
+	return is_simple(text, how) ? count_simple(text, how) : decode(text, how, NULL);
 }
 
 bool json_is(struct json_value v, const char *ascii)

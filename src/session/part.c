@@ -378,7 +378,6 @@ void part_image(const struct part_image *img, struct buf *out)
 {
 	CLEANUP_BUF struct buf own = BUF_INIT;
 	struct span text = image_text(img->data, &own);
-	/* Not the number counted before: the file behind paged bytes may have changed since. */
 	char *to = buf_reserve(out, base64_most(text));
 
 	if (buf_err(&own))

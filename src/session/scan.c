@@ -451,9 +451,13 @@ static int take_long(struct scan *sc, struct window *w, uint64_t to)
 		skip_line(w, REASON_TOO_LONG);
 		return 0;
 	}
-	int rc = take_long_line(sc->s, begin, (size_t)(end - begin), &sc->long_line);
+	int rc = take_line_at(sc->s, begin, (size_t)(end - begin), 0, &sc->long_line);
 	if (rc < 0)
 		return rc;
+	char *pad = buf_reserve(&sc->long_line, RECORD_PAD);
+	if (!pad)
+		return buf_err(&sc->long_line);
+	memset(pad, 0, RECORD_PAD);
 	window_clear(w, begin + (whole ? end - begin + 1 : 0));
 	if (!whole) {
 		w->long_n = (size_t)(end - begin);

@@ -54,27 +54,17 @@ static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t of
 	return (ssize_t)got;
 }
 
-/* A paged line is read when it is touched, and there no error can be returned. So if reading may wait for somebody
- * else, the line is copied first. */
-int take_long_line(const struct session *s, uint64_t off, size_t n, struct buf *out)
+int take_line_at(const struct session *s, uint64_t off, size_t n, size_t ahead, struct buf *out)
 {
-	int fd = opened_fd(s->file);
-	if (fd >= 0) {
-		buf_map(out, fd, off, n);
+	buf_reset(out);
+	char *p = buf_reserve(out, n + ahead);
+	if (!p)
 		return buf_err(out);
-	}
-	char *piece CLEANUP_FREE = malloc(PIECE);
-	if (!piece)
-		return -ENOMEM;
-	buf_release(out);
-	for (size_t done = 0; done < n && !buf_err(out);) {
-		ssize_t got = read_full(s, piece, n - done < PIECE ? n - done : PIECE, off + done);
-		if (got <= 0)
-			return got < 0 ? (int)got : -ESTALE;
-		buf_add(out, piece, (size_t)got);
-		done += (size_t)got;
-	}
-	return buf_err(out);
+	ssize_t got = read_full(s, p, n + ahead, off);
+	if (got < 0)
+		return (int)got;
+	out->n = (size_t)got;
+	return out->n < n ? -ESTALE : 0;
 }
 
 static int hash_range(const struct session *s, uint64_t from, size_t n, uint64_t *ret)
@@ -413,24 +403,11 @@ void line_release(struct line *l)
 int line_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
 {
 	const struct entry *e = entry_at(s, i);
+	int rc = take_line_at(s, e->offset, e->length, 0, &l->bytes);
 
-	if (e->length > SESSION_LONG_LINE) {
-		int rc = take_long_line(s, e->offset, e->length, &l->bytes);
-		if (rc < 0)
-			return rc;
-		return record_parse(buf_span(&l->bytes), s->format, &l->deep, ret) ? 0 : -ESTALE;
-	}
-	buf_reset(&l->bytes);
-	char *p = buf_reserve(&l->bytes, e->length);
-	if (!p)
-		return -ENOMEM;
-	ssize_t n = read_full(s, p, e->length, e->offset);
-	if (n < 0)
-		return (int)n;
-	l->bytes.n = (size_t)n;
-	if ((size_t)n < e->length || !record_parse(buf_span(&l->bytes), s->format, &l->deep, ret))
-		return -ESTALE;
-	return 0;
+	if (rc < 0)
+		return rc;
+	return record_parse(buf_span(&l->bytes), s->format, &l->deep, ret) ? 0 : -ESTALE;
 }
 
 int session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
@@ -452,7 +429,7 @@ void reader_release(struct reader *r)
 
 static void reset_room(struct buf *b)
 {
-	if (b->cap > ROOM_KEPT || b->paged)
+	if (b->cap > ROOM_KEPT)
 		buf_release(b);
 	buf_reset(b);
 }
@@ -479,19 +456,9 @@ static int reader_fill(const struct session *s, const struct entry *e, struct re
 	if (ahead > READ_AHEAD)
 		ahead = READ_AHEAD;
 	r->offset = e->offset;
-	r->ahead = 0;
-	if (e->length > SESSION_LONG_LINE)
-		return take_long_line(s, e->offset, e->length, bytes);
-	buf_reset(bytes);
-	char *p = buf_reserve(bytes, e->length + ahead);
-	if (!p)
-		return -ENOMEM;
-	ssize_t n = read_full(s, p, e->length + ahead, e->offset);
-	if (n < 0)
-		return (int)n;
-	bytes->n = (size_t)n;
-	r->ahead = ahead;
-	return (size_t)n < e->length ? -ESTALE : 0;
+	int rc = take_line_at(s, e->offset, e->length, ahead, bytes);
+	r->ahead = rc < 0 ? 0 : ahead;
+	return rc;
 }
 
 int session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret)

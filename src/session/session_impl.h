@@ -28,7 +28,7 @@
 
 #define SESSION_ENTRIES NODE_ENTRIES
 
-/* A longer line is not read into memory, but paged. */
+/* A longer line is taken by itself when the index is made, not through the window. */
 #define SESSION_LONG_LINE ((size_t)4 << 20)
 
 /* V8's strings end at this many UTF-16 units, so pi does not open a session with a longer line of ASCII. */
@@ -56,8 +56,9 @@ struct key {
 	double value; /* of a number, which has no text */
 };
 
-/* The n bytes from `off` on, of a line that is too long for memory. 0 or a negative errno. */
-int take_long_line(const struct session *s, uint64_t off, size_t n, struct buf *out);
+/* Has `out` hold the n bytes from `off` on, a line, and up to `ahead` more. 0; -ESTALE if the file has fewer than n; or
+ * a negative errno. */
+int take_line_at(const struct session *s, uint64_t off, size_t n, size_t ahead, struct buf *out);
 
 /* Keys, each with a byte in front that gives its kind; position 0 means none. */
 typedef VEC(char) arena_t;

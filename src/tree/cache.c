@@ -317,7 +317,7 @@ bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret)
 /* The unused end of a buf that grew by doubling would count against the budget. */
 static void trim_buf(struct buf *b)
 {
-	char *p = b->n && !b->paged ? realloc(b->p, b->n) : NULL;
+	char *p = b->n && !b->file ? realloc(b->p, b->n) : NULL;
 	if (!p)
 		return;
 	b->p = p;

@@ -125,21 +125,15 @@ int jsonl_size(struct ctx *c, uint64_t *ret)
 	return 0;
 }
 
-/* Appends up to n bytes of the session file. Paged bytes must not be passed to the kernel. */
+/* Appends up to n bytes of the session file. */
 int add_bytes(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
-	char piece[65536];
-	bool direct = out->n + n <= BUF_PAGED;
 	while (n > 0) {
-		size_t want = direct || n < sizeof piece ? n : sizeof piece;
-		char *to = direct ? buf_reserve(out, want) : piece;
-		ssize_t got = to ? session_pread(c->session, to, want, off) : buf_err(out);
+		char *to = buf_reserve(out, n);
+		ssize_t got = to ? session_pread(c->session, to, n, off) : buf_err(out);
 		if (got <= 0)
 			return (int)got;
-		if (direct)
-			out->n += (size_t)got;
-		else
-			buf_add(out, piece, (size_t)got);
+		out->n += (size_t)got;
 		off += (uint64_t)got;
 		n -= (size_t)got;
 	}

@@ -16,7 +16,7 @@ uint64_t view_serial(struct ctx *c)
 	return c->session && c->kind->class != TREE_FIXED ? session_serial(c->session) : 0;
 }
 
-/* Less is not worth counting; lines and texts are paged, and so many threads make segments. */
+/* Less is not worth counting; longer lines and texts lie in files, and so many threads make segments. */
 #define CLAIM_LEAST ((uint64_t)1 << 20)
 #define CLAIM_MOST ((uint64_t)16 << 20)
 #define CLAIM_VIEW ((uint64_t)64 << 20)

@@ -82,7 +82,7 @@ static void spare_give(struct spare *s, size_t k, struct run_memory *m)
 {
 	buf_reset(&m->bytes);
 	reader_reset(&m->reader);
-	if (m->bytes.cap > SPARE_BYTES || m->bytes.paged)
+	if (m->bytes.cap > SPARE_BYTES)
 		buf_release(&m->bytes);
 	lock_take(&s->lock);
 	if (m->bytes.cap >= s->runs[k].bytes.cap) {

@@ -20,11 +20,7 @@ static int flush(struct migration *m)
 	if (buf_err(&m->out))
 		return buf_err(&m->out);
 	for (size_t done = 0; done < m->out.n;) {
-		/* A paged address must not go to the kernel. */
-		char piece[65536];
-		size_t some = m->out.n - done < sizeof piece ? m->out.n - done : sizeof piece;
-		memcpy(piece, m->out.p + done, some);
-		ssize_t n = write(m->fd, piece, some);
+		ssize_t n = write(m->fd, m->out.p + done, m->out.n - done);
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		done += n > 0 ? (size_t)n : 0;

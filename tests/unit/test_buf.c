@@ -8,6 +8,26 @@
 #include "failing_alloc.h"
 #include "sessionfs/base/buf.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { LONG = 48 << 20 };
+
+/* What the disk says when space is reserved, if not 0. */
+static int disk_error;
+
+int posix_fallocate64(int fd, off64_t off, off64_t n);
+int posix_fallocate64(int fd, off64_t off, off64_t n)
+{
+	if (disk_error)
+		return disk_error;
+	return fallocate64(fd, 0, off, n) < 0 ? errno : 0;
+}
+
 /* Huge requests must fail, not abort, under the sanitizers. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -167,6 +187,148 @@ static void failed_growth_sticks(void **state)
 	}
 }
 
+static char byte_at(size_t i)
+{
+	return (char)(i * 7 + i / 4096);
+}
+
+static void fill(struct buf *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		buf_addc(b, byte_at(i));
+	assert_int_equal(buf_err(b), 0);
+	assert_int_equal(b->n, n);
+}
+
+/* Memory that only swapping would give back, in bytes. */
+static size_t unreclaimable(void)
+{
+	char line[128];
+	size_t sum = 0, kb;
+	FILE *f = fopen("/proc/self/status", "re");
+	assert_non_null(f);
+	while (fgets(line, sizeof line, f))
+		if (sscanf(line, "RssAnon: %zu", &kb) == 1 || sscanf(line, "RssShmem: %zu", &kb) == 1)
+			sum += kb << 10;
+	fclose(f);
+	return sum;
+}
+
+static void a_long_buf_lies_in_a_file(void **state)
+{
+	(void)state;
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	size_t before = unreclaimable();
+	fill(&b, LONG);
+	assert_true(b.file > 0);
+#if CAN_FAIL_ALLOC /* sanitizers keep what was freed */
+	assert_true(unreclaimable() < before + BUF_MAPPED + LONG / 8);
+#else
+	(void)before;
+#endif
+	assert_true(buf_memory(&b) < LONG / 8);
+	b.p[3] = 'x';
+	for (size_t i = 4; i < LONG; i++)
+		assert_int_equal(b.p[i], byte_at(i));
+	assert_int_equal(b.p[3], 'x');
+	buf_reset(&b);
+	buf_adds(&b, "short");
+	assert_string_equal(buf_cstr(&b), "short");
+}
+
+static void system_calls_may_have_a_long_buf(void **state)
+{
+	(void)state;
+	CLEANUP_BUF struct buf b = BUF_INIT, again = BUF_INIT;
+	char name[] = "/tmp/sessionfs-test-XXXXXX";
+	int fd = mkstemp(name);
+	assert_true(fd >= 0);
+	unlink(name);
+	fill(&b, LONG);
+	assert_int_equal(write(fd, b.p, b.n), b.n);
+	char *to = buf_reserve(&again, LONG);
+	assert_non_null(to);
+	assert_true(again.file > 0);
+	assert_int_equal(pread(fd, to, LONG, 0), LONG);
+	assert_memory_equal(to, b.p, LONG);
+	close(fd);
+}
+
+/* Space is reserved before it is used: what could not be had is an error, and what was there stays. */
+static void a_full_disk_is_an_error(void **state)
+{
+	(void)state;
+	for (size_t had = 0; had <= LONG; had += LONG) {
+		CLEANUP_BUF struct buf b = BUF_INIT;
+		fill(&b, had);
+		disk_error = ENOSPC;
+		assert_null(buf_reserve(&b, LONG));
+		assert_int_equal(buf_err(&b), -ENOSPC);
+		disk_error = 0;
+		assert_int_equal(b.n, had);
+		for (size_t i = 0; i < had; i += 4099)
+			assert_int_equal(b.p[i], byte_at(i));
+		buf_reset(&b);
+		fill(&b, LONG);
+	}
+}
+
+/* Some file systems cannot reserve space. */
+static void where_no_space_can_be_reserved_it_stays_in_memory(void **state)
+{
+	(void)state;
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	disk_error = EINVAL;
+	fill(&b, LONG);
+	disk_error = 0;
+	assert_int_equal(b.file, 0);
+}
+
+static void in_a_directory_in_memory_there_is_no_file(void **state)
+{
+	(void)state;
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	const char *before = getenv("TMPDIR");
+	if (access("/dev/shm", W_OK) < 0)
+		skip();
+	setenv("TMPDIR", "/dev/shm", 1);
+	fill(&b, LONG);
+	char path[64], to[64] = "";
+	snprintf(path, sizeof path, "/proc/self/fd/%d", b.file);
+	if (b.file)
+		assert_true(readlink(path, to, sizeof to - 1) > 0);
+	assert_int_not_equal(strncmp(to, "/dev/shm", 8), 0);
+	if (before)
+		setenv("TMPDIR", before, 1);
+	else
+		unsetenv("TMPDIR");
+}
+
+static void *sum_all(void *arg)
+{
+	const struct buf *b = arg;
+	uintptr_t sum = 0;
+	for (size_t i = 0; i < b->n; i += 509)
+		sum += (unsigned char)b->p[i];
+	return (void *)sum;
+}
+
+static void threads_read_the_same(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	pthread_t threads[6];
+	void *sum;
+	(void)state;
+	fill(&b, LONG);
+	uintptr_t expected = (uintptr_t)sum_all(&b);
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, sum_all, &b), 0);
+	for (size_t i = 0; i < 6; i++) {
+		pthread_join(threads[i], &sum);
+		assert_int_equal((uintptr_t)sum, expected);
+	}
+}
+
 static void release_keeps_errno(void **state)
 {
 	struct buf b = BUF_INIT;
@@ -190,6 +352,12 @@ int main(void)
 	    cmocka_unit_test(reserve_gives_room_to_write),
 	    cmocka_unit_test(impossible_sizes_fail),
 	    cmocka_unit_test(failed_growth_sticks),
+	    cmocka_unit_test(a_long_buf_lies_in_a_file),
+	    cmocka_unit_test(system_calls_may_have_a_long_buf),
+	    cmocka_unit_test(a_full_disk_is_an_error),
+	    cmocka_unit_test(where_no_space_can_be_reserved_it_stays_in_memory),
+	    cmocka_unit_test(in_a_directory_in_memory_there_is_no_file),
+	    cmocka_unit_test(threads_read_the_same),
 	    cmocka_unit_test(release_keeps_errno),
 	};
 

@@ -1,9 +1,14 @@
 /* buf: growable bytes with a sticky error.
  *
  * Invariants: `p` is NULL or owned by the buf; `n <= cap`; the bytes are not
- * NUL-terminated. After the first failed growth `err` is -ENOMEM, `n` stays
+ * NUL-terminated. After the first failed growth `err` is -ENOMEM or what the disk said, `n` stays
  * and every append is a no-op, so that producers need not check each call:
- * they append, and the consumer looks at buf_err() once. */
+ * they append, and the consumer looks at buf_err() once.
+ *
+ * What is longer than BUF_MAPPED lies in a file without a name ($TMPDIR or /var/tmp), mapped shared: under pressure the
+ * kernel writes it out, so it costs disk space and not memory. It is memory like any other, for system calls too. Its
+ * space is reserved before it is used: on a full disk the error is -ENOSPC. Where no such file can be made, and where
+ * both directories lie in memory, long bufs stay in memory. */
 #ifndef SESSIONFS_BUF_H
 #define SESSIONFS_BUF_H
 
@@ -16,15 +21,17 @@ struct buf {
 	char *p;
 	size_t n, cap;
 	int err;
-	struct paged *paged; /* whose bytes these are, or NULL */
+	int file; /* the descriptor of the file that the bytes lie in, or 0: that one is always standard input */
 };
 
-/* A buf of this size or more is paged (paged.h): never pass its bytes to a system call. */
-#define BUF_PAGED ((size_t)8 << 20)
+/* A longer buf lies in a file. */
+#ifndef BUF_MAPPED
+#define BUF_MAPPED ((size_t)8 << 20)
+#endif
 
 #define BUF_INIT                                                                                                       \
 	{                                                                                                              \
-		NULL, 0, 0, 0, NULL                                                                                    \
+		NULL, 0, 0, 0, 0                                                                                       \
 	}
 
 /* Frees the bytes; the buf is empty and usable again. */
@@ -41,10 +48,7 @@ static inline void buf_reset(struct buf *b)
  * (and the error sticks). The caller writes there and adds to `n`. */
 char *buf_reserve(struct buf *b, size_t more);
 
-/* Makes the buf a view of n bytes of a file from `off` on, in place of what it held. They must not be changed. */
-void buf_map(struct buf *b, int fd, uint64_t off, size_t n);
-
-/* The memory it uses, plus a share for the disk space it uses. */
+/* The memory it uses. Of what lies in a file a sixteenth counts, at least a MiB: files are not unlimited either. */
 size_t buf_memory(const struct buf *b);
 
 void buf_add(struct buf *b, const void *p, size_t n);
@@ -66,7 +70,7 @@ static inline struct span buf_span(const struct buf *b)
 	return (struct span){b->p, b->n};
 }
 
-/* 0, or -ENOMEM once an append failed. */
+/* 0, or why an append failed. */
 static inline int buf_err(const struct buf *b)
 {
 	return b->err;

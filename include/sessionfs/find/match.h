@@ -51,7 +51,7 @@ int match_session(struct matcher *m, const struct session *s, uint32_t from, siz
 uint32_t match_entry_at(const struct session *s, uint64_t offset);
 
 /* One line of hits.txt: the file below the session's directory, the number of the line from 1, and the line. All are
- * the caller's until it returns. `text` can be paged (paged.h). */
+ * the caller's until it returns. */
 struct hit {
 	struct span path, text;
 	uint64_t line;
