@@ -229,7 +229,7 @@ static void quoting_is_undone_by_decoding(void **state)
 
 static void without_memory(void **state)
 {
-	const size_t n = 5000;
+	const size_t n = 3000;
 
 	(void)state;
 	if (!CAN_FAIL_ALLOC)
