@@ -51,18 +51,24 @@ static int open_nameless(const char *dir)
 	return -ENOTSUP;
 }
 
-/* Reserves the first n bytes of the file. -ENOTSUP where that cannot be done. */
+/* Reserves the first n bytes of the file. 0 or a negative errno. */
 static int reserve_space(int fd, size_t n)
 {
 	int err;
 	do
 		err = posix_fallocate(fd, 0, (off_t)n);
 	while (err == EINTR);
-	return err == EINVAL || err == ENODEV ? -ENOTSUP : -err;
+	return -err;
 }
 
-/* The file of the buf, or a new one, with room for n bytes: its descriptor and where it is mapped. -ENOTSUP if this buf
- * has to stay in memory. */
+/* There is no file to be had here, or none of that size (RLIMIT_FSIZE); that the disk is full is another matter. */
+static bool stays_in_memory(int rc)
+{
+	return rc == -ENOTSUP || rc == -EINVAL || rc == -ENODEV || rc == -EFBIG;
+}
+
+/* The file of the buf, or a new one, with room for n bytes: its descriptor and where it is mapped; or a negative
+ * errno. */
 static int map_room(const struct buf *b, size_t n, char **ret)
 {
 	int fd = b->file;
@@ -81,8 +87,7 @@ static int map_room(const struct buf *b, size_t n, char **ret)
 	return rc < 0 ? rc : -ENOMEM;
 }
 
-/* Has the buf lie in a file, with room for n bytes at least. 0 or a negative errno, of which -ENOTSUP means: not here.
- */
+/* Has the buf lie in a file, with room for n bytes at least. 0 or a negative errno. */
 static int grow_mapped(struct buf *b, size_t n)
 {
 	char *p;
@@ -115,7 +120,7 @@ char *buf_reserve(struct buf *b, size_t more)
 		int rc = grow_mapped(b, b->n + more);
 		if (rc == 0)
 			return b->p + b->n;
-		if (rc != -ENOTSUP || b->file)
+		if (b->file || !stays_in_memory(rc))
 			return fail(b, rc);
 	}
 	size_t cap = b->cap ? b->cap : 64;

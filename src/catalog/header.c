@@ -5,6 +5,7 @@
 
 #include "sessionfs/base/log.h"
 #include "sessionfs/session/format.h"
+#include "sessionfs/file/opened.h"
 #include "sessionfs/file/rights.h"
 
 #include <fcntl.h>
@@ -102,13 +103,8 @@ static ssize_t read_more(int fd, size_t n, struct buf *out)
 	char *to = buf_reserve(out, n);
 	if (!to)
 		return -ENOMEM;
-	ssize_t got;
-	do
-		got = read(fd, to, n);
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return -errno;
-	out->n += (size_t)got;
+	ssize_t got = contents_read(fd, to, n, out->n);
+	out->n += got > 0 ? (size_t)got : 0;
 	return got;
 }
 

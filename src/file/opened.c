@@ -53,11 +53,11 @@ void opened_put(struct opened *o)
 
 /* ---- asked directly ---- */
 
-static ssize_t read_now(const struct opened *o, void *p, size_t n, uint64_t off)
+ssize_t contents_read(int fd, void *p, size_t n, uint64_t off)
 {
 	ssize_t got;
 	do
-		got = pread(o->fd, p, n, (off_t)off);
+		got = pread(fd, p, n, (off_t)off);
 	while (got < 0 && errno == EINTR);
 	return got < 0 ? -errno : got;
 }
@@ -85,7 +85,8 @@ static void question_run(struct probe *p)
 	struct question *q = (struct question *)p;
 	q->rc = probe_asks(q->file->device);
 	if (q->rc == 0)
-		q->rc = q->is_read ? read_now(q->file, q->bytes, q->n, q->off) : find_data_now(q->file, q->off);
+		q->rc =
+		    q->is_read ? contents_read(q->file->fd, q->bytes, q->n, q->off) : find_data_now(q->file, q->off);
 }
 
 static void question_free(struct probe *p)
@@ -128,7 +129,7 @@ static int64_t ask(struct opened *o, void *to, size_t n, uint64_t off)
 ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off)
 {
 	if (!o->foreign || probe_is_here())
-		return read_now(o, p, n, off);
+		return contents_read(o->fd, p, n, off);
 	return (ssize_t)ask(o, p, n < MOST_ASKED ? n : MOST_ASKED, off);
 }
 

@@ -11,6 +11,7 @@
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/file/store.h"
+#include "sessionfs/file/opened.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -106,11 +107,9 @@ static ssize_t read_at(int fd, char *p, size_t n, off_t off)
 {
 	size_t got = 0;
 	while (got < n) {
-		ssize_t more = pread(fd, p + got, n - got, off + (off_t)got);
-		if (more < 0 && errno == EINTR)
-			continue;
+		ssize_t more = contents_read(fd, p + got, n - got, (uint64_t)off + got);
 		if (more < 0)
-			return -errno;
+			return more;
 		if (more == 0)
 			break;
 		got += (size_t)more;

@@ -33,11 +33,11 @@ static bool fails(int fd, bool acl)
 	return true;
 }
 
-ssize_t __real_read(int fd, void *p, size_t n);
-ssize_t __wrap_read(int fd, void *p, size_t n);
-ssize_t __wrap_read(int fd, void *p, size_t n)
+ssize_t __real_pread64(int fd, void *p, size_t n, off64_t off);
+ssize_t __wrap_pread64(int fd, void *p, size_t n, off64_t off);
+ssize_t __wrap_pread64(int fd, void *p, size_t n, off64_t off)
 {
-	return fails(fd, false) ? -1 : __real_read(fd, p, n);
+	return fails(fd, false) ? -1 : __real_pread64(fd, p, n, off);
 }
 
 ssize_t __real_fgetxattr(int fd, const char *name, void *p, size_t n);

@@ -13,6 +13,10 @@
 
 struct opened;
 
+/* The one door to what session files hold: every read of their bytes goes through it. As pread(2), with a negative
+ * errno. It waits for whoever serves the file: opened_pread does not. */
+ssize_t contents_read(int fd, void *p, size_t n, uint64_t off);
+
 /* Takes file->fd over, even if it fails. The first reference is the caller's. `r` can be NULL. 0 or -ENOMEM. */
 int opened_new(struct reach *r, struct reached *file, struct opened **ret);
 struct opened *opened_get(struct opened *o);
