@@ -1,506 +1,189 @@
-/* Dates in text, as V8 reads them: Date.parse() takes ISO 8601, and nearly
- * anything else in which a day can be found, which ECMAScript leaves to the
- * engine. Only V8 itself says what that is, so this follows its parser
- * (src/date/dateparser-inl.h) step by step: a text is cut into tokens; what
- * begins like ISO 8601 has to go on like it once there is a T, and is otherwise
- * handed on to the older parser with what was read of it; that one puts each
- * number where it may belong, and passes over words before the first of them. */
-#include "sessionfs/base/space.h"
+/* Dates in text: ISO 8601 in all the forms of ECMAScript, the same with slashes or with a space before the time, and
+ * RFC 2822. Each means what Date.parse() makes of it in V8. V8 guesses at many more; these are no times here. */
 #include "record_impl.h"
 
-enum token_kind { TOKEN_END, TOKEN_BAD, TOKEN_NUMBER, TOKEN_SYMBOL, TOKEN_SPACE, TOKEN_WORD, TOKEN_OTHER };
-enum word_kind { WORD_OTHER, WORD_MONTH, WORD_HALF_DAY, WORD_ZONE, WORD_T };
-
-struct token {
-	enum token_kind kind;
-	enum word_kind word;
-	int value;     /* of a number; of a word what it stands for; the symbol */
-	size_t length; /* in bytes */
-};
-
-struct scanner {
-	struct span rest;
-	struct token next;
-};
-
-/* Slots that numbers fill in the order in which they come. */
-struct slots {
-	int n, v[4];
-};
-
-enum { DAY_SLOTS = 3, TIME_SLOTS = 4, UNSET = -1 };
-
-struct reading {
-	struct scanner in;
-	struct slots day, time;
-	int month;                  /* by name; or 0 */
-	int half_day;               /* hours to add; or UNSET */
-	int sign;                   /* of the zone; 0: there is none */
-	int zone_hour, zone_minute; /* or UNSET */
-	bool iso;
-};
-
-/* ---- tokens ---- */
+#include <strings.h>
 
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static bool between(int x, int low, int high)
+static char first_of(const struct span *s)
 {
-	return x >= low && x <= high;
+	return s->n ? s->p[0] : '\0';
 }
 
-/* Only the first nine significant digits count. */
-static struct token scan_number(struct span *s)
+/* Letters match in either case. */
+static bool skip(struct span *s, const char *text)
 {
-	struct token t = {.kind = TOKEN_NUMBER};
-	int digits = 0;
+	size_t n = strlen(text);
+	if (s->n < n || strncasecmp(s->p, text, n) != 0)
+		return false;
+	*s = (struct span){s->p + n, s->n - n};
+	return true;
+}
 
-	for (; t.length < s->n && is_digit(s->p[t.length]); t.length++) {
-		if (t.value == 0 && digits == 0 && s->p[t.length] == '0')
-			continue;
-		if (digits++ < 9)
-			t.value = t.value * 10 + (s->p[t.length] - '0');
+static bool skip_spaces(struct span *s)
+{
+	bool any = false;
+	while (skip(s, " "))
+		any = true;
+	return any;
+}
+
+/* A number of `least` to `most` digits, no more, from `low` to `high`. */
+static bool number(struct span *s, size_t least, size_t most, int low, int high, int *ret)
+{
+	size_t n = 0;
+	int v = 0;
+	for (; n < s->n && n < most && is_digit(s->p[n]); n++)
+		v = v * 10 + (s->p[n] - '0');
+	if (n < least || (n < s->n && is_digit(s->p[n])) || v < low || v > high)
+		return false;
+	*s = (struct span){s->p + n, s->n - n};
+	*ret = v;
+	return true;
+}
+
+/* HH:MM[:SS[.F]]: of a fraction the first three digits count. 24:00 is valid, later times of hour 24 are not. */
+static bool read_time(struct span *s, struct date *d)
+{
+	if (!number(s, 2, 2, 0, 24, &d->hour) || !skip(s, ":") || !number(s, 2, 2, 0, 59, &d->minute))
+		return false;
+	bool later = d->minute > 0;
+	if (skip(s, ":")) {
+		if (!number(s, 2, 2, 0, 59, &d->second))
+			return false;
+		later |= d->second > 0;
+		if (skip(s, ".")) {
+			size_t n = 0;
+			for (int unit = 100; n < s->n && is_digit(s->p[n]); n++, unit /= 10) {
+				d->ms += (s->p[n] - '0') * unit;
+				later |= s->p[n] != '0';
+			}
+			if (n == 0)
+				return false;
+			*s = (struct span){s->p + n, s->n - n};
+		}
 	}
-	return t;
+	return d->hour < 24 || !later;
 }
 
-/* The first three letters decide; only the name of a month may be longer. */
-static void know_word(const char prefix[3], struct token *t)
+/* Z, +HH:MM, +HHMM; without one the time is local. */
+static bool read_offset(struct span *s, struct date *d)
+{
+	char sign = first_of(s);
+	int hour, minute;
+	d->local = false;
+	if (skip(s, "Z"))
+		return true;
+	if (sign != '+' && sign != '-') {
+		d->local = true;
+		return true;
+	}
+	*s = (struct span){s->p + 1, s->n - 1};
+	if (s->n < 2 || !is_digit(s->p[0]) || !is_digit(s->p[1]))
+		return false;
+	struct span hours = {s->p, 2};
+	*s = (struct span){s->p + 2, s->n - 2};
+	skip(s, ":");
+	if (!number(&hours, 2, 2, 0, 23, &hour) || !number(s, 2, 2, 0, 59, &minute))
+		return false;
+	d->zone = (sign == '-' ? -60 : 60) * (hour * 60 + minute);
+	return true;
+}
+
+/* The zones that have a name in RFC 2822. */
+static bool read_named_zone(struct span *s, struct date *d)
 {
 	static const struct {
-		char text[4];
-		enum word_kind kind;
-		int value;
-	} words[] = {
-	    {"jan", WORD_MONTH, 1},   {"feb", WORD_MONTH, 2},    {"mar", WORD_MONTH, 3},  {"apr", WORD_MONTH, 4},
-	    {"may", WORD_MONTH, 5},   {"jun", WORD_MONTH, 6},    {"jul", WORD_MONTH, 7},  {"aug", WORD_MONTH, 8},
-	    {"sep", WORD_MONTH, 9},   {"oct", WORD_MONTH, 10},   {"nov", WORD_MONTH, 11}, {"dec", WORD_MONTH, 12},
-	    {"am", WORD_HALF_DAY, 0}, {"pm", WORD_HALF_DAY, 12}, {"ut", WORD_ZONE, 0},    {"utc", WORD_ZONE, 0},
-	    {"z", WORD_ZONE, 0},      {"gmt", WORD_ZONE, 0},     {"cdt", WORD_ZONE, -5},  {"cst", WORD_ZONE, -6},
-	    {"edt", WORD_ZONE, -4},   {"est", WORD_ZONE, -5},    {"mdt", WORD_ZONE, -6},  {"mst", WORD_ZONE, -7},
-	    {"pdt", WORD_ZONE, -7},   {"pst", WORD_ZONE, -8},    {"t", WORD_T, 0},
-	};
-
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-		if (memcmp(prefix, words[i].text, 3) != 0 || (t->length > 3 && words[i].kind != WORD_MONTH))
+		char name[4];
+		int hours;
+	} zones[] = {{"GMT", 0},  {"UTC", 0},  {"UT", 0},   {"EST", -5}, {"EDT", -4}, {"CST", -6},
+	             {"CDT", -5}, {"MST", -7}, {"MDT", -6}, {"PST", -8}, {"PDT", -7}};
+	for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+		if (!skip(s, zones[i].name))
 			continue;
-		t->word = words[i].kind;
-		t->value = words[i].value;
-		return;
-	}
-}
-
-/* U+2028 and U+2029: white space elsewhere, but here they are part of words. */
-static bool is_separator(struct span s)
-{
-	return s.n >= 3 && memcmp(s.p, "\u2028", 2) == 0 && ((unsigned char)s.p[2] & 0xfe) == 0xa8;
-}
-
-/* Letters, all characters after Z in ASCII, and all beyond ASCII except white space. */
-static bool is_word(struct span s)
-{
-	return s.n && (unsigned char)s.p[0] >= 'A' && (space_first(s) == 0 || is_separator(s));
-}
-
-static struct token scan_word(struct span s)
-{
-	struct token t = {.kind = TOKEN_WORD};
-	char prefix[3] = "";
-
-	for (; is_word((struct span){s.p + t.length, s.n - t.length}); t.length++)
-		if (t.length < sizeof prefix)
-			prefix[t.length] = (char)(s.p[t.length] | 0x20);
-	know_word(prefix, &t);
-	return t;
-}
-
-/* The length of a parenthesis with all that is in it; to the end of the text if it is not closed. */
-static size_t parenthesis(struct span s)
-{
-	size_t i = 0;
-	int depth = 0;
-
-	do {
-		depth += (s.p[i] == '(') - (s.p[i] == ')');
-		i++;
-	} while (depth > 0 && i < s.n && s.p[i]);
-	return i;
-}
-
-static struct token scan(struct span *s)
-{
-	struct token t = {.kind = TOKEN_OTHER, .length = 1};
-
-	if (s->n == 0 || !s->p[0])
-		return (struct token){.kind = TOKEN_END};
-	if (is_digit(s->p[0]))
-		t = scan_number(s);
-	else if (strchr(":-+.)", s->p[0]))
-		t = (struct token){.kind = TOKEN_SYMBOL, .value = s->p[0], .length = 1};
-	else if (is_word(*s))
-		t = scan_word(*s);
-	else if (space_first(*s))
-		t = (struct token){.kind = TOKEN_SPACE, .length = space_first(*s)};
-	else if (s->p[0] == '(')
-		t.length = parenthesis(*s);
-	*s = (struct span){s->p + t.length, s->n - t.length};
-	return t;
-}
-
-static struct token take(struct scanner *in)
-{
-	struct token t = in->next;
-
-	in->next = scan(&in->rest);
-	return t;
-}
-
-static bool is_symbol(const struct token *t, char c)
-{
-	return t->kind == TOKEN_SYMBOL && t->value == c;
-}
-
-static bool is_sign(const struct token *t)
-{
-	return is_symbol(t, '+') || is_symbol(t, '-');
-}
-
-static bool is_digits(const struct token *t, size_t length)
-{
-	return t->kind == TOKEN_NUMBER && t->length == length;
-}
-
-static bool is_z(const struct token *t)
-{
-	return t->kind == TOKEN_WORD && t->word == WORD_ZONE && t->length == 1;
-}
-
-static bool skip(struct scanner *in, char c)
-{
-	if (!is_symbol(&in->next, c))
-		return false;
-	take(in);
-	return true;
-}
-
-/* ---- what the numbers are ---- */
-
-static bool add_number(struct slots *s, int room, int n)
-{
-	if (s->n == room)
-		return false;
-	s->v[s->n++] = n;
-	return true;
-}
-
-/* Whether n can be the next part of a time that has begun. */
-static bool expects_time(const struct slots *time, int n)
-{
-	return (between(time->n, 1, 2) && between(n, 0, 59)) || (time->n == 3 && between(n, 0, 999));
-}
-
-static bool expects_zone(const struct reading *r, int n)
-{
-	return r->zone_hour != UNSET && r->zone_minute == UNSET && between(n, 0, 59);
-}
-
-static void set_zone(struct reading *r, int sign, int hour, int minute)
-{
-	r->sign = sign;
-	r->zone_hour = hour;
-	r->zone_minute = minute;
-}
-
-/* The first three digits behind the point. */
-static int milliseconds(struct token t)
-{
-	size_t length = t.length < 9 ? t.length : 9;
-	int n = t.value;
-
-	for (; length < 3; length++)
-		n *= 10;
-	for (; length > 3; length--)
-		n /= 10;
-	return n;
-}
-
-/* ---- ISO 8601 ---- */
-
-static const struct token bad = {.kind = TOKEN_BAD};
-
-static bool is_part(const struct token *t, int low, int high)
-{
-	return is_digits(t, 2) && between(t->value, low, high);
-}
-
-static bool iso_zone(struct reading *r)
-{
-	struct scanner *in = &r->in;
-
-	if (is_z(&in->next)) {
-		take(in);
-		set_zone(r, 1, 0, 0);
+		d->local = false;
+		d->zone = zones[i].hours * 3600;
 		return true;
 	}
-	if (!is_sign(&in->next))
-		return true;
-	int sign = take(in).value == '-' ? -1 : 1;
-	if (is_digits(&in->next, 4)) {
-		int both = take(in).value;
-		set_zone(r, sign, both / 100, both % 100);
-		return r->zone_hour < 24 && r->zone_minute < 60;
-	}
-	if (!is_part(&in->next, 0, 23))
-		return false;
-	set_zone(r, sign, take(in).value, UNSET);
-	if (!skip(in, ':') || !is_part(&in->next, 0, 59))
-		return false;
-	r->zone_minute = take(in).value;
-	return true;
+	return read_offset(s, d);
 }
 
-/* The time after the T. 24:00 is valid, later times of hour 24 are not. */
-static bool iso_time(struct reading *r)
+/* Behind a date and a space: V8 takes years of less than three digits for others. */
+static bool read_spaced_time(struct span *s, struct date *d)
 {
-	struct scanner *in = &r->in;
+	if (d->year < 100 || !read_time(s, d))
+		return false;
+	skip_spaces(s);
+	return read_named_zone(s, d) && s->n == 0;
+}
 
-	if (!is_part(&in->next, 0, 24))
+/* YYYY[-MM[-DD]] or +YYYYYY-..., then nothing (UTC), or THH:MM and what follows; YYYY-MM-DD HH:MM; YYYY/MM/DD with or
+ * without that. */
+static bool read_iso(struct span s, struct date *d)
+{
+	char sign = first_of(&s);
+	bool is_signed = sign == '+' || sign == '-', has_day = false;
+	int year;
+	if (is_signed)
+		s = (struct span){s.p + 1, s.n - 1};
+	if (!number(&s, is_signed ? 6 : 4, is_signed ? 6 : 4, 0, 999999, &year) || (sign == '-' && year == 0))
 		return false;
-	bool midnight = in->next.value == 24;
-	add_number(&r->time, TIME_SLOTS, take(in).value);
-	if (!skip(in, ':') || !is_part(&in->next, 0, midnight ? 0 : 59))
-		return false;
-	add_number(&r->time, TIME_SLOTS, take(in).value);
-	if (skip(in, ':')) {
-		if (!is_part(&in->next, 0, midnight ? 0 : 59))
+	d->year = sign == '-' ? -year : year;
+	bool slashes = !is_signed && first_of(&s) == '/';
+	const char *separator = slashes ? "/" : "-";
+	if (skip(&s, separator)) {
+		if (!number(&s, slashes ? 1 : 2, 2, 1, 12, &d->month))
 			return false;
-		add_number(&r->time, TIME_SLOTS, take(in).value);
-		if (skip(in, '.')) {
-			if (in->next.kind != TOKEN_NUMBER || (midnight && in->next.value > 0))
-				return false;
-			add_number(&r->time, TIME_SLOTS, milliseconds(take(in)));
-		}
-	}
-	return iso_zone(r) && in->next.kind == TOKEN_END;
-}
-
-/* Reads as much of a date as is ISO 8601. Returns the token after that: the end, a bad one, or one for the older
- * parser. */
-static struct token iso_date(struct reading *r)
-{
-	struct scanner *in = &r->in;
-
-	if (is_sign(&in->next)) {
-		struct token sign = take(in);
-		if (!is_digits(&in->next, 6))
-			return sign;
-		int year = take(in).value;
-		if (sign.value == '-' && year == 0)
-			return sign;
-		add_number(&r->day, DAY_SLOTS, sign.value == '-' ? -year : year);
-	} else if (is_digits(&in->next, 4)) {
-		add_number(&r->day, DAY_SLOTS, take(in).value);
-	} else {
-		return take(in);
-	}
-	if (skip(in, '-')) {
-		if (!is_part(&in->next, 1, 12))
-			return take(in);
-		add_number(&r->day, DAY_SLOTS, take(in).value);
-		if (skip(in, '-')) {
-			if (!is_part(&in->next, 1, 31))
-				return take(in);
-			add_number(&r->day, DAY_SLOTS, take(in).value);
-		}
-	}
-	if (in->next.kind == TOKEN_WORD && in->next.word == WORD_T) {
-		take(in);
-		if (!iso_time(r))
-			return bad;
-	} else if (in->next.kind != TOKEN_END) {
-		return take(in);
-	} else {
-		set_zone(r, 1, 0, 0); /* a day alone is one of UTC */
-	}
-	r->iso = true;
-	return (struct token){.kind = TOKEN_END};
-}
-
-/* ---- anything else ---- */
-
-static bool old_number(struct reading *r, int n)
-{
-	struct scanner *in = &r->in;
-
-	if (skip(in, ':')) {
-		if (skip(in, ':')) {
-			if (r->time.n > 0)
-				return false;
-			add_number(&r->time, TIME_SLOTS, n);
-			add_number(&r->time, TIME_SLOTS, 0);
-			return true;
-		}
-		if (!add_number(&r->time, TIME_SLOTS, n))
-			return false;
-		skip(in, '.');
-		return true;
-	}
-	if (skip(in, '.') && expects_time(&r->time, n)) {
-		add_number(&r->time, TIME_SLOTS, n);
-		if (in->next.kind != TOKEN_NUMBER)
-			return false;
-		int ms = milliseconds(take(in));
-		while (add_number(&r->time, TIME_SLOTS, ms))
-			ms = 0;
-		return true;
-	}
-	if (expects_zone(r, n)) {
-		r->zone_minute = n;
-		return true;
-	}
-	if (expects_time(&r->time, n)) {
-		while (add_number(&r->time, TIME_SLOTS, n))
-			n = 0;
-		enum token_kind next = in->next.kind;
-		return next == TOKEN_END || next == TOKEN_SPACE || is_z(&in->next) || is_sign(&in->next);
-	}
-	if (!add_number(&r->day, DAY_SLOTS, n))
-		return false;
-	skip(in, '-');
-	return true;
-}
-
-static bool old_word(struct reading *r, struct token t, bool had_number)
-{
-	if (t.word == WORD_HALF_DAY && r->time.n > 0) {
-		r->half_day = t.value;
-	} else if (t.word == WORD_MONTH) {
-		r->month = t.value;
-		skip(&r->in, '-');
-	} else if (t.word == WORD_ZONE && had_number) {
-		set_zone(r, t.value < 0 ? -1 : 1, t.value < 0 ? -t.value : t.value, 0);
-	} else {
-		return !had_number && r->in.next.kind != TOKEN_NUMBER;
-	}
-	return true;
-}
-
-/* An offset from UTC, behind a time or a zone: h, hh, hhmm, and hh: before minutes. */
-static bool old_offset(struct reading *r, int sign)
-{
-	struct token t = {0};
-
-	r->sign = sign;
-	if (r->in.next.kind == TOKEN_NUMBER)
-		t = take(&r->in);
-	if (is_symbol(&r->in.next, ':'))
-		set_zone(r, sign, t.value, UNSET);
-	else if (t.length == 1 || t.length == 2)
-		set_zone(r, sign, t.value, 0);
-	else if (t.length == 3 || t.length == 4)
-		set_zone(r, sign, t.value / 100, t.value % 100);
-	else
-		return false;
-	return true;
-}
-
-static bool old_date(struct reading *r, struct token t)
-{
-	bool had_number = r->day.n > 0;
-
-	for (; t.kind != TOKEN_END; t = take(&r->in)) {
-		bool utc = r->zone_hour == 0 && r->zone_minute == 0;
-		bool ok = true;
-		if (t.kind == TOKEN_NUMBER) {
-			had_number = true;
-			ok = old_number(r, t.value);
-		} else if (t.kind == TOKEN_WORD) {
-			ok = old_word(r, t, had_number);
-		} else if (is_sign(&t) && (utc || r->time.n > 0)) {
-			had_number = true;
-			ok = old_offset(r, t.value == '-' ? -1 : 1);
-		} else if (is_sign(&t) || is_symbol(&t, ')')) {
-			ok = !had_number;
-		}
-		if (!ok)
+		has_day = skip(&s, separator);
+		if (has_day && !number(&s, slashes ? 1 : 2, 2, 1, 31, &d->day))
 			return false;
 	}
-	return true;
+	if (!slashes && skip(&s, "T"))
+		return read_time(&s, d) && read_offset(&s, d) && s.n == 0;
+	if (s.n == 0) {
+		d->local = slashes;
+		return !slashes || (has_day && year >= 100);
+	}
+	return has_day && !is_signed && skip_spaces(&s) && read_spaced_time(&s, d);
 }
 
-/* ---- the result ---- */
-
-static bool is_day(int n)
+/* [Www,] D Mon YYYY HH:MM[:SS] ZONE [(COMMENT)] */
+static bool read_mail(struct span s, struct date *d)
 {
-	return between(n, 1, 31);
-}
-
-static bool put_day(struct reading *r, struct date *ret)
-{
-	int *v = r->day.v;
-	int month = r->month, first = v[0], year;
-
-	if (r->day.n == 0)
-		return false;
-	while (add_number(&r->day, DAY_SLOTS, 1))
+	static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+	                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+	static const char days[7][5] = {"Mon,", "Tue,", "Wed,", "Thu,", "Fri,", "Sat,", "Sun,"};
+	int year, month = 0;
+	for (size_t i = 0; i < 7 && !skip(&s, days[i]); i++)
 		;
-	if (month) {
-		ret->day = is_day(first) ? first : v[1];
-		year = is_day(first) ? v[1] : first;
-	} else {
-		bool year_first = r->iso || !is_day(first);
-		month = year_first ? v[1] : first;
-		ret->day = year_first ? v[2] : v[1];
-		year = year_first ? first : v[2];
+	skip_spaces(&s);
+	if (!number(&s, 1, 2, 1, 31, &d->day) || !skip_spaces(&s))
+		return false;
+	while (month < 12 && !skip(&s, months[month]))
+		month++;
+	if (month == 12 || !skip_spaces(&s) || !number(&s, 4, 4, 100, 9999, &year) || !skip_spaces(&s))
+		return false;
+	d->month = month + 1;
+	d->year = year;
+	if (s.n > 2 && s.p[s.n - 1] == ')') {
+		const char *open = memrchr(s.p, '(', s.n);
+		s.n = open ? (size_t)(open - s.p) : s.n;
+		while (s.n && s.p[s.n - 1] == ' ')
+			s.n--;
 	}
-	if (!r->iso && between(year, 0, 99))
-		year += year < 50 ? 2000 : 1900;
-	ret->year = year;
-	ret->month = month;
-	return between(month, 1, 12) && is_day(ret->day);
-}
-
-static bool put_time(struct reading *r, struct date *ret)
-{
-	const int *v = r->time.v;
-
-	while (add_number(&r->time, TIME_SLOTS, 0))
-		;
-	ret->hour = v[0];
-	ret->minute = v[1];
-	ret->second = v[2];
-	ret->ms = v[3];
-	if (r->half_day != UNSET) {
-		if (!between(ret->hour, 0, 12))
-			return false;
-		ret->hour = ret->hour % 12 + r->half_day;
-	}
-	if (ret->hour == 24)
-		return ret->minute == 0 && ret->second == 0 && ret->ms == 0;
-	return between(ret->hour, 0, 23) && between(ret->minute, 0, 59) && between(ret->second, 0, 59) &&
-	       between(ret->ms, 0, 999);
-}
-
-/* Offsets of any size are taken, in 32 bits. */
-static bool put_zone(const struct reading *r, struct date *ret)
-{
-	uint32_t hours = r->zone_hour == UNSET ? 0 : (uint32_t)r->zone_hour;
-	uint32_t minutes = r->zone_minute == UNSET ? 0 : (uint32_t)r->zone_minute;
-	uint32_t seconds = hours * 3600 + minutes * 60;
-
-	ret->local = r->sign == 0;
-	ret->zone = r->sign * (int64_t)seconds;
-	return seconds <= INT32_MAX;
+	return read_spaced_time(&s, d);
 }
 
 bool record_date(struct span text, struct date *ret)
 {
-	struct reading r = {.in.rest = text, .half_day = UNSET, .zone_hour = UNSET, .zone_minute = UNSET};
-
-	take(&r.in);
-	struct token t = iso_date(&r);
-	return t.kind != TOKEN_BAD && old_date(&r, t) && put_day(&r, ret) && put_time(&r, ret) && put_zone(&r, ret);
+	const struct date begin = {.month = 1, .day = 1, .local = true};
+	*ret = begin;
+	if (read_iso(text, ret))
+		return true;
+	*ret = begin;
+	return read_mail(text, ret);
 }

@@ -57,7 +57,7 @@ struct date {
 	int64_t zone; /* seconds east of UTC, if it is not local */
 };
 
-/* As Date.parse(). False where that is NaN. */
+/* As Date.parse() reads the forms that record_date.c names. False for all others. */
 bool record_date(struct span text, struct date *ret);
 
 #endif

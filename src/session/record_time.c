@@ -1,6 +1,6 @@
 /* Times as JavaScript reads them. pi's own are always 2026-03-01T09:00:02.742Z,
  * which is read without branches that matter; any other text is for
- * record_date.c, which follows V8. */
+ * record_date.c. */
 #include "record_impl.h"
 
 #include <math.h>

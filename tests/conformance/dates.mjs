@@ -66,9 +66,18 @@ if (r.status !== 0) {
 }
 const ours = r.stdout.split("\n");
 let failed = 0;
+// The forms that we read. Of others V8 makes a time or not; we say what it says, or none.
+const clock = "\\d\\d:[0-5]\\d(:[0-5]\\d(\\.\\d+)?)?", offset = "(Z|[+-]([01]\\d|2[0-3]):?[0-5]\\d)?";
+const spaced = `${clock} *(GMT|UTC?|[ECMP][SD]T|${offset})`;
+const known = [
+	`((?!-000000)[+-]\\d{6}|\\d{4})(-\\d\\d(-\\d\\d)?)?(T${clock}${offset})?`, `\\d{4}-\\d\\d-\\d\\d +${spaced}`, `\\d{4}/\\d\\d?/\\d\\d?( +${spaced})?`,
+	`((Mon|Tue|Wed|Thu|Fri|Sat|Sun),)? *\\d\\d? +(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\\d{4} +${spaced}( *\\([^()]*\\))?`,
+].map((form) => new RegExp(`^${form}$`, "i"));
+// What V8 makes of a year of less than three digits behind which there is more is its own.
+const is_known = (text) => known.some((form) => form.test(text)) && !/^0\d{3}[^T]*[ /]|^[^:]* 00\d\d /i.test(text);
 texts.forEach((text, i) => {
 	const theirs = `${new Date(text).getTime()}`;
-	if (ours[i] === theirs) return;
+	if (ours[i] === theirs || (ours[i] === "NaN" && !is_known(text))) return;
 	if (failed++ < SHOWN) console.log(`${JSON.stringify(text)}: expected ${theirs}, got ${ours[i]}`);
 });
 const times_ = texts.filter((t) => !Number.isNaN(Date.parse(t))).length;
