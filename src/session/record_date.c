@@ -117,8 +117,7 @@ static bool read_spaced_time(struct span *s, struct date *d)
 {
 	if (d->year < 100 || !read_time(s, d))
 		return false;
-	skip_spaces(s);
-	return read_named_zone(s, d) && s->n == 0;
+	return (skip_spaces(s) ? read_named_zone(s, d) : read_offset(s, d)) && s->n == 0;
 }
 
 /* YYYY[-MM[-DD]] or +YYYYYY-..., then nothing (UTC), or THH:MM and what follows; YYYY-MM-DD HH:MM; YYYY/MM/DD with or
@@ -169,9 +168,9 @@ static bool read_mail(struct span s, struct date *d)
 		return false;
 	d->month = month + 1;
 	d->year = year;
-	if (s.n > 2 && s.p[s.n - 1] == ')') {
-		const char *open = memrchr(s.p, '(', s.n);
-		s.n = open ? (size_t)(open - s.p) : s.n;
+	const char *comment = memchr(s.p, '(', s.n);
+	if (comment && memchr(comment, ')', s.n - (size_t)(comment - s.p)) == s.p + s.n - 1) {
+		s.n = (size_t)(comment - s.p);
 		while (s.n && s.p[s.n - 1] == ' ')
 			s.n--;
 	}
