@@ -68,7 +68,7 @@ const ours = r.stdout.split("\n");
 let failed = 0;
 // The forms that we read. Of others V8 makes a time or not; we say what it says, or none.
 const clock = "\\d\\d:[0-5]\\d(:[0-5]\\d(\\.\\d+)?)?", offset = "(Z|[+-]([01]\\d|2[0-3]):?[0-5]\\d)?";
-const spaced = `${clock} *(GMT|UTC?|[ECMP][SD]T|${offset})`;
+const spaced = `${clock}( +(GMT|UTC?|[ECMP][SD]T)| *${offset})`;
 const known = [
 	`((?!-000000)[+-]\\d{6}|\\d{4})(-\\d\\d(-\\d\\d)?)?(T${clock}${offset})?`, `\\d{4}-\\d\\d-\\d\\d +${spaced}`, `\\d{4}/\\d\\d?/\\d\\d?( +${spaced})?`,
 	`((Mon|Tue|Wed|Thu|Fri|Sat|Sun),)? *\\d\\d? +(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\\d{4} +${spaced}( *\\([^()]*\\))?`,
