@@ -37,7 +37,7 @@ bool said_any_of(enum record_type type)
 }
 
 /* Hands over what is in `text`; nothing is no part. */
-static int say(struct saying *s, enum said_of of, unsigned call)
+static int say(struct saying *s, enum said_of of, const struct part_call *call)
 {
 	struct said_room *room = s->room;
 	int rc = buf_err(&room->text) ? buf_err(&room->text) : buf_err(&room->what);
@@ -60,10 +60,10 @@ static struct buf *begin_text(struct saying *s)
 	return &s->room->text;
 }
 
-/* Ends the last line, or the only one, which may be empty. */
-static void end_line(struct buf *text)
+/* Ends the last line of what begins at `start`, or the only one, which may be empty. */
+static void end_line(struct buf *text, size_t start)
 {
-	if (text->n == 0 || text->p[text->n - 1] != '\n')
+	if (text->n == start || text->p[text->n - 1] != '\n')
 		buf_addc(text, '\n');
 }
 
@@ -105,31 +105,46 @@ static int add_members(struct json_value object, struct buf *text)
 	json_init(&j, object.text, &deep);
 	json_enter(&j);
 	while (json_next(&j, &key) > 0 && json_value(&j, &v)) {
+		size_t start = text->n;
 		int rc = stop_check();
 		if (rc < 0)
 			return rc;
 		json_decode(key.text, JSON_CLEAN, text);
 		buf_adds(text, ": ");
 		add_value(v, text);
-		end_line(text);
+		end_line(text, start);
 	}
 	return buf_err(&deep);
 }
 
-static int say_call(struct saying *s, const struct part_call *call)
+int said_arguments(const struct part_call *call, struct buf *out)
 {
+	size_t start = out->n;
 	if (call->arguments.kind == JSON_NONE)
 		return 0;
-	struct buf *text = begin_text(s), *what = set_what(s, "call ");
-	part_call_name(call, what);
-	int rc = buf_err(what);
-	if (rc == 0 && call->arguments.kind == JSON_OBJECT)
-		rc = add_members(call->arguments, text);
-	if (rc == 0 && call->arguments.kind != JSON_OBJECT) {
-		add_value(call->arguments, text);
-		end_line(text);
-	}
-	return rc < 0 ? rc : say(s, SAID_ARGUMENTS, call->n);
+	if (call->arguments.kind == JSON_OBJECT)
+		return add_members(call->arguments, out);
+	add_value(call->arguments, out);
+	end_line(out, start);
+	return 0;
+}
+
+bool said_any_arguments(const struct part_call *call)
+{
+	struct json_value key;
+	struct json j;
+	if (call->arguments.kind != JSON_OBJECT)
+		return call->arguments.kind != JSON_NONE;
+	json_init(&j, call->arguments.text, NULL);
+	json_enter(&j);
+	return json_next(&j, &key) > 0;
+}
+
+static int say_call(struct saying *s, const struct part_call *call)
+{
+	part_call_name(call, set_what(s, "call "));
+	int rc = said_arguments(call, begin_text(s));
+	return rc < 0 ? rc : say(s, SAID_ARGUMENTS, call);
 }
 
 static int say_calls(struct saying *s)
@@ -147,14 +162,14 @@ static int say_text(struct saying *s)
 {
 	set_kind(s);
 	part_text(s->r, begin_text(s));
-	return say(s, SAID_TEXT, 0);
+	return say(s, SAID_TEXT, NULL);
 }
 
 static int say_thinking(struct saying *s)
 {
 	set_what(s, "thinking");
 	part_thinking(s->r, begin_text(s));
-	return say(s, SAID_THINKING, 0);
+	return say(s, SAID_THINKING, NULL);
 }
 
 static int say_error(struct saying *s)
@@ -167,7 +182,7 @@ static int say_error(struct saying *s)
 	part_text(s->r, &text);
 	if (buf_err(&text))
 		return buf_err(&text);
-	return span_eq(buf_span(&text), buf_span(&s->room->text)) ? 0 : say(s, SAID_ERROR, 0);
+	return span_eq(buf_span(&text), buf_span(&s->room->text)) ? 0 : say(s, SAID_ERROR, NULL);
 }
 
 static int say_label(struct saying *s)
@@ -177,8 +192,8 @@ static int say_label(struct saying *s)
 	set_kind(s);
 	struct buf *text = begin_text(s);
 	add_value(s->r->label, text);
-	end_line(text);
-	return say(s, SAID_VALUE, 0);
+	end_line(text, 0);
+	return say(s, SAID_VALUE, NULL);
 }
 
 static int say_name(struct saying *s)
@@ -193,8 +208,8 @@ static int say_name(struct saying *s)
 	struct buf *text = begin_text(s);
 	buf_addspan(text, space_trim(buf_span(&name)));
 	if (text->n > 0)
-		end_line(text);
-	return say(s, SAID_VALUE, 0);
+		end_line(text, 0);
+	return say(s, SAID_VALUE, NULL);
 }
 
 int said_each(const struct record *r, struct said_room *room, int (*part)(void *arg, const struct said *said),

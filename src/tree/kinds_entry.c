@@ -1,6 +1,6 @@
 /* An entry's names: has, size and show of the rows of kinds.c. */
 #include "sessionfs/base/stop.h"
-#include "sessionfs/session/part.h"
+#include "sessionfs/render/said.h"
 #include "kinds_impl.h"
 
 #include <errno.h>
@@ -209,6 +209,18 @@ int arguments_show(struct ctx *c, struct buf *out)
 		return -ESTALE;
 	part_arguments(&call, out);
 	return 0;
+}
+
+bool arguments_txt_has(struct ctx *c)
+{
+	struct part_call call;
+	return call_find(c, c->node.part, &call) && said_any_arguments(&call);
+}
+
+int arguments_txt_show(struct ctx *c, struct buf *out)
+{
+	struct part_call call;
+	return call_find(c, c->node.part, &call) ? said_arguments(&call, out) : -ESTALE;
 }
 
 bool call_has(struct ctx *c)

@@ -105,6 +105,8 @@ int usage_show(struct ctx *c, struct buf *out);
 bool tool_calls_has(struct ctx *c);
 bool arguments_has(struct ctx *c);
 int arguments_show(struct ctx *c, struct buf *out);
+bool arguments_txt_has(struct ctx *c);
+int arguments_txt_show(struct ctx *c, struct buf *out);
 bool call_has(struct ctx *c);
 bool images_has(struct ctx *c);
 bool image_has(struct ctx *c);

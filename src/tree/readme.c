@@ -44,6 +44,7 @@ static const char text[] =
     "    resume, path              a script that goes on with it in pi; the session file\n"
     "    info.json                 counts, times, tokens and cost\n"
     "    entries/ID/               one entry: text.md, thinking.md, tool-calls/, images/, entry.json, ...\n"
+    "    entries/ID/tool-calls/N-NAME/  arguments.txt, arguments.json, and who answers it (result, output.md)\n"
     "    branches/ID/              the same views at every branch tip, and its path as links\n"
     "    labels/LABEL              links to the labelled entries; labels.tsv has them as a table\n"
     "    leaf, last                links: the newest entry; what was said last\n"

@@ -255,11 +255,11 @@ def calls_of(m):
         arguments = b.get(b"arguments")
         if arguments is None:
             continue
-        what = b"call " + encoded(name, b"%d-" % n).split(b"-", 1)[1]
         if arguments[:1] == b"{":
-            yield what, "".join(whole_lines(clean(k) + ": " + shown(v)) for k, v in members(arguments))
+            text = "".join(whole_lines(clean(k) + ": " + shown(v)) for k, v in members(arguments))
         else:
-            yield what, whole_lines(shown(arguments))
+            text = whole_lines(shown(arguments))
+        yield encoded(name, b"%d-" % n), text
 
 
 def parts_of(e, old):
@@ -281,7 +281,8 @@ def parts_of(e, old):
     text = text_of(e, m)
     yield b"custom" if old and what == b"hookMessage" else what, text
     yield b"thinking", text_file(said_by(content_of(e, m), b'"thinking"', b"thinking"))
-    yield from calls_of(m)
+    for call, said in calls_of(m):
+        yield b"call " + call.split(b"-", 1)[1], said
     if error_of(m) != text:
         yield b"error", error_of(m)
 
@@ -333,12 +334,36 @@ def all_of(data):
     return b"".join(out)
 
 
+def arguments_of(data):
+    """arguments.txt of each call, by its path in the session."""
+    header, entries = entries_of(data)
+    names = names_of(entries, below(header, 2), exact(header[b"id"]))
+    found = {}
+    for line, e in entries:
+        for call, text in calls_of(fields(e.get(b"message"))) if e.get(b"type") == b'"message"' else []:
+            if text:
+                found[b"entries/%s/tool-calls/%s/arguments.txt" % (names[line], call)] = text.encode()
+    return found
+
+
+def check_arguments(directory, want):
+    paths = glob.glob(glob.escape(directory) + "entries/*/tool-calls/*/arguments.txt")
+    have = {os.fsencode(p[len(directory) :]): open(p, "rb").read() for p in paths}
+    if have != want:
+        sys.exit(f"FAILED: {directory}: {[(p, want.get(p), have.get(p)) for p in want.keys() | have.keys() if want.get(p) != have.get(p)][:3]}")
+    for p, text in have.items():
+        if os.stat(os.fsencode(directory) + p).st_size != len(text):
+            sys.exit(f"FAILED: {directory}{p}: its size")
+
+
 def check(mount):
     seen = lines = 0
     for directory in sorted(glob.glob(glob.escape(mount) + "/projects/*/*/") + glob.glob(glob.escape(mount) + "/projects/*/.[!.]*/")):
         if os.path.islink(directory.rstrip("/")):
             continue
-        want = all_of(open(directory + "session.jsonl", "rb").read())
+        data = open(directory + "session.jsonl", "rb").read()
+        check_arguments(directory, arguments_of(data))
+        want = all_of(data)
         path = directory + "all.txt"
         have = open(path, "rb").read() if os.path.exists(path) else b""
         if os.path.exists(path) != ("all.txt" in os.listdir(directory)):

@@ -13,7 +13,7 @@ static int add_part(void *arg, const struct said *said)
 	static const char of[] = "TtaeV";
 	buf_addc(out, of[said->of]);
 	if (said->call)
-		buf_addf(out, "%u", said->call);
+		buf_addf(out, "%u", said->call->n);
 	buf_addf(out, " %.*s|", (int)said->what.n, said->what.p);
 	buf_addspan(out, said->text);
 	assert_int_equal(said->text.p[said->text.n - 1], '\n');
@@ -91,6 +91,44 @@ static void calls(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(samples); i++)
 		assert_says(samples[i][0], NULL, samples[i][1]);
+}
+
+/* arguments.txt: what all.txt has of a call, wherever it is appended to. */
+static void arguments(void **state)
+{
+	static const char *const samples[][2] = {
+	    {"{\"command\":\"one\\ttwo\\nthree\\n\",\"b\":\"\",\"c\":[ 1 ]}",
+	     "command: one\ttwo\nthree\nb: \nc: [1]\n"},
+	    {"{}", ""},
+	    {" { } ", ""},
+	    {"{\"\":{}}", ": {}\n"},
+	    {"\"\"", "\n"},
+	    {"\"x\\n\"", "x\n"},
+	    {"null", "null\n"},
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(samples); i++) {
+		struct buf line CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+		struct part_call call = {0};
+		struct record r;
+		buf_addf(&line, CALLS(CALL("\"n\"", "%s")), samples[i][0]);
+		assert_true(record_parse(buf_span(&line), NULL, NULL, &r));
+		assert_true(part_call_next(&r, &call));
+		assert_int_equal(said_any_arguments(&call), samples[i][1][0] != '\0');
+		buf_adds(&out, "before\n");
+		assert_int_equal(said_arguments(&call, &out), 0);
+		assert_memory_equal(out.p, "before\n", 7);
+		assert_string_equal(buf_cstr(&out) + 7, samples[i][1]);
+	}
+	static const char none[] = CALLS("{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"n\"}");
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct part_call call = {0};
+	struct record r;
+	assert_true(record_parse(span_of(none), NULL, NULL, &r));
+	assert_true(part_call_next(&r, &call));
+	assert_false(said_any_arguments(&call));
+	assert_int_equal(said_arguments(&call, &out), 0);
+	assert_int_equal(out.n, 0);
 }
 
 static void errors(void **state)
@@ -211,10 +249,9 @@ static void ids_of_old_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(roles),          cmocka_unit_test(calls),
-	    cmocka_unit_test(errors),         cmocka_unit_test(values),
-	    cmocka_unit_test(ends_when_told), cmocka_unit_test(without_memory),
-	    cmocka_unit_test(all_branches),   cmocka_unit_test(ids_of_old_files),
+	    cmocka_unit_test(roles),          cmocka_unit_test(calls),        cmocka_unit_test(arguments),
+	    cmocka_unit_test(errors),         cmocka_unit_test(values),       cmocka_unit_test(ends_when_told),
+	    cmocka_unit_test(without_memory), cmocka_unit_test(all_branches), cmocka_unit_test(ids_of_old_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 enum said_of {
 	SAID_TEXT,      /* text.md */
 	SAID_THINKING,  /* thinking.md */
-	SAID_ARGUMENTS, /* what a call's arguments.json has, its strings decoded */
+	SAID_ARGUMENTS, /* a call's arguments.txt */
 	SAID_ERROR,     /* error, where text.md does not say it */
 	SAID_VALUE,     /* of a label record the label, of session_info the name */
 };
@@ -16,9 +16,9 @@ enum said_of {
 /* One part. The spans live until the next part. */
 struct said {
 	enum said_of of;
-	unsigned call;    /* SAID_ARGUMENTS: the number of the call, from 1; else 0 */
-	struct span what; /* the WHAT of its lines: user, thinking, call NAME, ... */
-	struct span text; /* clean (JSON_CLEAN), in whole lines: it ends in a newline */
+	const struct part_call *call; /* SAID_ARGUMENTS: whose; else NULL */
+	struct span what;             /* the WHAT of its lines: user, thinking, call NAME, ... */
+	struct span text;             /* clean (JSON_CLEAN), in whole lines: it ends in a newline */
 };
 
 /* Memory for the parts of one entry after the other. Release with said_room_release. */
@@ -36,6 +36,11 @@ void said_room_release(struct said_room *room);
  * or a negative errno. */
 int said_each(const struct record *r, struct said_room *room, int (*part)(void *arg, const struct said *said),
               void *arg);
+
+/* arguments.txt: the arguments of a call as lines of text. 0 or a negative errno. */
+int said_arguments(const struct part_call *call, struct buf *out);
+/* Whether there is anything in it. */
+bool said_any_arguments(const struct part_call *call);
 
 /* Whether entries of this type can say anything. */
 bool said_any_of(enum record_type type);
