@@ -398,10 +398,10 @@ static int describe(const struct slot_state *of, const struct session *x, struct
 	return render_title(x, &f->title);
 }
 
-static bool is_wanted(const struct batch *b, const struct slot_state *of, const struct finds *f)
+static bool is_wanted(const struct batch *b, const struct session *x, const struct finds *f)
 {
 	const struct query_session asked = {
-	    span_of(of->project_name), span_of(of->stem), span_of(of->sid), {f->title.p, f->title.n - 1}};
+	    span_of(f->project), span_of(f->stem), session_id(x), {f->title.p, f->title.n - 1}};
 	return query_wants_session(b->a->query->query, &asked);
 }
 
@@ -417,7 +417,7 @@ static int search_inside(struct batch *b, struct matcher *m, const struct sessio
 {
 	uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned) : 0;
 	int rc = 0;
-	if (!is_wanted(b, &b->all[r - b->a->rows], f))
+	if (!is_wanted(b, x, f))
 		return 0;
 	if (before) {
 		from = before->entries;

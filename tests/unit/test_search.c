@@ -147,6 +147,23 @@ static void test_grows(void **state)
 	finder_close(&f);
 }
 
+/* What is asked for is the id in the header, not the name that is made of it. */
+static void test_session_ids(void **state)
+{
+	struct finder f = {.p = *state};
+	make_dir(f.p, "p");
+	put(f.p, "p/a.jsonl", HEADER("team/42", "/") SAYS("1", "1000", "red"));
+	put(f.p, "p/b.jsonl", HEADER("team/42", "/") SAYS("1", "2000", "red"));
+	finder_open(&f, 64 << 20);
+	expect(&f, "red session:team/42",
+	       "projects/p/b/entries/1/text.md:1:red\n"
+	       "projects/p/a/entries/1/text.md:1:red\n");
+	expect(&f, "red session:/42 -session:B", "projects/p/a/entries/1/text.md:1:red\n");
+	expect(&f, "red session:%2F42", "");
+	expect(&f, "red -session:TEAM/", "");
+	finder_close(&f);
+}
+
 static void put_many(struct finder *f, const char *file, const char *id, const char *ms, size_t entries, size_t lines)
 {
 	struct buf b CLEANUP_BUF = BUF_INIT;
@@ -319,7 +336,7 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_order),  TEST(test_kept),       TEST(test_grows),   TEST(test_full),
+	    TEST(test_order),  TEST(test_kept),       TEST(test_grows),   TEST(test_full),    TEST(test_session_ids),
 	    TEST(test_budget), TEST(test_rows_count), TEST(test_numbers), TEST(test_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

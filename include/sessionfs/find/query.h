@@ -29,8 +29,8 @@ struct span query_text(const struct query *q);
 /* When (ms since 1970) the same text may mean another query, since it names days relative to now; INT64_MAX: never. */
 int64_t query_expires(const struct query *q);
 
-/* What is asked of a session as a whole, as text: the names under projects/ and sessions/, and `title` without its
- * newline. */
+/* What is asked of a session as a whole, as text: its names under projects/, the id in its header, and `title` without
+ * its newline. */
 struct query_session {
 	struct span project, stem, sid, title;
 };
