@@ -380,6 +380,7 @@ static int search_from(struct batch *b, struct matcher *m, const struct session 
 	}
 	f->entries = session_count(x);
 	f->relinks = session_relinks(x);
+	f->marks = session_marks(x);
 	if (rc == 0 && had_all && may_keep(b, f))
 		rc = keep_text(m, x, f, before, buf_span(&prefix));
 	else
@@ -409,7 +410,8 @@ static bool is_wanted(const struct batch *b, const struct session *x, const stru
 static const struct finds *still_true(const struct row *r, const struct session *x)
 {
 	const struct finds *f = r->state == ROW_GROWN ? r->finds : NULL;
-	return f && f->relinks == session_relinks(x) && f->entries <= session_count(x) ? f : NULL;
+	bool is_same = f && f->relinks == session_relinks(x) && f->marks == session_marks(x);
+	return is_same && f->entries <= session_count(x) ? f : NULL;
 }
 
 static int search_inside(struct batch *b, struct matcher *m, const struct session *x, struct row *r,

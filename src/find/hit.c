@@ -7,28 +7,34 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The hits of one entry on their way to the caller. */
+/* The hits of one entry on their way to the caller. The path of those of one part is m->path. */
 struct hits {
 	struct matcher *m;
+	const struct session *s;
+	const struct record *r;
+	uint32_t entry;
 	int (*add)(void *arg, const struct hit *hit);
 	void *arg;
-	size_t dir; /* the bytes of the entry's directory in m->path */
 };
 
-/* Hands over the lines of the text that have a word. */
+/* Whether the text has a word; any will do if none is wanted. */
+static bool has_hit(struct hits *h, struct span text)
+{
+	return h->m->words.wanted == 0 || words_any(&h->m->words, text);
+}
+
+/* Hands over the lines of a file's text that have a word. */
 static int add_lines(struct hits *h, struct span text)
 {
-	const char *p = text.p, *end = text.n ? p + text.n : p, *next;
-	bool all = h->m->words.wanted == 0;
+	const char *p = text.p, *end = text.p + text.n, *next;
+	bool any = has_hit(h, text);
 
-	if (!all && !words_any(&h->m->words, text))
-		return 0;
-	for (uint64_t line = 1; p < end; line++, p = next) {
+	for (uint64_t line = 1; any && p < end; line++, p = next) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
 		struct hit hit = {buf_span(&h->m->path), {p, (size_t)((newline ? newline : end) - p)}, line};
 		next = newline ? newline + 1 : end;
 		int rc = line % 1024 ? 0 : stop_check();
-		if (rc == 0 && (all || words_any(&h->m->words, hit.text)))
+		if (rc == 0 && has_hit(h, hit.text))
 			rc = h->add(h->arg, &hit);
 		if (rc != 0)
 			return rc;
@@ -36,73 +42,77 @@ static int add_lines(struct hits *h, struct span text)
 	return 0;
 }
 
-/* The text of a file, which is in m->text, and its path below the entry's directory. */
-static int add_file(struct hits *h, const char *directory, struct span name, const char *file)
+/* Has m->path be a file of entry i. */
+static struct buf *set_path(struct hits *h, uint32_t i, const char *file)
 {
 	struct buf *path = &h->m->path;
-	int rc = buf_err(&h->m->text);
 
-	if (rc < 0 || h->m->text.n == 0)
-		return rc;
-	path->n = h->dir;
-	buf_adds(path, directory);
-	buf_addspan(path, name);
+	buf_reset(path);
+	buf_adds(path, "entries/");
+	session_entry_name(h->s, i, path);
+	buf_addc(path, '/');
 	buf_adds(path, file);
-	return buf_err(path) ? buf_err(path) : add_lines(h, buf_span(&h->m->text));
+	return path;
 }
 
-static int add_calls(struct hits *h, uint32_t i, const struct record *r)
+/* The entry whose label in use the record has set, or NO_ENTRY. The file has what is no text as it is stored. */
+static uint32_t labelled_by(const struct hits *h)
 {
-	struct part_call call = {0};
-	struct buf *name = &h->m->value;
-	int rc = 0;
+	if (h->r->type != RECORD_LABEL || h->r->label.kind == JSON_ARRAY || h->r->label.kind == JSON_OBJECT)
+		return NO_ENTRY;
+	uint32_t target = session_entry_by_id(h->s, h->r->target_id);
+	return target != NO_ENTRY && session_label_record(h->s, target) == h->entry ? target : NO_ENTRY;
+}
 
-	while (rc == 0 && part_call_next(r, &call) && call.n < node_parts(i)) {
-		buf_reset(name);
-		part_call_component(&call, name);
-		buf_reset(&h->m->text);
-		part_arguments(&call, &h->m->text);
-		rc = buf_err(name) ? buf_err(name) : add_file(h, "tool-calls/", buf_span(name), "/arguments.json");
-		rc = rc == 0 ? stop_check() : rc;
+/* A label or name: one that is in use is a file; an older one stands in the line of its record alone. */
+static int add_value(struct hits *h, struct span text)
+{
+	const struct reader *reader = &h->m->reader;
+	const struct entry *e = session_entry(h->s, h->entry);
+	struct buf *path = &h->m->path;
+	uint32_t target = labelled_by(h);
+
+	buf_reset(path);
+	if (session_name_record(h->s) == h->entry)
+		buf_adds(path, "name");
+	else if (target != NO_ENTRY)
+		set_path(h, target, "label");
+	if (buf_err(path) || path->n > 0)
+		return buf_err(path) ? buf_err(path) : add_lines(h, text);
+	set_path(h, h->entry, "entry.json");
+	const struct hit hit = {buf_span(path), {reader->line.bytes.p + (e->offset - reader->offset), e->length}, 1};
+	if (buf_err(path) || !has_hit(h, text))
+		return buf_err(path);
+	return h->add(h->arg, &hit);
+}
+
+static int add_part(void *arg, const struct said *said)
+{
+	static const char *const files[] = {[SAID_TEXT] = "text.md",
+	                                    [SAID_THINKING] = "thinking.md",
+	                                    [SAID_ARGUMENTS] = "tool-calls/",
+	                                    [SAID_ERROR] = "error"};
+	struct hits *h = arg;
+	int rc = stop_check();
+
+	if (rc < 0 || (said->call && said->call->n >= node_parts(h->entry)))
+		return rc;
+	if (said->of == SAID_VALUE)
+		return add_value(h, said->text);
+	struct buf *path = set_path(h, h->entry, files[said->of]);
+	if (said->call) {
+		part_call_component(said->call, path);
+		buf_adds(path, "/arguments.txt");
 	}
-	return rc;
-}
-
-/* The error, where it is another text than text.md. */
-static int add_error(struct hits *h, const struct record *r)
-{
-	CLEANUP_BUF struct buf text = BUF_INIT;
-
-	if (!part_has_error(r))
-		return 0;
-	part_text(r, &text);
-	buf_reset(&h->m->text);
-	part_error(r, &h->m->text);
-	if (buf_err(&text))
-		return buf_err(&text);
-	return span_eq(buf_span(&text), buf_span(&h->m->text)) ? 0 : add_file(h, "", SPAN_LIT("error"), "");
+	return buf_err(path) ? buf_err(path) : add_lines(h, said->text);
 }
 
 int hits_each(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
               int (*add)(void *arg, const struct hit *hit), void *arg)
 {
-	struct hits h = {m, add, arg, 0};
+	struct hits h = {m, s, r, i, add, arg};
 
-	buf_reset(&m->path);
-	buf_adds(&m->path, "entries/");
-	session_entry_name(s, i, &m->path);
-	buf_addc(&m->path, '/');
-	h.dir = m->path.n;
-	buf_reset(&m->text);
-	part_text(r, &m->text);
-	int rc = add_file(&h, "", SPAN_LIT("text.md"), "");
-	if (rc != 0)
-		return rc;
-	buf_reset(&m->text);
-	part_thinking(r, &m->text);
-	rc = add_file(&h, "", SPAN_LIT("thinking.md"), "");
-	rc = rc == 0 ? add_calls(&h, i, r) : rc;
-	return rc == 0 ? add_error(&h, r) : rc;
+	return said_each(r, &m->room, add_part, &h);
 }
 
 int match_hits(struct matcher *m, const struct session *s, uint32_t entry, int (*add)(void *arg, const struct hit *hit),

@@ -37,7 +37,6 @@ void matcher_close(struct matcher *m)
 	said_room_release(&m->room);
 	buf_release(&m->value);
 	buf_release(&m->path);
-	buf_release(&m->text);
 	free(m);
 }
 

@@ -17,7 +17,7 @@ struct matcher {
 	struct line label;     /* the record of one */
 	struct said_room room; /* what an entry says, part by part */
 	struct buf value;      /* of what a filter asks for */
-	struct buf path, text; /* of a file of an entry */
+	struct buf path;       /* of a file of an entry */
 };
 
 /* Before another session is read, or the same after it changed: the reader knows lines by their offsets only. */

@@ -17,6 +17,7 @@ struct finds {
 	atomic_uint refs;
 	uint32_t slot;
 	uint32_t entries, relinks;         /* of its index then */
+	uint64_t marks;                    /* the same: where a label or name stands follows from them */
 	double modified;                   /* as sessions.tsv says it; ms */
 	const char *project, *stem, *file; /* the catalog's */
 	struct found_list found;

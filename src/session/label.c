@@ -68,6 +68,7 @@ static int make_labels(const struct session *s)
 		qsort(fresh, n, sizeof *fresh, by_target);
 	take_labels(s, fresh, n);
 	d->labels_taken = settled ? s->labels.list.n : 0;
+	d->labels_found = from + n;
 	return 0;
 }
 
@@ -168,6 +169,17 @@ uint32_t session_labelled(const struct session *s, size_t n)
 size_t session_label_count(const struct session *s)
 {
 	return labels_need(s);
+}
+
+uint32_t session_name_record(const struct session *s)
+{
+	return s->at.info;
+}
+
+uint64_t session_marks(const struct session *s)
+{
+	labels_need(s);
+	return s->derived->labels_found + (s->at.info == NO_ENTRY ? 0 : (uint64_t)s->at.info + 1);
 }
 
 bool session_name(const struct session *s, struct buf *out)

@@ -142,6 +142,7 @@ struct derived {
 	VEC(char) ids;            /* v1: eight characters an entry */
 	VEC(struct label) labels; /* by target */
 	size_t labels_taken;      /* how many label records are in it; 0: make it anew */
+	size_t labels_found;      /* how many of all label records have an entry */
 	VEC(uint32_t) answers;    /* see call.c */
 	faults_t faults;
 };

@@ -38,6 +38,35 @@ for mode in rw ro; do
 	touch -d 2027-01-01 "$file"
 	until grep -q "quetzal number 7" "$s/all.txt"; do sleep 0.05; done
 	grep -q "quetzal number 7" "$q/hits.txt" || die "$mode: an old page"
+	# Labels and names: set, replaced and cleared. What is not in use stands in its record.
+	mark() { # TYPE ID FIELDS LINE...: what hits.txt then has besides texts, ENTRY for the line of that record
+		local id=$2 line
+		printf '{"type":"%s","id":"%s","timestamp":"2026-04-01T12:00:00.000Z",%s}\n' "$1" "$id" "$3" >>"$file"
+		until [ -e "$s/entries/$id" ]; do sleep 0.05; done
+		for line in "${@:4}"; do
+			case $line in
+			*:*) echo "$FORECAST/$line" ;;
+			*) echo "$FORECAST/entries/$line/entry.json:1:$(cat "$s/entries/$line/entry.json")" ;;
+			esac
+		done >"$T/want"
+		is "$(cat "$T/want")" "$(grep -v '/text\.md:' "$q/hits.txt" || :)" "$mode: labels and names after $id"
+	}
+	mark label 11110001 '"targetId":"99990001","label":"a quetzal"' entries/99990001/label:1:"a quetzal"
+	mark session_info 11110002 '"name":"of quetzals"' entries/99990001/label:1:"a quetzal" name:1:"of quetzals"
+	mark label 11110003 '"targetId":"99990001","label":"Quetzal!"' 11110001 name:1:"of quetzals" entries/99990001/label:1:Quetzal!
+	mark label 11110004 '"targetId":"11110006","label":"quetzal to come"' 11110001 name:1:"of quetzals" entries/99990001/label:1:Quetzal! 11110004
+	mark session_info 11110005 '"name":""' 11110001 11110002 entries/99990001/label:1:Quetzal! 11110004
+	mark custom 11110006 '"data":1' 11110001 11110002 entries/99990001/label:1:Quetzal! entries/11110006/label:1:"quetzal to come"
+	mark label 11110007 '"targetId":"99990001"' 11110001 11110002 11110003 entries/11110006/label:1:"quetzal to come"
+	if [ $mode = rw ]; then
+		echo "a quetzal again" >"$s/entries/99990001/label"
+		grep -qx "$FORECAST/entries/99990001/label:1:a quetzal again" "$q/hits.txt" || die "a label that was written is not found"
+		echo "nothing" >"$s/entries/99990001/label"
+		! grep -q "/label:1:a quetzal again" "$q/hits.txt" || die "a label that was replaced is in use"
+		is 1 "$(grep -c '/entry.json:1:.*a quetzal again' "$q/hits.txt")" "lines of its record"
+	fi
+	is 5 "$(grep -c '/text\.md:' "$q/hits.txt")" "$mode: lines of texts"
+
 	# A session that comes is the newest, and goes.
 	new=$T/src/--home-ada-weather--/new.jsonl
 	{
@@ -49,7 +78,7 @@ for mode in rw ro; do
 	is "$WEATHER/new/entries/99991001/text.md:1:quetzal of another" "$(sed -n 1p "$q/hits.txt")" "$mode: the newest session's"
 	rm "$new"
 	until [ ! -e "$T/mnt/$WEATHER/new" ]; do sleep 0.05; done
-	is 5 "$(lines "$q/hits.txt")" "$mode: lines without the session that went"
+	is 5 "$(grep -c '/text\.md:' "$q/hits.txt")" "$mode: lines without the session that went"
 	umount_fs "$T/mnt"
 done
 

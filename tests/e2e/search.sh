@@ -6,11 +6,51 @@ need python3 jq
 need_mount
 samples "$T/src"
 samples "$T/src/broken" "$ROOT/tests/data/broken"
+# A call whose arguments JSON escapes, labels and names of now and of before; ids that cannot be a name as they are.
+call() { # ID PARENT ARGUMENTS
+	printf '{"type":"message","id":"%s","parentId":%s,"timestamp":"2026-03-02T09:15:03.460Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c%s","name":"bash","arguments":%s}]}}\n' "$1" "$2" "$1" "$3"
+}
+mkdir "$T/src/--said--"
+{
+	printf '%s\n' '{"type":"session","version":3,"id":"team/42","timestamp":"2026-03-02T09:15:03.460Z","cwd":"/x"}'
+	call c1 null '{"command":"git status\n\tone\ttwo \"quoted\"","list":[1, "wombat\tx"],"":{"deep" : [ ]}}'
+	call c2 '"c1"' '"plain wombat\nsecond wombat"'
+	call c3 '"c2"' '{}'
+	value() { printf '{"type":"%s","id":"%s","parentId":"c3","timestamp":"2026-03-02T09:15:03.460Z",%s}\n' "$@"; }
+	value label l1 '"targetId":"c1","label":"nano wombat"'
+	value label l2 '"targetId":"c1","label":"nano\tlabel"'
+	value session_info n1 '"name":"first wombat name"'
+	value session_info n2 '"name":"  Pi fixture manifest review "'
+} >"$T/src/--said--/said.jsonl"
+sed 's/wombat/numbat/g; s/manifest/other/' "$T/src/--said--/said.jsonl" >"$T/src/--said--/same-id.jsonl"
+touch -d 2026-03-02 "$T/src/--said--"/*
 mount_fs "$T/src" "$T/mnt"
-find_all() { python3 "$ROOT/tests/lib/search.py" "$T/mnt" "$@" >"$T/said" || die "search.py: $(tail -n 1 "$T/said")"; }
+find_all() { python3 "$ROOT/tests/lib/search.py" "$T/mnt" "$@" >"$T/said" || die "search.py: $(tail -n 1 "$T/said")${SEED:+, SESSIONFS_TEST_SEED=$SEED}"; }
 find_all forecast weather the -- -the '"the forecast"' 'the -forecast' 'FORECAST norwegian' É 'e -a' x/y 100% '"0"' \
 	import error bash ... '~' "don't" nothing-like-this
 [ "$(awk '$2 > 0' "$T/said" | wc -l)" -ge 8 ] || die "hardly anything was found: $(cat "$T/said")"
+
+seed=${SESSIONFS_TEST_SEED:-$RANDOM}
+SEED=$seed PHRASES=60 find_all wombat nano label git '"command: git status"' $'"one\ttwo"' 'wombat numbat' '"pi fixture manifest review"' \
+	'"nano wombat"' $'"nano\tlabel"' '"first wombat name"' '"list: [1,"'
+S=projects/said/said
+hits() { cat "$T/mnt/search/$1/hits.txt"; }
+is "$S/entries/c1/tool-calls/1-bash/arguments.txt:1:command: git status" "$(hits '"command: git" -numbat')" "a phrase of all.txt"
+is "$S/entries/c1/tool-calls/1-bash/arguments.txt:2:"$'\tone\ttwo "quoted"' "$(hits $'"one%09two" -numbat')" "a TAB in an argument"
+is "$S/name:1:Pi fixture manifest review" "$(hits '"pi fixture manifest review"')" "a name"
+is "$S/entries/n1/entry.json:1:$(cat "$T/mnt/$S/entries/n1/entry.json")" "$(hits '"first wombat name"')" "an older name"
+is "$S/entries/c1/label:1:"$'nano\tlabel' "$(hits $'"nano%09label" session:team%2F42' | grep said/said)" "a label"
+is "$S/entries/l1/entry.json:1:$(cat "$T/mnt/$S/entries/l1/entry.json")" "$(hits '"nano wombat"')" "an older label"
+is "$(sed -n 's/^c1 call bash: //p' "$T/mnt/$S/all.txt")" "$(cat "$T/mnt/$S/entries/c1/tool-calls/1-bash/arguments.txt")" "arguments.txt"
+[ ! -e "$T/mnt/$S/entries/c3/tool-calls/1-bash/arguments.txt" ] || die "arguments.txt of no arguments"
+is "2 0 0" "$(for q in team%2F42 %2F42~2 team%252F42; do find "$T/mnt/search/\"pi fixture\" session:$q" -type l | wc -l; done | xargs)" "links by the id in the header"
+for q in wombat '"pi fixture manifest review"' '"nano wombat"' $'"one\ttwo"' $'"nano\tlabel"' type:label type:session_info; do
+	name=${q//$'\t'/%09}
+	[ -s "$T/mnt/search/$name/hits.txt" ] || die "$q: no lines"
+	"$SESSIONFS" -S "$T/src" --search "$q" | cmp - "$T/mnt/search/$name/hits.txt" || die "$q: --search differs"
+	"$SESSIONFS" -S "$T/src" --cat "search/$name/hits.txt" | cmp - "$T/mnt/search/$name/hits.txt" || die "$q: --cat differs"
+	"$SESSIONFS" -S "$T/src" --search --json "$q" | jq -r '"\(.path):\(.line):\(.text)"' | cmp - "$T/mnt/search/$name/hits.txt" || die "$q: --json differs"
+done
 
 # It is a directory as others are.
 cd "$T/mnt/search/forecast" || die "no directory"

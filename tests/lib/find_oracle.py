@@ -122,15 +122,6 @@ def compact(v):
     return f'"{v.raw}"' if v.kind == "s" else v.raw
 
 
-def pretty(v, indent="\n"):
-    if v.kind not in "ao" or not v.items:
-        return compact(v)
-    inner = indent + "  "
-    if v.kind == "o":
-        return "{" + ",".join(f'{inner}"{k}": {pretty(x, inner)}' for k, x in v.items) + indent + "}"
-    return "[" + ",".join(inner + pretty(x, inner) for x in v.items) + indent + "]"
-
-
 def truthy(v):
     if v is None or v.kind == "l" and v.raw != "true" or v.kind == "s" and not v.raw:
         return False
@@ -164,9 +155,12 @@ def blocks(content, kind):
             yield b
 
 
+WHITE = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
+
+
 class Entry:
-    def __init__(self, value, old):
-        self.value = value
+    def __init__(self, value, old, line):
+        self.value, self.line = value, line
         self.type = text_of(value.get("type"))
         message = value.get("message")
         self.message = message if self.type == "message" and message is not None and message.kind == "o" else Value("o")
@@ -224,34 +218,99 @@ class Entry:
             found.append(text_of(self.message.get("toolName")))
         return found
 
-    def said(self):
-        """Its lines in all.txt, without what is before the text."""
-        texts = [self.text, self.thinking]
-        for call in self.calls:
+    def arguments(self):
+        """arguments.txt of each call that has one: its number and the text."""
+        for n, call in enumerate(self.calls, 1):
             arguments = call.get("arguments")
             if arguments is None:
                 continue
-            members = arguments.items if arguments.kind == "o" else [(None, arguments)]
-            for key, v in members:
+            text = ""
+            for key, v in arguments.items if arguments.kind == "o" else [(None, arguments)]:
                 value = text_of(v) if v.kind == "s" else clean(compact(v))
-                texts.append(value if key is None else clean(decoded(key)) + ": " + value)
-        if self.error != self.text:
-            texts.append(self.error)
+                text += line_end(value if key is None else clean(decoded(key)) + ": " + value)
+            if text:
+                yield n, text
+
+    def value_said(self):
+        """The label or name that the record sets."""
         label = self.value.get("label")
         if self.type == "label" and truthy(label):
-            texts.append(text_of(label) if label.kind == "s" else compact(label))
-        if self.type == "session_info":
-            texts.append(text_of(self.value.get("name")).strip())
-        return [line for text in texts for line in text.split("\n")]
+            return line_end(text_of(label) if label.kind == "s" else clean(compact(label)))
+        name = text_of(self.value.get("name")).strip(WHITE) if self.type == "session_info" else ""
+        return line_end(name) if name else ""
 
-    def files(self):
-        yield "text.md", self.text
-        yield "thinking.md", self.thinking
-        for n, call in enumerate(self.calls, 1):
-            if call.get("arguments") is not None:
-                yield f"tool-calls/{n}-", pretty(call.get("arguments")) + "\n"
+    def said(self):
+        """Its lines in all.txt, without what is before the text."""
+        texts = [self.text, self.thinking, *(text for _, text in self.arguments())]
         if self.error != self.text:
-            yield "error", self.error
+            texts.append(self.error)
+        return [line for text in (*texts, self.value_said()) for line in text.split("\n")[:-1]]
+
+    def files(self, here):
+        """Where its lines stand, with the text: paths below the session's directory; of a call only their beginning."""
+        yield here + "text.md", self.text
+        yield here + "thinking.md", self.thinking
+        for n, text in self.arguments():
+            yield f"{here}tool-calls/{n}-", text
+        if self.error != self.text:
+            yield here + "error", self.error
+
+
+def line_end(text):
+    return text if text.endswith("\n") else text + "\n"
+
+
+def key_of(v):
+    """What two ids that are the same have in common."""
+    if v is None or v.kind not in "sn":
+        return None
+    return decoded(v.raw) if v.kind == "s" else float(v.raw)
+
+
+class Session:
+    """The entries by their lines in the file, and which labels and which name are in use."""
+
+    def __init__(self, path):
+        self.entries, self.lines, self.has_ids = read_entries(path)
+        self.names, self.labels, self.name = {}, {}, None
+
+    def settle(self, names):
+        """Takes the names of all entries, by line."""
+        self.names = names
+        entries = [(n, e) for n, e in self.entries if n in names and e.value.kind == "o"]
+        found = {key_of(e.value.get("id")): n for n, e in entries if key_of(e.value.get("id")) is not None}
+        for n, e in entries:
+            target = found.get(key_of(e.value.get("targetId"))) if self.has_ids else None
+            if e.type == "label" and target:
+                self.labels[target] = n
+            if e.type == "session_info":
+                self.name = n
+
+    def files(self, n, e):
+        here = f"entries/{self.names[n]}/"
+        if not (said := e.value_said()):
+            return list(e.files(here))
+        target = next((t for t, record in self.labels.items() if record == n), None)
+        if n == self.name:
+            return [("name", said)]
+        if target and e.value.get("label").kind not in "ao":
+            return [(f"entries/{self.names[target]}/label", said)]
+        return [(here + "entry.json", None)]
+
+    def hits(self, n, e, words):
+        """Lines: the path (of a call without what its name adds to the number), the number, the text."""
+
+        def has(text):
+            return not words or any(w in fold(text) for w in words)
+
+        for file, text in self.files(n, e):
+            if text is None:
+                if any(map(has, e.value_said().split("\n")[:-1])):
+                    yield file, 1, e.line
+                continue
+            for number, line in enumerate(text.split("\n")[:-1], 1):
+                if has(line):
+                    yield file, number, line
 
 
 # --- a query ------------------------------------------------------------------------------
@@ -277,17 +336,6 @@ def matches(entry, terms):
         if has == negated:
             return False
     return True
-
-
-def hits(entry, name, terms):
-    """Lines as bytes; of a call without what its name adds to the number."""
-    words = [fold(text) for negated, key, text in terms if key == "" and not negated]
-    for file, text in entry.files():
-        lines = text.split("\n")[:-1]
-        for n, line in enumerate(lines, 1):
-            folded = fold(line)
-            if not words or any(w in folded for w in words):
-                yield f"entries/{name}/{file}", n, line
 
 
 def written(terms):
@@ -332,8 +380,22 @@ def random_word(entries, lines):
     return "nothing"
 
 
+def random_phrase(entries):
+    """Words as they stand in a line of all.txt."""
+    for _ in range(50):
+        lines = [line for line in random.choice(entries)[1].said() if line.strip()]
+        words = re.findall(r"\S+\s*", random.choice(lines)) if lines else []
+        begin = random.randrange(len(words)) if words else 0
+        phrase = "".join(words[begin : begin + random.choice([1, 2, 3, 5, 8])]).strip(" ")
+        if phrase and '"' not in phrase:
+            return phrase
+    return "nothing"
+
+
 def random_query(entries, lines):
     terms = []
+    if random.random() < 0.3:
+        return [(False, "", random_phrase(entries))]
     for _ in range(random.choice([1, 1, 1, 2, 2, 3])):
         negated = random.random() < 0.15
         if random.random() < 0.8:
@@ -400,7 +462,7 @@ class Asked:
         self.p.stdin.flush()
         found = []
         while True:
-            words = self.p.stdout.readline().split() or [b"gone"]
+            words = self.p.stdout.readline().rstrip(b"\n").split(b" ", 2)
             if words[0] == b"end":
                 return found, self.p.stdout.read(int(words[1]))
             if words[0] != b"entry":
@@ -414,37 +476,49 @@ def read_entries(path):
     parsed = [(n, parse(line)) for n, line in enumerate(lines, 1)]
     parsed = [(n, v) for n, v in parsed if truthy(v)]
     if not parsed or parsed[0][1].kind != "o":
-        return [], lines
+        return [], lines, False
     version = parsed[0][1].get("version")
-    old = version is None or version.kind != "n" or float(version.raw) < 3
-    return [(n, Entry(v, old)) for n, v in parsed[1:]], lines
+    version = float(version.raw) if version is not None and version.kind == "n" else 1
+    return [(n, Entry(v, version < 3, lines[n - 1].removesuffix("\r"))) for n, v in parsed[1:]], lines, version >= 2
 
 
-def check(asked, entries, terms, path):
+def check(asked, session, terms, path):
     text = written(terms)
     got, lines = asked.ask(text)
-    known = dict(entries)
-    want = [n for n, e in entries if matches(e, terms)]
+    known = dict(session.entries)
     # Later headers are no entries.
-    want = [n for n in want if known[n].type != "session"]
+    want = [n for n, e in session.entries if matches(e, terms) and e.type != "session"]
     if [n for n, _ in got if n in known] != want or len(got) != len(want):
         sys.exit(f"{path}: {text!r} {terms!r}\ngot  {got}\nwant {want}")
-    want_lines = [h for n, name in got for h in hits(known[n], name, terms)]
+    words = [fold(text) for negated, key, text in terms if key == "" and not negated]
+    want_lines = []
+    for n, _ in got:
+        of_entry = list(session.hits(n, known[n], words))
+        if words and not of_entry:
+            sys.exit(f"{path}: {text!r}: the entry in line {n} has a link and no line")
+        want_lines += of_entry
     have = lines.decode("utf-8", "replace").split("\n")[:-1]
     if len(have) != len(want_lines):
         sys.exit(f"{path}: {text!r}: {len(have)} lines, not {len(want_lines)}\n{have[:5]}\n{want_lines[:5]}")
     for line, (file, n, said) in zip(have, want_lines):
-        if not line.startswith(file) or not line.endswith(f":{n}:{said}"):
+        end = f"/arguments.txt:{n}:{said}" if file.endswith("-") else f"{file}:{n}:{said}"
+        if not line.startswith(file) or not line.endswith(end):
             sys.exit(f"{path}: {text!r}: `{line}` is not {file}:{n}:{said}")
     return len(want)
 
 
 def check_file(program, path, rounds):
-    entries, lines = read_entries(path)
+    session = Session(path)
+    entries = session.entries
     if not entries or subprocess.run([program, path], stdin=subprocess.DEVNULL).returncode == 3:
         return 0
     asked = Asked(program, os.path.abspath(path))
-    found = sum(check(asked, entries, random_query(entries, lines), path) for _ in range(rounds))
+    session.settle(dict(asked.ask("-" + "zqxj" * 8)[0]))
+    found = sum(check(asked, session, random_query(entries, session.lines), path) for _ in range(rounds))
+    for _, e in entries:
+        phrase = e.value_said().split("\n")[0]
+        if phrase and '"' not in phrase:
+            found += check(asked, session, [(False, "", phrase)], path)
     asked.p.stdin.close()
     asked.p.wait()
     return found

@@ -1,10 +1,13 @@
 """What search/QUERY/ has to show, made from the names of the sessions themselves: which entries match from all.txt, the
-lines from the entries' files, as grep -niF prints them; the order from info.json.
+lines from the entries' files, as grep -niF prints them; the order from info.json. What is copied from all.txt is found.
 
-usage: search.py MOUNT QUERY...		ends with the first difference"""
+usage: search.py MOUNT QUERY...		ends with the first difference
+
+With SEED and PHRASES in the environment that many phrases are drawn from the lines of all.txt, too."""
 
 import json
 import os
+import random
 import re
 import sys
 import urllib.parse
@@ -37,29 +40,63 @@ class Session:
         # In the order of the file: that of the listing, which is sorted by nothing else.
         with os.scandir(os.path.join(root, self.path, "entries")) as names:
             self.entries = [e.name for e in names]
-        self.said = {}
+        self.said, self.values = {}, set()
         for line in lines_of(read(self.path, "all.txt") or ""):
             if line:
-                entry, text = self.split(line)
-                self.said.setdefault(entry, []).append(fold(text))
+                entry, what, text = self.split(line)
+                self.said.setdefault(entry, []).append(text)
+                if what in ("label", "session_info"):
+                    self.values.add(entry)
+        self.folded = {entry: [fold(line) for line in lines] for entry, lines in self.said.items()}
+        self.settle()
 
     def split(self, line):
-        """The entry that a line of all.txt is of, whose name may have blanks in it, and the text."""
+        """The entry that a line of all.txt is of, whose name may have blanks in it, what it is, and the text."""
         names = line.split(": ")[0].split(" ")
         for n in range(len(names) - 1, 0, -1):
             entry = " ".join(names[:n])
             if entry in self.entries:
-                return entry, line.split(": ", 1)[1]
+                return entry, " ".join(names[n:]), line.split(": ", 1)[1]
         raise ValueError(f"{self.path}/all.txt: {line!r}")
+
+    def settle(self):
+        """Which files show the labels and the name that are in use: by the entry that set them."""
+        self.shown, ids, by_target, name = {}, {}, {}, None
+        for entry in self.entries if self.has_values() else []:
+            kind = (read(self.path, "entries", entry, "type") or "").strip()
+            stored = json.loads(read(self.path, "entries", entry, "entry.json"))
+            if isinstance(stored, dict) and isinstance(stored.get("id"), (str, float, int)):
+                ids[stored["id"]] = entry
+            if kind == "session_info":
+                name = entry
+            if kind == "label" and isinstance(stored.get("targetId"), (str, float, int)):
+                by_target[stored["targetId"]] = entry
+        if name:
+            self.shown[name] = os.path.join(self.path, "name")
+        for target, entry in by_target.items():
+            if target in ids:
+                self.shown[entry] = os.path.join(self.path, "entries", ids[target], "label")
+
+    def has_values(self):
+        return read(self.path, "name") is not None or os.listdir(os.path.join(root, self.path, "labels")) or self.values
+
+    def value(self, entry):
+        """The file that shows what a label record or session_info says; else None."""
+        file = self.shown.get(entry)
+        text = read(file) if file else None
+        return file if text is not None and lines_of(text) == self.said[entry] else None
 
     def files(self, entry):
         """Name and text of what is searched, in order."""
         here = os.path.join(self.path, "entries", entry)
+        if entry in self.values:
+            file = self.value(entry)
+            return [(file, read(file))] if file else []
         found = ["text.md", "thinking.md"]
         if os.path.isdir(os.path.join(root, here, "tool-calls")):
             calls = os.listdir(os.path.join(root, here, "tool-calls"))
             calls.sort(key=lambda name: int(name.split("-")[0]))
-            found += [f"tool-calls/{c}/arguments.json" for c in calls]
+            found += [f"tool-calls/{c}/arguments.txt" for c in calls]
         texts = [(os.path.join(here, name), read(here, name)) for name in found]
         error = read(here, "error")
         if error != texts[0][1]:
@@ -80,22 +117,46 @@ def expected(sessions, query):
     lines, links = [], []
     for s in sessions:
         for entry in s.entries:
-            said = s.said.get(entry, [])
+            said = s.folded.get(entry, [])
             if any(not any(w in line for line in said) for w in wanted):
                 continue
             if any(w in line for line in said for w in unwanted):
                 continue
             links.append((s.title[:60], f"../../{s.path}/entries/{entry}"))
+            before = len(lines)
             for name, text in s.files(entry):
                 for n, line in enumerate(lines_of(text), 1):
                     if not wanted or any(w in fold(line) for w in wanted):
                         lines.append(f"{name}:{n}:{line}\n")
+            if entry in s.values and not s.value(entry) and (not wanted or any(w in line for line in said for w in wanted)):
+                name = os.path.join(s.path, "entries", entry, "entry.json")
+                lines.append(f"{name}:1:{read(name)}")
+            assert not wanted or len(lines) > before, f"{query}: {s.path}/entries/{entry} has a link and no line"
     return lines[:MOST], links[:MOST]
 
 
-def encoded(query):
-    name = query.replace("%", "%25").replace("/", "%2F")
-    return "%2E" + name[1:] if name[0] == "." else "%7E" + name[1:] if name[0] == "~" else name
+def encoded(text):
+    name = re.sub("[\x01-\x1f\x7f/%]", lambda c: f"%{ord(c[0]):02X}", text)
+    return f"%{ord(name[0]):02X}" + name[1:] if name[0] in ".~" else name
+
+
+def phrase(sessions):
+    """Some words of a line of all.txt, as they stand there."""
+    while True:
+        said = [line for lines in random.choice(sessions).said.values() for line in lines]
+        words = re.findall(r"\S+\s*", random.choice(said)) if said else []
+        if not words:
+            continue
+        begin = random.randrange(len(words))
+        text = "".join(words[begin : begin + random.choice([1, 2, 3, 5])]).strip(" ")
+        if text and '"' not in text and "\ufffd" not in text and len(encoded(f'"{text}"').encode()) <= 200:
+            return f'"{text}"'
+
+
+def check_verbatim(query, line):
+    """The line stands in the file that it names, at the place that it names."""
+    path, number, text = re.fullmatch(r"(.*?):([0-9]+):(.*)", line, re.S).groups()
+    assert lines_of(read(path))[int(number) - 1] == text, f"{query}: {line!r} is not what {path} has there"
 
 
 def check(sessions, query):
@@ -106,6 +167,8 @@ def check(sessions, query):
     shown = lines_of(shown) if shown else []
     for i, (a, b) in enumerate(zip(shown, lines)):
         assert a + "\n" == b, f"{query}: line {i + 1}: {a!r}, not {b!r}"
+    for line in shown[:500]:
+        check_verbatim(query, line)
     assert len(shown) == len(lines), f"{query}: {len(shown)} lines, not {len(lines)}"
     names = sorted((n for n in os.listdir(os.path.join(root, here)) if n != "hits.txt"), key=lambda n: int(n.split()[0]))
     assert len(names) == len(links), f"{query}: {len(names)} links, not {len(links)}"
@@ -126,5 +189,6 @@ for p in os.listdir(os.path.join(root, "projects")):
             sessions.append(Session(p, stem))
 sessions.sort(key=lambda s: s.info["file"].encode())
 sessions.sort(key=lambda s: s.info.get("modified", ""), reverse=True)
-for q in sys.argv[2:]:
+random.seed(os.environ.get("SEED"))
+for q in sys.argv[2:] + [phrase(sessions) for _ in range(int(os.environ.get("PHRASES", 0)))]:
     print(q, *check(sessions, q))

@@ -54,7 +54,14 @@ static inline bool brute_matches(const struct session *s, uint32_t i, struct bru
 	return true;
 }
 
-/* What the matcher finds, a number for each entry, each with as many bytes of lines as it says. */
+/* Words that must occur stand first in the canonical form, each behind its length. */
+static inline bool asks_words(const struct query *q)
+{
+	return query_text(q).p[0] >= '0' && query_text(q).p[0] <= '9';
+}
+
+/* What the matcher finds, a number for each entry, each with as many bytes of lines as it says, and with a line if
+ * there is a word that it has. */
 static inline void match_all(const struct session *s, struct span text, struct buf *out)
 {
 	struct match_file file = {read_session_file, (void *)s};
@@ -76,6 +83,7 @@ static inline void match_all(const struct session *s, struct span text, struct b
 		CLEANUP_BUF struct buf lines = BUF_INIT;
 		assert_int_equal(match_lines(m, s, found.v[i].entry, SPAN_LIT(""), &lines), 0);
 		assert_int_equal(lines.n, found.v[i].bytes);
+		assert_true(lines.n > 0 || !asks_words(q));
 		buf_addf(out, "%u ", found.v[i].entry);
 	}
 	vec_release(&found);

@@ -116,6 +116,19 @@ static void entries_found(void **state)
 	fixture_release(&f);
 }
 
+/* The lines of hits.txt of one entry. */
+static void lines_of(const struct session *s, const char *query, uint32_t entry, struct buf *out)
+{
+	struct query *q = NULL;
+	struct matcher *m = NULL;
+
+	assert_int_equal(query_parse(span_of(query), 0, &q), 0);
+	assert_int_equal(matcher_open(q, &m), 0);
+	assert_int_equal(match_lines(m, s, entry, SPAN_LIT("P/"), out), 0);
+	matcher_close(m);
+	query_free(q);
+}
+
 static void lines_found(void **state)
 {
 	static const struct {
@@ -127,15 +140,17 @@ static void lines_found(void **state)
 	    {"hello k", 0, "P/entries/1/text.md:1:Hello \"world\"\nP/entries/1/text.md:2:Two Words/here k\n"},
 	    {"hello l", 1,
 	     "P/entries/2/thinking.md:1:hmm hello\n"
-	     "P/entries/2/tool-calls/1-Bash/arguments.json:2:  \"command\": \"ls -l\\nhello\",\n"
-	     "P/entries/2/tool-calls/1-Bash/arguments.json:3:  \"list\": [\n"},
-	    /* "list" is on a line of its own in the file, where the view has it behind the key */
-	    {"\"list: [\"", 1, ""},
+	     "P/entries/2/tool-calls/1-Bash/arguments.txt:1:command: ls -l\n"
+	     "P/entries/2/tool-calls/1-Bash/arguments.txt:2:hello\n"
+	     "P/entries/2/tool-calls/1-Bash/arguments.txt:3:list: [1,2,\"a\\u0062c\"]\n"},
+	    {"\"list: [\"", 1, "P/entries/2/tool-calls/1-Bash/arguments.txt:3:list: [1,2,\"a\\u0062c\"]\n"},
 	    {"role:user", 0, "P/entries/1/text.md:1:Hello \"world\"\nP/entries/1/text.md:2:Two Words/here k\n"},
 	    {"-zzz", 2, "P/entries/3/error:1:error\n"},
 	    {"2", 3, "P/entries/4/error:1:2\n"},
 	    {"make", 3, "P/entries/4/text.md:1:$ make\n"},
-	    {"works", 4, ""},
+	    {"works", 4, "P/entries/1/label:1:Works Fine\n"},
+	    {"\"the name\"", 5, "P/name:1:The Name\n"},
+	    {"type:session_info", 5, "P/name:1:The Name\n"},
 	};
 	struct fixture f;
 
@@ -143,15 +158,68 @@ static void lines_found(void **state)
 	struct session *s = open_text(&f, text);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		CLEANUP_BUF struct buf got = BUF_INIT;
-		struct query *q = NULL;
-		struct matcher *m = NULL;
-		assert_int_equal(query_parse(span_of(rows[i].query), 0, &q), 0);
-		assert_int_equal(matcher_open(q, &m), 0);
-		assert_int_equal(match_lines(m, s, rows[i].entry, SPAN_LIT("P/"), &got), 0);
+		lines_of(s, rows[i].query, rows[i].entry, &got);
 		if (!span_is(buf_span(&got), rows[i].want))
 			fail_msg("%s: `%.*s`, not `%s`", rows[i].query, (int)got.n, got.p, rows[i].want);
-		matcher_close(m);
-		query_free(q);
+	}
+	fixture_release(&f);
+}
+
+/* A label or name that is in use is a file. An older one, one of no entry, and one that the file shows otherwise than
+ * all.txt, stand in the line of their record alone. */
+static void labels_and_names(void **state)
+{
+#define SETS(id, target, label) "{\"type\":\"label\",\"id\":\"" id "\",\"targetId\":" target ",\"label\":" label "}"
+	static const char *const lines[] = {
+	    HEAD("1") "{\"role\":\"user\",\"content\":\"x\"}}", /* 0 */
+	    "{\"type\":\"session_info\",\"id\":\"2\",\"name\":\"mark one\"}",
+	    SETS("3", "\"1\"", "\"mark\\u0020old\""),
+	    "  " SETS("4", "\"none\"", "\"mark\\tlost\"") "\t \r",
+	    SETS("5", "\"1\"", "\" mark\\ttab\\nand\\nMARK\""), /* 4 */
+	    SETS("6", "\"2\"", "{\"mark\" : \"a\\nb\"}"),
+	    SETS("7", "8", "4711"), /* 6: before its entry */
+	    "{\"type\":\"custom\",\"id\":8}",
+	    "{\"type\":\"session_info\",\"id\":\"9\",\"name\":\" mark\\n two \"}", /* 8 */
+	    SETS("a", "\"3\"", "\"mark gone\""),
+	    SETS("b", "\"3\"", "\"\""),
+	};
+	static const struct {
+		const char *query;
+		uint32_t entry;
+		const char *want; /* NULL: the line of the entry */
+	} rows[] = {
+	    {"mark", 1, NULL},
+	    {"\"mark old\"", 2, NULL},
+	    {"mark", 3, NULL},
+	    {"mark -x", 4, "P/entries/1/label:1: mark\ttab\nP/entries/1/label:3:MARK\n"},
+	    {"type:label", 4, "P/entries/1/label:1: mark\ttab\nP/entries/1/label:2:and\nP/entries/1/label:3:MARK\n"},
+	    {"mark", 5, NULL},
+	    {"4711", 6, "P/entries/8/label:1:4711\n"},
+	    {"mark", 8, "P/name:1:mark\n"},
+	    {"two", 8, "P/name:2: two\n"},
+	    {"mark", 9, NULL},
+	    {"type:label", 10, ""},
+	};
+	struct fixture f;
+	CLEANUP_BUF struct buf all = BUF_INIT;
+
+	(void)state;
+	buf_adds(&all, HEADER);
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+		buf_addf(&all, "%s\n", lines[i]);
+	struct session *s = open_text(&f, buf_cstr(&all));
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		CLEANUP_BUF struct buf got = BUF_INIT, want = BUF_INIT;
+		if (rows[i].want)
+			buf_adds(&want, rows[i].want);
+		else
+			buf_addf(&want, "P/entries/%x/entry.json:1:%s\n", rows[i].entry + 1, lines[rows[i].entry]);
+		char *cr = memchr(want.p, '\r', want.n);
+		if (cr)
+			memmove(cr, cr + 1, (size_t)(want.p + want.n-- - cr - 1));
+		lines_of(s, rows[i].query, rows[i].entry, &got);
+		if (!span_eq(buf_span(&got), buf_span(&want)))
+			fail_msg("%s: `%.*s`, not `%.*s`", rows[i].query, (int)got.n, got.p, (int)want.n, want.p);
 	}
 	fixture_release(&f);
 }
@@ -433,6 +501,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(entries_found),
 	    cmocka_unit_test(lines_found),
+	    cmocka_unit_test(labels_and_names),
 	    cmocka_unit_test(in_steps),
 	    cmocka_unit_test(session_after_session),
 	    cmocka_unit_test(against_every_entry),

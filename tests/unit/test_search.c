@@ -147,6 +147,40 @@ static void test_grows(void **state)
 	finder_close(&f);
 }
 
+/* What stands before an append is found elsewhere behind it: a label or name that another one replaces or clears, a
+ * label whose entry comes later. What has no such thing is gone on with. */
+static void test_values(void **state)
+{
+#define LABEL(id, target, label)                                                                                       \
+	"{\"type\":\"label\",\"id\":\"" id "\",\"targetId\":\"" target "\",\"label\":\"" label "\"}\n"
+#define NAME(id, name) "{\"type\":\"session_info\",\"id\":\"" id "\",\"name\":\"" name "\"}\n"
+#define OF "projects/p/a/entries/"
+	struct finder f = {.p = *state};
+	make_dir(f.p, "p");
+	put(f.p, "p/a.jsonl",
+	    HEADER("a", "/") SAYS("1", "1000", "x") LABEL("2", "1", "red") LABEL("3", "9", "red too"));
+	finder_open(&f, 64 << 20);
+	expect(&f, "red", OF "1/label:1:red\n" OF "3/entry.json:1:" LABEL("3", "9", "red too"));
+	append(f.p, "p/a.jsonl", SAYS("4", "1000", "red"));
+	wait_stale();
+	expect(&f, "red", OF "1/label:1:red\n" OF "3/entry.json:1:" LABEL("3", "9", "red too") OF "4/text.md:1:red\n");
+	append(f.p, "p/a.jsonl", SAYS("9", "1000", "x"));
+	wait_stale();
+	expect(&f, "red", OF "1/label:1:red\n" OF "9/label:1:red too\n" OF "4/text.md:1:red\n");
+	append(f.p, "p/a.jsonl", LABEL("5", "1", "Red") NAME("6", "red name"));
+	wait_stale();
+	expect(&f, "red",
+	       OF "2/entry.json:1:" LABEL("2", "1", "red") OF "9/label:1:red too\n" OF "4/text.md:1:red\n" OF
+	                                                      "1/label:1:Red\nprojects/p/a/name:1:red name\n");
+	append(f.p, "p/a.jsonl", LABEL("7", "1", "") LABEL("8", "9", "") NAME("a", "blue"));
+	wait_stale();
+	expect(&f, "red",
+	       OF "2/entry.json:1:" LABEL("2", "1", "red") OF "3/entry.json:1:" LABEL("3", "9", "red too") OF
+	       "4/text.md:1:red\n" OF "5/entry.json:1:" LABEL("5", "1", "Red") OF
+	       "6/entry.json:1:" NAME("6", "red name"));
+	finder_close(&f);
+}
+
 /* What is asked for is the id in the header, not the name that is made of it. */
 static void test_session_ids(void **state)
 {
@@ -155,10 +189,8 @@ static void test_session_ids(void **state)
 	put(f.p, "p/a.jsonl", HEADER("team/42", "/") SAYS("1", "1000", "red"));
 	put(f.p, "p/b.jsonl", HEADER("team/42", "/") SAYS("1", "2000", "red"));
 	finder_open(&f, 64 << 20);
-	expect(&f, "red session:team/42",
-	       "projects/p/b/entries/1/text.md:1:red\n"
-	       "projects/p/a/entries/1/text.md:1:red\n");
-	expect(&f, "red session:/42 -session:B", "projects/p/a/entries/1/text.md:1:red\n");
+	expect(&f, "red session:team/42", "projects/p/b/entries/1/text.md:1:red\n" OF "1/text.md:1:red\n");
+	expect(&f, "red session:/42 -session:B", OF "1/text.md:1:red\n");
 	expect(&f, "red session:%2F42", "");
 	expect(&f, "red -session:TEAM/", "");
 	finder_close(&f);
@@ -336,8 +368,8 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_order),  TEST(test_kept),       TEST(test_grows),   TEST(test_full),    TEST(test_session_ids),
-	    TEST(test_budget), TEST(test_rows_count), TEST(test_numbers), TEST(test_threads),
+	    TEST(test_order),       TEST(test_kept),   TEST(test_grows),      TEST(test_full),    TEST(test_values),
+	    TEST(test_session_ids), TEST(test_budget), TEST(test_rows_count), TEST(test_numbers), TEST(test_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -212,6 +212,10 @@ uint32_t session_lines(const struct session *s);
 
 /* Appends the display name as pi's getSessionName gives it. False if there is none. */
 bool session_name(const struct session *s, struct buf *out);
+/* The record (an entry of type session_info) that set it or took it away last, or NO_ENTRY. */
+uint32_t session_name_record(const struct session *s);
+/* Rises when a label or the name is set or taken away, and when the entry comes that a label was set on before. */
+uint64_t session_marks(const struct session *s);
 /* Newest branch_summary child of i with a non-empty summary, or NO_ENTRY. */
 uint32_t session_branch_record(const struct session *s, uint32_t i);
 
