@@ -127,11 +127,11 @@ int render_resume(const struct session *s, struct span path, struct buf *out)
 		json_decode(said.text, JSON_EXACT, &cwd);
 	if (buf_err(&cwd))
 		return buf_err(&cwd);
-	buf_adds(out,
-	         "#!/bin/sh\n# Goes on with this session, where it was started. What is given here is given to pi.\n");
+	buf_addf(out, "#!/bin/sh\n# Goes on with this session%s. What is given here is given to pi.\n",
+	         cwd.n > 0 ? ", where it was started" : "");
 	const char *why = NULL;
-	if (cwd.n == 0 || memchr(cwd.p, '\0', cwd.n))
-		why = "the session does not say where it was started";
+	if (cwd.n > 0 && memchr(cwd.p, '\0', cwd.n))
+		why = "the session was started in a directory that cannot be, with NUL in its name";
 	/* Node.js would give pi another path, at which pi begins a new session. */
 	else if (utf8_prefix(path) < path.n)
 		why = "pi cannot open the session file: its path is not UTF-8";
@@ -139,9 +139,12 @@ int render_resume(const struct session *s, struct span path, struct buf *out)
 		buf_addf(out, "echo 'resume: %s' >&2\nexit 1\n", why);
 		return buf_err(out);
 	}
-	buf_adds(out, "cd -P -- ");
-	add_quoted(buf_span(&cwd), out);
-	buf_adds(out, " || exit\nexec pi --session ");
+	if (cwd.n > 0) {
+		buf_adds(out, "cd -P -- ");
+		add_quoted(buf_span(&cwd), out);
+		buf_adds(out, " || exit\n");
+	}
+	buf_adds(out, "exec pi --session ");
 	add_quoted(path, out);
 	buf_adds(out, " \"$@\"\n");
 	return buf_err(out);

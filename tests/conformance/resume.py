@@ -83,20 +83,22 @@ def check():
                               env=env, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
 
     before = files()
-    for i, name in enumerate(NAMES):
-        id, file = f"n{i:02}", SOURCE + name + b".jsonl"
+    # A session that does not say where it was started goes on where one is.
+    for id, name in [(f"n{i:02}", name) for i, name in enumerate(NAMES)] + [("none", b"none")]:
+        file = SOURCE + name + b".jsonl"
+        cwd = b"/" if id == "none" else os.path.realpath(T) + b"/cwd/" + name
         run = resume(id)
         assert run.returncode == 0 and b"done here" in run.stdout, (name, run)
         old, new = before[file], read(file)
         assert new.startswith(old) and len(new) > len(old), (name, "is not what pi appended to")
         added = [json.loads(line) for line in new[len(old):].splitlines()]
         where = [o["message"]["content"][0]["text"] for o in added if o.get("message", {}).get("role") == "toolResult"]
-        assert [bytes.fromhex(w.strip()) for w in where] == [os.path.realpath(T) + b"/cwd/" + name + b"\n"], (name, where)
+        assert [bytes.fromhex(w.strip()) for w in where] == [cwd + b"\n"], (name, where)
         assert "the old words" in json.dumps(server.said[0]), (name, "pi did not know what was said")
         assert read(T + b"/mnt/sessions/" + id.encode() + b"/last/text.md") == b"done here\n", name
         before[file] = new
         print("ok", name)
-    for id, why in (("gone", b""), ("none", b"does not say where"), ("odd", b"not UTF-8")):
+    for id, why in (("gone", b""), ("odd", b"not UTF-8")):
         run = resume(id)
         assert run.returncode != 0 and run.stderr and why in run.stderr and not server.said, (id, run)
         print("ok", id)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# path and resume: pi gets the session file, in the session's directory, whatever the names are made of; or there is an
-# error and no pi.
+# path and resume: pi gets the session file, in the session's directory, whatever the names are made of, or where one is
+# if the session has none; or there is an error and no pi.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -44,16 +44,17 @@ for link in sorted(os.listdir(mnt + b"/sessions")):
     if link == b"odd":
         continue
     # To pi, each byte that is not UTF-8 in a path is U+FFFD: it would begin another session.
-    if link[:1] != b"n" or link in (b"none", b"number", b"nul") or b"\xff" in path:
+    has_none = link in (b"none", b"number", b"empty")
+    if not has_none and (link[:1] != b"n" or link == b"nul" or b"\xff" in path):
         assert run.returncode != 0 and run.stderr and not run.stdout and not os.path.exists(ran), (link, run)
         continue
     assert run.returncode == 0 and not run.stderr and not run.stdout, (link, run)
     cwd, args = open(ran, "rb").read().split(b"\nx\0", 1)
     name = os.path.basename(path[:-len(b".jsonl\n")])[3:]
-    assert cwd == os.path.realpath(os.path.dirname(src)) + b"/cwd/" + name, (link, cwd)
+    assert cwd == (b"/" if has_none else os.path.realpath(os.path.dirname(src)) + b"/cwd/" + name), (link, cwd)
     assert args == b"--session\0" + path[:-1] + b"\0-p\0it's \\ \n\0\0", (link, args)
     n += 1
-assert n == 16, n
+assert n == 19, n
 END
 python3 "$T/make.py" "$T/src" "$T/cwd"
 for o in "" "-oro"; do
@@ -66,9 +67,11 @@ for o in "" "-oro"; do
 	done
 	# A directory without a slash in front is looked for where one is.
 	(cd "$T" && mkdir -p ./-r && "$T/mnt/sessions/here/resume" && is "$T/-r" "$(head -n 1 "$RAN")" "a relative directory")
+	(cd "$T/bin" && "$T/mnt/sessions/none/resume" && is "$T/bin" "$(head -n 1 "$RAN")" "no directory")
 	"$T/mnt/sessions/odd/resume" && is "$T/cwd/"$'bad\xff\x81\x88' "$(head -n 1 "$RAN")" "a directory that is not UTF-8"
 	refused=$(grep -rlaF 'is not UTF-8' "$T"/mnt/projects/*/*/resume)
 	fails 1 "its path is not UTF-8" "$refused"
+	matches NUL "$("$T/mnt/sessions/nul/resume" 2>&1)" "a directory with NUL in its name"
 	is "$(stat -Lc %y "$T/mnt/sessions/gone/session.jsonl")" "$(stat -Lc %y "$T/mnt/sessions/gone/resume")" "mtime of resume"
 	is "$(stat -Lc %y "$T/mnt/sessions/gone/session.jsonl")" "$(stat -Lc %y "$T/mnt/sessions/gone/path")" "mtime of path"
 	is "555 444" "$(stat -Lc %a "$T/mnt/sessions/gone/resume" "$T/mnt/sessions/gone/path" | xargs)" "modes"
