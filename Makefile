@@ -102,6 +102,9 @@ $(BUILD)/unit/test_faults: private linking += $(fault_calls:%=-Wl,--wrap=%)
 # Reads that are counted, or fail.
 $(BUILD)/unit/test_facts: private linking += -Wl,--wrap=pread64 -Wl,--wrap=budget_now
 
+# Days that go by in between.
+$(BUILD)/unit/test_search: private linking += -Wl,--wrap=clock_gettime -Wl,--wrap=lock_give
+
 # Threads that do not start.
 $(BUILD)/unit/test_crew: private linking += -Wl,--wrap=pthread_create
 

@@ -165,12 +165,15 @@ void searches_close(struct searches *s)
 static int asked_new(struct span text, struct asked **ret, struct buf *why)
 {
 	struct asked *a = calloc(1, sizeof *a);
-	int rc = a ? query_parse_shared(text, &a->query, why) : -ENOMEM;
+	if (!a)
+		return -ENOMEM;
+	buf_addspan(&a->text, text);
+	int rc = buf_err(&a->text) ? buf_err(&a->text) : query_parse_shared(text, &a->query, why);
 	if (rc == 0) {
-		buf_addspan(&a->text, text);
 		*ret = a;
 		return 0;
 	}
+	buf_release(&a->text);
 	free(a);
 	return rc;
 }
@@ -258,8 +261,9 @@ static size_t memory_of(const struct asked *a)
 	return sum;
 }
 
-/* Makes the answer; this thread is the one that is busy with it. */
-static int make(struct searches *s, struct asked *a, uint64_t serial)
+/* Makes the answer; this thread is the one that is busy with it. *ret has its reference before another one can be:
+ * that may find that what was asked means something else by now, and drop it. */
+static int make(struct searches *s, struct asked *a, uint64_t serial, const struct answer **ret)
 {
 	struct answer *hits = NULL;
 	int rc = renew(s, a);
@@ -272,6 +276,7 @@ static int make(struct searches *s, struct asked *a, uint64_t serial)
 		answer_put(a->hits);
 		a->hits = hits;
 		a->serial = serial;
+		*ret = answer_get(hits);
 	}
 	set_memory(s, a, memory_of(a));
 	a->busy = false;
@@ -299,27 +304,25 @@ static bool is_good(const struct asked *a, uint64_t serial, uint64_t begun)
 	       now_ms() < query_expires(a->query->query);
 }
 
-static int get(struct searches *s, struct asked *a)
+static int get(struct searches *s, struct asked *a, const struct answer **ret)
 {
 	uint64_t serial = catalog_serial(s->catalog);
 	lock_take(&s->lock);
 	uint64_t begun = a->begun;
 	int rc = 0;
+	bool good = false;
 	/* Who was busy may have been interrupted. That is no failure for the others: one of them carries on. */
-	while (rc == 0 && !is_good(a, serial, begun)) {
-		if (a->busy) {
-			rc = wait_made(s, a);
-			continue;
-		}
+	while (rc == 0 && !(good = is_good(a, serial, begun)) && a->busy)
+		rc = wait_made(s, a);
+	bool makes = rc == 0 && !good;
+	if (makes) {
 		a->busy = true;
 		a->begun++;
-		lock_give(&s->lock);
-		rc = make(s, a, serial);
-		lock_take(&s->lock);
-		break;
+	} else if (rc == 0) {
+		*ret = answer_get(a->hits);
 	}
 	lock_give(&s->lock);
-	return rc;
+	return makes ? make(s, a, serial, ret) : rc;
 }
 
 int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
@@ -333,10 +336,8 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 	lock_give(&s->lock);
 	if (!a)
 		return -ESTALE;
-	int rc = get(s, a);
+	int rc = get(s, a, ret);
 	lock_take(&s->lock);
-	if (rc == 0)
-		*ret = answer_get(a->hits);
 	a->users--;
 	lock_give(&s->lock);
 	budget_settle(s->budget);

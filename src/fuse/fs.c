@@ -43,8 +43,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	compat_want(conn, FUSE_CAP_WRITEBACK_CACHE, 0);
 	compat_want(conn, FUSE_CAP_CACHE_SYMLINKS, 0); /* their targets follow the session */
 	fs->no_open = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPEN_SUPPORT);
-	follow_start(fs);
 	fs->no_opendir = compat_is_capable(conn, FUSE_CAP_NO_OPENDIR_SUPPORT);
+	follow_start(fs); /* its thread reads what is set above */
 }
 
 /* --- names and attributes -------------------------------------------------- */

@@ -8,7 +8,9 @@
 #include "sessionfs/base/stop.h"
 #include "sessionfs/find/facts.h"
 #include "sessionfs/find/search.h"
+#include "../../src/find/search_impl.h"
 #include "catalog_fixture.h"
+#include "failing_alloc.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -365,11 +367,96 @@ static void test_threads(void **state)
 	finder_close(&f);
 }
 
+/* Midnight comes, to another thread, while the lock of the searches is free for the `gives`th time. */
+static _Atomic time_t later_s;
+static struct finder *midnight;
+static _Thread_local unsigned gives;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+void __real_lock_give(struct lock *l);
+void __wrap_lock_give(struct lock *l);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	int rc = __real_clock_gettime(clock, ret);
+	if (clock == CLOCK_REALTIME)
+		ret->tv_sec += atomic_load(&later_s);
+	return rc;
+}
+
+#define SINCE "red after:2d"
+
+/* Has what is known of the query dropped, and gives up before there is anything in its place. */
+static void *ask_at_midnight(void *arg)
+{
+	struct finder *f = arg;
+	const struct stop stop = {.is_asked = is_over};
+	const struct answer *a;
+	atomic_fetch_add(&later_s, 24 * 3600);
+	stop_set(&stop);
+	assert_int_equal(searches_get(f->s, number_of(f, SINCE), &a), -EINTR);
+	return NULL;
+}
+
+void __wrap_lock_give(struct lock *l)
+{
+	__real_lock_give(l);
+	pthread_t thread;
+	if (!midnight || l != &midnight->s->lock || gives == 0 || --gives > 0)
+		return;
+	assert_int_equal(pthread_create(&thread, NULL, ask_at_midnight, midnight), 0);
+	pthread_join(thread, NULL);
+}
+
+/* Whoever asks has an answer, wherever it is that the days go by meanwhile. */
+static void test_midnight(void **state)
+{
+	struct finder f;
+	three_sessions(&f, *state);
+	midnight = &f;
+	for (unsigned i = 0; i < 32; i++) {
+		const struct answer *a = ask(&f, SINCE);
+		answer_put(a);
+		/* The answer is there, or is to be made anew. */
+		atomic_fetch_add(&later_s, i % 2 * 24 * 3600);
+		uint64_t number = number_of(&f, SINCE);
+		gives = i / 2 + 1;
+		assert_int_equal(searches_get(f.s, number, &a), 0);
+		gives = 0;
+		assert_int_equal(answer_size(a), 0);
+		answer_put(a);
+	}
+	midnight = NULL;
+	finder_close(&f);
+}
+
+/* A query is not taken for another one because there is no memory for its text. */
+static void test_no_memory(void **state)
+{
+	struct finder f;
+	uint64_t number;
+	if (!CAN_FAIL_ALLOC)
+		skip();
+	three_sessions(&f, *state);
+	long most = 0;
+	for (int rc = -ENOMEM; rc < 0; most++) {
+		allocs_left = most;
+		rc = searches_number(f.s, SPAN_LIT("red"), &number, NULL);
+		allocs_left = -1;
+		assert_true(rc == 0 || rc == -ENOMEM);
+	}
+	assert_true(most > 1);
+	assert_int_equal(number_of(&f, "red"), number);
+	finder_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_order),       TEST(test_kept),   TEST(test_grows),      TEST(test_full),    TEST(test_values),
-	    TEST(test_session_ids), TEST(test_budget), TEST(test_rows_count), TEST(test_numbers), TEST(test_threads),
+	    TEST(test_order),   TEST(test_kept),        TEST(test_grows),    TEST(test_full),
+	    TEST(test_values),  TEST(test_session_ids), TEST(test_budget),   TEST(test_rows_count),
+	    TEST(test_numbers), TEST(test_threads),     TEST(test_midnight), TEST(test_no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
