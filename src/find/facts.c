@@ -254,13 +254,14 @@ static struct list *list_make(struct round *r)
 			l->by_slot[k++] = place[i] - 1;
 	for (size_t k = 0; k < n; k++)
 		list_put(l, k, r, order[k]);
-	l->known = atomic_load(&r->missed) ? 0 : r->serial;
+	l->known = atomic_load(&r->missed) || atomic_load(&r->gone) ? 0 : r->serial;
 	l->shown = (struct fact_list){.serial = l->known, .missed = atomic_load(&r->missed), .n = n, .v = l->v};
 	l->memory += sizeof *l;
 	return l;
 }
 
-/* The list as of now, `before` or one that has its place. Takes over the reference of `before`. */
+/* The list as of now, `before` or one that has its place. Takes over the reference of `before`. A session that is
+ * replaced each time that it is read is left out: others are not to wait for it, and the next list is made anew. */
 static int renew(struct facts *f, struct list *before, struct list **ret)
 {
 	for (int tries = 0;; tries++) {
@@ -270,8 +271,6 @@ static int renew(struct facts *f, struct list *before, struct list **ret)
 			*ret = before;
 			return 0;
 		}
-		if (atomic_load(&r.gone) && tries + 1 == MOST_TRIES)
-			atomic_store(&r.missed, -EAGAIN);
 		if (rc == -EINTR)
 			atomic_store(&r.missed, rc);
 		struct list *next = rc == 0 || (rc == -EINTR && r.kept) ? list_make(&r) : NULL;
@@ -279,11 +278,10 @@ static int renew(struct facts *f, struct list *before, struct list **ret)
 		if (!next)
 			return rc < 0 ? rc : -ENOMEM;
 		set_last(f, list_hold(next));
-		if (rc < 0 || !atomic_load(&r.gone) || next->shown.missed == -EAGAIN) {
+		if (rc < 0 || !atomic_load(&r.gone) || tries + 1 == MOST_TRIES) {
 			*ret = next;
 			return rc;
 		}
-		next->known = 0;
 		before = next;
 	}
 }

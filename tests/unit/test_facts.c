@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "../../src/find/find_impl.h"
 #include "catalog_fixture.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/find/dates.h"
@@ -42,6 +43,20 @@ uint64_t __wrap_budget_now(void);
 uint64_t __wrap_budget_now(void)
 {
 	return __real_budget_now() + later_ns;
+}
+
+int __real_kept_make(struct catalog *c, uint32_t slot, struct kept **ret);
+int __wrap_kept_make(struct catalog *c, uint32_t slot, struct kept **ret);
+
+/* One session is replaced by another one whenever its facts are to be read. */
+static struct place *storm;
+
+int __wrap_kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
+{
+	struct slot_info info;
+	if (storm && catalog_slot(c, slot, &info) == 0 && strcmp(info.file, "--a--/old.jsonl") == 0)
+		replace(storm, info.file, DATED("old", "2026-01-01T10:00:00.000Z") ENTRY("1"));
+	return __real_kept_make(c, slot, ret);
 }
 
 static struct facts *open_facts(struct place *p)
@@ -157,6 +172,32 @@ static void what_cannot_be_read_is_missed(void **state)
 	const struct fact_list *list = all(f);
 	assert_int_equal(list->n, 3);
 	assert_int_equal(list->missed, 0);
+	facts_release(list);
+	facts_close(f);
+}
+
+/* The others are there, and the next list has all. */
+static void what_is_always_replaced_is_left_out(void **state)
+{
+	struct place *p = *state;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	put_three(p);
+	open_place(p);
+	struct facts *f = open_facts(p);
+	for (int i = 0; i < 3; i++) {
+		storm = p;
+		const struct fact_list *list = all(f);
+		storm = NULL;
+		assert_int_equal(list->missed, 0);
+		assert_int_equal(list->n, 2);
+		assert_int_equal(list->serial, 0);
+		assert_int_equal(table_sessions(list, &out), 0);
+		assert_int_equal(table_usage(list, &out), 0);
+		facts_release(list);
+	}
+	const struct fact_list *list = all(f);
+	assert_int_equal(list->n, 3);
+	assert_int_equal(list->serial, facts_serial(f));
 	facts_release(list);
 	facts_close(f);
 }
@@ -292,9 +333,10 @@ static void equal_names_are_numbered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(lists_the_newest_first),           TEST(reads_what_changed_alone), TEST(what_cannot_be_read_is_missed),
-	    TEST(an_interrupt_keeps_what_was_read), TEST(gives_way_to_others),      cmocka_unit_test(days_have_names),
-	    TEST(equal_names_are_numbered),
+	    TEST(lists_the_newest_first),        TEST(reads_what_changed_alone),
+	    TEST(what_cannot_be_read_is_missed), TEST(an_interrupt_keeps_what_was_read),
+	    TEST(gives_way_to_others),           cmocka_unit_test(days_have_names),
+	    TEST(equal_names_are_numbered),      TEST(what_is_always_replaced_is_left_out),
 	};
 	setenv("TZ", "UTC", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ struct fact {
 
 /* All sessions as of one moment: newest first by `modified`, equal ones in byte order of `file`. It does not change. */
 struct fact_list {
-	uint64_t serial; /* another list with this serial says the same */
+	uint64_t serial; /* another list with this serial says the same; 0: none does */
 	int missed;      /* a negative errno: some sessions, which could not be read now, are not among them */
 	size_t n;
 	const struct fact *v;
