@@ -30,9 +30,9 @@ struct seen_list {
 
 struct events_reader {
 	struct events_reader *next;
-	struct buf lines;
+	uint64_t at;     /* up to there in the log it has read */
+	struct buf rest; /* of the lines that it reads in pieces */
 	void *poll;
-	bool lost;
 };
 
 struct waiting {
@@ -48,6 +48,8 @@ struct events {
 	struct lock telling;   /* guards `seen`; held while an index grows, which takes time */
 	struct seen_list seen; /* by place */
 	struct lock lock;      /* guards the rest; separate, so that reads never wait for an index */
+	struct buf log;        /* the newest lines, at most EVENTS_BACKLOG bytes, for all readers */
+	uint64_t begin;        /* where the log begins: who has read less has lost lines */
 	struct events_reader *readers;
 	struct waiting *waiting; /* oldest first */
 };
@@ -142,23 +144,35 @@ static void begin_line(const char *event, const struct seen *s, struct buf *out)
 	add_path("path", s, out);
 }
 
-/* A line that does not fit, or for which there is no memory, is lost. The reader is told so once. */
+/* To all readers a line is lost, and with it what they have not read yet. */
+static void lose_all(struct events *e)
+{
+	e->begin += e->log.n + 1;
+	buf_reset(&e->log);
+}
+
+/* Makes room in the log for half of what it can hold. */
+static void drop_oldest(struct events *e)
+{
+	size_t half = EVENTS_BACKLOG / 2, n = e->log.n;
+	const char *end = n > half ? memchr(e->log.p + half, '\n', n - half) : NULL;
+	size_t dropped = end ? (size_t)(end - e->log.p) + 1 : n;
+	memmove(e->log.p, e->log.p + dropped, n - dropped);
+	e->log.n -= dropped;
+	e->begin += dropped;
+}
+
+/* A line that is too long, or for which there is no memory, is lost. */
 static void end_line(struct events *e, struct buf *line)
 {
 	buf_adds(line, "}\n");
 	LOCKED(&e->lock);
-	for (struct events_reader *r = e->readers; r; r = r->next) {
-		if (r->lost)
-			continue;
-		if (!buf_err(line) && r->lines.n + line->n <= EVENTS_BACKLOG)
-			buf_addspan(&r->lines, buf_span(line));
-		else
-			r->lost = true;
-		if (buf_err(&r->lines)) {
-			r->lines.err = 0;
-			r->lost = true;
-		}
-	}
+	while (e->log.n > 0 && e->log.n + line->n > EVENTS_BACKLOG)
+		drop_oldest(e);
+	if (line->n <= EVENTS_BACKLOG && !buf_err(line))
+		buf_addspan(&e->log, buf_span(line));
+	if (line->n > EVENTS_BACKLOG || buf_err(line) || buf_err(&e->log))
+		lose_all(e);
 }
 
 static void tell(struct events *e, const char *event, const struct seen *s)
@@ -408,12 +422,6 @@ static int tell_place(struct events *e, uint32_t place, bool came, struct seen_l
 	return 0;
 }
 
-static void lose_all(struct events *e)
-{
-	for (struct events_reader *r = e->readers; r; r = r->next)
-		r->lost = true;
-}
-
 static void serve_all(struct events *e);
 
 static void hand_out(struct events *e, int rc)
@@ -449,37 +457,51 @@ bool events_are_read(struct events *e)
 
 /* ---- readers ---- */
 
-/* The bytes of as many whole lines as fit in n. A longer line comes in pieces. */
-static size_t portion(const struct buf *lines, size_t n)
+static bool has_more(const struct events *e, const struct events_reader *r)
 {
-	if (lines->n <= n)
-		return lines->n;
-	const char *end = memrchr(lines->p, '\n', n);
-	return end ? (size_t)(end - lines->p) + 1 : n;
+	return r->rest.n > 0 || r->at != e->begin + e->log.n;
+}
+
+/* Takes as many whole lines as fit in n out of the log, but one at least: the log may drop it before it is read. */
+static void take_lines(const struct events *e, struct events_reader *r, size_t n)
+{
+	uint64_t next = e->begin;
+	if (r->at < e->begin) {
+		add_time(&r->rest);
+		buf_adds(&r->rest, ",\"event\":\"lost\"}\n");
+	} else if (e->log.n > r->at - e->begin) {
+		struct span log = {e->log.p + (r->at - e->begin), e->log.n - (r->at - e->begin)};
+		const char *end = log.n <= n ? log.p + log.n - 1 : memrchr(log.p, '\n', n);
+		end = end ? end : memchr(log.p, '\n', log.n);
+		next = r->at + (size_t)(end + 1 - log.p);
+		buf_add(&r->rest, log.p, (size_t)(end + 1 - log.p));
+	}
+	if (buf_err(&r->rest))
+		buf_release(&r->rest);
+	else if (r->rest.n > 0)
+		r->at = next;
 }
 
 /* True if the request was answered. */
 static bool serve(struct events *e, struct events_reader *r, size_t n, void *request)
 {
-	if (r->lines.n == 0 && r->lost) {
-		add_time(&r->lines);
-		buf_adds(&r->lines, ",\"event\":\"lost\"}\n");
-		r->lines.err = 0;
-		r->lost = r->lines.n == 0;
-	}
-	if (r->lines.n == 0 && n > 0)
+	if (r->rest.n == 0)
+		take_lines(e, r, n);
+	if (r->rest.n == 0 && n > 0)
 		return false;
-	size_t some = portion(&r->lines, n);
-	e->ops->answer(request, 0, (struct span){r->lines.p, some});
-	r->lines.n -= some;
-	if (r->lines.n)
-		memmove(r->lines.p, r->lines.p + some, r->lines.n);
+	size_t some = r->rest.n < n ? r->rest.n : n;
+	e->ops->answer(request, 0, (struct span){r->rest.p, some});
+	r->rest.n -= some;
+	if (r->rest.n)
+		memmove(r->rest.p, r->rest.p + some, r->rest.n);
+	else
+		buf_release(&r->rest);
 	return true;
 }
 
 static void wake_poll(struct events *e, struct events_reader *r)
 {
-	if (!r->poll || (r->lines.n == 0 && !r->lost))
+	if (!r->poll || !has_more(e, r))
 		return;
 	e->ops->ready(r->poll);
 	r->poll = NULL;
@@ -532,7 +554,7 @@ static void reader_free(struct events *e, struct events_reader *r)
 {
 	if (r->poll)
 		e->ops->forget(r->poll);
-	buf_release(&r->lines);
+	buf_release(&r->rest);
 	free(r);
 }
 
@@ -548,6 +570,7 @@ void events_close(struct events *e)
 		e->readers = r->next;
 		reader_free(e, r);
 	}
+	buf_release(&e->log);
 	seen_release(&e->seen);
 	lock_destroy(&e->lock);
 	lock_destroy(&e->telling);
@@ -567,6 +590,7 @@ static int add_reader(struct events *e, struct events_reader *r)
 		e->seen = now;
 	}
 	LOCKED(&e->lock);
+	r->at = e->begin + e->log.n;
 	r->next = e->readers;
 	e->readers = r;
 	return 0;
@@ -599,6 +623,8 @@ void events_reader_close(struct events *e, struct events_reader *r)
 		at = &(*at)->next;
 	*at = r->next;
 	reader_free(e, r);
+	if (!e->readers)
+		buf_release(&e->log);
 }
 
 void events_read(struct events *e, struct events_reader *r, size_t n, bool wait, void *request)
@@ -629,7 +655,7 @@ void events_interrupt(struct events *e, void *request)
 bool events_poll(struct events *e, struct events_reader *r, void *poll)
 {
 	LOCKED(&e->lock);
-	bool ready = r->lines.n > 0 || r->lost;
+	bool ready = has_more(e, r);
 	if (poll) {
 		if (r->poll)
 			e->ops->forget(r->poll);

@@ -9,6 +9,7 @@
 
 #include "catalog_fixture.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 #define A "--w--/a.jsonl"
@@ -263,17 +264,24 @@ static void files_come_move_and_go(void **state)
 	assert_non_null(strstr(told(w), "\"event\":\"created\""));
 }
 
+/* About twice what the log keeps. */
+static void tell_much(struct world *w)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT;
+	for (int i = 0; i < 45000; i++) {
+		buf_addf(&lines, "{\"type\":\"message\",\"id\":\"x%d\",\"parentId\":null}\n", i);
+		if (i % 100 < 99)
+			continue;
+		append(&w->place, A, buf_cstr(&lines));
+		buf_reset(&lines);
+		follow(w);
+	}
+}
+
 static void a_slow_reader_hears_that_lines_are_lost(void **state)
 {
 	struct world *w = *state;
-	char line[512];
-	for (int i = 0; i < 45000; i++) {
-		snprintf(line, sizeof line, "{\"type\":\"message\",\"id\":\"x%d\",\"parentId\":null}\n", i);
-		if (i % 100 == 0 && i)
-			follow(w);
-		append(&w->place, A, line);
-	}
-	follow(w);
+	tell_much(w);
 	const struct reply *r;
 	unsigned lost = 0;
 	size_t bytes = 0;
@@ -287,6 +295,43 @@ static void a_slow_reader_hears_that_lines_are_lost(void **state)
 	assert_true(bytes > EVENTS_BACKLOG / 2 && bytes < EVENTS_BACKLOG + 100);
 	append(&w->place, A, ENTRY("after"));
 	assert_non_null(strstr(told(w), "\"after\""));
+}
+
+/* What was begun is read to its end. */
+static void a_line_in_pieces_stays_whole(void **state)
+{
+	struct world *w = *state;
+	struct buf all CLEANUP_BUF = BUF_INIT;
+	const struct reply *r;
+	append(&w->place, A, ENTRY("e2"));
+	follow(w);
+	for (int i = 0; i < 9; i++)
+		buf_adds(&all, take(w, 7)->text);
+	append(&w->place, A, ENTRY("e3"));
+	tell_much(w);
+	while (all.n < 1000 && (r = take(w, 7))->err == 0)
+		buf_adds(&all, r->text);
+	char *rest = (char *)buf_cstr(&all), *line = strsep(&rest, "\n");
+	assert_non_null(strstr(line, OF_A ",\"entries\":[{\"id\":\"e2\",\"type\":\"message\",\"role\":\"user\"}]}"));
+	assert_non_null(strstr(strsep(&rest, "\n"), "Z\",\"event\":\"lost\"}"));
+	assert_int_equal(strncmp(rest, "{\"time\":\"", 9), 0);
+}
+
+/* They share what is kept for them. */
+static void readers_that_do_not_read_cost_little(void **state)
+{
+	enum { READERS = 1000 };
+	struct world *w = *state;
+	struct events_reader *readers[READERS];
+	for (int i = 0; i < READERS; i++)
+		assert_int_equal(events_reader_open(w->events, &readers[i]), 0);
+	struct mallinfo2 before = mallinfo2();
+	tell_much(w);
+	struct mallinfo2 after = mallinfo2();
+	assert_true(after.uordblks + after.hblkhd < before.uordblks + before.hblkhd + 16 * EVENTS_BACKLOG);
+	w->reader = readers[READERS - 1];
+	assert_non_null(strstr(take(w, 65000)->text, "\"event\":\"lost\""));
+	assert_non_null(strstr(take(w, 65000)->text, "\"event\":\"appended\""));
 }
 
 static void readers_wait_and_are_woken(void **state)
@@ -391,6 +436,8 @@ int main(void)
 	    WORLD(what_is_as_it_was_is_no_event),
 	    WORLD(files_come_move_and_go),
 	    WORLD(a_slow_reader_hears_that_lines_are_lost),
+	    WORLD(a_line_in_pieces_stays_whole),
+	    WORLD(readers_that_do_not_read_cost_little),
 	    WORLD(readers_wait_and_are_woken),
 	    WORLD(readers_wait_for_no_index),
 	    WORLD(a_second_reader_gets_what_comes_from_then_on),

@@ -2,15 +2,16 @@
  *
  *	{"time":"2026-03-01T09:30:00.000Z","event":"appended","session":"SID","path":"projects/P/STEM","entries":[...]}
  *
- * event is created, appended, label, renamed, replaced or deleted. A reader too slow for its lines gets one event
- * "lost" in their place. The thread that follows the catalog calls events_tell; without readers it does nothing.
- * Thread-safe. The lock is held in the callbacks: they must not call back. */
+ * event is created, appended, label, renamed, replaced or deleted. All readers read one log of the newest lines. One
+ * whose next lines are not there any more gets one event "lost" in their place. The thread that follows the catalog
+ *calls events_tell; without readers it does nothing. Thread-safe. The lock is held in the callbacks: they must not call
+ *back. */
 #ifndef SESSIONFS_EVENTS_H
 #define SESSIONFS_EVENTS_H
 
 #include "sessionfs/catalog/catalog.h"
 
-#define EVENTS_BACKLOG ((size_t)1 << 20) /* bytes kept for one reader */
+#define EVENTS_BACKLOG ((size_t)1 << 20) /* bytes of lines that are kept until they are read, for all readers */
 
 struct events;
 struct events_reader;
