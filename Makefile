@@ -105,6 +105,10 @@ $(BUILD)/unit/test_facts: private linking += -Wl,--wrap=pread64 -Wl,--wrap=budge
 # Days that go by in between.
 $(BUILD)/unit/test_search: private linking += -Wl,--wrap=clock_gettime -Wl,--wrap=lock_give
 
+# More sessions than files can be made of.
+moving_calls := catalog_slot_next catalog_project catalog_at catalog_get
+$(BUILD)/unit/test_events: private linking += $(moving_calls:%=-Wl,--wrap=%)
+
 # Threads that do not start.
 $(BUILD)/unit/test_crew: private linking += -Wl,--wrap=pthread_create
 
@@ -121,6 +125,7 @@ $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%
 $(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
 $(BUILD)/wire/test_loop: private linking += -Wl,--wrap=pthread_create
+$(BUILD)/wire/test_follow: private linking += -Wl,--wrap=catalog_wait -Wl,--wrap=catalog_at -Wl,--wrap=catalog_slot
 $(BUILD)/wire/test_coherence: private linking += -Wl,--wrap=tree_missing_class -Wl,--wrap=tree_getattr
 
 $(golden_dump): tests/golden/dump.c $(BUILD)/libsessionfs.a | $(BUILD)/golden

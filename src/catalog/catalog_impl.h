@@ -68,7 +68,7 @@ struct file {
 	enum file_state state;
 	bool waits;   /* is in its project's list of files that need a slot */
 	bool linked;  /* may change under another name, unseen by inotify */
-	bool noted;   /* is in `changes` */
+	bool noted;   /* is in `changes`, or would be if these were not lost */
 	bool foreign; /* looking at it may block: not under the lock */
 	bool unseen;  /* the last look failed to get its attributes */
 };

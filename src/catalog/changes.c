@@ -56,7 +56,7 @@ static ssize_t take_changes(struct watching *w, struct catalog *c, struct catalo
 	return (ssize_t)n;
 }
 
-/* Nobody knows which files changed, so report all of them. */
+/* Nobody knows which files changed, so report all of them, but none that was gone before. */
 static void note_all(struct catalog *c)
 {
 	struct watching *w = &c->watching;
@@ -65,7 +65,8 @@ static void note_all(struct catalog *c)
 	if (!vec_grow(&w->changes, &w->room, n, sizeof *w->changes))
 		return;
 	for (uint32_t i = 0; i < c->file_count; i++)
-		w->changes[w->n++] = (struct catalog_change){i, NONE, true};
+		if (c->files[i].state != FILE_GONE || c->files[i].noted)
+			w->changes[w->n++] = (struct catalog_change){i, NONE, true};
 	w->lost = false;
 }
 

@@ -57,7 +57,10 @@ void watch_wake(const struct watching *w)
 void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names)
 {
 	struct watching *w = &c->watching;
-	if (!w->on || w->lost || (died == NONE && !names && c->files[file].noted))
+	if (!w->on || (died == NONE && !names && c->files[file].noted))
+		return;
+	c->files[file].noted = true;
+	if (w->lost)
 		return;
 	if (w->n >= CHANGES_MAX || !vec_grow(&w->changes, &w->room, w->n + 1, sizeof *w->changes)) {
 		w->lost = true;
@@ -66,7 +69,6 @@ void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names)
 	}
 	if (w->n == 0)
 		watch_wake(w);
-	c->files[file].noted = true;
 	w->changes[w->n++] = (struct catalog_change){file, died, names};
 }
 

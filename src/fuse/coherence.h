@@ -164,6 +164,8 @@ struct follow {
 	atomic_bool stop;
 	struct recheck *recheck; /* the thread's own, as is what follows */
 	size_t n, cap;
+	uint32_t *places; /* by slot: its place in `recheck`, from 1 on; 0: none */
+	size_t slots;
 	bool forks_wait;  /* forks may be others since they were last looked at */
 	int64_t forks_ms; /* not to be looked at before */
 };

@@ -7,6 +7,7 @@
 #include "sessionfs/fuse/events.h"
 #include "sessionfs/json/json.h"
 #include "sessionfs/base/lock.h"
+#include "sessionfs/base/map.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/base/vec.h"
 
@@ -17,15 +18,19 @@
 /* The session at a place, as readers know it. */
 struct seen {
 	uint32_t slot; /* NO_SLOT: no session */
+	uint32_t next; /* in a list of what went: the next one with this file; MAP_NONE: there is none */
 	const char *project, *stem, *sid;
-	dev_t dev;
-	ino_t ino;
+	struct file_id {
+		dev_t dev;
+		ino_t ino;
+	} file;
 	uint64_t told; /* bytes of the file; readers were told of the entries in them */
 };
 
 struct seen_list {
 	struct seen *v;
 	size_t n, cap;
+	struct map by_file; /* of what went: the first one with each file */
 };
 
 struct events_reader {
@@ -57,6 +62,7 @@ struct events {
 static void seen_release(struct seen_list *l)
 {
 	cleanup_free(&l->v);
+	map_release(&l->by_file);
 	*l = (struct seen_list){0};
 }
 
@@ -76,8 +82,7 @@ static struct seen seen_of(const struct slot_info *s, const char *project)
 	    .project = project,
 	    .stem = s->stem,
 	    .sid = s->sid,
-	    .dev = s->st.st_dev,
-	    .ino = s->st.st_ino,
+	    .file = {s->st.st_dev, s->st.st_ino},
 	    .told = (uint64_t)s->st.st_size,
 	};
 }
@@ -343,18 +348,33 @@ static void tell_growth(struct events *e, struct seen *seen)
 
 /* ---- what became of places ---- */
 
-static bool is_same_file(const struct seen *a, const struct seen *b)
+static struct span key_of(const struct seen *s)
 {
-	return a->dev == b->dev && a->ino == b->ino && a->sid && b->sid;
+	return (struct span){(const char *)&s->file, sizeof s->file};
 }
 
-/* A session under a new name was moved if the same batch of changes removed its file elsewhere. NULL if not. */
+/* Has moved_from find what went, of several with one file the first one first. */
+static int chain_went(struct seen_list *went)
+{
+	int rc = 0;
+	for (size_t i = went->n; i > 0 && rc == 0; i--) {
+		struct seen *s = &went->v[i - 1];
+		s->next = map_get(&went->by_file, 0, key_of(s));
+		if (s->sid)
+			rc = map_put(&went->by_file, 0, key_of(s), (uint32_t)(i - 1));
+	}
+	return rc;
+}
+
+/* A session under a new name was moved if the same batch of changes removed its file elsewhere: takes that. NULL if
+ * not. */
 static struct seen *moved_from(struct seen_list *went, const struct seen *came)
 {
-	for (size_t i = 0; i < went->n; i++)
-		if (went->v[i].slot != NO_SLOT && is_same_file(&went->v[i], came))
-			return &went->v[i];
-	return NULL;
+	uint32_t i = came->sid ? map_get(&went->by_file, 0, key_of(came)) : MAP_NONE;
+	if (i == MAP_NONE)
+		return NULL;
+	struct seen *from = &went->v[i];
+	return map_put(&went->by_file, 0, key_of(from), from->next) == 0 ? from : NULL;
 }
 
 static void tell_move(struct events *e, const struct seen *from, const struct seen *to)
@@ -441,6 +461,8 @@ void events_tell(struct events *e, const struct catalog_change *changes, size_t 
 	int rc = 0;
 	for (size_t i = 0; i < n && rc == 0; i++)
 		rc = tell_place(e, changes[i].place, false, &went);
+	if (rc == 0)
+		rc = chain_went(&went);
 	for (size_t i = 0; i < n && rc == 0; i++)
 		rc = tell_place(e, changes[i].place, true, &went);
 	for (size_t i = 0; i < went.n && rc == 0; i++)

@@ -90,14 +90,18 @@ void follow_written(struct fs *fs, node_t node, uint64_t before)
 static void plan_recheck(struct follow *f, uint32_t slot)
 {
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
-	for (size_t i = 0; i < f->n; i++)
-		if (f->recheck[i].slot == slot) {
-			f->recheck[i].changed_ms = now;
-			return;
-		}
+	size_t before = f->slots;
+	if (!vec_grow(&f->places, &f->slots, (size_t)slot + 1, sizeof *f->places))
+		return;
+	memset(f->places + before, 0, (f->slots - before) * sizeof *f->places);
+	if (f->places[slot]) {
+		f->recheck[f->places[slot] - 1].changed_ms = now;
+		return;
+	}
 	if (!vec_grow(&f->recheck, &f->cap, f->n + 1, sizeof *f->recheck))
 		return;
 	f->recheck[f->n++] = (struct recheck){slot, now + RECHECK_MS, now, NO_ENTRY};
+	f->places[slot] = (uint32_t)f->n;
 }
 
 static void recheck(struct fs *fs)
@@ -117,8 +121,11 @@ static void recheck(struct fs *fs)
 		/* A session that changes continuously is invalidated once a second. */
 		a->at_ms = (renamed != NO_ENTRY ? now : a->changed_ms) + RECHECK_MS;
 		a->renamed = renamed;
-		if (a->at_ms <= now)
-			*a = f->recheck[--f->n];
+		if (a->at_ms > now)
+			continue;
+		f->places[f->recheck[f->n - 1].slot] = (uint32_t)i;
+		f->places[a->slot] = 0;
+		*a = f->recheck[--f->n];
 	}
 }
 
@@ -229,5 +236,6 @@ void follow_stop(struct fs *fs)
 	}
 	f->running = false;
 	cleanup_free(&f->recheck);
-	f->n = f->cap = 0;
+	cleanup_free(&f->places);
+	f->n = f->cap = f->slots = 0;
 }

@@ -288,6 +288,19 @@ static void lost_changes_are_all_reported(void **state)
 	assert_int_equal(catalog_wait(p->c, 0, false, &changes), 1);
 	assert_false(changes->names);
 	cleanup_free(&changes);
+	/* That they are gone is reported, but not again with the next ones that are lost. */
+	for (int i = 0; i < MANY; i++) {
+		snprintf(name, sizeof name, "--w--/%05d.jsonl", i);
+		assert_int_equal(unlink(at(p, name)), 0);
+	}
+	assert_true(catalog_wait(p->c, 0, false, &changes) >= MANY);
+	cleanup_free(&changes);
+	for (int i = 0; i < MANY / 2; i++) {
+		assert_int_equal(mknod(at(p, "--w--/b.jsonl"), S_IFREG | 0644, 0), 0);
+		assert_int_equal(unlink(at(p, "--w--/b.jsonl")), 0);
+	}
+	assert_in_range(catalog_wait(p->c, 0, false, &changes), 1, 4);
+	cleanup_free(&changes);
 }
 
 /* The thread of main, which has the number of the process. */

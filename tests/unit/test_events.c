@@ -278,6 +278,82 @@ static void tell_much(struct world *w)
 	}
 }
 
+/* Another catalog, in the place of the true one: sessions 0 to MOVED, which move to the places behind these. */
+#define MOVED 400000
+static bool is_moving, has_moved;
+
+bool __real_catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret);
+bool __wrap_catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret);
+bool __real_catalog_project(struct catalog *c, uint32_t project, struct project_info *ret);
+bool __wrap_catalog_project(struct catalog *c, uint32_t project, struct project_info *ret);
+bool __real_catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
+bool __wrap_catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
+int __real_catalog_get(struct catalog *c, uint32_t slot, struct session **ret);
+int __wrap_catalog_get(struct catalog *c, uint32_t slot, struct session **ret);
+
+/* The files keep their inodes, in another order; two names are of one file. */
+static struct slot_info moving(uint32_t place)
+{
+	ino_t ino = place < MOVED ? place : 2 * MOVED - 1 - place;
+	return (struct slot_info){
+	    .slot = place, .place = place, .stem = "s", .sid = "s", .st = {.st_dev = 1, .st_ino = ino / 2}};
+}
+
+bool __wrap_catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret)
+{
+	if (!is_moving)
+		return __real_catalog_slot_next(c, project, cookie, ret);
+	*ret = moving((uint32_t)*cookie);
+	return (*cookie)++ < MOVED;
+}
+
+bool __wrap_catalog_project(struct catalog *c, uint32_t project, struct project_info *ret)
+{
+	if (!is_moving)
+		return __real_catalog_project(c, project, ret);
+	*ret = (struct project_info){.project = project, .name = "p"};
+	return true;
+}
+
+bool __wrap_catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret)
+{
+	if (!is_moving)
+		return __real_catalog_at(c, place, ret);
+	*ret = moving(place);
+	return has_moved == (place >= MOVED);
+}
+
+int __wrap_catalog_get(struct catalog *c, uint32_t slot, struct session **ret)
+{
+	return is_moving ? -ESTALE : __real_catalog_get(c, slot, ret);
+}
+
+/* Comparing each of those that went with each of those that came takes a minute of a processor's time. */
+static void many_move_in_little_time(void **state)
+{
+	struct world *w = *state;
+	struct catalog_change *changes = calloc(2 * MOVED, sizeof *changes);
+	assert_non_null(changes);
+	for (uint32_t i = 0; i < 2 * MOVED; i++)
+		changes[i] = (struct catalog_change){i, NO_SLOT, true};
+	events_reader_close(w->events, w->reader);
+	is_moving = true;
+	has_moved = false;
+	assert_int_equal(events_reader_open(w->events, &w->reader), 0);
+	has_moved = true;
+	clock_t begin = clock();
+	events_tell(w->events, changes, 2 * MOVED);
+	assert_true(clock() - begin < 10 * CLOCKS_PER_SEC);
+	is_moving = false;
+	free(changes);
+	assert_non_null(strstr(take(w, 65000)->text, "\"event\":\"lost\""));
+	const struct reply *r = take(w, 65000);
+	assert_non_null(strstr(r->text, "\"event\":\"renamed\""));
+	assert_null(strstr(r->text, "\"event\":\"created\""));
+	while ((r = take(w, 65000))->err == 0)
+		assert_true(strstr(r->text, "\"renamed\"") && !strstr(r->text, "\"deleted\""));
+}
+
 static void a_slow_reader_hears_that_lines_are_lost(void **state)
 {
 	struct world *w = *state;
@@ -435,6 +511,7 @@ int main(void)
 	    WORLD(labels_and_names_are_told_by_name),
 	    WORLD(what_is_as_it_was_is_no_event),
 	    WORLD(files_come_move_and_go),
+	    WORLD(many_move_in_little_time),
 	    WORLD(a_slow_reader_hears_that_lines_are_lost),
 	    WORLD(a_line_in_pieces_stays_whole),
 	    WORLD(readers_that_do_not_read_cost_little),

@@ -1,0 +1,70 @@
+/* The thread that follows changes, and very many of them. */
+#include "fixture.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Another catalog, in the place of the true one: once it has this many sessions, all of which have changed. */
+#define CHANGED 600000
+static atomic_uint waits;  /* how often it was waited for a change since then */
+static atomic_bool begun;  /* it has them */
+static atomic_uint looked; /* how many of them were looked at once more */
+
+ssize_t __real_catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret);
+ssize_t __wrap_catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret);
+bool __real_catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
+bool __wrap_catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
+int __real_catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret);
+int __wrap_catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret);
+
+ssize_t __wrap_catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret)
+{
+	if (!atomic_load(&begun) || atomic_fetch_add(&waits, 1) > 0)
+		return __real_catalog_wait(c, timeout_ms, look, ret);
+	*ret = calloc(CHANGED, sizeof **ret);
+	assert_non_null(*ret);
+	for (uint32_t i = 0; i < CHANGED; i++)
+		(*ret)[i] = (struct catalog_change){.place = i, .died = NO_SLOT};
+	return CHANGED;
+}
+
+bool __wrap_catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret)
+{
+	if (!atomic_load(&begun))
+		return __real_catalog_at(c, place, ret);
+	*ret = (struct slot_info){.slot = place, .place = place};
+	return true;
+}
+
+int __wrap_catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
+{
+	if (!atomic_load(&begun))
+		return __real_catalog_slot(c, slot, ret);
+	atomic_fetch_add(&looked, 1);
+	return -ESTALE;
+}
+
+/* Comparing each with all others takes a minute of a processor's time. */
+static void many_changes_are_followed_in_little_time(void **state)
+{
+	struct wire *w = *state;
+	wire_walk(w, SESSION "/title");
+	clock_t begin = clock();
+	atomic_store(&begun, true);
+	catalog_wake(w->catalog);
+	while (atomic_load(&waits) < 2 || atomic_load(&looked) < CHANGED) {
+		assert_true(clock() - begin < 10 * CLOCKS_PER_SEC);
+		usleep(10000);
+	}
+	assert_int_equal(atomic_load(&looked), CHANGED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    WIRED(many_changes_are_followed_in_little_time),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
