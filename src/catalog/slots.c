@@ -3,6 +3,12 @@
 
 #include "sessionfs/base/log.h"
 
+#ifndef SLOTS_MOST
+#define SLOTS_MOST (NODE_SLOTS - 1)
+#endif
+/* So early it is said that numbers run out: a file that is replaced each second uses up the rest in three days. */
+#define SLOTS_MANY (SLOTS_MOST / 8 * 7)
+
 uint32_t project_for(struct catalog *c, struct span key)
 {
 	uint32_t found = map_get(&c->project_keys, 0, key);
@@ -36,9 +42,12 @@ struct span flat_project_key(struct span cwd, struct buf *scratch)
 bool slot_make(struct catalog *c, uint32_t file)
 {
 	struct project *p = &c->projects[c->files[file].project];
-	if (c->slot_count >= NODE_SLOTS - 1) {
+	if (c->slot_count >= SLOTS_MOST) {
 		if (!c->full)
-			log_error("%s: more sessions than can be numbered; new ones are not shown", c->source);
+			log_error("%s: more sessions came or were replaced than can be numbered: new ones are not "
+			          "shown until "
+			          "it is unmounted and mounted again",
+			          c->source);
 		c->full = true;
 		return true;
 	}
@@ -48,7 +57,11 @@ bool slot_make(struct catalog *c, uint32_t file)
 		return false;
 	c->slots[slot] = (struct slot){.file = file, .place = file, .parent = NONE};
 	c->files[file].slot = slot;
-	c->slot_count++;
+	if (++c->slot_count == SLOTS_MANY)
+		log_warning(
+		    "%s: seven eighths of the numbers for sessions are used up, one by each session that came or was "
+		    "replaced: unmount it and mount it again before none are left",
+		    c->source);
 	c->epoch++;
 	return true;
 }

@@ -1,0 +1,66 @@
+/* What is said when the numbers for sessions run out, of which there are few here. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define SLOTS_MOST 16u
+
+#include "../../src/catalog/slots.c"
+
+#include "catalog_fixture.h"
+
+static FILE *said; /* to the standard error stream while a session was looked at */
+
+static uint32_t look_for(struct place *p, const char *stem)
+{
+	int saved = dup(2);
+	assert_int_equal(dup2(fileno(said), 2), 2);
+	uint32_t slot = slot_of(p, "w", stem);
+	assert_int_equal(dup2(saved, 2), 2);
+	close(saved);
+	return slot;
+}
+
+static unsigned count_said(const char *text)
+{
+	char line[1024];
+	unsigned n = 0;
+	rewind(said);
+	while (fgets(line, sizeof line, said))
+		n += strstr(line, text) != NULL;
+	return n;
+}
+
+/* Each replacement takes a number, which is not used again. It is said in time, and when there are none left; what is
+ * there stays. */
+static void says_in_time_that_numbers_run_out(void **state)
+{
+	struct place *p = *state;
+	make_dir(p, "w");
+	put(p, "w/a.jsonl", HEADER("a", "/"));
+	put(p, "w/b.jsonl", HEADER("b", "/"));
+	open_place(p);
+	uint32_t kept = look_for(p, "a");
+	for (unsigned used = 2; used < SLOTS_MOST + 4; used++) {
+		assert_int_equal(count_said("seven eighths of the numbers"), used >= SLOTS_MANY);
+		assert_int_equal(count_said("not shown until it is unmounted and mounted again"), used > SLOTS_MOST);
+		assert_int_equal(look_for(p, "b") == NO_SLOT, used > SLOTS_MOST);
+		replace(p, "w/b.jsonl", HEADER("b", "/"));
+		wait_stale();
+		look_for(p, "b");
+	}
+	assert_int_equal(look_for(p, "a"), kept);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(says_in_time_that_numbers_run_out),
+	};
+	said = tmpfile();
+	if (!said)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
