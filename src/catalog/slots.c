@@ -44,9 +44,7 @@ bool slot_make(struct catalog *c, uint32_t file)
 	struct project *p = &c->projects[c->files[file].project];
 	if (c->slot_count >= SLOTS_MOST) {
 		if (!c->full)
-			log_error("%s: more sessions came or were replaced than can be numbered: new ones are not "
-			          "shown until "
-			          "it is unmounted and mounted again",
+			log_error("%s: no numbers are left for new sessions: unmount and mount again to see them",
 			          c->source);
 		c->full = true;
 		return true;
@@ -59,8 +57,7 @@ bool slot_make(struct catalog *c, uint32_t file)
 	c->files[file].slot = slot;
 	if (++c->slot_count == SLOTS_MANY)
 		log_warning(
-		    "%s: seven eighths of the numbers for sessions are used up, one by each session that came or was "
-		    "replaced: unmount it and mount it again before none are left",
+		    "%s: 7/8 of the numbers for sessions are used up: unmount and mount again before none are left",
 		    c->source);
 	c->epoch++;
 	return true;

@@ -44,8 +44,8 @@ static void says_in_time_that_numbers_run_out(void **state)
 	open_place(p);
 	uint32_t kept = look_for(p, "a");
 	for (unsigned used = 2; used < SLOTS_MOST + 4; used++) {
-		assert_int_equal(count_said("seven eighths of the numbers"), used >= SLOTS_MANY);
-		assert_int_equal(count_said("not shown until it is unmounted and mounted again"), used > SLOTS_MOST);
+		assert_int_equal(count_said("7/8 of the numbers"), used >= SLOTS_MANY);
+		assert_int_equal(count_said("no numbers are left for new sessions"), used > SLOTS_MOST);
 		assert_int_equal(look_for(p, "b") == NO_SLOT, used > SLOTS_MOST);
 		replace(p, "w/b.jsonl", HEADER("b", "/"));
 		wait_stale();
