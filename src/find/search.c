@@ -47,10 +47,10 @@ void query_put(struct shared_query *q)
 
 static struct asked *find_number(struct searches *s, uint64_t number)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->asked[i]->number == number)
-			return s->asked[i];
-	return NULL;
+	struct asked *a = s->cells[number % SEARCH_QUERIES];
+	while (a && a->number != number)
+		a = a->next;
+	return a;
 }
 
 static bool is_newer(const struct asked *a, const struct asked *b)
@@ -58,18 +58,19 @@ static bool is_newer(const struct asked *a, const struct asked *b)
 	return a->used_at > b->used_at;
 }
 
-/* The one asked least recently that nobody uses; NULL if there is none. `heavy`: of those that hold an answer, and
- * never the one asked last. */
+/* The one asked least recently that nobody uses and the kernel has no name for; NULL if there is none. `heavy`: of
+ * those that hold an answer, with a name or not, and never the one asked last. */
 static struct asked *oldest_of(struct searches *s, bool heavy)
 {
 	struct asked *oldest = NULL, *newest = NULL;
-	for (size_t i = 0; i < s->n; i++) {
-		struct asked *a = s->asked[i];
-		if (!newest || is_newer(a, newest))
-			newest = a;
-		if (a->users == 0 && (!heavy || a->memory > 0) && (!oldest || is_newer(oldest, a)))
-			oldest = a;
-	}
+	for (size_t i = 0; i < SEARCH_QUERIES; i++)
+		for (struct asked *a = s->cells[i]; a; a = a->next) {
+			if (!newest || is_newer(a, newest))
+				newest = a;
+			if (a->users == 0 && (heavy ? a->memory > 0 : a->names == 0) &&
+			    (!oldest || is_newer(oldest, a)))
+				oldest = a;
+		}
 	return heavy && oldest == newest ? NULL : oldest;
 }
 
@@ -101,10 +102,11 @@ static void asked_free(struct searches *s, struct asked *a)
 
 static void forget(struct searches *s, struct asked *a)
 {
-	size_t i = 0;
-	while (s->asked[i] != a)
-		i++;
-	s->asked[i] = s->asked[--s->n];
+	struct asked **at = &s->cells[a->number % SEARCH_QUERIES];
+	while (*at != a)
+		at = &(*at)->next;
+	*at = a->next;
+	s->n--;
 	asked_free(s, a);
 }
 
@@ -152,8 +154,9 @@ void searches_close(struct searches *s)
 	if (!s)
 		return;
 	budget_leave(s->budget, &s->keeper);
-	while (s->n > 0)
-		asked_free(s, s->asked[--s->n]);
+	for (size_t i = 0; i < SEARCH_QUERIES; i++)
+		while (s->cells[i])
+			forget(s, s->cells[i]);
 	buf_release(&s->last.text);
 	pthread_cond_destroy(&s->made);
 	lock_destroy(&s->lock);
@@ -169,12 +172,11 @@ static int asked_new(struct span text, struct asked **ret, struct buf *why)
 		return -ENOMEM;
 	buf_addspan(&a->text, text);
 	int rc = buf_err(&a->text) ? buf_err(&a->text) : query_parse_shared(text, &a->query, why);
-	if (rc == 0) {
-		*ret = a;
-		return 0;
+	if (rc < 0) {
+		buf_release(&a->text);
+		cleanup_free(&a);
 	}
-	buf_release(&a->text);
-	free(a);
+	*ret = a;
 	return rc;
 }
 
@@ -191,12 +193,15 @@ static struct asked *find_text(struct searches *s, struct span text, uint64_t *r
 
 static int add(struct searches *s, struct asked *a)
 {
-	struct asked *old = s->n == SEARCH_QUERIES ? oldest_of(s, false) : NULL;
+	struct asked **cell = &s->cells[a->number % SEARCH_QUERIES];
+	struct asked *old = s->n - s->named >= SEARCH_QUERIES ? oldest_of(s, false) : NULL;
 	if (old)
 		forget(s, old);
-	if (s->n == SEARCH_QUERIES)
+	if (s->n - s->named >= SEARCH_QUERIES)
 		return -EAGAIN;
-	s->asked[s->n++] = a;
+	a->next = *cell;
+	*cell = a;
+	s->n++;
 	return 0;
 }
 
@@ -233,6 +238,21 @@ bool searches_knows(struct searches *s, uint64_t number)
 	if (a)
 		a->used_at = budget_now();
 	return a;
+}
+
+void searches_name(struct searches *s, uint64_t number, uint64_t more, uint64_t fewer)
+{
+	LOCKED(&s->lock);
+	struct asked *a = find_number(s, number);
+	if (!a)
+		return;
+	s->named -= a->names > 0;
+	a->names += more;
+	a->names -= fewer < a->names ? fewer : a->names;
+	s->named += a->names > 0;
+	/* Looking for the oldest each time would take long where the kernel lets go of many. */
+	if (a->names == 0 && a->users == 0 && s->n - s->named > SEARCH_QUERIES)
+		forget(s, a);
 }
 
 /* ---- answers ---- */

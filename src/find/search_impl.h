@@ -63,7 +63,9 @@ void query_put(struct shared_query *q);
 
 /* A query that is known. */
 struct asked {
+	struct asked *next; /* in its cell */
 	uint64_t number;
+	uint64_t names; /* that the kernel has for it */
 	struct buf text;
 	struct shared_query *query;
 	struct row *rows; /* by slot; only who is `busy` uses them */
@@ -84,8 +86,8 @@ struct searches {
 	struct keeper keeper;
 	struct lock lock; /* guards what follows */
 	pthread_cond_t made;
-	struct asked *asked[SEARCH_QUERIES];
-	size_t n;
+	struct asked *cells[SEARCH_QUERIES]; /* by number */
+	size_t n, named;                     /* all, and those that the kernel has names for */
 	struct hash_key secret;
 	_Atomic uint64_t version; /* of the newest answer */
 	struct made_last {        /* the lines of an entry that are read in pieces */

@@ -71,7 +71,18 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		coherence_settle(fs, attr.node, &attr);
 		e = entry_of(&attr);
 	}
-	fuse_reply_entry(req, &e);
+	tree_name(fs->tree, e.ino, 1, 0);
+	/* The reply was not delivered: the lookup was interrupted, and no FORGET will come. */
+	if (fuse_reply_entry(req, &e) == -ENOENT)
+		tree_name(fs->tree, e.ino, 0, 1);
+}
+
+/* Without fs_of: this is no use of the mount, and idle.c has the kernel forget. */
+static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t names)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	tree_name(fs->tree, ino, 0, names);
+	fuse_reply_none(req);
 }
 
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -454,11 +465,11 @@ static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, of
 	refuse(req);
 }
 
-/* There are no handlers for extended attributes: after the first ENOSYS the kernel does not ask again. There is none
- * for FORGET either: ids are never freed. */
+/* There are no handlers for extended attributes: after the first ENOSYS the kernel does not ask again. */
 static const struct fuse_lowlevel_ops operations = {
     .init = op_init,
     .lookup = op_lookup,
+    .forget = op_forget,
     .getattr = op_getattr,
     .access = op_access,
     .readlink = op_readlink,

@@ -62,6 +62,14 @@ bool query_has(struct ctx *c)
 	return searches_knows(c->tree->searches, number_of(c->node));
 }
 
+void tree_name(struct tree *t, node_t node, uint64_t more, uint64_t fewer)
+{
+	struct node n = tree_node(node);
+	const struct kind *k = kind_of(n);
+	if (k && k->has == query_has)
+		searches_name(t->searches, number_of(n), more, fewer);
+}
+
 /* --- hits.txt --------------------------------------------------------------------- */
 
 bool hits_txt_has(struct ctx *c)

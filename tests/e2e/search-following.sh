@@ -122,4 +122,13 @@ wait
 for n in 2 3 4; do cmp <(head -n 10000 "$T/many1") <(head -n 10000 "$T/many$n") || die "two readers, two answers"; done
 for n in 1 2 3 4 5; do timeout -s INT 0.0"$n" cat "$T/mnt/search/needle -$n$n/hits.txt" >/dev/null || :; done
 timeout 30 cat "$T/mnt/search/needle -33/hits.txt" >/dev/null || die "the mount does not answer"
+
+# Who stands in a query's directory stays there, however many others are asked.
+(
+	cd "$T/mnt/search/needle 4" || exit
+	before=$(wc -l <hits.txt)
+	for n in {1..1100}; do [ -d "$T/mnt/search/other$n" ] || die "no directory of another query"; done
+	ls >"$T/names" || die "ls after many other queries"
+	is "$before" "$(wc -l <hits.txt)" "hits after many other queries"
+) || exit
 exit 0

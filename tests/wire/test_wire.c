@@ -265,6 +265,50 @@ static void forgets_without_an_answer(void **state)
 	assert_int_equal(wire_walk(w, SESSION "/title").nodeid, e.nodeid);
 }
 
+static void ask(struct wire *w, uint64_t search, unsigned from, unsigned n, bool forget)
+{
+	struct fuse_entry_out e;
+	char text[32];
+	for (unsigned i = from; i < from + n; i++) {
+		struct fuse_forget_in in = {.nlookup = 1};
+		snprintf(text, sizeof text, "word%u", i);
+		assert_int_equal(wire_lookup(w, search, text, &e), 0);
+		if (forget)
+			wire_send(w, FUSE_FORGET, e.nodeid, &in, sizeof in, NULL, 0);
+	}
+}
+
+/* Who stands in a query's directory stays there, whatever else is asked. What the kernel has forgotten is forgotten
+ * after as many others as are known. */
+static void a_query_in_use_is_not_forgotten(void **state)
+{
+	enum { OTHERS = 1100 };
+	struct wire *w = *state;
+	static struct reply r;
+	struct fuse_getattr_in in = {0};
+	uint64_t search = wire_walk(w, "search").nodeid;
+	/* Twice: two names. */
+	uint64_t node = wire_walk(w, "search/How").nodeid;
+	assert_int_equal(wire_walk(w, "search/How").nodeid, node);
+	ask(w, search, 0, OTHERS, true);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, &r), 0);
+	struct fuse_forget_in forget = {.nlookup = 1};
+	struct fuse_batch_forget_in batch = {.count = 1};
+	struct fuse_forget_one nodes[] = {{node, 1}};
+	wire_send(w, FUSE_FORGET, node, &forget, sizeof forget, NULL, 0);
+	uint64_t other = wire_walk(w, "search/one").nodeid;
+	ask(w, search, OTHERS, OTHERS, false);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, &r), 0);
+	struct fuse_entry_out hits;
+	assert_int_equal(wire_lookup(w, node, "hits.txt", &hits), 0);
+	assert_true(hits.attr.size > 0);
+	wire_send(w, FUSE_BATCH_FORGET, 0, &batch, sizeof batch, nodes, sizeof nodes);
+	ask(w, search, 2 * OTHERS, OTHERS, true);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, &r), -ESTALE);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, other, &in, sizeof in, &r), 0);
+	assert_int_equal(wire_walk(w, "search/How").nodeid, node);
+}
+
 static void check_refusals(struct wire *w, int refusal)
 {
 	struct reply r;
@@ -469,6 +513,7 @@ int main(void)
 	    WIRED(unknown_nodes),
 	    WIRED(unknown_handles),
 	    WIRED(forgets_without_an_answer),
+	    WIRED(a_query_in_use_is_not_forgotten),
 	    WIRED(refuses_writes),
 	    WIRED_READ_ONLY(refuses_writes_read_only),
 	    WIRED(i6_each_change_is_told_of_once_more_a_second_later),

@@ -1,7 +1,7 @@
 /* node: the 64-bit id of a thing in the tree: kind, session slot, entry, part.
  *
  * An id is a value to be unpacked and checked, not a pointer: there is no inode
- * table and nothing to forget. A stale or hostile id fails a bounds check.
+ * table, and nothing to forget but queries (search.h). A stale or hostile id fails a bounds check.
  * Inode numbers stay the same while mounted, even when indexes are dropped.
  * Links that stand in several directories (a path entry of many branches) say
  * the same wherever they stand and share one id. */

@@ -19,7 +19,8 @@ struct facts;
 int searches_open(struct catalog *c, struct facts *f, struct budget *b, struct searches **ret);
 void searches_close(struct searches *s);
 
-/* So many queries are known; then the one asked least recently is forgotten. */
+/* So many queries are known, besides those that the kernel has names for; then the one asked least recently is
+ * forgotten. */
 #define SEARCH_QUERIES 1024
 /* The bits of a number. The same text has the same number as long as `searches` lives, also when it was forgotten
  * meanwhile. */
@@ -30,6 +31,9 @@ int searches_number(struct searches *s, struct span text, uint64_t *ret, struct 
 
 /* Whether there is still a query of this number. It counts as asked. */
 bool searches_knows(struct searches *s, uint64_t number);
+
+/* The kernel has so many names more for the query, and so many fewer. */
+void searches_name(struct searches *s, uint64_t number, uint64_t more, uint64_t fewer);
 
 /* The most that an answer has of each. */
 #define SEARCH_MOST 10000
