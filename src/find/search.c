@@ -16,10 +16,10 @@ static int64_t now_ms(void)
 	return clock_ms(CLOCK_REALTIME);
 }
 
-static int query_parse_shared(struct span text, struct shared_query **ret, struct buf *why)
+static int query_parse_shared(struct span text, struct shared_query **ret)
 {
 	struct shared_query *q = malloc(sizeof *q);
-	int rc = q ? query_parse_why(text, now_ms(), &q->query, why) : -ENOMEM;
+	int rc = q ? query_parse(text, now_ms(), &q->query) : -ENOMEM;
 	if (rc < 0) {
 		free(q);
 		return rc;
@@ -167,17 +167,19 @@ void searches_close(struct searches *s)
 
 static int asked_new(struct span text, struct asked **ret, struct buf *why)
 {
-	struct asked *a = calloc(1, sizeof *a);
-	if (!a)
+	struct query *q;
+	int rc = query_parse_why(text, now_ms(), &q, why);
+	if (rc < 0)
+		return rc;
+	query_free(q);
+	struct asked *a = *ret = calloc(1, sizeof *a);
+	if (a)
+		buf_addspan(&a->text, text);
+	if (!a || buf_err(&a->text)) {
+		free(a);
 		return -ENOMEM;
-	buf_addspan(&a->text, text);
-	int rc = buf_err(&a->text) ? buf_err(&a->text) : query_parse_shared(text, &a->query, why);
-	if (rc < 0) {
-		buf_release(&a->text);
-		cleanup_free(&a);
 	}
-	*ret = a;
-	return rc;
+	return 0;
 }
 
 /* The query of this text; NULL and the number that it would have, if it is not known. Two texts may have one hash. */
@@ -261,9 +263,9 @@ void searches_name(struct searches *s, uint64_t number, uint64_t more, uint64_t 
 static int renew(struct searches *s, struct asked *a)
 {
 	struct shared_query *q;
-	if (now_ms() < query_expires(a->query->query))
+	if (a->query && now_ms() < query_expires(a->query->query))
 		return 0;
-	int rc = query_parse_shared(buf_span(&a->text), &q, NULL);
+	int rc = query_parse_shared(buf_span(&a->text), &q);
 	if (rc < 0)
 		return rc;
 	LOCKED(&s->lock);

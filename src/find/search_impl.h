@@ -67,8 +67,8 @@ struct asked {
 	uint64_t number;
 	uint64_t names; /* that the kernel has for it */
 	struct buf text;
-	struct shared_query *query;
-	struct row *rows; /* by slot; only who is `busy` uses them */
+	struct shared_query *query; /* NULL until there is an answer to make: many have only names */
+	struct row *rows;           /* by slot; only who is `busy` uses them */
 	size_t n;
 	struct answer *hits; /* or NULL */
 	uint64_t serial;     /* catalog_serial when they were made */
