@@ -4,8 +4,8 @@
  *
  * event is created, appended, label, renamed, replaced or deleted. All readers read one log of the newest lines. One
  * whose next lines are not there any more gets one event "lost" in their place. The thread that follows the catalog
- *calls events_tell; without readers it does nothing. Thread-safe. The lock is held in the callbacks: they must not call
- *back. */
+ * calls events_tell; without readers it does nothing. Thread-safe. The lock is held in the callbacks: they must not
+ * call back. */
 #ifndef SESSIONFS_EVENTS_H
 #define SESSIONFS_EVENTS_H
 

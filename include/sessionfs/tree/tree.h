@@ -48,9 +48,8 @@ struct tree_attr {
 /* 0; -ENOENT; -ESTALE for a parent whose session was replaced; -ENOTDIR; or another negative errno. */
 int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret);
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret);
-/* A kernel has so many names more for the node, and so many fewer. What it stands for is not forgotten while it has
- * any.
- */
+/* The kernel has so many names more for the node, and so many fewer. While it has any, what the node stands for is not
+ * forgotten. */
 void tree_name(struct tree *t, node_t node, uint64_t more, uint64_t fewer);
 /* Whether the attributes of this file are watched or leased, and its session file has not changed for so many seconds.
  * False if that cannot be said without making or reading anything. */
