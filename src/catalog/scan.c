@@ -31,14 +31,20 @@ static void file_is_other(struct catalog *c, struct file *f, const char *reason,
 	f->err = err;
 }
 
+/* Looks at many files do not count as made: this one is to be looked at again. */
+static void ages_with(struct catalog *c, const struct file *f)
+{
+	c->dirs[f->dir].headed = c->dirs[f->dir].statted = 0;
+	c->loaded_at = c->statted_at = 0;
+}
+
 /* The file could not be looked at or read: nobody knows for now what it is. */
 static void file_fails(struct catalog *c, struct file *f, int err)
 {
 	f->trouble = err;
 	f->tried = c->call;
 	f->ctime = (struct timespec){0}; /* so that it differs, and its header is read again */
-	c->dirs[f->dir].headed = c->dirs[f->dir].statted = 0;
-	c->loaded_at = c->statted_at = 0;
+	ages_with(c, f);
 	catalog_misses(c, err);
 }
 
@@ -73,8 +79,7 @@ static void file_comes(struct catalog *c, struct file *f, ino_t listed)
 	f->state = FILE_UNKNOWN;
 	f->listed_ino = listed;
 	c->epoch++;
-	c->dirs[f->dir].headed = c->dirs[f->dir].statted = 0;
-	c->loaded_at = c->statted_at = 0;
+	ages_with(c, f);
 }
 
 /* Takes in the attributes of a regular file. True if they changed: then a header that was read must be
@@ -234,6 +239,7 @@ static void file_look_elsewhere(struct catalog *c, uint32_t file)
 	struct look *l = look_elsewhere(c, &f->look, f->path, false);
 	if (!l) {
 		f->trouble = -ETIMEDOUT;
+		ages_with(c, f);
 		return;
 	}
 	f->checked = l->began;
