@@ -22,13 +22,15 @@ struct probes {
 	pthread_cond_t wanted, changed; /* work has come; work is done, or a thread has ended */
 	struct prober threads[PROBE_THREADS];
 	struct probe *first, **last; /* the queue: no thread works on these yet */
-	unsigned patience_ms, refs;  /* of the owner and of each thread */
+	unsigned patience_ms, most_ms;
+	int64_t answered; /* when somebody who was asked last answered */
+	unsigned refs;    /* of the owner and of each thread */
 	bool closed;
 };
 
 static _Thread_local struct prober *here;
 
-int probes_open(unsigned patience_ms, struct probes **ret)
+int probes_open(unsigned patience_ms, unsigned most_ms, struct probes **ret)
 {
 	struct probes *ps = calloc(1, sizeof *ps);
 	if (!ps)
@@ -38,6 +40,7 @@ int probes_open(unsigned patience_ms, struct probes **ret)
 	lock_cond_init(&ps->changed);
 	ps->last = &ps->first;
 	ps->patience_ms = patience_ms;
+	ps->most_ms = most_ms;
 	ps->refs = 1;
 	*ret = ps;
 	return 0;
@@ -78,9 +81,15 @@ static void leave(struct probes *ps)
 	free(ps);
 }
 
+/* Whether what a thread began with then will hardly come any more. */
+static bool is_late(const struct probes *ps, int64_t since, int64_t now)
+{
+	return now - since >= ps->most_ms || (now - since >= ps->patience_ms && now - ps->answered >= ps->patience_ms);
+}
+
 static bool is_left_behind(const struct probes *ps, const struct prober *t, int64_t now)
 {
-	return t->exists && t->busy && now - t->since >= ps->patience_ms;
+	return t->exists && t->busy && is_late(ps, t->since, now);
 }
 
 /* Whether there is a thread that is not left behind: it will come to the queue. */
@@ -143,6 +152,8 @@ static void *serve(void *arg)
 		p->run(p);
 		lock_take(&ps->lock);
 		p->done = true;
+		if (t->asks)
+			ps->answered = clock_ms(CLOCK_MONOTONIC);
 		pthread_cond_broadcast(&ps->changed);
 		lock_give(&ps->lock);
 		put(ps, p);
@@ -228,7 +239,7 @@ void probe_put(struct probes *ps, struct probe *p)
 
 static bool may_come(const struct probes *ps, const struct probe *p, int64_t now)
 {
-	return p->running ? now - p->since < ps->patience_ms : is_served(ps, now);
+	return p->running ? !is_late(ps, p->since, now) : is_served(ps, now);
 }
 
 int probe_wait(struct probes *ps, struct probe *const *v, size_t n)

@@ -25,7 +25,7 @@
 #define NO_DETOUR (RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV)
 
 #define PATIENCE_MS 1000
-/* If the source itself is on such a file system, a slow server slows everything: wait longer. */
+/* If the source itself is on such a file system, all ask one server: wait longer while that answers others. */
 #define PATIENCE_REMOTE_MS 10000
 
 struct reach {
@@ -584,7 +584,7 @@ int reach_open(const char *source, struct reach **ret)
 	r->root = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int rc = !r->source ? -ENOMEM : r->root < 0 ? -errno : learn_mounts(r);
 	if (rc == 0)
-		rc = probes_open(r->mount_count ? PATIENCE_MS : PATIENCE_REMOTE_MS, &r->probes);
+		rc = probes_open(PATIENCE_MS, r->mount_count ? PATIENCE_MS : PATIENCE_REMOTE_MS, &r->probes);
 	if (rc < 0) {
 		reach_put(r);
 		return rc;

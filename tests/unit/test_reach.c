@@ -304,7 +304,7 @@ static void who_does_not_answer_is_left_behind(void **state)
 	int freed = 0;
 
 	(void)state;
-	assert_int_equal(probes_open(30, &ps), 0);
+	assert_int_equal(probes_open(30, 30, &ps), 0);
 	pthread_mutex_lock(&gate);
 	struct work *dead = work(ps, 1, &gate, &freed);
 	assert_int_equal(wait_for(ps, dead), -ETIMEDOUT);
@@ -333,7 +333,7 @@ static void threads_are_bounded(void **state)
 	int freed = 0;
 
 	(void)state;
-	assert_int_equal(probes_open(30, &ps), 0);
+	assert_int_equal(probes_open(30, 30, &ps), 0);
 	pthread_mutex_lock(&gate);
 	for (dev_t device = 1; device <= PROBE_THREADS; device++) {
 		struct work *w = work(ps, device, &gate, &freed);

@@ -31,8 +31,9 @@ struct probe {
 
 struct probes;
 
-/* patience_ms: after so long a thread counts as left behind. 0 or -ENOMEM. */
-int probes_open(unsigned patience_ms, struct probes **ret);
+/* After patience_ms a thread counts as left behind, unless another one was answered as late as that; after most_ms in
+ * any case. 0 or -ENOMEM. */
+int probes_open(unsigned patience_ms, unsigned most_ms, struct probes **ret);
 /* Does not wait for threads that are left behind; what they need lives on until they end. */
 void probes_close(struct probes *ps);
 
