@@ -71,6 +71,8 @@ struct file {
 	bool noted;   /* is in `changes`, or would be if these were not lost */
 	bool foreign; /* looking at it may block: not under the lock */
 	bool unseen;  /* the last look failed to get its attributes */
+	bool said;    /* the user was told that it cannot be looked at */
+	bool acl_unread;
 };
 
 /* dirs[0] is the source itself, with the name "". */
@@ -79,6 +81,7 @@ struct dir {
 	struct list files;               /* every name ever seen in it */
 	struct stat st;                  /* at the last scan; st_mode 0: never, or not there */
 	struct rights rights;            /* as of the last scan */
+	int acl_err;                     /* why its ACL could not be read then; 0: it could */
 	int64_t looked, statted, headed; /* when last: it was scanned; its files; its unknown headers */
 	uint32_t project, scan;
 	int err;           /* why it could not be read */
@@ -92,6 +95,7 @@ struct dir {
 	bool unwatched;    /* a watch was refused and the user was told */
 	bool untidy;       /* may hold leftover temporary files */
 	bool lacks;        /* some of its names could not be taken in */
+	bool said;         /* the user was told that it cannot be looked at */
 	bool racy;         /* changed so soon before the scan that a later change may have the same mtime */
 };
 
@@ -117,6 +121,7 @@ struct slot {
 	uint32_t file;   /* NONE: dead */
 	uint32_t place;  /* the file, dead or alive */
 	uint32_t parent; /* as of forks_epoch */
+	bool said;       /* the user was told that it cannot be read */
 };
 
 struct fork {
@@ -130,7 +135,7 @@ struct look {
 	int64_t began;
 	bool is_dir, late; /* late: was waited for once; guarded by the catalog's lock */
 	bool is_session;
-	int rc;
+	int rc, acl_err;
 	struct stat st;
 	struct header header; /* of a regular file */
 	struct rights rights; /* of a directory */
@@ -178,6 +183,8 @@ struct catalog {
 	size_t fork_count, fork_cap;
 	uint64_t forks_epoch;
 	bool forks_known;  /* they were found once: from then on it is noted when they change */
+	bool said;         /* that of some file or directory */
+	bool acl_said;     /* the user was told that ACLs cannot be read */
 	bool full;         /* out of slot numbers; the user was told */
 	unsigned fresh_ms; /* constant */
 	bool tidy;         /* constant */
@@ -346,6 +353,8 @@ bool call_round(struct catalog *c, struct call *call);
 /* "None" is no answer if a look failed, nor is a doubtful find: notes the fault (fault_note).
  * Returns `found`. */
 bool call_answer(const struct call *call, bool found);
+/* Logs what could not be looked at: once, until it can be. Of a directory that cannot, no files. */
+void call_says(struct catalog *c);
 
 /* rights.c: what the directories above allow */
 mode_t rights_of_slot(const struct catalog *c, const struct file *f);

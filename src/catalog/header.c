@@ -3,7 +3,6 @@
  * read. A last line without a newline counts if it parses. */
 #include "sessionfs/catalog/header.h"
 
-#include "sessionfs/base/log.h"
 #include "sessionfs/session/format.h"
 #include "sessionfs/file/opened.h"
 #include "sessionfs/file/rights.h"
@@ -151,12 +150,10 @@ static int scan(int fd, struct header *h)
 static int take_rights(const struct reached *file, struct header *h)
 {
 	struct rights r;
-	int rc = rights_read(file->fd, h->st.st_uid, h->st.st_gid, h->st.st_mode, &r);
-	if (rc < 0)
-		log_debug("ACL: %s: shown to its owner alone", strerror(-rc));
+	int rc = h->acl_err = rights_read(file->fd, h->st.st_uid, h->st.st_gid, h->st.st_mode, &r);
 	h->mode = rights_mode(&r, r.uid, r.gid) & (file->closed ? 0700 : 0777);
 	rights_release(&r);
-	return is_transient(rc) ? rc : 0;
+	return is_transient(rc) && rc != -EIO ? rc : 0;
 }
 
 static int read_file(const struct reached *file, struct header *h)
@@ -178,7 +175,7 @@ bool header_read(const struct reach_at *at, enum reach_how how, struct header *h
 
 	h->reason = NULL;
 	h->is_later = false;
-	h->err = 0;
+	h->err = h->acl_err = 0;
 	h->line = 1;
 	h->st = (struct stat){0};
 	h->mode = 0;

@@ -63,8 +63,8 @@ static void look_at_dir(struct look *l)
 	l->rc = reach_dir(&at, REACH_WAIT, O_RDONLY, &got);
 	if (l->rc == 0) {
 		l->st = got.st;
-		int rc = rights_read(got.fd, got.st.st_uid, got.st.st_gid, got.st.st_mode, &l->rights);
-		l->rc = is_transient(rc) ? rc : names_read(got.fd, &l->names);
+		int rc = l->acl_err = rights_read(got.fd, got.st.st_uid, got.st.st_gid, got.st.st_mode, &l->rights);
+		l->rc = is_transient(rc) && rc != -EIO ? rc : names_read(got.fd, &l->names);
 	}
 	reached_release(l->reach, &got);
 }

@@ -18,6 +18,15 @@ enum { HEADERS = 32 }; /* read at once */
 
 static const char is_a_directory[] = "is a directory";
 
+/* Where ACLs cannot be read, that is so of every file: it is said once. */
+static void acl_is_unread(struct catalog *c, const char *path, int err)
+{
+	if (err && !c->acl_said)
+		log_warning("%s: ACL: %s: what has an ACL that cannot be read is shown to its owner alone", path,
+		            strerror(-err));
+	c->acl_said = c->acl_said || err;
+}
+
 /* ---- files ---- */
 
 static void file_is_other(struct catalog *c, struct file *f, const char *reason, int err)
@@ -194,6 +203,8 @@ static void file_takes_answer(struct catalog *c, uint32_t file, bool is_session,
 	if (S_ISREG(h->st.st_mode)) {
 		file_takes(c, f, &h->st);
 		file_takes_rights(c, f, h->mode);
+		f->acl_unread = h->acl_err;
+		acl_is_unread(c, f->path, h->acl_err);
 	}
 	if (h->is_later && c->watching.on && f->reason != h->reason)
 		log_warning("%s: %s", f->path, h->reason);
@@ -282,7 +293,8 @@ static void file_look(struct catalog *c, uint32_t file, int at, int64_t now)
 	f->foreign = false;
 	if (got.linked)
 		watch_linked(c, file);
-	if (file_takes_stat(c, file, rc, &got.st) && file_takes(c, f, &got.st) && f->state == FILE_SESSION)
+	if (file_takes_stat(c, file, rc, &got.st) && (file_takes(c, f, &got.st) || f->acl_unread) &&
+	    f->state == FILE_SESSION)
 		scan_header_again(c, file);
 }
 
@@ -604,9 +616,11 @@ static void note_all_below(struct catalog *c, uint32_t dir)
 }
 
 /* Takes in the rights, and takes them out of *now. */
-static void dir_takes_rights(struct catalog *c, uint32_t dir, struct rights *now)
+static void dir_takes_rights(struct catalog *c, uint32_t dir, struct rights *now, int acl_err)
 {
 	struct dir *d = &c->dirs[dir];
+	d->acl_err = acl_err;
+	acl_is_unread(c, d->name[0] ? d->name : c->source, acl_err);
 	if (d->scan > 0 && !rights_are_equal(now, &d->rights))
 		note_all_below(c, dir);
 	rights_release(&d->rights);
@@ -622,11 +636,9 @@ static int dir_read(struct catalog *c, uint32_t dir, int fd, const struct stat *
 	if (rc < 0)
 		return rc;
 	rc = rights_read(fd, st->st_uid, st->st_gid, st->st_mode, &now);
-	if (is_transient(rc))
+	if (is_transient(rc) && rc != -EIO)
 		return rc;
-	if (rc < 0)
-		log_warning("%s: ACL: %s: shown to its owner alone", c->dirs[dir].name, strerror(-rc));
-	dir_takes_rights(c, dir, &now);
+	dir_takes_rights(c, dir, &now, rc);
 	dir_takes_names(c, dir, fd, st, &names);
 	return 0;
 }
@@ -634,8 +646,9 @@ static int dir_read(struct catalog *c, uint32_t dir, int fd, const struct stat *
 /* Whether names or rights may differ from the last scan. */
 static bool dir_differs(const struct dir *d, const struct stat *st)
 {
-	return d->racy || d->lacks || d->err || st->st_dev != d->st.st_dev || st->st_ino != d->st.st_ino ||
-	       !time_is_same(st->st_mtim, d->st.st_mtim) || !time_is_same(st->st_ctim, d->st.st_ctim);
+	return d->racy || d->lacks || d->err || d->acl_err || st->st_dev != d->st.st_dev ||
+	       st->st_ino != d->st.st_ino || !time_is_same(st->st_mtim, d->st.st_mtim) ||
+	       !time_is_same(st->st_ctim, d->st.st_ctim);
 }
 
 /* A directory that may block has no watch and is not looked at under the lock. */
@@ -649,7 +662,7 @@ static int dir_look_elsewhere(struct catalog *c, uint32_t dir)
 	int rc = l->rc;
 	d->looked = l->began;
 	if (rc == 0 && dir_differs(d, &l->st)) {
-		dir_takes_rights(c, dir, &l->rights);
+		dir_takes_rights(c, dir, &l->rights, l->acl_err);
 		dir_takes_names(c, dir, -1, &l->st, &l->names);
 	}
 	look_put(c, l);

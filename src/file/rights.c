@@ -95,6 +95,13 @@ int rights_parse(const void *acl, size_t n, uid_t uid, gid_t gid, mode_t mode, s
 	return 0;
 }
 
+/* An error of the disk can be gone a moment later. */
+static ssize_t ask(int fd, void *p, size_t size)
+{
+	ssize_t n = fgetxattr(fd, ACL_NAME, p, size);
+	return n < 0 && errno == EIO ? fgetxattr(fd, ACL_NAME, p, size) : n;
+}
+
 int rights_read(int fd, uid_t uid, gid_t gid, mode_t mode, struct rights *ret)
 {
 	char few[512];
@@ -102,7 +109,7 @@ int rights_read(int fd, uid_t uid, gid_t gid, mode_t mode, struct rights *ret)
 	/* An ACL grants nobody but the owner more than the bits of group and others, so it need not be read. */
 	if ((mode & 077) == 0)
 		return 0;
-	ssize_t n = fgetxattr(fd, ACL_NAME, few, sizeof few);
+	ssize_t n = ask(fd, few, sizeof few);
 	if (n >= 0)
 		return rights_parse(few, (size_t)n, uid, gid, mode, ret);
 	if (errno == ENODATA || errno == EOPNOTSUPP) {
@@ -114,7 +121,7 @@ int rights_read(int fd, uid_t uid, gid_t gid, mode_t mode, struct rights *ret)
 	char *many = malloc(ACL_MOST);
 	if (!many)
 		return -ENOMEM;
-	n = fgetxattr(fd, ACL_NAME, many, ACL_MOST);
+	n = ask(fd, many, ACL_MOST);
 	int rc = n < 0 ? -errno : rights_parse(many, (size_t)n, uid, gid, mode, ret);
 	free(many);
 	return rc;

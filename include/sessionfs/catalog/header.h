@@ -16,6 +16,7 @@ struct header {
 	struct buf parent;      /* parentSession, or branchedFrom in old files; empty if there is none */
 	const char *reason;     /* why the file is no session; NULL if it is one, or if `err` is set */
 	bool is_later;          /* `reason` is that its version is not known yet */
+	int acl_err;            /* why its ACL could not be read, so that nobody but the owner has anything; or 0 */
 	int err;                /* why the file could not be read: a negative errno, or 0 */
 	uint32_t line;          /* the line that decided, from 1 */
 	struct buf bytes, deep; /* scratch */
@@ -30,8 +31,8 @@ void header_release(struct header *h);
 /* Reads as much of the file as needed, at most HEADER_SCAN bytes (pi's own bound). True if it is a session. */
 #define HEADER_SCAN ((size_t)1 << 20)
 bool header_read(const struct reach_at *at, enum reach_how how, struct header *h);
-/* Whether an error says nothing about the file itself, and so must not be remembered. Such an error of the ACL,
- * too, is a failure to read the file. */
+/* Whether an error says nothing about the file itself, and so must not be remembered. Such an error of the ACL, too, is
+ * a failure to read the file; but not EIO, which some file systems answer to whoever asks for one. */
 bool is_transient(int err);
 
 #endif
