@@ -69,6 +69,8 @@ int catalog_all(struct catalog *c, uint64_t *serial, struct slot_state **ret, si
 		*ret = NULL;
 		*ret_n = 0;
 		look_at_all(c, call.now);
+		if (c->said && !c->missed)
+			call_says(c);
 		*serial = serial_of(c);
 		if (c->missed == 0 && *serial == known)
 			continue;

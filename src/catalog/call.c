@@ -3,6 +3,7 @@
 #include "catalog_impl.h"
 
 #include "sessionfs/base/fault.h"
+#include "sessionfs/base/log.h"
 #include "sessionfs/base/stop.h"
 
 #define MOST_ROUNDS 8
@@ -65,6 +66,29 @@ static bool goes_on(struct catalog *c, struct call *call, int *ret_rc)
 	return *ret_rc != -EINTR;
 }
 
+/* ---- what fails ---- */
+
+static void say(struct catalog *c, const char *path, int err, const struct look *on_its_way, bool *said)
+{
+	bool fails = on_its_way && !on_its_way->late ? *said : fault_is_of_file(err);
+	if (fails && !*said)
+		log_warning("%s: %s", path, strerror(-err));
+	*said = fails;
+	c->said = c->said || fails;
+}
+
+void call_says(struct catalog *c)
+{
+	c->said = false;
+	for (size_t i = 0; i < c->dir_count; i++)
+		say(c, i ? c->dirs[i].name : c->source, c->dirs[i].trouble, c->dirs[i].look, &c->dirs[i].said);
+	for (size_t i = 0; i < c->file_count; i++) {
+		struct file *f = &c->files[i];
+		if (!c->dirs[0].trouble && !c->dirs[f->dir].trouble)
+			say(c, f->path, f->trouble, f->look, &f->said);
+	}
+}
+
 bool call_round(struct catalog *c, struct call *call)
 {
 	int rc = 0;
@@ -75,6 +99,8 @@ bool call_round(struct catalog *c, struct call *call)
 		call->missed = rc == -EINTR ? rc : c->missed;
 		call->doubt = c->doubt;
 		c->may_repeat = false;
+		if (c->missed)
+			call_says(c);
 		lock_give(&c->lock);
 		return false;
 	}

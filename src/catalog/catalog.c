@@ -232,6 +232,11 @@ static uint32_t newest_of_all(struct catalog *c, int64_t now)
 
 /* ---- projects ---- */
 
+static bool is_of_project(const struct catalog *c, uint32_t dir, uint32_t project)
+{
+	return project == NO_SLOT || dir == 0 || c->dirs[dir].project == project;
+}
+
 static void fill_project(struct catalog *c, uint32_t project, struct project_info *ret)
 {
 	const struct project *p = &c->projects[project];
@@ -245,6 +250,19 @@ static void fill_project(struct catalog *c, uint32_t project, struct project_inf
 		ret->mtime = c->files[p->newest].mtime;
 }
 
+/* The end of a listing: false. Notes as missed what could not be looked at on the way; `hides`: and so hides a project.
+ */
+static bool list_ends(struct catalog *c, uint32_t project, bool hides, int64_t now)
+{
+	for (uint32_t i = 0; i < c->file_count; i++) {
+		uint32_t dir = c->files[i].dir;
+		bool is_lacking = !hides || dir == 0 || c->projects[c->dirs[dir].project].newest == NONE;
+		if (c->files[i].trouble && is_of_project(c, dir, project) && is_lacking)
+			scan_header(c, i, now);
+	}
+	return false;
+}
+
 static bool next_project(struct catalog *c, uint64_t *cookie, int64_t now, struct project_info *ret)
 {
 	catalog_load_projects(c, now);
@@ -255,7 +273,7 @@ static bool next_project(struct catalog *c, uint64_t *cookie, int64_t now, struc
 		fill_project(c, project, ret);
 		return true;
 	}
-	return false;
+	return list_ends(c, NO_SLOT, true, now);
 }
 
 bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret)
@@ -363,7 +381,7 @@ static bool next_of_project(struct catalog *c, uint32_t project, uint64_t *cooki
 		if (slot_get(c, slot, now, ret) == 0)
 			return true;
 	}
-	return false;
+	return list_ends(c, project, false, now);
 }
 
 static bool next_of_all(struct catalog *c, uint64_t *cookie, int64_t now, struct slot_info *ret)
@@ -374,7 +392,7 @@ static bool next_of_all(struct catalog *c, uint64_t *cookie, int64_t now, struct
 		if (slot_get(c, (uint32_t)(*cookie)++, now, ret) == 0 && ret->sid)
 			return true;
 	}
-	return false;
+	return list_ends(c, NO_SLOT, false, now);
 }
 
 bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret)
@@ -477,11 +495,6 @@ int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 			rc = -ESTALE;
 	}
 	return rc;
-}
-
-static bool is_of_project(const struct catalog *c, uint32_t dir, uint32_t project)
-{
-	return project == NO_SLOT || dir == 0 || c->dirs[dir].project == project;
 }
 
 /* The error of a file that could not be looked at and may be newer than this one; 0 if there is none. A file that waits

@@ -5,6 +5,7 @@
  *
  * A dropped index leaves a trace of the bytes it had seen. If the file does not begin with
  * them when it is opened again, it was rewritten, and the entry numbers given out before are void. */
+#include "sessionfs/base/log.h"
 #include "sessionfs/base/stop.h"
 
 #include "held.h"
@@ -151,6 +152,7 @@ static void open_held(struct catalog *c, struct held *h)
 		h->forgotten = true;
 	} else {
 		h->session = s;
+		c->slots[h->slot].said = false;
 		take_in(c, h, &f);
 		held_chain_push(&c->open, h);
 	}
@@ -426,4 +428,13 @@ void catalog_put(struct catalog *c, struct session *s)
 	lock_give(&c->lock);
 	held_close_all(surplus);
 	budget_settle(c->budget);
+}
+
+void catalog_unread(struct catalog *c, uint32_t slot, int err)
+{
+	LOCKED(&c->lock);
+	struct slot *s = &c->slots[slot];
+	if (!s->said && s->file != NONE)
+		log_warning("%s: %s", c->files[s->file].path, strerror(-err));
+	s->said = true;
 }

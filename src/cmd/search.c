@@ -201,6 +201,8 @@ int cli_search(struct tree *t, const char *text, enum cli_search_style style, FI
 	bool any = answer_size(h) > 0;
 	rc =
 	    style == CLI_SEARCH_PLAIN ? print_plain(s, h, out) : print_lines(s, h, span_of(text), style, out, messages);
+	if (rc == 0)
+		rc = answer_missed(h);
 	answer_put(h);
 	return rc < 0 ? rc : any;
 }

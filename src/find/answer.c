@@ -15,6 +15,7 @@
 struct answer {
 	atomic_uint refs;
 	uint64_t version;
+	_Atomic int missed; /* when it was last asked for */
 	struct shared_query *query;
 	struct finds **v;
 	uint64_t *ends; /* where the lines of each end */
@@ -66,6 +67,7 @@ static struct answer *answer_new(const struct asked *a)
 	if (!h)
 		return NULL;
 	atomic_store(&h->refs, 1);
+	atomic_store(&h->missed, a->missed);
 	h->query = query_share(a->query);
 	h->v = calloc(a->n + 1, sizeof *h->v);
 	for (size_t i = 0; h->v && i < a->n; i++)
@@ -168,6 +170,7 @@ int answer_make(struct searches *s, struct asked *a, struct answer **ret)
 		return -ENOMEM;
 	qsort(h->v, h->n, sizeof *h->v, by_rank);
 	if (is_same(h, a->hits)) {
+		atomic_store(&a->hits->missed, a->missed);
 		answer_free(h);
 		*ret = answer_get(a->hits);
 		return 0;
@@ -187,6 +190,11 @@ int answer_make(struct searches *s, struct asked *a, struct answer **ret)
 uint64_t answer_version(const struct answer *h)
 {
 	return h->version;
+}
+
+int answer_missed(const struct answer *h)
+{
+	return atomic_load(&h->missed);
 }
 
 uint64_t answer_size(const struct answer *h)

@@ -3,6 +3,7 @@
 #include "find_impl.h"
 
 #include "sessionfs/base/crew.h"
+#include "sessionfs/base/fault.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/find/dates.h"
@@ -15,6 +16,8 @@
 
 /* Who walks through by-date/ asks again and again: facts that give way meanwhile would be read anew each time. */
 #define IN_USE_NS (UINT64_C(10) * 1000000000)
+/* In the serial of a list that lacks a session: another one may have it. */
+#define LACKING (UINT64_C(1) << 63)
 /* What a session takes in `days`, about. */
 #define DATED_MEMORY 64
 
@@ -158,13 +161,15 @@ static int read_one(void *arg, size_t k)
 {
 	struct round *r = arg;
 	uint32_t i = r->wanted[k];
-	int rc = kept_make(r->catalog, r->states[i].slot, &r->kept[i]);
-	if (rc == -EINTR)
+	int rc = fault_take(kept_make(r->catalog, r->states[i].slot, &r->kept[i]));
+	if (rc == -EINTR || rc == -EAGAIN)
 		return rc;
 	if (rc == -ESTALE)
 		atomic_store(&r->gone, true);
 	else if (rc < 0)
 		atomic_store(&r->missed, rc);
+	if (fault_is_of_file(rc))
+		catalog_unread(r->catalog, r->states[i].slot, rc);
 	return 0;
 }
 
@@ -254,8 +259,10 @@ static struct list *list_make(struct round *r)
 			l->by_slot[k++] = place[i] - 1;
 	for (size_t k = 0; k < n; k++)
 		list_put(l, k, r, order[k]);
-	l->known = atomic_load(&r->missed) || atomic_load(&r->gone) ? 0 : r->serial;
-	l->shown = (struct fact_list){.serial = l->known, .missed = atomic_load(&r->missed), .n = n, .v = l->v};
+	int missed = atomic_load(&r->missed);
+	bool lacks = missed || atomic_load(&r->gone);
+	l->known = lacks ? 0 : r->serial;
+	l->shown = (struct fact_list){lacks ? LACKING | budget_now() : l->known, missed, n, l->v};
 	l->memory += sizeof *l;
 	return l;
 }

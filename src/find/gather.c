@@ -42,6 +42,7 @@ struct batch {
 	struct matcher *spare[CREW_MOST];
 	size_t spares;
 	_Atomic uint64_t texts; /* bytes of the lines that are kept */
+	_Atomic int missed;     /* why a session could not be read */
 	atomic_bool gone;       /* a session was replaced meanwhile */
 };
 
@@ -130,7 +131,7 @@ static struct row row_of(const struct slot_state *now, struct row *before, const
 		before->finds = NULL;
 		if (is_changed(&r, now))
 			row_ages(&r, q);
-		r.is_ranked = false;
+		r.is_ranked = r.is_lacking = false;
 	}
 	r.size = (uint64_t)now->size;
 	r.mtime = now->mtime;
@@ -474,6 +475,12 @@ static int work(void *arg, size_t i)
 		return rc;
 	rc = fault_take(look_at_session(b, m, b->v[i]));
 	give_matcher(b, m);
+	if (fault_is_of_file(rc)) {
+		b->v[i]->is_lacking = true;
+		atomic_store(&b->missed, rc);
+		catalog_unread(b->s->catalog, b->v[i]->slot, rc);
+		return 0;
+	}
 	if (rc != -ESTALE && rc != -ENOENT)
 		return rc;
 	row_drop(b->v[i]);
@@ -494,7 +501,7 @@ static bool has_rank(const struct row *r)
 /* Whether it is still to be looked at. */
 static bool is_open(const struct row *r, const struct cut *cut)
 {
-	return r->state != ROW_NONE && r->state != ROW_FOUND && !(has_rank(r) && is_behind(cut, r));
+	return r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_lacking && !(has_rank(r) && is_behind(cut, r));
 }
 
 static int newest_first(const void *a, const void *b)
@@ -542,12 +549,14 @@ static int gather_once(struct searches *s, struct asked *a, bool *ret_gone)
 	struct batch b = {.s = s, .a = a};
 	uint64_t serial = 0;
 	size_t n;
-	int rc = catalog_all(s->catalog, &serial, &all, &n);
-	if (rc == 0)
-		rc = renew_rows(a, all, n);
+	int missed = catalog_all(s->catalog, &serial, &all, &n);
+	if (missed == -EINTR || !all)
+		return missed;
+	int rc = renew_rows(a, all, n);
 	if (rc < 0)
 		return rc;
 	b.all = all;
+	atomic_init(&b.missed, missed);
 	for (size_t i = 0; i < a->n; i++)
 		b.texts += a->rows[i].finds ? a->rows[i].finds->text.n : 0;
 	lock_init(&b.lock, LOCK_MATCHERS);
@@ -558,6 +567,7 @@ static int gather_once(struct searches *s, struct asked *a, bool *ret_gone)
 		matcher_close(b.spare[--b.spares]);
 	lock_destroy(&b.lock);
 	*ret_gone = atomic_load(&b.gone);
+	a->missed = atomic_load(&b.missed);
 	return rc;
 }
 

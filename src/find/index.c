@@ -139,7 +139,7 @@ static void add_head(struct buf *out)
 int index_page(const struct fact_list *list, int (*link)(void *arg, const struct fact *f, struct buf *out), void *arg,
                struct buf *out)
 {
-	int rc = list->missed;
+	int rc = list->n ? 0 : list->missed;
 
 	html_begin(SPAN_LIT("Sessions"), &html_index, out);
 	buf_adds(out, "<a class=\"skip\" href=\"#list\">To the table</a>\n<header><h1>Sessions</h1>\n");

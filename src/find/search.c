@@ -322,7 +322,7 @@ static int wait_made(struct searches *s, const struct asked *a)
 /* Whether the answer that is there will do: nothing has changed since, or it was begun after it was asked for. */
 static bool is_good(const struct asked *a, uint64_t serial, uint64_t begun)
 {
-	return a->hits && ((a->serial == serial && serial) || a->begun > begun) &&
+	return a->hits && ((a->serial == serial && serial && !answer_missed(a->hits)) || a->begun > begun) &&
 	       now_ms() < query_expires(a->query->query);
 }
 

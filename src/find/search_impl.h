@@ -48,6 +48,7 @@ struct row {
 	uint64_t size;
 	uint64_t scanned; /* bytes */
 	double modified;  /* ROW_LATER, ROW_FOUND, or with `is_ranked` */
+	bool is_lacking;  /* it cannot be read now */
 	bool is_ranked;   /* `modified` is that of now, whatever the state */
 	const char *file; /* the catalog's */
 	struct finds *finds;
@@ -70,6 +71,7 @@ struct asked {
 	struct shared_query *query; /* NULL until there is an answer to make: many have only names */
 	struct row *rows;           /* by slot; only who is `busy` uses them */
 	size_t n;
+	int missed;          /* why some of the sessions could not be read; or 0 */
 	struct answer *hits; /* or NULL */
 	uint64_t serial;     /* catalog_serial when they were made */
 	uint64_t begun;      /* how often making them was begun */

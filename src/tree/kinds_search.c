@@ -76,6 +76,8 @@ bool hits_txt_has(struct ctx *c)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = answer_of(c, &rc);
+	if (h && answer_size(h) == 0)
+		fault_note(answer_missed(h));
 	return h && answer_size(h) > 0;
 }
 
@@ -191,7 +193,7 @@ int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 		if (rc == -ESTALE)
 			return 0;
 	}
-	return rc < 0 ? rc : 0;
+	return rc == 0 && h ? answer_missed(h) : rc < 0 ? rc : 0;
 }
 
 int hit_match(struct ctx *dir, struct span name, struct node *ret)
@@ -204,11 +206,12 @@ int hit_match(struct ctx *dir, struct span name, struct node *ret)
 	const struct answer *h CLEANUP_ANSWER = answer_of(dir, &rc);
 	if (!h)
 		return rc;
+	int none = i > 0 && answer_missed(h) ? answer_missed(h) : -ENOENT;
 	if (i == 0 || i > answer_count(h))
-		return -ENOENT;
+		return none;
 	hit_name(h, i - 1, &made);
 	if (!span_eq(buf_span(&made), name))
-		return buf_err(&made) ? buf_err(&made) : -ENOENT;
+		return buf_err(&made) ? buf_err(&made) : none;
 	*ret = (struct node){.kind = ret->kind, .slot = answer_at(h, i - 1).slot, .entry = answer_at(h, i - 1).entry};
 	return 0;
 }

@@ -7,6 +7,9 @@
 #ifndef SESSIONFS_FAULT_H
 #define SESSIONFS_FAULT_H
 
+#include <errno.h>
+#include <stdbool.h>
+
 /* rc: a negative errno; 0 notes nothing. The first counts. */
 void fault_note(int rc);
 
@@ -18,5 +21,13 @@ int fault_take(int rc);
 
 /* Returns the fault since fault_begin, else rc, and restores the one that was set aside. */
 int fault_end(int before, int rc);
+
+/* Whether an error is that of the file that was read: not of the request, nor for want of descriptors, nor that the
+ * file is gone. */
+static inline bool fault_is_of_file(int rc)
+{
+	return rc < 0 && rc != -EINTR && rc != -EAGAIN && rc != -EMFILE && rc != -ENFILE && rc != -ENOENT &&
+	       rc != -ESTALE;
+}
 
 #endif

@@ -144,6 +144,9 @@ int catalog_get(struct catalog *c, uint32_t slot, struct session **ret);
 /* The same, but checks whether the file has grown even if it was looked at a moment ago. */
 int catalog_get_now(struct catalog *c, uint32_t slot, struct session **ret);
 void catalog_put(struct catalog *c, struct session *s);
+/* Call when something is answered without this session, which cannot be read (fault_is_of_file): that is logged once,
+ * until an index of the session can be made again. */
+void catalog_unread(struct catalog *c, uint32_t slot, int err);
 
 /* For --check: calls fn for every file named *.jsonl under the source and every directory that cannot be read, in byte
  * order of the relative path. `reason` says why the file is not listed; NULL for a session. Stops when fn returns

@@ -44,8 +44,8 @@ struct fact {
 
 /* All sessions as of one moment: newest first by `modified`, equal ones in byte order of `file`. It does not change. */
 struct fact_list {
-	uint64_t serial; /* another list with this serial says the same; 0: none does */
-	int missed;      /* a negative errno: some sessions, which could not be read now, are not among them */
+	uint64_t serial; /* another list with this serial says the same */
+	int missed;      /* a negative errno: some sessions, which could not be read now, are not among them; or 0 */
 	size_t n;
 	const struct fact *v;
 };
@@ -58,7 +58,7 @@ int facts_open(struct catalog *catalog, struct budget *budget, struct facts **re
 void facts_close(struct facts *f);
 
 /* All sessions as of now; give it back with facts_release (NULL: nothing). 0 or a negative errno (-EINTR by stop_check:
- * what was read is kept for the next call). `missed` is no error here: who needs all sessions returns it. */
+ * what was read is kept for the next call). `missed` is no error here: it is that of who lists or does not find one. */
 int facts_all(struct facts *f, const struct fact_list **ret);
 void facts_release(const struct fact_list *list);
 /* The list that was made when the catalog had this serial, if it is still there; else NULL. Reads nothing. */

@@ -48,6 +48,8 @@ void answer_put(const struct answer *h);
 
 /* Differs between answers that are not the same. */
 uint64_t answer_version(const struct answer *h);
+/* Why it lacks sessions that could not be read; 0 if it lacks none. */
+int answer_missed(const struct answer *h);
 /* hits.txt: its size, and up to n bytes of it from `off` on, appended. -ESTALE if a session was replaced meanwhile. */
 uint64_t answer_size(const struct answer *h);
 int answer_read(struct searches *s, const struct answer *h, uint64_t off, size_t n, struct buf *out);
