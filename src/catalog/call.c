@@ -80,7 +80,7 @@ static void say(struct catalog *c, const char *path, int err, const struct look 
 void call_says(struct catalog *c)
 {
 	c->said = false;
-	for (size_t i = 0; i < c->dir_count; i++)
+	for (size_t i = 0; i < c->dir_count && (i == 0 || !c->dirs[0].trouble); i++)
 		say(c, i ? c->dirs[i].name : c->source, c->dirs[i].trouble, c->dirs[i].look, &c->dirs[i].said);
 	for (size_t i = 0; i < c->file_count; i++) {
 		struct file *f = &c->files[i];

@@ -353,7 +353,7 @@ bool call_round(struct catalog *c, struct call *call);
 /* "None" is no answer if a look failed, nor is a doubtful find: notes the fault (fault_note).
  * Returns `found`. */
 bool call_answer(const struct call *call, bool found);
-/* Logs what could not be looked at: once, until it can be. Of a directory that cannot, no files. */
+/* Logs what could not be looked at: once, until it can be. Below a directory that cannot, nothing. */
 void call_says(struct catalog *c);
 
 /* rights.c: what the directories above allow */

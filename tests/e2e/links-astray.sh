@@ -83,6 +83,18 @@ for way in "" -s; do
 	answers cat "$T/mnt/projects/good/three/title"
 	answers ls "$T/mnt/projects/far"
 	good "$T/mnt"
+	# What is made of all sessions is made of the others.
+	answers cat "$T/mnt/sessions.tsv"
+	is "one" "$(tail -n +2 "$T/out" | cut -f1)" "sessions.tsv without a server ($way)"
+	for name in usage.tsv usage.svg html/index.html; do
+		answers cat "$T/mnt/$name"
+		is "" "$(cat "$T/err")" "$name without a server ($way)"
+	done
+	answers ls "$T/mnt/by-date/2026-04-01"
+	is "12.00 (no messages)" "$(cat "$T/out")" "by-date without a server ($way)"
+	matches 'timed out' "$(cat "$T/err")" "the end of by-date without a server ($way)"
+	answers cat "$T/mnt/search/session:one/hits.txt"
+	matches 'timed out' "$(cat "$T/err")" "what may be found without a server ($way)"
 	[ -z "$way" ] || ends "$T/mnt" "$pid"
 	kill -CONT "$server"
 	if [ -z "$way" ]; then

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# A source that another program serves, as sshfs does: the first request waits for what must be asked, whatever it is. Once the
+# server is silent, each request ends with an error after a second, and all is well when it answers again.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need bindfs python3
+clean_first() { kill -CONT "${server:-}" 2>/dev/null; }
+# The leak check of a sanitizer waits for the threads that are left behind.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+
+mkdir -p "$T/far" "$T/src" "$T/mnt"
+# Sessions with one id: each name is given after it was asked who has it.
+python3 - "$T/far" <<'END'
+import json, os, sys
+for i in range(40):
+    os.makedirs(f"{sys.argv[1]}/--p{i % 4}--", exist_ok=True)
+    with open(f"{sys.argv[1]}/--p{i % 4}--/s{i}.jsonl", "w") as f:
+        f.write(json.dumps({"type": "session", "version": 3, "id": "one", "timestamp": "2026-04-01T12:00:00.000Z", "cwd": "/x"}) + "\n")
+        f.write(json.dumps({"type": "message", "id": "a", "parentId": None, "message": {"role": "user", "content": f"word {i}"}}) + "\n")
+END
+bindfs -f "$T/far" "$T/src" &
+server=$!
+within 10 "bindfs" mountpoint -q "$T/src"
+
+for name in search/word/hits.txt sessions.tsv usage.tsv usage.svg html/index.html by-date latest/title sessions; do
+	for option in "" -o,ro -s; do
+		# shellcheck disable=SC2086
+		mount_fs "$T/src" "$T/mnt" ${option//,/ }
+		ls "$T/mnt/$name" >"$T/out" || die "the first request, $name, fails"
+		[ -d "$T/mnt/$name" ] || cat "$T/mnt/$name" >"$T/out" || die "the first reading of $name fails"
+		case $name in search/* | sessions) is 40 "$(wc -l <"$T/out")" "lines of $name" ;; esac
+		umount_fs "$T/mnt"
+	done
+done
+
+"$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
+pid=$!
+within 10 "the mount" mountpoint -q "$T/mnt"
+is 41 "$(wc -l <"$T/mnt/sessions.tsv")" "lines of sessions.tsv"
+is 40 "$(wc -l <"$T/mnt/search/word/hits.txt")" "lines of hits.txt"
+kill -STOP "$server"
+sleep 0.5 # until what it said before must be asked for again
+for name in latest/title sessions.tsv search/word/hits.txt search/other/hits.txt by-date/2026-04-01; do
+	rc=0
+	# A second, on a machine that has other things to do.
+	timeout -s KILL 7 ls "$T/mnt/$name" >"$T/out" 2>"$T/err" || rc=$?
+	[ "$rc" -ne 137 ] || die "$name: no answer while the server is silent"
+	matches 'timed out' "$(cat "$T/err")" "$name while the server is silent ($(cat "$T/out"))"
+done
+is 1 "$(wc -l <"$T/log")" "lines in the log: $(cat "$T/log")"
+matches "^sessionfs: $T/src: Connection timed out" "$(cat "$T/log")" "the log"
+kill -CONT "$server"
+is_back() { [ "$(cat "$T"/mnt/{sessions.tsv,search/word/hits.txt} 2>/dev/null | wc -l)" -eq 81 ]; }
+within 10 "all is shown again" is_back
+umount_fs "$T/mnt"
+wait "$pid" || die "it ended with $?"
+umount_fs "$T/src"
+wait "$server" || :

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# A session that cannot be read is missing in what is made of all sessions, and takes nothing from the others. Its own
+# directory gives the error, a listing ends with it, and the log names the file once.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need cc python3
+is_sanitized && skip "a sanitizer wants to be loaded first"
+
+cc -shared -fPIC -O1 -o "$T/unreadable.so" "$ROOT/tests/lib/unreadable.c" || die "unreadable.c"
+mkdir -p "$T/src/--p--" "$T/src/--q--" "$T/mnt"
+python3 - "$T/src" <<'END'
+import json, os, sys
+def entry(i, message):
+    return json.dumps({"type": "message", "id": i, "parentId": None, "timestamp": "2026-04-01T12:00:00.000Z", "message": message}) + "\n"
+def session(name, entries):
+    path = f"{sys.argv[1]}/{name}.jsonl"
+    with open(path, "w") as f:
+        f.write(json.dumps({"type": "session", "version": 3, "id": name[-3:], "timestamp": "2026-04-01T12:00:00.000Z", "cwd": "/x"}) + "\n")
+        for i in range(entries):
+            f.write(entry(f"e{i}", {"role": "user", "content": f"word {name[-3:]}"}))
+        f.write(entry("used", {"role": "assistant", "model": "m", "content": [], "usage": {"totalTokens": 1, "cost": {"total": 1}}}))
+    os.utime(path, (1772400000, 1772400000))
+session("--p--/bad", 3000) # so many that their index takes much memory
+session("--p--/one", 1)
+session("--q--/two", 1)
+END
+shim=$T/unreadable.so
+export BAD_FILE=/bad.jsonl BAD=$T/what
+lists() { # STATUS NAMES DIRECTORY: what ls says
+	local rc=0
+	ls "$3" >"$T/out" 2>"$T/err" || rc=$?
+	is "$2" "$(tr '\n' ' ' <"$T/out" | sed 's/ $//')" "the names in $3"
+	is "$1" "$rc" "the status of ls $3 ($(cat "$T/err"))"
+}
+finds() { # STATUS LINES OPTION...: what --search says
+	local status=$1 n=$2 rc=0
+	shift 2
+	LD_PRELOAD=$shim "$SESSIONFS" -S "$T/src" "$@" >"$T/out" 2>"$T/err" || rc=$?
+	is "$n" "$(wc -l <"$T/out")" "lines of $*"
+	is "$status" "$rc" "the status of $* ($(cat "$T/err"))"
+}
+said() { # N: so often the log names the file
+	is "$1" "$(grep -c 'bad.jsonl: ' "$T/log" || :)" "how often the log names the file: $(cat "$T/log")"
+}
+is_whole() { [ "$(wc -l <"$T/mnt/sessions.tsv")" -eq 4 ]; }
+is_lacking() { [ "$(cut -f1 "$T/mnt/sessions.tsv" | tail -n +2 | sort | tr '\n' ' ')" = "one two " ]; }
+# Its index is dropped when the file is another one.
+replace() { cp -p "$T/src/--p--/bad.jsonl" "$T/new" && mv "$T/new" "$T/src/--p--/bad.jsonl"; }
+
+for what in bytes header memory; do
+	error='Input/output error'
+	[ "$what" != memory ] || error='Cannot allocate memory'
+	for before in "" known; do
+		rm -f "$BAD"
+		[ -n "$before" ] || echo "$what" >"$BAD"
+		LD_PRELOAD=$shim "$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
+		pid=$!
+		within 10 "the mount" mountpoint -q "$T/mnt"
+		if [ -n "$before" ]; then
+			is 3002 "$(wc -l <"$T/mnt/search/word/hits.txt")" "lines while all can be read"
+			is_whole || die "a session is missing while all can be read"
+			said 0
+			echo "$what" >"$BAD"
+			replace
+		fi
+		where="$what ${before:-from the beginning}"
+		within 10 "the table without it ($where)" is_lacking
+		is "2" "$(awk -F'\t' 'NR > 1 { n += $4 } END { print n }' "$T/mnt/usage.tsv")" "usage.tsv ($where)"
+		matches '</svg>' "$(cat "$T/mnt/usage.svg")" "usage.svg ($where)"
+		is "2" "$(grep -c 'href="[pq]/' "$T/mnt/html/index.html")" "rows of html/index.html ($where)"
+		is "projects/p/one/entries/e0/text.md:1:word one
+projects/q/two/entries/e0/text.md:1:word two" "$(cat "$T/mnt/search/word/hits.txt")" "hits.txt ($where)"
+		lists 2 "0001 word one 0002 word two hits.txt" "$T/mnt/search/word"
+		lists 2 "2026-04-01" "$T/mnt/by-date"
+		lists 2 "12.00 word one 12.00 word two" "$T/mnt/by-date/2026-04-01"
+		lists 0 "p q" "$T/mnt/projects"
+		[ "$what" != header ] || lists 2 "one" "$T/mnt/projects/p"
+		[ "$what" != header ] || lists 2 "one two" "$T/mnt/sessions"
+		fails 1 "$error" cat "$T/mnt/projects/p/bad/all.txt"
+		is "word one" "$(cat "$T/mnt/projects/p/one/title")" "a title ($where)"
+		# What may stand in it is not said not to be there.
+		fails 1 "$error" cat "$T/mnt/search/bad/hits.txt"
+		fails 1 "No such file" cat "$T/mnt/search/nowhere/.gitignore"
+		said 1
+		matches "^sessionfs: --p--/bad.jsonl: $error\$" "$(cat "$T/log")" "the log ($where)"
+		finds 2 2 --search word
+		matches "^sessionfs: --p--/bad.jsonl: $error" "$(cat "$T/err")" "--search ($where)"
+		finds 2 2 --search --json word
+		matches "^sessionfs: --p--/bad.jsonl: $error" "$(cat "$T/err")" "--search --json ($where)"
+		rm "$BAD"
+		within 10 "it is read again ($where)" is_whole
+		is 3002 "$(wc -l <"$T/mnt/search/word/hits.txt")" "lines when it can be read again ($where)"
+		is 3000 "$(wc -l <"$T/mnt/search/bad/hits.txt")" "lines of its own ($where)"
+		lists 0 "bad one" "$T/mnt/projects/p"
+		finds 0 3002 --search word
+		said 1
+		echo "$what" >"$BAD"
+		replace
+		within 10 "the table without it, once more ($where)" is_lacking
+		said 2
+		umount_fs "$T/mnt"
+		wait "$pid" || die "it ended with $?"
+	done
+done
+
+# Where no ACL can be asked for, the owner has what the mode says, and others nothing. It is said once.
+BAD_FILE=.jsonl
+chmod 644 "$T"/src/*/*.jsonl
+echo acl >"$BAD"
+LD_PRELOAD=$shim "$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
+pid=$!
+within 10 "the mount" mountpoint -q "$T/mnt"
+is_whole || die "a session is missing where ACLs cannot be read"
+is "word one" "$(cat "$T/mnt/projects/p/one/title")" "a title where ACLs cannot be read"
+is 400 "$(stat -c %a "$T/mnt/projects/p/one/title")" "its mode"
+is 1 "$(wc -l <"$T/log")" "lines in the log: $(cat "$T/log")"
+matches 'ACL: Input/output error' "$(cat "$T/log")" "the log where ACLs cannot be read"
+umount_fs "$T/mnt"
+wait "$pid" || die "it ended with $?"
