@@ -3,7 +3,6 @@
 #include "find_impl.h"
 
 #include "sessionfs/base/crew.h"
-#include "sessionfs/base/fault.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/find/dates.h"
@@ -162,7 +161,7 @@ static int read_one(void *arg, size_t k)
 	struct round *r = arg;
 	uint32_t i = r->wanted[k];
 	int rc = fault_take(kept_make(r->catalog, r->states[i].slot, &r->kept[i]));
-	if (rc == -EINTR || rc == -EAGAIN)
+	if (rc == -EINTR)
 		return rc;
 	if (rc == -ESTALE)
 		atomic_store(&r->gone, true);

@@ -550,7 +550,7 @@ static int gather_once(struct searches *s, struct asked *a, bool *ret_gone)
 	uint64_t serial = 0;
 	size_t n;
 	int missed = catalog_all(s->catalog, &serial, &all, &n);
-	if (missed == -EINTR || !all)
+	if (!all || (missed && !fault_is_of_file(missed)))
 		return missed;
 	int rc = renew_rows(a, all, n);
 	if (rc < 0)

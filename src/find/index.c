@@ -139,14 +139,11 @@ static void add_head(struct buf *out)
 int index_page(const struct fact_list *list, int (*link)(void *arg, const struct fact *f, struct buf *out), void *arg,
                struct buf *out)
 {
-	int rc = list->n ? 0 : list->missed;
-
 	html_begin(SPAN_LIT("Sessions"), &html_index, out);
 	buf_adds(out, "<a class=\"skip\" href=\"#list\">To the table</a>\n<header><h1>Sessions</h1>\n");
 	add_sums(list, out);
 	buf_adds(out, "</header>\n<main>\n");
-	if (rc == 0)
-		rc = plot_usage(list, false, out);
+	int rc = plot_usage(list, false, out);
 	add_head(out);
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		if (i > 0 && i % GROUP == 0)

@@ -404,7 +404,7 @@ int plot_usage(const struct fact_list *list, bool alone, struct buf *out)
 {
 	struct plot p CLEANUP(plot_release) = {
 	    .list = list, .models = TALLY_INIT(struct model), .by_tokens = true, .first = NO_DATE, .last = NO_DATE};
-	int rc = list->n ? 0 : list->missed;
+	int rc = facts_fault(list);
 
 	if (rc == 0)
 		rc = add_models(&p);

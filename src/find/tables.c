@@ -59,7 +59,7 @@ static void add_session(const struct fact *f, struct buf *out)
 
 int table_sessions(const struct fact_list *list, struct buf *out)
 {
-	int rc = list->n ? 0 : list->missed;
+	int rc = facts_fault(list);
 	buf_adds(out, SESSIONS_HEADING);
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		add_session(&list->v[i], out);
@@ -134,7 +134,7 @@ int table_usage(const struct fact_list *list, struct buf *out)
 {
 	struct tally rows CLEANUP(tally_release) = TALLY_INIT(struct row);
 	struct buf key CLEANUP_BUF = BUF_INIT;
-	int rc = list->n ? 0 : list->missed;
+	int rc = facts_fault(list);
 	for (size_t i = 0; i < list->n && rc == 0; i++)
 		rc = sum_session(&list->v[i], &key, &rows);
 	struct row *sorted CLEANUP_FREE = rc == 0 ? calloc(rows.n + 1, sizeof *sorted) : NULL;

@@ -1,6 +1,6 @@
-/* Preloaded: while there is a file $BAD, a file whose path ends in $BAD_FILE cannot be read. What stands in $BAD says what
- * fails: "bytes", reads of its contents (EIO); "header", those of its first line, too; "memory", the next request for much of
- * it after a read; "acl", asking for its ACL (EIO). */
+/* Preloaded: while there is a file $BAD, a file whose path ends in $BAD_FILE cannot be read. What stands in $BAD says
+ * what fails: "bytes", reads of its contents (EIO); "header", those of its first line, too; "memory", the next request
+ * for much of it after a read; "acl", asking for its ACL (EIO). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
