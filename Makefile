@@ -12,7 +12,8 @@ DOCDIR ?= $(PREFIX)/share/doc/sessionfs
 PKG_CONFIG ?= pkg-config
 BUILD ?= build
 
-VERSION := 0.1.0
+# The newest in NEWS.md.
+VERSION := 0.2.0
 
 warnings := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Werror=incompatible-pointer-types
 hardening := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
@@ -86,6 +87,9 @@ $(BUILD)/render/assets.o: $(wildcard src/render/pages/*)
 $(fuse_objects): $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
+
+# It says the version.
+$(BUILD)/cmd/main.o: Makefile
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
 	$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)

@@ -3,8 +3,7 @@
 # session says reaches the terminal as a command.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need python3
-command -v script >/dev/null || skip "script is not installed"
+need python3 script
 samples "$T/src"
 # In UTF-8 U+009B is to a terminal what ESC [ is.
 hostile() { # FIELDS

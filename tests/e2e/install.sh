@@ -2,7 +2,7 @@
 # make install puts the program and its manual in their places, make uninstall takes them away.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need make
+need make mandoc
 make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" PREFIX=/opt/x DESTDIR="$T/root" || die "make install ended with $?"
 is "755 ./opt/x/bin/sessionfs
 644 ./opt/x/share/doc/sessionfs/sessionfs.service
@@ -10,7 +10,7 @@ is "755 ./opt/x/bin/sessionfs
 644 ./opt/x/share/man/man5/sessionfs.5
 644 ./opt/x/share/man/man7/sessionfs.7" "$(cd "$T/root" && find . -type f -printf '%m %p\n' | sort -k2)" "installed files"
 is "$("$SESSIONFS" -V)" "$("$T/root/opt/x/bin/sessionfs" -V)" "the installed program"
-! command -v mandoc >/dev/null || mandoc -T markdown "$T/root/opt/x/share/man/man5/sessionfs.5" | grep transcript.md >/dev/null || die "the installed manual"
+mandoc -T markdown "$T/root/opt/x/share/man/man5/sessionfs.5" | grep transcript.md >/dev/null || die "the installed manual"
 unit=$T/root/opt/x/share/doc/sessionfs/sessionfs.service
 is "ExecStart=/opt/x/bin/sessionfs %h/pi" "$(grep ^ExecStart= "$unit")" "the program in the unit"
 grep -q "enable --now ${unit#"$T/root"}\$" "$unit" || die "the unit names another place for itself"

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need_root
-[ -x /sbin/mount.fuse ] || [ -x /sbin/mount.fuse3 ] || skip "there is no mount.fuse here"
+[ -x /sbin/mount.fuse ] || [ -x /sbin/mount.fuse3 ] || lacks mount.fuse3
 samples "$T/src"
 mkdir "$T/mnt"
 # mount.fuse looks for the program only where the shell's default PATH leads.

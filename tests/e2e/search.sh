@@ -2,7 +2,7 @@
 # search/QUERY/ and --search: what they show against what the sessions' own names say, and queries that are none.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need python3 jq
+need python3 jq script
 need_mount
 samples "$T/src"
 samples "$T/src/broken" "$ROOT/tests/data/broken"
@@ -118,11 +118,9 @@ status 0 --search=-nothing-like-this
 status 2 --search "$(seq 10000 | xargs)"
 status 0 --search "$(yes the | head -n 10000 | xargs)"
 # On a terminal.
-if command -v script >/dev/null; then
-	NO_COLOR='' TERM=xterm script -qec "'$SESSIONFS' -S '$T/src' --search forecast" /dev/null >"$T/tty" </dev/null
-	grep -q $'\e\\[1;31m[Ff]orecast\e\\[m' "$T/tty" || die "no colour"
-	grep -Eq '^[0-9]+ lines in [0-9]+ sessions' "$T/tty" || die "no count: $(tail -n 1 "$T/tty")"
-	NO_COLOR=1 script -qec "'$SESSIONFS' -S '$T/src' --search forecast" /dev/null >"$T/tty" </dev/null
-	! grep -q $'\e' "$T/tty" || die "colour"
-fi
+NO_COLOR='' TERM=xterm script -qec "'$SESSIONFS' -S '$T/src' --search forecast" /dev/null >"$T/tty" </dev/null
+grep -q $'\e\\[1;31m[Ff]orecast\e\\[m' "$T/tty" || die "no colour"
+grep -Eq '^[0-9]+ lines in [0-9]+ sessions' "$T/tty" || die "no count: $(tail -n 1 "$T/tty")"
+NO_COLOR=1 script -qec "'$SESSIONFS' -S '$T/src' --search forecast" /dev/null >"$T/tty" </dev/null
+! grep -q $'\e' "$T/tty" || die "colour"
 exit 0

@@ -3,7 +3,7 @@
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
-need rg
+need rg fdfind
 samples "$T/src"
 # Projects and sessions that are called as what is in a session.
 for p in entries path home-x; do
@@ -48,7 +48,6 @@ is "projects/home-x/x/tree.txt:1" "$(hits frotz "$m" projects/home-x/x/tree.txt)
 matches "entries/aaaa0002/text.md:1" "$(hits frotz "$m" projects/home-x/x/entries)" "entries/ given by hand"
 is "$(cd "$p/home-x/x" && grep -rl frotz . | sort)" "$(cd "$p/home-x/x" && rg -uul frotz . | sort)" "rg -uu and grep -r"
 
-command -v fdfind >/dev/null || skip "fd: there is no fdfind here"
 is "$(cd "$p" && find . -name all.txt -printf '%P\n' | sort)" "$(cd "$m" && fdfind -tf --strip-cwd-prefix . | sed -n 's,^projects/\(.*all.txt\)$,\1,p' | sort)" "all.txt by fd"
 is "all.txt name title" "$(cd "$m" && fdfind -tf . | sed 's,.*/,,' | sort -u | xargs)" "all that fd lists"
 is "all.txt title" "$(cd "$m" && fdfind . projects/home-x/x | sed 's,.*/,,' | xargs)" "what fd lists of a session"

@@ -3,7 +3,7 @@
 # through one, also after each change.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need python3
+need python3 jq
 expected() { python3 "$ROOT/tests/lib/facts.py" "$1" "${2:-$T/src}"; }
 zones=(UTC "NST3:30NDT,M3.2.0,M11.1.0" "NZST-12NZDT,M9.5.0,M4.1.0/3")
 
@@ -27,12 +27,10 @@ done
 TZ=UTC
 
 # What info.json adds up is in the tables.
-if command -v jq >/dev/null; then
-	for s in "$FORECAST" "$CACHE" "$V2"; do
-		is "$("$SESSIONFS" -S "$T/src" --cat "$s/info.json" | jq -r '[.id, .created, .modified, .entries, ([.messages[]] | add), .usage.totalTokens, .usage.cost, .title] | join("|")')" \
-			"$("$SESSIONFS" -S "$T/src" --cat sessions.tsv | awk -F'\t' -v OFS='|' -v stem="${s##*/}" '$3 == stem { print $1, $4, $5, $6, $7, $8, $9, $11 }')" "the row of $s"
-	done
-fi
+for s in "$FORECAST" "$CACHE" "$V2"; do
+	is "$("$SESSIONFS" -S "$T/src" --cat "$s/info.json" | jq -r '[.id, .created, .modified, .entries, ([.messages[]] | add), .usage.totalTokens, .usage.cost, .title] | join("|")')" \
+		"$("$SESSIONFS" -S "$T/src" --cat sessions.tsv | awk -F'\t' -v OFS='|' -v stem="${s##*/}" '$3 == stem { print $1, $4, $5, $6, $7, $8, $9, $11 }')" "the row of $s"
+done
 
 # --- through a mount -------------------------------------------------------------------
 need_mount

@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
-need tmux
+need tmux vim nano emacs micro ne mg joe busybox ed
 write_mount
 a=4726bdf3 first=6802b34d
 mkdir -p "$T/home/micro"
@@ -81,63 +81,43 @@ edits() { # WHAT COMMAND...
 	echo "$what"
 }
 
-have() { command -v "$1" >/dev/null || { echo "without $1: it is not here" && false; }; }
-
-if have vim; then
-	INSERT=i AGAIN=a TYPED=Escape SAVE=": w Enter" QUIT=": q Enter"
-	vi=(vim -N -u NONE -i NONE --cmd "set backupskip= updatecount=1")
-	edits vim "${vi[@]}"
-	edits "vim, backupcopy=yes" "${vi[@]}" --cmd "set backupcopy=yes"
-	edits "vim, nowritebackup" "${vi[@]}" --cmd "set nowritebackup"
-fi
+INSERT=i AGAIN=a TYPED=Escape SAVE=": w Enter" QUIT=": q Enter"
+vi=(vim -N -u NONE -i NONE --cmd "set backupskip= updatecount=1")
+edits vim "${vi[@]}"
+edits "vim, backupcopy=yes" "${vi[@]}" --cmd "set backupcopy=yes"
+edits "vim, nowritebackup" "${vi[@]}" --cmd "set nowritebackup"
 INSERT="" AGAIN="" TYPED=""
-if have nano; then
-	SAVE="C-o Enter" QUIT="C-x"
-	edits nano nano -I
-	BACKUP=yes edits "nano -B, locking" nano -I -B -G
-fi
-if have emacs; then
-	SAVE="C-x C-s" QUIT="C-x C-c"
-	em=(emacs -nw -Q --eval "(setq backup-enable-predicate (lambda (f) t) inhibit-startup-screen t)")
-	BACKUP=yes edits emacs "${em[@]}"
-	BACKUP=yes edits "emacs, backup-by-copying" "${em[@]}" --eval "(setq backup-by-copying t)"
-	# It compares the text and asks, since the heading of the table has another line after each save.
-	TABLE=no BACKUP=yes edits "emacs, file-precious-flag" "${em[@]}" --eval "(setq-default file-precious-flag t)"
-fi
-if have micro; then
-	SAVE="C-s" QUIT="C-q"
-	edits micro micro -config-dir "$T/home/micro"
-fi
-if have ne; then
-	SAVE="C-s" QUIT="C-q"
-	edits ne ne
-fi
-if have mg; then
-	SAVE="C-x C-s" QUIT="C-x C-c"
-	edits "mg -n" mg -n
-	BACKUP=yes edits mg mg
-fi
-if have joe; then
-	SAVE="C-k d Enter" QUIT="C-c"
-	BACKUP=yes edits joe joe
-fi
-if have busybox; then
-	INSERT=i AGAIN=a TYPED="Escape PAUSE" SAVE=": w Enter" QUIT=": q Enter"
-	edits "busybox vi" busybox vi
-fi
+SAVE="C-o Enter" QUIT="C-x"
+edits nano nano -I
+BACKUP=yes edits "nano -B, locking" nano -I -B -G
+SAVE="C-x C-s" QUIT="C-x C-c"
+em=(emacs -nw -Q --eval "(setq backup-enable-predicate (lambda (f) t) inhibit-startup-screen t)")
+BACKUP=yes edits emacs "${em[@]}"
+BACKUP=yes edits "emacs, backup-by-copying" "${em[@]}" --eval "(setq backup-by-copying t)"
+# It compares the text and asks, since the heading of the table has another line after each save.
+TABLE=no BACKUP=yes edits "emacs, file-precious-flag" "${em[@]}" --eval "(setq-default file-precious-flag t)"
+SAVE="C-s" QUIT="C-q"
+edits micro micro -config-dir "$T/home/micro"
+SAVE="C-s" QUIT="C-q"
+edits ne ne
+SAVE="C-x C-s" QUIT="C-x C-c"
+edits "mg -n" mg -n
+BACKUP=yes edits mg mg
+SAVE="C-k d Enter" QUIT="C-c"
+BACKUP=yes edits joe joe
+INSERT=i AGAIN=a TYPED="Escape PAUSE" SAVE=": w Enter" QUIT=": q Enter"
+edits "busybox vi" busybox vi
 
 # ed is made for scripts.
-if have ed; then
-	for place in name "entries/$a/label" labels.tsv; do
-		old=$(value "$place") at="1s/^" to=""
-		[ "$place" = labels.tsv ] && at="2s/	" to="	"
-		case $place in
-		name) record="name" ;;
-		labels.tsv) record="label $first" ;;
-		*) record="label $a" ;;
-		esac
-		printf '%s\nw\n%s\nw\nq\n' "$at/${to}x/" "$at/${to}y/" | ed -s "$s/$place" || die "ed ended with $?"
-		wrote "ed: $place" "$record x$old" "$record yx$old"
-	done
-	echo ed
-fi
+for place in name "entries/$a/label" labels.tsv; do
+	old=$(value "$place") at="1s/^" to=""
+	[ "$place" = labels.tsv ] && at="2s/	" to="	"
+	case $place in
+	name) record="name" ;;
+	labels.tsv) record="label $first" ;;
+	*) record="label $a" ;;
+	esac
+	printf '%s\nw\n%s\nw\nq\n' "$at/${to}x/" "$at/${to}y/" | ed -s "$s/$place" || die "ed ended with $?"
+	wrote "ed: $place" "$record x$old" "$record yx$old"
+done
+echo ed

@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
-need busybox dash jq
+need busybox dash jq node rsync vim
 write_mount
 a=4726bdf3 c=436adaf5 d=2f83ebc0
 label=entries/$a/label
@@ -66,14 +66,10 @@ into "too long" "$large" "$T/longest" entries/$a/branch
 into "NUL" "$invalid" "$T/nul" entries/$a/branch
 because "UTF-8" "$invalid" "$python" -c "f = open('$label', 'wb'); f.write(b'half \\xc3'); f.close()"
 because "one line" "$invalid" tee -a $label <"$T/lines"
-if command -v node >/dev/null; then
-	because "UTF-8" "$invalid" node -e "fs.writeFileSync('$label', Buffer.from('half \\xc3', 'latin1'))"
-	because "one line" "$invalid" node -e "fs.copyFileSync('$T/lines', '$label')" # it removes what it thinks it spoilt
-fi
-if command -v rsync >/dev/null; then
-	because "one line" "not permitted" rsync "$T/lines" $label
-	because "one line" "$invalid" rsync --inplace "$T/lines" $label
-fi
+because "UTF-8" "$invalid" node -e "fs.writeFileSync('$label', Buffer.from('half \\xc3', 'latin1'))"
+because "one line" "$invalid" node -e "fs.copyFileSync('$T/lines', '$label')" # it removes what it thinks it spoilt
+because "one line" "not permitted" rsync "$T/lines" $label
+because "one line" "$invalid" rsync --inplace "$T/lines" $label
 # The verdict on a file that is renamed over is that of rename(2).
 because "one line" "not permitted" sed -i 's/.*/one\ntwo/' $label
 because "no entry has this id" "not permitted" sed -i 's/^4726bdf3/4726bdf4/' labels.tsv
@@ -82,10 +78,8 @@ fails 1 "not permitted" mv entries/$a/aside $label
 same "$T/lines" entries/$a/aside "a file that could not be renamed over a label"
 rm entries/$a/aside
 wrote "a refused mv"
-if command -v vim >/dev/null; then
-	because "one line" "" vim -N -u NONE -i NONE -es --cmd "set backupskip=" -c "normal! otwo" -c wq -c cq $label
-	because "no entry has this id" "" vim -N -u NONE -i NONE -es --cmd "set backupskip=" -c "normal! Gonone	x" -c wq -c cq labels.tsv
-fi
+because "one line" "" vim -N -u NONE -i NONE -es --cmd "set backupskip=" -c "normal! otwo" -c wq -c cq $label
+because "no entry has this id" "" vim -N -u NONE -i NONE -es --cmd "set backupskip=" -c "normal! Gonone	x" -c wq -c cq labels.tsv
 # On a handle a refusal is for good: what follows must not become a value.
 because "one line" "error" bash -c "exec 3>$label; printf 'one\ntwo\n' >&3; echo three >&3"
 # Exactly as long as may be

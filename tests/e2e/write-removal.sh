@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
-need busybox
+need busybox rsync
 write_mount
 a=4726bdf3 b=21adfd5d c=436adaf5 d=2f83ebc0
 echo one >"$s/entries/$a/label"
@@ -44,9 +44,7 @@ for mv in mv "busybox mv"; do
 	refuses "not permitted|denied" $mv "$s/entries/$a" "$elsewhere/entry"
 done
 refuses "" "$python" -c 'import shutil, sys; shutil.move(*sys.argv[1:])' "$s" "$elsewhere/moved"
-if command -v rsync >/dev/null; then
-	refuses "" rsync -a --remove-source-files "$s/entries/$a/" "$elsewhere/rsync/"
-fi
+refuses "" rsync -a --remove-source-files "$s/entries/$a/" "$elsewhere/rsync/"
 kept "all that is refused"
 matches "another removal was refused" "$(cat "$s/errors")" "what errors says"
 

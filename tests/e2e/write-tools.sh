@@ -5,10 +5,10 @@
 # shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
+need gawk busybox sponge patch rsync python3 node perl
 write_mount
 a=4726bdf3 c=436adaf5 d=2f83ebc0
 label=entries/$a/label
-have() { command -v "$1" >/dev/null || { echo "without $1: it is not here" && false; }; }
 # A command in the session's directory; it must succeed and print nothing.
 try() { # COMMAND [RECORD...]
 	local command=$1
@@ -31,19 +31,15 @@ try "perl -pi -e 's/again/perl/' $label" "label $a perl"
 try "perl -pi.bak -e 's/perl/pearl/' $label && rm $label.bak" "label $a pearl"
 try "perl -pi -e 's/^($d\t)[^\t]*/\${1}perl/; s/^($c\t)[^\t]*/\$1/' labels.tsv" "clear $c" "label $d perl"
 try "echo 'forecast works' >entries/$c/label" "label $c forecast works"
-if have gawk; then
-	try "gawk -i inplace '{ print \"gawk\" }' $label" "label $a gawk"
-	try "gawk -i inplace -F'\t' -v OFS='\t' '\$1 == \"$d\" { \$2 = \"gawk\" } 1' labels.tsv" "label $d gawk"
-fi
-if have busybox; then
-	try "busybox sed -i s/.*/bbsed/ $label" "label $a bbsed"
-	new "busybox cp"
-	try "busybox cp $T/new $label" "label $a busybox cp"
-	try "echo busybox tee | busybox tee $label >/dev/null" "label $a busybox tee"
-	try "echo busybox dd | busybox dd of=$label 2>/dev/null" "label $a busybox dd"
-	new "busybox mv"
-	try "busybox mv $T/new $label" "clear $a" "label $a busybox mv"
-fi
+try "gawk -i inplace '{ print \"gawk\" }' $label" "label $a gawk"
+try "gawk -i inplace -F'\t' -v OFS='\t' '\$1 == \"$d\" { \$2 = \"gawk\" } 1' labels.tsv" "label $d gawk"
+try "busybox sed -i s/.*/bbsed/ $label" "label $a bbsed"
+new "busybox cp"
+try "busybox cp $T/new $label" "label $a busybox cp"
+try "echo busybox tee | busybox tee $label >/dev/null" "label $a busybox tee"
+try "echo busybox dd | busybox dd of=$label 2>/dev/null" "label $a busybox dd"
+new "busybox mv"
+try "busybox mv $T/new $label" "clear $a" "label $a busybox mv"
 
 # Copied and moved
 new "cp"
@@ -82,10 +78,8 @@ try "echo dd | dd of=$label status=none" "label $a dd"
 try "echo dd by byte | dd of=$label bs=1 status=none" "label $a dd by byte"
 try "echo 'dd synced' | dd of=$label conv=fsync status=none" "label $a dd synced"
 try "printf 'D' | dd of=$label conv=notrunc status=none" "label $a Dd synced"
-if have sponge; then
-	try "sed s/Dd/sponge/ $label | sponge $label" "label $a sponge synced"
-	try "grep -v '^#' labels.tsv | sed 's/^$d	[^	]*/$d	sponge/' | sponge labels.tsv" "label $d sponge"
-fi
+try "sed s/Dd/sponge/ $label | sponge $label" "label $a sponge synced"
+try "grep -v '^#' labels.tsv | sed 's/^$d	[^	]*/$d	sponge/' | sponge labels.tsv" "label $d sponge"
 try "echo 'to be cut' >$label; truncate -s 5 $label" "label $a to be cut" "label $a to be"
 (cd "$s" && quiet truncate -s 0 $label)
 soon_wrote "truncate -s 0" "clear $a"
@@ -93,68 +87,60 @@ try "touch $label name labels.tsv entries/$a/branch; touch -d 2020-01-01 name"
 try "chmod 600 name && chown \$(id -u) name && chmod u+x entries/$c/label"
 try "printf 'one\n' >$label; sort -o $label $label" "label $a one"
 try "sort -r -o labels.tsv labels.tsv"
-if have patch; then
-	try "printf '%s\n' '--- label' '+++ label' '@@ -1 +1 @@' '-one' '+patched' >$T/diff; patch -s $label $T/diff" "label $a patched"
-fi
+try "printf '%s\n' '--- label' '+++ label' '@@ -1 +1 @@' '-one' '+patched' >$T/diff; patch -s $label $T/diff" "label $a patched"
 try "(echo first) >$label; (printf 'se'; printf 'cond\n') >$label" "label $a first" "label $a second"
 try "(/bin/echo -n 'two pro'; /bin/echo grams) >$label" "label $a two programs"
 try "exec 3>$label; echo held >&3; exec 3>&-" "label $a held"
 
-if have rsync; then
-	mkdir "$T/from"
-	echo rsync >"$T/from/label"
-	try "rsync $T/from/label $label" "label $a rsync"
-	try "rsync -a $T/from/label $label"
-	echo "rsync -a" >"$T/from/label"
-	try "rsync -a $T/from/ entries/$a/ --exclude=none --no-dirs --dirs --omit-dir-times --no-perms" "label $a rsync -a"
-	echo "inplace, more" >"$T/from/label"
-	try "rsync --inplace $T/from/label $label" "label $a inplace, more"
-	echo "inplace" >"$T/from/label"
-	try "rsync --inplace $T/from/label $label" "label $a inplace"
-	try "rsync -a $T/mnt/$FORECAST/entries/$a/label $T/from/ && rsync -a $T/from/label $label"
-	ln -s "../entries/$c" "$T/from/by rsync"
-	try "rsync -l '$T/from/by rsync' labels/" "label $c by rsync"
-	try "ln -sfn ../entries/$a '$T/from/by rsync'; rsync -l '$T/from/by rsync' labels/" "clear $c" "label $a by rsync"
-	try "echo 'forecast works' >entries/$c/label" "label $c forecast works"
-fi
+mkdir "$T/from"
+echo rsync >"$T/from/label"
+try "rsync $T/from/label $label" "label $a rsync"
+try "rsync -a $T/from/label $label"
+echo "rsync -a" >"$T/from/label"
+try "rsync -a $T/from/ entries/$a/ --exclude=none --no-dirs --dirs --omit-dir-times --no-perms" "label $a rsync -a"
+echo "inplace, more" >"$T/from/label"
+try "rsync --inplace $T/from/label $label" "label $a inplace, more"
+echo "inplace" >"$T/from/label"
+try "rsync --inplace $T/from/label $label" "label $a inplace"
+try "rsync -a $T/mnt/$FORECAST/entries/$a/label $T/from/ && rsync -a $T/from/label $label"
+ln -s "../entries/$c" "$T/from/by rsync"
+try "rsync -l '$T/from/by rsync' labels/" "label $c by rsync"
+try "ln -sfn ../entries/$a '$T/from/by rsync'; rsync -l '$T/from/by rsync' labels/" "clear $c" "label $a by rsync"
+try "echo 'forecast works' >entries/$c/label" "label $c forecast works"
 
-if have python3; then
-	try "python3 -c 'open(\"$label\", \"w\").write(\"python\")'" "label $a python"
-	try "python3 -c 'import pathlib; pathlib.Path(\"$label\").write_text(\"pathlib\n\")'" "label $a pathlib"
-	try "python3 -c 'f = open(\"$label\", \"r+\"); t = f.read(); f.seek(0); f.write(t.upper()); f.truncate(); f.close()'" "label $a PATHLIB"
-	try "python3 -c 'f = open(\"$label\", \"w\", buffering=1); f.write(\"by \"); f.flush(); f.write(\"pieces\n\"); f.close()'" "label $a by pieces"
-	try "python3 -c '
+try "python3 -c 'open(\"$label\", \"w\").write(\"python\")'" "label $a python"
+try "python3 -c 'import pathlib; pathlib.Path(\"$label\").write_text(\"pathlib\n\")'" "label $a pathlib"
+try "python3 -c 'f = open(\"$label\", \"r+\"); t = f.read(); f.seek(0); f.write(t.upper()); f.truncate(); f.close()'" "label $a PATHLIB"
+try "python3 -c 'f = open(\"$label\", \"w\", buffering=1); f.write(\"by \"); f.flush(); f.write(\"pieces\n\"); f.close()'" "label $a by pieces"
+try "python3 -c '
 import os, tempfile
 f = tempfile.NamedTemporaryFile(\"w\", dir=\"entries/$a\", delete=False)
 f.write(\"replaced\n\"); f.flush(); os.fsync(f.fileno()); f.close()
 os.replace(f.name, \"$label\")'" "label $a replaced"
-	try "python3 -c '
+try "python3 -c '
 import os
 f = open(\"entries/$a/held\", \"w\"); f.write(\"renamed while open\n\"); f.flush()
 os.rename(\"entries/$a/held\", \"$label\"); f.close()'" "label $a renamed while open"
-	echo "copied by python" >"$T/new"
-	try "python3 -c 'import shutil; shutil.copyfile(\"$T/new\", \"$label\"); shutil.copy2(\"$T/new\", \"$label\")'" "label $a copied by python"
-	try "python3 -c '
+echo "copied by python" >"$T/new"
+try "python3 -c 'import shutil; shutil.copyfile(\"$T/new\", \"$label\"); shutil.copy2(\"$T/new\", \"$label\")'" "label $a copied by python"
+try "python3 -c '
 import mmap, os
 f = os.open(\"$label\", os.O_RDWR)
 os.pwrite(f, b\"Copied\", 0); os.fsync(f); os.fsync(f); os.close(f)'" "label $a Copied by python"
-fi
 
-if have node; then
-	js() { # CODE [RECORD...]
-		local code=$1
-		shift
-		printf '%s\n' "const fs = require('fs'), p = fs.promises, l = '$label', dir = 'entries/$a/'; (async () => {" "$code" "})()" >"$T/code.cjs"
-		try "node $T/code.cjs" "$@"
-	}
-	js "fs.writeFileSync(l, 'node')" "label $a node"
-	js "await p.writeFile(l, 'promised\n')" "label $a promised"
-	js "fs.appendFileSync(l, '')"
-	js "fs.writeFileSync('$T/new', 'copied by node\n'); fs.copyFileSync('$T/new', l)" "label $a copied by node"
-	js "fs.writeFileSync('$T/new', 'copied again'); await p.copyFile('$T/new', l)" "label $a copied again"
-	js "fs.writeFileSync(dir + 'label.vsctmp', 'renamed by node'); fs.renameSync(dir + 'label.vsctmp', l)" "label $a renamed by node"
-	js "const f = await p.open(l, 'w'); await f.write('opened '); await f.write('by node'); await f.datasync(); await f.close()" "label $a opened by node"
-	js "const w = fs.createWriteStream(l); w.write('a '); w.end('stream'); await new Promise(r => w.on('close', r))" "label $a a stream"
-	js "await p.rm(l); await p.writeFile(l, 'after rm')" "clear $a" "label $a after rm"
-	js "fs.symlinkSync('../entries/$d', 'labels/by node'); fs.renameSync('labels/by node', 'labels/node')" "label $d by node" "label $d node"
-fi
+js() { # CODE [RECORD...]
+	local code=$1
+	shift
+	printf '%s\n' "const fs = require('fs'), p = fs.promises, l = '$label', dir = 'entries/$a/'; (async () => {" "$code" "})()" >"$T/code.cjs"
+	try "node $T/code.cjs" "$@"
+}
+js "fs.writeFileSync(l, 'node')" "label $a node"
+js "await p.writeFile(l, 'promised\n')" "label $a promised"
+js "fs.appendFileSync(l, '')"
+js "fs.writeFileSync('$T/new', 'copied by node\n'); fs.copyFileSync('$T/new', l)" "label $a copied by node"
+js "fs.writeFileSync('$T/new', 'copied again'); await p.copyFile('$T/new', l)" "label $a copied again"
+js "fs.writeFileSync(dir + 'label.vsctmp', 'renamed by node'); fs.renameSync(dir + 'label.vsctmp', l)" "label $a renamed by node"
+js "const f = await p.open(l, 'w'); await f.write('opened '); await f.write('by node'); await f.datasync(); await f.close()" "label $a opened by node"
+js "const w = fs.createWriteStream(l); w.write('a '); w.end('stream'); await new Promise(r => w.on('close', r))" "label $a a stream"
+js "await p.rm(l); await p.writeFile(l, 'after rm')" "clear $a" "label $a after rm"
+js "fs.symlinkSync('../entries/$d', 'labels/by node'); fs.renameSync('labels/by node', 'labels/node')" "label $d by node" "label $d node"

@@ -1,6 +1,6 @@
 # Sourced by the tests in tests/e2e and by tests/golden. A test is one file that shows
-# one thing: it ends with 0, with 77 and a reason if it cannot run here, or with the first
-# thing that is wrong. Everything it makes lies in $T and is gone afterwards.
+# one thing: it ends with 0, with 77 and a reason if it cannot run here (78 if a program is missing that scripts/setup
+# installs), or with the first thing that is wrong. Everything it makes lies in $T and is gone afterwards.
 #
 # SESSIONFS is the program under test, an absolute path; scripts/check sets it.
 # shellcheck shell=bash
@@ -55,10 +55,15 @@ die() {
 	exit 1
 }
 
+# What scripts/setup installs for `make check`, which calls it a failure if it is missing.
+lacks() {
+	echo "skipped: there is no $* here"
+	exit 78
+}
 need() {
 	local c
 	for c; do
-		command -v "$c" >/dev/null 2>&1 || skip "there is no $c here"
+		command -v "$c" >/dev/null 2>&1 || lacks "$c"
 	done
 }
 

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# scripts/setup installs what the tests need, README.md says what that is, and a test that is skipped for want of it fails.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+
+# What `make check` installs, from the first function that only it and the demo call to its last.
+part() { sed -n '/^want_mount()/,/^want_conformance()/p' "$ROOT/scripts/setup"; }
+named() { sed '/^want_conformance()/q' "$ROOT/scripts/setup" | grep -oE '(want|wish) \S+ (has|lib|test) .*|for program in .*' | tr ' /' '\n' | tr -d ';'; }
+while read -r program; do
+	named | grep -qxF -- "$program" || die "a test needs $program, which scripts/setup does not look for"
+done < <(grep -rhE '^\s*(need|.*\|\| lacks) [a-z]' "$ROOT"/tests/{e2e,lint,browser,golden,lib} --include='*.sh' --include=run |
+	sed -E 's/^\s*need //; s/.*lacks //; s/ *#.*//' | tr ' ' '\n' | sort -u)
+
+packages() {
+	part | grep -oE '(want|wish) [a-z][a-z0-9-]+ ' | cut -d' ' -f2
+	part | grep -oE 'for program in [^;]*; do' | grep -v setpriv | sed 's/^for program in //; s/; do//' | tr ' ' '\n'
+}
+sed -n '/^`make check` also installs/,/^## /p' "$ROOT/README.md" | grep -A1 '^\*' | grep -oE '`[a-z][a-z0-9-]+`' | tr -d '`' | sort -u >"$T/said"
+packages | sort -u >"$T/installed"
+diff "$T/said" "$T/installed" >&2 || die "README.md says (<) another list than scripts/setup installs (>)"
+
+# A tree in which one test finds no such program.
+mkdir -p "$T/tree/tests/e2e" "$T/tree/scripts" "$T/tree/build"
+cp "$ROOT/scripts/check" "$T/tree/scripts/"
+: >"$T/tree/build/sessionfs"
+cat >"$T/tree/tests/e2e/lacking.sh" <<EOF
+#!/usr/bin/env bash
+. "$ROOT/tests/lib/lib.sh"
+lacks no-such-program
+EOF
+printf '#!/bin/sh\n' >"$T/tree/tests/e2e/good.sh"
+chmod +x "$T"/tree/tests/e2e/*
+fails 1 "FAIL  e2e/lacking.sh .there is no no-such-program here.*1 passed, 1 failed, 0 skipped" "$T/tree/scripts/check" build
+fails 0 "skip  e2e/lacking.sh: there is no no-such-program here.*1 passed, 0 failed, 1 skipped" env FAST=1 "$T/tree/scripts/check" build
