@@ -8,19 +8,16 @@
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/cmd/opts.h"
-#include "sessionfs/catalog/source.h"
+#include "sessionfs/cmd/places.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <malloc.h>
-#include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #define SUBTYPE "sessionfs"
 
@@ -128,91 +125,6 @@ static void set_allocator(void)
 #endif
 }
 
-/* The real path of the directory of sessions; NULL after a message. */
-static char *find_source(const struct opts *o)
-{
-	struct buf standard CLEANUP_BUF = BUF_INIT;
-	const char *why = NULL, *path = o->source;
-	if (!path) {
-		int rc = source_default(&standard, &why);
-		path = rc ? NULL : buf_cstr(&standard);
-		if (!path) {
-			log_error("source: %s", why ? why : strerror(rc ? -rc : ENOMEM));
-			return NULL;
-		}
-	}
-	char *real = realpath(path, NULL);
-	struct stat st;
-	if (!real || stat(real, &st) < 0) {
-		log_error("%s: %s", path, strerror(errno));
-	} else if (!S_ISDIR(st.st_mode)) {
-		log_error("%s: %s", path, strerror(ENOTDIR));
-	} else {
-		return real;
-	}
-	free(real);
-	return NULL;
-}
-
-static bool is_below(const char *path, const char *dir)
-{
-	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
-	return strncmp(path, dir, n) == 0 && (path[n] == '/' || !path[n]);
-}
-
-static bool is_mounted(const char *dir)
-{
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	struct mntent entry;
-	char line[3 * PATH_MAX];
-	bool found = false;
-	while (mounts && getmntent_r(mounts, &entry, line, sizeof line)) {
-		if (strcmp(entry.mnt_dir, dir) == 0)
-			found = strcmp(entry.mnt_type, "fuse." SUBTYPE) == 0;
-	}
-	if (mounts)
-		endmntent(mounts);
-	return found;
-}
-
-/* With -o drop_privileges, mount.fuse3 does the mount and passes its descriptor under this name. */
-static bool is_descriptor(const char *mountpoint)
-{
-	return strncmp(mountpoint, "/dev/fd/", 8) == 0;
-}
-
-static const char *mountpoint_fault(const char *real, const char *source)
-{
-	if (is_below(real, source))
-		return "is inside the directory of sessions";
-	if (is_below(source, real))
-		return "would hide the directory of sessions";
-	return is_mounted(real) ? "sessions are mounted here already" : NULL;
-}
-
-/* The real path of the mountpoint; NULL after a message. */
-static char *find_mountpoint(const char *path, const char *source)
-{
-	struct stat st;
-	struct statvfs fs;
-	if (is_descriptor(path))
-		return strdup(path);
-	int err = stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
-	/* For a dead mount the kernel may answer stat from its cache, but never statvfs. */
-	if (err == ENOTCONN || (statvfs(path, &fs) < 0 && errno == ENOTCONN)) {
-		log_error("%s: the program that was mounted here is gone; to clear it: fusermount3 -u '%s'", path,
-		          path);
-		return NULL;
-	}
-	char *real = err ? NULL : realpath(path, NULL);
-	const char *fault = real ? mountpoint_fault(real, source) : strerror(err ? err : errno);
-	if (!fault)
-		return real;
-	log_error("%s: %s", path, fault);
-	free(real);
-	return NULL;
-}
-
 /* In the background, libfuse's messages go where ours go. In the foreground libfuse prints them: some come in pieces.
  */
 static void relay(enum fuse_log_level level, const char *format, va_list ap)
@@ -286,7 +198,7 @@ static int serve(struct fs *fs, const struct opts *o, const struct place *at, bo
 	if (!o->foreground)
 		fuse_set_log_func(relay);
 	int rc = 0;
-	if (o->idle_s && !is_descriptor(at->mountpoint))
+	if (o->idle_s && !places_is_descriptor(at->mountpoint))
 		rc = fs_idle_open(fs, at->mountpoint, at->device, o->idle_s, &idle);
 	if (rc == 0)
 		rc = fs_loop(fs, o->single_thread ? 1 : o->max_threads);
@@ -345,7 +257,7 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 		log_error("%s: not mounted", mountpoint);
 		goto remove;
 	}
-	const struct place at = {mountpoint, is_descriptor(mountpoint) ? 0 : fs_device_at(mountpoint)};
+	const struct place at = {mountpoint, places_is_descriptor(mountpoint) ? 0 : fs_device_at(mountpoint)};
 	reach_forbid(catalog_reach(parts->catalog), at.device);
 	status = serve(fs, o, &at, &left);
 	if (!left)
@@ -366,17 +278,17 @@ close:
 
 static int act_mount(struct opts *o, const struct parts *parts, const char *source)
 {
-	char *mountpoint CLEANUP_FREE = find_mountpoint(o->target, source);
+	char *mountpoint CLEANUP_FREE = places_mountpoint(o->target, source, o->nonempty);
 	if (!mountpoint)
 		return EXIT_FAILURE;
 	/* The program that passed the descriptor has mounted already: we cannot add default_permissions. */
-	if (is_shared(o) && is_descriptor(mountpoint) && !o->default_permissions) {
+	if (is_shared(o) && places_is_descriptor(mountpoint) && !o->default_permissions) {
 		log_error("others would get in whatever the modes say: with drop_privileges, default_permissions "
 		          "must be among the options");
 		return EXIT_FAILURE;
 	}
 	tree_set_mountpoint(parts->tree, mountpoint);
-	if (o->idle_s && is_descriptor(mountpoint))
+	if (o->idle_s && places_is_descriptor(mountpoint))
 		log_warning("idle: ignored: only who mounted it can unmount it");
 	return run_session(o, parts, source, mountpoint);
 }
@@ -435,9 +347,11 @@ static int act_on_tree(struct opts *o, const char *source)
 
 static int act(struct opts *o)
 {
-	char *source CLEANUP_FREE = find_source(o);
+	char *source CLEANUP_FREE = places_source(o->source);
 	if (!source)
 		return EXIT_FAILURE;
+	if (o->action == OPTS_MOUNT || o->action == OPTS_SEARCH || o->action == OPTS_CHECK)
+		places_warn_empty(source);
 	int status = o->action == OPTS_CHECK ? act_check(source) : act_on_tree(o, source);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;

@@ -58,6 +58,7 @@ static const struct option options[] = {
     {0, "allow_other", "allow-other", NULL, FLAG, FIELD(allow_other), .help = "let other users in, by the mode bits"},
     {0, "allow_root", NULL, NULL, FLAG, FIELD(allow_root), .help = "let root in, and nobody else"},
     {0, "default_permissions", NULL, NULL, FLAG, FIELD(default_permissions)},
+    {0, "nonempty", NULL, NULL, FLAG, FIELD(nonempty), .help = "mount on a directory that is not empty"},
     {0, "cache", "cache", "SIZE", SIZE, FIELD(cache), .standard = "96M",
      .help = "memory for indexes and files; K, M or G may follow"},
     {0, "loglevel", "log-level", "LEVEL", CHOICE, FIELD(log_level), .choices = levels, .standard = "warning",

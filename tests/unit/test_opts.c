@@ -110,6 +110,9 @@ static void as_mount_calls_it(void **state)
 	assert_false(o.allow_root || o.default_permissions);
 	good(ARGS("sessionfs", "/src", "/mnt", "-o", "allow_root,default_permissions"));
 	assert_true(o.allow_root && o.default_permissions && !o.allow_other);
+	assert_false(o.nonempty);
+	good(ARGS("sessionfs", "/src", "/mnt", "-o", "nonempty"));
+	assert_true(o.nonempty && o.fuse.n == 0);
 	assert_fuse("");
 
 	good(ARGS("/sbin/mount.sessionfs", "/src", "/mnt", "-n", "-s", "-v", "-f", "-t", "fuse.sessionfs", "-sfo",

@@ -30,7 +30,7 @@ struct opts {
 	unsigned max_threads; /* threads that answer requests */
 	unsigned idle_s;      /* unmount after so many idle seconds; 0: never */
 	unsigned poll_ms;     /* how often to look at the source; 0: only where inotify does not work */
-	bool read_only, allow_other, allow_root, default_permissions, foreground, debug, single_thread, json;
+	bool read_only, allow_other, allow_root, default_permissions, nonempty, foreground, debug, single_thread, json;
 	struct buf fuse; /* libfuse's options, as one -o list; may be empty */
 };
 

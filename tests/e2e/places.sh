@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# A source that cannot be read is an error, one without sessions is told; nothing is hidden by a mount unasked, and sessions
+# never are.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+export HOME=$T/home
+pi=$HOME/.pi/agent/sessions
+samples "$pi"
+rm "$pi"/*.jsonl
+mkdir -p "$T/mnt" "$T/empty" "$T/busy" "$T/closed" "$T/none"
+: >"$T/busy/file"
+cp "$SESSIONFS" "$T/program" # as nobody: the checkout may be in a directory that only root can enter
+program=$T/program
+nobody=(env)
+[ "$(id -u)" -ne 0 ] || nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+
+# --- the source ---
+fails 1 "nowhere/.pi/agent/sessions: No such file.*SOURCE" env HOME="$T/nowhere" "$program" "$T/mnt"
+matches "pi has no sessions here" "$(HOME=$T/nowhere "$program" --ls / 2>&1)" "what it says without pi"
+fails 1 "sessionfs: $T/nowhere: No such file" "$program" "$T/nowhere" "$T/mnt"
+chmod 0 "$T/closed"
+for how in "$T/mnt" "--search x" "--ls /" --check; do
+	# shellcheck disable=SC2086
+	fails 1 "sessionfs: $T/closed: Permission denied" "${nobody[@]}" "$program" -S "$T/closed" $how
+done
+chmod 744 "$T/closed" # root's, or ours: its names can be listed, and nothing more
+[ "$(id -u)" -ne 0 ] || fails 1 "sessionfs: $T/closed: Permission denied" "${nobody[@]}" "$program" -S "$T/closed" --ls /
+
+warning() { # SOURCE [OPTION...]: what it says besides
+	timeout 20 "$program" -S "$@" 2>&1 >/dev/null || :
+}
+told="there are no sessions here"
+is "sessionfs: $T/none: $told" "$(warning "$T/none" --check)" "a source with nothing in it"
+is "sessionfs: $HOME: $told; there are some in $pi" "$(warning "$HOME" --search x)" "a home as source"
+is "sessionfs: $HOME/.pi: $told; there are some in $pi" "$(warning "$HOME/.pi" --check)" "a directory above pi's"
+is "sessionfs: $HOME/.pi/agent: $told; there are some in $pi" "$(warning "$HOME/.pi/agent" --check)" "pi's own directory"
+is "" "$(warning "$HOME/.pi" --check -o loglevel=error)" "what it says if only errors are wanted"
+mkdir -p "$T/deep/a/b/c" "$T/deep/a/--x--/d"
+cp "$pi"/--home-ada-weather--/*.jsonl "$T/deep/a/b/c/"
+is "sessionfs: $T/deep: $told; there are some in $T/deep/a/b/c" "$(warning "$T/deep" --check)" "any directory of sessions"
+mkdir "$T/linked"
+ln -s "$pi/--home-ada-weather--" "$T/linked/weather"
+is "" "$(warning "$T/linked" --search x)" "a source that has only a link to a project"
+is "" "$(warning "$pi/--home-ada-weather--" --search x)" "a source that is a project"
+# However much there is, and whatever does not answer: soon.
+(cd "$T/none" && seq -f 'f%g.jsonl' 10000 | xargs touch && mkfifo pipe.jsonl && ln -s . loop)
+start=$(date +%s)
+matches "$told" "$(warning "$T/none" --search x)" "a source with many names"
+[ $(($(date +%s) - start)) -lt 15 ] || die "it looked for sessions for $(($(date +%s) - start)) s"
+
+# --- the mountpoint ---
+fails 1 "sessionfs: $T/missing: there is no such mountpoint .No such file.*mkdir -p '$T/missing'" "$program" "$T/missing"
+refused() { # REGEX MOUNTPOINT [OPTION...]
+	fails 1 "sessionfs: $2: $1" "$program" "${@:3}" "$T/empty" "$2"
+	! mountpoint -q "$2" || die "mounted on $2"
+}
+refused "is not empty.*-o nonempty" "$T/busy"
+for o in "" nonempty; do
+	for hidden in "$pi" "$HOME/.pi/agent" "$HOME"; do refused "would hide the sessions of pi" "$hidden" -o "ro,$o"; done
+	for hidden in "$T/deep/a" "$T/deep/a/b/c"; do refused "holds sessions.*SOURCE MOUNTPOINT" "$hidden" -o "ro,$o"; done
+done
+
+need_mount
+said=$("$program" "$HOME/.pi" "$T/mnt" 2>&1) || die "a source without sessions is not mounted: $said"
+is "sessionfs: $HOME/.pi: $told; there are some in $pi" "$said" "what the mount says of it"
+mountpoint -q "$T/mnt" || die "it is not mounted"
+# Sessions that come are shown.
+cp -r "$pi/--home-ada-weather--" "$HOME/.pi/"
+within 10 "sessions that came" test -e "$T/mnt/$FORECAST/title"
+fails 1 "sessions are mounted here already" "$program" "$T/mnt"
+umount_fs "$T/mnt"
+said=$("$program" -o nonempty "$T/busy" 2>&1) || die "-o nonempty: $said"
+is "" "$said" "what -o nonempty says"
+is "Forecast command" "$(cat "$T/busy/$FORECAST/title")" "title, on a directory that is not empty"
+umount_fs "$T/busy"
+[ -e "$T/busy/file" ] || die "what was hidden is gone"
