@@ -8,7 +8,7 @@
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/cmd/opts.h"
-#include "sessionfs/cmd/places.h"
+#include "places.h"
 
 #include <fcntl.h>
 #include <malloc.h>

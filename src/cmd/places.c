@@ -1,6 +1,6 @@
 /* The directories that a mount connects. Two mistakes cost much: a source that has no sessions shows nothing and says
  * nothing, and a mountpoint that has some hides them from pi. */
-#include "sessionfs/cmd/places.h"
+#include "places.h"
 
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/log.h"
@@ -20,8 +20,6 @@
 #define MOST_LEVELS 5
 #define MOST_NAMES 8192
 #define MOST_MS 1000
-
-/* --- what is in a directory -------------------------------------------------------- */
 
 static bool is_below(const char *path, const char *dir)
 {
@@ -52,27 +50,16 @@ static void cleanup_dir(DIR **d)
 		closedir(*d);
 }
 
-/* The next name but `.` and `..`; NULL at the end, or with an error in errno. */
+/* The next name but `.` and `..`. */
 static const struct dirent *next_name(DIR *d)
 {
-	const struct dirent *e;
-	do {
-		errno = 0;
+	const struct dirent *e = readdir(d);
+	while (e && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0))
 		e = readdir(d);
-	} while (e && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0));
 	return e;
 }
 
 /* --- the source ------------------------------------------------------------------------ */
-
-/* Why the directory cannot be read, as an errno; 0 if it can. */
-static int reading_fault(const char *path)
-{
-	DIR *d CLEANUP(cleanup_dir) = opendir(path);
-	if (!d || faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) < 0)
-		return errno;
-	return next_name(d) ? 0 : errno;
-}
 
 char *places_source(const char *given)
 {
@@ -87,101 +74,72 @@ char *places_source(const char *given)
 		}
 	}
 	char *real = realpath(path, NULL);
-	int err = real ? reading_fault(real) : errno;
-	if (err == 0)
+	DIR *d CLEANUP(cleanup_dir) = real ? opendir(real) : NULL;
+	if (d && faccessat(AT_FDCWD, real, X_OK, AT_EACCESS) == 0)
 		return real;
-	free(real);
-	if (err == ENOENT && !given)
+	if (errno == ENOENT && !given)
 		log_error("pi has no sessions here (%s: %s); to show others: sessionfs SOURCE MOUNTPOINT, or -S SOURCE",
-		          path, strerror(err));
+		          path, strerror(errno));
 	else
-		log_error("%s: %s", path, strerror(err));
+		log_error("%s: %s", path, strerror(errno));
+	free(real);
 	return NULL;
 }
 
-/* Directories that are still to be looked at: those of a level before those below. */
 struct hunt {
-	struct buf paths; /* each ends in NUL */
-	size_t names;
 	int64_t until_ms;
+	size_t names;
 	struct header header;
+	struct buf found; /* a directory with a session in it */
 };
-
-static void hunt_release(struct hunt *h)
-{
-	buf_release(&h->paths);
-	header_release(&h->header);
-}
-
-static void add_path(struct hunt *h, const char *dir, const char *name)
-{
-	buf_addf(&h->paths, "%s/%s", dir, name);
-	buf_addc(&h->paths, '\0');
-}
 
 /* Where something is mounted, a server may not answer. */
 static bool is_plain_directory(DIR *d, const char *name)
 {
 	struct statx st;
-	return statx(dirfd(d), name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &st) ==
-	           0 &&
-	       S_ISDIR(st.stx_mode) && !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+	return statx(dirfd(d), name, flags, STATX_TYPE, &st) == 0 && S_ISDIR(st.stx_mode) &&
+	       !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
-/* Whether a session lies in this directory; notes the directories that do. */
-static bool hunt_in(struct hunt *h, const char *dir, bool deeper)
+/* Looks for a session so many levels below. */
+static bool hunt(struct hunt *h, const char *dir, unsigned levels)
 {
 	DIR *d CLEANUP(cleanup_dir) = opendir(dir);
 	const struct dirent *e;
 	while (d && h->names < MOST_NAMES && clock_ms(CLOCK_MONOTONIC) < h->until_ms && (e = next_name(d))) {
+		struct buf below CLEANUP_BUF = BUF_INIT;
 		h->names++;
-		if ((e->d_type == DT_REG || e->d_type == DT_UNKNOWN) && is_session(dir, e->d_name, &h->header))
+		if (levels == 0 && e->d_type != DT_LNK && is_session(dir, e->d_name, &h->header)) {
+			buf_adds(&h->found, dir);
 			return true;
-		if (deeper && (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN) && is_plain_directory(d, e->d_name))
-			add_path(h, dir, e->d_name);
-	}
-	return false;
-}
-
-static unsigned level_of(const char *path, const char *source)
-{
-	unsigned n = 0;
-	for (const char *p = path + strlen(source); *p; p++)
-		n += *p == '/';
-	return n;
-}
-
-/* Whether the source has a session, in itself or in a project. Else appends the directory that is found first to have
- * some, if one is. */
-static bool find_sessions(const char *source, struct buf *out)
-{
-	/* Where pi has them below a home, below its own directory and below the agent's. */
-	static const char *const usual[] = {".pi/agent/sessions", "agent/sessions", "sessions"};
-	struct hunt h CLEANUP(hunt_release) = {.header = HEADER_INIT, .until_ms = clock_ms(CLOCK_MONOTONIC) + MOST_MS};
-	buf_addspan(&h.paths, span_of(source));
-	buf_addc(&h.paths, '\0');
-	for (size_t at = 0; at < h.paths.n && buf_err(&h.paths) == 0;) {
-		char *dir CLEANUP_FREE = strdup(h.paths.p + at);
-		if (!dir)
-			break;
-		unsigned level = level_of(dir, source);
-		if (hunt_in(&h, dir, level < MOST_LEVELS)) {
-			char *last = strrchr(dir, '/');
-			if (level == 0 || (level == 1 && last[1] != '.'))
-				return true;
-			if (is_project(last + 1))
-				*last = '\0';
-			buf_adds(out, dir);
-			break;
 		}
-		for (size_t i = 0; at == 0 && i < sizeof usual / sizeof *usual; i++)
-			add_path(&h, source, usual[i]);
-		at += strlen(dir) + 1;
+		if (levels == 0 || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
+		    !is_plain_directory(d, e->d_name))
+			continue;
+		buf_addf(&below, "%s/%s", dir, e->d_name);
+		if (buf_cstr(&below) && hunt(h, below.p, levels - 1))
+			return true;
 	}
 	return false;
 }
 
-/* As it will be shown: links count, and how deep they lie. */
+/* Below a home, below pi's directory and below the agent's they are usually here; else one level after the other. */
+static bool hunt_below(struct hunt *h, const char *source)
+{
+	static const char *const usual[] = {".pi/agent/sessions", "agent/sessions", "sessions"};
+	bool found = false;
+	for (size_t i = 0; !found && i < sizeof usual / sizeof *usual; i++) {
+		struct buf dir CLEANUP_BUF = BUF_INIT;
+		buf_addf(&dir, "%s/%s", source, usual[i]);
+		found = buf_cstr(&dir) && hunt(h, dir.p, 1);
+	}
+	for (unsigned levels = 2; !found && levels <= MOST_LEVELS; levels++)
+		found = hunt(h, source, levels);
+	return found;
+}
+
+/* As it would be shown: links count. */
 static bool has_sessions(const char *source)
 {
 	struct budget nothing = BUDGET_INIT(0);
@@ -196,12 +154,17 @@ static bool has_sessions(const char *source)
 
 void places_warn_empty(const char *source)
 {
-	struct buf found CLEANUP_BUF = BUF_INIT;
-	if (find_sessions(source, &found) || has_sessions(source))
-		return;
-	const char *where = buf_cstr(&found);
-	log_warning("%s: there are no sessions here%s%s", source, where && *where ? "; there are some in " : "",
-	            where ? where : "");
+	struct hunt h = {.header = HEADER_INIT, .until_ms = clock_ms(CLOCK_MONOTONIC) + MOST_MS};
+	if (!hunt(&h, source, 0) && !hunt(&h, source, 1) && !has_sessions(source)) {
+		bool found = hunt_below(&h, source) && buf_cstr(&h.found);
+		char *last = found ? strrchr(h.found.p, '/') : NULL;
+		if (last && is_project(last + 1))
+			*last = '\0';
+		log_warning("%s: there are no sessions here%s%s", source, found ? "; there are some in " : "",
+		            found ? h.found.p : "");
+	}
+	header_release(&h.header);
+	buf_release(&h.found);
 }
 
 /* --- the mountpoint ------------------------------------------------------------------ */
@@ -274,15 +237,14 @@ char *places_mountpoint(const char *path, const char *source, bool nonempty)
 		          path);
 		return NULL;
 	}
-	if (err == ENOENT) {
-		log_error("%s: there is no such mountpoint (%s); to make it: mkdir -p '%s'", path, strerror(err), path);
-		return NULL;
-	}
 	char *real = err ? NULL : realpath(path, NULL);
 	const char *fault = real ? mountpoint_fault(real, source, nonempty) : strerror(err ? err : errno);
 	if (!fault)
 		return real;
-	log_error("%s: %s", path, fault);
+	if (err == ENOENT)
+		log_error("%s: there is no such mountpoint (%s); to make it: mkdir -p '%s'", path, fault, path);
+	else
+		log_error("%s: %s", path, fault);
 	free(real);
 	return NULL;
 }

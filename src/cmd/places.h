@@ -4,18 +4,15 @@
 
 #include <stdbool.h>
 
-/* The real path of the directory of sessions, which can be read; `given` is what the user wrote, NULL for pi's own.
- * NULL after a message. The caller frees it. */
+/* The real path of a directory that can be read; `given`: NULL for pi's own. NULL after a message; the caller frees it.
+ */
 char *places_source(const char *given);
-
-/* Warns if there is no session in the source, and names a directory below it that has some. It looks at some thousand
+/* Warns if there is no session in the source, and names a directory below that has some. It looks at some thousand
  * names for a second at most, and into no other file system. */
 void places_warn_empty(const char *source);
-
 /* The real path of the mountpoint; NULL after a message. A directory that holds sessions is refused, another that is
  * not empty unless `nonempty`. The caller frees it. */
 char *places_mountpoint(const char *path, const char *source, bool nonempty);
-
 /* With -o drop_privileges, mount.fuse3 does the mount and passes its descriptor under this name. */
 bool places_is_descriptor(const char *mountpoint);
 
