@@ -131,7 +131,9 @@ static void recheck(struct fs *fs)
 
 static int timeout_ms(struct fs *fs, bool look)
 {
-	int64_t now = clock_ms(CLOCK_MONOTONIC), first = look ? now + LOOK_MS : INT64_MAX;
+	int64_t now = clock_ms(CLOCK_MONOTONIC), first = tree_tell_left(fs->tree, now);
+	if (look && first > now + LOOK_MS)
+		first = now + LOOK_MS;
 	for (size_t i = 0; i < fs->coherence.follow.n; i++)
 		if (fs->coherence.follow.recheck[i].at_ms < first)
 			first = fs->coherence.follow.recheck[i].at_ms;

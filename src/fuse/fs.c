@@ -310,11 +310,6 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 /* --- files ----------------------------------------------------------------- */
 
-static int refusal(const struct fs *fs)
-{
-	return fs->read_only ? -EROFS : -EPERM;
-}
-
 static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 {
 	struct tree_attr attr;
@@ -440,29 +435,9 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 /* --- what is refused -------------------------------------------------------- */
 
-static void refuse(fuse_req_t req)
-{
-	reply_error(req, refusal(fs_of(req)));
-}
-
-static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
-{
-	refuse(req);
-}
-
-static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
-{
-	refuse(req);
-}
-
-static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
-{
-	refuse(req);
-}
-
 static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t n, struct fuse_file_info *fi)
 {
-	refuse(req);
+	reply_error(req, fs_of(req)->read_only ? -EROFS : -EPERM);
 }
 
 /* There are no handlers for extended attributes: after the first ENOSYS the kernel does not ask again. */
@@ -484,13 +459,13 @@ static const struct fuse_lowlevel_ops operations = {
     .flush = write_flush,
     .fsync = write_fsync,
     .setattr = write_setattr,
-    .mknod = op_mknod,
-    .mkdir = op_mkdir,
+    .mknod = write_mknod,
+    .mkdir = write_mkdir,
     .unlink = write_unlink,
     .rmdir = write_rmdir,
     .symlink = write_symlink,
     .rename = write_rename,
-    .link = op_link,
+    .link = write_link,
     .create = write_create,
     .write = write_write,
     .fallocate = op_fallocate,

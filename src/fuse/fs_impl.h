@@ -98,6 +98,9 @@ void write_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, 
 void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
 void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
 void write_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+void write_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
+void write_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
+void write_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
 void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name,
                   unsigned flags);
 

@@ -47,7 +47,9 @@ int write_open(fuse_req_t req, node_t node, struct fuse_file_info *fi)
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
 	struct tree_handle *h;
+	uint64_t before = tree_commits(fs->tree);
 	int rc = tree_open_write(fs->tree, node, fi->flags & O_TRUNC, &who, &h);
+	follow_written(fs, node, before);
 	return rc < 0 ? rc : keep(fs, h, fi);
 }
 
@@ -57,8 +59,10 @@ void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 	struct tree_caller who = caller_of(req);
 	struct tree_handle *h;
 	struct tree_attr attr;
+	uint64_t before = tree_commits(fs->tree);
 	int rc = tree_create(fs->tree, parent, span_of(name), mode, fi->flags & O_EXCL, fi->flags & O_TRUNC, &who, &h,
 	                     &attr);
+	follow_written(fs, parent, before);
 	if (rc == 0)
 		rc = keep(fs, h, fi);
 	if (rc < 0) {
@@ -183,8 +187,31 @@ void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 void write_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
-	reply_rc(req, tree_rmdir(fs_of(req)->tree, &who));
+	uint64_t before = tree_commits(fs->tree);
+	int rc = tree_rmdir(fs->tree, parent, span_of(name), &who);
+	follow_written(fs, parent, before);
+	reply_rc(req, rc);
+}
+
+void write_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	struct fs *fs = fs_of(req);
+	uint64_t before = tree_commits(fs->tree);
+	int rc = tree_refuse(fs->tree, parent, span_of(name));
+	follow_written(fs, parent, before);
+	reply_rc(req, rc);
+}
+
+void write_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+	write_mkdir(req, parent, name, mode);
+}
+
+void write_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+	write_mkdir(req, parent, name, 0);
 }
 
 void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name,

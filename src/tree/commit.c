@@ -99,8 +99,7 @@ static int make_lines(void *arg, unsigned attempt, struct buf *out)
 	return rc < 0 ? rc : buf_err(&c->written);
 }
 
-/* The slot that is at the place of this one now: it may be another file. */
-static int find_slot(struct tree *t, uint32_t slot, struct slot_info *ret)
+int commit_slot(struct tree *t, uint32_t slot, struct slot_info *ret)
 {
 	int rc = catalog_slot(t->catalog, slot, ret);
 	return rc == -ESTALE ? catalog_slot_now(t->catalog, slot, ret) : rc;
@@ -111,7 +110,7 @@ int commit_allowed(struct tree *t, uint32_t slot)
 	struct slot_info info;
 	if (t->read_only)
 		return -EROFS;
-	int rc = find_slot(t, slot, &info);
+	int rc = commit_slot(t, slot, &info);
 	if (rc < 0)
 		return rc;
 	return info.st.st_mode & 0222 ? 0 : -EACCES;
@@ -289,13 +288,6 @@ static const char *reason(int rc)
 	}
 }
 
-static int settle(struct tree *t, struct node n, const char *what, int rc, const char *why)
-{
-	if (rc < 0)
-		state_refuse(t, n, what, rc, why && *why ? why : reason(rc));
-	return rc;
-}
-
 /* A name in a form that fits on one line. */
 static void add_plain(struct span name, struct buf *out)
 {
@@ -306,34 +298,68 @@ static void add_plain(struct span name, struct buf *out)
 	}
 }
 
-/* The path of a directory from that of its session on. */
-static void add_path(struct tree *t, struct node dir, struct buf *out)
+struct wanted {
+	node_t node;
+	struct buf *name;
+};
+
+static int take_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *a)
 {
-	struct ctx c CLEANUP_CTX = {0};
-	const struct kind *k = kind_of(dir);
-	if (k->scope < SCOPE_INDEX)
+	struct wanted *w = arg;
+	(void)cookie, (void)mode, (void)a;
+	if (node == w->node)
+		buf_addspan(w->name, name);
+	return node == w->node;
+}
+
+/* The path of a name, from that of its session on if it has one. `entry`: the name of the entry that it belongs to, if
+ * it is known: in a file that was replaced it cannot be found any more. */
+static void add_path(struct tree *t, struct node n, struct span entry, struct buf *out)
+{
+	const struct kind *k = kind_of(n);
+	if (!k || k->in[0] == 0 || (k->scope == SCOPE_SLOT && k->type == S_IFDIR))
 		return;
-	add_path(t, node_above(t, dir, k->in[0]), out);
+	struct node up = node_above(t, n, k->in[0]);
+	add_path(t, up, entry, out);
+	if (out->n > 0)
+		buf_addc(out, '/');
+	size_t start = out->n;
 	if (k->name)
 		buf_adds(out, k->name);
-	else if (k->called && ctx_open(&c, t, dir, SCOPE_MOUNT) == 0)
-		k->called(&c, out);
-	buf_addc(out, '/');
+	else if (k->is_target && entry.n > 0)
+		buf_addspan(out, entry);
+	else if (k->is_target)
+		commit_entry(t, n, out);
+	else
+		tree_list(t, tree_id(up), 0, TREE_NAMES, take_name, &(struct wanted){tree_id(n), out});
+	if (out->n == start)
+		buf_addc(out, '?');
 }
 
 int commit_refused_in(struct tree *t, node_t dir, struct span name, int rc, const char *why)
 {
 	struct buf what CLEANUP_BUF = BUF_INIT;
-	struct node d = tree_node(dir);
-	add_path(t, d, &what);
+	add_path(t, tree_node(dir), (struct span){NULL, 0}, &what);
+	if (what.n > 0)
+		buf_addc(&what, '/');
 	add_plain(name, &what);
-	return settle(t, d, buf_cstr(&what) ? what.p : "a name", rc, why);
+	state_refuse(t, tree_node(dir), buf_cstr(&what) ? what.p : "a name", rc, why && *why ? why : reason(rc));
+	return rc;
 }
 
-int commit_refused(struct tree *t, struct node n, int rc, const char *why)
+int commit_refused(struct tree *t, struct node n, struct span entry, int rc, const char *why)
 {
-	const struct kind *k = kind_of(n);
-	return commit_refused_in(t, tree_id(node_above(t, n, k->in[0])), span_of(k->name), rc, why);
+	struct buf what CLEANUP_BUF = BUF_INIT;
+	add_path(t, n, entry, &what);
+	state_refuse(t, n, buf_cstr(&what) ? what.p : "a name", rc, why && *why ? why : reason(rc));
+	return rc;
+}
+
+int commit_denied(struct tree *t, node_t dir, struct span name, int rc, const char *why)
+{
+	if (rc == -EPERM || rc == -ENOSPC)
+		return commit_refused_in(t, dir, name, rc, why);
+	return rc == -EACCES ? commit_refused_in(t, dir, name, rc, NULL) : rc;
 }
 
 static struct span without_newline(struct span s)
@@ -387,7 +413,7 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 	}
 	if (c.why.n > 0)
 		why = buf_cstr(&c.why);
-	return rc < 0 ? commit_refused(t, n, rc, why) : 0;
+	return rc < 0 ? commit_refused(t, n, entry, rc, why) : 0;
 }
 
 /* A record around the value. */
@@ -422,7 +448,7 @@ static int check_room(struct tree *t, struct node n, struct span text, size_t qu
 	struct slot_info info;
 	int rc = commit_allowed(t, n.slot);
 	if (rc == 0)
-		rc = find_slot(t, n.slot, &info);
+		rc = commit_slot(t, n.slot, &info);
 	if (rc < 0)
 		return rc;
 	const struct store_id id = {info.st.st_dev, info.st.st_ino};
@@ -432,18 +458,18 @@ static int check_room(struct tree *t, struct node n, struct span text, size_t qu
 	return rc == -ESTALE || (rc == -ENOSPC && is_begun(t, n, text)) ? 0 : rc;
 }
 
-int commit_room(struct tree *t, struct node n, struct span text, size_t quoted)
+int commit_room(struct tree *t, struct node n, struct span entry, struct span text, size_t quoted)
 {
 	int rc = check_room(t, n, text, quoted);
-	return rc < 0 ? commit_refused(t, n, rc, NULL) : 0;
+	return rc < 0 ? commit_refused(t, n, entry, rc, NULL) : 0;
 }
 
-int commit_check(struct tree *t, struct node n, struct span text)
+int commit_check(struct tree *t, struct node n, struct span entry, struct span text)
 {
 	struct buf value CLEANUP_BUF = BUF_INIT;
 	const char *why = NULL;
 	int rc = value_parse(writable_of(n)->form, text, &value, &why);
-	return rc < 0 ? commit_refused(t, n, rc, why) : 0;
+	return rc < 0 ? commit_refused(t, n, entry, rc, why) : 0;
 }
 
 int commit_labels(struct tree *t, node_t dir, struct span name, const struct edit_label *labels, size_t n)
@@ -459,13 +485,13 @@ int commit_leaf(struct tree *t, struct node n, uint32_t entry)
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
 	c.edit = (struct edit){.records = edit_leaf, .entry = entry};
 	int rc = append(t, n.slot, &c, false);
-	return settle(t, n, kind_of(n)->name, rc, NULL);
+	return rc < 0 ? commit_refused(t, n, (struct span){NULL, 0}, rc, NULL) : 0;
 }
 
 int commit_sync(struct tree *t, uint32_t slot)
 {
 	struct slot_info info;
-	int rc = find_slot(t, slot, &info);
+	int rc = commit_slot(t, slot, &info);
 	if (rc < 0)
 		return rc;
 	const struct reach_at at = where_is(t, &info);

@@ -127,11 +127,6 @@ static void entry_name(struct ctx *c, uint32_t i, struct buf *out)
 	session_entry_name(c->session, i, out);
 }
 
-void entry_called(struct ctx *c, struct buf *out)
-{
-	entry_name(c, c->node.entry, out);
-}
-
 static int list_entry(struct ctx *dir, const struct lister *l, uint32_t i,
                       void (*called)(struct ctx *, uint32_t, struct buf *), struct buf *name)
 {

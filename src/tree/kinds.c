@@ -196,8 +196,8 @@ const struct kind tree_kinds[] = {
 
     [K_ENTRIES] = {"entries", DIR_ROW, IN_SESSION, .class = TREE_WATCHED, .lasts = true},
     [K_ENTRY] = {NULL, DIR_ROW, .in = {K_ENTRIES}, .scope = SCOPE_ENTRY, .stamp = STAMP_SESSION, .class = TREE_LEASE,
-                 .takes_names = true, .takes_no_links = true, .is_target = true, .called = entry_called,
-                 .list = entry_list, .match = entry_match},
+                 .takes_names = true, .takes_no_links = true, .is_target = true, .list = entry_list,
+                 .match = entry_match},
 
     [K_BRANCHES] = {"branches", DIR_ROW, IN_SESSION, .class = TREE_WATCHED, .lasts = true},
     [K_CURRENT] = {"current", LINK_ROW, .in = {K_BRANCHES}, .scope = SCOPE_INDEX, .stamp = STAMP_SESSION,

@@ -239,14 +239,14 @@ int labels_tsv_show(struct ctx *c, struct buf *out)
 
 int errors_show(struct ctx *c, struct buf *out)
 {
-	state_errors(c->tree, c->node.slot, out);
+	state_errors(c->tree, c->slot.place, out);
 	return 0;
 }
 
 bool errors_has(struct ctx *c)
 {
 	struct buf b CLEANUP_BUF = BUF_INIT;
-	state_errors(c->tree, c->node.slot, &b);
+	state_errors(c->tree, c->slot.place, &b);
 	return b.n > 0;
 }
 

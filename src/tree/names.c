@@ -68,7 +68,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	if (rc == 0)
 		rc = catalog_slot(t->catalog, tree_node(dir).slot, &made.was);
 	if (rc < 0)
-		return rc;
+		return commit_denied(t, dir, name, rc, NO_NAMES);
 	if (tree_lookup(t, dir, name, ret) == 0)
 		return -EEXIST;
 	const struct writable *w = writable_link(dir, name, &made.node);
@@ -81,9 +81,11 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 		return rc;
 	}
 	if (tree_writable_name(dir, name, &control) || (kind_of(tree_node(dir))->takes_no_links && !is_lock(name)))
-		return -EPERM;
+		return commit_refused_in(t, dir, name, -EPERM, "no link can be made here (ln -n replaces one)");
 	rc = scratch_link(t, dir, name, target, who);
-	return rc < 0 ? rc : tree_lookup(t, dir_now(t, dir, &made.was), name, ret);
+	if (rc < 0)
+		return commit_denied(t, dir, name, rc, "there are too many side files");
+	return tree_lookup(t, dir_now(t, dir, &made.was), name, ret);
 }
 
 /* --- unlink ------------------------------------------------------------------------- */
@@ -95,6 +97,8 @@ static bool is_stored(struct tree *t, struct node n)
 	return ctx_open(&c, t, n, SCOPE_MOUNT) == 0 && (!c.kind->has || c.kind->has(&c));
 }
 
+#define NO_REMOVAL "it cannot be removed"
+
 static int unlink_written(struct tree *t, node_t dir, struct span name, struct node n)
 {
 	const struct writable *w = writable_of(n);
@@ -102,7 +106,7 @@ static int unlink_written(struct tree *t, node_t dir, struct span name, struct n
 		state_forget(t, n);
 		return 0;
 	}
-	return w && w->unlink ? w->unlink(t, dir, name, n) : -EPERM;
+	return w && w->unlink ? w->unlink(t, dir, name, n) : commit_refused_in(t, dir, name, -EPERM, NO_REMOVAL);
 }
 
 /* Whether a name must stay for now: a process that was refused one removal is refused all. */
@@ -115,12 +119,20 @@ static int keep(struct tree *t, node_t dir, struct span name, struct node n, con
 	return tell ? commit_refused_in(t, dir, name, -EPERM, why) : -EPERM;
 }
 
+/* A removal that is refused anyway. To a process that removes all there is, the first reason is told. */
+static int refuse_removal(struct tree *t, node_t dir, struct span name, int why, const struct tree_caller *who)
+{
+	int rc = keep(t, dir, name, (struct node){0}, who);
+	return rc < 0 ? rc : commit_denied(t, dir, name, why, NO_REMOVAL);
+}
+
 static int unlink_name(struct tree *t, node_t dir, struct span name, const struct tree_caller *who)
 {
 	struct tree_attr a;
 	int rc = tree_writable_dir(t, dir);
-	if (rc == 0)
-		rc = tree_lookup(t, dir, name, &a);
+	if (rc < 0)
+		return refuse_removal(t, dir, name, rc, who);
+	rc = tree_lookup(t, dir, name, &a);
 	if (rc < 0)
 		return rc;
 	if (S_ISDIR(a.mode))
@@ -140,12 +152,28 @@ int tree_unlink(struct tree *t, node_t dir, struct span name, const struct tree_
 	return rc;
 }
 
-int tree_rmdir(struct tree *t, const struct tree_caller *who)
+int tree_rmdir(struct tree *t, node_t dir, struct span name, const struct tree_caller *who)
 {
 	if (t->read_only)
 		return -EROFS;
+	int rc = refuse_removal(t, dir, name, -EPERM, who);
 	state_warn(t, who->pid);
-	return -EPERM;
+	return rc;
+}
+
+int tree_refuse(struct tree *t, node_t dir, struct span name)
+{
+	return t->read_only ? -EROFS : commit_denied(t, dir, name, -EPERM, NO_NAMES);
+}
+
+int64_t tree_tell_left(struct tree *t, int64_t now_ms)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	int64_t next_ms = INT64_MAX;
+	node_t dir;
+	while (scratch_left(t->scratch, now_ms, &next_ms, &dir, &name))
+		commit_refused_in(t, dir, buf_span(&name), 0, "kept in memory only, and gone at the unmount");
+	return next_ms;
 }
 
 /* --- rename -------------------------------------------------------------------------- */
@@ -203,10 +231,12 @@ static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t d
 	if (w)
 		return rename_link(t, id, w, to_dir, to_name);
 	if (tree_writable_name(to_dir, to_name, &to))
-		return link || !writable_of(to)->form ? -EPERM : rename_over(t, id, to);
+		return link || !writable_of(to)->form
+		           ? commit_refused_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it")
+		           : rename_over(t, id, to);
 	int rc = tree_lookup(t, to_dir, to_name, &old);
 	if (rc == 0 && !tree_is_scratch(old.node))
-		return -EPERM;
+		return commit_refused_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
 	return scratch_rename(t->scratch, dir, name, to_dir, to_name);
 }
 
@@ -219,10 +249,10 @@ static int rename_away(struct tree *t, const struct tree_attr *from, node_t to_d
 	struct tree_attr old;
 	struct node n = tree_node(from->node), to;
 	if (tree_writable_name(to_dir, to_name, &to))
-		return -EPERM;
+		return commit_refused_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
 	int rc = tree_lookup(t, to_dir, to_name, &old);
 	if (rc == 0 && !tree_is_scratch(old.node))
-		return -EPERM;
+		return commit_refused_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
 	if (rc == 0)
 		scratch_unlink(t->scratch, to_dir, to_name);
 	rc = tree_read(t, from->node, 0, writable_of(n)->form->limit + 1, &text);
@@ -243,10 +273,12 @@ int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, str
 {
 	struct tree_attr from, old;
 	int rc = tree_writable_dir(t, dir);
-	if (rc == 0)
-		rc = tree_writable_dir(t, to_dir);
-	if (rc == 0)
-		rc = tree_lookup(t, dir, name, &from);
+	if (rc < 0)
+		return commit_denied(t, dir, name, rc, NO_NAMES);
+	rc = tree_writable_dir(t, to_dir);
+	if (rc < 0)
+		return commit_denied(t, to_dir, to_name, rc, NO_NAMES);
+	rc = tree_lookup(t, dir, name, &from);
 	if (rc < 0)
 		return rc;
 	if (no_replace && tree_lookup(t, to_dir, to_name, &old) == 0)
@@ -256,6 +288,8 @@ int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, str
 		return rename_scratch(t, &from, dir, name, to_dir, to_name);
 	const struct writable *w = writable_of(n);
 	if (w && w->rename)
-		return to_dir == dir ? rename_errno(w->rename(t, n, dir, to_name)) : -EPERM;
-	return w && w->form ? rename_away(t, &from, to_dir, to_name) : -EPERM;
+		return to_dir == dir ? rename_errno(w->rename(t, n, dir, to_name))
+		                     : commit_refused_in(t, dir, name, -EPERM, "it cannot be renamed to there");
+	return w && w->form ? rename_away(t, &from, to_dir, to_name)
+	                    : commit_refused_in(t, dir, name, -EPERM, "it cannot be renamed to there");
 }

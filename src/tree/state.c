@@ -133,15 +133,19 @@ bool state_is_in(struct tree *t, struct node dir)
 /* --- refusals ---------------------------------------------------------------------- */
 
 /* Returns the session of the refusal that is forgotten for it, NO_SLOT if none is. */
-static uint32_t add_refusal(struct tree *t, uint32_t slot, const char *what, int rc, const char *why)
+static uint32_t add_refusal(struct tree *t, const struct slot_info *slot, const char *what, int rc, const char *why)
 {
 	LOCKED(&t->state_lock);
 	struct refusal *r = &t->refusals[t->refused++ % TREE_REFUSALS];
 	uint32_t forgotten = r->text.n > 0 ? r->slot : NO_SLOT;
 	buf_release(&r->text);
-	r->slot = slot;
+	r->slot = slot->slot;
+	r->place = slot->place;
 	number_add_time((double)clock_ms(CLOCK_REALTIME), &r->text);
-	buf_addf(&r->text, " %s: %s (%s)\n", what, why, strerrorname_np(-rc) ? strerrorname_np(-rc) : "error");
+	buf_addf(&r->text, " %s: %s", what, why);
+	if (rc < 0)
+		buf_addf(&r->text, " (%s)", strerrorname_np(-rc) ? strerrorname_np(-rc) : "error");
+	buf_addc(&r->text, '\n');
 	return forgotten;
 }
 
@@ -149,12 +153,16 @@ static uint32_t add_refusal(struct tree *t, uint32_t slot, const char *what, int
 void state_refuse(struct tree *t, struct node n, const char *what, int rc, const char *why)
 {
 	struct slot_info slot;
-	bool known = catalog_slot(t->catalog, n.slot, &slot) == 0;
-	log_warning("%s: %s: %s", known ? slot.file : "session", what, why);
-	uint32_t forgotten = add_refusal(t, n.slot, what, rc, why);
+	const struct kind *k = kind_of(n);
+	if (!k || k->scope < SCOPE_SLOT || commit_slot(t, n.slot, &slot) < 0) {
+		log_warning("%s%s: %s", k && k->scope >= SCOPE_SLOT ? "session: " : "", what, why);
+		return;
+	}
+	log_warning("%s: %s: %s", slot.file, what, why);
+	uint32_t forgotten = add_refusal(t, &slot, what, rc, why);
 	atomic_fetch_add(&t->commits, 1);
-	catalog_note(t->catalog, n.slot);
-	if (forgotten != n.slot)
+	catalog_note(t->catalog, slot.slot);
+	if (forgotten != slot.slot)
 		catalog_note(t->catalog, forgotten);
 }
 
@@ -165,12 +173,12 @@ uint64_t state_serial(struct tree *t)
 }
 
 /* Newest first. */
-void state_errors(struct tree *t, uint32_t slot, struct buf *out)
+void state_errors(struct tree *t, uint32_t place, struct buf *out)
 {
 	LOCKED(&t->state_lock);
 	for (size_t i = 0; i < TREE_REFUSALS; i++) {
 		const struct refusal *r = &t->refusals[(t->refused - 1 - i) % TREE_REFUSALS];
-		if (r->text.n > 0 && r->slot == slot)
+		if (r->text.n > 0 && r->place == place)
 			buf_addspan(out, buf_span(&r->text));
 	}
 }

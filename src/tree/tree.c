@@ -403,6 +403,8 @@ struct node node_above(struct tree *t, struct node n, unsigned up)
 		above.slot = n.slot;
 	if (scope >= SCOPE_ENTRY)
 		above.entry = n.entry;
+	if (scope >= SCOPE_RECORD)
+		above.part = n.part;
 	if (scope != SCOPE_PROJECT || has_project)
 		return above;
 	if (catalog_slot(t->catalog, n.slot, &info) < 0)

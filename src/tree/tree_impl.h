@@ -51,7 +51,7 @@ struct name_state {
 
 /* Why a write was refused. */
 struct refusal {
-	uint32_t slot;
+	uint32_t slot, place; /* the place stays when the file is replaced */
 	struct buf text;
 };
 
@@ -244,8 +244,6 @@ struct kind {
 	/* Those of them that stand outside of their session: appends the way from there to the session's directory,
 	 * with a slash behind it. */
 	int (*to_session)(struct ctx *c, struct buf *out);
-	/* Families: the name of a node. */
-	void (*called)(struct ctx *c, struct buf *out);
 	/* Families, called with the ctx of the directory: emit the names after `cookie` (0: all); find the node of a
 	 * name. */
 	int (*list)(struct ctx *dir, uint64_t cookie, const struct lister *l);
@@ -350,7 +348,7 @@ bool state_is_fresh(struct tree *t, struct node n);
 bool state_is_in(struct tree *t, struct node dir);
 /* Rises with every refusal. */
 uint64_t state_serial(struct tree *t);
-void state_errors(struct tree *t, uint32_t slot, struct buf *out);
+void state_errors(struct tree *t, uint32_t place, struct buf *out);
 void state_close(struct tree *t);
 
 /* read.c */
@@ -409,7 +407,6 @@ bool latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, str
 bool project_latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
 int entry_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int entry_match(struct ctx *dir, struct span name, struct node *ret);
-void entry_called(struct ctx *c, struct buf *out);
 int label_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
 int label_match(struct ctx *dir, struct span name, struct node *ret);
 int branch_list(struct ctx *dir, uint64_t cookie, const struct lister *l);

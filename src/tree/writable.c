@@ -118,7 +118,7 @@ static int label_rename(struct tree *t, struct node from, node_t dir, struct spa
 {
 	struct tree_attr old;
 	if (is_temporary(to_name))
-		return -EPERM;
+		return commit_refused_in(t, dir, to_name, -EPERM, "such a name is one of tools for a moment");
 	int rc = tree_lookup(t, dir, to_name, &old);
 	if (rc == 0 && tree_node(old.node).entry == from.entry)
 		return 0;

@@ -146,9 +146,12 @@ int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tre
 		return open_scratch(t, scratch_id(node), truncate, ret);
 	if (t->read_only)
 		return -EROFS;
-	if (!writable_of(n) || !writable_of(n)->form)
+	if (!kind_of(n))
 		return -EPERM;
-	return open_staged(t, n, truncate, who, ret);
+	if (!writable_of(n) || !writable_of(n)->form)
+		return commit_refused(t, n, (struct span){NULL, 0}, -EPERM, "it cannot be written");
+	int rc = open_staged(t, n, truncate, who, ret);
+	return rc == -EACCES ? commit_refused(t, n, (struct span){NULL, 0}, rc, NULL) : rc;
 }
 
 static int create_fresh(struct tree *t, struct node n, const struct tree_caller *who, struct tree_handle **ret)
@@ -173,7 +176,8 @@ static int create_scratch(struct tree *t, node_t dir, struct span name, mode_t m
 {
 	struct scratch_attr a;
 	int rc = scratch_create(t->scratch, dir, name, S_IFREG | mode, who->uid, who->gid, NULL, &a);
-	return rc < 0 ? rc : open_scratch(t, a.id, false, ret);
+	return rc < 0 ? commit_denied(t, dir, name, rc, "there are too many side files")
+	              : open_scratch(t, a.id, false, ret);
 }
 
 int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool exclusive, bool truncate,
@@ -184,14 +188,16 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 	struct tree_handle *h = NULL;
 	int rc = tree_writable_dir(t, dir);
 	if (rc < 0)
-		return rc;
+		return commit_denied(t, dir, name, rc, NO_NAMES);
 	rc = tree_lookup(t, dir, name, &a);
 	if (rc == 0 && exclusive)
 		return -EEXIST;
 	if (rc == 0)
 		rc = tree_open_write(t, a.node, truncate, who, &h);
 	else if (rc == -ENOENT && tree_writable_name(dir, name, &control))
-		rc = writable_of(control)->form ? create_fresh(t, control, who, &h) : -EPERM;
+		rc = writable_of(control)->form
+		         ? create_fresh(t, control, who, &h)
+		         : commit_refused(t, control, (struct span){NULL, 0}, -EPERM, "it is a link");
 	else if (rc == -ENOENT)
 		rc = create_scratch(t, dir, name, mode, who, &h);
 	if (rc < 0)
@@ -208,14 +214,14 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 
 static int refused(struct tree *t, struct tree_handle *h, int rc, const char *why)
 {
-	return rc < 0 && why ? commit_refused(t, h->node, rc, why) : rc;
+	return rc < 0 && why ? commit_refused(t, h->node, buf_span(&h->entry), rc, why) : rc;
 }
 
 static int commit(struct tree *t, struct tree_handle *h, bool sync)
 {
 	int rc;
 	if (h->made && !state_is_made(t, h->node, h->made))
-		rc = commit_refused(t, h->node, -EIO, "removed before it was written");
+		rc = commit_refused(t, h->node, buf_span(&h->entry), -EIO, "removed before it was written");
 	else
 		rc = commit_value(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), sync);
 	/* An interrupted fsync is called again, and then the text must still be there. */
@@ -249,10 +255,10 @@ static int write_staged(struct tree *t, struct tree_handle *h, struct span bytes
 	/* Shells look at the error of a write but not at that of a close: so a line that looks whole is judged
 	 * now as far as possible. It is appended at the flush, since a second line may still follow. */
 	if (whole)
-		rc = commit_check(t, h->node, bytes);
+		rc = commit_check(t, h->node, buf_span(&h->entry), bytes);
 	/* The room that a table needs is known only when all of it is there. */
 	if (rc == 0 && !h->stage.form->is_table)
-		rc = commit_room(t, h->node, buf_span(&h->stage.bytes), h->stage.quoted);
+		rc = commit_room(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), h->stage.quoted);
 	if (rc < 0)
 		stage_settle(&h->stage, rc);
 	return rc;
@@ -308,9 +314,10 @@ void tree_release(struct tree *t, struct tree_handle *h)
 
 void tree_abandon(struct tree *t, struct tree_handle *h)
 {
-	if (h->scratch)
+	if (h->scratch) {
 		scratch_drop(t->scratch, h->scratch);
-	else if (h->made)
+		catalog_wake(t->catalog);
+	} else if (h->made)
 		state_settled(t, h->node, h->made);
 	handle_free(t, h);
 }
@@ -378,7 +385,8 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 		return -EBADF;
 	/* Setting times and modes of writable names succeeds without effect: tools set them on what they write. */
 	if (!node_is_scratch(n) && !writable_of(n))
-		return -EPERM;
+		return kind_of(n) ? commit_refused(t, n, (struct span){NULL, 0}, -EPERM, "it cannot be changed")
+		                  : -EPERM;
 	int rc = tree_getattr(t, node, &before);
 	if (rc == 0 && change->size)
 		rc = resize(t, node, h, change->to.size);

@@ -40,14 +40,21 @@ int commit_entry(struct tree *t, struct node n, struct buf *out);
  * empty: it was not called. */
 int commit_value(struct tree *t, struct node n, struct span entry, struct span text, bool sync);
 /* Whether commit_value would accept the text, as far as that is known without an append. */
-int commit_check(struct tree *t, struct node n, struct span text);
+int commit_check(struct tree *t, struct node n, struct span entry, struct span text);
 /* Whether the disk has room, and the file permits writing, for a text that begins with `text` and takes `quoted` bytes
  * as a JSON string. */
-int commit_room(struct tree *t, struct node n, struct span text, size_t quoted);
-/* Notes that the writable file `n` refused a text, and why (NULL: the reason follows from rc). Returns rc. */
-int commit_refused(struct tree *t, struct node n, int rc, const char *why);
+int commit_room(struct tree *t, struct node n, struct span entry, struct span text, size_t quoted);
+/* Notes that `n` refused what was asked of it, and why (NULL: the reason follows from rc). `entry` as above. Returns
+ * rc. */
+int commit_refused(struct tree *t, struct node n, struct span entry, int rc, const char *why);
 /* The same for any name in a directory. */
 int commit_refused_in(struct tree *t, node_t dir, struct span name, int rc, const char *why);
+/* The same, if rc says that this cannot be done, now or ever: `why` is for names that can never do it. */
+int commit_denied(struct tree *t, node_t dir, struct span name, int rc, const char *why);
+/* Why in most directories. */
+#define NO_NAMES "nothing can be made or moved here"
+/* The slot that is at the place of this one now: it may be another file. */
+int commit_slot(struct tree *t, uint32_t slot, struct slot_info *ret);
 /* Sets and clears labels, all with one append. A refusal is reported under `name` in `dir`. */
 int commit_labels(struct tree *t, node_t dir, struct span name, const struct edit_label *labels, size_t n);
 /* Moves the leaf (node n) to the entry. */

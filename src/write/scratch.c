@@ -17,7 +17,8 @@ struct file {
 	struct buf name;  /* empty: unlinked */
 	struct buf bytes; /* a link's target */
 	unsigned open;
-	bool retired;
+	int64_t closed_ms; /* when it was last closed */
+	bool retired, told;
 };
 
 struct scratch {
@@ -237,6 +238,7 @@ void scratch_drop(struct scratch *sc, uint64_t id)
 	if (!f)
 		return;
 	f->open--;
+	f->closed_ms = clock_ms(CLOCK_MONOTONIC);
 	sweep(sc, f);
 }
 
@@ -321,4 +323,24 @@ void scratch_retire(struct scratch *sc, uint64_t id)
 		return;
 	f->retired = true;
 	forget_name(sc, f);
+}
+
+bool scratch_left(struct scratch *sc, int64_t now_ms, int64_t *next_ms, node_t *ret_dir, struct buf *ret_name)
+{
+	LOCKED(&sc->lock);
+	for (struct file *f = sc->first; f; f = f->next) {
+		if (f->told || f->open > 0 || f->closed_ms == 0)
+			continue;
+		if (f->closed_ms + SCRATCH_LEFT_MS > now_ms) {
+			if (f->closed_ms + SCRATCH_LEFT_MS < *next_ms)
+				*next_ms = f->closed_ms + SCRATCH_LEFT_MS;
+			continue;
+		}
+		f->told = true;
+		*ret_dir = f->dir;
+		buf_reset(ret_name);
+		buf_addspan(ret_name, buf_span(&f->name));
+		return true;
+	}
+	return false;
 }

@@ -63,7 +63,7 @@ static void all_refusals_count(void **state)
 		int rc = how == 0   ? take(p, A, "branch")
 		         : how == 1 ? take(p, "projects/p", "s")
 		         : how == 2 ? take(p, S "/branches", "current")
-		                    : tree_rmdir(p->tree, &who);
+		                    : tree_rmdir(p->tree, node_at(p, S), SPAN_LIT("entries"), &who);
 		assert_true(rc < 0);
 		if (rc != -EISDIR)
 			assert_int_equal(take_too(p, A, "label"), -EPERM);

@@ -59,7 +59,12 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
  * state.c. */
 int tree_unlink(struct tree *t, node_t dir, struct span name, const struct tree_caller *who);
 /* No directory can be removed. */
-int tree_rmdir(struct tree *t, const struct tree_caller *who);
+int tree_rmdir(struct tree *t, node_t dir, struct span name, const struct tree_caller *who);
+/* What can be made nowhere: directories, devices, hard links. Notes that, and returns why. */
+int tree_refuse(struct tree *t, node_t dir, struct span name);
+/* Notes the side files that were left behind, each once. When to call it again (CLOCK_MONOTONIC, in ms), if none is
+ * closed meanwhile: catalog_wait returns then. */
+int64_t tree_tell_left(struct tree *t, int64_t now_ms);
 int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, struct span to_name, bool no_replace);
 
 #endif

@@ -50,6 +50,15 @@ int scratch_read(struct scratch *sc, uint64_t id, uint64_t off, size_t n, struct
  * bytes that come too late must not vanish. */
 int scratch_write(struct scratch *sc, uint64_t id, struct span bytes, uint64_t off);
 int scratch_resize(struct scratch *sc, uint64_t id, uint64_t size);
+/* How long a file may stay closed before it counts as left: editors are done with theirs sooner. */
+#ifdef SESSIONFS_SMALL_LIMITS
+#define SCRATCH_LEFT_MS 1000
+#else
+#define SCRATCH_LEFT_MS 60000
+#endif
+/* The next file that was left, each once; links never are. If false, *next_ms (CLOCK_MONOTONIC) is lowered to when
+ * there may be one. */
+bool scratch_left(struct scratch *sc, int64_t now_ms, int64_t *next_ms, node_t *ret_dir, struct buf *ret_name);
 /* The file became the value of a writable name: it loses its own, later writes fail. */
 void scratch_retire(struct scratch *sc, uint64_t id);
 

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Every refusal that reaches the program has its reason in `errors` and in the log, with the name that was refused; so has
+# what was written under a name that is kept in memory only.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need python3
+# A minute is short in the build for tests, if there is one.
+small=${SESSIONFS%/*}/small/sessionfs
+[ ! -x "$small" ] || SESSIONFS=$small
+samples "$T/src"
+mkdir "$T/mnt" "$T/out"
+options=()
+# With this the kernel asks for root, and for nobody else, whatever the mode says.
+[ "$(id -u)" -ne 0 ] || options=(-o allow_other)
+"$SESSIONFS" -f "${options[@]}" "$T/src" "$T/mnt" 2>"$T/log" &
+within 20 "the mount" mountpoint -q "$T/mnt"
+cd "$T/mnt/$FORECAST"
+file=$(sed "s|^$T/src/||" path)
+
+begun=$SECONDS
+echo "to keep" >notes.md
+echo x >entries/4726bdf3/todo
+: >gone.md
+rm gone.md
+
+says() { # NAME REASON COMMAND...: is refused, and why
+	local name=$1 reason=$2 rc=0
+	shift 2
+	timeout 20 "$@" >/dev/null 2>"$T/said" || rc=$?
+	[ $rc -ne 0 ] || die "not refused: $*"
+	matches "Z $name: .*$reason.*\(E[A-Z]+\)\$" "$(head -n 1 errors)" "the newest of errors after $*"
+	matches "sessionfs: $file: $name: .*$reason" "$(tail -n 1 "$T/log")" "the log after $*"
+}
+into() { says "$2" "$1" bash -c "echo x >'$2'"; }
+for name in labels/x entries/x entries/4726bdf3/x x branches/x; do says "$name" "made or moved" mkdir "$name"; done
+for name in chat.md title entries/4726bdf3/text.md branches/c8aa6125/chat.md session.jsonl; do
+	into "cannot be written" "$name"
+	says "$name" "cannot be changed" touch "$name"
+	says "$name" "cannot be changed" chmod 600 "$name"
+done
+into "cannot be written" "$(find entries -name arguments.json | sort | head -n 1)"
+into "made or moved" branches/c8aa6125/new
+says branches/new "made or moved" ln -s ../entries/4726bdf3 branches/new
+says entries/4726bdf3/link "ln -n" ln -s ../f31d0e43 entries/4726bdf3/link
+says entries/new "made or moved" ln title entries/new
+says entries/new "made or moved" mkfifo entries/new
+says chat.md "renamed" mv chat.md aside
+says title "renamed over" python3 -c 'import os; os.rename("name", "title")'
+says branches/x "made or moved" mv notes.md branches/x
+# One refusal of a removal stands for ten seconds, for a process: each of these is another one.
+for name in session.jsonl chat.md entries/4726bdf3/text.md branches/c8aa6125/chat.md; do says "$name" "cannot be removed" rm -f "$name"; done
+for name in labels entries/4726bdf3; do says "$name" "cannot be removed" rmdir "$name"; done
+
+# A removal of all there is: what came first, and that the rest follows from it.
+lines=$(wc -l <errors)
+! rm -rf entries/4726bdf3 2>/dev/null || die "an entry was removed"
+is 2 $(($(wc -l <errors) - lines)) "reasons of rm -rf"
+matches "^[^ ]*Z entries/4726bdf3/[^ ]*: not removed, since another removal" "$(head -n 1 errors)" "the second reason of rm -rf"
+matches "^[^ ]*Z entries/4726bdf3/[^ ]*: it cannot be removed" "$(sed -n 2p errors)" "the first reason of rm -rf"
+
+# Outside of the sessions there is the log.
+! mkdir "$T/mnt/projects/x" 2>/dev/null || die "a project was made"
+matches "sessionfs: projects/x: .*made or moved" "$(tail -n 1 "$T/log")" "the log after mkdir in projects"
+! mkdir "$T/mnt/${FORECAST%/*}/x" 2>/dev/null || die "a session was made"
+matches "sessionfs: ${FORECAST%/*}/x: .*made or moved" "$(tail -n 1 "$T/log")" "the log after mkdir in a project"
+
+# A minute after they were closed.
+within 120 "what is kept in memory, in the log" grep -q "sessionfs: $file: notes.md: kept in memory only" "$T/log"
+within 20 "in errors" grep -q "Z notes.md: kept in memory only, and gone at the unmount\$" errors
+within 20 "of an entry, too" grep -q ": entries/4726bdf3/todo: kept in memory only" "$T/log"
+[ -x "$small" ] || [ $((SECONDS - begun)) -ge 60 ] || die "after $((SECONDS - begun)) s"
+is 2 "$(grep -c "kept in memory only" "$T/log")" "files that are kept in memory"
+! grep -q gone.md "$T/log" || die "a file that is gone was named"
+
+# In a file that was replaced, the entry of an open label has its name all the same, and the session its `errors`.
+label=entries/4726bdf3/label
+exec 3>"$label"
+grep -v 4726bdf3 "$T/src/$file" >"$T/out/new"
+mv "$T/out/new" "$T/src/$file"
+echo late >&3 2>/dev/null || :
+exec 3>&-
+within 20 "a reason in the log" grep -q "sessionfs: $file: $label: " "$T/log"
+within 20 "a reason in errors" grep -q "Z $label: " "$T/mnt/$FORECAST/errors"
