@@ -11,10 +11,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 
 /* How far places_warn_empty looks. */
 #define MOST_LEVELS 5
@@ -34,6 +36,11 @@ static bool is_project(const char *name)
 	return n >= 4 && memcmp(name, "--", 2) == 0 && memcmp(name + n - 2, "--", 2) == 0;
 }
 
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
 static bool is_session(const char *dir, const char *name, struct header *h)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
@@ -48,15 +55,6 @@ static void cleanup_dir(DIR **d)
 {
 	if (*d)
 		closedir(*d);
-}
-
-/* The next name but `.` and `..`. */
-static const struct dirent *next_name(DIR *d)
-{
-	const struct dirent *e = readdir(d);
-	while (e && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0))
-		e = readdir(d);
-	return e;
 }
 
 /* --- the source ------------------------------------------------------------------------ */
@@ -107,9 +105,11 @@ static bool hunt(struct hunt *h, const char *dir, unsigned levels)
 {
 	DIR *d CLEANUP(cleanup_dir) = opendir(dir);
 	const struct dirent *e;
-	while (d && h->names < MOST_NAMES && clock_ms(CLOCK_MONOTONIC) < h->until_ms && (e = next_name(d))) {
+	while (d && h->names < MOST_NAMES && clock_ms(CLOCK_MONOTONIC) < h->until_ms && (e = readdir(d))) {
 		struct buf below CLEANUP_BUF = BUF_INIT;
 		h->names++;
+		if (is_dots(e->d_name))
+			continue;
 		if (levels == 0 && e->d_type != DT_LNK && is_session(dir, e->d_name, &h->header)) {
 			buf_adds(&h->found, dir);
 			return true;
@@ -128,11 +128,14 @@ static bool hunt(struct hunt *h, const char *dir, unsigned levels)
 static bool hunt_below(struct hunt *h, const char *source)
 {
 	static const char *const usual[] = {".pi/agent/sessions", "agent/sessions", "sessions"};
+	const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
+	int at CLEANUP_CLOSE = open(source, O_PATH | O_CLOEXEC);
 	bool found = false;
 	for (size_t i = 0; !found && i < sizeof usual / sizeof *usual; i++) {
+		int fd CLEANUP_CLOSE = (int)syscall(SYS_openat2, at, usual[i], &how, sizeof how);
 		struct buf dir CLEANUP_BUF = BUF_INIT;
 		buf_addf(&dir, "%s/%s", source, usual[i]);
-		found = buf_cstr(&dir) && hunt(h, dir.p, 1);
+		found = fd >= 0 && buf_cstr(&dir) && hunt(h, dir.p, 1);
 	}
 	for (unsigned levels = 2; !found && levels <= MOST_LEVELS; levels++)
 		found = hunt(h, source, levels);
@@ -205,7 +208,9 @@ static const char *contents_fault(const char *real, bool nonempty)
 	DIR *d CLEANUP(cleanup_dir) = opendir(real);
 	const struct dirent *e;
 	bool any = false;
-	while (d && (e = next_name(d))) {
+	while (d && (e = readdir(d))) {
+		if (is_dots(e->d_name))
+			continue;
 		any = true;
 		if ((e->d_type != DT_REG && is_project(e->d_name)) || is_session(real, e->d_name, &h))
 			return "holds sessions, which a mount would hide; the order is SOURCE MOUNTPOINT";

@@ -61,8 +61,9 @@ static const char text[] =
     "    ln -sfn entries/ID leaf                   go on from it, without\n"
     "    $EDITOR labels.tsv                        all labels as a table\n"
     "\n"
-    "Other names made here are kept in memory for editors and never reach the session file.\n"
-    "`errors` says why a write was refused.\n";
+    "Other names made here are kept in memory for editors and never reach the session file: they are gone at the\n"
+    "unmount. `errors` says why a write was refused, and names what was left in memory for a minute; what the\n"
+    "mode of a file forbids is refused by the kernel, and not said there.\n";
 
 struct span readme_text(void)
 {

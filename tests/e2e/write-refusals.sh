@@ -208,7 +208,7 @@ os.unlink("side0")
 END
 wrote "side files up to the limits"
 [ "$(wc -l <errors)" -le 64 ] || die "errors grows without end"
-sort -rc errors || die "errors: the newest comes first"
+sort -rcsk1,1 errors || die "errors: the newest comes first"
 
 # --- a session file that cannot be written, and a mount that is read-only --------------------
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "sessionfs/base/clock.h"
 #include "sessionfs/write/scratch.h"
 
 #include <errno.h>
@@ -263,12 +264,40 @@ static void listing(void **state)
 	assert_true(scratch_next(sc, DIR_A, 0, &name, &a));
 }
 
+/* What nobody takes away after it was closed, each once. */
+static void left(void **state)
+{
+	struct scratch *sc = *state;
+	CLEANUP_BUF struct buf name = BUF_INIT;
+	int64_t now = clock_ms(CLOCK_MONOTONIC), next = INT64_MAX;
+	struct scratch_attr a;
+	node_t dir;
+
+	uint64_t notes = made(sc, DIR_A, "notes"), gone = made(sc, DIR_A, "gone");
+	assert_int_equal(scratch_create(sc, DIR_A, span_of("link"), S_IFLNK | 0777, 7, 8, "x", &a), 0);
+	assert_int_equal(scratch_hold(sc, notes), 0);
+	assert_int_equal(scratch_hold(sc, gone), 0);
+	assert_false(scratch_left(sc, INT64_MAX, &next, &dir, &name));
+	assert_true(next == INT64_MAX);
+	scratch_drop(sc, notes);
+	scratch_drop(sc, gone);
+	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("gone")), 0);
+	assert_false(scratch_left(sc, now + SCRATCH_LEFT_MS - 1, &next, &dir, &name));
+	assert_true(next >= now + SCRATCH_LEFT_MS && next < INT64_MAX);
+	assert_int_equal(scratch_rename(sc, DIR_A, span_of("notes"), DIR_B, span_of("moved")), 0);
+	assert_true(scratch_left(sc, next, &next, &dir, &name));
+	assert_true(dir == DIR_B && span_is(buf_span(&name), "moved"));
+	scratch_hold(sc, notes);
+	scratch_drop(sc, notes);
+	assert_false(scratch_left(sc, INT64_MAX, &next, &dir, &name));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(names),   TEST(attributes), TEST(link_target), TEST(contents), TEST(limits),
-	    TEST(retired), TEST(unlinked),   TEST(renamed),     TEST(listing),  TEST(long_names),
+	    TEST(names),    TEST(attributes), TEST(link_target), TEST(contents),   TEST(limits), TEST(retired),
+	    TEST(unlinked), TEST(renamed),    TEST(listing),     TEST(long_names), TEST(left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,10 +42,12 @@ static void refused_once(void **state)
 	assert_reads(p, S "/leaf", "entries/i");
 	assert_has(p, S "/errors",
 	           "Z entries/a/label: not removed, since another removal was refused to this process (EPERM)");
-	/* Told once. */
+	/* Told once, behind the reason of the first. */
 	CLEANUP_BUF struct buf b = BUF_INIT;
+	assert_has(p, S "/errors", "Z session.jsonl: it cannot be removed (EPERM)");
 	assert_int_equal(tree_read(p->tree, node_at(p, S "/errors"), 0, 1 << 20, &b), 0);
-	assert_ptr_equal(memchr(b.p, '\n', b.n), b.p + b.n - 1);
+	const char *first = memchr(b.p, '\n', b.n);
+	assert_ptr_equal(memchr(first + 1, '\n', b.n - (size_t)(first + 1 - b.p)), b.p + b.n - 1);
 	/* Others may. */
 	assert_int_equal(take(p, A, "label"), 0);
 	assert_int_equal(take_too(p, S "/labels", "two"), 0);
