@@ -27,6 +27,7 @@ chmod 744 "$T/closed" # root's, or ours: its names can be listed, and nothing mo
 [ "$(id -u)" -ne 0 ] || fails 1 "sessionfs: $T/closed: Permission denied" "${nobody[@]}" "$program" -S "$T/closed" --ls /
 
 warning() { # SOURCE [OPTION...]: what it says besides
+	# shellcheck disable=SC2069 # what it prints is not of interest
 	timeout 20 "$program" -S "$@" 2>&1 >/dev/null || :
 }
 told="there are no sessions here"
