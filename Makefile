@@ -120,7 +120,7 @@ $(BUILD)/unit/test_crew: private linking += -Wl,--wrap=pthread_create
 $(BUILD)/unit/test_reach: private linking += -Wl,--wrap=syscall
 
 # What fails once, or again and again, in test_catalog_trouble, and after a write, in a listing or a thread in test_tree_trouble.
-trouble_calls := malloc calloc realloc reallocarray pread64 fgetxattr
+trouble_calls := malloc calloc realloc reallocarray pread64 fgetxattr inotify_add_watch syscall
 $(BUILD)/unit/test_catalog_trouble: private linking += $(trouble_calls:%=-Wl,--wrap=%)
 after_calls := commit_labels commit_leaf tree_lookup tree_getattr realloc session_label
 $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%)

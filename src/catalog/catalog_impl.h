@@ -255,10 +255,16 @@ void watch_failed(struct catalog *c, uint32_t dir, int err);
 void watch_linked(struct catalog *c, uint32_t file);
 /* Notes a change for catalog_wait. */
 void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names);
+/* Some change cannot be noted: catalog_wait reports all files. */
+void watch_lost(struct watching *w);
 /* Wakes catalog_wait. */
 void watch_wake(const struct watching *w);
 void watch_drop(struct catalog *c, uint32_t dir);        /* removes its watch */
 uint32_t watch_dir_of(const struct watching *w, int wd); /* NONE: no such watch */
+/* Has the names in the directory looked at again, or its names, headers and attributes, however fresh the last look is.
+ */
+void watch_look_into(struct catalog *c, uint32_t dir);
+void watch_forget(struct catalog *c, uint32_t dir);
 
 /* look.c */
 
@@ -323,10 +329,8 @@ void names_slots(struct catalog *c, uint32_t project); /* gives slots to the fil
 void names_sids(struct catalog *c);
 
 /* watch_events.c */
-void watch_drain(struct catalog *c); /* takes in the pending inotify events */
-/* Has the names in the directory, or everything, looked at again, however fresh the last look is. */
-void watch_look_into(struct catalog *c, uint32_t dir);
-void watch_look_at_all(struct catalog *c);
+void watch_drain(struct catalog *c);       /* takes in the pending inotify events */
+void watch_look_at_all(struct catalog *c); /* watch_forget for every directory */
 
 /* call.c */
 

@@ -334,10 +334,9 @@ void scan_touched(struct catalog *c, uint32_t file, int64_t now)
 		f->checked = 0;
 		if (f->state != FILE_GONE && rc == -ENOENT)
 			file_vanishes(c, f);
-		/* Only reading the directory can show what came or went. */
 		if (is_transient(rc)) {
-			c->dirs[f->dir].lacks = true;
-			c->dirs[f->dir].looked = c->refreshed_at = 0;
+			watch_forget(c, f->dir);
+			watch_note(c, file, NONE, true);
 		}
 		reached_release(c->reach, &in);
 		return;

@@ -54,6 +54,12 @@ void watch_wake(const struct watching *w)
 		return; /* the counter is full, so it wakes anyway */
 }
 
+void watch_lost(struct watching *w)
+{
+	w->lost = true;
+	watch_wake(w);
+}
+
 void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names)
 {
 	struct watching *w = &c->watching;
@@ -63,8 +69,7 @@ void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names)
 	if (w->lost)
 		return;
 	if (w->n >= CHANGES_MAX || !vec_grow(&w->changes, &w->room, w->n + 1, sizeof *w->changes)) {
-		w->lost = true;
-		watch_wake(w);
+		watch_lost(w);
 		return;
 	}
 	if (w->n == 0)
@@ -126,6 +131,23 @@ static void say_unwatched(struct catalog *c, uint32_t dir, int err)
 	c->watching.said = true;
 }
 
+void watch_look_into(struct catalog *c, uint32_t dir)
+{
+	c->dirs[dir].looked = 0;
+	c->dirs[dir].st = (struct stat){0};
+	c->refreshed_at = c->loaded_at = 0;
+}
+
+void watch_forget(struct catalog *c, uint32_t dir)
+{
+	struct dir *d = &c->dirs[dir];
+	watch_look_into(c, dir);
+	d->statted = d->headed = 0;
+	for (size_t i = 0; i < d->files.n; i++)
+		c->files[d->files.v[i]].checked = 0;
+	c->statted_at = c->newest_at = 0;
+}
+
 void watch_dir(struct catalog *c, uint32_t dir, int fd)
 {
 	struct watching *w = &c->watching;
@@ -145,7 +167,7 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd)
 	}
 	d->wd = wd;
 	d->unwatched = false;
-	d->st = (struct stat){0}; /* names read before the watch existed may have changed since */
+	watch_forget(c, dir); /* what was seen before the watch existed may have changed since */
 	set_told(c, dir, true, d->linked);
 }
 

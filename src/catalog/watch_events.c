@@ -8,23 +8,11 @@
 
 #define COMES_OR_GOES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 
-void watch_look_into(struct catalog *c, uint32_t dir)
-{
-	c->dirs[dir].looked = 0;
-	c->dirs[dir].st = (struct stat){0};
-	c->refreshed_at = c->loaded_at = 0;
-}
-
 /* Events were lost, or the caller wants everything looked at: nothing known so far counts. */
 void watch_look_at_all(struct catalog *c)
 {
-	for (uint32_t i = 0; i < c->dir_count; i++) {
-		watch_look_into(c, i);
-		c->dirs[i].statted = c->dirs[i].headed = 0;
-	}
-	for (uint32_t i = 0; i < c->file_count; i++)
-		c->files[i].checked = 0;
-	c->statted_at = c->newest_at = 0;
+	for (uint32_t i = 0; i < c->dir_count; i++)
+		watch_forget(c, i);
 }
 
 static void dir_event(struct catalog *c, const struct inotify_event *e)
@@ -40,18 +28,20 @@ static void dir_event(struct catalog *c, const struct inotify_event *e)
 
 static void file_event(struct catalog *c, uint32_t dir, const struct inotify_event *e, int64_t now)
 {
-	if (c->dirs[dir].looked == 0)
-		return; /* all names are about to be read */
 	uint32_t file = file_for(c, dir, e->name);
-	if (file != NONE)
+	if (file != NONE) {
 		scan_touched(c, file, now);
+	} else {
+		watch_lost(&c->watching);
+		watch_forget(c, dir);
+	}
 }
 
 static void take_event(struct catalog *c, const struct inotify_event *e, int64_t now)
 {
 	if (e->mask & IN_Q_OVERFLOW) {
 		log_debug("inotify: events were lost; looking at everything");
-		c->watching.lost = true;
+		watch_lost(&c->watching);
 		watch_look_at_all(c);
 		return;
 	}

@@ -10,6 +10,8 @@
 
 #include "catalog_fixture.h"
 
+#include <sys/inotify.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 
 /* ---- what fails: the linker puts these functions in place of the library's (see the Makefile) ---- */
@@ -76,6 +78,37 @@ WRAP_ALLOC(malloc, (size_t n), (n))
 WRAP_ALLOC(calloc, (size_t n, size_t size), (n, size))
 WRAP_ALLOC(realloc, (void *p, size_t n), (p, n))
 WRAP_ALLOC(reallocarray, (void *p, size_t n, size_t size), (p, n, size))
+
+/* So many calls from now on succeed, then one fails. */
+static struct nth {
+	unsigned nth;
+} no_watch, no_open;
+
+static bool is_refused(struct nth *n)
+{
+	errno = EMFILE;
+	return n->nth && --n->nth == 0;
+}
+
+int __real_inotify_add_watch(int fd, const char *path, uint32_t mask);
+int __wrap_inotify_add_watch(int fd, const char *path, uint32_t mask);
+int __wrap_inotify_add_watch(int fd, const char *path, uint32_t mask)
+{
+	return is_refused(&no_watch) ? -1 : __real_inotify_add_watch(fd, path, mask);
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+long __wrap_syscall(long number, ...)
+{
+	va_list ap;
+	va_start(ap, number);
+	long a[4];
+	for (size_t i = 0; i < 4; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	return number == SYS_openat2 && is_refused(&no_open) ? -1 : __real_syscall(number, a[0], a[1], a[2], a[3]);
+}
 
 static void let_be(void)
 {
@@ -290,13 +323,121 @@ static void an_acl_in_trouble_closes_nothing(void **state)
 	}
 }
 
+/* ---- what inotify tells ---- */
+
+static void open_watched(struct place *p)
+{
+	struct catalog_options o = {.budget = &p->budget, .watch = true, .fresh_ms = FRESH_MS};
+	p->budget = (struct budget)BUDGET_INIT(64 << 20);
+	put(p, "flat.jsonl", HEADER("flat", "/flat"));
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
+}
+
+static off_t size_of(struct place *p, uint32_t slot)
+{
+	struct slot_info info;
+	assert_int_equal(catalog_slot(p->c, slot, &info), 0);
+	return info.st.st_size;
+}
+
+static size_t notes_taken(struct place *p)
+{
+	struct catalog_change *changes = NULL;
+	ssize_t n = catalog_wait(p->c, 0, false, &changes);
+	free(changes);
+	assert_true(n >= 0);
+	return (size_t)n;
+}
+
+/* A directory could not be watched, and can be now: what was seen of it before is no older than what is told of holds,
+ * but nobody told of what has changed since. */
+static void what_was_seen_without_a_watch_is_looked_at_again(void **state)
+{
+	struct place *p = *state;
+	struct slot_info latest;
+	for (unsigned nth = 1; nth <= 2; nth++) {
+		const char *name = nth == 1 ? "flat.jsonl" : "a/one.jsonl";
+		no_watch.nth = nth;
+		if (nth == 1)
+			open_watched(p);
+		else
+			assert_int_equal(catalog_open(p->root,
+			                              &(struct catalog_options){
+							  .budget = &p->budget, .watch = true, .fresh_ms = FRESH_MS},
+			                              &p->c),
+			                 0);
+		uint64_t serial = catalog_serial(p->c);
+		assert_int_equal(no_watch.nth, 0);
+		assert_false(catalog_is_told(p->c));
+		assert_true(catalog_latest(p->c, NO_SLOT, &latest));
+		uint32_t slot = slot_of(p, nth == 1 ? "flat" : "a", nth == 1 ? "flat" : "one");
+		off_t size = size_of(p, slot);
+		append(p, name, ENTRY("e1"));
+		set_mtime(p, name, 4000000000);
+		wait_stale();
+		catalog_epoch(p->c);
+		assert_true(catalog_is_told(p->c));
+		assert_true(size_of(p, slot) > size);
+		assert_int_not_equal(catalog_serial(p->c), serial);
+		assert_true(catalog_latest(p->c, NO_SLOT, &latest));
+		assert_string_equal(latest.file, name);
+		set_mtime(p, name, 1000);
+		catalog_close(p->c);
+		p->c = NULL;
+	}
+}
+
+/* What is told of a file is taken in even when the names beside it are about to be read again. */
+static void a_change_beside_a_new_directory_is_taken_in(void **state)
+{
+	struct place *p = *state;
+	open_watched(p);
+	catalog_serial(p->c);
+	uint32_t slot = slot_of(p, "flat", "flat");
+	off_t size = size_of(p, slot);
+	notes_taken(p);
+	make_dir(p, "b");
+	append(p, "flat.jsonl", ENTRY("e1"));
+	assert_true(size_of(p, slot) > size);
+	assert_int_equal(notes_taken(p), 1);
+}
+
+/* The same when it cannot be looked at in that moment. */
+static void a_change_that_could_not_be_looked_at_is_not_forgotten(void **state)
+{
+	struct place *p = *state;
+	open_watched(p);
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t serial = catalog_serial(p->c);
+		assert_true(catalog_is_told(p->c));
+		notes_taken(p);
+		append(p, "a/one.jsonl", ENTRY("e1"));
+		no_open.nth = i == 0;
+		no_memory = i == 1;
+		catalog_is_told(p->c);
+		assert_int_equal(no_open.nth, 0);
+		assert_int_equal(no_memory, 0);
+		assert_int_not_equal(catalog_serial(p->c), serial);
+		assert_true(notes_taken(p) > 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(one_failure_makes_no_other_newest),    TEST(the_newest_in_trouble_is_no_other),
-	    TEST(an_older_one_in_trouble_is_no_matter), TEST(one_failure_changes_no_listing),
-	    TEST(what_a_listing_lacks_is_told),         TEST(a_parent_in_trouble_is_told),
-	    TEST(an_acl_in_trouble_closes_nothing),     TEST(no_name_is_missing_for_want_of_memory),
+	    TEST(one_failure_makes_no_other_newest),
+	    TEST(the_newest_in_trouble_is_no_other),
+	    TEST(an_older_one_in_trouble_is_no_matter),
+	    TEST(one_failure_changes_no_listing),
+	    TEST(what_a_listing_lacks_is_told),
+	    TEST(a_parent_in_trouble_is_told),
+	    TEST(an_acl_in_trouble_closes_nothing),
+	    TEST(no_name_is_missing_for_want_of_memory),
+	    TEST(what_was_seen_without_a_watch_is_looked_at_again),
+	    TEST(a_change_beside_a_new_directory_is_taken_in),
+	    TEST(a_change_that_could_not_be_looked_at_is_not_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "sessionfs/base/clock.h"
 #include "sessionfs/catalog/catalog.h"
 
 #include "catalog_fixture.h"
@@ -303,6 +304,30 @@ static void lost_changes_are_all_reported(void **state)
 	cleanup_free(&changes);
 }
 
+/* Whichever thread takes in that the kernel had no room for more events. */
+static void who_waits_is_woken_by_lost_changes(void **state)
+{
+	struct place *p = *state;
+	struct catalog_change *changes = NULL;
+	int most = 0;
+	FILE *f = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
+	assert_int_equal(f ? fscanf(f, "%d", &most) : 0, 1);
+	fclose(f);
+	if (most > 1 << 17)
+		skip();
+	assert_int_equal(entries(p, "a"), 1);
+	catalog_wait(p->c, 0, false, &changes);
+	cleanup_free(&changes);
+	for (int i = 0; i <= most; i++)
+		append(p, i % 2 ? "--w--/one" : "--w--/other", "x");
+	append(p, "--w--/a.jsonl", ENTRY("e2"));
+	assert_int_equal(entries(p, "a"), 2);
+	int64_t before = clock_ms(CLOCK_MONOTONIC);
+	assert_true(catalog_wait(p->c, 60000, false, &changes) >= 2);
+	free(changes);
+	assert_in_range(clock_ms(CLOCK_MONOTONIC) - before, 0, 59999);
+}
+
 /* The thread of main, which has the number of the process. */
 static bool is_main_asleep(void)
 {
@@ -360,6 +385,7 @@ int main(void)
 	    WATCHED(without_inotify_the_clock_decides),
 	    WATCHED(what_is_gone_is_reported_once),
 	    WATCHED(lost_changes_are_all_reported),
+	    WATCHED(who_waits_is_woken_by_lost_changes),
 	    WATCHED(waiting_ends_when_it_should),
 	    TEST(nobody_waits_without_a_watch),
 	};
