@@ -50,21 +50,28 @@ static int check_name(const struct reach_at *at, const struct store_id *id)
 	return now.st.st_dev == id->dev && now.st.st_ino == id->ino ? 0 : -ESTALE;
 }
 
+/* 0, -EAGAIN if somebody else holds the lock, or another negative errno. */
+static int try_lock(int fd)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	return errno == EINTR ? -EAGAIN : -errno;
+}
+
 /* Another program may hold the lock for ever, and a wait in flock(2) cannot be stopped: so try again and again. */
 static int lock_file(int fd)
 {
 	struct timespec pause = {.tv_nsec = 200 * 1000};
-	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return -errno;
-		int rc = stop_check();
-		if (rc < 0)
-			return rc;
+	int rc = try_lock(fd);
+	if (rc != -EAGAIN || (rc = stop_wait_begin()) < 0)
+		return rc;
+	while ((rc = try_lock(fd)) == -EAGAIN && (rc = stop_check()) == 0) {
 		nanosleep(&pause, NULL);
 		if (pause.tv_nsec < 10 * 1000 * 1000)
 			pause.tv_nsec *= 2;
 	}
-	return 0;
+	stop_wait_end();
+	return rc;
 }
 
 static int open_file(const struct reach_at *at, const struct store_id *id, int flags, struct reached *ret)
@@ -86,9 +93,11 @@ static int open_locked(const struct reach_at *at, const struct store_id *id, int
 	return rc < 0 ? rc : check_name(at, id);
 }
 
-/* The lock goes with the descriptor. */
+/* The lock goes first: a thread that can be left behind may close the descriptor, late or never. */
 static void close_locked(const struct reach_at *at, struct reached *file)
 {
+	if (file->fd >= 0)
+		flock(file->fd, LOCK_UN);
 	reached_release(at->reach, file);
 	lock_forget(LOCK_FILE);
 }

@@ -9,7 +9,8 @@
  * keeps them for the first thread that is done. Interrupted requests among those it answers at once. With -s, one
  * thread works and one reads.
  *
- * A thread that waits for another one (stop_wait_begin) does not count as working: one more is made in its place. */
+ * A thread that waits for another one or for another program (stop_wait_begin) does not count as working: one more is
+ * made in its place. */
 #include "fs_impl.h"
 #include "sessionfs/base/stop.h"
 
@@ -171,12 +172,9 @@ static bool is_asked(void *arg)
 	return asked && now_ns() - w->began > GRACE_NS;
 }
 
-/* With -s no thread is added for one that waits. */
 static bool waits(void *arg, bool begins)
 {
 	struct loop *l = ((struct worker *)arg)->loop;
-	if (l->cap == 2)
-		return true;
 	if (begins && atomic_fetch_add(&l->waiting, 1) < MOST_WAITING)
 		return true;
 	atomic_fetch_sub(&l->waiting, 1);

@@ -113,7 +113,7 @@ int __wrap_flock(int fd, int how)
 {
 	if (fails(FLOCK))
 		return -1;
-	if (plan.on && plan.before_flock) {
+	if (plan.on && plan.before_flock && how != LOCK_UN) {
 		plan.on = false;
 		plan.before_flock();
 		plan.on = true;

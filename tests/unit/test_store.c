@@ -8,6 +8,8 @@
 
 #include "store_fixture.h"
 
+#include <semaphore.h>
+
 /* ---- appending ---- */
 
 /* The lines asked for: "line ATTEMPT", or what a test says. */
@@ -472,6 +474,60 @@ static void every_call_of_append(void **state)
 	assert_int_equal(kinds, 8);
 }
 
+/* ---- a file on another disk, which a thread of the pool closes ---- */
+
+static sem_t gate;
+
+static void wait_at_gate(struct probe *p)
+{
+	(void)p;
+	sem_wait(&gate);
+}
+
+static void free_probe(struct probe *p)
+{
+	free(p);
+}
+
+static void occupy_all(unsigned attempt)
+{
+	struct probes *ps = reach_probes(place.at.reach);
+	(void)attempt;
+	for (int i = 0; i < PROBE_THREADS; i++) {
+		struct probe *p = calloc(1, sizeof *p);
+		*p = (struct probe){.run = wait_at_gate, .free = free_probe};
+		assert_int_equal(probe_start(ps, p), 0);
+		probe_put(ps, p);
+	}
+}
+
+/* While no thread comes to close it, the next one gets the lock all the same. */
+static void unlocks_what_stays_open(void **state)
+{
+	struct maker m = {.during = occupy_all};
+	struct stat here, there;
+	char target[] = "/dev/shm/sessionfs-store-XXXXXX";
+	CLEANUP_CLOSE int fd = mkstemp(target);
+
+	(void)state;
+	if (fd < 0 || stat(place.dir, &here) < 0 || fstat(fd, &there) < 0 || here.st_dev == there.st_dev) {
+		unlink(target);
+		skip();
+	}
+	assert_int_equal(symlink(target, place.path), 0);
+	place.id = (struct store_id){there.st_dev, there.st_ino};
+	assert_int_equal(reach_open(place.dir, &place.at.reach), 0);
+	place.at.path = "s.jsonl";
+	sem_init(&gate, 0, 0);
+	assert_int_equal(add(&m, false), 0);
+	assert_file_at(target, "line 0\n");
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	for (int i = 0; i < PROBE_THREADS; i++)
+		sem_post(&gate);
+	reach_close(place.at.reach);
+	unlink(target);
+}
+
 static void check(void **state)
 {
 	(void)state;
@@ -511,6 +567,7 @@ int main(void)
 	    TEST(cannot_take_back),
 	    TEST(not_on_the_disk),
 	    TEST(every_call_of_append),
+	    TEST(unlocks_what_stays_open),
 	    TEST(check),
 	};
 

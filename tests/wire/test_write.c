@@ -2,6 +2,7 @@
 #include "write_requests.h"
 
 #include <stdatomic.h>
+#include <sys/file.h>
 
 static int start(void **state, bool read_only)
 {
@@ -58,6 +59,38 @@ static void a_label_is_set_and_read_back(void **state)
 	assert_int_equal(sync_file(w, o), 0);
 	release(w, o);
 	assert_nothing_added(s);
+}
+
+/* Another program has the session file locked: who writes waits for it, and nobody else does, however few threads there
+ * are (here one). */
+static void a_lock_of_another_program_holds_up_nobody_else(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	char path[256];
+	static struct reply r;
+	snprintf(path, sizeof path, "%s/%s", w->source, FILE_ONE);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	uint64_t waiting[4];
+	for (size_t i = 0; i < 4; i++) {
+		struct opened o = must_make(w, ENTRY, "label");
+		assert_int_equal(put(w, o, 0, "late\n"), 0);
+		struct fuse_flush_in in = {.fh = o.fh};
+		waiting[i] = wire_send(w, FUSE_FLUSH, o.node, &in, sizeof in, NULL, 0);
+		assert_reads(w, LABELLED "/label", "counting\n");
+	}
+	assert_nothing_added(s);
+	assert_int_equal(flock(fd, LOCK_UN), 0);
+	for (size_t i = 0, seen = 0; i < 4; i++) {
+		uint64_t unique = wire_receive(w, &r);
+		assert_int_equal(r.error, 0);
+		for (size_t k = 0; k < 4; k++)
+			seen |= unique == waiting[k] ? (size_t)1 << k : 0;
+		assert_int_equal(__builtin_popcountll(seen), i + 1);
+	}
+	assert_added(s, 1, "\"label\":\"late\"}\n", NULL);
+	close(fd);
 }
 
 static void a_handle_can_be_written_again_after_a_commit(void **state)
@@ -729,6 +762,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_end_of_the_mount_commits_nothing),
 	    WIRED(a_label_is_set_and_read_back),
+	    WIRED(a_lock_of_another_program_holds_up_nobody_else),
 	    WIRED(a_handle_can_be_written_again_after_a_commit),
 	    WIRED(what_is_shown_already_adds_nothing),
 	    WIRED(attributes_are_taken_and_mean_nothing),

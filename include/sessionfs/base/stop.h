@@ -10,7 +10,7 @@
 
 struct stop {
 	bool (*is_asked)(void *arg);
-	/* Called when the thread begins or stops waiting for another thread. False: too many wait already. NULL: no
+	/* Called when the thread begins or stops waiting for somebody else. False: too many wait already. NULL: no
 	 * limit. */
 	bool (*waits)(void *arg, bool begins);
 	void *arg;
@@ -25,8 +25,9 @@ const struct stop *stop_get(void);
 /* 0, or -EINTR: the work is to end. Cheap enough for each line of a file. */
 int stop_check(void);
 
-/* Around a wait for another request, such as for the index that it builds: without this, waiting requests could use up
- * all threads. Returns 0, then call stop_wait_end after the wait; or -EAGAIN: too many wait. */
+/* Around a wait for another request, such as for the index that it builds, or for another program: without this,
+ * waiting requests could use up all threads. Returns 0, then call stop_wait_end after the wait; or -EAGAIN: too many
+ * wait. */
 int stop_wait_begin(void);
 void stop_wait_end(void);
 
