@@ -288,11 +288,11 @@ static int arrive(struct walk *w, struct reached *ret)
 
 /* ---- requests ---- */
 
-enum ask { ASK_STAT, ASK_FILE, ASK_DIR };
+enum ask { ASK_STAT, ASK_ROOM, ASK_FILE, ASK_DIR };
 
 static int fit(enum ask ask, mode_t mode)
 {
-	if (ask == ASK_STAT)
+	if (ask <= ASK_ROOM)
 		return 0;
 	if (ask == ASK_DIR)
 		return S_ISDIR(mode) ? 0 : -ENOTDIR;
@@ -339,7 +339,9 @@ static int walk_to(const struct reach *r, bool near, const char *path, enum ask 
 		rc = arrive(&w, ret);
 	if (rc == 0)
 		rc = fit(ask, ret->st.st_mode);
-	if (rc == 0 && ask != ASK_STAT)
+	if (rc == 0 && ask == ASK_ROOM && fstatvfs(w.last < 0 ? w.at : w.last, &ret->room) < 0)
+		rc = -errno;
+	if (rc == 0 && ask > ASK_ROOM)
 		rc = open_last(&w, ask, flags, ret);
 	return rc;
 }
@@ -445,7 +447,7 @@ static int ask_for(const struct reach_at *at, enum reach_how how, enum ask ask, 
 {
 	struct reached got = REACHED_INIT;
 	struct reach *r = at->reach;
-	bool place = wanted & REACH_PLACE, root = ask == ASK_DIR && *at->path == '\0';
+	bool place = wanted & REACH_PLACE, root = ask == ASK_ROOM || (ask == ASK_DIR && *at->path == '\0');
 	int flags = wanted & ~REACH_PLACE;
 	bool may_wait = how == REACH_WAIT || probe_is_here();
 	int rc = r && !root && !place ? open_plain(r, at->path, ask, flags, &got) : -EXDEV;
@@ -479,6 +481,15 @@ int reach_file(const struct reach_at *at, enum reach_how how, int flags, struct 
 int reach_dir(const struct reach_at *at, enum reach_how how, int flags, struct reached *ret)
 {
 	return ask_for(at, how, ASK_DIR, flags, ret);
+}
+
+int reach_room(struct reach *r, struct statvfs *ret)
+{
+	struct reached got = REACHED_INIT;
+	const struct reach_at source = {r, r->source};
+	int rc = ask_for(&source, REACH_WAIT, ASK_ROOM, 0, &got);
+	*ret = got.room;
+	return rc;
 }
 
 int reach_look(const struct reach *r, int dir, const char *name, struct stat *ret)

@@ -162,8 +162,13 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct statvfs source;
-	/* The mount stays when its source is gone: report a full disk of size 0. */
-	if (statvfs(catalog_source(fs_of(req)->catalog), &source) < 0)
+	int rc = reach_room(catalog_reach(fs_of(req)->catalog), &source);
+	if (rc == -EINTR) {
+		reply_error(req, rc);
+		return;
+	}
+	/* The mount stays when its source is gone or does not answer: report a full disk of size 0. */
+	if (rc < 0)
 		source = (struct statvfs){.f_bsize = 4096, .f_frsize = 4096};
 	struct statvfs st = {
 	    .f_bsize = source.f_bsize,

@@ -30,11 +30,13 @@ start() {
 	LD_PRELOAD=$T/slow.so mount_fs "$T/src" "$T/mnt" "$@"
 	pid=$(mount_pid "$T/mnt")
 }
-# However the test ends, nobody is left in the mount.
+# However the test ends, nobody is left in a mount.
 clean_first() {
 	local n
-	n=$(awk -v m="$T/mnt" '$5 == m { split($3, d, ":"); print d[2] }' /proc/self/mountinfo)
-	[ -z "$n" ] || echo 1 2>/dev/null >"/sys/fs/fuse/connections/$n/abort" || :
+	for n in $(awk -v t="$T/" 'index($5, t) == 1 { split($3, d, ":"); print d[2] }' /proc/self/mountinfo); do
+		echo 1 2>/dev/null >"/sys/fs/fuse/connections/$n/abort" || :
+	done
+	kill -KILL "${far:-}" 2>/dev/null || :
 }
 gone() { ! kill -0 "$1" 2>/dev/null; }
 is_held_up() { # PID: it is a cat that waits for something
@@ -119,3 +121,24 @@ kill -TERM "$pid"
 within 20 "SIGTERM while a read does not come back" gone "$pid"
 ! mountpoint -q "$T/mnt" || die "it is mounted still"
 wait 2>/dev/null || :
+
+# The source is on a server that stops: who asks for its room gets an answer, and the mount ends.
+SLOW_US=0
+for options in "" -s; do
+	mount_fs "$T/src" "$T/far"
+	far=$(mount_pid "$T/far")
+	mount_fs "$T/far/projects/p" "$T/mnt" ${options:+"$options"}
+	pid=$(mount_pid "$T/mnt")
+	[ "$(stat -f -c %b "$T/mnt")" -gt 0 ] || die "the room of the source's disk"
+	kill -STOP "$far"
+	for n in 1 2 3; do
+		stat -f "$T/mnt" >"$T/out" &
+		within 20 "the room where a server stopped, ${options:-by default}" gone $!
+	done
+	kill -TERM "$pid"
+	within 20 "SIGTERM while the server of the source stands, ${options:-by default}" gone "$pid"
+	kill -KILL "$far"
+	within 20 "the server" gone "$far"
+	wait 2>/dev/null || :
+	umount_fs "$T/far"
+done

@@ -18,6 +18,7 @@
 
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #define REACH_REFUSED "a link to somebody else's file"
 
@@ -53,9 +54,10 @@ struct reached {
 	int dir;                 /* with REACH_PLACE, O_PATH: the directory that it lies in, wherever links led */
 	char name[NAME_MAX + 1]; /* and its name there, which is no link */
 	struct stat st;
-	bool linked;  /* through a link, or on another file system: changes there cause no event */
-	bool foreign; /* its file system may wait for somebody else */
-	bool closed;  /* a link led through a directory whose mode does not let everybody through */
+	struct statvfs room; /* reach_room's */
+	bool linked;         /* through a link, or on another file system: changes there cause no event */
+	bool foreign;        /* its file system may wait for somebody else */
+	bool closed;         /* a link led through a directory whose mode does not let everybody through */
 };
 #define REACHED_INIT                                                                                                   \
 	{                                                                                                              \
@@ -76,6 +78,9 @@ int reach_file(const struct reach_at *at, enum reach_how how, int flags, struct 
 /* Opens a directory with O_RDONLY or O_PATH. -ENOTDIR if it is none. The source itself is looked up anew by its path;
  * from then on everything is reached from the directory found there. */
 int reach_dir(const struct reach_at *at, enum reach_how how, int flags, struct reached *ret);
+/* How much room there is where the source lies; it waits as REACH_WAIT does. -ENOENT or -ENOTDIR if the source is gone.
+ */
+int reach_room(struct reach *r, struct statvfs *ret);
 /* The attributes of a name in a directory that is not foreign, in one system call. -EXDEV as for REACH_NOW, and for a
  * link. */
 int reach_look(const struct reach *r, int dir, const char *name, struct stat *ret);
