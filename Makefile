@@ -195,10 +195,14 @@ check:
 	@scripts/check $(BUILD) $(ONLY)
 
 # Has every call to the system and every allocation fail once: without a mount all of them, mounted ALL of each kind
-# and error, which takes long.
-fault: $(BUILD)/sessionfs
+# and error, which takes long. What tests draw is drawn anew here; SEED=n says what.
+fault: SEED := $(or $(SEED),$(shell date +%s))
+fault:
 	@scripts/setup check
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs ALL=$(or $(ALL),1000) tests/e2e/faults.sh
+	@$(MAKE) --no-print-directory $(parallel) fast-targets
+	@SEED=$(SEED) SESSIONFS_TEST_SEED=$(SEED) scripts/check $(BUILD) unit/test_session_random unit/test_record unit/test_match \
+		unit/test_name e2e/search-words e2e/write-kill
+	@SESSIONFS=$(abspath $(BUILD))/sessionfs ALL=$(or $(ALL),1000) SEED=$(SEED) tests/e2e/faults.sh
 
 # Takes what is shown now for right: read the difference before committing it.
 golden: $(BUILD)/sessionfs $(golden_dump)

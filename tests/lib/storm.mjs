@@ -8,10 +8,13 @@ const [index, command, file, n, pace] = process.argv.slice(2);
 const { SessionManager } = await import(pathToFileURL(index));
 const session = SessionManager.open(file);
 
+let state = 1;
+const draw = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32; // the same each time
+
 if (command === "append") {
 	for (let k = 0; k < Number(n); k++) {
 		session.appendMessage({ role: "user", content: [{ type: "text", text: `message ${k}` }], timestamp: Date.now() });
-		if (Math.random() < 0.2) await sleep((Math.random() * Number(pace) * 1000) / 100);
+		if (draw() < 0.2) await sleep((draw() * Number(pace) * 1000) / 100);
 	}
 } else {
 	const texts = (entries) => entries.filter((e) => e.type === "message").map((e) => e.message.content[0].text);

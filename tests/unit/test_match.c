@@ -7,6 +7,7 @@
 
 #include "session_fixture.h"
 #include "find_fixture.h"
+#include "seed.h"
 
 #include <time.h>
 
@@ -420,11 +421,8 @@ static void check_words(const struct session *s)
 
 static void against_every_entry(void **state)
 {
-	const char *seed = getenv("SESSIONFS_TEST_SEED");
-
 	(void)state;
-	dice = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
-	print_message("SESSIONFS_TEST_SEED=%" PRIu64 "\n", dice);
+	dice = seed_of_run();
 	for (int file = 0; file < 20; file++) {
 		CLEANUP_BUF struct buf bytes = BUF_INIT;
 		struct fixture f;

@@ -7,8 +7,7 @@
 
 #include "failing_alloc.h"
 #include "sessionfs/base/name.h"
-
-#include <time.h>
+#include "seed.h"
 
 static void assert_span(const struct buf *b, struct span want)
 {
@@ -226,10 +225,9 @@ static void a_huge_text_costs_no_memory(void **state)
 
 static void random_bytes_round_trip(void **state)
 {
-	uint32_t seed = (uint32_t)time(NULL);
+	uint32_t seed = (uint32_t)seed_of_run();
 
 	(void)state;
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < 20000; round++) {
 		CLEANUP_BUF struct buf name = BUF_INIT, back = BUF_INIT;
 		char text[84];

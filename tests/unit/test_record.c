@@ -4,11 +4,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "seed.h"
 #include "sessionfs/session/format.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
 struct calls {
 	size_t n;
@@ -294,10 +294,9 @@ static void both_ways_to_read_a_head_agree(void **state)
 {
 	static const char bytes[] = "\"\\{}[]:, 0123456789.eE-ntfu\x01\t\r\xff"
 				    "abc";
-	uint64_t seed = (uint64_t)time(NULL);
+	uint64_t seed = seed_of_run();
 
 	(void)state;
-	print_message("seed %llu\n", (unsigned long long)seed);
 	for (unsigned round = 0; round < 40000; round++) {
 		CLEANUP_BUF struct buf line = BUF_INIT;
 		buf_adds(&line, usual_lines[round % (sizeof usual_lines / sizeof *usual_lines)]);

@@ -9,8 +9,7 @@
 #include <cmocka.h>
 
 #include "session_fixture.h"
-
-#include <time.h>
+#include "seed.h"
 
 enum { ENTRIES = 64, ROUNDS = 400 };
 
@@ -26,15 +25,6 @@ static unsigned roll(struct dice *d, unsigned sides)
 {
 	d->state = d->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return (unsigned)(d->state >> 33) % sides;
-}
-
-static uint64_t seed_of_run(void)
-{
-	const char *text = getenv("SESSIONFS_TEST_SEED");
-	uint64_t seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
-
-	print_message("SESSIONFS_TEST_SEED=%" PRIu64 "\n", seed);
-	return seed;
 }
 
 /* ---- the model ---- */

@@ -1,0 +1,16 @@
+/* What a test draws is the same each time; SESSIONFS_TEST_SEED=n draws something else. */
+#ifndef SEED_H
+#define SEED_H
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static inline uint64_t seed_of_run(void)
+{
+	const char *text = getenv("SESSIONFS_TEST_SEED");
+	uint64_t seed = text ? strtoull(text, NULL, 0) : 1;
+	print_message("SESSIONFS_TEST_SEED=%" PRIu64 "\n", seed);
+	return seed;
+}
+
+#endif
