@@ -33,9 +33,9 @@ start() {
 # However the test ends, nobody is left in a mount.
 clean_first() {
 	local n
-	for n in $(awk -v t="$T/" 'index($5, t) == 1 { split($3, d, ":"); print d[2] }' /proc/self/mountinfo); do
+	while read -r n; do
 		echo 1 2>/dev/null >"/sys/fs/fuse/connections/$n/abort" || :
-	done
+	done < <(awk -v t="$T/" 'index($5, t) == 1 { split($3, d, ":"); print d[2] }' /proc/self/mountinfo)
 	kill -KILL "${far:-}" 2>/dev/null || :
 }
 gone() { ! kill -0 "$1" 2>/dev/null; }
