@@ -22,10 +22,9 @@ find "$T/mnt" >/dev/null # everything is in the kernel's caches
 cat "$s/transcript.md" >/dev/null
 
 # An appended entry, in every place where it shows; readers that wait get it and nothing else.
-size=$(stat -c %s "$s/session.jsonl")
+size=$(stat -c %s "$s/session.jsonl") shown=$(stat -c %s "$s/transcript.md")
 tail -c +$((size + 1)) -f --pid=$$ "$s/session.jsonl" >"$T/tail.jsonl" &
-tail -n 0 -f --pid=$$ "$s/transcript.md" >"$T/tail.md" &
-sleep 0.3
+tail -c +$((shown + 1)) -f --pid=$$ "$s/transcript.md" >"$T/tail.md" &
 line 99990001 33ccdcfd "one more question" >>"$file"
 within $LIMIT "ls entries" eval "ls '$s/entries' | grep 99990001 >/dev/null"
 within $LIMIT "stat of the entry" test -f "$s/entries/99990001/text.md"

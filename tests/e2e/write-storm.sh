@@ -27,20 +27,29 @@ mount_fs "$T/src" "$T/mnt"
 s=$T/mnt/projects/storm/storm
 mapfile -t ids < <(python3 "$storm.py" ids 0)
 
+mkdir "$T/steps"
+touch "$T"/steps/{0,1,2,3,pi}
 by_echo() {
-	local k
-	for ((k = 0; k < labels; k++)); do echo "0-$k" >"$s/entries/${ids[k % 50]}/label" || exit 1; done
+	local k steps=0
+	for ((k = 0; k < labels; k++)); do
+		echo "0-$k" >"$s/entries/${ids[k % 50]}/label" || exit 1
+		(((k + 1) % (labels / 200) == 0)) || continue
+		printf . >>"$T/steps/0"
+		steps=$((steps + 1))
+		until [ "$(stat -c %s "$T"/steps/* | sort -n | head -n 1)" -ge $((steps - 1)) ]; do sleep 0.001; done
+	done
 }
 running=()
+clean_first() { kill "${running[@]}" 2>/dev/null; } # who waits for one that failed
 by_echo &
 running+=($!)
 for writer in 1 2 3; do
-	python3 "$storm.py" write $writer "$s" $labels &
+	python3 "$storm.py" write $writer "$s" $labels "$T/steps" &
 	running+=($!)
 done
-pi append "$file" $messages $pace &
+pi append "$file" $messages $pace "$T/steps" &
 running+=($!)
-for p in "${running[@]}"; do wait "$p" || die "a writer ended with $?"; done
+for _ in "${running[@]}"; do wait -n || die "a writer ended with $?"; done
 
 python3 "$storm.py" judge "$file" "$s" $labels $messages || exit $?
 pi judge "$file" $messages || exit 1

@@ -144,7 +144,7 @@ mount_told() { # SOURCE DIRECTORY [OPTION...]
 }
 umount_fs() {
 	local dir=$1 n
-	for n in 1 2 3 4 5 6 7 8 9 10; do
+	for n in {1..100}; do
 		if [ "$(id -u)" -eq 0 ]; then umount "$dir" 2>/dev/null && return; else fusermount3 -q -u "$dir" 2>/dev/null && return; fi
 		sleep 0.1
 	done

@@ -3,9 +3,12 @@
 
 storm.py make FILE                     a session of 200 messages with the ids that `ids` prints
 storm.py ids WRITER                    the ids that writer 0 to 3 sets labels on
-storm.py write WRITER SESSION N        N labels through the mount, each with a text that no other has
-storm.py append FILE N PACE            N messages as pi appends them: its leaf in memory, one write a line
+storm.py write WRITER SESSION N STEPS  N labels through the mount, each with a text that no other has
+storm.py append FILE N PACE STEPS      N messages as pi appends them: its leaf in memory, one write a line
 storm.py judge FILE SESSION N M        what N labels of each writer and M messages must have left
+
+STEPS is a directory with an empty file for each of those that write. Each goes in 200 steps and adds a byte to its file
+after each one; then it waits for those that are more than one step behind. So they meet, however busy the machine is.
 
 The text of a label is WRITER-NUMBER, that of an appended message "message NUMBER".
 """
@@ -16,6 +19,7 @@ import sys
 import time
 
 WRITERS, EACH = 4, 50
+STEPS = 200
 KINDS = ["echo", "python", "rename", "links"]  # 0 is a shell, see write-storm.sh
 
 
@@ -46,6 +50,18 @@ def message(own, parent, text, role="user"):
     }
 
 
+def step(steps, own, k, n):
+    """The k-th of n things is done."""
+    if (k + 1) % (n // STEPS):
+        return
+    with open(f"{steps}/{own}", "ab") as f:
+        f.write(b".")
+    done, end = os.stat(f"{steps}/{own}").st_size, time.monotonic() + 120
+    while min(f.stat().st_size for f in os.scandir(steps)) < done - 1:
+        check(time.monotonic() < end, f"{own} waits for the others after {k + 1} of {n}")
+        time.sleep(0.001)
+
+
 def make(file):
     lines = [{"type": "session", "version": 3, "id": "storm", "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/storm"}]
     for i in range(WRITERS * EACH):
@@ -55,7 +71,7 @@ def make(file):
         f.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
 
 
-def write(writer, session, n):
+def write(writer, session, n, steps):
     own, last = ids(writer), {}
     for k in range(n):
         i, text = own[k % EACH], f"{writer}-{k}"
@@ -73,9 +89,10 @@ def write(writer, session, n):
         else:
             os.symlink(f"../entries/{i}", f"{session}/labels/{text}")
         last[i] = text
+        step(steps, writer, k, n)
 
 
-def append(file, n, pace):
+def append(file, n, pace, steps):
     leaf = entry_id(WRITERS * EACH - 1)
     rng = random.Random(pace)
     for k in range(n):
@@ -87,6 +104,7 @@ def append(file, n, pace):
         leaf = own
         if rng.random() < 0.2:
             time.sleep(rng.random() * pace / 100)
+        step(steps, "pi", k, n)
 
 
 def read_lines(file):
@@ -202,8 +220,8 @@ if __name__ == "__main__":
     elif command == "ids":
         print("\n".join(ids(int(args[0]))))
     elif command == "write":
-        write(int(args[0]), args[1], int(args[2]))
+        write(int(args[0]), args[1], int(args[2]), args[3])
     elif command == "append":
-        append(args[0], int(args[1]), float(args[2]))
+        append(args[0], int(args[1]), float(args[2]), args[3])
     else:
         judge(args[0], args[1], int(args[2]), int(args[3]))

@@ -9,7 +9,7 @@ WRITE_PY=$ROOT/tests/lib/write.py
 write_mount() {
 	need python3
 	[ -d "$T/src" ] || samples "$T/src"
-	mount_fs "$T/src" "$T/mnt"
+	"${MOUNT:-mount_fs}" "$T/src" "$T/mnt"
 	file=$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl
 	s=$T/mnt/$FORECAST
 	cp "$file" "$T/kept"
@@ -35,11 +35,11 @@ shown() {
 # The same of what is done when the kernel releases the file, a moment after close(2) returned.
 soon_wrote() { # WHAT [RECORD...]
 	local n
-	for n in 1 2 3 4 5 6 7 8 9 10; do
+	for n in {1..100}; do
 		(wrote "$@") 2>/dev/null && break
 		sleep 0.1
 	done
-	[ "$n" -lt 10 ] || wrote "$@"
+	[ "$n" -lt 100 ] || wrote "$@"
 }
 
 # A command that must succeed and have nothing to say.
