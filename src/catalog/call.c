@@ -79,14 +79,19 @@ static void say(struct catalog *c, const char *path, int err, const struct look 
 
 void call_says(struct catalog *c)
 {
+	struct dir *root = &c->dirs[0];
+	int err = root->trouble;
 	c->said = false;
-	for (size_t i = 0; i < c->dir_count && (i == 0 || !c->dirs[0].trouble); i++)
-		say(c, i ? c->dirs[i].name : c->source, c->dirs[i].trouble, c->dirs[i].look, &c->dirs[i].said);
 	for (size_t i = 0; i < c->file_count; i++) {
 		struct file *f = &c->files[i];
-		if (!c->dirs[0].trouble && !c->dirs[f->dir].trouble)
+		if (f->trouble == -ETIMEDOUT && root->foreign)
+			err = err || (f->look && !f->look->late) ? err : f->trouble;
+		else if (!root->trouble && !c->dirs[f->dir].trouble)
 			say(c, f->path, f->trouble, f->look, &f->said);
 	}
+	say(c, c->source, err, root->look, &root->said);
+	for (size_t i = 1; i < c->dir_count && !err; i++)
+		say(c, c->dirs[i].name, c->dirs[i].trouble, c->dirs[i].look, &c->dirs[i].said);
 }
 
 bool call_round(struct catalog *c, struct call *call)

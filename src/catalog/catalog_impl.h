@@ -89,6 +89,7 @@ struct dir {
 	uint64_t tried;    /* as in a file */
 	struct look *look; /* on its way; NULL: none */
 	int wd;            /* its inotify watch; 0: none */
+	bool foreign;      /* as of a file; if the source is, its server is that of all */
 	bool told;         /* its changes are reported: it has a watch, or it is gone and the source has one */
 	bool linked;       /* has linked files */
 	bool came;         /* appeared after the first scan of the source */

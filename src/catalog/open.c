@@ -434,7 +434,9 @@ void catalog_unread(struct catalog *c, uint32_t slot, int err)
 {
 	LOCKED(&c->lock);
 	struct slot *s = &c->slots[slot];
-	if (!s->said && s->file != NONE)
-		log_warning("%s: %s", c->files[s->file].path, strerror(-err));
-	s->said = true;
+	bool of_source = err == -ETIMEDOUT && c->dirs[0].foreign;
+	bool *said = of_source ? &c->dirs[0].said : &s->said;
+	if (!*said && s->file != NONE)
+		log_warning("%s: %s", of_source ? c->source : c->files[s->file].path, strerror(-err));
+	*said = c->said = true;
 }

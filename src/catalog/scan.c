@@ -655,6 +655,7 @@ static int dir_look_elsewhere(struct catalog *c, uint32_t dir)
 {
 	struct dir *d = &c->dirs[dir];
 	watch_failed(c, dir, -EXDEV);
+	d->foreign = true;
 	struct look *l = look_elsewhere(c, &d->look, d->name, true);
 	if (!l)
 		return -ETIMEDOUT;
