@@ -2,10 +2,12 @@
  * Where messages go is the only state that belongs to the whole process. It is set
  * before there are threads, and only read afterwards. */
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/space.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <syslog.h>
 
 static enum log_level threshold = LOG_LEVEL_WARNING;
@@ -41,9 +43,7 @@ __attribute__((format(printf, 2, 0))) static void log_message(enum log_level lev
 	if (level > threshold)
 		return;
 	vsnprintf(text, sizeof text, fmt, ap);
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
+	text[space_flatten(text, strlen(text), '?')] = '\0';
 	if (to_syslog)
 		syslog(priority_of(level), "%s", text);
 	else

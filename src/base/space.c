@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* The bytes of JavaScript's white space beyond ASCII: U+00A0, U+1680, U+2000 to U+200A, U+2028, U+2029, U+202F, U+205F,
  * U+3000, U+FEFF. All but the first have three. */
@@ -45,4 +46,26 @@ struct span space_trim(struct span s)
 	for (size_t n; (n = space_last(s)) > 0;)
 		s.n -= n;
 	return s;
+}
+
+size_t space_control(struct span s)
+{
+	const unsigned char *p = (const unsigned char *)s.p;
+
+	if (s.n && (p[0] < 0x20 || p[0] == 0x7f))
+		return 1;
+	if (s.n > 1 && p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+		return 2;
+	return s.n > 2 && memcmp(p, "\xe2\x80", 2) == 0 && (p[2] == 0xa8 || p[2] == 0xa9) ? 3 : 0;
+}
+
+size_t space_flatten(char *p, size_t n, char instead)
+{
+	char *to = p;
+
+	for (size_t i = 0, step; i < n; i += step ? step : 1) {
+		step = p[i] >= ' ' && p[i] < 0x7f ? 0 : space_control((struct span){p + i, n - i});
+		*to++ = step ? instead : p[i];
+	}
+	return (size_t)(to - p);
 }

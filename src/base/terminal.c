@@ -1,4 +1,5 @@
 #include "sessionfs/base/terminal.h"
+#include "sessionfs/base/space.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,14 +13,10 @@ bool terminal_has_colours(int fd)
 void terminal_make_harmless(struct buf *out, size_t start)
 {
 	size_t end = start;
-	for (size_t i = start; i < out->n; i++) {
-		unsigned char c = (unsigned char)out->p[i];
-		/* In UTF-8 the second half of the control characters are these two bytes. */
-		bool is_second =
-		    c == 0xc2 && i + 1 < out->n && (unsigned char)out->p[i + 1] < 0xa0 && (out->p[i + 1] & 0x80);
-		bool is_control = (c < ' ' && c != '\t') || c == 0x7f || is_second;
-		out->p[end++] = is_control ? '?' : out->p[i];
-		i += is_second;
+	for (size_t i = start; i < out->n;) {
+		size_t n = out->p[i] == '\t' ? 0 : space_control((struct span){out->p + i, out->n - i});
+		out->p[end++] = n ? '?' : out->p[i];
+		i += n ? n : 1;
 	}
 	out->n = end;
 }

@@ -5,6 +5,7 @@
 #include "sessionfs/catalog/catalog.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/fault.h"
+#include "sessionfs/base/space.h"
 #include "sessionfs/base/utf8.h"
 
 #include "sessionfs/catalog/header.h"
@@ -47,16 +48,14 @@ static void add_hex(struct buf *out, const char *p, size_t n)
 		buf_addf(out, "\\x%02X", (unsigned char)p[i]);
 }
 
-/* Appends text on one line: control characters (C1 too), ill-formed bytes and, with `backslash`, backslashes become
- * \xNN. */
+/* Appends text on one line: control characters, ill-formed bytes and, with `backslash`, backslashes become \xNN. */
 static void add_plain(struct buf *out, struct span s, bool backslash)
 {
 	for (size_t i = 0; i < s.n;) {
-		unsigned char c = (unsigned char)s.p[i];
 		int n = utf8_next(s.p + i, s.n - i);
 		size_t bytes = (size_t)(n > 0 ? n : -n);
-		bool control = c < 0x20 || c == 0x7f || (n == 2 && c == 0xc2 && (unsigned char)s.p[i + 1] < 0xa0);
-		if (n < 0 || control || (c == '\\' && backslash))
+		bool control = space_control((struct span){s.p + i, s.n - i}) > 0;
+		if (n < 0 || control || (s.p[i] == '\\' && backslash))
 			add_hex(out, s.p + i, bytes);
 		else
 			buf_add(out, s.p + i, bytes);

@@ -25,7 +25,9 @@ static const struct {
 static void add_text_cell(struct span text, struct buf *out)
 {
 	buf_adds(out, "<td>");
+	size_t start = out->n;
 	html_text(text, out);
+	text_one_line(out, start);
 	buf_adds(out, "</td>");
 }
 

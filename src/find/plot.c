@@ -219,9 +219,7 @@ static void add_name(struct span name, size_t characters, struct buf *out)
 	struct span first = utf8_first(name, characters);
 
 	buf_addspan(&text, first);
-	for (size_t i = 0; i < text.n; i++)
-		if ((unsigned char)text.p[i] < 0x20 || text.p[i] == 0x7f)
-			text.p[i] = ' ';
+	text_one_line(&text, 0);
 	for (size_t i = 0; i + 2 < text.n; i++)
 		if (memcmp(text.p + i, "\xef\xbf", 2) == 0 && (unsigned char)text.p[i + 2] >= 0xbe)
 			text.p[i + 2] = '\xbd';

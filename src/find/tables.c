@@ -10,19 +10,12 @@
 #define SESSIONS_HEADING "id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\ttitle\n"
 #define USAGE_HEADING "day\tproject\tmodel\tmessages\tinput\toutput\tcacheRead\tcacheWrite\ttokens\tcost\n"
 
-/* A text as a cell. */
-static void add_cell(struct span text, struct buf *out)
+/* What a session says may hold any character; a name leads to its file as it stands. */
+static void add_said(struct span text, struct buf *out)
 {
-	size_t done = 0;
-	for (size_t i = 0; i < text.n; i++) {
-		char c = text.p[i];
-		if (c != '\t' && c != '\n' && c != '\\')
-			continue;
-		buf_add(out, text.p + done, i - done);
-		buf_adds(out, c == '\t' ? "\\t" : c == '\n' ? "\\n" : "\\\\");
-		done = i + 1;
-	}
-	buf_add(out, text.p + done, text.n - done);
+	size_t start = out->n;
+	text_cell(text, out);
+	text_one_line(out, start);
 }
 
 static void add_cost(double cost, struct buf *out)
@@ -35,11 +28,11 @@ static void add_cost(double cost, struct buf *out)
 static void add_session(const struct fact *f, struct buf *out)
 {
 	const struct session_facts *of = f->of;
-	add_cell(of->id, out);
+	add_said(of->id, out);
 	buf_addc(out, '\t');
-	add_cell(span_of(f->project), out);
+	text_cell(span_of(f->project), out);
 	buf_addc(out, '\t');
-	add_cell(span_of(f->stem), out);
+	text_cell(span_of(f->stem), out);
 	buf_addc(out, '\t');
 	number_add_time(of->created, out);
 	buf_addc(out, '\t');
@@ -51,9 +44,9 @@ static void add_session(const struct fact *f, struct buf *out)
 	if (of->has_usage)
 		add_cost(of->usage.cost, out);
 	buf_addc(out, '\t');
-	add_cell(of->model, out);
+	add_said(of->model, out);
 	buf_addc(out, '\t');
-	add_cell(of->title, out);
+	add_said(of->title, out);
 	buf_addc(out, '\n');
 }
 
@@ -95,9 +88,9 @@ static void add_key(const struct fact *f, const struct fact_use *use, struct buf
 	date_name(use->date, day);
 	buf_adds(out, day);
 	buf_addc(out, '\t');
-	add_cell(span_of(f->project), out);
+	text_cell(span_of(f->project), out);
 	buf_addc(out, '\t');
-	add_cell(use->model, out);
+	add_said(use->model, out);
 }
 
 static int sum_session(const struct fact *f, struct buf *key, struct tally *rows)

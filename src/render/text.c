@@ -39,9 +39,25 @@ void text_make_clean(struct buf *out, size_t start)
 
 void text_one_line(struct buf *out, size_t start)
 {
-	for (size_t i = start; i < out->n; i++)
-		if ((unsigned char)out->p[i] < 0x20 || out->p[i] == 0x7f)
-			out->p[i] = ' ';
+	if (out->n > start)
+		out->n = start + space_flatten(out->p + start, out->n - start, ' ');
+}
+
+void text_cell(struct span text, struct buf *out)
+{
+	static const char odd[] = {'\t', '\n', '\0', '\\'}, shown[] = {'t', 'n', '0', '\\'};
+	size_t done = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		const char *at = memchr(odd, text.p[i], sizeof odd);
+		if (!at)
+			continue;
+		buf_add(out, text.p + done, i - done);
+		buf_addc(out, '\\');
+		buf_addc(out, shown[at - odd]);
+		done = i + 1;
+	}
+	buf_add(out, text.p + done, text.n - done);
 }
 
 void text_trim(struct buf *out, size_t start)

@@ -2,7 +2,7 @@
 #ifndef SESSIONFS_RENDER_TEXT_H
 #define SESSIONFS_RENDER_TEXT_H
 
-#include "sessionfs/session/session.h"
+#include "sessionfs/render/render.h"
 
 /* Appends exact bytes (as session_label gives them) as valid UTF-8 without NUL, as JSON_CLEAN would have it. */
 void text_clean(struct span exact, struct buf *out);
@@ -10,8 +10,6 @@ void text_clean(struct span exact, struct buf *out);
 /* From `start` on: what is not well-formed UTF-8 becomes U+FFFD. */
 void text_make_clean(struct buf *out, size_t start);
 
-/* From `start` on: each control character becomes a space. */
-void text_one_line(struct buf *out, size_t start);
 /* From `start` on: white space at both ends goes, by the rules of JavaScript's trim(). */
 void text_trim(struct buf *out, size_t start);
 /* From `start` on: cut to so many UTF-16 units, between characters. True if something was cut. */

@@ -90,7 +90,7 @@ static void one_line_for_each_problem(void **state)
 	make_dir(*state, "b/dir.jsonl");
 	put(*state, "a.jsonl", "garbage\n" USER("a", "null"));
 	put(*state, "b/empty.jsonl", "");
-	put(*state, "b/new\nline\\\xff\x7f\xc2\x85\xc3\xa9.jsonl", "\n\n{}\n");
+	put(*state, "b/new\nline\\\xff\x7f\xc2\x85\u2028\xc3\xa9.jsonl", "\n\n{}\n");
 	put(*state, "b/torn.jsonl", HEADER "not json\n" USER("a", "null") USER("b", "\"nobody\"") "{\"type\":\"mess");
 	snprintf(path, sizeof path, "%s/b/fifo.jsonl", (char *)*state);
 	assert_int_equal(mkfifo(path, 0644), 0);
@@ -101,7 +101,8 @@ static void one_line_for_each_problem(void **state)
 	    "b/dir.jsonl:1: is a directory",
 	    "b/empty.jsonl:1: empty file",
 	    "b/fifo.jsonl:1: not a regular file",
-	    "b/new\\x0Aline\\x5C\\xFF\\x7F\\xC2\\x85\xc3\xa9.jsonl:3: no session header: the first entry is something "
+	    "b/new\\x0Aline\\x5C\\xFF\\x7F\\xC2\\x85\\xE2\\x80\\xA8\xc3\xa9.jsonl:3: no session header: the first "
+	    "entry is something "
 	    "else",
 	    "b/torn.jsonl:2: ",
 	    "b/torn.jsonl:4: ",

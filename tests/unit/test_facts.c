@@ -336,6 +336,33 @@ static void equal_names_are_numbered(void **state)
 	facts_close(f);
 }
 
+/* But for TAB, newline and backslash a control character is a space, whoever said it. */
+static void cells_are_on_one_line(void **state)
+{
+#define ODD "\\t\\n\\\\\\r\\u0000\\u001b\\u0007\\u007f\\u0085\\u2028."
+	struct place *p = *state;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	make_dir(p, "a");
+	put(p, "a/s.jsonl",
+	    "{\"type\":\"session\",\"version\":3,\"id\":\"i" ODD "\",\"timestamp\":\"2026-01-01T10:00:00.000Z\"}\n"
+	    "{\"type\":\"message\",\"id\":\"1\",\"parentId\":null,\"timestamp\":\"2026-01-01T10:00:00.000Z\","
+	    "\"message\":{\"role\":\"assistant\",\"provider\":\"p" ODD "\",\"model\":\"m" ODD
+	    "\",\"content\":\"t\\u0085t\\\\\",\"usage\":{\"input\":1}}}\n");
+	open_place(p);
+	struct facts *f = open_facts(p);
+	const struct fact_list *list = all(f);
+	assert_int_equal(table_sessions(list, &out), 0);
+	const char *row = strchr(buf_cstr(&out), '\n') + 1;
+#define SHOWN "\\t\\n\\\\ \u2400     ."
+	assert_memory_equal(row, "i" SHOWN "\ta\ts\t", strlen("i" SHOWN "\ta\ts\t"));
+	assert_non_null(strstr(row, "\tp" SHOWN "/m" SHOWN "\tt t\\\\\n"));
+	buf_reset(&out);
+	assert_int_equal(table_usage(list, &out), 0);
+	assert_non_null(strstr(buf_cstr(&out), "\ta\tp" SHOWN "/m" SHOWN "\t1\t"));
+	facts_release(list);
+	facts_close(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +370,7 @@ int main(void)
 	    TEST(what_cannot_be_read_is_missed), TEST(an_interrupt_keeps_what_was_read),
 	    TEST(gives_way_to_others),           cmocka_unit_test(days_have_names),
 	    TEST(equal_names_are_numbered),      TEST(what_is_always_replaced_is_left_out),
+	    TEST(cells_are_on_one_line),
 	};
 	setenv("TZ", "UTC", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

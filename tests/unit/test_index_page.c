@@ -86,11 +86,22 @@ static void rows_stand_in_groups(void **state)
 	}
 }
 
+static void cells_are_on_one_line(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct session_facts of = with_cost(1);
+
+	(void)state;
+	of.model = SPAN_LIT("a\x1b<\xc2\x85\u2028b");
+	assert_non_null(strstr(page(&of, 1, &out), "<td>a &lt;  b</td>"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(odd_costs_are_harmless),
 	    cmocka_unit_test(rows_stand_in_groups),
+	    cmocka_unit_test(cells_are_on_one_line),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,9 +82,9 @@ static void a_message_stays_one_line(void **state)
 	(void)state;
 	log_setup(LOG_LEVEL_ERROR, false);
 	capture_begin(&c);
-	log_error("x\ny\x1b[31m: \x7f na\xc3\xafve");
+	log_error("x\ny\x1b[31m: \x7f\xc2\x85\xc2\x9b\u2028 na\xc3\xafve");
 	capture_end(&c, text, sizeof text);
-	assert_string_equal(text, "sessionfs: x?y?[31m: ? na\xc3\xafve\n");
+	assert_string_equal(text, "sessionfs: x?y?[31m: ???? na\xc3\xafve\n");
 }
 
 static void a_long_message_is_cut(void **state)

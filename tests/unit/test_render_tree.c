@@ -385,8 +385,8 @@ static void nothing_said_is_a_command_to_the_terminal(void **state)
 		AT("l", "\"b\"", "03",
 	           "\"type\":\"label\",\"targetId\":\"b\",\"label\":\"\\u001b]0;"
 	           "x\\u0007\\u0080\\u009f\\u00a0\\u007f\"");
-	assert_coloured(lines, ID("a?2J   ") HERE USER_SAYS "[2J?2J?0;x\n" /**/
-	                ID("b       ") HERE LABEL(" ]0;x ??\u00a0 ") DIM("[?31m ]") LEAF);
+	assert_coloured(lines, ID("a?2J   ") HERE USER_SAYS "[2J 2J 0;x\n" /**/
+	                ID("b       ") HERE LABEL(" ]0;x   \u00a0 ") DIM("[ 31m ]") LEAF);
 }
 
 int main(void)

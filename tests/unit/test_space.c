@@ -6,6 +6,8 @@
 
 #include "sessionfs/base/space.h"
 
+#include <string.h>
+
 static void assert_span(struct span s, const char *text)
 {
 	if (!span_is(s, text))
@@ -44,8 +46,28 @@ static void test_first(void **state)
 	assert_int_equal(space_first((struct span){NULL, 0}), 0);
 }
 
+static void assert_flat(struct span text, const char *want)
+{
+	char copy[64];
+
+	memcpy(copy, text.p, text.n);
+	assert_span((struct span){copy, space_flatten(copy, text.n, '_')}, want);
+}
+
+static void controls_are_replaced(void **state)
+{
+	(void)state;
+	assert_flat(SPAN_LIT("\0\t\n\x1f \x7f"), "____ _");
+	assert_flat(SPAN_LIT("\xc2\x80x\xc2\x9f\xc2\xa0"), "_x_\xc2\xa0");
+	assert_flat(SPAN_LIT("\u2027\u2028\u2029\u202a"), "\u2027__\u202a");
+	assert_flat(SPAN_LIT("x\xe2\x80"), "x\xe2\x80"); /* cut */
+	assert_flat(SPAN_LIT("x\xc2"), "x\xc2");
+	assert_int_equal(space_flatten(NULL, 0, '_'), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_trim), cmocka_unit_test(test_first)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_trim), cmocka_unit_test(test_first),
+	                                   cmocka_unit_test(controls_are_replaced)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

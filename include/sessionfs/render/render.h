@@ -30,6 +30,11 @@ int render_first_message(const struct session *s, struct buf *out);
 /* Entry i on one line, as tree.txt shows it ("user: ...", "[bash: ls]"), without a newline. */
 int render_entry_line(const struct session *s, uint32_t i, struct buf *out);
 
+/* text.c. From `start` on: each control character (space_control) becomes a space. */
+void text_one_line(struct buf *out, size_t start);
+/* Appends a text as the cell of a table: TAB, newline, NUL and backslash as \t, \n, \0 and \\. */
+void text_cell(struct span text, struct buf *out);
+
 /* tree.c. One row for each conversation entry: its ID, the lines that lead to it, its text. A row more than 64
  * levels deep shows the innermost 64, after the number of the others in parentheses. */
 int render_tree_txt(const struct session *s, struct buf *out);
