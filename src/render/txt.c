@@ -36,43 +36,50 @@ static void add_message_text(struct json_value content, enum json_decode how, st
 	}
 }
 
-static int first_message(const struct session *s, enum json_decode how, struct buf *out)
+/* The text of the first message of this role that has any, that is, any that a title shows if it is for one. */
+static int first_message(const struct session *s, enum record_role role, bool for_title, struct buf *out)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
 	size_t start = out->n;
 
 	for (uint32_t i = 0; i < session_count(s) && out->n == start; i++) {
-		if (session_entry(s, i)->role != ROLE_USER)
-			continue;
+		const struct entry *e = session_entry(s, i);
 		struct record r;
+		if (e->role != role || e->flags & ENTRY_SILENT)
+			continue;
 		int rc = session_load(s, i, &line, &r);
 		if (rc < 0)
 			return rc;
-		add_message_text(r.msg.content, how, out);
+		add_message_text(r.msg.content, for_title ? JSON_READ : JSON_CLEAN, out);
+		if (!for_title)
+			continue;
+		text_one_line(out, start);
+		text_trim(out, start);
 	}
 	return buf_err(out);
 }
 
 int render_first_message(const struct session *s, struct buf *out)
 {
-	return first_message(s, JSON_CLEAN, out);
+	return first_message(s, ROLE_USER, false, out);
 }
 
 int render_title(const struct session *s, struct buf *out)
 {
 	struct buf exact CLEANUP_BUF = BUF_INIT;
 	size_t start = out->n;
+	int rc = 0;
 
-	if (!session_name(s, &exact)) {
-		int rc = first_message(s, JSON_READ, &exact);
-		if (rc < 0)
-			return rc;
-	}
-	if (buf_err(&exact))
-		return buf_err(&exact);
+	session_name(s, &exact);
 	text_one_line(&exact, 0);
+	text_trim(&exact, 0);
+	if (exact.n == 0)
+		rc = first_message(s, ROLE_USER, true, &exact);
+	if (rc == 0 && exact.n == 0)
+		rc = first_message(s, ROLE_ASSISTANT, true, &exact);
+	if (rc < 0 || buf_err(&exact))
+		return rc < 0 ? rc : buf_err(&exact);
 	text_clean(buf_span(&exact), out);
-	text_trim(out, start);
 	if (out->n == start)
 		buf_adds(out, "(no messages)");
 	text_shorten(out, start, TITLE_CHARACTERS);
@@ -164,24 +171,7 @@ void render_label_cell(struct span label, struct buf *out)
 {
 	struct buf escaped CLEANUP_BUF = BUF_INIT;
 
-	for (size_t i = 0; i < label.n; i++) {
-		switch (label.p[i]) {
-		case '\t':
-			buf_adds(&escaped, "\\t");
-			break;
-		case '\n':
-			buf_adds(&escaped, "\\n");
-			break;
-		case '\0':
-			buf_adds(&escaped, "\\0");
-			break;
-		case '\\':
-			buf_adds(&escaped, "\\\\");
-			break;
-		default:
-			buf_addc(&escaped, label.p[i]);
-		}
-	}
+	text_cell(label, &escaped);
 	if (buf_err(&escaped))
 		out->err = buf_err(&escaped);
 	else

@@ -149,7 +149,8 @@ function copy(source, file) {
 
 // Text as files hold it: always UTF-8, never NUL.
 const clean = (s) => s.toWellFormed().replaceAll("\0", "\u2400");
-const oneLine = (s) => clean(s.replace(/[\x00-\x1f\x7f]/g, " ").trim());
+const oneLine = (s) => clean(s.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, " ").trim());
+const cellText = (s) => clean(s).replace(/[\x01-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]/g, " ");
 const labelText = (cell) => cell.replace(/\\(.)/g, (_, c) => ({ t: "\t", n: "\n", 0: "\u2400", "\\": "\\" })[c]);
 
 function labelsShown(fsx, dir) {
@@ -255,7 +256,9 @@ function compareListed(listed, bytes, fsx, dir, info) {
 	const none = listed.firstMessage === "(no messages)";
 	const first = [...clean(listed.firstMessage)].slice(0, 200).join("");
 	same("first message", none ? undefined : first, info.firstMessage);
-	const whole = [...(oneLine(listed.name ?? listed.firstMessage) || "(no messages)")];
+	// Where neither says anything pi shows that, and a title is what was said next.
+	const whole = [...(oneLine(listed.name ?? "") || (none ? "" : oneLine(listed.firstMessage)))];
+	if (whole.length === 0) return;
 	const title = whole.length > 200 ? [...whole.slice(0, 199), "\u2026"] : whole;
 	same("title", `${title.join("")}\n`, text(fsx.bytes(`${dir}/title`)));
 }
@@ -271,7 +274,7 @@ function compareRow(row, dir, info) {
 	same("a row of sessions.tsv", true, row !== undefined);
 	if (!row) return;
 	const numbers = [info.usage?.totalTokens, info.usage?.cost].map((n) => String(n ?? ""));
-	const expected = [info.id, ...dir.split("/").slice(1), info.created ?? "", info.modified ?? "", String(info.entries)];
+	const expected = [cellText(info.id), ...dir.split("/").slice(1), info.created ?? "", info.modified ?? "", String(info.entries)];
 	same("sessions.tsv", [...expected, ...numbers, info.title], [...row.slice(0, 6), row[7], row[8], row[10]]);
 }
 
@@ -284,7 +287,7 @@ function compareUse(shown, fsx) {
 	};
 	const fields = ["input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"];
 	const used = [...shown.values()].flatMap(({ dir, info }) =>
-		Object.entries(info.usage?.models ?? {}).map(([model, u]) => [`${dir.split("/")[1]} ${model}`, ...fields.map((f) => u[f])]));
+		Object.entries(info.usage?.models ?? {}).map(([model, u]) => [`${dir.split("/")[1]} ${cellText(model)}`, ...fields.map((f) => u[f])]));
 	where = "usage.tsv";
 	same("usage", sums(used), sums(rowsOf(fsx, "usage.tsv").map(([, project, model, , ...n]) => [`${project} ${model}`, ...n.map(Number)])));
 }

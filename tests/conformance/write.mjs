@@ -225,7 +225,7 @@ class Session {
 	}
 	name(text) {
 		this.write('printf "%s\\n" "$text" >name', { text }, (sm) => sm.appendSessionInfo(text));
-		const title = text.replace(/[\x00-\x1f\x7f]/g, " ");
+		const title = text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, " ").trim();
 		same("name and title read back", [`${text}\n`, `${title}\n`], [this.read("name"), this.read("title")]);
 	}
 	branch(i, text) {

@@ -108,6 +108,10 @@ def cell(s):
     return s.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n")
 
 
+def one_line(s):
+    return "".join(" " if c < " " or "\x7f" <= c < "\xa0" or c in "\u2028\u2029" else c for c in s)
+
+
 def content_text(content):
     if isinstance(content, str):
         return content
@@ -157,12 +161,10 @@ class Session:
     def title(self):
         names = [e for e in self.entries if get(e, "type") == "session_info"]
         name = names[-1].get("name") if names else None
-        title = name.strip(SPACE) if isinstance(name, str) else ""
-        for m in self.messages() if not title else []:
-            if get(m["message"], "role") == "user" and not title:
-                title = content_text(m["message"].get("content"))
-        title = "".join(" " if c < " " or "\x7f" <= c < "\xa0" else c for c in title)
-        title = text(title).strip(SPACE) or "(no messages)"
+        said = [name] if isinstance(name, str) else []
+        for role in "user", "assistant":
+            said += [content_text(m["message"].get("content")) for m in self.messages() if get(m["message"], "role") == role]
+        title = next(filter(None, (text(one_line(s)).strip(SPACE) for s in said)), "(no messages)")
         return title if len(title) <= 200 else title[:199] + "\u2026"
 
     def model(self):
@@ -222,14 +224,14 @@ def print_sessions(source):
             total = add(total, n)
         used = [number(total[4]), number(round(total[5], 9))] if total else ["", ""]
         row = [text(s.header["id"]), s.project(), s.stem(), iso(s.created()), iso(s.modified()), str(len(s.entries)), str(len(s.messages())), *used, s.model(), s.title()]
-        print("\t".join(map(cell, row)))
+        print("\t".join(cell(c) if c in row[1:3] else one_line(cell(c)) for c in row))
 
 
 def print_usage(source):
     rows = {}
     for s in sessions(source):
         for t, model, n in s.uses():
-            key = (day(t), cell(s.project()), cell(model))
+            key = (day(t), cell(s.project()), one_line(cell(model)))
             count, sum_ = rows.get(key, (0, None))
             rows[key] = (count + 1, add(sum_, n))
     print("day\tproject\tmodel\tmessages\tinput\toutput\tcacheRead\tcacheWrite\ttokens\tcost")

@@ -23,6 +23,36 @@ static void title_is_the_first_text(void **state)
 	assert_renders(render_title, HEADER USER("a", "null", " \\n\\u00a0\\ufeff"), "(no messages)\n");
 }
 
+#define ASSISTANT(id, parent, text) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":" text)
+
+/* Also where the name or what the user said has nothing that can be shown. */
+static void else_it_is_the_first_answer(void **state)
+{
+	(void)state;
+	assert_renders(render_title,
+	               HEADER ASSISTANT("a", "null", "[{\"type\":\"thinking\",\"thinking\":\"hm\"}]")
+	                   ASSISTANT("b", "\"a\"",
+	                             "[{\"type\":\"text\",\"text\":\" \"},{\"type\":\"text\",\"text\":\"so\"},"
+	                             "{\"type\":\"text\",\"text\":\"it\\u001b is\"}]")
+	                       ASSISTANT("c", "\"b\"", "\"later\""),
+	               "so it  is\n");
+	assert_renders(render_title,
+	               HEADER USER("a", "null", "\\u0001\\u0085 \\u2028") ASSISTANT("b", "\"a\"", "\"x\"")
+	                   ENTRY("c", "\"b\"", "\"type\":\"session_info\",\"name\":\"\\u0007\""),
+	               "x\n");
+	assert_renders(render_title, HEADER USER("a", "null", " ") USER("b", "\"a\"", "y"), "y\n");
+	assert_renders(render_title, HEADER ASSISTANT("a", "null", "[]"), "(no messages)\n");
+}
+
+static void a_title_is_one_line(void **state)
+{
+	(void)state;
+	assert_renders(
+	    render_title,
+	    HEADER USER("a", "null", "a\\u0000b\\rc\\u001bd\\u007fe\\u0080f\\u0085g\\u009fh\\u2028i\\u2029j\\u00a0k"),
+	    "a b c d e f g h i j\u00a0k\n");
+}
+
 #define NINE "\u00e9\U0001F600234567 "
 #define NINETY NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE
 
@@ -130,10 +160,16 @@ static void gists_are_cut(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(title_is_the_name),   cmocka_unit_test(title_is_the_first_text),
-	    cmocka_unit_test(long_titles_are_cut), cmocka_unit_test(first_message_is_not_trimmed),
-	    cmocka_unit_test(name_and_cwd),        cmocka_unit_test(problems_are_a_table),
-	    cmocka_unit_test(labels_are_a_table),  cmocka_unit_test(gists_are_cut),
+	    cmocka_unit_test(title_is_the_name),
+	    cmocka_unit_test(title_is_the_first_text),
+	    cmocka_unit_test(else_it_is_the_first_answer),
+	    cmocka_unit_test(a_title_is_one_line),
+	    cmocka_unit_test(long_titles_are_cut),
+	    cmocka_unit_test(first_message_is_not_trimmed),
+	    cmocka_unit_test(name_and_cwd),
+	    cmocka_unit_test(problems_are_a_table),
+	    cmocka_unit_test(labels_are_a_table),
+	    cmocka_unit_test(gists_are_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
