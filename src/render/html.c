@@ -76,12 +76,14 @@ void html_path(struct span path, struct buf *out)
 
 /* --- pages ----------------------------------------------------------------------- */
 
-static void add_base64(const uint8_t *p, size_t n, struct buf *out)
+void html_base64(struct span bytes, struct buf *out)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-	for (size_t i = 0; i < n; i += 3) {
-		size_t left = n - i;
+	const uint8_t *p = (const uint8_t *)bytes.p;
+
+	for (size_t i = 0; i < bytes.n; i += 3) {
+		size_t left = bytes.n - i;
 		unsigned v =
 		    (unsigned)p[i] << 16 | (left > 1 ? (unsigned)p[i + 1] << 8 : 0) | (left > 2 ? p[i + 2] : 0);
 		buf_addc(out, digits[v >> 18]);
@@ -104,7 +106,7 @@ static void add_hash(const char *const *texts, size_t n, struct buf *out)
 		SHA256Update(&sha, (const uint8_t *)texts[i], strlen(texts[i]));
 	SHA256Final(digest, &sha);
 	buf_adds(out, "'sha256-");
-	add_base64(digest, sizeof digest, out);
+	html_base64((struct span){(const char *)digest, sizeof digest}, out);
 	buf_addc(out, '\'');
 }
 

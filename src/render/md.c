@@ -41,7 +41,7 @@ void md_image(struct md *m, const struct block *b)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 
-	if (m->has_images && part_image_next(m->r, &m->image) && m->image.size > 0) {
+	if (m->has_images && part_image_next(m->r, &m->image) && m->image.size > 0 && m->image.type) {
 		session_entry_name(m->s, m->entry, &name);
 		buf_addf(m->out, "\n![image %u](%sentries/", m->image.n, m->prefix);
 		html_path(buf_span(&name), m->out);

@@ -150,18 +150,6 @@ void page_diff(struct page *g, const char *file)
 
 /* --- pictures ---------------------------------------------------------------- */
 
-/* A browser runs no script in a picture, whatever its format. */
-static const char *picture_type(struct json_value v)
-{
-	static const char *const types[] = {"image/png",  "image/jpeg", "image/gif",    "image/webp",
-	                                    "image/avif", "image/bmp",  "image/svg+xml"};
-
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-		if (json_is(v, types[i]))
-			return types[i];
-	return NULL;
-}
-
 /* Not 0 if one of n characters is none of base64. A fixed n makes the loop one that compilers do in parallel. */
 static inline unsigned char other_in(const char *p, size_t n)
 {
@@ -181,6 +169,8 @@ static bool is_base64(struct span s)
 	enum { STEP = 64 };
 	size_t i = 0;
 
+	if (s.n % 4 != 0)
+		return false;
 	for (unsigned padding = 0; padding < 2 && s.n > 0 && s.p[s.n - 1] == '='; padding++)
 		s.n--;
 	for (; i + STEP <= s.n; i += STEP)
@@ -189,18 +179,16 @@ static bool is_base64(struct span s)
 	return s.n > 0 && !other_in(s.p + i, s.n - i);
 }
 
-static void link_picture(struct page *g, const struct block *b, unsigned n)
+static void link_picture(struct page *g, const struct block *b, unsigned n, bool is_linked)
 {
-	char file[sizeof "images/" + 16 + sizeof g->image.ext];
+	char file[sizeof "images/" + 32];
 
-	while (g->image.n < n && part_image_next(&g->r, &g->image))
-		;
 	buf_addf(g->out, "<p class=\"cut\">Picture %u", n);
 	if (b->mime_type.kind == JSON_STRING) {
 		buf_adds(g->out, ", ");
 		page_inline(b->mime_type, PICTURE_TYPE_UNITS, g->out);
 	}
-	if (g->image.n == n && g->image.size > 0) {
+	if (is_linked) {
 		snprintf(file, sizeof file, "images/%u.%s", n, g->image.ext);
 		buf_adds(g->out, ": <a ");
 		add_file(g, file);
@@ -211,15 +199,27 @@ static void link_picture(struct page *g, const struct block *b, unsigned n)
 
 void page_picture(struct page *g, const struct block *b, unsigned n)
 {
-	const char *type = picture_type(b->mime_type);
-	bool shown = type && !(g->item->flags & ITEM_NO_PICTURES) && b->data.kind == JSON_STRING &&
-	             b->data.text.n <= PICTURE_MOST && is_base64(b->data.text);
+	struct buf bytes CLEANUP_BUF = BUF_INIT;
+	const char *type = part_image_type(b->mime_type);
+	bool fits = type && !(g->item->flags & ITEM_NO_PICTURES) && b->data.kind == JSON_STRING &&
+	            b->data.text.n <= PICTURE_MOST;
+	bool plain = fits && is_base64(b->data.text);
 
-	if (shown) {
-		buf_addf(g->out, "<p><img loading=\"lazy\" alt=\"Picture %u\" src=\"data:%s;base64,", n, type);
-		buf_addspan(g->out, b->data.text);
-		buf_adds(g->out, "\"></p>\n");
+	while (!plain && g->image.n < n && part_image_next(&g->r, &g->image))
+		;
+	bool has_file = !plain && g->image.n == n && g->image.size > 0;
+	if (!plain && !(fits && has_file)) {
+		link_picture(g, b, n, has_file && type);
 		return;
 	}
-	link_picture(g, b, n);
+	buf_addf(g->out, "<p><img loading=\"lazy\" alt=\"Picture %u\" src=\"data:%s;base64,", n, type);
+	if (plain) {
+		buf_addspan(g->out, b->data.text);
+	} else { /* what is base64 for Node.js alone is encoded anew */
+		part_image(&g->image, &bytes);
+		html_base64(buf_span(&bytes), g->out);
+	}
+	if (buf_err(&bytes))
+		g->out->err = buf_err(&bytes);
+	buf_adds(g->out, "\"></p>\n");
 }

@@ -322,31 +322,22 @@ static bool next_of(struct block_iter *rest, const struct record *r, enum block_
 	return false;
 }
 
-/* Writes the file name extension for a mime type. */
-static void ext_of(struct json_value mime_type, char ret[static 16])
+const char *part_image_type(struct json_value mime_type)
 {
-	CLEANUP_BUF struct buf text = BUF_INIT;
-	size_t n = 0;
+	static const char *const types[] = {"image/png",  "image/jpeg", "image/gif",
+	                                    "image/webp", "image/avif", "image/bmp"};
 
-	strcpy(ret, "bin");
-	if (mime_type.kind != JSON_STRING || mime_type.text.n > 255)
-		return;
-	json_decode(mime_type.text, JSON_EXACT, &text);
-	struct span mime = buf_span(&text);
-	const char *slash = mime.n ? memchr(mime.p, '/', mime.n) : NULL;
-	if (!slash)
-		return;
-	if (span_is(mime, "image/jpeg") || span_is(mime, "image/svg+xml")) {
-		strcpy(ret, slash[1] == 'j' ? "jpg" : "svg");
-		return;
-	}
-	struct span sub = {slash + 1, mime.n - (size_t)(slash + 1 - mime.p)};
-	while (n < sub.n && sub.p[n] && strchr("abcdefghijklmnopqrstuvwxyz0123456789", sub.p[n]))
-		n++;
-	if (n == 0 || n < sub.n || n > 15)
-		return;
-	memcpy(ret, sub.p, n);
-	ret[n] = '\0';
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (json_is(mime_type, types[i]))
+			return types[i];
+	return json_is(mime_type, "image/jpg") ? "image/jpeg" : NULL;
+}
+
+static const char *ext_of(const char *type)
+{
+	if (!type)
+		return "bin";
+	return strcmp(type, "image/jpeg") == 0 ? "jpg" : type + strlen("image/");
 }
 
 /* The base64 text of an image: as stored, or decoded into `own` if it has escapes. */
@@ -369,7 +360,8 @@ bool part_image_next(const struct record *r, struct part_image *ret)
 		return false;
 	ret->n++;
 	ret->data = b.data;
-	ext_of(b.mime_type, ret->ext);
+	ret->type = part_image_type(b.mime_type);
+	ret->ext = ext_of(ret->type);
 	ret->size = base64_decode(image_text(b.data, &own), NULL);
 	return true;
 }

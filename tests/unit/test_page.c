@@ -284,28 +284,73 @@ static void long_texts_are_cut(void **state)
 static void pictures_are_shown_if_they_are_pictures(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
+	static const char *const images[] = {
+	    IMAGE("image/png", "QUJD"),  IMAGE("image/svg+xml", "QUI="), IMAGE("text/html", "QUJD"),
+	    IMAGE("image/html", "QUJD"), IMAGE("image/tiff", "QUJD"),    IMAGE("image/png", ""),
+	    IMAGE("image/jpg", "QUJD"),  IMAGE("IMAGE/PNG", "QUJD"),     IMAGE("image/png;x=\\\"", "QUJD"),
+	};
+	struct buf lines CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	page_of(
-	    HEADER MESSAGE(
-		"a", "null",
-		"\"role\":\"user\",\"content\":[" IMAGE("image/png", "QUJD") "," IMAGE("image/svg+xml", "QUI=") "," IMAGE(
-		    "text/html",
-		    "QUJD") "," IMAGE("image/png",
-	                              "QU\\\"><b>") "," IMAGE("image/tiff",
-	                                                      "QUJD") "," IMAGE("image/png",
-	                                                                        "") "," IMAGE("image/png;x=\\\"",
-	                                                                                      "QUJD") "]"),
-	    &out);
+	buf_adds(&lines, HEADER
+	         "{\"id\":\"a\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[");
+	for (size_t i = 0; i < sizeof images / sizeof *images; i++)
+		buf_addf(&lines, "%s%s", i ? "," : "", images[i]);
+	buf_adds(&lines, "]}}\n");
+	page_of(buf_cstr(&lines), &out);
 	assert_has(&out, "<img loading=\"lazy\" alt=\"Picture 1\" src=\"data:image/png;base64,QUJD\">");
-	assert_has(&out, "<img loading=\"lazy\" alt=\"Picture 2\" src=\"data:image/svg+xml;base64,QUI=\">");
-	assert_int_equal(count(out.p, "<img"), 2);
-	assert_has(&out, "Picture 3, text/html: <a href=\"../../projects/p/s%20s/entries/a/images/3.html\">");
-	assert_has(&out, "Picture 4, image/png: <a href=\"../../projects/p/s%20s/entries/a/images/4.png\">");
-	assert_has(&out, "Picture 5, image/tiff: <a href=\"../../projects/p/s%20s/entries/a/images/5.tiff\">");
+	assert_has(&out, "Picture 2, image/svg+xml</p>");
+	assert_has(&out, "Picture 3, text/html</p>");
+	assert_has(&out, "Picture 4, image/html</p>");
+	assert_has(&out, "Picture 5, image/tiff</p>");
 	assert_has(&out, "Picture 6, image/png</p>");
-	assert_has(&out, "Picture 7, image/png;x=&quot;: <a ");
-	assert_has_not(&out, "<b>\"");
+	assert_has(&out, "<img loading=\"lazy\" alt=\"Picture 7\" src=\"data:image/jpeg;base64,QUJD\">");
+	assert_has(&out, "Picture 8, IMAGE/PNG</p>");
+	assert_has(&out, "Picture 9, image/png;x=&quot;</p>");
+	assert_int_equal(count(out.p, "<img"), 2);
+	assert_has_not(&out, "/images/");
+}
+
+/* What a browser would not decode as Node.js does is encoded anew. */
+static void pictures_are_decoded_as_files_are(void **state)
+{
+	static const struct {
+		const char *data, *shown;
+	} pictures[] = {
+	    {"QUJD", "QUJD"},
+	    {"QUI=", "QUI="},
+	    {"QQ==", "QQ=="},
+	    {"QUI", "QUI="},
+	    {"QQ", "QQ=="},
+	    {"QUJDQ", "QUJD"},
+	    {"Q-_D", "Q+/D"},
+	    {"Q+\\/D", "Q+/D"},
+	    {"QUI=QUJD", "QUI="},
+	    {"QQ=", "QQ=="},
+	    {"QU\\\"><b>J\\nD", "QUbJ"},
+	    {"QUJD==", "QUJD"},
+	    {"\u00e9QUJD", "QUJD"},
+	    {"Q", NULL},
+	    {"=QUJD", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+		struct buf lines CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+		buf_addf(&lines,
+		         HEADER MESSAGE("a", "null",
+		                        "\"role\":\"user\",\"content\":[" IMAGE("image/gif", "R0lG") "," IMAGE(
+					    "image/png", "%s") "]"),
+		         pictures[i].data);
+		page_of(buf_cstr(&lines), &out);
+		assert_has(&out, "src=\"data:image/gif;base64,R0lG\"");
+		if (pictures[i].shown)
+			buf_addf(&want, "alt=\"Picture 2\" src=\"data:image/png;base64,%s\"></p>", pictures[i].shown);
+		else
+			buf_adds(&want, "Picture 2, image/png</p>");
+		if (!strstr(out.p, buf_cstr(&want)))
+			fail_msg("%s: no %s", pictures[i].data, want.p);
+	}
 }
 
 /* Where the bytes of pictures have come to 48 MB, the next one is a link. */
@@ -452,6 +497,7 @@ int main(void)
 	    cmocka_unit_test(rows_of_many_results_are_cheap),
 	    cmocka_unit_test(long_texts_are_cut),
 	    cmocka_unit_test(pictures_are_shown_if_they_are_pictures),
+	    cmocka_unit_test(pictures_are_decoded_as_files_are),
 	    cmocka_unit_test(pictures_have_a_budget),
 	    cmocka_unit_test(nothing_said_is_markup),
 	    cmocka_unit_test(usage_counts_once),

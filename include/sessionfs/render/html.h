@@ -17,6 +17,7 @@ void html_value(struct json_value v, struct buf *out);
  * could mean something in a URL is percent-encoded, so that it never has a scheme, a host, a query or a fragment. */
 void html_path(struct span path, struct buf *out);
 
+void html_base64(struct span bytes, struct buf *out);
 /* Appends a text that is Markdown, as elements. Raw HTML in it is text. A link leads to http:, https: or mailto:, or is
  * no link; a picture is a link to it. Its headings are those below an h2, without gaps, and nothing in it has an id.
  * What would take too long, or come to more than a small multiple of the text, is shown as it stands in a <pre>. 0, or

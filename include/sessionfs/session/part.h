@@ -32,11 +32,13 @@ struct json_value part_usage(const struct record *r); /* kind JSON_NONE: no file
 /* Image blocks, counted from 1 (also those that decode to nothing). */
 struct part_image {
 	unsigned n;
-	char ext[16];
+	const char *type, *ext; /* part_image_type, and how the name ends */
 	struct json_value data;
 	size_t size;            /* decoded bytes; 0: no file */
 	struct block_iter rest; /* where the next call continues; all zero before the first */
 };
+/* The type of a picture, in which no browser finds a script; NULL: of anything else. */
+const char *part_image_type(struct json_value mime_type);
 /* The image block after `ret->n` (set it to 0 to begin) into *ret; false if there is none. */
 bool part_image_next(const struct record *r, struct part_image *ret);
 /* Appends the decoded bytes, base64 decoded as Node's Buffer.from(..., "base64") does. */
