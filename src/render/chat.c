@@ -208,7 +208,8 @@ static int chat_segment(const struct place *p, const void *item, bool is_first, 
 		return 0;
 	if (e->role == ROLE_TOOL_RESULT)
 		return chat_result(s, i, reader, out);
-	int rc = chat_unanswered(s, session_walk_up(s, i, &ring), DOT "no result\n", reader, out);
+	uint32_t above = session_walk_up(s, i, &ring);
+	int rc = chat_unanswered(s, above, e->role == ROLE_ASSISTANT, DOT "no result\n", reader, out);
 	if (rc < 0 || chat_shows(s, i) == CHAT_NOT)
 		return rc;
 	rc = session_read(s, i, reader, &r);
@@ -226,7 +227,7 @@ static int chat_back(const struct place *p, const struct totals *t, size_t n, st
 	struct reader reader CLEANUP_READER = READER_INIT;
 
 	(void)t, (void)n;
-	return chat_unanswered(p->session, p->at, "\n", &reader, out);
+	return chat_unanswered(p->session, p->at, true, "\n", &reader, out);
 }
 
 /* A segment depends on its entry, its label and its ancestors only. */

@@ -10,9 +10,10 @@
 
 /* Appends the line of a toolResult: what its call did. */
 int chat_result(const struct session *s, uint32_t i, struct reader *reader, struct buf *out);
-/* Appends a line, with `end` at its end, for each call that no result answers on the way from `above` up to the message
- * that made it, if no other message stands in between. `above` may be NO_ENTRY. */
-int chat_unanswered(const struct session *s, uint32_t above, const char *end, struct reader *reader, struct buf *out);
+/* Appends a line, with `end` at its end, for each call that no result answers on the way from `above` (or NO_ENTRY) up
+ * to the last assistant message, if none can come any more. `goes_on`: an assistant message follows, or nothing. */
+int chat_unanswered(const struct session *s, uint32_t above, bool goes_on, const char *end, struct reader *reader,
+                    struct buf *out);
 /* Appends the line of a command that the user ran. */
 int chat_bash(const struct session *s, uint32_t i, const struct record *r, struct buf *out);
 

@@ -1,5 +1,5 @@
 /* A line of chat.md for each tool call. It stands where the call's result is, so that the file only grows as results
- * come; a call that has none stands before the next message. Of most results only the index is read. */
+ * come; a call that has none stands where the model goes on without it. Of most results only the index is read. */
 #include "chat.h"
 
 #include "sessionfs/base/number.h"
@@ -13,7 +13,7 @@
 
 enum { COMMAND_CHARACTERS = 120, REASON_CHARACTERS = 160 };
 
-/* Metadata entries that may stand between results of one message. */
+/* Entries that may stand between results of one message. */
 enum { SKIPPED = 16 };
 /* A result that stands elsewhere says what its call did if finding that takes no longer than parsing so many bytes. */
 #define FAR_BYTES ((uint64_t)64 << 10)
@@ -227,21 +227,23 @@ static void add_tool_name(const struct record *r, struct buf *out)
 		buf_adds(out, "tool");
 }
 
-/* The entry above, but for a few that are no part of the conversation. */
-static uint32_t said_above(const struct session *s, uint32_t i)
+/* The entry above, but for a few that make no calls and answer none. */
+static uint32_t called_above(const struct session *s, uint32_t i)
 {
-	uint32_t ring = NO_ENTRY;
+	uint32_t ring = NO_ENTRY, role;
+	unsigned k = 0;
 
-	i = session_walk_up(s, i, &ring);
-	for (unsigned k = 0; k < SKIPPED && i != NO_ENTRY && !(session_entry(s, i)->flags & ENTRY_CONVERSATION); k++)
+	do {
 		i = session_walk_up(s, i, &ring);
+		role = i != NO_ENTRY ? session_entry(s, i)->role : ROLE_ASSISTANT;
+	} while (role != ROLE_ASSISTANT && role != ROLE_TOOL_RESULT && k++ < SKIPPED);
 	return i;
 }
 
 /* Whether it is known, or quickly found, what call n did that result i answers: the gists of one message are kept. */
 static bool is_near(const struct session *s, uint32_t i, uint32_t caller, unsigned n)
 {
-	uint32_t above = said_above(s, i);
+	uint32_t above = called_above(s, i);
 	unsigned k = 0;
 
 	if (above == caller || (above != NO_ENTRY && session_entry(s, above)->role == ROLE_TOOL_RESULT &&
@@ -280,16 +282,19 @@ int chat_result(const struct session *s, uint32_t i, struct reader *reader, stru
 
 /* --- calls without a result --------------------------------------------------------- */
 
-/* The message that results above may answer, or NO_ENTRY. */
-static uint32_t caller_above(const struct session *s, uint32_t above)
+/* The last assistant message from `above` up, if it made calls and no result of them can come any more: where the model
+ * goes on; or, if it failed, where anything but a result follows. */
+static uint32_t caller_above(const struct session *s, uint32_t above, bool goes_on)
 {
 	uint32_t ring = NO_ENTRY;
+	bool said = false;
 
-	for (uint32_t i = above; i != NO_ENTRY; i = session_walk_up(s, i, &ring)) {
+	for (uint32_t i = above; i != NO_ENTRY && (goes_on || !said); i = session_walk_up(s, i, &ring)) {
 		const struct entry *e = session_entry(s, i);
-		if (!(e->flags & ENTRY_CONVERSATION) || e->flags & ENTRY_NO_MESSAGE || e->role == ROLE_TOOL_RESULT)
-			continue;
-		return e->flags & ENTRY_HAS_CALLS ? i : NO_ENTRY;
+		if (e->role == ROLE_ASSISTANT)
+			return e->flags & ENTRY_HAS_CALLS && (e->flags & ENTRY_FAILED ? !said : goes_on) ? i : NO_ENTRY;
+		said = said ||
+		       (e->flags & ENTRY_CONVERSATION && !(e->flags & ENTRY_NO_MESSAGE) && e->role != ROLE_TOOL_RESULT);
 	}
 	return NO_ENTRY;
 }
@@ -309,9 +314,10 @@ static unsigned mark_answered(const struct session *s, uint32_t above, uint32_t 
 	return left;
 }
 
-int chat_unanswered(const struct session *s, uint32_t above, const char *end, struct reader *reader, struct buf *out)
+int chat_unanswered(const struct session *s, uint32_t above, bool goes_on, const char *end, struct reader *reader,
+                    struct buf *out)
 {
-	uint32_t caller = caller_above(s, above);
+	uint32_t caller = caller_above(s, above, goes_on);
 	const struct gists *gists;
 
 	if (caller == NO_ENTRY)

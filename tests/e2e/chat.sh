@@ -87,24 +87,42 @@ trying' '
 - `bash run 2` · 2 s · s'
 	grow "$(message b '"s"' 05 '"role":"assistant","stopReason":"toolUse","content":[{"type":"toolCall","id":"3","name":"read","arguments":{"path":"x"}}]')" '' '
 - `read x`'
-	grow "$(message v '"b"' 06 '"role":"user","content":"stop"')" '
-- `read x` · no result
+	grow "$(message v '"b"' 06 '"role":"user","content":"hurry"')" '
 
 ## user · 2026-03-01 00:00Z · v
 
-stop'
+hurry' '
+
+- `read x`'
+	grow "$(result w '"v"' 07 3)" '
+
+- `read x` · 2 s · w'
+	grow "$(calls d '"w"' 08 more 5)" '
+
+## assistant · 2026-03-01 00:00Z · d
+
+more' '
+
+- `bash run 5`'
+	grow "$(calls e '"d"' 09 instead)" '
+
+- `bash run 5` · no result
+
+## assistant · 2026-03-01 00:00Z · e
+
+instead'
 	kill "$tail"
 	wait "$tail" 2>/dev/null || :
 	# A name is the heading from then on; a label is where its entry is.
-	entry n1 '"v"' 07 '"type":"session_info","name":"Called"' >>"$f"
+	entry n1 '"e"' 10 '"type":"session_info","name":"Called"' >>"$f"
 	named() { [ "$(head -n 1 "$chat")" = "# Called" ]; }
 	within 20 "the name" named
-	entry l1 '"n1"' 08 '"type":"label","targetId":"r","label":"here"' >>"$f"
+	entry l1 '"n1"' 11 '"type":"label","targetId":"r","label":"here"' >>"$f"
 	labelled() { grep -qx -- '- `bash run 1` · 1 s · \[here\] · r' "$chat"; }
 	within 20 "the label" labelled
 	afresh || die "chat.md with name and label"
 	# On a branch, and at an entry that is no tip, is what was said there.
-	calls c '"u"' 09 other 4 >>"$f"
+	calls c '"u"' 12 other 4 >>"$f"
 	within 20 "the other branch" grep -q '^other$' "$chat"
 	! grep -q '^trying$' "$chat" || die "what another branch says"
 	is "trying" "$(grep -xE 'trying|other' "$T/mnt/projects/p/s/branches/v/chat.md")" "chat.md of a branch"

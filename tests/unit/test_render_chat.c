@@ -116,12 +116,63 @@ static void calls_without_a_result(void **state)
 	            "\n## assistant" MINUTE "a\n\n*\u2717 aborted*\n"
 	            "\n- `read x` · no result\n"
 	            "\n## user" MINUTE "u\n\nno\n");
+	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), ",\"stopReason\":\"error\"")
+	                USER("u", "\"a\"", "go on") ASSISTANT("b", "\"u\"", TEXT("ok"), ""),
+	            "\n## assistant" MINUTE "a\n\n*\u2717 failed*\n"
+	            "\n- `read x` · no result\n"
+	            "\n## user" MINUTE "u\n\ngo on\n\n## assistant" MINUTE "b\n\nok\n");
 	/* Of what is on other branches nothing counts. */
-	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), "") RESULT("r", "\"a\"", "1") USER("u", "\"a\"", "y"),
-	            "\n- `read x` · no result\n\n## user" MINUTE "u\n\ny\n");
+	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), "") RESULT("r", "\"a\"", "1")
+	                ASSISTANT("b", "\"a\"", TEXT("y"), ""),
+	            "\n- `read x` · no result\n\n## assistant" MINUTE "b\n\ny\n");
 	/* A result that no call on its path has. */
 	assert_chat(HEADER USER("u", "null", "y") RESULT("r", "\"u\"", "1"),
 	            "\n## user" MINUTE "u\n\ny\n\n- `bash` · r\n");
+}
+
+/* What comes between a call and its result does not say that there is none. */
+static void results_that_come_later(void **state)
+{
+#define BETWEEN                                                                                                        \
+	ASSISTANT("a", "null", READ("1", "x") "," READ("2", "y") "," READ("3", "z"), ",\"stopReason\":\"toolUse\"")    \
+	RESULT("r", "\"a\"", "2")                                                                                      \
+	USER("u", "\"r\"", "steer")                                                                                    \
+	MESSAGE("v", "\"u\"", "\"role\":\"bashExecution\",\"command\":\"ls\",\"exitCode\":0")                          \
+	ENTRY("c", "\"v\"", "\"type\":\"compaction\",\"summary\":\"s\"")                                               \
+	ENTRY("n", "\"c\"",                                                                                            \
+	      "\"type\":\"custom_message\",\"customType\":\"note\",\"content\":\"seen\",\"display\":true")             \
+	ENTRY("h", "\"n\"", "\"type\":\"custom_message\",\"content\":\"hidden\",\"display\":false")
+#define BETWEEN_SHOWN                                                                                                  \
+	"\n- `read y` · 322 ms · r\n\n## user" MINUTE "u\n\nsteer\n\n- `!ls` · exit 0 · v\n\n*compaction*" MINUTE      \
+	"c\n\n## note" MINUTE "n\n\nseen\n"
+	(void)state;
+	assert_chat(HEADER BETWEEN, BETWEEN_SHOWN "\n- `read x`\n- `read z`\n");
+	assert_chat(HEADER BETWEEN RESULT("s", "\"h\"", "1"), BETWEEN_SHOWN "\n- `read x` · 322 ms · s\n- `read z`\n");
+	assert_chat(
+	    HEADER BETWEEN RESULT("s", "\"h\"", "1") RESULT("t", "\"s\"", "3") ASSISTANT("b", "\"t\"", TEXT("ok"), ""),
+	    BETWEEN_SHOWN "\n- `read x` · 322 ms · s\n- `read z` · 322 ms · t\n\n## assistant" MINUTE "b\n\nok\n");
+	/* When the model goes on there is none to come. */
+	assert_chat(HEADER BETWEEN RESULT("s", "\"h\"", "1") ASSISTANT("b", "\"s\"", TEXT("ok"), "")
+	                USER("w", "\"b\"", "so"),
+	            BETWEEN_SHOWN "\n- `read x` · 322 ms · s\n- `read z` · no result\n\n## assistant" MINUTE
+	                          "b\n\nok\n\n## user" MINUTE "w\n\nso\n");
+}
+
+/* The call of such a result is known, however long its message is. */
+static void long_calls_of_later_results(void **state)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	buf_adds(&lines, HEADER
+	         "{\"id\":\"a\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":\"assistant\","
+	         "\"content\":[{\"type\":\"toolCall\",\"id\":\"1\",\"name\":\"write\",\"arguments\":{\"path\":\"x\","
+	         "\"content\":\"");
+	for (int i = 0; i < 100000; i++)
+		buf_addc(&lines, 'x');
+	buf_adds(&lines, "\"}}]}}\n" USER("u", "\"a\"", "steer") RESULT("r", "\"u\"", "1"));
+	chat_of(buf_cstr(&lines), "", &out);
+	assert_non_null(strstr(out.p, "steer\n\n- `write x, 1 line` · r\n"));
 }
 
 static void the_working_directory_is_not_said(void **state)
@@ -217,16 +268,18 @@ static void fences_and_pictures_and_labels(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	chat_of(
-	    HEADER MESSAGE("a", "null",
-	                   "\"role\":\"user\",\"content\":[" TEXT(
-			       "```c\\nint x;") ",{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\"}]")
-		ASSISTANT("s", "\"a\"", READ("1", "x"), ",\"stopReason\":\"toolUse\"") RESULT("r", "\"s\"", "1")
-		    ENTRY("l", "\"r\"", "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"here\"")
-			ENTRY("m", "\"l\"", "\"type\":\"label\",\"targetId\":\"r\",\"label\":\"there\""),
-	    "../../", &out);
+	chat_of(HEADER MESSAGE(
+		    "a", "null",
+		    "\"role\":\"user\",\"content\":[" TEXT(
+			"```c\\nint x;") ",{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/"
+					 "png\"},{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"text/html\"}]")
+	            ASSISTANT("s", "\"a\"", READ("1", "x"), ",\"stopReason\":\"toolUse\"") RESULT("r", "\"s\"", "1")
+	                ENTRY("l", "\"r\"", "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"here\"")
+	                    ENTRY("m", "\"l\"", "\"type\":\"label\",\"targetId\":\"r\",\"label\":\"there\""),
+	        "../../", &out);
 	assert_string_equal(strchr(out.p, '\n') + 1, "\n## user · 2026-01-02 03:04Z · [here] · a\n\n```c\nint x;\n```\n"
 	                                             "\n![image 1](../../entries/a/images/1.png)\n"
+	                                             "\n*image · text/html*\n"
 	                                             "\n- `read x` · 322 ms · [there] · r\n");
 }
 
@@ -262,6 +315,8 @@ int main(void)
 	    cmocka_unit_test(failures_say_why),
 	    cmocka_unit_test(how_long_it_took),
 	    cmocka_unit_test(calls_without_a_result),
+	    cmocka_unit_test(results_that_come_later),
+	    cmocka_unit_test(long_calls_of_later_results),
 	    cmocka_unit_test(the_working_directory_is_not_said),
 	    cmocka_unit_test(very_many_calls),
 	    cmocka_unit_test(commands_of_the_user),
