@@ -10,7 +10,7 @@
 
 /* A longer text is shown as it stands. */
 #define TEXT_MOST ((size_t)256 << 10)
-/* What a text may come to: md4c repeats the link of a reference, and adds the cells that a row of a table lacks. */
+/* What a text may come to: md4c adds the cells that a row of a table lacks. */
 #define GROWTH_MOST 8
 #define GROWTH_FREE ((size_t)16 << 10)
 /* After so many callbacks it is asked whether the work is to end. */
@@ -24,7 +24,12 @@
 /* The heading under which a text stands. */
 #define HEADING_ABOVE 2
 
-enum { TOO_MUCH = 1, STOPPED };
+/* These bytes, which no text has, stand for others while md4c reads it, so that it leaves nothing out: for a bracket
+ * that could begin the definition of a link, and for what would end the last cell of a row that has more. */
+#define BRACKET '\xff'
+#define PIPE '\xfe'
+
+enum { TOO_MUCH = -2, STOPPED = -3 }; /* in some places md4c overlooks what is positive */
 
 struct page {
 	struct buf *out;
@@ -36,13 +41,15 @@ struct page {
 	struct open_span {
 		MD_SPANTYPE type;
 		const char *end; /* its tag, or NULL */
+		size_t begin;    /* of its contents, */
+		size_t target;   /* and of its target in `targets` */
 	} open[SPANS_MOST];
+	struct buf targets; /* those of the open spans that would be links, as text */
 	bool in_link;
 	unsigned levels;  /* a bit for the level of each heading under which we are */
 	unsigned heading; /* the one that is open */
 	size_t cell;      /* where the contents of a cell begin, */
-	size_t title;     /* of a heading, */
-	size_t anchor;    /* and of a link */
+	size_t title;     /* and of a heading */
 };
 
 static int step(struct page *p)
@@ -61,16 +68,36 @@ static unsigned heading_of(struct page *p, unsigned level)
 	return h < 6 ? h : 6;
 }
 
+static void add_attribute(const MD_ATTRIBUTE *a, struct buf *out)
+{
+	if (a->size == 0)
+		return;
+	for (size_t i = 0; a->substr_offsets[i] < a->size; i++) {
+		struct span part = {a->text + a->substr_offsets[i], a->substr_offsets[i + 1] - a->substr_offsets[i]};
+		if (a->substr_types[i] == MD_TEXT_ENTITY)
+			buf_addspan(out, part);
+		else
+			html_text(part, out);
+	}
+}
+
+/* What is more than a language stands before the code. */
 static void add_code(const MD_BLOCK_CODE_DETAIL *d, struct buf *out)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-_.#";
 	const MD_ATTRIBUTE *lang = &d->lang;
 
-	buf_adds(out, "<pre><code");
 	size_t n = 0;
 	while (n < lang->size && strchr(plain, lang->text[n]))
 		n++;
-	if (n > 0 && n == lang->size && n <= LANGUAGE_MOST) {
+	bool known = n == lang->size && n <= LANGUAGE_MOST;
+	if (!known || d->info.size > lang->size) {
+		buf_adds(out, "<p><code>");
+		add_attribute(&d->info, out);
+		buf_adds(out, "</code></p>\n");
+	}
+	buf_adds(out, "<pre><code");
+	if (known && n > 0) {
 		buf_adds(out, " class=\"language-");
 		buf_add(out, lang->text, n);
 		buf_addc(out, '"');
@@ -128,17 +155,22 @@ static void end_heading(struct page *p)
 #define LINK_BEGIN "<a rel=\"noopener noreferrer\" href=\""
 static const char link_end[] = "</a>";
 
-/* Ends the spans that are open, but for so many. */
+/* Ends the spans that are open, but for so many. Behind what is no link stands where it leads, unless it says so. */
 static void end_spans(struct page *p, unsigned but)
 {
-	while (p->spans > but) {
-		const char *end = p->open[--p->spans].end;
-		if (end == link_end) {
+	while (p->spans > but && !buf_err(p->out)) {
+		const struct open_span *o = &p->open[--p->spans];
+		struct span said = {p->out->p + o->begin, p->out->n - o->begin};
+		struct span target = {p->targets.p + o->target, p->targets.n - o->target};
+		if (target.n > 0 && !span_eq(said, target))
+			buf_addf(p->out, " (%.*s)", (int)target.n, target.p);
+		p->targets.n = o->target;
+		if (o->end == link_end) {
 			/* A link without text cannot be seen. */
-			buf_adds(p->out, is_blank(p, p->anchor) ? "link" : "");
+			buf_adds(p->out, is_blank(p, o->begin) ? "link" : "");
 			p->in_link = false;
 		}
-		buf_adds(p->out, end ? end : "");
+		buf_adds(p->out, o->end ? o->end : "");
 	}
 }
 
@@ -234,19 +266,6 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	return step(p);
 }
 
-static void add_attribute(const MD_ATTRIBUTE *a, struct buf *out)
-{
-	if (a->size == 0)
-		return;
-	for (size_t i = 0; a->substr_offsets[i] < a->size; i++) {
-		struct span part = {a->text + a->substr_offsets[i], a->substr_offsets[i + 1] - a->substr_offsets[i]};
-		if (a->substr_types[i] == MD_TEXT_ENTITY)
-			buf_addspan(out, part);
-		else
-			html_text(part, out);
-	}
-}
-
 /* By what the URL begins with as it stands, and not as an entity: what is hidden is no link. */
 static bool is_allowed(const MD_ATTRIBUTE *url)
 {
@@ -263,10 +282,14 @@ static bool is_allowed(const MD_ATTRIBUTE *url)
 }
 
 /* Links do not stand in each other. */
-static bool begin_link(struct page *p, const MD_ATTRIBUTE *url, const MD_ATTRIBUTE *title)
+static const char *begin_link(struct page *p, const MD_ATTRIBUTE *url, const MD_ATTRIBUTE *title)
 {
-	if (p->in_link || !is_allowed(url))
-		return false;
+	if (p->in_link || !is_allowed(url)) {
+		add_attribute(url, &p->targets);
+		buf_adds(&p->targets, title->size > 0 ? " " : "");
+		add_attribute(title, &p->targets);
+		return NULL;
+	}
 	p->in_link = true;
 	buf_adds(p->out, LINK_BEGIN);
 	add_attribute(url, p->out);
@@ -275,8 +298,7 @@ static bool begin_link(struct page *p, const MD_ATTRIBUTE *url, const MD_ATTRIBU
 		add_attribute(title, p->out);
 	}
 	buf_adds(p->out, "\">");
-	p->anchor = p->out->n;
-	return true;
+	return link_end;
 }
 
 static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
@@ -284,14 +306,15 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
 	struct page *p = arg;
 	const MD_SPAN_A_DETAIL *a = detail;
 	const MD_SPAN_IMG_DETAIL *image = detail;
+	size_t target = p->targets.n;
 	const char *end = NULL;
 
-	if (p->spans == SPANS_MOST)
+	if (p->spans == SPANS_MOST || buf_err(&p->targets))
 		return TOO_MUCH;
 	if (type == MD_SPAN_A)
-		end = begin_link(p, &a->href, &a->title) ? link_end : NULL;
+		end = begin_link(p, &a->href, &a->title);
 	else if (type == MD_SPAN_IMG)
-		end = begin_link(p, &image->src, &image->title) ? link_end : NULL;
+		end = begin_link(p, &image->src, &image->title);
 	else
 		end = type == MD_SPAN_EM       ? "</em>"
 		      : type == MD_SPAN_STRONG ? "</strong>"
@@ -299,7 +322,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
 		                               : "</code>";
 	if (end && end != link_end)
 		buf_addf(p->out, "<%s", end + 2);
-	p->open[p->spans++] = (struct open_span){type, end};
+	p->open[p->spans++] = (struct open_span){type, end, p->out->n, target};
 	return step(p);
 }
 
@@ -329,7 +352,7 @@ static const char *url_end(const char *p, const char *end)
 	const char *q = p;
 	size_t open = 0;
 
-	while (q < end && (unsigned char)*q > ' ' && !strchr("<>\"`|", *q)) {
+	while (q < end && (unsigned char)*q > ' ' && !strchr("<>\"`|\xfe", *q)) {
 		open += *q == '(';
 		if (*q == ')' && open-- == 0)
 			break;
@@ -394,6 +417,97 @@ static int text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE n, void *arg)
 	return step(p);
 }
 
+/* --- what md4c would leave out ---------------------------------------------- */
+
+static char *line_end(char *p, const char *end)
+{
+	while (p < end && *p != '\n' && *p != '\r')
+		p++;
+	return p;
+}
+
+/* The next bracket behind p, or the end. */
+static char *next_bracket(char *p, char *end)
+{
+	for (p++; p < end && *p != '[' && *p != ']'; p++)
+		p += *p == '\\';
+	return p < end ? p : end;
+}
+
+/* The text ends in a newline. A definition, `[label]:`, stands at the beginning of a paragraph: behind white space and
+ * marks of quotes, lists and tasks. Without its bracket one before that could begin it, and so on. */
+static void keep_definitions(char *p, char *end)
+{
+	for (char *first = p, *next = NULL; p < end; p = line_end(p, end) + 1)
+		for (; strchr(" \t>-+*0123456789.)[]xX", *p); p++) {
+			if (*p != '[')
+				continue;
+			first = p == next ? first : p;
+			next = next_bracket(p, end);
+			for (; next < end && memcmp(next, "]:", 2) == 0 && first <= p; first++)
+				if (*first == '[')
+					*first = BRACKET;
+				else
+					first += *first == '\\';
+		}
+}
+
+/* The last of so many columns has the rest of the row. Pipes in code do not count, unless it is uncertain what is code.
+ */
+static void keep_cells(char *p, char *end, unsigned columns)
+{
+	char *cell = p += strspn(p, " \t>"), *tick;
+	bool has_code = !memchr(p, '<', (size_t)(end - p));
+
+	while (end > p && strchr(" \t|", end[-1]))
+		end--;
+	for (unsigned n = 0; p < end; p++) {
+		if (*p == '\\') {
+			p++;
+		} else if (*p == '`' && has_code) {
+			tick = memchr(p + 1, '`', (size_t)(end - p - 1));
+			has_code = tick && tick > p + 1 && tick[1] != '`';
+			p = has_code ? tick : p;
+		} else if (*p == '|') {
+			n += p > cell;
+			cell = p + 1;
+			*p = n < columns ? '|' : PIPE;
+		}
+	}
+}
+
+/* How many columns a line gives a table, if it is the one below the heading; else 0. */
+static unsigned columns_of(const char *p, const char *end)
+{
+	bool has_pipe = memchr(p, '|', (size_t)(end - p));
+	unsigned n = 0;
+
+	for (p += strspn(p, " \t>"); p < end; p++) {
+		if (!has_pipe || !strchr(" \t|-:", *p))
+			return 0;
+		n += strchr("-:", *p) && !strchr("-:", p[-1]);
+	}
+	return n;
+}
+
+/* A table ends at a blank line. What only looks like one is shown as it is. */
+static void keep_tables(char *p, char *end)
+{
+	unsigned columns = 0;
+
+	for (char *eol, *next; p < end; p = next) {
+		eol = line_end(p, end);
+		next = eol + (end - eol > 1 && memcmp(eol, "\r\n", 2) == 0 ? 2 : 1);
+		unsigned below = next < end ? columns_of(next, line_end(next, end)) : 0;
+		if (p + strspn(p, " \t>") >= eol)
+			columns = 0;
+		if (below > 0 && (columns == 0 || below < columns))
+			columns = below;
+		if (columns > 0)
+			keep_cells(p, eol, columns);
+	}
+}
+
 int html_markdown(struct span clean, struct buf *out)
 {
 	static const MD_PARSER parser = {
@@ -406,15 +520,20 @@ int html_markdown(struct span clean, struct buf *out)
 	};
 	struct buf line CLEANUP_BUF = BUF_INIT;
 	size_t start = out->n;
-	struct page p = {.out = out, .most = start + GROWTH_MOST * clean.n + GROWTH_FREE};
+	struct page p = {.out = out, .targets = BUF_INIT, .most = start + GROWTH_MOST * clean.n + GROWTH_FREE};
 	int rc = TOO_MUCH;
 
-	if (clean.n <= TEXT_MOST) {
-		/* md4c may look behind a last line that does not end. */
-		buf_addspan(&line, clean);
-		buf_addc(&line, '\n');
-		rc = buf_err(&line) ? TOO_MUCH : md_parse(line.p, (MD_SIZE)line.n, &parser, &p);
+	/* md4c may look behind a last line that does not end. */
+	buf_addspan(&line, clean);
+	buf_addc(&line, '\n');
+	if (clean.n <= TEXT_MOST && !buf_err(&line)) {
+		keep_definitions(line.p, line.p + line.n);
+		keep_tables(line.p, line.p + line.n);
+		rc = md_parse(line.p, (MD_SIZE)line.n, &parser, &p);
+		for (size_t i = start; i < out->n; i++)
+			out->p[i] = out->p[i] == BRACKET ? '[' : out->p[i] == PIPE ? '|' : out->p[i];
 	}
+	buf_release(&p.targets);
 	/* It may also end too early. */
 	if ((rc == 0 && p.depth == 0) || rc == STOPPED || buf_err(out))
 		return rc == STOPPED ? -EINTR : buf_err(out);

@@ -7,6 +7,11 @@ need python3
 need_mount
 samples "$T/src"
 samples "$T/broken" "$ROOT/tests/data/broken"
+# What Markdown takes for a definition of a link, cells that a heading has no columns for, links to files.
+mkdir "$T/broken/lost"
+printf '%s\n' '{"type":"session","version":3,"id":"lost"}' \
+	'{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"[FAIL]: one\n\n> [^1]: two\n\n|a|b|\n|---|---|\n|3|4|five|\n\n[code](src/fs.c#L10) ![six](seven.png)"}}' \
+	>"$T/broken/lost/lost.jsonl"
 
 # --- what is in them -----------------------------------------------------------------
 pages() { python3 "$ROOT/tests/lib/pages.py" "$T/mnt" "$@"; }

@@ -4,7 +4,8 @@
 pages.py MOUNT [PAGE...]   all pages, or these (paths below the mount)
 
 Of each page: its size is what is read; every element is closed; each entry of entries/ is one article; each link into
-the page leads to something in it; every row of tree.txt is a row of its tree; each file that it links is there.
+the page leads to something in it; every row of tree.txt is a row of its tree; each file that it links is there; every
+word of what somebody said is in its article.
 """
 import collections
 import html.parser
@@ -26,7 +27,7 @@ class Page(html.parser.HTMLParser):
         super().__init__(convert_charrefs=True)
         self.where, self.open, self.ids = where, [], collections.Counter()
         self.articles, self.rows, self.links, self.titles = [], [], [], []
-        self.text = []
+        self.text = collections.defaultdict(list)
 
     def wrong(self, what):
         sys.exit(f"{self.where}:{self.getpos()[0]}: {what}")
@@ -38,6 +39,7 @@ class Page(html.parser.HTMLParser):
             if name not in ATTRIBUTES or value is None:
                 self.wrong(f"<{tag} {name}={value!r}>")
         of = dict(attributes)
+        self.say(*[of[name] for name in ("href", "title", "class", "start") if name in of and tag != "article"])
         if len(of) != len(attributes):
             self.wrong(f"an attribute twice: <{tag} {attributes}>")
         if "id" in of:
@@ -61,7 +63,12 @@ class Page(html.parser.HTMLParser):
         if not self.open or self.open.pop() != tag:
             self.wrong(f"</{tag}> does not close anything")
 
+    def say(self, *texts):
+        if "article" in self.open:
+            self.text[self.articles[-1]] += texts
+
     def handle_data(self, data):
+        self.say(data)
         if self.open and self.open[-1] == "h1":
             self.titles.append(data)
 
@@ -81,6 +88,28 @@ def entry_rows(path):
         return []
 
 
+def words(text):
+    return collections.Counter(re.findall("[A-Za-z0-9]+", text))
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as f:
+            return f.read()
+    except FileNotFoundError:
+        return ""
+
+
+def missing_words(entry, shown):
+    """Those of an entry's text that its article has not. Numbers of lists, marks of tasks and names of characters are none."""
+    if read(entry + "/role")[:-1] not in ("user", "assistant") and read(entry + "/type")[:-1] not in ("compaction", "branch_summary", "custom_message"):
+        return None
+    if "Cut here. " in shown:
+        return None
+    said = re.sub(r"\b\d+[.)]|\[[xX]\]|&#?\w+;", " ", read(entry + "/text.md"))
+    return words(said) - words(" ".join(shown))
+
+
 def check(mount, path):
     full = os.path.join(mount, path)
     with open(full, "rb") as f:
@@ -98,6 +127,10 @@ def check(mount, path):
     if collections.Counter(page.articles) != entries:
         odd = collections.Counter(page.articles)
         sys.exit(f"{path}: articles and entries differ: {(odd - entries) + (entries - odd)}")
+    for article, shown in page.text.items():
+        missing = missing_words(f"{session}/entries/{article}", shown)
+        if missing:
+            sys.exit(f"{path}: {article} lacks words: {missing}")
     twice = [i for i, n in page.ids.items() if n > 1]
     if twice:
         sys.exit(f"{path}: ids twice: {twice}")

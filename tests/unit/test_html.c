@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "page_words.h"
+
 static const char *markdown(const char *text, struct buf *out)
 {
 	buf_reset(out);
@@ -56,8 +58,11 @@ static void markdown_is_shown(void **state)
 	      "<p>a <em>b</em> <strong>c</strong> <del>d</del> <code>e</code><br>\nf</p>\n");
 	shows("- [x] a\n- [ ] b", "<ul>\n<li>\u2611 a</li>\n<li>\u2610 b</li>\n</ul>\n");
 	shows("3. a", "<ol start=\"3\">\n<li>a</li>\n</ol>\n");
-	shows("```c++ x\na<b\n```", "<pre><code class=\"language-c++\">a&lt;b\n</code></pre>\n");
-	shows("```a\"b\nx\n```", "<pre><code>x\n</code></pre>\n");
+	shows("```c++\na<b\n```", "<pre><code class=\"language-c++\">a&lt;b\n</code></pre>\n");
+	/* What else stands there is shown. */
+	shows("~~~c++ x&y\nz\n~~~",
+	      "<p><code>c++ x&amp;y</code></p>\n<pre><code class=\"language-c++\">z\n</code></pre>\n");
+	shows("```a\"b\nx\n```", "<p><code>a&quot;b</code></p>\n<pre><code>x\n</code></pre>\n");
 	shows("| a |  | c |\n|:---:|---|---:|\n| 1 | 2 | 3 |",
 	      "<div class=\"wide\" tabindex=\"0\"><table>\n<thead>\n<tr><th class=\"center\">a</th><td></td><th "
 	      "class=\"right\">c</th></tr>\n</thead>\n<tbody>\n<tr><td class=\"center\">1</td><td>2</td><td "
@@ -82,7 +87,7 @@ static void links_are_harmless(void **state)
 	shows("https://a.example/x?y=1&z",
 	      "<p>" A "https://a.example/x?y=1&amp;z\">https://a.example/x?y=1&amp;z</a></p>\n");
 	shows("![p](http://b/c.png) ![](http://d)", "<p>" A "http://b/c.png\">p</a> " A "http://d\">link</a></p>\n");
-	shows("[a ![b](http://c) d](http://e)", "<p>" A "http://e\">a b d</a></p>\n");
+	shows("[a ![b](http://c) d](http://e)", "<p>" A "http://e\">a b (http://c) d</a></p>\n");
 	static const char *const none[] = {
 	    "[a](javascript:alert(1))",
 	    "[a](JaVaScRiPt:alert(1))",
@@ -108,6 +113,162 @@ static void links_are_harmless(void **state)
 		assert_null(strstr(markdown(none[i], &out), "<a"));
 }
 
+/* What is no link says where it would lead. */
+static void targets_are_shown(void **state)
+{
+	(void)state;
+	shows("[the *code*](src/fs.c#L10)", "<p>the <em>code</em> (src/fs.c#L10)</p>\n");
+	shows("![shot](a%20b.png 'a \"t') x", "<p>shot (a%20b.png a &quot;t) x</p>\n");
+	shows("![](a.png)[](b)", "<p> (a.png) (b)</p>\n");
+	shows("[src/a&b.c](src/a&b.c)", "<p>src/a&amp;b.c</p>\n");
+	shows("[a [b](c) d](e)", "<p>[a b (c) d](e)</p>\n");
+	shows("[![a](b)](c)", "<p>a (b) (c)</p>\n");
+	shows("*[a*](<b c>)", "<p>*a* (b c)</p>\n");
+	shows("[a](javascript:alert(1)) <xy:z>", "<p>a (javascript:alert(1)) xy:z</p>\n");
+	shows("[a]()", "<p>a</p>\n");
+}
+
+/* Lines that would define links, or footnotes. */
+static void definitions_are_shown(void **state)
+{
+	(void)state;
+	shows("[FAIL]: test_three_days", "<p>[FAIL]: test_three_days</p>\n");
+	shows("[^1]: note\n[^2]: other", "<p>[^1]: note<br>\n[^2]: other</p>\n");
+	shows("see [a][b] and [b]\n\n[b]: /x\n'title'",
+	      "<p>see [a][b] and [b]</p>\n<p>[b]: /x<br>\n&#39;title&#39;</p>\n");
+	shows("[two\nlines]: x", "<p>[two<br>\nlines]: x</p>\n");
+	shows("[a\\]b]:\nx", "<p>[a]b]:<br>\nx</p>\n");
+	shows("[a`]: x\n[b]: y`", "<p>[a<code>]: x [b]: y</code></p>\n");
+	shows("[a]: x\n===", "<h3>[a]: x</h3>\n");
+	shows("> > [a]: x", "<blockquote>\n<blockquote>\n<p>[a]: x</p>\n</blockquote>\n</blockquote>\n");
+	shows("- [a]: x\n- [ ] [b]: y\n", "<ul>\n<li>[a]: x</li>\n<li>\u2610 [b]: y</li>\n</ul>\n");
+	shows("12) [a]: x\n\n    [b]: y", "<ol start=\"12\">\n<li><p>[a]: x</p>\n<p>[b]: y</p>\n</li>\n</ol>\n");
+	shows("a\r\r[b]: y", "<p>a</p>\n<p>[b]: y</p>\n");
+	shows("[[a]: x", "<p>[[a]: x</p>\n");
+	shows("[[a]\r\n[b]: x", "<p>[[a]<br>\n[b]: x</p>\n");
+	shows("[a\\[\n> [\n> [b]: x", "<p>[a[</p>\n<blockquote>\n<p>[<br>\n[b]: x</p>\n</blockquote>\n");
+	shows("[a\\[\n[\n[b]: x", "<p>[a[<br>\n[<br>\n[b]: x</p>\n");
+	/* In code, and where it defines nothing, nothing changes. */
+	shows("    [a]: x", "<pre><code>[a]: x\n</code></pre>\n");
+	shows("```\n[a]: \\[x\n```", "<pre><code>[a]: \\[x\n</code></pre>\n");
+	shows("`a\n[b]: c`", "<p><code>a [b]: c</code></p>\n");
+	shows("[a](http://b): c", "<p>" A "http://b\">a</a>: c</p>\n");
+}
+
+#define TABLE(head, body)                                                                                              \
+	"<div class=\"wide\" tabindex=\"0\"><table>\n<thead>\n" head "</thead>\n" body "</table></div>\n"
+
+/* Cells beyond those of the heading stand in the last one. */
+static void all_cells_are_shown(void **state)
+{
+	(void)state;
+	shows("|a|b|\n|---|---|\n|1|2|3|*4*|\n|5|6|\n",
+	      TABLE("<tr><th>a</th><th>b</th></tr>\n",
+	            "<tbody>\n<tr><td>1</td><td>2|3|<em>4</em></td></tr>\n<tr><td>5</td><td>6</td></tr>\n</tbody>\n"));
+	shows("> a|b|c\n> ---|---\n",
+	      "<blockquote>\n" TABLE("<tr><th>a</th><th>b|c</th></tr>\n", "") "</blockquote>\n");
+	shows("|a|b|\n|---|---|\n|`1|2`|3\\|4|\n|||\n| | |x|\n",
+	      TABLE("<tr><th>a</th><th>b</th></tr>\n",
+	            "<tbody>\n<tr><td><code>1|2</code></td><td>3|4</td></tr>\n<tr><td></td><td></td></tr>\n"
+	            "<tr><td></td><td>|x</td></tr>\n</tbody>\n"));
+	/* The URL ends where the cell would. */
+	shows("a|b\n---|---\n1|http://x|y",
+	      TABLE("<tr><th>a</th><th>b</th></tr>\n",
+	            "<tbody>\n<tr><td>1</td><td>" A "http://x\">http://x</a>|y</td></tr>\n</tbody>\n"));
+	/* The next table has columns of its own. */
+	shows("a|b\n---|---\n\na|b|c\n---|---|---\n1|2|3",
+	      TABLE("<tr><th>a</th><th>b</th></tr>\n", "")
+	          TABLE("<tr><th>a</th><th>b</th><th>c</th></tr>\n",
+	                "<tbody>\n<tr><td>1</td><td>2</td><td>3</td></tr>\n</tbody>\n"));
+	shows("    a|b\n    ---|---\n    1|2|3", "<pre><code>a|b\n---|---\n1|2|3\n</code></pre>\n");
+}
+
+static void assert_words(struct span text)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	assert_int_equal(html_markdown(text, &out), 0);
+	struct span missing = missing_word(text, buf_span(&out));
+	if (missing.n > 0)
+		fail_msg("no \"%.*s\" of \"%.*s\" in \"%.*s\"", (int)missing.n, missing.p, (int)text.n, text.p,
+		         (int)out.n, out.p);
+	assert_null(out.n ? memchr(out.p, 0xff, out.n) : NULL);
+	assert_null(out.n ? memchr(out.p, 0xfe, out.n) : NULL);
+}
+
+/* Texts of pieces that mean something, and of words that come once. */
+static void each_word_is_shown(void **state)
+{
+	static const char *const pieces[] = {
+	    "[",
+	    "]",
+	    "]:",
+	    "](",
+	    ") ",
+	    "(",
+	    "[a]: ",
+	    "[^1]: ",
+	    "\n",
+	    "\n",
+	    "\n\n",
+	    "\r",
+	    "> ",
+	    "- ",
+	    "1. ",
+	    "    ",
+	    "\t",
+	    "`",
+	    "``",
+	    "```",
+	    "~~~",
+	    "|",
+	    "|",
+	    " | ",
+	    "|---|---|\n",
+	    "---|---\n",
+	    "|---|\n",
+	    "a|b\n---|---\n",
+	    "<http://x`y>",
+	    "<x@y>",
+	    "<",
+	    ">",
+	    "\\",
+	    "*",
+	    "_",
+	    "**",
+	    "~~",
+	    "# ",
+	    "\n===\n",
+	    "\n---\n",
+	    "![",
+	    "'",
+	    "\"",
+	    "- [x] ",
+	    "&amp;",
+	    " ",
+	    " ",
+	    "http://",
+	    ":",
+	    "\u00e9",
+	    "<b>",
+	};
+	uint64_t dice = 1;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		struct buf text CLEANUP_BUF = BUF_INIT;
+		for (int i = 0; i < 24; i++) {
+			dice = dice * 6364136223846793005 + 1442695040888963407;
+			size_t k = (size_t)(dice >> 33) % (sizeof pieces / sizeof *pieces * 3 / 2);
+			if (k < sizeof pieces / sizeof *pieces)
+				buf_adds(&text, pieces[k]);
+			else
+				buf_addf(&text, "w%d ", i);
+		}
+		assert_words(buf_span(&text));
+	}
+}
+
 static void raw_html_is_text(void **state)
 {
 	(void)state;
@@ -128,15 +289,18 @@ static void fill(struct buf *b, const char *what, size_t n)
 static void costs_are_bounded(void **state)
 {
 	struct buf in CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
-	static const char *const deep[] = {"> ", "- a\n", "1. "};
+	static const char *const deep[] = {"> ", "- a\n",          "1. ", "[", "[a]: x\n", "[\\",
+	                                   "|`", "a|b\n---|---\n", "<`|@"};
 
 	(void)state;
-	buf_adds(&in, "[a]: http://");
-	for (int i = 0; i < 20000; i++)
-		buf_addc(&in, 'x');
-	buf_adds(&in, "\n\n");
-	for (int i = 0; i < 20000; i++)
-		buf_adds(&in, "[a] ");
+	/* Cells that rows of a table lack. */
+	for (int i = 0; i < 1000; i++)
+		buf_adds(&in, "|a");
+	buf_addc(&in, '\n');
+	for (int i = 0; i < 1000; i++)
+		buf_adds(&in, "|---");
+	for (int i = 0; i < 10000; i++)
+		buf_adds(&in, "\n|b");
 	assert_int_equal(html_markdown(buf_span(&in), &out), 0);
 	assert_true(out.n < 10 * in.n);
 	assert_memory_equal(out.p, "<pre>", 5);
@@ -146,6 +310,14 @@ static void costs_are_bounded(void **state)
 		buf_reset(&out);
 		assert_int_equal(html_markdown(buf_span(&in), &out), 0);
 		assert_true(out.n < 10 * in.n);
+	}
+	/* The deepest paragraph is not lost. */
+	for (unsigned depth = 90; depth < 110; depth++) {
+		buf_reset(&in);
+		for (unsigned i = 0; i < depth; i++)
+			buf_addc(&in, '>');
+		buf_adds(&in, "word");
+		assert_words(buf_span(&in));
 	}
 	fill(&in, "a *b*\n\n", 300000);
 	buf_reset(&out);
@@ -175,10 +347,12 @@ static void page_stands_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(text_is_escaped),    cmocka_unit_test(path_has_no_scheme),
-	    cmocka_unit_test(markdown_is_shown),  cmocka_unit_test(headings_nest),
-	    cmocka_unit_test(links_are_harmless), cmocka_unit_test(raw_html_is_text),
-	    cmocka_unit_test(costs_are_bounded),  cmocka_unit_test(page_stands_alone),
+	    cmocka_unit_test(text_is_escaped),     cmocka_unit_test(path_has_no_scheme),
+	    cmocka_unit_test(markdown_is_shown),   cmocka_unit_test(headings_nest),
+	    cmocka_unit_test(links_are_harmless),  cmocka_unit_test(raw_html_is_text),
+	    cmocka_unit_test(targets_are_shown),   cmocka_unit_test(definitions_are_shown),
+	    cmocka_unit_test(all_cells_are_shown), cmocka_unit_test(each_word_is_shown),
+	    cmocka_unit_test(costs_are_bounded),   cmocka_unit_test(page_stands_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
