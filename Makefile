@@ -128,6 +128,7 @@ $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%
 # The whole filesystem but for main, behind a socket.
 $(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
+$(BUILD)/wire/test_init: private linking += -Wl,--wrap=read
 $(BUILD)/wire/test_loop: private linking += -Wl,--wrap=pthread_create
 $(BUILD)/wire/test_follow: private linking += -Wl,--wrap=catalog_wait -Wl,--wrap=catalog_at -Wl,--wrap=catalog_slot
 $(BUILD)/wire/test_coherence: private linking += -Wl,--wrap=tree_missing_class -Wl,--wrap=tree_getattr

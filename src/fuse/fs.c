@@ -42,6 +42,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	compat_want(conn, FUSE_CAP_AUTO_INVAL_DATA, 1);
 	compat_want(conn, FUSE_CAP_WRITEBACK_CACHE, 0);
 	compat_want(conn, FUSE_CAP_CACHE_SYMLINKS, 0); /* their targets follow the session */
+	if (conn->max_write > FS_MAX_WRITE)
+		conn->max_write = FS_MAX_WRITE;
 	fs->no_open = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPEN_SUPPORT);
 	fs->no_opendir = compat_is_capable(conn, FUSE_CAP_NO_OPENDIR_SUPPORT);
 	follow_start(fs); /* its thread reads what is set above */

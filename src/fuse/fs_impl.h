@@ -71,6 +71,10 @@ static inline struct fs *fs_of(fuse_req_t req)
 	return fs;
 }
 
+/* The most bytes of one write. libfuse would announce 256 pages, whatever the size of a page: the kernel gives no
+ * request to a reader without room for the largest. */
+enum { FS_MAX_WRITE = 1 << 20 };
+
 /* loop.c: reads the next request like fuse_session_receive_buf. Returns its size, 0 at the end of the mount, or a
  * negative errno. libfuse's function drops the request it has read if the session is to end by then, but the
  * process that waits for the answer may hold what the end waits for. The caller frees buf->mem. */

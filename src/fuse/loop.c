@@ -101,7 +101,7 @@ static void end(struct loop *l)
 }
 
 /* The largest write and its headers. */
-enum { REQUEST_MAX = (1 << 20) + 2 * 4096 };
+enum { REQUEST_MAX = FS_MAX_WRITE + 2 * 4096 };
 
 int fs_receive(struct fuse_session *session, struct fuse_buf *buf)
 {

@@ -1,0 +1,51 @@
+/* What is agreed on with the kernel at the beginning, on machines with pages of any size. */
+#include "fixture.h"
+
+#include <sys/stat.h>
+
+/* libfuse counts in pages. The linker exports what libfuse needs. */
+static int page = 4096;
+
+int getpagesize(void)
+{
+	return page;
+}
+
+/* The least room that a request was read with. The kernel refuses every read with less than the largest write takes. */
+static _Atomic size_t room = SIZE_MAX;
+
+ssize_t __real_read(int fd, void *p, size_t n);
+ssize_t __wrap_read(int fd, void *p, size_t n);
+
+ssize_t __wrap_read(int fd, void *p, size_t n)
+{
+	struct stat st;
+	if (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) && n < room)
+		room = n;
+	return __real_read(fd, p, n);
+}
+
+static void a_request_fits_whatever_the_size_of_a_page(void **state)
+{
+	(void)state;
+	for (page = 4096; page <= 65536; page *= 4) {
+		struct wire *w = prepare();
+		room = SIZE_MAX;
+		wire_open(w, false, ALL_FLAGS);
+		wire_walk(w, SESSION);
+		print_message("pages of %d: writes of %u, %u pages, read with %zu\n", page, w->init.max_write,
+		              w->init.max_pages, room);
+		assert_true(room < SIZE_MAX);
+		assert_true(w->init.max_write + sizeof(struct fuse_in_header) + sizeof(struct fuse_write_in) <= room);
+		assert_int_equal(w->init.max_write, 1 << 20);
+		assert_int_equal(w->init.max_pages * (unsigned)page, w->init.max_write);
+		void *at = w;
+		teardown(&at);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(a_request_fits_whatever_the_size_of_a_page)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
