@@ -36,6 +36,12 @@ hardening := --coverage -O0
 linking := --coverage
 endif
 
+# What is kept, and for how long, is little (base/limits.h), so that tests go past it.
+ifdef SMALL
+BUILD := build/small
+limits := -DSESSIONFS_SMALL_LIMITS
+endif
+
 ifdef FUZZ
 BUILD := build/fuzz
 CC := clang
@@ -47,7 +53,7 @@ fuzzing := -fsanitize=fuzzer
 warnings += -Wno-unused-variable # said of scope guards
 endif
 
-own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSION='"$(VERSION)"'
+own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSION='"$(VERSION)"' $(limits)
 own_cflags := -std=c17 $(warnings) $(hardening) -MMD -MP
 fuse_cflags = $(shell $(PKG_CONFIG) --cflags fuse3)
 fuse_libs = $(shell $(PKG_CONFIG) --libs fuse3)
@@ -60,8 +66,12 @@ core_objects := $(core_sources:src/%.c=$(BUILD)/%.o)
 fuse_objects := $(fuse_sources:src/%.c=$(BUILD)/%.o)
 unit_sources := $(wildcard tests/unit/test_*.c)
 unit_tests := $(unit_sources:tests/unit/%.c=$(BUILD)/unit/%)
-wire_sources := $(wildcard tests/wire/test_*.c)
+wire_sources := $(filter-out $(if $(SMALL),,tests/wire/test_limits.c),$(wildcard tests/wire/test_*.c))
 wire_tests := $(wire_sources:tests/wire/%.c=$(BUILD)/wire/%)
+# These run with small limits, too; so does the mount, in tests/e2e/limits.sh.
+small := $(if $(SMALL),$(BUILD),$(BUILD)/small)
+small_tests := wire/test_limits wire/test_listing unit/test_catalog_watch unit/test_facts unit/test_migrate unit/test_search unit/test_tree \
+	unit/test_tree_files
 golden_dump := $(BUILD)/golden/dump
 match_ask := $(BUILD)/match_ask
 fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
@@ -193,6 +203,7 @@ check-fast:
 check:
 	@scripts/setup check
 	@$(MAKE) --no-print-directory $(parallel) fast-targets fuzz-targets
+	@$(MAKE) --no-print-directory $(parallel) SMALL=1 BUILD=$(small) $(small)/sessionfs $(small_tests:%=$(small)/%)
 	@scripts/check $(BUILD) $(ONLY)
 
 # Has every call to the system and every allocation fail once: without a mount all of them, mounted ALL of each kind

@@ -3,10 +3,12 @@
  * whatever its size. */
 #include "held.h"
 
+#include "sessionfs/base/limits.h"
+
 #include <sys/resource.h>
 
 /* Each index keeps a file open. A small limit must leave some descriptors for others and a few for each request. */
-#define OPEN_MAX 512
+#define OPEN_MAX LIMIT(512, 3)
 #define OTHERS 16
 
 static size_t most_open(void)
@@ -17,7 +19,7 @@ static size_t most_open(void)
 	return limit.rlim_cur > OTHERS + 2 ? (size_t)(limit.rlim_cur - OTHERS) / 2 : 1;
 }
 
-#define CHAINS 1024
+#define CHAINS LIMIT(1024, 2)
 
 void held_close(struct held *h)
 {

@@ -9,6 +9,7 @@
  * directory has two names. Then it is looked at from time to time, like a file that has another name somewhere. */
 #include "catalog_impl.h"
 
+#include "sessionfs/base/limits.h"
 #include "sessionfs/base/log.h"
 
 #include <fcntl.h>
@@ -19,7 +20,7 @@
 #define MASK                                                                                                           \
 	(IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | \
 	 IN_EXCL_UNLINK | IN_ONLYDIR)
-#define CHANGES_MAX ((size_t)1 << 16)
+#define CHANGES_MAX ((size_t)LIMIT(1 << 16, 2))
 
 int watching_init(struct watching *w, const struct catalog_options *o)
 {

@@ -3,13 +3,14 @@
 #include "sessionfs/file/opened.h"
 
 #include "sessionfs/base/cleanup.h"
+#include "sessionfs/base/limits.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
 
 /* The most that one request asks for: any server that is alive delivers it within the patience of the pool. */
-#define MOST_ASKED ((size_t)128 << 10)
+#define MOST_ASKED ((size_t)LIMIT(128 << 10, 64))
 
 struct opened {
 	struct reach *reach; /* held; or NULL */

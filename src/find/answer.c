@@ -2,6 +2,7 @@
  * can be made from the entries that it touches. */
 #include "search_impl.h"
 
+#include "sessionfs/base/limits.h"
 #include "sessionfs/base/utf8.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 /* What a link says of the title. */
 #define TITLE_CHARACTERS 60
 /* A longer piece is not made again for each read. */
-#define PIECE_LONG ((uint64_t)256 << 10)
+#define PIECE_LONG ((uint64_t)LIMIT(256 << 10, 64))
 
 struct answer {
 	atomic_uint refs;

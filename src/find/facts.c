@@ -3,6 +3,7 @@
 #include "find_impl.h"
 
 #include "sessionfs/base/crew.h"
+#include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/find/dates.h"
@@ -14,7 +15,7 @@
 #define MOST_TRIES 8
 
 /* Who walks through by-date/ asks again and again: facts that give way meanwhile would be read anew each time. */
-#define IN_USE_NS (UINT64_C(10) * 1000000000)
+#define IN_USE_NS (UINT64_C(1000000000) * LIMIT(10, 1))
 /* In the serial of a list that lacks a session: another one may have it. */
 #define LACKING (UINT64_C(1) << 63)
 /* What a session takes in `days`, about. */

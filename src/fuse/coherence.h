@@ -46,6 +46,7 @@
 
 #include "sessionfs/fuse/fuse_compat.h"
 #include "sessionfs/base/clock.h"
+#include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/tree/tree.h"
 
@@ -57,8 +58,11 @@ struct fs;
 /* How long the kernel may keep what has this class (I1). */
 static inline double seconds_of(enum tree_class class)
 {
-	static const double seconds[] = {
-	    [TREE_ASKED] = 0, [TREE_LIVE] = 0.5, [TREE_WATCHED] = 60, [TREE_LEASE] = 60, [TREE_FIXED] = 86400};
+	static const double seconds[] = {[TREE_ASKED] = 0,
+	                                 [TREE_LIVE] = 0.5,
+	                                 [TREE_WATCHED] = LIMIT(60, 1),
+	                                 [TREE_LEASE] = LIMIT(60, 1),
+	                                 [TREE_FIXED] = 86400};
 	return seconds[class];
 }
 
@@ -141,7 +145,7 @@ enum plus { PLUS_ALL, PLUS_PROBE, PLUS_DIRS }; /* attributes of all; of all but 
 
 /* How many listings there are for one probe, and after how many unused probes listings leave out the attributes of
  * files. */
-enum { PLUS_PROBE_EVERY = 64, PLUS_UNUSED_MAX = 1024 };
+enum { PLUS_PROBE_EVERY = LIMIT(64, 2), PLUS_UNUSED_MAX = LIMIT(1024, 4) };
 
 struct readdirplus {
 	struct lock lock;

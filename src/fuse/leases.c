@@ -6,10 +6,10 @@
  * the note no lease is given. */
 #include "fs_impl.h"
 
-#define NODES_MAX ((size_t)1 << 18)
+#define NODES_MAX ((size_t)LIMIT(1 << 18, 32))
 
 /* The longest a lease lasts, including the time until the answer arrives. */
-#define LEASE_MS ((int64_t)(seconds_of(TREE_LEASE) * 1000) + 2000)
+#define LEASE_MS ((int64_t)(seconds_of(TREE_LEASE) * 1000) + LIMIT(2000, 100))
 
 struct lease_slot {
 	bool watched;     /* a node that tree_invalidate_session names was given out */
@@ -33,7 +33,7 @@ static struct lease_slot *slot_at(struct leases *l, uint32_t slot)
 static void drop_ended(struct leases *l)
 {
 	int64_t now = clock_ms(CLOCK_MONOTONIC_COARSE);
-	if (now - l->dropped_ms < 1000)
+	if (now - l->dropped_ms < LIMIT(1000, 10))
 		return;
 	l->dropped_ms = now;
 	for (struct lease_slot *s = l->slots; s < l->slots + l->n; s++) {

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 /* The most threads that may wait for others: each costs a stack. */
-enum { MOST_WAITING = 256 };
+enum { MOST_WAITING = LIMIT(256, 2) };
 
 enum { TICK_NS = 1000 * 1000, JOIN_NS = 20 * 1000 * 1000 };
 

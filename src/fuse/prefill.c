@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_GIVEN = 64 * 1024, CELLS = 1 << 17 }; /* bytes of a file; notes, 1 MiB in all */
+enum { MOST_GIVEN = LIMIT(64 * 1024, 64), CELLS = LIMIT(1 << 17, 2) }; /* bytes of a file; notes, 1 MiB in all */
 
 int prefill_start(struct fs *fs)
 {

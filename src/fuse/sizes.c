@@ -14,7 +14,7 @@
 
 /* If a file changed longer ago than this, the thread that follows has dropped its pages. */
 enum { YOUNG_SECONDS = 5 };
-enum { CELLS = 1 << 12, WAIT_NS = 10 * 1000 * 1000 };
+enum { CELLS = LIMIT(1 << 12, 2), WAIT_NS = 10 * 1000 * 1000 };
 
 int sizes_start(struct fs *fs)
 {

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define SNAPSHOT_MAX (UINT64_C(64) << 20) /* bytes for one open */
+#define SNAPSHOT_MAX (UINT64_C(1) << LIMIT(26, 12)) /* bytes for one open */
 
 bool snapshot_is_wanted(const struct tree_attr *attr)
 {

@@ -13,6 +13,7 @@
  * same view, the second one gets the first one's from cache_put. */
 #include "sessionfs/tree/cache.h"
 #include "sessionfs/base/hash.h"
+#include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
 
 struct item {
@@ -52,10 +53,10 @@ struct cache {
 	const struct item *last; /* used last: never evicted; compared, not dereferenced */
 };
 
-#define FIRST_BUCKETS 256
-#define SIZES ((size_t)1 << 16)
-#define BIG_AGE 64
-#define WAIT_NS (UINT64_C(60) * 1000000000)
+#define FIRST_BUCKETS LIMIT(256, 2)
+#define SIZES ((size_t)LIMIT(1 << 16, 4))
+#define BIG_AGE LIMIT(64, 2)
+#define WAIT_NS (UINT64_C(1000000000) * LIMIT(60, 1))
 
 void view_release(struct view *v)
 {

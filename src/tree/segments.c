@@ -11,6 +11,7 @@
  * what was appended, not on the size of the session. */
 #include "sessionfs/render/producer.h"
 #include "sessionfs/base/crew.h"
+#include "sessionfs/base/limits.h"
 #include "tree_impl.h"
 
 #include <errno.h>
@@ -20,9 +21,9 @@
 /* A further thread is started for at least so many segments. */
 #define RUN_LEAST 256
 /* A run leaves at most this much memory to the next one. */
-#define SPARE_BYTES ((size_t)2 << 20)
+#define SPARE_BYTES ((size_t)LIMIT(2 << 20, 64))
 /* A longer segment is kept, not made again for each read. */
-#define SEGMENT_LONG ((uint64_t)256 << 10)
+#define SEGMENT_LONG ((uint64_t)LIMIT(256 << 10, 64))
 
 /* `more` of a view of segments. The view's `ends` are counted from the end of the front. */
 struct made {

@@ -3,11 +3,12 @@
 #include "sessionfs/write/migrate.h"
 
 #include "sessionfs/base/fault.h"
+#include "sessionfs/base/limits.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#define FLUSH_AT ((size_t)1 << 20)
+#define FLUSH_AT ((size_t)LIMIT(1 << 20, 64))
 
 struct migration {
 	const struct session *s;

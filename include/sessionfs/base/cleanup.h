@@ -6,14 +6,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
+/* The pointer is NULL then. */
 static inline void cleanup_free(void *pp)
 {
 	int saved = errno;
 	free(*(void **)pp);
+	memset(pp, 0, sizeof(void *));
 	errno = saved;
 }
 

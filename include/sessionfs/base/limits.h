@@ -1,0 +1,12 @@
+/* limits: how much is kept, and for how long, where that changes no answer. `make SMALL=1` builds with the small ones,
+ * so that tests go past them. */
+#ifndef SESSIONFS_LIMITS_H
+#define SESSIONFS_LIMITS_H
+
+#ifdef SESSIONFS_SMALL_LIMITS
+#define LIMIT(most, small) (small)
+#else
+#define LIMIT(most, small) (most)
+#endif
+
+#endif
