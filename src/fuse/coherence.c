@@ -45,11 +45,11 @@ static void limit(struct fs *fs, struct tree_attr *a)
 	}
 }
 
-void coherence_settle(struct fs *fs, node_t asked, struct tree_attr *a)
+void coherence_settle(struct fs *fs, fuse_req_t req, node_t asked, struct tree_attr *a)
 {
 	limit(fs, a);
-	listings_check(fs, asked);
-	sizes_tell(fs, a);
+	listings_check(fs, req, asked, a);
+	sizes_tell(fs, req, a);
 }
 
 bool coherence_settle_listed(struct fs *fs, struct tree_attr *a)

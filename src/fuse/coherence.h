@@ -38,6 +38,9 @@
  *      outside must be noticed.
  * I12. Listings bring attributes along, but those of files only while somebody looks files up: each file costs the
  *      kernel a kilobyte (readdirplus.c).
+ * I13. The kernel does not believe attributes if the node was invalidated after it asked for them: it goes by the old
+ *      owner and mode once more. So an answer drops no listing or pages if these have changed since they were last
+ *      given, or if who asks may not read the node: the attributes are then asked for anew before it is read.
  *
  * Order: make the note, then answer; drop the listing or the pages, then answer; remove the note, then notify. No lock
  * is held during a notification, except the two that let one thread at a time drop or store pages. */
@@ -54,6 +57,21 @@
 #include <stdatomic.h>
 
 struct fs;
+
+/* Owner and mode that the kernel was last given of a node (I13). */
+struct told_owner {
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+};
+
+/* Notes those in the attributes. False if they were others. */
+static inline bool told_note(struct told_owner *o, const struct tree_attr *a)
+{
+	bool same = o->mode == a->mode && o->uid == a->uid && o->gid == a->gid;
+	*o = (struct told_owner){a->mode, a->uid, a->gid};
+	return same;
+}
 
 /* How long the kernel may keep what has this class (I1). */
 static inline double seconds_of(enum tree_class class)
@@ -99,14 +117,16 @@ struct listings {
 struct listing_state {
 	node_t dir; /* 0: free */
 	uint64_t epoch;
+	struct told_owner told;
 };
 
 /* Call before listing a directory with these attributes from its beginning. 0 or -ENOMEM. */
 int listings_begin(struct fs *fs, const struct tree_attr *attr);
 /* Whether names in this directory can change unnoticed (I7). */
 bool listings_are_asked(struct fs *fs, node_t dir);
-/* Call before attributes of the node go to the kernel: drops a listing that may be outdated. No lock may be held. */
-void listings_check(struct fs *fs, node_t node);
+/* Call before attributes of the node go to the kernel: drops a listing that may be outdated. No lock may be held. With
+ * attributes that the kernel must believe (I13) it limits how long they may be kept instead; `req` asks for them. */
+void listings_check(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr *a);
 /* Whether listings_check could have anything to do. Any lock may be held. */
 bool listings_is_noted(struct fs *fs, node_t node);
 void listings_release(struct listings *l);
@@ -118,14 +138,15 @@ struct sizes {
 	struct size_told {
 		node_t node;
 		uint64_t size, version;
+		struct told_owner owner;
 	} * told; /* hashed by node; NULL: sizes are not noted */
 };
 
 /* Starts noting sizes. There must be several threads, and the kernel must open files without asking. 0 or -ENOMEM. */
 int sizes_start(struct fs *fs);
 /* Call before an answer with these attributes: drops the pages of a file whose size has changed. No lock may be
- * held. */
-void sizes_tell(struct fs *fs, const struct tree_attr *a);
+ * held. If the kernel must believe the rest of them (I13), it is given the size it has. */
+void sizes_tell(struct fs *fs, fuse_req_t req, struct tree_attr *a);
 /* False if sizes_tell must drop pages before these attributes are given out. Any lock may be held. */
 bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a);
 
@@ -192,9 +213,9 @@ struct coherence {
 /* coherence.c */
 void coherence_init(struct coherence *c);
 void coherence_release(struct coherence *c);
-/* Call before attributes go to the kernel in answer to a request for the node `asked`. Limits how long they may be
+/* Call before attributes go to the kernel in answer to the request for the node `asked`. Limits how long they may be
  * kept, and drops cached listings and pages that contradict them. No lock may be held. */
-void coherence_settle(struct fs *fs, node_t asked, struct tree_attr *a);
+void coherence_settle(struct fs *fs, fuse_req_t req, node_t asked, struct tree_attr *a);
 /* As coherence_settle, but locks may be held. False if the attributes cannot be given. The caller calls listings_check
  * later, without locks. */
 bool coherence_settle_listed(struct fs *fs, struct tree_attr *a);

@@ -49,6 +49,26 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	follow_start(fs); /* its thread reads what is set above */
 }
 
+static bool is_in_group(fuse_req_t req, gid_t gid)
+{
+	gid_t few[64], *groups = few, *many CLEANUP_FREE = NULL;
+	int n = fuse_req_getgroups(req, 64, few);
+	if (n > 64 && (groups = many = calloc((size_t)n, sizeof *many)))
+		n = fuse_req_getgroups(req, n, many);
+	bool found = fuse_req_ctx(req)->gid == gid;
+	for (int i = 0; groups && !found && i < n; i++)
+		found = groups[i] == gid;
+	return found;
+}
+
+bool fs_may_read(fuse_req_t req, const struct tree_attr *a)
+{
+	const struct fuse_ctx *who = fuse_req_ctx(req);
+	unsigned need = S_ISDIR(a->mode) ? R_OK | X_OK : R_OK;
+	unsigned shift = who->uid == a->uid ? 6 : is_in_group(req, a->gid) ? 3 : 0;
+	return who->uid == 0 || (a->mode >> shift & need) == need;
+}
+
 /* --- names and attributes -------------------------------------------------- */
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -70,7 +90,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	} else {
 		if (S_ISREG(attr.mode))
 			readdirplus_used(&fs->coherence.plus);
-		coherence_settle(fs, attr.node, &attr);
+		coherence_settle(fs, req, attr.node, &attr);
 		e = entry_of(&attr);
 	}
 	tree_name(fs->tree, e.ino, 1, 0);
@@ -102,7 +122,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		reply_error(req, rc);
 		return;
 	}
-	coherence_settle(fs, ino, &attr);
+	coherence_settle(fs, req, ino, &attr);
 	struct stat st = stat_of(&attr);
 	fuse_reply_attr(req, &st, seconds_of(attr.attr_class));
 }
@@ -123,18 +143,6 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 	if ((unsigned)mask & ~allowed & (R_OK | W_OK | X_OK))
 		rc = mask & W_OK && fs->read_only ? -EROFS : -EACCES;
 	reply_error(req, rc);
-}
-
-static bool is_in_group(fuse_req_t req, gid_t gid)
-{
-	gid_t few[64], *groups = few, *many CLEANUP_FREE = NULL;
-	int n = fuse_req_getgroups(req, 64, few);
-	if (n > 64 && (groups = many = calloc((size_t)n, sizeof *many)))
-		n = fuse_req_getgroups(req, n, many);
-	bool found = fuse_req_ctx(req)->gid == gid;
-	for (int i = 0; groups && !found && i < n; i++)
-		found = groups[i] == gid;
-	return found;
 }
 
 /* The kernel does not check who may read a link, so we do. */
@@ -262,7 +270,7 @@ static void check_noted(struct fs *fs, struct buf *noted)
 	for (size_t i = 0; i < noted->n; i += sizeof(node_t)) {
 		node_t node;
 		memcpy(&node, noted->p + i, sizeof node);
-		listings_check(fs, node);
+		listings_check(fs, NULL, node, NULL);
 	}
 	buf_release(noted);
 }

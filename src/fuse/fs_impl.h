@@ -75,6 +75,9 @@ static inline struct fs *fs_of(fuse_req_t req)
  * request to a reader without room for the largest. */
 enum { FS_MAX_WRITE = 1 << 20 };
 
+/* Whether who asks may read the file, or list the directory, with these attributes. */
+bool fs_may_read(fuse_req_t req, const struct tree_attr *a);
+
 /* loop.c: reads the next request like fuse_session_receive_buf. Returns its size, 0 at the end of the mount, or a
  * negative errno. libfuse's function drops the request it has read if the session is to end by then, but the
  * process that waits for the answer may hold what the end waits for. The caller frees buf->mem. */

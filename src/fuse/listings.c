@@ -58,9 +58,9 @@ static bool grow_listings(struct listings *l)
 }
 
 /* A directory whose listing is fine needs a cell only if it has one. False without memory. */
-static bool note(struct listings *l, node_t dir, uint64_t epoch)
+static bool note(struct listings *l, const struct tree_attr *a, uint64_t epoch)
 {
-	struct listing_state *s = l->cap ? find_listing(l, dir) : NULL;
+	struct listing_state *s = l->cap ? find_listing(l, a->node) : NULL;
 	if (s && s->dir) {
 		s->epoch = epoch;
 		return true;
@@ -69,7 +69,7 @@ static bool note(struct listings *l, node_t dir, uint64_t epoch)
 		return true;
 	if (l->n >= l->cap / 2 && !grow_listings(l))
 		return false;
-	*find_listing(l, dir) = (struct listing_state){dir, epoch};
+	*find_listing(l, a->node) = (struct listing_state){a->node, epoch, {a->mode, a->uid, a->gid}};
 	l->n++;
 	return true;
 }
@@ -98,28 +98,36 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 	else if (depth_of(fs->tree, attr->node) < DEPTH_OWN)
 		epoch = tree_listing_serial(fs->tree, attr->node);
 	lock_take(&l->lock);
-	bool done = note(l, attr->node, epoch);
+	bool done = note(l, attr, epoch);
 	lock_give(&l->lock);
 	return done ? 0 : -ENOMEM;
 }
 
-static uint64_t noted(struct listings *l, node_t node)
+/* *ret_known: whether the kernel has the owner and mode that it is to be given now, if any. */
+static uint64_t noted(struct listings *l, node_t node, const struct tree_attr *a, bool *ret_known)
 {
 	LOCKED(&l->lock);
-	const struct listing_state *s = l->cap ? find_listing(l, node) : NULL;
+	struct listing_state *s = l->cap ? find_listing(l, node) : NULL;
+	*ret_known = !a || !s || !s->dir || told_note(&s->told, a);
 	return s && s->dir ? s->epoch : EPOCH_FINE;
 }
 
 bool listings_is_noted(struct fs *fs, node_t node)
 {
-	return fs->no_opendir && noted(&fs->coherence.listings, node) != EPOCH_FINE;
+	bool known;
+	return fs->no_opendir && noted(&fs->coherence.listings, node, NULL, &known) != EPOCH_FINE;
 }
 
-void listings_check(struct fs *fs, node_t node)
+void listings_check(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr *a)
 {
-	uint64_t epoch = fs->no_opendir && fs->session ? noted(&fs->coherence.listings, node) : EPOCH_FINE;
-	if (epoch != EPOCH_FINE && (epoch == EPOCH_OUTDATED || epoch != tree_listing_serial(fs->tree, node)))
+	bool known;
+	uint64_t epoch = fs->no_opendir && fs->session ? noted(&fs->coherence.listings, node, a, &known) : EPOCH_FINE;
+	if (epoch == EPOCH_FINE || (epoch != EPOCH_OUTDATED && epoch == tree_listing_serial(fs->tree, node)))
+		return;
+	if (!a || (known && fs_may_read(req, a)))
 		fuse_lowlevel_notify_inval_inode(fs->session, node, 0, 0);
+	else
+		a->attr_class = TREE_ASKED;
 }
 
 void listings_release(struct listings *l)

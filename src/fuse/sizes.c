@@ -34,8 +34,22 @@ static bool note(struct sizes *s, const struct tree_attr *a, bool dropped)
 	else if (tree_is_restamped(a->node))
 		differs = a->attr_class < TREE_WATCHED;
 	if (dropped || !differs)
-		*told = (struct size_told){a->node, a->size, a->version};
+		*told = (struct size_told){a->node, a->size, a->version, {a->mode, a->uid, a->gid}};
 	return dropped || !differs;
+}
+
+/* Whether the attributes must be believed. They then have the size that the kernel has, which goes with its pages. */
+static bool must_be_believed(struct sizes *s, fuse_req_t req, struct tree_attr *a)
+{
+	bool may_read = fs_may_read(req, a);
+	LOCKED(&s->lock);
+	struct size_told *told = &s->told[hash_word(a->node) % CELLS];
+	if (told->node != a->node)
+		return !may_read;
+	if (told_note(&told->owner, a) && may_read)
+		return false;
+	a->size = told->size;
+	return true;
 }
 
 bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a)
@@ -44,10 +58,16 @@ bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a)
 	       note(&fs->coherence.sizes, a, false);
 }
 
-void sizes_tell(struct fs *fs, const struct tree_attr *a)
+void sizes_tell(struct fs *fs, fuse_req_t req, struct tree_attr *a)
 {
 	struct sizes *s = &fs->coherence.sizes;
-	if (sizes_may_be_told(fs, a) || fuse_session_exited(fs->session) || !lock_try_for(&s->dropping, WAIT_NS))
+	if (sizes_may_be_told(fs, a) || fuse_session_exited(fs->session))
+		return;
+	if (must_be_believed(s, req, a)) {
+		a->attr_class = TREE_ASKED;
+		return;
+	}
+	if (!lock_try_for(&s->dropping, WAIT_NS))
 		return;
 	if (!note(s, a, false)) {
 		fuse_lowlevel_notify_inval_inode(fs->session, a->node, 0, 0);

@@ -194,6 +194,36 @@ static void i7_drops_listings_made_just_after_a_change(void **state)
 	assert_int_equal(wire_told(w, entry, NULL), 0);
 }
 
+/* The kernel would not believe the mode that comes with a notification. */
+static void i13_another_mode_is_told_without_a_notification(void **state)
+{
+	struct wire *w = *state;
+	static const struct {
+		uint32_t uid;
+		mode_t mode;
+		unsigned told;
+	} steps[] = {
+	    {0, 0755, 1}, {1, 0755, 1}, {1, 0700, 0}, {1, 0700, 0}, {0, 0700, 1}, {0, 0755, 0},
+	    {1, 0755, 1}, {0, 0711, 0}, {1, 0711, 0}, {0, 0711, 1}, {1, 0777, 0}, {1, 0777, 1},
+	};
+	if (getuid() != 0)
+		skip();
+	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid;
+	wire_list_away(w, project);
+	wire_file(w, PROJECT "other.jsonl", "{\"type\":\"session\",\"id\":\"other\"}\n");
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		w->uid = steps[i].uid;
+		wire_chmod(w, PROJECT, steps[i].mode);
+		wire_wait_for_look();
+		unsigned before = w->notifications;
+		struct fuse_attr_out out = wire_attr(w, project);
+		assert_int_equal(out.attr.mode & 0777, steps[i].mode & 0555);
+		assert_int_equal(w->notifications - before, steps[i].told);
+		if (!steps[i].told)
+			assert_int_equal(out.attr_valid + out.attr_valid_nsec, 0);
+	}
+}
+
 /* Directories of live sessions are noted as they come; those that were listed again since are forgotten. */
 static void i7_notes_of_listings_do_not_pile_up(void **state)
 {
@@ -233,6 +263,7 @@ int main(void)
 	    WIRED(lists_plainly_too),
 	    UNWATCHED(i7_drops_listings_that_other_files_change),
 	    UNWATCHED(i7_drops_listings_made_just_after_a_change),
+	    UNWATCHED(i13_another_mode_is_told_without_a_notification),
 	    WIRED_READ_ONLY(i7_notes_of_listings_do_not_pile_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

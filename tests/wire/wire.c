@@ -59,6 +59,13 @@ void wire_remove(struct wire *w, const char *path)
 	assert_int_equal(unlink(full), 0);
 }
 
+void wire_chmod(struct wire *w, const char *path, mode_t mode)
+{
+	char full[512];
+	snprintf(full, sizeof full, "%s/%s", w->source, path);
+	assert_int_equal(chmod(full, mode), 0);
+}
+
 void wire_wait_for_look(void)
 {
 	usleep(2 * WIRE_FRESH_MS * 1000);
@@ -173,8 +180,8 @@ uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *a
 	    .opcode = opcode,
 	    .unique = w->unique += 2, /* as the kernel counts: odd numbers are interrupts */
 	    .nodeid = node,
-	    .uid = getuid(),
-	    .gid = getgid(),
+	    .uid = w->uid ? w->uid : getuid(),
+	    .gid = w->uid ? w->uid : getgid(),
 	    .pid = w->pid ? w->pid : (uint32_t)getpid(),
 	};
 	struct iovec parts[] = {{&in, sizeof in}, {(void *)(uintptr_t)arg, n}, {(void *)(uintptr_t)more, more_n}};
@@ -321,15 +328,21 @@ int wire_readdirplus(struct wire *w, uint64_t node, uint64_t off, uint32_t n, st
 	return wire_call(w, FUSE_READDIRPLUS, node, &in, sizeof in, ret);
 }
 
-unsigned wire_told(struct wire *w, uint64_t dir, uint64_t *ret_valid)
+struct fuse_attr_out wire_attr(struct wire *w, uint64_t node)
 {
 	struct reply *r = malloc(sizeof *r);
 	struct fuse_getattr_in in = {0};
 	struct fuse_attr_out out;
-	unsigned before = w->notifications;
-	assert_int_equal(wire_call(w, FUSE_GETATTR, dir, &in, sizeof in, r), 0);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, r), 0);
 	memcpy(&out, r->p, sizeof out);
 	free(r);
+	return out;
+}
+
+unsigned wire_told(struct wire *w, uint64_t dir, uint64_t *ret_valid)
+{
+	unsigned before = w->notifications;
+	struct fuse_attr_out out = wire_attr(w, dir);
 	if (w->notifications > before) {
 		assert_int_equal(w->dropped.ino, dir);
 		assert_int_equal(w->dropped.off, 0);

@@ -14,6 +14,7 @@
 
 #include <linux/fuse.h>
 #include <pthread.h>
+#include <sys/stat.h>
 
 struct wire {
 	char source[64];
@@ -27,6 +28,7 @@ struct wire {
 	pthread_t thread;
 	uint64_t unique;
 	uint32_t pid; /* of who asks; 0: the test */
+	uint32_t uid; /* and gid of who asks; 0: the test's */
 	struct fuse_init_out init;
 	unsigned threads;       /* set before wire_open: at most so many answer; 0: one */
 	bool refuse_own;        /* set before wire_open: the test's own threads are refused what they ask */
@@ -52,6 +54,7 @@ void wire_append(struct wire *w, const char *path, const char *text);
 /* As if it had last been written that long ago. */
 void wire_age(struct wire *w, const char *path, long seconds);
 void wire_remove(struct wire *w, const char *path);
+void wire_chmod(struct wire *w, const char *path, mode_t mode);
 
 /* Until a look at the disk made before holds no longer. */
 #define WIRE_FRESH_MS 20
@@ -92,6 +95,8 @@ int wire_open_dir(struct wire *w, const char *path);
 int wire_read(struct wire *w, uint64_t node, uint64_t fh, uint64_t off, uint32_t n, struct reply *ret);
 int wire_readdirplus(struct wire *w, uint64_t node, uint64_t off, uint32_t n, struct reply *ret);
 
+/* What the kernel gets when it asks for the attributes of a node. */
+struct fuse_attr_out wire_attr(struct wire *w, uint64_t node);
 /* How many notifications about it come when the kernel asks for the attributes of a directory, and for how long it may
  * keep these, in seconds (NULL if not wanted). */
 unsigned wire_told(struct wire *w, uint64_t dir, uint64_t *ret_valid);

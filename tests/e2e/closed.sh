@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# A directory that was closed lets nobody else in, however much later, and one that was opened does: the kernel goes by
+# the owner and mode that it believes. It has listed the directory before, and a session came since.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need_root
+need setpriv python3
+P=--home-ada-weather--
+F=$P/${CACHE##*/}.jsonl
+STRANGER=12345
+ACCESSES=7
+export CACHE
+
+stranger() { setpriv --reuid=$STRANGER --regid=$STRANGER --clear-groups bash -c "$@" 2>/dev/null; }
+# Says something if it got in.
+access() { # NUMBER DIRECTORY
+	case $1 in
+	1) ls "$2" ;;
+	2) ls -l "$2" ;;
+	3) cd "$2" && echo "$PWD" ;;
+	4) find "$2" ! -path "$2" ;;
+	5) cat "$2"/{,*/,*/*/}title ;;
+	6) test -r "$2" && echo readable ;;
+	7) stat -c %n "$2/." ;;
+	esac
+}
+export -f access
+
+acl() { # FILE NAMED
+	python3 -c 'import sys; from permissions import set_acl; set_acl(sys.argv[1], 0o755, sys.argv[2])' "$@"
+}
+export PYTHONPATH=$ROOT/tests/lib PYTHONDONTWRITEBYTECODE=1
+# The mode is for others, but for the members of a group, and for all but a named user.
+close() { # HOW FILE
+	case $1 in
+	mode) chmod go-rwx "$2" ;;
+	group) chmod o-rwx "$2" ;;
+	owner) chown 65534 "$2" && chmod go-rwx "$2" ;;
+	acl) acl "$2" "u$STRANGER:0" ;;
+	esac
+}
+
+# What one mount shows must not be known from another: each access has a mount of its own.
+mount_all() { # OPTION...
+	for ((i = 1; i <= ACCESSES; i++)); do mount_fs "$T/src" "$T/mnt$i" -o allow_other "$@"; done
+}
+umount_all() {
+	for ((i = 1; i <= ACCESSES; i++)); do umount_fs "$T/mnt$i"; done
+}
+# The kernel has everything; then each listing may be outdated.
+use_all() { # DIRECTORY
+	for ((i = 1; i <= ACCESSES; i++)); do
+		stranger "ls -lR $T/mnt$i/projects; access $i $T/mnt$i/$1" >/dev/null || :
+	done
+	mkdir "$T/src/--new--"
+	sed 's/"id":"/&n/' "$T/src/$F" >"$T/src/--new--/new.jsonl"
+	for ((i = 1; i <= ACCESSES; i++)); do ls "$(dirname "$T/mnt$i/$1")" >/dev/null; done
+}
+is_refused() { # NUMBER DIRECTORY
+	[ -z "$(stranger "access $1 $T/mnt$1/$2")" ]
+}
+
+samples "$T/all"
+while read -r how what dir; do
+	for options in rw ro rw,poll; do
+		[ "$options" != rw,poll ] || [ "$how" = mode ] || continue
+		rm -rf "$T/src"
+		mkdir -p "$T/src/$P"
+		cp -p "$T/all/$F" "$T/src/$P"
+		chmod -R a+rX "$T/src"
+		mount_all -o "$options"
+		use_all "$dir"
+		close "$how" "$T/src/$what"
+		# The kernel is told at once, and once more a second later: who asks at that very moment is answered as before.
+		[ "$options" = rw,poll ] || sleep 1.5
+		for ((i = 1; i <= ACCESSES; i++)); do
+			title="$options: access $i to $dir after $how of $what"
+			# With -o poll it is asking that finds the change.
+			[ "$options" != rw,poll ] || within 30 "$title" is_refused "$i" "$dir"
+			is_refused "$i" "$dir" || die "$title: let in"
+			is_refused "$i" "$dir" || die "$title: let in by the second"
+		done
+		umount_all
+	done
+done <<-ROWS
+	mode . projects
+	group . projects
+	owner . projects
+	acl . projects
+	mode $P $WEATHER
+	group $P $WEATHER
+	owner $P $WEATHER
+	acl $P $WEATHER
+	mode $F $CACHE
+	acl $F $CACHE
+ROWS
