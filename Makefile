@@ -64,11 +64,14 @@ fuse_sources := $(filter-out src/fuse/events.c,$(wildcard src/fuse/*.c)) src/cmd
 core_sources := $(filter-out $(fuse_sources),$(wildcard src/*/*.c))
 core_objects := $(core_sources:src/%.c=$(BUILD)/%.o)
 fuse_objects := $(fuse_sources:src/%.c=$(BUILD)/%.o)
-unit_sources := $(wildcard tests/unit/test_*.c)
+# Tests that name a limit hold with the one that they name.
+other_limits := $(if $(SMALL),$(addprefix tests/,unit/test_cache.c unit/test_catalog_open.c \
+	$(patsubst %,wire/test_%.c,coherence loop plus sizes wire write)),tests/wire/test_limits.c)
+unit_sources := $(filter-out $(other_limits),$(wildcard tests/unit/test_*.c))
 unit_tests := $(unit_sources:tests/unit/%.c=$(BUILD)/unit/%)
-wire_sources := $(filter-out $(if $(SMALL),,tests/wire/test_limits.c),$(wildcard tests/wire/test_*.c))
+wire_sources := $(filter-out $(other_limits),$(wildcard tests/wire/test_*.c))
 wire_tests := $(wire_sources:tests/wire/%.c=$(BUILD)/wire/%)
-# These run with small limits, too; so does the mount, in tests/e2e/limits.sh.
+# These run with small limits, too; so does the mount, in tests/e2e/limits.sh. `make check SMALL=1` runs all so.
 small := $(if $(SMALL),$(BUILD),$(BUILD)/small)
 small_tests := wire/test_limits wire/test_listing unit/test_catalog_watch unit/test_facts unit/test_migrate unit/test_search unit/test_tree \
 	unit/test_tree_files
@@ -204,7 +207,7 @@ check:
 	@scripts/setup check
 	@$(MAKE) --no-print-directory $(parallel) fast-targets fuzz-targets
 	@$(MAKE) --no-print-directory $(parallel) SMALL=1 BUILD=$(small) $(small)/sessionfs $(small_tests:%=$(small)/%)
-	@scripts/check $(BUILD) $(ONLY)
+	@SMALL="$(if $(SMALL),,$(small_tests))" scripts/check $(BUILD) $(ONLY)
 
 # Has every call to the system and every allocation fail once: without a mount all of them, mounted ALL of each kind
 # and error, which takes long. What tests draw is drawn anew here; SEED=n says what.
