@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A directory that was closed lets nobody else in, however much later, and one that was opened does: the kernel goes by
-# the owner and mode that it believes. It has listed the directory before, and a session came since.
+# A directory that was closed lets nobody else in, however much later: the kernel goes by the owner and mode that it
+# believes. It has listed the directory before, and a session came since.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
