@@ -13,6 +13,7 @@
 #define SESSIONFS_BUF_H
 
 #include "sessionfs/base/cleanup.h"
+#include "sessionfs/base/limits.h"
 #include "sessionfs/base/span.h"
 
 #include <stdint.h>
@@ -25,9 +26,7 @@ struct buf {
 };
 
 /* A longer buf lies in a file. */
-#ifndef BUF_MAPPED
-#define BUF_MAPPED ((size_t)8 << 20)
-#endif
+#define BUF_MAPPED ((size_t)LIMIT(8 << 20, 4096))
 
 #define BUF_INIT                                                                                                       \
 	{                                                                                                              \
