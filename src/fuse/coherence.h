@@ -38,9 +38,10 @@
  *      outside must be noticed.
  * I12. Listings bring attributes along, but those of files only while somebody looks files up: each file costs the
  *      kernel a kilobyte (readdirplus.c).
- * I13. The kernel does not believe attributes if the node was invalidated after it asked for them: it goes by the old
- *      owner and mode once more. So an answer drops no listing or pages if these have changed since they were last
- *      given, or if who asks may not read the node: the attributes are then asked for anew before it is read.
+ * I13. The kernel does not believe attributes if the node was invalidated after it asked for them, by any thread: it
+ *      goes by the old owner and mode once more. So an answer drops no listing or pages if these have changed since
+ *      they were last given, or if who asks may not read the node: the attributes are then asked for anew before it is
+ *      read. Nor do two answers in a row to users whom the mode can keep out.
  *
  * Order: make the note, then answer; drop the listing or the pages, then answer; remove the note, then notify. No lock
  * is held during a notification, except the two that let one thread at a time drop or store pages. */
@@ -118,6 +119,7 @@ struct listing_state {
 	node_t dir; /* 0: free */
 	uint64_t epoch;
 	struct told_owner told;
+	bool dropped; /* the last answer to a user whom the mode can keep out dropped the listing */
 };
 
 /* Call before listing a directory with these attributes from its beginning. 0 or -ENOMEM. */

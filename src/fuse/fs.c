@@ -49,26 +49,6 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	follow_start(fs); /* its thread reads what is set above */
 }
 
-static bool is_in_group(fuse_req_t req, gid_t gid)
-{
-	gid_t few[64], *groups = few, *many CLEANUP_FREE = NULL;
-	int n = fuse_req_getgroups(req, 64, few);
-	if (n > 64 && (groups = many = calloc((size_t)n, sizeof *many)))
-		n = fuse_req_getgroups(req, n, many);
-	bool found = fuse_req_ctx(req)->gid == gid;
-	for (int i = 0; groups && !found && i < n; i++)
-		found = groups[i] == gid;
-	return found;
-}
-
-bool fs_may_read(fuse_req_t req, const struct tree_attr *a)
-{
-	const struct fuse_ctx *who = fuse_req_ctx(req);
-	unsigned need = S_ISDIR(a->mode) ? R_OK | X_OK : R_OK;
-	unsigned shift = who->uid == a->uid ? 6 : is_in_group(req, a->gid) ? 3 : 0;
-	return who->uid == 0 || (a->mode >> shift & need) == need;
-}
-
 /* --- names and attributes -------------------------------------------------- */
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -155,7 +135,7 @@ static bool may_read_link(fuse_req_t req, node_t node)
 	mode_t mode = tree_link_mode(fs_of(req)->tree, node, &gid);
 	if ((mode & 0044) == 0044)
 		return true;
-	return mode & (is_in_group(req, gid) ? 0040 : 0004);
+	return mode & (caller_in_group(req, gid) ? 0040 : 0004);
 }
 
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)

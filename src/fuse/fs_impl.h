@@ -75,8 +75,10 @@ static inline struct fs *fs_of(fuse_req_t req)
  * request to a reader without room for the largest. */
 enum { FS_MAX_WRITE = 1 << 20 };
 
+/* caller.c: whether who asks is in the group. */
+bool caller_in_group(fuse_req_t req, gid_t gid);
 /* Whether who asks may read the file, or list the directory, with these attributes. */
-bool fs_may_read(fuse_req_t req, const struct tree_attr *a);
+bool caller_may_read(fuse_req_t req, const struct tree_attr *a);
 
 /* loop.c: reads the next request like fuse_session_receive_buf. Returns its size, 0 at the end of the mount, or a
  * negative errno. libfuse's function drops the request it has read if the session is to end by then, but the

@@ -10,7 +10,8 @@
  *
  * Before the kernel uses a kept listing it asks for the attributes, unless those it has are still valid. So whenever we
  * answer with the attributes and the listing may be outdated, we first have the kernel drop that listing. We repeat
- * this until the directory is listed again, since a reply on its way could bring the old listing back.
+ * this until the directory is listed again, since a reply on its way could bring the old listing back: with every
+ * other answer if the kernel has to believe the mode (I13).
  *
  * This notification is sent while a request is being answered. In the kernel it takes only page locks, which no request
  * for attributes or names holds. None of our locks is held. */
@@ -69,7 +70,7 @@ static bool note(struct listings *l, const struct tree_attr *a, uint64_t epoch)
 		return true;
 	if (l->n >= l->cap / 2 && !grow_listings(l))
 		return false;
-	*find_listing(l, a->node) = (struct listing_state){a->node, epoch, {a->mode, a->uid, a->gid}};
+	*find_listing(l, a->node) = (struct listing_state){a->node, epoch, {a->mode, a->uid, a->gid}, false};
 	l->n++;
 	return true;
 }
@@ -103,28 +104,48 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 	return done ? 0 : -ENOMEM;
 }
 
-/* *ret_known: whether the kernel has the owner and mode that it is to be given now, if any. */
-static uint64_t noted(struct listings *l, node_t node, const struct tree_attr *a, bool *ret_known)
+/* What is noted of the directory; with attributes for it (or NULL) these are noted, too. *ret_known: whether the kernel
+ * has their owner and mode, if any. */
+static struct listing_state noted(struct listings *l, node_t node, const struct tree_attr *a, bool *ret_known)
 {
 	LOCKED(&l->lock);
 	struct listing_state *s = l->cap ? find_listing(l, node) : NULL;
-	*ret_known = !a || !s || !s->dir || told_note(&s->told, a);
-	return s && s->dir ? s->epoch : EPOCH_FINE;
+	*ret_known = true;
+	if (!s || !s->dir)
+		return (struct listing_state){.epoch = EPOCH_FINE};
+	*ret_known = !a || told_note(&s->told, a);
+	return *s;
+}
+
+static void note_dropped(struct listings *l, node_t node, bool dropped)
+{
+	LOCKED(&l->lock);
+	struct listing_state *s = find_listing(l, node);
+	if (s->dir)
+		s->dropped = dropped;
 }
 
 bool listings_is_noted(struct fs *fs, node_t node)
 {
 	bool known;
-	return fs->no_opendir && noted(&fs->coherence.listings, node, NULL, &known) != EPOCH_FINE;
+	return fs->no_opendir && noted(&fs->coherence.listings, node, NULL, &known).epoch != EPOCH_FINE;
 }
 
 void listings_check(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr *a)
 {
+	struct listings *l = &fs->coherence.listings;
 	bool known;
-	uint64_t epoch = fs->no_opendir && fs->session ? noted(&fs->coherence.listings, node, a, &known) : EPOCH_FINE;
-	if (epoch == EPOCH_FINE || (epoch != EPOCH_OUTDATED && epoch == tree_listing_serial(fs->tree, node)))
+	if (!fs->no_opendir || !fs->session)
 		return;
-	if (!a || (known && fs_may_read(req, a)))
+	const struct listing_state s = noted(l, node, a, &known);
+	if (s.epoch == EPOCH_FINE || (s.epoch != EPOCH_OUTDATED && s.epoch == tree_listing_serial(fs->tree, node)))
+		return;
+	/* Root is let in by any mode. */
+	bool is_judged = a && fuse_req_ctx(req)->uid != 0;
+	bool drops = !a || (known && caller_may_read(req, a) && !(is_judged && s.dropped));
+	if (is_judged)
+		note_dropped(l, node, drops);
+	if (drops)
 		fuse_lowlevel_notify_inval_inode(fs->session, node, 0, 0);
 	else
 		a->attr_class = TREE_ASKED;

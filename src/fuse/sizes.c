@@ -41,7 +41,7 @@ static bool note(struct sizes *s, const struct tree_attr *a, bool dropped)
 /* Whether the attributes must be believed. They then have the size that the kernel has, which goes with its pages. */
 static bool must_be_believed(struct sizes *s, fuse_req_t req, struct tree_attr *a)
 {
-	bool may_read = fs_may_read(req, a);
+	bool may_read = caller_may_read(req, a);
 	LOCKED(&s->lock);
 	struct size_told *told = &s->told[hash_word(a->node) % CELLS];
 	if (told->node != a->node)
