@@ -59,18 +59,6 @@ static struct keeper *next_to_give(const struct budget *b)
 	return found;
 }
 
-/* Evicted things lie between kept ones, so the allocator holds on to their memory: over days the process would grow
- * much larger than what it keeps. */
-static void give_back(struct budget *b, size_t bytes)
-{
-	if (atomic_fetch_add_explicit(&b->let_go, bytes, memory_order_relaxed) + bytes < GIVE_BACK)
-		return;
-	atomic_store_explicit(&b->let_go, 0, memory_order_relaxed);
-#ifdef __GLIBC__
-	malloc_trim(0);
-#endif
-}
-
 void budget_settle(struct budget *b)
 {
 	struct keeper *k;
@@ -79,9 +67,15 @@ void budget_settle(struct budget *b)
 		return;
 	while (budget_used(b) > b->limit && (k = next_to_give(b)))
 		k->give_way(k->arg);
-	size_t after = budget_used(b);
-	if (after < before)
-		give_back(b, before - after);
+	size_t after = budget_used(b), less = after < before ? before - after : 0;
+	if (less == 0 || atomic_fetch_add_explicit(&b->let_go, less, memory_order_relaxed) + less < GIVE_BACK)
+		return;
+	atomic_store_explicit(&b->let_go, 0, memory_order_relaxed);
+#ifdef __GLIBC__
+	/* Evicted things lie between kept ones, so the allocator holds on to their memory: over days the process would
+	 * grow much larger than what it keeps. */
+	malloc_trim(0);
+#endif
 }
 
 static bool try_claim(struct budget *b, size_t bytes)

@@ -51,22 +51,6 @@ static int open_nameless(const char *dir)
 	return -ENOTSUP;
 }
 
-/* Reserves the first n bytes of the file. 0 or a negative errno. */
-static int reserve_space(int fd, size_t n)
-{
-	int err;
-	do
-		err = posix_fallocate(fd, 0, (off_t)n);
-	while (err == EINTR);
-	return -err;
-}
-
-/* There is no file to be had here, or none of that size (RLIMIT_FSIZE); that the disk is full is another matter. */
-static bool stays_in_memory(int rc)
-{
-	return rc == -ENOTSUP || rc == -EINVAL || rc == -ENODEV || rc == -EFBIG;
-}
-
 /* The file of the buf, or a new one, with room for n bytes: its descriptor and where it is mapped; or a negative
  * errno. */
 static int map_room(const struct buf *b, size_t n, char **ret)
@@ -74,7 +58,10 @@ static int map_room(const struct buf *b, size_t n, char **ret)
 	int fd = b->file;
 	if (!fd && (fd = open_nameless(getenv("TMPDIR"))) < 0 && (fd = open_nameless("/var/tmp")) < 0)
 		return -ENOTSUP;
-	int rc = reserve_space(fd, n);
+	int rc;
+	do
+		rc = -posix_fallocate(fd, 0, (off_t)n);
+	while (rc == -EINTR);
 	char *p = rc < 0    ? MAP_FAILED
 	          : b->file ? mremap(b->p, b->cap, n, MREMAP_MAYMOVE)
 	                    : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -120,7 +107,9 @@ char *buf_reserve(struct buf *b, size_t more)
 		int rc = grow_mapped(b, b->n + more);
 		if (rc == 0)
 			return b->p + b->n;
-		if (b->file || !stays_in_memory(rc))
+		/* It stays in memory if there is no file to be had here, or none of that size (RLIMIT_FSIZE); that the
+		 * disk is full is another matter. */
+		if (b->file || (rc != -ENOTSUP && rc != -EINVAL && rc != -ENODEV && rc != -EFBIG))
 			return fail(b, rc);
 	}
 	size_t cap = b->cap ? b->cap : 64;

@@ -38,19 +38,13 @@ static void *help_thread(void *arg)
 	return NULL;
 }
 
-static size_t crew_size(size_t n)
-{
-	long cpus = n > 1 ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
-	size_t most = cpus < 1 ? 1 : cpus > CREW_MOST ? CREW_MOST : (size_t)cpus;
-	return n < most ? n : most;
-}
-
 int crew_run(size_t n, int (*work)(void *arg, size_t i), void *arg)
 {
 	struct crew c = {.work = work, .arg = arg, .n = n, .stop = stop_get()};
 	pthread_t threads[CREW_MOST];
-	size_t started = 0, most = crew_size(n);
-	while (started + 1 < most && pthread_create(&threads[started], NULL, help_thread, &c) == 0)
+	long cpus = n > 1 ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+	size_t started = 0, most = cpus < 1 ? 1 : cpus > CREW_MOST ? CREW_MOST : (size_t)cpus;
+	while (started + 1 < most && started + 1 < n && pthread_create(&threads[started], NULL, help_thread, &c) == 0)
 		started++;
 	help(&c);
 	while (started > 0)

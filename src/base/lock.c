@@ -162,12 +162,6 @@ static bool is_free_for(const struct rwlock *l, bool write)
 	return !l->written && (write ? l->readers == 0 : l->writers_waiting == 0);
 }
 
-static void wait_for(struct rwlock *l, bool write)
-{
-	while (!is_free_for(l, write))
-		lock_wait(&l->lock, &l->freed);
-}
-
 static int wait_wanted(struct rwlock *l, bool write, int64_t until)
 {
 	while (!is_free_for(l, write)) {
@@ -203,7 +197,8 @@ static int get(struct rwlock *l, bool write, bool wanted, int64_t ns)
 	if (wanted)
 		rc = wait_among_others(l, write, until);
 	else
-		wait_for(l, write);
+		while (!is_free_for(l, write))
+			lock_wait(&l->lock, &l->freed);
 	l->writers_waiting -= write;
 	if (rc == 0 && write)
 		l->written = true;

@@ -11,29 +11,10 @@ enum { HASH_DIGITS = 8, CUT_BYTES = NAME_BYTES - 1 - HASH_DIGITS };
 
 static const char digits[] = "0123456789ABCDEF";
 
-static void add_escaped(struct buf *out, const char *p, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)p[i];
-		char xx[3] = {'%', digits[c >> 4], digits[c & 15]};
-		buf_add(out, xx, sizeof xx);
-	}
-}
-
 static bool is_plain(char c, bool first)
 {
 	unsigned char u = (unsigned char)c;
 	return u >= 0x20 && u != 0x7f && c != '/' && c != '%' && !(first && (c == '.' || c == '~'));
-}
-
-/* How many ASCII bytes at the beginning need no encoding. */
-static size_t plain_run(const char *p, size_t n, bool first)
-{
-	size_t i = 0;
-
-	while (i < n && (unsigned char)p[i] < 0x80 && is_plain(p[i], first && i == 0))
-		i++;
-	return i;
 }
 
 /* Appends the encoded text, or as much of it as shows that it is too long. */
@@ -44,18 +25,25 @@ static void add_text(struct span text, bool first, struct buf *out)
 	if (text.n == 0)
 		buf_addc(out, '%');
 	for (size_t i = 0; i < text.n && out->n - begin <= NAME_BYTES && !buf_err(out); first = false) {
-		size_t run = plain_run(text.p + i, text.n - i < NAME_BYTES ? text.n - i : NAME_BYTES, first);
+		const char *p = text.p + i;
+		size_t most = text.n - i < NAME_BYTES ? text.n - i : NAME_BYTES, run = 0;
+		while (run < most && (unsigned char)p[run] < 0x80 && is_plain(p[run], first && run == 0))
+			run++;
 		if (run) {
-			buf_add(out, text.p + i, run);
+			buf_add(out, p, run);
 			i += run;
 			continue;
 		}
-		int step = utf8_next(text.p + i, text.n - i);
+		int step = utf8_next(p, text.n - i);
 		size_t n = (size_t)(step < 0 ? -step : step);
-		if (step > 0 && is_plain(text.p[i], first))
-			buf_add(out, text.p + i, n);
-		else
-			add_escaped(out, text.p + i, n);
+		if (step > 0 && is_plain(*p, first)) {
+			buf_add(out, p, n);
+		} else {
+			for (size_t k = 0; k < n; k++) {
+				unsigned char c = (unsigned char)p[k];
+				buf_add(out, (const char[]){'%', digits[c >> 4], digits[c & 15]}, 3);
+			}
+		}
 		i += n;
 	}
 }

@@ -14,16 +14,11 @@ static bool is_wide_space(const unsigned char *p)
 	       c == 0xe2819f || c == 0xe38080 || c == 0xefbbbf;
 }
 
-static bool is_ascii_space(unsigned char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 size_t space_first(struct span s)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
 
-	if (s.n && is_ascii_space(p[0]))
+	if (s.n && (p[0] == ' ' || (p[0] >= '\t' && p[0] <= '\r')))
 		return 1;
 	if (s.n > 1 && p[0] == 0xc2 && p[1] == 0xa0)
 		return 2;

@@ -58,15 +58,6 @@ static void put(struct probes *ps, struct probe *p)
 		p->free(p);
 }
 
-static void put_all(struct probes *ps, struct probe *list)
-{
-	while (list) {
-		struct probe *next = list->next;
-		put(ps, list);
-		list = next;
-	}
-}
-
 /* Drops a reference to the pool, and releases the lock. */
 static void leave(struct probes *ps)
 {
@@ -113,7 +104,10 @@ void probes_close(struct probes *ps)
 	struct probe *queue = ps->first;
 	ps->first = NULL;
 	lock_give(&ps->lock);
-	put_all(ps, queue);
+	for (struct probe *next; queue; queue = next) {
+		next = queue->next;
+		put(ps, queue);
+	}
 	lock_take(&ps->lock);
 	leave(ps);
 }

@@ -270,14 +270,6 @@ static int write_lines(int fd, struct span lines)
 	return 0;
 }
 
-/* Whether lines of others came in before ours: then ours do not begin where the file ended. */
-static int came_between(int fd, off_t size, struct span ours, bool *ret)
-{
-	int rc = holds(fd, size, ours);
-	*ret = rc == 0;
-	return rc < 0 ? rc : 0;
-}
-
 static int append_once(int fd, bool sync, unsigned attempt, store_make make, void *arg, bool *ret_between)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, all CLEANUP_BUF = BUF_INIT;
@@ -306,10 +298,9 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 		take_back(fd, buf_span(&all), position(fd));
 		return rc;
 	}
-	/* From here on the lines are in the file: a failure to look is no failure to write. */
-	bool between = false;
-	if (came_between(fd, size, buf_span(&all), &between) == 0)
-		*ret_between = between;
+	/* Where lines of others came in before ours, ours do not begin where the file ended. From here on they are in
+	 * the file: a failure to look is no failure to write. */
+	*ret_between = holds(fd, size, buf_span(&all)) == 0;
 	return 0;
 }
 
@@ -352,26 +343,16 @@ static bool has_room(int fd, const struct stat *st, size_t n)
 	return n <= slack || (n - slack + fs.f_frsize - 1) / fs.f_frsize <= blocks;
 }
 
-static bool is_within_limit(const struct stat *st, size_t n)
-{
-	struct rlimit limit;
-	return getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
-	       (uint64_t)st->st_size + n <= limit.rlim_cur;
-}
-
-static int judge_room(const struct reached *file, size_t n)
-{
-	if (!is_within_limit(&file->st, n))
-		return -EFBIG;
-	return has_room(file->fd, &file->st, n) ? 0 : -ENOSPC;
-}
-
 int store_check(const struct reach_at *at, const struct store_id *id, size_t n)
 {
 	struct reached file = REACHED_INIT;
 	int rc = open_file(at, id, O_WRONLY | O_APPEND, &file);
-	if (rc == 0)
-		rc = judge_room(&file, n);
+	struct rlimit limit;
+	if (rc == 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	    (uint64_t)file.st.st_size + n > limit.rlim_cur)
+		rc = -EFBIG;
+	if (rc == 0 && !has_room(file.fd, &file.st, n))
+		rc = -ENOSPC;
 	reached_release(at->reach, &file);
 	return rc;
 }
@@ -414,26 +395,6 @@ static int copy_xattrs(int from, int to)
 			return -errno;
 	}
 	return 0;
-}
-
-static int same_attributes(int from, int to, const struct stat *st)
-{
-	if (fchown(to, st->st_uid, st->st_gid) < 0)
-		return -errno;
-	if (fchmod(to, st->st_mode & 07777) < 0)
-		return -errno;
-	return copy_xattrs(from, to);
-}
-
-static int sync_dir(int dir)
-{
-	int fd CLEANUP_CLOSE = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : sync_all(fd);
-}
-
-static bool same_contents(const struct stat *a, const struct stat *b)
-{
-	return a->st_size == b->st_size && time_is_same(a->st_mtim, b->st_mtim);
 }
 
 static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -526,8 +487,10 @@ static int place(const struct reached *old, const struct reach_at *at, const str
 	int rc = check_id(old->fd, id, &before);
 	if (rc == 0)
 		rc = fill(arg, fd);
+	if (rc == 0 && (fchown(fd, before.st_uid, before.st_gid) < 0 || fchmod(fd, before.st_mode & 07777) < 0))
+		rc = -errno;
 	if (rc == 0)
-		rc = same_attributes(old->fd, fd, &before);
+		rc = copy_xattrs(old->fd, fd);
 	if (rc == 0)
 		rc = sync_all(fd);
 	if (rc == 0)
@@ -538,7 +501,7 @@ static int place(const struct reached *old, const struct reach_at *at, const str
 		rc = check_id(old->fd, id, &after);
 	if (rc < 0)
 		return rc;
-	if (!same_contents(&before, &after))
+	if (before.st_size != after.st_size || !time_is_same(before.st_mtim, after.st_mtim))
 		return -EAGAIN;
 	return renameat(old->dir, temporary, old->dir, old->name) < 0 ? -errno : 0;
 }
@@ -555,7 +518,8 @@ static int replace_locked(const struct reached *old, const struct reach_at *at, 
 		unlinkat(old->dir, temporary, 0);
 		return rc;
 	}
-	return sync_dir(old->dir);
+	int dir CLEANUP_CLOSE = openat(old->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir < 0 ? -errno : sync_all(dir);
 }
 
 int store_replace(const struct reach_at *at, const struct store_id *id, store_fill fill, void *arg)

@@ -38,11 +38,6 @@ static inline bool is_a(char c, unsigned char wanted)
 	return class_of[(unsigned char)c] & wanted;
 }
 
-static inline bool is_special(char c)
-{
-	return (unsigned char)c < 0x20 || is_a(c, SPECIAL);
-}
-
 #if HAVE_CHUNK
 
 enum { BLOCK = 16 };
@@ -107,7 +102,7 @@ static inline const char *plain_end(const char *p, const char *end)
 			return p + block_first(m);
 		p += BLOCK;
 	}
-	while (p < end && !is_special(*p))
+	while (p < end && (unsigned char)*p >= 0x20 && !is_a(*p, SPECIAL))
 		p++;
 	return p;
 }
