@@ -91,12 +91,6 @@ static int find_edits(struct builder *b, const uint32_t *entries, size_t n)
 	return 0;
 }
 
-/* Edits replace the content of these roles only. */
-static bool role_is_editable(enum record_role role)
-{
-	return role == ROLE_USER || role == ROLE_ASSISTANT || role == ROLE_TOOL_RESULT || role == ROLE_CUSTOM;
-}
-
 static void add_item(struct builder *b, enum context_kind kind, uint32_t entry, const struct edit *edit)
 {
 	b->items[b->n++] = (struct context_item){entry, edit ? edit->entry : NO_ENTRY, kind};
@@ -123,8 +117,12 @@ static int add_entry(struct builder *b, uint32_t entry, bool newest_compaction)
 
 	switch (e->type) {
 	case RECORD_MESSAGE:
+		/* Edits replace the content of these roles only. */
+		if (e->role != ROLE_USER && e->role != ROLE_ASSISTANT && e->role != ROLE_TOOL_RESULT &&
+		    e->role != ROLE_CUSTOM)
+			edit = NULL;
 		if (!(e->flags & ENTRY_NO_MESSAGE))
-			add_item(b, CONTEXT_MESSAGE, entry, role_is_editable(e->role) ? edit : NULL);
+			add_item(b, CONTEXT_MESSAGE, entry, edit);
 		return 0;
 	case RECORD_CUSTOM_MESSAGE:
 		add_item(b, CONTEXT_CUSTOM, entry, edit);

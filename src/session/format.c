@@ -133,19 +133,14 @@ bool format_is_old_custom(struct json_value role)
 	return json_is(role, "hookMessage");
 }
 
-/* What pi's harness writes since version 4: another format under the same file names. */
-static bool has_lanes(const struct record *r)
-{
-	double version;
-
-	return json_is(r->usage_kind, "header") && json_double(r->version, &version) && version == 4;
-}
-
 const char *format_refuses(const struct record *first, bool *ret_is_later)
 {
 	bool is_session = first->kind == JSON_OBJECT && first->type == RECORD_SESSION;
+	double version;
 
-	*ret_is_later = first->kind == JSON_OBJECT && !is_session && has_lanes(first);
+	/* What pi's harness writes since version 4: another format under the same file names. */
+	*ret_is_later = first->kind == JSON_OBJECT && !is_session && json_is(first->usage_kind, "header") &&
+	                json_double(first->version, &version) && version == 4;
 	if (*ret_is_later)
 		return "pi session of version 4 (lanes), not supported";
 	if (!is_session)

@@ -140,11 +140,6 @@ static uint32_t slot_of(const struct id_table *t, uint64_t hash)
 	return (uint32_t)((hash >> 32) * t->size >> 32);
 }
 
-static uint32_t slot_value(uint64_t hash, uint32_t i)
-{
-	return (uint32_t)(hash & 0xff) << 24 | (i + 1);
-}
-
 static uint32_t slot_entry(uint32_t slot)
 {
 	return (slot & 0xffffff) - 1;
@@ -183,7 +178,7 @@ static void table_put(const struct session *s, uint64_t hash, uint32_t i, bool *
 		s->derived->labels_taken = 0;
 		*ret_replaced = true;
 	}
-	*slot = slot_value(hash, i);
+	*slot = (uint32_t)(hash & 0xff) << 24 | (i + 1);
 }
 
 /* The hash of entry i's id, which is nearly always a short string. */

@@ -125,17 +125,6 @@ static int by_entry(const void *a, const void *b)
 	return (x->record > y->record) - (x->record < y->record);
 }
 
-/* Keeps the last change of each entry. */
-static size_t keep_last(struct label_change *v, size_t n)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (i + 1 == n || v[i + 1].entry != v[i].entry)
-			v[kept++] = v[i];
-	return kept;
-}
-
 int session_label_changes(const struct session *s, uint32_t after, uint32_t upto, struct label_change **ret,
                           size_t *ret_n)
 {
@@ -152,7 +141,10 @@ int session_label_changes(const struct session *s, uint32_t after, uint32_t upto
 	}
 	qsort(v, n, sizeof *v, by_entry);
 	*ret = v;
-	*ret_n = keep_last(v, n);
+	*ret_n = 0;
+	for (size_t i = 0; i < n; i++) /* keeps the last change of each entry */
+		if (i + 1 == n || v[i + 1].entry != v[i].entry)
+			v[(*ret_n)++] = v[i];
 	return 0;
 }
 

@@ -27,22 +27,14 @@ void refs_release(struct refs *r)
 	*r = (struct refs){0};
 }
 
-/* The nearest conversation entry above i. Right once i's parent is placed. */
-static uint32_t conversation_above(const struct session *s, uint32_t i)
-{
-	uint32_t parent = entry_at(s, i)->parent;
-
-	if (parent == NO_ENTRY || has_flag(s, parent, ENTRY_CONVERSATION))
-		return parent;
-	return entry_at(s, parent)->near;
-}
-
-/* Notes in the conversation entry above i what is below it. */
+/* Notes in the nearest conversation entry above i what is below it. Right once i's parent is placed. */
 static void place(struct session *s, uint32_t i)
 {
 	struct entry *e = entry_at(s, i);
-	uint32_t above = conversation_above(s, i);
+	uint32_t above = e->parent;
 
+	if (above != NO_ENTRY && !has_flag(s, above, ENTRY_CONVERSATION))
+		above = entry_at(s, above)->near;
 	e->flags |= ENTRY_PLACED;
 	if (e->flags & ENTRY_CONVERSATION) {
 		if (above != NO_ENTRY && above != i)

@@ -67,23 +67,6 @@ static bool odd_reserve(struct session *s, size_t names)
 	return true;
 }
 
-static int odd_add(struct session *s, const struct odd_name *odd)
-{
-	if (!odd_reserve(s, s->odd.n + 1) || !vec_reserve(&s->odd, 1))
-		return -ENOMEM;
-	s->odd.v[s->odd.n++] = *odd;
-	*odd_slot(s, odd->hash) = (uint32_t)s->odd.n;
-	entry_at(s, odd->entry)->flags |= ENTRY_ODD_NAME;
-	return 0;
-}
-
-static void odd_reset(struct session *s)
-{
-	for (size_t k = 0; k < s->odd.n; k++)
-		entry_at(s, s->odd.v[k].entry)->flags &= (uint16_t)~ENTRY_ODD_NAME;
-	s->odd.n = s->odd_slots.n = 0;
-}
-
 /* The entry whose encoded id is this name, or NO_ENTRY. */
 static uint32_t plain_owner(const struct session *s, struct span name, struct buf *text)
 {
@@ -141,7 +124,12 @@ static int give_name(struct naming *n, uint32_t i)
 			return -ENOMEM;
 	} while (is_taken(n, i));
 	odd.hash = hash_name(n->s, buf_span(&n->name));
-	return odd_add(n->s, &odd);
+	if (!odd_reserve(n->s, n->s->odd.n + 1) || !vec_reserve(&n->s->odd, 1))
+		return -ENOMEM;
+	n->s->odd.v[n->s->odd.n++] = odd;
+	*odd_slot(n->s, odd.hash) = (uint32_t)n->s->odd.n;
+	entry_at(n->s, i)->flags |= ENTRY_ODD_NAME;
+	return 0;
 }
 
 /* Whether an earlier entry has taken the name that entry i has by its id. */
@@ -159,22 +147,22 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static bool is_seed(const struct session *s, uint32_t i)
-{
-	return bsearch(&i, s->odd_seeds.v, s->odd_seeds.n, sizeof i, by_number);
-}
-
 int names_update(struct session *s, uint32_t from)
 {
 	CLEANUP(naming_release) struct naming n = {.s = s};
+	const uint32_t *seeds = s->odd_seeds.v;
 	int rc = 0;
 
 	if (!s->odd_seeds.n)
 		return 0;
-	if (from == 0)
-		odd_reset(s);
-	for (uint32_t i = from > s->odd_seeds.v[0] ? from : s->odd_seeds.v[0]; rc == 0 && i < s->at.count; i++)
-		if (has_flag(s, i, ENTRY_ADDRESSED) && (is_seed(s, i) || has_lost_name(&n, i)))
+	if (from == 0) {
+		for (size_t k = 0; k < s->odd.n; k++)
+			entry_at(s, s->odd.v[k].entry)->flags &= (uint16_t)~ENTRY_ODD_NAME;
+		s->odd.n = s->odd_slots.n = 0;
+	}
+	for (uint32_t i = from > seeds[0] ? from : seeds[0]; rc == 0 && i < s->at.count; i++)
+		if (has_flag(s, i, ENTRY_ADDRESSED) &&
+		    (bsearch(&i, seeds, s->odd_seeds.n, sizeof i, by_number) || has_lost_name(&n, i)))
 			rc = give_name(&n, i);
 	return rc;
 }

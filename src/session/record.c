@@ -103,15 +103,6 @@ enum record_role record_role_of(struct json_value v)
 	return role ? role : ROLE_OTHER;
 }
 
-static struct span json_trim(struct span s)
-{
-	while (s.n && strchr(" \t\r\n", s.p[0]) && s.p[0])
-		s = (struct span){s.p + 1, s.n - 1};
-	while (s.n && strchr(" \t\r\n", s.p[s.n - 1]) && s.p[s.n - 1])
-		s.n--;
-	return s;
-}
-
 static bool read_block(struct json *j, struct block *ret)
 {
 	struct json_value key, v;
@@ -201,7 +192,11 @@ bool record_parse_blocks(struct span line, const struct format *format, struct b
 	struct json_value v;
 
 	memset(ret, 0, sizeof *ret);
-	ret->line = json_trim(line);
+	while (line.n && line.p[0] && strchr(" \t\r\n", line.p[0]))
+		line = (struct span){line.p + 1, line.n - 1};
+	while (line.n && line.p[line.n - 1] && strchr(" \t\r\n", line.p[line.n - 1]))
+		line.n--;
+	ret->line = line;
 	json_init(&j, ret->line, deep);
 	ret->kind = json_peek(&j);
 	if (ret->kind != JSON_OBJECT)

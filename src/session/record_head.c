@@ -60,20 +60,17 @@ static void finish_role(struct record_head *head, struct json_value role)
 	head->old_custom = head->role == ROLE_OTHER && format_is_old_custom(role);
 }
 
-/* Whether it ended by itself: then pi's /tree shows it only if it has text. */
-static bool is_usual_stop(struct json_value stop)
-{
-	return !json_truthy(stop) || is_text(stop, "stop", 4) || is_text(stop, "toolUse", 7);
-}
-
 /* The role is known. */
 static inline void finish_message(struct head_scan *s)
 {
 	struct record_head *head = s->head;
+	struct json_value stop = s->ending.stop_reason;
 
 	head->failed = is_failed(head->role, &s->ending);
 	if (head->role == ROLE_ASSISTANT)
-		head->silent = !s->said && is_usual_stop(s->ending.stop_reason);
+		/* If it ended by itself, pi's /tree shows it only if it has text. */
+		head->silent =
+		    !s->said && (!json_truthy(stop) || is_text(stop, "stop", 4) || is_text(stop, "toolUse", 7));
 	else
 		head->calls = 0;
 }
@@ -367,41 +364,30 @@ static inline const char *any_at(const struct head_scan *s, const char *p, struc
 #define IS(key, name) ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
 #define SKIP(p, text) (memcmp((p), text, sizeof(text) - 1) == 0 ? (p) + sizeof(text) - 1 : NULL)
 
-/* The beginning of a usage as pi writes it: numbers, in pi's order. NULL if it differs. */
-static const char *usual_usage(const struct head_scan *s, const char *p)
+/* A usage: nearly always as pi writes it, numbers in pi's order. */
+static const char *usage_at(const struct head_scan *s, const char *begin)
 {
+	const char *p = begin;
 	if (!(p = SKIP(p, "{\"input\":")) || !(p = number_at(s, p)) || !(p = SKIP(p, ",\"output\":")) ||
 	    !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cacheRead\":")) || !(p = number_at(s, p)) ||
 	    !(p = SKIP(p, ",\"cacheWrite\":")) || !(p = number_at(s, p)) || !(p = SKIP(p, ",\"totalTokens\":")) ||
 	    !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cost\":{\"input\":")) || !(p = number_at(s, p)) ||
 	    !(p = SKIP(p, ",\"output\":")) || !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cacheRead\":")) ||
 	    !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cacheWrite\":")) || !(p = number_at(s, p)) ||
-	    !(p = SKIP(p, ",\"total\":")) || !(p = number_at(s, p)))
-		return NULL;
-	return SKIP(p, "}}");
-}
-
-static const char *usage_at(const struct head_scan *s, const char *p)
-{
-	const char *end = usual_usage(s, p);
-
-	return end ? end : skip_at(s, p);
-}
-
-/* A text block as most are. NULL if it is another block. */
-static const char *usual_block(const struct head_scan *s, const char *p, struct json_value *ret_text)
-{
-	p = SKIP(p, "{\"type\":\"text\",\"text\":");
-	return p && *p == '"' ? string_at(s, p, ret_text) : NULL;
+	    !(p = SKIP(p, ",\"total\":")) || !(p = number_at(s, p)) || !(p = SKIP(p, "}}")))
+		return skip_at(s, begin);
+	return p;
 }
 
 static const char *block_at(struct head_scan *s, const char *begin)
 {
 	struct json_value type = {JSON_STRING, false, {"text", 4}}, id = {0}, text = {0};
-	const char *p = usual_block(s, begin, &text);
+	const char *p = SKIP(begin, "{\"type\":\"text\",\"text\":"); /* as most are */
 	struct span key;
 	char before = ',';
 
+	if (p)
+		p = *p == '"' ? string_at(s, p, &text) : NULL;
 	if (!p) {
 		type.kind = JSON_NONE;
 		p = begin;
@@ -619,12 +605,6 @@ static inline void head_reset(struct record_head *head)
 	head->calls = head->images = 0;
 }
 
-/* For the short way the line ends at p: that is so if a newline stands there, or the text ends. */
-static inline bool is_line_end(const struct head_scan *s, const char *p)
-{
-	return p == s->end || *p == '\n';
-}
-
 size_t record_head_padded(struct span text, struct buf *deep, struct record_head *ret,
                           void (*on_call)(void *arg, struct json_value id), void *arg)
 {
@@ -642,7 +622,8 @@ size_t record_head_padded(struct span text, struct buf *deep, struct record_head
 	const char *p = line_at(&s, text.p);
 	if (p && *p == '\r' && p != s.end)
 		p++;
-	if (p && is_line_end(&s, p)) {
+	/* The short way is done if the line ends here. */
+	if (p && (p == s.end || *p == '\n')) {
 		finish_head(&s);
 		return (size_t)(p - text.p);
 	}

@@ -34,13 +34,6 @@ struct mark {
 	size_t faults, labels, label_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds;
 };
 
-static struct mark mark_set(const struct session *s)
-{
-	return (struct mark){s->at,        s->faults.n,      s->labels.list.n, s->labels.keys.n,
-	                     s->calls.n,   s->call_blocks.n, s->call_wides.n,  s->ids.n,
-	                     s->headers.n, s->odd_seeds.n};
-}
-
 static void mark_restore(struct session *s, const struct mark *m)
 {
 	s->at = m->at;
@@ -101,16 +94,9 @@ static bool take_id(struct scan *sc, struct entry *e, const struct key *id, stru
 	return true;
 }
 
-static bool is_id_before(const struct session *s, const struct key *parent)
-{
-	if (s->at.count == 0 || parent->kind != KEY_TEXT)
-		return false;
-	uint32_t id = entry_at(s, s->at.count - 1)->id;
-	return id && arena_is(&s->ids, id, parent->text);
-}
-
 static bool take_parent(struct scan *sc, struct entry *e, const struct json_value *parent, const struct key *id)
 {
+	struct session *s = sc->s;
 	struct key key;
 
 	if (parent->kind == JSON_NULL)
@@ -123,11 +109,12 @@ static bool take_parent(struct scan *sc, struct entry *e, const struct json_valu
 	}
 	if (id && key_equal(id, &key))
 		return add_fault(sc, e, REASON_SELF_PARENT);
-	if (key.text.n && is_id_before(sc->s, &key)) {
-		e->parent = sc->s->at.count - 1;
+	uint32_t before = s->at.count ? entry_at(s, s->at.count - 1)->id : 0;
+	if (key.kind == KEY_TEXT && key.text.n && before && arena_is(&s->ids, before, key.text)) {
+		e->parent = s->at.count - 1;
 		return true;
 	}
-	return refs_add(&sc->pending, sc->s->at.count, &key) || fail(sc, -ENOMEM);
+	return refs_add(&sc->pending, s->at.count, &key) || fail(sc, -ENOMEM);
 }
 
 /* The id and parent of an object line. */
@@ -173,15 +160,6 @@ static double message_time(const struct record_head *head, const struct entry *e
 	return e->time == NO_TIME ? 0 : (double)e->time;
 }
 
-static void note_active(struct session *s, const struct record_head *head, const struct entry *e)
-{
-	if ((head->role != ROLE_USER && head->role != ROLE_ASSISTANT) || !head->has_content)
-		return;
-	double t = message_time(head, e);
-	if (t > s->at.active)
-		s->at.active = t;
-}
-
 static bool take_object(struct scan *sc, struct entry *e, const struct record_head *head)
 {
 	struct session *s = sc->s;
@@ -202,7 +180,10 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 	if (head->type == RECORD_SESSION_INFO)
 		s->at.info = s->at.count;
 	s->at.edits |= head->type == RECORD_CONTEXT_EDIT;
-	note_active(s, head, e);
+	if ((head->role == ROLE_USER || head->role == ROLE_ASSISTANT) && head->has_content) {
+		double t = message_time(head, e);
+		s->at.active = t > s->at.active ? t : s->at.active;
+	}
 	uint32_t parts = head->calls > head->images ? head->calls : head->images;
 	if (parts >= node_parts(s->at.count) && !add_fault(sc, e, REASON_TOO_MANY_PARTS))
 		return false;
@@ -395,12 +376,6 @@ static void window_drop(struct window *w, size_t n)
 	memset(w->p + w->n, 0, RECORD_PAD);
 }
 
-/* Whether a JSON value can begin like this, white space aside. */
-static bool may_be_value(char c)
-{
-	return c && strchr("{[\"-0123456789tfn \t\r", c);
-}
-
 static void window_clear(struct window *w, uint64_t offset)
 {
 	w->n = w->searched = 0;
@@ -468,17 +443,6 @@ static int take_long(struct scan *sc, struct window *w, uint64_t to)
 	return sc->err;
 }
 
-/* A line that cannot be JSON is skipped; one that is too long for the window is taken by itself. */
-static int take_beginning(struct scan *sc, struct window *w, uint64_t to)
-{
-	w->searched = w->n;
-	if (w->skipping || (w->n >= CHUNK && !may_be_value(w->p[0]))) {
-		skip_line(w, REASON_MALFORMED);
-		return 0;
-	}
-	return w->n > SESSION_LONG_LINE ? take_long(sc, w, to) : 0;
-}
-
 /* A hole holds no newline. */
 static void skip_hole(const struct scan *sc, struct window *w, uint64_t to)
 {
@@ -522,7 +486,13 @@ static int take_lines(struct scan *sc, struct window *w, uint64_t to)
 		}
 		window_drop(w, begin);
 	}
-	return take_beginning(sc, w, to);
+	w->searched = w->n;
+	/* A line that cannot be JSON is skipped; one that is too long for the window is taken by itself. */
+	if (w->skipping || (w->n >= CHUNK && (!w->p[0] || !strchr("{[\"-0123456789tfn \t\r", w->p[0])))) {
+		skip_line(w, REASON_MALFORMED);
+		return 0;
+	}
+	return w->n > SESSION_LONG_LINE ? take_long(sc, w, to) : 0;
 }
 
 /* The bytes after the last newline. */
@@ -546,15 +516,6 @@ static int take_tail(struct scan *sc, const struct window *w)
 	return sc->err;
 }
 
-/* The whole lines that were read so far are kept: the next scan begins behind them. */
-static int stop_at_line(struct session *s)
-{
-	s->at.end = s->at.whole;
-	s->at.tail = TAIL_NONE;
-	s->at.tail_is_entry = false;
-	return -EINTR;
-}
-
 static int read_lines(struct scan *sc, uint64_t to)
 {
 	struct extent *at = &sc->s->at;
@@ -571,8 +532,13 @@ static int read_lines(struct scan *sc, uint64_t to)
 		int rc = window_fill(sc, &w, to);
 		if (rc == 0)
 			rc = take_lines(sc, &w, to);
-		if (rc == -EINTR || (rc == 0 && w.offset + w.n < to && stop_check() < 0))
-			return stop_at_line(sc->s);
+		if (rc == -EINTR || (rc == 0 && w.offset + w.n < to && stop_check() < 0)) {
+			/* The whole lines that were read so far are kept: the next scan begins behind them. */
+			at->end = at->whole;
+			at->tail = TAIL_NONE;
+			at->tail_is_entry = false;
+			return -EINTR;
+		}
 		if (rc < 0)
 			return rc;
 	}
@@ -612,7 +578,9 @@ static int close_tail(struct scan *sc, uint64_t to)
 
 int session_scan(struct session *s, uint64_t size)
 {
-	const struct mark mark = mark_set(s);
+	const struct mark mark = {s->at,        s->faults.n,      s->labels.list.n, s->labels.keys.n,
+	                          s->calls.n,   s->call_blocks.n, s->call_wides.n,  s->ids.n,
+	                          s->headers.n, s->odd_seeds.n};
 	CLEANUP(scan_release) struct scan sc = {.s = s};
 
 	int rc = close_tail(&sc, size);

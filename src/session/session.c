@@ -78,14 +78,9 @@ static int hash_range(const struct session *s, uint64_t from, size_t n, uint64_t
 	return 0;
 }
 
-static size_t print_size(uint64_t end)
-{
-	return end < PRINT ? (size_t)end : PRINT;
-}
-
 static int make_prints(const struct session *s, uint64_t end, struct prints *ret)
 {
-	size_t n = print_size(end);
+	size_t n = end < PRINT ? (size_t)end : PRINT;
 	int rc = hash_range(s, 0, n, &ret->head);
 
 	ret->end = end;
@@ -101,17 +96,6 @@ static int take_prints(struct session *s)
 	if (rc == 0)
 		s->prints = now;
 	return rc;
-}
-
-/* 0, -ESTALE, or why the file cannot be read. */
-static int check_prints(const struct session *s)
-{
-	struct prints now = {0};
-	int rc = make_prints(s, s->prints.end, &now);
-
-	if (rc < 0)
-		return rc;
-	return now.head == s->prints.head && now.tail == s->prints.tail ? 0 : -ESTALE;
 }
 
 static bool same_file(const struct stat *a, const struct stat *b)
@@ -170,15 +154,6 @@ struct session *session_new(const struct reach_at *at)
 	return s;
 }
 
-static void session_trim(struct session *s)
-{
-	vec_trim(&s->entries);
-	vec_trim(&s->ids);
-	vec_trim(&s->calls);
-	vec_trim(&s->labels.list);
-	vec_trim(&s->labels.keys);
-}
-
 static void cleanup_session(struct session **s)
 {
 	session_close(*s);
@@ -217,7 +192,11 @@ int session_open(const struct reach_at *at, struct session **ret)
 		rc = take_prints(s);
 	if (rc < 0)
 		return rc;
-	session_trim(s);
+	vec_trim(&s->entries);
+	vec_trim(&s->ids);
+	vec_trim(&s->calls);
+	vec_trim(&s->labels.list);
+	vec_trim(&s->labels.keys);
 	s->serial = serial_of(&s->st, s->serial);
 	*ret = s;
 	s = NULL;
@@ -298,7 +277,10 @@ int session_grow(struct session *s)
 		return 0;
 	if (!same_file(&st, &s->st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < s->at.end)
 		return -ESTALE;
-	rc = check_prints(s);
+	struct prints prints = {0};
+	rc = make_prints(s, s->prints.end, &prints);
+	if (rc == 0 && (prints.head != s->prints.head || prints.tail != s->prints.tail))
+		rc = -ESTALE;
 	if (rc < 0)
 		return rc;
 	if ((uint64_t)st.st_size > s->at.end) {
