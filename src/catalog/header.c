@@ -69,15 +69,6 @@ static const char *judge(const struct record *r, struct header *h)
 	return NULL;
 }
 
-static bool is_blank(struct span line)
-{
-	for (size_t i = 0; i < line.n; i++) {
-		if (!strchr(" \t\r\n", line.p[i]) || line.p[i] == '\0')
-			return false;
-	}
-	return true;
-}
-
 /* Looks at one line. True if it decides; then h holds the result. */
 static bool look(struct span line, uint32_t number, uint32_t *malformed, struct header *h)
 {
@@ -91,7 +82,7 @@ static bool look(struct span line, uint32_t number, uint32_t *malformed, struct 
 		}
 		return true;
 	}
-	if (*malformed == 0 && !is_blank(line) && !json_valid(line, &h->deep))
+	if (*malformed == 0 && !span_only(line, SPAN_LIT(" \t\r\n")) && !json_valid(line, &h->deep))
 		*malformed = number;
 	return false;
 }

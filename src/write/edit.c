@@ -86,16 +86,6 @@ static bool is_plain(struct span id)
 	return letter;
 }
 
-/* Appends a string as it is read, as JSON text. */
-static void quote_read(struct span raw, struct buf *out)
-{
-	struct buf text CLEANUP_BUF = BUF_INIT;
-	json_decode(raw, JSON_READ, &text);
-	json_quote(buf_span(&text), out);
-	if (!out->err)
-		out->err = buf_err(&text);
-}
-
 /* Appends the JSON text of entry i's id. */
 static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 {
@@ -120,11 +110,14 @@ static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 		return -EPERM;
 	struct span raw = json_raw(r.id);
 	/* The bytes of an id need not be UTF-8, but the output must be. */
-	if (utf8_prefix(raw) == raw.n)
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	if (utf8_prefix(raw) == raw.n) {
 		buf_addspan(out, raw);
-	else
-		quote_read(r.id.text, out);
-	return buf_err(out);
+	} else {
+		json_decode(r.id.text, JSON_READ, &text);
+		json_quote(buf_span(&text), out);
+	}
+	return buf_err(&text) ? buf_err(&text) : buf_err(out);
 }
 
 /* Finds the lines of the previous attempt. One write appended them, so they are adjacent. */

@@ -67,14 +67,6 @@ static int unescape(struct table *t, struct span cell)
 	return 0;
 }
 
-static bool is_blank(struct span s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (s.p[i] != ' ' && s.p[i] != '\t')
-			return false;
-	return true;
-}
-
 static const struct label_change *find_change(const struct labels *l, uint32_t entry)
 {
 	size_t low = 0, high = l->n;
@@ -167,11 +159,10 @@ static uint32_t find_entry(struct table *t, struct span name)
 
 static int take_row(struct table *t, struct span row)
 {
-	if (is_blank(row))
+	if (span_only(row, SPAN_LIT(" \t")))
 		return 0;
 	/* This counts as a heading even if an entry had a strange id like it. */
-	if (t->line == 1 && row.n >= sizeof RENDER_LABELS_HEADING - 1 &&
-	    memcmp(row.p, RENDER_LABELS_HEADING, sizeof RENDER_LABELS_HEADING - 1) == 0)
+	if (t->line == 1 && span_begins(row, SPAN_LIT(RENDER_LABELS_HEADING)))
 		return 0;
 	const char *tab = memchr(row.p, '\t', row.n);
 	struct span id = {row.p, tab ? (size_t)(tab - row.p) : row.n};
@@ -201,17 +192,6 @@ static bool is_news(struct table *t, uint32_t entry)
 	return since && !(then && then->set) && is_of_others(t, since);
 }
 
-/* A missing row of an entry with a label clears it. */
-static int clear_missing(struct table *t)
-{
-	uint32_t e;
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && (e = session_labelled(t->s, i)) != NO_ENTRY; i++)
-		if (!(t->seen[e / 8] & 1u << e % 8) && !is_news(t, e))
-			rc = add_change(t, e, t->text->n);
-	return rc;
-}
-
 /* The number in a text that has only one. */
 static bool only_number(struct span s, uint32_t *ret)
 {
@@ -229,13 +209,6 @@ static bool only_number(struct span s, uint32_t *ret)
 	return i == s.n;
 }
 
-static const char heading[] = "# ID";
-
-static bool is_heading(struct span row)
-{
-	return row.n >= sizeof heading - 1 && memcmp(row.p, heading, sizeof heading - 1) == 0;
-}
-
 /* The line in the first heading; without a heading the current line. */
 static int find_line(struct table *t)
 {
@@ -245,7 +218,7 @@ static int find_line(struct table *t)
 	for (unsigned line = 1; rest.n > 0 && !t->table->is_now; line++) {
 		const char *nl = memchr(rest.p, '\n', rest.n);
 		struct span row = {rest.p, nl ? (size_t)(nl - rest.p) : rest.n};
-		if (is_heading(row) && only_number(row, &t->table->line)) {
+		if (span_begins(row, SPAN_LIT("# ID")) && only_number(row, &t->table->line)) {
 			t->line = line;
 			return t->table->line > now ? bad(t, "the session file does not have that line") : 0;
 		}
@@ -288,8 +261,11 @@ static int read_table(struct table *t)
 	int rc = t->seen ? find_labels(t) : -ENOMEM;
 	if (rc == 0)
 		rc = take_rows(t, t->table->text);
-	if (rc == 0)
-		rc = clear_missing(t);
+	/* A missing row of an entry with a label clears it. */
+	uint32_t e;
+	for (size_t i = 0; rc == 0 && (e = session_labelled(t->s, i)) != NO_ENTRY; i++)
+		if (!(t->seen[e / 8] & 1u << e % 8) && !is_news(t, e))
+			rc = add_change(t, e, t->text->n);
 	return rc < 0 ? rc : buf_err(t->text);
 }
 

@@ -53,17 +53,10 @@ static size_t open_end(struct span s)
 	return 0;
 }
 
-/* Whether no continuation can make the text short enough. For a value that is trimmed only the whole text can tell. */
-static bool is_too_long(const struct value_form *form, struct span text)
-{
-	if (text.n > form->limit + AROUND)
-		return true;
-	return !form->is_trimmed && without_newline(without_bom(text)).n > form->limit;
-}
-
 int value_prefix(const struct value_form *form, struct span text, const char **ret_why)
 {
-	if (is_too_long(form, text))
+	/* No continuation can make the text short enough. For a value that is trimmed only the whole text can tell. */
+	if (text.n > form->limit + AROUND || (!form->is_trimmed && without_newline(without_bom(text)).n > form->limit))
 		return refuse(-EFBIG, "too long", ret_why);
 	if (memchr(text.p, '\0', text.n))
 		return refuse(-EINVAL, "has a NUL byte", ret_why);

@@ -39,4 +39,17 @@ static inline bool span_is(struct span a, const char *s)
 	return span_eq(a, span_of(s));
 }
 
+static inline bool span_begins(struct span a, struct span with)
+{
+	return a.n >= with.n && memcmp(a.p, with.p, with.n) == 0;
+}
+
+/* Whether each of its bytes is one of those. */
+static inline bool span_only(struct span a, struct span of)
+{
+	while (a.n && memchr(of.p, a.p[a.n - 1], of.n))
+		a.n--;
+	return a.n == 0;
+}
+
 #endif
