@@ -157,20 +157,13 @@ static int add_up(struct searches *s, const struct asked *a, struct answer *h)
 	return rc;
 }
 
-static bool is_same(const struct answer *a, const struct answer *b)
-{
-	if (!a || !b || a->n != b->n)
-		return false;
-	return a->n == 0 || memcmp(a->v, b->v, a->n * sizeof *a->v) == 0;
-}
-
 int answer_make(struct searches *s, struct asked *a, struct answer **ret)
 {
 	struct answer *h = answer_new(a);
 	if (!h)
 		return -ENOMEM;
 	qsort(h->v, h->n, sizeof *h->v, by_rank);
-	if (is_same(h, a->hits)) {
+	if (a->hits && h->n == a->hits->n && (h->n == 0 || memcmp(h->v, a->hits->v, h->n * sizeof *h->v) == 0)) {
 		atomic_store(&a->hits->missed, a->missed);
 		answer_free(h);
 		*ret = answer_get(a->hits);

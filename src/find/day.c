@@ -17,13 +17,6 @@ static struct day day_of(const struct tm *tm)
 	return (struct day){tm->tm_year + 1900, tm->tm_mon + 1, tm->tm_mday};
 }
 
-static bool is_before(struct day a, struct day b)
-{
-	if (a.year != b.year)
-		return a.year < b.year;
-	return a.month != b.month ? a.month < b.month : a.day < b.day;
-}
-
 static struct day day_at_second(time_t t)
 {
 	struct tm tm = {0};
@@ -61,7 +54,7 @@ int64_t day_begin(struct day d)
 
 	while (low < high) {
 		time_t middle = low + (high - low) / 2;
-		if (is_before(day_at_second(middle), d))
+		if (noon_utc(day_at_second(middle)) < noon_utc(d))
 			low = middle + 1;
 		else
 			high = middle;

@@ -116,12 +116,6 @@ static void row_ages(struct row *r, const struct query *q)
 	r->state = ROW_NEW;
 }
 
-static bool is_changed(const struct row *r, const struct slot_state *now)
-{
-	return r->size != (uint64_t)now->size || !time_is_same(r->mtime, now->mtime) ||
-	       !time_is_same(r->ctime, now->ctime);
-}
-
 /* The row of a session, going on with what was known before (or NULL), whose finds it takes. */
 static struct row row_of(const struct slot_state *now, struct row *before, const struct query *q)
 {
@@ -129,7 +123,8 @@ static struct row row_of(const struct slot_state *now, struct row *before, const
 	if (before) {
 		r = *before;
 		before->finds = NULL;
-		if (is_changed(&r, now))
+		if (r.size != (uint64_t)now->size || !time_is_same(r.mtime, now->mtime) ||
+		    !time_is_same(r.ctime, now->ctime))
 			row_ages(&r, q);
 		r.is_ranked = r.is_lacking = false;
 	}
@@ -254,23 +249,9 @@ static struct matcher *take_matcher(struct batch *b, int *ret_err)
 	return *ret_err < 0 ? NULL : m;
 }
 
-static void give_matcher(struct batch *b, struct matcher *m)
-{
-	LOCKED(&b->lock);
-	b->spare[b->spares++] = m;
-}
-
 static ssize_t read_raw(void *arg, void *p, size_t n, uint64_t off)
 {
 	return opened_pread(arg, p, n, off);
-}
-
-static int open_raw(const struct searches *s, const char *file, struct opened **ret)
-{
-	const struct reach_at at = {catalog_reach(s->catalog), file};
-	struct reached got = REACHED_INIT;
-	int rc = reach_file(&at, REACH_WAIT, O_RDONLY, &got);
-	return rc < 0 ? rc : opened_new(at.reach, &got, ret);
 }
 
 /* Where the line begins that the byte before `off` does not end; it was not looked at as a whole. */
@@ -299,9 +280,13 @@ static int line_begin(struct opened *file, uint64_t off, uint64_t *ret)
 /* Looks at the raw bytes behind those that were looked at before. */
 static int look_at_bytes(const struct batch *b, struct matcher *m, struct row *r)
 {
+	const struct reach_at place = {catalog_reach(b->s->catalog), r->file};
+	struct reached got = REACHED_INIT;
 	struct opened *file;
 	uint64_t from = 0, at = 0;
-	int rc = open_raw(b->s, r->file, &file);
+	int rc = reach_file(&place, REACH_WAIT, O_RDONLY, &got);
+	if (rc == 0)
+		rc = opened_new(place.reach, &got, &file);
 	if (rc < 0)
 		return rc;
 	const struct match_file raw = {read_raw, file};
@@ -347,16 +332,6 @@ static void count_found(struct finds *f, size_t from, size_t prefix)
 	f->found.n = n;
 }
 
-/* Appends the lines of what was found from number `from` on, as long as all of them are few. */
-static int keep_text(struct matcher *m, const struct session *x, struct finds *f, size_t from, struct span prefix)
-{
-	int rc = 0;
-	for (size_t i = from; rc == 0 && i < f->found.n; i++)
-		if (f->found.v[i].lines > 0)
-			rc = match_lines(m, x, f->found.v[i].entry, prefix, &f->text);
-	return rc < 0 ? rc : buf_err(&f->text);
-}
-
 /* Whether the lines of a session may be kept; they count then. */
 static bool may_keep(struct batch *b, const struct finds *f)
 {
@@ -382,11 +357,14 @@ static int search_from(struct batch *b, struct matcher *m, const struct session 
 	f->entries = session_count(x);
 	f->relinks = session_relinks(x);
 	f->marks = session_marks(x);
-	if (rc == 0 && had_all && may_keep(b, f))
-		rc = keep_text(m, x, f, before, buf_span(&prefix));
-	else
+	if (rc < 0 || !had_all || !may_keep(b, f)) {
 		buf_release(&f->text);
-	return rc;
+		return rc;
+	}
+	for (size_t i = before; rc == 0 && i < f->found.n; i++)
+		if (f->found.v[i].lines > 0)
+			rc = match_lines(m, x, f->found.v[i].entry, buf_span(&prefix), &f->text);
+	return rc < 0 ? rc : buf_err(&f->text);
 }
 
 /* What the answer says of a session whatever is found in it. */
@@ -398,13 +376,6 @@ static int describe(const struct slot_state *of, const struct session *x, struct
 	f->file = of->file;
 	f->modified = fact_time(render_modified(x));
 	return render_title(x, &f->title);
-}
-
-static bool is_wanted(const struct batch *b, const struct session *x, const struct finds *f)
-{
-	const struct query_session asked = {
-	    span_of(f->project), span_of(f->stem), session_id(x), {f->title.p, f->title.n - 1}};
-	return query_wants_session(b->a->query->query, &asked);
 }
 
 /* What was found before, if what was appended changed nothing of it. */
@@ -419,8 +390,10 @@ static int search_inside(struct batch *b, struct matcher *m, const struct sessio
                          const struct finds *before, struct finds *f)
 {
 	uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned) : 0;
+	const struct query_session asked = {
+	    span_of(f->project), span_of(f->stem), session_id(x), {f->title.p, f->title.n - 1}};
 	int rc = 0;
-	if (!is_wanted(b, x, f))
+	if (!query_wants_session(b->a->query->query, &asked))
 		return 0;
 	if (before) {
 		from = before->entries;
@@ -474,7 +447,9 @@ static int work(void *arg, size_t i)
 	if (!m)
 		return rc;
 	rc = fault_take(look_at_session(b, m, b->v[i]));
-	give_matcher(b, m);
+	lock_take(&b->lock);
+	b->spare[b->spares++] = m;
+	lock_give(&b->lock);
 	if (fault_is_of_file(rc)) {
 		b->v[i]->is_lacking = true;
 		atomic_store(&b->missed, rc);
@@ -514,15 +489,6 @@ static int newest_first(const void *a, const void *b)
 	return time_is_before(x->mtime, y->mtime) - time_is_before(y->mtime, x->mtime);
 }
 
-/* Takes over the order of the sessions, if it is known. */
-static int find_ranks(const struct batch *b, uint64_t serial)
-{
-	const struct fact_list *list = facts_known(b->s->facts, serial);
-	int rc = list ? rank_rows(b->a, list) : 0;
-	facts_release(list);
-	return rc;
-}
-
 /* Looks at the sessions that may count, the newest first, until none is left. */
 static int work_off(struct batch *b)
 {
@@ -560,7 +526,10 @@ static int gather_once(struct searches *s, struct asked *a, bool *ret_gone)
 	for (size_t i = 0; i < a->n; i++)
 		b.texts += a->rows[i].finds ? a->rows[i].finds->text.n : 0;
 	lock_init(&b.lock, LOCK_MATCHERS);
-	rc = find_ranks(&b, serial);
+	/* The order of the sessions, if it is known. */
+	const struct fact_list *list = facts_known(s->facts, serial);
+	rc = list ? rank_rows(a, list) : 0;
+	facts_release(list);
 	if (rc == 0)
 		rc = work_off(&b);
 	while (b.spares > 0)

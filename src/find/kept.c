@@ -33,16 +33,11 @@ static void gather_release(struct gather *g)
 	buf_release(&g->texts);
 }
 
-/* That of the entry's usage.json: by its own time, else the file's. */
-static date_t day_of(const struct session *s, uint32_t i)
-{
-	int64_t ms = session_entry(s, i)->time;
-	return date_at(ms != NO_TIME ? (double)ms : (double)session_stat(s)->st_mtim.tv_sec * 1000);
-}
-
 static int gather_usage(const struct session *s, uint32_t i, const struct record *r, struct gather *g)
 {
-	date_t day = day_of(s, i);
+	/* That of the entry's usage.json: by its own time, else the file's. */
+	int64_t ms = session_entry(s, i)->time;
+	date_t day = date_at(ms != NO_TIME ? (double)ms : (double)session_stat(s)->st_mtim.tv_sec * 1000);
 	buf_reset(&g->key);
 	buf_add(&g->key, &day, sizeof day);
 	render_usage_model(r, JSON_CLEAN, &g->key);
@@ -149,24 +144,6 @@ static struct span pack(struct span text, char **at)
 	return (struct span){p, text.n};
 }
 
-static void pack_uses(const struct tally *uses, struct fact_use *v, char **at)
-{
-	for (size_t i = 0; i < uses->n; i++) {
-		v[i] = *(const struct fact_use *)tally_value(uses, i);
-		v[i].model = is_repeated(uses, i) ? v[i - 1].model : pack(model_of(uses, i), at);
-	}
-}
-
-static void pack_texts(const struct gather *g, struct session_facts *of, char **at)
-{
-	const char *p = g->texts.p;
-	of->id = pack((struct span){p, g->id}, at);
-	of->title = pack((struct span){p + g->id, g->title}, at);
-	of->date_name = pack((struct span){p + g->id + g->title, g->date_name}, at);
-	/* Without its newline. */
-	of->model = pack((struct span){g->model.p, g->model.n ? g->model.n - 1 : 0}, at);
-}
-
 static int pack_all(const struct session *s, const struct gather *g, double created, struct kept **ret)
 {
 	const struct stat *st = session_stat(s);
@@ -191,8 +168,17 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	           .n_uses = g->uses.n},
 	};
 	k->of.uses = k->uses;
-	pack_uses(&g->uses, k->uses, &at);
-	pack_texts(g, &k->of, &at);
+	for (size_t i = 0; i < g->uses.n; i++) {
+		k->uses[i] = *(const struct fact_use *)tally_value(&g->uses, i);
+		bool is_same = is_repeated(&g->uses, i);
+		k->uses[i].model = is_same ? k->uses[i - 1].model : pack(model_of(&g->uses, i), &at);
+	}
+	const char *p = g->texts.p;
+	k->of.id = pack((struct span){p, g->id}, &at);
+	k->of.title = pack((struct span){p + g->id, g->title}, &at);
+	k->of.date_name = pack((struct span){p + g->id + g->title, g->date_name}, &at);
+	/* Without its newline. */
+	k->of.model = pack((struct span){g->model.p, g->model.n ? g->model.n - 1 : 0}, &at);
 	*ret = k;
 	return 0;
 }

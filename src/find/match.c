@@ -78,29 +78,6 @@ static enum verdict is_name(const char *name, struct span folded)
 	return YES;
 }
 
-static enum verdict is_of_type(const struct entry *e, struct span folded)
-{
-	return is_name(record_type_name(e->type), folded);
-}
-
-static enum verdict is_of_role(const struct entry *e, struct span folded)
-{
-	return e->role == ROLE_NONE ? NO : is_name(record_role_name(e->role), folded);
-}
-
-static enum verdict may_use_tool(const struct entry *e)
-{
-	if (e->role == ROLE_TOOL_RESULT)
-		return UNKNOWN;
-	return e->role == ROLE_ASSISTANT && (e->flags & ENTRY_HAS_CALLS) ? UNKNOWN : NO;
-}
-
-static enum verdict may_fail(const struct entry *e)
-{
-	return e->role == ROLE_ASSISTANT || e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION ? UNKNOWN
-	                                                                                                  : NO;
-}
-
 /* ms since 1970 */
 static int64_t time_of(const struct session *s, const struct entry *e, bool *undated)
 {
@@ -118,11 +95,13 @@ static enum verdict index_says(const struct session *s, uint32_t i, const struct
 	case TERM_WORD:
 		return said_any_of(e->type) ? UNKNOWN : NO;
 	case TERM_ROLE:
-		return is_of_role(e, t->text);
+		return e->role == ROLE_NONE ? NO : is_name(record_role_name(e->role), t->text);
 	case TERM_TYPE:
-		return is_of_type(e, t->text);
+		return is_name(record_type_name(e->type), t->text);
 	case TERM_TOOL:
-		return may_use_tool(e);
+		if (e->role == ROLE_TOOL_RESULT)
+			return UNKNOWN;
+		return e->role == ROLE_ASSISTANT && (e->flags & ENTRY_HAS_CALLS) ? UNKNOWN : NO;
 	case TERM_MODEL:
 		return e->type == RECORD_MODEL_CHANGE || e->role == ROLE_ASSISTANT ? UNKNOWN : NO;
 	case TERM_LABEL:
@@ -132,7 +111,9 @@ static enum verdict index_says(const struct session *s, uint32_t i, const struct
 	case TERM_BEFORE:
 		return verdict_of(time_of(s, e, undated) < t->day);
 	case TERM_IS:
-		return may_fail(e);
+		if (e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION)
+			return UNKNOWN;
+		return e->role == ROLE_ASSISTANT ? UNKNOWN : NO;
 	default: /* of the session: the caller knows */
 		return verdict_of(!t->negated);
 	}
@@ -227,14 +208,6 @@ static int look_at(void *arg, const struct said *said)
 	return rc < 0 ? rc : words_look(&m->words, said->text);
 }
 
-static int has_words(struct matcher *m, const struct record *r, bool *ret)
-{
-	words_reset(&m->words);
-	int rc = said_each(r, &m->room, look_at, m);
-	*ret = words_are_there(&m->words);
-	return rc < 0 ? rc : 0;
-}
-
 /* --- judging ---------------------------------------------------------------------- */
 
 /* Whether the index alone refuses the entry. */
@@ -265,7 +238,12 @@ static int judge_record(struct matcher *m, const struct session *s, uint32_t i, 
 			return rc;
 		*ret = has != t->negated;
 	}
-	return *ret && m->words.n ? has_words(m, r, ret) : 0;
+	if (!*ret || m->words.n == 0)
+		return 0;
+	words_reset(&m->words);
+	int rc = said_each(r, &m->room, look_at, m);
+	*ret = words_are_there(&m->words);
+	return rc < 0 ? rc : 0;
 }
 
 /* Appends entry i if it matches. */

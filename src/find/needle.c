@@ -184,11 +184,6 @@ static uint32_t unit_of(uint32_t c)
 	return c < 0x10000 ? c : 0xd800 + ((c - 0x10000) >> 10);
 }
 
-static void note_unit(struct needle *p, uint32_t unit)
-{
-	p->low[unit >> 6 & 3] |= UINT64_C(1) << (unit & 63);
-}
-
 /* How its characters may be escaped. */
 static void note_escapes(struct needle *p)
 {
@@ -198,8 +193,10 @@ static void note_escapes(struct needle *p)
 		uint32_t alike[FOLD_ALIKE];
 		size_t n = fold_alike(p->run[i], alike);
 		slash |= p->run[i] == '/';
-		while (n-- > 0)
-			note_unit(p, unit_of(alike[n]));
+		while (n-- > 0) {
+			uint32_t unit = unit_of(alike[n]);
+			p->low[unit >> 6 & 3] |= UINT64_C(1) << (unit & 63);
+		}
 	}
 	add_pair(p, (struct pair){.first = '\\', .second = 'u', .distance = 1, .what = PAIR_ESCAPE});
 	if (slash)
@@ -304,17 +301,12 @@ static bool escape_goes_on(const struct needle *needle, const char *p, const cha
 	return false;
 }
 
-static bool pair_is_at(const struct pair *pair, const char *p)
-{
-	return (p[0] | pair->first_case) == pair->first && (p[pair->distance] | pair->second_case) == pair->second;
-}
-
 /* Whether the run may be at p, where one of the pairs is. */
 static bool check_place(const struct needle *needle, const char *from, const char *p, const char *end)
 {
 	for (unsigned i = 0; i < needle->n_pairs; i++) {
 		const struct pair *pair = &needle->pairs[i];
-		if (!pair_is_at(pair, p))
+		if ((p[0] | pair->first_case) != pair->first || (p[pair->distance] | pair->second_case) != pair->second)
 			continue;
 		if (pair->what == PAIR_TWIN || (pair->what == PAIR_ESCAPE && escape_goes_on(needle, p, end)))
 			return true;

@@ -86,21 +86,15 @@ static int64_t floor_div(int64_t a, int64_t b)
 	return a / b - (a % b < 0);
 }
 
-/* Months since the year 0. */
-static int64_t month_of(date_t day)
-{
-	struct tm tm = {0};
-	time_t t = (time_t)day * 24 * 60 * 60;
-	gmtime_r(&t, &tm);
-	return ((int64_t)tm.tm_year + 1900) * 12 + tm.tm_mon;
-}
-
 /* Weeks begin on Monday; 1970-01-01 was a Thursday. */
 static int64_t bar_of(const struct unit *u, date_t day)
 {
+	struct tm tm = {0};
+	time_t t = (time_t)day * 24 * 60 * 60;
 	if (u->days)
 		return floor_div((int64_t)day + (u->days > 1 ? 3 : 0), u->days);
-	return floor_div(month_of(day), u->months);
+	gmtime_r(&t, &tm);
+	return floor_div(((int64_t)tm.tm_year + 1900) * 12 + tm.tm_mon, u->months);
 }
 
 static int add_models(struct plot *p)
@@ -250,13 +244,6 @@ static void add_amount(const struct plot *p, double value, struct buf *out)
 		buf_addf(out, "$%.*f", value >= 0.0995 || value <= 0 ? 2 : 4, value);
 }
 
-static void add_exact(const struct plot *p, double value, struct buf *out)
-{
-	buf_adds(out, p->by_tokens ? "" : "$");
-	number_add(number_round(value, RENDER_COST_DECIMALS), out);
-	buf_adds(out, p->by_tokens ? " tokens" : "");
-}
-
 static void add_bar_name(const struct plot *p, int64_t bar, struct buf *out)
 {
 	char day[DATE_NAME];
@@ -343,9 +330,9 @@ static void add_bar(const struct plot *p, unsigned b, double x, double width, do
 		add_bar_name(p, p->first_bar + b, out);
 		buf_adds(out, " \u00b7 ");
 		add_name(p->names[c], NAME_CHARACTERS, out);
-		buf_adds(out, " \u00b7 ");
-		add_exact(p, value, out);
-		buf_adds(out, "</title></rect>\n");
+		buf_adds(out, p->by_tokens ? " \u00b7 " : " \u00b7 $");
+		number_add(number_round(value, RENDER_COST_DECIMALS), out);
+		buf_adds(out, p->by_tokens ? " tokens</title></rect>\n" : "</title></rect>\n");
 	}
 }
 

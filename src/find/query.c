@@ -74,22 +74,6 @@ static int take_quoted(struct scan *s, struct span *ret)
 	return rest->n && space_first(*rest) == 0 ? refuse(s, "a space must follow the closing quote", all) : 0;
 }
 
-static enum term_kind filter_of(struct span text)
-{
-	for (unsigned k = TERM_WORD + 1; k < FILTERS; k++)
-		if (text.n >= filter_names[k].n && memcmp(text.p, filter_names[k].p, filter_names[k].n) == 0)
-			return k;
-	return TERM_WORD;
-}
-
-/* Appends the text folded. Where it is in memory is set in the end: the bytes may move. */
-static void set_text(struct query *q, struct span text, struct term *t)
-{
-	t->begin = q->bytes.n;
-	fold_add(text, &q->bytes);
-	t->text.n = q->bytes.n - t->begin;
-}
-
 static bool read_digits(struct span s, int *ret)
 {
 	*ret = 0;
@@ -139,7 +123,10 @@ static int set_value(struct scan *s, struct span value, struct term *t)
 	}
 	if (t->kind == TERM_IS && !text_equals(value, SPAN_LIT("error")))
 		return refuse(s, "not known; there is is:error", value);
-	set_text(s->q, value, t);
+	/* Where it is in memory is set in the end: the bytes may move. */
+	t->begin = s->q->bytes.n;
+	fold_add(value, &s->q->bytes);
+	t->text.n = s->q->bytes.n - t->begin;
 	return 0;
 }
 
@@ -152,7 +139,8 @@ static int take_term(struct scan *s, struct term *t)
 	*rest = skip(*rest, t->negated);
 	if (rest->n && rest->p[0] != '"') {
 		value = take_plain(rest);
-		t->kind = filter_of(value);
+		for (unsigned k = TERM_WORD + 1; k < FILTERS && t->kind == TERM_WORD; k++)
+			t->kind = span_begins(value, filter_names[k]) ? k : TERM_WORD;
 		value = skip(value, filter_names[t->kind].n);
 		if (value.n > 0)
 			return rest->n && rest->p[0] == '"' ? refuse(s, "a quote inside a word", all)
@@ -172,9 +160,7 @@ static int compare(const void *a, const void *b)
 		return x->kind < y->kind ? -1 : 1;
 	if (x->negated != y->negated)
 		return x->negated ? 1 : -1;
-	size_t n = x->text.n < y->text.n ? x->text.n : y->text.n;
-	int order = n ? memcmp(x->text.p, y->text.p, n) : 0;
-	return order ? order : (x->text.n > y->text.n) - (x->text.n < y->text.n);
+	return span_compare(x->text, y->text);
 }
 
 static int settle(const struct scan *s, struct query *q)
@@ -191,17 +177,6 @@ static int settle(const struct scan *s, struct query *q)
 			q->terms.v[kept++] = q->terms.v[i];
 	q->terms.n = kept;
 	return kept <= QUERY_TERMS ? 0 : refuse(s, "too many different words", (struct span){NULL, 0});
-}
-
-/* Each text behind its length, since a text may hold anything. */
-static void make_canonical(struct query *q)
-{
-	for (size_t i = 0; i < q->terms.n; i++) {
-		const struct term *t = &q->terms.v[i];
-		buf_addf(&q->canonical, "%s%s%zu:", t->negated ? "-" : "",
-		         t->kind == TERM_WORD ? "" : filter_names[t->kind].p, t->text.n);
-		buf_addspan(&q->canonical, t->text);
-	}
 }
 
 static int parse(struct scan *s)
@@ -223,7 +198,13 @@ static int parse(struct scan *s)
 	if (buf_err(&q->bytes))
 		return buf_err(&q->bytes);
 	int rc = settle(s, q);
-	make_canonical(q);
+	for (size_t i = 0; i < q->terms.n; i++) {
+		const struct term *t = &q->terms.v[i];
+		/* Each text behind its length, since a text may hold anything. */
+		buf_addf(&q->canonical, "%s%s%zu:", t->negated ? "-" : "",
+		         t->kind == TERM_WORD ? "" : filter_names[t->kind].p, t->text.n);
+		buf_addspan(&q->canonical, t->text);
+	}
 	return rc < 0 ? rc : buf_err(&q->canonical);
 }
 

@@ -31,24 +31,15 @@ void words_reset(struct words *w)
 	w->missing = w->wanted;
 }
 
-/* The bytes that the next piece takes of a text: characters are not cut. */
-static size_t piece_size(struct span text)
-{
-	if (text.n <= PIECE)
-		return text.n;
-	size_t n = PIECE;
-	while (n > PIECE - 4 && ((unsigned char)text.p[n] & 0xc0) == 0x80)
-		n--;
-	return n;
-}
-
 /* Folds the next piece of *rest behind what a word that ends in it may begin with. False at the end of the text. */
 static bool next_piece(struct words *w, struct span *rest)
 {
-	size_t n = piece_size(*rest), keep = w->longest - (w->longest > 0);
+	size_t n = rest->n < PIECE ? rest->n : PIECE, keep = w->longest - (w->longest > 0);
 
 	if (n == 0)
 		return false;
+	while (n < rest->n && n > PIECE - 4 && ((unsigned char)rest->p[n] & 0xc0) == 0x80)
+		n--; /* characters are not cut */
 	keep = keep < w->filled ? keep : w->filled;
 	memmove(w->folded, w->folded + w->filled - keep, keep);
 	w->filled = keep + fold_write(rest->p, n, w->folded + keep);
