@@ -42,12 +42,6 @@ static void show_progress(struct check *c)
 		c->shown = n;
 }
 
-static void add_hex(struct buf *out, const char *p, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		buf_addf(out, "\\x%02X", (unsigned char)p[i]);
-}
-
 /* Appends text on one line: control characters, ill-formed bytes and, with `backslash`, backslashes become \xNN. */
 static void add_plain(struct buf *out, struct span s, bool backslash)
 {
@@ -55,10 +49,11 @@ static void add_plain(struct buf *out, struct span s, bool backslash)
 		int n = utf8_next(s.p + i, s.n - i);
 		size_t bytes = (size_t)(n > 0 ? n : -n);
 		bool control = space_control((struct span){s.p + i, s.n - i}) > 0;
-		if (n < 0 || control || (s.p[i] == '\\' && backslash))
-			add_hex(out, s.p + i, bytes);
-		else
+		bool hex = n < 0 || control || (s.p[i] == '\\' && backslash);
+		if (!hex)
 			buf_add(out, s.p + i, bytes);
+		for (size_t k = 0; hex && k < bytes; k++)
+			buf_addf(out, "\\x%02X", (unsigned char)s.p[i + k]);
 		i += bytes;
 	}
 }

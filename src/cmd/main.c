@@ -359,12 +359,6 @@ static int act(struct opts *o)
 	return EXIT_FAILURE;
 }
 
-static int print_version(void)
-{
-	printf("sessionfs %s\nFUSE library version %s\n", SESSIONFS_VERSION, fuse_pkgversion());
-	return EXIT_SUCCESS;
-}
-
 int main(int argc, char *argv[])
 {
 	struct opts o CLEANUP(opts_release) = OPTS_INIT;
@@ -382,8 +376,10 @@ int main(int argc, char *argv[])
 		opts_usage(stdout);
 		return EXIT_SUCCESS;
 	}
-	if (o.action == OPTS_VERSION)
-		return print_version();
+	if (o.action == OPTS_VERSION) {
+		printf("sessionfs %s\nFUSE library version %s\n", SESSIONFS_VERSION, fuse_pkgversion());
+		return EXIT_SUCCESS;
+	}
 	log_setup(o.log_level, false);
 	raise_file_limit();
 	set_allocator();

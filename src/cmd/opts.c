@@ -413,14 +413,6 @@ static int place_operands(struct parser *p)
 	return 0;
 }
 
-static void set_defaults(struct parser *p)
-{
-	for (size_t i = 0; i < N_OPTIONS; i++) {
-		if (options[i].standard)
-			apply(p, &options[i], span_of(options[i].name), span_of(options[i].standard));
-	}
-}
-
 static bool called_by_mount(int argc, char *const argv[])
 {
 	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
@@ -432,7 +424,9 @@ int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why)
 {
 	struct parser p = {.o = ret, .why = why, .from_mount = called_by_mount(argc, argv)};
 
-	set_defaults(&p);
+	for (size_t i = 0; i < N_OPTIONS; i++)
+		if (options[i].standard)
+			apply(&p, &options[i], span_of(options[i].name), span_of(options[i].standard));
 	int rc = parse_words(&p, argc, argv);
 	if (!rc && ret->action != OPTS_HELP && ret->action != OPTS_VERSION)
 		rc = place_operands(&p);
