@@ -21,12 +21,6 @@ int64_t catalog_enter(struct catalog *c)
 
 /* ---- rounds ---- */
 
-static void forget_wanted(struct catalog *c, struct look **v, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		look_put(c, v[i]);
-}
-
 /* Waits, without the lock, for the looks that the last round started. */
 static int wait_for_wanted(struct catalog *c)
 {
@@ -38,21 +32,12 @@ static int wait_for_wanted(struct catalog *c)
 	struct probes *ps = reach_probes(c->reach);
 	int rc = probe_wait(ps, (struct probe *const *)(void *)v, n);
 	lock_take(&c->lock);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		if (!probe_is_done(ps, &v[i]->probe))
 			v[i]->late = rc != -EINTR || v[i]->late;
-	forget_wanted(c, v, n);
+		look_put(c, v[i]);
+	}
 	return rc;
-}
-
-/* Most failures are gone a moment later, so try once more before reporting them. */
-static bool repeats(struct catalog *c, struct call *call)
-{
-	if (call->repeated || c->missed == 0 || c->missed == -ETIMEDOUT || stop_check() < 0)
-		return false;
-	call->repeated = true;
-	call->number = ++c->calls;
-	return true;
 }
 
 /* Whether another round can find out more than the last one. */
@@ -60,10 +45,16 @@ static bool goes_on(struct catalog *c, struct call *call, int *ret_rc)
 {
 	if (call->rounds > MOST_ROUNDS)
 		return false;
-	if (c->wanted_count == 0)
-		return repeats(c, call);
-	*ret_rc = wait_for_wanted(c);
-	return *ret_rc != -EINTR;
+	if (c->wanted_count > 0) {
+		*ret_rc = wait_for_wanted(c);
+		return *ret_rc != -EINTR;
+	}
+	/* Most failures are gone a moment later, so try once more before reporting them. */
+	if (call->repeated || c->missed == 0 || c->missed == -ETIMEDOUT || stop_check() < 0)
+		return false;
+	call->repeated = true;
+	call->number = ++c->calls;
+	return true;
 }
 
 /* ---- what fails ---- */

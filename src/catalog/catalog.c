@@ -7,16 +7,6 @@
 
 #include "sessionfs/base/log.h"
 
-static void lock(struct catalog *c)
-{
-	lock_take(&c->lock);
-}
-
-static void unlock(struct catalog *c)
-{
-	lock_give(&c->lock);
-}
-
 int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret)
 {
 	struct stat st;
@@ -627,10 +617,10 @@ int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, 
 	for (ssize_t i = 0; i < n; i++) {
 		char text[128];
 		uint32_t slot;
-		lock(c);
+		lock_take(&c->lock);
 		bool is_gone = l[i].file != NONE && c->files[l[i].file].state == FILE_GONE;
 		const char *reason = why_not(c, &l[i], text, sizeof text, &slot);
-		unlock(c);
+		lock_give(&c->lock);
 		int rc = is_gone ? 0 : fn(arg, l[i].path, slot, reason);
 		if (rc)
 			return rc;

@@ -38,13 +38,6 @@ uint64_t catalog_epoch(struct catalog *c)
 
 /* ---- waiting ---- */
 
-static void look_now(struct catalog *c, int64_t now)
-{
-	scan_refresh(c, now);
-	for (uint32_t i = 0; i < c->dir_count; i++)
-		scan_files(c, i, now);
-}
-
 static ssize_t take_changes(struct watching *w, struct catalog *c, struct catalog_change **ret)
 {
 	size_t n = w->n;
@@ -83,10 +76,11 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 	int64_t now = catalog_enter(c);
 	if (look && !w->lost)
 		watch_look_at_all(c);
-	if (look || w->lost)
-		look_now(c, now);
-	else if (c->refreshed_at == 0 && c->dirs[0].scan > 0)
-		scan_refresh(c, now); /* a directory came or went */
+	bool all = look || w->lost;
+	if (all || (c->refreshed_at == 0 && c->dirs[0].scan > 0)) /* or a directory came or went */
+		scan_refresh(c, now);
+	for (uint32_t i = 0; all && i < c->dir_count; i++)
+		scan_files(c, i, now);
 	if (w->lost)
 		note_all(c);
 	if (read(w->wake, &count, sizeof count) < 0)

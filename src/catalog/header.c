@@ -38,11 +38,6 @@ void header_release(struct header *h)
 	buf_release(&h->deep);
 }
 
-static const char *kind_fault(int err)
-{
-	return err == -EISDIR ? "is a directory" : err == -EINVAL ? "not a regular file" : NULL;
-}
-
 /* The string's text; empty if `v` is no string. */
 static void take(struct json_value v, struct buf *out)
 {
@@ -87,17 +82,6 @@ static bool look(struct span line, uint32_t number, uint32_t *malformed, struct 
 	return false;
 }
 
-/* Appends up to n bytes. Returns how many, 0 at the end, or a negative errno. */
-static ssize_t read_more(int fd, size_t n, struct buf *out)
-{
-	char *to = buf_reserve(out, n);
-	if (!to)
-		return -ENOMEM;
-	ssize_t got = contents_read(fd, to, n, out->n);
-	out->n += got > 0 ? (size_t)got : 0;
-	return got;
-}
-
 static int scan(int fd, struct header *h)
 {
 	uint32_t number = 1, malformed = 0;
@@ -109,9 +93,11 @@ static int scan(int fd, struct header *h)
 		size_t want = h->bytes.n < FIRST_READ ? FIRST_READ - h->bytes.n : NEXT_READ;
 		if (want > HEADER_SCAN + 1 - h->bytes.n)
 			want = HEADER_SCAN + 1 - h->bytes.n;
-		ssize_t got = read_more(fd, want, &h->bytes);
+		char *to = buf_reserve(&h->bytes, want);
+		ssize_t got = to ? contents_read(fd, to, want, h->bytes.n) : -ENOMEM;
 		if (got < 0)
 			return (int)got;
+		h->bytes.n += (size_t)got;
 		const char *p = h->bytes.p, *nl;
 		while (got > 0 && (nl = memchr(p + seen, '\n', h->bytes.n - seen)) != NULL) {
 			size_t end = (size_t)(nl - p);
@@ -172,7 +158,7 @@ bool header_read(const struct reach_at *at, enum reach_how how, struct header *h
 	h->mode = 0;
 	int rc = reach_file(at, how, O_RDONLY, &file);
 	if (rc < 0)
-		h->reason = kind_fault(rc);
+		h->reason = rc == -EISDIR ? "is a directory" : rc == -EINVAL ? "not a regular file" : NULL;
 	h->err = rc == 0 ? read_file(&file, h) : h->reason ? 0 : rc;
 	reached_release(at->reach, &file);
 	return h->err == 0 && !h->reason;

@@ -125,14 +125,6 @@ bool catalog_is_void(const struct catalog *c)
 	return c->missed && (c->may_repeat || (c->may_wait && c->wanted_count));
 }
 
-static void want(struct catalog *c, struct look *l)
-{
-	if (!vec_grow(&c->wanted, &c->wanted_cap, c->wanted_count + 1, sizeof(struct look *)))
-		return;
-	probe_get(reach_probes(c->reach), &l->probe);
-	c->wanted[c->wanted_count++] = l;
-}
-
 struct look *look_elsewhere(struct catalog *c, struct look **at, const char *path, bool is_dir)
 {
 	struct probes *ps = reach_probes(c->reach);
@@ -145,8 +137,11 @@ struct look *look_elsewhere(struct catalog *c, struct look **at, const char *pat
 	}
 	if (!*at)
 		*at = look_start(c, path, is_dir);
-	if (*at && c->may_wait && !(*at)->late)
-		want(c, *at);
+	if (*at && c->may_wait && !(*at)->late &&
+	    vec_grow(&c->wanted, &c->wanted_cap, c->wanted_count + 1, sizeof(struct look *))) {
+		probe_get(ps, &(*at)->probe);
+		c->wanted[c->wanted_count++] = *at;
+	}
 	catalog_misses(c, -ETIMEDOUT);
 	return NULL;
 }

@@ -174,18 +174,12 @@ static bool stem_holds(struct catalog *c, uint32_t owner, uint32_t scope, struct
 	       span_is(component, f->stem);
 }
 
-static bool stem_is_mine(const struct catalog *c, uint32_t file)
-{
-	const struct file *f = &c->files[file];
-	return f->stem && f->stem_project == f->project && map_get(&c->stems, f->project, span_of(f->stem)) == file;
-}
-
 /* False without memory. */
 static bool stem_give(struct catalog *c, uint32_t file)
 {
-	if (stem_is_mine(c, file))
-		return true;
 	struct file *f = &c->files[file];
+	if (f->stem && f->stem_project == f->project && map_get(&c->stems, f->project, span_of(f->stem)) == file)
+		return true;
 	struct naming how = {&c->stems, &c->stem_tails, f->project, "latest", stem_holds};
 	struct span base = span_of(f->path + f->base);
 	const char *stem = name_give(c, &how, (struct span){base.p, base.n - strlen(".jsonl")}, file);
@@ -195,13 +189,6 @@ static bool stem_give(struct catalog *c, uint32_t file)
 	f->stem = stem;
 	f->stem_project = f->project;
 	return true;
-}
-
-static void names_fail(struct catalog *c, uint32_t file)
-{
-	log_error("%s: out of memory", c->files[file].path);
-	c->dirs[c->files[file].dir].headed = c->loaded_at = 0;
-	catalog_misses(c, -ENOMEM);
 }
 
 void names_slots(struct catalog *c, uint32_t project)
@@ -215,8 +202,12 @@ void names_slots(struct catalog *c, uint32_t project)
 		f->waits = false;
 		if (f->state != FILE_SESSION || f->slot != NONE || f->project != project)
 			continue;
-		if (!stem_give(c, waiting.v[i]) || !slot_make(c, waiting.v[i]))
-			names_fail(c, waiting.v[i]);
+		if (stem_give(c, waiting.v[i]) && slot_make(c, waiting.v[i]))
+			continue;
+		f = &c->files[waiting.v[i]];
+		log_error("%s: out of memory", f->path);
+		c->dirs[f->dir].headed = c->loaded_at = 0;
+		catalog_misses(c, -ENOMEM);
 	}
 }
 

@@ -35,12 +35,6 @@ static uint64_t hash_ends(const struct catalog *c, const struct session *s, uint
 	return h ? h : 1;
 }
 
-static struct trace trace_of(const struct catalog *c, const struct session *s)
-{
-	uint64_t size = session_size(s);
-	return (struct trace){size, hash_ends(c, s, size)};
-}
-
 /* ---- opening ---- */
 
 /* What was learned about the file, without the lock, while its index was opened or grown. */
@@ -55,7 +49,9 @@ struct finding {
 static struct finding find_out(const struct catalog *c, const struct session *s)
 {
 	const struct stat *st = session_stat(s);
-	return (struct finding){trace_of(c, s), st->st_mtim, st->st_ctim, st->st_size, session_memory(s)};
+	uint64_t size = session_size(s);
+	return (struct finding){
+	    {size, hash_ends(c, s, size)}, st->st_mtim, st->st_ctim, st->st_size, session_memory(s)};
 }
 
 /* Opens a session. *ret_same: as far as the trace `before` shows, it is still the same file. */
@@ -93,11 +89,6 @@ static bool is_behind(const struct catalog *c, const struct held *h)
 {
 	const struct file *f = &c->files[c->slots[h->slot].file];
 	return f->size != h->size || !time_is_same(f->mtime, h->mtime) || !time_is_same(f->ctime, h->ctime);
-}
-
-static bool is_told_slot(const struct catalog *c, uint32_t slot)
-{
-	return is_told_file(c, &c->files[c->slots[slot].file]);
 }
 
 /* Whether the file just opened may not be the slot's. */
@@ -309,39 +300,26 @@ static int grow_in_place(const struct catalog *c, struct held *h, struct finding
 	return rc < 0 ? rc : 0;
 }
 
-static int is_changed(struct session *s, bool *ret)
-{
-	int rc = session_rdlock_wanted(s);
-	if (rc < 0)
-		return rc;
-	*ret = session_changed(s);
-	session_unlock(s);
-	return 0;
-}
-
-/* The file's attributes may show why the index could not grow. Called without the lock. */
-static void look_at_file(struct catalog *c, const struct held *h)
-{
-	struct call call = {0};
-	while (call_round(c, &call))
-		if (!h->forgotten)
-			scan_file(c, c->slots[h->slot].file, 0);
-}
-
 /* Takes in what was appended to a file whose index is held. Called without the lock. 0, ONCE_MORE or a negative errno.
  */
 static int grow_index(struct catalog *c, struct held *h)
 {
 	struct finding f = {0};
-	bool changed = false;
-	int rc = is_changed(h->session, &changed);
-	if (rc < 0 || !changed)
+	struct call call = {0};
+	int rc = session_rdlock_wanted(h->session);
+	if (rc < 0)
 		return rc;
+	bool changed = session_changed(h->session);
+	session_unlock(h->session);
+	if (!changed)
+		return 0;
 	rc = grow_in_place(c, h, &f);
 	if (rc == -ETIMEDOUT)
 		rc = grow_copy(c, h);
-	if (rc < 0 && rc != -ESTALE && rc != -EINTR)
-		look_at_file(c, h);
+	/* The file's attributes may show why the index could not grow. */
+	while (rc < 0 && rc != -ESTALE && rc != -EINTR && call_round(c, &call))
+		if (!h->forgotten)
+			scan_file(c, c->slots[h->slot].file, 0);
 
 	lock_take(&c->lock);
 	if (rc == 0 || (rc == -EINTR && f.memory))
@@ -374,7 +352,8 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 		lock_give(&c->lock);
 		return rc;
 	}
-	look = look || !is_fresh(c, h->looked, now, is_told_slot(c, slot)) || is_behind(c, h);
+	bool is_told = is_told_file(c, &c->files[c->slots[slot].file]);
+	look = look || !is_fresh(c, h->looked, now, is_told) || is_behind(c, h);
 	if (look)
 		h->looked = now;
 	struct held *surplus = held_take_surplus(c);

@@ -152,14 +152,6 @@ static struct span keep(struct catalog *c, struct span before, const struct buf 
 	return (struct span){strings_copy(&c->strings, buf_span(text)), text->n};
 }
 
-/* Takes in what each class may do, by mode and ACL. */
-static void file_takes_rights(struct catalog *c, struct file *f, mode_t mode)
-{
-	if (f->state == FILE_SESSION && f->shown != mode)
-		watch_note(c, (uint32_t)(f - c->files), NONE, true);
-	f->shown = mode;
-}
-
 static void file_waits(struct catalog *c, uint32_t file)
 {
 	struct file *f = &c->files[file];
@@ -202,7 +194,9 @@ static void file_takes_answer(struct catalog *c, uint32_t file, bool is_session,
 	struct file *f = &c->files[file];
 	if (S_ISREG(h->st.st_mode)) {
 		file_takes(c, f, &h->st);
-		file_takes_rights(c, f, h->mode);
+		if (f->state == FILE_SESSION && f->shown != h->mode)
+			watch_note(c, file, NONE, true);
+		f->shown = h->mode;
 		f->acl_unread = h->acl_err;
 		acl_is_unread(c, f->path, h->acl_err);
 	}
@@ -606,22 +600,17 @@ static void dir_takes_names(struct catalog *c, uint32_t dir, int at, const struc
 		d->looked = c->refreshed_at = 0;
 }
 
-/* The kernel keeps nodes of the sessions below with the old modes. */
-static void note_all_below(struct catalog *c, uint32_t dir)
-{
-	for (uint32_t i = 0; i < c->file_count; i++)
-		if ((dir == 0 || c->files[i].dir == dir) && c->files[i].state == FILE_SESSION)
-			watch_note(c, i, NONE, true);
-}
-
 /* Takes in the rights, and takes them out of *now. */
 static void dir_takes_rights(struct catalog *c, uint32_t dir, struct rights *now, int acl_err)
 {
 	struct dir *d = &c->dirs[dir];
 	d->acl_err = acl_err;
 	acl_is_unread(c, d->name[0] ? d->name : c->source, acl_err);
-	if (d->scan > 0 && !rights_are_equal(now, &d->rights))
-		note_all_below(c, dir);
+	/* The kernel keeps nodes of the sessions below with the old modes. */
+	bool differs = d->scan > 0 && !rights_are_equal(now, &d->rights);
+	for (uint32_t i = 0; differs && i < c->file_count; i++)
+		if ((dir == 0 || c->files[i].dir == dir) && c->files[i].state == FILE_SESSION)
+			watch_note(c, i, NONE, true);
 	rights_release(&d->rights);
 	d->rights = *now;
 	*now = (struct rights){0};

@@ -48,7 +48,7 @@ static int add_url(struct span rest, struct buf *out, const char **ret_why)
 {
 	static const char local[] = "localhost/";
 
-	if (rest.n >= sizeof local - 1 && memcmp(rest.p, local, sizeof local - 1) == 0) {
+	if (span_begins(rest, SPAN_LIT(local))) {
 		rest.p += sizeof local - 2;
 		rest.n -= sizeof local - 2;
 	}
