@@ -31,7 +31,7 @@ void buf_release(struct buf *b)
 	*b = (struct buf)BUF_INIT;
 }
 
-static char *fail(struct buf *b, int err)
+static char *buf_fail(struct buf *b, int err)
 {
 	b->err = err;
 	fault_note(err);
@@ -102,7 +102,7 @@ char *buf_reserve(struct buf *b, size_t more)
 	if (b->cap - b->n >= more && b->p)
 		return b->p + b->n;
 	if (more > SIZE_MAX / 2 - b->n)
-		return fail(b, -ENOMEM);
+		return buf_fail(b, -ENOMEM);
 	if (b->n + more > BUF_MAPPED) {
 		int rc = grow_mapped(b, b->n + more);
 		if (rc == 0)
@@ -110,14 +110,14 @@ char *buf_reserve(struct buf *b, size_t more)
 		/* It stays in memory if there is no file to be had here, or none of that size (RLIMIT_FSIZE); that the
 		 * disk is full is another matter. */
 		if (b->file || (rc != -ENOTSUP && rc != -EINVAL && rc != -ENODEV && rc != -EFBIG))
-			return fail(b, rc);
+			return buf_fail(b, rc);
 	}
 	size_t cap = b->cap ? b->cap : 64;
 	while (cap - b->n < more)
 		cap *= 2;
 	char *p = realloc(b->p, cap);
 	if (!p)
-		return fail(b, -ENOMEM);
+		return buf_fail(b, -ENOMEM);
 	b->p = p;
 	b->cap = cap;
 	return p + b->n;

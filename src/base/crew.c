@@ -16,7 +16,7 @@ struct crew {
 };
 
 /* Works until nothing is left, or somebody has failed. */
-static void help(struct crew *c)
+static void crew_help(struct crew *c)
 {
 	int before = fault_begin();
 	size_t i;
@@ -34,7 +34,7 @@ static void *help_thread(void *arg)
 {
 	struct crew *c = arg;
 	stop_set(c->stop);
-	help(c);
+	crew_help(c);
 	return NULL;
 }
 
@@ -46,7 +46,7 @@ int crew_run(size_t n, int (*work)(void *arg, size_t i), void *arg)
 	size_t started = 0, most = cpus < 1 ? 1 : cpus > CREW_MOST ? CREW_MOST : (size_t)cpus;
 	while (started + 1 < most && started + 1 < n && pthread_create(&threads[started], NULL, help_thread, &c) == 0)
 		started++;
-	help(&c);
+	crew_help(&c);
 	while (started > 0)
 		pthread_join(threads[--started], NULL);
 	return atomic_load(&c.rc);

@@ -60,7 +60,7 @@ static uint32_t read_char(const unsigned char *p, int n)
 	       (p[3] & 0x3f);
 }
 
-static char *write_char(uint32_t c, char *to)
+static char *fold_write_char(uint32_t c, char *to)
 {
 	if (c < 0x80) {
 		*to++ = (char)c;
@@ -114,7 +114,7 @@ size_t fold_write(const char *p, size_t n, char *to)
 			break;
 		int step = utf8_next(p + i, n - i);
 		if (step > 0) {
-			out = write_char(fold_char(read_char((const unsigned char *)p + i, step)), out);
+			out = fold_write_char(fold_char(read_char((const unsigned char *)p + i, step)), out);
 			i += (size_t)step;
 			continue;
 		}

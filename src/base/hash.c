@@ -11,7 +11,7 @@ void hash_key_draw(struct hash_key *k)
 	k->factor |= 1;
 }
 
-static uint64_t load(const char *p, size_t n)
+static uint64_t hash_load(const char *p, size_t n)
 {
 	uint64_t word = 0;
 
@@ -23,7 +23,7 @@ static uint64_t load(const char *p, size_t n)
 static uint64_t load_few(const char *p, size_t n)
 {
 	if (n >= 4)
-		return load(p, 4) | load(p + n - 4, 4) << 32;
+		return hash_load(p, 4) | hash_load(p + n - 4, 4) << 32;
 	if (n == 0)
 		return 0;
 	return (uint64_t)(unsigned char)p[0] << 16 | (uint64_t)(unsigned char)p[n / 2] << 8 | (unsigned char)p[n - 1];
@@ -36,9 +36,9 @@ uint64_t hash_bytes(const struct hash_key *k, uint64_t kind, const char *p, size
 	if (n < 8)
 		return hash_mix(h ^ load_few(p, n), k->factor);
 	for (; n > 8; p += 8, n -= 8) {
-		h = hash_mix(h ^ load(p, 8), k->factor);
+		h = hash_mix(h ^ hash_load(p, 8), k->factor);
 		if (n < 16)
-			return hash_mix(h ^ load(p + n - 8, 8), k->factor);
+			return hash_mix(h ^ hash_load(p + n - 8, 8), k->factor);
 	}
-	return hash_mix(h ^ load(p, 8), k->factor);
+	return hash_mix(h ^ hash_load(p, 8), k->factor);
 }

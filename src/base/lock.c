@@ -54,7 +54,7 @@ static void check(enum lock_rank rank)
 			complain(rank, held.rank[i]);
 }
 
-static void add(enum lock_rank rank)
+static void held_add(enum lock_rank rank)
 {
 	if (held.n < LOCK_RANKS)
 		held.rank[held.n++] = (unsigned char)rank;
@@ -63,7 +63,7 @@ static void add(enum lock_rank rank)
 void lock_note(enum lock_rank rank)
 {
 	check(rank);
-	add(rank);
+	held_add(rank);
 }
 
 void lock_forget(enum lock_rank rank)
@@ -100,7 +100,7 @@ bool lock_try(struct lock *l)
 {
 	if (pthread_mutex_trylock(&l->mutex) != 0)
 		return false;
-	add(l->rank);
+	held_add(l->rank);
 	return true;
 }
 
@@ -110,7 +110,7 @@ bool lock_try_for(struct lock *l, int64_t ns)
 	check(l->rank);
 	if (pthread_mutex_timedlock(&l->mutex, &until) != 0)
 		return false;
-	add(l->rank);
+	held_add(l->rank);
 	return true;
 }
 
@@ -187,7 +187,7 @@ static int wait_among_others(struct rwlock *l, bool write, int64_t until)
 	return rc;
 }
 
-static int get(struct rwlock *l, bool write, bool wanted, int64_t ns)
+static int rwlock_get(struct rwlock *l, bool write, bool wanted, int64_t ns)
 {
 	check(l->lock.rank);
 	int64_t until = ns < 0 ? -1 : clock_ns(CLOCK_MONOTONIC) + ns;
@@ -208,28 +208,28 @@ static int get(struct rwlock *l, bool write, bool wanted, int64_t ns)
 		pthread_cond_broadcast(&l->freed); /* readers who let this one go first */
 	pthread_mutex_unlock(&l->lock.mutex);
 	if (rc == 0)
-		add(l->lock.rank);
+		held_add(l->lock.rank);
 	return rc;
 }
 
 void lock_read(struct rwlock *l)
 {
-	get(l, false, false, -1);
+	rwlock_get(l, false, false, -1);
 }
 
 void lock_write(struct rwlock *l)
 {
-	get(l, true, false, -1);
+	rwlock_get(l, true, false, -1);
 }
 
 int lock_read_wanted(struct rwlock *l)
 {
-	return get(l, false, true, -1);
+	return rwlock_get(l, false, true, -1);
 }
 
 int lock_write_wanted(struct rwlock *l, int64_t ns)
 {
-	return get(l, true, true, ns);
+	return rwlock_get(l, true, true, ns);
 }
 
 void lock_rw_give(struct rwlock *l)

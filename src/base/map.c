@@ -11,7 +11,7 @@ struct cell {
 	uint32_t length, scope, hash, value;
 };
 
-static uint32_t hash_of(const struct map *m, uint32_t scope, struct span key)
+static uint32_t map_hash(const struct map *m, uint32_t scope, struct span key)
 {
 	return (uint32_t)hash_bytes(&m->secret, scope, key.p, key.n);
 }
@@ -29,7 +29,7 @@ uint32_t map_get(const struct map *m, uint32_t scope, struct span key)
 {
 	if (m->n == 0)
 		return MAP_NONE;
-	const struct cell *c = find_cell(m, hash_of(m, scope, key), scope, key);
+	const struct cell *c = find_cell(m, map_hash(m, scope, key), scope, key);
 	return c->key ? c->value : MAP_NONE;
 }
 
@@ -58,7 +58,7 @@ int map_put(struct map *m, uint32_t scope, struct span key, uint32_t value)
 {
 	if (m->n + 1 > m->cap / 4 * 3 && grow_cells(m) < 0)
 		return -ENOMEM;
-	uint32_t hash = hash_of(m, scope, key);
+	uint32_t hash = map_hash(m, scope, key);
 	struct cell *c = find_cell(m, hash, scope, key);
 	if (!c->key) {
 		*c = (struct cell){.key = key.p, .length = (uint32_t)key.n, .scope = scope, .hash = hash};

@@ -11,14 +11,14 @@ enum { HASH_DIGITS = 8, CUT_BYTES = NAME_BYTES - 1 - HASH_DIGITS };
 
 static const char digits[] = "0123456789ABCDEF";
 
-static bool is_plain(char c, bool first)
+static bool name_is_plain(char c, bool first)
 {
 	unsigned char u = (unsigned char)c;
 	return u >= 0x20 && u != 0x7f && c != '/' && c != '%' && !(first && (c == '.' || c == '~'));
 }
 
 /* Appends the encoded text, or as much of it as shows that it is too long. */
-static void add_text(struct span text, bool first, struct buf *out)
+static void name_add_text(struct span text, bool first, struct buf *out)
 {
 	size_t begin = out->n;
 
@@ -27,7 +27,7 @@ static void add_text(struct span text, bool first, struct buf *out)
 	for (size_t i = 0; i < text.n && out->n - begin <= NAME_BYTES && !buf_err(out); first = false) {
 		const char *p = text.p + i;
 		size_t most = text.n - i < NAME_BYTES ? text.n - i : NAME_BYTES, run = 0;
-		while (run < most && (unsigned char)p[run] < 0x80 && is_plain(p[run], first && run == 0))
+		while (run < most && (unsigned char)p[run] < 0x80 && name_is_plain(p[run], first && run == 0))
 			run++;
 		if (run) {
 			buf_add(out, p, run);
@@ -36,7 +36,7 @@ static void add_text(struct span text, bool first, struct buf *out)
 		}
 		int step = utf8_next(p, text.n - i);
 		size_t n = (size_t)(step < 0 ? -step : step);
-		if (step > 0 && is_plain(*p, first)) {
+		if (step > 0 && name_is_plain(*p, first)) {
 			buf_add(out, p, n);
 		} else {
 			for (size_t k = 0; k < n; k++) {
@@ -69,7 +69,7 @@ void name_encode(const char *prefix, struct span text, const char *suffix, struc
 
 	if (*prefix)
 		buf_adds(out, prefix);
-	add_text(text, !*prefix, out);
+	name_add_text(text, !*prefix, out);
 	if (*suffix)
 		buf_adds(out, suffix);
 	if (buf_err(out) || out->n - begin <= NAME_BYTES)
@@ -80,14 +80,14 @@ void name_encode(const char *prefix, struct span text, const char *suffix, struc
 	buf_adds(out, hash);
 }
 
-static int hex_digit(char c)
+static int name_digit(char c)
 {
 	const char *at = c ? strchr(digits, c) : NULL;
 	return at ? (int)(at - digits) : -1;
 }
 
 /* Decodes each %XX. False if a % does not begin one. */
-static bool unescape(struct span component, struct buf *out)
+static bool name_unescape(struct span component, struct buf *out)
 {
 	for (size_t i = 0; i < component.n; i++) {
 		if (component.p[i] != '%') {
@@ -96,7 +96,7 @@ static bool unescape(struct span component, struct buf *out)
 		}
 		if (component.n - i < 3)
 			return false;
-		int high = hex_digit(component.p[i + 1]), low = hex_digit(component.p[i + 2]);
+		int high = name_digit(component.p[i + 1]), low = name_digit(component.p[i + 2]);
 		if (high < 0 || low < 0)
 			return false;
 		buf_addc(out, (char)(high << 4 | low));
@@ -124,7 +124,7 @@ bool name_decode(struct span component, struct buf *out)
 
 	if (component.n == 0 || component.n > NAME_BYTES || is_cut(component))
 		return false;
-	if (!span_is(component, "%") && !unescape(component, &text))
+	if (!span_is(component, "%") && !name_unescape(component, &text))
 		return false;
 	name_encode("", buf_span(&text), "", &again);
 	if (buf_err(&text) || buf_err(&again) || !span_eq(component, buf_span(&again)))

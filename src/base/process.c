@@ -14,7 +14,7 @@
 /* The lines that are needed stand at the beginning of the file. */
 #define FILE_BYTES 1024
 
-static int read_file(const char *path, char text[FILE_BYTES])
+static int process_read(const char *path, char text[FILE_BYTES])
 {
 	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, FILE_BYTES - 1);
@@ -38,7 +38,7 @@ pid_t process_of(pid_t thread)
 	char path[64], text[FILE_BYTES];
 	snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
 	uint64_t process = 0;
-	if (thread > 0 && read_file(path, text) == 0)
+	if (thread > 0 && process_read(path, text) == 0)
 		number_in(text, "\nTgid:", 10, &process);
 	return process > 0 ? (pid_t)process : thread;
 }
@@ -48,7 +48,7 @@ static bool is_written(const char *path, uint64_t inode, bool left)
 {
 	char text[FILE_BYTES];
 	uint64_t flags, found;
-	return read_file(path, text) == 0 && number_in(text, "\nflags:", 8, &flags) &&
+	return process_read(path, text) == 0 && number_in(text, "\nflags:", 8, &flags) &&
 	       number_in(text, "\nino:", 10, &found) && found == inode && (flags & O_ACCMODE) != O_RDONLY &&
 	       !(left && flags & O_CLOEXEC);
 }
@@ -72,7 +72,7 @@ static void add_children(pid_t thread, pid_t to[MOST_PROCESSES], size_t *n)
 {
 	char path[64], text[FILE_BYTES];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)thread, (int)thread);
-	if (read_file(path, text) < 0)
+	if (process_read(path, text) < 0)
 		return;
 	char *end = text;
 	for (long pid; *n < MOST_PROCESSES && (pid = strtol(end, &end, 10)) > 0;)
