@@ -277,7 +277,7 @@ static inline const char *space_end(const char *p, const char *end)
 	return p;
 }
 
-static inline enum json_kind kind_at(const char *p, const char *end)
+static inline enum json_kind json_kind_at(const char *p, const char *end)
 {
 	static const unsigned char kind_of[256] = {
 	    ['"'] = JSON_STRING, ['{'] = JSON_OBJECT,         ['['] = JSON_ARRAY,  ['t'] = JSON_TRUE,
@@ -324,7 +324,7 @@ static unsigned char *deep_byte(struct json *j, size_t d)
 	return buf_err(j->deep) ? NULL : (unsigned char *)j->deep->p + at;
 }
 
-static inline bool push(struct json *j, bool object)
+static inline bool json_push(struct json *j, bool object)
 {
 	size_t d = j->depth;
 
@@ -378,10 +378,10 @@ static const char *container_end(struct json *j, const char *p)
 
 value:
 	p = space_end(p, end);
-	enum json_kind kind = kind_at(p, end);
+	enum json_kind kind = json_kind_at(p, end);
 	if (kind == JSON_OBJECT || kind == JSON_ARRAY) {
 		object = kind == JSON_OBJECT;
-		if (!push(j, object))
+		if (!json_push(j, object))
 			return NULL;
 		p = space_end(p + 1, end);
 		if (p == end)
@@ -434,7 +434,7 @@ static inline enum json_kind peek(struct json *j)
 	if (j->bad)
 		return JSON_NONE;
 	j->p = space_end(j->p, j->end);
-	return kind_at(j->p, j->end);
+	return json_kind_at(j->p, j->end);
 }
 
 enum json_kind json_peek(struct json *j)
@@ -448,7 +448,7 @@ enum json_kind json_enter(struct json *j)
 
 	if (kind != JSON_OBJECT && kind != JSON_ARRAY)
 		return JSON_NONE;
-	if (!push(j, kind == JSON_OBJECT)) {
+	if (!json_push(j, kind == JSON_OBJECT)) {
 		j->bad = true;
 		return JSON_NONE;
 	}
@@ -457,7 +457,7 @@ enum json_kind json_enter(struct json *j)
 	return kind;
 }
 
-static int fail(struct json *j)
+static int json_fail(struct json *j)
 {
 	j->bad = true;
 	return -1;
@@ -466,11 +466,11 @@ static int fail(struct json *j)
 int json_next(struct json *j, struct json_value *key)
 {
 	if (j->bad || j->depth == 0)
-		return fail(j);
+		return json_fail(j);
 	bool object = top_is_object(j);
 	const char *p = space_end(j->p, j->end);
 	if (p == j->end)
-		return fail(j);
+		return json_fail(j);
 	if (*p == (object ? '}' : ']')) {
 		j->p = p + 1;
 		j->depth--;
@@ -479,18 +479,18 @@ int json_next(struct json *j, struct json_value *key)
 	}
 	if (!j->fresh) {
 		if (*p != ',')
-			return fail(j);
+			return json_fail(j);
 		p++;
 	}
 	j->fresh = false;
 	if (object) {
 		p = key_end(p, j->end, key);
 		if (!p)
-			return fail(j);
+			return json_fail(j);
 	}
 	p = space_end(p, j->end);
-	if (kind_at(p, j->end) == JSON_NONE)
-		return fail(j);
+	if (json_kind_at(p, j->end) == JSON_NONE)
+		return json_fail(j);
 	j->p = p;
 	return 1;
 }

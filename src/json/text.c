@@ -18,7 +18,7 @@ struct sink {
 	size_t n;
 };
 
-static inline void put(struct sink *out, const char *p, size_t n)
+static inline void sink_put(struct sink *out, const char *p, size_t n)
 {
 	if (out->to)
 		memcpy(out->to + out->n, p, n);
@@ -50,7 +50,7 @@ static void put_code(struct sink *out, uint32_t c)
 		b[3] = (unsigned char)(0x80 | (c & 0x3f));
 		n = 4;
 	}
-	put(out, (const char *)b, n);
+	sink_put(out, (const char *)b, n);
 }
 
 static bool is_surrogate(uint32_t c)
@@ -62,7 +62,7 @@ static void put_clean(struct sink *out, struct span s)
 {
 	for (;;) {
 		size_t good = utf8_prefix(s);
-		put(out, s.p, good);
+		sink_put(out, s.p, good);
 		if (good == s.n)
 			return;
 		size_t bad = (size_t)-utf8_next(s.p + good, s.n - good);
@@ -155,7 +155,7 @@ static size_t decode(struct span text, enum json_decode how, char *to)
 		if (how != JSON_EXACT)
 			put_clean(&out, run);
 		else
-			put(&out, run.p, run.n);
+			sink_put(&out, run.p, run.n);
 		if (!escape)
 			break;
 		p = put_escape(&out, escape, end, how);
