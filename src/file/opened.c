@@ -114,7 +114,7 @@ static int64_t await(struct probes *ps, struct question *q, void *to)
 }
 
 /* Reads n bytes to `to`, or (NULL) finds where data begins. */
-static int64_t ask(struct opened *o, void *to, size_t n, uint64_t off)
+static int64_t opened_ask(struct opened *o, void *to, size_t n, uint64_t off)
 {
 	struct question *q = malloc(sizeof *q + n);
 	if (!q)
@@ -131,10 +131,10 @@ ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off)
 {
 	if (!o->foreign || probe_is_here())
 		return contents_read(o->fd, p, n, off);
-	return (ssize_t)ask(o, p, n < MOST_ASKED ? n : MOST_ASKED, off);
+	return (ssize_t)opened_ask(o, p, n < MOST_ASKED ? n : MOST_ASKED, off);
 }
 
 int64_t opened_data(struct opened *o, uint64_t off)
 {
-	return !o->foreign || probe_is_here() ? find_data_now(o, off) : ask(o, NULL, 0, off);
+	return !o->foreign || probe_is_here() ? find_data_now(o, off) : opened_ask(o, NULL, 0, off);
 }

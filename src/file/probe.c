@@ -49,7 +49,7 @@ int probes_open(unsigned patience_ms, unsigned most_ms, struct probes **ret)
 /* ---- references ---- */
 
 /* Call without the lock: freeing a probe may close a file, and that asks the device once more. */
-static void put(struct probes *ps, struct probe *p)
+static void probe_drop(struct probes *ps, struct probe *p)
 {
 	lock_take(&ps->lock);
 	bool last = --p->refs == 0;
@@ -59,7 +59,7 @@ static void put(struct probes *ps, struct probe *p)
 }
 
 /* Drops a reference to the pool, and releases the lock. */
-static void leave(struct probes *ps)
+static void probes_leave(struct probes *ps)
 {
 	bool last = --ps->refs == 0;
 	pthread_cond_broadcast(&ps->changed);
@@ -73,14 +73,14 @@ static void leave(struct probes *ps)
 }
 
 /* Whether what a thread began with then will hardly come any more. */
-static bool is_late(const struct probes *ps, int64_t since, int64_t now)
+static bool probe_is_late(const struct probes *ps, int64_t since, int64_t now)
 {
 	return now - since >= ps->most_ms || (now - since >= ps->patience_ms && now - ps->answered >= ps->patience_ms);
 }
 
 static bool is_left_behind(const struct probes *ps, const struct prober *t, int64_t now)
 {
-	return t->exists && t->busy && is_late(ps, t->since, now);
+	return t->exists && t->busy && probe_is_late(ps, t->since, now);
 }
 
 /* Whether there is a thread that is not left behind: it will come to the queue. */
@@ -106,10 +106,10 @@ void probes_close(struct probes *ps)
 	lock_give(&ps->lock);
 	for (struct probe *next; queue; queue = next) {
 		next = queue->next;
-		put(ps, queue);
+		probe_drop(ps, queue);
 	}
 	lock_take(&ps->lock);
-	leave(ps);
+	probes_leave(ps);
 }
 
 /* ---- the threads ---- */
@@ -133,7 +133,7 @@ static struct probe *next_work(struct prober *t)
 	return p;
 }
 
-static void *serve(void *arg)
+static void *prober_serve(void *arg)
 {
 	struct prober *t = arg;
 	struct probes *ps = t->pool;
@@ -150,11 +150,11 @@ static void *serve(void *arg)
 			ps->answered = clock_ms(CLOCK_MONOTONIC);
 		pthread_cond_broadcast(&ps->changed);
 		lock_give(&ps->lock);
-		put(ps, p);
+		probe_drop(ps, p);
 		lock_take(&ps->lock);
 	}
 	t->exists = false;
-	leave(ps);
+	probes_leave(ps);
 	return NULL;
 }
 
@@ -172,7 +172,7 @@ static int start_thread(struct probes *ps, struct prober *t)
 	pthread_attr_setstacksize(&attr, STACK);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int rc = pthread_create(&id, &attr, serve, t);
+	int rc = pthread_create(&id, &attr, prober_serve, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	if (rc == 0)
@@ -226,14 +226,14 @@ bool probe_is_done(struct probes *ps, const struct probe *p)
 
 void probe_put(struct probes *ps, struct probe *p)
 {
-	put(ps, p);
+	probe_drop(ps, p);
 }
 
 /* ---- waiting ---- */
 
 static bool may_come(const struct probes *ps, const struct probe *p, int64_t now)
 {
-	return p->running ? !is_late(ps, p->since, now) : is_served(ps, now);
+	return p->running ? !probe_is_late(ps, p->since, now) : is_served(ps, now);
 }
 
 int probe_wait(struct probes *ps, struct probe *const *v, size_t n)

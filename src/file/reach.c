@@ -55,12 +55,12 @@ static dev_t device_of(const struct statx *x)
 	return makedev(x->stx_dev_major, x->stx_dev_minor);
 }
 
-static struct timespec time_of(struct statx_timestamp t)
+static struct timespec reach_time(struct statx_timestamp t)
 {
 	return (struct timespec){t.tv_sec, t.tv_nsec};
 }
 
-static struct stat stat_of(const struct statx *x)
+static struct stat reach_stat_of(const struct statx *x)
 {
 	return (struct stat){
 	    .st_dev = device_of(x),
@@ -72,9 +72,9 @@ static struct stat stat_of(const struct statx *x)
 	    .st_size = (off_t)x->stx_size,
 	    .st_blksize = (blksize_t)x->stx_blksize,
 	    .st_blocks = (blkcnt_t)x->stx_blocks,
-	    .st_atim = time_of(x->stx_atime),
-	    .st_mtim = time_of(x->stx_mtime),
-	    .st_ctim = time_of(x->stx_ctime),
+	    .st_atim = reach_time(x->stx_atime),
+	    .st_mtim = reach_time(x->stx_mtime),
+	    .st_ctim = reach_time(x->stx_ctime),
 	};
 }
 
@@ -108,7 +108,7 @@ static int open_how(int dir, const char *path, int flags, uint64_t resolve)
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
 }
 
-static bool is_near(const struct reach *r, uint64_t mount)
+static bool mount_is_near(const struct reach *r, uint64_t mount)
 {
 	for (size_t i = 0; r && i < r->mount_count; i++)
 		if (r->mounts[i] == mount)
@@ -132,7 +132,7 @@ struct walk {
 	size_t links;
 };
 
-static void walk_release(struct walk *w)
+static void reach_walk_release(struct walk *w)
 {
 	cleanup_close(&w->at);
 	cleanup_close(&w->last);
@@ -144,12 +144,12 @@ static int may_ask(const struct walk *w, const struct statx *x)
 {
 	if (w->reach && device_of(x) == atomic_load(&w->reach->forbidden))
 		return -ELOOP;
-	if (w->near && !is_near(w->reach, mount_of(x)))
+	if (w->near && !mount_is_near(w->reach, mount_of(x)))
 		return -EXDEV;
 	return probe_asks(device_of(x));
 }
 
-static int look_at(int fd, struct statx *ret)
+static int reach_look_at(int fd, struct statx *ret)
 {
 	return statx(fd, "", LOOK_FLAGS | AT_EMPTY_PATH, LOOK_MASK, ret) < 0 ? -errno : 0;
 }
@@ -161,11 +161,11 @@ static int go_to(struct walk *w, bool root)
 	w->at = root               ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
 	        : w->reach == NULL ? open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)
 	                           : fcntl(w->reach->root, F_DUPFD_CLOEXEC, 0);
-	return w->at < 0 ? -errno : look_at(w->at, &w->x);
+	return w->at < 0 ? -errno : reach_look_at(w->at, &w->x);
 }
 
 /* The last component becomes the directory that the walk has come to. */
-static int enter(struct walk *w)
+static int walk_enter(struct walk *w)
 {
 	if (w->last < 0)
 		return 0;
@@ -193,7 +193,7 @@ static bool next_name(struct walk *w, int *ret_err)
 }
 
 /* The last component is a link: puts its text before the rest of the path. */
-static int follow(struct walk *w)
+static int walk_follow(struct walk *w)
 {
 	char text[PATH_MAX];
 	if (w->links == MOST_LINKS)
@@ -220,9 +220,9 @@ static int follow(struct walk *w)
 	return text[0] == '/' ? go_to(w, true) : 0;
 }
 
-static int step(struct walk *w)
+static int walk_step(struct walk *w)
 {
-	int rc = enter(w);
+	int rc = walk_enter(w);
 	if (rc == 0)
 		rc = may_ask(w, &w->x);
 	if (rc < 0)
@@ -232,9 +232,9 @@ static int step(struct walk *w)
 	w->last = openat(w->at, w->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (w->last < 0)
 		return -errno;
-	rc = look_at(w->last, &w->last_x);
+	rc = reach_look_at(w->last, &w->last_x);
 	if (rc == 0 && S_ISLNK(w->last_x.stx_mode))
-		rc = follow(w);
+		rc = walk_follow(w);
 	return rc;
 }
 
@@ -252,15 +252,15 @@ static int walk_on(struct walk *w)
 	while (rc == 0 && next_name(w, &err)) {
 		if (strcmp(w->name, ".") == 0)
 			continue;
-		rc = step(w);
+		rc = walk_step(w);
 		if (rc == 0 && strcmp(w->name, "..") == 0)
-			rc = enter(w);
+			rc = walk_enter(w);
 	}
 	return rc < 0 ? rc : err;
 }
 
 /* Applies the rule of owners to something that belongs to `owner`. */
-static int judge(const struct walk *w, uid_t owner)
+static int walk_judge(const struct walk *w, uid_t owner)
 {
 	uid_t free_to = w->reach ? w->reach->owner : geteuid();
 	for (size_t i = 0; i < w->links; i++)
@@ -280,10 +280,10 @@ static int arrive(struct walk *w, struct reached *ret)
 	if (fstat(w->last < 0 ? w->at : w->last, &st) < 0)
 		return -errno;
 	ret->st = st;
-	ret->foreign = w->reach && !is_near(w->reach, mount_of(x));
+	ret->foreign = w->reach && !mount_is_near(w->reach, mount_of(x));
 	ret->linked = w->links > 0 || ret->foreign;
 	ret->closed = w->closed;
-	return judge(w, st.st_uid);
+	return walk_judge(w, st.st_uid);
 }
 
 /* ---- requests ---- */
@@ -319,7 +319,7 @@ static int open_last(struct walk *w, enum ask ask, int flags, struct reached *re
 		return -errno;
 	int rc = fit(ask, ret->st.st_mode);
 	if (rc == 0)
-		rc = judge(w, ret->st.st_uid);
+		rc = walk_judge(w, ret->st.st_uid);
 	if (rc < 0)
 		return rc;
 	ret->fd = fd;
@@ -331,7 +331,7 @@ static int open_last(struct walk *w, enum ask ask, int flags, struct reached *re
 
 static int walk_to(const struct reach *r, bool near, const char *path, enum ask ask, int flags, struct reached *ret)
 {
-	struct walk w CLEANUP(walk_release);
+	struct walk w CLEANUP(reach_walk_release);
 	int rc = walk_init(&w, r, near, path);
 	if (rc == 0)
 		rc = walk_on(&w);
@@ -367,7 +367,7 @@ static int open_plain(const struct reach *r, const char *path, enum ask ask, int
 }
 
 /* Looks the source up by its path. If another directory is there now, that one is the source from now on. */
-static int renew(struct reach *r, bool near)
+static int root_renew(struct reach *r, bool near)
 {
 	struct reached root = REACHED_INIT;
 	int rc = walk_to(r, near, r->source, ASK_DIR, O_PATH, &root);
@@ -380,10 +380,10 @@ static int renew(struct reach *r, bool near)
 	return rc;
 }
 
-static int answer(struct reach *r, bool near, const char *path, enum ask ask, int flags, struct reached *ret)
+static int reach_answer(struct reach *r, bool near, const char *path, enum ask ask, int flags, struct reached *ret)
 {
 	if (ask == ASK_DIR && r && *path == '\0') {
-		int rc = renew(r, near);
+		int rc = root_renew(r, near);
 		if (rc < 0)
 			return rc;
 	}
@@ -405,7 +405,7 @@ struct request {
 static void request_run(struct probe *p)
 {
 	struct request *q = (struct request *)p;
-	q->rc = answer(q->reach, false, q->path, q->ask, q->flags, &q->got);
+	q->rc = reach_answer(q->reach, false, q->path, q->ask, q->flags, &q->got);
 }
 
 static void request_free(struct probe *p)
@@ -452,9 +452,9 @@ static int ask_for(const struct reach_at *at, enum reach_how how, enum ask ask, 
 	bool may_wait = how == REACH_WAIT || probe_is_here();
 	int rc = r && !root && !place ? open_plain(r, at->path, ask, flags, &got) : -EXDEV;
 	if (rc == -EXDEV && r)
-		rc = answer(r, true, at->path, ask, flags, &got);
+		rc = reach_answer(r, true, at->path, ask, flags, &got);
 	if (rc == -EXDEV && may_wait)
-		rc = !r || probe_is_here() ? answer(r, false, at->path, ask, flags, &got)
+		rc = !r || probe_is_here() ? reach_answer(r, false, at->path, ask, flags, &got)
 		                           : ask_elsewhere(r, at->path, ask, flags, &got);
 	if (rc < 0) {
 		reached_release(r, &got);
@@ -497,9 +497,9 @@ int reach_look(const struct reach *r, int dir, const char *name, struct stat *re
 	struct statx x;
 	if (statx(dir, name, LOOK_FLAGS, LOOK_MASK, &x) < 0)
 		return -errno;
-	if (S_ISLNK(x.stx_mode) || !is_near(r, mount_of(&x)))
+	if (S_ISLNK(x.stx_mode) || !mount_is_near(r, mount_of(&x)))
 		return -EXDEV;
-	*ret = stat_of(&x);
+	*ret = reach_stat_of(&x);
 	return 0;
 }
 
@@ -566,21 +566,21 @@ void reach_put(struct reach *r)
 /* The file systems that the path leads over, unless one of them may wait for somebody else. */
 static int learn_mounts(struct reach *r)
 {
-	struct walk w CLEANUP(walk_release);
+	struct walk w CLEANUP(reach_walk_release);
 	int err = 0, rc = walk_init(&w, NULL, false, r->source);
 	do {
 		if (rc == 0 && err == 0)
-			rc = enter(&w);
+			rc = walk_enter(&w);
 		if (rc < 0)
 			return rc;
-		if (is_near(r, mount_of(&w.x)))
+		if (mount_is_near(r, mount_of(&w.x)))
 			continue;
 		if (is_remote(w.at) || r->mount_count == MOST_MOUNTS) {
 			r->mount_count = 0;
 			return 0;
 		}
 		r->mounts[r->mount_count++] = mount_of(&w.x);
-	} while (next_name(&w, &err) && (rc = step(&w)) == 0);
+	} while (next_name(&w, &err) && (rc = walk_step(&w)) == 0);
 	return rc;
 }
 

@@ -50,7 +50,7 @@ struct acl {
 };
 
 /* Takes in one entry; false if it is not valid. */
-static bool take_entry(struct acl *a, struct rights *r, const char *p)
+static bool rights_take(struct acl *a, struct rights *r, const char *p)
 {
 	unsigned tag = le16(p), bits = le16(p + 2);
 	unsigned *to = tag == TAG_USER_OBJ    ? &a->user
@@ -82,7 +82,7 @@ int rights_parse(const void *acl, size_t n, uid_t uid, gid_t gid, mode_t mode, s
 	if (!r.named)
 		return -ENOMEM;
 	for (size_t at = ACL_HEADER; is_good && at < n; at += ACL_ENTRY)
-		is_good = take_entry(&a, &r, p + at);
+		is_good = rights_take(&a, &r, p + at);
 	const unsigned must = TAG_USER_OBJ | TAG_GROUP_OBJ | TAG_OTHER | (r.n ? TAG_MASK : 0);
 	if (!is_good || (a.seen & must) != must) {
 		rights_release(&r);
@@ -96,7 +96,7 @@ int rights_parse(const void *acl, size_t n, uid_t uid, gid_t gid, mode_t mode, s
 }
 
 /* An error of the disk can be gone a moment later. */
-static ssize_t ask(int fd, void *p, size_t size)
+static ssize_t rights_ask(int fd, void *p, size_t size)
 {
 	ssize_t n = fgetxattr(fd, ACL_NAME, p, size);
 	return n < 0 && errno == EIO ? fgetxattr(fd, ACL_NAME, p, size) : n;
@@ -109,7 +109,7 @@ int rights_read(int fd, uid_t uid, gid_t gid, mode_t mode, struct rights *ret)
 	/* An ACL grants nobody but the owner more than the bits of group and others, so it need not be read. */
 	if ((mode & 077) == 0)
 		return 0;
-	ssize_t n = ask(fd, few, sizeof few);
+	ssize_t n = rights_ask(fd, few, sizeof few);
 	if (n >= 0)
 		return rights_parse(few, (size_t)n, uid, gid, mode, ret);
 	if (errno == ENODATA || errno == EOPNOTSUPP) {
@@ -121,7 +121,7 @@ int rights_read(int fd, uid_t uid, gid_t gid, mode_t mode, struct rights *ret)
 	char *many = malloc(ACL_MOST);
 	if (!many)
 		return -ENOMEM;
-	n = ask(fd, many, ACL_MOST);
+	n = rights_ask(fd, many, ACL_MOST);
 	int rc = n < 0 ? -errno : rights_parse(many, (size_t)n, uid, gid, mode, ret);
 	free(many);
 	return rc;

@@ -74,7 +74,7 @@ static int lock_file(int fd)
 	return rc;
 }
 
-static int open_file(const struct reach_at *at, const struct store_id *id, int flags, struct reached *ret)
+static int store_open(const struct reach_at *at, const struct store_id *id, int flags, struct reached *ret)
 {
 	int rc = reach_file(at, REACH_WAIT, flags, ret);
 	if (rc == -ENOENT)
@@ -86,7 +86,7 @@ static int open_file(const struct reach_at *at, const struct store_id *id, int f
 static int open_locked(const struct reach_at *at, const struct store_id *id, int flags, struct reached *ret)
 {
 	lock_note(LOCK_FILE);
-	int rc = open_file(at, id, O_RDWR | O_APPEND | flags, ret);
+	int rc = store_open(at, id, O_RDWR | O_APPEND | flags, ret);
 	if (rc == 0)
 		rc = lock_file(ret->fd);
 	/* The previous holder of the lock may have replaced the file. */
@@ -102,7 +102,7 @@ static void close_locked(const struct reach_at *at, struct reached *file)
 	lock_forget(LOCK_FILE);
 }
 
-static int size_of(int fd, off_t *ret)
+static int store_size(int fd, off_t *ret)
 {
 	struct stat st;
 	if (fstat(fd, &st) < 0)
@@ -112,7 +112,7 @@ static int size_of(int fd, off_t *ret)
 }
 
 /* How many bytes there are, at most n, or a negative errno. */
-static ssize_t read_at(int fd, char *p, size_t n, off_t off)
+static ssize_t store_read_at(int fd, char *p, size_t n, off_t off)
 {
 	size_t got = 0;
 	while (got < n) {
@@ -143,11 +143,11 @@ static int sync_all(int fd)
 }
 
 /* Whether the byte before `size` ends a line. */
-static int ends_line(int fd, off_t size, bool *ret)
+static int store_ends_line(int fd, off_t size, bool *ret)
 {
 	char last = '\n';
 	if (size > 0) {
-		ssize_t n = read_at(fd, &last, 1, size - 1);
+		ssize_t n = store_read_at(fd, &last, 1, size - 1);
 		if (n != 1)
 			return n < 0 ? (int)n : -EIO;
 	}
@@ -166,7 +166,7 @@ static void sleep_ms(unsigned ms)
 static void wait_for_quiet(int fd, unsigned ms)
 {
 	off_t before = -1, size = 0;
-	for (int looks = 0; looks < MOST_LOOKS && size_of(fd, &size) == 0 && size != before; looks++) {
+	for (int looks = 0; looks < MOST_LOOKS && store_size(fd, &size) == 0 && size != before; looks++) {
 		before = size;
 		sleep_ms(ms);
 	}
@@ -178,9 +178,9 @@ static void wait_for_quiet(int fd, unsigned ms)
 static int look_at_end(int fd, off_t *ret_size, bool *ret_whole)
 {
 	for (int looks = 0;; looks++) {
-		int rc = size_of(fd, ret_size);
+		int rc = store_size(fd, ret_size);
 		if (rc == 0)
-			rc = ends_line(fd, *ret_size, ret_whole);
+			rc = store_ends_line(fd, *ret_size, ret_whole);
 		if (rc < 0 || looks == MOST_LOOKS)
 			return rc;
 		if (*ret_whole)
@@ -196,7 +196,7 @@ static int holds(int fd, off_t off, struct span bytes)
 	char there[4096];
 	for (size_t done = 0; done < bytes.n;) {
 		size_t n = bytes.n - done < sizeof there ? bytes.n - done : sizeof there;
-		ssize_t got = read_at(fd, there, n, off + (off_t)done);
+		ssize_t got = store_read_at(fd, there, n, off + (off_t)done);
 		if (got < 0)
 			return (int)got;
 		if ((size_t)got < n || memcmp(there, bytes.p + done, n) != 0)
@@ -221,7 +221,7 @@ static bool cut(int fd, off_t size)
 
 /* Puts a newline in place of the last byte of a line of ours that is cut short: the next line must not run into it.
  * That needs no room. */
-static void end_line(int fd, off_t end)
+static void store_end_line(int fd, off_t end)
 {
 	int flags = fcntl(fd, F_GETFL);
 	/* With O_APPEND, pwrite(2) writes at the end of the file whatever the offset. */
@@ -234,15 +234,15 @@ static void end_line(int fd, off_t end)
 
 /* Takes back bytes of ours that end at `end`. They stay if somebody has written behind them or the file cannot be cut;
  * then they end a line. */
-static void take_back(int fd, struct span ours, off_t end)
+static void store_take_back(int fd, struct span ours, off_t end)
 {
 	off_t size = 0;
 	if (ours.n == 0 || end < (off_t)ours.n || holds(fd, end - (off_t)ours.n, ours) != 1)
 		return;
-	if (size_of(fd, &size) == 0 && size == end && cut(fd, end - (off_t)ours.n))
+	if (store_size(fd, &size) == 0 && size == end && cut(fd, end - (off_t)ours.n))
 		return;
 	if (ours.p[ours.n - 1] != '\n')
-		end_line(fd, end);
+		store_end_line(fd, end);
 }
 
 /* Writes all of it: with one write(2), unless the disk or a limit cuts that short. Then the rest follows; if that
@@ -258,11 +258,11 @@ static int write_lines(int fd, struct span lines)
 		int err = n < 0 ? -errno : n == 0 ? -EIO : 0;
 		/* The write moved the descriptor behind what it wrote, wherever the file ended. */
 		if (!err && done > 0 && position(fd) != end + n) {
-			take_back(fd, (struct span){lines.p + done, (size_t)n}, position(fd));
+			store_take_back(fd, (struct span){lines.p + done, (size_t)n}, position(fd));
 			err = -EIO;
 		}
 		if (err) {
-			take_back(fd, (struct span){lines.p, done}, end);
+			store_take_back(fd, (struct span){lines.p, done}, end);
 			return err;
 		}
 		done += (size_t)n;
@@ -295,7 +295,7 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 		return rc;
 	rc = sync ? sync_data(fd) : 0;
 	if (rc < 0) {
-		take_back(fd, buf_span(&all), position(fd));
+		store_take_back(fd, buf_span(&all), position(fd));
 		return rc;
 	}
 	/* Where lines of others came in before ours, ours do not begin where the file ended. From here on they are in
@@ -346,7 +346,7 @@ static bool has_room(int fd, const struct stat *st, size_t n)
 int store_check(const struct reach_at *at, const struct store_id *id, size_t n)
 {
 	struct reached file = REACHED_INIT;
-	int rc = open_file(at, id, O_WRONLY | O_APPEND, &file);
+	int rc = store_open(at, id, O_WRONLY | O_APPEND, &file);
 	struct rlimit limit;
 	if (rc == 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
 	    (uint64_t)file.st.st_size + n > limit.rlim_cur)
@@ -399,7 +399,7 @@ static int copy_xattrs(int from, int to)
 
 static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-static int draw_name(char name[sizeof TEMPORARY + RANDOM])
+static int store_draw_name(char name[sizeof TEMPORARY + RANDOM])
 {
 	unsigned char some[RANDOM];
 	if (getrandom(some, sizeof some, 0) != sizeof some)
@@ -431,7 +431,7 @@ static int make_temporary(int dir, char name[sizeof TEMPORARY + RANDOM])
 {
 	int rc = -EEXIST;
 	for (int tries = 0; tries < MOST_NAMES; tries++) {
-		rc = draw_name(name);
+		rc = store_draw_name(name);
 		if (rc < 0)
 			return rc;
 		int fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -471,7 +471,7 @@ bool store_tidy(int dir, const char *name)
 }
 
 /* Whether the name in the directory is still that file: not a link to it, not another file. */
-static int check_place(const struct reached *old, const struct store_id *id)
+static int store_check_place(const struct reached *old, const struct store_id *id)
 {
 	struct stat st;
 	if (fstatat(old->dir, old->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -480,8 +480,8 @@ static int check_place(const struct reached *old, const struct store_id *id)
 }
 
 /* Fills and places the temporary file; the caller removes it when this fails. */
-static int place(const struct reached *old, const struct reach_at *at, const struct store_id *id, const char *temporary,
-                 int fd, store_fill fill, void *arg)
+static int store_place(const struct reached *old, const struct reach_at *at, const struct store_id *id,
+                       const char *temporary, int fd, store_fill fill, void *arg)
 {
 	struct stat before, after;
 	int rc = check_id(old->fd, id, &before);
@@ -496,7 +496,7 @@ static int place(const struct reached *old, const struct reach_at *at, const str
 	if (rc == 0)
 		rc = check_name(at, id);
 	if (rc == 0)
-		rc = check_place(old, id);
+		rc = store_check_place(old, id);
 	if (rc == 0)
 		rc = check_id(old->fd, id, &after);
 	if (rc < 0)
@@ -513,7 +513,7 @@ static int replace_locked(const struct reached *old, const struct reach_at *at, 
 	int fd CLEANUP_CLOSE = make_temporary(old->dir, temporary);
 	if (fd < 0)
 		return fd;
-	int rc = place(old, at, id, temporary, fd, fill, arg);
+	int rc = store_place(old, at, id, temporary, fd, fill, arg);
 	if (rc < 0) {
 		unlinkat(old->dir, temporary, 0);
 		return rc;
