@@ -91,7 +91,7 @@ static int find_edits(struct builder *b, const uint32_t *entries, size_t n)
 	return 0;
 }
 
-static void add_item(struct builder *b, enum context_kind kind, uint32_t entry, const struct edit *edit)
+static void context_add_item(struct builder *b, enum context_kind kind, uint32_t entry, const struct edit *edit)
 {
 	b->items[b->n++] = (struct context_item){entry, edit ? edit->entry : NO_ENTRY, kind};
 }
@@ -103,12 +103,12 @@ static int add_compaction(struct builder *b, uint32_t entry)
 	if (rc < 0)
 		return rc;
 	if (json_truthy(r.system_message))
-		add_item(b, CONTEXT_SYSTEM, entry, NULL);
-	add_item(b, CONTEXT_COMPACTION, entry, NULL);
+		context_add_item(b, CONTEXT_SYSTEM, entry, NULL);
+	context_add_item(b, CONTEXT_COMPACTION, entry, NULL);
 	return 0;
 }
 
-static int add_entry(struct builder *b, uint32_t entry, bool newest_compaction)
+static int context_add_entry(struct builder *b, uint32_t entry, bool newest_compaction)
 {
 	const struct entry *e = session_entry(b->s, entry);
 	const struct edit *edit = edit_of(b, entry);
@@ -122,14 +122,14 @@ static int add_entry(struct builder *b, uint32_t entry, bool newest_compaction)
 		    e->role != ROLE_CUSTOM)
 			edit = NULL;
 		if (!(e->flags & ENTRY_NO_MESSAGE))
-			add_item(b, CONTEXT_MESSAGE, entry, edit);
+			context_add_item(b, CONTEXT_MESSAGE, entry, edit);
 		return 0;
 	case RECORD_CUSTOM_MESSAGE:
-		add_item(b, CONTEXT_CUSTOM, entry, edit);
+		context_add_item(b, CONTEXT_CUSTOM, entry, edit);
 		return 0;
 	case RECORD_BRANCH_SUMMARY:
 		if (e->flags & ENTRY_SUMMARY)
-			add_item(b, CONTEXT_BRANCH_SUMMARY, entry, NULL);
+			context_add_item(b, CONTEXT_BRANCH_SUMMARY, entry, NULL);
 		return 0;
 	case RECORD_COMPACTION:
 		return newest_compaction ? add_compaction(b, entry) : 0;
@@ -220,7 +220,7 @@ int context_build(const struct session *s, uint32_t at, struct context *ret)
 	if (!b.items)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		rc = add_entry(&b, path[i], compacted && i == 0);
+		rc = context_add_entry(&b, path[i], compacted && i == 0);
 		if (rc < 0)
 			return rc;
 	}

@@ -182,7 +182,7 @@ static void table_put(const struct session *s, uint64_t hash, uint32_t i, bool *
 }
 
 /* The hash of entry i's id, which is nearly always a short string. */
-static inline uint64_t hash_of(const struct session *s, uint32_t i)
+static inline uint64_t id_hash(const struct session *s, uint32_t i)
 {
 	const char *p = s->ids.v + entry_at(s, i)->id;
 	unsigned char head = (unsigned char)*p;
@@ -204,7 +204,7 @@ void table_add(const struct session *s, bool *ret_replaced)
 		if (i >= t->upto + AHEAD && entry_has_key(s, i - AHEAD))
 			table_put(s, hashes[i % AHEAD], i - AHEAD, ret_replaced);
 		if (i < s->at.count && entry_has_key(s, i)) {
-			hashes[i % AHEAD] = hash_of(s, i);
+			hashes[i % AHEAD] = id_hash(s, i);
 			__builtin_prefetch(&t->slots[slot_of(t, hashes[i % AHEAD])], 1);
 		}
 	}

@@ -46,7 +46,7 @@ static void take_labels(const struct session *s, const struct label *fresh, size
 
 /* Continues where the last call ended, so that a new label costs the same however many there are. Starts again if the
  * target of an earlier record may be another one now. */
-static int make_labels(const struct session *s)
+static int labels_make(const struct session *s)
 {
 	struct derived *d = s->derived;
 	size_t n = 0, from = d->labels_taken;
@@ -74,7 +74,7 @@ static int make_labels(const struct session *s)
 
 static size_t labels_need(const struct session *s)
 {
-	if (!s->labels.list.n || derive(s, &s->derived->labels_at, make_labels) < 0)
+	if (!s->labels.list.n || derive(s, &s->derived->labels_at, labels_make) < 0)
 		return 0;
 	return s->derived->labels.n;
 }

@@ -28,7 +28,7 @@ void refs_release(struct refs *r)
 }
 
 /* Notes in the nearest conversation entry above i what is below it. Right once i's parent is placed. */
-static void place(struct session *s, uint32_t i)
+static void link_place(struct session *s, uint32_t i)
 {
 	struct entry *e = entry_at(s, i);
 	uint32_t above = e->parent;
@@ -71,7 +71,7 @@ static void place_ring(struct session *s, const uint32_t *ring, size_t n)
 			start = k + n - 1;
 	}
 	for (size_t k = 0; k < n; k++)
-		place(s, ring[(start + n - k) % n]);
+		link_place(s, ring[(start + n - k) % n]);
 }
 
 /* Places i, and before it all that are above it. The stack has room for all entries. */
@@ -92,7 +92,7 @@ static void place_from_above(struct session *s, uint32_t i, uint32_t *stack)
 		n = first;
 	}
 	while (n)
-		place(s, stack[--n]);
+		link_place(s, stack[--n]);
 }
 
 static void relink(struct session *s, uint32_t *stack)
@@ -116,7 +116,7 @@ static void relink(struct session *s, uint32_t *stack)
 
 /* Looks up the parents named in `refs` and keeps the rest as orphans, for which there must be room.
  * True if a parent does not stand before its child, or the child was linked already. */
-static bool find_parents(struct session *s, const struct refs *refs, uint32_t from)
+static bool link_parents(struct session *s, const struct refs *refs, uint32_t from)
 {
 	bool late = false;
 
@@ -154,8 +154,8 @@ static int find_all_parents(struct session *s, uint32_t from, const struct refs 
 	}
 	table_add(s, ret_late);
 	s->orphans = room;
-	*ret_late |= find_parents(s, &waiting, from);
-	*ret_late |= find_parents(s, pending, from);
+	*ret_late |= link_parents(s, &waiting, from);
+	*ret_late |= link_parents(s, pending, from);
 	refs_release(&waiting);
 	if (!s->orphans.list.n)
 		refs_release(&s->orphans);
@@ -182,7 +182,7 @@ int session_link(struct session *s, uint32_t from, const struct refs *pending)
 	} else {
 		for (uint32_t i = from; i < s->at.count; i++) {
 			add_child(s, i);
-			place(s, i);
+			link_place(s, i);
 		}
 	}
 	return !s->format->has_ids ? 0 : names_update(s, late ? 0 : from);

@@ -88,7 +88,7 @@ static bool is_taken(struct naming *n, uint32_t i)
 }
 
 /* The text that names an entry: the exact bytes of its id, or a number as written. */
-static void add_id(const struct record *r, struct buf *out)
+static void naming_add_id(const struct record *r, struct buf *out)
 {
 	if (r->id.kind == JSON_STRING)
 		json_decode(r->id.text, JSON_EXACT, out);
@@ -97,7 +97,7 @@ static void add_id(const struct record *r, struct buf *out)
 }
 
 /* The number-th of ID, ID~2, ID~3, ... */
-static void add_name(struct span id, uint32_t number, struct buf *out)
+static void naming_add_name(struct span id, uint32_t number, struct buf *out)
 {
 	char suffix[16] = "";
 
@@ -107,7 +107,7 @@ static void add_name(struct span id, uint32_t number, struct buf *out)
 }
 
 /* Gives entry i the first name that is free. */
-static int give_name(struct naming *n, uint32_t i)
+static int naming_give(struct naming *n, uint32_t i)
 {
 	struct odd_name odd = {.entry = i};
 	struct record r;
@@ -116,10 +116,10 @@ static int give_name(struct naming *n, uint32_t i)
 	if (rc < 0)
 		return rc;
 	buf_reset(&n->id);
-	add_id(&r, &n->id);
+	naming_add_id(&r, &n->id);
 	do {
 		buf_reset(&n->name);
-		add_name(buf_span(&n->id), ++odd.number, &n->name);
+		naming_add_name(buf_span(&n->id), ++odd.number, &n->name);
 		if (buf_err(&n->id) || buf_err(&n->name))
 			return -ENOMEM;
 	} while (is_taken(n, i));
@@ -163,7 +163,7 @@ int names_update(struct session *s, uint32_t from)
 	for (uint32_t i = from > seeds[0] ? from : seeds[0]; rc == 0 && i < s->at.count; i++)
 		if (has_flag(s, i, ENTRY_ADDRESSED) &&
 		    (bsearch(&i, seeds, s->odd_seeds.n, sizeof i, by_number) || has_lost_name(&n, i)))
-			rc = give_name(&n, i);
+			rc = naming_give(&n, i);
 	return rc;
 }
 
@@ -181,11 +181,11 @@ static void add_odd_name(const struct session *s, uint32_t i, struct buf *out)
 	int rc = session_load(s, i, &l, &r);
 
 	if (rc == 0) {
-		add_id(&r, &id);
+		naming_add_id(&r, &id);
 		rc = buf_err(&id);
 	}
 	if (rc == 0)
-		add_name(buf_span(&id), odd->number, out);
+		naming_add_name(buf_span(&id), odd->number, out);
 	else if (!out->err)
 		out->err = rc;
 }

@@ -103,7 +103,7 @@ enum record_role record_role_of(struct json_value v)
 	return role ? role : ROLE_OTHER;
 }
 
-static bool read_block(struct json *j, struct block *ret)
+static bool record_read_block(struct json *j, struct block *ret)
 {
 	struct json_value key, v;
 	int rc;
@@ -135,7 +135,7 @@ static bool parse_content(struct json *j, struct record *r, struct blocks *block
 	const char *begin = j->p;
 	json_enter(j);
 	for (; (rc = json_next(j, NULL)) > 0; n++)
-		if (n < most ? !read_block(j, &blocks->v[n]) : !json_value(j, &v))
+		if (n < most ? !record_read_block(j, &blocks->v[n]) : !json_value(j, &v))
 			return false;
 	r->msg.content = (struct json_value){JSON_ARRAY, false, {begin, (size_t)(j->p - begin)}};
 	r->blocks = n <= most ? blocks : NULL;
@@ -144,7 +144,7 @@ static bool parse_content(struct json *j, struct record *r, struct blocks *block
 }
 
 /* Reads the message at the cursor, and leaves the cursor behind it. */
-static bool parse_message(struct json *j, struct record *r, struct blocks *blocks)
+static bool record_parse_message(struct json *j, struct record *r, struct blocks *blocks)
 {
 	struct json_value key, v;
 	int rc;
@@ -174,7 +174,7 @@ static bool parse_fields(struct json *j, struct record *r, struct blocks *blocks
 	json_enter(j);
 	while ((rc = json_next(j, &key)) > 0) {
 		struct json_value *field = record_field(r, key);
-		if (field == &r->message ? !parse_message(j, r, blocks) : !json_value(j, field ? field : &v))
+		if (field == &r->message ? !record_parse_message(j, r, blocks) : !json_value(j, field ? field : &v))
 			return false;
 	}
 	return rc == 0 && json_end(j);
@@ -246,7 +246,7 @@ bool block_next(struct block_iter *it, struct block *ret)
 		return it->live;
 	}
 	it->j.deep = &deep;
-	it->live = json_next(&it->j, NULL) > 0 && read_block(&it->j, ret);
+	it->live = json_next(&it->j, NULL) > 0 && record_read_block(&it->j, ret);
 	it->j.deep = NULL;
 	return it->live;
 }

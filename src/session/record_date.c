@@ -4,18 +4,13 @@
 
 #include <strings.h>
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static char first_of(const struct span *s)
 {
 	return s->n ? s->p[0] : '\0';
 }
 
 /* Letters match in either case. */
-static bool skip(struct span *s, const char *text)
+static bool date_skip(struct span *s, const char *text)
 {
 	size_t n = strlen(text);
 	if (s->n < n || strncasecmp(s->p, text, n) != 0)
@@ -27,7 +22,7 @@ static bool skip(struct span *s, const char *text)
 static bool skip_spaces(struct span *s)
 {
 	bool any = false;
-	while (skip(s, " "))
+	while (date_skip(s, " "))
 		any = true;
 	return any;
 }
@@ -49,14 +44,14 @@ static bool number(struct span *s, size_t least, size_t most, int low, int high,
 /* HH:MM[:SS[.F]]: of a fraction the first three digits count. 24:00 is valid, later times of hour 24 are not. */
 static bool read_time(struct span *s, struct date *d)
 {
-	if (!number(s, 2, 2, 0, 24, &d->hour) || !skip(s, ":") || !number(s, 2, 2, 0, 59, &d->minute))
+	if (!number(s, 2, 2, 0, 24, &d->hour) || !date_skip(s, ":") || !number(s, 2, 2, 0, 59, &d->minute))
 		return false;
 	bool later = d->minute > 0;
-	if (skip(s, ":")) {
+	if (date_skip(s, ":")) {
 		if (!number(s, 2, 2, 0, 59, &d->second))
 			return false;
 		later |= d->second > 0;
-		if (skip(s, ".")) {
+		if (date_skip(s, ".")) {
 			size_t n = 0;
 			for (int unit = 100; n < s->n && is_digit(s->p[n]); n++, unit /= 10) {
 				d->ms += (s->p[n] - '0') * unit;
@@ -76,7 +71,7 @@ static bool read_offset(struct span *s, struct date *d)
 	char sign = first_of(s);
 	int hour, minute;
 	d->local = false;
-	if (skip(s, "Z"))
+	if (date_skip(s, "Z"))
 		return true;
 	if (sign != '+' && sign != '-') {
 		d->local = true;
@@ -87,7 +82,7 @@ static bool read_offset(struct span *s, struct date *d)
 		return false;
 	struct span hours = {s->p, 2};
 	*s = (struct span){s->p + 2, s->n - 2};
-	skip(s, ":");
+	date_skip(s, ":");
 	if (!number(&hours, 2, 2, 0, 23, &hour) || !number(s, 2, 2, 0, 59, &minute))
 		return false;
 	d->zone = (sign == '-' ? -60 : 60) * (hour * 60 + minute);
@@ -103,7 +98,7 @@ static bool read_named_zone(struct span *s, struct date *d)
 	} zones[] = {{"GMT", 0},  {"UTC", 0},  {"UT", 0},   {"EST", -5}, {"EDT", -4}, {"CST", -6},
 	             {"CDT", -5}, {"MST", -7}, {"MDT", -6}, {"PST", -8}, {"PDT", -7}};
 	for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
-		if (!skip(s, zones[i].name))
+		if (!date_skip(s, zones[i].name))
 			continue;
 		d->local = false;
 		d->zone = zones[i].hours * 3600;
@@ -134,14 +129,14 @@ static bool read_iso(struct span s, struct date *d)
 	d->year = sign == '-' ? -year : year;
 	bool slashes = !is_signed && first_of(&s) == '/';
 	const char *separator = slashes ? "/" : "-";
-	if (skip(&s, separator)) {
+	if (date_skip(&s, separator)) {
 		if (!number(&s, slashes ? 1 : 2, 2, 1, 12, &d->month))
 			return false;
-		has_day = skip(&s, separator);
+		has_day = date_skip(&s, separator);
 		if (has_day && !number(&s, slashes ? 1 : 2, 2, 1, 31, &d->day))
 			return false;
 	}
-	if (!slashes && skip(&s, "T"))
+	if (!slashes && date_skip(&s, "T"))
 		return read_time(&s, d) && read_offset(&s, d) && s.n == 0;
 	if (s.n == 0) {
 		d->local = slashes;
@@ -157,12 +152,12 @@ static bool read_mail(struct span s, struct date *d)
 	                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 	static const char days[7][5] = {"Mon,", "Tue,", "Wed,", "Thu,", "Fri,", "Sat,", "Sun,"};
 	int year, month = 0;
-	for (size_t i = 0; i < 7 && !skip(&s, days[i]); i++)
+	for (size_t i = 0; i < 7 && !date_skip(&s, days[i]); i++)
 		;
 	skip_spaces(&s);
 	if (!number(&s, 1, 2, 1, 31, &d->day) || !skip_spaces(&s))
 		return false;
-	while (month < 12 && !skip(&s, months[month]))
+	while (month < 12 && !date_skip(&s, months[month]))
 		month++;
 	if (month == 12 || !skip_spaces(&s) || !number(&s, 4, 4, 100, 9999, &year) || !skip_spaces(&s))
 		return false;

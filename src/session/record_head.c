@@ -25,7 +25,7 @@ struct head_scan {
 };
 
 /* A string of white space, as JavaScript's trim() knows it, or no string. */
-static bool is_blank(struct json_value text)
+static bool head_is_blank(struct json_value text)
 {
 	struct buf one CLEANUP_BUF = BUF_INIT;
 	struct span rest = text.text;
@@ -51,7 +51,7 @@ static inline void see_text(struct head_scan *s, struct json_value text)
 	/* Nearly every text begins with a letter. */
 	bool plain = text.kind == JSON_STRING && text.text.n && (unsigned)(*text.text.p | 0x20) - 'a' < 26;
 
-	s->said = s->said || plain || !is_blank(text);
+	s->said = s->said || plain || !head_is_blank(text);
 }
 
 static void finish_role(struct record_head *head, struct json_value role)
@@ -91,7 +91,7 @@ static void see_block(struct head_scan *s, struct json_value type, struct json_v
 
 /* ---- the long way ---- */
 
-static void parse_message(struct head_scan *s, const struct record *r)
+static void head_parse_message(struct head_scan *s, const struct record *r)
 {
 	struct block_iter it;
 	struct block b;
@@ -145,7 +145,7 @@ static void parse_head(struct head_scan *s, struct span line, struct buf *deep)
 	head->first_kept_entry_index = r.first_kept_entry_index;
 	head->message_missing = r.type == RECORD_MESSAGE && r.message.kind <= JSON_NULL;
 	if (r.type == RECORD_MESSAGE && r.message.kind == JSON_OBJECT)
-		parse_message(s, &r);
+		head_parse_message(s, &r);
 }
 
 /* The same for the first line of a text. Returns its length. */
@@ -195,11 +195,6 @@ static inline unsigned find_others(const char *p)
 	/* Digits become the least of all, as signed. */
 	__m128i other = _mm_cmpgt_epi8(_mm_sub_epi8(b, _mm_set1_epi8('0' - 128)), _mm_set1_epi8(9 - 128));
 	return (unsigned)_mm_movemask_epi8(other) | ~0u << LOOK;
-}
-
-static inline bool is_digit(char c)
-{
-	return (unsigned char)(c - '0') < 10;
 }
 
 /* The rest of the string at p, whose first n bytes are plain. */
@@ -332,7 +327,7 @@ static inline const char *value_at(const struct head_scan *s, const char *p, str
 	return p + 4;
 }
 
-static enum json_kind kind_at(char first)
+static enum json_kind head_kind_at(char first)
 {
 	switch (first) {
 	case 't':
@@ -357,7 +352,7 @@ static inline const char *any_at(const struct head_scan *s, const char *p, struc
 		return string_at(s, p, ret);
 	const char *end = skip_at(s, p);
 	if (end)
-		*ret = (struct json_value){kind_at(*p), false, {p, (size_t)(end - p)}};
+		*ret = (struct json_value){head_kind_at(*p), false, {p, (size_t)(end - p)}};
 	return end;
 }
 

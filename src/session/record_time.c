@@ -41,7 +41,7 @@ static int64_t from_local(int64_t second)
 	return after;
 }
 
-static int64_t time_of(const struct date *d)
+static int64_t date_time(const struct date *d)
 {
 	int64_t days = days_from_civil(d->year, d->month, 1) + d->day - 1;
 	int64_t second = ((days * 24 + d->hour) * 60 + d->minute) * 60 + d->second - d->zone;
@@ -52,7 +52,7 @@ static int64_t time_of(const struct date *d)
 	return fabs((double)ms) <= TIME_LIMIT ? ms : NO_TIME;
 }
 
-static uint64_t load(const char *p)
+static uint64_t time_load(const char *p)
 {
 	uint64_t word;
 
@@ -64,9 +64,9 @@ static uint64_t load(const char *p)
  * `limits` plus the greatest allowed difference is 0x7f. */
 static inline uint64_t misfits(const char *p, const char *form, const char *limits)
 {
-	uint64_t difference = load(p) ^ load(form);
+	uint64_t difference = time_load(p) ^ time_load(form);
 
-	return difference | (difference + load(limits));
+	return difference | (difference + time_load(limits));
 }
 
 static int two(const char *p)
@@ -106,7 +106,7 @@ static int64_t time_of_text(struct span s)
 
 	if (parse_usual(s, &ms))
 		return ms;
-	return record_date(s, &d) ? time_of(&d) : NO_TIME;
+	return record_date(s, &d) ? date_time(&d) : NO_TIME;
 }
 
 int64_t record_time(struct json_value v)

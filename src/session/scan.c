@@ -50,7 +50,7 @@ static void mark_restore(struct session *s, const struct mark *m)
 	s->broken = true;
 }
 
-static bool fail(struct scan *sc, int err)
+static bool scan_fail(struct scan *sc, int err)
 {
 	sc->err = err;
 	return false;
@@ -61,11 +61,11 @@ static bool take_header(struct scan *sc, struct span line, const struct record_h
 	struct session *s = sc->s;
 
 	if (head->kind != JSON_OBJECT || head->type != RECORD_SESSION || head->id.kind != JSON_STRING)
-		return fail(sc, -EINVAL);
+		return scan_fail(sc, -EINVAL);
 	buf_addspan(&s->header_line, line);
 	json_decode(head->id.text, JSON_EXACT, &s->sid);
 	if (buf_err(&s->header_line) || buf_err(&s->sid))
-		return fail(sc, -ENOMEM);
+		return scan_fail(sc, -ENOMEM);
 	record_parse(buf_span(&s->header_line), NULL, &sc->deep, &s->header);
 	s->format = format_of(s->header.version);
 	return true;
@@ -73,7 +73,7 @@ static bool take_header(struct scan *sc, struct span line, const struct record_h
 
 static bool add_fault(struct scan *sc, const struct entry *e, enum reason reason)
 {
-	return fault_add(&sc->s->faults, e->offset, e->line, reason) || fail(sc, -ENOMEM);
+	return fault_add(&sc->s->faults, e->offset, e->line, reason) || scan_fail(sc, -ENOMEM);
 }
 
 /* Keeps the id, and says so in the flags. */
@@ -84,12 +84,12 @@ static bool take_id(struct scan *sc, struct entry *e, const struct key *id, stru
 
 	e->id = arena_add(&s->ids, id);
 	if (!e->id)
-		return fail(sc, -ENOMEM);
+		return scan_fail(sc, -ENOMEM);
 	e->flags |= ENTRY_ADDRESSED;
 	if (!raw && id->kind == KEY_TEXT)
 		return true;
 	if (!vec_reserve(&s->odd_seeds, 1))
-		return fail(sc, -ENOMEM);
+		return scan_fail(sc, -ENOMEM);
 	s->odd_seeds.v[s->odd_seeds.n++] = s->at.count;
 	return true;
 }
@@ -114,7 +114,7 @@ static bool take_parent(struct scan *sc, struct entry *e, const struct json_valu
 		e->parent = s->at.count - 1;
 		return true;
 	}
-	return refs_add(&sc->pending, s->at.count, &key) || fail(sc, -ENOMEM);
+	return refs_add(&sc->pending, s->at.count, &key) || scan_fail(sc, -ENOMEM);
 }
 
 /* The id and parent of an object line. */
@@ -144,7 +144,7 @@ static bool take_label(struct scan *sc, struct entry *e, const struct record_hea
 
 	if (json_truthy(head->label))
 		e->flags |= ENTRY_SETS_LABEL;
-	return refs_add(&sc->s->labels, sc->s->at.count, usable ? &key : NULL) || fail(sc, -ENOMEM);
+	return refs_add(&sc->s->labels, sc->s->at.count, usable ? &key : NULL) || scan_fail(sc, -ENOMEM);
 }
 
 /* When a message was said for pi's list of sessions, ms: a time that is no number is that of its entry. */
@@ -203,12 +203,13 @@ static void on_call(void *arg, struct json_value id)
 		sc->err = -ENOMEM;
 }
 
-static bool take_entry(struct scan *sc, const struct record_head *head, struct span line, uint64_t offset, size_t calls)
+static bool scan_take_entry(struct scan *sc, const struct record_head *head, struct span line, uint64_t offset,
+                            size_t calls)
 {
 	struct session *s = sc->s;
 
 	if (!vec_reserve(&s->entries, 1))
-		return fail(sc, -ENOMEM);
+		return scan_fail(sc, -ENOMEM);
 	struct entry *e = &s->entries.v[s->at.count];
 	*e = (struct entry){.offset = offset,
 	                    .time = NO_TIME,
@@ -226,7 +227,7 @@ static bool take_entry(struct scan *sc, const struct record_head *head, struct s
 		on_call(sc, head->tool_call_id);
 	}
 	if (sc->err || !call_entry(s, s->at.count, calls, items))
-		return fail(sc, -ENOMEM);
+		return scan_fail(sc, -ENOMEM);
 	s->at.count++;
 	s->entries.n++;
 	return true;
@@ -235,7 +236,7 @@ static bool take_entry(struct scan *sc, const struct record_head *head, struct s
 enum taken { TAKEN_NOT, TAKEN_NOTHING, TAKEN_ENTRY, TAKEN_OTHER };
 
 /* A line that gives no entry is blank or at fault. For the last line, if it is unfinished, only the fault is noted. */
-static enum taken refuse(struct scan *sc, uint64_t offset, enum reason reason, bool tail)
+static enum taken scan_refuse(struct scan *sc, uint64_t offset, enum reason reason, bool tail)
 {
 	struct extent *at = &sc->s->at;
 
@@ -245,7 +246,7 @@ static enum taken refuse(struct scan *sc, uint64_t offset, enum reason reason, b
 	}
 	at->lines++;
 	if (!fault_add(&sc->s->faults, offset, at->lines, reason))
-		fail(sc, -ENOMEM);
+		scan_fail(sc, -ENOMEM);
 	return TAKEN_NOTHING;
 }
 
@@ -256,7 +257,7 @@ static enum taken take_later_header(struct scan *sc)
 	if (!s->format->has_kept_index)
 		return TAKEN_OTHER;
 	if (!vec_reserve(&s->headers, 1)) {
-		fail(sc, -ENOMEM);
+		scan_fail(sc, -ENOMEM);
 		return TAKEN_NOT;
 	}
 	s->headers.v[s->headers.n] = 1 + s->at.count + (uint32_t)s->headers.n;
@@ -271,9 +272,9 @@ static enum taken take_other(struct scan *sc, const struct record_head *head, st
 	struct session *s = sc->s;
 
 	if (head->falsy)
-		return refuse(sc, offset, REASON_FALSY, tail);
+		return scan_refuse(sc, offset, REASON_FALSY, tail);
 	if (head->kind == JSON_NONE && space_trim(line).n)
-		return refuse(sc, offset, tail ? REASON_TORN : REASON_MALFORMED, tail);
+		return scan_refuse(sc, offset, tail ? REASON_TORN : REASON_MALFORMED, tail);
 	if (head->kind == JSON_NONE) {
 		s->at.lines += !tail;
 		return TAKEN_NOTHING;
@@ -284,7 +285,7 @@ static enum taken take_other(struct scan *sc, const struct record_head *head, st
 	if (head->type == RECORD_SESSION)
 		return take_later_header(sc);
 	if (!s->at.full && !fault_add(&s->faults, offset, s->at.lines, REASON_TOO_MANY))
-		fail(sc, -ENOMEM);
+		scan_fail(sc, -ENOMEM);
 	s->at.full = true;
 	return TAKEN_OTHER;
 }
@@ -303,7 +304,7 @@ static enum taken take_line(struct scan *sc, struct span text, uint64_t offset, 
 	bool entry = head.kind != JSON_NONE && !head.falsy && s->header_line.n && head.type != RECORD_SESSION;
 	if (entry && s->at.count < SESSION_ENTRIES) {
 		s->at.lines++;
-		return take_entry(sc, &head, line, offset, calls) ? TAKEN_ENTRY : TAKEN_NOT;
+		return scan_take_entry(sc, &head, line, offset, calls) ? TAKEN_ENTRY : TAKEN_NOT;
 	}
 	s->calls.n = calls;
 	return take_other(sc, &head, line, offset, tail);
@@ -466,12 +467,12 @@ static size_t take_whole(struct scan *sc, struct window *w, size_t begin, size_t
 		return n;
 	}
 	const char *newline = text.n ? memchr(text.p, '\n', text.n) : NULL;
-	refuse(sc, sc->s->at.whole, w->why, false);
+	scan_refuse(sc, sc->s->at.whole, w->why, false);
 	w->skipping = false;
 	return newline ? (size_t)(newline - text.p) : text.n;
 }
 
-static int take_lines(struct scan *sc, struct window *w, uint64_t to)
+static int scan_take_lines(struct scan *sc, struct window *w, uint64_t to)
 {
 	struct extent *at = &sc->s->at;
 	const char *newline = memrchr(w->p + w->searched, '\n', w->n - w->searched);
@@ -507,7 +508,7 @@ static int take_tail(struct scan *sc, const struct window *w)
 	struct span text = w->long_n ? buf_span(&sc->long_line) : (struct span){w->p, w->n};
 	size_t n;
 	enum taken taken =
-	    w->skipping ? refuse(sc, w->offset, REASON_TORN, true) : take_line(sc, text, w->offset, true, &n);
+	    w->skipping ? scan_refuse(sc, w->offset, REASON_TORN, true) : take_line(sc, text, w->offset, true, &n);
 	if (taken == TAKEN_NOT)
 		at->tail = TAIL_TORN;
 	else if (taken != TAKEN_NOTHING)
@@ -531,7 +532,7 @@ static int read_lines(struct scan *sc, uint64_t to)
 			break;
 		int rc = window_fill(sc, &w, to);
 		if (rc == 0)
-			rc = take_lines(sc, &w, to);
+			rc = scan_take_lines(sc, &w, to);
 		if (rc == -EINTR || (rc == 0 && w.offset + w.n < to && stop_check() < 0)) {
 			/* The whole lines that were read so far are kept: the next scan begins behind them. */
 			at->end = at->whole;

@@ -111,16 +111,16 @@ static bool same_state(const struct stat *a, const struct stat *b)
 
 /* ---- life ---- */
 
-static struct reach_at where_is(const struct session *s)
+static struct reach_at session_place(const struct session *s)
 {
 	return (struct reach_at){s->reach, s->path};
 }
 
 /* A FIFO, a device or a directory is no session. */
-static int open_file(struct session *s)
+static int session_open_file(struct session *s)
 {
 	struct reached got = REACHED_INIT;
-	const struct reach_at at = where_is(s);
+	const struct reach_at at = session_place(s);
 	int rc = reach_file(&at, REACH_WAIT, O_RDONLY, &got);
 	if (rc < 0)
 		return rc == -EISDIR ? -EINVAL : rc;
@@ -161,7 +161,7 @@ static void cleanup_session(struct session **s)
 
 /* Rises with each change. An index that is built again over the unchanged file gets the same serial, so that views made
  * from the dropped one stay valid; over a changed file it gets another. */
-static uint64_t serial_of(const struct stat *st, uint64_t before)
+static uint64_t serial_after(const struct stat *st, uint64_t before)
 {
 	uint64_t now =
 	    (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec + (uint64_t)st->st_size;
@@ -183,7 +183,7 @@ int session_open(const struct reach_at *at, struct session **ret)
 
 	if (!s)
 		return -ENOMEM;
-	int rc = open_file(s);
+	int rc = session_open_file(s);
 	if (rc == 0)
 		rc = session_scan(s, (uint64_t)s->st.st_size);
 	if (rc == -EINTR && s->header_line.n)
@@ -197,7 +197,7 @@ int session_open(const struct reach_at *at, struct session **ret)
 	vec_trim(&s->calls);
 	vec_trim(&s->labels.list);
 	vec_trim(&s->labels.keys);
-	s->serial = serial_of(&s->st, s->serial);
+	s->serial = serial_after(&s->st, s->serial);
 	*ret = s;
 	s = NULL;
 	return 0;
@@ -257,7 +257,7 @@ void session_unlock(struct session *s)
 bool session_changed(const struct session *s)
 {
 	struct reached now = REACHED_INIT;
-	const struct reach_at at = where_is(s);
+	const struct reach_at at = session_place(s);
 
 	return reach_stat(&at, REACH_WAIT, &now) < 0 || !same_state(&now.st, &s->st);
 }
@@ -265,7 +265,7 @@ bool session_changed(const struct session *s)
 int session_grow(struct session *s)
 {
 	struct reached now = REACHED_INIT;
-	const struct reach_at at = where_is(s);
+	const struct reach_at at = session_place(s);
 	int rc = reach_stat(&at, REACH_WAIT, &now);
 
 	if (rc < 0)
@@ -295,7 +295,7 @@ int session_grow(struct session *s)
 		}
 	}
 	s->st = st;
-	s->serial = serial_of(&st, s->serial);
+	s->serial = serial_after(&st, s->serial);
 	return 1;
 }
 
