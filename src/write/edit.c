@@ -74,7 +74,7 @@ static int make_id(struct edit_writer *w)
 
 /* Whether an id is surely a string without escapes in the file, as the ids that pi makes. With a letter other than e it
  * cannot be a number. */
-static bool is_plain(struct span id)
+static bool edit_is_plain(struct span id)
 {
 	bool letter = false;
 	for (size_t i = 0; i < id.n; i++) {
@@ -90,7 +90,7 @@ static bool is_plain(struct span id)
 static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 {
 	struct span id = session_entry_id(s, i);
-	if (is_plain(id)) {
+	if (edit_is_plain(id)) {
 		buf_addc(out, '"');
 		buf_addspan(out, id);
 		buf_addc(out, '"');
@@ -207,7 +207,7 @@ static bool label_differs(const struct session *s, const struct edit_label *l)
 	return !span_eq(buf_span(&now), l->text);
 }
 
-static int add_label(struct edit_writer *w, const struct edit_label *l)
+static int edit_add_label(struct edit_writer *w, const struct edit_label *l)
 {
 	int rc = edit_begin(w, "label");
 	if (rc < 0)
@@ -230,7 +230,7 @@ int edit_labels(struct edit_writer *w, const struct edit *e, bool again)
 	for (size_t i = 0; rc == 0 && i < e->n; i++) {
 		rc = check_entry(w->s, e->labels[i].entry);
 		if (rc == 0 && (again || label_differs(w->s, &e->labels[i])))
-			rc = add_label(w, &e->labels[i]);
+			rc = edit_add_label(w, &e->labels[i]);
 	}
 	return rc;
 }

@@ -33,14 +33,14 @@ struct table {
 	uint32_t next; /* the entry after that of the last row */
 };
 
-static int bad(struct table *t, const char *reason)
+static int table_bad(struct table *t, const char *reason)
 {
 	buf_reset(t->why);
 	buf_addf(t->why, "line %u: %s", t->line, reason);
 	return -EINVAL;
 }
 
-static int add_change(struct table *t, uint32_t entry, size_t begin)
+static int table_add_change(struct table *t, uint32_t entry, size_t begin)
 {
 	if (!vec_grow(&t->labels, &t->cap, t->n + 1, sizeof *t->labels))
 		return -ENOMEM;
@@ -51,7 +51,7 @@ static int add_change(struct table *t, uint32_t entry, size_t begin)
 	return 0;
 }
 
-static int unescape(struct table *t, struct span cell)
+static int table_unescape(struct table *t, struct span cell)
 {
 	for (size_t i = 0; i < cell.n; i++) {
 		char c = cell.p[i];
@@ -61,7 +61,7 @@ static int unescape(struct table *t, struct span cell)
 		}
 		char next = i + 1 < cell.n ? cell.p[++i] : ' ';
 		if (next != 't' && next != 'n' && next != '0' && next != '\\')
-			return bad(t, "a backslash stands for \\t, \\n, \\0 or \\\\ only");
+			return table_bad(t, "a backslash stands for \\t, \\n, \\0 or \\\\ only");
 		buf_addc(t->text, next == 't' ? '\t' : next == 'n' ? '\n' : next == '0' ? '\0' : '\\');
 	}
 	return 0;
@@ -81,7 +81,7 @@ static const struct label_change *find_change(const struct labels *l, uint32_t e
 }
 
 /* Whether a cell reads as this change was shown. No change (NULL), or one that clears, was shown as an empty cell. */
-static bool is_shown(struct table *t, const struct label_change *change, struct span cell)
+static bool table_is_shown(struct table *t, const struct label_change *change, struct span cell)
 {
 	if (!change || !change->set)
 		return cell.n == 0;
@@ -106,9 +106,9 @@ static bool is_of_others(struct table *t, const struct label_change *since)
 static bool says_nothing(struct table *t, uint32_t entry, struct span cell)
 {
 	const struct label_change *then = find_change(&t->then, entry), *since = find_change(&t->since, entry);
-	if (is_shown(t, since ? since : then, cell))
+	if (table_is_shown(t, since ? since : then, cell))
 		return true;
-	return since && is_shown(t, then, cell) && is_of_others(t, since);
+	return since && table_is_shown(t, then, cell) && is_of_others(t, since);
 }
 
 static int take_cell(struct table *t, uint32_t entry, struct span cell)
@@ -116,25 +116,25 @@ static int take_cell(struct table *t, uint32_t entry, struct span cell)
 	if (says_nothing(t, entry, cell))
 		return 0;
 	size_t begin = t->text->n;
-	int bad_escape = unescape(t, cell);
+	int bad_escape = table_unescape(t, cell);
 	if (bad_escape < 0)
 		return bad_escape;
 	struct span label = {t->text->p + begin, t->text->n - begin};
 	struct buf value CLEANUP_BUF = BUF_INIT;
 	const char *why = NULL;
 	if (label.n > form_label.limit)
-		return bad(t, "the label is longer than 4096 bytes");
+		return table_bad(t, "the label is longer than 4096 bytes");
 	int rc = value_parse(&form_label, label, &value, &why);
 	/* White space clears the label, as it does elsewhere. */
 	if (rc == 0 && value.n == 0)
 		t->text->n = begin;
 	else if (rc == 0)
 		rc = value_judge_label(label, &why);
-	return rc < 0 ? bad(t, why ? why : strerror(-rc)) : add_change(t, entry, begin);
+	return rc < 0 ? table_bad(t, why ? why : strerror(-rc)) : table_add_change(t, entry, begin);
 }
 
 /* Whether an entry with this id has the id itself as its name, as with all ids that pi makes. */
-static bool is_plain(struct span id)
+static bool table_is_plain(struct span id)
 {
 	for (size_t i = 0; i < id.n; i++)
 		if (!((id.p[i] >= '0' && id.p[i] <= '9') || (id.p[i] >= 'a' && id.p[i] <= 'z') || id.p[i] == '-'))
@@ -148,7 +148,7 @@ static uint32_t find_entry(struct table *t, struct span name)
 {
 	enum { NEAR = 8 };
 	uint32_t count = session_count(t->s);
-	if (!is_plain(name))
+	if (!table_is_plain(name))
 		return session_entry_by_name(t->s, name);
 	for (uint32_t i = t->next; i < count && i < t->next + NEAR; i++)
 		if ((session_entry(t->s, i)->flags & (ENTRY_ADDRESSED | ENTRY_ODD_NAME)) == ENTRY_ADDRESSED &&
@@ -170,16 +170,16 @@ static int take_row(struct table *t, struct span row)
 	if (row.p[0] == '#' && session_entry_by_name(t->s, id) == NO_ENTRY)
 		return 0;
 	if (!tab)
-		return bad(t, "no TAB after the id");
+		return table_bad(t, "no TAB after the id");
 	struct span cell = {tab + 1, row.n - id.n - 1};
 	const char *end = memchr(cell.p, '\t', cell.n);
 	if (end)
 		cell.n = (size_t)(end - cell.p);
 	uint32_t i = find_entry(t, id);
 	if (i == NO_ENTRY || !(session_entry(t->s, i)->flags & ENTRY_ADDRESSED))
-		return bad(t, "no entry has this id");
+		return table_bad(t, "no entry has this id");
 	if (t->seen[i / 8] & 1u << i % 8)
-		return bad(t, "this id has a row already");
+		return table_bad(t, "this id has a row already");
 	t->next = i + 1;
 	t->seen[i / 8] = (unsigned char)(t->seen[i / 8] | 1u << i % 8);
 	return take_cell(t, i, cell);
@@ -210,7 +210,7 @@ static bool only_number(struct span s, uint32_t *ret)
 }
 
 /* The line in the first heading; without a heading the current line. */
-static int find_line(struct table *t)
+static int table_find_line(struct table *t)
 {
 	struct span rest = t->table->text;
 	uint32_t now = session_lines(t->s);
@@ -220,7 +220,7 @@ static int find_line(struct table *t)
 		struct span row = {rest.p, nl ? (size_t)(nl - rest.p) : rest.n};
 		if (span_begins(row, SPAN_LIT("# ID")) && only_number(row, &t->table->line)) {
 			t->line = line;
-			return t->table->line > now ? bad(t, "the session file does not have that line") : 0;
+			return t->table->line > now ? table_bad(t, "the session file does not have that line") : 0;
 		}
 		rest.p += row.n + (nl != NULL);
 		rest.n -= row.n + (nl != NULL);
@@ -231,7 +231,7 @@ static int find_line(struct table *t)
 
 static int find_labels(struct table *t)
 {
-	int rc = find_line(t);
+	int rc = table_find_line(t);
 	t->line = 0;
 	if (rc == 0)
 		rc = session_label_changes(t->s, 0, t->table->line, &t->then.v, &t->then.n);
@@ -255,7 +255,7 @@ static int take_rows(struct table *t, struct span table)
 	return rc;
 }
 
-static int read_table(struct table *t)
+static int table_read(struct table *t)
 {
 	t->seen = calloc(session_count(t->s) / 8 + 1, 1);
 	int rc = t->seen ? find_labels(t) : -ENOMEM;
@@ -265,7 +265,7 @@ static int read_table(struct table *t)
 	uint32_t e;
 	for (size_t i = 0; rc == 0 && (e = session_labelled(t->s, i)) != NO_ENTRY; i++)
 		if (!(t->seen[e / 8] & 1u << e % 8) && !is_news(t, e))
-			rc = add_change(t, e, t->text->n);
+			rc = table_add_change(t, e, t->text->n);
 	return rc < 0 ? rc : buf_err(t->text);
 }
 
@@ -274,7 +274,7 @@ int edit_table(const struct session *s, struct edit_table *table, struct buf *te
 {
 	struct table t = {.s = s, .table = table, .text = text, .why = why};
 	int faults = fault_begin();
-	int rc = fault_end(faults, read_table(&t));
+	int rc = fault_end(faults, table_read(&t));
 	free(t.seen);
 	free(t.then.v);
 	free(t.since.v);

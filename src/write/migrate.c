@@ -30,7 +30,7 @@ static int flush(struct migration *m)
 	return 0;
 }
 
-static void add_key(struct buf *out, struct span key, bool *first)
+static void migrate_add_key(struct buf *out, struct span key, bool *first)
 {
 	buf_adds(out, *first ? "\"" : ",\"");
 	buf_addspan(out, key);
@@ -38,7 +38,7 @@ static void add_key(struct buf *out, struct span key, bool *first)
 	*first = false;
 }
 
-static void add_id(struct migration *m, uint32_t i)
+static void migrate_add_id(struct migration *m, uint32_t i)
 {
 	if (i == NO_ENTRY)
 		buf_adds(&m->out, "null");
@@ -53,7 +53,7 @@ static uint32_t before(uint32_t i)
 }
 
 /* The message; the role custom gets its current name. */
-static void add_message(struct migration *m, const struct record *r)
+static void migrate_add_message(struct migration *m, const struct record *r)
 {
 	struct span all = json_raw(r->message);
 	if (!format_is_old_custom(r->msg.role)) {
@@ -66,7 +66,7 @@ static void add_message(struct migration *m, const struct record *r)
 	buf_add(&m->out, after, (size_t)(all.p + all.n - after));
 }
 
-static int add_entry(struct migration *m, uint32_t i, const struct record *r)
+static int migrate_add_entry(struct migration *m, uint32_t i, const struct record *r)
 {
 	struct json j;
 	struct json_value key, value;
@@ -80,37 +80,37 @@ static int add_entry(struct migration *m, uint32_t i, const struct record *r)
 	while (json_next(&j, &key) > 0 && json_value(&j, &value)) {
 		if (indexed && json_key_is(key, "firstKeptEntryIndex"))
 			continue;
-		add_key(&m->out, key.text, &first);
+		migrate_add_key(&m->out, key.text, &first);
 		if (json_key_is(key, "id") && (has_id = true)) {
-			add_id(m, i);
+			migrate_add_id(m, i);
 		} else if (json_key_is(key, "parentId") && (has_parent = true)) {
-			add_id(m, before(i));
+			migrate_add_id(m, before(i));
 		} else if (kept != NO_ENTRY && json_key_is(key, "firstKeptEntryId") && (has_kept = true)) {
-			add_id(m, kept);
+			migrate_add_id(m, kept);
 		} else if (r->type == RECORD_MESSAGE && json_key_is(key, "message") && value.kind == JSON_OBJECT &&
 		           value.text.p == r->message.text.p) {
-			add_message(m, r);
+			migrate_add_message(m, r);
 		} else {
 			buf_addspan(&m->out, json_raw(value));
 		}
 	}
 	if (!has_id) {
-		add_key(&m->out, SPAN_LIT("id"), &first);
-		add_id(m, i);
+		migrate_add_key(&m->out, SPAN_LIT("id"), &first);
+		migrate_add_id(m, i);
 	}
 	if (!has_parent) {
-		add_key(&m->out, SPAN_LIT("parentId"), &first);
-		add_id(m, before(i));
+		migrate_add_key(&m->out, SPAN_LIT("parentId"), &first);
+		migrate_add_id(m, before(i));
 	}
 	if (kept != NO_ENTRY && !has_kept) {
-		add_key(&m->out, SPAN_LIT("firstKeptEntryId"), &first);
-		add_id(m, kept);
+		migrate_add_key(&m->out, SPAN_LIT("firstKeptEntryId"), &first);
+		migrate_add_id(m, kept);
 	}
 	buf_adds(&m->out, "}\n");
 	return buf_err(&m->out);
 }
 
-static void add_header(struct migration *m, const struct record *r)
+static void migrate_add_header(struct migration *m, const struct record *r)
 {
 	struct json j;
 	struct json_value key, value;
@@ -121,11 +121,11 @@ static void add_header(struct migration *m, const struct record *r)
 	while (json_next(&j, &key) > 0 && json_value(&j, &value)) {
 		bool version = json_key_is(key, "version");
 		versioned |= version;
-		add_key(&m->out, key.text, &first);
+		migrate_add_key(&m->out, key.text, &first);
 		buf_addspan(&m->out, version ? SPAN_LIT(FORMAT_WRITTEN) : json_raw(value));
 	}
 	if (!versioned) {
-		add_key(&m->out, SPAN_LIT("version"), &first);
+		migrate_add_key(&m->out, SPAN_LIT("version"), &first);
 		buf_adds(&m->out, FORMAT_WRITTEN);
 	}
 	buf_adds(&m->out, "}\n");
@@ -154,14 +154,14 @@ static int add_between(struct migration *m, uint64_t from, uint64_t to)
 		struct span line = {rest.p, nl ? (size_t)(nl - rest.p) : rest.n};
 		struct record r;
 		if (record_parse(line, session_format(m->s), &deep, &r) && r.type == RECORD_SESSION)
-			add_header(m, &r);
+			migrate_add_header(m, &r);
 		rest.p += line.n + (nl != NULL);
 		rest.n -= line.n + (nl != NULL);
 	}
 	return buf_err(&m->out);
 }
 
-static int add_all(struct migration *m)
+static int migrate_add_all(struct migration *m)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
 	uint64_t at = 0;
@@ -175,7 +175,7 @@ static int add_all(struct migration *m)
 		if (rc < 0)
 			return rc;
 		if (r.kind == JSON_OBJECT) {
-			rc = add_entry(m, i, &r);
+			rc = migrate_add_entry(m, i, &r);
 		} else {
 			buf_addspan(&m->out, r.line);
 			buf_addc(&m->out, '\n');
@@ -194,7 +194,7 @@ int migrate_write(const struct session *s, int fd)
 {
 	struct migration m = {.s = s, .fd = fd, .out = BUF_INIT};
 	int faults = fault_begin();
-	int rc = fault_end(faults, add_all(&m));
+	int rc = fault_end(faults, migrate_add_all(&m));
 	buf_release(&m.out);
 	return rc;
 }

@@ -61,7 +61,7 @@ void scratch_close(struct scratch *sc)
 	free(sc);
 }
 
-static struct file *by_name(struct scratch *sc, node_t dir, struct span name)
+static struct file *scratch_by_name(struct scratch *sc, node_t dir, struct span name)
 {
 	for (struct file *f = sc->first; f; f = f->next)
 		if (f->dir == dir && f->name.n > 0 && span_eq(buf_span(&f->name), name))
@@ -109,7 +109,7 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 	size_t size = target ? strlen(target) : 0;
 	if (name.n > NAME_MAX)
 		return -ENAMETOOLONG;
-	if (by_name(sc, dir, name))
+	if (scratch_by_name(sc, dir, name))
 		return -EEXIST;
 	if (sc->files >= sc->most_files || size > sc->most_bytes - sc->bytes)
 		return -ENOSPC;
@@ -142,7 +142,7 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 int scratch_lookup(struct scratch *sc, node_t dir, struct span name, struct scratch_attr *ret)
 {
 	LOCKED(&sc->lock);
-	const struct file *f = by_name(sc, dir, name);
+	const struct file *f = scratch_by_name(sc, dir, name);
 	if (!f)
 		return -ENOENT;
 	*ret = f->attr;
@@ -190,7 +190,7 @@ bool scratch_next(struct scratch *sc, node_t dir, uint64_t after, struct buf *re
 int scratch_unlink(struct scratch *sc, node_t dir, struct span name)
 {
 	LOCKED(&sc->lock);
-	struct file *f = by_name(sc, dir, name);
+	struct file *f = scratch_by_name(sc, dir, name);
 	if (!f)
 		return -ENOENT;
 	forget_name(sc, f);
@@ -201,12 +201,12 @@ int scratch_rename(struct scratch *sc, node_t dir, struct span name, node_t to_d
 {
 	LOCKED(&sc->lock);
 	struct buf fresh CLEANUP_BUF = BUF_INIT;
-	struct file *f = by_name(sc, dir, name);
+	struct file *f = scratch_by_name(sc, dir, name);
 	if (!f)
 		return -ENOENT;
 	if (to_name.n > NAME_MAX)
 		return -ENAMETOOLONG;
-	struct file *old = by_name(sc, to_dir, to_name);
+	struct file *old = scratch_by_name(sc, to_dir, to_name);
 	if (old == f)
 		return 0;
 	buf_addspan(&fresh, to_name);

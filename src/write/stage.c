@@ -38,7 +38,7 @@ void stage_release(struct stage *st)
 }
 
 /* An interrupted caller tries again; EINTR must not stick. */
-static int refuse(struct stage *st, int rc)
+static int stage_refuse(struct stage *st, int rc)
 {
 	st->refused = rc == -EINTR ? 0 : rc;
 	st->dirty = st->wrote = false;
@@ -72,13 +72,13 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 	uint64_t limit = st->form->limit + AROUND;
 	if (off > limit || bytes.n > limit - off) {
 		*ret_why = "too long";
-		return refuse(st, -EFBIG);
+		return stage_refuse(st, -EFBIG);
 	}
 	bool gap = off > st->bytes.n;
 	bool first = st->bytes.n == 0 && off == 0 && !st->wrote;
 	int rc = grow_stage(st, (size_t)off + bytes.n);
 	if (rc < 0)
-		return refuse(st, rc);
+		return stage_refuse(st, rc);
 	st->quoted -= quoted_size(st->bytes.p + off, bytes.n);
 	memcpy(st->bytes.p + off, bytes.p, bytes.n);
 	st->quoted += quoted_size(bytes.p, bytes.n);
@@ -93,7 +93,7 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 	if (rc == -EINVAL && memchr(written.p, '\0', written.n) && !memchr(bytes.p, '\0', bytes.n))
 		rc = 0;
 	if (rc < 0)
-		return refuse(st, rc);
+		return stage_refuse(st, rc);
 	*ret_whole = first && value_is_line(st->form, bytes);
 	return 0;
 }
@@ -104,13 +104,13 @@ int stage_resize(struct stage *st, uint64_t size, const char **ret_why)
 		return st->refused;
 	if (size > st->form->limit + AROUND) {
 		*ret_why = "too long";
-		return refuse(st, -EFBIG);
+		return stage_refuse(st, -EFBIG);
 	}
 	if (size == st->bytes.n)
 		return 0;
 	int rc = grow_stage(st, (size_t)size);
 	if (rc < 0)
-		return refuse(st, rc);
+		return stage_refuse(st, rc);
 	st->quoted -= quoted_size(st->bytes.p + size, st->bytes.n - (size_t)size);
 	st->bytes.n = (size_t)size;
 	if (st->reached > st->bytes.n)
@@ -122,7 +122,7 @@ int stage_resize(struct stage *st, uint64_t size, const char **ret_why)
 void stage_settle(struct stage *st, int verdict)
 {
 	if (verdict < 0)
-		refuse(st, verdict);
+		stage_refuse(st, verdict);
 	else {
 		st->dirty = st->wrote = false;
 		st->reached = 0;

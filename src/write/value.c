@@ -11,7 +11,7 @@
 /* Bytes that may surround a value: a BOM, CR LF. */
 #define AROUND 5
 
-static int refuse(int rc, const char *why, const char **ret_why)
+static int value_refuse(int rc, const char *why, const char **ret_why)
 {
 	*ret_why = why;
 	return rc;
@@ -26,7 +26,7 @@ static struct span without_bom(struct span s)
 
 /* Drops one trailing newline and every CR before it, or at the end. A text is shown with a newline at its end, so a CR
  * before it would be lost when the text is read and written back. */
-static struct span without_newline(struct span s)
+static struct span value_without_newline(struct span s)
 {
 	if (s.n > 0 && s.p[s.n - 1] == '\n')
 		s.n--;
@@ -56,17 +56,18 @@ static size_t open_end(struct span s)
 int value_prefix(const struct value_form *form, struct span text, const char **ret_why)
 {
 	/* No continuation can make the text short enough. For a value that is trimmed only the whole text can tell. */
-	if (text.n > form->limit + AROUND || (!form->is_trimmed && without_newline(without_bom(text)).n > form->limit))
-		return refuse(-EFBIG, "too long", ret_why);
+	if (text.n > form->limit + AROUND ||
+	    (!form->is_trimmed && value_without_newline(without_bom(text)).n > form->limit))
+		return value_refuse(-EFBIG, "too long", ret_why);
 	if (memchr(text.p, '\0', text.n))
-		return refuse(-EINVAL, "has a NUL byte", ret_why);
+		return value_refuse(-EINVAL, "has a NUL byte", ret_why);
 	struct span sure = {text.p, text.n - open_end(text)};
 	if (utf8_prefix(sure) != sure.n)
-		return refuse(-EINVAL, "is not UTF-8", ret_why);
+		return value_refuse(-EINVAL, "is not UTF-8", ret_why);
 	if (form->is_line && text.n > 0) {
 		const char *line = memchr(text.p, '\n', text.n);
 		if (line && line + 1 < text.p + text.n)
-			return refuse(-EINVAL, "a label is one line", ret_why);
+			return value_refuse(-EINVAL, "a label is one line", ret_why);
 	}
 	return 0;
 }
@@ -79,7 +80,7 @@ bool value_is_line(const struct value_form *form, struct span text)
 }
 
 /* Drops all CRs before a LF, so that the text reads back as it is shown. */
-static void add_lines(struct span s, struct buf *out)
+static void value_add_lines(struct span s, struct buf *out)
 {
 	const char *end = s.p + s.n;
 	while (s.p < end) {
@@ -111,7 +112,7 @@ static void add_one_line(struct span s, struct buf *out)
 
 static size_t parse_label(struct span s, struct buf *out)
 {
-	s = without_newline(s);
+	s = value_without_newline(s);
 	if (space_trim(s).n == 0)
 		s.n = 0;
 	buf_addspan(out, s);
@@ -121,7 +122,7 @@ static size_t parse_label(struct span s, struct buf *out)
 static size_t parse_name(struct span s, struct buf *out)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT;
-	add_one_line(without_newline(s), &line);
+	add_one_line(value_without_newline(s), &line);
 	s = space_trim(buf_span(&line));
 	buf_addspan(out, s);
 	if (buf_err(&line))
@@ -131,14 +132,14 @@ static size_t parse_name(struct span s, struct buf *out)
 
 static size_t parse_summary(struct span s, struct buf *out)
 {
-	s = without_newline(s);
-	add_lines(s, out);
+	s = value_without_newline(s);
+	value_add_lines(s, out);
 	return s.n;
 }
 
 static size_t parse_table(struct span s, struct buf *out)
 {
-	add_lines(s, out);
+	value_add_lines(s, out);
 	return s.n;
 }
 
@@ -162,12 +163,12 @@ int value_parse(const struct value_form *form, struct span text, struct buf *out
 		if (rc < 0)
 			return rc;
 		if (open_end(text) > 0)
-			return refuse(-EINVAL, "is not UTF-8", ret_why);
+			return value_refuse(-EINVAL, "is not UTF-8", ret_why);
 		if (form->parse(without_bom(text), out) > form->limit)
-			return refuse(-EFBIG, "too long", ret_why);
+			return value_refuse(-EFBIG, "too long", ret_why);
 	}
 	if (out->n == before && form->cannot_clear)
-		return refuse(-EINVAL, form->cannot_clear, ret_why);
+		return value_refuse(-EINVAL, form->cannot_clear, ret_why);
 	return buf_err(out);
 }
 
@@ -178,9 +179,9 @@ int value_judge_label(struct span text, const char **ret_why)
 	if (rc < 0)
 		return rc;
 	if (value.n == 0)
-		return refuse(-EINVAL, "a label is not only white space", ret_why);
+		return value_refuse(-EINVAL, "a label is not only white space", ret_why);
 	if (!span_eq(buf_span(&value), text))
-		return refuse(-EINVAL, "a label neither begins with a byte order mark nor ends in a line break",
-		              ret_why);
+		return value_refuse(-EINVAL, "a label neither begins with a byte order mark nor ends in a line break",
+		                    ret_why);
 	return 0;
 }
