@@ -220,7 +220,7 @@ struct answer_entry answer_at(const struct answer *h, size_t i)
 /* ---- reading ---- */
 
 /* Appends up to n bytes of s from `off` on. */
-static void add_slice(struct buf *out, struct span s, uint64_t off, uint64_t n)
+static void answer_add_slice(struct buf *out, struct span s, uint64_t off, uint64_t n)
 {
 	if (off >= s.n)
 		return;
@@ -229,8 +229,8 @@ static void add_slice(struct buf *out, struct span s, uint64_t off, uint64_t n)
 }
 
 /* The lines of a long entry are read in many pieces: they are made once and kept for the next one. */
-static bool take_last(struct searches *s, const struct answer *h, const struct finds *f, uint32_t entry,
-                      struct buf *ret)
+static bool answer_take_last(struct searches *s, const struct answer *h, const struct finds *f, uint32_t entry,
+                             struct buf *ret)
 {
 	LOCKED(&s->lock);
 	struct made_last *l = &s->last;
@@ -266,7 +266,7 @@ struct again {
 	struct buf prefix;
 };
 
-static void again_release(struct again *g)
+static void answer_again_release(struct again *g)
 {
 	if (g->matcher)
 		matcher_close(g->matcher);
@@ -290,7 +290,7 @@ static int read_entry(struct again *g, uint32_t entry, uint64_t size, uint64_t o
 {
 	struct buf made CLEANUP_BUF = BUF_INIT;
 	int rc = 0;
-	if (size <= PIECE_LONG || !take_last(g->s, g->h, g->f, entry, &made)) {
+	if (size <= PIECE_LONG || !answer_take_last(g->s, g->h, g->f, entry, &made)) {
 		rc = again_begin(g);
 		if (rc == 0)
 			rc = match_lines(g->matcher, g->session, entry, buf_span(&g->prefix), &made);
@@ -299,19 +299,20 @@ static int read_entry(struct again *g, uint32_t entry, uint64_t size, uint64_t o
 		rc = buf_err(&made) ? buf_err(&made) : -ESTALE;
 	if (rc < 0)
 		return rc;
-	add_slice(out, buf_span(&made), off, n);
+	answer_add_slice(out, buf_span(&made), off, n);
 	if (size > PIECE_LONG)
 		give_last(g->s, g->h, g->f, entry, &made);
 	return 0;
 }
 
 /* Appends up to n bytes from `off` on of the lines of a session. */
-static int read_session(struct searches *s, const struct answer *h, const struct finds *f, uint64_t off, uint64_t n,
-                        struct buf *out)
+static int answer_read_session(struct searches *s, const struct answer *h, const struct finds *f, uint64_t off,
+                               uint64_t n, struct buf *out)
 {
-	struct again g CLEANUP(again_release) = {.s = s, .h = h, .f = f, .query = h->query->query, .prefix = BUF_INIT};
+	struct again g CLEANUP(answer_again_release) = {
+	    .s = s, .h = h, .f = f, .query = h->query->query, .prefix = BUF_INIT};
 	if (f->text.n == f->bytes) {
-		add_slice(out, buf_span(&f->text), off, n);
+		answer_add_slice(out, buf_span(&f->text), off, n);
 		return 0;
 	}
 	int rc = finds_prefix(f, &g.prefix);
@@ -337,7 +338,7 @@ int answer_read(struct searches *s, const struct answer *h, uint64_t off, size_t
 	for (size_t i = 0; i < h->n && rc == 0 && off < end; i++) {
 		uint64_t to = h->ends[i] < end ? h->ends[i] : end;
 		if (off < to) {
-			rc = read_session(s, h, h->v[i], off - begin, to - off, out);
+			rc = answer_read_session(s, h, h->v[i], off - begin, to - off, out);
 			off = to;
 		}
 		begin = h->ends[i];
@@ -366,7 +367,7 @@ static int each_line(void *arg, const struct hit *hit)
 
 static int each_of(struct searches *s, const struct answer *h, const struct finds *f, struct each *e)
 {
-	struct again g CLEANUP(again_release) = {.s = s, .f = f, .query = h->query->query, .prefix = BUF_INIT};
+	struct again g CLEANUP(answer_again_release) = {.s = s, .f = f, .query = h->query->query, .prefix = BUF_INIT};
 	int rc = again_begin(&g);
 	e->line = (struct answer_line){.project = f->project, .stem = f->stem, .session = g.session};
 	for (size_t i = 0; rc == 0 && e->left > 0 && i < f->found.n; i++) {

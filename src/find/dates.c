@@ -134,7 +134,7 @@ static struct span numbered(struct made *m, struct span plain, uint32_t n)
 }
 /* The name of session `fact` on a day: plain, or with ~2, ~3, ... A name of at most 60 characters and a time has room
  * for that. p NULL without memory. */
-static struct span give_name(struct made *m, uint32_t day, uint32_t fact, struct span plain)
+static struct span dates_give_name(struct made *m, uint32_t day, uint32_t fact, struct span plain)
 {
 	struct span name = plain;
 	uint32_t tail = map_get(&m->tails, day, plain), n = tail == MAP_NONE ? 1 : tail;
@@ -154,7 +154,7 @@ static bool fill(struct made *m, const struct fact_list *list)
 	qsort_r(m->v, n, sizeof *m->v, file_cmp, (void *)list->v);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t day = add_to_day(m, list, i);
-		m->v[i].name = give_name(m, day, m->v[i].fact, list->v[m->v[i].fact].of->date_name);
+		m->v[i].name = dates_give_name(m, day, m->v[i].fact, list->v[m->v[i].fact].of->date_name);
 		if (!m->v[i].name.p)
 			return false;
 	}

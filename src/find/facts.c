@@ -43,7 +43,7 @@ struct facts {
 	bool making;       /* some thread makes the next one */
 };
 
-static void list_release(struct list *l)
+static void facts_list_release(struct list *l)
 {
 	if (!l || atomic_fetch_sub(&l->refs, 1) > 1)
 		return;
@@ -65,7 +65,7 @@ static struct list *list_hold(struct list *l)
 
 /* --- what may be let go --------------------------------------------------------- */
 
-static uint64_t oldest_use(void *arg)
+static uint64_t facts_oldest_use(void *arg)
 {
 	struct facts *f = arg;
 	LOCKED(&f->lock);
@@ -81,10 +81,10 @@ static void set_last(struct facts *f, struct list *next)
 	f->used_at = budget_now();
 	atomic_store(&f->keeper.used, next ? next->memory : 0);
 	lock_give(&f->lock);
-	list_release(before);
+	facts_list_release(before);
 }
 
-static void give_way(void *arg)
+static void facts_give_way(void *arg)
 {
 	set_last(arg, NULL);
 }
@@ -98,7 +98,7 @@ int facts_open(struct catalog *catalog, struct budget *budget, struct facts **re
 	f->budget = budget;
 	lock_init(&f->lock, LOCK_FACTS);
 	lock_cond_init(&f->made);
-	f->keeper = (struct keeper){.oldest = oldest_use, .give_way = give_way, .arg = f};
+	f->keeper = (struct keeper){.oldest = facts_oldest_use, .give_way = facts_give_way, .arg = f};
 	budget_join(budget, &f->keeper);
 	*ret = f;
 	return 0;
@@ -109,7 +109,7 @@ void facts_close(struct facts *f)
 	if (!f)
 		return;
 	budget_leave(f->budget, &f->keeper);
-	list_release(f->last);
+	facts_list_release(f->last);
 	pthread_cond_destroy(&f->made);
 	lock_destroy(&f->lock);
 	free(f);
@@ -214,7 +214,7 @@ static struct list *list_new(size_t n)
 	l->by_slot = calloc(n + 1, sizeof *l->by_slot);
 	if (l->v && l->kept && l->by_slot)
 		return l;
-	list_release(l);
+	facts_list_release(l);
 	return NULL;
 }
 
@@ -245,7 +245,7 @@ static struct list *list_make(struct round *r)
 	struct list *l = list_new(r->n);
 	size_t n = 0;
 	if (!order || !place || !l) {
-		list_release(l);
+		facts_list_release(l);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < r->n; i++)
@@ -269,7 +269,7 @@ static struct list *list_make(struct round *r)
 
 /* The list as of now, `before` or one that has its place. Takes over the reference of `before`. A session that is
  * replaced each time that it is read is left out: others are not to wait for it, and the next list is made anew. */
-static int renew(struct facts *f, struct list *before, struct list **ret)
+static int facts_renew(struct facts *f, struct list *before, struct list **ret)
 {
 	for (int tries = 0;; tries++) {
 		struct round r CLEANUP(round_release) = {0};
@@ -281,7 +281,7 @@ static int renew(struct facts *f, struct list *before, struct list **ret)
 		if (rc == -EINTR)
 			atomic_store(&r.missed, rc);
 		struct list *next = rc == 0 || (rc == -EINTR && r.kept) ? list_make(&r) : NULL;
-		list_release(before);
+		facts_list_release(before);
 		if (!next)
 			return rc < 0 ? rc : -ENOMEM;
 		set_last(f, list_hold(next));
@@ -320,7 +320,7 @@ int facts_all(struct facts *f, const struct fact_list **ret)
 	if (rc < 0)
 		return rc;
 
-	rc = renew(f, before, &now);
+	rc = facts_renew(f, before, &now);
 
 	lock_take(&f->lock);
 	f->making = false;
@@ -329,7 +329,7 @@ int facts_all(struct facts *f, const struct fact_list **ret)
 	lock_give(&f->lock);
 	budget_settle(f->budget);
 	if (rc < 0) {
-		list_release(now);
+		facts_list_release(now);
 		return rc;
 	}
 	*ret = &now->shown;
@@ -347,7 +347,7 @@ const struct fact_list *facts_known(struct facts *f, uint64_t serial)
 
 void facts_release(const struct fact_list *list)
 {
-	list_release((struct list *)list);
+	facts_list_release((struct list *)list);
 }
 
 uint64_t facts_serial(struct facts *f)

@@ -117,7 +117,7 @@ static void row_ages(struct row *r, const struct query *q)
 }
 
 /* The row of a session, going on with what was known before (or NULL), whose finds it takes. */
-static struct row row_of(const struct slot_state *now, struct row *before, const struct query *q)
+static struct row gather_row(const struct slot_state *now, struct row *before, const struct query *q)
 {
 	struct row r = {.slot = now->slot};
 	if (before) {
@@ -146,7 +146,7 @@ static int renew_rows(struct asked *a, const struct slot_state *all, size_t n)
 		while (old < a->n && a->rows[old].slot < all[i].slot)
 			row_drop(&a->rows[old++]);
 		bool is_known = old < a->n && a->rows[old].slot == all[i].slot;
-		rows[i] = row_of(&all[i], is_known ? &a->rows[old++] : NULL, a->query->query);
+		rows[i] = gather_row(&all[i], is_known ? &a->rows[old++] : NULL, a->query->query);
 	}
 	while (old < a->n)
 		row_drop(&a->rows[old++]);
@@ -163,12 +163,12 @@ static struct rank rank_of(const struct row *r)
 	return (struct rank){r->modified, r->file};
 }
 
-static int row_cmp(const void *a, const void *b)
+static int gather_row_cmp(const void *a, const void *b)
 {
 	return rank_cmp(rank_of(*(struct row *const *)a), rank_of(*(struct row *const *)b));
 }
 
-static bool is_behind(const struct cut *cut, const struct row *r)
+static bool rank_is_behind(const struct cut *cut, const struct row *r)
 {
 	return cut->is_set && rank_cmp(rank_of(r), cut->at) > 0;
 }
@@ -193,7 +193,7 @@ static bool has_finds(const struct row *r, const struct cut *cut)
 }
 
 /* Finds the cut, and lets go of what was found behind it. */
-static int find_cut(struct asked *a, struct cut *ret)
+static int gather_find_cut(struct asked *a, struct cut *ret)
 {
 	uint64_t lines = 0, entries = 0;
 	size_t n;
@@ -201,7 +201,7 @@ static int find_cut(struct asked *a, struct cut *ret)
 	struct row **v CLEANUP_FREE = select_rows(a, has_finds, NULL, &n);
 	if (!v)
 		return -ENOMEM;
-	qsort(v, n, sizeof *v, row_cmp);
+	qsort(v, n, sizeof *v, gather_row_cmp);
 	for (size_t i = 0; i < n; i++) {
 		if (ret->is_set) {
 			row_drop(v[i]);
@@ -410,7 +410,7 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 	if (rc < 0)
 		return rc;
 	r->modified = f->modified;
-	if (is_behind(&b->cut, r)) {
+	if (rank_is_behind(&b->cut, r)) {
 		row_drop(r);
 		r->state = ROW_LATER;
 		return 0;
@@ -439,7 +439,7 @@ static int look_at_session(struct batch *b, struct matcher *m, struct row *r)
 	return rc;
 }
 
-static int work(void *arg, size_t i)
+static int gather_work(void *arg, size_t i)
 {
 	struct batch *b = arg;
 	int rc;
@@ -476,7 +476,8 @@ static bool has_rank(const struct row *r)
 /* Whether it is still to be looked at. */
 static bool is_open(const struct row *r, const struct cut *cut)
 {
-	return r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_lacking && !(has_rank(r) && is_behind(cut, r));
+	return r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_lacking &&
+	       !(has_rank(r) && rank_is_behind(cut, r));
 }
 
 static int newest_first(const void *a, const void *b)
@@ -490,12 +491,12 @@ static int newest_first(const void *a, const void *b)
 }
 
 /* Looks at the sessions that may count, the newest first, until none is left. */
-static int work_off(struct batch *b)
+static int gather_all(struct batch *b)
 {
 	int rc = 0;
 	for (size_t most = FIRST_BATCH; rc == 0; most *= 2) {
 		size_t n;
-		rc = find_cut(b->a, &b->cut);
+		rc = gather_find_cut(b->a, &b->cut);
 		if (rc < 0)
 			return rc;
 		struct row **v CLEANUP_FREE = b->v = select_rows(b->a, is_open, &b->cut, &n);
@@ -504,7 +505,7 @@ static int work_off(struct batch *b)
 		if (n == 0)
 			return 0;
 		qsort(v, n, sizeof *v, newest_first);
-		rc = crew_run(n < most ? n : most, work, b);
+		rc = crew_run(n < most ? n : most, gather_work, b);
 	}
 	return rc;
 }
@@ -531,7 +532,7 @@ static int gather_once(struct searches *s, struct asked *a, bool *ret_gone)
 	rc = list ? rank_rows(a, list) : 0;
 	facts_release(list);
 	if (rc == 0)
-		rc = work_off(&b);
+		rc = gather_all(&b);
 	while (b.spares > 0)
 		matcher_close(b.spare[--b.spares]);
 	lock_destroy(&b.lock);

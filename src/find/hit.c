@@ -24,7 +24,7 @@ static bool has_hit(struct hits *h, struct span text)
 }
 
 /* Hands over the lines of a file's text that have a word. */
-static int add_lines(struct hits *h, struct span text)
+static int hit_add_lines(struct hits *h, struct span text)
 {
 	const char *p = text.p, *end = text.p + text.n, *next;
 	bool any = has_hit(h, text);
@@ -65,7 +65,7 @@ static uint32_t labelled_by(const struct hits *h)
 }
 
 /* A label or name: one that is in use is a file; an older one stands in the line of its record alone. */
-static int add_value(struct hits *h, struct span text)
+static int hit_add_value(struct hits *h, struct span text)
 {
 	const struct reader *reader = &h->m->reader;
 	const struct entry *e = session_entry(h->s, h->entry);
@@ -78,7 +78,7 @@ static int add_value(struct hits *h, struct span text)
 	else if (target != NO_ENTRY)
 		set_path(h, target, "label");
 	if (buf_err(path) || path->n > 0)
-		return buf_err(path) ? buf_err(path) : add_lines(h, text);
+		return buf_err(path) ? buf_err(path) : hit_add_lines(h, text);
 	set_path(h, h->entry, "entry.json");
 	const struct hit hit = {buf_span(path), {reader->line.bytes.p + (e->offset - reader->offset), e->length}, 1};
 	if (buf_err(path) || !has_hit(h, text))
@@ -86,7 +86,7 @@ static int add_value(struct hits *h, struct span text)
 	return h->add(h->arg, &hit);
 }
 
-static int add_part(void *arg, const struct said *said)
+static int hit_add_part(void *arg, const struct said *said)
 {
 	static const char *const files[] = {[SAID_TEXT] = "text.md",
 	                                    [SAID_THINKING] = "thinking.md",
@@ -98,13 +98,13 @@ static int add_part(void *arg, const struct said *said)
 	if (rc < 0 || (said->call && said->call->n >= node_parts(h->entry)))
 		return rc;
 	if (said->of == SAID_VALUE)
-		return add_value(h, said->text);
+		return hit_add_value(h, said->text);
 	struct buf *path = set_path(h, h->entry, files[said->of]);
 	if (said->call) {
 		part_call_component(said->call, path);
 		buf_adds(path, "/arguments.txt");
 	}
-	return buf_err(path) ? buf_err(path) : add_lines(h, said->text);
+	return buf_err(path) ? buf_err(path) : hit_add_lines(h, said->text);
 }
 
 int hits_each(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
@@ -112,7 +112,7 @@ int hits_each(struct matcher *m, const struct session *s, uint32_t i, const stru
 {
 	struct hits h = {m, s, r, i, add, arg};
 
-	return said_each(r, &m->room, add_part, &h);
+	return said_each(r, &m->room, hit_add_part, &h);
 }
 
 int match_hits(struct matcher *m, const struct session *s, uint32_t entry, int (*add)(void *arg, const struct hit *hit),

@@ -71,7 +71,7 @@ static void add_number_cell(bool has, double value, struct buf *out)
 	buf_adds(out, "</td>");
 }
 
-static void add_amount(double value, struct buf *out)
+static void index_add_amount(double value, struct buf *out)
 {
 	buf_adds(out, value < 0 ? "-$" : "$");
 	if (fabs(value) < AMOUNT_MOST)
@@ -83,12 +83,12 @@ static void add_amount(double value, struct buf *out)
 static void add_cost_cell(bool has, double value, struct buf *out)
 {
 	if (begin_number(has, value, out))
-		add_amount(value, out);
+		index_add_amount(value, out);
 	buf_adds(out, "</td>");
 }
 
-static int add_session(const struct fact *f, int (*link)(void *arg, const struct fact *f, struct buf *out), void *arg,
-                       struct buf *out)
+static int index_add_session(const struct fact *f, int (*link)(void *arg, const struct fact *f, struct buf *out),
+                             void *arg, struct buf *out)
 {
 	const struct session_facts *of = f->of;
 	struct buf path CLEANUP_BUF = BUF_INIT;
@@ -121,12 +121,12 @@ static void add_sums(const struct fact_list *list, struct buf *out)
 	buf_addf(out, "<p>%zu session%s", list->n, list->n == 1 ? "" : "s");
 	if (cost > 0 && isfinite(cost)) {
 		buf_adds(out, ", ");
-		add_amount(cost, out);
+		index_add_amount(cost, out);
 	}
 	buf_adds(out, "</p>\n");
 }
 
-static void add_head(struct buf *out)
+static void index_add_head(struct buf *out)
 {
 	buf_adds(out, "<p id=\"find\" hidden><label for=\"filter\">Filter</label> <input id=\"filter\" type=\"search\" "
 	              "autocomplete=\"off\"> <output id=\"count\" for=\"filter\"></output></p>\n"
@@ -146,11 +146,11 @@ int index_page(const struct fact_list *list, int (*link)(void *arg, const struct
 	add_sums(list, out);
 	buf_adds(out, "</header>\n<main>\n");
 	int rc = plot_usage(list, false, out);
-	add_head(out);
+	index_add_head(out);
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		if (i > 0 && i % GROUP == 0)
 			buf_adds(out, "</tbody>\n<tbody>\n");
-		rc = add_session(&list->v[i], link, arg, out);
+		rc = index_add_session(&list->v[i], link, arg, out);
 	}
 	buf_adds(out, "</tbody>\n</table>\n</main>\n");
 	html_end(&html_index, out);

@@ -183,7 +183,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	return 0;
 }
 
-static int make(const struct session *s, struct kept **ret)
+static int kept_make_of(const struct session *s, struct kept **ret)
 {
 	struct gather g CLEANUP(gather_release) = {.uses = TALLY_INIT(struct fact_use)};
 	double created = fact_time(render_created(s));
@@ -199,7 +199,7 @@ int kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
 	int faults = fault_begin();
 	int rc = catalog_get(c, slot, &s);
 	if (rc == 0) {
-		rc = make(s, ret);
+		rc = kept_make_of(s, ret);
 		catalog_put(c, s);
 	}
 	return fault_end(faults, rc);

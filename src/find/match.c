@@ -79,7 +79,7 @@ static enum verdict is_name(const char *name, struct span folded)
 }
 
 /* ms since 1970 */
-static int64_t time_of(const struct session *s, const struct entry *e, bool *undated)
+static int64_t match_time(const struct session *s, const struct entry *e, bool *undated)
 {
 	if (e->time != NO_TIME)
 		return e->time;
@@ -107,9 +107,9 @@ static enum verdict index_says(const struct session *s, uint32_t i, const struct
 	case TERM_LABEL:
 		return session_label_record(s, i) == NO_ENTRY ? NO : UNKNOWN;
 	case TERM_AFTER:
-		return verdict_of(time_of(s, e, undated) >= t->day);
+		return verdict_of(match_time(s, e, undated) >= t->day);
 	case TERM_BEFORE:
-		return verdict_of(time_of(s, e, undated) < t->day);
+		return verdict_of(match_time(s, e, undated) < t->day);
 	case TERM_IS:
 		if (e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION)
 			return UNKNOWN;
@@ -131,7 +131,7 @@ static struct span line_of(const struct buf *value)
 	return s;
 }
 
-static bool is_text(struct matcher *m, struct json_value v, struct span folded)
+static bool match_is_text(struct matcher *m, struct json_value v, struct span folded)
 {
 	buf_reset(&m->value);
 	if (v.kind != JSON_STRING)
@@ -145,9 +145,9 @@ static int uses_tool(struct matcher *m, const struct record *r, struct span fold
 	struct part_call call = {0};
 	int rc = 0;
 
-	*ret = r->role == ROLE_TOOL_RESULT && is_text(m, r->msg.tool_name, folded);
+	*ret = r->role == ROLE_TOOL_RESULT && match_is_text(m, r->msg.tool_name, folded);
 	while (rc == 0 && !*ret && part_call_next(r, &call)) {
-		*ret = is_text(m, call.name, folded);
+		*ret = match_is_text(m, call.name, folded);
 		rc = stop_check();
 	}
 	return rc;
@@ -200,7 +200,7 @@ static int record_says(struct matcher *m, const struct session *s, uint32_t i, c
 	return rc < 0 ? rc : buf_err(&m->value);
 }
 
-static int look_at(void *arg, const struct said *said)
+static int match_look(void *arg, const struct said *said)
 {
 	struct matcher *m = arg;
 	int rc = stop_check();
@@ -241,13 +241,13 @@ static int judge_record(struct matcher *m, const struct session *s, uint32_t i, 
 	if (!*ret || m->words.n == 0)
 		return 0;
 	words_reset(&m->words);
-	int rc = said_each(r, &m->room, look_at, m);
+	int rc = said_each(r, &m->room, match_look, m);
 	*ret = words_are_there(&m->words);
 	return rc < 0 ? rc : 0;
 }
 
 /* Appends entry i if it matches. */
-static int judge(struct matcher *m, const struct session *s, uint32_t i, struct found_list *out, bool *undated)
+static int match_judge(struct matcher *m, const struct session *s, uint32_t i, struct found_list *out, bool *undated)
 {
 	struct record r;
 	struct found found;
@@ -284,7 +284,7 @@ uint32_t match_entry_at(const struct session *s, uint64_t offset)
 	return low;
 }
 
-static ssize_t read_session(void *arg, void *p, size_t n, uint64_t off)
+static ssize_t match_read_session(void *arg, void *p, size_t n, uint64_t off)
 {
 	return session_pread(arg, p, n, off);
 }
@@ -305,7 +305,7 @@ static int next_entry(struct matcher *m, const struct session *s, uint32_t i, ui
 int match_session(struct matcher *m, const struct session *s, uint32_t from, size_t most, struct found_list *out,
                   uint32_t *ret_next, bool *ret_undated)
 {
-	struct match_file file = {read_session, (void *)s};
+	struct match_file file = {match_read_session, (void *)s};
 	bool undated = false;
 	uint32_t i = from;
 	int rc = 0;
@@ -315,7 +315,7 @@ int match_session(struct matcher *m, const struct session *s, uint32_t from, siz
 	while (rc == 0 && i < session_count(s) && out->n < most) {
 		rc = next_entry(m, s, i, &i);
 		if (rc == 0 && i < session_count(s))
-			rc = judge(m, s, i++, out, &undated);
+			rc = match_judge(m, s, i++, out, &undated);
 	}
 	if (rc == 0)
 		*ret_next = i;

@@ -56,7 +56,7 @@ static uint32_t char_at(const char *p, const char *end, unsigned *ret_n)
 	}
 }
 
-static unsigned write_char(uint32_t c, char to[4])
+static unsigned needle_write_char(uint32_t c, char to[4])
 {
 	if (c < 0x80) {
 		to[0] = (char)c;
@@ -100,7 +100,7 @@ static bool is_trusted(const uint32_t *c, size_t n, size_t i)
 	}
 }
 
-static void add_pair(struct needle *p, struct pair pair)
+static void needle_add_pair(struct needle *p, struct pair pair)
 {
 	p->pairs[p->n_pairs++] = pair;
 }
@@ -144,14 +144,14 @@ static void anchor_ascii(struct needle *p, unsigned first, unsigned second)
 	bool twins = false;
 
 	p->anchor = first;
-	add_pair(p, ascii_pair(p, first, second));
+	needle_add_pair(p, ascii_pair(p, first, second));
 	for (unsigned i = first; i <= second; i++)
 		twins |= has_twin(p->run[i]);
 	if (!twins)
 		return;
 	/* The last two bytes of U+212A, and U+017F. */
-	add_pair(p, (struct pair){.first = (char)0x84, .second = (char)0xaa, .distance = 1, .what = PAIR_TWIN});
-	add_pair(p, (struct pair){.first = (char)0xc5, .second = (char)0xbf, .distance = 1, .what = PAIR_TWIN});
+	needle_add_pair(p, (struct pair){.first = (char)0x84, .second = (char)0xaa, .distance = 1, .what = PAIR_TWIN});
+	needle_add_pair(p, (struct pair){.first = (char)0xc5, .second = (char)0xbf, .distance = 1, .what = PAIR_TWIN});
 }
 
 /* One character, in all the forms that fold to it; at best in one only. */
@@ -170,11 +170,11 @@ static void anchor_wide(struct needle *p)
 	size_t n = fold_alike(p->run[p->anchor], alike);
 	for (size_t i = 0; i < n; i++) {
 		char bytes[4];
-		unsigned length = write_char(alike[i], bytes);
-		add_pair(p, (struct pair){.first = bytes[0],
-		                          .second = bytes[length - 1],
-		                          .distance = (unsigned char)(length - 1),
-		                          .what = PAIR_RUN});
+		unsigned length = needle_write_char(alike[i], bytes);
+		needle_add_pair(p, (struct pair){.first = bytes[0],
+		                                 .second = bytes[length - 1],
+		                                 .distance = (unsigned char)(length - 1),
+		                                 .what = PAIR_RUN});
 	}
 }
 
@@ -198,9 +198,9 @@ static void note_escapes(struct needle *p)
 			p->low[unit >> 6 & 3] |= UINT64_C(1) << (unit & 63);
 		}
 	}
-	add_pair(p, (struct pair){.first = '\\', .second = 'u', .distance = 1, .what = PAIR_ESCAPE});
+	needle_add_pair(p, (struct pair){.first = '\\', .second = 'u', .distance = 1, .what = PAIR_ESCAPE});
 	if (slash)
-		add_pair(p, (struct pair){.first = '\\', .second = '/', .distance = 1, .what = PAIR_ESCAPE});
+		needle_add_pair(p, (struct pair){.first = '\\', .second = '/', .distance = 1, .what = PAIR_ESCAPE});
 }
 
 static void set_run(const uint32_t *run, size_t n, struct needle *p)
@@ -262,7 +262,7 @@ static uint32_t json_char(const char *p, const char *end, unsigned *ret_n)
 }
 
 /* Whether the run can go on at p with its i-th character. */
-static bool goes_on(const struct needle *needle, unsigned i, const char *p, const char *end)
+static bool needle_goes_on(const struct needle *needle, unsigned i, const char *p, const char *end)
 {
 	for (unsigned n; i < needle->n; i++, p += n)
 		if (p >= end || fold_char(json_char(p, end, &n)) != needle->run[i])
@@ -296,13 +296,13 @@ static bool escape_goes_on(const struct needle *needle, const char *p, const cha
 		return false;
 	c = fold_char(c);
 	for (unsigned i = 0; i < needle->n; i++)
-		if (needle->run[i] == c && goes_on(needle, i, p, end))
+		if (needle->run[i] == c && needle_goes_on(needle, i, p, end))
 			return true;
 	return false;
 }
 
 /* Whether the run may be at p, where one of the pairs is. */
-static bool check_place(const struct needle *needle, const char *from, const char *p, const char *end)
+static bool needle_check_place(const struct needle *needle, const char *from, const char *p, const char *end)
 {
 	for (unsigned i = 0; i < needle->n_pairs; i++) {
 		const struct pair *pair = &needle->pairs[i];
@@ -310,7 +310,7 @@ static bool check_place(const struct needle *needle, const char *from, const cha
 			continue;
 		if (pair->what == PAIR_TWIN || (pair->what == PAIR_ESCAPE && escape_goes_on(needle, p, end)))
 			return true;
-		if (pair->what == PAIR_RUN && goes_on(needle, needle->anchor, p, end) &&
+		if (pair->what == PAIR_RUN && needle_goes_on(needle, needle->anchor, p, end) &&
 		    came_before(needle, needle->anchor, from, p))
 			return true;
 	}
@@ -343,7 +343,7 @@ find_pairs(const struct needle *needle, unsigned n, const char *from, const char
 		}
 		for (unsigned places = (unsigned)_mm_movemask_epi8(hit); places; places &= places - 1) {
 			const char *place = p + __builtin_ctz(places);
-			if (place < to && check_place(needle, from, place, end))
+			if (place < to && needle_check_place(needle, from, place, end))
 				return place;
 		}
 	}
@@ -369,7 +369,7 @@ const char *needle_find(const struct needle *needle, const char *from, const cha
 const char *needle_find(const struct needle *needle, const char *from, const char *p, const char *to, const char *end)
 {
 	for (; p < to; p++)
-		if (check_place(needle, from, p, end))
+		if (needle_check_place(needle, from, p, end))
 			return p;
 	return NULL;
 }

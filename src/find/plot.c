@@ -150,7 +150,7 @@ struct rank {
 	struct model *model;
 };
 
-static int rank_cmp(const void *pa, const void *pb)
+static int plot_rank_cmp(const void *pa, const void *pb)
 {
 	const struct rank *a = pa, *b = pb;
 	if (a->value != b->value)
@@ -173,7 +173,7 @@ static int choose_colours(struct plot *p)
 		if (value > 0)
 			ranks[n++] = (struct rank){value, name, m};
 	}
-	qsort(ranks, n, sizeof *ranks, rank_cmp);
+	qsort(ranks, n, sizeof *ranks, plot_rank_cmp);
 	p->colours = n < COLOURS ? (unsigned)n : COLOURS;
 	for (size_t i = 0; i < n; i++) {
 		unsigned colour = i < NAMED ? (unsigned)i : NAMED;
@@ -207,7 +207,7 @@ static int add_bars(struct plot *p)
 /* --- as text ----------------------------------------------------------------------- */
 
 /* A name on one line, in characters that XML knows. */
-static void add_name(struct span name, size_t characters, struct buf *out)
+static void plot_add_name(struct span name, size_t characters, struct buf *out)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	struct span first = utf8_first(name, characters);
@@ -221,7 +221,7 @@ static void add_name(struct span name, size_t characters, struct buf *out)
 	buf_adds(out, first.n < name.n ? "\u2026" : "");
 }
 
-static void add_short(double value, struct buf *out)
+static void plot_add_short(double value, struct buf *out)
 {
 	static const char *const steps[] = {"", "k", "M", "G", "T"};
 	size_t i = 0;
@@ -232,10 +232,10 @@ static void add_short(double value, struct buf *out)
 }
 
 /* To the cent, or what is less. */
-static void add_amount(const struct plot *p, double value, struct buf *out)
+static void plot_add_amount(const struct plot *p, double value, struct buf *out)
 {
 	if (p->by_tokens) {
-		add_short(value, out);
+		plot_add_short(value, out);
 		return;
 	}
 	if (value >= 0.995)
@@ -304,11 +304,11 @@ static void add_ticks(const struct plot *p, double step, double top, struct buf 
 		buf_addf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"tick\" x=\"%d\" y=\"%.1f\">", LEFT,
 		         y, WIDTH - RIGHT, LEFT - 8, y + 4);
 		if (p->by_tokens) {
-			add_short(i * step, out);
+			plot_add_short(i * step, out);
 		} else {
 			buf_addc(out, '$');
 			if (top >= LONG_AMOUNT)
-				add_short(i * step, out);
+				plot_add_short(i * step, out);
 			else
 				number_add(number_round(i * step, RENDER_COST_DECIMALS), out);
 		}
@@ -329,7 +329,7 @@ static void add_bar(const struct plot *p, unsigned b, double x, double width, do
 		         TOP + HEIGHT - high, width, high - low);
 		add_bar_name(p, p->first_bar + b, out);
 		buf_adds(out, " \u00b7 ");
-		add_name(p->names[c], NAME_CHARACTERS, out);
+		plot_add_name(p->names[c], NAME_CHARACTERS, out);
 		buf_adds(out, p->by_tokens ? " \u00b7 " : " \u00b7 $");
 		number_add(number_round(value, RENDER_COST_DECIMALS), out);
 		buf_adds(out, p->by_tokens ? " tokens</title></rect>\n" : "</title></rect>\n");
@@ -360,9 +360,9 @@ static void add_legend(const struct plot *p, struct buf *out)
 		buf_addf(out,
 		         "<rect class=\"c%u\" x=\"%d\" y=\"%d\" width=\"12\" height=\"12\"/><text x=\"%d\" y=\"%d\">",
 		         c, x, y, x + 20, y + 11);
-		add_name(p->names[c], NAME_CHARACTERS, out);
+		plot_add_name(p->names[c], NAME_CHARACTERS, out);
 		buf_adds(out, " \u00b7 ");
-		add_amount(p, p->sums[c], out);
+		plot_add_amount(p, p->sums[c], out);
 		buf_adds(out, "</text>\n");
 	}
 }
@@ -377,7 +377,7 @@ static void add_picture(const struct plot *p, bool alone, struct buf *out)
 	snprintf(what, sizeof what, "%s by %s and model", p->by_tokens ? "Tokens" : "Cost", p->unit->name);
 	add_begin(TOP + HEIGHT + BELOW + rows * ROW + END, what, alone, out);
 	buf_addf(out, "<text class=\"head\" x=\"%d\" y=\"26\">%s: ", LEFT, what);
-	add_amount(p, p->total, out);
+	plot_add_amount(p, p->total, out);
 	buf_adds(out, "</text>\n");
 	add_ticks(p, step, top, out);
 	add_bars_and_labels(p, top, out);

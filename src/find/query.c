@@ -29,7 +29,7 @@ struct scan {
 };
 
 /* Says what is wrong with which part of the text, on one line. */
-static int refuse(const struct scan *s, const char *why, struct span what)
+static int query_refuse(const struct scan *s, const char *why, struct span what)
 {
 	if (s->why) {
 		size_t start = s->why->n;
@@ -42,7 +42,7 @@ static int refuse(const struct scan *s, const char *why, struct span what)
 	return -EINVAL;
 }
 
-static struct span skip(struct span s, size_t n)
+static struct span query_skip(struct span s, size_t n)
 {
 	return (struct span){s.p + n, s.n - n};
 }
@@ -52,10 +52,10 @@ static struct span take_plain(struct span *rest)
 {
 	size_t n = 0;
 
-	while (n < rest->n && rest->p[n] != '"' && space_first(skip(*rest, n)) == 0)
+	while (n < rest->n && rest->p[n] != '"' && space_first(query_skip(*rest, n)) == 0)
 		n++;
 	struct span plain = {rest->p, n};
-	*rest = skip(*rest, n);
+	*rest = query_skip(*rest, n);
 	return plain;
 }
 
@@ -66,12 +66,12 @@ static int take_quoted(struct scan *s, struct span *ret)
 	const char *end = memchr(rest->p + 1, '"', rest->n - 1);
 
 	if (!end)
-		return refuse(s, "the quote is not closed", all);
+		return query_refuse(s, "the quote is not closed", all);
 	if (end == rest->p + 1)
-		return refuse(s, "nothing in the quotes", (struct span){all.p, 2});
+		return query_refuse(s, "nothing in the quotes", (struct span){all.p, 2});
 	*ret = (struct span){rest->p + 1, (size_t)(end - rest->p - 1)};
-	*rest = skip(*rest, ret->n + 2);
-	return rest->n && space_first(*rest) == 0 ? refuse(s, "a space must follow the closing quote", all) : 0;
+	*rest = query_skip(*rest, ret->n + 2);
+	return rest->n && space_first(*rest) == 0 ? query_refuse(s, "a space must follow the closing quote", all) : 0;
 }
 
 static bool read_digits(struct span s, int *ret)
@@ -116,13 +116,13 @@ static int set_value(struct scan *s, struct span value, struct term *t)
 
 	if (t->kind == TERM_AFTER || t->kind == TERM_BEFORE) {
 		if (!read_day(s, value, &day))
-			return refuse(s, "not a day: YYYY-MM-DD, or 7d for seven days ago", value);
+			return query_refuse(s, "not a day: YYYY-MM-DD, or 7d for seven days ago", value);
 		t->day = day_begin(day);
 		snprintf(name, sizeof name, "%04d-%02d-%02d", day.year, day.month, day.day);
 		value = span_of(name);
 	}
 	if (t->kind == TERM_IS && !text_equals(value, SPAN_LIT("error")))
-		return refuse(s, "not known; there is is:error", value);
+		return query_refuse(s, "not known; there is is:error", value);
 	/* Where it is in memory is set in the end: the bytes may move. */
 	t->begin = s->q->bytes.n;
 	fold_add(value, &s->q->bytes);
@@ -136,18 +136,18 @@ static int take_term(struct scan *s, struct term *t)
 	struct span value, *rest = &s->rest, all = *rest;
 
 	*t = (struct term){.negated = rest->p[0] == '-'};
-	*rest = skip(*rest, t->negated);
+	*rest = query_skip(*rest, t->negated);
 	if (rest->n && rest->p[0] != '"') {
 		value = take_plain(rest);
 		for (unsigned k = TERM_WORD + 1; k < FILTERS && t->kind == TERM_WORD; k++)
 			t->kind = span_begins(value, filter_names[k]) ? k : TERM_WORD;
-		value = skip(value, filter_names[t->kind].n);
+		value = query_skip(value, filter_names[t->kind].n);
 		if (value.n > 0)
-			return rest->n && rest->p[0] == '"' ? refuse(s, "a quote inside a word", all)
+			return rest->n && rest->p[0] == '"' ? query_refuse(s, "a quote inside a word", all)
 			                                    : set_value(s, value, t);
 	}
 	if (!rest->n || rest->p[0] != '"')
-		return refuse(s, "nothing follows", (struct span){all.p, (size_t)(rest->p - all.p)});
+		return query_refuse(s, "nothing follows", (struct span){all.p, (size_t)(rest->p - all.p)});
 	int rc = take_quoted(s, &value);
 	return rc < 0 ? rc : set_value(s, value, t);
 }
@@ -168,7 +168,7 @@ static int settle(const struct scan *s, struct query *q)
 	size_t kept = 0;
 
 	if (q->terms.n == 0)
-		return refuse(s, "nothing to look for", (struct span){NULL, 0});
+		return query_refuse(s, "nothing to look for", (struct span){NULL, 0});
 	for (size_t i = 0; i < q->terms.n; i++)
 		q->terms.v[i].text.p = q->bytes.p + q->terms.v[i].begin;
 	qsort(q->terms.v, q->terms.n, sizeof *q->terms.v, compare);
@@ -176,7 +176,7 @@ static int settle(const struct scan *s, struct query *q)
 		if (i == 0 || compare(&q->terms.v[kept - 1], &q->terms.v[i]) != 0)
 			q->terms.v[kept++] = q->terms.v[i];
 	q->terms.n = kept;
-	return kept <= QUERY_TERMS ? 0 : refuse(s, "too many different words", (struct span){NULL, 0});
+	return kept <= QUERY_TERMS ? 0 : query_refuse(s, "too many different words", (struct span){NULL, 0});
 }
 
 static int parse(struct scan *s)
@@ -185,7 +185,7 @@ static int parse(struct scan *s)
 
 	for (;;) {
 		for (size_t n; (n = space_first(s->rest)) > 0;)
-			s->rest = skip(s->rest, n);
+			s->rest = query_skip(s->rest, n);
 		if (!s->rest.n)
 			break;
 		if (!vec_reserve(&q->terms, 1))

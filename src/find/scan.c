@@ -23,7 +23,7 @@ static void add_needle(struct needles *p, struct span folded)
 }
 
 /* The model is shown as provider/model, which stand apart. */
-static void add_model(struct needles *p, struct span text)
+static void needles_add_model(struct needles *p, struct span text)
 {
 	const char *slash = memchr(text.p, '/', text.n);
 	size_t n = slash ? (size_t)(slash - text.p) : text.n;
@@ -49,7 +49,7 @@ static void add_term(struct needles *p, const struct term *t)
 		add_needle(p, t->text);
 		break;
 	case TERM_MODEL:
-		add_model(p, t->text);
+		needles_add_model(p, t->text);
 		break;
 	default: /* not in the line, or under another name */
 		break;
@@ -104,7 +104,7 @@ void scanner_set(struct scanner *s, const struct match_file *file)
 }
 
 /* Has the block begin at `offset`; what it has of that already is not read again. */
-static int read_block(struct scanner *s, uint64_t offset)
+static int scanner_read_block(struct scanner *s, uint64_t offset)
 {
 	uint64_t end = s->offset + s->n;
 	size_t keep = offset >= s->offset && offset < end ? (size_t)(end - offset) : 0;
@@ -136,7 +136,7 @@ static int have(struct scanner *s, uint64_t from)
 {
 	uint64_t begin = from > MARGIN ? from - MARGIN : 0;
 
-	return begin >= s->offset && from < block_end(s) ? 0 : read_block(s, begin);
+	return begin >= s->offset && from < block_end(s) ? 0 : scanner_read_block(s, begin);
 }
 
 /* --- finding ---------------------------------------------------------------------- */

@@ -100,7 +100,7 @@ static void asked_free(struct searches *s, struct asked *a)
 	free(a);
 }
 
-static void forget(struct searches *s, struct asked *a)
+static void search_forget(struct searches *s, struct asked *a)
 {
 	struct asked **at = &s->cells[a->number % SEARCH_QUERIES];
 	while (*at != a)
@@ -112,7 +112,7 @@ static void forget(struct searches *s, struct asked *a)
 
 /* ---- the keeper ---- */
 
-static uint64_t oldest_use(void *arg)
+static uint64_t search_oldest_use(void *arg)
 {
 	struct searches *s = arg;
 	LOCKED(&s->lock);
@@ -120,7 +120,7 @@ static uint64_t oldest_use(void *arg)
 	return a ? a->used_at : BUDGET_NOTHING;
 }
 
-static void give_way(void *arg)
+static void search_give_way(void *arg)
 {
 	struct searches *s = arg;
 	LOCKED(&s->lock);
@@ -138,7 +138,7 @@ int searches_open(struct catalog *c, struct facts *f, struct budget *b, struct s
 	    .catalog = c,
 	    .facts = f,
 	    .budget = b,
-	    .keeper = {.oldest = oldest_use, .give_way = give_way, .arg = s},
+	    .keeper = {.oldest = search_oldest_use, .give_way = search_give_way, .arg = s},
 	    .last = {.text = BUF_INIT},
 	};
 	lock_init(&s->lock, LOCK_SEARCHES);
@@ -156,7 +156,7 @@ void searches_close(struct searches *s)
 	budget_leave(s->budget, &s->keeper);
 	for (size_t i = 0; i < SEARCH_QUERIES; i++)
 		while (s->cells[i])
-			forget(s, s->cells[i]);
+			search_forget(s, s->cells[i]);
 	buf_release(&s->last.text);
 	pthread_cond_destroy(&s->made);
 	lock_destroy(&s->lock);
@@ -193,12 +193,12 @@ static struct asked *find_text(struct searches *s, struct span text, uint64_t *r
 	return a;
 }
 
-static int add(struct searches *s, struct asked *a)
+static int search_add(struct searches *s, struct asked *a)
 {
 	struct asked **cell = &s->cells[a->number % SEARCH_QUERIES];
 	struct asked *old = s->n - s->named >= SEARCH_QUERIES ? oldest_of(s, false) : NULL;
 	if (old)
-		forget(s, old);
+		search_forget(s, old);
 	if (s->n - s->named >= SEARCH_QUERIES)
 		return -EAGAIN;
 	a->next = *cell;
@@ -225,7 +225,7 @@ int searches_number(struct searches *s, struct span text, uint64_t *ret, struct 
 	if (!find_text(s, text, ret)) {
 		made->number = *ret;
 		made->used_at = budget_now();
-		rc = add(s, made);
+		rc = search_add(s, made);
 		if (rc == 0)
 			return 0;
 	}
@@ -254,13 +254,13 @@ void searches_name(struct searches *s, uint64_t number, uint64_t more, uint64_t 
 	s->named += a->names > 0;
 	/* Looking for the oldest each time would take long where the kernel lets go of many. */
 	if (a->names == 0 && a->users == 0 && s->n - s->named > SEARCH_QUERIES)
-		forget(s, a);
+		search_forget(s, a);
 }
 
 /* ---- answers ---- */
 
 /* What is known of the query is worth nothing once it means something else: days go by. */
-static int renew(struct searches *s, struct asked *a)
+static int search_renew(struct searches *s, struct asked *a)
 {
 	struct shared_query *q;
 	if (a->query && now_ms() < query_expires(a->query->query))
@@ -285,10 +285,10 @@ static size_t memory_of(const struct asked *a)
 
 /* Makes the answer; this thread is the one that is busy with it. *ret has its reference before another one can be:
  * that may find that what was asked means something else by now, and drop it. */
-static int make(struct searches *s, struct asked *a, uint64_t serial, const struct answer **ret)
+static int search_make(struct searches *s, struct asked *a, uint64_t serial, const struct answer **ret)
 {
 	struct answer *hits = NULL;
-	int rc = renew(s, a);
+	int rc = search_renew(s, a);
 	if (rc == 0)
 		rc = gather(s, a);
 	if (rc == 0)
@@ -326,7 +326,7 @@ static bool is_good(const struct asked *a, uint64_t serial, uint64_t begun)
 	       now_ms() < query_expires(a->query->query);
 }
 
-static int get(struct searches *s, struct asked *a, const struct answer **ret)
+static int search_get(struct searches *s, struct asked *a, const struct answer **ret)
 {
 	uint64_t serial = catalog_serial(s->catalog);
 	lock_take(&s->lock);
@@ -344,7 +344,7 @@ static int get(struct searches *s, struct asked *a, const struct answer **ret)
 		*ret = answer_get(a->hits);
 	}
 	lock_give(&s->lock);
-	return makes ? make(s, a, serial, ret) : rc;
+	return makes ? search_make(s, a, serial, ret) : rc;
 }
 
 int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
@@ -358,7 +358,7 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 	lock_give(&s->lock);
 	if (!a)
 		return -ESTALE;
-	int rc = get(s, a, ret);
+	int rc = search_get(s, a, ret);
 	lock_take(&s->lock);
 	a->users--;
 	lock_give(&s->lock);

@@ -25,7 +25,7 @@ static void add_cost(double cost, struct buf *out)
 
 /* --- sessions.tsv ---------------------------------------------------------------- */
 
-static void add_session(const struct fact *f, struct buf *out)
+static void tables_add_session(const struct fact *f, struct buf *out)
 {
 	const struct session_facts *of = f->of;
 	add_said(of->id, out);
@@ -55,7 +55,7 @@ int table_sessions(const struct fact_list *list, struct buf *out)
 	int rc = facts_fault(list);
 	buf_adds(out, SESSIONS_HEADING);
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
-		add_session(&list->v[i], out);
+		tables_add_session(&list->v[i], out);
 		rc = stop_check();
 	}
 	return rc < 0 ? rc : buf_err(out);
@@ -71,7 +71,7 @@ struct row {
 };
 
 /* The three cells are compared one after the other: what is behind a TAB must not matter before it. */
-static int row_cmp(const void *pa, const void *pb)
+static int tables_row_cmp(const void *pa, const void *pb)
 {
 	struct span a = ((const struct row *)pa)->cells, b = ((const struct row *)pb)->cells;
 	for (size_t i = 0; i < a.n && i < b.n; i++) {
@@ -82,7 +82,7 @@ static int row_cmp(const void *pa, const void *pb)
 	return (a.n > b.n) - (a.n < b.n);
 }
 
-static void add_key(const struct fact *f, const struct fact_use *use, struct buf *out)
+static void tables_add_key(const struct fact *f, const struct fact_use *use, struct buf *out)
 {
 	char day[DATE_NAME];
 	date_name(use->date, day);
@@ -98,7 +98,7 @@ static int sum_session(const struct fact *f, struct buf *key, struct tally *rows
 	for (size_t i = 0; i < f->of->n_uses; i++) {
 		const struct fact_use *use = &f->of->uses[i];
 		buf_reset(key);
-		add_key(f, use, key);
+		tables_add_key(f, use, key);
 		struct row *row = tally_get(rows, buf_span(key));
 		if (!row || buf_err(key))
 			return -ENOMEM;
@@ -108,7 +108,7 @@ static int sum_session(const struct fact *f, struct buf *key, struct tally *rows
 	return stop_check();
 }
 
-static void add_row(const struct row *row, struct buf *out)
+static void tables_add_row(const struct row *row, struct buf *out)
 {
 	const double numbers[] = {row->sum.input, row->sum.output, row->sum.cache_read, row->sum.cache_write,
 	                          row->sum.total};
@@ -137,9 +137,9 @@ int table_usage(const struct fact_list *list, struct buf *out)
 		sorted[i] = *(const struct row *)tally_value(&rows, i);
 		sorted[i].cells = tally_name(&rows, i);
 	}
-	qsort(sorted, rows.n, sizeof *sorted, row_cmp);
+	qsort(sorted, rows.n, sizeof *sorted, tables_row_cmp);
 	buf_adds(out, USAGE_HEADING);
 	for (size_t i = 0; i < rows.n; i++)
-		add_row(&sorted[i], out);
+		tables_add_row(&sorted[i], out);
 	return buf_err(out);
 }
