@@ -43,7 +43,7 @@ static void show_progress(struct check *c)
 }
 
 /* Appends text on one line: control characters, ill-formed bytes and, with `backslash`, backslashes become \xNN. */
-static void add_plain(struct buf *out, struct span s, bool backslash)
+static void check_add_plain(struct buf *out, struct span s, bool backslash)
 {
 	for (size_t i = 0; i < s.n;) {
 		int n = utf8_next(s.p + i, s.n - i);
@@ -62,9 +62,9 @@ static int report(struct check *c, const char *file, uint32_t line, const char *
 {
 	hide_progress(c);
 	buf_reset(&c->line);
-	add_plain(&c->line, span_of(file), true);
+	check_add_plain(&c->line, span_of(file), true);
 	buf_addf(&c->line, ":%u: ", line ? line : 1);
-	add_plain(&c->line, span_of(reason), false);
+	check_add_plain(&c->line, span_of(reason), false);
 	buf_addc(&c->line, '\n');
 	if (buf_err(&c->line))
 		return -ENOMEM;

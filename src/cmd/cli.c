@@ -69,7 +69,7 @@ static size_t *sorted(struct names *all)
 	return order;
 }
 
-static int put(FILE *out, struct span s)
+int cli_put(FILE *out, struct span s)
 {
 	return s.n == 0 || fwrite(s.p, s.n, 1, out) == 1 ? 0 : -EIO;
 }
@@ -88,7 +88,7 @@ int cli_cat(struct tree *t, const char *path, FILE *out)
 		rc = tree_read(t, a.node, off, CHUNK, &chunk);
 		if (rc < 0 || chunk.n == 0)
 			return rc;
-		rc = put(out, buf_span(&chunk));
+		rc = cli_put(out, buf_span(&chunk));
 	}
 	return rc;
 }
@@ -123,10 +123,10 @@ static int ls_long(struct span name, const struct tree_attr *a, struct span targ
 	put_owner(out, pw ? pw->pw_name : NULL, a->uid);
 	put_owner(out, gr ? gr->gr_name : NULL, a->gid);
 	fprintf(out, " %ju %s ", (uintmax_t)a->size, date);
-	int rc = put(out, name);
+	int rc = cli_put(out, name);
 	if (rc == 0 && S_ISLNK(a->mode)) {
 		fputs(" -> ", out);
-		rc = put(out, target);
+		rc = cli_put(out, target);
 	}
 	fputc('\n', out);
 	return ferror(out) ? -EIO : rc;
@@ -146,7 +146,7 @@ static int ls_json(struct span name, const struct tree_attr *a, struct span targ
 		json_quote(target, &line);
 	}
 	buf_adds(&line, "}");
-	return buf_err(&line) ? buf_err(&line) : put(out, buf_span(&line));
+	return buf_err(&line) ? buf_err(&line) : cli_put(out, buf_span(&line));
 }
 
 static int ls_one(struct tree *t, struct span name, const struct tree_attr *a, bool json, FILE *out)
@@ -245,12 +245,12 @@ static int tree_below(struct tree *t, struct level *levels, size_t *depth, FILE 
 	if (rc < 0)
 		return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
 	fprintf(out, "%*s", (int)(*depth - 1) * 2, "");
-	rc = put(out, name);
+	rc = cli_put(out, name);
 	if (rc == 0 && S_ISLNK(a.mode)) {
 		rc = tree_readlink(t, a.node, &target);
 		fputs(" -> ", out);
 		if (rc == 0)
-			rc = put(out, buf_span(&target));
+			rc = cli_put(out, buf_span(&target));
 	}
 	fputs(S_ISDIR(a.mode) ? "/\n" : "\n", out);
 	if (rc == 0 && S_ISDIR(a.mode) && *depth < MOST_LEVELS) {

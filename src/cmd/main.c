@@ -144,7 +144,7 @@ static void relay(enum fuse_log_level level, const char *format, va_list ap)
 }
 
 /* Whether users other than the mounting one have access. */
-static bool is_shared(const struct opts *o)
+static bool opts_is_shared(const struct opts *o)
 {
 	return o->allow_other || o->allow_root;
 }
@@ -161,7 +161,7 @@ static int add_options(struct fuse_args *args, struct opts *o, const char *sourc
 	    o->read_only ? "ro" : "rw",
 	    o->allow_other ? "allow_other" : "",
 	    o->allow_root ? "allow_root" : "",
-	    is_shared(o) || o->default_permissions ? "default_permissions" : "",
+	    opts_is_shared(o) || o->default_permissions ? "default_permissions" : "",
 	    o->debug ? "debug" : "",
 	};
 	buf_addf(&name, "fsname=%s", source);
@@ -186,7 +186,7 @@ struct place {
 };
 
 /* Serves the mount. The parent process exits in fuse_daemonize. *ret_left: a thread is still at work. */
-static int serve(struct fs *fs, const struct opts *o, const struct place *at, bool *ret_left)
+static int mount_serve(struct fs *fs, const struct opts *o, const struct place *at, bool *ret_left)
 {
 	struct fs_idle *idle = NULL;
 
@@ -216,7 +216,7 @@ static int serve(struct fs *fs, const struct opts *o, const struct place *at, bo
 
 /* libfuse unmounts by name, lazily, unless its descriptor shows that the filesystem is gone. If something else is
  * mounted there now, replace the descriptor by one that shows that. */
-static void leave(struct fuse_session *se, const struct place *at)
+static void mount_leave(struct fuse_session *se, const struct place *at)
 {
 	int ends[2];
 	if (at->device && fs_device_at(at->mountpoint) != at->device && pipe2(ends, O_CLOEXEC) == 0) {
@@ -259,10 +259,10 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 	}
 	const struct place at = {mountpoint, places_is_descriptor(mountpoint) ? 0 : fs_device_at(mountpoint)};
 	reach_forbid(catalog_reach(parts->catalog), at.device);
-	status = serve(fs, o, &at, &left);
+	status = mount_serve(fs, o, &at, &left);
 	if (!left)
 		fs_stop(fs);
-	leave(se, &at);
+	mount_leave(se, &at);
 	/* That thread still uses everything: free nothing. */
 	if (left)
 		_exit(status);
@@ -282,7 +282,7 @@ static int act_mount(struct opts *o, const struct parts *parts, const char *sour
 	if (!mountpoint)
 		return EXIT_FAILURE;
 	/* The program that passed the descriptor has mounted already: we cannot add default_permissions. */
-	if (is_shared(o) && places_is_descriptor(mountpoint) && !o->default_permissions) {
+	if (opts_is_shared(o) && places_is_descriptor(mountpoint) && !o->default_permissions) {
 		log_error("others would get in whatever the modes say: with drop_privileges, default_permissions "
 		          "must be among the options");
 		return EXIT_FAILURE;
@@ -345,7 +345,7 @@ static int act_on_tree(struct opts *o, const char *source)
 	                                  : act_print(o, &parts);
 }
 
-static int act(struct opts *o)
+static int act_on_source(struct opts *o)
 {
 	char *source CLEANUP_FREE = places_source(o->source);
 	if (!source)
@@ -385,5 +385,5 @@ int main(int argc, char *argv[])
 	set_allocator();
 	/* Exceeding the file size limit must fail the write, not kill us. */
 	signal(SIGXFSZ, SIG_IGN);
-	return act(&o);
+	return act_on_source(&o);
 }

@@ -112,7 +112,7 @@ struct parser {
 	const char *operand[2];
 };
 
-static int bad(struct parser *p, struct span option, const char *reason)
+static int opts_bad(struct parser *p, struct span option, const char *reason)
 {
 	buf_addspan(p->why, option);
 	buf_addf(p->why, ": %s", reason);
@@ -175,20 +175,21 @@ static int choose(struct parser *p, const struct option *option, struct span wri
 			return 0;
 		}
 	}
-	bad(p, written, "not one of");
+	opts_bad(p, written, "not one of");
 	for (unsigned i = 0; option->choices[i]; i++)
 		buf_addf(p->why, "%s %s", i ? "," : "", option->choices[i]);
 	return -EINVAL;
 }
 
-static int act(struct parser *p, const struct option *option, struct span written, const char *target)
+static int opts_act(struct parser *p, const struct option *option, struct span written, const char *target)
 {
 	/* -h and -V win over everything else, whatever the order. */
 	bool tells = p->o->action == OPTS_HELP || p->o->action == OPTS_VERSION;
 	if (tells)
 		return 0;
 	if (p->acted && option->action != OPTS_HELP && option->action != OPTS_VERSION)
-		return bad(p, written, "only one of --cat, --ls, --tree, --search and --check can be done at a time");
+		return opts_bad(p, written,
+		                "only one of --cat, --ls, --tree, --search and --check can be done at a time");
 	p->acted = true;
 	p->o->action = option->action;
 	p->o->target = target;
@@ -207,27 +208,27 @@ static int apply(struct parser *p, const struct option *option, struct span writ
 		*(bool *)field = option->value == FLAG;
 		return 0;
 	case ACTION:
-		return act(p, option, written, argument.p);
+		return opts_act(p, option, written, argument.p);
 	case TEXT:
 		*(const char **)(void *)field = argument.p;
 		return 0;
 	case SIZE:
-		return read_size(argument, (size_t *)(void *)field) ? 0 : bad(p, written, "not a size");
+		return read_size(argument, (size_t *)(void *)field) ? 0 : opts_bad(p, written, "not a size");
 	case COUNT:
 		if (!read_count(argument, &n) || n >= UINT_MAX)
-			return bad(p, written, "not a number");
+			return opts_bad(p, written, "not a number");
 		*(unsigned *)(void *)field = (unsigned)n;
 		return 0;
 	case PERIOD:
 		return read_period(argument, (unsigned *)(void *)field)
 		           ? 0
-		           : bad(p, written, "not a number of seconds above 0");
+		           : opts_bad(p, written, "not a number of seconds above 0");
 	case CHOICE:
 		return choose(p, option, written, argument);
 	case REFUSE:
 		break;
 	}
-	return bad(p, written, option->help);
+	return opts_bad(p, written, option->help);
 }
 
 static bool is_not_ours(struct span item)
@@ -262,7 +263,7 @@ static int parse_item(struct parser *p, struct span item)
 		if (option->bare && !argument.p)
 			argument = span_of(option->bare);
 		if (!option->argument != !argument.p)
-			return bad(p, item, option->argument ? "needs a value" : "takes no value");
+			return opts_bad(p, item, option->argument ? "needs a value" : "takes no value");
 		return apply(p, option, item, argument);
 	}
 	if (item.n == 0 || is_not_ours(item))
@@ -297,20 +298,20 @@ static int parse_long(struct parser *p, const char *word, const char *next, int 
 		if (!option->name || !span_is(name, option->name))
 			continue;
 		if (!option->argument && argument.p)
-			return bad(p, span_of(word), "takes no value");
+			return opts_bad(p, span_of(word), "takes no value");
 		if (option->bare && !argument.p) {
 			argument = span_of(option->bare);
 		} else if (option->argument && !argument.p && option->value == ACTION) {
 			p->waits = word;
 		} else if (option->argument && !argument.p) {
 			if (!next)
-				return bad(p, span_of(word), "needs a value");
+				return opts_bad(p, span_of(word), "needs a value");
 			argument = span_of(next);
 			*used = 2;
 		}
 		return apply(p, option, span_of(word), argument);
 	}
-	return bad(p, span_of(word), "unknown option");
+	return opts_bad(p, span_of(word), "unknown option");
 }
 
 static const struct option *by_letter(char letter)
@@ -334,7 +335,7 @@ static int parse_letters(struct parser *p, const char *word, const char *next, i
 		struct span written = {at, 1};
 		if (!option && !drop && !list) {
 			buf_addc(p->why, '-');
-			return bad(p, written, "unknown option");
+			return opts_bad(p, written, "unknown option");
 		}
 		if (option && !option->argument) {
 			int rc = apply(p, option, span_of(word), (struct span){NULL, 0});
@@ -344,7 +345,7 @@ static int parse_letters(struct parser *p, const char *word, const char *next, i
 		}
 		const char *argument = at[1] ? at + 1 : next;
 		if (!argument)
-			return bad(p, span_of(word), "needs a value");
+			return opts_bad(p, span_of(word), "needs a value");
 		*used = at[1] ? 1 : 2;
 		if (drop)
 			return 0;
@@ -361,7 +362,7 @@ static int parse_operand(struct parser *p, const char *word)
 		return 0;
 	}
 	if (p->operands == 2)
-		return bad(p, span_of(word), "one operand too many");
+		return opts_bad(p, span_of(word), "one operand too many");
 	p->operand[p->operands++] = word;
 	return 0;
 }
@@ -393,7 +394,7 @@ static int place_operands(struct parser *p)
 {
 	struct opts *o = p->o;
 	if (p->waits)
-		return bad(p, span_of(p->waits), "needs a value");
+		return opts_bad(p, span_of(p->waits), "needs a value");
 	if (o->action == OPTS_MOUNT) {
 		if (p->operands == 0) {
 			buf_adds(p->why, "no mountpoint; see sessionfs --help");
@@ -402,13 +403,13 @@ static int place_operands(struct parser *p)
 		o->target = p->operand[--p->operands];
 	}
 	if (o->json && o->action != OPTS_LS && o->action != OPTS_SEARCH)
-		return bad(p, SPAN_LIT("--json"), "only goes with --ls and --search");
+		return opts_bad(p, SPAN_LIT("--json"), "only goes with --ls and --search");
 	if (o->color != OPTS_COLOR_AUTO && o->action != OPTS_CAT && o->action != OPTS_SEARCH)
-		return bad(p, SPAN_LIT("--color"), "only goes with --cat and --search");
+		return opts_bad(p, SPAN_LIT("--color"), "only goes with --cat and --search");
 	if (p->operands == 0)
 		return 0;
 	if (p->operands > 1 || o->source)
-		return bad(p, span_of(p->operand[0]), "one operand too many");
+		return opts_bad(p, span_of(p->operand[0]), "one operand too many");
 	o->source = p->operand[0];
 	return 0;
 }

@@ -41,7 +41,7 @@ static bool is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-static bool is_session(const char *dir, const char *name, struct header *h)
+static bool places_is_session(const char *dir, const char *name, struct header *h)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	size_t n = strlen(name);
@@ -110,7 +110,7 @@ static bool hunt(struct hunt *h, const char *dir, unsigned levels)
 		h->names++;
 		if (is_dots(e->d_name))
 			continue;
-		if (levels == 0 && e->d_type != DT_LNK && is_session(dir, e->d_name, &h->header)) {
+		if (levels == 0 && e->d_type != DT_LNK && places_is_session(dir, e->d_name, &h->header)) {
 			buf_adds(&h->found, dir);
 			return true;
 		}
@@ -212,7 +212,7 @@ static const char *contents_fault(const char *real, bool nonempty)
 		if (is_dots(e->d_name))
 			continue;
 		any = true;
-		if ((e->d_type != DT_REG && is_project(e->d_name)) || is_session(real, e->d_name, &h))
+		if ((e->d_type != DT_REG && is_project(e->d_name)) || places_is_session(real, e->d_name, &h))
 			return "holds sessions, which a mount would hide; the order is SOURCE MOUNTPOINT";
 	}
 	return any && !nonempty ? "is not empty, and a mount would hide what is in it: -o nonempty allows that" : NULL;

@@ -23,11 +23,6 @@ struct printing {
 	struct buf said;
 };
 
-static int put(FILE *out, struct span s)
-{
-	return s.n == 0 || fwrite(s.p, s.n, 1, out) == 1 ? 0 : -EIO;
-}
-
 /* ---- as it is ---- */
 
 static int print_plain(struct searches *s, const struct answer *h, FILE *out)
@@ -40,7 +35,7 @@ static int print_plain(struct searches *s, const struct answer *h, FILE *out)
 		if (rc == 0 && chunk.n == 0)
 			rc = -EIO;
 		if (rc == 0)
-			rc = put(out, buf_span(&chunk));
+			rc = cli_put(out, buf_span(&chunk));
 	}
 	return rc;
 }
@@ -55,7 +50,7 @@ static void add_harmless(struct span text, struct buf *out)
 }
 
 /* The colours are grep's. */
-static void add_part(struct printing *p, const char *colour, struct span text)
+static void search_add_part(struct printing *p, const char *colour, struct span text)
 {
 	bool coloured = p->style == CLI_SEARCH_COLOURED;
 	if (coloured)
@@ -72,7 +67,7 @@ static void add_marked(struct printing *p, struct span text)
 	while (p->style == CLI_SEARCH_COLOURED && query_mark(p->query, text, at, &mark)) {
 		size_t begin = (size_t)(mark.p - text.p);
 		add_harmless((struct span){text.p + at, begin - at}, &p->text);
-		add_part(p, COLOUR_BOLD_RED, mark);
+		search_add_part(p, COLOUR_BOLD_RED, mark);
 		at = begin + mark.n;
 	}
 	add_harmless((struct span){text.p + at, text.n - at}, &p->text);
@@ -95,14 +90,14 @@ static int print_shown(void *arg, const struct answer_line *l)
 	buf_reset(&p->text);
 	buf_addf(&path, "projects/%s/%s/", l->project, l->stem);
 	buf_addspan(&path, l->hit->path);
-	add_part(p, COLOUR_MAGENTA, buf_span(&path));
-	add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
-	add_part(p, COLOUR_GREEN, (struct span){number, (size_t)n});
-	add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
+	search_add_part(p, COLOUR_MAGENTA, buf_span(&path));
+	search_add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
+	search_add_part(p, COLOUR_GREEN, (struct span){number, (size_t)n});
+	search_add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
 	add_marked(p, l->hit->text);
 	buf_addc(&p->text, '\n');
 	int rc = buf_err(&path) ? buf_err(&path) : buf_err(&p->text);
-	return rc < 0 ? rc : put(p->out, buf_span(&p->text));
+	return rc < 0 ? rc : cli_put(p->out, buf_span(&p->text));
 }
 
 /* ---- as JSON ---- */
@@ -159,7 +154,7 @@ static int print_json(void *arg, const struct answer_line *l)
 	buf_adds(out, "}\n");
 	if (rc == 0)
 		rc = buf_err(out) ? buf_err(out) : buf_err(&text);
-	return rc < 0 ? rc : put(p->out, buf_span(out));
+	return rc < 0 ? rc : cli_put(p->out, buf_span(out));
 }
 
 /* ---- all ---- */

@@ -17,6 +17,8 @@ int cli_ls(struct tree *t, const char *path, bool json, FILE *out);
 /* Prints every name below `path`, indented by depth. */
 int cli_tree(struct tree *t, const char *path, FILE *out);
 
+int cli_put(FILE *out, struct span s);
+
 /* search.c: the lines of hits.txt of a query, as they are; or for a terminal, perhaps with colours; or a JSON object a
  * line. How many there were goes to `messages` (NULL: nowhere). 1, or 0 if there are none; -EINVAL for a text that is
  * no query, with the reason in `why`. */
