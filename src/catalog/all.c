@@ -11,7 +11,7 @@ static void look_at_all(struct catalog *c, int64_t now)
 	catalog_load_all(c, now);
 }
 
-static uint64_t serial_of(const struct catalog *c)
+static uint64_t catalog_serial_now(const struct catalog *c)
 {
 	return 1 + c->epoch + c->changes;
 }
@@ -23,7 +23,7 @@ uint64_t catalog_serial(struct catalog *c)
 
 	while (call_round(c, &call)) {
 		look_at_all(c, call.now);
-		serial = c->missed ? 0 : serial_of(c);
+		serial = c->missed ? 0 : catalog_serial_now(c);
 	}
 	return serial;
 }
@@ -71,7 +71,7 @@ int catalog_all(struct catalog *c, uint64_t *serial, struct slot_state **ret, si
 		look_at_all(c, call.now);
 		if (c->said && !c->missed)
 			call_says(c);
-		*serial = serial_of(c);
+		*serial = catalog_serial_now(c);
 		if (c->missed == 0 && *serial == known)
 			continue;
 		*ret = calloc(c->slot_count + 1, sizeof **ret);

@@ -41,7 +41,7 @@ static int wait_for_wanted(struct catalog *c)
 }
 
 /* Whether another round can find out more than the last one. */
-static bool goes_on(struct catalog *c, struct call *call, int *ret_rc)
+static bool call_goes_on(struct catalog *c, struct call *call, int *ret_rc)
 {
 	if (call->rounds > MOST_ROUNDS)
 		return false;
@@ -59,7 +59,7 @@ static bool goes_on(struct catalog *c, struct call *call, int *ret_rc)
 
 /* ---- what fails ---- */
 
-static void say(struct catalog *c, const char *path, int err, const struct look *on_its_way, bool *said)
+static void call_say(struct catalog *c, const char *path, int err, const struct look *on_its_way, bool *said)
 {
 	bool fails = on_its_way && !on_its_way->late ? *said : fault_is_of_file(err);
 	if (fails && !*said)
@@ -78,11 +78,11 @@ void call_says(struct catalog *c)
 		if (f->trouble == -ETIMEDOUT && root->foreign)
 			err = err || (f->look && !f->look->late) ? err : f->trouble;
 		else if (!root->trouble && !c->dirs[f->dir].trouble)
-			say(c, f->path, f->trouble, f->look, &f->said);
+			call_say(c, f->path, f->trouble, f->look, &f->said);
 	}
-	say(c, c->source, err, root->look, &root->said);
+	call_say(c, c->source, err, root->look, &root->said);
 	for (size_t i = 1; i < c->dir_count && !err; i++)
-		say(c, c->dirs[i].name, c->dirs[i].trouble, c->dirs[i].look, &c->dirs[i].said);
+		call_say(c, c->dirs[i].name, c->dirs[i].trouble, c->dirs[i].look, &c->dirs[i].said);
 }
 
 bool call_round(struct catalog *c, struct call *call)
@@ -91,7 +91,7 @@ bool call_round(struct catalog *c, struct call *call)
 	if (call->rounds++ == 0) {
 		call->now = catalog_enter(c);
 		call->number = c->call;
-	} else if (!goes_on(c, call, &rc)) {
+	} else if (!call_goes_on(c, call, &rc)) {
 		call->missed = rc == -EINTR ? rc : c->missed;
 		call->doubt = c->doubt;
 		c->may_repeat = false;

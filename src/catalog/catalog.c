@@ -404,8 +404,8 @@ bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, st
 
 /* The slot of the file with that name. If the file turns out to have been replaced, the new one is taken in at once
  * under the old name: the name never disappears in between. */
-static bool by_name(struct catalog *c, const struct map *names, uint32_t project, struct span name, int64_t now,
-                    struct slot_info *ret)
+static bool projects_by_name(struct catalog *c, const struct map *names, uint32_t project, struct span name,
+                             int64_t now, struct slot_info *ret)
 {
 	for (int tries = 0; tries < 2; tries++) {
 		if (project == NO_SLOT)
@@ -430,7 +430,7 @@ bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem,
 	bool found = false;
 
 	while (call_round(c, &call))
-		found = project < c->project_count && by_name(c, &c->stems, project, stem, call.now, ret);
+		found = project < c->project_count && projects_by_name(c, &c->stems, project, stem, call.now, ret);
 	return call_answer(&call, found);
 }
 
@@ -440,7 +440,7 @@ bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *r
 	bool found = false;
 
 	while (call_round(c, &call))
-		found = by_name(c, &c->sids, NO_SLOT, sid, call.now, ret);
+		found = projects_by_name(c, &c->sids, NO_SLOT, sid, call.now, ret);
 	return call_answer(&call, found);
 }
 

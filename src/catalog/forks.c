@@ -220,7 +220,7 @@ static void set_parent(struct catalog *c, uint32_t slot, uint32_t parent)
 }
 
 /* Notes the parent of each slot. The slots are sorted by the parent's path. */
-static int find_parents(struct catalog *c, const struct lookup *l, const uint32_t *slots, size_t n)
+static int forks_find_parents(struct catalog *c, const struct lookup *l, const uint32_t *slots, size_t n)
 {
 	uint32_t there = NONE;
 
@@ -256,7 +256,7 @@ static int make_forks(struct catalog *c)
 			set_parent(c, slot, NONE);
 	}
 	qsort_r(slots, n, sizeof *slots, order_parent, c);
-	rc = find_parents(c, &l, slots, n);
+	rc = forks_find_parents(c, &l, slots, n);
 	c->fork_count = 0;
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		if (!vec_grow(&c->forks, &c->fork_cap, c->fork_count + 1, sizeof *c->forks))

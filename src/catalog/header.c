@@ -39,23 +39,23 @@ void header_release(struct header *h)
 }
 
 /* The string's text; empty if `v` is no string. */
-static void take(struct json_value v, struct buf *out)
+static void header_take(struct json_value v, struct buf *out)
 {
 	buf_reset(out);
 	if (v.kind == JSON_STRING)
 		json_decode(v.text, JSON_EXACT, out);
 }
 
-static const char *judge(const struct record *r, struct header *h)
+static const char *header_judge(const struct record *r, struct header *h)
 {
 	const char *why = format_refuses(r, &h->is_later);
 	if (why)
 		return why;
-	take(r->id, &h->id);
-	take(r->cwd, &h->cwd);
-	take(r->parent_session, &h->parent);
+	header_take(r->id, &h->id);
+	header_take(r->cwd, &h->cwd);
+	header_take(r->parent_session, &h->parent);
 	if (h->parent.n == 0)
-		take(r->branched_from, &h->parent);
+		header_take(r->branched_from, &h->parent);
 	h->err = buf_err(&h->id);
 	if (!h->err)
 		h->err = buf_err(&h->cwd);
@@ -65,12 +65,12 @@ static const char *judge(const struct record *r, struct header *h)
 }
 
 /* Looks at one line. True if it decides; then h holds the result. */
-static bool look(struct span line, uint32_t number, uint32_t *malformed, struct header *h)
+static bool header_look(struct span line, uint32_t number, uint32_t *malformed, struct header *h)
 {
 	struct record r;
 	if (record_parse(line, NULL, &h->deep, &r)) {
 		h->line = number;
-		h->reason = judge(&r, h);
+		h->reason = header_judge(&r, h);
 		if (h->reason && !h->is_later && *malformed) {
 			h->line = *malformed;
 			h->reason = "no session header: this line is malformed";
@@ -101,13 +101,13 @@ static int scan(int fd, struct header *h)
 		const char *p = h->bytes.p, *nl;
 		while (got > 0 && (nl = memchr(p + seen, '\n', h->bytes.n - seen)) != NULL) {
 			size_t end = (size_t)(nl - p);
-			if (look((struct span){p + begin, end - begin}, number, &malformed, h))
+			if (header_look((struct span){p + begin, end - begin}, number, &malformed, h))
 				return h->err;
 			begin = seen = end + 1;
 			number++;
 		}
 		if (got == 0) {
-			if (look((struct span){p + begin, h->bytes.n - begin}, number, &malformed, h))
+			if (header_look((struct span){p + begin, h->bytes.n - begin}, number, &malformed, h))
 				return h->err;
 			break;
 		}
@@ -133,7 +133,7 @@ static int take_rights(const struct reached *file, struct header *h)
 	return is_transient(rc) && rc != -EIO ? rc : 0;
 }
 
-static int read_file(const struct reached *file, struct header *h)
+static int header_read_file(const struct reached *file, struct header *h)
 {
 	h->st = file->st;
 	int rc = take_rights(file, h);
@@ -159,7 +159,7 @@ bool header_read(const struct reach_at *at, enum reach_how how, struct header *h
 	int rc = reach_file(at, how, O_RDONLY, &file);
 	if (rc < 0)
 		h->reason = rc == -EISDIR ? "is a directory" : rc == -EINVAL ? "not a regular file" : NULL;
-	h->err = rc == 0 ? read_file(&file, h) : h->reason ? 0 : rc;
+	h->err = rc == 0 ? header_read_file(&file, h) : h->reason ? 0 : rc;
 	reached_release(at->reach, &file);
 	return h->err == 0 && !h->reason;
 }

@@ -90,7 +90,7 @@ void held_remove(struct catalog *c, struct held *h)
 }
 
 /* The index to be dropped next, or NULL. */
-static struct held *dispensable(const struct open_indexes *o)
+static struct held *held_dispensable(const struct open_indexes *o)
 {
 	struct held *h = o->oldest;
 	while (h && h->refs)
@@ -102,7 +102,7 @@ struct held *held_take_surplus(struct catalog *c)
 {
 	struct held *out = NULL, *h;
 
-	while (c->open.count > c->open.most && (h = dispensable(&c->open))) {
+	while (c->open.count > c->open.most && (h = held_dispensable(&c->open))) {
 		held_remove(c, h);
 		h->older = out;
 		out = h;
@@ -119,23 +119,23 @@ void held_close_all(struct held *h)
 	}
 }
 
-static uint64_t oldest_use(void *arg)
+static uint64_t held_oldest_use(void *arg)
 {
 	struct catalog *c = arg;
 
 	lock_take(&c->lock);
-	const struct held *h = dispensable(&c->open);
+	const struct held *h = held_dispensable(&c->open);
 	uint64_t at = h ? h->used_at : BUDGET_NOTHING;
 	lock_give(&c->lock);
 	return at;
 }
 
-static void give_way(void *arg)
+static void held_give_way(void *arg)
 {
 	struct catalog *c = arg;
 
 	lock_take(&c->lock);
-	struct held *h = dispensable(&c->open);
+	struct held *h = held_dispensable(&c->open);
 	if (h)
 		held_remove(c, h);
 	lock_give(&c->lock);
@@ -153,7 +153,7 @@ int open_indexes_init(struct catalog *c)
 		return -ENOMEM;
 	lock_cond_init(&o->opened);
 	o->most = most_open();
-	o->keeper = (struct keeper){.oldest = oldest_use, .give_way = give_way, .arg = c};
+	o->keeper = (struct keeper){.oldest = held_oldest_use, .give_way = held_give_way, .arg = c};
 	budget_join(c->budget, &o->keeper);
 	return 0;
 }

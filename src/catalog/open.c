@@ -85,7 +85,7 @@ static void take_in(struct catalog *c, struct held *h, const struct finding *f)
 
 /* The index must not be older than the attributes shown with it: a reader that has seen a new mtime keeps
  * what it reads next for as long as the mtime stays. A change of mode or owner shows only in the ctime. */
-static bool is_behind(const struct catalog *c, const struct held *h)
+static bool held_is_behind(const struct catalog *c, const struct held *h)
 {
 	const struct file *f = &c->files[c->slots[h->slot].file];
 	return f->size != h->size || !time_is_same(f->mtime, h->mtime) || !time_is_same(f->ctime, h->ctime);
@@ -103,7 +103,7 @@ static bool is_in_doubt(const struct catalog *c, const struct held *h, const str
 
 /* Reads the header again if the file may not be the slot's. Called without the lock. 0, or a negative errno if the file
  * could not be opened or is not known to be the slot's. */
-static int judge(struct catalog *c, struct held *h, const struct session *s, bool trace_holds)
+static int held_judge(struct catalog *c, struct held *h, const struct session *s, bool trace_holds)
 {
 	struct call call = {0};
 	while (call_round(c, &call)) {
@@ -128,7 +128,7 @@ static void open_held(struct catalog *c, struct held *h)
 	bool trace_holds = true;
 	h->err = open_session(c, &at, &before, &s, &f, &trace_holds);
 	bool is_whole = stop_check() == 0;
-	int rc = judge(c, h, s, trace_holds);
+	int rc = held_judge(c, h, s, trace_holds);
 	lock_take(&c->lock);
 
 	/* The file was a session when it got its slot. Now it is being rewritten, was replaced, or was gone for a
@@ -206,7 +206,7 @@ static int take_once(struct catalog *c, uint32_t slot, struct held **ret)
 
 /* The slot's index with a reference, opened if need be. 0 or a negative errno. The thread that opened it may have been
  * interrupted. That is no failure for the others: one of them carries on. */
-static int take(struct catalog *c, uint32_t slot, struct held **ret)
+static int held_take(struct catalog *c, uint32_t slot, struct held **ret)
 {
 	int rc;
 	do
@@ -347,13 +347,13 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 		return rc;
 	int64_t now = call.now;
 	lock_take(&c->lock);
-	rc = c->slots[slot].file == NONE ? -ESTALE : take(c, slot, &h);
+	rc = c->slots[slot].file == NONE ? -ESTALE : held_take(c, slot, &h);
 	if (rc < 0) {
 		lock_give(&c->lock);
 		return rc;
 	}
 	bool is_told = is_told_file(c, &c->files[c->slots[slot].file]);
-	look = look || !is_fresh(c, h->looked, now, is_told) || is_behind(c, h);
+	look = look || !is_fresh(c, h->looked, now, is_told) || held_is_behind(c, h);
 	if (look)
 		h->looked = now;
 	struct held *surplus = held_take_surplus(c);
@@ -375,7 +375,7 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 	return 0;
 }
 
-static int get(struct catalog *c, uint32_t slot, bool look, struct session **ret)
+static int held_get(struct catalog *c, uint32_t slot, bool look, struct session **ret)
 {
 	int rc;
 	do
@@ -386,12 +386,12 @@ static int get(struct catalog *c, uint32_t slot, bool look, struct session **ret
 
 int catalog_get(struct catalog *c, uint32_t slot, struct session **ret)
 {
-	return get(c, slot, false, ret);
+	return held_get(c, slot, false, ret);
 }
 
 int catalog_get_now(struct catalog *c, uint32_t slot, struct session **ret)
 {
-	return get(c, slot, true, ret);
+	return held_get(c, slot, true, ret);
 }
 
 void catalog_put(struct catalog *c, struct session *s)

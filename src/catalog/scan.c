@@ -145,7 +145,7 @@ static uint32_t project_of(struct catalog *c, const struct file *f, const struct
 }
 
 /* The kept text if it is the same, else a new copy; p NULL without memory. */
-static struct span keep(struct catalog *c, struct span before, const struct buf *text)
+static struct span scan_keep(struct catalog *c, struct span before, const struct buf *text)
 {
 	if (before.p && span_eq(before, buf_span(text)))
 		return before;
@@ -167,8 +167,8 @@ static void file_takes_header(struct catalog *c, uint32_t file, const struct hea
 {
 	struct file *f = &c->files[file];
 	uint32_t project = project_of(c, f, h);
-	struct span sid = keep(c, f->sid, &h->id);
-	struct span parent = h->parent.n ? keep(c, f->parent, &h->parent) : (struct span){NULL, 0};
+	struct span sid = scan_keep(c, f->sid, &h->id);
+	struct span parent = h->parent.n ? scan_keep(c, f->parent, &h->parent) : (struct span){NULL, 0};
 	if (project == NONE || !sid.p || (h->parent.n && !parent.p)) {
 		file_fails(c, f, -ENOMEM);
 		return;
