@@ -4,16 +4,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The bytes of JavaScript's white space beyond ASCII: U+00A0, U+1680, U+2000 to U+200A, U+2028, U+2029, U+202F, U+205F,
- * U+3000, U+FEFF. All but the first have three. */
-static bool is_wide_space(const unsigned char *p)
-{
-	uint32_t c = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
-
-	return c == 0xe19a80 || (c >= 0xe28080 && c <= 0xe2808a) || c == 0xe280a8 || c == 0xe280a9 || c == 0xe280af ||
-	       c == 0xe2819f || c == 0xe38080 || c == 0xefbbbf;
-}
-
 size_t space_first(struct span s)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
@@ -22,7 +12,13 @@ size_t space_first(struct span s)
 		return 1;
 	if (s.n > 1 && p[0] == 0xc2 && p[1] == 0xa0)
 		return 2;
-	return s.n > 2 && is_wide_space(p) ? 3 : 0;
+	if (s.n < 3)
+		return 0;
+	/* U+1680, U+2000 to U+200A, U+2028, U+2029, U+202F, U+205F, U+3000, U+FEFF: the white space of JavaScript. */
+	uint32_t c = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+	bool is_space = c == 0xe19a80 || (c >= 0xe28080 && c <= 0xe2808a) || c == 0xe280a8 || c == 0xe280a9 ||
+	                c == 0xe280af || c == 0xe2819f || c == 0xe38080 || c == 0xefbbbf;
+	return is_space ? 3 : 0;
 }
 
 /* The length of the white-space character that s ends with, or 0. */

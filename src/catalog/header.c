@@ -124,21 +124,16 @@ static int scan(int fd, struct header *h)
 	return 0;
 }
 
-static int take_rights(const struct reached *file, struct header *h)
-{
-	struct rights r;
-	int rc = h->acl_err = rights_read(file->fd, h->st.st_uid, h->st.st_gid, h->st.st_mode, &r);
-	h->mode = rights_mode(&r, r.uid, r.gid) & (file->closed ? 0700 : 0777);
-	rights_release(&r);
-	return is_transient(rc) && rc != -EIO ? rc : 0;
-}
-
 static int header_read_file(const struct reached *file, struct header *h)
 {
+	struct rights r;
+
 	h->st = file->st;
-	int rc = take_rights(file, h);
-	if (rc < 0)
-		return rc;
+	h->acl_err = rights_read(file->fd, h->st.st_uid, h->st.st_gid, h->st.st_mode, &r);
+	h->mode = rights_mode(&r, r.uid, r.gid) & (file->closed ? 0700 : 0777);
+	rights_release(&r);
+	if (is_transient(h->acl_err) && h->acl_err != -EIO)
+		return h->acl_err;
 	if (h->st.st_size == 0) {
 		h->reason = "empty file";
 		return 0;

@@ -11,14 +11,6 @@
 #define OPEN_MAX LIMIT(512, 3)
 #define OTHERS 16
 
-static size_t most_open(void)
-{
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= 2 * OPEN_MAX + OTHERS)
-		return OPEN_MAX;
-	return limit.rlim_cur > OTHERS + 2 ? (size_t)(limit.rlim_cur - OTHERS) / 2 : 1;
-}
-
 #define CHAINS LIMIT(1024, 2)
 
 void held_close(struct held *h)
@@ -152,7 +144,10 @@ int open_indexes_init(struct catalog *c)
 	if (!o->by_session)
 		return -ENOMEM;
 	lock_cond_init(&o->opened);
-	o->most = most_open();
+	struct rlimit limit;
+	o->most = OPEN_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 2 * OPEN_MAX + OTHERS)
+		o->most = limit.rlim_cur > OTHERS + 2 ? (size_t)(limit.rlim_cur - OTHERS) / 2 : 1;
 	o->keeper = (struct keeper){.oldest = held_oldest_use, .give_way = held_give_way, .arg = c};
 	budget_join(c->budget, &o->keeper);
 	return 0;

@@ -414,16 +414,12 @@ static int place_operands(struct parser *p)
 	return 0;
 }
 
-static bool called_by_mount(int argc, char *const argv[])
-{
-	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
-	const char *self = slash ? slash + 1 : argc > 0 ? argv[0] : "";
-	return strncmp(self, "mount.", 6) == 0;
-}
-
 int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why)
 {
-	struct parser p = {.o = ret, .why = why, .from_mount = called_by_mount(argc, argv)};
+	struct parser p = {.o = ret, .why = why};
+	const char *self = argc > 0 ? argv[0] : "", *slash = strrchr(self, '/');
+
+	p.from_mount = strncmp(slash ? slash + 1 : self, "mount.", 6) == 0;
 
 	for (size_t i = 0; i < N_OPTIONS; i++)
 		if (options[i].standard)

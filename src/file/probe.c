@@ -49,7 +49,7 @@ int probes_open(unsigned patience_ms, unsigned most_ms, struct probes **ret)
 /* ---- references ---- */
 
 /* Call without the lock: freeing a probe may close a file, and that asks the device once more. */
-static void probe_drop(struct probes *ps, struct probe *p)
+void probe_put(struct probes *ps, struct probe *p)
 {
 	lock_take(&ps->lock);
 	bool last = --p->refs == 0;
@@ -106,7 +106,7 @@ void probes_close(struct probes *ps)
 	lock_give(&ps->lock);
 	for (struct probe *next; queue; queue = next) {
 		next = queue->next;
-		probe_drop(ps, queue);
+		probe_put(ps, queue);
 	}
 	lock_take(&ps->lock);
 	probes_leave(ps);
@@ -150,7 +150,7 @@ static void *prober_serve(void *arg)
 			ps->answered = clock_ms(CLOCK_MONOTONIC);
 		pthread_cond_broadcast(&ps->changed);
 		lock_give(&ps->lock);
-		probe_drop(ps, p);
+		probe_put(ps, p);
 		lock_take(&ps->lock);
 	}
 	t->exists = false;
@@ -224,24 +224,17 @@ bool probe_is_done(struct probes *ps, const struct probe *p)
 	return p->done;
 }
 
-void probe_put(struct probes *ps, struct probe *p)
-{
-	probe_drop(ps, p);
-}
-
 /* ---- waiting ---- */
-
-static bool may_come(const struct probes *ps, const struct probe *p, int64_t now)
-{
-	return p->running ? !probe_is_late(ps, p->since, now) : is_served(ps, now);
-}
 
 int probe_wait(struct probes *ps, struct probe *const *v, size_t n)
 {
 	int rc = 0;
 	LOCKED(&ps->lock);
 	for (size_t i = 0; i < n && rc != -EINTR; i++) {
-		while (!v[i]->done && may_come(ps, v[i], clock_ms(CLOCK_MONOTONIC)) && rc != -EINTR) {
+		while (!v[i]->done && rc != -EINTR) {
+			int64_t now = clock_ms(CLOCK_MONOTONIC);
+			if (v[i]->running ? probe_is_late(ps, v[i]->since, now) : !is_served(ps, now))
+				break; /* it may not come any more */
 			lock_wait_for(&ps->lock, &ps->changed, LOCK_LOOK_NS);
 			if (stop_check() < 0)
 				rc = -EINTR;

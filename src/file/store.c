@@ -211,14 +211,6 @@ static off_t position(int fd)
 	return lseek(fd, 0, SEEK_CUR);
 }
 
-static bool cut(int fd, off_t size)
-{
-	int rc;
-	while ((rc = ftruncate(fd, size)) < 0 && errno == EINTR)
-		;
-	return rc == 0;
-}
-
 /* Puts a newline in place of the last byte of a line of ours that is cut short: the next line must not run into it.
  * That needs no room. */
 static void store_end_line(int fd, off_t end)
@@ -239,7 +231,11 @@ static void store_take_back(int fd, struct span ours, off_t end)
 	off_t size = 0;
 	if (ours.n == 0 || end < (off_t)ours.n || holds(fd, end - (off_t)ours.n, ours) != 1)
 		return;
-	if (store_size(fd, &size) == 0 && size == end && cut(fd, end - (off_t)ours.n))
+	int rc = -1;
+	if (store_size(fd, &size) == 0 && size == end)
+		while ((rc = ftruncate(fd, end - (off_t)ours.n)) < 0 && errno == EINTR)
+			;
+	if (rc == 0)
 		return;
 	if (ours.p[ours.n - 1] != '\n')
 		store_end_line(fd, end);

@@ -367,17 +367,6 @@ static int search_from(struct batch *b, struct matcher *m, const struct session 
 	return rc < 0 ? rc : buf_err(&f->text);
 }
 
-/* What the answer says of a session whatever is found in it. */
-static int describe(const struct slot_state *of, const struct session *x, struct finds *f)
-{
-	f->slot = of->slot;
-	f->project = of->project_name;
-	f->stem = of->stem;
-	f->file = of->file;
-	f->modified = fact_time(render_modified(x));
-	return render_title(x, &f->title);
-}
-
 /* What was found before, if what was appended changed nothing of it. */
 static const struct finds *still_true(const struct row *r, const struct session *x)
 {
@@ -406,7 +395,16 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 {
 	struct finds *f CLEANUP(finds_put_held) = finds_new();
 	const struct finds *before = still_true(r, x);
-	int rc = f ? describe(&b->all[r - b->a->rows], x, f) : -ENOMEM;
+	const struct slot_state *of = &b->all[r - b->a->rows];
+	if (!f)
+		return -ENOMEM;
+	/* What the answer says of a session whatever is found in it. */
+	f->slot = of->slot;
+	f->project = of->project_name;
+	f->stem = of->stem;
+	f->file = of->file;
+	f->modified = fact_time(render_modified(x));
+	int rc = render_title(x, &f->title);
 	if (rc < 0)
 		return rc;
 	r->modified = f->modified;

@@ -127,14 +127,6 @@ static bool is_repeated(const struct tally *uses, size_t i)
 	return i > 0 && span_eq(model_of(uses, i), model_of(uses, i - 1));
 }
 
-static size_t packed_size(const struct gather *g)
-{
-	size_t size = sizeof(struct kept) + g->uses.n * sizeof(struct fact_use) + g->texts.n + g->model.n;
-	for (size_t i = 0; i < g->uses.n; i++)
-		size += is_repeated(&g->uses, i) ? 0 : model_of(&g->uses, i).n;
-	return size;
-}
-
 static struct span pack(struct span text, char **at)
 {
 	char *p = *at;
@@ -147,7 +139,9 @@ static struct span pack(struct span text, char **at)
 static int pack_all(const struct session *s, const struct gather *g, double created, struct kept **ret)
 {
 	const struct stat *st = session_stat(s);
-	size_t size = packed_size(g);
+	size_t size = sizeof(struct kept) + g->uses.n * sizeof(struct fact_use) + g->texts.n + g->model.n;
+	for (size_t i = 0; i < g->uses.n; i++)
+		size += is_repeated(&g->uses, i) ? 0 : model_of(&g->uses, i).n;
 	struct kept *k = malloc(size);
 	if (!k)
 		return -ENOMEM;

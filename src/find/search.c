@@ -275,14 +275,6 @@ static int search_renew(struct searches *s, struct asked *a)
 	return 0;
 }
 
-static size_t memory_of(const struct asked *a)
-{
-	size_t sum = a->n * sizeof *a->rows + (a->hits ? answer_memory(a->hits) : 0);
-	for (size_t i = 0; i < a->n; i++)
-		sum += a->rows[i].finds ? finds_memory(a->rows[i].finds) : 0;
-	return sum;
-}
-
 /* Makes the answer; this thread is the one that is busy with it. *ret has its reference before another one can be:
  * that may find that what was asked means something else by now, and drop it. */
 static int search_make(struct searches *s, struct asked *a, uint64_t serial, const struct answer **ret)
@@ -300,7 +292,10 @@ static int search_make(struct searches *s, struct asked *a, uint64_t serial, con
 		a->serial = serial;
 		*ret = answer_get(hits);
 	}
-	set_memory(s, a, memory_of(a));
+	size_t memory = a->n * sizeof *a->rows + (a->hits ? answer_memory(a->hits) : 0);
+	for (size_t i = 0; i < a->n; i++)
+		memory += a->rows[i].finds ? finds_memory(a->rows[i].finds) : 0;
+	set_memory(s, a, memory);
 	a->busy = false;
 	pthread_cond_broadcast(&s->made);
 	lock_give(&s->lock);

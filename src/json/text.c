@@ -71,15 +71,6 @@ static void put_clean(struct sink *out, struct span s)
 	}
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* The code unit of the \uXXXX at p, or -1. */
 static int32_t unit_at(const char *p, const char *end)
 {
@@ -88,7 +79,10 @@ static int32_t unit_at(const char *p, const char *end)
 	if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
 		return -1;
 	for (int i = 2; i < 6; i++) {
-		int digit = hex_digit(p[i]);
+		int letter = p[i] | 0x20;
+		int digit = p[i] >= '0' && p[i] <= '9'       ? p[i] - '0'
+		            : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10
+		                                             : -1;
 		if (digit < 0)
 			return -1;
 		unit = unit * 16 + digit;

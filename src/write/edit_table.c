@@ -133,22 +133,14 @@ static int take_cell(struct table *t, uint32_t entry, struct span cell)
 	return rc < 0 ? table_bad(t, why ? why : strerror(-rc)) : table_add_change(t, entry, begin);
 }
 
-/* Whether an entry with this id has the id itself as its name, as with all ids that pi makes. */
-static bool table_is_plain(struct span id)
-{
-	for (size_t i = 0; i < id.n; i++)
-		if (!((id.p[i] >= '0' && id.p[i] <= '9') || (id.p[i] >= 'a' && id.p[i] <= 'z') || id.p[i] == '-'))
-			return false;
-	return id.n > 0;
-}
-
 /* The entry that a row names. Nearly always it follows soon after the entry of the previous row, so look there before
  * in the table of all ids: a long table is usually saved with a few rows changed. */
 static uint32_t find_entry(struct table *t, struct span name)
 {
 	enum { NEAR = 8 };
 	uint32_t count = session_count(t->s);
-	if (!table_is_plain(name))
+	/* An entry with such an id, as pi makes them, has the id itself as its name. */
+	if (name.n == 0 || !span_only(name, SPAN_LIT("-0123456789abcdefghijklmnopqrstuvwxyz")))
 		return session_entry_by_name(t->s, name);
 	for (uint32_t i = t->next; i < count && i < t->next + NEAR; i++)
 		if ((session_entry(t->s, i)->flags & (ENTRY_ADDRESSED | ENTRY_ODD_NAME)) == ENTRY_ADDRESSED &&

@@ -292,12 +292,15 @@ function compareUse(shown, fsx) {
 	same("usage", sums(used), sums(rowsOf(fsx, "usage.tsv").map(([, project, model, , ...n]) => [`${project} ${model}`, ...n.map(Number)])));
 }
 
-// What QUIRKS.md says is not as in pi: an id that is true, a time that is a list, a list in a version 1 file.
+// What QUIRKS.md says is not as in pi: an id that is true, a time that is a list or at which V8 guesses, a list in a
+// version 1 file.
 function isKnown(bytes) {
 	const { header, entries } = entriesOf(bytes);
 	const values = entries.map((e) => e.value);
 	const old = (header.version ?? 1) < 2 && values.some(Array.isArray);
-	return old || Array.isArray(header.timestamp) || values.some((v) => v.id === true);
+	const isGuessed = (t) => typeof t === "string" && !/\d{4}/.test(t) && !Number.isNaN(Date.parse(t));
+	const odd = Array.isArray(header.timestamp) || [header, ...values].some((v) => isGuessed(v?.timestamp));
+	return old || odd || values.some((v) => v.id === true);
 }
 
 async function compareFile(source, file, fsx, shown, rows, oracles) {
