@@ -107,42 +107,29 @@ $(BUILD)/cmd/main.o: Makefile
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
 	$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)
 
-# The system calls that the tests of store let fail.
-store_calls := open64 openat64 __openat64_2 fstat64 fstatat64 statx flock pread64 pwrite64 write fsync fdatasync ftruncate64 \
-	renameat fchown fchmod getrandom flistxattr fgetxattr fsetxattr fstatvfs64
-$(BUILD)/unit/test_store $(BUILD)/unit/test_store_replace: private linking += $(store_calls:%=-Wl,--wrap=%)
+# Allocations that fail.
+allocs := malloc calloc realloc reallocarray strdup
+failing_alloc := $(shell grep -l 'failing_alloc.h' $(unit_sources))
+failing_alloc := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(failing_alloc) $(failing_alloc:.c=_portable.c))
+$(failing_alloc): private linking += $(allocs:%=-Wl,--wrap=%)
 
-# What test_faults lets fail.
-fault_calls := malloc calloc realloc reallocarray strdup pread64
-$(BUILD)/unit/test_faults: private linking += $(fault_calls:%=-Wl,--wrap=%)
-
-# Reads that are counted, or fail; sessions that are replaced before they are read.
-$(BUILD)/unit/test_facts: private linking += -Wl,--wrap=pread64 -Wl,--wrap=budget_now -Wl,--wrap=kept_make
+# Sessions that are replaced before they are read.
+$(BUILD)/unit/test_facts: private linking += -Wl,--wrap=budget_now -Wl,--wrap=kept_make
 
 # Days that go by in between.
-$(BUILD)/unit/test_search: private linking += -Wl,--wrap=clock_gettime -Wl,--wrap=lock_give
+$(BUILD)/unit/test_search: private linking += -Wl,--wrap=lock_give
 
 # More sessions than files can be made of.
 moving_calls := catalog_slot_next catalog_project catalog_at catalog_get
 $(BUILD)/unit/test_events: private linking += $(moving_calls:%=-Wl,--wrap=%)
 
-# Threads that do not start.
-$(BUILD)/unit/test_crew: private linking += -Wl,--wrap=pthread_create
-
-# openat2(2), which test_reach has kernels and containers not know.
-$(BUILD)/unit/test_reach: private linking += -Wl,--wrap=syscall
-
-# What fails once, or again and again, in test_catalog_trouble, and after a write, in a listing or a thread in test_tree_trouble.
-trouble_calls := malloc calloc realloc reallocarray pread64 fgetxattr inotify_add_watch syscall
-$(BUILD)/unit/test_catalog_trouble: private linking += $(trouble_calls:%=-Wl,--wrap=%)
-after_calls := commit_labels commit_leaf tree_lookup tree_getattr realloc session_label
+# What fails after a write, in a listing or a thread.
+after_calls := commit_labels commit_leaf tree_lookup tree_getattr session_label
 $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%)
 
 # The whole filesystem but for main, behind a socket.
 $(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
-$(BUILD)/wire/test_init: private linking += -Wl,--wrap=read
-$(BUILD)/wire/test_loop: private linking += -Wl,--wrap=pthread_create
 $(BUILD)/wire/test_follow: private linking += -Wl,--wrap=catalog_wait -Wl,--wrap=catalog_at -Wl,--wrap=catalog_slot
 $(BUILD)/wire/test_coherence: private linking += -Wl,--wrap=tree_missing_class -Wl,--wrap=tree_getattr
 
@@ -171,7 +158,6 @@ $(BUILD)/targets/support.a: $(fuzz_shared) $(filter-out $(BUILD)/cmd/main.o,$(fu
 $(fuzz_targets): $(BUILD)/targets/%: $(BUILD)/targets/%.o $(if $(FUZZ),,$(BUILD)/targets/replay.o) $(BUILD)/targets/support.a $(BUILD)/libsessionfs.a
 	$(CC) $(linking) $(fuzzing) $(LDFLAGS) -o $@ $^ -lcmocka $(fuse_libs) $(libs)
 
-$(BUILD)/targets/fuzz_tree: private linking += -Wl,--wrap=clock_gettime -Wl,--wrap=nanosleep
 $(BUILD)/targets/fuzz_wire: private linking += -Wl,--wrap=log_error
 
 fuzz-targets: $(fuzz_targets)

@@ -4,6 +4,7 @@
 #include "sessionfs/base/clock.h"
 
 #include "sessionfs/base/stop.h"
+#include "sessionfs/base/sys.h"
 
 #include <malloc.h>
 
@@ -95,7 +96,7 @@ int budget_claim(struct budget *b, size_t bytes)
 	if (rc < 0)
 		return rc;
 	while (!try_claim(b, bytes) && (rc = stop_check()) == 0)
-		nanosleep(&moment, NULL);
+		sys_nanosleep(&moment, NULL);
 	stop_wait_end();
 	if (rc == 0)
 		budget_settle(b);

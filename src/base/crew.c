@@ -1,8 +1,8 @@
 #include "sessionfs/base/crew.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/stop.h"
+#include "sessionfs/base/sys.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -44,7 +44,8 @@ int crew_run(size_t n, int (*work)(void *arg, size_t i), void *arg)
 	pthread_t threads[CREW_MOST];
 	long cpus = n > 1 ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
 	size_t started = 0, most = cpus < 1 ? 1 : cpus > CREW_MOST ? CREW_MOST : (size_t)cpus;
-	while (started + 1 < most && started + 1 < n && pthread_create(&threads[started], NULL, help_thread, &c) == 0)
+	while (started + 1 < most && started + 1 < n &&
+	       sys_pthread_create(&threads[started], NULL, help_thread, &c) == 0)
 		started++;
 	crew_help(&c);
 	while (started > 0)

@@ -11,11 +11,11 @@
 
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/sys.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
-#include <sys/inotify.h>
 
 #define MASK                                                                                                           \
 	(IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | \
@@ -158,7 +158,7 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd)
 		return;
 	/* Watch the directory that is open; its path may lead elsewhere by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	int wd = inotify_add_watch(w->inotify, path, MASK);
+	int wd = sys_inotify_add_watch(w->inotify, path, MASK);
 	/* A directory with two names has one watch, and its events do not say which name was used. */
 	if (wd < 0 || watch_dir_of(w, wd) != NONE || !remember(w, wd, dir)) {
 		if (wd < 0 && !d->unwatched)

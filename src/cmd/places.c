@@ -4,6 +4,7 @@
 
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/sys.h"
 #include "sessionfs/catalog/catalog.h"
 #include "sessionfs/catalog/header.h"
 #include "sessionfs/catalog/source.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 
 /* How far places_warn_empty looks. */
 #define MOST_LEVELS 5
@@ -132,7 +132,7 @@ static bool hunt_below(struct hunt *h, const char *source)
 	int at CLEANUP_CLOSE = open(source, O_PATH | O_CLOEXEC);
 	bool found = false;
 	for (size_t i = 0; !found && i < sizeof usual / sizeof *usual; i++) {
-		int fd CLEANUP_CLOSE = (int)syscall(SYS_openat2, at, usual[i], &how, sizeof how);
+		int fd CLEANUP_CLOSE = sys_openat2(at, usual[i], &how, sizeof how);
 		struct buf dir CLEANUP_BUF = BUF_INIT;
 		buf_addf(&dir, "%s/%s", source, usual[i]);
 		found = fd >= 0 && buf_cstr(&dir) && hunt(h, dir.p, 1);

@@ -4,6 +4,7 @@
 
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/limits.h"
+#include "sessionfs/base/sys.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -58,7 +59,7 @@ ssize_t contents_read(int fd, void *p, size_t n, uint64_t off)
 {
 	ssize_t got;
 	do
-		got = pread(fd, p, n, (off_t)off);
+		got = sys_pread(fd, p, n, (off_t)off);
 	while (got < 0 && errno == EINTR);
 	return got < 0 ? -errno : got;
 }

@@ -3,6 +3,7 @@
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/stop.h"
+#include "sessionfs/base/sys.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -172,7 +173,7 @@ static int start_thread(struct probes *ps, struct prober *t)
 	pthread_attr_setstacksize(&attr, STACK);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int rc = pthread_create(&id, &attr, prober_serve, t);
+	int rc = sys_pthread_create(&id, &attr, prober_serve, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	if (rc == 0)

@@ -8,13 +8,13 @@
 #include "sessionfs/file/reach.h"
 
 #include "sessionfs/base/cleanup.h"
+#include "sessionfs/base/sys.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
@@ -105,7 +105,7 @@ static bool is_remote(int fd)
 static int open_how(int dir, const char *path, int flags, uint64_t resolve)
 {
 	struct open_how how = {.flags = (unsigned)flags, .resolve = resolve};
-	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+	return sys_openat2(dir, path, &how, sizeof how);
 }
 
 static bool mount_is_near(const struct reach *r, uint64_t mount)
@@ -151,15 +151,15 @@ static int may_ask(const struct walk *w, const struct statx *x)
 
 static int reach_look_at(int fd, struct statx *ret)
 {
-	return statx(fd, "", LOOK_FLAGS | AT_EMPTY_PATH, LOOK_MASK, ret) < 0 ? -errno : 0;
+	return sys_statx(fd, "", LOOK_FLAGS | AT_EMPTY_PATH, LOOK_MASK, ret) < 0 ? -errno : 0;
 }
 
 /* Goes to where a path begins: the root directory, or the source. */
 static int go_to(struct walk *w, bool root)
 {
 	cleanup_close(&w->at);
-	w->at = root               ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
-	        : w->reach == NULL ? open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)
+	w->at = root               ? sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC)
+	        : w->reach == NULL ? sys_openat(AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)
 	                           : fcntl(w->reach->root, F_DUPFD_CLOEXEC, 0);
 	return w->at < 0 ? -errno : reach_look_at(w->at, &w->x);
 }
@@ -229,7 +229,7 @@ static int walk_step(struct walk *w)
 		return rc;
 	if (w->links > 0 && (w->x.stx_mode & 0111) != 0111)
 		w->closed = true;
-	w->last = openat(w->at, w->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	w->last = sys_openat(w->at, w->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (w->last < 0)
 		return -errno;
 	rc = reach_look_at(w->last, &w->last_x);
@@ -277,7 +277,7 @@ static int arrive(struct walk *w, struct reached *ret)
 	int rc = may_ask(w, x);
 	if (rc < 0)
 		return rc;
-	if (fstat(w->last < 0 ? w->at : w->last, &st) < 0)
+	if (sys_fstat(w->last < 0 ? w->at : w->last, &st) < 0)
 		return -errno;
 	ret->st = st;
 	ret->foreign = w->reach && !mount_is_near(w->reach, mount_of(x));
@@ -312,10 +312,10 @@ static int open_last(struct walk *w, enum ask ask, int flags, struct reached *re
 	int all = flags | O_NOFOLLOW | O_CLOEXEC | (ask == ASK_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY);
 	/* This must not wait, not even for a file system that was mounted there a moment ago. */
 	int fd CLEANUP_CLOSE =
-	    w->near && w->reach->has_openat2 ? open_how(w->at, name, all, NO_DETOUR) : openat(w->at, name, all);
+	    w->near && w->reach->has_openat2 ? open_how(w->at, name, all, NO_DETOUR) : sys_openat(w->at, name, all);
 	if (fd < 0)
 		return no_file(errno);
-	if (fstat(fd, &ret->st) < 0)
+	if (sys_fstat(fd, &ret->st) < 0)
 		return -errno;
 	int rc = fit(ask, ret->st.st_mode);
 	if (rc == 0)
@@ -339,7 +339,7 @@ static int walk_to(const struct reach *r, bool near, const char *path, enum ask 
 		rc = arrive(&w, ret);
 	if (rc == 0)
 		rc = fit(ask, ret->st.st_mode);
-	if (rc == 0 && ask == ASK_ROOM && fstatvfs(w.last < 0 ? w.at : w.last, &ret->room) < 0)
+	if (rc == 0 && ask == ASK_ROOM && sys_fstatvfs(w.last < 0 ? w.at : w.last, &ret->room) < 0)
 		rc = -errno;
 	if (rc == 0 && ask > ASK_ROOM)
 		rc = open_last(&w, ask, flags, ret);
@@ -356,7 +356,7 @@ static int open_plain(const struct reach *r, const char *path, enum ask ask, int
 	    open_how(r->root, *path ? path : ".", (ask == ASK_STAT ? 0 : flags) | kind | O_CLOEXEC, NO_DETOUR);
 	if (fd < 0)
 		return errno == ELOOP ? -EXDEV : no_file(errno);
-	if (fstat(fd, &ret->st) < 0)
+	if (sys_fstat(fd, &ret->st) < 0)
 		return -errno;
 	int rc = fit(ask, ret->st.st_mode);
 	if (rc == 0 && ask != ASK_STAT) {
@@ -495,7 +495,7 @@ int reach_room(struct reach *r, struct statvfs *ret)
 int reach_look(const struct reach *r, int dir, const char *name, struct stat *ret)
 {
 	struct statx x;
-	if (statx(dir, name, LOOK_FLAGS, LOOK_MASK, &x) < 0)
+	if (sys_statx(dir, name, LOOK_FLAGS, LOOK_MASK, &x) < 0)
 		return -errno;
 	if (S_ISLNK(x.stx_mode) || !mount_is_near(r, mount_of(&x)))
 		return -EXDEV;
@@ -592,7 +592,7 @@ int reach_open(const char *source, struct reach **ret)
 	r->refs = 1;
 	r->owner = geteuid();
 	r->source = strdup(source);
-	r->root = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r->root = sys_openat(AT_FDCWD, source, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int rc = !r->source ? -ENOMEM : r->root < 0 ? -errno : learn_mounts(r);
 	if (rc == 0)
 		rc = probes_open(PATIENCE_MS, r->mount_count ? PATIENCE_MS : PATIENCE_REMOTE_MS, &r->probes);

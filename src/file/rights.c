@@ -1,10 +1,11 @@
 #include "sessionfs/file/rights.h"
 
+#include "sessionfs/base/sys.h"
+
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/xattr.h>
 
 /* The attribute as the kernel gives it, on every file system; see linux/posix_acl_xattr.h. All little-endian. */
 #define ACL_NAME "system.posix_acl_access"
@@ -98,8 +99,8 @@ int rights_parse(const void *acl, size_t n, uid_t uid, gid_t gid, mode_t mode, s
 /* An error of the disk can be gone a moment later. */
 static ssize_t rights_ask(int fd, void *p, size_t size)
 {
-	ssize_t n = fgetxattr(fd, ACL_NAME, p, size);
-	return n < 0 && errno == EIO ? fgetxattr(fd, ACL_NAME, p, size) : n;
+	ssize_t n = sys_fgetxattr(fd, ACL_NAME, p, size);
+	return n < 0 && errno == EIO ? sys_fgetxattr(fd, ACL_NAME, p, size) : n;
 }
 
 int rights_read(int fd, uid_t uid, gid_t gid, mode_t mode, struct rights *ret)

@@ -10,19 +10,13 @@
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/stop.h"
+#include "sessionfs/base/sys.h"
 #include "sessionfs/file/store.h"
 #include "sessionfs/file/opened.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <sys/file.h>
-#include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
-#include <sys/xattr.h>
-#include <time.h>
 
 /* After so many attempts with lines of others in between we give up: the line is
  * in the file, only its parent is not the newest entry. */
@@ -33,7 +27,7 @@
 
 static int check_id(int fd, const struct store_id *id, struct stat *ret)
 {
-	if (fstat(fd, ret) < 0)
+	if (sys_fstat(fd, ret) < 0)
 		return -errno;
 	if (!S_ISREG(ret->st_mode))
 		return -EINVAL;
@@ -53,7 +47,7 @@ static int check_name(const struct reach_at *at, const struct store_id *id)
 /* 0, -EAGAIN if somebody else holds the lock, or another negative errno. */
 static int try_lock(int fd)
 {
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+	if (sys_flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
 	return errno == EINTR ? -EAGAIN : -errno;
 }
@@ -66,7 +60,7 @@ static int lock_file(int fd)
 	if (rc != -EAGAIN || (rc = stop_wait_begin()) < 0)
 		return rc;
 	while ((rc = try_lock(fd)) == -EAGAIN && (rc = stop_check()) == 0) {
-		nanosleep(&pause, NULL);
+		sys_nanosleep(&pause, NULL);
 		if (pause.tv_nsec < 10 * 1000 * 1000)
 			pause.tv_nsec *= 2;
 	}
@@ -97,7 +91,7 @@ static int open_locked(const struct reach_at *at, const struct store_id *id, int
 static void close_locked(const struct reach_at *at, struct reached *file)
 {
 	if (file->fd >= 0)
-		flock(file->fd, LOCK_UN);
+		sys_flock(file->fd, LOCK_UN);
 	reached_release(at->reach, file);
 	lock_forget(LOCK_FILE);
 }
@@ -105,7 +99,7 @@ static void close_locked(const struct reach_at *at, struct reached *file)
 static int store_size(int fd, off_t *ret)
 {
 	struct stat st;
-	if (fstat(fd, &st) < 0)
+	if (sys_fstat(fd, &st) < 0)
 		return -errno;
 	*ret = st.st_size;
 	return 0;
@@ -128,7 +122,7 @@ static ssize_t store_read_at(int fd, char *p, size_t n, off_t off)
 
 static int sync_data(int fd)
 {
-	while (fdatasync(fd) < 0)
+	while (sys_fdatasync(fd) < 0)
 		if (errno != EINTR)
 			return -errno;
 	return 0;
@@ -136,7 +130,7 @@ static int sync_data(int fd)
 
 static int sync_all(int fd)
 {
-	while (fsync(fd) < 0)
+	while (sys_fsync(fd) < 0)
 		if (errno != EINTR)
 			return -errno;
 	return 0;
@@ -158,7 +152,7 @@ static int store_ends_line(int fd, off_t size, bool *ret)
 static void sleep_ms(unsigned ms)
 {
 	const struct timespec pause = {.tv_nsec = (long)ms * 1000 * 1000};
-	nanosleep(&pause, NULL);
+	sys_nanosleep(&pause, NULL);
 }
 
 /* Waits until nobody has appended for this long. A program that appends line after line overtakes each of our attempts,
@@ -219,7 +213,7 @@ static void store_end_line(int fd, off_t end)
 	/* With O_APPEND, pwrite(2) writes at the end of the file whatever the offset. */
 	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_APPEND) < 0)
 		return;
-	while (pwrite(fd, "\n", 1, end - 1) < 0 && errno == EINTR)
+	while (sys_pwrite(fd, "\n", 1, end - 1) < 0 && errno == EINTR)
 		;
 	fcntl(fd, F_SETFL, flags);
 }
@@ -233,7 +227,7 @@ static void store_take_back(int fd, struct span ours, off_t end)
 		return;
 	int rc = -1;
 	if (store_size(fd, &size) == 0 && size == end)
-		while ((rc = ftruncate(fd, end - (off_t)ours.n)) < 0 && errno == EINTR)
+		while ((rc = sys_ftruncate(fd, end - (off_t)ours.n)) < 0 && errno == EINTR)
 			;
 	if (rc == 0)
 		return;
@@ -248,7 +242,7 @@ static int write_lines(int fd, struct span lines)
 	size_t done = 0;
 	while (done < lines.n) {
 		off_t end = position(fd);
-		ssize_t n = write(fd, lines.p + done, lines.n - done);
+		ssize_t n = sys_write(fd, lines.p + done, lines.n - done);
 		if (n < 0 && errno == EINTR)
 			continue;
 		int err = n < 0 ? -errno : n == 0 ? -EIO : 0;
@@ -332,7 +326,7 @@ int store_append(const struct reach_at *at, const struct store_id *id, bool sync
 static bool has_room(int fd, const struct stat *st, size_t n)
 {
 	struct statvfs fs;
-	if (fstatvfs(fd, &fs) < 0 || fs.f_frsize == 0)
+	if (sys_fstatvfs(fd, &fs) < 0 || fs.f_frsize == 0)
 		return true;
 	uint64_t slack = (fs.f_frsize - (uint64_t)st->st_size % fs.f_frsize) % fs.f_frsize;
 	uint64_t blocks = geteuid() == 0 ? fs.f_bfree : fs.f_bavail;
@@ -373,21 +367,21 @@ int store_sync(const struct reach_at *at)
 /* Copies the attributes that we may set. Others, such as security labels, keep the system's default. */
 static int copy_xattrs(int from, int to)
 {
-	ssize_t n = flistxattr(from, NULL, 0);
+	ssize_t n = sys_flistxattr(from, NULL, 0);
 	if (n <= 0)
 		return n < 0 && errno != ENOTSUP ? -errno : 0;
 	char *names CLEANUP_FREE = malloc((size_t)n);
 	if (!names)
 		return -ENOMEM;
-	n = flistxattr(from, names, (size_t)n);
+	n = sys_flistxattr(from, names, (size_t)n);
 	if (n < 0)
 		return -errno;
 	for (const char *name = names; name < names + n; name += strlen(name) + 1) {
 		char value[XATTR_SIZE_MAX];
-		ssize_t len = fgetxattr(from, name, value, sizeof value);
+		ssize_t len = sys_fgetxattr(from, name, value, sizeof value);
 		if (len < 0)
 			return -errno;
-		if (fsetxattr(to, name, value, (size_t)len, 0) < 0 && errno != ENOTSUP && errno != EPERM)
+		if (sys_fsetxattr(to, name, value, (size_t)len, 0) < 0 && errno != ENOTSUP && errno != EPERM)
 			return -errno;
 	}
 	return 0;
@@ -398,7 +392,7 @@ static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN
 static int store_draw_name(char name[sizeof TEMPORARY + RANDOM])
 {
 	unsigned char some[RANDOM];
-	if (getrandom(some, sizeof some, 0) != sizeof some)
+	if (sys_getrandom(some, sizeof some, 0) != sizeof some)
 		return -EIO;
 	strcpy(name, TEMPORARY);
 	for (size_t i = 0; i < RANDOM; i++)
@@ -412,11 +406,11 @@ static int store_draw_name(char name[sizeof TEMPORARY + RANDOM])
 static int claim(int dir, const char *name, int fd)
 {
 	struct stat st, there;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+	if (sys_flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
-	if (fstat(fd, &st) < 0)
+	if (sys_fstat(fd, &st) < 0)
 		return -errno;
-	if (fstatat(dir, name, &there, AT_SYMLINK_NOFOLLOW) < 0)
+	if (sys_fstatat(dir, name, &there, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? -EAGAIN : -errno;
 	return st.st_dev == there.st_dev && st.st_ino == there.st_ino ? 0 : -EAGAIN;
 }
@@ -430,7 +424,7 @@ static int make_temporary(int dir, char name[sizeof TEMPORARY + RANDOM])
 		rc = store_draw_name(name);
 		if (rc < 0)
 			return rc;
-		int fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		int fd = sys_openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd < 0 && errno == EEXIST)
 			continue;
 		if (fd < 0)
@@ -457,10 +451,10 @@ bool store_is_temporary(const char *name)
 bool store_tidy(int dir, const char *name)
 {
 	struct stat st;
-	int fd CLEANUP_CLOSE = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd CLEANUP_CLOSE = sys_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT;
-	if (fstat(fd, &st) < 0)
+	if (sys_fstat(fd, &st) < 0)
 		return false;
 	bool ours = S_ISREG(st.st_mode) && (st.st_uid == geteuid() || geteuid() == 0);
 	return ours && claim(dir, name, fd) == 0 && unlinkat(dir, name, 0) == 0;
@@ -470,7 +464,7 @@ bool store_tidy(int dir, const char *name)
 static int store_check_place(const struct reached *old, const struct store_id *id)
 {
 	struct stat st;
-	if (fstatat(old->dir, old->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (sys_fstatat(old->dir, old->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? -ESTALE : -errno;
 	return st.st_dev == id->dev && st.st_ino == id->ino ? 0 : -ESTALE;
 }
@@ -483,7 +477,7 @@ static int store_place(const struct reached *old, const struct reach_at *at, con
 	int rc = check_id(old->fd, id, &before);
 	if (rc == 0)
 		rc = fill(arg, fd);
-	if (rc == 0 && (fchown(fd, before.st_uid, before.st_gid) < 0 || fchmod(fd, before.st_mode & 07777) < 0))
+	if (rc == 0 && (sys_fchown(fd, before.st_uid, before.st_gid) < 0 || sys_fchmod(fd, before.st_mode & 07777) < 0))
 		rc = -errno;
 	if (rc == 0)
 		rc = copy_xattrs(old->fd, fd);
@@ -499,7 +493,7 @@ static int store_place(const struct reached *old, const struct reach_at *at, con
 		return rc;
 	if (before.st_size != after.st_size || !time_is_same(before.st_mtim, after.st_mtim))
 		return -EAGAIN;
-	return renameat(old->dir, temporary, old->dir, old->name) < 0 ? -errno : 0;
+	return sys_renameat(old->dir, temporary, old->dir, old->name) < 0 ? -errno : 0;
 }
 
 static int replace_locked(const struct reached *old, const struct reach_at *at, const struct store_id *id,
@@ -514,7 +508,7 @@ static int replace_locked(const struct reached *old, const struct reach_at *at, 
 		unlinkat(old->dir, temporary, 0);
 		return rc;
 	}
-	int dir CLEANUP_CLOSE = openat(old->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int dir CLEANUP_CLOSE = sys_openat(old->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return dir < 0 ? -errno : sync_all(dir);
 }
 

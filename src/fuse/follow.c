@@ -6,6 +6,7 @@
 
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/stop.h"
+#include "sessionfs/base/sys.h"
 #include "sessionfs/session/session.h"
 
 #include <signal.h>
@@ -218,7 +219,7 @@ void follow_start(struct fs *fs)
 		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int rc = pthread_create(&fs->coherence.follow.thread, NULL, follow, fs);
+	int rc = sys_pthread_create(&fs->coherence.follow.thread, NULL, follow, fs);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	fs->coherence.follow.running = rc == 0;
 	leases_keep(fs, rc == 0);

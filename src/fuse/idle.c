@@ -10,6 +10,7 @@
  * place while ours lives on under another path or in another namespace. So the device is checked first. */
 #include "fs_impl.h"
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -123,7 +124,7 @@ static int start(struct fs_idle *idle)
 	sigset_t all, old;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int err = pthread_create(&idle->thread, NULL, look, idle);
+	int err = sys_pthread_create(&idle->thread, NULL, look, idle);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return -err;
 }

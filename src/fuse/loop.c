@@ -13,6 +13,7 @@
  * made in its place. */
 #include "fs_impl.h"
 #include "sessionfs/base/stop.h"
+#include "sessionfs/base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +110,7 @@ int fs_receive(struct fuse_session *session, struct fuse_buf *buf)
 		buf->mem = malloc(REQUEST_MAX);
 	if (!buf->mem)
 		return -ENOMEM;
-	ssize_t n = read(fuse_session_fd(session), buf->mem, REQUEST_MAX);
+	ssize_t n = sys_read(fuse_session_fd(session), buf->mem, REQUEST_MAX);
 	/* ENOENT: the request was withdrawn. ENODEV: the mount is gone. */
 	if (n < 0 && (errno == ENOENT || errno == ENODEV))
 		return errno == ENOENT ? -EINTR : 0;
@@ -319,7 +320,7 @@ static bool add_thread(struct loop *l)
 	if (!w)
 		return false;
 	w->loop = l;
-	bool made = pthread_create(&w->thread, NULL, work, w) == 0;
+	bool made = sys_pthread_create(&w->thread, NULL, work, w) == 0;
 	if (made)
 		l->workers[l->n++] = w;
 	else

@@ -1,32 +1,56 @@
-/* failing_alloc: makes realloc, from which every buf has its memory, fail on
- * demand. Include it in one file of a test binary. Sanitizers bring their own
- * allocator: there CAN_FAIL_ALLOC is 0 and the tests that need it are skipped. */
+/* failing_alloc: allocations that fail on demand. The linker puts these functions in place of the library's in each
+ * test that includes this (see the Makefile). Include it in one file of a test binary. */
 #ifndef FAILING_ALLOC_H
 #define FAILING_ALLOC_H
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CAN_FAIL_ALLOC 0
-#else
-#define CAN_FAIL_ALLOC 1
-#endif
-
-/* How many calls still succeed; negative: all of them. */
+/* How many calls still succeed; negative: all of them. Then all fail, or one does. */
 static long allocs_left = -1;
+static bool one_alloc_fails;
 
-#if CAN_FAIL_ALLOC
-void *__libc_realloc(void *p, size_t n);
-void *realloc(void *p, size_t n);
-
-void *realloc(void *p, size_t n)
+static bool alloc_fails(void)
 {
-	if (allocs_left == 0)
-		return NULL;
-	if (allocs_left > 0)
-		allocs_left--;
-	return __libc_realloc(p, n);
+	if (allocs_left != 0) {
+		allocs_left -= allocs_left > 0;
+		return false;
+	}
+	if (one_alloc_fails)
+		allocs_left = -1;
+	errno = ENOMEM;
+	return true;
 }
-#endif
+
+#define FAILING_ALLOC(type, name, parameters, arguments)                                                               \
+	type __real_##name parameters;                                                                                 \
+	type __wrap_##name parameters;                                                                                 \
+	type __wrap_##name parameters                                                                                  \
+	{                                                                                                              \
+		return alloc_fails() ? NULL : __real_##name arguments;                                                 \
+	}
+
+FAILING_ALLOC(void *, malloc, (size_t n), (n))
+FAILING_ALLOC(void *, calloc, (size_t n, size_t size), (n, size))
+FAILING_ALLOC(void *, realloc, (void *p, size_t n), (p, n))
+FAILING_ALLOC(void *, reallocarray, (void *p, size_t n, size_t size), (p, n, size))
+FAILING_ALLOC(char *, strdup, (const char *s), (s))
+
+/* Only the nth call from now on fails. */
+static inline void let_alloc_fail(unsigned nth)
+{
+	allocs_left = nth - 1;
+	one_alloc_fails = true;
+}
+
+/* All succeed from now on. True if that one failed. */
+static inline bool alloc_has_failed(void)
+{
+	bool failed = one_alloc_fails && allocs_left < 0;
+	allocs_left = -1;
+	one_alloc_fails = false;
+	return failed;
+}
 
 #endif

@@ -1,19 +1,14 @@
-/* failing_calls: system calls that fail on demand. The linker puts these in place of the calls that the code under
- * test makes (the Makefile has the list). Include it in one file of a test binary. */
+/* failing_calls: calls to the system that fail on demand, in place of those of sessionfs/base/sys.h. Include it in one
+ * file of a test binary. */
 #ifndef FAILING_CALLS_H
 #define FAILING_CALLS_H
 
+#include "sessionfs/base/sys.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/file.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/xattr.h>
+#include <stdarg.h>
 
 enum call {
-	OPEN,
 	OPENAT,
 	FSTAT,
 	FSTATAT,
@@ -75,16 +70,16 @@ static bool fails(enum call c)
 }
 
 /* One line a call: the type, its name, its kind, the parameters, the arguments. */
-#define WRAPPED(X)                                                                                                     \
-	X(int, fstat64, FSTAT, (int fd, struct stat *st), (fd, st))                                                    \
-	X(int, fstatat64, FSTATAT, (int dir, const char *path, struct stat *st, int flags), (dir, path, st, flags))    \
+#define FAILING_CALLS(X)                                                                                               \
+	X(int, fstat, FSTAT, (int fd, struct stat *st), (fd, st))                                                      \
+	X(int, fstatat, FSTATAT, (int dir, const char *path, struct stat *st, int flags), (dir, path, st, flags))      \
 	X(int, statx, STATX, (int dir, const char *path, int flags, unsigned mask, struct statx *x),                   \
 	  (dir, path, flags, mask, x))                                                                                 \
-	X(ssize_t, pread64, PREAD, (int fd, void *p, size_t n, off_t off), (fd, p, n, off))                            \
-	X(ssize_t, pwrite64, PWRITE, (int fd, const void *p, size_t n, off_t off), (fd, p, n, off))                    \
+	X(ssize_t, pread, PREAD, (int fd, void *p, size_t n, off_t off), (fd, p, n, off))                              \
+	X(ssize_t, pwrite, PWRITE, (int fd, const void *p, size_t n, off_t off), (fd, p, n, off))                      \
 	X(int, fsync, FSYNC, (int fd), (fd))                                                                           \
 	X(int, fdatasync, FDATASYNC, (int fd), (fd))                                                                   \
-	X(int, ftruncate64, FTRUNCATE, (int fd, off_t size), (fd, size))                                               \
+	X(int, ftruncate, FTRUNCATE, (int fd, off_t size), (fd, size))                                                 \
 	X(int, renameat, RENAMEAT, (int from_dir, const char *from, int to_dir, const char *to),                       \
 	  (from_dir, from, to_dir, to))                                                                                \
 	X(int, fchown, FCHOWN, (int fd, uid_t u, gid_t g), (fd, u, g))                                                 \
@@ -94,22 +89,18 @@ static bool fails(enum call c)
 	X(ssize_t, fgetxattr, FGETXATTR, (int fd, const char *name, void *p, size_t n), (fd, name, p, n))              \
 	X(int, fsetxattr, FSETXATTR, (int fd, const char *name, const void *p, size_t n, int flags),                   \
 	  (fd, name, p, n, flags))                                                                                     \
-	X(int, fstatvfs64, FSTATVFS, (int fd, struct statvfs *fs), (fd, fs))
+	X(int, fstatvfs, FSTATVFS, (int fd, struct statvfs *fs), (fd, fs))
 
-#define WRAP(type, name, kind, parameters, arguments)                                                                  \
-	type __real_##name parameters;                                                                                 \
-	type __wrap_##name parameters;                                                                                 \
-	type __wrap_##name parameters                                                                                  \
+#define FAILING(type, name, kind, parameters, arguments)                                                               \
+	static type failing_##name parameters                                                                          \
 	{                                                                                                              \
-		return fails(kind) ? -1 : __real_##name arguments;                                                     \
-	}
+		return fails(kind) ? -1 : name arguments;                                                              \
+	}                                                                                                              \
+	__typeof__(name) *const sys_##name = failing_##name;
 
-WRAPPED(WRAP)
+FAILING_CALLS(FAILING)
 
-int __real_flock(int fd, int how);
-int __wrap_flock(int fd, int how);
-
-int __wrap_flock(int fd, int how)
+static int failing_flock(int fd, int how)
 {
 	if (fails(FLOCK))
 		return -1;
@@ -118,51 +109,28 @@ int __wrap_flock(int fd, int how)
 		plan.before_flock();
 		plan.on = true;
 	}
-	return __real_flock(fd, how);
+	return flock(fd, how);
 }
 
-int __real_open64(const char *path, int flags, ...);
-int __wrap_open64(const char *path, int flags, ...);
+__typeof__(flock) *const sys_flock = failing_flock;
 
-int __wrap_open64(const char *path, int flags, ...)
+static int failing_openat(int dir, const char *path, int flags, ...)
 {
 	va_list ap;
 	va_start(ap, flags);
 	mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
 	va_end(ap);
-	return fails(OPEN) ? -1 : __real_open64(path, flags, mode);
+	return fails(OPENAT) ? -1 : openat(dir, path, flags, mode);
 }
 
-int __real_openat64(int dir, const char *path, int flags, ...);
-int __wrap_openat64(int dir, const char *path, int flags, ...);
+__typeof__(openat) *const sys_openat = failing_openat;
 
-int __wrap_openat64(int dir, const char *path, int flags, ...)
-{
-	va_list ap;
-	va_start(ap, flags);
-	mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
-	va_end(ap);
-	return fails(OPENAT) ? -1 : __real_openat64(dir, path, flags, mode);
-}
-
-/* What the headers make of it where the flags are no constant. */
-int __real___openat64_2(int dir, const char *path, int flags);
-int __wrap___openat64_2(int dir, const char *path, int flags);
-
-int __wrap___openat64_2(int dir, const char *path, int flags)
-{
-	return fails(OPENAT) ? -1 : __real___openat64_2(dir, path, flags);
-}
-
-ssize_t __real_write(int fd, const void *p, size_t n);
-ssize_t __wrap_write(int fd, const void *p, size_t n);
-
-ssize_t __wrap_write(int fd, const void *p, size_t n)
+static ssize_t failing_write(int fd, const void *p, size_t n)
 {
 	if (fails(WRITE))
 		return -1;
 	if (!plan.on)
-		return __real_write(fd, p, n);
+		return write(fd, p, n);
 	unsigned nth = plan.calls[WRITE].seen;
 	if (plan.before_write) {
 		plan.on = false;
@@ -170,7 +138,9 @@ ssize_t __wrap_write(int fd, const void *p, size_t n)
 		plan.on = true;
 	}
 	size_t most = nth <= 4 ? plan.most[nth - 1] : 0;
-	return __real_write(fd, p, most && most < n ? most : n);
+	return write(fd, p, most && most < n ? most : n);
 }
+
+__typeof__(write) *const sys_write = failing_write;
 
 #endif

@@ -7,14 +7,14 @@
 #include <cmocka.h>
 
 #include "sessionfs/base/fault.h"
+#include "sessionfs/base/sys.h"
 
 #include "catalog_fixture.h"
+#include "failing_alloc.h"
 
-#include <sys/inotify.h>
 #include <sys/syscall.h>
-#include <sys/xattr.h>
 
-/* ---- what fails: the linker puts these functions in place of the library's (see the Makefile) ---- */
+/* ---- what fails ---- */
 
 #define EVER UINT_MAX
 
@@ -35,18 +35,14 @@ static bool fails(int fd, bool acl)
 	return true;
 }
 
-ssize_t __real_pread64(int fd, void *p, size_t n, off64_t off);
-ssize_t __wrap_pread64(int fd, void *p, size_t n, off64_t off);
-ssize_t __wrap_pread64(int fd, void *p, size_t n, off64_t off)
+static ssize_t failing_pread(int fd, void *p, size_t n, off_t off)
 {
-	return fails(fd, false) ? -1 : __real_pread64(fd, p, n, off);
+	return fails(fd, false) ? -1 : pread(fd, p, n, off);
 }
 
-ssize_t __real_fgetxattr(int fd, const char *name, void *p, size_t n);
-ssize_t __wrap_fgetxattr(int fd, const char *name, void *p, size_t n);
-ssize_t __wrap_fgetxattr(int fd, const char *name, void *p, size_t n)
+static ssize_t failing_fgetxattr(int fd, const char *name, void *p, size_t n)
 {
-	return fails(fd, true) ? -1 : __real_fgetxattr(fd, name, p, n);
+	return fails(fd, true) ? -1 : fgetxattr(fd, name, p, n);
 }
 
 static void let_fail(struct place *p, const char *name, bool acl, unsigned times)
@@ -57,27 +53,6 @@ static void let_fail(struct place *p, const char *name, bool acl, unsigned times
 	failing.acl = acl;
 	failing.times = times;
 }
-
-/* The allocation that fails, counted from now on; 0: none. */
-static unsigned no_memory;
-
-static bool is_without_memory(void)
-{
-	return no_memory && --no_memory == 0;
-}
-
-#define WRAP_ALLOC(name, parameters, arguments)                                                                        \
-	void *__real_##name parameters;                                                                                \
-	void *__wrap_##name parameters;                                                                                \
-	void *__wrap_##name parameters                                                                                 \
-	{                                                                                                              \
-		return is_without_memory() ? NULL : __real_##name arguments;                                           \
-	}
-
-WRAP_ALLOC(malloc, (size_t n), (n))
-WRAP_ALLOC(calloc, (size_t n, size_t size), (n, size))
-WRAP_ALLOC(realloc, (void *p, size_t n), (p, n))
-WRAP_ALLOC(reallocarray, (void *p, size_t n, size_t size), (p, n, size))
 
 /* So many calls from now on succeed, then one fails. */
 static struct nth {
@@ -90,25 +65,20 @@ static bool is_refused(struct nth *n)
 	return n->nth && --n->nth == 0;
 }
 
-int __real_inotify_add_watch(int fd, const char *path, uint32_t mask);
-int __wrap_inotify_add_watch(int fd, const char *path, uint32_t mask);
-int __wrap_inotify_add_watch(int fd, const char *path, uint32_t mask)
+static int failing_add_watch(int fd, const char *path, uint32_t mask)
 {
-	return is_refused(&no_watch) ? -1 : __real_inotify_add_watch(fd, path, mask);
+	return is_refused(&no_watch) ? -1 : inotify_add_watch(fd, path, mask);
 }
 
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
-long __wrap_syscall(long number, ...)
+static int failing_openat2(int dir, const char *path, const struct open_how *how, size_t size)
 {
-	va_list ap;
-	va_start(ap, number);
-	long a[4];
-	for (size_t i = 0; i < 4; i++)
-		a[i] = va_arg(ap, long);
-	va_end(ap);
-	return number == SYS_openat2 && is_refused(&no_open) ? -1 : __real_syscall(number, a[0], a[1], a[2], a[3]);
+	return is_refused(&no_open) ? -1 : (int)syscall(SYS_openat2, dir, path, how, size);
 }
+
+__typeof__(pread) *const sys_pread = failing_pread;
+__typeof__(fgetxattr) *const sys_fgetxattr = failing_fgetxattr;
+__typeof__(inotify_add_watch) *const sys_inotify_add_watch = failing_add_watch;
+int (*const sys_openat2)(int, const char *, const struct open_how *, size_t) = failing_openat2;
 
 static void let_be(void)
 {
@@ -236,16 +206,16 @@ static bool lists_without(struct place *p, unsigned nth)
 	uint64_t cookie = 0;
 	int fault;
 	open_place(p);
-	no_memory = nth;
+	let_alloc_fail(nth);
 	list(p, text, &fault);
-	bool failed = no_memory == 0;
-	no_memory = 0;
+	bool failed = alloc_has_failed();
 	assert_true(fault == 0 ? is_whole(text) : failed);
 	assert_int_equal(list(p, text, &fault), 2);
 	assert_true(is_whole(text));
-	no_memory = failed ? nth : 0;
+	if (failed)
+		let_alloc_fail(nth);
 	catalog_project_next(p->c, &cookie, &project);
-	no_memory = 0;
+	alloc_has_failed();
 	cookie = 0;
 	assert_true(catalog_project_next(p->c, &cookie, &project));
 	assert_string_equal(project.name, "a");
@@ -415,10 +385,11 @@ static void a_change_that_could_not_be_looked_at_is_not_forgotten(void **state)
 		notes_taken(p);
 		append(p, "a/one.jsonl", ENTRY("e1"));
 		no_open.nth = i == 0;
-		no_memory = i == 1;
+		if (i == 1)
+			let_alloc_fail(1);
 		catalog_is_told(p->c);
 		assert_int_equal(no_open.nth, 0);
-		assert_int_equal(no_memory, 0);
+		assert_int_equal(alloc_has_failed(), i == 1);
 		assert_int_not_equal(catalog_serial(p->c), serial);
 		assert_true(notes_taken(p) > 0);
 	}

@@ -2,6 +2,7 @@
 #include "sessionfs/base/crew.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/stop.h"
+#include "sessionfs/base/sys.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,13 +28,12 @@ struct work {
 /* No thread starts. */
 static bool refused;
 
-int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg);
-int __real_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg);
-
-int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg)
+static int make_thread(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg)
 {
-	return refused ? EAGAIN : __real_pthread_create(t, a, fn, arg);
+	return refused ? EAGAIN : pthread_create(t, a, fn, arg);
 }
+
+__typeof__(pthread_create) *const sys_pthread_create = make_thread;
 
 static int do_one(void *arg, size_t i)
 {

@@ -8,6 +8,7 @@
 #include "../../src/find/find_impl.h"
 #include "catalog_fixture.h"
 #include "sessionfs/base/stop.h"
+#include "sessionfs/base/sys.h"
 #include "sessionfs/find/dates.h"
 #include "sessionfs/find/tables.h"
 
@@ -20,20 +21,19 @@
 	"\",\"message\":{\"role\":\"assistant\",\"provider\":\"p\",\"model\":\"m\",\"content\":[],"                    \
 	"\"usage\":{\"input\":1,\"output\":2,\"cost\":{\"total\":0.1}}}}\n"
 
-ssize_t __real_pread64(int fd, void *p, size_t n, off_t off);
-ssize_t __wrap_pread64(int fd, void *p, size_t n, off_t off);
-
 static _Atomic unsigned reads, fail_from; /* fail_from: from this one on they fail; 0: none does */
 
-ssize_t __wrap_pread64(int fd, void *p, size_t n, off_t off)
+static ssize_t counted_pread(int fd, void *p, size_t n, off_t off)
 {
 	unsigned count = atomic_fetch_add(&reads, 1) + 1, from = atomic_load(&fail_from);
 	if (from && count >= from) {
 		errno = EIO;
 		return -1;
 	}
-	return __real_pread64(fd, p, n, off);
+	return pread(fd, p, n, off);
 }
+
+__typeof__(pread) *const sys_pread = counted_pread;
 
 static uint64_t later_ns;
 

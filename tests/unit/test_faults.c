@@ -1,5 +1,5 @@
 /* What stands below the tree, with each allocation and each read failing once: the error is told, nothing wrong is
- * said, and the next try succeeds. The linker puts these functions in place of the library's (see the Makefile). */
+ * said, and the next try succeeds. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,6 +9,7 @@
 #include "sessionfs/write/edit.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/write/migrate.h"
+#include "failing_alloc.h"
 #include "produce.h"
 
 #include <errno.h>
@@ -19,56 +20,37 @@
 
 /* ---- what fails ---- */
 
-/* The nth call from now on; 0: none. With `error` 0 a read comes out short. */
+/* The read that fails, counted from now on; 0: none. With `error` 0 it comes out short. */
 static struct failure {
 	unsigned nth, calls;
 	int error;
 	bool reads, fired;
 } failure;
 
-static bool fails(bool read)
-{
-	if (!failure.nth || failure.reads != read || ++failure.calls != failure.nth)
-		return false;
-	failure.fired = true;
-	errno = failure.error;
-	return true;
-}
-
 static void let_fail(bool reads, int error, unsigned nth)
 {
-	failure = (struct failure){.nth = nth, .error = error, .reads = reads};
+	failure = (struct failure){.nth = reads ? nth : 0, .error = error, .reads = reads};
+	if (!reads)
+		let_alloc_fail(nth);
 }
 
 /* Whether it came to that. */
 static bool has_failed(void)
 {
 	failure.nth = 0;
-	return failure.fired;
+	return failure.reads ? failure.fired : alloc_has_failed();
 }
 
-#define WRAP_ALLOC(type, name, parameters, arguments)                                                                  \
-	type __real_##name parameters;                                                                                 \
-	type __wrap_##name parameters;                                                                                 \
-	type __wrap_##name parameters                                                                                  \
-	{                                                                                                              \
-		return fails(false) ? NULL : __real_##name arguments;                                                  \
-	}
-
-WRAP_ALLOC(void *, malloc, (size_t n), (n))
-WRAP_ALLOC(void *, calloc, (size_t n, size_t size), (n, size))
-WRAP_ALLOC(void *, realloc, (void *p, size_t n), (p, n))
-WRAP_ALLOC(void *, reallocarray, (void *p, size_t n, size_t size), (p, n, size))
-WRAP_ALLOC(char *, strdup, (const char *s), (s))
-
-ssize_t __real_pread64(int fd, void *p, size_t n, off_t off);
-ssize_t __wrap_pread64(int fd, void *p, size_t n, off_t off);
-ssize_t __wrap_pread64(int fd, void *p, size_t n, off_t off)
+static ssize_t failing_pread(int fd, void *p, size_t n, off_t off)
 {
-	if (!fails(true))
-		return __real_pread64(fd, p, n, off);
-	return failure.error ? -1 : __real_pread64(fd, p, n > 1 ? n / 2 : n, off);
+	if (!failure.nth || ++failure.calls != failure.nth)
+		return pread(fd, p, n, off);
+	failure.fired = true;
+	errno = failure.error;
+	return failure.error ? -1 : pread(fd, p, n > 1 ? n / 2 : n, off);
 }
+
+__typeof__(pread) *const sys_pread = failing_pread;
 
 /* ---- the sessions ---- */
 
@@ -179,15 +161,15 @@ static int say_transcript(struct session *s, struct buf *out)
 static int say_migrated(struct session *s, struct buf *out)
 {
 	CLEANUP(fixture_release) struct fixture to;
-	struct failure now = failure;
 	fixture_init(&to);
 	CLEANUP_CLOSE int fd = open(to.path, O_RDWR | O_CLOEXEC);
 	int rc = migrate_write(s, fd);
 	char p[4096];
-	failure.nth = rc < 0 ? failure.nth : 0;
-	ssize_t n = __real_pread64(fd, p, sizeof p, 0);
+	ssize_t n = pread(fd, p, sizeof p, 0);
+	long left = allocs_left;
+	allocs_left = -1;
 	buf_add(out, p, rc < 0 || n < 0 ? 0 : (size_t)n);
-	failure.nth = now.nth;
+	allocs_left = left;
 	return rc;
 }
 

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "sessionfs/base/cleanup.h"
+#include "sessionfs/base/sys.h"
 #include "sessionfs/file/reach.h"
 
 #include <errno.h>
@@ -25,27 +26,14 @@ static struct {
 	unsigned asked;
 } world;
 
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
-
-/* All that is tested makes no other call by its number. */
-long __wrap_syscall(long number, ...)
+static int asked_openat2(int dir, const char *path, const struct open_how *how, size_t size)
 {
-	va_list ap;
-	va_start(ap, number);
-	long a[4];
-	for (size_t i = 0; i < 4; i++)
-		a[i] = va_arg(ap, long);
-	va_end(ap);
-	if (number == SYS_openat2) {
-		world.asked++;
-		if (world.refusal) {
-			errno = world.refusal;
-			return -1;
-		}
-	}
-	return __real_syscall(number, a[0], a[1], a[2], a[3]);
+	world.asked++;
+	errno = world.refusal;
+	return world.refusal ? -1 : (int)syscall(SYS_openat2, dir, path, how, size);
 }
+
+int (*const sys_openat2)(int, const char *, const struct open_how *, size_t) = asked_openat2;
 
 static const char *at(const char *name)
 {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "failing_alloc.h"
 #include "write_fixture.h"
 
 #include "../../src/tree/write_impl.h"
@@ -79,16 +80,6 @@ static void a_link_that_was_written_is_made(void **state)
 	}
 }
 
-/* The allocation that fails, counted from now on; 0: none. */
-static unsigned no_memory;
-
-void *__real_realloc(void *p, size_t n);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_realloc(void *p, size_t n)
-{
-	return no_memory && --no_memory == 0 ? NULL : __real_realloc(p, n);
-}
-
 struct listed {
 	struct buf names;
 	uint64_t cookie;
@@ -125,10 +116,9 @@ static void a_listing_without_memory_is_whole_or_fails(void **state)
 	assert_int_equal(list_whole(p, dir, &want), 0);
 	bool failed = true;
 	for (unsigned nth = 1; failed; nth++) {
-		no_memory = nth + 1; /* the first one is for the names */
+		let_alloc_fail(nth + 1); /* the first one is for the names */
 		int rc = list_whole(p, dir, &got);
-		failed = no_memory == 0;
-		no_memory = 0;
+		failed = alloc_has_failed();
 		if (rc == 0)
 			assert_text(&got.names, buf_cstr(&want.names));
 		buf_release(&got.names);

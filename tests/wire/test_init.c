@@ -1,7 +1,7 @@
 /* What is agreed on with the kernel at the beginning, on machines with pages of any size. */
 #include "fixture.h"
 
-#include <sys/stat.h>
+#include "sessionfs/base/sys.h"
 
 /* libfuse counts in pages. The linker exports what libfuse needs. */
 static int page = 4096;
@@ -14,16 +14,15 @@ int getpagesize(void)
 /* The least room that a request was read with. The kernel refuses every read with less than the largest write takes. */
 static _Atomic size_t room = SIZE_MAX;
 
-ssize_t __real_read(int fd, void *p, size_t n);
-ssize_t __wrap_read(int fd, void *p, size_t n);
-
-ssize_t __wrap_read(int fd, void *p, size_t n)
+static ssize_t noted_read(int fd, void *p, size_t n)
 {
 	struct stat st;
 	if (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) && n < room)
 		room = n;
-	return __real_read(fd, p, n);
+	return read(fd, p, n);
 }
+
+__typeof__(read) *const sys_read = noted_read;
 
 static void a_request_fits_whatever_the_size_of_a_page(void **state)
 {

@@ -5,6 +5,7 @@
 #include "../../src/fuse/fs_impl.h"
 
 #include "sessionfs/base/stop.h"
+#include "sessionfs/base/sys.h"
 
 #include <fcntl.h>
 #include <linux/sockios.h>
@@ -27,13 +28,12 @@ struct served {
 /* How many threads can still be made. */
 static atomic_int creatable = 1000;
 
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg);
-
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+static int make_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
-	return atomic_fetch_sub(&creatable, 1) > 0 ? __real_pthread_create(thread, attr, start, arg) : EAGAIN;
+	return atomic_fetch_sub(&creatable, 1) > 0 ? pthread_create(thread, attr, start, arg) : EAGAIN;
 }
+
+__typeof__(pthread_create) *const sys_pthread_create = make_thread;
 
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
@@ -342,7 +342,7 @@ static void without_any_thread_it_fails(void **state)
 {
 	struct served s;
 	(void)state;
-	start(&s, 2, 1);
+	start(&s, 2, 0);
 	pthread_join(s.w.thread, NULL);
 	assert_int_equal(s.rc, -EAGAIN);
 	release(&s);
@@ -354,7 +354,7 @@ static void a_request_that_comes_with_the_end_is_received(void **state)
 	struct served s;
 	struct fuse_buf buf = {.mem = NULL};
 	(void)state;
-	start(&s, 1, 1); /* its loop fails, for want of a thread */
+	start(&s, 1, 0); /* its loop fails, for want of a thread */
 	pthread_join(s.w.thread, NULL);
 	ask(&s, QUICK);
 	fuse_session_exit(s.w.se);
@@ -414,7 +414,7 @@ static void i9_one_that_stays_alone_gives_nothing(void **state)
 {
 	struct wire *w = prepare();
 	w->threads = 2;
-	atomic_store(&creatable, 2);
+	atomic_store(&creatable, 1);
 	wire_open(w, false, ALL_FLAGS);
 	open_file(w, wire_walk(w, SESSION "/entries/aaaa0001/text.md").nodeid, 0);
 	atomic_store(&creatable, 1000);

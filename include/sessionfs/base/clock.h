@@ -2,14 +2,15 @@
 #ifndef SESSIONFS_CLOCK_H
 #define SESSIONFS_CLOCK_H
 
+#include "sessionfs/base/sys.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 static inline struct timespec clock_now(clockid_t clock)
 {
 	struct timespec t;
-	clock_gettime(clock, &t);
+	sys_clock_gettime(clock, &t);
 	return t;
 }
 

@@ -1,0 +1,33 @@
+/* sys: the calls to the system that tests have fail. sys_pread is pread(2), and so on; these are weak, so a test that
+ * defines one itself has the whole program call that. */
+#ifndef SESSIONFS_SYS_H
+#define SESSIONFS_SYS_H
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+/* clang-format off */
+#define SYS_CALLS(X) \
+	X(openat) X(fstat) X(fstatat) X(statx) X(fstatvfs) X(flock) \
+	X(read) X(pread) X(pwrite) X(write) X(fsync) X(fdatasync) X(ftruncate) \
+	X(renameat) X(fchown) X(fchmod) X(flistxattr) X(fgetxattr) X(fsetxattr) \
+	X(inotify_add_watch) X(getrandom) X(clock_gettime) X(nanosleep) X(pthread_create)
+/* clang-format on */
+
+#define SYS_DECLARE(name) extern __typeof__(name) *const sys_##name;
+SYS_CALLS(SYS_DECLARE)
+
+/* Not every libc has this one. */
+struct open_how;
+extern int (*const sys_openat2)(int dir, const char *path, const struct open_how *how, size_t size);
+
+#endif
