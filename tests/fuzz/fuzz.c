@@ -1,9 +1,5 @@
 #include "fuzz.h"
 
-#include <fcntl.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <time.h>
 
 unsigned feed_byte(struct feed *f)
@@ -32,32 +28,21 @@ struct span feed_step(struct feed *f)
 
 static char dir[64];
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type;
-	return ftw->level > 0 ? remove(path) : 0;
-}
-
-static void empty(void)
-{
-	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 static void leave(void)
 {
-	empty();
-	rmdir(dir);
+	remove_all(dir);
 }
 
 const char *fuzz_dir(void)
 {
 	if (dir[0]) {
-		empty();
+		remove_all(dir);
+		assert_int_equal(mkdir(dir, 0755), 0);
 		return dir;
 	}
 	/* On a disk each input would take ten times as long. */
 	snprintf(dir, sizeof dir, "%s/sessionfs-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	assert_non_null(mkdtemp(dir));
+	make_temporary(dir);
 	atexit(leave);
 	return dir;
 }
@@ -65,30 +50,11 @@ const char *fuzz_dir(void)
 void fuzz_file(const char *path, struct span bytes, int flags, long age)
 {
 	struct timespec times[2];
-	int fd = open(path, O_WRONLY | O_CLOEXEC | flags, 0600);
-	assert_true(fd >= 0);
-	assert_true(bytes.n == 0 || write(fd, bytes.p, bytes.n) == (ssize_t)bytes.n);
+	write_at(path, flags, bytes.p, bytes.n);
 	clock_gettime(CLOCK_REALTIME, &times[0]);
 	times[0].tv_sec -= age;
 	times[1] = times[0];
-	assert_int_equal(futimens(fd, times), 0);
-	close(fd);
-}
-
-bool fuzz_read_file(const char *path, struct buf *out)
-{
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-	if (fd < 0)
-		return false;
-	do {
-		char *to = buf_reserve(out, 65536);
-		assert_non_null(to);
-		n = read(fd, to, 65536);
-		assert_true(n >= 0);
-		out->n += (size_t)n;
-	} while (n > 0);
-	return true;
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
 /* --- assertions ------------------------------------------------------------------- */
@@ -98,10 +64,4 @@ __attribute__((constructor)) static void abort_at_failure(void)
 {
 	setenv("CMOCKA_TEST_ABORT", "1", 1);
 	setenv("SESSIONFS_LOCK_CHECK", "/dev/stderr", 1);
-}
-
-void assert_spans_equal(struct span a, struct span b)
-{
-	if (!span_eq(a, b))
-		fail_msg("\"%.*s\" is not \"%.*s\"", (int)a.n, a.n ? a.p : "", (int)b.n, b.n ? b.p : "");
 }

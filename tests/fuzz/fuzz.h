@@ -16,6 +16,9 @@
 
 #include "sessionfs/base/buf.h"
 
+#include "files.h"
+#include "texts.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define FUZZ_STEP '\x1e'
@@ -42,9 +45,4 @@ struct span feed_step(struct feed *f);
 const char *fuzz_dir(void);
 /* Writes a file, the directory of which is there, and makes it as old as `age` seconds. */
 void fuzz_file(const char *path, struct span bytes, int flags, long age);
-/* Appends what is in the file. False if there is none. */
-bool fuzz_read_file(const char *path, struct buf *out);
-
-void assert_spans_equal(struct span a, struct span b);
-
 #endif

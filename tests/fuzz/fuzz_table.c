@@ -72,7 +72,7 @@ static void commit(struct session *s, const struct changes *c)
 	CLEANUP_BUF struct buf lines = BUF_INIT, before = BUF_INIT;
 	const struct edit edit = {.records = edit_labels, .labels = c->labels, .n = c->n};
 
-	assert_true(fuzz_read_file(path, &before));
+	assert_true(read_file(path, &before));
 	assert_int_equal(edit_make(s, &edit, false, NOW, &lines), 0);
 	assert_true(lines.n > 0);
 	if (before.n > 0 && before.p[before.n - 1] != '\n')

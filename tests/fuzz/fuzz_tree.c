@@ -10,6 +10,7 @@
 
 #include "sessionfs/json/json.h"
 #include "sessionfs/write/value.h"
+#include "sessionfs/base/sys.h"
 #include "write_fixture.h"
 
 /* The file looks as if it had lain there: what it holds then does not depend on the moment. */
@@ -314,10 +315,10 @@ static void write_step(unsigned op, struct feed *f)
 	CLEANUP_BUF struct buf old = BUF_INIT, new = BUF_INIT;
 	uint32_t count = 0, new_count = 0;
 
-	bool there = fuzz_read_file(p.file, &old);
+	bool there = read_file(p.file, &old);
 	int version = there ? version_of_file(&count) : 0;
 	int rc = write_tree(op, f);
-	assert_int_equal(fuzz_read_file(p.file, &new), there);
+	assert_int_equal(read_file(p.file, &new), there);
 	if (rc < 0) {
 		assert_spans_equal(buf_span(&new), buf_span(&old));
 	} else if (version == 1 && !span_eq(buf_span(&new), buf_span(&old))) {

@@ -333,7 +333,7 @@ static void read_session(const struct play *p, struct buf *out)
 {
 	CLEANUP_BUF struct buf full = BUF_INIT;
 	buf_addf(&full, "%s/%s", p->w.source, FILE_ONE);
-	assert_true(fuzz_read_file(buf_cstr(&full), out));
+	assert_true(read_file(buf_cstr(&full), out));
 }
 
 /* A node to play with; 0 if it is not there. */

@@ -10,7 +10,7 @@ int main(int argc, char **argv)
 		CLEANUP_BUF struct buf text = BUF_INIT;
 		printf("%s\n", argv[i]);
 		fflush(stdout);
-		if (!fuzz_read_file(argv[i], &text)) {
+		if (!read_file(argv[i], &text)) {
 			perror(argv[i]);
 			return 1;
 		}

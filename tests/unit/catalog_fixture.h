@@ -5,9 +5,8 @@
 
 #include "sessionfs/catalog/catalog.h"
 
-#include <fcntl.h>
-#include <ftw.h>
-#include <stdio.h>
+#include "files.h"
+
 #include <time.h>
 
 #define HEADER(id, cwd) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"cwd\":\"" cwd "\"}\n"
@@ -33,22 +32,14 @@ static inline const char *at(const struct place *p, const char *relative)
 	return to;
 }
 
-static inline void put_bytes(const struct place *p, const char *relative, const char *text, int flags)
-{
-	int fd = open(at(p, relative), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
-}
-
 static inline void put(const struct place *p, const char *relative, const char *text)
 {
-	put_bytes(p, relative, text, O_TRUNC);
+	put_file(at(p, relative), text);
 }
 
 static inline void append(const struct place *p, const char *relative, const char *text)
 {
-	put_bytes(p, relative, text, O_APPEND);
+	write_at(at(p, relative), O_CREAT | O_APPEND, text, strlen(text));
 }
 
 /* Puts a new file in place of the old one, as editors do. */
@@ -91,25 +82,16 @@ static inline int set_up(void **state)
 	struct place *p = calloc(1, sizeof *p);
 	assert_non_null(p);
 	strcpy(p->root, "/tmp/test_catalog.XXXXXX");
-	assert_non_null(mkdtemp(p->root));
-	assert_int_equal(chmod(p->root, 0755), 0);
+	make_temporary(p->root);
 	*state = p;
 	return 0;
-}
-
-static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
 }
 
 static inline int tear_down(void **state)
 {
 	struct place *p = *state;
 	catalog_close(p->c);
-	nftw(p->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	remove_all(p->root);
 	free(p);
 	return 0;
 }

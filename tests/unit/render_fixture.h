@@ -9,10 +9,7 @@
 #include <cmocka.h>
 
 #include "produce.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
+#include "session_file.h"
 
 #define HEADER                                                                                                         \
 	"{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-01-02T03:04:05.000Z\",\"cwd\":\"/"     \
@@ -23,27 +20,16 @@
 #define MESSAGE(id, parent, message) ENTRY(id, parent, "\"type\":\"message\",\"message\":{" message "}")
 #define USER(id, parent, text) MESSAGE(id, parent, "\"role\":\"user\",\"content\":\"" text "\"")
 
-struct fixture {
-	char path[64];
-	struct session *s;
-};
-
 static inline void fixture_open(struct fixture *f, const char *bytes, size_t n)
 {
-	strcpy(f->path, "/tmp/sessionfs-test-XXXXXX");
-	int fd = mkstemp(f->path);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, bytes, n), n);
-	close(fd);
-	assert_int_equal(session_open(&(struct reach_at){NULL, f->path}, &f->s), 0);
+	assert_int_equal(open_bytes(f, bytes, n), 0);
 	session_rdlock(f->s);
 }
 
 static inline void fixture_close(struct fixture *f)
 {
 	session_unlock(f->s);
-	session_close(f->s);
-	unlink(f->path);
+	fixture_release(f);
 }
 
 /* Runs `make` on a session of these lines and compares what it gives. */

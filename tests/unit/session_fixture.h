@@ -3,11 +3,10 @@
 #ifndef SESSION_FIXTURE_H
 #define SESSION_FIXTURE_H
 
-#include "sessionfs/session/session.h"
+#include "session_file.h"
+#include "texts.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 #define HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"sid\",\"timestamp\":\"2026-03-01T09:00:02.742Z\"}\n"
 #define HEADER_V1 "{\"type\":\"session\",\"id\":\"sid\"}\n"
@@ -26,53 +25,6 @@
 	"{\"type\":\"message\",\"id\":" id ",\"parentId\":" parent                                                     \
 	",\"message\":{\"role\":\"toolResult\",\"toolCallId\":" call "}}\n"
 #define V1(type) "{\"type\":\"" type "\",\"timestamp\":\"2026-03-01T09:00:02.742Z\",\"message\":{\"role\":\"user\"}}\n"
-
-struct fixture {
-	char path[64];
-	struct session *s;
-};
-
-static inline void write_at(const char *path, int flags, const void *p, size_t n)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC | flags, 0600);
-
-	assert_true(fd >= 0);
-	assert_true(write(fd, p, n) == (ssize_t)n);
-	assert_int_equal(close(fd), 0);
-}
-
-static inline void append(const struct fixture *f, const void *p, size_t n)
-{
-	write_at(f->path, O_APPEND, p, n);
-}
-
-/* An empty file with a name of its own. */
-static inline void fixture_init(struct fixture *f)
-{
-	*f = (struct fixture){.path = "/tmp/sessionfs-test-XXXXXX"};
-	int fd = mkstemp(f->path);
-	assert_true(fd >= 0);
-	close(fd);
-}
-
-static inline void fixture_release(struct fixture *f)
-{
-	session_close(f->s);
-	unlink(f->path);
-}
-
-static inline int open_bytes(struct fixture *f, const void *p, size_t n)
-{
-	fixture_init(f);
-	append(f, p, n);
-	return session_open(&(struct reach_at){NULL, f->path}, &f->s);
-}
-
-static inline struct session *open_text(struct fixture *f, const char *text)
-{
-	assert_int_equal(open_bytes(f, text, strlen(text)), 0);
-	return f->s;
-}
 
 static inline void describe_number(struct buf *out, const char *name, uint32_t i)
 {
@@ -159,12 +111,6 @@ static inline double newest_said(const struct session *s)
 			newest = t;
 	}
 	return newest;
-}
-
-static inline void assert_text(const struct buf *b, const char *text)
-{
-	if (b->n != strlen(text) || (b->n && memcmp(b->p, text, b->n) != 0))
-		fail_msg("\"%.*s\" is not \"%s\"", (int)b->n, b->p ? b->p : "", text);
 }
 
 static inline void assert_name(const struct session *s, uint32_t i, const char *name)

@@ -5,10 +5,6 @@
 #include "sessionfs/file/store.h"
 
 #include <errno.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <sys/xattr.h>
-#include <time.h>
 
 #include "failing_calls.h"
 #include "session_fixture.h"
@@ -25,16 +21,6 @@ static struct place {
 	struct store_id id;
 	struct reach_at at;
 } place;
-
-static inline void put_file(const char *path, const char *text)
-{
-	write_at(path, O_CREAT | O_TRUNC, text, strlen(text));
-}
-
-static inline void add_file(const char *path, const char *text)
-{
-	write_at(path, O_APPEND, text, strlen(text));
-}
 
 static inline void start(const char *text)
 {
@@ -53,38 +39,18 @@ static inline int set_up(void **state)
 	(void)state;
 	plan = (struct plan){0};
 	strcpy(place.dir, "/tmp/sessionfs-store-XXXXXX");
-	assert_non_null(mkdtemp(place.dir));
+	make_temporary(place.dir);
 	snprintf(place.path, sizeof place.path, "%s/s.jsonl", place.dir);
 	snprintf(place.away, sizeof place.away, "%s/away", place.dir);
 	place.at = (struct reach_at){NULL, place.path};
 	return 0;
 }
 
-static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static inline int tear_down(void **state)
 {
 	(void)state;
 	plan.on = false;
-	return nftw(place.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static inline void read_file(const char *path, struct buf *out)
-{
-	char p[4096];
-	ssize_t n;
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	assert_true(fd >= 0);
-	while ((n = read(fd, p, sizeof p)) > 0)
-		buf_add(out, p, (size_t)n);
-	assert_int_equal(n, 0);
+	return remove_all(place.dir);
 }
 
 static inline void assert_file_at(const char *path, const char *text)
@@ -93,7 +59,7 @@ static inline void assert_file_at(const char *path, const char *text)
 	bool on = plan.on;
 
 	plan.on = false;
-	read_file(path, &b);
+	assert_true(read_file(path, &b));
 	assert_text(&b, text);
 	plan.on = on;
 }

@@ -6,12 +6,7 @@
 
 #include "sessionfs/cmd/check.h"
 
-#include "sessionfs/base/cleanup.h"
-
-#include <fcntl.h>
-#include <ftw.h>
-#include <string.h>
-#include <sys/stat.h>
+#include "files.h"
 
 #define HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n"
 #define USER(id, parent)                                                                                               \
@@ -21,22 +16,14 @@
 static int set_up(void **state)
 {
 	char *root = strdup("/tmp/test_check.XXXXXX");
-	assert_non_null(mkdtemp(root));
+	make_temporary(root);
 	*state = root;
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int tear_down(void **state)
 {
-	nftw(*state, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	remove_all(*state);
 	free(*state);
 	return 0;
 }
@@ -45,10 +32,7 @@ static void put(const char *root, const char *name, const char *text)
 {
 	char path[256];
 	snprintf(path, sizeof path, "%s/%s", root, name);
-	FILE *f = fopen(path, "we");
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	fclose(f);
+	put_file(path, text);
 }
 
 static void make_dir(const char *root, const char *name)

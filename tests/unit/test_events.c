@@ -63,7 +63,7 @@ static int begin(void **state)
 	struct world *w = calloc(1, sizeof *w);
 	assert_non_null(w);
 	strcpy(w->place.root, "/tmp/test_events.XXXXXX");
-	assert_non_null(mkdtemp(w->place.root));
+	make_temporary(w->place.root);
 	make_dir(&w->place, "--w--");
 	put(&w->place, A, HEADER("sid-a", "/w") ENTRY("e1"));
 	w->place.budget = (struct budget)BUDGET_INIT(64 << 20);
@@ -80,7 +80,7 @@ static int end(void **state)
 	struct world *w = *state;
 	events_close(w->events);
 	catalog_close(w->place.c);
-	nftw(w->place.root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	remove_all(w->place.root);
 	free(w);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "failing_alloc.h"
+#include "texts.h"
 #include "sessionfs/json/json.h"
 
 #include <math.h>
@@ -40,13 +41,6 @@ static struct json_value value_of(struct span s)
 	json_init(&j, s, NULL);
 	json_value(&j, &v);
 	return v;
-}
-
-static void assert_text(const struct buf *b, struct span want)
-{
-	assert_int_equal(buf_err(b), 0);
-	if (b->n != want.n || (want.n && memcmp(b->p, want.p, want.n) != 0))
-		fail_msg("got `%.*s`, want `%.*s`", (int)b->n, b->p ? b->p : "", (int)want.n, want.p);
 }
 
 static void accepts_what_is_valid(void **state)
@@ -583,7 +577,7 @@ static void lays_out_for_people(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		json_pretty(value_of(span_of(cases[i].in)), &b);
-		assert_text(&b, span_of(cases[i].out));
+		assert_buf(&b, span_of(cases[i].out));
 	}
 	CLEANUP_BUF struct buf none = BUF_INIT;
 	json_pretty((struct json_value){0}, &none);
@@ -606,7 +600,7 @@ static void without_white_space(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		json_compact(value_of(span_of(cases[i].in)), &b);
-		assert_text(&b, span_of(cases[i].out));
+		assert_buf(&b, span_of(cases[i].out));
 	}
 	CLEANUP_BUF struct buf none = BUF_INIT;
 	json_compact((struct json_value){0}, &none);

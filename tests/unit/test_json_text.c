@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "failing_alloc.h"
+#include "texts.h"
 #include "sessionfs/json/json.h"
 #include "sessionfs/base/utf8.h"
 
@@ -25,19 +26,12 @@ struct pair {
 	}
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static void assert_text(const struct buf *b, struct span want)
-{
-	assert_int_equal(buf_err(b), 0);
-	if (b->n != want.n || (want.n && memcmp(b->p, want.p, want.n) != 0))
-		fail_msg("got `%.*s`, want `%.*s`", (int)b->n, b->p ? b->p : "", (int)want.n, want.p);
-}
-
 static void check_decoding(const struct pair *pairs, size_t n, enum json_decode how)
 {
 	for (size_t i = 0; i < n; i++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		json_decode(pairs[i].in, how, &b);
-		assert_text(&b, pairs[i].out);
+		assert_buf(&b, pairs[i].out);
 		assert_int_equal(json_decoded_size(pairs[i].in, how), pairs[i].out.n);
 	}
 }
@@ -174,7 +168,7 @@ static void blocks_do_not_matter(void **state)
 				buf_addspan(&want, k == lead ? pieces[i].out : SPAN_LIT("u"));
 			}
 			json_decode(buf_span(&in), JSON_CLEAN, &got);
-			assert_text(&got, buf_span(&want));
+			assert_buf(&got, buf_span(&want));
 			assert_int_equal(json_decoded_size(buf_span(&in), JSON_CLEAN), want.n);
 		}
 	}
@@ -188,7 +182,7 @@ static void decoding_appends(void **state)
 	json_decode(SPAN_LIT("a\\n"), JSON_EXACT, &b);
 	json_decode(SPAN_LIT("b\xff"), JSON_CLEAN, &b);
 	json_decode((struct span){NULL, 0}, JSON_CLEAN, &b);
-	assert_text(&b, SPAN_LIT("a\nb" FFFD));
+	assert_buf(&b, SPAN_LIT("a\nb" FFFD));
 }
 
 static void quotes_as_stringify_does(void **state)
@@ -209,7 +203,7 @@ static void quotes_as_stringify_does(void **state)
 	for (size_t i = 0; i < COUNT(pairs); i++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		json_quote(pairs[i].in, &b);
-		assert_text(&b, pairs[i].out);
+		assert_buf(&b, pairs[i].out);
 		assert_true(json_valid(buf_span(&b), NULL));
 	}
 }
@@ -224,7 +218,7 @@ static void quoting_is_undone_by_decoding(void **state)
 	buf_adds(&text, "\xed\xa0\x80 \xf0\x9f\x98\x80 \xed\xb0\x80");
 	json_quote(buf_span(&text), &quoted);
 	json_decode((struct span){quoted.p + 1, quoted.n - 2}, JSON_EXACT, &back);
-	assert_text(&back, buf_span(&text));
+	assert_buf(&back, buf_span(&text));
 }
 
 static void without_memory(void **state)

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "failing_alloc.h"
+#include "texts.h"
 #include "sessionfs/session/format.h"
 #include "sessionfs/session/part.h"
 
@@ -16,13 +17,6 @@ static void parse(const char *line, struct record *ret)
 {
 	if (!record_parse(span_of(line), NULL, NULL, ret))
 		fail_msg("does not parse: %s", line);
-}
-
-static void assert_text(const struct buf *b, struct span want)
-{
-	assert_int_equal(buf_err(b), 0);
-	if (b->n != want.n || (want.n && memcmp(b->p, want.p, want.n) != 0))
-		fail_msg("got `%.*s`, want `%.*s`", (int)b->n, b->p ? b->p : "", (int)want.n, want.p);
 }
 
 typedef void make_fn(const struct record *r, struct buf *out);
@@ -40,7 +34,7 @@ static void check(const struct sample *samples, size_t n, make_fn *make, size_fn
 		struct record r;
 		parse(samples[i].line, &r);
 		make(&r, &b);
-		assert_text(&b, samples[i].want);
+		assert_buf(&b, samples[i].want);
 		if (size)
 			assert_int_equal(size(&r), samples[i].want.n);
 		/* Appending leaves alone what is there. */
@@ -224,7 +218,7 @@ static void type_role_and_model(void **state)
 	assert_true(
 	    record_parse(span_of(MESSAGE("hookMessage", "\"x\":1")), format_of((struct json_value){0}), NULL, &r));
 	part_role(&r, &b);
-	assert_text(&b, SPAN_LIT("custom\n"));
+	assert_buf(&b, SPAN_LIT("custom\n"));
 }
 
 static void usage(void **state)
@@ -256,7 +250,7 @@ static void assert_image(const char *block, const char *ext, struct span bytes)
 	assert_string_equal(img.ext, ext);
 	assert_int_equal(img.size, bytes.n);
 	part_image(&img, &out);
-	assert_text(&out, bytes);
+	assert_buf(&out, bytes);
 	assert_false(part_image_next(&r, &img));
 	assert_int_equal(img.n, 1);
 }
@@ -388,7 +382,7 @@ static void calls(void **state)
 	assert_int_equal(call.n, 1);
 	assert_true(json_is(call.id, "c1") && json_is(call.name, "read"));
 	part_arguments(&call, &b);
-	assert_text(&b, SPAN_LIT("{\n  \"path\": \"a\\u0062\"\n}\n"));
+	assert_buf(&b, SPAN_LIT("{\n  \"path\": \"a\\u0062\"\n}\n"));
 	assert_true(part_call_next(&r, &call));
 	assert_int_equal(call.n, 2);
 	assert_int_equal(call.id.kind, JSON_NONE);

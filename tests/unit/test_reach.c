@@ -9,13 +9,11 @@
 #include "sessionfs/base/sys.h"
 #include "sessionfs/file/reach.h"
 
+#include "files.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
@@ -71,7 +69,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	strcpy(world.root, "/tmp/sessionfs-reach-XXXXXX");
-	assert_non_null(mkdtemp(world.root));
+	make_temporary(world.root);
 	snprintf(world.source, sizeof world.source, "%s/source", world.root);
 	assert_int_equal(mkdir(world.source, 0755), 0);
 	assert_int_equal(reach_open(world.source, &world.r), 0);
@@ -95,14 +93,6 @@ static int set_up_container(void **state)
 	return set_up_without(state, EPERM);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int tear_down(void **state)
 {
 	(void)state;
@@ -111,7 +101,7 @@ static int tear_down(void **state)
 	if (world.refusal)
 		assert_int_equal(world.asked, 1);
 	world.refusal = 0;
-	return nftw(world.root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return remove_all(world.root);
 }
 
 /* 1: reached as it is; 2: through a link; or a negative errno, the same for stat and open. */

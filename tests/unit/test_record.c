@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "seed.h"
+#include "texts.h"
 #include "sessionfs/session/format.h"
 
 #include <math.h>
@@ -40,12 +41,6 @@ static struct record parse_of(const char *line, const struct format *format)
 
 	assert_true(record_parse(span_of(line), format, &deep, &r));
 	return r;
-}
-
-static void assert_span(struct span s, const char *text)
-{
-	if (!span_is(s, text))
-		fail_msg("\"%.*s\" is not \"%s\"", (int)s.n, s.p, text);
 }
 
 #define ASSISTANT                                                                                                      \

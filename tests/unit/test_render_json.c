@@ -335,15 +335,10 @@ static void expect_member(const char *lines, struct timespec mtime, const char *
 {
 	struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
-	fixture_open(&f, lines, strlen(lines));
-	fixture_close(&f);
-	strcpy(f.path, "/tmp/sessionfs-test-XXXXXX");
-	int fd = mkstemp(f.path);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, lines, strlen(lines)), strlen(lines));
 	const struct timespec times[2] = {mtime, mtime};
-	assert_int_equal(futimens(fd, times), 0);
-	close(fd);
+	fixture_init(&f);
+	append(&f, lines, strlen(lines));
+	assert_int_equal(utimensat(AT_FDCWD, f.path, times, 0), 0);
 	assert_int_equal(session_open(&(struct reach_at){NULL, f.path}, &f.s), 0);
 	session_rdlock(f.s);
 	assert_int_equal(render_info_json(f.s, "f", &out), 0);

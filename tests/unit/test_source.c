@@ -7,10 +7,7 @@
 
 #include "sessionfs/catalog/source.h"
 
-#include <fcntl.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <sys/stat.h>
+#include "files.h"
 
 struct place {
 	char root[64], home[80];
@@ -22,7 +19,7 @@ static int set_up(void **state)
 	struct place *p = calloc(1, sizeof *p);
 	assert_non_null(p);
 	strcpy(p->root, "/tmp/test_source.XXXXXX");
-	assert_non_null(mkdtemp(p->root));
+	make_temporary(p->root);
 	snprintf(p->home, sizeof p->home, "%s/home", p->root);
 	p->before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(chdir(p->root), 0);
@@ -36,30 +33,14 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int tear_down(void **state)
 {
 	struct place *p = *state;
 	assert_int_equal(fchdir(p->before), 0);
 	close(p->before);
-	nftw(p->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	remove_all(p->root);
 	free(p);
 	return 0;
-}
-
-static void put(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "we");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
 }
 
 #define PROJECT ".pi/settings.json"
@@ -97,13 +78,13 @@ static void follows_pis_precedence(void **state)
 	assert_source(p, "~/.pi/agent/sessions");
 	setenv("PI_CODING_AGENT_DIR", "agent", 1);
 	assert_source(p, "agent/sessions");
-	put("agent/settings.json", "{\"sessionDir\":\"/agents\"}");
+	put_file("agent/settings.json", "{\"sessionDir\":\"/agents\"}");
 	assert_source(p, "/agents");
 	unsetenv("PI_CODING_AGENT_DIR");
 	assert_source(p, "~/.pi/agent/sessions");
-	put(AGENT, "\xef\xbb\xbf{\"theme\":\"dark\",\"sessionDir\":\"relative/dir\"}\n");
+	put_file(AGENT, "\xef\xbb\xbf{\"theme\":\"dark\",\"sessionDir\":\"relative/dir\"}\n");
 	assert_source(p, "relative/dir");
-	put(PROJECT, "{\"sessionDir\":\"/projects\"}");
+	put_file(PROJECT, "{\"sessionDir\":\"/projects\"}");
 	assert_source(p, "/projects");
 	setenv("PI_CODING_AGENT_SESSION_DIR", "", 1);
 	assert_source(p, "/projects");
@@ -114,14 +95,14 @@ static void follows_pis_precedence(void **state)
 static void an_empty_setting_of_the_project_counts(void **state)
 {
 	struct place *p = *state;
-	put(AGENT, "{\"sessionDir\":\"/agents\"}");
-	put(PROJECT, "{\"sessionDir\":\"\"}");
+	put_file(AGENT, "{\"sessionDir\":\"/agents\"}");
+	put_file(PROJECT, "{\"sessionDir\":\"\"}");
 	assert_source(p, "~/.pi/agent/sessions");
-	put(PROJECT, "{\"sessionDir\":null}");
+	put_file(PROJECT, "{\"sessionDir\":null}");
 	assert_source(p, "~/.pi/agent/sessions");
-	put(PROJECT, "{}");
+	put_file(PROJECT, "{}");
 	assert_source(p, "/agents");
-	put(PROJECT, "");
+	put_file(PROJECT, "");
 	assert_source(p, "/agents");
 }
 
@@ -142,7 +123,7 @@ static void expands_what_pi_expands(void **state)
 		assert_source(p, cases[i][1]);
 	}
 	unsetenv("PI_CODING_AGENT_SESSION_DIR");
-	put(PROJECT, "{\"sessionDir\":\"~\\u002fsess\\u00efons\"}");
+	put_file(PROJECT, "{\"sessionDir\":\"~\\u002fsess\\u00efons\"}");
 	assert_source(p, "~/sess\xc3\xafons");
 	setenv("PI_CODING_AGENT_SESSION_DIR", "~other", 1);
 	struct buf got CLEANUP_BUF = BUF_INIT;
@@ -154,17 +135,17 @@ static void expands_what_pi_expands(void **state)
 static void refuses_settings_it_cannot_read(void **state)
 {
 	(void)state;
-	put(PROJECT, "{\"sessionDir\":");
+	put_file(PROJECT, "{\"sessionDir\":");
 	assert_refused("pi's settings.json is not a JSON object");
-	put(PROJECT, "[]");
+	put_file(PROJECT, "[]");
 	assert_refused("pi's settings.json is not a JSON object");
-	put(PROJECT, "{\"sessionDir\":7}");
+	put_file(PROJECT, "{\"sessionDir\":7}");
 	assert_refused("sessionDir in pi's settings.json is not a string");
-	put(PROJECT, "{\"sessionDir\":\"a\\u0000b\"}");
+	put_file(PROJECT, "{\"sessionDir\":\"a\\u0000b\"}");
 	assert_refused("a session directory contains a NUL");
-	put(PROJECT, "{\"sessionDir\":\"file://elsewhere/x\"}");
+	put_file(PROJECT, "{\"sessionDir\":\"file://elsewhere/x\"}");
 	assert_refused("a file:// address names another host");
-	put(PROJECT, "{\"sessionDir\":\"file:///a%2Fb\"}");
+	put_file(PROJECT, "{\"sessionDir\":\"file:///a%2Fb\"}");
 	assert_refused("a file:// address contains an encoded slash or NUL");
 	assert_int_equal(unlink(PROJECT), 0);
 	assert_int_equal(mkfifo(PROJECT, 0644), 0);

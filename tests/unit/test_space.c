@@ -5,14 +5,9 @@
 #include <cmocka.h>
 
 #include "sessionfs/base/space.h"
+#include "texts.h"
 
 #include <string.h>
-
-static void assert_span(struct span s, const char *text)
-{
-	if (!span_is(s, text))
-		fail_msg("\"%.*s\" is not \"%s\"", (int)s.n, s.p, text);
-}
 
 static void test_trim(void **state)
 {

@@ -172,7 +172,7 @@ static void lines_between(void **state)
 	(void)state;
 	start(OLD);
 	assert_int_equal(add(&m, false), 0);
-	read_file(place.path, &b);
+	assert_true(read_file(place.path, &b));
 	snprintf(last, sizeof last, "line %u\nline %u\n", m.asked - 2, m.asked - 1);
 	assert_memory_equal(b.p + b.n - strlen(last), last, strlen(last));
 }

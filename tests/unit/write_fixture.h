@@ -7,10 +7,6 @@
 #include "sessionfs/tree/write.h"
 
 #include <errno.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "edit_fixture.h"
 
@@ -48,7 +44,7 @@ static inline void begin_mode(struct place *p, const char *text, mode_t mode, bo
 	const struct catalog_options o = {.budget = &p->budget, .fresh_ms = p->fresh_ms};
 	struct tree_options t = {.read_only = read_only};
 
-	write_at(p->file, O_CREAT | O_TRUNC, text, strlen(text));
+	put_file(p->file, text);
 	assert_int_equal(chmod(p->file, mode), 0);
 	p->seen = strlen(text);
 	p->budget = (struct budget)BUDGET_INIT(64 << 20);
@@ -84,8 +80,7 @@ static inline int set_up(void **state)
 	/* Most of these tests' time would be the disk's. */
 	snprintf(p->root, sizeof p->root, "%s/sessionfs-write-XXXXXX",
 	         access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	assert_non_null(mkdtemp(p->root));
-	assert_int_equal(chmod(p->root, 0755), 0);
+	make_temporary(p->root);
 	snprintf(dir, sizeof dir, "%s/--p--", p->root);
 	assert_int_equal(mkdir(dir, 0755), 0);
 	snprintf(p->file, sizeof p->file, "%s/s.jsonl", dir);
@@ -93,20 +88,12 @@ static inline int set_up(void **state)
 	return 0;
 }
 
-static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static inline int tear_down(void **state)
 {
 	struct place *p = *state;
 
 	end(p);
-	nftw(p->root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	remove_all(p->root);
 	free(p);
 	return 0;
 }
@@ -186,17 +173,6 @@ static inline void assert_lists(struct place *p, const char *path, const char *n
 	assert_text(&b, names);
 }
 
-static inline void read_session(const struct place *p, struct buf *out)
-{
-	CLEANUP_CLOSE int fd = open(p->file, O_RDONLY | O_CLOEXEC);
-	char bytes[4096];
-	ssize_t n;
-
-	assert_true(fd >= 0);
-	while ((n = read(fd, bytes, sizeof bytes)) > 0)
-		buf_add(out, bytes, (size_t)n);
-}
-
 /* Puts the time that the patterns have in place of each timestamp. */
 static inline void level_times(struct buf *b)
 {
@@ -216,7 +192,7 @@ static inline void assert_added(struct place *p, const char *pattern)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	read_session(p, &b);
+	assert_true(read_file(p->file, &b));
 	assert_true(b.n >= p->seen);
 	level_times(&b);
 	assert_pattern((struct span){b.p + p->seen, b.n - p->seen}, pattern);

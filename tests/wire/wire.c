@@ -1,13 +1,10 @@
 #include "wire.h"
 
-#include <fcntl.h>
-#include <ftw.h>
+#include "../unit/files.h"
+
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 
 static int open_below(struct wire *w, const char *path, int flags)
@@ -74,8 +71,7 @@ void wire_wait_for_look(void)
 void wire_source(struct wire *w)
 {
 	*w = (struct wire){.source = "/tmp/sessionfs-wire-XXXXXX", .fd = -1};
-	assert_non_null(mkdtemp(w->source));
-	assert_int_equal(chmod(w->source, 0755), 0);
+	make_temporary(w->source);
 }
 
 static ssize_t io_writev(int fd, struct iovec *iov, int count, void *userdata)
@@ -154,12 +150,6 @@ void wire_stop(struct wire *w)
 	fs_stop(w->fs);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
 void wire_close(struct wire *w)
 {
 	fuse_session_destroy(w->se);
@@ -169,7 +159,7 @@ void wire_close(struct wire *w)
 	catalog_close(w->catalog);
 	close(w->fd);
 	free(w->pages);
-	nftw(w->source, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	remove_all(w->source);
 }
 
 uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const void *more,

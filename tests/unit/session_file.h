@@ -1,0 +1,47 @@
+/* session_file: one session file with a name of its own, and its index. */
+#ifndef SESSION_FILE_H
+#define SESSION_FILE_H
+
+#include "sessionfs/session/session.h"
+
+#include "files.h"
+
+struct fixture {
+	char path[64];
+	struct session *s;
+};
+
+static inline void append(const struct fixture *f, const void *p, size_t n)
+{
+	write_at(f->path, O_APPEND, p, n);
+}
+
+/* An empty file. */
+static inline void fixture_init(struct fixture *f)
+{
+	*f = (struct fixture){.path = "/tmp/sessionfs-test-XXXXXX"};
+	int fd = mkstemp(f->path);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static inline void fixture_release(struct fixture *f)
+{
+	session_close(f->s);
+	unlink(f->path);
+}
+
+static inline int open_bytes(struct fixture *f, const void *p, size_t n)
+{
+	fixture_init(f);
+	append(f, p, n);
+	return session_open(&(struct reach_at){NULL, f->path}, &f->s);
+}
+
+static inline struct session *open_text(struct fixture *f, const char *text)
+{
+	assert_int_equal(open_bytes(f, text, strlen(text)), 0);
+	return f->s;
+}
+
+#endif
