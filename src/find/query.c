@@ -77,7 +77,7 @@ static int take_quoted(struct scan *s, struct span *ret)
 static bool read_digits(struct span s, int *ret)
 {
 	*ret = 0;
-	for (size_t i = 0; i < s.n; i++) {
+	for (size_t i = 0; i < s.n && s.n <= 5; i++) {
 		if (s.p[i] < '0' || s.p[i] > '9')
 			return false;
 		*ret = *ret * 10 + (s.p[i] - '0');
