@@ -368,21 +368,11 @@ static void test_threads(void **state)
 }
 
 /* Midnight comes, to another thread, while the lock of the searches is free for the `gives`th time. */
-static _Atomic time_t later_s;
 static struct finder *midnight;
 static _Thread_local unsigned gives;
 
-static int later_clock(clockid_t clock, struct timespec *ret)
-{
-	int rc = clock_gettime(clock, ret);
-	if (clock == CLOCK_REALTIME)
-		ret->tv_sec += atomic_load(&later_s);
-	return rc;
-}
-
-__typeof__(clock_gettime) *const sys_clock_gettime = later_clock;
-
 #define SINCE "red after:2d"
+#define DAY_MS (INT64_C(24) * 3600 * 1000)
 
 /* Has what is known of the query dropped, and gives up before there is anything in its place. */
 static void *ask_at_midnight(void *arg)
@@ -390,7 +380,7 @@ static void *ask_at_midnight(void *arg)
 	struct finder *f = arg;
 	const struct stop stop = {.is_asked = is_over};
 	const struct answer *a;
-	atomic_fetch_add(&later_s, 24 * 3600);
+	let_pass(CLOCK_REALTIME, DAY_MS);
 	stop_set(&stop);
 	assert_int_equal(searches_get(f->s, number_of(f, SINCE), &a), -EINTR);
 	return NULL;
@@ -419,7 +409,7 @@ static void test_midnight(void **state)
 		const struct answer *a = ask(&f, SINCE);
 		answer_put(a);
 		/* The answer is there, or is to be made anew. */
-		atomic_fetch_add(&later_s, i % 2 * 24 * 3600);
+		let_pass(CLOCK_REALTIME, i % 2 * DAY_MS);
 		uint64_t number = number_of(&f, SINCE);
 		gives = i / 2 + 1;
 		assert_int_equal(searches_get(f.s, number, &a), 0);

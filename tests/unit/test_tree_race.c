@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "later.h"
 #include "write_fixture.h"
 
 #include <fcntl.h>
@@ -124,6 +125,18 @@ static void replace(struct place *p)
 	p->seen = sizeof other - 1;
 }
 
+/* How often the lock was asked for in vain. */
+static _Atomic unsigned refused;
+
+static int counted_flock(int fd, int how)
+{
+	int rc = flock(fd, how);
+	atomic_fetch_add(&refused, rc < 0);
+	return rc;
+}
+
+__typeof__(flock) *const sys_flock = counted_flock;
+
 /* As an editor that saves while we wait for the lock of the file. */
 static void replaced_while_it_waits(void **state)
 {
@@ -143,8 +156,10 @@ static void replaced_while_it_waits(void **state)
 		node_at(p, A); /* the index is open */
 		CLEANUP_CLOSE int fd = open(p->file, O_RDONLY | O_CLOEXEC);
 		assert_int_equal(flock(fd, LOCK_EX), 0);
+		atomic_store(&refused, 0);
 		assert_int_equal(pthread_create(&thread, NULL, write_value, &w), 0);
-		usleep(50 * 1000);
+		while (atomic_load(&refused) == 0)
+			usleep(1000);
 		replace(p);
 		assert_int_equal(flock(fd, LOCK_UN), 0);
 		assert_true(ends_in_time(thread));
@@ -190,7 +205,7 @@ static void entry_of_a_file_replaced(void **state)
 		assert_int_equal(open_in(p, node_at(p, cases[i].dir), cases[i].name, false, &h), 0);
 		assert_int_equal(tree_write(p->tree, h, span_of(cases[i].text), 0, &who), 0);
 		replace(p);
-		usleep(20 * 1000); /* so that the catalog looks again */
+		let_pass(CATALOG_CLOCK, 10); /* so that the catalog looks again */
 		assert_int_equal(find(p, S, &a), 0);
 		assert_int_equal(tree_flush(p->tree, h, &who), cases[i].added ? 0 : -ENOENT);
 		tree_release(p->tree, h);

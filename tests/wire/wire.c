@@ -1,6 +1,7 @@
 #include "wire.h"
 
 #include "../unit/files.h"
+#include "../unit/later.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ void wire_chmod(struct wire *w, const char *path, mode_t mode)
 
 void wire_wait_for_look(void)
 {
-	usleep(2 * WIRE_FRESH_MS * 1000);
+	let_pass(CATALOG_CLOCK, 2 * WIRE_FRESH_MS);
 }
 
 void wire_source(struct wire *w)

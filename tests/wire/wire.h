@@ -57,7 +57,7 @@ void wire_remove(struct wire *w, const char *path);
 void wire_chmod(struct wire *w, const char *path, mode_t mode);
 
 /* Until a look at the disk made before holds no longer. */
-#define WIRE_FRESH_MS 20
+#define WIRE_FRESH_MS 1000
 void wire_wait_for_look(void);
 
 /* An empty source, then the filesystem over it with INIT done. */
