@@ -43,7 +43,10 @@ cat >"$T/bin/pi" <<'END'
 file=$(ls -t ~/.pi/agent/sessions/*/*.jsonl | head -n 1)
 [ "$1" != --session ] || file=$2
 [ "$1" != --session ] || [ "$PWD" = "$(head -n 1 "$file" | jq -r .cwd)" ] || exit 1
-sleep 1
+for _ in {1..20}; do # nobody watches some of them
+	[ -z "$(find /proc/[0-9]*/fd -lname "$HOME/pi/.events" 2>/dev/null)" ] || break
+	sleep 0.1
+done
 parent=$(tail -n 1 "$file" | jq .id)
 echo '{"type":"message","id":"0000dead","parentId":'"$parent"',"message":{"role":"assistant","content":"Yes.","stopReason":"stop"}}' >>"$file"
 END

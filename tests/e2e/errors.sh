@@ -16,7 +16,7 @@ exec 3<errors
 before=$(stat -c %s errors)
 whole=$(cat errors)
 first=$(head -c 70 <&3)
-sleep 0.01
+sleep 0.01 # the next one has another time
 refuse b
 is "$before" "$(stat -c %s errors)" "the size of errors"
 is "$whole" "$first$(cat <&3)" "errors that was open when there was one more"

@@ -12,7 +12,7 @@ mount_told "$T/src" "$T/mnt"
 cat "$T/mnt/.events" >"$T/events" &
 reader=$!
 within 20 "the reader" has_open $reader "$T/mnt/.events"
-sleep 1
+sleep 1 # nothing comes
 kill -0 $reader 2>/dev/null || die "a reader does not wait: $(cat "$T/events")"
 [ ! -s "$T/events" ] || die "events without a change: $(cat "$T/events")"
 echo '{"type":"session_info","id":"99990001","parentId":"33ccdcfd","timestamp":"2026-03-02T12:00:00.000Z","name":"x"}' \

@@ -42,7 +42,10 @@ is "$(wc -c <"$s/transcript.md")" "$(stat -c %s "$s/transcript.md")" "size of th
 # Half a line is nobody's.
 whole=$(line 99990002 99990001 "in two pieces")
 printf %s "${whole:0:60}" >>"$file"
-sleep 0.3
+cp "$file" "$dir/later.jsonl" # once this is seen, so was what came before it
+within $LIMIT "what came later" test -e "${s%/*}/later"
+rm "$dir/later.jsonl"
+within $LIMIT "its end" test ! -e "${s%/*}/later"
 is "" "$(tail -c 1 "$s/session.jsonl" | tr -d '\n')" "the end of session.jsonl while a line is being written"
 [ ! -e "$s/entries/99990002" ] || die "half a line is an entry"
 printf '%s\n' "${whole:60}" >>"$file"

@@ -20,7 +20,7 @@ exec setpriv --reuid=65534 --regid=65534 --clear-groups bash -c '
 	./program -f -o idle=2 src mnt &
 	until mountpoint -q mnt; do kill -0 $! && sleep 0.1; done
 	exec 4<mnt/README.md
-	sleep 6
+	sleep 6 # nothing happens, though an idle mount would have ended
 	mountpoint -q mnt || { echo "unmounted with an open file"; exit 1; }
 	exec 4<&-
 	wait $! || { echo "exit status $?"; exit 1; }

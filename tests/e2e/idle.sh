@@ -102,7 +102,7 @@ exec 3<"$T/mnt/README.md" # keeps it until it is covered
 mount -t tmpfs over "$T/mnt"
 exec 3<&-
 within $LONG "a word about it" grep -q "something else is here now" "$T/mnt.log"
-sleep 4
+sleep 4 # nothing more is said, though it tries again each three seconds
 is 1 "$(grep -c "something else" "$T/mnt.log")" "how often it says so"
 kill -s TERM $pid
 wait $pid || die "the covered mount ended with $?"

@@ -51,7 +51,10 @@ for way in "" -s; do
 	ln -s ../../mnt/projects/good/one/session.jsonl "$T/src/--good--/after.jsonl"
 	ln -s "$T/mnt/projects/good" "$T/src/--after--"
 	ln -s "$T/mnt/latest" "$T/src/flat.jsonl"
-	sleep 0.3
+	session "$T/src/--good--/last.jsonl" last
+	within 20 "what came after the links" test -e "$T/mnt/projects/good/last"
+	rm "$T/src/--good--/last.jsonl"
+	within 20 "its end" test ! -e "$T/mnt/projects/good/last"
 	good "$T/mnt"
 	is "good" "$(ls "$T/mnt/projects")" "projects with links into the mount ($way)"
 	is "one" "$(ls "$T/mnt/sessions")" "sessions with links into the mount ($way)"
@@ -78,7 +81,7 @@ for way in "" -s; do
 	echo found >"$T/mnt/projects/good/three/name"
 	is found "$(cat "$T/mnt/projects/good/three/title")" "a name that was written there ($way)"
 	kill -STOP "$server"
-	sleep 0.3
+	sleep 0.3 # what it said before holds for 200 ms, and nothing shows from outside that it no longer does
 	good "$T/mnt"
 	answers cat "$T/mnt/projects/good/three/title"
 	answers ls "$T/mnt/projects/far"

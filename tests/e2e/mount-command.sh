@@ -36,7 +36,7 @@ is 3 $lines "lines for fstab"
 # Who lets mount make the mount cannot have it unmounted.
 said=$(mount -t fuse.sessionfs "$T/src" "$T/mnt" -o drop_privileges,idle=1 2>&1) || die "drop_privileges: $said"
 matches "idle: ignored" "$said" "what it says about idle"
-sleep 2
+sleep 2 # nothing happens, though an idle mount would have ended
 is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title, some time later"
 umount_fs "$T/mnt"
 said=$(mount -t fuse.sessionfs "$T/src" "$T/mnt" -o drop_privileges,allow_other 2>&1) || :

@@ -60,7 +60,7 @@ changes() {
 	{ session new && entry a1 "First words"; } >"$new"
 	becomes "a session came" listed "$page"
 	becomes "its page" shows "$page" "First words"
-	sleep 2.5 # by now the kernel keeps what it can
+	sleep 2.5 # the kernel is told until a second after a change, and keeps what it can from then on
 	shows "$page" "First words" || die "nothing has changed"
 	entry a2 "Second words" >>"$new"
 	becomes "the session grew" shows "$page" "Second words"

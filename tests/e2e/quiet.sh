@@ -40,7 +40,7 @@ same "$file" session.jsonl "session.jsonl"
 
 # Quiet again, and kept again: a rewritten file is another one.
 touch -d '2 hours ago' "$file"
-sleep 0.6
+within $LIMIT "the old time" eval "[ \"\$(stat -c %Y session.jsonl)\" = $(stat -c %Y "$file") ]"
 read_all
 head -n 3 "$file" >"$T/short" && cat "$T/short" >"$file"
 within $LIMIT "a file cut short" eval "[ \"\$(ls '$s/entries' | wc -l)\" = 2 ]"

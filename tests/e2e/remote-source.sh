@@ -40,7 +40,7 @@ within 10 "the mount" mountpoint -q "$T/mnt"
 is 41 "$(wc -l <"$T/mnt/sessions.tsv")" "lines of sessions.tsv"
 is 40 "$(wc -l <"$T/mnt/search/word/hits.txt")" "lines of hits.txt"
 kill -STOP "$server"
-sleep 0.5 # until what it said before must be asked for again
+sleep 0.5 # what it said before holds for 200 ms, and nothing shows from outside that it no longer does
 for name in latest/title sessions.tsv search/word/hits.txt search/other/hits.txt by-date/2026-04-01; do
 	rc=0
 	# A second, on a machine that has other things to do.

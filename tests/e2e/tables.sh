@@ -73,8 +73,7 @@ changes() {
 	entry a2 '{"role":"assistant","content":[],"provider":"p","model":"m","usage":{"input":3,"output":4,"cost":{"total":0.1}}}' >>"$new"
 	touch -d 2026-03-01 "$new" # older than others: no time of the root shows it
 	agrees "it was used"
-	# By now the kernel has been told all, and keeps what it can.
-	sleep 2.5
+	sleep 2.5 # the kernel is told until a second after a change, and keeps what it can from then on
 	says || die "nothing has changed"
 	sed -i 's/"input":3/"input":5/' "$new" && touch -d 2026-03-01 "$new"
 	agrees "it was rewritten, as large as before"

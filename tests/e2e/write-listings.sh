@@ -22,7 +22,7 @@ is_listed "$s" errors || die "errors is there, but not listed"
 dir=$(dirname "$file")
 fork() { printf '{"type":"session","version":3,"id":"%s","cwd":"/","parentSession":"%s"}\n' "$1" "$2" >"$dir/$1.jsonl"; }
 fork first /nowhere
-sleep 3 # until nothing is asked for because the file has just changed
+sleep 3 # the kernel asks anew for what has just changed, and nothing shows when it stops to
 for _ in 1 2; do is_not_listed "$s/../first" forks || die "forks before there were any"; done
 fork second /elsewhere/first.jsonl
 within 20 "forks is listed" is_listed "$s/../first" forks

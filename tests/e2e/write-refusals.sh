@@ -234,11 +234,12 @@ closed() { # REGEX: all kinds of writing are refused like that
 	refuses "$1" touch side
 	is old "$(cat $label)" "the label"
 }
+has_mode() { [ "$(stat -c %a $label)" = "$1" ]; }
 chmod 444 "$file"
-sleep 0.3 # what is known of a file may be that old
+within 20 "the mode of what cannot be written" has_mode 444
 closed "Permission denied"
 chmod 644 "$file"
-sleep 0.3
+within 20 "the mode of what can be written again" has_mode 644
 echo open >$label
 is open "$(cat $label)" "the label after the file can be written again"
 echo old >$label

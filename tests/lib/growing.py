@@ -204,7 +204,7 @@ def crowd(program, root, options):
             for p in all_:
                 p.start()
             with Growth(session, 0.002):
-                time.sleep(4)
+                time.sleep(4)  # how long it grows
             truth = session.truth(view)
             await_(lambda: os.stat(path).st_size == len(truth), f"the size of {view}")
             over.set()

@@ -236,7 +236,7 @@ def later(source, mount):
         soon(what, expected, can_read)
 
     soon("a new session", 1, can_read)
-    time.sleep(3)  # until answers are given to be kept
+    time.sleep(3)  # until answers are given to be kept, which nothing shows
     change("the project's directory is closed", 0, os.chmod, project, 0o700)
     change("... and opened", 1, os.chmod, project, 0o755)
     change("the source is closed", 0, os.chmod, source, 0o750)

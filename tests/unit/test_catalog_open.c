@@ -258,7 +258,7 @@ static void *change_files(void *arg)
 			append(x->p, name, ENTRY("x"));
 		if (i % 13 == 0)
 			put(x->p, name, HEADER("fresh", "/") ENTRY("y"));
-		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* the others come in between */
 	}
 	atomic_store(&x->stop, true);
 	return NULL;

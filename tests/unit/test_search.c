@@ -355,7 +355,7 @@ static void test_threads(void **state)
 		assert_true(rc == -EINTR || rc == 0);
 		if (rc == 0)
 			answer_put(a);
-		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* the others come in between */
 	}
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
