@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# The commands in CONTRIBUTING.md are there and work, and the examples in tests/README.md are tests that pass.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need python3
+export SESSIONFS
+build=$(dirname "$SESSIONFS")
+
+# What others test, make check among them, is a plan here.
+mkdir "$T/bin" "$T/checkout"
+cat >"$T/bin/make" <<END
+#!/bin/sh
+exec /usr/bin/make -s -C "$ROOT" -n "\$@" >/dev/null
+END
+chmod +x "$T/bin/make"
+ln -s "$ROOT"/* "$T/checkout/"
+ln -sfn "$build" "$T/checkout/build"
+(cd "$T/checkout" && PATH=$T/bin:$PATH python3 "$ROOT/tests/lib/examples.py" CONTRIBUTING.md) || die "CONTRIBUTING.md"
+while read -r path; do
+	[ -e "$ROOT/tests/$path" ] || [ -e "$ROOT/$path" ] || die "$path: tests/README.md has it, and there is none"
+done < <(grep -oE '`[a-z]+/[a-z_/]+(\.[a-z]+)?`' "$ROOT/tests/README.md" | tr -d '`')
+
+# Each block of code a file of its own, by its number.
+awk -v to="$T/" '/^```[a-z]/ { file = to (++n) "." substr($0, 4); next } /^```/ { file = "" } file { print >file }' "$ROOT/tests/README.md"
+is "1.c 2.c 3.c 4.c 5.sh" "$(cd "$T" && echo [0-9].*)" "examples in tests/README.md"
+mkdir -p "$T/tests/e2e"
+ln -s "$ROOT/tests/lib" "$ROOT/tests/data" "$T/tests/"
+cp "$T/5.sh" "$T/tests/e2e/"
+bash -euo pipefail "$T/tests/e2e/5.sh" || die "the example of a test with a mount"
+
+! is_sanitized || exit 0 # that is another way to compile
+need cc
+# shellcheck disable=SC2046
+run() { # FILE MAIN HEADER...: with these headers and this main it is a test that passes
+	local file=$1 main=$2 header
+	shift 2
+	{
+		for header in stdarg.h stddef.h setjmp.h stdint.h; do echo "#include <$header>"; done
+		echo '#include <cmocka.h>'
+		printf '#include "%s"\n' "$@"
+		cat "$T/$file.c"
+		echo "int main(void) { $main; }"
+	} >"$T/whole-$file.c"
+	cc -I"$ROOT/include" -I"$ROOT/tests/unit" -I"$ROOT/tests/wire" -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 \
+		$(pkg-config --cflags fuse3) -Wall -Werror -o "$T/example-$file" "$T/whole-$file.c" \
+		$([ "$file" != 4 ] || printf '%s\n' "$ROOT/tests/wire/wire.c" "$build"/fuse/*.o) "$build/libsessionfs.a" \
+		-lcmocka $(pkg-config --libs fuse3) -lmd -lmd4c -lpthread || die "example $file cannot be compiled"
+	"$T/example-$file" >"$T/out" 2>&1 || die "example $file: $(cat "$T/out")"
+}
+test_of() { # FILE SET_UP TEAR_DOWN
+	local name
+	name=$(sed -n 's/^static void \([a-z_]*\)(.*/\1/p' "$T/$1.c")
+	echo "const struct CMUnitTest t[] = {cmocka_unit_test_setup_teardown($name, $2, $3)}; return cmocka_run_group_tests(t, NULL, NULL)"
+}
+run 1 "$(test_of 1 NULL NULL)" sessionfs/base/name.h texts.h
+run 2 "$(test_of 2 set_up tear_down)" write_fixture.h
+run 3 "char c; return contents_read(0, &c, 1, 0) != -EIO" errno.h sessionfs/base/sys.h sessionfs/file/opened.h
+run 4 "$(test_of 4 setup teardown)" fixture.h
