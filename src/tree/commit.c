@@ -317,7 +317,7 @@ static int take_name(void *arg, struct span name, uint64_t cookie, node_t node, 
 static void add_path(struct tree *t, struct node n, struct span entry, struct buf *out)
 {
 	const struct kind *k = kind_of(n);
-	if (!k || k->in[0] == 0 || (k->scope == SCOPE_SLOT && k->type == S_IFDIR))
+	if (!k || k->in[0] == 0 || (k->from->scope == SCOPE_SLOT && k->type == S_IFDIR))
 		return;
 	struct node up = node_above(t, n, k->in[0]);
 	add_path(t, up, entry, out);
@@ -378,7 +378,7 @@ static bool is_shown(struct tree *t, struct node n, struct span text)
 int commit_entry(struct tree *t, struct node n, struct buf *out)
 {
 	struct session *s;
-	if (kind_of(n)->scope < SCOPE_ENTRY)
+	if (kind_of(n)->from->scope < SCOPE_ENTRY)
 		return 0;
 	int rc = catalog_get(t->catalog, n.slot, &s);
 	if (rc < 0)

@@ -13,14 +13,15 @@ static void tell_node(struct node n, tree_tell tell, void *arg)
 static void tell_session(uint32_t slot, tree_tell tell, void *arg)
 {
 	for (const struct kind *k = NULL; (k = kind_next(k));)
-		if (k->scope >= SCOPE_SLOT && k->scope < SCOPE_ENTRY && (k->class == TREE_WATCHED || k->name))
+		if (k->from->scope >= SCOPE_SLOT && k->from->scope < SCOPE_ENTRY &&
+		    (kind_class(k) == TREE_WATCHED || k->name))
 			tell_node((struct node){.kind = kind_id(k), .slot = slot}, tell, arg);
 }
 
 static bool shows_project(const struct kind *k)
 {
 	const struct kind *dir = kind_at(k->in[0]);
-	return k->stamp == STAMP_PROJECT || (k->name && dir && dir->stamp == STAMP_PROJECT);
+	return kind_stamp(k) == STAMP_PROJECT || (k->name && dir && kind_stamp(dir) == STAMP_PROJECT);
 }
 
 /* The nodes that show the time of the newest session, or lead to that session. */
@@ -31,7 +32,7 @@ static void tell_above(uint32_t project, tree_tell tell, void *arg)
 	for (const struct kind *k = NULL; (k = kind_next_in(root.kind, k));)
 		tell_node((struct node){.kind = kind_id(k)}, tell, arg);
 	for (const struct kind *k = NULL; project != NO_SLOT && (k = kind_next(k));)
-		if (k->scope < SCOPE_SLOT && shows_project(k))
+		if (k->from->scope < SCOPE_SLOT && shows_project(k))
 			tell_node((struct node){.kind = kind_id(k), .slot = project}, tell, arg);
 }
 
@@ -82,7 +83,7 @@ void tree_invalidate_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell
 	add_names(t, slot, from, &names);
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		const struct kind *dir = kind_at(k->in[0]);
-		if (k->name || k->type != S_IFDIR || k->scope < SCOPE_ENTRY || dir->scope >= SCOPE_ENTRY)
+		if (k->name || k->type != S_IFDIR || k->from->scope < SCOPE_ENTRY || dir->from->scope >= SCOPE_ENTRY)
 			continue;
 		tell_names((struct node){.kind = k->in[0], .slot = slot}, buf_span(&names), tell, arg);
 		tell(arg, tree_id((struct node){.kind = dir->in[0], .slot = slot}), span_of(dir->name));

@@ -3,6 +3,20 @@
 
 #include <sys/stat.h>
 
+/* What changes a session's file is noted, and the kernel is told what it must ask for again. */
+const struct from from_mount = {SCOPE_MOUNT, STAMP_ALL, TREE_WATCHED, false};
+/* Any session can change it, and nothing is told. */
+const struct from from_all = {SCOPE_MOUNT, STAMP_ALL, TREE_ASKED, true};
+const struct from from_query = {SCOPE_QUERY, STAMP_ALL, TREE_ASKED, true};
+const struct from from_project = {SCOPE_PROJECT, STAMP_PROJECT, TREE_WATCHED, false};
+const struct from from_file = {SCOPE_SLOT, STAMP_SESSION, TREE_WATCHED, false};
+const struct from from_session = {SCOPE_INDEX, STAMP_SESSION, TREE_WATCHED, false};
+/* There are many of these, so what the kernel was given of them is noted one by one. */
+const struct from from_branch = {SCOPE_ENTRY, STAMP_SESSION, TREE_LEASE, false};
+const struct from from_entry = {SCOPE_ENTRY, STAMP_ENTRY, TREE_LEASE, false};
+/* An entry's line stays as it is. */
+const struct from from_record = {SCOPE_RECORD, STAMP_ENTRY, TREE_FIXED, false};
+
 unsigned kind_id(const struct kind *k)
 {
 	return (unsigned)(k - tree_kinds);
@@ -29,6 +43,28 @@ const struct kind *kind_next_in(unsigned dir, const struct kind *after)
 	while ((after = kind_next(after)) && !kind_is_in(after, dir))
 		;
 	return after;
+}
+
+enum stamp kind_stamp(const struct kind *k)
+{
+	return k->stamp != STAMP_AS_FROM ? k->stamp : k->from->stamp;
+}
+
+enum tree_class kind_class(const struct kind *k)
+{
+	if (kind_is_of_all(k))
+		return TREE_ASKED;
+	return k->keeps != KEEPS_AS_FROM ? (enum tree_class)(k->keeps - 1) : k->from->class;
+}
+
+bool kind_is_of_all(const struct kind *k)
+{
+	return k->of_all || k->from->of_all;
+}
+
+bool kind_is_own(const struct kind *k)
+{
+	return k->is_own || kind_is_of_all(k);
 }
 
 bool kind_is_cheap(const struct kind *k)

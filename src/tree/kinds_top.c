@@ -62,7 +62,7 @@ int agents_show(struct ctx *c, struct buf *out)
 
 static bool is_session(const struct kind *k)
 {
-	return k && !k->name && k->type == S_IFDIR && k->scope == SCOPE_SLOT;
+	return k && !k->name && k->type == S_IFDIR && k->from->scope == SCOPE_SLOT;
 }
 
 /* The names of the root and of a session that are not searched, of files or of all else. */

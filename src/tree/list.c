@@ -65,7 +65,7 @@ static int lookup_fixed(struct ctx *c, struct node dir, const struct kind *k, st
 /* Names that come from a session's index need that of their directory. */
 static int family_reach(struct ctx *dir, const struct kind *k)
 {
-	return k->scope >= SCOPE_INDEX && dir->kind->scope >= SCOPE_SLOT ? ctx_reach(dir, SCOPE_INDEX) : 0;
+	return k->from->scope >= SCOPE_INDEX && dir->kind->from->scope >= SCOPE_SLOT ? ctx_reach(dir, SCOPE_INDEX) : 0;
 }
 
 /* *ret_again: the file behind the name was replaced before it could be examined. */
@@ -147,11 +147,11 @@ enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name)
 	 * mount, and the kernel sees that. */
 	if (!k || !is_possible(n.kind, name))
 		return TREE_FIXED;
-	if (k->of_all)
+	if (kind_is_of_all(k))
 		return TREE_ASKED;
 	if (k->tells_new && catalog_is_told(t->catalog))
 		return TREE_WATCHED;
-	return k->scope < SCOPE_SLOT && !k->of_all ? TREE_LIVE : tree_unwatched(t);
+	return k->from->scope < SCOPE_SLOT && !kind_is_of_all(k) ? TREE_LIVE : tree_unwatched(t);
 }
 
 int tree_writable_dir(struct tree *t, node_t dir)
@@ -224,7 +224,7 @@ static int list_has(struct ctx *c, const struct kind *k)
 	bool has = !k->has || k->has(c);
 	int rc = fault_end(before, 0);
 	fault_note(rc);
-	return has ? 1 : k->scope >= SCOPE_INDEX ? rc : 0;
+	return has ? 1 : k->from->scope >= SCOPE_INDEX ? rc : 0;
 }
 
 /* One half of the fixed names, after the cookie. */

@@ -7,7 +7,7 @@
 /* Names above all sessions belong to the mounting user. */
 static bool is_shared(const struct kind *k)
 {
-	return k->stamp == STAMP_ALL || k->stamp == STAMP_PROJECT || k->stamp == STAMP_DATE;
+	return kind_stamp(k) == STAMP_ALL || kind_stamp(k) == STAMP_PROJECT || kind_stamp(k) == STAMP_DATE;
 }
 
 /* The group is that of the directory shown: otherwise the members whom its group lets in would count as others. */
@@ -17,11 +17,11 @@ static void own_shared(const struct ctx *c, struct tree_attr *a)
 	mode_t mode = c->project.mode;
 	a->uid = t->uid;
 	a->gid = c->project.gid;
-	if (c->kind->stamp != STAMP_PROJECT)
+	if (kind_stamp(c->kind) != STAMP_PROJECT)
 		mode = catalog_mode(t->catalog, NULL, &a->gid);
 	if (c->kind->gathers)
 		mode &= catalog_names_mode(t->catalog, a->uid, a->gid) | 0111;
-	if (t->is_private || c->kind->is_own)
+	if (t->is_private || kind_is_own(c->kind))
 		mode &= 0700;
 	a->mode = c->kind->type == S_IFDIR ? S_IFDIR | mode : S_IFREG | (mode & 0111) << 2;
 }
@@ -46,7 +46,7 @@ void ctx_own(const struct ctx *c, struct tree_attr *a)
 {
 	if (is_shared(c->kind)) {
 		own_shared(c, a);
-	} else if (c->kind->is_own) {
+	} else if (kind_is_own(c->kind)) {
 		a->uid = c->tree->uid;
 		a->gid = c->slot.st.st_gid;
 		a->mode = own_mode(c);
@@ -69,7 +69,7 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid)
 	const struct kind *dir = kind_at(c.kind->in[0]);
 	if (!dir || !is_shared(dir) || is_shared(c.kind) || (c.kind->has && !c.kind->has(&c)))
 		return 0444;
-	if (dir->is_own || !catalog_project(t->catalog, c.slot.project, &p))
+	if (kind_is_own(dir) || !catalog_project(t->catalog, c.slot.project, &p))
 		return 0;
-	return p.mode & catalog_mode(t->catalog, &p.gid, ret_gid) & (dir->is_own ? 0400 : 0444);
+	return p.mode & catalog_mode(t->catalog, &p.gid, ret_gid) & (kind_is_own(dir) ? 0400 : 0444);
 }

@@ -74,7 +74,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	const struct writable *w = writable_link(dir, name, &made.node);
 	if (w) {
 		rc = w->link(t, dir, name, target, &entry);
-		if (kind_of(made.node)->scope >= SCOPE_ENTRY)
+		if (kind_of(made.node)->from->scope >= SCOPE_ENTRY)
 			made.node.entry = entry;
 		if (rc == 0)
 			show_written(t, dir, name, target, &made, ret);

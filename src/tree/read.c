@@ -13,7 +13,7 @@ uint64_t view_serial(struct ctx *c)
 	/* Both only rise. */
 	if (c->kind->untimed)
 		return state_serial(c->tree) + catalog_epoch(c->tree->catalog);
-	return c->session && c->kind->class != TREE_FIXED ? session_serial(c->session) : 0;
+	return c->session && kind_class(c->kind) != TREE_FIXED ? session_serial(c->session) : 0;
 }
 
 /* Less is not worth counting; longer lines and texts lie in files, and so many threads make segments. */
@@ -27,7 +27,7 @@ static size_t claim_of(const struct ctx *c)
 	uint64_t bytes = 0, most = c->kind->producer ? CLAIM_VIEW : CLAIM_MOST;
 	if (c->kind->whole || c->kind->producer)
 		bytes = session_size(c->session);
-	else if (c->kind->scope == SCOPE_RECORD)
+	else if (c->kind->from->scope == SCOPE_RECORD)
 		bytes = session_entry(c->session, c->node.entry)->length;
 	if (bytes < CLAIM_LEAST)
 		return 0;
@@ -99,7 +99,7 @@ static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
  * a negative errno. */
 static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
-	if (c->kind->scope != SCOPE_RECORD)
+	if (c->kind->from->scope != SCOPE_RECORD)
 		return 0;
 	int rc = ctx_reach(c, SCOPE_INDEX);
 	if (rc < 0)
@@ -151,7 +151,7 @@ static int read_at(struct tree *t, node_t node, uint64_t off, size_t n, struct b
 	rc = read_kept(&c, off, n, out);
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
-	rc = ctx_reach(&c, c.kind->scope);
+	rc = ctx_reach(&c, c.kind->from->scope);
 	return rc < 0 ? rc : ctx_read(&c, off, n, out);
 }
 

@@ -97,7 +97,7 @@ static void spare_give(struct spare *s, size_t k, struct run_memory *m)
 
 static int place_of(struct ctx *c, struct place *ret)
 {
-	*ret = (struct place){c->session, ctx_position(c), c->kind->scope >= SCOPE_ENTRY ? "../../" : ""};
+	*ret = (struct place){c->session, ctx_position(c), c->kind->from->scope >= SCOPE_ENTRY ? "../../" : ""};
 	if (!c->kind->to_session)
 		return 0;
 	buf_reset(&c->to_session);

@@ -154,8 +154,8 @@ void state_refuse(struct tree *t, struct node n, const char *what, int rc, const
 {
 	struct slot_info slot;
 	const struct kind *k = kind_of(n);
-	if (!k || k->scope < SCOPE_SLOT || commit_slot(t, n.slot, &slot) < 0) {
-		log_warning("%s%s: %s", k && k->scope >= SCOPE_SLOT ? "session: " : "", what, why);
+	if (!k || k->from->scope < SCOPE_SLOT || commit_slot(t, n.slot, &slot) < 0) {
+		log_warning("%s%s: %s", k && k->from->scope >= SCOPE_SLOT ? "session: " : "", what, why);
 		return;
 	}
 	log_warning("%s: %s: %s", slot.file, what, why);

@@ -148,7 +148,7 @@ int ctx_init(struct ctx *c, struct tree *t, struct node n)
 int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
 {
 	int rc = ctx_init(c, t, n);
-	return rc < 0 ? rc : ctx_reach(c, scope > c->kind->scope ? scope : c->kind->scope);
+	return rc < 0 ? rc : ctx_reach(c, scope > c->kind->from->scope ? scope : c->kind->from->scope);
 }
 
 int ctx_turn(struct ctx *c, struct node n)
@@ -157,7 +157,7 @@ int ctx_turn(struct ctx *c, struct node n)
 	c->kind = kind_of(n);
 	if (c->scope > SCOPE_INDEX)
 		c->scope = SCOPE_INDEX;
-	return ctx_reach(c, c->kind->scope);
+	return ctx_reach(c, c->kind->from->scope);
 }
 
 node_t ctx_id(const struct ctx *c)
@@ -167,7 +167,8 @@ node_t ctx_id(const struct ctx *c)
 
 uint32_t ctx_position(const struct ctx *c)
 {
-	return c->kind->scope < SCOPE_ENTRY ? session_leaf(c->session) : session_branch_at(c->session, c->node.entry);
+	return c->kind->from->scope < SCOPE_ENTRY ? session_leaf(c->session)
+	                                          : session_branch_at(c->session, c->node.entry);
 }
 
 /* --- attributes ------------------------------------------------------------ */
@@ -192,7 +193,7 @@ static struct timespec record_stamp(struct ctx *c, uint32_t i)
 
 static struct timespec ctx_mtime(struct ctx *c)
 {
-	switch (c->kind->stamp) {
+	switch (kind_stamp(c->kind)) {
 	case STAMP_ALL:
 		return catalog_mtime(c->tree->catalog);
 	case STAMP_PROJECT:
@@ -206,6 +207,7 @@ static struct timespec ctx_mtime(struct ctx *c)
 	case STAMP_BRANCH:
 		return record_stamp(c, session_branch_record(c->session, c->node.entry));
 	case STAMP_SESSION:
+	case STAMP_AS_FROM:
 		break;
 	}
 	return c->slot.st.st_mtim;
@@ -217,7 +219,7 @@ bool ctx_is_writable(const struct ctx *c)
 	bool writable = (c->kind->write && c->kind->type == S_IFREG) || c->kind->takes_names;
 	if (c->tree->read_only || !writable)
 		return false;
-	return c->kind->scope < SCOPE_ENTRY || session_entry(c->session, c->node.entry)->flags & ENTRY_ADDRESSED;
+	return c->kind->from->scope < SCOPE_ENTRY || session_entry(c->session, c->node.entry)->flags & ENTRY_ADDRESSED;
 }
 
 /* What follows a session file is watched only this many seconds after its last change. By then no answer from before
@@ -235,7 +237,7 @@ static bool is_older(struct timespec t, time_t seconds)
 /* Whether the directory of a session holds names that follow from others. */
 static bool lists_others(const struct kind *dir)
 {
-	if (dir->type != S_IFDIR || dir->scope != SCOPE_SLOT)
+	if (dir->type != S_IFDIR || dir->from->scope != SCOPE_SLOT)
 		return false;
 	for (const struct kind *k = NULL; (k = kind_next_in(kind_id(dir), k));)
 		if (k->gathers && k->has)
@@ -246,11 +248,11 @@ static bool lists_others(const struct kind *dir)
 /* Whether every change of what the kind shows is noted. */
 static bool is_watched(const struct ctx *c)
 {
-	if (c->kind->stamp == STAMP_PROJECT)
+	if (kind_stamp(c->kind) == STAMP_PROJECT)
 		return c->project.told;
-	if (c->kind->scope >= SCOPE_SLOT && !c->slot.told)
+	if (c->kind->from->scope >= SCOPE_SLOT && !c->slot.told)
 		return false;
-	return (c->kind->scope >= SCOPE_SLOT && !lists_others(c->kind)) || catalog_is_told(c->tree->catalog);
+	return (c->kind->from->scope >= SCOPE_SLOT && !lists_others(c->kind)) || catalog_is_told(c->tree->catalog);
 }
 
 enum tree_class tree_unwatched(const struct tree *t)
@@ -265,14 +267,14 @@ static enum tree_class class_of(const struct ctx *c, const struct tree_attr *a)
 	bool writable = !c->tree->read_only && k->write;
 	bool goes = k->may_go && k->may_go(c);
 	/* What stands in a session changes with its file, whatever time it shows. */
-	struct timespec changed = k->scope >= SCOPE_SLOT ? c->slot.st.st_mtim : a->mtime;
-	if (k->class == TREE_FIXED)
+	struct timespec changed = k->from->scope >= SCOPE_SLOT ? c->slot.st.st_mtim : a->mtime;
+	if (kind_class(k) == TREE_FIXED)
 		return TREE_FIXED;
-	if (k->of_all)
+	if (kind_is_of_all(k))
 		return TREE_ASKED;
-	if (k->class == TREE_WATCHED && !goes && !writable && is_watched(c) && is_older(changed, WATCHED_AFTER))
+	if (kind_class(k) == TREE_WATCHED && !goes && !writable && is_watched(c) && is_older(changed, WATCHED_AFTER))
 		return TREE_WATCHED;
-	if (k->class == TREE_LEASE && !goes && c->slot.told && is_older(changed, LEASE_AFTER))
+	if (kind_class(k) == TREE_LEASE && !goes && c->slot.told && is_older(changed, LEASE_AFTER))
 		return TREE_LEASE;
 	return tree_unwatched(c->tree);
 }
@@ -281,7 +283,7 @@ bool tree_is_notified(struct tree *t, node_t node, time_t seconds)
 {
 	struct ctx c = {.tree = t, .node = tree_node(node)};
 	const struct kind *k = c.kind = kind_of(c.node);
-	if (!k || k->scope < SCOPE_SLOT || k->type != S_IFREG || k->may_go || k->untimed ||
+	if (!k || k->from->scope < SCOPE_SLOT || k->type != S_IFREG || k->may_go || k->untimed ||
 	    catalog_slot(t->catalog, c.node.slot, &c.slot) < 0)
 		return false;
 	const struct tree_attr a = {.mtime = c.slot.st.st_mtim};
@@ -395,10 +397,10 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 
 struct node node_above(struct tree *t, struct node n, unsigned up)
 {
-	enum scope scope = kind_at(up)->scope;
+	enum scope scope = kind_at(up)->from->scope;
 	struct node above = {.kind = up};
 	struct slot_info info;
-	bool has_project = kind_of(n)->scope <= SCOPE_PROJECT;
+	bool has_project = kind_of(n)->from->scope <= SCOPE_PROJECT;
 	if (scope >= SCOPE_SLOT || (scope == SCOPE_PROJECT && has_project))
 		above.slot = n.slot;
 	if (scope >= SCOPE_ENTRY)
@@ -429,7 +431,7 @@ bool tree_is_listing_volatile(struct tree *t, node_t dir)
 uint64_t tree_listing_serial(struct tree *t, node_t dir)
 {
 	const struct kind *k = kind_of(tree_node(dir));
-	if (k && k->of_all)
+	if (k && kind_is_of_all(k))
 		return facts_serial(t->facts);
 	/* Both only rise. */
 	return catalog_epoch(t->catalog) + state_serial(t) + 1;
@@ -444,7 +446,7 @@ bool tree_is_top(node_t node)
 bool tree_is_of_session(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && k->scope >= SCOPE_SLOT;
+	return k && k->from->scope >= SCOPE_SLOT;
 }
 
 bool tree_is_dir(node_t node)
@@ -456,15 +458,15 @@ bool tree_is_dir(node_t node)
 bool tree_is_fixed(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && k->type == S_IFREG && k->class == TREE_FIXED;
+	return k && k->type == S_IFREG && kind_class(k) == TREE_FIXED;
 }
 
 /* The time is that of a record, and a record may say anything of its time. */
 bool tree_is_restamped(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && k->type == S_IFREG && k->class != TREE_FIXED &&
-	       (k->stamp == STAMP_ENTRY || k->stamp == STAMP_LABEL || k->stamp == STAMP_BRANCH);
+	return k && k->type == S_IFREG && kind_class(k) != TREE_FIXED &&
+	       (kind_stamp(k) == STAMP_ENTRY || kind_stamp(k) == STAMP_LABEL || kind_stamp(k) == STAMP_BRANCH);
 }
 
 bool tree_is_untimed(node_t node)

@@ -35,7 +35,37 @@ enum scope {
 };
 
 /* Whose time a kind shows (sessionfs(5), "Attributes"). */
-enum stamp { STAMP_ALL, STAMP_PROJECT, STAMP_DATE, STAMP_SESSION, STAMP_ENTRY, STAMP_LABEL, STAMP_BRANCH };
+enum stamp {
+	STAMP_AS_FROM,
+	STAMP_ALL,
+	STAMP_PROJECT,
+	STAMP_DATE,
+	STAMP_SESSION,
+	STAMP_ENTRY,
+	STAMP_LABEL,
+	STAMP_BRANCH
+};
+
+/* What a kind is made from, and what follows from that. */
+struct from {
+	enum scope scope;
+	enum stamp stamp;
+	/* The most that the kernel may keep of it. In a read-only mount TREE_ASKED is TREE_LIVE. */
+	enum tree_class class;
+	/* What is said of all sessions: it can change with each of them while its time stays the same. The user that we
+	 * run as alone may use it. */
+	bool of_all;
+};
+extern const struct from from_mount, from_all, from_query, from_project, from_file, from_session, from_branch,
+    from_entry, from_record;
+
+/* What the kernel may keep of a kind where that is not as `from` says. */
+enum keeps {
+	KEEPS_AS_FROM,
+	KEEPS_NOTHING = 1 + TREE_ASKED,
+	KEEPS_LEASE = 1 + TREE_LEASE,
+	KEEPS_FIXED = 1 + TREE_FIXED,
+};
 
 #define TREE_STATES 64
 #define TREE_REFUSALS 64
@@ -187,10 +217,9 @@ struct kind {
 	mode_t type;      /* S_IFDIR, S_IFREG, S_IFLNK */
 	/* The numbers of the directories that contain it, 0 after the last. For a directory the first one is `..`. */
 	unsigned char in[3];
-	enum scope scope;
-	enum stamp stamp;
-	/* The most that the kernel may keep of it. In a read-only mount TREE_ASKED is TREE_LIVE. */
-	enum tree_class class;
+	const struct from *from;
+	enum stamp stamp; /* where not as `from` says */
+	enum keeps keeps;
 	/* Its name exists as long as its session. */
 	bool lasts;
 	/* How it is written (write_impl.h); NULL: it is not writable. Its mode and class depend on this. */
@@ -205,7 +234,7 @@ struct kind {
 	bool tells_new;
 	/* Names sessions of all projects. A user may read it who may list all the projects. */
 	bool gathers;
-	/* What is said of all sessions: it can change with each of them while its time stays the same. */
+	/* As in `from`. */
 	bool of_all;
 	/* The user that we run as alone may use it. */
 	bool is_own;
@@ -266,6 +295,10 @@ const struct kind *kind_next(const struct kind *after);
 /* As kind_next, but only the rows in a directory with that number. */
 const struct kind *kind_next_in(unsigned dir, const struct kind *after);
 bool kind_is_in(const struct kind *k, unsigned dir);
+enum stamp kind_stamp(const struct kind *k);
+enum tree_class kind_class(const struct kind *k);
+bool kind_is_of_all(const struct kind *k);
+bool kind_is_own(const struct kind *k);
 /* Whether its size is known without making contents that are worth caching. */
 bool kind_is_cheap(const struct kind *k);
 /* Whether a name of this kind can be removed. */
