@@ -317,7 +317,7 @@ static int take_name(void *arg, struct span name, uint64_t cookie, node_t node, 
 static void add_path(struct tree *t, struct node n, struct span entry, struct buf *out)
 {
 	const struct kind *k = kind_of(n);
-	if (!k || k->in[0] == 0 || (k->from->scope == SCOPE_SLOT && k->type == S_IFDIR))
+	if (!k || k->in[0] == 0 || (k->from->scope == SCOPE_SLOT && k->make.type == S_IFDIR))
 		return;
 	struct node up = node_above(t, n, k->in[0]);
 	add_path(t, up, entry, out);
@@ -326,9 +326,9 @@ static void add_path(struct tree *t, struct node n, struct span entry, struct bu
 	size_t start = out->n;
 	if (k->name)
 		buf_adds(out, k->name);
-	else if (k->is_target && entry.n > 0)
+	else if ((k->flags & TARGET) && entry.n > 0)
 		buf_addspan(out, entry);
-	else if (k->is_target)
+	else if (k->flags & TARGET)
 		commit_entry(t, n, out);
 	else
 		tree_list(t, tree_id(up), 0, TREE_NAMES, take_name, &(struct wanted){tree_id(n), out});

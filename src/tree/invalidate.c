@@ -83,7 +83,8 @@ void tree_invalidate_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell
 	add_names(t, slot, from, &names);
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		const struct kind *dir = kind_at(k->in[0]);
-		if (k->name || k->type != S_IFDIR || k->from->scope < SCOPE_ENTRY || dir->from->scope >= SCOPE_ENTRY)
+		if (k->name || k->make.type != S_IFDIR || k->from->scope < SCOPE_ENTRY ||
+		    dir->from->scope >= SCOPE_ENTRY)
 			continue;
 		tell_names((struct node){.kind = k->in[0], .slot = slot}, buf_span(&names), tell, arg);
 		tell(arg, tree_id((struct node){.kind = dir->in[0], .slot = slot}), span_of(dir->name));
@@ -104,7 +105,7 @@ void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t d
 		struct buf name CLEANUP_BUF = BUF_INIT;
 		struct node dir = {.kind = k->in[0]};
 		buf_adds(&name, k->name ? k->name : "");
-		if (k->moves_with && k->moves_with(t, s, &dir.slot, &name) && buf_cstr(&name))
+		if (k->moves && k->moves(t, s, &dir.slot, &name) && buf_cstr(&name))
 			tell(arg, tree_id(dir), buf_span(&name));
 	}
 	tell_above(s->project, tell, arg);

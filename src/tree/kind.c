@@ -47,7 +47,7 @@ const struct kind *kind_next_in(unsigned dir, const struct kind *after)
 
 enum stamp kind_stamp(const struct kind *k)
 {
-	return k->stamp != STAMP_AS_FROM ? k->stamp : k->from->stamp;
+	return k->time != STAMP_AS_FROM ? k->time : k->from->stamp;
 }
 
 enum tree_class kind_class(const struct kind *k)
@@ -59,17 +59,27 @@ enum tree_class kind_class(const struct kind *k)
 
 bool kind_is_of_all(const struct kind *k)
 {
-	return k->of_all || k->from->of_all;
+	return (k->flags & OF_ALL) || k->from->of_all;
 }
 
 bool kind_is_own(const struct kind *k)
 {
-	return k->is_own || kind_is_of_all(k);
+	return (k->flags & OWN) || kind_is_of_all(k);
+}
+
+bool kind_is_rewritten(const struct kind *k)
+{
+	return k->make.type == S_IFREG && ((k->flags & REWRITTEN) || kind_is_of_all(k) || k->make.producer || k->write);
+}
+
+bool kind_is_untimed(const struct kind *k)
+{
+	return k->make.type == S_IFREG && ((k->flags & UNTIMED) || kind_is_of_all(k));
 }
 
 bool kind_is_cheap(const struct kind *k)
 {
-	return k->type != S_IFREG || k->size || k->is_small;
+	return k->make.type != S_IFREG || k->make.size || k->make.record || (k->flags & SMALL);
 }
 
 bool kind_is_removable(const struct kind *k)

@@ -118,14 +118,6 @@ int call_of_show(struct ctx *c, struct buf *out)
 	return rc;
 }
 
-/* Small files: their size is found by making them. */
-static size_t made_size(void (*make)(const struct record *, struct buf *), const struct record *r)
-{
-	struct buf b CLEANUP_BUF = BUF_INIT;
-	make(r, &b);
-	return b.n;
-}
-
 int entry_json_size(struct ctx *c, uint64_t *ret)
 {
 	*ret = (uint64_t)session_entry(c->session, c->node.entry)->length + 1;
@@ -148,46 +140,16 @@ int entry_json_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 	return 0;
 }
 
-#define RECORD_FILE(file, make, measure)                                                                               \
-	int file##_show(struct ctx *c, struct buf *out)                                                                \
-	{                                                                                                              \
-		make(&c->record, out);                                                                                 \
-		return 0;                                                                                              \
-	}                                                                                                              \
-	int file##_size(struct ctx *c, uint64_t *ret)                                                                  \
-	{                                                                                                              \
-		*ret = measure;                                                                                        \
-		return 0;                                                                                              \
-	}                                                                                                              \
-	bool file##_has(struct ctx *c)                                                                                 \
-	{                                                                                                              \
-		uint64_t n;                                                                                            \
-		return file##_size(c, &n) == 0 && n > 0;                                                               \
-	}
-
-RECORD_FILE(type, part_type, made_size(part_type, &c->record))
-RECORD_FILE(role, part_role, made_size(part_role, &c->record))
-RECORD_FILE(model, part_model, made_size(part_model, &c->record))
-RECORD_FILE(text, part_text, part_text_size(&c->record))
-RECORD_FILE(thinking, part_thinking, part_thinking_size(&c->record))
-RECORD_FILE(error, part_error, part_error_size(&c->record))
-
-bool usage_has(struct ctx *c)
+size_t usage_size(const struct record *r)
 {
-	return part_usage(&c->record).kind != JSON_NONE;
+	struct json_value usage = part_usage(r);
+	return usage.kind == JSON_NONE ? 0 : json_raw(usage).n + 1;
 }
 
-int usage_size(struct ctx *c, uint64_t *ret)
+void usage_show(const struct record *r, struct buf *out)
 {
-	*ret = json_raw(part_usage(&c->record)).n + 1;
-	return 0;
-}
-
-int usage_show(struct ctx *c, struct buf *out)
-{
-	buf_addspan(out, json_raw(part_usage(&c->record)));
+	buf_addspan(out, json_raw(part_usage(r)));
 	buf_addc(out, '\n');
-	return 0;
 }
 
 bool tool_calls_has(struct ctx *c)

@@ -1,7 +1,6 @@
 /* What is made of all sessions: by-date/ and the tables. */
 #include "sessionfs/find/dates.h"
 #include "sessionfs/find/plot.h"
-#include "sessionfs/find/tables.h"
 #include "kinds_impl.h"
 
 #include <errno.h>
@@ -11,27 +10,9 @@ int ctx_facts(struct ctx *c)
 	return c->facts ? 0 : facts_all(c->tree->facts, &c->facts);
 }
 
-uint64_t facts_view_serial(struct ctx *c)
+int usage_svg(const struct fact_list *all, struct buf *out)
 {
-	return ctx_facts(c) == 0 ? c->facts->serial : 0;
-}
-
-int sessions_tsv_show(struct ctx *c, struct buf *out)
-{
-	int rc = ctx_facts(c);
-	return rc < 0 ? rc : table_sessions(c->facts, out);
-}
-
-int usage_tsv_show(struct ctx *c, struct buf *out)
-{
-	int rc = ctx_facts(c);
-	return rc < 0 ? rc : table_usage(c->facts, out);
-}
-
-int usage_svg_show(struct ctx *c, struct buf *out)
-{
-	int rc = ctx_facts(c);
-	return rc < 0 ? rc : plot_usage(c->facts, true, out);
+	return plot_usage(all, true, out);
 }
 
 /* --- by-date/ ---------------------------------------------------------------------- */

@@ -126,14 +126,14 @@ struct tree_held *hits_txt_hold(struct ctx *c, uint64_t *ret_size, int *ret_err)
 bool tree_is_holdable(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && k->hold;
+	return k && k->make.hold;
 }
 
 int tree_hold(struct tree *t, node_t node, struct tree_held **ret, uint64_t *ret_size)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	int faults = fault_begin(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
-	*ret = rc == 0 ? c.kind->hold(&c, ret_size, &rc) : NULL;
+	*ret = rc == 0 ? c.kind->make.hold(&c, ret_size, &rc) : NULL;
 	return fault_end(faults, rc);
 }
 

@@ -145,35 +145,15 @@ int jsonl_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 	return add_bytes(c, off, n, out);
 }
 
-int header_show(struct ctx *c, struct buf *out)
-{
-	return render_header_json(c->session, out);
-}
-
 int info_show(struct ctx *c, struct buf *out)
 {
 	return render_info_json(c->session, c->slot.file, out);
-}
-
-int title_show(struct ctx *c, struct buf *out)
-{
-	return render_title(c->session, out);
-}
-
-int name_show(struct ctx *c, struct buf *out)
-{
-	return render_name(c->session, out);
 }
 
 bool name_has(struct ctx *c)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	return session_name(c->session, &name);
-}
-
-int cwd_show(struct ctx *c, struct buf *out)
-{
-	return render_cwd(c->session, out);
 }
 
 bool cwd_has(struct ctx *c)
@@ -222,19 +202,9 @@ bool labels_tsv_has(struct ctx *c)
 	return has;
 }
 
-int problems_show(struct ctx *c, struct buf *out)
-{
-	return render_problems(c->session, out);
-}
-
 bool problems_has(struct ctx *c)
 {
 	return session_problem_count(c->session) > 0;
-}
-
-int labels_tsv_show(struct ctx *c, struct buf *out)
-{
-	return render_labels_tsv(c->session, out);
 }
 
 int errors_show(struct ctx *c, struct buf *out)

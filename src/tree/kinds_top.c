@@ -62,7 +62,7 @@ int agents_show(struct ctx *c, struct buf *out)
 
 static bool is_session(const struct kind *k)
 {
-	return k && !k->name && k->type == S_IFDIR && k->from->scope == SCOPE_SLOT;
+	return k && !k->name && k->make.type == S_IFDIR && k->from->scope == SCOPE_SLOT;
 }
 
 /* The names of the root and of a session that are not searched, of files or of all else. */
@@ -70,9 +70,9 @@ static void add_ignored(bool files, struct buf *out)
 {
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		bool top = kind_is_in(k, tree_root_kind);
-		if (!k->name || k->name[0] == '.' || k->is_searched || !(top || is_session(kind_at(k->in[0]))))
+		if (!k->name || k->name[0] == '.' || (k->flags & SEARCHED) || !(top || is_session(kind_at(k->in[0]))))
 			continue;
-		if ((k->type == S_IFREG) == files)
+		if ((k->make.type == S_IFREG) == files)
 			buf_addf(out, "%s%s\n", top ? "/" : "", k->name);
 	}
 }

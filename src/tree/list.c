@@ -57,7 +57,7 @@ static int lookup_fixed(struct ctx *c, struct node dir, const struct kind *k, st
 	int rc = ctx_turn(c, child_of(dir, k));
 	if (rc < 0)
 		return rc;
-	if (c->kind->has && !c->kind->has(c))
+	if (!ctx_has(c))
 		return state_is_fresh(c->tree, c->node) ? ctx_fresh_attr(c, ret) : -ENOENT;
 	return state_is_hidden(c->tree, c->node) ? -ENOENT : ctx_attr(c, ret);
 }
@@ -74,7 +74,7 @@ static int lookup_family(struct ctx *c, const struct kind *k, struct span name, 
 	struct node dir = c->node, child = child_of(dir, k);
 	int rc = family_reach(c, k);
 	if (rc == 0)
-		rc = k->match(c, name, &child);
+		rc = k->names.match(c, name, &child);
 	if (rc < 0)
 		return rc;
 	if (child.slot != dir.slot)
@@ -93,7 +93,7 @@ static int lookup_once(struct tree *t, node_t parent, struct span name, struct t
 	int rc = ctx_open(&c, t, tree_node(parent), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
-	if (c.kind->type != S_IFDIR)
+	if (c.kind->make.type != S_IFDIR)
 		return -ENOTDIR;
 	const struct kind *k = find_row(c.node.kind, name);
 	if (!k)
@@ -149,7 +149,7 @@ enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name)
 		return TREE_FIXED;
 	if (kind_is_of_all(k))
 		return TREE_ASKED;
-	if (k->tells_new && catalog_is_told(t->catalog))
+	if ((k->flags & TELLS_NEW) && catalog_is_told(t->catalog))
 		return TREE_WATCHED;
 	return k->from->scope < SCOPE_SLOT && !kind_is_of_all(k) ? TREE_LIVE : tree_unwatched(t);
 }
@@ -160,7 +160,7 @@ int tree_writable_dir(struct tree *t, node_t dir)
 	if (t->read_only)
 		return -EROFS;
 	const struct kind *k = kind_of(tree_node(dir));
-	if (!k || !k->takes_names)
+	if (!k || !(k->flags & TAKES_NAMES))
 		return -EPERM;
 	int rc = ctx_open(&c, t, tree_node(dir), SCOPE_MOUNT);
 	if (rc < 0)
@@ -186,9 +186,9 @@ static int list_one(struct ctx *c, const struct lister *l, struct span name, uin
 	int rc = stop_check();
 	if (rc < 0)
 		return rc;
-	bool wanted = l->want == TREE_ATTRS || (l->want == TREE_DIRS && c->kind->type == S_IFDIR);
+	bool wanted = l->want == TREE_ATTRS || (l->want == TREE_DIRS && c->kind->make.type == S_IFDIR);
 	bool known = wanted && kind_is_cheap(c->kind) && ctx_attr(c, &attr) == 0;
-	*l->stopped = l->emit(l->arg, name, cookie, ctx_id(c), c->kind->type, known ? &attr : NULL) != 0;
+	*l->stopped = l->emit(l->arg, name, cookie, ctx_id(c), c->kind->make.type, known ? &attr : NULL) != 0;
 	return *l->stopped;
 }
 
@@ -221,7 +221,7 @@ static uint64_t fixed_cookie(const struct kind *k)
 static int list_has(struct ctx *c, const struct kind *k)
 {
 	int before = fault_begin();
-	bool has = !k->has || k->has(c);
+	bool has = ctx_has(c);
 	int rc = fault_end(before, 0);
 	fault_note(rc);
 	return has ? 1 : k->from->scope >= SCOPE_INDEX ? rc : 0;
@@ -249,7 +249,7 @@ static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, struct lis
 	int rc = ctx_open(&c, t, tree_node(dir_id), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
-	if (c.kind->type != S_IFDIR)
+	if (c.kind->make.type != S_IFDIR)
 		return -ENOTDIR;
 	struct node dir = c.node;
 	rc = list_fixed(&c, dir, false, cookie, l);
@@ -261,7 +261,7 @@ static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, struct lis
 	c.node = dir;
 	c.kind = kind_of(dir);
 	rc = family_reach(&c, l->family);
-	return rc < 0 ? rc : l->family->list(&c, cookie < COOKIE_FAMILY ? 0 : cookie - COOKIE_FAMILY, l);
+	return rc < 0 ? rc : l->family->names.list(&c, cookie < COOKIE_FAMILY ? 0 : cookie - COOKIE_FAMILY, l);
 }
 
 static int list_all(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
@@ -274,7 +274,7 @@ static int list_all(struct tree *t, node_t dir, uint64_t cookie, enum tree_want 
 			return rc < 0 ? rc : 0;
 	}
 	const struct kind *k = kind_of(tree_node(dir));
-	return k && k->takes_names ? list_scratch(t, dir, cookie, emit, arg) : 0;
+	return k && (k->flags & TAKES_NAMES) ? list_scratch(t, dir, cookie, emit, arg) : 0;
 }
 
 struct counted {

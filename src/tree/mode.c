@@ -19,27 +19,27 @@ static void own_shared(const struct ctx *c, struct tree_attr *a)
 	a->gid = c->project.gid;
 	if (kind_stamp(c->kind) != STAMP_PROJECT)
 		mode = catalog_mode(t->catalog, NULL, &a->gid);
-	if (c->kind->gathers)
+	if (c->kind->flags & GATHERS)
 		mode &= catalog_names_mode(t->catalog, a->uid, a->gid) | 0111;
 	if (t->is_private || kind_is_own(c->kind))
 		mode &= 0700;
-	a->mode = c->kind->type == S_IFDIR ? S_IFDIR | mode : S_IFREG | (mode & 0111) << 2;
+	a->mode = c->kind->make.type == S_IFDIR ? S_IFDIR | mode : S_IFREG | (mode & 0111) << 2;
 }
 
 static mode_t session_mode(const struct ctx *c)
 {
 	const struct slot_info *s = &c->slot;
 	mode_t r = s->mode & 0444, w = ctx_is_writable(c) ? s->mode & 0222 : 0;
-	if (c->kind->gathers)
+	if (c->kind->flags & GATHERS)
 		r &= catalog_names_mode(c->tree->catalog, s->st.st_uid, s->st.st_gid);
-	mode_t x = c->kind->type == S_IFDIR || c->kind->is_run ? r >> 2 : 0;
-	return c->kind->type | r | w | x;
+	mode_t x = c->kind->make.type == S_IFDIR || (c->kind->flags & RUN) ? r >> 2 : 0;
+	return c->kind->make.type | r | w | x;
 }
 
 /* Whoever may read the session. */
 static mode_t own_mode(const struct ctx *c)
 {
-	return c->kind->type | (c->slot.mode & 0444 ? 0400 : 0);
+	return c->kind->make.type | (c->slot.mode & 0444 ? 0400 : 0);
 }
 
 void ctx_own(const struct ctx *c, struct tree_attr *a)
@@ -55,7 +55,7 @@ void ctx_own(const struct ctx *c, struct tree_attr *a)
 		a->gid = c->slot.st.st_gid;
 		a->mode = session_mode(c);
 	}
-	if (c->kind->type == S_IFLNK)
+	if (c->kind->make.type == S_IFLNK)
 		a->mode = S_IFLNK | 0777;
 }
 
@@ -67,7 +67,7 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid)
 	if (tree_is_scratch(node) || ctx_open(&c, t, tree_node(node), SCOPE_MOUNT) < 0)
 		return 0444;
 	const struct kind *dir = kind_at(c.kind->in[0]);
-	if (!dir || !is_shared(dir) || is_shared(c.kind) || (c.kind->has && !c.kind->has(&c)))
+	if (!dir || !is_shared(dir) || is_shared(c.kind) || !ctx_has(&c))
 		return 0444;
 	if (kind_is_own(dir) || !catalog_project(t->catalog, c.slot.project, &p))
 		return 0;

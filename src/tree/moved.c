@@ -13,7 +13,8 @@
 static bool has_place(struct node n)
 {
 	const struct kind *k = kind_of(n);
-	return k && k->from->scope >= SCOPE_SLOT && k->from->scope < SCOPE_ENTRY && (k->name || k->type != S_IFLNK);
+	return k && k->from->scope >= SCOPE_SLOT && k->from->scope < SCOPE_ENTRY &&
+	       (k->name || k->make.type != S_IFLNK);
 }
 
 bool tree_moved(struct tree *t, int *rc, node_t *node)

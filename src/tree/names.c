@@ -80,7 +80,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 			show_written(t, dir, name, target, &made, ret);
 		return rc;
 	}
-	if (tree_writable_name(dir, name, &control) || (kind_of(tree_node(dir))->takes_no_links && !is_lock(name)))
+	if (tree_writable_name(dir, name, &control) || ((kind_of(tree_node(dir))->flags & TARGET) && !is_lock(name)))
 		return commit_refused_in(t, dir, name, -EPERM, "no link can be made here (ln -n replaces one)");
 	rc = scratch_link(t, dir, name, target, who);
 	if (rc < 0)
@@ -94,7 +94,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 static bool is_stored(struct tree *t, struct node n)
 {
 	struct ctx c CLEANUP_CTX = {0};
-	return ctx_open(&c, t, n, SCOPE_MOUNT) == 0 && (!c.kind->has || c.kind->has(&c));
+	return ctx_open(&c, t, n, SCOPE_MOUNT) == 0 && ctx_has(&c);
 }
 
 #define NO_REMOVAL "it cannot be removed"

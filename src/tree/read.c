@@ -8,10 +8,12 @@
 
 uint64_t view_serial(struct ctx *c)
 {
-	if (c->kind->serial)
-		return c->kind->serial(c);
+	if (c->kind->make.serial)
+		return c->kind->make.serial(c);
+	if (kind_is_of_all(c->kind))
+		return ctx_facts(c) == 0 ? c->facts->serial : 0;
 	/* Both only rise. */
-	if (c->kind->untimed)
+	if (kind_is_untimed(c->kind))
 		return state_serial(c->tree) + catalog_epoch(c->tree->catalog);
 	return c->session && kind_class(c->kind) != TREE_FIXED ? session_serial(c->session) : 0;
 }
@@ -24,8 +26,8 @@ uint64_t view_serial(struct ctx *c)
 /* The memory that making the contents takes, about: a line and a text made of it. */
 static size_t claim_of(const struct ctx *c)
 {
-	uint64_t bytes = 0, most = c->kind->producer ? CLAIM_VIEW : CLAIM_MOST;
-	if (c->kind->whole || c->kind->producer)
+	uint64_t bytes = 0, most = c->kind->make.producer ? CLAIM_VIEW : CLAIM_MOST;
+	if ((c->kind->flags & WHOLE) || c->kind->make.producer)
 		bytes = session_size(c->session);
 	else if (c->kind->from->scope == SCOPE_RECORD)
 		bytes = session_entry(c->session, c->node.entry)->length;
@@ -42,10 +44,10 @@ static int make_view(struct ctx *c, void *arg, struct view *ret)
 	int rc = claim ? budget_claim(budget, claim) : 0;
 	if (rc < 0)
 		return rc;
-	if (c->kind->producer) {
+	if (c->kind->make.producer) {
 		rc = segments_make(c, ret);
 	} else {
-		rc = c->kind->show(c, &ret->bytes);
+		rc = ctx_show(c, &ret->bytes);
 		ret->size = ret->bytes.n;
 	}
 	if (claim)
@@ -92,7 +94,7 @@ static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
 	uint64_t size;
 	int rc = ctx_size(c, &size);
 	*ret_done = rc < 0 || size <= n;
-	return rc < 0 || size > n ? rc : c->kind->show(c, out);
+	return rc < 0 || size > n ? rc : ctx_show(c, out);
 }
 
 /* Serves what the cache has of an entry without reading its line, which can be long. 1 if that succeeded, 0 if not, or
@@ -115,10 +117,10 @@ static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	int rc = 0;
-	if (c->kind->has && !c->kind->has(c))
+	if (!ctx_has(c))
 		return state_is_fresh(c->tree, c->node) ? 0 : -ESTALE;
-	if (c->kind->part) {
-		rc = c->kind->part(c, off, n, out);
+	if (c->kind->make.part) {
+		rc = c->kind->make.part(c, off, n, out);
 		return rc < 0 ? rc : buf_err(out);
 	}
 	if (off == 0 && kind_is_cheap(c->kind)) {
@@ -146,8 +148,8 @@ static int read_at(struct tree *t, node_t node, uint64_t off, size_t n, struct b
 	int rc = ctx_init(&c, t, tree_node(node));
 	if (rc < 0)
 		return rc;
-	if (c.kind->type != S_IFREG)
-		return c.kind->type == S_IFDIR ? -EISDIR : -EINVAL;
+	if (c.kind->make.type != S_IFREG)
+		return c.kind->make.type == S_IFDIR ? -EISDIR : -EINVAL;
 	rc = read_kept(&c, off, n, out);
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
@@ -175,11 +177,11 @@ static int read_link(struct tree *t, node_t node, struct buf *out)
 	int rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
-	if (c.kind->type != S_IFLNK)
+	if (c.kind->make.type != S_IFLNK)
 		return -EINVAL;
-	if (c.kind->has && !c.kind->has(&c))
+	if (!ctx_has(&c))
 		return -ESTALE;
-	rc = c.kind->show(&c, out);
+	rc = ctx_show(&c, out);
 	return rc < 0 ? rc : buf_err(out);
 }
 

@@ -98,10 +98,10 @@ static void spare_give(struct spare *s, size_t k, struct run_memory *m)
 static int place_of(struct ctx *c, struct place *ret)
 {
 	*ret = (struct place){c->session, ctx_position(c), c->kind->from->scope >= SCOPE_ENTRY ? "../../" : ""};
-	if (!c->kind->to_session)
+	if (!c->kind->make.to_session)
 		return 0;
 	buf_reset(&c->to_session);
-	int rc = c->kind->to_session(c, &c->to_session);
+	int rc = c->kind->make.to_session(c, &c->to_session);
 	ret->prefix = buf_cstr(&c->to_session);
 	return rc < 0 ? rc : ret->prefix ? 0 : -ENOMEM;
 }
@@ -197,7 +197,7 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 		return -ENOMEM;
 	for (size_t k = 0; k < n; k++)
 		runs[k] = (struct run){
-		    .producer = c->kind->producer,
+		    .producer = c->kind->make.producer,
 		    .place = p,
 		    .view = v,
 		    .from = from + more * k / n,
@@ -224,8 +224,8 @@ static int make_all(struct ctx *c, const struct place *p, struct view *ret)
 	if (!m)
 		return -ENOMEM;
 	m->totals = (struct totals)TOTALS_INIT;
-	ret->item = c->kind->producer->item;
-	int rc = c->kind->producer->list(p, &m->totals, &ret->items, &ret->n);
+	ret->item = c->kind->make.producer->item;
+	int rc = c->kind->make.producer->list(p, &m->totals, &ret->items, &ret->n);
 	if (rc < 0)
 		return rc;
 	ret->room = ret->n;
@@ -257,7 +257,7 @@ static bool make_room(struct view *v, size_t more)
 /* Adds the new items of the list. Drops the bytes of the old ones: a reader that follows the file has read them. */
 static bool extend(struct ctx *c, const struct place *p, struct view *v)
 {
-	const struct producer *producer = c->kind->producer;
+	const struct producer *producer = c->kind->make.producer;
 	struct made *m = v->more;
 	void *items CLEANUP_FREE = NULL;
 	size_t n = 0, from = v->n;
@@ -336,7 +336,8 @@ static int make_again(struct ctx *c, void *arg, struct view *ret)
 {
 	struct again *a = arg;
 	ret->bytes.n = 0;
-	return c->kind->producer->segment(&a->place, item_at(a->view, a->i), a->i == 0, &a->reader, NULL, &ret->bytes);
+	return c->kind->make.producer->segment(&a->place, item_at(a->view, a->i), a->i == 0, &a->reader, NULL,
+	                                       &ret->bytes);
 }
 
 /* Appends up to n bytes of a segment from `skip` on. A long segment is made once and kept. */
@@ -383,7 +384,8 @@ int segments_read(struct ctx *c, const struct view *v, uint64_t off, size_t n, s
 
 static bool only_grows(const struct kind *k)
 {
-	return k && k->producer && k->producer->newer && (!k->producer->back || k->producer->back_passes);
+	return k && k->make.producer && k->make.producer->newer &&
+	       (!k->make.producer->back || k->make.producer->back_passes);
 }
 
 static int pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
@@ -415,7 +417,7 @@ static int pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *ou
 	int rc = ctx_open(&c, t, id, SCOPE_INDEX);
 	if (rc < 0 || session_count(c.session) <= *count)
 		return rc;
-	const struct producer *producer = c.kind->producer;
+	const struct producer *producer = c.kind->make.producer;
 	struct place p;
 	rc = place_of(&c, &p);
 	if (rc < 0)

@@ -216,7 +216,7 @@ static struct timespec ctx_mtime(struct ctx *c)
 /* Entries that pi cannot address take neither label nor branch. */
 bool ctx_is_writable(const struct ctx *c)
 {
-	bool writable = (c->kind->write && c->kind->type == S_IFREG) || c->kind->takes_names;
+	bool writable = (c->kind->write && c->kind->make.type == S_IFREG) || (c->kind->flags & TAKES_NAMES);
 	if (c->tree->read_only || !writable)
 		return false;
 	return c->kind->from->scope < SCOPE_ENTRY || session_entry(c->session, c->node.entry)->flags & ENTRY_ADDRESSED;
@@ -237,10 +237,10 @@ static bool is_older(struct timespec t, time_t seconds)
 /* Whether the directory of a session holds names that follow from others. */
 static bool lists_others(const struct kind *dir)
 {
-	if (dir->type != S_IFDIR || dir->from->scope != SCOPE_SLOT)
+	if (dir->make.type != S_IFDIR || dir->from->scope != SCOPE_SLOT)
 		return false;
 	for (const struct kind *k = NULL; (k = kind_next_in(kind_id(dir), k));)
-		if (k->gathers && k->has)
+		if ((k->flags & GATHERS) && k->has)
 			return true;
 	return false;
 }
@@ -265,7 +265,7 @@ static enum tree_class class_of(const struct ctx *c, const struct tree_attr *a)
 	const struct kind *k = c->kind;
 	/* Writable names come and go with the tools that write them. */
 	bool writable = !c->tree->read_only && k->write;
-	bool goes = k->may_go && k->may_go(c);
+	bool goes = k->names.may_go && k->names.may_go(c);
 	/* What stands in a session changes with its file, whatever time it shows. */
 	struct timespec changed = k->from->scope >= SCOPE_SLOT ? c->slot.st.st_mtim : a->mtime;
 	if (kind_class(k) == TREE_FIXED)
@@ -283,7 +283,7 @@ bool tree_is_notified(struct tree *t, node_t node, time_t seconds)
 {
 	struct ctx c = {.tree = t, .node = tree_node(node)};
 	const struct kind *k = c.kind = kind_of(c.node);
-	if (!k || k->from->scope < SCOPE_SLOT || k->type != S_IFREG || k->may_go || k->untimed ||
+	if (!k || k->from->scope < SCOPE_SLOT || k->make.type != S_IFREG || k->names.may_go || kind_is_untimed(k) ||
 	    catalog_slot(t->catalog, c.node.slot, &c.slot) < 0)
 		return false;
 	const struct tree_attr a = {.mtime = c.slot.st.st_mtim};
@@ -291,17 +291,49 @@ bool tree_is_notified(struct tree *t, node_t node, time_t seconds)
 	return (class == TREE_WATCHED || class == TREE_LEASE) && is_older(a.mtime, seconds);
 }
 
+static size_t record_size(const struct ctx *c)
+{
+	struct buf made CLEANUP_BUF = BUF_INIT;
+	const struct make *make = &c->kind->make;
+	if (make->record_size)
+		return make->record_size(&c->record);
+	make->record(&c->record, &made);
+	return made.n;
+}
+
+bool ctx_has(struct ctx *c)
+{
+	if (c->kind->has)
+		return c->kind->has(c);
+	return !c->kind->make.record || record_size(c) > 0;
+}
+
+int ctx_show(struct ctx *c, struct buf *out)
+{
+	const struct make *make = &c->kind->make;
+	if (make->text)
+		return make->text(c->session, out);
+	if (make->table) {
+		int rc = ctx_facts(c);
+		return rc < 0 ? rc : make->table(c->facts, out);
+	}
+	if (!make->record)
+		return make->show(c, out);
+	make->record(&c->record, out);
+	return 0;
+}
+
 int ctx_size(struct ctx *c, uint64_t *ret)
 {
-	if (c->kind->type == S_IFDIR) {
-		*ret = 0;
+	if (c->kind->make.type == S_IFDIR || c->kind->make.record) {
+		*ret = c->kind->make.record ? record_size(c) : 0;
 		return 0;
 	}
-	if (c->kind->size)
-		return c->kind->size(c, ret);
-	if (c->kind->type == S_IFLNK || c->kind->is_small) {
+	if (c->kind->make.size)
+		return c->kind->make.size(c, ret);
+	if (c->kind->make.type == S_IFLNK || (c->kind->flags & SMALL)) {
 		struct buf made CLEANUP_BUF = BUF_INIT;
-		int rc = c->kind->show(c, &made);
+		int rc = ctx_show(c, &made);
 		*ret = made.n;
 		return rc < 0 ? rc : buf_err(&made);
 	}
@@ -326,11 +358,11 @@ int ctx_attr(struct ctx *c, struct tree_attr *ret)
 	    .node = ctx_id(c),
 	    .size = size,
 	    .mtime = ctx_mtime(c),
-	    .version = c->kind->untimed && c->kind->serial ? c->kind->serial(c) : 0,
+	    .version = c->kind->make.type == S_IFREG && kind_is_of_all(c->kind) ? view_serial(c) : 0,
 	};
 	ctx_own(c, &a);
 	a.attr_class = class_of(c, &a);
-	a.name_class = c->kind->lasts ? TREE_FIXED : a.attr_class;
+	a.name_class = (c->kind->flags & LASTS) ? TREE_FIXED : a.attr_class;
 	*ret = a;
 	return 0;
 }
@@ -377,7 +409,7 @@ static int get_attr(struct tree *t, node_t node, struct tree_attr *ret)
 	int rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
-	if (c.kind->has && !c.kind->has(&c))
+	if (!ctx_has(&c))
 		return state_is_fresh(t, c.node) ? ctx_fresh_attr(&c, ret) : -ESTALE;
 	return ctx_attr(&c, ret);
 }
@@ -452,31 +484,31 @@ bool tree_is_of_session(node_t node)
 bool tree_is_dir(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && k->type == S_IFDIR;
+	return k && k->make.type == S_IFDIR;
 }
 
 bool tree_is_fixed(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && k->type == S_IFREG && kind_class(k) == TREE_FIXED;
+	return k && k->make.type == S_IFREG && kind_class(k) == TREE_FIXED;
 }
 
 /* The time is that of a record, and a record may say anything of its time. */
 bool tree_is_restamped(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && k->type == S_IFREG && kind_class(k) != TREE_FIXED &&
+	return k && k->make.type == S_IFREG && kind_class(k) != TREE_FIXED &&
 	       (kind_stamp(k) == STAMP_ENTRY || kind_stamp(k) == STAMP_LABEL || kind_stamp(k) == STAMP_BRANCH);
 }
 
 bool tree_is_untimed(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && k->untimed;
+	return k && kind_is_untimed(k);
 }
 
 bool tree_is_rewritten(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && k->rewritten;
+	return k && kind_is_rewritten(k);
 }

@@ -12,6 +12,8 @@
 #include "sessionfs/write/scratch.h"
 #include "sessionfs/tree/tree.h"
 
+#include <sys/stat.h>
+
 /* Kinds that are not rows of the table: editors' side files, whose ids hold their number in place of slot, entry and
  * part, and values that are kept in the cache. */
 enum {
@@ -211,72 +213,133 @@ struct lister {
 /* The cookies of family names come after those of the fixed names. */
 #define COOKIE_FAMILY 256
 
+/* How contents, a target or names are made. What is not set does not apply: see the macros below. */
+struct make {
+	mode_t type; /* S_IFDIR, S_IFREG, S_IFLNK */
+	int (*text)(const struct session *s, struct buf *out);
+	void (*record)(const struct record *r, struct buf *out);
+	size_t (*record_size)(const struct record *r);
+	int (*table)(const struct fact_list *all, struct buf *out);
+	int (*show)(struct ctx *c, struct buf *out);
+	int (*size)(struct ctx *c, uint64_t *ret);
+	int (*part)(struct ctx *c, uint64_t off, size_t n, struct buf *out);
+	const struct producer *producer;
+	int (*to_session)(struct ctx *c, struct buf *out);
+	struct tree_held *(*hold)(struct ctx *c, uint64_t *ret_size, int *ret_err);
+	uint64_t (*serial)(struct ctx *c);
+};
+
+#define DIR()                                                                                                          \
+	{                                                                                                              \
+		.type = S_IFDIR                                                                                        \
+	}
+/* The target. */
+#define LINK(make)                                                                                                     \
+	{                                                                                                              \
+		.type = S_IFLNK, .show = (make)                                                                        \
+	}
+/* Files: what is made of a session; */
+#define TEXT(make)                                                                                                     \
+	{                                                                                                              \
+		.type = S_IFREG, .text = (make)                                                                        \
+	}
+/* of an entry's line: there is no file if the size is 0. NULL: it is small, and made to find that out; */
+#define RECORD(make, measure)                                                                                          \
+	{                                                                                                              \
+		.type = S_IFREG, .record = (make), .record_size = (measure)                                            \
+	}
+/* of all sessions; */
+#define TABLE(make)                                                                                                    \
+	{                                                                                                              \
+		.type = S_IFREG, .table = (make)                                                                       \
+	}
+/* of anything; */
+#define SHOW(make)                                                                                                     \
+	{                                                                                                              \
+		.type = S_IFREG, .show = (make)                                                                        \
+	}
+/* and the exact size is cheaper to get than the contents. */
+#define SIZED(make, measure)                                                                                           \
+	{                                                                                                              \
+		.type = S_IFREG, .show = (make), .size = (measure)                                                     \
+	}
+/* Any range can be read without making the rest. */
+#define RANGE(measure, read)                                                                                           \
+	{                                                                                                              \
+		.type = S_IFREG, .size = (measure), .part = (read)                                                     \
+	}
+/* In pieces. If it stands outside of its session, `to` appends the way from there to the session's directory, with a
+ * slash behind it. */
+#define PIECES(view, to)                                                                                               \
+	{                                                                                                              \
+		.type = S_IFREG, .producer = &producer_##view, .to_session = (to)                                      \
+	}
+/* Kept elsewhere, under a number, and can be held there: `keep` returns what holds it, or NULL and the error. */
+#define HELD(keep, measure, read, number)                                                                              \
+	{                                                                                                              \
+		.type = S_IFREG, .hold = (keep), .size = (measure), .part = (read), .serial = (number)                 \
+	}
+
+/* Names that come from the data. */
+struct names {
+	/* Called with the ctx of the directory: emit the names after `cookie` (0: all); find the node of a name. */
+	int (*list)(struct ctx *dir, uint64_t cookie, const struct lister *l);
+	int (*match)(struct ctx *dir, struct span name, struct node *ret);
+	/* Whether one can go while the rest of its directory stays. Overrides `from` and `keeps`. */
+	bool (*may_go)(const struct ctx *c);
+};
+
+enum flag {
+	/* Directories in which names can be created. */
+	TAKES_NAMES = 1 << 0,
+	/* Directories that writable links can point to. In them no link is created: `ln -s` onto a link to such a
+	 * directory ends up inside it. */
+	TARGET = 1 << 1,
+	/* Directories that the kernel must drop when a name appears in them. */
+	TELLS_NEW = 1 << 2,
+	/* Names sessions of all projects. A user may read it who may list all the projects. */
+	GATHERS = 1 << 3,
+	/* Its name exists as long as its session. */
+	LASTS = 1 << 4,
+	/* As of_all in `from`: what leads to a session, but was found among all. */
+	OF_ALL = 1 << 5,
+	/* The user that we run as alone may use it, as what is said of all sessions. */
+	OWN = 1 << 6,
+	/* What .ignore leaves to searches: of the names of the root and of a session those alone. */
+	SEARCHED = 1 << 7,
+	/* Files that can be run by those who can read them. */
+	RUN = 1 << 8,
+	/* Files that are made from the whole session, not only from some of its lines. */
+	WHOLE = 1 << 9,
+	/* Files whose contents change in the middle as the session grows, besides those that kind_is_rewritten knows.
+	 */
+	REWRITTEN = 1 << 10,
+	/* Files whose contents change while their attributes stay the same, except perhaps the size; besides those of
+	 * all sessions. */
+	UNTIMED = 1 << 11,
+	/* Files that are made to find their size, and are not cached. */
+	SMALL = 1 << 12,
+};
+
 /* One row of the table. */
 struct kind {
-	const char *name; /* NULL: a family, named by list and match */
-	mode_t type;      /* S_IFDIR, S_IFREG, S_IFLNK */
+	const char *name; /* NULL: `names` */
 	/* The numbers of the directories that contain it, 0 after the last. For a directory the first one is `..`. */
 	unsigned char in[3];
 	const struct from *from;
-	enum stamp stamp; /* where not as `from` says */
-	enum keeps keeps;
-	/* Its name exists as long as its session. */
-	bool lasts;
-	/* How it is written (write_impl.h); NULL: it is not writable. Its mode and class depend on this. */
-	const struct writable *write;
-	/* Directories in which names can be created. */
-	bool takes_names;
-	/* Directories in which no link is created: `ln -s` onto a link to such a directory ends up inside it. */
-	bool takes_no_links;
-	/* Directories that writable links can point to. */
-	bool is_target;
-	/* Directories that the kernel must drop when a name appears in them. */
-	bool tells_new;
-	/* Names sessions of all projects. A user may read it who may list all the projects. */
-	bool gathers;
-	/* As in `from`. */
-	bool of_all;
-	/* The user that we run as alone may use it. */
-	bool is_own;
-	/* What .ignore leaves to searches: of the names of the root and of a session those alone. */
-	bool is_searched;
-	/* Files that can be run by those who can read them. */
-	bool is_run;
-	/* Files that are made from the whole session, not only from some of its lines. */
-	bool whole;
-	/* Files whose contents change in the middle as the session grows. */
-	bool rewritten;
-	/* Files whose contents change while their attributes stay the same, except perhaps the size. */
-	bool untimed;
-	/* Files whose contents are kept elsewhere, and can be held there. Returns what holds them, or NULL and the
-	 * error. */
-	struct tree_held *(*hold)(struct ctx *c, uint64_t *ret_size, int *ret_err);
-	/* What the contents are kept under; NULL: view_serial says. */
-	uint64_t (*serial)(struct ctx *c);
-	/* Whether it exists for this ctx; NULL: always. */
+	struct make make;
+	/* Whether it exists for this ctx; NULL: always, unless its RECORD is empty. */
 	bool (*has)(struct ctx *c);
-	/* Whether it can go while the rest of its directory stays. Overrides `class`. */
-	bool (*may_go)(const struct ctx *c);
+	unsigned flags; /* enum flag */
+	struct names names;
 	/* Whether the name comes, goes or leads elsewhere when session s does. If so, *slot is set to that of the
 	 * directory, and the name in it appended to `name` (a fixed name already is). */
-	bool (*moves_with)(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
-	/* Files that are made to find their size, and are not cached. */
-	bool is_small;
-	/* The exact size, if it is cheaper to get than the contents. NULL: the contents are made and cached. */
-	int (*size)(struct ctx *c, uint64_t *ret);
-	/* Files: the contents. Links: the target. */
-	int (*show)(struct ctx *c, struct buf *out);
-	/* Files of which any range can be read without making the rest. */
-	int (*part)(struct ctx *c, uint64_t off, size_t n, struct buf *out);
-	/* Files that are made in pieces. */
-	const struct producer *producer;
-	/* Those of them that stand outside of their session: appends the way from there to the session's directory,
-	 * with a slash behind it. */
-	int (*to_session)(struct ctx *c, struct buf *out);
-	/* Families, called with the ctx of the directory: emit the names after `cookie` (0: all); find the node of a
-	 * name. */
-	int (*list)(struct ctx *dir, uint64_t cookie, const struct lister *l);
-	int (*match)(struct ctx *dir, struct span name, struct node *ret);
+	bool (*moves)(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
+	/* How it is written (write_impl.h); NULL: it is not writable. Its mode and class depend on this. */
+	const struct writable *write;
+	/* Where they are not as `from` says. */
+	enum stamp time;
+	enum keeps keeps;
 };
 
 /* kinds.c: the table, as kind.c reads it. Row 0 is none. */
@@ -299,6 +362,10 @@ enum stamp kind_stamp(const struct kind *k);
 enum tree_class kind_class(const struct kind *k);
 bool kind_is_of_all(const struct kind *k);
 bool kind_is_own(const struct kind *k);
+/* Files whose contents change in the middle as the session grows. */
+bool kind_is_rewritten(const struct kind *k);
+/* Files whose contents change while their attributes stay the same, except perhaps the size. */
+bool kind_is_untimed(const struct kind *k);
 /* Whether its size is known without making contents that are worth caching. */
 bool kind_is_cheap(const struct kind *k);
 /* Whether a name of this kind can be removed. */
@@ -326,7 +393,11 @@ int ctx_reach(struct ctx *c, enum scope scope);
 int ctx_turn(struct ctx *c, struct node n);
 void ctx_close(struct ctx *c);
 node_t ctx_id(const struct ctx *c);
+/* Whether the name exists. */
+bool ctx_has(struct ctx *c);
 int ctx_size(struct ctx *c, uint64_t *ret);
+/* Appends the contents, or the target. */
+int ctx_show(struct ctx *c, struct buf *out);
 int ctx_attr(struct ctx *c, struct tree_attr *ret);
 /* The attributes of a writable name that was just created and is still empty. */
 int ctx_fresh_attr(struct ctx *c, struct tree_attr *ret);

@@ -39,7 +39,7 @@ static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t
 	}
 	int rc = tree_resolve_from(t, from, target, true, &a);
 	struct node n_dir = tree_node(dir), e = tree_node(a.node);
-	if (rc == 0 && kind_of(e) && kind_of(e)->is_target && e.slot == n_dir.slot) {
+	if (rc == 0 && kind_of(e) && (kind_of(e)->flags & TARGET) && e.slot == n_dir.slot) {
 		*ret = e.entry;
 		return 0;
 	}

@@ -106,9 +106,9 @@ static int shown(struct tree *t, struct node n, struct buf *out)
 	int rc = ctx_open(&c, t, n, SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
-	if (c.kind->has && !c.kind->has(&c))
+	if (!ctx_has(&c))
 		return 0;
-	rc = c.kind->show(&c, out);
+	rc = ctx_show(&c, out);
 	return rc < 0 ? rc : buf_err(out);
 }
 
