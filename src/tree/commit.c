@@ -317,9 +317,9 @@ static int take_name(void *arg, struct span name, uint64_t cookie, node_t node, 
 static void add_path(struct tree *t, struct node n, struct span entry, struct buf *out)
 {
 	const struct kind *k = kind_of(n);
-	if (!k || k->in[0] == 0 || (k->from->scope == SCOPE_SLOT && k->make.type == S_IFDIR))
+	if (!k || n.kind == KIND_ROOT || (k->from->scope == SCOPE_SLOT && k->make.type == S_IFDIR))
 		return;
-	struct node up = node_above(t, n, k->in[0]);
+	struct node up = node_above(t, n);
 	add_path(t, up, entry, out);
 	if (out->n > 0)
 		buf_addc(out, '/');

@@ -18,22 +18,22 @@ static void tell_session(uint32_t slot, tree_tell tell, void *arg)
 			tell_node((struct node){.kind = kind_id(k), .slot = slot}, tell, arg);
 }
 
-static bool shows_project(const struct kind *k)
-{
-	const struct kind *dir = kind_at(k->in[0]);
-	return kind_stamp(k) == STAMP_PROJECT || (k->name && dir && kind_stamp(dir) == STAMP_PROJECT);
-}
-
 /* The nodes that show the time of the newest session, or lead to that session. */
 static void tell_above(uint32_t project, tree_tell tell, void *arg)
 {
-	struct node root = tree_node(NODE_ROOT);
-	tell_node(root, tell, arg);
-	for (const struct kind *k = NULL; (k = kind_next_in(root.kind, k));)
+	tell_node(tree_node(NODE_ROOT), tell, arg);
+	for (const struct kind *k = rows_root.v; k < rows_root.v + rows_root.n; k++)
 		tell_node((struct node){.kind = kind_id(k)}, tell, arg);
-	for (const struct kind *k = NULL; project != NO_SLOT && (k = kind_next(k));)
-		if (k->from->scope < SCOPE_SLOT && shows_project(k))
-			tell_node((struct node){.kind = kind_id(k), .slot = project}, tell, arg);
+	for (const struct kind *k = NULL; project != NO_SLOT && (k = kind_next(k));) {
+		if (kind_stamp(k) != STAMP_PROJECT)
+			continue;
+		struct node dir = {.kind = kind_id(k), .slot = project};
+		tell_node(dir, tell, arg);
+		const struct rows *rows = rows_of(dir);
+		for (const struct kind *in = rows->v; in < rows->v + rows->n; in++)
+			if (in->name)
+				tell_node((struct node){.kind = kind_id(in), .slot = project}, tell, arg);
+	}
 }
 
 void tree_invalidate_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg)
@@ -81,13 +81,15 @@ void tree_invalidate_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell
 {
 	struct buf names CLEANUP_BUF = BUF_INIT;
 	add_names(t, slot, from, &names);
-	for (const struct kind *k = NULL; (k = kind_next(k));) {
-		const struct kind *dir = kind_at(k->in[0]);
-		if (k->name || k->make.type != S_IFDIR || k->from->scope < SCOPE_ENTRY ||
-		    dir->from->scope >= SCOPE_ENTRY)
-			continue;
-		tell_names((struct node){.kind = k->in[0], .slot = slot}, buf_span(&names), tell, arg);
-		tell(arg, tree_id((struct node){.kind = dir->in[0], .slot = slot}), span_of(dir->name));
+	for (const struct kind *dir = rows_session.v; dir < rows_session.v + rows_session.n; dir++) {
+		struct node n = {.kind = kind_id(dir), .slot = slot};
+		const struct rows *in = rows_of(n);
+		for (const struct kind *k = in->v; k < in->v + in->n; k++) {
+			if (k->name || k->make.type != S_IFDIR)
+				continue;
+			tell_names(n, buf_span(&names), tell, arg);
+			tell(arg, tree_id(node_above(t, n)), span_of(dir->name));
+		}
 	}
 }
 
@@ -103,9 +105,11 @@ void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t d
 		tell_session(died, tell, arg);
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		struct buf name CLEANUP_BUF = BUF_INIT;
-		struct node dir = {.kind = k->in[0]};
+		if (!k->moves)
+			continue;
+		struct node dir = {.kind = kind_id(kind_above(k))};
 		buf_adds(&name, k->name ? k->name : "");
-		if (k->moves && k->moves(t, s, &dir.slot, &name) && buf_cstr(&name))
+		if (k->moves(t, s, &dir.slot, &name) && buf_cstr(&name))
 			tell(arg, tree_id(dir), buf_span(&name));
 	}
 	tell_above(s->project, tell, arg);

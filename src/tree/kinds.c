@@ -1,227 +1,139 @@
-/* The table: one row for each name of the namespace. A new file is one row, and one function in kinds_top.c,
- * kinds_session.c, kinds_entry.c, kinds_find.c or kinds_html.c. Families (names that come from the data) are in
- * families.c. */
-#include "sessionfs/find/tables.h"
-#include "sessionfs/render/producer.h"
-#include "kinds_impl.h"
+/* The table of all names: the rows of each directory, which stand beside their functions, and what follows from a
+ * row. */
+#include "rows.h"
 
-/* One for each row, in any order. */
-enum kind_id {
-	K_NONE,
-	K_ROOT,
-	K_README,
-	K_AGENTS,
-	K_IGNORE,
-	K_PROJECTS,
-	K_SESSIONS,
-	K_LATEST,
-	K_BY_DATE,
-	K_DATE,
-	K_DATE_LINK,
-	K_SESSIONS_TSV,
-	K_USAGE_TSV,
-	K_USAGE_SVG,
-	K_SESSION_LINK,
-	K_SEARCH,
-	K_QUERY,
-	K_HITS_TXT,
-	K_HIT,
-	K_HTML,
-	K_HTML_INDEX,
-	K_HTML_PROJECT,
-	K_PAGE,
-	K_PROJECT,
-	K_PROJECT_LATEST,
-	K_SESSION,
-	K_SESSION_JSONL,
-	K_HEADER_JSON,
-	K_INFO_JSON,
-	K_TITLE,
-	K_CWD,
-	K_PATH,
-	K_RESUME,
-	K_TREE_TXT,
-	K_ALL_TXT,
-	K_CHAT_MD,
-	K_CONTEXT_MD,
-	K_CONTEXT_JSON,
-	K_TRANSCRIPT_MD,
-	K_PARENT_SESSION,
-	K_PROBLEMS,
-	K_ERRORS,
-	K_FORKS,
-	K_ENTRIES,
-	K_BRANCHES,
-	K_CURRENT,
-	K_LABELS,
-	K_LABEL_LINK,
-	K_NAME,
-	K_LEAF,
-	K_LAST,
-	K_LABELS_TSV,
-	K_BRANCH,
-	K_BRANCH_CHAT_MD,
-	K_BRANCH_CONTEXT_MD,
-	K_BRANCH_CONTEXT_JSON,
-	K_BRANCH_TRANSCRIPT_MD,
-	K_PATH_LINK,
-	K_ENTRY,
-	K_ENTRY_JSON,
-	K_TYPE,
-	K_ROLE,
-	K_MODEL,
-	K_TEXT,
-	K_THINKING,
-	K_USAGE,
-	K_TOOL_CALLS,
-	K_CALL,
-	K_ARGUMENTS,
-	K_ARGUMENTS_TXT,
-	K_RESULT,
-	K_OUTPUT,
-	K_CALL_OF,
-	K_ERROR,
-	K_IMAGES,
-	K_IMAGE,
-	K_PARENT,
-	K_CHILDREN,
-	K_BRANCH_SUMMARY,
-	K_LABEL,
+/* What each shows is what its time says, and the kernel may keep it as long as every change of that is told. */
+
+/* Above all sessions. A session that comes, goes or changes is told at the root. */
+const struct from from_mount = {SCOPE_MOUNT, STAMP_ALL, TREE_WATCHED, false};
+/* Made of all sessions. Each of them can change it, and nothing is told. */
+const struct from from_all = {SCOPE_MOUNT, STAMP_ALL, TREE_ASKED, true};
+const struct from from_query = {SCOPE_QUERY, STAMP_ALL, TREE_ASKED, true};
+/* A project's sessions; told as those of the root are. */
+const struct from from_project = {SCOPE_PROJECT, STAMP_PROJECT, TREE_WATCHED, false};
+/* A session's file, unread, and what is in it. A change of it is told for each of these names. */
+const struct from from_file = {SCOPE_SLOT, STAMP_SESSION, TREE_WATCHED, false};
+const struct from from_session = {SCOPE_INDEX, STAMP_SESSION, TREE_WATCHED, false};
+/* What a session says at one of many entries, or of one. Which of these the kernel has is noted, and those are told. */
+const struct from from_branch = {SCOPE_ENTRY, STAMP_SESSION, TREE_LEASE, false};
+const struct from from_entry = {SCOPE_ENTRY, STAMP_ENTRY, TREE_LEASE, false};
+/* An entry's line, which never changes. */
+const struct from from_record = {SCOPE_RECORD, STAMP_ENTRY, TREE_FIXED, false};
+
+static const struct rows top = {.v = &tree_root, .n = 1};
+
+/* A kind's number is its place in these, one after the other, counted from 1. */
+static const struct rows *const table[] = {
+    &top,          &rows_root,   &rows_projects,   &rows_project, &rows_sessions,     &rows_by_date,
+    &rows_date,    &rows_search, &rows_query,      &rows_html,    &rows_html_project, &rows_session,
+    &rows_entries, &rows_entry,  &rows_tool_calls, &rows_call,    &rows_images,       &rows_branches,
+    &rows_branch,  &rows_labels,
 };
+#define DIRS (sizeof table / sizeof *table)
 
-const struct kind tree_kinds[] = {
-    [K_ROOT] = {"/", .from = &from_mount, .make = DIR(), .flags = TELLS_NEW},
-    [K_README] = {"README.md", .in = {K_ROOT}, .from = &from_mount, .make = SIZED(readme_show, readme_size)},
-    [K_AGENTS] = {"AGENTS.md", .in = {K_ROOT}, .from = &from_mount, .make = LINK(agents_show)},
-    [K_IGNORE] = {".ignore", .in = {K_ROOT}, .from = &from_mount, .make = SHOW(ignore_show), .flags = SMALL},
-    [K_PROJECTS] = {"projects", .in = {K_ROOT}, .from = &from_mount, .make = DIR(), .flags = SEARCHED},
-    [K_SESSIONS] = {"sessions", .in = {K_ROOT}, .from = &from_mount, .make = DIR(), .flags = TELLS_NEW | GATHERS},
-    [K_LATEST] = {"latest", .in = {K_ROOT}, .from = &from_mount, .make = LINK(latest_show), .has = latest_has,
-                  .moves = latest_moves, .time = STAMP_SESSION},
-    [K_BY_DATE] = {"by-date", .in = {K_ROOT}, .from = &from_all, .make = DIR()},
-    [K_DATE] = {NULL, .in = {K_BY_DATE}, .from = &from_all, .make = DIR(), .has = date_has,
-                .names = {date_list, date_match, NULL}, .time = STAMP_DATE},
-    [K_DATE_LINK] = {NULL, .in = {K_DATE}, .from = &from_file, .make = LINK(date_link_show), .flags = OF_ALL,
-                     .names = {date_link_list, date_link_match, NULL}},
-    [K_SESSIONS_TSV] = {"sessions.tsv", .in = {K_ROOT}, .from = &from_all, .make = TABLE(table_sessions)},
-    [K_USAGE_TSV] = {"usage.tsv", .in = {K_ROOT}, .from = &from_all, .make = TABLE(table_usage)},
-    [K_USAGE_SVG] = {"usage.svg", .in = {K_ROOT}, .from = &from_all, .make = TABLE(usage_svg)},
-    [K_SESSION_LINK] = {NULL, .in = {K_SESSIONS}, .from = &from_file, .make = LINK(session_link_show),
-                        .names = {session_link_list, session_link_match, NULL}, .moves = session_link_moves},
-    [K_SEARCH] = {"search", .in = {K_ROOT}, .from = &from_mount, .make = DIR(), .flags = OWN},
-    [K_QUERY] = {NULL, .in = {K_SEARCH}, .from = &from_query, .make = DIR(), .has = query_has,
-                 .names = {query_list, query_match, NULL}},
-    [K_HITS_TXT] = {"hits.txt", .in = {K_QUERY}, .from = &from_query,
-                    .make = HELD(hits_txt_hold, hits_txt_size, hits_txt_part, hits_txt_serial), .has = hits_txt_has},
-    [K_HIT] = {NULL, .in = {K_QUERY}, .from = &from_branch, .make = LINK(hit_show), .flags = OF_ALL,
-               .names = {hit_list, hit_match, NULL}},
-    [K_HTML] = {"html", .in = {K_ROOT}, .from = &from_mount, .make = DIR(), .flags = OWN},
-    [K_HTML_INDEX] = {"index.html", .in = {K_HTML}, .from = &from_all, .make = SHOW(html_index_show)},
-    [K_HTML_PROJECT] = {NULL, .in = {K_HTML}, .from = &from_project, .make = DIR(), .flags = TELLS_NEW | OWN,
-                        .names = {html_project_list, html_project_match, NULL}, .moves = html_project_moves},
-    [K_PAGE] = {NULL, .in = {K_HTML_PROJECT}, .from = &from_session, .make = PIECES(page_html, page_to_session),
-                .flags = OWN, .names = {page_list, page_match, NULL}, .moves = page_moves},
-    [K_PROJECT] = {NULL, .in = {K_PROJECTS}, .from = &from_project, .make = DIR(), .flags = TELLS_NEW,
-                   .names = {project_list, project_match, NULL}, .moves = project_moves},
-    [K_PROJECT_LATEST] = {".latest", .in = {K_PROJECT}, .from = &from_mount, .make = LINK(project_latest_show),
-                          .has = project_latest_has, .moves = project_latest_moves, .time = STAMP_SESSION},
-    [K_SESSION] = {NULL, .in = {K_PROJECT}, .from = &from_file, .make = DIR(), .flags = TAKES_NAMES,
-                   .names = {session_list, session_match, NULL}, .moves = session_moves},
-    [K_SESSION_JSONL] = {"session.jsonl", .in = {K_SESSION}, .from = &from_session,
-                         .make = RANGE(jsonl_size, jsonl_part)},
-    [K_HEADER_JSON] = {"header.json", .in = {K_SESSION}, .from = &from_session, .make = TEXT(render_header_json)},
-    [K_INFO_JSON] = {"info.json", .in = {K_SESSION}, .from = &from_session, .make = SHOW(info_show),
-                     .flags = REWRITTEN},
-    [K_TITLE] = {"title", .in = {K_SESSION}, .from = &from_session, .make = TEXT(render_title),
-                 .flags = SEARCHED | REWRITTEN},
-    [K_CWD] = {"cwd", .in = {K_SESSION}, .from = &from_session, .make = TEXT(render_cwd), .has = cwd_has},
-    [K_PATH] = {"path", .in = {K_SESSION}, .from = &from_file, .make = SHOW(path_show), .flags = SMALL},
-    [K_RESUME] = {"resume", .in = {K_SESSION}, .from = &from_session, .make = SHOW(resume_show), .flags = RUN},
-    [K_TREE_TXT] = {"tree.txt", .in = {K_SESSION}, .from = &from_session, .make = SHOW(tree_show), .has = tree_has,
-                    .flags = WHOLE | REWRITTEN},
-    [K_ALL_TXT] = {"all.txt", .in = {K_SESSION}, .from = &from_session, .make = PIECES(all_txt, NULL), .has = all_has,
-                   .flags = SEARCHED},
-    [K_CHAT_MD] = {"chat.md", .in = {K_SESSION}, .from = &from_session, .make = PIECES(chat_md, NULL), .has = chat_has},
-    [K_CONTEXT_MD] = {"context.md", .in = {K_SESSION}, .from = &from_session, .make = PIECES(context_md, NULL),
-                      .has = context_md_has},
-    [K_CONTEXT_JSON] = {"context.json", .in = {K_SESSION}, .from = &from_session, .make = PIECES(context_json, NULL)},
-    [K_TRANSCRIPT_MD] = {"transcript.md", .in = {K_SESSION}, .from = &from_session, .make = PIECES(transcript_md, NULL),
-                         .has = transcript_has},
-    [K_PARENT_SESSION] = {"parent", .in = {K_SESSION}, .from = &from_file, .make = SHOW(parent_session_show),
-                          .has = parent_session_has, .flags = GATHERS | UNTIMED | SMALL, .keeps = KEEPS_NOTHING},
-    [K_PROBLEMS] = {"problems.txt", .in = {K_SESSION}, .from = &from_session, .make = TEXT(render_problems),
-                    .has = problems_has, .flags = REWRITTEN, .keeps = KEEPS_NOTHING},
-    [K_ERRORS] = {"errors", .in = {K_SESSION}, .from = &from_file, .make = SHOW(errors_show), .has = errors_has,
-                  .flags = REWRITTEN | UNTIMED | SMALL, .keeps = KEEPS_NOTHING},
-    [K_FORKS] = {"forks", .in = {K_SESSION}, .from = &from_file, .make = SHOW(forks_show), .has = forks_has,
-                 .flags = GATHERS | UNTIMED | SMALL, .keeps = KEEPS_NOTHING},
-    [K_ENTRIES] = {"entries", .in = {K_SESSION}, .from = &from_session, .make = DIR(), .flags = LASTS},
-    [K_BRANCHES] = {"branches", .in = {K_SESSION}, .from = &from_session, .make = DIR(), .flags = LASTS},
-    [K_CURRENT] = {"current", .in = {K_BRANCHES}, .from = &from_session, .make = LINK(current_show),
-                   .has = position_has},
-    [K_LABELS] = {"labels", .in = {K_SESSION}, .from = &from_session, .make = DIR(), .flags = TAKES_NAMES | LASTS},
-    [K_LABEL_LINK] = {NULL, .in = {K_LABELS}, .from = &from_branch, .make = LINK(to_entry_show), .has = label_has,
-                      .names = {label_list, label_match, NULL}, .write = &writable_label_link, .keeps = KEEPS_NOTHING},
-    [K_NAME] = {"name", .in = {K_SESSION}, .from = &from_session, .make = TEXT(render_name), .has = name_has,
-                .flags = SEARCHED, .write = &writable_name, .keeps = KEEPS_NOTHING},
-    [K_LEAF] = {"leaf", .in = {K_SESSION}, .from = &from_session, .make = LINK(leaf_show), .has = any_entry,
-                .write = &writable_leaf},
-    [K_LAST] = {"last", .in = {K_SESSION}, .from = &from_session, .make = LINK(last_show), .has = position_has},
-    [K_LABELS_TSV] = {"labels.tsv", .in = {K_SESSION}, .from = &from_session, .make = TEXT(render_labels_tsv),
-                      .has = labels_tsv_has, .write = &writable_labels_tsv},
-    [K_BRANCH] = {NULL, .in = {K_BRANCHES}, .from = &from_branch, .make = DIR(),
-                  .names = {branch_list, branch_match, NULL}},
-    [K_BRANCH_CHAT_MD] = {"chat.md", .in = {K_BRANCH}, .from = &from_branch, .make = PIECES(chat_md, NULL),
-                          .has = chat_has},
-    [K_BRANCH_CONTEXT_MD] = {"context.md", .in = {K_BRANCH}, .from = &from_branch, .make = PIECES(context_md, NULL),
-                             .has = context_md_has},
-    [K_BRANCH_CONTEXT_JSON] = {"context.json", .in = {K_BRANCH}, .from = &from_branch,
-                               .make = PIECES(context_json, NULL)},
-    [K_BRANCH_TRANSCRIPT_MD] = {"transcript.md", .in = {K_BRANCH}, .from = &from_branch,
-                                .make = PIECES(transcript_md, NULL), .has = transcript_has},
-    [K_PATH_LINK] = {NULL, .in = {K_BRANCH}, .from = &from_branch, .make = LINK(path_link_show),
-                     .names = {path_list, path_match, path_link_may_go}},
-    [K_ENTRY] = {NULL, .in = {K_ENTRIES}, .from = &from_branch, .make = DIR(), .flags = TAKES_NAMES | TARGET,
-                 .names = {entry_list, entry_match, NULL}},
-    [K_ENTRY_JSON] = {"entry.json", .in = {K_ENTRY}, .from = &from_entry,
-                      .make = RANGE(entry_json_size, entry_json_part), .keeps = KEEPS_FIXED},
-    [K_TYPE] = {"type", .in = {K_ENTRY}, .from = &from_record, .make = RECORD(part_type, NULL)},
-    [K_ROLE] = {"role", .in = {K_ENTRY}, .from = &from_record, .make = RECORD(part_role, NULL)},
-    [K_MODEL] = {"model", .in = {K_ENTRY}, .from = &from_record, .make = RECORD(part_model, NULL)},
-    [K_TEXT] = {"text.md", .in = {K_ENTRY}, .from = &from_record, .make = RECORD(part_text, part_text_size)},
-    [K_THINKING] = {"thinking.md", .in = {K_ENTRY}, .from = &from_record,
-                    .make = RECORD(part_thinking, part_thinking_size)},
-    [K_USAGE] = {"usage.json", .in = {K_ENTRY}, .from = &from_record, .make = RECORD(usage_show, usage_size)},
-    [K_TOOL_CALLS] = {"tool-calls", .in = {K_ENTRY}, .from = &from_record, .make = DIR(), .has = tool_calls_has,
-                      .time = STAMP_SESSION, .keeps = KEEPS_LEASE},
-    [K_CALL] = {NULL, .in = {K_TOOL_CALLS}, .from = &from_record, .make = DIR(), .has = call_has,
-                .names = {call_list, call_match, NULL}, .time = STAMP_SESSION, .keeps = KEEPS_LEASE},
-    [K_ARGUMENTS] = {"arguments.json", .in = {K_CALL}, .from = &from_record, .make = SHOW(arguments_show),
-                     .has = arguments_has, .flags = SMALL},
-    [K_ARGUMENTS_TXT] = {"arguments.txt", .in = {K_CALL}, .from = &from_record, .make = SHOW(arguments_txt_show),
-                         .has = arguments_txt_has, .flags = SMALL},
-    [K_RESULT] = {"result", .in = {K_CALL}, .from = &from_entry, .make = SHOW(result_show), .has = result_has,
-                  .flags = SMALL},
-    [K_OUTPUT] = {"output.md", .in = {K_CALL}, .from = &from_branch, .make = LINK(output_show), .has = output_has},
-    [K_CALL_OF] = {"call", .in = {K_ENTRY}, .from = &from_entry, .make = SHOW(call_of_show), .has = call_of_has,
-                   .flags = SMALL},
-    [K_ERROR] = {"error", .in = {K_ENTRY}, .from = &from_record, .make = RECORD(part_error, part_error_size)},
-    [K_IMAGES] = {"images", .in = {K_ENTRY}, .from = &from_record, .make = DIR(), .has = images_has,
-                  .time = STAMP_SESSION, .keeps = KEEPS_LEASE},
-    [K_IMAGE] = {NULL, .in = {K_IMAGES}, .from = &from_record, .make = SIZED(image_show, image_size), .has = image_has,
-                 .names = {image_list, image_match, NULL}},
-    [K_PARENT] = {"parent", .in = {K_ENTRY}, .from = &from_entry, .make = SHOW(parent_show), .has = parent_has,
-                  .flags = SMALL},
-    [K_CHILDREN] = {"children", .in = {K_ENTRY}, .from = &from_entry, .make = SIZED(children_show, children_size),
-                    .has = children_has},
-    [K_BRANCH_SUMMARY] = {"branch", .in = {K_ENTRY}, .from = &from_entry, .make = SHOW(branch_summary_show),
-                          .has = branch_summary_has, .flags = SMALL, .write = &writable_summary, .time = STAMP_BRANCH,
-                          .keeps = KEEPS_NOTHING},
-    [K_LABEL] = {"label", .in = {K_ENTRY}, .from = &from_entry, .make = SHOW(label_show), .has = label_has,
-                 .flags = SMALL, .write = &writable_label, .time = STAMP_LABEL, .keeps = KEEPS_NOTHING},
-};
+static bool has_row(const struct rows *rows, const struct kind *k)
+{
+	return (uintptr_t)k >= (uintptr_t)rows->v && (uintptr_t)k < (uintptr_t)(rows->v + rows->n);
+}
 
-_Static_assert(sizeof tree_kinds / sizeof *tree_kinds <= KIND_CALL_VIEW, "kinds fit their bits of a node id");
+unsigned kind_id(const struct kind *k)
+{
+	unsigned first = 1;
+	size_t i = 0;
+	while (!has_row(table[i], k))
+		first += (unsigned)table[i++]->n;
+	return first + (unsigned)(k - table[i]->v);
+}
 
-const size_t tree_kind_count = sizeof tree_kinds / sizeof *tree_kinds;
-const unsigned tree_root_kind = K_ROOT;
+/* 0 is no kind. */
+const struct kind *kind_at(unsigned id)
+{
+	size_t i = 0;
+	while (i < DIRS && id > table[i]->n)
+		id -= (unsigned)table[i++]->n;
+	return i < DIRS && id > 0 ? &table[i]->v[id - 1] : NULL;
+}
+
+const struct kind *kind_next(const struct kind *after)
+{
+	return kind_at(after ? kind_id(after) + 1 : 1);
+}
+
+const struct kind *kind_above(const struct kind *k)
+{
+	for (size_t i = 0; i < DIRS; i++)
+		for (const struct kind *dir = table[i]->v; dir < table[i]->v + table[i]->n; dir++)
+			if (dir->make.rows && has_row(dir->make.rows, k))
+				return dir;
+	return NULL;
+}
+
+const struct rows *rows_of(struct node dir)
+{
+	static const struct rows none = {.v = &tree_root, .n = 0};
+	const struct kind *k = kind_of(dir);
+	return k && k->make.rows ? k->make.rows : &none;
+}
+
+bool kind_is_in(const struct kind *k, struct node dir)
+{
+	return has_row(rows_of(dir), k);
+}
+
+enum stamp kind_stamp(const struct kind *k)
+{
+	return k->time != STAMP_AS_FROM ? k->time : k->from->stamp;
+}
+
+enum tree_class kind_class(const struct kind *k)
+{
+	if (kind_is_of_all(k))
+		return TREE_ASKED;
+	return k->keeps != KEEPS_AS_FROM ? (enum tree_class)(k->keeps - 1) : k->from->class;
+}
+
+bool kind_is_of_all(const struct kind *k)
+{
+	return (k->flags & OF_ALL) || k->from->of_all;
+}
+
+bool kind_is_own(const struct kind *k)
+{
+	return (k->flags & OWN) || kind_is_of_all(k);
+}
+
+bool kind_is_rewritten(const struct kind *k)
+{
+	return k->make.type == S_IFREG && ((k->flags & REWRITTEN) || kind_is_of_all(k) || k->make.producer || k->write);
+}
+
+bool kind_is_untimed(const struct kind *k)
+{
+	return k->make.type == S_IFREG && ((k->flags & UNTIMED) || kind_is_of_all(k));
+}
+
+bool kind_is_cheap(const struct kind *k)
+{
+	return k->make.type != S_IFREG || k->make.size || k->make.record || (k->flags & SMALL);
+}
+
+bool kind_is_removable(const struct kind *k)
+{
+	return k->write && k->write->unlink;
+}
+
+const struct writable *writable_of(struct node n)
+{
+	const struct kind *k = kind_of(n);
+	return k ? k->write : NULL;
+}
+
+struct node tree_node(node_t id)
+{
+	return id == NODE_ROOT ? (struct node){.kind = KIND_ROOT} : node_unpack(id);
+}
+
+node_t tree_id(struct node n)
+{
+	return n.kind == KIND_ROOT ? NODE_ROOT : node_pack(n);
+}

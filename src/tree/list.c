@@ -39,11 +39,12 @@ static struct node child_of(struct node dir, const struct kind *k)
 	return (struct node){.kind = kind_id(k), .slot = dir.slot, .entry = dir.entry, .part = dir.part};
 }
 
-/* The row of the fixed name in a directory of kind `dir`, or that of its family. */
-static const struct kind *find_row(unsigned dir, struct span name)
+/* The row of the fixed name in a directory, or that of its family. */
+static const struct kind *find_row(struct node dir, struct span name)
 {
 	const struct kind *family = NULL;
-	for (const struct kind *k = NULL; (k = kind_next_in(dir, k));) {
+	const struct rows *rows = rows_of(dir);
+	for (const struct kind *k = rows->v; k < rows->v + rows->n; k++) {
 		if (!k->name)
 			family = k;
 		else if (span_is(name, k->name))
@@ -95,7 +96,7 @@ static int lookup_once(struct tree *t, node_t parent, struct span name, struct t
 		return rc;
 	if (c.kind->make.type != S_IFDIR)
 		return -ENOTDIR;
-	const struct kind *k = find_row(c.node.kind, name);
+	const struct kind *k = find_row(c.node, name);
 	if (!k)
 		return -ENOENT;
 	return k->name ? lookup_fixed(&c, c.node, k, ret) : lookup_family(&c, k, name, ret, ret_again);
@@ -132,7 +133,7 @@ int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_att
 }
 
 /* Whether a change of a session file could bring this name into such a directory. No such name begins with a dot. */
-static bool is_possible(unsigned dir, struct span name)
+static bool is_possible(struct node dir, struct span name)
 {
 	bool hidden = name.n > 0 && name.p[0] == '.';
 	const struct kind *k = find_row(dir, name);
@@ -145,7 +146,7 @@ enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name)
 	const struct kind *k = kind_of(n);
 	/* Tools look for .gitignore and the like in every directory. If a process makes one, it does so through the
 	 * mount, and the kernel sees that. */
-	if (!k || !is_possible(n.kind, name))
+	if (!k || !is_possible(n, name))
 		return TREE_FIXED;
 	if (kind_is_of_all(k))
 		return TREE_ASKED;
@@ -173,7 +174,7 @@ int tree_writable_dir(struct tree *t, node_t dir)
 bool tree_writable_name(node_t dir, struct span name, struct node *ret)
 {
 	struct node d = tree_node(dir);
-	const struct kind *k = find_row(d.kind, name);
+	const struct kind *k = find_row(d, name);
 	if (!k || !k->name || !k->write)
 		return false;
 	*ret = child_of(d, k);
@@ -206,13 +207,13 @@ int list_child(struct ctx *dir, const struct lister *l, struct node child, struc
 }
 
 /* Names that cannot be removed are listed first: a recursive removal is refused before it has removed anything
- * (sessionfs(5), "Writing"). A cookie is the row's number plus one; in the second half this is added. */
+ * (sessionfs(5), "Writing"). A cookie is the row's place plus one; in the second half this is added. */
 #define COOKIE_REMOVABLE ((uint64_t)1 << NODE_KIND_BITS)
 _Static_assert(2 * COOKIE_REMOVABLE <= COOKIE_FAMILY, "the cookies of fixed names come before those of families");
 
-static uint64_t fixed_cookie(const struct kind *k)
+static uint64_t fixed_cookie(const struct rows *rows, const struct kind *k)
 {
-	return kind_id(k) + 1 + (kind_is_removable(k) ? COOKIE_REMOVABLE : 0);
+	return (uint64_t)(k - rows->v) + 1 + (kind_is_removable(k) ? COOKIE_REMOVABLE : 0);
 }
 
 /* 1 if the directory has it, else 0; or the error, if the session cannot be read to find that out. The listing then
@@ -230,15 +231,17 @@ static int list_has(struct ctx *c, const struct kind *k)
 /* One half of the fixed names, after the cookie. */
 static int list_fixed(struct ctx *c, struct node dir, bool removable, uint64_t cookie, const struct lister *l)
 {
+	const struct rows *rows = rows_of(dir);
 	int rc = 0;
-	for (const struct kind *k = NULL; rc == 0 && (k = kind_next_in(dir.kind, k));) {
-		if (!k->name || kind_is_removable(k) != removable || fixed_cookie(k) <= cookie)
+	for (const struct kind *k = rows->v; rc == 0 && k < rows->v + rows->n; k++) {
+		uint64_t own = fixed_cookie(rows, k);
+		if (!k->name || kind_is_removable(k) != removable || own <= cookie)
 			continue;
 		rc = ctx_turn(c, child_of(dir, k));
 		if (rc == 0)
 			rc = list_has(c, k);
 		if (rc > 0)
-			rc = state_is_hidden(c->tree, c->node) ? 0 : list_one(c, l, span_of(k->name), fixed_cookie(k));
+			rc = state_is_hidden(c->tree, c->node) ? 0 : list_one(c, l, span_of(k->name), own);
 	}
 	return rc;
 }
@@ -255,7 +258,7 @@ static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, struct lis
 	rc = list_fixed(&c, dir, false, cookie, l);
 	if (rc == 0)
 		rc = list_fixed(&c, dir, true, cookie, l);
-	l->family = rc == 0 ? find_row(dir.kind, (struct span){NULL, 0}) : NULL;
+	l->family = rc == 0 ? find_row(dir, (struct span){NULL, 0}) : NULL;
 	if (!l->family)
 		return rc;
 	c.node = dir;

@@ -66,7 +66,7 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid)
 	*ret_gid = (gid_t)-1;
 	if (tree_is_scratch(node) || ctx_open(&c, t, tree_node(node), SCOPE_MOUNT) < 0)
 		return 0444;
-	const struct kind *dir = kind_at(c.kind->in[0]);
+	const struct kind *dir = kind_above(c.kind);
 	if (!dir || !is_shared(dir) || is_shared(c.kind) || !ctx_has(&c))
 		return 0444;
 	if (kind_is_own(dir) || !catalog_project(t->catalog, c.slot.project, &p))

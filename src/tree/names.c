@@ -110,7 +110,7 @@ static int unlink_written(struct tree *t, node_t dir, struct span name, struct n
 }
 
 /* Whether a name must stay for now: a process that was refused one removal is refused all. */
-static int keep(struct tree *t, node_t dir, struct span name, struct node n, const struct tree_caller *who)
+static int keep_for_now(struct tree *t, node_t dir, struct span name, struct node n, const struct tree_caller *who)
 {
 	bool tell = false;
 	const char *why = state_keeps(t, who->pid, n, tree_node(dir).slot, &tell);
@@ -122,7 +122,7 @@ static int keep(struct tree *t, node_t dir, struct span name, struct node n, con
 /* A removal that is refused anyway. To a process that removes all there is, the first reason is told. */
 static int refuse_removal(struct tree *t, node_t dir, struct span name, int why, const struct tree_caller *who)
 {
-	int rc = keep(t, dir, name, (struct node){0}, who);
+	int rc = keep_for_now(t, dir, name, (struct node){0}, who);
 	return rc < 0 ? rc : commit_denied(t, dir, name, why, NO_REMOVAL);
 }
 
@@ -138,7 +138,7 @@ static int unlink_name(struct tree *t, node_t dir, struct span name, const struc
 	if (S_ISDIR(a.mode))
 		return -EISDIR;
 	struct node n = tree_node(a.node);
-	rc = keep(t, dir, name, n, who);
+	rc = keep_for_now(t, dir, name, n, who);
 	if (rc < 0)
 		return rc;
 	return node_is_scratch(n) ? scratch_unlink(t->scratch, dir, name) : unlink_written(t, dir, name, n);

@@ -1,5 +1,5 @@
 /* README.md of the mount root: what is where, for people and for agents that land here. */
-#include "tree_impl.h"
+#include "rows.h"
 
 static const char text[] =
     "# Sessions of the pi coding agent, as files\n"
@@ -65,7 +65,9 @@ static const char text[] =
     "unmount. `errors` says why a write was refused, and names what was left in memory for a minute; what the\n"
     "mode of a file forbids is refused by the kernel, and not said there.\n";
 
-struct span readme_text(void)
+int readme_show(struct ctx *c, struct buf *out)
 {
-	return (struct span){text, sizeof text - 1};
+	(void)c;
+	buf_add(out, text, sizeof text - 1);
+	return 0;
 }

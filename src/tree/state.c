@@ -123,7 +123,7 @@ bool state_is_in(struct tree *t, struct node dir)
 	for (size_t i = 0; i < TREE_STATES; i++) {
 		const struct name_state *s = &t->states[i];
 		struct node n = node_unpack(s->node);
-		if (s->node && kind_is_in(kind_at(n.kind), dir.kind) && n.slot == dir.slot && n.entry == dir.entry &&
+		if (s->node && kind_is_in(kind_of(n), dir) && n.slot == dir.slot && n.entry == dir.entry &&
 		    (s->fresh > 0 || s->hidden_until > now))
 			return true;
 	}

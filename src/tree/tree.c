@@ -171,6 +171,11 @@ uint32_t ctx_position(const struct ctx *c)
 	                                          : session_branch_at(c->session, c->node.entry);
 }
 
+int ctx_facts(struct ctx *c)
+{
+	return c->facts ? 0 : facts_all(c->tree->facts, &c->facts);
+}
+
 /* --- attributes ------------------------------------------------------------ */
 
 static struct timespec time_of(int64_t ms, struct timespec fallback)
@@ -239,7 +244,7 @@ static bool lists_others(const struct kind *dir)
 {
 	if (dir->make.type != S_IFDIR || dir->from->scope != SCOPE_SLOT)
 		return false;
-	for (const struct kind *k = NULL; (k = kind_next_in(kind_id(dir), k));)
+	for (const struct kind *k = dir->make.rows->v; k < dir->make.rows->v + dir->make.rows->n; k++)
 		if ((k->flags & GATHERS) && k->has)
 			return true;
 	return false;
@@ -427,10 +432,13 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 
 /* --- what an id says ------------------------------------------------------ */
 
-struct node node_above(struct tree *t, struct node n, unsigned up)
+struct node node_above(struct tree *t, struct node n)
 {
-	enum scope scope = kind_at(up)->from->scope;
-	struct node above = {.kind = up};
+	const struct kind *up = kind_of(n) ? kind_above(kind_of(n)) : NULL;
+	if (!up)
+		return tree_node(NODE_ROOT);
+	enum scope scope = up->from->scope;
+	struct node above = {.kind = kind_id(up)};
 	struct slot_info info;
 	bool has_project = kind_of(n)->from->scope <= SCOPE_PROJECT;
 	if (scope >= SCOPE_SLOT || (scope == SCOPE_PROJECT && has_project))
@@ -449,10 +457,7 @@ struct node node_above(struct tree *t, struct node n, unsigned up)
 
 node_t tree_parent(struct tree *t, node_t dir)
 {
-	const struct kind *k = kind_of(tree_node(dir));
-	if (!k || k->in[0] == 0)
-		return NODE_ROOT;
-	return tree_id(node_above(t, tree_node(dir), k->in[0]));
+	return tree_id(node_above(t, tree_node(dir)));
 }
 
 bool tree_is_listing_volatile(struct tree *t, node_t dir)
@@ -472,7 +477,7 @@ uint64_t tree_listing_serial(struct tree *t, node_t dir)
 bool tree_is_top(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return node == NODE_ROOT || (k && kind_is_in(k, tree_root_kind));
+	return node == NODE_ROOT || (k && kind_is_in(k, tree_node(NODE_ROOT)));
 }
 
 bool tree_is_of_session(node_t node)

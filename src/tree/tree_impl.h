@@ -1,4 +1,4 @@
-/* tree_impl: what the engine (tree.c, list.c, read.c) and the table (kinds.c) share. */
+/* tree_impl: what the engine (tree.c, list.c, read.c) and the table share. */
 #ifndef SESSIONFS_TREE_IMPL_H
 #define SESSIONFS_TREE_IMPL_H
 
@@ -14,9 +14,10 @@
 
 #include <sys/stat.h>
 
-/* Kinds that are not rows of the table: editors' side files, whose ids hold their number in place of slot, entry and
- * part, and values that are kept in the cache. */
+/* Kinds with fixed numbers. Those that are not rows of the table: editors' side files, whose ids hold their number in
+ * place of slot, entry and part, and values that are kept in the cache. */
 enum {
+	KIND_ROOT = 1, /* a row: the first */
 	KIND_SCRATCH = (1 << NODE_KIND_BITS) - 1,
 	KIND_PATH_VIEW = KIND_SCRATCH - 1,
 	KIND_LABEL_VIEW = KIND_SCRATCH - 2,
@@ -216,6 +217,7 @@ struct lister {
 /* How contents, a target or names are made. What is not set does not apply: see the macros below. */
 struct make {
 	mode_t type; /* S_IFDIR, S_IFREG, S_IFLNK */
+	const struct rows *rows;
 	int (*text)(const struct session *s, struct buf *out);
 	void (*record)(const struct record *r, struct buf *out);
 	size_t (*record_size)(const struct record *r);
@@ -229,9 +231,9 @@ struct make {
 	uint64_t (*serial)(struct ctx *c);
 };
 
-#define DIR()                                                                                                          \
+#define DIR(names)                                                                                                     \
 	{                                                                                                              \
-		.type = S_IFDIR                                                                                        \
+		.type = S_IFDIR, .rows = &rows_##names                                                                 \
 	}
 /* The target. */
 #define LINK(make)                                                                                                     \
@@ -281,11 +283,12 @@ struct make {
 	}
 
 /* Names that come from the data. */
-struct names {
+struct family {
+	const char *called; /* what documents call them */
 	/* Called with the ctx of the directory: emit the names after `cookie` (0: all); find the node of a name. */
 	int (*list)(struct ctx *dir, uint64_t cookie, const struct lister *l);
 	int (*match)(struct ctx *dir, struct span name, struct node *ret);
-	/* Whether one can go while the rest of its directory stays. Overrides `from` and `keeps`. */
+	/* Whether one can go while the rest of its directory stays. Overrides `from` and `keeps`. NULL: none can. */
 	bool (*may_go)(const struct ctx *c);
 };
 
@@ -321,17 +324,15 @@ enum flag {
 	SMALL = 1 << 12,
 };
 
-/* One row of the table. */
+/* One row of the table: a name of a directory. */
 struct kind {
 	const char *name; /* NULL: `names` */
-	/* The numbers of the directories that contain it, 0 after the last. For a directory the first one is `..`. */
-	unsigned char in[3];
 	const struct from *from;
 	struct make make;
 	/* Whether it exists for this ctx; NULL: always, unless its RECORD is empty. */
 	bool (*has)(struct ctx *c);
 	unsigned flags; /* enum flag */
-	struct names names;
+	struct family names;
 	/* Whether the name comes, goes or leads elsewhere when session s does. If so, *slot is set to that of the
 	 * directory, and the name in it appended to `name` (a fixed name already is). */
 	bool (*moves)(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
@@ -342,12 +343,17 @@ struct kind {
 	enum keeps keeps;
 };
 
-/* kinds.c: the table, as kind.c reads it. Row 0 is none. */
-extern const struct kind tree_kinds[];
-extern const size_t tree_kind_count;
-extern const unsigned tree_root_kind;
+/* The names of a directory, in the order in which they are listed; a row without a name for all others. */
+struct rows {
+	const struct kind *v;
+	size_t n;
+};
 
-/* kind.c */
+/* root.c, session.c */
+extern const struct kind tree_root;
+extern const struct rows rows_root, rows_session;
+
+/* kinds.c */
 
 /* The number of a row in node ids. */
 unsigned kind_id(const struct kind *k);
@@ -355,9 +361,11 @@ unsigned kind_id(const struct kind *k);
 const struct kind *kind_at(unsigned id);
 /* The next row: the first one after NULL, and NULL after the last. */
 const struct kind *kind_next(const struct kind *after);
-/* As kind_next, but only the rows in a directory with that number. */
-const struct kind *kind_next_in(unsigned dir, const struct kind *after);
-bool kind_is_in(const struct kind *k, unsigned dir);
+/* Its directory; NULL for the root. */
+const struct kind *kind_above(const struct kind *k);
+/* Those of a directory; none if it is not one. */
+const struct rows *rows_of(struct node dir);
+bool kind_is_in(const struct kind *k, struct node dir);
 enum stamp kind_stamp(const struct kind *k);
 enum tree_class kind_class(const struct kind *k);
 bool kind_is_of_all(const struct kind *k);
@@ -380,8 +388,8 @@ static inline const struct kind *kind_of(struct node n)
 	return kind_at(n.kind);
 }
 
-/* The directory of kind `up` that contains node n; the root if its session is gone. */
-struct node node_above(struct tree *t, struct node n, unsigned up);
+/* The directory that contains node n: the root if its session is gone, or if it is the root. */
+struct node node_above(struct tree *t, struct node n);
 
 /* tree.c */
 
@@ -480,59 +488,20 @@ int segments_make(struct ctx *c, struct view *ret);
 /* Appends up to n bytes at off of a view that keeps only some of its bytes. */
 int segments_read(struct ctx *c, const struct view *v, uint64_t off, size_t n, struct buf *out);
 
-/* view.c: views that are lists; release with cache_release */
-
-/* Entry i of a view whose items are entries. */
+/* Views that are lists. Entry i of one whose items are entries. */
 static inline uint32_t view_entry(const struct view *v, size_t i)
 {
 	return ((const uint32_t *)v->items)[i];
 }
 
-/* The path to entry `at`, root first. Its items are entries. */
-const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err);
-/* Name i of a view of names. */
-struct span view_name(const struct view *v, size_t i);
-/* The names of labels/. Its items are their entries, in rising order. */
-const struct view *view_labels(struct ctx *c, int *ret_err);
-/* The number of this name, or -1. */
-ssize_t view_label_find(const struct view *v, struct span name);
+/* Name i of one whose bytes are names. */
+static inline struct span view_name(const struct view *v, size_t i)
+{
+	uint64_t begin = i ? v->ends[i - 1] : 0;
+	return (struct span){v->bytes.p + begin, (size_t)(v->ends[i] - begin)};
+}
 
-/* families.c: names that come from the data */
-int project_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
-int project_match(struct ctx *dir, struct span name, struct node *ret);
-int session_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
-int session_match(struct ctx *dir, struct span name, struct node *ret);
-int session_link_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
-int session_link_match(struct ctx *dir, struct span name, struct node *ret);
-bool session_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
-bool session_link_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
-bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
-bool latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
-bool project_latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
-int entry_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
-int entry_match(struct ctx *dir, struct span name, struct node *ret);
-int label_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
-int label_match(struct ctx *dir, struct span name, struct node *ret);
-int branch_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
-int branch_match(struct ctx *dir, struct span name, struct node *ret);
-int path_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
-int path_match(struct ctx *dir, struct span name, struct node *ret);
-int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
-int call_match(struct ctx *dir, struct span name, struct node *ret);
-int image_list(struct ctx *dir, uint64_t cookie, const struct lister *l);
-int image_match(struct ctx *dir, struct span name, struct node *ret);
-/* Appends the name of entry i under branches/. */
-void branch_name(struct ctx *c, uint32_t i, struct buf *out);
-/* Call n or image n of c's record. False if there is none (or the image decodes to nothing). */
-bool call_find(struct ctx *c, uint32_t n, struct part_call *ret);
-bool image_find(struct ctx *c, uint32_t n, struct part_image *ret);
-/* Appends the name of call n of an entry other than c's. */
-int call_name_of(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out);
-
-/* kinds_find.c: when the newest session of a day was changed */
+/* groups.c: when the newest session of a day was changed */
 struct timespec date_mtime(struct ctx *c);
-
-/* readme.c: README.md of the mount root */
-struct span readme_text(void);
 
 #endif

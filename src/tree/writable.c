@@ -206,7 +206,8 @@ const struct writable writable_label_link = {.link = label_set, .rename = label_
 const struct writable *writable_link(node_t dir, struct span name, struct node *ret)
 {
 	struct node d = tree_node(dir);
-	for (const struct kind *k = NULL; (k = kind_next_in(d.kind, k));) {
+	const struct rows *rows = rows_of(d);
+	for (const struct kind *k = rows->v; k < rows->v + rows->n; k++) {
 		if (!k->write || !k->write->link || (k->name ? !span_is(name, k->name) : is_temporary(name)))
 			continue;
 		*ret = (struct node){.kind = kind_id(k), .slot = d.slot};

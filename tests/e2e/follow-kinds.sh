@@ -6,7 +6,7 @@
 need_mount
 need python3
 mkdir "$T/rw" "$T/ro"
-kinds() { python3 "$ROOT/tests/lib/kinds.py" "$SESSIONFS" "$ROOT/src/tree/kinds.c" "$@"; }
+kinds() { python3 "$ROOT/tests/lib/kinds.py" "$SESSIONFS" "${SESSIONFS%/*}/golden/dump" "$@"; }
 # Both wait most of the time.
 kinds "$T/rw" &
 rw=$!

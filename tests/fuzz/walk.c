@@ -108,7 +108,8 @@ static void check_missing(struct tree *t, node_t dir, const struct listing *l)
 {
 	struct tree_attr a;
 
-	for (const struct kind *k = NULL; (k = kind_next_in(tree_node(dir).kind, k));)
+	const struct rows *rows = rows_of(tree_node(dir));
+	for (const struct kind *k = rows->v; k < rows->v + rows->n; k++)
 		if (k->name && tree_lookup(t, dir, span_of(k->name), &a) == 0 && !is_listed(l, span_of(k->name)))
 			fail_msg("%s can be looked up but is not listed", k->name);
 }

@@ -1,7 +1,10 @@
 /* Prints all that a tree shows, as `tests/lib/tree.py dump` does: without a mount, in one process, and where there is
- * nothing but a compiler.
+ * nothing but a compiler. With --names, prints the table of names for other tests: number, directory, name, type,
+ * flags, with tabs between them.
  *
- * usage: dump SOURCE */
+ * usage: dump SOURCE
+ *        dump --names */
+#include "../../src/tree/tree_impl.h"
 #include "sessionfs/base/utf8.h"
 #include "sessionfs/catalog/catalog.h"
 #include "sessionfs/cmd/cli.h"
@@ -9,7 +12,6 @@
 
 #include <err.h>
 #include <sha2.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #define LONG_TEXT 200 /* bytes; what is longer is printed once */
@@ -202,6 +204,33 @@ static void dump_dir(struct dump *d, node_t dir, const char *path)
 	}
 }
 
+static const char *name_of(const struct kind *k)
+{
+	return k->name ? k->name : k->names.called;
+}
+
+static void put_dir(const struct kind *dir)
+{
+	const struct kind *up = dir ? kind_above(dir) : NULL;
+	if (!up)
+		return;
+	put_dir(up);
+	printf("%s/", name_of(dir));
+}
+
+static void put_names(void)
+{
+	for (const struct kind *k = NULL; (k = kind_next(k));) {
+		printf("%u\t", kind_id(k));
+		put_dir(kind_above(k));
+		printf("\t%s\t%s\t%s%s%s\n", name_of(k),
+		       S_ISDIR(k->make.type)   ? "directory"
+		       : S_ISLNK(k->make.type) ? "link"
+		                               : "file",
+		       k->name ? "" : "family ", k->write ? "writable " : "", kind_is_removable(k) ? "removable " : "");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static struct dump d;
@@ -210,7 +239,11 @@ int main(int argc, char **argv)
 	struct cache *cache = NULL;
 	struct tree_attr root;
 	if (argc != 2)
-		errx(2, "usage: dump SOURCE");
+		errx(2, "usage: dump SOURCE | --names");
+	if (strcmp(argv[1], "--names") == 0) {
+		put_names();
+		return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+	}
 	int rc = catalog_open(argv[1], &(struct catalog_options){.budget = &budget}, &catalog);
 	if (rc == 0)
 		rc = cache_open(&budget, &cache);

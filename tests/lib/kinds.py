@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """Whether a mount that has been read in full shows every change of the session files.
 
-kinds.py PROGRAM TREE_KINDS DIR [OPTION...]
+kinds.py PROGRAM DUMP DIR [OPTION...]
 
 In DIR, makes a source and mounts it with these options. For each change of CHANGES the whole mount is read (names,
 those that are not there yet, attributes, links' targets, contents twice, listings), the change is made, and then
 everything is compared with a second mount that was made after it and so can have kept nothing, until they agree: first
 without listing any directory, which would renew the names in it, then with that. A comparison that began LIMIT seconds
-after the change, or later, must not find a difference. TREE_KINDS is the source
-file with the table of the tree: there must be a node of each of its kinds, and each must be seen to change.
+after the change, or later, must not find a difference. DUMP
+--names prints the table of the tree (tests/golden/dump.c): there must be a node of each of its kinds, and each must be
+seen to change.
 """
 import json
 import os
-import re
 import shutil
 import stat
 import subprocess
@@ -346,27 +346,22 @@ def differences(mount, truth, listing=True):
 
 
 class Test:
-    def __init__(self, program, table, here, options):
+    def __init__(self, program, dump, here, options):
         self.program, self.options = program, options
         self.here = here
         self.source = Source(f"{here}/src")
-        self.kinds = self.read_table(table)
+        self.kinds = self.read_table(dump)
         self.seen, self.changed, self.wrong = set(), set(), 0
 
     @staticmethod
-    def read_table(table):
+    def read_table(dump):
         """Kinds by number. `errors` stands in no session file; what this mount refused is known to it alone."""
-        with open(table, encoding="utf-8") as f:
-            text = f.read()
-        rows = set(re.findall(r"^    \[(K_\w+)\] = \{", text, re.M))
-        names = re.search(r"enum kind_id \{(.*?)\};", text, re.S)[1]
-        kinds = {n: k.strip() for n, k in enumerate(names.split(",")) if k.strip() in rows}
-        if set(kinds.values()) != rows:
-            fail("the rows of the table are not the kinds of enum kind_id")
-        return {n: k for n, k in kinds.items() if k != "K_ERRORS"}
+        rows = subprocess.run([dump, "--names"], check=True, capture_output=True, text=True).stdout.splitlines()
+        kinds = {int(number): above + name for number, above, name, *_ in (row.split("\t") for row in rows)}
+        return {n: k for n, k in kinds.items() if not k.endswith("/errors")}
 
     def kind(self, number):
-        return "K_ROOT" if number == 1 else self.kinds[number >> KIND_SHIFT]
+        return "/" if number == 1 else self.kinds[number >> KIND_SHIFT]
 
     def truth(self, source, others=()):
         """Everything that is listed, and what there is now at other paths: nothing, as a rule."""

@@ -1,16 +1,16 @@
-/* A session's own names and its branches': has, size and show of the rows of kinds.c. */
+/* A session's own names. */
 #include "sessionfs/base/stop.h"
-#include "sessionfs/render/render.h"
-#include "kinds_impl.h"
+#include "sessionfs/render/producer.h"
+#include "rows.h"
 
 #include <errno.h>
 
-bool parent_session_has(struct ctx *c)
+static bool parent_session_has(struct ctx *c)
 {
 	return catalog_parent(c->tree->catalog, c->node.slot) != NO_SLOT;
 }
 
-int parent_session_show(struct ctx *c, struct buf *out)
+static int parent_session_show(struct ctx *c, struct buf *out)
 {
 	struct slot_info s;
 	uint32_t slot = catalog_parent(c->tree->catalog, c->node.slot);
@@ -21,7 +21,7 @@ int parent_session_show(struct ctx *c, struct buf *out)
 	return rc;
 }
 
-bool forks_has(struct ctx *c)
+static bool forks_has(struct ctx *c)
 {
 	struct slot_info s;
 	uint64_t cookie = 0;
@@ -52,7 +52,7 @@ static int add_sorted(struct span text, size_t n, struct buf *out)
 	return 0;
 }
 
-int forks_show(struct ctx *c, struct buf *out)
+static int forks_show(struct ctx *c, struct buf *out)
 {
 	struct buf paths CLEANUP_BUF = BUF_INIT;
 	struct slot_info s;
@@ -73,18 +73,18 @@ int forks_show(struct ctx *c, struct buf *out)
 	return rc < 0 ? rc : add_sorted(buf_span(&paths), n, out);
 }
 
-bool any_entry(struct ctx *c)
+static bool any_entry(struct ctx *c)
 {
 	return session_leaf(c->session) != NO_ENTRY;
 }
 
-int leaf_show(struct ctx *c, struct buf *out)
+static int leaf_show(struct ctx *c, struct buf *out)
 {
 	link_entry(c, "entries/", session_leaf(c->session), out);
 	return 0;
 }
 
-int last_show(struct ctx *c, struct buf *out)
+static int last_show(struct ctx *c, struct buf *out)
 {
 	link_entry(c, "entries/", session_position(c->session), out);
 	return 0;
@@ -95,31 +95,7 @@ bool position_has(struct ctx *c)
 	return session_position(c->session) != NO_ENTRY;
 }
 
-int current_show(struct ctx *c, struct buf *out)
-{
-	branch_name(c, session_position(c->session), out);
-	return 0;
-}
-
-int to_entry_show(struct ctx *c, struct buf *out)
-{
-	link_entry(c, "../entries/", c->node.entry, out);
-	return 0;
-}
-
-int path_link_show(struct ctx *c, struct buf *out)
-{
-	link_entry(c, "../../entries/", c->node.entry, out);
-	return 0;
-}
-
-/* The metadata at the end of a branch's path go with the branch; what stands above them stays. */
-bool path_link_may_go(const struct ctx *c)
-{
-	return !(session_entry(c->session, c->node.entry)->flags & ENTRY_CONVERSATION);
-}
-
-int jsonl_size(struct ctx *c, uint64_t *ret)
+static int jsonl_size(struct ctx *c, uint64_t *ret)
 {
 	*ret = session_size(c->session);
 	return 0;
@@ -140,58 +116,53 @@ int add_bytes(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 	return buf_err(out);
 }
 
-int jsonl_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
-{
-	return add_bytes(c, off, n, out);
-}
-
-int info_show(struct ctx *c, struct buf *out)
+static int info_show(struct ctx *c, struct buf *out)
 {
 	return render_info_json(c->session, c->slot.file, out);
 }
 
-bool name_has(struct ctx *c)
+static bool name_has(struct ctx *c)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	return session_name(c->session, &name);
 }
 
-bool cwd_has(struct ctx *c)
+static bool cwd_has(struct ctx *c)
 {
 	struct buf cwd CLEANUP_BUF = BUF_INIT;
 	return render_cwd(c->session, &cwd) == 0 && cwd.n > 0;
 }
 
-static void add_path(struct ctx *c, struct buf *out)
+static void add_source_path(struct ctx *c, struct buf *out)
 {
 	buf_addf(out, "%s/%s", catalog_source(c->tree->catalog), c->slot.file);
 }
 
-int path_show(struct ctx *c, struct buf *out)
+static int path_show(struct ctx *c, struct buf *out)
 {
-	add_path(c, out);
+	add_source_path(c, out);
 	buf_addc(out, '\n');
 	return 0;
 }
 
-int resume_show(struct ctx *c, struct buf *out)
+static int resume_show(struct ctx *c, struct buf *out)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
-	add_path(c, &path);
+	add_source_path(c, &path);
 	return buf_err(&path) ? buf_err(&path) : render_resume(c->session, buf_span(&path), out);
 }
 
-int tree_show(struct ctx *c, struct buf *out)
+static int tree_show(struct ctx *c, struct buf *out)
 {
 	return c->tree->coloured ? render_tree_coloured(c->session, out) : render_tree_txt(c->session, out);
 }
 
-bool tree_has(struct ctx *c)
+static bool tree_has(struct ctx *c)
 {
 	return render_tree_has(c->session);
 }
 
-bool labels_tsv_has(struct ctx *c)
+static bool labels_tsv_has(struct ctx *c)
 {
 	const unsigned shown = ENTRY_CONVERSATION | ENTRY_ADDRESSED;
 	uint32_t n = session_count(c->session);
@@ -202,18 +173,18 @@ bool labels_tsv_has(struct ctx *c)
 	return has;
 }
 
-bool problems_has(struct ctx *c)
+static bool problems_has(struct ctx *c)
 {
 	return session_problem_count(c->session) > 0;
 }
 
-int errors_show(struct ctx *c, struct buf *out)
+static int errors_show(struct ctx *c, struct buf *out)
 {
 	state_errors(c->tree, c->slot.place, out);
 	return 0;
 }
 
-bool errors_has(struct ctx *c)
+static bool errors_has(struct ctx *c)
 {
 	struct buf b CLEANUP_BUF = BUF_INIT;
 	state_errors(c->tree, c->slot.place, &b);
@@ -237,7 +208,7 @@ bool chat_has(struct ctx *c)
 	return render_chat_has(c->session, ctx_position(c));
 }
 
-bool all_has(struct ctx *c)
+static bool all_has(struct ctx *c)
 {
 	uint64_t size;
 	if (cache_size(c->tree->cache, ctx_id(c), view_serial(c), &size))
@@ -250,3 +221,37 @@ bool all_has(struct ctx *c)
 	cache_release(c->tree->cache, v);
 	return any;
 }
+
+static const struct kind in_session[] = {
+    {"session.jsonl", .from = &from_session, .make = RANGE(jsonl_size, add_bytes)},
+    {"header.json", .from = &from_session, .make = TEXT(render_header_json)},
+    {"info.json", .from = &from_session, .make = SHOW(info_show), .flags = REWRITTEN},
+    {"title", .from = &from_session, .make = TEXT(render_title), .flags = SEARCHED | REWRITTEN},
+    {"cwd", .from = &from_session, .make = TEXT(render_cwd), .has = cwd_has},
+    {"path", .from = &from_file, .make = SHOW(path_show), .flags = SMALL},
+    {"resume", .from = &from_session, .make = SHOW(resume_show), .flags = RUN},
+    {"tree.txt", .from = &from_session, .make = SHOW(tree_show), .has = tree_has, .flags = WHOLE | REWRITTEN},
+    {"all.txt", .from = &from_session, .make = PIECES(all_txt, NULL), .has = all_has, .flags = SEARCHED},
+    {"chat.md", .from = &from_session, .make = PIECES(chat_md, NULL), .has = chat_has},
+    {"context.md", .from = &from_session, .make = PIECES(context_md, NULL), .has = context_md_has},
+    {"context.json", .from = &from_session, .make = PIECES(context_json, NULL)},
+    {"transcript.md", .from = &from_session, .make = PIECES(transcript_md, NULL), .has = transcript_has},
+    {"parent", .from = &from_file, .make = SHOW(parent_session_show), .has = parent_session_has,
+     .flags = GATHERS | UNTIMED | SMALL, .keeps = KEEPS_NOTHING},
+    {"problems.txt", .from = &from_session, .make = TEXT(render_problems), .has = problems_has, .flags = REWRITTEN,
+     .keeps = KEEPS_NOTHING},
+    {"errors", .from = &from_file, .make = SHOW(errors_show), .has = errors_has, .flags = REWRITTEN | UNTIMED | SMALL,
+     .keeps = KEEPS_NOTHING},
+    {"forks", .from = &from_file, .make = SHOW(forks_show), .has = forks_has, .flags = GATHERS | UNTIMED | SMALL,
+     .keeps = KEEPS_NOTHING},
+    {"entries", .from = &from_session, .make = DIR(entries), .flags = LASTS},
+    {"branches", .from = &from_session, .make = DIR(branches), .flags = LASTS},
+    {"labels", .from = &from_session, .make = DIR(labels), .flags = TAKES_NAMES | LASTS},
+    {"name", .from = &from_session, .make = TEXT(render_name), .has = name_has, .flags = SEARCHED,
+     .write = &writable_name, .keeps = KEEPS_NOTHING},
+    {"leaf", .from = &from_session, .make = LINK(leaf_show), .has = any_entry, .write = &writable_leaf},
+    {"last", .from = &from_session, .make = LINK(last_show), .has = position_has},
+    {"labels.tsv", .from = &from_session, .make = TEXT(render_labels_tsv), .has = labels_tsv_has,
+     .write = &writable_labels_tsv},
+};
+const struct rows rows_session = ROWS(in_session);

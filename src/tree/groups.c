@@ -1,21 +1,8 @@
-/* What is made of all sessions: by-date/ and the tables. */
+/* by-date/: the sessions by the day they were begun. */
 #include "sessionfs/find/dates.h"
-#include "sessionfs/find/plot.h"
-#include "kinds_impl.h"
+#include "rows.h"
 
 #include <errno.h>
-
-int ctx_facts(struct ctx *c)
-{
-	return c->facts ? 0 : facts_all(c->tree->facts, &c->facts);
-}
-
-int usage_svg(const struct fact_list *all, struct buf *out)
-{
-	return plot_usage(all, true, out);
-}
-
-/* --- by-date/ ---------------------------------------------------------------------- */
 
 /* A day is numbered in a node by the bits of slot and entry; no day that JavaScript knows is further from 1970. */
 #define DATES_BEFORE UINT32_C(100000001)
@@ -63,7 +50,7 @@ static const struct date *find_date(struct ctx *c, int *ret_err)
 	return day;
 }
 
-bool date_has(struct ctx *c)
+static bool date_has(struct ctx *c)
 {
 	int rc;
 	const struct date *day = find_date(c, &rc);
@@ -78,7 +65,7 @@ struct timespec date_mtime(struct ctx *c)
 	return day ? day->mtime : (struct timespec){0};
 }
 
-int date_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+static int date_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	int rc;
 	const struct dates *all = all_dates(dir, &rc);
@@ -93,7 +80,7 @@ int date_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	return rc == 0 ? dir->facts->missed : rc < 0 ? rc : 0;
 }
 
-int date_match(struct ctx *dir, struct span name, struct node *ret)
+static int date_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	int rc;
 	const struct dates *all = all_dates(dir, &rc);
@@ -127,7 +114,7 @@ static size_t first_from(const struct ctx *c, const struct dates *all, const str
 	return lo;
 }
 
-int date_link_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+static int date_link_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	int rc;
 	const struct date *day = find_date(dir, &rc);
@@ -144,7 +131,7 @@ int date_link_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	return rc == 0 ? dir->facts->missed : rc < 0 ? rc : 0;
 }
 
-int date_link_match(struct ctx *dir, struct span name, struct node *ret)
+static int date_link_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	int rc;
 	const struct date *day = find_date(dir, &rc);
@@ -157,7 +144,19 @@ int date_link_match(struct ctx *dir, struct span name, struct node *ret)
 	return 0;
 }
 
-int date_link_show(struct ctx *c, struct buf *out)
+static int date_link_show(struct ctx *c, struct buf *out)
 {
 	return link_session(c, "../../projects/", &c->slot, out);
 }
+
+static const struct kind in_by_date[] = {
+    {NULL, .from = &from_all, .make = DIR(date), .has = date_has, .names = {"DAY", date_list, date_match, NULL},
+     .time = STAMP_DATE},
+};
+const struct rows rows_by_date = ROWS(in_by_date);
+
+static const struct kind in_date[] = {
+    {NULL, .from = &from_file, .make = LINK(date_link_show), .flags = OF_ALL,
+     .names = {"TIME TITLE", date_link_list, date_link_match, NULL}},
+};
+const struct rows rows_date = ROWS(in_date);

@@ -1,24 +1,9 @@
-/* Lists that are kept: the path of a branch, the names of labels/. */
+/* labels/: links to the entries that have labels. */
 #include "sessionfs/base/name.h"
-#include "tree_impl.h"
+#include "rows.h"
 
 #include <errno.h>
 #include <limits.h>
-
-static int make_path(struct ctx *c, void *at, struct view *ret)
-{
-	uint32_t *path = NULL;
-	int rc = session_path(c->session, *(uint32_t *)at, &path, &ret->n);
-	ret->items = path;
-	ret->item = sizeof *path;
-	return rc;
-}
-
-const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err)
-{
-	node_t id = node_pack((struct node){.kind = KIND_PATH_VIEW, .slot = c->node.slot, .entry = at});
-	return view_get(c, id, session_serial(c->session), make_path, &at, ret_err);
-}
 
 /* --- labels/ ------------------------------------------------------------------
  *
@@ -26,25 +11,13 @@ const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err)
  * their ids), so they are made all at once: `bytes` holds the names one after the
  * other, `ends` where each ends, and after them a permutation by name. */
 
-struct span view_name(const struct view *v, size_t i)
-{
-	uint64_t begin = i ? v->ends[i - 1] : 0;
-	return (struct span){v->bytes.p + begin, (size_t)(v->ends[i] - begin)};
-}
-
-static int span_cmp(struct span a, struct span b)
-{
-	int d = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
-	return d ? d : (a.n > b.n) - (a.n < b.n);
-}
-
 static int order_cmp(const void *a, const void *b, void *arg)
 {
 	const struct view *v = arg;
 	uint32_t i, k;
 	memcpy(&i, a, sizeof i);
 	memcpy(&k, b, sizeof k);
-	int d = span_cmp(view_name(v, i), view_name(v, k));
+	int d = span_compare(view_name(v, i), view_name(v, k));
 	return d ? d : (i > k) - (i < k);
 }
 
@@ -57,12 +30,12 @@ static uint32_t order_at(const struct view *v, size_t i)
 	return k;
 }
 
-ssize_t view_label_find(const struct view *v, struct span name)
+static ssize_t view_label_find(const struct view *v, struct span name)
 {
 	size_t lo = 0, hi = v->n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int d = span_cmp(view_name(v, order_at(v, mid)), name);
+		int d = span_compare(view_name(v, order_at(v, mid)), name);
 		if (d == 0)
 			return order_at(v, mid);
 		if (d < 0)
@@ -168,8 +141,61 @@ static int make_labels(struct ctx *c, void *arg, struct view *v)
 	return rc < 0 ? rc : buf_err(&v->bytes);
 }
 
-const struct view *view_labels(struct ctx *c, int *ret_err)
+static const struct view *view_labels(struct ctx *c, int *ret_err)
 {
 	node_t id = node_pack((struct node){.kind = KIND_LABEL_VIEW, .slot = c->node.slot});
 	return view_get(c, id, session_serial(c->session), make_labels, NULL, ret_err);
 }
+
+static int label_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	int rc = 0;
+	const struct view *v = view_labels(dir, &rc);
+	if (!v)
+		return rc;
+	size_t lo = 0, hi = v->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (view_entry(v, mid) < cookie)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (size_t i = lo; i < v->n; i++) {
+		struct node n = {.slot = dir->node.slot, .entry = view_entry(v, i)};
+		if (list_child(dir, l, n, view_name(v, i), COOKIE_FAMILY + 1 + (uint64_t)view_entry(v, i)))
+			break;
+	}
+	cache_release(dir->tree->cache, v);
+	return 0;
+}
+
+static int label_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	int rc = 0;
+	const struct view *v = view_labels(dir, &rc);
+	if (!v)
+		return rc;
+	ssize_t i = view_label_find(v, name);
+	if (i >= 0)
+		ret->entry = view_entry(v, (size_t)i);
+	cache_release(dir->tree->cache, v);
+	return i < 0 ? -ENOENT : 0;
+}
+
+bool label_has(struct ctx *c)
+{
+	return session_label_record(c->session, c->node.entry) != NO_ENTRY;
+}
+
+static int to_entry_show(struct ctx *c, struct buf *out)
+{
+	link_entry(c, "../entries/", c->node.entry, out);
+	return 0;
+}
+
+static const struct kind in_labels[] = {
+    {NULL, .from = &from_branch, .make = LINK(to_entry_show), .has = label_has,
+     .names = {"LABEL", label_list, label_match, NULL}, .write = &writable_label_link, .keeps = KEEPS_NOTHING},
+};
+const struct rows rows_labels = ROWS(in_labels);

@@ -1,7 +1,8 @@
 /* html/: the sessions as pages. */
 #include "sessionfs/base/name.h"
 #include "sessionfs/find/index.h"
-#include "kinds_impl.h"
+#include "sessionfs/render/producer.h"
+#include "rows.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ static void html_project_name(struct tree *t, const char *project, struct buf *o
 	buf_adds(out, name);
 }
 
-int html_project_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+static int html_project_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	struct project_info p;
@@ -43,7 +44,7 @@ int html_project_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	return 0;
 }
 
-int html_project_match(struct ctx *dir, struct span name, struct node *ret)
+static int html_project_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT;
 	struct catalog *catalog = dir->tree->catalog;
@@ -57,7 +58,7 @@ int html_project_match(struct ctx *dir, struct span name, struct node *ret)
 	return 0;
 }
 
-bool html_project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+static bool html_project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	struct buf project CLEANUP_BUF = BUF_INIT;
 	bool moves = project_moves(t, s, slot, &project);
@@ -94,7 +95,7 @@ static void page_name(const struct slot_info *s, struct buf *out)
 	name_encode("", stem_text(s), suffix, out);
 }
 
-int page_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+static int page_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	int rc = 0;
@@ -131,7 +132,7 @@ static bool find_whole(struct ctx *dir, struct span name, struct slot_info *ret)
 }
 
 /* A cut name lacks less than one %XX or character of the most that a name has. */
-int page_match(struct ctx *dir, struct span name, struct node *ret)
+static int page_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	struct slot_info s;
 	if (!find_whole(dir, name, &s) && (name.n < NAME_BYTES - 3 || !find_cut(dir, name, &s)))
@@ -140,7 +141,7 @@ int page_match(struct ctx *dir, struct span name, struct node *ret)
 	return 0;
 }
 
-bool page_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+static bool page_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	(void)t;
 	if (s->project == NO_SLOT || !s->stem)
@@ -150,7 +151,7 @@ bool page_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struc
 	return true;
 }
 
-int page_to_session(struct ctx *c, struct buf *out)
+static int page_to_session(struct ctx *c, struct buf *out)
 {
 	int rc = link_session(c, "../../projects/", &c->slot, out);
 	buf_addc(out, '/');
@@ -168,8 +169,21 @@ static int add_link(void *arg, const struct fact *f, struct buf *out)
 	return buf_err(out);
 }
 
-int html_index_show(struct ctx *c, struct buf *out)
+static int html_index_show(struct ctx *c, struct buf *out)
 {
 	int rc = ctx_facts(c);
 	return rc < 0 ? rc : index_page(c->facts, add_link, c->tree, out);
 }
+
+static const struct kind in_html[] = {
+    {"index.html", .from = &from_all, .make = SHOW(html_index_show)},
+    {NULL, .from = &from_project, .make = DIR(html_project), .flags = TELLS_NEW | OWN,
+     .names = {"PROJECT", html_project_list, html_project_match, NULL}, .moves = html_project_moves},
+};
+const struct rows rows_html = ROWS(in_html);
+
+static const struct kind in_html_project[] = {
+    {NULL, .from = &from_session, .make = PIECES(page_html, page_to_session), .flags = OWN,
+     .names = {"STEM.html", page_list, page_match, NULL}, .moves = page_moves},
+};
+const struct rows rows_html_project = ROWS(in_html_project);

@@ -1,8 +1,7 @@
-/* What stands below search/: has, size, part, list and match of the rows of kinds.c. A directory below it is a query,
- * and its node the query's number. */
+/* search/: a directory below it is a query, and its node the query's number. */
 #include "sessionfs/base/name.h"
 #include "sessionfs/find/search.h"
-#include "kinds_impl.h"
+#include "rows.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +10,7 @@
 #define ENTRY_BITS (NODE_ENTRY_BITS - 1)
 _Static_assert(SEARCH_NUMBER_BITS == NODE_SLOT_BITS + ENTRY_BITS, "a query's number is a node's");
 
-static uint64_t number_of(struct node n)
+static uint64_t query_number(struct node n)
 {
 	return (uint64_t)n.slot << ENTRY_BITS | n.entry;
 }
@@ -26,7 +25,7 @@ static void answer_release(const struct answer **h)
 static const struct answer *answer_of(struct ctx *c, int *ret_err)
 {
 	const struct answer *h = NULL;
-	*ret_err = searches_get(c->tree->searches, number_of(c->node), &h);
+	*ret_err = searches_get(c->tree->searches, query_number(c->node), &h);
 	fault_note(*ret_err);
 	return *ret_err < 0 ? NULL : h;
 }
@@ -34,7 +33,7 @@ static const struct answer *answer_of(struct ctx *c, int *ret_err)
 /* --- queries ---------------------------------------------------------------------- */
 
 /* A query has its directory from when it is looked up on; there is nothing to list. */
-int query_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+static int query_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	(void)dir;
 	(void)cookie;
@@ -42,7 +41,7 @@ int query_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	return 0;
 }
 
-int query_match(struct ctx *dir, struct span name, struct node *ret)
+static int query_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	uint64_t number;
@@ -57,9 +56,9 @@ int query_match(struct ctx *dir, struct span name, struct node *ret)
 }
 
 /* False if it was forgotten. */
-bool query_has(struct ctx *c)
+static bool query_has(struct ctx *c)
 {
-	return searches_knows(c->tree->searches, number_of(c->node));
+	return searches_knows(c->tree->searches, query_number(c->node));
 }
 
 void tree_name(struct tree *t, node_t node, uint64_t more, uint64_t fewer)
@@ -67,12 +66,12 @@ void tree_name(struct tree *t, node_t node, uint64_t more, uint64_t fewer)
 	struct node n = tree_node(node);
 	const struct kind *k = kind_of(n);
 	if (k && k->has == query_has)
-		searches_name(t->searches, number_of(n), more, fewer);
+		searches_name(t->searches, query_number(n), more, fewer);
 }
 
 /* --- hits.txt --------------------------------------------------------------------- */
 
-bool hits_txt_has(struct ctx *c)
+static bool hits_txt_has(struct ctx *c)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = answer_of(c, &rc);
@@ -81,14 +80,14 @@ bool hits_txt_has(struct ctx *c)
 	return h && answer_size(h) > 0;
 }
 
-uint64_t hits_txt_serial(struct ctx *c)
+static uint64_t hits_txt_serial(struct ctx *c)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = answer_of(c, &rc);
 	return h ? answer_version(h) : 0;
 }
 
-int hits_txt_size(struct ctx *c, uint64_t *ret)
+static int hits_txt_size(struct ctx *c, uint64_t *ret)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = answer_of(c, &rc);
@@ -97,7 +96,7 @@ int hits_txt_size(struct ctx *c, uint64_t *ret)
 	return rc;
 }
 
-int hits_txt_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+static int hits_txt_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = answer_of(c, &rc);
@@ -109,7 +108,7 @@ struct tree_held {
 	const struct answer *answer;
 };
 
-struct tree_held *hits_txt_hold(struct ctx *c, uint64_t *ret_size, int *ret_err)
+static struct tree_held *hits_txt_hold(struct ctx *c, uint64_t *ret_size, int *ret_err)
 {
 	struct tree_held *held = malloc(sizeof *held);
 	const struct answer *h = held ? answer_of(c, ret_err) : NULL;
@@ -182,7 +181,7 @@ static int list_session(struct ctx *dir, const struct answer *h, size_t i, const
 	return rc;
 }
 
-int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+static int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = answer_of(dir, &rc);
@@ -196,7 +195,7 @@ int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	return rc == 0 && h ? answer_missed(h) : rc < 0 ? rc : 0;
 }
 
-int hit_match(struct ctx *dir, struct span name, struct node *ret)
+static int hit_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT;
 	size_t i = 0;
@@ -216,10 +215,24 @@ int hit_match(struct ctx *dir, struct span name, struct node *ret)
 	return 0;
 }
 
-int hit_show(struct ctx *c, struct buf *out)
+static int hit_show(struct ctx *c, struct buf *out)
 {
 	int rc = link_session(c, "../../projects/", &c->slot, out);
 	if (rc == 0)
 		link_entry(c, "/entries/", c->node.entry, out);
 	return rc;
 }
+
+static const struct kind in_search[] = {
+    {NULL, .from = &from_query, .make = DIR(query), .has = query_has,
+     .names = {"QUERY", query_list, query_match, NULL}},
+};
+const struct rows rows_search = ROWS(in_search);
+
+static const struct kind in_query[] = {
+    {"hits.txt", .from = &from_query, .make = HELD(hits_txt_hold, hits_txt_size, hits_txt_part, hits_txt_serial),
+     .has = hits_txt_has},
+    {NULL, .from = &from_branch, .make = LINK(hit_show), .flags = OF_ALL,
+     .names = {"NNNN TITLE", hit_list, hit_match, NULL}},
+};
+const struct rows rows_query = ROWS(in_query);

@@ -1,0 +1,161 @@
+/* branches/: a directory for each end of the conversation, with the path to it as links. */
+#include "sessionfs/base/name.h"
+#include "sessionfs/render/producer.h"
+#include "rows.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static int make_path(struct ctx *c, void *at, struct view *ret)
+{
+	uint32_t *path = NULL;
+	int rc = session_path(c->session, *(uint32_t *)at, &path, &ret->n);
+	ret->items = path;
+	ret->item = sizeof *path;
+	return rc;
+}
+
+static const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err)
+{
+	node_t id = node_pack((struct node){.kind = KIND_PATH_VIEW, .slot = c->node.slot, .entry = at});
+	return view_get(c, id, session_serial(c->session), make_path, &at, ret_err);
+}
+
+/* `current` is the name of a link, so an entry of that name gets the next free name. */
+static void branch_name(struct ctx *c, uint32_t i, struct buf *out)
+{
+	char other[32];
+	size_t before = out->n;
+	session_entry_name(c->session, i, out);
+	if (!span_is((struct span){out->p + before, out->n - before}, "current"))
+		return;
+	unsigned n = 2;
+	do
+		snprintf(other, sizeof other, "current~%u", n++);
+	while (session_entry_by_name(c->session, span_of(other)) != NO_ENTRY);
+	out->n = before;
+	buf_adds(out, other);
+}
+
+static int branch_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	uint32_t n = session_count(dir->session);
+	for (uint64_t i = cookie; i < n; i++)
+		if (session_is_branch(dir->session, (uint32_t)i) && list_entry(dir, l, (uint32_t)i, branch_name, &name))
+			break;
+	return buf_err(&name);
+}
+
+static int branch_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct buf made CLEANUP_BUF = BUF_INIT;
+	uint32_t i = session_entry_by_name(dir->session, name);
+	if (i == NO_ENTRY)
+		i = session_entry_by_name(dir->session, SPAN_LIT("current"));
+	if (i == NO_ENTRY)
+		return -ENOENT;
+	branch_name(dir, i, &made);
+	if (!span_eq(buf_span(&made), name))
+		return -ENOENT;
+	ret->entry = i;
+	return 0;
+}
+
+/* NNNN-KIND: the role of a message, else the type. */
+static int path_name(struct ctx *c, size_t i, uint32_t entry, struct buf *out)
+{
+	char number[32];
+	const struct entry *e = session_entry(c->session, entry);
+	const char *word = e->type == RECORD_MESSAGE ? record_role_name(e->role) : record_type_name(e->type);
+	snprintf(number, sizeof number, "%04zu-", i + 1);
+	if (word) {
+		name_encode(number, span_of(word), "", out);
+		return buf_err(out);
+	}
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	int rc = ctx_load(c, entry);
+	if (rc < 0)
+		return rc;
+	struct json_value v = c->record.type == RECORD_MESSAGE ? c->record.msg.role : c->record.type_;
+	if (v.kind == JSON_STRING)
+		json_decode(v.text, JSON_EXACT, &text);
+	else
+		buf_adds(&text, e->type == RECORD_MESSAGE ? "message" : "unknown");
+	name_encode(number, buf_span(&text), "", out);
+	return buf_err(&text) ? buf_err(&text) : buf_err(out);
+}
+
+static int path_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	int rc = 0;
+	const struct view *v = view_path(dir, session_branch_at(dir->session, dir->node.entry), &rc);
+	if (!v)
+		return rc;
+	for (size_t i = (size_t)cookie; i < v->n; i++) {
+		struct node n = {.slot = dir->node.slot, .entry = view_entry(v, i)};
+		buf_reset(&name);
+		rc = path_name(dir, i, view_entry(v, i), &name);
+		if (rc < 0 || list_child(dir, l, n, buf_span(&name), COOKIE_FAMILY + 1 + (uint64_t)i))
+			break;
+	}
+	cache_release(dir->tree->cache, v);
+	return rc;
+}
+
+static int path_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct buf made CLEANUP_BUF = BUF_INIT;
+	uint64_t i = 0;
+	size_t k = 0;
+	while (k < name.n && name.p[k] >= '0' && name.p[k] <= '9' && i < NODE_ENTRIES)
+		i = i * 10 + (uint64_t)(name.p[k++] - '0');
+	if (i == 0)
+		return -ENOENT;
+	int rc = 0;
+	const struct view *v = view_path(dir, session_branch_at(dir->session, dir->node.entry), &rc);
+	if (!v)
+		return rc;
+	rc = i <= v->n ? path_name(dir, (size_t)i - 1, view_entry(v, i - 1), &made) : -ENOENT;
+	if (rc == 0 && !span_eq(buf_span(&made), name))
+		rc = -ENOENT;
+	if (rc == 0)
+		ret->entry = view_entry(v, i - 1);
+	cache_release(dir->tree->cache, v);
+	return rc;
+}
+
+static int current_show(struct ctx *c, struct buf *out)
+{
+	branch_name(c, session_position(c->session), out);
+	return 0;
+}
+
+static int path_link_show(struct ctx *c, struct buf *out)
+{
+	link_entry(c, "../../entries/", c->node.entry, out);
+	return 0;
+}
+
+/* The metadata at the end of a branch's path go with the branch; what stands above them stays. */
+static bool path_link_may_go(const struct ctx *c)
+{
+	return !(session_entry(c->session, c->node.entry)->flags & ENTRY_CONVERSATION);
+}
+
+static const struct kind in_branches[] = {
+    {"current", .from = &from_session, .make = LINK(current_show), .has = position_has},
+    {NULL, .from = &from_branch, .make = DIR(branch), .names = {"ID", branch_list, branch_match, NULL}},
+};
+const struct rows rows_branches = ROWS(in_branches);
+
+static const struct kind in_branch[] = {
+    {"chat.md", .from = &from_branch, .make = PIECES(chat_md, NULL), .has = chat_has},
+    {"context.md", .from = &from_branch, .make = PIECES(context_md, NULL), .has = context_md_has},
+    {"context.json", .from = &from_branch, .make = PIECES(context_json, NULL)},
+    {"transcript.md", .from = &from_branch, .make = PIECES(transcript_md, NULL), .has = transcript_has},
+    {NULL, .from = &from_branch, .make = LINK(path_link_show),
+     .names = {"NNNN-KIND", path_list, path_match, path_link_may_go}},
+};
+const struct rows rows_branch = ROWS(in_branch);

@@ -1,0 +1,215 @@
+/* entries/: a directory for each entry. */
+#include "sessionfs/base/stop.h"
+#include "rows.h"
+
+#include <errno.h>
+
+void link_entry(struct ctx *c, const char *up, uint32_t i, struct buf *out)
+{
+	buf_adds(out, up);
+	session_entry_name(c->session, i, out);
+}
+
+static void entry_name(struct ctx *c, uint32_t i, struct buf *out)
+{
+	session_entry_name(c->session, i, out);
+}
+
+int list_entry(struct ctx *dir, const struct lister *l, uint32_t i,
+               void (*called)(struct ctx *, uint32_t, struct buf *), struct buf *name)
+{
+	buf_reset(name);
+	called(dir, i, name);
+	if (buf_err(name))
+		return buf_err(name);
+	return list_child(dir, l, (struct node){.slot = dir->node.slot, .entry = i}, buf_span(name),
+	                  COOKIE_FAMILY + 1 + (uint64_t)i);
+}
+
+static int entry_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	uint32_t n = session_count(dir->session);
+	for (uint64_t i = cookie; i < n; i++)
+		if (list_entry(dir, l, (uint32_t)i, entry_name, &name))
+			break;
+	return buf_err(&name);
+}
+
+static int entry_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	uint32_t i = session_entry_by_name(dir->session, name);
+	if (i == NO_ENTRY)
+		return -ENOENT;
+	ret->entry = i;
+	return 0;
+}
+
+void add_entry_name(struct ctx *c, uint32_t i, struct buf *out)
+{
+	session_entry_name(c->session, i, out);
+	buf_addc(out, '\n');
+}
+
+static bool parent_has(struct ctx *c)
+{
+	return session_entry(c->session, c->node.entry)->parent != NO_ENTRY;
+}
+
+static int parent_show(struct ctx *c, struct buf *out)
+{
+	uint32_t parent = session_entry(c->session, c->node.entry)->parent;
+	if (parent == NO_ENTRY)
+		return -ESTALE;
+	add_entry_name(c, parent, out);
+	return 0;
+}
+
+static bool children_has(struct ctx *c)
+{
+	return session_entry(c->session, c->node.entry)->child != NO_ENTRY;
+}
+
+static int children_show(struct ctx *c, struct buf *out)
+{
+	uint32_t *children CLEANUP_FREE = NULL;
+	size_t n;
+	int rc = session_children(c->session, c->node.entry, &children, &n);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		add_entry_name(c, children[i], out);
+		rc = stop_check();
+	}
+	return rc;
+}
+
+/* Their order does not matter here. */
+static int children_size(struct ctx *c, uint64_t *ret)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	int rc = 0;
+	*ret = 0;
+	uint32_t i = session_entry(c->session, c->node.entry)->child;
+	for (; i != NO_ENTRY && rc == 0; i = session_entry(c->session, i)->sibling) {
+		buf_reset(&name);
+		add_entry_name(c, i, &name);
+		*ret += name.n;
+		rc = buf_err(&name) ? buf_err(&name) : stop_check();
+	}
+	return rc;
+}
+
+static bool call_of_has(struct ctx *c)
+{
+	unsigned n;
+	return session_entry(c->session, c->node.entry)->role == ROLE_TOOL_RESULT &&
+	       session_call(c->session, c->node.entry, &n) != NO_ENTRY;
+}
+
+static int call_of_show(struct ctx *c, struct buf *out)
+{
+	unsigned n;
+	uint32_t caller = session_call(c->session, c->node.entry, &n);
+	if (caller == NO_ENTRY)
+		return -ESTALE;
+	session_entry_name(c->session, caller, out);
+	buf_adds(out, "/tool-calls/");
+	int rc = call_name_of(c, caller, n, out);
+	buf_addc(out, '\n');
+	return rc;
+}
+
+static int entry_json_size(struct ctx *c, uint64_t *ret)
+{
+	*ret = (uint64_t)session_entry(c->session, c->node.entry)->length + 1;
+	return 0;
+}
+
+/* The line as it stands in the file, plus a newline. */
+static int entry_json_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+{
+	const struct entry *e = session_entry(c->session, c->node.entry);
+	if (off > e->length || n == 0)
+		return 0;
+	size_t left = e->length - (size_t)off, k = n < left ? n : left;
+	size_t before = out->n;
+	int rc = add_bytes(c, e->offset + off, k, out);
+	if (rc < 0 || out->n - before != k)
+		return rc < 0 ? rc : -ESTALE;
+	if (k < n)
+		buf_addc(out, '\n');
+	return 0;
+}
+
+static size_t usage_size(const struct record *r)
+{
+	struct json_value usage = part_usage(r);
+	return usage.kind == JSON_NONE ? 0 : json_raw(usage).n + 1;
+}
+
+static void usage_show(const struct record *r, struct buf *out)
+{
+	buf_addspan(out, json_raw(part_usage(r)));
+	buf_addc(out, '\n');
+}
+
+/* A field of another record as a text file: the label or summary that was set last. */
+static int field_show(struct ctx *c, uint32_t record, bool label, struct buf *out)
+{
+	if (record == NO_ENTRY)
+		return -ESTALE;
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct record r;
+	int rc = session_load(c->session, record, &line, &r);
+	if (rc < 0)
+		return rc;
+	struct json_value v = label ? r.label : r.summary;
+	size_t before = out->n;
+	json_decode(v.kind == JSON_STRING ? v.text : json_raw(v), JSON_CLEAN, out);
+	if (out->n > before && out->p[out->n - 1] != '\n')
+		buf_addc(out, '\n');
+	return 0;
+}
+
+static int label_show(struct ctx *c, struct buf *out)
+{
+	return field_show(c, session_label_record(c->session, c->node.entry), true, out);
+}
+
+static bool branch_summary_has(struct ctx *c)
+{
+	return session_branch_record(c->session, c->node.entry) != NO_ENTRY;
+}
+
+static int branch_summary_show(struct ctx *c, struct buf *out)
+{
+	return field_show(c, session_branch_record(c->session, c->node.entry), false, out);
+}
+
+static const struct kind in_entries[] = {
+    {NULL, .from = &from_branch, .make = DIR(entry), .flags = TAKES_NAMES | TARGET,
+     .names = {"ID", entry_list, entry_match, NULL}},
+};
+const struct rows rows_entries = ROWS(in_entries);
+
+static const struct kind in_entry[] = {
+    {"entry.json", .from = &from_entry, .make = RANGE(entry_json_size, entry_json_part), .keeps = KEEPS_FIXED},
+    {"type", .from = &from_record, .make = RECORD(part_type, NULL)},
+    {"role", .from = &from_record, .make = RECORD(part_role, NULL)},
+    {"model", .from = &from_record, .make = RECORD(part_model, NULL)},
+    {"text.md", .from = &from_record, .make = RECORD(part_text, part_text_size)},
+    {"thinking.md", .from = &from_record, .make = RECORD(part_thinking, part_thinking_size)},
+    {"usage.json", .from = &from_record, .make = RECORD(usage_show, usage_size)},
+    {"tool-calls", .from = &from_record, .make = DIR(tool_calls), .has = tool_calls_has, .time = STAMP_SESSION,
+     .keeps = KEEPS_LEASE},
+    {"call", .from = &from_entry, .make = SHOW(call_of_show), .has = call_of_has, .flags = SMALL},
+    {"error", .from = &from_record, .make = RECORD(part_error, part_error_size)},
+    {"images", .from = &from_record, .make = DIR(images), .has = images_has, .time = STAMP_SESSION,
+     .keeps = KEEPS_LEASE},
+    {"parent", .from = &from_entry, .make = SHOW(parent_show), .has = parent_has, .flags = SMALL},
+    {"children", .from = &from_entry, .make = SIZED(children_show, children_size), .has = children_has},
+    {"branch", .from = &from_entry, .make = SHOW(branch_summary_show), .has = branch_summary_has, .flags = SMALL,
+     .write = &writable_summary, .time = STAMP_BRANCH, .keeps = KEEPS_NOTHING},
+    {"label", .from = &from_entry, .make = SHOW(label_show), .has = label_has, .flags = SMALL, .write = &writable_label,
+     .time = STAMP_LABEL, .keeps = KEEPS_NOTHING},
+};
+const struct rows rows_entry = ROWS(in_entry);

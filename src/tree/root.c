@@ -1,0 +1,224 @@
+/* The names above all sessions: the root, projects/ and sessions/. */
+#include "sessionfs/find/plot.h"
+#include "sessionfs/find/tables.h"
+#include "rows.h"
+
+#include <errno.h>
+
+int link_session(struct ctx *c, const char *up, const struct slot_info *s, struct buf *out)
+{
+	struct project_info p;
+	if (!catalog_project(c->tree->catalog, s->project, &p))
+		return -ESTALE;
+	buf_addf(out, "%s%s/%s", up, p.name, s->stem);
+	return 0;
+}
+
+/* --- projects and sessions -------------------------------------------------------- */
+
+static int project_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	struct project_info p;
+	int rc = 0;
+	while (rc == 0 && catalog_project_next(dir->tree->catalog, &cookie, &p)) {
+		dir->project = p;
+		rc = list_child(dir, l, (struct node){.slot = p.project}, span_of(p.name), COOKIE_FAMILY + cookie);
+	}
+	return 0;
+}
+
+static int project_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct project_info p;
+	if (!catalog_project_by_name(dir->tree->catalog, name, &p))
+		return -ENOENT;
+	ret->slot = p.project;
+	return 0;
+}
+
+static int session_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	int rc = 0;
+	while (rc == 0 && catalog_slot_next(dir->tree->catalog, dir->node.slot, &cookie, &dir->slot))
+		rc = list_child(dir, l, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.stem),
+		                COOKIE_FAMILY + cookie);
+	return 0;
+}
+
+static int session_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct slot_info s;
+	if (!catalog_slot_by_stem(dir->tree->catalog, dir->node.slot, name, &s))
+		return -ENOENT;
+	ret->slot = s.slot;
+	return 0;
+}
+
+static int session_link_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+{
+	int rc = 0;
+	while (rc == 0 && catalog_slot_next(dir->tree->catalog, NO_SLOT, &cookie, &dir->slot))
+		rc = list_child(dir, l, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.sid),
+		                COOKIE_FAMILY + cookie);
+	return 0;
+}
+
+static int session_link_match(struct ctx *dir, struct span name, struct node *ret)
+{
+	struct slot_info s;
+	if (!catalog_slot_by_sid(dir->tree->catalog, name, &s))
+		return -ENOENT;
+	ret->slot = s.slot;
+	return 0;
+}
+
+static bool session_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+{
+	(void)t;
+	*slot = s->project;
+	buf_adds(name, s->stem ? s->stem : "");
+	return s->project != NO_SLOT && s->stem;
+}
+
+static bool session_link_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+{
+	(void)t;
+	(void)slot;
+	buf_adds(name, s->sid ? s->sid : "");
+	return s->sid != NULL;
+}
+
+/* A project appears with its first session, and goes with its last one. */
+bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+{
+	struct project_info p;
+	struct slot_info first, second;
+	uint64_t cookie = 0;
+	(void)slot;
+	if (s->project == NO_SLOT)
+		return false;
+	bool found = catalog_project(t->catalog, s->project, &p);
+	buf_adds(name, p.name ? p.name : "");
+	return p.name && (!found || !catalog_slot_next(t->catalog, s->project, &cookie, &first) ||
+	                  !catalog_slot_next(t->catalog, s->project, &cookie, &second));
+}
+
+static bool latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+{
+	(void)t;
+	(void)s;
+	(void)slot;
+	(void)name;
+	return true;
+}
+
+static bool project_latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+{
+	(void)t;
+	(void)name;
+	*slot = s->project;
+	return s->project != NO_SLOT;
+}
+
+/* --- the root --- */
+
+static bool latest_has(struct ctx *c)
+{
+	return catalog_latest(c->tree->catalog, NO_SLOT, &c->slot);
+}
+
+static int latest_show(struct ctx *c, struct buf *out)
+{
+	return link_session(c, "projects/", &c->slot, out);
+}
+
+static bool project_latest_has(struct ctx *c)
+{
+	return catalog_latest(c->tree->catalog, c->node.slot, &c->slot);
+}
+
+static int project_latest_show(struct ctx *c, struct buf *out)
+{
+	buf_adds(out, c->slot.stem);
+	return 0;
+}
+
+static int session_link_show(struct ctx *c, struct buf *out)
+{
+	return link_session(c, "../projects/", &c->slot, out);
+}
+
+static int agents_show(struct ctx *c, struct buf *out)
+{
+	(void)c;
+	buf_adds(out, "README.md");
+	return 0;
+}
+
+static int usage_svg(const struct fact_list *all, struct buf *out)
+{
+	return plot_usage(all, true, out);
+}
+
+/* The names of the root and of a session that are not searched, of files or of all else. */
+static void add_ignored(const struct rows *rows, const char *place, bool files, struct buf *out)
+{
+	for (const struct kind *k = rows->v; k < rows->v + rows->n; k++)
+		if (k->name && k->name[0] != '.' && !(k->flags & SEARCHED) && (k->make.type == S_IFREG) == files)
+			buf_addf(out, "%s%s\n", place, k->name);
+}
+
+/* The last pattern that fits counts. ripgrep 13 looks for the names below a directory that was given by hand in the
+ * wrong place of the patterns of the directories above it. So a session's names stand here without their place, which
+ * is right in any; a project or session may be called like that, too. */
+static int ignore_show(struct ctx *c, struct buf *out)
+{
+	(void)c;
+	buf_adds(out, "# For rg and fd: of each session all.txt, name and title. Everything: rg -uu, fd -I\n");
+	add_ignored(&rows_root, "/", true, out);
+	add_ignored(&rows_session, "", true, out);
+	buf_adds(out, "![!.]*/\n");
+	add_ignored(&rows_root, "/", false, out);
+	add_ignored(&rows_session, "", false, out);
+	buf_adds(out, "!/projects/*/\n!/projects/*/[!.]*/\n");
+	return buf_err(out);
+}
+
+static const struct kind in_root[] = {
+    {"README.md", .from = &from_mount, .make = SHOW(readme_show), .flags = SMALL},
+    {"AGENTS.md", .from = &from_mount, .make = LINK(agents_show)},
+    {".ignore", .from = &from_mount, .make = SHOW(ignore_show), .flags = SMALL},
+    {"projects", .from = &from_mount, .make = DIR(projects), .flags = SEARCHED},
+    {"sessions", .from = &from_mount, .make = DIR(sessions), .flags = TELLS_NEW | GATHERS},
+    {"latest", .from = &from_mount, .make = LINK(latest_show), .has = latest_has, .moves = latest_moves,
+     .time = STAMP_SESSION},
+    {"by-date", .from = &from_all, .make = DIR(by_date)},
+    {"sessions.tsv", .from = &from_all, .make = TABLE(table_sessions)},
+    {"usage.tsv", .from = &from_all, .make = TABLE(table_usage)},
+    {"usage.svg", .from = &from_all, .make = TABLE(usage_svg)},
+    {"search", .from = &from_mount, .make = DIR(search), .flags = OWN},
+    {"html", .from = &from_mount, .make = DIR(html), .flags = OWN},
+};
+const struct rows rows_root = ROWS(in_root);
+
+static const struct kind in_sessions[] = {
+    {NULL, .from = &from_file, .make = LINK(session_link_show),
+     .names = {"SID", session_link_list, session_link_match, NULL}, .moves = session_link_moves},
+};
+const struct rows rows_sessions = ROWS(in_sessions);
+
+static const struct kind in_projects[] = {
+    {NULL, .from = &from_project, .make = DIR(project), .flags = TELLS_NEW,
+     .names = {"PROJECT", project_list, project_match, NULL}, .moves = project_moves},
+};
+const struct rows rows_projects = ROWS(in_projects);
+
+static const struct kind in_project[] = {
+    {".latest", .from = &from_mount, .make = LINK(project_latest_show), .has = project_latest_has,
+     .moves = project_latest_moves, .time = STAMP_SESSION},
+    {NULL, .from = &from_file, .make = DIR(session), .flags = TAKES_NAMES,
+     .names = {"STEM", session_list, session_match, NULL}, .moves = session_moves},
+};
+const struct rows rows_project = ROWS(in_project);
+
+const struct kind tree_root = {"/", .from = &from_mount, .make = DIR(root), .flags = TELLS_NEW};

@@ -1,0 +1,88 @@
+/* The table of names: what its rows promise each other. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../../src/tree/write_impl.h"
+
+/* A number leads to its row and back, and none is that of what is no row. */
+static void numbers(void **state)
+{
+	unsigned n = 0;
+	(void)state;
+
+	for (const struct kind *k = NULL; (k = kind_next(k));) {
+		assert_int_equal(kind_id(k), ++n);
+		assert_ptr_equal(kind_at(n), k);
+	}
+	assert_int_equal(kind_id(&tree_root), KIND_ROOT);
+	assert_true(n > KIND_ROOT && n < KIND_CALL_VIEW);
+	assert_null(kind_at(0));
+	for (unsigned i = n + 1; i < 2 * KIND_SCRATCH; i++)
+		assert_null(kind_at(i));
+}
+
+static void check_names(const struct kind *k)
+{
+	assert_true(k->make.type == S_IFDIR || k->make.type == S_IFREG || k->make.type == S_IFLNK);
+	assert_true((k->make.type == S_IFDIR) == (k->make.rows != NULL));
+	assert_true(k->name ? !k->names.called && !k->names.list && !k->names.match
+	                    : k->names.called && k->names.list && k->names.match);
+	assert_non_null(k->from);
+	if (k->flags & TARGET)
+		assert_int_equal(k->make.type, S_IFDIR);
+}
+
+/* Each name but the root stands in one directory, and a directory has one row for the names that no other row has. */
+static void directories(void **state)
+{
+	(void)state;
+
+	for (const struct kind *k = NULL; (k = kind_next(k));) {
+		const struct kind *dir = kind_above(k);
+		const struct rows *rows = rows_of((struct node){.kind = kind_id(k)});
+		size_t families = 0;
+		check_names(k);
+		assert_true((dir == NULL) == (k == &tree_root));
+		if (dir)
+			assert_true(kind_is_in(k, (struct node){.kind = kind_id(dir)}));
+		assert_true((rows->n > 0) == (k->make.type == S_IFDIR));
+		for (size_t i = 0; i < rows->n; i++)
+			families += !rows->v[i].name;
+		assert_true(families <= 1);
+	}
+}
+
+/* What a name is made from includes what its directory is made from, so that its node has all that theirs have. */
+static void scopes(void **state)
+{
+	(void)state;
+
+	for (const struct kind *k = NULL; (k = kind_next(k));) {
+		const struct kind *dir = kind_above(k);
+		if (dir && dir->from->scope >= SCOPE_SLOT)
+			assert_true(k->from->scope >= SCOPE_SLOT);
+		if (dir && dir->from->scope >= SCOPE_ENTRY)
+			assert_true(k->from->scope >= SCOPE_ENTRY);
+		if (k->make.text || k->make.producer)
+			assert_true(k->from->scope >= SCOPE_INDEX);
+		if (k->make.record)
+			assert_int_equal(k->from->scope, SCOPE_RECORD);
+		if (k->make.table)
+			assert_true(kind_is_of_all(k));
+		if (kind_is_of_all(k))
+			assert_true(kind_class(k) == TREE_ASKED && kind_is_own(k));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(numbers),
+	    cmocka_unit_test(directories),
+	    cmocka_unit_test(scopes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
