@@ -145,17 +145,22 @@ static bool path_link_may_go(const struct ctx *c)
 }
 
 static const struct kind in_branches[] = {
-    {"current", .from = &from_session, .make = LINK(current_show), .has = position_has},
-    {NULL, .from = &from_branch, .make = DIR(branch), .names = {"ID", branch_list, branch_match, NULL}},
+    {"current", .doc = "the branch in use (a link)", .from = &from_session, .make = LINK(current_show),
+     .has = position_has},
+    {NULL, .doc = "a branch", .from = &from_branch, .make = DIR(branch),
+     .names = {"ID", branch_list, branch_match, NULL}},
 };
 const struct rows rows_branches = ROWS(in_branches);
 
 static const struct kind in_branch[] = {
-    {"chat.md", .from = &from_branch, .make = PIECES(chat_md, NULL), .has = chat_has},
-    {"context.md", .from = &from_branch, .make = PIECES(context_md, NULL), .has = context_md_has},
-    {"context.json", .from = &from_branch, .make = PIECES(context_json, NULL)},
-    {"transcript.md", .from = &from_branch, .make = PIECES(transcript_md, NULL), .has = transcript_has},
-    {NULL, .from = &from_branch, .make = LINK(path_link_show),
+    {"chat.md", .doc = "what user and assistant said on it", .from = &from_branch, .make = PIECES(chat_md, NULL),
+     .has = chat_has},
+    {"context.md", .doc = "what the model is sent at its end", .from = &from_branch, .make = PIECES(context_md, NULL),
+     .has = context_md_has},
+    {"context.json", .doc = "the same, as pi has it", .from = &from_branch, .make = PIECES(context_json, NULL)},
+    {"transcript.md", .doc = "the whole path to its end", .from = &from_branch, .make = PIECES(transcript_md, NULL),
+     .has = transcript_has},
+    {NULL, .doc = "an entry of the path (a link)", .from = &from_branch, .make = LINK(path_link_show),
      .names = {"NNNN-KIND", path_list, path_match, path_link_may_go}},
 };
 const struct rows rows_branch = ROWS(in_branch);

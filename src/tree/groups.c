@@ -150,13 +150,13 @@ static int date_link_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_by_date[] = {
-    {NULL, .from = &from_all, .make = DIR(date), .has = date_has, .names = {"DAY", date_list, date_match, NULL},
-     .time = STAMP_DATE},
+    {NULL, .doc = "the sessions begun on this day", .from = &from_all, .make = DIR(date), .has = date_has,
+     .names = {"DAY", date_list, date_match, NULL}, .time = STAMP_DATE},
 };
 const struct rows rows_by_date = ROWS(in_by_date);
 
 static const struct kind in_date[] = {
-    {NULL, .from = &from_file, .make = LINK(date_link_show), .flags = OF_ALL,
+    {NULL, .doc = "a session (a link)", .from = &from_file, .make = LINK(date_link_show), .flags = OF_ALL,
      .names = {"TIME TITLE", date_link_list, date_link_match, NULL}},
 };
 const struct rows rows_date = ROWS(in_date);

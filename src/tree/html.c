@@ -176,14 +176,15 @@ static int html_index_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_html[] = {
-    {"index.html", .from = &from_all, .make = SHOW(html_index_show)},
-    {NULL, .from = &from_project, .make = DIR(html_project), .flags = TELLS_NEW | OWN,
-     .names = {"PROJECT", html_project_list, html_project_match, NULL}, .moves = html_project_moves},
+    {"index.html", .doc = "all sessions in a table", .from = &from_all, .make = SHOW(html_index_show)},
+    {NULL, .doc = "the pages of the sessions of a project", .from = &from_project, .make = DIR(html_project),
+     .flags = TELLS_NEW | OWN, .names = {"PROJECT", html_project_list, html_project_match, NULL},
+     .moves = html_project_moves},
 };
 const struct rows rows_html = ROWS(in_html);
 
 static const struct kind in_html_project[] = {
-    {NULL, .from = &from_session, .make = PIECES(page_html, page_to_session), .flags = OWN,
-     .names = {"STEM.html", page_list, page_match, NULL}, .moves = page_moves},
+    {NULL, .doc = "a session as a page", .from = &from_session, .make = PIECES(page_html, page_to_session),
+     .flags = OWN, .names = {"STEM.html", page_list, page_match, NULL}, .moves = page_moves},
 };
 const struct rows rows_html_project = ROWS(in_html_project);

@@ -195,7 +195,7 @@ static int to_entry_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_labels[] = {
-    {NULL, .from = &from_branch, .make = LINK(to_entry_show), .has = label_has,
+    {NULL, .doc = "an entry (a link)", .from = &from_branch, .make = LINK(to_entry_show), .has = label_has,
      .names = {"LABEL", label_list, label_match, NULL}, .write = &writable_label_link, .keeps = KEEPS_NOTHING},
 };
 const struct rows rows_labels = ROWS(in_labels);

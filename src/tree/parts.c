@@ -325,21 +325,25 @@ static int image_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_tool_calls[] = {
-    {NULL, .from = &from_record, .make = DIR(call), .has = call_has, .names = {"N-NAME", call_list, call_match, NULL},
-     .time = STAMP_SESSION, .keeps = KEEPS_LEASE},
+    {NULL, .doc = "a tool call", .from = &from_record, .make = DIR(call), .has = call_has,
+     .names = {"N-NAME", call_list, call_match, NULL}, .time = STAMP_SESSION, .keeps = KEEPS_LEASE},
 };
 const struct rows rows_tool_calls = ROWS(in_tool_calls);
 
 static const struct kind in_call[] = {
-    {"arguments.json", .from = &from_record, .make = SHOW(arguments_show), .has = arguments_has, .flags = SMALL},
-    {"arguments.txt", .from = &from_record, .make = SHOW(arguments_txt_show), .has = arguments_txt_has, .flags = SMALL},
-    {"result", .from = &from_entry, .make = SHOW(result_show), .has = result_has, .flags = SMALL},
-    {"output.md", .from = &from_branch, .make = LINK(output_show), .has = output_has},
+    {"arguments.json", .doc = "its arguments", .from = &from_record, .make = SHOW(arguments_show), .has = arguments_has,
+     .flags = SMALL},
+    {"arguments.txt", .doc = "the same as lines of text", .from = &from_record, .make = SHOW(arguments_txt_show),
+     .has = arguments_txt_has, .flags = SMALL},
+    {"result", .doc = "the id of the entry that answers it", .from = &from_entry, .make = SHOW(result_show),
+     .has = result_has, .flags = SMALL},
+    {"output.md", .doc = "the text of the answer (a link)", .from = &from_branch, .make = LINK(output_show),
+     .has = output_has},
 };
 const struct rows rows_call = ROWS(in_call);
 
 static const struct kind in_images[] = {
-    {NULL, .from = &from_record, .make = SIZED(image_show, image_size), .has = image_has,
+    {NULL, .doc = "an image", .from = &from_record, .make = SIZED(image_show, image_size), .has = image_has,
      .names = {"N.EXT", image_list, image_match, NULL}},
 };
 const struct rows rows_images = ROWS(in_images);

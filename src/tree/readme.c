@@ -1,7 +1,7 @@
 /* README.md of the mount root: what is where, for people and for agents that land here. */
 #include "rows.h"
 
-static const char text[] =
+static const char first[] =
     "# Sessions of the pi coding agent, as files\n"
     "\n"
     "Every conversation is a directory; every entry of it is a directory below that.\n"
@@ -18,39 +18,9 @@ static const char text[] =
     "    cat SESSION/context.md                    what its model is sent\n"
     "\n"
     "Never `grep -r`, `find` or `cp -r` at the root or in projects/: each entry is a directory of files, and all\n"
-    "is there several times. Ask search/, or `grep WORD projects/*/*/all.txt`.\n"
-    "\n"
-    "At the root:\n"
-    "\n"
-    "    projects/PROJECT/STEM/    a session, by the directory it was started in\n"
-    "    projects/PROJECT/.latest  the newest session of a project\n"
-    "    sessions/ID               the same sessions, by id (links)\n"
-    "    latest                    the newest session of all\n"
-    "    by-date/DAY/              the same sessions, by the day (YYYY-MM-DD) and time they were begun (links)\n"
-    "    .ignore                   for rg and fd: `rg WORD` here searches all.txt, name and title of each session\n"
-    "    sessions.tsv, usage.tsv   all sessions, and tokens and cost by day, project and model, as tables\n"
-    "    usage.svg                 the cost by day and model, as a picture\n"
-    "    html/index.html           all sessions as a web page; html/PROJECT/STEM.html is the page of one\n"
-    "    search/QUERY/hits.txt     what matches in all sessions, as grep prints it; NNNN TITLE leads to the entry\n"
-    "\n"
-    "In a session:\n"
-    "\n"
-    "    title                     its name, or the first thing the user said\n"
-    "    tree.txt                  the tree of entries, with ids, labels and the leaf\n"
-    "    all.txt                   everything said on every branch, each line with its entry: search this\n"
-    "    chat.md                   what user and assistant said, and a line for each tool call\n"
-    "    transcript.md             the whole path to the current leaf\n"
-    "    context.md, context.json  what the model is sent at the leaf\n"
-    "    resume, path              a script that goes on with it in pi; the session file\n"
-    "    info.json                 counts, times, tokens and cost\n"
-    "    entries/ID/               one entry: text.md, thinking.md, tool-calls/, images/, entry.json, ...\n"
-    "    entries/ID/tool-calls/N-NAME/  arguments.txt, arguments.json, and who answers it (result, output.md)\n"
-    "    branches/ID/              the same views at every branch tip, and its path as links\n"
-    "    labels/LABEL              links to the labelled entries; labels.tsv has them as a table\n"
-    "    leaf, last                links: the newest entry; what was said last\n"
-    "    parent, forks             the session this was forked from, and its forks, as paths in the mount\n"
-    "    session.jsonl             the session file itself, byte for byte\n"
-    "    problems.txt              what could not be read in it (only if there is something)\n"
+    "is there several times. Ask search/, or `grep WORD projects/*/*/all.txt`.\n";
+
+static const char last[] =
     "\n"
     "To write (not with -o ro); every write becomes one line at the end of the session file:\n"
     "\n"
@@ -65,9 +35,27 @@ static const char text[] =
     "unmount. `errors` says why a write was refused, and names what was left in memory for a minute; what the\n"
     "mode of a file forbids is refused by the kernel, and not said there.\n";
 
+/* The names of a directory, each with what it is: NAME, or DIRECTORY/NAME where names come from the data. */
+static void add_names(const char *where, const struct rows *rows, struct buf *out)
+{
+	buf_addf(out, "\n%s:\n\n", where);
+	for (const struct kind *k = rows->v; k < rows->v + rows->n; k++) {
+		struct buf name CLEANUP_BUF = BUF_INIT;
+		const struct rows *in = rows_of((struct node){.kind = kind_id(k)});
+		buf_addf(&name, "%s%s", k->name, in->n ? "/" : "");
+		for (const struct kind *f = in->v; f < in->v + in->n; f++)
+			if (!f->name)
+				buf_addf(&name, "%s%s", f->names.called, f->make.rows ? "/" : "");
+		buf_addf(out, "    %-18s  %s\n", buf_cstr(&name) ? name.p : "", k->doc);
+	}
+}
+
 int readme_show(struct ctx *c, struct buf *out)
 {
 	(void)c;
-	buf_add(out, text, sizeof text - 1);
-	return 0;
+	buf_adds(out, first);
+	add_names("At the root", &rows_root, out);
+	add_names("In a session, projects/PROJECT/STEM/", &rows_session, out);
+	buf_adds(out, last);
+	return buf_err(out);
 }

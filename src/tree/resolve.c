@@ -3,6 +3,7 @@
 #include "tree_impl.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 /* As the kernel: more links on one path are a loop. */
 #define MOST_LINKS 40

@@ -185,40 +185,48 @@ static int ignore_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_root[] = {
-    {"README.md", .from = &from_mount, .make = SHOW(readme_show), .flags = SMALL},
-    {"AGENTS.md", .from = &from_mount, .make = LINK(agents_show)},
-    {".ignore", .from = &from_mount, .make = SHOW(ignore_show), .flags = SMALL},
-    {"projects", .from = &from_mount, .make = DIR(projects), .flags = SEARCHED},
-    {"sessions", .from = &from_mount, .make = DIR(sessions), .flags = TELLS_NEW | GATHERS},
-    {"latest", .from = &from_mount, .make = LINK(latest_show), .has = latest_has, .moves = latest_moves,
-     .time = STAMP_SESSION},
-    {"by-date", .from = &from_all, .make = DIR(by_date)},
-    {"sessions.tsv", .from = &from_all, .make = TABLE(table_sessions)},
-    {"usage.tsv", .from = &from_all, .make = TABLE(table_usage)},
-    {"usage.svg", .from = &from_all, .make = TABLE(usage_svg)},
-    {"search", .from = &from_mount, .make = DIR(search), .flags = OWN},
-    {"html", .from = &from_mount, .make = DIR(html), .flags = OWN},
+    {"README.md", .doc = "this text", .from = &from_mount, .make = SHOW(readme_show), .flags = SMALL},
+    {"AGENTS.md", .doc = "a link to it, for agents", .from = &from_mount, .make = LINK(agents_show)},
+    {".ignore", .doc = "for rg and fd: `rg WORD` here searches all.txt, name and title of each session",
+     .from = &from_mount, .make = SHOW(ignore_show), .flags = SMALL},
+    {"projects", .doc = "sessions as STEM/, by the directory they were started in; .latest: the newest",
+     .from = &from_mount, .make = DIR(projects), .flags = SEARCHED},
+    {"sessions", .doc = "the same sessions by id (links)", .from = &from_mount, .make = DIR(sessions),
+     .flags = TELLS_NEW | GATHERS},
+    {"latest", .doc = "the newest session of all (a link)", .from = &from_mount, .make = LINK(latest_show),
+     .has = latest_has, .moves = latest_moves, .time = STAMP_SESSION},
+    {"by-date", .doc = "the same sessions, by the day (YYYY-MM-DD) and time they were begun (links)", .from = &from_all,
+     .make = DIR(by_date)},
+    {"sessions.tsv", .doc = "all sessions as a table, newest first", .from = &from_all, .make = TABLE(table_sessions)},
+    {"usage.tsv", .doc = "tokens and cost by day, project and model, as a table", .from = &from_all,
+     .make = TABLE(table_usage)},
+    {"usage.svg", .doc = "the cost by day and model, as a picture", .from = &from_all, .make = TABLE(usage_svg)},
+    {"search", .doc = "what matches in all sessions: hits.txt as grep prints it, NNNN TITLE leads to the entry",
+     .from = &from_mount, .make = DIR(search), .flags = OWN},
+    {"html", .doc = "sessions as web pages, STEM.html; html/index.html has all in a table", .from = &from_mount,
+     .make = DIR(html), .flags = OWN},
 };
 const struct rows rows_root = ROWS(in_root);
 
 static const struct kind in_sessions[] = {
-    {NULL, .from = &from_file, .make = LINK(session_link_show),
+    {NULL, .doc = "a session (a link)", .from = &from_file, .make = LINK(session_link_show),
      .names = {"SID", session_link_list, session_link_match, NULL}, .moves = session_link_moves},
 };
 const struct rows rows_sessions = ROWS(in_sessions);
 
 static const struct kind in_projects[] = {
-    {NULL, .from = &from_project, .make = DIR(project), .flags = TELLS_NEW,
-     .names = {"PROJECT", project_list, project_match, NULL}, .moves = project_moves},
+    {NULL, .doc = "the sessions that were started in one directory", .from = &from_project, .make = DIR(project),
+     .flags = TELLS_NEW, .names = {"PROJECT", project_list, project_match, NULL}, .moves = project_moves},
 };
 const struct rows rows_projects = ROWS(in_projects);
 
 static const struct kind in_project[] = {
-    {".latest", .from = &from_mount, .make = LINK(project_latest_show), .has = project_latest_has,
-     .moves = project_latest_moves, .time = STAMP_SESSION},
-    {NULL, .from = &from_file, .make = DIR(session), .flags = TAKES_NAMES,
+    {".latest", .doc = "the newest session of the project (a link)", .from = &from_mount,
+     .make = LINK(project_latest_show), .has = project_latest_has, .moves = project_latest_moves,
+     .time = STAMP_SESSION},
+    {NULL, .doc = "a session", .from = &from_file, .make = DIR(session), .flags = TAKES_NAMES,
      .names = {"STEM", session_list, session_match, NULL}, .moves = session_moves},
 };
 const struct rows rows_project = ROWS(in_project);
 
-const struct kind tree_root = {"/", .from = &from_mount, .make = DIR(root), .flags = TELLS_NEW};
+const struct kind tree_root = {"/", .doc = "the mount", .from = &from_mount, .make = DIR(root), .flags = TELLS_NEW};

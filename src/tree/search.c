@@ -224,15 +224,15 @@ static int hit_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_search[] = {
-    {NULL, .from = &from_query, .make = DIR(query), .has = query_has,
+    {NULL, .doc = "what matches in all sessions", .from = &from_query, .make = DIR(query), .has = query_has,
      .names = {"QUERY", query_list, query_match, NULL}},
 };
 const struct rows rows_search = ROWS(in_search);
 
 static const struct kind in_query[] = {
-    {"hits.txt", .from = &from_query, .make = HELD(hits_txt_hold, hits_txt_size, hits_txt_part, hits_txt_serial),
-     .has = hits_txt_has},
-    {NULL, .from = &from_branch, .make = LINK(hit_show), .flags = OF_ALL,
+    {"hits.txt", .doc = "the lines that match, as grep prints them", .from = &from_query,
+     .make = HELD(hits_txt_hold, hits_txt_size, hits_txt_part, hits_txt_serial), .has = hits_txt_has},
+    {NULL, .doc = "an entry that matches (a link)", .from = &from_branch, .make = LINK(hit_show), .flags = OF_ALL,
      .names = {"NNNN TITLE", hit_list, hit_match, NULL}},
 };
 const struct rows rows_query = ROWS(in_query);

@@ -327,6 +327,7 @@ enum flag {
 /* One row of the table: a name of a directory. */
 struct kind {
 	const char *name; /* NULL: `names` */
+	const char *doc;  /* what it is, in a line of README.md; sessionfs(5) says more */
 	const struct from *from;
 	struct make make;
 	/* Whether it exists for this ctx; NULL: always, unless its RECORD is empty. */

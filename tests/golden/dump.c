@@ -1,6 +1,6 @@
 /* Prints all that a tree shows, as `tests/lib/tree.py dump` does: without a mount, in one process, and where there is
  * nothing but a compiler. With --names, prints the table of names for other tests: number, directory, name, type,
- * flags, with tabs between them.
+ * flags and what it is, with tabs between them.
  *
  * usage: dump SOURCE
  *        dump --names */
@@ -223,11 +223,12 @@ static void put_names(void)
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		printf("%u\t", kind_id(k));
 		put_dir(kind_above(k));
-		printf("\t%s\t%s\t%s%s%s\n", name_of(k),
+		printf("\t%s\t%s\t%s%s%s\t%s\n", name_of(k),
 		       S_ISDIR(k->make.type)   ? "directory"
 		       : S_ISLNK(k->make.type) ? "link"
 		                               : "file",
-		       k->name ? "" : "family ", k->write ? "writable " : "", kind_is_removable(k) ? "removable " : "");
+		       k->name ? "" : "family ", k->write ? "writable " : "", kind_is_removable(k) ? "removable " : "",
+		       k->doc);
 	}
 }
 

@@ -30,6 +30,7 @@ static void check_names(const struct kind *k)
 	assert_true((k->make.type == S_IFDIR) == (k->make.rows != NULL));
 	assert_true(k->name ? !k->names.called && !k->names.list && !k->names.match
 	                    : k->names.called && k->names.list && k->names.match);
+	assert_non_null(k->doc);
 	assert_non_null(k->from);
 	if (k->flags & TARGET)
 		assert_int_equal(k->make.type, S_IFDIR);
