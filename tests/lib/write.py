@@ -22,13 +22,6 @@ import subprocess
 import sys
 
 CONVERSATION = {"message", "custom_message", "compaction", "branch_summary"}
-IN_SESSION = set(
-    "session.jsonl header.json info.json title name cwd path resume tree.txt all.txt chat.md context.md context.json transcript.md leaf last parent "
-    "forks errors problems.txt labels.tsv labels entries branches".split()
-)
-IN_ENTRY = set(
-    "entry.json type role model text.md thinking.md tool-calls call error images usage.json parent children label branch".split()
-)
 VIEWS = ["tree.txt", "chat.md", "context.md", "context.json", "transcript.md", "title", "info.json", "labels.tsv", "name"]
 VIEWS += ["branches/current/" + v for v in ("chat.md", "context.md", "context.json", "transcript.md")]
 
@@ -57,6 +50,17 @@ def read(path):
 def text(value):
     """As JSON.stringify writes a string."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def table(program):
+    """The names that the program has for each kind of directory: see tests/golden/dump.c, which is built beside it."""
+    dump = os.path.join(os.path.dirname(program), "golden", "dump")
+    rows = subprocess.run([dump, "--names"], check=True, capture_output=True, text=True).stdout.splitlines()
+    names = {}
+    for row in rows:
+        _, above, name, *_ = row.split("\t")
+        names.setdefault(above, set()).add(name)
+    return names
 
 
 class Session:
@@ -194,11 +198,12 @@ def cell(label):
     return label.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\0", "\\0")
 
 
-def judge_names(d, s):
-    extra = set(os.listdir(d)) - IN_SESSION
+def judge_names(d, s, program):
+    names = table(program)
+    extra = set(os.listdir(d)) - names["projects/PROJECT/STEM/"]
     for i in os.listdir(f"{d}/entries"):
         found = set(os.listdir(f"{d}/entries/{i}"))
-        extra |= found - IN_ENTRY
+        extra |= found - names["projects/PROJECT/STEM/entries/ID/"]
         same(i in s.labels, "label" in found, f"whether entries/{i} lists a label")
         same(i in s.summaries, "branch" in found, f"whether entries/{i} lists a branch")
     same(set(), extra, "side files that are left")
@@ -280,7 +285,7 @@ def wrote(kept, file, d, program, source, *records):
     after = read(file)
     judge_file(read(kept), after, records)
     session = Session(after)
-    judge_names(d, session)
+    judge_names(d, session, program)
     judge_values(d, session)
     judge_texts(d, session)
     judge_modes(d, session)
