@@ -217,7 +217,7 @@ static void unknown_nodes(void **state)
 	uint64_t title = wire_walk(w, SESSION "/title").nodeid,
 		 entry = wire_walk(w, SESSION "/entries/aaaa0001").nodeid;
 	uint64_t ids[300] = {
-	    0, 3, UINT64_MAX, UINT64_C(1) << 63, title + 1, title ^ (UINT64_C(1) << 40), entry + (1 << 24)};
+	    0, 3, UINT64_MAX, UINT64_C(126) << 57, title + 1, title ^ (UINT64_C(1) << 40), entry + (1 << 24)};
 	srand(1);
 	for (size_t i = 7; i < 300; i++)
 		ids[i] = (uint64_t)(i % 128) << 57 | (uint64_t)(rand() % 4) << 36 | (uint64_t)(rand() % 9) << 12 |
