@@ -31,7 +31,7 @@ static const struct rows *const table[] = {
 };
 #define DIRS (sizeof table / sizeof *table)
 
-static bool has_row(const struct rows *rows, const struct kind *k)
+static bool rows_have(const struct rows *rows, const struct kind *k)
 {
 	return (uintptr_t)k >= (uintptr_t)rows->v && (uintptr_t)k < (uintptr_t)(rows->v + rows->n);
 }
@@ -40,7 +40,7 @@ unsigned kind_id(const struct kind *k)
 {
 	unsigned first = 1;
 	size_t i = 0;
-	while (!has_row(table[i], k))
+	while (!rows_have(table[i], k))
 		first += (unsigned)table[i++]->n;
 	return first + (unsigned)(k - table[i]->v);
 }
@@ -63,7 +63,7 @@ const struct kind *kind_above(const struct kind *k)
 {
 	for (size_t i = 0; i < DIRS; i++)
 		for (const struct kind *dir = table[i]->v; dir < table[i]->v + table[i]->n; dir++)
-			if (dir->make.rows && has_row(dir->make.rows, k))
+			if (dir->make.rows && rows_have(dir->make.rows, k))
 				return dir;
 	return NULL;
 }
@@ -77,7 +77,7 @@ const struct rows *rows_of(struct node dir)
 
 bool kind_is_in(const struct kind *k, struct node dir)
 {
-	return has_row(rows_of(dir), k);
+	return rows_have(rows_of(dir), k);
 }
 
 enum stamp kind_stamp(const struct kind *k)

@@ -36,7 +36,7 @@ static const char last[] =
     "mode of a file forbids is refused by the kernel, and not said there.\n";
 
 /* The names of a directory, each with what it is: NAME, or DIRECTORY/NAME where names come from the data. */
-static void add_names(const char *where, const struct rows *rows, struct buf *out)
+static void add_names_of(const char *where, const struct rows *rows, struct buf *out)
 {
 	buf_addf(out, "\n%s:\n\n", where);
 	for (const struct kind *k = rows->v; k < rows->v + rows->n; k++) {
@@ -54,8 +54,8 @@ int readme_show(struct ctx *c, struct buf *out)
 {
 	(void)c;
 	buf_adds(out, first);
-	add_names("At the root", &rows_root, out);
-	add_names("In a session, projects/PROJECT/STEM/", &rows_session, out);
+	add_names_of("At the root", &rows_root, out);
+	add_names_of("In a session, projects/PROJECT/STEM/", &rows_session, out);
 	buf_adds(out, last);
 	return buf_err(out);
 }

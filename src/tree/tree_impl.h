@@ -231,56 +231,31 @@ struct make {
 	uint64_t (*serial)(struct ctx *c);
 };
 
-#define DIR(names)                                                                                                     \
+#define MADE(of_type, ...)                                                                                             \
 	{                                                                                                              \
-		.type = S_IFDIR, .rows = &rows_##names                                                                 \
+		.type = (of_type), __VA_ARGS__                                                                         \
 	}
+#define DIR(names) MADE(S_IFDIR, .rows = &rows_##names)
 /* The target. */
-#define LINK(make)                                                                                                     \
-	{                                                                                                              \
-		.type = S_IFLNK, .show = (make)                                                                        \
-	}
+#define LINK(make) MADE(S_IFLNK, .show = (make))
 /* Files: what is made of a session; */
-#define TEXT(make)                                                                                                     \
-	{                                                                                                              \
-		.type = S_IFREG, .text = (make)                                                                        \
-	}
+#define TEXT(make) MADE(S_IFREG, .text = (make))
 /* of an entry's line: there is no file if the size is 0. NULL: it is small, and made to find that out; */
-#define RECORD(make, measure)                                                                                          \
-	{                                                                                                              \
-		.type = S_IFREG, .record = (make), .record_size = (measure)                                            \
-	}
+#define RECORD(make, measure) MADE(S_IFREG, .record = (make), .record_size = (measure))
 /* of all sessions; */
-#define TABLE(make)                                                                                                    \
-	{                                                                                                              \
-		.type = S_IFREG, .table = (make)                                                                       \
-	}
+#define TABLE(make) MADE(S_IFREG, .table = (make))
 /* of anything; */
-#define SHOW(make)                                                                                                     \
-	{                                                                                                              \
-		.type = S_IFREG, .show = (make)                                                                        \
-	}
+#define SHOW(make) MADE(S_IFREG, .show = (make))
 /* and the exact size is cheaper to get than the contents. */
-#define SIZED(make, measure)                                                                                           \
-	{                                                                                                              \
-		.type = S_IFREG, .show = (make), .size = (measure)                                                     \
-	}
+#define SIZED(make, measure) MADE(S_IFREG, .show = (make), .size = (measure))
 /* Any range can be read without making the rest. */
-#define RANGE(measure, read)                                                                                           \
-	{                                                                                                              \
-		.type = S_IFREG, .size = (measure), .part = (read)                                                     \
-	}
+#define RANGE(measure, read) MADE(S_IFREG, .size = (measure), .part = (read))
 /* In pieces. If it stands outside of its session, `to` appends the way from there to the session's directory, with a
  * slash behind it. */
-#define PIECES(view, to)                                                                                               \
-	{                                                                                                              \
-		.type = S_IFREG, .producer = &producer_##view, .to_session = (to)                                      \
-	}
+#define PIECES(view, to) MADE(S_IFREG, .producer = &producer_##view, .to_session = (to))
 /* Kept elsewhere, under a number, and can be held there: `keep` returns what holds it, or NULL and the error. */
 #define HELD(keep, measure, read, number)                                                                              \
-	{                                                                                                              \
-		.type = S_IFREG, .hold = (keep), .size = (measure), .part = (read), .serial = (number)                 \
-	}
+	MADE(S_IFREG, .hold = (keep), .size = (measure), .part = (read), .serial = (number))
 
 /* Names that come from the data. */
 struct family {
