@@ -123,6 +123,9 @@ $(BUILD)/unit/test_search: private linking += -Wl,--wrap=lock_give
 moving_calls := catalog_slot_next catalog_project catalog_at catalog_get
 $(BUILD)/unit/test_events: private linking += $(moving_calls:%=-Wl,--wrap=%)
 
+# Lines that are read, counted.
+$(BUILD)/unit/test_reads: private linking += -Wl,--wrap=session_load -Wl,--wrap=session_read
+
 # What fails after a write, in a listing or a thread.
 after_calls := commit_labels commit_leaf tree_lookup tree_getattr session_label
 $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%)

@@ -1,0 +1,111 @@
+/* How many lines of the session each view reads: to read is most of the work, so that none is read again for nothing.
+ */
+#include "render_fixture.h"
+
+#include "sessionfs/find/match.h"
+
+#define CALL(id, path)                                                                                                 \
+	"{\"type\":\"toolCall\",\"id\":\"" id "\",\"name\":\"read\",\"arguments\":{\"path\":\"" path "\"}}"
+#define ASSISTANT(id, parent, content) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" content "]")
+#define RESULT(id, parent, call, rest)                                                                                 \
+	MESSAGE(id, parent, "\"role\":\"toolResult\",\"toolName\":\"read\",\"toolCallId\":\"" call "\"," rest)
+#define TEXT(text) "\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]"
+
+/* Two messages that say something and call; of each all results follow. */
+#define ENTRIES 9
+static const char lines[] = HEADER USER("u", "null", "fix it") ASSISTANT(
+    "a", "\"u\"", "{\"type\":\"text\",\"text\":\"I fix\"}," CALL("1", "x.c") "," CALL("2", "y.c") "," CALL("3", "z.c"))
+    RESULT("r1", "\"a\"", "1", TEXT("one")) RESULT("r2", "\"r1\"", "2", "\"isError\":true," TEXT("two"))
+	RESULT("r3", "\"r2\"", "3", TEXT("three"))
+	    ASSISTANT("b", "\"r3\"", "{\"type\":\"text\",\"text\":\"more\"}," CALL("4", "x.c") "," CALL("5", "y.c"))
+		RESULT("r4", "\"b\"", "4", TEXT("four")) RESULT("r5", "\"r4\"", "5", TEXT("five"))
+		    USER("v", "\"r5\"", "done");
+
+static unsigned reads;
+
+int __real_session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret);
+int __wrap_session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret);
+int __real_session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret);
+int __wrap_session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret);
+
+int __wrap_session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
+{
+	reads++;
+	return __real_session_load(s, i, l, ret);
+}
+
+int __wrap_session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret)
+{
+	reads++;
+	return __real_session_read(s, i, r, ret);
+}
+
+static unsigned reads_of(const struct session *s, const struct producer *producer)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	reads = 0;
+	assert_int_equal(produce(producer, s, session_leaf(s), "", &out), 0);
+	return reads;
+}
+
+/* The title takes one, the first message; a front also that of the model. */
+static void views(void **state)
+{
+	struct fixture f;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	fixture_open(&f, lines, sizeof lines - 1);
+	assert_int_equal(session_count(f.s), ENTRIES);
+	assert_int_equal(reads_of(f.s, &producer_all_txt), ENTRIES);
+	/* Of results that did not fail nothing; the two that call once more, for what they called. */
+	assert_int_equal(reads_of(f.s, &producer_chat_md), 1 + ENTRIES - 4 + 2);
+	/* Of the four that did not fail their callers, for the language. */
+	assert_int_equal(reads_of(f.s, &producer_transcript_md), 2 + ENTRIES + 4);
+	/* All once more, for what they cost. */
+	assert_int_equal(reads_of(f.s, &producer_context_md), 2 + 2 * ENTRIES + 4);
+	/* Rows are made of the message or, in place of a result, of its caller. */
+	assert_int_equal(reads_of(f.s, &producer_page_html), 2 + 2 * ENTRIES);
+	reads = 0;
+	assert_int_equal(render_tree_txt(f.s, &out), 0);
+	assert_int_equal(reads, ENTRIES - 5 + 2);
+	fixture_close(&f);
+}
+
+/* An entry that matches is read once more, for its lines. */
+static void search(void **state)
+{
+	struct found_list found = {0};
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct query *q;
+	struct matcher *m;
+	struct fixture f;
+	uint32_t next = 0;
+
+	(void)state;
+	fixture_open(&f, lines, sizeof lines - 1);
+	assert_int_equal(query_parse(SPAN_LIT("fix"), 0, &q), 0);
+	assert_int_equal(matcher_open(q, &m), 0);
+	reads = 0;
+	assert_int_equal(match_session(m, f.s, 0, SIZE_MAX, &found, &next, NULL), 0);
+	assert_int_equal(found.n, 2);
+	assert_int_equal(reads, 2);
+	for (size_t i = 0; i < found.n; i++)
+		assert_int_equal(match_lines(m, f.s, found.v[i].entry, SPAN_LIT(""), &out), 0);
+	assert_int_equal(reads, 4);
+	vec_release(&found);
+	matcher_close(m);
+	query_free(q);
+	fixture_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(views),
+	    cmocka_unit_test(search),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
