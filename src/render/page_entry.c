@@ -1,6 +1,7 @@
 /* An entry of a page: an article with a heading, or one line if it is no part of the conversation. */
 #include "page.h"
 
+#include "facts.h"
 #include "text.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/stop.h"
@@ -100,24 +101,13 @@ static void add_usage(struct page *g)
 	buf_adds(g->out, "</span>\n");
 }
 
-static void add_pair(struct page *g, struct json_value provider, struct json_value model)
+static void add_span(struct page *g, const char *before, struct json_value provider, struct json_value v)
 {
-	if (model.kind <= JSON_NULL)
-		return;
-	buf_adds(g->out, "<span>");
+	buf_addf(g->out, "<span>%s", before);
 	if (provider.kind > JSON_NULL) {
 		page_inline(provider, INLINE_UNITS, g->out);
 		buf_addc(g->out, '/');
 	}
-	page_inline(model, INLINE_UNITS, g->out);
-	buf_adds(g->out, "</span>\n");
-}
-
-static void add_fact(struct page *g, const char *before, struct json_value v)
-{
-	if (v.kind <= JSON_NULL)
-		return;
-	buf_addf(g->out, "<span>%s", before);
 	page_inline(v, INLINE_UNITS, g->out);
 	buf_adds(g->out, "</span>\n");
 }
@@ -127,7 +117,8 @@ static void add_target(struct page *g, struct json_value id)
 	uint32_t target = session_entry_by_id(g->s, id);
 
 	if (target == NO_ENTRY) {
-		add_fact(g, "", id);
+		if (id.kind > JSON_NULL)
+			add_span(g, "", (struct json_value){0}, id);
 		return;
 	}
 	buf_adds(g->out, "<a ");
@@ -135,12 +126,6 @@ static void add_target(struct page *g, struct json_value id)
 	buf_addc(g->out, '>');
 	page_inline(id, INLINE_UNITS, g->out);
 	buf_adds(g->out, "</a>\n");
-}
-
-static void add_flag(struct page *g, bool set, const char *what)
-{
-	if (set)
-		buf_addf(g->out, "<span>%s</span>\n", what);
 }
 
 static void add_call_link(struct page *g)
@@ -155,82 +140,28 @@ static void add_call_link(struct page *g)
 	buf_adds(g->out, ">call</a>\n");
 }
 
-static void add_message_facts(struct page *g)
-{
-	const struct record *r = &g->r;
-	double code;
-
-	switch (r->role) {
-	case ROLE_ASSISTANT:
-		add_pair(g, r->msg.provider, r->msg.model);
-		if (!json_is(r->msg.stop_reason, "stop") && !json_is(r->msg.stop_reason, "toolUse"))
-			add_fact(g, "", r->msg.stop_reason);
-		return;
-	case ROLE_TOOL_RESULT:
-		add_fact(g, "", r->msg.tool_name);
-		add_call_link(g);
-		return;
-	case ROLE_BASH_EXECUTION:
-		if (json_double(r->msg.exit_code, &code) && code != 0)
-			add_fact(g, "exit ", r->msg.exit_code);
-		add_flag(g, json_truthy(r->msg.cancelled), "cancelled");
-		add_flag(g, json_truthy(r->msg.truncated), "truncated");
-		add_flag(g, json_truthy(r->msg.exclude_from_context), "not sent");
-		return;
-	default:
-		add_fact(g, "", r->msg.custom_type);
-		add_flag(g, r->msg.display.kind == JSON_FALSE, "hidden");
-		return;
-	}
-}
-
 static void add_facts(struct page *g)
 {
-	const struct record *r = &g->r;
+	struct fact facts[FACTS_MOST];
+	unsigned n = facts_of(&g->r, facts);
 
-	switch (r->type) {
-	case RECORD_MESSAGE:
-		add_message_facts(g);
-		return;
-	case RECORD_CUSTOM_MESSAGE:
-	case RECORD_CUSTOM:
-		add_fact(g, "", r->custom_type);
-		add_flag(g, r->display.kind == JSON_FALSE, "hidden");
-		return;
-	case RECORD_COMPACTION:
-		add_fact(g, "tokens before: ", r->tokens_before);
-		return;
-	case RECORD_BRANCH_SUMMARY:
-		if (r->from_id.kind > JSON_NULL) {
-			buf_adds(g->out, "from ");
-			add_target(g, r->from_id);
+	for (const struct fact *f = facts; f < facts + n; f++)
+		switch (f->of) {
+		case FACT_TEXT:
+		case FACT_EXIT:
+		case FACT_MODEL:
+			add_span(g, f->before, f->provider, f->v);
+			break;
+		case FACT_TOKENS:
+			add_span(g, "tokens before: ", f->provider, f->v);
+			break;
+		case FACT_ENTRY:
+			buf_adds(g->out, f->before);
+			add_target(g, f->v);
+			break;
+		case FACT_CALL:
+			add_call_link(g);
 		}
-		return;
-	case RECORD_MODEL_CHANGE:
-		add_pair(g, r->provider, r->model_id);
-		return;
-	case RECORD_THINKING_LEVEL_CHANGE:
-		add_fact(g, "", r->thinking_level);
-		return;
-	case RECORD_USAGE:
-		add_fact(g, "", r->usage_kind);
-		add_pair(g, r->provider, r->model);
-		return;
-	case RECORD_CONTEXT_EDIT:
-		buf_adds(g->out, r->replacement.kind == JSON_NULL ? "omits " : "replaces ");
-		add_target(g, r->target_id);
-		return;
-	case RECORD_LABEL:
-		add_fact(g, "", json_truthy(r->label) ? r->label : (struct json_value){0});
-		buf_adds(g->out, json_truthy(r->label) ? "on " : "cleared on ");
-		add_target(g, r->target_id);
-		return;
-	case RECORD_SESSION_INFO:
-		add_fact(g, "", r->name);
-		return;
-	default:
-		return;
-	}
 }
 
 static void add_head(struct page *g)
