@@ -44,10 +44,6 @@ static void show_content(struct md *m, struct json_value content)
 	struct block_iter it;
 	struct block b;
 
-	if (md_has_text(content))
-		md_text(content, m->out);
-	if (content.kind != JSON_ARRAY)
-		return;
 	block_iter_init_of(&it, m->r, content);
 	while (block_next(&it, &b)) {
 		if (b.type == BLOCK_TEXT && md_has_text(b.text))

@@ -40,12 +40,15 @@ static void show_thinking(struct md *m, const struct block *b)
 void md_image(struct md *m, const struct block *b)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
+	struct part_image image = {0};
 
-	if (m->has_images && part_image_next(m->r, &m->image) && m->image.size > 0 && m->image.type) {
+	if (m->has_images)
+		part_image_of(b, &image);
+	if (image.size > 0 && image.type) {
 		session_entry_name(m->s, m->entry, &name);
-		buf_addf(m->out, "\n![image %u](%sentries/", m->image.n, m->prefix);
+		buf_addf(m->out, "\n![image %u](%sentries/", image.n, m->prefix);
 		html_path(buf_span(&name), m->out);
-		buf_addf(m->out, "/images/%u.%s)\n", m->image.n, m->image.ext);
+		buf_addf(m->out, "/images/%u.%s)\n", image.n, image.ext);
 		return;
 	}
 	buf_adds(m->out, "\n*image");
@@ -84,14 +87,9 @@ static void show_block(struct md *m, const struct block *b)
 
 static void show_content(struct md *m, struct json_value content)
 {
-	if (content.kind == JSON_STRING) {
-		show_text(m, content);
-		return;
-	}
-	if (content.kind != JSON_ARRAY)
-		return;
 	struct block_iter it;
 	struct block b;
+
 	block_iter_init_of(&it, m->r, content);
 	while (block_next(&it, &b))
 		show_block(m, &b);

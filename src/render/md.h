@@ -15,8 +15,6 @@ struct md {
 	const struct record *r;
 	const char *prefix;
 	struct buf *out;
-	struct part_image image; /* the last one shown, to find the next */
-	unsigned calls;
 	bool has_images;      /* images of this content are files of the entry */
 	const char *language; /* text is output of a tool, in this language ("": none); NULL: it is not */
 	bool thinking;        /* the last text shown was thinking */

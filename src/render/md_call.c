@@ -76,7 +76,7 @@ void md_call(struct md *m, const struct block *b)
 		m->out->err = rc;
 		return;
 	}
-	add_heading(&c, ++m->calls, m->out);
+	add_heading(&c, b->n, m->out);
 	if (c.diff.n > 0)
 		add_fenced("diff", &c.diff, m->out);
 	if (c.use.form == TOOL_WRITE && c.use.content.kind)

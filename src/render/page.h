@@ -40,15 +40,14 @@ struct page {
 	struct record r;
 	struct buf *text, *more; /* memory to make texts in */
 	struct buf name;         /* the entry's */
-	struct part_image image; /* the last one looked for, to find the next */
 	struct buf *out;
 };
 
 /* page_entry.c: the entry as an article. 0 or a negative errno. */
 int page_entry(struct page *g);
 
-/* page_call.c: a call as a <details>; n counts from 1. */
-void page_call(struct page *g, unsigned n, struct json_value name, struct json_value arguments);
+/* page_call.c: a call as a <details>. */
+void page_call(struct page *g, const struct block *b);
 
 /* page_fact.c: small facts. An absent one appends nothing. */
 void page_time(int64_t ms, struct buf *out); /* in UTC, to the minute */
@@ -84,7 +83,7 @@ void page_pre_text(struct page *g, const char *before, bool cut, const char *fil
 void page_diff(struct page *g, const char *file);
 /* "Cut here", with a link to `file`. */
 void page_cut(struct page *g, const char *file);
-/* The n-th picture of the entry, where it stands or as a link. */
-void page_picture(struct page *g, const struct block *b, unsigned n);
+/* A picture, where it stands or as a link. */
+void page_picture(struct page *g, const struct block *b);
 
 #endif

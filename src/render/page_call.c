@@ -11,10 +11,10 @@
 /* Arguments are laid out if they are not longer. */
 #define PRETTY_MOST PAGE_OUTPUT_BYTES
 
-/* Where all arguments of call n are, below the entry's directory. */
-static const char *arguments_file(struct page *g, unsigned n, struct json_value name)
+/* Where all arguments of a call are, below the entry's directory. */
+static const char *arguments_file(struct page *g, const struct block *b)
 {
-	struct part_call call = {.n = n, .name = name};
+	struct part_call call = {.n = b->n, .name = b->name};
 	const char *file;
 
 	buf_reset(g->more);
@@ -85,27 +85,27 @@ static void show_arguments(struct page *g, const struct tool_use *u, const char 
 		show_json(g, u->arguments, file);
 }
 
-void page_call(struct page *g, unsigned n, struct json_value name, struct json_value arguments)
+void page_call(struct page *g, const struct block *b)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
-	uint32_t result = session_result(g->s, g->entry, n);
+	uint32_t result = session_result(g->s, g->entry, b->n);
 	bool failed = result != NO_ENTRY && session_entry(g->s, result)->flags & ENTRY_FAILED;
 
-	tool_read(name, arguments, &u);
+	tool_read(b->name, b->arguments, &u);
 	buf_adds(g->out, "<div class=\"call\" id=\"");
 	html_text(buf_span(&g->name), g->out);
-	buf_addf(g->out, "/%u\"><details><summary>", n);
+	buf_addf(g->out, "/%u\"><details><summary>", b->n);
 	size_t start = g->out->n;
 	tool_gist(&u, g->out);
 	page_take_cwd(g->s, start, g->out);
 	html_escape(g->out, start);
 	buf_adds(g->out, failed ? " <strong class=\"failed\">failed</strong></summary>\n" : "</summary>\n");
-	show_arguments(g, &u, arguments_file(g, n, name));
+	show_arguments(g, &u, arguments_file(g, b));
 	buf_adds(g->out, "</details>");
 	if (result != NO_ENTRY) {
 		buf_adds(g->out, "<a ");
 		page_link(g->s, result, 0, g->out);
-		buf_addf(g->out, " aria-label=\"Result of call %u\">result</a>", n);
+		buf_addf(g->out, " aria-label=\"Result of call %u\">result</a>", b->n);
 	}
 	buf_adds(g->out, "</div>\n");
 }

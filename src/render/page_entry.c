@@ -244,7 +244,7 @@ static int show_folded(struct page *g, const char *what, struct json_value v, co
 	return rc;
 }
 
-static int show_block(struct page *g, const struct block *b, unsigned *calls, unsigned *pictures)
+static int show_block(struct page *g, const struct block *b)
 {
 	switch (b->type) {
 	case BLOCK_TEXT:
@@ -253,10 +253,10 @@ static int show_block(struct page *g, const struct block *b, unsigned *calls, un
 		return show_folded(g, json_truthy(b->redacted) ? "Thinking (redacted)" : "Thinking", b->thinking,
 		                   "thinking.md");
 	case BLOCK_IMAGE:
-		page_picture(g, b, ++*pictures);
+		page_picture(g, b);
 		return 0;
 	case BLOCK_TOOL_CALL:
-		page_call(g, ++*calls, b->name, b->arguments);
+		page_call(g, b);
 		return 0;
 	case BLOCK_OTHER:
 		buf_adds(g->out, "<p class=\"cut\">Block: ");
@@ -270,16 +270,11 @@ static int show_content(struct page *g, struct json_value content)
 {
 	struct block_iter it;
 	struct block b;
-	unsigned calls = 0, pictures = 0;
 	int rc = 0;
 
-	if (content.kind == JSON_STRING)
-		return show_text(g, content);
-	if (content.kind != JSON_ARRAY)
-		return 0;
 	block_iter_init_of(&it, &g->r, content);
 	while (rc == 0 && block_next(&it, &b)) {
-		rc = show_block(g, &b, &calls, &pictures);
+		rc = show_block(g, &b);
 		if (rc == 0)
 			rc = stop_check();
 	}

@@ -179,17 +179,17 @@ static bool is_base64(struct span s)
 	return s.n > 0 && !other_in(s.p + i, s.n - i);
 }
 
-static void link_picture(struct page *g, const struct block *b, unsigned n, bool is_linked)
+static void link_picture(struct page *g, const struct block *b, const struct part_image *linked)
 {
 	char file[sizeof "images/" + 32];
 
-	buf_addf(g->out, "<p class=\"cut\">Picture %u", n);
+	buf_addf(g->out, "<p class=\"cut\">Picture %u", b->n);
 	if (b->mime_type.kind == JSON_STRING) {
 		buf_adds(g->out, ", ");
 		page_inline(b->mime_type, PICTURE_TYPE_UNITS, g->out);
 	}
-	if (is_linked) {
-		snprintf(file, sizeof file, "images/%u.%s", n, g->image.ext);
+	if (linked->type && linked->size > 0) {
+		snprintf(file, sizeof file, "images/%u.%s", linked->n, linked->ext);
 		buf_adds(g->out, ": <a ");
 		add_file(g, file);
 		buf_adds(g->out, ">the file</a>");
@@ -197,26 +197,26 @@ static void link_picture(struct page *g, const struct block *b, unsigned n, bool
 	buf_adds(g->out, "</p>\n");
 }
 
-void page_picture(struct page *g, const struct block *b, unsigned n)
+void page_picture(struct page *g, const struct block *b)
 {
 	struct buf bytes CLEANUP_BUF = BUF_INIT;
 	const char *type = part_image_type(b->mime_type);
+	struct part_image image = {0};
 	bool fits = type && !(g->item->flags & ITEM_NO_PICTURES) && b->data.kind == JSON_STRING &&
 	            b->data.text.n <= PICTURE_MOST;
 	bool plain = fits && is_base64(b->data.text);
 
-	while (!plain && g->image.n < n && part_image_next(&g->r, &g->image))
-		;
-	bool has_file = !plain && g->image.n == n && g->image.size > 0;
-	if (!plain && !(fits && has_file)) {
-		link_picture(g, b, n, has_file && type);
+	if (!plain)
+		part_image_of(b, &image);
+	if (!plain && !(fits && image.size > 0)) {
+		link_picture(g, b, &image);
 		return;
 	}
-	buf_addf(g->out, "<p><img loading=\"lazy\" alt=\"Picture %u\" src=\"data:%s;base64,", n, type);
+	buf_addf(g->out, "<p><img loading=\"lazy\" alt=\"Picture %u\" src=\"data:%s;base64,", b->n, type);
 	if (plain) {
 		buf_addspan(g->out, b->data.text);
 	} else { /* what is base64 for Node.js alone is encoded anew */
-		part_image(&g->image, &bytes);
+		part_image(&image, &bytes);
 		html_base64(buf_span(&bytes), g->out);
 	}
 	if (buf_err(&bytes))

@@ -145,21 +145,15 @@ void text_begin(struct json_value string, size_t units, struct buf *out)
 void text_of_content(struct json_value content, const char *between, size_t units, struct buf *out)
 {
 	size_t start = out->n;
-	bool first = true;
+	struct block_iter it;
+	struct block b;
 
-	if (content.kind == JSON_STRING) {
-		text_begin(content, units, out);
-	} else if (content.kind == JSON_ARRAY) {
-		struct block_iter it;
-		struct block b;
-		block_iter_init(&it, content);
-		while (out->n - start < 4 * units && block_next(&it, &b)) {
-			if (b.type != BLOCK_TEXT)
-				continue;
-			buf_adds(out, first ? "" : between);
-			text_begin(b.text, units, out);
-			first = false;
-		}
+	block_iter_init(&it, content);
+	while (out->n - start < 4 * units && block_next(&it, &b)) {
+		if (b.type != BLOCK_TEXT)
+			continue;
+		buf_adds(out, b.n > 1 ? between : "");
+		text_begin(b.text, units, out);
 	}
 	text_cut(out, start, units);
 	text_one_line(out, start);
@@ -338,10 +332,10 @@ static int load_calls(struct row_source *src, uint32_t caller)
 	struct block b;
 	if (rc == 0)
 		block_iter_init(&it, r.msg.content);
-	for (unsigned n = 1; rc == 0 && block_next(&it, &b);) {
+	while (rc == 0 && block_next(&it, &b)) {
 		if (b.type != BLOCK_TOOL_CALL)
 			continue;
-		if (session_result(src->s, caller, n++) != NO_ENTRY)
+		if (session_result(src->s, caller, b.n) != NO_ENTRY)
 			add_call(b.name, b.arguments, &src->texts);
 		rc = keep_end(src);
 	}

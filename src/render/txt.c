@@ -15,22 +15,14 @@
 /* Appends the text blocks of a user message, joined by a space. */
 static void add_message_text(struct json_value content, enum json_decode how, struct buf *out)
 {
-	if (content.kind == JSON_STRING) {
-		json_decode(content.text, how, out);
-		return;
-	}
-	if (content.kind != JSON_ARRAY)
-		return;
 	struct block_iter it;
 	struct block b;
-	bool first = true;
+
 	block_iter_init(&it, content);
 	while (block_next(&it, &b)) {
 		if (b.type != BLOCK_TEXT)
 			continue;
-		if (!first)
-			buf_addc(out, ' ');
-		first = false;
+		buf_adds(out, b.n > 1 ? " " : "");
 		if (b.text.kind == JSON_STRING)
 			json_decode(b.text.text, how, out);
 	}

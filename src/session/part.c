@@ -96,15 +96,13 @@ static void add_blocks(struct text *t, const struct record *r, enum block_type t
 {
 	struct block_iter it;
 	struct block b;
-	bool first = true;
 
 	block_iter_init_of(&it, r, part_content(r));
 	while (block_next(&it, &b)) {
 		if (b.type != type)
 			continue;
-		if (!first)
+		if (b.n > 1)
 			add_plain(t, "\n");
-		first = false;
 		add_string(t, type == BLOCK_TEXT ? b.text : b.thinking);
 	}
 }
@@ -134,7 +132,6 @@ static void add_message(struct text *t, const struct record *r)
 	} else if (r->msg.summary.kind == JSON_STRING) {
 		add_string(t, r->msg.summary);
 	} else {
-		add_string(t, r->msg.content);
 		add_blocks(t, r, BLOCK_TEXT);
 	}
 }
@@ -152,7 +149,6 @@ static size_t make_text(const struct record *r, struct buf *out)
 		add_string(&t, r->summary);
 		break;
 	case RECORD_CUSTOM_MESSAGE:
-		add_string(&t, r->content);
 		add_blocks(&t, r, BLOCK_TEXT);
 		break;
 	default:
@@ -306,18 +302,14 @@ struct json_value part_usage(const struct record *r)
 	return json_truthy(r->msg.usage) ? r->msg.usage : (struct json_value){0};
 }
 
-/* Goes to the block of this type after the n-th; starts at `rest` if that is the place. */
+/* Goes to the block of this type after the n-th; from `rest` on, if a walk has begun. */
 static bool next_of(struct block_iter *rest, const struct record *r, enum block_type type, unsigned n,
                     struct block *ret)
 {
-	unsigned skip = 0;
-
-	if (n == 0 || !rest->live) {
+	if (n == 0 || !rest->live)
 		block_iter_init_of(rest, r, part_content(r));
-		skip = n;
-	}
 	while (block_next(rest, ret))
-		if (ret->type == type && skip-- == 0)
+		if (ret->type == type && ret->n > n)
 			return true;
 	return false;
 }
@@ -351,18 +343,24 @@ static struct span image_text(struct json_value data, struct buf *own)
 	return buf_span(own);
 }
 
-bool part_image_next(const struct record *r, struct part_image *ret)
+void part_image_of(const struct block *b, struct part_image *ret)
 {
 	CLEANUP_BUF struct buf own = BUF_INIT;
+
+	ret->n = b->n;
+	ret->data = b->data;
+	ret->type = part_image_type(b->mime_type);
+	ret->ext = ext_of(ret->type);
+	ret->size = base64_decode(image_text(b->data, &own), NULL);
+}
+
+bool part_image_next(const struct record *r, struct part_image *ret)
+{
 	struct block b;
 
 	if (!next_of(&ret->rest, r, BLOCK_IMAGE, ret->n, &b))
 		return false;
-	ret->n++;
-	ret->data = b.data;
-	ret->type = part_image_type(b.mime_type);
-	ret->ext = ext_of(ret->type);
-	ret->size = base64_decode(image_text(b.data, &own), NULL);
+	part_image_of(&b, ret);
 	return true;
 }
 

@@ -216,37 +216,49 @@ bool record_parse_blocks(struct span line, const struct format *format, struct b
 
 void block_iter_init(struct block_iter *it, struct json_value content)
 {
-	json_init(&it->j, content.text, NULL);
-	it->live = content.kind == JSON_ARRAY && json_enter(&it->j) == JSON_ARRAY;
-	it->known = NULL;
+	block_iter_init_of(it, NULL, content);
 }
 
 void block_iter_init_of(struct block_iter *it, const struct record *r, struct json_value content)
 {
-	if (!r->blocks || content.text.p != r->msg.content.text.p) {
-		block_iter_init(it, content);
-		return;
+	*it = (struct block_iter){.live = true};
+	if (r && r->blocks && content.text.p == r->msg.content.text.p) {
+		it->known = r->blocks;
+	} else if (content.kind == JSON_STRING) {
+		it->string = content;
+	} else {
+		json_init(&it->j, content.text, NULL);
+		it->live = content.kind == JSON_ARRAY && json_enter(&it->j) == JSON_ARRAY;
 	}
-	it->live = true;
-	it->known = r->blocks;
-	it->next = 0;
 }
 
-bool block_next(struct block_iter *it, struct block *ret)
+/* The block at the cursor; false behind the last one. */
+static bool parse_block(struct block_iter *it, struct block *ret)
 {
 	/* Needed only within one block, so the iterator need not own it. */
 	CLEANUP_BUF struct buf deep = BUF_INIT;
 
+	it->j.deep = &deep;
+	bool found = json_next(&it->j, NULL) > 0 && record_read_block(&it->j, ret);
+	it->j.deep = NULL;
+	return found;
+}
+
+bool block_next(struct block_iter *it, struct block *ret)
+{
 	if (!it->live)
 		return false;
 	if (it->known) {
 		it->live = it->next < it->known->n;
 		if (it->live)
 			*ret = it->known->v[it->next++];
-		return it->live;
+	} else if (it->string.kind) {
+		it->live = it->seen[BLOCK_TEXT] == 0;
+		*ret = (struct block){.type = BLOCK_TEXT, .text = it->string};
+	} else {
+		it->live = parse_block(it, ret);
 	}
-	it->j.deep = &deep;
-	it->live = json_next(&it->j, NULL) > 0 && record_read_block(&it->j, ret);
-	it->j.deep = NULL;
+	if (it->live)
+		ret->n = ++it->seen[ret->type];
 	return it->live;
 }

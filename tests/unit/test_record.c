@@ -524,6 +524,7 @@ static void blocks_come_in_order(void **state)
 	                           false);
 	static const enum block_type types[] = {BLOCK_TEXT,  BLOCK_IMAGE, BLOCK_THINKING,
 	                                        BLOCK_OTHER, BLOCK_OTHER, BLOCK_TOOL_CALL};
+	static const unsigned counts[] = {1, 1, 1, 1, 2, 1};
 	struct block_iter it;
 	struct block b;
 
@@ -532,6 +533,7 @@ static void blocks_come_in_order(void **state)
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		assert_true(block_next(&it, &b));
 		assert_int_equal(b.type, types[i]);
+		assert_int_equal(b.n, counts[i]);
 		if (b.type == BLOCK_IMAGE)
 			assert_span(b.mime_type.text, "image/png");
 		if (b.type == BLOCK_THINKING)
@@ -541,6 +543,10 @@ static void blocks_come_in_order(void **state)
 	assert_false(block_next(&it, &b));
 
 	block_iter_init(&it, parse_of("{\"content\":\"text\"}", false).content);
+	assert_true(block_next(&it, &b));
+	assert_int_equal(b.type, BLOCK_TEXT);
+	assert_span(b.text.text, "text");
+	assert_int_equal(b.n, 1);
 	assert_false(block_next(&it, &b));
 	block_iter_init(&it, (struct json_value){0});
 	assert_false(block_next(&it, &b));

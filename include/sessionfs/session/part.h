@@ -39,6 +39,8 @@ struct part_image {
 };
 /* The type of a picture, in which no browser finds a script; NULL: of anything else. */
 const char *part_image_type(struct json_value mime_type);
+/* What an image block says. */
+void part_image_of(const struct block *b, struct part_image *ret);
 /* The image block after `ret->n` (set it to 0 to begin) into *ret; false if there is none. */
 bool part_image_next(const struct record *r, struct part_image *ret);
 /* Appends the decoded bytes, base64 decoded as Node's Buffer.from(..., "base64") does. */

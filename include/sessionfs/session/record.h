@@ -84,6 +84,7 @@ enum block_type { BLOCK_OTHER, BLOCK_TEXT, BLOCK_THINKING, BLOCK_IMAGE, BLOCK_TO
 
 struct block {
 	enum block_type type;
+	unsigned n; /* which one of its type it is, from 1 */
 	BLOCK_FIELDS(RECORD_MEMBER)
 };
 
@@ -93,12 +94,14 @@ struct blocks {
 	struct block v[8];
 };
 
-/* Walks the blocks of a content value. A string content is no block (see record_text_of). */
+/* Walks the blocks of a content value. A content that is a string is one block of text. */
 struct block_iter {
 	struct json j;
 	bool live;
-	const struct blocks *known; /* or NULL: they are parsed on the way */
-	unsigned next;              /* of those known */
+	struct json_value string;
+	const struct blocks *known;         /* or NULL: they are parsed on the way */
+	unsigned next;                      /* of those known */
+	unsigned seen[BLOCK_TOOL_CALL + 1]; /* by type */
 };
 
 /* Views `line`, which need not be valid JSON: false if it is not, or is null,
