@@ -86,33 +86,36 @@ static int hit_add_value(struct hits *h, struct span text)
 	return h->add(h->arg, &hit);
 }
 
-static int hit_add_part(void *arg, const struct said *said)
+static int hit_add_part(struct hits *h, const struct said *said)
 {
 	static const char *const files[] = {[SAID_TEXT] = "text.md",
 	                                    [SAID_THINKING] = "thinking.md",
 	                                    [SAID_ARGUMENTS] = "tool-calls/",
 	                                    [SAID_ERROR] = "error"};
-	struct hits *h = arg;
-	int rc = stop_check();
+	struct span text = buf_span(&said->text);
 
-	if (rc < 0 || (said->call && said->call->n >= node_parts(h->entry)))
-		return rc;
 	if (said->of == SAID_VALUE)
-		return hit_add_value(h, said->text);
+		return hit_add_value(h, text);
+	if (said->of == SAID_ARGUMENTS && said->call.n >= node_parts(h->entry))
+		return 0;
 	struct buf *path = set_path(h, h->entry, files[said->of]);
-	if (said->call) {
-		part_call_component(said->call, path);
+	if (said->of == SAID_ARGUMENTS) {
+		part_call_component(&said->call, path);
 		buf_adds(path, "/arguments.txt");
 	}
-	return buf_err(path) ? buf_err(path) : hit_add_lines(h, said->text);
+	return buf_err(path) ? buf_err(path) : hit_add_lines(h, text);
 }
 
 int hits_each(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
               int (*add)(void *arg, const struct hit *hit), void *arg)
 {
 	struct hits h = {m, s, r, i, add, arg};
+	int rc;
 
-	return said_each(r, &m->room, hit_add_part, &h);
+	said_begin(&m->said, r);
+	while ((rc = said_next(&m->said)) > 0 && (rc = hit_add_part(&h, &m->said)) == 0)
+		;
+	return rc;
 }
 
 int match_hits(struct matcher *m, const struct session *s, uint32_t entry, int (*add)(void *arg, const struct hit *hit),

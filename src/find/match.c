@@ -34,7 +34,7 @@ void matcher_close(struct matcher *m)
 	words_release(&m->words);
 	reader_release(&m->reader);
 	line_release(&m->label);
-	said_room_release(&m->room);
+	said_release(&m->said);
 	buf_release(&m->value);
 	buf_release(&m->path);
 	free(m);
@@ -200,14 +200,6 @@ static int record_says(struct matcher *m, const struct session *s, uint32_t i, c
 	return rc < 0 ? rc : buf_err(&m->value);
 }
 
-static int match_look(void *arg, const struct said *said)
-{
-	struct matcher *m = arg;
-	int rc = stop_check();
-
-	return rc < 0 ? rc : words_look(&m->words, said->text);
-}
-
 /* --- judging ---------------------------------------------------------------------- */
 
 /* Whether the index alone refuses the entry. */
@@ -240,8 +232,11 @@ static int judge_record(struct matcher *m, const struct session *s, uint32_t i, 
 	}
 	if (!*ret || m->words.n == 0)
 		return 0;
+	int rc;
 	words_reset(&m->words);
-	int rc = said_each(r, &m->room, match_look, m);
+	said_begin(&m->said, r);
+	while ((rc = said_next(&m->said)) > 0 && (rc = words_look(&m->words, buf_span(&m->said.text))) == 0)
+		;
 	*ret = words_are_there(&m->words);
 	return rc < 0 ? rc : 0;
 }

@@ -14,10 +14,10 @@ struct matcher {
 	struct scanner scanner;
 	struct words words;
 	struct reader reader;
-	struct line label;     /* the record of one */
-	struct said_room room; /* what an entry says, part by part */
-	struct buf value;      /* of what a filter asks for */
-	struct buf path;       /* of a file of an entry */
+	struct line label; /* the record of one */
+	struct said said;  /* what an entry says, part by part */
+	struct buf value;  /* of what a filter asks for */
+	struct buf path;   /* of a file of an entry */
 };
 
 /* Before another session is read, or the same after it changed: the reader knows lines by their offsets only. */

@@ -2,7 +2,6 @@
  * which entry says it, and as what, so that a line that grep finds leads there by itself.
  *
  * A segment depends on its entry alone, so the file grows at its end as the session does, whatever is appended. */
-#include "sessionfs/base/stop.h"
 #include "sessionfs/render/said.h"
 
 #include "pieces.h"
@@ -52,11 +51,10 @@ static int items_newer(const struct place *p, uint32_t first, uint32_t last, str
 	return list_entries(p, first, ret, ret_n);
 }
 
-static int add_part(void *arg, const struct said *said)
+static int add_part(struct lines *l, const struct said *said)
 {
-	struct lines *l = arg;
 	l->prefix.n = l->id;
-	buf_addspan(&l->prefix, said->what);
+	buf_addspan(&l->prefix, buf_span(&said->what));
 	buf_adds(&l->prefix, ": ");
 	if (buf_err(&l->prefix))
 		return buf_err(&l->prefix);
@@ -71,7 +69,7 @@ static int add_part(void *arg, const struct said *said)
 		memcpy(to + l->prefix.n, p, n);
 		l->out->n += l->prefix.n + n;
 	}
-	return stop_check();
+	return 0;
 }
 
 static int all_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
@@ -90,10 +88,12 @@ static int all_segment(const struct place *p, const void *item, bool is_first, s
 	session_entry_name(p->session, i, &l.prefix);
 	buf_addc(&l.prefix, ' ');
 	l.id = l.prefix.n;
-	struct said_room room = {reader->room[0], reader->room[1]};
-	rc = said_each(&r, &room, add_part, &l);
-	reader->room[0] = room.what;
-	reader->room[1] = room.text;
+	struct said said = {.what = reader->room[0], .text = reader->room[1]};
+	said_begin(&said, &r);
+	while ((rc = said_next(&said)) > 0 && (rc = add_part(&l, &said)) == 0)
+		;
+	reader->room[0] = said.what;
+	reader->room[1] = said.text;
 	return rc < 0 ? rc : buf_err(out);
 }
 
@@ -104,16 +104,10 @@ const struct producer producer_all_txt = {
     .segment = all_segment,
 };
 
-static int found(void *arg, const struct said *said)
-{
-	(void)arg, (void)said;
-	return 1;
-}
-
 /* Most sessions say something at once. */
 bool render_all_begins(const struct session *s)
 {
-	struct said_room room CLEANUP_SAID_ROOM = SAID_ROOM_INIT;
+	struct said said CLEANUP_SAID = {0};
 	struct line line CLEANUP_LINE = LINE_INIT;
 	uint32_t count = session_count(s), n = count < LOOKED_AT ? count : LOOKED_AT;
 	unsigned probes = 0;
@@ -126,7 +120,10 @@ bool render_all_begins(const struct session *s)
 			continue;
 		probes++;
 		rc = session_load(s, i, &line, &r);
-		rc = rc == 0 ? said_each(&r, &room, found, NULL) : rc;
+		if (rc == 0) {
+			said_begin(&said, &r);
+			rc = said_next(&said);
+		}
 	}
 	return rc > 0;
 }

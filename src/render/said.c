@@ -1,4 +1,4 @@
-/* What an entry says. One part is made at a time, in memory that the next one uses again. */
+/* What an entry says. */
 #include "sessionfs/render/said.h"
 
 #include "sessionfs/base/name.h"
@@ -7,18 +7,10 @@
 
 #include "text.h"
 
-/* The parts of one record on their way to the caller. */
-struct saying {
-	const struct record *r;
-	struct said_room *room;
-	int (*part)(void *arg, const struct said *said);
-	void *arg;
-};
-
-void said_room_release(struct said_room *room)
+void said_release(struct said *s)
 {
-	buf_release(&room->what);
-	buf_release(&room->text);
+	buf_release(&s->what);
+	buf_release(&s->text);
 }
 
 bool said_any_of(enum record_type type)
@@ -36,30 +28,6 @@ bool said_any_of(enum record_type type)
 	}
 }
 
-/* Hands over what is in `text`; nothing is no part. */
-static int say(struct saying *s, enum said_of of, const struct part_call *call)
-{
-	struct said_room *room = s->room;
-	int rc = buf_err(&room->text) ? buf_err(&room->text) : buf_err(&room->what);
-	if (rc < 0 || room->text.n == 0)
-		return rc;
-	const struct said said = {of, call, buf_span(&room->what), buf_span(&room->text)};
-	return s->part(s->arg, &said);
-}
-
-static struct buf *set_what(struct saying *s, const char *what)
-{
-	buf_reset(&s->room->what);
-	buf_adds(&s->room->what, what);
-	return &s->room->what;
-}
-
-static struct buf *begin_text(struct saying *s)
-{
-	buf_reset(&s->room->text);
-	return &s->room->text;
-}
-
 /* Ends the last line of what begins at `start`, or the only one, which may be empty. */
 static void end_line(struct buf *text, size_t start)
 {
@@ -68,19 +36,20 @@ static void end_line(struct buf *text, size_t start)
 }
 
 /* The role of a message, else the type. */
-static void set_kind(struct saying *s)
+static void add_kind(struct said *s)
 {
 	const struct record *r = s->r;
 	const char *fixed = r->type == RECORD_MESSAGE ? record_role_name(r->role) : record_type_name(r->type);
 	if (!fixed && r->msg.role.kind != JSON_STRING)
 		fixed = record_type_name(r->type);
-	struct buf *what = set_what(s, fixed ? fixed : "");
-	if (fixed)
+	if (fixed) {
+		buf_adds(&s->what, fixed);
 		return;
+	}
 	struct buf role CLEANUP_BUF = BUF_INIT;
 	json_decode(r->msg.role.text, JSON_EXACT, &role);
-	name_encode("", buf_span(&role), "", what);
-	what->err = buf_err(&role) ? buf_err(&role) : what->err;
+	name_encode("", buf_span(&role), "", &s->what);
+	s->what.err = buf_err(&role) ? buf_err(&role) : s->what.err;
 }
 
 /* --- arguments ------------------------------------------------------------------ */
@@ -140,90 +109,92 @@ bool said_any_arguments(const struct part_call *call)
 	return json_next(&j, &key) > 0;
 }
 
-static int say_call(struct saying *s, const struct part_call *call)
-{
-	part_call_name(call, set_what(s, "call "));
-	int rc = said_arguments(call, begin_text(s));
-	return rc < 0 ? rc : say(s, SAID_ARGUMENTS, call);
-}
+/* --- the parts ------------------------------------------------------------------ */
 
-static int say_calls(struct saying *s)
-{
-	struct part_call call = {0};
-	int rc = 0;
-	while (rc == 0 && part_call_next(s->r, &call))
-		rc = say_call(s, &call);
-	return rc;
-}
-
-/* --- the other parts ------------------------------------------------------------ */
-
-static int say_text(struct saying *s)
-{
-	set_kind(s);
-	part_text(s->r, begin_text(s));
-	return say(s, SAID_TEXT, NULL);
-}
-
-static int say_thinking(struct saying *s)
-{
-	set_what(s, "thinking");
-	part_thinking(s->r, begin_text(s));
-	return say(s, SAID_THINKING, NULL);
-}
-
-static int say_error(struct saying *s)
+static int add_error(struct said *s)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	if (!part_has_error(s->r))
 		return 0;
-	set_what(s, "error");
-	part_error(s->r, begin_text(s));
+	part_error(s->r, &s->text);
 	part_text(s->r, &text);
-	if (buf_err(&text))
-		return buf_err(&text);
-	return span_eq(buf_span(&text), buf_span(&s->room->text)) ? 0 : say(s, SAID_ERROR, NULL);
+	if (span_eq(buf_span(&text), buf_span(&s->text)))
+		buf_reset(&s->text);
+	return buf_err(&text);
 }
 
-static int say_label(struct saying *s)
-{
-	if (!json_truthy(s->r->label))
-		return 0;
-	set_kind(s);
-	struct buf *text = begin_text(s);
-	add_value(s->r->label, text);
-	end_line(text, 0);
-	return say(s, SAID_VALUE, NULL);
-}
-
-static int say_name(struct saying *s)
+static int add_name(struct said *s)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
-	if (s->r->name.kind != JSON_STRING)
-		return 0;
-	json_decode(s->r->name.text, JSON_CLEAN, &name);
-	if (buf_err(&name))
-		return buf_err(&name);
-	set_kind(s);
-	struct buf *text = begin_text(s);
-	buf_addspan(text, space_trim(buf_span(&name)));
-	if (text->n > 0)
-		end_line(text, 0);
-	return say(s, SAID_VALUE, NULL);
+	if (s->r->name.kind == JSON_STRING)
+		json_decode(s->r->name.text, JSON_CLEAN, &name);
+	buf_addspan(&s->text, space_trim(buf_span(&name)));
+	if (s->text.n > 0)
+		end_line(&s->text, 0);
+	return buf_err(&name);
 }
 
-int said_each(const struct record *r, struct said_room *room, int (*part)(void *arg, const struct said *said),
-              void *arg)
+static int add_label_or_name(struct said *s)
 {
-	struct saying s = {r, room, part, arg};
-	if (!said_any_of(r->type))
+	add_kind(s);
+	if (s->r->type == RECORD_SESSION_INFO)
+		return add_name(s);
+	if (s->r->type != RECORD_LABEL || !json_truthy(s->r->label))
 		return 0;
-	if (r->type == RECORD_LABEL)
-		return say_label(&s);
-	if (r->type == RECORD_SESSION_INFO)
-		return say_name(&s);
-	int rc = say_text(&s);
-	rc = rc == 0 ? say_thinking(&s) : rc;
-	rc = rc == 0 ? say_calls(&s) : rc;
-	return rc == 0 ? say_error(&s) : rc;
+	add_value(s->r->label, &s->text);
+	end_line(&s->text, 0);
+	return 0;
+}
+
+/* Appends the part at hand; nothing if there is none. */
+static int add_part(struct said *s)
+{
+	switch (s->of) {
+	case SAID_TEXT:
+		add_kind(s);
+		part_text(s->r, &s->text);
+		return 0;
+	case SAID_THINKING:
+		buf_adds(&s->what, "thinking");
+		part_thinking(s->r, &s->text);
+		return 0;
+	case SAID_ARGUMENTS:
+		buf_adds(&s->what, "call ");
+		part_call_name(&s->call, &s->what);
+		return said_arguments(&s->call, &s->text);
+	case SAID_ERROR:
+		buf_adds(&s->what, "error");
+		return add_error(s);
+	case SAID_VALUE:
+		return add_label_or_name(s);
+	}
+	return 0;
+}
+
+void said_begin(struct said *s, const struct record *r)
+{
+	s->r = r;
+	s->call = (struct part_call){.n = 0};
+	s->next = r->type == RECORD_LABEL || r->type == RECORD_SESSION_INFO ? SAID_VALUE : SAID_TEXT;
+	if (!said_any_of(r->type))
+		s->next = SAID_VALUE + 1;
+}
+
+int said_next(struct said *s)
+{
+	buf_reset(&s->text);
+	while (s->text.n == 0 && s->next <= SAID_VALUE) {
+		if (s->next == SAID_ARGUMENTS && !part_call_next(s->r, &s->call))
+			s->next++;
+		s->of = s->next;
+		s->next += s->of != SAID_ARGUMENTS;
+		buf_reset(&s->what);
+		int rc = stop_check();
+		rc = rc == 0 ? add_part(s) : rc;
+		rc = buf_err(&s->what) ? buf_err(&s->what) : rc;
+		rc = buf_err(&s->text) ? buf_err(&s->text) : rc;
+		if (rc < 0)
+			return rc;
+	}
+	return s->text.n > 0;
 }

@@ -7,27 +7,33 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static int add_part(void *arg, const struct said *said)
+static int add_parts(struct said *said, const struct record *r, struct buf *out)
 {
-	struct buf *out = arg;
 	static const char of[] = "TtaeV";
-	buf_addc(out, of[said->of]);
-	if (said->call)
-		buf_addf(out, "%u", said->call->n);
-	buf_addf(out, " %.*s|", (int)said->what.n, said->what.p);
-	buf_addspan(out, said->text);
-	assert_int_equal(said->text.p[said->text.n - 1], '\n');
-	return 0;
+	int rc;
+	said_begin(said, r);
+	while ((rc = said_next(said)) > 0) {
+		buf_addc(out, of[said->of]);
+		if (said->of == SAID_ARGUMENTS)
+			buf_addf(out, "%u", said->call.n);
+		buf_addc(out, ' ');
+		buf_addspan(out, buf_span(&said->what));
+		buf_addc(out, '|');
+		buf_addspan(out, buf_span(&said->text));
+		assert_int_equal(said->text.p[said->text.n - 1], '\n');
+	}
+	return rc;
 }
 
 static void assert_says(const char *line, const struct format *format, const char *want)
 {
-	struct said_room room CLEANUP_SAID_ROOM = SAID_ROOM_INIT;
+	struct said said CLEANUP_SAID = {0};
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct record r;
 	assert_true(record_parse(span_of(line), format, NULL, &r));
-	assert_int_equal(said_each(&r, &room, add_part, &out), 0);
+	assert_int_equal(add_parts(&said, &r, &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
+	assert_int_equal(said_next(&said), 0);
 }
 
 #define SAYS(rest) "{\"type\":\"message\",\"id\":\"a\",\"message\":{" rest "}}"
@@ -167,22 +173,28 @@ static void values(void **state)
 		assert_says(samples[i][0], NULL, samples[i][1]);
 }
 
-static int stop_at_second(void *arg, const struct said *said)
+/* What one entry says leaves nothing for the next. */
+static void one_entry_after_the_other(void **state)
 {
-	(void)said;
-	return ++*(int *)arg == 2 ? 7 : 0;
-}
-
-static void ends_when_told(void **state)
-{
-	struct said_room room CLEANUP_SAID_ROOM = SAID_ROOM_INIT;
+	static const char *const samples[][2] = {
+	    {CALLS(CALL("\"a\"", "1") "," CALL("\"b\"", "2")), "a1 call a|1\na2 call b|2\n"},
+	    {SAYS("\"role\":\"user\",\"content\":\"x\""), "T user|x\n"},
+	    {"{\"type\":\"custom\"}", ""},
+	    {CALLS(CALL("\"c\"", "3")), "a1 call c|3\n"},
+	};
+	struct said said CLEANUP_SAID = {0};
 	struct record r;
-	int n = 0;
 	(void)state;
-	assert_true(record_parse(span_of(CALLS(CALL("\"a\"", "1") "," CALL("\"b\"", "2") "," CALL("\"c\"", "3"))), NULL,
-	                         NULL, &r));
-	assert_int_equal(said_each(&r, &room, stop_at_second, &n), 7);
-	assert_int_equal(n, 2);
+	for (size_t i = 0; i < COUNT(samples); i++) {
+		struct buf out CLEANUP_BUF = BUF_INIT;
+		assert_true(record_parse(span_of(samples[i][0]), NULL, NULL, &r));
+		assert_int_equal(add_parts(&said, &r, &out), 0);
+		buf_addc(&out, '\0');
+		assert_string_equal(out.p, samples[i][1]);
+		/* One that is left half way is none either. */
+		said_begin(&said, &r);
+		assert_int_equal(said_next(&said), samples[i][1][0] != '\0');
+	}
 }
 
 static void without_memory(void **state)
@@ -191,13 +203,13 @@ static void without_memory(void **state)
 	int rc = 0;
 	(void)state;
 	for (int left = 0; left < 64; left++) {
-		struct said_room room CLEANUP_SAID_ROOM = SAID_ROOM_INIT;
+		struct said said CLEANUP_SAID = {0};
 		struct buf out CLEANUP_BUF = BUF_INIT;
 		struct record r;
 		assert_true(record_parse(span_of(line), NULL, NULL, &r));
 		assert_non_null(buf_reserve(&out, 4096));
 		allocs_left = left;
-		rc = said_each(&r, &room, add_part, &out);
+		rc = add_parts(&said, &r, &out);
 		allocs_left = -1;
 		if (rc == 0)
 			break;
@@ -247,9 +259,15 @@ static void ids_of_old_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(roles),          cmocka_unit_test(calls),        cmocka_unit_test(arguments),
-	    cmocka_unit_test(errors),         cmocka_unit_test(values),       cmocka_unit_test(ends_when_told),
-	    cmocka_unit_test(without_memory), cmocka_unit_test(all_branches), cmocka_unit_test(ids_of_old_files),
+	    cmocka_unit_test(roles),
+	    cmocka_unit_test(calls),
+	    cmocka_unit_test(arguments),
+	    cmocka_unit_test(errors),
+	    cmocka_unit_test(values),
+	    cmocka_unit_test(one_entry_after_the_other),
+	    cmocka_unit_test(without_memory),
+	    cmocka_unit_test(all_branches),
+	    cmocka_unit_test(ids_of_old_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

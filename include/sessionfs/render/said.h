@@ -13,29 +13,24 @@ enum said_of {
 	SAID_VALUE,     /* of a label record the label, of session_info the name */
 };
 
-/* One part. The spans live until the next part. */
+/* One part of an entry after the other. Ready when all is zero. Each uses the memory of the one before it again, those
+ * of further entries, too; release it with said_release. */
 struct said {
 	enum said_of of;
-	const struct part_call *call; /* SAID_ARGUMENTS: whose; else NULL */
-	struct span what;             /* the WHAT of its lines: user, thinking, call NAME, ... */
-	struct span text;             /* clean (JSON_CLEAN), in whole lines: it ends in a newline */
+	struct part_call call; /* SAID_ARGUMENTS: whose */
+	struct buf what;       /* the WHAT of its lines: user, thinking, call NAME, ... */
+	struct buf text;       /* clean (JSON_CLEAN), in whole lines: it ends in a newline */
+	const struct record *r;
+	unsigned next; /* enum said_of */
 };
+void said_release(struct said *s);
+#define CLEANUP_SAID CLEANUP(said_release)
 
-/* Memory for the parts of one entry after the other. Release with said_room_release. */
-struct said_room {
-	struct buf what, text;
-};
-#define SAID_ROOM_INIT                                                                                                 \
-	{                                                                                                              \
-		BUF_INIT, BUF_INIT                                                                                     \
-	}
-void said_room_release(struct said_room *room);
-#define CLEANUP_SAID_ROOM CLEANUP(said_room_release)
-
-/* Calls part() for each part, in the order of all.txt, until it returns something else than 0, and returns that. Else 0
- * or a negative errno. */
-int said_each(const struct record *r, struct said_room *room, int (*part)(void *arg, const struct said *said),
-              void *arg);
+/* Begins with an entry; the record must stay. */
+void said_begin(struct said *s, const struct record *r);
+/* Goes to the next part, in the order of all.txt, and asks stop_check. 1, 0 behind the last one, or a negative errno.
+ */
+int said_next(struct said *s);
 
 /* arguments.txt: the arguments of a call as lines of text. 0 or a negative errno. */
 int said_arguments(const struct part_call *call, struct buf *out);
