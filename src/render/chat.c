@@ -5,6 +5,7 @@
 #include "sessionfs/base/number.h"
 #include "sessionfs/session/part.h"
 
+#include "calls.h"
 #include "md.h"
 #include "pieces.h"
 #include "text.h"
@@ -209,6 +210,8 @@ static int chat_segment(const struct place *p, const void *item, bool is_first, 
 	if (rc < 0 || chat_shows(s, i) == CHAT_NOT)
 		return rc;
 	rc = session_read(s, i, reader, &r);
+	if (rc == 0 && e->flags & ENTRY_HAS_CALLS)
+		rc = calls_keep(s, i, &r, chat_gist, reader);
 	if (rc < 0)
 		return rc;
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};

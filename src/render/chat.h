@@ -3,8 +3,12 @@
 #define SESSIONFS_RENDER_CHAT_H
 
 #include "sessionfs/render/render.h"
+#include "sessionfs/render/tool.h"
 
 #define CHAT_FAILED "\u2717 "
+
+/* Appends what a line says of a call; a call_text. */
+void chat_gist(const struct session *s, struct tool_use *u, struct buf *out);
 
 /* Each returns 0 or a negative errno. `reader` keeps what is known of the message whose calls were shown last. */
 

@@ -3,9 +3,8 @@
 #include "chat.h"
 
 #include "sessionfs/base/number.h"
-#include "sessionfs/base/stop.h"
-#include "sessionfs/render/tool.h"
 
+#include "calls.h"
 #include "md.h"
 #include "text.h"
 
@@ -22,17 +21,6 @@ enum { SKIPPED = 16 };
 #define LONGEST_MS (24 * 60 * 60 * 1000.0)
 
 /* --- what the calls of a message did -------------------------------------------- */
-
-/* The reader's room[0] has the gists of the calls of one message, room[1] this and where each of them ends. */
-struct gists {
-	uint32_t entry, n;
-	uint64_t ends[];
-};
-
-static const struct gists *gists_kept(const struct reader *reader)
-{
-	return reader->room[1].n ? (const void *)reader->room[1].p : NULL;
-}
 
 static bool take_start(struct span *text, struct span start)
 {
@@ -57,60 +45,13 @@ static void take_cwd(struct span cwd, struct tool_use *u)
 		u->command.text = command;
 }
 
-static int add_gists(const struct record *r, struct span cwd, struct buf *texts, struct buf *head)
+void chat_gist(const struct session *s, struct tool_use *u, struct buf *out)
 {
-	struct part_call call = {0};
-	struct tool_use use CLEANUP_TOOL = TOOL_USE_INIT;
-
-	while (part_call_next(r, &call)) {
-		int rc = stop_check();
-		if (rc < 0)
-			return rc;
-		tool_read(call.name, call.arguments, &use);
-		take_cwd(cwd, &use);
-		tool_gist(&use, texts);
-		uint64_t end = texts->n;
-		buf_add(head, (const char *)&end, sizeof end);
-	}
-	return buf_err(texts) ? buf_err(texts) : buf_err(head);
-}
-
-/* The gists of an entry's calls; they are made once for all results that follow it. */
-static int gists_of(const struct session *s, uint32_t entry, struct reader *reader, const struct gists **ret)
-{
-	struct line line CLEANUP_LINE = LINE_INIT;
-	struct buf *texts = &reader->room[0], *head = &reader->room[1];
-	struct gists none = {.entry = entry};
-	struct record r;
-
-	*ret = gists_kept(reader);
-	if (*ret && (*ret)->entry == entry)
-		return 0;
-	buf_reset(texts);
-	buf_reset(head);
-	int rc = session_load(s, entry, &line, &r);
-	if (rc < 0)
-		return rc;
-	buf_add(head, (const char *)&none, sizeof none);
 	struct json_value cwd = session_header(s)->cwd;
-	rc = add_gists(&r, cwd.kind == JSON_STRING ? cwd.text : (struct span){"", 0}, texts, head);
-	if (rc < 0) {
-		buf_reset(head);
-		return rc;
-	}
-	struct gists *made = (void *)head->p;
-	made->n = (uint32_t)((head->n - sizeof none) / sizeof *made->ends);
-	*ret = made;
-	return 0;
-}
 
-/* That of the n-th call, from 1. */
-static struct span gist_at(const struct gists *g, const struct reader *reader, unsigned n)
-{
-	if (n == 0 || n > g->n)
-		return (struct span){"", 0};
-	uint64_t from = n > 1 ? g->ends[n - 2] : 0;
-	return (struct span){reader->room[0].p + from, (size_t)(g->ends[n - 1] - from)};
+	if (cwd.kind == JSON_STRING)
+		take_cwd(cwd.text, u);
+	tool_gist(u, out);
 }
 
 /* --- lines -------------------------------------------------------------------------- */
@@ -258,19 +199,17 @@ int chat_result(const struct session *s, uint32_t i, struct reader *reader, stru
 	uint32_t caller = session_call(s, i, &n);
 	bool failed = session_entry(s, i)->flags & ENTRY_FAILED;
 	bool near = caller != NO_ENTRY && is_near(s, i, caller, n);
-	const struct gists *gists = NULL;
+	struct span gist = {NULL, 0};
 	struct record r;
-	int rc = 0;
+	int rc = near ? calls_get(s, caller, n, chat_gist, reader, &gist) : 0;
 
-	if (failed || !near)
+	if (rc == 0 && (failed || !near))
 		rc = session_read(s, i, reader, &r);
-	if (rc == 0 && near)
-		rc = gists_of(s, caller, reader, &gists);
 	if (rc < 0)
 		return rc;
 	begin_line(s, above_of(s, i), out);
-	if (gists)
-		add_code(gist_at(gists, reader, n), out);
+	if (near)
+		add_code(gist, out);
 	else
 		add_tool_name(&r, out);
 	rc = failed ? add_failure(&r, out) : 0;
@@ -318,7 +257,7 @@ int chat_unanswered(const struct session *s, uint32_t above, bool goes_on, const
                     struct buf *out)
 {
 	uint32_t caller = caller_above(s, above, goes_on);
-	const struct gists *gists;
+	struct span gist;
 
 	if (caller == NO_ENTRY)
 		return 0;
@@ -328,19 +267,19 @@ int chat_unanswered(const struct session *s, uint32_t above, bool goes_on, const
 	if (!answered)
 		return -ENOMEM;
 	unsigned left = mark_answered(s, above, caller, n, answered);
-	int rc = left > 0 ? gists_of(s, caller, reader, &gists) : 0;
-	if (rc < 0 || left == 0)
-		return rc;
 	bool begun = false;
-	for (unsigned k = 1; k <= n; k++) {
+	for (unsigned k = 1; left > 0 && k <= n; k++) {
 		if (answered[k - 1])
 			continue;
+		int rc = calls_get(s, caller, k, chat_gist, reader, &gist);
+		if (rc < 0)
+			return rc;
 		if (begun)
 			buf_adds(out, "- ");
 		else
 			begin_line(s, above, out);
 		begun = true;
-		add_code(gist_at(gists, reader, k), out);
+		add_code(gist, out);
 		buf_adds(out, end);
 	}
 	return buf_err(out);

@@ -2,6 +2,7 @@
  * each other branch folded. All that grows with the session is in segments (page_items.c). */
 #include "page.h"
 
+#include "calls.h"
 #include "pieces.h"
 #include "text.h"
 #include "sessionfs/base/number.h"
@@ -142,40 +143,30 @@ static bool is_cheap(const struct session *s, uint32_t caller, unsigned n)
 	return (uint64_t)session_entry(s, caller)->length * n <= ROW_CALL_BYTES;
 }
 
-/* What the call did that the result at hand answers. 1, 0 if that is not known, or a negative errno. */
-static int add_call_row(const struct session *s, uint32_t entry, struct reader *reader, struct buf *out)
+static void row_gist_of(const struct session *s, struct tool_use *u, struct buf *out)
 {
-	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
-	struct part_call call = {0};
-	struct record r;
-	unsigned n = 0;
-	uint32_t caller = session_call(s, entry, &n);
-
-	if (caller == NO_ENTRY || !is_cheap(s, caller, n))
-		return 0;
-	int rc = session_read(s, caller, reader, &r);
-	while (rc == 0 && call.n < n)
-		if (!part_call_next(&r, &call))
-			return 0;
-	if (rc < 0)
-		return rc;
-	tool_read(call.name, call.arguments, &u);
 	size_t start = out->n;
-	tool_gist(&u, out);
+
+	tool_gist(u, out);
 	page_take_cwd(s, start, out);
-	return 1;
 }
 
 static int add_row_text(const struct session *s, uint32_t entry, struct reader *reader, struct buf *out)
 {
+	bool calls = session_entry(s, entry)->flags & ENTRY_HAS_CALLS;
 	size_t start = out->n;
+	struct span gist = {NULL, 0};
 	struct record r;
+	unsigned n = 0;
+	uint32_t caller = session_call(s, entry, &n);
 	int rc = 0;
 
-	if (session_entry(s, entry)->role == ROLE_TOOL_RESULT)
-		rc = add_call_row(s, entry, reader, out);
-	if (rc == 0) {
+	if (caller != NO_ENTRY && is_cheap(s, caller, n)) {
+		rc = calls_get(s, caller, n, row_gist_of, reader, &gist);
+		buf_addspan(out, gist);
+	} else {
 		rc = session_read(s, entry, reader, &r);
+		rc = rc == 0 && calls ? calls_keep(s, entry, &r, row_gist_of, reader) : rc;
 		if (rc == 0)
 			text_row(&r, out);
 	}

@@ -405,8 +405,8 @@ int session_load(const struct session *s, uint32_t i, struct line *l, struct rec
 void reader_release(struct reader *r)
 {
 	line_release(&r->line);
-	buf_release(&r->room[0]);
-	buf_release(&r->room[1]);
+	for (size_t i = 0; i < sizeof r->room / sizeof *r->room; i++)
+		buf_release(&r->room[i]);
 }
 
 static void reset_room(struct buf *b)
@@ -420,8 +420,8 @@ void reader_reset(struct reader *r)
 {
 	reset_room(&r->line.bytes);
 	reset_room(&r->line.deep);
-	reset_room(&r->room[0]);
-	reset_room(&r->room[1]);
+	for (size_t i = 0; i < sizeof r->room / sizeof *r->room; i++)
+		reset_room(&r->room[i]);
 	r->offset = 0;
 	r->ahead = 0;
 }

@@ -59,14 +59,14 @@ static void views(void **state)
 	fixture_open(&f, lines, sizeof lines - 1);
 	assert_int_equal(session_count(f.s), ENTRIES);
 	assert_int_equal(reads_of(f.s, &producer_all_txt), ENTRIES);
-	/* Of results that did not fail nothing; the two that call once more, for what they called. */
-	assert_int_equal(reads_of(f.s, &producer_chat_md), 1 + ENTRIES - 4 + 2);
+	/* Nothing of results that did not fail. */
+	assert_int_equal(reads_of(f.s, &producer_chat_md), 1 + ENTRIES - 4);
 	/* Of the four that did not fail their callers, for the language. */
 	assert_int_equal(reads_of(f.s, &producer_transcript_md), 2 + ENTRIES + 4);
 	/* All once more, for what they cost. */
 	assert_int_equal(reads_of(f.s, &producer_context_md), 2 + 2 * ENTRIES + 4);
-	/* Rows are made of the message or, in place of a result, of its caller. */
-	assert_int_equal(reads_of(f.s, &producer_page_html), 2 + 2 * ENTRIES);
+	/* Rows, where a result stands for its call, and entries. */
+	assert_int_equal(reads_of(f.s, &producer_page_html), 2 + (ENTRIES - 5) + ENTRIES);
 	reads = 0;
 	assert_int_equal(render_tree_txt(f.s, &out), 0);
 	assert_int_equal(reads, ENTRIES - 5 + 2);

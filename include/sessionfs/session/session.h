@@ -129,11 +129,11 @@ struct reader {
 	struct blocks blocks; /* of the line read last */
 	uint64_t offset;      /* of line.bytes in the file */
 	size_t ahead;         /* how many of them were read in advance */
-	struct buf room[2];   /* for what is made of the lines: whoever reads them uses this memory for all of them */
+	struct buf room[4];   /* for what is made of the lines: whoever reads them uses this memory for all of them */
 };
 #define READER_INIT                                                                                                    \
 	{                                                                                                              \
-		.line = LINE_INIT, .room = { BUF_INIT, BUF_INIT }                                                      \
+		.line = LINE_INIT, .room = { BUF_INIT }                                                                \
 	}
 void reader_release(struct reader *r);
 /* Forgets the lines, so that r can be used for another session, and keeps the memory unless it is large. */

@@ -1,0 +1,65 @@
+/* What was made of the calls of the message that was asked for last. */
+#include "calls.h"
+
+#include "sessionfs/base/stop.h"
+#include "sessionfs/session/part.h"
+
+/* The reader's room[2] has the texts of the calls of one message, room[3] the number of its entry and where each ends.
+ */
+
+/* The n-th text that is kept, if it is that of entry i. */
+static bool find(uint32_t i, unsigned n, const struct reader *reader, struct span *ret)
+{
+	const uint64_t *kept = (const void *)reader->room[3].p;
+	size_t count = reader->room[3].n / sizeof *kept;
+
+	if (count == 0 || kept[0] != i)
+		return false;
+	*ret = (struct span){"", 0};
+	if (n > 0 && n < count) {
+		uint64_t from = n > 1 ? kept[n - 1] : 0;
+		*ret = (struct span){reader->room[2].p + from, (size_t)(kept[n] - from)};
+	}
+	return true;
+}
+
+static void keep_number(struct buf *kept, uint64_t n)
+{
+	buf_add(kept, (const char *)&n, sizeof n);
+}
+
+int calls_keep(const struct session *s, uint32_t i, const struct record *r, call_text *make, struct reader *reader)
+{
+	struct tool_use use CLEANUP_TOOL = TOOL_USE_INIT;
+	struct buf *texts = &reader->room[2], *kept = &reader->room[3];
+	struct part_call call = {0};
+	int rc = 0;
+
+	buf_reset(texts);
+	buf_reset(kept);
+	keep_number(kept, i);
+	while (rc == 0 && part_call_next(r, &call)) {
+		tool_read(call.name, call.arguments, &use);
+		make(s, &use, texts);
+		keep_number(kept, texts->n);
+		rc = stop_check();
+	}
+	rc = buf_err(texts) ? buf_err(texts) : rc;
+	rc = buf_err(kept) ? buf_err(kept) : rc;
+	if (rc < 0)
+		buf_reset(kept);
+	return rc;
+}
+
+int calls_get(const struct session *s, uint32_t i, unsigned n, call_text *make, struct reader *reader, struct span *ret)
+{
+	struct record r;
+
+	if (find(i, n, reader, ret))
+		return 0;
+	int rc = session_read(s, i, reader, &r);
+	rc = rc == 0 ? calls_keep(s, i, &r, make, reader) : rc;
+	if (rc == 0)
+		find(i, n, reader, ret);
+	return rc;
+}
