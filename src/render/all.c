@@ -51,7 +51,7 @@ static int items_newer(const struct place *p, uint32_t first, uint32_t last, str
 	return list_entries(p, first, ret, ret_n);
 }
 
-static int add_part(struct lines *l, const struct said *said)
+static int lines_add(struct lines *l, const struct said *said)
 {
 	l->prefix.n = l->id;
 	buf_addspan(&l->prefix, buf_span(&said->what));
@@ -90,7 +90,7 @@ static int all_segment(const struct place *p, const void *item, bool is_first, s
 	l.id = l.prefix.n;
 	struct said said = {.what = reader->room[0], .text = reader->room[1]};
 	said_begin(&said, &r);
-	while ((rc = said_next(&said)) > 0 && (rc = add_part(&l, &said)) == 0)
+	while ((rc = said_next(&said)) > 0 && (rc = lines_add(&l, &said)) == 0)
 		;
 	reader->room[0] = said.what;
 	reader->room[1] = said.text;

@@ -8,7 +8,7 @@
  */
 
 /* The n-th text that is kept, if it is that of entry i. */
-static bool find(uint32_t i, unsigned n, const struct reader *reader, struct span *ret)
+static bool calls_find(uint32_t i, unsigned n, const struct reader *reader, struct span *ret)
 {
 	const uint64_t *kept = (const void *)reader->room[3].p;
 	size_t count = reader->room[3].n / sizeof *kept;
@@ -55,11 +55,11 @@ int calls_get(const struct session *s, uint32_t i, unsigned n, call_text *make, 
 {
 	struct record r;
 
-	if (find(i, n, reader, ret))
+	if (calls_find(i, n, reader, ret))
 		return 0;
 	int rc = session_read(s, i, reader, &r);
 	rc = rc == 0 ? calls_keep(s, i, &r, make, reader) : rc;
 	if (rc == 0)
-		find(i, n, reader, ret);
+		calls_find(i, n, reader, ret);
 	return rc;
 }

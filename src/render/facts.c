@@ -6,53 +6,53 @@ struct facts {
 	struct fact *v;
 };
 
-static void add(struct facts *f, enum fact_of of, const char *before, struct json_value v)
+static void fact_add(struct facts *f, enum fact_of of, const char *before, struct json_value v)
 {
 	f->v[f->n++] = (struct fact){.of = of, .before = before, .v = v};
 }
 
-static void add_value(struct facts *f, enum fact_of of, struct json_value v)
+static void fact_value(struct facts *f, enum fact_of of, struct json_value v)
 {
 	if (v.kind > JSON_NULL)
-		add(f, of, "", v);
+		fact_add(f, of, "", v);
 }
 
-static void add_flag(struct facts *f, bool set, const char *what)
+static void fact_flag(struct facts *f, bool set, const char *what)
 {
 	if (set)
-		add(f, FACT_TEXT, what, (struct json_value){0});
+		fact_add(f, FACT_TEXT, what, (struct json_value){0});
 }
 
-static void add_model(struct facts *f, struct json_value provider, struct json_value model)
+static void fact_model(struct facts *f, struct json_value provider, struct json_value model)
 {
 	if (model.kind > JSON_NULL)
 		f->v[f->n++] = (struct fact){FACT_MODEL, "", model, provider, false};
 }
 
-static void add_message(struct facts *f, const struct record *r)
+static void facts_of_message(struct facts *f, const struct record *r)
 {
 	double code;
 
 	switch (r->role) {
 	case ROLE_ASSISTANT:
-		add_model(f, r->msg.provider, r->msg.model);
+		fact_model(f, r->msg.provider, r->msg.model);
 		if (!json_is(r->msg.stop_reason, "stop") && !json_is(r->msg.stop_reason, "toolUse"))
-			add_value(f, FACT_TEXT, r->msg.stop_reason);
+			fact_value(f, FACT_TEXT, r->msg.stop_reason);
 		return;
 	case ROLE_TOOL_RESULT:
-		add_value(f, FACT_TEXT, r->msg.tool_name);
-		add(f, FACT_CALL, "", r->msg.tool_call_id);
+		fact_value(f, FACT_TEXT, r->msg.tool_name);
+		fact_add(f, FACT_CALL, "", r->msg.tool_call_id);
 		return;
 	case ROLE_BASH_EXECUTION:
 		if (json_double(r->msg.exit_code, &code) && code != 0)
-			add(f, FACT_EXIT, "exit ", r->msg.exit_code);
-		add_flag(f, json_truthy(r->msg.cancelled), "cancelled");
-		add_flag(f, json_truthy(r->msg.truncated), "truncated");
-		add_flag(f, json_truthy(r->msg.exclude_from_context), "not sent");
+			fact_add(f, FACT_EXIT, "exit ", r->msg.exit_code);
+		fact_flag(f, json_truthy(r->msg.cancelled), "cancelled");
+		fact_flag(f, json_truthy(r->msg.truncated), "truncated");
+		fact_flag(f, json_truthy(r->msg.exclude_from_context), "not sent");
 		return;
 	default:
-		add_value(f, FACT_TEXT, r->msg.custom_type);
-		add_flag(f, r->msg.display.kind == JSON_FALSE, "hidden");
+		fact_value(f, FACT_TEXT, r->msg.custom_type);
+		fact_flag(f, r->msg.display.kind == JSON_FALSE, "hidden");
 		return;
 	}
 }
@@ -64,41 +64,41 @@ unsigned facts_of(const struct record *r, struct fact ret[FACTS_MOST])
 
 	switch (r->type) {
 	case RECORD_MESSAGE:
-		add_message(&f, r);
+		facts_of_message(&f, r);
 		break;
 	case RECORD_CUSTOM_MESSAGE:
 	case RECORD_CUSTOM:
-		add_value(&f, FACT_TEXT, r->custom_type);
-		add_flag(&f, r->display.kind == JSON_FALSE, "hidden");
+		fact_value(&f, FACT_TEXT, r->custom_type);
+		fact_flag(&f, r->display.kind == JSON_FALSE, "hidden");
 		break;
 	case RECORD_COMPACTION:
-		add_value(&f, FACT_TOKENS, r->tokens_before);
+		fact_value(&f, FACT_TOKENS, r->tokens_before);
 		break;
 	case RECORD_BRANCH_SUMMARY:
 		if (r->from_id.kind > JSON_NULL)
-			add(&f, FACT_ENTRY, "from ", r->from_id);
+			fact_add(&f, FACT_ENTRY, "from ", r->from_id);
 		break;
 	case RECORD_MODEL_CHANGE:
-		add_model(&f, r->provider, r->model_id);
+		fact_model(&f, r->provider, r->model_id);
 		break;
 	case RECORD_THINKING_LEVEL_CHANGE:
-		add_value(&f, FACT_TEXT, r->thinking_level);
+		fact_value(&f, FACT_TEXT, r->thinking_level);
 		break;
 	case RECORD_USAGE:
-		add_value(&f, FACT_TEXT, r->usage_kind);
-		add_model(&f, r->provider, r->model);
+		fact_value(&f, FACT_TEXT, r->usage_kind);
+		fact_model(&f, r->provider, r->model);
 		break;
 	case RECORD_CONTEXT_EDIT:
-		add(&f, FACT_ENTRY, r->replacement.kind == JSON_NULL ? "omits " : "replaces ", r->target_id);
+		fact_add(&f, FACT_ENTRY, r->replacement.kind == JSON_NULL ? "omits " : "replaces ", r->target_id);
 		break;
 	case RECORD_LABEL:
 		if (labels)
-			add(&f, FACT_TEXT, "", r->label);
-		add(&f, FACT_ENTRY, labels ? "on " : "cleared on ", r->target_id);
+			fact_add(&f, FACT_TEXT, "", r->label);
+		fact_add(&f, FACT_ENTRY, labels ? "on " : "cleared on ", r->target_id);
 		ret[f.n - 1].goes_on = labels;
 		break;
 	case RECORD_SESSION_INFO:
-		add_value(&f, FACT_TEXT, r->name);
+		fact_value(&f, FACT_TEXT, r->name);
 		break;
 	default:
 		break;

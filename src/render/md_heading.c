@@ -6,7 +6,7 @@
 #include "facts.h"
 #include "text.h"
 
-static void add_call(const struct md *m)
+static void md_call_fact(const struct md *m)
 {
 	unsigned n = 0;
 	uint32_t caller = session_call(m->s, m->entry, &n);
@@ -20,12 +20,12 @@ static void add_call(const struct md *m)
 	buf_adds(m->out, json_truthy(m->r->msg.is_error) ? DOT "error" : "");
 }
 
-static void add_fact(const struct md *m, const struct fact *f)
+static void md_fact(const struct md *m, const struct fact *f)
 {
 	double code = 0;
 
 	if (f->of == FACT_CALL) {
-		add_call(m);
+		md_call_fact(m);
 		return;
 	}
 	buf_adds(m->out, f->goes_on ? " " : DOT);
@@ -41,13 +41,13 @@ static void add_fact(const struct md *m, const struct fact *f)
 	buf_adds(m->out, f->of == FACT_TOKENS ? " tokens before" : "");
 }
 
-static void add_facts(const struct md *m)
+static void md_facts(const struct md *m)
 {
 	struct fact facts[FACTS_MOST];
 	unsigned n = facts_of(m->r, facts);
 
 	for (unsigned i = 0; i < n; i++)
-		add_fact(m, &facts[i]);
+		md_fact(m, &facts[i]);
 }
 
 void md_label(const struct md *m)
@@ -79,6 +79,6 @@ void md_heading(const struct md *m, const char *what)
 		number_add_time((double)time, m->out);
 	}
 	if (!what)
-		add_facts(m);
+		md_facts(m);
 	md_label(m);
 }

@@ -16,7 +16,7 @@
 /* Rows are indented to this level. */
 #define ROW_LEVELS 64
 /* The row of a result says what its call did if looking for that takes no longer than parsing so many bytes: the line
- * of the call is read for each of its results. */
+ * of the call is read again where results of other messages stand between its own. */
 #define ROW_CALL_BYTES ((uint64_t)256 << 10)
 
 /* --- front --------------------------------------------------------------------- */
@@ -143,7 +143,7 @@ static bool is_cheap(const struct session *s, uint32_t caller, unsigned n)
 	return (uint64_t)session_entry(s, caller)->length * n <= ROW_CALL_BYTES;
 }
 
-static void row_gist_of(const struct session *s, struct tool_use *u, struct buf *out)
+static void row_of_call(const struct session *s, struct tool_use *u, struct buf *out)
 {
 	size_t start = out->n;
 
@@ -162,11 +162,11 @@ static int add_row_text(const struct session *s, uint32_t entry, struct reader *
 	int rc = 0;
 
 	if (caller != NO_ENTRY && is_cheap(s, caller, n)) {
-		rc = calls_get(s, caller, n, row_gist_of, reader, &gist);
+		rc = calls_get(s, caller, n, row_of_call, reader, &gist);
 		buf_addspan(out, gist);
 	} else {
 		rc = session_read(s, entry, reader, &r);
-		rc = rc == 0 && calls ? calls_keep(s, entry, &r, row_gist_of, reader) : rc;
+		rc = rc == 0 && calls ? calls_keep(s, entry, &r, row_of_call, reader) : rc;
 		if (rc == 0)
 			text_row(&r, out);
 	}

@@ -101,7 +101,7 @@ static void add_usage(struct page *g)
 	buf_adds(g->out, "</span>\n");
 }
 
-static void add_span(struct page *g, const char *before, struct json_value provider, struct json_value v)
+static void add_fact_span(struct page *g, const char *before, struct json_value provider, struct json_value v)
 {
 	buf_addf(g->out, "<span>%s", before);
 	if (provider.kind > JSON_NULL) {
@@ -118,7 +118,7 @@ static void add_target(struct page *g, struct json_value id)
 
 	if (target == NO_ENTRY) {
 		if (id.kind > JSON_NULL)
-			add_span(g, "", (struct json_value){0}, id);
+			add_fact_span(g, "", (struct json_value){0}, id);
 		return;
 	}
 	buf_adds(g->out, "<a ");
@@ -150,10 +150,10 @@ static void add_facts(struct page *g)
 		case FACT_TEXT:
 		case FACT_EXIT:
 		case FACT_MODEL:
-			add_span(g, f->before, f->provider, f->v);
+			add_fact_span(g, f->before, f->provider, f->v);
 			break;
 		case FACT_TOKENS:
-			add_span(g, "tokens before: ", f->provider, f->v);
+			add_fact_span(g, "tokens before: ", f->provider, f->v);
 			break;
 		case FACT_ENTRY:
 			buf_adds(g->out, f->before);

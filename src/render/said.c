@@ -36,7 +36,7 @@ static void end_line(struct buf *text, size_t start)
 }
 
 /* The role of a message, else the type. */
-static void add_kind(struct said *s)
+static void said_kind(struct said *s)
 {
 	const struct record *r = s->r;
 	const char *fixed = r->type == RECORD_MESSAGE ? record_role_name(r->role) : record_type_name(r->type);
@@ -111,7 +111,7 @@ bool said_any_arguments(const struct part_call *call)
 
 /* --- the parts ------------------------------------------------------------------ */
 
-static int add_error(struct said *s)
+static int said_error(struct said *s)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	if (!part_has_error(s->r))
@@ -123,7 +123,7 @@ static int add_error(struct said *s)
 	return buf_err(&text);
 }
 
-static int add_name(struct said *s)
+static int said_name(struct said *s)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	if (s->r->name.kind == JSON_STRING)
@@ -136,9 +136,9 @@ static int add_name(struct said *s)
 
 static int add_label_or_name(struct said *s)
 {
-	add_kind(s);
+	said_kind(s);
 	if (s->r->type == RECORD_SESSION_INFO)
-		return add_name(s);
+		return said_name(s);
 	if (s->r->type != RECORD_LABEL || !json_truthy(s->r->label))
 		return 0;
 	add_value(s->r->label, &s->text);
@@ -147,11 +147,11 @@ static int add_label_or_name(struct said *s)
 }
 
 /* Appends the part at hand; nothing if there is none. */
-static int add_part(struct said *s)
+static int said_make(struct said *s)
 {
 	switch (s->of) {
 	case SAID_TEXT:
-		add_kind(s);
+		said_kind(s);
 		part_text(s->r, &s->text);
 		return 0;
 	case SAID_THINKING:
@@ -164,7 +164,7 @@ static int add_part(struct said *s)
 		return said_arguments(&s->call, &s->text);
 	case SAID_ERROR:
 		buf_adds(&s->what, "error");
-		return add_error(s);
+		return said_error(s);
 	case SAID_VALUE:
 		return add_label_or_name(s);
 	}
@@ -190,7 +190,7 @@ int said_next(struct said *s)
 		s->next += s->of != SAID_ARGUMENTS;
 		buf_reset(&s->what);
 		int rc = stop_check();
-		rc = rc == 0 ? add_part(s) : rc;
+		rc = rc == 0 ? said_make(s) : rc;
 		rc = buf_err(&s->what) ? buf_err(&s->what) : rc;
 		rc = buf_err(&s->text) ? buf_err(&s->text) : rc;
 		if (rc < 0)
