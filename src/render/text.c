@@ -142,13 +142,14 @@ void text_begin(struct json_value string, size_t units, struct buf *out)
 		json_decode(escaped_prefix(string.text, units), JSON_CLEAN, out);
 }
 
-void text_of_content(struct json_value content, const char *between, size_t units, struct buf *out)
+void text_of_content(const struct record *r, struct json_value content, const char *between, size_t units,
+                     struct buf *out)
 {
 	size_t start = out->n;
 	struct block_iter it;
 	struct block b;
 
-	block_iter_init(&it, content);
+	block_iter_init_of(&it, r, content);
 	while (out->n - start < 4 * units && block_next(&it, &b)) {
 		if (b.type != BLOCK_TEXT)
 			continue;
@@ -166,13 +167,12 @@ enum { ROW_UNITS = 200, COMMAND_UNITS = 50, ARGUMENT_UNITS = 40, ERROR_UNITS = 8
 
 void row_source_init(struct row_source *src, const struct session *s)
 {
-	*src = (struct row_source){.s = s, .line = LINE_INIT, .call_line = LINE_INIT, .texts = BUF_INIT};
+	*src = (struct row_source){.s = s, .reader = READER_INIT, .texts = BUF_INIT};
 }
 
 void row_source_release(struct row_source *src)
 {
-	line_release(&src->line);
-	line_release(&src->call_line);
+	reader_release(&src->reader);
 	buf_release(&src->texts);
 	cleanup_free(&src->calls);
 	cleanup_free(&src->ends);
@@ -322,16 +322,16 @@ static int keep_end(struct row_source *src)
 }
 
 /* Adds the rows of all calls of a message to those that are kept, after an empty one. */
-static int load_calls(struct row_source *src, uint32_t caller)
+static int keep_calls(struct row_source *src, uint32_t caller, const struct record *r)
 {
-	struct record r;
-	int rc = session_load(src->s, caller, &src->call_line, &r);
-	if (rc == 0)
-		rc = keep_end(src);
+	size_t first = src->n_ends + 1;
 	struct block_iter it;
 	struct block b;
-	if (rc == 0)
-		block_iter_init(&it, r.msg.content);
+
+	if (!src->calls)
+		src->calls = calloc(session_count(src->s), sizeof *src->calls);
+	int rc = src->calls && first < UINT32_MAX ? keep_end(src) : -ENOMEM;
+	block_iter_init_of(&it, r, r->msg.content);
 	while (rc == 0 && block_next(&it, &b)) {
 		if (b.type != BLOCK_TOOL_CALL)
 			continue;
@@ -339,22 +339,14 @@ static int load_calls(struct row_source *src, uint32_t caller)
 			add_call(b.name, b.arguments, &src->texts);
 		rc = keep_end(src);
 	}
-	return rc;
-}
-
-static int need_calls(struct row_source *src, uint32_t caller)
-{
-	if (!src->calls)
-		src->calls = calloc(session_count(src->s), sizeof *src->calls);
-	if (!src->calls)
-		return -ENOMEM;
-	if (src->calls[caller])
-		return 0;
-	size_t first = src->n_ends + 1;
-	int rc = first < UINT32_MAX ? load_calls(src, caller) : -ENOMEM;
 	if (rc == 0)
 		src->calls[caller] = (uint32_t)first;
 	return rc;
+}
+
+static bool keeps_calls(const struct row_source *src, uint32_t caller)
+{
+	return src->calls && src->calls[caller];
 }
 
 /* A toolResult is shown as the call it answers. 1 if that was found. */
@@ -362,9 +354,14 @@ static int result_row(struct row_source *src, uint32_t i, struct buf *out)
 {
 	unsigned n = 0;
 	uint32_t caller = session_call(src->s, i, &n);
+	struct record r;
+	int rc = 0;
 	if (caller == NO_ENTRY)
 		return 0;
-	int rc = need_calls(src, caller);
+	if (!keeps_calls(src, caller))
+		rc = session_read(src->s, caller, &src->reader, &r);
+	if (rc == 0 && !keeps_calls(src, caller))
+		rc = keep_calls(src, caller, &r);
 	if (rc < 0)
 		return rc;
 	size_t end = src->calls[caller] - 1 + (size_t)n;
@@ -379,7 +376,7 @@ static void assistant_row(const struct record *r, struct buf *out)
 {
 	size_t start = out->n;
 
-	text_of_content(r->msg.content, "", ROW_UNITS, out);
+	text_of_content(r, r->msg.content, "", ROW_UNITS, out);
 	if (out->n > start)
 		return;
 	if (json_is(r->msg.stop_reason, "aborted"))
@@ -423,7 +420,7 @@ static void message_said(const struct record *r, struct buf *out)
 {
 	switch (r->role) {
 	case ROLE_USER:
-		text_of_content(r->msg.content, "", ROW_UNITS, out);
+		text_of_content(r, r->msg.content, "", ROW_UNITS, out);
 		return;
 	case ROLE_ASSISTANT:
 		assistant_row(r, out);
@@ -518,7 +515,7 @@ static void record_said(const struct record *r, struct buf *out)
 		message_said(r, out);
 		return;
 	case RECORD_CUSTOM_MESSAGE:
-		text_of_content(r->content, "", ROW_UNITS, out);
+		text_of_content(r, r->content, "", ROW_UNITS, out);
 		return;
 	case RECORD_BRANCH_SUMMARY:
 		add_text(r->summary, ROW_UNITS, out);
@@ -544,13 +541,16 @@ int row_text(struct row_source *src, uint32_t i, struct buf *out)
 			return rc < 0 ? rc : buf_err(out);
 	}
 	struct record r;
-	int rc = session_load(src->s, i, &src->line, &r);
+	int rc = session_read(src->s, i, &src->reader, &r);
 	if (rc < 0)
 		return rc;
 	record_kind(&r, out);
 	src->kind = out->n - start;
 	record_said(&r, out);
-	return buf_err(out);
+	/* Who asks for one row only needs no calls. */
+	if (src->calls && session_entry(src->s, i)->flags & ENTRY_HAS_CALLS && !src->calls[i])
+		rc = keep_calls(src, i, &r);
+	return rc < 0 ? rc : buf_err(out);
 }
 
 void text_role(const struct record *r, struct buf *out)
@@ -578,7 +578,7 @@ static void gist(const struct record *r, size_t units, struct buf *out)
 	} else if (r->summary.kind == JSON_STRING || r->msg.summary.kind == JSON_STRING) {
 		add_text(r->msg.summary.kind == JSON_STRING ? r->msg.summary : r->summary, units, out);
 	} else {
-		text_of_content(r->type == RECORD_MESSAGE ? r->msg.content : r->content, " ", units, out);
+		text_of_content(r, r->type == RECORD_MESSAGE ? r->msg.content : r->content, " ", units, out);
 	}
 	text_cut(out, start, units);
 }
@@ -586,7 +586,7 @@ static void gist(const struct record *r, size_t units, struct buf *out)
 int row_gist(struct row_source *src, uint32_t i, size_t units, struct buf *out)
 {
 	struct record r;
-	int rc = session_load(src->s, i, &src->line, &r);
+	int rc = session_read(src->s, i, &src->reader, &r);
 	if (rc < 0)
 		return rc;
 	text_role(&r, out);

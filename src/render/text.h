@@ -27,9 +27,10 @@ void text_inline_exact(struct span exact, struct buf *out);
 
 /* Appends at least the first `units` UTF-16 units of a string, without decoding all of a long one; not cut exactly. */
 void text_begin(struct json_value string, size_t units, struct buf *out);
-/* Appends the first `units` of a content's text (the text blocks with `between` in between), on one line and trimmed.
- */
-void text_of_content(struct json_value content, const char *between, size_t units, struct buf *out);
+/* Appends the first `units` of the text of a content of r (the text blocks with `between` in between), on one line and
+ * trimmed. */
+void text_of_content(const struct record *r, struct json_value content, const char *between, size_t units,
+                     struct buf *out);
 
 /* Appends the kind of the entry: the role of a message, else the type; on one line. */
 void text_role(const struct record *r, struct buf *out);
@@ -38,9 +39,8 @@ void text_role(const struct record *r, struct buf *out);
  * stand anywhere below it, mixed with those of other messages. */
 struct row_source {
 	const struct session *s;
-	struct line line, call_line;
-	uint32_t
-	    *calls; /* by entry: where its calls begin in `ends`, plus one; 0: not read yet. NULL: no entry was read */
+	struct reader reader;
+	uint32_t *calls; /* by entry: where its calls begin in `ends`, plus one; 0: not read yet. NULL: none was read */
 	struct buf texts; /* of the calls that have a result, one after the other */
 	uint64_t *ends;   /* of each call in `texts` */
 	size_t n_ends, cap_ends;
