@@ -1,7 +1,8 @@
 /* chat.md: what user and assistant said, and a line for each tool call. A line of text stands in the file as it was
- * said. Each heading and line ends in the ID of its entry, so that one gets from it to entries/ID. */
-#include "chat.h"
-
+ * said. Each heading and line ends in the ID of its entry, so that one gets from it to entries/ID.
+ *
+ * The line of a call stands where its result is, so that the file only grows as results come; a call that has none
+ * stands where the model goes on without it. Of most results only the index is read. */
 #include "sessionfs/base/number.h"
 #include "sessionfs/session/part.h"
 
@@ -9,6 +10,368 @@
 #include "md.h"
 #include "pieces.h"
 #include "text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FAILED "\u2717 "
+
+enum { COMMAND_CHARACTERS = 120, REASON_CHARACTERS = 160 };
+
+/* Entries that may stand between results of one message. */
+enum { SKIPPED = 16 };
+/* A result that stands elsewhere says what its call did if finding that takes no longer than parsing so many bytes. */
+#define FAR_BYTES ((uint64_t)64 << 10)
+
+/* A call that took longer is more likely one whose session was left and gone on with. */
+#define LONGEST_MS (24 * 60 * 60 * 1000.0)
+
+/* --- what is shown ---------------------------------------------------------------- */
+
+/* Whether the entry is there for people: it has a heading, a line or a mark. Custom messages must be read to know. */
+enum shown { NOT, SURELY, MAYBE };
+
+static enum shown shows_message(const struct session *s, uint32_t i, const struct entry *e)
+{
+	switch (e->role) {
+	case ROLE_ASSISTANT:
+		return e->flags & ENTRY_SILENT && session_label_record(s, i) == NO_ENTRY ? NOT : SURELY;
+	case ROLE_USER:
+	case ROLE_TOOL_RESULT:
+	case ROLE_BASH_EXECUTION:
+	case ROLE_BRANCH_SUMMARY:
+	case ROLE_COMPACTION_SUMMARY:
+		return SURELY;
+	case ROLE_CUSTOM:
+		return MAYBE;
+	default:
+		return NOT;
+	}
+}
+
+static enum shown shows(const struct session *s, uint32_t i)
+{
+	const struct entry *e = session_entry(s, i);
+
+	if (e->flags & ENTRY_NO_MESSAGE)
+		return NOT;
+	switch (e->type) {
+	case RECORD_MESSAGE:
+		return shows_message(s, i, e);
+	case RECORD_CUSTOM_MESSAGE:
+		return MAYBE;
+	case RECORD_COMPACTION:
+		return SURELY;
+	case RECORD_BRANCH_SUMMARY:
+		return e->flags & ENTRY_SUMMARY ? SURELY : NOT;
+	default:
+		return NOT;
+	}
+}
+
+/* Appends the entry's label and ID, and ends the line. */
+static void end_line_of(const struct session *s, uint32_t i, struct buf *out)
+{
+	const struct md m = {.s = s, .entry = i, .out = out};
+
+	md_label(&m);
+	buf_adds(out, DOT);
+	session_entry_name(s, i, out);
+	buf_addc(out, '\n');
+}
+
+/* --- what the calls of a message did -------------------------------------------- */
+
+static bool take_start(struct span *text, struct span start)
+{
+	if (text->n <= start.n || memcmp(text->p, start.p, start.n) != 0)
+		return false;
+	*text = (struct span){text->p + start.n, text->n - start.n};
+	return true;
+}
+
+/* Takes the session's directory from the beginning of a path, and the way into it from that of a command: both are the
+ * same in most calls, and long. Compares what is stored, escapes and all: one program wrote it. */
+static void take_cwd(struct span cwd, struct tool_use *u)
+{
+	struct span path = u->path.text, command = u->command.text;
+
+	if (cwd.n == 0)
+		return;
+	if (u->path.kind == JSON_STRING && take_start(&path, cwd) && take_start(&path, SPAN_LIT("/")))
+		u->path.text = path;
+	if (u->command.kind == JSON_STRING && take_start(&command, SPAN_LIT("cd ")) && take_start(&command, cwd) &&
+	    take_start(&command, SPAN_LIT(" && ")))
+		u->command.text = command;
+}
+
+static void add_gist(const struct session *s, struct tool_use *u, struct buf *out)
+{
+	struct json_value cwd = session_header(s)->cwd;
+
+	if (cwd.kind == JSON_STRING)
+		take_cwd(cwd.text, u);
+	tool_gist(u, out);
+}
+
+/* --- lines -------------------------------------------------------------------------- */
+
+/* Whether the last that was shown up to `above` is a line, too. */
+static bool is_in_list(const struct session *s, uint32_t above)
+{
+	uint32_t ring = NO_ENTRY;
+
+	for (uint32_t i = above; i != NO_ENTRY; i = session_walk_up(s, i, &ring)) {
+		const struct entry *e = session_entry(s, i);
+		if (shows(s, i) != NOT)
+			return e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION;
+	}
+	return false;
+}
+
+/* The lines of a list have no blank one between them. */
+static void begin_line(const struct session *s, uint32_t above, struct buf *out)
+{
+	buf_adds(out, is_in_list(s, above) ? "- " : "\n- ");
+}
+
+static uint32_t above_of(const struct session *s, uint32_t i)
+{
+	uint32_t ring = NO_ENTRY;
+	return session_walk_up(s, i, &ring);
+}
+
+static void add_duration(const struct session *s, uint32_t from, uint32_t to, struct buf *out)
+{
+	static const struct unit {
+		const char *name;
+		double ms;
+	} units[] = {{"h", 3600e3}, {"min", 60e3}, {"s", 1e3}, {"ms", 1}};
+	int64_t begin = session_entry(s, from)->time, end = session_entry(s, to)->time;
+	double ms = (double)end - (double)begin;
+	const struct unit *u = units;
+
+	if (begin == NO_TIME || end == NO_TIME || !(ms > 0 && ms <= LONGEST_MS))
+		return;
+	while (ms < u->ms)
+		u++;
+	double x = ms / u->ms;
+	buf_adds(out, DOT);
+	number_add(number_round(x, x < 10 ? 1 : 0), out);
+	buf_addf(out, " %s", u->name);
+}
+
+/* The line of the error that says most: pi's bash says at the end how the command ended. */
+static struct span reason_in(struct span error)
+{
+	static const char ended[] = "Command ";
+	const char *p = error.p, *end = p + error.n;
+
+	while (p < end && end[-1] == '\n')
+		end--;
+	const char *last = p < end ? memrchr(p, '\n', (size_t)(end - p)) : NULL;
+	last = last ? last + 1 : p;
+	if ((size_t)(end - last) > sizeof ended - 1 && memcmp(last, ended, sizeof ended - 1) == 0)
+		return (struct span){last, (size_t)(end - last)};
+	while (p < end && *p == '\n')
+		p++;
+	const char *eol = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+	return (struct span){p, (size_t)((eol ? eol : end) - p)};
+}
+
+/* From `start` on: one line of at most so many characters. */
+static void shorten(struct buf *out, size_t start, size_t characters)
+{
+	text_one_line(out, start);
+	text_trim(out, start);
+	text_shorten(out, start, characters);
+}
+
+/* Appends the line of an error that says most, shortened. */
+static void add_reason(struct span clean, struct buf *out)
+{
+	struct span reason = reason_in(clean);
+	size_t start = out->n;
+
+	buf_addspan(out, reason);
+	shorten(out, start, REASON_CHARACTERS);
+}
+
+static int add_failure(const struct record *r, struct buf *out)
+{
+	struct buf error CLEANUP_BUF = BUF_INIT;
+
+	part_error(r, &error);
+	if (buf_err(&error))
+		return buf_err(&error);
+	buf_adds(out, DOT FAILED "failed: ");
+	add_reason(buf_span(&error), out);
+	return 0;
+}
+
+static void add_code(struct span clean, struct buf *out)
+{
+	if (clean.n > 0)
+		md_code_span(clean, out);
+}
+
+/* What a result without its call says of it. */
+static void add_tool_name(const struct record *r, struct buf *out)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+
+	text_inline(r->msg.tool_name, &name);
+	shorten(&name, 0, COMMAND_CHARACTERS);
+	out->err = buf_err(&name) ? buf_err(&name) : out->err;
+	if (name.n > 0)
+		add_code(buf_span(&name), out);
+	else
+		buf_adds(out, "tool");
+}
+
+/* The entry above, but for a few that make no calls and answer none. */
+static uint32_t called_above(const struct session *s, uint32_t i)
+{
+	uint32_t ring = NO_ENTRY, role;
+	unsigned k = 0;
+
+	do {
+		i = session_walk_up(s, i, &ring);
+		role = i != NO_ENTRY ? session_entry(s, i)->role : ROLE_ASSISTANT;
+	} while (role != ROLE_ASSISTANT && role != ROLE_TOOL_RESULT && k++ < SKIPPED);
+	return i;
+}
+
+/* Whether it is known, or quickly found, what call n did that result i answers: the gists of one message are kept. */
+static bool is_near(const struct session *s, uint32_t i, uint32_t caller, unsigned n)
+{
+	uint32_t above = called_above(s, i);
+	unsigned k = 0;
+
+	if (above == caller || (above != NO_ENTRY && session_entry(s, above)->role == ROLE_TOOL_RESULT &&
+	                        session_call(s, above, &k) == caller))
+		return true;
+	return (uint64_t)session_entry(s, caller)->length * n <= FAR_BYTES;
+}
+
+/* Appends the line of a toolResult: what its call did. */
+static int show_result(const struct session *s, uint32_t i, struct reader *reader, struct buf *out)
+{
+	unsigned n = 0;
+	uint32_t caller = session_call(s, i, &n);
+	bool failed = session_entry(s, i)->flags & ENTRY_FAILED;
+	bool near = caller != NO_ENTRY && is_near(s, i, caller, n);
+	struct span gist = {NULL, 0};
+	struct record r;
+	int rc = near ? calls_get(s, caller, n, add_gist, reader, &gist) : 0;
+
+	if (rc == 0 && (failed || !near))
+		rc = session_read(s, i, reader, &r);
+	if (rc < 0)
+		return rc;
+	begin_line(s, above_of(s, i), out);
+	if (near)
+		add_code(gist, out);
+	else
+		add_tool_name(&r, out);
+	rc = failed ? add_failure(&r, out) : 0;
+	if (caller != NO_ENTRY)
+		add_duration(s, caller, i, out);
+	end_line_of(s, i, out);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+/* --- calls without a result --------------------------------------------------------- */
+
+/* The last assistant message from `above` up, if it made calls and no result of them can come any more: where the model
+ * goes on; or, if it failed, where anything but a result follows. */
+static uint32_t caller_above(const struct session *s, uint32_t above, bool goes_on)
+{
+	uint32_t ring = NO_ENTRY;
+	bool said = false;
+
+	for (uint32_t i = above; i != NO_ENTRY && (goes_on || !said); i = session_walk_up(s, i, &ring)) {
+		const struct entry *e = session_entry(s, i);
+		if (e->role == ROLE_ASSISTANT)
+			return e->flags & ENTRY_HAS_CALLS && (e->flags & ENTRY_FAILED ? !said : goes_on) ? i : NO_ENTRY;
+		said = said ||
+		       (e->flags & ENTRY_CONVERSATION && !(e->flags & ENTRY_NO_MESSAGE) && e->role != ROLE_TOOL_RESULT);
+	}
+	return NO_ENTRY;
+}
+
+/* Marks the calls of `caller` that results on the way up to it answer. Returns how many are left. */
+static unsigned mark_answered(const struct session *s, uint32_t above, uint32_t caller, unsigned n, bool *answered)
+{
+	uint32_t ring = NO_ENTRY;
+	unsigned left = n, k = 0;
+
+	for (uint32_t i = above; i != NO_ENTRY && i != caller; i = session_walk_up(s, i, &ring)) {
+		if (session_call(s, i, &k) != caller || k == 0 || k > n || answered[k - 1])
+			continue;
+		answered[k - 1] = true;
+		left--;
+	}
+	return left;
+}
+
+/* Appends a line, with `end` at its end, for each call that no result answers on the way from `above` (or NO_ENTRY) up
+ * to the last assistant message, if none can come any more. `goes_on`: an assistant message follows, or nothing. */
+static int show_unanswered(const struct session *s, uint32_t above, bool goes_on, const char *end,
+                           struct reader *reader, struct buf *out)
+{
+	uint32_t caller = caller_above(s, above, goes_on);
+	struct span gist;
+
+	if (caller == NO_ENTRY)
+		return 0;
+	unsigned n = session_calls(s, caller);
+	bool few[64] = {0}, *many CLEANUP_FREE = n > sizeof few ? calloc(n, 1) : NULL;
+	bool *answered = n > sizeof few ? many : few;
+	if (!answered)
+		return -ENOMEM;
+	unsigned left = mark_answered(s, above, caller, n, answered);
+	bool begun = false;
+	for (unsigned k = 1; left > 0 && k <= n; k++) {
+		if (answered[k - 1])
+			continue;
+		int rc = calls_get(s, caller, k, add_gist, reader, &gist);
+		if (rc < 0)
+			return rc;
+		if (begun)
+			buf_adds(out, "- ");
+		else
+			begin_line(s, above, out);
+		begun = true;
+		add_code(gist, out);
+		buf_adds(out, end);
+	}
+	return buf_err(out);
+}
+
+/* --- commands of the user ----------------------------------------------------------- */
+
+static int show_command(const struct session *s, uint32_t i, const struct record *r, struct buf *out)
+{
+	struct buf command CLEANUP_BUF = BUF_INIT;
+	double code;
+
+	buf_adds(&command, json_truthy(r->msg.exclude_from_context) ? "!!" : "!");
+	text_begin(r->msg.command, 2 * COMMAND_CHARACTERS, &command);
+	shorten(&command, 0, COMMAND_CHARACTERS);
+	if (buf_err(&command))
+		return buf_err(&command);
+	begin_line(s, above_of(s, i), out);
+	add_code(buf_span(&command), out);
+	if (json_truthy(r->msg.cancelled)) {
+		buf_adds(out, DOT FAILED "cancelled");
+	} else if (json_double(r->msg.exit_code, &code)) {
+		buf_adds(out, code != 0 ? DOT FAILED "exit " : DOT "exit ");
+		number_add(code, out);
+	}
+	end_line_of(s, i, out);
+	return buf_err(out);
+}
 
 /* --- lines ------------------------------------------------------------------ */
 
@@ -35,7 +398,7 @@ static void begin_heading(const struct md *m, const char *who)
 static void end_heading(const struct md *m)
 {
 	add_minute(session_entry(m->s, m->entry)->time, m->out);
-	chat_end_line(m->s, m->entry, m->out);
+	end_line_of(m->s, m->entry, m->out);
 }
 
 /* --- messages --------------------------------------------------------------- */
@@ -71,11 +434,10 @@ static int show_end(struct md *m)
 	part_error(m->r, &error);
 	if (buf_err(&error))
 		return buf_err(&error);
-	buf_adds(m->out,
-	         json_is(m->r->msg.stop_reason, "aborted") ? "\n*" CHAT_FAILED "aborted" : "\n*" CHAT_FAILED "failed");
+	buf_adds(m->out, json_is(m->r->msg.stop_reason, "aborted") ? "\n*" FAILED "aborted" : "\n*" FAILED "failed");
 	if (json_truthy(m->r->msg.error_message)) {
 		buf_adds(m->out, ": ");
-		chat_reason(buf_span(&error), m->out);
+		add_reason(buf_span(&error), m->out);
 	}
 	buf_adds(m->out, "*\n");
 	return 0;
@@ -124,7 +486,7 @@ static int show_message(struct md *m)
 	case ROLE_ASSISTANT:
 		return show_assistant(m);
 	case ROLE_BASH_EXECUTION:
-		return chat_bash(m->s, m->entry, r, m->out);
+		return show_command(m->s, m->entry, r, m->out);
 	case ROLE_CUSTOM:
 		if (json_truthy(r->msg.display))
 			show_custom(m, r->msg.custom_type, r->msg.content);
@@ -175,9 +537,9 @@ bool render_chat_has(const struct session *s, uint32_t at)
 	uint32_t ring = NO_ENTRY;
 
 	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring)) {
-		enum chat_shown shown = chat_shows(s, i);
+		enum shown shown = shows(s, i);
 		bool calls = session_entry(s, i)->flags & ENTRY_HAS_CALLS;
-		if (shown == CHAT_SURELY || calls || (shown == CHAT_MAYBE && is_displayed(s, i, &line) != 0))
+		if (shown == SURELY || calls || (shown == MAYBE && is_displayed(s, i, &line) != 0))
 			return true;
 	}
 	return false;
@@ -204,14 +566,14 @@ static int chat_segment(const struct place *p, const void *item, bool is_first, 
 	if (!(e->flags & ENTRY_CONVERSATION) || e->flags & ENTRY_NO_MESSAGE)
 		return 0;
 	if (e->role == ROLE_TOOL_RESULT)
-		return chat_result(s, i, reader, out);
+		return show_result(s, i, reader, out);
 	uint32_t above = session_walk_up(s, i, &ring);
-	int rc = chat_unanswered(s, above, e->role == ROLE_ASSISTANT, DOT "no result\n", reader, out);
-	if (rc < 0 || chat_shows(s, i) == CHAT_NOT)
+	int rc = show_unanswered(s, above, e->role == ROLE_ASSISTANT, DOT "no result\n", reader, out);
+	if (rc < 0 || shows(s, i) == NOT)
 		return rc;
 	rc = session_read(s, i, reader, &r);
 	if (rc == 0 && e->flags & ENTRY_HAS_CALLS)
-		rc = calls_keep(s, i, &r, chat_gist, reader);
+		rc = calls_keep(s, i, &r, add_gist, reader);
 	if (rc < 0)
 		return rc;
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
@@ -226,7 +588,7 @@ static int chat_back(const struct place *p, const struct totals *t, size_t n, st
 	struct reader reader CLEANUP_READER = READER_INIT;
 
 	(void)t, (void)n;
-	return chat_unanswered(p->session, p->at, true, "\n", &reader, out);
+	return show_unanswered(p->session, p->at, true, "\n", &reader, out);
 }
 
 /* A segment depends on its entry, its label and its ancestors only. */

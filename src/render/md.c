@@ -6,13 +6,226 @@
  *
  * Text is decoded straight from the session's line into `out`; nothing looks at
  * its bytes one by one. */
-#include "sessionfs/render/html.h"
-#include "sessionfs/session/context.h"
 #include "sessionfs/base/name.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/render/html.h"
+#include "sessionfs/render/tool.h"
+#include "sessionfs/session/context.h"
 
+#include "facts.h"
 #include "md.h"
 #include "pieces.h"
 #include "text.h"
+
+/* --- the line above ------------------------------------------------------------ */
+
+static void add_call_fact(const struct md *m)
+{
+	unsigned n = 0;
+	uint32_t caller = session_call(m->s, m->entry, &n);
+
+	if (caller != NO_ENTRY) {
+		buf_adds(m->out, DOT "call ");
+		number_add_unsigned(n, m->out);
+		buf_adds(m->out, " of ");
+		session_entry_name(m->s, caller, m->out);
+	}
+	buf_adds(m->out, json_truthy(m->r->msg.is_error) ? DOT "error" : "");
+}
+
+static void add_fact(const struct md *m, const struct fact *f)
+{
+	double code = 0;
+
+	if (f->of == FACT_CALL) {
+		add_call_fact(m);
+		return;
+	}
+	buf_adds(m->out, f->goes_on ? " " : DOT);
+	buf_adds(m->out, f->before);
+	if (f->provider.kind > JSON_NULL) {
+		text_inline(f->provider, m->out);
+		buf_addc(m->out, '/');
+	}
+	if (f->of == FACT_EXIT && json_double(f->v, &code))
+		number_add(code, m->out);
+	else
+		text_inline(f->v, m->out);
+	buf_adds(m->out, f->of == FACT_TOKENS ? " tokens before" : "");
+}
+
+static void add_facts(const struct md *m)
+{
+	struct fact facts[FACTS_MOST];
+	unsigned n = facts_of(m->r, facts);
+
+	for (unsigned i = 0; i < n; i++)
+		add_fact(m, &facts[i]);
+}
+
+void md_label(const struct md *m)
+{
+	struct buf label CLEANUP_BUF = BUF_INIT;
+
+	if (!session_label(m->s, m->entry, &label))
+		return;
+	buf_adds(m->out, DOT "[");
+	text_inline_exact(buf_span(&label), m->out);
+	buf_addc(m->out, ']');
+}
+
+/* The heading of the entry without its mark. `what`, if given, replaces the role or type. */
+static void show_heading(const struct md *m, const char *what)
+{
+	int64_t time = session_entry(m->s, m->entry)->time;
+	size_t start = m->out->n;
+
+	if (what)
+		buf_adds(m->out, what);
+	else
+		text_role(m->r, m->out);
+	if (m->out->n == start)
+		buf_adds(m->out, m->r->kind == JSON_OBJECT ? "no type" : "no object");
+	buf_adds(m->out, DOT);
+	session_entry_name(m->s, m->entry, m->out);
+	if (time != NO_TIME) {
+		buf_adds(m->out, DOT);
+		number_add_time((double)time, m->out);
+	}
+	if (!what)
+		add_facts(m);
+	md_label(m);
+}
+
+/* --- calls ---------------------------------------------------------------------- */
+
+struct call {
+	struct tool_use use;
+	struct buf path, diff, facts, rest;
+	const char *language;
+	unsigned added, removed;
+};
+
+static void call_release(struct call *c)
+{
+	tool_release(&c->use);
+	buf_release(&c->path);
+	buf_release(&c->diff);
+	buf_release(&c->facts);
+	buf_release(&c->rest);
+}
+
+static int call_fill(struct call *c, const struct block *b)
+{
+	tool_read(b->name, b->arguments, &c->use);
+	int rc = tool_diff(&c->use, &c->diff, &c->added, &c->removed);
+	if (c->use.form == TOOL_EDIT && c->diff.n == 0)
+		c->use.shown = 0;
+	text_inline(c->use.path, &c->path);
+	c->language = c->use.form == TOOL_WRITE ? tool_language(buf_span(&c->path)) : "";
+	if (c->path.n > TOOL_PATH)
+		text_shorten(&c->path, 0, TOOL_PATH);
+	tool_facts_and_rest(&c->use, &c->facts, &c->rest);
+	rc = buf_err(&c->path) ? buf_err(&c->path) : rc;
+	rc = buf_err(&c->facts) ? buf_err(&c->facts) : rc;
+	return buf_err(&c->rest) ? buf_err(&c->rest) : rc;
+}
+
+static void add_heading(const struct call *c, unsigned n, struct buf *out)
+{
+	const struct tool_use *u = &c->use;
+
+	buf_adds(out, "\n### call ");
+	number_add_unsigned(n, out);
+	buf_adds(out, ": ");
+	text_inline(u->name, out);
+	if (c->path.n > 0) {
+		buf_addc(out, ' ');
+		md_code_span(buf_span(&c->path), out);
+	}
+	tool_lines(u, out);
+	if (c->added)
+		buf_addf(out, " +%u", c->added);
+	if (c->removed)
+		buf_addf(out, " -%u", c->removed);
+	buf_addspan(out, buf_span(&c->facts));
+	buf_addc(out, '\n');
+}
+
+static void add_fenced(const char *info, const struct buf *text, struct buf *out)
+{
+	size_t mark = md_begin_fence(info, out);
+
+	buf_addspan(out, buf_span(text));
+	md_end_fence(mark, out);
+}
+
+static void show_call(struct md *m, const struct block *b)
+{
+	struct call c CLEANUP(call_release) = {.use = TOOL_USE_INIT};
+
+	int rc = call_fill(&c, b);
+	if (rc < 0) {
+		m->out->err = rc;
+		return;
+	}
+	add_heading(&c, b->n, m->out);
+	if (c.diff.n > 0)
+		add_fenced("diff", &c.diff, m->out);
+	if (c.use.form == TOOL_WRITE && c.use.content.kind)
+		md_fenced(c.language, c.use.content, m->out);
+	if (c.use.form == TOOL_BASH)
+		md_fenced("bash", c.use.command, m->out);
+	if (c.rest.n > 0)
+		add_fenced("json", &c.rest, m->out);
+	m->thinking = false;
+}
+
+/* --- output ----------------------------------------------------------------- */
+
+/* What a call says is in another line. To look at it must not cost more than to show the output: a message can make
+ * many calls, and be long. */
+enum { CALLER_FREE = 8192, CALLER_FACTOR = 4 };
+
+static bool is_cheap(const struct md *m, uint32_t caller)
+{
+	return session_entry(m->s, caller)->length / CALLER_FACTOR <= m->r->line.n + CALLER_FREE;
+}
+
+static const char *language_of(const struct part_call *call)
+{
+	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
+	struct buf path CLEANUP_BUF = BUF_INIT;
+
+	tool_read(call->name, call->arguments, &u);
+	if (u.form != TOOL_READ)
+		return "";
+	text_inline(u.path, &path);
+	return tool_language(buf_span(&path));
+}
+
+/* The language of a tool's output: that of the file which the call has read, "" if that is unknown. Returns 0 or a
+ * negative errno. */
+static int find_language(const struct md *m, const char **ret)
+{
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct part_call call = {.n = 0};
+	struct record r;
+	unsigned n = 0;
+
+	*ret = "";
+	if (json_truthy(m->r->msg.is_error) || !tool_reads(m->r->msg.tool_name))
+		return 0;
+	uint32_t caller = session_call(m->s, m->entry, &n);
+	if (caller == NO_ENTRY || !is_cheap(m, caller))
+		return 0;
+	int rc = session_load(m->s, caller, &line, &r);
+	while (rc == 0 && call.n < n && part_call_next(&r, &call))
+		;
+	if (rc == 0 && n > 0 && call.n == n)
+		*ret = language_of(&call);
+	return rc;
+}
 
 /* --- blocks ----------------------------------------------------------------- */
 
@@ -72,7 +285,7 @@ static void show_block(struct md *m, const struct block *b)
 		md_image(m, b);
 		return;
 	case BLOCK_TOOL_CALL:
-		md_call(m, b);
+		show_call(m, b);
 		return;
 	case BLOCK_OTHER:
 		buf_adds(m->out, "\n*block");
@@ -165,7 +378,7 @@ static void show_message(struct md *m, struct json_value content)
 		return;
 	}
 	if (r->role == ROLE_TOOL_RESULT) {
-		int rc = md_output_language(m, &m->language);
+		int rc = find_language(m, &m->language);
 		if (rc < 0)
 			m->out->err = rc;
 	}
@@ -231,7 +444,7 @@ static int transcript_segment(const struct place *p, const void *item, bool is_f
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
 	bool conversation = record_is_conversation(r.type);
 	buf_adds(out, conversation ? "\n## " : "\n*");
-	md_heading(&m, NULL);
+	show_heading(&m, NULL);
 	buf_adds(out, conversation ? "\n" : "*\n");
 	show_body(&m);
 	return buf_err(out);
@@ -275,7 +488,7 @@ static int context_segment(const struct place *p, const void *of, bool is_first,
 	struct md m = {.s = s, .entry = item->entry, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
 	bool system = item->kind == CONTEXT_SYSTEM;
 	buf_adds(out, "\n## ");
-	md_heading(&m, system ? "system" : NULL);
+	show_heading(&m, system ? "system" : NULL);
 	buf_adds(out, item->edit != NO_ENTRY && !system ? DOT "edited\n" : "\n");
 	if (system) {
 		m.has_images = false;

@@ -38,21 +38,10 @@ void md_fenced(const char *info, struct json_value v, struct buf *out);
 /* Text of one line as code. */
 void md_code_span(struct span clean, struct buf *out);
 
-/* md_heading.c */
-/* The heading of the entry without its mark. `what`, if given, replaces the role or type. */
-void md_heading(const struct md *m, const char *what);
+/* md.c */
 /* The entry's label, if it has one. */
 void md_label(const struct md *m);
-
-/* md.c */
 /* A link to a picture, if it is a file of the entry, else a note. */
 void md_image(struct md *m, const struct block *b);
-
-/* md_call.c */
-/* A tool call, with its heading. */
-void md_call(struct md *m, const struct block *b);
-/* The language of a tool's output: that of the file which the call has read, "" if that is unknown. Returns 0 or a
- * negative errno. */
-int md_output_language(const struct md *m, const char **ret);
 
 #endif

@@ -1,7 +1,7 @@
 /* page: what the files of html/PROJECT/STEM.html share.
  *
  * page.c has the producer: front, segments, back. page_items.c says what stands where: rows of the tree, then entries.
- * page_entry.c shows an entry, page_call.c a tool call, page_text.c texts and pictures, page_fact.c the rest. */
+ * page_entry.c shows an entry, page_text.c texts, pictures and small facts. */
 #ifndef SESSIONFS_RENDER_PAGE_H
 #define SESSIONFS_RENDER_PAGE_H
 
@@ -46,10 +46,7 @@ struct page {
 /* page_entry.c: the entry as an article. 0 or a negative errno. */
 int page_entry(struct page *g);
 
-/* page_call.c: a call as a <details>. */
-void page_call(struct page *g, const struct block *b);
-
-/* page_fact.c: small facts. An absent one appends nothing. */
+/* page_text.c: small facts. An absent one appends nothing. */
 void page_time(int64_t ms, struct buf *out); /* in UTC, to the minute */
 void page_count(double n, struct buf *out);  /* 950, 12.3k, 1.2M */
 void page_cost(double dollars, struct buf *out);
@@ -63,7 +60,7 @@ bool page_inline(struct json_value v, size_t units, struct buf *out);
 /* Takes the session's working directory out of what `out` holds from `start` on: paths below it are relative. */
 void page_take_cwd(const struct session *s, size_t start, struct buf *out);
 
-/* page_text.c */
+/* The same: texts. */
 
 /* Long output of tools is cut after so many bytes or lines; what somebody said only if it is very long. */
 #define PAGE_OUTPUT_BYTES ((size_t)16 << 10)
