@@ -31,21 +31,20 @@ enum { SKIPPED = 16 };
 /* Whether the entry is there for people: it has a heading, a line or a mark. Custom messages must be read to know. */
 enum shown { NOT, SURELY, MAYBE };
 
-static enum shown shows_message(const struct session *s, uint32_t i, const struct entry *e)
+/* In newer files some messages are records of their own. */
+static enum record_role role_of(enum record_type type, enum record_role role)
 {
-	switch (e->role) {
-	case ROLE_ASSISTANT:
-		return e->flags & ENTRY_SILENT && session_label_record(s, i) == NO_ENTRY ? NOT : SURELY;
-	case ROLE_USER:
-	case ROLE_TOOL_RESULT:
-	case ROLE_BASH_EXECUTION:
-	case ROLE_BRANCH_SUMMARY:
-	case ROLE_COMPACTION_SUMMARY:
-		return SURELY;
-	case ROLE_CUSTOM:
-		return MAYBE;
+	switch (type) {
+	case RECORD_MESSAGE:
+		return role;
+	case RECORD_CUSTOM_MESSAGE:
+		return ROLE_CUSTOM;
+	case RECORD_COMPACTION:
+		return ROLE_COMPACTION_SUMMARY;
+	case RECORD_BRANCH_SUMMARY:
+		return ROLE_BRANCH_SUMMARY;
 	default:
-		return NOT;
+		return ROLE_NONE;
 	}
 }
 
@@ -55,18 +54,26 @@ static enum shown shows(const struct session *s, uint32_t i)
 
 	if (e->flags & ENTRY_NO_MESSAGE)
 		return NOT;
-	switch (e->type) {
-	case RECORD_MESSAGE:
-		return shows_message(s, i, e);
-	case RECORD_CUSTOM_MESSAGE:
-		return MAYBE;
-	case RECORD_COMPACTION:
+	switch (role_of(e->type, e->role)) {
+	case ROLE_ASSISTANT:
+		return e->flags & ENTRY_SILENT && session_label_record(s, i) == NO_ENTRY ? NOT : SURELY;
+	case ROLE_BRANCH_SUMMARY:
+		return e->type == RECORD_MESSAGE || e->flags & ENTRY_SUMMARY ? SURELY : NOT;
+	case ROLE_USER:
+	case ROLE_TOOL_RESULT:
+	case ROLE_BASH_EXECUTION:
+	case ROLE_COMPACTION_SUMMARY:
 		return SURELY;
-	case RECORD_BRANCH_SUMMARY:
-		return e->flags & ENTRY_SUMMARY ? SURELY : NOT;
+	case ROLE_CUSTOM:
+		return MAYBE;
 	default:
 		return NOT;
 	}
+}
+
+static bool is_displayed(const struct record *r)
+{
+	return json_truthy(r->type == RECORD_MESSAGE ? r->msg.display : r->display);
 }
 
 /* Appends the entry's label and ID, and ends the line. */
@@ -403,25 +410,18 @@ static void end_heading(const struct md *m)
 
 /* --- messages --------------------------------------------------------------- */
 
-static void show_content(struct md *m, struct json_value content)
+static void show_content(struct md *m)
 {
 	struct block_iter it;
 	struct block b;
 
-	block_iter_init_of(&it, m->r, content);
+	block_iter_init_of(&it, m->r, part_content(m->r));
 	while (block_next(&it, &b)) {
 		if (b.type == BLOCK_TEXT && md_has_text(b.text))
 			md_text(b.text, m->out);
 		else if (b.type == BLOCK_IMAGE)
 			md_image(m, &b);
 	}
-}
-
-static void show_user(struct md *m)
-{
-	begin_heading(m, "user");
-	end_heading(m);
-	show_content(m, m->r->msg.content);
 }
 
 /* How a message ended, if not as usual. */
@@ -443,22 +443,14 @@ static int show_end(struct md *m)
 	return 0;
 }
 
-static int show_assistant(struct md *m)
-{
-	begin_heading(m, "assistant");
-	end_heading(m);
-	show_content(m, m->r->msg.content);
-	return show_end(m);
-}
-
-static void show_custom(struct md *m, struct json_value type, struct json_value content)
+static void show_custom(struct md *m, struct json_value type)
 {
 	begin_heading(m, "");
 	size_t start = m->out->n;
 	text_inline(type, m->out);
 	buf_adds(m->out, m->out->n == start ? "custom" : "");
 	end_heading(m);
-	show_content(m, content);
+	show_content(m);
 }
 
 static void show_mark(const struct md *m, const char *what, struct json_value tokens)
@@ -475,47 +467,29 @@ static void show_mark(const struct md *m, const char *what, struct json_value to
 	end_heading(m);
 }
 
-static int show_message(struct md *m)
+static int show_entry(struct md *m)
 {
 	const struct record *r = m->r;
+	bool is_message = r->type == RECORD_MESSAGE;
 
-	switch (r->role) {
+	switch (role_of(r->type, r->role)) {
 	case ROLE_USER:
-		show_user(m);
-		return 0;
 	case ROLE_ASSISTANT:
-		return show_assistant(m);
+		begin_heading(m, record_role_name(r->role));
+		end_heading(m);
+		show_content(m);
+		return show_end(m);
 	case ROLE_BASH_EXECUTION:
 		return show_command(m->s, m->entry, r, m->out);
 	case ROLE_CUSTOM:
-		if (json_truthy(r->msg.display))
-			show_custom(m, r->msg.custom_type, r->msg.content);
+		if (is_displayed(r))
+			show_custom(m, is_message ? r->msg.custom_type : r->custom_type);
 		return 0;
 	case ROLE_BRANCH_SUMMARY:
 		show_mark(m, "branch summary", (struct json_value){0});
 		return 0;
 	case ROLE_COMPACTION_SUMMARY:
-		show_mark(m, "compaction", r->msg.tokens_before);
-		return 0;
-	default:
-		return 0;
-	}
-}
-
-static int show_entry(struct md *m)
-{
-	switch (m->r->type) {
-	case RECORD_MESSAGE:
-		return show_message(m);
-	case RECORD_CUSTOM_MESSAGE:
-		if (json_truthy(m->r->display))
-			show_custom(m, m->r->custom_type, m->r->content);
-		return 0;
-	case RECORD_COMPACTION:
-		show_mark(m, "compaction", m->r->tokens_before);
-		return 0;
-	case RECORD_BRANCH_SUMMARY:
-		show_mark(m, "branch summary", (struct json_value){0});
+		show_mark(m, "compaction", is_message ? r->msg.tokens_before : r->tokens_before);
 		return 0;
 	default:
 		return 0;
@@ -524,11 +498,11 @@ static int show_entry(struct md *m)
 
 /* --- what is there ---------------------------------------------------------- */
 
-static int is_displayed(const struct session *s, uint32_t i, struct line *line)
+static int may_be_displayed(const struct session *s, uint32_t i, struct line *line)
 {
 	struct record r;
 	int rc = session_load(s, i, line, &r);
-	return rc < 0 ? rc : json_truthy(r.type == RECORD_MESSAGE ? r.msg.display : r.display);
+	return rc < 0 ? rc : is_displayed(&r);
 }
 
 bool render_chat_has(const struct session *s, uint32_t at)
@@ -539,7 +513,7 @@ bool render_chat_has(const struct session *s, uint32_t at)
 	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring)) {
 		enum shown shown = shows(s, i);
 		bool calls = session_entry(s, i)->flags & ENTRY_HAS_CALLS;
-		if (shown == SURELY || calls || (shown == MAYBE && is_displayed(s, i, &line) != 0))
+		if (shown == SURELY || calls || (shown == MAYBE && may_be_displayed(s, i, &line) != 0))
 			return true;
 	}
 	return false;
