@@ -31,30 +31,13 @@ enum { SKIPPED = 16 };
 /* Whether the entry is there for people: it has a heading, a line or a mark. Custom messages must be read to know. */
 enum shown { NOT, SURELY, MAYBE };
 
-/* In newer files some messages are records of their own. */
-static enum record_role role_of(enum record_type type, enum record_role role)
-{
-	switch (type) {
-	case RECORD_MESSAGE:
-		return role;
-	case RECORD_CUSTOM_MESSAGE:
-		return ROLE_CUSTOM;
-	case RECORD_COMPACTION:
-		return ROLE_COMPACTION_SUMMARY;
-	case RECORD_BRANCH_SUMMARY:
-		return ROLE_BRANCH_SUMMARY;
-	default:
-		return ROLE_NONE;
-	}
-}
-
 static enum shown shows(const struct session *s, uint32_t i)
 {
 	const struct entry *e = session_entry(s, i);
 
 	if (e->flags & ENTRY_NO_MESSAGE)
 		return NOT;
-	switch (role_of(e->type, e->role)) {
+	switch (part_role_as(e->type, e->role)) {
 	case ROLE_ASSISTANT:
 		return e->flags & ENTRY_SILENT && session_label_record(s, i) == NO_ENTRY ? NOT : SURELY;
 	case ROLE_BRANCH_SUMMARY:
@@ -472,7 +455,7 @@ static int show_entry(struct md *m)
 	const struct record *r = m->r;
 	bool is_message = r->type == RECORD_MESSAGE;
 
-	switch (role_of(r->type, r->role)) {
+	switch (part_role_as(r->type, r->role)) {
 	case ROLE_USER:
 	case ROLE_ASSISTANT:
 		begin_heading(m, record_role_name(r->role));

@@ -387,29 +387,11 @@ static void show_message(struct md *m, struct json_value content)
 	m->thinking = false;
 	if (r->role == ROLE_SYSTEM)
 		show_system(m, r->message);
-	show_text(m, r->msg.summary);
-	if (!md_has_text(r->msg.error_message))
+	show_text(m, part_summary(r));
+	if (r->type != RECORD_MESSAGE || !md_has_text(r->msg.error_message))
 		return;
 	buf_adds(m->out, "\n### error\n");
 	show_text(m, r->msg.error_message);
-}
-
-static void show_body(struct md *m)
-{
-	switch (m->r->type) {
-	case RECORD_MESSAGE:
-		show_message(m, m->r->msg.content);
-		return;
-	case RECORD_CUSTOM_MESSAGE:
-		show_content(m, m->r->content);
-		return;
-	case RECORD_COMPACTION:
-	case RECORD_BRANCH_SUMMARY:
-		show_text(m, m->r->summary);
-		return;
-	default:
-		return;
-	}
 }
 
 bool render_transcript_has(const struct session *s, uint32_t at)
@@ -446,7 +428,7 @@ static int transcript_segment(const struct place *p, const void *item, bool is_f
 	buf_adds(out, conversation ? "\n## " : "\n*");
 	show_heading(&m, NULL);
 	buf_adds(out, conversation ? "\n" : "*\n");
-	show_body(&m);
+	show_message(&m, part_content(&r));
 	return buf_err(out);
 }
 
@@ -497,7 +479,7 @@ static int context_segment(const struct place *p, const void *of, bool is_first,
 	} else if (item->edit != NO_ENTRY) {
 		show_edited(&m, json_get(edit.replacement, "content"));
 	} else {
-		show_body(&m);
+		show_message(&m, part_content(&r));
 	}
 	return buf_err(out);
 }

@@ -35,23 +35,11 @@ static void add_class(struct page *g)
 	    [ROLE_BASH_EXECUTION] = "bash", [ROLE_BRANCH_SUMMARY] = "mark", [ROLE_COMPACTION_SUMMARY] = "mark",
 	    [ROLE_CUSTOM] = "custom",
 	};
-	const char *class;
+	const char *class = classes[part_role_as(g->r.type, g->r.role)];
 
-	switch (g->r.type) {
-	case RECORD_MESSAGE:
-		class = classes[g->r.role] ? classes[g->r.role] : "custom";
-		break;
-	case RECORD_COMPACTION:
-	case RECORD_BRANCH_SUMMARY:
-		class = "mark";
-		break;
-	case RECORD_CUSTOM_MESSAGE:
-		class = "custom";
-		break;
-	default:
+	if (!record_is_conversation(g->r.type))
 		class = "meta";
-	}
-	buf_adds(g->out, class);
+	buf_adds(g->out, class ? class : "custom");
 }
 
 static void add_heading(struct page *g)
@@ -402,51 +390,41 @@ static int show_bash(struct page *g)
 	return 0;
 }
 
-static int show_message(struct page *g)
+static void show_error(struct page *g)
 {
-	const struct record *r = &g->r;
-
-	if (r->role == ROLE_BASH_EXECUTION)
-		return show_bash(g);
-	bool folded = r->role == ROLE_SYSTEM || r->msg.display.kind == JSON_FALSE;
-	if (folded)
-		begin_details(g, r->role == ROLE_SYSTEM ? "System prompt" : "Hidden");
-	int rc = show_content(g, r->msg.content);
-	if (folded)
-		end_details(g);
-	if (rc == 0 && has_text(r->msg.summary))
-		rc = show_folded(g, "Summary", r->msg.summary, "text.md");
-	if (rc < 0 || !has_text(r->msg.error_message))
-		return rc;
 	buf_adds(g->out, "<p class=\"error\"><strong>Error:</strong> ");
-	bool cut = page_inline(r->msg.error_message, COMMAND_UNITS, g->out);
+	bool cut = page_inline(g->r.msg.error_message, COMMAND_UNITS, g->out);
 	buf_adds(g->out, "</p>\n");
-	if (cut && part_has_error(r))
+	if (cut && part_has_error(&g->r))
 		page_cut(g, "error");
-	return 0;
+}
+
+static bool is_hidden(const struct record *r)
+{
+	if (r->type == RECORD_MESSAGE)
+		return r->msg.display.kind == JSON_FALSE;
+	return r->type == RECORD_CUSTOM_MESSAGE && r->display.kind == JSON_FALSE;
 }
 
 static int show_body(struct page *g)
 {
-	bool hidden = g->r.display.kind == JSON_FALSE;
-	int rc = 0;
+	const struct record *r = &g->r;
+	const char *folded = r->role == ROLE_SYSTEM ? "System prompt" : NULL;
 
-	switch (g->r.type) {
-	case RECORD_MESSAGE:
-		return show_message(g);
-	case RECORD_CUSTOM_MESSAGE:
-		if (hidden)
-			begin_details(g, "Hidden");
-		rc = show_content(g, g->r.content);
-		if (hidden)
-			end_details(g);
-		return rc;
-	case RECORD_COMPACTION:
-	case RECORD_BRANCH_SUMMARY:
-		return has_text(g->r.summary) ? show_folded(g, "Summary", g->r.summary, "text.md") : 0;
-	default:
-		return 0;
-	}
+	if (r->role == ROLE_BASH_EXECUTION)
+		return show_bash(g);
+	if (!folded && is_hidden(r))
+		folded = "Hidden";
+	if (folded)
+		begin_details(g, folded);
+	int rc = show_content(g, part_content(r));
+	if (folded)
+		end_details(g);
+	if (rc == 0 && has_text(part_summary(r)))
+		rc = show_folded(g, "Summary", part_summary(r), "text.md");
+	if (rc == 0 && r->type == RECORD_MESSAGE && has_text(r->msg.error_message))
+		show_error(g);
+	return rc;
 }
 
 /* --- branches ----------------------------------------------------------------- */

@@ -91,6 +91,29 @@ struct json_value part_content(const struct record *r)
 	return r->type == RECORD_CUSTOM_MESSAGE ? r->content : (struct json_value){0};
 }
 
+struct json_value part_summary(const struct record *r)
+{
+	if (r->type == RECORD_MESSAGE)
+		return r->msg.summary;
+	return r->type == RECORD_COMPACTION || r->type == RECORD_BRANCH_SUMMARY ? r->summary : (struct json_value){0};
+}
+
+enum record_role part_role_as(enum record_type type, enum record_role role)
+{
+	switch (type) {
+	case RECORD_MESSAGE:
+		return role;
+	case RECORD_CUSTOM_MESSAGE:
+		return ROLE_CUSTOM;
+	case RECORD_COMPACTION:
+		return ROLE_COMPACTION_SUMMARY;
+	case RECORD_BRANCH_SUMMARY:
+		return ROLE_BRANCH_SUMMARY;
+	default:
+		return ROLE_NONE;
+	}
+}
+
 /* Adds the texts of the blocks of this type, joined by a newline. */
 static void add_blocks(struct text *t, const struct record *r, enum block_type type)
 {
@@ -120,40 +143,26 @@ static size_t finish(struct text *t)
 	return t->n;
 }
 
-static void add_message(struct text *t, const struct record *r)
+static void add_bash(struct text *t, const struct record *r)
 {
-	if (r->role == ROLE_BASH_EXECUTION) {
-		if (r->msg.command.kind != JSON_STRING && r->msg.output.kind != JSON_STRING)
-			return;
-		add_plain(t, "$ ");
-		add_string(t, r->msg.command);
-		add_plain(t, "\n");
-		add_string(t, r->msg.output);
-	} else if (r->msg.summary.kind == JSON_STRING) {
-		add_string(t, r->msg.summary);
-	} else {
-		add_blocks(t, r, BLOCK_TEXT);
-	}
+	if (r->msg.command.kind != JSON_STRING && r->msg.output.kind != JSON_STRING)
+		return;
+	add_plain(t, "$ ");
+	add_string(t, r->msg.command);
+	add_plain(t, "\n");
+	add_string(t, r->msg.output);
 }
 
 static size_t make_text(const struct record *r, struct buf *out)
 {
 	struct text t = text_to(out);
 
-	switch (r->type) {
-	case RECORD_MESSAGE:
-		add_message(&t, r);
-		break;
-	case RECORD_COMPACTION:
-	case RECORD_BRANCH_SUMMARY:
-		add_string(&t, r->summary);
-		break;
-	case RECORD_CUSTOM_MESSAGE:
+	if (r->role == ROLE_BASH_EXECUTION)
+		add_bash(&t, r);
+	else if (part_summary(r).kind == JSON_STRING)
+		add_string(&t, part_summary(r));
+	else
 		add_blocks(&t, r, BLOCK_TEXT);
-		break;
-	default:
-		break;
-	}
 	return finish(&t);
 }
 

@@ -62,5 +62,9 @@ void part_arguments(const struct part_call *c, struct buf *out);
 
 /* The content whose blocks count: the message's, or a custom_message's own. */
 struct json_value part_content(const struct record *r);
+/* The summary, a message's or a record's own, if it is of a kind that has one. */
+struct json_value part_summary(const struct record *r);
+/* The role of the message that an entry is or, as a record of its own, replaces. */
+enum record_role part_role_as(enum record_type type, enum record_role role);
 
 #endif
