@@ -4,6 +4,9 @@
 #include "sessionfs/base/stop.h"
 #include "sessionfs/session/part.h"
 
+/* Of a longer message it is made when it is asked for: results may stand where nobody does. */
+#define KEPT_BYTES ((uint64_t)64 << 10)
+
 /* The reader's room[2] has the texts of the calls of one message, room[3] the number of its entry and where each ends.
  */
 
@@ -28,7 +31,7 @@ static void keep_number(struct buf *kept, uint64_t n)
 	buf_add(kept, (const char *)&n, sizeof n);
 }
 
-int calls_keep(const struct session *s, uint32_t i, const struct record *r, call_text *make, struct reader *reader)
+static int keep(const struct session *s, uint32_t i, const struct record *r, call_text *make, struct reader *reader)
 {
 	struct tool_use use CLEANUP_TOOL = TOOL_USE_INIT;
 	struct buf *texts = &reader->room[2], *kept = &reader->room[3];
@@ -51,6 +54,13 @@ int calls_keep(const struct session *s, uint32_t i, const struct record *r, call
 	return rc;
 }
 
+int calls_keep(const struct session *s, uint32_t i, const struct record *r, call_text *make, struct reader *reader)
+{
+	const struct entry *e = session_entry(s, i);
+
+	return e->flags & ENTRY_HAS_CALLS && e->length <= KEPT_BYTES ? keep(s, i, r, make, reader) : 0;
+}
+
 int calls_get(const struct session *s, uint32_t i, unsigned n, call_text *make, struct reader *reader, struct span *ret)
 {
 	struct record r;
@@ -58,7 +68,7 @@ int calls_get(const struct session *s, uint32_t i, unsigned n, call_text *make, 
 	if (calls_find(i, n, reader, ret))
 		return 0;
 	int rc = session_read(s, i, reader, &r);
-	rc = rc == 0 ? calls_keep(s, i, &r, make, reader) : rc;
+	rc = rc == 0 ? keep(s, i, &r, make, reader) : rc;
 	if (rc == 0)
 		calls_find(i, n, reader, ret);
 	return rc;

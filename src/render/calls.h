@@ -9,8 +9,8 @@
 /* Appends what is said of a call. */
 typedef void call_text(const struct session *s, struct tool_use *u, struct buf *out);
 
-/* Has `reader`, which is one view's, keep what is said of the calls of entry i, the record of which is r. Returns 0 or
- * a negative errno. */
+/* Has `reader`, which is one view's, keep what is said of the calls of entry i, the record of which is r, if it makes
+ * any. Returns 0 or a negative errno. */
 int calls_keep(const struct session *s, uint32_t i, const struct record *r, call_text *make, struct reader *reader);
 /* What is said of the n-th call of entry i, from 1; nothing if there is none. It is valid until another entry is asked
  * for. A record read before is not valid behind it. Returns 0 or a negative errno. */

@@ -529,7 +529,7 @@ static int chat_segment(const struct place *p, const void *item, bool is_first, 
 	if (rc < 0 || shows(s, i) == NOT)
 		return rc;
 	rc = session_read(s, i, reader, &r);
-	if (rc == 0 && e->flags & ENTRY_HAS_CALLS)
+	if (rc == 0)
 		rc = calls_keep(s, i, &r, add_gist, reader);
 	if (rc < 0)
 		return rc;

@@ -153,7 +153,6 @@ static void row_of_call(const struct session *s, struct tool_use *u, struct buf 
 
 static int add_row_text(const struct session *s, uint32_t entry, struct reader *reader, struct buf *out)
 {
-	bool calls = session_entry(s, entry)->flags & ENTRY_HAS_CALLS;
 	size_t start = out->n;
 	struct span gist = {NULL, 0};
 	struct record r;
@@ -166,7 +165,7 @@ static int add_row_text(const struct session *s, uint32_t entry, struct reader *
 		buf_addspan(out, gist);
 	} else {
 		rc = session_read(s, entry, reader, &r);
-		rc = rc == 0 && calls ? calls_keep(s, entry, &r, row_of_call, reader) : rc;
+		rc = rc == 0 ? calls_keep(s, entry, &r, row_of_call, reader) : rc;
 		if (rc == 0)
 			text_row(&r, out);
 	}
