@@ -139,7 +139,7 @@ static int add_label_or_name(struct said *s)
 	said_kind(s);
 	if (s->r->type == RECORD_SESSION_INFO)
 		return said_name(s);
-	if (s->r->type != RECORD_LABEL || !json_truthy(s->r->label))
+	if (!json_truthy(s->r->label))
 		return 0;
 	add_value(s->r->label, &s->text);
 	end_line(&s->text, 0);
@@ -173,17 +173,18 @@ static int said_make(struct said *s)
 
 void said_begin(struct said *s, const struct record *r)
 {
+	bool is_value = r->type == RECORD_LABEL || r->type == RECORD_SESSION_INFO;
+
 	s->r = r;
 	s->call = (struct part_call){.n = 0};
-	s->next = r->type == RECORD_LABEL || r->type == RECORD_SESSION_INFO ? SAID_VALUE : SAID_TEXT;
-	if (!said_any_of(r->type))
-		s->next = SAID_VALUE + 1;
+	s->next = is_value ? SAID_VALUE : SAID_TEXT;
+	s->end = is_value ? SAID_VALUE + 1 : said_any_of(r->type) ? SAID_VALUE : SAID_TEXT;
 }
 
 int said_next(struct said *s)
 {
 	buf_reset(&s->text);
-	while (s->text.n == 0 && s->next <= SAID_VALUE) {
+	while (s->text.n == 0 && s->next < s->end) {
 		if (s->next == SAID_ARGUMENTS && !part_call_next(s->r, &s->call))
 			s->next++;
 		s->of = s->next;

@@ -21,7 +21,7 @@ struct said {
 	struct buf what;       /* the WHAT of its lines: user, thinking, call NAME, ... */
 	struct buf text;       /* clean (JSON_CLEAN), in whole lines: it ends in a newline */
 	const struct record *r;
-	unsigned next; /* enum said_of */
+	unsigned next, end; /* enum said_of */
 };
 void said_release(struct said *s);
 #define CLEANUP_SAID CLEANUP(said_release)
