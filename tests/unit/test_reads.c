@@ -73,6 +73,26 @@ static void views(void **state)
 	fixture_close(&f);
 }
 
+/* What a long message calls is looked at where a result asks for it, once for all of them. */
+static void long_message(void **state)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT, all CLEANUP_BUF = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	for (size_t i = 0; i < 64 * 1024; i++)
+		buf_addc(&text, 'x');
+	buf_addf(&all,
+	         HEADER USER("u", "null", "go") ASSISTANT(
+		     "a", "\"u\"", "{\"type\":\"text\",\"text\":\"%s\"}," CALL("1", "x.c") "," CALL("2", "y.c")),
+	         buf_cstr(&text));
+	buf_adds(&all, RESULT("r1", "\"a\"", "1", TEXT("one")) RESULT("r2", "\"r1\"", "2", TEXT("two")));
+	fixture_open(&f, all.p, all.n);
+	assert_int_equal(session_count(f.s), 4);
+	assert_int_equal(reads_of(f.s, &producer_chat_md), 1 + 2 + 1);
+	fixture_close(&f);
+}
+
 /* An entry that matches is read once more, for its lines. */
 static void search(void **state)
 {
@@ -104,6 +124,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(views),
+	    cmocka_unit_test(long_message),
 	    cmocka_unit_test(search),
 	};
 
