@@ -221,7 +221,12 @@ void block_iter_init(struct block_iter *it, struct json_value content)
 
 void block_iter_init_of(struct block_iter *it, const struct record *r, struct json_value content)
 {
-	*it = (struct block_iter){.live = true};
+	/* The scanner is large: it is set up only where it is needed. */
+	it->live = true;
+	it->string.kind = JSON_NONE;
+	it->known = NULL;
+	it->next = 0;
+	memset(it->seen, 0, sizeof it->seen);
 	if (r && r->blocks && content.text.p == r->msg.content.text.p) {
 		it->known = r->blocks;
 	} else if (content.kind == JSON_STRING) {
