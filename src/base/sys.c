@@ -5,9 +5,7 @@
 #define SYS_DEFINE(name) __attribute__((weak)) __typeof__(name) *const sys_##name = name;
 SYS_CALLS(SYS_DEFINE)
 
-static int call_openat2(int dir, const char *path, const struct open_how *how, size_t size)
+__attribute__((weak)) int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size)
 {
 	return (int)syscall(SYS_openat2, dir, path, how, size);
 }
-
-__attribute__((weak)) int (*const sys_openat2)(int, const char *, const struct open_how *, size_t) = call_openat2;

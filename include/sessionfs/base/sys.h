@@ -28,6 +28,6 @@ SYS_CALLS(SYS_DECLARE)
 
 /* Not every libc has this one. */
 struct open_how;
-extern int (*const sys_openat2)(int dir, const char *path, const struct open_how *how, size_t size);
+int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size);
 
 #endif
