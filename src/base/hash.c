@@ -31,7 +31,8 @@ static uint64_t load_few(const char *p, size_t n)
 
 uint64_t hash_bytes(const struct hash_key *k, uint64_t kind, const char *p, size_t n)
 {
-	uint64_t h = (k->seed ^ kind) + n;
+	/* Without the factor one byte more could make up for another byte. */
+	uint64_t h = (k->seed ^ kind) + n * k->factor;
 
 	if (n < 8)
 		return hash_mix(h ^ load_few(p, n), k->factor);

@@ -53,6 +53,18 @@ static void test_bytes(void **state)
 	}
 }
 
+/* What differs in two short texts is not made up for by their lengths, whatever the secret is. */
+static void test_lengths_count(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 10000; i++) {
+		struct hash_key k;
+		hash_key_draw(&k);
+		assert_true(hash_bytes(&k, 0, "a1110", 5) != hash_bytes(&k, 0, "b11110", 6));
+		assert_true(hash_bytes(&k, 0, "a111110", 7) != hash_bytes(&k, 0, "b11110", 6));
+	}
+}
+
 static void test_secrets_differ(void **state)
 {
 	(void)state;
@@ -91,6 +103,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_words_spread),
 	    cmocka_unit_test(test_bytes),
+	    cmocka_unit_test(test_lengths_count),
 	    cmocka_unit_test(test_secrets_differ),
 	    cmocka_unit_test(test_map),
 	};
