@@ -101,11 +101,8 @@ static void test_map(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_words_spread),
-	    cmocka_unit_test(test_bytes),
-	    cmocka_unit_test(test_lengths_count),
-	    cmocka_unit_test(test_secrets_differ),
-	    cmocka_unit_test(test_map),
+	    cmocka_unit_test(test_words_spread),   cmocka_unit_test(test_bytes), cmocka_unit_test(test_lengths_count),
+	    cmocka_unit_test(test_secrets_differ), cmocka_unit_test(test_map),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
