@@ -67,7 +67,7 @@ static const struct option options[] = {
     {0, "poll", "poll", "SECONDS", PERIOD, FIELD(poll_ms), .bare = "1",
      .help = "look at the source that often, instead of being told"},
     {'f', NULL, "foreground", NULL, FLAG, FIELD(foreground), .help = "stay in the foreground"},
-    {'d', "debug", "debug", NULL, FLAG, FIELD(debug), .help = "print every request (implies -f)"},
+    {'d', "debug", "debug", NULL, FLAG, FIELD(debug), .help = "print every request and answer (implies -f)"},
     {'s', NULL, "single-thread", NULL, FLAG, FIELD(single_thread), .help = "answer one request at a time"},
     {0, "max_threads", "max-threads", "N", COUNT, FIELD(max_threads), .standard = "128",
      .help = "most requests at work at any time"},
@@ -428,6 +428,8 @@ int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why)
 	if (!rc && ret->action != OPTS_HELP && ret->action != OPTS_VERSION)
 		rc = place_operands(&p);
 	ret->foreground |= ret->debug;
+	if (ret->debug)
+		ret->log_level = LOG_LEVEL_DEBUG;
 	return rc ? rc : buf_err(&ret->fuse);
 }
 

@@ -1,6 +1,9 @@
 /* What happens before attributes go to the kernel. The rules are in coherence.h. */
 #include "fs_impl.h"
 
+#include "sessionfs/base/log.h"
+
+#include <inttypes.h>
 #include <sys/stat.h>
 
 struct stat stat_of(const struct tree_attr *a)
@@ -29,19 +32,33 @@ struct fuse_entry_param entry_of(const struct tree_attr *a)
 	};
 }
 
-static enum tree_class at_most_live(enum tree_class class)
+const char *name_of_class(enum tree_class class)
 {
-	return class == TREE_ASKED ? TREE_ASKED : TREE_LIVE;
+	/* In their order. */
+	static const char *const names[] = {"asked", "live", "watched", "leased", "fixed"};
+	return names[class];
+}
+
+void log_entry(const char *request, node_t dir, const char *name, const struct tree_attr *a)
+{
+	log_debug("%s %" PRIu64 "/%s: %" PRIu64 ": name %s, attributes %s (%s)", request, dir, name, a->node,
+	          name_of_class(a->name_class), name_of_class(a->attr_class), a->why);
+}
+
+void log_attr(const char *request, const struct tree_attr *a)
+{
+	log_debug("%s %" PRIu64 ": attributes %s (%s)", request, a->node, name_of_class(a->attr_class), a->why);
 }
 
 static void limit(struct fs *fs, struct tree_attr *a)
 {
 	leases_note(fs, a);
 	if (listings_are_asked(fs, a->node))
-		a->attr_class = TREE_ASKED;
+		limit_attr(a, TREE_ASKED, "I7: names can change unnoticed");
 	if (fs->idle && tree_is_top(a->node)) {
-		a->name_class = at_most_live(a->name_class);
-		a->attr_class = at_most_live(a->attr_class);
+		if (a->name_class > TREE_LIVE)
+			a->name_class = TREE_LIVE;
+		limit_attr(a, TREE_LIVE, "I11: unmounted when idle");
 	}
 }
 

@@ -43,6 +43,10 @@
  *      they were last given, or if who asks may not read the node: the attributes are then asked for anew before it is
  *      read. Nor do two answers in a row to users whom the mode can keep out.
  *
+ * With -d each answer is logged with what the kernel may keep of it and the rule that decided that, and so is each
+ * notification. To find out why a listing is outdated, search the log for the directory's number (`ls -id`): its last
+ * `list` line says how long the listing was kept, and no `drop` line after it means that nothing was noticed.
+ *
  * Order: make the note, then answer; drop the listing or the pages, then answer; remove the note, then notify. No lock
  * is held during a notification, except the two that let one thread at a time drop or store pages. */
 #ifndef SESSIONFS_COHERENCE_H
@@ -83,6 +87,15 @@ static inline double seconds_of(enum tree_class class)
 	                                 [TREE_LEASE] = LIMIT(60, 1),
 	                                 [TREE_FIXED] = 86400};
 	return seconds[class];
+}
+
+/* Lets the kernel keep attributes for no longer than this, because of this rule. */
+static inline void limit_attr(struct tree_attr *a, enum tree_class most, const char *why)
+{
+	if (a->attr_class < most)
+		return;
+	a->attr_class = most;
+	a->why = why;
 }
 
 /* leases.c */
@@ -221,6 +234,10 @@ void coherence_settle(struct fs *fs, fuse_req_t req, node_t asked, struct tree_a
 /* As coherence_settle, but locks may be held. False if the attributes cannot be given. The caller calls listings_check
  * later, without locks. */
 bool coherence_settle_listed(struct fs *fs, struct tree_attr *a);
+/* For the log: how long the kernel may keep what this request is answered with. */
+const char *name_of_class(enum tree_class class);
+void log_entry(const char *request, node_t dir, const char *name, const struct tree_attr *a);
+void log_attr(const char *request, const struct tree_attr *a);
 struct stat stat_of(const struct tree_attr *a);
 struct fuse_entry_param entry_of(const struct tree_attr *a);
 

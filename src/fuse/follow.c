@@ -9,6 +9,7 @@
 #include "sessionfs/base/sys.h"
 #include "sessionfs/session/session.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -37,16 +38,19 @@ static void tell_node(const struct telling *t, node_t node)
 	/* If the kernel opens files without asking, it keeps all pages that are read: see sizes.c. */
 	bool whole = tree_is_dir(node) || (t->waits && (t->fs->coherence.sizes.told || tree_is_restamped(node))) ||
 	             (t->contents && tree_is_rewritten(node));
+	log_debug("drop %s %" PRIu64 " (%s)", whole ? "all of" : "attributes of", node, t->contents ? "I6" : "I5");
 	fuse_lowlevel_notify_inval_inode(t->fs->session, node, whole ? 0 : -1, 0);
 }
 
 static void tell(void *arg, node_t node, struct span name)
 {
 	const struct telling *t = arg;
-	if (!name.p)
+	if (!name.p) {
 		tell_node(t, node);
-	else
-		fuse_lowlevel_notify_inval_entry(t->fs->session, node, name.p, name.n);
+		return;
+	}
+	log_debug("drop name %" PRIu64 "/%.*s (%s)", node, (int)name.n, name.p, t->contents ? "I6" : "I5");
+	fuse_lowlevel_notify_inval_entry(t->fs->session, node, name.p, name.n);
 }
 
 /* No lease, nothing to invalidate. But while a request is served, the thread that follows can have taken the note and

@@ -3,7 +3,10 @@
 #include "sessionfs/fuse/fs.h"
 #include "fs_impl.h"
 
+#include "sessionfs/base/log.h"
+
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -66,11 +69,14 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	}
 	struct fuse_entry_param e = {.ino = 0};
 	if (rc) {
-		e.entry_timeout = seconds_of(tree_missing_class(fs->tree, parent, span_of(name)));
+		enum tree_class class = tree_missing_class(fs->tree, parent, span_of(name));
+		log_debug("lookup %" PRIu64 "/%s: missing, %s (I10)", parent, name, name_of_class(class));
+		e.entry_timeout = seconds_of(class);
 	} else {
 		if (S_ISREG(attr.mode))
 			readdirplus_used(&fs->coherence.plus);
 		coherence_settle(fs, req, attr.node, &attr);
+		log_entry("lookup", parent, name, &attr);
 		e = entry_of(&attr);
 	}
 	tree_name(fs->tree, e.ino, 1, 0);
@@ -103,6 +109,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		return;
 	}
 	coherence_settle(fs, req, ino, &attr);
+	log_attr("getattr", &attr);
 	struct stat st = stat_of(&attr);
 	fuse_reply_attr(req, &st, seconds_of(attr.attr_class));
 }
@@ -178,6 +185,7 @@ enum { COOKIE_SELF = 1, COOKIE_PARENT = 2 };
 
 struct listing {
 	fuse_req_t req;
+	node_t dir;
 	char *p;
 	size_t n, cap;
 	bool plus;
@@ -219,14 +227,17 @@ static int emit(void *arg, struct span name, uint64_t cookie, node_t node, mode_
 		readdirplus_probed(&fs_of(l->req)->coherence.plus);
 	} else if (attr) {
 		struct tree_attr settled = *attr;
-		if (coherence_settle_listed(fs_of(l->req), &settled))
+		if (coherence_settle_listed(fs_of(l->req), &settled)) {
 			e = entry_of(&settled);
+			log_entry("listed", l->dir, text, &settled);
+		}
 	}
 	return add_name(l, text, cookie + COOKIE_PARENT, &e);
 }
 
-static int list(struct listing *l, struct tree *tree, node_t dir, uint64_t cookie)
+static int list(struct listing *l, struct tree *tree, uint64_t cookie)
 {
+	node_t dir = l->dir;
 	struct fuse_entry_param self = bare_entry(dir, S_IFDIR), parent = bare_entry(tree_parent(tree, dir), S_IFDIR);
 	if (cookie < COOKIE_SELF && add_name(l, ".", COOKIE_SELF, &self))
 		return 0;
@@ -258,7 +269,7 @@ static void check_noted(struct fs *fs, struct buf *noted)
 static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bool plus)
 {
 	struct fs *fs = fs_of(req);
-	struct listing l = {.req = req, .cap = size < LISTING_MAX ? size : LISTING_MAX, .plus = plus};
+	struct listing l = {.req = req, .dir = dir, .cap = size < LISTING_MAX ? size : LISTING_MAX, .plus = plus};
 	char *p CLEANUP_FREE = l.p = malloc(l.cap + 1);
 	int rc = p ? 0 : -ENOMEM;
 	if (plus)
@@ -266,7 +277,7 @@ static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bo
 	if (!rc && off == 0)
 		rc = begin_listing(fs, dir);
 	if (!rc)
-		rc = list(&l, fs->tree, dir, (uint64_t)off);
+		rc = list(&l, fs->tree, (uint64_t)off);
 	check_noted(fs, &l.noted);
 	/* Return the names found before the error; the next call returns the error. */
 	if (rc < 0 && l.n == 0)
@@ -299,6 +310,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		leases_note(fs, &attr);
 		fi->cache_readdir = fi->keep_cache =
 		    attr.attr_class >= TREE_WATCHED && !tree_is_listing_volatile(fs->tree, ino);
+		log_debug("list %" PRIu64 ": %s (%s)", ino, fi->keep_cache ? "kept" : "not kept", attr.why);
 	}
 	fuse_reply_open(req, fi);
 }

@@ -109,6 +109,7 @@ void leases_note(struct fs *fs, struct tree_attr *a)
 	if (a->name_class == a->attr_class)
 		a->name_class = least;
 	a->attr_class = least;
+	a->why = "I2: no note was made";
 }
 
 bool leases_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n)

@@ -17,6 +17,9 @@
  * for attributes or names holds. None of our locks is held. */
 #include "fs_impl.h"
 
+#include "sessionfs/base/log.h"
+
+#include <inttypes.h>
 #include <sys/stat.h>
 
 #define SETTLED_SECONDS 2 /* the coarsest timestamp of a file system */
@@ -98,6 +101,10 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 		epoch = EPOCH_OUTDATED;
 	else if (depth_of(fs->tree, attr->node) < DEPTH_OWN)
 		epoch = tree_listing_serial(fs->tree, attr->node);
+	log_debug("list %" PRIu64 ": kept %s (I7)", attr->node,
+	          epoch == EPOCH_FINE       ? "while its time is the same"
+	          : epoch == EPOCH_OUTDATED ? "until its attributes are next given"
+	                                    : "while its time and the names in it are the same");
 	lock_take(&l->lock);
 	bool done = note(l, attr, epoch);
 	lock_give(&l->lock);
@@ -145,10 +152,12 @@ void listings_check(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr
 	bool drops = !a || (known && caller_may_read(req, a) && !(is_judged && s.dropped));
 	if (is_judged)
 		note_dropped(l, node, drops);
-	if (drops)
+	if (drops) {
+		log_debug("drop listing %" PRIu64 " (I7)", node);
 		fuse_lowlevel_notify_inval_inode(fs->session, node, 0, 0);
-	else
-		a->attr_class = TREE_ASKED;
+	} else {
+		limit_attr(a, TREE_ASKED, "I13: must be believed");
+	}
 }
 
 void listings_release(struct listings *l)

@@ -9,6 +9,9 @@
  * end of the mount no pages are dropped. */
 #include "fs_impl.h"
 
+#include "sessionfs/base/log.h"
+
+#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -64,12 +67,13 @@ void sizes_tell(struct fs *fs, fuse_req_t req, struct tree_attr *a)
 	if (sizes_may_be_told(fs, a) || fuse_session_exited(fs->session))
 		return;
 	if (must_be_believed(s, req, a)) {
-		a->attr_class = TREE_ASKED;
+		limit_attr(a, TREE_ASKED, "I13: must be believed");
 		return;
 	}
 	if (!lock_try_for(&s->dropping, WAIT_NS))
 		return;
 	if (!note(s, a, false)) {
+		log_debug("drop pages %" PRIu64 " (I8)", a->node);
 		fuse_lowlevel_notify_inval_inode(fs->session, a->node, 0, 0);
 		/* Not earlier: a thread that finds the note gives out the size at once. */
 		note(s, a, true);

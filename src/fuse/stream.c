@@ -28,6 +28,7 @@ struct tree_attr stream_attr(const struct fs *fs)
 	    .mtime = fs->since,
 	    .name_class = TREE_FIXED,
 	    .attr_class = TREE_FIXED,
+	    .why = "I1: cannot change",
 	};
 }
 

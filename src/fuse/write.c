@@ -69,6 +69,7 @@ void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 		reply_rc(req, rc);
 		return;
 	}
+	log_entry("create", parent, name, &attr);
 	struct fuse_entry_param e = entry_of(&attr);
 	uint64_t number = fi->fh;
 	/* The reply was not delivered: the request was interrupted, and no RELEASE will come. */
@@ -155,6 +156,7 @@ void write_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, 
 		reply_rc(req, rc);
 		return;
 	}
+	log_attr("setattr", &attr);
 	struct stat now = stat_of(&attr);
 	fuse_reply_attr(req, &now, seconds_of(attr.attr_class));
 }
@@ -171,6 +173,7 @@ void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const 
 		reply_rc(req, rc);
 		return;
 	}
+	log_entry("symlink", parent, name, &attr);
 	struct fuse_entry_param e = entry_of(&attr);
 	fuse_reply_entry(req, &e);
 }

@@ -49,7 +49,8 @@ static void show_written(struct tree *t, node_t dir, struct span name, const cha
 	                          .size = strlen(target),
 	                          .uid = made->was.st.st_uid,
 	                          .gid = made->was.st.st_gid,
-	                          .mtime = made->was.st.st_mtim};
+	                          .mtime = made->was.st.st_mtim,
+	                          .why = "I2: can be written"};
 }
 
 /* Emacs' locks. */

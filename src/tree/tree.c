@@ -265,22 +265,36 @@ enum tree_class tree_unwatched(const struct tree *t)
 	return t->read_only ? TREE_LIVE : TREE_ASKED;
 }
 
-static enum tree_class class_of(const struct ctx *c, const struct tree_attr *a)
+/* Sets a->why, too. */
+static enum tree_class class_of(const struct ctx *c, struct tree_attr *a)
 {
 	const struct kind *k = c->kind;
+	enum tree_class class = kind_class(k);
+	bool leased = class == TREE_LEASE;
 	/* Writable names come and go with the tools that write them. */
 	bool writable = !c->tree->read_only && k->write;
-	bool goes = k->names.may_go && k->names.may_go(c);
 	/* What stands in a session changes with its file, whatever time it shows. */
 	struct timespec changed = k->from->scope >= SCOPE_SLOT ? c->slot.st.st_mtim : a->mtime;
-	if (kind_class(k) == TREE_FIXED)
-		return TREE_FIXED;
+	a->why = "I1: cannot change";
+	if (class == TREE_FIXED)
+		return class;
+	a->why = "I2: follows from all sessions";
 	if (kind_is_of_all(k))
 		return TREE_ASKED;
-	if (kind_class(k) == TREE_WATCHED && !goes && !writable && is_watched(c) && is_older(changed, WATCHED_AFTER))
-		return TREE_WATCHED;
-	if (kind_class(k) == TREE_LEASE && !goes && c->slot.told && is_older(changed, LEASE_AFTER))
-		return TREE_LEASE;
+	if (class != TREE_WATCHED && !leased)
+		a->why = "I2: of a kind that is not followed";
+	else if (k->names.may_go && k->names.may_go(c))
+		a->why = "I2: the name can go by itself";
+	else if (!leased && writable)
+		a->why = "I2: can be written";
+	else if (leased ? !c->slot.told : !is_watched(c))
+		a->why = "I2: changes may go unnoticed";
+	else if (!is_older(changed, leased ? LEASE_AFTER : WATCHED_AFTER))
+		a->why = "I6: changed recently";
+	else {
+		a->why = "I2: changes are followed";
+		return class;
+	}
 	return tree_unwatched(c->tree);
 }
 
@@ -291,7 +305,7 @@ bool tree_is_notified(struct tree *t, node_t node, time_t seconds)
 	if (!k || k->from->scope < SCOPE_SLOT || k->make.type != S_IFREG || k->names.may_go || kind_is_untimed(k) ||
 	    catalog_slot(t->catalog, c.node.slot, &c.slot) < 0)
 		return false;
-	const struct tree_attr a = {.mtime = c.slot.st.st_mtim};
+	struct tree_attr a = {.mtime = c.slot.st.st_mtim};
 	enum tree_class class = class_of(&c, &a);
 	return (class == TREE_WATCHED || class == TREE_LEASE) && is_older(a.mtime, seconds);
 }
@@ -388,6 +402,7 @@ void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret)
 	    .uid = s->uid,
 	    .gid = s->gid,
 	    .mtime = s->mtime,
+	    .why = "I2: can be written",
 	};
 }
 
@@ -396,6 +411,7 @@ int ctx_fresh_attr(struct ctx *c, struct tree_attr *ret)
 	*ret = (struct tree_attr){
 	    .node = ctx_id(c),
 	    .mtime = c->slot.st.st_mtim,
+	    .why = "I2: being written",
 	};
 	ctx_own(c, ret);
 	return 0;
@@ -426,6 +442,7 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 	while (tree_moved(t, &rc, &node)) {
 		rc = get_attr(t, node, ret);
 		ret->name_class = ret->attr_class = TREE_ASKED;
+		ret->why = "I2: moved";
 	}
 	return fault_end(faults, rc);
 }

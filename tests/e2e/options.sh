@@ -77,6 +77,17 @@ rc=0
 wait $pid || rc=$?
 is 0 $rc "exit status after umount"
 
+# -d logs the requests and what the kernel may keep of the answers, and -f does not.
+for o in -d:1 -f:0; do
+	"$SESSIONFS" "${o%:*}" "$T/src" "$T/mnt" >"$T/log" 2>&1 &
+	pid=$!
+	within 10 "the mount with $o" mountpoint -q "$T/mnt"
+	[[ ! -e $T/mnt/nosuch ]] || die "nosuch is there"
+	umount_fs "$T/mnt"
+	wait $pid || die "exit status with $o"
+	is "${o#*:}" "$(grep -c '^sessionfs: lookup 1/nosuch: missing, fixed (I10)$' "$T/log")" "the log with $o"
+done
+
 # A dead mount point: the message has the command that cures it.
 "$SESSIONFS" -f "$T/src" "$T/mnt" 2>/dev/null &
 pid=$!

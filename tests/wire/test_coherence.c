@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include "../../src/fuse/fs_impl.h"
+#include "sessionfs/base/log.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -328,6 +329,149 @@ static void i11_only_the_top_is_given_for_a_moment_where_it_is_unmounted_when_id
 	assert_kept(w, ENTRY "/text.md", DAY, DAY);
 }
 
+/* --- the log of -d ----------------------------------------------------------------- */
+
+static int traced(void **state)
+{
+	log_setup(LOG_LEVEL_DEBUG, false);
+	return set_up(state, true, true, 10000);
+}
+
+static int traced_writable(void **state)
+{
+	log_setup(LOG_LEVEL_DEBUG, false);
+	return untouched(state);
+}
+
+static int untraced(void **state)
+{
+	int rc = teardown(state);
+	log_setup(LOG_LEVEL_WARNING, false);
+	return rc;
+}
+
+/* Standard error goes to a file until log_says. */
+static int log_begin(FILE **ret)
+{
+	int saved = dup(STDERR_FILENO);
+	*ret = tmpfile();
+	assert_non_null(*ret);
+	dup2(fileno(*ret), STDERR_FILENO);
+	return saved;
+}
+
+/* Standard error is restored. Whether a line begins so, and ends with this. */
+static bool log_says(FILE *log, int saved, const char *begin, const char *end)
+{
+	char line[512];
+	bool found = false;
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	rewind(log);
+	while (!found && fgets(line, sizeof line, log)) {
+		line[strcspn(line, "\n")] = '\0';
+		size_t n = strlen(line), end_n = strlen(end);
+		found = strncmp(line, begin, strlen(begin)) == 0 && n >= end_n && strcmp(line + n - end_n, end) == 0;
+	}
+	fclose(log);
+	return found;
+}
+
+static void assert_lookup_logged(struct wire *w, const char *dir, const char *name, const char *end)
+{
+	struct fuse_entry_out e;
+	FILE *log;
+	char begin[128];
+	uint64_t parent = wire_walk(w, dir).nodeid;
+	snprintf(begin, sizeof begin, "sessionfs: lookup %ju/%s: ", (uintmax_t)parent, name);
+	int saved = log_begin(&log);
+	wire_lookup(w, parent, name, &e);
+	if (!log_says(log, saved, begin, end))
+		fail_msg("not logged: %s...%s", begin, end);
+}
+
+static void i2_the_log_says_what_decided_of_a_name(void **state)
+{
+	struct wire *w = *state;
+	assert_lookup_logged(w, SESSION, "title", "name watched, attributes watched (I2: changes are followed)");
+	assert_lookup_logged(w, SESSION, "entries", "name fixed, attributes watched (I2: changes are followed)");
+	assert_lookup_logged(w, SESSION "/entries", "aaaa0001",
+	                     "name leased, attributes leased (I2: changes are followed)");
+	assert_lookup_logged(w, SESSION, "name", "name asked, attributes asked (I2: of a kind that is not followed)");
+	assert_lookup_logged(w, ENTRY, "text.md", "name fixed, attributes fixed (I1: cannot change)");
+	assert_lookup_logged(w, "search", "word", "(I2: follows from all sessions)");
+	wire_append(w, FILE_ONE, more);
+	wire_wait_for_look();
+	assert_lookup_logged(w, SESSION, "title", "name asked, attributes asked (I6: changed recently)");
+}
+
+static void i2_the_log_says_where_forks_may_come_unseen(void **state)
+{
+	struct wire *w = *state;
+	char from[256], to[256];
+	snprintf(from, sizeof from, "%s/flat.jsonl", w->source);
+	snprintf(to, sizeof to, "%s/elsewhere", w->source);
+	assert_int_equal(link(from, to), 0);
+	wire_walk(w, FLAT);
+	assert_lookup_logged(w, "projects/home-w-app", strrchr(SESSION, '/') + 1, "(I2: changes may go unnoticed)");
+}
+
+static void i10_the_log_says_what_may_be_kept_of_a_missing_name(void **state)
+{
+	struct wire *w = *state;
+	assert_lookup_logged(w, SESSION, "errors", "missing, asked (I10)");
+	assert_lookup_logged(w, SESSION, ".gitignore", "missing, fixed (I10)");
+}
+
+static void i7_the_log_says_which_listing_is_dropped(void **state)
+{
+	struct wire *w = *state;
+	FILE *log;
+	char begin[64];
+	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid;
+	snprintf(begin, sizeof begin, "sessionfs: list %ju: kept ", (uintmax_t)project);
+	int saved = log_begin(&log);
+	wire_list_away(w, project);
+	assert_true(log_says(log, saved, begin, "while its time and the names in it are the same (I7)"));
+	wire_file(w, PROJECT "other.jsonl", "{\"type\":\"session\",\"id\":\"other\"}\n");
+	wire_wait_for_look();
+	snprintf(begin, sizeof begin, "sessionfs: drop listing %ju", (uintmax_t)project);
+	saved = log_begin(&log);
+	wire_told(w, project, NULL);
+	assert_true(log_says(log, saved, begin, " (I7)"));
+}
+
+static void i13_the_log_says_what_must_be_believed(void **state)
+{
+	struct wire *w = *state;
+	FILE *log;
+	char begin[64];
+	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid;
+	wire_list_away(w, project);
+	wire_file(w, PROJECT "other.jsonl", "{\"type\":\"session\",\"id\":\"other\"}\n");
+	wire_chmod(w, PROJECT, 0711);
+	wire_wait_for_look();
+	snprintf(begin, sizeof begin, "sessionfs: getattr %ju: ", (uintmax_t)project);
+	int saved = log_begin(&log);
+	wire_attr(w, project);
+	assert_true(log_says(log, saved, begin, "attributes asked (I13: must be believed)"));
+}
+
+static void i5_the_log_says_what_is_dropped(void **state)
+{
+	struct wire *w = *state;
+	FILE *log;
+	char begin[64];
+	uint64_t title = wire_walk(w, TITLE).nodeid;
+	snprintf(begin, sizeof begin, "sessionfs: drop attributes of %ju", (uintmax_t)title);
+	int saved = log_begin(&log);
+	w->dropped.ino = 0;
+	wire_append(w, FILE_ONE, more);
+	while (w->dropped.ino != title)
+		wire_notification(w);
+	assert_true(log_says(log, saved, begin, " (I5)"));
+}
+
 #define TEST(t, set_up) cmocka_unit_test_setup_teardown(t, set_up, teardown)
 
 int main(void)
@@ -345,6 +489,13 @@ int main(void)
 	    cmocka_unit_test(i8_what_nobody_follows_is_asked_for_when_it_is_opened),
 	    TEST(i10_a_name_that_is_there_is_not_asked_for_as_missing, at_rest),
 	    TEST(i11_only_the_top_is_given_for_a_moment_where_it_is_unmounted_when_idle, at_rest),
+	    cmocka_unit_test_setup_teardown(i2_the_log_says_what_decided_of_a_name, traced_writable, untraced),
+	    cmocka_unit_test_setup_teardown(i2_the_log_says_where_forks_may_come_unseen, traced_writable, untraced),
+	    cmocka_unit_test_setup_teardown(i5_the_log_says_what_is_dropped, traced_writable, untraced),
+	    cmocka_unit_test_setup_teardown(i7_the_log_says_which_listing_is_dropped, traced, untraced),
+	    cmocka_unit_test_setup_teardown(i10_the_log_says_what_may_be_kept_of_a_missing_name, traced_writable,
+	                                    untraced),
+	    cmocka_unit_test_setup_teardown(i13_the_log_says_what_must_be_believed, traced, untraced),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

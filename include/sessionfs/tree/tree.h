@@ -43,6 +43,7 @@ struct tree_attr {
 	struct timespec mtime;
 	uint64_t version; /* of a file that is untimed: differs when its contents do; else 0 */
 	enum tree_class name_class, attr_class;
+	const char *why; /* what decided attr_class: a rule of src/fuse/coherence.h and a word on it */
 };
 
 /* 0; -ENOENT; -ESTALE for a parent whose session was replaced; -ENOTDIR; or another negative errno. */
