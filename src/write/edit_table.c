@@ -125,11 +125,14 @@ static int take_cell(struct table *t, uint32_t entry, struct span cell)
 	if (label.n > form_label.limit)
 		return table_bad(t, "the label is longer than 4096 bytes");
 	int rc = value_parse(&form_label, label, &value, &why);
-	/* White space clears the label, as it does elsewhere. */
-	if (rc == 0 && value.n == 0)
+	/* White space clears the label, as it does elsewhere. Where there is none, that says nothing. */
+	if (rc == 0 && value.n == 0) {
 		t->text->n = begin;
-	else if (rc == 0)
+		if (says_nothing(t, entry, (struct span){NULL, 0}))
+			return 0;
+	} else if (rc == 0) {
 		rc = value_judge_label(label, &why);
+	}
 	return rc < 0 ? table_bad(t, why ? why : strerror(-rc)) : table_add_change(t, entry, begin);
 }
 
