@@ -483,7 +483,7 @@ static unsigned columns_of(const char *p, const char *end)
 	unsigned n = 0;
 
 	for (p += strspn(p, " \t>"); p < end; p++) {
-		if (!has_pipe || !strchr(" \t|-:", *p))
+		if (!has_pipe || !strchr(" \t\v\f|-:", *p))
 			return 0;
 		n += strchr("-:", *p) && !strchr("-:", p[-1]);
 	}
