@@ -307,7 +307,7 @@ static void show_arguments(struct page *g, const struct tool_use *u, const char 
 	else if (u->form == TOOL_BASH)
 		page_pre(g, "$ ", u->command, file);
 	else
-		shown = (u->form == TOOL_EDIT || u->form == TOOL_PATCH) && show_diff(g, u, file);
+		shown = u->form == TOOL_EDIT && show_diff(g, u, file);
 	if (shown)
 		show_rest(g, u, file);
 	else if (u->arguments.kind != JSON_NONE)

@@ -1,5 +1,6 @@
 /* What a tool call did. The rules for edits are those of pi's own edit tool, which also takes what models send instead
- * of what they were told to. */
+ * of what they were told to. Names of tools and arguments are pi's own, and those found in sessions that people
+ * published: a tool that nobody uses has no row. */
 #include "sessionfs/render/tool.h"
 
 #include "sessionfs/base/number.h"
@@ -15,17 +16,13 @@
 
 /* --- arguments -------------------------------------------------------------- */
 
-enum key { PATH, OLD, NEW, EDITS, CONTENT, COMMAND, PATCH, FIRST, LIMIT, LAST, KEYS };
+enum key { PATH, OLD, NEW, EDITS, CONTENT, COMMAND, FIRST, LIMIT, LAST, KEYS };
 
 /* clang-format off */
 /* What each argument is called; of several that are there the first one counts. */
 #define NAMES(X) \
-	X("path", PATH) X("file_path", PATH) X("filePath", PATH) X("filepath", PATH) X("file", PATH) \
-	X("filename", PATH) X("target_file", PATH) \
-	X("oldText", OLD) X("old_text", OLD) X("old_string", OLD) X("oldString", OLD) X("old_str", OLD) \
-	X("newText", NEW) X("new_text", NEW) X("new_string", NEW) X("newString", NEW) X("new_str", NEW) \
-	X("edits", EDITS) X("content", CONTENT) X("contents", CONTENT) X("file_text", CONTENT) \
-	X("command", COMMAND) X("cmd", COMMAND) X("input", PATCH) X("patch", PATCH) \
+	X("path", PATH) X("file_path", PATH) X("oldText", OLD) X("old_string", OLD) X("newText", NEW) X("new_string", NEW) \
+	X("edits", EDITS) X("content", CONTENT) X("command", COMMAND) \
 	X("offset", FIRST) X("start_line", FIRST) X("limit", LIMIT) X("end_line", LAST)
 /* clang-format on */
 #define NAME(name, key) SPAN_LIT(name),
@@ -212,12 +209,6 @@ static enum tool_form read_edits(const struct arguments *a, struct tool_use *u)
 	return u->edits.kind || u->old_text.kind || u->path.kind ? TOOL_EDIT : TOOL_OTHER;
 }
 
-static enum tool_form read_patch(const struct arguments *a, struct tool_use *u)
-{
-	u->content = take(a, PATCH, u);
-	return a->taken[PATCH] ? TOOL_PATCH : TOOL_OTHER;
-}
-
 static enum tool_form read_read(const struct arguments *a, struct tool_use *u)
 {
 	if (!a->taken[PATH])
@@ -237,22 +228,14 @@ static enum tool_form read_bash(const struct arguments *a, struct tool_use *u)
 	return a->taken[COMMAND] ? TOOL_BASH : TOOL_OTHER;
 }
 
-/* clang-format off */
 static const struct tool {
 	const char *name;
 	enum tool_form (*read)(const struct arguments *a, struct tool_use *u);
 } tools[] = {
-	{"edit", read_edits}, {"edit_file", read_edits}, {"multiedit", read_edits}, {"multi_edit", read_edits},
-	{"replace", read_edits}, {"search_replace", read_edits}, {"str_replace", read_edits},
-	{"str_replace_editor", read_edits}, {"str_replace_based_edit_tool", read_edits},
-	{"write", read_write}, {"write_file", read_write}, {"create_file", read_write},
-	{"apply_patch", read_patch}, {"patch", read_patch},
-	{"read", read_read}, {"read_file", read_read}, {"view", read_read}, {"view_file", read_read}, {"open_file", read_read},
-	{"bash", read_bash}, {"exec", read_bash}, {"exec_command", read_bash}, {"execute_command", read_bash},
-	{"powershell", read_bash}, {"run_command", read_bash}, {"run_shell_command", read_bash}, {"run_terminal", read_bash},
-	{"run_terminal_cmd", read_bash}, {"shell", read_bash}, {"shell_exec", read_bash}, {"terminal", read_bash},
+    {"edit", read_edits}, {"edit_file", read_edits}, {"write", read_write},
+    {"read", read_read},  {"read_file", read_read},  {"bash", read_bash},
+    {"exec", read_bash},  {"shell_exec", read_bash}, {"run_terminal", read_bash},
 };
-/* clang-format on */
 
 static const struct tool *find_tool(struct json_value name)
 {
@@ -343,41 +326,11 @@ static int add_edits(const struct tool_use *u, struct diff *d)
 	return rc;
 }
 
-static bool begins(const char *p, const char *end, const char *with)
-{
-	size_t n = strlen(with);
-	return (size_t)(end - p) >= n && memcmp(p, with, n) == 0;
-}
-
-/* A patch as it stands. Its headings are no changes. */
-static int add_patch(struct json_value patch, struct diff *d)
-{
-	struct buf text CLEANUP_BUF = BUF_INIT;
-
-	json_decode(patch.text, JSON_CLEAN, &text);
-	if (text.n > 0 && text.p[text.n - 1] != '\n')
-		buf_addc(&text, '\n');
-	if (buf_err(&text))
-		return buf_err(&text);
-	const char *end = text.p + text.n;
-	for (const char *p = text.p; p < end; p = (const char *)memchr(p, '\n', (size_t)(end - p)) + 1) {
-		d->added += *p == '+' && !begins(p, end, "+++ ");
-		d->removed += *p == '-' && !begins(p, end, "--- ");
-	}
-	if (d->out)
-		buf_addspan(d->out, buf_span(&text));
-	return d->out ? buf_err(d->out) : 0;
-}
-
 int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, unsigned *ret_removed)
 {
 	struct diff d = {.out = out};
-	int rc = 0;
+	int rc = u->form == TOOL_EDIT ? add_edits(u, &d) : 0;
 
-	if (u->form == TOOL_EDIT)
-		rc = add_edits(u, &d);
-	else if (u->form == TOOL_PATCH)
-		rc = add_patch(u->content, &d);
 	*ret_added = d.added;
 	*ret_removed = d.removed;
 	return rc;
@@ -495,31 +448,6 @@ void tool_lines(const struct tool_use *u, struct buf *out)
 		buf_addf(out, "-%u", u->last);
 }
 
-/* The first file of a patch. */
-static void add_patched(struct json_value patch, struct buf *out)
-{
-	static const char *const headings[] = {"*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ b/",
-	                                       "+++ "};
-	struct buf text CLEANUP_BUF = BUF_INIT;
-
-	json_decode(patch.text, JSON_CLEAN, &text);
-	const char *end = text.p + text.n;
-	for (const char *p = text.p, *eol; p < end; p = eol < end ? eol + 1 : end) {
-		eol = memchr(p, '\n', (size_t)(end - p));
-		eol = eol ? eol : end;
-		for (size_t i = 0; i < COUNT(headings); i++) {
-			size_t n = strlen(headings[i]);
-			if (!begins(p, eol, headings[i]))
-				continue;
-			buf_addc(out, ' ');
-			size_t start = out->n;
-			buf_add(out, p + n, (size_t)(eol - p) - n);
-			shorten(out, start, TOOL_PATH);
-			return;
-		}
-	}
-}
-
 static void add_changes(const struct tool_use *u, struct buf *out)
 {
 	unsigned added, removed;
@@ -603,8 +531,6 @@ void tool_gist(const struct tool_use *u, struct buf *out)
 		buf_addc(out, ' ');
 		add_short(u->command.kind ? u->command : u->path, u->command.kind ? GIST_CHARACTERS : TOOL_PATH, out);
 	}
-	if (u->form == TOOL_PATCH)
-		add_patched(u->content, out);
 	if (u->form == TOOL_READ)
 		tool_lines(u, out);
 	else if (u->form == TOOL_WRITE)

@@ -263,8 +263,6 @@ static void calls_are_drawn(void **state)
 	    /* a diff that says nothing leaves everything to the JSON */
 	    {CALL("1", "edit", "{\"path\":\"a.c\",\"oldText\":\"a\",\"newText\":\"a\"}"),
 	     "edit `a.c`\n\n```json\n{\n  \"path\": \"a.c\",\n  \"oldText\": \"a\",\n  \"newText\": \"a\"\n}\n```\n"},
-	    {CALL("1", "apply_patch", "{\"input\":\"*** Update File: x\\n+a\"}"),
-	     "apply_patch +1\n\n```diff\n*** Update File: x\n+a\n```\n"},
 	    {CALL("1", "write", "{\"path\":\"a.py\",\"content\":\"a\\n```\\n\"}"),
 	     "write `a.py`\n\n````python\na\n```\n````\n"},
 	    {CALL("1", "write", "{\"path\":\"a\",\"content\":\"\"}"), "write `a`\n\n```\n```\n"},

@@ -68,16 +68,7 @@ static const struct sample samples[] = {
     /* others */
     {"\"Edit\"", "{\"file_path\":\"a.c\",\"old_string\":\"a\",\"new_string\":\"b\",\"replace_all\":true}",
      "Edit a.c +1 -1", "-a\n+b\n", "{\n  \"replace_all\": true\n}"},
-    {"\"MultiEdit\"", "{\"file_path\":\"a.c\",\"edits\":[{\"old_string\":\"a\",\"new_string\":\"b\"}]}",
-     "MultiEdit a.c +1 -1", "-a\n+b\n", ""},
-    {"\"str_replace\"", "{\"path\":\"a.c\",\"old_str\":\"a\",\"new_str\":\"b\"}", "str_replace a.c +1 -1", "-a\n+b\n",
-     ""},
     {"\"edit_file\"", "{\"path\":\"a.c\",\"content\":\"a\\nb\\n\"}", "edit_file a.c, 2 lines", "", ""},
-    {"\"apply_patch\"",
-     "{\"input\":\"*** Begin Patch\\n*** Update File: src/a.c\\n@@\\n-a\\n+b\\n+c\\n*** End Patch\"}",
-     "apply_patch src/a.c +2 -1", "*** Begin Patch\n*** Update File: src/a.c\n@@\n-a\n+b\n+c\n*** End Patch\n", ""},
-    {"\"apply_patch\"", "{\"patch\":\"--- a/x\\n+++ b/x\\n@@ -1 +1 @@\\n-a\\n+b\\n\"}", "apply_patch x +1 -1",
-     "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", ""},
     /* what an edit says besides stays */
     {"\"edit\"", EDIT("\"edits\":[{\"oldText\":\"a\",\"newText\":\"b\",\"all\":1}]"), "edit a.c +1 -1", "-a\n+b\n",
      "{\n  \"edits\": [\n    {\n      \"oldText\": \"a\",\n      \"newText\": \"b\",\n      \"all\": 1\n    }\n  ]\n}"},
@@ -197,11 +188,9 @@ static void paths_are_said_whole(void **state)
 static void gist_is_one_short_line(void **state)
 {
 	enum { LONG = 100000 };
-	static const char *const calls[] = {"\"edit\"",        "\"write\"", "\"read\"", "\"bash\"",
-	                                    "\"apply_patch\"", "\"x\"",     NULL};
-	static const char *const keys[] = {"path", "command", "content", "edits", "input", "oldText", "offset", "q"};
-	static const char *const units[] = {
-	    "a", "\\n", " ", "\\u2028x", "\\ud83d\\ude00", "\\ud800", "*** Add File: b\\n"};
+	static const char *const calls[] = {"\"edit\"", "\"write\"", "\"read\"", "\"bash\"", "\"x\"", NULL};
+	static const char *const keys[] = {"path", "command", "content", "edits", "oldText", "offset", "q"};
+	static const char *const units[] = {"a", "\\n", " ", "\\u2028x", "\\ud83d\\ude00", "\\ud800"};
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 	struct buf text CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT, gist CLEANUP_BUF = BUF_INIT;
 

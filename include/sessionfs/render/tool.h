@@ -1,6 +1,6 @@
 /* tool: what a tool call did, read from its name and arguments. Pure: values in, text out.
  *
- * pi's own tools are known, and those of other agents and of models that call a tool in another way than they were told
+ * pi's own tools are known, some of agents that are built on pi, and what models send instead of what they were told
  * to. Whatever does not have the arguments of its kind is TOOL_OTHER: nothing here trusts a name. All text that is
  * appended is clean (JSON_CLEAN). */
 #ifndef SESSIONFS_TOOL_H
@@ -11,7 +11,6 @@
 enum tool_form {
 	TOOL_OTHER,
 	TOOL_EDIT,  /* texts of the file `path` replaced by others: tool_diff */
-	TOOL_PATCH, /* a diff that names its files: `content`, tool_diff */
 	TOOL_WRITE, /* the file `path` made anew with `content` */
 	TOOL_READ,  /* the lines from `first` to `last` of the file `path` */
 	TOOL_BASH,  /* `command` run by a shell */
@@ -43,7 +42,7 @@ bool tool_reads(struct json_value name);
 #define CLEANUP_TOOL CLEANUP(tool_release)
 
 /* Appends the edits as a diff: lines that begin with ' ', '-' or '+', at most three unchanged ones around each change;
- * "@@" where lines are left out, and between edits. A patch stands as it is. Counts the lines with '+' and '-'.
+ * "@@" where lines are left out, and between edits. Counts the lines with '+' and '-'.
  * `out` may be NULL, to count only. Nothing for other forms, and for edits that change nothing. Returns 0 or a negative
  * errno. Time and memory are linear in the size of the texts. */
 int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, unsigned *ret_removed);
