@@ -24,29 +24,23 @@ static struct text text_to(struct buf *to)
 	return (struct text){.to = to, .begin = to ? to->n : 0};
 }
 
-static bool ends_in_escape(struct span s, size_t escape_size)
-{
-	size_t at = s.n - escape_size, first = at;
-
-	while (first > 0 && s.p[first - 1] == '\\')
-		first--;
-	return s.p[at] == '\\' && (at - first) % 2 == 0;
-}
-
 /* The size of the escaped newline at the beginning, or at the end, of s; or 0. */
 static size_t newline_at(struct span s, bool end)
 {
 	static const char *const forms[] = {"\\n", "\\u000a", "\\u000A"};
 
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-		size_t n = strlen(forms[i]);
-		if (s.n >= n && memcmp(end ? s.p + s.n - n : s.p, forms[i], n) == 0)
-			return !end || ends_in_escape(s, n) ? n : 0;
+		size_t n = strlen(forms[i]), at = end ? s.n - n : 0, before = at;
+		if (s.n < n || memcmp(s.p + at, forms[i], n) != 0)
+			continue;
+		while (before > 0 && s.p[before - 1] == '\\') /* an escaped backslash begins no escape */
+			before--;
+		return (at - before) % 2 == 0 ? n : 0;
 	}
 	return 0;
 }
 
-static bool has_other_than_newlines(struct span s)
+static bool says_something(struct span s)
 {
 	while (s.n) {
 		size_t n = newline_at(s, false);
@@ -57,7 +51,7 @@ static bool has_other_than_newlines(struct span s)
 	return false;
 }
 
-static void add_span(struct text *t, struct span s)
+static void text_span(struct text *t, struct span s)
 {
 	if (t->to)
 		buf_addspan(t->to, s);
@@ -66,13 +60,13 @@ static void add_span(struct text *t, struct span s)
 	t->filled |= !t->at_line;
 }
 
-static void add_plain(struct text *t, const char *s)
+static void text_plain(struct text *t, const char *s)
 {
-	add_span(t, span_of(s));
+	text_span(t, span_of(s));
 }
 
 /* Adds a string's text; any other kind has none. */
-static void add_string(struct text *t, struct json_value v)
+static void text_string(struct text *t, struct json_value v)
 {
 	if (v.kind != JSON_STRING || v.text.n == 0)
 		return;
@@ -80,7 +74,7 @@ static void add_string(struct text *t, struct json_value v)
 	if (t->to)
 		json_decode(v.text, JSON_CLEAN, t->to);
 	t->n += t->to ? t->to->n - before : json_decoded_size(v.text, JSON_CLEAN);
-	t->filled |= !v.escaped || (!t->filled && has_other_than_newlines(v.text));
+	t->filled |= !v.escaped || (!t->filled && says_something(v.text));
 	t->at_line = v.escaped && newline_at(v.text, true);
 }
 
@@ -115,7 +109,7 @@ enum record_role part_role_as(enum record_type type, enum record_role role)
 }
 
 /* Adds the texts of the blocks of this type, joined by a newline. */
-static void add_blocks(struct text *t, const struct record *r, enum block_type type)
+static void text_blocks(struct text *t, const struct record *r, enum block_type type)
 {
 	struct block_iter it;
 	struct block b;
@@ -125,13 +119,13 @@ static void add_blocks(struct text *t, const struct record *r, enum block_type t
 		if (b.type != type)
 			continue;
 		if (b.n > 1)
-			add_plain(t, "\n");
-		add_string(t, type == BLOCK_TEXT ? b.text : b.thinking);
+			text_plain(t, "\n");
+		text_string(t, type == BLOCK_TEXT ? b.text : b.thinking);
 	}
 }
 
 /* Ends the text: its size, 0 and nothing added if it says nothing. */
-static size_t finish(struct text *t)
+static size_t text_finish(struct text *t)
 {
 	if (!t->filled) {
 		if (t->to)
@@ -139,72 +133,56 @@ static size_t finish(struct text *t)
 		return 0;
 	}
 	if (!t->at_line)
-		add_plain(t, "\n");
+		text_plain(t, "\n");
 	return t->n;
 }
 
-static void add_bash(struct text *t, const struct record *r)
+size_t part_text(const struct record *r, struct buf *out)
 {
-	if (r->msg.command.kind != JSON_STRING && r->msg.output.kind != JSON_STRING)
-		return;
-	add_plain(t, "$ ");
-	add_string(t, r->msg.command);
-	add_plain(t, "\n");
-	add_string(t, r->msg.output);
+	struct text t = text_to(out);
+	bool is_bash = r->role == ROLE_BASH_EXECUTION;
+
+	if (is_bash && (r->msg.command.kind == JSON_STRING || r->msg.output.kind == JSON_STRING)) {
+		text_plain(&t, "$ ");
+		text_string(&t, r->msg.command);
+		text_plain(&t, "\n");
+		text_string(&t, r->msg.output);
+	} else if (!is_bash && part_summary(r).kind == JSON_STRING) {
+		text_string(&t, part_summary(r));
+	} else if (!is_bash) {
+		text_blocks(&t, r, BLOCK_TEXT);
+	}
+	return text_finish(&t);
 }
 
-static size_t make_text(const struct record *r, struct buf *out)
+size_t part_thinking(const struct record *r, struct buf *out)
 {
 	struct text t = text_to(out);
 
-	if (r->role == ROLE_BASH_EXECUTION)
-		add_bash(&t, r);
-	else if (part_summary(r).kind == JSON_STRING)
-		add_string(&t, part_summary(r));
-	else
-		add_blocks(&t, r, BLOCK_TEXT);
-	return finish(&t);
+	text_blocks(&t, r, BLOCK_THINKING);
+	return text_finish(&t);
 }
 
-static size_t make_thinking(const struct record *r, struct buf *out)
+size_t part_type(const struct record *r, struct buf *out)
 {
 	struct text t = text_to(out);
 
-	add_blocks(&t, r, BLOCK_THINKING);
-	return finish(&t);
+	text_string(&t, r->type_);
+	return text_finish(&t);
 }
 
-void part_entry_json(const struct record *r, struct buf *out)
-{
-	buf_addspan(out, r->line);
-	buf_addc(out, '\n');
-}
-
-size_t part_entry_json_size(const struct record *r)
-{
-	return r->line.n + 1;
-}
-
-void part_type(const struct record *r, struct buf *out)
-{
-	struct text t = text_to(out);
-
-	add_string(&t, r->type_);
-	finish(&t);
-}
-
-void part_role(const struct record *r, struct buf *out)
+size_t part_role(const struct record *r, struct buf *out)
 {
 	struct text t = text_to(out);
 
 	if (r->role == ROLE_CUSTOM)
-		add_plain(&t, record_role_name(ROLE_CUSTOM));
+		text_plain(&t, record_role_name(ROLE_CUSTOM));
 	else if (r->role != ROLE_NONE)
-		add_string(&t, r->msg.role);
-	finish(&t);
+		text_string(&t, r->msg.role);
+	return text_finish(&t);
 }
 
-void part_model(const struct record *r, struct buf *out)
+size_t part_model(const struct record *r, struct buf *out)
 {
 	struct json_value provider = r->provider, model = r->model_id;
 	struct text t = text_to(out);
@@ -213,34 +191,14 @@ void part_model(const struct record *r, struct buf *out)
 		provider = r->msg.provider;
 		model = r->msg.model;
 	} else if (r->type != RECORD_MODEL_CHANGE) {
-		return;
+		return 0;
 	}
 	if (provider.kind != JSON_STRING || model.kind != JSON_STRING)
-		return;
-	add_string(&t, provider);
-	add_plain(&t, "/");
-	add_string(&t, model);
-	finish(&t);
-}
-
-void part_text(const struct record *r, struct buf *out)
-{
-	make_text(r, out);
-}
-
-size_t part_text_size(const struct record *r)
-{
-	return make_text(r, NULL);
-}
-
-void part_thinking(const struct record *r, struct buf *out)
-{
-	make_thinking(r, out);
-}
-
-size_t part_thinking_size(const struct record *r)
-{
-	return make_thinking(r, NULL);
+		return 0;
+	text_string(&t, provider);
+	text_plain(&t, "/");
+	text_string(&t, model);
+	return text_finish(&t);
 }
 
 bool part_has_error(const struct record *r)
@@ -250,58 +208,35 @@ bool part_has_error(const struct record *r)
 	return is_failed(r->role, &e);
 }
 
-static size_t make_assistant_error(const struct record *r, struct buf *out)
+size_t part_error(const struct record *r, struct buf *out)
 {
 	struct text t = text_to(out);
+	size_t n;
 
-	add_string(&t, r->msg.error_message);
-	size_t n = finish(&t);
-	if (n > 0)
-		return n;
-	t = text_to(out);
-	add_string(&t, r->msg.stop_reason);
-	return finish(&t);
-}
-
-static size_t make_bash_error(const struct record *r, struct buf *out)
-{
-	struct text t = text_to(out);
-
-	if (json_truthy(r->msg.cancelled))
-		add_plain(&t, "cancelled");
-	else
-		add_span(&t, r->msg.exit_code.text);
-	return finish(&t);
-}
-
-static size_t make_result_error(const struct record *r, struct buf *out)
-{
-	struct text t = text_to(out);
-	size_t n = make_text(r, out);
-
-	if (n > 0)
-		return n;
-	add_plain(&t, "error");
-	return finish(&t);
-}
-
-static size_t make_error(const struct record *r, struct buf *out)
-{
 	if (!part_has_error(r))
 		return 0;
-	if (r->role == ROLE_ASSISTANT)
-		return make_assistant_error(r, out);
-	return r->role == ROLE_TOOL_RESULT ? make_result_error(r, out) : make_bash_error(r, out);
-}
-
-void part_error(const struct record *r, struct buf *out)
-{
-	make_error(r, out);
-}
-
-size_t part_error_size(const struct record *r)
-{
-	return make_error(r, NULL);
+	switch (r->role) {
+	case ROLE_ASSISTANT:
+		text_string(&t, r->msg.error_message);
+		n = text_finish(&t);
+		if (n > 0)
+			return n;
+		t = text_to(out);
+		text_string(&t, r->msg.stop_reason);
+		return text_finish(&t);
+	case ROLE_TOOL_RESULT:
+		n = part_text(r, out);
+		if (n > 0)
+			return n;
+		text_plain(&t, "error");
+		return text_finish(&t);
+	default: /* a command of the user */
+		if (json_truthy(r->msg.cancelled))
+			text_plain(&t, "cancelled");
+		else
+			text_span(&t, r->msg.exit_code.text);
+		return text_finish(&t);
+	}
 }
 
 struct json_value part_usage(const struct record *r)
@@ -334,13 +269,6 @@ const char *part_image_type(struct json_value mime_type)
 	return json_is(mime_type, "image/jpg") ? "image/jpeg" : NULL;
 }
 
-static const char *ext_of(const char *type)
-{
-	if (!type)
-		return "bin";
-	return strcmp(type, "image/jpeg") == 0 ? "jpg" : type + strlen("image/");
-}
-
 /* The base64 text of an image: as stored, or decoded into `own` if it has escapes. */
 static struct span image_text(struct json_value data, struct buf *own)
 {
@@ -359,7 +287,10 @@ void part_image_of(const struct block *b, struct part_image *ret)
 	ret->n = b->n;
 	ret->data = b->data;
 	ret->type = part_image_type(b->mime_type);
-	ret->ext = ext_of(ret->type);
+	if (!ret->type)
+		ret->ext = "bin";
+	else
+		ret->ext = strcmp(ret->type, "image/jpeg") == 0 ? "jpg" : ret->type + strlen("image/");
 	ret->size = base64_decode(image_text(b->data, &own), NULL);
 }
 

@@ -140,16 +140,16 @@ static int entry_json_part(struct ctx *c, uint64_t off, size_t n, struct buf *ou
 	return 0;
 }
 
-static size_t usage_size(const struct record *r)
+static size_t usage_show(const struct record *r, struct buf *out)
 {
 	struct json_value usage = part_usage(r);
-	return usage.kind == JSON_NONE ? 0 : json_raw(usage).n + 1;
-}
-
-static void usage_show(const struct record *r, struct buf *out)
-{
-	buf_addspan(out, json_raw(part_usage(r)));
-	buf_addc(out, '\n');
+	if (usage.kind == JSON_NONE)
+		return 0;
+	if (out) {
+		buf_addspan(out, json_raw(usage));
+		buf_addc(out, '\n');
+	}
+	return json_raw(usage).n + 1;
 }
 
 /* A field of another record as a text file: the label or summary that was set last. */
@@ -194,20 +194,19 @@ const struct rows rows_entries = ROWS(in_entries);
 static const struct kind in_entry[] = {
     {"entry.json", .doc = "the line as it is stored", .from = &from_entry,
      .make = RANGE(entry_json_size, entry_json_part), .keeps = KEEPS_FIXED},
-    {"type", .doc = "message, compaction, label and so on", .from = &from_record, .make = RECORD(part_type, NULL)},
+    {"type", .doc = "message, compaction, label and so on", .from = &from_record, .make = RECORD(part_type)},
     {"role", .doc = "of a message: user, assistant, toolResult and so on", .from = &from_record,
-     .make = RECORD(part_role, NULL)},
+     .make = RECORD(part_role)},
     {"model", .doc = "the provider and model of an answer, or of a change of the model", .from = &from_record,
-     .make = RECORD(part_model, NULL)},
-    {"text.md", .doc = "the text", .from = &from_record, .make = RECORD(part_text, part_text_size)},
-    {"thinking.md", .doc = "the model's thinking", .from = &from_record,
-     .make = RECORD(part_thinking, part_thinking_size)},
-    {"usage.json", .doc = "tokens and cost", .from = &from_record, .make = RECORD(usage_show, usage_size)},
+     .make = RECORD(part_model)},
+    {"text.md", .doc = "the text", .from = &from_record, .make = RECORD(part_text)},
+    {"thinking.md", .doc = "the model's thinking", .from = &from_record, .make = RECORD(part_thinking)},
+    {"usage.json", .doc = "tokens and cost", .from = &from_record, .make = RECORD(usage_show)},
     {"tool-calls", .doc = "the tool calls of a message", .from = &from_record, .make = DIR(tool_calls),
      .has = tool_calls_has, .time = STAMP_SESSION, .keeps = KEEPS_LEASE},
     {"call", .doc = "of a result: the call it answers, as a path below entries/", .from = &from_entry,
      .make = SHOW(call_of_show), .has = call_of_has, .flags = SMALL},
-    {"error", .doc = "what went wrong", .from = &from_record, .make = RECORD(part_error, part_error_size)},
+    {"error", .doc = "what went wrong", .from = &from_record, .make = RECORD(part_error)},
     {"images", .doc = "the images, decoded", .from = &from_record, .make = DIR(images), .has = images_has,
      .time = STAMP_SESSION, .keeps = KEEPS_LEASE},
     {"parent", .doc = "the id of the entry above", .from = &from_entry, .make = SHOW(parent_show), .has = parent_has,

@@ -238,7 +238,7 @@ static bool output_has(struct ctx *c)
 	uint32_t result = session_result(c->session, c->node.entry, c->node.part);
 	if (result == NO_ENTRY || ctx_load(c, result) < 0)
 		return false;
-	bool has = part_text_size(&c->record) > 0;
+	bool has = part_text(&c->record, NULL) > 0;
 	return ctx_load(c, c->node.entry) == 0 && has;
 }
 

@@ -310,21 +310,11 @@ bool tree_is_notified(struct tree *t, node_t node, time_t seconds)
 	return (class == TREE_WATCHED || class == TREE_LEASE) && is_older(a.mtime, seconds);
 }
 
-static size_t record_size(const struct ctx *c)
-{
-	struct buf made CLEANUP_BUF = BUF_INIT;
-	const struct make *make = &c->kind->make;
-	if (make->record_size)
-		return make->record_size(&c->record);
-	make->record(&c->record, &made);
-	return made.n;
-}
-
 bool ctx_has(struct ctx *c)
 {
 	if (c->kind->has)
 		return c->kind->has(c);
-	return !c->kind->make.record || record_size(c) > 0;
+	return !c->kind->make.record || c->kind->make.record(&c->record, NULL) > 0;
 }
 
 int ctx_show(struct ctx *c, struct buf *out)
@@ -345,7 +335,7 @@ int ctx_show(struct ctx *c, struct buf *out)
 int ctx_size(struct ctx *c, uint64_t *ret)
 {
 	if (c->kind->make.type == S_IFDIR || c->kind->make.record) {
-		*ret = c->kind->make.record ? record_size(c) : 0;
+		*ret = c->kind->make.record ? c->kind->make.record(&c->record, NULL) : 0;
 		return 0;
 	}
 	if (c->kind->make.size)

@@ -219,8 +219,7 @@ struct make {
 	mode_t type; /* S_IFDIR, S_IFREG, S_IFLNK */
 	const struct rows *rows;
 	int (*text)(const struct session *s, struct buf *out);
-	void (*record)(const struct record *r, struct buf *out);
-	size_t (*record_size)(const struct record *r);
+	size_t (*record)(const struct record *r, struct buf *out);
 	int (*table)(const struct fact_list *all, struct buf *out);
 	int (*show)(struct ctx *c, struct buf *out);
 	int (*size)(struct ctx *c, uint64_t *ret);
@@ -240,8 +239,8 @@ struct make {
 #define LINK(make) MADE(S_IFLNK, .show = (make))
 /* Files: what is made of a session; */
 #define TEXT(make) MADE(S_IFREG, .text = (make))
-/* of an entry's line: there is no file if the size is 0. NULL: it is small, and made to find that out; */
-#define RECORD(make, measure) MADE(S_IFREG, .record = (make), .record_size = (measure))
+/* of an entry's line, as the functions of part.h: there is no file if the size is 0; */
+#define RECORD(make) MADE(S_IFREG, .record = (make))
 /* of all sessions; */
 #define TABLE(make) MADE(S_IFREG, .table = (make))
 /* of anything; */

@@ -1,30 +1,23 @@
-/* part: what one entry holds, as the files of entries/ID/. Pure: a record in, bytes out.
- * Each *_size gives the exact number of bytes that the function of the same name appends; 0: there is no such file. */
+/* part: what one entry holds, as the files of entries/ID/. Pure: a record in, bytes out. A function that returns a
+ * size_t returns how many bytes it appends; 0: there is no such file. With NULL for `out` it only counts them. */
 #ifndef SESSIONFS_PART_H
 #define SESSIONFS_PART_H
 
 #include "sessionfs/session/record.h"
 
-/* entry.json: the line as stored (without CR), plus a newline. */
-void part_entry_json(const struct record *r, struct buf *out);
-size_t part_entry_json_size(const struct record *r);
-
 /* type and role, each with a newline. role: messages only (hookMessage as custom in old files). */
-void part_type(const struct record *r, struct buf *out);
-void part_role(const struct record *r, struct buf *out);
+size_t part_type(const struct record *r, struct buf *out);
+size_t part_role(const struct record *r, struct buf *out);
 /* provider/model plus newline: assistant messages and model changes. */
-void part_model(const struct record *r, struct buf *out);
+size_t part_model(const struct record *r, struct buf *out);
 
-/* text.md and thinking.md by the rules of the namespace, ending in a newline; nothing if there is no text. */
-void part_text(const struct record *r, struct buf *out);
-size_t part_text_size(const struct record *r);
-void part_thinking(const struct record *r, struct buf *out);
-size_t part_thinking_size(const struct record *r);
+/* text.md and thinking.md by the rules of the namespace, ending in a newline. */
+size_t part_text(const struct record *r, struct buf *out);
+size_t part_thinking(const struct record *r, struct buf *out);
 
-/* error: what went wrong, by the rules of the namespace, ending in a newline; nothing if nothing did. */
+/* error: what went wrong, by the rules of the namespace, ending in a newline. */
 bool part_has_error(const struct record *r);
-void part_error(const struct record *r, struct buf *out);
-size_t part_error_size(const struct record *r);
+size_t part_error(const struct record *r, struct buf *out);
 
 /* usage.json: the entry's or its message's usage as stored, plus a newline. */
 struct json_value part_usage(const struct record *r); /* kind JSON_NONE: no file */
