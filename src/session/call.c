@@ -28,21 +28,11 @@ enum {
 
 /* ---- items ---- */
 
-static struct call_item make_item(uint64_t hash)
-{
-	return (struct call_item){(uint32_t)hash, (uint16_t)(hash >> 32) & (CALL_FIRST - 1)};
-}
-
 /* 0: the value cannot be an id. */
-static uint64_t hash_of(const struct session *s, uint32_t item)
+static uint64_t item_hash(const struct session *s, uint32_t item)
 {
 	struct call_item it = s->calls.v[item];
 	return (uint64_t)(it.high & (CALL_FIRST - 1)) << 32 | it.low;
-}
-
-static bool is_first(const struct session *s, uint32_t item)
-{
-	return s->calls.v[item].high & CALL_FIRST;
 }
 
 bool call_add(struct session *s, const struct json_value *id, struct buf *text)
@@ -52,8 +42,9 @@ bool call_add(struct session *s, const struct json_value *id, struct buf *text)
 
 	if (!vec_reserve(&s->calls, 1))
 		return false;
-	if (key_of(id, text, &key)) {
-		item = make_item(key_hash(s, &key) >> 16);
+	if (id_key(id, text, &key)) {
+		uint64_t hash = key_hash(s, &key) >> 16;
+		item = (struct call_item){(uint32_t)hash, (uint16_t)(hash >> 32) & (CALL_FIRST - 1)};
 		item.low += item.low == 0;
 	}
 	s->calls.v[s->calls.n++] = item;
@@ -83,35 +74,36 @@ bool call_entry(struct session *s, uint32_t i, size_t begin, size_t n)
 
 static bool has_items(const struct session *s, uint32_t i)
 {
-	return has_flag(s, i, ENTRY_HAS_CALLS) || entry_at(s, i)->role == ROLE_TOOL_RESULT;
+	return has_flag(s, i, ENTRY_HAS_CALLS) || index_entry(s, i)->role == ROLE_TOOL_RESULT;
 }
 
-/* The end of the items of the wide entry that begin at `item`. */
-static uint32_t wide_end(const struct session *s, uint32_t item)
+/* Of n numbers in rising order, `step` apart, the place of the last one that is not above `most`; the first one is not.
+ */
+static size_t last_upto(const uint32_t *v, size_t n, size_t step, uint32_t most)
 {
-	size_t low = 0, high = s->call_wides.n;
+	size_t low = 0, high = n;
 
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
-		if (s->call_wides.v[middle].begin <= item)
+		if (v[middle * step] <= most)
 			low = middle;
 		else
 			high = middle;
 	}
-	return s->call_wides.v[low].end;
+	return low;
 }
 
 /* Past the items of the entry whose first one is `item`. */
 static uint32_t items_end(const struct session *s, uint32_t item)
 {
 	for (uint32_t end = item + 1; end <= item + WIDE; end++)
-		if (end == s->calls.n || is_first(s, end))
+		if (end == s->calls.n || s->calls.v[end].high & CALL_FIRST)
 			return end;
-	return wide_end(s, item);
+	return s->call_wides.v[last_upto(&s->call_wides.v->begin, s->call_wides.n, 2, item)].end;
 }
 
 /* The first item of entry i, which must have one. */
-static uint32_t item_of(const struct session *s, uint32_t i)
+static uint32_t entry_item(const struct session *s, uint32_t i)
 {
 	uint32_t item = s->call_blocks.v[i / BLOCK];
 
@@ -122,19 +114,12 @@ static uint32_t item_of(const struct session *s, uint32_t i)
 }
 
 /* The entry that an item belongs to. */
-static uint32_t entry_of(const struct session *s, uint32_t item)
+static uint32_t item_entry(const struct session *s, uint32_t item)
 {
-	size_t low = 0, high = s->call_blocks.n;
+	size_t block = last_upto(s->call_blocks.v, s->call_blocks.n, 1, item);
+	uint32_t e = (uint32_t)block * BLOCK;
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		if (s->call_blocks.v[middle] <= item)
-			low = middle;
-		else
-			high = middle;
-	}
-	uint32_t e = (uint32_t)low * BLOCK;
-	for (uint32_t end = s->call_blocks.v[low];; e++) {
+	for (uint32_t end = s->call_blocks.v[block];; e++) {
 		if (has_items(s, e))
 			end = items_end(s, end);
 		if (item < end)
@@ -161,7 +146,7 @@ struct walk {
 	size_t size;
 };
 
-static void walk_release(struct walk *w)
+static void calls_walk_release(struct walk *w)
 {
 	free(w->first);
 	free(w->open);
@@ -186,7 +171,7 @@ static struct open_call *open_find(const struct walk *w, uint64_t hash)
 static void enter_calls(struct walk *w, uint32_t begin, uint32_t end)
 {
 	for (uint32_t item = end; item-- > begin;) {
-		uint64_t hash = hash_of(w->s, item);
+		uint64_t hash = item_hash(w->s, item);
 		w->under[item] = NOT_OPEN;
 		w->again[item] = NO_ITEM;
 		if (!hash)
@@ -204,13 +189,13 @@ static void leave_calls(struct walk *w, uint32_t begin, uint32_t end)
 {
 	for (uint32_t item = begin; item < end; item++)
 		if (w->under[item] != NOT_OPEN)
-			open_find(w, hash_of(w->s, item))->item = w->under[item];
+			open_find(w, item_hash(w->s, item))->item = w->under[item];
 }
 
 /* The n-th result takes the n-th call of the message with that id, and all further ones the last. */
 static void enter_result(struct walk *w, uint32_t i, uint32_t item)
 {
-	uint64_t hash = hash_of(w->s, item);
+	uint64_t hash = item_hash(w->s, item);
 
 	w->under[item] = NOT_OPEN;
 	if (!hash)
@@ -227,30 +212,26 @@ static void enter_result(struct walk *w, uint32_t i, uint32_t item)
 		w->answers[call] = i;
 }
 
-static void enter(struct walk *w, uint32_t i)
+/* Comes to entry i on the way down, or leaves it on the way up. */
+static void visit(struct walk *w, uint32_t i, bool leaves)
 {
 	uint32_t item = w->first[i];
+	bool calls = has_flag(w->s, i, ENTRY_HAS_CALLS);
 
-	if (has_flag(w->s, i, ENTRY_HAS_CALLS))
+	if (!calls && index_entry(w->s, i)->role != ROLE_TOOL_RESULT)
+		return;
+	if (leaves)
+		leave_calls(w, item, calls ? items_end(w->s, item) : item + 1);
+	else if (calls)
 		enter_calls(w, item, items_end(w->s, item));
-	else if (entry_at(w->s, i)->role == ROLE_TOOL_RESULT)
+	else
 		enter_result(w, i, item);
-}
-
-static void leave(struct walk *w, uint32_t i)
-{
-	uint32_t item = w->first[i];
-
-	if (has_flag(w->s, i, ENTRY_HAS_CALLS))
-		leave_calls(w, item, items_end(w->s, item));
-	else if (entry_at(w->s, i)->role == ROLE_TOOL_RESULT)
-		leave_calls(w, item, item + 1);
 }
 
 /* In a ring `root` is also met as a child. */
 static uint32_t skip_root(const struct session *s, uint32_t i, uint32_t root)
 {
-	return i == root ? entry_at(s, i)->sibling : i;
+	return i == root ? index_entry(s, i)->sibling : i;
 }
 
 /* Walks all that is below root without a stack: the way back up is through the parents. */
@@ -262,39 +243,33 @@ static int walk_from(struct walk *w, uint32_t root)
 		int rc = steps % STEP == 0 ? stop_check() : 0;
 		if (rc < 0)
 			return rc;
-		enter(w, i);
-		uint32_t next = skip_root(s, entry_at(s, i)->child, root);
+		visit(w, i, false);
+		uint32_t next = skip_root(s, index_entry(s, i)->child, root);
 		while (next == NO_ENTRY) {
-			leave(w, i);
+			visit(w, i, true);
 			if (i == root)
 				return 0;
-			next = skip_root(s, entry_at(s, i)->sibling, root);
+			next = skip_root(s, index_entry(s, i)->sibling, root);
 			if (next == NO_ENTRY)
-				i = entry_at(s, i)->parent;
+				i = index_entry(s, i)->parent;
 		}
 		i = next;
 	}
 }
 
-/* A ring is cut above its first entry. */
-static int walk_ring(struct walk *w, uint32_t root)
-{
-	int rc = walk_from(w, root);
-	for (uint32_t i = root; rc == 0 && w->first[i] != NO_ITEM; i = entry_at(w->s, i)->parent)
-		w->first[i] = NO_ITEM;
-	return rc;
-}
-
-static int walk_all(struct walk *w)
+static int calls_walk(struct walk *w)
 {
 	const struct session *s = w->s;
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < s->at.count; i++) {
-		if (entry_at(s, i)->parent == NO_ENTRY)
-			rc = walk_from(w, i);
-		else if (has_flag(s, i, ENTRY_CYCLE) && w->first[i] != NO_ITEM)
-			rc = walk_ring(w, i);
+		bool is_ring = index_entry(s, i)->parent != NO_ENTRY;
+		if (is_ring && (!has_flag(s, i, ENTRY_CYCLE) || w->first[i] == NO_ITEM))
+			continue;
+		rc = walk_from(w, i);
+		/* A ring is cut above its first entry. */
+		for (uint32_t k = i; rc == 0 && is_ring && w->first[k] != NO_ITEM; k = index_entry(s, k)->parent)
+			w->first[k] = NO_ITEM;
 	}
 	return rc;
 }
@@ -302,7 +277,7 @@ static int walk_all(struct walk *w)
 static int make_answers(const struct session *s)
 {
 	__typeof__(&s->derived->answers) to = &s->derived->answers;
-	CLEANUP(walk_release) struct walk w = {.s = s};
+	CLEANUP(calls_walk_release) struct walk w = {.s = s};
 	uint32_t item = 0;
 
 	to->n = 0;
@@ -321,11 +296,11 @@ static int make_answers(const struct session *s)
 		if (has_items(s, i))
 			item = items_end(s, item);
 	}
-	return walk_all(&w);
+	return calls_walk(&w);
 }
 
 /* The answer to an item, or NO_ITEM. */
-static int answer_of(const struct session *s, uint32_t item, uint32_t *ret)
+static int item_answer(const struct session *s, uint32_t item, uint32_t *ret)
 {
 	int rc = derive(s, &s->derived->answers_at, make_answers);
 	*ret = rc < 0 ? NO_ITEM : s->derived->answers.v[item];
@@ -336,10 +311,11 @@ uint32_t session_call(const struct session *s, uint32_t i, unsigned *ret_n)
 {
 	uint32_t item;
 
-	if (entry_at(s, i)->role != ROLE_TOOL_RESULT || answer_of(s, item_of(s, i), &item) < 0 || item == NO_ITEM)
+	if (index_entry(s, i)->role != ROLE_TOOL_RESULT || item_answer(s, entry_item(s, i), &item) < 0 ||
+	    item == NO_ITEM)
 		return NO_ENTRY;
-	uint32_t entry = entry_of(s, item);
-	*ret_n = item - item_of(s, entry) + 1;
+	uint32_t entry = item_entry(s, item);
+	*ret_n = item - entry_item(s, entry) + 1;
 	return entry;
 }
 
@@ -347,7 +323,7 @@ unsigned session_calls(const struct session *s, uint32_t i)
 {
 	if (!has_flag(s, i, ENTRY_HAS_CALLS))
 		return 0;
-	uint32_t item = item_of(s, i);
+	uint32_t item = entry_item(s, i);
 	return items_end(s, item) - item;
 }
 
@@ -357,9 +333,9 @@ uint32_t session_result(const struct session *s, uint32_t i, unsigned n)
 
 	if (!has_flag(s, i, ENTRY_HAS_CALLS) || n == 0)
 		return NO_ENTRY;
-	uint32_t item = item_of(s, i);
+	uint32_t item = entry_item(s, i);
 	if (n > items_end(s, item) - item)
 		return NO_ENTRY;
-	answer_of(s, item + n - 1, &first);
+	item_answer(s, item + n - 1, &first);
 	return first;
 }

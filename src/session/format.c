@@ -28,15 +28,17 @@ static double prefixed_number(const char *p)
 }
 
 /* Number(text) */
-static double text_number(struct buf *text)
+static double text_number(struct json_value v)
 {
-	struct span s = space_trim(buf_span(text));
+	CLEANUP_BUF struct buf text = BUF_INIT;
 	char *end;
 
+	json_decode(v.text, JSON_EXACT, &text);
+	struct span s = space_trim(buf_span(&text));
 	if (s.n == 0)
 		return 0;
-	text->n = (size_t)(s.p - text->p) + s.n;
-	if (!buf_cstr(text) || memchr(s.p, 0, s.n))
+	text.n = (size_t)(s.p - text.p) + s.n;
+	if (!buf_cstr(&text) || memchr(s.p, 0, s.n))
 		return NAN;
 	if (s.n > 2 && s.p[0] == '0' && strchr("xXoObB", s.p[1]))
 		return prefixed_number(s.p);
@@ -47,14 +49,6 @@ static double text_number(struct buf *text)
 		return NAN;
 	double d = strtod(s.p, &end);
 	return *end ? NAN : d;
-}
-
-static double string_number(struct json_value v)
-{
-	CLEANUP_BUF struct buf text = BUF_INIT;
-
-	json_decode(v.text, JSON_EXACT, &text);
-	return text_number(&text);
 }
 
 /* A list counts as its only element. In it null is empty, and true or false is no number. */
@@ -93,7 +87,7 @@ double format_version(struct json_value v)
 	case JSON_NUMBER:
 		return json_double(v, &d) ? d : NAN;
 	case JSON_STRING:
-		return string_number(v);
+		return text_number(v);
 	case JSON_ARRAY:
 		return list_number(v);
 	default:

@@ -28,7 +28,7 @@ static void digest(struct buf *text)
 	buf_add(text, sum, DIGEST);
 }
 
-bool key_of_unusual(const struct json_value *v, struct buf *text, struct key *ret)
+bool id_key_unusual(const struct json_value *v, struct buf *text, struct key *ret)
 {
 	*ret = (struct key){0};
 	if (v->kind == JSON_NUMBER) {
@@ -84,24 +84,19 @@ static uint32_t arena_add_unusual(arena_t *a, const struct key *k)
 	return at;
 }
 
-/* Copies n bytes; eight to sixteen without a call. */
-static inline void copy_few(char *to, const char *from, size_t n)
-{
-	if (n - 8 > 8) {
-		memcpy(to, from, n);
-		return;
-	}
-	memcpy(to, from, 8);
-	memcpy(to + n - 8, from + n - 8, 8);
-}
-
 uint32_t arena_add(arena_t *a, const struct key *k)
 {
 	if (k->kind == KEY_TEXT && a->n && a->n < UINT32_MAX && a->cap - a->n > NAME_PLAIN) {
 		char *p = a->v + a->n;
-		p[0] = (char)(k->text.n << 1);
-		copy_few(p + 1, k->text.p, k->text.n);
-		a->n += k->text.n + 1;
+		size_t n = k->text.n;
+		p[0] = (char)(n << 1);
+		if (n >= 8 && n <= 16) { /* without a call */
+			memcpy(p + 1, k->text.p, 8);
+			memcpy(p + 1 + n - 8, k->text.p + n - 8, 8);
+		} else {
+			memcpy(p + 1, k->text.p, n);
+		}
+		a->n += n + 1;
 		return (uint32_t)(p - a->v);
 	}
 	return arena_add_unusual(a, k);
@@ -125,14 +120,14 @@ struct key arena_get(const arena_t *a, uint32_t at)
 
 bool entry_has_key(const struct session *s, uint32_t i)
 {
-	return s->format->has_ids ? entry_at(s, i)->id != 0 : has_flag(s, i, ENTRY_ADDRESSED);
+	return s->format->has_ids ? index_entry(s, i)->id != 0 : has_flag(s, i, ENTRY_ADDRESSED);
 }
 
 struct key entry_key(const struct session *s, uint32_t i)
 {
 	if (!s->format->has_ids)
 		return (struct key){.text = {s->derived->ids.v + (size_t)i * DERIVED_ID, DERIVED_ID}};
-	return arena_get(&s->ids, entry_at(s, i)->id);
+	return arena_get(&s->ids, index_entry(s, i)->id);
 }
 
 static uint32_t slot_of(const struct id_table *t, uint64_t hash)
@@ -174,7 +169,7 @@ static void table_put(const struct session *s, uint64_t hash, uint32_t i, bool *
 	if (!*slot) {
 		s->derived->table.used++;
 	} else if (has_flag(s, slot_entry(*slot), ENTRY_ADDRESSED)) {
-		entry_at(s, slot_entry(*slot))->flags &= (uint16_t)~ENTRY_ADDRESSED;
+		index_entry(s, slot_entry(*slot))->flags &= (uint16_t)~ENTRY_ADDRESSED;
 		s->derived->labels_taken = 0;
 		*ret_replaced = true;
 	}
@@ -184,7 +179,7 @@ static void table_put(const struct session *s, uint64_t hash, uint32_t i, bool *
 /* The hash of entry i's id, which is nearly always a short string. */
 static inline uint64_t id_hash(const struct session *s, uint32_t i)
 {
-	const char *p = s->ids.v + entry_at(s, i)->id;
+	const char *p = s->ids.v + index_entry(s, i)->id;
 	unsigned char head = (unsigned char)*p;
 
 	if (head & 1) {
@@ -233,7 +228,7 @@ static void derive_id(const struct session *s, uint32_t i, char ret[DERIVED_ID +
 	const struct key k = {.text = {ret, DERIVED_ID}};
 	char line[16], again[16] = "";
 
-	snprintf(line, sizeof line, "\n%" PRIu32, entry_at(s, i)->line);
+	snprintf(line, sizeof line, "\n%" PRIu32, index_entry(s, i)->line);
 	for (unsigned clash = 1;; clash++) {
 		name_hash8(buf_span(&s->sid), span_of(line), span_of(again), ret);
 		if (!*slot_find(s, key_hash(s, &k), &k))
@@ -291,5 +286,5 @@ uint32_t session_entry_by_id(const struct session *s, struct json_value id)
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct key k;
 
-	return key_of(&id, &text, &k) ? table_find(s, &k) : NO_ENTRY;
+	return id_key(&id, &text, &k) ? table_find(s, &k) : NO_ENTRY;
 }

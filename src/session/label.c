@@ -12,13 +12,14 @@ uint32_t label_target(const struct session *s, struct ref r)
 	return table_find(s, &key);
 }
 
-static int by_target(const void *a, const void *b)
+/* Of a struct label or label_change: by the entry, then the record, which are the first members of both. */
+static int by_entry_and_record(const void *a, const void *b)
 {
-	const struct label *x = a, *y = b;
+	const uint32_t *x = a, *y = b;
 
-	if (x->target != y->target)
-		return x->target < y->target ? -1 : 1;
-	return (x->record > y->record) - (x->record < y->record);
+	if (x[0] != y[0])
+		return x[0] < y[0] ? -1 : 1;
+	return (x[1] > y[1]) - (x[1] < y[1]);
 }
 
 /* Merges n new records, sorted by target, into the labels, which have room for them. For each target the last record
@@ -65,7 +66,7 @@ static int labels_make(const struct session *s)
 			settled = false;
 	}
 	if (n)
-		qsort(fresh, n, sizeof *fresh, by_target);
+		qsort(fresh, n, sizeof *fresh, by_entry_and_record);
 	take_labels(s, fresh, n);
 	d->labels_taken = settled ? s->labels.list.n : 0;
 	d->labels_found = from + n;
@@ -116,15 +117,6 @@ bool session_label(const struct session *s, uint32_t i, struct buf *out)
 	return record != NO_ENTRY && session_label_text(s, record, out) == 0;
 }
 
-static int by_entry(const void *a, const void *b)
-{
-	const struct label_change *x = a, *y = b;
-
-	if (x->entry != y->entry)
-		return x->entry < y->entry ? -1 : 1;
-	return (x->record > y->record) - (x->record < y->record);
-}
-
 int session_label_changes(const struct session *s, uint32_t after, uint32_t upto, struct label_change **ret,
                           size_t *ret_n)
 {
@@ -134,12 +126,12 @@ int session_label_changes(const struct session *s, uint32_t after, uint32_t upto
 	if (!v)
 		return -ENOMEM;
 	for (size_t k = 0; k < s->labels.list.n; k++) {
-		uint32_t record = s->labels.list.v[k].entry, line = entry_at(s, record)->line;
+		uint32_t record = s->labels.list.v[k].entry, line = index_entry(s, record)->line;
 		uint32_t target = line > after && line <= upto ? label_target(s, s->labels.list.v[k]) : NO_ENTRY;
 		if (target != NO_ENTRY)
 			v[n++] = (struct label_change){target, record, has_flag(s, record, ENTRY_SETS_LABEL)};
 	}
-	qsort(v, n, sizeof *v, by_entry);
+	qsort(v, n, sizeof *v, by_entry_and_record);
 	*ret = v;
 	*ret_n = 0;
 	for (size_t i = 0; i < n; i++) /* keeps the last change of each entry */
@@ -190,8 +182,8 @@ bool session_name(const struct session *s, struct buf *out)
 
 uint32_t session_branch_record(const struct session *s, uint32_t i)
 {
-	for (uint32_t c = entry_at(s, i)->child; c != NO_ENTRY; c = entry_at(s, c)->sibling)
-		if (entry_at(s, c)->type == RECORD_BRANCH_SUMMARY && has_flag(s, c, ENTRY_SUMMARY))
+	for (uint32_t c = index_entry(s, i)->child; c != NO_ENTRY; c = index_entry(s, c)->sibling)
+		if (index_entry(s, c)->type == RECORD_BRANCH_SUMMARY && has_flag(s, c, ENTRY_SUMMARY))
 			return c;
 	return NO_ENTRY;
 }

@@ -30,33 +30,33 @@ void refs_release(struct refs *r)
 /* Notes in the nearest conversation entry above i what is below it. Right once i's parent is placed. */
 static void link_place(struct session *s, uint32_t i)
 {
-	struct entry *e = entry_at(s, i);
+	struct entry *e = index_entry(s, i);
 	uint32_t above = e->parent;
 
 	if (above != NO_ENTRY && !has_flag(s, above, ENTRY_CONVERSATION))
-		above = entry_at(s, above)->near;
+		above = index_entry(s, above)->near;
 	e->flags |= ENTRY_PLACED;
 	if (e->flags & ENTRY_CONVERSATION) {
 		if (above != NO_ENTRY && above != i)
-			entry_at(s, above)->flags |= ENTRY_HAS_BELOW;
+			index_entry(s, above)->flags |= ENTRY_HAS_BELOW;
 		return;
 	}
 	e->near = above;
 	if (above == NO_ENTRY)
 		return;
-	uint32_t newest = entry_at(s, above)->near;
+	uint32_t newest = index_entry(s, above)->near;
 	if (newest == NO_ENTRY || newest < i)
-		entry_at(s, above)->near = i;
+		index_entry(s, above)->near = i;
 }
 
 static void add_child(struct session *s, uint32_t i)
 {
-	struct entry *e = entry_at(s, i);
+	struct entry *e = index_entry(s, i);
 
 	if (e->parent == NO_ENTRY)
 		return;
-	e->sibling = entry_at(s, e->parent)->child;
-	entry_at(s, e->parent)->child = i;
+	e->sibling = index_entry(s, e->parent)->child;
+	index_entry(s, e->parent)->child = i;
 }
 
 /* Places the ring of n entries, each the parent of the one before. It begins below a
@@ -66,7 +66,7 @@ static void place_ring(struct session *s, const uint32_t *ring, size_t n)
 	size_t start = n - 1;
 
 	for (size_t k = 0; k < n; k++) {
-		entry_at(s, ring[k])->flags |= ENTRY_CYCLE;
+		index_entry(s, ring[k])->flags |= ENTRY_CYCLE;
 		if (has_flag(s, ring[k], ENTRY_CONVERSATION))
 			start = k + n - 1;
 	}
@@ -80,9 +80,9 @@ static void place_from_above(struct session *s, uint32_t i, uint32_t *stack)
 	size_t n = 0;
 
 	while (i != NO_ENTRY && !has_flag(s, i, ENTRY_PLACED | ENTRY_OPEN)) {
-		entry_at(s, i)->flags |= ENTRY_OPEN;
+		index_entry(s, i)->flags |= ENTRY_OPEN;
 		stack[n++] = i;
-		i = entry_at(s, i)->parent;
+		i = index_entry(s, i)->parent;
 	}
 	if (i != NO_ENTRY && !has_flag(s, i, ENTRY_PLACED)) {
 		size_t first = n;
@@ -100,7 +100,7 @@ static void relink(struct session *s, uint32_t *stack)
 	const unsigned made_here = ENTRY_HAS_BELOW | ENTRY_CYCLE | ENTRY_PLACED | ENTRY_OPEN;
 
 	for (uint32_t i = 0; i < s->at.count; i++) {
-		struct entry *e = entry_at(s, i);
+		struct entry *e = index_entry(s, i);
 		e->flags &= (uint16_t)~made_here;
 		e->child = e->sibling = e->near = NO_ENTRY;
 		if (e->parent == NO_ENTRY || has_flag(s, e->parent, ENTRY_ADDRESSED))
@@ -121,7 +121,7 @@ static bool link_parents(struct session *s, const struct refs *refs, uint32_t fr
 	bool late = false;
 
 	for (size_t k = 0; k < refs->list.n; k++) {
-		struct entry *e = entry_at(s, refs->list.v[k].entry);
+		struct entry *e = index_entry(s, refs->list.v[k].entry);
 		struct key key = arena_get(&refs->keys, refs->list.v[k].key);
 		uint32_t parent = table_find(s, &key);
 		if (parent == NO_ENTRY) {

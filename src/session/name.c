@@ -128,7 +128,7 @@ static int naming_give(struct naming *n, uint32_t i)
 		return -ENOMEM;
 	n->s->odd.v[n->s->odd.n++] = odd;
 	*odd_slot(n->s, odd.hash) = (uint32_t)n->s->odd.n;
-	entry_at(n->s, i)->flags |= ENTRY_ODD_NAME;
+	index_entry(n->s, i)->flags |= ENTRY_ODD_NAME;
 	return 0;
 }
 
@@ -157,7 +157,7 @@ int names_update(struct session *s, uint32_t from)
 		return 0;
 	if (from == 0) {
 		for (size_t k = 0; k < s->odd.n; k++)
-			entry_at(s, s->odd.v[k].entry)->flags &= (uint16_t)~ENTRY_ODD_NAME;
+			index_entry(s, s->odd.v[k].entry)->flags &= (uint16_t)~ENTRY_ODD_NAME;
 		s->odd.n = s->odd_slots.n = 0;
 	}
 	for (uint32_t i = from > seeds[0] ? from : seeds[0]; rc == 0 && i < s->at.count; i++)
@@ -193,7 +193,7 @@ static void add_odd_name(const struct session *s, uint32_t i, struct buf *out)
 void session_entry_name(const struct session *s, uint32_t i, struct buf *out)
 {
 	if (!has_flag(s, i, ENTRY_ADDRESSED))
-		buf_addf(out, "~%" PRIu32, entry_at(s, i)->line);
+		buf_addf(out, "~%" PRIu32, index_entry(s, i)->line);
 	else if (has_flag(s, i, ENTRY_ODD_NAME))
 		add_odd_name(s, i, out);
 	else
@@ -215,12 +215,12 @@ static uint32_t entry_by_line(const struct session *s, struct span digits)
 	}
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		if (entry_at(s, middle)->line < line)
+		if (index_entry(s, middle)->line < line)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == s->at.count || entry_at(s, low)->line != line || has_flag(s, low, ENTRY_ADDRESSED))
+	if (low == s->at.count || index_entry(s, low)->line != line || has_flag(s, low, ENTRY_ADDRESSED))
 		return NO_ENTRY;
 	return low;
 }

@@ -76,30 +76,24 @@ uint32_t session_first_kept(const struct session *s, uint32_t i, const struct re
 	return first_kept(s, i, r, &fine);
 }
 
-static bool keeps_something(const struct session *s, uint32_t i, struct line *l)
-{
-	struct record r;
-	bool fine = true;
-
-	if (session_load(s, i, l, &r) == 0)
-		first_kept(s, i, &r, &fine);
-	return fine;
-}
-
 static bool add_entry_faults(const struct session *s, faults_t *to)
 {
 	CLEANUP_LINE struct line l = LINE_INIT;
 	bool ok = true;
+	struct record r;
 
 	for (uint32_t i = 0; ok && i < s->at.count; i++) {
-		const struct entry *e = entry_at(s, i);
+		const struct entry *e = index_entry(s, i);
 		if (!(e->flags & ENTRY_ADDRESSED) && e->id)
 			ok = fault_add(to, e->offset, e->line, REASON_DUPLICATE);
 		if (ok && e->flags & ENTRY_ORPHAN)
 			ok = fault_add(to, e->offset, e->line, REASON_ORPHAN);
 		if (ok && e->flags & ENTRY_CYCLE)
 			ok = fault_add(to, e->offset, e->line, REASON_CYCLE);
-		if (ok && e->type == RECORD_COMPACTION && !keeps_something(s, i, &l))
+		bool fine = true;
+		if (ok && e->type == RECORD_COMPACTION && session_load(s, i, &l, &r) == 0)
+			first_kept(s, i, &r, &fine);
+		if (ok && !fine)
 			ok = fault_add(to, e->offset, e->line, REASON_KEPT);
 	}
 	return ok;
@@ -108,7 +102,7 @@ static bool add_entry_faults(const struct session *s, faults_t *to)
 static bool add_label_faults(const struct session *s, faults_t *to)
 {
 	for (size_t k = 0; k < s->labels.list.n; k++) {
-		const struct entry *e = entry_at(s, s->labels.list.v[k].entry);
+		const struct entry *e = index_entry(s, s->labels.list.v[k].entry);
 		if (label_target(s, s->labels.list.v[k]) == NO_ENTRY &&
 		    !fault_add(to, e->offset, e->line, REASON_LABEL))
 			return false;

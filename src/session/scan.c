@@ -103,13 +103,13 @@ static bool take_parent(struct scan *sc, struct entry *e, const struct json_valu
 		return true;
 	if (parent->kind == JSON_NONE)
 		return add_fault(sc, e, REASON_NO_PARENT_ID);
-	if (!key_of(parent, &sc->parent_text, &key)) {
+	if (!id_key(parent, &sc->parent_text, &key)) {
 		e->flags |= ENTRY_ORPHAN;
 		return true;
 	}
 	if (id && key_equal(id, &key))
 		return add_fault(sc, e, REASON_SELF_PARENT);
-	uint32_t before = s->at.count ? entry_at(s, s->at.count - 1)->id : 0;
+	uint32_t before = s->at.count ? index_entry(s, s->at.count - 1)->id : 0;
 	if (key.kind == KEY_TEXT && key.text.n && before && arena_is(&s->ids, before, key.text)) {
 		e->parent = s->at.count - 1;
 		return true;
@@ -129,22 +129,12 @@ static bool take_links(struct scan *sc, struct entry *e, const struct record_hea
 		s->at.last = s->at.count;
 		return true;
 	}
-	bool usable = key_of(&head->id, &sc->id_text, &id);
+	bool usable = id_key(&head->id, &sc->id_text, &id);
 	if (head->id.kind == JSON_NULL)
 		e->flags |= ENTRY_NULL_ID;
 	if (usable ? !take_id(sc, e, &id, head->id.text) : !add_fault(sc, e, REASON_NO_ID))
 		return false;
 	return take_parent(sc, e, &head->parent_id, usable ? &id : NULL);
-}
-
-static bool take_label(struct scan *sc, struct entry *e, const struct record_head *head)
-{
-	struct key key;
-	bool usable = key_of(&head->target_id, &sc->parent_text, &key);
-
-	if (json_truthy(head->label))
-		e->flags |= ENTRY_SETS_LABEL;
-	return refs_add(&sc->s->labels, sc->s->at.count, usable ? &key : NULL) || scan_fail(sc, -ENOMEM);
 }
 
 /* When a message was said for pi's list of sessions, ms: a time that is no number is that of its entry. */
@@ -192,7 +182,15 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 		if (!add_fault(sc, e, REASON_NO_MESSAGE))
 			return false;
 	}
-	return take_links(sc, e, head) && (head->type != RECORD_LABEL || take_label(sc, e, head));
+	if (!take_links(sc, e, head))
+		return false;
+	if (head->type != RECORD_LABEL)
+		return true;
+	if (json_truthy(head->label))
+		e->flags |= ENTRY_SETS_LABEL;
+	struct key key;
+	bool usable = id_key(&head->target_id, &sc->parent_text, &key);
+	return refs_add(&s->labels, s->at.count, usable ? &key : NULL) || scan_fail(sc, -ENOMEM);
 }
 
 static void on_call(void *arg, struct json_value id)
@@ -568,7 +566,7 @@ static int close_tail(struct scan *sc, uint64_t to)
 		}
 		s->at.end += i;
 		if (last && s->at.tail_is_entry)
-			entry_at(s, s->at.count - 1)->length = (uint32_t)(s->at.end - s->at.whole) - (last == '\r');
+			index_entry(s, s->at.count - 1)->length = (uint32_t)(s->at.end - s->at.whole) - (last == '\r');
 		if (i < (size_t)n) {
 			s->at.whole = ++s->at.end;
 			s->at.tail = TAIL_NONE;

@@ -371,7 +371,7 @@ uint32_t session_count(const struct session *s)
 
 const struct entry *session_entry(const struct session *s, uint32_t i)
 {
-	return entry_at(s, i);
+	return index_entry(s, i);
 }
 
 /* ---- reading ---- */
@@ -384,7 +384,7 @@ void line_release(struct line *l)
 
 int line_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
 {
-	const struct entry *e = entry_at(s, i);
+	const struct entry *e = index_entry(s, i);
 	int rc = take_line_at(s, e->offset, e->length, 0, &l->bytes);
 
 	if (rc < 0)
@@ -445,7 +445,7 @@ static int reader_fill(const struct session *s, const struct entry *e, struct re
 
 int session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret)
 {
-	const struct entry *e = entry_at(s, i);
+	const struct entry *e = index_entry(s, i);
 	const struct buf *bytes = &r->line.bytes;
 
 	int rc = stop_check();
@@ -493,12 +493,12 @@ uint32_t session_position(const struct session *s)
 
 	if (leaf == NO_ENTRY || has_flag(s, leaf, ENTRY_CONVERSATION))
 		return leaf;
-	return entry_at(s, leaf)->near;
+	return index_entry(s, leaf)->near;
 }
 
 bool session_is_tip(const struct session *s, uint32_t i)
 {
-	return (entry_at(s, i)->flags & (ENTRY_CONVERSATION | ENTRY_HAS_BELOW)) == ENTRY_CONVERSATION;
+	return (index_entry(s, i)->flags & (ENTRY_CONVERSATION | ENTRY_HAS_BELOW)) == ENTRY_CONVERSATION;
 }
 
 bool session_is_branch(const struct session *s, uint32_t i)
@@ -510,14 +510,14 @@ uint32_t session_branch_at(const struct session *s, uint32_t i)
 {
 	if (i == session_position(s))
 		return session_leaf(s);
-	uint32_t newest = entry_at(s, i)->near;
+	uint32_t newest = index_entry(s, i)->near;
 	return session_is_tip(s, i) && newest != NO_ENTRY ? newest : i;
 }
 
 /* A walk comes back to an entry only on a cycle, and then first to the one at which it entered the cycle. */
 uint32_t session_walk_up(const struct session *s, uint32_t i, uint32_t *ring)
 {
-	const struct entry *e = entry_at(s, i);
+	const struct entry *e = index_entry(s, i);
 
 	if (*ring == NO_ENTRY && e->flags & ENTRY_CYCLE)
 		*ring = i;

@@ -237,7 +237,7 @@ _Static_assert(offsetof(struct session, derived) - offsetof(struct session, entr
                    0 SESSION_VECTORS(SESSION_ADD_SIZE),
                "each vector of a session is in SESSION_VECTORS");
 
-static inline struct entry *entry_at(const struct session *s, uint32_t i)
+static inline struct entry *index_entry(const struct session *s, uint32_t i)
 {
 	return &s->entries.v[i];
 }
@@ -256,7 +256,7 @@ int session_scan(struct session *s, uint64_t size);
 /* ---- id.c ---- */
 
 /* A string or number as a key; `text` holds what had to be decoded. False for other values. */
-bool key_of_unusual(const struct json_value *v, struct buf *text, struct key *ret);
+bool id_key_unusual(const struct json_value *v, struct buf *text, struct key *ret);
 static inline bool is_ascii(struct span text)
 {
 	uint64_t word, all = 0;
@@ -271,10 +271,10 @@ static inline bool is_ascii(struct span text)
 	return !(all & UINT64_C(0x8080808080808080));
 }
 
-static inline bool key_of(const struct json_value *v, struct buf *text, struct key *ret)
+static inline bool id_key(const struct json_value *v, struct buf *text, struct key *ret)
 {
 	if (v->kind != JSON_STRING || v->escaped || v->text.n > NAME_PLAIN || !is_ascii(v->text))
-		return key_of_unusual(v, text, ret);
+		return id_key_unusual(v, text, ret);
 	*ret = (struct key){.text = v->text};
 	return true;
 }
@@ -338,7 +338,7 @@ int names_update(struct session *s, uint32_t from);
 
 /* ---- call.c ---- */
 
-/* Adds the item of a call or result with this id; `text` is as for key_of. */
+/* Adds the item of a call or result with this id; `text` is as for id_key. */
 bool call_add(struct session *s, const struct json_value *id, struct buf *text);
 /* The items from `begin` on belong to entry i, but only the last `n` of them count. */
 bool call_entry(struct session *s, uint32_t i, size_t begin, size_t n);

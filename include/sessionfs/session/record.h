@@ -42,22 +42,22 @@ enum record_role {
 	X(type_, "type") X(id, "id") X(parent_id, "parentId") X(timestamp, "timestamp") \
 	X(version, "version") X(cwd, "cwd") X(parent_session, "parentSession") X(branched_from, "branchedFrom") \
 	X(message, "message") X(provider, "provider") X(model, "model") X(model_id, "modelId") \
-	X(thinking_level, "thinkingLevel") X(usage, "usage") X(usage_kind, "kind") X(note, "note") \
+	X(thinking_level, "thinkingLevel") X(usage, "usage") X(usage_kind, "kind") \
 	X(summary, "summary") X(first_kept_entry_id, "firstKeptEntryId") \
 	X(first_kept_entry_index, "firstKeptEntryIndex") X(tokens_before, "tokensBefore") \
-	X(system_message, "systemMessage") X(from_id, "fromId") X(from_hook, "fromHook") X(details, "details") \
-	X(custom_type, "customType") X(content, "content") X(display, "display") X(data, "data") \
+	X(system_message, "systemMessage") X(from_id, "fromId") X(details, "details") \
+	X(custom_type, "customType") X(content, "content") X(display, "display") \
 	X(target_id, "targetId") X(replacement, "replacement") X(label, "label") X(name, "name")
 
 #define MESSAGE_FIELDS(X) \
 	X(role, "role") X(content, "content") X(timestamp, "timestamp") \
 	X(provider, "provider") X(model, "model") X(usage, "usage") X(stop_reason, "stopReason") \
-	X(error_message, "errorMessage") X(thinking_level, "thinkingLevel") \
+	X(error_message, "errorMessage") \
 	X(tool_call_id, "toolCallId") X(tool_name, "toolName") X(is_error, "isError") \
 	X(command, "command") X(output, "output") X(exit_code, "exitCode") X(cancelled, "cancelled") \
 	X(truncated, "truncated") X(full_output_path, "fullOutputPath") \
 	X(exclude_from_context, "excludeFromContext") X(custom_type, "customType") X(display, "display") \
-	X(details, "details") X(summary, "summary") X(from_id, "fromId") X(tokens_before, "tokensBefore")
+	X(summary, "summary") X(tokens_before, "tokensBefore")
 
 #define BLOCK_FIELDS(X) \
 	X(type_, "type") X(text, "text") X(thinking, "thinking") X(data, "data") X(mime_type, "mimeType") \
