@@ -347,7 +347,8 @@ static int show_command(const struct session *s, uint32_t i, const struct record
 	double code;
 
 	buf_adds(&command, json_truthy(r->msg.exclude_from_context) ? "!!" : "!");
-	text_begin(r->msg.command, 2 * COMMAND_CHARACTERS, &command);
+	if (r->msg.command.kind == JSON_STRING)
+		text_begin(r->msg.command, 2 * COMMAND_CHARACTERS, &command);
 	shorten(&command, 0, COMMAND_CHARACTERS);
 	if (buf_err(&command))
 		return buf_err(&command);

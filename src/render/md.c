@@ -125,7 +125,7 @@ static int call_fill(struct call *c, const struct block *b)
 	c->language = c->use.form == TOOL_WRITE ? tool_language(buf_span(&c->path)) : "";
 	if (c->path.n > TOOL_PATH)
 		text_shorten(&c->path, 0, TOOL_PATH);
-	tool_facts_and_rest(&c->use, &c->facts, &c->rest);
+	tool_rest(&c->use, &c->facts, &c->rest);
 	rc = buf_err(&c->path) ? buf_err(&c->path) : rc;
 	rc = buf_err(&c->facts) ? buf_err(&c->facts) : rc;
 	return buf_err(&c->rest) ? buf_err(&c->rest) : rc;

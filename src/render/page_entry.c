@@ -292,7 +292,7 @@ static void show_rest(struct page *g, const struct tool_use *u, const char *file
 	if (json_raw(u->arguments).n > READ_MOST)
 		return;
 	buf_reset(g->text);
-	tool_rest(u, g->text);
+	tool_rest(u, NULL, g->text);
 	if (g->text->n > 0)
 		page_pre_text(g, NULL, false, file);
 }

@@ -291,10 +291,7 @@ bool page_inline(struct json_value v, size_t units, struct buf *out)
 {
 	size_t start = out->n;
 
-	if (v.kind == JSON_STRING)
-		text_begin(v, units, out);
-	else
-		text_inline(v, out);
+	text_begin(v, units, out);
 	bool cut = text_cut(out, start, units);
 	text_one_line(out, start);
 	html_escape(out, start);

@@ -136,10 +136,12 @@ static struct span escaped_prefix(struct span text, size_t units)
 	return (struct span){text.p, i < text.n ? i : text.n};
 }
 
-void text_begin(struct json_value string, size_t units, struct buf *out)
+void text_begin(struct json_value v, size_t units, struct buf *out)
 {
-	if (string.kind == JSON_STRING)
-		json_decode(escaped_prefix(string.text, units), JSON_CLEAN, out);
+	if (v.kind == JSON_STRING)
+		json_decode(escaped_prefix(v.text, units), JSON_CLEAN, out);
+	else
+		text_inline(v, out);
 }
 
 void text_of_content(const struct record *r, struct json_value content, const char *between, size_t units,
@@ -154,7 +156,8 @@ void text_of_content(const struct record *r, struct json_value content, const ch
 		if (b.type != BLOCK_TEXT)
 			continue;
 		buf_adds(out, b.n > 1 ? between : "");
-		text_begin(b.text, units, out);
+		if (b.text.kind == JSON_STRING)
+			text_begin(b.text, units, out);
 	}
 	text_cut(out, start, units);
 	text_one_line(out, start);
@@ -179,14 +182,11 @@ void row_source_release(struct row_source *src)
 }
 
 /* The beginning of a value on one line, trimmed. */
-static void add_text(struct json_value v, size_t units, struct buf *out)
+static void row_add(struct json_value v, size_t units, struct buf *out)
 {
 	size_t start = out->n;
 
-	if (v.kind == JSON_STRING)
-		text_begin(v, units, out);
-	else
-		text_inline(v, out);
+	text_begin(v, units, out);
 	text_cut(out, start, units);
 	text_one_line(out, start);
 	text_trim(out, start);
@@ -201,15 +201,12 @@ static void add_argument(struct json_value v, const char *instead, struct buf *o
 		buf_adds(out, instead);
 		return;
 	}
-	if (v.kind == JSON_STRING)
-		text_begin(v, ROW_UNITS, out);
-	else
-		text_inline(v, out);
+	text_begin(v, ROW_UNITS, out);
 	text_one_line(out, start);
 	text_cut(out, start, ROW_UNITS);
 }
 
-static void add_path(struct json_value arguments, const char *instead, struct buf *out)
+static void row_add_path(struct json_value arguments, const char *instead, struct buf *out)
 {
 	struct json_value path = json_get(arguments, "path");
 
@@ -253,7 +250,8 @@ static void add_command(struct json_value command, struct buf *out)
 {
 	size_t start = out->n;
 
-	text_begin(command, ROW_UNITS, out);
+	if (command.kind == JSON_STRING)
+		text_begin(command, ROW_UNITS, out);
 	bool more = units_end(out, start, COMMAND_UNITS) < out->n;
 	text_one_line(out, start);
 	text_trim(out, start);
@@ -291,7 +289,7 @@ static void add_call(struct json_value name, struct json_value arguments, struct
 	text_cut(out, start, ROW_UNITS);
 	if (json_is(name, "read") || json_is(name, "write") || json_is(name, "edit")) {
 		buf_adds(out, ": ");
-		add_path(arguments, "", out);
+		row_add_path(arguments, "", out);
 		if (json_is(name, "read"))
 			add_range(arguments, out);
 	} else if (json_is(name, "bash")) {
@@ -302,10 +300,10 @@ static void add_call(struct json_value name, struct json_value arguments, struct
 		buf_addf(out, ": %s", slash);
 		add_argument(json_get(arguments, "pattern"), "", out);
 		buf_addf(out, "%s in ", slash);
-		add_path(arguments, ".", out);
+		row_add_path(arguments, ".", out);
 	} else if (json_is(name, "ls")) {
 		buf_adds(out, ": ");
-		add_path(arguments, ".", out);
+		row_add_path(arguments, ".", out);
 	} else if (arguments.kind != JSON_NONE) {
 		buf_adds(out, ": ");
 		add_compact(arguments, ARGUMENT_UNITS, out);
@@ -344,26 +342,20 @@ static int keep_calls(struct row_source *src, uint32_t caller, const struct reco
 	return rc;
 }
 
-static bool keeps_calls(const struct row_source *src, uint32_t caller)
-{
-	return src->calls && src->calls[caller];
-}
-
 /* A toolResult is shown as the call it answers. 1 if that was found. */
 static int result_row(struct row_source *src, uint32_t i, struct buf *out)
 {
 	unsigned n = 0;
 	uint32_t caller = session_call(src->s, i, &n);
 	struct record r;
-	int rc = 0;
 	if (caller == NO_ENTRY)
 		return 0;
-	if (!keeps_calls(src, caller))
-		rc = session_read(src->s, caller, &src->reader, &r);
-	if (rc == 0 && !keeps_calls(src, caller))
-		rc = keep_calls(src, caller, &r);
-	if (rc < 0)
-		return rc;
+	if (!src->calls || !src->calls[caller]) {
+		int rc = session_read(src->s, caller, &src->reader, &r);
+		rc = rc == 0 ? keep_calls(src, caller, &r) : rc;
+		if (rc < 0)
+			return rc;
+	}
 	size_t end = src->calls[caller] - 1 + (size_t)n;
 	if (n == 0 || end >= src->n_ends)
 		return 0;
@@ -372,30 +364,27 @@ static int result_row(struct row_source *src, uint32_t i, struct buf *out)
 	return 1;
 }
 
-static void assistant_row(const struct record *r, struct buf *out)
-{
-	size_t start = out->n;
-
-	text_of_content(r, r->msg.content, "", ROW_UNITS, out);
-	if (out->n > start)
-		return;
-	if (json_is(r->msg.stop_reason, "aborted"))
-		buf_adds(out, "(aborted)");
-	else if (json_truthy(r->msg.error_message))
-		add_text(r->msg.error_message, ERROR_UNITS, out);
-	else
-		buf_adds(out, "(no content)");
-}
-
-/* A row begins with what kind of entry it is of; what somebody said may follow. */
-static void message_kind(const struct record *r, struct buf *out)
+/* A row begins with what kind of entry it is of. What somebody said may follow, at *ret_said. */
+static void message_row(const struct record *r, size_t *ret_said, struct buf *out)
 {
 	switch (r->role) {
 	case ROLE_USER:
 		buf_adds(out, "user: ");
+		*ret_said = out->n;
+		text_of_content(r, r->msg.content, "", ROW_UNITS, out);
 		return;
 	case ROLE_ASSISTANT:
 		buf_adds(out, "assistant: ");
+		*ret_said = out->n;
+		text_of_content(r, r->msg.content, "", ROW_UNITS, out);
+		if (out->n > *ret_said)
+			return;
+		if (json_is(r->msg.stop_reason, "aborted"))
+			buf_adds(out, "(aborted)");
+		else if (json_truthy(r->msg.error_message))
+			row_add(r->msg.error_message, ERROR_UNITS, out);
+		else
+			buf_adds(out, "(no content)");
 		return;
 	case ROLE_TOOL_RESULT:
 		buf_addc(out, '[');
@@ -407,6 +396,8 @@ static void message_kind(const struct record *r, struct buf *out)
 		return;
 	case ROLE_BASH_EXECUTION:
 		buf_adds(out, "[bash]: ");
+		*ret_said = out->n;
+		row_add(r->msg.command, ROW_UNITS, out);
 		return;
 	default:
 		buf_addc(out, '[');
@@ -416,32 +407,14 @@ static void message_kind(const struct record *r, struct buf *out)
 	}
 }
 
-static void message_said(const struct record *r, struct buf *out)
-{
-	switch (r->role) {
-	case ROLE_USER:
-		text_of_content(r, r->msg.content, "", ROW_UNITS, out);
-		return;
-	case ROLE_ASSISTANT:
-		assistant_row(r, out);
-		return;
-	case ROLE_BASH_EXECUTION:
-		add_text(r->msg.command, ROW_UNITS, out);
-		return;
-	default:
-		return;
-	}
-}
-
 static void bracketed(const char *what, struct json_value v, struct buf *out)
 {
 	buf_addf(out, "[%s: ", what);
-	add_text(v, ROW_UNITS, out);
+	row_add(v, ROW_UNITS, out);
 	buf_addc(out, ']');
 }
 
-/* To the nearest whole number, halves up, as Math.round(). */
-static double rounded(double x)
+double text_rounded(double x)
 {
 	if (!(x > -1e15 && x < 1e15))
 		return x;
@@ -456,28 +429,32 @@ static void compaction_row(const struct record *r, struct buf *out)
 	buf_adds(out, "[compaction");
 	if (json_double(r->tokens_before, &tokens)) {
 		buf_adds(out, ": ");
-		number_add(rounded(tokens / 1000), out);
+		number_add(text_rounded(tokens / 1000), out);
 		buf_adds(out, "k tokens");
 	}
 	buf_addc(out, ']');
 }
 
-static void record_kind(const struct record *r, struct buf *out)
+static void record_row(const struct record *r, size_t *ret_said, struct buf *out)
 {
 	switch (r->type) {
 	case RECORD_MESSAGE:
-		message_kind(r, out);
+		message_row(r, ret_said, out);
 		return;
 	case RECORD_CUSTOM_MESSAGE:
 		buf_addc(out, '[');
 		text_inline(r->custom_type, out);
 		buf_adds(out, "]: ");
+		*ret_said = out->n;
+		text_of_content(r, r->content, "", ROW_UNITS, out);
 		return;
 	case RECORD_COMPACTION:
 		compaction_row(r, out);
 		return;
 	case RECORD_BRANCH_SUMMARY:
 		buf_adds(out, "[branch summary]: ");
+		*ret_said = out->n;
+		row_add(r->summary, ROW_UNITS, out);
 		return;
 	case RECORD_MODEL_CHANGE:
 		bracketed("model", r->model_id, out);
@@ -508,32 +485,16 @@ static void record_kind(const struct record *r, struct buf *out)
 	}
 }
 
-static void record_said(const struct record *r, struct buf *out)
-{
-	switch (r->type) {
-	case RECORD_MESSAGE:
-		message_said(r, out);
-		return;
-	case RECORD_CUSTOM_MESSAGE:
-		text_of_content(r, r->content, "", ROW_UNITS, out);
-		return;
-	case RECORD_BRANCH_SUMMARY:
-		add_text(r->summary, ROW_UNITS, out);
-		return;
-	default:
-		return;
-	}
-}
-
 void text_row(const struct record *r, struct buf *out)
 {
-	record_kind(r, out);
-	record_said(r, out);
+	size_t said;
+
+	record_row(r, &said, out);
 }
 
 int row_text(struct row_source *src, uint32_t i, struct buf *out)
 {
-	size_t start = out->n;
+	size_t start = out->n, said = SIZE_MAX;
 	src->kind = SIZE_MAX;
 	if (session_entry(src->s, i)->role == ROLE_TOOL_RESULT) {
 		int rc = result_row(src, i, out);
@@ -544,9 +505,9 @@ int row_text(struct row_source *src, uint32_t i, struct buf *out)
 	int rc = session_read(src->s, i, &src->reader, &r);
 	if (rc < 0)
 		return rc;
-	record_kind(&r, out);
-	src->kind = out->n - start;
-	record_said(&r, out);
+	record_row(&r, &said, out);
+	if (said != SIZE_MAX)
+		src->kind = said - start;
 	/* Who asks for one row only needs no calls. */
 	if (src->calls && session_entry(src->s, i)->flags & ENTRY_HAS_CALLS && !src->calls[i])
 		rc = keep_calls(src, i, &r);
@@ -567,16 +528,16 @@ void text_role(const struct record *r, struct buf *out)
 		text_inline(r->type_, out);
 }
 
-static void gist(const struct record *r, size_t units, struct buf *out)
+static void row_gist_text(const struct record *r, size_t units, struct buf *out)
 {
 	size_t start = out->n;
 
 	if (r->type != RECORD_MESSAGE && r->type != RECORD_CUSTOM_MESSAGE && r->summary.kind != JSON_STRING) {
 		text_row(r, out);
 	} else if (r->role == ROLE_BASH_EXECUTION) {
-		add_text(r->msg.command, units, out);
+		row_add(r->msg.command, units, out);
 	} else if (r->summary.kind == JSON_STRING || r->msg.summary.kind == JSON_STRING) {
-		add_text(r->msg.summary.kind == JSON_STRING ? r->msg.summary : r->summary, units, out);
+		row_add(r->msg.summary.kind == JSON_STRING ? r->msg.summary : r->summary, units, out);
 	} else {
 		text_of_content(r, r->type == RECORD_MESSAGE ? r->msg.content : r->content, " ", units, out);
 	}
@@ -591,6 +552,6 @@ int row_gist(struct row_source *src, uint32_t i, size_t units, struct buf *out)
 		return rc;
 	text_role(&r, out);
 	buf_adds(out, ": ");
-	gist(&r, units, out);
+	row_gist_text(&r, units, out);
 	return buf_err(out);
 }

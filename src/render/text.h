@@ -25,12 +25,16 @@ void text_inline(struct json_value v, struct buf *out);
 /* Appends exact bytes, clean and on one line. */
 void text_inline_exact(struct span exact, struct buf *out);
 
-/* Appends at least the first `units` UTF-16 units of a string, without decoding all of a long one; not cut exactly. */
-void text_begin(struct json_value string, size_t units, struct buf *out);
+/* Appends at least the first `units` UTF-16 units of a string, without decoding all of a long one; not cut exactly. Any
+ * other value as text_inline does. */
+void text_begin(struct json_value v, size_t units, struct buf *out);
 /* Appends the first `units` of the text of a content of r (the text blocks with `between` in between), on one line and
  * trimmed. */
 void text_of_content(const struct record *r, struct json_value content, const char *between, size_t units,
                      struct buf *out);
+
+/* To the nearest whole number, halves up, as Math.round(). */
+double text_rounded(double x);
 
 /* Appends the kind of the entry: the role of a message, else the type; on one line. */
 void text_role(const struct record *r, struct buf *out);

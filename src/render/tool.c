@@ -55,15 +55,6 @@ static bool is_usable(enum key key, struct json_value v)
 	}
 }
 
-static unsigned find_name(struct json_value key)
-{
-	unsigned i = 0;
-
-	while (i < COUNT_OF_NAMES && !(key.escaped ? json_key_is(key, names[i].p) : span_eq(key.text, names[i])))
-		i++;
-	return i;
-}
-
 /* Of anything but an object nothing. */
 static void read_arguments(struct json_value object, struct arguments *ret)
 {
@@ -76,9 +67,9 @@ static void read_arguments(struct json_value object, struct arguments *ret)
 	if (object.kind != JSON_OBJECT || json_enter(&j) != JSON_OBJECT)
 		return;
 	for (; json_next(&j, &key) > 0 && json_value(&j, &v); ret->members++) {
-		unsigned i = find_name(key);
-		if (i < COUNT_OF_NAMES)
-			found[i] = v;
+		for (unsigned i = 0; i < COUNT_OF_NAMES; i++)
+			if (key.escaped ? json_key_is(key, names[i].p) : span_eq(key.text, names[i]))
+				found[i] = v;
 	}
 	for (unsigned i = 0; i < COUNT_OF_NAMES; i++) {
 		enum key k = keys[i];
@@ -340,16 +331,8 @@ int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, un
 
 enum { LONGEST_WORD = 40 };
 
-static bool is_shown(const struct tool_use *u, struct json_value key)
-{
-	for (unsigned i = 0; i < COUNT_OF_NAMES; i++)
-		if (u->shown & 1u << i && json_key_is(key, names[i].p))
-			return true;
-	return false;
-}
-
 /* A number, true or false, and a key that is a word. */
-static bool add_fact(struct json_value key, struct json_value v, struct buf *facts)
+static bool fact_of_argument(struct json_value key, struct json_value v, struct buf *facts)
 {
 	bool is_word = key.text.n > 0 && key.text.n <= LONGEST_WORD && !key.escaped;
 
@@ -374,7 +357,10 @@ static void add_unshown(const struct tool_use *u, struct buf *facts, struct buf 
 	json_init(&j, u->arguments.text, &deep);
 	json_enter(&j);
 	while (json_next(&j, &key) > 0 && json_value(&j, &v)) {
-		if (is_shown(u, key) || (facts && add_fact(key, v, facts)))
+		bool shown = false;
+		for (unsigned i = 0; i < COUNT_OF_NAMES; i++)
+			shown |= u->shown & 1u << i && json_key_is(key, names[i].p);
+		if (shown || (facts && fact_of_argument(key, v, facts)))
 			continue;
 		buf_addc(object, object->n ? ',' : '{');
 		buf_addspan(object, json_raw(key));
@@ -385,7 +371,7 @@ static void add_unshown(const struct tool_use *u, struct buf *facts, struct buf 
 		buf_addc(object, '}');
 }
 
-void tool_facts_and_rest(const struct tool_use *u, struct buf *facts, struct buf *out)
+void tool_rest(const struct tool_use *u, struct buf *facts, struct buf *out)
 {
 	struct buf object CLEANUP_BUF = BUF_INIT;
 	struct json_value v = u->arguments;
@@ -405,17 +391,12 @@ void tool_facts_and_rest(const struct tool_use *u, struct buf *facts, struct buf
 	}
 }
 
-void tool_rest(const struct tool_use *u, struct buf *out)
-{
-	tool_facts_and_rest(u, NULL, out);
-}
-
 /* --- gist ------------------------------------------------------------------- */
 
 enum { NAME_CHARACTERS = 40, GIST_CHARACTERS = 120 };
 
 /* From `start` on: on one line, its white space single spaces, and not too long. */
-static void shorten(struct buf *out, size_t start, size_t characters)
+static void tool_shorten(struct buf *out, size_t start, size_t characters)
 {
 	size_t n = start;
 
@@ -432,11 +413,8 @@ static void add_short(struct json_value v, size_t characters, struct buf *out)
 {
 	size_t start = out->n;
 
-	if (v.kind == JSON_STRING)
-		text_begin(v, 4 * characters, out);
-	else
-		text_inline(v, out);
-	shorten(out, start, characters);
+	text_begin(v, 4 * characters, out);
+	tool_shorten(out, start, characters);
 }
 
 void tool_lines(const struct tool_use *u, struct buf *out)
@@ -448,7 +426,7 @@ void tool_lines(const struct tool_use *u, struct buf *out)
 		buf_addf(out, "-%u", u->last);
 }
 
-static void add_changes(const struct tool_use *u, struct buf *out)
+static void tool_add_changes(const struct tool_use *u, struct buf *out)
 {
 	unsigned added, removed;
 	int rc = tool_diff(u, NULL, &added, &removed);
@@ -536,5 +514,5 @@ void tool_gist(const struct tool_use *u, struct buf *out)
 	else if (u->form == TOOL_WRITE)
 		add_size(u->content, out);
 	else
-		add_changes(u, out);
+		tool_add_changes(u, out);
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 
 #define GIST_UNITS 60
 #define TITLE_CHARACTERS 200
@@ -204,10 +205,46 @@ int render_labels_tsv(const struct session *s, struct buf *out)
 	return buf_err(out);
 }
 
-int render_entry_line(const struct session *s, uint32_t i, struct buf *out)
-{
-	struct row_source src CLEANUP(row_source_release);
+/* --- what is said of a whole session: its times as pi's session list gives them, and for which model usage counts ---
+ */
 
-	row_source_init(&src, s);
-	return row_text(&src, i, out);
+double render_time(struct json_value v)
+{
+	if (v.kind == JSON_NULL || v.kind == JSON_FALSE)
+		return 0;
+	if (v.kind == JSON_TRUE)
+		return 1;
+	int64_t t = record_time(v);
+	return t == NO_TIME ? NAN : (double)t;
+}
+
+double render_created(const struct session *s)
+{
+	return render_time(session_header(s)->timestamp);
+}
+
+double render_modified(const struct session *s)
+{
+	double created = render_created(s);
+	struct timespec mtime = session_stat(s)->st_mtim;
+	double ms = (double)mtime.tv_sec * 1e3 + (double)mtime.tv_nsec / 1e6; /* rounded as Node does */
+	if (session_active(s) > 0)
+		return session_active(s);
+	return session_header(s)->timestamp.kind == JSON_STRING && !isnan(created) ? created : text_rounded(ms);
+}
+
+void render_usage_model(const struct record *r, enum json_decode how, struct buf *out)
+{
+	struct json_value provider = r->msg.provider, model = r->msg.model;
+	if (r->type != RECORD_MESSAGE) {
+		provider = r->provider;
+		model = r->model;
+	}
+	if (provider.kind == JSON_STRING && model.kind == JSON_STRING) {
+		json_decode(provider.text, how, out);
+		buf_addc(out, '/');
+		json_decode(model.text, how, out);
+	} else {
+		buf_adds(out, "unknown");
+	}
 }

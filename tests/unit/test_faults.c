@@ -14,6 +14,7 @@
 
 #include <errno.h>
 
+#include "../../src/render/text.h"
 #include "session_fixture.h"
 
 #include <sys/stat.h>
@@ -116,6 +117,15 @@ static void growing(void **state)
 
 typedef int (*say)(struct session *s, struct buf *out);
 
+/* Entry i on one line, as tree.txt shows it, without a newline. */
+static int entry_line(const struct session *s, uint32_t i, struct buf *out)
+{
+	struct row_source src CLEANUP(row_source_release);
+
+	row_source_init(&src, s);
+	return row_text(&src, i, out);
+}
+
 static int say_names(struct session *s, struct buf *out)
 {
 	int rc = 0;
@@ -123,7 +133,7 @@ static int say_names(struct session *s, struct buf *out)
 		session_entry_name(s, i, out);
 		buf_addc(out, ' ');
 		session_label(s, i, out);
-		rc = render_entry_line(s, i, out);
+		rc = entry_line(s, i, out);
 	}
 	session_name(s, out);
 	return rc;

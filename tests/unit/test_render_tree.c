@@ -1,3 +1,4 @@
+#include "../../src/render/text.h"
 #include "render_fixture.h"
 
 #define AT(id, parent, time, rest)                                                                                     \
@@ -146,6 +147,15 @@ static void what_went_wrong_is_marked(void **state)
 	    "f         • \u2717 [bash]: false  <- leaf\n");
 }
 
+/* Entry i on one line, as tree.txt shows it, without a newline. */
+static int entry_line(const struct session *s, uint32_t i, struct buf *out)
+{
+	struct row_source src CLEANUP(row_source_release);
+
+	row_source_init(&src, s);
+	return row_text(&src, i, out);
+}
+
 static void assert_row(const char *fields, const char *want)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT;
@@ -154,7 +164,7 @@ static void assert_row(const char *fields, const char *want)
 
 	buf_addf(&line, HEADER "{\"id\":\"a\",\"parentId\":null,%s}\n", fields);
 	fixture_open(&f, line.p, line.n);
-	assert_int_equal(render_entry_line(f.s, 0, &out), 0);
+	assert_int_equal(entry_line(f.s, 0, &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
 	fixture_close(&f);
 }
@@ -217,7 +227,7 @@ static void assert_call(const char *call, const char *want)
 	buf_adds(&lines, "{\"id\":\"b\",\"parentId\":\"a\"," MSG(
 			     "\"role\":\"toolResult\",\"toolCallId\":\"1\",\"toolName\":\"t\",\"content\":[]") "}\n");
 	fixture_open(&f, lines.p, lines.n);
-	assert_int_equal(render_entry_line(f.s, 1, &out), 0);
+	assert_int_equal(entry_line(f.s, 1, &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
 	fixture_close(&f);
 }

@@ -45,7 +45,7 @@ static void assert_sample(const struct sample *s, struct tool_use *u)
 	assert_text(&gist, s->gist);
 	assert_int_equal(tool_diff(u, &diff, &added, &removed), 0);
 	assert_text(&diff, s->diff);
-	tool_rest(u, &rest);
+	tool_rest(u, NULL, &rest);
 	assert_text(&rest, s->rest);
 }
 
@@ -178,7 +178,7 @@ static void paths_are_said_whole(void **state)
 		buf_addf(&json, "{\"path\":\"%s\"}", buf_cstr(&path));
 		tool_read(value("\"read\""), value(buf_cstr(&json)), &u);
 		tool_gist(&u, &gist);
-		tool_rest(&u, &rest);
+		tool_rest(&u, NULL, &rest);
 		assert_true((strstr(buf_cstr(&gist), path.p) != NULL) == (n <= TOOL_PATH));
 		assert_true((rest.n == 0) == (n <= TOOL_PATH));
 	}

@@ -27,8 +27,6 @@ void render_label_cell(struct span label, struct buf *out);
 int render_labels_tsv(const struct session *s, struct buf *out);
 /* The first user message with text (its text blocks joined by a space), as clean text; nothing if there is none. */
 int render_first_message(const struct session *s, struct buf *out);
-/* Entry i on one line, as tree.txt shows it ("user: ...", "[bash: ls]"), without a newline. */
-int render_entry_line(const struct session *s, uint32_t i, struct buf *out);
 
 /* text.c. From `start` on: each control character (space_control) becomes a space. */
 void text_one_line(struct buf *out, size_t start);
@@ -55,7 +53,7 @@ struct render_usage {
 void render_usage_add(struct render_usage *u, const struct record *r);
 void render_usage_sum(struct render_usage *u, const struct render_usage *more);
 
-/* sums.c: what is said of a whole session. Times are in ms since 1970, NAN if there is none. */
+/* What is said of a whole session. Times are in ms since 1970, NAN if there is none. */
 /* new Date(v).getTime() */
 double render_time(struct json_value v);
 /* When the session was begun, and changed last. */

@@ -57,11 +57,10 @@ void tool_gist(const struct tool_use *u, struct buf *out);
 
 /* Appends as JSON, laid out as by json_pretty, the arguments that path, command, content, lines and diff do not say;
  * nothing if there are none. A path that the gist cannot say exactly in TOOL_PATH bytes is among them. Who shows
- * nothing of the form itself, such as a diff that is empty, sets `shown` to 0 and gets all arguments. */
+ * nothing of the form itself, such as a diff that is empty, sets `shown` to 0 and gets all arguments. Those that are
+ * short numbers, true or false go into `facts`, each as " · KEY VALUE", unless that is NULL. */
 #define TOOL_PATH 200
-void tool_rest(const struct tool_use *u, struct buf *out);
-/* The same, but those that are short numbers, true or false go into `facts`, each as " · KEY VALUE". */
-void tool_facts_and_rest(const struct tool_use *u, struct buf *facts, struct buf *out);
+void tool_rest(const struct tool_use *u, struct buf *facts, struct buf *out);
 
 /* The language of a file by its name, as highlighters call it ("ts", "python", "c"): right after a fence, and in a
  * class ([a-z0-9-]). "" if it is unknown. */
