@@ -1,7 +1,7 @@
 /* page: what the files of html/PROJECT/STEM.html share.
  *
- * page.c has the producer: front, segments, back. page_items.c says what stands where: rows of the tree, then entries.
- * page_entry.c shows an entry, page_text.c texts, pictures and small facts. */
+ * page.c has the producer: what stands where, front, segments, back. page_entry.c shows an entry, page_text.c texts,
+ * pictures and small facts. */
 #ifndef SESSIONFS_RENDER_PAGE_H
 #define SESSIONFS_RENDER_PAGE_H
 
@@ -27,9 +27,6 @@ enum {
 	ITEM_PART_ENDS = 1 << 7,   /* and the last of them */
 	ITEM_NO_PICTURES = 1 << 8, /* there are more than enough pictures before it */
 };
-
-/* page_items.c; as the `list` of struct producer */
-int page_items(const struct place *p, struct totals *t, void **ret, size_t *ret_n);
 
 /* Everything that showing an entry needs. */
 struct page {

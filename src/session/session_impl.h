@@ -1,7 +1,6 @@
 /* The inside of struct session, for session*.c only.
  *
- * session.c          open, look again, read lines, walk
- * copy.c     a copy of the index
+ * session.c  open, look again, copy, read lines, walk
  * scan.c     lines to entries
  * id.c       where ids are kept and found
  * link.c     parents, children, cycles
@@ -354,7 +353,6 @@ bool fault_add(faults_t *f, uint64_t offset, uint32_t line, enum reason reason);
 
 /* ---- session.c ---- */
 
-struct session *session_new(const struct reach_at *at);
 /* As session_load, but never stopped: for callers that cannot stop half way. */
 int line_load(const struct session *s, uint32_t i, struct line *l, struct record *ret);
 /* Runs make under the mutex unless it ran at this serial. */
