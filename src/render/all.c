@@ -19,7 +19,7 @@ struct lines {
 	size_t id;         /* bytes of it that are the ID and a blank */
 };
 
-static void lines_release(struct lines *l)
+static void all_lines_release(struct lines *l)
 {
 	buf_release(&l->prefix);
 }
@@ -75,7 +75,7 @@ static int lines_add(struct lines *l, const struct said *said)
 static int all_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
                        struct render_usage *usage, struct buf *out)
 {
-	struct lines l CLEANUP(lines_release) = {.out = out, .prefix = BUF_INIT};
+	struct lines l CLEANUP(all_lines_release) = {.out = out, .prefix = BUF_INIT};
 	uint32_t i = *(const uint32_t *)item;
 	struct record r;
 

@@ -31,7 +31,8 @@ static void keep_number(struct buf *kept, uint64_t n)
 	buf_add(kept, (const char *)&n, sizeof n);
 }
 
-static int keep(const struct session *s, uint32_t i, const struct record *r, call_text *make, struct reader *reader)
+static int calls_make(const struct session *s, uint32_t i, const struct record *r, call_text *make,
+                      struct reader *reader)
 {
 	struct tool_use use CLEANUP_TOOL = TOOL_USE_INIT;
 	struct buf *texts = &reader->room[2], *kept = &reader->room[3];
@@ -58,7 +59,7 @@ int calls_keep(const struct session *s, uint32_t i, const struct record *r, call
 {
 	const struct entry *e = session_entry(s, i);
 
-	return e->flags & ENTRY_HAS_CALLS && e->length <= KEPT_BYTES ? keep(s, i, r, make, reader) : 0;
+	return e->flags & ENTRY_HAS_CALLS && e->length <= KEPT_BYTES ? calls_make(s, i, r, make, reader) : 0;
 }
 
 int calls_get(const struct session *s, uint32_t i, unsigned n, call_text *make, struct reader *reader, struct span *ret)
@@ -68,7 +69,7 @@ int calls_get(const struct session *s, uint32_t i, unsigned n, call_text *make, 
 	if (calls_find(i, n, reader, ret))
 		return 0;
 	int rc = session_read(s, i, reader, &r);
-	rc = rc == 0 ? keep(s, i, &r, make, reader) : rc;
+	rc = rc == 0 ? calls_make(s, i, &r, make, reader) : rc;
 	if (rc == 0)
 		calls_find(i, n, reader, ret);
 	return rc;

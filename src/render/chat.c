@@ -120,7 +120,7 @@ static bool is_in_list(const struct session *s, uint32_t above)
 }
 
 /* The lines of a list have no blank one between them. */
-static void begin_line(const struct session *s, uint32_t above, struct buf *out)
+static void chat_begin_line(const struct session *s, uint32_t above, struct buf *out)
 {
 	buf_adds(out, is_in_list(s, above) ? "- " : "\n- ");
 }
@@ -170,7 +170,7 @@ static struct span reason_in(struct span error)
 }
 
 /* From `start` on: one line of at most so many characters. */
-static void shorten(struct buf *out, size_t start, size_t characters)
+static void chat_shorten(struct buf *out, size_t start, size_t characters)
 {
 	text_one_line(out, start);
 	text_trim(out, start);
@@ -184,7 +184,7 @@ static void add_reason(struct span clean, struct buf *out)
 	size_t start = out->n;
 
 	buf_addspan(out, reason);
-	shorten(out, start, REASON_CHARACTERS);
+	chat_shorten(out, start, REASON_CHARACTERS);
 }
 
 static int add_failure(const struct record *r, struct buf *out)
@@ -199,7 +199,7 @@ static int add_failure(const struct record *r, struct buf *out)
 	return 0;
 }
 
-static void add_code(struct span clean, struct buf *out)
+static void chat_add_code(struct span clean, struct buf *out)
 {
 	if (clean.n > 0)
 		md_code_span(clean, out);
@@ -211,10 +211,10 @@ static void add_tool_name(const struct record *r, struct buf *out)
 	struct buf name CLEANUP_BUF = BUF_INIT;
 
 	text_inline(r->msg.tool_name, &name);
-	shorten(&name, 0, COMMAND_CHARACTERS);
+	chat_shorten(&name, 0, COMMAND_CHARACTERS);
 	out->err = buf_err(&name) ? buf_err(&name) : out->err;
 	if (name.n > 0)
-		add_code(buf_span(&name), out);
+		chat_add_code(buf_span(&name), out);
 	else
 		buf_adds(out, "tool");
 }
@@ -259,9 +259,9 @@ static int show_result(const struct session *s, uint32_t i, struct reader *reade
 		rc = session_read(s, i, reader, &r);
 	if (rc < 0)
 		return rc;
-	begin_line(s, above_of(s, i), out);
+	chat_begin_line(s, above_of(s, i), out);
 	if (near)
-		add_code(gist, out);
+		chat_add_code(gist, out);
 	else
 		add_tool_name(&r, out);
 	rc = failed ? add_failure(&r, out) : 0;
@@ -331,9 +331,9 @@ static int show_unanswered(const struct session *s, uint32_t above, bool goes_on
 		if (begun)
 			buf_adds(out, "- ");
 		else
-			begin_line(s, above, out);
+			chat_begin_line(s, above, out);
 		begun = true;
-		add_code(gist, out);
+		chat_add_code(gist, out);
 		buf_adds(out, end);
 	}
 	return buf_err(out);
@@ -349,11 +349,11 @@ static int show_command(const struct session *s, uint32_t i, const struct record
 	buf_adds(&command, json_truthy(r->msg.exclude_from_context) ? "!!" : "!");
 	if (r->msg.command.kind == JSON_STRING)
 		text_begin(r->msg.command, 2 * COMMAND_CHARACTERS, &command);
-	shorten(&command, 0, COMMAND_CHARACTERS);
+	chat_shorten(&command, 0, COMMAND_CHARACTERS);
 	if (buf_err(&command))
 		return buf_err(&command);
-	begin_line(s, above_of(s, i), out);
-	add_code(buf_span(&command), out);
+	chat_begin_line(s, above_of(s, i), out);
+	chat_add_code(buf_span(&command), out);
 	if (json_truthy(r->msg.cancelled)) {
 		buf_adds(out, DOT FAILED "cancelled");
 	} else if (json_double(r->msg.exit_code, &code)) {
@@ -380,13 +380,13 @@ static void add_minute(int64_t time, struct buf *out)
 	buf_addc(out, 'Z');
 }
 
-static void begin_heading(const struct md *m, const char *who)
+static void chat_begin_heading(const struct md *m, const char *who)
 {
 	buf_adds(m->out, "\n## ");
 	buf_adds(m->out, who);
 }
 
-static void end_heading(const struct md *m)
+static void chat_end_heading(const struct md *m)
 {
 	add_minute(session_entry(m->s, m->entry)->time, m->out);
 	end_line_of(m->s, m->entry, m->out);
@@ -394,7 +394,7 @@ static void end_heading(const struct md *m)
 
 /* --- messages --------------------------------------------------------------- */
 
-static void show_content(struct md *m)
+static void chat_show_content(struct md *m)
 {
 	struct block_iter it;
 	struct block b;
@@ -427,16 +427,6 @@ static int show_end(struct md *m)
 	return 0;
 }
 
-static void show_custom(struct md *m, struct json_value type)
-{
-	begin_heading(m, "");
-	size_t start = m->out->n;
-	text_inline(type, m->out);
-	buf_adds(m->out, m->out->n == start ? "custom" : "");
-	end_heading(m);
-	show_content(m);
-}
-
 static void show_mark(const struct md *m, const char *what, struct json_value tokens)
 {
 	double n;
@@ -448,26 +438,33 @@ static void show_mark(const struct md *m, const char *what, struct json_value to
 		buf_adds(m->out, " tokens before");
 	}
 	buf_adds(m->out, "*");
-	end_heading(m);
+	chat_end_heading(m);
 }
 
 static int show_entry(struct md *m)
 {
 	const struct record *r = m->r;
 	bool is_message = r->type == RECORD_MESSAGE;
+	size_t start;
 
 	switch (part_role_as(r->type, r->role)) {
 	case ROLE_USER:
 	case ROLE_ASSISTANT:
-		begin_heading(m, record_role_name(r->role));
-		end_heading(m);
-		show_content(m);
+		chat_begin_heading(m, record_role_name(r->role));
+		chat_end_heading(m);
+		chat_show_content(m);
 		return show_end(m);
 	case ROLE_BASH_EXECUTION:
 		return show_command(m->s, m->entry, r, m->out);
 	case ROLE_CUSTOM:
-		if (is_displayed(r))
-			show_custom(m, is_message ? r->msg.custom_type : r->custom_type);
+		if (!is_displayed(r))
+			return 0;
+		chat_begin_heading(m, "");
+		start = m->out->n;
+		text_inline(is_message ? r->msg.custom_type : r->custom_type, m->out);
+		buf_adds(m->out, m->out->n == start ? "custom" : "");
+		chat_end_heading(m);
+		chat_show_content(m);
 		return 0;
 	case ROLE_BRANCH_SUMMARY:
 		show_mark(m, "branch summary", (struct json_value){0});
@@ -482,22 +479,17 @@ static int show_entry(struct md *m)
 
 /* --- what is there ---------------------------------------------------------- */
 
-static int may_be_displayed(const struct session *s, uint32_t i, struct line *line)
-{
-	struct record r;
-	int rc = session_load(s, i, line, &r);
-	return rc < 0 ? rc : is_displayed(&r);
-}
-
 bool render_chat_has(const struct session *s, uint32_t at)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
 	uint32_t ring = NO_ENTRY;
+	struct record r;
 
 	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring)) {
 		enum shown shown = shows(s, i);
 		bool calls = session_entry(s, i)->flags & ENTRY_HAS_CALLS;
-		if (shown == SURELY || calls || (shown == MAYBE && may_be_displayed(s, i, &line) != 0))
+		if (shown == SURELY || calls ||
+		    (shown == MAYBE && (session_load(s, i, &line, &r) < 0 || is_displayed(&r))))
 			return true;
 	}
 	return false;

@@ -211,7 +211,7 @@ static size_t row_of(int32_t d)
 
 /* Where the best path enters the n-th of its diagonals with its d-th change: behind a line of b that was inserted, or
  * one of a that was deleted. `before` are the reaches before that change. */
-static inline int32_t enter(const int32_t *before, int32_t d, int32_t n, bool *ret_inserted)
+static inline int32_t diff_enter(const int32_t *before, int32_t d, int32_t n, bool *ret_inserted)
 {
 	*ret_inserted = n == 0 || (n < d && before[n - 1] < before[n]);
 	return *ret_inserted ? before[n] : before[n - 1] + 1;
@@ -231,7 +231,7 @@ static int advance(struct myers *m, int32_t d)
 	const int32_t *before = d ? row - d : NULL;
 	m->reach.n += (size_t)d + 1;
 	for (int32_t n = 0, k = -d; n <= d; n++, k += 2) {
-		int32_t x = d ? enter(before, d, n, &inserted) : 0, begin = x;
+		int32_t x = d ? diff_enter(before, d, n, &inserted) : 0, begin = x;
 		while (x < n_a && x - k < n_b && a[x] == b[x - k])
 			x++;
 		row[n] = x;
@@ -250,7 +250,7 @@ static void note_changes(struct myers *m, int32_t d)
 	bool inserted;
 
 	for (; d > 0; d--) {
-		int32_t x = enter(m->reach.v + row_of(d - 1), d, (k + d) / 2, &inserted);
+		int32_t x = diff_enter(m->reach.v + row_of(d - 1), d, (k + d) / 2, &inserted);
 		if (inserted)
 			m->b.changed[m->b.at[x - k - 1]] = true;
 		else
@@ -279,7 +279,7 @@ static int find_changes(struct myers *m)
 	return 0;
 }
 
-static void add_changes(struct hunks *h, const struct myers *m)
+static void diff_add_changes(struct hunks *h, const struct myers *m)
 {
 	const struct side *a = &m->a, *b = &m->b;
 
@@ -305,7 +305,7 @@ static int add_middle(struct hunks *h, struct lines a, struct lines b)
 	if (rc > 0)
 		rc = find_changes(&m);
 	if (rc > 0)
-		add_changes(h, &m);
+		diff_add_changes(h, &m);
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	add_all(h, '-', a);

@@ -125,7 +125,7 @@ static void add_yaml_number(const char *key, double x, struct buf *out)
 	buf_addf(out, "%s:%*s\n", key, NUMBER_COLUMN - (int)strlen(key) - 1, line);
 }
 
-static void add_usage(const struct render_usage *u, struct buf *out)
+static void add_yaml_usage(const struct render_usage *u, struct buf *out)
 {
 	buf_adds(out, "tokens:\n");
 	add_yaml_number("  input", u->input, out);
@@ -176,16 +176,6 @@ static int add_thinking_line(const struct session *s, uint32_t entry, struct lin
 	return buf_err(&text);
 }
 
-static int add_title(const struct session *s, struct buf *out)
-{
-	struct buf title CLEANUP_BUF = BUF_INIT;
-
-	int rc = render_title(s, &title);
-	if (rc == 0)
-		add_yaml("title", (struct span){title.p, title.n - 1}, out);
-	return rc;
-}
-
 int front_add(const struct place *p, const struct totals *t, struct buf *out)
 {
 	const struct session *s = p->session;
@@ -193,7 +183,10 @@ int front_add(const struct place *p, const struct totals *t, struct buf *out)
 	struct buf text CLEANUP_BUF = BUF_INIT;
 
 	buf_adds(out, "---\n");
-	int rc = add_title(s, out);
+	int rc = render_title(s, &text);
+	if (rc == 0)
+		add_yaml("title", (struct span){text.p, text.n - 1}, out);
+	buf_reset(&text);
 	add_yaml_exact("session", session_id(s), out);
 	if (session_name(s, &text))
 		add_yaml_exact("name", buf_span(&text), out);
@@ -214,7 +207,7 @@ int front_add(const struct place *p, const struct totals *t, struct buf *out)
 		rc = add_thinking_line(s, t->thinking, &line, out);
 	if (rc < 0)
 		return rc;
-	add_usage(&t->usage, out);
+	add_yaml_usage(&t->usage, out);
 	buf_adds(out, "---\n");
 	return buf_err(&text) ? buf_err(&text) : buf_err(out);
 }

@@ -12,21 +12,14 @@ static const char *const escapes[256] = {
 
 static const unsigned char more_bytes[256] = {['&'] = 4, ['<'] = 3, ['>'] = 3, ['"'] = 5, ['\''] = 4};
 
-static size_t plain_run(const char *p, const char *end)
-{
-	const char *q = p;
-	while (q < end && !more_bytes[(unsigned char)*q])
-		q++;
-	return (size_t)(q - p);
-}
-
 void html_text(struct span clean, struct buf *out)
 {
 	const char *end = clean.p + clean.n;
 	for (const char *p = clean.p; p < end;) {
-		size_t run = plain_run(p, end);
-		buf_add(out, p, run);
-		p += run;
+		const char *plain = p;
+		while (p < end && !more_bytes[(unsigned char)*p])
+			p++;
+		buf_add(out, plain, (size_t)(p - plain));
 		if (p < end)
 			buf_adds(out, escapes[(unsigned char)*p++]);
 	}

@@ -127,17 +127,6 @@ static int edited_content(struct context_writer *w, uint32_t edit, enum record_r
 	return buf_err(&w->made);
 }
 
-/* If no content is stored, pi adds an empty one. */
-static struct content stored_content(const struct record *r)
-{
-	bool absent = r->msg.content.kind == JSON_NONE || r->msg.content.kind == JSON_NULL;
-	if (absent && r->role == ROLE_SYSTEM)
-		return (struct content){true, SPAN_LIT("\"\"")};
-	if (absent && (r->role == ROLE_USER || r->role == ROLE_ASSISTANT || r->role == ROLE_TOOL_RESULT))
-		return (struct content){true, SPAN_LIT("[]")};
-	return (struct content){false, {NULL, 0}};
-}
-
 /* {...message, role: "custom", content: c}, each only if it changes */
 static int rewrite_message(struct context_writer *w, struct json_value message, bool to_custom, struct content c)
 {
@@ -176,7 +165,13 @@ static int rewrite_message(struct context_writer *w, struct json_value message, 
 
 static int write_message(struct context_writer *w, const struct record *r, uint32_t edit)
 {
-	struct content c = stored_content(r);
+	struct content c = {false, {NULL, 0}};
+	/* If no content is stored, pi adds an empty one. */
+	if (r->msg.content.kind <= JSON_NULL && r->role == ROLE_SYSTEM)
+		c = (struct content){true, SPAN_LIT("\"\"")};
+	else if (r->msg.content.kind <= JSON_NULL &&
+	         (r->role == ROLE_USER || r->role == ROLE_ASSISTANT || r->role == ROLE_TOOL_RESULT))
+		c = (struct content){true, SPAN_LIT("[]")};
 	if (edit != NO_ENTRY) {
 		int rc = edited_content(w, edit, r->role, &c);
 		if (rc < 0)
@@ -246,8 +241,8 @@ static int write_item(struct context_writer *w, const struct context_item *item)
 	return -EINVAL;
 }
 
-static int context_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
-                           struct render_usage *usage, struct buf *out)
+static int json_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
+                        struct render_usage *usage, struct buf *out)
 {
 	(void)usage;
 	CLEANUP(context_writer_release)
@@ -313,7 +308,7 @@ const struct producer producer_context_json = {
     .item = sizeof(struct context_item),
     .list = items_context,
     .front = context_front,
-    .segment = context_segment,
+    .segment = json_segment,
     .back = context_back,
 };
 
@@ -412,7 +407,7 @@ static void object_date(struct object *o, const char *name, double ms)
 		object_text(o, name, span_of(text));
 }
 
-static void add_usage(struct object *o, const struct render_usage *u)
+static void info_add_usage(struct object *o, const struct render_usage *u)
 {
 	number_add(u->input, object_name(o, "input"));
 	number_add(u->output, object_name(o, "output"));
@@ -422,7 +417,7 @@ static void add_usage(struct object *o, const struct render_usage *u)
 	number_add(number_round(u->cost, RENDER_COST_DECIMALS), object_name(o, "cost"));
 }
 
-static int add_names(struct object *o, const struct session *s, const char *file, struct buf *text)
+static int info_add_names(struct object *o, const struct session *s, const char *file, struct buf *text)
 {
 	object_value(o, "id", session_header(s)->id);
 	buf_reset(text);
@@ -438,15 +433,6 @@ static int add_names(struct object *o, const struct session *s, const char *file
 		object_value(o, "cwd", cwd);
 	object_text(o, "file", span_of(file));
 	return 0;
-}
-
-static void add_parent(struct object *o, const struct record *header)
-{
-	struct json_value parent = header->parent_session;
-	if (parent.kind != JSON_STRING)
-		parent = header->branched_from;
-	if (parent.kind == JSON_STRING)
-		object_value(o, "parentSession", parent);
 }
 
 static void add_counts(struct object *o, const struct session *s, const struct tally *roles)
@@ -466,25 +452,16 @@ static void add_counts(struct object *o, const struct session *s, const struct t
 	object_count(o, "problems", session_problem_count(s));
 }
 
-static int add_first_message(struct object *o, const struct session *s, struct buf *text)
-{
-	buf_reset(text);
-	int rc = render_first_message(s, text);
-	if (rc == 0 && text->n > 0)
-		object_text(o, "firstMessage", utf8_first(buf_span(text), FIRST_MESSAGE_CHARACTERS));
-	return rc;
-}
-
 static void add_all_usage(struct object *o, const struct info *info)
 {
 	if (info->models.n == 0)
 		return;
 	struct object usage = object_begin(object_name(o, "usage"));
-	add_usage(&usage, &info->usage);
+	info_add_usage(&usage, &info->usage);
 	struct object models = object_begin(object_name(&usage, "models"));
 	for (size_t i = 0; i < info->models.n; i++) {
 		struct object model = object_begin(object_key(&models, tally_name(&info->models, i)));
-		add_usage(&model, tally_value(&info->models, i));
+		info_add_usage(&model, tally_value(&info->models, i));
 		object_end(&model);
 	}
 	object_end(&models);
@@ -502,22 +479,29 @@ int render_info_json(const struct session *s, const char *file, struct buf *out)
 	CLEANUP_BUF struct buf flat = BUF_INIT;
 	struct buf *text = &info.name;
 	struct object o = object_begin(&flat);
-	rc = add_names(&o, s, file, text);
+	rc = info_add_names(&o, s, file, text);
 	if (rc < 0)
 		return rc;
 	object_count(&o, "version", (size_t)session_version(s));
 	object_date(&o, "created", render_created(s));
 	object_date(&o, "modified", render_modified(s));
-	add_parent(&o, session_header(s));
+	struct json_value parent = session_header(s)->parent_session;
+	if (parent.kind != JSON_STRING)
+		parent = session_header(s)->branched_from;
+	if (parent.kind == JSON_STRING)
+		object_value(&o, "parentSession", parent);
 	if (session_leaf(s) != NO_ENTRY) {
 		buf_reset(text);
 		session_entry_name(s, session_leaf(s), text);
 		object_made(&o, "leaf", text, text->n);
 	}
 	add_counts(&o, s, &info.roles);
-	rc = add_first_message(&o, s, text);
+	buf_reset(text);
+	rc = render_first_message(s, text);
 	if (rc < 0)
 		return rc;
+	if (text->n > 0)
+		object_text(&o, "firstMessage", utf8_first(buf_span(text), FIRST_MESSAGE_CHARACTERS));
 	add_all_usage(&o, &info);
 	object_end(&o);
 	if (buf_err(&flat))

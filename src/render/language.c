@@ -39,7 +39,7 @@ static const char *const by_name[][2] = {
 };
 /* clang-format on */
 
-static const char *look_up(struct span key, const char *const (*table)[2], size_t n)
+static const char *language_find(struct span key, const char *const (*table)[2], size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strlen(table[i][0]) == key.n && strncasecmp(table[i][0], key.p, key.n) == 0)
@@ -60,8 +60,8 @@ const char *tool_language(struct span path)
 {
 	behind('/', &path);
 	behind('\\', &path);
-	const char *language = look_up(path, by_name, sizeof by_name / sizeof *by_name);
+	const char *language = language_find(path, by_name, sizeof by_name / sizeof *by_name);
 	if (*language || !behind('.', &path))
 		return language;
-	return look_up(path, by_extension, sizeof by_extension / sizeof *by_extension);
+	return language_find(path, by_extension, sizeof by_extension / sizeof *by_extension);
 }

@@ -4,6 +4,7 @@
 #include "sessionfs/base/stop.h"
 #include "sessionfs/render/html.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <md4c.h>
 #include <strings.h>
@@ -52,20 +53,11 @@ struct page {
 	size_t title;     /* and of a heading */
 };
 
-static int step(struct page *p)
+static int markdown_step(struct page *p)
 {
 	if (p->out->n > p->most || buf_err(p->out))
 		return TOO_MUCH;
 	return ++p->steps % STEPS == 0 && stop_check() < 0 ? STOPPED : 0;
-}
-
-/* Headings follow each other without gaps, whatever levels the text has. */
-static unsigned heading_of(struct page *p, unsigned level)
-{
-	p->levels &= (1U << level) - 1;
-	unsigned h = HEADING_ABOVE + 1 + (unsigned)__builtin_popcount(p->levels);
-	p->levels |= 1U << level;
-	return h < 6 ? h : 6;
 }
 
 static void add_attribute(const MD_ATTRIBUTE *a, struct buf *out)
@@ -82,7 +74,7 @@ static void add_attribute(const MD_ATTRIBUTE *a, struct buf *out)
 }
 
 /* What is more than a language stands before the code. */
-static void add_code(const MD_BLOCK_CODE_DETAIL *d, struct buf *out)
+static void markdown_add_code(const MD_BLOCK_CODE_DETAIL *d, struct buf *out)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-_.#";
 	const MD_ATTRIBUTE *lang = &d->lang;
@@ -103,13 +95,6 @@ static void add_code(const MD_BLOCK_CODE_DETAIL *d, struct buf *out)
 		buf_addc(out, '"');
 	}
 	buf_addc(out, '>');
-}
-
-static void add_item(const MD_BLOCK_LI_DETAIL *d, struct buf *out)
-{
-	buf_adds(out, "<li>");
-	if (d->is_task)
-		buf_adds(out, d->task_mark == ' ' ? "\u2610 " : "\u2611 ");
 }
 
 static void begin_cell(struct page *p, const char *tag, const MD_BLOCK_TD_DETAIL *d)
@@ -134,22 +119,6 @@ static void take_back(struct page *p, size_t after)
 	p->out->n = after - 1;
 	while (p->out->p[p->out->n] != '<')
 		p->out->n--;
-}
-
-static void end_head_cell(struct page *p)
-{
-	bool blank = is_blank(p, p->cell);
-	if (blank)
-		take_back(p, p->cell);
-	buf_adds(p->out, blank ? "<td></td>" : "</th>");
-}
-
-static void end_heading(struct page *p)
-{
-	if (is_blank(p, p->title))
-		take_back(p, p->title);
-	else
-		buf_addf(p->out, "</h%u>\n", p->heading);
 }
 
 #define LINK_BEGIN "<a rel=\"noopener noreferrer\" href=\""
@@ -178,6 +147,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
 	struct page *p = arg;
 	struct buf *out = p->out;
+	unsigned level;
 
 	if (p->depth == DEPTH_MOST || buf_err(out))
 		return TOO_MUCH;
@@ -194,18 +164,25 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 		buf_addf(out, "<ol start=\"%u\">\n", ((MD_BLOCK_OL_DETAIL *)detail)->start);
 		break;
 	case MD_BLOCK_LI:
-		add_item(detail, out);
+		buf_adds(out, "<li>");
+		if (((MD_BLOCK_LI_DETAIL *)detail)->is_task)
+			buf_adds(out, ((MD_BLOCK_LI_DETAIL *)detail)->task_mark == ' ' ? "\u2610 " : "\u2611 ");
 		break;
 	case MD_BLOCK_HR:
 		buf_adds(out, "<hr>\n");
 		break;
 	case MD_BLOCK_H:
-		p->heading = heading_of(p, ((MD_BLOCK_H_DETAIL *)detail)->level);
+		/* Headings follow each other without gaps, whatever levels the text has. */
+		level = ((MD_BLOCK_H_DETAIL *)detail)->level;
+		p->levels &= (1U << level) - 1;
+		p->heading = HEADING_ABOVE + 1 + (unsigned)__builtin_popcount(p->levels);
+		p->heading = p->heading < 6 ? p->heading : 6;
+		p->levels |= 1U << level;
 		buf_addf(out, "<h%u>", p->heading);
 		p->title = out->n;
 		break;
 	case MD_BLOCK_CODE:
-		add_code(detail, out);
+		markdown_add_code(detail, out);
 		break;
 	case MD_BLOCK_P:
 		buf_adds(out, "<p>");
@@ -233,7 +210,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	case MD_BLOCK_HTML:
 		break;
 	}
-	return step(p);
+	return markdown_step(p);
 }
 
 static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
@@ -257,13 +234,16 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	if (buf_err(p->out) || p->depth == 0 || p->blocks[--p->depth] != type)
 		return TOO_MUCH;
 	end_spans(p, 0);
-	if (type == MD_BLOCK_H)
-		end_heading(p);
+	bool blank = (type == MD_BLOCK_H && is_blank(p, p->title)) || (type == MD_BLOCK_TH && is_blank(p, p->cell));
+	if (blank)
+		take_back(p, type == MD_BLOCK_H ? p->title : p->cell);
+	if (type == MD_BLOCK_H && !blank)
+		buf_addf(p->out, "</h%u>\n", p->heading);
 	else if (type == MD_BLOCK_TH)
-		end_head_cell(p);
+		buf_adds(p->out, blank ? "<td></td>" : "</th>");
 	else if ((size_t)type < sizeof ends / sizeof *ends && ends[type])
 		buf_adds(p->out, ends[type]);
-	return step(p);
+	return markdown_step(p);
 }
 
 /* By what the URL begins with as it stands, and not as an entity: what is hidden is no link. */
@@ -323,7 +303,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
 	if (end && end != link_end)
 		buf_addf(p->out, "<%s", end + 2);
 	p->open[p->spans++] = (struct open_span){type, end, p->out->n, target};
-	return step(p);
+	return markdown_step(p);
 }
 
 static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
@@ -338,12 +318,7 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
 		but--;
 	if (but > 0)
 		end_spans(p, but - 1);
-	return step(p);
-}
-
-static bool is_word(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+	return markdown_step(p);
 }
 
 /* Where a URL ends that stands in a sentence: before what ends the sentence, or a bracket around the URL. */
@@ -373,7 +348,7 @@ static bool find_url(struct span text, struct span *ret)
 		           : p - text.p >= 4 && memcmp(p - 4, "http", 4) == 0 ? 4
 		                                                              : 0;
 		const char *begin = p - n;
-		if (n == 0 || (begin > text.p && is_word(begin[-1])))
+		if (n == 0 || (begin > text.p && isascii(begin[-1]) && isalnum(begin[-1])))
 			continue;
 		const char *stop = url_end(p + 3, end);
 		if (stop == p + 3)
@@ -385,7 +360,7 @@ static bool find_url(struct span text, struct span *ret)
 }
 
 /* md4c's own links of this kind can end in the wrong place, even behind the text. */
-static void add_text(struct page *p, struct span text)
+static void markdown_add_text(struct page *p, struct span text)
 {
 	struct span url;
 
@@ -411,10 +386,10 @@ static int text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE n, void *arg)
 	else if (type == MD_TEXT_BR || type == MD_TEXT_SOFTBR) /* who writes a new line in a message means one */
 		buf_adds(p->out, "<br>\n");
 	else if (type == MD_TEXT_NORMAL)
-		add_text(p, (struct span){s, n});
+		markdown_add_text(p, (struct span){s, n});
 	else
 		html_text((struct span){s, n}, p->out);
-	return step(p);
+	return markdown_step(p);
 }
 
 /* --- what md4c would leave out ---------------------------------------------- */
@@ -426,14 +401,6 @@ static char *line_end(char *p, const char *end)
 	return p;
 }
 
-/* The next bracket behind p, or the end. */
-static char *next_bracket(char *p, char *end)
-{
-	for (p++; p < end && *p != '[' && *p != ']'; p++)
-		p += *p == '\\';
-	return p < end ? p : end;
-}
-
 /* The text ends in a newline. A definition, `[label]:`, stands at the beginning of a paragraph: behind white space and
  * marks of quotes, lists and tasks. Without its bracket one before that could begin it, and so on. */
 static void keep_definitions(char *p, char *end)
@@ -443,7 +410,9 @@ static void keep_definitions(char *p, char *end)
 			if (*p != '[')
 				continue;
 			first = p == next ? first : p;
-			next = next_bracket(p, end);
+			for (next = p + 1; next < end && *next != '[' && *next != ']'; next++)
+				next += *next == '\\';
+			next = next < end ? next : end;
 			for (; next < end && memcmp(next, "]:", 2) == 0 && first <= p; first++)
 				if (*first == '[')
 					*first = BRACKET;

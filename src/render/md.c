@@ -33,7 +33,7 @@ static void add_call_fact(const struct md *m)
 	buf_adds(m->out, json_truthy(m->r->msg.is_error) ? DOT "error" : "");
 }
 
-static void add_fact(const struct md *m, const struct fact *f)
+static void md_add_fact(const struct md *m, const struct fact *f)
 {
 	double code = 0;
 
@@ -52,15 +52,6 @@ static void add_fact(const struct md *m, const struct fact *f)
 	else
 		text_inline(f->v, m->out);
 	buf_adds(m->out, f->of == FACT_TOKENS ? " tokens before" : "");
-}
-
-static void add_facts(const struct md *m)
-{
-	struct fact facts[FACTS_MOST];
-	unsigned n = facts_of(m->r, facts);
-
-	for (unsigned i = 0; i < n; i++)
-		add_fact(m, &facts[i]);
 }
 
 void md_label(const struct md *m)
@@ -92,8 +83,10 @@ static void show_heading(const struct md *m, const char *what)
 		buf_adds(m->out, DOT);
 		number_add_time((double)time, m->out);
 	}
-	if (!what)
-		add_facts(m);
+	struct fact facts[FACTS_MOST];
+	unsigned n = what ? 0 : facts_of(m->r, facts);
+	for (unsigned i = 0; i < n; i++)
+		md_add_fact(m, &facts[i]);
 	md_label(m);
 }
 
@@ -131,7 +124,7 @@ static int call_fill(struct call *c, const struct block *b)
 	return buf_err(&c->rest) ? buf_err(&c->rest) : rc;
 }
 
-static void add_heading(const struct call *c, unsigned n, struct buf *out)
+static void md_add_call_heading(const struct call *c, unsigned n, struct buf *out)
 {
 	const struct tool_use *u = &c->use;
 
@@ -160,7 +153,7 @@ static void add_fenced(const char *info, const struct buf *text, struct buf *out
 	md_end_fence(mark, out);
 }
 
-static void show_call(struct md *m, const struct block *b)
+static void md_show_call(struct md *m, const struct block *b)
 {
 	struct call c CLEANUP(call_release) = {.use = TOOL_USE_INIT};
 
@@ -169,7 +162,7 @@ static void show_call(struct md *m, const struct block *b)
 		m->out->err = rc;
 		return;
 	}
-	add_heading(&c, b->n, m->out);
+	md_add_call_heading(&c, b->n, m->out);
 	if (c.diff.n > 0)
 		add_fenced("diff", &c.diff, m->out);
 	if (c.use.form == TOOL_WRITE && c.use.content.kind)
@@ -186,11 +179,6 @@ static void show_call(struct md *m, const struct block *b)
 /* What a call says is in another line. To look at it must not cost more than to show the output: a message can make
  * many calls, and be long. */
 enum { CALLER_FREE = 8192, CALLER_FACTOR = 4 };
-
-static bool is_cheap(const struct md *m, uint32_t caller)
-{
-	return session_entry(m->s, caller)->length / CALLER_FACTOR <= m->r->line.n + CALLER_FREE;
-}
 
 static const char *language_of(const struct part_call *call)
 {
@@ -217,7 +205,7 @@ static int find_language(const struct md *m, const char **ret)
 	if (json_truthy(m->r->msg.is_error) || !tool_reads(m->r->msg.tool_name))
 		return 0;
 	uint32_t caller = session_call(m->s, m->entry, &n);
-	if (caller == NO_ENTRY || !is_cheap(m, caller))
+	if (caller == NO_ENTRY || session_entry(m->s, caller)->length / CALLER_FACTOR > m->r->line.n + CALLER_FREE)
 		return 0;
 	int rc = session_load(m->s, caller, &line, &r);
 	while (rc == 0 && call.n < n && part_call_next(&r, &call))
@@ -229,7 +217,7 @@ static int find_language(const struct md *m, const char **ret)
 
 /* --- blocks ----------------------------------------------------------------- */
 
-static void show_text(struct md *m, struct json_value v)
+static void md_show_text(struct md *m, struct json_value v)
 {
 	if (!md_has_text(v))
 		return;
@@ -240,14 +228,6 @@ static void show_text(struct md *m, struct json_value v)
 		md_fenced(m->language, v, m->out);
 	else
 		md_text(v, m->out);
-}
-
-static void show_thinking(struct md *m, const struct block *b)
-{
-	buf_adds(m->out, json_truthy(b->redacted) ? "\n### thinking (redacted)\n" : "\n### thinking\n");
-	if (md_has_text(b->thinking))
-		md_text(b->thinking, m->out);
-	m->thinking = true;
 }
 
 void md_image(struct md *m, const struct block *b)
@@ -272,20 +252,23 @@ void md_image(struct md *m, const struct block *b)
 	buf_adds(m->out, "*\n");
 }
 
-static void show_block(struct md *m, const struct block *b)
+static void md_show_block(struct md *m, const struct block *b)
 {
 	switch (b->type) {
 	case BLOCK_TEXT:
-		show_text(m, b->text);
+		md_show_text(m, b->text);
 		return;
 	case BLOCK_THINKING:
-		show_thinking(m, b);
+		buf_adds(m->out, json_truthy(b->redacted) ? "\n### thinking (redacted)\n" : "\n### thinking\n");
+		if (md_has_text(b->thinking))
+			md_text(b->thinking, m->out);
+		m->thinking = true;
 		return;
 	case BLOCK_IMAGE:
 		md_image(m, b);
 		return;
 	case BLOCK_TOOL_CALL:
-		show_call(m, b);
+		md_show_call(m, b);
 		return;
 	case BLOCK_OTHER:
 		buf_adds(m->out, "\n*block");
@@ -298,19 +281,19 @@ static void show_block(struct md *m, const struct block *b)
 	}
 }
 
-static void show_content(struct md *m, struct json_value content)
+static void md_show_content(struct md *m, struct json_value content)
 {
 	struct block_iter it;
 	struct block b;
 
 	block_iter_init_of(&it, m->r, content);
 	while (block_next(&it, &b))
-		show_block(m, &b);
+		md_show_block(m, &b);
 }
 
 /* --- bodies ----------------------------------------------------------------- */
 
-static void show_bash(const struct record *r, struct buf *out)
+static void md_show_bash(const struct record *r, struct buf *out)
 {
 	size_t mark = md_begin_fence("console", out);
 
@@ -362,7 +345,7 @@ static void show_system(struct md *m, struct json_value message)
 			buf_adds(m->out, "\n### section ");
 			text_inline(key, m->out);
 			buf_adds(m->out, v.kind == JSON_NULL ? " (removed)\n" : "\n");
-			show_text(m, v);
+			md_show_text(m, v);
 		}
 	}
 	show_tools("tools added", json_get(message, "toolsAdded"), m->out);
@@ -374,7 +357,7 @@ static void show_message(struct md *m, struct json_value content)
 	const struct record *r = m->r;
 
 	if (r->role == ROLE_BASH_EXECUTION) {
-		show_bash(r, m->out);
+		md_show_bash(r, m->out);
 		return;
 	}
 	if (r->role == ROLE_TOOL_RESULT) {
@@ -382,16 +365,16 @@ static void show_message(struct md *m, struct json_value content)
 		if (rc < 0)
 			m->out->err = rc;
 	}
-	show_content(m, content);
+	md_show_content(m, content);
 	m->language = NULL;
 	m->thinking = false;
 	if (r->role == ROLE_SYSTEM)
 		show_system(m, r->message);
-	show_text(m, part_summary(r));
+	md_show_text(m, part_summary(r));
 	if (r->type != RECORD_MESSAGE || !md_has_text(r->msg.error_message))
 		return;
 	buf_adds(m->out, "\n### error\n");
-	show_text(m, r->msg.error_message);
+	md_show_text(m, r->msg.error_message);
 }
 
 bool render_transcript_has(const struct session *s, uint32_t at)
@@ -444,17 +427,8 @@ const struct producer producer_transcript_md = {
 
 /* --- context.md ------------------------------------------------------------- */
 
-static void show_edited(struct md *m, struct json_value content)
-{
-	m->has_images = false;
-	if (m->r->type == RECORD_MESSAGE)
-		show_message(m, content);
-	else
-		show_content(m, content);
-}
-
-static int context_segment(const struct place *p, const void *of, bool is_first, struct reader *reader,
-                           struct render_usage *usage, struct buf *out)
+static int md_context_segment(const struct place *p, const void *of, bool is_first, struct reader *reader,
+                              struct render_usage *usage, struct buf *out)
 {
 	const struct context_item *item = of;
 	const struct session *s = p->session;
@@ -474,10 +448,15 @@ static int context_segment(const struct place *p, const void *of, bool is_first,
 	buf_adds(out, item->edit != NO_ENTRY && !system ? DOT "edited\n" : "\n");
 	if (system) {
 		m.has_images = false;
-		show_content(&m, json_get(r.system_message, "content"));
+		md_show_content(&m, json_get(r.system_message, "content"));
 		show_system(&m, r.system_message);
 	} else if (item->edit != NO_ENTRY) {
-		show_edited(&m, json_get(edit.replacement, "content"));
+		struct json_value content = json_get(edit.replacement, "content");
+		m.has_images = false;
+		if (r.type == RECORD_MESSAGE)
+			show_message(&m, content);
+		else
+			md_show_content(&m, content);
 	} else {
 		show_message(&m, part_content(&r));
 	}
@@ -488,5 +467,5 @@ const struct producer producer_context_md = {
     .item = sizeof(struct context_item),
     .list = items_context,
     .front = front_add_path,
-    .segment = context_segment,
+    .segment = md_context_segment,
 };

@@ -22,7 +22,7 @@ struct walk {
 	size_t n_stack, n_done;
 };
 
-static void walk_release(struct walk *w)
+static void order_release(struct walk *w)
 {
 	free(w->flags);
 	free(w->entries);
@@ -93,7 +93,7 @@ static uint32_t cycle_of(const struct walk *w, uint32_t i)
 	return first;
 }
 
-static int walk_all(struct walk *w)
+static int order_walk(struct walk *w)
 {
 	for (uint32_t i = session_leaf(w->s); i != NO_ENTRY && !(w->flags[i] & TO_LEAF);
 	     i = session_entry(w->s, i)->parent)
@@ -116,13 +116,13 @@ static int walk_all(struct walk *w)
 
 int order_entries(const struct session *s, uint32_t **ret)
 {
-	struct walk w CLEANUP(walk_release) = {.s = s, .n = session_count(s)};
+	struct walk w CLEANUP(order_release) = {.s = s, .n = session_count(s)};
 
 	w.flags = calloc((size_t)w.n + 1, sizeof *w.flags);
 	w.entries = malloc(((size_t)w.n + 1) * sizeof *w.entries);
 	if (!w.flags || !w.entries)
 		return -ENOMEM;
-	int rc = walk_all(&w);
+	int rc = order_walk(&w);
 	if (rc < 0)
 		return rc;
 	*ret = w.entries;

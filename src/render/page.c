@@ -211,7 +211,7 @@ static int add_model(const struct session *s, uint32_t entry, struct buf *out)
 	return 0;
 }
 
-static void add_usage(const struct render_usage *u, struct buf *out)
+static void page_add_usage(const struct render_usage *u, struct buf *out)
 {
 	if (u->total > 0) {
 		begin_fact("Tokens", out);
@@ -257,7 +257,7 @@ static int add_header(const struct place *p, const struct totals *t, struct span
 	begin_fact("Entries", out);
 	number_add_unsigned(session_count(s), out);
 	end_fact(out);
-	add_usage(&t->usage, out);
+	page_add_usage(&t->usage, out);
 	add_files(p, out);
 	buf_adds(out, "</dl></header>\n"
 	              "<nav aria-label=\"Tree of entries\"><h2>Tree</h2>\n<ol id=\"~tree\">\n");
@@ -279,17 +279,21 @@ static int page_front(const struct place *p, const struct totals *t, struct buf 
 
 /* --- rows ---------------------------------------------------------------------- */
 
-static bool is_cheap(const struct session *s, uint32_t caller, unsigned n)
-{
-	return (uint64_t)session_entry(s, caller)->length * n <= ROW_CALL_BYTES;
-}
-
 static void row_of_call(const struct session *s, struct tool_use *u, struct buf *out)
 {
 	size_t start = out->n;
 
 	tool_gist(u, out);
 	page_take_cwd(s, start, out);
+}
+
+/* From `start` on: a row's text, cut, as text of the page. */
+static void row_end(struct buf *out, size_t start)
+{
+	text_one_line(out, start);
+	if (text_cut(out, start, ROW_UNITS))
+		buf_adds(out, "\u2026");
+	html_escape(out, start);
 }
 
 static int add_row_text(const struct session *s, uint32_t entry, struct reader *reader, struct buf *out)
@@ -301,7 +305,7 @@ static int add_row_text(const struct session *s, uint32_t entry, struct reader *
 	uint32_t caller = session_call(s, entry, &n);
 	int rc = 0;
 
-	if (caller != NO_ENTRY && is_cheap(s, caller, n)) {
+	if (caller != NO_ENTRY && (uint64_t)session_entry(s, caller)->length * n <= ROW_CALL_BYTES) {
 		rc = calls_get(s, caller, n, row_of_call, reader, &gist);
 		buf_addspan(out, gist);
 	} else {
@@ -312,30 +316,21 @@ static int add_row_text(const struct session *s, uint32_t entry, struct reader *
 	}
 	if (rc < 0)
 		return rc;
-	text_one_line(out, start);
-	if (text_cut(out, start, ROW_UNITS))
-		buf_adds(out, "\u2026");
-	html_escape(out, start);
+	row_end(out, start);
 	return 0;
-}
-
-static const char *row_class(const struct session *s, uint32_t entry)
-{
-	const struct entry *e = session_entry(s, entry);
-	if (e->type != RECORD_MESSAGE)
-		return "k";
-	return e->role == ROLE_USER ? "u" : e->role == ROLE_ASSISTANT ? "a" : "t";
 }
 
 static int add_row(const struct session *s, const struct page_item *item, struct reader *reader, struct buf *out)
 {
 	unsigned level = item->number < ROW_LEVELS ? item->number : ROW_LEVELS;
+	const struct entry *e = session_entry(s, item->entry);
+	const char *class = e->role == ROLE_USER ? "u" : e->role == ROLE_ASSISTANT ? "a" : "t";
 
-	buf_addf(out, "<li class=\"%s d%u%s\"><a ", row_class(s, item->entry), level,
+	buf_addf(out, "<li class=\"%s d%u%s\"><a ", e->type == RECORD_MESSAGE ? class : "k", level,
 	         item->flags & ITEM_ACTIVE ? "" : " off");
 	page_link(s, item->entry, 0, out);
 	buf_adds(out, item->flags & ITEM_LEAF ? " aria-current=\"true\">" : ">");
-	if (session_entry(s, item->entry)->flags & ENTRY_FAILED)
+	if (e->flags & ENTRY_FAILED)
 		buf_adds(out, "<span class=\"failed\">failed</span> ");
 	page_label(s, item->entry, &reader->room[0], out);
 	int rc = add_row_text(s, item->entry, reader, out);
@@ -357,10 +352,7 @@ static void open_branch(struct page *g)
 	buf_addf(g->out, "Branch of %u %s: ", g->item->number, g->item->number == 1 ? "entry" : "entries");
 	start = g->out->n;
 	text_row(&g->r, g->out);
-	text_one_line(g->out, start);
-	if (text_cut(g->out, start, ROW_UNITS))
-		buf_adds(g->out, "\u2026");
-	html_escape(g->out, start);
+	row_end(g->out, start);
 	buf_adds(g->out, "</h2></summary>\n");
 	if (parent == NO_ENTRY)
 		return;
@@ -373,7 +365,7 @@ static void open_branch(struct page *g)
 	buf_adds(g->out, "</a></p>\n");
 }
 
-static int add_entry(struct page *g)
+static int page_add_entry(struct page *g)
 {
 	unsigned flags = g->item->flags;
 
@@ -424,7 +416,7 @@ static int page_segment(const struct place *p, const void *of, bool is_first, st
 		return rc;
 	if (usage)
 		render_usage_add(usage, &g.r);
-	rc = add_entry(&g);
+	rc = page_add_entry(&g);
 	return rc < 0 ? rc : buf_err(out);
 }
 

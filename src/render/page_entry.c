@@ -2,6 +2,7 @@
 #include "page.h"
 
 #include "facts.h"
+#include "md.h"
 #include "text.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/stop.h"
@@ -42,7 +43,7 @@ static void add_class(struct page *g)
 	buf_adds(g->out, class ? class : "custom");
 }
 
-static void add_heading(struct page *g)
+static void article_add_heading(struct page *g)
 {
 	static const char *const types[RECORD_CONTEXT_EDIT + 1] = {
 	    [RECORD_COMPACTION] = "Compaction", [RECORD_BRANCH_SUMMARY] = "Branch summary",
@@ -73,15 +74,7 @@ static void add_heading(struct page *g)
 		buf_adds(g->out, g->r.kind == JSON_OBJECT ? "no type" : "no object");
 }
 
-static void add_time(struct page *g)
-{
-	int64_t ms = session_entry(g->s, g->entry)->time;
-
-	page_time(ms, g->out);
-	buf_adds(g->out, ms == NO_TIME ? "" : "\n");
-}
-
-static void add_usage(struct page *g)
+static void article_add_usage(struct page *g)
 {
 	struct render_usage u = {0};
 
@@ -134,7 +127,7 @@ static void add_call_link(struct page *g)
 	buf_adds(g->out, ">call</a>\n");
 }
 
-static void add_facts(struct page *g)
+static void article_add_facts(struct page *g)
 {
 	struct fact facts[FACTS_MOST];
 	unsigned n = facts_of(&g->r, facts);
@@ -163,14 +156,16 @@ static void add_head(struct page *g)
 	bool conversation = record_is_conversation(g->r.type);
 
 	buf_adds(g->out, conversation ? "<header><h3>" : "<header><b>");
-	add_heading(g);
+	article_add_heading(g);
 	buf_adds(g->out, conversation ? "</h3>\n" : "</b>\n");
 	if (session_entry(g->s, g->entry)->flags & ENTRY_FAILED)
 		buf_adds(g->out, "<strong class=\"failed\">failed</strong>\n");
-	add_facts(g);
+	article_add_facts(g);
 	page_label(g->s, g->entry, g->text, g->out);
-	add_usage(g);
-	add_time(g);
+	article_add_usage(g);
+	int64_t ms = session_entry(g->s, g->entry)->time;
+	page_time(ms, g->out);
+	buf_adds(g->out, ms == NO_TIME ? "" : "\n");
 	buf_adds(g->out, "<a class=\"id\" ");
 	page_link(g->s, g->entry, 0, g->out);
 	buf_addc(g->out, '>');
@@ -179,11 +174,6 @@ static void add_head(struct page *g)
 }
 
 /* --- what is said ------------------------------------------------------------- */
-
-static bool has_text(struct json_value v)
-{
-	return v.kind == JSON_STRING && v.text.n > 0;
-}
 
 static void begin_details(struct page *g, const char *what)
 {
@@ -207,27 +197,17 @@ static bool is_short(struct span json)
 }
 
 /* Output of a tool: what is long is a click away. */
-static void show_output(struct page *g, const char *before, struct json_value v)
+static void show_output(struct page *g, struct json_value v)
 {
 	bool open = is_short(v.text);
 
-	if (!has_text(v) && !before)
+	if (!md_has_text(v))
 		return;
 	if (!open)
 		begin_details(g, "Output");
-	page_pre(g, before, v, "text.md");
+	page_pre(g, NULL, v, "text.md");
 	if (!open)
 		end_details(g);
-}
-
-static int show_text(struct page *g, struct json_value v)
-{
-	if (!has_text(v))
-		return 0;
-	if (g->r.role != ROLE_TOOL_RESULT)
-		return page_markdown(g, v, "text.md");
-	show_output(g, NULL, v);
-	return 0;
 }
 
 static int show_folded(struct page *g, const char *what, struct json_value v, const char *file)
@@ -286,17 +266,6 @@ static bool show_diff(struct page *g, const struct tool_use *u, const char *file
 	return true;
 }
 
-/* The arguments that the form of the call does not say. */
-static void show_rest(struct page *g, const struct tool_use *u, const char *file)
-{
-	if (json_raw(u->arguments).n > READ_MOST)
-		return;
-	buf_reset(g->text);
-	tool_rest(u, NULL, g->text);
-	if (g->text->n > 0)
-		page_pre_text(g, NULL, false, file);
-}
-
 /* What the line above does not say. */
 static void show_arguments(struct page *g, const struct tool_use *u, const char *file)
 {
@@ -308,14 +277,18 @@ static void show_arguments(struct page *g, const struct tool_use *u, const char 
 		page_pre(g, "$ ", u->command, file);
 	else
 		shown = u->form == TOOL_EDIT && show_diff(g, u, file);
-	if (shown)
-		show_rest(g, u, file);
-	else if (u->arguments.kind != JSON_NONE)
+	if (!shown && u->arguments.kind != JSON_NONE)
 		show_json(g, u->arguments, file);
+	if (!shown || json_raw(u->arguments).n > READ_MOST)
+		return;
+	buf_reset(g->text);
+	tool_rest(u, NULL, g->text);
+	if (g->text->n > 0)
+		page_pre_text(g, NULL, false, file);
 }
 
 /* A line that says what the call did, and behind it how it was asked to. */
-static void show_call(struct page *g, const struct block *b)
+static void article_show_call(struct page *g, const struct block *b)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 	uint32_t result = session_result(g->s, g->entry, b->n);
@@ -342,11 +315,16 @@ static void show_call(struct page *g, const struct block *b)
 
 /* --- the content --------------------------------------------------------------- */
 
-static int show_block(struct page *g, const struct block *b)
+static int article_show_block(struct page *g, const struct block *b)
 {
 	switch (b->type) {
 	case BLOCK_TEXT:
-		return show_text(g, b->text);
+		if (!md_has_text(b->text))
+			return 0;
+		if (g->r.role != ROLE_TOOL_RESULT)
+			return page_markdown(g, b->text, "text.md");
+		show_output(g, b->text);
+		return 0;
 	case BLOCK_THINKING:
 		return show_folded(g, json_truthy(b->redacted) ? "Thinking (redacted)" : "Thinking", b->thinking,
 		                   "thinking.md");
@@ -354,7 +332,7 @@ static int show_block(struct page *g, const struct block *b)
 		page_picture(g, b);
 		return 0;
 	case BLOCK_TOOL_CALL:
-		show_call(g, b);
+		article_show_call(g, b);
 		return 0;
 	case BLOCK_OTHER:
 		buf_adds(g->out, "<p class=\"cut\">Block: ");
@@ -364,7 +342,7 @@ static int show_block(struct page *g, const struct block *b)
 	return 0;
 }
 
-static int show_content(struct page *g, struct json_value content)
+static int article_show_content(struct page *g, struct json_value content)
 {
 	struct block_iter it;
 	struct block b;
@@ -372,38 +350,22 @@ static int show_content(struct page *g, struct json_value content)
 
 	block_iter_init_of(&it, &g->r, content);
 	while (rc == 0 && block_next(&it, &b)) {
-		rc = show_block(g, &b);
+		rc = article_show_block(g, &b);
 		if (rc == 0)
 			rc = stop_check();
 	}
 	return rc;
 }
 
-static int show_bash(struct page *g)
+static int article_show_bash(struct page *g)
 {
 	buf_adds(g->out, "<p class=\"command\"><code>$ ");
 	bool cut = page_inline(g->r.msg.command, COMMAND_UNITS, g->out);
 	buf_adds(g->out, "</code></p>\n");
 	if (cut)
 		page_cut(g, "text.md");
-	show_output(g, NULL, g->r.msg.output);
+	show_output(g, g->r.msg.output);
 	return 0;
-}
-
-static void show_error(struct page *g)
-{
-	buf_adds(g->out, "<p class=\"error\"><strong>Error:</strong> ");
-	bool cut = page_inline(g->r.msg.error_message, COMMAND_UNITS, g->out);
-	buf_adds(g->out, "</p>\n");
-	if (cut && part_has_error(&g->r))
-		page_cut(g, "error");
-}
-
-static bool is_hidden(const struct record *r)
-{
-	if (r->type == RECORD_MESSAGE)
-		return r->msg.display.kind == JSON_FALSE;
-	return r->type == RECORD_CUSTOM_MESSAGE && r->display.kind == JSON_FALSE;
 }
 
 static int show_body(struct page *g)
@@ -412,19 +374,26 @@ static int show_body(struct page *g)
 	const char *folded = r->role == ROLE_SYSTEM ? "System prompt" : NULL;
 
 	if (r->role == ROLE_BASH_EXECUTION)
-		return show_bash(g);
-	if (!folded && is_hidden(r))
+		return article_show_bash(g);
+	bool hides = r->type == RECORD_MESSAGE ? r->msg.display.kind == JSON_FALSE
+	                                       : r->type == RECORD_CUSTOM_MESSAGE && r->display.kind == JSON_FALSE;
+	if (!folded && hides)
 		folded = "Hidden";
 	if (folded)
 		begin_details(g, folded);
-	int rc = show_content(g, part_content(r));
+	int rc = article_show_content(g, part_content(r));
 	if (folded)
 		end_details(g);
-	if (rc == 0 && has_text(part_summary(r)))
+	if (rc == 0 && md_has_text(part_summary(r)))
 		rc = show_folded(g, "Summary", part_summary(r), "text.md");
-	if (rc == 0 && r->type == RECORD_MESSAGE && has_text(r->msg.error_message))
-		show_error(g);
-	return rc;
+	if (rc < 0 || r->type != RECORD_MESSAGE || !md_has_text(r->msg.error_message))
+		return rc;
+	buf_adds(g->out, "<p class=\"error\"><strong>Error:</strong> ");
+	bool cut = page_inline(r->msg.error_message, COMMAND_UNITS, g->out);
+	buf_adds(g->out, "</p>\n");
+	if (cut && part_has_error(r))
+		page_cut(g, "error");
+	return 0;
 }
 
 /* --- branches ----------------------------------------------------------------- */

@@ -29,7 +29,7 @@ bool said_any_of(enum record_type type)
 }
 
 /* Ends the last line of what begins at `start`, or the only one, which may be empty. */
-static void end_line(struct buf *text, size_t start)
+static void said_end_line(struct buf *text, size_t start)
 {
 	if (text->n == start || text->p[text->n - 1] != '\n')
 		buf_addc(text, '\n');
@@ -81,7 +81,7 @@ static int add_members(struct json_value object, struct buf *text)
 		json_decode(key.text, JSON_CLEAN, text);
 		buf_adds(text, ": ");
 		add_value(v, text);
-		end_line(text, start);
+		said_end_line(text, start);
 	}
 	return buf_err(&deep);
 }
@@ -94,7 +94,7 @@ int said_arguments(const struct part_call *call, struct buf *out)
 	if (call->arguments.kind == JSON_OBJECT)
 		return add_members(call->arguments, out);
 	add_value(call->arguments, out);
-	end_line(out, start);
+	said_end_line(out, start);
 	return 0;
 }
 
@@ -130,7 +130,7 @@ static int said_name(struct said *s)
 		json_decode(s->r->name.text, JSON_CLEAN, &name);
 	buf_addspan(&s->text, space_trim(buf_span(&name)));
 	if (s->text.n > 0)
-		end_line(&s->text, 0);
+		said_end_line(&s->text, 0);
 	return buf_err(&name);
 }
 
@@ -142,7 +142,7 @@ static int add_label_or_name(struct said *s)
 	if (!json_truthy(s->r->label))
 		return 0;
 	add_value(s->r->label, &s->text);
-	end_line(&s->text, 0);
+	said_end_line(&s->text, 0);
 	return 0;
 }
 

@@ -103,21 +103,6 @@ static void find_rows(struct drawing *d)
 
 /* --- drawing ---------------------------------------------------------------- */
 
-static void mark_active(struct drawing *d)
-{
-	uint32_t leaf = session_leaf(d->s), ring = NO_ENTRY;
-
-	for (uint32_t i = leaf; i != NO_ENTRY; i = session_walk_up(d->s, i, &ring))
-		d->flags[i] |= ACTIVE;
-}
-
-/* The row of `<- leaf`. */
-static uint32_t find_leaf_row(const struct drawing *d)
-{
-	uint32_t i = d->position;
-	return i == NO_ENTRY || is_row(d, i) ? i : d->spots[i].above;
-}
-
 static void count_below(struct drawing *d)
 {
 	for (size_t k = 0; k < d->n_rows; k++) {
@@ -245,11 +230,6 @@ static void draw_name(const struct drawing *d, uint32_t entry)
 	buf_adds(d->out, "  ");
 }
 
-static const char *colour_of_kind(const struct entry *e)
-{
-	return e->role == ROLE_USER ? COLOUR_BOLD_CYAN : e->role == ROLE_ASSISTANT ? COLOUR_GREEN : COLOUR_DIM;
-}
-
 static int draw_text(struct drawing *d, uint32_t entry)
 {
 	if (!d->coloured)
@@ -259,7 +239,10 @@ static int draw_text(struct drawing *d, uint32_t entry)
 	if (rc < 0)
 		return rc;
 	size_t kind = d->src.kind < d->row.n ? d->src.kind : d->row.n;
-	size_t start = colour(d, colour_of_kind(session_entry(d->s, entry)));
+	unsigned role = session_entry(d->s, entry)->role;
+	size_t start = colour(d, role == ROLE_USER        ? COLOUR_BOLD_CYAN
+	                         : role == ROLE_ASSISTANT ? COLOUR_GREEN
+	                                                  : COLOUR_DIM);
 	buf_add(d->out, d->row.p, kind);
 	colour_end(d, start);
 	start = d->out->n;
@@ -304,9 +287,13 @@ static int drawing_begin(struct drawing *d, const struct session *s)
 	int rc = order_entries(s, &d->rows);
 	if (rc < 0)
 		return rc;
-	mark_active(d);
+	uint32_t ring = NO_ENTRY;
+	for (uint32_t i = session_leaf(s); i != NO_ENTRY; i = session_walk_up(s, i, &ring))
+		d->flags[i] |= ACTIVE;
 	find_rows(d);
-	d->leaf_row = find_leaf_row(d);
+	d->leaf_row = d->position;
+	if (d->position != NO_ENTRY && !is_row(d, d->position))
+		d->leaf_row = d->spots[d->position].above;
 	arrange(d);
 	return 0;
 }
