@@ -95,7 +95,7 @@ $(core_objects): $(BUILD)/%.o: src/%.c
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
 # What is embedded.
-$(BUILD)/render/assets.o: $(wildcard src/render/pages/*)
+$(BUILD)/render/html.o: $(wildcard src/render/pages/*)
 
 $(fuse_objects): $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)

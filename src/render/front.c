@@ -139,17 +139,11 @@ static void add_yaml_usage(const struct render_usage *u, struct buf *out)
 static int add_model_line(const struct session *s, uint32_t entry, struct line *l, struct buf *out)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
-	struct record r;
+	struct json_value provider, model;
 
-	if (entry == NO_ENTRY)
-		return 0;
-	int rc = session_load(s, entry, l, &r);
-	if (rc < 0)
+	int rc = context_model(s, entry, l, &provider, &model);
+	if (rc < 0 || (provider.kind <= JSON_NULL && model.kind <= JSON_NULL))
 		return rc;
-	bool change = r.type == RECORD_MODEL_CHANGE;
-	struct json_value provider = change ? r.provider : r.msg.provider, model = change ? r.model_id : r.msg.model;
-	if (provider.kind <= JSON_NULL && model.kind <= JSON_NULL)
-		return 0;
 	text_inline(provider, &text);
 	buf_addc(&text, '/');
 	text_inline(model, &text);

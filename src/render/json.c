@@ -279,14 +279,13 @@ static int write_model(const struct session *s, uint32_t entry, struct line *l, 
 		buf_adds(object_name(o, "model"), "null");
 		return 0;
 	}
-	struct record r;
-	int rc = session_load(s, entry, l, &r);
+	struct json_value provider, id;
+	int rc = context_model(s, entry, l, &provider, &id);
 	if (rc < 0)
 		return rc;
-	bool change = r.type == RECORD_MODEL_CHANGE;
 	struct object model = object_begin(object_name(o, "model"));
-	object_value(&model, "provider", change ? r.provider : r.msg.provider);
-	object_value(&model, "modelId", change ? r.model_id : r.msg.model);
+	object_value(&model, "provider", provider);
+	object_value(&model, "modelId", id);
 	object_end(&model);
 	return 0;
 }

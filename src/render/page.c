@@ -193,18 +193,13 @@ static void add_times(const struct session *s, struct buf *out)
 static int add_model(const struct session *s, uint32_t entry, struct buf *out)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
-	struct record r;
+	struct json_value provider, model;
 
-	if (entry == NO_ENTRY)
-		return 0;
-	int rc = session_load(s, entry, &line, &r);
-	if (rc < 0)
+	int rc = context_model(s, entry, &line, &provider, &model);
+	if (rc < 0 || model.kind <= JSON_NULL)
 		return rc;
-	struct json_value model = r.type == RECORD_MODEL_CHANGE ? r.model_id : r.msg.model;
-	if (model.kind <= JSON_NULL)
-		return 0;
 	begin_fact("Model", out);
-	page_inline(r.type == RECORD_MODEL_CHANGE ? r.provider : r.msg.provider, ROW_UNITS, out);
+	page_inline(provider, ROW_UNITS, out);
 	buf_addc(out, '/');
 	page_inline(model, ROW_UNITS, out);
 	end_fact(out);

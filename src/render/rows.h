@@ -4,12 +4,12 @@
 
 #include "sessionfs/session/session.h"
 
-/* order.c. All entries, session_count() of them, in the order of pi's /tree: depth first, of siblings the one that
+/* tree.c. All entries, session_count() of them, in the order of pi's /tree: depth first, of siblings the one that
  * leads to the leaf first, the others by time. So an entry stands right behind its parent, or begins a branch. Entries
  * that are each other's ancestors come last. The caller frees *ret. 0 or a negative errno. */
 int order_entries(const struct session *s, uint32_t **ret);
 
-/* tree.c. The rows of tree.txt. */
+/* The rows of tree.txt. */
 struct tree_row {
 	uint32_t entry;
 	uint32_t level; /* how far it stands to the right */

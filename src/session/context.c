@@ -247,6 +247,18 @@ bool context_is_sent(const struct record *r)
 	return r->role != ROLE_OTHER && r->role != ROLE_NONE;
 }
 
+int context_model(const struct session *s, uint32_t entry, struct line *l, struct json_value *ret_provider,
+                  struct json_value *ret_model)
+{
+	struct record r = {0};
+	int rc = entry == NO_ENTRY ? 0 : session_load(s, entry, l, &r);
+	bool change = r.type == RECORD_MODEL_CHANGE;
+
+	*ret_provider = change ? r.provider : r.msg.provider;
+	*ret_model = change ? r.model_id : r.msg.model;
+	return rc;
+}
+
 /* The same, by what the index knows. */
 static bool is_surely_sent(const struct entry *e)
 {

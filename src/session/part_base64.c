@@ -1,6 +1,10 @@
-/* Images are megabytes of clean base64, which is measured and decoded in groups. A group
+/* Base64 as Node's Buffer.from(text, "base64") reads it: both alphabets; characters that
+ * belong to neither are skipped; the first `=` ends it. A character beyond U+00FF
+ * counts as the low byte of each of its UTF-16 units, as in Node.
+ *
+ * Images are megabytes of clean base64, which is measured and decoded in groups. A group
  * with an odd character in it is put together one character after the other. */
-#include "part_base64.h"
+#include "record_impl.h"
 
 #include "sessionfs/base/utf8.h"
 

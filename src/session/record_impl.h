@@ -54,15 +54,7 @@ static inline bool is_failed(enum record_role role, const struct ending *e)
 enum record_type record_type_of(struct json_value v);
 enum record_role record_role_of(struct json_value v);
 
-/* A date and time as a text gives them. Each field is within its range; the day is up to 31 in any month. */
-struct date {
-	int64_t year;
-	int month, day, hour, minute, second, ms;
-	bool local;
-	int64_t zone; /* seconds east of UTC, if it is not local */
-};
-
-/* As Date.parse() reads the forms that record_date.c names. False for all others. */
-bool record_date(struct span text, struct date *ret);
+/* part_base64.c: writes the decoded bytes to `to`, or only counts them if it is NULL. Returns how many. */
+size_t base64_decode(struct span text, char *to);
 
 #endif

@@ -41,6 +41,10 @@ bool context_is_sent(const struct record *r);
 /* Whether anything of the context as of `at` is sent. 0 or a negative errno. Usually takes a step or two. */
 int context_any_sent(const struct session *s, uint32_t at, bool *ret);
 
+/* What `entry`, which set the model, says of it: pointers into `l`. NO_ENTRY: nothing. 0 or a negative errno. */
+int context_model(const struct session *s, uint32_t entry, struct line *l, struct json_value *ret_provider,
+                  struct json_value *ret_model);
+
 /* Updates both with what these entries set; they are in the order of a path. */
 void context_settings(const struct session *s, const uint32_t *path, size_t n, uint32_t *model, uint32_t *thinking);
 
