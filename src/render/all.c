@@ -12,23 +12,15 @@
 /* One that says something is looked for among the first entries: so many are read, none longer than that. */
 enum { LOOKED_AT = 1024, PROBES = 8, PROBE_BYTES = 64 * 1024 };
 
-/* One segment in the making. */
-struct lines {
-	struct buf *out;
-	struct buf prefix; /* ID WHAT: */
-	size_t id;         /* bytes of it that are the ID and a blank */
-};
-
-static void all_lines_release(struct lines *l)
-{
-	buf_release(&l->prefix);
-}
-
-static int list_entries(const struct place *p, uint32_t first, void **ret, size_t *ret_n)
+/* Whatever was before, it stays. */
+static int items_newer(const struct place *p, uint32_t first, uint32_t last, struct totals *t, void **ret,
+                       size_t *ret_n)
 {
 	uint32_t count = session_count(p->session);
 	size_t n = first < count ? count - first : 0;
 	uint32_t *items = malloc(n * sizeof *items + 1);
+
+	(void)last, (void)t;
 	if (!items)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
@@ -40,34 +32,28 @@ static int list_entries(const struct place *p, uint32_t first, void **ret, size_
 
 static int items_all(const struct place *p, struct totals *t, void **ret, size_t *ret_n)
 {
-	(void)t;
-	return list_entries(p, 0, ret, ret_n);
+	return items_newer(p, 0, NO_ENTRY, t, ret, ret_n);
 }
 
-static int items_newer(const struct place *p, uint32_t first, uint32_t last, struct totals *t, void **ret,
-                       size_t *ret_n)
+/* Appends the lines of a part. `prefix` holds the ID and a blank, `id` bytes; what each line says it is comes behind.
+ */
+static int lines_add(const struct said *said, struct buf *prefix, size_t id, struct buf *out)
 {
-	(void)last, (void)t;
-	return list_entries(p, first, ret, ret_n);
-}
-
-static int lines_add(struct lines *l, const struct said *said)
-{
-	l->prefix.n = l->id;
-	buf_addspan(&l->prefix, buf_span(&said->what));
-	buf_adds(&l->prefix, ": ");
-	if (buf_err(&l->prefix))
-		return buf_err(&l->prefix);
+	prefix->n = id;
+	buf_addspan(prefix, buf_span(&said->what));
+	buf_adds(prefix, ": ");
+	if (buf_err(prefix))
+		return buf_err(prefix);
 	const char *p = said->text.p, *end = p + said->text.n;
 	for (const char *next; p < end; p = next) {
 		next = (const char *)memchr(p, '\n', (size_t)(end - p)) + 1;
 		size_t n = (size_t)(next - p);
-		char *to = buf_reserve(l->out, l->prefix.n + n);
+		char *to = buf_reserve(out, prefix->n + n);
 		if (!to)
-			return buf_err(l->out);
-		memcpy(to, l->prefix.p, l->prefix.n);
-		memcpy(to + l->prefix.n, p, n);
-		l->out->n += l->prefix.n + n;
+			return buf_err(out);
+		memcpy(to, prefix->p, prefix->n);
+		memcpy(to + prefix->n, p, n);
+		out->n += prefix->n + n;
 	}
 	return 0;
 }
@@ -75,7 +61,7 @@ static int lines_add(struct lines *l, const struct said *said)
 static int all_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
                        struct render_usage *usage, struct buf *out)
 {
-	struct lines l CLEANUP(all_lines_release) = {.out = out, .prefix = BUF_INIT};
+	struct buf *prefix = &reader->room[2];
 	uint32_t i = *(const uint32_t *)item;
 	struct record r;
 
@@ -85,12 +71,13 @@ static int all_segment(const struct place *p, const void *item, bool is_first, s
 	int rc = session_read(p->session, i, reader, &r);
 	if (rc < 0)
 		return rc;
-	session_entry_name(p->session, i, &l.prefix);
-	buf_addc(&l.prefix, ' ');
-	l.id = l.prefix.n;
+	buf_reset(prefix);
+	session_entry_name(p->session, i, prefix);
+	buf_addc(prefix, ' ');
+	size_t id = prefix->n;
 	struct said said = {.what = reader->room[0], .text = reader->room[1]};
 	said_begin(&said, &r);
-	while ((rc = said_next(&said)) > 0 && (rc = lines_add(&l, &said)) == 0)
+	while ((rc = said_next(&said)) > 0 && (rc = lines_add(&said, prefix, id, out)) == 0)
 		;
 	reader->room[0] = said.what;
 	reader->room[1] = said.text;

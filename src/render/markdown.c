@@ -113,14 +113,6 @@ static bool is_blank(const struct page *p, size_t start)
 	return space_trim((struct span){p->out->p + start, p->out->n - start}).n == 0;
 }
 
-/* Takes back a tag behind which nothing came, for a reader that is told of each heading. */
-static void take_back(struct page *p, size_t after)
-{
-	p->out->n = after - 1;
-	while (p->out->p[p->out->n] != '<')
-		p->out->n--;
-}
-
 #define LINK_BEGIN "<a rel=\"noopener noreferrer\" href=\""
 static const char link_end[] = "</a>";
 
@@ -235,8 +227,11 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 		return TOO_MUCH;
 	end_spans(p, 0);
 	bool blank = (type == MD_BLOCK_H && is_blank(p, p->title)) || (type == MD_BLOCK_TH && is_blank(p, p->cell));
-	if (blank)
-		take_back(p, type == MD_BLOCK_H ? p->title : p->cell);
+	if (blank) { /* takes back the tag: a reader is told of each heading */
+		p->out->n = type == MD_BLOCK_H ? p->title : p->cell;
+		while (p->out->p[--p->out->n] != '<')
+			;
+	}
 	if (type == MD_BLOCK_H && !blank)
 		buf_addf(p->out, "</h%u>\n", p->heading);
 	else if (type == MD_BLOCK_TH)

@@ -92,59 +92,6 @@ static void show_heading(const struct md *m, const char *what)
 
 /* --- calls ---------------------------------------------------------------------- */
 
-struct call {
-	struct tool_use use;
-	struct buf path, diff, facts, rest;
-	const char *language;
-	unsigned added, removed;
-};
-
-static void call_release(struct call *c)
-{
-	tool_release(&c->use);
-	buf_release(&c->path);
-	buf_release(&c->diff);
-	buf_release(&c->facts);
-	buf_release(&c->rest);
-}
-
-static int call_fill(struct call *c, const struct block *b)
-{
-	tool_read(b->name, b->arguments, &c->use);
-	int rc = tool_diff(&c->use, &c->diff, &c->added, &c->removed);
-	if (c->use.form == TOOL_EDIT && c->diff.n == 0)
-		c->use.shown = 0;
-	text_inline(c->use.path, &c->path);
-	c->language = c->use.form == TOOL_WRITE ? tool_language(buf_span(&c->path)) : "";
-	if (c->path.n > TOOL_PATH)
-		text_shorten(&c->path, 0, TOOL_PATH);
-	tool_rest(&c->use, &c->facts, &c->rest);
-	rc = buf_err(&c->path) ? buf_err(&c->path) : rc;
-	rc = buf_err(&c->facts) ? buf_err(&c->facts) : rc;
-	return buf_err(&c->rest) ? buf_err(&c->rest) : rc;
-}
-
-static void md_add_call_heading(const struct call *c, unsigned n, struct buf *out)
-{
-	const struct tool_use *u = &c->use;
-
-	buf_adds(out, "\n### call ");
-	number_add_unsigned(n, out);
-	buf_adds(out, ": ");
-	text_inline(u->name, out);
-	if (c->path.n > 0) {
-		buf_addc(out, ' ');
-		md_code_span(buf_span(&c->path), out);
-	}
-	tool_lines(u, out);
-	if (c->added)
-		buf_addf(out, " +%u", c->added);
-	if (c->removed)
-		buf_addf(out, " -%u", c->removed);
-	buf_addspan(out, buf_span(&c->facts));
-	buf_addc(out, '\n');
-}
-
 static void add_fenced(const char *info, const struct buf *text, struct buf *out)
 {
 	size_t mark = md_begin_fence(info, out);
@@ -153,24 +100,53 @@ static void add_fenced(const char *info, const struct buf *text, struct buf *out
 	md_end_fence(mark, out);
 }
 
+/* What a person would draw of the call, and the other arguments as JSON. */
 static void md_show_call(struct md *m, const struct block *b)
 {
-	struct call c CLEANUP(call_release) = {.use = TOOL_USE_INIT};
+	struct buf path CLEANUP_BUF = BUF_INIT, diff CLEANUP_BUF = BUF_INIT;
+	struct buf facts CLEANUP_BUF = BUF_INIT, rest CLEANUP_BUF = BUF_INIT;
+	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
+	struct buf *out = m->out;
+	unsigned added, removed;
 
-	int rc = call_fill(&c, b);
+	tool_read(b->name, b->arguments, &u);
+	int rc = tool_diff(&u, &diff, &added, &removed);
+	if (u.form == TOOL_EDIT && diff.n == 0)
+		u.shown = 0;
+	text_inline(u.path, &path);
+	const char *language = u.form == TOOL_WRITE ? tool_language(buf_span(&path)) : "";
+	if (path.n > TOOL_PATH)
+		text_shorten(&path, 0, TOOL_PATH);
+	tool_rest(&u, &facts, &rest);
+	rc = buf_err(&path) ? buf_err(&path) : rc;
+	rc = buf_err(&facts) ? buf_err(&facts) : rc;
+	rc = buf_err(&rest) ? buf_err(&rest) : rc;
 	if (rc < 0) {
-		m->out->err = rc;
+		out->err = rc;
 		return;
 	}
-	md_add_call_heading(&c, b->n, m->out);
-	if (c.diff.n > 0)
-		add_fenced("diff", &c.diff, m->out);
-	if (c.use.form == TOOL_WRITE && c.use.content.kind)
-		md_fenced(c.language, c.use.content, m->out);
-	if (c.use.form == TOOL_BASH)
-		md_fenced("bash", c.use.command, m->out);
-	if (c.rest.n > 0)
-		add_fenced("json", &c.rest, m->out);
+
+	buf_addf(out, "\n### call %u: ", b->n);
+	text_inline(u.name, out);
+	if (path.n > 0) {
+		buf_addc(out, ' ');
+		md_code_span(buf_span(&path), out);
+	}
+	tool_lines(&u, out);
+	if (added)
+		buf_addf(out, " +%u", added);
+	if (removed)
+		buf_addf(out, " -%u", removed);
+	buf_addspan(out, buf_span(&facts));
+	buf_addc(out, '\n');
+	if (diff.n > 0)
+		add_fenced("diff", &diff, out);
+	if (u.form == TOOL_WRITE && u.content.kind)
+		md_fenced(language, u.content, out);
+	if (u.form == TOOL_BASH)
+		md_fenced("bash", u.command, out);
+	if (rest.n > 0)
+		add_fenced("json", &rest, out);
 	m->thinking = false;
 }
 

@@ -162,14 +162,11 @@ static int page_items(const struct place *p, struct totals *t, void **ret, size_
 
 /* --- front --------------------------------------------------------------------- */
 
+#define FACT_END "</dd></div>\n"
+
 static void begin_fact(const char *what, struct buf *out)
 {
 	buf_addf(out, "<div><dt>%s</dt><dd>", what);
-}
-
-static void end_fact(struct buf *out)
-{
-	buf_adds(out, "</dd></div>\n");
 }
 
 /* From the first to the last time of an entry. */
@@ -187,7 +184,7 @@ static void add_times(const struct session *s, struct buf *out)
 	page_time(first, out);
 	buf_adds(out, " \u2013 ");
 	page_time(last, out);
-	end_fact(out);
+	buf_adds(out, FACT_END);
 }
 
 static int add_model(const struct session *s, uint32_t entry, struct buf *out)
@@ -202,7 +199,7 @@ static int add_model(const struct session *s, uint32_t entry, struct buf *out)
 	page_inline(provider, ROW_UNITS, out);
 	buf_addc(out, '/');
 	page_inline(model, ROW_UNITS, out);
-	end_fact(out);
+	buf_adds(out, FACT_END);
 	return 0;
 }
 
@@ -211,12 +208,12 @@ static void page_add_usage(const struct render_usage *u, struct buf *out)
 	if (u->total > 0) {
 		begin_fact("Tokens", out);
 		page_count(u->total, out);
-		end_fact(out);
+		buf_adds(out, FACT_END);
 	}
 	if (u->cost > 0) {
 		begin_fact("Cost", out);
 		page_cost(u->cost, out);
-		end_fact(out);
+		buf_adds(out, FACT_END);
 	}
 }
 
@@ -230,7 +227,7 @@ static void add_files(const struct place *p, struct buf *out)
 	const char *at = strstr(p->prefix, "projects/");
 	html_text(span_of(at ? at : p->prefix), out);
 	buf_adds(out, "</a>");
-	end_fact(out);
+	buf_adds(out, FACT_END);
 }
 
 static int add_header(const struct place *p, const struct totals *t, struct span title, struct buf *out)
@@ -245,13 +242,13 @@ static int add_header(const struct place *p, const struct totals *t, struct span
 	if (cwd.kind == JSON_STRING) {
 		begin_fact("Directory", out);
 		html_value(cwd, out);
-		end_fact(out);
+		buf_adds(out, FACT_END);
 	}
 	add_times(s, out);
 	int rc = add_model(s, t->model, out);
 	begin_fact("Entries", out);
 	number_add_unsigned(session_count(s), out);
-	end_fact(out);
+	buf_adds(out, FACT_END);
 	page_add_usage(&t->usage, out);
 	add_files(p, out);
 	buf_adds(out, "</dl></header>\n"

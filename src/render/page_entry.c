@@ -180,11 +180,6 @@ static void begin_details(struct page *g, const char *what)
 	buf_addf(g->out, "<details><summary>%s</summary>\n", what);
 }
 
-static void end_details(struct page *g)
-{
-	buf_adds(g->out, "</details>\n");
-}
-
 static bool is_short(struct span json)
 {
 	size_t lines = 0;
@@ -207,14 +202,14 @@ static void show_output(struct page *g, struct json_value v)
 		begin_details(g, "Output");
 	page_pre(g, NULL, v, "text.md");
 	if (!open)
-		end_details(g);
+		buf_adds(g->out, "</details>\n");
 }
 
 static int show_folded(struct page *g, const char *what, struct json_value v, const char *file)
 {
 	begin_details(g, what);
 	int rc = page_markdown(g, v, file);
-	end_details(g);
+	buf_adds(g->out, "</details>\n");
 	return rc;
 }
 
@@ -383,7 +378,7 @@ static int show_body(struct page *g)
 		begin_details(g, folded);
 	int rc = article_show_content(g, part_content(r));
 	if (folded)
-		end_details(g);
+		buf_adds(g->out, "</details>\n");
 	if (rc == 0 && md_has_text(part_summary(r)))
 		rc = show_folded(g, "Summary", part_summary(r), "text.md");
 	if (rc < 0 || r->type != RECORD_MESSAGE || !md_has_text(r->msg.error_message))

@@ -275,29 +275,18 @@ void tool_release(struct tool_use *u)
 
 /* --- diff ------------------------------------------------------------------- */
 
-struct texts {
-	struct buf old_text, new_text;
-};
-
-static void texts_release(struct texts *t)
+static int add_edit(struct json_value old_value, struct json_value new_value, struct diff *d)
 {
-	buf_release(&t->old_text);
-	buf_release(&t->new_text);
-}
+	struct buf old_text CLEANUP_BUF = BUF_INIT, new_text CLEANUP_BUF = BUF_INIT;
 
-static int add_edit(struct json_value old_text, struct json_value new_text, struct texts *t, struct diff *d)
-{
-	buf_reset(&t->old_text);
-	buf_reset(&t->new_text);
-	json_decode(old_text.text, JSON_CLEAN, &t->old_text);
-	json_decode(new_text.text, JSON_CLEAN, &t->new_text);
-	int rc = buf_err(&t->old_text) ? buf_err(&t->old_text) : buf_err(&t->new_text);
-	return rc < 0 ? rc : diff_add(d, buf_span(&t->old_text), buf_span(&t->new_text));
+	json_decode(old_value.text, JSON_CLEAN, &old_text);
+	json_decode(new_value.text, JSON_CLEAN, &new_text);
+	int rc = buf_err(&old_text) ? buf_err(&old_text) : buf_err(&new_text);
+	return rc < 0 ? rc : diff_add(d, buf_span(&old_text), buf_span(&new_text));
 }
 
 static int add_edits(const struct tool_use *u, struct diff *d)
 {
-	struct texts t CLEANUP(texts_release) = {BUF_INIT, BUF_INIT};
 	struct buf deep CLEANUP_BUF = BUF_INIT;
 	struct json_value old_text, new_text;
 	struct json j;
@@ -308,12 +297,12 @@ static int add_edits(const struct tool_use *u, struct diff *d)
 		json_init(&j, u->edits.text, &deep);
 		json_enter(&j);
 		while (rc == 0 && next_edit(&j, &old_text, &new_text, &whole))
-			rc = add_edit(old_text, new_text, &t, d);
+			rc = add_edit(old_text, new_text, d);
 	} else if (u->edits.kind == JSON_OBJECT && read_edit(u->edits, &old_text, &new_text, &whole)) {
-		rc = add_edit(old_text, new_text, &t, d);
+		rc = add_edit(old_text, new_text, d);
 	}
 	if (rc == 0 && u->old_text.kind)
-		rc = add_edit(u->old_text, u->new_text, &t, d);
+		rc = add_edit(u->old_text, u->new_text, d);
 	return rc;
 }
 

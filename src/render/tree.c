@@ -209,21 +209,17 @@ bool render_tree_has(const struct session *s)
 
 /* --- rows ------------------------------------------------------------------- */
 
-/* The parent of what hangs on a cycle comes behind it. */
-static uint32_t row_above(const struct drawing *d, uint32_t entry)
-{
-	uint32_t parent = session_entry(d->s, entry)->parent;
-	if (parent == NO_ENTRY || !(d->flags[parent] & REACHED))
-		return NO_ENTRY;
-	return is_row(d, parent) ? parent : d->spots[parent].above;
-}
-
 /* Leaves the rows among the entries in `rows`, which are in the order of the drawing. */
 static void find_rows(struct drawing *d)
 {
 	for (uint32_t k = 0; k < d->n; k++) {
 		uint32_t entry = d->rows[k];
-		d->spots[entry].above = row_above(d, entry);
+		uint32_t parent = session_entry(d->s, entry)->parent;
+		/* The parent of what hangs on a cycle comes behind it. */
+		if (parent == NO_ENTRY || !(d->flags[parent] & REACHED))
+			d->spots[entry].above = NO_ENTRY;
+		else
+			d->spots[entry].above = is_row(d, parent) ? parent : d->spots[parent].above;
 		d->flags[entry] |= REACHED;
 		if (is_row(d, entry))
 			d->rows[d->n_rows++] = entry;

@@ -185,13 +185,6 @@ static void enter_calls(struct walk *w, uint32_t begin, uint32_t end)
 	}
 }
 
-static void leave_calls(struct walk *w, uint32_t begin, uint32_t end)
-{
-	for (uint32_t item = begin; item < end; item++)
-		if (w->under[item] != NOT_OPEN)
-			open_find(w, item_hash(w->s, item))->item = w->under[item];
-}
-
 /* The n-th result takes the n-th call of the message with that id, and all further ones the last. */
 static void enter_result(struct walk *w, uint32_t i, uint32_t item)
 {
@@ -221,7 +214,10 @@ static void visit(struct walk *w, uint32_t i, bool leaves)
 	if (!calls && index_entry(w->s, i)->role != ROLE_TOOL_RESULT)
 		return;
 	if (leaves)
-		leave_calls(w, item, calls ? items_end(w->s, item) : item + 1);
+		for (uint32_t end = calls ? items_end(w->s, item) : item + 1; item < end; item++) {
+			if (w->under[item] != NOT_OPEN)
+				open_find(w, item_hash(w->s, item))->item = w->under[item];
+		}
 	else if (calls)
 		enter_calls(w, item, items_end(w->s, item));
 	else
