@@ -199,12 +199,6 @@ static int add_failure(const struct record *r, struct buf *out)
 	return 0;
 }
 
-static void chat_add_code(struct span clean, struct buf *out)
-{
-	if (clean.n > 0)
-		md_code_span(clean, out);
-}
-
 /* What a result without its call says of it. */
 static void add_tool_name(const struct record *r, struct buf *out)
 {
@@ -214,7 +208,7 @@ static void add_tool_name(const struct record *r, struct buf *out)
 	chat_shorten(&name, 0, COMMAND_CHARACTERS);
 	out->err = buf_err(&name) ? buf_err(&name) : out->err;
 	if (name.n > 0)
-		chat_add_code(buf_span(&name), out);
+		md_code_span(buf_span(&name), out);
 	else
 		buf_adds(out, "tool");
 }
@@ -261,7 +255,7 @@ static int show_result(const struct session *s, uint32_t i, struct reader *reade
 		return rc;
 	chat_begin_line(s, above_of(s, i), out);
 	if (near)
-		chat_add_code(gist, out);
+		md_code_span(gist, out);
 	else
 		add_tool_name(&r, out);
 	rc = failed ? add_failure(&r, out) : 0;
@@ -333,7 +327,7 @@ static int show_unanswered(const struct session *s, uint32_t above, bool goes_on
 		else
 			chat_begin_line(s, above, out);
 		begun = true;
-		chat_add_code(gist, out);
+		md_code_span(gist, out);
 		buf_adds(out, end);
 	}
 	return buf_err(out);
@@ -353,7 +347,7 @@ static int show_command(const struct session *s, uint32_t i, const struct record
 	if (buf_err(&command))
 		return buf_err(&command);
 	chat_begin_line(s, above_of(s, i), out);
-	chat_add_code(buf_span(&command), out);
+	md_code_span(buf_span(&command), out);
 	if (json_truthy(r->msg.cancelled)) {
 		buf_adds(out, DOT FAILED "cancelled");
 	} else if (json_double(r->msg.exit_code, &code)) {
@@ -378,12 +372,6 @@ static void add_minute(int64_t time, struct buf *out)
 	buf_adds(out, DOT);
 	buf_add(out, text, (size_t)(t - text) + sizeof " hh:mm" - 1);
 	buf_addc(out, 'Z');
-}
-
-static void chat_begin_heading(const struct md *m, const char *who)
-{
-	buf_adds(m->out, "\n## ");
-	buf_adds(m->out, who);
 }
 
 static void chat_end_heading(const struct md *m)
@@ -450,7 +438,7 @@ static int show_entry(struct md *m)
 	switch (part_role_as(r->type, r->role)) {
 	case ROLE_USER:
 	case ROLE_ASSISTANT:
-		chat_begin_heading(m, record_role_name(r->role));
+		buf_addf(m->out, "\n## %s", record_role_name(r->role));
 		chat_end_heading(m);
 		chat_show_content(m);
 		return show_end(m);
@@ -459,7 +447,7 @@ static int show_entry(struct md *m)
 	case ROLE_CUSTOM:
 		if (!is_displayed(r))
 			return 0;
-		chat_begin_heading(m, "");
+		buf_adds(m->out, "\n## ");
 		start = m->out->n;
 		text_inline(is_message ? r->msg.custom_type : r->custom_type, m->out);
 		buf_adds(m->out, m->out->n == start ? "custom" : "");

@@ -25,7 +25,6 @@ static inline bool md_has_text(struct json_value v)
 	return v.kind == JSON_STRING && v.text.n > 0;
 }
 
-/* md_text.c */
 /* Ends the last line, unless there is none. */
 void md_end_line(struct buf *out);
 /* A string as a paragraph. A fence that it leaves open is closed. */
@@ -35,10 +34,9 @@ size_t md_begin_fence(const char *info, struct buf *out);
 void md_end_fence(size_t mark, struct buf *out);
 /* A string in a fence. */
 void md_fenced(const char *info, struct json_value v, struct buf *out);
-/* Text of one line as code. */
+/* Text of one line as code; nothing if there is none. */
 void md_code_span(struct span clean, struct buf *out);
 
-/* md.c */
 /* The entry's label, if it has one. */
 void md_label(const struct md *m);
 /* A link to a picture, if it is a file of the entry, else a note. */

@@ -4,7 +4,6 @@
 
 #include "calls.h"
 #include "pieces.h"
-#include "rows.h"
 #include "text.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/vec.h"

@@ -123,27 +123,21 @@ static int said_error(struct said *s)
 	return buf_err(&text);
 }
 
-static int said_name(struct said *s)
+/* The label of a label record, the name of a session_info. */
+static int said_value(struct said *s)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
-	if (s->r->name.kind == JSON_STRING)
+	said_kind(s);
+	if (s->r->type == RECORD_LABEL && json_truthy(s->r->label))
+		add_value(s->r->label, &s->text);
+	else if (s->r->type == RECORD_LABEL)
+		return 0;
+	else if (s->r->name.kind == JSON_STRING)
 		json_decode(s->r->name.text, JSON_CLEAN, &name);
 	buf_addspan(&s->text, space_trim(buf_span(&name)));
-	if (s->text.n > 0)
+	if (s->r->type == RECORD_LABEL || s->text.n > 0)
 		said_end_line(&s->text, 0);
 	return buf_err(&name);
-}
-
-static int add_label_or_name(struct said *s)
-{
-	said_kind(s);
-	if (s->r->type == RECORD_SESSION_INFO)
-		return said_name(s);
-	if (!json_truthy(s->r->label))
-		return 0;
-	add_value(s->r->label, &s->text);
-	said_end_line(&s->text, 0);
-	return 0;
 }
 
 /* Appends the part at hand; nothing if there is none. */
@@ -166,7 +160,7 @@ static int said_make(struct said *s)
 		buf_adds(&s->what, "error");
 		return said_error(s);
 	case SAID_VALUE:
-		return add_label_or_name(s);
+		return said_value(s);
 	}
 	return 0;
 }

@@ -7,9 +7,7 @@
  * As in pi a chain keeps its indent: rows move right where it branches, and once
  * more after that. Drawing a row costs at most LEVELS steps however deep it is: a
  * deeper row begins with the number of levels that are not drawn. */
-#include "sessionfs/render/render.h"
-
-#include "rows.h"
+#include "pieces.h"
 #include "text.h"
 #include "sessionfs/base/terminal.h"
 

@@ -213,14 +213,13 @@ static void visit(struct walk *w, uint32_t i, bool leaves)
 
 	if (!calls && index_entry(w->s, i)->role != ROLE_TOOL_RESULT)
 		return;
-	if (leaves)
-		for (uint32_t end = calls ? items_end(w->s, item) : item + 1; item < end; item++) {
-			if (w->under[item] != NOT_OPEN)
-				open_find(w, item_hash(w->s, item))->item = w->under[item];
-		}
-	else if (calls)
-		enter_calls(w, item, items_end(w->s, item));
-	else
+	uint32_t end = calls ? items_end(w->s, item) : item + 1;
+	for (; leaves && item < end; item++)
+		if (w->under[item] != NOT_OPEN)
+			open_find(w, item_hash(w->s, item))->item = w->under[item];
+	if (!leaves && calls)
+		enter_calls(w, item, end);
+	else if (!leaves)
 		enter_result(w, i, item);
 }
 
