@@ -1,10 +1,10 @@
-/* What was made of the calls of the message that was asked for last. */
+/* A cache with the lines of one message: the one that was asked for last. */
 #include "calls.h"
 
 #include "sessionfs/base/stop.h"
 #include "sessionfs/session/part.h"
 
-/* Of a longer message it is made when it is asked for: results may stand where nobody does. */
+/* Lines of a longer message are made only when a result asks for them: perhaps none does. */
 #define KEPT_BYTES ((uint64_t)64 << 10)
 
 /* The reader's room[2] has the texts of the calls of one message, room[3] the number of its entry and where each ends.

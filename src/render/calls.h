@@ -1,5 +1,5 @@
-/* calls: what a view says of the calls of a message wherever their results stand. It is made once for all results that
- * follow the message; if it is made when the message is shown, that is not read again. */
+/* calls: a cache of one line for each tool call of a message. A view shows these lines at the results. They are made
+ * once for all results of the message; a view that makes them when it shows the message need not read that again. */
 #ifndef SESSIONFS_RENDER_CALLS_H
 #define SESSIONFS_RENDER_CALLS_H
 

@@ -88,7 +88,7 @@ static void add_same(struct hunks *h, struct span line)
 		show(h, ' ', line);
 }
 
-/* What is held is shown before a change, but for the lines already shown after the one before. */
+/* Shows the context before the change: the lines held, except those already shown after the previous change. */
 static void add_change(struct hunks *h, char sign, struct span line)
 {
 	size_t shown = !h->begun ? 0 : h->n_held < CONTEXT ? h->n_held : CONTEXT;

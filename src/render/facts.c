@@ -1,4 +1,4 @@
-/* The facts of each type and role, for all that show them. */
+/* One list for Markdown and for pages, so that both show the same metadata. */
 #include "facts.h"
 
 struct facts {

@@ -1,4 +1,4 @@
-/* facts: what can be said of an entry on the line above it. */
+/* facts: the metadata shown in the heading of an entry (model, exit code, target, ...), as a list. */
 #ifndef SESSIONFS_RENDER_FACTS_H
 #define SESSIONFS_RENDER_FACTS_H
 

@@ -1,4 +1,4 @@
-/* An entry of a page: an article with a heading, or one line if it is no part of the conversation. */
+/* Shows an entry in a page: an article with a heading, or a single line if the entry is metadata. */
 #include "page.h"
 
 #include "facts.h"
@@ -229,7 +229,7 @@ static const char *arguments_file(struct page *g, const struct block *b)
 	return file ? file : "";
 }
 
-/* Where it is nested deeply, what is laid out is far longer than what is stored. */
+/* Deeply nested JSON becomes far longer when it is indented. */
 static void show_json(struct page *g, struct json_value v, const char *file)
 {
 	struct span raw = json_raw(v);
@@ -282,7 +282,7 @@ static void show_arguments(struct page *g, const struct tool_use *u, const char 
 		page_pre_text(g, NULL, false, file);
 }
 
-/* A line that says what the call did, and behind it how it was asked to. */
+/* A summary line for the call, which unfolds to its arguments. */
 static void article_show_call(struct page *g, const struct block *b)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;

@@ -94,7 +94,7 @@ static size_t lines_end(struct span text, size_t lines)
 	return (size_t)(p - text.p);
 }
 
-/* A newline right behind <pre> is none. */
+/* HTML ignores a newline right after <pre>. */
 void page_pre_text(struct page *g, const char *before, bool cut, const char *file)
 {
 	struct span text = buf_span(g->text);

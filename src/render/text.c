@@ -508,7 +508,7 @@ int row_text(struct row_source *src, uint32_t i, struct buf *out)
 	record_row(&r, &said, out);
 	if (said != SIZE_MAX)
 		src->kind = said - start;
-	/* Who asks for one row only needs no calls. */
+	/* A caller that wants a single row needs no calls. */
 	if (src->calls && session_entry(src->s, i)->flags & ENTRY_HAS_CALLS && !src->calls[i])
 		rc = keep_calls(src, i, &r);
 	return rc < 0 ? rc : buf_err(out);

@@ -80,7 +80,7 @@ static void read_arguments(struct json_value object, struct arguments *ret)
 	}
 }
 
-/* A path that is not said whole on one line is not shown: then it stands in the rest. */
+/* Whether the heading can show the path exactly. Otherwise the path is shown with the remaining arguments. */
 static bool fits_on_line(struct json_value path)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -186,7 +186,7 @@ static enum tool_form read_write(const struct arguments *a, struct tool_use *u)
 	return a->taken[PATH] || a->taken[CONTENT] ? TOOL_WRITE : TOOL_OTHER;
 }
 
-/* Some tools that are called so take the whole file. */
+/* Some tools with these names take the whole file, as a write does. */
 static enum tool_form read_edits(const struct arguments *a, struct tool_use *u)
 {
 	take_edits(a, u);
@@ -336,7 +336,7 @@ static bool fact_of_argument(struct json_value key, struct json_value v, struct 
 	return true;
 }
 
-/* The members that are not shown as an object, but for facts. */
+/* Makes a JSON object of the arguments that the form does not show. Short ones go into `facts`, unless that is NULL. */
 static void add_unshown(const struct tool_use *u, struct buf *facts, struct buf *object)
 {
 	struct buf deep CLEANUP_BUF = BUF_INIT;

@@ -9,10 +9,9 @@
  * deeper row begins with the number of levels that are not drawn. */
 #include "pieces.h"
 #include "text.h"
-#include "sessionfs/base/terminal.h"
-
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/stop.h"
+#include "sessionfs/base/terminal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -27,7 +27,7 @@ void refs_release(struct refs *r)
 	*r = (struct refs){0};
 }
 
-/* Notes in the nearest conversation entry above i what is below it. Right once i's parent is placed. */
+/* Records in the nearest conversation entry above i that i is below it. i's parent must be placed first. */
 static void link_place(struct session *s, uint32_t i)
 {
 	struct entry *e = index_entry(s, i);

@@ -1,5 +1,5 @@
-/* What is wrong with the file. Faults of one line are noted when it is scanned.
- * Faults that depend on other entries are looked for when somebody asks. */
+/* Problems of the file. The scan records those of a single line. Problems that
+ * depend on other entries are computed when somebody asks. */
 #include "session_impl.h"
 
 /* At most so many are kept: a file of nothing but bad lines must not fill the memory. */

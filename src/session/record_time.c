@@ -136,7 +136,7 @@ static bool skip_spaces(struct span *s)
 }
 
 /* A number of `least` to `most` digits, no more, from `low` to `high`. */
-static bool date_number(struct span *s, size_t least, size_t most, int low, int high, int *ret)
+static bool date_digits(struct span *s, size_t least, size_t most, int low, int high, int *ret)
 {
 	size_t n = 0;
 	int v = 0;
@@ -152,11 +152,11 @@ static bool date_number(struct span *s, size_t least, size_t most, int low, int 
 /* HH:MM[:SS[.F]]: of a fraction the first three digits count. 24:00 is valid, later times of hour 24 are not. */
 static bool read_time(struct span *s, struct date *d)
 {
-	if (!date_number(s, 2, 2, 0, 24, &d->hour) || !date_skip(s, ":") || !date_number(s, 2, 2, 0, 59, &d->minute))
+	if (!date_digits(s, 2, 2, 0, 24, &d->hour) || !date_skip(s, ":") || !date_digits(s, 2, 2, 0, 59, &d->minute))
 		return false;
 	bool later = d->minute > 0;
 	if (date_skip(s, ":")) {
-		if (!date_number(s, 2, 2, 0, 59, &d->second))
+		if (!date_digits(s, 2, 2, 0, 59, &d->second))
 			return false;
 		later |= d->second > 0;
 		if (date_skip(s, ".")) {
@@ -191,7 +191,7 @@ static bool read_offset(struct span *s, struct date *d)
 	struct span hours = {s->p, 2};
 	*s = (struct span){s->p + 2, s->n - 2};
 	date_skip(s, ":");
-	if (!date_number(&hours, 2, 2, 0, 23, &hour) || !date_number(s, 2, 2, 0, 59, &minute))
+	if (!date_digits(&hours, 2, 2, 0, 23, &hour) || !date_digits(s, 2, 2, 0, 59, &minute))
 		return false;
 	d->zone = (sign == '-' ? -60 : 60) * (hour * 60 + minute);
 	return true;
@@ -232,16 +232,16 @@ static bool read_iso(struct span s, struct date *d)
 	int year;
 	if (is_signed)
 		s = (struct span){s.p + 1, s.n - 1};
-	if (!date_number(&s, is_signed ? 6 : 4, is_signed ? 6 : 4, 0, 999999, &year) || (sign == '-' && year == 0))
+	if (!date_digits(&s, is_signed ? 6 : 4, is_signed ? 6 : 4, 0, 999999, &year) || (sign == '-' && year == 0))
 		return false;
 	d->year = sign == '-' ? -year : year;
 	bool slashes = !is_signed && first_of(&s) == '/';
 	const char *separator = slashes ? "/" : "-";
 	if (date_skip(&s, separator)) {
-		if (!date_number(&s, slashes ? 1 : 2, 2, 1, 12, &d->month))
+		if (!date_digits(&s, slashes ? 1 : 2, 2, 1, 12, &d->month))
 			return false;
 		has_day = date_skip(&s, separator);
-		if (has_day && !date_number(&s, slashes ? 1 : 2, 2, 1, 31, &d->day))
+		if (has_day && !date_digits(&s, slashes ? 1 : 2, 2, 1, 31, &d->day))
 			return false;
 	}
 	if (!slashes && date_skip(&s, "T"))
@@ -263,11 +263,11 @@ static bool read_mail(struct span s, struct date *d)
 	for (size_t i = 0; i < 7 && !date_skip(&s, days[i]); i++)
 		;
 	skip_spaces(&s);
-	if (!date_number(&s, 1, 2, 1, 31, &d->day) || !skip_spaces(&s))
+	if (!date_digits(&s, 1, 2, 1, 31, &d->day) || !skip_spaces(&s))
 		return false;
 	while (month < 12 && !date_skip(&s, months[month]))
 		month++;
-	if (month == 12 || !skip_spaces(&s) || !date_number(&s, 4, 4, 100, 9999, &year) || !skip_spaces(&s))
+	if (month == 12 || !skip_spaces(&s) || !date_digits(&s, 4, 4, 100, 9999, &year) || !skip_spaces(&s))
 		return false;
 	d->month = month + 1;
 	d->year = year;

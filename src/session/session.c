@@ -159,8 +159,8 @@ static void cleanup_session(struct session **s)
 	session_close(*s);
 }
 
-/* Rises with each change. An index that is built again over the unchanged file gets the same serial, so that views made
- * from the dropped one stay valid; over a changed file it gets another. */
+/* The serial rises with each change. An index that is built again over the unchanged file gets the same serial, so that
+ * views made from the dropped one stay valid; over a changed file it gets another. */
 static uint64_t serial_after(const struct stat *st, uint64_t before)
 {
 	uint64_t now =

@@ -1,4 +1,4 @@
-/* The inside of struct session, for session*.c only.
+/* The inside of struct session, for the files that make up the index only.
  *
  * session.c  open, look again, copy, read lines, walk
  * scan.c     lines to entries
@@ -133,7 +133,8 @@ struct odd_name {
 	uint64_t hash;   /* of the name */
 };
 
-/* What changes although the session is const. Each `_at` is the serial at which it was made; 0: never. */
+/* Data computed on demand, so it changes although the session is const. Each `_at` is the serial for which the data was
+ * computed; 0: never. */
 struct derived {
 	struct lock mutex;
 	_Atomic uint64_t ids_at, labels_at, answers_at, faults_at;
