@@ -49,38 +49,6 @@ size_t fold_alike(uint32_t folded, uint32_t ret[FOLD_ALIKE])
 	return n;
 }
 
-/* The character of `n` bytes, which is well-formed. */
-static uint32_t read_char(const unsigned char *p, int n)
-{
-	if (n == 2)
-		return (uint32_t)(p[0] & 0x1f) << 6 | (p[1] & 0x3f);
-	if (n == 3)
-		return (uint32_t)(p[0] & 0xf) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
-	return (uint32_t)(p[0] & 7) << 18 | (uint32_t)(p[1] & 0x3f) << 12 | (uint32_t)(p[2] & 0x3f) << 6 |
-	       (p[3] & 0x3f);
-}
-
-static char *fold_write_char(uint32_t c, char *to)
-{
-	if (c < 0x80) {
-		*to++ = (char)c;
-		return to;
-	}
-	if (c < 0x800) {
-		*to++ = (char)(0xc0 | c >> 6);
-	} else {
-		if (c < 0x10000) {
-			*to++ = (char)(0xe0 | c >> 12);
-		} else {
-			*to++ = (char)(0xf0 | c >> 18);
-			*to++ = (char)(0x80 | (c >> 12 & 0x3f));
-		}
-		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
-	}
-	*to++ = (char)(0x80 | (c & 0x3f));
-	return to;
-}
-
 /* Folds the ASCII that p begins with; returns its length. At least 16 bytes can be written at `to`. */
 static size_t fold_ascii(const char *p, size_t n, char *to)
 {
@@ -114,7 +82,7 @@ size_t fold_write(const char *p, size_t n, char *to)
 			break;
 		int step = utf8_next(p + i, n - i);
 		if (step > 0) {
-			out = fold_write_char(fold_char(read_char((const unsigned char *)p + i, step)), out);
+			out = utf8_put(fold_char(utf8_char(p + i, step)), out);
 			i += (size_t)step;
 			continue;
 		}

@@ -37,36 +37,10 @@ static bool has_twin(uint32_t c)
 /* The character at p, decoded; NO_CHAR if it is ill-formed. */
 static uint32_t char_at(const char *p, const char *end, unsigned *ret_n)
 {
-	const unsigned char *u = (const unsigned char *)p;
 	int n = utf8_next(p, (size_t)(end - p));
 
 	*ret_n = n < 0 ? 1 : (unsigned)n;
-	switch (n) {
-	case 1:
-		return u[0];
-	case 2:
-		return (uint32_t)(u[0] & 0x1f) << 6 | (u[1] & 0x3f);
-	case 3:
-		return (uint32_t)(u[0] & 0xf) << 12 | (uint32_t)(u[1] & 0x3f) << 6 | (u[2] & 0x3f);
-	case 4:
-		return (uint32_t)(u[0] & 7) << 18 | (uint32_t)(u[1] & 0x3f) << 12 | (uint32_t)(u[2] & 0x3f) << 6 |
-		       (u[3] & 0x3f);
-	default:
-		return NO_CHAR;
-	}
-}
-
-static unsigned needle_write_char(uint32_t c, char to[4])
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	unsigned n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-	for (unsigned i = n; i-- > 1; c >>= 6)
-		to[i] = (char)(0x80 | (c & 0x3f));
-	to[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | c);
-	return n;
+	return n < 0 ? NO_CHAR : utf8_char(p, n);
 }
 
 /* --- making ----------------------------------------------------------------------- */
@@ -170,7 +144,7 @@ static void anchor_wide(struct needle *p)
 	size_t n = fold_alike(p->run[p->anchor], alike);
 	for (size_t i = 0; i < n; i++) {
 		char bytes[4];
-		unsigned length = needle_write_char(alike[i], bytes);
+		size_t length = (size_t)(utf8_put(alike[i], bytes) - bytes);
 		needle_add_pair(p, (struct pair){.first = bytes[0],
 		                                 .second = bytes[length - 1],
 		                                 .distance = (unsigned char)(length - 1),

@@ -25,32 +25,10 @@ static inline void sink_put(struct sink *out, const char *p, size_t n)
 	out->n += n;
 }
 
-/* Surrogates are encoded like any other code point (WTF-8). */
 static void put_code(struct sink *out, uint32_t c)
 {
-	unsigned char b[4];
-	size_t n;
-
-	if (c < 0x80) {
-		b[0] = (unsigned char)c;
-		n = 1;
-	} else if (c < 0x800) {
-		b[0] = (unsigned char)(0xc0 | c >> 6);
-		b[1] = (unsigned char)(0x80 | (c & 0x3f));
-		n = 2;
-	} else if (c < 0x10000) {
-		b[0] = (unsigned char)(0xe0 | c >> 12);
-		b[1] = (unsigned char)(0x80 | (c >> 6 & 0x3f));
-		b[2] = (unsigned char)(0x80 | (c & 0x3f));
-		n = 3;
-	} else {
-		b[0] = (unsigned char)(0xf0 | c >> 18);
-		b[1] = (unsigned char)(0x80 | (c >> 12 & 0x3f));
-		b[2] = (unsigned char)(0x80 | (c >> 6 & 0x3f));
-		b[3] = (unsigned char)(0x80 | (c & 0x3f));
-		n = 4;
-	}
-	sink_put(out, (const char *)b, n);
+	char b[4];
+	sink_put(out, b, (size_t)(utf8_put(c, b) - b));
 }
 
 static bool is_surrogate(uint32_t c)

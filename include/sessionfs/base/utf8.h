@@ -5,9 +5,39 @@
 
 #include "sessionfs/base/span.h"
 
+#include <stdint.h>
+
 /* The character at p, of n > 0 bytes: its length if it is well-formed, else
  * minus the length of the maximal ill-formed subpart (1 to 3). */
 int utf8_next(const char *p, size_t n);
+
+/* The well-formed character of n bytes at p. */
+static inline uint32_t utf8_char(const char *p, int n)
+{
+	uint32_t c = (unsigned char)*p & (n > 1 ? 0x7fu >> n : 0x7fu);
+	for (int i = 1; i < n; i++)
+		c = c << 6 | ((unsigned char)p[i] & 0x3f);
+	return c;
+}
+
+/* Writes a character, at most 4 bytes, and returns its end. A surrogate is written like any other (WTF-8). */
+static inline char *utf8_put(uint32_t c, char *to)
+{
+	if (c < 0x80) {
+		*to++ = (char)c;
+		return to;
+	}
+	if (c < 0x800) {
+		*to++ = (char)(0xc0 | c >> 6);
+	} else {
+		if (c >= 0x10000)
+			*to++ = (char)(0xf0 | c >> 18);
+		*to++ = (char)(c < 0x10000 ? 0xe0 | c >> 12 : 0x80 | (c >> 12 & 0x3f));
+		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
+	}
+	*to++ = (char)(0x80 | (c & 0x3f));
+	return to;
+}
 
 /* How many bytes at the beginning are well-formed. */
 size_t utf8_prefix(struct span s);
