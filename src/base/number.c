@@ -10,72 +10,38 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define DIGITS 17 /* always enough for a double */
+/* "d.ddde+xx" of 17 digits, which are always enough for a double */
+#define SCIENTIFIC 32
 
-/* x = 0.DIGITS * 10^point */
-struct decimal {
-	char digits[DIGITS + 1];
-	int count, point;
-};
-
-static double decimal_value(const struct decimal *d)
+/* Adds one to the last digit. False at 9.99...9. */
+static bool number_step_up(char *text)
 {
-	char text[DIGITS + 16];
-	snprintf(text, sizeof(text), "%se%d", d->digits, d->point - d->count);
-	return strtod(text, NULL);
-}
-
-/* x rounded to `count` digits. */
-static struct decimal decimal_of(double x, int count)
-{
-	char text[DIGITS + 16];
-	snprintf(text, sizeof(text), "%.*e", count - 1, x);
-	struct decimal d = {.count = 0};
-	const char *p = text;
-	for (; *p != 'e'; p++) {
-		if (*p >= '0' &&
-		    *p <= '9') /* the other character is the decimal point, whatever the locale has there */
-			d.digits[d.count++] = *p;
-	}
-	d.digits[d.count] = '\0';
-	d.point = (int)strtol(p + 1, NULL, 10) + 1;
-	return d;
-}
-
-/* Adds one to the last digit. False at 99...9. */
-static bool decimal_step(struct decimal *d)
-{
-	for (int i = d->count - 1; i >= 0; i--) {
-		if (d->digits[i] != '9') {
-			d->digits[i]++;
+	for (char *p = strchr(text, 'e'); p > text;) {
+		if (*--p >= '0' && *p < '9') {
+			++*p;
 			return true;
 		}
-		d->digits[i] = '0';
+		if (*p == '9')
+			*p = '0';
 	}
 	return false;
 }
 
-static struct decimal shortest(double x)
+/* Any decimal of up to 15 digits survives the way through a double, unless that is subnormal. So if 15 digits read
+ * back, they are the shortest once the zeros at their end are cut. */
+static void shortest(double x, char text[SCIENTIFIC])
 {
-	/* Any decimal of up to 15 digits survives the way through a double, unless that is subnormal. So if 15 digits
-	 * read back, they are the shortest once the zeros at their end are cut. */
-	for (int count = x < DBL_MIN ? 1 : DBL_DIG; count < DIGITS; count++) {
-		struct decimal d = decimal_of(x, count);
-		if (decimal_value(&d) == x)
-			return d;
-		/* Below a power of two doubles lie twice as close, so there the nearest decimal can miss
-		 * while its greater neighbour still reads back. */
-		if (decimal_step(&d) && decimal_value(&d) == x)
-			return d;
+	for (int digits = x < DBL_MIN ? 1 : DBL_DIG;; digits++) {
+		snprintf(text, SCIENTIFIC, "%.*e", digits - 1, x);
+		if (strtod(text, NULL) == x)
+			return;
+		/* Below a power of two doubles lie twice as close, so there the nearest decimal can miss while its
+		 * greater neighbour still reads back. */
+		if (number_step_up(text) && strtod(text, NULL) == x)
+			return;
 	}
-	return decimal_of(x, DIGITS);
-}
-
-static void add_zeros(struct buf *out, int n)
-{
-	while (n-- > 0)
-		buf_addc(out, '0');
 }
 
 void number_add(double x, struct buf *out)
@@ -90,31 +56,26 @@ void number_add(double x, struct buf *out)
 	}
 	if (x < 0)
 		buf_addc(out, '-');
-	struct decimal d = shortest(fabs(x));
-	while (d.count > 1 && d.digits[d.count - 1] == '0')
-		d.count--;
-	size_t count = (size_t)d.count;
+	char text[SCIENTIFIC], digits[SCIENTIFIC];
+	int count = 0;
+	shortest(fabs(x), text);
+	const char *p = text;
+	for (; *p != 'e'; p++)
+		/* The other character is the decimal point, whatever the locale has there. */
+		if (*p >= '0' && *p <= '9')
+			digits[count++] = *p;
+	while (count > 1 && digits[count - 1] == '0')
+		count--;
+	int point = (int)strtol(p + 1, NULL, 10) + 1; /* x = 0.DIGITS * 10^point */
 
-	if (d.point > 21 || d.point <= -6) {
-		buf_addc(out, d.digits[0]);
-		if (count > 1) {
-			buf_addc(out, '.');
-			buf_add(out, d.digits + 1, count - 1);
-		}
-		buf_addf(out, "e%+d", d.point - 1);
-	} else if (d.point <= 0) {
-		buf_adds(out, "0.");
-		add_zeros(out, -d.point);
-		buf_add(out, d.digits, count);
-	} else if (d.point >= d.count) {
-		buf_add(out, d.digits, count);
-		add_zeros(out, d.point - d.count);
-	} else {
-		size_t whole = (size_t)d.point;
-		buf_add(out, d.digits, whole);
-		buf_addc(out, '.');
-		buf_add(out, d.digits + whole, count - whole);
-	}
+	if (point > 21 || point <= -6)
+		buf_addf(out, "%c%s%.*se%+d", digits[0], count > 1 ? "." : "", count - 1, digits + 1, point - 1);
+	else if (point <= 0)
+		buf_addf(out, "0.%.*d%.*s", -point, 0, count, digits);
+	else if (point >= count)
+		buf_addf(out, "%.*s%.*d", count, digits, point - count, 0);
+	else
+		buf_addf(out, "%.*s.%.*s", point, digits, count - point, digits + point);
 }
 
 double number_round(double x, int decimals)
