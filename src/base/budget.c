@@ -79,24 +79,23 @@ void budget_settle(struct budget *b)
 #endif
 }
 
-static bool try_claim(struct budget *b, size_t bytes)
-{
-	size_t limit = b->limit > LEAST_LIMIT ? b->limit : LEAST_LIMIT, claimed = atomic_load(&b->claimed);
-	do {
-		if (claimed && claimed + bytes > limit / 4 * 3)
-			return false;
-	} while (!atomic_compare_exchange_weak(&b->claimed, &claimed, claimed + bytes));
-	return true;
-}
-
 int budget_claim(struct budget *b, size_t bytes)
 {
 	const struct timespec moment = {.tv_nsec = CLAIM_WAIT_NS};
+	size_t limit = (b->limit > LEAST_LIMIT ? b->limit : LEAST_LIMIT) / 4 * 3, claimed = atomic_load(&b->claimed);
 	int rc = stop_wait_begin();
 	if (rc < 0)
 		return rc;
-	while (!try_claim(b, bytes) && (rc = stop_check()) == 0)
-		sys_nanosleep(&moment, NULL);
+	while (rc == 0) {
+		if (claimed && claimed + bytes > limit) {
+			rc = stop_check();
+			if (rc == 0)
+				sys_nanosleep(&moment, NULL);
+			claimed = atomic_load(&b->claimed);
+		} else if (atomic_compare_exchange_weak(&b->claimed, &claimed, claimed + bytes)) {
+			break;
+		}
+	}
 	stop_wait_end();
 	if (rc == 0)
 		budget_settle(b);

@@ -19,23 +19,20 @@ static uint64_t hash_load(const char *p, size_t n)
 	return word;
 }
 
-/* Up to seven bytes, without a call. */
-static uint64_t load_few(const char *p, size_t n)
-{
-	if (n >= 4)
-		return hash_load(p, 4) | hash_load(p + n - 4, 4) << 32;
-	if (n == 0)
-		return 0;
-	return (uint64_t)(unsigned char)p[0] << 16 | (uint64_t)(unsigned char)p[n / 2] << 8 | (unsigned char)p[n - 1];
-}
-
 uint64_t hash_bytes(const struct hash_key *k, uint64_t kind, const char *p, size_t n)
 {
 	/* Without the factor one byte more could make up for another byte. */
 	uint64_t h = (k->seed ^ kind) + n * k->factor;
 
-	if (n < 8)
-		return hash_mix(h ^ load_few(p, n), k->factor);
+	if (n < 8) {
+		uint64_t few = 0; /* without a call */
+		if (n >= 4)
+			few = hash_load(p, 4) | hash_load(p + n - 4, 4) << 32;
+		else if (n > 0)
+			few = (uint64_t)(unsigned char)p[0] << 16 | (uint64_t)(unsigned char)p[n / 2] << 8 |
+			      (unsigned char)p[n - 1];
+		return hash_mix(h ^ few, k->factor);
+	}
 	for (; n > 8; p += 8, n -= 8) {
 		h = hash_mix(h ^ hash_load(p, 8), k->factor);
 		if (n < 16)

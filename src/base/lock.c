@@ -142,7 +142,21 @@ void lock_wait_for(struct lock *l, pthread_cond_t *cond, int64_t ns)
 	pthread_cond_timedwait(cond, &l->mutex, &until);
 }
 
+int lock_wait_while(struct lock *l, pthread_cond_t *cond, const bool *busy)
+{
+	int rc = *busy ? stop_wait_begin() : 0;
+	if (rc < 0 || !*busy)
+		return rc;
+	while (*busy && (rc = stop_check()) == 0)
+		lock_wait_for(l, cond, LOCK_LOOK_NS);
+	stop_wait_end();
+	return rc;
+}
+
 /* --- readers and writers ------------------------------------------------------------- */
+
+/* glibc's lock waits by a deadline of CLOCK_REALTIME, or by a call that the thread sanitizer does not know, and a
+ * writer that looks every 20 ms whether it is still wanted gives up its place each time. */
 
 void lock_rw_init(struct rwlock *l, enum lock_rank rank)
 {
@@ -162,27 +176,18 @@ static bool is_free_for(const struct rwlock *l, bool write)
 	return !l->written && (write ? l->readers == 0 : l->writers_waiting == 0);
 }
 
-static int wait_wanted(struct rwlock *l, bool write, int64_t until)
+/* Waits for the readers until then (-1: no limit), for another writer however long that takes. */
+static int rwlock_wait(struct rwlock *l, bool write, int64_t until)
 {
-	while (!is_free_for(l, write)) {
-		int64_t left = until < 0 || l->written ? LOCK_LOOK_NS : until - clock_ns(CLOCK_MONOTONIC);
-		if (stop_check() < 0)
-			return -EINTR;
-		if (left <= 0)
-			return -ETIMEDOUT;
-		lock_wait_for(&l->lock, &l->freed, left < LOCK_LOOK_NS ? left : LOCK_LOOK_NS);
-	}
-	return 0;
-}
-
-static int wait_among_others(struct rwlock *l, bool write, int64_t until)
-{
-	if (is_free_for(l, write))
-		return 0;
-	int rc = stop_wait_begin();
-	if (rc < 0)
+	int rc = is_free_for(l, write) ? 0 : stop_wait_begin();
+	if (rc < 0 || is_free_for(l, write))
 		return rc;
-	rc = wait_wanted(l, write, until);
+	while (rc == 0 && !is_free_for(l, write)) {
+		int64_t left = until < 0 || l->written ? LOCK_LOOK_NS : until - clock_ns(CLOCK_MONOTONIC);
+		rc = stop_check() < 0 ? -EINTR : left <= 0 ? -ETIMEDOUT : 0;
+		if (rc == 0)
+			lock_wait_for(&l->lock, &l->freed, left < LOCK_LOOK_NS ? left : LOCK_LOOK_NS);
+	}
 	stop_wait_end();
 	return rc;
 }
@@ -195,7 +200,7 @@ static int rwlock_get(struct rwlock *l, bool write, bool wanted, int64_t ns)
 	l->writers_waiting += write;
 	int rc = 0;
 	if (wanted)
-		rc = wait_among_others(l, write, until);
+		rc = rwlock_wait(l, write, until);
 	else
 		while (!is_free_for(l, write))
 			lock_wait(&l->lock, &l->freed);

@@ -21,68 +21,22 @@ void log_setup(enum log_level level, bool use_syslog)
 		openlog("sessionfs", LOG_PID, LOG_DAEMON);
 }
 
-static int priority_of(enum log_level level)
+void log_message(enum log_level level, const char *fmt, ...)
 {
-	switch (level) {
-	case LOG_LEVEL_ERROR:
-		return LOG_ERR;
-	case LOG_LEVEL_WARNING:
-		return LOG_WARNING;
-	case LOG_LEVEL_INFO:
-		return LOG_INFO;
-	default:
-		return LOG_DEBUG;
-	}
-}
-
-__attribute__((format(printf, 2, 0))) static void log_message(enum log_level level, const char *fmt, va_list ap)
-{
+	static const int priorities[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
 	char text[2048];
 	int saved = errno;
+	va_list ap;
 
 	if (level > threshold)
 		return;
+	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
 	text[space_flatten(text, strlen(text), '?')] = '\0';
 	if (to_syslog)
-		syslog(priority_of(level), "%s", text);
+		syslog(priorities[level], "%s", text);
 	else
 		fprintf(stderr, "sessionfs: %s\n", text);
 	errno = saved;
-}
-
-void log_error(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	log_message(LOG_LEVEL_ERROR, fmt, ap);
-	va_end(ap);
-}
-
-void log_warning(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	log_message(LOG_LEVEL_WARNING, fmt, ap);
-	va_end(ap);
-}
-
-void log_info(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	log_message(LOG_LEVEL_INFO, fmt, ap);
-	va_end(ap);
-}
-
-void log_debug(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	log_message(LOG_LEVEL_DEBUG, fmt, ap);
-	va_end(ap);
 }

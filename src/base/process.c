@@ -43,25 +43,18 @@ pid_t process_of(pid_t thread)
 	return process > 0 ? (pid_t)process : thread;
 }
 
-/* A file in /proc/PID/fdinfo. */
-static bool is_written(const char *path, uint64_t inode, bool left)
-{
-	char text[FILE_BYTES];
-	uint64_t flags, found;
-	return process_read(path, text) == 0 && number_in(text, "\nflags:", 8, &flags) &&
-	       number_in(text, "\nino:", 10, &found) && found == inode && (flags & O_ACCMODE) != O_RDONLY &&
-	       !(left && flags & O_CLOEXEC);
-}
-
 static bool has_open(pid_t thread, uint64_t inode, bool left)
 {
-	char dir[64], path[sizeof dir + 256];
+	char dir[64], path[sizeof dir + 256], text[FILE_BYTES];
+	uint64_t flags, found;
 	snprintf(dir, sizeof dir, "/proc/%d/fdinfo", (int)thread);
 	DIR *d CLEANUP_CLOSEDIR = thread > 0 ? opendir(dir) : NULL;
 	const struct dirent *e;
 	for (int n = 0; d && n < MOST_FILES && (e = readdir(d)); n++) {
 		snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-		if (e->d_name[0] != '.' && is_written(path, inode, left))
+		if (e->d_name[0] != '.' && process_read(path, text) == 0 && number_in(text, "\nflags:", 8, &flags) &&
+		    number_in(text, "\nino:", 10, &found) && found == inode && (flags & O_ACCMODE) != O_RDONLY &&
+		    !(left && flags & O_CLOEXEC))
 			return true;
 	}
 	return false;

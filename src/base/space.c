@@ -21,21 +21,15 @@ size_t space_first(struct span s)
 	return is_space ? 3 : 0;
 }
 
-/* The length of the white-space character that s ends with, or 0. */
-static size_t space_last(struct span s)
-{
-	for (size_t n = 1; n <= 3 && n <= s.n; n++)
-		if (space_first((struct span){s.p + s.n - n, n}) == n)
-			return n;
-	return 0;
-}
-
 struct span space_trim(struct span s)
 {
 	for (size_t n; (n = space_first(s)) > 0;)
 		s = (struct span){s.p + n, s.n - n};
-	for (size_t n; (n = space_last(s)) > 0;)
-		s.n -= n;
+	for (size_t n = 1; n <= 3 && n <= s.n;) {
+		bool ends = space_first((struct span){s.p + s.n - n, n}) == n;
+		s.n -= ends ? n : 0;
+		n = ends ? 1 : n + 1;
+	}
 	return s;
 }
 

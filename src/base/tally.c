@@ -17,18 +17,6 @@ void tally_release(struct tally *t)
 	*t = (struct tally){.size = t->size};
 }
 
-static struct tally_row *row_new(size_t size, struct span name)
-{
-	struct tally_row *row = calloc(1, sizeof(*row) + size + name.n);
-	if (!row)
-		return NULL;
-	char *copy = (char *)row->value + size;
-	if (name.n > 0)
-		memcpy(copy, name.p, name.n);
-	row->name = (struct span){copy, name.n};
-	return row;
-}
-
 void *tally_get(struct tally *t, struct span name)
 {
 	uint32_t known = map_get(&t->places, 0, name);
@@ -37,8 +25,14 @@ void *tally_get(struct tally *t, struct span name)
 
 	if (t->n >= MAP_NONE || !vec_grow(&t->rows, &t->cap, t->n + 1, sizeof(struct tally_row *)))
 		return NULL;
-	struct tally_row *row = row_new(t->size, name);
-	if (!row || map_put(&t->places, 0, row->name, (uint32_t)t->n) < 0) {
+	struct tally_row *row = calloc(1, sizeof *row + t->size + name.n);
+	if (!row)
+		return NULL;
+	char *copy = (char *)row->value + t->size;
+	if (name.n > 0)
+		memcpy(copy, name.p, name.n);
+	row->name = (struct span){copy, name.n};
+	if (map_put(&t->places, 0, row->name, (uint32_t)t->n) < 0) {
 		free(row);
 		return NULL;
 	}

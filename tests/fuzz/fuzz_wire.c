@@ -404,10 +404,10 @@ static void begin(struct play *p, struct span session)
 }
 
 /* Says for each of those that changes are not followed. */
-void __wrap_log_error(const char *fmt, ...);
-void __wrap_log_error(const char *fmt, ...)
+void __wrap_log_message(enum log_level level, const char *fmt, ...);
+void __wrap_log_message(enum log_level level, const char *fmt, ...)
 {
-	(void)fmt;
+	(void)level, (void)fmt;
 }
 
 static void know_session(struct play *p)

@@ -66,6 +66,8 @@ void lock_cond_init(pthread_cond_t *cond);
 void lock_wait(struct lock *l, pthread_cond_t *cond);
 /* Waits this long at most. May return earlier for no reason. */
 void lock_wait_for(struct lock *l, pthread_cond_t *cond, int64_t ns);
+/* Waits while *busy, which the lock guards. 0, -EINTR (stop_check) or -EAGAIN (stop_wait_begin). */
+int lock_wait_while(struct lock *l, pthread_cond_t *cond, const bool *busy);
 /* A thread that waits for others calls stop_check this often. */
 #define LOCK_LOOK_NS INT64_C(20000000)
 

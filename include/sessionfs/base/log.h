@@ -10,9 +10,10 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
  * start. */
 void log_setup(enum log_level level, bool syslog);
 
-void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_message(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_info(...) log_message(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_message(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 #endif
