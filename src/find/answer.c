@@ -1,5 +1,6 @@
 /* An answer: what was found, in order, cut where it is full. The sizes of all lines are known, so any range of hits.txt
  * can be made from the entries that it touches. */
+#include "find_impl.h"
 #include "search_impl.h"
 
 #include "sessionfs/base/limits.h"

@@ -25,8 +25,7 @@ struct list {
 	struct fact_list shown; /* first: a list that was handed out is this */
 	_Atomic unsigned refs;
 	uint64_t known;     /* the catalog's serial; 0: ask anew */
-	struct kept **kept; /* of each in `shown.v` */
-	uint32_t *by_slot;  /* their numbers, by rising slot */
+	struct kept **kept; /* of each in `v`, by rising slot */
 	struct fact *v;
 	size_t memory;
 	_Atomic(struct dates *) days; /* NULL: not made yet */
@@ -51,7 +50,6 @@ static void facts_list_release(struct list *l)
 		kept_release(l->kept[i]);
 	dates_free(atomic_load(&l->days));
 	free(l->kept);
-	free(l->by_slot);
 	free(l->v);
 	free(l);
 }
@@ -144,13 +142,11 @@ static void share(struct round *r, const struct list *before)
 {
 	size_t k = 0, n = before ? before->shown.n : 0;
 	for (size_t i = 0; i < r->n; i++) {
-		while (k < n && before->v[before->by_slot[k]].slot < r->states[i].slot)
+		while (k < n && before->kept[k]->slot < r->states[i].slot)
 			k++;
-		struct kept *kept = k < n ? before->kept[before->by_slot[k]] : NULL;
-		if (kept && before->v[before->by_slot[k]].slot == r->states[i].slot &&
-		    kept_is_of(kept, &r->states[i])) {
-			atomic_fetch_add(&kept->refs, 1);
-			r->kept[i] = kept;
+		if (k < n && kept_is_of(before->kept[k], &r->states[i])) {
+			r->kept[i] = before->kept[k];
+			atomic_fetch_add(&r->kept[i]->refs, 1);
 		} else {
 			r->wanted[r->n_wanted++] = (uint32_t)i;
 		}
@@ -193,77 +189,59 @@ static int round_run(struct round *r, struct facts *f, const struct list *before
 
 /* --- lists ------------------------------------------------------------------------- */
 
-static int fact_cmp(const void *pa, const void *pb, void *arg)
+int rank_cmp(struct rank a, struct rank b)
 {
-	const struct round *r = arg;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	double x = r->kept[a]->of.modified, y = r->kept[b]->of.modified;
-	if (isnan(x) != isnan(y))
-		return isnan(x) ? 1 : -1;
-	return x > y ? -1 : x < y ? 1 : strcmp(r->states[a].file, r->states[b].file);
+	if (isnan(a.modified) != isnan(b.modified))
+		return isnan(a.modified) ? 1 : -1;
+	if (a.modified != b.modified && !isnan(a.modified))
+		return a.modified > b.modified ? -1 : 1;
+	return strcmp(a.file, b.file);
 }
 
-static struct list *list_new(size_t n)
+static int fact_cmp(const void *pa, const void *pb)
 {
-	struct list *l = calloc(1, sizeof *l);
-	if (!l)
-		return NULL;
-	*l = (struct list){.refs = 1};
-	l->v = calloc(n + 1, sizeof *l->v);
-	l->kept = calloc(n + 1, sizeof(struct kept *));
-	l->by_slot = calloc(n + 1, sizeof *l->by_slot);
-	if (l->v && l->kept && l->by_slot)
-		return l;
-	facts_list_release(l);
-	return NULL;
-}
-
-/* Puts the session with number i of the round at place k. */
-static void list_put(struct list *l, size_t k, struct round *r, uint32_t i)
-{
-	const struct slot_state *s = &r->states[i];
-	l->v[k] = (struct fact){
-	    .slot = s->slot,
-	    .place = s->place,
-	    .project = s->project_name,
-	    .stem = s->stem,
-	    .sid = s->sid,
-	    .file = s->file,
-	    .mtime = s->mtime,
-	    .of = &r->kept[i]->of,
-	};
-	l->kept[k] = r->kept[i];
-	l->memory += sizeof *l->v + sizeof *l->kept + sizeof *l->by_slot + DATED_MEMORY + l->kept[k]->memory;
-	r->kept[i] = NULL;
+	const struct fact *a = pa, *b = pb;
+	return rank_cmp((struct rank){a->of->modified, a->file}, (struct rank){b->of->modified, b->file});
 }
 
 /* The list of what was read in the round. NULL without memory. */
 static struct list *list_make(struct round *r)
 {
-	uint32_t *order CLEANUP_FREE = calloc(r->n + 1, sizeof *order);
-	uint32_t *place CLEANUP_FREE = calloc(r->n + 1, sizeof *place);
-	struct list *l = list_new(r->n);
-	size_t n = 0;
-	if (!order || !place || !l) {
+	struct list *l = calloc(1, sizeof *l);
+	if (!l)
+		return NULL;
+	*l = (struct list){.refs = 1, .memory = sizeof *l};
+	l->v = calloc(r->n + 1, sizeof *l->v);
+	l->kept = calloc(r->n + 1, sizeof(struct kept *));
+	if (!l->v || !l->kept) {
 		facts_list_release(l);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < r->n; i++)
-		if (r->kept[i])
-			order[n++] = i;
-	qsort_r(order, n, sizeof *order, fact_cmp, r);
-	for (size_t k = 0; k < n; k++)
-		place[order[k]] = (uint32_t)k + 1;
-	for (uint32_t i = 0, k = 0; i < r->n; i++)
-		if (place[i])
-			l->by_slot[k++] = place[i] - 1;
-	for (size_t k = 0; k < n; k++)
-		list_put(l, k, r, order[k]);
+	size_t n = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct slot_state *s = &r->states[i];
+		struct kept *kept = r->kept[i];
+		if (!kept)
+			continue;
+		l->v[n] = (struct fact){
+		    .slot = s->slot,
+		    .place = s->place,
+		    .project = s->project_name,
+		    .stem = s->stem,
+		    .sid = s->sid,
+		    .file = s->file,
+		    .mtime = s->mtime,
+		    .of = &kept->of,
+		};
+		l->kept[n++] = kept;
+		l->memory += sizeof *l->v + sizeof *l->kept + DATED_MEMORY + kept->memory;
+		r->kept[i] = NULL;
+	}
+	qsort(l->v, n, sizeof *l->v, fact_cmp);
 	int missed = atomic_load(&r->missed);
 	bool lacks = missed || atomic_load(&r->gone);
 	l->known = lacks ? 0 : r->serial;
 	l->shown = (struct fact_list){lacks ? LACKING | budget_now() : l->known, missed, n, l->v};
-	l->memory += sizeof *l;
 	return l;
 }
 
@@ -295,27 +273,15 @@ static int facts_renew(struct facts *f, struct list *before, struct list **ret)
 
 /* --- all of them ----------------------------------------------------------------------- */
 
-/* Waits until no other thread makes a list. The lock is held. */
-static int begin_making(struct facts *f)
-{
-	int rc = f->making ? stop_wait_begin() : 0;
-	if (rc < 0)
-		return rc;
-	bool waits = f->making;
-	while (f->making && (rc = stop_check()) == 0)
-		lock_wait_for(&f->lock, &f->made, LOCK_LOOK_NS);
-	if (waits)
-		stop_wait_end();
-	f->making = f->making || rc == 0;
-	return rc;
-}
-
 int facts_all(struct facts *f, const struct fact_list **ret)
 {
-	struct list *before, *now = NULL;
+	struct list *before = NULL, *now = NULL;
 	lock_take(&f->lock);
-	int rc = begin_making(f);
-	before = rc == 0 ? list_hold(f->last) : NULL;
+	int rc = lock_wait_while(&f->lock, &f->made, &f->making);
+	if (rc == 0) {
+		f->making = true;
+		before = list_hold(f->last);
+	}
 	lock_give(&f->lock);
 	if (rc < 0)
 		return rc;

@@ -10,12 +10,20 @@
 /* The facts of one session, and of which state of its file they are. What they point to stands behind them. */
 struct kept {
 	_Atomic unsigned refs;
+	uint32_t slot;
 	off_t size;
 	struct timespec mtime, ctime;
 	size_t memory;
 	struct session_facts of;
 	struct fact_use uses[];
 };
+
+/* The order of sessions.tsv: newest first, then by path. */
+struct rank {
+	double modified;
+	const char *file;
+};
+int rank_cmp(struct rank a, struct rank b);
 
 /* kept.c */
 

@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 
 #define FIRST_BATCH 32
 /* How often sessions that were replaced meanwhile are looked for. */
@@ -86,15 +85,6 @@ int finds_prefix(const struct finds *f, struct buf *out)
 {
 	buf_addf(out, "projects/%s/%s/", f->project, f->stem);
 	return buf_err(out);
-}
-
-int rank_cmp(struct rank a, struct rank b)
-{
-	if (isnan(a.modified) != isnan(b.modified))
-		return isnan(a.modified) ? 1 : -1;
-	if (a.modified != b.modified && !isnan(a.modified))
-		return a.modified > b.modified ? -1 : 1;
-	return strcmp(a.file, b.file);
 }
 
 /* ---- rows ---- */

@@ -177,23 +177,21 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	return 0;
 }
 
-static int kept_make_of(const struct session *s, struct kept **ret)
-{
-	struct gather g CLEANUP(gather_release) = {.uses = TALLY_INIT(struct fact_use)};
-	double created = fact_time(render_created(s));
-	int rc = gather_entries(s, &g);
-	if (rc == 0)
-		rc = gather_texts(s, created, &g);
-	return rc < 0 ? rc : pack_all(s, &g, created, ret);
-}
-
 int kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
 {
+	struct gather g CLEANUP(gather_release) = {.uses = TALLY_INIT(struct fact_use)};
 	struct session *s;
 	int faults = fault_begin();
 	int rc = catalog_get(c, slot, &s);
 	if (rc == 0) {
-		rc = kept_make_of(s, ret);
+		double created = fact_time(render_created(s));
+		rc = gather_entries(s, &g);
+		if (rc == 0)
+			rc = gather_texts(s, created, &g);
+		if (rc == 0)
+			rc = pack_all(s, &g, created, ret);
+		if (rc == 0)
+			(*ret)->slot = slot;
 		catalog_put(c, s);
 	}
 	return fault_end(faults, rc);
@@ -207,5 +205,6 @@ void kept_release(struct kept *k)
 
 bool kept_is_of(const struct kept *k, const struct slot_state *now)
 {
-	return k->size == now->size && time_is_same(k->mtime, now->mtime) && time_is_same(k->ctime, now->ctime);
+	return k->slot == now->slot && k->size == now->size && time_is_same(k->mtime, now->mtime) &&
+	       time_is_same(k->ctime, now->ctime);
 }

@@ -102,12 +102,6 @@ struct searches {
 /* gather.c: brings the rows up to date. What it had found before an error stays. */
 int gather(struct searches *s, struct asked *a);
 
-/* The order of sessions.tsv: newest first, then by path. */
-struct rank {
-	double modified;
-	const char *file;
-};
-int rank_cmp(struct rank a, struct rank b);
 /* What the lines of a session begin with. */
 int finds_prefix(const struct finds *f, struct buf *out);
 
