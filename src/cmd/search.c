@@ -175,7 +175,7 @@ static int print_lines(struct searches *s, const struct answer *h, struct span t
 	if (rc == 0 && messages)
 		fprintf(messages, "%zu %s in %zu %s%s\n", p.lines, p.lines == 1 ? "line" : "lines", p.sessions,
 		        p.sessions == 1 ? "session" : "sessions", p.lines == SEARCH_MOST ? "; there may be more" : "");
-	query_free(q);
+	query_put(q);
 	buf_release(&p.text);
 	buf_release(&p.said);
 	line_release(&p.line);

@@ -18,7 +18,7 @@ struct answer {
 	atomic_uint refs;
 	uint64_t version;
 	_Atomic int missed; /* when it was last asked for */
-	struct shared_query *query;
+	struct query *query;
 	struct finds **v;
 	uint64_t *ends; /* where the lines of each end */
 	size_t *counts; /* how many entries there are with each */
@@ -70,7 +70,7 @@ static struct answer *answer_new(const struct asked *a)
 		return NULL;
 	atomic_store(&h->refs, 1);
 	atomic_store(&h->missed, a->missed);
-	h->query = query_share(a->query);
+	h->query = query_get(a->query);
 	h->v = calloc(a->n + 1, sizeof *h->v);
 	for (size_t i = 0; h->v && i < a->n; i++)
 		if (a->rows[i].state == ROW_FOUND && a->rows[i].finds->found.n > 0)
@@ -111,7 +111,7 @@ static int measure(struct searches *s, const struct asked *a, const struct finds
 	int rc = catalog_get(s->catalog, f->slot, &x);
 	if (rc < 0)
 		return rc;
-	rc = matcher_open(a->query->query, &m);
+	rc = matcher_open(a->query, &m);
 	if (rc == 0) {
 		rc = match_hits(m, x, entry, count_line, &head);
 		matcher_close(m);
@@ -310,8 +310,7 @@ static int read_entry(struct again *g, uint32_t entry, uint64_t size, uint64_t o
 static int answer_read_session(struct searches *s, const struct answer *h, const struct finds *f, uint64_t off,
                                uint64_t n, struct buf *out)
 {
-	struct again g CLEANUP(answer_again_release) = {
-	    .s = s, .h = h, .f = f, .query = h->query->query, .prefix = BUF_INIT};
+	struct again g CLEANUP(answer_again_release) = {.s = s, .h = h, .f = f, .query = h->query, .prefix = BUF_INIT};
 	if (f->text.n == f->bytes) {
 		answer_add_slice(out, buf_span(&f->text), off, n);
 		return 0;
@@ -368,7 +367,7 @@ static int each_line(void *arg, const struct hit *hit)
 
 static int each_of(struct searches *s, const struct answer *h, const struct finds *f, struct each *e)
 {
-	struct again g CLEANUP(answer_again_release) = {.s = s, .f = f, .query = h->query->query, .prefix = BUF_INIT};
+	struct again g CLEANUP(answer_again_release) = {.s = s, .f = f, .query = h->query, .prefix = BUF_INIT};
 	int rc = again_begin(&g);
 	e->line = (struct answer_line){.project = f->project, .stem = f->stem, .session = g.session};
 	for (size_t i = 0; rc == 0 && e->left > 0 && i < f->found.n; i++) {

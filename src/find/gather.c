@@ -47,14 +47,6 @@ struct batch {
 
 /* ---- what was found in one session ---- */
 
-struct finds *finds_new(void)
-{
-	struct finds *f = calloc(1, sizeof *f);
-	if (f)
-		atomic_store(&f->refs, 1);
-	return f;
-}
-
 struct finds *finds_get(struct finds *f)
 {
 	atomic_fetch_add(&f->refs, 1);
@@ -95,17 +87,6 @@ static void row_drop(struct row *r)
 	r->finds = NULL;
 }
 
-/* The file has changed. What is before `scanned` cannot match whatever comes behind it. */
-static void row_ages(struct row *r, const struct query *q)
-{
-	if (r->state == ROW_FOUND && query_is_local(q) && !r->finds->undated)
-		r->state = ROW_GROWN;
-	if (r->state == ROW_GROWN)
-		return;
-	row_drop(r);
-	r->state = ROW_NEW;
-}
-
 /* The row of a session, going on with what was known before (or NULL), whose finds it takes. */
 static struct row gather_row(const struct slot_state *now, struct row *before, const struct query *q)
 {
@@ -113,10 +94,18 @@ static struct row gather_row(const struct slot_state *now, struct row *before, c
 	if (before) {
 		r = *before;
 		before->finds = NULL;
+		r.is_lacking = false;
 		if (r.size != (uint64_t)now->size || !time_is_same(r.mtime, now->mtime) ||
-		    !time_is_same(r.ctime, now->ctime))
-			row_ages(&r, q);
-		r.is_ranked = r.is_lacking = false;
+		    !time_is_same(r.ctime, now->ctime)) {
+			r.is_ranked = false;
+			if (r.state == ROW_FOUND && query_is_local(q) && !r.finds->undated)
+				r.state = ROW_GROWN;
+			if (r.state != ROW_GROWN) {
+				row_drop(&r);
+				/* Bytes before `scanned` hold no match, and appending cannot change that. */
+				r.state = ROW_NEW;
+			}
+		}
 	}
 	r.size = (uint64_t)now->size;
 	r.mtime = now->mtime;
@@ -136,7 +125,7 @@ static int renew_rows(struct asked *a, const struct slot_state *all, size_t n)
 		while (old < a->n && a->rows[old].slot < all[i].slot)
 			row_drop(&a->rows[old++]);
 		bool is_known = old < a->n && a->rows[old].slot == all[i].slot;
-		rows[i] = gather_row(&all[i], is_known ? &a->rows[old++] : NULL, a->query->query);
+		rows[i] = gather_row(&all[i], is_known ? &a->rows[old++] : NULL, a->query);
 	}
 	while (old < a->n)
 		row_drop(&a->rows[old++]);
@@ -158,71 +147,51 @@ static int gather_row_cmp(const void *a, const void *b)
 	return rank_cmp(rank_of(*(struct row *const *)a), rank_of(*(struct row *const *)b));
 }
 
-static bool rank_is_behind(const struct cut *cut, const struct row *r)
+static bool is_behind(const struct cut *cut, const struct row *r)
 {
-	return cut->is_set && rank_cmp(rank_of(r), cut->at) > 0;
+	return cut->is_set && r->is_ranked && rank_cmp(rank_of(r), cut->at) > 0;
 }
 
-/* The rows for which `wanted`, as an array with room for all. The caller frees it. */
-static struct row **select_rows(const struct asked *a, bool (*wanted)(const struct row *r, const struct cut *cut),
-                                const struct cut *cut, size_t *ret_n)
+/* Finds the cut, and drops what was found behind it. `v` has room for all rows. */
+static struct cut find_cut(struct asked *a, struct row **v)
 {
-	struct row **v = calloc(a->n + 1, sizeof *v);
-	size_t n = 0;
-	for (size_t i = 0; v && i < a->n; i++)
-		if (wanted(&a->rows[i], cut))
-			v[n++] = &a->rows[i];
-	*ret_n = n;
-	return v;
-}
-
-static bool has_finds(const struct row *r, const struct cut *cut)
-{
-	(void)cut;
-	return r->state == ROW_FOUND && r->finds->found.n > 0;
-}
-
-/* Finds the cut, and lets go of what was found behind it. */
-static int gather_find_cut(struct asked *a, struct cut *ret)
-{
+	struct cut cut = {0};
 	uint64_t lines = 0, entries = 0;
-	size_t n;
-	*ret = (struct cut){0};
-	struct row **v CLEANUP_FREE = select_rows(a, has_finds, NULL, &n);
-	if (!v)
-		return -ENOMEM;
+	size_t n = 0;
+	for (size_t i = 0; i < a->n; i++)
+		if (a->rows[i].state == ROW_FOUND && a->rows[i].finds->found.n > 0)
+			v[n++] = &a->rows[i];
 	qsort(v, n, sizeof *v, gather_row_cmp);
 	for (size_t i = 0; i < n; i++) {
-		if (ret->is_set) {
+		if (cut.is_set) {
 			row_drop(v[i]);
-			v[i]->state = ROW_LATER;
+			v[i]->state = ROW_MAYBE;
 			continue;
 		}
 		lines += v[i]->finds->lines;
 		entries += v[i]->finds->found.n;
 		if (lines >= SEARCH_MOST && entries >= SEARCH_MOST)
-			*ret = (struct cut){true, rank_of(v[i])};
+			cut = (struct cut){true, rank_of(v[i])};
 	}
-	return 0;
+	return cut;
+}
+
+static int slot_cmp(const void *slot, const void *row)
+{
+	uint32_t a = *(const uint32_t *)slot, b = ((const struct row *)row)->slot;
+	return (a > b) - (a < b);
 }
 
 /* Sets the ranks by a list of all sessions. */
-static int rank_rows(struct asked *a, const struct fact_list *list)
+static void rank_rows(struct asked *a, const struct fact_list *list)
 {
-	size_t n = a->n ? a->rows[a->n - 1].slot + (size_t)1 : 0;
-	struct row **by_slot CLEANUP_FREE = calloc(n + 1, sizeof *by_slot);
-	if (!by_slot)
-		return -ENOMEM;
-	for (size_t i = 0; i < a->n; i++)
-		by_slot[a->rows[i].slot] = &a->rows[i];
 	for (size_t i = 0; i < list->n; i++) {
-		struct row *r = list->v[i].slot < n ? by_slot[list->v[i].slot] : NULL;
+		struct row *r = bsearch(&list->v[i].slot, a->rows, a->n, sizeof *a->rows, slot_cmp);
 		if (!r)
 			continue;
 		r->modified = list->v[i].of->modified;
 		r->is_ranked = true;
 	}
-	return 0;
 }
 
 /* ---- looking at one session ---- */
@@ -235,7 +204,7 @@ static struct matcher *take_matcher(struct batch *b, int *ret_err)
 	if (b->spares > 0)
 		m = b->spare[--b->spares];
 	lock_give(&b->lock);
-	*ret_err = m ? 0 : matcher_open(b->a->query->query, &m);
+	*ret_err = m ? 0 : matcher_open(b->a->query, &m);
 	return *ret_err < 0 ? NULL : m;
 }
 
@@ -322,16 +291,6 @@ static void count_found(struct finds *f, size_t from, size_t prefix)
 	f->found.n = n;
 }
 
-/* Whether the lines of a session may be kept; they count then. */
-static bool may_keep(struct batch *b, const struct finds *f)
-{
-	uint64_t more = f->bytes - f->text.n;
-	if (atomic_fetch_add(&b->texts, more) + more <= b->s->budget->limit / TEXT_SHARE)
-		return true;
-	atomic_fetch_sub(&b->texts, more);
-	return false;
-}
-
 /* What there is to find from entry `from` on, until no answer can have more of this session. */
 static int search_from(struct batch *b, struct matcher *m, const struct session *x, uint32_t from, struct finds *f)
 {
@@ -347,7 +306,13 @@ static int search_from(struct batch *b, struct matcher *m, const struct session 
 	f->entries = session_count(x);
 	f->relinks = session_relinks(x);
 	f->marks = session_marks(x);
-	if (rc < 0 || !had_all || !may_keep(b, f)) {
+	uint64_t more = f->bytes - f->text.n;
+	bool keeps = rc == 0 && had_all;
+	if (keeps && atomic_fetch_add(&b->texts, more) + more > b->s->budget->limit / TEXT_SHARE) {
+		atomic_fetch_sub(&b->texts, more);
+		keeps = false;
+	}
+	if (!keeps) {
 		buf_release(&f->text);
 		return rc;
 	}
@@ -357,38 +322,14 @@ static int search_from(struct batch *b, struct matcher *m, const struct session 
 	return rc < 0 ? rc : buf_err(&f->text);
 }
 
-/* What was found before, if what was appended changed nothing of it. */
-static const struct finds *still_true(const struct row *r, const struct session *x)
-{
-	const struct finds *f = r->state == ROW_GROWN ? r->finds : NULL;
-	bool is_same = f && f->relinks == session_relinks(x) && f->marks == session_marks(x);
-	return is_same && f->entries <= session_count(x) ? f : NULL;
-}
-
-static int search_inside(struct batch *b, struct matcher *m, const struct session *x, struct row *r,
-                         const struct finds *before, struct finds *f)
-{
-	uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned) : 0;
-	const struct query_session asked = {
-	    span_of(f->project), span_of(f->stem), session_id(x), {f->title.p, f->title.n - 1}};
-	int rc = 0;
-	if (!query_wants_session(b->a->query->query, &asked))
-		return 0;
-	if (before) {
-		from = before->entries;
-		rc = copy_finds(before, f);
-	}
-	return rc < 0 ? rc : search_from(b, m, x, from, f);
-}
-
 static int look_inside(struct batch *b, struct matcher *m, const struct session *x, struct row *r)
 {
-	struct finds *f CLEANUP(finds_put_held) = finds_new();
-	const struct finds *before = still_true(r, x);
+	struct finds *f CLEANUP(finds_put_held) = calloc(1, sizeof *f);
 	const struct slot_state *of = &b->all[r - b->a->rows];
 	if (!f)
 		return -ENOMEM;
 	/* What the answer says of a session whatever is found in it. */
+	atomic_init(&f->refs, 1);
 	f->slot = of->slot;
 	f->project = of->project_name;
 	f->stem = of->stem;
@@ -398,14 +339,28 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 	if (rc < 0)
 		return rc;
 	r->modified = f->modified;
-	if (rank_is_behind(&b->cut, r)) {
+	r->is_ranked = true;
+	if (is_behind(&b->cut, r)) {
 		row_drop(r);
-		r->state = ROW_LATER;
+		r->state = ROW_MAYBE;
 		return 0;
 	}
-	rc = search_inside(b, m, x, r, before, f);
-	if (rc < 0)
-		return rc;
+	const struct query_session asked = {
+	    span_of(f->project), span_of(f->stem), session_id(x), {f->title.p, f->title.n - 1}};
+	if (query_wants_session(b->a->query, &asked)) {
+		uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned) : 0;
+		/* What was found before holds if what was appended has moved no entry and no label. */
+		const struct finds *before = r->state == ROW_GROWN ? r->finds : NULL;
+		if (before && before->relinks == session_relinks(x) && before->marks == session_marks(x) &&
+		    before->entries <= session_count(x)) {
+			from = before->entries;
+			rc = copy_finds(before, f);
+		}
+		if (rc == 0)
+			rc = search_from(b, m, x, from, f);
+		if (rc < 0)
+			return rc;
+	}
 	row_drop(r);
 	r->finds = f;
 	f = NULL;
@@ -456,24 +411,12 @@ static int gather_work(void *arg, size_t i)
 
 /* ---- all of them ---- */
 
-static bool has_rank(const struct row *r)
-{
-	return r->is_ranked || r->state == ROW_LATER;
-}
-
-/* Whether it is still to be looked at. */
-static bool is_open(const struct row *r, const struct cut *cut)
-{
-	return r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_lacking &&
-	       !(has_rank(r) && rank_is_behind(cut, r));
-}
-
 static int newest_first(const void *a, const void *b)
 {
 	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
-	if (has_rank(x) != has_rank(y))
-		return has_rank(x) ? -1 : 1;
-	if (has_rank(x))
+	if (x->is_ranked != y->is_ranked)
+		return x->is_ranked ? -1 : 1;
+	if (x->is_ranked)
 		return rank_cmp(rank_of(x), rank_of(y));
 	return time_is_before(x->mtime, y->mtime) - time_is_before(y->mtime, x->mtime);
 }
@@ -481,15 +424,17 @@ static int newest_first(const void *a, const void *b)
 /* Looks at the sessions that may count, the newest first, until none is left. */
 static int gather_all(struct batch *b)
 {
-	int rc = 0;
+	struct asked *a = b->a;
+	struct row **v CLEANUP_FREE = b->v = calloc(a->n + 1, sizeof *v);
+	int rc = v ? 0 : -ENOMEM;
 	for (size_t most = FIRST_BATCH; rc == 0; most *= 2) {
-		size_t n;
-		rc = gather_find_cut(b->a, &b->cut);
-		if (rc < 0)
-			return rc;
-		struct row **v CLEANUP_FREE = b->v = select_rows(b->a, is_open, &b->cut, &n);
-		if (!v)
-			return -ENOMEM;
+		size_t n = 0;
+		b->cut = find_cut(a, v);
+		for (size_t i = 0; i < a->n; i++) {
+			const struct row *r = &a->rows[i];
+			if (r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_lacking && !is_behind(&b->cut, r))
+				v[n++] = &a->rows[i];
+		}
 		if (n == 0)
 			return 0;
 		qsort(v, n, sizeof *v, newest_first);
@@ -517,10 +462,10 @@ static int gather_once(struct searches *s, struct asked *a, bool *ret_gone)
 	lock_init(&b.lock, LOCK_MATCHERS);
 	/* The order of the sessions, if it is known. */
 	const struct fact_list *list = facts_known(s->facts, serial);
-	rc = list ? rank_rows(a, list) : 0;
+	if (list)
+		rank_rows(a, list);
 	facts_release(list);
-	if (rc == 0)
-		rc = gather_all(&b);
+	rc = gather_all(&b);
 	while (b.spares > 0)
 		matcher_close(b.spare[--b.spares]);
 	lock_destroy(&b.lock);

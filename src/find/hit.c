@@ -55,23 +55,20 @@ static struct buf *set_path(struct hits *h, uint32_t i, const char *file)
 	return path;
 }
 
-/* The entry whose label in use the record has set, or NO_ENTRY. The file has what is no text as it is stored. */
-static uint32_t labelled_by(const struct hits *h)
-{
-	if (h->r->type != RECORD_LABEL || h->r->label.kind == JSON_ARRAY || h->r->label.kind == JSON_OBJECT)
-		return NO_ENTRY;
-	uint32_t target = session_entry_by_id(h->s, h->r->target_id);
-	return target != NO_ENTRY && session_label_record(h->s, target) == h->entry ? target : NO_ENTRY;
-}
-
 /* A label or name: one that is in use is a file; an older one stands in the line of its record alone. */
 static int hit_add_value(struct hits *h, struct span text)
 {
 	const struct reader *reader = &h->m->reader;
 	const struct entry *e = session_entry(h->s, h->entry);
 	struct buf *path = &h->m->path;
-	uint32_t target = labelled_by(h);
+	const struct record *r = h->r;
+	uint32_t target = NO_ENTRY;
 
+	/* The entry whose label in use the record has set. The file has what is no text as it is stored. */
+	if (r->type == RECORD_LABEL && r->label.kind != JSON_ARRAY && r->label.kind != JSON_OBJECT)
+		target = session_entry_by_id(h->s, r->target_id);
+	if (target != NO_ENTRY && session_label_record(h->s, target) != h->entry)
+		target = NO_ENTRY;
 	buf_reset(path);
 	if (session_name_record(h->s) == h->entry)
 		buf_adds(path, "name");

@@ -51,26 +51,6 @@ static void add_time_cell(double ms, struct buf *out)
 	buf_addf(out, "\">%s</time></td>", text);
 }
 
-/* What is no number (null in the tables) is as what is not there. */
-static bool begin_number(bool has, double value, struct buf *out)
-{
-	buf_adds(out, "<td class=\"right\"");
-	if (has && isfinite(value)) {
-		buf_adds(out, " data-v=\"");
-		number_add(value, out);
-		buf_addc(out, '"');
-	}
-	buf_addc(out, '>');
-	return has && isfinite(value);
-}
-
-static void add_number_cell(bool has, double value, struct buf *out)
-{
-	if (begin_number(has, value, out))
-		number_add(value, out);
-	buf_adds(out, "</td>");
-}
-
 static void index_add_amount(double value, struct buf *out)
 {
 	buf_adds(out, value < 0 ? "-$" : "$");
@@ -80,10 +60,21 @@ static void index_add_amount(double value, struct buf *out)
 		number_add(fabs(value), out);
 }
 
-static void add_cost_cell(bool has, double value, struct buf *out)
+/* What is no number (null in the tables) is as what is not there. */
+static void add_number_cell(bool has, double value, bool is_cost, struct buf *out)
 {
-	if (begin_number(has, value, out))
-		index_add_amount(value, out);
+	buf_adds(out, "<td class=\"right\"");
+	if (has && isfinite(value)) {
+		buf_adds(out, " data-v=\"");
+		number_add(value, out);
+		buf_adds(out, "\">");
+		if (is_cost)
+			index_add_amount(value, out);
+		else
+			number_add(value, out);
+	} else {
+		buf_addc(out, '>');
+	}
 	buf_adds(out, "</td>");
 }
 
@@ -104,9 +95,9 @@ static int index_add_session(const struct fact *f, int (*link)(void *arg, const 
 	add_text_cell(span_of(f->project), out);
 	add_time_cell(of->modified, out);
 	add_time_cell(of->created, out);
-	add_number_cell(true, of->messages, out);
-	add_number_cell(of->has_usage, of->usage.total, out);
-	add_cost_cell(of->has_usage, of->usage.cost, out);
+	add_number_cell(true, of->messages, false, out);
+	add_number_cell(of->has_usage, of->usage.total, false, out);
+	add_number_cell(of->has_usage, of->usage.cost, true, out);
 	add_text_cell(of->model, out);
 	buf_adds(out, "</tr>\n");
 	return stop_check();

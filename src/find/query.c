@@ -219,19 +219,26 @@ int query_parse_why(struct span text, int64_t now, struct query **ret, struct bu
 
 	if (!q)
 		return -ENOMEM;
+	atomic_init(&q->refs, 1);
 	q->expires = INT64_MAX;
 	struct scan s = {.rest = text, .q = q, .now = now, .why = why};
 	int rc = parse(&s);
 	if (rc < 0)
-		query_free(q);
+		query_put(q);
 	else
 		*ret = q;
 	return rc;
 }
 
-void query_free(struct query *q)
+struct query *query_get(struct query *q)
 {
-	if (!q)
+	atomic_fetch_add(&q->refs, 1);
+	return q;
+}
+
+void query_put(struct query *q)
+{
+	if (!q || atomic_fetch_sub(&q->refs, 1) > 1)
 		return;
 	vec_release(&q->terms);
 	buf_release(&q->bytes);

@@ -6,6 +6,8 @@
 #include "sessionfs/base/vec.h"
 #include "sessionfs/find/query.h"
 
+#include <stdatomic.h>
+
 enum term_kind {
 	TERM_WORD, /* or a phrase */
 	TERM_ROLE,
@@ -30,6 +32,7 @@ struct term {
 };
 
 struct query {
+	atomic_uint refs;
 	VEC(struct term) terms; /* by kind, negated, text; no two are the same */
 	struct buf bytes;       /* of their texts */
 	struct buf canonical;

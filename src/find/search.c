@@ -5,8 +5,6 @@
  * is kept in rows, one for each session, so that the next answer looks only at what has changed. */
 #include "search_impl.h"
 
-#include "sessionfs/base/stop.h"
-
 #include <errno.h>
 
 #define NUMBERS (UINT64_C(1) << SEARCH_NUMBER_BITS)
@@ -14,33 +12,6 @@
 static int64_t now_ms(void)
 {
 	return clock_ms(CLOCK_REALTIME);
-}
-
-static int query_parse_shared(struct span text, struct shared_query **ret)
-{
-	struct shared_query *q = malloc(sizeof *q);
-	int rc = q ? query_parse(text, now_ms(), &q->query) : -ENOMEM;
-	if (rc < 0) {
-		free(q);
-		return rc;
-	}
-	atomic_init(&q->refs, 1);
-	*ret = q;
-	return 0;
-}
-
-struct shared_query *query_share(struct shared_query *q)
-{
-	atomic_fetch_add(&q->refs, 1);
-	return q;
-}
-
-void query_put(struct shared_query *q)
-{
-	if (!q || atomic_fetch_sub(&q->refs, 1) > 1)
-		return;
-	query_free(q->query);
-	free(q);
 }
 
 /* ---- queries, under the lock ---- */
@@ -53,11 +24,6 @@ static struct asked *find_number(struct searches *s, uint64_t number)
 	return a;
 }
 
-static bool is_newer(const struct asked *a, const struct asked *b)
-{
-	return a->used_at > b->used_at;
-}
-
 /* The one asked least recently that nobody uses and the kernel has no name for; NULL if there is none. `heavy`: of
  * those that hold an answer, with a name or not, and never the one asked last. */
 static struct asked *oldest_of(struct searches *s, bool heavy)
@@ -65,10 +31,10 @@ static struct asked *oldest_of(struct searches *s, bool heavy)
 	struct asked *oldest = NULL, *newest = NULL;
 	for (size_t i = 0; i < SEARCH_QUERIES; i++)
 		for (struct asked *a = s->cells[i]; a; a = a->next) {
-			if (!newest || is_newer(a, newest))
+			if (!newest || a->used_at > newest->used_at)
 				newest = a;
 			if (a->users == 0 && (heavy ? a->memory > 0 : a->names == 0) &&
-			    (!oldest || is_newer(oldest, a)))
+			    (!oldest || a->used_at < oldest->used_at))
 				oldest = a;
 		}
 	return heavy && oldest == newest ? NULL : oldest;
@@ -171,7 +137,7 @@ static int asked_new(struct span text, struct asked **ret, struct buf *why)
 	int rc = query_parse_why(text, now_ms(), &q, why);
 	if (rc < 0)
 		return rc;
-	query_free(q);
+	query_put(q);
 	struct asked *a = *ret = calloc(1, sizeof *a);
 	if (a)
 		buf_addspan(&a->text, text);
@@ -259,32 +225,32 @@ void searches_name(struct searches *s, uint64_t number, uint64_t more, uint64_t 
 
 /* ---- answers ---- */
 
-/* What is known of the query is worth nothing once it means something else: days go by. */
-static int search_renew(struct searches *s, struct asked *a)
-{
-	struct shared_query *q;
-	if (a->query && now_ms() < query_expires(a->query->query))
-		return 0;
-	int rc = query_parse_shared(buf_span(&a->text), &q);
-	if (rc < 0)
-		return rc;
-	LOCKED(&s->lock);
-	drop_answer(s, a);
-	query_put(a->query);
-	a->query = q;
-	return 0;
-}
-
-/* Makes the answer; this thread is the one that is busy with it. *ret has its reference before another one can be:
- * that may find that what was asked means something else by now, and drop it. */
+/* Makes the answer. Called and left with the lock, which is free meanwhile. The reference for the caller is taken
+ * before the lock is given back: another thread may find that the query means something else by now, and drop the
+ * answer. */
 static int search_make(struct searches *s, struct asked *a, uint64_t serial, const struct answer **ret)
 {
 	struct answer *hits = NULL;
-	int rc = search_renew(s, a);
-	if (rc == 0)
-		rc = gather(s, a);
+	struct query *q;
+	int rc = 0;
+	/* What is known of the query is worth nothing once it means something else: days go by. */
+	if (!a->query || now_ms() >= query_expires(a->query)) {
+		rc = query_parse(buf_span(&a->text), now_ms(), &q);
+		if (rc < 0)
+			return rc;
+		drop_answer(s, a);
+		query_put(a->query);
+		a->query = q;
+	}
+	a->busy = true;
+	a->begun++;
+	lock_give(&s->lock);
+	rc = gather(s, a);
 	if (rc == 0)
 		rc = answer_make(s, a, &hits);
+	size_t memory = a->n * sizeof *a->rows;
+	for (size_t i = 0; i < a->n; i++)
+		memory += a->rows[i].finds ? finds_memory(a->rows[i].finds) : 0;
 	lock_take(&s->lock);
 	if (hits) {
 		answer_put(a->hits);
@@ -292,70 +258,36 @@ static int search_make(struct searches *s, struct asked *a, uint64_t serial, con
 		a->serial = serial;
 		*ret = answer_get(hits);
 	}
-	size_t memory = a->n * sizeof *a->rows + (a->hits ? answer_memory(a->hits) : 0);
-	for (size_t i = 0; i < a->n; i++)
-		memory += a->rows[i].finds ? finds_memory(a->rows[i].finds) : 0;
-	set_memory(s, a, memory);
+	set_memory(s, a, memory + (a->hits ? answer_memory(a->hits) : 0));
 	a->busy = false;
 	pthread_cond_broadcast(&s->made);
-	lock_give(&s->lock);
 	return rc;
-}
-
-/* Waits, with the lock, until nobody is busy with it. */
-static int wait_made(struct searches *s, const struct asked *a)
-{
-	int rc = stop_wait_begin();
-	if (rc < 0)
-		return rc;
-	while (a->busy && (rc = stop_check()) == 0)
-		lock_wait_for(&s->lock, &s->made, LOCK_LOOK_NS);
-	stop_wait_end();
-	return rc;
-}
-
-/* Whether the answer that is there will do: nothing has changed since, or it was begun after it was asked for. */
-static bool is_good(const struct asked *a, uint64_t serial, uint64_t begun)
-{
-	return a->hits && ((a->serial == serial && serial && !answer_missed(a->hits)) || a->begun > begun) &&
-	       now_ms() < query_expires(a->query->query);
-}
-
-static int search_get(struct searches *s, struct asked *a, const struct answer **ret)
-{
-	uint64_t serial = catalog_serial(s->catalog);
-	lock_take(&s->lock);
-	uint64_t begun = a->begun;
-	int rc = 0;
-	bool good = false;
-	/* Who was busy may have been interrupted. That is no failure for the others: one of them carries on. */
-	while (rc == 0 && !(good = is_good(a, serial, begun)) && a->busy)
-		rc = wait_made(s, a);
-	bool makes = rc == 0 && !good;
-	if (makes) {
-		a->busy = true;
-		a->begun++;
-	} else if (rc == 0) {
-		*ret = answer_get(a->hits);
-	}
-	lock_give(&s->lock);
-	return makes ? search_make(s, a, serial, ret) : rc;
 }
 
 int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 {
+	uint64_t serial = catalog_serial(s->catalog);
 	lock_take(&s->lock);
 	struct asked *a = find_number(s, number);
+	int rc = a ? 0 : -ESTALE;
 	if (a) {
+		uint64_t begun = a->begun;
+		bool good = false;
 		a->users++;
 		a->used_at = budget_now();
+		/* The answer that is there will do if nothing has changed since, or it was begun after this request.
+		 * Who was busy may have been interrupted. That is no failure for the others: one of them carries on. */
+		while (rc == 0 &&
+		       !(good = a->hits && now_ms() < query_expires(a->query) &&
+		                (a->begun > begun || (serial && a->serial == serial && !answer_missed(a->hits)))) &&
+		       a->busy)
+			rc = lock_wait_while(&s->lock, &s->made, &a->busy);
+		if (rc == 0 && good)
+			*ret = answer_get(a->hits);
+		else if (rc == 0)
+			rc = search_make(s, a, serial, ret);
+		a->users--;
 	}
-	lock_give(&s->lock);
-	if (!a)
-		return -ESTALE;
-	int rc = search_get(s, a, ret);
-	lock_take(&s->lock);
-	a->users--;
 	lock_give(&s->lock);
 	budget_settle(s->budget);
 	return rc;

@@ -27,7 +27,6 @@ struct finds {
 	struct buf text;       /* the lines themselves, where they are few; else empty */
 };
 
-struct finds *finds_new(void);
 struct finds *finds_get(struct finds *f);
 void finds_put(struct finds *f);
 size_t finds_memory(const struct finds *f);
@@ -37,7 +36,6 @@ enum row_state {
 	ROW_NEW,   /* nothing, but that there is nothing in the bytes before `scanned` */
 	ROW_NONE,  /* nothing in the whole of it */
 	ROW_MAYBE, /* there may be something from the line on in which `scanned` is */
-	ROW_LATER, /* when it was modified: others fill the answer before it */
 	ROW_GROWN, /* `finds` is right as far as it goes */
 	ROW_FOUND, /* all: `finds` */
 };
@@ -47,20 +45,12 @@ struct row {
 	struct timespec mtime, ctime; /* of its file then, as `size` */
 	uint64_t size;
 	uint64_t scanned; /* bytes */
-	double modified;  /* ROW_LATER, ROW_FOUND, or with `is_ranked` */
+	double modified;  /* with `is_ranked` */
 	bool is_lacking;  /* it cannot be read now */
-	bool is_ranked;   /* `modified` is that of now, whatever the state */
+	bool is_ranked;   /* it is known when it was modified */
 	const char *file; /* the catalog's */
 	struct finds *finds;
 };
-
-/* A query that is used by more than one. */
-struct shared_query {
-	atomic_uint refs;
-	struct query *query;
-};
-struct shared_query *query_share(struct shared_query *q);
-void query_put(struct shared_query *q);
 
 /* A query that is known. */
 struct asked {
@@ -68,8 +58,8 @@ struct asked {
 	uint64_t number;
 	uint64_t names; /* that the kernel has for it */
 	struct buf text;
-	struct shared_query *query; /* NULL until there is an answer to make: many have only names */
-	struct row *rows;           /* by slot; only who is `busy` uses them */
+	struct query *query; /* NULL until there is an answer to make: many have only names */
+	struct row *rows;    /* by slot; only who is `busy` uses them */
 	size_t n;
 	int missed;          /* why some of the sessions could not be read; or 0 */
 	struct answer *hits; /* or NULL */

@@ -22,8 +22,8 @@ static void parse(struct span text)
 		assert_spans_equal(query_text(q), query_text(again));
 	else
 		assert_null(memchr(why.p, '\n', why.n));
-	query_free(q);
-	query_free(again);
+	query_put(q);
+	query_put(again);
 }
 
 /* Takes a text apart that is nothing but words, as anybody would. False: it is not. */
@@ -63,7 +63,7 @@ static void search(const struct session *s, struct span text)
 
 	if (query_parse(text, 0, &q) < 0)
 		return;
-	query_free(q);
+	query_put(q);
 	match_all(s, text, &found);
 	if (!plain_words(text, &b))
 		return;

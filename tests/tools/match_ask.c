@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 		vec_release(&found);
 		matcher_close(m);
-		query_free(q);
+		query_put(q);
 	}
 	free(text);
 	session_close(s);

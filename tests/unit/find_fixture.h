@@ -88,7 +88,7 @@ static inline void match_all(const struct session *s, struct span text, struct b
 	}
 	vec_release(&found);
 	matcher_close(m);
-	query_free(q);
+	query_put(q);
 }
 
 #endif

@@ -127,7 +127,7 @@ static void lines_of(const struct session *s, const char *query, uint32_t entry,
 	assert_int_equal(matcher_open(q, &m), 0);
 	assert_int_equal(match_lines(m, s, entry, SPAN_LIT("P/"), out), 0);
 	matcher_close(m);
-	query_free(q);
+	query_put(q);
 }
 
 static void lines_found(void **state)
@@ -251,7 +251,7 @@ static void in_steps(void **state)
 	assert_int_equal(next, session_count(s));
 	assert_false(undated);
 	matcher_close(m);
-	query_free(q);
+	query_put(q);
 	found.n = 0;
 	assert_int_equal(query_parse(SPAN_LIT("after:2026-03-09"), 0, &q), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
@@ -260,7 +260,7 @@ static void in_steps(void **state)
 	assert_true(undated);
 	vec_release(&found);
 	matcher_close(m);
-	query_free(q);
+	query_put(q);
 	fixture_release(&f);
 }
 
@@ -292,7 +292,7 @@ static void session_after_session(void **state)
 	}
 	vec_release(&found);
 	matcher_close(m);
-	query_free(q);
+	query_put(q);
 	fixture_release(&a);
 	fixture_release(&b);
 }
@@ -491,7 +491,7 @@ static void errors(void **state)
 	assert_int_equal(matcher_open(q, &m), 0);
 	assert_int_equal(match_may(m, &file, 0, NULL), -EIO);
 	matcher_close(m);
-	query_free(q);
+	query_put(q);
 }
 
 int main(void)

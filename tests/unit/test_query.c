@@ -68,7 +68,7 @@ static void canonical_form(void **state)
 		struct span got = query_text(q);
 		if (!span_is(got, rows[i].want))
 			fail_msg("`%s` is `%.*s`, not `%s`", rows[i].text, (int)got.n, got.p, rows[i].want);
-		query_free(q);
+		query_put(q);
 	}
 }
 
@@ -88,14 +88,14 @@ static void equal_queries(void **state)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct query *a = parse(rows[i][0]), *b = parse(rows[i][1]);
 		assert_true(span_eq(query_text(a), query_text(b)));
-		query_free(a);
-		query_free(b);
+		query_put(a);
+		query_put(b);
 	}
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
 		struct query *a = parse(others[i][0]), *b = parse(others[i][1]);
 		assert_false(span_eq(query_text(a), query_text(b)));
-		query_free(a);
-		query_free(b);
+		query_put(a);
+		query_put(b);
 	}
 }
 
@@ -161,16 +161,16 @@ static void days_begin_at_local_midnight(void **state)
 	struct query *q = parse("after:7d");
 	/* The test runs in UTC. */
 	assert_int_equal(query_expires(q), INT64_C(1773187200000));
-	query_free(q);
+	query_put(q);
 	q = parse("after:2026-01-01 word");
 	assert_int_equal(query_expires(q), INT64_MAX);
-	query_free(q);
+	query_put(q);
 	assert_int_equal(setenv("TZ", "XYZ-14", 1), 0); /* the 11th already */
 	tzset();
 	q = parse("after:0d");
 	assert_true(span_is(query_text(q), "after:10:2026-03-11"));
 	assert_int_equal(query_expires(q), INT64_C(1773223200000));
-	query_free(q);
+	query_put(q);
 	assert_int_equal(setenv("TZ", "UTC", 1), 0);
 	tzset();
 }
@@ -188,7 +188,7 @@ static void many_terms(void **state)
 	for (int i = 0; i < 10000; i++)
 		buf_addf(&text, "w%d ", i % QUERY_TERMS);
 	assert_int_equal(query_parse(buf_span(&text), NOW, &q), 0);
-	query_free(q);
+	query_put(q);
 	buf_reset(&text);
 	for (int i = 0; i < 255; i++)
 		buf_addc(&text, '"');
@@ -225,7 +225,7 @@ static void sessions_wanted(void **state)
 			fail_msg("%s", rows[i].text);
 		assert_int_equal(query_asks_title(q), rows[i].title);
 		assert_int_equal(query_is_local(q), rows[i].local);
-		query_free(q);
+		query_put(q);
 	}
 }
 
@@ -242,7 +242,7 @@ static void without_memory(void **state)
 		assert_true(rc == 0 || rc == -ENOMEM);
 		assert_true(n > 0 || rc < 0);
 	}
-	query_free(q);
+	query_put(q);
 }
 
 int main(void)

@@ -116,7 +116,7 @@ static void search(void **state)
 	assert_int_equal(reads, 4);
 	vec_release(&found);
 	matcher_close(m);
-	query_free(q);
+	query_put(q);
 	fixture_close(&f);
 }
 

@@ -2,7 +2,7 @@
  * of it, each inside one line, ignoring case. A phrase stands in quotes, `-` negates, and filters (`role:`, `after:`
  * and the like) narrow what matches. Source of the rules: sessionfs(5), "Search".
  *
- * A query is immutable: any number of threads may use it. */
+ * A query is immutable, and its references are counted: any number of threads may use it. */
 #ifndef SESSIONFS_QUERY_H
 #define SESSIONFS_QUERY_H
 
@@ -20,7 +20,8 @@ struct query;
 int query_parse(struct span text, int64_t now, struct query **ret);
 /* The same; with -EINVAL it appends to `why` (or NULL) what is wrong, in one line. */
 int query_parse_why(struct span text, int64_t now, struct query **ret, struct buf *why);
-void query_free(struct query *q);
+struct query *query_get(struct query *q);
+void query_put(struct query *q);
 
 /* The query in its canonical form: queries that are equal in it have the same results. It is no query to be parsed.
  * Lives as long as q. */
