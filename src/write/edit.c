@@ -12,16 +12,10 @@
 #include <stdio.h>
 #include <sys/random.h>
 
-/* The ids made for one append: an open-addressing set, so that a table of many rows stays linear. */
-struct fresh_ids {
-	uint32_t *slots; /* 0: free; the id 00000000 is never made */
-	size_t size;
-};
-
 struct edit_writer {
 	const struct session *s;
 	struct buf *out;
-	struct fresh_ids ids;
+	uint32_t number;   /* the id as a number */
 	char id[9];        /* of the record being written */
 	struct buf parent; /* JSON text of the parent of the next record */
 	int64_t now_ms;
@@ -30,46 +24,19 @@ struct edit_writer {
 
 static void writer_release(struct edit_writer *w)
 {
-	free(w->ids.slots);
 	buf_release(&w->parent);
 }
 
-/* Adds an id; false if it is there already. */
-static bool ids_add(struct fresh_ids *ids, uint32_t id)
+/* 8 hex digits that no entry has. A number was drawn; each id is an odd step behind the one before, so none comes
+ * twice, however many a table needs. */
+static void make_id(struct edit_writer *w)
 {
-	size_t i = (id * UINT32_C(2654435761)) & (ids->size - 1);
-	while (ids->slots[i] != 0) {
-		if (ids->slots[i] == id)
-			return false;
-		i = (i + 1) & (ids->size - 1);
-	}
-	ids->slots[i] = id;
-	return true;
-}
-
-static int writer_init(struct edit_writer *w, const struct session *s, size_t records, int64_t now_ms, struct buf *out)
-{
-	size_t size = 4;
-	while (size < records * 2)
-		size *= 2;
-	*w = (struct edit_writer){.s = s, .out = out, .parent = BUF_INIT, .now_ms = now_ms};
-	w->ids.slots = calloc(size, sizeof *w->ids.slots);
-	w->ids.size = size;
-	return w->ids.slots ? 0 : -ENOMEM;
-}
-
-/* 8 hex digits that no entry has. */
-static int make_id(struct edit_writer *w)
-{
-	for (;;) {
-		uint32_t n;
-		if (getrandom(&n, sizeof n, 0) != sizeof n)
-			return -EIO;
-		snprintf(w->id, sizeof w->id, "%08x", n);
-		struct json_value v = {.kind = JSON_STRING, .text = span_of(w->id)};
-		if (n != 0 && session_entry_by_id(w->s, v) == NO_ENTRY && ids_add(&w->ids, n))
-			return 0;
-	}
+	struct json_value v = {.kind = JSON_STRING};
+	do {
+		w->number += UINT32_C(2654435761);
+		snprintf(w->id, sizeof w->id, "%08x", w->number);
+		v.text = span_of(w->id);
+	} while (w->number == 0 || session_entry_by_id(w->s, v) != NO_ENTRY);
 }
 
 /* Whether an id is surely a string without escapes in the file, as the ids that pi makes. With a letter other than e it
@@ -161,17 +128,14 @@ int edit_below_newest(struct edit_writer *w)
 	return buf_err(&w->parent);
 }
 
-int edit_begin(struct edit_writer *w, const char *type)
+void edit_begin(struct edit_writer *w, const char *type)
 {
-	int rc = make_id(w);
-	if (rc < 0)
-		return rc;
+	make_id(w);
 	buf_addf(w->out, "{\"type\":\"%s\",\"id\":\"%s\",\"parentId\":", type, w->id);
 	buf_addspan(w->out, buf_span(&w->parent));
 	buf_adds(w->out, ",\"timestamp\":\"");
 	number_add_time((double)w->now_ms, w->out);
 	buf_addc(w->out, '"');
-	return 0;
 }
 
 struct buf *edit_out(struct edit_writer *w)
@@ -200,20 +164,11 @@ static int check_entry(const struct session *s, uint32_t i)
 
 /* --- labels ---------------------------------------------------------------------- */
 
-static bool label_differs(const struct session *s, const struct edit_label *l)
-{
-	struct buf now CLEANUP_BUF = BUF_INIT;
-	session_label(s, l->entry, &now);
-	return !span_eq(buf_span(&now), l->text);
-}
-
 static int edit_add_label(struct edit_writer *w, const struct edit_label *l)
 {
-	int rc = edit_begin(w, "label");
-	if (rc < 0)
-		return rc;
+	edit_begin(w, "label");
 	buf_adds(w->out, ",\"targetId\":");
-	rc = add_entry_id(w->s, l->entry, w->out);
+	int rc = add_entry_id(w->s, l->entry, w->out);
 	if (rc < 0)
 		return rc;
 	if (l->text.n > 0) {
@@ -228,8 +183,11 @@ int edit_labels(struct edit_writer *w, const struct edit *e, bool again)
 {
 	int rc = edit_below_newest(w);
 	for (size_t i = 0; rc == 0 && i < e->n; i++) {
+		struct buf now CLEANUP_BUF = BUF_INIT;
 		rc = check_entry(w->s, e->labels[i].entry);
-		if (rc == 0 && (again || label_differs(w->s, &e->labels[i])))
+		if (rc == 0 && !again)
+			session_label(w->s, e->labels[i].entry, &now);
+		if (rc == 0 && (again || !span_eq(buf_span(&now), e->labels[i].text)))
 			rc = edit_add_label(w, &e->labels[i]);
 	}
 	return rc;
@@ -244,10 +202,9 @@ int edit_name(struct edit_writer *w, const struct edit *e, bool again)
 	if (!again && span_eq(buf_span(&now), e->text))
 		return 0;
 	int rc = edit_below_newest(w);
-	if (rc == 0)
-		rc = edit_begin(w, "session_info");
 	if (rc < 0)
 		return rc;
+	edit_begin(w, "session_info");
 	buf_adds(w->out, ",\"name\":");
 	json_quote(e->text, w->out);
 	edit_end(w);
@@ -270,24 +227,13 @@ static bool summary_is(const struct session *s, uint32_t i, struct span text)
 	return span_eq(buf_span(&now), text);
 }
 
-/* The leaf is at the entry, or is an empty summary below it. */
-static bool leaf_is_at(const struct session *s, uint32_t i)
-{
-	uint32_t leaf = session_leaf(s);
-	if (leaf == i)
-		return true;
-	const struct entry *e = session_entry(s, leaf);
-	return e->type == RECORD_BRANCH_SUMMARY && e->parent == i && summary_is(s, leaf, (struct span){NULL, 0});
-}
-
 /* A branch_summary below e's entry. */
 static int add_summary(struct edit_writer *w, const struct edit *e)
 {
 	int rc = add_entry_id(w->s, e->entry, &w->parent);
-	if (rc == 0)
-		rc = edit_begin(w, "branch_summary");
 	if (rc < 0)
 		return rc;
+	edit_begin(w, "branch_summary");
 	buf_adds(w->out, ",\"fromId\":");
 	uint32_t from = newest(w);
 	if (from == NO_ENTRY)
@@ -310,18 +256,26 @@ int edit_branch(struct edit_writer *w, const struct edit *e, bool again)
 
 int edit_leaf(struct edit_writer *w, const struct edit *e, bool again)
 {
+	uint32_t i = session_leaf(w->s);
 	int rc = check_entry(w->s, e->entry);
-	if (rc < 0 || (!again && leaf_is_at(w->s, e->entry)))
+	if (rc < 0)
 		return rc;
-	return add_summary(w, e);
+	/* The leaf may be at the entry already, or be an empty summary below it. */
+	bool is_there = i == e->entry;
+	if (!is_there && !again) {
+		const struct entry *leaf = session_entry(w->s, i);
+		is_there = leaf->type == RECORD_BRANCH_SUMMARY && leaf->parent == e->entry &&
+		           summary_is(w->s, i, (struct span){NULL, 0});
+	}
+	return is_there && !again ? 0 : add_summary(w, e);
 }
 
 int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out)
 {
-	struct edit_writer w CLEANUP(writer_release);
+	struct edit_writer w CLEANUP(writer_release) = {.s = s, .out = out, .parent = BUF_INIT, .now_ms = now_ms};
 	size_t before = out->n;
 	int faults = fault_begin();
-	int rc = writer_init(&w, s, e->n + 1, now_ms, out);
+	int rc = getrandom(&w.number, sizeof w.number, 0) == sizeof w.number ? 0 : -EIO;
 	find_written(&w, e->written);
 	if (rc == 0)
 		rc = e->records(&w, e, again);

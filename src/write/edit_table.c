@@ -180,13 +180,6 @@ static int take_row(struct table *t, struct span row)
 	return take_cell(t, i, cell);
 }
 
-/* Whether others set the entry's label since the table was read: then the table could not have a row for it. */
-static bool is_news(struct table *t, uint32_t entry)
-{
-	const struct label_change *then = find_change(&t->then, entry), *since = find_change(&t->since, entry);
-	return since && !(then && then->set) && is_of_others(t, since);
-}
-
 /* The number in a text that has only one. */
 static bool only_number(struct span s, uint32_t *ret)
 {
@@ -207,60 +200,38 @@ static bool only_number(struct span s, uint32_t *ret)
 /* The line in the first heading; without a heading the current line. */
 static int table_find_line(struct table *t)
 {
-	struct span rest = t->table->text;
+	struct span rest = t->table->text, row;
 	uint32_t now = session_lines(t->s);
-	t->table->line = now;
-	for (unsigned line = 1; rest.n > 0 && !t->table->is_now; line++) {
-		const char *nl = memchr(rest.p, '\n', rest.n);
-		struct span row = {rest.p, nl ? (size_t)(nl - rest.p) : rest.n};
+	for (unsigned line = 1; !t->table->is_now && span_line(&rest, &row); line++) {
 		if (span_begins(row, SPAN_LIT("# ID")) && only_number(row, &t->table->line)) {
 			t->line = line;
 			return t->table->line > now ? table_bad(t, "the session file does not have that line") : 0;
 		}
-		rest.p += row.n + (nl != NULL);
-		rest.n -= row.n + (nl != NULL);
 	}
 	t->table->line = now;
 	return 0;
 }
 
-static int find_labels(struct table *t)
+static int table_read(struct table *t)
 {
-	int rc = table_find_line(t);
-	t->line = 0;
+	struct span rest = t->table->text, row;
+	t->seen = calloc(session_count(t->s) / 8 + 1, 1);
+	int rc = t->seen ? table_find_line(t) : -ENOMEM;
 	if (rc == 0)
 		rc = session_label_changes(t->s, 0, t->table->line, &t->then.v, &t->then.n);
 	if (rc == 0)
 		rc = session_label_changes(t->s, t->table->line, UINT32_MAX, &t->since.v, &t->since.n);
-	return rc;
-}
-
-static int take_rows(struct table *t, struct span table)
-{
-	int rc = 0;
-	while (rc == 0 && table.n > 0) {
-		const char *nl = memchr(table.p, '\n', table.n);
-		struct span row = {table.p, nl ? (size_t)(nl - table.p) : table.n};
-		size_t step = row.n + (nl != NULL);
-		t->line++;
+	for (t->line = 1; rc == 0 && span_line(&rest, &row); t->line++)
 		rc = take_row(t, row);
-		table.p += step;
-		table.n -= step;
-	}
-	return rc;
-}
-
-static int table_read(struct table *t)
-{
-	t->seen = calloc(session_count(t->s) / 8 + 1, 1);
-	int rc = t->seen ? find_labels(t) : -ENOMEM;
-	if (rc == 0)
-		rc = take_rows(t, t->table->text);
-	/* A missing row of an entry with a label clears it. */
+	/* A missing row of an entry with a label clears it, unless others have set that label since the table was read:
+	 * then the table could not have a row for it. */
 	uint32_t e;
-	for (size_t i = 0; rc == 0 && (e = session_labelled(t->s, i)) != NO_ENTRY; i++)
-		if (!(t->seen[e / 8] & 1u << e % 8) && !is_news(t, e))
+	for (size_t i = 0; rc == 0 && (e = session_labelled(t->s, i)) != NO_ENTRY; i++) {
+		const struct label_change *then = find_change(&t->then, e), *since = find_change(&t->since, e);
+		bool is_news = since && !(then && then->set) && is_of_others(t, since);
+		if (!(t->seen[e / 8] & 1u << e % 8) && !is_news)
 			rc = table_add_change(t, e, t->text->n);
+	}
 	return rc < 0 ? rc : buf_err(t->text);
 }
 

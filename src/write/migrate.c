@@ -148,15 +148,11 @@ static int add_between(struct migration *m, uint64_t from, uint64_t to)
 	}
 	if (buf_err(&gap))
 		return buf_err(&gap);
-	struct span rest = buf_span(&gap);
-	while (rest.n > 0) {
-		const char *nl = memchr(rest.p, '\n', rest.n);
-		struct span line = {rest.p, nl ? (size_t)(nl - rest.p) : rest.n};
+	struct span rest = buf_span(&gap), line;
+	while (span_line(&rest, &line)) {
 		struct record r;
 		if (record_parse(line, session_format(m->s), &deep, &r) && r.type == RECORD_SESSION)
 			migrate_add_header(m, &r);
-		rest.p += line.n + (nl != NULL);
-		rest.n -= line.n + (nl != NULL);
 	}
 	return buf_err(&m->out);
 }

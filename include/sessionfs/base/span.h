@@ -52,4 +52,16 @@ static inline bool span_only(struct span a, struct span of)
 	return a.n == 0;
 }
 
+/* Takes the first line off the rest, without its newline. False if there is none. */
+static inline bool span_line(struct span *rest, struct span *ret)
+{
+	const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
+	*ret = (struct span){rest->p, end ? (size_t)(end - rest->p) : rest->n};
+	size_t step = ret->n + (end != NULL);
+	if (step == 0)
+		return false;
+	*rest = (struct span){rest->p + step, rest->n - step};
+	return true;
+}
+
 #endif
