@@ -72,17 +72,6 @@ static int report(struct check *c, const char *file, uint32_t line, const char *
 	return fwrite(c->line.p, 1, c->line.n, c->out) == c->line.n ? 0 : -EIO;
 }
 
-/* Reports a file that is not a session. The catalog says why; the line number is found here. */
-static int report_other(struct check *c, const char *file, const char *reason)
-{
-	uint32_t line = 1;
-
-	const struct reach_at at = {catalog_reach(c->catalog), file};
-	if (!header_read(&at, REACH_WAIT, &c->header) && c->header.reason && strcmp(c->header.reason, reason) == 0)
-		line = c->header.line;
-	return report(c, file, line, reason);
-}
-
 static int report_session(struct check *c, const char *file, uint32_t slot)
 {
 	struct session *s;
@@ -118,7 +107,16 @@ static int count_file(void *arg, const char *file, uint32_t slot, const char *re
 static int check_file(void *arg, const char *file, uint32_t slot, const char *reason)
 {
 	struct check *c = arg;
-	int rc = reason ? report_other(c, file, reason) : report_session(c, file, slot);
+	int rc;
+	if (reason) {
+		/* The catalog says why it is no session; on which line is found here. */
+		const struct reach_at at = {catalog_reach(c->catalog), file};
+		bool is_found = !header_read(&at, REACH_WAIT, &c->header) && c->header.reason &&
+		                strcmp(c->header.reason, reason) == 0;
+		rc = report(c, file, is_found ? c->header.line : 1, reason);
+	} else {
+		rc = report_session(c, file, slot);
+	}
 	c->done++;
 	show_progress(c);
 	return rc;

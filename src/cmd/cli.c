@@ -2,6 +2,7 @@
  * lock is held while one is printed. */
 #include "sessionfs/cmd/cli.h"
 
+#include "sessionfs/base/vec.h"
 #include "sessionfs/json/json.h"
 
 #include <errno.h>
@@ -12,61 +13,41 @@
 
 #define CHUNK ((size_t)1 << 20)
 
+/* The names of a directory, in byte order. */
 struct names {
-	struct buf bytes;
-	struct buf ends; /* of size_t */
-	size_t n;
+	char **v;
+	size_t n, cap;
+	int err;
 };
 
 static int collect(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *attr)
 {
 	struct names *all = arg;
 	(void)cookie, (void)node, (void)mode, (void)attr;
-	buf_addspan(&all->bytes, name);
-	buf_add(&all->ends, &all->bytes.n, sizeof all->bytes.n);
+	if (!vec_reserve(all, 1) || !(all->v[all->n] = strndup(name.p, name.n)))
+		return all->err = -ENOMEM;
 	all->n++;
-	return buf_err(&all->bytes) || buf_err(&all->ends);
+	return 0;
 }
 
 static void names_release(struct names *all)
 {
-	buf_release(&all->bytes);
-	buf_release(&all->ends);
+	for (size_t i = 0; i < all->n; i++)
+		free(all->v[i]);
+	vec_release(all);
+}
+
+static int name_cmp(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static int names_of(struct tree *t, node_t dir, struct names *ret)
 {
 	int rc = tree_list(t, dir, 0, TREE_NAMES, collect, ret);
-	if (rc == 0)
-		rc = buf_err(&ret->bytes) ? buf_err(&ret->bytes) : buf_err(&ret->ends);
-	return rc;
-}
-
-static struct span name_at(const struct names *all, size_t i)
-{
-	size_t begin = 0, end;
-	if (i > 0)
-		memcpy(&begin, all->ends.p + (i - 1) * sizeof begin, sizeof begin);
-	memcpy(&end, all->ends.p + i * sizeof end, sizeof end);
-	return (struct span){all->bytes.p + begin, end - begin};
-}
-
-static int name_cmp(const void *a, const void *b, void *arg)
-{
-	struct span x = name_at(arg, *(const size_t *)a), y = name_at(arg, *(const size_t *)b);
-	int d = memcmp(x.p, y.p, x.n < y.n ? x.n : y.n);
-	return d ? d : (x.n > y.n) - (x.n < y.n);
-}
-
-/* The indexes of the names in byte order; the caller frees them. NULL without memory. */
-static size_t *sorted(struct names *all)
-{
-	size_t *order = calloc(all->n + 1, sizeof *order);
-	for (size_t i = 0; order && i < all->n; i++)
-		order[i] = i;
-	if (order)
-		qsort_r(order, all->n, sizeof *order, name_cmp, all);
-	return order;
+	if (ret->n > 0)
+		qsort(ret->v, ret->n, sizeof *ret->v, name_cmp);
+	return rc < 0 ? rc : ret->err;
 }
 
 int cli_put(FILE *out, struct span s)
@@ -93,15 +74,6 @@ int cli_cat(struct tree *t, const char *path, FILE *out)
 	return rc;
 }
 
-static void format_mode(mode_t m, char ret[11])
-{
-	const char *bits = "rwxrwxrwx";
-	ret[0] = S_ISDIR(m) ? 'd' : S_ISLNK(m) ? 'l' : '-';
-	for (int i = 0; i < 9; i++)
-		ret[i + 1] = m & (0400u >> i) ? bits[i] : '-';
-	ret[10] = '\0';
-}
-
 static void put_owner(FILE *out, const char *name, unsigned id)
 {
 	if (name)
@@ -112,11 +84,14 @@ static void put_owner(FILE *out, const char *name, unsigned id)
 
 static int ls_long(struct span name, const struct tree_attr *a, struct span target, FILE *out)
 {
-	char mode[11], date[32] = "?";
+	char mode[] = "-rwxrwxrwx", date[32] = "?";
 	struct tm tm;
 	const struct passwd *pw = getpwuid(a->uid);
 	const struct group *gr = getgrgid(a->gid);
-	format_mode(a->mode, mode);
+	mode[0] = S_ISDIR(a->mode) ? 'd' : S_ISLNK(a->mode) ? 'l' : '-';
+	for (int i = 0; i < 9; i++)
+		if (!(a->mode & (0400u >> i)))
+			mode[i + 1] = '-';
 	if (localtime_r(&a->mtime.tv_sec, &tm))
 		strftime(date, sizeof date, "%Y-%m-%d %H:%M", &tm);
 	fprintf(out, "%s 1", mode);
@@ -162,17 +137,12 @@ static int ls_one(struct tree *t, struct span name, const struct tree_attr *a, b
 
 static int ls_dir(struct tree *t, node_t dir, bool json, FILE *out)
 {
-	struct names all CLEANUP(names_release) = {.bytes = BUF_INIT, .ends = BUF_INIT};
+	struct names all CLEANUP(names_release) = {0};
 	int rc = names_of(t, dir, &all);
-	if (rc < 0)
-		return rc;
-	size_t *order CLEANUP_FREE = sorted(&all);
-	if (!order)
-		return -ENOMEM;
 	size_t shown = 0;
 	for (size_t i = 0; rc == 0 && i < all.n; i++) {
 		struct tree_attr a;
-		struct span name = name_at(&all, order[i]);
+		struct span name = span_of(all.v[i]);
 		rc = tree_lookup(t, dir, name, &a);
 		if (rc == -ENOENT || rc == -ESTALE) {
 			/* The name was removed after it was listed. */
@@ -208,21 +178,15 @@ int cli_ls(struct tree *t, const char *path, bool json, FILE *out)
 struct level {
 	node_t dir;
 	struct names all;
-	size_t *order, next;
+	size_t next;
 };
 
 static int level_open(struct tree *t, node_t dir, struct level *ret)
 {
-	struct level l = {.dir = dir, .all = {.bytes = BUF_INIT, .ends = BUF_INIT}};
-	int rc = names_of(t, dir, &l.all);
-	if (rc == 0) {
-		l.order = sorted(&l.all);
-		rc = l.order ? 0 : -ENOMEM;
-	}
+	*ret = (struct level){.dir = dir};
+	int rc = names_of(t, dir, &ret->all);
 	if (rc < 0)
-		names_release(&l.all);
-	else
-		*ret = l;
+		names_release(&ret->all);
 	return rc;
 }
 
@@ -234,13 +198,12 @@ static int tree_below(struct tree *t, struct level *levels, size_t *depth, FILE 
 	struct level *l = &levels[*depth - 1];
 	if (l->next == l->all.n) {
 		names_release(&l->all);
-		free(l->order);
 		--*depth;
 		return 0;
 	}
 	struct tree_attr a;
 	struct buf target CLEANUP_BUF = BUF_INIT;
-	struct span name = name_at(&l->all, l->order[l->next++]);
+	struct span name = span_of(l->all.v[l->next++]);
 	int rc = tree_lookup(t, l->dir, name, &a);
 	if (rc < 0)
 		return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
@@ -273,9 +236,7 @@ int cli_tree(struct tree *t, const char *path, FILE *out)
 		return rc;
 	while (rc == 0 && depth > 0)
 		rc = tree_below(t, levels, &depth, out);
-	while (depth > 0) {
+	while (depth > 0)
 		names_release(&levels[--depth].all);
-		free(levels[depth].order);
-	}
 	return rc;
 }

@@ -89,16 +89,6 @@ static bool open_standard(void)
 	return true;
 }
 
-/* Each session in use keeps a file open. */
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* Forbids core files, and debugging by the user's other processes: if root mounts, memory also holds other people's
  * conversations. The leak sanitizer is such a debugger. */
 static void keep_private(void)
@@ -113,12 +103,20 @@ static void keep_private(void)
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/* By default each thread has its own arena, and memory freed in the middle of one stays there: the process grows larger
- * than what it keeps. With few arenas, and large blocks in mappings of their own,
- * evicted memory returns to the system. Read buffers stay below the threshold, because they come and go. */
-static void set_allocator(void)
+static void set_limits(void)
 {
+	struct rlimit limit;
+	/* Each session in use keeps a file open. */
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	/* Exceeding the file size limit must fail the write, not kill us. */
+	signal(SIGXFSZ, SIG_IGN);
 #ifdef __GLIBC__
+	/* By default each thread has its own arena, and memory freed in the middle of one stays there: the process
+	 * grows larger than what it keeps. With few arenas, and large blocks in mappings of their own, evicted memory
+	 * returns to the system. Read buffers stay below the threshold, because they come and go. */
 	mallopt(M_ARENA_MAX, 2);
 	mallopt(M_MMAP_THRESHOLD, 320 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 2 * 1024 * 1024);
@@ -293,43 +291,19 @@ static int act_mount(struct opts *o, const struct parts *parts, const char *sour
 	return run_session(o, parts, source, mountpoint);
 }
 
-static int act_print(const struct opts *o, const struct parts *parts)
-{
-	int rc = o->action == OPTS_CAT  ? cli_cat(parts->tree, o->target, stdout)
-	         : o->action == OPTS_LS ? cli_ls(parts->tree, o->target, o->json, stdout)
-	                                : cli_tree(parts->tree, o->target, stdout);
-	if (rc)
-		log_error("%s: %s", o->target, strerror(-rc));
-	return rc ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-static enum cli_search_style style_of(const struct opts *o)
-{
-	if (o->json)
-		return CLI_SEARCH_JSON;
-	if (is_coloured(o))
-		return CLI_SEARCH_COLOURED;
-	return isatty(STDOUT_FILENO) ? CLI_SEARCH_HARMLESS : CLI_SEARCH_PLAIN;
-}
-
 /* The exit codes are grep's. */
 static int act_search(const struct opts *o, const struct parts *parts)
 {
 	struct buf why CLEANUP_BUF = BUF_INIT;
-	FILE *messages = !o->json && isatty(STDOUT_FILENO) ? stderr : NULL;
-	int rc = cli_search(parts->tree, o->target, style_of(o), stdout, messages, &why);
+	bool shown = isatty(STDOUT_FILENO);
+	enum cli_search_style style = o->json          ? CLI_SEARCH_JSON
+	                              : is_coloured(o) ? CLI_SEARCH_COLOURED
+	                              : shown          ? CLI_SEARCH_HARMLESS
+	                                               : CLI_SEARCH_PLAIN;
+	int rc = cli_search(parts->tree, o->target, style, stdout, shown && !o->json ? stderr : NULL, &why);
 	if (rc < 0)
 		log_error("--search: %s", rc == -EINVAL && buf_cstr(&why) ? buf_cstr(&why) : strerror(-rc));
 	return rc < 0 ? EXIT_USAGE : rc > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-static int act_check(const char *source)
-{
-	size_t found;
-	int rc = check_source(source, NULL, stdout, stderr, &found);
-	if (rc)
-		log_error("%s: %s", source, strerror(-rc));
-	return rc || found ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int act_on_tree(struct opts *o, const char *source)
@@ -340,9 +314,24 @@ static int act_on_tree(struct opts *o, const char *source)
 		log_error("%s: %s", source, strerror(-rc));
 		return EXIT_FAILURE;
 	}
-	return o->action == OPTS_MOUNT    ? act_mount(o, &parts, source)
-	       : o->action == OPTS_SEARCH ? act_search(o, &parts)
-	                                  : act_print(o, &parts);
+	switch (o->action) {
+	case OPTS_MOUNT:
+		return act_mount(o, &parts, source);
+	case OPTS_SEARCH:
+		return act_search(o, &parts);
+	case OPTS_CAT:
+		rc = cli_cat(parts.tree, o->target, stdout);
+		break;
+	case OPTS_LS:
+		rc = cli_ls(parts.tree, o->target, o->json, stdout);
+		break;
+	default:
+		rc = cli_tree(parts.tree, o->target, stdout);
+		break;
+	}
+	if (rc)
+		log_error("%s: %s", o->target, strerror(-rc));
+	return rc ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int act_on_source(struct opts *o)
@@ -352,7 +341,16 @@ static int act_on_source(struct opts *o)
 		return EXIT_FAILURE;
 	if (o->action == OPTS_MOUNT || o->action == OPTS_SEARCH || o->action == OPTS_CHECK)
 		places_warn_empty(source);
-	int status = o->action == OPTS_CHECK ? act_check(source) : act_on_tree(o, source);
+	int status;
+	if (o->action == OPTS_CHECK) {
+		size_t found = 0;
+		int rc = check_source(source, NULL, stdout, stderr, &found);
+		if (rc)
+			log_error("%s: %s", source, strerror(-rc));
+		status = rc || found ? EXIT_FAILURE : EXIT_SUCCESS;
+	} else {
+		status = act_on_tree(o, source);
+	}
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	log_error("standard output: %s", strerror(errno));
@@ -381,9 +379,6 @@ int main(int argc, char *argv[])
 		return EXIT_SUCCESS;
 	}
 	log_setup(o.log_level, false);
-	raise_file_limit();
-	set_allocator();
-	/* Exceeding the file size limit must fail the write, not kill us. */
-	signal(SIGXFSZ, SIG_IGN);
+	set_limits();
 	return act_on_source(&o);
 }

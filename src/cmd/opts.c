@@ -314,15 +314,6 @@ static int parse_long(struct parser *p, const char *word, const char *next, int 
 	return opts_bad(p, span_of(word), "unknown option");
 }
 
-static const struct option *by_letter(char letter)
-{
-	for (size_t i = 0; i < N_OPTIONS; i++) {
-		if (options[i].letter == letter)
-			return &options[i];
-	}
-	return NULL;
-}
-
 /* Letters may be joined (-fd). The argument of a letter is the rest of the word, or the next word. */
 static int parse_letters(struct parser *p, const char *word, const char *next, int *used)
 {
@@ -331,7 +322,9 @@ static int parse_letters(struct parser *p, const char *word, const char *next, i
 			continue;
 		bool drop = p->from_mount && *at == 't';
 		bool list = *at == 'o';
-		const struct option *option = drop || list ? NULL : by_letter(*at);
+		const struct option *option = NULL;
+		for (size_t i = 0; !drop && !list && !option && i < N_OPTIONS; i++)
+			option = options[i].letter == *at ? &options[i] : NULL;
 		struct span written = {at, 1};
 		if (!option && !drop && !list) {
 			buf_addc(p->why, '-');

@@ -91,20 +91,13 @@ struct hunt {
 	struct buf found; /* a directory with a session in it */
 };
 
-/* Where something is mounted, a server may not answer. */
-static bool is_plain_directory(DIR *d, const char *name)
-{
-	struct statx st;
-	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
-	return statx(dirfd(d), name, flags, STATX_TYPE, &st) == 0 && S_ISDIR(st.stx_mode) &&
-	       !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
-}
-
 /* Looks for a session so many levels below. */
 static bool hunt(struct hunt *h, const char *dir, unsigned levels)
 {
 	DIR *d CLEANUP(cleanup_dir) = opendir(dir);
+	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
 	const struct dirent *e;
+	struct statx st;
 	while (d && h->names < MOST_NAMES && clock_ms(CLOCK_MONOTONIC) < h->until_ms && (e = readdir(d))) {
 		struct buf below CLEANUP_BUF = BUF_INIT;
 		h->names++;
@@ -115,7 +108,10 @@ static bool hunt(struct hunt *h, const char *dir, unsigned levels)
 			return true;
 		}
 		if (levels == 0 || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
-		    !is_plain_directory(d, e->d_name))
+		    statx(dirfd(d), e->d_name, flags, STATX_TYPE, &st) < 0 || !S_ISDIR(st.stx_mode))
+			continue;
+		/* Where something is mounted, a server may not answer. */
+		if (st.stx_attributes & STATX_ATTR_MOUNT_ROOT)
 			continue;
 		buf_addf(&below, "%s/%s", dir, e->d_name);
 		if (buf_cstr(&below) && hunt(h, below.p, levels - 1))
@@ -192,15 +188,6 @@ bool places_is_descriptor(const char *mountpoint)
 	return strncmp(mountpoint, "/dev/fd/", 8) == 0;
 }
 
-static bool would_hide_pi(const char *real)
-{
-	struct buf standard CLEANUP_BUF = BUF_INIT;
-	const char *why;
-	char *pi CLEANUP_FREE =
-	    source_default(&standard, &why) == 0 && buf_cstr(&standard) ? realpath(standard.p, NULL) : NULL;
-	return pi && is_below(pi, real);
-}
-
 /* What speaks against what is in it. A directory that cannot be read is left to the mount. */
 static const char *contents_fault(const char *real, bool nonempty)
 {
@@ -226,7 +213,11 @@ static const char *mountpoint_fault(const char *real, const char *source, bool n
 		return "would hide the directory of sessions";
 	if (is_mounted(real))
 		return "sessions are mounted here already";
-	return would_hide_pi(real) ? "would hide the sessions of pi" : contents_fault(real, nonempty);
+	struct buf standard CLEANUP_BUF = BUF_INIT;
+	const char *why;
+	char *pi CLEANUP_FREE =
+	    source_default(&standard, &why) == 0 && buf_cstr(&standard) ? realpath(standard.p, NULL) : NULL;
+	return pi && is_below(pi, real) ? "would hide the sessions of pi" : contents_fault(real, nonempty);
 }
 
 char *places_mountpoint(const char *path, const char *source, bool nonempty)

@@ -169,15 +169,6 @@ static inline struct chunk chunk_read(const char *p)
 	return c;
 }
 
-/* Whether the escapes with these second bytes are valid. */
-static bool escapes_valid(const char *p, const char *end, uint64_t seconds)
-{
-	for (; seconds; seconds &= seconds - 1)
-		if (!escape_end(p + __builtin_ctzll(seconds) - 1, end))
-			return false;
-	return true;
-}
-
 static const char *string_end_by_chunk(const char *p, const char *end, bool *ret_escaped)
 {
 	uint64_t open = 0, begins = 0;
@@ -190,8 +181,9 @@ static const char *string_end_by_chunk(const char *p, const char *end, bool *ret
 		uint64_t ends = c.quote & ~e.escaped, uncommon = e.escaped & ~c.common;
 		if (ends | uncommon) {
 			uint64_t inside = ends ? (ends & -ends) - 1 : UINT64_MAX;
-			if (!escapes_valid(p, end, uncommon & inside))
-				return NULL;
+			for (uint64_t seconds = uncommon & inside; seconds; seconds &= seconds - 1)
+				if (!escape_end(p + __builtin_ctzll(seconds) - 1, end))
+					return NULL;
 			if (ends) {
 				*ret_escaped = (begins | (e.begins & inside)) != 0;
 				return p + __builtin_ctzll(ends);

@@ -298,16 +298,6 @@ static void quote_byte(unsigned char c, struct buf *out)
 		buf_addf(out, "\\u%04x", c);
 }
 
-/* The surrogate that three bytes of WTF-8 at p stand for, or 0. */
-static unsigned surrogate_at(const char *p, size_t n)
-{
-	const unsigned char *u = (const unsigned char *)p;
-
-	if (n < 3 || u[0] != 0xed || u[1] < 0xa0 || u[1] > 0xbf || (u[2] & 0xc0) != 0x80)
-		return 0;
-	return 0xd000u | (u[1] & 0x3fu) << 6 | (u[2] & 0x3fu);
-}
-
 void json_quote(struct span text, struct buf *out)
 {
 	size_t run = 0, i = 0;
@@ -321,9 +311,9 @@ void json_quote(struct span text, struct buf *out)
 			continue;
 		}
 		buf_add(out, text.p + run, i - run);
-		unsigned surrogate = surrogate_at(text.p + i, text.n - i);
-		if (surrogate) {
-			buf_addf(out, "\\u%04x", surrogate);
+		const unsigned char *u = (const unsigned char *)text.p + i;
+		if (text.n - i >= 3 && u[0] == 0xed && u[1] >= 0xa0 && u[1] <= 0xbf && (u[2] & 0xc0) == 0x80) {
+			buf_addf(out, "\\u%04x", utf8_char(text.p + i, 3)); /* a surrogate in WTF-8 */
 			i += 3;
 		} else if (step < 0) {
 			buf_adds(out, "\xef\xbf\xbd");
