@@ -98,22 +98,6 @@ static void question_free(struct probe *p)
 	free(q);
 }
 
-static int64_t await(struct probes *ps, struct question *q, void *to)
-{
-	struct probe *p = &q->probe;
-	int rc = probe_start(ps, p);
-	if (rc < 0) {
-		question_free(p);
-		return -ETIMEDOUT;
-	}
-	rc = probe_wait(ps, &p, 1);
-	int64_t answer = rc < 0 ? rc : q->rc;
-	if (answer > 0 && q->is_read)
-		memcpy(to, q->bytes, (size_t)answer);
-	probe_put(ps, p);
-	return answer;
-}
-
 /* Reads n bytes to `to`, or (NULL) finds where data begins. */
 static int64_t opened_ask(struct opened *o, void *to, size_t n, uint64_t off)
 {
@@ -125,7 +109,13 @@ static int64_t opened_ask(struct opened *o, void *to, size_t n, uint64_t off)
 	                       .is_read = to != NULL,
 	                       .off = off,
 	                       .n = n};
-	return await(reach_probes(o->reach), q, to);
+	struct probes *ps = reach_probes(o->reach);
+	int rc = probe_ask(ps, &q->probe);
+	int64_t answer = rc < 0 ? rc : q->rc;
+	if (answer > 0 && q->is_read)
+		memcpy(to, q->bytes, (size_t)answer);
+	probe_put(ps, &q->probe);
+	return answer;
 }
 
 ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off)

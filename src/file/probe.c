@@ -246,6 +246,14 @@ int probe_wait(struct probes *ps, struct probe *const *v, size_t n)
 	return rc;
 }
 
+int probe_ask(struct probes *ps, struct probe *p)
+{
+	if (probe_start(ps, p) == 0)
+		return probe_wait(ps, &p, 1);
+	p->refs = 1;
+	return -ETIMEDOUT;
+}
+
 bool probe_is_here(void)
 {
 	return here != NULL;

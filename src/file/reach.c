@@ -427,19 +427,13 @@ static int ask_elsewhere(struct reach *r, const char *path, enum ask ask, int fl
 	                      .flags = flags,
 	                      .got = REACHED_INIT};
 	strcpy(q->path, path);
-	struct probe *p = &q->probe;
-	int rc = probe_start(r->probes, p);
-	if (rc < 0) {
-		request_free(p);
-		return -ETIMEDOUT;
-	}
-	rc = probe_wait(r->probes, &p, 1);
+	int rc = probe_ask(r->probes, &q->probe);
 	if (rc == 0) {
 		*ret = q->got;
 		q->got = (struct reached)REACHED_INIT;
 		rc = q->rc;
 	}
-	probe_put(r->probes, p);
+	probe_put(r->probes, &q->probe);
 	return rc;
 }
 

@@ -152,16 +152,6 @@ static unsigned strangers_have(const struct rights *r, gid_t but)
 	return bits;
 }
 
-static unsigned owner_has(const struct rights *r, uid_t uid)
-{
-	if (r->uid == uid)
-		return r->mode >> 6;
-	for (size_t i = 0; i < r->n; i++)
-		if (!r->named[i].is_group && r->named[i].id == uid)
-			return r->named[i].bits;
-	return strangers_have(r, NOBODY);
-}
-
 static unsigned group_has(const struct rights *r, gid_t gid)
 {
 	bool is_known = r->gid == gid;
@@ -176,8 +166,14 @@ static unsigned group_has(const struct rights *r, gid_t gid)
 
 unsigned rights_of(const struct rights *r, enum rights_class who, uid_t uid, gid_t gid)
 {
-	if (who == RIGHTS_OWNER)
-		return owner_has(r, uid) & 7;
+	if (who == RIGHTS_OWNER) {
+		if (r->uid == uid)
+			return r->mode >> 6 & 7;
+		for (size_t i = 0; i < r->n; i++)
+			if (!r->named[i].is_group && r->named[i].id == uid)
+				return r->named[i].bits & 7;
+		return strangers_have(r, NOBODY) & 7;
+	}
 	unsigned bits = who == RIGHTS_GROUP ? group_has(r, gid) : strangers_have(r, gid);
 	if (r->uid != uid)
 		bits &= r->mode >> 6;

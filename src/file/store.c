@@ -120,17 +120,10 @@ static ssize_t store_read_at(int fd, char *p, size_t n, off_t off)
 	return (ssize_t)got;
 }
 
-static int sync_data(int fd)
+/* `sync`: sys_fdatasync or sys_fsync. */
+static int store_flush(int fd, int (*sync)(int))
 {
-	while (sys_fdatasync(fd) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return 0;
-}
-
-static int sync_all(int fd)
-{
-	while (sys_fsync(fd) < 0)
+	while (sync(fd) < 0)
 		if (errno != EINTR)
 			return -errno;
 	return 0;
@@ -153,17 +146,6 @@ static void sleep_ms(unsigned ms)
 {
 	const struct timespec pause = {.tv_nsec = (long)ms * 1000 * 1000};
 	sys_nanosleep(&pause, NULL);
-}
-
-/* Waits until nobody has appended for this long. A program that appends line after line overtakes each of our attempts,
- * but soon pauses: then an attempt succeeds. */
-static void wait_for_quiet(int fd, unsigned ms)
-{
-	off_t before = -1, size = 0;
-	for (int looks = 0; looks < MOST_LOOKS && store_size(fd, &size) == 0 && size != before; looks++) {
-		before = size;
-		sleep_ms(ms);
-	}
 }
 
 /* The size, and whether a line ends there. A line that pi is writing now shows half for a moment: only one that stays
@@ -274,7 +256,7 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 	if (rc < 0)
 		return rc;
 	if (lines.n == 0)
-		return sync ? sync_data(fd) : 0;
+		return sync ? store_flush(fd, sys_fdatasync) : 0;
 	if (!whole)
 		buf_addc(&all, '\n');
 	buf_addspan(&all, buf_span(&lines));
@@ -283,7 +265,7 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 	rc = write_lines(fd, buf_span(&all));
 	if (rc < 0)
 		return rc;
-	rc = sync ? sync_data(fd) : 0;
+	rc = sync ? store_flush(fd, sys_fdatasync) : 0;
 	if (rc < 0) {
 		store_take_back(fd, buf_span(&all), position(fd));
 		return rc;
@@ -298,9 +280,14 @@ static int append_locked(int fd, bool sync, store_make make, void *arg)
 {
 	bool between = true;
 	for (unsigned attempt = 0; between && attempt < MOST_ATTEMPTS; attempt++) {
-		/* If pi's lines come one at a time, the first repair succeeds and must not wait. */
-		if (attempt > 1)
-			wait_for_quiet(fd, attempt);
+		/* A program that appends line after line overtakes each of our attempts, but soon pauses: then an
+		 * attempt succeeds. If pi's lines come one at a time, the first repair succeeds and must not wait. */
+		off_t before = -1, size = 0;
+		for (int looks = 0; attempt > 1 && looks < MOST_LOOKS && store_size(fd, &size) == 0 && size != before;
+		     looks++) {
+			before = size;
+			sleep_ms(attempt);
+		}
 		int rc = append_once(fd, sync, attempt, make, arg, &between);
 		if (rc < 0)
 			/* A repair that fails leaves the first line, which says what was meant. */
@@ -322,27 +309,23 @@ int store_append(const struct reach_at *at, const struct store_id *id, bool sync
 	return rc;
 }
 
-/* The rest of the file's last block is room, too. */
-static bool has_room(int fd, const struct stat *st, size_t n)
-{
-	struct statvfs fs;
-	if (sys_fstatvfs(fd, &fs) < 0 || fs.f_frsize == 0)
-		return true;
-	uint64_t slack = (fs.f_frsize - (uint64_t)st->st_size % fs.f_frsize) % fs.f_frsize;
-	uint64_t blocks = geteuid() == 0 ? fs.f_bfree : fs.f_bavail;
-	return n <= slack || (n - slack + fs.f_frsize - 1) / fs.f_frsize <= blocks;
-}
-
 int store_check(const struct reach_at *at, const struct store_id *id, size_t n)
 {
 	struct reached file = REACHED_INIT;
 	int rc = store_open(at, id, O_WRONLY | O_APPEND, &file);
+	uint64_t size = (uint64_t)file.st.st_size;
 	struct rlimit limit;
+	struct statvfs fs;
 	if (rc == 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-	    (uint64_t)file.st.st_size + n > limit.rlim_cur)
+	    size + n > limit.rlim_cur)
 		rc = -EFBIG;
-	if (rc == 0 && !has_room(file.fd, &file.st, n))
-		rc = -ENOSPC;
+	if (rc == 0 && sys_fstatvfs(file.fd, &fs) == 0 && fs.f_frsize > 0) {
+		/* The rest of the file's last block is room, too. */
+		uint64_t slack = (fs.f_frsize - size % fs.f_frsize) % fs.f_frsize;
+		uint64_t blocks = geteuid() == 0 ? fs.f_bfree : fs.f_bavail;
+		if (n > slack && (n - slack + fs.f_frsize - 1) / fs.f_frsize > blocks)
+			rc = -ENOSPC;
+	}
 	reached_release(at->reach, &file);
 	return rc;
 }
@@ -352,7 +335,7 @@ int store_sync(const struct reach_at *at)
 	struct reached file = REACHED_INIT;
 	int rc = reach_file(at, REACH_WAIT, O_RDONLY, &file);
 	if (rc == 0)
-		rc = sync_all(file.fd);
+		rc = store_flush(file.fd, sys_fsync);
 	reached_release(at->reach, &file);
 	return rc;
 }
@@ -460,15 +443,6 @@ bool store_tidy(int dir, const char *name)
 	return ours && claim(dir, name, fd) == 0 && unlinkat(dir, name, 0) == 0;
 }
 
-/* Whether the name in the directory is still that file: not a link to it, not another file. */
-static int store_check_place(const struct reached *old, const struct store_id *id)
-{
-	struct stat st;
-	if (sys_fstatat(old->dir, old->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? -ESTALE : -errno;
-	return st.st_dev == id->dev && st.st_ino == id->ino ? 0 : -ESTALE;
-}
-
 /* Fills and places the temporary file; the caller removes it when this fails. */
 static int store_place(const struct reached *old, const struct reach_at *at, const struct store_id *id,
                        const char *temporary, int fd, store_fill fill, void *arg)
@@ -482,11 +456,14 @@ static int store_place(const struct reached *old, const struct reach_at *at, con
 	if (rc == 0)
 		rc = copy_xattrs(old->fd, fd);
 	if (rc == 0)
-		rc = sync_all(fd);
+		rc = store_flush(fd, sys_fsync);
 	if (rc == 0)
 		rc = check_name(at, id);
-	if (rc == 0)
-		rc = store_check_place(old, id);
+	/* The name in the directory must still be that file: not a link to it, not another file. */
+	if (rc == 0 && sys_fstatat(old->dir, old->name, &after, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = errno == ENOENT ? -ESTALE : -errno;
+	if (rc == 0 && (after.st_dev != id->dev || after.st_ino != id->ino))
+		rc = -ESTALE;
 	if (rc == 0)
 		rc = check_id(old->fd, id, &after);
 	if (rc < 0)
@@ -509,7 +486,7 @@ static int replace_locked(const struct reached *old, const struct reach_at *at, 
 		return rc;
 	}
 	int dir CLEANUP_CLOSE = sys_openat(old->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return dir < 0 ? -errno : sync_all(dir);
+	return dir < 0 ? -errno : store_flush(dir, sys_fsync);
 }
 
 int store_replace(const struct reach_at *at, const struct store_id *id, store_fill fill, void *arg)

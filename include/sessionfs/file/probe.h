@@ -46,6 +46,10 @@ bool probe_is_done(struct probes *ps, const struct probe *p);
  * -EINTR (stop_check). */
 int probe_wait(struct probes *ps, struct probe *const *v, size_t n);
 
+/* Starts the probe and waits for it: 0, -ETIMEDOUT (also without a thread for it) or -EINTR. The caller holds it then.
+ */
+int probe_ask(struct probes *ps, struct probe *p);
+
 /* Whether this thread belongs to a pool. */
 bool probe_is_here(void);
 /* Call before a system call that asks this device. 0, or -ETIMEDOUT if a thread that was left behind waits for the
