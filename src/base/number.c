@@ -56,7 +56,7 @@ void number_add(double x, struct buf *out)
 	}
 	if (x < 0)
 		buf_addc(out, '-');
-	char text[SCIENTIFIC], digits[SCIENTIFIC];
+	char text[SCIENTIFIC], digits[SCIENTIFIC] = "";
 	int count = 0;
 	shortest(fabs(x), text);
 	const char *p = text;

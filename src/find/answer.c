@@ -19,7 +19,7 @@ struct answer {
 	uint64_t version;
 	_Atomic int missed; /* when it was last asked for */
 	struct query *query;
-	struct finds **v;
+	struct session_hits **v;
 	uint64_t *ends; /* where the lines of each end */
 	size_t *counts; /* how many entries there are with each */
 	size_t n;
@@ -30,14 +30,14 @@ struct answer {
 
 static int by_rank(const void *a, const void *b)
 {
-	const struct finds *x = *(struct finds *const *)a, *y = *(struct finds *const *)b;
+	const struct session_hits *x = *(struct session_hits *const *)a, *y = *(struct session_hits *const *)b;
 	return rank_cmp((struct rank){x->modified, x->file}, (struct rank){y->modified, y->file});
 }
 
 static void answer_free(struct answer *h)
 {
 	for (size_t i = 0; i < h->n; i++)
-		finds_put(h->v[i]);
+		session_hits_put(h->v[i]);
 	query_put(h->query);
 	free(h->v);
 	free(h->ends);
@@ -63,7 +63,7 @@ size_t answer_memory(const struct answer *h)
 	return sizeof *h + h->n * (sizeof *h->v + sizeof *h->ends + sizeof *h->counts);
 }
 
-static struct answer *answer_new(const struct asked *a)
+static struct answer *answer_new(const struct search *a)
 {
 	struct answer *h = calloc(1, sizeof *h);
 	if (!h)
@@ -73,8 +73,8 @@ static struct answer *answer_new(const struct asked *a)
 	h->query = query_get(a->query);
 	h->v = calloc(a->n + 1, sizeof *h->v);
 	for (size_t i = 0; h->v && i < a->n; i++)
-		if (a->rows[i].state == ROW_FOUND && a->rows[i].finds->found.n > 0)
-			h->v[h->n++] = finds_get(a->rows[i].finds);
+		if (a->rows[i].state == ROW_FOUND && a->rows[i].hits->found.n > 0)
+			h->v[h->n++] = session_hits_get(a->rows[i].hits);
 	h->ends = calloc(h->n + 1, sizeof *h->ends);
 	h->counts = calloc(h->n + 1, sizeof *h->counts);
 	if (h->v && h->ends && h->counts)
@@ -101,8 +101,8 @@ static int count_line(void *arg, const struct hit *hit)
 }
 
 /* How many bytes the first lines of an entry take. */
-static int measure(struct searches *s, const struct asked *a, const struct finds *f, uint32_t entry, uint64_t lines,
-                   uint64_t *ret)
+static int measure(struct searches *s, const struct search *a, const struct session_hits *f, uint32_t entry,
+                   uint64_t lines, uint64_t *ret)
 {
 	struct buf prefix CLEANUP_BUF = BUF_INIT;
 	struct head head = {.lines = lines};
@@ -118,18 +118,19 @@ static int measure(struct searches *s, const struct asked *a, const struct finds
 	}
 	catalog_put(s->catalog, x);
 	if (rc >= 0)
-		rc = finds_prefix(f, &prefix);
+		rc = session_hits_prefix(f, &prefix);
 	*ret = head.bytes + lines * prefix.n;
 	return rc < 0 ? rc : 0;
 }
 
 /* The bytes of a session that begins with so many lines before it and has more than fit. */
-static int cut_bytes(struct searches *s, const struct asked *a, const struct finds *f, uint64_t lines, uint64_t *ret)
+static int cut_bytes(struct searches *s, const struct search *a, const struct session_hits *f, uint64_t lines,
+                     uint64_t *ret)
 {
 	struct buf prefix CLEANUP_BUF = BUF_INIT;
 	const struct found *e = f->found.v;
 	uint64_t bytes = 0, some = 0;
-	int rc = finds_prefix(f, &prefix);
+	int rc = session_hits_prefix(f, &prefix);
 	for (; lines + e->lines <= SEARCH_MOST; e++) {
 		lines += e->lines;
 		bytes += e->bytes + e->lines * prefix.n;
@@ -140,13 +141,13 @@ static int cut_bytes(struct searches *s, const struct asked *a, const struct fin
 	return rc;
 }
 
-static int add_up(struct searches *s, const struct asked *a, struct answer *h)
+static int add_up(struct searches *s, const struct search *a, struct answer *h)
 {
 	uint64_t end = 0, lines = 0;
 	size_t count = 0;
 	int rc = 0;
 	for (size_t i = 0; i < h->n && rc == 0; i++) {
-		const struct finds *f = h->v[i];
+		const struct session_hits *f = h->v[i];
 		uint64_t bytes = lines < SEARCH_MOST ? f->bytes : 0;
 		if (lines < SEARCH_MOST && lines + f->lines > SEARCH_MOST)
 			rc = cut_bytes(s, a, f, lines, &bytes);
@@ -158,16 +159,16 @@ static int add_up(struct searches *s, const struct asked *a, struct answer *h)
 	return rc;
 }
 
-int answer_make(struct searches *s, struct asked *a, struct answer **ret)
+int answer_make(struct searches *s, struct search *a, struct answer **ret)
 {
 	struct answer *h = answer_new(a);
 	if (!h)
 		return -ENOMEM;
 	qsort(h->v, h->n, sizeof *h->v, by_rank);
-	if (a->hits && h->n == a->hits->n && (h->n == 0 || memcmp(h->v, a->hits->v, h->n * sizeof *h->v) == 0)) {
-		atomic_store(&a->hits->missed, a->missed);
+	if (a->answer && h->n == a->answer->n && (h->n == 0 || memcmp(h->v, a->answer->v, h->n * sizeof *h->v) == 0)) {
+		atomic_store(&a->answer->missed, a->missed);
 		answer_free(h);
-		*ret = answer_get(a->hits);
+		*ret = answer_get(a->answer);
 		return 0;
 	}
 	int rc = add_up(s, a, h);
@@ -212,7 +213,7 @@ struct answer_entry answer_at(const struct answer *h, size_t i)
 		else
 			lo = mid + 1;
 	}
-	const struct finds *f = h->v[lo];
+	const struct session_hits *f = h->v[lo];
 	size_t before = lo ? h->counts[lo - 1] : 0;
 	struct span title = utf8_first((struct span){f->title.p, f->title.n - 1}, TITLE_CHARACTERS);
 	return (struct answer_entry){f->slot, f->found.v[i - before].entry, title};
@@ -230,7 +231,7 @@ static void answer_add_slice(struct buf *out, struct span s, uint64_t off, uint6
 }
 
 /* The lines of a long entry are read in many pieces: they are made once and kept for the next one. */
-static bool answer_take_last(struct searches *s, const struct answer *h, const struct finds *f, uint32_t entry,
+static bool answer_take_last(struct searches *s, const struct answer *h, const struct session_hits *f, uint32_t entry,
                              struct buf *ret)
 {
 	LOCKED(&s->lock);
@@ -244,7 +245,7 @@ static bool answer_take_last(struct searches *s, const struct answer *h, const s
 	return true;
 }
 
-static void give_last(struct searches *s, const struct answer *h, const struct finds *f, uint32_t entry,
+static void give_last(struct searches *s, const struct answer *h, const struct session_hits *f, uint32_t entry,
                       struct buf *text)
 {
 	lock_take(&s->lock);
@@ -260,7 +261,7 @@ static void give_last(struct searches *s, const struct answer *h, const struct f
 struct again {
 	struct searches *s;
 	const struct answer *h;
-	const struct finds *f;
+	const struct session_hits *f;
 	const struct query *query;
 	struct session *session; /* opened when the first is made */
 	struct matcher *matcher;
@@ -307,7 +308,7 @@ static int read_entry(struct again *g, uint32_t entry, uint64_t size, uint64_t o
 }
 
 /* Appends up to n bytes from `off` on of the lines of a session. */
-static int answer_read_session(struct searches *s, const struct answer *h, const struct finds *f, uint64_t off,
+static int answer_read_session(struct searches *s, const struct answer *h, const struct session_hits *f, uint64_t off,
                                uint64_t n, struct buf *out)
 {
 	struct again g CLEANUP(answer_again_release) = {.s = s, .h = h, .f = f, .query = h->query, .prefix = BUF_INIT};
@@ -315,7 +316,7 @@ static int answer_read_session(struct searches *s, const struct answer *h, const
 		answer_add_slice(out, buf_span(&f->text), off, n);
 		return 0;
 	}
-	int rc = finds_prefix(f, &g.prefix);
+	int rc = session_hits_prefix(f, &g.prefix);
 	uint64_t begin = 0;
 	for (size_t i = 0; rc == 0 && n > 0 && i < f->found.n; i++) {
 		const struct found *e = &f->found.v[i];
@@ -365,7 +366,7 @@ static int each_line(void *arg, const struct hit *hit)
 	return e->fn(e->arg, &e->line);
 }
 
-static int each_of(struct searches *s, const struct answer *h, const struct finds *f, struct each *e)
+static int each_of(struct searches *s, const struct answer *h, const struct session_hits *f, struct each *e)
 {
 	struct again g CLEANUP(answer_again_release) = {.s = s, .f = f, .query = h->query, .prefix = BUF_INIT};
 	int rc = again_begin(&g);

@@ -33,7 +33,7 @@ struct cut {
 
 struct batch {
 	struct searches *s;
-	struct asked *a;
+	struct search *a;
 	struct slot_state *all; /* the sessions of the rows */
 	struct row **v;
 	struct cut cut;
@@ -47,13 +47,13 @@ struct batch {
 
 /* ---- what was found in one session ---- */
 
-struct finds *finds_get(struct finds *f)
+struct session_hits *session_hits_get(struct session_hits *f)
 {
 	atomic_fetch_add(&f->refs, 1);
 	return f;
 }
 
-void finds_put(struct finds *f)
+void session_hits_put(struct session_hits *f)
 {
 	if (!f || atomic_fetch_sub(&f->refs, 1) > 1)
 		return;
@@ -63,17 +63,17 @@ void finds_put(struct finds *f)
 	free(f);
 }
 
-static void finds_put_held(struct finds **f)
+static void session_hits_put_held(struct session_hits **f)
 {
-	finds_put(*f);
+	session_hits_put(*f);
 }
 
-size_t finds_memory(const struct finds *f)
+size_t session_hits_memory(const struct session_hits *f)
 {
 	return sizeof *f + f->found.cap * sizeof *f->found.v + f->title.cap + buf_memory(&f->text);
 }
 
-int finds_prefix(const struct finds *f, struct buf *out)
+int session_hits_prefix(const struct session_hits *f, struct buf *out)
 {
 	buf_addf(out, "projects/%s/%s/", f->project, f->stem);
 	return buf_err(out);
@@ -83,8 +83,8 @@ int finds_prefix(const struct finds *f, struct buf *out)
 
 static void row_drop(struct row *r)
 {
-	finds_put(r->finds);
-	r->finds = NULL;
+	session_hits_put(r->hits);
+	r->hits = NULL;
 }
 
 /* The row of a session, going on with what was known before (or NULL), whose finds it takes. */
@@ -93,12 +93,12 @@ static struct row gather_row(const struct slot_state *now, struct row *before, c
 	struct row r = {.slot = now->slot};
 	if (before) {
 		r = *before;
-		before->finds = NULL;
+		before->hits = NULL;
 		r.is_lacking = false;
 		if (r.size != (uint64_t)now->size || !time_is_same(r.mtime, now->mtime) ||
 		    !time_is_same(r.ctime, now->ctime)) {
 			r.is_ranked = false;
-			if (r.state == ROW_FOUND && query_is_local(q) && !r.finds->undated)
+			if (r.state == ROW_FOUND && query_is_local(q) && !r.hits->undated)
 				r.state = ROW_GROWN;
 			if (r.state != ROW_GROWN) {
 				row_drop(&r);
@@ -115,7 +115,7 @@ static struct row gather_row(const struct slot_state *now, struct row *before, c
 }
 
 /* Has the rows be those of all sessions that there are now. Both lists are in the order of slots. */
-static int renew_rows(struct asked *a, const struct slot_state *all, size_t n)
+static int renew_rows(struct search *a, const struct slot_state *all, size_t n)
 {
 	size_t old = 0;
 	struct row *rows = calloc(n + 1, sizeof *rows);
@@ -153,13 +153,13 @@ static bool is_behind(const struct cut *cut, const struct row *r)
 }
 
 /* Finds the cut, and drops what was found behind it. `v` has room for all rows. */
-static struct cut gather_find_cut(struct asked *a, struct row **v)
+static struct cut gather_find_cut(struct search *a, struct row **v)
 {
 	struct cut cut = {0};
 	uint64_t lines = 0, entries = 0;
 	size_t n = 0;
 	for (size_t i = 0; i < a->n; i++)
-		if (a->rows[i].state == ROW_FOUND && a->rows[i].finds->found.n > 0)
+		if (a->rows[i].state == ROW_FOUND && a->rows[i].hits->found.n > 0)
 			v[n++] = &a->rows[i];
 	qsort(v, n, sizeof *v, gather_row_cmp);
 	for (size_t i = 0; i < n; i++) {
@@ -168,8 +168,8 @@ static struct cut gather_find_cut(struct asked *a, struct row **v)
 			v[i]->state = ROW_MAYBE;
 			continue;
 		}
-		lines += v[i]->finds->lines;
-		entries += v[i]->finds->found.n;
+		lines += v[i]->hits->lines;
+		entries += v[i]->hits->found.n;
 		if (lines >= SEARCH_MOST && entries >= SEARCH_MOST)
 			cut = (struct cut){true, rank_of(v[i])};
 	}
@@ -183,7 +183,7 @@ static int gather_slot_cmp(const void *slot, const void *row)
 }
 
 /* Sets the ranks by a list of all sessions. */
-static void rank_rows(struct asked *a, const struct fact_list *list)
+static void rank_rows(struct search *a, const struct fact_list *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		struct row *r = bsearch(&list->v[i].slot, a->rows, a->n, sizeof *a->rows, gather_slot_cmp);
@@ -261,7 +261,7 @@ static int look_at_bytes(const struct batch *b, struct matcher *m, struct row *r
 }
 
 /* What was found before, to be gone on with; the text is taken along if all of it is there. */
-static int copy_finds(const struct finds *from, struct finds *to)
+static int copy_hits(const struct session_hits *from, struct session_hits *to)
 {
 	to->entries = from->entries;
 	to->lines = from->lines;
@@ -278,7 +278,7 @@ static int copy_finds(const struct finds *from, struct finds *to)
 
 /* Adds up what was found from number `from` on. Behind as many entries as an answer has, only those with lines count.
  */
-static void count_found(struct finds *f, size_t from, size_t prefix)
+static void count_found(struct session_hits *f, size_t from, size_t prefix)
 {
 	size_t n = from;
 	for (size_t i = from; i < f->found.n; i++) {
@@ -292,12 +292,13 @@ static void count_found(struct finds *f, size_t from, size_t prefix)
 }
 
 /* What there is to find from entry `from` on, until no answer can have more of this session. */
-static int search_from(struct batch *b, struct matcher *m, const struct session *x, uint32_t from, struct finds *f)
+static int search_from(struct batch *b, struct matcher *m, const struct session *x, uint32_t from,
+                       struct session_hits *f)
 {
 	struct buf prefix CLEANUP_BUF = BUF_INIT;
 	bool had_all = f->text.n == f->bytes;
 	size_t before = f->found.n;
-	int rc = finds_prefix(f, &prefix);
+	int rc = session_hits_prefix(f, &prefix);
 	while (rc == 0 && from < session_count(x) && (f->found.n < SEARCH_MOST || f->lines < SEARCH_MOST)) {
 		size_t n = f->found.n;
 		rc = match_session(m, x, from, n + SEARCH_MOST, &f->found, &from, &f->undated);
@@ -324,7 +325,7 @@ static int search_from(struct batch *b, struct matcher *m, const struct session 
 
 static int look_inside(struct batch *b, struct matcher *m, const struct session *x, struct row *r)
 {
-	struct finds *f CLEANUP(finds_put_held) = calloc(1, sizeof *f);
+	struct session_hits *f CLEANUP(session_hits_put_held) = calloc(1, sizeof *f);
 	const struct slot_state *of = &b->all[r - b->a->rows];
 	if (!f)
 		return -ENOMEM;
@@ -350,11 +351,11 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 	if (query_wants_session(b->a->query, &asked)) {
 		uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned) : 0;
 		/* What was found before holds if what was appended has moved no entry and no label. */
-		const struct finds *before = r->state == ROW_GROWN ? r->finds : NULL;
+		const struct session_hits *before = r->state == ROW_GROWN ? r->hits : NULL;
 		if (before && before->relinks == session_relinks(x) && before->marks == session_marks(x) &&
 		    before->entries <= session_count(x)) {
 			from = before->entries;
-			rc = copy_finds(before, f);
+			rc = copy_hits(before, f);
 		}
 		if (rc == 0)
 			rc = search_from(b, m, x, from, f);
@@ -362,7 +363,7 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 			return rc;
 	}
 	row_drop(r);
-	r->finds = f;
+	r->hits = f;
 	f = NULL;
 	r->state = ROW_FOUND;
 	return 0;
@@ -424,7 +425,7 @@ static int newest_first(const void *a, const void *b)
 /* Looks at the sessions that may count, the newest first, until none is left. */
 static int gather_all(struct batch *b)
 {
-	struct asked *a = b->a;
+	struct search *a = b->a;
 	struct row **v CLEANUP_FREE = b->v = calloc(a->n + 1, sizeof *v);
 	int rc = v ? 0 : -ENOMEM;
 	for (size_t most = FIRST_BATCH; rc == 0; most *= 2) {
@@ -443,7 +444,7 @@ static int gather_all(struct batch *b)
 	return rc;
 }
 
-static int gather_once(struct searches *s, struct asked *a, bool *ret_gone)
+static int gather_once(struct searches *s, struct search *a, bool *ret_gone)
 {
 	struct slot_state *all CLEANUP_FREE = NULL;
 	struct batch b = {.s = s, .a = a};
@@ -458,7 +459,7 @@ static int gather_once(struct searches *s, struct asked *a, bool *ret_gone)
 	b.all = all;
 	atomic_init(&b.missed, missed);
 	for (size_t i = 0; i < a->n; i++)
-		b.texts += a->rows[i].finds ? a->rows[i].finds->text.n : 0;
+		b.texts += a->rows[i].hits ? a->rows[i].hits->text.n : 0;
 	lock_init(&b.lock, LOCK_MATCHERS);
 	/* The order of the sessions, if it is known. */
 	const struct fact_list *list = facts_known(s->facts, serial);
@@ -474,7 +475,7 @@ static int gather_once(struct searches *s, struct asked *a, bool *ret_gone)
 	return rc;
 }
 
-int gather(struct searches *s, struct asked *a)
+int gather(struct searches *s, struct search *a)
 {
 	bool gone = true;
 	int rc = 0;

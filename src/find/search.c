@@ -16,9 +16,9 @@ static int64_t now_ms(void)
 
 /* ---- queries, under the lock ---- */
 
-static struct asked *find_number(struct searches *s, uint64_t number)
+static struct search *find_number(struct searches *s, uint64_t number)
 {
-	struct asked *a = s->cells[number % SEARCH_QUERIES];
+	struct search *a = s->cells[number % SEARCH_QUERIES];
 	while (a && a->number != number)
 		a = a->next;
 	return a;
@@ -26,11 +26,11 @@ static struct asked *find_number(struct searches *s, uint64_t number)
 
 /* The one asked least recently that nobody uses and the kernel has no name for; NULL if there is none. `heavy`: of
  * those that hold an answer, with a name or not, and never the one asked last. */
-static struct asked *oldest_of(struct searches *s, bool heavy)
+static struct search *oldest_of(struct searches *s, bool heavy)
 {
-	struct asked *oldest = NULL, *newest = NULL;
+	struct search *oldest = NULL, *newest = NULL;
 	for (size_t i = 0; i < SEARCH_QUERIES; i++)
-		for (struct asked *a = s->cells[i]; a; a = a->next) {
+		for (struct search *a = s->cells[i]; a; a = a->next) {
 			if (!newest || a->used_at > newest->used_at)
 				newest = a;
 			if (a->users == 0 && (heavy ? a->memory > 0 : a->names == 0) &&
@@ -40,25 +40,25 @@ static struct asked *oldest_of(struct searches *s, bool heavy)
 	return heavy && oldest == newest ? NULL : oldest;
 }
 
-static void set_memory(struct searches *s, struct asked *a, size_t memory)
+static void set_memory(struct searches *s, struct search *a, size_t memory)
 {
 	atomic_fetch_add(&s->keeper.used, memory - a->memory);
 	a->memory = memory;
 }
 
-static void drop_answer(struct searches *s, struct asked *a)
+static void drop_answer(struct searches *s, struct search *a)
 {
 	for (size_t i = 0; i < a->n; i++)
-		finds_put(a->rows[i].finds);
+		session_hits_put(a->rows[i].hits);
 	free(a->rows);
 	a->rows = NULL;
 	a->n = 0;
-	answer_put(a->hits);
-	a->hits = NULL;
+	answer_put(a->answer);
+	a->answer = NULL;
 	set_memory(s, a, 0);
 }
 
-static void asked_free(struct searches *s, struct asked *a)
+static void search_free(struct searches *s, struct search *a)
 {
 	drop_answer(s, a);
 	query_put(a->query);
@@ -66,14 +66,14 @@ static void asked_free(struct searches *s, struct asked *a)
 	free(a);
 }
 
-static void search_forget(struct searches *s, struct asked *a)
+static void search_forget(struct searches *s, struct search *a)
 {
-	struct asked **at = &s->cells[a->number % SEARCH_QUERIES];
+	struct search **at = &s->cells[a->number % SEARCH_QUERIES];
 	while (*at != a)
 		at = &(*at)->next;
 	*at = a->next;
 	s->n--;
-	asked_free(s, a);
+	search_free(s, a);
 }
 
 /* ---- the keeper ---- */
@@ -82,7 +82,7 @@ static uint64_t search_oldest_use(void *arg)
 {
 	struct searches *s = arg;
 	LOCKED(&s->lock);
-	const struct asked *a = oldest_of(s, true);
+	const struct search *a = oldest_of(s, true);
 	return a ? a->used_at : BUDGET_NOTHING;
 }
 
@@ -90,7 +90,7 @@ static void search_give_way(void *arg)
 {
 	struct searches *s = arg;
 	LOCKED(&s->lock);
-	struct asked *a = oldest_of(s, true);
+	struct search *a = oldest_of(s, true);
 	if (a)
 		drop_answer(s, a);
 }
@@ -131,14 +131,14 @@ void searches_close(struct searches *s)
 
 /* ---- numbers ---- */
 
-static int asked_new(struct span text, struct asked **ret, struct buf *why)
+static int search_new(struct span text, struct search **ret, struct buf *why)
 {
 	struct query *q;
 	int rc = query_parse_why(text, now_ms(), &q, why);
 	if (rc < 0)
 		return rc;
 	query_put(q);
-	struct asked *a = *ret = calloc(1, sizeof *a);
+	struct search *a = *ret = calloc(1, sizeof *a);
 	if (a)
 		buf_addspan(&a->text, text);
 	if (!a || buf_err(&a->text)) {
@@ -149,20 +149,20 @@ static int asked_new(struct span text, struct asked **ret, struct buf *why)
 }
 
 /* The query of this text; NULL and the number that it would have, if it is not known. Two texts may have one hash. */
-static struct asked *find_text(struct searches *s, struct span text, uint64_t *ret_number)
+static struct search *find_text(struct searches *s, struct span text, uint64_t *ret_number)
 {
 	uint64_t number = hash_bytes(&s->secret, 0, text.p, text.n) % NUMBERS;
-	struct asked *a;
+	struct search *a;
 	while ((a = find_number(s, number)) && !span_eq(buf_span(&a->text), text))
 		number = (number + 1) % NUMBERS;
 	*ret_number = number;
 	return a;
 }
 
-static int search_add(struct searches *s, struct asked *a)
+static int search_add(struct searches *s, struct search *a)
 {
-	struct asked **cell = &s->cells[a->number % SEARCH_QUERIES];
-	struct asked *old = s->n - s->named >= SEARCH_QUERIES ? oldest_of(s, false) : NULL;
+	struct search **cell = &s->cells[a->number % SEARCH_QUERIES];
+	struct search *old = s->n - s->named >= SEARCH_QUERIES ? oldest_of(s, false) : NULL;
 	if (old)
 		search_forget(s, old);
 	if (s->n - s->named >= SEARCH_QUERIES)
@@ -176,14 +176,14 @@ static int search_add(struct searches *s, struct asked *a)
 int searches_number(struct searches *s, struct span text, uint64_t *ret, struct buf *why)
 {
 	lock_take(&s->lock);
-	struct asked *a = find_text(s, text, ret);
+	struct search *a = find_text(s, text, ret);
 	if (a)
 		a->used_at = budget_now();
 	lock_give(&s->lock);
 	if (a)
 		return 0;
-	struct asked *made = NULL;
-	int rc = asked_new(text, &made, why);
+	struct search *made = NULL;
+	int rc = search_new(text, &made, why);
 	if (rc < 0)
 		return rc;
 	LOCKED(&s->lock);
@@ -195,14 +195,14 @@ int searches_number(struct searches *s, struct span text, uint64_t *ret, struct 
 		if (rc == 0)
 			return 0;
 	}
-	asked_free(s, made);
+	search_free(s, made);
 	return rc;
 }
 
 bool searches_knows(struct searches *s, uint64_t number)
 {
 	LOCKED(&s->lock);
-	struct asked *a = find_number(s, number);
+	struct search *a = find_number(s, number);
 	if (a)
 		a->used_at = budget_now();
 	return a;
@@ -211,7 +211,7 @@ bool searches_knows(struct searches *s, uint64_t number)
 void searches_name(struct searches *s, uint64_t number, uint64_t more, uint64_t fewer)
 {
 	LOCKED(&s->lock);
-	struct asked *a = find_number(s, number);
+	struct search *a = find_number(s, number);
 	if (!a)
 		return;
 	s->named -= a->names > 0;
@@ -228,9 +228,9 @@ void searches_name(struct searches *s, uint64_t number, uint64_t more, uint64_t 
 /* Makes the answer. Called and left with the lock, which is free meanwhile. The reference for the caller is taken
  * before the lock is given back: another thread may find that the query means something else by now, and drop the
  * answer. */
-static int search_make(struct searches *s, struct asked *a, uint64_t serial, const struct answer **ret)
+static int search_make(struct searches *s, struct search *a, uint64_t serial, const struct answer **ret)
 {
-	struct answer *hits = NULL;
+	struct answer *answer = NULL;
 	struct query *q;
 	int rc = 0;
 	/* What is known of the query is worth nothing once it means something else: days go by. */
@@ -247,18 +247,18 @@ static int search_make(struct searches *s, struct asked *a, uint64_t serial, con
 	lock_give(&s->lock);
 	rc = gather(s, a);
 	if (rc == 0)
-		rc = answer_make(s, a, &hits);
+		rc = answer_make(s, a, &answer);
 	size_t memory = a->n * sizeof *a->rows;
 	for (size_t i = 0; i < a->n; i++)
-		memory += a->rows[i].finds ? finds_memory(a->rows[i].finds) : 0;
+		memory += a->rows[i].hits ? session_hits_memory(a->rows[i].hits) : 0;
 	lock_take(&s->lock);
-	if (hits) {
-		answer_put(a->hits);
-		a->hits = hits;
+	if (answer) {
+		answer_put(a->answer);
+		a->answer = answer;
 		a->serial = serial;
-		*ret = answer_get(hits);
+		*ret = answer_get(answer);
 	}
-	set_memory(s, a, memory + (a->hits ? answer_memory(a->hits) : 0));
+	set_memory(s, a, memory + (a->answer ? answer_memory(a->answer) : 0));
 	a->busy = false;
 	pthread_cond_broadcast(&s->made);
 	return rc;
@@ -268,7 +268,7 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 {
 	uint64_t serial = catalog_serial(s->catalog);
 	lock_take(&s->lock);
-	struct asked *a = find_number(s, number);
+	struct search *a = find_number(s, number);
 	int rc = a ? 0 : -ESTALE;
 	if (a) {
 		uint64_t begun = a->begun;
@@ -278,12 +278,12 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 		/* The answer that is there will do if nothing has changed since, or it was begun after this request.
 		 * Who was busy may have been interrupted. That is no failure for the others: one of them carries on. */
 		while (rc == 0 &&
-		       !(good = a->hits && now_ms() < query_expires(a->query) &&
-		                (a->begun > begun || (serial && a->serial == serial && !answer_missed(a->hits)))) &&
+		       !(good = a->answer && now_ms() < query_expires(a->query) &&
+		                (a->begun > begun || (serial && a->serial == serial && !answer_missed(a->answer)))) &&
 		       a->busy)
 			rc = lock_wait_while(&s->lock, &s->made, &a->busy);
 		if (rc == 0 && good)
-			*ret = answer_get(a->hits);
+			*ret = answer_get(a->answer);
 		else if (rc == 0)
 			rc = search_make(s, a, serial, ret);
 		a->users--;
