@@ -1,5 +1,5 @@
-/* An answer: what was found, in order, cut where it is full. The sizes of all lines are known, so any range of hits.txt
- * can be made from the entries that it touches. */
+/* An answer: the hits of all sessions in order, up to a limit. The sizes of all lines are known, so any range of
+ * hits.txt is made from only the entries that it touches. */
 #include "find_impl.h"
 #include "search_impl.h"
 
@@ -9,19 +9,19 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* What a link says of the title. */
+/* A link shows so many characters of the title. */
 #define TITLE_CHARACTERS 60
-/* A longer piece is not made again for each read. */
+/* The lines of an entry that are longer than this are kept for the next read. */
 #define PIECE_LONG ((uint64_t)LIMIT(256 << 10, 64))
 
 struct answer {
 	atomic_uint refs;
 	uint64_t version;
-	_Atomic int missed; /* when it was last asked for */
+	_Atomic int missed; /* as of the last request */
 	struct query *query;
 	struct session_hits **v;
-	uint64_t *ends; /* where the lines of each end */
-	size_t *counts; /* how many entries there are with each */
+	uint64_t *ends; /* where the lines of each session end in hits.txt */
+	size_t *counts; /* the number of entries up to each session */
 	size_t n;
 	size_t count; /* of entries, at most SEARCH_MOST */
 };
@@ -83,7 +83,7 @@ static struct answer *answer_new(const struct search *a)
 	return NULL;
 }
 
-/* Up to so many lines. */
+/* Counts the bytes of the first `lines` lines. */
 struct head {
 	uint64_t lines, bytes;
 };
@@ -123,7 +123,7 @@ static int measure(struct searches *s, const struct search *a, const struct sess
 	return rc < 0 ? rc : 0;
 }
 
-/* The bytes of a session that begins with so many lines before it and has more than fit. */
+/* How many bytes of a session fit into the answer, which has so many lines already. */
 static int cut_bytes(struct searches *s, const struct search *a, const struct session_hits *f, uint64_t lines,
                      uint64_t *ret)
 {
@@ -230,7 +230,7 @@ static void answer_add_slice(struct buf *out, struct span s, uint64_t off, uint6
 	buf_add(out, s.p + off, (size_t)(n < left ? n : left));
 }
 
-/* The lines of a long entry are read in many pieces: they are made once and kept for the next one. */
+/* Takes the lines that the last read of this entry left: a long entry is read in many pieces. */
 static bool answer_take_last(struct searches *s, const struct answer *h, const struct session_hits *f, uint32_t entry,
                              struct buf *ret)
 {
@@ -257,7 +257,7 @@ static void give_last(struct searches *s, const struct answer *h, const struct s
 	buf_release(text);
 }
 
-/* Entries of one session that are made again. */
+/* Makes the lines of entries of one session again, for a read. */
 struct again {
 	struct searches *s;
 	const struct answer *h;

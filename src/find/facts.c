@@ -1,5 +1,5 @@
-/* The facts of all sessions. What was read of a session is shared by the lists that have it, for as long as its file
- * stays the same; a new list reads those that differ from the one before. */
+/* The facts of all sessions. Lists share the facts of a session while its file stays the same; a new list reads only
+ * the sessions that changed since the last one. */
 #include "find_impl.h"
 
 #include "sessionfs/base/crew.h"
@@ -11,18 +11,18 @@
 #include <errno.h>
 #include <math.h>
 
-/* How often sessions may be replaced while they are read. */
+/* How often to start again because a session was replaced while it was read. */
 #define MOST_TRIES 8
 
-/* Who walks through by-date/ asks again and again: facts that give way meanwhile would be read anew each time. */
+/* Keep facts for 10 s after use: a walk of by-date/ needs them on every lookup. */
 #define IN_USE_NS (UINT64_C(1000000000) * LIMIT(10, 1))
-/* In the serial of a list that lacks a session: another one may have it. */
+/* Set in the serial of a list that lacks a session: the next list may have it. */
 #define LACKING (UINT64_C(1) << 63)
-/* What a session takes in `days`, about. */
+/* Roughly the memory of a session in `days`. */
 #define DATED_MEMORY 64
 
 struct list {
-	struct fact_list shown; /* first: a list that was handed out is this */
+	struct fact_list shown; /* first member: callers have a pointer to it */
 	_Atomic unsigned refs;
 	uint64_t known;     /* the catalog's serial; 0: ask anew */
 	struct kept **kept; /* of each in `v`, by rising slot */
@@ -70,7 +70,7 @@ static uint64_t facts_oldest_use(void *arg)
 	return f->last && budget_now() - f->used_at > IN_USE_NS ? f->used_at : BUDGET_NOTHING;
 }
 
-/* Has `next` (NULL: none) be the last list; takes over the reference. */
+/* Makes `next` (or NULL) the last list, and takes over the caller's reference. */
 static void set_last(struct facts *f, struct list *next)
 {
 	lock_take(&f->lock);
@@ -115,7 +115,7 @@ void facts_close(struct facts *f)
 
 /* --- reading ---------------------------------------------------------------------- */
 
-/* The sessions as the catalog has them, and their facts as far as they were read. */
+/* One attempt to make a list: the sessions of the catalog, and their facts as far as they are read. */
 struct round {
 	struct catalog *catalog;
 	struct slot_state *states;
@@ -124,7 +124,7 @@ struct round {
 	size_t n, n_wanted;
 	uint64_t serial;
 	_Atomic int missed;
-	atomic_bool gone; /* a session is not what it was any more */
+	atomic_bool gone; /* a session was replaced meanwhile */
 };
 
 static void round_release(struct round *r)
@@ -137,7 +137,7 @@ static void round_release(struct round *r)
 	*r = (struct round){0};
 }
 
-/* Takes what the list before has of sessions that are still the same. Both are in the order of slots. */
+/* Shares the facts of unchanged sessions with the list before. Both are in the order of slots. */
 static void share(struct round *r, const struct list *before)
 {
 	size_t k = 0, n = before ? before->shown.n : 0;
@@ -169,7 +169,7 @@ static int read_one(void *arg, size_t k)
 	return 0;
 }
 
-/* 0; 1 if nothing has changed since the list before; or a negative errno, of which -EINTR leaves what was read. */
+/* 0; 1 if nothing has changed since the list before; or a negative errno. After -EINTR, what was read can be used. */
 static int round_run(struct round *r, struct facts *f, const struct list *before)
 {
 	*r = (struct round){.catalog = f->catalog, .serial = before ? before->known : 0};
@@ -204,7 +204,7 @@ static int fact_cmp(const void *pa, const void *pb)
 	return rank_cmp((struct rank){a->of->modified, a->file}, (struct rank){b->of->modified, b->file});
 }
 
-/* The list of what was read in the round. NULL without memory. */
+/* The list of all sessions that were read. NULL without memory. */
 static struct list *list_make(struct round *r)
 {
 	struct list *l = calloc(1, sizeof *l);
@@ -245,8 +245,8 @@ static struct list *list_make(struct round *r)
 	return l;
 }
 
-/* The list as of now, `before` or one that has its place. Takes over the reference of `before`. A session that is
- * replaced each time that it is read is left out: others are not to wait for it, and the next list is made anew. */
+/* The current list: `before`, whose reference it takes over, or a new one. A session that is replaced whenever it is
+ * read is left out after some attempts; the next call tries again. */
 static int facts_renew(struct facts *f, struct list *before, struct list **ret)
 {
 	for (int tries = 0;; tries++) {

@@ -7,7 +7,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* The facts of one session, and of which state of its file they are. What they point to stands behind them. */
+/* The facts of one session, and the version of its file that they describe. What they point to follows in the same
+ * block. */
 struct kept {
 	_Atomic unsigned refs;
 	uint32_t slot;

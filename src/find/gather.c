@@ -1,11 +1,10 @@
-/* Bringing the rows of a query up to date: which sessions there are, and what it finds in those that have changed.
+/* Updates the rows of a search, one a session: which sessions exist, and what the query finds in those that changed.
  *
- * A session is first looked at as raw bytes. Most have no line that can match, and cost no more. The others get an
- * index, from which comes when they were modified, and with it their place in the order.
+ * The raw bytes of a session are scanned first. Most sessions have no line that can match, and cost no more. The others
+ * get an index, which says when they were modified, and so where they stand in the answer.
  *
- * An answer is bounded: once the sessions before a place fill it, those behind are not searched. So that this shows
- * early, the newest are looked at first, in batches that double. Where the facts of all sessions are known, the order
- * is known beforehand. */
+ * An answer is bounded: once the newest sessions fill it, older ones need not be searched. So the newest are searched
+ * first, in batches that double. If the facts of all sessions are in memory, their order is known in advance. */
 #include "find_impl.h"
 #include "search_impl.h"
 
@@ -19,13 +18,13 @@
 #include <fcntl.h>
 
 #define FIRST_BATCH 32
-/* How often sessions that were replaced meanwhile are looked for. */
+/* How often to start again because a session was replaced during the search. */
 #define ROUNDS 3
-/* The lines are kept, so that they are read without any index, as long as those of a query are no more than this share
- * of the budget. */
+/* The text of hits is kept, so that reading hits.txt needs no index, while that of a query takes at most this share of
+ * the budget. */
 #define TEXT_SHARE 4
 
-/* Where the answer is full: what comes behind this in the order does not count. */
+/* The session with which the answer is full: those after it do not count. */
 struct cut {
 	bool is_set;
 	struct rank at;
@@ -37,7 +36,7 @@ struct batch {
 	struct slot_state *all; /* the sessions of the rows */
 	struct row **v;
 	struct cut cut;
-	struct lock lock; /* guards the matchers that nobody uses */
+	struct lock lock; /* guards the spare matchers */
 	struct matcher *spare[CREW_MOST];
 	size_t spares;
 	_Atomic uint64_t texts; /* bytes of the lines that are kept */
@@ -87,7 +86,7 @@ static void row_drop(struct row *r)
 	r->hits = NULL;
 }
 
-/* The row of a session, going on with what was known before (or NULL), whose finds it takes. */
+/* The row of a session. It takes over what is still true of `before` (or NULL), and its hits. */
 static struct row gather_row(const struct slot_state *now, struct row *before, const struct query *q)
 {
 	struct row r = {.slot = now->slot};
@@ -114,7 +113,7 @@ static struct row gather_row(const struct slot_state *now, struct row *before, c
 	return r;
 }
 
-/* Has the rows be those of all sessions that there are now. Both lists are in the order of slots. */
+/* Makes a row for each session that exists now. Both lists are in the order of slots. */
 static int renew_rows(struct search *a, const struct slot_state *all, size_t n)
 {
 	size_t old = 0;
@@ -152,7 +151,7 @@ static bool is_behind(const struct cut *cut, const struct row *r)
 	return cut->is_set && r->is_ranked && rank_cmp(rank_of(r), cut->at) > 0;
 }
 
-/* Finds the cut, and drops what was found behind it. `v` has room for all rows. */
+/* Finds the cut, and drops the hits of sessions after it. `v` has room for all rows. */
 static struct cut gather_find_cut(struct search *a, struct row **v)
 {
 	struct cut cut = {0};
@@ -182,7 +181,7 @@ static int gather_slot_cmp(const void *slot, const void *row)
 	return (a > b) - (a < b);
 }
 
-/* Sets the ranks by a list of all sessions. */
+/* Sets when each session was modified, from a list of all sessions. */
 static void rank_rows(struct search *a, const struct fact_list *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
@@ -196,7 +195,7 @@ static void rank_rows(struct search *a, const struct fact_list *list)
 
 /* ---- looking at one session ---- */
 
-/* Each thread has one for as long as it looks at a session. */
+/* A thread has a matcher to itself while it searches a session. */
 static struct matcher *take_matcher(struct batch *b, int *ret_err)
 {
 	struct matcher *m = NULL;
@@ -213,7 +212,7 @@ static ssize_t read_raw(void *arg, void *p, size_t n, uint64_t off)
 	return opened_pread(arg, p, n, off);
 }
 
-/* Where the line begins that the byte before `off` does not end; it was not looked at as a whole. */
+/* Where the line begins that contains `off`: the earlier scan may have seen only its first part. */
 static int line_begin(struct opened *file, uint64_t off, uint64_t *ret)
 {
 	char piece[4096];
@@ -236,7 +235,7 @@ static int line_begin(struct opened *file, uint64_t off, uint64_t *ret)
 	return 0;
 }
 
-/* Looks at the raw bytes behind those that were looked at before. */
+/* Scans the raw bytes that were not scanned before. */
 static int look_at_bytes(const struct batch *b, struct matcher *m, struct row *r)
 {
 	const struct reach_at place = {catalog_reach(b->s->catalog), r->file};
@@ -260,7 +259,7 @@ static int look_at_bytes(const struct batch *b, struct matcher *m, struct row *r
 	return 0;
 }
 
-/* What was found before, to be gone on with; the text is taken along if all of it is there. */
+/* Copies earlier hits so that the search can resume; copies their text only if complete. */
 static int copy_hits(const struct session_hits *from, struct session_hits *to)
 {
 	to->entries = from->entries;
@@ -276,7 +275,8 @@ static int copy_hits(const struct session_hits *from, struct session_hits *to)
 	return buf_err(&to->text);
 }
 
-/* Adds up what was found from number `from` on. Behind as many entries as an answer has, only those with lines count.
+/* Adds up the hits from number `from` on. Once there are as many entries as an answer can have, only those with lines
+ * count.
  */
 static void count_found(struct session_hits *f, size_t from, size_t prefix)
 {
@@ -291,7 +291,7 @@ static void count_found(struct session_hits *f, size_t from, size_t prefix)
 	f->found.n = n;
 }
 
-/* What there is to find from entry `from` on, until no answer can have more of this session. */
+/* Searches the session from entry `from` on, until it alone would fill an answer. */
 static int search_from(struct batch *b, struct matcher *m, const struct session *x, uint32_t from,
                        struct session_hits *f)
 {
@@ -329,7 +329,7 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 	const struct slot_state *of = &b->all[r - b->a->rows];
 	if (!f)
 		return -ENOMEM;
-	/* What the answer says of a session whatever is found in it. */
+	/* What the answer says of a session apart from its hits. */
 	atomic_init(&f->refs, 1);
 	f->slot = of->slot;
 	f->project = of->project_name;
@@ -350,7 +350,7 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 	    span_of(f->project), span_of(f->stem), session_id(x), {f->title.p, f->title.n - 1}};
 	if (query_wants_session(b->a->query, &asked)) {
 		uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned) : 0;
-		/* What was found before holds if what was appended has moved no entry and no label. */
+		/* Earlier hits still hold if the new lines moved no entry and no label. */
 		const struct session_hits *before = r->state == ROW_GROWN ? r->hits : NULL;
 		if (before && before->relinks == session_relinks(x) && before->marks == session_marks(x) &&
 		    before->entries <= session_count(x)) {
@@ -405,7 +405,7 @@ static int gather_work(void *arg, size_t i)
 	row_drop(b->v[i]);
 	b->v[i]->state = ROW_NONE;
 	b->v[i]->scanned = 0;
-	b->v[i]->ctime = (struct timespec){0}; /* so that it differs */
+	b->v[i]->ctime = (struct timespec){0}; /* differs from any file's: the row is made anew */
 	atomic_store(&b->gone, true);
 	return 0;
 }
@@ -422,7 +422,7 @@ static int newest_first(const void *a, const void *b)
 	return time_is_before(x->mtime, y->mtime) - time_is_before(y->mtime, x->mtime);
 }
 
-/* Looks at the sessions that may count, the newest first, until none is left. */
+/* Searches the sessions that may count, the newest first, until none is left. */
 static int gather_all(struct batch *b)
 {
 	struct search *a = b->a;

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The hits of one entry on their way to the caller. The path of those of one part is m->path. */
+/* Hands the hits of one entry to the caller. m->path is the file that they are in. */
 struct hits {
 	struct matcher *m;
 	const struct session *s;

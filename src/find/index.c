@@ -1,5 +1,5 @@
-/* A table that can be read as it is. What the script sorts by stands in a cell's data-v where its text does not have
- * the order. Rows stand in groups, so that a browser has to lay out only those that are in view. */
+/* A table that can be read without its script. Where the text of a cell does not sort in the right order, data-v has a
+ * value that does. Rows are in groups, so that a browser lays out only those in view. */
 #include "sessionfs/find/index.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/stop.h"
@@ -11,7 +11,7 @@
 
 enum { GROUP = 100 };
 enum { CHANGED = 2 }; /* the column by which a list of facts is sorted */
-/* More is written as a number of the tables: it is no amount of money. */
+/* A larger number is written as in the tables: it is no amount of money. */
 #define AMOUNT_MOST 1e12
 
 static const struct {
@@ -60,7 +60,7 @@ static void index_add_amount(double value, struct buf *out)
 		number_add(fabs(value), out);
 }
 
-/* What is no number (null in the tables) is as what is not there. */
+/* A value that is no number (null in the tables) counts as absent. */
 static void add_number_cell(bool has, double value, bool is_cost, struct buf *out)
 {
 	buf_adds(out, "<td class=\"right\"");

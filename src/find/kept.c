@@ -1,4 +1,4 @@
-/* The facts of one session: one pass over its lines, then packed into one block of memory. */
+/* The facts of one session: collected in one pass over its lines, then packed into one block of memory. */
 #include "find_impl.h"
 
 #include "sessionfs/base/clock.h"
@@ -15,7 +15,7 @@
 
 #define DATE_TITLE_CHARACTERS 60
 
-/* What is collected. */
+/* The facts while they are collected. */
 struct gather {
 	uint32_t messages;
 	struct render_usage usage;
@@ -35,7 +35,7 @@ static void gather_release(struct gather *g)
 
 static int gather_usage(const struct session *s, uint32_t i, const struct record *r, struct gather *g)
 {
-	/* That of the entry's usage.json: by its own time, else the file's. */
+	/* The day of the entry's usage.json: of its own time, else of the file's. */
 	int64_t ms = session_entry(s, i)->time;
 	date_t day = date_at(ms != NO_TIME ? (double)ms : (double)session_stat(s)->st_mtim.tv_sec * 1000);
 	buf_reset(&g->key);
@@ -121,7 +121,7 @@ static struct span model_of(const struct tally *uses, size_t i)
 	return (struct span){key.p + sizeof(date_t), key.n - sizeof(date_t)};
 }
 
-/* Whether row i has the model of the row before, which most have. */
+/* Whether row i has the same model as the row before, as most do. */
 static bool is_repeated(const struct tally *uses, size_t i)
 {
 	return i > 0 && span_eq(model_of(uses, i), model_of(uses, i - 1));

@@ -1,4 +1,4 @@
-/* Each question about an entry is asked where it costs least: of the raw bytes, then of the index, then of the record.
+/* Each term of a query is checked where that costs least: in the raw bytes, then in the index, then in the record.
  */
 #include "match_impl.h"
 
@@ -65,7 +65,7 @@ static enum verdict verdict_of(bool yes)
 	return yes ? YES : NO;
 }
 
-/* Whether one of the fixed names is that folded text. */
+/* Whether a fixed name equals the folded text. */
 static enum verdict is_name(const char *name, struct span folded)
 {
 	if (!name)
@@ -284,7 +284,7 @@ static ssize_t match_read_session(void *arg, void *p, size_t n, uint64_t off)
 	return session_pread(arg, p, n, off);
 }
 
-/* The first entry from i on that is worth to be judged. */
+/* The first entry from i on that may match. */
 static int next_entry(struct matcher *m, const struct session *s, uint32_t i, uint32_t *ret)
 {
 	uint64_t at;

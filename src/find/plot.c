@@ -28,13 +28,13 @@ enum {
 /* The models that have a colour of their own; all others share the last one. */
 enum { COLOURS = 8, NAMED = COLOURS - 1 };
 enum { BARS_MOST = 366, BARS_LEAST = 14, NAME_CHARACTERS = 34, TICKS = 5 };
-/* What is more has no room beside the axis in full. */
+/* A larger amount is abbreviated: in full it does not fit beside the axis. */
 #define LONG_AMOUNT 1e6
-/* Whatever a file says of its cost, there are no numbers that cannot be drawn. */
+/* Values are clamped to these: a file may claim any cost. */
 #define VALUE_LEAST 1e-9
 #define VALUE_MOST 1e15
 
-/* What one bar shows, in days, or else in months. */
+/* The time that one bar covers, in days or in months. */
 struct unit {
 	const char *name;
 	int days, months;
@@ -231,7 +231,7 @@ static void plot_add_short(double value, struct buf *out)
 	buf_adds(out, steps[i]);
 }
 
-/* To the cent, or what is less. */
+/* To the cent; below ten cents with four decimals. */
 static void plot_add_amount(const struct plot *p, double value, struct buf *out)
 {
 	if (p->by_tokens) {

@@ -1,4 +1,4 @@
-/* The terms of a query are folded, sorted and stripped of repetitions, so that equal queries look the same. */
+/* Terms are folded, sorted and stripped of repetitions, so that equal queries have the same canonical form. */
 #include "query_impl.h"
 
 #include "sessionfs/base/fold.h"
@@ -123,7 +123,7 @@ static int set_value(struct scan *s, struct span value, struct term *t)
 	}
 	if (t->kind == TERM_IS && !text_equals(value, SPAN_LIT("error")))
 		return query_refuse(s, "not known; there is is:error", value);
-	/* Where it is in memory is set in the end: the bytes may move. */
+	/* settle() sets the pointer: the bytes may still move. */
 	t->begin = s->q->bytes.n;
 	fold_add(value, &s->q->bytes);
 	t->text.n = s->q->bytes.n - t->begin;

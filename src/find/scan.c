@@ -1,5 +1,5 @@
-/* Blocks overlap, so that no word is cut: places are looked at that have MARGIN bytes of the same block on both sides,
- * unless the file begins or ends there. */
+/* Blocks overlap so that no word is split: a place is checked only if MARGIN bytes on both sides are in the same block,
+ * or the file begins or ends there. */
 #include "scan.h"
 
 #include "sessionfs/base/stop.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A block is not larger than what a CPU keeps near, so it is read from memory once. */
+/* A block fits into the CPU's cache, so that it comes from memory once. */
 enum { BLOCK = 256 * 1024, MARGIN = 512 };
 
 _Static_assert(MARGIN >= NEEDLE_BYTES, "a run fits");
@@ -22,7 +22,7 @@ static void add_needle(struct needles *p, struct span folded)
 	p->n += needle_make(folded, &p->v[p->n]);
 }
 
-/* The model is shown as provider/model, which stand apart. */
+/* A model is shown as provider/model, but the file has the two apart: look for the longer one. */
 static void needles_add_model(struct needles *p, struct span text)
 {
 	const char *slash = memchr(text.p, '/', text.n);
@@ -103,7 +103,7 @@ void scanner_set(struct scanner *s, const struct match_file *file)
 	s->at_end = false;
 }
 
-/* Has the block begin at `offset`; what it has of that already is not read again. */
+/* Moves the block to `offset`, and reads only what it does not hold yet. */
 static int scanner_read_block(struct scanner *s, uint64_t offset)
 {
 	uint64_t end = s->offset + s->n;
@@ -123,7 +123,7 @@ static int scanner_read_block(struct scanner *s, uint64_t offset)
 	return stop_check();
 }
 
-/* The last place of the block, and one more, that can be looked at. */
+/* The end of the places that can be checked in this block. */
 static uint64_t block_end(const struct scanner *s)
 {
 	if (s->at_end)
@@ -131,7 +131,7 @@ static uint64_t block_end(const struct scanner *s)
 	return s->offset + (s->n > MARGIN ? s->n - MARGIN : 0);
 }
 
-/* Has the block go on at `from`, or before it, where it does not. */
+/* Makes sure that the block covers `from`, with its margin. */
 static int have(struct scanner *s, uint64_t from)
 {
 	uint64_t begin = from > MARGIN ? from - MARGIN : 0;

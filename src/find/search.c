@@ -1,8 +1,8 @@
-/* The queries that are known, and who makes their answers.
+/* The known queries, and their answers.
  *
- * A query's number is a hash of its text, so it is the same again when the query was forgotten meanwhile: the numbers
- * of nodes do not change. An answer is made by one thread; others that ask the same wait for it. What it costs to make
- * is kept in rows, one for each session, so that the next answer looks only at what has changed. */
+ * A query's number is a hash of its text, so it does not change if the query is forgotten and asked again: node ids
+ * stay the same. One thread makes an answer; others that want the same one wait for it. The rows remember what was
+ * found in each session, so that the next answer searches only what has changed. */
 #include "search_impl.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@ static struct search *find_number(struct searches *s, uint64_t number)
 	return a;
 }
 
-/* The one asked least recently that nobody uses and the kernel has no name for; NULL if there is none. `heavy`: of
- * those that hold an answer, with a name or not, and never the one asked last. */
+/* The least recently used query that no thread uses and the kernel has no name for; NULL if there is none. `heavy`: of
+ * those with an answer, named or not, but never the one used last. */
 static struct search *oldest_of(struct searches *s, bool heavy)
 {
 	struct search *oldest = NULL, *newest = NULL;
@@ -148,7 +148,7 @@ static int search_new(struct span text, struct search **ret, struct buf *why)
 	return 0;
 }
 
-/* The query of this text; NULL and the number that it would have, if it is not known. Two texts may have one hash. */
+/* The query with this text, or NULL; *ret_number is its number, known or not. Two texts may have one hash. */
 static struct search *find_text(struct searches *s, struct span text, uint64_t *ret_number)
 {
 	uint64_t number = hash_bytes(&s->secret, 0, text.p, text.n) % NUMBERS;
@@ -218,22 +218,21 @@ void searches_name(struct searches *s, uint64_t number, uint64_t more, uint64_t 
 	a->names += more;
 	a->names -= fewer < a->names ? fewer : a->names;
 	s->named += a->names > 0;
-	/* Looking for the oldest each time would take long where the kernel lets go of many. */
+	/* No search for the oldest here: the kernel may drop thousands of names at once. */
 	if (a->names == 0 && a->users == 0 && s->n - s->named > SEARCH_QUERIES)
 		search_forget(s, a);
 }
 
 /* ---- answers ---- */
 
-/* Makes the answer. Called and left with the lock, which is free meanwhile. The reference for the caller is taken
- * before the lock is given back: another thread may find that the query means something else by now, and drop the
- * answer. */
+/* Makes the answer. The caller holds the lock, which is released during the search. The caller's reference is taken
+ * before the lock is released again: at midnight another thread may drop the answer. */
 static int search_make(struct searches *s, struct search *a, uint64_t serial, const struct answer **ret)
 {
 	struct answer *answer = NULL;
 	struct query *q;
 	int rc = 0;
-	/* What is known of the query is worth nothing once it means something else: days go by. */
+	/* A query such as after:7d means something else each day: then earlier hits are worthless. */
 	if (!a->query || now_ms() >= query_expires(a->query)) {
 		rc = query_parse(buf_span(&a->text), now_ms(), &q);
 		if (rc < 0)
@@ -275,8 +274,8 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 		bool good = false;
 		a->users++;
 		a->used_at = budget_now();
-		/* The answer that is there will do if nothing has changed since, or it was begun after this request.
-		 * Who was busy may have been interrupted. That is no failure for the others: one of them carries on. */
+		/* Reuse the cached answer if the catalog is unchanged or it was started after this request. If the
+		 * thread that made it was interrupted, another one carries on. */
 		while (rc == 0 &&
 		       !(good = a->answer && now_ms() < query_expires(a->query) &&
 		                (a->begun > begun || (serial && a->serial == serial && !answer_missed(a->answer)))) &&
