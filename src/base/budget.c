@@ -1,5 +1,5 @@
-/* There are few keepers, each with its own lock, so there is no lock here. The counts are atomic; if one is a moment
- * old, one thing too many or too few is evicted. */
+/* Few keepers, each with its own lock, so no lock here. The counts are atomic; if one is slightly stale, one thing too
+ * many or too few is evicted. */
 #include "sessionfs/base/budget.h"
 #include "sessionfs/base/clock.h"
 

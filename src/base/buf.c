@@ -107,8 +107,8 @@ char *buf_reserve(struct buf *b, size_t more)
 		int rc = grow_mapped(b, b->n + more);
 		if (rc == 0)
 			return b->p + b->n;
-		/* It stays in memory if there is no file to be had here, or none of that size (RLIMIT_FSIZE); that the
-		 * disk is full is another matter. */
+		/* If no file can be made here, or none of that size (RLIMIT_FSIZE), it stays in memory. A full disk is
+		 * an error. */
 		if (b->file || (rc != -ENOTSUP && rc != -EINVAL && rc != -ENODEV && rc != -EFBIG))
 			return buf_fail(b, rc);
 	}

@@ -10,7 +10,7 @@ struct crew {
 	int (*work)(void *arg, size_t i);
 	void *arg;
 	size_t n;
-	_Atomic size_t next; /* what nobody has begun yet */
+	_Atomic size_t next; /* the first that no thread has begun */
 	_Atomic int rc;      /* the first error */
 	const struct stop *stop;
 };

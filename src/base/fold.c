@@ -1,4 +1,4 @@
-/* Most text is ASCII: it is folded sixteen bytes at once, and only the rest is looked up. */
+/* Most text is ASCII: that is folded 16 bytes at a time, and only other characters are looked up. */
 #include "sessionfs/base/fold.h"
 #include "sessionfs/base/utf8.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Without random bytes the addresses are the secret: better than none. */
+/* If there are no random bytes, addresses are the secret: better than none. */
 void hash_key_draw(struct hash_key *k)
 {
 	*k = (struct hash_key){(uint64_t)(uintptr_t)k, hash_word((uint64_t)(uintptr_t)k)};

@@ -1,5 +1,5 @@
-/* The list of the locks a thread holds is short, so it is searched from end to end. That costs some nanoseconds a lock,
- * and the program that is tested is the one that is shipped. */
+/* A thread holds few locks, so a linear search of its list costs only nanoseconds. The check stays in the program that
+ * is shipped: that is the one that was tested. */
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/log.h"
@@ -34,7 +34,7 @@ _Static_assert(sizeof names / sizeof *names == LOCK_RANKS, "a name for each rank
 
 /* --- the order ------------------------------------------------------------------- */
 
-/* Under test the message goes to the file that is named there: a daemon has no standard error. */
+/* Under test the variable names a file for the message: a daemon has no standard error. */
 static void complain(enum lock_rank rank, enum lock_rank before)
 {
 	const char *report = secure_getenv("SESSIONFS_LOCK_CHECK");
@@ -155,8 +155,8 @@ int lock_wait_while(struct lock *l, pthread_cond_t *cond, const bool *busy)
 
 /* --- readers and writers ------------------------------------------------------------- */
 
-/* glibc's lock waits by a deadline of CLOCK_REALTIME, or by a call that the thread sanitizer does not know, and a
- * writer that looks every 20 ms whether it is still wanted gives up its place each time. */
+/* Why not pthread_rwlock_t: its timed calls use CLOCK_REALTIME, or are unknown to the thread sanitizer; and a writer
+ * that checks every 20 ms whether it is still wanted would lose its place each time. */
 
 void lock_rw_init(struct rwlock *l, enum lock_rank rank)
 {
@@ -176,7 +176,7 @@ static bool is_free_for(const struct rwlock *l, bool write)
 	return !l->written && (write ? l->readers == 0 : l->writers_waiting == 0);
 }
 
-/* Waits for the readers until then (-1: no limit), for another writer however long that takes. */
+/* Waits for readers until `until` (-1: no limit), for another writer as long as it takes. */
 static int rwlock_wait(struct rwlock *l, bool write, int64_t until)
 {
 	int rc = is_free_for(l, write) ? 0 : stop_wait_begin();
@@ -210,7 +210,7 @@ static int rwlock_get(struct rwlock *l, bool write, bool wanted, int64_t ns)
 	else if (rc == 0)
 		l->readers++;
 	else if (write)
-		pthread_cond_broadcast(&l->freed); /* readers who let this one go first */
+		pthread_cond_broadcast(&l->freed); /* readers wait for waiting writers */
 	pthread_mutex_unlock(&l->lock.mutex);
 	if (rc == 0)
 		held_add(l->lock.rank);

@@ -1,6 +1,5 @@
-/* One message is one line, written with one call, whatever bytes a file name in it has.
- * Where messages go is the only state that belongs to the whole process. It is set
- * before there are threads, and only read afterwards. */
+/* A message is one line, written with one call, whatever bytes a file name in it has. Where messages go is the only
+ * state of the whole process: set before threads start, and only read afterwards. */
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/space.h"
 

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Descriptors that a process hands on have low numbers: they are redirections. */
+/* Descriptors that a process passes to its children are redirections, which have low numbers. */
 #define MOST_FILES 256
 #define MOST_PROCESSES 64
 
-/* The lines that are needed stand at the beginning of the file. */
+/* The lines that are needed are at the beginning of the file. */
 #define FILE_BYTES 1024
 
 static int process_read(const char *path, char text[FILE_BYTES])

@@ -1,5 +1,4 @@
-/* The tree without a mount. Names are collected before they are looked up, so no
- * lock is held while one is printed. */
+/* The tree without a mount. Names are collected before they are looked up, so that no lock is held while printing. */
 #include "sessionfs/cmd/cli.h"
 
 #include "sessionfs/base/vec.h"

@@ -74,7 +74,7 @@ static int parts_open(const char *source, const struct opts *o, struct parts *p)
 	return rc;
 }
 
-/* printf must not write into our files: they must not get descriptors 0 to 2. */
+/* Keeps our files off descriptors 0 to 2: printf must not write into them. */
 static bool open_standard(void)
 {
 	int fd;

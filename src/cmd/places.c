@@ -138,7 +138,7 @@ static bool hunt_below(struct hunt *h, const char *source)
 	return found;
 }
 
-/* As it would be shown: links count. */
+/* Whether a mount would show any session: links count, too. */
 static bool has_sessions(const char *source)
 {
 	struct budget nothing = BUDGET_INIT(0);
@@ -188,7 +188,7 @@ bool places_is_descriptor(const char *mountpoint)
 	return strncmp(mountpoint, "/dev/fd/", 8) == 0;
 }
 
-/* What speaks against what is in it. A directory that cannot be read is left to the mount. */
+/* Why the contents of the mountpoint forbid a mount, or NULL. A directory that cannot be read is left to mount(2). */
 static const char *contents_fault(const char *real, bool nonempty)
 {
 	struct header h CLEANUP_HEADER = HEADER_INIT;

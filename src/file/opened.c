@@ -1,5 +1,5 @@
-/* A request to the pool has a buffer of its own and holds the file. When the answer comes, the reader may be gone, and
- * the descriptor must still be that of the same file. */
+/* A request to the pool has its own buffer and a reference to the file: when the answer comes, the reader may be gone,
+ * but the descriptor must still be that of the file. */
 #include "sessionfs/file/opened.h"
 
 #include "sessionfs/base/cleanup.h"
@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* The most that one request asks for: any server that is alive delivers it within the patience of the pool. */
+/* The most that one request reads: any live server delivers it before the pool gives up. */
 #define MOST_ASKED ((size_t)LIMIT(128 << 10, 64))
 
 struct opened {

@@ -18,11 +18,11 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
-/* After so many attempts with lines of others in between we give up: the line is
- * in the file, only its parent is not the newest entry. */
+/* Attempts while lines of others come in between. After the last one the line is in the file, but its parent is not the
+ * newest entry. */
 #define MOST_ATTEMPTS 8
 
-/* How often to look at the end of the file until it ends a line, or nobody appends any more. */
+/* How often to check whether the file ends in a whole line, or has stopped growing. */
 #define MOST_LOOKS 20
 
 static int check_id(int fd, const struct store_id *id, struct stat *ret)
@@ -52,7 +52,7 @@ static int try_lock(int fd)
 	return errno == EINTR ? -EAGAIN : -errno;
 }
 
-/* Another program may hold the lock for ever, and a wait in flock(2) cannot be stopped: so try again and again. */
+/* Another program may hold the lock for ever, and a blocking flock(2) cannot be cancelled: so poll. */
 static int lock_file(int fd)
 {
 	struct timespec pause = {.tv_nsec = 200 * 1000};
@@ -87,7 +87,7 @@ static int open_locked(const struct reach_at *at, const struct store_id *id, int
 	return rc < 0 ? rc : check_name(at, id);
 }
 
-/* The lock goes first: a thread that can be left behind may close the descriptor, late or never. */
+/* Unlock first: the descriptor may be closed by a thread of the pool, late or never. */
 static void close_locked(const struct reach_at *at, struct reached *file)
 {
 	if (file->fd >= 0)
@@ -148,8 +148,8 @@ static void sleep_ms(unsigned ms)
 	sys_nanosleep(&pause, NULL);
 }
 
-/* The size, and whether a line ends there. A line that pi is writing now shows half for a moment: only one that stays
- * like that is torn. Right after a line of pi's is the best time to write, so this waits for the end of that line only.
+/* The size, and whether a line ends there. A line that pi is writing is visible half for a moment; only one that stays
+ * so is torn. This waits for the end of that line and no longer: right after it is the best time to write.
  */
 static int look_at_end(int fd, off_t *ret_size, bool *ret_whole)
 {
@@ -165,8 +165,8 @@ static int look_at_end(int fd, off_t *ret_size, bool *ret_whole)
 	}
 }
 
-/* Whether these bytes stand there: 1, 0, or a negative errno. It allocates no memory: there may be none when a write is
- * taken back. */
+/* Whether the file has these bytes there: 1, 0, or a negative errno. Allocates nothing: there may be no memory when a
+ * write is undone. */
 static int holds(int fd, off_t off, struct span bytes)
 {
 	char there[4096];
@@ -187,8 +187,8 @@ static off_t position(int fd)
 	return lseek(fd, 0, SEEK_CUR);
 }
 
-/* Puts a newline in place of the last byte of a line of ours that is cut short: the next line must not run into it.
- * That needs no room. */
+/* Replaces the last byte of a truncated line of ours by a newline, so that the next line does not run into it. That
+ * needs no disk space. */
 static void store_end_line(int fd, off_t end)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -200,8 +200,8 @@ static void store_end_line(int fd, off_t end)
 	fcntl(fd, F_SETFL, flags);
 }
 
-/* Takes back bytes of ours that end at `end`. They stay if somebody has written behind them or the file cannot be cut;
- * then they end a line. */
+/* Removes our bytes before `end` again. If somebody has written after them, or the file cannot be truncated, they stay,
+ * ending in a newline. */
 static void store_take_back(int fd, struct span ours, off_t end)
 {
 	off_t size = 0;
@@ -217,8 +217,8 @@ static void store_take_back(int fd, struct span ours, off_t end)
 		store_end_line(fd, end);
 }
 
-/* Writes all of it: with one write(2), unless the disk or a limit cuts that short. Then the rest follows; if that
- * fails, or a line of somebody else came before it, what is there is taken back. */
+/* Writes all lines with one write(2). If the disk or a limit cuts that short, the rest follows; if that fails, or a
+ * line of somebody else came in between, what was written is removed again. */
 static int write_lines(int fd, struct span lines)
 {
 	size_t done = 0;
@@ -228,7 +228,7 @@ static int write_lines(int fd, struct span lines)
 		if (n < 0 && errno == EINTR)
 			continue;
 		int err = n < 0 ? -errno : n == 0 ? -EIO : 0;
-		/* The write moved the descriptor behind what it wrote, wherever the file ended. */
+		/* O_APPEND: the descriptor is now at the end of what was written. */
 		if (!err && done > 0 && position(fd) != end + n) {
 			store_take_back(fd, (struct span){lines.p + done, (size_t)n}, position(fd));
 			err = -EIO;
@@ -270,8 +270,8 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 		store_take_back(fd, buf_span(&all), position(fd));
 		return rc;
 	}
-	/* Where lines of others came in before ours, ours do not begin where the file ended. From here on they are in
-	 * the file: a failure to look is no failure to write. */
+	/* If ours do not begin where the file ended, lines of others came first. Ours are written: an error from here
+	 * on is no failure of the write. */
 	*ret_between = holds(fd, size, buf_span(&all)) == 0;
 	return 0;
 }
@@ -290,7 +290,7 @@ static int append_locked(int fd, bool sync, store_make make, void *arg)
 		}
 		int rc = append_once(fd, sync, attempt, make, arg, &between);
 		if (rc < 0)
-			/* A repair that fails leaves the first line, which says what was meant. */
+			/* If a repair fails, the first line is still there and says what was meant. */
 			return attempt == 0 ? rc : 0;
 	}
 	return 0;
@@ -342,7 +342,7 @@ int store_sync(const struct reach_at *at)
 
 /* --- replacing ------------------------------------------------------------------ */
 
-/* Nobody takes this name for a session. */
+/* The catalog takes no such name for a session. */
 #define TEMPORARY ".sessionfs-"
 #define RANDOM 6
 #define MOST_NAMES 100

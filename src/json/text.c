@@ -1,7 +1,6 @@
-/* Decodes JSON strings, and encodes text as JSON. One decoder makes both the size
- * and the bytes: without a place to write to it only counts. Nearly all text needs
- * only its escapes replaced: for that there is a shorter way, which looks at many
- * bytes at once and gives the same result. */
+/* Decodes JSON strings, and encodes text as JSON. One decoder makes both the size and the bytes: without a place to
+ * write to it only counts. Nearly all text only needs its escapes replaced: a faster path with the same result does
+ * that, many bytes at a time. */
 #include "sessionfs/json/json.h"
 #include "sessionfs/base/utf8.h"
 #include "block.h"
@@ -10,8 +9,6 @@ enum {
 	REPLACEMENT = 0xfffd,
 	SYMBOL_FOR_NULL = 0x2400,
 };
-
-/* A stray backslash stands for nothing. */
 
 struct sink {
 	char *to; /* NULL: count only */
@@ -205,8 +202,7 @@ static inline bool put_special(char **to, const char **p, const char *end, enum 
 	return true;
 }
 
-/* Each block is written as a whole, and then the part behind an escape is overwritten. Decoding makes nothing longer,
- * so it fits. */
+/* Writes whole blocks, then overwrites what follows an escape. Decoding makes nothing longer, so there is room. */
 static bool decode_simple(struct span text, enum json_decode how, char *begin, size_t *ret_n)
 {
 	const unsigned wide = how != JSON_EXACT ? UINT32_MAX : 0;

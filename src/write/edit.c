@@ -1,7 +1,5 @@
-/* Records as pi writes them.
- *
- * Ids are copied as they stand in the file, escapes and all, so that for JSON.parse
- * they are the same whatever is in them. */
+/* Records as pi writes them. Ids are copied as JSON text, escapes included, so that JSON.parse reads the same id
+ * whatever it holds. */
 #include "sessionfs/write/edit.h"
 
 #include "sessionfs/base/fault.h"
@@ -27,8 +25,8 @@ static void writer_release(struct edit_writer *w)
 	buf_release(&w->parent);
 }
 
-/* Whether an id is surely a string without escapes in the file, as the ids that pi makes. With a letter other than e it
- * cannot be a number. */
+/* Whether an id is certainly a string without escapes, like those of pi. With a letter other than e it cannot be a
+ * number. */
 static bool edit_is_plain(struct span id)
 {
 	bool letter = false;
@@ -75,7 +73,7 @@ static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 	return buf_err(&text) ? buf_err(&text) : buf_err(out);
 }
 
-/* Finds the lines of the previous attempt. One write appended them, so they are adjacent. */
+/* Finds the entries of the previous attempt, which are adjacent: one write appended them. */
 static void find_written(struct edit_writer *w, struct span written)
 {
 	static const char before_id[] = ",\"id\":\"";
@@ -91,8 +89,8 @@ static void find_written(struct edit_writer *w, struct span written)
 		w->own_end += written.p[i] == '\n';
 }
 
-/* The newest entry that can be a parent: pi's leaf, except lines that pi cannot address, and lines of the previous
- * attempt, which are written again. */
+/* The newest entry that can be a parent: pi's leaf, but no line that pi cannot address, and none of the previous
+ * attempt, since those are written again. */
 static uint32_t newest(const struct edit_writer *w)
 {
 	uint32_t n = session_count(w->s);

@@ -14,7 +14,7 @@
 
 #include <errno.h>
 
-/* Labels as some of the records left them, sorted by entry. */
+/* The labels that a range of records set, sorted by entry. */
 struct labels {
 	struct label_change *v;
 	size_t n;
@@ -125,7 +125,7 @@ static int take_cell(struct table *t, uint32_t entry, struct span cell)
 	if (label.n > form_label.limit)
 		return table_bad(t, "the label is longer than 4096 bytes");
 	int rc = value_parse(&form_label, label, &value, &why);
-	/* White space clears the label, as it does elsewhere. Where there is none, that says nothing. */
+	/* White space clears a label, as in its file. Without a label that changes nothing. */
 	if (rc == 0 && value.n == 0) {
 		t->text->n = begin;
 		if (says_nothing(t, entry, (struct span){NULL, 0}))
@@ -136,8 +136,8 @@ static int take_cell(struct table *t, uint32_t entry, struct span cell)
 	return rc < 0 ? table_bad(t, why ? why : strerror(-rc)) : table_add_change(t, entry, begin);
 }
 
-/* The entry that a row names. Nearly always it follows soon after the entry of the previous row, so look there before
- * in the table of all ids: a long table is usually saved with a few rows changed. */
+/* The entry that a row names. It is nearly always one of the next few after that of the previous row, so those are
+ * tried before the table of all ids: most rows of a long table are saved unchanged. */
 static uint32_t find_entry(struct table *t, struct span name)
 {
 	enum { NEAR = 8 };
@@ -180,7 +180,7 @@ static int take_row(struct table *t, struct span row)
 	return take_cell(t, i, cell);
 }
 
-/* The number in a text that has only one. */
+/* The number in a text that contains exactly one. */
 static bool only_number(struct span s, uint32_t *ret)
 {
 	uint64_t n = 0;

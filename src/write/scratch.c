@@ -1,5 +1,5 @@
-/* Side files are few and short-lived: a list in the order they were made is enough
- * for every lookup, and its ids are stable cookies. */
+/* Side files are few and short-lived: one list, in the order they were made, is enough for all lookups, and ids are
+ * stable readdir cookies. */
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/write/scratch.h"

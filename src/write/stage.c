@@ -37,7 +37,7 @@ void stage_release(struct stage *st)
 	buf_release(&st->bytes);
 }
 
-/* An interrupted caller tries again; EINTR must not stick. */
+/* EINTR must not stick: an interrupted caller tries again. */
 static int stage_refuse(struct stage *st, int rc)
 {
 	st->refused = rc == -EINTR ? 0 : rc;

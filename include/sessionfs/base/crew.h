@@ -1,4 +1,4 @@
-/* crew: the same work for many things, on all cores.
+/* crew: a parallel loop on all cores.
  *
  * The threads of a crew work for the request of the caller: they end with it (stop.h), and what they could not look up
  * (fault.h) is an error of the whole. */

@@ -1,4 +1,4 @@
-/* fault: lookups that failed while an answer was being made.
+/* fault: errors of lookups that cannot return one, reported by the function that gives the whole answer.
  *
  * Many functions cannot return an error: they return a name, a number, or whether there is one. Such a function notes
  * the error (fault_note) and answers "none". The function that gives the whole answer to a caller, or keeps it, asks

@@ -1,4 +1,4 @@
-/* limits: how much is kept, and for how long, where that changes no answer. `make SMALL=1` builds with the small ones,
+/* limits: limits in size and time that change no answer. `make SMALL=1` builds with the small ones,
  * so that tests go past them. */
 #ifndef SESSIONFS_LIMITS_H
 #define SESSIONFS_LIMITS_H

@@ -1,4 +1,4 @@
-/* stop: whether the work at hand is still wanted.
+/* stop: cancelling the work of a request.
  *
  * A thread that serves a request says once how to find out whether the request was interrupted or the mount ends
  * (stop_set). Long work asks at every step (stop_check), and returns the error if it is to end. The answer belongs to

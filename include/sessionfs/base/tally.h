@@ -1,4 +1,4 @@
-/* tally: values by name, in the order in which the names first came. Names are
+/* tally: values by name, in the order in which the names were first seen. Names are
  * any bytes, and there may be many: a lookup costs O(1) whatever they are. */
 #ifndef SESSIONFS_TALLY_H
 #define SESSIONFS_TALLY_H
