@@ -2,10 +2,6 @@
  * eviction only takes it out of the table, the last release frees it. So a reader never waits for memory, and the
  * budget bounds what is kept for later, not what is in use now.
  *
- * Many views are made for their size, and read later: `grep -r` and the shell's `*` look at all names before the first
- * file is read. If the oldest view were evicted first, each would be gone when its reader comes. So for a minute views
- * that nobody has read are evicted last, and the newest of them first: as many as fit are made only once.
- *
  * A view larger than the budget is read in many pieces like any other, and making it for each piece would be quadratic.
  * So the newest one is kept beside the others, as long as it is in use.
  *
@@ -22,8 +18,7 @@ struct item {
 	uint64_t serial;
 	size_t cost;
 	unsigned refs;
-	bool kept; /* in the table and a list, or the big one */
-	bool is_read;
+	bool kept;        /* in the table and the list */
 	uint64_t used_at; /* budget_now */
 	struct item *chain;
 	struct item *newer, *older;
@@ -35,28 +30,21 @@ struct size {
 	uint64_t serial, size;
 };
 
-/* By last use. */
-struct order {
-	struct item *newest, *oldest;
-};
-
 struct cache {
 	struct lock lock;
 	struct budget *budget;
 	struct keeper keeper;
 	struct size *sizes;    /* one for each hash: a newer one replaces it; NULL without memory */
-	struct item *big;      /* the newest one larger than the budget, in no list */
+	struct item *big;      /* the newest one larger than the budget; it costs nothing */
 	unsigned big_age;      /* views put since it was used last */
 	size_t count, buckets; /* buckets is a power of two */
 	struct item **table;
-	struct order read, unread;
-	const struct item *last; /* used last: never evicted; compared, not dereferenced */
+	struct item *newest, *oldest; /* by last use */
 };
 
 #define FIRST_BUCKETS LIMIT(256, 2)
 #define SIZES ((size_t)LIMIT(1 << 16, 4))
 #define BIG_AGE LIMIT(64, 2)
-#define WAIT_NS (UINT64_C(1000000000) * LIMIT(60, 1))
 
 void view_release(struct view *v)
 {
@@ -85,63 +73,32 @@ static struct item **find_item(struct cache *c, node_t node)
 	return at;
 }
 
-static struct order *order_of(struct cache *c, const struct item *s)
-{
-	return s->is_read ? &c->read : &c->unread;
-}
-
 static void list_remove(struct cache *c, struct item *s)
 {
-	struct order *o = order_of(c, s);
-	*(s->newer ? &s->newer->older : &o->newest) = s->older;
-	*(s->older ? &s->older->newer : &o->oldest) = s->newer;
+	*(s->newer ? &s->newer->older : &c->newest) = s->older;
+	*(s->older ? &s->older->newer : &c->oldest) = s->newer;
 }
 
 static void list_push(struct cache *c, struct item *s)
 {
-	struct order *o = order_of(c, s);
 	s->newer = NULL;
-	s->older = o->newest;
-	*(o->newest ? &o->newest->newer : &o->oldest) = s;
-	o->newest = s;
+	s->older = c->newest;
+	*(c->newest ? &c->newest->newer : &c->oldest) = s;
+	c->newest = s;
 	s->used_at = budget_now();
-	c->last = s;
 }
 
-/* Takes the item at this place of its chain out of the cache. */
-static void drop(struct cache *c, struct item **at)
+static void cache_drop(struct cache *c, struct item *s)
 {
-	struct item *s = *at;
-	*at = s->chain;
+	*find_item(c, s->node) = s->chain;
 	list_remove(c, s);
+	if (s == c->big)
+		c->big = NULL;
 	c->count--;
 	atomic_fetch_sub(&c->keeper.used, s->cost);
 	s->kept = false;
 	if (s->refs == 0)
 		item_free(s);
-}
-
-static void drop_big(struct cache *c)
-{
-	struct item *s = c->big;
-	c->big = NULL;
-	if (!s)
-		return;
-	s->kept = false;
-	if (s->refs == 0)
-		item_free(s);
-}
-
-static bool is_big(const struct cache *c, node_t node, uint64_t serial)
-{
-	return c->big && c->big->node == node && c->big->serial == serial;
-}
-
-static const struct view *use_big(struct cache *c)
-{
-	c->big_age = 0;
-	c->big->refs++;
-	return &c->big->view;
 }
 
 /* Without memory the chains just get longer. */
@@ -164,61 +121,21 @@ static void grow_table(struct cache *c)
 	c->buckets = buckets;
 }
 
-static void keep(struct cache *c, struct item *s)
-{
-	if (c->count >= c->buckets)
-		grow_table(c);
-	struct item **head = &c->table[bucket_of(s->node, c->buckets)];
-	s->chain = *head;
-	*head = s;
-	list_push(c, s);
-	s->kept = true;
-	c->count++;
-	atomic_fetch_add(&c->keeper.used, s->cost);
-}
-
-/* ---- eviction ---- */
-
-static bool has_waited(const struct item *s)
-{
-	return budget_now() - s->used_at > WAIT_NS;
-}
-
-/* The one to be evicted next, or NULL. */
-static struct item *dispensable(const struct cache *c)
-{
-	struct item *read = c->read.oldest, *unread = c->unread.oldest;
-	if (unread && !has_waited(unread))
-		unread = NULL;
-	if (read == c->last)
-		read = NULL;
-	if (read && (!unread || read->used_at < unread->used_at))
-		return read;
-	if (!unread)
-		unread = c->unread.newest;
-	return unread && unread == c->last ? unread->older : unread;
-}
-
-static uint64_t oldest_use(void *arg)
+/* The view used last is never evicted. */
+static uint64_t cache_oldest_use(void *arg)
 {
 	struct cache *c = arg;
 	LOCKED(&c->lock);
-	const struct item *s = dispensable(c);
-	if (!s)
-		return BUDGET_NOTHING;
-	return s->is_read || has_waited(s) ? s->used_at : BUDGET_LAST;
+	return c->oldest != c->newest ? c->oldest->used_at : BUDGET_NOTHING;
 }
 
-static void give_way(void *arg)
+static void cache_give_way(void *arg)
 {
 	struct cache *c = arg;
 	LOCKED(&c->lock);
-	struct item *s = dispensable(c);
-	if (s)
-		drop(c, find_item(c, s->node));
+	if (c->oldest != c->newest)
+		cache_drop(c, c->oldest);
 }
-
-/* ---- */
 
 int cache_open(struct budget *budget, struct cache **ret)
 {
@@ -235,7 +152,7 @@ int cache_open(struct budget *budget, struct cache **ret)
 	c->sizes = budget->limit ? calloc(SIZES, sizeof *c->sizes) : NULL;
 	c->budget = budget;
 	c->buckets = FIRST_BUCKETS;
-	c->keeper = (struct keeper){.oldest = oldest_use, .give_way = give_way, .arg = c};
+	c->keeper = (struct keeper){.oldest = cache_oldest_use, .give_way = cache_give_way, .arg = c};
 	budget_join(budget, &c->keeper);
 	*ret = c;
 	return 0;
@@ -246,11 +163,8 @@ void cache_close(struct cache *c)
 	if (!c)
 		return;
 	budget_leave(c->budget, &c->keeper);
-	while (c->read.oldest)
-		drop(c, find_item(c, c->read.oldest->node));
-	while (c->unread.oldest)
-		drop(c, find_item(c, c->unread.oldest->node));
-	drop_big(c);
+	while (c->oldest)
+		cache_drop(c, c->oldest);
 	lock_destroy(&c->lock);
 	free(c->sizes);
 	free(c->table);
@@ -265,19 +179,18 @@ struct budget *cache_budget(const struct cache *c)
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 {
 	LOCKED(&c->lock);
-	if (is_big(c, node, serial))
-		return use_big(c);
-	struct item **at = find_item(c, node), *s = *at;
+	struct item *s = *find_item(c, node);
 	if (!s)
 		return NULL;
 	if (s->serial != serial) {
 		if (!s->view.more)
-			drop(c, at);
+			cache_drop(c, s);
 		return NULL;
 	}
 	list_remove(c, s);
-	s->is_read = true;
 	list_push(c, s);
+	if (s == c->big)
+		c->big_age = 0;
 	s->refs++;
 	return &s->view;
 }
@@ -285,16 +198,12 @@ const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 bool cache_take(struct cache *c, node_t node, struct view *ret)
 {
 	LOCKED(&c->lock);
-	bool is_the_big = c->big && c->big->node == node;
-	struct item **at = find_item(c, node), *s = is_the_big ? c->big : *at;
+	struct item *s = *find_item(c, node);
 	if (!s || s->refs > 0)
 		return false;
 	*ret = s->view;
 	s->view = (struct view){.bytes = BUF_INIT};
-	if (is_the_big)
-		drop_big(c);
-	else
-		drop(c, at);
+	cache_drop(c, s);
 	return true;
 }
 
@@ -315,22 +224,22 @@ bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret)
 	return true;
 }
 
-/* The unused end of a buf that grew by doubling would count against the budget. */
-static void trim_buf(struct buf *b)
-{
-	char *p = b->n && !b->file ? realloc(b->p, b->n) : NULL;
-	if (!p)
-		return;
-	b->p = p;
-	b->cap = b->n;
-}
-
 /* The memory of a view, plus an eighth for the gaps that the allocator leaves. */
-static size_t cost_of(const struct view *v)
+static size_t view_cost(const struct view *v)
 {
 	size_t room = v->room > v->n ? v->room : v->n,
 	       each = (v->ends ? sizeof *v->ends : 0) + (v->items ? v->item : 0);
 	return sizeof(struct item) + buf_memory(&v->bytes) + buf_memory(&v->bytes) / 8 + room * each;
+}
+
+/* Another one larger than the budget takes the place of the one there is. */
+static void keep_big(struct cache *c, struct item *s)
+{
+	if (c->big)
+		cache_drop(c, c->big);
+	c->big = s;
+	c->big_age = 0;
+	s->cost = 0;
 }
 
 const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v)
@@ -341,42 +250,41 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 		*v = (struct view){0};
 		return NULL;
 	}
-	trim_buf(&v->bytes);
-	s->view = *v;
+	/* The unused end of a buf that grew by doubling would count against the budget. */
+	char *p = v->bytes.n && !v->bytes.file ? realloc(v->bytes.p, v->bytes.n) : NULL;
+	if (p) {
+		v->bytes.p = p;
+		v->bytes.cap = v->bytes.n;
+	}
+	*s = (struct item){.view = *v, .node = node, .serial = serial, .cost = view_cost(v), .refs = 1};
 	*v = (struct view){0};
-	s->node = node;
-	s->serial = serial;
-	s->cost = cost_of(&s->view);
-	s->refs = 1;
 
 	LOCKED(&c->lock);
 	if (c->sizes)
 		*size_of(c, node) = (struct size){node, serial, s->view.size};
-	if (is_big(c, node, serial)) {
+	if (c->big && c->big->node != node && ++c->big_age > BIG_AGE)
+		cache_drop(c, c->big);
+	struct item *old = *find_item(c, node);
+	if (old && old->serial == serial) {
 		item_free(s);
-		return use_big(c);
+		old->refs++;
+		return &old->view;
 	}
-	if (++c->big_age > BIG_AGE)
-		drop_big(c);
-	struct item **at = find_item(c, node);
-	if (*at && (*at)->serial == serial) {
-		item_free(s);
-		s = *at;
-		s->refs++;
-		return &s->view;
-	}
-	if (*at)
-		drop(c, at);
+	if (old)
+		cache_drop(c, old);
 	if (c->budget->limit == 0)
 		return &s->view;
-	if (s->cost > c->budget->limit) {
-		drop_big(c);
-		s->kept = true;
-		c->big = s;
-		c->big_age = 0;
-		return &s->view;
-	}
-	keep(c, s);
+	if (s->cost > c->budget->limit)
+		keep_big(c, s);
+	if (c->count >= c->buckets)
+		grow_table(c);
+	struct item **head = &c->table[bucket_of(node, c->buckets)];
+	s->chain = *head;
+	*head = s;
+	list_push(c, s);
+	s->kept = true;
+	c->count++;
+	atomic_fetch_add(&c->keeper.used, s->cost);
 	return &s->view;
 }
 

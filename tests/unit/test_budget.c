@@ -54,18 +54,6 @@ static void the_oldest_of_all_goes_first(void **state)
 	assert_int_equal(budget_used(&b), 50);
 }
 
-static void what_is_to_go_last_goes_last(void **state)
-{
-	(void)state;
-	struct budget b = BUDGET_INIT(50);
-	struct hoard x, y;
-	hoard(&b, &x, (const uint64_t[]){BUDGET_LAST, BUDGET_LAST}, 2, 20);
-	hoard(&b, &y, (const uint64_t[]){7, 8, 9}, 3, 10);
-	budget_settle(&b);
-	assert_int_equal(x.n, 2);
-	assert_int_equal(y.n, 1);
-}
-
 /* One can let nothing go and has more than all: the other keeps its small share. */
 static void a_small_share_is_not_asked_for(void **state)
 {
@@ -157,7 +145,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_oldest_of_all_goes_first),
-	    cmocka_unit_test(what_is_to_go_last_goes_last),
 	    cmocka_unit_test(a_small_share_is_not_asked_for),
 	    cmocka_unit_test(nothing_is_kept_of_nothing),
 	    cmocka_unit_test(who_left_does_not_count),

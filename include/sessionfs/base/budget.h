@@ -15,8 +15,7 @@
 
 struct keeper {
 	_Atomic size_t used; /* bytes */
-	/* When the thing that would be evicted next was last used. BUDGET_LAST: everything else should go first.
-	 * BUDGET_NOTHING: there is nothing to evict. */
+	/* When the thing that would be evicted next was last used. BUDGET_NOTHING: there is nothing to evict. */
 	uint64_t (*oldest)(void *arg);
 	/* Evicts it. */
 	void (*give_way)(void *arg);
@@ -25,7 +24,6 @@ struct keeper {
 };
 
 #define BUDGET_NOTHING UINT64_MAX
-#define BUDGET_LAST (UINT64_MAX - 1)
 /* A keeper that uses no more than this fraction of the limit (a quarter) is not asked to evict. */
 #define BUDGET_OWN 4
 

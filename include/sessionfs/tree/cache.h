@@ -1,6 +1,5 @@
 /* cache: produced views by (node, serial), within a budget that may be shared. Least recently used views are evicted
- * first, but see cache.c for those not read yet. A view is immutable and reference-counted: it outlives its eviction
- * while someone holds it. Thread-safe. */
+ * first. A view is immutable and reference-counted: it outlives its eviction while someone holds it. Thread-safe. */
 #ifndef SESSIONFS_CACHE_H
 #define SESSIONFS_CACHE_H
 
