@@ -224,24 +224,6 @@ bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret)
 	return true;
 }
 
-/* The memory of a view, plus an eighth for the gaps that the allocator leaves. */
-static size_t view_cost(const struct view *v)
-{
-	size_t room = v->room > v->n ? v->room : v->n,
-	       each = (v->ends ? sizeof *v->ends : 0) + (v->items ? v->item : 0);
-	return sizeof(struct item) + buf_memory(&v->bytes) + buf_memory(&v->bytes) / 8 + room * each;
-}
-
-/* Another one larger than the budget takes the place of the one there is. */
-static void keep_big(struct cache *c, struct item *s)
-{
-	if (c->big)
-		cache_drop(c, c->big);
-	c->big = s;
-	c->big_age = 0;
-	s->cost = 0;
-}
-
 const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v)
 {
 	struct item *s = calloc(1, sizeof *s);
@@ -256,7 +238,11 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 		v->bytes.p = p;
 		v->bytes.cap = v->bytes.n;
 	}
-	*s = (struct item){.view = *v, .node = node, .serial = serial, .cost = view_cost(v), .refs = 1};
+	/* An eighth for the gaps that the allocator leaves. */
+	size_t room = v->room > v->n ? v->room : v->n, bytes = buf_memory(&v->bytes);
+	size_t each = (v->ends ? sizeof *v->ends : 0) + (v->items ? v->item : 0);
+	*s = (struct item){.view = *v, .node = node, .serial = serial, .refs = 1};
+	s->cost = sizeof *s + bytes + bytes / 8 + room * each;
 	*v = (struct view){0};
 
 	LOCKED(&c->lock);
@@ -274,8 +260,13 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 		cache_drop(c, old);
 	if (c->budget->limit == 0)
 		return &s->view;
-	if (s->cost > c->budget->limit)
-		keep_big(c, s);
+	if (s->cost > c->budget->limit) {
+		if (c->big)
+			cache_drop(c, c->big);
+		c->big = s;
+		c->big_age = 0;
+		s->cost = 0;
+	}
 	if (c->count >= c->buckets)
 		grow_table(c);
 	struct item **head = &c->table[bucket_of(node, c->buckets)];

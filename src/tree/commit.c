@@ -60,7 +60,7 @@ static void commit_put(struct commit *c)
 	c->session = NULL;
 }
 
-static bool is_own(void *arg, uint32_t line, uint32_t entry, struct span label)
+static bool commit_is_own(void *arg, uint32_t line, uint32_t entry, struct span label)
 {
 	const struct commit *c = arg;
 	return state_is_saved(c->tree, c->slot, line, entry, label);
@@ -72,7 +72,7 @@ static int read_table(struct commit *c)
 	free(c->labels);
 	c->labels = NULL;
 	buf_reset(&c->text);
-	c->table.is_own = is_own;
+	c->table.is_own = commit_is_own;
 	c->table.arg = c;
 	int rc = edit_table(c->session, &c->table, &c->text, &c->labels, &c->edit.n, &c->why);
 	c->edit.labels = c->labels;
@@ -124,7 +124,7 @@ static struct reach_at where_is(const struct tree *t, const struct slot_info *sl
 /* ---- the entries that are written to ---- */
 
 /* The i-th of them, or NULL. A table names its entries itself. */
-static uint32_t *entry_of(struct commit *c, size_t i)
+static uint32_t *written_entry(struct commit *c, size_t i)
 {
 	struct edit *e = &c->edit;
 	if (e->labels)
@@ -138,7 +138,7 @@ static int remember_entries(struct commit *c, const struct session *s)
 	const uint32_t *entry;
 	if (c->names.n > 0)
 		return 0;
-	for (size_t i = 0; (entry = entry_of(c, i)); i++) {
+	for (size_t i = 0; (entry = written_entry(c, i)); i++) {
 		if (*entry >= session_count(s))
 			return -ESTALE;
 		session_entry_name(s, *entry, &c->names);
@@ -151,7 +151,7 @@ static int find_entries(struct commit *c, const struct session *s)
 {
 	const char *name = c->names.p;
 	uint32_t *entry;
-	for (size_t i = 0; (entry = entry_of(c, i)); i++) {
+	for (size_t i = 0; (entry = written_entry(c, i)); i++) {
 		const char *end = memchr(name, '/', (size_t)(c->names.p + c->names.n - name));
 		*entry = session_entry_by_name(s, (struct span){name, (size_t)(end - name)});
 		if (*entry == NO_ENTRY)
@@ -163,28 +163,22 @@ static int find_entries(struct commit *c, const struct session *s)
 
 /* ---- one try ---- */
 
-/* Whether the records would change anything, without writing them. */
-static int rehearse(struct commit *c, bool *ret_changes)
+/* Finds the file of the slot, and the entries in it. *ret_old: the file must be migrated first. */
+static int commit_begin(struct commit *c, bool again, bool *ret_old)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
-	int rc = c->is_table ? read_table(c) : 0;
-	if (rc == 0)
-		rc = edit_make(c->session, &c->edit, false, 0, &lines);
-	*ret_changes = lines.n > 0;
-	return rc;
-}
-
-/* Finds the file of the slot, and the entries in it. *ret_old: the file must be migrated first. */
-static int begin(struct commit *c, bool again, bool *ret_old)
-{
 	int rc = catalog_get(c->tree->catalog, c->slot, &c->session);
 	if (rc < 0)
 		return rc;
 	c->id = id_of(c->session);
 	rc = again && c->names.n ? find_entries(c, c->session) : again ? 0 : remember_entries(c, c->session);
-	*ret_old = false;
-	if (rc == 0 && !session_format(c->session)->takes_appends)
-		rc = rehearse(c, ret_old);
+	/* An old file is only migrated if the records would change anything. */
+	if (rc == 0 && !session_format(c->session)->takes_appends) {
+		rc = c->is_table ? read_table(c) : 0;
+		if (rc == 0)
+			rc = edit_make(c->session, &c->edit, false, 0, &lines);
+	}
+	*ret_old = lines.n > 0;
 	commit_put(c);
 	return rc;
 }
@@ -208,7 +202,7 @@ static int try_append(struct commit *c, bool again, bool sync)
 	bool old = false;
 	int rc = catalog_slot(t->catalog, c->slot, &info);
 	if (rc == 0)
-		rc = begin(c, again, &old);
+		rc = commit_begin(c, again, &old);
 	if (rc < 0)
 		return rc;
 	const struct reach_at at = where_is(t, &info);
@@ -256,7 +250,7 @@ static int append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
 	rc = try_append(c, false, sync);
 	for (int tries = 1; (rc == -ESTALE || rc == -EAGAIN) && tries < MOST_TRIES; tries++) {
 		/* Entries of a file that nobody has seen any more cannot be found in another one. */
-		if (entry_of(c, 0) && c->names.n == 0)
+		if (written_entry(c, 0) && c->names.n == 0)
 			return rc;
 		if (catalog_slot_now(t->catalog, slot, &info) < 0)
 			return -ESTALE;
@@ -288,16 +282,6 @@ static const char *reason(int rc)
 	}
 }
 
-/* A name in a form that fits on one line. */
-static void add_plain(struct span name, struct buf *out)
-{
-	bool text = utf8_prefix(name) == name.n;
-	for (size_t i = 0; i < name.n; i++) {
-		unsigned char b = (unsigned char)name.p[i];
-		buf_addc(out, b < ' ' || b == 0x7f || (b > 0x7f && !text) ? '?' : (char)b);
-	}
-}
-
 struct wanted {
 	node_t node;
 	struct buf *name;
@@ -314,13 +298,13 @@ static int take_name(void *arg, struct span name, uint64_t cookie, node_t node, 
 
 /* The path of a name, from that of its session on if it has one. `entry`: the name of the entry that it belongs to, if
  * it is known: in a file that was replaced it cannot be found any more. */
-static void add_path(struct tree *t, struct node n, struct span entry, struct buf *out)
+static void commit_add_path(struct tree *t, struct node n, struct span entry, struct buf *out)
 {
 	const struct kind *k = kind_of(n);
 	if (!k || n.kind == KIND_ROOT || (k->from->scope == SCOPE_SLOT && k->make.type == S_IFDIR))
 		return;
 	struct node up = node_above(t, n);
-	add_path(t, up, entry, out);
+	commit_add_path(t, up, entry, out);
 	if (out->n > 0)
 		buf_addc(out, '/');
 	size_t start = out->n;
@@ -339,10 +323,15 @@ static void add_path(struct tree *t, struct node n, struct span entry, struct bu
 int commit_refused_in(struct tree *t, node_t dir, struct span name, int rc, const char *why)
 {
 	struct buf what CLEANUP_BUF = BUF_INIT;
-	add_path(t, tree_node(dir), (struct span){NULL, 0}, &what);
+	commit_add_path(t, tree_node(dir), (struct span){NULL, 0}, &what);
 	if (what.n > 0)
 		buf_addc(&what, '/');
-	add_plain(name, &what);
+	/* In a form that fits on one line. */
+	bool text = utf8_prefix(name) == name.n;
+	for (size_t i = 0; i < name.n; i++) {
+		unsigned char b = (unsigned char)name.p[i];
+		buf_addc(&what, b < ' ' || b == 0x7f || (b > 0x7f && !text) ? '?' : (char)b);
+	}
 	state_refuse(t, tree_node(dir), buf_cstr(&what) ? what.p : "a name", rc, why && *why ? why : reason(rc));
 	return rc;
 }
@@ -350,7 +339,7 @@ int commit_refused_in(struct tree *t, node_t dir, struct span name, int rc, cons
 int commit_refused(struct tree *t, struct node n, struct span entry, int rc, const char *why)
 {
 	struct buf what CLEANUP_BUF = BUF_INIT;
-	add_path(t, n, entry, &what);
+	commit_add_path(t, n, entry, &what);
 	state_refuse(t, n, buf_cstr(&what) ? what.p : "a name", rc, why && *why ? why : reason(rc));
 	return rc;
 }
@@ -365,14 +354,6 @@ int commit_denied(struct tree *t, node_t dir, struct span name, int rc, const ch
 static struct span without_newline(struct span s)
 {
 	return s.n > 0 && s.p[s.n - 1] == '\n' ? (struct span){s.p, s.n - 1} : s;
-}
-
-/* Whether the file reads like this now: saving it unchanged writes nothing, whatever the stored bytes. */
-static bool is_shown(struct tree *t, struct node n, struct span text)
-{
-	struct buf now CLEANUP_BUF = BUF_INIT;
-	return tree_read(t, node_pack(n), 0, text.n + 2, &now) == 0 &&
-	       span_eq(without_newline(buf_span(&now)), without_newline(text));
 }
 
 int commit_entry(struct tree *t, struct node n, struct buf *out)
@@ -391,7 +372,10 @@ int commit_entry(struct tree *t, struct node n, struct buf *out)
 
 int commit_value(struct tree *t, struct node n, struct span entry, struct span text, bool sync)
 {
-	if (is_shown(t, n, text))
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	/* Saving a file unchanged writes nothing, whatever the stored bytes. */
+	if (tree_read(t, node_pack(n), 0, text.n + 2, &now) == 0 &&
+	    span_eq(without_newline(buf_span(&now)), without_newline(text)))
 		return sync ? commit_sync(t, n.slot) : 0;
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
 	struct buf value CLEANUP_BUF = BUF_INIT;
@@ -436,31 +420,23 @@ static uint64_t room_for(struct tree *t, const struct slot_info *slot, size_t te
 	return bytes;
 }
 
-/* Whether the file begins with this text now: then there may be nothing to write. */
-static bool is_begun(struct tree *t, struct node n, struct span text)
+int commit_room(struct tree *t, struct node n, struct span entry, struct span text, size_t quoted)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;
-	return tree_read(t, node_pack(n), 0, text.n, &now) == 0 && span_eq(buf_span(&now), text);
-}
-
-static int check_room(struct tree *t, struct node n, struct span text, size_t quoted)
-{
 	struct slot_info info;
 	int rc = commit_allowed(t, n.slot);
 	if (rc == 0)
 		rc = commit_slot(t, n.slot, &info);
 	if (rc < 0)
-		return rc;
+		return commit_refused(t, n, entry, rc, NULL);
 	const struct store_id id = {info.st.st_dev, info.st.st_ino};
 	const struct reach_at at = where_is(t, &info);
 	rc = store_check(&at, &id, (size_t)room_for(t, &info, quoted));
-	/* Replaced since: the commit looks again. */
-	return rc == -ESTALE || (rc == -ENOSPC && is_begun(t, n, text)) ? 0 : rc;
-}
-
-int commit_room(struct tree *t, struct node n, struct span entry, struct span text, size_t quoted)
-{
-	int rc = check_room(t, n, text, quoted);
+	/* A replaced file is looked at again by the commit. If the file begins with this text, there may be nothing to
+	 * write. */
+	if (rc == -ESTALE ||
+	    (rc == -ENOSPC && tree_read(t, node_pack(n), 0, text.n, &now) == 0 && span_eq(buf_span(&now), text)))
+		return 0;
 	return rc < 0 ? commit_refused(t, n, entry, rc, NULL) : 0;
 }
 

@@ -45,7 +45,7 @@ static int entry_match(struct ctx *dir, struct span name, struct node *ret)
 	return 0;
 }
 
-void add_entry_name(struct ctx *c, uint32_t i, struct buf *out)
+void add_entry_line(struct ctx *c, uint32_t i, struct buf *out)
 {
 	session_entry_name(c->session, i, out);
 	buf_addc(out, '\n');
@@ -61,7 +61,7 @@ static int parent_show(struct ctx *c, struct buf *out)
 	uint32_t parent = session_entry(c->session, c->node.entry)->parent;
 	if (parent == NO_ENTRY)
 		return -ESTALE;
-	add_entry_name(c, parent, out);
+	add_entry_line(c, parent, out);
 	return 0;
 }
 
@@ -76,7 +76,7 @@ static int children_show(struct ctx *c, struct buf *out)
 	size_t n;
 	int rc = session_children(c->session, c->node.entry, &children, &n);
 	for (size_t i = 0; i < n && rc == 0; i++) {
-		add_entry_name(c, children[i], out);
+		add_entry_line(c, children[i], out);
 		rc = stop_check();
 	}
 	return rc;
@@ -91,7 +91,7 @@ static int children_size(struct ctx *c, uint64_t *ret)
 	uint32_t i = session_entry(c->session, c->node.entry)->child;
 	for (; i != NO_ENTRY && rc == 0; i = session_entry(c->session, i)->sibling) {
 		buf_reset(&name);
-		add_entry_name(c, i, &name);
+		add_entry_line(c, i, &name);
 		*ret += name.n;
 		rc = buf_err(&name) ? buf_err(&name) : stop_check();
 	}

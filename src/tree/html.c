@@ -122,20 +122,14 @@ static bool find_cut(struct ctx *dir, struct span name, struct slot_info *ret)
 	return false;
 }
 
-static bool find_whole(struct ctx *dir, struct span name, struct slot_info *ret)
-{
-	size_t end = strlen(PAGE);
-	if (name.n <= end || memcmp(name.p + name.n - end, PAGE, end) != 0)
-		return false;
-	struct span stem = {name.p, name.n - end};
-	return catalog_slot_by_stem(dir->tree->catalog, dir->node.slot, stem, ret);
-}
-
 /* A cut name lacks less than one %XX or character of the most that a name has. */
 static int page_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	struct slot_info s;
-	if (!find_whole(dir, name, &s) && (name.n < NAME_BYTES - 3 || !find_cut(dir, name, &s)))
+	size_t end = strlen(PAGE);
+	bool whole = name.n > end && memcmp(name.p + name.n - end, PAGE, end) == 0 &&
+	             catalog_slot_by_stem(dir->tree->catalog, dir->node.slot, (struct span){name.p, name.n - end}, &s);
+	if (!whole && (name.n < NAME_BYTES - 3 || !find_cut(dir, name, &s)))
 		return -ENOENT;
 	ret->slot = s.slot;
 	return 0;

@@ -4,42 +4,42 @@
 
 #include <sys/stat.h>
 
-static void tell_node(struct node n, tree_tell tell, void *arg)
+static void invalidate_node(struct node n, tree_tell tell, void *arg)
 {
 	tell(arg, tree_id(n), (struct span){NULL, 0});
 }
 
 /* The session's directory, the names in it, and links to it: one node for each row. */
-static void tell_session(uint32_t slot, tree_tell tell, void *arg)
+static void invalidate_session(uint32_t slot, tree_tell tell, void *arg)
 {
 	for (const struct kind *k = NULL; (k = kind_next(k));)
 		if (k->from->scope >= SCOPE_SLOT && k->from->scope < SCOPE_ENTRY &&
 		    (kind_class(k) == TREE_WATCHED || k->name))
-			tell_node((struct node){.kind = kind_id(k), .slot = slot}, tell, arg);
+			invalidate_node((struct node){.kind = kind_id(k), .slot = slot}, tell, arg);
 }
 
 /* The nodes that show the time of the newest session, or lead to that session. */
-static void tell_above(uint32_t project, tree_tell tell, void *arg)
+static void invalidate_above(uint32_t project, tree_tell tell, void *arg)
 {
-	tell_node(tree_node(NODE_ROOT), tell, arg);
+	invalidate_node(tree_node(NODE_ROOT), tell, arg);
 	for (const struct kind *k = rows_root.v; k < rows_root.v + rows_root.n; k++)
-		tell_node((struct node){.kind = kind_id(k)}, tell, arg);
+		invalidate_node((struct node){.kind = kind_id(k)}, tell, arg);
 	for (const struct kind *k = NULL; project != NO_SLOT && (k = kind_next(k));) {
 		if (kind_stamp(k) != STAMP_PROJECT)
 			continue;
 		struct node dir = {.kind = kind_id(k), .slot = project};
-		tell_node(dir, tell, arg);
+		invalidate_node(dir, tell, arg);
 		const struct rows *rows = rows_of(dir);
 		for (const struct kind *in = rows->v; in < rows->v + rows->n; in++)
 			if (in->name)
-				tell_node((struct node){.kind = kind_id(in), .slot = project}, tell, arg);
+				invalidate_node((struct node){.kind = kind_id(in), .slot = project}, tell, arg);
 	}
 }
 
 void tree_invalidate_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg)
 {
 	(void)t;
-	tell_session(slot, tell, arg);
+	invalidate_session(slot, tell, arg);
 }
 
 uint32_t tree_take_renamed(struct tree *t, uint32_t slot)
@@ -53,7 +53,7 @@ uint32_t tree_take_renamed(struct tree *t, uint32_t slot)
 }
 
 /* The names of the entries from this one on, each with a slash behind it. */
-static void add_names(struct tree *t, uint32_t slot, uint32_t from, struct buf *out)
+static void add_entry_names(struct tree *t, uint32_t slot, uint32_t from, struct buf *out)
 {
 	struct session *s;
 	if (catalog_get(t->catalog, slot, &s) < 0)
@@ -65,29 +65,22 @@ static void add_names(struct tree *t, uint32_t slot, uint32_t from, struct buf *
 	catalog_put(t->catalog, s);
 }
 
-static void tell_names(struct node dir, struct span names, tree_tell tell, void *arg)
-{
-	for (const char *end; (end = names.n ? memchr(names.p, '/', names.n) : NULL);) {
-		struct span name = {names.p, (size_t)(end - names.p)};
-		tell(arg, tree_id(dir), name);
-		names = (struct span){end + 1, names.n - name.n - 1};
-	}
-}
-
 /* Directories named after entries are in one of the session's own directories. Invalidating that one drops all below
  * it. But a directory in use comes back with the names in use below it, so names that lead elsewhere now are
  * invalidated one by one. */
 void tree_invalidate_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell tell, void *arg)
 {
 	struct buf names CLEANUP_BUF = BUF_INIT;
-	add_names(t, slot, from, &names);
+	add_entry_names(t, slot, from, &names);
 	for (const struct kind *dir = rows_session.v; dir < rows_session.v + rows_session.n; dir++) {
 		struct node n = {.kind = kind_id(dir), .slot = slot};
 		const struct rows *in = rows_of(n);
 		for (const struct kind *k = in->v; k < in->v + in->n; k++) {
 			if (k->name || k->make.type != S_IFDIR)
 				continue;
-			tell_names(n, buf_span(&names), tell, arg);
+			const char *p = names.p, *end;
+			for (; (end = p ? memchr(p, '/', (size_t)(names.p + names.n - p)) : NULL); p = end + 1)
+				tell(arg, tree_id(n), (struct span){p, (size_t)(end - p)});
 			tell(arg, tree_id(node_above(t, n)), span_of(dir->name));
 		}
 	}
@@ -96,13 +89,13 @@ void tree_invalidate_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell
 void tree_invalidate_above(struct tree *t, uint32_t project, tree_tell tell, void *arg)
 {
 	(void)t;
-	tell_above(project, tell, arg);
+	invalidate_above(project, tell, arg);
 }
 
 void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_tell tell, void *arg)
 {
 	if (died != NO_SLOT)
-		tell_session(died, tell, arg);
+		invalidate_session(died, tell, arg);
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		struct buf name CLEANUP_BUF = BUF_INIT;
 		if (!k->moves)
@@ -112,5 +105,5 @@ void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t d
 		if (k->moves(t, s, &dir.slot, &name) && buf_cstr(&name))
 			tell(arg, tree_id(dir), buf_span(&name));
 	}
-	tell_above(s->project, tell, arg);
+	invalidate_above(s->project, tell, arg);
 }

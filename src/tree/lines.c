@@ -16,7 +16,7 @@ void lines_init(struct lines *l)
 	lock_init(&l->lock, LOCK_LINES);
 }
 
-void lines_release(struct lines *l)
+void lines_destroy(struct lines *l)
 {
 	for (size_t i = 0; i < LINES_KEPT; i++) {
 		line_release(&l->kept[i].line);

@@ -6,15 +6,6 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-static int scratch_find(struct tree *t, node_t dir, struct span name, struct tree_attr *ret)
-{
-	struct scratch_attr s;
-	int rc = scratch_lookup(t->scratch, dir, name, &s);
-	if (rc == 0)
-		tree_scratch_attr(&s, ret);
-	return rc;
-}
-
 /* Scratch files have the last cookies of a directory. */
 #define COOKIE_SCRATCH ((uint64_t)1 << 40)
 
@@ -53,16 +44,6 @@ static const struct kind *find_row(struct node dir, struct span name)
 	return family;
 }
 
-static int lookup_fixed(struct ctx *c, struct node dir, const struct kind *k, struct tree_attr *ret)
-{
-	int rc = ctx_turn(c, child_of(dir, k));
-	if (rc < 0)
-		return rc;
-	if (!ctx_has(c))
-		return state_is_fresh(c->tree, c->node) ? ctx_fresh_attr(c, ret) : -ENOENT;
-	return state_is_hidden(c->tree, c->node) ? -ENOENT : ctx_attr(c, ret);
-}
-
 /* Names that come from a session's index need that of their directory. */
 static int family_reach(struct ctx *dir, const struct kind *k)
 {
@@ -99,54 +80,53 @@ static int lookup_once(struct tree *t, node_t parent, struct span name, struct t
 	const struct kind *k = find_row(c.node, name);
 	if (!k)
 		return -ENOENT;
-	return k->name ? lookup_fixed(&c, c.node, k, ret) : lookup_family(&c, k, name, ret, ret_again);
+	if (!k->name)
+		return lookup_family(&c, k, name, ret, ret_again);
+	rc = ctx_turn(&c, child_of(c.node, k));
+	if (rc < 0)
+		return rc;
+	if (!ctx_has(&c))
+		return state_is_fresh(t, c.node) ? ctx_fresh_attr(&c, ret) : -ENOENT;
+	return state_is_hidden(t, c.node) ? -ENOENT : ctx_attr(&c, ret);
 }
 
 /* How often the file behind a name may be replaced while it is looked up. */
 #define MOST_TRIES 16
 
-static int lookup_shown(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
+static int list_look_up(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
+	struct scratch_attr s;
 	bool again;
 	int rc, tries = 0;
+	if (name.n > NAME_MAX)
+		return -ENAMETOOLONG;
 	do
 		rc = lookup_once(t, parent, name, ret, &again);
 	while (again && ++tries < MOST_TRIES && stop_check() == 0);
+	if (rc != -ENOENT)
+		return rc;
+	rc = scratch_lookup(t->scratch, parent, name, &s);
+	if (rc == 0)
+		tree_scratch_attr(&s, ret);
 	return rc;
-}
-
-static int look_up(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
-{
-	if (name.n > NAME_MAX)
-		return -ENAMETOOLONG;
-	int rc = lookup_shown(t, parent, name, ret);
-	return rc == -ENOENT ? scratch_find(t, parent, name, ret) : rc;
 }
 
 int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
 	int faults = fault_begin();
-	int rc = look_up(t, parent, name, ret);
+	int rc = list_look_up(t, parent, name, ret);
 	while (tree_moved(t, &rc, &parent))
-		rc = look_up(t, parent, name, ret);
+		rc = list_look_up(t, parent, name, ret);
 	return fault_end(faults, rc);
-}
-
-/* Whether a change of a session file could bring this name into such a directory. No such name begins with a dot. */
-static bool is_possible(struct node dir, struct span name)
-{
-	bool hidden = name.n > 0 && name.p[0] == '.';
-	const struct kind *k = find_row(dir, name);
-	return k && (k->name || !hidden);
 }
 
 enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name)
 {
 	struct node n = tree_node(dir);
-	const struct kind *k = kind_of(n);
-	/* Tools look for .gitignore and the like in every directory. If a process makes one, it does so through the
-	 * mount, and the kernel sees that. */
-	if (!k || !is_possible(n, name))
+	const struct kind *k = kind_of(n), *row = find_row(n, name);
+	/* Tools look for .gitignore and the like in every directory. No family has such a name. If a process makes one,
+	 * it does so through the mount, and the kernel sees that. */
+	if (!k || !row || (!row->name && name.n > 0 && name.p[0] == '.'))
 		return TREE_FIXED;
 	if (kind_is_of_all(k))
 		return TREE_ASKED;
@@ -211,37 +191,28 @@ int list_child(struct ctx *dir, const struct lister *l, struct node child, struc
 #define COOKIE_REMOVABLE ((uint64_t)1 << NODE_KIND_BITS)
 _Static_assert(2 * COOKIE_REMOVABLE <= COOKIE_FAMILY, "the cookies of fixed names come before those of families");
 
-static uint64_t fixed_cookie(const struct rows *rows, const struct kind *k)
-{
-	return (uint64_t)(k - rows->v) + 1 + (kind_is_removable(k) ? COOKIE_REMOVABLE : 0);
-}
-
-/* 1 if the directory has it, else 0; or the error, if the session cannot be read to find that out. The listing then
- * ends before the name, so that the caller asks for it again: otherwise the name would be missing as long as the kernel
- * keeps the listing. */
-static int list_has(struct ctx *c, const struct kind *k)
-{
-	int before = fault_begin();
-	bool has = ctx_has(c);
-	int rc = fault_end(before, 0);
-	fault_note(rc);
-	return has ? 1 : k->from->scope >= SCOPE_INDEX ? rc : 0;
-}
-
-/* One half of the fixed names, after the cookie. */
+/* One half of the fixed names, after the cookie. If the session cannot be read to find out whether a name exists, the
+ * listing ends before it with the error, so that the caller asks for it again: otherwise the name would be missing as
+ * long as the kernel keeps the listing. */
 static int list_fixed(struct ctx *c, struct node dir, bool removable, uint64_t cookie, const struct lister *l)
 {
 	const struct rows *rows = rows_of(dir);
 	int rc = 0;
 	for (const struct kind *k = rows->v; rc == 0 && k < rows->v + rows->n; k++) {
-		uint64_t own = fixed_cookie(rows, k);
+		uint64_t own = (uint64_t)(k - rows->v) + 1 + (removable ? COOKIE_REMOVABLE : 0);
 		if (!k->name || kind_is_removable(k) != removable || own <= cookie)
 			continue;
 		rc = ctx_turn(c, child_of(dir, k));
-		if (rc == 0)
-			rc = list_has(c, k);
-		if (rc > 0)
-			rc = state_is_hidden(c->tree, c->node) ? 0 : list_one(c, l, span_of(k->name), own);
+		if (rc < 0)
+			break;
+		int before = fault_begin();
+		bool has = ctx_has(c);
+		int fault = fault_end(before, 0);
+		fault_note(fault);
+		if (!has)
+			rc = k->from->scope >= SCOPE_INDEX ? fault : 0;
+		else if (!state_is_hidden(c->tree, c->node))
+			rc = list_one(c, l, span_of(k->name), own);
 	}
 	return rc;
 }

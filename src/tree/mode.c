@@ -26,36 +26,25 @@ static void own_shared(const struct ctx *c, struct tree_attr *a)
 	a->mode = c->kind->make.type == S_IFDIR ? S_IFDIR | mode : S_IFREG | (mode & 0111) << 2;
 }
 
-static mode_t session_mode(const struct ctx *c)
-{
-	const struct slot_info *s = &c->slot;
-	mode_t r = s->mode & 0444, w = ctx_is_writable(c) ? s->mode & 0222 : 0;
-	if (c->kind->flags & GATHERS)
-		r &= catalog_names_mode(c->tree->catalog, s->st.st_uid, s->st.st_gid);
-	mode_t x = c->kind->make.type == S_IFDIR || (c->kind->flags & RUN) ? r >> 2 : 0;
-	return c->kind->make.type | r | w | x;
-}
-
-/* Whoever may read the session. */
-static mode_t own_mode(const struct ctx *c)
-{
-	return c->kind->make.type | (c->slot.mode & 0444 ? 0400 : 0);
-}
-
 void ctx_own(const struct ctx *c, struct tree_attr *a)
 {
+	const struct slot_info *s = &c->slot;
+	mode_t type = c->kind->make.type;
 	if (is_shared(c->kind)) {
 		own_shared(c, a);
 	} else if (kind_is_own(c->kind)) {
 		a->uid = c->tree->uid;
-		a->gid = c->slot.st.st_gid;
-		a->mode = own_mode(c);
+		a->gid = s->st.st_gid;
+		a->mode = type | (s->mode & 0444 ? 0400 : 0);
 	} else {
-		a->uid = c->slot.st.st_uid;
-		a->gid = c->slot.st.st_gid;
-		a->mode = session_mode(c);
+		mode_t r = s->mode & 0444, w = ctx_is_writable(c) ? s->mode & 0222 : 0;
+		if (c->kind->flags & GATHERS)
+			r &= catalog_names_mode(c->tree->catalog, s->st.st_uid, s->st.st_gid);
+		a->uid = s->st.st_uid;
+		a->gid = s->st.st_gid;
+		a->mode = type | r | w | (type == S_IFDIR || (c->kind->flags & RUN) ? r >> 2 : 0);
 	}
-	if (c->kind->make.type == S_IFLNK)
+	if (type == S_IFLNK)
 		a->mode = S_IFLNK | 0777;
 }
 

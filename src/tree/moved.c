@@ -2,28 +2,23 @@
  * the old nodes is not taken for the new file. But it is still the session of that name, and a process that is just
  * reading its directory, or a file directly in it, began before the kernel could be notified. So for one answer such a
  * node leads to the node that has its place now, and the kernel may keep nothing of that answer. An entry has no such
- * place: its number means nothing in another file. */
+ * place: its number means nothing in another file. Nor has a link to the session from elsewhere: its name may lead to
+ * another session by now. */
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/stop.h"
 #include "tree_impl.h"
 
 #include <errno.h>
 
-/* Nor has a link to the session from elsewhere: its name may lead to another session by now. */
-static bool has_place(struct node n)
-{
-	const struct kind *k = kind_of(n);
-	return k && k->from->scope >= SCOPE_SLOT && k->from->scope < SCOPE_ENTRY &&
-	       (k->name || k->make.type != S_IFLNK);
-}
-
 bool tree_moved(struct tree *t, int *rc, node_t *node)
 {
 	struct node n = tree_node(*node);
+	const struct kind *k = kind_of(n);
 	struct slot_info now;
 	/* The fault was noted for the old node; the new one is looked up afresh. */
 	*rc = fault_take(*rc);
-	if (*rc != -ESTALE || !has_place(n) || stop_check() < 0)
+	if (*rc != -ESTALE || !k || k->from->scope < SCOPE_SLOT || k->from->scope >= SCOPE_ENTRY ||
+	    (!k->name && k->make.type == S_IFLNK) || stop_check() < 0)
 		return false;
 	if (catalog_slot_now(t->catalog, n.slot, &now) < 0 || now.slot == n.slot)
 		return false;

@@ -10,12 +10,6 @@
 
 /* --- symlink -------------------------------------------------------------------------- */
 
-static int scratch_link(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who)
-{
-	struct scratch_attr a;
-	return scratch_create(t->scratch, dir, name, S_IFLNK | 0777, who->uid, who->gid, target, &a);
-}
-
 /* A link that is written as a record. */
 struct link {
 	struct slot_info was; /* its session, before it was written */
@@ -53,16 +47,11 @@ static void show_written(struct tree *t, node_t dir, struct span name, const cha
 	                          .why = "I2: can be written"};
 }
 
-/* Emacs' locks. */
-static bool is_lock(struct span name)
-{
-	return name.n > 1 && memcmp(name.p, ".#", 2) == 0;
-}
-
 int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
                  struct tree_attr *ret)
 {
 	struct link made = {0};
+	struct scratch_attr a;
 	struct node control;
 	uint32_t entry = NO_ENTRY;
 	int rc = tree_writable_dir(t, dir);
@@ -81,9 +70,10 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 			show_written(t, dir, name, target, &made, ret);
 		return rc;
 	}
-	if (tree_writable_name(dir, name, &control) || ((kind_of(tree_node(dir))->flags & TARGET) && !is_lock(name)))
+	bool is_emacs_lock = name.n > 1 && memcmp(name.p, ".#", 2) == 0;
+	if (tree_writable_name(dir, name, &control) || ((kind_of(tree_node(dir))->flags & TARGET) && !is_emacs_lock))
 		return commit_refused_in(t, dir, name, -EPERM, "no link can be made here (ln -n replaces one)");
-	rc = scratch_link(t, dir, name, target, who);
+	rc = scratch_create(t->scratch, dir, name, S_IFLNK | 0777, who->uid, who->gid, target, &a);
 	if (rc < 0)
 		return commit_denied(t, dir, name, rc, "there are too many side files");
 	return tree_lookup(t, dir_now(t, dir, &made.was), name, ret);
@@ -91,19 +81,18 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 
 /* --- unlink ------------------------------------------------------------------------- */
 
-/* Whether the name exists because of the session file, and not because somebody is creating it. */
-static bool is_stored(struct tree *t, struct node n)
-{
-	struct ctx c CLEANUP_CTX = {0};
-	return ctx_open(&c, t, n, SCOPE_MOUNT) == 0 && ctx_has(&c);
-}
-
 #define NO_REMOVAL "it cannot be removed"
 
 static int unlink_written(struct tree *t, node_t dir, struct span name, struct node n)
 {
 	const struct writable *w = writable_of(n);
-	if (!is_stored(t, n)) {
+	bool stored;
+	{
+		struct ctx c CLEANUP_CTX = {0};
+		stored = ctx_open(&c, t, n, SCOPE_MOUNT) == 0 && ctx_has(&c);
+	}
+	/* Then it exists only because somebody is creating it. */
+	if (!stored) {
 		state_forget(t, n);
 		return 0;
 	}

@@ -228,7 +228,7 @@ static int result_show(struct ctx *c, struct buf *out)
 	uint32_t result = session_result(c->session, c->node.entry, c->node.part);
 	if (result == NO_ENTRY)
 		return -ESTALE;
-	add_entry_name(c, result, out);
+	add_entry_line(c, result, out);
 	return 0;
 }
 

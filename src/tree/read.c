@@ -88,15 +88,6 @@ void add_slice(struct buf *out, struct span s, uint64_t off, size_t n)
 	buf_add(out, s.p + off, n < left ? n : left);
 }
 
-/* A file that one read takes whole is made for that read alone; others are kept for the following reads. */
-static int read_whole(struct ctx *c, size_t n, struct buf *out, bool *ret_done)
-{
-	uint64_t size;
-	int rc = ctx_size(c, &size);
-	*ret_done = rc < 0 || size <= n;
-	return rc < 0 || size > n ? rc : ctx_show(c, out);
-}
-
 /* Serves what the cache has of an entry without reading its line, which can be long. 1 if that succeeded, 0 if not, or
  * a negative errno. */
 static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
@@ -123,10 +114,13 @@ int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 		rc = c->kind->make.part(c, off, n, out);
 		return rc < 0 ? rc : buf_err(out);
 	}
+	/* A file that one read takes whole is made for that read alone; others are kept for the following reads. */
 	if (off == 0 && kind_is_cheap(c->kind)) {
-		bool done;
-		rc = read_whole(c, n, out, &done);
-		if (done)
+		uint64_t size;
+		rc = ctx_size(c, &size);
+		if (rc == 0 && size <= n)
+			rc = ctx_show(c, out);
+		if (rc < 0 || size <= n)
 			return rc < 0 ? rc : buf_err(out);
 	}
 	const struct view *v = ctx_view(c, &rc);

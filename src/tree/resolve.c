@@ -24,15 +24,6 @@ static bool next_component(struct span *rest, struct span *ret)
 	return n > 0;
 }
 
-static int step(struct tree *t, node_t dir, struct span name, struct tree_attr *ret)
-{
-	if (span_is(name, "."))
-		return tree_getattr(t, dir, ret);
-	if (span_is(name, ".."))
-		return tree_getattr(t, tree_parent(t, dir), ret);
-	return tree_lookup(t, dir, name, ret);
-}
-
 int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT, next CLEANUP_BUF = BUF_INIT;
@@ -43,7 +34,10 @@ int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow
 	struct span rest = buf_span(&now), name;
 	while (rc == 0 && next_component(&rest, &name)) {
 		node_t dir = at.node;
-		rc = step(t, dir, name, &at);
+		if (span_is(name, ".") || span_is(name, ".."))
+			rc = tree_getattr(t, name.n == 1 ? dir : tree_parent(t, dir), &at);
+		else
+			rc = tree_lookup(t, dir, name, &at);
 		bool last = rest.n == 0;
 		if (rc < 0 || !S_ISLNK(at.mode) || (last && !follow))
 			continue;

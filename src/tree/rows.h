@@ -37,7 +37,7 @@ bool position_has(struct ctx *c);
 /* Appends the way to an entry's directory; `up` leads to entries/. */
 void link_entry(struct ctx *c, const char *up, uint32_t i, struct buf *out);
 /* Appends the entry's name as a line. */
-void add_entry_name(struct ctx *c, uint32_t i, struct buf *out);
+void add_entry_line(struct ctx *c, uint32_t i, struct buf *out);
 /* list_child for entry i, with the name that `called` appends. */
 int list_entry(struct ctx *dir, const struct lister *l, uint32_t i,
                void (*called)(struct ctx *, uint32_t, struct buf *), struct buf *name);

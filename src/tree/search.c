@@ -22,7 +22,7 @@ static void answer_release(const struct answer **h)
 #define CLEANUP_ANSWER CLEANUP(answer_release)
 
 /* The answer to the query; NULL and the error, also as a fault, if it is not known. */
-static const struct answer *answer_of(struct ctx *c, int *ret_err)
+static const struct answer *query_answer(struct ctx *c, int *ret_err)
 {
 	const struct answer *h = NULL;
 	*ret_err = searches_get(c->tree->searches, query_number(c->node), &h);
@@ -74,7 +74,7 @@ void tree_name(struct tree *t, node_t node, uint64_t more, uint64_t fewer)
 static bool hits_txt_has(struct ctx *c)
 {
 	int rc;
-	const struct answer *h CLEANUP_ANSWER = answer_of(c, &rc);
+	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
 	if (h && answer_size(h) == 0)
 		fault_note(answer_missed(h));
 	return h && answer_size(h) > 0;
@@ -83,14 +83,14 @@ static bool hits_txt_has(struct ctx *c)
 static uint64_t hits_txt_serial(struct ctx *c)
 {
 	int rc;
-	const struct answer *h CLEANUP_ANSWER = answer_of(c, &rc);
+	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
 	return h ? answer_version(h) : 0;
 }
 
 static int hits_txt_size(struct ctx *c, uint64_t *ret)
 {
 	int rc;
-	const struct answer *h CLEANUP_ANSWER = answer_of(c, &rc);
+	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
 	if (h)
 		*ret = answer_size(h);
 	return rc;
@@ -99,7 +99,7 @@ static int hits_txt_size(struct ctx *c, uint64_t *ret)
 static int hits_txt_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	int rc;
-	const struct answer *h CLEANUP_ANSWER = answer_of(c, &rc);
+	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
 	return h ? answer_read(c->tree->searches, h, off, n, out) : rc;
 }
 
@@ -111,7 +111,7 @@ struct tree_held {
 static struct tree_held *hits_txt_hold(struct ctx *c, uint64_t *ret_size, int *ret_err)
 {
 	struct tree_held *held = malloc(sizeof *held);
-	const struct answer *h = held ? answer_of(c, ret_err) : NULL;
+	const struct answer *h = held ? query_answer(c, ret_err) : NULL;
 	if (!h) {
 		*ret_err = held ? *ret_err : -ENOMEM;
 		free(held);
@@ -184,7 +184,7 @@ static int list_session(struct ctx *dir, const struct answer *h, size_t i, const
 static int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	int rc;
-	const struct answer *h CLEANUP_ANSWER = answer_of(dir, &rc);
+	const struct answer *h CLEANUP_ANSWER = query_answer(dir, &rc);
 	size_t i = (size_t)cookie;
 	while (h && rc == 0 && i < answer_count(h)) {
 		rc = list_session(dir, h, i, l, &i);
@@ -202,7 +202,7 @@ static int hit_match(struct ctx *dir, struct span name, struct node *ret)
 	for (size_t k = 0; k < name.n && name.p[k] >= '0' && name.p[k] <= '9' && i <= SEARCH_MOST; k++)
 		i = i * 10 + (size_t)(name.p[k] - '0');
 	int rc;
-	const struct answer *h CLEANUP_ANSWER = answer_of(dir, &rc);
+	const struct answer *h CLEANUP_ANSWER = query_answer(dir, &rc);
 	if (!h)
 		return rc;
 	int none = i > 0 && answer_missed(h) ? answer_missed(h) : -ENOENT;

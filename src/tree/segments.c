@@ -69,13 +69,11 @@ void spare_release(struct spare *s)
 	lock_destroy(&s->lock);
 }
 
-/* Memory that was used before causes no page faults. */
-static struct run_memory spare_take(struct spare *s, size_t k)
+static void swap_memory(struct run_memory *a, struct run_memory *b)
 {
-	LOCKED(&s->lock);
-	struct run_memory m = s->runs[k];
-	s->runs[k] = (struct run_memory)RUN_MEMORY_INIT;
-	return m;
+	struct run_memory other = *a;
+	*a = *b;
+	*b = other;
 }
 
 /* Of two that come back the one with more room is kept. */
@@ -86,11 +84,8 @@ static void spare_give(struct spare *s, size_t k, struct run_memory *m)
 	if (m->bytes.cap > SPARE_BYTES)
 		buf_release(&m->bytes);
 	lock_take(&s->lock);
-	if (m->bytes.cap >= s->runs[k].bytes.cap) {
-		struct run_memory other = s->runs[k];
-		s->runs[k] = *m;
-		*m = other;
-	}
+	if (m->bytes.cap >= s->runs[k].bytes.cap)
+		swap_memory(&s->runs[k], m);
 	lock_give(&s->lock);
 	memory_release(m);
 }
@@ -111,21 +106,12 @@ static const void *item_at(const struct view *v, size_t i)
 	return (const char *)v->items + i * v->item;
 }
 
-static uint32_t entry_at(const struct view *v, size_t i)
+static uint32_t item_entry(const struct view *v, size_t i)
 {
 	return *(const uint32_t *)item_at(v, i);
 }
 
 /* --- making -------------------------------------------------------------------- */
-
-/* Reserves room for a run: its text is seldom longer than its lines. */
-static void reserve_run(struct run *r)
-{
-	uint64_t lines = 0;
-	for (size_t i = r->from; i < r->to && lines < r->limit; i++)
-		lines += session_entry(r->place->session, entry_at(r->view, i))->length;
-	buf_reserve(&r->memory.bytes, lines < r->limit ? (size_t)lines : r->limit);
-}
 
 /* Makes the segments of a run: where each ends, counted from the beginning of the run, the usage of each, and the bytes
  * as long as they are within the limit. */
@@ -136,7 +122,11 @@ static int make_run(void *arg, size_t k)
 	uint64_t before = 0;
 	int rc = 0;
 	r->kept = true;
-	reserve_run(r);
+	/* Its text is seldom longer than its lines. */
+	uint64_t lines = 0;
+	for (size_t i = r->from; i < r->to && lines < r->limit; i++)
+		lines += session_entry(r->place->session, item_entry(r->view, i))->length;
+	buf_reserve(bytes, lines < r->limit ? (size_t)lines : r->limit);
 	for (size_t i = r->from; i < r->to && rc == 0; i++) {
 		rc = r->producer->segment(r->place, item_at(r->view, i), i == 0, &r->memory.reader,
 		                          &r->usages[i - r->from], bytes);
@@ -149,14 +139,6 @@ static int make_run(void *arg, size_t k)
 		bytes->n = 0;
 	}
 	return rc;
-}
-
-static size_t run_count(size_t segments)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t n = segments / RUN_LEAST;
-	size_t most = cpus < 1 ? 1 : cpus > RUNS_MOST ? RUNS_MOST : (size_t)cpus;
-	return n < 1 ? 1 : n < most ? n : most;
 }
 
 /* Puts front and back around the runs. If not all bytes are at hand, keeps only these two, because making them again
@@ -191,7 +173,9 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 {
 	struct run runs[RUNS_MOST] = {0};
 	struct made *m = v->more;
-	size_t more = v->n - from, n = run_count(more);
+	size_t more = v->n - from, n = more / RUN_LEAST;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN), most = cpus < RUNS_MOST ? cpus : RUNS_MOST;
+	n = most < 1 || n < 1 ? 1 : n < (size_t)most ? n : (size_t)most;
 	struct render_usage *usages CLEANUP_FREE = calloc(more + 1, sizeof *usages);
 	if (!usages)
 		return -ENOMEM;
@@ -204,8 +188,13 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 		    .to = from + more * (k + 1) / n,
 		    .limit = from ? 0 : cache_budget(c->tree->cache)->limit / BYTES_SHARE / n,
 		    .usages = usages + more * k / n,
-		    .memory = spare_take(&c->tree->spare, k),
+		    .memory = RUN_MEMORY_INIT,
 		};
+	/* Memory that was used before causes no page faults. */
+	lock_take(&c->tree->spare.lock);
+	for (size_t k = 0; k < n; k++)
+		swap_memory(&c->tree->spare.runs[k], &runs[k].memory);
+	lock_give(&c->tree->spare.lock);
 	int rc = crew_run(n, make_run, runs);
 	for (size_t i = 0; i < more; i++)
 		render_usage_sum(&m->totals.usage, &usages[i]);
@@ -247,23 +236,17 @@ static bool is_same_so_far(const struct producer *producer, const struct session
 	return true;
 }
 
-static bool make_room(struct view *v, size_t more)
-{
-	size_t room = v->room;
-	return v->n + more <= room || (vec_grow(&v->ends, &room, v->n + more, sizeof *v->ends) &&
-	                               vec_grow(&v->items, &v->room, v->n + more, v->item));
-}
-
 /* Adds the new items of the list. Drops the bytes of the old ones: a reader that follows the file has read them. */
 static bool extend(struct ctx *c, const struct place *p, struct view *v)
 {
 	const struct producer *producer = c->kind->make.producer;
 	struct made *m = v->more;
 	void *items CLEANUP_FREE = NULL;
-	size_t n = 0, from = v->n;
+	size_t n = 0, from = v->n, room = v->room;
 	if (!producer->newer || from == 0 || !is_same_so_far(producer, p->session, m) ||
-	    producer->newer(p, m->entries, entry_at(v, from - 1), &m->totals, &items, &n) < 0 || n == 0 ||
-	    !make_room(v, n))
+	    producer->newer(p, m->entries, item_entry(v, from - 1), &m->totals, &items, &n) < 0 || n == 0 ||
+	    (v->n + n > v->room && (!vec_grow(&v->ends, &room, v->n + n, sizeof *v->ends) ||
+	                            !vec_grow(&v->items, &v->room, v->n + n, v->item))))
 		return false;
 	memcpy((char *)v->items + from * v->item, items, n * v->item);
 	v->n += n;
@@ -310,13 +293,6 @@ static size_t segment_at(const struct view *v, uint64_t off)
 	return lo;
 }
 
-/* There are more segments than numbers for the parts of a node. */
-static node_t segment_id(const struct ctx *c, size_t i)
-{
-	return (node_t)KIND_SEGMENT_VIEW << (64 - NODE_KIND_BITS) |
-	       hash_word(hash_word(ctx_id(c)) + i) >> NODE_KIND_BITS;
-}
-
 /* A segment that is made again. */
 struct again {
 	struct place place;
@@ -346,8 +322,11 @@ static int read_segment(struct ctx *c, struct again *a, uint64_t skip, size_t n,
 	uint64_t size = begin_of(a->view, a->i + 1) - begin_of(a->view, a->i);
 	const struct view *kept = NULL;
 	int rc = 0;
+	/* There are more segments than numbers for the parts of a node. */
+	node_t id = (node_t)KIND_SEGMENT_VIEW << (64 - NODE_KIND_BITS) |
+	            hash_word(hash_word(ctx_id(c)) + a->i) >> NODE_KIND_BITS;
 	if (size > SEGMENT_LONG)
-		kept = view_get(c, segment_id(c, a->i), session_serial(c->session), make_again, a, &rc);
+		kept = view_get(c, id, session_serial(c->session), make_again, a, &rc);
 	else
 		rc = make_again(c, a, &a->made);
 	struct span made = buf_span(kept ? &kept->bytes : &a->made.bytes);
@@ -388,20 +367,15 @@ static bool only_grows(const struct kind *k)
 	       (!k->make.producer->back || k->make.producer->back_passes);
 }
 
-static int pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
-{
-	struct ctx c CLEANUP_CTX = {0};
-	int rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
-	if (rc < 0)
-		return rc;
-	*count = only_grows(c.kind) ? session_count(c.session) : TREE_PIN_WHOLE;
-	return ctx_read(&c, 0, most, out);
-}
-
 int tree_pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
 {
-	int faults = fault_begin();
-	return fault_end(faults, pin(t, node, most, out, count));
+	struct ctx c CLEANUP_CTX = {0};
+	int faults = fault_begin(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
+	if (rc == 0) {
+		*count = only_grows(c.kind) ? session_count(c.session) : TREE_PIN_WHOLE;
+		rc = ctx_read(&c, 0, most, out);
+	}
+	return fault_end(faults, rc);
 }
 
 static int pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)

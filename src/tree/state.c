@@ -20,7 +20,7 @@ static struct name_state *find_state(struct tree *t, node_t node)
 }
 
 /* A place for this name: its own, a free one, or the oldest hidden one's. */
-static struct name_state *place(struct tree *t, node_t node)
+static struct name_state *state_place(struct tree *t, node_t node)
 {
 	struct name_state *s = find_state(t, node), *oldest = NULL;
 	if (!s)
@@ -44,7 +44,7 @@ static void drop_if_idle(struct name_state *s)
 void state_hide(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	struct name_state *s = place(t, node_pack(n));
+	struct name_state *s = state_place(t, node_pack(n));
 	if (s)
 		s->hidden_until = clock_ms(CLOCK_MONOTONIC) + HIDDEN_MS;
 }
@@ -69,7 +69,7 @@ bool state_is_hidden(struct tree *t, struct node n)
 int state_fresh(struct tree *t, struct node n, uint64_t *ret)
 {
 	LOCKED(&t->state_lock);
-	struct name_state *s = place(t, node_pack(n));
+	struct name_state *s = state_place(t, node_pack(n));
 	if (!s)
 		return -ENOSPC;
 	if (s->fresh++ == 0)
@@ -206,7 +206,8 @@ static void warn(struct tree *t, pid_t process, node_t spoilt)
 	}
 	if (!is_warned(to) || to->process != process || to->spoilt != spoilt)
 		*to = (struct warned){.process = process, .spoilt = spoilt};
-	to->at_ms = t->warned_ms = clock_ms(CLOCK_MONOTONIC);
+	to->at_ms = clock_ms(CLOCK_MONOTONIC);
+	atomic_store(&t->warned_ms, to->at_ms);
 }
 
 void state_warn(struct tree *t, pid_t thread)
@@ -227,16 +228,11 @@ void state_mended(struct tree *t, struct node n)
 			t->warned[i] = (struct warned){0};
 }
 
-/* Usually no process is warned, and then it does not matter which process this thread belongs to. */
-static bool is_any_warned(struct tree *t)
-{
-	LOCKED(&t->state_lock);
-	return t->warned_ms != 0 && t->warned_ms > clock_ms(CLOCK_MONOTONIC) - WARNED_MS;
-}
-
 const char *state_keeps(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell)
 {
-	if (!is_any_warned(t))
+	/* Usually no process is warned, and then it does not matter which process this thread belongs to. */
+	int64_t warned_ms = atomic_load(&t->warned_ms);
+	if (warned_ms == 0 || warned_ms <= clock_ms(CLOCK_MONOTONIC) - WARNED_MS)
 		return NULL;
 	pid_t process = process_of(thread);
 	LOCKED(&t->state_lock);

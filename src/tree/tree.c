@@ -61,7 +61,7 @@ void tree_close(struct tree *t)
 	facts_close(t->facts);
 	scratch_close(t->scratch);
 	state_close(t);
-	lines_release(&t->lines);
+	lines_destroy(&t->lines);
 	spare_release(&t->spare);
 	free(t);
 }
@@ -239,25 +239,20 @@ static bool is_older(struct timespec t, time_t seconds)
 	return clock_now(CLOCK_REALTIME).tv_sec - t.tv_sec > seconds;
 }
 
-/* Whether the directory of a session holds names that follow from others. */
-static bool lists_others(const struct kind *dir)
-{
-	if (dir->make.type != S_IFDIR || dir->from->scope != SCOPE_SLOT)
-		return false;
-	for (const struct kind *k = dir->make.rows->v; k < dir->make.rows->v + dir->make.rows->n; k++)
-		if ((k->flags & GATHERS) && k->has)
-			return true;
-	return false;
-}
-
 /* Whether every change of what the kind shows is noted. */
 static bool is_watched(const struct ctx *c)
 {
-	if (kind_stamp(c->kind) == STAMP_PROJECT)
+	const struct kind *k = c->kind;
+	bool alone = k->from->scope >= SCOPE_SLOT;
+	if (kind_stamp(k) == STAMP_PROJECT)
 		return c->project.told;
-	if (c->kind->from->scope >= SCOPE_SLOT && !c->slot.told)
+	if (alone && !c->slot.told)
 		return false;
-	return (c->kind->from->scope >= SCOPE_SLOT && !lists_others(c->kind)) || catalog_is_told(c->tree->catalog);
+	/* The directory of a session holds names that follow from other sessions. */
+	const struct rows *rows = k->from->scope == SCOPE_SLOT ? k->make.rows : NULL;
+	for (size_t i = 0; rows && i < rows->n; i++)
+		alone = alone && !((rows->v[i].flags & GATHERS) && rows->v[i].has);
+	return alone || catalog_is_told(c->tree->catalog);
 }
 
 enum tree_class tree_unwatched(const struct tree *t)
@@ -407,7 +402,7 @@ int ctx_fresh_attr(struct ctx *c, struct tree_attr *ret)
 	return 0;
 }
 
-static int get_attr(struct tree *t, node_t node, struct tree_attr *ret)
+static int getattr_once(struct tree *t, node_t node, struct tree_attr *ret)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	struct scratch_attr s;
@@ -428,9 +423,9 @@ static int get_attr(struct tree *t, node_t node, struct tree_attr *ret)
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 {
 	int faults = fault_begin();
-	int rc = get_attr(t, node, ret);
+	int rc = getattr_once(t, node, ret);
 	while (tree_moved(t, &rc, &node)) {
-		rc = get_attr(t, node, ret);
+		rc = getattr_once(t, node, ret);
 		ret->name_class = ret->attr_class = TREE_ASKED;
 		ret->why = "I2: moved";
 	}

@@ -21,7 +21,7 @@ enum {
 	KIND_SCRATCH = (1 << NODE_KIND_BITS) - 1,
 	KIND_PATH_VIEW = KIND_SCRATCH - 1,
 	KIND_LABEL_VIEW = KIND_SCRATCH - 2,
-	KIND_SEGMENT_VIEW = KIND_SCRATCH - 3, /* a long segment: segment_id */
+	KIND_SEGMENT_VIEW = KIND_SCRATCH - 3, /* a long segment: a hash stands behind the kind */
 	KIND_CALL_VIEW = KIND_SCRATCH - 4,    /* the names of the calls of an entry */
 };
 
@@ -134,7 +134,7 @@ struct lines {
 };
 
 void lines_init(struct lines *l);
-void lines_release(struct lines *l);
+void lines_destroy(struct lines *l);
 /* True if *line, *record and *marks are now those of the entry. If not, *line is memory to be reused. */
 bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record,
                 struct marks *marks);
@@ -173,7 +173,7 @@ struct tree {
 	size_t refused;
 	uint64_t made;
 	struct warned warned[TREE_WARNED];
-	int64_t warned_ms; /* when a process was last warned; 0: never */
+	_Atomic int64_t warned_ms; /* when a process was last warned; 0: never */
 	struct hash_key secret;
 	struct saved *saved; /* TREE_SAVED_SETS sets of TREE_SAVED_WAYS; NULL: nothing was saved */
 	uint32_t saves;

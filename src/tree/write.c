@@ -58,23 +58,18 @@ static void add_user(struct tree_handle *h, const struct tree_caller *who)
 		h->users[i] = who->pid;
 }
 
-/* Whether nobody else has opened the file for writing. */
-static bool is_alone(struct tree *t, const struct tree_handle *h)
-{
-	LOCKED(&t->state_lock);
-	for (const struct tree_handle *o = t->handles; o; o = o->next)
-		if (o != h && node_pack(o->node) == node_pack(h->node))
-			return false;
-	return true;
-}
-
 /* Whether a process that has used the handle still has the file open. Each close of each descriptor is a flush. Without
  * this check a text written by several processes that share a file, such as a shell and its commands, would be
  * committed piece by piece. Processes that never used the handle are not known; if the file is open twice, it is not
  * known which open a descriptor belongs to. */
 static bool is_held(struct tree *t, const struct tree_handle *h)
 {
-	if (!is_alone(t, h))
+	bool alone = true;
+	lock_take(&t->state_lock);
+	for (const struct tree_handle *o = t->handles; o && alone; o = o->next)
+		alone = o == h || node_pack(o->node) != node_pack(h->node);
+	lock_give(&t->state_lock);
+	if (!alone)
 		return false;
 	for (size_t i = 0; i < USERS && h->users[i] != 0; i++)
 		if (process_writes(h->users[i], node_pack(h->node)))
@@ -171,18 +166,10 @@ static int create_fresh(struct tree *t, struct node n, const struct tree_caller 
 	return 0;
 }
 
-static int create_scratch(struct tree *t, node_t dir, struct span name, mode_t mode, const struct tree_caller *who,
-                          struct tree_handle **ret)
-{
-	struct scratch_attr a;
-	int rc = scratch_create(t->scratch, dir, name, S_IFREG | mode, who->uid, who->gid, NULL, &a);
-	return rc < 0 ? commit_denied(t, dir, name, rc, "there are too many side files")
-	              : open_scratch(t, a.id, false, ret);
-}
-
 int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool exclusive, bool truncate,
                 const struct tree_caller *who, struct tree_handle **ret, struct tree_attr *ret_attr)
 {
+	struct scratch_attr made;
 	struct node control;
 	struct tree_attr a;
 	struct tree_handle *h = NULL;
@@ -198,8 +185,11 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 		rc = writable_of(control)->form
 		         ? create_fresh(t, control, who, &h)
 		         : commit_refused(t, control, (struct span){NULL, 0}, -EPERM, "it is a link");
-	else if (rc == -ENOENT)
-		rc = create_scratch(t, dir, name, mode, who, &h);
+	else if (rc == -ENOENT) {
+		rc = scratch_create(t->scratch, dir, name, S_IFREG | mode, who->uid, who->gid, NULL, &made);
+		rc = rc < 0 ? commit_denied(t, dir, name, rc, "there are too many side files")
+		            : open_scratch(t, made.id, false, &h);
+	}
 	if (rc < 0)
 		return rc;
 	rc = tree_lookup(t, dir, name, ret_attr);
