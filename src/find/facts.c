@@ -18,7 +18,7 @@
 #define IN_USE_NS (UINT64_C(1000000000) * LIMIT(10, 1))
 /* Set in the serial of a list that lacks a session: the next list may have it. */
 #define LACKING (UINT64_C(1) << 63)
-/* Roughly the memory of a session in `days`. */
+/* Roughly the memory of a session in `groups`. */
 #define DATED_MEMORY 64
 
 struct list {
@@ -28,7 +28,7 @@ struct list {
 	struct kept **kept; /* of each in `v`, by rising slot */
 	struct fact *v;
 	size_t memory;
-	_Atomic(struct dates *) days; /* NULL: not made yet */
+	_Atomic(struct groups *) groups[GROUP_KEYS]; /* NULL: not made yet */
 };
 
 struct facts {
@@ -48,7 +48,8 @@ static void facts_list_release(struct list *l)
 		return;
 	for (size_t i = 0; i < l->shown.n; i++)
 		kept_release(l->kept[i]);
-	dates_free(atomic_load(&l->days));
+	for (size_t i = 0; i < GROUP_KEYS; i++)
+		groups_free(atomic_load(&l->groups[i]));
 	free(l->kept);
 	free(l->v);
 	free(l);
@@ -321,18 +322,18 @@ uint64_t facts_serial(struct facts *f)
 	return catalog_serial(f->catalog);
 }
 
-/* --- days --------------------------------------------------------------------------------- */
+/* --- groups ------------------------------------------------------------------------------- */
 
-const struct dates *facts_dates(const struct fact_list *list)
+const struct groups *facts_groups(const struct fact_list *list, enum group_key key)
 {
 	struct list *l = (struct list *)list;
-	struct dates *made = atomic_load(&l->days), *other = NULL;
+	struct groups *made = atomic_load(&l->groups[key]), *other = NULL;
 	if (made)
 		return made;
-	made = dates_make(list);
+	made = groups_make(list, key);
 	/* Another thread may have been faster. */
-	if (made && !atomic_compare_exchange_strong(&l->days, &other, made)) {
-		dates_free(made);
+	if (made && !atomic_compare_exchange_strong(&l->groups[key], &other, made)) {
+		groups_free(made);
 		made = other;
 	}
 	return made;

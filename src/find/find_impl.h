@@ -3,6 +3,7 @@
 #define SESSIONFS_FIND_IMPL_H
 
 #include "sessionfs/find/dates.h"
+#include "sessionfs/find/groups.h"
 
 #include <stdatomic.h>
 #include <time.h>
@@ -38,8 +39,9 @@ bool kept_is_of(const struct kept *k, const struct slot_state *now);
 
 /* dates.c */
 bool date_local(double ms, struct tm *ret);
-/* The days of a list and their names, made when they are first asked for */
-struct dates *dates_make(const struct fact_list *list); /* NULL without memory */
-void dates_free(struct dates *d);
+
+/* groups.c: the groups of a list, made when they are first asked for */
+struct groups *groups_make(const struct fact_list *list, enum group_key key); /* NULL without memory */
+void groups_free(struct groups *g);
 
 #endif

@@ -7,7 +7,7 @@
 /* Names above all sessions belong to the mounting user. */
 static bool is_shared(const struct kind *k)
 {
-	return kind_stamp(k) == STAMP_ALL || kind_stamp(k) == STAMP_PROJECT || kind_stamp(k) == STAMP_DATE;
+	return kind_stamp(k) == STAMP_ALL || kind_stamp(k) == STAMP_PROJECT || kind_stamp(k) == STAMP_GROUP;
 }
 
 /* The group is that of the directory shown: otherwise the members whom its group lets in would count as others. */

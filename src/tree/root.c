@@ -196,7 +196,7 @@ static const struct kind in_root[] = {
     {"latest", .doc = "the newest session of all (a link)", .from = &from_mount, .make = LINK(latest_show),
      .has = latest_has, .moves = latest_moves, .time = STAMP_SESSION},
     {"by-date", .doc = "the same sessions, by the day (YYYY-MM-DD) and time they were begun (links)", .from = &from_all,
-     .make = DIR(by_date)},
+     .make = GROUP(by_date, BY_DATE)},
     {"sessions.tsv", .doc = "all sessions as a table, newest first", .from = &from_all, .make = TABLE(table_sessions)},
     {"usage.tsv", .doc = "tokens and cost by day, project and model, as a table", .from = &from_all,
      .make = TABLE(table_usage)},

@@ -203,8 +203,8 @@ static struct timespec ctx_mtime(struct ctx *c)
 		return catalog_mtime(c->tree->catalog);
 	case STAMP_PROJECT:
 		return c->project.mtime;
-	case STAMP_DATE:
-		return date_mtime(c);
+	case STAMP_GROUP:
+		return group_mtime(c);
 	case STAMP_ENTRY:
 		return record_stamp(c, c->node.entry);
 	case STAMP_LABEL:

@@ -7,7 +7,7 @@
 #include "sessionfs/base/hash.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/vec.h"
-#include "sessionfs/find/facts.h"
+#include "sessionfs/find/groups.h"
 #include "sessionfs/session/part.h"
 #include "sessionfs/write/scratch.h"
 #include "sessionfs/tree/tree.h"
@@ -42,7 +42,7 @@ enum stamp {
 	STAMP_AS_FROM,
 	STAMP_ALL,
 	STAMP_PROJECT,
-	STAMP_DATE,
+	STAMP_GROUP,
 	STAMP_SESSION,
 	STAMP_ENTRY,
 	STAMP_LABEL,
@@ -218,6 +218,7 @@ struct lister {
 struct make {
 	mode_t type; /* S_IFDIR, S_IFREG, S_IFLNK */
 	const struct rows *rows;
+	enum group_key key; /* of groups of links: all of them, or one */
 	int (*text)(const struct session *s, struct buf *out);
 	size_t (*record)(const struct record *r, struct buf *out);
 	int (*table)(const struct fact_list *all, struct buf *out);
@@ -235,6 +236,7 @@ struct make {
 		.type = (of_type), __VA_ARGS__                                                                         \
 	}
 #define DIR(names) MADE(S_IFDIR, .rows = &rows_##names)
+#define GROUP(names, by) MADE(S_IFDIR, .rows = &rows_##names, .key = GROUP_##by)
 /* The target. */
 #define LINK(make) MADE(S_IFLNK, .show = (make))
 /* Files: what is made of a session; */
@@ -476,7 +478,7 @@ static inline struct span view_name(const struct view *v, size_t i)
 	return (struct span){v->bytes.p + begin, (size_t)(v->ends[i] - begin)};
 }
 
-/* groups.c: when the newest session of a day was changed */
-struct timespec date_mtime(struct ctx *c);
+/* groups.c: when the newest session of a group was changed */
+struct timespec group_mtime(struct ctx *c);
 
 #endif

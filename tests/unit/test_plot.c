@@ -8,12 +8,17 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cmocka.h>
 
 static struct fact_use use(const char *day, const char *model, double cost, double tokens)
 {
-	date_t date = day ? date_of_name(span_of(day)) : NO_DATE;
+	struct tm tm = {0};
+	bool dated = day && sscanf(day, "%d-%d-%d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday) == 3;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	date_t date = dated ? (date_t)(timegm(&tm) / 86400) : NO_DATE;
 	return (struct fact_use){
 	    .date = date, .entries = 1, .model = span_of(model), .sum = {.cost = cost, .total = tokens}};
 }
