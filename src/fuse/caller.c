@@ -2,6 +2,8 @@
  * where its judgement depends on our answer. */
 #include "fs_impl.h"
 
+#include <linux/fuse.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,4 +26,20 @@ bool caller_may_read(fuse_req_t req, const struct tree_attr *a)
 	unsigned need = S_ISDIR(a->mode) ? R_OK | X_OK : R_OK;
 	unsigned shift = who->uid == a->uid ? 6 : caller_in_group(req, a->gid) ? 3 : 0;
 	return who->uid == 0 || (a->mode >> shift & need) == need;
+}
+
+/* reach.c keeps our threads out of our mount, but $TMPDIR can be in it, or another file system can lie over it. */
+bool caller_refuse_own(const struct fs *fs, const struct fuse_in_header *h)
+{
+	uint32_t op = h->opcode;
+	/* These ask nothing of the tree, and come only once. */
+	if (op == FUSE_INIT || op == FUSE_DESTROY || op == FUSE_RELEASE || op == FUSE_RELEASEDIR || op == FUSE_FLUSH)
+		return false;
+	if (!fs->refuse_own || h->pid == 0 || tgkill(getpid(), (pid_t)h->pid, 0) < 0)
+		return false;
+	const struct fuse_out_header no = {.len = sizeof no, .error = -ELOOP, .unique = h->unique};
+	/* This fails only if nobody waits for the request any more. */
+	ssize_t n = write(fuse_session_fd(fs->session), &no, sizeof no);
+	(void)n;
+	return true;
 }

@@ -239,7 +239,7 @@ void follow_stop(struct fs *fs)
 	if (f->running) {
 		atomic_store(&f->stop, true);
 		catalog_wake(fs->catalog);
-		fs_join(fs->session, f->thread);
+		fs_join(fs->session, f->thread, INT64_MAX);
 	}
 	f->running = false;
 	cleanup_free(&f->recheck);

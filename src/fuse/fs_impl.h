@@ -11,6 +11,7 @@
 #include "sessionfs/fuse/events.h"
 
 struct fs;
+struct fuse_in_header;
 
 /* An open file: a snapshot of a text, a reader of the events, or a file being written. */
 struct handle {
@@ -79,14 +80,16 @@ enum { FS_MAX_WRITE = 1 << 20 };
 bool caller_in_group(fuse_req_t req, gid_t gid);
 /* Whether who asks may read the file, or list the directory, with these attributes. */
 bool caller_may_read(fuse_req_t req, const struct tree_attr *a);
+/* Answers a request of one of our own threads with ELOOP. False if it is to be answered like others (refuse_own). */
+bool caller_refuse_own(const struct fs *fs, const struct fuse_in_header *h);
 
 /* loop.c: reads the next request like fuse_session_receive_buf. Returns its size, 0 at the end of the mount, or a
  * negative errno. libfuse's function drops the request it has read if the session is to end by then, but the
  * process that waits for the answer may hold what the end waits for. The caller frees buf->mem. */
 int fs_receive(struct fuse_session *session, struct fuse_buf *buf);
 /* Waits until a thread has ended, and answers requests meanwhile: the thread may be notifying the kernel, and
- * the kernel may then wait for a process that waits for our answer. */
-void fs_join(struct fuse_session *session, pthread_t thread);
+ * the kernel may then wait for a process that waits for our answer. False if it is still running after `ns`. */
+bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns);
 
 /* snapshot.c: texts made for one open file */
 /* Whether the file of a growing session should be read from a snapshot. */
