@@ -2,8 +2,10 @@
 #include "sessionfs/base/process.h"
 
 #include "sessionfs/base/cleanup.h"
+#include "sessionfs/base/sys.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@
 
 static int process_read(const char *path, char text[FILE_BYTES])
 {
-	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_CLOEXEC);
+	int fd CLEANUP_CLOSE = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, FILE_BYTES - 1);
 	if (n < 0)
 		return -errno;
@@ -41,6 +43,20 @@ pid_t process_of(pid_t thread)
 	if (thread > 0 && process_read(path, text) == 0)
 		number_in(text, "\nTgid:", 10, &process);
 	return process > 0 ? (pid_t)process : thread;
+}
+
+bool process_is_dying(pid_t thread)
+{
+	enum { STATE = 3, SIGNAL = 31 }; /* as proc_pid_stat(5) numbers them */
+	char path[64], text[FILE_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)thread);
+	if (thread <= 0 || process_read(path, text) < 0)
+		return false;
+	/* The name of the program, before the state, may have spaces and brackets. */
+	const char *at = strrchr(text, ')');
+	for (int field = STATE - 1; at && field < SIGNAL; field++)
+		at = strchr(at + 1, ' ');
+	return at && strtoull(at, NULL, 10) >> (SIGKILL - 1) & 1;
 }
 
 static bool has_open(pid_t thread, uint64_t inode, bool left)

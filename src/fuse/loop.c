@@ -15,6 +15,7 @@
  * sooner than that, and a CPU takes longer to wake from its sleep. A warm grep -r over 44 real sessions takes 560 ms
  * this way, and 1,190 ms without. */
 #include "fs_impl.h"
+#include "sessionfs/base/process.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/base/sys.h"
 
@@ -38,7 +39,7 @@ enum { SPIN_NS = 50 * 1000, MOST_SKIPPED = 63 };
 /* Stopped work ends long before this. If it does not, it waits for a file of the source that never answers. */
 #define LEAVE_NS INT64_C(5000000000)
 
-/* Work is not stopped before this: not every signal is meant to end it, and it is better to
+/* Work is not stopped before this unless its process dies: not every signal is meant to end it, and it is better to
  * finish a write that is nearly done. */
 enum { GRACE_NS = 200 * 1000 * 1000 };
 
@@ -49,6 +50,8 @@ struct worker {
 	pthread_t thread;
 	_Atomic uint64_t unique;      /* the number of its request, 0: none */
 	_Atomic uint64_t interrupted; /* the number of an interrupted request */
+	_Atomic uint64_t killed;      /* the number of a request whose process dies */
+	_Atomic uint32_t caller;      /* the thread that sent the request */
 	int64_t began;
 };
 
@@ -154,14 +157,16 @@ static bool add_thread(struct loop *l)
 
 static bool is_interrupted(struct worker *w)
 {
-	return atomic_load(&w->interrupted) == atomic_load(&w->unique);
+	uint64_t unique = atomic_load(&w->unique);
+	return atomic_load(&w->interrupted) == unique || atomic_load(&w->killed) == unique;
 }
 
 static bool is_asked(void *arg)
 {
 	struct worker *w = arg;
-	bool asked = is_interrupted(w) || fuse_session_exited(w->loop->session);
-	return asked && now_ns() - w->began > GRACE_NS;
+	if (!is_interrupted(w) && !fuse_session_exited(w->loop->session))
+		return false;
+	return atomic_load(&w->killed) == atomic_load(&w->unique) || now_ns() - w->began > GRACE_NS;
 }
 
 /* A thread may begin to wait only if there is another one to read meanwhile: whom it waits for may be what is read. */
@@ -213,7 +218,8 @@ static void interrupt(struct loop *l, const struct fuse_buf *buf)
 	for (struct worker *w = l->workers; w && unique; w = w->next) {
 		if (atomic_load(&w->unique) != unique)
 			continue;
-		atomic_store(&w->interrupted, unique);
+		bool dies = process_is_dying((pid_t)atomic_load(&w->caller));
+		atomic_store(dies ? &w->killed : &w->interrupted, unique);
 		pthread_cond_broadcast(&l->room);
 	}
 }
@@ -283,6 +289,7 @@ static bool loop_answer(struct worker *w, const struct fuse_buf *buf)
 	if (caller_refuse_own(l->fs, h))
 		return true;
 	/* Before another thread can read: it may read the interrupt of this request. */
+	atomic_store(&w->caller, h->pid);
 	atomic_store(&w->unique, h->unique);
 	uint64_t turn = atomic_load(&l->turn) + 1;
 	atomic_store(&l->turn, turn);

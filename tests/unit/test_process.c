@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -88,11 +89,27 @@ static void open_for_writing(void **state)
 	unlink(name);
 }
 
+/* One that was killed while it waits for the mount: tests/wire/test_loop.c. */
+static void who_lives_is_not_dying(void **state)
+{
+	sigset_t blocked, before;
+	(void)state;
+	sigfillset(&blocked);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	raise(SIGUSR1); /* stays pending */
+	assert_false(process_is_dying(gettid()));
+	assert_int_equal(sigwaitinfo(&blocked, NULL), SIGUSR1);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	assert_false(process_is_dying(1 << 30));
+	assert_false(process_is_dying(0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(threads_are_of_a_process),
 	    cmocka_unit_test(open_for_writing),
+	    cmocka_unit_test(who_lives_is_not_dying),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

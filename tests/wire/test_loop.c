@@ -12,6 +12,7 @@
 #include <semaphore.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -34,6 +35,23 @@ static int make_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*st
 }
 
 __typeof__(pthread_create) *const sys_pthread_create = make_thread;
+
+/* A thread that was killed while it waited for our answer. No real one has this number. */
+enum { KILLED = INT32_MAX };
+static const char killed_stat[] =
+    "2147483647 (a) name) D 1 1 1 0 -1 4194560 60 0 0 0 0 0 0 0 20 0 1 0 7 0 0 1 0 0 0 0 0 256 "
+    "0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 137\n";
+
+static int open_or_killed(int dir, const char *path, int flags, ...)
+{
+	if (strcmp(path, "/proc/2147483647/stat") != 0)
+		return openat(dir, path, flags, 0600);
+	int fd = memfd_create("stat", MFD_CLOEXEC);
+	assert_int_equal(pwrite(fd, killed_stat, sizeof killed_stat - 1, 0), sizeof killed_stat - 1);
+	return fd;
+}
+
+__typeof__(openat) *const sys_openat = open_or_killed;
 
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
@@ -342,6 +360,30 @@ static void without_another_thread_nobody_waits_for_another(void **state)
 	finish(&s);
 }
 
+static void who_is_killed_ends_work_at_once(void **state)
+{
+	enum { HOUR_MS = 3600 * 1000 };
+	struct served s;
+	(void)state;
+	wire_let_pass(CLOCK_MONOTONIC, HOUR_MS);
+	begin(&s, 3);
+	uint64_t asked = ask(&s, LONG);
+	s.w.pid = KILLED;
+	uint64_t killed = ask(&s, LONG);
+	s.w.pid = 0;
+	wait_taken(&s);
+	assert_answered(&s, ask(&s, QUICK));      /* both are at work */
+	wire_let_pass(CLOCK_MONOTONIC, -HOUR_MS); /* they will be young for as long as this takes */
+	interrupt(&s, asked);
+	interrupt(&s, killed);
+	assert_stopped(&s, killed);
+	/* This may not be meant to end it. */
+	assert_false(wire_wait(&s.w, 20));
+	wire_let_pass(CLOCK_MONOTONIC, HOUR_MS);
+	assert_stopped(&s, asked);
+	finish(&s);
+}
+
 static void the_end_ends_long_work(void **state)
 {
 	struct served s;
@@ -486,6 +528,7 @@ int main(void)
 	    cmocka_unit_test(those_that_wait_for_a_thread_can_be_interrupted),
 	    cmocka_unit_test(those_that_wait_for_another_leave_threads),
 	    cmocka_unit_test(without_another_thread_nobody_waits_for_another),
+	    cmocka_unit_test(who_is_killed_ends_work_at_once),
 	    cmocka_unit_test(the_end_ends_long_work),
 	    cmocka_unit_test(without_any_thread_it_fails),
 	    cmocka_unit_test(a_request_that_comes_with_the_end_is_received),

@@ -75,6 +75,11 @@ void wire_source(struct wire *w)
 	make_temporary(w->source);
 }
 
+void wire_let_pass(clockid_t clock, int64_t ms)
+{
+	let_pass(clock, ms);
+}
+
 static ssize_t io_writev(int fd, struct iovec *iov, int count, void *userdata)
 {
 	(void)userdata;

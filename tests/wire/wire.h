@@ -59,6 +59,8 @@ void wire_chmod(struct wire *w, const char *path, mode_t mode);
 /* Until a look at the disk made before holds no longer. */
 #define WIRE_FRESH_MS 1000
 void wire_wait_for_look(void);
+/* Puts a clock forward, or back again. */
+void wire_let_pass(clockid_t clock, int64_t ms);
 
 /* An empty source, then the filesystem over it with INIT done. */
 void wire_source(struct wire *w);

@@ -10,6 +10,10 @@
 /* The process that the thread belongs to; the thread itself if that is not known. */
 pid_t process_of(pid_t thread);
 
+/* Whether the thread was killed and only ends its system call. The kernel gives SIGKILL to each thread of a process that
+ * dies of any signal, or that leaves by another thread. */
+bool process_is_dying(pid_t thread);
+
 /* Whether the process of this thread, or a child that inherited the descriptor, has a file with this inode number open
  * for writing. A child's descriptor that is closed on exec does not count. If there are very many processes or
  * descriptors, only the first ones are examined. */
