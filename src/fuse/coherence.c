@@ -22,7 +22,7 @@ struct stat stat_of(const struct tree_attr *a)
 	};
 }
 
-struct fuse_entry_param entry_of(const struct tree_attr *a)
+struct fuse_entry_param coherence_entry(const struct tree_attr *a)
 {
 	return (struct fuse_entry_param){
 	    .ino = a->node,

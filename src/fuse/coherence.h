@@ -239,7 +239,7 @@ const char *name_of_class(enum tree_class class);
 void log_entry(const char *request, node_t dir, const char *name, const struct tree_attr *a);
 void log_attr(const char *request, const struct tree_attr *a);
 struct stat stat_of(const struct tree_attr *a);
-struct fuse_entry_param entry_of(const struct tree_attr *a);
+struct fuse_entry_param coherence_entry(const struct tree_attr *a);
 
 /* Whether t is less than this many seconds ago, or in the future. */
 static inline bool is_younger(struct timespec t, time_t seconds)

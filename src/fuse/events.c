@@ -88,7 +88,7 @@ static struct seen seen_of(const struct slot_info *s, const char *project)
 }
 
 /* Lists all sessions: what the first reader is taken to know already. */
-static int look(struct catalog *c, struct seen_list *ret)
+static int events_list_sessions(struct catalog *c, struct seen_list *ret)
 {
 	struct seen_list l CLEANUP(seen_release) = {0};
 	struct project_info project = {.project = NO_SLOT};
@@ -112,7 +112,7 @@ static int look(struct catalog *c, struct seen_list *ret)
 
 /* ---- lines ---- */
 
-static void add_time(struct buf *out)
+static void events_add_time(struct buf *out)
 {
 	struct timespec now;
 	struct tm tm;
@@ -124,29 +124,29 @@ static void add_time(struct buf *out)
 	buf_addf(out, "{\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
 }
 
-static void add_text(const char *key, struct span text, struct buf *out)
+static void events_add_text(const char *key, struct span text, struct buf *out)
 {
 	buf_addf(out, "\"%s\":", key);
 	json_quote(text, out);
 }
 
-static void add_path(const char *key, const struct seen *s, struct buf *out)
+static void events_add_path(const char *key, const struct seen *s, struct buf *out)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	buf_addf(&path, "projects/%s/%s", s->project, s->stem);
-	add_text(key, buf_span(&path), out);
+	events_add_text(key, buf_span(&path), out);
 	if (buf_err(&path))
 		out->err = buf_err(&path);
 }
 
-static void begin_line(const char *event, const struct seen *s, struct buf *out)
+static void events_begin_line(const char *event, const struct seen *s, struct buf *out)
 {
 	buf_reset(out);
-	add_time(out);
+	events_add_time(out);
 	buf_addf(out, ",\"event\":\"%s\",", event);
-	add_text("session", span_of(s->sid ? s->sid : ""), out);
+	events_add_text("session", span_of(s->sid ? s->sid : ""), out);
 	buf_addc(out, ',');
-	add_path("path", s, out);
+	events_add_path("path", s, out);
 }
 
 /* To all readers a line is lost, and with it what they have not read yet. */
@@ -156,74 +156,54 @@ static void lose_all(struct events *e)
 	buf_reset(&e->log);
 }
 
-/* Makes room in the log for half of what it can hold. */
-static void drop_oldest(struct events *e)
-{
-	size_t half = EVENTS_BACKLOG / 2, n = e->log.n;
-	const char *end = n > half ? memchr(e->log.p + half, '\n', n - half) : NULL;
-	size_t dropped = end ? (size_t)(end - e->log.p) + 1 : n;
-	memmove(e->log.p, e->log.p + dropped, n - dropped);
-	e->log.n -= dropped;
-	e->begin += dropped;
-}
-
 /* A line that is too long, or for which there is no memory, is lost. */
-static void end_line(struct events *e, struct buf *line)
+static void events_end_line(struct events *e, struct buf *line)
 {
 	buf_adds(line, "}\n");
 	LOCKED(&e->lock);
-	while (e->log.n > 0 && e->log.n + line->n > EVENTS_BACKLOG)
-		drop_oldest(e);
+	/* Makes room by dropping the older half of what the log can hold. */
+	while (e->log.n > 0 && e->log.n + line->n > EVENTS_BACKLOG) {
+		size_t half = EVENTS_BACKLOG / 2, n = e->log.n;
+		const char *end = n > half ? memchr(e->log.p + half, '\n', n - half) : NULL;
+		size_t dropped = end ? (size_t)(end - e->log.p) + 1 : n;
+		memmove(e->log.p, e->log.p + dropped, n - dropped);
+		e->log.n -= dropped;
+		e->begin += dropped;
+	}
 	if (line->n <= EVENTS_BACKLOG && !buf_err(line))
 		buf_addspan(&e->log, buf_span(line));
 	if (line->n > EVENTS_BACKLOG || buf_err(line) || buf_err(&e->log))
 		lose_all(e);
 }
 
-static void tell(struct events *e, const char *event, const struct seen *s)
+static void events_log(struct events *e, const char *event, const struct seen *s)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT;
-	begin_line(event, s, &line);
-	end_line(e, &line);
+	events_begin_line(event, s, &line);
+	events_end_line(e, &line);
 }
 
 /* ---- what a session grew by ---- */
 
 #define ENTRIES_A_LINE 500
 
-static void add_entry_name(const char *key, const struct session *s, uint32_t i, struct buf *out)
+static void events_add_name(const char *key, const struct session *s, uint32_t i, struct buf *out)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	session_entry_name(s, i, &name);
-	add_text(key, buf_span(&name), out);
+	events_add_text(key, buf_span(&name), out);
 	if (buf_err(&name))
 		out->err = buf_err(&name);
 }
 
 /* Not copied as it stands in the file: that can be half a surrogate pair, at which jq ends. */
-static void add_string(const char *key, struct json_value string, struct buf *out)
+static void events_add_string(const char *key, struct json_value string, struct buf *out)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	json_decode(string.text, JSON_CLEAN, &text);
-	add_text(key, buf_span(&text), out);
+	events_add_text(key, buf_span(&text), out);
 	if (buf_err(&text))
 		out->err = buf_err(&text);
-}
-
-/* Whether an event says more of an entry than the index knows. */
-static bool is_read(const struct entry *e)
-{
-	return e->type == RECORD_OTHER || e->role == ROLE_OTHER || e->role == ROLE_ASSISTANT;
-}
-
-static void add_type(const struct entry *e, const struct record *r, struct buf *out)
-{
-	if (e->type != RECORD_OTHER)
-		add_text("type", span_of(record_type_name(e->type)), out);
-	else if (r->type_.kind == JSON_STRING)
-		add_string("type", r->type_, out);
-	else
-		buf_adds(out, "\"type\":null");
 }
 
 static void add_role(const struct entry *e, const struct record *r, struct buf *out)
@@ -234,25 +214,32 @@ static void add_role(const struct entry *e, const struct record *r, struct buf *
 		return;
 	buf_addc(out, ',');
 	if (name)
-		add_text("role", span_of(name), out);
+		events_add_text("role", span_of(name), out);
 	else
-		add_string("role", r->msg.role, out);
+		events_add_string("role", r->msg.role, out);
 }
 
-static void add_entry(const struct session *s, uint32_t i, struct reader *reader, struct buf *out)
+static void events_add_entry(const struct session *s, uint32_t i, struct reader *reader, struct buf *out)
 {
 	struct record r;
 	const struct entry *e = session_entry(s, i);
-	if (!is_read(e) || session_read(s, i, reader, &r) < 0)
+	/* The index knows the rest. */
+	bool is_read = e->type == RECORD_OTHER || e->role == ROLE_OTHER || e->role == ROLE_ASSISTANT;
+	if (!is_read || session_read(s, i, reader, &r) < 0)
 		memset(&r, 0, sizeof r);
 	buf_addc(out, '{');
-	add_entry_name("id", s, i, out);
+	events_add_name("id", s, i, out);
 	buf_addc(out, ',');
-	add_type(e, &r, out);
+	if (e->type != RECORD_OTHER)
+		events_add_text("type", span_of(record_type_name(e->type)), out);
+	else if (r.type_.kind == JSON_STRING)
+		events_add_string("type", r.type_, out);
+	else
+		buf_adds(out, "\"type\":null");
 	add_role(e, &r, out);
 	if (e->role == ROLE_ASSISTANT && r.msg.stop_reason.kind == JSON_STRING) {
 		buf_addc(out, ',');
-		add_string("stopReason", r.msg.stop_reason, out);
+		events_add_string("stopReason", r.msg.stop_reason, out);
 	}
 	buf_addc(out, '}');
 }
@@ -261,15 +248,15 @@ static void tell_entries(struct events *e, const struct seen *seen, const struct
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct buf line CLEANUP_BUF = BUF_INIT;
-	begin_line("appended", seen, &line);
+	events_begin_line("appended", seen, &line);
 	buf_adds(&line, ",\"entries\":[");
 	for (uint32_t i = from; i < to; i++) {
 		if (i > from)
 			buf_addc(&line, ',');
-		add_entry(s, i, &reader, &line);
+		events_add_entry(s, i, &reader, &line);
 	}
 	buf_addc(&line, ']');
-	end_line(e, &line);
+	events_end_line(e, &line);
 }
 
 /* Whatever is truthy is a label. */
@@ -278,7 +265,7 @@ static void add_label(struct json_value label, struct buf *out)
 	if (!json_truthy(label)) {
 		buf_adds(out, "\"label\":null");
 	} else if (label.kind == JSON_STRING) {
-		add_string("label", label, out);
+		events_add_string("label", label, out);
 	} else {
 		buf_adds(out, "\"label\":");
 		json_well_formed(label.text, out);
@@ -295,34 +282,25 @@ static void tell_label(struct events *e, const struct seen *seen, const struct s
 	uint32_t target = session_entry_by_id(s, r.target_id);
 	if (target == NO_ENTRY)
 		return;
-	begin_line("label", seen, &line);
+	events_begin_line("label", seen, &line);
 	buf_addc(&line, ',');
-	add_entry_name("entry", s, target, &line);
+	events_add_name("entry", s, target, &line);
 	buf_addc(&line, ',');
 	add_label(r.label, &line);
-	end_line(e, &line);
+	events_end_line(e, &line);
 }
 
 static void tell_name(struct events *e, const struct seen *seen, const struct session *s)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT;
-	begin_line("renamed", seen, &line);
+	events_begin_line("renamed", seen, &line);
 	if (session_name(s, &name)) {
 		buf_addc(&line, ',');
-		add_text("name", buf_span(&name), &line);
+		events_add_text("name", buf_span(&name), &line);
 	} else {
 		buf_adds(&line, ",\"name\":null");
 	}
-	end_line(e, &line);
-}
-
-/* The first entry that ends beyond `told`. */
-static uint32_t first_new(const struct session *s, uint64_t told)
-{
-	uint32_t i = session_count(s);
-	while (i > 0 && session_entry(s, i - 1)->offset + session_entry(s, i - 1)->length > told)
-		i--;
-	return i;
+	events_end_line(e, &line);
 }
 
 static void tell_growth(struct events *e, struct seen *seen)
@@ -330,7 +308,9 @@ static void tell_growth(struct events *e, struct seen *seen)
 	struct session *s;
 	if (catalog_get(e->catalog, seen->slot, &s) < 0)
 		return; /* a change of its own will tell what became of it */
-	uint32_t n = session_count(s), first = first_new(s, seen->told);
+	uint32_t n = session_count(s), first = n;
+	while (first > 0 && session_entry(s, first - 1)->offset + session_entry(s, first - 1)->length > seen->told)
+		first--;
 	bool named = false;
 	for (uint32_t i = first; i < n; i += ENTRIES_A_LINE)
 		tell_entries(e, seen, s, i, n - i > ENTRIES_A_LINE ? i + ENTRIES_A_LINE : n);
@@ -348,53 +328,39 @@ static void tell_growth(struct events *e, struct seen *seen)
 
 /* ---- what became of places ---- */
 
-static struct span key_of(const struct seen *s)
+static struct span events_key(const struct seen *s)
 {
 	return (struct span){(const char *)&s->file, sizeof s->file};
 }
 
-/* Has moved_from find what went, of several with one file the first one first. */
+/* Has tell_came find what went by its file, of several with one file the first one first. */
 static int chain_went(struct seen_list *went)
 {
 	int rc = 0;
 	for (size_t i = went->n; i > 0 && rc == 0; i--) {
 		struct seen *s = &went->v[i - 1];
-		s->next = map_get(&went->by_file, 0, key_of(s));
+		s->next = map_get(&went->by_file, 0, events_key(s));
 		if (s->sid)
-			rc = map_put(&went->by_file, 0, key_of(s), (uint32_t)(i - 1));
+			rc = map_put(&went->by_file, 0, events_key(s), (uint32_t)(i - 1));
 	}
 	return rc;
 }
 
-/* A session under a new name was moved if the same batch of changes removed its file elsewhere: takes that. NULL if
- * not. */
-static struct seen *moved_from(struct seen_list *went, const struct seen *came)
-{
-	uint32_t i = came->sid ? map_get(&went->by_file, 0, key_of(came)) : MAP_NONE;
-	if (i == MAP_NONE)
-		return NULL;
-	struct seen *from = &went->v[i];
-	return map_put(&went->by_file, 0, key_of(from), from->next) == 0 ? from : NULL;
-}
-
-static void tell_move(struct events *e, const struct seen *from, const struct seen *to)
-{
-	struct buf line CLEANUP_BUF = BUF_INIT;
-	begin_line("renamed", to, &line);
-	buf_addc(&line, ',');
-	add_path("from", from, &line);
-	end_line(e, &line);
-}
-
+/* A session under a new name was moved if the same batch of changes removed its file elsewhere. */
 static void tell_came(struct events *e, struct seen_list *went, struct seen *seen, struct seen now)
 {
-	struct seen *from = moved_from(went, &now);
+	uint32_t i = now.sid ? map_get(&went->by_file, 0, events_key(&now)) : MAP_NONE;
+	struct seen *from = i == MAP_NONE ? NULL : &went->v[i];
 	*seen = now;
-	if (!from) {
-		tell(e, "created", seen);
+	if (!from || map_put(&went->by_file, 0, events_key(from), from->next) != 0) {
+		events_log(e, "created", seen);
 		return;
 	}
-	tell_move(e, from, seen);
+	struct buf line CLEANUP_BUF = BUF_INIT;
+	events_begin_line("renamed", seen, &line);
+	buf_addc(&line, ',');
+	events_add_path("from", from, &line);
+	events_end_line(e, &line);
 	seen->told = from->told;
 	from->slot = NO_SLOT;
 	tell_growth(e, seen);
@@ -435,7 +401,7 @@ static int tell_place(struct events *e, uint32_t place, bool came, struct seen_l
 		seen->slot = NO_SLOT;
 	} else if (was_there && seen->slot != s.slot) {
 		*seen = seen_of(&s, project.name);
-		tell(e, "replaced", seen);
+		events_log(e, "replaced", seen);
 	} else if (was_there) {
 		tell_growth(e, seen);
 	}
@@ -443,14 +409,6 @@ static int tell_place(struct events *e, uint32_t place, bool came, struct seen_l
 }
 
 static void serve_all(struct events *e);
-
-static void hand_out(struct events *e, int rc)
-{
-	LOCKED(&e->lock);
-	if (rc < 0)
-		lose_all(e);
-	serve_all(e);
-}
 
 void events_tell(struct events *e, const struct catalog_change *changes, size_t n)
 {
@@ -467,8 +425,12 @@ void events_tell(struct events *e, const struct catalog_change *changes, size_t 
 		rc = tell_place(e, changes[i].place, true, &went);
 	for (size_t i = 0; i < went.n && rc == 0; i++)
 		if (went.v[i].slot != NO_SLOT)
-			tell(e, "deleted", &went.v[i]);
-	hand_out(e, rc);
+			events_log(e, "deleted", &went.v[i]);
+	lock_take(&e->lock);
+	if (rc < 0)
+		lose_all(e);
+	serve_all(e);
+	lock_give(&e->lock);
 }
 
 bool events_are_read(struct events *e)
@@ -489,7 +451,7 @@ static void take_lines(const struct events *e, struct events_reader *r, size_t n
 {
 	uint64_t next = e->begin;
 	if (r->at < e->begin) {
-		add_time(&r->rest);
+		events_add_time(&r->rest);
 		buf_adds(&r->rest, ",\"event\":\"lost\"}\n");
 	} else if (e->log.n > r->at - e->begin) {
 		struct span log = {e->log.p + (r->at - e->begin), e->log.n - (r->at - e->begin)};
@@ -505,7 +467,7 @@ static void take_lines(const struct events *e, struct events_reader *r, size_t n
 }
 
 /* True if the request was answered. */
-static bool serve(struct events *e, struct events_reader *r, size_t n, void *request)
+static bool events_serve(struct events *e, struct events_reader *r, size_t n, void *request)
 {
 	if (r->rest.n == 0)
 		take_lines(e, r, n);
@@ -521,27 +483,23 @@ static bool serve(struct events *e, struct events_reader *r, size_t n, void *req
 	return true;
 }
 
-static void wake_poll(struct events *e, struct events_reader *r)
-{
-	if (!r->poll || !has_more(e, r))
-		return;
-	e->ops->ready(r->poll);
-	r->poll = NULL;
-}
-
 static void serve_all(struct events *e)
 {
 	for (struct waiting **at = &e->waiting; *at;) {
 		struct waiting *x = *at;
-		if (!serve(e, x->reader, x->n, x->request)) {
+		if (!events_serve(e, x->reader, x->n, x->request)) {
 			at = &x->next;
 			continue;
 		}
 		*at = x->next;
 		free(x);
 	}
-	for (struct events_reader *r = e->readers; r; r = r->next)
-		wake_poll(e, r);
+	for (struct events_reader *r = e->readers; r; r = r->next) {
+		if (!r->poll || !has_more(e, r))
+			continue;
+		e->ops->ready(r->poll);
+		r->poll = NULL;
+	}
 }
 
 /* Answers waiting reads without bytes: those of this reader, or this request, or (both NULL) all. */
@@ -600,12 +558,12 @@ void events_close(struct events *e)
 }
 
 /* The caller holds e->telling. */
-static int add_reader(struct events *e, struct events_reader *r)
+static int events_add_reader(struct events *e, struct events_reader *r)
 {
 	/* Without readers the list was not kept up to date. */
 	if (!events_are_read(e)) {
 		struct seen_list now = {0};
-		int rc = look(e->catalog, &now);
+		int rc = events_list_sessions(e->catalog, &now);
 		if (rc)
 			return rc;
 		seen_release(&e->seen);
@@ -627,7 +585,7 @@ int events_reader_open(struct events *e, struct events_reader **ret)
 	while (!lock_try_for(&e->telling, LOCK_LOOK_NS))
 		if (stop_check() < 0)
 			return -EINTR;
-	int rc = add_reader(e, r);
+	int rc = events_add_reader(e, r);
 	lock_give(&e->telling);
 	if (rc == 0) {
 		*ret = r;
@@ -653,7 +611,7 @@ void events_read(struct events *e, struct events_reader *r, size_t n, bool wait,
 {
 	struct waiting *x CLEANUP_FREE = malloc(sizeof *x);
 	LOCKED(&e->lock);
-	if (serve(e, r, n, request))
+	if (events_serve(e, r, n, request))
 		return;
 	int err = e->ops->gave_up(request) ? -EINTR : !wait ? -EAGAIN : !x ? -ENOMEM : 0;
 	if (err) {

@@ -33,7 +33,7 @@ struct telling {
 
 /* --- the kernel --------------------------------------------------------------------- */
 
-static void tell_node(const struct telling *t, node_t node)
+static void follow_tell_node(const struct telling *t, node_t node)
 {
 	/* If the kernel opens files without asking, it keeps all pages that are read: see sizes.c. */
 	bool whole = tree_is_dir(node) || (t->waits && (t->fs->coherence.sizes.told || tree_is_restamped(node))) ||
@@ -42,11 +42,11 @@ static void tell_node(const struct telling *t, node_t node)
 	fuse_lowlevel_notify_inval_inode(t->fs->session, node, whole ? 0 : -1, 0);
 }
 
-static void tell(void *arg, node_t node, struct span name)
+static void follow_tell(void *arg, node_t node, struct span name)
 {
 	const struct telling *t = arg;
 	if (!name.p) {
-		tell_node(t, node);
+		follow_tell_node(t, node);
 		return;
 	}
 	log_debug("drop name %" PRIu64 "/%.*s (%s)", node, (int)name.n, name.p, t->contents ? "I6" : "I5");
@@ -55,31 +55,18 @@ static void tell(void *arg, node_t node, struct span name)
 
 /* No lease, nothing to invalidate. But while a request is served, the thread that follows can have taken the note and
  * not have notified yet. */
-static void tell_session(struct fs *fs, const struct slot_info *s, bool contents, bool waits)
+static void follow_tell_session(struct fs *fs, const struct slot_info *s, bool contents, bool waits)
 {
 	struct telling t = {fs, contents, waits};
 	node_t *nodes CLEANUP_FREE = NULL;
 	size_t n;
 	bool given = leases_take(fs, s->slot, &nodes, &n);
 	for (size_t i = 0; i < n; i++)
-		tell_node(&t, nodes[i]);
+		follow_tell_node(&t, nodes[i]);
 	if (given || contents || !waits)
-		tree_invalidate_session(fs->tree, s->slot, tell, &t);
+		tree_invalidate_session(fs->tree, s->slot, follow_tell, &t);
 	if (leases_take_above(fs) || contents || !waits)
-		tree_invalidate_above(fs->tree, s->project, tell, &t);
-}
-
-/* Invalidates the names that may lead elsewhere now. Not done with the change itself: it makes the index grow, and a
- * failing write may be about to take back what it wrote. Done twice, because an older answer can still be on its way.
- * Returns the first entry to be invalidated again, or NO_ENTRY. */
-static uint32_t tell_renamed(struct fs *fs, uint32_t slot, uint32_t again)
-{
-	struct telling t = {fs, false, true};
-	uint32_t renamed = leases_are_out(fs, slot) ? tree_take_renamed(fs->tree, slot) : NO_ENTRY;
-	uint32_t from = renamed < again ? renamed : again;
-	if (from != NO_ENTRY)
-		tree_invalidate_all(fs->tree, slot, from, tell, &t);
-	return renamed;
+		tree_invalidate_above(fs->tree, s->project, follow_tell, &t);
 }
 
 void follow_written(struct fs *fs, node_t node, uint64_t before)
@@ -87,7 +74,7 @@ void follow_written(struct fs *fs, node_t node, uint64_t before)
 	struct slot_info s;
 	if (fs->session && tree_commits(fs->tree) != before &&
 	    catalog_slot(fs->catalog, node_unpack(node).slot, &s) == 0)
-		tell_session(fs, &s, false, false);
+		follow_tell_session(fs, &s, false, false);
 }
 
 /* --- once more ------------------------------------------------------------------------ */
@@ -120,8 +107,16 @@ static void recheck(struct fs *fs)
 			continue;
 		uint32_t renamed = NO_ENTRY;
 		if (catalog_slot(fs->catalog, a->slot, &s) == 0) {
-			tell_session(fs, &s, true, true);
-			renamed = tell_renamed(fs, s.slot, a->renamed);
+			follow_tell_session(fs, &s, true, true);
+			/* Names that may lead elsewhere now. Not invalidated with the change itself: that makes the
+			 * index grow, and a failing write may be about to take back what it wrote. Done twice, because
+			 * an older answer can still be on its way. */
+			if (leases_are_out(fs, s.slot))
+				renamed = tree_take_renamed(fs->tree, s.slot);
+			struct telling t = {fs, false, true};
+			uint32_t from = renamed < a->renamed ? renamed : a->renamed;
+			if (from != NO_ENTRY)
+				tree_invalidate_all(fs->tree, s.slot, from, follow_tell, &t);
 		}
 		/* A session that changes continuously is invalidated once a second. */
 		a->at_ms = (renamed != NO_ENTRY ? now : a->changed_ms) + RECHECK_MS;
@@ -170,17 +165,11 @@ static void tell_change(struct fs *fs, const struct catalog_change *change)
 	struct telling t = {fs, false, true};
 	bool is_there = catalog_at(fs->catalog, change->place, &s);
 	if (change->names)
-		tree_invalidate_names(fs->tree, &s, change->died, tell, &t);
+		tree_invalidate_names(fs->tree, &s, change->died, follow_tell, &t);
 	if (!is_there)
 		return;
-	tell_session(fs, &s, false, true);
+	follow_tell_session(fs, &s, false, true);
 	plan_recheck(&fs->coherence.follow, s.slot);
-}
-
-/* Looking for changes that inotify does not report is only worth it while .events has readers. */
-static bool must_look(struct fs *fs)
-{
-	return events_are_read(fs->events) && !catalog_is_told(fs->catalog);
 }
 
 static bool is_over(void *arg)
@@ -195,7 +184,8 @@ static void *follow(void *arg)
 	const struct stop stop = {.is_asked = is_over, .arg = fs};
 	stop_set(&stop);
 	while (!atomic_load(&fs->coherence.follow.stop)) {
-		bool look = must_look(fs);
+		/* Where inotify reports nothing, looking is only worth it while .events has readers. */
+		bool look = events_are_read(fs->events) && !catalog_is_told(fs->catalog);
 		struct catalog_change *changes CLEANUP_FREE = NULL;
 		ssize_t n = catalog_wait(fs->catalog, timeout_ms(fs, look), look, &changes);
 		if (n < 0) {

@@ -28,7 +28,7 @@ static void reply_error(fuse_req_t req, int rc)
 	fuse_reply_err(req, gone ? ENOTCONN : -rc);
 }
 
-static int get_attr(struct fs *fs, node_t node, struct tree_attr *ret)
+static int fs_attr(struct fs *fs, node_t node, struct tree_attr *ret)
 {
 	if (node == NODE_EVENTS && !fs->no_open) {
 		*ret = stream_attr(fs);
@@ -77,7 +77,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 			readdirplus_used(&fs->coherence.plus);
 		coherence_settle(fs, req, attr.node, &attr);
 		log_entry("lookup", parent, name, &attr);
-		e = entry_of(&attr);
+		e = coherence_entry(&attr);
 	}
 	tree_name(fs->tree, e.ino, 1, 0);
 	/* The reply was not delivered: the lookup was interrupted, and no FORGET will come. */
@@ -99,7 +99,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct tree_attr attr;
 	struct handle *handle = fi ? handles_get(&fs->handles, fi->fh) : NULL;
 	int rc = handle && handle->writing ? tree_handle_attr(fs->tree, ino, handle->writing, &attr)
-	                                   : get_attr(fs, ino, &attr);
+	                                   : fs_attr(fs, ino, &attr);
 	/* SEEK_END must use the size that can be read through this handle. */
 	if (rc == 0 && handle && handle->snapshot)
 		attr.size = snapshot_size(handle);
@@ -120,7 +120,7 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 {
 	struct fs *fs = fs_of(req);
 	struct tree_attr attr;
-	int rc = get_attr(fs, ino, &attr);
+	int rc = fs_attr(fs, ino, &attr);
 	if (rc) {
 		reply_error(req, rc);
 		return;
@@ -228,7 +228,7 @@ static int emit(void *arg, struct span name, uint64_t cookie, node_t node, mode_
 	} else if (attr) {
 		struct tree_attr settled = *attr;
 		if (coherence_settle_listed(fs_of(l->req), &settled)) {
-			e = entry_of(&settled);
+			e = coherence_entry(&settled);
 			log_entry("listed", l->dir, text, &settled);
 		}
 	}
@@ -247,25 +247,6 @@ static int list(struct listing *l, struct tree *tree, uint64_t cookie)
 	return tree_list(tree, dir, cookie < COOKIE_PARENT ? 0 : cookie - COOKIE_PARENT, want, emit, l);
 }
 
-static int begin_listing(struct fs *fs, node_t dir)
-{
-	struct tree_attr attr;
-	int rc = get_attr(fs, dir, &attr);
-	if (rc || !S_ISDIR(attr.mode))
-		return rc ? rc : -ENOTDIR;
-	return listings_begin(fs, &attr);
-}
-
-static void check_noted(struct fs *fs, struct buf *noted)
-{
-	for (size_t i = 0; i < noted->n; i += sizeof(node_t)) {
-		node_t node;
-		memcpy(&node, noted->p + i, sizeof node);
-		listings_check(fs, NULL, node, NULL);
-	}
-	buf_release(noted);
-}
-
 static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bool plus)
 {
 	struct fs *fs = fs_of(req);
@@ -274,11 +255,20 @@ static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bo
 	int rc = p ? 0 : -ENOMEM;
 	if (plus)
 		l.brings = readdirplus_begin(&fs->coherence.plus, off == 0);
-	if (!rc && off == 0)
-		rc = begin_listing(fs, dir);
+	if (!rc && off == 0) {
+		struct tree_attr attr;
+		rc = fs_attr(fs, dir, &attr);
+		if (!rc)
+			rc = S_ISDIR(attr.mode) ? listings_begin(fs, &attr) : -ENOTDIR;
+	}
 	if (!rc)
 		rc = list(&l, fs->tree, (uint64_t)off);
-	check_noted(fs, &l.noted);
+	for (size_t i = 0; i < l.noted.n; i += sizeof(node_t)) {
+		node_t node;
+		memcpy(&node, l.noted.p + i, sizeof node);
+		listings_check(fs, NULL, node, NULL);
+	}
+	buf_release(&l.noted);
 	/* Return the names found before the error; the next call returns the error. */
 	if (rc < 0 && l.n == 0)
 		reply_error(req, rc);
@@ -306,7 +296,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		return;
 	}
 	/* Invalidating the attributes drops the listing, so the attributes must be noted. */
-	if (get_attr(fs, ino, &attr) == 0) {
+	if (fs_attr(fs, ino, &attr) == 0) {
 		leases_note(fs, &attr);
 		fi->cache_readdir = fi->keep_cache =
 		    attr.attr_class >= TREE_WATCHED && !tree_is_listing_volatile(fs->tree, ino);

@@ -30,8 +30,11 @@ struct handle {
 /* Open files by number, so that a number we never gave is noticed. 0 is an open file without a handle. */
 struct handles {
 	struct lock lock;
-	struct handle **at; /* number - 1 */
-	size_t n;
+	struct handle_place {
+		struct handle *handle; /* NULL: the number is free */
+		size_t next;           /* the next free number, 0: none */
+	} * at;                        /* number - 1 */
+	size_t n, free;                /* free: the first free number, 0: none */
 };
 
 void handles_init(struct handles *h);

@@ -1,4 +1,4 @@
-/* Few open files have a handle at a time, so a linear search for a free number is enough. */
+/* Open files and their numbers. */
 #include "fs_impl.h"
 
 void handles_init(struct handles *h)
@@ -27,35 +27,15 @@ void handle_put(struct fs *fs, struct handle *handle)
 void handles_release(struct fs *fs, struct handles *h)
 {
 	for (size_t i = 0; i < h->n; i++) {
-		if (h->at[i] && h->at[i]->writing) {
-			tree_abandon(fs->tree, h->at[i]->writing);
-			h->at[i]->writing = NULL;
+		struct handle *handle = h->at[i].handle;
+		if (handle && handle->writing) {
+			tree_abandon(fs->tree, handle->writing);
+			handle->writing = NULL;
 		}
-		handle_put(fs, h->at[i]);
+		handle_put(fs, handle);
 	}
 	free(h->at);
 	lock_destroy(&h->lock);
-}
-
-/* The index of a free place, or h->n. */
-static size_t find_free(const struct handles *h)
-{
-	size_t i = 0;
-	while (i < h->n && h->at[i])
-		i++;
-	return i;
-}
-
-static uint64_t place(struct handles *h, struct handle *handle)
-{
-	size_t i = find_free(h);
-	if (i == h->n) {
-		if (!vec_grow(&h->at, &h->n, i + 1, sizeof(struct handle *)))
-			return 0;
-		memset(h->at + i, 0, (h->n - i) * sizeof(struct handle *));
-	}
-	h->at[i] = handle;
-	return i + 1;
 }
 
 uint64_t handles_add(struct handles *h, const struct handle *handle)
@@ -63,29 +43,29 @@ uint64_t handles_add(struct handles *h, const struct handle *handle)
 	struct handle *copy = malloc(sizeof *copy);
 	if (!copy)
 		return 0;
+	LOCKED(&h->lock);
+	size_t before = h->n;
+	if (h->free == 0 && !vec_grow(&h->at, &h->n, h->n + 1, sizeof *h->at)) {
+		free(copy);
+		return 0;
+	}
+	for (size_t number = h->n; number > before; number--) {
+		h->at[number - 1] = (struct handle_place){NULL, h->free};
+		h->free = number;
+	}
 	*copy = *handle;
 	copy->users = 1;
 	lock_init(&copy->lock, LOCK_HANDLE);
-	lock_take(&h->lock);
-	uint64_t number = place(h, copy);
-	lock_give(&h->lock);
-	if (number == 0) {
-		lock_destroy(&copy->lock);
-		free(copy);
-	}
+	size_t number = h->free;
+	h->free = h->at[number - 1].next;
+	h->at[number - 1].handle = copy;
 	return number;
-}
-
-static struct handle **find_handle(struct handles *h, uint64_t number)
-{
-	return number == 0 || number > h->n ? NULL : &h->at[number - 1];
 }
 
 struct handle *handles_get(struct handles *h, uint64_t number)
 {
 	LOCKED(&h->lock);
-	struct handle **at = find_handle(h, number);
-	struct handle *found = at ? *at : NULL;
+	struct handle *found = number == 0 || number > h->n ? NULL : h->at[number - 1].handle;
 	if (found)
 		found->users++;
 	return found;
@@ -94,9 +74,10 @@ struct handle *handles_get(struct handles *h, uint64_t number)
 struct handle *handles_remove(struct handles *h, uint64_t number)
 {
 	LOCKED(&h->lock);
-	struct handle **at = find_handle(h, number);
-	struct handle *found = at ? *at : NULL;
-	if (found)
-		*at = NULL;
+	struct handle *found = number == 0 || number > h->n ? NULL : h->at[number - 1].handle;
+	if (found) {
+		h->at[number - 1] = (struct handle_place){NULL, h->free};
+		h->free = (size_t)number;
+	}
 	return found;
 }

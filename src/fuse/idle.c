@@ -70,18 +70,13 @@ static int ask_fusermount(const char *mountpoint)
 	return status ? -EBUSY : 0;
 }
 
-static int unmount(const struct fs_idle *idle)
-{
-	if (idle->device == 0 || fs_device_at(idle->mountpoint) != idle->device)
-		return -ESTALE;
-	if (umount2(idle->mountpoint, UMOUNT_NOFOLLOW) == 0)
-		return 0;
-	return errno == EPERM ? ask_fusermount(idle->mountpoint) : -errno;
-}
-
 static bool try(struct fs_idle *idle)
 {
-	int rc = unmount(idle);
+	int rc = -ESTALE;
+	if (idle->device != 0 && fs_device_at(idle->mountpoint) == idle->device)
+		rc = umount2(idle->mountpoint, UMOUNT_NOFOLLOW) == 0 ? 0 : -errno;
+	if (rc == -EPERM)
+		rc = ask_fusermount(idle->mountpoint);
 	if (rc == 0) {
 		log_info("%s: unmounted: nothing was asked for %u s", idle->mountpoint, idle->seconds);
 	} else if (rc == -EBUSY) {
@@ -94,39 +89,26 @@ static bool try(struct fs_idle *idle)
 	return rc == 0;
 }
 
-/* False if the thread is to end. */
-static bool pause_for(struct fs_idle *idle, int64_t ms)
-{
-	const struct timespec until = clock_in(CLOCK_MONOTONIC, ms * 1000000);
-	LOCKED(&idle->lock);
-	while (!idle->stop && pthread_cond_timedwait(&idle->wake, &idle->lock.mutex, &until) == 0)
-		continue;
-	return !idle->stop;
-}
-
-static void *look(void *arg)
+static void *idle_watch(void *arg)
 {
 	struct fs_idle *idle = arg;
 	unsigned quiet = 0;
-	while (pause_for(idle, (int64_t)idle->seconds * 1000 / LOOKS)) {
-		quiet = __atomic_exchange_n(&idle->fs->asked, false, __ATOMIC_RELAXED) ? 0 : quiet + 1;
-		if (quiet < LOOKS)
+	LOCKED(&idle->lock);
+	while (!idle->stop) {
+		const struct timespec until = clock_in(CLOCK_MONOTONIC, idle->seconds * INT64_C(1000000000) / LOOKS);
+		while (!idle->stop && pthread_cond_timedwait(&idle->wake, &idle->lock.mutex, &until) == 0)
 			continue;
-		if (try(idle))
-			break;
+		quiet = __atomic_exchange_n(&idle->fs->asked, false, __ATOMIC_RELAXED) ? 0 : quiet + 1;
+		if (idle->stop || quiet < LOOKS)
+			continue;
 		quiet = 0;
+		lock_give(&idle->lock);
+		bool done = try(idle);
+		lock_take(&idle->lock);
+		if (done)
+			break;
 	}
 	return NULL;
-}
-
-static int start(struct fs_idle *idle)
-{
-	sigset_t all, old;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int err = sys_pthread_create(&idle->thread, NULL, look, idle);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return -err;
 }
 
 static void destroy(struct fs_idle *idle)
@@ -145,12 +127,16 @@ int fs_idle_open(struct fs *fs, const char *mountpoint, dev_t device, unsigned s
 	lock_init(&idle->lock, LOCK_IDLE);
 	lock_cond_init(&idle->wake);
 	fs->idle = true;
-	int rc = start(idle);
-	if (rc < 0)
+	sigset_t all, old;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int err = sys_pthread_create(&idle->thread, NULL, idle_watch, idle);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err)
 		destroy(idle);
 	else
 		*ret = idle;
-	return rc;
+	return -err;
 }
 
 void fs_idle_close(struct fs_idle *idle)

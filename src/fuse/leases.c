@@ -20,15 +20,6 @@ struct lease_slot {
 
 /* --- the list, under the lock ------------------------------------------------ */
 
-static struct lease_slot *slot_at(struct leases *l, uint32_t slot)
-{
-	size_t before = l->n;
-	if (!vec_grow(&l->slots, &l->n, (size_t)slot + 1, sizeof *l->slots))
-		return NULL;
-	memset(l->slots + before, 0, (l->n - before) * sizeof *l->slots);
-	return &l->slots[slot];
-}
-
 /* At most once a second: the search is too slow to repeat for each node without room. */
 static void drop_ended(struct leases *l)
 {
@@ -80,16 +71,19 @@ static bool add_node(struct leases *l, struct lease_slot *s, node_t node)
 
 /* --- notes ------------------------------------------------------------------------ */
 
-static bool note(struct leases *l, const struct tree_attr *a)
+static bool leases_make_note(struct leases *l, const struct tree_attr *a)
 {
 	LOCKED(&l->lock);
 	if (!l->kept)
 		return false;
 	if (!tree_is_of_session(a->node))
 		return l->above = true;
-	struct lease_slot *s = slot_at(l, node_unpack(a->node).slot);
-	if (!s)
+	uint32_t slot = node_unpack(a->node).slot;
+	size_t before = l->n;
+	if (!vec_grow(&l->slots, &l->n, (size_t)slot + 1, sizeof *l->slots))
 		return false;
+	memset(l->slots + before, 0, (l->n - before) * sizeof *l->slots);
+	struct lease_slot *s = &l->slots[slot];
 	if (a->attr_class != TREE_LEASE && !tree_is_restamped(a->node))
 		return s->watched = true;
 	if (l->nodes >= NODES_MAX)
@@ -103,7 +97,7 @@ static bool note(struct leases *l, const struct tree_attr *a)
 void leases_note(struct fs *fs, struct tree_attr *a)
 {
 	bool kept = a->attr_class != TREE_ASKED && a->attr_class != TREE_FIXED;
-	if ((!kept && !tree_is_restamped(a->node)) || note(&fs->coherence.leases, a))
+	if ((!kept && !tree_is_restamped(a->node)) || leases_make_note(&fs->coherence.leases, a))
 		return;
 	enum tree_class least = fs->read_only ? TREE_LIVE : TREE_ASKED;
 	if (a->name_class == a->attr_class)

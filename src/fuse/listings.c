@@ -62,7 +62,7 @@ static bool grow_listings(struct listings *l)
 }
 
 /* A directory whose listing is fine needs a cell only if it has one. False without memory. */
-static bool note(struct listings *l, const struct tree_attr *a, uint64_t epoch)
+static bool listings_note(struct listings *l, const struct tree_attr *a, uint64_t epoch)
 {
 	struct listing_state *s = l->cap ? find_listing(l, a->node) : NULL;
 	if (s && s->dir) {
@@ -78,14 +78,6 @@ static bool note(struct listings *l, const struct tree_attr *a, uint64_t epoch)
 	return true;
 }
 
-static unsigned depth_of(struct tree *tree, node_t dir)
-{
-	unsigned depth = 0;
-	for (node_t at = dir; at != NODE_ROOT && depth < DEPTH_OWN; at = tree_parent(tree, at))
-		depth++;
-	return depth;
-}
-
 bool listings_are_asked(struct fs *fs, node_t dir)
 {
 	return fs->no_opendir && !fs->read_only && tree_is_dir(dir) && tree_is_listing_volatile(fs->tree, dir);
@@ -96,17 +88,20 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 	struct listings *l = &fs->coherence.listings;
 	if (!fs->no_opendir)
 		return 0;
+	unsigned depth = 0;
+	for (node_t at = attr->node; at != NODE_ROOT && depth < DEPTH_OWN; at = tree_parent(fs->tree, at))
+		depth++;
 	uint64_t epoch = EPOCH_FINE;
 	if (is_younger(attr->mtime, SETTLED_SECONDS) || listings_are_asked(fs, attr->node))
 		epoch = EPOCH_OUTDATED;
-	else if (depth_of(fs->tree, attr->node) < DEPTH_OWN)
+	else if (depth < DEPTH_OWN)
 		epoch = tree_listing_serial(fs->tree, attr->node);
 	log_debug("list %" PRIu64 ": kept %s (I7)", attr->node,
 	          epoch == EPOCH_FINE       ? "while its time is the same"
 	          : epoch == EPOCH_OUTDATED ? "until its attributes are next given"
 	                                    : "while its time and the names in it are the same");
 	lock_take(&l->lock);
-	bool done = note(l, attr, epoch);
+	bool done = listings_note(l, attr, epoch);
 	lock_give(&l->lock);
 	return done ? 0 : -ENOMEM;
 }
@@ -122,14 +117,6 @@ static struct listing_state noted(struct listings *l, node_t node, const struct 
 		return (struct listing_state){.epoch = EPOCH_FINE};
 	*ret_known = !a || told_note(&s->told, a);
 	return *s;
-}
-
-static void note_dropped(struct listings *l, node_t node, bool dropped)
-{
-	LOCKED(&l->lock);
-	struct listing_state *s = find_listing(l, node);
-	if (s->dir)
-		s->dropped = dropped;
 }
 
 bool listings_is_noted(struct fs *fs, node_t node)
@@ -150,8 +137,12 @@ void listings_check(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr
 	/* Root is let in by any mode. */
 	bool is_judged = a && fuse_req_ctx(req)->uid != 0;
 	bool drops = !a || (known && caller_may_read(req, a) && !(is_judged && s.dropped));
-	if (is_judged)
-		note_dropped(l, node, drops);
+	if (is_judged) {
+		LOCKED(&l->lock);
+		struct listing_state *now = find_listing(l, node);
+		if (now->dir)
+			now->dropped = drops;
+	}
 	if (drops) {
 		log_debug("drop listing %" PRIu64 " (I7)", node);
 		fuse_lowlevel_notify_inval_inode(fs->session, node, 0, 0);

@@ -188,13 +188,9 @@ static void process(struct worker *w, const struct fuse_buf *buf)
 	const struct stop stop = {.is_asked = is_asked, .waits = waits, .arg = w};
 	w->began = now_ns();
 	lock_take(&l->lock);
-	while (l->working >= l->cap && !l->ended) {
+	while (l->working >= l->cap && !l->ended && w->began) {
 		lock_wait(&l->lock, &l->room);
-		w->began = now_ns();
-		if (is_interrupted(w)) {
-			w->began = 0;
-			break;
-		}
+		w->began = is_interrupted(w) ? 0 : now_ns();
 	}
 	l->working++;
 	lock_give(&l->lock);
@@ -393,18 +389,6 @@ static void watch_reader(struct loop *l, const sigset_t *mask)
 	}
 }
 
-/* Starts one thread that reads and one spare. Dropping or storing pages needs two that may work: one of them can answer
- * while the other waits. */
-static int start(struct loop *l, struct fs *fs)
-{
-	LOCKED(&l->lock);
-	if (!add_thread(l))
-		return -EAGAIN;
-	if (!add_thread(l) || l->cap < 2)
-		return 0;
-	return fs->read_only ? sizes_start(fs) : prefill_start(fs);
-}
-
 int fs_loop(struct fs *fs, unsigned threads)
 {
 	sigset_t all, old;
@@ -416,7 +400,13 @@ int fs_loop(struct fs *fs, unsigned threads)
 	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = start(l, fs);
+	/* One thread reads and one is spare. Dropping or storing pages needs two that may work: one of them can answer
+	 * while the other waits. */
+	lock_take(&l->lock);
+	rc = add_thread(l) ? 0 : -EAGAIN;
+	if (rc == 0 && add_thread(l) && l->cap > 1)
+		rc = fs->read_only ? sizes_start(fs) : prefill_start(fs);
+	lock_give(&l->lock);
 	if (rc == 0)
 		watch_reader(l, &old);
 	else

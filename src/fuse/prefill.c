@@ -19,32 +19,20 @@ int prefill_start(struct fs *fs)
 	return fs->coherence.prefill.given ? 0 : -ENOMEM;
 }
 
-/* Notes the node. True if it was not noted. It replaces another node's note in the same cell; that one will be given
- * again. */
-static bool note(struct prefill *p, node_t node)
-{
-	node_t *cell = &p->given[hash_word(node) % CELLS];
-	bool noted = *cell == node;
-	*cell = node;
-	return !noted;
-}
-
-static void give(struct fs *fs, node_t node)
-{
-	struct buf text CLEANUP_BUF = BUF_INIT;
-	if (tree_read(fs->tree, node, 0, MOST_GIVEN + 1, &text) < 0 || text.n == 0 || text.n > MOST_GIVEN)
-		return;
-	struct fuse_bufvec pages = FUSE_BUFVEC_INIT(text.n);
-	pages.buf[0].mem = text.p;
-	fuse_lowlevel_notify_store(fs->session, node, 0, &pages, 0);
-}
-
+/* A note replaces another node's in the same cell; that one will be given again. */
 void prefill_give(struct fs *fs, node_t node)
 {
 	struct prefill *p = &fs->coherence.prefill;
 	if (!p->given || fuse_session_exited(fs->session) || !lock_try(&p->lock))
 		return;
-	if (note(p, node))
-		give(fs, node);
+	node_t *cell = &p->given[hash_word(node) % CELLS];
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	if (*cell != node && tree_read(fs->tree, node, 0, MOST_GIVEN + 1, &text) == 0 && text.n > 0 &&
+	    text.n <= MOST_GIVEN) {
+		struct fuse_bufvec pages = FUSE_BUFVEC_INIT(text.n);
+		pages.buf[0].mem = text.p;
+		fuse_lowlevel_notify_store(fs->session, node, 0, &pages, 0);
+	}
+	*cell = node;
 	lock_give(&p->lock);
 }

@@ -27,7 +27,7 @@ int sizes_start(struct fs *fs)
 
 /* Notes the size, and of an untimed file its version, and returns true. If pages must be dropped first and `dropped` is
  * false, it only returns false. A new note replaces another node's note in the same cell. */
-static bool note(struct sizes *s, const struct tree_attr *a, bool dropped)
+static bool sizes_note(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
 	LOCKED(&s->lock);
 	struct size_told *told = &s->told[hash_word(a->node) % CELLS];
@@ -58,7 +58,7 @@ static bool must_be_believed(struct sizes *s, fuse_req_t req, struct tree_attr *
 bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a)
 {
 	return !fs->coherence.sizes.told || !S_ISREG(a->mode) || tree_is_fixed(a->node) ||
-	       note(&fs->coherence.sizes, a, false);
+	       sizes_note(&fs->coherence.sizes, a, false);
 }
 
 void sizes_tell(struct fs *fs, fuse_req_t req, struct tree_attr *a)
@@ -72,11 +72,11 @@ void sizes_tell(struct fs *fs, fuse_req_t req, struct tree_attr *a)
 	}
 	if (!lock_try_for(&s->dropping, WAIT_NS))
 		return;
-	if (!note(s, a, false)) {
+	if (!sizes_note(s, a, false)) {
 		log_debug("drop pages %" PRIu64 " (I8)", a->node);
 		fuse_lowlevel_notify_inval_inode(fs->session, a->node, 0, 0);
 		/* Not earlier: a thread that finds the note gives out the size at once. */
-		note(s, a, true);
+		sizes_note(s, a, true);
 	}
 	lock_give(&s->dropping);
 }

@@ -29,7 +29,7 @@ static void reply_rc(fuse_req_t req, int rc)
 }
 
 /* Gives the handle a number. On failure the handle is freed. */
-static int keep(struct fs *fs, struct tree_handle *h, struct fuse_file_info *fi)
+static int write_keep(struct fs *fs, struct tree_handle *h, struct fuse_file_info *fi)
 {
 	const struct handle handle = {.text = BUF_INIT, .writing = h};
 	fi->fh = handles_add(&fs->handles, &handle);
@@ -50,7 +50,7 @@ int write_open(fuse_req_t req, node_t node, struct fuse_file_info *fi)
 	uint64_t before = tree_commits(fs->tree);
 	int rc = tree_open_write(fs->tree, node, fi->flags & O_TRUNC, &who, &h);
 	follow_written(fs, node, before);
-	return rc < 0 ? rc : keep(fs, h, fi);
+	return rc < 0 ? rc : write_keep(fs, h, fi);
 }
 
 void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
@@ -64,13 +64,13 @@ void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 	                     &attr);
 	follow_written(fs, parent, before);
 	if (rc == 0)
-		rc = keep(fs, h, fi);
+		rc = write_keep(fs, h, fi);
 	if (rc < 0) {
 		reply_rc(req, rc);
 		return;
 	}
 	log_entry("create", parent, name, &attr);
-	struct fuse_entry_param e = entry_of(&attr);
+	struct fuse_entry_param e = coherence_entry(&attr);
 	uint64_t number = fi->fh;
 	/* The reply was not delivered: the request was interrupted, and no RELEASE will come. */
 	if (fuse_reply_create(req, &e, fi) == -ENOENT)
@@ -174,7 +174,7 @@ void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const 
 		return;
 	}
 	log_entry("symlink", parent, name, &attr);
-	struct fuse_entry_param e = entry_of(&attr);
+	struct fuse_entry_param e = coherence_entry(&attr);
 	fuse_reply_entry(req, &e);
 }
 
