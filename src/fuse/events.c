@@ -124,29 +124,35 @@ static void events_add_time(struct buf *out)
 	buf_addf(out, "{\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
 }
 
+/* `key` is what stands before the text: a bracket or comma, the name, and a colon. */
 static void events_add_text(const char *key, struct span text, struct buf *out)
 {
-	buf_addf(out, "\"%s\":", key);
+	buf_adds(out, key);
 	json_quote(text, out);
+}
+
+/* The same with a text that could not be made for want of memory. */
+static void events_add_buf(const char *key, const struct buf *text, struct buf *out)
+{
+	events_add_text(key, buf_span(text), out);
+	if (buf_err(text))
+		out->err = buf_err(text);
 }
 
 static void events_add_path(const char *key, const struct seen *s, struct buf *out)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	buf_addf(&path, "projects/%s/%s", s->project, s->stem);
-	events_add_text(key, buf_span(&path), out);
-	if (buf_err(&path))
-		out->err = buf_err(&path);
+	events_add_buf(key, &path, out);
 }
 
 static void events_begin_line(const char *event, const struct seen *s, struct buf *out)
 {
 	buf_reset(out);
 	events_add_time(out);
-	buf_addf(out, ",\"event\":\"%s\",", event);
-	events_add_text("session", span_of(s->sid ? s->sid : ""), out);
-	buf_addc(out, ',');
-	events_add_path("path", s, out);
+	buf_addf(out, ",\"event\":\"%s\"", event);
+	events_add_text(",\"session\":", span_of(s->sid ? s->sid : ""), out);
+	events_add_path(",\"path\":", s, out);
 }
 
 /* To all readers a line is lost, and with it what they have not read yet. */
@@ -191,9 +197,7 @@ static void events_add_name(const char *key, const struct session *s, uint32_t i
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	session_entry_name(s, i, &name);
-	events_add_text(key, buf_span(&name), out);
-	if (buf_err(&name))
-		out->err = buf_err(&name);
+	events_add_buf(key, &name, out);
 }
 
 /* Not copied as it stands in the file: that can be half a surrogate pair, at which jq ends. */
@@ -201,22 +205,7 @@ static void events_add_string(const char *key, struct json_value string, struct 
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	json_decode(string.text, JSON_CLEAN, &text);
-	events_add_text(key, buf_span(&text), out);
-	if (buf_err(&text))
-		out->err = buf_err(&text);
-}
-
-static void add_role(const struct entry *e, const struct record *r, struct buf *out)
-{
-	const char *name = record_role_name(e->role);
-	bool own = e->role == ROLE_OTHER && r->msg.role.kind == JSON_STRING && r->msg.role.text.n;
-	if (!name && !own)
-		return;
-	buf_addc(out, ',');
-	if (name)
-		events_add_text("role", span_of(name), out);
-	else
-		events_add_string("role", r->msg.role, out);
+	events_add_buf(key, &text, out);
 }
 
 static void events_add_entry(const struct session *s, uint32_t i, struct reader *reader, struct buf *out)
@@ -227,20 +216,20 @@ static void events_add_entry(const struct session *s, uint32_t i, struct reader 
 	bool is_read = e->type == RECORD_OTHER || e->role == ROLE_OTHER || e->role == ROLE_ASSISTANT;
 	if (!is_read || session_read(s, i, reader, &r) < 0)
 		memset(&r, 0, sizeof r);
-	buf_addc(out, '{');
-	events_add_name("id", s, i, out);
-	buf_addc(out, ',');
+	events_add_name("{\"id\":", s, i, out);
 	if (e->type != RECORD_OTHER)
-		events_add_text("type", span_of(record_type_name(e->type)), out);
+		events_add_text(",\"type\":", span_of(record_type_name(e->type)), out);
 	else if (r.type_.kind == JSON_STRING)
-		events_add_string("type", r.type_, out);
+		events_add_string(",\"type\":", r.type_, out);
 	else
-		buf_adds(out, "\"type\":null");
-	add_role(e, &r, out);
-	if (e->role == ROLE_ASSISTANT && r.msg.stop_reason.kind == JSON_STRING) {
-		buf_addc(out, ',');
-		events_add_string("stopReason", r.msg.stop_reason, out);
-	}
+		buf_adds(out, ",\"type\":null");
+	const char *role = record_role_name(e->role);
+	if (role)
+		events_add_text(",\"role\":", span_of(role), out);
+	else if (e->role == ROLE_OTHER && r.msg.role.kind == JSON_STRING && r.msg.role.text.n)
+		events_add_string(",\"role\":", r.msg.role, out);
+	if (e->role == ROLE_ASSISTANT && r.msg.stop_reason.kind == JSON_STRING)
+		events_add_string(",\"stopReason\":", r.msg.stop_reason, out);
 	buf_addc(out, '}');
 }
 
@@ -259,19 +248,6 @@ static void tell_entries(struct events *e, const struct seen *seen, const struct
 	events_end_line(e, &line);
 }
 
-/* Whatever is truthy is a label. */
-static void add_label(struct json_value label, struct buf *out)
-{
-	if (!json_truthy(label)) {
-		buf_adds(out, "\"label\":null");
-	} else if (label.kind == JSON_STRING) {
-		events_add_string("label", label, out);
-	} else {
-		buf_adds(out, "\"label\":");
-		json_well_formed(label.text, out);
-	}
-}
-
 static void tell_label(struct events *e, const struct seen *seen, const struct session *s, uint32_t i)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT;
@@ -283,10 +259,16 @@ static void tell_label(struct events *e, const struct seen *seen, const struct s
 	if (target == NO_ENTRY)
 		return;
 	events_begin_line("label", seen, &line);
-	buf_addc(&line, ',');
-	events_add_name("entry", s, target, &line);
-	buf_addc(&line, ',');
-	add_label(r.label, &line);
+	events_add_name(",\"entry\":", s, target, &line);
+	/* Whatever is truthy is a label. */
+	if (!json_truthy(r.label)) {
+		buf_adds(&line, ",\"label\":null");
+	} else if (r.label.kind == JSON_STRING) {
+		events_add_string(",\"label\":", r.label, &line);
+	} else {
+		buf_adds(&line, ",\"label\":");
+		json_well_formed(r.label.text, &line);
+	}
 	events_end_line(e, &line);
 }
 
@@ -294,12 +276,10 @@ static void tell_name(struct events *e, const struct seen *seen, const struct se
 {
 	struct buf line CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT;
 	events_begin_line("renamed", seen, &line);
-	if (session_name(s, &name)) {
-		buf_addc(&line, ',');
-		events_add_text("name", buf_span(&name), &line);
-	} else {
+	if (session_name(s, &name))
+		events_add_text(",\"name\":", buf_span(&name), &line);
+	else
 		buf_adds(&line, ",\"name\":null");
-	}
 	events_end_line(e, &line);
 }
 
@@ -358,8 +338,7 @@ static void tell_came(struct events *e, struct seen_list *went, struct seen *see
 	}
 	struct buf line CLEANUP_BUF = BUF_INIT;
 	events_begin_line("renamed", seen, &line);
-	buf_addc(&line, ',');
-	events_add_path("from", from, &line);
+	events_add_path(",\"from\":", from, &line);
 	events_end_line(e, &line);
 	seen->told = from->told;
 	from->slot = NO_SLOT;

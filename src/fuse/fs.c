@@ -351,12 +351,12 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fuse_reply_err(req, ENOSYS);
 		return;
 	}
-	if (ino == NODE_EVENTS) {
-		stream_open(fs, req, fi);
-		return;
-	}
 	fi->fh = 0;
-	int rc = to_write || tree_is_scratch(ino) ? write_open(req, ino, fi) : open_file(fs, ino, fi);
+	int rc;
+	if (ino == NODE_EVENTS)
+		rc = stream_open(fs, fi);
+	else
+		rc = to_write || tree_is_scratch(ino) ? write_open(req, ino, fi) : open_file(fs, ino, fi);
 	if (rc) {
 		reply_error(req, rc);
 		return;
@@ -364,43 +364,31 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	uint64_t number = fi->fh;
 	/* The reply was not delivered: the open was interrupted, and no RELEASE will come. */
 	if (fuse_reply_open(req, fi) == -ENOENT)
-		handle_put(fs, handles_remove(&fs->handles, number));
-}
-
-static void read_handle(fuse_req_t req, struct handle *handle, size_t size, off_t off, struct fuse_file_info *fi)
-{
-	struct fs *fs = fs_of(req);
-	struct buf out CLEANUP_BUF = BUF_INIT;
-	if (handle->reader) {
-		stream_read(fs, req, handle->reader, size, fi);
-		return;
-	}
-	if (!handle->writing) {
-		snapshot_read(req, handle, size, (uint64_t)off);
-		return;
-	}
-	int rc = tree_handle_read(fs->tree, handle->writing, (uint64_t)off, size, &out);
-	if (rc)
-		reply_error(req, rc);
-	else
-		fuse_reply_buf(req, out.p, out.n);
+		handles_close(fs, number);
 }
 
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct handle *handle = handles_get(&fs->handles, fi->fh);
-	if (handle) {
-		read_handle(req, handle, size, off, fi);
-		handle_put(fs, handle);
-		return;
+	struct handle *h = handles_get(&fs->handles, fi->fh);
+	if (h && h->reader) {
+		stream_read(fs, req, h->reader, size, fi);
+	} else if (h && !h->writing && !h->held) {
+		snapshot_read(req, h, size, (uint64_t)off);
+	} else {
+		struct buf out CLEANUP_BUF = BUF_INIT;
+		int rc = -EBADF;
+		if (h)
+			rc = h->held ? tree_held_read(h->held, (uint64_t)off, size, &out)
+			             : tree_handle_read(fs->tree, h->writing, (uint64_t)off, size, &out);
+		else if (!fi->fh)
+			rc = tree_read(fs->tree, ino, (uint64_t)off, size, &out);
+		if (rc < 0)
+			reply_error(req, rc);
+		else
+			fuse_reply_buf(req, out.p, out.n);
 	}
-	struct buf out CLEANUP_BUF = BUF_INIT;
-	int rc = fi->fh ? -EBADF : tree_read(fs->tree, ino, (uint64_t)off, size, &out);
-	if (rc)
-		reply_error(req, rc);
-	else
-		fuse_reply_buf(req, out.p, out.n);
+	handle_put(fs, h);
 }
 
 /* Everything but .events can be read at any time. */
@@ -422,10 +410,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 {
 	struct fs *fs = fs_of(req);
 	uint64_t before = tree_commits(fs->tree);
-	struct handle *handle = handles_remove(&fs->handles, fi->fh);
-	if (handle && handle->reader)
-		events_reader_close(fs->events, handle->reader);
-	handle_put(fs, handle);
+	handles_close(fs, fi->fh);
 	follow_written(fs, ino, before);
 	fuse_reply_err(req, 0);
 }

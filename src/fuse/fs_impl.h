@@ -44,8 +44,8 @@ void handles_release(struct fs *fs, struct handles *h);
 uint64_t handles_add(struct handles *h, const struct handle *handle);
 /* The handle with this number, or NULL. Return it with handle_put. */
 struct handle *handles_get(struct handles *h, uint64_t number);
-/* Frees the number and returns the handle, or NULL. Return it with handle_put. */
-struct handle *handles_remove(struct handles *h, uint64_t number);
+/* Frees the number, if there is such a handle, and drops the open file's use of it. */
+void handles_close(struct fs *fs, uint64_t number);
 /* Drops one use; the last one frees the handle. A RELEASE can overtake the thread that has just answered a READ. */
 void handle_put(struct fs *fs, struct handle *handle);
 
@@ -99,7 +99,7 @@ bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns);
 bool snapshot_is_wanted(const struct tree_attr *attr);
 /* Makes the text; *ret is the number of its handle. 0 or a negative errno. */
 int snapshot_open(struct fs *fs, node_t node, uint64_t *ret);
-/* Answers the request with up to n bytes at off. */
+/* Answers the request with up to n bytes at off of a text that is not `held`. */
 void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off);
 uint64_t snapshot_size(struct handle *h);
 
@@ -126,7 +126,7 @@ void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t 
 
 bool stream_is_name(const struct fs *fs, node_t parent, const char *name);
 struct tree_attr stream_attr(const struct fs *fs);
-void stream_open(struct fs *fs, fuse_req_t req, struct fuse_file_info *fi);
+int stream_open(struct fs *fs, struct fuse_file_info *fi);
 void stream_read(struct fs *fs, fuse_req_t req, struct events_reader *reader, size_t n,
                  const struct fuse_file_info *fi);
 void stream_poll(struct fs *fs, fuse_req_t req, struct events_reader *reader, struct fuse_pollhandle *poll);

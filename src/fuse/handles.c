@@ -71,13 +71,18 @@ struct handle *handles_get(struct handles *h, uint64_t number)
 	return found;
 }
 
-struct handle *handles_remove(struct handles *h, uint64_t number)
+void handles_close(struct fs *fs, uint64_t number)
 {
-	LOCKED(&h->lock);
-	struct handle *found = number == 0 || number > h->n ? NULL : h->at[number - 1].handle;
-	if (found) {
+	struct handles *h = &fs->handles;
+	struct handle *found = NULL;
+	lock_take(&h->lock);
+	if (number > 0 && number <= h->n && h->at[number - 1].handle) {
+		found = h->at[number - 1].handle;
 		h->at[number - 1] = (struct handle_place){NULL, h->free};
 		h->free = (size_t)number;
 	}
-	return found;
+	lock_give(&h->lock);
+	if (found && found->reader)
+		events_reader_close(fs->events, found->reader);
+	handle_put(fs, found);
 }

@@ -61,18 +61,8 @@ static struct span slice(struct fs *fs, struct handle *h, uint64_t off, size_t n
 
 void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 {
-	struct fs *fs = fuse_req_userdata(req);
-	if (h->held) {
-		struct buf copy CLEANUP_BUF = BUF_INIT;
-		int rc = tree_held_read(h->held, off, n, &copy);
-		if (rc < 0)
-			fuse_reply_err(req, -rc);
-		else
-			fuse_reply_buf(req, copy.p, copy.n);
-		return;
-	}
 	LOCKED(&h->lock);
-	struct span s = slice(fs, h, off, n);
+	struct span s = slice(fuse_req_userdata(req), h, off, n);
 	fuse_reply_buf(req, s.n ? s.p : NULL, s.n);
 }
 

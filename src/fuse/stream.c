@@ -63,38 +63,21 @@ static void interrupted(fuse_req_t req, void *events)
 	events_interrupt(events, req);
 }
 
-static int add_reader(struct fs *fs, uint64_t *ret)
+int stream_open(struct fs *fs, struct fuse_file_info *fi)
 {
 	struct handle handle = {.text = BUF_INIT};
 	int rc = events_reader_open(fs->events, &handle.reader);
 	if (rc)
 		return rc;
-	uint64_t number = handles_add(&fs->handles, &handle);
-	if (number == 0) {
+	fi->fh = handles_add(&fs->handles, &handle);
+	if (fi->fh == 0) {
 		events_reader_close(fs->events, handle.reader);
 		return -ENOMEM;
-	}
-	*ret = number;
-	return 0;
-}
-
-void stream_open(struct fs *fs, fuse_req_t req, struct fuse_file_info *fi)
-{
-	int rc = add_reader(fs, &fi->fh);
-	if (rc) {
-		fuse_reply_err(req, -rc);
-		return;
 	}
 	fi->direct_io = 1;
 	fi->nonseekable = 1;
 	fi->noflush = 1;
-	uint64_t number = fi->fh;
-	/* The reply was not delivered: the open was interrupted, and no RELEASE will come. */
-	if (fuse_reply_open(req, fi) == -ENOENT) {
-		struct handle *handle = handles_remove(&fs->handles, number);
-		events_reader_close(fs->events, handle->reader);
-		handle_put(fs, handle);
-	}
+	return 0;
 }
 
 void stream_read(struct fs *fs, fuse_req_t req, struct events_reader *reader, size_t n, const struct fuse_file_info *fi)

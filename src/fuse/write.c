@@ -18,13 +18,11 @@ static struct tree_caller caller_of(fuse_req_t req)
 	return (struct tree_caller){ctx->uid, ctx->gid, ctx->pid};
 }
 
-static struct handle *get_handle(struct fs *fs, const struct fuse_file_info *fi)
+/* Answers with the result. If anything was written or refused since tree_commits returned `before`, the kernel is
+ * notified first (I5). */
+static void reply_written(fuse_req_t req, fuse_ino_t node, uint64_t before, int rc)
 {
-	return fi ? handles_get(&fs->handles, fi->fh) : NULL;
-}
-
-static void reply_rc(fuse_req_t req, int rc)
-{
+	follow_written(fs_of(req), node, before);
 	fuse_reply_err(req, -rc);
 }
 
@@ -66,7 +64,7 @@ void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 	if (rc == 0)
 		rc = write_keep(fs, h, fi);
 	if (rc < 0) {
-		reply_rc(req, rc);
+		fuse_reply_err(req, -rc);
 		return;
 	}
 	log_entry("create", parent, name, &attr);
@@ -74,7 +72,7 @@ void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 	uint64_t number = fi->fh;
 	/* The reply was not delivered: the request was interrupted, and no RELEASE will come. */
 	if (fuse_reply_create(req, &e, fi) == -ENOENT)
-		handle_put(fs, handles_remove(&fs->handles, number));
+		handles_close(fs, number);
 }
 
 void write_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi)
@@ -82,43 +80,40 @@ void write_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t 
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
 	uint64_t before = tree_commits(fs->tree);
-	struct handle *h = get_handle(fs, fi);
+	struct handle *h = fi ? handles_get(&fs->handles, fi->fh) : NULL;
 	int rc = h && h->writing ? tree_write(fs->tree, h->writing, (struct span){p, n}, (uint64_t)off, &who) : -EBADF;
 	handle_put(fs, h);
 	follow_written(fs, ino, before);
 	if (rc < 0)
-		reply_rc(req, rc);
+		fuse_reply_err(req, -rc);
 	else
 		fuse_reply_write(req, n);
 }
 
-void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static void write_commit(fuse_req_t req, fuse_ino_t ino, const struct fuse_file_info *fi,
+                         int (*how)(struct tree *, struct tree_handle *, const struct tree_caller *))
 {
 	struct fs *fs = fs_of(req);
-	/* Nothing can have been written. After ENOSYS the kernel does not ask again. */
-	if (fs->read_only) {
-		fuse_reply_err(req, ENOSYS);
-		return;
-	}
 	struct tree_caller who = caller_of(req);
 	uint64_t before = tree_commits(fs->tree);
-	struct handle *h = get_handle(fs, fi);
-	int rc = h && h->writing ? tree_flush(fs->tree, h->writing, &who) : 0;
+	struct handle *h = handles_get(&fs->handles, fi->fh);
+	int rc = h && h->writing ? how(fs->tree, h->writing, &who) : 0;
 	handle_put(fs, h);
-	follow_written(fs, ino, before);
-	reply_rc(req, rc);
+	reply_written(req, ino, before, rc);
+}
+
+void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	/* Nothing can have been written. After ENOSYS the kernel does not ask again. */
+	if (fs_of(req)->read_only)
+		fuse_reply_err(req, ENOSYS);
+	else
+		write_commit(req, ino, fi, tree_flush);
 }
 
 void write_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
-	struct tree_caller who = caller_of(req);
-	uint64_t before = tree_commits(fs->tree);
-	struct handle *h = get_handle(fs, fi);
-	int rc = h && h->writing ? tree_fsync(fs->tree, h->writing, &who) : 0;
-	handle_put(fs, h);
-	follow_written(fs, ino, before);
-	reply_rc(req, rc);
+	write_commit(req, ino, fi, tree_fsync);
 }
 
 static struct tree_change change_of(const struct stat *st, int to_set)
@@ -148,12 +143,12 @@ void write_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, 
 	struct tree_attr attr;
 	const struct tree_change change = change_of(st, to_set);
 	uint64_t before = tree_commits(fs->tree);
-	struct handle *h = get_handle(fs, fi);
+	struct handle *h = fi ? handles_get(&fs->handles, fi->fh) : NULL;
 	int rc = tree_setattr(fs->tree, ino, h ? h->writing : NULL, &change, &attr);
 	handle_put(fs, h);
 	follow_written(fs, ino, before);
 	if (rc < 0) {
-		reply_rc(req, rc);
+		fuse_reply_err(req, -rc);
 		return;
 	}
 	log_attr("setattr", &attr);
@@ -170,7 +165,7 @@ void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const 
 	int rc = tree_symlink(fs->tree, parent, span_of(name), target, &who, &attr);
 	follow_written(fs, parent, before);
 	if (rc < 0) {
-		reply_rc(req, rc);
+		fuse_reply_err(req, -rc);
 		return;
 	}
 	log_entry("symlink", parent, name, &attr);
@@ -178,33 +173,30 @@ void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const 
 	fuse_reply_entry(req, &e);
 }
 
-void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+static void remove_name(fuse_req_t req, fuse_ino_t parent, const char *name,
+                        int (*how)(struct tree *, node_t, struct span, const struct tree_caller *))
 {
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
 	uint64_t before = tree_commits(fs->tree);
-	int rc = tree_unlink(fs->tree, parent, span_of(name), &who);
-	follow_written(fs, parent, before);
-	reply_rc(req, rc);
+	reply_written(req, parent, before, how(fs->tree, parent, span_of(name), &who));
+}
+
+void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	remove_name(req, parent, name, tree_unlink);
 }
 
 void write_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct fs *fs = fs_of(req);
-	struct tree_caller who = caller_of(req);
-	uint64_t before = tree_commits(fs->tree);
-	int rc = tree_rmdir(fs->tree, parent, span_of(name), &who);
-	follow_written(fs, parent, before);
-	reply_rc(req, rc);
+	remove_name(req, parent, name, tree_rmdir);
 }
 
 void write_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
 	struct fs *fs = fs_of(req);
 	uint64_t before = tree_commits(fs->tree);
-	int rc = tree_refuse(fs->tree, parent, span_of(name));
-	follow_written(fs, parent, before);
-	reply_rc(req, rc);
+	reply_written(req, parent, before, tree_refuse(fs->tree, parent, span_of(name)));
 }
 
 void write_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
@@ -225,6 +217,5 @@ void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t 
 	int rc = -EINVAL;
 	if ((flags & ~(unsigned)RENAME_NOREPLACE) == 0)
 		rc = tree_rename(fs->tree, from, span_of(name), to, span_of(new_name), flags & RENAME_NOREPLACE);
-	follow_written(fs, to, before);
-	reply_rc(req, rc);
+	reply_written(req, to, before, rc);
 }
