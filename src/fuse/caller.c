@@ -1,5 +1,5 @@
-/* Who sent a request, and what modes let him do. The kernel judges that itself (default_permissions); these are for
- * where its judgement depends on our answer. */
+/* Who sent a request, and what modes allow. The kernel checks that itself (default_permissions); these functions are
+ * for where its check depends on our answer. */
 #include "fs_impl.h"
 
 #include <linux/fuse.h>

@@ -87,7 +87,7 @@ static struct seen seen_of(const struct slot_info *s, const char *project)
 	};
 }
 
-/* Lists all sessions: what the first reader is taken to know already. */
+/* Lists all sessions. The first reader is taken to know these. */
 static int events_list_sessions(struct catalog *c, struct seen_list *ret)
 {
 	struct seen_list l CLEANUP(seen_release) = {0};
@@ -155,7 +155,7 @@ static void events_begin_line(const char *event, const struct seen *s, struct bu
 	events_add_path(",\"path\":", s, out);
 }
 
-/* To all readers a line is lost, and with it what they have not read yet. */
+/* All readers lose a line, and what they have not read yet. */
 static void lose_all(struct events *e)
 {
 	e->begin += e->log.n + 1;
@@ -313,7 +313,7 @@ static struct span events_key(const struct seen *s)
 	return (struct span){(const char *)&s->file, sizeof s->file};
 }
 
-/* Has tell_came find what went by its file, of several with one file the first one first. */
+/* Indexes what went by its file, for tell_came. Sessions with one file are a list, in the order in which they went. */
 static int chain_went(struct seen_list *went)
 {
 	int rc = 0;

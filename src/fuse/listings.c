@@ -61,7 +61,7 @@ static bool grow_listings(struct listings *l)
 	return true;
 }
 
-/* A directory whose listing is fine needs a cell only if it has one. False without memory. */
+/* A settled directory needs a cell only if it has one. False without memory. */
 static bool listings_note(struct listings *l, const struct tree_attr *a, uint64_t epoch)
 {
 	struct listing_state *s = l->cap ? find_listing(l, a->node) : NULL;
@@ -106,8 +106,8 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 	return done ? 0 : -ENOMEM;
 }
 
-/* What is noted of the directory; with attributes for it (or NULL) these are noted, too. *ret_known: whether the kernel
- * has their owner and mode, if any. */
+/* Returns a copy of the directory's cell. Notes the owner and mode in the attributes `a` (may be NULL) that are about
+ * to be given; *ret_known: the kernel has the same already. */
 static struct listing_state noted(struct listings *l, node_t node, const struct tree_attr *a, bool *ret_known)
 {
 	LOCKED(&l->lock);

@@ -169,7 +169,7 @@ static bool is_asked(void *arg)
 	return atomic_load(&w->killed) == atomic_load(&w->unique) || now_ns() - w->began > GRACE_NS;
 }
 
-/* A thread may begin to wait only if there is another one to read meanwhile: whom it waits for may be what is read. */
+/* A thread may wait only if another one reads meanwhile: the next request may be what ends the wait. */
 static bool waits(void *arg, bool begins)
 {
 	struct loop *l = ((struct worker *)arg)->loop;
@@ -181,7 +181,8 @@ static bool waits(void *arg, bool begins)
 	return true;
 }
 
-/* Answers the request as soon as it may be worked on, or is interrupted. */
+/* Answers the request once fewer than `cap` threads work or it is interrupted. An interrupted request that has not
+ * begun needs no grace. */
 static void process(struct worker *w, const struct fuse_buf *buf)
 {
 	struct loop *l = w->loop;

@@ -41,7 +41,7 @@ static bool sizes_note(struct sizes *s, const struct tree_attr *a, bool dropped)
 	return dropped || !differs;
 }
 
-/* Whether the attributes must be believed. They then have the size that the kernel has, which goes with its pages. */
+/* True if the kernel must believe the attributes (I13). It is then given the size that it has, which fits its pages. */
 static bool must_be_believed(struct sizes *s, fuse_req_t req, struct tree_attr *a)
 {
 	bool may_read = caller_may_read(req, a);

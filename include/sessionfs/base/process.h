@@ -10,8 +10,8 @@
 /* The process that the thread belongs to; the thread itself if that is not known. */
 pid_t process_of(pid_t thread);
 
-/* Whether the thread was killed and only ends its system call. The kernel gives SIGKILL to each thread of a process that
- * dies of any signal, or that leaves by another thread. */
+/* Whether the thread was killed and only ends its system call. The kernel gives SIGKILL to each thread of a process
+ * that dies of any signal, or that leaves by another thread. */
 bool process_is_dying(pid_t thread);
 
 /* Whether the process of this thread, or a child that inherited the descriptor, has a file with this inode number open
