@@ -10,8 +10,8 @@
 
 struct stop {
 	bool (*is_asked)(void *arg);
-	/* Called when the thread begins or stops waiting for somebody else. False: too many wait already. NULL: no
-	 * limit. */
+	/* Called when the thread begins or stops waiting for somebody else. False: no thread can take its place. NULL:
+	 * no limit. */
 	bool (*waits)(void *arg, bool begins);
 	void *arg;
 };
@@ -26,8 +26,8 @@ const struct stop *stop_get(void);
 int stop_check(void);
 
 /* Around a wait for another request, such as for the index that it builds, or for another program: without this,
- * waiting requests could use up all threads. Returns 0, then call stop_wait_end after the wait; or -EAGAIN: too many
- * wait. */
+ * waiting requests could use up all threads. Returns 0, then call stop_wait_end after the wait; or -EAGAIN: no
+ * thread can take its place. */
 int stop_wait_begin(void);
 void stop_wait_end(void);
 
