@@ -1,14 +1,12 @@
 /* All sessions at once, for what is asked about all of them. */
 #include "catalog_impl.h"
 
-/* Has the names, headers and attributes of all files looked at, as far as they are not known. */
-static void look_at_all(struct catalog *c, int64_t now)
+/* Everything that is asked about all sessions needs their names, headers and attributes. */
+static void load_everything(struct ask *a)
 {
-	catalog_load_projects(c, now);
-	catalog_load_all(c, now);
-	catalog_stat_all(c, now);
-	/* A file may have turned out to be another one. */
-	catalog_load_all(c, now);
+	load_projects(a);
+	need_all(a, ATTRS);
+	load_all(a);
 }
 
 static uint64_t catalog_serial_now(const struct catalog *c)
@@ -18,29 +16,31 @@ static uint64_t catalog_serial_now(const struct catalog *c)
 
 uint64_t catalog_serial(struct catalog *c)
 {
-	struct call call = {0};
-	uint64_t serial = 0;
+	struct ask a;
 
-	while (call_round(c, &call)) {
-		look_at_all(c, call.now);
-		serial = c->missed ? 0 : catalog_serial_now(c);
-	}
+	ask_begin(&a, c);
+	do
+		load_everything(&a);
+	while (ask_wait(&a));
+	uint64_t serial = a.err ? 0 : catalog_serial_now(c);
+	ask_close(&a, 0);
 	return serial;
 }
 
 /* The sessions in the order of their slots; returns how many. */
-static size_t take_all(struct catalog *c, struct slot_state *v)
+static size_t take_all(struct ask *a, struct slot_state *v)
 {
+	const struct catalog *c = a->c;
 	size_t n = 0;
 	for (uint32_t slot = 0; slot < c->slot_count; slot++) {
 		if (c->slots[slot].file == NONE)
 			continue;
 		const struct file *f = &c->files[c->slots[slot].file];
 		const char *project = c->projects[f->project].name;
-		if (f->trouble)
-			catalog_misses(c, f->trouble);
+		if (f->seen.err)
+			ask_misses(a, f->seen.err);
 		else if (!f->sid_name || !project)
-			catalog_misses(c, -ENOMEM);
+			ask_misses(a, -ENOMEM);
 		else
 			v[n++] = (struct slot_state){
 			    .slot = slot,
@@ -60,27 +60,26 @@ static size_t take_all(struct catalog *c, struct slot_state *v)
 
 int catalog_all(struct catalog *c, uint64_t *serial, struct slot_state **ret, size_t *ret_n)
 {
-	struct call call = {0};
+	struct ask a;
 	uint64_t known = *serial;
 
 	*ret = NULL;
-	while (call_round(c, &call)) {
-		free(*ret);
-		*ret = NULL;
-		*ret_n = 0;
-		look_at_all(c, call.now);
-		if (c->said && !c->missed)
-			call_says(c);
-		*serial = catalog_serial_now(c);
-		if (c->missed == 0 && *serial == known)
-			continue;
+	*ret_n = 0;
+	ask_begin(&a, c);
+	do
+		load_everything(&a);
+	while (ask_wait(&a));
+	if (c->said && !a.err)
+		ask_says(c);
+	*serial = catalog_serial_now(c);
+	if (a.err || *serial != known) {
 		*ret = calloc(c->slot_count + 1, sizeof **ret);
 		if (*ret)
-			*ret_n = take_all(c, *ret);
+			*ret_n = take_all(&a, *ret);
 		else
-			catalog_misses(c, -ENOMEM);
+			ask_misses(&a, -ENOMEM);
 	}
-	if (call.missed)
+	if (a.err)
 		*serial = 0;
-	return call.missed;
+	return ask_close(&a, a.err);
 }

@@ -40,12 +40,13 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 		return rc;
 	}
 	lock_init(&c->lock, LOCK_CATALOG);
+	lock_cond_init(&c->looked);
 	c->source = real;
 	real = NULL;
 	c->uid = geteuid();
 	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
 	c->tidy = o->tidy;
-	c->header = (struct header)HEADER_INIT;
+	c->newest = NONE;
 	*root = (struct dir){.name = "", .project = NONE};
 	c->dirs = root;
 	c->dir_count = c->dir_cap = 1;
@@ -62,31 +63,29 @@ void catalog_close(struct catalog *c)
 	for (size_t i = 0; i < c->dir_count; i++) {
 		list_release(&c->dirs[i].files);
 		rights_release(&c->dirs[i].rights);
-		look_put(c, c->dirs[i].look);
+		look_put(c, c->dirs[i].seen.look);
 	}
 	for (size_t i = 0; i < c->project_count; i++) {
 		list_release(&c->projects[i].slots);
 		list_release(&c->projects[i].waiting);
 	}
 	for (size_t i = 0; i < c->file_count; i++)
-		look_put(c, c->files[i].look);
-	for (size_t i = 0; i < c->wanted_count; i++)
-		look_put(c, c->wanted[i]);
-	free(c->wanted);
+		look_put(c, c->files[i].seen.look);
 	struct map *maps[] = {&c->paths, &c->dir_names, &c->project_keys, &c->project_names,
 	                      &c->stems, &c->sids,      &c->stem_tails,   &c->sid_tails};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		map_release(maps[i]);
 	list_release(&c->nameless);
-	header_release(&c->header);
 	strings_release(&c->strings);
 	free(c->files);
 	free(c->dirs);
 	free(c->projects);
 	free(c->slots);
 	free(c->forks);
+	free(c->places);
 	free(c->source);
 	reach_close(c->reach);
+	pthread_cond_destroy(&c->looked);
 	lock_destroy(&c->lock);
 	free(c);
 }
@@ -103,56 +102,32 @@ struct reach *catalog_reach(const struct catalog *c)
 
 /* ---- how deep to look ---- */
 
-void catalog_load_projects(struct catalog *c, int64_t now)
+void load_projects(struct ask *a)
 {
-	scan_refresh(c, now);
-	scan_headers(c, 0, now);
-	if (catalog_is_void(c))
-		return;
-	if (c->named_epoch != c->epoch && names_projects(c))
+	struct catalog *c = a->c;
+	bool settled = need_all(a, NAMES);
+	settled = need_files(a, 0, HEADERS) && settled;
+	if (settled && c->named_epoch != c->epoch && ask_may_decide(a) && names_projects(a))
 		c->named_epoch = c->epoch;
 }
 
-void catalog_load_project(struct catalog *c, uint32_t project, int64_t now)
+bool load_project(struct ask *a, uint32_t project)
 {
-	scan_dir(c, 0, now);
-	scan_headers(c, 0, now);
-	if (c->projects[project].dir != NONE) {
-		scan_dir(c, c->projects[project].dir, now);
-		scan_headers(c, c->projects[project].dir, now);
-	}
-	if (c->projects[project].waiting.n && !catalog_is_void(c))
-		names_slots(c, project);
+	uint32_t dir = a->c->projects[project].dir;
+	bool settled = need_files(a, 0, HEADERS);
+	if (dir != NONE)
+		settled = need_files(a, dir, HEADERS) && settled;
+	return settled && ask_may_decide(a) && names_slots(a, project);
 }
 
-void catalog_load_all(struct catalog *c, int64_t now)
+bool load_all(struct ask *a)
 {
-	if (is_fresh_all(c, c->loaded_at, now) && c->nameless.n == 0)
-		return;
-	scan_refresh(c, now);
-	for (uint32_t i = 0; i < c->dir_count; i++)
-		scan_headers(c, i, now);
-	if (catalog_is_void(c))
-		return;
-	for (uint32_t i = 0; i < c->project_count; i++) {
-		if (c->projects[i].waiting.n)
-			names_slots(c, i);
-	}
-	if (catalog_is_void(c))
-		return;
-	names_sids(c);
-	c->named_all = true;
-	c->loaded_at = c->missed ? 0 : now;
-}
-
-void catalog_stat_all(struct catalog *c, int64_t now)
-{
-	if (is_fresh_all(c, c->statted_at, now))
-		return;
-	int64_t begin = catalog_now();
-	for (uint32_t i = 0; i < c->dir_count; i++)
-		scan_files(c, i, now);
-	c->statted_at = c->missed ? 0 : scan_rest(begin, catalog_now());
+	struct catalog *c = a->c;
+	bool settled = need_all(a, HEADERS) && ask_may_decide(a);
+	for (uint32_t i = 0; settled && c->waiting > 0 && i < c->project_count; i++)
+		settled = names_slots(a, i);
+	c->named_all = c->named_all || settled;
+	return settled && names_sids(a);
 }
 
 /* Flat files may belong to any project. */
@@ -168,56 +143,63 @@ static bool project_is_told(const struct catalog *c, uint32_t project)
 /* A newest file that turns out to be no session costs a new search. After so many, all headers are read. */
 #define FEW 8
 
-/* The file of the newest session; NONE if there is none. Its header was read. */
-static uint32_t newest_of_project(struct catalog *c, uint32_t project, int64_t now)
+/* Whether it is settled what the newest file is. Most are sessions: at first only its own header is read. */
+static bool need_newest(struct ask *a, uint32_t dir, uint32_t file)
 {
-	scan_dir(c, 0, now);
-	scan_headers(c, 0, now);
-	scan_files(c, 0, now);
-	if (c->projects[project].dir != NONE) {
-		scan_dir(c, c->projects[project].dir, now);
-		scan_files(c, c->projects[project].dir, now);
-	}
-	struct project *p = &c->projects[project];
-	bool told = project_is_told(c, project);
-	if (!is_fresh(c, p->newest_at, now, told) || p->newest_epoch != c->epoch) {
-		p->newest = newest_seen(c, project);
-		p->newest_at = now;
-	}
-	for (unsigned tries = 0; p->newest != NONE && c->files[p->newest].state != FILE_SESSION; tries++) {
-		if (tries == FEW)
-			catalog_load_project(c, project, now);
-		scan_header(c, p->newest, now);
-		p = &c->projects[project];
-		if (c->files[p->newest].state != FILE_SESSION)
-			p->newest = tries < 2 * FEW ? newest_seen(c, project) : NONE;
-	}
-	p->newest_epoch = c->epoch;
-	if (c->missed)
-		p->newest_at = 0;
-	return p->newest;
+	if (a->tries++ < FEW)
+		return need_file(a, file, HEADERS);
+	return dir == NONE ? need_all(a, HEADERS) : need_files(a, dir, HEADERS);
 }
 
-static uint32_t newest_of_all(struct catalog *c, int64_t now)
+/* The file of the newest session; NONE if there is none. Its header was read. */
+static uint32_t newest_of_project(struct ask *a, uint32_t project)
 {
-	scan_refresh(c, now);
-	catalog_stat_all(c, now);
-	for (unsigned tries = 0;; tries++) {
-		if (!is_fresh_all(c, c->newest_at, now) || c->newest_epoch != c->epoch) {
-			c->newest = NONE;
-			for (uint32_t i = 0; i < c->file_count; i++)
-				c->newest = newest_of_both(c, c->newest, i);
-			c->newest_at = now;
-			c->newest_epoch = c->epoch;
-		}
-		if (c->newest == NONE || c->files[c->newest].state == FILE_SESSION)
-			return c->newest;
-		if (tries > 2 * FEW)
-			return NONE;
-		if (tries == FEW)
-			catalog_load_all(c, now);
-		scan_header(c, c->newest, now);
+	struct catalog *c = a->c;
+	struct project *p = &c->projects[project];
+	uint32_t other = NONE; /* the last that is no session */
+	need_files(a, 0, HEADERS);
+	need_files(a, 0, ATTRS);
+	if (p->dir != NONE)
+		need_files(a, p->dir, ATTRS);
+	if (p->newest_ages || p->newest_epoch != c->epoch)
+		p->newest = newest_seen(c, project);
+	while (p->newest != NONE && p->newest != other && c->files[p->newest].state != FILE_SESSION) {
+		other = p->newest;
+		if (!need_newest(a, p->dir == NONE ? 0 : p->dir, p->newest))
+			break;
+		p->newest = newest_seen(c, project);
 	}
+	bool found = p->newest != NONE && c->files[p->newest].state == FILE_SESSION;
+	p->newest_epoch = c->epoch;
+	p->newest_ages = a->err != 0 || !found;
+	return found || a->cut ? p->newest : NONE;
+}
+
+static uint32_t newest_of_every_file(const struct catalog *c)
+{
+	uint32_t best = NONE;
+	for (uint32_t i = 0; i < c->file_count; i++)
+		best = newest_of_both(c, best, i);
+	return best;
+}
+
+static uint32_t newest_of_all(struct ask *a)
+{
+	struct catalog *c = a->c;
+	uint32_t other = NONE; /* the last that is no session */
+	need_all(a, ATTRS);
+	if (c->newest_ages || c->newest_epoch != c->epoch)
+		c->newest = newest_of_every_file(c);
+	while (c->newest != NONE && c->newest != other && c->files[c->newest].state != FILE_SESSION) {
+		other = c->newest;
+		if (!need_newest(a, NONE, c->newest))
+			break;
+		c->newest = newest_of_every_file(c);
+	}
+	bool found = c->newest != NONE && c->files[c->newest].state == FILE_SESSION;
+	c->newest_epoch = c->epoch;
+	c->newest_ages = a->err != 0 || !found;
+	return found || a->cut ? c->newest : NONE;
 }
 
 /* ---- projects ---- */
@@ -240,82 +222,88 @@ static void fill_project(struct catalog *c, uint32_t project, struct project_inf
 		ret->mtime = c->files[p->newest].mtime;
 }
 
-/* The end of a listing: false. Notes as missed what could not be looked at on the way; `hides`: and so hides a project.
- */
-static bool list_ends(struct catalog *c, uint32_t project, bool hides, int64_t now)
+/* The end of a listing: false. It lacks what could not be looked at on the way; `hides`: if that hides a project. */
+static bool list_ends(struct ask *a, uint32_t project, bool hides)
 {
+	struct catalog *c = a->c;
 	for (uint32_t i = 0; i < c->file_count; i++) {
 		uint32_t dir = c->files[i].dir;
 		bool is_lacking = !hides || dir == 0 || c->projects[c->dirs[dir].project].newest == NONE;
-		if (c->files[i].trouble && is_of_project(c, dir, project) && is_lacking)
-			scan_header(c, i, now);
+		if (c->files[i].seen.err && is_of_project(c, dir, project) && is_lacking)
+			need_file(a, i, HEADERS);
 	}
 	return false;
 }
 
-static bool next_project(struct catalog *c, uint64_t *cookie, int64_t now, struct project_info *ret)
+static bool next_project(struct ask *a, uint64_t *cookie, struct project_info *ret)
 {
-	catalog_load_projects(c, now);
+	struct catalog *c = a->c;
+	load_projects(a);
 	while (*cookie < c->project_count) {
 		uint32_t project = (uint32_t)(*cookie)++;
-		if (!c->projects[project].name || newest_of_project(c, project, now) == NONE)
+		if (!c->projects[project].name || newest_of_project(a, project) == NONE)
 			continue;
 		fill_project(c, project, ret);
 		return true;
 	}
-	return list_ends(c, NO_SLOT, true, now);
+	return list_ends(a, NO_SLOT, true);
 }
 
 bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret)
 {
-	struct call call = {0};
+	struct ask a;
 	uint64_t from = *cookie;
 	bool found = false;
 
-	while (call_round(c, &call)) {
+	ask_begin(&a, c);
+	do {
 		*cookie = from;
-		found = next_project(c, cookie, call.now, ret);
-		catalog_doubts(c, c->missed);
-	}
-	return call_answer(&call, found);
+		found = next_project(&a, cookie, ret);
+		a.needs_all = true;
+	} while (ask_wait(&a));
+	return ask_end(&a, found);
 }
 
-static bool get_project(struct catalog *c, uint32_t project, int64_t now, struct project_info *ret)
+static bool get_project(struct ask *a, uint32_t project, struct project_info *ret)
 {
-	if (project >= c->project_count || !c->projects[project].name)
-		return false;
-	if (newest_of_project(c, project, now) == NONE)
-		return false;
-	fill_project(c, project, ret);
-	return true;
+	struct catalog *c = a->c;
+	bool found = project < c->project_count && c->projects[project].name && newest_of_project(a, project) != NONE;
+	if (found)
+		fill_project(c, project, ret);
+	a->lacks = !found;
+	return found;
 }
 
 bool catalog_project_by_name(struct catalog *c, struct span name, struct project_info *ret)
 {
-	struct call call = {0};
+	struct ask a;
 	bool found = false;
 
-	while (call_round(c, &call)) {
-		catalog_load_projects(c, call.now);
-		found = get_project(c, map_get(&c->project_names, 0, name), call.now, ret);
-	}
-	return call_answer(&call, found);
+	ask_begin(&a, c);
+	a.haste = HASTE_KNOWN;
+	do {
+		load_projects(&a);
+		found = get_project(&a, map_get(&c->project_names, 0, name), ret);
+	} while (ask_wait(&a));
+	return ask_end(&a, found);
 }
 
 bool catalog_project(struct catalog *c, uint32_t project, struct project_info *ret)
 {
-	struct call call = {0};
+	struct ask a;
 	bool found = false;
 
-	while (call_round(c, &call)) {
+	ask_begin(&a, c);
+	a.haste = HASTE_KNOWN;
+	do {
 		if (project >= c->project_count || !c->projects[project].name)
-			catalog_load_projects(c, call.now);
+			load_projects(&a);
 		*ret = (struct project_info){.project = project};
-		found = get_project(c, project, call.now, ret);
+		found = get_project(&a, project, ret);
 		if (!found && project < c->project_count)
 			ret->name = c->projects[project].name;
-	}
-	return call_answer(&call, found);
+	} while (ask_wait(&a));
+	return ask_end(&a, found);
 }
 
 /* ---- slots ---- */
@@ -345,125 +333,153 @@ static void fill_slot(const struct catalog *c, uint32_t slot, struct slot_info *
 	ret->st.st_ctim = f->ctime;
 }
 
-int slot_look(struct catalog *c, uint32_t slot, int64_t now)
+int slot_look(struct ask *a, uint32_t slot)
 {
+	const struct catalog *c = a->c;
 	if (slot >= c->slot_count || c->slots[slot].file == NONE)
 		return -ESTALE;
 	uint32_t file = c->slots[slot].file;
-	scan_file(c, file, now);
-	return c->slots[slot].file == NONE ? -ESTALE : c->files[file].trouble;
+	need_file(a, file, ATTRS);
+	/* What is known of a file holds while its server does not answer. */
+	int err = c->files[file].seen.err;
+	return err == -ETIMEDOUT ? 0 : err;
 }
 
-int slot_get(struct catalog *c, uint32_t slot, int64_t now, struct slot_info *ret)
+int slot_get(struct ask *a, uint32_t slot, struct slot_info *ret)
 {
-	int rc = slot_look(c, slot, now);
+	int rc = slot_look(a, slot);
 	if (rc == 0)
-		fill_slot(c, slot, ret);
+		fill_slot(a->c, slot, ret);
 	return rc;
 }
 
-static bool next_of_project(struct catalog *c, uint32_t project, uint64_t *cookie, int64_t now, struct slot_info *ret)
+/* The same in a listing, for which all files were looked at together. */
+static bool slot_listed(const struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
-	catalog_load_project(c, project, now);
-	for (size_t i = list_below(&c->projects[project].slots, *cookie); i < c->projects[project].slots.n; i++) {
-		uint32_t slot = c->projects[project].slots.v[i];
-		*cookie = (uint64_t)slot + 1;
-		if (slot_get(c, slot, now, ret) == 0)
-			return true;
-	}
-	return list_ends(c, project, false, now);
+	uint32_t file = c->slots[slot].file;
+	if (file == NONE || (c->files[file].seen.err && c->files[file].seen.err != -ETIMEDOUT))
+		return false;
+	fill_slot(c, slot, ret);
+	return true;
 }
 
-static bool next_of_all(struct catalog *c, uint64_t *cookie, int64_t now, struct slot_info *ret)
+static bool next_of_project(struct ask *a, uint32_t project, uint64_t *cookie, struct slot_info *ret)
 {
-	catalog_load_all(c, now);
-	while (*cookie < c->slot_count) {
-		/* A slot has no SID only if there was no memory for one. */
-		if (slot_get(c, (uint32_t)(*cookie)++, now, ret) == 0 && ret->sid)
+	struct catalog *c = a->c;
+	load_project(a, project);
+	need_files(a, 0, ATTRS);
+	if (c->projects[project].dir != NONE)
+		need_files(a, c->projects[project].dir, ATTRS);
+	const struct list *slots = &c->projects[project].slots;
+	for (size_t i = list_below(slots, *cookie); i < slots->n; i++) {
+		*cookie = (uint64_t)slots->v[i] + 1;
+		if (slot_listed(c, slots->v[i], ret))
 			return true;
 	}
-	return list_ends(c, NO_SLOT, false, now);
+	return list_ends(a, project, false);
+}
+
+static bool next_of_all(struct ask *a, uint64_t *cookie, struct slot_info *ret)
+{
+	const struct catalog *c = a->c;
+	load_all(a);
+	need_all(a, ATTRS);
+	while (*cookie < c->slot_count) {
+		/* A slot has no SID only if there was no memory for one. */
+		if (slot_listed(c, (uint32_t)(*cookie)++, ret) && ret->sid)
+			return true;
+	}
+	return list_ends(a, NO_SLOT, false);
 }
 
 bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret)
 {
-	struct call call = {0};
+	struct ask a;
 	uint64_t from = *cookie;
 	bool found = false;
 
-	while (call_round(c, &call)) {
+	ask_begin(&a, c);
+	do {
 		*cookie = from;
+		a.needs_all = true;
 		if (project == NO_SLOT)
-			found = next_of_all(c, cookie, call.now, ret);
+			found = next_of_all(&a, cookie, ret);
 		else if (project < c->project_count)
-			found = next_of_project(c, project, cookie, call.now, ret);
-		catalog_doubts(c, c->missed);
-	}
-	return call_answer(&call, found);
+			found = next_of_project(&a, project, cookie, ret);
+	} while (ask_wait(&a));
+	return ask_end(&a, found);
 }
 
-/* The slot of the file with that name. If the file turns out to have been replaced, the new one is taken in at once
- * under the old name: the name never disappears in between. */
-static bool projects_by_name(struct catalog *c, const struct map *names, uint32_t project, struct span name,
-                             int64_t now, struct slot_info *ret)
+/* The slot of the file with that name. If the file was replaced, the new one is taken in at once under the old name: the
+ * name never disappears in between. */
+static bool slot_by_name(struct ask *a, const struct map *names, uint32_t project, struct span name,
+                         struct slot_info *ret)
 {
-	for (int tries = 0; tries < 2; tries++) {
-		if (project == NO_SLOT)
-			catalog_load_all(c, now);
-		else
-			catalog_load_project(c, project, now);
-		uint32_t file = map_get(names, project == NO_SLOT ? 0 : project, name);
-		if (file == NONE)
-			return false;
-		const struct file *f = &c->files[file];
-		const char *given = project == NO_SLOT ? f->sid_name : f->stem;
-		if (f->slot != NONE && (project == NO_SLOT || f->project == project) && given && span_is(name, given) &&
-		    slot_get(c, f->slot, now, ret) == 0)
-			return true;
-	}
-	return false;
+	const struct catalog *c = a->c;
+	if (project == NO_SLOT)
+		load_all(a);
+	else
+		load_project(a, project);
+	uint32_t file = map_get(names, project == NO_SLOT ? 0 : project, name);
+	const struct file *f = file == NONE ? NULL : &c->files[file];
+	const char *given = !f ? NULL : project == NO_SLOT ? f->sid_name : f->stem;
+	bool found = given && f->slot != NONE && (project == NO_SLOT || f->project == project) &&
+	             span_is(name, given) && slot_get(a, f->slot, ret) == 0;
+	a->lacks = !found;
+	return found;
 }
 
 bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem, struct slot_info *ret)
 {
-	struct call call = {0};
+	struct ask a;
 	bool found = false;
 
-	while (call_round(c, &call))
-		found = project < c->project_count && projects_by_name(c, &c->stems, project, stem, call.now, ret);
-	return call_answer(&call, found);
+	ask_begin(&a, c);
+	a.haste = HASTE_KNOWN;
+	do
+		found = project < c->project_count && slot_by_name(&a, &c->stems, project, stem, ret);
+	while (ask_wait(&a));
+	return ask_end(&a, found);
 }
 
 bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *ret)
 {
-	struct call call = {0};
+	struct ask a;
 	bool found = false;
 
-	while (call_round(c, &call))
-		found = projects_by_name(c, &c->sids, NO_SLOT, sid, call.now, ret);
-	return call_answer(&call, found);
+	ask_begin(&a, c);
+	a.haste = HASTE_KNOWN;
+	do
+		found = slot_by_name(&a, &c->sids, NO_SLOT, sid, ret);
+	while (ask_wait(&a));
+	return ask_end(&a, found);
 }
 
 int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
-	struct call call = {0};
-	int rc = -ESTALE;
+	struct ask a;
+	int rc;
 
-	while (call_round(c, &call))
-		rc = slot_get(c, slot, call.now, ret);
-	return rc;
+	ask_begin(&a, c);
+	a.haste = HASTE_KNOWN;
+	do
+		rc = slot_get(&a, slot, ret);
+	while (ask_wait(&a));
+	return ask_close(&a, rc);
 }
 
 /* The session that is at the file's place now. */
-static int slot_of_place(struct catalog *c, uint32_t file, int64_t now, struct slot_info *ret)
+static int slot_of_place(struct ask *a, uint32_t file, struct slot_info *ret)
 {
-	scan_file(c, file, 0);
-	scan_header(c, file, now);
-	if (c->files[file].slot == NONE && c->files[file].project != NONE)
-		catalog_load_project(c, c->files[file].project, now);
-	if (c->files[file].trouble)
-		return c->files[file].trouble;
-	return c->files[file].slot == NONE ? -ESTALE : slot_get(c, c->files[file].slot, now, ret);
+	const struct catalog *c = a->c;
+	const struct file *f = &c->files[file];
+	need_file_now(a, file);
+	need_file(a, file, HEADERS);
+	if (f->slot == NONE && f->project != NONE)
+		load_project(a, f->project);
+	if (f->seen.err)
+		return f->seen.err;
+	return f->slot == NONE ? -ESTALE : slot_get(a, f->slot, ret);
 }
 
 /* Whether the slot ever belonged to the project. */
@@ -476,69 +492,83 @@ static bool was_in_project(const struct catalog *c, uint32_t slot, uint32_t proj
 
 int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
-	struct call call = {0};
+	struct ask a;
 	int rc = -ESTALE;
 
-	while (call_round(c, &call)) {
-		rc = slot < c->slot_count ? slot_of_place(c, c->slots[slot].place, call.now, ret) : -ESTALE;
+	ask_begin(&a, c);
+	do {
+		if (slot < c->slot_count)
+			rc = slot_of_place(&a, c->slots[slot].place, ret);
 		if (rc == 0 && !was_in_project(c, slot, ret->project))
 			rc = -ESTALE;
-	}
-	return rc;
+	} while (ask_wait(&a));
+	return ask_close(&a, rc);
 }
 
 /* The error of a file that could not be looked at and may be newer than this one; 0 if there is none. A file that waits
  * for somebody else does not count until it answers. */
-static int newer_in_trouble(const struct catalog *c, uint32_t project, uint32_t file)
+static int newer_in_trouble(const struct ask *a, uint32_t project, uint32_t file)
 {
+	const struct catalog *c = a->c;
 	for (uint32_t i = 0; i < c->dir_count; i++) {
-		int err = c->dirs[i].trouble;
+		int err = c->dirs[i].seen.err;
 		if (err && err != -ETIMEDOUT && is_of_project(c, i, project))
 			return err;
 	}
 	for (uint32_t i = 0; i < c->file_count; i++) {
 		const struct file *f = &c->files[i];
-		if (!f->trouble || f->trouble == -ETIMEDOUT || !is_of_project(c, f->dir, project))
+		if (!f->seen.err || f->seen.err == -ETIMEDOUT || !is_of_project(c, f->dir, project))
 			continue;
 		if (f->unseen || newest_is_newer(f, &c->files[file]))
-			return f->trouble;
+			return f->seen.err;
 	}
 	/* There was no memory for some names. */
-	return c->missed == -ENOMEM ? -ENOMEM : 0;
+	return a->err == -ENOMEM ? -ENOMEM : 0;
 }
 
-static bool get_latest(struct catalog *c, uint32_t project, int64_t now, struct slot_info *ret)
+static bool get_latest(struct ask *a, uint32_t project, struct slot_info *ret)
 {
+	const struct catalog *c = a->c;
 	if (project != NO_SLOT && project >= c->project_count)
 		return false;
-	uint32_t file = project == NO_SLOT ? newest_of_all(c, now) : newest_of_project(c, project, now);
+	uint32_t file = project == NO_SLOT ? newest_of_all(a) : newest_of_project(a, project);
 	if (file == NONE)
 		return false;
-	if (c->missed)
-		catalog_doubts(c, newer_in_trouble(c, project, file));
-	catalog_load_project(c, c->files[file].project, now);
-	return c->files[file].slot != NONE && slot_get(c, c->files[file].slot, now, ret) == 0;
+	int err = a->err ? newer_in_trouble(a, project, file) : 0;
+	if (c->files[file].project != NONE)
+		load_project(a, c->files[file].project);
+	bool found = c->files[file].slot != NONE && slot_get(a, c->files[file].slot, ret) == 0;
+	if (found) {
+		a->err = err;
+		a->needs_all = true;
+	}
+	return found;
 }
 
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret)
 {
-	struct call call = {0};
-	bool found = false;
+	struct ask a;
+	bool found;
 
-	while (call_round(c, &call))
-		found = get_latest(c, project, call.now, ret);
-	return call_answer(&call, found);
+	ask_begin(&a, c);
+	do
+		found = get_latest(&a, project, ret);
+	while (ask_wait(&a));
+	return ask_end(&a, found);
 }
 
 struct timespec catalog_mtime(struct catalog *c)
 {
-	struct call call = {0};
-	struct timespec newest = {0};
+	struct ask a;
+	struct timespec newest;
 
-	while (call_round(c, &call)) {
-		uint32_t file = newest_of_all(c, call.now);
+	ask_begin(&a, c);
+	a.haste = HASTE_SUMMARY;
+	do {
+		uint32_t file = newest_of_all(&a);
 		newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
-	}
+	} while (ask_wait(&a));
+	ask_close(&a, 0);
 	return newest;
 }
 
@@ -557,7 +587,7 @@ static int by_listed_path(const void *pa, const void *pb)
 
 static int dir_fault(const struct dir *d)
 {
-	return d->trouble ? d->trouble : d->err;
+	return d->seen.err ? d->seen.err : d->err;
 }
 
 /* All candidates and the directories that cannot be read, sorted. Returns how many, or a negative errno. */
@@ -589,7 +619,7 @@ static const char *why_not(const struct catalog *c, const struct listed *l, char
 	*ret_slot = f ? f->slot : NO_SLOT;
 	if (*ret_slot != NO_SLOT)
 		return NULL;
-	int err = f ? f->trouble ? f->trouble : f->err : dir_fault(&c->dirs[l->dir]);
+	int err = f ? f->seen.err ? f->seen.err : f->err : dir_fault(&c->dirs[l->dir]);
 	if (err == -EPERM)
 		return REACH_REFUSED;
 	if (err)
@@ -604,14 +634,16 @@ int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, 
 {
 	struct listed *l CLEANUP_FREE = NULL;
 
-	struct call call = {0};
-	ssize_t n = 0;
-	while (call_round(c, &call)) {
+	struct ask a;
+	ssize_t n;
+	ask_begin(&a, c);
+	do {
 		free(l);
 		l = NULL;
-		catalog_load_all(c, call.now);
+		load_all(&a);
 		n = list_files(c, &l);
-	}
+	} while (ask_wait(&a));
+	ask_close(&a, 0);
 	if (n < 0)
 		return (int)n;
 	for (ssize_t i = 0; i < n; i++) {

@@ -36,6 +36,14 @@ int list_add(struct list *l, uint32_t value);
 size_t list_below(const struct list *l, uint64_t value);
 void list_release(struct list *l);
 
+/* How much of a file or directory is to be known. */
+enum depth {
+	NAMES,   /* of a directory */
+	ATTRS,   /* of files; and the header of a session whose attributes have changed */
+	HEADERS, /* whether each file is a session, and which */
+	DEPTHS
+};
+
 enum file_state {
 	FILE_GONE,    /* no such name */
 	FILE_UNKNOWN, /* a regular file whose header was not read yet */
@@ -43,14 +51,31 @@ enum file_state {
 	FILE_OTHER,   /* not a session: `reason` or `err` says why */
 };
 
+/* A look is the I/O that says how one file or directory is. It is made without the lock; only its result is taken in
+ * under it. `tick` orders looks and marks: what is known of a file is as new as the look that stands, and a mark says
+ * that the file may have changed since. What a look found is taken in only if no later one stands.
+ *
+ * What is known is *settled* for a call that began at tick `asof` if nothing was marked since the look that stands
+ * began, and the clock does not say otherwise; or if that look began after the call did: so no call waits for a file
+ * that is written to all the time. */
+struct seen {
+	uint64_t marked;   /* the tick of the last mark */
+	uint64_t began;    /* the tick at which the look that stands began, 0: none */
+	int64_t at;        /* when that was */
+	int err;           /* that look failed, and says nothing about the file; 0, or a negative errno */
+	struct look *look; /* on its way; NULL: none */
+	bool foreign;      /* a look may wait for somebody else: it is made by the pool */
+	bool said;         /* the user was told that it cannot be looked at */
+};
+
 struct file {
+	struct seen seen;
 	const char *path;     /* relative to the source */
 	const char *stem;     /* component in `stem_project`, NULL if none was given yet */
 	const char *sid_name; /* component under sessions/, NULL if none was given yet */
 	struct span sid;      /* as in the header */
 	struct span parent;   /* parentSession as in the header, p NULL if none */
 	const char *reason;
-	int64_t checked; /* when it was last looked at; 0: look again */
 	dev_t dev;
 	ino_t ino, listed_ino; /* from stat and from readdir: they differ on some file systems */
 	off_t size;
@@ -59,45 +84,47 @@ struct file {
 	uid_t uid;
 	gid_t gid;
 	int err;
-	int trouble;       /* why the last look failed, 0: it did not; says nothing about what the file is */
-	uint64_t tried;    /* the call in which the look failed */
-	struct look *look; /* on its way; NULL: none */
-	uint32_t base;     /* where the file name begins in `path` */
+	uint32_t base; /* where the file name begins in `path` */
 	uint32_t dir, project, stem_project, slot;
 	uint32_t scan; /* the directory scan that saw it last */
 	enum file_state state;
 	bool waits;   /* is in its project's list of files that need a slot */
 	bool linked;  /* may change under another name, unseen by inotify */
 	bool noted;   /* is in `changes`, or would be if these were not lost */
-	bool foreign; /* looking at it may block: not under the lock */
+	bool marked;  /* is in the list of marked files */
+	bool unsure;  /* its directory does not say whether it is a regular file */
 	bool unseen;  /* the last look failed to get its attributes */
-	bool said;    /* the user was told that it cannot be looked at */
+	bool reread;  /* its header is to be read again, whatever its attributes */
 	bool acl_unread;
+};
+
+/* Everything below was found settled at once: that still holds while nothing has been marked, until a time. */
+struct pass {
+	uint64_t marks;
+	int64_t until;
 };
 
 /* dirs[0] is the source itself, with the name "". */
 struct dir {
+	struct seen seen; /* its names and rights */
 	const char *name;
-	struct list files;               /* every name ever seen in it */
-	struct stat st;                  /* at the last scan; st_mode 0: never, or not there */
-	struct rights rights;            /* as of the last scan */
-	int acl_err;                     /* why its ACL could not be read then; 0: it could */
-	int64_t looked, statted, headed; /* when last: it was scanned; its files; its unknown headers */
+	struct list files;    /* every name ever seen in it */
+	struct stat st;       /* at the last scan; st_mode 0: never, or not there */
+	struct rights rights; /* as of the last scan */
+	int acl_err;          /* why its ACL could not be read then; 0: it could */
+	uint64_t marks;       /* how often it, or a file in it, was marked */
+	struct pass passes[DEPTHS];
 	uint32_t project, scan;
-	int err;           /* why it could not be read */
-	int trouble;       /* as in a file */
-	uint64_t tried;    /* as in a file */
-	struct look *look; /* on its way; NULL: none */
-	int wd;            /* its inotify watch; 0: none */
-	bool foreign;      /* as of a file; if the source is, its server is that of all */
-	bool told;         /* its changes are reported: it has a watch, or it is gone and the source has one */
-	bool linked;       /* has linked files */
-	bool came;         /* appeared after the first scan of the source */
-	bool unwatched;    /* a watch was refused and the user was told */
-	bool untidy;       /* may hold leftover temporary files */
-	bool lacks;        /* some of its names could not be taken in */
-	bool said;         /* the user was told that it cannot be looked at */
-	bool racy;         /* changed so soon before the scan that a later change may have the same mtime */
+	int err;        /* why it could not be read */
+	int wd;         /* its inotify watch; 0: none */
+	bool told;      /* its changes are reported: it has a watch, or it is gone and the source has one */
+	bool linked;    /* has linked files */
+	bool came;      /* appeared after the first scan of the source */
+	bool unwatched; /* a watch was refused and the user was told */
+	bool untidy;    /* may hold leftover temporary files */
+	bool lacks;     /* some of its names could not be taken in */
+	bool unsure;    /* has such files */
+	bool racy;      /* changed so soon before the scan that a later change may have the same mtime */
 };
 
 struct project {
@@ -107,7 +134,7 @@ struct project {
 	struct list waiting; /* files that are sessions but have no slot yet */
 	uint32_t dir;        /* NONE: only flat files */
 	uint32_t newest;     /* a file; NONE: no session */
-	int64_t newest_at;   /* when `newest` was found */
+	bool newest_ages;    /* `newest` is to be found again */
 	uint64_t newest_epoch;
 };
 
@@ -129,33 +156,20 @@ struct fork {
 	uint32_t parent, child;
 };
 
-/* A look that may block; made without the lock. */
-struct look {
-	struct probe probe;
-	struct reach *reach;
-	int64_t began;
-	bool is_dir, late; /* late: was waited for once; guarded by the catalog's lock */
-	bool is_session;
-	int rc, acl_err;
-	struct stat st;
-	struct header header; /* of a regular file */
-	struct rights rights; /* of a directory */
-	struct buf names;     /* names_read */
-	char path[];
+/* The parent of some forks, as a header names it, and what is there. */
+struct parent_place {
+	struct span path;
+	int rc; /* 0, or why nothing is there */
+	dev_t dev;
+	ino_t ino;
 };
 
 struct catalog {
 	struct lock lock;
-	/* About the call that holds the lock: */
-	int64_t begin;        /* when it began */
-	uint64_t call;        /* its number */
-	int missed;           /* a look failed, so "not found" may be wrong; 0 or a negative errno */
-	int doubt;            /* what was found may be wrong; 0 or a negative errno */
-	bool may_wait;        /* another round may follow, with the results of `wanted` */
-	bool may_repeat;      /* another round may follow if a look failed */
-	struct look **wanted; /* each with a reference */
-	size_t wanted_count, wanted_cap;
-	uint64_t calls;        /* how many so far */
+	pthread_cond_t looked; /* what a look found was taken in */
+	uint64_t tick;
+	uint64_t marks; /* of all directories */
+	struct pass passes[DEPTHS];
 	char *source;          /* constant */
 	struct reach *reach;   /* constant */
 	uid_t uid;             /* constant: the user that we run as */
@@ -171,18 +185,21 @@ struct catalog {
 	size_t project_count, project_cap;
 	struct slot *slots;
 	size_t slot_count, slot_cap;
+	size_t waiting;       /* in the lists of all projects */
 	struct list nameless; /* files with a slot and no name under sessions/ */
 	bool named_all;       /* SIDs were needed once: from then on each file gets one when it comes */
 	uint64_t changes;     /* rises when the attributes of a file turn out to have changed */
 	uint64_t epoch; /* rises when a slot is made or dies, a file turns out to be no session, or a parent another */
-	int64_t refreshed_at, loaded_at, statted_at; /* when all directories, headers, files were last looked at */
-	uint64_t named_epoch;                        /* the epoch at which projects were last named */
-	uint32_t newest;                             /* a file: the newest of all */
-	int64_t newest_at;
+	uint64_t named_epoch; /* the epoch at which projects were last named */
+	uint32_t newest;      /* a file: the newest of all */
+	bool newest_ages;     /* as of a project */
 	uint64_t newest_epoch;
 	struct fork *forks; /* by parent, then child */
 	size_t fork_count, fork_cap;
 	uint64_t forks_epoch;
+	struct parent_place *places; /* by path */
+	size_t place_count;
+	uint64_t places_began, places_epoch; /* the tick and the epoch at which they were looked for */
 	bool forks_known;  /* they were found once: from then on it is noted when they change */
 	bool said;         /* that of some file or directory */
 	bool acl_said;     /* the user was told that ACLs cannot be read */
@@ -196,11 +213,12 @@ struct catalog {
 		size_t blind; /* directories where inotify does not report every change */
 		struct catalog_change *changes;
 		size_t n, room;
+		struct list marked;  /* files that events have marked and catalog_wait has not looked at */
+		uint64_t marks;      /* of the catalog when catalog_wait last looked at what was marked */
 		bool lost;           /* anything may have changed */
 		bool on;             /* constant: catalog_wait is in use */
-		bool draining, said; /* events are being taken in; the user was told that no watches are left */
+		bool said;           /* the user was told that no watches are left */
 	} watching;
-	struct header header; /* scratch */
 	struct open_indexes {
 		struct held *newest, *oldest; /* all, held or not, by last use */
 		struct held **by_session;     /* hash chains */
@@ -216,20 +234,6 @@ static inline int64_t catalog_now(void)
 	return clock_ms(CLOCK_MONOTONIC_COARSE) + 1;
 }
 
-/* Whether a look made at that time is still valid. */
-static inline bool is_fresh(const struct catalog *c, int64_t at, int64_t now, bool told)
-{
-	return at != 0 && now - at < (told ? CATALOG_TOLD_MS : c->fresh_ms);
-}
-/* The same for a look at everything under the source, and at a directory. */
-static inline bool is_fresh_all(const struct catalog *c, int64_t at, int64_t now)
-{
-	return is_fresh(c, at, now, c->watching.blind == 0);
-}
-static inline bool is_fresh_dir(const struct catalog *c, const struct dir *d, int64_t at, int64_t now)
-{
-	return is_fresh(c, at, now, d->told && !d->linked);
-}
 static inline bool is_told_file(const struct catalog *c, const struct file *f)
 {
 	return c->dirs[f->dir].told && !f->linked;
@@ -245,10 +249,15 @@ void open_indexes_forget(struct catalog *c, uint32_t slot);
 /* How many bytes of the slot's file its index, open or dropped, has taken in. */
 off_t open_indexes_seen(const struct catalog *c, uint32_t slot);
 
-/* watch.c: inotify watches, and the changes noted */
+/* watch.c: marks, inotify watches, and the changes noted */
 int watching_init(struct watching *w, const struct catalog_options *o);
 void watching_release(struct watching *w);
-/* Call before the directory is read: watches it from now on, if possible. */
+/* What was known of everything below the directory at once is to be gathered anew. */
+void mark_passes(struct catalog *c, uint32_t dir);
+void mark_file(struct catalog *c, uint32_t file);  /* it may have changed, come or gone */
+void mark_names(struct catalog *c, uint32_t dir);  /* names in the directory may have */
+void mark_files(struct catalog *c, uint32_t dir);  /* both, for all that is in it */
+/* Call before the directory that is open as `fd` is read: watches it from now on, if possible. */
 void watch_dir(struct catalog *c, uint32_t dir, int fd);
 /* The directory cannot be read. */
 void watch_failed(struct catalog *c, uint32_t dir, int err);
@@ -262,32 +271,6 @@ void watch_lost(struct watching *w);
 void watch_wake(const struct watching *w);
 void watch_drop(struct catalog *c, uint32_t dir);        /* removes its watch */
 uint32_t watch_dir_of(const struct watching *w, int wd); /* NONE: no such watch */
-/* Has the names in the directory looked at again, or its names, headers and attributes, however fresh the last look is.
- */
-void watch_look_into(struct catalog *c, uint32_t dir);
-void watch_forget(struct catalog *c, uint32_t dir);
-
-/* look.c */
-
-/* Notes a failed look: if the call finds nothing, it must report this error. */
-void catalog_misses(struct catalog *c, int err);
-/* Notes that even what was found may be wrong, because of `err`; 0: notes nothing. */
-void catalog_doubts(struct catalog *c, int err);
-/* Whether another round is to follow: then this one must not decide anything permanent, such as names. */
-bool catalog_is_void(const struct catalog *c);
-/* The result of a look at the path that began in this call; give it back with look_put. NULL: the look was started or
- * is under way, and is noted as missed. */
-struct look *look_elsewhere(struct catalog *c, struct look **at, const char *path, bool is_dir);
-void look_put(struct catalog *c, struct look *l);
-
-/* The names in a directory, except . and .., one after the other. */
-struct name {
-	ino_t ino;
-	unsigned char type;
-	const char *text;
-};
-int names_read(int fd, struct buf *out);
-bool names_next(struct span *rest, struct name *ret);
 
 /* slots.c */
 uint32_t project_for(struct catalog *c, struct span key);           /* the project of that key, made if need be; NONE */
@@ -302,78 +285,150 @@ uint32_t newest_seen(const struct catalog *c, uint32_t project); /* of a project
 /* A file changed (its mtime was `before`): it may be the newest now, or no longer be. */
 void newest_ages(struct catalog *c, uint32_t file, struct timespec before);
 
-/* scan.c */
-void scan_refresh(struct catalog *c, int64_t now);             /* the names in the source and in all directories */
-void scan_dir(struct catalog *c, uint32_t dir, int64_t now);   /* the names in one directory */
-void scan_file(struct catalog *c, uint32_t file, int64_t now); /* its attributes; now 0: even if fresh */
-void scan_files(struct catalog *c, uint32_t dir, int64_t now); /* the attributes of all files in a directory */
-/* The time at which is_fresh should count a look at many files as made. A slow look counts as later, so that looking
- * takes only a fraction of the time, however many files there are and however slow the disk. */
-int64_t scan_rest(int64_t begin, int64_t now);
-#define SCAN_REST 8
-void scan_header(struct catalog *c, uint32_t file, int64_t now); /* an unknown file becomes a session or other */
-void scan_header_again(struct catalog *c, uint32_t file);        /* even if it is known */
-void scan_headers(struct catalog *c, uint32_t dir, int64_t now); /* of all files without a slot */
+/* look.c: looking at the disk, without the lock */
+
+struct look {
+	struct probe probe; /* of the pool, if `foreign` */
+	struct reach *reach;
+	uint64_t began;
+	int64_t at;
+	uint32_t dir, file, base; /* file NONE: a look at the directory */
+	bool foreign;             /* made by the pool */
+	bool late, taking;        /* was waited for once; is being taken in; both guarded by the lock */
+	bool header;              /* read the header of a regular file, whatever its attributes */
+	bool compares;            /* read it if they differ from `known` */
+	bool tidy;
+	struct stat known; /* what is known; st_mode 0: read the directory anyway */
+	/* What it found: */
+	int rc, acl_err;
+	bool absent; /* there is no such name; without it, ENOENT says where a link leads */
+	bool linked;
+	bool was_read; /* the names; or the header */
+	bool untidy;
+	struct stat st;
+	struct header found;  /* of a file */
+	struct rights rights; /* of a directory */
+	struct buf names;     /* as names_next takes them */
+	char path[];
+};
+
+/* A look at the file, or (NONE) at the directory, that begins now. NULL without memory. Give it back with look_put. */
+struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool header);
+/* Hands the look to the pool, whose thread makes it; the caller goes on holding it. 0, or -ETIMEDOUT. */
+int look_start(struct catalog *c, struct look *l);
+/* Makes the looks, without waiting for anybody else: `rc` is -EXDEV where that would be needed. Called without the
+ * lock, which it takes for a directory, to watch that. 0, or a negative errno: then nobody knows which were made. */
+int look_make(struct catalog *c, struct look *const *v, size_t n);
+void look_put(struct catalog *c, struct look *l);
+
+/* The names in a directory, except . and .., one after the other. */
+struct name {
+	ino_t ino;
+	unsigned char type;
+	const char *text;
+};
+bool names_next(struct span *rest, struct name *ret);
+
+/* take.c: taking in what a look found */
+
+/* Takes in the result, unless a later one stands, wakes who waits for it, and gives the look back. The lock is given
+ * back from time to time if the directory has many names. */
+void take_look(struct catalog *c, struct look *l);
+/* Nobody knows how the file or directory is, because of `err`. */
+void take_failure(struct catalog *c, uint32_t dir, uint32_t file, int err);
 static inline bool file_may_be_session(const struct file *f)
 {
 	return f->state == FILE_UNKNOWN || f->state == FILE_SESSION;
 }
-
+/* Whether there is such a file, or there may be. */
+static inline bool file_is_there(const struct file *f)
+{
+	return f->state != FILE_GONE || f->seen.marked > f->seen.began;
+}
 bool file_is_candidate(const char *name);
 uint32_t file_for(struct catalog *c, uint32_t dir, const char *name); /* made if need be; NONE without memory */
-/* The name came, went or changed: takes in what is there now. */
-void scan_touched(struct catalog *c, uint32_t file, int64_t now);
-
-/* names.c */
-bool names_projects(struct catalog *c); /* names projects that have something to show; false: no memory */
-void names_slots(struct catalog *c, uint32_t project); /* gives slots to the files that wait */
-void names_sids(struct catalog *c);
+bool file_waits(struct catalog *c, uint32_t file);                    /* for a slot; false without memory */
 
 /* watch_events.c */
-void watch_drain(struct catalog *c);       /* takes in the pending inotify events */
-void watch_look_at_all(struct catalog *c); /* watch_forget for every directory */
+void watch_drain(struct catalog *c); /* marks what the pending inotify events tell of */
 
-/* call.c */
-
-/* Takes the lock and the pending inotify events. Returns catalog_now(). */
-int64_t catalog_enter(struct catalog *c);
-/* One call of the catalog in as many rounds as it takes:
+/* ask.c: one call of the catalog
  *
- *	struct call call = {0};
- *	while (call_round(c, &call))
+ *	struct ask a;
+ *	bool found;
+ *	ask_begin(&a, c);
+ *	do
  *		found = ...;
+ *	while (ask_wait(&a));
+ *	return ask_end(&a, found);
  *
- *	return call_answer(&call, found);
- *
- * Each round holds the lock and does everything again; after the last one the lock is given back. Then `missed` is
- * the error of a look that failed, and `doubt` one that may make even a found answer wrong. */
-struct call {
-	int64_t now;
-	uint64_t number;
-	int missed, doubt;
-	unsigned rounds;
-	bool repeated;
+ * Between ask_begin and ask_wait the lock is held, and nothing is looked at: what the answer depends on is asked for
+ * with need_*, which say whether it is settled. ask_wait has the rest looked at, without the lock, and returns true:
+ * then everything is to be done again with what was found. Nothing permanent (names, slots) may be decided by what is
+ * not settled. */
+struct want {
+	uint32_t dir, file; /* file NONE: the directory; both NONE: where the parents of forks are */
+	enum depth depth;   /* of a file */
+	bool now;           /* what was known before does not count, however fresh */
+	bool soft;          /* it need not be waited for long */
 };
-bool call_round(struct catalog *c, struct call *call);
-/* "None" is no answer if a look failed, nor is a doubtful find: notes the fault (fault_note).
- * Returns `found`. */
-bool call_answer(const struct call *call, bool found);
+/* Whether what is known will do where somebody else is asked and takes long. */
+enum haste {
+	HASTE_NONE,
+	HASTE_KNOWN,   /* if it was looked at a moment ago */
+	HASTE_SUMMARY, /* always: all of it is summed up in a time or a number */
+};
+struct ask {
+	struct catalog *c;
+	uint64_t asof; /* the tick at which it began */
+	int64_t now;   /* when that was */
+	struct want *wants;
+	size_t n, cap;
+	int err;        /* something that it needs could not be looked at; 0 or a negative errno */
+	bool needs_all; /* then even what was found is no answer */
+	enum haste haste;
+	bool lacks;     /* what is known will not do after all */
+	bool hard;      /* something that it wants is not known, or has long not been looked at */
+	bool others;    /* another call is looking at something that it wants */
+	bool cut;       /* it has waited long enough: only for the former it goes on waiting */
+	bool retried;
+	unsigned tries; /* how often the newest file turned out to be no session */
+};
+void ask_begin(struct ask *a, struct catalog *c);
+bool ask_wait(struct ask *a);
+/* Gives the lock back. If something was missing, notes that (fault_note): "none" is no answer then. Returns `found`. */
+bool ask_end(struct ask *a, bool found);
+/* The same for a call that returns an error itself: -EINTR if it was interrupted, else rc. */
+int ask_close(struct ask *a, int rc);
+void ask_misses(struct ask *a, int err);
+/* Whether what is settled may be used to decide something for good. Not if a failure may be gone in a moment. */
+bool ask_may_decide(const struct ask *a);
+bool need_names(struct ask *a, uint32_t dir);
+bool need_file(struct ask *a, uint32_t file, enum depth depth);
+bool need_file_now(struct ask *a, uint32_t file); /* its attributes, however fresh they are */
+bool need_files(struct ask *a, uint32_t dir, enum depth depth); /* of all files in it */
+bool need_all(struct ask *a, enum depth depth);                 /* of all directories */
+bool need_parents(struct ask *a);                               /* where the parents of forks are */
 /* Logs what could not be looked at: once, until it can be. Below a directory that cannot, nothing. */
-void call_says(struct catalog *c);
+void ask_says(struct catalog *c);
+
+/* names.c. Each of these names only what can be named for good now; true if that is all. */
+bool names_projects(struct ask *a);
+bool names_slots(struct ask *a, uint32_t project); /* gives slots to the files that wait */
+bool names_sids(struct ask *a);
 
 /* rights.c: what the directories above allow */
 mode_t rights_of_slot(const struct catalog *c, const struct file *f);
 mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_gid);
 
 /* catalog.c */
-void catalog_load_projects(struct catalog *c, int64_t now); /* finds and names all projects */
-void catalog_stat_all(struct catalog *c, int64_t now);      /* the attributes of all files */
-void catalog_load_all(struct catalog *c, int64_t now);      /* all headers; gives all slots and names */
-void catalog_load_project(struct catalog *c, uint32_t project, int64_t now); /* the headers of one project */
+void load_projects(struct ask *a);                  /* finds and names all projects */
+bool load_project(struct ask *a, uint32_t project); /* the headers of one project */
+bool load_all(struct ask *a);                       /* all headers; gives all slots and names */
 
 /* Looks at the slot's file. 0 if it is still the same file; slot_get then fills in *ret. -ESTALE if it is gone or
  * was replaced, another negative errno if the look failed. */
-int slot_look(struct catalog *c, uint32_t slot, int64_t now);
-int slot_get(struct catalog *c, uint32_t slot, int64_t now, struct slot_info *ret);
+int slot_look(struct ask *a, uint32_t slot);
+int slot_get(struct ask *a, uint32_t slot, struct slot_info *ret);
 
 #endif

@@ -5,34 +5,37 @@
 
 void catalog_tidy(struct catalog *c, uint32_t slot)
 {
-	int64_t now = catalog_enter(c);
+	struct ask a;
+	ask_begin(&a, c);
 	uint32_t file = slot < c->slot_count ? c->slots[slot].file : NONE;
-	if (file != NONE && c->dirs[c->files[file].dir].untidy) {
-		uint32_t dir = c->files[file].dir;
+	uint32_t dir = file == NONE ? NONE : c->files[file].dir;
+	if (dir != NONE && c->dirs[dir].untidy) {
 		c->dirs[dir].untidy = false;
-		watch_look_into(c, dir);
-		scan_dir(c, dir, now);
+		mark_names(c, dir);
+		do
+			need_names(&a, dir);
+		while (ask_wait(&a));
 	}
-	lock_give(&c->lock);
+	ask_close(&a, 0);
 }
 
 bool catalog_is_told(struct catalog *c)
 {
-	catalog_enter(c);
-	bool told = c->watching.blind == 0 && c->dirs[0].told;
-	lock_give(&c->lock);
-	return told;
+	LOCKED(&c->lock);
+	watch_drain(c);
+	return c->watching.blind == 0 && c->dirs[0].told;
 }
 
 uint64_t catalog_epoch(struct catalog *c)
 {
-	struct call call = {0};
-	uint64_t epoch = 0;
-
-	while (call_round(c, &call)) {
-		scan_refresh(c, call.now);
-		epoch = c->epoch;
-	}
+	struct ask a;
+	ask_begin(&a, c);
+	a.haste = HASTE_SUMMARY;
+	do
+		need_all(&a, NAMES);
+	while (ask_wait(&a));
+	uint64_t epoch = c->epoch;
+	ask_close(&a, 0);
 	return epoch;
 }
 
@@ -63,66 +66,94 @@ static void note_all(struct catalog *c)
 	w->lost = false;
 }
 
+/* Has what events have marked looked at: what a change is shows only then. */
+static void need_marked(struct ask *a)
+{
+	const struct watching *w = &a->c->watching;
+	for (size_t i = 0; i < w->marked.n; i++)
+		need_file(a, w->marked.v[i], ATTRS);
+	/* If nobody has looked at anything yet, nobody has been told anything. */
+	for (uint32_t i = 0; a->c->dirs[0].scan > 0 && i < a->c->dir_count; i++)
+		if (a->c->dirs[i].seen.marked > a->c->dirs[i].seen.began || a->c->dirs[i].seen.began == 0)
+			need_names(a, i);
+}
+
+static void forget_marked(struct catalog *c)
+{
+	struct list *l = &c->watching.marked;
+	for (size_t i = 0; i < l->n; i++)
+		c->files[l->v[i]].marked = false;
+	list_release(l);
+}
+
 ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret)
 {
 	struct watching *w = &c->watching;
 	struct pollfd fds[] = {{.fd = w->inotify, .events = POLLIN}, {.fd = w->wake, .events = POLLIN}};
 	uint64_t count;
+	struct ask a;
 
 	if (!w->on)
 		return -EINVAL;
 	if (poll(fds, 2, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
-	int64_t now = catalog_enter(c);
+	ask_begin(&a, c);
 	if (look && !w->lost)
-		watch_look_at_all(c);
+		for (uint32_t i = 0; i < c->dir_count; i++)
+			mark_files(c, i);
 	bool all = look || w->lost;
-	if (all || (c->refreshed_at == 0 && c->dirs[0].scan > 0)) /* or a directory came or went */
-		scan_refresh(c, now);
-	for (uint32_t i = 0; all && i < c->dir_count; i++)
-		scan_files(c, i, now);
+	do {
+		if (all)
+			need_all(&a, ATTRS);
+		if (w->marks != c->marks)
+			need_marked(&a);
+	} while (ask_wait(&a));
+	w->marks = c->marks;
+	forget_marked(c);
 	if (w->lost)
 		note_all(c);
 	if (read(w->wake, &count, sizeof count) < 0)
 		count = 0;
 	ssize_t n = take_changes(w, c, ret);
-	lock_give(&c->lock);
+	ask_close(&a, 0);
 	return n;
 }
 
 void catalog_note(struct catalog *c, uint32_t slot)
 {
-	catalog_enter(c);
+	LOCKED(&c->lock);
 	if (slot < c->slot_count && c->slots[slot].file != NONE)
 		watch_note(c, c->slots[slot].file, NONE, false);
-	lock_give(&c->lock);
 }
 
-static bool get_at(struct catalog *c, uint32_t place, int64_t now, struct slot_info *ret)
+static bool get_at(struct ask *a, uint32_t place, struct slot_info *ret)
 {
+	struct catalog *c = a->c;
 	*ret = (struct slot_info){.slot = NO_SLOT, .project = NO_SLOT, .place = place};
 	if (place >= c->file_count)
 		return false;
-	scan_header(c, place, now);
 	const struct file *f = &c->files[place];
+	bool settled = need_file(a, place, HEADERS);
 	if (f->state == FILE_SESSION && f->slot == NONE && f->project != NONE)
-		catalog_load_project(c, f->project, now);
-	if (c->named_all && c->files[place].slot != NONE && !c->files[place].sid_name)
-		names_sids(c);
-	f = &c->files[place];
+		settled = load_project(a, f->project) && settled;
+	if (settled && c->named_all && f->slot != NONE && !f->sid_name)
+		names_sids(a);
 	ret->project = f->project;
 	ret->stem = f->stem;
 	ret->sid = f->sid_name;
 	ret->file = f->path;
-	return f->slot != NONE && slot_get(c, f->slot, now, ret) == 0;
+	return f->slot != NONE && slot_get(a, f->slot, ret) == 0;
 }
 
 bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret)
 {
-	struct call call = {0};
-	bool found = false;
+	struct ask a;
+	bool found;
 
-	while (call_round(c, &call))
-		found = get_at(c, place, call.now, ret);
+	ask_begin(&a, c);
+	do
+		found = get_at(&a, place, ret);
+	while (ask_wait(&a));
+	ask_close(&a, 0);
 	return found;
 }

@@ -12,7 +12,7 @@
 /* Sorted views of all live sessions. */
 struct lookup {
 	const struct catalog *c;
-	struct catalog *missing;      /* the same, for catalog_misses */
+	struct ask *ask;
 	uint32_t *by_base, *by_inode; /* slots */
 	size_t n;
 };
@@ -39,13 +39,6 @@ static struct span directory_of(const struct catalog *c, const struct file *f)
 	return last_part(&path);
 }
 
-static int compare_text(struct span a, struct span b)
-{
-	size_t n = a.n < b.n ? a.n : b.n;
-	int order = n ? memcmp(a.p, b.p, n) : 0;
-	return order ? order : (a.n > b.n) - (a.n < b.n);
-}
-
 static struct span base_of(const struct file *f)
 {
 	return span_of(f->path + f->base);
@@ -55,9 +48,9 @@ static struct span base_of(const struct file *f)
 static int order_base(const void *pa, const void *pb, void *arg)
 {
 	const struct file *a = file_of(arg, *(const uint32_t *)pa), *b = file_of(arg, *(const uint32_t *)pb);
-	int order = compare_text(base_of(a), base_of(b));
+	int order = span_compare(base_of(a), base_of(b));
 	if (order == 0)
-		order = compare_text(directory_of(arg, a), directory_of(arg, b));
+		order = span_compare(directory_of(arg, a), directory_of(arg, b));
 	return order ? order : strcmp(a->path, b->path);
 }
 
@@ -80,9 +73,10 @@ static void lookup_release(struct lookup *l)
 	free(l->by_inode);
 }
 
-static int lookup_init(struct catalog *c, struct lookup *l)
+static int lookup_init(struct ask *a, struct lookup *l)
 {
-	*l = (struct lookup){.c = c, .missing = c};
+	struct catalog *c = a->c;
+	*l = (struct lookup){.c = c, .ask = a};
 	l->by_base = calloc(c->slot_count + 1, sizeof *l->by_base);
 	l->by_inode = calloc(c->slot_count + 1, sizeof *l->by_inode);
 	if (!l->by_base || !l->by_inode)
@@ -99,6 +93,12 @@ static int lookup_init(struct catalog *c, struct lookup *l)
 	return 0;
 }
 
+static int order_place(const void *pa, const void *pb)
+{
+	const struct parent_place *a = pa, *b = pb;
+	return span_compare(a->path, b->path);
+}
+
 /* The session, other than `self`, whose file the path leads to now. */
 static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
 {
@@ -111,24 +111,23 @@ static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
 		if (file != NONE && c->files[file].slot != NONE && c->files[file].slot != self)
 			return c->files[file].slot;
 	}
-	/* A header can name any path: ask only the disk of the source (REACH_NOW). */
-	const struct reach_at at = {c->reach, path.p};
-	struct reached got = REACHED_INIT;
-	int rc = reach_stat(&at, REACH_NOW, &got);
-	if (is_transient(rc))
-		catalog_misses(l->missing, rc);
-	if (rc < 0)
+	const struct parent_place key = {.path = path};
+	const struct parent_place *st = bsearch(&key, c->places, c->place_count, sizeof key, order_place);
+	if (!st)
 		return NONE;
-	const struct stat st = got.st;
+	if (is_transient(st->rc))
+		ask_misses(l->ask, st->rc);
+	if (st->rc < 0)
+		return NONE;
 	size_t low = 0, high = l->n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (compare_inode(file_of(c, l->by_inode[middle]), st.st_dev, st.st_ino) < 0)
+		if (compare_inode(file_of(c, l->by_inode[middle]), st->dev, st->ino) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < l->n && compare_inode(file_of(c, l->by_inode[low]), st.st_dev, st.st_ino) == 0; low++) {
+	for (; low < l->n && compare_inode(file_of(c, l->by_inode[low]), st->dev, st->ino) == 0; low++) {
 		if (l->by_inode[low] != self)
 			return l->by_inode[low];
 	}
@@ -144,9 +143,9 @@ static size_t name_bound(const struct lookup *l, struct span base, struct span d
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		const struct file *f = file_of(l->c, l->by_base[middle]);
-		int order = compare_text(base_of(f), base);
+		int order = span_compare(base_of(f), base);
 		if (order == 0 && dir.p)
-			order = compare_text(directory_of(l->c, f), dir);
+			order = span_compare(directory_of(l->c, f), dir);
 		if (order < 0 || (order == 0 && past))
 			low = middle + 1;
 		else
@@ -186,7 +185,7 @@ static uint32_t with_name(const struct lookup *l, struct span path, uint32_t sel
 /* By the path of the parent. */
 static int order_parent(const void *pa, const void *pb, void *arg)
 {
-	return compare_text(file_of(arg, *(const uint32_t *)pa)->parent, file_of(arg, *(const uint32_t *)pb)->parent);
+	return span_compare(file_of(arg, *(const uint32_t *)pa)->parent, file_of(arg, *(const uint32_t *)pb)->parent);
 }
 
 static int order_fork(const void *pa, const void *pb)
@@ -239,13 +238,14 @@ static int forks_find_parents(struct catalog *c, const struct lookup *l, const u
 	return 0;
 }
 
-static int make_forks(struct catalog *c)
+static int make_forks(struct ask *a)
 {
+	struct catalog *c = a->c;
 	struct lookup l CLEANUP(lookup_release) = {0};
 	uint32_t *slots CLEANUP_FREE = NULL;
 	size_t n = 0;
 
-	int rc = lookup_init(c, &l);
+	int rc = lookup_init(a, &l);
 	slots = calloc(l.n + 1, sizeof *slots);
 	if (rc < 0 || !slots)
 		return -ENOMEM;
@@ -270,50 +270,63 @@ static int make_forks(struct catalog *c)
 	return rc;
 }
 
-static void forks_refresh(struct catalog *c, int64_t now)
+/* True if nothing is left to be looked at. */
+static bool forks_refresh(struct ask *a)
 {
-	catalog_load_all(c, now);
-	if (c->forks_epoch == c->epoch || catalog_is_void(c))
-		return;
-	int missed = c->missed;
-	c->missed = 0;
-	int rc = make_forks(c);
-	c->forks_epoch = rc == 0 && c->missed == 0 ? c->epoch : 0;
+	struct catalog *c = a->c;
+	if (!load_all(a))
+		return false;
+	if (c->forks_epoch == c->epoch)
+		return true;
+	if (!need_parents(a))
+		return false;
+	int before = a->err;
+	a->err = 0;
+	uint64_t epoch = c->epoch;
+	int rc = make_forks(a);
+	bool whole = rc == 0 && a->err == 0 && c->places_epoch == epoch;
+	c->forks_epoch = whole ? c->epoch : 0;
 	c->forks_known = true;
 	if (rc < 0) {
 		c->fork_count = 0;
-		catalog_misses(c, rc);
+		a->err = rc;
+		a->needs_all = true;
 	}
-	if (missed)
-		catalog_misses(c, missed);
-	catalog_doubts(c, rc);
+	if (before)
+		ask_misses(a, before);
+	return true;
 }
 
-static uint32_t get_parent(struct catalog *c, uint32_t slot, int64_t now)
+static uint32_t get_parent(struct ask *a, uint32_t slot)
 {
-	if (slot_look(c, slot, now) < 0 || !file_of(c, slot)->parent.p)
+	const struct catalog *c = a->c;
+	if (slot_look(a, slot) < 0 || !file_of(c, slot)->parent.p)
 		return NO_SLOT;
-	forks_refresh(c, now);
-	bool found = slot_look(c, slot, now) == 0 && slot_look(c, c->slots[slot].parent, now) == 0;
-	return found ? c->slots[slot].parent : NO_SLOT;
+	forks_refresh(a);
+	uint32_t parent = c->slots[slot].parent;
+	return parent != NONE && slot_look(a, parent) == 0 ? parent : NO_SLOT;
 }
 
 uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 {
-	struct call call = {0};
-	uint32_t parent = NO_SLOT;
+	struct ask a;
+	uint32_t parent;
 
-	while (call_round(c, &call))
-		parent = get_parent(c, slot, call.now);
-	call_answer(&call, parent != NO_SLOT);
+	ask_begin(&a, c);
+	do
+		parent = get_parent(&a, slot);
+	while (ask_wait(&a));
+	ask_end(&a, parent != NO_SLOT);
 	return parent;
 }
 
-static bool next_fork(struct catalog *c, uint32_t slot, uint64_t *cookie, int64_t now, struct slot_info *ret)
+static bool next_fork(struct ask *a, uint32_t slot, uint64_t *cookie, struct slot_info *ret)
 {
+	const struct catalog *c = a->c;
 	bool found = false;
 
-	forks_refresh(c, now);
+	if (!forks_refresh(a))
+		return false;
 	size_t low = 0, high = c->fork_count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -325,31 +338,34 @@ static bool next_fork(struct catalog *c, uint32_t slot, uint64_t *cookie, int64_
 	}
 	for (; !found && low < c->fork_count && c->forks[low].parent == slot; low++) {
 		*cookie = (uint64_t)c->forks[low].child + 1;
-		found = slot_get(c, c->forks[low].child, now, ret) == 0;
+		found = slot_get(a, c->forks[low].child, ret) == 0;
 	}
 	return found;
 }
 
 bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret)
 {
-	struct call call = {0};
+	struct ask a;
 	uint64_t from = *cookie;
-	bool found = false;
+	bool found;
 
-	while (call_round(c, &call)) {
+	ask_begin(&a, c);
+	do {
 		*cookie = from;
-		found = next_fork(c, slot, cookie, call.now, ret);
-		catalog_doubts(c, c->missed);
-	}
-	return call_answer(&call, found);
+		a.needs_all = true;
+		found = next_fork(&a, slot, cookie, ret);
+	} while (ask_wait(&a));
+	return ask_end(&a, found);
 }
 
 void catalog_follow_forks(struct catalog *c)
 {
-	struct call call = {0};
+	struct ask a;
 
-	while (call_round(c, &call)) {
+	ask_begin(&a, c);
+	do {
 		if (c->forks_known && c->forks_epoch != c->epoch && c->watching.blind == 0)
-			forks_refresh(c, call.now);
-	}
+			forks_refresh(&a);
+	} while (ask_wait(&a));
+	ask_close(&a, 0);
 }

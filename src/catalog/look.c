@@ -1,15 +1,21 @@
-/* Looks that may block: at a link or directory that leads to another file system, or at any name of a
- * source on a file system that asks a server.
+/* Looking at the disk. A look has a copy of all it needs, so it is made without the catalog's lock. What it finds is
+ * taken in later (take.c).
  *
- * A thread of the pool (probe.h) makes such a look. It has its own copies and needs nothing of the catalog. A call that
- * needs a look starts it under the lock and goes on as if the file were unavailable. Before it
- * answers, it gives the lock back, waits for the looks that it started, and does everything again with their
- * results (call.c). A look that does not return is waited for once; until it returns, the file is unavailable. */
+ * Where a look may wait for somebody else (a link or directory that leads to another file system, any name of a source
+ * on a file system that asks a server), a thread of the pool makes it (probe.h): that thread can be left behind.
+ *
+ * Only what can have changed is read: the names in a directory when its identity, mtime or ctime differs, the header of
+ * a session when its attributes do. */
 #include "catalog_impl.h"
+
+#include "sessionfs/base/crew.h"
+#include "sessionfs/file/store.h"
 
 #include <fcntl.h>
 
-int names_read(int fd, struct buf *out)
+/* ---- names ---- */
+
+static int names_read(int fd, struct buf *out)
 {
 	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *names CLEANUP_CLOSEDIR = own < 0 ? NULL : fdopendir(own);
@@ -44,110 +50,215 @@ bool names_next(struct span *rest, struct name *ret)
 	return true;
 }
 
-/* ---- on a thread of the pool ---- */
+/* ---- one look ---- */
 
-static void look_at_file(struct look *l)
+static bool stat_differs(const struct stat *a, const struct stat *b)
 {
-	struct reached got = REACHED_INIT;
-	const struct reach_at at = {l->reach, l->path};
-	l->rc = reach_stat(&at, REACH_WAIT, &got);
-	l->st = got.st;
-	if (l->rc == 0 && S_ISREG(got.st.st_mode))
-		l->is_session = header_read(&at, REACH_WAIT, &l->header);
+	return a->st_dev != b->st_dev || a->st_ino != b->st_ino || a->st_size != b->st_size ||
+	       !time_is_same(a->st_mtim, b->st_mtim) || !time_is_same(a->st_ctim, b->st_ctim);
 }
 
-static void look_at_dir(struct look *l)
+/* Whether the directory has no such name, now that it leads nowhere. */
+static bool is_absent(const struct look *l, enum reach_how how)
 {
+	char dir[NAME_MAX + 1] = "";
+	struct stat st;
+	if (l->base > 0 && l->base <= NAME_MAX)
+		memcpy(dir, l->path, l->base - 1);
+	const struct reach_at at = {l->reach, dir};
+	struct reached in = REACHED_INIT;
+	int rc = reach_dir(&at, how, O_PATH, &in);
+	if (rc == 0 && fstatat(in.fd, l->path + l->base, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = -errno;
+	reached_release(l->reach, &in);
+	return rc == -ENOENT || rc == -ENOTDIR;
+}
+
+/* `at` is the open directory, -1: unknown. */
+static void look_at_file(struct look *l, int at, enum reach_how how)
+{
+	const struct reach_at where = {l->reach, l->path};
 	struct reached got = REACHED_INIT;
+	l->rc = at < 0 ? -EXDEV : reach_look(l->reach, at, l->path + l->base, &got.st);
+	if (l->rc == -EXDEV)
+		l->rc = reach_stat(&where, how, &got);
+	l->st = got.st;
+	l->absent = l->rc == -ENOENT && is_absent(l, how);
+	/* A name that leads nowhere is a link, too. */
+	l->linked = got.linked || (l->rc < 0 && !is_transient(l->rc) && !l->absent);
+	if (l->rc < 0 || !S_ISREG(l->st.st_mode))
+		return;
+	l->was_read = l->header || (l->compares && stat_differs(&l->st, &l->known));
+	if (!l->was_read)
+		return;
+	header_read(&where, how, &l->found);
+	if (l->found.err == -EXDEV)
+		l->rc = -EXDEV;
+	/* What was read can be a mebibyte. */
+	buf_release(&l->found.bytes);
+	buf_release(&l->found.deep);
+}
+
+static void remove_leftovers(struct look *l, int fd)
+{
+	struct span rest = buf_span(&l->names);
+	struct name e;
+	while (names_next(&rest, &e))
+		if (store_is_temporary(e.text) && !store_tidy(fd, e.text))
+			l->untidy = true;
+}
+
+/* `c` is NULL on a thread of the pool. */
+static void look_at_dir(struct catalog *c, struct look *l, enum reach_how how)
+{
 	const struct reach_at at = {l->reach, l->path};
-	l->rc = reach_dir(&at, REACH_WAIT, O_RDONLY, &got);
-	if (l->rc == 0) {
-		l->st = got.st;
-		int rc = l->acl_err = rights_read(got.fd, got.st.st_uid, got.st.st_gid, got.st.st_mode, &l->rights);
+	struct reached got = REACHED_INIT;
+	l->rc = reach_dir(&at, how, O_RDONLY, &got);
+	l->st = got.st;
+	if (l->rc == 0 && c) {
+		LOCKED(&c->lock);
+		watch_dir(c, l->dir, got.fd);
+		/* What was known before there was a watch may have changed since. */
+		l->known.st_mode = c->dirs[l->dir].st.st_mode ? l->known.st_mode : 0;
+	}
+	if (l->rc == 0 && (l->known.st_mode == 0 || stat_differs(&l->st, &l->known))) {
+		l->was_read = true;
+		int rc = l->acl_err = rights_read(got.fd, l->st.st_uid, l->st.st_gid, l->st.st_mode, &l->rights);
 		l->rc = is_transient(rc) && rc != -EIO ? rc : names_read(got.fd, &l->names);
+		if (l->rc == 0 && l->tidy && c)
+			remove_leftovers(l, got.fd);
 	}
 	reached_release(l->reach, &got);
 }
 
+/* ---- in the pool ---- */
+
 static void look_run(struct probe *p)
 {
 	struct look *l = (struct look *)p;
-	if (l->is_dir)
-		look_at_dir(l);
+	if (l->file == NONE)
+		look_at_dir(NULL, l, REACH_WAIT);
 	else
-		look_at_file(l);
+		look_at_file(l, -1, REACH_WAIT);
 }
 
 static void look_free(struct probe *p)
 {
 	struct look *l = (struct look *)p;
-	header_release(&l->header);
+	header_release(&l->found);
 	rights_release(&l->rights);
 	buf_release(&l->names);
 	reach_put(l->reach);
 	free(l);
 }
 
-/* ---- under the lock ---- */
-
-static struct look *look_start(struct catalog *c, const char *path, bool is_dir)
+int look_start(struct catalog *c, struct look *l)
 {
+	l->foreign = true;
+	l->rc = 0;
+	l->linked = l->was_read = false;
+	if (probe_start(reach_probes(c->reach), &l->probe) == 0)
+		return 0;
+	l->foreign = false;
+	return -ETIMEDOUT;
+}
+
+void look_put(struct catalog *c, struct look *l)
+{
+	if (l && l->foreign)
+		probe_put(reach_probes(c->reach), &l->probe);
+	else if (l)
+		look_free(&l->probe);
+}
+
+/* ---- here ---- */
+
+struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool header)
+{
+	const char *path = file == NONE ? c->dirs[dir].name : c->files[file].path;
 	struct look *l = malloc(sizeof *l + strlen(path) + 1);
 	if (!l)
 		return NULL;
 	*l = (struct look){.probe = {.run = look_run, .free = look_free},
 	                   .reach = reach_get(c->reach),
-	                   .began = catalog_now(),
-	                   .is_dir = is_dir,
-	                   .header = HEADER_INIT,
+	                   .began = ++c->tick,
+	                   .at = catalog_now(),
+	                   .dir = dir,
+	                   .file = file,
+	                   .tidy = c->tidy,
+	                   .found = HEADER_INIT,
 	                   .names = BUF_INIT};
 	strcpy(l->path, path);
-	if (probe_start(reach_probes(c->reach), &l->probe) == 0)
+	if (file == NONE) {
+		const struct dir *d = &c->dirs[dir];
+		if (!d->racy && !d->lacks && !d->err && !d->acl_err)
+			l->known = d->st;
 		return l;
-	look_free(&l->probe);
-	return NULL;
-}
-
-void catalog_misses(struct catalog *c, int err)
-{
-	if (c->missed == 0 || c->missed == -ETIMEDOUT)
-		c->missed = err;
-}
-
-void catalog_doubts(struct catalog *c, int err)
-{
-	if (c->doubt == 0)
-		c->doubt = err;
-}
-
-bool catalog_is_void(const struct catalog *c)
-{
-	return c->missed && (c->may_repeat || (c->may_wait && c->wanted_count));
-}
-
-struct look *look_elsewhere(struct catalog *c, struct look **at, const char *path, bool is_dir)
-{
-	struct probes *ps = reach_probes(c->reach);
-	if (*at && probe_is_done(ps, &(*at)->probe)) {
-		struct look *l = *at;
-		*at = NULL;
-		if (l->began >= c->begin || !c->may_wait)
-			return l;
-		look_put(c, l);
 	}
-	if (!*at)
-		*at = look_start(c, path, is_dir);
-	if (*at && c->may_wait && !(*at)->late &&
-	    vec_grow(&c->wanted, &c->wanted_cap, c->wanted_count + 1, sizeof(struct look *))) {
-		probe_get(ps, &(*at)->probe);
-		c->wanted[c->wanted_count++] = *at;
-	}
-	catalog_misses(c, -ETIMEDOUT);
-	return NULL;
+	const struct file *f = &c->files[file];
+	l->base = f->base;
+	bool is_unknown = f->state != FILE_SESSION && (f->state != FILE_OTHER || f->err);
+	l->header = f->reread || f->acl_unread || (header && is_unknown);
+	l->compares = header || f->state == FILE_SESSION;
+	l->known = (struct stat){.st_dev = f->dev,
+	                         .st_ino = f->ino,
+	                         .st_size = f->size,
+	                         .st_mtim = f->mtime,
+	                         .st_ctim = f->ctime};
+	return l;
 }
 
-void look_put(struct catalog *c, struct look *l)
+/* Attributes are looked at one after the other: that is one system call each, by the directory that is open. */
+static void look_at_attrs(struct look *const *v, size_t n)
 {
-	if (l)
-		probe_put(reach_probes(c->reach), &l->probe);
+	struct reached in = REACHED_INIT;
+	uint32_t dir = NONE;
+	for (size_t i = 0; i < n; i++) {
+		struct look *l = v[i];
+		bool many = i + 1 < n && v[i + 1]->dir == l->dir && v[i + 1]->file != NONE;
+		if (l->dir != dir) {
+			reached_release(l->reach, &in);
+			dir = NONE;
+		}
+		if (l->dir != dir && many && l->base <= NAME_MAX) {
+			char name[NAME_MAX + 1] = "";
+			if (l->base > 0)
+				memcpy(name, l->path, l->base - 1);
+			const struct reach_at at = {l->reach, name};
+			if (reach_dir(&at, REACH_NOW, O_PATH, &in) == 0)
+				dir = l->dir;
+		}
+		look_at_file(l, dir == l->dir ? in.fd : -1, REACH_NOW);
+	}
+	if (n > 0)
+		reached_release(v[0]->reach, &in);
+}
+
+struct looks {
+	struct catalog *c;
+	struct look *const *v;
+};
+
+static int look_one(void *arg, size_t i)
+{
+	const struct looks *all = arg;
+	if (all->v[i]->file == NONE)
+		look_at_dir(all->c, all->v[i], REACH_NOW);
+	else
+		look_at_file(all->v[i], -1, REACH_NOW);
+	return 0;
+}
+
+int look_make(struct catalog *c, struct look *const *v, size_t n)
+{
+	bool reads = false;
+	for (size_t i = 0; i < n; i++)
+		reads = reads || v[i]->file == NONE || v[i]->header;
+	if (!reads) {
+		look_at_attrs(v, n);
+		return 0;
+	}
+	/* Headers and directories on all cores: on a cold disk each of them is waited for. */
+	struct looks all = {c, v};
+	return crew_run(n, look_one, &all);
 }

@@ -21,9 +21,7 @@ static int by_path(const void *pa, const void *pb)
 	const struct ranked *a = pa, *b = pb;
 	if (a->last != b->last)
 		return a->last ? 1 : -1;
-	size_t n = a->path.n < b->path.n ? a->path.n : b->path.n;
-	int order = n ? memcmp(a->path.p, b->path.p, n) : 0;
-	return order ? order : (a->path.n > b->path.n) - (a->path.n < b->path.n);
+	return span_compare(a->path, b->path);
 }
 
 static int by_file(const void *pa, const void *pb, void *arg)
@@ -48,12 +46,14 @@ struct naming {
 	    *tails; /* plain component to the last ~N given: a thousand equal names must not cost a million tries */
 	uint32_t scope;
 	const char *reserved;
-	bool (*holds)(struct catalog *c, uint32_t owner, uint32_t scope, struct span component);
+	bool (*holds)(struct ask *a, uint32_t owner, uint32_t scope, struct span component);
 };
 
-/* Gives `owner` the name for `text`: plain, or with ~2, ~3, ... NULL without memory. */
-static const char *name_give(struct catalog *c, const struct naming *how, struct span text, uint32_t owner)
+/* Gives `owner` the name for `text`: plain, or with ~2, ~3, ... NULL without memory, or if it is not settled whether
+ * somebody else still has it. */
+static const char *name_give(struct ask *a, const struct naming *how, struct span text, uint32_t owner)
 {
+	struct catalog *c = a->c;
 	struct buf name CLEANUP_BUF = BUF_INIT, plain CLEANUP_BUF = BUF_INIT;
 
 	name_encode("", text, "", &plain);
@@ -71,8 +71,10 @@ static const char *name_give(struct catalog *c, const struct naming *how, struct
 		if (how->reserved && span_is(buf_span(&name), how->reserved))
 			continue;
 		uint32_t holder = map_get(how->taken, how->scope, buf_span(&name));
-		if (holder != NONE && holder != owner && how->holds(c, holder, how->scope, buf_span(&name)))
+		if (holder != NONE && holder != owner && how->holds(a, holder, how->scope, buf_span(&name)))
 			continue;
+		if (a->n > 0)
+			return NULL;
 		const char *kept = strings_copy(&c->strings, buf_span(&name));
 		if (!kept || map_put(how->taken, how->scope, span_of(kept), owner) < 0)
 			return NULL;
@@ -114,9 +116,9 @@ static bool project_is_present(struct catalog *c, uint32_t project)
 	return false;
 }
 
-static bool project_holds(struct catalog *c, uint32_t owner, uint32_t scope, struct span component)
+static bool project_holds(struct ask *a, uint32_t owner, uint32_t scope, struct span component)
 {
-	(void)c;
+	(void)a;
 	(void)owner;
 	(void)scope;
 	(void)component;
@@ -136,8 +138,9 @@ static struct span project_text(struct catalog *c, uint32_t project)
 	return inside;
 }
 
-bool names_projects(struct catalog *c)
+bool names_projects(struct ask *a)
 {
+	struct catalog *c = a->c;
 	struct ranked *fresh CLEANUP_FREE = NULL;
 	size_t n = 0, cap = 0;
 	bool all = true;
@@ -156,33 +159,34 @@ bool names_projects(struct catalog *c)
 	struct naming how = {.taken = &c->project_names, .tails = &tails, .holds = project_holds};
 	for (size_t i = 0; i < n && all; i++) {
 		struct project *p = &c->projects[fresh[i].value];
-		p->name = name_give(c, &how, project_text(c, fresh[i].value), fresh[i].value);
+		p->name = name_give(a, &how, project_text(c, fresh[i].value), fresh[i].value);
 		all = p->name != NULL;
 	}
 	if (!all)
-		catalog_misses(c, -ENOMEM);
+		ask_misses(a, -ENOMEM);
 	return all;
 }
 
 /* ---- slots and their stems ---- */
 
-static bool stem_holds(struct catalog *c, uint32_t owner, uint32_t scope, struct span component)
+static bool stem_holds(struct ask *a, uint32_t owner, uint32_t scope, struct span component)
 {
-	scan_file(c, owner, 0);
-	const struct file *f = &c->files[owner];
+	need_file_now(a, owner);
+	const struct file *f = &a->c->files[owner];
 	return file_may_be_session(f) && f->project == scope && f->stem_project == scope && f->stem &&
 	       span_is(component, f->stem);
 }
 
-/* False without memory. */
-static bool stem_give(struct catalog *c, uint32_t file)
+/* False as name_give. */
+static bool stem_give(struct ask *a, uint32_t file)
 {
+	struct catalog *c = a->c;
 	struct file *f = &c->files[file];
 	if (f->stem && f->stem_project == f->project && map_get(&c->stems, f->project, span_of(f->stem)) == file)
 		return true;
 	struct naming how = {&c->stems, &c->stem_tails, f->project, "latest", stem_holds};
 	struct span base = span_of(f->path + f->base);
-	const char *stem = name_give(c, &how, (struct span){base.p, base.n - strlen(".jsonl")}, file);
+	const char *stem = name_give(a, &how, (struct span){base.p, base.n - strlen(".jsonl")}, file);
 	if (!stem)
 		return false;
 	f = &c->files[file];
@@ -191,38 +195,54 @@ static bool stem_give(struct catalog *c, uint32_t file)
 	return true;
 }
 
-void names_slots(struct catalog *c, uint32_t project)
+bool names_slots(struct ask *a, uint32_t project)
 {
-	struct list waiting CLEANUP(list_release) = c->projects[project].waiting;
-	c->projects[project].waiting = (struct list){0};
+	struct catalog *c = a->c;
+	struct list *waiting = &c->projects[project].waiting;
+	size_t n = 0;
 
-	sort_files(c, &waiting);
-	for (size_t i = 0; i < waiting.n; i++) {
-		struct file *f = &c->files[waiting.v[i]];
-		f->waits = false;
-		if (f->state != FILE_SESSION || f->slot != NONE || f->project != project)
+	if (waiting->n == 0)
+		return true;
+	sort_files(c, waiting);
+	for (; n < waiting->n; n++) {
+		uint32_t file = waiting->v[n];
+		struct file *f = &c->files[file];
+		if (f->state != FILE_SESSION || f->slot != NONE || f->project != project) {
+			f->waits = false;
 			continue;
-		if (stem_give(c, waiting.v[i]) && slot_make(c, waiting.v[i]))
-			continue;
-		f = &c->files[waiting.v[i]];
-		log_error("%s: out of memory", f->path);
-		c->dirs[f->dir].headed = c->loaded_at = 0;
-		catalog_misses(c, -ENOMEM);
+		}
+		if (!stem_give(a, file) || !slot_make(c, file))
+			break;
+		c->files[file].waits = false;
 	}
+	c->waiting -= n;
+	if (n == waiting->n) {
+		list_release(waiting);
+		return true;
+	}
+	if (a->n == 0) {
+		log_error("%s: out of memory", c->files[waiting->v[n]].path);
+		ask_misses(a, -ENOMEM);
+		mark_passes(c, c->files[waiting->v[n]].dir);
+	}
+	waiting->n -= n;
+	memmove(waiting->v, waiting->v + n, waiting->n * sizeof *waiting->v);
+	return false;
 }
 
 /* ---- SIDs ---- */
 
-static bool sid_holds(struct catalog *c, uint32_t owner, uint32_t scope, struct span component)
+static bool sid_holds(struct ask *a, uint32_t owner, uint32_t scope, struct span component)
 {
 	(void)scope;
-	scan_file(c, owner, 0);
-	const struct file *f = &c->files[owner];
+	need_file_now(a, owner);
+	const struct file *f = &a->c->files[owner];
 	return file_may_be_session(f) && f->sid_name && span_is(component, f->sid_name);
 }
 
-void names_sids(struct catalog *c)
+bool names_sids(struct ask *a)
 {
+	struct catalog *c = a->c;
 	struct list *l = &c->nameless;
 	size_t named = 0;
 
@@ -233,16 +253,18 @@ void names_sids(struct catalog *c)
 		if (f->slot == NONE || (f->sid_name && map_get(&c->sids, 0, span_of(f->sid_name)) == file))
 			continue;
 		struct naming how = {&c->sids, &c->sid_tails, 0, NULL, sid_holds};
-		const char *name = name_give(c, &how, f->sid, file);
+		const char *name = name_give(a, &how, f->sid, file);
 		c->files[file].sid_name = name;
 		if (!name)
 			break;
 	}
 	if (named == l->n) {
 		list_release(l);
-		return;
+		return true;
 	}
 	l->n -= named;
 	memmove(l->v, l->v + named, l->n * sizeof *l->v);
-	catalog_misses(c, -ENOMEM);
+	if (a->n == 0)
+		ask_misses(a, -ENOMEM);
+	return false;
 }

@@ -18,8 +18,8 @@ bool newest_is_newer(const struct file *a, const struct file *b)
 uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t file)
 {
 	const struct file *f = &c->files[file];
-	bool is_hidden = f->trouble && f->state != FILE_SESSION;
-	if (!file_may_be_session(f) || f->checked == 0 || is_hidden)
+	bool is_hidden = f->seen.err && f->state != FILE_SESSION;
+	if (!file_may_be_session(f) || f->seen.began == 0 || is_hidden)
 		return best;
 	return best == NONE || newest_is_newer(f, &c->files[best]) ? file : best;
 }
@@ -29,13 +29,13 @@ void newest_ages(struct catalog *c, uint32_t file, struct timespec before)
 	const struct file *f = &c->files[file];
 	uint32_t project = f->dir ? c->dirs[f->dir].project : f->project;
 	if (c->newest == file && time_is_before(f->mtime, before))
-		c->newest_at = 0;
+		c->newest_ages = true;
 	c->newest = newest_of_both(c, c->newest, file);
 	if (project == NONE)
 		return;
 	struct project *p = &c->projects[project];
 	if (p->newest == file && time_is_before(f->mtime, before))
-		p->newest_at = 0;
+		p->newest_ages = true;
 	p->newest = newest_of_both(c, p->newest, file);
 }
 

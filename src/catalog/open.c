@@ -105,14 +105,20 @@ static bool is_in_doubt(const struct catalog *c, const struct held *h, const str
  * could not be opened or is not known to be the slot's. */
 static int held_judge(struct catalog *c, struct held *h, const struct session *s, bool trace_holds)
 {
-	struct call call = {0};
-	while (call_round(c, &call)) {
-		if (!h->err && !trace_holds && !h->forgotten)
-			slot_kill(c, h->slot);
-		if (!h->forgotten && is_in_doubt(c, h, s))
-			scan_header_again(c, c->slots[h->slot].file);
+	struct ask a;
+	ask_begin(&a, c);
+	if (!h->err && !trace_holds && !h->forgotten)
+		slot_kill(c, h->slot);
+	if (!h->forgotten && is_in_doubt(c, h, s)) {
+		uint32_t file = c->slots[h->slot].file;
+		c->files[file].reread = true;
+		mark_file(c, file);
+		do
+			need_file(&a, file, HEADERS);
+		while (ask_wait(&a));
 	}
-	return h->err ? h->err : call.missed;
+	int err = h->err ? h->err : a.err;
+	return ask_close(&a, err);
 }
 
 /* Builds the index of a slot. The lock is held on entry and return, and given back in between. Other threads wait for h
@@ -305,7 +311,7 @@ static int grow_in_place(const struct catalog *c, struct held *h, struct finding
 static int grow_index(struct catalog *c, struct held *h)
 {
 	struct finding f = {0};
-	struct call call = {0};
+	struct ask a;
 	int rc = session_rdlock_wanted(h->session);
 	if (rc < 0)
 		return rc;
@@ -316,12 +322,14 @@ static int grow_index(struct catalog *c, struct held *h)
 	rc = grow_in_place(c, h, &f);
 	if (rc == -ETIMEDOUT)
 		rc = grow_copy(c, h);
+	ask_begin(&a, c);
 	/* The file's attributes may show why the index could not grow. */
-	while (rc < 0 && rc != -ESTALE && rc != -EINTR && call_round(c, &call))
-		if (!h->forgotten)
-			scan_file(c, c->slots[h->slot].file, 0);
-
-	lock_take(&c->lock);
+	if (rc < 0 && rc != -ESTALE && rc != -EINTR && !h->forgotten) {
+		uint32_t file = c->slots[h->slot].file;
+		do
+			need_file_now(&a, file);
+		while (ask_wait(&a));
+	}
 	if (rc == 0 || (rc == -EINTR && f.memory))
 		take_in(c, h, &f);
 	else if (rc == -ESTALE && !h->forgotten)
@@ -330,7 +338,7 @@ static int grow_index(struct catalog *c, struct held *h)
 		rc = h->replaced ? ONCE_MORE : -ESTALE;
 	if (rc == -EINTR)
 		h->looked = 0;
-	lock_give(&c->lock);
+	ask_close(&a, 0);
 	return rc;
 }
 
@@ -339,13 +347,16 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 {
 	struct held *h = NULL;
 
-	struct call call = {0};
-	int rc = -ESTALE;
-	while (call_round(c, &call))
-		rc = slot_look(c, slot, call.now);
+	struct ask a;
+	int rc;
+	ask_begin(&a, c);
+	a.haste = look ? HASTE_NONE : HASTE_KNOWN;
+	do
+		rc = slot_look(&a, slot);
+	while (ask_wait(&a));
+	rc = ask_close(&a, rc);
 	if (rc < 0)
 		return rc;
-	int64_t now = call.now;
 	lock_take(&c->lock);
 	rc = c->slots[slot].file == NONE ? -ESTALE : held_take(c, slot, &h);
 	if (rc < 0) {
@@ -353,9 +364,9 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 		return rc;
 	}
 	bool is_told = is_told_file(c, &c->files[c->slots[slot].file]);
-	look = look || !is_fresh(c, h->looked, now, is_told) || held_is_behind(c, h);
+	look = look || a.now - h->looked >= (is_told ? CATALOG_TOLD_MS : c->fresh_ms) || held_is_behind(c, h);
 	if (look)
-		h->looked = now;
+		h->looked = a.now;
 	struct held *surplus = held_take_surplus(c);
 	lock_give(&c->lock);
 	held_close_all(surplus);
@@ -413,8 +424,8 @@ void catalog_unread(struct catalog *c, uint32_t slot, int err)
 {
 	LOCKED(&c->lock);
 	struct slot *s = &c->slots[slot];
-	bool of_source = err == -ETIMEDOUT && c->dirs[0].foreign;
-	bool *said = of_source ? &c->dirs[0].said : &s->said;
+	bool of_source = err == -ETIMEDOUT && c->dirs[0].seen.foreign;
+	bool *said = of_source ? &c->dirs[0].seen.said : &s->said;
 	if (!*said && s->file != NONE)
 		log_warning("%s: %s", of_source ? c->source : c->files[s->file].path, strerror(-err));
 	*said = c->said = true;

@@ -72,7 +72,6 @@ void slot_kill(struct catalog *c, uint32_t slot)
 	s->file = NONE;
 	f->slot = NONE;
 	f->state = FILE_UNKNOWN;
-	c->dirs[f->dir].headed = 0;
-	c->loaded_at = 0;
+	mark_passes(c, f->dir);
 	c->epoch++;
 }

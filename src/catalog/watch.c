@@ -43,6 +43,7 @@ void watching_release(struct watching *w)
 	cleanup_close(&w->inotify);
 	cleanup_close(&w->wake);
 	free(w->by_wd);
+	list_release(&w->marked);
 	free(w->changes);
 }
 
@@ -76,6 +77,45 @@ void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names)
 	if (w->n == 0)
 		watch_wake(w);
 	w->changes[w->n++] = (struct catalog_change){file, died, names};
+}
+
+/* ---- marks ---- */
+
+void mark_passes(struct catalog *c, uint32_t dir)
+{
+	c->dirs[dir].marks++;
+	c->marks++;
+}
+
+void mark_file(struct catalog *c, uint32_t file)
+{
+	struct file *f = &c->files[file];
+	f->seen.marked = ++c->tick;
+	mark_passes(c, f->dir);
+	if (!c->watching.on || f->marked)
+		return;
+	f->marked = list_add(&c->watching.marked, file) == 0;
+	if (!f->marked)
+		watch_lost(&c->watching);
+	else if (c->watching.marked.n == 1)
+		watch_wake(&c->watching); /* whichever thread took the event */
+}
+
+void mark_names(struct catalog *c, uint32_t dir)
+{
+	c->dirs[dir].seen.marked = ++c->tick;
+	c->dirs[dir].st = (struct stat){0};
+	mark_passes(c, dir);
+	watch_wake(&c->watching);
+}
+
+void mark_files(struct catalog *c, uint32_t dir)
+{
+	const struct dir *d = &c->dirs[dir];
+	mark_names(c, dir);
+	for (size_t i = 0; i < d->files.n; i++)
+		if (c->files[d->files.v[i]].state != FILE_GONE)
+			c->files[d->files.v[i]].seen.marked = c->tick;
 }
 
 /* ---- which directories have a watch ---- */
@@ -132,23 +172,6 @@ static void say_unwatched(struct catalog *c, uint32_t dir, int err)
 	c->watching.said = true;
 }
 
-void watch_look_into(struct catalog *c, uint32_t dir)
-{
-	c->dirs[dir].looked = 0;
-	c->dirs[dir].st = (struct stat){0};
-	c->refreshed_at = c->loaded_at = 0;
-}
-
-void watch_forget(struct catalog *c, uint32_t dir)
-{
-	struct dir *d = &c->dirs[dir];
-	watch_look_into(c, dir);
-	d->statted = d->headed = 0;
-	for (size_t i = 0; i < d->files.n; i++)
-		c->files[d->files.v[i]].checked = 0;
-	c->statted_at = c->newest_at = 0;
-}
-
 void watch_dir(struct catalog *c, uint32_t dir, int fd)
 {
 	struct watching *w = &c->watching;
@@ -168,7 +191,7 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd)
 	}
 	d->wd = wd;
 	d->unwatched = false;
-	watch_forget(c, dir); /* what was seen before the watch existed may have changed since */
+	mark_files(c, dir); /* what was seen before the watch existed may have changed since */
 	set_told(c, dir, true, d->linked);
 }
 

@@ -227,18 +227,19 @@ bool probe_is_done(struct probes *ps, const struct probe *p)
 
 /* ---- waiting ---- */
 
-int probe_wait(struct probes *ps, struct probe *const *v, size_t n)
+int probe_wait(struct probes *ps, struct probe *const *v, size_t n, int64_t until_ms)
 {
 	int rc = 0;
 	LOCKED(&ps->lock);
-	for (size_t i = 0; i < n && rc != -EINTR; i++) {
-		while (!v[i]->done && rc != -EINTR) {
+	for (size_t i = 0; i < n && rc != -EINTR && rc != -ETIME; i++) {
+		while (!v[i]->done && rc != -EINTR && rc != -ETIME) {
 			int64_t now = clock_ms(CLOCK_MONOTONIC);
 			if (v[i]->running ? probe_is_late(ps, v[i]->since, now) : !is_served(ps, now))
 				break; /* it may not come any more */
-			lock_wait_for(&ps->lock, &ps->changed, LOCK_LOOK_NS);
-			if (stop_check() < 0)
-				rc = -EINTR;
+			int64_t left = until_ms ? (until_ms - now) * 1000000 : LOCK_LOOK_NS;
+			if (left > 0)
+				lock_wait_for(&ps->lock, &ps->changed, left < LOCK_LOOK_NS ? left : LOCK_LOOK_NS);
+			rc = stop_check() < 0 ? -EINTR : left > 0 ? rc : -ETIME;
 		}
 		if (!v[i]->done && rc == 0)
 			rc = -ETIMEDOUT;
@@ -249,7 +250,7 @@ int probe_wait(struct probes *ps, struct probe *const *v, size_t n)
 int probe_ask(struct probes *ps, struct probe *p)
 {
 	if (probe_start(ps, p) == 0)
-		return probe_wait(ps, &p, 1);
+		return probe_wait(ps, &p, 1, 0);
 	p->refs = 1;
 	return -ETIMEDOUT;
 }

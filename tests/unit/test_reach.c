@@ -269,7 +269,7 @@ static struct work *work(struct probes *ps, dev_t device, pthread_mutex_t *gate,
 static int wait_for(struct probes *ps, struct work *w)
 {
 	struct probe *p = &w->probe;
-	return probe_wait(ps, &p, 1);
+	return probe_wait(ps, &p, 1, 0);
 }
 
 /* One device does not answer: nobody asks it a second time, the others are asked, and the end waits for nobody. */

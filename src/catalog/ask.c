@@ -1,0 +1,486 @@
+/* One call of the catalog: what it needs is looked at without the lock, by the calling thread, until all of it is
+ * settled. Calls that want the same help each other: each look is made by the first that comes to it. */
+#include "catalog_impl.h"
+
+#include "sessionfs/base/fault.h"
+#include "sessionfs/base/log.h"
+#include "sessionfs/base/stop.h"
+
+/* So many looks are made before their results are taken in; by the pool, so that others' looks are not far behind. */
+#define LOOKS 32
+#define LOOKS_ELSEWHERE 16
+
+/* A call waits so long for somebody else if all it needs was known so recently. */
+#define HASTE_MS 10
+#define KNOWN_MS 5000
+
+/* A look at many files counts for so many times as long as it took: looking takes only a fraction of the time, however
+ * many files there are and however slow the disk. */
+#define REST 8
+
+void ask_begin(struct ask *a, struct catalog *c)
+{
+	lock_take(&c->lock);
+	watch_drain(c);
+	*a = (struct ask){.c = c, .asof = ++c->tick, .now = catalog_now()};
+}
+
+void ask_misses(struct ask *a, int err)
+{
+	if (a->err == 0 || a->err == -ETIMEDOUT)
+		a->err = err;
+}
+
+bool ask_may_decide(const struct ask *a)
+{
+	return a->n == 0 && (a->err == 0 || a->err == -ETIMEDOUT || a->retried);
+}
+
+/* ---- what is needed ---- */
+
+/* How long a look is valid. Watched files are looked at again, too (CATALOG_TOLD_MS). */
+static int64_t valid_ms(const struct catalog *c, bool told)
+{
+	return told ? CATALOG_TOLD_MS : c->fresh_ms;
+}
+
+static struct seen *seen_of(const struct catalog *c, const struct want *w)
+{
+	return w->file == NONE ? &c->dirs[w->dir].seen : &c->files[w->file].seen;
+}
+
+static bool is_settled(const struct ask *a, const struct want *w)
+{
+	const struct catalog *c = a->c;
+	const struct seen *s = seen_of(c, w);
+	bool told = c->dirs[w->dir].told;
+	/* It does not answer: it was waited for once, and is not waited for again until it has answered. */
+	if (s->look && s->look->late && !probe_is_done(reach_probes(c->reach), &s->look->probe))
+		return true;
+	if (w->file != NONE) {
+		const struct file *f = &c->files[w->file];
+		if (!file_is_there(f))
+			return true;
+		if (w->depth == HEADERS && f->state == FILE_UNKNOWN && !s->err)
+			return false;
+		told = is_told_file(c, f);
+	}
+	if (s->began > a->asof)
+		return true;
+	return !w->now && s->began && s->err == 0 && s->began >= s->marked && a->now - s->at < valid_ms(c, told);
+}
+
+/* Where somebody else is asked, what was known a moment ago will do if the answer takes long. */
+static void ask_wants(struct ask *a, struct want w)
+{
+	const struct catalog *c = a->c;
+	if (w.dir != NONE) {
+		const struct seen *s = seen_of(c, &w);
+		bool is_known = s->began && s->err == 0 && a->now - s->at < KNOWN_MS;
+		w.soft = !w.now && (s->foreign || c->dirs[0].seen.foreign) && a->haste &&
+		         (is_known || a->haste == HASTE_SUMMARY);
+	}
+	if (a->cut && w.soft)
+		return;
+	a->hard = a->hard || !w.soft;
+	if (vec_grow(&a->wants, &a->cap, a->n + 1, sizeof *a->wants))
+		a->wants[a->n++] = w;
+	else
+		ask_misses(a, -ENOMEM);
+}
+
+static bool need(struct ask *a, struct want w)
+{
+	int err = seen_of(a->c, &w)->err;
+	if (!is_settled(a, &w)) {
+		ask_wants(a, w);
+		return false;
+	}
+	if (err)
+		ask_misses(a, err);
+	return true;
+}
+
+bool need_file(struct ask *a, uint32_t file, enum depth depth)
+{
+	return need(a, (struct want){.dir = a->c->files[file].dir, .file = file, .depth = depth});
+}
+
+bool need_file_now(struct ask *a, uint32_t file)
+{
+	return need(a, (struct want){.dir = a->c->files[file].dir, .file = file, .depth = ATTRS, .now = true});
+}
+
+static bool pass_holds(const struct ask *a, const struct pass *p, uint64_t marks)
+{
+	return p->marks == marks && a->now < p->until;
+}
+
+/* Everything is settled: notes that, unless something could not be looked at. */
+static void pass_set(const struct ask *a, struct pass *p, uint64_t marks, bool told)
+{
+	int64_t end = catalog_now(), until = a->now + valid_ms(a->c, told);
+	int64_t rest = end + (end - a->now) * REST - CATALOG_FRESH_MS;
+	if (a->err == 0)
+		*p = (struct pass){marks, rest > until ? rest : until};
+}
+
+bool need_names(struct ask *a, uint32_t dir)
+{
+	struct catalog *c = a->c;
+	struct dir *d = &c->dirs[dir];
+	if (!need(a, (struct want){.dir = dir, .file = NONE}))
+		return false;
+	bool settled = true, unsure = false;
+	for (size_t i = 0; d->unsure && i < d->files.n; i++) {
+		if (!c->files[d->files.v[i]].unsure || !file_is_there(&c->files[d->files.v[i]]))
+			continue;
+		settled = need_file(a, d->files.v[i], ATTRS) && settled;
+		unsure = true;
+	}
+	d->unsure = unsure;
+	return settled;
+}
+
+bool need_files(struct ask *a, uint32_t dir, enum depth depth)
+{
+	struct catalog *c = a->c;
+	struct dir *d = &c->dirs[dir];
+	bool told = d->told && !d->linked;
+	if (!need_names(a, dir))
+		return false;
+	if (pass_holds(a, &d->passes[depth], d->marks))
+		return true;
+	bool settled = true;
+	for (size_t i = 0; i < d->files.n; i++) {
+		uint32_t file = d->files.v[i];
+		const struct file *f = &c->files[file];
+		if (depth == HEADERS && f->state == FILE_SESSION) {
+			if (f->slot == NONE && !file_waits(c, file))
+				ask_misses(a, -ENOMEM);
+			continue;
+		}
+		settled = need_file(a, file, depth) && settled;
+	}
+	if (settled)
+		pass_set(a, &d->passes[depth], d->marks, told);
+	return settled;
+}
+
+bool need_all(struct ask *a, enum depth depth)
+{
+	struct catalog *c = a->c;
+	if (pass_holds(a, &c->passes[depth], c->marks))
+		return true;
+	bool settled = true;
+	for (uint32_t i = 0; i < c->dir_count; i++)
+		settled = (depth == NAMES ? need_names(a, i) : need_files(a, i, depth)) && settled;
+	if (settled)
+		pass_set(a, &c->passes[depth], c->marks, c->watching.blind == 0);
+	return settled;
+}
+
+/* ---- where the parents of forks are ---- */
+
+bool need_parents(struct ask *a)
+{
+	if (a->c->places_began > a->asof)
+		return true;
+	ask_wants(a, (struct want){.dir = NONE, .file = NONE});
+	return false;
+}
+
+static int by_path(const void *pa, const void *pb)
+{
+	const struct parent_place *a = pa, *b = pb;
+	return span_compare(a->path, b->path);
+}
+
+/* A header can name any path: asks only the disk of the source (REACH_NOW). */
+static int look_for_places(struct catalog *c, struct parent_place *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int rc = stop_check();
+		if (rc < 0)
+			return rc;
+		const struct reach_at at = {c->reach, v[i].path.p};
+		struct reached got = REACHED_INIT;
+		v[i].rc = reach_stat(&at, REACH_NOW, &got);
+		v[i].dev = got.st.st_dev;
+		v[i].ino = got.st.st_ino;
+	}
+	return 0;
+}
+
+/* The paths that headers name, each once. Called with the lock, which it gives back while it looks for them. */
+static int look_for_parents(struct catalog *c)
+{
+	uint64_t began = ++c->tick, epoch = c->epoch;
+	struct parent_place *v = calloc(c->slot_count + 1, sizeof *v);
+	size_t n = 0, distinct = 0;
+	for (uint32_t slot = 0; v && slot < c->slot_count; slot++) {
+		if (c->slots[slot].file == NONE)
+			continue;
+		struct span path = c->files[c->slots[slot].file].parent;
+		if (path.p && path.n && path.p[0] == '/' && !memchr(path.p, '\0', path.n))
+			v[n++].path = path;
+	}
+	lock_give(&c->lock);
+	if (n)
+		qsort(v, n, sizeof *v, by_path);
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || !span_eq(v[i].path, v[distinct - 1].path))
+			v[distinct++] = v[i];
+	int rc = v ? look_for_places(c, v, distinct) : -ENOMEM;
+	lock_take(&c->lock);
+	if (rc < 0 || began < c->places_began) {
+		free(v);
+		return rc;
+	}
+	free(c->places);
+	c->places = v;
+	c->place_count = distinct;
+	c->places_began = began;
+	c->places_epoch = epoch;
+	return 0;
+}
+
+/* ---- looking ---- */
+
+/* The look for what is wanted: a new one, or (*ret_joins, with a reference) the one that the pool is making. NULL: none
+ * is needed any more, or another thread makes it. */
+static struct look *look_for(struct ask *a, const struct want *w, bool *ret_joins)
+{
+	struct catalog *c = a->c;
+	struct probes *ps = reach_probes(c->reach);
+	struct seen *s = seen_of(c, w);
+	*ret_joins = false;
+	if (is_settled(a, w))
+		return NULL;
+	if (s->look && s->look->foreign && !s->look->taking) {
+		if (probe_is_done(ps, &s->look->probe)) {
+			take_look(c, s->look);
+			return NULL;
+		}
+		probe_get(ps, &s->look->probe);
+		*ret_joins = true;
+		return s->look;
+	}
+	if (s->look) {
+		a->others = true;
+		return NULL;
+	}
+	struct look *l = look_new(c, w->dir, w->file, w->depth == HEADERS);
+	if (l)
+		s->look = l;
+	else
+		take_failure(c, w->dir, w->file, -ENOMEM);
+	return l;
+}
+
+/* Gives up looks that nobody knows to have been made. */
+static void looks_drop(struct catalog *c, struct look **v, size_t n, int err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct look *l = v[i];
+		(l->file == NONE ? &c->dirs[l->dir].seen : &c->files[l->file].seen)->look = NULL;
+		if (err != -EINTR)
+			take_failure(c, l->dir, l->file, err);
+		look_put(c, l);
+	}
+	pthread_cond_broadcast(&c->looked);
+}
+
+/* Waits for looks that the pool makes, and takes them in. The references of `joined` are the caller's own. */
+static int looks_await(struct ask *a, struct look **v, size_t n, int64_t until)
+{
+	struct catalog *c = a->c;
+	struct probes *ps = reach_probes(c->reach);
+	lock_give(&c->lock);
+	int rc = probe_wait(ps, (struct probe *const *)(void *)v, n, until);
+	lock_take(&c->lock);
+	for (size_t i = 0; i < n; i++) {
+		struct look *l = v[i];
+		struct seen *s = l->file == NONE ? &c->dirs[l->dir].seen : &c->files[l->file].seen;
+		if (s->look != l || l->taking)
+			continue;
+		if (probe_is_done(ps, &l->probe)) {
+			take_look(c, l);
+		} else if (rc == -ETIMEDOUT) {
+			l->late = true;
+			s->err = -ETIMEDOUT;
+			mark_passes(c, l->dir);
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		probe_put(ps, &v[i]->probe);
+	return rc == -EINTR || rc == -ETIME ? rc : 0;
+}
+
+/* Makes these looks, and takes in what they find. */
+static int looks_run(struct ask *a, struct look **mine, size_t n, struct look **joined, size_t joins, int64_t until)
+{
+	struct catalog *c = a->c;
+	lock_give(&c->lock);
+	int rc = look_make(c, mine, n);
+	lock_take(&c->lock);
+	if (rc < 0) {
+		looks_drop(c, mine, n, rc);
+		n = 0;
+	}
+	struct look *elsewhere[LOOKS + LOOKS_ELSEWHERE];
+	memcpy(elsewhere, joined, joins * sizeof *joined);
+	for (size_t i = 0; i < n; i++) {
+		struct look *l = mine[i];
+		if (l->rc == -EXDEV && look_start(c, l) == 0) {
+			probe_get(reach_probes(c->reach), &l->probe);
+			elsewhere[joins++] = l;
+			continue;
+		}
+		if (l->rc == -EXDEV) {
+			l->rc = -ETIMEDOUT;
+			l->linked = true;
+		}
+		take_look(c, l);
+	}
+	int waited = joins ? looks_await(a, elsewhere, joins, until) : 0;
+	return rc == -EINTR ? rc : waited;
+}
+
+/* Waits until no other thread is making a look that is wanted. */
+static int await_others(struct ask *a)
+{
+	struct catalog *c = a->c;
+	int rc = stop_wait_begin();
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < a->n && rc == 0; i++) {
+		const struct want *w = &a->wants[i];
+		const struct look *l = w->dir == NONE ? NULL : seen_of(c, w)->look;
+		uint64_t began = l ? l->began : 0;
+		while (rc == 0 && l && l->began == began && (!l->foreign || l->taking)) {
+			lock_wait_for(&c->lock, &c->looked, LOCK_LOOK_NS);
+			rc = stop_check();
+			l = seen_of(c, w)->look;
+		}
+	}
+	stop_wait_end();
+	return rc;
+}
+
+/* Has everything looked at that is wanted. 0, -EINTR, or -ETIME: it took longer than `until`. */
+static int ask_look(struct ask *a, int64_t until)
+{
+	struct catalog *c = a->c;
+	int rc = 0;
+	for (size_t i = 0; i < a->n && rc == 0;) {
+		struct look *mine[LOOKS], *joined[LOOKS_ELSEWHERE];
+		size_t n = 0, joins = 0, most = LOOKS;
+		for (; i < a->n && n < most && joins < LOOKS_ELSEWHERE; i++) {
+			const struct want *w = &a->wants[i];
+			if (w->dir == NONE) {
+				rc = look_for_parents(c);
+				continue;
+			}
+			if (w->soft && a->hard)
+				continue; /* it is wanted again when the rest is known */
+			if (seen_of(c, w)->foreign || c->dirs[0].seen.foreign)
+				most = LOOKS_ELSEWHERE;
+			bool is_joined;
+			struct look *l = look_for(a, w, &is_joined);
+			if (l && is_joined)
+				joined[joins++] = l;
+			else if (l)
+				mine[n++] = l;
+		}
+		if (rc == 0 && n + joins > 0)
+			rc = looks_run(a, mine, n, joined, joins, until);
+		if (rc == 0)
+			rc = stop_check();
+	}
+	if (rc == 0 && a->others)
+		rc = await_others(a);
+	return rc;
+}
+
+/* Everything is settled. Most failures are gone a moment later, so it is all asked for once more before one is
+ * reported. */
+static bool ask_retries(struct ask *a)
+{
+	if (a->cut && a->lacks) {
+		a->haste = HASTE_NONE;
+		a->cut = false;
+		return true;
+	}
+	if (ask_may_decide(a) || stop_check() < 0)
+		return false;
+	a->retried = true;
+	a->asof = ++a->c->tick;
+	return true;
+}
+
+bool ask_wait(struct ask *a)
+{
+	if (a->n == 0 && !ask_retries(a))
+		return false;
+	int64_t until = a->hard || !a->haste ? 0 : a->now + HASTE_MS;
+	a->others = false;
+	int rc = ask_look(a, until);
+	a->n = 0;
+	a->hard = false;
+	if (rc == -ETIME) {
+		a->cut = true;
+	} else if (rc < 0) {
+		a->err = rc;
+		a->needs_all = true;
+		return false;
+	}
+	a->err = 0;
+	a->needs_all = a->lacks = false;
+	return true;
+}
+
+/* ---- the end ---- */
+
+static void ask_say(struct catalog *c, const char *path, struct seen *s)
+{
+	bool fails = s->look && !s->look->late ? s->said : fault_is_of_file(s->err);
+	if (fails && !s->said)
+		log_warning("%s: %s", path, strerror(-s->err));
+	s->said = fails;
+	c->said = c->said || fails;
+}
+
+void ask_says(struct catalog *c)
+{
+	struct dir *root = &c->dirs[0];
+	struct seen source = root->seen;
+	c->said = false;
+	for (size_t i = 0; i < c->file_count; i++) {
+		struct file *f = &c->files[i];
+		if (f->seen.err == -ETIMEDOUT && root->seen.foreign)
+			source.err = source.err || (f->seen.look && !f->seen.look->late) ? source.err : f->seen.err;
+		else if (!root->seen.err && !c->dirs[f->dir].seen.err)
+			ask_say(c, f->path, &f->seen);
+	}
+	ask_say(c, c->source, &source);
+	root->seen.said = source.said;
+	for (size_t i = 1; i < c->dir_count && !source.err; i++)
+		ask_say(c, c->dirs[i].name, &c->dirs[i].seen);
+}
+
+int ask_close(struct ask *a, int rc)
+{
+	if (a->err && a->err != -EINTR && a->err != -EAGAIN)
+		ask_says(a->c);
+	lock_give(&a->c->lock);
+	free(a->wants);
+	return a->err == -EINTR ? a->err : rc;
+}
+
+bool ask_end(struct ask *a, bool found)
+{
+	ask_close(a, 0);
+	fault_note(!found || a->needs_all ? a->err : 0);
+	return found;
+}

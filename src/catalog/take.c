@@ -1,0 +1,467 @@
+/* Taking in what a look found: files come, go, turn out to be sessions or not, and get other attributes.
+ *
+ * A directory's mtime comes from a coarse clock: a name made right after a scan may leave it unchanged.
+ * So the scan of a directory that changed less than RACY_S before is not trusted, and repeated. */
+#include "catalog_impl.h"
+
+#include "sessionfs/base/log.h"
+#include "sessionfs/file/store.h"
+
+#define RACY_S 2
+/* So many names are taken in under the lock at once. */
+#define NAMES_AT_ONCE 512
+
+static const char is_a_directory[] = "is a directory";
+
+/* Where ACLs cannot be read, that is so of every file: it is said once. */
+static void acl_is_unread(struct catalog *c, const char *path, int err)
+{
+	if (err && !c->acl_said)
+		log_warning("%s: ACL: %s: what has an ACL that cannot be read is shown to its owner alone", path,
+		            strerror(-err));
+	c->acl_said = c->acl_said || err;
+}
+
+/* There was no memory for a name in the directory: it must be read again. */
+static void dir_lacks(struct catalog *c, uint32_t dir, const char *name)
+{
+	log_error("%s: out of memory", name);
+	c->dirs[dir].lacks = true;
+}
+
+/* A name in the source that may be a directory. */
+static void dir_seen(struct catalog *c, const char *text)
+{
+	struct span name = span_of(text);
+	if (map_get(&c->dir_names, 0, name) != NONE)
+		return;
+	uint32_t project = project_for(c, name);
+	if (project == NONE || !vec_grow(&c->dirs, &c->dir_cap, c->dir_count + 1, sizeof *c->dirs)) {
+		dir_lacks(c, 0, text);
+		return;
+	}
+	const char *kept = c->projects[project].key.p;
+	uint32_t dir = (uint32_t)c->dir_count;
+	if (map_put(&c->dir_names, 0, span_of(kept), dir) < 0) {
+		dir_lacks(c, 0, text);
+		return;
+	}
+	c->dirs[c->dir_count++] = (struct dir){.name = kept, .project = project, .came = c->dirs[0].scan > 1};
+	c->watching.blind++;
+	mark_passes(c, 0);
+	c->projects[project].dir = dir;
+}
+
+/* ---- files ---- */
+
+static void file_is_other(struct catalog *c, struct file *f, const char *reason, int err)
+{
+	if (f->slot != NONE)
+		slot_kill(c, f->slot);
+	else if (f->state != FILE_OTHER)
+		c->epoch++;
+	f->state = FILE_OTHER;
+	f->reason = reason;
+	f->err = err;
+}
+
+/* The file could not be looked at or read: nobody knows for now what it is. */
+static void file_fails(struct catalog *c, struct file *f, int err)
+{
+	f->seen.err = err;
+	f->reread = true;
+	if (err != -ETIMEDOUT)
+		f->ctime = (struct timespec){0}; /* so that it differs from what is found next */
+	mark_passes(c, f->dir);
+}
+
+/* Takes in the error of a file that cannot be reached or read. */
+static void file_is_refused(struct catalog *c, struct file *f, int err)
+{
+	if (is_transient(err))
+		file_fails(c, f, err);
+	else
+		file_is_other(c, f, err == -EPERM ? REACH_REFUSED : NULL, err == -EPERM ? 0 : err);
+}
+
+/* As of a look that began then. */
+static void file_vanishes(struct catalog *c, struct file *f, uint64_t began)
+{
+	if (f->slot != NONE) {
+		slot_kill(c, f->slot);
+	} else if (f->state != FILE_GONE) {
+		c->epoch++;
+		watch_note(c, (uint32_t)(f - c->files), NONE, true);
+	}
+	f->state = FILE_GONE;
+	f->seen.began = began;
+	f->seen.err = 0;
+	f->mtime = f->ctime = (struct timespec){0};
+}
+
+/* A new name appeared. */
+static void file_comes(struct catalog *c, struct file *f, ino_t listed)
+{
+	f->state = FILE_UNKNOWN;
+	f->listed_ino = listed;
+	c->epoch++;
+	mark_passes(c, f->dir);
+}
+
+/* Takes in the attributes of a regular file. True if they changed: then a header that was read must be
+ * compared, because a file that was rewritten in place, or removed and made again with the same inode, may look like
+ * one that grew. */
+static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
+{
+	/* A write that found no room is taken back: a file that shrinks to what the index has read is not rewritten. */
+	off_t least = f->slot == NONE ? f->size : open_indexes_seen(c, f->slot);
+	bool is_other_file =
+	    f->dev != st->st_dev || f->ino != st->st_ino || (st->st_size < f->size && st->st_size < least);
+	bool changed = is_other_file || st->st_size != f->size || !time_is_same(f->mtime, st->st_mtim) ||
+	               !time_is_same(f->ctime, st->st_ctim);
+	uint32_t file = (uint32_t)(f - c->files);
+	struct timespec before = f->mtime;
+	/* The kernel keeps fixed nodes of its entries with the old owner and mode. */
+	bool is_owned = f->mode == st->st_mode && f->uid == st->st_uid && f->gid == st->st_gid;
+	if (changed && f->ino)
+		watch_note(c, file, NONE, !is_owned || f->state == FILE_OTHER);
+	if (st->st_nlink > 1)
+		watch_linked(c, file);
+	if (is_other_file && f->slot != NONE)
+		slot_kill(c, f->slot);
+	else if (is_other_file && f->state == FILE_SESSION)
+		f->state = FILE_UNKNOWN;
+	else if (f->state == FILE_OTHER && (changed || f->err))
+		f->state = FILE_UNKNOWN;
+	f->dev = st->st_dev;
+	f->ino = st->st_ino;
+	f->size = st->st_size;
+	f->mtime = st->st_mtim;
+	f->ctime = st->st_ctim;
+	/* Take rights away at once. What the ACL grants is known only after the header was read again. */
+	f->shown = is_owned ? f->shown & st->st_mode : st->st_mode & 0700;
+	f->mode = st->st_mode;
+	f->uid = st->st_uid;
+	f->gid = st->st_gid;
+	if (f->size == 0)
+		file_is_other(c, f, "empty file", 0);
+	if (changed) {
+		c->changes++;
+		newest_ages(c, file, before);
+	}
+	return changed;
+}
+
+static uint32_t project_of(struct catalog *c, const struct file *f, const struct header *h)
+{
+	if (f->dir != 0)
+		return c->dirs[f->dir].project;
+	struct buf scratch CLEANUP_BUF = BUF_INIT;
+	struct span key = flat_project_key(buf_span(&h->cwd), &scratch);
+	return buf_err(&scratch) ? NONE : project_for(c, key);
+}
+
+/* The kept text if it is the same, else a new copy; p NULL without memory. */
+static struct span scan_keep(struct catalog *c, struct span before, const struct buf *text)
+{
+	if (before.p && span_eq(before, buf_span(text)))
+		return before;
+	return (struct span){strings_copy(&c->strings, buf_span(text)), text->n};
+}
+
+bool file_waits(struct catalog *c, uint32_t file)
+{
+	struct file *f = &c->files[file];
+	if (f->waits || f->project == NONE)
+		return true;
+	f->waits = list_add(&c->projects[f->project].waiting, file) == 0;
+	c->waiting += f->waits;
+	return f->waits;
+}
+
+/* Takes in the header. The slot stays if nothing differs. */
+static void file_takes_header(struct catalog *c, uint32_t file, const struct header *h)
+{
+	struct file *f = &c->files[file];
+	uint32_t project = project_of(c, f, h);
+	struct span sid = scan_keep(c, f->sid, &h->id);
+	struct span parent = h->parent.n ? scan_keep(c, f->parent, &h->parent) : (struct span){NULL, 0};
+	if (project == NONE || !sid.p || (h->parent.n && !parent.p)) {
+		file_fails(c, f, -ENOMEM);
+		return;
+	}
+	bool differs = sid.p != f->sid.p || parent.p != f->parent.p || project != f->project;
+	if (differs && f->slot != NONE)
+		slot_kill(c, f->slot);
+	if (sid.p != f->sid.p)
+		f->sid_name = NULL;
+	if (project != f->project)
+		f->waits = false;
+	f->sid = sid;
+	f->parent = parent;
+	f->project = project;
+	f->state = FILE_SESSION;
+	if (f->slot == NONE && !file_waits(c, file))
+		file_fails(c, f, -ENOMEM);
+}
+
+/* Takes in what header_read found in the file. */
+static void file_takes_answer(struct catalog *c, uint32_t file, bool is_session, const struct header *h)
+{
+	struct file *f = &c->files[file];
+	if (S_ISREG(h->st.st_mode)) {
+		file_takes(c, f, &h->st);
+		if (f->state == FILE_SESSION && f->shown != h->mode)
+			watch_note(c, file, NONE, true);
+		f->shown = h->mode;
+		f->acl_unread = h->acl_err;
+		acl_is_unread(c, f->path, h->acl_err);
+	}
+	if (h->is_later && c->watching.on && f->reason != h->reason)
+		log_warning("%s: %s", f->path, h->reason);
+	if (is_session)
+		file_takes_header(c, file, h);
+	else if (h->err)
+		file_is_refused(c, f, h->err);
+	else
+		file_is_other(c, f, h->reason, 0);
+}
+
+/* Takes in what the name leads to. True if that is a regular file, which may be a session. */
+static bool file_takes_stat(struct catalog *c, uint32_t file, int rc, const struct stat *st)
+{
+	struct file *f = &c->files[file];
+	f->unseen = rc < 0;
+	if (rc == 0 && S_ISREG(st->st_mode))
+		return true;
+	if (rc < 0) {
+		file_is_refused(c, f, rc);
+		return false;
+	}
+	file_is_other(c, f, S_ISDIR(st->st_mode) ? is_a_directory : "not a regular file", 0);
+	if (f->dir == 0 && S_ISDIR(st->st_mode))
+		dir_seen(c, f->path);
+	return false;
+}
+
+static void take_file(struct catalog *c, const struct look *l)
+{
+	uint32_t file = l->file;
+	struct file *f = &c->files[file];
+	f->seen.began = l->began;
+	f->seen.at = l->at;
+	f->seen.foreign = l->foreign;
+	f->seen.err = 0;
+	f->reread = f->unsure = false;
+	if (l->foreign || l->linked)
+		watch_linked(c, file);
+	if (l->absent) {
+		file_vanishes(c, f, l->began);
+		return;
+	}
+	if (f->state == FILE_GONE) {
+		file_comes(c, f, 0);
+		watch_note(c, file, NONE, true);
+	}
+	if (f->marked)
+		watch_note(c, file, NONE, false);
+	if (!file_takes_stat(c, file, l->rc, &l->st))
+		return;
+	bool changed = file_takes(c, f, &l->st);
+	if (l->was_read) {
+		file_takes_answer(c, file, l->found.err == 0 && !l->found.reason, &l->found);
+	} else if (changed && f->state == FILE_SESSION) {
+		/* It became a session after the look began. */
+		f->reread = true;
+		mark_file(c, file);
+	}
+}
+
+/* ---- directories ---- */
+
+uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT;
+	if (dir != 0) {
+		buf_adds(&path, c->dirs[dir].name);
+		buf_addc(&path, '/');
+	}
+	uint32_t base = (uint32_t)path.n;
+	buf_adds(&path, name);
+	if (buf_err(&path))
+		return NONE;
+	uint32_t found = map_get(&c->paths, 0, buf_span(&path));
+	if (found != NONE)
+		return found;
+
+	struct list *files = &c->dirs[dir].files;
+	if (c->file_count >= NONE || !vec_grow(&c->files, &c->file_cap, c->file_count + 1, sizeof *c->files) ||
+	    !vec_reserve(files, 1))
+		return NONE;
+	const char *kept = strings_copy(&c->strings, buf_span(&path));
+	uint32_t file = (uint32_t)c->file_count;
+	if (!kept || map_put(&c->paths, 0, span_of(kept), file) < 0)
+		return NONE;
+	c->files[c->file_count++] =
+	    (struct file){.path = kept, .base = base, .dir = dir, .project = NONE, .stem_project = NONE, .slot = NONE};
+	files->v[files->n++] = file;
+	return file;
+}
+
+bool file_is_candidate(const char *name)
+{
+	size_t n = strlen(name);
+	return n >= 6 && memcmp(name + n - 6, ".jsonl", 6) == 0;
+}
+
+/* A name *.jsonl was seen in the directory by this look. */
+static void file_seen(struct catalog *c, const struct look *l, const struct name *e)
+{
+	uint32_t file = file_for(c, l->dir, e->text);
+	if (file == NONE) {
+		dir_lacks(c, l->dir, e->text);
+		return;
+	}
+	struct file *f = &c->files[file];
+	struct dir *d = &c->dirs[l->dir];
+	f->scan = d->scan;
+	if (f->seen.began > l->began)
+		return;
+	bool is_new = f->state == FILE_GONE;
+	bool is_same = !is_new && f->listed_ino == e->ino;
+	if (is_new) {
+		f->seen.began = 0;
+		file_comes(c, f, e->ino);
+		if (d->scan > 1 || d->came)
+			watch_note(c, file, NONE, true);
+	}
+	f->listed_ino = e->ino;
+	if (e->type != DT_REG && e->type != DT_DIR)
+		watch_linked(c, file);
+	/* A regular file is looked at when a call needs it. Anything else may not be a file. */
+	if (e->type != DT_REG)
+		f->unsure = d->unsure = true;
+	if (e->type != DT_REG || !(is_new || is_same))
+		mark_file(c, file);
+}
+
+/* The lock is given back from time to time: others need not wait until all names are in. */
+static void take_names(struct catalog *c, const struct look *l)
+{
+	struct span rest = buf_span(&l->names);
+	struct name e;
+	for (size_t n = 1; names_next(&rest, &e); n++) {
+		if (file_is_candidate(e.text))
+			file_seen(c, l, &e);
+		else if (l->dir == 0 && (e.type == DT_DIR || e.type == DT_LNK || e.type == DT_UNKNOWN))
+			dir_seen(c, e.text);
+		if (n % NAMES_AT_ONCE == 0) {
+			lock_give(&c->lock);
+			lock_take(&c->lock);
+		}
+	}
+}
+
+/* Files that are not among the names are gone, but for those that were looked at later. */
+static void dir_loses(struct catalog *c, const struct look *l)
+{
+	const struct dir *d = &c->dirs[l->dir];
+	for (size_t i = 0; i < d->files.n; i++) {
+		struct file *f = &c->files[d->files.v[i]];
+		if (f->scan != d->scan && f->state != FILE_GONE && f->seen.began < l->began)
+			file_vanishes(c, f, l->began);
+	}
+}
+
+/* The directory cannot be read. Its files are gone, unless the error is transient. */
+static void dir_fails(struct catalog *c, const struct look *l)
+{
+	struct dir *d = &c->dirs[l->dir];
+	int err = l->rc;
+	if (is_transient(err)) {
+		d->seen.err = err;
+		mark_passes(c, l->dir);
+		return;
+	}
+	watch_failed(c, l->dir, err);
+	if (err != d->err && err != -ENOENT && err != -ENOTDIR)
+		log_warning("%s: %s", d->name[0] ? d->name : c->source, err == -EPERM ? REACH_REFUSED : strerror(-err));
+	d->err = err;
+	d->st = (struct stat){0};
+	d->scan++;
+	dir_loses(c, l);
+}
+
+/* Takes in the rights, and takes them out of *now. */
+static void dir_takes_rights(struct catalog *c, uint32_t dir, struct rights *now, int acl_err)
+{
+	struct dir *d = &c->dirs[dir];
+	d->acl_err = acl_err;
+	acl_is_unread(c, d->name[0] ? d->name : c->source, acl_err);
+	/* The kernel keeps nodes of the sessions below with the old modes. */
+	bool differs = d->scan > 0 && !rights_are_equal(now, &d->rights);
+	for (uint32_t i = 0; differs && i < c->file_count; i++)
+		if ((dir == 0 || c->files[i].dir == dir) && c->files[i].state == FILE_SESSION)
+			watch_note(c, i, NONE, true);
+	rights_release(&d->rights);
+	d->rights = *now;
+	*now = (struct rights){0};
+}
+
+static void take_dir(struct catalog *c, struct look *l)
+{
+	struct dir *d = &c->dirs[l->dir];
+	d->seen.err = 0;
+	d->seen.foreign = l->foreign;
+	if (l->foreign)
+		watch_failed(c, l->dir, -EXDEV); /* its server changes it without an event */
+	if (l->rc < 0) {
+		dir_fails(c, l);
+	} else if (l->was_read) {
+		time_t wall = clock_now(CLOCK_REALTIME).tv_sec;
+		dir_takes_rights(c, l->dir, &l->rights, l->acl_err);
+		d->scan++;
+		d->lacks = false;
+		take_names(c, l);
+		d = &c->dirs[l->dir];
+		d->st = l->st;
+		d->err = 0;
+		d->untidy = d->untidy || l->untidy;
+		d->racy = !d->told && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;
+		dir_loses(c, l);
+		if (d->lacks)
+			d->seen.err = -ENOMEM;
+	}
+	d->seen.began = l->began;
+	d->seen.at = l->at;
+}
+
+/* ---- both ---- */
+
+void take_look(struct catalog *c, struct look *l)
+{
+	bool is_dir = l->file == NONE;
+	l->taking = true;
+	if (l->began >= (is_dir ? c->dirs[l->dir].seen.began : c->files[l->file].seen.began)) {
+		if (is_dir)
+			take_dir(c, l);
+		else
+			take_file(c, l);
+	}
+	(is_dir ? &c->dirs[l->dir].seen : &c->files[l->file].seen)->look = NULL;
+	pthread_cond_broadcast(&c->looked);
+	look_put(c, l);
+}
+
+void take_failure(struct catalog *c, uint32_t dir, uint32_t file, int err)
+{
+	struct seen *s = file == NONE ? &c->dirs[dir].seen : &c->files[file].seen;
+	s->began = ++c->tick;
+	s->at = catalog_now();
+	if (file == NONE) {
+		s->err = err;
+		mark_passes(c, dir);
+	} else {
+		file_fails(c, &c->files[file], err);
+	}
+}
