@@ -77,6 +77,7 @@ small_tests := wire/test_limits wire/test_listing unit/test_catalog_watch unit/t
 	unit/test_tree_files
 golden_dump := $(BUILD)/golden/dump
 match_ask := $(BUILD)/match_ask
+slowfs := $(BUILD)/slowfs
 fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
 fuzz_targets := $(fuzz_sources:tests/fuzz/%.c=$(BUILD)/targets/%)
 fuzz_shared := $(BUILD)/targets/fuzz.o $(BUILD)/targets/portable.o $(BUILD)/targets/walk.o $(BUILD)/targets/wire.o
@@ -143,6 +144,10 @@ $(golden_dump): tests/golden/dump.c $(BUILD)/libsessionfs.a | $(BUILD)/golden
 $(match_ask): tests/tools/match_ask.c $(BUILD)/libsessionfs.a
 	$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a $(libs)
 
+# A source that is slow, for tests/e2e/slow-source.sh. It is no part of what a sanitizer is to look at.
+$(slowfs): tests/lib/slowfs.c | $(BUILD)/golden
+	$(CC) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(fuse_cflags) -std=c17 $(warnings) $(CFLAGS) $(LDFLAGS) -o $@ $< $(fuse_libs)
+
 # By libFuzzer (FUZZ=1), or the plain program that reads inputs from files.
 $(BUILD)/targets/%.o: tests/fuzz/%.c | $(BUILD)/targets
 	$(CC) $(own_cppflags) -Itests/unit -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
@@ -166,7 +171,7 @@ $(BUILD)/targets/fuzz_wire: private linking += -Wl,--wrap=log_message
 fuzz-targets: $(fuzz_targets)
 	@:
 
-fast-targets: $(BUILD)/sessionfs $(golden_dump) $(match_ask) $(unit_tests) $(wire_tests)
+fast-targets: $(BUILD)/sessionfs $(golden_dump) $(match_ask) $(slowfs) $(unit_tests) $(wire_tests)
 	@:
 
 $(BUILD)/unit $(BUILD)/wire $(BUILD)/golden $(BUILD)/targets:

@@ -54,6 +54,13 @@ static void check(enum lock_rank rank)
 			complain(rank, held.rank[i]);
 }
 
+void lock_may_block(void)
+{
+	for (unsigned i = 0; i < held.n; i++)
+		if (held.rank[i] >= LOCK_CATALOG)
+			complain(LOCK_NONE, held.rank[i]);
+}
+
 static void held_add(enum lock_rank rank)
 {
 	if (held.n < LOCK_RANKS)

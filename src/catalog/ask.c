@@ -8,7 +8,7 @@
 
 /* So many looks are made before their results are taken in; by the pool, so that others' looks are not far behind. */
 #define LOOKS 32
-#define LOOKS_ELSEWHERE 16
+#define LOOKS_ELSEWHERE 32
 
 /* A call waits so long for somebody else if all it needs was known so recently. */
 #define HASTE_MS 10
@@ -79,6 +79,8 @@ static void ask_wants(struct ask *a, struct want w)
 		bool is_known = s->began && s->err == 0 && a->now - s->at < KNOWN_MS;
 		w.soft = !w.now && (s->foreign || c->dirs[0].seen.foreign) && a->haste &&
 		         (is_known || a->haste == HASTE_SUMMARY);
+		bool was_awaited = s->look && s->look->foreign && a->now - s->look->at >= HASTE_MS;
+		a->cut = a->cut || (w.soft && was_awaited);
 	}
 	if (a->cut && w.soft)
 		return;
@@ -111,18 +113,18 @@ bool need_file_now(struct ask *a, uint32_t file)
 	return need(a, (struct want){.dir = a->c->files[file].dir, .file = file, .depth = ATTRS, .now = true});
 }
 
-static bool pass_holds(const struct ask *a, const struct pass *p, uint64_t marks)
+static bool pass_holds(const struct ask *a, const struct pass *p, uint64_t marked)
 {
-	return p->marks == marks && a->now < p->until;
+	return p->asof >= marked && a->now < p->until;
 }
 
 /* Everything is settled: notes that, unless something could not be looked at. */
-static void pass_set(const struct ask *a, struct pass *p, uint64_t marks, bool told)
+static void pass_set(const struct ask *a, struct pass *p, bool told)
 {
 	int64_t end = catalog_now(), until = a->now + valid_ms(a->c, told);
 	int64_t rest = end + (end - a->now) * REST - CATALOG_FRESH_MS;
 	if (a->err == 0)
-		*p = (struct pass){marks, rest > until ? rest : until};
+		*p = (struct pass){a->asof, rest > until ? rest : until};
 }
 
 bool need_names(struct ask *a, uint32_t dir)
@@ -149,7 +151,7 @@ bool need_files(struct ask *a, uint32_t dir, enum depth depth)
 	bool told = d->told && !d->linked;
 	if (!need_names(a, dir))
 		return false;
-	if (pass_holds(a, &d->passes[depth], d->marks))
+	if (pass_holds(a, &d->passes[depth], d->marked))
 		return true;
 	bool settled = true;
 	for (size_t i = 0; i < d->files.n; i++) {
@@ -163,20 +165,20 @@ bool need_files(struct ask *a, uint32_t dir, enum depth depth)
 		settled = need_file(a, file, depth) && settled;
 	}
 	if (settled)
-		pass_set(a, &d->passes[depth], d->marks, told);
+		pass_set(a, &d->passes[depth], told);
 	return settled;
 }
 
 bool need_all(struct ask *a, enum depth depth)
 {
 	struct catalog *c = a->c;
-	if (pass_holds(a, &c->passes[depth], c->marks))
+	if (pass_holds(a, &c->passes[depth], c->marked))
 		return true;
 	bool settled = true;
 	for (uint32_t i = 0; i < c->dir_count; i++)
 		settled = (depth == NAMES ? need_names(a, i) : need_files(a, i, depth)) && settled;
 	if (settled)
-		pass_set(a, &c->passes[depth], c->marks, c->watching.blind == 0);
+		pass_set(a, &c->passes[depth], c->watching.blind == 0);
 	return settled;
 }
 
@@ -425,7 +427,9 @@ bool ask_wait(struct ask *a)
 		return false;
 	int64_t until = a->hard || !a->haste ? 0 : a->now + HASTE_MS;
 	a->others = false;
-	int rc = ask_look(a, until);
+	int rc = stop_check();
+	if (rc == 0)
+		rc = ask_look(a, until);
 	a->n = 0;
 	a->hard = false;
 	if (rc == -ETIME) {

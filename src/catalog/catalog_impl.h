@@ -98,9 +98,10 @@ struct file {
 	bool acl_unread;
 };
 
-/* Everything below was found settled at once: that still holds while nothing has been marked, until a time. */
+/* Everything below was found settled at once, for a call that began at that tick: that still holds while nothing is
+ * marked, until a time. */
 struct pass {
-	uint64_t marks;
+	uint64_t asof;
 	int64_t until;
 };
 
@@ -112,11 +113,13 @@ struct dir {
 	struct stat st;       /* at the last scan; st_mode 0: never, or not there */
 	struct rights rights; /* as of the last scan */
 	int acl_err;          /* why its ACL could not be read then; 0: it could */
-	uint64_t marks;       /* how often it, or a file in it, was marked */
+	uint64_t marked;      /* the tick of the last mark of it or of a file in it */
 	struct pass passes[DEPTHS];
 	uint32_t project, scan;
 	int err;        /* why it could not be read */
 	int wd;         /* its inotify watch; 0: none */
+	dev_t watched_dev; /* what that watches */
+	ino_t watched_ino;
 	bool told;      /* its changes are reported: it has a watch, or it is gone and the source has one */
 	bool linked;    /* has linked files */
 	bool came;      /* appeared after the first scan of the source */
@@ -168,7 +171,7 @@ struct catalog {
 	struct lock lock;
 	pthread_cond_t looked; /* what a look found was taken in */
 	uint64_t tick;
-	uint64_t marks; /* of all directories */
+	uint64_t marked; /* of all directories */
 	struct pass passes[DEPTHS];
 	char *source;          /* constant */
 	struct reach *reach;   /* constant */
@@ -214,7 +217,7 @@ struct catalog {
 		struct catalog_change *changes;
 		size_t n, room;
 		struct list marked;  /* files that events have marked and catalog_wait has not looked at */
-		uint64_t marks;      /* of the catalog when catalog_wait last looked at what was marked */
+		uint64_t caught_up;  /* the last mark when catalog_wait had looked at all that was marked */
 		bool lost;           /* anything may have changed */
 		bool on;             /* constant: catalog_wait is in use */
 		bool said;           /* the user was told that no watches are left */
@@ -258,7 +261,7 @@ void mark_file(struct catalog *c, uint32_t file);  /* it may have changed, come 
 void mark_names(struct catalog *c, uint32_t dir);  /* names in the directory may have */
 void mark_files(struct catalog *c, uint32_t dir);  /* both, for all that is in it */
 /* Call before the directory that is open as `fd` is read: watches it from now on, if possible. */
-void watch_dir(struct catalog *c, uint32_t dir, int fd);
+void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st);
 /* The directory cannot be read. */
 void watch_failed(struct catalog *c, uint32_t dir, int err);
 /* The file has another name, under which it can change without an event. */
@@ -297,6 +300,7 @@ struct look {
 	bool late, taking;        /* was waited for once; is being taken in; both guarded by the lock */
 	bool header;              /* read the header of a regular file, whatever its attributes */
 	bool compares;            /* read it if they differ from `known` */
+	bool is_unknown;          /* nobody has read it yet */
 	bool tidy;
 	struct stat known; /* what is known; st_mode 0: read the directory anyway */
 	/* What it found: */

@@ -66,24 +66,43 @@ static void note_all(struct catalog *c)
 	w->lost = false;
 }
 
-/* Has what events have marked looked at: what a change is shows only then. */
+static bool is_behind(const struct seen *s)
+{
+	return s->marked > s->began || s->began == 0;
+}
+
+/* Has what events have marked looked at: what has changed shows only then. */
 static void need_marked(struct ask *a)
 {
-	const struct watching *w = &a->c->watching;
-	for (size_t i = 0; i < w->marked.n; i++)
-		need_file(a, w->marked.v[i], ATTRS);
+	const struct catalog *c = a->c;
+	for (size_t i = 0; i < c->watching.marked.n; i++)
+		need_file(a, c->watching.marked.v[i], ATTRS);
 	/* If nobody has looked at anything yet, nobody has been told anything. */
-	for (uint32_t i = 0; a->c->dirs[0].scan > 0 && i < a->c->dir_count; i++)
-		if (a->c->dirs[i].seen.marked > a->c->dirs[i].seen.began || a->c->dirs[i].seen.began == 0)
+	for (uint32_t i = 0; c->dirs[0].scan > 0 && i < c->dir_count; i++)
+		if (is_behind(&c->dirs[i].seen))
 			need_names(a, i);
 }
 
+/* What was marked again meanwhile is looked at next time. */
 static void forget_marked(struct catalog *c)
 {
 	struct list *l = &c->watching.marked;
-	for (size_t i = 0; i < l->n; i++)
-		c->files[l->v[i]].marked = false;
-	list_release(l);
+	bool is_behind_somewhere = false;
+	size_t kept = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		struct file *f = &c->files[l->v[i]];
+		f->marked = is_behind(&f->seen) && !f->seen.err;
+		if (f->marked)
+			l->v[kept++] = l->v[i];
+	}
+	l->n = kept;
+	for (uint32_t i = 0; i < c->dir_count; i++)
+		is_behind_somewhere = is_behind_somewhere || is_behind(&c->dirs[i].seen);
+	c->watching.caught_up = c->marked;
+	if (kept > 0 || is_behind_somewhere)
+		c->watching.caught_up = 0;
+	if (kept > 0)
+		watch_wake(&c->watching);
 }
 
 ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret)
@@ -105,15 +124,14 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 	do {
 		if (all)
 			need_all(&a, ATTRS);
-		if (w->marks != c->marks)
+		if (w->caught_up != c->marked)
 			need_marked(&a);
 	} while (ask_wait(&a));
-	w->marks = c->marks;
-	forget_marked(c);
 	if (w->lost)
 		note_all(c);
 	if (read(w->wake, &count, sizeof count) < 0)
 		count = 0;
+	forget_marked(c);
 	ssize_t n = take_changes(w, c, ret);
 	ask_close(&a, 0);
 	return n;

@@ -10,7 +10,6 @@ struct held {
 	struct trace trace;
 	struct timespec mtime, ctime; /* of the file as indexed, like `size` */
 	off_t size;
-	int64_t looked;
 	size_t memory;
 	uint64_t used_at; /* budget_now */
 	uint32_t slot;
@@ -19,6 +18,7 @@ struct held {
 	bool opening;
 	bool forgotten; /* its slot died or has another index: closed with the last reference */
 	bool replaced;  /* by another index of the slot */
+	bool partial;   /* taking the file in was interrupted */
 	bool copying;   /* a thread is making the index that replaces this one */
 };
 

@@ -58,34 +58,58 @@ static bool stat_differs(const struct stat *a, const struct stat *b)
 	       !time_is_same(a->st_mtim, b->st_mtim) || !time_is_same(a->st_ctim, b->st_ctim);
 }
 
-/* Whether the directory has no such name, now that it leads nowhere. */
-static bool is_absent(const struct look *l, enum reach_how how)
+/* The attributes of a name that led nowhere: 0 if it is there. */
+static int look_at_name(const struct look *l, enum reach_how how, struct stat *ret)
 {
 	char dir[NAME_MAX + 1] = "";
-	struct stat st;
 	if (l->base > 0 && l->base <= NAME_MAX)
 		memcpy(dir, l->path, l->base - 1);
 	const struct reach_at at = {l->reach, dir};
 	struct reached in = REACHED_INIT;
 	int rc = reach_dir(&at, how, O_PATH, &in);
-	if (rc == 0 && fstatat(in.fd, l->path + l->base, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (rc == 0 && fstatat(in.fd, l->path + l->base, ret, AT_SYMLINK_NOFOLLOW) < 0)
 		rc = -errno;
 	reached_release(l->reach, &in);
-	return rc == -ENOENT || rc == -ENOTDIR;
+	return rc == -ENOTDIR ? -ENOENT : rc;
+}
+
+static int look_at_attrs(struct look *l, int at, enum reach_how how)
+{
+	const struct reach_at where = {l->reach, l->path};
+	struct reached got = REACHED_INIT;
+	int rc = at < 0 ? -EXDEV : reach_look(l->reach, at, l->path + l->base, &got.st);
+	if (rc == -EXDEV)
+		rc = reach_stat(&where, how, &got);
+	l->st = got.st;
+	l->linked = got.linked;
+	return rc;
 }
 
 /* `at` is the open directory, -1: unknown. */
 static void look_at_file(struct look *l, int at, enum reach_how how)
 {
 	const struct reach_at where = {l->reach, l->path};
-	struct reached got = REACHED_INIT;
-	l->rc = at < 0 ? -EXDEV : reach_look(l->reach, at, l->path + l->base, &got.st);
-	if (l->rc == -EXDEV)
-		l->rc = reach_stat(&where, how, &got);
-	l->st = got.st;
-	l->absent = l->rc == -ENOENT && is_absent(l, how);
+	struct stat name;
+	/* Where each request takes long, the file that was opened tells its attributes, too. */
+	if (how == REACH_WAIT && l->is_unknown) {
+		l->was_read = true;
+		header_read(&where, how, &l->found);
+		l->st = l->found.st;
+		if (S_ISREG(l->st.st_mode))
+			return;
+	}
+	l->rc = look_at_attrs(l, at, how);
+	/* It may come in between. */
+	for (int tries = 0; l->rc == -ENOENT && !l->absent && tries < 3; tries++) {
+		int rc = look_at_name(l, how, &name);
+		l->absent = rc == -ENOENT;
+		if (rc == 0 && S_ISLNK(name.st_mode))
+			break;
+		if (!l->absent)
+			l->rc = rc < 0 ? rc : look_at_attrs(l, -1, how);
+	}
 	/* A name that leads nowhere is a link, too. */
-	l->linked = got.linked || (l->rc < 0 && !is_transient(l->rc) && !l->absent);
+	l->linked = l->linked || (l->rc < 0 && !is_transient(l->rc) && !l->absent);
 	if (l->rc < 0 || !S_ISREG(l->st.st_mode))
 		return;
 	l->was_read = l->header || (l->compares && stat_differs(&l->st, &l->known));
@@ -117,7 +141,7 @@ static void look_at_dir(struct catalog *c, struct look *l, enum reach_how how)
 	l->st = got.st;
 	if (l->rc == 0 && c) {
 		LOCKED(&c->lock);
-		watch_dir(c, l->dir, got.fd);
+		watch_dir(c, l->dir, got.fd, &got.st);
 		/* What was known before there was a watch may have changed since. */
 		l->known.st_mode = c->dirs[l->dir].st.st_mode ? l->known.st_mode : 0;
 	}
@@ -197,8 +221,8 @@ struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool heade
 	}
 	const struct file *f = &c->files[file];
 	l->base = f->base;
-	bool is_unknown = f->state != FILE_SESSION && (f->state != FILE_OTHER || f->err);
-	l->header = f->reread || f->acl_unread || (header && is_unknown);
+	l->is_unknown = f->state != FILE_SESSION && (f->state != FILE_OTHER || f->err);
+	l->header = f->reread || f->acl_unread || (header && l->is_unknown);
 	l->compares = header || f->state == FILE_SESSION;
 	l->known = (struct stat){.st_dev = f->dev,
 	                         .st_ino = f->ino,
@@ -209,7 +233,7 @@ struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool heade
 }
 
 /* Attributes are looked at one after the other: that is one system call each, by the directory that is open. */
-static void look_at_attrs(struct look *const *v, size_t n)
+static void look_at_files(struct look *const *v, size_t n)
 {
 	struct reached in = REACHED_INIT;
 	uint32_t dir = NONE;
@@ -255,7 +279,7 @@ int look_make(struct catalog *c, struct look *const *v, size_t n)
 	for (size_t i = 0; i < n; i++)
 		reads = reads || v[i]->file == NONE || v[i]->header;
 	if (!reads) {
-		look_at_attrs(v, n);
+		look_at_files(v, n);
 		return 0;
 	}
 	/* Headers and directories on all cores: on a cold disk each of them is waited for. */

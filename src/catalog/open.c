@@ -154,7 +154,7 @@ static void open_held(struct catalog *c, struct held *h)
 		held_chain_push(&c->open, h);
 	}
 	/* If building was interrupted, the next caller finishes the index. */
-	h->looked = is_whole ? catalog_now() : 0;
+	h->partial = !is_whole;
 	h->opening = false;
 	pthread_cond_broadcast(&c->open.opened);
 }
@@ -234,7 +234,7 @@ static void replace(struct catalog *c, struct held *h, struct session *s, const 
 	n->refs = 0;
 	n->opening = false;
 	n->session = s;
-	n->looked = h->looked;
+	n->partial = h->partial;
 	take_in(c, n, f);
 	held_chain_push(&c->open, n);
 	h->forgotten = h->replaced = true;
@@ -337,7 +337,7 @@ static int grow_index(struct catalog *c, struct held *h)
 	if (h->forgotten && rc != -EINTR)
 		rc = h->replaced ? ONCE_MORE : -ESTALE;
 	if (rc == -EINTR)
-		h->looked = 0;
+		h->partial = true;
 	ask_close(&a, 0);
 	return rc;
 }
@@ -363,10 +363,8 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 		lock_give(&c->lock);
 		return rc;
 	}
-	bool is_told = is_told_file(c, &c->files[c->slots[slot].file]);
-	look = look || a.now - h->looked >= (is_told ? CATALOG_TOLD_MS : c->fresh_ms) || held_is_behind(c, h);
-	if (look)
-		h->looked = a.now;
+	look = look || h->partial || held_is_behind(c, h);
+	h->partial = false;
 	struct held *surplus = held_take_surplus(c);
 	lock_give(&c->lock);
 	held_close_all(surplus);

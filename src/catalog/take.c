@@ -328,6 +328,9 @@ static void file_seen(struct catalog *c, const struct look *l, const struct name
 	if (f->seen.began > l->began)
 		return;
 	bool is_new = f->state == FILE_GONE;
+	/* A look at it that began earlier and has not ended yet may have seen nothing there. */
+	if ((is_new || f->seen.look) && f->seen.marked < l->began)
+		f->seen.marked = l->began;
 	bool is_same = !is_new && f->listed_ino == e->ino;
 	if (is_new) {
 		f->seen.began = 0;
@@ -424,7 +427,8 @@ static void take_dir(struct catalog *c, struct look *l)
 		d->lacks = false;
 		take_names(c, l);
 		d = &c->dirs[l->dir];
-		d->st = l->st;
+		/* A change within the same tick of the clock leaves the mtime as it is. */
+		d->st = d->seen.marked > l->began ? (struct stat){0} : l->st;
 		d->err = 0;
 		d->untidy = d->untidy || l->untidy;
 		d->racy = !d->told && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;

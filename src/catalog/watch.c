@@ -83,15 +83,14 @@ void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names)
 
 void mark_passes(struct catalog *c, uint32_t dir)
 {
-	c->dirs[dir].marks++;
-	c->marks++;
+	c->dirs[dir].marked = c->marked = ++c->tick;
 }
 
 void mark_file(struct catalog *c, uint32_t file)
 {
 	struct file *f = &c->files[file];
-	f->seen.marked = ++c->tick;
 	mark_passes(c, f->dir);
+	f->seen.marked = c->tick;
 	if (!c->watching.on || f->marked)
 		return;
 	f->marked = list_add(&c->watching.marked, file) == 0;
@@ -103,9 +102,9 @@ void mark_file(struct catalog *c, uint32_t file)
 
 void mark_names(struct catalog *c, uint32_t dir)
 {
-	c->dirs[dir].seen.marked = ++c->tick;
-	c->dirs[dir].st = (struct stat){0};
 	mark_passes(c, dir);
+	c->dirs[dir].seen.marked = c->tick;
+	c->dirs[dir].st = (struct stat){0};
 	watch_wake(&c->watching);
 }
 
@@ -172,11 +171,14 @@ static void say_unwatched(struct catalog *c, uint32_t dir, int err)
 	c->watching.said = true;
 }
 
-void watch_dir(struct catalog *c, uint32_t dir, int fd)
+void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 {
 	struct watching *w = &c->watching;
 	struct dir *d = &c->dirs[dir];
 	char path[32];
+	/* The watch may be one of a directory that was removed since: who has that open keeps it alive. */
+	if (d->wd > 0 && (d->watched_dev != st->st_dev || d->watched_ino != st->st_ino))
+		watch_drop(c, dir);
 	if (w->inotify < 0 || d->wd > 0)
 		return;
 	/* Watch the directory that is open; its path may lead elsewhere by now. */
@@ -190,6 +192,8 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd)
 		return;
 	}
 	d->wd = wd;
+	d->watched_dev = st->st_dev;
+	d->watched_ino = st->st_ino;
 	d->unwatched = false;
 	mark_files(c, dir); /* what was seen before the watch existed may have changed since */
 	set_told(c, dir, true, d->linked);

@@ -4,6 +4,7 @@
 
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/limits.h"
+#include "sessionfs/base/lock.h"
 #include "sessionfs/base/sys.h"
 
 #include <fcntl.h>
@@ -58,6 +59,7 @@ void opened_put(struct opened *o)
 ssize_t contents_read(int fd, void *p, size_t n, uint64_t off)
 {
 	ssize_t got;
+	lock_may_block();
 	do
 		got = sys_pread(fd, p, n, (off_t)off);
 	while (got < 0 && errno == EINTR);

@@ -8,6 +8,7 @@
 #include "sessionfs/file/reach.h"
 
 #include "sessionfs/base/cleanup.h"
+#include "sessionfs/base/lock.h"
 #include "sessionfs/base/sys.h"
 
 #include <fcntl.h>
@@ -444,6 +445,7 @@ static int ask_for(const struct reach_at *at, enum reach_how how, enum ask ask, 
 	bool place = wanted & REACH_PLACE, root = ask == ASK_ROOM || (ask == ASK_DIR && *at->path == '\0');
 	int flags = wanted & ~REACH_PLACE;
 	bool may_wait = how == REACH_WAIT || probe_is_here();
+	lock_may_block();
 	int rc = r && !root && !place ? open_plain(r, at->path, ask, flags, &got) : -EXDEV;
 	if (rc == -EXDEV && r)
 		rc = reach_answer(r, true, at->path, ask, flags, &got);
@@ -489,6 +491,7 @@ int reach_room(struct reach *r, struct statvfs *ret)
 int reach_look(const struct reach *r, int dir, const char *name, struct stat *ret)
 {
 	struct statx x;
+	lock_may_block();
 	if (sys_statx(dir, name, LOOK_FLAGS, LOOK_MASK, &x) < 0)
 		return -errno;
 	if (S_ISLNK(x.stx_mode) || !mount_is_near(r, mount_of(&x)))

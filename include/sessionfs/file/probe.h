@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROBE_THREADS 8
+#define PROBE_THREADS 16
 
 /* One piece of work, embedded in what it works on. It is shared: its starter holds it until probe_put, and the pool
  * until it is done. */

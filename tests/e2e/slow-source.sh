@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# While a source that takes 20 or 50 ms for each look at a file is listed, nobody waits who asks for something else: `stat` of the
+# root, a read of a session that is open, and a kill -9 of who lists. Nor while the server of the source says nothing at all.
+# 5,000 sessions at 20 ms, 1,000 at 50 ms, for the time that it takes. CASES="0:5000" has others.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need python3
+slowfs=$(dirname "$SESSIONFS")/slowfs
+[ -x "$slowfs" ] || die "there is no $slowfs: make $slowfs"
+
+bound_ms=50
+is_sanitized && bound_ms=500
+
+# Without its server each request ends, and with it who waits for one.
+clean_first() { kill -KILL "${server:-}" 2>/dev/null; }
+
+try() { # MILLISECONDS SESSIONS
+	local ms=$1 n=$2 rc=0
+	rm -rf "$T/near"
+	mkdir -p "$T/near/--q--" "$T/far" "$T/mnt"
+	"$slowfs" "$ms" "$T/gate" "$T/near" "$T/far" -f &
+	server=$!
+	within 10 "slowfs" mountpoint -q "$T/far"
+	mount_fs "$T/far" "$T/mnt" -o ro
+	timeout -k 1 55 python3 "$ROOT/tests/lib/slow_source.py" "$T/near" "$T/mnt" "$T/gate" "$server" "$n" "$bound_ms" || rc=$?
+	[ $rc -eq 0 ] || die "with $ms ms for each look at $n sessions"
+	umount_fs "$T/mnt"
+	umount_fs "$T/far"
+	wait "$server" || :
+}
+for case in ${CASES:-20:5000 50:1000}; do
+	try "${case%:*}" "${case#*:}"
+done

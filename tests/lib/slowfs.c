@@ -1,0 +1,120 @@
+/* A file system that shows a directory as a slow server does, read-only: each lookup and each getattr takes so many
+ * milliseconds, each on a thread of its own. While there is a file GATE nothing is answered. Nothing is kept, but for
+ * the moment in which one stat(2) is a lookup and a getattr.
+ *
+ * usage: slowfs MILLISECONDS GATE DIRECTORY MOUNTPOINT [OPTION...] */
+#define FUSE_USE_VERSION 312
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static const char *gate;
+static useconds_t delay_us;
+static int root;
+
+/* libfuse 3.14 never says that lookups in one directory may run side by side (FUSE_PARALLEL_DIROPS), and the kernel
+ * then sends one at a time. So the first answer, that to INIT, is made to say so; its flags are the fourth word. */
+ssize_t writev(int fd, const struct iovec *parts, int n)
+{
+	static int is_said;
+	if (!is_said && n == 2 && parts[1].iov_len > 16) {
+		((uint32_t *)parts[1].iov_base)[3] |= 1 << 18;
+		is_said = 1;
+	}
+	return syscall(SYS_writev, fd, parts, n);
+}
+
+static void wait_for_gate(void)
+{
+	while (access(gate, F_OK) == 0)
+		usleep(1000);
+}
+
+/* The same relative to the directory that is shown. */
+static const char *below(const char *path)
+{
+	wait_for_gate();
+	return path[1] ? path + 1 : ".";
+}
+
+static int slow_getattr(const char *path, struct stat *ret, struct fuse_file_info *file)
+{
+	(void)file;
+	usleep(delay_us);
+	return fstatat(root, below(path), ret, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+static int slow_open(const char *path, struct fuse_file_info *file)
+{
+	int fd = openat(root, below(path), file->flags | O_CLOEXEC);
+	file->fh = (uint64_t)fd;
+	return fd < 0 ? -errno : 0;
+}
+
+static int slow_read(const char *path, char *p, size_t n, off_t off, struct fuse_file_info *file)
+{
+	(void)path;
+	wait_for_gate();
+	ssize_t k = pread((int)file->fh, p, n, off);
+	return k < 0 ? -errno : (int)k;
+}
+
+static int slow_release(const char *path, struct fuse_file_info *file)
+{
+	(void)path;
+	return close((int)file->fh);
+}
+
+static int slow_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t off, struct fuse_file_info *file,
+                        enum fuse_readdir_flags flags)
+{
+	(void)off, (void)file, (void)flags;
+	int fd = openat(root, below(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+	if (!dir)
+		return -errno;
+	while ((d = readdir(dir))) {
+		struct stat st = {.st_ino = d->d_ino, .st_mode = DTTOIF(d->d_type)};
+		fill(buf, d->d_name, &st, 0, 0);
+	}
+	return closedir(dir);
+}
+
+static void *keep_nothing(struct fuse_conn_info *conn, struct fuse_config *config)
+{
+	(void)conn;
+	config->entry_timeout = config->negative_timeout = 0;
+	config->attr_timeout = 0.001;
+	config->use_ino = 1;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct fuse_operations operations = {
+	    .init = keep_nothing,
+	    .getattr = slow_getattr,
+	    .open = slow_open,
+	    .read = slow_read,
+	    .release = slow_release,
+	    .readdir = slow_readdir,
+	};
+	if (argc < 5)
+		return 2;
+	delay_us = (useconds_t)atoi(argv[1]) * 1000;
+	gate = argv[2];
+	root = open(argv[3], O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return 1;
+	char many[] = "-omax_threads=1000";
+	argv[2] = argv[0], argv[3] = many;
+	return fuse_main(argc - 2, argv + 2, &operations, NULL);
+}
