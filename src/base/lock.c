@@ -57,7 +57,7 @@ static void check(enum lock_rank rank)
 void lock_may_block(void)
 {
 	for (unsigned i = 0; i < held.n; i++)
-		if (held.rank[i] >= LOCK_CATALOG)
+		if (held.rank[i] == LOCK_CATALOG)
 			complain(LOCK_NONE, held.rank[i]);
 }
 

@@ -44,7 +44,7 @@ static int64_t valid_ms(const struct catalog *c, bool told)
 	return told ? CATALOG_TOLD_MS : c->fresh_ms;
 }
 
-static struct seen *seen_of(const struct catalog *c, const struct want *w)
+static struct seen *want_seen(const struct catalog *c, const struct want *w)
 {
 	return w->file == NONE ? &c->dirs[w->dir].seen : &c->files[w->file].seen;
 }
@@ -52,7 +52,7 @@ static struct seen *seen_of(const struct catalog *c, const struct want *w)
 static bool is_settled(const struct ask *a, const struct want *w)
 {
 	const struct catalog *c = a->c;
-	const struct seen *s = seen_of(c, w);
+	const struct seen *s = want_seen(c, w);
 	bool told = c->dirs[w->dir].told;
 	/* It does not answer: it was waited for once, and is not waited for again until it has answered. */
 	if (s->look && s->look->late && !probe_is_done(reach_probes(c->reach), &s->look->probe))
@@ -75,7 +75,7 @@ static void ask_wants(struct ask *a, struct want w)
 {
 	const struct catalog *c = a->c;
 	if (w.dir != NONE) {
-		const struct seen *s = seen_of(c, &w);
+		const struct seen *s = want_seen(c, &w);
 		bool is_known = s->began && s->err == 0 && a->now - s->at < KNOWN_MS;
 		w.soft = !w.now && (s->foreign || c->dirs[0].seen.foreign) && a->haste &&
 		         (is_known || a->haste == HASTE_SUMMARY);
@@ -93,7 +93,7 @@ static void ask_wants(struct ask *a, struct want w)
 
 static bool need(struct ask *a, struct want w)
 {
-	int err = seen_of(a->c, &w)->err;
+	int err = want_seen(a->c, &w)->err;
 	if (!is_settled(a, &w)) {
 		ask_wants(a, w);
 		return false;
@@ -192,7 +192,7 @@ bool need_parents(struct ask *a)
 	return false;
 }
 
-static int by_path(const void *pa, const void *pb)
+static int by_place_path(const void *pa, const void *pb)
 {
 	const struct parent_place *a = pa, *b = pb;
 	return span_compare(a->path, b->path);
@@ -229,7 +229,7 @@ static int look_for_parents(struct catalog *c)
 	}
 	lock_give(&c->lock);
 	if (n)
-		qsort(v, n, sizeof *v, by_path);
+		qsort(v, n, sizeof *v, by_place_path);
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || !span_eq(v[i].path, v[distinct - 1].path))
 			v[distinct++] = v[i];
@@ -255,7 +255,7 @@ static struct look *look_for(struct ask *a, const struct want *w, bool *ret_join
 {
 	struct catalog *c = a->c;
 	struct probes *ps = reach_probes(c->reach);
-	struct seen *s = seen_of(c, w);
+	struct seen *s = want_seen(c, w);
 	*ret_joins = false;
 	if (is_settled(a, w))
 		return NULL;
@@ -358,12 +358,12 @@ static int await_others(struct ask *a)
 		return rc;
 	for (size_t i = 0; i < a->n && rc == 0; i++) {
 		const struct want *w = &a->wants[i];
-		const struct look *l = w->dir == NONE ? NULL : seen_of(c, w)->look;
+		const struct look *l = w->dir == NONE ? NULL : want_seen(c, w)->look;
 		uint64_t began = l ? l->began : 0;
 		while (rc == 0 && l && l->began == began && (!l->foreign || l->taking)) {
 			lock_wait_for(&c->lock, &c->looked, LOCK_LOOK_NS);
 			rc = stop_check();
-			l = seen_of(c, w)->look;
+			l = want_seen(c, w)->look;
 		}
 	}
 	stop_wait_end();
@@ -386,7 +386,7 @@ static int ask_look(struct ask *a, int64_t until)
 			}
 			if (w->soft && a->hard)
 				continue; /* it is wanted again when the rest is known */
-			if (seen_of(c, w)->foreign || c->dirs[0].seen.foreign)
+			if (want_seen(c, w)->foreign || c->dirs[0].seen.foreign)
 				most = LOOKS_ELSEWHERE;
 			bool is_joined;
 			struct look *l = look_for(a, w, &is_joined);

@@ -410,8 +410,8 @@ bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, st
 	return ask_end(&a, found);
 }
 
-/* The slot of the file with that name. If the file was replaced, the new one is taken in at once under the old name: the
- * name never disappears in between. */
+/* The slot of the file with that name. If the file was replaced, the new one is taken in at once under the old name:
+ * the name never disappears in between. */
 static bool slot_by_name(struct ask *a, const struct map *names, uint32_t project, struct span name,
                          struct slot_info *ret)
 {

@@ -88,13 +88,13 @@ struct file {
 	uint32_t dir, project, stem_project, slot;
 	uint32_t scan; /* the directory scan that saw it last */
 	enum file_state state;
-	bool waits;   /* is in its project's list of files that need a slot */
-	bool linked;  /* may change under another name, unseen by inotify */
-	bool noted;   /* is in `changes`, or would be if these were not lost */
-	bool marked;  /* is in the list of marked files */
-	bool unsure;  /* its directory does not say whether it is a regular file */
-	bool unseen;  /* the last look failed to get its attributes */
-	bool reread;  /* its header is to be read again, whatever its attributes */
+	bool waits;  /* is in its project's list of files that need a slot */
+	bool linked; /* may change under another name, unseen by inotify */
+	bool noted;  /* is in `changes`, or would be if these were not lost */
+	bool marked; /* is in the list of marked files */
+	bool unsure; /* its directory does not say whether it is a regular file */
+	bool unseen; /* the last look failed to get its attributes */
+	bool reread; /* its header is to be read again, whatever its attributes */
 	bool acl_unread;
 };
 
@@ -116,8 +116,8 @@ struct dir {
 	uint64_t marked;      /* the tick of the last mark of it or of a file in it */
 	struct pass passes[DEPTHS];
 	uint32_t project, scan;
-	int err;        /* why it could not be read */
-	int wd;         /* its inotify watch; 0: none */
+	int err;           /* why it could not be read */
+	int wd;            /* its inotify watch; 0: none */
 	dev_t watched_dev; /* what that watches */
 	ino_t watched_ino;
 	bool told;      /* its changes are reported: it has a watch, or it is gone and the source has one */
@@ -203,12 +203,12 @@ struct catalog {
 	struct parent_place *places; /* by path */
 	size_t place_count;
 	uint64_t places_began, places_epoch; /* the tick and the epoch at which they were looked for */
-	bool forks_known;  /* they were found once: from then on it is noted when they change */
-	bool said;         /* that of some file or directory */
-	bool acl_said;     /* the user was told that ACLs cannot be read */
-	bool full;         /* out of slot numbers; the user was told */
-	unsigned fresh_ms; /* constant */
-	bool tidy;         /* constant */
+	bool forks_known;                    /* they were found once: from then on it is noted when they change */
+	bool said;                           /* that of some file or directory */
+	bool acl_said;                       /* the user was told that ACLs cannot be read */
+	bool full;                           /* out of slot numbers; the user was told */
+	unsigned fresh_ms;                   /* constant */
+	bool tidy;                           /* constant */
 	struct watching {
 		int inotify, wake; /* descriptors, -1: none; both constant */
 		uint32_t *by_wd;   /* directories, NONE: none */
@@ -216,11 +216,11 @@ struct catalog {
 		size_t blind; /* directories where inotify does not report every change */
 		struct catalog_change *changes;
 		size_t n, room;
-		struct list marked;  /* files that events have marked and catalog_wait has not looked at */
-		uint64_t caught_up;  /* the last mark when catalog_wait had looked at all that was marked */
-		bool lost;           /* anything may have changed */
-		bool on;             /* constant: catalog_wait is in use */
-		bool said;           /* the user was told that no watches are left */
+		struct list marked; /* files that events have marked and catalog_wait has not looked at */
+		uint64_t caught_up; /* the last mark when catalog_wait had looked at all that was marked */
+		bool lost;          /* anything may have changed */
+		bool on;            /* constant: catalog_wait is in use */
+		bool said;          /* the user was told that no watches are left */
 	} watching;
 	struct open_indexes {
 		struct held *newest, *oldest; /* all, held or not, by last use */
@@ -257,9 +257,9 @@ int watching_init(struct watching *w, const struct catalog_options *o);
 void watching_release(struct watching *w);
 /* What was known of everything below the directory at once is to be gathered anew. */
 void mark_passes(struct catalog *c, uint32_t dir);
-void mark_file(struct catalog *c, uint32_t file);  /* it may have changed, come or gone */
-void mark_names(struct catalog *c, uint32_t dir);  /* names in the directory may have */
-void mark_files(struct catalog *c, uint32_t dir);  /* both, for all that is in it */
+void mark_file(struct catalog *c, uint32_t file); /* it may have changed, come or gone */
+void mark_names(struct catalog *c, uint32_t dir); /* names in the directory may have */
+void mark_files(struct catalog *c, uint32_t dir); /* both, for all that is in it */
 /* Call before the directory that is open as `fd` is read: watches it from now on, if possible. */
 void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st);
 /* The directory cannot be read. */
@@ -391,10 +391,10 @@ struct ask {
 	int err;        /* something that it needs could not be looked at; 0 or a negative errno */
 	bool needs_all; /* then even what was found is no answer */
 	enum haste haste;
-	bool lacks;     /* what is known will not do after all */
-	bool hard;      /* something that it wants is not known, or has long not been looked at */
-	bool others;    /* another call is looking at something that it wants */
-	bool cut;       /* it has waited long enough: only for the former it goes on waiting */
+	bool lacks;  /* what is known will not do after all */
+	bool hard;   /* something that it wants is not known, or has long not been looked at */
+	bool others; /* another call is looking at something that it wants */
+	bool cut;    /* it has waited long enough: only for the former it goes on waiting */
 	bool retried;
 	unsigned tries; /* how often the newest file turned out to be no session */
 };
@@ -409,7 +409,7 @@ void ask_misses(struct ask *a, int err);
 bool ask_may_decide(const struct ask *a);
 bool need_names(struct ask *a, uint32_t dir);
 bool need_file(struct ask *a, uint32_t file, enum depth depth);
-bool need_file_now(struct ask *a, uint32_t file); /* its attributes, however fresh they are */
+bool need_file_now(struct ask *a, uint32_t file);               /* its attributes, however fresh they are */
 bool need_files(struct ask *a, uint32_t dir, enum depth depth); /* of all files in it */
 bool need_all(struct ask *a, enum depth depth);                 /* of all directories */
 bool need_parents(struct ask *a);                               /* where the parents of forks are */

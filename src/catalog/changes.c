@@ -66,7 +66,7 @@ static void note_all(struct catalog *c)
 	w->lost = false;
 }
 
-static bool is_behind(const struct seen *s)
+static bool seen_is_behind(const struct seen *s)
 {
 	return s->marked > s->began || s->began == 0;
 }
@@ -79,7 +79,7 @@ static void need_marked(struct ask *a)
 		need_file(a, c->watching.marked.v[i], ATTRS);
 	/* If nobody has looked at anything yet, nobody has been told anything. */
 	for (uint32_t i = 0; c->dirs[0].scan > 0 && i < c->dir_count; i++)
-		if (is_behind(&c->dirs[i].seen))
+		if (seen_is_behind(&c->dirs[i].seen))
 			need_names(a, i);
 }
 
@@ -91,13 +91,13 @@ static void forget_marked(struct catalog *c)
 	size_t kept = 0;
 	for (size_t i = 0; i < l->n; i++) {
 		struct file *f = &c->files[l->v[i]];
-		f->marked = is_behind(&f->seen) && !f->seen.err;
+		f->marked = seen_is_behind(&f->seen) && !f->seen.err;
 		if (f->marked)
 			l->v[kept++] = l->v[i];
 	}
 	l->n = kept;
 	for (uint32_t i = 0; i < c->dir_count; i++)
-		is_behind_somewhere = is_behind_somewhere || is_behind(&c->dirs[i].seen);
+		is_behind_somewhere = is_behind_somewhere || seen_is_behind(&c->dirs[i].seen);
 	c->watching.caught_up = c->marked;
 	if (kept > 0 || is_behind_somewhere)
 		c->watching.caught_up = 0;

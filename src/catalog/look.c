@@ -224,11 +224,8 @@ struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool heade
 	l->is_unknown = f->state != FILE_SESSION && (f->state != FILE_OTHER || f->err);
 	l->header = f->reread || f->acl_unread || (header && l->is_unknown);
 	l->compares = header || f->state == FILE_SESSION;
-	l->known = (struct stat){.st_dev = f->dev,
-	                         .st_ino = f->ino,
-	                         .st_size = f->size,
-	                         .st_mtim = f->mtime,
-	                         .st_ctim = f->ctime};
+	l->known = (struct stat){
+	    .st_dev = f->dev, .st_ino = f->ino, .st_size = f->size, .st_mtim = f->mtime, .st_ctim = f->ctime};
 	return l;
 }
 

@@ -1,5 +1,5 @@
-/* Takes in the inotify events of the source and its directories. An event only marks what it tells of: who asks for that
- * looks at it. */
+/* Takes in the inotify events of the source and its directories. An event only marks what it tells of: who asks for
+ * that looks at it. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"

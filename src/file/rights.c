@@ -152,7 +152,7 @@ static unsigned strangers_have(const struct rights *r, gid_t but)
 	return bits;
 }
 
-static unsigned group_has(const struct rights *r, gid_t gid)
+static unsigned rights_group_has(const struct rights *r, gid_t gid)
 {
 	bool is_known = r->gid == gid;
 	unsigned bits = is_known ? r->mode >> 3 : 0;
@@ -174,7 +174,7 @@ unsigned rights_of(const struct rights *r, enum rights_class who, uid_t uid, gid
 				return r->named[i].bits & 7;
 		return strangers_have(r, NOBODY) & 7;
 	}
-	unsigned bits = who == RIGHTS_GROUP ? group_has(r, gid) : strangers_have(r, gid);
+	unsigned bits = who == RIGHTS_GROUP ? rights_group_has(r, gid) : strangers_have(r, gid);
 	if (r->uid != uid)
 		bits &= r->mode >> 6;
 	for (size_t i = 0; i < r->n; i++)

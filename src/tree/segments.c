@@ -106,7 +106,7 @@ static const void *item_at(const struct view *v, size_t i)
 	return (const char *)v->items + i * v->item;
 }
 
-static uint32_t item_entry(const struct view *v, size_t i)
+static uint32_t segment_entry(const struct view *v, size_t i)
 {
 	return *(const uint32_t *)item_at(v, i);
 }
@@ -125,7 +125,7 @@ static int make_run(void *arg, size_t k)
 	/* Its text is seldom longer than its lines. */
 	uint64_t lines = 0;
 	for (size_t i = r->from; i < r->to && lines < r->limit; i++)
-		lines += session_entry(r->place->session, item_entry(r->view, i))->length;
+		lines += session_entry(r->place->session, segment_entry(r->view, i))->length;
 	buf_reserve(bytes, lines < r->limit ? (size_t)lines : r->limit);
 	for (size_t i = r->from; i < r->to && rc == 0; i++) {
 		rc = r->producer->segment(r->place, item_at(r->view, i), i == 0, &r->memory.reader,
@@ -244,7 +244,7 @@ static bool extend(struct ctx *c, const struct place *p, struct view *v)
 	void *items CLEANUP_FREE = NULL;
 	size_t n = 0, from = v->n, room = v->room;
 	if (!producer->newer || from == 0 || !is_same_so_far(producer, p->session, m) ||
-	    producer->newer(p, m->entries, item_entry(v, from - 1), &m->totals, &items, &n) < 0 || n == 0 ||
+	    producer->newer(p, m->entries, segment_entry(v, from - 1), &m->totals, &items, &n) < 0 || n == 0 ||
 	    (v->n + n > v->room && (!vec_grow(&v->ends, &room, v->n + n, sizeof *v->ends) ||
 	                            !vec_grow(&v->items, &v->room, v->n + n, v->item))))
 		return false;

@@ -104,8 +104,8 @@ int lock_read_wanted(struct rwlock *l);
 int lock_write_wanted(struct rwlock *l, int64_t ns);
 void lock_rw_give(struct rwlock *l);
 
-/* Call before a system call that may wait for somebody else: complains if the thread holds the lock of the catalog or one
- * of a higher rank, as lock_take does. */
+/* Call before a system call that may wait for somebody else: complains if the thread holds the lock of the catalog or
+ * one of a higher rank, as lock_take does. */
 void lock_may_block(void);
 
 /* For flock(2), which has its place in the order, too. Call lock_note before taking it: that checks the order as
