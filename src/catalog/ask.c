@@ -334,14 +334,14 @@ static int looks_run(struct ask *a, struct look **mine, size_t n, struct look **
 	memcpy(elsewhere, joined, joins * sizeof *joined);
 	for (size_t i = 0; i < n; i++) {
 		struct look *l = mine[i];
-		if (l->rc == -EXDEV && look_start(c, l) == 0) {
-			probe_get(reach_probes(c->reach), &l->probe);
-			elsewhere[joins++] = l;
-			continue;
-		}
 		if (l->rc == -EXDEV) {
+			l->is_far = l->linked = true;
+			if (look_start(c, l) == 0) {
+				probe_get(reach_probes(c->reach), &l->probe);
+				elsewhere[joins++] = l;
+				continue;
+			}
 			l->rc = -ETIMEDOUT;
-			l->linked = true;
 		}
 		take_look(c, l);
 	}

@@ -297,6 +297,7 @@ struct look {
 	int64_t at;
 	uint32_t dir, file, base; /* file NONE: a look at the directory */
 	bool foreign;             /* made by the pool */
+	bool is_far;              /* somebody else has to be asked; so `foreign`, if there is a thread for it */
 	bool late, taking;        /* was waited for once; is being taken in; both guarded by the lock */
 	bool header;              /* read the header of a regular file, whatever its attributes */
 	bool compares;            /* read it if they differ from `known` */

@@ -95,6 +95,7 @@ static void look_at_file(struct look *l, int at, enum reach_how how)
 		l->was_read = true;
 		header_read(&where, how, &l->found);
 		l->st = l->found.st;
+		l->rc = 0;
 		if (S_ISREG(l->st.st_mode))
 			return;
 	}
@@ -179,8 +180,7 @@ static void look_free(struct probe *p)
 int look_start(struct catalog *c, struct look *l)
 {
 	l->foreign = true;
-	l->rc = 0;
-	l->linked = l->was_read = false;
+	l->was_read = false;
 	if (probe_start(reach_probes(c->reach), &l->probe) == 0)
 		return 0;
 	l->foreign = false;

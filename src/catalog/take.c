@@ -250,10 +250,10 @@ static void take_file(struct catalog *c, const struct look *l)
 	struct file *f = &c->files[file];
 	f->seen.began = l->began;
 	f->seen.at = l->at;
-	f->seen.foreign = l->foreign;
+	f->seen.foreign = l->is_far;
 	f->seen.err = 0;
 	f->reread = f->unsure = false;
-	if (l->foreign || l->linked)
+	if (l->is_far || l->linked)
 		watch_linked(c, file);
 	if (l->absent) {
 		file_vanishes(c, f, l->began);
@@ -415,8 +415,8 @@ static void take_dir(struct catalog *c, struct look *l)
 {
 	struct dir *d = &c->dirs[l->dir];
 	d->seen.err = 0;
-	d->seen.foreign = l->foreign;
-	if (l->foreign)
+	d->seen.foreign = l->is_far;
+	if (l->is_far)
 		watch_failed(c, l->dir, -EXDEV); /* its server changes it without an event */
 	if (l->rc < 0) {
 		dir_fails(c, l);

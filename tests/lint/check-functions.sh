@@ -110,5 +110,5 @@ END
 
 # Fewer than the limit have to lower it.
 rm "$new"
-rm -r "$T/copy/src/tree"
+rm -r "$T/copy/src/catalog"
 fails 1 'lower the limit' "${check[@]}"
