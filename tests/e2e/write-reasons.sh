@@ -24,13 +24,15 @@ echo x >entries/4726bdf3/todo
 : >gone.md
 rm gone.md
 
+# What is kept in memory only is named when its minute is over, whenever that is.
+reasons() { grep -v "kept in memory only" "$1"; }
 says() { # NAME REASON COMMAND...: is refused, and why
 	local name=$1 reason=$2 rc=0
 	shift 2
 	timeout 20 "$@" >/dev/null 2>"$T/said" || rc=$?
 	[ $rc -ne 0 ] || die "not refused: $*"
-	matches "Z $name: .*$reason.*\(E[A-Z]+\)\$" "$(head -n 1 errors)" "the newest of errors after $*"
-	matches "sessionfs: $file: $name: .*$reason" "$(tail -n 1 "$T/log")" "the log after $*"
+	matches "Z $name: .*$reason.*\(E[A-Z]+\)\$" "$(reasons errors | head -n 1)" "the newest of errors after $*"
+	matches "sessionfs: $file: $name: .*$reason" "$(reasons "$T/log" | tail -n 1)" "the log after $*"
 }
 into() { says "$2" "$1" bash -c "echo x >'$2'"; }
 for name in labels/x entries/x entries/4726bdf3/x x branches/x; do says "$name" "made or moved" mkdir "$name"; done
@@ -53,17 +55,17 @@ for name in session.jsonl chat.md entries/4726bdf3/text.md branches/c8aa6125/cha
 for name in labels entries/4726bdf3; do says "$name" "cannot be removed" rmdir "$name"; done
 
 # A removal of all there is: what came first, and that the rest follows from it.
-lines=$(wc -l <errors)
+lines=$(reasons errors | wc -l)
 ! rm -rf entries/4726bdf3 2>/dev/null || die "an entry was removed"
-is 2 $(($(wc -l <errors) - lines)) "reasons of rm -rf"
-matches "^[^ ]*Z entries/4726bdf3/[^ ]*: not removed, since another removal" "$(head -n 1 errors)" "the second reason of rm -rf"
-matches "^[^ ]*Z entries/4726bdf3/[^ ]*: it cannot be removed" "$(sed -n 2p errors)" "the first reason of rm -rf"
+is 2 $(($(reasons errors | wc -l) - lines)) "reasons of rm -rf"
+matches "^[^ ]*Z entries/4726bdf3/[^ ]*: not removed, since another removal" "$(reasons errors | head -n 1)" "the second reason of rm -rf"
+matches "^[^ ]*Z entries/4726bdf3/[^ ]*: it cannot be removed" "$(reasons errors | sed -n 2p)" "the first reason of rm -rf"
 
 # Outside of the sessions there is the log.
 ! mkdir "$T/mnt/projects/x" 2>/dev/null || die "a project was made"
-matches "sessionfs: projects/x: .*made or moved" "$(tail -n 1 "$T/log")" "the log after mkdir in projects"
+matches "sessionfs: projects/x: .*made or moved" "$(reasons "$T/log" | tail -n 1)" "the log after mkdir in projects"
 ! mkdir "$T/mnt/${FORECAST%/*}/x" 2>/dev/null || die "a session was made"
-matches "sessionfs: ${FORECAST%/*}/x: .*made or moved" "$(tail -n 1 "$T/log")" "the log after mkdir in a project"
+matches "sessionfs: ${FORECAST%/*}/x: .*made or moved" "$(reasons "$T/log" | tail -n 1)" "the log after mkdir in a project"
 
 # A minute after they were closed.
 within 120 "what is kept in memory, in the log" grep -q "sessionfs: $file: notes.md: kept in memory only" "$T/log"
