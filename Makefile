@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # sessionfs: make, make check, make demo, make install. See README.md.
 
 CC ?= cc

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Few keepers, each with its own lock, so no lock here. The counts are atomic; if one is slightly stale, one thing too
  * many or too few is evicted. */
 #include "sessionfs/base/budget.h"

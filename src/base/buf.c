@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Growth doubles, so n appends cost O(n). An append that cannot grow changes
  * nothing but `err`: half a value is never mistaken for a whole one. */
 #include "sessionfs/base/buf.h"

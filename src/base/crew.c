@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/crew.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/stop.h"

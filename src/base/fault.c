@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/fault.h"
 
 static _Thread_local int noted;

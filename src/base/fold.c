@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Most text is ASCII: that is folded 16 bytes at a time, and only other characters are looked up. */
 #include "sessionfs/base/fold.h"
 #include "sessionfs/base/utf8.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Made by scripts/fold-table of Unicode 14.0.0; 15.0 has the same. */
 /* clang-format off */
 static const struct fold_range fold_ranges[] = {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A thread holds few locks, so a linear search of its list costs only nanoseconds. The check stays in the program that
  * is shipped: that is the one that was tested. */
 #include "sessionfs/base/lock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A message is one line, written with one call, whatever bytes a file name in it has. Where messages go is the only
  * state of the whole process: set before threads start, and only read afterwards. */
 #include "sessionfs/base/log.h"

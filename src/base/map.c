@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/map.h"
 
 #include "sessionfs/base/fault.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A component is encoded whole, then cut if it is too long. Decoding undoes the
  * %XX and asks the encoder whether it would have written the same: so there is
  * one definition of the form, and a name that reads back is always canonical. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* number: doubles and dates as text.
  *
  * JavaScript prints the shortest decimal that reads back as the same double,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each file of /proc is read with one call, so it shows one moment. */
 #include "sessionfs/base/process.h"
 

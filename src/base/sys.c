@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/sys.h"
 
 #include <sys/syscall.h>

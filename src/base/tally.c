@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/tally.h"
 #include "sessionfs/base/vec.h"
 

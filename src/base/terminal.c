@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/base/space.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text is mostly ASCII: whole words are passed over while no high bit is set, and
  * only the rest is looked at byte by byte. */
 #include "sessionfs/base/utf8.h"

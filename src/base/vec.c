@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/vec.h"
 
 #include "sessionfs/base/fault.h"

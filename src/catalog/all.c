@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* All sessions at once, for what is asked about all of them. */
 #include "catalog_impl.h"
 

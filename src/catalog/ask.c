@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One call of the catalog: what it needs is looked at without the lock, by the calling thread, until all of it is
  * settled. Calls that want the same help each other: each look is made by the first that comes to it. */
 #include "catalog_impl.h"

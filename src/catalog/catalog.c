@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The catalog's calls: projects, slots, the newest session. One lock guards them.
  *
  * There are three depths of looking, each done only when needed: the names (readdir), the attributes (stat), the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The internals of the catalog, shared by the files of this folder. `lock` guards everything,
  * except where a comment says otherwise; functions here are called with it held.
  *

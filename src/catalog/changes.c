@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Waiting for changes, and asking what changed. */
 #include "catalog_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which session was forked from which. The header of a fork names its parent by
  * a path of the machine it was made on. Sessions are copied and moved: if the path
  * leads nowhere, only the file name at its end counts.

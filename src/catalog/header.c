@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The first line that parses to a truthy value decides whether a file is a session,
  * as in pi. Lines before it are skipped, and lines after it are not
  * read. A last line without a newline counts if it parses. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The open indexes: a list by last use, and a hash by session. When there are too many, or the budget is exceeded, the
  * least recently used index that nobody holds is dropped. The one used last always stays,
  * whatever its size. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* held: an index that is open or being opened. The catalog's lock guards it. open.c opens them. */
 #ifndef SESSIONFS_HELD_H
 #define SESSIONFS_HELD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Looking at the disk. A look has a copy of all it needs, so it is made without the catalog's lock. What it finds is
  * taken in later (take.c).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A name that was shown stays: a project's belongs to its directory, a STEM and a SID
  * to their file, for as long as that file is there. So names
  * are given in batches, after every file that could claim the same name was looked at. Of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which session is the newest, by the attributes seen so far. */
 #include "catalog_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens indexes and grows them. One thread builds a slot's index when it is first needed; other threads that need it
  * wait.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which bits of a mode the directories above a session let through.
  *
  * The user that we run as can read what we have read: the directories are not asked about that user's own classes. */

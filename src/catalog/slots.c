@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers projects and slots, and ends slots. names.c gives the names. */
 #include "catalog_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The catalog's strings, which never move, and its arrays of numbers. Names last as long as the mount, so
  * nothing can be removed. */
 #include "catalog_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Taking in what a look found: files come, go, turn out to be sessions or not, and get other attributes.
  *
  * A directory's mtime comes from a coarse clock: a name made right after a scan may leave it unchanged.

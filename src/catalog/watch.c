@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inotify watches on the source and its directories, and the changes noted for catalog_wait.
  *
  * The next call of the catalog takes in the events. The kernel queues them before

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Takes in the inotify events of the source and its directories. An event only marks what it tells of: who asks for
  * that looks at it. */
 #include "catalog_impl.h"

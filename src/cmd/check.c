@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session's index knows the problems inside it; the catalog knows why other files are
  * not sessions. This prints both as lines that grep, sort and editors understand. */
 #include "sessionfs/cmd/check.h"

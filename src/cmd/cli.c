@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tree without a mount. Names are collected before they are looked up, so that no lock is held while printing. */
 #include "sessionfs/cmd/cli.h"
 

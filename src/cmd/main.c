@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The life of the program, in an order that can still report every failure: parse, check, open, resolve every
  * path (a daemon's working directory is /), mount, and only then leave the terminal. So when the command
  * returns 0, the filesystem is mounted. */

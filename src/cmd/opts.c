@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One table holds for every option its spelling, the field it sets, its default and its line in the usage text.
  *
  * getopt is not enough: -o lists must be split anyway, options may follow the operands (mount(8) puts them

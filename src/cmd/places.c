@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The directories that a mount connects. Two mistakes cost much: a source that has no sessions shows nothing and says
  * nothing, and a mountpoint that has some hides them from pi. */
 #include "places.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --search: hits.txt of a query without a mount, and a line for people or for programs. */
 #include "sessionfs/cmd/cli.h"
 

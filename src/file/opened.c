@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A request to the pool has its own buffer and a reference to the file: when the answer comes, the reader may be gone,
  * but the descriptor must still be that of the file. */
 #include "sessionfs/file/opened.h"

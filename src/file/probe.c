@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sessionfs/file/probe.h"
 
 #include "sessionfs/base/clock.h"

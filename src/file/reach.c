@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A walk has a handle of the directory it has come to, and the rest of the path. Each component is opened with O_PATH
  * and O_NOFOLLOW: that asks the file system of the directory, but not the one that is mounted on the component. statx
  * with AT_STATX_DONT_SYNC then says which file system that is, without asking it either. So the walk knows, before each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sessionfs/file/rights.h"
 
 #include "sessionfs/base/sys.h"

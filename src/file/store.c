@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The append protocol.
  *
  * Under the lock: look at the end of the file, let the caller make lines that fit

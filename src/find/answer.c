@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An answer: the hits of all sessions in order, up to a limit. The sizes of all lines are known, so any range of
  * hits.txt is made from only the entries that it touches. */
 #include "find_impl.h"

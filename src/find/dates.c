@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Days and their names. */
 #include "sessionfs/find/dates.h"
 #include "find_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The start of a day is searched for, since midnight may be skipped, or come twice, where clocks change. */
 #include "day.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* day: days of the calendar in the time zone of the process. Private to find. */
 #ifndef SESSIONFS_FIND_DAY_H
 #define SESSIONFS_FIND_DAY_H

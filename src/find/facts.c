@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The facts of all sessions. Lists share the facts of a session while its file stays the same; a new list reads only
  * the sessions that changed since the last one. */
 #include "find_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* find_impl: what the files of this folder share. */
 #ifndef SESSIONFS_FIND_IMPL_H
 #define SESSIONFS_FIND_IMPL_H

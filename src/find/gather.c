@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Updates the rows of a search, one a session: which sessions exist, and what the query finds in those that changed.
  *
  * The raw bytes of a session are scanned first. Most sessions have no line that can match, and cost no more. The others

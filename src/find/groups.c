@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The sessions of a list by a key. A group is a row of `keys`. Names are given in byte order of the files, so that of
  * equal ones the first file has the plain name. */
 #include "sessionfs/base/clock.h"

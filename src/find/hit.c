@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lines of hits.txt of one entry: what grep finds in its files. */
 #include "match_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A table that can be read without its script. Where the text of a cell does not sort in the right order, data-v has a
  * value that does. Rows are in groups, so that a browser lays out only those in view. */
 #include "sessionfs/find/index.h"

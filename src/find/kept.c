@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The facts of one session: collected in one pass over its lines, then packed into one block of memory. */
 #include "find_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where in a line the words of a query stand, to be shown in colour. */
 #include "query_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each term of a query is checked where that costs least: in the raw bytes, then in the index, then in the record.
  */
 #include "match_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a matcher holds. Private to find. */
 #ifndef SESSIONFS_MATCH_IMPL_H
 #define SESSIONFS_MATCH_IMPL_H

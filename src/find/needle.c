@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Candidates are found with SSE2 by the two rarest bytes of the needle, in either case, 16 offsets at a time: 5 to 9
  * GB/s, where a loop over the bytes makes 0.6 and memmem(3) would have to look for each spelling. Which bytes are rare
  * in session files is a table. */

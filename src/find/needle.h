@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* needle: whether a folded word can be in a text, asked of the raw bytes of JSON lines.
  *
  * What a line says stands in the raw line, character by character, but for what JSON may escape, what a view makes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two passes over the facts: the first one finds the models and the span of time, the second one fills the bars. */
 #include "sessionfs/find/plot.h"
 #include "sessionfs/base/number.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Terms are folded, sorted and stripped of repetitions, so that equal queries have the same canonical form. */
 #include "query_impl.h"
 

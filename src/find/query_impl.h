@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a query is made of. Private to find. */
 #ifndef SESSIONFS_QUERY_IMPL_H
 #define SESSIONFS_QUERY_IMPL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blocks overlap so that no word is split: a place is checked only if MARGIN bytes on both sides are in the same block,
  * or the file begins or ends there. */
 #include "scan.h"

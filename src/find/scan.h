@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scan: reads a file in large blocks, for the lines in which the words of a query can be. Private to find. */
 #ifndef SESSIONFS_FIND_SCAN_H
 #define SESSIONFS_FIND_SCAN_H

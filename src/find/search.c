@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The known queries, and their answers.
  *
  * A query's number is a hash of its text, so it does not change if the query is forgotten and asked again: node ids

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* search_impl: what search.c (known queries), gather.c (searching) and answer.c (results) share. */
 #ifndef SESSIONFS_FIND_SEARCH_IMPL_H
 #define SESSIONFS_FIND_SEARCH_IMPL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tables of all sessions, as text. */
 #include "sessionfs/find/tables.h"
 #include "sessionfs/base/number.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* words: looks for the words of a query in text, piece by piece, so that a text of any size takes little memory.
  * Private to find. */
 #ifndef SESSIONFS_FIND_WORDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who sent a request, and what modes allow. The kernel checks that itself (default_permissions); these functions are
  * for where its check depends on our answer. */
 #include "fs_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What happens before attributes go to the kernel. The rules are in coherence.h. */
 #include "fs_impl.h"
 

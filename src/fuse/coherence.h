@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* coherence: what the kernel caches of the mount, and how that is kept true.
  *
  * The kernel answers from its caches without asking us. The tree gives each node and each name a class (enum

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each place (the path of a session file) is compared with what was there when readers were last told. A session where
  * there was none was created. Another slot means another file under the same name. A session that grew is asked for the
  * entries that end beyond what was told. The thread that follows the catalog finds out which places changed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One thread follows the catalog. It notifies the kernel of changes (I4 to I6), and reports them to the readers of
  * `.events`.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Requests become calls of tree_*, and results become replies. coherence.h says what the kernel may keep of them. The
  * kernel learns not to ask when directories are opened, and with -o ro when files are opened. */
 #include "sessionfs/fuse/fs.h"

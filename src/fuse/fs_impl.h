@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fs_impl: what the parts of fs share. */
 #ifndef SESSIONFS_FS_IMPL_H
 #define SESSIONFS_FS_IMPL_H

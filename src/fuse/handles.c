@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Open files and their numbers. */
 #include "fs_impl.h"
 

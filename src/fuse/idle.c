@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unmounts when no request has come for a while.
  *
  * Only the kernel knows who uses the mount: it opens and reads much without asking us. But unless it is forced it does

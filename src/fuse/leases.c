@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Notes of what the kernel may keep because it will be notified of changes (I2, I3).
  *
  * For the watched nodes of a session one note says that some were given out. The many nodes that follow its file

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* If OPENDIR is answered with ENOSYS, the kernel keeps every listing (I7) and reads it again only when the directory's
  * mtime has changed. That saves two requests for each directory and use, but the mtime misses changes in these cases:
  *

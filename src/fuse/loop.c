@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The loop that reads requests and answers them.
  *
  * One thread, the reader, reads requests and answers them: most are answered in less time than it takes to wake another

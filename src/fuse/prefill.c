@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Contents that the kernel is given before an open is answered (I9).
  *
  * A process that opens a file of an entry mostly reads it. If the kernel has the pages before the open, it does not ask

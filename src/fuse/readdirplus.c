@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The attributes that a listing brings along.
  *
  * If a name comes with its attributes, the kernel knows it: a process that reads or stats the files next causes no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The sizes that the kernel was given, if it opens files without asking (I8).
  *
  * Every read then goes through the kernel's page cache, and the kernel takes over a new size before it drops the old

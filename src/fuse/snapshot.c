@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts made for one open file (I8).
  *
  * Reads are answered from the current state, so a text that changes in its middle while it is read would come out as a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A read of `.events` does not block a thread: events.c keeps the request and answers it when there is an event. ^C in
  * the reading process arrives as an interrupt of that request.
  *

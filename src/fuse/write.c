@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operations that change something. Each is decoded, handed to tree/write.h, and answered once.
  *
  * A file open for writing bypasses the page cache: its bytes are a stage that only this handle sees. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Many bytes of a string at once: a mask with one bit for each byte of a CHUNK.
  * Private to json. Only where there is SSE2 (HAVE_CHUNK); the callers have a
  * plain loop besides, for the rest of a text and for other machines. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Nearly all bytes of a session file stand inside strings, so the scanner is as
  * fast as its search for the next quote, backslash or control byte: that looks
  * at a block of bytes at once. Around the strings a plain state machine checks

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A JSON value as a number, and as a truth value of JavaScript. */
 #include "sessionfs/json/json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A value laid out for people. The scanner walks it, so there is no tree to
  * build and nothing to recurse into. */
 #include "sessionfs/json/json.h"

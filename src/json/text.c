@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Decodes JSON strings, and encodes text as JSON. One decoder makes both the size and the bytes: without a place to
  * write to it only counts. Nearly all text only needs its escapes replaced: a faster path with the same result does
  * that, many bytes at a time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* all.txt: everything that was said, on every branch, in the order of the file. Each line of text has in front of it
  * which entry says it, and as what, so that a line that grep finds leads there by itself.
  *

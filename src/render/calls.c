@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A cache with the lines of one message: the one that was asked for last. */
 #include "calls.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* calls: a cache of one line for each tool call of a message. A view shows these lines at the results. They are made
  * once for all results of the message; a view that makes them when it shows the message need not read that again. */
 #ifndef SESSIONFS_RENDER_CALLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* chat.md: what user and assistant said, and a line for each tool call. A line of text stands in the file as it was
  * said. Each heading and line ends in the ID of its entry, so that one gets from it to entries/ID.
  *

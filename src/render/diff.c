@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What both texts begin and end with goes first, without any memory. For what is left Myers' greedy algorithm looks
  * for the fewest changes ("An O(ND) difference algorithm and its variations", 1986). It costs lines times changes, so
  * it has a budget; beyond that all old lines go and all new ones come, which is what such an edit mostly is. */

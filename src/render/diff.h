@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* diff: two texts as the lines that differ. */
 #ifndef SESSIONFS_RENDER_DIFF_H
 #define SESSIONFS_RENDER_DIFF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One list for Markdown and for pages, so that both show the same metadata. */
 #include "facts.h"
 

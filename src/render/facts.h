@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* facts: the metadata shown in the heading of an entry (model, exit code, target, ...), as a list. */
 #ifndef SESSIONFS_RENDER_FACTS_H
 #define SESSIONFS_RENDER_FACTS_H

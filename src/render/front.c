@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The YAML at the beginning of transcript.md and context.md. Names and paths can have
  * any character, and YAML readers differ in which they accept. So every text is
  * double-quoted, and all that YAML 1.1 or 1.2 could object to is escaped. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sessionfs/render/html.h"
 
 #include <sha256.h>

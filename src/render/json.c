@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* render_json: context.json, info.json and header.json.
  *
  * context.json must be what pi's buildSessionContext gives, so messages are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Languages by the names of files. What each is called: the name that GitHub, highlight.js and Pygments all know, so
  * far as there is one. */
 #include "sessionfs/render/tool.h"

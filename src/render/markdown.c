@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Markdown as elements, by md4c. It only parses: md_html() would let javascript: links and pictures of other servers
  * through. So every tag is one of those in this file. */
 #include "sessionfs/base/space.h"

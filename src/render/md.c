@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Conversations as Markdown. A line of text stands in the file as it was said, so
  * that grep -x finds it; what we add stands on lines of its own. Output of tools is
  * fenced, with a fence longer than any run of backticks in it. A fence that a text

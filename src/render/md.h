@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* md: one entry of transcript.md or context.md. What adds text adds to the end of `out`. */
 #ifndef SESSIONFS_RENDER_MD_H
 #define SESSIONFS_RENDER_MD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* html/PROJECT/STEM.html: a session as a page that stands alone: the tree of its entries, the current branch, and
  * each other branch folded. All that grows with the session is in segments. */
 #include "page.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* page: what the files of html/PROJECT/STEM.html share.
  *
  * page.c has the producer: what stands where, front, segments, back. page_entry.c shows an entry, page_text.c texts,

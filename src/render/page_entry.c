@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shows an entry in a page: an article with a heading, or a single line if the entry is metadata. */
 #include "page.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts, pictures, small facts: times, sums, labels, links. A long text is cut before it is decoded, and says where all
  * of it is. */
 #include "page.h"

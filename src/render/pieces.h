@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pieces: what producers share. producer.h says what functions of its kind do. */
 #ifndef SESSIONFS_RENDER_PIECES_H
 #define SESSIONFS_RENDER_PIECES_H

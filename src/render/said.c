@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an entry says. */
 #include "sessionfs/render/said.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows quote the beginning of texts that can be megabytes long. So a text is cut
  * before it is decoded. pi counts in UTF-16 units, and a unit is at most six bytes
  * of JSON. To cut between two escapes and not in one, count from the start. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* render_text: shared by the text views: text that fits on one line of a file, and the rows of tree.txt. */
 #ifndef SESSIONFS_RENDER_TEXT_H
 #define SESSIONFS_RENDER_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a tool call did. The rules for edits are those of pi's own edit tool, which also takes what models send instead
  * of what they were told to. Names of tools and arguments are pi's own, and those found in sessions that people
  * published: a tool that nobody uses has no row. */

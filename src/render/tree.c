@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tree as pi's /tree draws it, for trees of any shape.
  *
  * All entries are put in the order of the drawing, by a walk with a stack of its own. Then the rows among

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The small text files of a session. In what pi shows on one line (title, rows) control
  * characters become spaces. A value of its own (name, cwd) stays as it is, except for
  * what no text file can hold. */

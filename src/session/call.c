@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which result answers which call.
  *
  * While scanning, each tool call and each tool result leaves one item: 47 bits

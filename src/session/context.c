@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* context: which messages the model is sent.
  *
  * pi's buildSessionProjection, on entry numbers instead of objects: walk to the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rows of the versions, and which one a header means.
  *
  * A version is compared with numbers, and JavaScript does that with any value: it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ids: kept one after the other in an arena, found through a table of entry numbers. Of a long id only a digest is
  * kept, so that the size of an index does not depend on the length of ids; the few callers that show a long id read the
  * line. Only the table is accessed at random, so its slots hold part of the hash, and a slot is prefetched well before

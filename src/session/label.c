@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Labels and the display name. A label record is only noted when it is read;
  * what it points at is looked up when somebody asks, because it may stand in a
  * later line, or its id may move to one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Usually parents stand before their children, and then each new entry is linked in
  * constant time. Three things break this: a parent in a later line, a later line
  * that takes over an id with all its children, and an orphan whose parent arrives.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names under entries/. Nearly all are simply the encoded id, or ~LINE, and are not kept. If the index does not keep
  * the id (a number, a long text), or the id is not what is shown (bytes that are not UTF-8), the index can neither make
  * nor find the name. For such an entry it keeps a hash of the name, to find it, and reads the id from the line again to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One routine writes an entry's texts or only counts their bytes, so that a size is
  * always right. Whether a text is blank, and whether it ends in a newline, can be
  * seen from the escapes without decoding. */

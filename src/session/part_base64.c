@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Base64 as Node's Buffer.from(text, "base64") reads it: both alphabets; characters that
  * belong to neither are skipped; the first `=` ends it. A character beyond U+00FF
  * counts as the low byte of each of its UTF-16 units, as in Node.

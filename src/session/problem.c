@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Problems of the file. The scan records those of a single line. Problems that
  * depend on other entries are computed when somebody asks. */
 #include "session_impl.h"

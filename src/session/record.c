@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A line is read once: the same scan checks it and takes it apart. Fields are
  * listed in the header; here each becomes one comparison with a constant, which
  * the compiler turns into a compare of words. If a key occurs twice, the second

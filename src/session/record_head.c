@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The index reads every line of every file, and most of that time goes not into
  * long strings but into the few dozen keys and short values around them. So
  * there is a short way for lines as pi writes them: no white space, no escaped

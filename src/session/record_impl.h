@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the files of record. */
 #ifndef SESSIONFS_RECORD_IMPL_H
 #define SESSIONFS_RECORD_IMPL_H

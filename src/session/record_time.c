@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Times as JavaScript reads them. pi's own are always 2026-03-01T09:00:02.742Z,
  * which is read without branches that matter. Of other texts these are dates:
  * ISO 8601 in all the forms of ECMAScript, the same with slashes or with a

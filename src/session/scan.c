@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads what was appended since the index was last grown, and turns lines into entries.
  *
  * One buffer is read, cut at newlines and handed to record_head(), which checks

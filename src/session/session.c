@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One session file's index: opened, looked at again, read. See session_impl.h
  * for the parts. Whether the file is still the one that was read is judged by
  * what it is (device and inode), by its length, and by a hash of its first and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The inside of struct session, for the files that make up the index only.
  *
  * session.c  open, look again, copy, read lines, walk

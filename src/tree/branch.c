@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* branches/: a directory for each end of the conversation, with the path to it as links. */
 #include "sessionfs/base/name.h"
 #include "sessionfs/render/producer.h"

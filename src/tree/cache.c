@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Views are found by node in a hash table and ordered by last use in a list. A view lives as long as somebody holds it:
  * eviction only takes it out of the table, the last release frees it. So a reader never waits for memory, and the
  * budget bounds what is kept for later, not what is in use now.

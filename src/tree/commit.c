@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a value to an append: parse, lock the file, catch up with it, make the
  * records for what is there now, write them, and take them into the index before
  * the reply, so that what was written reads back at once. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entries/: a directory for each entry. */
 #include "sessionfs/base/stop.h"
 #include "rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Directories of links to sessions by a key, such as by-date/. A group has a row at the root, one for its directories
  * here, and a key in src/find/groups.c. */
 #include "rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* html/: the sessions as pages. */
 #include "sessionfs/base/name.h"
 #include "sessionfs/find/index.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a kernel must ask for again after a change, by the table: the rows that are watched. Their number depends on the
  * table, not on the number of entries. */
 #include "tree_impl.h"

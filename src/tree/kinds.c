@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of all names: the rows of each directory, which stand beside their functions, and what follows from a
  * row. */
 #include "rows.h"

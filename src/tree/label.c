@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* labels/: links to the entries that have labels. */
 #include "sessionfs/base/name.h"
 #include "rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lines used last. A program that walks through an entry's files asks for one after the other, each with requests
  * of its own, and all of them are made from the same line: so it is read and parsed once. An entry never changes in a
  * generation, so a line is valid as long as its slot.

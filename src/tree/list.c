@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Looking a name up, and listing them. A fixed name exists if its row's `has` says so; a family's names come from its
  * `list` and are found again by its `match`. Editors' side files come last. */
 #include "sessionfs/base/stop.h"

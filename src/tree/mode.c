@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Owner and mode of each name. The file and the directories above it grant rights to each class (rights.h); here they
  * are cut down to what the name can be used for. */
 #include "tree_impl.h"

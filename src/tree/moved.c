@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session file that is rewritten gets another slot, and with it other nodes, so that what the kernel has cached of
  * the old nodes is not taken for the new file. But it is still the session of that name, and a process that is just
  * reading its directory, or a file directly in it, began before the kernel could be notified. So for one answer such a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names that come, go and move: links in labels/, the leaf, editors' side files.
  *
  * A name that is removed or renamed away is often made again at once. So nothing is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What stands below an entry's directory: tool-calls/ and images/. */
 #include "sessionfs/base/stop.h"
 #include "sessionfs/base/vec.h"

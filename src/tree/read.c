@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Contents: the answers to read and readlink.
  *
  * Most contents are made once and kept in the cache, which serves the following reads. */

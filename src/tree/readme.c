@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* README.md of the mount root: what is where, for people and for agents that land here. */
 #include "rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Paths without a kernel: the walk that the VFS does for a mount, for --cat, --ls
  * and --tree. */
 #include "tree_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The names above all sessions: the root, projects/ and sessions/. */
 #include "sessionfs/find/plot.h"
 #include "sessionfs/find/tables.h"

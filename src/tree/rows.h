@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rows: what the files with the rows of the table share. */
 #ifndef SESSIONFS_TREE_ROWS_H
 #define SESSIONFS_TREE_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* search/: a directory below it is a query, and its node the query's number. */
 #include "sessionfs/base/name.h"
 #include "sessionfs/find/search.h"

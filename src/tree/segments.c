@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Views that a producer makes in pieces (producer.h).
  *
  * A view can be too large for memory. The first look at one makes every piece once

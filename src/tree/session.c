@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session's own names. */
 #include "sessionfs/base/stop.h"
 #include "sessionfs/render/producer.h"

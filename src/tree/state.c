@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Short-lived states of writable names, the reasons of refused writes, and the processes that may remove nothing for a
  * while. All of it is small: fixed arrays, searched from end to end. If an array is full, the oldest is forgotten,
  * which only means that a name is there again. */

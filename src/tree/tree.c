@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The engine that walks the table of kinds.
  *
  * Every operation opens a ctx for a node id: it unpacks the id, checks it against

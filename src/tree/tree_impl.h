@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tree_impl: what the engine (tree.c, list.c, read.c) and the table share. */
 #ifndef SESSIONFS_TREE_IMPL_H
 #define SESSIONFS_TREE_IMPL_H

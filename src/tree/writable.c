@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rows of the names that can be written, and the few lines that each needs. */
 #include "sessionfs/base/name.h"
 #include "write_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Handles: writable files open for writing, and scratch files.
  *
  * A writable file is staged: readers see the last committed text until a flush, an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tree_write_impl: shared by the files of the writing half. */
 #ifndef SESSIONFS_TREE_WRITE_IMPL_H
 #define SESSIONFS_TREE_WRITE_IMPL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records as pi writes them. Ids are copied as JSON text, escapes included, so that JSON.parse reads the same id
  * whatever it holds. */
 #include "sessionfs/write/edit.h"

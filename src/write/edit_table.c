@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* labels.tsv, read back. All or nothing: the first bad line refuses the table.
  *
  * Three states meet: the labels as of the line in the heading, the table, and the current labels. A row that says what

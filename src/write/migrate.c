@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules are those of pi's migrateV1ToV2 and migrateV2ToV3: keys keep their
  * places, new ones come last. Values that do not change are copied as they stand. */
 #include "sessionfs/write/migrate.h"

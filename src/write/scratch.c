@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Side files are few and short-lived: one list, in the order they were made, is enough for all lookups, and ids are
  * stable readdir cookies. */
 #include "sessionfs/base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stage takes writes at any offset and in any number of pieces, as editors send
  * them. It judges only the bytes before the first gap: a program that writes the end
  * first may still write the beginning, and one that overwrites a longer text may

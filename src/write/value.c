@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shells see the error of write(2) but not that of close(2); other tools see only the
  * latter. So a text is refused as soon as its beginning proves it bad, and judged as a
  * whole when it is complete. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # against.sh: everyday jobs, and what else people would do them with. Sourced by tests/bench/run.
 #

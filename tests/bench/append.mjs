@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Appends messages to a session as pi does, one every so many milliseconds, and prints for each "N BEFORE AFTER": when the
 // append began and ended, in nanoseconds of the monotonic clock. The text of number N has "live-00000N;" in it.
 //   node append.mjs INDEX.js FILE COUNT MILLISECONDS

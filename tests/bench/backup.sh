@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # backup.sh: rsync of everything the mount shows, against rsync of a plain copy of it. Sourced by tests/bench/run.
 : "${work:?}" "${slow_reps:?}"

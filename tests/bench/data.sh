@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # data.sh: the sessions that several figures use, each made once in a run. Sourced by tests/bench/run.
 : "${here:?}" "${work:?}" "${small:?}" "${large:?}" "${tree_sessions:?}" "${many_sessions:?}" "${find_sessions:?}" "${find_mb:?}" "${slice_sessions:?}" "${slice_mb:?}"

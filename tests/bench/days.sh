@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # days.sh: the sessions of a day, and the tables of all sessions and of what they used, against jq over the session
 # files. Sourced by tests/bench/run.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # find.sh: a word found in all sessions, through the mount and in the session files. Sourced by tests/bench/run.
 : "${work:?}" "${reps:?}" "${slow_reps:?}" "${walk_deadline:?}" "${rare:?}" "${common:?}" "${planted:?}"

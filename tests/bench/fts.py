@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A peer that keeps an index: the text of all sessions in a full-text table of SQLite, for the benchmark.
 
     fts.py DATABASE DIRECTORY TOKENIZER WORD

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gen: session files for the benchmark.
  *
  * Figures taken on invented text mislead (no escapes, one line length, perfect compression), and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # index.sh: building the index of a session file. Sourced by tests/bench/run.
 : "${here:?}" "${work:?}" "${absent:?}" "${reps:?}" "${slow_reps:?}" "${index_entries:?}"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # large.sh: finding in ten times as much, or as much as the disk allows, and what is kept of it. Sourced by tests/bench/run.
 : "${work:?}" "${large_reps:?}" "${find_sessions:?}" "${find_mb:?}" "${rare:?}" "${planted:?}" "${large_times:?}"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # lib.sh: timing, mounts and the table of tests/bench/run. Set before it is sourced:
 # work (a directory of our own), build, keep (not empty: leave work behind).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* live: both ends of a session that grows, for live.sh.
  *
  *	live append FILE PARENT COUNT MICROSECONDS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # live.sh: how soon an append is seen in the mount, and what it costs to follow one. Sourced by tests/bench/run.
 : "${here:?}" "${work:?}" "${slow_reps:?}" "${appends:?}" "${lines:?}"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # many.sh: many sessions, what mounting and listing them reads, and what the process keeps. Sourced by tests/bench/run.
 : "${build:?}" "${work:?}" "${absent:?}" "${reps:?}" "${many_sessions:?}" "${reads:?}"

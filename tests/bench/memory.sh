@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # memory.sh: what the entries of one long session cost, in bytes and in time. Sourced by tests/bench/run.
 : "${work:?}" "${slow_reps:?}" "${small:?}" "${large:?}"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Copies of real sessions, as if there were many: for the benchmark on sessions that cannot be handed on.
 
     multiply.py FROM TO SESSIONS MEGABYTES

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # pages.sh: pages and chat.md, against what else makes a page of a session: pi's own --export, and pi-transcript from npm
 # (after claude-code-transcripts; it makes several pages of a long session). Sourced by tests/bench/run.

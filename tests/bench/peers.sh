@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # peers.sh: finding a word, against what keeps an index and what keeps nothing. Sourced by tests/bench/run.
 #

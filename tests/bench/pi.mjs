@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Opens one session file as pi does, once, and prints the seconds that took.
 //   node pi.mjs INDEX.js FILE
 import { pathToFileURL } from "node:url";

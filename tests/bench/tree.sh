@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # tree.sh: walking a whole mount, and reading all transcripts. Sourced by tests/bench/run.
 : "${work:?}" "${absent:?}" "${reps:?}" "${slow_reps:?}" "${text_sessions:?}"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # write.sh: what writing costs. Sourced by tests/bench/run, whose functions and settings it uses.
 #

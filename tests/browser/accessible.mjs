@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // node accessible.mjs CHROMIUM DIRECTORY MOUNT AXE: called by accessible.sh, which see. axe runs in the world of the test: the
 // page's policy, under which nobody could load it, holds all the while.
 import fs from "node:fs";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A real Chromium for the tests: one process, driven over a pipe by the DevTools protocol.
 //
 //	const browser = await start("/usr/bin/chromium", "/tmp/profile");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the tests in a browser have in common: sessions as the mount has them, and checks that end the test.
 import fs from "node:fs";
 import path from "node:path";

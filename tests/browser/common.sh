@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Sourced behind tests/lib/lib.sh by the tests in a real browser.
 # shellcheck shell=bash
 

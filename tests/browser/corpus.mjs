@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Texts that would be something else than text in a page that is careless. What runs calls RUN, which says so in every way that the
 // test listens to; what is loaded is at HOST, where nobody answers.
 const RUN = "pwned=alert(console.log(1))";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sessions that have the corpus in every field: node hostile-sessions.mjs DIRECTORY. Of each chunk of the corpus all that a session can
 // have; of each text a small session too, for what is said of a session once. Prints nothing.
 import fs from "node:fs";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // node hostile.mjs CHROMIUM DIRECTORY MOUNT OTHER: called by hostile.sh, which see. OTHER has an ordinary session.
 import { start } from "./browser.mjs";
 import { fileBase, is, ok, pageOf, quiet, sessions, steps } from "./check.mjs";

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Whatever a session says, in whatever field: in a page it is text. Seen in a real browser, with the pages' Content-Security-Policy
 # and without it, so that neither hides what the other one lets through.
 # shellcheck source=tests/lib/lib.sh

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // node index.mjs CHROMIUM DIRECTORY MOUNT EMPTY: called by index.sh, which see. EMPTY is a mount without sessions.
 import fs from "node:fs";
 import { start } from "./browser.mjs";

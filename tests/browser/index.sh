@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # html/index.html in a real browser: every session is there, as in sessions.tsv, can be sorted, filtered and opened; with
 # scripts and without.
 # shellcheck source=tests/lib/lib.sh

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // node large.mjs CHROMIUM DIRECTORY MOUNT: called by large.sh, which see. Says how long things take; that is no part of the test.
 import fs from "node:fs";
 import { start } from "./browser.mjs";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // node pages.mjs CHROMIUM DIRECTORY MOUNT HTTP ASKED: called by pages.sh, which see.
 import fs from "node:fs";
 import { start } from "./browser.mjs";

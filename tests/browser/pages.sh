@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The pages in a real browser, from the mount and from a web server: all that a session has is there and can be reached, with
 # scripts and without, and a page asks nobody for anything.
 # shellcheck source=tests/lib/lib.sh

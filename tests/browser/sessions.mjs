@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Makes sessions that the samples do not have: node sessions.mjs pages|large DIRECTORY
 import fs from "node:fs";
 import zlib from "node:zlib";

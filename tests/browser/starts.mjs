@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether a browser starts: node starts.mjs CHROMIUM DIRECTORY
 import { start } from "./browser.mjs";
 

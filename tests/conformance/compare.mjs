@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compares sessionfs with pi: node compare.mjs SESSIONFS PI-DIRECTORY TMP (SOURCE VIEW)...
 // VIEW is where SOURCE is mounted, or "cli". See run.
 import { execFileSync, spawn, spawnSync } from "node:child_process";

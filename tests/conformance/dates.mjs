@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // node dates.mjs TIME_CHECK SEED: see dates.
 import { spawnSync } from "node:child_process";
 

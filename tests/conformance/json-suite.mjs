@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // node json-suite.mjs JSON_CHECK TMP SAMPLES [DIRECTORY]: see json-suite.
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes broken copies of small session files: mutate.py SEED COUNT DIRECTORY SOURCE... See mutated.
 
 The same arguments give the same files.

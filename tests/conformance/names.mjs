@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The names sessionfs must give to entries, worked out from the file by the rules of sessionfs(5).
 import { createHash } from "node:crypto";
 

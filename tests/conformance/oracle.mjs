@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the real pi makes of session files. It writes to the files it opens: give it copies.
 //   node oracle.mjs PACKAGE
 // A request is a line of JSON: {"open": FILE} or {"list": DIRECTORY}; the answer is a line of JSON.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Sessions in directories with odd names, and what the real pi does when they are resumed.
 
     resume.py make T     session files in T/src, their directories in T/cwd

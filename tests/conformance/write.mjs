@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes to sessions through a mount, and asks the real pi: node write.mjs SESSIONFS PI-DIRECTORY TMP SOURCE MOUNT DATA
 // SOURCE is empty and mounted at MOUNT; copies of the sessions in DATA are put there, a directory for each operation.
 //

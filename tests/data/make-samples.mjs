@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tells a small story with pi's SessionManager; called by make-samples, which see.
 // node make-samples.mjs PI_PACKAGE AGENT_DIR
 import fs from "node:fs";

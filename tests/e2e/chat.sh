@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # chat.md: what was said on the path, verbatim and in order, a line for each call, and nothing that a tool put out. It
 # grows as the conversation does.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # A directory that was closed lets nobody else in, however much later: the kernel goes by the owner and mode that it
 # believes. It has listed the directory before, and a session came since.
 # shellcheck source=tests/lib/lib.sh

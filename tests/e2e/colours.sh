@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # tree.txt on a terminal has colours, everything else and everywhere else has the bytes of the mount; nothing that a
 # session says reaches the terminal as a command.
 # shellcheck source=tests/lib/lib.sh

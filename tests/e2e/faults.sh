@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Each call to the system and each allocation fails once, in turn: see tests/lib/fail.py. Here some of every kind, drawn
 # with fixed seeds (SEED=n: with this one). `make fault` takes all, of a mount up to ALL of each kind and error, drawn anew.
 # shellcheck source=tests/lib/lib.sh

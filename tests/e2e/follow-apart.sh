@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Who reads a session that takes long keeps nobody waiting who reads another one. The file system of the large one
 # stands still until the others have been served.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Of each kind of node, what was kept is renewed after each kind of change: names, missing ones too, attributes, links,
 # contents, listings.
 # shellcheck source=tests/lib/lib.sh

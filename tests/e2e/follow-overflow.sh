@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # More changes than inotify's queue holds while the program does not run: all of them are seen, and readers of .events
 # hear of each session concerned.
 # shellcheck source=tests/lib/lib.sh

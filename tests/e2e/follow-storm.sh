@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Readers, writers, pi, what comes and goes, a cache that holds nothing, and the mount's end in the middle of it: nobody
 # hangs, nothing is lost.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What takes long ends when nobody wants it any more, and holds up nobody else meanwhile. The long session takes a minute
 # to read (tests/lib/slow.c); the limits say no more than that nobody waited for that.
 # shellcheck source=tests/lib/lib.sh

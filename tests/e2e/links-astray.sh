@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Links in the source that lead into the mount, or to a server that does not answer: everything else is answered, and the
 # mount ends.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What is longer than 8 MiB goes through every system call: the labels that a table sets, the names of a directory on
 # another disk, a line that was found, and a file that is migrated.
 # shellcheck source=tests/lib/lib.sh

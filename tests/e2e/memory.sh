@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Indexes and produced bytes stay within the cache option, whatever is read and however often, and what is dropped
 # comes back as it was: with the same inode numbers, for files that were open meanwhile too.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The process is made to ask itself, by a $TMPDIR in the mount: it gets an error at once, and everything else
 # is answered.
 # shellcheck source=tests/lib/lib.sh

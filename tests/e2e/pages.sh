@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # html/PROJECT/STEM.html shows each session: names, sizes, times and modes are right, also after each change, and a parser
 # finds every entry once.
 # shellcheck source=tests/lib/lib.sh

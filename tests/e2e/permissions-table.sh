@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Other users may do through the mount what owners, modes, groups and ACLs of the file and of the directories above it
 # let them, and nothing else: a table of cases, mounted by root and by one of the users; and what is closed later is
 # closed soon, also where the kernel keeps what it was told.

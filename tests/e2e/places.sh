@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # A source that cannot be read is an error, one without sessions is told; nothing is hidden by a mount unasked, and sessions
 # never are.
 # shellcheck source=tests/lib/lib.sh

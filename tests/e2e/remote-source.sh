@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # A source that another program serves, as sshfs does: the first request waits for what must be asked, whatever it is. Once the
 # server is silent, each request ends with an error after a second, and all is well when it answers again.
 # shellcheck source=tests/lib/lib.sh

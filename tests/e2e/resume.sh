@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # path and resume: pi gets the session file, in the session's directory, whatever the names are made of, or where one is
 # if the session has none; or there is an error and no pi.
 # shellcheck source=tests/lib/lib.sh

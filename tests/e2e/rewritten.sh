@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # A session file that is written anew in place, while its directory is known to the kernel: who lists or reads it right
 # after that gets what is there now, and no ESTALE.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # search/QUERY/ of sessions that grow, come and go: what is seen in a session is seen in what is opened next. Asked again
 # it reads nothing, what was appended alone after an append; and it ends where it is full.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What a query finds in one session is what an oracle finds that parses every entry: words cut from the texts, filters.
 # SESSIONFS_TEST_SEED=n draws others.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # While a source that takes 20 or 50 ms for each look at a file is listed, nobody waits who asks for something else: `stat` of the
 # root, a read of a session that is open, and a kill -9 of who lists. Nor while the server of the source says nothing at all.
 # 5,000 sessions at 20 ms, 1,000 at 50 ms, for the time that it takes. CASES="0:5000" has others.

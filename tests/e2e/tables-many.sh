@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Of many sessions each is read once: what is asked about all of them again reads no file, and after a change of one
 # session that one alone is read.
 # shellcheck source=tests/lib/lib.sh

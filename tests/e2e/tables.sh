@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # by-date/, sessions.tsv and usage.tsv say what follows from the session files, in every time zone, without a mount and
 # through one, also after each change.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # A session that cannot be read is missing in what is made of all sessions, and takes nothing from the others. Its own
 # directory gives the error, a listing ends with it, and the log names the file once.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # People edit the name, a label and the table of labels with the editor they have: each saves twice and quits, as at a
 # terminal. Two lines for each, nothing else: no line for locks, swap files, probes and backups, and no file left over.
 # shellcheck source=tests/lib/lib.sh

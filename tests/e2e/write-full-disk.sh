@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The disk is full, a file may grow no further, or the disk is read-only: every kind of write says so, the session file is
 # the same to the byte, and as soon as there is room again the same writes work, in the same mount.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Every refusal that reaches the program has its reason in `errors` and in the log, with the name that was refused; so has
 # what was written under a name that is kept in memory only.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What is refused: the program sees an error where it looks for one, the old value is still there, the session file is
 # the same to the byte, and `errors` says why in words.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Who removes a session, a project or all of the mount, or moves them to another disk, is refused before anything is gone;
 # who removes a label, by whatever tool, has removed it.
 # shellcheck source=tests/lib/lib.sh

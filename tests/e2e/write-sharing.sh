@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Several who share one open file write one text: it becomes one record, when the last of them closes it, and is there
 # before the shell goes on.
 # shellcheck source=tests/lib/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Four processes set 1,000 labels each while pi, which takes no lock and knows only its own lines, appends 2,000 messages
 # to the same file. Nothing is lost on either side, and pi finds all its messages on its branch when it opens the file.
 # shellcheck source=tests/lib/lib.sh

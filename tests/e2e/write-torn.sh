@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The disk takes only a part of what is written, and that part cannot be taken back: the write fails, and what pi appends
 # behind the part is a line of its own, which the mount shows at once and a new one after it.
 # shellcheck source=tests/lib/lib.sh

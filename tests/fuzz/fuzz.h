@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz: what the targets share.
  *
  * A target is one function that takes any bytes and asserts what must hold for all of them. libFuzzer calls it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_html: html.c, markdown.c. Whatever is shown as Markdown, it is elements from a short list, closed in order, with
  * the attributes that we write, and links to nowhere but http:, https: and mailto:; and it is not much longer. Of
  * capitals, which no tag has, none is lost (of X: but for marks of tasks). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_json: json.c, json/text.c, json/pretty.c. Whatever the bytes, the ways to read them agree: by value and step by
  * step, with SSE2 and without; sizes are those of the bytes; what was quoted reads as before. */
 #include "fuzz.h"

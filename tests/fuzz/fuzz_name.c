@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_name: name.c, utf8.c. Any text becomes a component that a kernel takes, and comes back from it unless it was
  * cut; what is no such component is refused. Input: the text; then, in further steps, a prefix and a suffix. */
 #include "fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_query: query.c, match.c and what is below them. Any text is a query or says why not; what it finds in any
  * session is what looking at each entry finds, and the raw bytes of a session are never passed over where it finds
  * something.

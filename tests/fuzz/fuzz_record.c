@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_record: record.c, record_head.c, record_time.c, part.c, part_base64.c. Whatever the line, the quick ways to read
  * it say what the thorough one says, with SSE2 and without, and each file of an entry is as long as its size says. */
 #include "fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_session: session.c and its files, context.c, render_*.c. However a file changes, its index says what a fresh one
  * of the same bytes says, or ESTALE; every view can be made.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_stage: stage.c, value.c. Writes, changes of size and commits in any order, compared with an array of bytes; and
  * a text written in pieces, front to back, is judged as it is in one piece, and no worse for its beginning.
  * Input: the kind, then operations: their letter, an offset or size, a length, bytes. */

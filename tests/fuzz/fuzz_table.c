@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_table: edit_table.c, edit.c, value.c, render/txt.c. The table that is shown changes nothing; any other is
  * refused or, once its changes are in the file, changes nothing more and is what is shown.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_tree: tree*.c, view and cache, catalog*.c, store.c, migrate.c, scratch.c, edit*.c. The tree without a mount,
  * over one session file that is changed from outside and written through the tree. After each step everything is looked
  * at (walk.c). A write that fails changes no byte of the file; one that succeeds keeps every byte that was there (of a

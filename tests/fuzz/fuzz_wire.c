@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_wire: fs*.c, events.c, tree*.c behind libfuse, over a socket (tests/wire). Requests as a kernel could send them,
  * well-formed but of any order, with any node, handle, offset and name: each is answered once, with an errno that fits,
  * and the session file only grows.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The Makefile hides every name but those that begin with portable_. */
 #undef __SSE2__
 #include "../../src/json/json.c"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* portable: the code for machines without SSE2 (json.c, json/text.c, record_head.c) once more, under other names, to
  * be compared with what this machine runs. */
 #ifndef FUZZ_PORTABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* replay: gives a target the files that are named, without libFuzzer. Says which one it is at before each, for whoever
  * reads what it left when it stopped. */
 #include "fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is listed can be looked up, and what is not cannot; attributes are the same whoever gives them; a size is the
  * number of bytes that are read, however they are read; links lead to something, `..` to where one came from. */
 #include "walk.h"

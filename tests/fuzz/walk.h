@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* walk: looks at everything that a tree shows, in every way there is, and asserts that the ways agree. */
 #ifndef FUZZ_WALK_H
 #define FUZZ_WALK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prints all that a tree shows, as `tests/lib/tree.py dump` does: without a mount, in one process, and where there is
  * nothing but a compiler. With --names, prints the table of names for other tests: number, directory, name, type,
  * flags and what it is, with tabs between them.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Makes all.txt anew from the lines of each session file, by sessionfs(5) alone, and compares.
 
     all.py check MOUNT     every session below MOUNT/projects

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Checks chat.md against the lines of each session file, by sessionfs(5) alone.
 
     chat.py check MOUNT    every session below MOUNT/projects that is in the newest format and in order

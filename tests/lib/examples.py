@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs the examples of a document in one shell and compares what they print.
 
 examples.py DOCUMENT

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What by-date/, sessions.tsv and usage.tsv have to say, computed from the session files alone.
 
 facts.py sessions SOURCE    sessions.tsv

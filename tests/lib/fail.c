@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preloaded into the program under test: counts the calls it makes to the system and for memory, and has one of them
  * fail, or come out short. tests/lib/fail.py says which through the file $FAIL_CONTROL. With $FAIL_TRACE it says where.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Has each system call and each allocation of the program fail once, and looks at what comes of it.
 
 fail.py PROGRAM SHIM DIRECTORY SEED MOST [WHAT...]

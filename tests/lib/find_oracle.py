@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a query finds in a session file, computed from its lines without an index, a prefilter or any of our code: each
 entry is parsed by the grammar of JSON, its texts are made, folded and looked through.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Reads files through a mount while their session grows.
 
 growing.py PROGRAM DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Kills the filesystem in the middle of writes, many times, and looks at what it left.
 
 kill.py PROGRAM SOURCE MOUNT ROUNDS SEED

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Whether a mount that has been read in full shows every change of the session files.
 
 kinds.py PROGRAM DUMP DIR [OPTION...]

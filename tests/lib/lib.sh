@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Sourced by the tests in tests/e2e and by tests/golden. A test is one file that shows
 # one thing: it ends with 0, with 77 and a reason if it cannot run here (78 if a program is missing that scripts/setup
 # installs), or with the first thing that is wrong. Everything it makes lies in $T and is gone afterwards.

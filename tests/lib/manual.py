@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """manual.py PAGE...: what is wrong with manual pages as mandoc and groff show them.
 
 Quotes are opened and closed in turn, no macro is left as text, and no name has two blanks in it.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Reads the pages of a mount as a browser would, and compares them with the sessions that they show.
 
 pages.py MOUNT [PAGE...]   all pages, or these (paths below the mount)

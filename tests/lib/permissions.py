@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Who may do what: files and directories with many owners, modes and ACLs, and what each of some users can do with
 them, in the source and through the mount.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """reread.py MOUNTPOINT SEED N: N reads somewhere in files somewhere in the sessions, past the kernel's cache.
 
 Prints how many bytes it got; less than the file's size says is an error."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What search/QUERY/ has to show, made from the names of the sessions themselves: which entries match from all.txt, the
 lines from the entries' files, as grep -niF prints them; the order from info.json. What is copied from all.txt is found.
 

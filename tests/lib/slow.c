@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preloaded: each read of a file whose path ends in $SLOW_FILE takes $SLOW_US microseconds, and then waits while there
  * is a file $GATE; the first that waits makes $GATE.reached. The look at the first 4096 bytes, for the header, does
  * not. So a test says how long the disk takes, without a large file, or in which order things happen. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Measures what a slow source keeps waiting.
 
 slow_source.py NEAR MOUNT GATE SERVER SESSIONS BOUND

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A file system that shows a directory as a slow server does, read-only: each lookup and each getattr takes so many
  * milliseconds, each on a thread of its own. While there is a file GATE nothing is answered. Nothing is kept, but for
  * the moment in which one stat(2) is a lookup and a getattr.

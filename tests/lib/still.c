@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preloaded: the clock by which the catalog looks again at what it knows stands still. What is seen of a change then
  * was told by inotify, however long the test waits for it. */
 #define _GNU_SOURCE

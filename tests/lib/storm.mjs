@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The real pi in a storm of writers.
 //   node storm.mjs INDEX.js append FILE N PACE STEPS   opens the session and appends N messages (STEPS: see storm.py)
 //   node storm.mjs INDEX.js judge FILE N               opens it anew: its active branch must hold them all

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """A session that many write to at once, and what must be in it afterwards.
 
 storm.py make FILE                     a session of 200 messages with the ids that `ids` prints

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preloaded: the disk takes only half of the next write to a session file if there is a file $TORN. Its text is then
  * appended by somebody else; the rest of the write finds no room, and an empty $TORN means that what was written cannot
  * be cut off. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Reads a whole tree, through a mount or through --ls and --cat.
 
 tree.py dump mount DIR             the tree as text, to be compared

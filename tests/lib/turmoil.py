@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Everything at once on one mount, which then ends in the middle of it.
 
 turmoil.py PROGRAM DIR SECONDS HOW [OPTION...]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preloaded: while there is a file $BAD, a file whose path ends in $BAD_FILE cannot be read. What stands in $BAD says
  * what fails: "bytes", reads of its contents (EIO); "header", those of its first line, too; "memory", the next request
  * for much of it after a read; "acl", asking for its ACL (EIO). */

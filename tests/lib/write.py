@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Judges a session file and what the mount shows of it after something was written.
 
 write.py wrote KEPT FILE SESSION PROGRAM SOURCE [RECORD...]

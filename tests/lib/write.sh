@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Sourced after lib.sh by the tests that write: one mounted session, and what must be in its file.
 # shellcheck shell=bash
 

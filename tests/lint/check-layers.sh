@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # scripts/check-layers refuses each kind of violation in a copy of the checkout, says where it is and why, and has
 # nothing to say of the checkout itself.
 # shellcheck source=tests/lib/lib.sh

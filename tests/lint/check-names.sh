@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # ARCHITECTURE.md and the pages of the folders name what is there, and a name that is gone is found. The manual has the
 # names of the mount.
 # shellcheck source=tests/lib/lib.sh

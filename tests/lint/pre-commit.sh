@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # After `make hooks` git refuses a commit of what is not formatted, or includes across the layers, and takes what is
 # well. What is staged counts, not what lies beside it.
 # shellcheck source=tests/lib/lib.sh

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Hostile sessions. Each writes a source directory of its own with n of what it is named after, in the project p; the
 session that is looked at is p/s. Beside it is p/other, a small one that must be answered all the while."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* json_check FILE: exit 0 if the file is what JSON.parse accepts, 1 if not, 2 if it cannot be read. */
 #include "sessionfs/json/json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* match_ask: queries of one session, for tests. Queries come on stdin, each ended by a NUL. The answer: for each entry
  * that matches `entry LINE NAME`, then `end N` and the N bytes of hits.txt; or a line with what went wrong.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* time_check: reads JSON values, one a line, and prints the time that each says in ms since 1970, or NaN. */
 #include "sessionfs/session/record.h"
 

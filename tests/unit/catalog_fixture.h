@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A source directory for the catalog's tests, and what they do to it. What the catalog knows may be FRESH_MS
  * old, so after a change they let that pass. */
 #ifndef CATALOG_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* edit_fixture: records compared with what is expected of them: ids are made at random, so `@0`, `@1`, ...
  * stand for ids of 8 hex digits, the same one wherever they stand and each another. */
 #ifndef EDIT_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* failing_alloc: allocations that fail on demand. The linker puts these functions in place of the library's in each
  * test that includes this (see the Makefile). Include it in one file of a test binary. */
 #ifndef FAILING_ALLOC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* failing_calls: calls to the system that fail on demand, in place of those of sessionfs/base/sys.h. Include it in one
  * file of a test binary. */
 #ifndef FAILING_CALLS_H

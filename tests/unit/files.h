@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* files: directories and files that a test makes, looks at and removes. */
 #ifndef TEST_FILES_H
 #define TEST_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* find_fixture: what a query finds in a session, and the same found by looking at every entry. */
 #ifndef FIND_FIXTURE_H
 #define FIND_FIXTURE_H

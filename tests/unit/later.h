@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* later: clocks that are put forward instead of waited for. Include it in one file of a test binary. */
 #ifndef LATER_H
 #define LATER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which words of a text its page does not have. A word is ASCII letters and digits. What Markdown has no words for does
  * not count: the numbers of a list, and marks of tasks. */
 #ifndef SESSIONFS_TEST_PAGE_WORDS_H

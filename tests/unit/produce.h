@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A view in one go, for the tests of what its producer says. */
 #ifndef PRODUCE_H
 #define PRODUCE_H

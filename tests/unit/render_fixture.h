@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session file in a temporary place, opened and locked for reading, for the tests of the renderers. */
 #ifndef RENDER_FIXTURE_H
 #define RENDER_FIXTURE_H

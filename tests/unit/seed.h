@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a test draws is the same each time; SESSIONFS_TEST_SEED=n draws something else. */
 #ifndef SEED_H
 #define SEED_H

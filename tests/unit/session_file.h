@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* session_file: one session file with a name of its own, and its index. */
 #ifndef SESSION_FILE_H
 #define SESSION_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* session_fixture: a session file made of text, and an index of it as text, so
  * that two ways to the same index can be compared. */
 #ifndef SESSION_FIXTURE_H

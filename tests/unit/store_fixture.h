@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session file in a directory of its own, for the tests of store. */
 #ifndef STORE_FIXTURE_H
 #define STORE_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* buf: bytes in order, growth, and an error that sticks. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The module is compiled into the test, so that its allocations can be made to fail. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The catalog on real directories: names, what is a session, changes, the newest, forks. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which session came of which. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules by which the catalog knows what it must look at again, as a model: a directory of some names, a kernel that
  * tells of writes until its queue is full, looks that take several steps, and readers, in an order drawn at random. A
  * reader must be told what was so at some time since it began.

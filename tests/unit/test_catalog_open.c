@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The indexes the catalog keeps, and many threads that use them. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who waits for an index that another thread is at work on. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One file, or the ACL of it, cannot be read for now, or there is no memory: once, which nobody notices, or again and
  * again, which is told. */
 #include <stdarg.h>

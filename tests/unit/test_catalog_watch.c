@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What inotify tells is there at once: none of these tests waits for a look to grow old. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* context_build: each case is a session in short form and the items its context must have. */
 #include "render_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* crew: every one once, on several threads, as one piece of work of the caller. */
 #include "sessionfs/base/crew.h"
 #include "sessionfs/base/fault.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records as pi writes them: keys and their order, parents, ids; and none where nothing would change. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* labels.tsv read back: what differs, and every way in which a table can be wrong. */
 #include <stdarg.h>
 #include <stddef.h>

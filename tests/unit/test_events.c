@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Over a real directory: what is done to files there, and what a reader is told of it. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* facts: lists of all sessions that do not change, of which only what changed is read again; and their days. */
 #include <stdarg.h>
 #include <stddef.h>

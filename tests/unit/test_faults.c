@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What stands below the tree, with each allocation and each read failing once: the error is told, nothing wrong is
  * said, and the next try succeeds. */
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fold: against what Python knows of every character. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text in pages: never markup. */
 #include "sessionfs/render/html.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* html/index.html: its rows, and what they say of odd numbers. */
 #include "sessionfs/find/index.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* json: what is valid, what comes out, and what a scanner must survive. */
 #include <stdarg.h>
 #include <stddef.h>

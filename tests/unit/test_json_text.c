@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* json, what strings say: decoding, its size, and quoting. Also utf8, on which they stand. */
 #include <stdarg.h>
 #include <stddef.h>

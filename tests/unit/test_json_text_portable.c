@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tests of what JSON strings say, on the code for machines without SSE2. */
 #undef __SSE2__
 #include "../../src/json/text.c"

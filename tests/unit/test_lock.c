@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The order of locks, and the lock for readers and writers. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log: one line a message, above the threshold only. */
 #include <stdarg.h>
 #include <stddef.h>

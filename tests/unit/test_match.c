@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* match: which entries a query finds, and which lines of them. */
 #include <stdarg.h>
 #include <stddef.h>

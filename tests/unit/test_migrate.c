@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Old files as pi rewrites them, with the ids under which they were shown. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* name: the encoding, its inverse, and the cut. */
 #include <stdarg.h>
 #include <stddef.h>

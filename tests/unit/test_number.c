@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* number: the expected texts are what a JavaScript engine prints. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "render_fixture.h"
 
 #include "sessionfs/base/vec.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* part: what the files of an entry hold. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* usage.svg: what was used, summed by bar and model. */
 #include "sessionfs/find/dates.h"
 #include "sessionfs/find/plot.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What /proc says: of threads, of files that are open, of those that were left them. */
 #include <stdarg.h>
 #include <stddef.h>

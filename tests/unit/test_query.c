@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query: what parses, what does not, and what is equal. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* reach: which names lead where, whose links count, and what is left behind when nobody answers. */
 #include <stdarg.h>
 #include <stddef.h>

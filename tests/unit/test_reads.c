@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How many lines of the session each view reads: to read is most of the work, so that none is read again for nothing.
  */
 #include "render_fixture.h"

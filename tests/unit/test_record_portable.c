@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tests of record, on the code for machines without SSE2. */
 #undef __SSE2__
 #include "../../src/session/record_head.c"

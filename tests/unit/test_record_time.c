@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The times and versions of records. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "render_fixture.h"
 
 #define ASSISTANT(id, parent, content, rest)                                                                           \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* context.json, info.json and header.json. */
 #include "failing_alloc.h"
 #include "render_fixture.h"

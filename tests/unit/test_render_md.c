@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "render_fixture.h"
 
 static void transcript_of(const char *lines, const char *prefix, struct buf *out)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "../../src/render/text.h"
 #include "render_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "render_fixture.h"
 
 static void title_is_the_name(void **state)

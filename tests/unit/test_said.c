@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* said: what an entry says, and all.txt, which is made of it. */
 #include "render_fixture.h"
 #include "failing_alloc.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Side files in memory: names, contents, limits, and how long they live. */
 #include <stdarg.h>
 #include <stddef.h>

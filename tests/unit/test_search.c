@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The answers to queries over all sessions: their order, where they are full, what is kept of them and when they are
  * made anew. That they are right is shown by e2e/search.sh and test_match. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* session: the rules one by one, on small files. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which result answers which call. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* session: files that grow, are torn, rewritten, replaced, and many entries or readers at once. */
 #include <stdarg.h>
 #include <stddef.h>

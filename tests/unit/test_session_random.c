@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* session, with files that nobody would write: random lines with few ids, so
  * that parents are early, late, missing, themselves and in rings, ids are taken
  * over, and call ids are used again and again. Judged by a model that looks at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An index whose making is stopped goes on where it was, and a copy of one is one of its own. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is said when the numbers for sessions run out, of which there are few here. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each test runs in an own directory with an own home. */
 #include <stdarg.h>
 #include <stddef.h>

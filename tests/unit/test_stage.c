@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bytes on their way to be a value: any offset, any pieces, refused as soon as they are proved bad. */
 #include <stdarg.h>
 #include <stddef.h>

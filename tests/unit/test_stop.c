@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stop: each thread's work can be ended, and only that. */
 #include "sessionfs/base/stop.h"
 

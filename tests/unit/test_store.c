@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Appending and replacing with every system call made to fail, one after the other: what is refused must leave the
  * file as it was, byte for byte. */
 #include <stdarg.h>

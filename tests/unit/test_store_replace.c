@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A whole file in the place of another one. */
 #include <stdarg.h>
 #include <stddef.h>

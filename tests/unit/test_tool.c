@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tool: what tool calls did, by their names and arguments. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Open files that are written, and the side files that editors make beside them. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes while the session file becomes another one: by the first write to an old file, or by somebody who renames
  * another over it. */
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is removed, and what is not since somebody who removes everything, or cleans up, is at work. */
 #include <stdarg.h>
 #include <stddef.h>

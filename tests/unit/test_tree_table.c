@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of names: what its rows promise each other. */
 #include <stdarg.h>
 #include <stddef.h>

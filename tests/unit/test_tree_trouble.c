@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What was written is done, also when it cannot be looked at afterwards; and a listing for which there was no memory
  * lacks nothing without a word. */
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writing through the tree, without a mount: every row of "Writing" in sessionfs(5), what is refused, and what editors
  * do on the way. After each step the lines that were added to the session file are looked at. */
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What may be written, judged early (value_prefix) and whole (value_parse). */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* texts: what a text is to be; where it is not, the test says both. */
 #ifndef TEST_TEXTS_H
 #define TEST_TEXTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* write_fixture: one session in a tree without a mount, what can be seen of it, what programs do to it, and the
  * lines that this added to its file. */
 #ifndef WRITE_FIXTURE_H

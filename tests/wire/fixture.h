@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fixture: the filesystem over the samples, for the tests that ask it things through the wire. */
 #ifndef WIRE_FIXTURE_H
 #define WIRE_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* samples: the session files that the wire test serves: one with most kinds of entries, a fork of it, what is
  * appended to it. */
 #ifndef WIRE_SAMPLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the kernel may keep, and what it is told: tests begin with the rule of src/fuse/coherence.h that they are for,
  * here and in test_listing, test_loop, test_plus, test_sizes, test_wire and test_write. */
 #include "fixture.h"

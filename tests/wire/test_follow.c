@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The thread that follows changes, and very many of them. */
 #include "fixture.h"
 

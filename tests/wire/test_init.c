@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is agreed on with the kernel at the beginning, on machines with pages of any size. */
 #include "fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What comes after a limit: built with small ones (base/limits.h). */
 #include "fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who answers requests: the loop with operations that take as long as the test wants, and what is given with an open.
  */
 #include "fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What listings bring along besides the names. */
 #include "fixture.h"
 

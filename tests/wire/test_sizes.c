@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Before the kernel is told that a file has grown it drops what it has of it, where it opens files by itself. */
 #include "fixture.h"
 

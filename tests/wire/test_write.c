@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is written, request by request: what the replies say, and what stands at the end of the session file. */
 #include "write_requests.h"
 

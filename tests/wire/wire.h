@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wire: the whole filesystem behind a socket. The test plays the kernel: it sends requests as they
  * would come through /dev/fuse and looks at the bytes of the replies. No mount, no privileges. */
 #ifndef WIRE_H

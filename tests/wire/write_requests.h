@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* write_requests: the requests that change something, each as one call, and what is asked of their replies and of the
  * session file. */
 #ifndef WRITE_REQUESTS_H

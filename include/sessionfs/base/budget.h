@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* budget: bytes of memory that several keepers share.
  *
  * Each keeper counts its bytes in `used` and knows when it used each of its things last (budget_now). When all of them

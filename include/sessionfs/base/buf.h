@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* buf: growable bytes with a sticky error.
  *
  * Invariants: `p` is NULL or owned by the buf; `n <= cap`; the bytes are not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cleanup: scope guards. A guard runs when the variable leaves its scope and
  * leaves errno as it was. To hand the object on, set the variable to NULL / -1. */
 #ifndef SESSIONFS_CLEANUP_H

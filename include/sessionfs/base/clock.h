@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* clock: what time it is, in one number or as a struct timespec, and which of two times came first. */
 #ifndef SESSIONFS_CLOCK_H
 #define SESSIONFS_CLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* crew: a parallel loop on all cores.
  *
  * The threads of a crew work for the request of the caller: they end with it (stop.h), and what they could not look up

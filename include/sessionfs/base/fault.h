@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fault: errors of lookups that cannot return one, reported by the function that gives the whole answer.
  *
  * Many functions cannot return an error: they return a name, a number, or whether there is one. Such a function notes

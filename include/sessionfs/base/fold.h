@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fold: text whose case is to be ignored, by the simple case folding of Unicode (one character for one;
  * CaseFolding.txt, status C and S). No locale has a say in it. */
 #ifndef SESSIONFS_FOLD_H

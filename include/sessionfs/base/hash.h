@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hash: hashes for tables in memory. Each process has others, so never store them. */
 #ifndef SESSIONFS_HASH_H
 #define SESSIONFS_HASH_H

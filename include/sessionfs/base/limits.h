@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* limits: limits in size and time that change no answer. `make SMALL=1` builds with the small ones,
  * so that tests go past them. */
 #ifndef SESSIONFS_LIMITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lock: mutexes, and locks for many readers or one writer, in one order.
  *
  * A thread that holds a lock takes only locks of a higher rank, and never the same lock twice. Each thread keeps a list

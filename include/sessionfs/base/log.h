@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log: messages `sessionfs: object: reason` to stderr, in the background to syslog. */
 #ifndef SESSIONFS_LOG_H
 #define SESSIONFS_LOG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* map: (scope, text) to a number. The texts are borrowed. The hash is keyed, because anybody may choose many texts.
  * Nothing is ever removed. A map that is all zero is empty. */
 #ifndef SESSIONFS_MAP_H

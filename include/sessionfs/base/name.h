@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* name: any text to one path component and back, by the encoding of the
  * namespace ("Names"): `/`, `%`, bytes below 0x20, 0x7f, a leading `.`, a
  * leading `~` and every byte that is not valid UTF-8 become %XX (upper case);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* node: the 64-bit id of a thing in the tree: kind, session slot, entry, part.
  *
  * An id is a value to be unpacked and checked, not a pointer: there is no inode

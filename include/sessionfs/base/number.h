@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* number: numbers and times as JavaScript prints them, so that generated JSON
  * has the text that pi's JSON.stringify would write. */
 #ifndef SESSIONFS_NUMBER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* process: what /proc says of the processes that make requests. Where it says nothing (another user's process, a
  * container without /proc) nothing is known. */
 #ifndef SESSIONFS_PROCESS_H

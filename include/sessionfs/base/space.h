@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* space: white space as JavaScript's trim() knows it: that of ASCII and of Unicode, and the byte order mark. */
 #ifndef SESSIONFS_SPACE_H
 #define SESSIONFS_SPACE_H

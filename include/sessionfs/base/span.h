@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* span: borrowed bytes, the string type that crosses the layers.
  *
  * A span never owns and is never NUL-terminated by promise. It is valid as long

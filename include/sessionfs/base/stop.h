@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stop: cancelling the work of a request.
  *
  * A thread that serves a request says once how to find out whether the request was interrupted or the mount ends

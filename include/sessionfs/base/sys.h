@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sys: the calls to the system that tests have fail. sys_pread is pread(2), and so on; these are weak, so a test that
  * defines one itself has the whole program call that. */
 #ifndef SESSIONFS_SYS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tally: values by name, in the order in which the names were first seen. Names are
  * any bytes, and there may be many: a lookup costs O(1) whatever they are. */
 #ifndef SESSIONFS_TALLY_H

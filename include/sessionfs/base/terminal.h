@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* terminal: what is printed for people: its colours, and what a session says in it. */
 #ifndef SESSIONFS_TERMINAL_H
 #define SESSIONFS_TERMINAL_H

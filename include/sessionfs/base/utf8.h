@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* utf8: well-formed or not, by the WHATWG decoder (Unicode table 3-7), so that
  * a U+FFFD stands where pi, which reads files through that decoder, has one. */
 #ifndef SESSIONFS_UTF8_H

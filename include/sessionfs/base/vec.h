@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vec: arrays that grow.
  *
  * A vector is any struct with a pointer `v` to `cap` elements, of which the first `n` are used. A vector that is all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* catalog: the session files found under the source, numbered.
  *
  * A slot is one session file at one generation. Its number is never reused in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The first line of a session file that says what it is, read without an index.
  * Private to the catalog and to check. */
 #ifndef SESSIONFS_CATALOG_HEADER_H

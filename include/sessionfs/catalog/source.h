@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* source: where pi keeps its sessions when no SOURCE is given. */
 #ifndef SESSIONFS_SOURCE_H
 #define SESSIONFS_SOURCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check: reads every session file under a source and says what is wrong, one line each:
  *
  *	file:line: reason

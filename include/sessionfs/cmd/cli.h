@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cli: the tree without a mount, for --cat, --ls and --tree: the bytes that
  * the mount shows, from the same code. Each writes to `out` and returns 0 or a
  * negative errno; the caller prints the message. Paths are relative to the mount root. */

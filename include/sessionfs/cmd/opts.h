@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opts: the command line as a struct. Strings point into argv; only `fuse` is owned. */
 #ifndef SESSIONFS_OPTS_H
 #define SESSIONFS_OPTS_H

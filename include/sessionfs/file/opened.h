@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opened: an open file of the source, shared by its readers.
  *
  * A read from a file whose server died never returns, not even for SIGKILL. So a file that may wait for somebody else

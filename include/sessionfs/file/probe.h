@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* probe: work that may wait for ever for somebody else, on threads that can be left behind.
  *
  * A system call on a dead network or FUSE server never returns, not even for SIGKILL. So a thread of this pool makes

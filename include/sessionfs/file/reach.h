@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* reach: how a file of the source is reached.
  *
  * The source may lie in somebody else's directory. Any name in it may be a link that its owner made: to a third

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rights: what a class of users (owner, group, others) surely may do with a file or directory.
  *
  * The kernel judges the mount by three classes, made from the owner and group of a session file. But access to a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* store: the only module that changes session files. It appends whole lines, or
  * replaces a file by a complete new one. Nothing is changed in place, but the last byte
  * of a line of its own that was cut short.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dates: days in the time zone that we run in. */
 #ifndef SESSIONFS_DATES_H
 #define SESSIONFS_DATES_H

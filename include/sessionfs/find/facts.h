@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* facts: what questions about all sessions need to know of each, kept in memory while its file stays the same.
  *
  * They are made on all cores, from each session's index, which is given back at once. Of a session that has changed

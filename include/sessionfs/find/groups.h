@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* groups: the sessions of a list by a key, each under the name that it has in its group. */
 #ifndef SESSIONFS_GROUPS_H
 #define SESSIONFS_GROUPS_H

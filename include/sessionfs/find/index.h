@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* index: html/index.html, the page of all sessions. */
 #ifndef SESSIONFS_INDEX_H
 #define SESSIONFS_INDEX_H

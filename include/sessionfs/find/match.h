@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* match: which entries of one session match a query, and what hits.txt says of them.
  *
  * First the raw bytes of the file are scanned for what must be in a line that can match: most files need no more, not

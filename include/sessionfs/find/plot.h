@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plot: what was used over time, as a picture. */
 #ifndef SESSIONFS_PLOT_H
 #define SESSIONFS_PLOT_H

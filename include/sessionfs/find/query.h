@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query: what is looked for. The text of a query is words: an entry matches if all of them occur in what all.txt says
  * of it, each inside one line, ignoring case. A phrase stands in quotes, `-` negates, and filters (`role:`, `after:`
  * and the like) narrow what matches. Source of the rules: sessionfs(5), "Search".

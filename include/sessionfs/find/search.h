@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* search: what queries find in all sessions, kept.
  *
  * A query has a number, by which it is asked again. Its answer is made when it is first asked for, by all processors:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tables: sessions.tsv and usage.tsv. Formats: sessionfs(5). Each appends to what `out` holds, and returns 0 or a
  * negative errno. */
 #ifndef SESSIONFS_TABLES_H

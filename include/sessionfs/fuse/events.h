@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* events: what changes among the sessions, told to readers as JSON lines (sessionfs(5), ".events"):
  *
  *	{"time":"2026-03-01T09:30:00.000Z","event":"appended","session":"SID","path":"projects/P/STEM","entries":[...]}

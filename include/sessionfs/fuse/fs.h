@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fs: the tree as libfuse's low-level operations. Each request is decoded, handed to tree_*, answered once. */
 #ifndef SESSIONFS_FS_H
 #define SESSIONFS_FS_H

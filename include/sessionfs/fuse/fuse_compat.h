@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuse_compat: includes libfuse, and is the only place that depends on its version. */
 #ifndef SESSIONFS_FUSE_COMPAT_H
 #define SESSIONFS_FUSE_COMPAT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* json: a pull scanner over a span. The judge of what is valid is JavaScript's
  * JSON.parse, but for the encoding: bytes that are not UTF-8 are accepted inside
  * strings, since pi reads files with U+FFFD in their place.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* html: text in web pages. What a session says is never markup in a page, since all of it goes through these functions:
  * where text or an attribute's value stands, nothing else writes it. Pure: text in, bytes out. Texts are valid UTF-8
  * without NUL (JSON_CLEAN). Errors stick to `out`, unless a function returns them. */

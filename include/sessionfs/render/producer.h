@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* producer: how a view of a session is made in pieces: a front, one segment for each item of a list, and a back. The
  * file is their concatenation. The tree makes all pieces once, to learn where each ends, and later any piece
  * alone. So a view of any size takes little memory.

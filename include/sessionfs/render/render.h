@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* render: the session's small generated files; those with a piece for each entry are in producer.h. A session
  * (locked for reading by the caller) in, bytes in a buf out; they never lock, open files or know node ids. Each returns
  * 0 or a negative errno; what `out` held before stays in front. Formats: sessionfs(5). */

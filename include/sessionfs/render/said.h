@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* said: what an entry says, part by part: what all.txt shows of it, and what a search looks at. Pure: a record in,
  * spans out. Rules: sessionfs(5), all.txt. */
 #ifndef SESSIONFS_SAID_H

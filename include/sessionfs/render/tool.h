@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tool: what a tool call did, read from its name and arguments. Pure: values in, text out.
  *
  * pi's own tools are known, some of agents that are built on pi, and what models send instead of what they were told

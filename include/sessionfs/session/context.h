@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* context: what the model is sent at one place of the tree: the walk to the
  * root, cut by the newest compaction, changed by context edits. The rules are
  * those of pi's buildSessionContext. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* format: the versions of pi's session files, and all that differs between them. A version is one row of format.c. */
 #ifndef SESSIONFS_FORMAT_H
 #define SESSIONFS_FORMAT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* part: what one entry holds, as the files of entries/ID/. Pure: a record in, bytes out. A function that returns a
  * size_t returns how many bytes it appends; 0: there is no such file. With NULL for `out` it only counts them. */
 #ifndef SESSIONFS_PART_H

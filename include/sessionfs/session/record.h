@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* record: one line of a session file as a typed view. Unknown types, roles and
  * fields are tolerated; nothing is copied: all values point into the line. */
 #ifndef SESSIONFS_RECORD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* session: the index of one session file at one generation.
  *
  * It holds where each line is, how entries hang together, labels, name and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cache: produced views by (node, serial), within a budget that may be shared. Least recently used views are evicted
  * first. A view is immutable and reference-counted: it outlives its eviction while someone holds it. Thread-safe. */
 #ifndef SESSIONFS_CACHE_H

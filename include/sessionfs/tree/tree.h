@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tree: the names of the mount. A table of kinds describes it (kinds.c lists its rows); lookup, listing,
  * attributes and contents walk that table. Thread-safe: locks are taken inside and none is held on return. */
 #ifndef SESSIONFS_TREE_H

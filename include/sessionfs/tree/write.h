@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tree_write: the writing half of the tree. A write becomes one append to the session file, or an error. Editors' side
  * files stay in memory. Thread-safe.
  *

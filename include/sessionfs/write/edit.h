@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* edit: what a written value means, as records to append. Pure: an index in, lines out.
  *
  * Records are written as pi writes them: key order, 8 hex digit ids that are not taken, ISO timestamps. The parent of

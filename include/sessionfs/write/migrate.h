@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* migrate: a v1 or v2 session file as pi 1.5.2 would rewrite it when it opens it,
  * but with the ids under which sessionfs shows the entries. */
 #ifndef SESSIONFS_MIGRATE_H

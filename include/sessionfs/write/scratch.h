@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scratch: the files and links that editors make beside what they edit, in
  * memory, limited in number and bytes. They never reach a session file.
  *

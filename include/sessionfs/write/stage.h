@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stage: the bytes that are being written through one open handle, until they
  * are a value. Until then readers see the last committed text, so a refused write destroys nothing. */
 #ifndef SESSIONFS_STAGE_H

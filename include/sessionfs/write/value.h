@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* value: what may be written to a writable file, judged early and whole.
  *
  * Rules: sessionfs(5), "Writing". One trailing newline is dropped, CRLF and a
