@@ -47,7 +47,7 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	c->uid = geteuid();
 	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
 	c->tidy = o->tidy;
-	c->newest = NONE;
+	c->newest.file = NONE;
 	*root = (struct dir){.name = "", .project = NONE};
 	c->dirs = root;
 	c->dir_count = c->dir_cap = 1;
@@ -141,66 +141,41 @@ static bool project_is_told(const struct catalog *c, uint32_t project)
 
 /* ---- the newest ---- */
 
-/* A newest file that turns out to be no session costs a new search. After so many, all headers are read. */
+/* Most newest files are sessions: at first only their own headers are read. One that turns out to be none costs a new
+ * search; after so many, all headers are read. */
 #define FEW 8
 
-/* Whether it is settled what the newest file is. Most are sessions: at first only its own header is read. */
-static bool need_newest(struct ask *a, uint32_t dir, uint32_t file)
-{
-	if (a->tries++ < FEW)
-		return need_file(a, file, HEADERS);
-	return dir == NONE ? need_all(a, HEADERS) : need_files(a, dir, HEADERS);
-}
-
-/* The file of the newest session; NONE if there is none. Its header was read. */
-static uint32_t newest_of_project(struct ask *a, uint32_t project)
+/* The file of the newest session of a project, NO_SLOT: of all; NONE if there is none. Its header was read. */
+static uint32_t newest_of(struct ask *a, uint32_t project)
 {
 	struct catalog *c = a->c;
-	struct project *p = &c->projects[project];
+	struct newest *n = project == NO_SLOT ? &c->newest : &c->projects[project].newest;
+	uint32_t dir = project == NO_SLOT ? NONE : c->projects[project].dir;
 	uint32_t other = NONE; /* the last that is no session */
-	need_files(a, 0, HEADERS);
-	need_files(a, 0, ATTRS);
-	if (p->dir != NONE)
-		need_files(a, p->dir, ATTRS);
-	if (p->newest_ages || p->newest_epoch != c->epoch)
-		p->newest = newest_seen(c, project);
-	while (p->newest != NONE && p->newest != other && c->files[p->newest].state != FILE_SESSION) {
-		other = p->newest;
-		if (!need_newest(a, p->dir == NONE ? 0 : p->dir, p->newest))
-			break;
-		p->newest = newest_seen(c, project);
-	}
-	bool found = p->newest != NONE && c->files[p->newest].state == FILE_SESSION;
-	p->newest_epoch = c->epoch;
-	p->newest_ages = a->err != 0 || !found;
-	return found || a->cut ? p->newest : NONE;
-}
 
-static uint32_t newest_of_every_file(const struct catalog *c)
-{
-	uint32_t best = NONE;
-	for (uint32_t i = 0; i < c->file_count; i++)
-		best = newest_of_both(c, best, i);
-	return best;
-}
-
-static uint32_t newest_of_all(struct ask *a)
-{
-	struct catalog *c = a->c;
-	uint32_t other = NONE; /* the last that is no session */
-	need_all(a, ATTRS);
-	if (c->newest_ages || c->newest_epoch != c->epoch)
-		c->newest = newest_of_every_file(c);
-	while (c->newest != NONE && c->newest != other && c->files[c->newest].state != FILE_SESSION) {
-		other = c->newest;
-		if (!need_newest(a, NONE, c->newest))
-			break;
-		c->newest = newest_of_every_file(c);
+	if (project == NO_SLOT) {
+		need_all(a, ATTRS);
+	} else {
+		need_files(a, 0, HEADERS);
+		need_files(a, 0, ATTRS);
+		if (dir != NONE)
+			need_files(a, dir, ATTRS);
 	}
-	bool found = c->newest != NONE && c->files[c->newest].state == FILE_SESSION;
-	c->newest_epoch = c->epoch;
-	c->newest_ages = a->err != 0 || !found;
-	return found || a->cut ? c->newest : NONE;
+	if (n->ages || n->epoch != c->epoch)
+		n->file = newest_seen(c, project);
+	while (n->file != NONE && n->file != other && c->files[n->file].state != FILE_SESSION) {
+		other = n->file;
+		bool settled = a->tries++ < FEW     ? need_file(a, n->file, HEADERS)
+		               : project == NO_SLOT ? need_all(a, HEADERS)
+		                                    : need_files(a, dir == NONE ? 0 : dir, HEADERS);
+		if (!settled)
+			break;
+		n->file = newest_seen(c, project);
+	}
+	bool found = n->file != NONE && c->files[n->file].state == FILE_SESSION;
+	n->epoch = c->epoch;
+	n->ages = a->err != 0 || !found;
+	return found || a->cut ? n->file : NONE;
 }
 
 /* ---- projects ---- */
@@ -219,8 +194,8 @@ static void fill_project(struct catalog *c, uint32_t project, struct project_inf
 	    .told = project_is_told(c, project),
 	};
 	ret->mode = rights_of_project(c, project, &ret->gid);
-	if (p->newest != NONE)
-		ret->mtime = c->files[p->newest].mtime;
+	if (p->newest.file != NONE)
+		ret->mtime = c->files[p->newest.file].mtime;
 }
 
 /* The end of a listing: false. It lacks what could not be looked at on the way; `hides`: if that hides a project. */
@@ -229,7 +204,7 @@ static bool list_ends(struct ask *a, uint32_t project, bool hides)
 	struct catalog *c = a->c;
 	for (uint32_t i = 0; i < c->file_count; i++) {
 		uint32_t dir = c->files[i].dir;
-		bool is_lacking = !hides || dir == 0 || c->projects[c->dirs[dir].project].newest == NONE;
+		bool is_lacking = !hides || dir == 0 || c->projects[c->dirs[dir].project].newest.file == NONE;
 		if (c->files[i].seen.err && is_of_project(c, dir, project) && is_lacking)
 			need_file(a, i, HEADERS);
 	}
@@ -242,7 +217,7 @@ static bool next_project(struct ask *a, uint64_t *cookie, struct project_info *r
 	load_projects(a);
 	while (*cookie < c->project_count) {
 		uint32_t project = (uint32_t)(*cookie)++;
-		if (!c->projects[project].name || newest_of_project(a, project) == NONE)
+		if (!c->projects[project].name || newest_of(a, project) == NONE)
 			continue;
 		fill_project(c, project, ret);
 		return true;
@@ -266,7 +241,7 @@ bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_in
 static bool get_project(struct ask *a, uint32_t project, struct project_info *ret)
 {
 	struct catalog *c = a->c;
-	bool found = project < c->project_count && c->projects[project].name && newest_of_project(a, project) != NONE;
+	bool found = project < c->project_count && c->projects[project].name && newest_of(a, project) != NONE;
 	if (found)
 		fill_project(c, project, ret);
 	a->lacks = !found;
@@ -508,7 +483,7 @@ static bool get_latest(struct ask *a, uint32_t project, struct slot_info *ret)
 	const struct catalog *c = a->c;
 	if (project != NO_SLOT && project >= c->project_count)
 		return false;
-	uint32_t file = project == NO_SLOT ? newest_of_all(a) : newest_of_project(a, project);
+	uint32_t file = newest_of(a, project);
 	if (file == NONE)
 		return false;
 	int err = a->err ? newer_in_trouble(a, project, file) : 0;
@@ -536,7 +511,7 @@ struct timespec catalog_mtime(struct catalog *c)
 	struct timespec newest = {0};
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
 	while (ask_wait(&a)) {
-		uint32_t file = newest_of_all(&a);
+		uint32_t file = newest_of(&a, NO_SLOT);
 		newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
 	}
 	ask_close(&a, 0);

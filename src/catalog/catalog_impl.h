@@ -131,15 +131,20 @@ struct dir {
 	bool racy;      /* changed so soon before the scan that a later change may have the same mtime */
 };
 
+/* The newest session of a project, or of all. */
+struct newest {
+	uint32_t file;  /* NONE: no session */
+	bool ages;      /* it is to be found again */
+	uint64_t epoch; /* when it was found */
+};
+
 struct project {
 	struct span key;     /* its directory name on disk, or the name it would have */
 	const char *name;    /* NULL until it is shown */
 	struct list slots;   /* in order; dead ones too */
 	struct list waiting; /* files that are sessions but have no slot yet */
 	uint32_t dir;        /* NONE: only flat files */
-	uint32_t newest;     /* a file; NONE: no session */
-	bool newest_ages;    /* `newest` is to be found again */
-	uint64_t newest_epoch;
+	struct newest newest;
 };
 
 /* What a dropped index knew about its file: shows at the next opening whether that is the same file, grown. */
@@ -195,9 +200,7 @@ struct catalog {
 	uint64_t changes;     /* rises when the attributes of a file turn out to have changed */
 	uint64_t epoch; /* rises when a slot is made or dies, a file turns out to be no session, or a parent another */
 	uint64_t named_epoch; /* the epoch at which projects were last named */
-	uint32_t newest;      /* a file: the newest of all */
-	bool newest_ages;     /* as of a project */
-	uint64_t newest_epoch;
+	struct newest newest;
 	struct fork *forks; /* by parent, then child */
 	size_t fork_count, fork_cap;
 	uint64_t forks_epoch;
@@ -284,8 +287,8 @@ void slot_kill(struct catalog *c, uint32_t slot);
 
 /* newest.c */
 bool newest_is_newer(const struct file *a, const struct file *b);
-uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t file); /* `best` may be NONE */
-uint32_t newest_seen(const struct catalog *c, uint32_t project); /* of a project, as last seen; NONE: none */
+/* The newest file of a project, NO_SLOT: of all, as last seen; NONE: none. */
+uint32_t newest_seen(const struct catalog *c, uint32_t project);
 /* A file changed (its mtime was `before`): it may be the newest now, or no longer be. */
 void newest_ages(struct catalog *c, uint32_t file, struct timespec before);
 

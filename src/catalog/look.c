@@ -59,19 +59,15 @@ static bool stat_differs(const struct stat *a, const struct stat *b)
 	       !time_is_same(a->st_mtim, b->st_mtim) || !time_is_same(a->st_ctim, b->st_ctim);
 }
 
-/* The attributes of a name that led nowhere: 0 if it is there. */
-static int look_at_name(const struct look *l, enum reach_how how, struct stat *ret)
+/* Opens the directory of a file, to look at names in it. */
+static int look_in(const struct look *l, enum reach_how how, struct reached *ret)
 {
 	char dir[NAME_MAX + 1] = "";
-	if (l->base > 0 && l->base <= NAME_MAX)
+	if (l->base > sizeof dir)
+		return -ENAMETOOLONG;
+	if (l->base > 0)
 		memcpy(dir, l->path, l->base - 1);
-	const struct reach_at at = {l->reach, dir};
-	struct reached in = REACHED_INIT;
-	int rc = reach_dir(&at, how, O_PATH, &in);
-	if (rc == 0 && fstatat(in.fd, l->path + l->base, ret, AT_SYMLINK_NOFOLLOW) < 0)
-		rc = -errno;
-	reached_release(l->reach, &in);
-	return rc == -ENOTDIR ? -ENOENT : rc;
+	return reach_dir(&(struct reach_at){l->reach, dir}, how, O_PATH, ret);
 }
 
 static int look_at_attrs(struct look *l, int at, enum reach_how how)
@@ -101,10 +97,14 @@ static void look_at_file(struct look *l, int at, enum reach_how how)
 			return;
 	}
 	l->rc = look_at_attrs(l, at, how);
-	/* It may come in between. */
+	/* The name may lead nowhere, or come in between. */
 	for (int tries = 0; l->rc == -ENOENT && !l->absent && tries < 3; tries++) {
-		int rc = look_at_name(l, how, &name);
-		l->absent = rc == -ENOENT;
+		struct reached in = REACHED_INIT;
+		int rc = look_in(l, how, &in);
+		if (rc == 0 && fstatat(in.fd, l->path + l->base, &name, AT_SYMLINK_NOFOLLOW) < 0)
+			rc = -errno;
+		reached_release(l->reach, &in);
+		l->absent = rc == -ENOENT || rc == -ENOTDIR;
 		if (rc == 0 && S_ISLNK(name.st_mode))
 			break;
 		if (!l->absent)
@@ -242,14 +242,8 @@ static void look_at_files(struct look *const *v, size_t n)
 			reached_release(l->reach, &in);
 			dir = NONE;
 		}
-		if (l->dir != dir && many && l->base <= NAME_MAX) {
-			char name[NAME_MAX + 1] = "";
-			if (l->base > 0)
-				memcpy(name, l->path, l->base - 1);
-			const struct reach_at at = {l->reach, name};
-			if (reach_dir(&at, REACH_NOW, O_PATH, &in) == 0)
-				dir = l->dir;
-		}
+		if (l->dir != dir && many && look_in(l, REACH_NOW, &in) == 0)
+			dir = l->dir;
 		look_at_file(l, dir == l->dir ? in.fd : -1, REACH_NOW);
 	}
 	if (n > 0)
