@@ -28,8 +28,8 @@ static const char *const names[] = {
     [LOCK_MATCHERS] = "matchers", [LOCK_HANDLES] = "handles",
     [LOCK_DROPPING] = "dropping", [LOCK_LISTINGS] = "listings",
     [LOCK_LEASES] = "leases",     [LOCK_READDIRPLUS] = "readdirplus",
-    [LOCK_SIZES] = "sizes",       [LOCK_IDLE] = "idle",
-    [LOCK_LOOP] = "loop",         [LOCK_PROBES] = "probes",
+    [LOCK_SIZES] = "sizes",       [LOCK_LOOP] = "loop",
+    [LOCK_PROBES] = "probes",
 };
 _Static_assert(sizeof names / sizeof *names == LOCK_RANKS, "a name for each rank");
 

@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #define SUBTYPE "sessionfs"
 
@@ -178,17 +179,17 @@ static int add_options(struct fuse_args *args, struct opts *o, const char *sourc
 	return 0;
 }
 
-/* The mount and its place. */
-struct place {
-	const char *mountpoint;
-	dev_t device;
-};
+/* The device of the file at a path, found without asking its filesystem; 0: unknown. */
+static dev_t device_at(const char *path)
+{
+	struct statx st;
+	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+	return statx(AT_FDCWD, path, flags, STATX_TYPE, &st) < 0 ? 0 : makedev(st.stx_dev_major, st.stx_dev_minor);
+}
 
 /* Serves the mount. The parent process exits in fuse_daemonize. *ret_left: a thread is still at work. */
-static int mount_serve(struct fs *fs, const struct opts *o, const struct place *at, bool *ret_left)
+static int mount_serve(struct fs *fs, const struct opts *o, bool *ret_left)
 {
-	struct fs_idle *idle = NULL;
-
 	if (fuse_daemonize(o->foreground) < 0) {
 		log_error("cannot go to the background: %s", strerror(errno));
 		return EXIT_FAILURE;
@@ -196,15 +197,10 @@ static int mount_serve(struct fs *fs, const struct opts *o, const struct place *
 	log_setup(o->log_level, !o->foreground);
 	if (!o->foreground)
 		fuse_set_log_func(relay);
-	int rc = 0;
-	if (o->idle_s && !places_is_descriptor(at->mountpoint))
-		rc = fs_idle_open(fs, at->mountpoint, at->device, o->idle_s, &idle);
-	if (rc == 0)
-		rc = fs_loop(fs, o->single_thread ? 1 : o->max_threads);
+	int rc = fs_loop(fs, o->single_thread ? 1 : o->max_threads);
 	/* A forced unmount while the device was read: the user asked for it. */
 	if (rc == -ECONNABORTED)
 		rc = 0;
-	fs_idle_close(idle);
 	*ret_left = rc == -ETIMEDOUT;
 	if (*ret_left)
 		log_error("%s: unmounted while a session file did not answer", o->target);
@@ -215,10 +211,10 @@ static int mount_serve(struct fs *fs, const struct opts *o, const struct place *
 
 /* libfuse unmounts by name, lazily, unless its descriptor shows that the filesystem is gone. If something else is
  * mounted there now, replace the descriptor by one that shows that. */
-static void mount_leave(struct fuse_session *se, const struct place *at)
+static void mount_leave(struct fuse_session *se, const char *mountpoint, dev_t device)
 {
 	int ends[2];
-	if (at->device && fs_device_at(at->mountpoint) != at->device && pipe2(ends, O_CLOEXEC) == 0) {
+	if (device && device_at(mountpoint) != device && pipe2(ends, O_CLOEXEC) == 0) {
 		close(ends[0]);
 		dup3(ends[1], fuse_session_fd(se), O_CLOEXEC);
 		close(ends[1]);
@@ -256,12 +252,12 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 		log_error("%s: not mounted", mountpoint);
 		goto remove;
 	}
-	const struct place at = {mountpoint, places_is_descriptor(mountpoint) ? 0 : fs_device_at(mountpoint)};
-	reach_forbid(catalog_reach(parts->catalog), at.device);
-	status = mount_serve(fs, o, &at, &left);
+	dev_t device = places_is_descriptor(mountpoint) ? 0 : device_at(mountpoint);
+	reach_forbid(catalog_reach(parts->catalog), device);
+	status = mount_serve(fs, o, &left);
 	if (!left)
 		fs_stop(fs);
-	mount_leave(se, &at);
+	mount_leave(se, mountpoint, device);
 	/* That thread still uses everything: free nothing. */
 	if (left)
 		_exit(status);
@@ -287,8 +283,6 @@ static int act_mount(struct opts *o, const struct parts *parts, const char *sour
 		return EXIT_FAILURE;
 	}
 	tree_set_mountpoint(parts->tree, mountpoint);
-	if (o->idle_s && places_is_descriptor(mountpoint))
-		log_warning("idle: ignored: only who mounted it can unmount it");
 	return run_session(o, parts, source, mountpoint);
 }
 

@@ -64,7 +64,6 @@ static const struct option options[] = {
      .help = "memory for indexes and files; K, M or G may follow"},
     {0, "loglevel", "log-level", "LEVEL", CHOICE, FIELD(log_level), .choices = levels, .standard = "warning",
      .help = "error, warning, info or debug"},
-    {0, "idle", "idle", "SECONDS", COUNT, FIELD(idle_s), .help = "unmount when nothing was asked for so long"},
     {0, "poll", "poll", "SECONDS", PERIOD, FIELD(poll_ms), .bare = "1",
      .help = "look at the source that often, instead of being told"},
     {'f', NULL, "foreground", NULL, FLAG, FIELD(foreground), .help = "stay in the foreground"},

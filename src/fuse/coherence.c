@@ -56,11 +56,6 @@ static void limit(struct fs *fs, struct tree_attr *a)
 	leases_note(fs, a);
 	if (listings_are_asked(fs, a->node))
 		limit_attr(a, TREE_ASKED, "I7: names can change unnoticed");
-	if (fs->idle && tree_is_top(a->node)) {
-		if (a->name_class > TREE_LIVE)
-			a->name_class = TREE_LIVE;
-		limit_attr(a, TREE_LIVE, "I11: unmounted when idle");
-	}
 }
 
 void coherence_settle(struct fs *fs, fuse_req_t req, node_t asked, struct tree_attr *a)

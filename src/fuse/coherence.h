@@ -35,11 +35,9 @@
  *      leased and has not changed for a while is neither, and opening it makes nothing.
  *  I9. Only fixed contents are given to the kernel ahead of an open (prefill.c).
  * I10. A missing name has a class, too. The class is asked if a write could create the name.
- * I11. If an idle mount is to be unmounted, the root and the names in it are live at most: a process that enters from
- *      outside must be noticed.
- * I12. Listings bring attributes along, but those of files only while somebody looks files up: each file costs the
+ * I11. Listings bring attributes along, but those of files only while somebody looks files up: each file costs the
  *      kernel a kilobyte (readdirplus.c).
- * I13. The kernel does not believe attributes if the node was invalidated after it asked for them, by any thread: it
+ * I12. The kernel does not believe attributes if the node was invalidated after it asked for them, by any thread: it
  *      goes by the old owner and mode once more. So an answer drops no listing or pages if these have changed since
  *      they were last given, or if who asks may not read the node: the attributes are then asked for anew before it is
  *      read. Nor do two answers in a row to users whom the mode can keep out.
@@ -64,7 +62,7 @@
 
 struct fs;
 
-/* Owner and mode that the kernel was last given of a node (I13). */
+/* Owner and mode that the kernel was last given of a node (I12). */
 struct told_owner {
 	mode_t mode;
 	uid_t uid;
@@ -141,7 +139,7 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr);
 /* Whether names in this directory can change unnoticed (I7). */
 bool listings_are_asked(struct fs *fs, node_t dir);
 /* Call before attributes of the node go to the kernel: drops a listing that may be outdated. No lock may be held. With
- * attributes that the kernel must believe (I13) it limits how long they may be kept instead; `req` asks for them. */
+ * attributes that the kernel must believe (I12) it limits how long they may be kept instead; `req` asks for them. */
 void listings_check(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr *a);
 /* Whether listings_check could have anything to do. Any lock may be held. */
 bool listings_is_noted(struct fs *fs, node_t node);
@@ -161,7 +159,7 @@ struct sizes {
 /* Starts noting sizes. There must be several threads, and the kernel must open files without asking. 0 or -ENOMEM. */
 int sizes_start(struct fs *fs);
 /* Call before an answer with these attributes: drops the pages of a file whose size has changed. No lock may be
- * held. If the kernel must believe the rest of them (I13), it is given the size it has. */
+ * held. If the kernel must believe the rest of them (I12), it is given the size it has. */
 void sizes_tell(struct fs *fs, fuse_req_t req, struct tree_attr *a);
 /* False if sizes_tell must drop pages before these attributes are given out. Any lock may be held. */
 bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a);

@@ -86,11 +86,9 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		tree_name(fs->tree, e.ino, 0, 1);
 }
 
-/* Without fs_of: this is no use of the mount, and idle.c has the kernel forget. */
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t names)
 {
-	const struct fs *fs = fuse_req_userdata(req);
-	tree_name(fs->tree, ino, 0, names);
+	tree_name(fs_of(req)->tree, ino, 0, names);
 	fuse_reply_none(req);
 }
 

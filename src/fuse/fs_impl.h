@@ -62,18 +62,11 @@ struct fs {
 	bool refuse_own; /* see struct fs_options */
 	bool no_open;    /* the kernel opens files without asking */
 	bool no_opendir; /* the kernel opens directories without asking */
-	bool idle;       /* idle.c may unmount it */
-	bool asked;      /* a request came since idle.c last looked; atomic */
 };
 
-/* Every operation calls this, so it also notes that the mount is in use. */
 static inline struct fs *fs_of(fuse_req_t req)
 {
-	struct fs *fs = fuse_req_userdata(req);
-	/* All threads share it, so it is written only when it changes. */
-	if (!__atomic_load_n(&fs->asked, __ATOMIC_RELAXED))
-		__atomic_store_n(&fs->asked, true, __ATOMIC_RELAXED);
-	return fs;
+	return fuse_req_userdata(req);
 }
 
 /* The most bytes of one write. libfuse would announce 256 pages, whatever the size of a page: the kernel gives no

@@ -12,7 +12,7 @@
  * Before the kernel uses a kept listing it asks for the attributes, unless those it has are still valid. So whenever we
  * answer with the attributes and the listing may be outdated, we first have the kernel drop that listing. We repeat
  * this until the directory is listed again, since a reply on its way could bring the old listing back: with every
- * other answer if the kernel has to believe the mode (I13).
+ * other answer if the kernel has to believe the mode (I12).
  *
  * This notification is sent while a request is being answered. In the kernel it takes only page locks, which no request
  * for attributes or names holds. None of our locks is held. */
@@ -148,7 +148,7 @@ void listings_check(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr
 		log_debug("drop listing %" PRIu64 " (I7)", node);
 		fuse_lowlevel_notify_inval_inode(fs->session, node, 0, 0);
 	} else {
-		limit_attr(a, TREE_ASKED, "I13: must be believed");
+		limit_attr(a, TREE_ASKED, "I12: must be believed");
 	}
 }
 

@@ -42,7 +42,7 @@ static bool sizes_note(struct sizes *s, const struct tree_attr *a, bool dropped)
 	return dropped || !differs;
 }
 
-/* True if the kernel must believe the attributes (I13). It is then given the size that it has, which fits its pages. */
+/* True if the kernel must believe the attributes (I12). It is then given the size that it has, which fits its pages. */
 static bool must_be_believed(struct sizes *s, fuse_req_t req, struct tree_attr *a)
 {
 	bool may_read = caller_may_read(req, a);
@@ -68,7 +68,7 @@ void sizes_tell(struct fs *fs, fuse_req_t req, struct tree_attr *a)
 	if (sizes_may_be_told(fs, a) || fuse_session_exited(fs->session))
 		return;
 	if (must_be_believed(s, req, a)) {
-		limit_attr(a, TREE_ASKED, "I13: must be believed");
+		limit_attr(a, TREE_ASKED, "I12: must be believed");
 		return;
 	}
 	if (!lock_try_for(&s->dropping, WAIT_NS))

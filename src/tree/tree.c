@@ -477,12 +477,6 @@ uint64_t tree_listing_serial(struct tree *t, node_t dir)
 	return catalog_epoch(t->catalog) + state_serial(t) + 1;
 }
 
-bool tree_is_top(node_t node)
-{
-	const struct kind *k = kind_of(tree_node(node));
-	return node == NODE_ROOT || (k && kind_is_in(k, tree_node(NODE_ROOT)));
-}
-
 bool tree_is_of_session(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));

@@ -18,7 +18,7 @@ is "$("$SESSIONFS" -V)" "$("$SESSIONFS" --version)" "--version"
 fails 2 "sessionfs: " "$SESSIONFS"
 fails 2 "sessionfs: .*no-such-option" "$SESSIONFS" --no-such-option "$T/src" "$T/mnt"
 fails 2 "sessionfs: " "$SESSIONFS" "$T/src" "$T/mnt" superfluous
-fails 2 "sessionfs: idle=soon: not a number" "$SESSIONFS" -o idle=soon "$T/src" "$T/mnt"
+fails 2 "sessionfs: max_threads=many: not a number" "$SESSIONFS" -o max_threads=many "$T/src" "$T/mnt"
 fails 2 "sessionfs: --poll=0: not a number of seconds above 0" "$SESSIONFS" --poll=0 "$T/src" "$T/mnt"
 fails 1 "sessionfs: .*$T/nowhere.*No such file" "$SESSIONFS" "$T/nowhere" "$T/mnt"
 fails 1 "sessionfs: .*$T/file.*[Nn]ot a directory" "$SESSIONFS" "$T/file" "$T/mnt"
@@ -49,10 +49,13 @@ is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title from a relative s
 umount_fs "$T/mnt"
 fails 2 "sessionfs: " "$SESSIONFS" -o no_such_option_at_all "$T/src" "$T/mnt"
 ! mountpoint -q "$T/mnt" || die "an unknown option was mounted"
+# Version 0.1.0 had this one.
+fails 2 "sessionfs: -o idle=60: libfuse does not take" "$SESSIONFS" -o idle=60 "$T/src" "$T/mnt"
+! mountpoint -q "$T/mnt" || die "mounted with idle=60"
 
-mount_fs "$T/src" "$T/mnt" -o idle=1000,poll
+mount_fs "$T/src" "$T/mnt" -o max_threads=100,poll
 umount_fs "$T/mnt"
-mount_fs "$T/src" "$T/mnt" --idle=1000 --poll=0.5
+mount_fs "$T/src" "$T/mnt" --max-threads=100 --poll=0.5
 umount_fs "$T/mnt"
 
 # Signals: unmounted, and the status is 0.

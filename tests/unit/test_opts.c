@@ -64,7 +64,6 @@ static void one_operand_is_the_mountpoint(void **state)
 	assert_int_equal(o.cache, 96 << 20);
 	assert_int_equal(o.log_level, LOG_LEVEL_WARNING);
 	assert_int_equal(o.max_threads, 128);
-	assert_int_equal(o.idle_s, 0);
 	assert_int_equal(o.poll_ms, 0);
 	assert_false(o.read_only || o.allow_other || o.foreground || o.debug || o.single_thread || o.json);
 	assert_fuse("");
@@ -157,15 +156,15 @@ static void lists_and_twins(void **state)
 static void times(void **state)
 {
 	(void)state;
-	good(ARGS("sessionfs", "-o", "idle=600,poll", "mnt"));
-	assert_int_equal(o.idle_s, 600);
+	good(ARGS("sessionfs", "-o", "ro,poll", "mnt"));
+	assert_true(o.read_only);
 	assert_int_equal(o.poll_ms, 1000);
-	good(ARGS("sessionfs", "--idle", "5", "--poll", "mnt"));
-	assert_int_equal(o.idle_s, 5);
+	good(ARGS("sessionfs", "--max-threads", "5", "--poll", "mnt"));
+	assert_int_equal(o.max_threads, 5);
 	assert_int_equal(o.poll_ms, 1000);
 	assert_string_equal(o.target, "mnt");
-	good(ARGS("sessionfs", "-o", "idle=5,idle=0,poll=0.5", "mnt"));
-	assert_int_equal(o.idle_s, 0);
+	good(ARGS("sessionfs", "-o", "max_threads=5,max_threads=7,poll=2,poll=0.5", "mnt"));
+	assert_int_equal(o.max_threads, 7);
 	assert_int_equal(o.poll_ms, 500);
 	good(ARGS("sessionfs", "--poll=2.0625", "mnt"));
 	assert_int_equal(o.poll_ms, 2062);
@@ -296,10 +295,11 @@ static void wrong_values(void **state)
 	bad(ARGS("sessionfs", "-ocache=18014398509481984K", "mnt"), "cache=18014398509481984K: not a size");
 	bad(ARGS("sessionfs", "-omax_threads=many", "mnt"), "max_threads=many: not a number");
 	bad(ARGS("sessionfs", "-omax_threads=4294967295", "mnt"), "max_threads=4294967295: not a number");
-	bad(ARGS("sessionfs", "-oidle", "mnt"), "idle: needs a value");
-	bad(ARGS("sessionfs", "-oidle=", "mnt"), "idle=: not a number");
-	bad(ARGS("sessionfs", "-oidle=0.5", "mnt"), "idle=0.5: not a number");
-	bad(ARGS("sessionfs", "--idle=10min", "mnt"), "--idle=10min: not a number");
+	bad(ARGS("sessionfs", "-omax_threads", "mnt"), "max_threads: needs a value");
+	bad(ARGS("sessionfs", "-omax_threads=", "mnt"), "max_threads=: not a number");
+	bad(ARGS("sessionfs", "-omax_threads=0.5", "mnt"), "max_threads=0.5: not a number");
+	bad(ARGS("sessionfs", "--max-threads=10min", "mnt"), "--max-threads=10min: not a number");
+	bad(ARGS("sessionfs", "--idle=60", "mnt"), "--idle=60: unknown option");
 	static const char *const no_periods[] = {"",      "0",  "0.0", "0.0005",  ".5",
 	                                         "1.",    ".",  "-1",  "1,5",     "1e3",
 	                                         "1.2.3", "1s", " 1",  "4294967", "99999999999999999999",
@@ -337,7 +337,7 @@ static void usage_names_every_option(void **state)
 	                                    "--check",
 	                                    "-h, --help",
 	                                    "-S, --source",
-	                                    "--idle=SECONDS, -o idle=SECONDS",
+	                                    "--max-threads=N, -o max_threads=N",
 	                                    "--poll[=SECONDS], -o poll[=SECONDS]"};
 	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
 		assert_non_null(strstr(text, shown[i]));

@@ -309,27 +309,6 @@ static void i10_a_name_that_is_there_is_not_asked_for_as_missing(void **state)
 	assert_int_equal(asked_of_missing, before + 1);
 }
 
-/* The first session has slot 0, and what is not of an entry the entry 0: that does not make it the root. */
-static void i11_only_the_top_is_given_for_a_moment_where_it_is_unmounted_when_idle(void **state)
-{
-	struct wire *w = *state;
-	static const char *const top[] = {"projects", "sessions", "latest", "README.md"};
-	w->fs->idle = true;
-	for (size_t i = 0; i < sizeof top / sizeof *top; i++)
-		assert_kept(w, top[i], LIVE, LIVE);
-	bool first = false;
-	static const char *const titles[] = {TITLE, "projects/home-w-app/2026-01-02T04-00-00-000Z_two/title",
-	                                     FLAT "/title"};
-	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
-		assert_kept(w, titles[i], MINUTE, MINUTE);
-		struct node n = node_unpack(wire_walk(w, titles[i]).nodeid);
-		first |= n.slot == 0 && n.entry == 0;
-	}
-	assert_true(first);
-	assert_kept(w, "projects/home-w-app", MINUTE, MINUTE);
-	assert_kept(w, ENTRY "/text.md", DAY, DAY);
-}
-
 /* --- the log of -d ----------------------------------------------------------------- */
 
 static int traced(void **state)
@@ -442,7 +421,7 @@ static void i7_the_log_says_which_listing_is_dropped(void **state)
 	assert_true(log_says(log, saved, begin, " (I7)"));
 }
 
-static void i13_the_log_says_what_must_be_believed(void **state)
+static void i12_the_log_says_what_must_be_believed(void **state)
 {
 	struct wire *w = *state;
 	FILE *log;
@@ -455,7 +434,7 @@ static void i13_the_log_says_what_must_be_believed(void **state)
 	snprintf(begin, sizeof begin, "sessionfs: getattr %ju: ", (uintmax_t)project);
 	int saved = log_begin(&log);
 	wire_attr(w, project);
-	assert_true(log_says(log, saved, begin, "attributes asked (I13: must be believed)"));
+	assert_true(log_says(log, saved, begin, "attributes asked (I12: must be believed)"));
 }
 
 static void i5_the_log_says_what_is_dropped(void **state)
@@ -489,14 +468,13 @@ int main(void)
 	    TEST(i8_to_open_what_rests_makes_nothing, untouched),
 	    cmocka_unit_test(i8_what_nobody_follows_is_asked_for_when_it_is_opened),
 	    TEST(i10_a_name_that_is_there_is_not_asked_for_as_missing, at_rest),
-	    TEST(i11_only_the_top_is_given_for_a_moment_where_it_is_unmounted_when_idle, at_rest),
 	    cmocka_unit_test_setup_teardown(i2_the_log_says_what_decided_of_a_name, traced_writable, untraced),
 	    cmocka_unit_test_setup_teardown(i2_the_log_says_where_forks_may_come_unseen, traced_writable, untraced),
 	    cmocka_unit_test_setup_teardown(i5_the_log_says_what_is_dropped, traced_writable, untraced),
 	    cmocka_unit_test_setup_teardown(i7_the_log_says_which_listing_is_dropped, traced, untraced),
 	    cmocka_unit_test_setup_teardown(i10_the_log_says_what_may_be_kept_of_a_missing_name, traced_writable,
 	                                    untraced),
-	    cmocka_unit_test_setup_teardown(i13_the_log_says_what_must_be_believed, traced, untraced),
+	    cmocka_unit_test_setup_teardown(i12_the_log_says_what_must_be_believed, traced, untraced),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

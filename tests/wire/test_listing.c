@@ -196,7 +196,7 @@ static void i7_drops_listings_made_just_after_a_change(void **state)
 }
 
 /* The kernel would not believe the mode that comes with a notification. */
-static void i13_another_mode_is_told_without_a_notification(void **state)
+static void i12_another_mode_is_told_without_a_notification(void **state)
 {
 	struct wire *w = *state;
 	static const struct {
@@ -265,7 +265,7 @@ int main(void)
 	    WIRED(lists_plainly_too),
 	    UNWATCHED(i7_drops_listings_that_other_files_change),
 	    UNWATCHED(i7_drops_listings_made_just_after_a_change),
-	    UNWATCHED(i13_another_mode_is_told_without_a_notification),
+	    UNWATCHED(i12_another_mode_is_told_without_a_notification),
 	    WIRED_READ_ONLY(i7_notes_of_listings_do_not_pile_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static void ignore_probes(struct readdirplus *p, unsigned n)
 }
 
 /* The probe before the last shows in the last. */
-static void i12_stops_when_no_probe_was_used(void **state)
+static void i11_stops_when_no_probe_was_used(void **state)
 {
 	struct readdirplus p;
 	(void)state;
@@ -43,7 +43,7 @@ static void i12_stops_when_no_probe_was_used(void **state)
 	lock_destroy(&p.lock);
 }
 
-static void i12_goes_on_while_probes_are_used(void **state)
+static void i11_goes_on_while_probes_are_used(void **state)
 {
 	struct readdirplus p;
 	(void)state;
@@ -56,7 +56,7 @@ static void i12_goes_on_while_probes_are_used(void **state)
 	lock_destroy(&p.lock);
 }
 
-static void i12_counts_listings_with_files_only(void **state)
+static void i11_counts_listings_with_files_only(void **state)
 {
 	struct readdirplus p;
 	(void)state;
@@ -99,7 +99,7 @@ static struct brought list(struct wire *w, const char *path)
 
 #define ENTRY SESSION "/entries/aaaa0002"
 
-static void i12_brings_directories_where_nobody_wants_more(void **state)
+static void i11_brings_directories_where_nobody_wants_more(void **state)
 {
 	struct wire *w = *state;
 	struct fuse_entry_out e;
@@ -122,7 +122,7 @@ static void i12_brings_directories_where_nobody_wants_more(void **state)
 	assert_int_equal(list(w, ENTRY).others_told, all.others_told);
 }
 
-static void i12_lists_one_file_by_name_alone(void **state)
+static void i11_lists_one_file_by_name_alone(void **state)
 {
 	struct wire *w = *state;
 	struct brought all = list(w, ENTRY);
@@ -137,11 +137,11 @@ static void i12_lists_one_file_by_name_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(i12_stops_when_no_probe_was_used),
-	    cmocka_unit_test(i12_goes_on_while_probes_are_used),
-	    cmocka_unit_test(i12_counts_listings_with_files_only),
-	    WIRED(i12_brings_directories_where_nobody_wants_more),
-	    WIRED(i12_lists_one_file_by_name_alone),
+	    cmocka_unit_test(i11_stops_when_no_probe_was_used),
+	    cmocka_unit_test(i11_goes_on_while_probes_are_used),
+	    cmocka_unit_test(i11_counts_listings_with_files_only),
+	    WIRED(i11_brings_directories_where_nobody_wants_more),
+	    WIRED(i11_lists_one_file_by_name_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

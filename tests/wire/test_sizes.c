@@ -137,7 +137,7 @@ static void i8_who_has_waited_for_a_moment_goes_on(void **state)
 }
 
 /* The kernel would not believe the mode that comes with a notification. */
-static void i13_another_mode_comes_with_the_size_before(void **state)
+static void i12_another_mode_comes_with_the_size_before(void **state)
 {
 	uint64_t node;
 	begin(state, true, 2);
@@ -193,7 +193,7 @@ int main(void)
 	    TORN_DOWN(i8_one_thread_drops_nothing),
 	    TORN_DOWN(i8_nothing_is_dropped_where_opens_are_answered),
 	    TORN_DOWN(i8_who_has_waited_for_a_moment_goes_on),
-	    TORN_DOWN(i13_another_mode_comes_with_the_size_before),
+	    TORN_DOWN(i12_another_mode_comes_with_the_size_before),
 	    cmocka_unit_test(i8_nothing_is_dropped_at_the_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,6 @@ enum lock_rank {
 	LOCK_LEASES,
 	LOCK_READDIRPLUS,
 	LOCK_SIZES,
-	LOCK_IDLE,
 	LOCK_LOOP,
 	LOCK_PROBES, /* the threads that ask servers that may not answer */
 	LOCK_RANKS

@@ -29,7 +29,6 @@ struct opts {
 	unsigned log_level;   /* enum log_level */
 	unsigned color;       /* enum opts_color */
 	unsigned max_threads; /* threads that answer requests */
-	unsigned idle_s;      /* unmount after so many idle seconds; 0: never */
 	unsigned poll_ms;     /* how often to look at the source; 0: only where inotify does not work */
 	bool read_only, allow_other, allow_root, default_permissions, nonempty, foreground, debug, single_thread, json;
 	struct buf fuse; /* libfuse's options, as one -o list; may be empty */

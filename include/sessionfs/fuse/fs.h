@@ -5,8 +5,6 @@
 
 #include "sessionfs/tree/tree.h"
 
-#include <sys/types.h>
-
 struct fs;
 struct fuse_lowlevel_ops;
 struct fuse_session;
@@ -32,16 +30,6 @@ int fs_loop(struct fs *fs, unsigned threads);
 void fs_stop(struct fs *fs);
 /* Call after fuse_session_destroy. */
 void fs_close(struct fs *fs);
-
-/* The device of the file at a path, found without asking its filesystem; 0: unknown. */
-dev_t fs_device_at(const char *path);
-
-/* Unmounts `device` from `mountpoint` (not owned) once no request came for so many seconds and nobody uses it. That
- * ends the loop. It starts a thread: open it after fuse_daemonize, and close it when the loop has ended. 0 or a
- * negative errno. */
-struct fs_idle;
-int fs_idle_open(struct fs *fs, const char *mountpoint, dev_t device, unsigned seconds, struct fs_idle **ret);
-void fs_idle_close(struct fs_idle *idle);
 
 /* The operations; their userdata is the struct fs. */
 const struct fuse_lowlevel_ops *fs_operations(void);

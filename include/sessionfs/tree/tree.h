@@ -137,9 +137,6 @@ bool tree_is_listing_volatile(struct tree *t, node_t dir);
  * its attributes. */
 uint64_t tree_listing_serial(struct tree *t, node_t dir);
 
-/* True for the root and the names in it. */
-bool tree_is_top(node_t node);
-
 /* False for what is above all sessions: the root, projects and their links. */
 bool tree_is_of_session(node_t node);
 
