@@ -9,7 +9,7 @@
  * a session when its attributes do. */
 #include "catalog_impl.h"
 
-#include "sessionfs/base/crew.h"
+#include "sessionfs/base/parallel.h"
 #include "sessionfs/file/store.h"
 
 #include <fcntl.h>
@@ -276,5 +276,5 @@ int look_make(struct catalog *c, struct look *const *v, size_t n)
 	}
 	/* Headers and directories on all cores: on a cold disk each of them is waited for. */
 	struct looks all = {c, v};
-	return crew_run(n, look_one, &all);
+	return parallel_for(n, look_one, &all);
 }

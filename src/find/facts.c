@@ -3,9 +3,9 @@
  * the sessions that changed since the last one. */
 #include "find_impl.h"
 
-#include "sessionfs/base/crew.h"
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
+#include "sessionfs/base/parallel.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/find/dates.h"
 
@@ -186,7 +186,7 @@ static int round_run(struct round *r, struct facts *f, const struct list *before
 	if (!r->states || !r->kept || !r->wanted)
 		return -ENOMEM;
 	share(r, before);
-	return crew_run(r->n_wanted, read_one, r);
+	return parallel_for(r->n_wanted, read_one, r);
 }
 
 /* --- lists ------------------------------------------------------------------------- */

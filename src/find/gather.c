@@ -9,8 +9,8 @@
 #include "find_impl.h"
 #include "search_impl.h"
 
-#include "sessionfs/base/crew.h"
 #include "sessionfs/base/fault.h"
+#include "sessionfs/base/parallel.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/file/opened.h"
 #include "sessionfs/render/render.h"
@@ -38,7 +38,7 @@ struct batch {
 	struct row **v;
 	struct cut cut;
 	struct lock lock; /* guards the spare matchers */
-	struct matcher *spare[CREW_MOST];
+	struct matcher *spare[PARALLEL_MOST];
 	size_t spares;
 	_Atomic uint64_t texts; /* bytes of the lines that are kept */
 	_Atomic int missed;     /* why a session could not be read */
@@ -440,7 +440,7 @@ static int gather_all(struct batch *b)
 		if (n == 0)
 			return 0;
 		qsort(v, n, sizeof *v, newest_first);
-		rc = crew_run(n < most ? n : most, gather_work, b);
+		rc = parallel_for(n < most ? n : most, gather_work, b);
 	}
 	return rc;
 }

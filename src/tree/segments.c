@@ -11,7 +11,7 @@
  * When the session has grown, the view made before is continued if its producer can do that: then the cost depends on
  * what was appended, not on the size of the session. */
 #include "sessionfs/render/producer.h"
-#include "sessionfs/base/crew.h"
+#include "sessionfs/base/parallel.h"
 #include "sessionfs/base/limits.h"
 #include "tree_impl.h"
 
@@ -196,7 +196,7 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 	for (size_t k = 0; k < n; k++)
 		swap_memory(&c->tree->spare.runs[k], &runs[k].memory);
 	lock_give(&c->tree->spare.lock);
-	int rc = crew_run(n, make_run, runs);
+	int rc = parallel_for(n, make_run, runs);
 	for (size_t i = 0; i < more; i++)
 		render_usage_sum(&m->totals.usage, &usages[i]);
 	m->entries = session_count(p->session);

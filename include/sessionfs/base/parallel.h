@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* crew: a parallel loop on all cores.
+/* parallel: a loop on all cores.
  *
- * The threads of a crew work for the request of the caller: they end with it (stop.h), and what they could not look up
- * (fault.h) is an error of the whole. */
-#ifndef SESSIONFS_CREW_H
-#define SESSIONFS_CREW_H
+ * The threads of a parallel loop work for the request of the caller: they end with it (stop.h), and what they could not
+ * look up (fault.h) is an error of the whole. */
+#ifndef SESSIONFS_PARALLEL_H
+#define SESSIONFS_PARALLEL_H
 
 #include <stddef.h>
 
 /* More threads than this do not help: they wait for the same disk and the same locks. */
-#define CREW_MOST 16
+#define PARALLEL_MOST 16
 
 /* Calls work(arg, i) once for each i below n, in any order, from several threads at once; the caller is one of them. i
  * is handed out one by one, so that a long one does not hold up the rest. Ends with the first error, and returns it: a
  * negative errno of `work`, a fault noted in it, or -EINTR (stop_check is asked before each); what was not begun then
  * is not called. Otherwise 0. Where threads cannot be started, those that are there do all. */
-int crew_run(size_t n, int (*work)(void *arg, size_t i), void *arg);
+int parallel_for(size_t n, int (*work)(void *arg, size_t i), void *arg);
 
 #endif

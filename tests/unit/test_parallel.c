@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* crew: every one once, on several threads, as one piece of work of the caller. */
-#include "sessionfs/base/crew.h"
+/* parallel: every one once, on several threads, as one piece of work of the caller. */
 #include "sessionfs/base/fault.h"
+#include "sessionfs/base/parallel.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/base/sys.h"
 
@@ -63,7 +63,7 @@ static void does_each_once(void **state)
 		struct work *w = work_new();
 		size_t n = counts[k / 2];
 		refused = k % 2;
-		assert_int_equal(crew_run(n, do_one, w), 0);
+		assert_int_equal(parallel_for(n, do_one, w), 0);
 		for (size_t i = 0; i < MANY; i++)
 			assert_int_equal(w->done[i], i < n);
 	}
@@ -77,14 +77,14 @@ static void ends_with_the_first_error(void **state)
 	w->bad = 0;
 	w->rc = -ENOENT;
 	refused = true;
-	assert_int_equal(crew_run(MANY, do_one, w), -ENOENT);
+	assert_int_equal(parallel_for(MANY, do_one, w), -ENOENT);
 	assert_int_equal(w->calls, 1);
 	refused = false;
 	w->bad = MANY - 1;
-	assert_int_equal(crew_run(MANY, do_one, w), -ENOENT);
+	assert_int_equal(parallel_for(MANY, do_one, w), -ENOENT);
 }
 
-/* Whoever has noted it, it is an error of the crew; what the caller had noted before stays his. */
+/* Whoever has noted it, it is an error of the loop; what the caller had noted before stays his. */
 static void returns_faults(void **state)
 {
 	(void)state;
@@ -93,7 +93,7 @@ static void returns_faults(void **state)
 	fault_note(-ENOMEM);
 	for (size_t bad = 0; bad < 8; bad++) {
 		w->bad = bad;
-		assert_int_equal(crew_run(8, do_one, w), -EIO);
+		assert_int_equal(parallel_for(8, do_one, w), -EIO);
 	}
 	assert_int_equal(fault_take(0), -ENOMEM);
 }
@@ -121,8 +121,8 @@ static void is_stopped(void **state)
 	struct work *w = work_new();
 	const struct stop stop = {.is_asked = is_asked, .arg = &w->asked};
 	stop_set(&stop);
-	assert_int_equal(crew_run(MANY, ask, w), -EINTR);
-	assert_true(w->calls <= CREW_MOST);
+	assert_int_equal(parallel_for(MANY, ask, w), -EINTR);
+	assert_true(w->calls <= PARALLEL_MOST);
 	stop_set(NULL);
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "sessionfs/base/crew.h"
 #include "sessionfs/base/fault.h"
+#include "sessionfs/base/parallel.h"
 #include "sessionfs/base/stop.h"
 #include "sessionfs/base/sys.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
 
-struct crew {
+struct parallel {
 	int (*work)(void *arg, size_t i);
 	void *arg;
 	size_t n;
@@ -17,7 +17,7 @@ struct crew {
 };
 
 /* Works until nothing is left, or somebody has failed. */
-static void crew_help(struct crew *c)
+static void parallel_help(struct parallel *c)
 {
 	int before = fault_begin();
 	size_t i;
@@ -33,22 +33,22 @@ static void crew_help(struct crew *c)
 
 static void *help_thread(void *arg)
 {
-	struct crew *c = arg;
+	struct parallel *c = arg;
 	stop_set(c->stop);
-	crew_help(c);
+	parallel_help(c);
 	return NULL;
 }
 
-int crew_run(size_t n, int (*work)(void *arg, size_t i), void *arg)
+int parallel_for(size_t n, int (*work)(void *arg, size_t i), void *arg)
 {
-	struct crew c = {.work = work, .arg = arg, .n = n, .stop = stop_get()};
-	pthread_t threads[CREW_MOST];
+	struct parallel c = {.work = work, .arg = arg, .n = n, .stop = stop_get()};
+	pthread_t threads[PARALLEL_MOST];
 	long cpus = n > 1 ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
-	size_t started = 0, most = cpus < 1 ? 1 : cpus > CREW_MOST ? CREW_MOST : (size_t)cpus;
+	size_t started = 0, most = cpus < 1 ? 1 : cpus > PARALLEL_MOST ? PARALLEL_MOST : (size_t)cpus;
 	while (started + 1 < most && started + 1 < n &&
 	       sys_pthread_create(&threads[started], NULL, help_thread, &c) == 0)
 		started++;
-	crew_help(&c);
+	parallel_help(&c);
 	while (started > 0)
 		pthread_join(threads[--started], NULL);
 	return atomic_load(&c.rc);
