@@ -3,10 +3,10 @@
 #include "find_impl.h"
 
 #include "sessionfs/base/clock.h"
+#include "sessionfs/base/counters.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/name.h"
 #include "sessionfs/base/number.h"
-#include "sessionfs/base/tally.h"
 #include "sessionfs/base/utf8.h"
 #include "sessionfs/find/dates.h"
 #include "sessionfs/session/part.h"
@@ -20,7 +20,7 @@
 struct gather {
 	uint32_t messages;
 	struct render_usage usage;
-	struct tally uses; /* struct fact_use, by the bytes of the day and the model */
+	struct counters uses; /* struct fact_use, by the bytes of the day and the model */
 	struct buf model, key;
 	struct buf texts;            /* id, title and date_name, one after the other */
 	size_t id, title, date_name; /* the bytes of each; the model has a buf of its own */
@@ -28,7 +28,7 @@ struct gather {
 
 static void gather_release(struct gather *g)
 {
-	tally_release(&g->uses);
+	counters_release(&g->uses);
 	buf_release(&g->model);
 	buf_release(&g->key);
 	buf_release(&g->texts);
@@ -42,7 +42,7 @@ static int gather_usage(const struct session *s, uint32_t i, const struct record
 	buf_reset(&g->key);
 	buf_add(&g->key, &day, sizeof day);
 	render_usage_model(r, JSON_CLEAN, &g->key);
-	struct fact_use *use = tally_get(&g->uses, buf_span(&g->key));
+	struct fact_use *use = counters_get(&g->uses, buf_span(&g->key));
 	if (!use || buf_err(&g->key))
 		return -ENOMEM;
 	use->date = day;
@@ -116,14 +116,14 @@ static int gather_texts(const struct session *s, double created, struct gather *
 	return rc < 0 ? rc : buf_err(texts);
 }
 
-static struct span model_of(const struct tally *uses, size_t i)
+static struct span model_of(const struct counters *uses, size_t i)
 {
-	struct span key = tally_name(uses, i);
+	struct span key = counters_name(uses, i);
 	return (struct span){key.p + sizeof(date_t), key.n - sizeof(date_t)};
 }
 
 /* Whether row i has the same model as the row before, as most do. */
-static bool is_repeated(const struct tally *uses, size_t i)
+static bool is_repeated(const struct counters *uses, size_t i)
 {
 	return i > 0 && span_eq(model_of(uses, i), model_of(uses, i - 1));
 }
@@ -164,7 +164,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	};
 	k->of.uses = k->uses;
 	for (size_t i = 0; i < g->uses.n; i++) {
-		k->uses[i] = *(const struct fact_use *)tally_value(&g->uses, i);
+		k->uses[i] = *(const struct fact_use *)counters_value(&g->uses, i);
 		bool is_same = is_repeated(&g->uses, i);
 		k->uses[i].model = is_same ? k->uses[i - 1].model : pack(model_of(&g->uses, i), &at);
 	}
@@ -180,7 +180,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 
 int kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
 {
-	struct gather g CLEANUP(gather_release) = {.uses = TALLY_INIT(struct fact_use)};
+	struct gather g CLEANUP(gather_release) = {.uses = COUNTERS_INIT(struct fact_use)};
 	struct session *s;
 	int faults = fault_begin();
 	int rc = catalog_get(c, slot, &s);

@@ -3,7 +3,7 @@
 #include "sessionfs/find/plot.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/stop.h"
-#include "sessionfs/base/tally.h"
+#include "sessionfs/base/counters.h"
 #include "sessionfs/base/utf8.h"
 #include "sessionfs/find/dates.h"
 #include "sessionfs/render/html.h"
@@ -53,7 +53,7 @@ struct model {
 
 struct plot {
 	const struct fact_list *list;
-	struct tally models;
+	struct counters models;
 	bool by_tokens;
 	date_t first, last;
 	const struct unit *unit;
@@ -66,7 +66,7 @@ struct plot {
 
 static void plot_release(struct plot *p)
 {
-	tally_release(&p->models);
+	counters_release(&p->models);
 	free(p->v);
 }
 
@@ -103,7 +103,7 @@ static int add_models(struct plot *p)
 	for (size_t i = 0; i < p->list->n; i++) {
 		const struct session_facts *of = p->list->v[i].of;
 		for (size_t k = 0; k < of->n_uses; k++) {
-			struct model *m = tally_get(&p->models, of->uses[k].model);
+			struct model *m = counters_get(&p->models, of->uses[k].model);
 			if (!m)
 				return -ENOMEM;
 			m->cost += usable(of->uses[k].sum.cost);
@@ -167,8 +167,8 @@ static int choose_colours(struct plot *p)
 	if (!ranks)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->models.n; i++) {
-		struct span name = tally_name(&p->models, i);
-		struct model *m = tally_get(&p->models, name);
+		struct span name = counters_name(&p->models, i);
+		struct model *m = counters_get(&p->models, name);
 		double value = p->by_tokens ? m->tokens : m->cost;
 		m->colour = NAMED;
 		if (value > 0)
@@ -193,7 +193,7 @@ static int add_bars(struct plot *p)
 		const struct session_facts *of = p->list->v[i].of;
 		for (size_t k = 0; k < of->n_uses; k++) {
 			const struct fact_use *use = &of->uses[k];
-			const struct model *m = tally_get(&p->models, use->model);
+			const struct model *m = counters_get(&p->models, use->model);
 			double value = value_of(p, use);
 			if (!m || use->date == NO_DATE || value <= 0)
 				continue;
@@ -389,7 +389,7 @@ static void add_picture(const struct plot *p, bool alone, struct buf *out)
 int plot_usage(const struct fact_list *list, bool alone, struct buf *out)
 {
 	struct plot p CLEANUP(plot_release) = {
-	    .list = list, .models = TALLY_INIT(struct model), .by_tokens = true, .first = NO_DATE, .last = NO_DATE};
+	    .list = list, .models = COUNTERS_INIT(struct model), .by_tokens = true, .first = NO_DATE, .last = NO_DATE};
 	int rc = facts_fault(list);
 
 	if (rc == 0)

@@ -3,7 +3,7 @@
 #include "sessionfs/find/tables.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/stop.h"
-#include "sessionfs/base/tally.h"
+#include "sessionfs/base/counters.h"
 #include "sessionfs/find/dates.h"
 
 #include <errno.h>
@@ -94,13 +94,13 @@ static void tables_add_key(const struct fact *f, const struct fact_use *use, str
 	add_said(use->model, out);
 }
 
-static int sum_session(const struct fact *f, struct buf *key, struct tally *rows)
+static int sum_session(const struct fact *f, struct buf *key, struct counters *rows)
 {
 	for (size_t i = 0; i < f->of->n_uses; i++) {
 		const struct fact_use *use = &f->of->uses[i];
 		buf_reset(key);
 		tables_add_key(f, use, key);
-		struct row *row = tally_get(rows, buf_span(key));
+		struct row *row = counters_get(rows, buf_span(key));
 		if (!row || buf_err(key))
 			return -ENOMEM;
 		row->messages += use->entries;
@@ -126,7 +126,7 @@ static void tables_add_row(const struct row *row, struct buf *out)
 
 int table_usage(const struct fact_list *list, struct buf *out)
 {
-	struct tally rows CLEANUP(tally_release) = TALLY_INIT(struct row);
+	struct counters rows CLEANUP(counters_release) = COUNTERS_INIT(struct row);
 	struct buf key CLEANUP_BUF = BUF_INIT;
 	int rc = facts_fault(list);
 	for (size_t i = 0; i < list->n && rc == 0; i++)
@@ -135,8 +135,8 @@ int table_usage(const struct fact_list *list, struct buf *out)
 	if (!sorted)
 		return rc < 0 ? rc : -ENOMEM;
 	for (size_t i = 0; i < rows.n; i++) {
-		sorted[i] = *(const struct row *)tally_value(&rows, i);
-		sorted[i].cells = tally_name(&rows, i);
+		sorted[i] = *(const struct row *)counters_value(&rows, i);
+		sorted[i].cells = counters_name(&rows, i);
 	}
 	qsort(sorted, rows.n, sizeof *sorted, tables_row_cmp);
 	buf_adds(out, USAGE_HEADING);

@@ -12,7 +12,7 @@
 #include "pieces.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/session/part.h"
-#include "sessionfs/base/tally.h"
+#include "sessionfs/base/counters.h"
 #include "sessionfs/base/utf8.h"
 
 #include <errno.h>
@@ -318,16 +318,16 @@ const struct producer producer_context_json = {
 
 /* Collected in one pass over the lines. */
 struct info {
-	struct tally roles;  /* size_t */
-	struct tally models; /* struct render_usage */
+	struct counters roles;  /* size_t */
+	struct counters models; /* struct render_usage */
 	struct render_usage usage;
 	struct buf name;
 };
 
 static void info_release(struct info *info)
 {
-	tally_release(&info->roles);
-	tally_release(&info->models);
+	counters_release(&info->roles);
+	counters_release(&info->models);
 	buf_release(&info->name);
 }
 
@@ -341,7 +341,7 @@ static int count_role(struct info *info, const struct record *r)
 		json_decode(r->msg.role.text, JSON_READ, &info->name);
 	else
 		return 0;
-	size_t *count = tally_get(&info->roles, buf_span(&info->name));
+	size_t *count = counters_get(&info->roles, buf_span(&info->name));
 	if (!count || buf_err(&info->name))
 		return -ENOMEM;
 	++*count;
@@ -352,7 +352,7 @@ static int count_usage(struct info *info, const struct record *r)
 {
 	buf_reset(&info->name);
 	render_usage_model(r, JSON_READ, &info->name);
-	struct render_usage *usage = tally_get(&info->models, buf_span(&info->name));
+	struct render_usage *usage = counters_get(&info->models, buf_span(&info->name));
 	if (!usage || buf_err(&info->name))
 		return -ENOMEM;
 	render_usage_add(usage, r);
@@ -435,7 +435,7 @@ static int info_add_names(struct object *o, const struct session *s, const char 
 	return 0;
 }
 
-static void add_counts(struct object *o, const struct session *s, const struct tally *roles)
+static void add_counts(struct object *o, const struct session *s, const struct counters *roles)
 {
 	uint32_t count = session_count(s);
 	size_t branches = 0;
@@ -445,7 +445,8 @@ static void add_counts(struct object *o, const struct session *s, const struct t
 	object_count(o, "entries", count);
 	struct object messages = object_begin(object_name(o, "messages"));
 	for (size_t i = 0; i < roles->n; i++)
-		buf_addf(object_key(&messages, tally_name(roles, i)), "%zu", *(const size_t *)tally_value(roles, i));
+		buf_addf(object_key(&messages, counters_name(roles, i)), "%zu",
+		         *(const size_t *)counters_value(roles, i));
 	object_end(&messages);
 	object_count(o, "branches", branches);
 	object_count(o, "labels", session_label_count(s));
@@ -460,8 +461,8 @@ static void add_all_usage(struct object *o, const struct info *info)
 	info_add_usage(&usage, &info->usage);
 	struct object models = object_begin(object_name(&usage, "models"));
 	for (size_t i = 0; i < info->models.n; i++) {
-		struct object model = object_begin(object_key(&models, tally_name(&info->models, i)));
-		info_add_usage(&model, tally_value(&info->models, i));
+		struct object model = object_begin(object_key(&models, counters_name(&info->models, i)));
+		info_add_usage(&model, counters_value(&info->models, i));
 		object_end(&model);
 	}
 	object_end(&models);
@@ -471,7 +472,8 @@ static void add_all_usage(struct object *o, const struct info *info)
 int render_info_json(const struct session *s, const char *file, struct buf *out)
 {
 	CLEANUP(info_release)
-	struct info info = {.roles = TALLY_INIT(size_t), .models = TALLY_INIT(struct render_usage), .name = BUF_INIT};
+	struct info info = {
+	    .roles = COUNTERS_INIT(size_t), .models = COUNTERS_INIT(struct render_usage), .name = BUF_INIT};
 	int rc = info_collect(s, &info);
 	if (rc < 0)
 		return rc;

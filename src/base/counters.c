@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-#include "sessionfs/base/tally.h"
+#include "sessionfs/base/counters.h"
 #include "sessionfs/base/vec.h"
 
 #include <stdlib.h>
 
-struct tally_row {
+struct counter {
 	struct span name; /* stands behind the value */
 	_Alignas(max_align_t) unsigned char value[];
 };
 
-void tally_release(struct tally *t)
+void counters_release(struct counters *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		free(t->rows[i]);
 	free(t->rows);
 	map_release(&t->places);
-	*t = (struct tally){.size = t->size};
+	*t = (struct counters){.size = t->size};
 }
 
-void *tally_get(struct tally *t, struct span name)
+void *counters_get(struct counters *t, struct span name)
 {
 	uint32_t known = map_get(&t->places, 0, name);
 	if (known != MAP_NONE)
 		return t->rows[known]->value;
 
-	if (t->n >= MAP_NONE || !vec_grow(&t->rows, &t->cap, t->n + 1, sizeof(struct tally_row *)))
+	if (t->n >= MAP_NONE || !vec_grow(&t->rows, &t->cap, t->n + 1, sizeof(struct counter *)))
 		return NULL;
-	struct tally_row *row = calloc(1, sizeof *row + t->size + name.n);
+	struct counter *row = calloc(1, sizeof *row + t->size + name.n);
 	if (!row)
 		return NULL;
 	char *copy = (char *)row->value + t->size;
@@ -41,12 +41,12 @@ void *tally_get(struct tally *t, struct span name)
 	return row->value;
 }
 
-struct span tally_name(const struct tally *t, size_t i)
+struct span counters_name(const struct counters *t, size_t i)
 {
 	return t->rows[i]->name;
 }
 
-const void *tally_value(const struct tally *t, size_t i)
+const void *counters_value(const struct counters *t, size_t i)
 {
 	return t->rows[i]->value;
 }

@@ -7,28 +7,28 @@
 
 #include <stdio.h>
 
-#include "sessionfs/base/tally.h"
+#include "sessionfs/base/counters.h"
 
-static void count(struct tally *t, struct span name)
+static void count(struct counters *t, struct span name)
 {
-	size_t *n = tally_get(t, name);
+	size_t *n = counters_get(t, name);
 	assert_non_null(n);
 	++*n;
 }
 
-static void expect(const struct tally *t, size_t i, struct span name, size_t n)
+static void expect(const struct counters *t, size_t i, struct span name, size_t n)
 {
-	assert_true(span_eq(tally_name(t, i), name));
-	assert_int_equal(*(const size_t *)tally_value(t, i), n);
+	assert_true(span_eq(counters_name(t, i), name));
+	assert_int_equal(*(const size_t *)counters_value(t, i), n);
 }
 
 static void test_order_and_names(void **state)
 {
 	(void)state;
-	struct tally t = TALLY_INIT(size_t);
+	struct counters t = COUNTERS_INIT(size_t);
 	char name[] = "user";
 	count(&t, span_of(name));
-	name[0] = 'U'; /* the tally has its own copy */
+	name[0] = 'U'; /* the counters have their own copy */
 	count(&t, span_of("assistant"));
 	count(&t, span_of("user"));
 	count(&t, SPAN_LIT("a\0b"));
@@ -41,28 +41,28 @@ static void test_order_and_names(void **state)
 	expect(&t, 2, SPAN_LIT("a\0b"), 1);
 	expect(&t, 3, SPAN_LIT(""), 2);
 	expect(&t, 4, SPAN_LIT("a\0c"), 1);
-	tally_release(&t);
+	counters_release(&t);
 	assert_int_equal(t.n, 0);
 	count(&t, span_of("again"));
 	expect(&t, 0, span_of("again"), 1);
-	tally_release(&t);
+	counters_release(&t);
 }
 
 static void test_values_stay(void **state)
 {
 	(void)state;
-	struct tally t = TALLY_INIT(size_t);
-	size_t *first = tally_get(&t, span_of("0"));
+	struct counters t = COUNTERS_INIT(size_t);
+	size_t *first = counters_get(&t, span_of("0"));
 	char name[16];
 	for (int i = 0; i < 20000; i++) {
 		snprintf(name, sizeof(name), "%d", i);
 		count(&t, span_of(name));
 	}
 	assert_int_equal(t.n, 20000);
-	assert_ptr_equal(tally_get(&t, span_of("0")), first);
+	assert_ptr_equal(counters_get(&t, span_of("0")), first);
 	assert_int_equal(*first, 1);
 	expect(&t, 19999, span_of("19999"), 1);
-	tally_release(&t);
+	counters_release(&t);
 }
 
 int main(void)
