@@ -68,7 +68,7 @@ void budget_settle(struct budget *b)
 	if (before <= b->limit)
 		return;
 	while (budget_used(b) > b->limit && (k = next_to_give(b)))
-		k->give_way(k->arg);
+		k->evict(k->arg);
 	size_t after = budget_used(b), less = after < before ? before - after : 0;
 	if (less == 0 || atomic_fetch_add_explicit(&b->let_go, less, memory_order_relaxed) + less < GIVE_BACK)
 		return;

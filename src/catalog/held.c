@@ -123,7 +123,7 @@ static uint64_t held_oldest_use(void *arg)
 	return at;
 }
 
-static void held_give_way(void *arg)
+static void held_evict(void *arg)
 {
 	struct catalog *c = arg;
 
@@ -149,7 +149,7 @@ int open_indexes_init(struct catalog *c)
 	o->most = OPEN_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 2 * OPEN_MAX + OTHERS)
 		o->most = limit.rlim_cur > OTHERS + 2 ? (size_t)(limit.rlim_cur - OTHERS) / 2 : 1;
-	o->keeper = (struct keeper){.oldest = held_oldest_use, .give_way = held_give_way, .arg = c};
+	o->keeper = (struct keeper){.oldest = held_oldest_use, .evict = held_evict, .arg = c};
 	budget_join(c->budget, &o->keeper);
 	return 0;
 }

@@ -84,7 +84,7 @@ static void set_last(struct facts *f, struct list *next)
 	facts_list_release(before);
 }
 
-static void facts_give_way(void *arg)
+static void facts_evict(void *arg)
 {
 	set_last(arg, NULL);
 }
@@ -98,7 +98,7 @@ int facts_open(struct catalog *catalog, struct budget *budget, struct facts **re
 	f->budget = budget;
 	lock_init(&f->lock, LOCK_FACTS);
 	lock_cond_init(&f->made);
-	f->keeper = (struct keeper){.oldest = facts_oldest_use, .give_way = facts_give_way, .arg = f};
+	f->keeper = (struct keeper){.oldest = facts_oldest_use, .evict = facts_evict, .arg = f};
 	budget_join(budget, &f->keeper);
 	*ret = f;
 	return 0;

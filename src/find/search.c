@@ -87,7 +87,7 @@ static uint64_t search_oldest_use(void *arg)
 	return a ? a->used_at : BUDGET_NOTHING;
 }
 
-static void search_give_way(void *arg)
+static void search_evict(void *arg)
 {
 	struct searches *s = arg;
 	LOCKED(&s->lock);
@@ -105,7 +105,7 @@ int searches_open(struct catalog *c, struct facts *f, struct budget *b, struct s
 	    .catalog = c,
 	    .facts = f,
 	    .budget = b,
-	    .keeper = {.oldest = search_oldest_use, .give_way = search_give_way, .arg = s},
+	    .keeper = {.oldest = search_oldest_use, .evict = search_evict, .arg = s},
 	    .last = {.text = BUF_INIT},
 	};
 	lock_init(&s->lock, LOCK_SEARCHES);

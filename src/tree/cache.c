@@ -130,7 +130,7 @@ static uint64_t cache_oldest_use(void *arg)
 	return c->oldest != c->newest ? c->oldest->used_at : BUDGET_NOTHING;
 }
 
-static void cache_give_way(void *arg)
+static void cache_evict(void *arg)
 {
 	struct cache *c = arg;
 	LOCKED(&c->lock);
@@ -153,7 +153,7 @@ int cache_open(struct budget *budget, struct cache **ret)
 	c->sizes = budget->limit ? calloc(SIZES, sizeof *c->sizes) : NULL;
 	c->budget = budget;
 	c->buckets = FIRST_BUCKETS;
-	c->keeper = (struct keeper){.oldest = cache_oldest_use, .give_way = cache_give_way, .arg = c};
+	c->keeper = (struct keeper){.oldest = cache_oldest_use, .evict = cache_evict, .arg = c};
 	budget_join(budget, &c->keeper);
 	*ret = c;
 	return 0;

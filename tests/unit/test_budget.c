@@ -24,7 +24,7 @@ static uint64_t oldest(void *arg)
 	return h->n ? h->times[0] : BUDGET_NOTHING;
 }
 
-static void give_way(void *arg)
+static void evict(void *arg)
 {
 	struct hoard *h = arg;
 	h->times++;
@@ -35,7 +35,7 @@ static void give_way(void *arg)
 static void hoard(struct budget *b, struct hoard *h, const uint64_t *times, size_t n, size_t each)
 {
 	*h = (struct hoard){.times = times, .n = n, .each = each};
-	h->keeper = (struct keeper){.used = n * each, .oldest = oldest, .give_way = give_way, .arg = h};
+	h->keeper = (struct keeper){.used = n * each, .oldest = oldest, .evict = evict, .arg = h};
 	budget_join(b, &h->keeper);
 }
 

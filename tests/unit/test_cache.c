@@ -166,7 +166,7 @@ static uint64_t other_oldest(void *arg)
 	return o->used_at;
 }
 
-static void other_gives_way(void *arg)
+static void other_evicts(void *arg)
 {
 	struct other *o = arg;
 	o->is_asked = true;
@@ -177,7 +177,7 @@ static void other_gives_way(void *arg)
 static void join(struct other *o, size_t used, uint64_t used_at)
 {
 	*o = (struct other){.used_at = used_at};
-	o->keeper = (struct keeper){.used = used, .oldest = other_oldest, .give_way = other_gives_way, .arg = o};
+	o->keeper = (struct keeper){.used = used, .oldest = other_oldest, .evict = other_evicts, .arg = o};
 	budget_join(&budget, &o->keeper);
 }
 

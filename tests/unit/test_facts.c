@@ -248,7 +248,7 @@ static void an_interrupt_keeps_what_was_read(void **state)
 }
 
 /* But not while they are in use: each request would read all sessions again. */
-static void gives_way_to_others(void **state)
+static void is_evicted_for_others(void **state)
 {
 	struct place *p = *state;
 	put_three(p);
@@ -361,7 +361,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(lists_the_newest_first),        TEST(reads_what_changed_alone),
 	    TEST(what_cannot_be_read_is_missed), TEST(an_interrupt_keeps_what_was_read),
-	    TEST(gives_way_to_others),           cmocka_unit_test(days_have_names),
+	    TEST(is_evicted_for_others),         cmocka_unit_test(days_have_names),
 	    TEST(equal_names_are_numbered),      TEST(what_is_always_replaced_is_left_out),
 	    TEST(cells_are_on_one_line),
 	};

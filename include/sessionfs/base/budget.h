@@ -19,7 +19,7 @@ struct keeper {
 	/* When the thing that would be evicted next was last used. BUDGET_NOTHING: there is nothing to evict. */
 	uint64_t (*oldest)(void *arg);
 	/* Evicts it. */
-	void (*give_way)(void *arg);
+	void (*evict)(void *arg);
 	void *arg;
 	struct keeper *next; /* the budget's */
 };
