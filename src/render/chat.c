@@ -96,13 +96,13 @@ static void take_cwd(struct span cwd, struct tool_use *u)
 		u->command.text = command;
 }
 
-static void add_gist(const struct session *s, struct tool_use *u, struct buf *out)
+static void add_call_summary(const struct session *s, struct tool_use *u, struct buf *out)
 {
 	struct json_value cwd = session_header(s)->cwd;
 
 	if (cwd.kind == JSON_STRING)
 		take_cwd(cwd.text, u);
-	tool_gist(u, out);
+	tool_summary(u, out);
 }
 
 /* --- lines -------------------------------------------------------------------------- */
@@ -227,7 +227,8 @@ static uint32_t called_above(const struct session *s, uint32_t i)
 	return i;
 }
 
-/* Whether it is known, or quickly found, what call n did that result i answers: the gists of one message are kept. */
+/* Whether it is known, or quickly found, what call n did that result i answers: the summaries of the calls of one
+ * message are kept. */
 static bool is_near(const struct session *s, uint32_t i, uint32_t caller, unsigned n)
 {
 	uint32_t above = called_above(s, i);
@@ -246,9 +247,9 @@ static int show_result(const struct session *s, uint32_t i, struct reader *reade
 	uint32_t caller = session_call(s, i, &n);
 	bool failed = session_entry(s, i)->flags & ENTRY_FAILED;
 	bool near = caller != NO_ENTRY && is_near(s, i, caller, n);
-	struct span gist = {NULL, 0};
+	struct span summary = {NULL, 0};
 	struct record r;
-	int rc = near ? calls_get(s, caller, n, add_gist, reader, &gist) : 0;
+	int rc = near ? calls_get(s, caller, n, add_call_summary, reader, &summary) : 0;
 
 	if (rc == 0 && (failed || !near))
 		rc = session_read(s, i, reader, &r);
@@ -256,7 +257,7 @@ static int show_result(const struct session *s, uint32_t i, struct reader *reade
 		return rc;
 	chat_begin_line(s, above_of(s, i), out);
 	if (near)
-		md_code_span(gist, out);
+		md_code_span(summary, out);
 	else
 		add_tool_name(&r, out);
 	rc = failed ? add_failure(&r, out) : 0;
@@ -306,7 +307,7 @@ static int show_unanswered(const struct session *s, uint32_t above, bool goes_on
                            struct reader *reader, struct buf *out)
 {
 	uint32_t caller = caller_above(s, above, goes_on);
-	struct span gist;
+	struct span summary;
 
 	if (caller == NO_ENTRY)
 		return 0;
@@ -320,7 +321,7 @@ static int show_unanswered(const struct session *s, uint32_t above, bool goes_on
 	for (unsigned k = 1; left > 0 && k <= n; k++) {
 		if (answered[k - 1])
 			continue;
-		int rc = calls_get(s, caller, k, add_gist, reader, &gist);
+		int rc = calls_get(s, caller, k, add_call_summary, reader, &summary);
 		if (rc < 0)
 			return rc;
 		if (begun)
@@ -328,7 +329,7 @@ static int show_unanswered(const struct session *s, uint32_t above, bool goes_on
 		else
 			chat_begin_line(s, above, out);
 		begun = true;
-		md_code_span(gist, out);
+		md_code_span(summary, out);
 		buf_adds(out, end);
 	}
 	return buf_err(out);
@@ -512,7 +513,7 @@ static int chat_segment(const struct place *p, const void *item, bool is_first, 
 		return rc;
 	rc = session_read(s, i, reader, &r);
 	if (rc == 0)
-		rc = calls_keep(s, i, &r, add_gist, reader);
+		rc = calls_keep(s, i, &r, add_call_summary, reader);
 	if (rc < 0)
 		return rc;
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};

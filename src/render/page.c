@@ -275,7 +275,7 @@ static void row_of_call(const struct session *s, struct tool_use *u, struct buf 
 {
 	size_t start = out->n;
 
-	tool_gist(u, out);
+	tool_summary(u, out);
 	page_take_cwd(s, start, out);
 }
 
@@ -291,15 +291,15 @@ static void row_end(struct buf *out, size_t start)
 static int add_row_text(const struct session *s, uint32_t entry, struct reader *reader, struct buf *out)
 {
 	size_t start = out->n;
-	struct span gist = {NULL, 0};
+	struct span summary = {NULL, 0};
 	struct record r;
 	unsigned n = 0;
 	uint32_t caller = session_call(s, entry, &n);
 	int rc = 0;
 
 	if (caller != NO_ENTRY && (uint64_t)session_entry(s, caller)->length * n <= ROW_CALL_BYTES) {
-		rc = calls_get(s, caller, n, row_of_call, reader, &gist);
-		buf_addspan(out, gist);
+		rc = calls_get(s, caller, n, row_of_call, reader, &summary);
+		buf_addspan(out, summary);
 	} else {
 		rc = session_read(s, entry, reader, &r);
 		rc = rc == 0 ? calls_keep(s, entry, &r, row_of_call, reader) : rc;

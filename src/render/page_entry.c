@@ -295,7 +295,7 @@ static void article_show_call(struct page *g, const struct block *b)
 	html_text(buf_span(&g->name), g->out);
 	buf_addf(g->out, "/%u\"><details><summary>", b->n);
 	size_t start = g->out->n;
-	tool_gist(&u, g->out);
+	tool_summary(&u, g->out);
 	page_take_cwd(g->s, start, g->out);
 	html_escape(g->out, start);
 	buf_adds(g->out, failed ? " <strong class=\"failed\">failed</strong></summary>\n" : "</summary>\n");

@@ -529,7 +529,7 @@ void text_role(const struct record *r, struct buf *out)
 		text_inline(r->type_, out);
 }
 
-static void row_gist_text(const struct record *r, size_t units, struct buf *out)
+static void row_summary_text(const struct record *r, size_t units, struct buf *out)
 {
 	size_t start = out->n;
 
@@ -545,7 +545,7 @@ static void row_gist_text(const struct record *r, size_t units, struct buf *out)
 	text_cut(out, start, units);
 }
 
-int row_gist(struct row_source *src, uint32_t i, size_t units, struct buf *out)
+int row_summary(struct row_source *src, uint32_t i, size_t units, struct buf *out)
 {
 	struct record r;
 	int rc = session_read(src->s, i, &src->reader, &r);
@@ -553,6 +553,6 @@ int row_gist(struct row_source *src, uint32_t i, size_t units, struct buf *out)
 		return rc;
 	text_role(&r, out);
 	buf_adds(out, ": ");
-	row_gist_text(&r, units, out);
+	row_summary_text(&r, units, out);
 	return buf_err(out);
 }

@@ -381,9 +381,9 @@ void tool_rest(const struct tool_use *u, struct buf *facts, struct buf *out)
 	}
 }
 
-/* --- gist ------------------------------------------------------------------- */
+/* --- summary ---------------------------------------------------------------- */
 
-enum { NAME_CHARACTERS = 40, GIST_CHARACTERS = 120 };
+enum { NAME_CHARACTERS = 40, SUMMARY_CHARACTERS = 120 };
 
 /* From `start` on: on one line, its white space single spaces, and not too long. */
 static void tool_shorten(struct buf *out, size_t start, size_t characters)
@@ -460,7 +460,7 @@ static void add_texts(const struct tool_use *u, struct buf *out)
 		return;
 	json_init(&j, u->arguments.text, &deep);
 	json_enter(&j);
-	while (depth > 0 && out->n - start < GIST_CHARACTERS && !buf_err(out)) {
+	while (depth > 0 && out->n - start < SUMMARY_CHARACTERS && !buf_err(out)) {
 		int rc = json_next(&j, depth == 1 ? &key : NULL);
 		if (rc < 0)
 			return;
@@ -478,13 +478,13 @@ static void add_texts(const struct tool_use *u, struct buf *out)
 		if (v.kind != JSON_STRING)
 			continue;
 		buf_addc(out, ' ');
-		add_short(v, GIST_CHARACTERS, out);
+		add_short(v, SUMMARY_CHARACTERS, out);
 		out->n -= out->p && out->n > start && out->p[out->n - 1] == ' ';
 	}
-	text_shorten(out, start, GIST_CHARACTERS);
+	text_shorten(out, start, SUMMARY_CHARACTERS);
 }
 
-void tool_gist(const struct tool_use *u, struct buf *out)
+void tool_summary(const struct tool_use *u, struct buf *out)
 {
 	size_t start = out->n;
 
@@ -497,7 +497,8 @@ void tool_gist(const struct tool_use *u, struct buf *out)
 	}
 	if (u->path.kind || u->command.kind) {
 		buf_addc(out, ' ');
-		add_short(u->command.kind ? u->command : u->path, u->command.kind ? GIST_CHARACTERS : TOOL_PATH, out);
+		add_short(u->command.kind ? u->command : u->path, u->command.kind ? SUMMARY_CHARACTERS : TOOL_PATH,
+		          out);
 	}
 	if (u->form == TOOL_READ)
 		tool_lines(u, out);

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define GIST_UNITS 60
+#define SUMMARY_UNITS 60
 #define TITLE_CHARACTERS 200
 
 /* Appends the text blocks of a user message, joined by a space. */
@@ -196,7 +196,7 @@ int render_labels_tsv(const struct session *s, struct buf *out)
 		buf_addc(out, '\t');
 		render_label_cell(buf_span(&label), out);
 		buf_addc(out, '\t');
-		int rc = row_gist(&src, i, GIST_UNITS, out);
+		int rc = row_summary(&src, i, SUMMARY_UNITS, out);
 		if (rc < 0)
 			return rc;
 		buf_addc(out, '\n');

@@ -143,7 +143,7 @@ static void labels_are_a_table(void **state)
 	assert_renders(render_labels_tsv, HEADER ENTRY("m", "null", "\"type\":\"custom\""), "");
 }
 
-static void gists_are_cut(void **state)
+static void summaries_are_cut(void **state)
 {
 	(void)state;
 	assert_renders(
@@ -170,7 +170,7 @@ int main(void)
 	    cmocka_unit_test(name_and_cwd),
 	    cmocka_unit_test(problems_are_a_table),
 	    cmocka_unit_test(labels_are_a_table),
-	    cmocka_unit_test(gists_are_cut),
+	    cmocka_unit_test(summaries_are_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,17 +33,17 @@ static void assert_text(struct buf *text, const char *want)
 
 struct sample {
 	const char *name, *arguments; /* JSON; "" for absent */
-	const char *gist, *diff, *rest;
+	const char *summary, *diff, *rest;
 };
 
 static void assert_sample(const struct sample *s, struct tool_use *u)
 {
-	struct buf gist CLEANUP_BUF = BUF_INIT, diff CLEANUP_BUF = BUF_INIT, rest CLEANUP_BUF = BUF_INIT;
+	struct buf summary CLEANUP_BUF = BUF_INIT, diff CLEANUP_BUF = BUF_INIT, rest CLEANUP_BUF = BUF_INIT;
 	unsigned added, removed;
 
 	tool_read(value(s->name), value(s->arguments), u);
-	tool_gist(u, &gist);
-	assert_text(&gist, s->gist);
+	tool_summary(u, &summary);
+	assert_text(&summary, s->summary);
 	assert_int_equal(tool_diff(u, &diff, &added, &removed), 0);
 	assert_text(&diff, s->diff);
 	tool_rest(u, NULL, &rest);
@@ -165,35 +165,35 @@ static void values_of_a_form(void **state)
 	assert_int_equal(u.first, 0);
 }
 
-/* What the rest leaves out, the gist says. */
+/* What the rest leaves out, the summary says. */
 static void paths_are_said_whole(void **state)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 
 	(void)state;
 	for (int n = TOOL_PATH - 1; n <= TOOL_PATH + 1; n++) {
-		struct buf path CLEANUP_BUF = BUF_INIT, json CLEANUP_BUF = BUF_INIT, gist CLEANUP_BUF = BUF_INIT,
+		struct buf path CLEANUP_BUF = BUF_INIT, json CLEANUP_BUF = BUF_INIT, summary CLEANUP_BUF = BUF_INIT,
 				rest CLEANUP_BUF = BUF_INIT;
 		for (int i = 0; i < n; i++)
 			buf_addc(&path, (char)('a' + i % 26));
 		buf_addf(&json, "{\"path\":\"%s\"}", buf_cstr(&path));
 		tool_read(value("\"read\""), value(buf_cstr(&json)), &u);
-		tool_gist(&u, &gist);
+		tool_summary(&u, &summary);
 		tool_rest(&u, NULL, &rest);
-		assert_true((strstr(buf_cstr(&gist), path.p) != NULL) == (n <= TOOL_PATH));
+		assert_true((strstr(buf_cstr(&summary), path.p) != NULL) == (n <= TOOL_PATH));
 		assert_true((rest.n == 0) == (n <= TOOL_PATH));
 	}
 }
 
-/* Whatever an argument is, the gist is a short line. */
-static void gist_is_one_short_line(void **state)
+/* Whatever an argument is, the summary is a short line. */
+static void a_summary_is_one_short_line(void **state)
 {
 	enum { LONG = 100000 };
 	static const char *const calls[] = {"\"edit\"", "\"write\"", "\"read\"", "\"bash\"", "\"x\"", NULL};
 	static const char *const keys[] = {"path", "command", "content", "edits", "oldText", "offset", "q"};
 	static const char *const units[] = {"a", "\\n", " ", "\\u2028x", "\\ud83d\\ude00", "\\ud800"};
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
-	struct buf text CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT, gist CLEANUP_BUF = BUF_INIT;
+	struct buf text CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT, summary CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
 	for (size_t unit = 0; unit < COUNT(units); unit++) {
@@ -213,14 +213,14 @@ static void gist_is_one_short_line(void **state)
 		buf_addc(&name, '"');
 		struct json_value arguments = value(buf_cstr(&text)), long_name = value(buf_cstr(&name));
 		for (size_t i = 0; i < COUNT(calls); i++) {
-			buf_reset(&gist);
+			buf_reset(&summary);
 			tool_read(calls[i] ? value(calls[i]) : long_name, arguments, &u);
-			tool_gist(&u, &gist);
-			assert_int_equal(buf_err(&gist), 0);
-			assert_int_equal(utf8_prefix(buf_span(&gist)), gist.n);
-			assert_int_equal(utf8_first(buf_span(&gist), TOOL_GIST).n, gist.n);
-			for (size_t c = 0; c < gist.n; c++)
-				assert_true((unsigned char)gist.p[c] >= 0x20 && gist.p[c] != 0x7f);
+			tool_summary(&u, &summary);
+			assert_int_equal(buf_err(&summary), 0);
+			assert_int_equal(utf8_prefix(buf_span(&summary)), summary.n);
+			assert_int_equal(utf8_first(buf_span(&summary), TOOL_SUMMARY).n, summary.n);
+			for (size_t c = 0; c < summary.n; c++)
+				assert_true((unsigned char)summary.p[c] >= 0x20 && summary.p[c] != 0x7f);
 		}
 	}
 }
@@ -444,7 +444,7 @@ int main(void)
 	    cmocka_unit_test(forms),
 	    cmocka_unit_test(values_of_a_form),
 	    cmocka_unit_test(paths_are_said_whole),
-	    cmocka_unit_test(gist_is_one_short_line),
+	    cmocka_unit_test(a_summary_is_one_short_line),
 	    cmocka_unit_test(diffs),
 	    cmocka_unit_test(random_diffs),
 	    cmocka_unit_test(large_diffs),
