@@ -119,7 +119,7 @@ $(failing_alloc): private linking += $(allocs:%=-Wl,--wrap=%)
 $(BUILD)/unit/test_facts: private linking += -Wl,--wrap=budget_now -Wl,--wrap=kept_make
 
 # Days that go by in between.
-$(BUILD)/unit/test_search: private linking += -Wl,--wrap=lock_give
+$(BUILD)/unit/test_search: private linking += -Wl,--wrap=lock_release
 
 # More sessions than files can be made of.
 moving_calls := catalog_slot_next catalog_project catalog_at catalog_get

@@ -39,12 +39,12 @@ _Static_assert(sizeof names / sizeof *names == LOCK_RANKS, "a name for each rank
 static void complain(enum lock_rank rank, enum lock_rank before)
 {
 	const char *report = secure_getenv("SESSIONFS_LOCK_CHECK");
-	log_error("lock order: %s is taken while %s is held", names[rank], names[before]);
+	log_error("lock order: %s is acquired while %s is held", names[rank], names[before]);
 	if (!report)
 		return;
 	int fd = open(report, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (fd >= 0)
-		dprintf(fd, "lock order: %s is taken while %s is held\n", names[rank], names[before]);
+		dprintf(fd, "lock order: %s is acquired while %s is held\n", names[rank], names[before]);
 	abort();
 }
 
@@ -98,7 +98,7 @@ void lock_destroy(struct lock *l)
 	pthread_mutex_destroy(&l->mutex);
 }
 
-void lock_take(struct lock *l)
+void lock_acquire(struct lock *l)
 {
 	lock_note(l->rank);
 	pthread_mutex_lock(&l->mutex);
@@ -122,7 +122,7 @@ bool lock_try_for(struct lock *l, int64_t ns)
 	return true;
 }
 
-void lock_give(struct lock *l)
+void lock_release(struct lock *l)
 {
 	/* Read it now: the next holder may free the lock. */
 	enum lock_rank rank = l->rank;
@@ -245,7 +245,7 @@ int lock_write_wanted(struct rwlock *l, int64_t ns)
 	return rwlock_get(l, true, true, ns);
 }
 
-void lock_rw_give(struct rwlock *l)
+void lock_rw_release(struct rwlock *l)
 {
 	pthread_mutex_lock(&l->lock.mutex);
 	if (l->written)

@@ -21,7 +21,7 @@
 
 struct ask ask_begin(struct catalog *c, enum haste haste)
 {
-	lock_take(&c->lock);
+	lock_acquire(&c->lock);
 	watch_drain(c);
 	return (struct ask){.c = c, .asof = ++c->tick, .now = catalog_now(), .haste = haste};
 }
@@ -215,7 +215,7 @@ static int look_for_places(struct catalog *c, struct parent_place *v, size_t n)
 	return 0;
 }
 
-/* The paths that headers name, each once. Called with the lock, which it gives back while it looks for them. */
+/* The paths that headers name, each once. Called with the lock, which it releases while it looks for them. */
 static int look_for_parents(struct catalog *c)
 {
 	uint64_t began = ++c->tick, epoch = c->epoch;
@@ -228,14 +228,14 @@ static int look_for_parents(struct catalog *c)
 		if (path.p && path.n && path.p[0] == '/' && !memchr(path.p, '\0', path.n))
 			v[n++].path = path;
 	}
-	lock_give(&c->lock);
+	lock_release(&c->lock);
 	if (n)
 		qsort(v, n, sizeof *v, by_place_path);
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || !span_eq(v[i].path, v[distinct - 1].path))
 			v[distinct++] = v[i];
 	int rc = v ? look_for_places(c, v, distinct) : -ENOMEM;
-	lock_take(&c->lock);
+	lock_acquire(&c->lock);
 	if (rc < 0 || began < c->places_began) {
 		free(v);
 		return rc;
@@ -299,9 +299,9 @@ static int looks_await(struct ask *a, struct look **v, size_t n, int64_t until)
 {
 	struct catalog *c = a->c;
 	struct probes *ps = reach_probes(c->reach);
-	lock_give(&c->lock);
+	lock_release(&c->lock);
 	int rc = probe_wait(ps, (struct probe *const *)(void *)v, n, until);
-	lock_take(&c->lock);
+	lock_acquire(&c->lock);
 	for (size_t i = 0; i < n; i++) {
 		struct look *l = v[i];
 		struct seen *s = l->file == NONE ? &c->dirs[l->dir].seen : &c->files[l->file].seen;
@@ -324,9 +324,9 @@ static int looks_await(struct ask *a, struct look **v, size_t n, int64_t until)
 static int looks_run(struct ask *a, struct look **mine, size_t n, struct look **joined, size_t joins, int64_t until)
 {
 	struct catalog *c = a->c;
-	lock_give(&c->lock);
+	lock_release(&c->lock);
 	int rc = look_make(c, mine, n);
-	lock_take(&c->lock);
+	lock_acquire(&c->lock);
 	if (rc < 0) {
 		looks_drop(c, mine, n, rc);
 		n = 0;
@@ -480,7 +480,7 @@ int ask_close(struct ask *a, int rc)
 {
 	if (a->err && a->err != -EINTR && a->err != -EAGAIN)
 		ask_says(a->c);
-	lock_give(&a->c->lock);
+	lock_release(&a->c->lock);
 	free(a->wants);
 	return a->err == -EINTR ? a->err : rc;
 }

@@ -593,10 +593,10 @@ int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, 
 	for (ssize_t i = 0; i < n; i++) {
 		char text[128];
 		uint32_t slot;
-		lock_take(&c->lock);
+		lock_acquire(&c->lock);
 		bool is_gone = l[i].file != NONE && c->files[l[i].file].state == FILE_GONE;
 		const char *reason = why_not(c, &l[i], text, sizeof text, &slot);
-		lock_give(&c->lock);
+		lock_release(&c->lock);
 		int rc = is_gone ? 0 : fn(arg, l[i].path, slot, reason);
 		if (rc)
 			return rc;

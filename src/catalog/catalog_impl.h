@@ -326,7 +326,7 @@ struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool heade
 /* Hands the look to the pool, whose thread makes it; the caller goes on holding it. 0, or -ETIMEDOUT. */
 int look_start(struct catalog *c, struct look *l);
 /* Makes the looks, without waiting for anybody else: `rc` is -EXDEV where that would be needed. Called without the
- * lock, which it takes for a directory, to watch that. 0, or a negative errno: then nobody knows which were made. */
+ * lock, which it acquires for a directory, to watch that. 0, or a negative errno: then nobody knows which were made. */
 int look_make(struct catalog *c, struct look *const *v, size_t n);
 void look_put(struct catalog *c, struct look *l);
 
@@ -340,8 +340,8 @@ bool names_next(struct span *rest, struct name *ret);
 
 /* take.c: taking in what a look found */
 
-/* Takes in the result, unless a later one stands, wakes who waits for it, and gives the look back. The lock is given
- * back from time to time if the directory has many names. */
+/* Takes in the result, unless a later one stands, wakes who waits for it, and gives the look back. The lock is released
+ * from time to time if the directory has many names. */
 void take_look(struct catalog *c, struct look *l);
 /* Nobody knows how the file or directory is, because of `err`. */
 void take_failure(struct catalog *c, uint32_t dir, uint32_t file, int err);
@@ -403,7 +403,7 @@ struct ask {
 };
 struct ask ask_begin(struct catalog *c, enum haste haste);
 bool ask_wait(struct ask *a);
-/* Gives the lock back. If something was missing, notes that (fault_note): "none" is no answer then. Returns `found`. */
+/* Releases the lock. If something was missing, notes that (fault_note): "none" is no answer then. Returns `found`. */
 bool ask_end(struct ask *a, bool found);
 /* The same for a call that returns an error itself: -EINTR if it was interrupted, else rc. */
 int ask_close(struct ask *a, int rc);

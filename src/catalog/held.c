@@ -116,10 +116,10 @@ static uint64_t held_oldest_use(void *arg)
 {
 	struct catalog *c = arg;
 
-	lock_take(&c->lock);
+	lock_acquire(&c->lock);
 	const struct held *h = held_dispensable(&c->open);
 	uint64_t at = h ? h->used_at : BUDGET_NOTHING;
-	lock_give(&c->lock);
+	lock_release(&c->lock);
 	return at;
 }
 
@@ -127,11 +127,11 @@ static void held_evict(void *arg)
 {
 	struct catalog *c = arg;
 
-	lock_take(&c->lock);
+	lock_acquire(&c->lock);
 	struct held *h = held_dispensable(&c->open);
 	if (h)
 		held_remove(c, h);
-	lock_give(&c->lock);
+	lock_release(&c->lock);
 	if (h)
 		held_close(h);
 }

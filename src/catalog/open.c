@@ -120,7 +120,7 @@ static int held_judge(struct catalog *c, struct held *h, const struct session *s
 	return ask_close(&a, err);
 }
 
-/* Builds the index of a slot. The lock is held on entry and return, and given back in between. Other threads wait for h
+/* Builds the index of a slot. The lock is held on entry and return, and released in between. Other threads wait for h
  * meanwhile. */
 static void open_held(struct catalog *c, struct held *h)
 {
@@ -129,12 +129,12 @@ static void open_held(struct catalog *c, struct held *h)
 	struct trace before = c->slots[h->slot].trace;
 	const struct reach_at at = {c->reach, c->files[c->slots[h->slot].file].path};
 
-	lock_give(&c->lock);
+	lock_release(&c->lock);
 	bool trace_holds = true;
 	h->err = open_session(c, &at, &before, &s, &f, &trace_holds);
 	bool is_whole = stop_check() == 0;
 	int rc = held_judge(c, h, s, trace_holds);
-	lock_take(&c->lock);
+	lock_acquire(&c->lock);
 
 	/* The file was a session when it got its slot. Now it is being rewritten, was replaced, or was gone for a
 	 * moment. */
@@ -263,7 +263,7 @@ static int grow_copy(struct catalog *c, struct held *h)
 	struct session *s;
 	struct finding f;
 
-	lock_take(&c->lock);
+	lock_acquire(&c->lock);
 	int rc = stop_wait_begin();
 	bool waits = rc == 0;
 	while (rc == 0 && h->copying && (rc = stop_check()) == 0)
@@ -274,20 +274,20 @@ static int grow_copy(struct catalog *c, struct held *h)
 		rc = h->replaced ? ONCE_MORE : -ESTALE;
 	if (rc == 0)
 		h->copying = true;
-	lock_give(&c->lock);
+	lock_release(&c->lock);
 	if (rc)
 		return rc;
 
 	rc = copy_and_grow(c, h->session, &s, &f);
 
-	lock_take(&c->lock);
+	lock_acquire(&c->lock);
 	h->copying = false;
 	pthread_cond_broadcast(&c->open.opened);
 	if (rc == 0 && h->forgotten)
 		session_close(s);
 	else if (rc == 0)
 		replace(c, h, s, &f);
-	lock_give(&c->lock);
+	lock_release(&c->lock);
 	return rc < 0 ? rc : ONCE_MORE;
 }
 
@@ -350,16 +350,16 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 	rc = ask_close(&a, rc);
 	if (rc < 0)
 		return rc;
-	lock_take(&c->lock);
+	lock_acquire(&c->lock);
 	rc = c->slots[slot].file == NONE ? -ESTALE : held_take(c, slot, &h);
 	if (rc < 0) {
-		lock_give(&c->lock);
+		lock_release(&c->lock);
 		return rc;
 	}
 	look = look || h->partial || held_is_behind(c, h);
 	h->partial = false;
 	struct held *surplus = held_take_surplus(c);
-	lock_give(&c->lock);
+	lock_release(&c->lock);
 	held_close_all(surplus);
 	budget_settle(c->budget);
 
@@ -368,9 +368,9 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 	if (rc == 0)
 		rc = session_rdlock_wanted(h->session);
 	if (rc) {
-		lock_take(&c->lock);
+		lock_acquire(&c->lock);
 		held_put(c, h);
-		lock_give(&c->lock);
+		lock_release(&c->lock);
 		return rc;
 	}
 	*ret = h->session;
@@ -401,12 +401,12 @@ void catalog_put(struct catalog *c, struct session *s)
 	size_t memory = session_memory(s);
 	session_unlock(s);
 
-	lock_take(&c->lock);
+	lock_acquire(&c->lock);
 	struct held *h = held_of(&c->open, s);
 	held_set_memory(c, h, memory);
 	held_put(c, h);
 	struct held *surplus = held_take_surplus(c);
-	lock_give(&c->lock);
+	lock_release(&c->lock);
 	held_close_all(surplus);
 	budget_settle(c->budget);
 }

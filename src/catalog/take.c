@@ -349,7 +349,7 @@ static void file_seen(struct catalog *c, const struct look *l, const struct name
 		mark_file(c, file);
 }
 
-/* The lock is given back from time to time: others need not wait until all names are in. */
+/* The lock is released from time to time: others need not wait until all names are in. */
 static void take_names(struct catalog *c, const struct look *l)
 {
 	struct span rest = buf_span(&l->names);
@@ -360,8 +360,8 @@ static void take_names(struct catalog *c, const struct look *l)
 		else if (l->dir == 0 && (e.type == DT_DIR || e.type == DT_LNK || e.type == DT_UNKNOWN))
 			dir_seen(c, e.text);
 		if (n % NAMES_AT_ONCE == 0) {
-			lock_give(&c->lock);
-			lock_take(&c->lock);
+			lock_release(&c->lock);
+			lock_acquire(&c->lock);
 		}
 	}
 }

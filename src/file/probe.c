@@ -53,9 +53,9 @@ int probes_open(unsigned patience_ms, unsigned most_ms, struct probes **ret)
 /* Call without the lock: freeing a probe may close a file, and that asks the device once more. */
 void probe_put(struct probes *ps, struct probe *p)
 {
-	lock_take(&ps->lock);
+	lock_acquire(&ps->lock);
 	bool last = --p->refs == 0;
-	lock_give(&ps->lock);
+	lock_release(&ps->lock);
 	if (last)
 		p->free(p);
 }
@@ -65,7 +65,7 @@ static void probes_leave(struct probes *ps)
 {
 	bool last = --ps->refs == 0;
 	pthread_cond_broadcast(&ps->changed);
-	lock_give(&ps->lock);
+	lock_release(&ps->lock);
 	if (!last)
 		return;
 	lock_destroy(&ps->lock);
@@ -98,19 +98,19 @@ void probes_close(struct probes *ps)
 {
 	if (!ps)
 		return;
-	lock_take(&ps->lock);
+	lock_acquire(&ps->lock);
 	ps->closed = true;
 	pthread_cond_broadcast(&ps->wanted);
 	while (is_served(ps, clock_ms(CLOCK_MONOTONIC)))
 		lock_wait_for(&ps->lock, &ps->changed, LOCK_LOOK_NS);
 	struct probe *queue = ps->first;
 	ps->first = NULL;
-	lock_give(&ps->lock);
+	lock_release(&ps->lock);
 	for (struct probe *next; queue; queue = next) {
 		next = queue->next;
 		probe_put(ps, queue);
 	}
-	lock_take(&ps->lock);
+	lock_acquire(&ps->lock);
 	probes_leave(ps);
 }
 
@@ -142,18 +142,18 @@ static void *prober_serve(void *arg)
 	struct probe *p;
 
 	here = t;
-	lock_take(&ps->lock);
+	lock_acquire(&ps->lock);
 	while ((p = next_work(t)) != NULL) {
-		lock_give(&ps->lock);
+		lock_release(&ps->lock);
 		p->run(p);
-		lock_take(&ps->lock);
+		lock_acquire(&ps->lock);
 		p->done = true;
 		if (t->asks)
 			ps->answered = clock_ms(CLOCK_MONOTONIC);
 		pthread_cond_broadcast(&ps->changed);
-		lock_give(&ps->lock);
+		lock_release(&ps->lock);
 		probe_put(ps, p);
-		lock_take(&ps->lock);
+		lock_acquire(&ps->lock);
 	}
 	t->exists = false;
 	probes_leave(ps);

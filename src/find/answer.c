@@ -249,11 +249,11 @@ static bool answer_take_last(struct searches *s, const struct answer *h, const s
 static void give_last(struct searches *s, const struct answer *h, const struct session_hits *f, uint32_t entry,
                       struct buf *text)
 {
-	lock_take(&s->lock);
+	lock_acquire(&s->lock);
 	struct buf before = s->last.text;
 	atomic_fetch_add(&s->keeper.used, buf_memory(text) - buf_memory(&before));
 	s->last = (struct made_last){f->slot, entry, h->version, *text};
-	lock_give(&s->lock);
+	lock_release(&s->lock);
 	*text = before;
 	buf_release(text);
 }

@@ -75,12 +75,12 @@ static uint64_t facts_oldest_use(void *arg)
 /* Makes `next` (or NULL) the last list, and takes over the caller's reference. */
 static void set_last(struct facts *f, struct list *next)
 {
-	lock_take(&f->lock);
+	lock_acquire(&f->lock);
 	struct list *before = f->last;
 	f->last = next;
 	f->used_at = budget_now();
 	atomic_store(&f->keeper.used, next ? next->memory : 0);
-	lock_give(&f->lock);
+	lock_release(&f->lock);
 	facts_list_release(before);
 }
 
@@ -278,23 +278,23 @@ static int facts_renew(struct facts *f, struct list *before, struct list **ret)
 int facts_all(struct facts *f, const struct fact_list **ret)
 {
 	struct list *before = NULL, *now = NULL;
-	lock_take(&f->lock);
+	lock_acquire(&f->lock);
 	int rc = lock_wait_while(&f->lock, &f->made, &f->making);
 	if (rc == 0) {
 		f->making = true;
 		before = list_hold(f->last);
 	}
-	lock_give(&f->lock);
+	lock_release(&f->lock);
 	if (rc < 0)
 		return rc;
 
 	rc = facts_renew(f, before, &now);
 
-	lock_take(&f->lock);
+	lock_acquire(&f->lock);
 	f->making = false;
 	f->used_at = budget_now();
 	pthread_cond_signal(&f->made);
-	lock_give(&f->lock);
+	lock_release(&f->lock);
 	budget_settle(f->budget);
 	if (rc < 0) {
 		facts_list_release(now);

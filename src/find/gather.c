@@ -200,10 +200,10 @@ static void rank_rows(struct search *a, const struct fact_list *list)
 static struct matcher *take_matcher(struct batch *b, int *ret_err)
 {
 	struct matcher *m = NULL;
-	lock_take(&b->lock);
+	lock_acquire(&b->lock);
 	if (b->spares > 0)
 		m = b->spare[--b->spares];
-	lock_give(&b->lock);
+	lock_release(&b->lock);
 	*ret_err = m ? 0 : matcher_open(b->a->query, &m);
 	return *ret_err < 0 ? NULL : m;
 }
@@ -392,9 +392,9 @@ static int gather_work(void *arg, size_t i)
 	if (!m)
 		return rc;
 	rc = fault_take(look_at_session(b, m, b->v[i]));
-	lock_take(&b->lock);
+	lock_acquire(&b->lock);
 	b->spare[b->spares++] = m;
-	lock_give(&b->lock);
+	lock_release(&b->lock);
 	if (fault_is_of_file(rc)) {
 		b->v[i]->is_lacking = true;
 		atomic_store(&b->missed, rc);

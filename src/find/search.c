@@ -176,11 +176,11 @@ static int search_add(struct searches *s, struct search *a)
 
 int searches_number(struct searches *s, struct span text, uint64_t *ret, struct buf *why)
 {
-	lock_take(&s->lock);
+	lock_acquire(&s->lock);
 	struct search *a = find_text(s, text, ret);
 	if (a)
 		a->used_at = budget_now();
-	lock_give(&s->lock);
+	lock_release(&s->lock);
 	if (a)
 		return 0;
 	struct search *made = NULL;
@@ -244,14 +244,14 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 	}
 	a->busy = true;
 	a->begun++;
-	lock_give(&s->lock);
+	lock_release(&s->lock);
 	rc = gather(s, a);
 	if (rc == 0)
 		rc = answer_make(s, a, &answer);
 	size_t memory = a->n * sizeof *a->rows;
 	for (size_t i = 0; i < a->n; i++)
 		memory += a->rows[i].hits ? session_hits_memory(a->rows[i].hits) : 0;
-	lock_take(&s->lock);
+	lock_acquire(&s->lock);
 	if (answer) {
 		answer_put(a->answer);
 		a->answer = answer;
@@ -267,7 +267,7 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 {
 	uint64_t serial = catalog_serial(s->catalog);
-	lock_take(&s->lock);
+	lock_acquire(&s->lock);
 	struct search *a = find_number(s, number);
 	int rc = a ? 0 : -ESTALE;
 	if (a) {
@@ -288,7 +288,7 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 			rc = search_make(s, a, serial, ret);
 		a->users--;
 	}
-	lock_give(&s->lock);
+	lock_release(&s->lock);
 	budget_settle(s->budget);
 	return rc;
 }

@@ -406,11 +406,11 @@ void events_tell(struct events *e, const struct catalog_change *changes, size_t 
 	for (size_t i = 0; i < went.n && rc == 0; i++)
 		if (went.v[i].slot != NO_SLOT)
 			events_log(e, "deleted", &went.v[i]);
-	lock_take(&e->lock);
+	lock_acquire(&e->lock);
 	if (rc < 0)
 		lose_all(e);
 	serve_all(e);
-	lock_give(&e->lock);
+	lock_release(&e->lock);
 }
 
 bool events_are_read(struct events *e)
@@ -522,9 +522,9 @@ void events_close(struct events *e)
 {
 	if (!e)
 		return;
-	lock_take(&e->lock);
+	lock_acquire(&e->lock);
 	dismiss(e, NULL, NULL, 0);
-	lock_give(&e->lock);
+	lock_release(&e->lock);
 	while (e->readers) {
 		struct events_reader *r = e->readers;
 		e->readers = r->next;
@@ -566,7 +566,7 @@ int events_reader_open(struct events *e, struct events_reader **ret)
 		if (stop_check() < 0)
 			return -EINTR;
 	int rc = events_add_reader(e, r);
-	lock_give(&e->telling);
+	lock_release(&e->telling);
 	if (rc == 0) {
 		*ret = r;
 		r = NULL;

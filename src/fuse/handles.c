@@ -12,9 +12,9 @@ void handle_put(struct fs *fs, struct handle *handle)
 {
 	if (!handle)
 		return;
-	lock_take(&fs->handles.lock);
+	lock_acquire(&fs->handles.lock);
 	bool last = --handle->users == 0;
-	lock_give(&fs->handles.lock);
+	lock_release(&fs->handles.lock);
 	if (!last)
 		return;
 	if (handle->writing)
@@ -76,13 +76,13 @@ void handles_close(struct fs *fs, uint64_t number)
 {
 	struct handles *h = &fs->handles;
 	struct handle *found = NULL;
-	lock_take(&h->lock);
+	lock_acquire(&h->lock);
 	if (number > 0 && number <= h->n && h->at[number - 1].handle) {
 		found = h->at[number - 1].handle;
 		h->at[number - 1] = (struct handle_place){NULL, h->free};
 		h->free = (size_t)number;
 	}
-	lock_give(&h->lock);
+	lock_release(&h->lock);
 	if (found && found->reader)
 		events_reader_close(fs->events, found->reader);
 	handle_put(fs, found);

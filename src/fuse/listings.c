@@ -101,9 +101,9 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 	          epoch == EPOCH_FINE       ? "while its time is the same"
 	          : epoch == EPOCH_OUTDATED ? "until its attributes are next given"
 	                                    : "while its time and the names in it are the same");
-	lock_take(&l->lock);
+	lock_acquire(&l->lock);
 	bool done = listings_note(l, attr, epoch);
-	lock_give(&l->lock);
+	lock_release(&l->lock);
 	return done ? 0 : -ENOMEM;
 }
 

@@ -189,13 +189,13 @@ static void process(struct worker *w, const struct fuse_buf *buf)
 	struct loop *l = w->loop;
 	const struct stop stop = {.is_asked = is_asked, .waits = waits, .arg = w};
 	w->began = now_ns();
-	lock_take(&l->lock);
+	lock_acquire(&l->lock);
 	while (l->working >= l->cap && !l->ended && w->began) {
 		lock_wait(&l->lock, &l->room);
 		w->began = is_interrupted(w) ? 0 : now_ns();
 	}
 	l->working++;
-	lock_give(&l->lock);
+	lock_release(&l->lock);
 	stop_set(&stop);
 	fuse_session_process_buf(l->session, buf);
 	stop_set(NULL);
@@ -404,11 +404,11 @@ int fs_loop(struct fs *fs, unsigned threads)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	/* One thread reads and one is spare. Dropping or storing pages needs two that may work: one of them can answer
 	 * while the other waits. */
-	lock_take(&l->lock);
+	lock_acquire(&l->lock);
 	rc = add_thread(l) ? 0 : -EAGAIN;
 	if (rc == 0 && add_thread(l) && l->cap > 1)
 		rc = fs->read_only ? sizes_start(fs) : prefill_start(fs);
-	lock_give(&l->lock);
+	lock_release(&l->lock);
 	if (rc == 0)
 		watch_reader(l, &old);
 	else

@@ -35,5 +35,5 @@ void prefill_give(struct fs *fs, node_t node)
 		fuse_lowlevel_notify_store(fs->session, node, 0, &pages, 0);
 	}
 	*cell = node;
-	lock_give(&p->lock);
+	lock_release(&p->lock);
 }

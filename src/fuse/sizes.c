@@ -79,5 +79,5 @@ void sizes_tell(struct fs *fs, fuse_req_t req, struct tree_attr *a)
 		/* Not earlier: a thread that finds the note gives out the size at once. */
 		sizes_note(s, a, true);
 	}
-	lock_give(&s->dropping);
+	lock_release(&s->dropping);
 }

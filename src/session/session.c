@@ -24,13 +24,13 @@ int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const
 
 	if (atomic_load_explicit(made_at, memory_order_acquire) == s->serial)
 		return 0;
-	lock_take(&s->derived->mutex);
+	lock_acquire(&s->derived->mutex);
 	if (atomic_load_explicit(made_at, memory_order_relaxed) != s->serial) {
 		rc = make(s);
 		if (rc == 0)
 			atomic_store_explicit(made_at, s->serial, memory_order_release);
 	}
-	lock_give(&s->derived->mutex);
+	lock_release(&s->derived->mutex);
 	fault_note(rc);
 	return rc;
 }
@@ -325,7 +325,7 @@ int session_wrlock_wanted(struct session *s, int64_t ns)
 
 void session_unlock(struct session *s)
 {
-	lock_rw_give(&s->lock);
+	lock_rw_release(&s->lock);
 }
 
 bool session_changed(const struct session *s)
@@ -411,10 +411,10 @@ size_t session_memory(const struct session *s)
 #define ADD_HELD(v) kept += vec_held(&s->v);
 	SESSION_VECTORS(ADD_HELD)
 
-	lock_take(&s->derived->mutex);
+	lock_acquire(&s->derived->mutex);
 	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_held(&d->ids) + vec_held(&d->labels) +
 	                 vec_held(&d->answers) + vec_held(&d->faults);
-	lock_give(&s->derived->mutex);
+	lock_release(&s->derived->mutex);
 	return kept + derived;
 }
 

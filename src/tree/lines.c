@@ -81,7 +81,7 @@ void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 	}
 	if (entry == NO_ENTRY)
 		buf_reset(&line->bytes);
-	lock_take(&l->lock);
+	lock_acquire(&l->lock);
 	struct kept_line *k = entry == NO_ENTRY ? NULL : find_line(l, slot, entry);
 	if (!k)
 		k = cap > LINE_SHORT ? &l->kept[LONG] : oldest(l);
@@ -94,7 +94,7 @@ void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 	k->given = ++l->clock;
 	if (entry != NO_ENTRY)
 		k->record = *record;
-	lock_give(&l->lock);
+	lock_release(&l->lock);
 	*line = old;
 	line_release(line);
 	free(old_v);

@@ -84,10 +84,10 @@ static void spare_give(struct spare *s, size_t k, struct run_memory *m)
 	reader_reset(&m->reader);
 	if (m->bytes.cap > SPARE_BYTES)
 		buf_release(&m->bytes);
-	lock_take(&s->lock);
+	lock_acquire(&s->lock);
 	if (m->bytes.cap >= s->runs[k].bytes.cap)
 		swap_memory(&s->runs[k], m);
-	lock_give(&s->lock);
+	lock_release(&s->lock);
 	memory_release(m);
 }
 
@@ -192,10 +192,10 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 		    .memory = RUN_MEMORY_INIT,
 		};
 	/* Memory that was used before causes no page faults. */
-	lock_take(&c->tree->spare.lock);
+	lock_acquire(&c->tree->spare.lock);
 	for (size_t k = 0; k < n; k++)
 		swap_memory(&c->tree->spare.runs[k], &runs[k].memory);
-	lock_give(&c->tree->spare.lock);
+	lock_release(&c->tree->spare.lock);
 	int rc = parallel_for(n, make_run, runs);
 	for (size_t i = 0; i < more; i++)
 		render_usage_sum(&m->totals.usage, &usages[i]);

@@ -22,13 +22,13 @@ static struct tree_handle *handle_new(struct node n)
 
 static void handle_free(struct tree *t, struct tree_handle *h)
 {
-	lock_take(&t->state_lock);
+	lock_acquire(&t->state_lock);
 	for (struct tree_handle **at = &t->handles; *at; at = &(*at)->next)
 		if (*at == h) {
 			*at = h->next;
 			break;
 		}
-	lock_give(&t->state_lock);
+	lock_release(&t->state_lock);
 	stage_release(&h->stage);
 	buf_release(&h->entry);
 	lock_destroy(&h->lock);
@@ -52,10 +52,10 @@ static void add_user(struct tree_handle *h, const struct tree_caller *who)
 static bool is_held(struct tree *t, const struct tree_handle *h)
 {
 	bool alone = true;
-	lock_take(&t->state_lock);
+	lock_acquire(&t->state_lock);
 	for (const struct tree_handle *o = t->handles; o && alone; o = o->next)
 		alone = o == h || node_pack(o->node) != node_pack(h->node);
-	lock_give(&t->state_lock);
+	lock_release(&t->state_lock);
 	if (!alone)
 		return false;
 	for (size_t i = 0; i < USERS && h->users[i] != 0; i++)
@@ -308,12 +308,12 @@ static int resize(struct tree *t, node_t node, struct tree_handle *h, uint64_t s
 			return rc;
 		h = own;
 	}
-	lock_take(&h->lock);
+	lock_acquire(&h->lock);
 	int rc = refused(t, h, stage_resize(&h->stage, size, &why), why);
 	/* truncate(2) has no close that could commit. */
 	if (rc == 0 && own && h->stage.dirty)
 		rc = commit(t, h, false);
-	lock_give(&h->lock);
+	lock_release(&h->lock);
 	if (own)
 		tree_release(t, own);
 	return rc;

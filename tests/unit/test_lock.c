@@ -51,13 +51,13 @@ static void in_order(void)
 	lock_init(&cache, LOCK_CACHE);
 	lock_note(LOCK_FILE);
 	lock_read(&session);
-	lock_take(&catalog);
-	lock_take(&cache);
-	lock_give(&catalog); /* in any order */
-	lock_give(&cache);
-	lock_rw_give(&session);
+	lock_acquire(&catalog);
+	lock_acquire(&cache);
+	lock_release(&catalog); /* in any order */
+	lock_release(&cache);
+	lock_rw_release(&session);
 	lock_write(&session);
-	lock_rw_give(&session);
+	lock_rw_release(&session);
 	lock_forget(LOCK_FILE);
 	lock_note(LOCK_FILE);
 	lock_forget(LOCK_FILE);
@@ -77,7 +77,7 @@ static void session_under_catalog(void)
 	struct lock catalog;
 	lock_rw_init(&session, LOCK_SESSION);
 	lock_init(&catalog, LOCK_CATALOG);
-	lock_take(&catalog);
+	lock_acquire(&catalog);
 	lock_read(&session);
 }
 
@@ -94,8 +94,8 @@ static void twice(void)
 {
 	struct lock cache;
 	lock_init(&cache, LOCK_CACHE);
-	lock_take(&cache);
-	lock_take(&cache); /* would wait for itself */
+	lock_acquire(&cache);
+	lock_acquire(&cache); /* would wait for itself */
 }
 
 static void the_order_is_asserted(void **state)
@@ -105,12 +105,12 @@ static void the_order_is_asserted(void **state)
 	assert_int_equal(run(in_order, said, sizeof said), 0);
 	assert_string_equal(said, "");
 	assert_int_equal(run(file_under_session, said, sizeof said), SIGABRT);
-	assert_non_null(strstr(said, "file is taken while session is held"));
+	assert_non_null(strstr(said, "file is acquired while session is held"));
 	assert_int_equal(run(session_under_catalog, said, sizeof said), SIGABRT);
-	assert_non_null(strstr(said, "session is taken while catalog is held"));
+	assert_non_null(strstr(said, "session is acquired while catalog is held"));
 	assert_int_equal(run(two_sessions, said, sizeof said), SIGABRT);
 	assert_int_equal(run(twice, said, sizeof said), SIGABRT);
-	assert_non_null(strstr(said, "cache is taken while cache is held"));
+	assert_non_null(strstr(said, "cache is acquired while cache is held"));
 }
 
 /* What is only tried hangs nobody. */
@@ -120,11 +120,11 @@ static void what_is_tried_may_be_out_of_order(void **state)
 	(void)state;
 	lock_init(&catalog, LOCK_CATALOG);
 	lock_init(&cache, LOCK_CACHE);
-	lock_take(&cache);
+	lock_acquire(&cache);
 	assert_true(lock_try(&catalog));
 	assert_false(lock_try(&catalog));
-	lock_give(&catalog);
-	lock_give(&cache);
+	lock_release(&catalog);
+	lock_release(&cache);
 }
 
 /* --- readers and writers ----------------------------------------------------------------- */
@@ -156,7 +156,7 @@ static void *read_once(void *arg)
 {
 	struct shared *s = arg;
 	lock_read(&s->lock);
-	lock_rw_give(&s->lock);
+	lock_rw_release(&s->lock);
 	atomic_store(&s->done, 1);
 	return NULL;
 }
@@ -186,7 +186,7 @@ static void who_waits_to_write_can_be_stopped(void **state)
 	atomic_store(&s.done, 0);
 	assert_int_equal(pthread_create(&reader, NULL, read_once, &s), 0);
 	pthread_join(reader, NULL);
-	lock_rw_give(&s.lock);
+	lock_rw_release(&s.lock);
 	lock_rw_destroy(&s.lock);
 }
 
@@ -199,13 +199,13 @@ static void writers_go_first(void **state)
 	lock_read(&s.lock);
 	assert_int_equal(pthread_create(&writer, NULL, write_wanted, &s), 0);
 	wait_for_writer(&s);
-	lock_rw_give(&s.lock);
+	lock_rw_release(&s.lock);
 	pthread_join(writer, NULL);
 	assert_int_equal(s.rc, 0);
 	assert_true(s.lock.written);
-	lock_rw_give(&s.lock);
+	lock_rw_release(&s.lock);
 	lock_read(&s.lock);
-	lock_rw_give(&s.lock);
+	lock_rw_release(&s.lock);
 	lock_rw_destroy(&s.lock);
 }
 

@@ -387,12 +387,12 @@ static void *ask_at_midnight(void *arg)
 	return NULL;
 }
 
-void __real_lock_give(struct lock *l);
-void __wrap_lock_give(struct lock *l);
+void __real_lock_release(struct lock *l);
+void __wrap_lock_release(struct lock *l);
 
-void __wrap_lock_give(struct lock *l)
+void __wrap_lock_release(struct lock *l)
 {
-	__real_lock_give(l);
+	__real_lock_release(l);
 	pthread_t thread;
 	if (!midnight || l != &midnight->s->lock || gives == 0 || --gives > 0)
 		return;

@@ -130,9 +130,9 @@ static void i8_who_has_waited_for_a_moment_goes_on(void **state)
 	struct wire *w = *state;
 	assert_int_equal(look(w, &node), 0);
 	grow(w);
-	lock_take(&w->fs->coherence.sizes.dropping);
+	lock_acquire(&w->fs->coherence.sizes.dropping);
 	assert_int_equal(wire_told(w, node, NULL), 0);
-	lock_give(&w->fs->coherence.sizes.dropping);
+	lock_release(&w->fs->coherence.sizes.dropping);
 	assert_int_equal(wire_told(w, node, NULL), 1);
 }
 

@@ -55,7 +55,7 @@ int budget_claim(struct budget *b, size_t bytes);
 void budget_unclaim(struct budget *b, size_t bytes);
 
 /* Has keepers evict until the total is within the limit or nothing is left to evict. The caller holds no lock that the
- * keepers take. */
+ * keepers acquire. */
 void budget_settle(struct budget *b);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lock: mutexes, and locks for many readers or one writer, in one order.
  *
- * A thread that holds a lock takes only locks of a higher rank, and never the same lock twice. Each thread keeps a list
- * of the locks that it holds. A lock taken against the order is logged; under test (SESSIONFS_LOCK_CHECK) the program
- * is aborted, so that an order that could deadlock fails at once.
+ * A thread that holds a lock acquires only locks of a higher rank, and never the same lock twice. Each thread keeps a
+ * list of the locks that it holds. A lock acquired against the order is logged; under test (SESSIONFS_LOCK_CHECK) the
+ * program is aborted, so that an order that could deadlock fails at once.
  *
  * No lock is held across a system call that can wait for somebody else: a path below the source can lead to a dead
  * server or into this mount. Nor is one held while the kernel is notified, except LOCK_PREFILL and LOCK_DROPPING. */
@@ -54,12 +54,12 @@ struct lock {
 
 void lock_init(struct lock *l, enum lock_rank rank);
 void lock_destroy(struct lock *l);
-void lock_take(struct lock *l);
-/* Takes the lock if it is free. Never waits, so the order does not matter. */
+void lock_acquire(struct lock *l);
+/* Acquires the lock if it is free. Never waits, so the order does not matter. */
 bool lock_try(struct lock *l);
 /* The same, but waits for the lock this long, so the order matters. */
 bool lock_try_for(struct lock *l, int64_t ns);
-void lock_give(struct lock *l);
+void lock_release(struct lock *l);
 
 /* Condition variables of a lock count by CLOCK_MONOTONIC. */
 void lock_cond_init(pthread_cond_t *cond);
@@ -71,19 +71,19 @@ int lock_wait_while(struct lock *l, pthread_cond_t *cond, const bool *busy);
 /* A thread that waits for others calls stop_check this often. */
 #define LOCK_LOOK_NS INT64_C(20000000)
 
-static inline void lock_give_held(struct lock **l)
+static inline void lock_release_held(struct lock **l)
 {
-	lock_give(*l);
+	lock_release(*l);
 }
 
-static inline struct lock *lock_taken(struct lock *l)
+static inline struct lock *lock_acquired(struct lock *l)
 {
-	lock_take(l);
+	lock_acquire(l);
 	return l;
 }
 
 /* Holds the lock to the end of the scope. */
-#define LOCKED(l) struct lock *locked_here CLEANUP(lock_give_held) = lock_taken(l)
+#define LOCKED(l) struct lock *locked_here CLEANUP(lock_release_held) = lock_acquired(l)
 
 /* For many readers or one writer. Writers go first: a thread must not read twice. */
 struct rwlock {
@@ -102,14 +102,14 @@ int lock_read_wanted(struct rwlock *l);
 /* The same, or -ETIMEDOUT if readers still have the lock after `ns`; -1: no limit. For another writer it waits however
  * long that takes. */
 int lock_write_wanted(struct rwlock *l, int64_t ns);
-void lock_rw_give(struct rwlock *l);
+void lock_rw_release(struct rwlock *l);
 
 /* Call before a system call that may wait for somebody else: complains if the thread holds the lock of the catalog or
- * one of a higher rank, as lock_take does. */
+ * one of a higher rank, as lock_acquire does. */
 void lock_may_block(void);
 
-/* For flock(2), which has its place in the order, too. Call lock_note before taking it: that checks the order as
- * lock_take does. Call lock_forget after giving it back. */
+/* For flock(2), which has its place in the order, too. Call lock_note before it is taken: that checks the order as
+ * lock_acquire does. Call lock_forget once it is released. */
 void lock_note(enum lock_rank rank);
 void lock_forget(enum lock_rank rank);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tree: the names of the mount. A table of kinds describes it (kinds.c lists its rows); lookup, listing,
- * attributes and contents walk that table. Thread-safe: locks are taken inside and none is held on return. */
+/* tree: the names of the mount. A table of kinds describes it (kinds.c lists its rows); lookup, listing, attributes and
+ * contents walk that table. Thread-safe: locks are acquired inside and none is held on return. */
 #ifndef SESSIONFS_TREE_H
 #define SESSIONFS_TREE_H
 
