@@ -4,7 +4,7 @@
 #include "sessionfs/base/budget.h"
 #include "sessionfs/base/clock.h"
 
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/sys.h"
 
 #include <malloc.h>
@@ -84,12 +84,12 @@ int budget_claim(struct budget *b, size_t bytes)
 {
 	const struct timespec moment = {.tv_nsec = CLAIM_WAIT_NS};
 	size_t limit = (b->limit > LEAST_LIMIT ? b->limit : LEAST_LIMIT) / 4 * 3, claimed = atomic_load(&b->claimed);
-	int rc = stop_wait_begin();
+	int rc = cancel_wait_begin();
 	if (rc < 0)
 		return rc;
 	while (rc == 0) {
 		if (claimed && claimed + bytes > limit) {
-			rc = stop_check();
+			rc = cancel_check();
 			if (rc == 0)
 				sys_nanosleep(&moment, NULL);
 			claimed = atomic_load(&b->claimed);
@@ -97,7 +97,7 @@ int budget_claim(struct budget *b, size_t bytes)
 			break;
 		}
 	}
-	stop_wait_end();
+	cancel_wait_end();
 	if (rc == 0)
 		budget_settle(b);
 	return rc;

@@ -4,7 +4,7 @@
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/log.h"
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -152,12 +152,12 @@ void lock_wait_for(struct lock *l, pthread_cond_t *cond, int64_t ns)
 
 int lock_wait_while(struct lock *l, pthread_cond_t *cond, const bool *busy)
 {
-	int rc = *busy ? stop_wait_begin() : 0;
+	int rc = *busy ? cancel_wait_begin() : 0;
 	if (rc < 0 || !*busy)
 		return rc;
-	while (*busy && (rc = stop_check()) == 0)
+	while (*busy && (rc = cancel_check()) == 0)
 		lock_wait_for(l, cond, LOCK_LOOK_NS);
-	stop_wait_end();
+	cancel_wait_end();
 	return rc;
 }
 
@@ -187,16 +187,16 @@ static bool is_free_for(const struct rwlock *l, bool write)
 /* Waits for readers until `until` (-1: no limit), for another writer as long as it takes. */
 static int rwlock_wait(struct rwlock *l, bool write, int64_t until)
 {
-	int rc = is_free_for(l, write) ? 0 : stop_wait_begin();
+	int rc = is_free_for(l, write) ? 0 : cancel_wait_begin();
 	if (rc < 0 || is_free_for(l, write))
 		return rc;
 	while (rc == 0 && !is_free_for(l, write)) {
 		int64_t left = until < 0 || l->written ? LOCK_LOOK_NS : until - clock_ns(CLOCK_MONOTONIC);
-		rc = stop_check() < 0 ? -EINTR : left <= 0 ? -ETIMEDOUT : 0;
+		rc = cancel_check() < 0 ? -EINTR : left <= 0 ? -ETIMEDOUT : 0;
 		if (rc == 0)
 			lock_wait_for(&l->lock, &l->freed, left < LOCK_LOOK_NS ? left : LOCK_LOOK_NS);
 	}
-	stop_wait_end();
+	cancel_wait_end();
 	return rc;
 }
 

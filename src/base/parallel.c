@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/parallel.h"
-#include "sessionfs/base/stop.h"
 #include "sessionfs/base/sys.h"
 
 #include <stdatomic.h>
@@ -13,7 +13,7 @@ struct parallel {
 	size_t n;
 	_Atomic size_t next; /* the first that no thread has begun */
 	_Atomic int rc;      /* the first error */
-	const struct stop *stop;
+	const struct cancel *cancel;
 };
 
 /* Works until nothing is left, or somebody has failed. */
@@ -22,7 +22,7 @@ static void parallel_help(struct parallel *c)
 	int before = fault_begin();
 	size_t i;
 	while (atomic_load(&c->rc) == 0 && (i = atomic_fetch_add(&c->next, 1)) < c->n) {
-		int none = 0, rc = stop_check();
+		int none = 0, rc = cancel_check();
 		if (rc == 0)
 			rc = fault_take(c->work(c->arg, i));
 		if (rc < 0)
@@ -34,14 +34,14 @@ static void parallel_help(struct parallel *c)
 static void *help_thread(void *arg)
 {
 	struct parallel *c = arg;
-	stop_set(c->stop);
+	cancel_set(c->cancel);
 	parallel_help(c);
 	return NULL;
 }
 
 int parallel_for(size_t n, int (*work)(void *arg, size_t i), void *arg)
 {
-	struct parallel c = {.work = work, .arg = arg, .n = n, .stop = stop_get()};
+	struct parallel c = {.work = work, .arg = arg, .n = n, .cancel = cancel_get()};
 	pthread_t threads[PARALLEL_MOST];
 	long cpus = n > 1 ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
 	size_t started = 0, most = cpus < 1 ? 1 : cpus > PARALLEL_MOST ? PARALLEL_MOST : (size_t)cpus;

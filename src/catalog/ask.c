@@ -3,9 +3,9 @@
  * settled. Calls that want the same help each other: each look is made by the first that comes to it. */
 #include "catalog_impl.h"
 
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/log.h"
-#include "sessionfs/base/stop.h"
 
 /* So many looks are made before their results are taken in; by the pool, so that others' looks are not far behind. */
 #define LOOKS 32
@@ -203,7 +203,7 @@ static int by_place_path(const void *pa, const void *pb)
 static int look_for_places(struct catalog *c, struct parent_place *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		int rc = stop_check();
+		int rc = cancel_check();
 		if (rc < 0)
 			return rc;
 		const struct reach_at at = {c->reach, v[i].path.p};
@@ -354,7 +354,7 @@ static int looks_run(struct ask *a, struct look **mine, size_t n, struct look **
 static int await_others(struct ask *a)
 {
 	struct catalog *c = a->c;
-	int rc = stop_wait_begin();
+	int rc = cancel_wait_begin();
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < a->n && rc == 0; i++) {
@@ -363,11 +363,11 @@ static int await_others(struct ask *a)
 		uint64_t began = l ? l->began : 0;
 		while (rc == 0 && l && l->began == began && (!l->foreign || l->taking)) {
 			lock_wait_for(&c->lock, &c->looked, LOCK_LOOK_NS);
-			rc = stop_check();
+			rc = cancel_check();
 			l = want_seen(c, w)->look;
 		}
 	}
-	stop_wait_end();
+	cancel_wait_end();
 	return rc;
 }
 
@@ -399,7 +399,7 @@ static int ask_look(struct ask *a, int64_t until)
 		if (rc == 0 && n + joins > 0)
 			rc = looks_run(a, mine, n, joined, joins, until);
 		if (rc == 0)
-			rc = stop_check();
+			rc = cancel_check();
 	}
 	if (rc == 0 && a->others)
 		rc = await_others(a);
@@ -415,7 +415,7 @@ static bool ask_retries(struct ask *a)
 		a->cut = false;
 		return true;
 	}
-	if (ask_may_decide(a) || stop_check() < 0)
+	if (ask_may_decide(a) || cancel_check() < 0)
 		return false;
 	a->retried = true;
 	a->asof = ++a->c->tick;
@@ -430,7 +430,7 @@ bool ask_wait(struct ask *a)
 		return false;
 	int64_t until = a->hard || !a->haste ? 0 : a->now + HASTE_MS;
 	a->others = false;
-	int rc = stop_check();
+	int rc = cancel_check();
 	if (rc == 0)
 		rc = ask_look(a, until);
 	a->n = 0;

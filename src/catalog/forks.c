@@ -8,7 +8,7 @@
  * sorted list. */
 #include "catalog_impl.h"
 
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 
 /* Sorted views of all live sessions. */
 struct lookup {
@@ -225,7 +225,7 @@ static int forks_find_parents(struct catalog *c, const struct lookup *l, const u
 	uint32_t there = NONE;
 
 	for (size_t i = 0; i < n; i++) {
-		int rc = stop_check();
+		int rc = cancel_check();
 		if (rc < 0)
 			return rc;
 		struct span path = file_of(c, slots[i])->parent;

@@ -6,8 +6,8 @@
  *
  * A dropped index leaves a trace of the bytes it had seen. If the file does not begin with
  * them when it is opened again, it was rewritten, and the entry numbers given out before are void. */
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/log.h"
-#include "sessionfs/base/stop.h"
 
 #include "held.h"
 
@@ -65,7 +65,7 @@ static int open_session(const struct catalog *c, const struct reach_at *at, cons
 		return rc;
 	bool is_short = session_size(s) < before->size;
 	/* Interrupted before the two could be compared. */
-	if (before->hash && is_short && stop_check() < 0) {
+	if (before->hash && is_short && cancel_check() < 0) {
 		session_close(s);
 		return -EINTR;
 	}
@@ -132,7 +132,7 @@ static void open_held(struct catalog *c, struct held *h)
 	lock_release(&c->lock);
 	bool trace_holds = true;
 	h->err = open_session(c, &at, &before, &s, &f, &trace_holds);
-	bool is_whole = stop_check() == 0;
+	bool is_whole = cancel_check() == 0;
 	int rc = held_judge(c, h, s, trace_holds);
 	lock_acquire(&c->lock);
 
@@ -161,12 +161,12 @@ static void open_held(struct catalog *c, struct held *h)
 /* Waits until another thread has opened it. */
 static int wait_for_opened(struct catalog *c, struct held *h)
 {
-	int rc = h->opening ? stop_wait_begin() : 0;
+	int rc = h->opening ? cancel_wait_begin() : 0;
 	if (rc < 0 || !h->opening)
 		return rc;
-	while (h->opening && (rc = stop_check()) == 0)
+	while (h->opening && (rc = cancel_check()) == 0)
 		lock_wait_for(&c->lock, &c->open.opened, LOCK_LOOK_NS);
-	stop_wait_end();
+	cancel_wait_end();
 	return rc;
 }
 
@@ -216,7 +216,7 @@ static int held_take(struct catalog *c, uint32_t slot, struct held **ret)
 	int rc;
 	do
 		rc = c->slots[slot].file == NONE ? -ESTALE : take_once(c, slot, ret);
-	while (rc == ONCE_MORE && stop_check() == 0);
+	while (rc == ONCE_MORE && cancel_check() == 0);
 	return rc == ONCE_MORE ? -EINTR : rc;
 }
 
@@ -264,12 +264,12 @@ static int grow_copy(struct catalog *c, struct held *h)
 	struct finding f;
 
 	lock_acquire(&c->lock);
-	int rc = stop_wait_begin();
+	int rc = cancel_wait_begin();
 	bool waits = rc == 0;
-	while (rc == 0 && h->copying && (rc = stop_check()) == 0)
+	while (rc == 0 && h->copying && (rc = cancel_check()) == 0)
 		lock_wait_for(&c->lock, &c->open.opened, LOCK_LOOK_NS);
 	if (waits)
-		stop_wait_end();
+		cancel_wait_end();
 	if (rc == 0 && h->forgotten)
 		rc = h->replaced ? ONCE_MORE : -ESTALE;
 	if (rc == 0)
@@ -382,7 +382,7 @@ static int held_get(struct catalog *c, uint32_t slot, bool look, struct session 
 	int rc;
 	do
 		rc = get_once(c, slot, look, ret);
-	while (rc == ONCE_MORE && stop_check() == 0);
+	while (rc == ONCE_MORE && cancel_check() == 0);
 	return rc == ONCE_MORE ? -EINTR : rc;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/file/probe.h"
 
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
-#include "sessionfs/base/stop.h"
 #include "sessionfs/base/sys.h"
 
 #include <errno.h>
@@ -240,7 +240,7 @@ int probe_wait(struct probes *ps, struct probe *const *v, size_t n, int64_t unti
 			int64_t left = until_ms ? (until_ms - now) * 1000000 : LOCK_LOOK_NS;
 			if (left > 0)
 				lock_wait_for(&ps->lock, &ps->changed, left < LOCK_LOOK_NS ? left : LOCK_LOOK_NS);
-			rc = stop_check() < 0 ? -EINTR : left > 0 ? rc : -ETIME;
+			rc = cancel_check() < 0 ? -EINTR : left > 0 ? rc : -ETIME;
 		}
 		if (!v[i]->done && rc == 0)
 			rc = -ETIMEDOUT;

@@ -10,7 +10,7 @@
  * written behind it. What cannot be taken back ends a line. */
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/sys.h"
 #include "sessionfs/file/store.h"
 #include "sessionfs/file/opened.h"
@@ -58,14 +58,14 @@ static int lock_file(int fd)
 {
 	struct timespec pause = {.tv_nsec = 200 * 1000};
 	int rc = try_lock(fd);
-	if (rc != -EAGAIN || (rc = stop_wait_begin()) < 0)
+	if (rc != -EAGAIN || (rc = cancel_wait_begin()) < 0)
 		return rc;
-	while ((rc = try_lock(fd)) == -EAGAIN && (rc = stop_check()) == 0) {
+	while ((rc = try_lock(fd)) == -EAGAIN && (rc = cancel_check()) == 0) {
 		sys_nanosleep(&pause, NULL);
 		if (pause.tv_nsec < 10 * 1000 * 1000)
 			pause.tv_nsec *= 2;
 	}
-	stop_wait_end();
+	cancel_wait_end();
 	return rc;
 }
 

@@ -3,10 +3,10 @@
  * the sessions that changed since the last one. */
 #include "find_impl.h"
 
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/parallel.h"
-#include "sessionfs/base/stop.h"
 #include "sessionfs/find/dates.h"
 
 #include <errno.h>

@@ -9,9 +9,9 @@
 #include "find_impl.h"
 #include "search_impl.h"
 
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/parallel.h"
-#include "sessionfs/base/stop.h"
 #include "sessionfs/file/opened.h"
 #include "sessionfs/render/render.h"
 
@@ -228,7 +228,7 @@ static int line_begin(struct opened *file, uint64_t off, uint64_t *ret)
 			off += (uint64_t)(end + 1 - piece);
 			break;
 		}
-		int rc = stop_check();
+		int rc = cancel_check();
 		if (rc < 0)
 			return rc;
 	}

@@ -2,8 +2,8 @@
 /* The lines of hits.txt of one entry: what grep finds in its files. */
 #include "match_impl.h"
 
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/node.h"
-#include "sessionfs/base/stop.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static int hit_add_lines(struct hits *h, struct span text)
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
 		struct hit hit = {buf_span(&h->m->path), {p, (size_t)((newline ? newline : end) - p)}, line};
 		next = newline ? newline + 1 : end;
-		int rc = line % 1024 ? 0 : stop_check();
+		int rc = line % 1024 ? 0 : cancel_check();
 		if (rc == 0 && has_hit(h, hit.text))
 			rc = h->add(h->arg, &hit);
 		if (rc != 0)

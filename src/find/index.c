@@ -3,7 +3,7 @@
  * value that does. Rows are in groups, so that a browser lays out only those in view. */
 #include "sessionfs/find/index.h"
 #include "sessionfs/base/number.h"
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/find/plot.h"
 #include "sessionfs/render/html.h"
 
@@ -101,7 +101,7 @@ static int index_add_session(const struct fact *f, int (*link)(void *arg, const 
 	add_number_cell(of->has_usage, of->usage.cost, true, out);
 	add_text_cell(of->model, out);
 	buf_adds(out, "</tr>\n");
-	return stop_check();
+	return cancel_check();
 }
 
 static void add_sums(const struct fact_list *list, struct buf *out)

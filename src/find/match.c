@@ -3,8 +3,8 @@
  */
 #include "match_impl.h"
 
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
-#include "sessionfs/base/stop.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -149,7 +149,7 @@ static int uses_tool(struct matcher *m, const struct record *r, struct span fold
 	*ret = r->role == ROLE_TOOL_RESULT && match_is_text(m, r->msg.tool_name, folded);
 	while (rc == 0 && !*ret && part_call_next(r, &call)) {
 		*ret = match_is_text(m, call.name, folded);
-		rc = stop_check();
+		rc = cancel_check();
 	}
 	return rc;
 }
@@ -250,7 +250,7 @@ static int match_judge(struct matcher *m, const struct session *s, uint32_t i, s
 	bool matches;
 
 	if (is_refused(m, s, i, undated))
-		return i % 1024 ? 0 : stop_check();
+		return i % 1024 ? 0 : cancel_check();
 	int rc = session_read(s, i, &m->reader, &r);
 	rc = rc < 0 ? rc : judge_record(m, s, i, &r, &matches);
 	if (rc < 0 || !matches)

@@ -2,7 +2,7 @@
 /* Two passes over the facts: the first one finds the models and the span of time, the second one fills the bars. */
 #include "sessionfs/find/plot.h"
 #include "sessionfs/base/number.h"
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/counters.h"
 #include "sessionfs/base/utf8.h"
 #include "sessionfs/find/dates.h"
@@ -110,7 +110,7 @@ static int add_models(struct plot *p)
 			m->tokens += usable(of->uses[k].sum.total);
 			p->by_tokens = p->by_tokens && m->cost <= 0;
 		}
-		int rc = stop_check();
+		int rc = cancel_check();
 		if (rc < 0)
 			return rc;
 	}
@@ -202,7 +202,7 @@ static int add_bars(struct plot *p)
 			p->total += value;
 		}
 	}
-	return stop_check();
+	return cancel_check();
 }
 
 /* --- as text ----------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * or the file begins or ends there. */
 #include "scan.h"
 
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 
 #include "query_impl.h"
 
@@ -121,7 +121,7 @@ static int scanner_read_block(struct scanner *s, uint64_t offset)
 		s->at_end = n == 0;
 		s->n += (size_t)n;
 	}
-	return stop_check();
+	return cancel_check();
 }
 
 /* The end of the places that can be checked in this block. */

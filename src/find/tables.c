@@ -2,7 +2,7 @@
 /* The tables of all sessions, as text. */
 #include "sessionfs/find/tables.h"
 #include "sessionfs/base/number.h"
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/counters.h"
 #include "sessionfs/find/dates.h"
 
@@ -57,7 +57,7 @@ int table_sessions(const struct fact_list *list, struct buf *out)
 	buf_adds(out, SESSIONS_HEADING);
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		tables_add_session(&list->v[i], out);
-		rc = stop_check();
+		rc = cancel_check();
 	}
 	return rc < 0 ? rc : buf_err(out);
 }
@@ -106,7 +106,7 @@ static int sum_session(const struct fact *f, struct buf *key, struct counters *r
 		row->messages += use->entries;
 		render_usage_sum(&row->sum, &use->sum);
 	}
-	return stop_check();
+	return cancel_check();
 }
 
 static void tables_add_row(const struct row *row, struct buf *out)

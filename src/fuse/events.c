@@ -9,7 +9,7 @@
 #include "sessionfs/json/json.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/map.h"
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/vec.h"
 
 #include <errno.h>
@@ -563,7 +563,7 @@ int events_reader_open(struct events *e, struct events_reader **ret)
 		return -ENOMEM;
 	/* events_tell can hold the lock for long, while an index grows. */
 	while (!lock_try_for(&e->telling, LOCK_LOOK_NS))
-		if (stop_check() < 0)
+		if (cancel_check() < 0)
 			return -EINTR;
 	int rc = events_add_reader(e, r);
 	lock_release(&e->telling);

@@ -5,8 +5,8 @@
  * Names are invalidated when a session came or went. That waits for lookups in its project's directory. */
 #include "fs_impl.h"
 
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/log.h"
-#include "sessionfs/base/stop.h"
 #include "sessionfs/base/sys.h"
 #include "sessionfs/session/session.h"
 
@@ -182,8 +182,8 @@ static bool is_over(void *arg)
 static void *follow(void *arg)
 {
 	struct fs *fs = arg;
-	const struct stop stop = {.is_asked = is_over, .arg = fs};
-	stop_set(&stop);
+	const struct cancel cancel = {.is_cancelled = is_over, .arg = fs};
+	cancel_set(&cancel);
 	while (!atomic_load(&fs->coherence.follow.stop)) {
 		/* Where inotify reports nothing, looking is only worth it while .events has readers. */
 		bool look = events_are_read(fs->events) && !catalog_is_told(fs->catalog);

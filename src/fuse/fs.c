@@ -21,7 +21,7 @@
 #define LIVE_SECONDS 10 /* a session whose file is younger than this counts as growing */
 #define LISTING_MAX ((size_t)1 << 20)
 
-/* -EINTR without an interrupt: the end of the mount stopped the work. The reply says so. */
+/* -EINTR without an interrupt: the end of the mount cancelled the work. The reply says so. */
 static void reply_error(fuse_req_t req, int rc)
 {
 	bool gone = rc == -EINTR && !fuse_req_interrupted(req) && fs_of(req)->session &&

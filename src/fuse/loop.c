@@ -10,14 +10,15 @@
  *
  * All work can be interrupted, and an interrupt is a message that somebody has to read. So there is always a thread
  * that reads, and only so many that work. A request beyond those has a thread, too, in which it waits. With -s one
- * thread works. A thread that waits for another one or for another program (stop_wait_begin) does not count as working.
+ * thread works. A thread that waits for another one or for another program (cancel_wait_begin) does not count as
+ * working.
  *
  * The reader looks for the next request for 50 microseconds before it sleeps. A program that walks the tree sends it
  * sooner than that, and a CPU takes longer to wake from its sleep. A warm grep -r over 44 real sessions takes 560 ms
  * this way, and 1,190 ms without. */
 #include "fs_impl.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/process.h"
-#include "sessionfs/base/stop.h"
 #include "sessionfs/base/sys.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ enum { SPIN_NS = 50 * 1000, MOST_SKIPPED = 63 };
 /* Stopped work ends long before this. If it does not, it waits for a file of the source that never answers. */
 #define LEAVE_NS INT64_C(5000000000)
 
-/* Work is not stopped before this unless its process dies: not every signal is meant to end it, and it is better to
+/* Work is not cancelled before this unless its process dies: not every signal is meant to end it, and it is better to
  * finish a write that is nearly done. */
 enum { GRACE_NS = 200 * 1000 * 1000 };
 
@@ -122,7 +123,7 @@ static bool is_late(void *arg)
 bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns)
 {
 	int64_t begun = now_ns(), grace = begun + GRACE_NS;
-	const struct stop stop = {.is_asked = is_late, .arg = &grace}, *before = stop_set(&stop);
+	const struct cancel cancel = {.is_cancelled = is_late, .arg = &grace}, *before = cancel_set(&cancel);
 	struct pollfd p = {.fd = fuse_session_fd(session), .events = POLLIN};
 	struct fuse_buf buf = {.mem = NULL};
 	bool is_running;
@@ -133,7 +134,7 @@ bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns)
 		is_running = pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT;
 	} while (is_running && now_ns() - begun < ns);
 	free(buf.mem);
-	stop_set(before);
+	cancel_set(before);
 	return !is_running;
 }
 
@@ -162,7 +163,7 @@ static bool is_interrupted(struct worker *w)
 	return atomic_load(&w->interrupted) == unique || atomic_load(&w->killed) == unique;
 }
 
-static bool is_asked(void *arg)
+static bool is_cancelled(void *arg)
 {
 	struct worker *w = arg;
 	if (!is_interrupted(w) && !fuse_session_exited(w->loop->session))
@@ -187,7 +188,7 @@ static bool waits(void *arg, bool begins)
 static void process(struct worker *w, const struct fuse_buf *buf)
 {
 	struct loop *l = w->loop;
-	const struct stop stop = {.is_asked = is_asked, .waits = waits, .arg = w};
+	const struct cancel cancel = {.is_cancelled = is_cancelled, .waits = waits, .arg = w};
 	w->began = now_ns();
 	lock_acquire(&l->lock);
 	while (l->working >= l->cap && !l->ended && w->began) {
@@ -196,9 +197,9 @@ static void process(struct worker *w, const struct fuse_buf *buf)
 	}
 	l->working++;
 	lock_release(&l->lock);
-	stop_set(&stop);
+	cancel_set(&cancel);
 	fuse_session_process_buf(l->session, buf);
-	stop_set(NULL);
+	cancel_set(NULL);
 	atomic_store(&w->unique, 0);
 	LOCKED(&l->lock);
 	l->working--;

@@ -2,7 +2,7 @@
 /* A cache with the lines of one message: the one that was asked for last. */
 #include "calls.h"
 
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/session/part.h"
 
 /* Lines of a longer message are made only when a result asks for them: perhaps none does. */
@@ -47,7 +47,7 @@ static int calls_make(const struct session *s, uint32_t i, const struct record *
 		tool_read(call.name, call.arguments, &use);
 		make(s, &use, texts);
 		keep_number(kept, texts->n);
-		rc = stop_check();
+		rc = cancel_check();
 	}
 	rc = buf_err(texts) ? buf_err(texts) : rc;
 	rc = buf_err(kept) ? buf_err(kept) : rc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Markdown as elements, by md4c. It only parses: md_html() would let javascript: links and pictures of other servers
  * through. So every tag is one of those in this file. */
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/space.h"
-#include "sessionfs/base/stop.h"
 #include "sessionfs/render/html.h"
 
 #include <ctype.h>
@@ -31,7 +31,7 @@
 #define BRACKET '\xff'
 #define PIPE '\xfe'
 
-enum { TOO_MUCH = -2, STOPPED = -3 }; /* in some places md4c overlooks what is positive */
+enum { TOO_MUCH = -2, CANCELLED = -3 }; /* in some places md4c overlooks what is positive */
 
 struct page {
 	struct buf *out;
@@ -58,7 +58,7 @@ static int markdown_step(struct page *p)
 {
 	if (p->out->n > p->most || buf_err(p->out))
 		return TOO_MUCH;
-	return ++p->steps % STEPS == 0 && stop_check() < 0 ? STOPPED : 0;
+	return ++p->steps % STEPS == 0 && cancel_check() < 0 ? CANCELLED : 0;
 }
 
 static void add_attribute(const MD_ATTRIBUTE *a, struct buf *out)
@@ -500,8 +500,8 @@ int html_markdown(struct span clean, struct buf *out)
 	}
 	buf_release(&p.targets);
 	/* It may also end too early. */
-	if ((rc == 0 && p.depth == 0) || rc == STOPPED || buf_err(out))
-		return rc == STOPPED ? -EINTR : buf_err(out);
+	if ((rc == 0 && p.depth == 0) || rc == CANCELLED || buf_err(out))
+		return rc == CANCELLED ? -EINTR : buf_err(out);
 	out->n = start;
 	buf_adds(out, "<pre>");
 	html_text(clean, out);

@@ -5,8 +5,8 @@
 #include "facts.h"
 #include "md.h"
 #include "text.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/number.h"
-#include "sessionfs/base/stop.h"
 #include "sessionfs/render/tool.h"
 #include "sessionfs/session/part.h"
 
@@ -348,7 +348,7 @@ static int article_show_content(struct page *g, struct json_value content)
 	while (rc == 0 && block_next(&it, &b)) {
 		rc = article_show_block(g, &b);
 		if (rc == 0)
-			rc = stop_check();
+			rc = cancel_check();
 	}
 	return rc;
 }

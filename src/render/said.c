@@ -2,9 +2,9 @@
 /* What an entry says. */
 #include "sessionfs/render/said.h"
 
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/name.h"
 #include "sessionfs/base/space.h"
-#include "sessionfs/base/stop.h"
 
 #include "text.h"
 
@@ -76,7 +76,7 @@ static int add_members(struct json_value object, struct buf *text)
 	json_enter(&j);
 	while (json_next(&j, &key) > 0 && json_value(&j, &v)) {
 		size_t start = text->n;
-		int rc = stop_check();
+		int rc = cancel_check();
 		if (rc < 0)
 			return rc;
 		json_decode(key.text, JSON_CLEAN, text);
@@ -185,7 +185,7 @@ int said_next(struct said *s)
 		s->of = s->next;
 		s->next += s->of != SAID_ARGUMENTS;
 		buf_reset(&s->what);
-		int rc = stop_check();
+		int rc = cancel_check();
 		rc = rc == 0 ? said_make(s) : rc;
 		rc = buf_err(&s->what) ? buf_err(&s->what) : rc;
 		rc = buf_err(&s->text) ? buf_err(&s->text) : rc;

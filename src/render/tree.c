@@ -10,8 +10,8 @@
  * deeper row begins with the number of levels that are not drawn. */
 #include "pieces.h"
 #include "text.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/cleanup.h"
-#include "sessionfs/base/stop.h"
 #include "sessionfs/base/terminal.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ enum {
 
 /* --- order ------------------------------------------------------------------ */
 
-#define STEP 4096 /* entries between two calls of stop_check */
+#define STEP 4096 /* entries between two calls of cancel_check */
 
 struct walk {
 	const struct session *s;
@@ -94,7 +94,7 @@ static int walk_down(struct walk *w)
 		rc = session_sort_siblings(w->s, stack_top(w), w->n_stack - base);
 		put_leaf_first(w, base);
 		if (rc == 0 && w->n_done % STEP == 0)
-			rc = stop_check();
+			rc = cancel_check();
 	}
 	return rc;
 }

@@ -16,12 +16,12 @@
  * `answers` then has, for a result's item, the call's item, and for a call's
  * item the entry of its first result. */
 #include "session_impl.h"
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 
 enum {
 	BLOCK = 64, /* entries to a running count */
 	WIDE = 64,  /* the end of an entry's items is noted if there are at least so many */
-	STEP = 4096 /* entries between two calls of stop_check */
+	STEP = 4096 /* entries between two calls of cancel_check */
 };
 
 #define NO_ITEM UINT32_MAX
@@ -236,7 +236,7 @@ static int walk_from(struct walk *w, uint32_t root)
 	const struct session *s = w->s;
 
 	for (uint32_t i = root, steps = 1;; steps++) {
-		int rc = steps % STEP == 0 ? stop_check() : 0;
+		int rc = steps % STEP == 0 ? cancel_check() : 0;
 		if (rc < 0)
 			return rc;
 		visit(w, i, false);

@@ -8,8 +8,8 @@
  *
  * Where pi throws, the session must stay readable: an entry without `message`
  * and an edit without `replacement` are ignored. */
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/session/context.h"
-#include "sessionfs/base/stop.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -298,7 +298,7 @@ int context_any_sent(const struct session *s, uint32_t at, bool *ret)
 	for (size_t i = c.n; i > 0 && rc == 0 && !any; i--) {
 		rc = session_load(s, c.items[i - 1].entry, &line, &r);
 		any = rc == 0 && context_is_sent(&r);
-		rc = rc < 0 ? rc : stop_check();
+		rc = rc < 0 ? rc : cancel_check();
 	}
 	if (rc == 0)
 		*ret = any;

@@ -7,7 +7,7 @@
  * put aside for session_link() to look up. */
 #include "sessionfs/base/space.h"
 #include "session_impl.h"
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/utf8.h"
 
 enum { CHUNK = 256 * 1024 }; /* stays in the second-level cache */
@@ -402,7 +402,7 @@ static int find_line_end(struct scan *sc, struct window *w, uint64_t to, uint64_
 	for (*ret = from; *ret < to && *ret <= most;) {
 		size_t want = to - *ret < CHUNK ? (size_t)(to - *ret) : CHUNK;
 		ssize_t n = opened_pread(sc->s->file, w->p, want, *ret);
-		int rc = stop_check();
+		int rc = cancel_check();
 		if (rc < 0 || n <= 0)
 			return rc < 0 ? rc : n < 0 ? (int)n : -ESTALE;
 		const char *newline = memchr(w->p, '\n', (size_t)n);
@@ -532,7 +532,7 @@ static int read_lines(struct scan *sc, uint64_t to)
 		int rc = window_fill(sc, &w, to);
 		if (rc == 0)
 			rc = scan_take_lines(sc, &w, to);
-		if (rc == -EINTR || (rc == 0 && w.offset + w.n < to && stop_check() < 0)) {
+		if (rc == -EINTR || (rc == 0 && w.offset + w.n < to && cancel_check() < 0)) {
 			/* The whole lines that were read so far are kept: the next scan begins behind them. */
 			at->end = at->whole;
 			at->tail = TAIL_NONE;
@@ -586,8 +586,8 @@ int session_scan(struct session *s, uint64_t size)
 	int rc = close_tail(&sc, size);
 	if (rc == 0 && s->at.tail != TAIL_TAKEN)
 		rc = read_lines(&sc, size);
-	bool stopped = rc == -EINTR && s->header_line.n;
-	if (stopped)
+	bool cancelled = rc == -EINTR && s->header_line.n;
+	if (cancelled)
 		rc = 0;
 	if (rc == 0 && !s->header_line.n)
 		rc = -EINVAL;
@@ -595,5 +595,5 @@ int session_scan(struct session *s, uint64_t size)
 		rc = session_link(s, mark.at.count, &sc.pending);
 	if (rc < 0)
 		mark_restore(s, &mark);
-	return rc < 0 ? rc : stopped ? -EINTR : 0;
+	return rc < 0 ? rc : cancelled ? -EINTR : 0;
 }

@@ -3,8 +3,8 @@
  * for the parts. Whether the file is still the one that was read is judged by
  * what it is (device and inode), by its length, and by a hash of its first and
  * of the last bytes that were taken in. */
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
-#include "sessionfs/base/stop.h"
 
 #include "session_impl.h"
 
@@ -13,7 +13,7 @@
 
 enum {
 	PRINT = 4096,            /* bytes hashed at either end */
-	PIECE = 1024 * 1024,     /* read with one call, between two calls of stop_check */
+	PIECE = 1024 * 1024,     /* read with one call, between two calls of cancel_check */
 	READ_AHEAD = 128 * 1024, /* the most that a reader reads in advance */
 	ROOM_KEPT = 1 << 20      /* a reader keeps no larger memory for the next session */
 };
@@ -43,7 +43,7 @@ static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t of
 
 	while (got < n) {
 		/* A line can be gigabytes. */
-		if (got > 0 && stop_check() < 0)
+		if (got > 0 && cancel_check() < 0)
 			return -EINTR;
 		ssize_t r = opened_pread(s->file, p + got, n - got < PIECE ? n - got : PIECE, off + got);
 		if (r < 0)
@@ -171,7 +171,7 @@ static uint64_t serial_after(const struct stat *st, uint64_t before)
 }
 
 /* What was read is a valid index of a shorter file; the next caller finds that the file has grown. */
-static int stopped(struct session *s)
+static int session_cancelled(struct session *s)
 {
 	s->st.st_size = (off_t)s->at.end;
 	s->st.st_mtim = (struct timespec){0};
@@ -188,7 +188,7 @@ int session_open(const struct reach_at *at, struct session **ret)
 	if (rc == 0)
 		rc = session_scan(s, (uint64_t)s->st.st_size);
 	if (rc == -EINTR && s->header_line.n)
-		rc = stopped(s);
+		rc = session_cancelled(s);
 	if (rc == 0)
 		rc = take_prints(s);
 	if (rc < 0)
@@ -364,7 +364,7 @@ int session_grow(struct session *s)
 		take_prints(s);
 		if (rc == -EINTR) {
 			s->serial++;
-			stopped(s);
+			session_cancelled(s);
 			return rc;
 		}
 	}
@@ -468,7 +468,7 @@ int line_load(const struct session *s, uint32_t i, struct line *l, struct record
 
 int session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
 {
-	int rc = stop_check();
+	int rc = cancel_check();
 
 	if (rc == 0)
 		rc = line_load(s, i, l, ret);
@@ -522,7 +522,7 @@ int session_read(const struct session *s, uint32_t i, struct reader *r, struct r
 	const struct entry *e = index_entry(s, i);
 	const struct buf *bytes = &r->line.bytes;
 
-	int rc = stop_check();
+	int rc = cancel_check();
 	if (rc == 0 && (e->offset < r->offset || e->offset + e->length > r->offset + bytes->n || bytes->n == 0))
 		rc = reader_fill(s, e, r);
 	if (rc < 0) {

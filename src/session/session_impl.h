@@ -250,7 +250,7 @@ static inline bool has_flag(const struct session *s, uint32_t i, unsigned flag)
 
 /* ---- scan.c ---- */
 
-/* Takes in the file up to `size`. On failure the session is as before. But after -EINTR (stop_check), once there is a
+/* Takes in the file up to `size`. On failure the session is as before. But after -EINTR (cancel_check), once there is a
  * header, it is the index of a shorter file, and session_grow continues from there. */
 int session_scan(struct session *s, uint64_t size);
 
@@ -355,7 +355,7 @@ bool fault_add(faults_t *f, uint64_t offset, uint32_t line, enum reason reason);
 
 /* ---- session.c ---- */
 
-/* As session_load, but never stopped: for callers that cannot stop half way. */
+/* As session_load, but never cancelled: for callers that cannot stop half way. */
 int line_load(const struct session *s, uint32_t i, struct line *l, struct record *ret);
 /* Runs make under the mutex unless it ran at this serial. */
 int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s));

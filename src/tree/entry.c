@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* entries/: a directory for each entry. */
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "rows.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ static int children_show(struct ctx *c, struct buf *out)
 	int rc = session_children(c->session, c->node.entry, &children, &n);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		add_entry_line(c, children[i], out);
-		rc = stop_check();
+		rc = cancel_check();
 	}
 	return rc;
 }
@@ -94,7 +94,7 @@ static int children_size(struct ctx *c, uint64_t *ret)
 		buf_reset(&name);
 		add_entry_line(c, i, &name);
 		*ret += name.n;
-		rc = buf_err(&name) ? buf_err(&name) : stop_check();
+		rc = buf_err(&name) ? buf_err(&name) : cancel_check();
 	}
 	return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking a name up, and listing them. A fixed name exists if its row's `has` says so; a family's names come from its
  * `list` and are found again by its `match`. Editors' side files come last. */
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "tree_impl.h"
 
 #include <errno.h>
@@ -103,7 +103,7 @@ static int list_look_up(struct tree *t, node_t parent, struct span name, struct 
 		return -ENAMETOOLONG;
 	do
 		rc = lookup_once(t, parent, name, ret, &again);
-	while (again && ++tries < MOST_TRIES && stop_check() == 0);
+	while (again && ++tries < MOST_TRIES && cancel_check() == 0);
 	if (rc != -ENOENT)
 		return rc;
 	rc = scratch_lookup(t->scratch, parent, name, &s);
@@ -165,7 +165,7 @@ bool tree_writable_name(node_t dir, struct span name, struct node *ret)
 static int list_one(struct ctx *c, const struct lister *l, struct span name, uint64_t cookie)
 {
 	struct tree_attr attr;
-	int rc = stop_check();
+	int rc = cancel_check();
 	if (rc < 0)
 		return rc;
 	bool wanted = l->want == TREE_ATTRS || (l->want == TREE_DIRS && c->kind->make.type == S_IFDIR);

@@ -5,8 +5,8 @@
  * node leads to the node that has its place now, and the kernel may keep nothing of that answer. An entry has no such
  * place: its number means nothing in another file. Nor has a link to the session from elsewhere: its name may lead to
  * another session by now. */
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/fault.h"
-#include "sessionfs/base/stop.h"
 #include "tree_impl.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ bool tree_moved(struct tree *t, int *rc, node_t *node)
 	/* The fault was noted for the old node; the new one is looked up afresh. */
 	*rc = fault_take(*rc);
 	if (*rc != -ESTALE || !k || k->from->scope < SCOPE_SLOT || k->from->scope >= SCOPE_ENTRY ||
-	    (!k->name && k->make.type == S_IFLNK) || stop_check() < 0)
+	    (!k->name && k->make.type == S_IFLNK) || cancel_check() < 0)
 		return false;
 	if (catalog_slot_now(t->catalog, n.slot, &now) < 0 || now.slot == n.slot)
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What stands below an entry's directory: tool-calls/ and images/. */
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/render/said.h"
 #include "rows.h"
@@ -84,7 +84,7 @@ static int make_call_names(struct ctx *c, void *entry, struct view *v)
 			return -ENOMEM;
 		part_call_component(&call, &v->bytes);
 		v->ends[v->n++] = v->bytes.n;
-		rc = stop_check();
+		rc = cancel_check();
 	}
 	if (rc == 0)
 		rc = ctx_load(c, c->node.entry);
@@ -128,7 +128,7 @@ static int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 		part_call_component(&call, &name);
 		if (list_child(dir, l, n, buf_span(&name), COOKIE_FAMILY + call.n))
 			break;
-		rc = stop_check();
+		rc = cancel_check();
 	}
 	return rc < 0 ? rc : buf_err(&name);
 }
@@ -193,7 +193,7 @@ static int image_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	struct part_image image = {.n = (unsigned)cookie};
 	int rc = 0;
 	while (rc == 0 && image_next(dir, &image)) {
-		rc = stop_check();
+		rc = cancel_check();
 		if (image.size == 0)
 			continue;
 		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = image.n};

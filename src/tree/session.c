@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A session's own names. */
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/render/producer.h"
 #include "rows.h"
 
@@ -67,7 +67,7 @@ static int forks_show(struct ctx *c, struct buf *out)
 			buf_addc(&paths, '\n');
 			n++;
 		}
-		rc = rc == -ESTALE ? stop_check() : rc;
+		rc = rc == -ESTALE ? cancel_check() : rc;
 	}
 	if (rc == 0)
 		rc = buf_err(&paths);

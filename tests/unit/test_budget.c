@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "sessionfs/base/budget.h"
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 
 #include <errno.h>
 #include <string.h>
@@ -106,7 +106,7 @@ static void time_goes_on(void **state)
 	assert_true(budget_now() >= before);
 }
 
-static bool is_asked_to_stop(void *arg)
+static bool is_cancelled(void *arg)
 {
 	unsigned *looks = arg;
 	return ++*looks > 3;
@@ -129,8 +129,8 @@ static void who_finds_too_much_claimed_waits(void **state)
 	(void)state;
 	struct budget b = BUDGET_INIT((size_t)64 << 20);
 	unsigned looks = 0;
-	const struct stop stop = {.is_asked = is_asked_to_stop, .arg = &looks};
-	const struct stop *before = stop_set(&stop);
+	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &looks};
+	const struct cancel *before = cancel_set(&cancel);
 	/* Who is alone gets all he wants. */
 	assert_int_equal(budget_claim(&b, (size_t)100 << 20), 0);
 	assert_int_equal(budget_claim(&b, 1), -EINTR);
@@ -138,7 +138,7 @@ static void who_finds_too_much_claimed_waits(void **state)
 	assert_int_equal(budget_claim(&b, (size_t)40 << 20), 0);
 	assert_int_equal(budget_claim(&b, (size_t)8 << 20), 0);
 	assert_int_equal(budget_claim(&b, 1), -EINTR);
-	stop_set(before);
+	cancel_set(before);
 	assert_int_equal(budget_used(&b), (size_t)48 << 20);
 }
 

@@ -157,7 +157,7 @@ static void counts_what_a_big_value_displaces(void **state)
 struct other {
 	struct keeper keeper;
 	uint64_t used_at;
-	bool is_asked;
+	bool is_cancelled;
 };
 
 static uint64_t other_oldest(void *arg)
@@ -169,7 +169,7 @@ static uint64_t other_oldest(void *arg)
 static void other_evicts(void *arg)
 {
 	struct other *o = arg;
-	o->is_asked = true;
+	o->is_cancelled = true;
 	o->keeper.used = 0;
 	o->used_at = BUDGET_NOTHING;
 }
@@ -191,12 +191,12 @@ static void age_decides_between_keepers(void **state)
 	use(c, 2, "bbbb");
 	join(&o, 2 * each, budget_now());
 	use(c, 3, "cccc");
-	assert_false(o.is_asked);
+	assert_false(o.is_cancelled);
 	assert_null(cache_get(c, 1, 1));
 	assert_true(holds(c, 2, 1, "bbbb"));
 	/* Now it has what was used longest ago. */
 	use(c, 4, "dddd");
-	assert_true(o.is_asked);
+	assert_true(o.is_cancelled);
 	assert_true(holds(c, 3, 1, "cccc"));
 	budget_leave(&budget, &o.keeper);
 	cache_close(c);

@@ -463,7 +463,7 @@ static void a_second_reader_gets_what_comes_from_then_on(void **state)
 
 #define WORLD(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
-static bool is_asked_to_stop(void *arg)
+static bool is_cancelled(void *arg)
 {
 	(void)arg;
 	return true;
@@ -471,9 +471,9 @@ static bool is_asked_to_stop(void *arg)
 
 static void *open_stopped(void *arg)
 {
-	const struct stop stop = {.is_asked = is_asked_to_stop};
+	const struct cancel cancel = {.is_cancelled = is_cancelled};
 	struct events_reader *reader;
-	stop_set(&stop);
+	cancel_set(&cancel);
 	return events_reader_open(arg, &reader) == -EINTR ? arg : NULL;
 }
 

@@ -8,7 +8,7 @@
 
 #include "../../src/find/find_impl.h"
 #include "catalog_fixture.h"
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/sys.h"
 #include "sessionfs/find/dates.h"
 #include "sessionfs/find/tables.h"
@@ -221,7 +221,7 @@ static void an_interrupt_keeps_what_was_read(void **state)
 {
 	struct place *p = *state;
 	_Atomic int left;
-	const struct stop stop = {.is_asked = count_down, .arg = &left};
+	const struct cancel cancel = {.is_cancelled = count_down, .arg = &left};
 	const struct fact_list *list = NULL;
 	make_dir(p, "--a--");
 	for (int i = 0; i < 50; i++) {
@@ -233,12 +233,12 @@ static void an_interrupt_keeps_what_was_read(void **state)
 	struct facts *f = open_facts(p);
 	int rc = -EINTR;
 	unsigned rounds = 0;
-	stop_set(&stop);
+	cancel_set(&cancel);
 	while (rc == -EINTR && rounds++ < 1000) {
 		atomic_store(&left, 40);
 		rc = facts_all(f, &list);
 	}
-	stop_set(NULL);
+	cancel_set(NULL);
 	assert_int_equal(rc, 0);
 	assert_true(rounds > 1);
 	assert_int_equal(list->n, 50);

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/lock.h"
-#include "sessionfs/base/stop.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -136,7 +136,7 @@ struct shared {
 	int rc;
 };
 
-static bool is_asked(void *arg)
+static bool is_cancelled(void *arg)
 {
 	struct shared *s = arg;
 	return atomic_load(&s->asked);
@@ -145,8 +145,8 @@ static bool is_asked(void *arg)
 static void *write_wanted(void *arg)
 {
 	struct shared *s = arg;
-	const struct stop stop = {.is_asked = is_asked, .arg = s};
-	stop_set(&stop);
+	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = s};
+	cancel_set(&cancel);
 	s->rc = lock_write_wanted(&s->lock, -1);
 	atomic_store(&s->done, 1);
 	return NULL;
@@ -170,7 +170,7 @@ static void wait_for_writer(struct shared *s)
 	}
 }
 
-static void who_waits_to_write_can_be_stopped(void **state)
+static void who_waits_to_write_can_be_cancelled(void **state)
 {
 	struct shared s = {.rc = 1};
 	pthread_t writer, reader;
@@ -214,7 +214,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_order_is_asserted),
 	    cmocka_unit_test(what_is_tried_may_be_out_of_order),
-	    cmocka_unit_test(who_waits_to_write_can_be_stopped),
+	    cmocka_unit_test(who_waits_to_write_can_be_cancelled),
 	    cmocka_unit_test(writers_go_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

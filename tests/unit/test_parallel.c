@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* parallel: every one once, on several threads, as one piece of work of the caller. */
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/fault.h"
 #include "sessionfs/base/parallel.h"
-#include "sessionfs/base/stop.h"
 #include "sessionfs/base/sys.h"
 
 #include <errno.h>
@@ -98,7 +98,7 @@ static void returns_faults(void **state)
 	assert_int_equal(fault_take(0), -ENOMEM);
 }
 
-static bool is_asked(void *arg)
+static bool is_cancelled(void *arg)
 {
 	return atomic_load((_Atomic bool *)arg);
 }
@@ -109,21 +109,21 @@ static int ask(void *arg, size_t i)
 	atomic_fetch_add(&w->calls, 1);
 	if (i == 0)
 		atomic_store(&w->asked, true);
-	while (stop_check() == 0)
+	while (cancel_check() == 0)
 		;
 	return 0;
 }
 
 /* The threads see what stops the caller, and begin nothing more then. */
-static void is_stopped(void **state)
+static void a_cancelled_caller_begins_nothing(void **state)
 {
 	(void)state;
 	struct work *w = work_new();
-	const struct stop stop = {.is_asked = is_asked, .arg = &w->asked};
-	stop_set(&stop);
+	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &w->asked};
+	cancel_set(&cancel);
 	assert_int_equal(parallel_for(MANY, ask, w), -EINTR);
 	assert_true(w->calls <= PARALLEL_MOST);
-	stop_set(NULL);
+	cancel_set(NULL);
 }
 
 int main(void)
@@ -132,7 +132,7 @@ int main(void)
 	    cmocka_unit_test(does_each_once),
 	    cmocka_unit_test(ends_with_the_first_error),
 	    cmocka_unit_test(returns_faults),
-	    cmocka_unit_test(is_stopped),
+	    cmocka_unit_test(a_cancelled_caller_begins_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

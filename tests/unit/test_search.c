@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/find/facts.h"
 #include "sessionfs/find/search.h"
 #include "../../src/find/search_impl.h"
@@ -344,15 +344,15 @@ static void test_threads(void **state)
 	struct finder f;
 	pthread_t threads[4];
 	const struct answer *a;
-	const struct stop stop = {.is_asked = is_over};
+	const struct cancel cancel = {.is_cancelled = is_over};
 	three_sessions(&f, *state);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, ask_often, &f), 0);
 	for (int i = 0; i < 20; i++) {
 		append(f.p, "p/a.jsonl", SAYS("9", "1", "blue and red"));
-		stop_set(&stop);
+		cancel_set(&cancel);
 		int rc = searches_get(f.s, number_of(&f, "green"), &a);
-		stop_set(NULL);
+		cancel_set(NULL);
 		assert_true(rc == -EINTR || rc == 0);
 		if (rc == 0)
 			answer_put(a);
@@ -379,10 +379,10 @@ static _Thread_local unsigned gives;
 static void *ask_at_midnight(void *arg)
 {
 	struct finder *f = arg;
-	const struct stop stop = {.is_asked = is_over};
+	const struct cancel cancel = {.is_cancelled = is_over};
 	const struct answer *a;
 	let_pass(CLOCK_REALTIME, DAY_MS);
-	stop_set(&stop);
+	cancel_set(&cancel);
 	assert_int_equal(searches_get(f->s, number_of(f, SINCE), &a), -EINTR);
 	return NULL;
 }

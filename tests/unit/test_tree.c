@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "write_fixture.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/number.h"
-#include "sessionfs/base/stop.h"
 #include "sessionfs/render/render.h"
 
 #include <pthread.h>
@@ -335,7 +335,7 @@ static void readers_share_a_small_budget(void **state)
 	assert_true(budget_used(&p->budget) <= p->budget.limit);
 }
 
-static bool is_asked_to_stop(void *arg)
+static bool is_cancelled(void *arg)
 {
 	unsigned *looks = arg;
 	return ++*looks > 1000;
@@ -354,7 +354,7 @@ static void large_texts_wait_for_room(void **state)
 	struct place *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	unsigned looks;
-	const struct stop stop = {.is_asked = is_asked_to_stop, .arg = &looks};
+	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &looks};
 
 	buf_adds(&text, HEADER USER("\"a\"", "null"));
 	buf_addf(&text,
@@ -364,7 +364,7 @@ static void large_texts_wait_for_room(void **state)
 	write_at(p->file, O_CREAT | O_TRUNC, text.p, text.n);
 	assert_int_equal(begin_budget(p, 64 << 20), 0);
 	assert_int_equal(budget_claim(&p->budget, (size_t)60 << 20), 0);
-	const struct stop *before = stop_set(&stop);
+	const struct cancel *before = cancel_set(&cancel);
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		CLEANUP_BUF struct buf out = BUF_INIT;
 		struct tree_attr a;
@@ -374,7 +374,7 @@ static void large_texts_wait_for_room(void **state)
 			rc = tree_read(p->tree, a.node, 0, 4096, &out);
 		assert_int_equal(rc, files[i].waits ? -EINTR : 0);
 	}
-	stop_set(before);
+	cancel_set(before);
 	budget_unclaim(&p->budget, (size_t)60 << 20);
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		CLEANUP_BUF struct buf out = BUF_INIT;

@@ -5,7 +5,7 @@
 
 #include "../../src/fuse/fs_impl.h"
 
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/sys.h"
 
 #include <fcntl.h>
@@ -60,20 +60,20 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	(void)fi;
 	if (ino == WAITING)
 		sem_wait(&s->go);
-	if (ino == FOR_ANOTHER && stop_wait_begin() < 0) {
+	if (ino == FOR_ANOTHER && cancel_wait_begin() < 0) {
 		fuse_reply_err(req, EAGAIN);
 		return;
 	}
 	if (ino == FOR_ANOTHER) {
 		sem_wait(&s->go);
-		stop_wait_end();
+		cancel_wait_end();
 	}
 	if (ino == RELEASING)
 		sem_post(&s->go);
 	if (ino == SLOW)
 		usleep(300);
 	while (ino == LONG) {
-		if (stop_check() < 0) {
+		if (cancel_check() < 0) {
 			fuse_reply_err(req, EINTR);
 			return;
 		}

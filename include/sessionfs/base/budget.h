@@ -49,8 +49,8 @@ uint64_t budget_now(void);
 size_t budget_used(const struct budget *b);
 
 /* Counts memory that the caller is about to use while it makes something, until budget_unclaim; keepers evict to make
- * room for it. If the claims of others leave no room, the call waits. 0, -EINTR (stop_check) or -EAGAIN
- * (stop_wait_begin); nothing is claimed on an error. Keepers are called as by budget_settle. */
+ * room for it. If the claims of others leave no room, the call waits. 0, -EINTR (cancel_check) or -EAGAIN
+ * (cancel_wait_begin); nothing is claimed on an error. Keepers are called as by budget_settle. */
 int budget_claim(struct budget *b, size_t bytes);
 void budget_unclaim(struct budget *b, size_t bytes);
 

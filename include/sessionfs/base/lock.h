@@ -66,9 +66,9 @@ void lock_cond_init(pthread_cond_t *cond);
 void lock_wait(struct lock *l, pthread_cond_t *cond);
 /* Waits this long at most. May return earlier for no reason. */
 void lock_wait_for(struct lock *l, pthread_cond_t *cond, int64_t ns);
-/* Waits while *busy, which the lock guards. 0, -EINTR (stop_check) or -EAGAIN (stop_wait_begin). */
+/* Waits while *busy, which the lock guards. 0, -EINTR (cancel_check) or -EAGAIN (cancel_wait_begin). */
 int lock_wait_while(struct lock *l, pthread_cond_t *cond, const bool *busy);
-/* A thread that waits for others calls stop_check this often. */
+/* A thread that waits for others calls cancel_check this often. */
 #define LOCK_LOOK_NS INT64_C(20000000)
 
 static inline void lock_release_held(struct lock **l)
@@ -97,7 +97,7 @@ void lock_rw_init(struct rwlock *l, enum lock_rank rank);
 void lock_rw_destroy(struct rwlock *l);
 void lock_read(struct rwlock *l);
 void lock_write(struct rwlock *l);
-/* 0, -EINTR (stop_check) or -EAGAIN (stop_wait_begin). */
+/* 0, -EINTR (cancel_check) or -EAGAIN (cancel_wait_begin). */
 int lock_read_wanted(struct rwlock *l);
 /* The same, or -ETIMEDOUT if readers still have the lock after `ns`; -1: no limit. For another writer it waits however
  * long that takes. */

@@ -44,7 +44,7 @@ void probe_get(struct probes *ps, struct probe *p);
 void probe_put(struct probes *ps, struct probe *p);
 bool probe_is_done(struct probes *ps, const struct probe *p);
 /* Waits for all of them, but (unless 0) only until that time (CLOCK_MONOTONIC). 0 if all are done; -ETIMEDOUT if the
- * rest is left behind, or is queued behind such work; -ETIME if the time is over; or -EINTR (stop_check). */
+ * rest is left behind, or is queued behind such work; -ETIME if the time is over; or -EINTR (cancel_check). */
 int probe_wait(struct probes *ps, struct probe *const *v, size_t n, int64_t until_ms);
 
 /* Starts the probe and waits for it: 0, -ETIMEDOUT (also without a thread for it) or -EINTR. The caller holds it then.

@@ -46,7 +46,7 @@ struct reach_at {
 /* How long an answer may take. On a thread of the pool both mean: for ever. */
 enum reach_how {
 	REACH_NOW,  /* -EXDEV where it might wait for somebody else; any lock may be held */
-	REACH_WAIT, /* a second at most: -ETIMEDOUT, or -EINTR (stop_check) */
+	REACH_WAIT, /* a second at most: -ETIMEDOUT, or -EINTR (cancel_check) */
 };
 
 /* What a name led to. */

@@ -59,8 +59,9 @@ struct facts;
 int facts_open(struct catalog *catalog, struct budget *budget, struct facts **ret);
 void facts_close(struct facts *f);
 
-/* All sessions as of now; give it back with facts_release (NULL: nothing). 0 or a negative errno (-EINTR by stop_check:
- * what was read is kept for the next call). `missed` is no error here: it is that of who lists or does not find one. */
+/* All sessions as of now; give it back with facts_release (NULL: nothing). 0 or a negative errno (-EINTR by
+ * cancel_check: what was read is kept for the next call). `missed` is no error here: it is that of who lists or does
+ * not find one. */
 int facts_all(struct facts *f, const struct fact_list **ret);
 /* Why nothing is said of all sessions: all are missed, or not because of themselves. 0: what is there counts. */
 static inline int facts_fault(const struct fact_list *l)

@@ -43,7 +43,7 @@ void searches_name(struct searches *s, uint64_t number, uint64_t more, uint64_t 
 struct answer;
 
 /* The answer as of now. Release with answer_put. 0; -ESTALE if there is no query of this number (any more); -EINTR
- * (stop_check), -EAGAIN (stop_wait_begin), or another negative errno: then it is not known. */
+ * (cancel_check), -EAGAIN (cancel_wait_begin), or another negative errno: then it is not known. */
 int searches_get(struct searches *s, uint64_t number, const struct answer **ret);
 void answer_put(const struct answer *h);
 

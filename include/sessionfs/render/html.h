@@ -22,8 +22,7 @@ void html_base64(struct span bytes, struct buf *out);
 /* Appends a text that is Markdown, as elements. Raw HTML in it is text. A link leads to http:, https: or mailto:, or is
  * no link; a picture is a link to it. Its headings are those below an h2, without gaps, and nothing in it has an id.
  * What would take too long, or come to more than a small multiple of the text, is shown as it stands in a <pre>. 0, or
- * a negative errno
- * (-EINTR by stop_check). */
+ * a negative errno (-EINTR by cancel_check). */
 int html_markdown(struct span clean, struct buf *out);
 
 /* The styles and the script of a kind of page. They are ours, and hold no end tag. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* producer: how a view of a session is made in pieces: a front, one segment for each item of a list, and a back. The
- * file is their concatenation. The tree makes all pieces once, to learn where each ends, and later any piece
- * alone. So a view of any size takes little memory.
+ * file is their concatenation. The tree makes all pieces once, to learn where each ends, and later any piece alone. So
+ * a view of any size takes little memory.
  *
  * One const object for each view and syntax. Its functions never lock, open files or know node ids. Several threads may
- * make segments at once. Each function returns 0 or a negative errno, including that of `out`, asks stop_check while it
- * reads, and appends to what `out` holds. */
+ * make segments at once. Each function returns 0 or a negative errno, including that of `out`, asks cancel_check while
+ * it reads, and appends to what `out` holds. */
 #ifndef SESSIONFS_PRODUCER_H
 #define SESSIONFS_PRODUCER_H
 

@@ -29,8 +29,8 @@ void said_release(struct said *s);
 
 /* Begins with an entry; the record must stay. */
 void said_begin(struct said *s, const struct record *r);
-/* Goes to the next part, in the order of all.txt, and asks stop_check. 1, 0 behind the last one, or a negative errno.
- */
+/* Goes to the next part, in the order of all.txt, and asks cancel_check. 1, 0 behind the last one, or a negative
+ * errno. */
 int said_next(struct said *s);
 
 /* arguments.txt: the arguments of a call as lines of text. 0 or a negative errno. */

@@ -8,7 +8,7 @@
 
 #include "catalog_fixture.h"
 
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -17,12 +17,12 @@
 /* When a thread is held up: at the first moment when it is asked, or when it is asked after it has waited. */
 enum hold { NEVER, AT_FIRST, AFTER_WAIT };
 
-/* A thread that wants the index. Asked whether it is to stop it waits until it may go on, if it is held up. */
+/* A thread that wants the index. Asked whether it is cancelled it waits until it may go on, if it is held up. */
 struct asker {
 	struct place *p;
 	uint32_t slot;
 	enum hold hold;
-	atomic_bool held, stop;
+	atomic_bool held, cancelled;
 	bool is_waiting, has_waited; /* its own thread's */
 	sem_t reached, waits, go;
 	int rc;
@@ -30,14 +30,14 @@ struct asker {
 	pthread_t thread;
 };
 
-static bool is_asked(void *arg)
+static bool is_cancelled(void *arg)
 {
 	struct asker *a = arg;
 	if (!a->is_waiting && atomic_load(&a->held)) {
 		sem_post(&a->reached);
 		sem_wait(&a->go);
 	}
-	return atomic_load(&a->stop);
+	return atomic_load(&a->cancelled);
 }
 
 static bool waits(void *arg, bool begins)
@@ -57,9 +57,9 @@ static bool waits(void *arg, bool begins)
 static void *ask(void *arg)
 {
 	struct asker *a = arg;
-	const struct stop stop = {.is_asked = is_asked, .waits = waits, .arg = a};
+	const struct cancel cancel = {.is_cancelled = is_cancelled, .waits = waits, .arg = a};
 	struct session *s;
-	stop_set(&stop);
+	cancel_set(&cancel);
 	a->rc = catalog_get(a->p->c, a->slot, &s);
 	if (a->rc == 0) {
 		a->count = session_count(s);
@@ -126,7 +126,7 @@ static uint32_t begin(struct place *p)
 	return slot.slot;
 }
 
-static void who_waits_can_be_stopped(void **state)
+static void who_waits_can_be_cancelled(void **state)
 {
 	struct place *p = *state;
 	struct asker builder, waiter;
@@ -135,14 +135,14 @@ static void who_waits_can_be_stopped(void **state)
 	wait_for(&builder.reached);
 	start(&waiter, p, slot, NEVER);
 	wait_for(&waiter.waits);
-	atomic_store(&waiter.stop, true);
+	atomic_store(&waiter.cancelled, true);
 	assert_ends(&waiter, -EINTR);
 	let_go(&builder);
 	assert_ends(&builder, 0);
 	assert_int_equal(builder.count, ENTRIES);
 }
 
-/* One is stopped; the others get what they asked for. They go on only when he has ended, since he would get it, too,
+/* One is cancelled; the others get what they asked for. They go on only when he has ended, since he would get it, too,
  * from whoever is done before he looks. */
 static void another_one_goes_on(void **state)
 {
@@ -155,7 +155,7 @@ static void another_one_goes_on(void **state)
 		start(&waiters[i], p, slot, AFTER_WAIT);
 	for (size_t i = 0; i < 3; i++)
 		wait_for(&waiters[i].waits);
-	atomic_store(&builder.stop, true);
+	atomic_store(&builder.cancelled, true);
 	let_go(&builder);
 	assert_ends(&builder, -EINTR);
 	for (size_t i = 0; i < 3; i++)
@@ -199,7 +199,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(who_waits_can_be_stopped),
+	    TEST(who_waits_can_be_cancelled),
 	    TEST(another_one_goes_on),
 	    TEST(a_long_reader_holds_up_nobody),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An index whose making is stopped goes on where it was, and a copy of one is one of its own. */
+/* An index whose making is cancelled goes on where it was, and a copy of one is one of its own. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 
 #include "session_fixture.h"
 
-#include "sessionfs/base/stop.h"
+#include "sessionfs/base/cancel.h"
 
 #include <errno.h>
 
@@ -60,8 +60,8 @@ static void goes_on_where_it_was(void **state)
 	assert_int_equal(open_bytes(&whole, text.p, text.n), 0);
 	for (int at = 0; at < 6; at++) {
 		int left = at, stops = 0, rc;
-		const struct stop stop = {.is_asked = countdown, .arg = &left};
-		stop_set(&stop);
+		const struct cancel cancel = {.is_cancelled = countdown, .arg = &left};
+		cancel_set(&cancel);
 		assert_int_equal(open_bytes(&f, text.p, text.n), 0);
 		assert_true(session_count(f.s) < session_count(whole.s));
 		assert_true(session_changed(f.s));
@@ -71,7 +71,7 @@ static void goes_on_where_it_was(void **state)
 			before = session_count(f.s);
 			stops++;
 		}
-		stop_set(NULL);
+		cancel_set(NULL);
 		assert_int_equal(rc, 1);
 		assert_true(at > 2 || stops > 2);
 		assert_same(f.s, whole.s);
@@ -87,12 +87,12 @@ static void a_first_line_is_all_or_nothing(void **state)
 	static char line[2 << 20];
 	struct fixture f;
 	int left = 0;
-	const struct stop stop = {.is_asked = countdown, .arg = &left};
+	const struct cancel cancel = {.is_cancelled = countdown, .arg = &left};
 	(void)state;
 	memset(line, ' ', sizeof line);
-	stop_set(&stop);
+	cancel_set(&cancel);
 	assert_int_equal(open_bytes(&f, line, sizeof line), -EINTR);
-	stop_set(NULL);
+	cancel_set(NULL);
 	fixture_release(&f);
 }
 
@@ -101,7 +101,7 @@ static void holes_are_not_read(void **state)
 {
 	struct fixture f;
 	int left = 1000;
-	const struct stop stop = {.is_asked = countdown, .arg = &left};
+	const struct cancel cancel = {.is_cancelled = countdown, .arg = &left};
 	static const char begin[] = HEADER USER("\"a\"", "null"), rest[] = "\n" USER("\"b\"", "\"a\"");
 	const off_t far = (off_t)1 << 40;
 	(void)state;
@@ -110,10 +110,10 @@ static void holes_are_not_read(void **state)
 	if (truncate(f.path, far) < 0)
 		skip(); /* not on this file system */
 	assert_int_equal(session_open(&(struct reach_at){NULL, f.path}, &f.s), 0);
-	stop_set(&stop);
+	cancel_set(&cancel);
 	append(&f, rest, sizeof rest - 1);
 	assert_int_equal(session_grow(f.s), 1);
-	stop_set(NULL);
+	cancel_set(NULL);
 	assert_int_equal(session_count(f.s), 2);
 	assert_int_equal(session_entry(f.s, 1)->offset, far + 1);
 	assert_problems(f.s, "3 malformed: not JSON; ");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stop: each thread's work can be ended, and only that. */
-#include "sessionfs/base/stop.h"
+/* cancel: each thread's work can be ended, and only that. */
+#include "sessionfs/base/cancel.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ static bool is_true(void *arg)
 
 static void *check(void *arg)
 {
-	*(int *)arg = stop_check();
+	*(int *)arg = cancel_check();
 	return NULL;
 }
 
@@ -26,29 +26,29 @@ static void ends_when_asked(void **state)
 {
 	(void)state;
 	bool asked = false;
-	const struct stop stop = {.is_asked = is_true, .arg = &asked};
-	assert_int_equal(stop_check(), 0);
-	assert_null(stop_set(&stop));
-	assert_int_equal(stop_check(), 0);
+	const struct cancel cancel = {.is_cancelled = is_true, .arg = &asked};
+	assert_int_equal(cancel_check(), 0);
+	assert_null(cancel_set(&cancel));
+	assert_int_equal(cancel_check(), 0);
 	asked = true;
-	assert_int_equal(stop_check(), -EINTR);
-	assert_ptr_equal(stop_set(NULL), &stop);
-	assert_int_equal(stop_check(), 0);
+	assert_int_equal(cancel_check(), -EINTR);
+	assert_ptr_equal(cancel_set(NULL), &cancel);
+	assert_int_equal(cancel_check(), 0);
 }
 
 static void leaves_other_threads_alone(void **state)
 {
 	(void)state;
 	bool asked = true;
-	const struct stop stop = {.is_asked = is_true, .arg = &asked};
+	const struct cancel cancel = {.is_cancelled = is_true, .arg = &asked};
 	pthread_t thread;
 	int rc = -1;
-	stop_set(&stop);
+	cancel_set(&cancel);
 	assert_int_equal(pthread_create(&thread, NULL, check, &rc), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(rc, 0);
-	assert_int_equal(stop_check(), -EINTR);
-	stop_set(NULL);
+	assert_int_equal(cancel_check(), -EINTR);
+	cancel_set(NULL);
 }
 
 int main(void)
