@@ -3,7 +3,7 @@
  * nothing but `err`: half a value is never mistaken for a whole one. */
 #include "sessionfs/base/buf.h"
 
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ void buf_release(struct buf *b)
 static char *buf_fail(struct buf *b, int err)
 {
 	b->err = err;
-	fault_note(err);
+	deferred_note(err);
 	return NULL;
 }
 

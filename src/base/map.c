@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/map.h"
 
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static int grow_cells(struct map *m)
 	more.cap = m->cap ? m->cap * 2 : 64;
 	more.cells = calloc(more.cap, sizeof *more.cells);
 	if (!more.cells) {
-		fault_note(-ENOMEM);
+		deferred_note(-ENOMEM);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < m->cap; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/cancel.h"
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/parallel.h"
 #include "sessionfs/base/sys.h"
 
@@ -19,16 +19,16 @@ struct parallel {
 /* Works until nothing is left, or somebody has failed. */
 static void parallel_help(struct parallel *c)
 {
-	int before = fault_begin();
+	int before = deferred_begin();
 	size_t i;
 	while (atomic_load(&c->rc) == 0 && (i = atomic_fetch_add(&c->next, 1)) < c->n) {
 		int none = 0, rc = cancel_check();
 		if (rc == 0)
-			rc = fault_take(c->work(c->arg, i));
+			rc = deferred_take(c->work(c->arg, i));
 		if (rc < 0)
 			atomic_compare_exchange_strong(&c->rc, &none, rc);
 	}
-	fault_end(before, 0);
+	deferred_end(before, 0);
 }
 
 static void *help_thread(void *arg)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/vec.h"
 
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ bool vec_grow(void *pp, size_t *cap, size_t need, size_t size)
 	memcpy(&p, pp, sizeof p);
 	void *moved = reallocarray(p, room, size);
 	if (!moved) {
-		fault_note(-ENOMEM);
+		deferred_note(-ENOMEM);
 		return false;
 	}
 	memcpy(pp, &moved, sizeof moved);

@@ -4,7 +4,7 @@
 #include "catalog_impl.h"
 
 #include "sessionfs/base/cancel.h"
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/log.h"
 
 /* So many looks are made before their results are taken in; by the pool, so that others' looks are not far behind. */
@@ -451,7 +451,7 @@ bool ask_wait(struct ask *a)
 
 static void ask_say(struct catalog *c, const char *path, struct seen *s)
 {
-	bool fails = s->look && !s->look->late ? s->said : fault_is_of_file(s->err);
+	bool fails = s->look && !s->look->late ? s->said : error_is_of_file(s->err);
 	if (fails && !s->said)
 		log_warning("%s: %s", path, strerror(-s->err));
 	s->said = fails;
@@ -488,6 +488,6 @@ int ask_close(struct ask *a, int rc)
 bool ask_end(struct ask *a, bool found)
 {
 	ask_close(a, 0);
-	fault_note(!found || a->needs_all ? a->err : 0);
+	deferred_note(!found || a->needs_all ? a->err : 0);
 	return found;
 }

@@ -531,7 +531,7 @@ static int by_listed_path(const void *pa, const void *pb)
 	return strcmp(a->path, b->path);
 }
 
-static int dir_fault(const struct dir *d)
+static int dir_error(const struct dir *d)
 {
 	return d->seen.err ? d->seen.err : d->err;
 }
@@ -549,7 +549,7 @@ static ssize_t list_files(struct catalog *c, struct listed **ret)
 			l[n++] = (struct listed){.path = c->files[i].path, .file = i, .dir = NONE};
 	}
 	for (uint32_t i = 0; i < c->dir_count; i++) {
-		int err = dir_fault(&c->dirs[i]);
+		int err = dir_error(&c->dirs[i]);
 		if (err && err != -ENOENT && err != -ENOTDIR && err != -ELOOP)
 			l[n++] = (struct listed){.path = i ? c->dirs[i].name : ".", .file = NONE, .dir = i};
 	}
@@ -565,7 +565,7 @@ static const char *why_not(const struct catalog *c, const struct listed *l, char
 	*ret_slot = f ? f->slot : NO_SLOT;
 	if (*ret_slot != NO_SLOT)
 		return NULL;
-	int err = f ? f->seen.err ? f->seen.err : f->err : dir_fault(&c->dirs[l->dir]);
+	int err = f ? f->seen.err ? f->seen.err : f->err : dir_error(&c->dirs[l->dir]);
 	if (err == -EPERM)
 		return REACH_REFUSED;
 	if (err)

@@ -403,7 +403,8 @@ struct ask {
 };
 struct ask ask_begin(struct catalog *c, enum haste haste);
 bool ask_wait(struct ask *a);
-/* Releases the lock. If something was missing, notes that (fault_note): "none" is no answer then. Returns `found`. */
+/* Releases the lock. If something was missing, notes that (deferred_note): "none" is no answer then. Returns
+ * `found`. */
 bool ask_end(struct ask *a, bool found);
 /* The same for a call that returns an error itself: -EINTR if it was interrupted, else rc. */
 int ask_close(struct ask *a, int rc);

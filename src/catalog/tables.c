@@ -3,7 +3,7 @@
  * nothing can be removed. */
 #include "catalog_impl.h"
 
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 
 #define CHUNK 65536
 
@@ -20,7 +20,7 @@ const char *strings_copy(struct strings *s, struct span text)
 		size_t size = text.n + 1 > CHUNK ? text.n + 1 : CHUNK;
 		struct chunk *fresh = malloc(sizeof *fresh + size);
 		if (!fresh) {
-			fault_note(-ENOMEM);
+			deferred_note(-ENOMEM);
 			return NULL;
 		}
 		*fresh = (struct chunk){.older = c, .size = size};

@@ -5,7 +5,7 @@
 
 #include "sessionfs/catalog/catalog.h"
 #include "sessionfs/base/clock.h"
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/space.h"
 #include "sessionfs/base/utf8.h"
 
@@ -84,9 +84,9 @@ static int report_session(struct check *c, const char *file, uint32_t slot)
 	if (rc < 0)
 		return report(c, file, 1,
 		              rc == -ESTALE ? "changed while it was looked at" : strerror_r(-rc, text, sizeof text));
-	int faults = fault_begin();
+	int deferred = deferred_begin();
 	size_t n = session_problem_count(s);
-	rc = fault_end(faults, rc);
+	rc = deferred_end(deferred, rc);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		struct problem p = session_problem(s, i);
 		rc = report(c, file, p.line, p.reason);
@@ -136,11 +136,11 @@ int check_source(const char *source, const struct check_options *o, FILE *out, F
 	int rc = catalog_open(source, &(struct catalog_options){.budget = &nothing}, &c.catalog);
 	if (rc < 0)
 		return rc;
-	int faults = fault_begin();
+	int deferred = deferred_begin();
 	rc = catalog_each_file(c.catalog, count_file, &c);
 	if (rc == 0)
 		rc = catalog_each_file(c.catalog, check_file, &c);
-	rc = fault_end(faults, rc);
+	rc = deferred_end(deferred, rc);
 	if (c.progress)
 		hide_progress(&c);
 	catalog_close(c.catalog);

@@ -159,14 +159,14 @@ static int read_one(void *arg, size_t k)
 {
 	struct round *r = arg;
 	uint32_t i = r->wanted[k];
-	int rc = fault_take(kept_make(r->catalog, r->states[i].slot, &r->kept[i]));
+	int rc = deferred_take(kept_make(r->catalog, r->states[i].slot, &r->kept[i]));
 	if (rc == -EINTR)
 		return rc;
 	if (rc == -ESTALE)
 		atomic_store(&r->gone, true);
 	else if (rc < 0)
 		atomic_store(&r->missed, rc);
-	if (fault_is_of_file(rc))
+	if (error_is_of_file(rc))
 		catalog_unread(r->catalog, r->states[i].slot, rc);
 	return 0;
 }

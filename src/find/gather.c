@@ -10,7 +10,7 @@
 #include "search_impl.h"
 
 #include "sessionfs/base/cancel.h"
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/parallel.h"
 #include "sessionfs/file/opened.h"
 #include "sessionfs/render/render.h"
@@ -391,11 +391,11 @@ static int gather_work(void *arg, size_t i)
 	struct matcher *m = take_matcher(b, &rc);
 	if (!m)
 		return rc;
-	rc = fault_take(look_at_session(b, m, b->v[i]));
+	rc = deferred_take(look_at_session(b, m, b->v[i]));
 	lock_acquire(&b->lock);
 	b->spare[b->spares++] = m;
 	lock_release(&b->lock);
-	if (fault_is_of_file(rc)) {
+	if (error_is_of_file(rc)) {
 		b->v[i]->is_lacking = true;
 		atomic_store(&b->missed, rc);
 		catalog_unread(b->s->catalog, b->v[i]->slot, rc);
@@ -452,7 +452,7 @@ static int gather_once(struct searches *s, struct search *a, bool *ret_gone)
 	uint64_t serial = 0;
 	size_t n;
 	int missed = catalog_all(s->catalog, &serial, &all, &n);
-	if (!all || (missed && !fault_is_of_file(missed)))
+	if (!all || (missed && !error_is_of_file(missed)))
 		return missed;
 	int rc = renew_rows(a, all, n);
 	if (rc < 0)

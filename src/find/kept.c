@@ -4,7 +4,7 @@
 
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/counters.h"
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/name.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/utf8.h"
@@ -182,7 +182,7 @@ int kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
 {
 	struct gather g CLEANUP(gather_release) = {.uses = COUNTERS_INIT(struct fact_use)};
 	struct session *s;
-	int faults = fault_begin();
+	int deferred = deferred_begin();
 	int rc = catalog_get(c, slot, &s);
 	if (rc == 0) {
 		double created = fact_time(render_created(s));
@@ -195,7 +195,7 @@ int kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
 			(*ret)->slot = slot;
 		catalog_put(c, s);
 	}
-	return fault_end(faults, rc);
+	return deferred_end(deferred, rc);
 }
 
 void kept_release(struct kept *k)

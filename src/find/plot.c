@@ -390,7 +390,7 @@ int plot_usage(const struct fact_list *list, bool alone, struct buf *out)
 {
 	struct plot p CLEANUP(plot_release) = {
 	    .list = list, .models = COUNTERS_INIT(struct model), .by_tokens = true, .first = NO_DATE, .last = NO_DATE};
-	int rc = facts_fault(list);
+	int rc = facts_error(list);
 
 	if (rc == 0)
 		rc = add_models(&p);

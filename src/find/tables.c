@@ -53,7 +53,7 @@ static void tables_add_session(const struct fact *f, struct buf *out)
 
 int table_sessions(const struct fact_list *list, struct buf *out)
 {
-	int rc = facts_fault(list);
+	int rc = facts_error(list);
 	buf_adds(out, SESSIONS_HEADING);
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		tables_add_session(&list->v[i], out);
@@ -128,7 +128,7 @@ int table_usage(const struct fact_list *list, struct buf *out)
 {
 	struct counters rows CLEANUP(counters_release) = COUNTERS_INIT(struct row);
 	struct buf key CLEANUP_BUF = BUF_INIT;
-	int rc = facts_fault(list);
+	int rc = facts_error(list);
 	for (size_t i = 0; i < list->n && rc == 0; i++)
 		rc = sum_session(&list->v[i], &key, &rows);
 	struct row *sorted CLEANUP_FREE = rc == 0 ? calloc(rows.n + 1, sizeof *sorted) : NULL;

@@ -31,7 +31,7 @@ int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const
 			atomic_store_explicit(made_at, s->serial, memory_order_release);
 	}
 	lock_release(&s->derived->mutex);
-	fault_note(rc);
+	deferred_note(rc);
 	return rc;
 }
 
@@ -472,7 +472,7 @@ int session_load(const struct session *s, uint32_t i, struct line *l, struct rec
 
 	if (rc == 0)
 		rc = line_load(s, i, l, ret);
-	fault_note(rc);
+	deferred_note(rc);
 	return rc;
 }
 
@@ -526,7 +526,7 @@ int session_read(const struct session *s, uint32_t i, struct reader *r, struct r
 	if (rc == 0 && (e->offset < r->offset || e->offset + e->length > r->offset + bytes->n || bytes->n == 0))
 		rc = reader_fill(s, e, r);
 	if (rc < 0) {
-		fault_note(rc);
+		deferred_note(rc);
 		return rc;
 	}
 	struct span line = {bytes->p + (e->offset - r->offset), e->length};

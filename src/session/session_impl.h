@@ -15,7 +15,7 @@
 #ifndef SESSIONFS_SESSION_IMPL_H
 #define SESSIONFS_SESSION_IMPL_H
 
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/hash.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/node.h"

@@ -6,7 +6,7 @@
  * place: its number means nothing in another file. Nor has a link to the session from elsewhere: its name may lead to
  * another session by now. */
 #include "sessionfs/base/cancel.h"
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "tree_impl.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@ bool tree_moved(struct tree *t, int *rc, node_t *node)
 	struct node n = tree_node(*node);
 	const struct kind *k = kind_of(n);
 	struct slot_info now;
-	/* The fault was noted for the old node; the new one is looked up afresh. */
-	*rc = fault_take(*rc);
+	/* The error was deferred for the old node; the new one is looked up afresh. */
+	*rc = deferred_take(*rc);
 	if (*rc != -ESTALE || !k || k->from->scope < SCOPE_SLOT || k->from->scope >= SCOPE_ENTRY ||
 	    (!k->name && k->make.type == S_IFLNK) || cancel_check() < 0)
 		return false;

@@ -64,7 +64,7 @@ const struct view *view_get(struct ctx *c, node_t id, uint64_t serial,
 	if (kept)
 		return kept;
 	struct view made = {.bytes = BUF_INIT};
-	int faults = fault_begin(), rc = fault_end(faults, make(c, arg, &made));
+	int deferred = deferred_begin(), rc = deferred_end(deferred, make(c, arg, &made));
 	if (rc < 0) {
 		view_release(&made);
 		*ret_err = rc;
@@ -154,14 +154,14 @@ static int read_at(struct tree *t, node_t node, uint64_t off, size_t n, struct b
 
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
 {
-	int faults = fault_begin();
+	int deferred = deferred_begin();
 	int rc = read_at(t, node, off, n, out);
 	/* A reader that has the beginning of the old text must not get the rest of another one. */
 	while (off == 0 && tree_moved(t, &rc, &node)) {
 		buf_reset(out);
 		rc = read_at(t, node, off, n, out);
 	}
-	return fault_end(faults, rc);
+	return deferred_end(deferred, rc);
 }
 
 static int read_link(struct tree *t, node_t node, struct buf *out)
@@ -182,11 +182,11 @@ static int read_link(struct tree *t, node_t node, struct buf *out)
 
 int tree_readlink(struct tree *t, node_t node, struct buf *out)
 {
-	int faults = fault_begin();
+	int deferred = deferred_begin();
 	int rc = read_link(t, node, out);
 	while (tree_moved(t, &rc, &node)) {
 		buf_reset(out);
 		rc = read_link(t, node, out);
 	}
-	return fault_end(faults, rc);
+	return deferred_end(deferred, rc);
 }

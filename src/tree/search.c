@@ -22,12 +22,12 @@ static void answer_release(const struct answer **h)
 }
 #define CLEANUP_ANSWER CLEANUP(answer_release)
 
-/* The answer to the query; NULL and the error, also as a fault, if it is not known. */
+/* The answer to the query; NULL and the error, also deferred, if it is not known. */
 static const struct answer *query_answer(struct ctx *c, int *ret_err)
 {
 	const struct answer *h = NULL;
 	*ret_err = searches_get(c->tree->searches, query_number(c->node), &h);
-	fault_note(*ret_err);
+	deferred_note(*ret_err);
 	return *ret_err < 0 ? NULL : h;
 }
 
@@ -77,7 +77,7 @@ static bool hits_txt_has(struct ctx *c)
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
 	if (h && answer_size(h) == 0)
-		fault_note(answer_missed(h));
+		deferred_note(answer_missed(h));
 	return h && answer_size(h) > 0;
 }
 
@@ -132,9 +132,9 @@ bool tree_is_holdable(node_t node)
 int tree_hold(struct tree *t, node_t node, struct tree_held **ret, uint64_t *ret_size)
 {
 	struct ctx c CLEANUP_CTX = {0};
-	int faults = fault_begin(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
+	int deferred = deferred_begin(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
 	*ret = rc == 0 ? c.kind->make.hold(&c, ret_size, &rc) : NULL;
-	return fault_end(faults, rc);
+	return deferred_end(deferred, rc);
 }
 
 int tree_held_read(const struct tree_held *h, uint64_t off, size_t n, struct buf *out)

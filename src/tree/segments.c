@@ -371,12 +371,12 @@ static bool only_grows(const struct kind *k)
 int tree_pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
 {
 	struct ctx c CLEANUP_CTX = {0};
-	int faults = fault_begin(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
+	int deferred = deferred_begin(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
 	if (rc == 0) {
 		*count = only_grows(c.kind) ? session_count(c.session) : TREE_PIN_WHOLE;
 		rc = ctx_read(&c, 0, most, out);
 	}
-	return fault_end(faults, rc);
+	return deferred_end(deferred, rc);
 }
 
 static int pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
@@ -410,6 +410,6 @@ static int pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *ou
 
 int tree_pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
 {
-	int faults = fault_begin();
-	return fault_end(faults, pin_more(t, node, count, out));
+	int deferred = deferred_begin();
+	return deferred_end(deferred, pin_more(t, node, count, out));
 }

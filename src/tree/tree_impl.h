@@ -4,7 +4,7 @@
 #define SESSIONFS_TREE_IMPL_H
 
 #include "sessionfs/base/clock.h"
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/hash.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/vec.h"
@@ -453,8 +453,8 @@ const struct view *ctx_view(struct ctx *c, int *ret_err);
  * session's serial. */
 uint64_t view_serial(struct ctx *c);
 
-/* moved.c: for an operation on *node that ended with *rc, or with a fault (then *rc is set to it). True if another file
- * has taken the session's place: *node is its node, and the operation is to be repeated. */
+/* moved.c: for an operation on *node that ended with *rc, or with a deferred error (then *rc is set to it). True if
+ * another file has taken the session's place: *node is its node, and the operation is to be repeated. */
 bool tree_moved(struct tree *t, int *rc, node_t *node);
 
 /* segments.c: the contents of kinds with a producer */

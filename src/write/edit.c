@@ -3,7 +3,7 @@
  * whatever it holds. */
 #include "sessionfs/write/edit.h"
 
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/utf8.h"
 
@@ -268,14 +268,14 @@ int edit_make(const struct session *s, const struct edit *e, bool again, int64_t
 {
 	struct edit_writer w CLEANUP(writer_release) = {.s = s, .out = out, .parent = BUF_INIT, .now_ms = now_ms};
 	size_t before = out->n;
-	int faults = fault_begin();
+	int deferred = deferred_begin();
 	int rc = getrandom(&w.number, sizeof w.number, 0) == sizeof w.number ? 0 : -EIO;
 	find_written(&w, e->written);
 	if (rc == 0)
 		rc = e->records(&w, e, again);
 	if (rc == 0)
 		rc = buf_err(&w.parent) ? buf_err(&w.parent) : buf_err(out);
-	rc = fault_end(faults, rc);
+	rc = deferred_end(deferred, rc);
 	if (rc < 0)
 		out->n = before;
 	return rc;

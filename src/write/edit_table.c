@@ -8,7 +8,7 @@
  * A cell that reads as it was shown is unchanged, whatever the stored bytes: so saving
  * the file does not lose bytes that cannot be shown (a lone surrogate). */
 #include "sessionfs/write/edit.h"
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/render/render.h"
 #include "sessionfs/write/value.h"
@@ -240,8 +240,8 @@ int edit_table(const struct session *s, struct edit_table *table, struct buf *te
                size_t *ret_n, struct buf *why)
 {
 	struct table t = {.s = s, .table = table, .text = text, .why = why};
-	int faults = fault_begin();
-	int rc = fault_end(faults, table_read(&t));
+	int deferred = deferred_begin();
+	int rc = deferred_end(deferred, table_read(&t));
 	free(t.seen);
 	free(t.then.v);
 	free(t.since.v);

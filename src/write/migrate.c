@@ -3,7 +3,7 @@
  * places, new ones come last. Values that do not change are copied as they stand. */
 #include "sessionfs/write/migrate.h"
 
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/limits.h"
 
 #include <errno.h>
@@ -190,8 +190,8 @@ static int migrate_add_all(struct migration *m)
 int migrate_write(const struct session *s, int fd)
 {
 	struct migration m = {.s = s, .fd = fd, .out = BUF_INIT};
-	int faults = fault_begin();
-	int rc = fault_end(faults, migrate_add_all(&m));
+	int deferred = deferred_begin();
+	int rc = deferred_end(deferred, migrate_add_all(&m));
 	buf_release(&m.out);
 	return rc;
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/sys.h"
 
 #include "catalog_fixture.h"
@@ -87,13 +87,13 @@ static void let_be(void)
 
 /* ---- the newest ---- */
 
-static void assert_latest(struct place *p, const char *file, int fault)
+static void assert_latest(struct place *p, const char *file, int deferred)
 {
 	struct slot_info slot = {0};
-	int before = fault_begin();
+	int before = deferred_begin();
 	bool found = catalog_latest(p->c, NO_SLOT, &slot);
-	assert_int_equal(fault_end(before, 0), fault);
-	if (fault == 0) {
+	assert_int_equal(deferred_end(before, 0), deferred);
+	if (deferred == 0) {
 		assert_true(found);
 		assert_string_equal(slot.file, file);
 	}
@@ -142,11 +142,11 @@ static void an_older_one_in_trouble_is_no_matter(void **state)
 /* ---- listings ---- */
 
 /* Of all sessions; how many. */
-static size_t list(struct place *p, char *text, int *ret_fault)
+static size_t list(struct place *p, char *text, int *ret_deferred)
 {
 	struct slot_info slot;
 	size_t n = 0;
-	int before = fault_begin();
+	int before = deferred_begin();
 	*text = '\0';
 	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot); n++) {
 		strcat(text, slot.sid ? slot.sid : "?");
@@ -154,7 +154,7 @@ static size_t list(struct place *p, char *text, int *ret_fault)
 		strcat(text, slot.file);
 		strcat(text, " ");
 	}
-	*ret_fault = fault_end(before, 0);
+	*ret_deferred = deferred_end(before, 0);
 	return n;
 }
 
@@ -162,14 +162,14 @@ static void one_failure_changes_no_listing(void **state)
 {
 	struct place *p = *state;
 	char text[256];
-	int fault;
+	int deferred;
 	make_dir(p, "a");
 	put(p, "a/1.jsonl", HEADER("same", "/"));
 	put(p, "a/2.jsonl", HEADER("same", "/"));
 	open_place(p);
 	let_fail(p, "a/1.jsonl", false, 1);
-	assert_int_equal(list(p, text, &fault), 2);
-	assert_int_equal(fault, 0);
+	assert_int_equal(list(p, text, &deferred), 2);
+	assert_int_equal(deferred, 0);
 	assert_string_equal(text, "same=a/1.jsonl same~2=a/2.jsonl ");
 }
 
@@ -178,19 +178,19 @@ static void what_a_listing_lacks_is_told(void **state)
 {
 	struct place *p = *state;
 	char text[256];
-	int fault;
+	int deferred;
 	make_dir(p, "a");
 	put(p, "a/1.jsonl", HEADER("one", "/"));
 	put(p, "a/2.jsonl", HEADER("two", "/"));
 	open_place(p);
 	let_fail(p, "a/1.jsonl", false, EVER);
-	assert_int_equal(list(p, text, &fault), 1);
-	assert_int_equal(fault, -EIO);
+	assert_int_equal(list(p, text, &deferred), 1);
+	assert_int_equal(deferred, -EIO);
 	let_fail(p, "a/1.jsonl", false, 2);
-	list(p, text, &fault);
-	assert_int_equal(fault, -EIO);
-	assert_int_equal(list(p, text, &fault), 2);
-	assert_int_equal(fault, 0);
+	list(p, text, &deferred);
+	assert_int_equal(deferred, -EIO);
+	assert_int_equal(list(p, text, &deferred), 2);
+	assert_int_equal(deferred, 0);
 }
 
 static bool is_whole(const char *text)
@@ -204,13 +204,13 @@ static bool lists_without(struct place *p, unsigned nth)
 	char text[256];
 	struct project_info project;
 	uint64_t cookie = 0;
-	int fault;
+	int deferred;
 	open_place(p);
 	let_alloc_fail(nth);
-	list(p, text, &fault);
+	list(p, text, &deferred);
 	bool failed = alloc_has_failed();
-	assert_true(fault == 0 ? is_whole(text) : failed);
-	assert_int_equal(list(p, text, &fault), 2);
+	assert_true(deferred == 0 ? is_whole(text) : failed);
+	assert_int_equal(list(p, text, &deferred), 2);
 	assert_true(is_whole(text));
 	if (failed)
 		let_alloc_fail(nth);
@@ -249,17 +249,17 @@ static void a_parent_in_trouble_is_told(void **state)
 	uint32_t child = slot_of(p, "a", "child");
 	assert_int_not_equal(child, NO_SLOT);
 	let_fail(p, "b/parent.jsonl", false, EVER);
-	int before = fault_begin();
+	int before = deferred_begin();
 	assert_int_equal(catalog_parent(p->c, child), NO_SLOT);
-	assert_int_equal(fault_end(before, 0), -EIO);
+	assert_int_equal(deferred_end(before, 0), -EIO);
 	let_be();
-	before = fault_begin();
+	before = deferred_begin();
 	uint32_t parent = catalog_parent(p->c, child);
 	assert_int_equal(catalog_slot(p->c, parent, &slot), 0);
 	assert_string_equal(slot.file, "b/parent.jsonl");
 	assert_true(catalog_fork_next(p->c, parent, &cookie, &slot));
 	assert_int_equal(slot.slot, child);
-	assert_int_equal(fault_end(before, 0), 0);
+	assert_int_equal(deferred_end(before, 0), 0);
 }
 
 /* ---- ACLs ---- */
@@ -277,10 +277,10 @@ static void an_acl_in_trouble_closes_nothing(void **state)
 		for (unsigned times = 1; times; times = times == 1 ? EVER : 0) {
 			open_place(p);
 			let_fail(p, names[i], true, times);
-			int before = fault_begin();
+			int before = deferred_begin();
 			uint32_t one = slot_of(p, "a", "one");
-			int fault = fault_end(before, 0);
-			assert_int_equal(fault, 0);
+			int deferred = deferred_end(before, 0);
+			assert_int_equal(deferred, 0);
 			assert_int_equal(catalog_slot(p->c, one, &slot), 0);
 			assert_int_equal(slot.mode, times == 1 ? 0644 : 0600);
 			let_be();

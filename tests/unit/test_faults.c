@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/write/edit.h"
-#include "sessionfs/base/fault.h"
 #include "sessionfs/write/migrate.h"
 #include "failing_alloc.h"
 #include "produce.h"
@@ -217,9 +217,9 @@ static const say says[] = {say_names, say_front, say_tables, say_context, say_tr
 /* As whoever gives the answer away does it. */
 static int ask(say what, struct session *s, struct buf *out)
 {
-	int faults = fault_begin();
+	int deferred = deferred_begin();
 	int rc = what(s, out);
-	return fault_end(faults, rc < 0 ? rc : buf_err(out));
+	return deferred_end(deferred, rc < 0 ? rc : buf_err(out));
 }
 
 /* A session file that was changed at a certain time. */
@@ -272,21 +272,21 @@ static void saying(void **state)
 	            V1("message") "{\"type\":\"compaction\",\"firstKeptEntryIndex\":2,\"summary\":\"s\"}\n");
 }
 
-/* The first fault counts, and belongs to the answer that was being made. */
+/* The first deferred error counts, and belongs to the answer that was being made. */
 static void faults_of_an_answer(void **state)
 {
 	(void)state;
-	int outer = fault_begin();
-	fault_note(-EIO);
-	int inner = fault_begin();
-	assert_int_equal(fault_end(inner, -ENOENT), -ENOENT);
-	inner = fault_begin();
-	fault_note(0);
-	fault_note(-ENOMEM);
-	fault_note(-EIO);
-	assert_int_equal(fault_end(inner, -ENOENT), -ENOMEM);
-	assert_int_equal(fault_end(outer, 0), -EIO);
-	assert_int_equal(fault_end(fault_begin(), 0), 0);
+	int outer = deferred_begin();
+	deferred_note(-EIO);
+	int inner = deferred_begin();
+	assert_int_equal(deferred_end(inner, -ENOENT), -ENOENT);
+	inner = deferred_begin();
+	deferred_note(0);
+	deferred_note(-ENOMEM);
+	deferred_note(-EIO);
+	assert_int_equal(deferred_end(inner, -ENOENT), -ENOMEM);
+	assert_int_equal(deferred_end(outer, 0), -EIO);
+	assert_int_equal(deferred_end(deferred_begin(), 0), 0);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* parallel: every one once, on several threads, as one piece of work of the caller. */
 #include "sessionfs/base/cancel.h"
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/parallel.h"
 #include "sessionfs/base/sys.h"
 
@@ -21,8 +21,8 @@
 struct work {
 	_Atomic unsigned done[MANY];
 	_Atomic size_t calls;
-	size_t bad; /* which one fails, with `rc` or a fault */
-	int rc, fault;
+	size_t bad; /* which one fails, with `rc` or a deferred error */
+	int rc, deferred;
 	_Atomic bool asked;
 };
 
@@ -43,7 +43,7 @@ static int do_one(void *arg, size_t i)
 	atomic_fetch_add(&w->calls, 1);
 	if (i != w->bad)
 		return 0;
-	fault_note(w->fault);
+	deferred_note(w->deferred);
 	return w->rc;
 }
 
@@ -89,13 +89,13 @@ static void returns_faults(void **state)
 {
 	(void)state;
 	struct work *w = work_new();
-	w->fault = -EIO;
-	fault_note(-ENOMEM);
+	w->deferred = -EIO;
+	deferred_note(-ENOMEM);
 	for (size_t bad = 0; bad < 8; bad++) {
 		w->bad = bad;
 		assert_int_equal(parallel_for(8, do_one, w), -EIO);
 	}
-	assert_int_equal(fault_take(0), -ENOMEM);
+	assert_int_equal(deferred_take(0), -ENOMEM);
 }
 
 static bool is_cancelled(void *arg)

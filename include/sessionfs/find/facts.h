@@ -7,7 +7,7 @@
 #ifndef SESSIONFS_FACTS_H
 #define SESSIONFS_FACTS_H
 
-#include "sessionfs/base/fault.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/catalog/catalog.h"
 #include "sessionfs/render/render.h"
 
@@ -64,9 +64,9 @@ void facts_close(struct facts *f);
  * not find one. */
 int facts_all(struct facts *f, const struct fact_list **ret);
 /* Why nothing is said of all sessions: all are missed, or not because of themselves. 0: what is there counts. */
-static inline int facts_fault(const struct fact_list *l)
+static inline int facts_error(const struct fact_list *l)
 {
-	return l->n > 0 && fault_is_of_file(l->missed) ? 0 : l->missed;
+	return l->n > 0 && error_is_of_file(l->missed) ? 0 : l->missed;
 }
 void facts_release(const struct fact_list *list);
 /* The list that was made when the catalog had this serial, if it is still there; else NULL. Reads nothing. */
