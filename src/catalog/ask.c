@@ -39,10 +39,10 @@ bool ask_may_decide(const struct ask *a)
 
 /* ---- what is needed ---- */
 
-/* How long a look is valid. Watched files are looked at again, too (CATALOG_TOLD_MS). */
-static int64_t valid_ms(const struct catalog *c, bool told)
+/* How long a look is valid. Watched files are looked at again, too (CATALOG_WATCHED_MS). */
+static int64_t valid_ms(const struct catalog *c, bool watched)
 {
-	return told ? CATALOG_TOLD_MS : c->fresh_ms;
+	return watched ? CATALOG_WATCHED_MS : c->fresh_ms;
 }
 
 static struct seen *want_seen(const struct catalog *c, const struct want *w)
@@ -54,7 +54,7 @@ static bool is_settled(const struct ask *a, const struct want *w)
 {
 	const struct catalog *c = a->c;
 	const struct seen *s = want_seen(c, w);
-	bool told = c->dirs[w->dir].told;
+	bool watched = c->dirs[w->dir].watched;
 	/* It does not answer: it was waited for once, and is not waited for again until it has answered. */
 	if (s->look && s->look->late && !probe_is_done(reach_probes(c->reach), &s->look->probe))
 		return true;
@@ -64,11 +64,11 @@ static bool is_settled(const struct ask *a, const struct want *w)
 			return true;
 		if (w->depth == HEADERS && f->state == FILE_UNKNOWN && !s->err)
 			return false;
-		told = is_told_file(c, f);
+		watched = file_is_watched(c, f);
 	}
 	if (s->began > a->asof)
 		return true;
-	return !w->now && s->began && s->err == 0 && s->began >= s->marked && a->now - s->at < valid_ms(c, told);
+	return !w->now && s->began && s->err == 0 && s->began >= s->marked && a->now - s->at < valid_ms(c, watched);
 }
 
 /* Where somebody else is asked, what was known a moment ago will do if the answer takes long. */
@@ -120,9 +120,9 @@ static bool pass_holds(const struct ask *a, const struct pass *p, uint64_t marke
 }
 
 /* Everything is settled: notes that, unless something could not be looked at. */
-static void pass_set(const struct ask *a, struct pass *p, bool told)
+static void pass_set(const struct ask *a, struct pass *p, bool watched)
 {
-	int64_t end = catalog_now(), until = a->now + valid_ms(a->c, told);
+	int64_t end = catalog_now(), until = a->now + valid_ms(a->c, watched);
 	int64_t rest = end + (end - a->now) * REST - CATALOG_FRESH_MS;
 	if (a->err == 0)
 		*p = (struct pass){a->asof, rest > until ? rest : until};
@@ -149,7 +149,7 @@ bool need_files(struct ask *a, uint32_t dir, enum depth depth)
 {
 	struct catalog *c = a->c;
 	struct dir *d = &c->dirs[dir];
-	bool told = d->told && !d->linked;
+	bool watched = d->watched && !d->linked;
 	if (!need_names(a, dir))
 		return false;
 	if (pass_holds(a, &d->passes[depth], d->marked))
@@ -166,7 +166,7 @@ bool need_files(struct ask *a, uint32_t dir, enum depth depth)
 		settled = need_file(a, file, depth) && settled;
 	}
 	if (settled)
-		pass_set(a, &d->passes[depth], told);
+		pass_set(a, &d->passes[depth], watched);
 	return settled;
 }
 

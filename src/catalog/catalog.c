@@ -132,11 +132,11 @@ bool load_all(struct ask *a)
 }
 
 /* Flat files may belong to any project. */
-static bool project_is_told(const struct catalog *c, uint32_t project)
+static bool project_is_watched(const struct catalog *c, uint32_t project)
 {
 	uint32_t dir = c->projects[project].dir;
 	const struct dir *flat = &c->dirs[0], *own = &c->dirs[dir == NONE ? 0 : dir];
-	return flat->told && !flat->linked && own->told && !own->linked;
+	return flat->watched && !flat->linked && own->watched && !own->linked;
 }
 
 /* ---- the newest ---- */
@@ -191,7 +191,7 @@ static void fill_project(struct catalog *c, uint32_t project, struct project_inf
 	*ret = (struct project_info){
 	    .project = project,
 	    .name = p->name,
-	    .told = project_is_told(c, project),
+	    .watched = project_is_watched(c, project),
 	};
 	ret->mode = rights_of_project(c, project, &ret->gid);
 	if (p->newest.file != NONE)
@@ -286,7 +286,7 @@ static void fill_slot(const struct catalog *c, uint32_t slot, struct slot_info *
 	    .sid = f->sid_name,
 	    .file = f->path,
 	    .place = c->slots[slot].file,
-	    .told = is_told_file(c, f),
+	    .watched = file_is_watched(c, f),
 	    .mode = rights_of_slot(c, f),
 	};
 	ret->st.st_dev = f->dev;

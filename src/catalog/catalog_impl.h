@@ -121,7 +121,7 @@ struct dir {
 	int wd;            /* its inotify watch; 0: none */
 	dev_t watched_dev; /* what that watches */
 	ino_t watched_ino;
-	bool told;      /* its changes are reported: it has a watch, or it is gone and the source has one */
+	bool watched;   /* its changes are reported: it has a watch, or it is gone and the source has one */
 	bool linked;    /* has linked files */
 	bool came;      /* appeared after the first scan of the source */
 	bool unwatched; /* a watch was refused and the user was told */
@@ -241,9 +241,9 @@ static inline int64_t catalog_now(void)
 	return clock_ms(CLOCK_MONOTONIC_COARSE) + 1;
 }
 
-static inline bool is_told_file(const struct catalog *c, const struct file *f)
+static inline bool file_is_watched(const struct catalog *c, const struct file *f)
 {
-	return c->dirs[f->dir].told && !f->linked;
+	return c->dirs[f->dir].watched && !f->linked;
 }
 
 /* ---- what each source file defines; it uses only those above it (scripts/check-cycles) ---- */

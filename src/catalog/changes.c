@@ -18,11 +18,11 @@ void catalog_tidy(struct catalog *c, uint32_t slot)
 	ask_close(&a, 0);
 }
 
-bool catalog_is_told(struct catalog *c)
+bool catalog_is_watched(struct catalog *c)
 {
 	LOCKED(&c->lock);
 	watch_drain(c);
-	return c->watching.blind == 0 && c->dirs[0].told;
+	return c->watching.blind == 0 && c->dirs[0].watched;
 }
 
 uint64_t catalog_epoch(struct catalog *c)

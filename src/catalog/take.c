@@ -432,7 +432,7 @@ static void take_dir(struct catalog *c, struct look *l)
 		d->st = d->seen.marked > l->began ? (struct stat){0} : l->st;
 		d->err = 0;
 		d->untidy = d->untidy || l->untidy;
-		d->racy = !d->told && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;
+		d->racy = !d->watched && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;
 		dir_loses(c, l);
 		if (d->lacks)
 			d->seen.err = -ENOMEM;

@@ -120,11 +120,11 @@ void mark_files(struct catalog *c, uint32_t dir)
 
 /* ---- which directories have a watch ---- */
 
-static void set_told(struct catalog *c, uint32_t dir, bool told, bool linked)
+static void set_watched(struct catalog *c, uint32_t dir, bool watched, bool linked)
 {
 	struct dir *d = &c->dirs[dir];
-	bool was_blind = !d->told || d->linked, blind = !told || linked;
-	d->told = told;
+	bool was_blind = !d->watched || d->linked, blind = !watched || linked;
+	d->watched = watched;
 	d->linked = linked;
 	c->watching.blind += (size_t)blind - (size_t)was_blind;
 }
@@ -153,7 +153,7 @@ void watch_drop(struct catalog *c, uint32_t dir)
 		c->watching.by_wd[d->wd] = NONE;
 	}
 	d->wd = 0;
-	set_told(c, dir, false, d->linked);
+	set_watched(c, dir, false, d->linked);
 }
 
 /* Without a watch, changes are seen later. The user should know. */
@@ -197,7 +197,7 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 	d->watched_ino = st->st_ino;
 	d->unwatched = false;
 	mark_files(c, dir); /* what was seen before the watch existed may have changed since */
-	set_told(c, dir, true, d->linked);
+	set_watched(c, dir, true, d->linked);
 }
 
 void watch_failed(struct catalog *c, uint32_t dir, int err)
@@ -205,7 +205,7 @@ void watch_failed(struct catalog *c, uint32_t dir, int err)
 	watch_drop(c, dir);
 	/* The source's watch reports when it comes back. */
 	if (dir != 0 && (err == -ENOENT || err == -ENOTDIR))
-		set_told(c, dir, c->dirs[0].told, c->dirs[dir].linked);
+		set_watched(c, dir, c->dirs[0].watched, c->dirs[dir].linked);
 }
 
 void watch_linked(struct catalog *c, uint32_t file)
@@ -214,7 +214,7 @@ void watch_linked(struct catalog *c, uint32_t file)
 	if (f->linked)
 		return;
 	f->linked = true;
-	set_told(c, f->dir, c->dirs[f->dir].told, true);
+	set_watched(c, f->dir, c->dirs[f->dir].watched, true);
 }
 
 void catalog_wake(struct catalog *c)

@@ -186,7 +186,7 @@ static void *follow(void *arg)
 	cancel_set(&cancel);
 	while (!atomic_load(&fs->coherence.follow.stop)) {
 		/* Where inotify reports nothing, looking is only worth it while .events has readers. */
-		bool look = events_are_read(fs->events) && !catalog_is_told(fs->catalog);
+		bool look = events_are_read(fs->events) && !catalog_is_watched(fs->catalog);
 		struct catalog_change *changes CLEANUP_FREE = NULL;
 		ssize_t n = catalog_wait(fs->catalog, timeout_ms(fs, look), look, &changes);
 		if (n < 0) {

@@ -131,7 +131,7 @@ enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name)
 		return TREE_FIXED;
 	if (kind_is_of_all(k))
 		return TREE_ASKED;
-	if ((k->flags & TELLS_NEW) && catalog_is_told(t->catalog))
+	if ((k->flags & TELLS_NEW) && catalog_is_watched(t->catalog))
 		return TREE_WATCHED;
 	return k->from->scope < SCOPE_SLOT && !kind_is_of_all(k) ? TREE_LIVE : tree_unwatched(t);
 }

@@ -246,14 +246,14 @@ static bool is_watched(const struct ctx *c)
 	const struct kind *k = c->kind;
 	bool alone = k->from->scope >= SCOPE_SLOT;
 	if (kind_stamp(k) == STAMP_PROJECT)
-		return c->project.told;
-	if (alone && !c->slot.told)
+		return c->project.watched;
+	if (alone && !c->slot.watched)
 		return false;
 	/* The directory of a session holds names that follow from other sessions. */
 	const struct rows *rows = k->from->scope == SCOPE_SLOT ? k->make.rows : NULL;
 	for (size_t i = 0; rows && i < rows->n; i++)
 		alone = alone && !((rows->v[i].flags & GATHERS) && rows->v[i].has);
-	return alone || catalog_is_told(c->tree->catalog);
+	return alone || catalog_is_watched(c->tree->catalog);
 }
 
 enum tree_class tree_unwatched(const struct tree *t)
@@ -283,7 +283,7 @@ static enum tree_class class_of(const struct ctx *c, struct tree_attr *a)
 		a->why = "I2: the name can go by itself";
 	else if (!leased && writable)
 		a->why = "I2: can be written";
-	else if (leased ? !c->slot.told : !is_watched(c))
+	else if (leased ? !c->slot.watched : !is_watched(c))
 		a->why = "I2: changes may go unnoticed";
 	else if (!is_older(changed, leased ? LEASE_AFTER : WATCHED_AFTER))
 		a->why = "I6: changed recently";

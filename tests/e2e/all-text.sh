@@ -28,7 +28,7 @@ for options in "" -oro; do
 		printf '{"type":"session","version":3,"id":"s"}\n'
 		entry m0 null '"type":"model_change","provider":"p","modelId":"m"'
 	} >"$f"
-	mount_told "$T/one" "$T/mnt" ${options:+"$options"}
+	mount_watched "$T/one" "$T/mnt" ${options:+"$options"}
 	all=$T/mnt/projects/p/s/all.txt
 	[ ! -e "$all" ] || die "all.txt of a session that says nothing"
 	say a1 '"m0"' 'one\ntwo' >>"$f"

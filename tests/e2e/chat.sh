@@ -36,7 +36,7 @@ for options in "" -oro; do
 		printf '{"type":"session","version":3,"id":"s"}\n'
 		entry m0 null 00 '"type":"model_change","provider":"p","modelId":"m"'
 	} >"$f"
-	mount_told "$T/one" "$T/mnt" ${options:+"$options"}
+	mount_watched "$T/one" "$T/mnt" ${options:+"$options"}
 	chat=$T/mnt/projects/p/s/chat.md
 	[ ! -e "$chat" ] || die "chat.md of a session in which nothing was said"
 	message u '"m0"' 01 '"role":"user","content":"do it"' >>"$f"

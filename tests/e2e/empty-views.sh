@@ -41,7 +41,7 @@ is "" "$(without empty)" "the views of a session without entries, without a moun
 is "transcript.md " "$(without settings)" "the views of settings alone, without a mount"
 need_mount
 for options in "" -oro; do
-	mount_told "$T/src" "$T/mnt" ${options:+"$options"}
+	mount_watched "$T/src" "$T/mnt" ${options:+"$options"}
 	cd "$T/mnt/projects/p"
 	is "" "$(views empty)" "the views of a session without entries"
 	is "transcript.md" "$(views settings)" "the views of settings alone"

@@ -6,7 +6,7 @@
 need_mount
 need jq
 samples "$T/src"
-mount_told "$T/src" "$T/mnt"
+mount_watched "$T/src" "$T/mnt"
 ! ls -A "$T/mnt" | grep events >/dev/null || die ".events is listed"
 [ -r "$T/mnt/.events" ] || die "there is no .events"
 

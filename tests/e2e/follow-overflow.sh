@@ -11,11 +11,11 @@ queue=$(cat /proc/sys/fs/inotify/max_queued_events)
 [ "$queue" -le 20000 ] || skip "inotify's queue holds $queue events"
 dir=$T/src/--home-ada-weather--
 a=$dir/${FORECAST##*/}.jsonl b=$dir/${ICONS##*/}.jsonl
-LIMIT=20 # a second is promised; the clock has no part in it (mount_told)
+LIMIT=20 # a second is promised; the clock has no part in it (mount_watched)
 
 for options in "" "-o ro"; do
 	# shellcheck disable=SC2086 # words
-	mount_told "$T/src" "$T/mnt" $options
+	mount_watched "$T/src" "$T/mnt" $options
 	daemon=$(mount_pid "$T/mnt")
 	reader=
 	if [ -z "$options" ]; then

@@ -9,12 +9,12 @@ if [ "${FOLLOW_OPTIONS-}" ]; then
 	# shellcheck disable=SC2086 # words
 	mount_fs "$T/src" "$T/mnt" $FOLLOW_OPTIONS
 else
-	mount_told "$T/src" "$T/mnt"
+	mount_watched "$T/src" "$T/mnt"
 fi
 dir=$T/src/--home-ada-weather--
 file=$dir/${FORECAST##*/}.jsonl
 s=$T/mnt/$FORECAST
-LIMIT=20 # a second is promised; the clock has no part in it (mount_told)
+LIMIT=20 # a second is promised; the clock has no part in it (mount_watched)
 
 line() { # ID PARENT TEXT
 	printf '{"type":"message","id":"%s","parentId":"%s","timestamp":"2026-03-02T12:00:00.000Z","message":{"role":"user","content":"%s"}}\n' "$@"

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 samples "$T/src"
-mount_told "$T/src" "$T/mnt"
+mount_watched "$T/src" "$T/mnt"
 cd "$T/mnt"
 leads() { # LINK PLACE
 	[ -L "$1" ] || die "$1 is no link"

@@ -32,7 +32,7 @@ mkdir -p "$project"
 session() { printf '{"type":"session","version":3,"id":"%s","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/x"}\n' "$1"; }
 entry() { printf '{"type":"message","id":"%s","parentId":null,"timestamp":"2026-05-01T10:00:00.000Z","message":{"role":"user","content":"%s"}}\n' "$1" "$2"; }
 { session odd && entry a1 "Begin"; } >"$project/$long.jsonl"
-mount_told "$T/src" "$T/mnt"
+mount_watched "$T/src" "$T/mnt"
 is "home-ada-notes home-ada-weather index.html~2 srv-site-v2 unknown" "$(ls "$T/mnt/html" | grep -vx index.html | xargs)" "projects"
 is "$(ls "$T/mnt/$WEATHER" | sed 's/$/.html/')" "$(ls "$T/mnt/html/home-ada-weather")" "names"
 is "255 1" "$(ls "$T/mnt/html/index.html~2" | tr -d '\n' | wc -c) $(ls "$T/mnt/html/index.html~2" | wc -l)" "a long name"
@@ -78,11 +78,11 @@ changes() {
 	becomes "the session was removed" gone "$moved"
 	becomes "and its project" gone "${moved%/*}"
 }
-mount_told "$T/src" "$T/mnt"
+mount_watched "$T/src" "$T/mnt"
 changes
 echo "From here" >"$T/mnt/$FORECAST/entries/4726bdf3/label"
 shows "$page" "From here" || die "a label was written through the mount"
 umount_fs "$T/mnt"
-mount_told "$T/src" "$T/mnt" -o ro
+mount_watched "$T/src" "$T/mnt" -o ro
 changes
 umount_fs "$T/mnt"

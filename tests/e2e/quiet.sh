@@ -5,10 +5,10 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 samples "$T/src"
-mount_told "$T/src" "$T/mnt" -o ro
+mount_watched "$T/src" "$T/mnt" -o ro
 file=$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl
 s=$T/mnt/$FORECAST
-LIMIT=20 # a second is promised; the clock has no part in it (mount_told)
+LIMIT=20 # a second is promised; the clock has no part in it (mount_watched)
 
 read_all() {
 	find "$T/mnt" -ls >/dev/null

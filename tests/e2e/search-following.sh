@@ -18,7 +18,7 @@ lines() { # FILE: how many it has; 0 if it is not there
 for mode in rw ro; do
 	rm -rf "$T/src"
 	samples "$T/src"
-	mount_told "$T/src" "$T/mnt" -o $mode
+	mount_watched "$T/src" "$T/mnt" -o $mode
 	file=$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl
 	s=$T/mnt/$FORECAST
 	q=$T/mnt/search/quetzal

@@ -25,7 +25,7 @@ PY
 find "$T/src" -name '*.jsonl' -exec touch -d 2026-04-01T12:00:00Z {} +
 bytes=$(cat "$T"/src/*/*.jsonl | wc -c)
 for options in "" "-oro"; do
-	mount_told "$T/src" "$T/mnt" ${options:+"$options"}
+	mount_watched "$T/src" "$T/mnt" ${options:+"$options"}
 	pid=$(mount_pid "$T/mnt")
 	# With requests among it, which are a hundred bytes or so each.
 	read_bytes() { awk '/^rchar/ { print $2 }' "/proc/$pid/io"; }

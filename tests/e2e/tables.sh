@@ -91,7 +91,7 @@ changes() {
 	agrees "all is as before"
 }
 patience=
-mount_told "$T/src" "$T/mnt"
+mount_watched "$T/src" "$T/mnt"
 changes
 # What is written through the mount is there at once.
 echo "Named here" >"$T/mnt/$FORK/name"
@@ -105,6 +105,6 @@ is "$(stat -c %y "$T/mnt/$FORECAST")" "$(stat -c %y "$T/mnt/by-date/2026-03-02/0
 is "$(stat -c %y "$T/mnt/")" "$(stat -c %y "$T/mnt/sessions.tsv")" "the table's time is the newest of all"
 umount_fs "$T/mnt"
 patience=yes
-mount_told "$T/src" "$T/mnt" -o ro
+mount_watched "$T/src" "$T/mnt" -o ro
 changes
 umount_fs "$T/mnt"

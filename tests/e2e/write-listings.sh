@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
-MOUNT=mount_told # a second is promised; the clock has no part in it
+MOUNT=mount_watched # a second is promised; the clock has no part in it
 write_mount
 entry=$s/entries/4726bdf3
 echo old >"$entry/label"

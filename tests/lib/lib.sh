@@ -135,7 +135,7 @@ mount_fs() { # SOURCE DIRECTORY [OPTION...]
 }
 # The same, for tests of what the program is told: it does not look at anything again because of the time, so that what it
 # sees was told by inotify, however slow the machine is. (The kernel asks again after a minute.)
-mount_told() { # SOURCE DIRECTORY [OPTION...]
+mount_watched() { # SOURCE DIRECTORY [OPTION...]
 	local still=$T/still.so
 	if command -v cc >/dev/null && ! is_sanitized; then
 		[ -e "$still" ] || cc -shared -fPIC -O1 -o "$still" "$ROOT/tests/lib/still.c" || die "still.c"

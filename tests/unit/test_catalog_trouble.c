@@ -321,7 +321,7 @@ static size_t notes_taken(struct place *p)
 	return (size_t)n;
 }
 
-/* A directory could not be watched, and can be now: what was seen of it before is no older than what is told of holds,
+/* A directory could not be watched, and can be now: what was seen of it before is no older than what is watched holds,
  * but nobody told of what has changed since. */
 static void what_was_seen_without_a_watch_is_looked_at_again(void **state)
 {
@@ -340,7 +340,7 @@ static void what_was_seen_without_a_watch_is_looked_at_again(void **state)
 			                 0);
 		uint64_t serial = catalog_serial(p->c);
 		assert_int_equal(no_watch.nth, 0);
-		assert_false(catalog_is_told(p->c));
+		assert_false(catalog_is_watched(p->c));
 		assert_true(catalog_latest(p->c, NO_SLOT, &latest));
 		uint32_t slot = slot_of(p, nth == 1 ? "flat" : "a", nth == 1 ? "flat" : "one");
 		off_t size = size_of(p, slot);
@@ -348,7 +348,7 @@ static void what_was_seen_without_a_watch_is_looked_at_again(void **state)
 		set_mtime(p, name, 4000000000);
 		wait_stale();
 		catalog_epoch(p->c);
-		assert_true(catalog_is_told(p->c));
+		assert_true(catalog_is_watched(p->c));
 		assert_true(size_of(p, slot) > size);
 		assert_int_not_equal(catalog_serial(p->c), serial);
 		assert_true(catalog_latest(p->c, NO_SLOT, &latest));
@@ -359,7 +359,7 @@ static void what_was_seen_without_a_watch_is_looked_at_again(void **state)
 	}
 }
 
-/* What is told of a file is taken in even when the names beside it are about to be read again. */
+/* What inotify says of a file is taken in even when the names beside it are about to be read again. */
 static void a_change_beside_a_new_directory_is_taken_in(void **state)
 {
 	struct place *p = *state;
@@ -381,13 +381,13 @@ static void a_change_that_could_not_be_looked_at_is_not_forgotten(void **state)
 	open_watched(p);
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t serial = catalog_serial(p->c);
-		assert_true(catalog_is_told(p->c));
+		assert_true(catalog_is_watched(p->c));
 		notes_taken(p);
 		append(p, "a/one.jsonl", ENTRY("e1"));
 		no_open.nth = i == 0;
 		if (i == 1)
 			let_alloc_fail(1);
-		catalog_is_told(p->c);
+		catalog_is_watched(p->c);
 		assert_int_equal(alloc_has_failed(), i == 1);
 		assert_int_not_equal(catalog_serial(p->c), serial);
 		assert_int_equal(no_open.nth, 0);

@@ -84,7 +84,7 @@ static void what_was_written_is_there_at_once(void **state)
 	struct project_info info;
 	struct slot_info latest;
 	assert_int_equal(entries(p, "a"), 1);
-	assert_true(catalog_is_told(p->c));
+	assert_true(catalog_is_watched(p->c));
 	for (uint32_t n = 2; n < 20; n++) {
 		append(p, "--w--/a.jsonl", ENTRY("e"));
 		assert_int_equal(entries(p, "a"), n);
@@ -113,7 +113,7 @@ static void directories_come_move_and_go(void **state)
 	make_dir(p, "--v--");
 	put(p, "--v--/x.jsonl", HEADER("sid-x", "/v"));
 	assert_int_equal(count_projects(p), 2);
-	assert_true(catalog_is_told(p->c));
+	assert_true(catalog_is_watched(p->c));
 	assert_int_equal(rename(at(p, "--v--"), at(p, "--u--")), 0);
 	assert_int_equal(slot_of(p, "v", "x"), NO_SLOT);
 	assert_int_not_equal(slot_of(p, "u", "x"), NO_SLOT);
@@ -124,7 +124,7 @@ static void directories_come_move_and_go(void **state)
 	assert_int_not_equal(slot_of(p, "v", "y"), NO_SLOT);
 	put(p, "--v--/z.jsonl", HEADER("sid-z", "/v"));
 	assert_int_not_equal(slot_of(p, "v", "z"), NO_SLOT);
-	assert_true(catalog_is_told(p->c));
+	assert_true(catalog_is_watched(p->c));
 }
 
 static void changes_are_noted_once(void **state)
@@ -203,10 +203,10 @@ static void linked_files_are_looked_at_by_the_clock(void **state)
 	assert_int_equal(symlink(outside, at(p, "--w--/l.jsonl")), 0);
 	assert_int_equal(entries(p, "l"), 0);
 	assert_int_equal(catalog_slot(p->c, slot_of(p, "w", "l"), &info), 0);
-	assert_false(info.told);
+	assert_false(info.watched);
 	assert_int_equal(catalog_slot(p->c, slot_of(p, "w", "a"), &info), 0);
-	assert_true(info.told);
-	assert_false(catalog_is_told(p->c));
+	assert_true(info.watched);
+	assert_false(catalog_is_watched(p->c));
 	assert_int_equal(write(fd, ENTRY("e1"), strlen(ENTRY("e1"))), strlen(ENTRY("e1")));
 	wait_stale();
 	assert_int_equal(entries(p, "l"), 1);
@@ -221,7 +221,7 @@ static void without_inotify_the_clock_decides(void **state)
 	catalog_close(p->c);
 	open_watched(p, true);
 	assert_int_equal(entries(p, "a"), 1);
-	assert_false(catalog_is_told(p->c));
+	assert_false(catalog_is_watched(p->c));
 	append(p, "--w--/a.jsonl", ENTRY("e2"));
 	wait_stale();
 	assert_int_equal(entries(p, "a"), 2);
@@ -372,7 +372,7 @@ static void nobody_waits_without_a_watch(void **state)
 	struct catalog_change *changes = NULL;
 	open_place(p);
 	assert_int_equal(catalog_wait(p->c, 0, false, &changes), -EINVAL);
-	assert_false(catalog_is_told(p->c));
+	assert_false(catalog_is_watched(p->c));
 }
 
 /* Writers, each of files of its own, among readers of everything: whoever has written sees just that. */

@@ -18,7 +18,7 @@
 
 #define CATALOG_FRESH_MS 200
 /* Watched files are looked at again after this time, too: a write through mmap(2) causes no event. */
-#define CATALOG_TOLD_MS 5000
+#define CATALOG_WATCHED_MS 5000
 
 struct catalog;
 
@@ -47,7 +47,7 @@ struct project_info {
 	struct timespec mtime; /* newest session's */
 	mode_t mode;           /* as catalog_mode, for its directory and the classes of `gid` */
 	gid_t gid;             /* of its directory on disk */
-	bool told;             /* catalog_wait will report its every change */
+	bool watched;          /* catalog_wait will report its every change */
 };
 bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret);
 bool catalog_project_by_name(struct catalog *c, struct span name, struct project_info *ret);
@@ -65,7 +65,7 @@ struct slot_info {
 	uint32_t place;   /* the number of that path; stays the same when the file is replaced */
 	struct stat st;   /* as of the last look */
 	mode_t mode;      /* 0777 at most: what its ACL and the directories above grant each class */
-	bool told;        /* catalog_wait will report its every change */
+	bool watched;     /* catalog_wait will report its every change */
 };
 /* The strings live as long as the catalog. Sessions of one project, or of all (project NO_SLOT). */
 bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret);
@@ -92,7 +92,7 @@ mode_t catalog_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid);
 mode_t catalog_names_mode(struct catalog *c, uid_t uid, gid_t gid);
 
 /* Whether catalog_wait will report every change under the source. */
-bool catalog_is_told(struct catalog *c);
+bool catalog_is_watched(struct catalog *c);
 
 /* A change since the last catalog_wait. */
 struct catalog_change {
@@ -135,7 +135,7 @@ uint32_t catalog_parent(struct catalog *c, uint32_t slot);
 /* The sessions forked from this one, in no order that means anything. */
 bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret);
 /* Has catalog_wait report the sessions whose parent or forks are others now, if anybody has asked for these, and if
- * catalog_is_told. Call it after changes. It takes long if there are many sessions, and one came or went. */
+ * catalog_is_watched. Call it after changes. It takes long if there are many sessions, and one came or went. */
 void catalog_follow_forks(struct catalog *c);
 
 /* The slot's index, grown to what the file holds now and locked for reading. catalog_put unlocks it and gives it back.
