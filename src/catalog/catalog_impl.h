@@ -153,7 +153,7 @@ struct trace {
 };
 
 struct slot {
-	struct held *held; /* the index while it is open */
+	struct open_index *index; /* the index while it is open */
 	struct trace trace;
 	uint32_t file;   /* NONE: dead */
 	uint32_t place;  /* the file, dead or alive */
@@ -227,11 +227,11 @@ struct catalog {
 		bool said;          /* the user was told that no watches are left */
 	} watching;
 	struct open_indexes {
-		struct held *newest, *oldest; /* all, held or not, by last use */
-		struct held **by_session;     /* hash chains */
-		size_t count, most;           /* most: constant */
-		struct hash_key secret;       /* of traces */
-		struct keeper keeper;         /* counts their memory */
+		struct open_index *newest, *oldest; /* all, in use or not, by last use */
+		struct open_index **by_session;     /* hash chains */
+		size_t count, most;                 /* most: constant */
+		struct hash_key secret;             /* of traces */
+		struct keeper keeper;               /* counts their memory */
 		pthread_cond_t opened;
 	} open;
 };
@@ -248,7 +248,7 @@ static inline bool file_is_watched(const struct catalog *c, const struct file *f
 
 /* ---- what each source file defines; it uses only those above it (scripts/check-cycles) ---- */
 
-/* held.c */
+/* open_index.c */
 int open_indexes_init(struct catalog *c);
 void open_indexes_release(struct catalog *c);
 /* The slot died: its index is closed as soon as nobody holds it. */

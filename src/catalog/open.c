@@ -9,7 +9,7 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/log.h"
 
-#include "held.h"
+#include "open_index.h"
 
 #define TRACE_BYTES 256
 /* How long growing an index waits for its readers. */
@@ -26,14 +26,14 @@ static uint64_t hash_ends(const struct catalog *c, const struct session *s, uint
 {
 	char bytes[TRACE_BYTES];
 	size_t n = size < sizeof bytes ? (size_t)size : sizeof bytes;
-	uint64_t h = 0;
+	uint64_t x = 0;
 
 	for (int i = 0; i < 2; i++) {
 		if (session_pread(s, bytes, n, i ? size - n : 0) != (ssize_t)n)
 			return 0;
-		h = hash_bytes(&c->open.secret, h, bytes, n);
+		x = hash_bytes(&c->open.secret, x, bytes, n);
 	}
-	return h ? h : 1;
+	return x ? x : 1;
 }
 
 /* ---- opening ---- */
@@ -75,143 +75,143 @@ static int open_session(const struct catalog *c, const struct reach_at *at, cons
 	return 0;
 }
 
-static void take_in(struct catalog *c, struct held *h, const struct finding *f)
+static void take_in(struct catalog *c, struct open_index *x, const struct finding *f)
 {
-	h->trace = f->trace;
-	h->mtime = f->mtime;
-	h->ctime = f->ctime;
-	h->size = f->size;
-	held_set_memory(c, h, f->memory);
+	x->trace = f->trace;
+	x->mtime = f->mtime;
+	x->ctime = f->ctime;
+	x->size = f->size;
+	open_index_set_memory(c, x, f->memory);
 }
 
 /* The index must not be older than the attributes shown with it: a reader that has seen a new mtime keeps
  * what it reads next for as long as the mtime stays. A change of mode or owner shows only in the ctime. */
-static bool held_is_behind(const struct catalog *c, const struct held *h)
+static bool open_index_is_behind(const struct catalog *c, const struct open_index *x)
 {
-	const struct file *f = &c->files[c->slots[h->slot].file];
-	return f->size != h->size || !time_is_same(f->mtime, h->mtime) || !time_is_same(f->ctime, h->ctime);
+	const struct file *f = &c->files[c->slots[x->slot].file];
+	return f->size != x->size || !time_is_same(f->mtime, x->mtime) || !time_is_same(f->ctime, x->ctime);
 }
 
 /* Whether the file just opened may not be the slot's. */
-static bool is_in_doubt(const struct catalog *c, const struct held *h, const struct session *s)
+static bool is_in_doubt(const struct catalog *c, const struct open_index *x, const struct session *s)
 {
-	if (h->err)
-		return h->err != -EINTR && !is_transient(h->err);
-	const struct file *f = &c->files[c->slots[h->slot].file];
+	if (x->err)
+		return x->err != -EINTR && !is_transient(x->err);
+	const struct file *f = &c->files[c->slots[x->slot].file];
 	const struct stat *st = session_stat(s);
 	return st->st_dev != f->dev || st->st_ino != f->ino || !span_eq(session_id(s), f->sid);
 }
 
 /* Reads the header again if the file may not be the slot's. Called without the lock. 0, or a negative errno if the file
  * could not be opened or is not known to be the slot's. */
-static int held_judge(struct catalog *c, struct held *h, const struct session *s, bool trace_holds)
+static int open_index_check(struct catalog *c, struct open_index *x, const struct session *s, bool trace_holds)
 {
 	struct ask a = ask_begin(c, HASTE_NONE);
-	if (!h->err && !trace_holds && !h->forgotten)
-		slot_kill(c, h->slot);
-	if (!h->forgotten && is_in_doubt(c, h, s)) {
-		uint32_t file = c->slots[h->slot].file;
+	if (!x->err && !trace_holds && !x->forgotten)
+		slot_kill(c, x->slot);
+	if (!x->forgotten && is_in_doubt(c, x, s)) {
+		uint32_t file = c->slots[x->slot].file;
 		c->files[file].reread = true;
 		mark_file(c, file);
 		while (ask_wait(&a))
 			need_file(&a, file, HEADERS);
 	}
-	int err = h->err ? h->err : a.err;
+	int err = x->err ? x->err : a.err;
 	return ask_close(&a, err);
 }
 
-/* Builds the index of a slot. The lock is held on entry and return, and released in between. Other threads wait for h
+/* Builds the index of a slot. The lock is held on entry and return, and released in between. Other threads wait for x
  * meanwhile. */
-static void open_held(struct catalog *c, struct held *h)
+static void open_index_fill(struct catalog *c, struct open_index *x)
 {
 	struct session *s = NULL;
 	struct finding f = {0};
-	struct trace before = c->slots[h->slot].trace;
-	const struct reach_at at = {c->reach, c->files[c->slots[h->slot].file].path};
+	struct trace before = c->slots[x->slot].trace;
+	const struct reach_at at = {c->reach, c->files[c->slots[x->slot].file].path};
 
 	lock_release(&c->lock);
 	bool trace_holds = true;
-	h->err = open_session(c, &at, &before, &s, &f, &trace_holds);
+	x->err = open_session(c, &at, &before, &s, &f, &trace_holds);
 	bool is_whole = cancel_check() == 0;
-	int rc = held_judge(c, h, s, trace_holds);
+	int rc = open_index_check(c, x, s, trace_holds);
 	lock_acquire(&c->lock);
 
 	/* The file was a session when it got its slot. Now it is being rewritten, was replaced, or was gone for a
 	 * moment. */
-	bool is_gone = rc == -EINVAL || rc == -ENOENT || (h->forgotten && rc != -EINTR && !is_transient(rc));
-	h->err = is_gone ? -ESTALE : rc;
-	if (h->err) {
+	bool is_gone = rc == -EINVAL || rc == -ENOENT || (x->forgotten && rc != -EINTR && !is_transient(rc));
+	x->err = is_gone ? -ESTALE : rc;
+	if (x->err) {
 		if (s)
 			session_close(s);
-		if (!h->forgotten)
-			c->slots[h->slot].held = NULL;
-		h->forgotten = true;
+		if (!x->forgotten)
+			c->slots[x->slot].index = NULL;
+		x->forgotten = true;
 	} else {
-		h->session = s;
-		c->slots[h->slot].said = false;
-		take_in(c, h, &f);
-		held_chain_push(&c->open, h);
+		x->session = s;
+		c->slots[x->slot].said = false;
+		take_in(c, x, &f);
+		open_index_push(&c->open, x);
 	}
 	/* If building was interrupted, the next caller finishes the index. */
-	h->partial = !is_whole;
-	h->opening = false;
+	x->partial = !is_whole;
+	x->opening = false;
 	pthread_cond_broadcast(&c->open.opened);
 }
 
 /* Waits until another thread has opened it. */
-static int wait_for_opened(struct catalog *c, struct held *h)
+static int wait_for_opened(struct catalog *c, struct open_index *x)
 {
-	int rc = h->opening ? cancel_wait_begin() : 0;
-	if (rc < 0 || !h->opening)
+	int rc = x->opening ? cancel_wait_begin() : 0;
+	if (rc < 0 || !x->opening)
 		return rc;
-	while (h->opening && (rc = cancel_check()) == 0)
+	while (x->opening && (rc = cancel_check()) == 0)
 		lock_wait_for(&c->lock, &c->open.opened, LOCK_LOOK_NS);
 	cancel_wait_end();
 	return rc;
 }
 
 /* A new index of the slot, which this thread is to open. */
-static struct held *add_held(struct catalog *c, uint32_t slot)
+static struct open_index *open_index_add(struct catalog *c, uint32_t slot)
 {
-	struct held *h = calloc(1, sizeof *h);
-	if (!h)
+	struct open_index *x = calloc(1, sizeof *x);
+	if (!x)
 		return NULL;
-	*h = (struct held){.slot = slot, .refs = 1, .opening = true};
-	c->slots[slot].held = h;
+	*x = (struct open_index){.slot = slot, .refs = 1, .opening = true};
+	c->slots[slot].index = x;
 	c->open.count++;
-	held_link_newest(&c->open, h);
-	return h;
+	open_index_link_newest(&c->open, x);
+	return x;
 }
 
 /* 0, ONCE_MORE or a negative errno. */
-static int take_once(struct catalog *c, uint32_t slot, struct held **ret)
+static int take_once(struct catalog *c, uint32_t slot, struct open_index **ret)
 {
-	struct held *h = c->slots[slot].held;
+	struct open_index *x = c->slots[slot].index;
 	int rc = 0;
-	if (h) {
-		h->refs++;
-		rc = wait_for_opened(c, h);
+	if (x) {
+		x->refs++;
+		rc = wait_for_opened(c, x);
 	} else {
-		h = add_held(c, slot);
-		if (!h)
+		x = open_index_add(c, slot);
+		if (!x)
 			return -ENOMEM;
-		open_held(c, h);
+		open_index_fill(c, x);
 	}
-	if (rc == 0 && (h->err || h->forgotten))
-		rc = h->err == -EINTR || h->replaced ? ONCE_MORE : h->err ? h->err : -ESTALE;
+	if (rc == 0 && (x->err || x->forgotten))
+		rc = x->err == -EINTR || x->replaced ? ONCE_MORE : x->err ? x->err : -ESTALE;
 	if (rc) {
-		held_put(c, h);
+		open_index_put(c, x);
 		return rc;
 	}
-	held_unlink(&c->open, h);
-	held_link_newest(&c->open, h);
-	*ret = h;
+	open_index_unlink(&c->open, x);
+	open_index_link_newest(&c->open, x);
+	*ret = x;
 	return 0;
 }
 
 /* The slot's index with a reference, opened if need be. 0 or a negative errno. The thread that opened it may have been
  * interrupted. That is no failure for the others: one of them carries on. */
-static int held_take(struct catalog *c, uint32_t slot, struct held **ret)
+static int open_index_take(struct catalog *c, uint32_t slot, struct open_index **ret)
 {
 	int rc;
 	do
@@ -223,9 +223,9 @@ static int held_take(struct catalog *c, uint32_t slot, struct held **ret)
 /* ---- growing ---- */
 
 /* Replaces an index that is being read by its grown copy. */
-static void replace(struct catalog *c, struct held *h, struct session *s, const struct finding *f)
+static void replace(struct catalog *c, struct open_index *x, struct session *s, const struct finding *f)
 {
-	struct held *n = add_held(c, h->slot);
+	struct open_index *n = open_index_add(c, x->slot);
 	if (!n) {
 		session_close(s);
 		return;
@@ -233,10 +233,10 @@ static void replace(struct catalog *c, struct held *h, struct session *s, const 
 	n->refs = 0;
 	n->opening = false;
 	n->session = s;
-	n->partial = h->partial;
+	n->partial = x->partial;
 	take_in(c, n, f);
-	held_chain_push(&c->open, n);
-	h->forgotten = h->replaced = true;
+	open_index_push(&c->open, n);
+	x->forgotten = x->replaced = true;
 }
 
 static int copy_and_grow(const struct catalog *c, struct session *s, struct session **ret, struct finding *ret_found)
@@ -258,7 +258,7 @@ static int copy_and_grow(const struct catalog *c, struct session *s, struct sess
 
 /* The file has grown, but a reader holds the index for long: one thread makes a grown copy for all others. ONCE_MORE:
  * the copy is there. */
-static int grow_copy(struct catalog *c, struct held *h)
+static int grow_copy(struct catalog *c, struct open_index *x)
 {
 	struct session *s;
 	struct finding f;
@@ -266,35 +266,35 @@ static int grow_copy(struct catalog *c, struct held *h)
 	lock_acquire(&c->lock);
 	int rc = cancel_wait_begin();
 	bool waits = rc == 0;
-	while (rc == 0 && h->copying && (rc = cancel_check()) == 0)
+	while (rc == 0 && x->copying && (rc = cancel_check()) == 0)
 		lock_wait_for(&c->lock, &c->open.opened, LOCK_LOOK_NS);
 	if (waits)
 		cancel_wait_end();
-	if (rc == 0 && h->forgotten)
-		rc = h->replaced ? ONCE_MORE : -ESTALE;
+	if (rc == 0 && x->forgotten)
+		rc = x->replaced ? ONCE_MORE : -ESTALE;
 	if (rc == 0)
-		h->copying = true;
+		x->copying = true;
 	lock_release(&c->lock);
 	if (rc)
 		return rc;
 
-	rc = copy_and_grow(c, h->session, &s, &f);
+	rc = copy_and_grow(c, x->session, &s, &f);
 
 	lock_acquire(&c->lock);
-	h->copying = false;
+	x->copying = false;
 	pthread_cond_broadcast(&c->open.opened);
-	if (rc == 0 && h->forgotten)
+	if (rc == 0 && x->forgotten)
 		session_close(s);
 	else if (rc == 0)
-		replace(c, h, s, &f);
+		replace(c, x, s, &f);
 	lock_release(&c->lock);
 	return rc < 0 ? rc : ONCE_MORE;
 }
 
 /* Takes in what was appended. -ETIMEDOUT if readers hold the index for too long. */
-static int grow_in_place(const struct catalog *c, struct held *h, struct finding *ret_found)
+static int grow_in_place(const struct catalog *c, struct open_index *x, struct finding *ret_found)
 {
-	struct session *s = h->session;
+	struct session *s = x->session;
 	int rc = session_wrlock_wanted(s, READERS_NS);
 	if (rc < 0)
 		return rc;
@@ -305,36 +305,36 @@ static int grow_in_place(const struct catalog *c, struct held *h, struct finding
 	return rc < 0 ? rc : 0;
 }
 
-/* Takes in what was appended to a file whose index is held. Called without the lock. 0, ONCE_MORE or a negative errno.
- */
-static int grow_index(struct catalog *c, struct held *h)
+/* Takes in what was appended to a file whose index is open. Called without the lock. 0, ONCE_MORE or a negative
+ * errno. */
+static int grow_index(struct catalog *c, struct open_index *x)
 {
 	struct finding f = {0};
-	int rc = session_rdlock_wanted(h->session);
+	int rc = session_rdlock_wanted(x->session);
 	if (rc < 0)
 		return rc;
-	bool changed = session_changed(h->session);
-	session_unlock(h->session);
+	bool changed = session_changed(x->session);
+	session_unlock(x->session);
 	if (!changed)
 		return 0;
-	rc = grow_in_place(c, h, &f);
+	rc = grow_in_place(c, x, &f);
 	if (rc == -ETIMEDOUT)
-		rc = grow_copy(c, h);
+		rc = grow_copy(c, x);
 	struct ask a = ask_begin(c, HASTE_NONE);
 	/* The file's attributes may show why the index could not grow. */
-	if (rc < 0 && rc != -ESTALE && rc != -EINTR && !h->forgotten) {
-		uint32_t file = c->slots[h->slot].file;
+	if (rc < 0 && rc != -ESTALE && rc != -EINTR && !x->forgotten) {
+		uint32_t file = c->slots[x->slot].file;
 		while (ask_wait(&a))
 			need_file_now(&a, file);
 	}
 	if (rc == 0 || (rc == -EINTR && f.memory))
-		take_in(c, h, &f);
-	else if (rc == -ESTALE && !h->forgotten)
-		slot_kill(c, h->slot);
-	if (h->forgotten && rc != -EINTR)
-		rc = h->replaced ? ONCE_MORE : -ESTALE;
+		take_in(c, x, &f);
+	else if (rc == -ESTALE && !x->forgotten)
+		slot_kill(c, x->slot);
+	if (x->forgotten && rc != -EINTR)
+		rc = x->replaced ? ONCE_MORE : -ESTALE;
 	if (rc == -EINTR)
-		h->partial = true;
+		x->partial = true;
 	ask_close(&a, 0);
 	return rc;
 }
@@ -342,7 +342,7 @@ static int grow_index(struct catalog *c, struct held *h)
 /* 0, ONCE_MORE or a negative errno. */
 static int get_once(struct catalog *c, uint32_t slot, bool look, struct session **ret)
 {
-	struct held *h = NULL;
+	struct open_index *x = NULL;
 	int rc = 0;
 	struct ask a = ask_begin(c, look ? HASTE_NONE : HASTE_KNOWN);
 	while (ask_wait(&a))
@@ -351,33 +351,33 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 	if (rc < 0)
 		return rc;
 	lock_acquire(&c->lock);
-	rc = c->slots[slot].file == NONE ? -ESTALE : held_take(c, slot, &h);
+	rc = c->slots[slot].file == NONE ? -ESTALE : open_index_take(c, slot, &x);
 	if (rc < 0) {
 		lock_release(&c->lock);
 		return rc;
 	}
-	look = look || h->partial || held_is_behind(c, h);
-	h->partial = false;
-	struct held *surplus = held_take_surplus(c);
+	look = look || x->partial || open_index_is_behind(c, x);
+	x->partial = false;
+	struct open_index *surplus = open_index_take_surplus(c);
 	lock_release(&c->lock);
-	held_close_all(surplus);
+	open_index_close_all(surplus);
 	budget_settle(c->budget);
 
 	if (look)
-		rc = grow_index(c, h);
+		rc = grow_index(c, x);
 	if (rc == 0)
-		rc = session_rdlock_wanted(h->session);
+		rc = session_rdlock_wanted(x->session);
 	if (rc) {
 		lock_acquire(&c->lock);
-		held_put(c, h);
+		open_index_put(c, x);
 		lock_release(&c->lock);
 		return rc;
 	}
-	*ret = h->session;
+	*ret = x->session;
 	return 0;
 }
 
-static int held_get(struct catalog *c, uint32_t slot, bool look, struct session **ret)
+static int open_index_get(struct catalog *c, uint32_t slot, bool look, struct session **ret)
 {
 	int rc;
 	do
@@ -388,12 +388,12 @@ static int held_get(struct catalog *c, uint32_t slot, bool look, struct session 
 
 int catalog_get(struct catalog *c, uint32_t slot, struct session **ret)
 {
-	return held_get(c, slot, false, ret);
+	return open_index_get(c, slot, false, ret);
 }
 
 int catalog_get_now(struct catalog *c, uint32_t slot, struct session **ret)
 {
-	return held_get(c, slot, true, ret);
+	return open_index_get(c, slot, true, ret);
 }
 
 void catalog_put(struct catalog *c, struct session *s)
@@ -402,12 +402,12 @@ void catalog_put(struct catalog *c, struct session *s)
 	session_unlock(s);
 
 	lock_acquire(&c->lock);
-	struct held *h = held_of(&c->open, s);
-	held_set_memory(c, h, memory);
-	held_put(c, h);
-	struct held *surplus = held_take_surplus(c);
+	struct open_index *x = open_index_of(&c->open, s);
+	open_index_set_memory(c, x, memory);
+	open_index_put(c, x);
+	struct open_index *surplus = open_index_take_surplus(c);
 	lock_release(&c->lock);
-	held_close_all(surplus);
+	open_index_close_all(surplus);
 	budget_settle(c->budget);
 }
 

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* The open indexes: a list by last use, and a hash by session. When there are too many, or the budget is exceeded, the
+ * least recently used index that nobody holds is dropped. The one used last always stays,
+ * whatever its size. */
+#include "open_index.h"
+
+#include "sessionfs/base/limits.h"
+
+#include <sys/resource.h>
+
+/* Each index keeps a file open. A small limit must leave some descriptors for others and a few for each request. */
+#define OPEN_MAX LIMIT(512, 3)
+#define OTHERS 16
+
+#define CHAINS LIMIT(1024, 2)
+
+void open_index_close(struct open_index *x)
+{
+	if (x->session)
+		session_close(x->session);
+	free(x);
+}
+
+void open_index_unlink(struct open_indexes *o, struct open_index *x)
+{
+	*(x->newer ? &x->newer->older : &o->newest) = x->older;
+	*(x->older ? &x->older->newer : &o->oldest) = x->newer;
+	x->newer = x->older = NULL;
+}
+
+void open_index_link_newest(struct open_indexes *o, struct open_index *x)
+{
+	x->used_at = budget_now();
+	x->newer = NULL;
+	x->older = o->newest;
+	*(o->newest ? &o->newest->newer : &o->oldest) = x;
+	o->newest = x;
+}
+
+void open_index_set_memory(struct catalog *c, struct open_index *x, size_t memory)
+{
+	atomic_fetch_add(&c->open.keeper.used, memory - x->memory);
+	x->memory = memory;
+}
+
+static struct open_index **open_index_chain(struct open_indexes *o, const struct session *s)
+{
+	return &o->by_session[hash_word((uintptr_t)s) % CHAINS];
+}
+
+void open_index_push(struct open_indexes *o, struct open_index *x)
+{
+	struct open_index **chain = open_index_chain(o, x->session);
+	x->chain = *chain;
+	*chain = x;
+}
+
+struct open_index *open_index_of(struct open_indexes *o, const struct session *s)
+{
+	struct open_index *x = *open_index_chain(o, s);
+	while (x && x->session != s)
+		x = x->chain;
+	return x;
+}
+
+void open_index_remove(struct catalog *c, struct open_index *x)
+{
+	struct open_indexes *o = &c->open;
+
+	open_index_unlink(o, x);
+	o->count--;
+	open_index_set_memory(c, x, 0);
+	if (x->session) {
+		struct open_index **at = open_index_chain(o, x->session);
+		while (*at != x)
+			at = &(*at)->chain;
+		*at = x->chain;
+	}
+	if (!x->forgotten) {
+		c->slots[x->slot].trace = x->trace;
+		c->slots[x->slot].index = NULL;
+	}
+}
+
+/* The index to be dropped next, or NULL. */
+static struct open_index *open_index_dispensable(const struct open_indexes *o)
+{
+	struct open_index *x = o->oldest;
+	while (x && x->refs)
+		x = x->newer;
+	return x && x->newer ? x : NULL;
+}
+
+struct open_index *open_index_take_surplus(struct catalog *c)
+{
+	struct open_index *out = NULL, *x;
+
+	while (c->open.count > c->open.most && (x = open_index_dispensable(&c->open))) {
+		open_index_remove(c, x);
+		x->older = out;
+		out = x;
+	}
+	return out;
+}
+
+void open_index_close_all(struct open_index *x)
+{
+	while (x) {
+		struct open_index *next = x->older;
+		open_index_close(x);
+		x = next;
+	}
+}
+
+static uint64_t open_index_oldest_use(void *arg)
+{
+	struct catalog *c = arg;
+
+	lock_acquire(&c->lock);
+	const struct open_index *x = open_index_dispensable(&c->open);
+	uint64_t at = x ? x->used_at : BUDGET_NOTHING;
+	lock_release(&c->lock);
+	return at;
+}
+
+static void open_index_evict(void *arg)
+{
+	struct catalog *c = arg;
+
+	lock_acquire(&c->lock);
+	struct open_index *x = open_index_dispensable(&c->open);
+	if (x)
+		open_index_remove(c, x);
+	lock_release(&c->lock);
+	if (x)
+		open_index_close(x);
+}
+
+int open_indexes_init(struct catalog *c)
+{
+	struct open_indexes *o = &c->open;
+
+	hash_key_draw(&o->secret);
+	o->by_session = calloc(CHAINS, sizeof(struct open_index *));
+	if (!o->by_session)
+		return -ENOMEM;
+	lock_cond_init(&o->opened);
+	struct rlimit limit;
+	o->most = OPEN_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 2 * OPEN_MAX + OTHERS)
+		o->most = limit.rlim_cur > OTHERS + 2 ? (size_t)(limit.rlim_cur - OTHERS) / 2 : 1;
+	o->keeper = (struct keeper){.oldest = open_index_oldest_use, .evict = open_index_evict, .arg = c};
+	budget_join(c->budget, &o->keeper);
+	return 0;
+}
+
+void open_indexes_release(struct catalog *c)
+{
+	struct open_indexes *o = &c->open;
+
+	budget_leave(c->budget, &o->keeper);
+	while (o->newest) {
+		struct open_index *x = o->newest;
+		o->newest = x->older;
+		open_index_close(x);
+	}
+	free(o->by_session);
+	pthread_cond_destroy(&o->opened);
+}
+
+off_t open_indexes_seen(const struct catalog *c, uint32_t slot)
+{
+	const struct slot *s = &c->slots[slot];
+	return s->index && !s->index->opening ? s->index->size : (off_t)s->trace.size;
+}
+
+void open_indexes_forget(struct catalog *c, uint32_t slot)
+{
+	struct open_index *x = c->slots[slot].index;
+	if (!x)
+		return;
+	c->slots[slot].index = NULL;
+	x->forgotten = true;
+	if (x->refs)
+		return;
+	open_index_remove(c, x);
+	open_index_close(x);
+}
+
+void open_index_put(struct catalog *c, struct open_index *x)
+{
+	if (--x->refs || !x->forgotten)
+		return;
+	open_index_remove(c, x);
+	open_index_close(x);
+}

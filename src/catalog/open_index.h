@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* open_index: an index that is open or being opened. The catalog's lock guards it. open.c opens them. */
+#ifndef SESSIONFS_OPEN_INDEX_H
+#define SESSIONFS_OPEN_INDEX_H
+
+#include "catalog_impl.h"
+
+struct open_index {
+	struct session *session; /* NULL while it is being opened, or could not be */
+	struct open_index *newer, *older, *chain;
+	struct trace trace;
+	struct timespec mtime, ctime; /* of the file as indexed, like `size` */
+	off_t size;
+	size_t memory;
+	uint64_t used_at; /* budget_now */
+	uint32_t slot;
+	unsigned refs;
+	int err;
+	bool opening;
+	bool forgotten; /* its slot died or has another index: closed with the last reference */
+	bool replaced;  /* by another index of the slot */
+	bool partial;   /* taking the file in was interrupted */
+	bool copying;   /* a thread is making the index that replaces this one */
+};
+
+/* Puts an index at the head of the list by last use, or takes it out. */
+void open_index_link_newest(struct open_indexes *o, struct open_index *x);
+void open_index_unlink(struct open_indexes *o, struct open_index *x);
+void open_index_set_memory(struct catalog *c, struct open_index *x, size_t memory);
+/* Lets open_index_of find the index. Its session must be set. */
+void open_index_push(struct open_indexes *o, struct open_index *x);
+struct open_index *open_index_of(struct open_indexes *o, const struct session *s); /* NULL: none */
+/* Takes an index out of the list, the hash and its slot. Nobody may hold it. */
+void open_index_remove(struct catalog *c, struct open_index *x);
+/* Gives a reference back. The last one closes a forgotten index. */
+void open_index_put(struct catalog *c, struct open_index *x);
+void open_index_close(struct open_index *x);
+/* Takes out the surplus indexes, to be closed without the lock (open_index_close_all). */
+struct open_index *open_index_take_surplus(struct catalog *c);
+void open_index_close_all(struct open_index *x);
+
+#endif
