@@ -19,7 +19,7 @@ struct handle {
 	node_t snapshot;  /* the node whose text it is; 0: none */
 	struct lock lock; /* guards text, count and ended */
 	struct buf text;
-	uint32_t count;         /* see tree_pin */
+	uint32_t count;         /* see tree_snapshot */
 	bool ended;             /* the last read reached the end of the text */
 	struct tree_held *held; /* the text, in place of `text` */
 	uint64_t size;          /* of that */

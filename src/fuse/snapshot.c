@@ -22,7 +22,7 @@ int snapshot_open(struct fs *fs, node_t node, uint64_t *ret)
 {
 	struct handle handle = {.text = BUF_INIT, .snapshot = node};
 	int rc = tree_is_holdable(node) ? tree_hold(fs->tree, node, &handle.held, &handle.size)
-	                                : tree_pin(fs->tree, node, SNAPSHOT_MAX, &handle.text, &handle.count);
+	                                : tree_snapshot(fs->tree, node, SNAPSHOT_MAX, &handle.text, &handle.count);
 	uint64_t number = rc ? 0 : handles_add(&fs->handles, &handle);
 	if (number == 0) {
 		tree_held_release(handle.held);
@@ -38,7 +38,7 @@ static void begin_again(struct fs *fs, struct handle *h)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	uint32_t count;
-	if (tree_pin(fs->tree, h->snapshot, SNAPSHOT_MAX, &text, &count))
+	if (tree_snapshot(fs->tree, h->snapshot, SNAPSHOT_MAX, &text, &count))
 		return;
 	buf_release(&h->text);
 	h->text = text;
@@ -52,7 +52,7 @@ static struct span slice(struct fs *fs, struct handle *h, uint64_t off, size_t n
 	if (off == 0 && h->ended && h->count != TREE_PIN_WHOLE)
 		begin_again(fs, h);
 	/* If the session is gone, nothing is added. */
-	if (off >= h->text.n && tree_pin_more(fs->tree, h->snapshot, &h->count, &h->text) < 0)
+	if (off >= h->text.n && tree_snapshot_more(fs->tree, h->snapshot, &h->count, &h->text) < 0)
 		h->text.err = 0;
 	size_t at = off < h->text.n ? (size_t)off : h->text.n;
 	size_t left = h->text.n - at;

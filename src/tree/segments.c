@@ -368,7 +368,7 @@ static bool only_grows(const struct kind *k)
 	       (!k->make.producer->back || k->make.producer->back_passes);
 }
 
-int tree_pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
+int tree_snapshot(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	int deferred = deferred_begin(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
@@ -379,7 +379,7 @@ int tree_pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t
 	return deferred_end(deferred, rc);
 }
 
-static int pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
+static int snapshot_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	struct reader reader CLEANUP_READER = READER_INIT;
@@ -408,8 +408,8 @@ static int pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *ou
 	return 0;
 }
 
-int tree_pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
+int tree_snapshot_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
 {
 	int deferred = deferred_begin();
-	return deferred_end(deferred, pin_more(t, node, count, out));
+	return deferred_end(deferred, snapshot_more(t, node, count, out));
 }

@@ -142,7 +142,7 @@ static void check_text(unsigned kind, const struct buf *b)
 
 static void check_file(struct tree *t, const struct tree_attr *a)
 {
-	CLEANUP_BUF struct buf whole = BUF_INIT, pieces = BUF_INIT, pinned = BUF_INIT;
+	CLEANUP_BUF struct buf whole = BUF_INIT, pieces = BUF_INIT, snapshot = BUF_INIT;
 	struct tree_attr again;
 	uint32_t count;
 
@@ -157,8 +157,8 @@ static void check_file(struct tree *t, const struct tree_attr *a)
 	assert_spans_equal(buf_span(&whole), buf_span(&pieces));
 	check_text(node_unpack(a->node).kind, &whole);
 	if (tree_is_rewritten(a->node)) {
-		assert_int_equal(tree_pin(t, a->node, SIZE_MAX, &pinned, &count), 0);
-		assert_spans_equal(buf_span(&whole), buf_span(&pinned));
+		assert_int_equal(tree_snapshot(t, a->node, SIZE_MAX, &snapshot, &count), 0);
+		assert_spans_equal(buf_span(&whole), buf_span(&snapshot));
 	}
 	assert_int_equal(tree_getattr(t, a->node, &again), 0);
 	assert_same_attr(a, &again);

@@ -95,12 +95,12 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid);
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out);
 
 /* Appends the contents as of one moment, up to `most` bytes. If growth only adds to the file, *count is the number of
- * entries that its session had then. Otherwise *count is TREE_PIN_WHOLE: tree_pin_more adds nothing. */
-int tree_pin(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count);
+ * entries that its session had then. Otherwise *count is TREE_PIN_WHOLE: tree_snapshot_more adds nothing. */
+int tree_snapshot(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count);
 #define TREE_PIN_WHOLE UINT32_MAX
 /* Appends what such a file has gained since: of the entries after the first *count, those on its path. Updates *count.
  * 0, or a negative errno with nothing appended. */
-int tree_pin_more(struct tree *t, node_t node, uint32_t *count, struct buf *out);
+int tree_snapshot_more(struct tree *t, node_t node, uint32_t *count, struct buf *out);
 
 /* Contents that stay as they are as long as they are held, whatever the file shows meanwhile. Any thread may read them.
  */
