@@ -98,7 +98,7 @@ static int path_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 		struct node n = {.slot = dir->node.slot, .entry = view_entry(v, i)};
 		buf_reset(&name);
 		rc = path_name(dir, i, view_entry(v, i), &name);
-		if (rc < 0 || list_child(dir, l, n, buf_span(&name), COOKIE_FAMILY + 1 + (uint64_t)i))
+		if (rc < 0 || list_child(dir, l, n, buf_span(&name), COOKIE_DYNAMIC + 1 + (uint64_t)i))
 			break;
 	}
 	cache_release(dir->tree->cache, v);

@@ -24,7 +24,7 @@ int list_entry(struct ctx *dir, const struct lister *l, uint32_t i,
 	if (buf_err(name))
 		return buf_err(name);
 	return list_child(dir, l, (struct node){.slot = dir->node.slot, .entry = i}, buf_span(name),
-	                  COOKIE_FAMILY + 1 + (uint64_t)i);
+	                  COOKIE_DYNAMIC + 1 + (uint64_t)i);
 }
 
 static int entry_list(struct ctx *dir, uint64_t cookie, const struct lister *l)

@@ -64,7 +64,7 @@ static int group_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	for (size_t i = 0; all && i < all->n && rc == 0; i++) {
 		const struct group *g = &all->groups[i];
 		if (g->number >= cookie)
-			rc = list_child(dir, l, group_node(g->number), g->name, COOKIE_FAMILY + g->number + 1);
+			rc = list_child(dir, l, group_node(g->number), g->name, COOKIE_DYNAMIC + g->number + 1);
 	}
 	return rc == 0 ? dir->facts->missed : rc < 0 ? rc : 0;
 }
@@ -103,7 +103,7 @@ static int group_link_list(struct ctx *dir, uint64_t cookie, const struct lister
 		/* One that went just now is missed by the next listing. */
 		if (l->want == TREE_ATTRS && catalog_slot(dir->tree->catalog, slot, &dir->slot) < 0)
 			continue;
-		rc = list_child(dir, l, (struct node){.slot = slot}, all->v[i].name, COOKIE_FAMILY + slot + 1);
+		rc = list_child(dir, l, (struct node){.slot = slot}, all->v[i].name, COOKIE_DYNAMIC + slot + 1);
 	}
 	return rc == 0 ? dir->facts->missed : rc < 0 ? rc : 0;
 }

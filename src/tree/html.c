@@ -40,7 +40,7 @@ static int html_project_list(struct ctx *dir, uint64_t cookie, const struct list
 		html_project_name(dir->tree, p.name, &name);
 		if (buf_err(&name))
 			return buf_err(&name);
-		rc = list_child(dir, l, (struct node){.slot = p.project}, buf_span(&name), COOKIE_FAMILY + cookie);
+		rc = list_child(dir, l, (struct node){.slot = p.project}, buf_span(&name), COOKIE_DYNAMIC + cookie);
 	}
 	return 0;
 }
@@ -105,7 +105,8 @@ static int page_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 		page_name(&dir->slot, &name);
 		if (buf_err(&name))
 			return buf_err(&name);
-		rc = list_child(dir, l, (struct node){.slot = dir->slot.slot}, buf_span(&name), COOKIE_FAMILY + cookie);
+		rc =
+		    list_child(dir, l, (struct node){.slot = dir->slot.slot}, buf_span(&name), COOKIE_DYNAMIC + cookie);
 	}
 	return 0;
 }

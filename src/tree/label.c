@@ -164,7 +164,7 @@ static int label_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	}
 	for (size_t i = lo; i < v->n; i++) {
 		struct node n = {.slot = dir->node.slot, .entry = view_entry(v, i)};
-		if (list_child(dir, l, n, view_name(v, i), COOKIE_FAMILY + 1 + (uint64_t)view_entry(v, i)))
+		if (list_child(dir, l, n, view_name(v, i), COOKIE_DYNAMIC + 1 + (uint64_t)view_entry(v, i)))
 			break;
 	}
 	cache_release(dir->tree->cache, v);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking a name up, and listing them. A fixed name exists if its row's `has` says so; a family's names come from its
+/* Looking a name up, and listing them. A fixed name exists if its row's `has` says so; dynamic names come from its
  * `list` and are found again by its `match`. Editors' side files come last. */
 #include "sessionfs/base/cancel.h"
 #include "tree_impl.h"
@@ -31,31 +31,31 @@ static struct node child_of(struct node dir, const struct kind *k)
 	return (struct node){.kind = kind_id(k), .slot = dir.slot, .entry = dir.entry, .part = dir.part};
 }
 
-/* The row of the fixed name in a directory, or that of its family. */
+/* The row of the fixed name in a directory, or that of its dynamic names. */
 static const struct kind *find_row(struct node dir, struct span name)
 {
-	const struct kind *family = NULL;
+	const struct kind *dynamic = NULL;
 	const struct rows *rows = rows_of(dir);
 	for (const struct kind *k = rows->v; k < rows->v + rows->n; k++) {
 		if (!k->name)
-			family = k;
+			dynamic = k;
 		else if (span_is(name, k->name))
 			return k;
 	}
-	return family;
+	return dynamic;
 }
 
 /* Names that come from a session's index need that of their directory. */
-static int family_reach(struct ctx *dir, const struct kind *k)
+static int dynamic_reach(struct ctx *dir, const struct kind *k)
 {
 	return k->from->scope >= SCOPE_INDEX && dir->kind->from->scope >= SCOPE_SLOT ? ctx_reach(dir, SCOPE_INDEX) : 0;
 }
 
 /* *ret_again: the file behind the name was replaced before it could be examined. */
-static int lookup_family(struct ctx *c, const struct kind *k, struct span name, struct tree_attr *ret, bool *ret_again)
+static int lookup_dynamic(struct ctx *c, const struct kind *k, struct span name, struct tree_attr *ret, bool *ret_again)
 {
 	struct node dir = c->node, child = child_of(dir, k);
-	int rc = family_reach(c, k);
+	int rc = dynamic_reach(c, k);
 	if (rc == 0)
 		rc = k->names.match(c, name, &child);
 	if (rc < 0)
@@ -82,7 +82,7 @@ static int lookup_once(struct tree *t, node_t parent, struct span name, struct t
 	if (!k)
 		return -ENOENT;
 	if (!k->name)
-		return lookup_family(&c, k, name, ret, ret_again);
+		return lookup_dynamic(&c, k, name, ret, ret_again);
 	rc = ctx_turn(&c, child_of(c.node, k));
 	if (rc < 0)
 		return rc;
@@ -125,8 +125,8 @@ enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name)
 {
 	struct node n = tree_node(dir);
 	const struct kind *k = kind_of(n), *row = find_row(n, name);
-	/* Tools look for .gitignore and the like in every directory. No family has such a name. If a process makes one,
-	 * it does so through the mount, and the kernel sees that. */
+	/* Tools look for .gitignore and the like in every directory. No dynamic name is like that. If a process makes
+	 * one, it does so through the mount, and the kernel sees that. */
 	if (!k || !row || (!row->name && name.n > 0 && name.p[0] == '.'))
 		return TREE_FIXED;
 	if (kind_is_of_all(k))
@@ -178,9 +178,9 @@ int list_child(struct ctx *dir, const struct lister *l, struct node child, struc
 {
 	struct node here = dir->node;
 	const struct kind *kind = dir->kind;
-	child.kind = kind_id(l->family);
+	child.kind = kind_id(l->dynamic);
 	dir->node = child;
-	dir->kind = l->family;
+	dir->kind = l->dynamic;
 	int rc = list_one(dir, l, name, cookie);
 	dir->node = here;
 	dir->kind = kind;
@@ -190,7 +190,7 @@ int list_child(struct ctx *dir, const struct lister *l, struct node child, struc
 /* Names that cannot be removed are listed first: a recursive removal is refused before it has removed anything
  * (sessionfs(5), "Writing"). A cookie is the row's place plus one; in the second half this is added. */
 #define COOKIE_REMOVABLE ((uint64_t)1 << NODE_KIND_BITS)
-_Static_assert(2 * COOKIE_REMOVABLE <= COOKIE_FAMILY, "the cookies of fixed names come before those of families");
+_Static_assert(2 * COOKIE_REMOVABLE <= COOKIE_DYNAMIC, "the cookies of fixed names come before those of dynamic ones");
 
 /* One half of the fixed names, after the cookie. If the session cannot be read to find out whether a name exists, the
  * listing ends before it with the error, so that the caller asks for it again: otherwise the name would be missing as
@@ -230,13 +230,13 @@ static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, struct lis
 	rc = list_fixed(&c, dir, false, cookie, l);
 	if (rc == 0)
 		rc = list_fixed(&c, dir, true, cookie, l);
-	l->family = rc == 0 ? find_row(dir, (struct span){NULL, 0}) : NULL;
-	if (!l->family)
+	l->dynamic = rc == 0 ? find_row(dir, (struct span){NULL, 0}) : NULL;
+	if (!l->dynamic)
 		return rc;
 	c.node = dir;
 	c.kind = kind_of(dir);
-	rc = family_reach(&c, l->family);
-	return rc < 0 ? rc : l->family->names.list(&c, cookie < COOKIE_FAMILY ? 0 : cookie - COOKIE_FAMILY, l);
+	rc = dynamic_reach(&c, l->dynamic);
+	return rc < 0 ? rc : l->dynamic->names.list(&c, cookie < COOKIE_DYNAMIC ? 0 : cookie - COOKIE_DYNAMIC, l);
 }
 
 static int list_all(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)

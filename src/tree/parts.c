@@ -126,7 +126,7 @@ static int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = call.n};
 		buf_reset(&name);
 		part_call_component(&call, &name);
-		if (list_child(dir, l, n, buf_span(&name), COOKIE_FAMILY + call.n))
+		if (list_child(dir, l, n, buf_span(&name), COOKIE_DYNAMIC + call.n))
 			break;
 		rc = cancel_check();
 	}
@@ -199,7 +199,7 @@ static int image_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = image.n};
 		buf_reset(&name);
 		add_image_name(&image, &name);
-		if (list_child(dir, l, n, buf_span(&name), COOKIE_FAMILY + image.n))
+		if (list_child(dir, l, n, buf_span(&name), COOKIE_DYNAMIC + image.n))
 			break;
 	}
 	return rc < 0 ? rc : buf_err(&name);

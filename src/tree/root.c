@@ -23,7 +23,7 @@ static int project_list(struct ctx *dir, uint64_t cookie, const struct lister *l
 	int rc = 0;
 	while (rc == 0 && catalog_project_next(dir->tree->catalog, &cookie, &p)) {
 		dir->project = p;
-		rc = list_child(dir, l, (struct node){.slot = p.project}, span_of(p.name), COOKIE_FAMILY + cookie);
+		rc = list_child(dir, l, (struct node){.slot = p.project}, span_of(p.name), COOKIE_DYNAMIC + cookie);
 	}
 	return 0;
 }
@@ -42,7 +42,7 @@ static int session_list(struct ctx *dir, uint64_t cookie, const struct lister *l
 	int rc = 0;
 	while (rc == 0 && catalog_slot_next(dir->tree->catalog, dir->node.slot, &cookie, &dir->slot))
 		rc = list_child(dir, l, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.stem),
-		                COOKIE_FAMILY + cookie);
+		                COOKIE_DYNAMIC + cookie);
 	return 0;
 }
 
@@ -60,7 +60,7 @@ static int session_link_list(struct ctx *dir, uint64_t cookie, const struct list
 	int rc = 0;
 	while (rc == 0 && catalog_slot_next(dir->tree->catalog, NO_SLOT, &cookie, &dir->slot))
 		rc = list_child(dir, l, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.sid),
-		                COOKIE_FAMILY + cookie);
+		                COOKIE_DYNAMIC + cookie);
 	return 0;
 }
 

@@ -166,7 +166,7 @@ static int list_session(struct ctx *dir, const struct answer *h, size_t i, const
 	struct ctx c CLEANUP_CTX = {0};
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	struct answer_entry first = answer_at(h, i), e = first;
-	struct node n = {.kind = kind_id(l->family), .slot = first.slot, .entry = first.entry};
+	struct node n = {.kind = kind_id(l->dynamic), .slot = first.slot, .entry = first.entry};
 	int rc = ctx_init(&c, dir->tree, n);
 	if (rc == 0)
 		rc = ctx_reach(&c, l->want == TREE_ATTRS ? SCOPE_ENTRY : SCOPE_SLOT);
@@ -176,7 +176,7 @@ static int list_session(struct ctx *dir, const struct answer *h, size_t i, const
 		hit_name(h, i, &name);
 		rc = buf_err(&name);
 		if (rc == 0)
-			rc = list_child(&c, l, n, buf_span(&name), COOKIE_FAMILY + 1 + i);
+			rc = list_child(&c, l, n, buf_span(&name), COOKIE_DYNAMIC + 1 + i);
 	}
 	*ret_next = i;
 	return rc;

@@ -204,12 +204,12 @@ struct lister {
 	tree_emit emit;
 	void *arg;
 	enum tree_want want;
-	bool *stopped;             /* emit returned non-zero */
-	const struct kind *family; /* the row whose names are listed */
+	bool *stopped;              /* emit returned non-zero */
+	const struct kind *dynamic; /* the row whose names are listed */
 };
 
-/* The cookies of family names come after those of the fixed names. */
-#define COOKIE_FAMILY 256
+/* The cookies of dynamic names come after those of the fixed names. */
+#define COOKIE_DYNAMIC 256
 
 /* How contents, a target or names are made. What is not set does not apply: see the macros below. */
 struct make {
@@ -255,8 +255,8 @@ struct make {
 #define HELD(keep, measure, read, number)                                                                              \
 	MADE(S_IFREG, .hold = (keep), .size = (measure), .part = (read), .serial = (number))
 
-/* Names that come from the data. */
-struct family {
+/* Dynamic names: they come from the data. */
+struct dynamic_names {
 	const char *called; /* what documents call them */
 	/* Called with the ctx of the directory: emit the names after `cookie` (0: all); find the node of a name. */
 	int (*list)(struct ctx *dir, uint64_t cookie, const struct lister *l);
@@ -306,7 +306,7 @@ struct kind {
 	/* Whether it exists for this ctx; NULL: always, unless its RECORD is empty. */
 	bool (*has)(struct ctx *c);
 	unsigned flags; /* enum flag */
-	struct family names;
+	struct dynamic_names names;
 	/* Whether the name comes, goes or leads elsewhere when session s does. If so, *slot is set to that of the
 	 * directory, and the name in it appended to `name` (a fixed name already is). */
 	bool (*moves)(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
@@ -421,7 +421,7 @@ int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow
 int tree_writable_dir(struct tree *t, node_t dir);
 /* The writable file or link with this name in `dir`, whether it exists now or not. */
 bool tree_writable_name(node_t dir, struct span name, struct node *ret);
-/* Emits one name of the family being listed: node `child` in `dir`. Non-zero stops the listing. */
+/* Emits one of the dynamic names being listed: node `child` in `dir`. Non-zero stops the listing. */
 int list_child(struct ctx *dir, const struct lister *l, struct node child, struct span name, uint64_t cookie);
 
 /* mode.c: owner and mode (sessionfs(5), "Attributes") */

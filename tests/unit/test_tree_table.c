@@ -45,15 +45,15 @@ static void directories(void **state)
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		const struct kind *dir = kind_above(k);
 		const struct rows *rows = rows_of((struct node){.kind = kind_id(k)});
-		size_t families = 0;
+		size_t dynamic = 0;
 		check_names(k);
 		assert_true((dir == NULL) == (k == &tree_root));
 		if (dir)
 			assert_true(kind_is_in(k, (struct node){.kind = kind_id(dir)}));
 		assert_true((rows->n > 0) == (k->make.type == S_IFDIR));
 		for (size_t i = 0; i < rows->n; i++)
-			families += !rows->v[i].name;
-		assert_true(families <= 1);
+			dynamic += !rows->v[i].name;
+		assert_true(dynamic <= 1);
 	}
 }
 
