@@ -56,7 +56,7 @@ static bool is_settled(const struct ask *a, const struct want *w)
 	const struct seen *s = want_seen(c, w);
 	bool watched = c->dirs[w->dir].watched;
 	/* It does not answer: it was waited for once, and is not waited for again until it has answered. */
-	if (s->look && s->look->late && !probe_is_done(reach_probes(c->reach), &s->look->probe))
+	if (s->look && s->look->late && !probe_is_done(resolver_probes(c->resolver), &s->look->probe))
 		return true;
 	if (w->file != NONE) {
 		const struct file *f = &c->files[w->file];
@@ -199,16 +199,16 @@ static int by_place_path(const void *pa, const void *pb)
 	return span_compare(a->path, b->path);
 }
 
-/* A header can name any path: asks only the disk of the source (REACH_NOW). */
+/* A header can name any path: asks only the disk of the source (RESOLVER_NOW). */
 static int look_for_places(struct catalog *c, struct parent_place *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		int rc = cancel_check();
 		if (rc < 0)
 			return rc;
-		const struct reach_at at = {c->reach, v[i].path.p};
-		struct reached got = REACHED_INIT;
-		v[i].rc = reach_stat(&at, REACH_NOW, &got);
+		const struct source_path at = {c->resolver, v[i].path.p};
+		struct resolved got = RESOLVED_INIT;
+		v[i].rc = resolve_stat(&at, RESOLVER_NOW, &got);
 		v[i].dev = got.st.st_dev;
 		v[i].ino = got.st.st_ino;
 	}
@@ -255,7 +255,7 @@ static int look_for_parents(struct catalog *c)
 static struct look *look_for(struct ask *a, const struct want *w, bool *ret_joins)
 {
 	struct catalog *c = a->c;
-	struct probes *ps = reach_probes(c->reach);
+	struct probes *ps = resolver_probes(c->resolver);
 	struct seen *s = want_seen(c, w);
 	*ret_joins = false;
 	if (is_settled(a, w))
@@ -298,7 +298,7 @@ static void looks_drop(struct catalog *c, struct look **v, size_t n, int err)
 static int looks_await(struct ask *a, struct look **v, size_t n, int64_t until)
 {
 	struct catalog *c = a->c;
-	struct probes *ps = reach_probes(c->reach);
+	struct probes *ps = resolver_probes(c->resolver);
 	lock_release(&c->lock);
 	int rc = probe_wait(ps, (struct probe *const *)(void *)v, n, until);
 	lock_acquire(&c->lock);
@@ -338,7 +338,7 @@ static int looks_run(struct ask *a, struct look **mine, size_t n, struct look **
 		if (l->rc == -EXDEV) {
 			l->is_far = l->linked = true;
 			if (look_start(c, l) == 0) {
-				probe_get(reach_probes(c->reach), &l->probe);
+				probe_get(resolver_probes(c->resolver), &l->probe);
 				elsewhere[joins++] = l;
 				continue;
 			}

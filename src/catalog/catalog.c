@@ -32,7 +32,7 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 		free(c);
 		return rc;
 	}
-	rc = reach_open(real, &c->reach);
+	rc = resolver_open(real, &c->resolver);
 	if (rc < 0) {
 		watching_release(&c->watching);
 		open_indexes_release(c);
@@ -85,7 +85,7 @@ void catalog_close(struct catalog *c)
 	free(c->forks);
 	free(c->places);
 	free(c->source);
-	reach_close(c->reach);
+	resolver_close(c->resolver);
 	pthread_cond_destroy(&c->looked);
 	lock_destroy(&c->lock);
 	free(c);
@@ -96,9 +96,9 @@ const char *catalog_source(const struct catalog *c)
 	return c->source;
 }
 
-struct reach *catalog_reach(const struct catalog *c)
+struct resolver *catalog_resolver(const struct catalog *c)
 {
-	return c->reach;
+	return c->resolver;
 }
 
 /* ---- how deep to look ---- */
@@ -567,7 +567,7 @@ static const char *why_not(const struct catalog *c, const struct listed *l, char
 		return NULL;
 	int err = f ? f->seen.err ? f->seen.err : f->err : dir_error(&c->dirs[l->dir]);
 	if (err == -EPERM)
-		return REACH_REFUSED;
+		return RESOLVER_REFUSED;
 	if (err)
 		return strerror_r(-err, text, size);
 	if (f && f->state == FILE_SESSION)

@@ -179,10 +179,10 @@ struct catalog {
 	uint64_t tick;
 	uint64_t marked; /* of all directories */
 	struct pass passes[DEPTHS];
-	char *source;          /* constant */
-	struct reach *reach;   /* constant */
-	uid_t uid;             /* constant: the user that we run as */
-	struct budget *budget; /* constant */
+	char *source;              /* constant */
+	struct resolver *resolver; /* constant */
+	uid_t uid;                 /* constant: the user that we run as */
+	struct budget *budget;     /* constant */
 	struct strings strings;
 	struct map paths, dir_names, project_keys, project_names, stems, sids;
 	struct map stem_tails, sid_tails; /* the last ~N given to a name */
@@ -296,7 +296,7 @@ void newest_ages(struct catalog *c, uint32_t file, struct timespec before);
 
 struct look {
 	struct probe probe; /* of the pool, if `foreign` */
-	struct reach *reach;
+	struct resolver *resolver;
 	uint64_t began;
 	int64_t at;
 	uint32_t dir, file, base; /* file NONE: a look at the directory */

@@ -125,7 +125,7 @@ static int scan(int fd, struct header *h)
 	return 0;
 }
 
-static int header_read_file(const struct reached *file, struct header *h)
+static int header_read_file(const struct resolved *file, struct header *h)
 {
 	struct rights r;
 
@@ -142,9 +142,9 @@ static int header_read_file(const struct reached *file, struct header *h)
 	return scan(file->fd, h);
 }
 
-bool header_read(const struct reach_at *at, enum reach_how how, struct header *h)
+bool header_read(const struct source_path *at, enum resolve_how how, struct header *h)
 {
-	struct reached file = REACHED_INIT;
+	struct resolved file = RESOLVED_INIT;
 
 	h->reason = NULL;
 	h->is_later = false;
@@ -152,10 +152,10 @@ bool header_read(const struct reach_at *at, enum reach_how how, struct header *h
 	h->line = 1;
 	h->st = (struct stat){0};
 	h->mode = 0;
-	int rc = reach_file(at, how, O_RDONLY, &file);
+	int rc = resolve_file(at, how, O_RDONLY, &file);
 	if (rc < 0)
 		h->reason = rc == -EISDIR ? "is a directory" : rc == -EINVAL ? "not a regular file" : NULL;
 	h->err = rc == 0 ? header_read_file(&file, h) : h->reason ? 0 : rc;
-	reached_release(at->reach, &file);
+	resolved_release(at->resolver, &file);
 	return h->err == 0 && !h->reason;
 }

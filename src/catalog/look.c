@@ -60,35 +60,35 @@ static bool stat_differs(const struct stat *a, const struct stat *b)
 }
 
 /* Opens the directory of a file, to look at names in it. */
-static int look_in(const struct look *l, enum reach_how how, struct reached *ret)
+static int look_in(const struct look *l, enum resolve_how how, struct resolved *ret)
 {
 	char dir[NAME_MAX + 1] = "";
 	if (l->base > sizeof dir)
 		return -ENAMETOOLONG;
 	if (l->base > 0)
 		memcpy(dir, l->path, l->base - 1);
-	return reach_dir(&(struct reach_at){l->reach, dir}, how, O_PATH, ret);
+	return resolve_dir(&(struct source_path){l->resolver, dir}, how, O_PATH, ret);
 }
 
-static int look_at_attrs(struct look *l, int at, enum reach_how how)
+static int look_at_attrs(struct look *l, int at, enum resolve_how how)
 {
-	const struct reach_at where = {l->reach, l->path};
-	struct reached got = REACHED_INIT;
-	int rc = at < 0 ? -EXDEV : reach_look(l->reach, at, l->path + l->base, &got.st);
+	const struct source_path where = {l->resolver, l->path};
+	struct resolved got = RESOLVED_INIT;
+	int rc = at < 0 ? -EXDEV : resolve_look(l->resolver, at, l->path + l->base, &got.st);
 	if (rc == -EXDEV)
-		rc = reach_stat(&where, how, &got);
+		rc = resolve_stat(&where, how, &got);
 	l->st = got.st;
 	l->linked = got.linked;
 	return rc;
 }
 
 /* `at` is the open directory, -1: unknown. */
-static void look_at_file(struct look *l, int at, enum reach_how how)
+static void look_at_file(struct look *l, int at, enum resolve_how how)
 {
-	const struct reach_at where = {l->reach, l->path};
+	const struct source_path where = {l->resolver, l->path};
 	struct stat name;
 	/* Where each request takes long, the file that was opened tells its attributes, too. */
-	if (how == REACH_WAIT && l->is_unknown) {
+	if (how == RESOLVER_WAIT && l->is_unknown) {
 		l->was_read = true;
 		header_read(&where, how, &l->found);
 		l->st = l->found.st;
@@ -99,11 +99,11 @@ static void look_at_file(struct look *l, int at, enum reach_how how)
 	l->rc = look_at_attrs(l, at, how);
 	/* The name may lead nowhere, or come in between. */
 	for (int tries = 0; l->rc == -ENOENT && !l->absent && tries < 3; tries++) {
-		struct reached in = REACHED_INIT;
+		struct resolved in = RESOLVED_INIT;
 		int rc = look_in(l, how, &in);
 		if (rc == 0 && fstatat(in.fd, l->path + l->base, &name, AT_SYMLINK_NOFOLLOW) < 0)
 			rc = -errno;
-		reached_release(l->reach, &in);
+		resolved_release(l->resolver, &in);
 		l->absent = rc == -ENOENT || rc == -ENOTDIR;
 		if (rc == 0 && S_ISLNK(name.st_mode))
 			break;
@@ -135,11 +135,11 @@ static void remove_leftovers(struct look *l, int fd)
 }
 
 /* `c` is NULL on a thread of the pool. */
-static void look_at_dir(struct catalog *c, struct look *l, enum reach_how how)
+static void look_at_dir(struct catalog *c, struct look *l, enum resolve_how how)
 {
-	const struct reach_at at = {l->reach, l->path};
-	struct reached got = REACHED_INIT;
-	l->rc = reach_dir(&at, how, O_RDONLY, &got);
+	const struct source_path at = {l->resolver, l->path};
+	struct resolved got = RESOLVED_INIT;
+	l->rc = resolve_dir(&at, how, O_RDONLY, &got);
 	l->st = got.st;
 	if (l->rc == 0 && c) {
 		LOCKED(&c->lock);
@@ -154,7 +154,7 @@ static void look_at_dir(struct catalog *c, struct look *l, enum reach_how how)
 		if (l->rc == 0 && l->tidy && c)
 			remove_leftovers(l, got.fd);
 	}
-	reached_release(l->reach, &got);
+	resolved_release(l->resolver, &got);
 }
 
 /* ---- in the pool ---- */
@@ -163,9 +163,9 @@ static void look_run(struct probe *p)
 {
 	struct look *l = (struct look *)p;
 	if (l->file == NONE)
-		look_at_dir(NULL, l, REACH_WAIT);
+		look_at_dir(NULL, l, RESOLVER_WAIT);
 	else
-		look_at_file(l, -1, REACH_WAIT);
+		look_at_file(l, -1, RESOLVER_WAIT);
 }
 
 static void look_free(struct probe *p)
@@ -174,7 +174,7 @@ static void look_free(struct probe *p)
 	header_release(&l->found);
 	rights_release(&l->rights);
 	buf_release(&l->names);
-	reach_put(l->reach);
+	resolver_put(l->resolver);
 	free(l);
 }
 
@@ -182,7 +182,7 @@ int look_start(struct catalog *c, struct look *l)
 {
 	l->foreign = true;
 	l->was_read = false;
-	if (probe_start(reach_probes(c->reach), &l->probe) == 0)
+	if (probe_start(resolver_probes(c->resolver), &l->probe) == 0)
 		return 0;
 	l->foreign = false;
 	return -ETIMEDOUT;
@@ -191,7 +191,7 @@ int look_start(struct catalog *c, struct look *l)
 void look_put(struct catalog *c, struct look *l)
 {
 	if (l && l->foreign)
-		probe_put(reach_probes(c->reach), &l->probe);
+		probe_put(resolver_probes(c->resolver), &l->probe);
 	else if (l)
 		look_free(&l->probe);
 }
@@ -205,7 +205,7 @@ struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool heade
 	if (!l)
 		return NULL;
 	*l = (struct look){.probe = {.run = look_run, .free = look_free},
-	                   .reach = reach_get(c->reach),
+	                   .resolver = resolver_get(c->resolver),
 	                   .began = ++c->tick,
 	                   .at = catalog_now(),
 	                   .dir = dir,
@@ -233,21 +233,21 @@ struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool heade
 /* Attributes are looked at one after the other: that is one system call each, by the directory that is open. */
 static void look_at_files(struct look *const *v, size_t n)
 {
-	struct reached in = REACHED_INIT;
+	struct resolved in = RESOLVED_INIT;
 	uint32_t dir = NONE;
 	for (size_t i = 0; i < n; i++) {
 		struct look *l = v[i];
 		bool many = i + 1 < n && v[i + 1]->dir == l->dir && v[i + 1]->file != NONE;
 		if (l->dir != dir) {
-			reached_release(l->reach, &in);
+			resolved_release(l->resolver, &in);
 			dir = NONE;
 		}
-		if (l->dir != dir && many && look_in(l, REACH_NOW, &in) == 0)
+		if (l->dir != dir && many && look_in(l, RESOLVER_NOW, &in) == 0)
 			dir = l->dir;
-		look_at_file(l, dir == l->dir ? in.fd : -1, REACH_NOW);
+		look_at_file(l, dir == l->dir ? in.fd : -1, RESOLVER_NOW);
 	}
 	if (n > 0)
-		reached_release(v[0]->reach, &in);
+		resolved_release(v[0]->resolver, &in);
 }
 
 struct looks {
@@ -259,9 +259,9 @@ static int look_one(void *arg, size_t i)
 {
 	const struct looks *all = arg;
 	if (all->v[i]->file == NONE)
-		look_at_dir(all->c, all->v[i], REACH_NOW);
+		look_at_dir(all->c, all->v[i], RESOLVER_NOW);
 	else
-		look_at_file(all->v[i], -1, REACH_NOW);
+		look_at_file(all->v[i], -1, RESOLVER_NOW);
 	return 0;
 }
 

@@ -56,7 +56,7 @@ static struct finding find_out(const struct catalog *c, const struct session *s)
 }
 
 /* Opens a session. *ret_same: as far as the trace `before` shows, it is still the same file. */
-static int open_session(const struct catalog *c, const struct reach_at *at, const struct trace *before,
+static int open_session(const struct catalog *c, const struct source_path *at, const struct trace *before,
                         struct session **ret, struct finding *ret_found, bool *ret_same)
 {
 	struct session *s;
@@ -127,7 +127,7 @@ static void open_index_fill(struct catalog *c, struct open_index *x)
 	struct session *s = NULL;
 	struct finding f = {0};
 	struct trace before = c->slots[x->slot].trace;
-	const struct reach_at at = {c->reach, c->files[c->slots[x->slot].file].path};
+	const struct source_path at = {c->resolver, c->files[c->slots[x->slot].file].path};
 
 	lock_release(&c->lock);
 	bool trace_holds = true;

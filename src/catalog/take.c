@@ -82,7 +82,7 @@ static void file_is_refused(struct catalog *c, struct file *f, int err)
 	if (is_transient(err))
 		file_fails(c, f, err);
 	else
-		file_is_other(c, f, err == -EPERM ? REACH_REFUSED : NULL, err == -EPERM ? 0 : err);
+		file_is_other(c, f, err == -EPERM ? RESOLVER_REFUSED : NULL, err == -EPERM ? 0 : err);
 }
 
 /* As of a look that began then. */
@@ -389,7 +389,8 @@ static void dir_fails(struct catalog *c, const struct look *l)
 	}
 	watch_failed(c, l->dir, err);
 	if (err != d->err && err != -ENOENT && err != -ENOTDIR)
-		log_warning("%s: %s", d->name[0] ? d->name : c->source, err == -EPERM ? REACH_REFUSED : strerror(-err));
+		log_warning("%s: %s", d->name[0] ? d->name : c->source,
+		            err == -EPERM ? RESOLVER_REFUSED : strerror(-err));
 	d->err = err;
 	d->st = (struct stat){0};
 	d->scan++;

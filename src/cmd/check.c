@@ -111,8 +111,8 @@ static int check_file(void *arg, const char *file, uint32_t slot, const char *re
 	int rc;
 	if (reason) {
 		/* The catalog says why it is no session; on which line is found here. */
-		const struct reach_at at = {catalog_reach(c->catalog), file};
-		bool is_found = !header_read(&at, REACH_WAIT, &c->header) && c->header.reason &&
+		const struct source_path at = {catalog_resolver(c->catalog), file};
+		bool is_found = !header_read(&at, RESOLVER_WAIT, &c->header) && c->header.reason &&
 		                strcmp(c->header.reason, reason) == 0;
 		rc = report(c, file, is_found ? c->header.line : 1, reason);
 	} else {

@@ -253,7 +253,7 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 		goto remove;
 	}
 	dev_t device = places_is_descriptor(mountpoint) ? 0 : device_at(mountpoint);
-	reach_forbid(catalog_reach(parts->catalog), device);
+	resolver_forbid(catalog_resolver(parts->catalog), device);
 	status = mount_serve(fs, o, &left);
 	if (!left)
 		fs_stop(fs);

@@ -49,7 +49,7 @@ static bool places_is_session(const char *dir, const char *name, struct header *
 	if (n < 6 || strcmp(name + n - 6, ".jsonl") != 0)
 		return false;
 	buf_addf(&path, "%s/%s", dir, name);
-	return buf_cstr(&path) && header_read(&(struct reach_at){NULL, path.p}, REACH_WAIT, h);
+	return buf_cstr(&path) && header_read(&(struct source_path){NULL, path.p}, RESOLVER_WAIT, h);
 }
 
 static void cleanup_dir(DIR **d)

@@ -16,21 +16,21 @@
 #define MOST_ASKED ((size_t)LIMIT(128 << 10, 64))
 
 struct opened {
-	struct reach *reach; /* held; or NULL */
+	struct resolver *resolver; /* held; or NULL */
 	int fd;
 	bool foreign;
 	dev_t device;
 	atomic_uint refs;
 };
 
-int opened_new(struct reach *r, struct reached *file, struct opened **ret)
+int opened_new(struct resolver *r, struct resolved *file, struct opened **ret)
 {
 	struct opened *o = malloc(sizeof *o);
 	if (!o) {
-		reached_release(r, file);
+		resolved_release(r, file);
 		return -ENOMEM;
 	}
-	*o = (struct opened){.reach = r ? reach_get(r) : NULL,
+	*o = (struct opened){.resolver = r ? resolver_get(r) : NULL,
 	                     .fd = file->fd,
 	                     .foreign = r && file->foreign,
 	                     .device = file->st.st_dev,
@@ -50,8 +50,8 @@ void opened_put(struct opened *o)
 {
 	if (!o || atomic_fetch_sub(&o->refs, 1) > 1)
 		return;
-	reach_close_fd(o->reach, o->fd, o->foreign);
-	reach_put(o->reach);
+	resolver_close_fd(o->resolver, o->fd, o->foreign);
+	resolver_put(o->resolver);
 	free(o);
 }
 
@@ -112,7 +112,7 @@ static int64_t opened_ask(struct opened *o, void *to, size_t n, uint64_t off)
 	                       .is_read = to != NULL,
 	                       .off = off,
 	                       .n = n};
-	struct probes *ps = reach_probes(o->reach);
+	struct probes *ps = resolver_probes(o->resolver);
 	int rc = probe_ask(ps, &q->probe);
 	int64_t answer = rc < 0 ? rc : q->rc;
 	if (answer > 0 && q->is_read)

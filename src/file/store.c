@@ -36,10 +36,10 @@ static int check_id(int fd, const struct store_id *id, struct stat *ret)
 }
 
 /* Whether the name still leads to the file that is open. */
-static int check_name(const struct reach_at *at, const struct store_id *id)
+static int check_name(const struct source_path *at, const struct store_id *id)
 {
-	struct reached now = REACHED_INIT;
-	int rc = reach_stat(at, REACH_WAIT, &now);
+	struct resolved now = RESOLVED_INIT;
+	int rc = resolve_stat(at, RESOLVER_WAIT, &now);
 	if (rc < 0)
 		return rc == -ENOENT ? -ESTALE : rc;
 	return now.st.st_dev == id->dev && now.st.st_ino == id->ino ? 0 : -ESTALE;
@@ -69,16 +69,16 @@ static int lock_file(int fd)
 	return rc;
 }
 
-static int store_open(const struct reach_at *at, const struct store_id *id, int flags, struct reached *ret)
+static int store_open(const struct source_path *at, const struct store_id *id, int flags, struct resolved *ret)
 {
-	int rc = reach_file(at, REACH_WAIT, flags, ret);
+	int rc = resolve_file(at, RESOLVER_WAIT, flags, ret);
 	if (rc == -ENOENT)
 		return -ESTALE;
 	return rc < 0 ? rc : check_id(ret->fd, id, &ret->st);
 }
 
 /* Call close_locked afterwards, whatever it returns. */
-static int open_locked(const struct reach_at *at, const struct store_id *id, int flags, struct reached *ret)
+static int open_locked(const struct source_path *at, const struct store_id *id, int flags, struct resolved *ret)
 {
 	lock_note(LOCK_FILE);
 	int rc = store_open(at, id, O_RDWR | O_APPEND | flags, ret);
@@ -89,11 +89,11 @@ static int open_locked(const struct reach_at *at, const struct store_id *id, int
 }
 
 /* Unlock first: the descriptor may be closed by a thread of the pool, late or never. */
-static void close_locked(const struct reach_at *at, struct reached *file)
+static void close_locked(const struct source_path *at, struct resolved *file)
 {
 	if (file->fd >= 0)
 		sys_flock(file->fd, LOCK_UN);
-	reached_release(at->reach, file);
+	resolved_release(at->resolver, file);
 	lock_forget(LOCK_FILE);
 }
 
@@ -297,9 +297,9 @@ static int append_locked(int fd, bool sync, store_make make, void *arg)
 	return 0;
 }
 
-int store_append(const struct reach_at *at, const struct store_id *id, bool sync, store_make make, void *arg)
+int store_append(const struct source_path *at, const struct store_id *id, bool sync, store_make make, void *arg)
 {
-	struct reached file = REACHED_INIT;
+	struct resolved file = RESOLVED_INIT;
 	int rc = open_locked(at, id, 0, &file);
 	if (rc == 0)
 		rc = append_locked(file.fd, sync, make, arg);
@@ -310,9 +310,9 @@ int store_append(const struct reach_at *at, const struct store_id *id, bool sync
 	return rc;
 }
 
-int store_check(const struct reach_at *at, const struct store_id *id, size_t n)
+int store_check(const struct source_path *at, const struct store_id *id, size_t n)
 {
-	struct reached file = REACHED_INIT;
+	struct resolved file = RESOLVED_INIT;
 	int rc = store_open(at, id, O_WRONLY | O_APPEND, &file);
 	uint64_t size = (uint64_t)file.st.st_size;
 	struct rlimit limit;
@@ -327,17 +327,17 @@ int store_check(const struct reach_at *at, const struct store_id *id, size_t n)
 		if (n > slack && (n - slack + fs.f_frsize - 1) / fs.f_frsize > blocks)
 			rc = -ENOSPC;
 	}
-	reached_release(at->reach, &file);
+	resolved_release(at->resolver, &file);
 	return rc;
 }
 
-int store_sync(const struct reach_at *at)
+int store_sync(const struct source_path *at)
 {
-	struct reached file = REACHED_INIT;
-	int rc = reach_file(at, REACH_WAIT, O_RDONLY, &file);
+	struct resolved file = RESOLVED_INIT;
+	int rc = resolve_file(at, RESOLVER_WAIT, O_RDONLY, &file);
 	if (rc == 0)
 		rc = store_flush(file.fd, sys_fsync);
-	reached_release(at->reach, &file);
+	resolved_release(at->resolver, &file);
 	return rc;
 }
 
@@ -445,7 +445,7 @@ bool store_tidy(int dir, const char *name)
 }
 
 /* Fills and places the temporary file; the caller removes it when this fails. */
-static int store_place(const struct reached *old, const struct reach_at *at, const struct store_id *id,
+static int store_place(const struct resolved *old, const struct source_path *at, const struct store_id *id,
                        const char *temporary, int fd, store_fill fill, void *arg)
 {
 	struct stat before, after;
@@ -474,7 +474,7 @@ static int store_place(const struct reached *old, const struct reach_at *at, con
 	return sys_renameat(old->dir, temporary, old->dir, old->name) < 0 ? -errno : 0;
 }
 
-static int replace_locked(const struct reached *old, const struct reach_at *at, const struct store_id *id,
+static int replace_locked(const struct resolved *old, const struct source_path *at, const struct store_id *id,
                           store_fill fill, void *arg)
 {
 	char temporary[sizeof TEMPORARY + RANDOM];
@@ -490,10 +490,10 @@ static int replace_locked(const struct reached *old, const struct reach_at *at, 
 	return dir < 0 ? -errno : store_flush(dir, sys_fsync);
 }
 
-int store_replace(const struct reach_at *at, const struct store_id *id, store_fill fill, void *arg)
+int store_replace(const struct source_path *at, const struct store_id *id, store_fill fill, void *arg)
 {
-	struct reached old = REACHED_INIT;
-	int rc = open_locked(at, id, REACH_PLACE, &old);
+	struct resolved old = RESOLVED_INIT;
+	int rc = open_locked(at, id, RESOLVER_PLACE, &old);
 	if (rc == 0)
 		rc = replace_locked(&old, at, id, fill, arg);
 	close_locked(at, &old);

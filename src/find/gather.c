@@ -239,13 +239,13 @@ static int line_begin(struct opened *file, uint64_t off, uint64_t *ret)
 /* Scans the raw bytes that were not scanned before. */
 static int look_at_bytes(const struct batch *b, struct matcher *m, struct row *r)
 {
-	const struct reach_at place = {catalog_reach(b->s->catalog), r->file};
-	struct reached got = REACHED_INIT;
+	const struct source_path place = {catalog_resolver(b->s->catalog), r->file};
+	struct resolved got = RESOLVED_INIT;
 	struct opened *file;
 	uint64_t from = 0, at = 0;
-	int rc = reach_file(&place, REACH_WAIT, O_RDONLY, &got);
+	int rc = resolve_file(&place, RESOLVER_WAIT, O_RDONLY, &got);
 	if (rc == 0)
-		rc = opened_new(place.reach, &got, &file);
+		rc = opened_new(place.resolver, &got, &file);
 	if (rc < 0)
 		return rc;
 	const struct match_file raw = {read_raw, file};

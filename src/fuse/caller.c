@@ -29,7 +29,7 @@ bool caller_may_read(fuse_req_t req, const struct tree_attr *a)
 	return who->uid == 0 || (a->mode >> shift & need) == need;
 }
 
-/* reach.c keeps our threads out of our mount, but $TMPDIR can be in it, or another file system can lie over it. */
+/* resolver.c keeps our threads out of our mount, but $TMPDIR can be in it, or another file system can lie over it. */
 bool caller_refuse_own(const struct fs *fs, const struct fuse_in_header *h)
 {
 	uint32_t op = h->opcode;

@@ -112,24 +112,24 @@ static bool same_state(const struct stat *a, const struct stat *b)
 
 /* ---- life ---- */
 
-static struct reach_at session_place(const struct session *s)
+static struct source_path session_place(const struct session *s)
 {
-	return (struct reach_at){s->reach, s->path};
+	return (struct source_path){s->resolver, s->path};
 }
 
 /* A FIFO, a device or a directory is no session. */
 static int session_open_file(struct session *s)
 {
-	struct reached got = REACHED_INIT;
-	const struct reach_at at = session_place(s);
-	int rc = reach_file(&at, REACH_WAIT, O_RDONLY, &got);
+	struct resolved got = RESOLVED_INIT;
+	const struct source_path at = session_place(s);
+	int rc = resolve_file(&at, RESOLVER_WAIT, O_RDONLY, &got);
 	if (rc < 0)
 		return rc == -EISDIR ? -EINVAL : rc;
 	s->st = got.st;
-	return opened_new(s->reach, &got, &s->file);
+	return opened_new(s->resolver, &got, &s->file);
 }
 
-static struct session *session_new(const struct reach_at *at)
+static struct session *session_new(const struct source_path *at)
 {
 	struct session *s = calloc(1, sizeof *s);
 	struct derived *d = calloc(1, sizeof *d);
@@ -144,7 +144,7 @@ static struct session *session_new(const struct reach_at *at)
 	lock_rw_init(&s->lock, LOCK_SESSION);
 	lock_init(&d->mutex, LOCK_DERIVED);
 	s->derived = d;
-	s->reach = at->reach;
+	s->resolver = at->resolver;
 	s->path = copy;
 	s->serial = 1;
 	s->at.last = s->at.info = NO_ENTRY;
@@ -178,7 +178,7 @@ static int session_cancelled(struct session *s)
 	return 0;
 }
 
-int session_open(const struct reach_at *at, struct session **ret)
+int session_open(const struct source_path *at, struct session **ret)
 {
 	CLEANUP(cleanup_session) struct session *s = session_new(at);
 
@@ -283,7 +283,7 @@ static void copy_plain(const struct session *s, struct session *copy)
 
 int session_copy(const struct session *s, struct session **ret)
 {
-	struct session *copy = session_new(&(struct reach_at){s->reach, s->path});
+	struct session *copy = session_new(&(struct source_path){s->resolver, s->path});
 	bool done = true;
 
 	if (!copy)
@@ -330,17 +330,17 @@ void session_unlock(struct session *s)
 
 bool session_changed(const struct session *s)
 {
-	struct reached now = REACHED_INIT;
-	const struct reach_at at = session_place(s);
+	struct resolved now = RESOLVED_INIT;
+	const struct source_path at = session_place(s);
 
-	return reach_stat(&at, REACH_WAIT, &now) < 0 || !same_state(&now.st, &s->st);
+	return resolve_stat(&at, RESOLVER_WAIT, &now) < 0 || !same_state(&now.st, &s->st);
 }
 
 int session_grow(struct session *s)
 {
-	struct reached now = REACHED_INIT;
-	const struct reach_at at = session_place(s);
-	int rc = reach_stat(&at, REACH_WAIT, &now);
+	struct resolved now = RESOLVED_INIT;
+	const struct source_path at = session_place(s);
+	int rc = resolve_stat(&at, RESOLVER_WAIT, &now);
 
 	if (rc < 0)
 		return rc;

@@ -178,7 +178,7 @@ struct prints {
 
 struct session {
 	struct rwlock lock;
-	struct reach *reach; /* borrowed; with path it says where the file is found */
+	struct resolver *resolver; /* borrowed; with path it says where the file is found */
 	char *path;
 	struct opened *file; /* NULL before it is open */
 	struct stat st;

@@ -117,9 +117,9 @@ int commit_allowed(struct tree *t, uint32_t slot)
 	return info.st.st_mode & 0222 ? 0 : -EACCES;
 }
 
-static struct reach_at where_is(const struct tree *t, const struct slot_info *slot)
+static struct source_path where_is(const struct tree *t, const struct slot_info *slot)
 {
-	return (struct reach_at){catalog_reach(t->catalog), slot->file};
+	return (struct source_path){catalog_resolver(t->catalog), slot->file};
 }
 
 /* ---- the entries that are written to ---- */
@@ -206,7 +206,7 @@ static int try_append(struct commit *c, bool again, bool sync)
 		rc = commit_begin(c, again, &old);
 	if (rc < 0)
 		return rc;
-	const struct reach_at at = where_is(t, &info);
+	const struct source_path at = where_is(t, &info);
 	atomic_fetch_add(&t->commits, 1);
 	if (old) {
 		rc = store_replace(&at, &c->id, fill_migrated, c);
@@ -431,7 +431,7 @@ int commit_room(struct tree *t, struct node n, struct span entry, struct span te
 	if (rc < 0)
 		return commit_refused(t, n, entry, rc, NULL);
 	const struct store_id id = {info.st.st_dev, info.st.st_ino};
-	const struct reach_at at = where_is(t, &info);
+	const struct source_path at = where_is(t, &info);
 	rc = store_check(&at, &id, (size_t)room_for(t, &info, quoted));
 	/* A replaced file is looked at again by the commit. If the file begins with this text, there may be nothing to
 	 * write. */
@@ -471,6 +471,6 @@ int commit_sync(struct tree *t, uint32_t slot)
 	int rc = commit_slot(t, slot, &info);
 	if (rc < 0)
 		return rc;
-	const struct reach_at at = where_is(t, &info);
+	const struct source_path at = where_is(t, &info);
 	return store_sync(&at);
 }

@@ -46,16 +46,17 @@ static const struct kind *find_row(struct node dir, struct span name)
 }
 
 /* Names that come from a session's index need that of their directory. */
-static int dynamic_reach(struct ctx *dir, const struct kind *k)
+static int dynamic_resolve(struct ctx *dir, const struct kind *k)
 {
-	return k->from->scope >= SCOPE_INDEX && dir->kind->from->scope >= SCOPE_SLOT ? ctx_reach(dir, SCOPE_INDEX) : 0;
+	return k->from->scope >= SCOPE_INDEX && dir->kind->from->scope >= SCOPE_SLOT ? ctx_resolve(dir, SCOPE_INDEX)
+	                                                                             : 0;
 }
 
 /* *ret_again: the file behind the name was replaced before it could be examined. */
 static int lookup_dynamic(struct ctx *c, const struct kind *k, struct span name, struct tree_attr *ret, bool *ret_again)
 {
 	struct node dir = c->node, child = child_of(dir, k);
-	int rc = dynamic_reach(c, k);
+	int rc = dynamic_resolve(c, k);
 	if (rc == 0)
 		rc = k->names.match(c, name, &child);
 	if (rc < 0)
@@ -235,7 +236,7 @@ static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, struct lis
 		return rc;
 	c.node = dir;
 	c.kind = kind_of(dir);
-	rc = dynamic_reach(&c, l->dynamic);
+	rc = dynamic_resolve(&c, l->dynamic);
 	return rc < 0 ? rc : l->dynamic->names.list(&c, cookie < COOKIE_DYNAMIC ? 0 : cookie - COOKIE_DYNAMIC, l);
 }
 

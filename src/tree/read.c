@@ -95,7 +95,7 @@ static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	if (c->kind->from->scope != SCOPE_RECORD)
 		return 0;
-	int rc = ctx_reach(c, SCOPE_INDEX);
+	int rc = ctx_resolve(c, SCOPE_INDEX);
 	if (rc < 0)
 		return rc;
 	const struct view *kept = cache_get(c->tree->cache, ctx_id(c), view_serial(c));
@@ -148,7 +148,7 @@ static int read_at(struct tree *t, node_t node, uint64_t off, size_t n, struct b
 	rc = read_kept(&c, off, n, out);
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
-	rc = ctx_reach(&c, c.kind->from->scope);
+	rc = ctx_resolve(&c, c.kind->from->scope);
 	return rc < 0 ? rc : ctx_read(&c, off, n, out);
 }
 

@@ -169,7 +169,7 @@ static int list_session(struct ctx *dir, const struct answer *h, size_t i, const
 	struct node n = {.kind = kind_id(l->dynamic), .slot = first.slot, .entry = first.entry};
 	int rc = ctx_init(&c, dir->tree, n);
 	if (rc == 0)
-		rc = ctx_reach(&c, l->want == TREE_ATTRS ? SCOPE_ENTRY : SCOPE_SLOT);
+		rc = ctx_resolve(&c, l->want == TREE_ATTRS ? SCOPE_ENTRY : SCOPE_SLOT);
 	for (; rc == 0 && i < answer_count(h) && (e = answer_at(h, i)).slot == first.slot; i++) {
 		n.entry = e.entry;
 		buf_reset(&name);

@@ -103,7 +103,7 @@ int ctx_load(struct ctx *c, uint32_t i)
 }
 
 /* Brings the ctx to at least `scope`. */
-int ctx_reach(struct ctx *c, enum scope scope)
+int ctx_resolve(struct ctx *c, enum scope scope)
 {
 	struct tree *t = c->tree;
 	if (scope >= SCOPE_PROJECT && c->scope < SCOPE_PROJECT) {
@@ -149,7 +149,7 @@ int ctx_init(struct ctx *c, struct tree *t, struct node n)
 int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
 {
 	int rc = ctx_init(c, t, n);
-	return rc < 0 ? rc : ctx_reach(c, scope > c->kind->from->scope ? scope : c->kind->from->scope);
+	return rc < 0 ? rc : ctx_resolve(c, scope > c->kind->from->scope ? scope : c->kind->from->scope);
 }
 
 int ctx_turn(struct ctx *c, struct node n)
@@ -158,7 +158,7 @@ int ctx_turn(struct ctx *c, struct node n)
 	c->kind = kind_of(n);
 	if (c->scope > SCOPE_INDEX)
 		c->scope = SCOPE_INDEX;
-	return ctx_reach(c, c->kind->from->scope);
+	return ctx_resolve(c, c->kind->from->scope);
 }
 
 node_t ctx_id(const struct ctx *c)

@@ -370,7 +370,7 @@ struct node node_above(struct tree *t, struct node n);
 int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope);
 /* ctx_open in two steps: first what needs only the id, then at least `scope`. */
 int ctx_init(struct ctx *c, struct tree *t, struct node n);
-int ctx_reach(struct ctx *c, enum scope scope);
+int ctx_resolve(struct ctx *c, enum scope scope);
 /* Turns the ctx to a child of the same session, or of the same mount. */
 int ctx_turn(struct ctx *c, struct node n);
 void ctx_close(struct ctx *c);

@@ -273,7 +273,7 @@ static int version_of_file(uint32_t *ret_count)
 {
 	struct session *s;
 
-	if (session_open(&(struct reach_at){NULL, p.file}, &s) < 0)
+	if (session_open(&(struct source_path){NULL, p.file}, &s) < 0)
 		return 0;
 	int version = session_version(s);
 	*ret_count = session_count(s);

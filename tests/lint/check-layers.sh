@@ -38,7 +38,7 @@ row() { # FOLDER NAME REASON: the row of the folder says that it may use NAME, t
 # A layer above, one beside, and one below that the row does not name.
 refused src/base/new.c '#include "sessionfs/tree/tree.h"' 'base may not include sessionfs/tree/tree.h'
 refused include/sessionfs/session/new.h '#include "sessionfs/catalog/catalog.h"' 'session may not include sessionfs/catalog/catalog.h'
-refused src/json/new.c '#include "sessionfs/file/reach.h"' 'json may not include sessionfs/file/reach.h'
+refused src/json/new.c '#include "sessionfs/file/resolver.h"' 'json may not include sessionfs/file/resolver.h'
 refused src/render/new.c '  #  include  "sessionfs/catalog/catalog.h" // "x"' 'render may not include sessionfs/catalog/catalog.h'
 refused src/fuse/new.c '#include "sessionfs/render/render.h"' 'fuse may not include sessionfs/render/render.h'
 refused src/base/new.c '#include "sessionfs/nowhere/x.h"' 'unknown folder: sessionfs/nowhere/x.h'

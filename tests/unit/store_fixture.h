@@ -20,7 +20,7 @@
 static struct place {
 	char dir[64], path[80], away[80];
 	struct store_id id;
-	struct reach_at at;
+	struct source_path at;
 } place;
 
 static inline void start(const char *text)
@@ -43,7 +43,7 @@ static inline int set_up(void **state)
 	make_temporary(place.dir);
 	snprintf(place.path, sizeof place.path, "%s/s.jsonl", place.dir);
 	snprintf(place.away, sizeof place.away, "%s/away", place.dir);
-	place.at = (struct reach_at){NULL, place.path};
+	place.at = (struct source_path){NULL, place.path};
 	return 0;
 }
 

@@ -109,7 +109,7 @@ static void holes_are_not_read(void **state)
 	append(&f, begin, sizeof begin - 1);
 	if (truncate(f.path, far) < 0)
 		skip(); /* not on this file system */
-	assert_int_equal(session_open(&(struct reach_at){NULL, f.path}, &f.s), 0);
+	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &f.s), 0);
 	cancel_set(&cancel);
 	append(&f, rest, sizeof rest - 1);
 	assert_int_equal(session_grow(f.s), 1);

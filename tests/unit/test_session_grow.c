@@ -278,7 +278,7 @@ static void memory_is_what_it_says(void **state)
 	fixture_init(&f);
 	append(&f, text.p, text.n);
 	size_t before = allocated();
-	assert_int_equal(session_open(&(struct reach_at){NULL, f.path}, &f.s), 0);
+	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &f.s), 0);
 	for (uint32_t i = 0; i < session_count(f.s); i++) {
 		unsigned n;
 		session_call(f.s, i, &n);

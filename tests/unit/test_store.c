@@ -96,7 +96,7 @@ static void follows_a_link(void **state)
 	(void)state;
 	start(OLD);
 	assert_int_equal(symlink(place.path, place.away), 0);
-	assert_int_equal(store_append(&(struct reach_at){NULL, place.away}, &place.id, false, make, &m), 0);
+	assert_int_equal(store_append(&(struct source_path){NULL, place.away}, &place.id, false, make, &m), 0);
 	assert_file(OLD "line 0\n");
 }
 
@@ -313,8 +313,8 @@ static void no_file(void **state)
 	(void)state;
 	assert_int_equal(stat("/dev/null", &st), 0);
 	id = (struct store_id){st.st_dev, st.st_ino};
-	assert_int_equal(store_append(&(struct reach_at){NULL, "/dev/null"}, &id, false, make, &m), -EINVAL);
-	assert_int_equal(store_append(&(struct reach_at){NULL, "/tmp"}, &id, false, make, &m), -EISDIR);
+	assert_int_equal(store_append(&(struct source_path){NULL, "/dev/null"}, &id, false, make, &m), -EINVAL);
+	assert_int_equal(store_append(&(struct source_path){NULL, "/tmp"}, &id, false, make, &m), -EISDIR);
 	assert_int_equal(m.asked, 0);
 	start(OLD);
 	if (geteuid() == 0)
@@ -450,7 +450,7 @@ static void not_on_the_disk(void **state)
 	let_fail(FSYNC, 1, 1, EIO);
 	assert_int_equal(store_sync(&place.at), -EIO);
 	plan.on = false;
-	assert_int_equal(store_sync(&(struct reach_at){NULL, place.away}), -ENOENT);
+	assert_int_equal(store_sync(&(struct source_path){NULL, place.away}), -ENOENT);
 }
 
 /* Each call in turn, each time it is made: the whole line is there, or nothing of it and an error. */
@@ -492,7 +492,7 @@ static void free_probe(struct probe *p)
 
 static void occupy_all(unsigned attempt)
 {
-	struct probes *ps = reach_probes(place.at.reach);
+	struct probes *ps = resolver_probes(place.at.resolver);
 	(void)attempt;
 	for (int i = 0; i < PROBE_THREADS; i++) {
 		struct probe *p = calloc(1, sizeof *p);
@@ -517,7 +517,7 @@ static void unlocks_what_stays_open(void **state)
 	}
 	assert_int_equal(symlink(target, place.path), 0);
 	place.id = (struct store_id){there.st_dev, there.st_ino};
-	assert_int_equal(reach_open(place.dir, &place.at.reach), 0);
+	assert_int_equal(resolver_open(place.dir, &place.at.resolver), 0);
 	place.at.path = "s.jsonl";
 	sem_init(&gate, 0, 0);
 	assert_int_equal(add(&m, false), 0);
@@ -525,7 +525,7 @@ static void unlocks_what_stays_open(void **state)
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
 	for (int i = 0; i < PROBE_THREADS; i++)
 		sem_post(&gate);
-	reach_close(place.at.reach);
+	resolver_close(place.at.resolver);
 	unlink(target);
 }
 

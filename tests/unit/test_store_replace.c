@@ -77,8 +77,8 @@ static void replaces_behind_a_link(void **state)
 	start(OLD);
 	snprintf(there, sizeof there, "%s/link", place.dir);
 	assert_int_equal(symlink("s.jsonl", there), 0);
-	assert_int_equal(store_replace(&(struct reach_at){NULL, there}, &place.id, fill, (void *)(uintptr_t) "new\n"),
-	                 0);
+	assert_int_equal(
+	    store_replace(&(struct source_path){NULL, there}, &place.id, fill, (void *)(uintptr_t) "new\n"), 0);
 	assert_int_equal(lstat(there, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 	assert_file("new\n");

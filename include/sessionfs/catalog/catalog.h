@@ -34,8 +34,8 @@ struct catalog_options {
 
 int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret);
 void catalog_close(struct catalog *c);
-const char *catalog_source(const struct catalog *c);  /* absolute, real path */
-struct reach *catalog_reach(const struct catalog *c); /* the handle through which its files are reached */
+const char *catalog_source(const struct catalog *c);        /* absolute, real path */
+struct resolver *catalog_resolver(const struct catalog *c); /* the handle through which its files are reached */
 
 #define NO_SLOT UINT32_MAX
 

@@ -5,7 +5,7 @@
 #define SESSIONFS_CATALOG_HEADER_H
 
 #include "sessionfs/base/buf.h"
-#include "sessionfs/file/reach.h"
+#include "sessionfs/file/resolver.h"
 
 #include <stdint.h>
 
@@ -31,7 +31,7 @@ void header_release(struct header *h);
 
 /* Reads as much of the file as needed, at most HEADER_SCAN bytes (pi's own bound). True if it is a session. */
 #define HEADER_SCAN ((size_t)1 << 20)
-bool header_read(const struct reach_at *at, enum reach_how how, struct header *h);
+bool header_read(const struct source_path *at, enum resolve_how how, struct header *h);
 /* Whether an error says nothing about the file itself, and so must not be remembered. Such an error of the ACL, too, is
  * a failure to read the file; but not EIO, which some file systems answer to whoever asks for one. */
 bool is_transient(int err);

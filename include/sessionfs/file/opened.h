@@ -2,7 +2,7 @@
 /* opened: an open file of the source, shared by its readers.
  *
  * A read from a file whose server died never returns, not even for SIGKILL. So a file that may wait for somebody else
- * (reached as `foreign`) is read by the pool (probe.h), into a buffer of its own. The reader gets -ETIMEDOUT if the
+ * (resolved as `foreign`) is read by the pool (probe.h), into a buffer of its own. The reader gets -ETIMEDOUT if the
  * server does not answer in time, or -EINTR (cancel_check); a thread that is left behind needs nothing that the reader
  * owns. Other files are read directly.
  *
@@ -10,7 +10,7 @@
 #ifndef SESSIONFS_OPENED_H
 #define SESSIONFS_OPENED_H
 
-#include "sessionfs/file/reach.h"
+#include "sessionfs/file/resolver.h"
 
 struct opened;
 
@@ -19,7 +19,7 @@ struct opened;
 ssize_t contents_read(int fd, void *p, size_t n, uint64_t off);
 
 /* Takes file->fd over, even if it fails. The first reference is the caller's. `r` can be NULL. 0 or -ENOMEM. */
-int opened_new(struct reach *r, struct reached *file, struct opened **ret);
+int opened_new(struct resolver *r, struct resolved *file, struct opened **ret);
 struct opened *opened_get(struct opened *o);
 /* Gives back a reference. The last one closes the file, without waiting for its server. NULL is ignored. */
 void opened_put(struct opened *o);

@@ -9,7 +9,7 @@
 #define SESSIONFS_STORE_H
 
 #include "sessionfs/base/buf.h"
-#include "sessionfs/file/reach.h"
+#include "sessionfs/file/resolver.h"
 
 /* The file that the name must still lead to. */
 struct store_id {
@@ -30,14 +30,14 @@ typedef int (*store_make)(void *arg, unsigned attempt, struct buf *out);
  * After an error our bytes are cut off again. They stay only if somebody has written behind them or the file cannot be
  * cut: lines that could not be synced as they are, and of a line cut short the part that was written. That part gets a
  * newline as its last byte, so that no line of others runs into it. */
-int store_append(const struct reach_at *at, const struct store_id *id, bool sync, store_make make, void *arg);
+int store_append(const struct source_path *at, const struct store_id *id, bool sync, store_make make, void *arg);
 
 /* Whether an append of n bytes could succeed now: 0, -ENOSPC, -EACCES, -EROFS, -ESTALE, ... For writers that look only
  * at the error of write(2). Changes nothing. */
-int store_check(const struct reach_at *at, const struct store_id *id, size_t n);
+int store_check(const struct source_path *at, const struct store_id *id, size_t n);
 
 /* Writes what was appended before to the disk (fsync). */
-int store_sync(const struct reach_at *at);
+int store_sync(const struct source_path *at);
 
 /* Writes the whole new contents to fd. */
 typedef int (*store_fill)(void *arg, int fd);
@@ -46,7 +46,7 @@ typedef int (*store_fill)(void *arg, int fd);
  * and extended attributes, fsynced, renamed over it, the directory fsynced. All of that in the directory in which the
  * file was opened, whatever becomes of its path meanwhile. A crash at any point leaves the old or
  * the new file. -EAGAIN if the file changed meanwhile (the old one is kept); other errnos as above. */
-int store_replace(const struct reach_at *at, const struct store_id *id, store_fill fill, void *arg);
+int store_replace(const struct source_path *at, const struct store_id *id, store_fill fill, void *arg);
 
 /* Whether this is the name of such a temporary file. */
 bool store_is_temporary(const char *name);

@@ -15,7 +15,7 @@
 #ifndef SESSIONFS_SESSION_H
 #define SESSIONFS_SESSION_H
 
-#include "sessionfs/file/reach.h"
+#include "sessionfs/file/resolver.h"
 #include "sessionfs/session/format.h"
 
 #include <sys/stat.h>
@@ -57,12 +57,11 @@ struct entry {
 
 struct session;
 
-/* Opens and indexes a regular file; the reach outlives it. 0, or a negative errno; -EINVAL if the file is no session:
- * its first truthy line must be an object of type "session" with a string id.
- * One descriptor stays open (O_RDONLY|O_CLOEXEC) until session_close, so that reads cost one pread
- * and a file renamed meanwhile stays readable; session_grow looks at the name again. The catalog bounds how many are
- * open. */
-int session_open(const struct reach_at *at, struct session **ret);
+/* Opens and indexes a regular file; the resolver outlives it. 0, or a negative errno; -EINVAL if the file is no
+ * session: its first truthy line must be an object of type "session" with a string id. One descriptor stays open
+ * (O_RDONLY|O_CLOEXEC) until session_close, so that reads cost one pread and a file renamed meanwhile stays readable;
+ * session_grow looks at the name again. The catalog bounds how many are open. */
+int session_open(const struct source_path *at, struct session **ret);
 /* A copy of the index, which grows by itself. Entry numbers and serials are the same. The lock for reading is enough.
  */
 int session_copy(const struct session *s, struct session **ret);

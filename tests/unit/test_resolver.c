@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reach: which names lead where, whose links count, and what is left behind when nobody answers. */
+/* resolver: which names lead where, whose links count, and what is left behind when nobody answers. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/sys.h"
-#include "sessionfs/file/reach.h"
+#include "sessionfs/file/resolver.h"
 
 #include "files.h"
 
@@ -20,7 +20,7 @@
 
 static struct {
 	char root[64], source[80];
-	struct reach *r;
+	struct resolver *r;
 	int refusal; /* what openat2 says: 0, ENOSYS as kernels before 5.6, or EPERM as some containers' seccomp */
 	unsigned asked;
 } world;
@@ -71,7 +71,7 @@ static int set_up(void **state)
 	make_temporary(world.root);
 	snprintf(world.source, sizeof world.source, "%s/source", world.root);
 	assert_int_equal(mkdir(world.source, 0755), 0);
-	assert_int_equal(reach_open(world.source, &world.r), 0);
+	assert_int_equal(resolver_open(world.source, &world.r), 0);
 	return 0;
 }
 
@@ -95,7 +95,7 @@ static int set_up_container(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	reach_close(world.r);
+	resolver_close(world.r);
 	/* What is refused is not asked for again. */
 	if (world.refusal)
 		assert_int_equal(world.asked, 1);
@@ -106,23 +106,23 @@ static int tear_down(void **state)
 /* 1: reached as it is; 2: through a link; or a negative errno, the same for stat and open. */
 static int reached(const char *path)
 {
-	struct reached st = REACHED_INIT, file = REACHED_INIT;
-	const struct reach_at where = {world.r, path};
-	int rc = reach_stat(&where, REACH_NOW, &st);
-	int opened = reach_file(&where, REACH_NOW, O_RDONLY, &file);
+	struct resolved st = RESOLVED_INIT, file = RESOLVED_INIT;
+	const struct source_path where = {world.r, path};
+	int rc = resolve_stat(&where, RESOLVER_NOW, &st);
+	int opened = resolve_file(&where, RESOLVER_NOW, O_RDONLY, &file);
 	if (rc == 0 && S_ISREG(st.st.st_mode)) {
 		assert_int_equal(opened, 0);
 		assert_int_equal(st.linked, file.linked);
 	} else if (rc < 0) {
 		assert_int_equal(opened, rc);
 	}
-	reached_release(world.r, &file);
+	resolved_release(world.r, &file);
 	return rc < 0 ? rc : st.linked ? 2 : 1;
 }
 
 static void plain_names_and_links(void **state)
 {
-	struct reached got = REACHED_INIT;
+	struct resolved got = RESOLVED_INIT;
 
 	(void)state;
 	uid_t me = geteuid();
@@ -144,18 +144,18 @@ static void plain_names_and_links(void **state)
 	assert_int_equal(reached("p/loop"), -ELOOP);
 	assert_int_equal(reached("p/dangling"), -ENOENT);
 	assert_int_equal(reached("p/a/b"), -ENOTDIR);
-	const struct reach_at fifo = {world.r, "p/fifo"}, dir = {world.r, "p"}, a = {world.r, "q/far"};
-	assert_int_equal(reach_file(&fifo, REACH_NOW, O_RDONLY, &got), -EINVAL);
-	assert_int_equal(reach_file(&dir, REACH_NOW, O_RDONLY, &got), -EISDIR);
-	assert_int_equal(reach_dir(&a, REACH_NOW, O_RDONLY, &got), -ENOTDIR);
+	const struct source_path fifo = {world.r, "p/fifo"}, dir = {world.r, "p"}, a = {world.r, "q/far"};
+	assert_int_equal(resolve_file(&fifo, RESOLVER_NOW, O_RDONLY, &got), -EINVAL);
+	assert_int_equal(resolve_file(&dir, RESOLVER_NOW, O_RDONLY, &got), -EISDIR);
+	assert_int_equal(resolve_dir(&a, RESOLVER_NOW, O_RDONLY, &got), -ENOTDIR);
 	/* The place is where the file is, not where its names are. */
-	assert_int_equal(reach_file(&a, REACH_NOW, O_RDONLY | REACH_PLACE, &got), 0);
+	assert_int_equal(resolve_file(&a, RESOLVER_NOW, O_RDONLY | RESOLVER_PLACE, &got), 0);
 	assert_string_equal(got.name, "a");
 	struct stat there, p;
 	assert_int_equal(fstat(got.dir, &there), 0);
 	assert_int_equal(stat(at("source/p"), &p), 0);
 	assert_int_equal(there.st_ino, p.st_ino);
-	reached_release(world.r, &got);
+	resolved_release(world.r, &got);
 }
 
 static void links_count_for_their_owner(void **state)
@@ -199,34 +199,34 @@ static void own_mount_is_not_asked(void **state)
 	put_link("/proc", "source/there", geteuid());
 	put_link("/proc/version", "source/file", geteuid());
 	assert_int_equal(stat("/proc", &st), 0);
-	reach_forbid(world.r, st.st_dev);
+	resolver_forbid(world.r, st.st_dev);
 	assert_int_equal(reached("there"), -ELOOP);
 	assert_int_equal(reached("file"), -ELOOP);
 	/* And what is on another file system is not asked under a lock. */
-	reach_forbid(world.r, 0);
+	resolver_forbid(world.r, 0);
 	assert_int_equal(reached("there"), -EXDEV);
-	struct reached got = REACHED_INIT;
-	const struct reach_at where = {world.r, "file"};
-	assert_int_equal(reach_file(&where, REACH_WAIT, O_RDONLY, &got), 0);
+	struct resolved got = RESOLVED_INIT;
+	const struct source_path where = {world.r, "file"};
+	assert_int_equal(resolve_file(&where, RESOLVER_WAIT, O_RDONLY, &got), 0);
 	assert_true(got.linked && got.foreign);
-	reached_release(world.r, &got);
+	resolved_release(world.r, &got);
 }
 
 /* The source is what its path names, also after that was another directory. */
 static void source_is_renewed(void **state)
 {
-	struct reached got = REACHED_INIT;
-	const struct reach_at root = {world.r, ""};
+	struct resolved got = RESOLVED_INIT;
+	const struct source_path root = {world.r, ""};
 
 	(void)state;
 	put("source/old", geteuid());
 	assert_int_equal(reached("old"), 1);
 	assert_int_equal(rename(world.source, at("away")), 0);
-	assert_int_equal(reach_dir(&root, REACH_NOW, O_RDONLY, &got), -ENOENT);
+	assert_int_equal(resolve_dir(&root, RESOLVER_NOW, O_RDONLY, &got), -ENOENT);
 	assert_int_equal(mkdir(world.source, 0755), 0);
 	put("source/new", geteuid());
-	assert_int_equal(reach_dir(&root, REACH_NOW, O_RDONLY, &got), 0);
-	reached_release(world.r, &got);
+	assert_int_equal(resolve_dir(&root, RESOLVER_NOW, O_RDONLY, &got), 0);
+	resolved_release(world.r, &got);
 	assert_int_equal(reached("new"), 1);
 	assert_int_equal(reached("old"), -ENOENT);
 }

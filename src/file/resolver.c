@@ -6,7 +6,7 @@
  *
  * Nearly all names are plain ones on the source's own file system. openat2(2) walks to those in one call, and fails for
  * others. */
-#include "sessionfs/file/reach.h"
+#include "sessionfs/file/resolver.h"
 
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/lock.h"
@@ -30,7 +30,7 @@
 /* If the source itself is on such a file system, all ask one server: wait longer while that answers others. */
 #define PATIENCE_REMOTE_MS 10000
 
-struct reach {
+struct resolver {
 	char *source;                 /* constant */
 	struct probes *probes;        /* constant */
 	uid_t owner;                  /* constant: the mounting user, whose links lead anywhere */
@@ -57,12 +57,12 @@ static dev_t device_of(const struct statx *x)
 	return makedev(x->stx_dev_major, x->stx_dev_minor);
 }
 
-static struct timespec reach_time(struct statx_timestamp t)
+static struct timespec resolve_time(struct statx_timestamp t)
 {
 	return (struct timespec){t.tv_sec, t.tv_nsec};
 }
 
-static struct stat reach_stat_of(const struct statx *x)
+static struct stat resolve_stat_of(const struct statx *x)
 {
 	return (struct stat){
 	    .st_dev = device_of(x),
@@ -74,9 +74,9 @@ static struct stat reach_stat_of(const struct statx *x)
 	    .st_size = (off_t)x->stx_size,
 	    .st_blksize = (blksize_t)x->stx_blksize,
 	    .st_blocks = (blkcnt_t)x->stx_blocks,
-	    .st_atim = reach_time(x->stx_atime),
-	    .st_mtim = reach_time(x->stx_mtime),
-	    .st_ctim = reach_time(x->stx_ctime),
+	    .st_atim = resolve_time(x->stx_atime),
+	    .st_mtim = resolve_time(x->stx_mtime),
+	    .st_ctim = resolve_time(x->stx_ctime),
 	};
 }
 
@@ -110,7 +110,7 @@ static int open_how(int dir, const char *path, int flags, uint64_t resolve)
 	return sys_openat2(dir, path, &how, sizeof how);
 }
 
-static bool mount_is_near(const struct reach *r, uint64_t mount)
+static bool mount_is_near(const struct resolver *r, uint64_t mount)
 {
 	for (size_t i = 0; r && i < r->mount_count; i++)
 		if (r->mounts[i] == mount)
@@ -121,12 +121,12 @@ static bool mount_is_near(const struct reach *r, uint64_t mount)
 /* ---- the walk ---- */
 
 struct walk {
-	const struct reach *reach; /* or NULL */
-	bool near;                 /* stay on file systems that cannot wait */
-	bool closed;               /* a directory that a link led to does not let everybody through */
-	int at;                    /* O_PATH: the directory it has come to */
-	struct statx x;            /* of `at` */
-	int last;                  /* O_PATH: the last component, -1 if there is none but `at` */
+	const struct resolver *resolver; /* or NULL */
+	bool near;                       /* stay on file systems that cannot wait */
+	bool closed;                     /* a directory that a link led to does not let everybody through */
+	int at;                          /* O_PATH: the directory it has come to */
+	struct statx x;                  /* of `at` */
+	int last;                        /* O_PATH: the last component, -1 if there is none but `at` */
 	struct statx last_x;
 	char name[NAME_MAX + 1]; /* of the last component */
 	char *rest;              /* the rest of the path */
@@ -134,7 +134,7 @@ struct walk {
 	size_t links;
 };
 
-static void reach_walk_release(struct walk *w)
+static void resolve_walk_release(struct walk *w)
 {
 	cleanup_close(&w->at);
 	cleanup_close(&w->last);
@@ -144,14 +144,14 @@ static void reach_walk_release(struct walk *w)
 /* Whether the file system of x may be asked. */
 static int may_ask(const struct walk *w, const struct statx *x)
 {
-	if (w->reach && device_of(x) == atomic_load(&w->reach->forbidden))
+	if (w->resolver && device_of(x) == atomic_load(&w->resolver->forbidden))
 		return -ELOOP;
-	if (w->near && !mount_is_near(w->reach, mount_of(x)))
+	if (w->near && !mount_is_near(w->resolver, mount_of(x)))
 		return -EXDEV;
 	return probe_asks(device_of(x));
 }
 
-static int reach_look_at(int fd, struct statx *ret)
+static int resolve_look_at(int fd, struct statx *ret)
 {
 	return sys_statx(fd, "", LOOK_FLAGS | AT_EMPTY_PATH, LOOK_MASK, ret) < 0 ? -errno : 0;
 }
@@ -160,10 +160,10 @@ static int reach_look_at(int fd, struct statx *ret)
 static int go_to(struct walk *w, bool root)
 {
 	cleanup_close(&w->at);
-	w->at = root               ? sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC)
-	        : w->reach == NULL ? sys_openat(AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)
-	                           : fcntl(w->reach->root, F_DUPFD_CLOEXEC, 0);
-	return w->at < 0 ? -errno : reach_look_at(w->at, &w->x);
+	w->at = root                  ? sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC)
+	        : w->resolver == NULL ? sys_openat(AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)
+	                              : fcntl(w->resolver->root, F_DUPFD_CLOEXEC, 0);
+	return w->at < 0 ? -errno : resolve_look_at(w->at, &w->x);
 }
 
 /* The last component becomes the directory that the walk has come to. */
@@ -234,15 +234,15 @@ static int walk_step(struct walk *w)
 	w->last = sys_openat(w->at, w->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (w->last < 0)
 		return -errno;
-	rc = reach_look_at(w->last, &w->last_x);
+	rc = resolve_look_at(w->last, &w->last_x);
 	if (rc == 0 && S_ISLNK(w->last_x.stx_mode))
 		rc = walk_follow(w);
 	return rc;
 }
 
-static int walk_init(struct walk *w, const struct reach *r, bool near, const char *path)
+static int walk_init(struct walk *w, const struct resolver *r, bool near, const char *path)
 {
-	*w = (struct walk){.reach = r, .near = near, .at = -1, .last = -1, .rest = strdup(path)};
+	*w = (struct walk){.resolver = r, .near = near, .at = -1, .last = -1, .rest = strdup(path)};
 	return w->rest ? go_to(w, *path == '/') : -ENOMEM;
 }
 
@@ -264,7 +264,7 @@ static int walk_on(struct walk *w)
 /* Applies the rule of owners to something that belongs to `owner`. */
 static int walk_judge(const struct walk *w, uid_t owner)
 {
-	uid_t free_to = w->reach ? w->reach->owner : geteuid();
+	uid_t free_to = w->resolver ? w->resolver->owner : geteuid();
 	for (size_t i = 0; i < w->links; i++)
 		if (w->owners[i] != owner && w->owners[i] != free_to)
 			return -EPERM;
@@ -272,7 +272,7 @@ static int walk_judge(const struct walk *w, uid_t owner)
 }
 
 /* Judges the end of the walk: 0, or the reason to refuse it. */
-static int arrive(struct walk *w, struct reached *ret)
+static int arrive(struct walk *w, struct resolved *ret)
 {
 	struct stat st;
 	const struct statx *x = w->last < 0 ? &w->x : &w->last_x;
@@ -282,7 +282,7 @@ static int arrive(struct walk *w, struct reached *ret)
 	if (sys_fstat(w->last < 0 ? w->at : w->last, &st) < 0)
 		return -errno;
 	ret->st = st;
-	ret->foreign = w->reach && !mount_is_near(w->reach, mount_of(x));
+	ret->foreign = w->resolver && !mount_is_near(w->resolver, mount_of(x));
 	ret->linked = w->links > 0 || ret->foreign;
 	ret->closed = w->closed;
 	return walk_judge(w, st.st_uid);
@@ -290,11 +290,11 @@ static int arrive(struct walk *w, struct reached *ret)
 
 /* ---- requests ---- */
 
-enum ask { ASK_STAT, ASK_ROOM, ASK_FILE, ASK_DIR };
+enum ask { ASK_STAT, ASK_SPACE, ASK_FILE, ASK_DIR };
 
 static int fit(enum ask ask, mode_t mode)
 {
-	if (ask <= ASK_ROOM)
+	if (ask <= ASK_SPACE)
 		return 0;
 	if (ask == ASK_DIR)
 		return S_ISDIR(mode) ? 0 : -ENOTDIR;
@@ -308,13 +308,13 @@ static int no_file(int err)
 }
 
 /* Opens the end of the walk, and judges once more what was opened. */
-static int open_last(struct walk *w, enum ask ask, int flags, struct reached *ret)
+static int open_last(struct walk *w, enum ask ask, int flags, struct resolved *ret)
 {
 	const char *name = w->last < 0 ? "." : w->name;
 	int all = flags | O_NOFOLLOW | O_CLOEXEC | (ask == ASK_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY);
 	/* This must not wait, not even for a file system that was mounted there a moment ago. */
 	int fd CLEANUP_CLOSE =
-	    w->near && w->reach->has_openat2 ? open_how(w->at, name, all, NO_DETOUR) : sys_openat(w->at, name, all);
+	    w->near && w->resolver->has_openat2 ? open_how(w->at, name, all, NO_DETOUR) : sys_openat(w->at, name, all);
 	if (fd < 0)
 		return no_file(errno);
 	if (sys_fstat(fd, &ret->st) < 0)
@@ -331,9 +331,9 @@ static int open_last(struct walk *w, enum ask ask, int flags, struct reached *re
 	return 0;
 }
 
-static int walk_to(const struct reach *r, bool near, const char *path, enum ask ask, int flags, struct reached *ret)
+static int walk_to(const struct resolver *r, bool near, const char *path, enum ask ask, int flags, struct resolved *ret)
 {
-	struct walk w CLEANUP(reach_walk_release);
+	struct walk w CLEANUP(resolve_walk_release);
 	int rc = walk_init(&w, r, near, path);
 	if (rc == 0)
 		rc = walk_on(&w);
@@ -341,15 +341,15 @@ static int walk_to(const struct reach *r, bool near, const char *path, enum ask 
 		rc = arrive(&w, ret);
 	if (rc == 0)
 		rc = fit(ask, ret->st.st_mode);
-	if (rc == 0 && ask == ASK_ROOM && sys_fstatvfs(w.last < 0 ? w.at : w.last, &ret->room) < 0)
+	if (rc == 0 && ask == ASK_SPACE && sys_fstatvfs(w.last < 0 ? w.at : w.last, &ret->space) < 0)
 		rc = -errno;
-	if (rc == 0 && ask > ASK_ROOM)
+	if (rc == 0 && ask > ASK_SPACE)
 		rc = open_last(&w, ask, flags, ret);
 	return rc;
 }
 
 /* As walk_to, for plain names on the source's own file system, in few calls; -EXDEV for others. */
-static int open_plain(const struct reach *r, const char *path, enum ask ask, int flags, struct reached *ret)
+static int open_plain(const struct resolver *r, const char *path, enum ask ask, int flags, struct resolved *ret)
 {
 	if (!r->has_openat2 || r->mount_count == 0 || atomic_load(&r->gone))
 		return -EXDEV;
@@ -369,20 +369,21 @@ static int open_plain(const struct reach *r, const char *path, enum ask ask, int
 }
 
 /* Looks the source up by its path. If another directory is there now, that one is the source from now on. */
-static int root_renew(struct reach *r, bool near)
+static int root_renew(struct resolver *r, bool near)
 {
-	struct reached root = REACHED_INIT;
+	struct resolved root = RESOLVED_INIT;
 	int rc = walk_to(r, near, r->source, ASK_DIR, O_PATH, &root);
 	if (rc == 0 && dup3(root.fd, r->root, O_CLOEXEC) < 0)
 		rc = -errno;
 	/* The source directory may have been moved away. The user asked for the path, not for that directory. */
 	if (rc == 0 || rc == -ENOENT || rc == -ENOTDIR)
 		atomic_store(&r->gone, rc);
-	reached_release(r, &root);
+	resolved_release(r, &root);
 	return rc;
 }
 
-static int reach_answer(struct reach *r, bool near, const char *path, enum ask ask, int flags, struct reached *ret)
+static int resolve_answer(struct resolver *r, bool near, const char *path, enum ask ask, int flags,
+                          struct resolved *ret)
 {
 	if (ask == ASK_DIR && r && *path == '\0') {
 		int rc = root_renew(r, near);
@@ -397,99 +398,99 @@ static int reach_answer(struct reach *r, bool near, const char *path, enum ask a
 
 struct request {
 	struct probe probe;
-	struct reach *reach;
+	struct resolver *resolver;
 	enum ask ask;
 	int flags, rc;
-	struct reached got;
+	struct resolved got;
 	char path[];
 };
 
 static void request_run(struct probe *p)
 {
 	struct request *q = (struct request *)p;
-	q->rc = reach_answer(q->reach, false, q->path, q->ask, q->flags, &q->got);
+	q->rc = resolve_answer(q->resolver, false, q->path, q->ask, q->flags, &q->got);
 }
 
 static void request_free(struct probe *p)
 {
 	struct request *q = (struct request *)p;
-	reached_release(q->reach, &q->got);
-	reach_put(q->reach);
+	resolved_release(q->resolver, &q->got);
+	resolver_put(q->resolver);
 	free(q);
 }
 
-static int ask_elsewhere(struct reach *r, const char *path, enum ask ask, int flags, struct reached *ret)
+static int ask_elsewhere(struct resolver *r, const char *path, enum ask ask, int flags, struct resolved *ret)
 {
 	struct request *q = malloc(sizeof *q + strlen(path) + 1);
 	if (!q)
 		return -ENOMEM;
 	*q = (struct request){.probe = {.run = request_run, .free = request_free},
-	                      .reach = reach_get(r),
+	                      .resolver = resolver_get(r),
 	                      .ask = ask,
 	                      .flags = flags,
-	                      .got = REACHED_INIT};
+	                      .got = RESOLVED_INIT};
 	strcpy(q->path, path);
 	int rc = probe_ask(r->probes, &q->probe);
 	if (rc == 0) {
 		*ret = q->got;
-		q->got = (struct reached)REACHED_INIT;
+		q->got = (struct resolved)RESOLVED_INIT;
 		rc = q->rc;
 	}
 	probe_put(r->probes, &q->probe);
 	return rc;
 }
 
-static int ask_for(const struct reach_at *at, enum reach_how how, enum ask ask, int wanted, struct reached *ret)
+static int ask_for(const struct source_path *at, enum resolve_how how, enum ask ask, int wanted, struct resolved *ret)
 {
-	struct reached got = REACHED_INIT;
-	struct reach *r = at->reach;
-	bool place = wanted & REACH_PLACE, root = ask == ASK_ROOM || (ask == ASK_DIR && *at->path == '\0');
-	int flags = wanted & ~REACH_PLACE;
-	bool may_wait = how == REACH_WAIT || probe_is_here();
+	struct resolved got = RESOLVED_INIT;
+	struct resolver *r = at->resolver;
+	bool place = wanted & RESOLVER_PLACE, root = ask == ASK_SPACE || (ask == ASK_DIR && *at->path == '\0');
+	int flags = wanted & ~RESOLVER_PLACE;
+	bool may_wait = how == RESOLVER_WAIT || probe_is_here();
 	lock_may_block();
 	int rc = r && !root && !place ? open_plain(r, at->path, ask, flags, &got) : -EXDEV;
 	if (rc == -EXDEV && r)
-		rc = reach_answer(r, true, at->path, ask, flags, &got);
+		rc = resolve_answer(r, true, at->path, ask, flags, &got);
 	if (rc == -EXDEV && may_wait)
-		rc = !r || probe_is_here() ? reach_answer(r, false, at->path, ask, flags, &got)
+		rc = !r || probe_is_here() ? resolve_answer(r, false, at->path, ask, flags, &got)
 		                           : ask_elsewhere(r, at->path, ask, flags, &got);
 	if (rc < 0) {
-		reached_release(r, &got);
+		resolved_release(r, &got);
 		return rc;
 	}
 	if (!place) {
-		reach_close_fd(r, got.dir, false);
+		resolver_close_fd(r, got.dir, false);
 		got.dir = -1;
 	}
 	*ret = got;
 	return 0;
 }
 
-int reach_stat(const struct reach_at *at, enum reach_how how, struct reached *ret)
+int resolve_stat(const struct source_path *at, enum resolve_how how, struct resolved *ret)
 {
 	return ask_for(at, how, ASK_STAT, 0, ret);
 }
 
-int reach_file(const struct reach_at *at, enum reach_how how, int flags, struct reached *ret)
+int resolve_file(const struct source_path *at, enum resolve_how how, int flags, struct resolved *ret)
 {
 	return ask_for(at, how, ASK_FILE, flags, ret);
 }
 
-int reach_dir(const struct reach_at *at, enum reach_how how, int flags, struct reached *ret)
+int resolve_dir(const struct source_path *at, enum resolve_how how, int flags, struct resolved *ret)
 {
 	return ask_for(at, how, ASK_DIR, flags, ret);
 }
 
-int reach_room(struct reach *r, struct statvfs *ret)
+int resolver_space(struct resolver *r, struct statvfs *ret)
 {
-	struct reached got = REACHED_INIT;
-	const struct reach_at source = {r, r->source};
-	int rc = ask_for(&source, REACH_WAIT, ASK_ROOM, 0, &got);
-	*ret = got.room;
+	struct resolved got = RESOLVED_INIT;
+	const struct source_path source = {r, r->source};
+	int rc = ask_for(&source, RESOLVER_WAIT, ASK_SPACE, 0, &got);
+	*ret = got.space;
 	return rc;
 }
 
-int reach_look(const struct reach *r, int dir, const char *name, struct stat *ret)
+int resolve_look(const struct resolver *r, int dir, const char *name, struct stat *ret)
 {
 	struct statx x;
 	lock_may_block();
@@ -497,7 +498,7 @@ int reach_look(const struct reach *r, int dir, const char *name, struct stat *re
 		return -errno;
 	if (S_ISLNK(x.stx_mode) || !mount_is_near(r, mount_of(&x)))
 		return -EXDEV;
-	*ret = reach_stat_of(&x);
+	*ret = resolve_stat_of(&x);
 	return 0;
 }
 
@@ -519,7 +520,7 @@ static void farewell_free(struct probe *p)
 	free(p);
 }
 
-void reach_close_fd(struct reach *r, int fd, bool foreign)
+void resolver_close_fd(struct resolver *r, int fd, bool foreign)
 {
 	if (fd < 0)
 		return;
@@ -537,22 +538,22 @@ void reach_close_fd(struct reach *r, int fd, bool foreign)
 		free(f);
 }
 
-void reached_release(struct reach *r, struct reached *got)
+void resolved_release(struct resolver *r, struct resolved *got)
 {
-	reach_close_fd(r, got->fd, got->foreign);
-	reach_close_fd(r, got->dir, false);
+	resolver_close_fd(r, got->fd, got->foreign);
+	resolver_close_fd(r, got->dir, false);
 	got->fd = got->dir = -1;
 }
 
 /* ---- life ---- */
 
-struct reach *reach_get(struct reach *r)
+struct resolver *resolver_get(struct resolver *r)
 {
 	atomic_fetch_add(&r->refs, 1);
 	return r;
 }
 
-void reach_put(struct reach *r)
+void resolver_put(struct resolver *r)
 {
 	if (!r || atomic_fetch_sub(&r->refs, 1) > 1)
 		return;
@@ -562,9 +563,9 @@ void reach_put(struct reach *r)
 }
 
 /* The file systems that the path leads over, unless one of them may wait for somebody else. */
-static int learn_mounts(struct reach *r)
+static int learn_mounts(struct resolver *r)
 {
-	struct walk w CLEANUP(reach_walk_release);
+	struct walk w CLEANUP(resolve_walk_release);
 	int err = 0, rc = walk_init(&w, NULL, false, r->source);
 	do {
 		if (rc == 0 && err == 0)
@@ -582,9 +583,9 @@ static int learn_mounts(struct reach *r)
 	return rc;
 }
 
-int reach_open(const char *source, struct reach **ret)
+int resolver_open(const char *source, struct resolver **ret)
 {
-	struct reach *r = calloc(1, sizeof *r);
+	struct resolver *r = calloc(1, sizeof *r);
 	if (!r)
 		return -ENOMEM;
 	r->refs = 1;
@@ -595,7 +596,7 @@ int reach_open(const char *source, struct reach **ret)
 	if (rc == 0)
 		rc = probes_open(PATIENCE_MS, r->mount_count ? PATIENCE_MS : PATIENCE_REMOTE_MS, &r->probes);
 	if (rc < 0) {
-		reach_put(r);
+		resolver_put(r);
 		return rc;
 	}
 	int fd = open_how(r->root, ".", O_PATH | O_CLOEXEC, NO_DETOUR);
@@ -605,20 +606,20 @@ int reach_open(const char *source, struct reach **ret)
 	return 0;
 }
 
-void reach_close(struct reach *r)
+void resolver_close(struct resolver *r)
 {
 	if (!r)
 		return;
 	probes_close(r->probes);
-	reach_put(r);
+	resolver_put(r);
 }
 
-void reach_forbid(struct reach *r, dev_t device)
+void resolver_forbid(struct resolver *r, dev_t device)
 {
 	atomic_store(&r->forbidden, device);
 }
 
-struct probes *reach_probes(const struct reach *r)
+struct probes *resolver_probes(const struct resolver *r)
 {
 	return r->probes;
 }
