@@ -84,21 +84,21 @@ static int hit_add_value(struct hits *h, struct span text)
 	return h->add(h->arg, &hit);
 }
 
-static int hit_add_part(struct hits *h, const struct said *said)
+static int hit_add_part(struct hits *h, const struct entry_text *parts)
 {
-	static const char *const files[] = {[SAID_TEXT] = "text.md",
-	                                    [SAID_THINKING] = "thinking.md",
-	                                    [SAID_ARGUMENTS] = "tool-calls/",
-	                                    [SAID_ERROR] = "error"};
-	struct span text = buf_span(&said->text);
+	static const char *const files[] = {[TEXT_OF_MESSAGE] = "text.md",
+	                                    [TEXT_OF_THINKING] = "thinking.md",
+	                                    [TEXT_OF_ARGUMENTS] = "tool-calls/",
+	                                    [TEXT_OF_ERROR] = "error"};
+	struct span text = buf_span(&parts->text);
 
-	if (said->of == SAID_VALUE)
+	if (parts->of == TEXT_OF_VALUE)
 		return hit_add_value(h, text);
-	if (said->of == SAID_ARGUMENTS && said->call.n >= node_parts(h->entry))
+	if (parts->of == TEXT_OF_ARGUMENTS && parts->call.n >= node_parts(h->entry))
 		return 0;
-	struct buf *path = set_path(h, h->entry, files[said->of]);
-	if (said->of == SAID_ARGUMENTS) {
-		part_call_component(&said->call, path);
+	struct buf *path = set_path(h, h->entry, files[parts->of]);
+	if (parts->of == TEXT_OF_ARGUMENTS) {
+		part_call_component(&parts->call, path);
 		buf_adds(path, "/arguments.txt");
 	}
 	return buf_err(path) ? buf_err(path) : hit_add_lines(h, text);
@@ -110,8 +110,8 @@ int hits_each(struct matcher *m, const struct session *s, uint32_t i, const stru
 	struct hits h = {m, s, r, i, add, arg};
 	int rc;
 
-	said_begin(&m->said, r);
-	while ((rc = said_next(&m->said)) > 0 && (rc = hit_add_part(&h, &m->said)) == 0)
+	entry_text_begin(&m->parts, r);
+	while ((rc = entry_text_next(&m->parts)) > 0 && (rc = hit_add_part(&h, &m->parts)) == 0)
 		;
 	return rc;
 }

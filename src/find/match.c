@@ -35,7 +35,7 @@ void matcher_close(struct matcher *m)
 	words_release(&m->words);
 	reader_release(&m->reader);
 	line_release(&m->label);
-	said_release(&m->said);
+	entry_text_release(&m->parts);
 	buf_release(&m->value);
 	buf_release(&m->path);
 	free(m);
@@ -94,7 +94,7 @@ static enum verdict index_says(const struct session *s, uint32_t i, const struct
 
 	switch (t->kind) {
 	case TERM_WORD:
-		return said_any_of(e->type) ? UNKNOWN : NO;
+		return entry_text_any_of(e->type) ? UNKNOWN : NO;
 	case TERM_ROLE:
 		return e->role == ROLE_NONE ? NO : is_name(record_role_name(e->role), t->text);
 	case TERM_TYPE:
@@ -235,8 +235,8 @@ static int judge_record(struct matcher *m, const struct session *s, uint32_t i, 
 		return 0;
 	int rc;
 	words_reset(&m->words);
-	said_begin(&m->said, r);
-	while ((rc = said_next(&m->said)) > 0 && (rc = words_look(&m->words, buf_span(&m->said.text))) == 0)
+	entry_text_begin(&m->parts, r);
+	while ((rc = entry_text_next(&m->parts)) > 0 && (rc = words_look(&m->words, buf_span(&m->parts.text))) == 0)
 		;
 	*ret = words_are_there(&m->words);
 	return rc < 0 ? rc : 0;

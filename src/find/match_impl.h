@@ -4,7 +4,7 @@
 #define SESSIONFS_MATCH_IMPL_H
 
 #include "sessionfs/find/match.h"
-#include "sessionfs/render/said.h"
+#include "sessionfs/render/entry_text.h"
 
 #include "scan.h"
 #include "words.h"
@@ -15,10 +15,10 @@ struct matcher {
 	struct scanner scanner;
 	struct words words;
 	struct reader reader;
-	struct line label; /* the record of one */
-	struct said said;  /* what an entry says, part by part */
-	struct buf value;  /* of what a filter asks for */
-	struct buf path;   /* of a file of an entry */
+	struct line label;       /* the record of one */
+	struct entry_text parts; /* what an entry says, part by part */
+	struct buf value;        /* of what a filter asks for */
+	struct buf path;         /* of a file of an entry */
 };
 
 /* Before another session is read, or the same after it changed: the reader knows lines by their offsets only. */

@@ -3,7 +3,7 @@
  * which entry says it, and as what, so that a line that grep finds leads there by itself.
  *
  * A segment depends on its entry alone, so the file grows at its end as the session does, whatever is appended. */
-#include "sessionfs/render/said.h"
+#include "sessionfs/render/entry_text.h"
 
 #include "pieces.h"
 
@@ -38,14 +38,14 @@ static int items_all(const struct place *p, struct totals *t, void **ret, size_t
 
 /* Appends the lines of a part. `prefix` holds the ID and a blank, `id` bytes; what each line says it is comes behind.
  */
-static int lines_add(const struct said *said, struct buf *prefix, size_t id, struct buf *out)
+static int lines_add(const struct entry_text *parts, struct buf *prefix, size_t id, struct buf *out)
 {
 	prefix->n = id;
-	buf_addspan(prefix, buf_span(&said->what));
+	buf_addspan(prefix, buf_span(&parts->what));
 	buf_adds(prefix, ": ");
 	if (buf_err(prefix))
 		return buf_err(prefix);
-	const char *p = said->text.p, *end = p + said->text.n;
+	const char *p = parts->text.p, *end = p + parts->text.n;
 	for (const char *next; p < end; p = next) {
 		next = (const char *)memchr(p, '\n', (size_t)(end - p)) + 1;
 		size_t n = (size_t)(next - p);
@@ -67,7 +67,7 @@ static int all_segment(const struct place *p, const void *item, bool is_first, s
 	struct record r;
 
 	(void)is_first, (void)usage;
-	if (!said_any_of(session_entry(p->session, i)->type))
+	if (!entry_text_any_of(session_entry(p->session, i)->type))
 		return 0;
 	int rc = session_read(p->session, i, reader, &r);
 	if (rc < 0)
@@ -76,12 +76,12 @@ static int all_segment(const struct place *p, const void *item, bool is_first, s
 	session_entry_name(p->session, i, prefix);
 	buf_addc(prefix, ' ');
 	size_t id = prefix->n;
-	struct said said = {.what = reader->room[0], .text = reader->room[1]};
-	said_begin(&said, &r);
-	while ((rc = said_next(&said)) > 0 && (rc = lines_add(&said, prefix, id, out)) == 0)
+	struct entry_text parts = {.what = reader->room[0], .text = reader->room[1]};
+	entry_text_begin(&parts, &r);
+	while ((rc = entry_text_next(&parts)) > 0 && (rc = lines_add(&parts, prefix, id, out)) == 0)
 		;
-	reader->room[0] = said.what;
-	reader->room[1] = said.text;
+	reader->room[0] = parts.what;
+	reader->room[1] = parts.text;
 	return rc < 0 ? rc : buf_err(out);
 }
 
@@ -95,7 +95,7 @@ const struct producer producer_all_txt = {
 /* Most sessions say something at once. */
 bool render_all_begins(const struct session *s)
 {
-	struct said said CLEANUP_SAID = {0};
+	struct entry_text parts CLEANUP_ENTRY_TEXT = {0};
 	struct line line CLEANUP_LINE = LINE_INIT;
 	uint32_t count = session_count(s), n = count < LOOKED_AT ? count : LOOKED_AT;
 	unsigned probes = 0;
@@ -104,13 +104,13 @@ bool render_all_begins(const struct session *s)
 	for (uint32_t i = 0; i < n && rc == 0 && probes < PROBES; i++) {
 		const struct entry *e = session_entry(s, i);
 		struct record r;
-		if (!said_any_of(e->type) || e->length > PROBE_BYTES)
+		if (!entry_text_any_of(e->type) || e->length > PROBE_BYTES)
 			continue;
 		probes++;
 		rc = session_load(s, i, &line, &r);
 		if (rc == 0) {
-			said_begin(&said, &r);
-			rc = said_next(&said);
+			entry_text_begin(&parts, &r);
+			rc = entry_text_next(&parts);
 		}
 	}
 	return rc > 0;

@@ -63,7 +63,7 @@ void page_take_cwd(const struct session *s, size_t start, struct buf *out);
 /* Long output of tools is cut after so many bytes or lines; what somebody said only if it is very long. */
 #define PAGE_OUTPUT_BYTES ((size_t)16 << 10)
 #define PAGE_OUTPUT_LINES 200
-#define PAGE_SAID_BYTES ((size_t)256 << 10)
+#define PAGE_TEXT_BYTES ((size_t)256 << 10)
 
 /* Sets g->text to the beginning of a string, clean; at most `most` bytes of its JSON are decoded. True if that is not
  * all. */

@@ -70,7 +70,7 @@ bool page_begin_text(struct page *g, struct json_value v, size_t most)
 
 int page_markdown(struct page *g, struct json_value v, const char *file)
 {
-	bool cut = page_begin_text(g, v, PAGE_SAID_BYTES);
+	bool cut = page_begin_text(g, v, PAGE_TEXT_BYTES);
 	int rc = buf_err(g->text);
 
 	if (rc < 0 || g->text->n == 0)

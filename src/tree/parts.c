@@ -2,7 +2,7 @@
 /* What stands below an entry's directory: tool-calls/ and images/. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/vec.h"
-#include "sessionfs/render/said.h"
+#include "sessionfs/render/entry_text.h"
 #include "rows.h"
 
 #include <errno.h>
@@ -277,13 +277,13 @@ static int arguments_show(struct ctx *c, struct buf *out)
 static bool arguments_txt_has(struct ctx *c)
 {
 	struct part_call call;
-	return call_find(c, c->node.part, &call) && said_any_arguments(&call);
+	return call_find(c, c->node.part, &call) && entry_text_any_arguments(&call);
 }
 
 static int arguments_txt_show(struct ctx *c, struct buf *out)
 {
 	struct part_call call;
-	return call_find(c, c->node.part, &call) ? said_arguments(&call, out) : -ESTALE;
+	return call_find(c, c->node.part, &call) ? entry_text_arguments(&call, out) : -ESTALE;
 }
 
 static bool call_has(struct ctx *c)

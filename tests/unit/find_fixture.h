@@ -5,7 +5,7 @@
 
 #include "sessionfs/base/fold.h"
 #include "sessionfs/find/match.h"
-#include "sessionfs/render/said.h"
+#include "sessionfs/render/entry_text.h"
 
 #include <errno.h>
 
@@ -21,11 +21,11 @@ struct brute {
 	size_t n;
 };
 
-static inline void brute_look(struct brute *b, const struct said *said)
+static inline void brute_look(struct brute *b, const struct entry_text *parts)
 {
 	CLEANUP_BUF struct buf line = BUF_INIT, word = BUF_INIT;
 
-	for (const char *p = said->text.p, *end = p + said->text.n, *next; p < end; p = next + 1) {
+	for (const char *p = parts->text.p, *end = p + parts->text.n, *next; p < end; p = next + 1) {
 		next = memchr(p, '\n', (size_t)(end - p));
 		buf_reset(&line);
 		fold_add((struct span){p, (size_t)(next - p)}, &line);
@@ -40,15 +40,15 @@ static inline void brute_look(struct brute *b, const struct said *said)
 /* Whether entry i has the words, judged by all that it says. */
 static inline bool brute_matches(const struct session *s, uint32_t i, struct brute *b)
 {
-	struct said said CLEANUP_SAID = {0};
+	struct entry_text parts CLEANUP_ENTRY_TEXT = {0};
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct record r;
 
 	memset(b->found, 0, sizeof b->found);
 	assert_int_equal(session_load(s, i, &line, &r), 0);
-	said_begin(&said, &r);
-	while (said_next(&said) > 0)
-		brute_look(b, &said);
+	entry_text_begin(&parts, &r);
+	while (entry_text_next(&parts) > 0)
+		brute_look(b, &parts);
 	for (size_t k = 0; k < b->n; k++)
 		if (b->found[k] == b->negated[k])
 			return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What an entry says. */
-#include "sessionfs/render/said.h"
+#include "sessionfs/render/entry_text.h"
 
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/name.h"
@@ -8,13 +8,13 @@
 
 #include "text.h"
 
-void said_release(struct said *s)
+void entry_text_release(struct entry_text *s)
 {
 	buf_release(&s->what);
 	buf_release(&s->text);
 }
 
-bool said_any_of(enum record_type type)
+bool entry_text_any_of(enum record_type type)
 {
 	switch (type) {
 	case RECORD_MESSAGE:
@@ -30,14 +30,14 @@ bool said_any_of(enum record_type type)
 }
 
 /* Ends the last line of what begins at `start`, or the only one, which may be empty. */
-static void said_end_line(struct buf *text, size_t start)
+static void entry_text_end_line(struct buf *text, size_t start)
 {
 	if (text->n == start || text->p[text->n - 1] != '\n')
 		buf_addc(text, '\n');
 }
 
 /* The role of a message, else the type. */
-static void said_kind(struct said *s)
+static void entry_text_kind(struct entry_text *s)
 {
 	const struct record *r = s->r;
 	const char *fixed = r->type == RECORD_MESSAGE ? record_role_name(r->role) : record_type_name(r->type);
@@ -82,12 +82,12 @@ static int add_members(struct json_value object, struct buf *text)
 		json_decode(key.text, JSON_CLEAN, text);
 		buf_adds(text, ": ");
 		add_value(v, text);
-		said_end_line(text, start);
+		entry_text_end_line(text, start);
 	}
 	return buf_err(&deep);
 }
 
-int said_arguments(const struct part_call *call, struct buf *out)
+int entry_text_arguments(const struct part_call *call, struct buf *out)
 {
 	size_t start = out->n;
 	if (call->arguments.kind == JSON_NONE)
@@ -95,11 +95,11 @@ int said_arguments(const struct part_call *call, struct buf *out)
 	if (call->arguments.kind == JSON_OBJECT)
 		return add_members(call->arguments, out);
 	add_value(call->arguments, out);
-	said_end_line(out, start);
+	entry_text_end_line(out, start);
 	return 0;
 }
 
-bool said_any_arguments(const struct part_call *call)
+bool entry_text_any_arguments(const struct part_call *call)
 {
 	struct json_value key;
 	struct json j;
@@ -112,7 +112,7 @@ bool said_any_arguments(const struct part_call *call)
 
 /* --- the parts ------------------------------------------------------------------ */
 
-static int said_error(struct said *s)
+static int entry_text_error(struct entry_text *s)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	if (!part_has_error(s->r))
@@ -125,10 +125,10 @@ static int said_error(struct said *s)
 }
 
 /* The label of a label record, the name of a session_info. */
-static int said_value(struct said *s)
+static int entry_text_value(struct entry_text *s)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
-	said_kind(s);
+	entry_text_kind(s);
 	if (s->r->type == RECORD_LABEL && json_truthy(s->r->label))
 		add_value(s->r->label, &s->text);
 	else if (s->r->type == RECORD_LABEL)
@@ -137,56 +137,56 @@ static int said_value(struct said *s)
 		json_decode(s->r->name.text, JSON_CLEAN, &name);
 	buf_addspan(&s->text, space_trim(buf_span(&name)));
 	if (s->r->type == RECORD_LABEL || s->text.n > 0)
-		said_end_line(&s->text, 0);
+		entry_text_end_line(&s->text, 0);
 	return buf_err(&name);
 }
 
 /* Appends the part at hand; nothing if there is none. */
-static int said_make(struct said *s)
+static int entry_text_make(struct entry_text *s)
 {
 	switch (s->of) {
-	case SAID_TEXT:
-		said_kind(s);
+	case TEXT_OF_MESSAGE:
+		entry_text_kind(s);
 		part_text(s->r, &s->text);
 		return 0;
-	case SAID_THINKING:
+	case TEXT_OF_THINKING:
 		buf_adds(&s->what, "thinking");
 		part_thinking(s->r, &s->text);
 		return 0;
-	case SAID_ARGUMENTS:
+	case TEXT_OF_ARGUMENTS:
 		buf_adds(&s->what, "call ");
 		part_call_name(&s->call, &s->what);
-		return said_arguments(&s->call, &s->text);
-	case SAID_ERROR:
+		return entry_text_arguments(&s->call, &s->text);
+	case TEXT_OF_ERROR:
 		buf_adds(&s->what, "error");
-		return said_error(s);
-	case SAID_VALUE:
-		return said_value(s);
+		return entry_text_error(s);
+	case TEXT_OF_VALUE:
+		return entry_text_value(s);
 	}
 	return 0;
 }
 
-void said_begin(struct said *s, const struct record *r)
+void entry_text_begin(struct entry_text *s, const struct record *r)
 {
 	bool is_value = r->type == RECORD_LABEL || r->type == RECORD_SESSION_INFO;
 
 	s->r = r;
 	s->call = (struct part_call){.n = 0};
-	s->next = is_value ? SAID_VALUE : SAID_TEXT;
-	s->end = is_value ? SAID_VALUE + 1 : said_any_of(r->type) ? SAID_VALUE : SAID_TEXT;
+	s->next = is_value ? TEXT_OF_VALUE : TEXT_OF_MESSAGE;
+	s->end = is_value ? TEXT_OF_VALUE + 1 : entry_text_any_of(r->type) ? TEXT_OF_VALUE : TEXT_OF_MESSAGE;
 }
 
-int said_next(struct said *s)
+int entry_text_next(struct entry_text *s)
 {
 	buf_reset(&s->text);
 	while (s->text.n == 0 && s->next < s->end) {
-		if (s->next == SAID_ARGUMENTS && !part_call_next(s->r, &s->call))
+		if (s->next == TEXT_OF_ARGUMENTS && !part_call_next(s->r, &s->call))
 			s->next++;
 		s->of = s->next;
-		s->next += s->of != SAID_ARGUMENTS;
+		s->next += s->of != TEXT_OF_ARGUMENTS;
 		buf_reset(&s->what);
 		int rc = cancel_check();
-		rc = rc == 0 ? said_make(s) : rc;
+		rc = rc == 0 ? entry_text_make(s) : rc;
 		rc = buf_err(&s->what) ? buf_err(&s->what) : rc;
 		rc = buf_err(&s->text) ? buf_err(&s->text) : rc;
 		if (rc < 0)

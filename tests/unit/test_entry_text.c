@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* said: what an entry says, and all.txt, which is made of it. */
+/* entry_text: what an entry says, and all.txt, which is made of it. */
 #include "render_fixture.h"
 #include "failing_alloc.h"
-#include "sessionfs/render/said.h"
+#include "sessionfs/render/entry_text.h"
 
 #include <errno.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static int add_parts(struct said *said, const struct record *r, struct buf *out)
+static int add_parts(struct entry_text *parts, const struct record *r, struct buf *out)
 {
 	static const char of[] = "TtaeV";
 	int rc;
-	said_begin(said, r);
-	while ((rc = said_next(said)) > 0) {
-		buf_addc(out, of[said->of]);
-		if (said->of == SAID_ARGUMENTS)
-			buf_addf(out, "%u", said->call.n);
+	entry_text_begin(parts, r);
+	while ((rc = entry_text_next(parts)) > 0) {
+		buf_addc(out, of[parts->of]);
+		if (parts->of == TEXT_OF_ARGUMENTS)
+			buf_addf(out, "%u", parts->call.n);
 		buf_addc(out, ' ');
-		buf_addspan(out, buf_span(&said->what));
+		buf_addspan(out, buf_span(&parts->what));
 		buf_addc(out, '|');
-		buf_addspan(out, buf_span(&said->text));
-		assert_int_equal(said->text.p[said->text.n - 1], '\n');
+		buf_addspan(out, buf_span(&parts->text));
+		assert_int_equal(parts->text.p[parts->text.n - 1], '\n');
 	}
 	return rc;
 }
 
 static void assert_says(const char *line, const struct format *format, const char *want)
 {
-	struct said said CLEANUP_SAID = {0};
+	struct entry_text parts CLEANUP_ENTRY_TEXT = {0};
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct record r;
 	assert_true(record_parse(span_of(line), format, NULL, &r));
-	assert_int_equal(add_parts(&said, &r, &out), 0);
+	assert_int_equal(add_parts(&parts, &r, &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
-	assert_int_equal(said_next(&said), 0);
+	assert_int_equal(entry_text_next(&parts), 0);
 }
 
 #define SAYS(rest) "{\"type\":\"message\",\"id\":\"a\",\"message\":{" rest "}}"
@@ -121,9 +121,9 @@ static void arguments(void **state)
 		buf_addf(&line, CALLS(CALL("\"n\"", "%s")), samples[i][0]);
 		assert_true(record_parse(buf_span(&line), NULL, NULL, &r));
 		assert_true(part_call_next(&r, &call));
-		assert_int_equal(said_any_arguments(&call), samples[i][1][0] != '\0');
+		assert_int_equal(entry_text_any_arguments(&call), samples[i][1][0] != '\0');
 		buf_adds(&out, "before\n");
-		assert_int_equal(said_arguments(&call, &out), 0);
+		assert_int_equal(entry_text_arguments(&call, &out), 0);
 		assert_memory_equal(out.p, "before\n", 7);
 		assert_string_equal(buf_cstr(&out) + 7, samples[i][1]);
 	}
@@ -133,8 +133,8 @@ static void arguments(void **state)
 	struct record r;
 	assert_true(record_parse(span_of(none), NULL, NULL, &r));
 	assert_true(part_call_next(&r, &call));
-	assert_false(said_any_arguments(&call));
-	assert_int_equal(said_arguments(&call, &out), 0);
+	assert_false(entry_text_any_arguments(&call));
+	assert_int_equal(entry_text_arguments(&call, &out), 0);
 	assert_int_equal(out.n, 0);
 }
 
@@ -183,18 +183,18 @@ static void one_entry_after_the_other(void **state)
 	    {"{\"type\":\"custom\"}", ""},
 	    {CALLS(CALL("\"c\"", "3")), "a1 call c|3\n"},
 	};
-	struct said said CLEANUP_SAID = {0};
+	struct entry_text parts CLEANUP_ENTRY_TEXT = {0};
 	struct record r;
 	(void)state;
 	for (size_t i = 0; i < COUNT(samples); i++) {
 		struct buf out CLEANUP_BUF = BUF_INIT;
 		assert_true(record_parse(span_of(samples[i][0]), NULL, NULL, &r));
-		assert_int_equal(add_parts(&said, &r, &out), 0);
+		assert_int_equal(add_parts(&parts, &r, &out), 0);
 		buf_addc(&out, '\0');
 		assert_string_equal(out.p, samples[i][1]);
 		/* One that is left half way is none either. */
-		said_begin(&said, &r);
-		assert_int_equal(said_next(&said), samples[i][1][0] != '\0');
+		entry_text_begin(&parts, &r);
+		assert_int_equal(entry_text_next(&parts), samples[i][1][0] != '\0');
 	}
 }
 
@@ -204,13 +204,13 @@ static void without_memory(void **state)
 	int rc = 0;
 	(void)state;
 	for (int left = 0; left < 64; left++) {
-		struct said said CLEANUP_SAID = {0};
+		struct entry_text parts CLEANUP_ENTRY_TEXT = {0};
 		struct buf out CLEANUP_BUF = BUF_INIT;
 		struct record r;
 		assert_true(record_parse(span_of(line), NULL, NULL, &r));
 		assert_non_null(buf_reserve(&out, 4096));
 		allocs_left = left;
-		rc = add_parts(&said, &r, &out);
+		rc = add_parts(&parts, &r, &out);
 		allocs_left = -1;
 		if (rc == 0)
 			break;
