@@ -8,7 +8,7 @@
 #include <sha256.h>
 #include <stdint.h>
 
-enum { HASH_DIGITS = 8, CUT_BYTES = NAME_BYTES - 1 - HASH_DIGITS };
+enum { HASH_DIGITS = 8, TRUNCATED_BYTES = NAME_BYTES - 1 - HASH_DIGITS };
 
 static const char digits[] = "0123456789ABCDEF";
 
@@ -50,7 +50,7 @@ static void name_add_text(struct span text, bool first, struct buf *out)
 }
 
 /* The length of a component after cutting it between characters to at most `most` bytes. */
-static size_t cut_size(struct span component, size_t most)
+static size_t truncated_size(struct span component, size_t most)
 {
 	size_t kept = 0;
 
@@ -75,7 +75,7 @@ void name_encode(const char *prefix, struct span text, const char *suffix, struc
 		buf_adds(out, suffix);
 	if (buf_err(out) || out->n - begin <= NAME_BYTES)
 		return;
-	out->n = begin + cut_size((struct span){out->p + begin, out->n - begin}, CUT_BYTES);
+	out->n = begin + truncated_size((struct span){out->p + begin, out->n - begin}, TRUNCATED_BYTES);
 	name_hash8(span_of(prefix), text, span_of(suffix), hash);
 	buf_addc(out, '~');
 	buf_adds(out, hash);
@@ -108,7 +108,7 @@ static bool name_unescape(struct span component, struct buf *out)
 
 /* Whether it looks like a cut name. Such a name lacks less than one %XX or character
  * of NAME_BYTES. A text that only looks like one counts as one. */
-static bool is_cut(struct span component)
+static bool is_truncated(struct span component)
 {
 	if (component.n < NAME_BYTES - 3)
 		return false;
@@ -123,7 +123,7 @@ bool name_decode(struct span component, struct buf *out)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, again = BUF_INIT;
 
-	if (component.n == 0 || component.n > NAME_BYTES || is_cut(component))
+	if (component.n == 0 || component.n > NAME_BYTES || is_truncated(component))
 		return false;
 	if (!span_is(component, "%") && !name_unescape(component, &text))
 		return false;

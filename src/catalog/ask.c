@@ -81,9 +81,9 @@ static void ask_wants(struct ask *a, struct want w)
 		w.soft = !w.now && (s->foreign || c->dirs[0].seen.foreign) && a->haste &&
 		         (is_known || a->haste == HASTE_SUMMARY);
 		bool was_awaited = s->look && s->look->foreign && a->now - s->look->at >= HASTE_MS;
-		a->cut = a->cut || (w.soft && was_awaited);
+		a->timed_out = a->timed_out || (w.soft && was_awaited);
 	}
-	if (a->cut && w.soft)
+	if (a->timed_out && w.soft)
 		return;
 	a->hard = a->hard || !w.soft;
 	if (vec_grow(&a->wants, &a->cap, a->n + 1, sizeof *a->wants))
@@ -410,9 +410,9 @@ static int ask_look(struct ask *a, int64_t until)
  * reported. */
 static bool ask_retries(struct ask *a)
 {
-	if (a->cut && a->lacks) {
+	if (a->timed_out && a->lacks) {
 		a->haste = HASTE_NONE;
-		a->cut = false;
+		a->timed_out = false;
 		return true;
 	}
 	if (ask_may_decide(a) || cancel_check() < 0)
@@ -436,7 +436,7 @@ bool ask_wait(struct ask *a)
 	a->n = 0;
 	a->hard = false;
 	if (rc == -ETIME) {
-		a->cut = true;
+		a->timed_out = true;
 	} else if (rc < 0) {
 		a->err = rc;
 		a->needs_all = true;

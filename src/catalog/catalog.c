@@ -175,7 +175,7 @@ static uint32_t newest_of(struct ask *a, uint32_t project)
 	bool found = n->file != NONE && c->files[n->file].state == FILE_SESSION;
 	n->epoch = c->epoch;
 	n->ages = a->err != 0 || !found;
-	return found || a->cut ? n->file : NONE;
+	return found || a->timed_out ? n->file : NONE;
 }
 
 /* ---- projects ---- */

@@ -394,10 +394,10 @@ struct ask {
 	int err;        /* something that it needs could not be looked at; 0 or a negative errno */
 	bool needs_all; /* then even what was found is no answer */
 	enum haste haste;
-	bool lacks;  /* what is known will not do after all */
-	bool hard;   /* something that it wants is not known, or has long not been looked at */
-	bool others; /* another call is looking at something that it wants */
-	bool cut;    /* it has waited long enough: only for the former it goes on waiting */
+	bool lacks;     /* what is known will not do after all */
+	bool hard;      /* something that it wants is not known, or has long not been looked at */
+	bool others;    /* another call is looking at something that it wants */
+	bool timed_out; /* it has waited long enough: only for the former it goes on waiting */
 	bool begun, retried;
 	unsigned tries; /* how often the newest file turned out to be no session */
 };

@@ -243,7 +243,7 @@ static bool is_not_ours(struct span item)
 }
 
 /* Splits NAME=ARGUMENT; the argument is {NULL, 0} without a `=`. */
-static struct span cut_argument(struct span *item)
+static struct span split_argument(struct span *item)
 {
 	const char *equals = memchr(item->p, '=', item->n);
 	if (!equals)
@@ -255,7 +255,7 @@ static struct span cut_argument(struct span *item)
 
 static int parse_item(struct parser *p, struct span item)
 {
-	struct span name = item, argument = cut_argument(&name);
+	struct span name = item, argument = split_argument(&name);
 	for (size_t i = 0; i < N_OPTIONS; i++) {
 		const struct option *option = &options[i];
 		if (!option->in_list || !span_is(name, option->in_list))
@@ -292,7 +292,7 @@ static int parse_list(struct parser *p, const char *list)
 
 static int parse_long(struct parser *p, const char *word, const char *next, int *used)
 {
-	struct span name = span_of(word + 2), argument = cut_argument(&name);
+	struct span name = span_of(word + 2), argument = split_argument(&name);
 	for (size_t i = 0; i < N_OPTIONS; i++) {
 		const struct option *option = &options[i];
 		if (!option->name || !span_is(name, option->name))

@@ -125,8 +125,8 @@ static int measure(struct searches *s, const struct search *a, const struct sess
 }
 
 /* How many bytes of a session fit into the answer, which has so many lines already. */
-static int cut_bytes(struct searches *s, const struct search *a, const struct session_hits *f, uint64_t lines,
-                     uint64_t *ret)
+static int truncated_bytes(struct searches *s, const struct search *a, const struct session_hits *f, uint64_t lines,
+                           uint64_t *ret)
 {
 	struct buf prefix CLEANUP_BUF = BUF_INIT;
 	const struct found *e = f->found.v;
@@ -151,7 +151,7 @@ static int add_up(struct searches *s, const struct search *a, struct answer *h)
 		const struct session_hits *f = h->v[i];
 		uint64_t bytes = lines < SEARCH_MOST ? f->bytes : 0;
 		if (lines < SEARCH_MOST && lines + f->lines > SEARCH_MOST)
-			rc = cut_bytes(s, a, f, lines, &bytes);
+			rc = truncated_bytes(s, a, f, lines, &bytes);
 		lines += f->lines;
 		h->ends[i] = end += bytes;
 		h->counts[i] = count += f->found.n;

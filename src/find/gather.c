@@ -26,7 +26,7 @@
 #define TEXT_SHARE 4
 
 /* The session with which the answer is full: those after it do not count. */
-struct cut {
+struct limit {
 	bool is_set;
 	struct rank at;
 };
@@ -36,7 +36,7 @@ struct batch {
 	struct search *a;
 	struct slot_state *all; /* the sessions of the rows */
 	struct row **v;
-	struct cut cut;
+	struct limit limit;
 	struct lock lock; /* guards the spare matchers */
 	struct matcher *spare[PARALLEL_MOST];
 	size_t spares;
@@ -147,15 +147,15 @@ static int gather_row_cmp(const void *a, const void *b)
 	return rank_cmp(rank_of(*(struct row *const *)a), rank_of(*(struct row *const *)b));
 }
 
-static bool is_behind(const struct cut *cut, const struct row *r)
+static bool is_behind(const struct limit *limit, const struct row *r)
 {
-	return cut->is_set && r->is_ranked && rank_cmp(rank_of(r), cut->at) > 0;
+	return limit->is_set && r->is_ranked && rank_cmp(rank_of(r), limit->at) > 0;
 }
 
-/* Finds the cut, and drops the hits of sessions after it. `v` has room for all rows. */
-static struct cut gather_find_cut(struct search *a, struct row **v)
+/* Finds the limit, and drops the hits of sessions after it. `v` has room for all rows. */
+static struct limit gather_find_limit(struct search *a, struct row **v)
 {
-	struct cut cut = {0};
+	struct limit limit = {0};
 	uint64_t lines = 0, entries = 0;
 	size_t n = 0;
 	for (size_t i = 0; i < a->n; i++)
@@ -163,7 +163,7 @@ static struct cut gather_find_cut(struct search *a, struct row **v)
 			v[n++] = &a->rows[i];
 	qsort(v, n, sizeof *v, gather_row_cmp);
 	for (size_t i = 0; i < n; i++) {
-		if (cut.is_set) {
+		if (limit.is_set) {
 			row_drop(v[i]);
 			v[i]->state = ROW_MAYBE;
 			continue;
@@ -171,9 +171,9 @@ static struct cut gather_find_cut(struct search *a, struct row **v)
 		lines += v[i]->hits->lines;
 		entries += v[i]->hits->found.n;
 		if (lines >= SEARCH_MOST && entries >= SEARCH_MOST)
-			cut = (struct cut){true, rank_of(v[i])};
+			limit = (struct limit){true, rank_of(v[i])};
 	}
-	return cut;
+	return limit;
 }
 
 static int gather_slot_cmp(const void *slot, const void *row)
@@ -342,7 +342,7 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 		return rc;
 	r->modified = f->modified;
 	r->is_ranked = true;
-	if (is_behind(&b->cut, r)) {
+	if (is_behind(&b->limit, r)) {
 		row_drop(r);
 		r->state = ROW_MAYBE;
 		return 0;
@@ -431,10 +431,10 @@ static int gather_all(struct batch *b)
 	int rc = v ? 0 : -ENOMEM;
 	for (size_t most = FIRST_BATCH; rc == 0; most *= 2) {
 		size_t n = 0;
-		b->cut = gather_find_cut(a, v);
+		b->limit = gather_find_limit(a, v);
 		for (size_t i = 0; i < a->n; i++) {
 			const struct row *r = &a->rows[i];
-			if (r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_lacking && !is_behind(&b->cut, r))
+			if (r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_lacking && !is_behind(&b->limit, r))
 				v[n++] = &a->rows[i];
 		}
 		if (n == 0)

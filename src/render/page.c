@@ -283,7 +283,7 @@ static void row_of_call(const struct session *s, struct tool_use *u, struct buf 
 static void row_end(struct buf *out, size_t start)
 {
 	text_one_line(out, start);
-	if (text_cut(out, start, ROW_UNITS))
+	if (text_truncate(out, start, ROW_UNITS))
 		buf_adds(out, "\u2026");
 	html_escape(out, start);
 }

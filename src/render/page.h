@@ -72,12 +72,12 @@ bool page_begin_text(struct page *g, struct json_value v, size_t most);
 int page_markdown(struct page *g, struct json_value v, const char *file);
 /* A text as it stands, in a <pre>; `before` (or NULL) comes first in it. */
 void page_pre(struct page *g, const char *before, struct json_value v, const char *file);
-/* The same of what is in g->text; `cut`: that is not all. */
-void page_pre_text(struct page *g, const char *before, bool cut, const char *file);
+/* The same of what is in g->text; `truncated`: that is not all. */
+void page_pre_text(struct page *g, const char *before, bool truncated, const char *file);
 /* The lines of a diff, in g->text: coloured, and with their signs. */
 void page_diff(struct page *g, const char *file);
 /* "Cut here", with a link to `file`. */
-void page_cut(struct page *g, const char *file);
+void page_truncated(struct page *g, const char *file);
 /* A picture, where it stands or as a link. */
 void page_picture(struct page *g, const struct block *b);
 

@@ -69,7 +69,7 @@ static void article_add_heading(struct page *g)
 		return;
 	}
 	text_role(&g->r, g->out);
-	text_cut(g->out, start, INLINE_UNITS);
+	text_truncate(g->out, start, INLINE_UNITS);
 	html_escape(g->out, start);
 	if (g->out->n == start)
 		buf_adds(g->out, g->r.kind == JSON_OBJECT ? "no type" : "no object");
@@ -234,16 +234,16 @@ static const char *arguments_file(struct page *g, const struct block *b)
 static void show_json(struct page *g, struct json_value v, const char *file)
 {
 	struct span raw = json_raw(v);
-	bool cut = raw.n > PRETTY_MOST;
+	bool truncated = raw.n > PRETTY_MOST;
 
 	buf_reset(g->text);
-	if (cut) {
+	if (truncated) {
 		text_clean((struct span){raw.p, PAGE_OUTPUT_BYTES}, g->text);
 	} else {
 		json_pretty(v, g->text);
 		text_make_clean(g->text, 0);
 	}
-	page_pre_text(g, NULL, cut, file);
+	page_pre_text(g, NULL, truncated, file);
 }
 
 static bool show_diff(struct page *g, const struct tool_use *u, const char *file)
@@ -356,10 +356,10 @@ static int article_show_content(struct page *g, struct json_value content)
 static int article_show_bash(struct page *g)
 {
 	buf_adds(g->out, "<p class=\"command\"><code>$ ");
-	bool cut = page_inline(g->r.msg.command, COMMAND_UNITS, g->out);
+	bool truncated = page_inline(g->r.msg.command, COMMAND_UNITS, g->out);
 	buf_adds(g->out, "</code></p>\n");
-	if (cut)
-		page_cut(g, "text.md");
+	if (truncated)
+		page_truncated(g, "text.md");
 	show_output(g, g->r.msg.output);
 	return 0;
 }
@@ -385,10 +385,10 @@ static int show_body(struct page *g)
 	if (rc < 0 || r->type != RECORD_MESSAGE || !md_has_text(r->msg.error_message))
 		return rc;
 	buf_adds(g->out, "<p class=\"error\"><strong>Error:</strong> ");
-	bool cut = page_inline(r->msg.error_message, COMMAND_UNITS, g->out);
+	bool truncated = page_inline(r->msg.error_message, COMMAND_UNITS, g->out);
 	buf_adds(g->out, "</p>\n");
-	if (cut && part_has_error(r))
-		page_cut(g, "error");
+	if (truncated && part_has_error(r))
+		page_truncated(g, "error");
 	return 0;
 }
 

@@ -25,7 +25,7 @@ static void add_file(struct page *g, const char *file)
 	buf_addc(g->out, '"');
 }
 
-void page_cut(struct page *g, const char *file)
+void page_truncated(struct page *g, const char *file)
 {
 	buf_adds(g->out, "<p class=\"cut\">Cut here. <a ");
 	add_file(g, file);
@@ -36,7 +36,7 @@ void page_cut(struct page *g, const char *file)
 
 /* The beginning of a JSON string's inside, at least `want` bytes of it: it does not end in an escape, a character, or
  * between two escapes that are a pair of surrogates. */
-static struct span cut_json(struct span text, size_t want)
+static struct span truncate_json(struct span text, size_t want)
 {
 	size_t i = 0, high = 0;
 
@@ -63,14 +63,14 @@ bool page_begin_text(struct page *g, struct json_value v, size_t most)
 	buf_reset(g->text);
 	if (v.kind != JSON_STRING)
 		return false;
-	struct span shown = v.text.n > most ? cut_json(v.text, most) : v.text;
+	struct span shown = v.text.n > most ? truncate_json(v.text, most) : v.text;
 	json_decode(shown, JSON_CLEAN, g->text);
 	return shown.n < v.text.n;
 }
 
 int page_markdown(struct page *g, struct json_value v, const char *file)
 {
-	bool cut = page_begin_text(g, v, PAGE_TEXT_BYTES);
+	bool truncated = page_begin_text(g, v, PAGE_TEXT_BYTES);
 	int rc = buf_err(g->text);
 
 	if (rc < 0 || g->text->n == 0)
@@ -78,8 +78,8 @@ int page_markdown(struct page *g, struct json_value v, const char *file)
 	buf_adds(g->out, "<div class=\"md\">\n");
 	rc = html_markdown(buf_span(g->text), g->out);
 	buf_adds(g->out, "</div>\n");
-	if (cut)
-		page_cut(g, file);
+	if (truncated)
+		page_truncated(g, file);
 	return rc;
 }
 
@@ -96,7 +96,7 @@ static size_t lines_end(struct span text, size_t lines)
 }
 
 /* HTML ignores a newline right after <pre>. */
-void page_pre_text(struct page *g, const char *before, bool cut, const char *file)
+void page_pre_text(struct page *g, const char *before, bool truncated, const char *file)
 {
 	struct span text = buf_span(g->text);
 	size_t most = text.n < 2 * PAGE_OUTPUT_BYTES ? text.n : PAGE_OUTPUT_BYTES;
@@ -112,14 +112,14 @@ void page_pre_text(struct page *g, const char *before, bool cut, const char *fil
 	buf_adds(g->out, before ? before : "");
 	html_text((struct span){text.p, end}, g->out);
 	buf_adds(g->out, "</pre>\n");
-	if (cut || end < text.n)
-		page_cut(g, file);
+	if (truncated || end < text.n)
+		page_truncated(g, file);
 }
 
 void page_pre(struct page *g, const char *before, struct json_value v, const char *file)
 {
-	bool cut = page_begin_text(g, v, PAGE_OUTPUT_BYTES);
-	page_pre_text(g, before, cut, file);
+	bool truncated = page_begin_text(g, v, PAGE_OUTPUT_BYTES);
+	page_pre_text(g, before, truncated, file);
 }
 
 static const char *diff_tag(char sign)
@@ -151,7 +151,7 @@ void page_diff(struct page *g, const char *file)
 	}
 	buf_adds(g->out, "</pre>\n");
 	if (end < text.n)
-		page_cut(g, file);
+		page_truncated(g, file);
 }
 
 /* --- pictures ---------------------------------------------------------------- */
@@ -274,10 +274,10 @@ bool page_inline(struct json_value v, size_t units, struct buf *out)
 	size_t start = out->n;
 
 	text_begin(v, units, out);
-	bool cut = text_cut(out, start, units);
+	bool truncated = text_truncate(out, start, units);
 	text_one_line(out, start);
 	html_escape(out, start);
-	return cut;
+	return truncated;
 }
 
 /* Where a path begins with `dir`, from `from` on; NULL if none does. */

@@ -85,12 +85,12 @@ static size_t units_end(const struct buf *b, size_t start, size_t units)
 	return i;
 }
 
-bool text_cut(struct buf *out, size_t start, size_t units)
+bool text_truncate(struct buf *out, size_t start, size_t units)
 {
 	size_t end = units_end(out, start, units);
-	bool cut = end < out->n;
+	bool truncated = end < out->n;
 	out->n = end;
-	return cut;
+	return truncated;
 }
 
 void text_shorten(struct buf *out, size_t start, size_t characters)
@@ -160,7 +160,7 @@ void text_of_content(const struct record *r, struct json_value content, const ch
 		if (b.text.kind == JSON_STRING)
 			text_begin(b.text, units, out);
 	}
-	text_cut(out, start, units);
+	text_truncate(out, start, units);
 	text_one_line(out, start);
 	text_trim(out, start);
 }
@@ -188,7 +188,7 @@ static void row_add(struct json_value v, size_t units, struct buf *out)
 	size_t start = out->n;
 
 	text_begin(v, units, out);
-	text_cut(out, start, units);
+	text_truncate(out, start, units);
 	text_one_line(out, start);
 	text_trim(out, start);
 }
@@ -204,7 +204,7 @@ static void add_argument(struct json_value v, const char *instead, struct buf *o
 	}
 	text_begin(v, ROW_UNITS, out);
 	text_one_line(out, start);
-	text_cut(out, start, ROW_UNITS);
+	text_truncate(out, start, ROW_UNITS);
 }
 
 static void row_add_path(struct json_value arguments, const char *instead, struct buf *out)
@@ -256,7 +256,7 @@ static void add_command(struct json_value command, struct buf *out)
 	bool more = units_end(out, start, COMMAND_UNITS) < out->n;
 	text_one_line(out, start);
 	text_trim(out, start);
-	text_cut(out, start, COMMAND_UNITS);
+	text_truncate(out, start, COMMAND_UNITS);
 	buf_adds(out, more ? "..." : "");
 }
 
@@ -279,7 +279,7 @@ static void add_compact(struct json_value v, size_t units, struct buf *out)
 	}
 	size_t start = out->n;
 	text_clean(buf_span(&json), out);
-	buf_adds(out, text_cut(out, start, units) ? "..." : "");
+	buf_adds(out, text_truncate(out, start, units) ? "..." : "");
 }
 
 static void add_call(struct json_value name, struct json_value arguments, struct buf *out)
@@ -287,7 +287,7 @@ static void add_call(struct json_value name, struct json_value arguments, struct
 	buf_addc(out, '[');
 	size_t start = out->n;
 	text_inline(name, out);
-	text_cut(out, start, ROW_UNITS);
+	text_truncate(out, start, ROW_UNITS);
 	if (json_is(name, "read") || json_is(name, "write") || json_is(name, "edit")) {
 		buf_adds(out, ": ");
 		row_add_path(arguments, "", out);
@@ -542,7 +542,7 @@ static void row_summary_text(const struct record *r, size_t units, struct buf *o
 	} else {
 		text_of_content(r, r->type == RECORD_MESSAGE ? r->msg.content : r->content, " ", units, out);
 	}
-	text_cut(out, start, units);
+	text_truncate(out, start, units);
 }
 
 int row_summary(struct row_source *src, uint32_t i, size_t units, struct buf *out)

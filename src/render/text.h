@@ -14,7 +14,7 @@ void text_make_clean(struct buf *out, size_t start);
 /* From `start` on: white space at both ends goes, by the rules of JavaScript's trim(). */
 void text_trim(struct buf *out, size_t start);
 /* From `start` on: cut to so many UTF-16 units, between characters. True if something was cut. */
-bool text_cut(struct buf *out, size_t start, size_t units);
+bool text_truncate(struct buf *out, size_t start, size_t units);
 
 /* From `start` on, which must be valid UTF-8: shortens more characters than that to that many, the last one being an
  * ellipsis. */

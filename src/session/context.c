@@ -140,7 +140,7 @@ static int context_add_entry(struct builder *b, uint32_t entry, bool newest_comp
 }
 
 /* Cuts the path in place to the context entries: the newest compaction, what it keeps, what follows it. */
-static int cut_path(struct builder *b, uint32_t *path, size_t *n, bool *ret_compacted)
+static int truncate_path(struct builder *b, uint32_t *path, size_t *n, bool *ret_compacted)
 {
 	size_t at = *n;
 	while (at > 0 && session_entry(b->s, path[at - 1])->type != RECORD_COMPACTION)
@@ -211,7 +211,7 @@ int context_build(const struct session *s, uint32_t at, struct context *ret)
 
 	CLEANUP(builder_release) struct builder b = {.s = s, .line = LINE_INIT};
 	bool compacted;
-	rc = cut_path(&b, path, &n, &compacted);
+	rc = truncate_path(&b, path, &n, &compacted);
 	if (rc < 0)
 		return rc;
 	rc = find_edits(&b, path, n);

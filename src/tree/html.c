@@ -112,7 +112,7 @@ static int page_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 }
 
 /* A name that was cut does not say its STEM, so all are looked at. */
-static bool find_cut(struct ctx *dir, struct span name, struct slot_info *ret)
+static bool find_truncated(struct ctx *dir, struct span name, struct slot_info *ret)
 {
 	uint64_t cookie = 0;
 	while (catalog_slot_next(dir->tree->catalog, dir->node.slot, &cookie, ret)) {
@@ -131,7 +131,7 @@ static int page_match(struct ctx *dir, struct span name, struct node *ret)
 	size_t end = strlen(PAGE);
 	bool whole = name.n > end && memcmp(name.p + name.n - end, PAGE, end) == 0 &&
 	             catalog_slot_by_stem(dir->tree->catalog, dir->node.slot, (struct span){name.p, name.n - end}, &s);
-	if (!whole && (name.n < NAME_BYTES - 3 || !find_cut(dir, name, &s)))
+	if (!whole && (name.n < NAME_BYTES - 3 || !find_truncated(dir, name, &s)))
 		return -ENOENT;
 	ret->slot = s.slot;
 	return 0;
