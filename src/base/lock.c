@@ -24,7 +24,7 @@ static const char *const names[] = {
     [LOCK_DERIVED] = "derived",   [LOCK_FACTS] = "facts",
     [LOCK_CACHE] = "cache",       [LOCK_SCRATCH] = "scratch",
     [LOCK_STATE] = "state",       [LOCK_LINES] = "lines",
-    [LOCK_SPARE] = "spare",       [LOCK_SEARCHES] = "searches",
+    [LOCK_RUNS] = "runs",         [LOCK_SEARCHES] = "searches",
     [LOCK_MATCHERS] = "matchers", [LOCK_HANDLES] = "handles",
     [LOCK_DROPPING] = "dropping", [LOCK_LISTINGS] = "listings",
     [LOCK_LEASES] = "leases",     [LOCK_READDIRPLUS] = "readdirplus",

@@ -219,7 +219,7 @@ struct catalog {
 		size_t cap;
 		size_t blind; /* directories where inotify does not report every change */
 		struct catalog_change *changes;
-		size_t n, room;
+		size_t n, changes_cap;
 		struct list marked; /* files that events have marked and catalog_wait has not looked at */
 		uint64_t caught_up; /* the last mark when catalog_wait had looked at all that was marked */
 		bool lost;          /* anything may have changed */

@@ -44,7 +44,7 @@ static ssize_t take_changes(struct watching *w, struct catalog *c, struct catalo
 		c->files[w->changes[i].place].noted = false;
 	*ret = w->changes;
 	w->changes = NULL;
-	w->n = w->room = 0;
+	w->n = w->changes_cap = 0;
 	return (ssize_t)n;
 }
 
@@ -54,7 +54,7 @@ static void note_all(struct catalog *c)
 	struct watching *w = &c->watching;
 	size_t n = w->n + c->file_count;
 	/* Without memory it is tried again with the next change. */
-	if (!vec_grow(&w->changes, &w->room, n, sizeof *w->changes))
+	if (!vec_grow(&w->changes, &w->changes_cap, n, sizeof *w->changes))
 		return;
 	for (uint32_t i = 0; i < c->file_count; i++)
 		if (c->files[i].state != FILE_GONE || c->files[i].noted)

@@ -71,7 +71,7 @@ void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names)
 	c->files[file].noted = true;
 	if (w->lost)
 		return;
-	if (w->n >= CHANGES_MAX || !vec_grow(&w->changes, &w->room, w->n + 1, sizeof *w->changes)) {
+	if (w->n >= CHANGES_MAX || !vec_grow(&w->changes, &w->changes_cap, w->n + 1, sizeof *w->changes)) {
 		watch_lost(w);
 		return;
 	}

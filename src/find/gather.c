@@ -37,9 +37,9 @@ struct batch {
 	struct slot_state *all; /* the sessions of the rows */
 	struct row **v;
 	struct limit limit;
-	struct lock lock; /* guards the spare matchers */
-	struct matcher *spare[PARALLEL_MOST];
-	size_t spares;
+	struct lock lock; /* guards the idle matchers */
+	struct matcher *idle[PARALLEL_MOST];
+	size_t n_idle;
 	_Atomic uint64_t texts; /* bytes of the lines that are kept */
 	_Atomic int missed;     /* why a session could not be read */
 	atomic_bool gone;       /* a session was replaced meanwhile */
@@ -201,8 +201,8 @@ static struct matcher *take_matcher(struct batch *b, int *ret_err)
 {
 	struct matcher *m = NULL;
 	lock_acquire(&b->lock);
-	if (b->spares > 0)
-		m = b->spare[--b->spares];
+	if (b->n_idle > 0)
+		m = b->idle[--b->n_idle];
 	lock_release(&b->lock);
 	*ret_err = m ? 0 : matcher_open(b->a->query, &m);
 	return *ret_err < 0 ? NULL : m;
@@ -393,7 +393,7 @@ static int gather_work(void *arg, size_t i)
 		return rc;
 	rc = deferred_take(look_at_session(b, m, b->v[i]));
 	lock_acquire(&b->lock);
-	b->spare[b->spares++] = m;
+	b->idle[b->n_idle++] = m;
 	lock_release(&b->lock);
 	if (error_is_of_file(rc)) {
 		b->v[i]->is_lacking = true;
@@ -468,8 +468,8 @@ static int gather_once(struct searches *s, struct search *a, bool *ret_gone)
 		rank_rows(a, list);
 	facts_release(list);
 	rc = gather_all(&b);
-	while (b.spares > 0)
-		matcher_close(b.spare[--b.spares]);
+	while (b.n_idle > 0)
+		matcher_close(b.idle[--b.n_idle]);
 	lock_destroy(&b.lock);
 	*ret_gone = atomic_load(&b.gone);
 	a->missed = atomic_load(&b.missed);

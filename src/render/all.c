@@ -62,7 +62,7 @@ static int lines_add(const struct entry_text *parts, struct buf *prefix, size_t 
 static int all_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
                        struct render_usage *usage, struct buf *out)
 {
-	struct buf *prefix = &reader->room[2];
+	struct buf *prefix = &reader->scratch[2];
 	uint32_t i = *(const uint32_t *)item;
 	struct record r;
 
@@ -76,12 +76,12 @@ static int all_segment(const struct place *p, const void *item, bool is_first, s
 	session_entry_name(p->session, i, prefix);
 	buf_addc(prefix, ' ');
 	size_t id = prefix->n;
-	struct entry_text parts = {.what = reader->room[0], .text = reader->room[1]};
+	struct entry_text parts = {.what = reader->scratch[0], .text = reader->scratch[1]};
 	entry_text_begin(&parts, &r);
 	while ((rc = entry_text_next(&parts)) > 0 && (rc = lines_add(&parts, prefix, id, out)) == 0)
 		;
-	reader->room[0] = parts.what;
-	reader->room[1] = parts.text;
+	reader->scratch[0] = parts.what;
+	reader->scratch[1] = parts.text;
 	return rc < 0 ? rc : buf_err(out);
 }
 

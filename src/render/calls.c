@@ -8,21 +8,21 @@
 /* Lines of a longer message are made only when a result asks for them: perhaps none does. */
 #define KEPT_BYTES ((uint64_t)64 << 10)
 
-/* The reader's room[2] has the texts of the calls of one message, room[3] the number of its entry and where each ends.
- */
+/* The reader's scratch[2] has the texts of the calls of one message, scratch[3] the number of its entry and where each
+ * ends. */
 
 /* The n-th text that is kept, if it is that of entry i. */
 static bool calls_find(uint32_t i, unsigned n, const struct reader *reader, struct span *ret)
 {
-	const uint64_t *kept = (const void *)reader->room[3].p;
-	size_t count = reader->room[3].n / sizeof *kept;
+	const uint64_t *kept = (const void *)reader->scratch[3].p;
+	size_t count = reader->scratch[3].n / sizeof *kept;
 
 	if (count == 0 || kept[0] != i)
 		return false;
 	*ret = (struct span){"", 0};
 	if (n > 0 && n < count) {
 		uint64_t from = n > 1 ? kept[n - 1] : 0;
-		*ret = (struct span){reader->room[2].p + from, (size_t)(kept[n] - from)};
+		*ret = (struct span){reader->scratch[2].p + from, (size_t)(kept[n] - from)};
 	}
 	return true;
 }
@@ -36,7 +36,7 @@ static int calls_make(const struct session *s, uint32_t i, const struct record *
                       struct reader *reader)
 {
 	struct tool_use use CLEANUP_TOOL = TOOL_USE_INIT;
-	struct buf *texts = &reader->room[2], *kept = &reader->room[3];
+	struct buf *texts = &reader->scratch[2], *kept = &reader->scratch[3];
 	struct part_call call = {0};
 	int rc = 0;
 

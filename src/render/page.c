@@ -324,7 +324,7 @@ static int add_row(const struct session *s, const struct page_item *item, struct
 	buf_adds(out, item->flags & ITEM_LEAF ? " aria-current=\"true\">" : ">");
 	if (e->flags & ENTRY_FAILED)
 		buf_adds(out, "<span class=\"failed\">failed</span> ");
-	page_label(s, item->entry, &reader->room[0], out);
+	page_label(s, item->entry, &reader->scratch[0], out);
 	int rc = add_row_text(s, item->entry, reader, out);
 	buf_adds(out, "</a></li>\n");
 	return rc;
@@ -392,8 +392,8 @@ static int page_segment(const struct place *p, const void *of, bool is_first, st
 	    .s = p->session,
 	    .item = item,
 	    .entry = item->entry,
-	    .text = &reader->room[0],
-	    .more = &reader->room[1],
+	    .text = &reader->scratch[0],
+	    .more = &reader->scratch[1],
 	    .name = BUF_INIT,
 	    .out = out,
 	};

@@ -479,11 +479,11 @@ int session_load(const struct session *s, uint32_t i, struct line *l, struct rec
 void reader_release(struct reader *r)
 {
 	line_release(&r->line);
-	for (size_t i = 0; i < sizeof r->room / sizeof *r->room; i++)
-		buf_release(&r->room[i]);
+	for (size_t i = 0; i < sizeof r->scratch / sizeof *r->scratch; i++)
+		buf_release(&r->scratch[i]);
 }
 
-static void reset_room(struct buf *b)
+static void reset_scratch(struct buf *b)
 {
 	if (b->cap > ROOM_KEPT)
 		buf_release(b);
@@ -492,10 +492,10 @@ static void reset_room(struct buf *b)
 
 void reader_reset(struct reader *r)
 {
-	reset_room(&r->line.bytes);
-	reset_room(&r->line.deep);
-	for (size_t i = 0; i < sizeof r->room / sizeof *r->room; i++)
-		reset_room(&r->room[i]);
+	reset_scratch(&r->line.bytes);
+	reset_scratch(&r->line.deep);
+	for (size_t i = 0; i < sizeof r->scratch / sizeof *r->scratch; i++)
+		reset_scratch(&r->scratch[i]);
 	r->offset = 0;
 	r->ahead = 0;
 }

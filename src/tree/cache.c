@@ -240,10 +240,10 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 		v->bytes.cap = v->bytes.n;
 	}
 	/* An eighth for the gaps that the allocator leaves. */
-	size_t room = v->room > v->n ? v->room : v->n, bytes = buf_memory(&v->bytes);
+	size_t cap = v->cap > v->n ? v->cap : v->n, bytes = buf_memory(&v->bytes);
 	size_t each = (v->ends ? sizeof *v->ends : 0) + (v->items ? v->item : 0);
 	*s = (struct item){.view = *v, .node = node, .serial = serial, .refs = 1};
-	s->cost = sizeof *s + bytes + bytes / 8 + room * each;
+	s->cost = sizeof *s + bytes + bytes / 8 + cap * each;
 	*v = (struct view){0};
 
 	LOCKED(&c->lock);

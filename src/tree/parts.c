@@ -80,7 +80,7 @@ static int make_call_names(struct ctx *c, void *entry, struct view *v)
 	struct part_call call = {0};
 	int rc = ctx_load(c, *(uint32_t *)entry);
 	while (rc == 0 && call_next(c, &call)) {
-		if (v->n == v->room && !vec_grow(&v->ends, &v->room, v->n + 1, sizeof *v->ends))
+		if (v->n == v->cap && !vec_grow(&v->ends, &v->cap, v->n + 1, sizeof *v->ends))
 			return -ENOMEM;
 		part_call_component(&call, &v->bytes);
 		v->ends[v->n++] = v->bytes.n;

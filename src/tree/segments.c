@@ -22,7 +22,7 @@
 /* A further thread is started for at least so many segments. */
 #define RUN_LEAST 256
 /* A run leaves at most this much memory to the next one. */
-#define SPARE_BYTES ((size_t)LIMIT(2 << 20, 64))
+#define RUN_SCRATCH_BYTES ((size_t)LIMIT(2 << 20, 64))
 /* A longer segment is kept, not made again for each read. */
 #define SEGMENT_LONG ((uint64_t)LIMIT(256 << 10, 64))
 
@@ -56,14 +56,14 @@ static void memory_release(struct run_memory *m)
 	reader_release(&m->reader);
 }
 
-void spare_init(struct spare *s)
+void run_scratch_init(struct run_scratch *s)
 {
 	for (size_t k = 0; k < RUNS_MOST; k++)
 		s->runs[k] = (struct run_memory)RUN_MEMORY_INIT;
-	lock_init(&s->lock, LOCK_SPARE);
+	lock_init(&s->lock, LOCK_RUNS);
 }
 
-void spare_release(struct spare *s)
+void run_scratch_release(struct run_scratch *s)
 {
 	for (size_t k = 0; k < RUNS_MOST; k++)
 		memory_release(&s->runs[k]);
@@ -78,11 +78,11 @@ static void swap_memory(struct run_memory *a, struct run_memory *b)
 }
 
 /* Of two that come back the one with more room is kept. */
-static void spare_give(struct spare *s, size_t k, struct run_memory *m)
+static void run_scratch_put(struct run_scratch *s, size_t k, struct run_memory *m)
 {
 	buf_reset(&m->bytes);
 	reader_reset(&m->reader);
-	if (m->bytes.cap > SPARE_BYTES)
+	if (m->bytes.cap > RUN_SCRATCH_BYTES)
 		buf_release(&m->bytes);
 	lock_acquire(&s->lock);
 	if (m->bytes.cap >= s->runs[k].bytes.cap)
@@ -192,10 +192,10 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 		    .memory = RUN_MEMORY_INIT,
 		};
 	/* Memory that was used before causes no page faults. */
-	lock_acquire(&c->tree->spare.lock);
+	lock_acquire(&c->tree->run_scratch.lock);
 	for (size_t k = 0; k < n; k++)
-		swap_memory(&c->tree->spare.runs[k], &runs[k].memory);
-	lock_release(&c->tree->spare.lock);
+		swap_memory(&c->tree->run_scratch.runs[k], &runs[k].memory);
+	lock_release(&c->tree->run_scratch.lock);
 	int rc = parallel_for(n, make_run, runs);
 	for (size_t i = 0; i < more; i++)
 		render_usage_sum(&m->totals.usage, &usages[i]);
@@ -204,7 +204,7 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 	if (rc == 0)
 		rc = put_together(runs, n, v);
 	for (size_t k = 0; k < n; k++)
-		spare_give(&c->tree->spare, k, &runs[k].memory);
+		run_scratch_put(&c->tree->run_scratch, k, &runs[k].memory);
 	return rc;
 }
 
@@ -218,7 +218,7 @@ static int make_all(struct ctx *c, const struct place *p, struct view *ret)
 	int rc = c->kind->make.producer->list(p, &m->totals, &ret->items, &ret->n);
 	if (rc < 0)
 		return rc;
-	ret->room = ret->n;
+	ret->cap = ret->n;
 	ret->ends = malloc((ret->n + 1) * sizeof *ret->ends);
 	return ret->ends ? make_from(c, p, 0, ret) : -ENOMEM;
 }
@@ -243,11 +243,11 @@ static bool extend(struct ctx *c, const struct place *p, struct view *v)
 	const struct producer *producer = c->kind->make.producer;
 	struct made *m = v->more;
 	void *items CLEANUP_FREE = NULL;
-	size_t n = 0, from = v->n, room = v->room;
+	size_t n = 0, from = v->n, cap = v->cap;
 	if (!producer->newer || from == 0 || !is_same_so_far(producer, p->session, m) ||
 	    producer->newer(p, m->entries, segment_entry(v, from - 1), &m->totals, &items, &n) < 0 || n == 0 ||
-	    (v->n + n > v->room && (!vec_grow(&v->ends, &room, v->n + n, sizeof *v->ends) ||
-	                            !vec_grow(&v->items, &v->room, v->n + n, v->item))))
+	    (v->n + n > v->cap && (!vec_grow(&v->ends, &cap, v->n + n, sizeof *v->ends) ||
+	                           !vec_grow(&v->items, &v->cap, v->n + n, v->item))))
 		return false;
 	memcpy((char *)v->items + from * v->item, items, n * v->item);
 	v->n += n;

@@ -44,7 +44,7 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 	lock_init(&t->state_lock, LOCK_STATE);
 	hash_key_draw(&t->secret);
 	lines_init(&t->lines);
-	spare_init(&t->spare);
+	run_scratch_init(&t->run_scratch);
 	*ret = t;
 	return 0;
 }
@@ -63,7 +63,7 @@ void tree_close(struct tree *t)
 	scratch_close(t->scratch);
 	state_close(t);
 	lines_destroy(&t->lines);
-	spare_release(&t->spare);
+	run_scratch_release(&t->run_scratch);
 	free(t);
 }
 

@@ -147,20 +147,20 @@ struct run_memory {
 	struct buf bytes;
 	struct reader reader;
 };
-struct spare {
+struct run_scratch {
 	struct lock lock;
 	struct run_memory runs[RUNS_MOST];
 };
 
-void spare_init(struct spare *s);
-void spare_release(struct spare *s);
+void run_scratch_init(struct run_scratch *s);
+void run_scratch_release(struct run_scratch *s);
 
 struct tree {
 	struct catalog *catalog;
 	struct cache *cache;
 	struct facts *facts;
 	struct lines lines;
-	struct spare spare;
+	struct run_scratch run_scratch;
 	struct scratch *scratch;
 	struct searches *searches;
 	const char *mountpoint;

@@ -32,7 +32,7 @@ enum lock_rank {
 	LOCK_SCRATCH,
 	LOCK_STATE, /* what is remembered of writable names */
 	LOCK_LINES,
-	LOCK_SPARE,
+	LOCK_RUNS,
 	LOCK_SEARCHES, /* the queries that are known */
 	LOCK_MATCHERS, /* the matchers of a search that nobody uses */
 	LOCK_EVENTS,   /* readers of .events */

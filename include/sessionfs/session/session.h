@@ -126,14 +126,14 @@ int session_load(const struct session *s, uint32_t i, struct line *l, struct rec
  * one call. Release with reader_release. */
 struct reader {
 	struct line line;
-	struct blocks blocks; /* of the line read last */
-	uint64_t offset;      /* of line.bytes in the file */
-	size_t ahead;         /* how many of them were read in advance */
-	struct buf room[4];   /* for what is made of the lines: whoever reads them uses this memory for all of them */
+	struct blocks blocks;  /* of the line read last */
+	uint64_t offset;       /* of line.bytes in the file */
+	size_t ahead;          /* how many of them were read in advance */
+	struct buf scratch[4]; /* for what is made of the lines: whoever reads them uses this memory for all of them */
 };
 #define READER_INIT                                                                                                    \
 	{                                                                                                              \
-		.line = LINE_INIT, .room = { BUF_INIT }                                                                \
+		.line = LINE_INIT, .scratch = { BUF_INIT }                                                             \
 	}
 void reader_release(struct reader *r);
 /* Forgets the lines, so that r can be used for another session, and keeps the memory unless it is large. */

@@ -14,10 +14,10 @@ struct cache;
 struct view {
 	uint64_t size; /* of the whole; `bytes` may hold only some of it */
 	struct buf bytes;
-	/* Two arrays of n elements, with space for `room`. Either may be NULL. */
+	/* Two arrays of n elements, with space for `cap`. Either may be NULL. */
 	uint64_t *ends; /* where each part ends */
 	void *items;
-	size_t n, room, item; /* item: the size of one item in bytes */
+	size_t n, cap, item; /* item: the size of one item in bytes */
 	/* A small malloc'ed block or NULL. A view that has one outlives its serial, for cache_take. */
 	void *more;
 };
