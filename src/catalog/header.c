@@ -47,7 +47,7 @@ static void header_take(struct json_value v, struct buf *out)
 		json_decode(v.text, JSON_EXACT, out);
 }
 
-static const char *header_judge(const struct record *r, struct header *h)
+static const char *header_check(const struct record *r, struct header *h)
 {
 	const char *why = format_refuses(r, &h->is_later);
 	if (why)
@@ -71,7 +71,7 @@ static bool header_look(struct span line, uint32_t number, uint32_t *malformed, 
 	struct record r;
 	if (record_parse(line, NULL, &h->deep, &r)) {
 		h->line = number;
-		h->reason = header_judge(&r, h);
+		h->reason = header_check(&r, h);
 		if (h->reason && !h->is_later && *malformed) {
 			h->line = *malformed;
 			h->reason = "no session header: this line is malformed";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* places: the two directories of a mount, judged before it is made. What is wrong with them is logged. */
+/* places: the two directories of a mount, checked before it is made. What is wrong with them is logged. */
 #ifndef SESSIONFS_PLACES_H
 #define SESSIONFS_PLACES_H
 

@@ -262,7 +262,7 @@ static int walk_on(struct walk *w)
 }
 
 /* Applies the rule of owners to something that belongs to `owner`. */
-static int walk_judge(const struct walk *w, uid_t owner)
+static int walk_check(const struct walk *w, uid_t owner)
 {
 	uid_t free_to = w->resolver ? w->resolver->owner : geteuid();
 	for (size_t i = 0; i < w->links; i++)
@@ -285,7 +285,7 @@ static int arrive(struct walk *w, struct resolved *ret)
 	ret->foreign = w->resolver && !mount_is_near(w->resolver, mount_of(x));
 	ret->linked = w->links > 0 || ret->foreign;
 	ret->closed = w->closed;
-	return walk_judge(w, st.st_uid);
+	return walk_check(w, st.st_uid);
 }
 
 /* ---- requests ---- */
@@ -307,7 +307,7 @@ static int no_file(int err)
 	return err == ENXIO || err == ENODEV ? -EINVAL : -err;
 }
 
-/* Opens the end of the walk, and judges once more what was opened. */
+/* Opens the end of the walk, and checks once more what was opened. */
 static int open_last(struct walk *w, enum ask ask, int flags, struct resolved *ret)
 {
 	const char *name = w->last < 0 ? "." : w->name;
@@ -321,7 +321,7 @@ static int open_last(struct walk *w, enum ask ask, int flags, struct resolved *r
 		return -errno;
 	int rc = fit(ask, ret->st.st_mode);
 	if (rc == 0)
-		rc = walk_judge(w, ret->st.st_uid);
+		rc = walk_check(w, ret->st.st_uid);
 	if (rc < 0)
 		return rc;
 	ret->fd = fd;

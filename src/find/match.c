@@ -201,7 +201,7 @@ static int record_says(struct matcher *m, const struct session *s, uint32_t i, c
 	return rc < 0 ? rc : buf_err(&m->value);
 }
 
-/* --- judging ---------------------------------------------------------------------- */
+/* --- checking ---------------------------------------------------------------------- */
 
 /* Whether the index alone refuses the entry. */
 static bool is_refused(struct matcher *m, const struct session *s, uint32_t i, bool *undated)
@@ -216,7 +216,7 @@ static bool is_refused(struct matcher *m, const struct session *s, uint32_t i, b
 }
 
 /* Asks the record what the index does not know. */
-static int judge_record(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, bool *ret)
+static int check_record(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, bool *ret)
 {
 	bool undated = false;
 
@@ -243,7 +243,7 @@ static int judge_record(struct matcher *m, const struct session *s, uint32_t i, 
 }
 
 /* Appends entry i if it matches. */
-static int match_judge(struct matcher *m, const struct session *s, uint32_t i, struct found_list *out, bool *undated)
+static int match_check(struct matcher *m, const struct session *s, uint32_t i, struct found_list *out, bool *undated)
 {
 	struct record r;
 	struct found found;
@@ -252,7 +252,7 @@ static int match_judge(struct matcher *m, const struct session *s, uint32_t i, s
 	if (is_refused(m, s, i, undated))
 		return i % 1024 ? 0 : cancel_check();
 	int rc = session_read(s, i, &m->reader, &r);
-	rc = rc < 0 ? rc : judge_record(m, s, i, &r, &matches);
+	rc = rc < 0 ? rc : check_record(m, s, i, &r, &matches);
 	if (rc < 0 || !matches)
 		return rc;
 	rc = hits_count(m, s, i, &r, &found);
@@ -311,7 +311,7 @@ int match_session(struct matcher *m, const struct session *s, uint32_t from, siz
 	while (rc == 0 && i < session_count(s) && out->n < most) {
 		rc = next_entry(m, s, i, &i);
 		if (rc == 0 && i < session_count(s))
-			rc = match_judge(m, s, i++, out, &undated);
+			rc = match_check(m, s, i++, out, &undated);
 	}
 	if (rc == 0)
 		*ret_next = i;

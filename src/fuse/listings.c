@@ -136,9 +136,9 @@ void listings_check(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr
 	if (s.epoch == EPOCH_FINE || (s.epoch != EPOCH_OUTDATED && s.epoch == tree_listing_serial(fs->tree, node)))
 		return;
 	/* Root is let in by any mode. */
-	bool is_judged = a && fuse_req_ctx(req)->uid != 0;
-	bool drops = !a || (known && caller_may_read(req, a) && !(is_judged && s.dropped));
-	if (is_judged) {
+	bool is_checked = a && fuse_req_ctx(req)->uid != 0;
+	bool drops = !a || (known && caller_may_read(req, a) && !(is_checked && s.dropped));
+	if (is_checked) {
 		LOCKED(&l->lock);
 		struct listing_state *now = find_listing(l, node);
 		if (now->dir)

@@ -75,7 +75,7 @@ static int name_text(struct tree *t, struct span name, const struct node *old, s
 		*why = "a name as labels/ would show it is needed: % is written %25";
 		return -EINVAL;
 	}
-	return buf_err(out) ? buf_err(out) : value_judge_label(buf_span(out), why);
+	return buf_err(out) ? buf_err(out) : value_check_label(buf_span(out), why);
 }
 
 /* The label with this name, if there is one. */

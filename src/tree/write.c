@@ -223,8 +223,8 @@ static int write_staged(struct tree *t, struct tree_handle *h, struct span bytes
 	int rc = stage_write(&h->stage, bytes, off, &whole, &why);
 	if (rc < 0)
 		return refused(t, h, rc, why);
-	/* Shells look at the error of a write but not at that of a close: so a line that looks whole is judged
-	 * now as far as possible. It is appended at the flush, since a second line may still follow. */
+	/* Shells look at the error of a write but not at that of a close: so a line that looks whole is checked now as
+	 * far as possible. It is appended at the flush, since a second line may still follow. */
 	if (whole)
 		rc = commit_check(t, h->node, buf_span(&h->entry), bytes);
 	/* The room that a table needs is known only when all of it is there. */

@@ -132,7 +132,7 @@ static int take_cell(struct table *t, uint32_t entry, struct span cell)
 		if (says_nothing(t, entry, (struct span){NULL, 0}))
 			return 0;
 	} else if (rc == 0) {
-		rc = value_judge_label(label, &why);
+		rc = value_check_label(label, &why);
 	}
 	return rc < 0 ? table_bad(t, why ? why : strerror(-rc)) : table_add_change(t, entry, begin);
 }

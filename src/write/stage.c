@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A stage takes writes at any offset and in any number of pieces, as editors send
- * them. It judges only the bytes before the first gap: a program that writes the end
- * first may still write the beginning, and one that overwrites a longer text may
- * still cut off the rest. */
+/* A stage takes writes at any offset and in any number of pieces, as editors send them. It checks only the bytes before
+ * the first gap: a program that writes the end first may still write the beginning, and one that overwrites a longer
+ * text may still cut off the rest. */
 #include "sessionfs/write/stage.h"
 
 #include <errno.h>
@@ -87,10 +86,10 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 	if (st->reached < (size_t)off + bytes.n)
 		st->reached = (size_t)off + bytes.n;
 	struct span written = {st->bytes.p, st->reached};
-	/* A table is judged as a whole: judging all of it for each piece would be quadratic. */
+	/* A table is checked as a whole: checking all of it for each piece would be quadratic. */
 	if (!gap && !st->form->is_table)
 		rc = value_prefix(st->form, written, ret_why);
-	/* A NUL may be a gap that is filled later: the commit judges it. */
+	/* A NUL may be a gap that is filled later: the commit checks it. */
 	if (rc == -EINVAL && memchr(written.p, '\0', written.n) && !memchr(bytes.p, '\0', bytes.n))
 		rc = 0;
 	if (rc < 0)

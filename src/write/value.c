@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Shells see the error of write(2) but not that of close(2); other tools see only the
- * latter. So a text is refused as soon as its beginning proves it bad, and judged as a
- * whole when it is complete. */
+/* Shells see the error of write(2) but not that of close(2); other tools see only the latter. So a text is refused as
+ * soon as its beginning proves it bad, and checked as a whole when it is complete. */
 #include "sessionfs/base/space.h"
 #include "sessionfs/write/value.h"
 
@@ -173,7 +172,7 @@ int value_parse(const struct value_form *form, struct span text, struct buf *out
 	return buf_err(out);
 }
 
-int value_judge_label(struct span text, const char **ret_why)
+int value_check_label(struct span text, const char **ret_why)
 {
 	struct buf value CLEANUP_BUF = BUF_INIT;
 	int rc = value_parse(&form_label, text, &value, ret_why);

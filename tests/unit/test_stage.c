@@ -259,7 +259,7 @@ static void settled(void **state)
 	assert_int_equal(put_bytes(&st, SPAN_LIT("a"), 0, &whole), -ENOSPC);
 }
 
-/* A table is judged as a whole. */
+/* A table is checked as a whole. */
 /* Nothing of it is written, and it can be tried again. */
 static void interrupted(void **state)
 {

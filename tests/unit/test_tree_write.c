@@ -78,7 +78,7 @@ static void label_links(void **state)
 }
 
 /* Whatever way a label comes in, the same is refused; by name also what labels/ would not show like that. */
-static void label_judged(void **state)
+static void label_is_checked(void **state)
 {
 	static const char *const names[] = {"a%0Ab", "a%0A",         "%00", "a%00", " ",   "%09",  "%C2%A0",
 	                                    "%FF",   "%ED%A0%80",    "%",   "100%", "%2f", "a\nb", "\xff",
@@ -547,7 +547,7 @@ int main(void)
 	    TEST(label_cleared),
 	    TEST(label_records),
 	    TEST(label_links),
-	    TEST(label_judged),
+	    TEST(label_is_checked),
 	    TEST(label_link_of_many),
 	    TEST(label_link_replaced),
 	    TEST(label_link_renamed),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What may be written, judged early (value_prefix) and whole (value_parse). */
+/* What may be written, checked early (value_prefix) and whole (value_parse). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* match: which entries of one session match a query, and what hits.txt says of them.
  *
  * First the raw bytes of the file are scanned for what must be in a line that can match: most files need no more, not
- * even an index. Only lines in which it is are parsed and judged. Every function asks cancel_check in between.
+ * even an index. Only lines in which it is are parsed and checked. Every function asks cancel_check in between.
  *
  * A matcher is one thread's: it holds the memory that is used again from session to session. */
 #ifndef SESSIONFS_MATCH_H

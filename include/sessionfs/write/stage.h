@@ -24,7 +24,7 @@ int stage_init(struct stage *st, const struct value_form *form, struct span show
 void stage_release(struct stage *st);
 
 /* Takes bytes in at `off`; a gap is filled with NUL. If they prove the text bad, refuses it and drops all bytes for
- * good: -EFBIG, -EINVAL. *ret_whole: this write looks like a whole value of one line, which can be judged at once. */
+ * good: -EFBIG, -EINVAL. *ret_whole: this write looks like a whole value of one line, which can be checked at once. */
 int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_whole, const char **ret_why);
 
 /* ftruncate. */

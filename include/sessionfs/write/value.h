@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* value: what may be written to a writable file, judged early and whole.
+/* value: what may be written to a writable file, checked early and whole.
  *
- * Rules: sessionfs(5), "Writing". One trailing newline is dropped, CRLF and a
- * BOM are accepted, text must be UTF-8 without NUL. */
+ * Rules: sessionfs(5), "Writing". One trailing newline is dropped, CRLF and a BOM are accepted, text must be UTF-8
+ * without NUL. */
 #ifndef SESSIONFS_VALUE_H
 #define SESSIONFS_VALUE_H
 
@@ -13,7 +13,7 @@ struct value_form {
 	size_t limit;    /* the largest value, in bytes */
 	bool is_line;    /* a second line is refused as soon as it is seen */
 	bool is_trimmed; /* a text that is too long may still be trimmed */
-	bool is_table;   /* judged when it is complete: judging all of it for each piece would be quadratic */
+	bool is_table;   /* checked when it is complete: checking all of it for each piece would be quadratic */
 	/* Appends the value of a text without BOM. Returns the length that is compared with the limit. */
 	size_t (*parse)(struct span text, struct buf *out);
 	const char *cannot_clear; /* why an empty value is refused; NULL: it clears */
@@ -34,7 +34,7 @@ int value_parse(const struct value_form *form, struct span text, struct buf *out
 
 /* Judges a text that is to be the label exactly as it is: a name in labels/, a cell of labels.tsv. Errors as above;
  * -EINVAL also if writing the text to a label's file would set another label. */
-int value_judge_label(struct span text, const char **ret_why);
+int value_check_label(struct span text, const char **ret_why);
 
 /* Whether these bytes, if written first, look like a whole value of one line. */
 bool value_is_line(const struct value_form *form, struct span text);
