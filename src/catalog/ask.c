@@ -56,7 +56,7 @@ static bool is_settled(const struct ask *a, const struct want *w)
 	const struct seen *s = want_seen(c, w);
 	bool watched = c->dirs[w->dir].watched;
 	/* It does not answer: it was waited for once, and is not waited for again until it has answered. */
-	if (s->look && s->look->late && !probe_is_done(resolver_probes(c->resolver), &s->look->probe))
+	if (s->look && s->look->late && !blocking_is_done(resolver_pool(c->resolver), &s->look->call))
 		return true;
 	if (w->file != NONE) {
 		const struct file *f = &c->files[w->file];
@@ -255,17 +255,17 @@ static int look_for_parents(struct catalog *c)
 static struct look *look_for(struct ask *a, const struct want *w, bool *ret_joins)
 {
 	struct catalog *c = a->c;
-	struct probes *ps = resolver_probes(c->resolver);
+	struct blocking_pool *pool = resolver_pool(c->resolver);
 	struct seen *s = want_seen(c, w);
 	*ret_joins = false;
 	if (is_settled(a, w))
 		return NULL;
 	if (s->look && s->look->foreign && !s->look->taking) {
-		if (probe_is_done(ps, &s->look->probe)) {
+		if (blocking_is_done(pool, &s->look->call)) {
 			take_look(c, s->look);
 			return NULL;
 		}
-		probe_get(ps, &s->look->probe);
+		blocking_get(pool, &s->look->call);
 		*ret_joins = true;
 		return s->look;
 	}
@@ -298,16 +298,16 @@ static void looks_drop(struct catalog *c, struct look **v, size_t n, int err)
 static int looks_await(struct ask *a, struct look **v, size_t n, int64_t until)
 {
 	struct catalog *c = a->c;
-	struct probes *ps = resolver_probes(c->resolver);
+	struct blocking_pool *pool = resolver_pool(c->resolver);
 	lock_release(&c->lock);
-	int rc = probe_wait(ps, (struct probe *const *)(void *)v, n, until);
+	int rc = blocking_wait(pool, (struct blocking_call *const *)(void *)v, n, until);
 	lock_acquire(&c->lock);
 	for (size_t i = 0; i < n; i++) {
 		struct look *l = v[i];
 		struct seen *s = l->file == NONE ? &c->dirs[l->dir].seen : &c->files[l->file].seen;
 		if (s->look != l || l->taking)
 			continue;
-		if (probe_is_done(ps, &l->probe)) {
+		if (blocking_is_done(pool, &l->call)) {
 			take_look(c, l);
 		} else if (rc == -ETIMEDOUT) {
 			l->late = true;
@@ -316,7 +316,7 @@ static int looks_await(struct ask *a, struct look **v, size_t n, int64_t until)
 		}
 	}
 	for (size_t i = 0; i < n; i++)
-		probe_put(ps, &v[i]->probe);
+		blocking_put(pool, &v[i]->call);
 	return rc == -EINTR || rc == -ETIME ? rc : 0;
 }
 
@@ -338,7 +338,7 @@ static int looks_run(struct ask *a, struct look **mine, size_t n, struct look **
 		if (l->rc == -EXDEV) {
 			l->is_far = l->linked = true;
 			if (look_start(c, l) == 0) {
-				probe_get(resolver_probes(c->resolver), &l->probe);
+				blocking_get(resolver_pool(c->resolver), &l->call);
 				elsewhere[joins++] = l;
 				continue;
 			}

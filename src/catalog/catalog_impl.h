@@ -295,7 +295,7 @@ void newest_ages(struct catalog *c, uint32_t file, struct timespec before);
 /* look.c: looking at the disk, without the lock */
 
 struct look {
-	struct probe probe; /* of the pool, if `foreign` */
+	struct blocking_call call; /* of the pool, if `foreign` */
 	struct resolver *resolver;
 	uint64_t began;
 	int64_t at;

@@ -3,7 +3,7 @@
  * taken in later (take.c).
  *
  * Where a look may wait for somebody else (a link or directory that leads to another file system, any name of a source
- * on a file system that asks a server), a thread of the pool makes it (probe.h): that thread can be left behind.
+ * on a file system that asks a server), a thread of the pool makes it (blocking.h): that thread can be left behind.
  *
  * Only what can have changed is read: the names in a directory when its identity, mtime or ctime differs, the header of
  * a session when its attributes do. */
@@ -159,7 +159,7 @@ static void look_at_dir(struct catalog *c, struct look *l, enum resolve_how how)
 
 /* ---- in the pool ---- */
 
-static void look_run(struct probe *p)
+static void look_run(struct blocking_call *p)
 {
 	struct look *l = (struct look *)p;
 	if (l->file == NONE)
@@ -168,7 +168,7 @@ static void look_run(struct probe *p)
 		look_at_file(l, -1, RESOLVER_WAIT);
 }
 
-static void look_free(struct probe *p)
+static void look_free(struct blocking_call *p)
 {
 	struct look *l = (struct look *)p;
 	header_release(&l->found);
@@ -182,7 +182,7 @@ int look_start(struct catalog *c, struct look *l)
 {
 	l->foreign = true;
 	l->was_read = false;
-	if (probe_start(resolver_probes(c->resolver), &l->probe) == 0)
+	if (blocking_start(resolver_pool(c->resolver), &l->call) == 0)
 		return 0;
 	l->foreign = false;
 	return -ETIMEDOUT;
@@ -191,9 +191,9 @@ int look_start(struct catalog *c, struct look *l)
 void look_put(struct catalog *c, struct look *l)
 {
 	if (l && l->foreign)
-		probe_put(resolver_probes(c->resolver), &l->probe);
+		blocking_put(resolver_pool(c->resolver), &l->call);
 	else if (l)
-		look_free(&l->probe);
+		look_free(&l->call);
 }
 
 /* ---- here ---- */
@@ -204,7 +204,7 @@ struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool heade
 	struct look *l = malloc(sizeof *l + strlen(path) + 1);
 	if (!l)
 		return NULL;
-	*l = (struct look){.probe = {.run = look_run, .free = look_free},
+	*l = (struct look){.call = {.run = look_run, .free = look_free},
 	                   .resolver = resolver_get(c->resolver),
 	                   .began = ++c->tick,
 	                   .at = catalog_now(),

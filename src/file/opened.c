@@ -76,7 +76,7 @@ static int64_t find_data_now(const struct opened *o, uint64_t off)
 /* ---- asked by the pool ---- */
 
 struct question {
-	struct probe probe;
+	struct blocking_call call;
 	struct opened *file;
 	bool is_read; /* false: asks where data begins */
 	uint64_t off;
@@ -85,16 +85,16 @@ struct question {
 	char bytes[];
 };
 
-static void question_run(struct probe *p)
+static void question_run(struct blocking_call *p)
 {
 	struct question *q = (struct question *)p;
-	q->rc = probe_asks(q->file->device);
+	q->rc = blocking_asks(q->file->device);
 	if (q->rc == 0)
 		q->rc =
 		    q->is_read ? contents_read(q->file->fd, q->bytes, q->n, q->off) : find_data_now(q->file, q->off);
 }
 
-static void question_free(struct probe *p)
+static void question_free(struct blocking_call *p)
 {
 	struct question *q = (struct question *)p;
 	opened_put(q->file);
@@ -107,28 +107,28 @@ static int64_t opened_ask(struct opened *o, void *to, size_t n, uint64_t off)
 	struct question *q = malloc(sizeof *q + n);
 	if (!q)
 		return -ENOMEM;
-	*q = (struct question){.probe = {.run = question_run, .free = question_free},
+	*q = (struct question){.call = {.run = question_run, .free = question_free},
 	                       .file = opened_get(o),
 	                       .is_read = to != NULL,
 	                       .off = off,
 	                       .n = n};
-	struct probes *ps = resolver_probes(o->resolver);
-	int rc = probe_ask(ps, &q->probe);
+	struct blocking_pool *pool = resolver_pool(o->resolver);
+	int rc = blocking_run(pool, &q->call);
 	int64_t answer = rc < 0 ? rc : q->rc;
 	if (answer > 0 && q->is_read)
 		memcpy(to, q->bytes, (size_t)answer);
-	probe_put(ps, &q->probe);
+	blocking_put(pool, &q->call);
 	return answer;
 }
 
 ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off)
 {
-	if (!o->foreign || probe_is_here())
+	if (!o->foreign || blocking_is_here())
 		return contents_read(o->fd, p, n, off);
 	return (ssize_t)opened_ask(o, p, n < MOST_ASKED ? n : MOST_ASKED, off);
 }
 
 int64_t opened_data(struct opened *o, uint64_t off)
 {
-	return !o->foreign || probe_is_here() ? find_data_now(o, off) : opened_ask(o, NULL, 0, off);
+	return !o->foreign || blocking_is_here() ? find_data_now(o, off) : opened_ask(o, NULL, 0, off);
 }

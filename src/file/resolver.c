@@ -32,7 +32,7 @@
 
 struct resolver {
 	char *source;                 /* constant */
-	struct probes *probes;        /* constant */
+	struct blocking_pool *pool;   /* constant */
 	uid_t owner;                  /* constant: the mounting user, whose links lead anywhere */
 	bool has_openat2;             /* constant */
 	int root;                     /* O_PATH; the number is constant, the directory behind it is replaced in place */
@@ -148,7 +148,7 @@ static int may_ask(const struct walk *w, const struct statx *x)
 		return -ELOOP;
 	if (w->near && !mount_is_near(w->resolver, mount_of(x)))
 		return -EXDEV;
-	return probe_asks(device_of(x));
+	return blocking_asks(device_of(x));
 }
 
 static int resolve_look_at(int fd, struct statx *ret)
@@ -397,7 +397,7 @@ static int resolve_answer(struct resolver *r, bool near, const char *path, enum 
 /* ---- on another thread ---- */
 
 struct request {
-	struct probe probe;
+	struct blocking_call call;
 	struct resolver *resolver;
 	enum ask ask;
 	int flags, rc;
@@ -405,13 +405,13 @@ struct request {
 	char path[];
 };
 
-static void request_run(struct probe *p)
+static void request_run(struct blocking_call *p)
 {
 	struct request *q = (struct request *)p;
 	q->rc = resolve_answer(q->resolver, false, q->path, q->ask, q->flags, &q->got);
 }
 
-static void request_free(struct probe *p)
+static void request_free(struct blocking_call *p)
 {
 	struct request *q = (struct request *)p;
 	resolved_release(q->resolver, &q->got);
@@ -424,19 +424,19 @@ static int ask_elsewhere(struct resolver *r, const char *path, enum ask ask, int
 	struct request *q = malloc(sizeof *q + strlen(path) + 1);
 	if (!q)
 		return -ENOMEM;
-	*q = (struct request){.probe = {.run = request_run, .free = request_free},
+	*q = (struct request){.call = {.run = request_run, .free = request_free},
 	                      .resolver = resolver_get(r),
 	                      .ask = ask,
 	                      .flags = flags,
 	                      .got = RESOLVED_INIT};
 	strcpy(q->path, path);
-	int rc = probe_ask(r->probes, &q->probe);
+	int rc = blocking_run(r->pool, &q->call);
 	if (rc == 0) {
 		*ret = q->got;
 		q->got = (struct resolved)RESOLVED_INIT;
 		rc = q->rc;
 	}
-	probe_put(r->probes, &q->probe);
+	blocking_put(r->pool, &q->call);
 	return rc;
 }
 
@@ -446,14 +446,14 @@ static int ask_for(const struct source_path *at, enum resolve_how how, enum ask 
 	struct resolver *r = at->resolver;
 	bool place = wanted & RESOLVER_PLACE, root = ask == ASK_SPACE || (ask == ASK_DIR && *at->path == '\0');
 	int flags = wanted & ~RESOLVER_PLACE;
-	bool may_wait = how == RESOLVER_WAIT || probe_is_here();
+	bool may_wait = how == RESOLVER_WAIT || blocking_is_here();
 	lock_may_block();
 	int rc = r && !root && !place ? open_plain(r, at->path, ask, flags, &got) : -EXDEV;
 	if (rc == -EXDEV && r)
 		rc = resolve_answer(r, true, at->path, ask, flags, &got);
 	if (rc == -EXDEV && may_wait)
-		rc = !r || probe_is_here() ? resolve_answer(r, false, at->path, ask, flags, &got)
-		                           : ask_elsewhere(r, at->path, ask, flags, &got);
+		rc = !r || blocking_is_here() ? resolve_answer(r, false, at->path, ask, flags, &got)
+		                              : ask_elsewhere(r, at->path, ask, flags, &got);
 	if (rc < 0) {
 		resolved_release(r, &got);
 		return rc;
@@ -506,16 +506,16 @@ int resolve_look(const struct resolver *r, int dir, const char *name, struct sta
 
 /* Closing a file sends a request to its server, and waits for the answer. */
 struct farewell {
-	struct probe probe;
+	struct blocking_call call;
 	int fd;
 };
 
-static void farewell_run(struct probe *p)
+static void farewell_run(struct blocking_call *p)
 {
 	close(((struct farewell *)p)->fd);
 }
 
-static void farewell_free(struct probe *p)
+static void farewell_free(struct blocking_call *p)
 {
 	free(p);
 }
@@ -524,16 +524,16 @@ void resolver_close_fd(struct resolver *r, int fd, bool foreign)
 {
 	if (fd < 0)
 		return;
-	if (!foreign || !r || probe_is_here()) {
+	if (!foreign || !r || blocking_is_here()) {
 		close(fd);
 		return;
 	}
 	struct farewell *f = malloc(sizeof *f);
 	if (f)
-		*f = (struct farewell){.probe = {.run = farewell_run, .free = farewell_free}, .fd = fd};
+		*f = (struct farewell){.call = {.run = farewell_run, .free = farewell_free}, .fd = fd};
 	/* If no thread can close it, leaving it open is better than waiting. */
-	if (f && probe_start(r->probes, &f->probe) == 0)
-		probe_put(r->probes, &f->probe);
+	if (f && blocking_start(r->pool, &f->call) == 0)
+		blocking_put(r->pool, &f->call);
 	else
 		free(f);
 }
@@ -594,7 +594,7 @@ int resolver_open(const char *source, struct resolver **ret)
 	r->root = sys_openat(AT_FDCWD, source, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int rc = !r->source ? -ENOMEM : r->root < 0 ? -errno : learn_mounts(r);
 	if (rc == 0)
-		rc = probes_open(PATIENCE_MS, r->mount_count ? PATIENCE_MS : PATIENCE_REMOTE_MS, &r->probes);
+		rc = blocking_pool_open(PATIENCE_MS, r->mount_count ? PATIENCE_MS : PATIENCE_REMOTE_MS, &r->pool);
 	if (rc < 0) {
 		resolver_put(r);
 		return rc;
@@ -610,7 +610,7 @@ void resolver_close(struct resolver *r)
 {
 	if (!r)
 		return;
-	probes_close(r->probes);
+	blocking_pool_close(r->pool);
 	resolver_put(r);
 }
 
@@ -619,7 +619,7 @@ void resolver_forbid(struct resolver *r, dev_t device)
 	atomic_store(&r->forbidden, device);
 }
 
-struct probes *resolver_probes(const struct resolver *r)
+struct blocking_pool *resolver_pool(const struct resolver *r)
 {
-	return r->probes;
+	return r->pool;
 }

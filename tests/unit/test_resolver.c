@@ -231,74 +231,74 @@ static void source_is_renewed(void **state)
 	assert_int_equal(reached("old"), -ENOENT);
 }
 
-/* ---- probes ---- */
+/* ---- blocking calls ---- */
 
 struct work {
-	struct probe probe;
+	struct blocking_call call;
 	dev_t device;
 	int asked, *freed;
 	pthread_mutex_t *gate;
 };
 
-static void work_run(struct probe *p)
+static void work_run(struct blocking_call *p)
 {
 	struct work *w = (struct work *)p;
-	w->asked = probe_asks(w->device);
+	w->asked = blocking_asks(w->device);
 	if (w->gate && w->asked == 0) {
 		pthread_mutex_lock(w->gate);
 		pthread_mutex_unlock(w->gate);
 	}
 }
 
-static void work_free(struct probe *p)
+static void work_free(struct blocking_call *p)
 {
 	struct work *w = (struct work *)p;
 	__atomic_add_fetch(w->freed, 1, __ATOMIC_SEQ_CST);
 	free(w);
 }
 
-static struct work *work(struct probes *ps, dev_t device, pthread_mutex_t *gate, int *freed)
+static struct work *work(struct blocking_pool *pool, dev_t device, pthread_mutex_t *gate, int *freed)
 {
 	struct work *w = calloc(1, sizeof *w);
 	*w = (struct work){{.run = work_run, .free = work_free}, device, 1, freed, gate};
-	if (probe_start(ps, &w->probe) == 0)
+	if (blocking_start(pool, &w->call) == 0)
 		return w;
 	free(w);
 	return NULL;
 }
 
-static int wait_for(struct probes *ps, struct work *w)
+static int wait_for(struct blocking_pool *pool, struct work *w)
 {
-	struct probe *p = &w->probe;
-	return probe_wait(ps, &p, 1, 0);
+	struct blocking_call *p = &w->call;
+	return blocking_wait(pool, &p, 1, 0);
 }
 
 /* One device does not answer: nobody asks it a second time, the others are asked, and the end waits for nobody. */
 static void who_does_not_answer_is_left_behind(void **state)
 {
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-	struct probes *ps;
+	struct blocking_pool *pool;
 	int freed = 0;
 
 	(void)state;
-	assert_int_equal(probes_open(30, 30, &ps), 0);
+	assert_int_equal(blocking_pool_open(30, 30, &pool), 0);
 	pthread_mutex_lock(&gate);
-	struct work *dead = work(ps, 1, &gate, &freed);
-	assert_int_equal(wait_for(ps, dead), -ETIMEDOUT);
-	for (int i = 0; i < 2 * PROBE_THREADS; i++) {
-		struct work *again = work(ps, 1, &gate, &freed), *other = work(ps, 2, NULL, &freed);
-		assert_int_equal(wait_for(ps, again), 0);
+	struct work *dead = work(pool, 1, &gate, &freed);
+	assert_int_equal(wait_for(pool, dead), -ETIMEDOUT);
+	for (int i = 0; i < 2 * BLOCKING_THREADS; i++) {
+		struct work *again = work(pool, 1, &gate, &freed), *other = work(pool, 2, NULL, &freed);
+		assert_int_equal(wait_for(pool, again), 0);
 		assert_int_equal(again->asked, -ETIMEDOUT);
-		assert_int_equal(wait_for(ps, other), 0);
+		assert_int_equal(wait_for(pool, other), 0);
 		assert_int_equal(other->asked, 0);
-		probe_put(ps, &again->probe);
-		probe_put(ps, &other->probe);
+		blocking_put(pool, &again->call);
+		blocking_put(pool, &other->call);
 	}
-	probe_put(ps, &dead->probe);
-	probes_close(ps);
-	assert_int_equal(__atomic_load_n(&freed, __ATOMIC_SEQ_CST), 4 * PROBE_THREADS);
+	blocking_put(pool, &dead->call);
+	blocking_pool_close(pool);
+	assert_int_equal(__atomic_load_n(&freed, __ATOMIC_SEQ_CST), 4 * BLOCKING_THREADS);
 	pthread_mutex_unlock(&gate);
-	while (__atomic_load_n(&freed, __ATOMIC_SEQ_CST) <= 4 * PROBE_THREADS)
+	while (__atomic_load_n(&freed, __ATOMIC_SEQ_CST) <= 4 * BLOCKING_THREADS)
 		usleep(1000);
 }
 
@@ -306,28 +306,28 @@ static void who_does_not_answer_is_left_behind(void **state)
 static void threads_are_bounded(void **state)
 {
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-	struct probes *ps;
+	struct blocking_pool *pool;
 	int freed = 0;
 
 	(void)state;
-	assert_int_equal(probes_open(30, 30, &ps), 0);
+	assert_int_equal(blocking_pool_open(30, 30, &pool), 0);
 	pthread_mutex_lock(&gate);
-	for (dev_t device = 1; device <= PROBE_THREADS; device++) {
-		struct work *w = work(ps, device, &gate, &freed);
-		assert_int_equal(wait_for(ps, w), -ETIMEDOUT);
-		probe_put(ps, &w->probe);
+	for (dev_t device = 1; device <= BLOCKING_THREADS; device++) {
+		struct work *w = work(pool, device, &gate, &freed);
+		assert_int_equal(wait_for(pool, w), -ETIMEDOUT);
+		blocking_put(pool, &w->call);
 	}
-	assert_null(work(ps, 99, &gate, &freed));
+	assert_null(work(pool, 99, &gate, &freed));
 	pthread_mutex_unlock(&gate);
-	while (__atomic_load_n(&freed, __ATOMIC_SEQ_CST) < PROBE_THREADS)
+	while (__atomic_load_n(&freed, __ATOMIC_SEQ_CST) < BLOCKING_THREADS)
 		usleep(1000);
 	struct work *w = NULL;
-	while (!(w = work(ps, 99, NULL, &freed)))
+	while (!(w = work(pool, 99, NULL, &freed)))
 		usleep(1000);
-	assert_int_equal(wait_for(ps, w), 0);
-	probe_put(ps, &w->probe);
-	probes_close(ps);
-	assert_int_equal(freed, PROBE_THREADS + 1);
+	assert_int_equal(wait_for(pool, w), 0);
+	blocking_put(pool, &w->call);
+	blocking_pool_close(pool);
+	assert_int_equal(freed, BLOCKING_THREADS + 1);
 }
 
 /* clang-format off */

@@ -479,26 +479,26 @@ static void every_call_of_append(void **state)
 
 static sem_t gate;
 
-static void wait_at_gate(struct probe *p)
+static void wait_at_gate(struct blocking_call *p)
 {
 	(void)p;
 	sem_wait(&gate);
 }
 
-static void free_probe(struct probe *p)
+static void free_call(struct blocking_call *p)
 {
 	free(p);
 }
 
 static void occupy_all(unsigned attempt)
 {
-	struct probes *ps = resolver_probes(place.at.resolver);
+	struct blocking_pool *pool = resolver_pool(place.at.resolver);
 	(void)attempt;
-	for (int i = 0; i < PROBE_THREADS; i++) {
-		struct probe *p = calloc(1, sizeof *p);
-		*p = (struct probe){.run = wait_at_gate, .free = free_probe};
-		assert_int_equal(probe_start(ps, p), 0);
-		probe_put(ps, p);
+	for (int i = 0; i < BLOCKING_THREADS; i++) {
+		struct blocking_call *p = calloc(1, sizeof *p);
+		*p = (struct blocking_call){.run = wait_at_gate, .free = free_call};
+		assert_int_equal(blocking_start(pool, p), 0);
+		blocking_put(pool, p);
 	}
 }
 
@@ -523,7 +523,7 @@ static void unlocks_what_stays_open(void **state)
 	assert_int_equal(add(&m, false), 0);
 	assert_file_at(target, "line 0\n");
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
-	for (int i = 0; i < PROBE_THREADS; i++)
+	for (int i = 0; i < BLOCKING_THREADS; i++)
 		sem_post(&gate);
 	resolver_close(place.at.resolver);
 	unlink(target);

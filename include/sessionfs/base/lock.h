@@ -43,7 +43,7 @@ enum lock_rank {
 	LOCK_READDIRPLUS,
 	LOCK_SIZES,
 	LOCK_LOOP,
-	LOCK_PROBES, /* the threads that ask servers that may not answer */
+	LOCK_BLOCKING, /* the threads that ask servers that may not answer */
 	LOCK_RANKS
 };
 

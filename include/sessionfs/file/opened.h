@@ -2,7 +2,7 @@
 /* opened: an open file of the source, shared by its readers.
  *
  * A read from a file whose server died never returns, not even for SIGKILL. So a file that may wait for somebody else
- * (resolved as `foreign`) is read by the pool (probe.h), into a buffer of its own. The reader gets -ETIMEDOUT if the
+ * (resolved as `foreign`) is read by the pool (blocking.h), into a buffer of its own. The reader gets -ETIMEDOUT if the
  * server does not answer in time, or -EINTR (cancel_check); a thread that is left behind needs nothing that the reader
  * owns. Other files are read directly.
  *

@@ -9,13 +9,14 @@
  *   chain must pass (-EPERM; RESOLVER_REFUSED says it in words).
  * - Our own mount is never asked (-ELOOP).
  * - A file system that the path of the source leads over cannot wait for somebody else, unless one of them is a network
- *   or FUSE file system. All others are asked by a thread that can be left behind (probe.h): -ETIMEDOUT after a second.
+ *   or FUSE file system. All others are asked by a thread that can be left behind (blocking.h): -ETIMEDOUT after a
+ *   second.
  *
  * Thread-safe; holds no lock while it asks. */
 #ifndef SESSIONFS_RESOLVER_H
 #define SESSIONFS_RESOLVER_H
 
-#include "sessionfs/file/probe.h"
+#include "sessionfs/file/blocking.h"
 
 #include <limits.h>
 #include <sys/stat.h>
@@ -35,7 +36,7 @@ void resolver_put(struct resolver *r);
 /* The device of our own mount, once it is known. Nothing on it is asked for. */
 void resolver_forbid(struct resolver *r, dev_t device);
 /* The pool for servers that may not answer. */
-struct probes *resolver_probes(const struct resolver *r);
+struct blocking_pool *resolver_pool(const struct resolver *r);
 
 /* A name under the source; borrowed. */
 struct source_path {
