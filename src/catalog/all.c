@@ -17,12 +17,9 @@ static uint64_t catalog_serial_now(const struct catalog *c)
 
 uint64_t catalog_serial(struct catalog *c)
 {
-	struct ask a;
-
-	ask_begin(&a, c);
-	do
+	struct ask a = ask_begin(c, HASTE_NONE);
+	while (ask_wait(&a))
 		load_everything(&a);
-	while (ask_wait(&a));
 	uint64_t serial = a.err ? 0 : catalog_serial_now(c);
 	ask_close(&a, 0);
 	return serial;
@@ -61,15 +58,13 @@ static size_t take_all(struct ask *a, struct slot_state *v)
 
 int catalog_all(struct catalog *c, uint64_t *serial, struct slot_state **ret, size_t *ret_n)
 {
-	struct ask a;
 	uint64_t known = *serial;
 
 	*ret = NULL;
 	*ret_n = 0;
-	ask_begin(&a, c);
-	do
+	struct ask a = ask_begin(c, HASTE_NONE);
+	while (ask_wait(&a))
 		load_everything(&a);
-	while (ask_wait(&a));
 	if (c->said && !a.err)
 		ask_says(c);
 	*serial = catalog_serial_now(c);

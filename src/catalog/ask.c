@@ -19,11 +19,11 @@
  * many files there are and however slow the disk. */
 #define REST 8
 
-void ask_begin(struct ask *a, struct catalog *c)
+struct ask ask_begin(struct catalog *c, enum haste haste)
 {
 	lock_take(&c->lock);
 	watch_drain(c);
-	*a = (struct ask){.c = c, .asof = ++c->tick, .now = catalog_now()};
+	return (struct ask){.c = c, .asof = ++c->tick, .now = catalog_now(), .haste = haste};
 }
 
 void ask_misses(struct ask *a, int err)
@@ -424,6 +424,8 @@ static bool ask_retries(struct ask *a)
 
 bool ask_wait(struct ask *a)
 {
+	if (!a->begun)
+		return a->begun = true;
 	if (a->n == 0 && !ask_retries(a))
 		return false;
 	int64_t until = a->hard || !a->haste ? 0 : a->now + HASTE_MS;

@@ -252,16 +252,14 @@ static bool next_project(struct ask *a, uint64_t *cookie, struct project_info *r
 
 bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret)
 {
-	struct ask a;
 	uint64_t from = *cookie;
 	bool found = false;
-
-	ask_begin(&a, c);
-	do {
+	struct ask a = ask_begin(c, HASTE_NONE);
+	while (ask_wait(&a)) {
 		*cookie = from;
 		found = next_project(&a, cookie, ret);
 		a.needs_all = true;
-	} while (ask_wait(&a));
+	}
 	return ask_end(&a, found);
 }
 
@@ -277,33 +275,27 @@ static bool get_project(struct ask *a, uint32_t project, struct project_info *re
 
 bool catalog_project_by_name(struct catalog *c, struct span name, struct project_info *ret)
 {
-	struct ask a;
 	bool found = false;
-
-	ask_begin(&a, c);
-	a.haste = HASTE_KNOWN;
-	do {
+	struct ask a = ask_begin(c, HASTE_KNOWN);
+	while (ask_wait(&a)) {
 		load_projects(&a);
 		found = get_project(&a, map_get(&c->project_names, 0, name), ret);
-	} while (ask_wait(&a));
+	}
 	return ask_end(&a, found);
 }
 
 bool catalog_project(struct catalog *c, uint32_t project, struct project_info *ret)
 {
-	struct ask a;
 	bool found = false;
-
-	ask_begin(&a, c);
-	a.haste = HASTE_KNOWN;
-	do {
+	struct ask a = ask_begin(c, HASTE_KNOWN);
+	while (ask_wait(&a)) {
 		if (project >= c->project_count || !c->projects[project].name)
 			load_projects(&a);
 		*ret = (struct project_info){.project = project};
 		found = get_project(&a, project, ret);
 		if (!found && project < c->project_count)
 			ret->name = c->projects[project].name;
-	} while (ask_wait(&a));
+	}
 	return ask_end(&a, found);
 }
 
@@ -395,19 +387,17 @@ static bool next_of_all(struct ask *a, uint64_t *cookie, struct slot_info *ret)
 
 bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret)
 {
-	struct ask a;
 	uint64_t from = *cookie;
 	bool found = false;
-
-	ask_begin(&a, c);
-	do {
+	struct ask a = ask_begin(c, HASTE_NONE);
+	while (ask_wait(&a)) {
 		*cookie = from;
 		a.needs_all = true;
 		if (project == NO_SLOT)
 			found = next_of_all(&a, cookie, ret);
 		else if (project < c->project_count)
 			found = next_of_project(&a, project, cookie, ret);
-	} while (ask_wait(&a));
+	}
 	return ask_end(&a, found);
 }
 
@@ -432,40 +422,28 @@ static bool slot_by_name(struct ask *a, const struct map *names, uint32_t projec
 
 bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem, struct slot_info *ret)
 {
-	struct ask a;
 	bool found = false;
-
-	ask_begin(&a, c);
-	a.haste = HASTE_KNOWN;
-	do
+	struct ask a = ask_begin(c, HASTE_KNOWN);
+	while (ask_wait(&a))
 		found = project < c->project_count && slot_by_name(&a, &c->stems, project, stem, ret);
-	while (ask_wait(&a));
 	return ask_end(&a, found);
 }
 
 bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *ret)
 {
-	struct ask a;
 	bool found = false;
-
-	ask_begin(&a, c);
-	a.haste = HASTE_KNOWN;
-	do
+	struct ask a = ask_begin(c, HASTE_KNOWN);
+	while (ask_wait(&a))
 		found = slot_by_name(&a, &c->sids, NO_SLOT, sid, ret);
-	while (ask_wait(&a));
 	return ask_end(&a, found);
 }
 
 int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
-	struct ask a;
-	int rc;
-
-	ask_begin(&a, c);
-	a.haste = HASTE_KNOWN;
-	do
+	int rc = 0;
+	struct ask a = ask_begin(c, HASTE_KNOWN);
+	while (ask_wait(&a))
 		rc = slot_get(&a, slot, ret);
-	while (ask_wait(&a));
 	return ask_close(&a, rc);
 }
 
@@ -493,16 +471,14 @@ static bool was_in_project(const struct catalog *c, uint32_t slot, uint32_t proj
 
 int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
-	struct ask a;
 	int rc = -ESTALE;
-
-	ask_begin(&a, c);
-	do {
+	struct ask a = ask_begin(c, HASTE_NONE);
+	while (ask_wait(&a)) {
 		if (slot < c->slot_count)
 			rc = slot_of_place(&a, c->slots[slot].place, ret);
 		if (rc == 0 && !was_in_project(c, slot, ret->project))
 			rc = -ESTALE;
-	} while (ask_wait(&a));
+	}
 	return ask_close(&a, rc);
 }
 
@@ -548,27 +524,21 @@ static bool get_latest(struct ask *a, uint32_t project, struct slot_info *ret)
 
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret)
 {
-	struct ask a;
-	bool found;
-
-	ask_begin(&a, c);
-	do
+	bool found = false;
+	struct ask a = ask_begin(c, HASTE_NONE);
+	while (ask_wait(&a))
 		found = get_latest(&a, project, ret);
-	while (ask_wait(&a));
 	return ask_end(&a, found);
 }
 
 struct timespec catalog_mtime(struct catalog *c)
 {
-	struct ask a;
-	struct timespec newest;
-
-	ask_begin(&a, c);
-	a.haste = HASTE_SUMMARY;
-	do {
+	struct timespec newest = {0};
+	struct ask a = ask_begin(c, HASTE_SUMMARY);
+	while (ask_wait(&a)) {
 		uint32_t file = newest_of_all(&a);
 		newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
-	} while (ask_wait(&a));
+	}
 	ask_close(&a, 0);
 	return newest;
 }
@@ -634,16 +604,14 @@ int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, 
                       void *arg)
 {
 	struct listed *l CLEANUP_FREE = NULL;
-
-	struct ask a;
-	ssize_t n;
-	ask_begin(&a, c);
-	do {
+	ssize_t n = 0;
+	struct ask a = ask_begin(c, HASTE_NONE);
+	while (ask_wait(&a)) {
 		free(l);
 		l = NULL;
 		load_all(&a);
 		n = list_files(c, &l);
-	} while (ask_wait(&a));
+	}
 	ask_close(&a, 0);
 	if (n < 0)
 		return (int)n;

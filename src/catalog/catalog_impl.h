@@ -360,17 +360,15 @@ void watch_drain(struct catalog *c); /* marks what the pending inotify events te
 
 /* ask.c: one call of the catalog
  *
- *	struct ask a;
- *	bool found;
- *	ask_begin(&a, c);
- *	do
+ *	bool found = false;
+ *	struct ask a = ask_begin(c, HASTE_NONE);
+ *	while (ask_wait(&a))
  *		found = ...;
- *	while (ask_wait(&a));
  *	return ask_end(&a, found);
  *
- * Between ask_begin and ask_wait the lock is held, and nothing is looked at: what the answer depends on is asked for
- * with need_*, which say whether it is settled. ask_wait has the rest looked at, without the lock, and returns true:
- * then everything is to be done again with what was found. Nothing permanent (names, slots) may be decided by what is
+ * In between the lock is held, and nothing is looked at: what the answer depends on is asked for with need_*, which say
+ * whether it is settled. ask_wait has the rest looked at, without the lock, and returns true (at first, too): then
+ * everything is to be done again with what was found. Nothing permanent (names, slots) may be decided by what is
  * not settled. */
 struct want {
 	uint32_t dir, file; /* file NONE: the directory; both NONE: where the parents of forks are */
@@ -397,10 +395,10 @@ struct ask {
 	bool hard;   /* something that it wants is not known, or has long not been looked at */
 	bool others; /* another call is looking at something that it wants */
 	bool cut;    /* it has waited long enough: only for the former it goes on waiting */
-	bool retried;
+	bool begun, retried;
 	unsigned tries; /* how often the newest file turned out to be no session */
 };
-void ask_begin(struct ask *a, struct catalog *c);
+struct ask ask_begin(struct catalog *c, enum haste haste);
 bool ask_wait(struct ask *a);
 /* Gives the lock back. If something was missing, notes that (fault_note): "none" is no answer then. Returns `found`. */
 bool ask_end(struct ask *a, bool found);

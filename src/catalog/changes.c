@@ -6,16 +6,14 @@
 
 void catalog_tidy(struct catalog *c, uint32_t slot)
 {
-	struct ask a;
-	ask_begin(&a, c);
+	struct ask a = ask_begin(c, HASTE_NONE);
 	uint32_t file = slot < c->slot_count ? c->slots[slot].file : NONE;
 	uint32_t dir = file == NONE ? NONE : c->files[file].dir;
 	if (dir != NONE && c->dirs[dir].untidy) {
 		c->dirs[dir].untidy = false;
 		mark_names(c, dir);
-		do
+		while (ask_wait(&a))
 			need_names(&a, dir);
-		while (ask_wait(&a));
 	}
 	ask_close(&a, 0);
 }
@@ -29,12 +27,9 @@ bool catalog_is_told(struct catalog *c)
 
 uint64_t catalog_epoch(struct catalog *c)
 {
-	struct ask a;
-	ask_begin(&a, c);
-	a.haste = HASTE_SUMMARY;
-	do
+	struct ask a = ask_begin(c, HASTE_SUMMARY);
+	while (ask_wait(&a))
 		need_all(&a, NAMES);
-	while (ask_wait(&a));
 	uint64_t epoch = c->epoch;
 	ask_close(&a, 0);
 	return epoch;
@@ -111,23 +106,22 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 	struct watching *w = &c->watching;
 	struct pollfd fds[] = {{.fd = w->inotify, .events = POLLIN}, {.fd = w->wake, .events = POLLIN}};
 	uint64_t count;
-	struct ask a;
 
 	if (!w->on)
 		return -EINVAL;
 	if (poll(fds, 2, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
-	ask_begin(&a, c);
+	struct ask a = ask_begin(c, HASTE_NONE);
 	if (look && !w->lost)
 		for (uint32_t i = 0; i < c->dir_count; i++)
 			mark_files(c, i);
 	bool all = look || w->lost;
-	do {
+	while (ask_wait(&a)) {
 		if (all)
 			need_all(&a, ATTRS);
 		if (w->caught_up != c->marked)
 			need_marked(&a);
-	} while (ask_wait(&a));
+	}
 	if (w->lost)
 		note_all(c);
 	if (read(w->wake, &count, sizeof count) < 0)
@@ -166,13 +160,10 @@ static bool get_at(struct ask *a, uint32_t place, struct slot_info *ret)
 
 bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret)
 {
-	struct ask a;
-	bool found;
-
-	ask_begin(&a, c);
-	do
+	bool found = false;
+	struct ask a = ask_begin(c, HASTE_NONE);
+	while (ask_wait(&a))
 		found = get_at(&a, place, ret);
-	while (ask_wait(&a));
 	ask_close(&a, 0);
 	return found;
 }

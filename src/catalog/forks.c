@@ -310,13 +310,10 @@ static uint32_t get_parent(struct ask *a, uint32_t slot)
 
 uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 {
-	struct ask a;
-	uint32_t parent;
-
-	ask_begin(&a, c);
-	do
+	uint32_t parent = NO_SLOT;
+	struct ask a = ask_begin(c, HASTE_NONE);
+	while (ask_wait(&a))
 		parent = get_parent(&a, slot);
-	while (ask_wait(&a));
 	ask_end(&a, parent != NO_SLOT);
 	return parent;
 }
@@ -346,27 +343,23 @@ static bool next_fork(struct ask *a, uint32_t slot, uint64_t *cookie, struct slo
 
 bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret)
 {
-	struct ask a;
 	uint64_t from = *cookie;
-	bool found;
-
-	ask_begin(&a, c);
-	do {
+	bool found = false;
+	struct ask a = ask_begin(c, HASTE_NONE);
+	while (ask_wait(&a)) {
 		*cookie = from;
 		a.needs_all = true;
 		found = next_fork(&a, slot, cookie, ret);
-	} while (ask_wait(&a));
+	}
 	return ask_end(&a, found);
 }
 
 void catalog_follow_forks(struct catalog *c)
 {
-	struct ask a;
-
-	ask_begin(&a, c);
-	do {
+	struct ask a = ask_begin(c, HASTE_NONE);
+	while (ask_wait(&a)) {
 		if (c->forks_known && c->forks_epoch != c->epoch && c->watching.blind == 0)
 			forks_refresh(&a);
-	} while (ask_wait(&a));
+	}
 	ask_close(&a, 0);
 }

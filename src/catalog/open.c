@@ -106,17 +106,15 @@ static bool is_in_doubt(const struct catalog *c, const struct held *h, const str
  * could not be opened or is not known to be the slot's. */
 static int held_judge(struct catalog *c, struct held *h, const struct session *s, bool trace_holds)
 {
-	struct ask a;
-	ask_begin(&a, c);
+	struct ask a = ask_begin(c, HASTE_NONE);
 	if (!h->err && !trace_holds && !h->forgotten)
 		slot_kill(c, h->slot);
 	if (!h->forgotten && is_in_doubt(c, h, s)) {
 		uint32_t file = c->slots[h->slot].file;
 		c->files[file].reread = true;
 		mark_file(c, file);
-		do
+		while (ask_wait(&a))
 			need_file(&a, file, HEADERS);
-		while (ask_wait(&a));
 	}
 	int err = h->err ? h->err : a.err;
 	return ask_close(&a, err);
@@ -312,7 +310,6 @@ static int grow_in_place(const struct catalog *c, struct held *h, struct finding
 static int grow_index(struct catalog *c, struct held *h)
 {
 	struct finding f = {0};
-	struct ask a;
 	int rc = session_rdlock_wanted(h->session);
 	if (rc < 0)
 		return rc;
@@ -323,13 +320,12 @@ static int grow_index(struct catalog *c, struct held *h)
 	rc = grow_in_place(c, h, &f);
 	if (rc == -ETIMEDOUT)
 		rc = grow_copy(c, h);
-	ask_begin(&a, c);
+	struct ask a = ask_begin(c, HASTE_NONE);
 	/* The file's attributes may show why the index could not grow. */
 	if (rc < 0 && rc != -ESTALE && rc != -EINTR && !h->forgotten) {
 		uint32_t file = c->slots[h->slot].file;
-		do
+		while (ask_wait(&a))
 			need_file_now(&a, file);
-		while (ask_wait(&a));
 	}
 	if (rc == 0 || (rc == -EINTR && f.memory))
 		take_in(c, h, &f);
@@ -347,14 +343,10 @@ static int grow_index(struct catalog *c, struct held *h)
 static int get_once(struct catalog *c, uint32_t slot, bool look, struct session **ret)
 {
 	struct held *h = NULL;
-
-	struct ask a;
-	int rc;
-	ask_begin(&a, c);
-	a.haste = look ? HASTE_NONE : HASTE_KNOWN;
-	do
+	int rc = 0;
+	struct ask a = ask_begin(c, look ? HASTE_NONE : HASTE_KNOWN);
+	while (ask_wait(&a))
 		rc = slot_look(&a, slot);
-	while (ask_wait(&a));
 	rc = ask_close(&a, rc);
 	if (rc < 0)
 		return rc;

@@ -38,12 +38,9 @@ mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_g
 
 mode_t catalog_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid)
 {
-	struct ask a;
-	ask_begin(&a, c);
-	a.haste = HASTE_SUMMARY;
-	do
+	struct ask a = ask_begin(c, HASTE_SUMMARY);
+	while (ask_wait(&a))
 		need_names(&a, 0);
-	while (ask_wait(&a));
 	*ret_gid = gid ? *gid : c->dirs[0].rights.gid;
 	mode_t mode = rights_to_names(c, 0, *ret_gid);
 	ask_close(&a, 0);
@@ -52,13 +49,10 @@ mode_t catalog_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid)
 
 mode_t catalog_names_mode(struct catalog *c, uid_t uid, gid_t gid)
 {
-	struct ask a;
 	mode_t all = 0777;
-	ask_begin(&a, c);
-	a.haste = HASTE_SUMMARY;
-	do
+	struct ask a = ask_begin(c, HASTE_SUMMARY);
+	while (ask_wait(&a))
 		need_all(&a, NAMES);
-	while (ask_wait(&a));
 	for (uint32_t i = 0; i < c->dir_count && all & 077; i++)
 		if (c->dirs[i].scan > 0 && !c->dirs[i].err)
 			all &= let_in(c, i, RIGHTS_R | RIGHTS_X, uid, gid);
