@@ -17,29 +17,8 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	if (!S_ISDIR(st.st_mode))
 		return -ENOTDIR;
 	struct catalog *c = calloc(1, sizeof *c);
-	struct dir *root = calloc(1, sizeof *root);
-	if (c)
-		c->budget = o->budget;
-	if (!c || !root || open_indexes_init(c) < 0) {
-		free(root);
-		free(c);
+	if (!c)
 		return -ENOMEM;
-	}
-	int rc = watching_init(&c->watching, o);
-	if (rc < 0) {
-		open_indexes_release(c);
-		free(root);
-		free(c);
-		return rc;
-	}
-	rc = reach_open(real, &c->reach);
-	if (rc < 0) {
-		watching_release(&c->watching);
-		open_indexes_release(c);
-		free(root);
-		free(c);
-		return rc;
-	}
 	lock_init(&c->lock, LOCK_CATALOG);
 	lock_cond_init(&c->looked);
 	c->source = real;
@@ -47,10 +26,17 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	c->uid = geteuid();
 	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
 	c->tidy = o->tidy;
-	c->newest = NONE;
-	*root = (struct dir){.name = "", .project = NONE};
-	c->dirs = root;
-	c->dir_count = c->dir_cap = 1;
+	c->newest.file = NONE;
+	c->budget = o->budget;
+	open_indexes_init(c);
+	int rc = watching_init(&c->watching, o);
+	if (rc == 0)
+		rc = vec_grow(&c->dirs, &c->dir_cap, 1, sizeof *c->dirs) ? reach_open(c->source, &c->reach) : -ENOMEM;
+	if (rc < 0) {
+		catalog_close(c);
+		return rc;
+	}
+	c->dirs[c->dir_count++] = (struct dir){.name = "", .project = NONE};
 	*ret = c;
 	return 0;
 }
@@ -112,13 +98,14 @@ void load_projects(struct ask *a)
 		c->named_epoch = c->epoch;
 }
 
-bool load_project(struct ask *a, uint32_t project)
+/* All files that may be of the project (NO_SLOT: of any): a flat file may be of each. */
+static bool need_project(struct ask *a, uint32_t project, enum depth depth)
 {
+	if (project == NO_SLOT)
+		return need_all(a, depth);
 	uint32_t dir = a->c->projects[project].dir;
-	bool settled = need_files(a, 0, HEADERS);
-	if (dir != NONE)
-		settled = need_files(a, dir, HEADERS) && settled;
-	return settled && ask_may_decide(a) && names_slots(a, project);
+	bool settled = need_files(a, 0, depth);
+	return (dir == NONE || need_files(a, dir, depth)) && settled;
 }
 
 bool load_all(struct ask *a)
@@ -129,6 +116,13 @@ bool load_all(struct ask *a)
 		settled = names_slots(a, i);
 	c->named_all = c->named_all || settled;
 	return settled && names_sids(a);
+}
+
+bool load_project(struct ask *a, uint32_t project)
+{
+	if (project == NO_SLOT)
+		return load_all(a);
+	return need_project(a, project, HEADERS) && ask_may_decide(a) && names_slots(a, project);
 }
 
 /* Flat files may belong to any project. */
@@ -144,63 +138,28 @@ static bool project_is_told(const struct catalog *c, uint32_t project)
 /* A newest file that turns out to be no session costs a new search. After so many, all headers are read. */
 #define FEW 8
 
-/* Whether it is settled what the newest file is. Most are sessions: at first only its own header is read. */
-static bool need_newest(struct ask *a, uint32_t dir, uint32_t file)
-{
-	if (a->tries++ < FEW)
-		return need_file(a, file, HEADERS);
-	return dir == NONE ? need_all(a, HEADERS) : need_files(a, dir, HEADERS);
-}
-
-/* The file of the newest session; NONE if there is none. Its header was read. */
-static uint32_t newest_of_project(struct ask *a, uint32_t project)
+/* The file of the newest session of a project, or (NO_SLOT) of all; NONE if there is none. Its header was read. Most
+ * files are sessions: at first only the newest one's own header is read. */
+static uint32_t newest_of(struct ask *a, uint32_t project)
 {
 	struct catalog *c = a->c;
-	struct project *p = &c->projects[project];
+	struct newest *n = project == NO_SLOT ? &c->newest : &c->projects[project].newest;
 	uint32_t other = NONE; /* the last that is no session */
-	need_files(a, 0, HEADERS);
-	need_files(a, 0, ATTRS);
-	if (p->dir != NONE)
-		need_files(a, p->dir, ATTRS);
-	if (p->newest_ages || p->newest_epoch != c->epoch)
-		p->newest = newest_seen(c, project);
-	while (p->newest != NONE && p->newest != other && c->files[p->newest].state != FILE_SESSION) {
-		other = p->newest;
-		if (!need_newest(a, p->dir == NONE ? 0 : p->dir, p->newest))
+	if (project != NO_SLOT)
+		need_files(a, 0, HEADERS);
+	need_project(a, project, ATTRS);
+	if (n->ages || n->epoch != c->epoch)
+		n->file = newest_seen(c, project);
+	while (n->file != NONE && n->file != other && c->files[n->file].state != FILE_SESSION) {
+		other = n->file;
+		if (a->tries++ < FEW ? !need_file(a, other, HEADERS) : !need_project(a, project, HEADERS))
 			break;
-		p->newest = newest_seen(c, project);
+		n->file = newest_seen(c, project);
 	}
-	bool found = p->newest != NONE && c->files[p->newest].state == FILE_SESSION;
-	p->newest_epoch = c->epoch;
-	p->newest_ages = a->err != 0 || !found;
-	return found || a->cut ? p->newest : NONE;
-}
-
-static uint32_t newest_of_every_file(const struct catalog *c)
-{
-	uint32_t best = NONE;
-	for (uint32_t i = 0; i < c->file_count; i++)
-		best = newest_of_both(c, best, i);
-	return best;
-}
-
-static uint32_t newest_of_all(struct ask *a)
-{
-	struct catalog *c = a->c;
-	uint32_t other = NONE; /* the last that is no session */
-	need_all(a, ATTRS);
-	if (c->newest_ages || c->newest_epoch != c->epoch)
-		c->newest = newest_of_every_file(c);
-	while (c->newest != NONE && c->newest != other && c->files[c->newest].state != FILE_SESSION) {
-		other = c->newest;
-		if (!need_newest(a, NONE, c->newest))
-			break;
-		c->newest = newest_of_every_file(c);
-	}
-	bool found = c->newest != NONE && c->files[c->newest].state == FILE_SESSION;
-	c->newest_epoch = c->epoch;
-	c->newest_ages = a->err != 0 || !found;
-	return found || a->cut ? c->newest : NONE;
+	bool found = n->file != NONE && c->files[n->file].state == FILE_SESSION;
+	n->epoch = c->epoch;
+	n->ages = a->err != 0 || !found;
+	return found || a->cut ? n->file : NONE;
 }
 
 /* ---- projects ---- */
@@ -219,8 +178,8 @@ static void fill_project(struct catalog *c, uint32_t project, struct project_inf
 	    .told = project_is_told(c, project),
 	};
 	ret->mode = rights_of_project(c, project, &ret->gid);
-	if (p->newest != NONE)
-		ret->mtime = c->files[p->newest].mtime;
+	if (p->newest.file != NONE)
+		ret->mtime = c->files[p->newest.file].mtime;
 }
 
 /* The end of a listing: false. It lacks what could not be looked at on the way; `hides`: if that hides a project. */
@@ -229,7 +188,7 @@ static bool list_ends(struct ask *a, uint32_t project, bool hides)
 	struct catalog *c = a->c;
 	for (uint32_t i = 0; i < c->file_count; i++) {
 		uint32_t dir = c->files[i].dir;
-		bool is_lacking = !hides || dir == 0 || c->projects[c->dirs[dir].project].newest == NONE;
+		bool is_lacking = !hides || dir == 0 || c->projects[c->dirs[dir].project].newest.file == NONE;
 		if (c->files[i].seen.err && is_of_project(c, dir, project) && is_lacking)
 			need_file(a, i, HEADERS);
 	}
@@ -242,7 +201,7 @@ static bool next_project(struct ask *a, uint64_t *cookie, struct project_info *r
 	load_projects(a);
 	while (*cookie < c->project_count) {
 		uint32_t project = (uint32_t)(*cookie)++;
-		if (!c->projects[project].name || newest_of_project(a, project) == NONE)
+		if (!c->projects[project].name || newest_of(a, project) == NONE)
 			continue;
 		fill_project(c, project, ret);
 		return true;
@@ -266,7 +225,7 @@ bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_in
 static bool get_project(struct ask *a, uint32_t project, struct project_info *ret)
 {
 	struct catalog *c = a->c;
-	bool found = project < c->project_count && c->projects[project].name && newest_of_project(a, project) != NONE;
+	bool found = project < c->project_count && c->projects[project].name && newest_of(a, project) != NONE;
 	if (found)
 		fill_project(c, project, ret);
 	a->lacks = !found;
@@ -356,33 +315,22 @@ static bool slot_listed(const struct catalog *c, uint32_t slot, struct slot_info
 	return true;
 }
 
-static bool next_of_project(struct ask *a, uint32_t project, uint64_t *cookie, struct slot_info *ret)
+static bool next_slot(struct ask *a, uint32_t project, uint64_t *cookie, struct slot_info *ret)
 {
-	struct catalog *c = a->c;
+	const struct catalog *c = a->c;
+	bool all = project == NO_SLOT;
 	load_project(a, project);
-	need_files(a, 0, ATTRS);
-	if (c->projects[project].dir != NONE)
-		need_files(a, c->projects[project].dir, ATTRS);
-	const struct list *slots = &c->projects[project].slots;
-	for (size_t i = list_below(slots, *cookie); i < slots->n; i++) {
-		*cookie = (uint64_t)slots->v[i] + 1;
-		if (slot_listed(c, slots->v[i], ret))
+	need_project(a, project, ATTRS);
+	const struct list *slots = all ? NULL : &c->projects[project].slots;
+	size_t i = all ? (size_t)*cookie : list_below(slots, *cookie);
+	for (; i < (all ? c->slot_count : slots->n); i++) {
+		uint32_t slot = all ? (uint32_t)i : slots->v[i];
+		*cookie = (uint64_t)slot + 1;
+		/* A slot has no SID only if there was no memory for one. */
+		if (slot_listed(c, slot, ret) && (!all || ret->sid))
 			return true;
 	}
 	return list_ends(a, project, false);
-}
-
-static bool next_of_all(struct ask *a, uint64_t *cookie, struct slot_info *ret)
-{
-	const struct catalog *c = a->c;
-	load_all(a);
-	need_all(a, ATTRS);
-	while (*cookie < c->slot_count) {
-		/* A slot has no SID only if there was no memory for one. */
-		if (slot_listed(c, (uint32_t)(*cookie)++, ret) && ret->sid)
-			return true;
-	}
-	return list_ends(a, NO_SLOT, false);
 }
 
 bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret)
@@ -393,10 +341,7 @@ bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, st
 	while (ask_wait(&a)) {
 		*cookie = from;
 		a.needs_all = true;
-		if (project == NO_SLOT)
-			found = next_of_all(&a, cookie, ret);
-		else if (project < c->project_count)
-			found = next_of_project(&a, project, cookie, ret);
+		found = (project == NO_SLOT || project < c->project_count) && next_slot(&a, project, cookie, ret);
 	}
 	return ask_end(&a, found);
 }
@@ -407,10 +352,7 @@ static bool slot_by_name(struct ask *a, const struct map *names, uint32_t projec
                          struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
-	if (project == NO_SLOT)
-		load_all(a);
-	else
-		load_project(a, project);
+	load_project(a, project);
 	uint32_t file = map_get(names, project == NO_SLOT ? 0 : project, name);
 	const struct file *f = file == NONE ? NULL : &c->files[file];
 	const char *given = !f ? NULL : project == NO_SLOT ? f->sid_name : f->stem;
@@ -508,7 +450,7 @@ static bool get_latest(struct ask *a, uint32_t project, struct slot_info *ret)
 	const struct catalog *c = a->c;
 	if (project != NO_SLOT && project >= c->project_count)
 		return false;
-	uint32_t file = project == NO_SLOT ? newest_of_all(a) : newest_of_project(a, project);
+	uint32_t file = newest_of(a, project);
 	if (file == NONE)
 		return false;
 	int err = a->err ? newer_in_trouble(a, project, file) : 0;
@@ -536,7 +478,7 @@ struct timespec catalog_mtime(struct catalog *c)
 	struct timespec newest = {0};
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
 	while (ask_wait(&a)) {
-		uint32_t file = newest_of_all(&a);
+		uint32_t file = newest_of(&a, NO_SLOT);
 		newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
 	}
 	ask_close(&a, 0);

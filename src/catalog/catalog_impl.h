@@ -131,15 +131,20 @@ struct dir {
 	bool racy;      /* changed so soon before the scan that a later change may have the same mtime */
 };
 
+/* The newest session's file, as last seen. */
+struct newest {
+	uint32_t file; /* NONE: no session */
+	bool ages;     /* it is to be found again */
+	uint64_t epoch;
+};
+
 struct project {
 	struct span key;     /* its directory name on disk, or the name it would have */
 	const char *name;    /* NULL until it is shown */
 	struct list slots;   /* in order; dead ones too */
 	struct list waiting; /* files that are sessions but have no slot yet */
 	uint32_t dir;        /* NONE: only flat files */
-	uint32_t newest;     /* a file; NONE: no session */
-	bool newest_ages;    /* `newest` is to be found again */
-	uint64_t newest_epoch;
+	struct newest newest;
 };
 
 /* What a dropped index knew about its file: shows at the next opening whether that is the same file, grown. */
@@ -195,10 +200,8 @@ struct catalog {
 	uint64_t changes;     /* rises when the attributes of a file turn out to have changed */
 	uint64_t epoch; /* rises when a slot is made or dies, a file turns out to be no session, or a parent another */
 	uint64_t named_epoch; /* the epoch at which projects were last named */
-	uint32_t newest;      /* a file: the newest of all */
-	bool newest_ages;     /* as of a project */
-	uint64_t newest_epoch;
-	struct fork *forks; /* by parent, then child */
+	struct newest newest; /* of all */
+	struct fork *forks;   /* by parent, then child */
 	size_t fork_count, fork_cap;
 	uint64_t forks_epoch;
 	struct parent_place *places; /* by path */
@@ -225,7 +228,6 @@ struct catalog {
 	} watching;
 	struct open_indexes {
 		struct held *newest, *oldest; /* all, held or not, by last use */
-		struct held **by_session;     /* hash chains */
 		size_t count, most;           /* most: constant */
 		struct hash_key secret;       /* of traces */
 		struct keeper keeper;         /* counts their memory */
@@ -246,7 +248,7 @@ static inline bool is_told_file(const struct catalog *c, const struct file *f)
 /* ---- what each source file defines; it uses only those above it (scripts/check-cycles) ---- */
 
 /* held.c */
-int open_indexes_init(struct catalog *c);
+void open_indexes_init(struct catalog *c);
 void open_indexes_release(struct catalog *c);
 /* The slot died: its index is closed as soon as nobody holds it. */
 void open_indexes_forget(struct catalog *c, uint32_t slot);
@@ -284,8 +286,8 @@ void slot_kill(struct catalog *c, uint32_t slot);
 
 /* newest.c */
 bool newest_is_newer(const struct file *a, const struct file *b);
-uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t file); /* `best` may be NONE */
-uint32_t newest_seen(const struct catalog *c, uint32_t project); /* of a project, as last seen; NONE: none */
+/* Of a project, or (NO_SLOT) of all, as last seen; NONE: none. */
+uint32_t newest_seen(const struct catalog *c, uint32_t project);
 /* A file changed (its mtime was `before`): it may be the newest now, or no longer be. */
 void newest_ages(struct catalog *c, uint32_t file, struct timespec before);
 
@@ -426,9 +428,10 @@ mode_t rights_of_slot(const struct catalog *c, const struct file *f);
 mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_gid);
 
 /* catalog.c */
-void load_projects(struct ask *a);                  /* finds and names all projects */
-bool load_project(struct ask *a, uint32_t project); /* the headers of one project */
-bool load_all(struct ask *a);                       /* all headers; gives all slots and names */
+void load_projects(struct ask *a); /* finds and names all projects */
+bool load_all(struct ask *a);      /* all headers; gives all slots and names */
+bool load_project(struct ask *a,
+                  uint32_t project); /* the same of one project, without SIDs; NO_SLOT: of all, with them */
 
 /* Looks at the slot's file. 0 if it is still the same file; slot_get then fills in *ret. -ESTALE if it is gone or
  * was replaced, another negative errno if the look failed. */

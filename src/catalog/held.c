@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The open indexes: a list by last use, and a hash by session. When there are too many, or the budget is exceeded, the
+/* The open indexes: a list by last use. When there are too many, or the budget is exceeded, the
  * least recently used index that nobody holds is dropped. The one used last always stays,
  * whatever its size. */
 #include "held.h"
@@ -11,8 +11,6 @@
 /* Each index keeps a file open. A small limit must leave some descriptors for others and a few for each request. */
 #define OPEN_MAX LIMIT(512, 3)
 #define OTHERS 16
-
-#define CHAINS LIMIT(1024, 2)
 
 void held_close(struct held *h)
 {
@@ -43,23 +41,12 @@ void held_set_memory(struct catalog *c, struct held *h, size_t memory)
 	h->memory = memory;
 }
 
-static struct held **held_chain(struct open_indexes *o, const struct session *s)
+/* Those that somebody holds were used last: few stand before it. */
+struct held *held_of(const struct open_indexes *o, const struct session *s)
 {
-	return &o->by_session[hash_word((uintptr_t)s) % CHAINS];
-}
-
-void held_chain_push(struct open_indexes *o, struct held *h)
-{
-	struct held **chain = held_chain(o, h->session);
-	h->chain = *chain;
-	*chain = h;
-}
-
-struct held *held_of(struct open_indexes *o, const struct session *s)
-{
-	struct held *h = *held_chain(o, s);
+	struct held *h = o->newest;
 	while (h && h->session != s)
-		h = h->chain;
+		h = h->older;
 	return h;
 }
 
@@ -70,12 +57,6 @@ void held_remove(struct catalog *c, struct held *h)
 	held_unlink(o, h);
 	o->count--;
 	held_set_memory(c, h, 0);
-	if (h->session) {
-		struct held **at = held_chain(o, h->session);
-		while (*at != h)
-			at = &(*at)->chain;
-		*at = h->chain;
-	}
 	if (!h->forgotten) {
 		c->slots[h->slot].trace = h->trace;
 		c->slots[h->slot].held = NULL;
@@ -136,14 +117,11 @@ static void held_give_way(void *arg)
 		held_close(h);
 }
 
-int open_indexes_init(struct catalog *c)
+void open_indexes_init(struct catalog *c)
 {
 	struct open_indexes *o = &c->open;
 
 	hash_key_draw(&o->secret);
-	o->by_session = calloc(CHAINS, sizeof(struct held *));
-	if (!o->by_session)
-		return -ENOMEM;
 	lock_cond_init(&o->opened);
 	struct rlimit limit;
 	o->most = OPEN_MAX;
@@ -151,7 +129,6 @@ int open_indexes_init(struct catalog *c)
 		o->most = limit.rlim_cur > OTHERS + 2 ? (size_t)(limit.rlim_cur - OTHERS) / 2 : 1;
 	o->keeper = (struct keeper){.oldest = held_oldest_use, .give_way = held_give_way, .arg = c};
 	budget_join(c->budget, &o->keeper);
-	return 0;
 }
 
 void open_indexes_release(struct catalog *c)
@@ -164,7 +141,6 @@ void open_indexes_release(struct catalog *c)
 		o->newest = h->older;
 		held_close(h);
 	}
-	free(o->by_session);
 	pthread_cond_destroy(&o->opened);
 }
 

@@ -7,7 +7,7 @@
 
 struct held {
 	struct session *session; /* NULL while it is being opened, or could not be */
-	struct held *newer, *older, *chain;
+	struct held *newer, *older;
 	struct trace trace;
 	struct timespec mtime, ctime; /* of the file as indexed, like `size` */
 	off_t size;
@@ -27,10 +27,8 @@ struct held {
 void held_link_newest(struct open_indexes *o, struct held *h);
 void held_unlink(struct open_indexes *o, struct held *h);
 void held_set_memory(struct catalog *c, struct held *h, size_t memory);
-/* Lets held_of find the index. Its session must be set. */
-void held_chain_push(struct open_indexes *o, struct held *h);
-struct held *held_of(struct open_indexes *o, const struct session *s); /* NULL: none */
-/* Takes an index out of the list, the hash and its slot. Nobody may hold it. */
+struct held *held_of(const struct open_indexes *o, const struct session *s); /* NULL: none */
+/* Takes an index out of the list and its slot. Nobody may hold it. */
 void held_remove(struct catalog *c, struct held *h);
 /* Gives a reference back. The last one closes a forgotten index. */
 void held_put(struct catalog *c, struct held *h);

@@ -16,7 +16,8 @@ bool newest_is_newer(const struct file *a, const struct file *b)
 	return order ? order > 0 : strcmp(a->path, b->path) > 0;
 }
 
-uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t file)
+/* `best` may be NONE. */
+static uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t file)
 {
 	const struct file *f = &c->files[file];
 	bool is_hidden = f->seen.err && f->state != FILE_SESSION;
@@ -25,26 +26,29 @@ uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t file)
 	return best == NONE || newest_is_newer(f, &c->files[best]) ? file : best;
 }
 
+static void newest_takes(const struct catalog *c, struct newest *n, uint32_t file, struct timespec before)
+{
+	n->ages = n->ages || (n->file == file && time_is_before(c->files[file].mtime, before));
+	n->file = newest_of_both(c, n->file, file);
+}
+
 void newest_ages(struct catalog *c, uint32_t file, struct timespec before)
 {
 	const struct file *f = &c->files[file];
 	uint32_t project = f->dir ? c->dirs[f->dir].project : f->project;
-	if (c->newest == file && time_is_before(f->mtime, before))
-		c->newest_ages = true;
-	c->newest = newest_of_both(c, c->newest, file);
-	if (project == NONE)
-		return;
-	struct project *p = &c->projects[project];
-	if (p->newest == file && time_is_before(f->mtime, before))
-		p->newest_ages = true;
-	p->newest = newest_of_both(c, p->newest, file);
+	newest_takes(c, &c->newest, file, before);
+	if (project != NONE)
+		newest_takes(c, &c->projects[project].newest, file, before);
 }
 
 uint32_t newest_seen(const struct catalog *c, uint32_t project)
 {
-	const struct project *p = &c->projects[project];
 	uint32_t best = NONE;
-
+	for (uint32_t i = 0; project == NO_SLOT && i < c->file_count; i++)
+		best = newest_of_both(c, best, i);
+	if (project == NO_SLOT)
+		return best;
+	const struct project *p = &c->projects[project];
 	if (p->dir != NONE) {
 		const struct list *files = &c->dirs[p->dir].files;
 		for (size_t i = 0; i < files->n; i++)

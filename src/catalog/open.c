@@ -150,24 +150,11 @@ static void open_held(struct catalog *c, struct held *h)
 		h->session = s;
 		c->slots[h->slot].said = false;
 		take_in(c, h, &f);
-		held_chain_push(&c->open, h);
 	}
 	/* If building was interrupted, the next caller finishes the index. */
 	h->partial = !is_whole;
 	h->opening = false;
 	pthread_cond_broadcast(&c->open.opened);
-}
-
-/* Waits until another thread has opened it. */
-static int wait_for_opened(struct catalog *c, struct held *h)
-{
-	int rc = h->opening ? stop_wait_begin() : 0;
-	if (rc < 0 || !h->opening)
-		return rc;
-	while (h->opening && (rc = stop_check()) == 0)
-		lock_wait_for(&c->lock, &c->open.opened, LOCK_LOOK_NS);
-	stop_wait_end();
-	return rc;
 }
 
 /* A new index of the slot, which this thread is to open. */
@@ -190,7 +177,7 @@ static int take_once(struct catalog *c, uint32_t slot, struct held **ret)
 	int rc = 0;
 	if (h) {
 		h->refs++;
-		rc = wait_for_opened(c, h);
+		rc = lock_wait_while(&c->lock, &c->open.opened, &h->opening);
 	} else {
 		h = add_held(c, slot);
 		if (!h)
@@ -235,7 +222,6 @@ static void replace(struct catalog *c, struct held *h, struct session *s, const 
 	n->session = s;
 	n->partial = h->partial;
 	take_in(c, n, f);
-	held_chain_push(&c->open, n);
 	h->forgotten = h->replaced = true;
 }
 
@@ -264,12 +250,7 @@ static int grow_copy(struct catalog *c, struct held *h)
 	struct finding f;
 
 	lock_take(&c->lock);
-	int rc = stop_wait_begin();
-	bool waits = rc == 0;
-	while (rc == 0 && h->copying && (rc = stop_check()) == 0)
-		lock_wait_for(&c->lock, &c->open.opened, LOCK_LOOK_NS);
-	if (waits)
-		stop_wait_end();
+	int rc = lock_wait_while(&c->lock, &c->open.opened, &h->copying);
 	if (rc == 0 && h->forgotten)
 		rc = h->replaced ? ONCE_MORE : -ESTALE;
 	if (rc == 0)
