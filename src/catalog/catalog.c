@@ -68,8 +68,6 @@ void catalog_close(struct catalog *c)
 	free(c->dirs);
 	free(c->projects);
 	free(c->slots);
-	free(c->forks);
-	free(c->places);
 	free(c->source);
 	reach_close(c->reach);
 	pthread_cond_destroy(&c->looked);

@@ -155,22 +155,11 @@ struct trace {
 struct slot {
 	struct held *held; /* the index while it is open */
 	struct trace trace;
-	uint32_t file;   /* NONE: dead */
-	uint32_t place;  /* the file, dead or alive */
-	uint32_t parent; /* as of forks_epoch */
-	bool said;       /* the user was told that it cannot be read */
-};
-
-struct fork {
-	uint32_t parent, child;
-};
-
-/* The parent of some forks, as a header names it, and what is there. */
-struct parent_place {
-	struct span path;
-	int rc; /* 0, or why nothing is there */
-	dev_t dev;
-	ino_t ino;
+	uint32_t file;                  /* NONE: dead */
+	uint32_t place;                 /* the file, dead or alive */
+	uint32_t parent;                /* as of forks_epoch */
+	uint32_t first_fork, next_fork; /* of this slot; of the same parent, as of when forks were last found */
+	bool said;                      /* the user was told that it cannot be read */
 };
 
 struct catalog {
@@ -201,18 +190,13 @@ struct catalog {
 	uint64_t epoch; /* rises when a slot is made or dies, a file turns out to be no session, or a parent another */
 	uint64_t named_epoch; /* the epoch at which projects were last named */
 	struct newest newest; /* of all */
-	struct fork *forks;   /* by parent, then child */
-	size_t fork_count, fork_cap;
-	uint64_t forks_epoch;
-	struct parent_place *places; /* by path */
-	size_t place_count;
-	uint64_t places_began, places_epoch; /* the tick and the epoch at which they were looked for */
-	bool forks_known;                    /* they were found once: from then on it is noted when they change */
-	bool said;                           /* that of some file or directory */
-	bool acl_said;                       /* the user was told that ACLs cannot be read */
-	bool full;                           /* out of slot numbers; the user was told */
-	unsigned fresh_ms;                   /* constant */
-	bool tidy;                           /* constant */
+	uint64_t forks_epoch; /* the epoch at which the parents of forks were found; 0: again */
+	bool forks_known;     /* they were found once: from then on it is noted when they change */
+	bool said;            /* that of some file or directory */
+	bool acl_said;        /* the user was told that ACLs cannot be read */
+	bool full;            /* out of slot numbers; the user was told */
+	unsigned fresh_ms;    /* constant */
+	bool tidy;            /* constant */
 	struct watching {
 		int inotify, wake; /* descriptors, -1: none; both constant */
 		uint32_t *by_wd;   /* directories, NONE: none */
@@ -238,6 +222,11 @@ struct catalog {
 static inline int64_t catalog_now(void)
 {
 	return clock_ms(CLOCK_MONOTONIC_COARSE) + 1;
+}
+
+static inline struct seen *seen_of(const struct catalog *c, uint32_t dir, uint32_t file)
+{
+	return file == NONE ? &c->dirs[dir].seen : &c->files[file].seen;
 }
 
 static inline bool is_told_file(const struct catalog *c, const struct file *f)
@@ -373,7 +362,7 @@ void watch_drain(struct catalog *c); /* marks what the pending inotify events te
  * everything is to be done again with what was found. Nothing permanent (names, slots) may be decided by what is
  * not settled. */
 struct want {
-	uint32_t dir, file; /* file NONE: the directory; both NONE: where the parents of forks are */
+	uint32_t dir, file; /* file NONE: the directory */
 	enum depth depth;   /* of a file */
 	bool now;           /* what was known before does not count, however fresh */
 	bool soft;          /* it need not be waited for long */
@@ -414,7 +403,6 @@ bool need_file(struct ask *a, uint32_t file, enum depth depth);
 bool need_file_now(struct ask *a, uint32_t file);               /* its attributes, however fresh they are */
 bool need_files(struct ask *a, uint32_t dir, enum depth depth); /* of all files in it */
 bool need_all(struct ask *a, enum depth depth);                 /* of all directories */
-bool need_parents(struct ask *a);                               /* where the parents of forks are */
 /* Logs what could not be looked at: once, until it can be. Below a directory that cannot, nothing. */
 void ask_says(struct catalog *c);
 

@@ -54,7 +54,8 @@ bool slot_make(struct catalog *c, uint32_t file)
 	if (!vec_grow(&c->slots, &c->slot_cap, c->slot_count + 1, sizeof *c->slots) ||
 	    list_add(&c->nameless, file) < 0 || list_add(&p->slots, slot) < 0)
 		return false;
-	c->slots[slot] = (struct slot){.file = file, .place = file, .parent = NONE};
+	c->slots[slot] =
+	    (struct slot){.file = file, .place = file, .parent = NONE, .first_fork = NONE, .next_fork = NONE};
 	c->files[file].slot = slot;
 	if (++c->slot_count == SLOTS_MANY)
 		log_warning(
