@@ -59,15 +59,22 @@ static bool stat_differs(const struct stat *a, const struct stat *b)
 	       !time_is_same(a->st_mtim, b->st_mtim) || !time_is_same(a->st_ctim, b->st_ctim);
 }
 
+/* Opens the directory that a file is in. */
+static int look_open_dir(const struct look *l, enum reach_how how, struct reached *ret)
+{
+	char dir[NAME_MAX + 1] = "";
+	if (l->base > sizeof dir)
+		return -ENAMETOOLONG;
+	if (l->base > 0)
+		memcpy(dir, l->path, l->base - 1);
+	return reach_dir(&(struct reach_at){l->reach, dir}, how, O_PATH, ret);
+}
+
 /* The attributes of a name that led nowhere: 0 if it is there. */
 static int look_at_name(const struct look *l, enum reach_how how, struct stat *ret)
 {
-	char dir[NAME_MAX + 1] = "";
-	if (l->base > 0 && l->base <= NAME_MAX)
-		memcpy(dir, l->path, l->base - 1);
-	const struct reach_at at = {l->reach, dir};
 	struct reached in = REACHED_INIT;
-	int rc = reach_dir(&at, how, O_PATH, &in);
+	int rc = look_open_dir(l, how, &in);
 	if (rc == 0 && fstatat(in.fd, l->path + l->base, ret, AT_SYMLINK_NOFOLLOW) < 0)
 		rc = -errno;
 	reached_release(l->reach, &in);
@@ -120,9 +127,6 @@ static void look_at_file(struct look *l, int at, enum reach_how how)
 	header_read(&where, how, &l->found);
 	if (l->found.err == -EXDEV)
 		l->rc = -EXDEV;
-	/* What was read can be a mebibyte. */
-	buf_release(&l->found.bytes);
-	buf_release(&l->found.deep);
 }
 
 static void remove_leftovers(struct look *l, int fd)
@@ -157,15 +161,19 @@ static void look_at_dir(struct catalog *c, struct look *l, enum reach_how how)
 	reached_release(l->reach, &got);
 }
 
+static void look_at(struct catalog *c, struct look *l, enum reach_how how)
+{
+	if (l->file == NONE)
+		look_at_dir(c, l, how);
+	else
+		look_at_file(l, -1, how);
+}
+
 /* ---- in the pool ---- */
 
 static void look_run(struct probe *p)
 {
-	struct look *l = (struct look *)p;
-	if (l->file == NONE)
-		look_at_dir(NULL, l, REACH_WAIT);
-	else
-		look_at_file(l, -1, REACH_WAIT);
+	look_at(NULL, (struct look *)p, REACH_WAIT);
 }
 
 static void look_free(struct probe *p)
@@ -240,17 +248,9 @@ static void look_at_files(struct look *const *v, size_t n)
 		bool many = i + 1 < n && v[i + 1]->dir == l->dir && v[i + 1]->file != NONE;
 		if (l->dir != dir) {
 			reached_release(l->reach, &in);
-			dir = NONE;
+			dir = many && look_open_dir(l, REACH_NOW, &in) == 0 ? l->dir : NONE;
 		}
-		if (l->dir != dir && many && l->base <= NAME_MAX) {
-			char name[NAME_MAX + 1] = "";
-			if (l->base > 0)
-				memcpy(name, l->path, l->base - 1);
-			const struct reach_at at = {l->reach, name};
-			if (reach_dir(&at, REACH_NOW, O_PATH, &in) == 0)
-				dir = l->dir;
-		}
-		look_at_file(l, dir == l->dir ? in.fd : -1, REACH_NOW);
+		look_at_file(l, in.fd, REACH_NOW);
 	}
 	if (n > 0)
 		reached_release(v[0]->reach, &in);
@@ -264,10 +264,7 @@ struct looks {
 static int look_one(void *arg, size_t i)
 {
 	const struct looks *all = arg;
-	if (all->v[i]->file == NONE)
-		look_at_dir(all->c, all->v[i], REACH_NOW);
-	else
-		look_at_file(all->v[i], -1, REACH_NOW);
+	look_at(all->c, all->v[i], REACH_NOW);
 	return 0;
 }
 
