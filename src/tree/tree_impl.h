@@ -105,15 +105,10 @@ struct saved {
 #define TREE_SAVED_SETS 2048
 #define TREE_SAVED_WAYS 8
 
-/* A place where a search can begin in a line with very many calls or images. */
-struct mark {
-	unsigned n; /* calls, or images, before it */
-	struct block_iter rest;
-};
+/* Places where a search can begin in a long line, in their order. */
 struct marks {
-	enum marks_of { MARKS_CALLS = 1, MARKS_IMAGES } of;
+	struct block_iter *v;
 	size_t n, cap;
-	struct mark *v;
 };
 
 /* lines.c: the lines used last, with their records. The last place is for a long line. */
