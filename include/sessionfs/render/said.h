@@ -33,6 +33,9 @@ void said_begin(struct said *s, const struct record *r);
  */
 int said_next(struct said *s);
 
+/* Appends to s->what what the entry is: the role of a message, else the type. */
+void said_kind(struct said *s);
+
 /* arguments.txt: the arguments of a call as lines of text. 0 or a negative errno. */
 int said_arguments(const struct part_call *call, struct buf *out);
 /* Whether there is anything in it. */
