@@ -9,7 +9,6 @@
 
 /* So many looks are made before their results are taken in; by the pool, so that others' looks are not far behind. */
 #define LOOKS 32
-#define LOOKS_ELSEWHERE 32
 
 /* A call waits so long for somebody else if all it needs was known so recently. */
 #define HASTE_MS 10
@@ -45,15 +44,10 @@ static int64_t valid_ms(const struct catalog *c, bool watched)
 	return watched ? CATALOG_WATCHED_MS : c->fresh_ms;
 }
 
-static struct seen *want_seen(const struct catalog *c, const struct want *w)
-{
-	return w->file == NONE ? &c->dirs[w->dir].seen : &c->files[w->file].seen;
-}
-
 static bool is_settled(const struct ask *a, const struct want *w)
 {
 	const struct catalog *c = a->c;
-	const struct seen *s = want_seen(c, w);
+	const struct seen *s = seen_of(c, w->dir, w->file);
 	bool watched = c->dirs[w->dir].watched;
 	/* It does not answer: it was waited for once, and is not waited for again until it has answered. */
 	if (s->look && s->look->late && !blocking_is_done(resolver_pool(c->resolver), &s->look->call))
@@ -75,14 +69,12 @@ static bool is_settled(const struct ask *a, const struct want *w)
 static void ask_wants(struct ask *a, struct want w)
 {
 	const struct catalog *c = a->c;
-	if (w.dir != NONE) {
-		const struct seen *s = want_seen(c, &w);
-		bool is_known = s->began && s->err == 0 && a->now - s->at < KNOWN_MS;
-		w.soft = !w.now && (s->foreign || c->dirs[0].seen.foreign) && a->haste &&
-		         (is_known || a->haste == HASTE_SUMMARY);
-		bool was_awaited = s->look && s->look->foreign && a->now - s->look->at >= HASTE_MS;
-		a->timed_out = a->timed_out || (w.soft && was_awaited);
-	}
+	const struct seen *s = seen_of(c, w.dir, w.file);
+	bool is_known = s->began && s->err == 0 && a->now - s->at < KNOWN_MS;
+	w.soft =
+	    !w.now && (s->foreign || c->dirs[0].seen.foreign) && a->haste && (is_known || a->haste == HASTE_SUMMARY);
+	bool was_awaited = s->look && s->look->foreign && a->now - s->look->at >= HASTE_MS;
+	a->timed_out = a->timed_out || (w.soft && was_awaited);
 	if (a->timed_out && w.soft)
 		return;
 	a->hard = a->hard || !w.soft;
@@ -94,7 +86,7 @@ static void ask_wants(struct ask *a, struct want w)
 
 static bool need(struct ask *a, struct want w)
 {
-	int err = want_seen(a->c, &w)->err;
+	int err = seen_of(a->c, w.dir, w.file)->err;
 	if (!is_settled(a, &w)) {
 		ask_wants(a, w);
 		return false;
@@ -183,102 +175,23 @@ bool need_all(struct ask *a, enum depth depth)
 	return settled;
 }
 
-/* ---- where the parents of forks are ---- */
-
-bool need_parents(struct ask *a)
-{
-	if (a->c->places_began > a->asof)
-		return true;
-	ask_wants(a, (struct want){.dir = NONE, .file = NONE});
-	return false;
-}
-
-static int by_place_path(const void *pa, const void *pb)
-{
-	const struct parent_place *a = pa, *b = pb;
-	return span_compare(a->path, b->path);
-}
-
-/* A header can name any path: asks only the disk of the source (RESOLVER_NOW). */
-static int look_for_places(struct catalog *c, struct parent_place *v, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		int rc = cancel_check();
-		if (rc < 0)
-			return rc;
-		const struct source_path at = {c->resolver, v[i].path.p};
-		struct resolved got = RESOLVED_INIT;
-		v[i].rc = resolve_stat(&at, RESOLVER_NOW, &got);
-		v[i].dev = got.st.st_dev;
-		v[i].ino = got.st.st_ino;
-	}
-	return 0;
-}
-
-/* The paths that headers name, each once. Called with the lock, which it releases while it looks for them. */
-static int look_for_parents(struct catalog *c)
-{
-	uint64_t began = ++c->tick, epoch = c->epoch;
-	struct parent_place *v = calloc(c->slot_count + 1, sizeof *v);
-	size_t n = 0, distinct = 0;
-	for (uint32_t slot = 0; v && slot < c->slot_count; slot++) {
-		if (c->slots[slot].file == NONE)
-			continue;
-		struct span path = c->files[c->slots[slot].file].parent;
-		if (path.p && path.n && path.p[0] == '/' && !memchr(path.p, '\0', path.n))
-			v[n++].path = path;
-	}
-	lock_release(&c->lock);
-	if (n)
-		qsort(v, n, sizeof *v, by_place_path);
-	for (size_t i = 0; i < n; i++)
-		if (i == 0 || !span_eq(v[i].path, v[distinct - 1].path))
-			v[distinct++] = v[i];
-	int rc = v ? look_for_places(c, v, distinct) : -ENOMEM;
-	lock_acquire(&c->lock);
-	if (rc < 0 || began < c->places_began) {
-		free(v);
-		return rc;
-	}
-	free(c->places);
-	c->places = v;
-	c->place_count = distinct;
-	c->places_began = began;
-	c->places_epoch = epoch;
-	return 0;
-}
-
 /* ---- looking ---- */
 
-/* The look for what is wanted: a new one, or (*ret_joins, with a reference) the one that the pool is making. NULL: none
- * is needed any more, or another thread makes it. */
-static struct look *look_for(struct ask *a, const struct want *w, bool *ret_joins)
+/* A new look for what is wanted; NULL: none is needed any more, or it is being made. */
+static struct look *look_for(struct ask *a, const struct want *w)
 {
 	struct catalog *c = a->c;
-	struct blocking_pool *pool = resolver_pool(c->resolver);
-	struct seen *s = want_seen(c, w);
-	*ret_joins = false;
+	struct seen *s = seen_of(c, w->dir, w->file);
 	if (is_settled(a, w))
 		return NULL;
-	if (s->look && s->look->foreign && !s->look->taking) {
-		if (blocking_is_done(pool, &s->look->call)) {
-			take_look(c, s->look);
-			return NULL;
-		}
-		blocking_get(pool, &s->look->call);
-		*ret_joins = true;
-		return s->look;
-	}
 	if (s->look) {
-		a->others = true;
+		a->others = a->others || !s->look->foreign || s->look->taking;
 		return NULL;
 	}
-	struct look *l = look_new(c, w->dir, w->file, w->depth == HEADERS);
-	if (l)
-		s->look = l;
-	else
+	s->look = look_new(c, w->dir, w->file, w->depth == HEADERS);
+	if (!s->look)
 		take_failure(c, w->dir, w->file, -ENOMEM);
-	return l;
+	return s->look;
 }
 
 /* Gives up looks that nobody knows to have been made. */
@@ -286,7 +199,7 @@ static void looks_drop(struct catalog *c, struct look **v, size_t n, int err)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct look *l = v[i];
-		(l->file == NONE ? &c->dirs[l->dir].seen : &c->files[l->file].seen)->look = NULL;
+		seen_of(c, l->dir, l->file)->look = NULL;
 		if (err != -EINTR)
 			take_failure(c, l->dir, l->file, err);
 		look_put(c, l);
@@ -294,17 +207,49 @@ static void looks_drop(struct catalog *c, struct look **v, size_t n, int err)
 	pthread_cond_broadcast(&c->looked);
 }
 
-/* Waits for looks that the pool makes, and takes them in. The references of `joined` are the caller's own. */
-static int looks_await(struct ask *a, struct look **v, size_t n, int64_t until)
+/* Makes these looks, and takes in what they find. The pool goes on with those that may wait for somebody else. */
+static int looks_run(struct catalog *c, struct look **v, size_t n)
+{
+	lock_release(&c->lock);
+	int rc = look_make(c, v, n);
+	lock_acquire(&c->lock);
+	if (rc < 0)
+		looks_drop(c, v, n, rc);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		struct look *l = v[i];
+		if (l->rc == -EXDEV) {
+			l->is_far = l->linked = true;
+			if (look_start(c, l) == 0)
+				continue;
+			l->rc = -ETIMEDOUT;
+		}
+		take_look(c, l);
+	}
+	return rc == -EINTR ? rc : 0;
+}
+
+/* Waits for the looks of these wants that the pool makes, whoever had them made, and takes them in. */
+static int looks_await(struct ask *a, const struct want *wants, size_t n, int64_t until)
 {
 	struct catalog *c = a->c;
 	struct blocking_pool *pool = resolver_pool(c->resolver);
-	lock_release(&c->lock);
-	int rc = blocking_wait(pool, (struct blocking_call *const *)(void *)v, n, until);
-	lock_acquire(&c->lock);
+	struct look *v[LOOKS];
+	size_t looks = 0;
 	for (size_t i = 0; i < n; i++) {
+		struct look *l = seen_of(c, wants[i].dir, wants[i].file)->look;
+		if (!l || !l->foreign || l->taking || (wants[i].soft && a->hard) || is_settled(a, &wants[i]))
+			continue;
+		blocking_get(pool, &l->call);
+		v[looks++] = l;
+	}
+	if (looks == 0)
+		return 0;
+	lock_release(&c->lock);
+	int rc = blocking_wait(pool, (struct blocking_call *const *)(void *)v, looks, until);
+	lock_acquire(&c->lock);
+	for (size_t i = 0; i < looks; i++) {
 		struct look *l = v[i];
-		struct seen *s = l->file == NONE ? &c->dirs[l->dir].seen : &c->files[l->file].seen;
+		struct seen *s = seen_of(c, l->dir, l->file);
 		if (s->look != l || l->taking)
 			continue;
 		if (blocking_is_done(pool, &l->call)) {
@@ -315,39 +260,9 @@ static int looks_await(struct ask *a, struct look **v, size_t n, int64_t until)
 			mark_passes(c, l->dir);
 		}
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < looks; i++)
 		blocking_put(pool, &v[i]->call);
 	return rc == -EINTR || rc == -ETIME ? rc : 0;
-}
-
-/* Makes these looks, and takes in what they find. */
-static int looks_run(struct ask *a, struct look **mine, size_t n, struct look **joined, size_t joins, int64_t until)
-{
-	struct catalog *c = a->c;
-	lock_release(&c->lock);
-	int rc = look_make(c, mine, n);
-	lock_acquire(&c->lock);
-	if (rc < 0) {
-		looks_drop(c, mine, n, rc);
-		n = 0;
-	}
-	struct look *elsewhere[LOOKS + LOOKS_ELSEWHERE];
-	memcpy(elsewhere, joined, joins * sizeof *joined);
-	for (size_t i = 0; i < n; i++) {
-		struct look *l = mine[i];
-		if (l->rc == -EXDEV) {
-			l->is_far = l->linked = true;
-			if (look_start(c, l) == 0) {
-				blocking_get(resolver_pool(c->resolver), &l->call);
-				elsewhere[joins++] = l;
-				continue;
-			}
-			l->rc = -ETIMEDOUT;
-		}
-		take_look(c, l);
-	}
-	int waited = joins ? looks_await(a, elsewhere, joins, until) : 0;
-	return rc == -EINTR ? rc : waited;
 }
 
 /* Waits until no other thread is making a look that is wanted. */
@@ -359,12 +274,12 @@ static int await_others(struct ask *a)
 		return rc;
 	for (size_t i = 0; i < a->n && rc == 0; i++) {
 		const struct want *w = &a->wants[i];
-		const struct look *l = w->dir == NONE ? NULL : want_seen(c, w)->look;
+		const struct look *l = seen_of(c, w->dir, w->file)->look;
 		uint64_t began = l ? l->began : 0;
 		while (rc == 0 && l && l->began == began && (!l->foreign || l->taking)) {
 			lock_wait_for(&c->lock, &c->looked, LOCK_LOOK_NS);
 			rc = cancel_check();
-			l = want_seen(c, w)->look;
+			l = seen_of(c, w->dir, w->file)->look;
 		}
 	}
 	cancel_wait_end();
@@ -374,30 +289,21 @@ static int await_others(struct ask *a)
 /* Has everything looked at that is wanted. 0, -EINTR, or -ETIME: it took longer than `until`. */
 static int ask_look(struct ask *a, int64_t until)
 {
-	struct catalog *c = a->c;
 	int rc = 0;
-	for (size_t i = 0; i < a->n && rc == 0;) {
-		struct look *mine[LOOKS], *joined[LOOKS_ELSEWHERE];
-		size_t n = 0, joins = 0, most = LOOKS;
-		for (; i < a->n && n < most && joins < LOOKS_ELSEWHERE; i++) {
-			const struct want *w = &a->wants[i];
-			if (w->dir == NONE) {
-				rc = look_for_parents(c);
-				continue;
-			}
-			if (w->soft && a->hard)
-				continue; /* it is wanted again when the rest is known */
-			if (want_seen(c, w)->foreign || c->dirs[0].seen.foreign)
-				most = LOOKS_ELSEWHERE;
-			bool is_joined;
-			struct look *l = look_for(a, w, &is_joined);
-			if (l && is_joined)
-				joined[joins++] = l;
-			else if (l)
+	for (size_t i = 0, end; i < a->n && rc == 0; i = end) {
+		struct look *mine[LOOKS];
+		size_t n = 0;
+		for (end = i; end < a->n && end - i < LOOKS; end++) {
+			/* If it can be cut, it is wanted again when the rest is known. */
+			bool waits = a->wants[end].soft && a->hard;
+			struct look *l = waits ? NULL : look_for(a, &a->wants[end]);
+			if (l)
 				mine[n++] = l;
 		}
-		if (rc == 0 && n + joins > 0)
-			rc = looks_run(a, mine, n, joined, joins, until);
+		if (n > 0)
+			rc = looks_run(a->c, mine, n);
+		if (rc == 0)
+			rc = looks_await(a, a->wants + i, end - i, until);
 		if (rc == 0)
 			rc = cancel_check();
 	}

@@ -17,29 +17,8 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	if (!S_ISDIR(st.st_mode))
 		return -ENOTDIR;
 	struct catalog *c = calloc(1, sizeof *c);
-	struct dir *root = calloc(1, sizeof *root);
-	if (c)
-		c->budget = o->budget;
-	if (!c || !root || open_indexes_init(c) < 0) {
-		free(root);
-		free(c);
+	if (!c)
 		return -ENOMEM;
-	}
-	int rc = watching_init(&c->watching, o);
-	if (rc < 0) {
-		open_indexes_release(c);
-		free(root);
-		free(c);
-		return rc;
-	}
-	rc = resolver_open(real, &c->resolver);
-	if (rc < 0) {
-		watching_release(&c->watching);
-		open_indexes_release(c);
-		free(root);
-		free(c);
-		return rc;
-	}
 	lock_init(&c->lock, LOCK_CATALOG);
 	lock_cond_init(&c->looked);
 	c->source = real;
@@ -48,9 +27,17 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
 	c->tidy = o->tidy;
 	c->newest.file = NONE;
-	*root = (struct dir){.name = "", .project = NONE};
-	c->dirs = root;
-	c->dir_count = c->dir_cap = 1;
+	c->budget = o->budget;
+	open_indexes_init(c);
+	int rc = watching_init(&c->watching, o);
+	if (rc == 0)
+		rc = vec_grow(&c->dirs, &c->dir_cap, 1, sizeof *c->dirs) ? resolver_open(c->source, &c->resolver)
+		                                                         : -ENOMEM;
+	if (rc < 0) {
+		catalog_close(c);
+		return rc;
+	}
+	c->dirs[c->dir_count++] = (struct dir){.name = "", .project = NONE};
 	*ret = c;
 	return 0;
 }
@@ -82,8 +69,6 @@ void catalog_close(struct catalog *c)
 	free(c->dirs);
 	free(c->projects);
 	free(c->slots);
-	free(c->forks);
-	free(c->places);
 	free(c->source);
 	resolver_close(c->resolver);
 	pthread_cond_destroy(&c->looked);
@@ -112,13 +97,14 @@ void load_projects(struct ask *a)
 		c->named_epoch = c->epoch;
 }
 
-bool load_project(struct ask *a, uint32_t project)
+/* All files that may be of the project (NO_SLOT: of any): a flat file may be of each. */
+static bool need_project(struct ask *a, uint32_t project, enum depth depth)
 {
+	if (project == NO_SLOT)
+		return need_all(a, depth);
 	uint32_t dir = a->c->projects[project].dir;
-	bool settled = need_files(a, 0, HEADERS);
-	if (dir != NONE)
-		settled = need_files(a, dir, HEADERS) && settled;
-	return settled && ask_may_decide(a) && names_slots(a, project);
+	bool settled = need_files(a, 0, depth);
+	return (dir == NONE || need_files(a, dir, depth)) && settled;
 }
 
 bool load_all(struct ask *a)
@@ -131,6 +117,13 @@ bool load_all(struct ask *a)
 	return settled && names_sids(a);
 }
 
+bool load_project(struct ask *a, uint32_t project)
+{
+	if (project == NO_SLOT)
+		return load_all(a);
+	return need_project(a, project, HEADERS) && ask_may_decide(a) && names_slots(a, project);
+}
+
 /* Flat files may belong to any project. */
 static bool project_is_watched(const struct catalog *c, uint32_t project)
 {
@@ -141,34 +134,24 @@ static bool project_is_watched(const struct catalog *c, uint32_t project)
 
 /* ---- the newest ---- */
 
-/* Most newest files are sessions: at first only their own headers are read. One that turns out to be none costs a new
- * search; after so many, all headers are read. */
+/* A newest file that turns out to be no session costs a new search. After so many, all headers are read. */
 #define FEW 8
 
-/* The file of the newest session of a project, NO_SLOT: of all; NONE if there is none. Its header was read. */
+/* The file of the newest session of a project, or (NO_SLOT) of all; NONE if there is none. Its header was read. Most
+ * files are sessions: at first only the newest one's own header is read. */
 static uint32_t newest_of(struct ask *a, uint32_t project)
 {
 	struct catalog *c = a->c;
 	struct newest *n = project == NO_SLOT ? &c->newest : &c->projects[project].newest;
-	uint32_t dir = project == NO_SLOT ? NONE : c->projects[project].dir;
 	uint32_t other = NONE; /* the last that is no session */
-
-	if (project == NO_SLOT) {
-		need_all(a, ATTRS);
-	} else {
+	if (project != NO_SLOT)
 		need_files(a, 0, HEADERS);
-		need_files(a, 0, ATTRS);
-		if (dir != NONE)
-			need_files(a, dir, ATTRS);
-	}
+	need_project(a, project, ATTRS);
 	if (n->ages || n->epoch != c->epoch)
 		n->file = newest_seen(c, project);
 	while (n->file != NONE && n->file != other && c->files[n->file].state != FILE_SESSION) {
 		other = n->file;
-		bool settled = a->tries++ < FEW     ? need_file(a, n->file, HEADERS)
-		               : project == NO_SLOT ? need_all(a, HEADERS)
-		                                    : need_files(a, dir == NONE ? 0 : dir, HEADERS);
-		if (!settled)
+		if (a->tries++ < FEW ? !need_file(a, other, HEADERS) : !need_project(a, project, HEADERS))
 			break;
 		n->file = newest_seen(c, project);
 	}
@@ -331,33 +314,22 @@ static bool slot_listed(const struct catalog *c, uint32_t slot, struct slot_info
 	return true;
 }
 
-static bool next_of_project(struct ask *a, uint32_t project, uint64_t *cookie, struct slot_info *ret)
+static bool next_slot(struct ask *a, uint32_t project, uint64_t *cookie, struct slot_info *ret)
 {
-	struct catalog *c = a->c;
+	const struct catalog *c = a->c;
+	bool all = project == NO_SLOT;
 	load_project(a, project);
-	need_files(a, 0, ATTRS);
-	if (c->projects[project].dir != NONE)
-		need_files(a, c->projects[project].dir, ATTRS);
-	const struct list *slots = &c->projects[project].slots;
-	for (size_t i = list_below(slots, *cookie); i < slots->n; i++) {
-		*cookie = (uint64_t)slots->v[i] + 1;
-		if (slot_listed(c, slots->v[i], ret))
+	need_project(a, project, ATTRS);
+	const struct list *slots = all ? NULL : &c->projects[project].slots;
+	size_t i = all ? (size_t)*cookie : list_below(slots, *cookie);
+	for (; i < (all ? c->slot_count : slots->n); i++) {
+		uint32_t slot = all ? (uint32_t)i : slots->v[i];
+		*cookie = (uint64_t)slot + 1;
+		/* A slot has no SID only if there was no memory for one. */
+		if (slot_listed(c, slot, ret) && (!all || ret->sid))
 			return true;
 	}
 	return list_ends(a, project, false);
-}
-
-static bool next_of_all(struct ask *a, uint64_t *cookie, struct slot_info *ret)
-{
-	const struct catalog *c = a->c;
-	load_all(a);
-	need_all(a, ATTRS);
-	while (*cookie < c->slot_count) {
-		/* A slot has no SID only if there was no memory for one. */
-		if (slot_listed(c, (uint32_t)(*cookie)++, ret) && ret->sid)
-			return true;
-	}
-	return list_ends(a, NO_SLOT, false);
 }
 
 bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret)
@@ -368,10 +340,7 @@ bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, st
 	while (ask_wait(&a)) {
 		*cookie = from;
 		a.needs_all = true;
-		if (project == NO_SLOT)
-			found = next_of_all(&a, cookie, ret);
-		else if (project < c->project_count)
-			found = next_of_project(&a, project, cookie, ret);
+		found = (project == NO_SLOT || project < c->project_count) && next_slot(&a, project, cookie, ret);
 	}
 	return ask_end(&a, found);
 }
@@ -382,10 +351,7 @@ static bool slot_by_name(struct ask *a, const struct map *names, uint32_t projec
                          struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
-	if (project == NO_SLOT)
-		load_all(a);
-	else
-		load_project(a, project);
+	load_project(a, project);
 	uint32_t file = map_get(names, project == NO_SLOT ? 0 : project, name);
 	const struct file *f = file == NONE ? NULL : &c->files[file];
 	const char *given = !f ? NULL : project == NO_SLOT ? f->sid_name : f->stem;

@@ -131,11 +131,11 @@ struct dir {
 	bool racy;      /* changed so soon before the scan that a later change may have the same mtime */
 };
 
-/* The newest session of a project, or of all. */
+/* The newest session's file, as last seen. */
 struct newest {
-	uint32_t file;  /* NONE: no session */
-	bool ages;      /* it is to be found again */
-	uint64_t epoch; /* when it was found */
+	uint32_t file; /* NONE: no session */
+	bool ages;     /* it is to be found again */
+	uint64_t epoch;
 };
 
 struct project {
@@ -155,22 +155,11 @@ struct trace {
 struct slot {
 	struct open_index *index; /* the index while it is open */
 	struct trace trace;
-	uint32_t file;   /* NONE: dead */
-	uint32_t place;  /* the file, dead or alive */
-	uint32_t parent; /* as of forks_epoch */
-	bool said;       /* the user was told that it cannot be read */
-};
-
-struct fork {
-	uint32_t parent, child;
-};
-
-/* The parent of some forks, as a header names it, and what is there. */
-struct parent_place {
-	struct span path;
-	int rc; /* 0, or why nothing is there */
-	dev_t dev;
-	ino_t ino;
+	uint32_t file;                  /* NONE: dead */
+	uint32_t place;                 /* the file, dead or alive */
+	uint32_t parent;                /* as of forks_epoch */
+	uint32_t first_fork, next_fork; /* of this slot; of the same parent, as of when forks were last found */
+	bool said;                      /* the user was told that it cannot be read */
 };
 
 struct catalog {
@@ -200,19 +189,14 @@ struct catalog {
 	uint64_t changes;     /* rises when the attributes of a file turn out to have changed */
 	uint64_t epoch; /* rises when a slot is made or dies, a file turns out to be no session, or a parent another */
 	uint64_t named_epoch; /* the epoch at which projects were last named */
-	struct newest newest;
-	struct fork *forks; /* by parent, then child */
-	size_t fork_count, fork_cap;
-	uint64_t forks_epoch;
-	struct parent_place *places; /* by path */
-	size_t place_count;
-	uint64_t places_began, places_epoch; /* the tick and the epoch at which they were looked for */
-	bool forks_known;                    /* they were found once: from then on it is noted when they change */
-	bool said;                           /* that of some file or directory */
-	bool acl_said;                       /* the user was told that ACLs cannot be read */
-	bool full;                           /* out of slot numbers; the user was told */
-	unsigned fresh_ms;                   /* constant */
-	bool tidy;                           /* constant */
+	struct newest newest; /* of all */
+	uint64_t forks_epoch; /* the epoch at which the parents of forks were found; 0: again */
+	bool forks_known;     /* they were found once: from then on it is noted when they change */
+	bool said;            /* that of some file or directory */
+	bool acl_said;        /* the user was told that ACLs cannot be read */
+	bool full;            /* out of slot numbers; the user was told */
+	unsigned fresh_ms;    /* constant */
+	bool tidy;            /* constant */
 	struct watching {
 		int inotify, wake; /* descriptors, -1: none; both constant */
 		uint32_t *by_wd;   /* directories, NONE: none */
@@ -228,7 +212,6 @@ struct catalog {
 	} watching;
 	struct open_indexes {
 		struct open_index *newest, *oldest; /* all, in use or not, by last use */
-		struct open_index **by_session;     /* hash chains */
 		size_t count, most;                 /* most: constant */
 		struct hash_key secret;             /* of traces */
 		struct keeper keeper;               /* counts their memory */
@@ -241,6 +224,11 @@ static inline int64_t catalog_now(void)
 	return clock_ms(CLOCK_MONOTONIC_COARSE) + 1;
 }
 
+static inline struct seen *seen_of(const struct catalog *c, uint32_t dir, uint32_t file)
+{
+	return file == NONE ? &c->dirs[dir].seen : &c->files[file].seen;
+}
+
 static inline bool file_is_watched(const struct catalog *c, const struct file *f)
 {
 	return c->dirs[f->dir].watched && !f->linked;
@@ -249,7 +237,7 @@ static inline bool file_is_watched(const struct catalog *c, const struct file *f
 /* ---- what each source file defines; it uses only those above it (scripts/check-cycles) ---- */
 
 /* open_index.c */
-int open_indexes_init(struct catalog *c);
+void open_indexes_init(struct catalog *c);
 void open_indexes_release(struct catalog *c);
 /* The slot died: its index is closed as soon as nobody holds it. */
 void open_indexes_forget(struct catalog *c, uint32_t slot);
@@ -287,7 +275,7 @@ void slot_kill(struct catalog *c, uint32_t slot);
 
 /* newest.c */
 bool newest_is_newer(const struct file *a, const struct file *b);
-/* The newest file of a project, NO_SLOT: of all, as last seen; NONE: none. */
+/* Of a project, or (NO_SLOT) of all, as last seen; NONE: none. */
 uint32_t newest_seen(const struct catalog *c, uint32_t project);
 /* A file changed (its mtime was `before`): it may be the newest now, or no longer be. */
 void newest_ages(struct catalog *c, uint32_t file, struct timespec before);
@@ -374,7 +362,7 @@ void watch_drain(struct catalog *c); /* marks what the pending inotify events te
  * everything is to be done again with what was found. Nothing permanent (names, slots) may be decided by what is
  * not settled. */
 struct want {
-	uint32_t dir, file; /* file NONE: the directory; both NONE: where the parents of forks are */
+	uint32_t dir, file; /* file NONE: the directory */
 	enum depth depth;   /* of a file */
 	bool now;           /* what was known before does not count, however fresh */
 	bool soft;          /* it need not be waited for long */
@@ -416,7 +404,6 @@ bool need_file(struct ask *a, uint32_t file, enum depth depth);
 bool need_file_now(struct ask *a, uint32_t file);               /* its attributes, however fresh they are */
 bool need_files(struct ask *a, uint32_t dir, enum depth depth); /* of all files in it */
 bool need_all(struct ask *a, enum depth depth);                 /* of all directories */
-bool need_parents(struct ask *a);                               /* where the parents of forks are */
 /* Logs what could not be looked at: once, until it can be. Below a directory that cannot, nothing. */
 void ask_says(struct catalog *c);
 
@@ -430,9 +417,10 @@ mode_t rights_of_slot(const struct catalog *c, const struct file *f);
 mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_gid);
 
 /* catalog.c */
-void load_projects(struct ask *a);                  /* finds and names all projects */
-bool load_project(struct ask *a, uint32_t project); /* the headers of one project */
-bool load_all(struct ask *a);                       /* all headers; gives all slots and names */
+void load_projects(struct ask *a); /* finds and names all projects */
+bool load_all(struct ask *a);      /* all headers; gives all slots and names */
+bool load_project(struct ask *a,
+                  uint32_t project); /* the same of one project, without SIDs; NO_SLOT: of all, with them */
 
 /* Looks at the slot's file. 0 if it is still the same file; slot_get then fills in *ret. -ESTALE if it is gone or
  * was replaced, another negative errno if the look failed. */

@@ -10,12 +10,22 @@
 
 #include "sessionfs/base/cancel.h"
 
-/* Sorted views of all live sessions. */
+/* The parent of some forks, as a header names it, and what is there. */
+struct parent_place {
+	struct span path;
+	int rc; /* 0, or why nothing is there */
+	dev_t dev;
+	ino_t ino;
+};
+
+/* Sorted views of all live sessions, and the places by path. */
 struct lookup {
-	const struct catalog *c;
+	struct catalog *c;
 	struct ask *ask;
 	uint32_t *by_base, *by_inode; /* slots */
 	size_t n;
+	struct parent_place *places;
+	size_t place_count;
 };
 
 static const struct file *file_of(const struct catalog *c, uint32_t slot)
@@ -72,12 +82,58 @@ static void lookup_release(struct lookup *l)
 {
 	free(l->by_base);
 	free(l->by_inode);
+	free(l->places);
 }
 
-static int lookup_init(struct ask *a, struct lookup *l)
+static int order_place(const void *pa, const void *pb)
 {
-	struct catalog *c = a->c;
-	*l = (struct lookup){.c = c, .ask = a};
+	const struct parent_place *a = pa, *b = pb;
+	return span_compare(a->path, b->path);
+}
+
+/* A header can name any path: asks only the disk of the source (RESOLVER_NOW). */
+static int look_at_places(struct catalog *c, struct parent_place *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int rc = cancel_check();
+		if (rc < 0)
+			return rc;
+		const struct source_path at = {c->resolver, v[i].path.p};
+		struct resolved got = RESOLVED_INIT;
+		v[i].rc = resolve_stat(&at, RESOLVER_NOW, &got);
+		v[i].dev = got.st.st_dev;
+		v[i].ino = got.st.st_ino;
+	}
+	return 0;
+}
+
+/* Releases the lock while it looks at the paths that headers name, each once. */
+static int find_places(struct lookup *l)
+{
+	struct catalog *c = l->c;
+	struct parent_place *v = l->places = calloc(c->slot_count + 1, sizeof *v);
+	size_t n = 0;
+	for (uint32_t slot = 0; v && slot < c->slot_count; slot++) {
+		if (c->slots[slot].file == NONE)
+			continue;
+		struct span path = file_of(c, slot)->parent;
+		if (path.p && path.n && path.p[0] == '/' && !memchr(path.p, '\0', path.n))
+			v[n++].path = path;
+	}
+	lock_release(&c->lock);
+	if (n)
+		qsort(v, n, sizeof *v, order_place);
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || !span_eq(v[i].path, v[l->place_count - 1].path))
+			v[l->place_count++] = v[i];
+	int rc = v ? look_at_places(c, v, l->place_count) : -ENOMEM;
+	lock_acquire(&c->lock);
+	return rc;
+}
+
+static int lookup_init(struct lookup *l)
+{
+	struct catalog *c = l->c;
 	l->by_base = calloc(c->slot_count + 1, sizeof *l->by_base);
 	l->by_inode = calloc(c->slot_count + 1, sizeof *l->by_inode);
 	if (!l->by_base || !l->by_inode)
@@ -94,12 +150,6 @@ static int lookup_init(struct ask *a, struct lookup *l)
 	return 0;
 }
 
-static int order_place(const void *pa, const void *pb)
-{
-	const struct parent_place *a = pa, *b = pb;
-	return span_compare(a->path, b->path);
-}
-
 /* The session, other than `self`, whose file the path leads to now. */
 static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
 {
@@ -113,7 +163,7 @@ static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
 			return c->files[file].slot;
 	}
 	const struct parent_place key = {.path = path};
-	const struct parent_place *st = bsearch(&key, c->places, c->place_count, sizeof key, order_place);
+	const struct parent_place *st = bsearch(&key, l->places, l->place_count, sizeof key, order_place);
 	if (!st)
 		return NONE;
 	if (is_transient(st->rc))
@@ -189,14 +239,6 @@ static int order_parent(const void *pa, const void *pb, void *arg)
 	return span_compare(file_of(arg, *(const uint32_t *)pa)->parent, file_of(arg, *(const uint32_t *)pb)->parent);
 }
 
-static int order_fork(const void *pa, const void *pb)
-{
-	const struct fork *a = pa, *b = pb;
-	if (a->parent != b->parent)
-		return a->parent < b->parent ? -1 : 1;
-	return (a->child > b->child) - (a->child < b->child);
-}
-
 static void note_session(struct catalog *c, uint32_t slot)
 {
 	if (slot != NONE && c->slots[slot].file != NONE)
@@ -220,8 +262,9 @@ static void set_parent(struct catalog *c, uint32_t slot, uint32_t parent)
 }
 
 /* Notes the parent of each slot. The slots are sorted by the parent's path. */
-static int forks_find_parents(struct catalog *c, const struct lookup *l, const uint32_t *slots, size_t n)
+static int forks_find_parents(const struct lookup *l, const uint32_t *slots, size_t n)
 {
+	struct catalog *c = l->c;
 	uint32_t there = NONE;
 
 	for (size_t i = 0; i < n; i++) {
@@ -239,15 +282,28 @@ static int forks_find_parents(struct catalog *c, const struct lookup *l, const u
 	return 0;
 }
 
-static int make_forks(struct ask *a)
+/* A slot has the list of its forks, in their order. */
+static void link_forks(struct catalog *c)
 {
-	struct catalog *c = a->c;
-	struct lookup l CLEANUP(lookup_release) = {0};
+	for (uint32_t slot = 0; slot < c->slot_count; slot++)
+		c->slots[slot].first_fork = NONE;
+	for (uint32_t slot = (uint32_t)c->slot_count; slot-- > 0;) {
+		struct slot *s = &c->slots[slot];
+		if (s->parent == NONE)
+			continue;
+		s->next_fork = c->slots[s->parent].first_fork;
+		c->slots[s->parent].first_fork = slot;
+	}
+}
+
+static int make_forks(struct lookup *l)
+{
+	struct catalog *c = l->c;
 	uint32_t *slots CLEANUP_FREE = NULL;
 	size_t n = 0;
 
-	int rc = lookup_init(a, &l);
-	slots = calloc(l.n + 1, sizeof *slots);
+	int rc = lookup_init(l);
+	slots = calloc(l->n + 1, sizeof *slots);
 	if (rc < 0 || !slots)
 		return -ENOMEM;
 	for (uint32_t slot = 0; slot < c->slot_count; slot++) {
@@ -257,21 +313,12 @@ static int make_forks(struct ask *a)
 			set_parent(c, slot, NONE);
 	}
 	qsort_r(slots, n, sizeof *slots, order_parent, c);
-	rc = forks_find_parents(c, &l, slots, n);
-	c->fork_count = 0;
-	for (size_t i = 0; i < n && rc == 0; i++) {
-		if (!vec_grow(&c->forks, &c->fork_cap, c->fork_count + 1, sizeof *c->forks))
-			return -ENOMEM;
-		if (c->slots[slots[i]].parent != NONE)
-			c->forks[c->fork_count++] =
-			    (struct fork){.parent = c->slots[slots[i]].parent, .child = slots[i]};
-	}
-	if (c->fork_count > 0)
-		qsort(c->forks, c->fork_count, sizeof *c->forks, order_fork);
+	rc = forks_find_parents(l, slots, n);
+	link_forks(c);
 	return rc;
 }
 
-/* True if nothing is left to be looked at. */
+/* True if nothing is left to be looked at. Releases the lock meanwhile. */
 static bool forks_refresh(struct ask *a)
 {
 	struct catalog *c = a->c;
@@ -279,17 +326,19 @@ static bool forks_refresh(struct ask *a)
 		return false;
 	if (c->forks_epoch == c->epoch)
 		return true;
-	if (!need_parents(a))
-		return false;
-	int before = a->err;
-	a->err = 0;
+	struct lookup l CLEANUP(lookup_release) = {.c = c, .ask = a};
 	uint64_t epoch = c->epoch;
-	int rc = make_forks(a);
-	bool whole = rc == 0 && a->err == 0 && c->places_epoch == epoch;
-	c->forks_epoch = whole ? c->epoch : 0;
+	int before = a->err, rc = find_places(&l);
+	/* Another call has found them meanwhile. */
+	if (rc == 0 && c->forks_epoch == c->epoch)
+		return true;
+	a->err = 0;
+	bool whole = c->epoch == epoch;
+	if (rc == 0)
+		rc = make_forks(&l);
+	c->forks_epoch = whole && rc == 0 && a->err == 0 ? c->epoch : 0;
 	c->forks_known = true;
 	if (rc < 0) {
-		c->fork_count = 0;
 		a->err = rc;
 		a->needs_all = true;
 	}
@@ -325,18 +374,17 @@ static bool next_fork(struct ask *a, uint32_t slot, uint64_t *cookie, struct slo
 
 	if (!forks_refresh(a))
 		return false;
-	size_t low = 0, high = c->fork_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct fork *f = &c->forks[middle];
-		if (f->parent < slot || (f->parent == slot && f->child < *cookie))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; !found && low < c->fork_count && c->forks[low].parent == slot; low++) {
-		*cookie = (uint64_t)c->forks[low].child + 1;
-		found = slot_get(a, c->forks[low].child, ret) == 0;
+	if (slot >= c->slot_count)
+		return false;
+	/* It goes on behind the one that was returned last, if that is still one of them. */
+	uint32_t fork = c->slots[slot].first_fork, last = (uint32_t)*cookie - 1;
+	if (*cookie && last < c->slot_count && c->slots[last].parent == slot)
+		fork = c->slots[last].next_fork;
+	for (; !found && fork != NONE; fork = c->slots[fork].next_fork) {
+		if (fork < *cookie)
+			continue;
+		*cookie = (uint64_t)fork + 1;
+		found = slot_get(a, fork, ret) == 0;
 	}
 	return found;
 }

@@ -59,15 +59,19 @@ static bool stat_differs(const struct stat *a, const struct stat *b)
 	       !time_is_same(a->st_mtim, b->st_mtim) || !time_is_same(a->st_ctim, b->st_ctim);
 }
 
-/* Opens the directory of a file, to look at names in it. */
-static int look_in(const struct look *l, enum resolve_how how, struct resolved *ret)
+/* The attributes of a name that led nowhere: 0 if it is there. */
+static int look_at_name(const struct look *l, enum resolve_how how, struct stat *ret)
 {
 	char dir[NAME_MAX + 1] = "";
-	if (l->base > sizeof dir)
-		return -ENAMETOOLONG;
-	if (l->base > 0)
+	if (l->base > 0 && l->base <= NAME_MAX)
 		memcpy(dir, l->path, l->base - 1);
-	return resolve_dir(&(struct source_path){l->resolver, dir}, how, O_PATH, ret);
+	const struct source_path at = {l->resolver, dir};
+	struct resolved in = RESOLVED_INIT;
+	int rc = resolve_dir(&at, how, O_PATH, &in);
+	if (rc == 0 && fstatat(in.fd, l->path + l->base, ret, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = -errno;
+	resolved_release(l->resolver, &in);
+	return rc == -ENOTDIR ? -ENOENT : rc;
 }
 
 static int look_at_attrs(struct look *l, int at, enum resolve_how how)
@@ -97,14 +101,10 @@ static void look_at_file(struct look *l, int at, enum resolve_how how)
 			return;
 	}
 	l->rc = look_at_attrs(l, at, how);
-	/* The name may lead nowhere, or come in between. */
+	/* It may come in between. */
 	for (int tries = 0; l->rc == -ENOENT && !l->absent && tries < 3; tries++) {
-		struct resolved in = RESOLVED_INIT;
-		int rc = look_in(l, how, &in);
-		if (rc == 0 && fstatat(in.fd, l->path + l->base, &name, AT_SYMLINK_NOFOLLOW) < 0)
-			rc = -errno;
-		resolved_release(l->resolver, &in);
-		l->absent = rc == -ENOENT || rc == -ENOTDIR;
+		int rc = look_at_name(l, how, &name);
+		l->absent = rc == -ENOENT;
 		if (rc == 0 && S_ISLNK(name.st_mode))
 			break;
 		if (!l->absent)
@@ -242,8 +242,14 @@ static void look_at_files(struct look *const *v, size_t n)
 			resolved_release(l->resolver, &in);
 			dir = NONE;
 		}
-		if (l->dir != dir && many && look_in(l, RESOLVER_NOW, &in) == 0)
-			dir = l->dir;
+		if (l->dir != dir && many && l->base <= NAME_MAX) {
+			char name[NAME_MAX + 1] = "";
+			if (l->base > 0)
+				memcpy(name, l->path, l->base - 1);
+			const struct source_path at = {l->resolver, name};
+			if (resolve_dir(&at, RESOLVER_NOW, O_PATH, &in) == 0)
+				dir = l->dir;
+		}
 		look_at_file(l, dir == l->dir ? in.fd : -1, RESOLVER_NOW);
 	}
 	if (n > 0)

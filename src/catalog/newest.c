@@ -16,7 +16,7 @@ bool newest_is_newer(const struct file *a, const struct file *b)
 	return order ? order > 0 : strcmp(a->path, b->path) > 0;
 }
 
-/* `best` or the file, whichever is newer; `best` may be NONE. */
+/* `best` may be NONE. */
 static uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t file)
 {
 	const struct file *f = &c->files[file];
@@ -26,10 +26,9 @@ static uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t 
 	return best == NONE || newest_is_newer(f, &c->files[best]) ? file : best;
 }
 
-static void newest_renew(const struct catalog *c, struct newest *n, uint32_t file, struct timespec before)
+static void newest_takes(const struct catalog *c, struct newest *n, uint32_t file, struct timespec before)
 {
-	if (n->file == file && time_is_before(c->files[file].mtime, before))
-		n->ages = true;
+	n->ages = n->ages || (n->file == file && time_is_before(c->files[file].mtime, before));
 	n->file = newest_of_both(c, n->file, file);
 }
 
@@ -37,15 +36,14 @@ void newest_ages(struct catalog *c, uint32_t file, struct timespec before)
 {
 	const struct file *f = &c->files[file];
 	uint32_t project = f->dir ? c->dirs[f->dir].project : f->project;
-	newest_renew(c, &c->newest, file, before);
+	newest_takes(c, &c->newest, file, before);
 	if (project != NONE)
-		newest_renew(c, &c->projects[project].newest, file, before);
+		newest_takes(c, &c->projects[project].newest, file, before);
 }
 
 uint32_t newest_seen(const struct catalog *c, uint32_t project)
 {
 	uint32_t best = NONE;
-
 	for (uint32_t i = 0; project == NO_SLOT && i < c->file_count; i++)
 		best = newest_of_both(c, best, i);
 	if (project == NO_SLOT)

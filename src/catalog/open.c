@@ -150,24 +150,11 @@ static void open_index_fill(struct catalog *c, struct open_index *x)
 		x->session = s;
 		c->slots[x->slot].said = false;
 		take_in(c, x, &f);
-		open_index_push(&c->open, x);
 	}
 	/* If building was interrupted, the next caller finishes the index. */
 	x->partial = !is_whole;
 	x->opening = false;
 	pthread_cond_broadcast(&c->open.opened);
-}
-
-/* Waits until another thread has opened it. */
-static int wait_for_opened(struct catalog *c, struct open_index *x)
-{
-	int rc = x->opening ? cancel_wait_begin() : 0;
-	if (rc < 0 || !x->opening)
-		return rc;
-	while (x->opening && (rc = cancel_check()) == 0)
-		lock_wait_for(&c->lock, &c->open.opened, LOCK_LOOK_NS);
-	cancel_wait_end();
-	return rc;
 }
 
 /* A new index of the slot, which this thread is to open. */
@@ -190,7 +177,7 @@ static int take_once(struct catalog *c, uint32_t slot, struct open_index **ret)
 	int rc = 0;
 	if (x) {
 		x->refs++;
-		rc = wait_for_opened(c, x);
+		rc = lock_wait_while(&c->lock, &c->open.opened, &x->opening);
 	} else {
 		x = open_index_add(c, slot);
 		if (!x)
@@ -235,7 +222,6 @@ static void replace(struct catalog *c, struct open_index *x, struct session *s, 
 	n->session = s;
 	n->partial = x->partial;
 	take_in(c, n, f);
-	open_index_push(&c->open, n);
 	x->forgotten = x->replaced = true;
 }
 
@@ -264,12 +250,7 @@ static int grow_copy(struct catalog *c, struct open_index *x)
 	struct finding f;
 
 	lock_acquire(&c->lock);
-	int rc = cancel_wait_begin();
-	bool waits = rc == 0;
-	while (rc == 0 && x->copying && (rc = cancel_check()) == 0)
-		lock_wait_for(&c->lock, &c->open.opened, LOCK_LOOK_NS);
-	if (waits)
-		cancel_wait_end();
+	int rc = lock_wait_while(&c->lock, &c->open.opened, &x->copying);
 	if (rc == 0 && x->forgotten)
 		rc = x->replaced ? ONCE_MORE : -ESTALE;
 	if (rc == 0)

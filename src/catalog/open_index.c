@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The open indexes: a list by last use, and a hash by session. When there are too many, or the budget is exceeded, the
+/* The open indexes: a list by last use. When there are too many, or the budget is exceeded, the
  * least recently used index that nobody holds is dropped. The one used last always stays,
  * whatever its size. */
 #include "open_index.h"
@@ -11,8 +11,6 @@
 /* Each index keeps a file open. A small limit must leave some descriptors for others and a few for each request. */
 #define OPEN_MAX LIMIT(512, 3)
 #define OTHERS 16
-
-#define CHAINS LIMIT(1024, 2)
 
 void open_index_close(struct open_index *x)
 {
@@ -43,23 +41,12 @@ void open_index_set_memory(struct catalog *c, struct open_index *x, size_t memor
 	x->memory = memory;
 }
 
-static struct open_index **open_index_chain(struct open_indexes *o, const struct session *s)
+/* Those that somebody holds were used last: few stand before it. */
+struct open_index *open_index_of(const struct open_indexes *o, const struct session *s)
 {
-	return &o->by_session[hash_word((uintptr_t)s) % CHAINS];
-}
-
-void open_index_push(struct open_indexes *o, struct open_index *x)
-{
-	struct open_index **chain = open_index_chain(o, x->session);
-	x->chain = *chain;
-	*chain = x;
-}
-
-struct open_index *open_index_of(struct open_indexes *o, const struct session *s)
-{
-	struct open_index *x = *open_index_chain(o, s);
+	struct open_index *x = o->newest;
 	while (x && x->session != s)
-		x = x->chain;
+		x = x->older;
 	return x;
 }
 
@@ -70,12 +57,6 @@ void open_index_remove(struct catalog *c, struct open_index *x)
 	open_index_unlink(o, x);
 	o->count--;
 	open_index_set_memory(c, x, 0);
-	if (x->session) {
-		struct open_index **at = open_index_chain(o, x->session);
-		while (*at != x)
-			at = &(*at)->chain;
-		*at = x->chain;
-	}
 	if (!x->forgotten) {
 		c->slots[x->slot].trace = x->trace;
 		c->slots[x->slot].index = NULL;
@@ -136,14 +117,11 @@ static void open_index_evict(void *arg)
 		open_index_close(x);
 }
 
-int open_indexes_init(struct catalog *c)
+void open_indexes_init(struct catalog *c)
 {
 	struct open_indexes *o = &c->open;
 
 	hash_key_draw(&o->secret);
-	o->by_session = calloc(CHAINS, sizeof(struct open_index *));
-	if (!o->by_session)
-		return -ENOMEM;
 	lock_cond_init(&o->opened);
 	struct rlimit limit;
 	o->most = OPEN_MAX;
@@ -151,7 +129,6 @@ int open_indexes_init(struct catalog *c)
 		o->most = limit.rlim_cur > OTHERS + 2 ? (size_t)(limit.rlim_cur - OTHERS) / 2 : 1;
 	o->keeper = (struct keeper){.oldest = open_index_oldest_use, .evict = open_index_evict, .arg = c};
 	budget_join(c->budget, &o->keeper);
-	return 0;
 }
 
 void open_indexes_release(struct catalog *c)
@@ -164,7 +141,6 @@ void open_indexes_release(struct catalog *c)
 		o->newest = x->older;
 		open_index_close(x);
 	}
-	free(o->by_session);
 	pthread_cond_destroy(&o->opened);
 }
 

@@ -7,7 +7,7 @@
 
 struct open_index {
 	struct session *session; /* NULL while it is being opened, or could not be */
-	struct open_index *newer, *older, *chain;
+	struct open_index *newer, *older;
 	struct trace trace;
 	struct timespec mtime, ctime; /* of the file as indexed, like `size` */
 	off_t size;
@@ -27,10 +27,8 @@ struct open_index {
 void open_index_link_newest(struct open_indexes *o, struct open_index *x);
 void open_index_unlink(struct open_indexes *o, struct open_index *x);
 void open_index_set_memory(struct catalog *c, struct open_index *x, size_t memory);
-/* Lets open_index_of find the index. Its session must be set. */
-void open_index_push(struct open_indexes *o, struct open_index *x);
-struct open_index *open_index_of(struct open_indexes *o, const struct session *s); /* NULL: none */
-/* Takes an index out of the list, the hash and its slot. Nobody may hold it. */
+struct open_index *open_index_of(const struct open_indexes *o, const struct session *s); /* NULL: none */
+/* Takes an index out of the list and its slot. Nobody may hold it. */
 void open_index_remove(struct catalog *c, struct open_index *x);
 /* Gives a reference back. The last one closes a forgotten index. */
 void open_index_put(struct catalog *c, struct open_index *x);

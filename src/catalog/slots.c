@@ -23,7 +23,7 @@ uint32_t project_for(struct catalog *c, struct span key)
 	uint32_t number = (uint32_t)c->project_count;
 	if (!kept || map_put(&c->project_keys, 0, (struct span){kept, key.n}, number) < 0)
 		return NONE;
-	c->projects[c->project_count++] = (struct project){.key = {kept, key.n}, .dir = NONE, .newest.file = NONE};
+	c->projects[c->project_count++] = (struct project){.key = {kept, key.n}, .dir = NONE, .newest = {.file = NONE}};
 	return number;
 }
 
@@ -54,7 +54,8 @@ bool slot_make(struct catalog *c, uint32_t file)
 	if (!vec_grow(&c->slots, &c->slot_cap, c->slot_count + 1, sizeof *c->slots) ||
 	    list_add(&c->nameless, file) < 0 || list_add(&p->slots, slot) < 0)
 		return false;
-	c->slots[slot] = (struct slot){.file = file, .place = file, .parent = NONE};
+	c->slots[slot] =
+	    (struct slot){.file = file, .place = file, .parent = NONE, .first_fork = NONE, .next_fork = NONE};
 	c->files[file].slot = slot;
 	if (++c->slot_count == SLOTS_MANY)
 		log_warning(

@@ -448,20 +448,20 @@ void take_look(struct catalog *c, struct look *l)
 {
 	bool is_dir = l->file == NONE;
 	l->taking = true;
-	if (l->began >= (is_dir ? c->dirs[l->dir].seen.began : c->files[l->file].seen.began)) {
+	if (l->began >= seen_of(c, l->dir, l->file)->began) {
 		if (is_dir)
 			take_dir(c, l);
 		else
 			take_file(c, l);
 	}
-	(is_dir ? &c->dirs[l->dir].seen : &c->files[l->file].seen)->look = NULL;
+	seen_of(c, l->dir, l->file)->look = NULL;
 	pthread_cond_broadcast(&c->looked);
 	look_put(c, l);
 }
 
 void take_failure(struct catalog *c, uint32_t dir, uint32_t file, int err)
 {
-	struct seen *s = file == NONE ? &c->dirs[dir].seen : &c->files[file].seen;
+	struct seen *s = seen_of(c, dir, file);
 	s->began = ++c->tick;
 	s->at = catalog_now();
 	if (file == NONE) {

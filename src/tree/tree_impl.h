@@ -71,14 +71,16 @@ enum keeps {
 	KEEPS_FIXED = 1 + TREE_FIXED,
 };
 
-#define TREE_HIDDEN 64
+#define TREE_STATES 64
 #define TREE_REFUSALS 64
 #define TREE_WARNED 256
 
-/* A writable name that is gone for a moment (state.c). */
-struct hidden {
-	node_t node;      /* 0: unused */
-	int64_t until_ms; /* CLOCK_MONOTONIC */
+/* A writable name that for a moment differs from what the session file says (state.c). */
+struct name_state {
+	node_t node;          /* 0: unused */
+	unsigned fresh;       /* how many handles have created it and not written it yet */
+	uint64_t made;        /* tells the current creation from one whose file was removed */
+	int64_t hidden_until; /* CLOCK_MONOTONIC, ms; 0: not hidden */
 };
 
 /* Why a write was refused. */
@@ -166,11 +168,13 @@ struct tree {
 	const char *mountpoint;
 	bool read_only, is_private, coloured;
 	_Atomic uint64_t commits; /* see tree_commits */
-	struct lock state_lock;   /* guards the eight fields that follow, up to `handles` */
-	struct hidden hidden[TREE_HIDDEN];
+	struct lock state_lock;   /* guards the ten fields that follow, up to `handles` */
+	struct name_state states[TREE_STATES];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;
+	uint64_t made;
 	struct warned warned[TREE_WARNED];
+	_Atomic int64_t warned_ms; /* when a process was last warned; 0: never */
 	struct hash_key secret;
 	struct saved *saved; /* TREE_SAVED_SETS sets of TREE_SAVED_WAYS; NULL: nothing was saved */
 	uint32_t saves;
