@@ -316,16 +316,21 @@ void part_image(const struct part_image *img, struct buf *out)
 		out->n += base64_decode(text, to);
 }
 
+void part_call_of(const struct block *b, struct part_call *ret)
+{
+	ret->n = b->n;
+	ret->id = b->id;
+	ret->name = b->name;
+	ret->arguments = b->arguments;
+}
+
 bool part_call_next(const struct record *r, struct part_call *ret)
 {
 	struct block b;
 
 	if (r->role != ROLE_ASSISTANT || !next_of(&ret->rest, r, BLOCK_TOOL_CALL, ret->n, &b))
 		return false;
-	ret->n++;
-	ret->id = b.id;
-	ret->name = b.name;
-	ret->arguments = b.arguments;
+	part_call_of(&b, ret);
 	return true;
 }
 

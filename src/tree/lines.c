@@ -86,7 +86,7 @@ void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 	if (!k)
 		k = cap > LINE_SHORT ? &l->kept[LONG] : oldest(l);
 	struct line old = k->line;
-	struct mark *old_v = k->marks.v;
+	struct block_iter *old_v = k->marks.v;
 	k->line = *line;
 	k->marks = old_marks;
 	k->slot = slot;

@@ -139,7 +139,7 @@ int tree_unlink(struct tree *t, node_t dir, struct span name, const struct tree_
 {
 	int rc = unlink_name(t, dir, name, who);
 	if (rc == -EPERM || rc == -EACCES)
-		state_warn(t, who->pid);
+		state_warn(t, who->pid, 0);
 	return rc;
 }
 
@@ -148,7 +148,7 @@ int tree_rmdir(struct tree *t, node_t dir, struct span name, const struct tree_c
 	if (t->read_only)
 		return -EROFS;
 	int rc = refuse_removal(t, dir, name, -EPERM, who);
-	state_warn(t, who->pid);
+	state_warn(t, who->pid, 0);
 	return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What stands below an entry's directory: tool-calls/ and images/. */
 #include "sessionfs/base/cancel.h"
+#include "sessionfs/base/limits.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/render/entry_text.h"
 #include "rows.h"
@@ -8,63 +9,63 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* The calls or images from one mark to the next. */
-enum { MARK = 128 };
+/* The bytes of a line from one mark to the next. */
+#define MARK LIMIT(16 << 10, 256)
 
-/* The last mark that has at most n before it; {0} if there is none. */
-static struct mark mark_before(const struct marks *m, enum marks_of of, unsigned n)
+/* Begins a walk at a mark that the n-th block of the type stands behind. */
+static void part_begin(struct ctx *c, enum block_type type, uint64_t n, struct block_iter *ret)
 {
-	size_t low = 0, high = m->of == of ? m->n : 0;
+	struct json_value content = part_content(&c->record);
+	size_t low = 0, high = c->marks.n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (m->v[middle].n <= n)
+		if (c->marks.v[middle].seen[type] < n)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? m->v[low - 1] : (struct mark){0};
+	*ret = low ? c->marks.v[low - 1] : (struct block_iter){.live = false};
+	if (!low && content.kind == JSON_ARRAY && (type != BLOCK_TOOL_CALL || c->record.role == ROLE_ASSISTANT))
+		block_iter_init(ret, content);
 }
 
-/* Notes where a search continues behind the n-th. Without memory for that, it begins further up. */
-static void mark_add(struct marks *m, enum marks_of of, unsigned n, const struct block_iter *rest)
+/* Without memory for a mark the next walks begin further up. */
+static void mark_add(struct ctx *c, const struct block_iter *rest)
 {
-	if (m->of != of)
-		m->n = 0;
-	m->of = of;
-	if (n % MARK || (m->n && m->v[m->n - 1].n >= n))
-		return;
-	if (!vec_reserve(m, 1))
-		return;
-	m->v[m->n++] = (struct mark){n, *rest};
+	struct marks *m = &c->marks;
+	const char *last = m->n ? m->v[m->n - 1].j.p : part_content(&c->record).text.p;
+	if (rest->j.p - last >= MARK && vec_reserve(m, 1))
+		m->v[m->n++] = *rest;
 }
 
-/* The call after call->n. At the beginning of a search only `n` need be set. */
-static bool call_next(struct ctx *c, struct part_call *call)
+/* The next block of the type. */
+static bool part_next(struct ctx *c, enum block_type type, struct block_iter *rest, struct block *ret)
 {
-	if (call->n && !call->rest.live) {
-		unsigned n = call->n;
-		struct mark mark = mark_before(&c->marks, MARKS_CALLS, n);
-		*call = (struct part_call){.n = mark.n, .rest = mark.rest};
-		while (call->n < n)
-			if (!part_call_next(&c->record, call))
-				return false;
-	}
-	bool found = part_call_next(&c->record, call) && call->n < node_parts(c->loaded);
-	if (found)
-		mark_add(&c->marks, MARKS_CALLS, call->n, &call->rest);
-	return found;
+	do {
+		if (!block_next(rest, ret))
+			return false;
+		mark_add(c, rest);
+	} while (ret->type != type);
+	return ret->n < node_parts(c->loaded);
+}
+
+static bool part_find(struct ctx *c, enum block_type type, uint32_t n, struct block *ret)
+{
+	struct block_iter rest;
+	part_begin(c, type, n, &rest);
+	while (part_next(c, type, &rest, ret) && ret->n <= n)
+		if (ret->n == n)
+			return true;
+	return false;
 }
 
 static bool call_find(struct ctx *c, uint32_t n, struct part_call *ret)
 {
-	struct part_call call = {.n = n ? mark_before(&c->marks, MARKS_CALLS, n - 1).n : 0};
-	while (call.n < n && call_next(c, &call)) {
-		if (call.n == n) {
-			*ret = call;
-			return true;
-		}
-	}
-	return false;
+	struct block b;
+	bool found = part_find(c, BLOCK_TOOL_CALL, n, &b);
+	if (found)
+		part_call_of(&b, ret);
+	return found;
 }
 
 static void call_name(struct ctx *c, uint32_t n, struct buf *out)
@@ -77,11 +78,16 @@ static void call_name(struct ctx *c, uint32_t n, struct buf *out)
 /* Afterwards c views the record of the node's own entry again. */
 static int make_call_names(struct ctx *c, void *entry, struct view *v)
 {
-	struct part_call call = {0};
+	struct block_iter rest = {.live = false};
+	struct part_call call;
+	struct block b;
 	int rc = ctx_load(c, *(uint32_t *)entry);
-	while (rc == 0 && call_next(c, &call)) {
+	if (rc == 0)
+		part_begin(c, BLOCK_TOOL_CALL, 0, &rest);
+	while (rc == 0 && part_next(c, BLOCK_TOOL_CALL, &rest, &b)) {
 		if (v->n == v->cap && !vec_grow(&v->ends, &v->cap, v->n + 1, sizeof *v->ends))
 			return -ENOMEM;
+		part_call_of(&b, &call);
 		part_call_component(&call, &v->bytes);
 		v->ends[v->n++] = v->bytes.n;
 		rc = cancel_check();
@@ -120,9 +126,15 @@ int call_name_of(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out)
 static int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
-	struct part_call call = {.n = (unsigned)cookie};
+	struct block_iter rest;
+	struct part_call call;
+	struct block b;
 	int rc = 0;
-	while (rc == 0 && call_next(dir, &call)) {
+	part_begin(dir, BLOCK_TOOL_CALL, cookie + 1, &rest);
+	while (rc == 0 && part_next(dir, BLOCK_TOOL_CALL, &rest, &b)) {
+		if (b.n <= cookie)
+			continue;
+		part_call_of(&b, &call);
 		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = call.n};
 		buf_reset(&name);
 		part_call_component(&call, &name);
@@ -155,31 +167,13 @@ static int call_match(struct ctx *dir, struct span name, struct node *ret)
 	return 0;
 }
 
-/* As call_next. */
-static bool image_next(struct ctx *c, struct part_image *image)
-{
-	if (image->n && !image->rest.live) {
-		unsigned n = image->n;
-		struct mark mark = mark_before(&c->marks, MARKS_IMAGES, n);
-		*image = (struct part_image){.n = mark.n, .rest = mark.rest};
-		while (image->n < n)
-			if (!part_image_next(&c->record, image))
-				return false;
-	}
-	bool found = part_image_next(&c->record, image) && image->n < node_parts(c->loaded);
-	if (found)
-		mark_add(&c->marks, MARKS_IMAGES, image->n, &image->rest);
-	return found;
-}
-
 static bool image_find(struct ctx *c, uint32_t n, struct part_image *ret)
 {
-	struct part_image image = {.n = n ? mark_before(&c->marks, MARKS_IMAGES, n - 1).n : 0};
-	while (image.n < n)
-		if (!image_next(c, &image))
-			return false;
-	*ret = image;
-	return n > 0 && image.size > 0;
+	struct block b;
+	if (!part_find(c, BLOCK_IMAGE, n, &b))
+		return false;
+	part_image_of(&b, ret);
+	return ret->size > 0;
 }
 
 static void add_image_name(const struct part_image *image, struct buf *out)
@@ -190,10 +184,16 @@ static void add_image_name(const struct part_image *image, struct buf *out)
 static int image_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
-	struct part_image image = {.n = (unsigned)cookie};
+	struct block_iter rest;
+	struct part_image image;
+	struct block b;
 	int rc = 0;
-	while (rc == 0 && image_next(dir, &image)) {
+	part_begin(dir, BLOCK_IMAGE, cookie + 1, &rest);
+	while (rc == 0 && part_next(dir, BLOCK_IMAGE, &rest, &b)) {
+		if (b.n <= cookie)
+			continue;
 		rc = cancel_check();
+		part_image_of(&b, &image);
 		if (image.size == 0)
 			continue;
 		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = image.n};

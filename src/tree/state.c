@@ -12,122 +12,80 @@
 #define HIDDEN_MS 10000
 #define WARNED_MS 10000
 
-static struct name_state *find_state(struct tree *t, node_t node)
+/* The place of this name, or the one that is shown again first. */
+static struct hidden *hidden_place(struct tree *t, node_t node)
 {
-	for (size_t i = 0; i < TREE_STATES; i++)
-		if (t->states[i].node == node)
-			return &t->states[i];
-	return NULL;
-}
-
-/* A place for this name: its own, a free one, or the oldest hidden one's. */
-static struct name_state *state_place(struct tree *t, node_t node)
-{
-	struct name_state *s = find_state(t, node), *oldest = NULL;
-	if (!s)
-		s = find_state(t, 0);
-	for (size_t i = 0; !s && i < TREE_STATES; i++)
-		if (t->states[i].fresh == 0 && (!oldest || t->states[i].hidden_until < oldest->hidden_until))
-			oldest = &t->states[i];
-	if (!s)
-		s = oldest;
-	if (s && s->node != node)
-		*s = (struct name_state){.node = node};
-	return s;
-}
-
-static void drop_if_idle(struct name_state *s)
-{
-	if (s->fresh == 0 && s->hidden_until == 0)
-		*s = (struct name_state){0};
+	struct hidden *first = &t->hidden[0];
+	for (size_t i = 0; i < TREE_HIDDEN; i++) {
+		if (t->hidden[i].node == node)
+			return &t->hidden[i];
+		if (t->hidden[i].until_ms < first->until_ms)
+			first = &t->hidden[i];
+	}
+	return first;
 }
 
 void state_hide(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	struct name_state *s = state_place(t, node_pack(n));
-	if (s)
-		s->hidden_until = clock_ms(CLOCK_MONOTONIC) + HIDDEN_MS;
+	*hidden_place(t, node_pack(n)) = (struct hidden){node_pack(n), clock_ms(CLOCK_MONOTONIC) + HIDDEN_MS};
 }
 
 void state_show(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	struct name_state *s = find_state(t, node_pack(n));
-	if (!s)
-		return;
-	s->hidden_until = 0;
-	drop_if_idle(s);
+	struct hidden *h = hidden_place(t, node_pack(n));
+	if (h->node == node_pack(n))
+		*h = (struct hidden){0};
 }
 
-bool state_is_hidden(struct tree *t, struct node n)
+static bool is_fresh(const struct tree *t, node_t node)
 {
-	LOCKED(&t->state_lock);
-	const struct name_state *s = find_state(t, node_pack(n));
-	return s && s->fresh == 0 && s->hidden_until > clock_ms(CLOCK_MONOTONIC);
-}
-
-int state_fresh(struct tree *t, struct node n, uint64_t *ret)
-{
-	LOCKED(&t->state_lock);
-	struct name_state *s = state_place(t, node_pack(n));
-	if (!s)
-		return -ENOSPC;
-	if (s->fresh++ == 0)
-		s->made = ++t->made;
-	*ret = s->made;
-	return 0;
-}
-
-static bool is_made(const struct name_state *s, uint64_t made)
-{
-	return s && s->fresh > 0 && s->made == made;
-}
-
-void state_settled(struct tree *t, struct node n, uint64_t made)
-{
-	LOCKED(&t->state_lock);
-	struct name_state *s = find_state(t, node_pack(n));
-	if (!is_made(s, made))
-		return;
-	s->fresh--;
-	drop_if_idle(s);
-}
-
-bool state_is_made(struct tree *t, struct node n, uint64_t made)
-{
-	LOCKED(&t->state_lock);
-	return is_made(find_state(t, node_pack(n)), made);
-}
-
-void state_forget(struct tree *t, struct node n)
-{
-	LOCKED(&t->state_lock);
-	struct name_state *s = find_state(t, node_pack(n));
-	if (!s)
-		return;
-	s->fresh = 0;
-	drop_if_idle(s);
+	const struct tree_handle *h = t->handles;
+	while (h && !(h->fresh && node_pack(h->node) == node))
+		h = h->next;
+	return h;
 }
 
 bool state_is_fresh(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	const struct name_state *s = find_state(t, node_pack(n));
-	return s && s->fresh > 0;
+	return is_fresh(t, node_pack(n));
+}
+
+bool state_is_hidden(struct tree *t, struct node n)
+{
+	LOCKED(&t->state_lock);
+	const struct hidden *h = hidden_place(t, node_pack(n));
+	return h->node == node_pack(n) && h->until_ms > clock_ms(CLOCK_MONOTONIC) && !is_fresh(t, h->node);
+}
+
+void state_forget(struct tree *t, struct node n)
+{
+	LOCKED(&t->state_lock);
+	for (struct tree_handle *h = t->handles; h; h = h->next) {
+		if (h->fresh && node_pack(h->node) == node_pack(n)) {
+			h->fresh = false;
+			h->removed = true;
+		}
+	}
+}
+
+static bool is_in(struct node n, struct node dir)
+{
+	return kind_is_in(kind_of(n), dir) && n.slot == dir.slot && n.entry == dir.entry;
 }
 
 bool state_is_in(struct tree *t, struct node dir)
 {
 	LOCKED(&t->state_lock);
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
-	for (size_t i = 0; i < TREE_STATES; i++) {
-		const struct name_state *s = &t->states[i];
-		struct node n = node_unpack(s->node);
-		if (s->node && kind_is_in(kind_of(n), dir) && n.slot == dir.slot && n.entry == dir.entry &&
-		    (s->fresh > 0 || s->hidden_until > now))
+	for (size_t i = 0; i < TREE_HIDDEN; i++)
+		if (t->hidden[i].until_ms > now && is_in(node_unpack(t->hidden[i].node), dir))
 			return true;
-	}
+	for (const struct tree_handle *h = t->handles; h; h = h->next)
+		if (h->fresh && is_in(h->node, dir))
+			return true;
 	return false;
 }
 
@@ -193,32 +151,20 @@ static bool is_warned(const struct warned *w)
 
 /* Renews the same process and name, or replaces the oldest. A process that keeps removing is warned again and again, so
  * it is not the one that is forgotten. */
-static void warn(struct tree *t, pid_t process, node_t spoilt)
+void state_warn(struct tree *t, pid_t thread, node_t spoilt)
 {
+	pid_t process = process_of(thread);
 	LOCKED(&t->state_lock);
 	struct warned *to = &t->warned[0];
-	for (size_t i = 0; i < TREE_WARNED; i++) {
-		struct warned *w = &t->warned[i];
-		bool same = is_warned(w) && w->process == process && w->spoilt == spoilt;
-		if (same || w->at_ms < to->at_ms)
+	for (struct warned *w = t->warned; w < t->warned + TREE_WARNED; w++) {
+		if (is_warned(w) && w->process == process && w->spoilt == spoilt) {
+			w->at_ms = clock_ms(CLOCK_MONOTONIC);
+			return;
+		}
+		if (w->at_ms < to->at_ms)
 			to = w;
-		if (same)
-			break;
 	}
-	if (!is_warned(to) || to->process != process || to->spoilt != spoilt)
-		*to = (struct warned){.process = process, .spoilt = spoilt};
-	to->at_ms = clock_ms(CLOCK_MONOTONIC);
-	atomic_store(&t->warned_ms, to->at_ms);
-}
-
-void state_warn(struct tree *t, pid_t thread)
-{
-	warn(t, process_of(thread), 0);
-}
-
-void state_spoilt(struct tree *t, pid_t thread, struct node n)
-{
-	warn(t, process_of(thread), node_pack(n));
+	*to = (struct warned){.process = process, .spoilt = spoilt, .at_ms = clock_ms(CLOCK_MONOTONIC)};
 }
 
 void state_mended(struct tree *t, struct node n)
@@ -231,10 +177,6 @@ void state_mended(struct tree *t, struct node n)
 
 const char *state_keeps(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell)
 {
-	/* Usually no process is warned, and then it does not matter which process this thread belongs to. */
-	int64_t warned_ms = atomic_load(&t->warned_ms);
-	if (warned_ms == 0 || warned_ms <= clock_ms(CLOCK_MONOTONIC) - WARNED_MS)
-		return NULL;
 	pid_t process = process_of(thread);
 	LOCKED(&t->state_lock);
 	for (size_t i = 0; i < TREE_WARNED; i++) {

@@ -71,16 +71,14 @@ enum keeps {
 	KEEPS_FIXED = 1 + TREE_FIXED,
 };
 
-#define TREE_STATES 64
+#define TREE_HIDDEN 64
 #define TREE_REFUSALS 64
 #define TREE_WARNED 256
 
-/* A writable name that for a moment differs from what the session file says (state.c). */
-struct name_state {
-	node_t node;          /* 0: unused */
-	unsigned fresh;       /* how many handles have created it and not written it yet */
-	uint64_t made;        /* tells the current creation from one whose file was removed */
-	int64_t hidden_until; /* CLOCK_MONOTONIC, ms; 0: not hidden */
+/* A writable name that is gone for a moment (state.c). */
+struct hidden {
+	node_t node;      /* 0: unused */
+	int64_t until_ms; /* CLOCK_MONOTONIC */
 };
 
 /* Why a write was refused. */
@@ -107,15 +105,10 @@ struct saved {
 #define TREE_SAVED_SETS 2048
 #define TREE_SAVED_WAYS 8
 
-/* A place where a search can begin in a line with very many calls or images. */
-struct mark {
-	unsigned n; /* calls, or images, before it */
-	struct block_iter rest;
-};
+/* Places where a search can begin in a long line, in their order. */
 struct marks {
-	enum marks_of { MARKS_CALLS = 1, MARKS_IMAGES } of;
+	struct block_iter *v;
 	size_t n, cap;
-	struct mark *v;
 };
 
 /* lines.c: the lines used last, with their records. The last place is for a long line. */
@@ -168,13 +161,11 @@ struct tree {
 	const char *mountpoint;
 	bool read_only, is_private, coloured;
 	_Atomic uint64_t commits; /* see tree_commits */
-	struct lock state_lock;   /* guards the ten fields that follow, up to `handles` */
-	struct name_state states[TREE_STATES];
+	struct lock state_lock;   /* guards the eight fields that follow, up to `handles` */
+	struct hidden hidden[TREE_HIDDEN];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;
-	uint64_t made;
 	struct warned warned[TREE_WARNED];
-	_Atomic int64_t warned_ms; /* when a process was last warned; 0: never */
 	struct hash_key secret;
 	struct saved *saved; /* TREE_SAVED_SETS sets of TREE_SAVED_WAYS; NULL: nothing was saved */
 	uint32_t saves;

@@ -10,20 +10,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* The most users of one open file that are remembered. */
-#define USERS 8
-
-struct tree_handle {
-	struct tree_handle *next; /* open for writing too; under state_lock */
-	struct lock lock;
-	struct node node;
-	uint64_t scratch; /* the scratch file's id; 0: a writable file */
-	uint64_t made;    /* created through this handle and not committed yet (state_fresh), or 0 */
-	struct stage stage;
-	struct buf entry;   /* the name of the entry it belongs to */
-	pid_t users[USERS]; /* threads that have opened, written or closed it; 0: none */
-};
-
 static struct tree_handle *handle_new(struct node n)
 {
 	struct tree_handle *h = calloc(1, sizeof *h);
@@ -158,11 +144,7 @@ static int create_fresh(struct tree *t, struct node n, const struct tree_caller 
 		return rc;
 	/* A file that is created and closed without a write sets no value. */
 	h->stage.dirty = false;
-	rc = state_fresh(t, n, &h->made);
-	if (rc < 0) {
-		handle_free(t, h);
-		return rc;
-	}
+	h->fresh = true;
 	*ret = h;
 	return 0;
 }
@@ -211,7 +193,7 @@ static int refused(struct tree *t, struct tree_handle *h, int rc, const char *wh
 static int commit(struct tree *t, struct tree_handle *h, bool sync)
 {
 	int rc;
-	if (h->made && !state_is_made(t, h->node, h->made))
+	if (h->removed)
 		rc = commit_refused(t, h->node, buf_span(&h->entry), -EIO, "removed before it was written");
 	else
 		rc = commit_value(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), sync);
@@ -222,9 +204,7 @@ static int commit(struct tree *t, struct tree_handle *h, bool sync)
 		return rc;
 	state_show(t, h->node);
 	state_mended(t, h->node);
-	if (h->made)
-		state_settled(t, h->node, h->made);
-	h->made = 0;
+	h->fresh = false;
 	return 0;
 }
 
@@ -232,7 +212,7 @@ static int commit(struct tree *t, struct tree_handle *h, bool sync)
 static int verdict(struct tree *t, const struct tree_handle *h, int rc, const struct tree_caller *who)
 {
 	if (rc < 0)
-		state_spoilt(t, who->pid, h->node);
+		state_warn(t, who->pid, node_pack(h->node));
 	return rc;
 }
 
@@ -308,8 +288,7 @@ void tree_abandon(struct tree *t, struct tree_handle *h)
 	if (h->scratch) {
 		scratch_drop(t->scratch, h->scratch);
 		catalog_wake(t->catalog);
-	} else if (h->made)
-		state_settled(t, h->node, h->made);
+	}
 	handle_free(t, h);
 }
 

@@ -10,6 +10,19 @@
 #include "sessionfs/write/value.h"
 #include "tree_impl.h"
 
+/* write.c: an open file. The most users of one that are remembered: */
+#define USERS 8
+struct tree_handle {
+	struct tree_handle *next; /* open for writing too; under state_lock */
+	struct lock lock;
+	struct node node;
+	uint64_t scratch;            /* the scratch file's id; 0: a writable file */
+	_Atomic bool fresh, removed; /* created through this handle and not committed yet; and removed since */
+	struct stage stage;
+	struct buf entry;   /* the name of the entry it belongs to */
+	pid_t users[USERS]; /* threads that have opened, written or closed it; 0: none */
+};
+
 /* tree/writable.c: one row for each writable name. Its kind's `show` reads the value back. */
 struct writable {
 	/* Files: the form of the text, and the edit that a value means (*one is memory for a label). */
@@ -69,12 +82,6 @@ int commit_allowed(struct tree *t, uint32_t slot);
 /* Hides a name that was renamed or removed to be created again: it is gone until then, for at most ten seconds. */
 void state_hide(struct tree *t, struct node n);
 void state_show(struct tree *t, struct node n);
-/* Notes a name that was created and not yet written: it is an empty file while it is open. *ret is the `made` of the
- * functions below. */
-int state_fresh(struct tree *t, struct node n, uint64_t *ret);
-void state_settled(struct tree *t, struct node n, uint64_t made);
-/* Whether the created name is still there. */
-bool state_is_made(struct tree *t, struct node n, uint64_t made);
 /* Forgets a created name that was removed before it was written. */
 void state_forget(struct tree *t, struct node n);
 /* Writes the reason of a refusal to the log and to `errors`. */
@@ -83,11 +90,9 @@ void state_refuse(struct tree *t, struct node n, const char *what, int rc, const
 /* A recursive removal that was refused most names must not remove the few others, and a program that cleans up after a
  * refused write must not remove the old value. So for ten seconds such a process may remove nothing. */
 
-/* The process of this thread was refused a removal. */
-void state_warn(struct tree *t, pid_t thread);
-/* The process of this thread was refused a write of the name. */
-void state_spoilt(struct tree *t, pid_t thread, struct node n);
-/* The name was written: ends what state_spoilt noted of it. */
+/* The process of this thread was refused a write of the name `spoilt`; 0: a removal. */
+void state_warn(struct tree *t, pid_t thread, node_t spoilt);
+/* The name was written: ends what was noted of it. */
 void state_mended(struct tree *t, struct node n);
 /* Why the process of this thread may not remove the name now; NULL: it may. *ret_tell: this must still be added to the
  * `errors` of the session in `slot`, which says it once and not for each name. */

@@ -46,6 +46,8 @@ struct part_call {
 	struct json_value id, name, arguments;
 	struct block_iter rest; /* as above */
 };
+/* What a tool call's block says. */
+void part_call_of(const struct block *b, struct part_call *ret);
 /* Only assistant messages make calls. */
 bool part_call_next(const struct record *r, struct part_call *ret);
 /* The call's directory below tool-calls/, N-NAME; and the NAME alone. */
