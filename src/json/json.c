@@ -270,16 +270,6 @@ static inline const char *space_end(const char *p, const char *end)
 	return p;
 }
 
-static inline enum json_kind json_kind_at(const char *p, const char *end)
-{
-	static const unsigned char kind_of[256] = {
-	    ['"'] = JSON_STRING, ['{'] = JSON_OBJECT,         ['['] = JSON_ARRAY,  ['t'] = JSON_TRUE,
-	    ['f'] = JSON_FALSE,  ['0' ... '9'] = JSON_NUMBER, ['-'] = JSON_NUMBER, ['n'] = JSON_NULL,
-	};
-
-	return p < end ? (enum json_kind)kind_of[(unsigned char)*p] : JSON_NONE;
-}
-
 /* Returns the end of the number or word of this kind at p, or NULL. */
 static const char *word_end(enum json_kind kind, const char *p, const char *end)
 {

@@ -134,16 +134,8 @@ static void parse_head(struct head_scan *s, struct span line, struct buf *deep)
 	}
 	head->kind = JSON_OBJECT;
 	head->type = r.type;
-	head->id = r.id;
-	head->parent_id = r.parent_id;
-	head->timestamp = r.timestamp;
-	head->target_id = r.target_id;
-	head->label = r.label;
-	head->name = r.name;
-	head->summary = r.summary;
-	head->version = r.version;
-	head->first_kept_entry_id = r.first_kept_entry_id;
-	head->first_kept_entry_index = r.first_kept_entry_index;
+#define TAKE(c, json) head->c = r.c;
+	HEAD_FIELDS(TAKE)
 	head->message_missing = r.type == RECORD_MESSAGE && r.message.kind <= JSON_NULL;
 	if (r.type == RECORD_MESSAGE && r.message.kind == JSON_OBJECT)
 		head_parse_message(s, &r);
@@ -328,24 +320,6 @@ static inline const char *value_at(const struct head_scan *s, const char *p, str
 	return p + 4;
 }
 
-static enum json_kind head_kind_at(char first)
-{
-	switch (first) {
-	case 't':
-		return JSON_TRUE;
-	case 'f':
-		return JSON_FALSE;
-	case 'n':
-		return JSON_NULL;
-	case '[':
-		return JSON_ARRAY;
-	case '{':
-		return JSON_OBJECT;
-	default:
-		return JSON_NUMBER;
-	}
-}
-
 /* A value of any kind. */
 static inline const char *any_at(const struct head_scan *s, const char *p, struct json_value *ret)
 {
@@ -353,7 +327,7 @@ static inline const char *any_at(const struct head_scan *s, const char *p, struc
 		return string_at(s, p, ret);
 	const char *end = skip_at(s, p);
 	if (end)
-		*ret = (struct json_value){head_kind_at(*p), false, {p, (size_t)(end - p)}};
+		*ret = (struct json_value){json_kind_at(p, s->end), false, {p, (size_t)(end - p)}};
 	return end;
 }
 
@@ -494,29 +468,11 @@ static const char *message_at(struct head_scan *s, const char *p)
 
 static struct json_value *field_of(struct head_scan *s, struct span key)
 {
-	struct record_head *head = s->head;
-
-	if (IS(key, "type"))
-		return &s->type;
-	if (IS(key, "id"))
-		return &head->id;
-	if (IS(key, "parentId"))
-		return &head->parent_id;
-	if (IS(key, "timestamp"))
-		return &head->timestamp;
-	if (IS(key, "targetId"))
-		return &head->target_id;
-	if (IS(key, "label"))
-		return &head->label;
-	if (IS(key, "name"))
-		return &head->name;
-	if (IS(key, "summary"))
-		return &head->summary;
-	if (IS(key, "version"))
-		return &head->version;
-	if (IS(key, "firstKeptEntryId"))
-		return &head->first_kept_entry_id;
-	return IS(key, "firstKeptEntryIndex") ? &head->first_kept_entry_index : NULL;
+#define FIELD(c, json)                                                                                                 \
+	if (IS(key, json))                                                                                             \
+		return &s->head->c;
+	HEAD_FIELDS(FIELD)
+	return IS(key, "type") ? &s->type : NULL;
 }
 
 /* The four fields that pi writes first, in its order. NULL if they differ. */
@@ -567,14 +523,9 @@ static void finish_head(struct head_scan *s)
 	struct record_head *head = s->head;
 
 	head->kind = JSON_OBJECT;
-	head->type = IS(s->type.text, "message") ? RECORD_MESSAGE : record_type_of(s->type);
+	head->type = record_type_of(s->type);
 	if (head->type == RECORD_MESSAGE && s->message) {
-		if (IS(s->role.text, "assistant"))
-			head->role = ROLE_ASSISTANT;
-		else if (IS(s->role.text, "toolResult"))
-			head->role = ROLE_TOOL_RESULT;
-		else
-			finish_role(head, s->role);
+		finish_role(head, s->role);
 		head->has_content = s->content;
 		finish_message(s);
 		return;
@@ -594,10 +545,9 @@ static inline void head_reset(struct record_head *head)
 	head->message_time.kind = JSON_NONE;
 	head->type = RECORD_OTHER;
 	head->role = ROLE_NONE;
-	head->id.kind = head->parent_id.kind = head->timestamp.kind = JSON_NONE;
-	head->target_id.kind = head->label.kind = head->name.kind = JSON_NONE;
-	head->summary.kind = head->version.kind = head->tool_call_id.kind = JSON_NONE;
-	head->first_kept_entry_id.kind = head->first_kept_entry_index.kind = JSON_NONE;
+#define RESET(c, json) head->c.kind = JSON_NONE;
+	HEAD_FIELDS(RESET)
+	head->tool_call_id.kind = JSON_NONE;
 	head->calls = head->images = 0;
 }
 

@@ -38,6 +38,17 @@ enum json_kind {
 	JSON_OBJECT,
 };
 
+/* The kind of the value at p, by its first byte; JSON_NONE if none can begin there. */
+static inline enum json_kind json_kind_at(const char *p, const char *end)
+{
+	static const unsigned char kind_of[256] = {
+	    ['"'] = JSON_STRING, ['{'] = JSON_OBJECT,         ['['] = JSON_ARRAY,  ['t'] = JSON_TRUE,
+	    ['f'] = JSON_FALSE,  ['0' ... '9'] = JSON_NUMBER, ['-'] = JSON_NUMBER, ['n'] = JSON_NULL,
+	};
+
+	return p < end ? (enum json_kind)kind_of[(unsigned char)*p] : JSON_NONE;
+}
+
 /* One value. `text` of a string is what stands between its quotes, still
  * escaped; of anything else the whole JSON text of the value. */
 struct json_value {
@@ -61,7 +72,7 @@ struct json {
  * caller's, is reset as needed, and must outlive the scanner. */
 void json_init(struct json *j, struct span text, struct buf *deep);
 
-/* The kind of the value at the cursor, by its first byte; JSON_NONE if none can begin here. */
+/* The kind of the value at the cursor. */
 enum json_kind json_peek(struct json *j);
 
 /* Steps into the array or object at the cursor and says which it was; JSON_NONE if it is neither. */

@@ -50,6 +50,11 @@ enum record_role {
 	X(custom_type, "customType") X(content, "content") X(display, "display") \
 	X(target_id, "targetId") X(replacement, "replacement") X(label, "label") X(name, "name")
 
+/* Those that the index needs of a line. */
+#define HEAD_FIELDS(X) \
+	X(id, "id") X(parent_id, "parentId") X(timestamp, "timestamp") X(target_id, "targetId") X(label, "label") \
+	X(summary, "summary")
+
 #define MESSAGE_FIELDS(X) \
 	X(role, "role") X(content, "content") X(timestamp, "timestamp") \
 	X(provider, "provider") X(model, "model") X(usage, "usage") X(stop_reason, "stopReason") \
@@ -128,8 +133,8 @@ struct record_head {
 	bool silent;          /* an assistant's message without text but white space that ended as usual */
 	enum record_type type;
 	enum record_role role;
-	struct json_value id, parent_id, timestamp, target_id, label, name, summary, version, tool_call_id;
-	struct json_value first_kept_entry_id, first_kept_entry_index;
+	HEAD_FIELDS(RECORD_MEMBER)
+	struct json_value tool_call_id;
 	struct json_value message_time; /* message.timestamp */
 	bool has_content;               /* message.content is there */
 	unsigned calls;                 /* toolCall blocks seen (counting from 1) */
