@@ -83,17 +83,10 @@ static size_t labels_need(const struct session *s)
 
 uint32_t session_label_record(const struct session *s, uint32_t i)
 {
-	size_t low = 0, n = labels_need(s), high = n;
-	const struct label *v = s->derived->labels.v;
+	size_t n = labels_need(s);
+	const struct label *l = n ? bsearch(&i, s->derived->labels.v, n, sizeof *l, by_number) : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (v[middle].target < i)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < n && v[low].target == i ? v[low].record : NO_ENTRY;
+	return l ? l->record : NO_ENTRY;
 }
 
 int session_label_text(const struct session *s, uint32_t record, struct buf *out)

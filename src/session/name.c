@@ -141,7 +141,7 @@ static bool has_lost_name(struct naming *n, uint32_t i)
 	return odd_owner(n->s, buf_span(&n->name)) != NO_ENTRY;
 }
 
-static int by_number(const void *a, const void *b)
+int by_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -168,16 +168,11 @@ int names_update(struct session *s, uint32_t from)
 	return rc;
 }
 
-static int odd_by_entry(const void *a, const void *b)
-{
-	return by_number(a, &((const struct odd_name *)b)->entry);
-}
-
 static void add_odd_name(const struct session *s, uint32_t i, struct buf *out)
 {
 	CLEANUP_LINE struct line l = LINE_INIT;
 	CLEANUP_BUF struct buf id = BUF_INIT;
-	const struct odd_name *odd = bsearch(&i, s->odd.v, s->odd.n, sizeof *odd, odd_by_entry);
+	const struct odd_name *odd = bsearch(&i, s->odd.v, s->odd.n, sizeof *odd, by_number);
 	struct record r;
 	int rc = session_load(s, i, &l, &r);
 

@@ -127,6 +127,9 @@ struct call_wide {
 	uint32_t begin, end;
 };
 
+/* The order of what begins with a number: for qsort and bsearch. */
+int by_number(const void *a, const void *b);
+
 /* A name that is not simply the encoded id; see name.c. */
 struct odd_name {
 	uint32_t entry;

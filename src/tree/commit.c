@@ -20,7 +20,7 @@ struct commit {
 	struct edit edit;
 	struct edit_table table; /* edit_labels from labels.tsv */
 	bool is_table;
-	struct edit_label *labels; /* read from the table, or a copy of those that are set */
+	struct edit_label *labels; /* read from the table; or the caller's, and n of them in the edit */
 	struct buf text, why, written;
 	struct buf names; /* of the entries that are written to, each with a slash behind it */
 	int64_t now_ms;
@@ -28,11 +28,18 @@ struct commit {
 
 static void commit_release(struct commit *c)
 {
-	free(c->labels);
+	if (c->is_table)
+		free(c->labels);
 	buf_release(&c->text);
 	buf_release(&c->why);
 	buf_release(&c->written);
 	buf_release(&c->names);
+}
+
+static void set_labels(struct commit *c, struct edit_label *labels, size_t n)
+{
+	c->labels = labels;
+	c->edit = (struct edit){.records = edit_labels, .labels = labels, .n = n, .entry = NO_ENTRY};
 }
 
 static struct store_id id_of(const struct session *s)
@@ -225,27 +232,12 @@ static int try_append(struct commit *c, bool again, bool sync)
 	return rc;
 }
 
-static int own_labels(struct commit *c)
-{
-	struct edit *e = &c->edit;
-	if (!e->labels)
-		return 0;
-	c->labels = calloc(e->n + 1, sizeof *c->labels);
-	if (!c->labels)
-		return -ENOMEM;
-	memcpy(c->labels, e->labels, e->n * sizeof *c->labels);
-	e->labels = c->labels;
-	return 0;
-}
-
 static int append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
 {
 	struct slot_info info;
 	c->tree = t;
 	c->slot = slot;
 	int rc = commit_allowed(t, slot);
-	if (rc == 0)
-		rc = own_labels(c);
 	if (rc < 0)
 		return rc;
 	rc = try_append(c, false, sync);
@@ -387,7 +379,12 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 	if (rc == 0) {
 		c.is_table = w->form->is_table;
 		c.table.text = buf_span(&value);
-		c.edit = w->edit(n.entry, buf_span(&value), &one);
+		c.edit = (struct edit){.records = w->records, .text = buf_span(&value), .entry = NO_ENTRY};
+		if (kind_of(n)->from->scope >= SCOPE_ENTRY)
+			c.edit.entry = n.entry;
+		one = (struct edit_label){n.entry, buf_span(&value)};
+		if (w->records == edit_labels && !c.is_table)
+			set_labels(&c, &one, 1);
 		if (entry.n > 0) {
 			buf_addspan(&c.names, entry);
 			buf_addc(&c.names, '/');
@@ -449,10 +446,10 @@ int commit_check(struct tree *t, struct node n, struct span entry, struct span t
 	return rc < 0 ? commit_refused(t, n, entry, rc, why) : 0;
 }
 
-int commit_labels(struct tree *t, node_t dir, struct span name, const struct edit_label *labels, size_t n)
+int commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n)
 {
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
-	c.edit = (struct edit){.records = edit_labels, .labels = labels, .n = n, .entry = NO_ENTRY};
+	set_labels(&c, labels, n);
 	int rc = append(t, tree_node(dir).slot, &c, false);
 	return rc < 0 ? commit_refused_in(t, dir, name, rc, NULL) : 0;
 }

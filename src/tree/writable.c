@@ -142,40 +142,11 @@ static int leaf_set(struct tree *t, node_t dir, struct span name, const char *ta
 	return rc;
 }
 
-/* --- files --- */
-
-static struct edit edit_of_label(uint32_t entry, struct span value, struct edit_label *one)
-{
-	*one = (struct edit_label){.entry = entry, .text = value};
-	return (struct edit){.records = edit_labels, .labels = one, .n = 1, .entry = NO_ENTRY};
-}
-
-static struct edit edit_of_table(uint32_t entry, struct span value, struct edit_label *one)
-{
-	(void)entry;
-	(void)value;
-	(void)one;
-	return (struct edit){.records = edit_labels, .entry = NO_ENTRY};
-}
-
-static struct edit edit_of_name(uint32_t entry, struct span value, struct edit_label *one)
-{
-	(void)entry;
-	(void)one;
-	return (struct edit){.records = edit_name, .text = value, .entry = NO_ENTRY};
-}
-
-static struct edit edit_of_summary(uint32_t entry, struct span value, struct edit_label *one)
-{
-	(void)one;
-	return (struct edit){.records = edit_branch, .text = value, .entry = entry};
-}
-
 /* --- removal --- */
 
 static int clear_label(struct tree *t, node_t dir, struct span name, struct node n)
 {
-	const struct edit_label none = {.entry = n.entry};
+	struct edit_label none = {.entry = n.entry};
 	return commit_labels(t, dir, name, &none, 1);
 }
 
@@ -197,10 +168,10 @@ static int hide(struct tree *t, node_t dir, struct span name, struct node n)
 
 /* --- the rows --- */
 
-const struct writable writable_label = {.form = &form_label, .edit = edit_of_label, .unlink = clear_label};
-const struct writable writable_name = {.form = &form_name, .edit = edit_of_name, .unlink = clear_value};
-const struct writable writable_summary = {.form = &form_summary, .edit = edit_of_summary};
-const struct writable writable_labels_tsv = {.form = &form_table, .edit = edit_of_table, .unlink = hide};
+const struct writable writable_label = {.form = &form_label, .records = edit_labels, .unlink = clear_label};
+const struct writable writable_name = {.form = &form_name, .records = edit_name, .unlink = clear_value};
+const struct writable writable_summary = {.form = &form_summary, .records = edit_branch};
+const struct writable writable_labels_tsv = {.form = &form_table, .records = edit_labels, .unlink = hide};
 const struct writable writable_leaf = {.link = leaf_set, .unlink = hide};
 const struct writable writable_label_link = {.link = label_set, .rename = label_rename, .unlink = clear_label};
 

@@ -25,9 +25,9 @@ struct tree_handle {
 
 /* tree/writable.c: one row for each writable name. Its kind's `show` reads the value back. */
 struct writable {
-	/* Files: the form of the text, and the edit that a value means (*one is memory for a label). */
+	/* Files: the form of the text, and the change that a value means. */
 	const struct value_form *form;
-	struct edit (*edit)(uint32_t entry, struct span value, struct edit_label *one);
+	edit_records *records;
 	/* Links: points `name` in `dir` to `target`; *ret_entry is the entry it leads to. */
 	int (*link)(struct tree *t, node_t dir, struct span name, const char *target, uint32_t *ret_entry);
 	/* Links that can be renamed within their directory. */
@@ -69,8 +69,9 @@ int commit_denied(struct tree *t, node_t dir, struct span name, int rc, const ch
 #define NO_NAMES "nothing can be made or moved here"
 /* The slot that is at the place of this one now: it may be another file. */
 int commit_slot(struct tree *t, uint32_t slot, struct slot_info *ret);
-/* Sets and clears labels, all with one append. A refusal is reported under `name` in `dir`. */
-int commit_labels(struct tree *t, node_t dir, struct span name, const struct edit_label *labels, size_t n);
+/* Sets and clears labels, all with one append; changes their entries to those of another file. A refusal is reported
+ * under `name` in `dir`. */
+int commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n);
 /* Moves the leaf (node n) to the entry. */
 int commit_leaf(struct tree *t, struct node n, uint32_t entry);
 int commit_sync(struct tree *t, uint32_t slot);

@@ -106,7 +106,7 @@ static uint32_t newest(const struct edit_writer *w)
 	return n > 0 ? n - 1 : NO_ENTRY;
 }
 
-int edit_below_newest(struct edit_writer *w)
+static int edit_below_newest(struct edit_writer *w)
 {
 	uint32_t i = newest(w);
 	if (i != NO_ENTRY)
@@ -115,7 +115,8 @@ int edit_below_newest(struct edit_writer *w)
 	return buf_err(&w->parent);
 }
 
-void edit_begin(struct edit_writer *w, const char *type)
+/* Begins a record, up to the timestamp. */
+static void edit_begin(struct edit_writer *w, const char *type)
 {
 	struct json_value id = {.kind = JSON_STRING};
 	/* 8 hex digits that no entry has. The first number was drawn; each is an odd step behind the one before, so
@@ -132,17 +133,8 @@ void edit_begin(struct edit_writer *w, const char *type)
 	buf_addc(w->out, '"');
 }
 
-struct buf *edit_out(struct edit_writer *w)
-{
-	return w->out;
-}
-
-const struct session *edit_session(const struct edit_writer *w)
-{
-	return w->s;
-}
-
-void edit_end(struct edit_writer *w)
+/* The next record hangs below this one. */
+static void edit_end(struct edit_writer *w)
 {
 	buf_adds(w->out, "}\n");
 	buf_reset(&w->parent);

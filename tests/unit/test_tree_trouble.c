@@ -17,9 +17,9 @@
 static int failure;
 static bool written;
 
-int __real_commit_labels(struct tree *t, node_t dir, struct span name, const struct edit_label *labels, size_t n);
-int __wrap_commit_labels(struct tree *t, node_t dir, struct span name, const struct edit_label *labels, size_t n);
-int __wrap_commit_labels(struct tree *t, node_t dir, struct span name, const struct edit_label *labels, size_t n)
+int __real_commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n);
+int __wrap_commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n);
+int __wrap_commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n)
 {
 	int rc = __real_commit_labels(t, dir, name, labels, n);
 	written = true;

@@ -20,15 +20,6 @@ edit_records edit_name;   /* the session's name; empty clears */
 edit_records edit_branch; /* a branch_summary with text at an entry */
 edit_records edit_leaf;   /* a branch_summary without text: moves the leaf */
 
-/* To make the records of another change: place the next record below the newest entry; begin it, up to the timestamp;
- * add further keys to edit_out; end it. The next record hangs below it. 0 or a negative errno. */
-int edit_below_newest(struct edit_writer *w);
-void edit_begin(struct edit_writer *w, const char *type);
-struct buf *edit_out(struct edit_writer *w);
-void edit_end(struct edit_writer *w);
-/* The session as it is now. */
-const struct session *edit_session(const struct edit_writer *w);
-
 struct edit_label {
 	uint32_t entry;
 	struct span text; /* exact bytes; empty clears */
