@@ -35,8 +35,6 @@ void header_release(struct header *h)
 	buf_release(&h->id);
 	buf_release(&h->cwd);
 	buf_release(&h->parent);
-	buf_release(&h->bytes);
-	buf_release(&h->deep);
 }
 
 /* The string's text; empty if `v` is no string. */
@@ -66,10 +64,10 @@ static const char *header_check(const struct record *r, struct header *h)
 }
 
 /* Looks at one line. True if it decides; then h holds the result. */
-static bool header_look(struct span line, uint32_t number, uint32_t *malformed, struct header *h)
+static bool header_look(struct span line, uint32_t number, uint32_t *malformed, struct buf *deep, struct header *h)
 {
 	struct record r;
-	if (record_parse(line, NULL, &h->deep, &r)) {
+	if (record_parse(line, NULL, deep, &r)) {
 		h->line = number;
 		h->reason = header_check(&r, h);
 		if (h->reason && !h->is_later && *malformed) {
@@ -78,42 +76,43 @@ static bool header_look(struct span line, uint32_t number, uint32_t *malformed, 
 		}
 		return true;
 	}
-	if (*malformed == 0 && !span_only(line, SPAN_LIT(" \t\r\n")) && !json_valid(line, &h->deep))
+	if (*malformed == 0 && !span_only(line, SPAN_LIT(" \t\r\n")) && !json_valid(line, deep))
 		*malformed = number;
 	return false;
 }
 
 static int scan(int fd, struct header *h)
 {
+	/* What is read can be a mebibyte: it is not kept. */
+	struct buf bytes CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;
 	uint32_t number = 1, malformed = 0;
 	size_t begin = 0;
 
-	buf_reset(&h->bytes);
 	for (size_t seen = 0;;) {
 		/* One byte beyond the bound shows whether the file goes on after it. */
-		size_t want = h->bytes.n < FIRST_READ ? FIRST_READ - h->bytes.n : NEXT_READ;
-		if (want > HEADER_SCAN + 1 - h->bytes.n)
-			want = HEADER_SCAN + 1 - h->bytes.n;
-		char *to = buf_reserve(&h->bytes, want);
-		ssize_t got = to ? contents_read(fd, to, want, h->bytes.n) : -ENOMEM;
+		size_t want = bytes.n < FIRST_READ ? FIRST_READ - bytes.n : NEXT_READ;
+		if (want > HEADER_SCAN + 1 - bytes.n)
+			want = HEADER_SCAN + 1 - bytes.n;
+		char *to = buf_reserve(&bytes, want);
+		ssize_t got = to ? contents_read(fd, to, want, bytes.n) : -ENOMEM;
 		if (got < 0)
 			return (int)got;
-		h->bytes.n += (size_t)got;
-		const char *p = h->bytes.p, *nl;
-		while (got > 0 && (nl = memchr(p + seen, '\n', h->bytes.n - seen)) != NULL) {
+		bytes.n += (size_t)got;
+		const char *p = bytes.p, *nl;
+		while (got > 0 && (nl = memchr(p + seen, '\n', bytes.n - seen)) != NULL) {
 			size_t end = (size_t)(nl - p);
-			if (header_look((struct span){p + begin, end - begin}, number, &malformed, h))
+			if (header_look((struct span){p + begin, end - begin}, number, &malformed, &deep, h))
 				return h->err;
 			begin = seen = end + 1;
 			number++;
 		}
 		if (got == 0) {
-			if (header_look((struct span){p + begin, h->bytes.n - begin}, number, &malformed, h))
+			if (header_look((struct span){p + begin, bytes.n - begin}, number, &malformed, &deep, h))
 				return h->err;
 			break;
 		}
-		seen = h->bytes.n;
-		if (h->bytes.n > HEADER_SCAN) {
+		seen = bytes.n;
+		if (bytes.n > HEADER_SCAN) {
 			h->line = number;
 			h->reason = "no session header in the first 1 MiB";
 			return 0;
@@ -146,12 +145,7 @@ bool header_read(const struct source_path *at, enum resolve_how how, struct head
 {
 	struct resolved file = RESOLVED_INIT;
 
-	h->reason = NULL;
-	h->is_later = false;
-	h->err = h->acl_err = 0;
-	h->line = 1;
-	h->st = (struct stat){0};
-	h->mode = 0;
+	*h = (struct header){.id = h->id, .cwd = h->cwd, .parent = h->parent, .line = 1};
 	int rc = resolve_file(at, how, O_RDONLY, &file);
 	if (rc < 0)
 		h->reason = rc == -EISDIR ? "is a directory" : rc == -EINVAL ? "not a regular file" : NULL;

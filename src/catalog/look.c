@@ -59,15 +59,22 @@ static bool stat_differs(const struct stat *a, const struct stat *b)
 	       !time_is_same(a->st_mtim, b->st_mtim) || !time_is_same(a->st_ctim, b->st_ctim);
 }
 
+/* Opens the directory that a file is in. */
+static int look_open_dir(const struct look *l, enum resolve_how how, struct resolved *ret)
+{
+	char dir[NAME_MAX + 1] = "";
+	if (l->base > sizeof dir)
+		return -ENAMETOOLONG;
+	if (l->base > 0)
+		memcpy(dir, l->path, l->base - 1);
+	return resolve_dir(&(struct source_path){l->resolver, dir}, how, O_PATH, ret);
+}
+
 /* The attributes of a name that led nowhere: 0 if it is there. */
 static int look_at_name(const struct look *l, enum resolve_how how, struct stat *ret)
 {
-	char dir[NAME_MAX + 1] = "";
-	if (l->base > 0 && l->base <= NAME_MAX)
-		memcpy(dir, l->path, l->base - 1);
-	const struct source_path at = {l->resolver, dir};
 	struct resolved in = RESOLVED_INIT;
-	int rc = resolve_dir(&at, how, O_PATH, &in);
+	int rc = look_open_dir(l, how, &in);
 	if (rc == 0 && fstatat(in.fd, l->path + l->base, ret, AT_SYMLINK_NOFOLLOW) < 0)
 		rc = -errno;
 	resolved_release(l->resolver, &in);
@@ -120,9 +127,6 @@ static void look_at_file(struct look *l, int at, enum resolve_how how)
 	header_read(&where, how, &l->found);
 	if (l->found.err == -EXDEV)
 		l->rc = -EXDEV;
-	/* What was read can be a mebibyte. */
-	buf_release(&l->found.bytes);
-	buf_release(&l->found.deep);
 }
 
 static void remove_leftovers(struct look *l, int fd)
@@ -157,15 +161,19 @@ static void look_at_dir(struct catalog *c, struct look *l, enum resolve_how how)
 	resolved_release(l->resolver, &got);
 }
 
+static void look_at(struct catalog *c, struct look *l, enum resolve_how how)
+{
+	if (l->file == NONE)
+		look_at_dir(c, l, how);
+	else
+		look_at_file(l, -1, how);
+}
+
 /* ---- in the pool ---- */
 
 static void look_run(struct blocking_call *p)
 {
-	struct look *l = (struct look *)p;
-	if (l->file == NONE)
-		look_at_dir(NULL, l, RESOLVER_WAIT);
-	else
-		look_at_file(l, -1, RESOLVER_WAIT);
+	look_at(NULL, (struct look *)p, RESOLVER_WAIT);
 }
 
 static void look_free(struct blocking_call *p)
@@ -240,17 +248,9 @@ static void look_at_files(struct look *const *v, size_t n)
 		bool many = i + 1 < n && v[i + 1]->dir == l->dir && v[i + 1]->file != NONE;
 		if (l->dir != dir) {
 			resolved_release(l->resolver, &in);
-			dir = NONE;
+			dir = many && look_open_dir(l, RESOLVER_NOW, &in) == 0 ? l->dir : NONE;
 		}
-		if (l->dir != dir && many && l->base <= NAME_MAX) {
-			char name[NAME_MAX + 1] = "";
-			if (l->base > 0)
-				memcpy(name, l->path, l->base - 1);
-			const struct source_path at = {l->resolver, name};
-			if (resolve_dir(&at, RESOLVER_NOW, O_PATH, &in) == 0)
-				dir = l->dir;
-		}
-		look_at_file(l, dir == l->dir ? in.fd : -1, RESOLVER_NOW);
+		look_at_file(l, in.fd, RESOLVER_NOW);
 	}
 	if (n > 0)
 		resolved_release(v[0]->resolver, &in);
@@ -264,10 +264,7 @@ struct looks {
 static int look_one(void *arg, size_t i)
 {
 	const struct looks *all = arg;
-	if (all->v[i]->file == NONE)
-		look_at_dir(all->c, all->v[i], RESOLVER_NOW);
-	else
-		look_at_file(all->v[i], -1, RESOLVER_NOW);
+	look_at(all->c, all->v[i], RESOLVER_NOW);
 	return 0;
 }
 

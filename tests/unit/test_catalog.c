@@ -7,9 +7,12 @@
 #include <cmocka.h>
 
 #include "sessionfs/base/deferred.h"
+#include "sessionfs/catalog/header.h"
 
 #include "catalog_fixture.h"
+#include "texts.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <sys/inotify.h>
@@ -288,6 +291,24 @@ static int opened(int watch)
 			i += (ssize_t)(sizeof *e + e->len);
 		}
 	}
+}
+
+/* Of a file that begins with blank lines a mebibyte may be read: many looks at once must not hold that much each. */
+static void a_header_holds_no_more_than_it_says(void **state)
+{
+	struct place *p = *state;
+	struct header h CLEANUP_HEADER = HEADER_INIT;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	for (int i = 0; i < 100000; i++)
+		buf_adds(&text, "  \n");
+	buf_adds(&text, HEADER("late", "/"));
+	put(p, "late.jsonl", buf_cstr(&text));
+	const struct source_path late = {NULL, at(p, "late.jsonl")};
+	struct mallinfo2 before = mallinfo2();
+	assert_true(header_read(&late, RESOLVER_WAIT, &h));
+	struct mallinfo2 after = mallinfo2();
+	assert_buf(&h.id, SPAN_LIT("late"));
+	assert_true(after.uordblks + after.hblkhd < before.uordblks + before.hblkhd + 65536);
 }
 
 static void nothing_is_opened_before_it_is_needed(void **state)
@@ -618,6 +639,7 @@ int main(void)
 	    TEST(only_sessions_are_shown),
 	    TEST(a_header_may_be_long_and_late),
 	    TEST(nothing_is_opened_before_it_is_needed),
+	    TEST(a_header_holds_no_more_than_it_says),
 	    TEST(follows_what_happens_on_disk),
 	    TEST(a_file_made_anew_is_another_session),
 	    TEST(the_source_may_go_and_come),

@@ -11,16 +11,15 @@
 
 /* Reusable: the next read reuses the bufs. Release with header_release. */
 struct header {
-	struct stat st;         /* of the file that was read; st_mode 0 if it could not be opened */
-	mode_t mode;            /* what each class may do, by its ACL and where links lead, too; 0 as above */
-	struct buf id, cwd;     /* exact bytes; cwd empty if there is none */
-	struct buf parent;      /* parentSession, or branchedFrom in old files; empty if there is none */
-	const char *reason;     /* why the file is no session; NULL if it is one, or if `err` is set */
-	bool is_later;          /* `reason` is that its version is not known yet */
-	int acl_err;            /* why its ACL could not be read, so that nobody but the owner has anything; or 0 */
-	int err;                /* why the file could not be read: a negative errno, or 0 */
-	uint32_t line;          /* the line that decided, from 1 */
-	struct buf bytes, deep; /* scratch */
+	struct stat st;     /* of the file that was read; st_mode 0 if it could not be opened */
+	mode_t mode;        /* what each class may do, by its ACL and where links lead, too; 0 as above */
+	struct buf id, cwd; /* exact bytes; cwd empty if there is none */
+	struct buf parent;  /* parentSession, or branchedFrom in old files; empty if there is none */
+	const char *reason; /* why the file is no session; NULL if it is one, or if `err` is set */
+	bool is_later;      /* `reason` is that its version is not known yet */
+	int acl_err;        /* why its ACL could not be read, so that nobody but the owner has anything; or 0 */
+	int err;            /* why the file could not be read: a negative errno, or 0 */
+	uint32_t line;      /* the line that decided, from 1 */
 };
 #define HEADER_INIT                                                                                                    \
 	{                                                                                                              \
