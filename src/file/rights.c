@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/file/rights.h"
 
+#include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/sys.h"
 
 #include <endian.h>
 #include <errno.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The attribute as the kernel gives it, on every file system; see linux/posix_acl_xattr.h. All little-endian. */
+/* The attribute as the kernel gives it, on every file system: a header and entries, all little-endian. */
 #define ACL_NAME "system.posix_acl_access"
-#define ACL_VERSION 2
-#define ACL_HEADER 4
-#define ACL_ENTRY 8
 /* The longest value that an extended attribute can have. */
 #define ACL_MOST 65536
-
-enum { TAG_USER_OBJ = 1, TAG_USER = 2, TAG_GROUP_OBJ = 4, TAG_GROUP = 8, TAG_MASK = 16, TAG_OTHER = 32 };
 
 #define NOBODY ((uint32_t)-1) /* no valid uid or gid */
 
@@ -32,67 +30,42 @@ static struct rights owner_alone(uid_t uid, gid_t gid, mode_t mode)
 	return (struct rights){.uid = uid, .gid = gid, .mode = mode & 0700};
 }
 
-static uint32_t le32(const char *p)
-{
-	uint32_t v;
-	memcpy(&v, p, sizeof v);
-	return le32toh(v);
-}
-
-static unsigned le16(const char *p)
-{
-	uint16_t v;
-	memcpy(&v, p, sizeof v);
-	return le16toh(v);
-}
-
-struct acl {
-	unsigned seen; /* tags */
-	unsigned user, group, mask, other;
-};
-
-/* Takes in one entry; false if it is not valid. */
-static bool rights_take(struct acl *a, struct rights *r, const char *p)
-{
-	unsigned tag = le16(p), bits = le16(p + 2);
-	unsigned *to = tag == TAG_USER_OBJ    ? &a->user
-	               : tag == TAG_GROUP_OBJ ? &a->group
-	               : tag == TAG_MASK      ? &a->mask
-	               : tag == TAG_OTHER     ? &a->other
-	                                      : NULL;
-	if (bits > 7 || (to && a->seen & tag) || (!to && tag != TAG_USER && tag != TAG_GROUP))
-		return false;
-	a->seen |= tag;
-	if (to)
-		*to = bits;
-	else
-		r->named[r->n++] = (struct rights_named){le32(p + 4), tag == TAG_GROUP, (unsigned char)bits};
-	return true;
-}
-
 int rights_parse(const void *acl, size_t n, uid_t uid, gid_t gid, mode_t mode, struct rights *ret)
 {
-	const char *p = acl;
-	struct acl a = {.mask = 7};
+	struct posix_acl_xattr_header head;
+	struct posix_acl_xattr_entry e;
+	unsigned seen = 0, has[ACL_OTHER + 1] = {[ACL_MASK] = 7}; /* tags; bits by tag */
 	struct rights r = {.uid = uid, .gid = gid};
-	bool is_good = n > ACL_HEADER && (n - ACL_HEADER) % ACL_ENTRY == 0 && le32(p) == ACL_VERSION;
 
 	*ret = owner_alone(uid, gid, mode);
-	if (!is_good)
+	if (n <= sizeof head || (n - sizeof head) % sizeof e != 0)
 		return -EINVAL;
-	r.named = calloc((n - ACL_HEADER) / ACL_ENTRY, sizeof *r.named);
+	memcpy(&head, acl, sizeof head);
+	bool is_good = le32toh(head.a_version) == POSIX_ACL_XATTR_VERSION;
+	r.named = calloc((n - sizeof head) / sizeof e, sizeof *r.named);
 	if (!r.named)
 		return -ENOMEM;
-	for (size_t at = ACL_HEADER; is_good && at < n; at += ACL_ENTRY)
-		is_good = rights_take(&a, &r, p + at);
-	const unsigned must = TAG_USER_OBJ | TAG_GROUP_OBJ | TAG_OTHER | (r.n ? TAG_MASK : 0);
-	if (!is_good || (a.seen & must) != must) {
+	for (size_t at = sizeof head; is_good && at < n; at += sizeof e) {
+		memcpy(&e, (const char *)acl + at, sizeof e);
+		unsigned tag = le16toh(e.e_tag), bits = le16toh(e.e_perm);
+		bool is_named = tag == ACL_USER || tag == ACL_GROUP;
+		/* Each of the other tags is a bit, too, and comes once. */
+		bool is_first = tag && tag <= ACL_OTHER && !(tag & (tag - 1)) && !(seen & tag);
+		is_good = bits <= 7 && (is_named || is_first);
+		if (is_good && is_named)
+			r.named[r.n++] = (struct rights_named){le32toh(e.e_id), tag == ACL_GROUP, (unsigned char)bits};
+		else if (is_good)
+			has[tag] = bits;
+		seen |= tag;
+	}
+	const unsigned must = ACL_USER_OBJ | ACL_GROUP_OBJ | ACL_OTHER | (r.n ? ACL_MASK : 0);
+	if (!is_good || (seen & must) != must) {
 		rights_release(&r);
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < r.n; i++)
-		r.named[i].bits &= (unsigned char)a.mask;
-	r.mode = a.user << 6 | (a.group & a.mask) << 3 | a.other;
+		r.named[i].bits &= (unsigned char)has[ACL_MASK];
+	r.mode = has[ACL_USER_OBJ] << 6 | (has[ACL_GROUP_OBJ] & has[ACL_MASK]) << 3 | has[ACL_OTHER];
 	*ret = r;
 	return 0;
 }
@@ -120,13 +93,11 @@ int rights_read(int fd, uid_t uid, gid_t gid, mode_t mode, struct rights *ret)
 	}
 	if (errno != ERANGE)
 		return -errno;
-	char *many = malloc(ACL_MOST);
+	char *many CLEANUP_FREE = malloc(ACL_MOST);
 	if (!many)
 		return -ENOMEM;
 	n = rights_ask(fd, many, ACL_MOST);
-	int rc = n < 0 ? -errno : rights_parse(many, (size_t)n, uid, gid, mode, ret);
-	free(many);
-	return rc;
+	return n < 0 ? -errno : rights_parse(many, (size_t)n, uid, gid, mode, ret);
 }
 
 bool rights_are_equal(const struct rights *a, const struct rights *b)
