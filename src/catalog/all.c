@@ -2,29 +2,6 @@
 /* All sessions at once, for what is asked about all of them. */
 #include "catalog_impl.h"
 
-/* Everything that is asked about all sessions needs their names, headers and attributes. */
-static void load_everything(struct ask *a)
-{
-	load_projects(a);
-	need_all(a, ATTRS);
-	load_all(a);
-}
-
-static uint64_t catalog_serial_now(const struct catalog *c)
-{
-	return 1 + c->epoch + c->changes;
-}
-
-uint64_t catalog_serial(struct catalog *c)
-{
-	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a))
-		load_everything(&a);
-	uint64_t serial = a.err ? 0 : catalog_serial_now(c);
-	ask_close(&a, 0);
-	return serial;
-}
-
 /* The sessions in the order of their slots; returns how many. */
 static size_t take_all(struct ask *a, struct slot_state *v)
 {
@@ -60,15 +37,20 @@ int catalog_all(struct catalog *c, uint64_t *serial, struct slot_state **ret, si
 {
 	uint64_t known = *serial;
 
-	*ret = NULL;
-	*ret_n = 0;
+	if (ret) {
+		*ret = NULL;
+		*ret_n = 0;
+	}
 	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a))
-		load_everything(&a);
+	while (ask_wait(&a)) {
+		load_projects(&a);
+		need_all(&a, ATTRS);
+		load_all(&a);
+	}
 	if (c->said && !a.err)
 		ask_says(c);
-	*serial = catalog_serial_now(c);
-	if (a.err || *serial != known) {
+	*serial = 1 + c->epoch + c->changes;
+	if (ret && (a.err || *serial != known)) {
 		*ret = calloc(c->slot_count + 1, sizeof **ret);
 		if (*ret)
 			*ret_n = take_all(&a, *ret);
@@ -78,4 +60,11 @@ int catalog_all(struct catalog *c, uint64_t *serial, struct slot_state **ret, si
 	if (a.err)
 		*serial = 0;
 	return ask_close(&a, a.err);
+}
+
+uint64_t catalog_serial(struct catalog *c)
+{
+	uint64_t serial = 0;
+	catalog_all(c, &serial, NULL, NULL);
+	return serial;
 }

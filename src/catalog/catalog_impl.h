@@ -35,6 +35,7 @@ struct list {
 int list_add(struct list *l, uint32_t value);
 /* How many numbers in a sorted list are below this one. */
 size_t list_below(const struct list *l, uint64_t value);
+void list_drop(struct list *l, size_t n); /* takes the first n off */
 void list_release(struct list *l);
 
 /* How much of a file or directory is to be known. */
@@ -205,7 +206,6 @@ struct catalog {
 		struct catalog_change *changes;
 		size_t n, changes_cap;
 		struct list marked; /* files that events have marked and catalog_wait has not looked at */
-		uint64_t caught_up; /* the last mark when catalog_wait had looked at all that was marked */
 		bool lost;          /* anything may have changed */
 		bool on;            /* constant: catalog_wait is in use */
 		bool said;          /* the user was told that no watches are left */

@@ -83,7 +83,6 @@ static void need_marked(struct ask *a)
 static void forget_marked(struct catalog *c)
 {
 	struct list *l = &c->watching.marked;
-	bool is_behind_somewhere = false;
 	size_t kept = 0;
 	for (size_t i = 0; i < l->n; i++) {
 		struct file *f = &c->files[l->v[i]];
@@ -92,11 +91,6 @@ static void forget_marked(struct catalog *c)
 			l->v[kept++] = l->v[i];
 	}
 	l->n = kept;
-	for (uint32_t i = 0; i < c->dir_count; i++)
-		is_behind_somewhere = is_behind_somewhere || seen_is_behind(&c->dirs[i].seen);
-	c->watching.caught_up = c->marked;
-	if (kept > 0 || is_behind_somewhere)
-		c->watching.caught_up = 0;
 	if (kept > 0)
 		watch_wake(&c->watching);
 }
@@ -119,8 +113,7 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 	while (ask_wait(&a)) {
 		if (all)
 			need_all(&a, ATTRS);
-		if (w->caught_up != c->marked)
-			need_marked(&a);
+		need_marked(&a);
 	}
 	if (w->lost)
 		note_all(c);

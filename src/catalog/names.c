@@ -47,7 +47,7 @@ struct naming {
 	    *tails; /* plain component to the last ~N given: a thousand equal names must not cost a million tries */
 	uint32_t scope;
 	const char *reserved;
-	bool (*holds)(struct ask *a, uint32_t owner, uint32_t scope, struct span component);
+	bool (*holds)(struct ask *a, uint32_t owner, uint32_t scope, struct span component); /* NULL: for good */
 };
 
 /* Gives `owner` the name for `text`: plain, or with ~2, ~3, ... NULL without memory, or if it is not settled whether
@@ -72,7 +72,8 @@ static const char *name_give(struct ask *a, const struct naming *how, struct spa
 		if (how->reserved && span_is(buf_span(&name), how->reserved))
 			continue;
 		uint32_t holder = map_get(how->taken, how->scope, buf_span(&name));
-		if (holder != NONE && holder != owner && how->holds(a, holder, how->scope, buf_span(&name)))
+		if (holder != NONE && holder != owner &&
+		    (!how->holds || how->holds(a, holder, how->scope, buf_span(&name))))
 			continue;
 		if (a->n > 0)
 			return NULL;
@@ -117,15 +118,6 @@ static bool project_is_present(struct catalog *c, uint32_t project)
 	return false;
 }
 
-static bool project_holds(struct ask *a, uint32_t owner, uint32_t scope, struct span component)
-{
-	(void)a;
-	(void)owner;
-	(void)scope;
-	(void)component;
-	return true;
-}
-
 /* A project is named by what stands between the dashes, unless another project has that name without dashes. */
 static struct span project_text(struct catalog *c, uint32_t project)
 {
@@ -157,7 +149,7 @@ bool names_projects(struct ask *a)
 	if (n > 0 && all)
 		qsort(fresh, n, sizeof *fresh, by_path);
 	struct map tails CLEANUP(map_release) = {0};
-	struct naming how = {.taken = &c->project_names, .tails = &tails, .holds = project_holds};
+	struct naming how = {.taken = &c->project_names, .tails = &tails};
 	for (size_t i = 0; i < n && all; i++) {
 		struct project *p = &c->projects[fresh[i].value];
 		p->name = name_give(a, &how, project_text(c, fresh[i].value), fresh[i].value);
@@ -217,18 +209,14 @@ bool names_slots(struct ask *a, uint32_t project)
 		c->files[file].waits = false;
 	}
 	c->waiting -= n;
-	if (n == waiting->n) {
-		list_release(waiting);
-		return true;
-	}
-	if (a->n == 0) {
+	bool all = n == waiting->n;
+	if (!all && a->n == 0) {
 		log_error("%s: out of memory", c->files[waiting->v[n]].path);
 		ask_misses(a, -ENOMEM);
 		mark_passes(c, c->files[waiting->v[n]].dir);
 	}
-	waiting->n -= n;
-	memmove(waiting->v, waiting->v + n, waiting->n * sizeof *waiting->v);
-	return false;
+	list_drop(waiting, n);
+	return all;
 }
 
 /* ---- SIDs ---- */
@@ -259,13 +247,9 @@ bool names_sids(struct ask *a)
 		if (!name)
 			break;
 	}
-	if (named == l->n) {
-		list_release(l);
-		return true;
-	}
-	l->n -= named;
-	memmove(l->v, l->v + named, l->n * sizeof *l->v);
-	if (a->n == 0)
+	bool all = named == l->n;
+	list_drop(l, named);
+	if (!all && a->n == 0)
 		ask_misses(a, -ENOMEM);
-	return false;
+	return all;
 }

@@ -64,6 +64,15 @@ size_t list_below(const struct list *l, uint64_t value)
 	return low;
 }
 
+void list_drop(struct list *l, size_t n)
+{
+	l->n -= n;
+	if (l->n)
+		memmove(l->v, l->v + n, l->n * sizeof *l->v);
+	else
+		list_release(l);
+}
+
 void list_release(struct list *l)
 {
 	free(l->v);

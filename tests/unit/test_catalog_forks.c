@@ -95,11 +95,41 @@ static void forks_with_one_stem_are_all_there(void **state)
 	assert_string_equal(slot.file, "b/same.jsonl");
 }
 
+/* The session that was listed last is no fork any more: the list goes on behind it, and nothing comes twice. */
+static void a_list_of_forks_goes_on(void **state)
+{
+	struct place *p = *state;
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	struct slot_info slot;
+	uint64_t cookie = 0;
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	for (const char *const *stem = (const char *const[]){"f", "g", "h", "i", NULL}; *stem; stem++) {
+		char name[64];
+		snprintf(name, sizeof name, "a/%s.jsonl", *stem);
+		put(p, name, FORK("fork", "/x/one.jsonl"));
+	}
+	open_place(p);
+	uint32_t one = slot_of(p, "a", "one");
+	for (int i = 0; i < 2; i++) {
+		assert_true(catalog_fork_next(p->c, one, &cookie, &slot));
+		buf_addf(&got, "%s ", slot.stem);
+	}
+	replace(p, "a/g.jsonl", HEADER("other", "/"));
+	assert_int_equal(unlink(at(p, "a/h.jsonl")), 0);
+	wait_stale();
+	while (catalog_fork_next(p->c, one, &cookie, &slot))
+		buf_addf(&got, "%s ", slot.stem);
+	assert_words(&got, "f g i");
+	assert_false(catalog_fork_next(p->c, UINT32_MAX - 1, &(uint64_t){0}, &slot));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(forks_find_their_parent),
 	    TEST(forks_with_one_stem_are_all_there),
+	    TEST(a_list_of_forks_goes_on),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

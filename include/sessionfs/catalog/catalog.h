@@ -124,8 +124,8 @@ struct slot_state {
 	struct timespec mtime, ctime;
 };
 /* All sessions in the order of their slots; the caller frees *ret. If nothing has changed since *serial was returned
- * (0: never), *ret is NULL. 0, or a negative errno: then what is not in *ret may be there all the same, and the next
- * call finds a change. */
+ * (0: never), *ret is NULL; `ret` itself can be NULL, too. 0, or a negative errno: then what is not in *ret may be
+ * there all the same, and the next call finds a change. */
 int catalog_all(struct catalog *c, uint64_t *serial, struct slot_state **ret, size_t *ret_n);
 /* The serial that catalog_all would return; 0 if something cannot be looked at now. */
 uint64_t catalog_serial(struct catalog *c);
