@@ -252,7 +252,9 @@ void mark_passes(struct catalog *c, uint32_t dir);
 void mark_file(struct catalog *c, uint32_t file); /* it may have changed, come or gone */
 void mark_names(struct catalog *c, uint32_t dir); /* names in the directory may have */
 void mark_files(struct catalog *c, uint32_t dir); /* both, for all that is in it */
-/* Call before the directory that is open as `fd` is read: watches it from now on, if possible. */
+/* Call before the directory that is open as `fd` is read: watches it from now on, if possible. The one system call that
+ * is made with the lock held, so that no event comes before it is known whose it is. It waits for nobody: what may wait
+ * is looked at by the pool, and gets no watch. */
 void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st);
 /* The directory cannot be read. */
 void watch_failed(struct catalog *c, uint32_t dir, int err);

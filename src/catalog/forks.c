@@ -4,7 +4,7 @@
  * leads nowhere, only the file name at its end counts.
  *
  * The forks of all sessions are found together, and again when a session comes or goes. Many forks can name one parent,
- * and many files can have the same name. So each path is looked up once, and files of the same name are a range of a
+ * and many files can have the same name. So each path is looked at once, and files of the same name are a range of a
  * sorted list. */
 #include "catalog_impl.h"
 
@@ -233,12 +233,6 @@ static uint32_t with_name(const struct lookup *l, struct span path, uint32_t sel
 	return many && dir.n ? only_one(l, base, dir, self, &many) : found;
 }
 
-/* By the path of the parent. */
-static int order_parent(const void *pa, const void *pb, void *arg)
-{
-	return span_compare(file_of(arg, *(const uint32_t *)pa)->parent, file_of(arg, *(const uint32_t *)pb)->parent);
-}
-
 static void note_session(struct catalog *c, uint32_t slot)
 {
 	if (slot != NONE && c->slots[slot].file != NONE)
@@ -261,27 +255,6 @@ static void set_parent(struct catalog *c, uint32_t slot, uint32_t parent)
 	note_session(c, parent);
 }
 
-/* Notes the parent of each slot. The slots are sorted by the parent's path. */
-static int forks_find_parents(const struct lookup *l, const uint32_t *slots, size_t n)
-{
-	struct catalog *c = l->c;
-	uint32_t there = NONE;
-
-	for (size_t i = 0; i < n; i++) {
-		int rc = cancel_check();
-		if (rc < 0)
-			return rc;
-		struct span path = file_of(c, slots[i])->parent;
-		if (i == 0 || !span_eq(path, file_of(c, slots[i - 1])->parent))
-			there = at_path(l, path, NONE);
-		uint32_t parent = there == slots[i] ? at_path(l, path, slots[i]) : there;
-		if (parent == NONE)
-			parent = with_name(l, path, slots[i]);
-		set_parent(c, slots[i], parent);
-	}
-	return 0;
-}
-
 /* A slot has the list of its forks, in their order. */
 static void link_forks(struct catalog *c)
 {
@@ -296,24 +269,19 @@ static void link_forks(struct catalog *c)
 	}
 }
 
+/* Notes the parent of each slot. */
 static int make_forks(struct lookup *l)
 {
 	struct catalog *c = l->c;
-	uint32_t *slots CLEANUP_FREE = NULL;
-	size_t n = 0;
-
 	int rc = lookup_init(l);
-	slots = calloc(l->n + 1, sizeof *slots);
-	if (rc < 0 || !slots)
-		return -ENOMEM;
-	for (uint32_t slot = 0; slot < c->slot_count; slot++) {
-		if (c->slots[slot].file != NONE && file_of(c, slot)->parent.p)
-			slots[n++] = slot;
-		else
-			set_parent(c, slot, NONE);
+	for (uint32_t slot = 0; rc == 0 && slot < c->slot_count; slot++) {
+		struct span path = c->slots[slot].file == NONE ? (struct span){NULL, 0} : file_of(c, slot)->parent;
+		uint32_t parent = path.p ? at_path(l, path, slot) : NONE;
+		if (path.p && parent == NONE)
+			parent = with_name(l, path, slot);
+		set_parent(c, slot, parent);
+		rc = cancel_check();
 	}
-	qsort_r(slots, n, sizeof *slots, order_parent, c);
-	rc = forks_find_parents(l, slots, n);
 	link_forks(c);
 	return rc;
 }

@@ -10,21 +10,6 @@
 
 #include <stdio.h>
 
-/* The path of a file or project, for sorting. */
-struct ranked {
-	struct span path;
-	uint32_t value;
-	bool last;
-};
-
-static int by_path(const void *pa, const void *pb)
-{
-	const struct ranked *a = pa, *b = pb;
-	if (a->last != b->last)
-		return a->last ? 1 : -1;
-	return span_compare(a->path, b->path);
-}
-
 static int by_file(const void *pa, const void *pb, void *arg)
 {
 	const struct catalog *c = arg;
@@ -96,6 +81,14 @@ static bool is_dashed(struct span key)
 	return key.n >= 4 && memcmp(key.p, "--", 2) == 0 && memcmp(key.p + key.n - 2, "--", 2) == 0;
 }
 
+/* Those without dashes first. */
+static int by_project(const void *pa, const void *pb, void *arg)
+{
+	const struct catalog *c = arg;
+	struct span a = c->projects[*(const uint32_t *)pa].key, b = c->projects[*(const uint32_t *)pb].key;
+	return is_dashed(a) == is_dashed(b) ? span_compare(a, b) : is_dashed(a) ? 1 : -1;
+}
+
 static bool project_is_present(struct catalog *c, uint32_t project)
 {
 	const struct project *p = &c->projects[project];
@@ -134,25 +127,19 @@ static struct span project_text(struct catalog *c, uint32_t project)
 bool names_projects(struct ask *a)
 {
 	struct catalog *c = a->c;
-	struct ranked *fresh CLEANUP_FREE = NULL;
-	size_t n = 0, cap = 0;
-	bool all = true;
-
-	for (uint32_t i = 0; i < c->project_count && all; i++) {
-		struct project *p = &c->projects[i];
-		if (p->name || !project_is_present(c, i))
-			continue;
-		all = vec_grow(&fresh, &cap, n + 1, sizeof *fresh);
-		if (all)
-			fresh[n++] = (struct ranked){.path = p->key, .value = i, .last = is_dashed(p->key)};
-	}
-	if (n > 0 && all)
-		qsort(fresh, n, sizeof *fresh, by_path);
+	struct list fresh CLEANUP(list_release) = {0};
 	struct map tails CLEANUP(map_release) = {0};
 	struct naming how = {.taken = &c->project_names, .tails = &tails};
-	for (size_t i = 0; i < n && all; i++) {
-		struct project *p = &c->projects[fresh[i].value];
-		p->name = name_give(a, &how, project_text(c, fresh[i].value), fresh[i].value);
+	bool all = true;
+
+	for (uint32_t i = 0; i < c->project_count && all; i++)
+		if (!c->projects[i].name && project_is_present(c, i))
+			all = list_add(&fresh, i) == 0;
+	if (fresh.n > 1)
+		qsort_r(fresh.v, fresh.n, sizeof *fresh.v, by_project, c);
+	for (size_t i = 0; i < fresh.n && all; i++) {
+		struct project *p = &c->projects[fresh.v[i]];
+		p->name = name_give(a, &how, project_text(c, fresh.v[i]), fresh.v[i]);
 		all = p->name != NULL;
 	}
 	if (!all)
