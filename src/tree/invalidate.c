@@ -11,8 +11,9 @@ static void invalidate_node(struct node n, tree_tell tell, void *arg)
 }
 
 /* The session's directory, the names in it, and links to it: one node for each row. */
-static void invalidate_session(uint32_t slot, tree_tell tell, void *arg)
+void tree_invalidate_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg)
 {
+	(void)t;
 	for (const struct kind *k = NULL; (k = kind_next(k));)
 		if (k->from->scope >= SCOPE_SLOT && k->from->scope < SCOPE_ENTRY &&
 		    (kind_class(k) == TREE_WATCHED || k->name))
@@ -20,8 +21,9 @@ static void invalidate_session(uint32_t slot, tree_tell tell, void *arg)
 }
 
 /* The nodes that show the time of the newest session, or lead to that session. */
-static void invalidate_above(uint32_t project, tree_tell tell, void *arg)
+void tree_invalidate_above(struct tree *t, uint32_t project, tree_tell tell, void *arg)
 {
+	(void)t;
 	invalidate_node(tree_node(NODE_ROOT), tell, arg);
 	for (const struct kind *k = rows_root.v; k < rows_root.v + rows_root.n; k++)
 		invalidate_node((struct node){.kind = kind_id(k)}, tell, arg);
@@ -35,12 +37,6 @@ static void invalidate_above(uint32_t project, tree_tell tell, void *arg)
 			if (in->name)
 				invalidate_node((struct node){.kind = kind_id(in), .slot = project}, tell, arg);
 	}
-}
-
-void tree_invalidate_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg)
-{
-	(void)t;
-	invalidate_session(slot, tell, arg);
 }
 
 uint32_t tree_take_renamed(struct tree *t, uint32_t slot)
@@ -87,16 +83,10 @@ void tree_invalidate_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell
 	}
 }
 
-void tree_invalidate_above(struct tree *t, uint32_t project, tree_tell tell, void *arg)
-{
-	(void)t;
-	invalidate_above(project, tell, arg);
-}
-
 void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_tell tell, void *arg)
 {
 	if (died != NO_SLOT)
-		invalidate_session(died, tell, arg);
+		tree_invalidate_session(t, died, tell, arg);
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		struct buf name CLEANUP_BUF = BUF_INIT;
 		if (!k->moves)
@@ -106,5 +96,5 @@ void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t d
 		if (k->moves(t, s, &dir.slot, &name) && buf_cstr(&name))
 			tell(arg, tree_id(dir), buf_span(&name));
 	}
-	invalidate_above(s->project, tell, arg);
+	tree_invalidate_above(t, s->project, tell, arg);
 }
