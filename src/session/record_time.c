@@ -281,24 +281,17 @@ static bool read_mail(struct span s, struct date *d)
 	return read_spaced_time(&s, d);
 }
 
-static bool date_read(struct span text, struct date *ret)
-{
-	const struct date begin = {.month = 1, .day = 1, .local = true};
-	*ret = begin;
-	if (read_iso(text, ret))
-		return true;
-	*ret = begin;
-	return read_mail(text, ret);
-}
-
 static int64_t time_of_text(struct span s)
 {
-	struct date d;
+	const struct date begin = {.month = 1, .day = 1, .local = true};
+	struct date iso = begin, mail = begin;
 	int64_t ms;
 
 	if (parse_usual(s, &ms))
 		return ms;
-	return date_read(s, &d) ? date_time(&d) : NO_TIME;
+	if (read_iso(s, &iso))
+		return date_time(&iso);
+	return read_mail(s, &mail) ? date_time(&mail) : NO_TIME;
 }
 
 int64_t record_time(struct json_value v)

@@ -29,22 +29,17 @@ static void part_begin(struct ctx *c, enum block_type type, uint64_t n, struct b
 		block_iter_init(ret, content);
 }
 
-/* Without memory for a mark the next walks begin further up. */
-static void mark_add(struct ctx *c, const struct block_iter *rest)
-{
-	struct marks *m = &c->marks;
-	const char *last = m->n ? m->v[m->n - 1].j.p : part_content(&c->record).text.p;
-	if (rest->j.p - last >= MARK && vec_reserve(m, 1))
-		m->v[m->n++] = *rest;
-}
-
-/* The next block of the type. */
+/* The next block of the type. Without memory for a mark the next walks begin further up. */
 static bool part_next(struct ctx *c, enum block_type type, struct block_iter *rest, struct block *ret)
 {
+	struct marks *m = &c->marks;
+	const char *begin = part_content(&c->record).text.p;
 	do {
 		if (!block_next(rest, ret))
 			return false;
-		mark_add(c, rest);
+		const char *last = m->n ? m->v[m->n - 1].j.p : begin;
+		if (rest->j.p - last >= MARK && vec_reserve(m, 1))
+			m->v[m->n++] = *rest;
 	} while (ret->type != type);
 	return ret->n < node_parts(c->loaded);
 }

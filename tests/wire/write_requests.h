@@ -223,14 +223,6 @@ static void assert_reads(struct wire *w, const char *path, const char *text)
 	release(w, o);
 }
 
-static void assert_links(struct wire *w, const char *path, const char *target)
-{
-	static struct reply r;
-	assert_int_equal(wire_call(w, FUSE_READLINK, wire_walk(w, path).nodeid, NULL, 0, &r), 0);
-	r.p[r.n] = '\0';
-	assert_string_equal(r.p, target);
-}
-
 static bool is_there(struct wire *w, const char *dir, const char *name)
 {
 	struct fuse_entry_out e;
@@ -250,5 +242,34 @@ static bool is_listed(struct wire *w, const char *dir, const char *name)
 	}
 	return false;
 }
+
+static int start(void **state, bool read_only)
+{
+	struct state *s = calloc(1, sizeof *s);
+	wire_source(&s->w);
+	wire_file(&s->w, FILE_ONE, one);
+	wire_age(&s->w, FILE_ONE, 1000);
+	wire_open(&s->w, read_only, FLAGS);
+	read_file(s, &s->kept);
+	*state = s;
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return start(state, false);
+}
+
+static int teardown(void **state)
+{
+	struct state *s = *state;
+	wire_stop(&s->w);
+	wire_close(&s->w);
+	buf_release(&s->kept);
+	free(s);
+	return 0;
+}
+
+#define WIRED(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 
 #endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* What is refused, and what no kernel would send: what was there stays, and the reason is told. */
+#include "write_requests.h"
+
+static int setup_read_only(void **state)
+{
+	return start(state, true);
+}
+
+/* --- refusals -------------------------------------------------------------------------- */
+
+/* Whether it is refused, and the listing of the session is dropped before the answer. */
+#define assert_told_of_refusal(w, session, refused)                                                                    \
+	do {                                                                                                           \
+		unsigned drops_before = (w)->drops;                                                                    \
+		wire_list_away(w, session);                                                                            \
+		assert_true((refused) < 0);                                                                            \
+		assert_true((w)->drops > drops_before);                                                                \
+	} while (0)
+
+/* `errors` comes with it, and nothing else changes. */
+static void i5_a_refusal_is_told_before_it_is_answered(void **state)
+{
+	struct wire *w = &((struct state *)*state)->w;
+	uint64_t valid, session = w->counted = wire_walk(w, SESSION).nodeid;
+	assert_int_equal(wire_open_dir(w, SESSION), -ENOSYS);
+	wire_told(w, session, &valid);
+	assert_int_equal(valid, 60);
+	assert_false(is_listed(w, SESSION, "errors"));
+
+	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+	assert_told_of_refusal(w, session, put(w, o, 0, "two\nlines"));
+	assert_true(is_listed(w, SESSION, "errors"));
+	shut(w, o);
+	o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+	assert_int_equal(put(w, o, 0, "half \303"), 0);
+	assert_told_of_refusal(w, session, flush(w, o));
+	release(w, o);
+	assert_told_of_refusal(w, session, set_size(w, wire_walk(w, LABELLED "/label").nodeid, 0, 20));
+	assert_told_of_refusal(w, session, link_to(w, SESSION "/labels", "two%0Alines", "../entries/aaaa0001"));
+	o = must_make(w, LABELLED, "side");
+	assert_int_equal(put(w, o, 0, "two\nlines"), 0);
+	shut(w, o);
+	assert_told_of_refusal(w, session, move(w, LABELLED, "side", LABELLED, "label", 0));
+	w->pid = 1 << 29;
+	assert_int_equal(remove_too(w, SESSION, "title"), -EPERM);
+	assert_told_of_refusal(w, session, remove_too(w, LABELLED, "label"));
+	w->pid = 0;
+}
+
+/* Of all sessions so many reasons are kept: the oldest go, and `errors` with them. */
+static void i7_errors_that_are_forgotten_are_told(void **state)
+{
+	struct wire *w = &((struct state *)*state)->w;
+	wire_file(w, PROJECT "other.jsonl", "{\"type\":\"session\",\"id\":\"other\"}\n");
+	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+	assert_true(put(w, o, 0, "two\nlines") < 0);
+	shut(w, o);
+	assert_true(is_listed(w, SESSION, "errors"));
+	/* The refusal is told once more a second later. */
+	while (wire_wait(w, 1500))
+		wire_notification(w);
+	w->counted = wire_walk(w, SESSION).nodeid;
+	for (int i = 0; i < 64; i++)
+		assert_true(link_to(w, "projects/home-w-app/other/labels", "100%", "../entries/x") < 0);
+	while (wire_wait(w, 500))
+		wire_notification(w);
+	assert_int_equal(w->drops, 1);
+	assert_false(is_listed(w, SESSION, "errors"));
+}
+
+static void a_refusal_changes_nothing_and_is_told(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	static char long_text[5000];
+	static const struct {
+		const char *text;
+		size_t n;
+		int rc;
+	} bad[] = {
+	    {"two\nlines", 9, -EINVAL}, {"a\0b", 3, -EINVAL}, {"\xff\xfe", 2, -EINVAL}, {long_text, 4097, -EFBIG}};
+	memset(long_text, 'x', sizeof long_text);
+	assert_false(is_there(w, SESSION, "errors"));
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+		assert_int_equal(put_bytes(w, o, 0, bad[i].text, bad[i].n), bad[i].rc);
+		/* From here on it stays refused. */
+		assert_int_equal(put(w, o, 0, "good\n"), bad[i].rc);
+		assert_int_equal(set_size(w, o.node, o.fh, 0), bad[i].rc);
+		assert_int_equal(sync_file(w, o), bad[i].rc);
+		assert_int_equal(shut(w, o), bad[i].rc);
+		assert_reads(w, LABELLED "/label", "counting\n");
+	}
+	assert_nothing_added(s);
+	struct opened errors = must_open(w, SESSION "/errors", O_RDONLY);
+	static struct reply r;
+	assert_int_equal(wire_read(w, errors.node, errors.fh, 0, 4096, &r), 0);
+	r.p[r.n] = '\0';
+	assert_non_null(strstr(r.p, "entries/aaaa0002/label"));
+	assert_non_null(strstr(r.p, "a label is one line"));
+	assert_non_null(strstr(r.p, "too long"));
+	release(w, errors);
+}
+
+static void *refused_thread(void *arg)
+{
+	atomic_store((_Atomic uint32_t *)arg, (uint32_t)gettid());
+	pause();
+	return NULL;
+}
+
+/* Threads of one program are one process; a directory counts as well as a file. */
+static void a_refused_removal_refuses_others(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct reply r;
+	pthread_t thread;
+	_Atomic uint32_t tid = 0;
+	assert_int_equal(pthread_create(&thread, NULL, refused_thread, (void *)&tid), 0);
+	while (tid == 0)
+		sched_yield();
+	w->pid = tid;
+	assert_int_equal(wire_call(w, FUSE_RMDIR, wire_walk(w, "projects").nodeid, "home-w-app", 11, &r), -EPERM);
+	w->pid = 0;
+	assert_int_equal(remove_too(w, LABELLED, "label"), -EPERM);
+	assert_int_equal(remove_too(w, SESSION "/labels", "counting"), -EPERM);
+	assert_int_equal(remove_too(w, SESSION, "name"), -EPERM);
+	assert_int_equal(remove_too(w, SESSION, "leaf"), -EPERM);
+	assert_nothing_added(s);
+	assert_int_equal(remove_name(w, LABELLED, "label"), 0);
+	assert_added(s, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+}
+
+static void what_cannot_be_made(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o;
+	static char name[400];
+	assert_int_equal(make(w, SESSION "/entries", "x", 0, &o), -EPERM);
+	assert_int_equal(make(w, "projects", "x", 0, &o), -EPERM);
+	assert_int_equal(make(w, ENTRY, "text.md", 0, &o), -EPERM);
+	assert_int_equal(make(w, ENTRY, "text.md", O_EXCL, &o), -EEXIST);
+	assert_int_equal(make(w, SESSION, "leaf", 0, &o), -EPERM);
+	assert_int_equal(link_to(w, ENTRY, "label", "x"), -EPERM);
+	assert_int_equal(move(w, ENTRY, "text.md", ENTRY, "x", 0), -EPERM);
+	assert_int_equal(remove_name(w, ENTRY, "text.md"), -EPERM);
+	assert_int_equal(remove_name(w, SESSION, "entries"), -EISDIR);
+	memset(name, 'n', sizeof name - 1);
+	assert_int_equal(make(w, ENTRY, name, 0, &o), -ENAMETOOLONG);
+	assert_int_equal(link_to(w, SESSION, name, "x"), -ENAMETOOLONG);
+	assert_int_equal(link_to(w, SESSION "/labels", name, "../entries/aaaa0001"), -ENAMETOOLONG);
+	must_make(w, ENTRY, "short");
+	assert_int_equal(move(w, ENTRY, "short", ENTRY, name, 0), -ENAMETOOLONG);
+	assert_nothing_added(s);
+}
+
+static void read_only_writes_nothing(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o;
+	struct fuse_open_out open;
+	uint64_t label = wire_walk(w, LABELLED "/label").nodeid;
+	assert_int_equal(make(w, ENTRY, "label", 0, &o), -EROFS);
+	assert_int_equal(make(w, ENTRY, "side", 0, &o), -EROFS);
+	assert_int_equal(wire_open_file(w, label, O_WRONLY, &open), -EROFS);
+	assert_int_equal(set_size(w, label, 0, 0), -EROFS);
+	assert_int_equal(remove_name(w, LABELLED, "label"), -EROFS);
+	assert_int_equal(remove_name(w, SESSION "/labels", "counting"), -EROFS);
+	assert_int_equal(link_to(w, SESSION "/labels", "x", "../entries/aaaa0001"), -EROFS);
+	assert_int_equal(move(w, SESSION "/labels", "counting", SESSION "/labels", "x", 0), -EROFS);
+	assert_int_equal(wire_walk(w, LABELLED "/label").attr.mode & 0222, 0);
+	assert_nothing_added(s);
+}
+
+/* --- what no kernel would send ---------------------------------------------------------- */
+
+static void handles_that_are_not_open(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	static const uint64_t fhs[] = {0, 2, 17, 4096, UINT32_MAX, INT64_MAX, UINT64_MAX};
+	struct opened o = must_make(w, ENTRY, "label");
+	assert_int_equal(put(w, o, 0, "once\n"), 0);
+	assert_int_equal(shut(w, o), 0);
+	assert_added(s, 1, "\"label\":\"once\"", NULL);
+	assert_int_equal(put(w, o, 0, "after\n"), -EBADF);
+	assert_int_equal(flush(w, o), 0);
+	assert_int_equal(sync_file(w, o), 0);
+	release(w, o);
+	for (size_t i = 0; i < sizeof fhs / sizeof *fhs; i++) {
+		o.fh = fhs[i];
+		assert_int_equal(put(w, o, 0, "x\n"), -EBADF);
+		assert_int_equal(flush(w, o), 0);
+		assert_int_equal(sync_file(w, o), 0);
+		release(w, o);
+	}
+	assert_nothing_added(s);
+}
+
+/* A size is set through a handle of the file itself. */
+static void handles_of_another_file(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	static struct reply r;
+	struct opened side = must_make(w, ENTRY, ".label.swp"), label = must_make(w, ENTRY, "label");
+	struct fuse_getattr_in in = {.getattr_flags = FUSE_GETATTR_FH, .fh = side.fh};
+	assert_int_equal(set_size(w, label.node, side.fh, 1 << 20), -EBADF);
+	assert_int_equal(set_size(w, side.node, label.fh, 5), -EBADF);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, label.node, &in, sizeof in, &r), -EBADF);
+	assert_int_equal(shut(w, side), 0);
+	assert_int_equal(shut(w, label), 0);
+	assert_nothing_added(s);
+}
+
+static void offsets_and_sizes_beyond_everything(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	static const uint64_t far[] = {(uint64_t)1 << 27, UINT32_MAX,     INT64_MAX,
+	                               (uint64_t)1 << 63, UINT64_MAX - 1, UINT64_MAX};
+	static const char *const files[] = {LABELLED "/label", SESSION "/name", SESSION "/labels.tsv"};
+	for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+		for (size_t j = 0; j < sizeof files / sizeof *files; j++) {
+			struct opened o = must_open(w, files[j], O_RDWR);
+			assert_int_equal(put(w, o, far[i], "x\n"), -EFBIG);
+			release(w, o);
+			o = must_open(w, files[j], O_RDWR);
+			assert_int_equal(set_size(w, o.node, o.fh, far[i]), -EFBIG);
+			release(w, o);
+			assert_int_equal(set_size(w, o.node, 0, far[i]), -EFBIG);
+		}
+		struct opened o = must_make(w, ENTRY, "side");
+		assert_true(put(w, o, far[i], "x\n") < 0);
+		assert_true(set_size(w, o.node, o.fh, far[i]) < 0);
+		assert_int_equal(size_of(w, o.node, 0), 0);
+		release(w, o);
+		assert_int_equal(remove_name(w, ENTRY, "side"), 0);
+	}
+	assert_nothing_added(s);
+}
+
+static void side_files_are_bounded(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o;
+	int rc = 0, n = 0;
+	for (; rc == 0 && n < 100000; n++) {
+		char name[32];
+		snprintf(name, sizeof name, "side-%d", n);
+		rc = make(w, ENTRY, name, 0, &o);
+	}
+	assert_int_equal(rc, -ENOSPC);
+	/* What matters still can be written. The handles are left open, as by programs killed with the mount. */
+	o = must_make(w, ENTRY, "label");
+	assert_int_equal(put(w, o, 0, "all the same\n"), 0);
+	assert_int_equal(shut(w, o), 0);
+	assert_added(s, 1, "\"label\":\"all the same\"", NULL);
+}
+
+/* Whoever is overtaken by the end of the mount has not closed: what he truncated was not meant to be empty, and what he
+ * wrote so far not to be all. */
+static void the_end_of_the_mount_commits_nothing(void **state)
+{
+	struct state *s;
+	assert_int_equal(start((void **)&s, false), 0);
+	struct wire *w = &s->w;
+	char path[256];
+	struct stat before, after;
+	snprintf(path, sizeof path, "%s/%s", w->source, FILE_ONE);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &before), 0);
+	must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+	struct opened o = must_open(w, SESSION "/name", O_WRONLY | O_TRUNC);
+	assert_int_equal(put(w, o, 0, "half of a na"), 0);
+	*state = s;
+	teardown(state);
+	assert_int_equal(fstat(fd, &after), 0);
+	assert_int_equal(before.st_size, after.st_size);
+	close(fd);
+}
+
+#define HANDLES 24
+
+struct chaos {
+	struct opened open[HANDLES];
+	uint32_t seed;
+};
+
+static uint32_t dice(struct chaos *c, uint32_t sides)
+{
+	c->seed = c->seed * 1664525 + 1013904223;
+	return (c->seed >> 8) % sides;
+}
+
+static const char *any_name(struct chaos *c)
+{
+	static const char *const names[] = {"label", "name", "labels.tsv", "leaf",     "branch",   "a",     "b",
+	                                    "label", "name", ".#x",        "CuAAAAAA", "counting", "title", "entries"};
+	return names[dice(c, sizeof names / sizeof *names)];
+}
+
+static const char *any_dir(struct chaos *c)
+{
+	static const char *const dirs[] = {ENTRY,   LABELLED,          SESSION "/entries/aaaa0006",
+	                                   SESSION, SESSION "/labels", SESSION "/entries"};
+	return dirs[dice(c, sizeof dirs / sizeof *dirs)];
+}
+
+static const char *any_text(struct chaos *c)
+{
+	static const char *const texts[] = {"one\n", "two", "", "a\nb\n", "\n", "\xc3", "aaaa0001\tx\n", "#\n"};
+	return texts[dice(c, sizeof texts / sizeof *texts)];
+}
+
+static const char *any_target(struct chaos *c)
+{
+	static const char *const targets[] = {"../entries/aaaa0001", "entries/aaaa0002", "../entries/aaaa0003", "", "/",
+	                                      "../labels/counting",  "CuAAAAAA"};
+	return targets[dice(c, sizeof targets / sizeof *targets)];
+}
+
+static void any_request(struct chaos *c, struct wire *w)
+{
+	static struct reply r;
+	struct opened *slot = &c->open[dice(c, HANDLES)], o = *slot, other = c->open[dice(c, HANDLES)];
+	if (dice(c, 8) == 0)
+		o.node = other.node; /* a handle of another file */
+	switch (dice(c, 11)) {
+	case 0:
+	case 1:
+		make(w, any_dir(c), any_name(c), dice(c, 2) ? O_TRUNC : 0, slot);
+		break;
+	case 2:
+	case 3:
+		put(w, o, dice(c, 4) ? 0 : dice(c, 100), any_text(c));
+		break;
+	case 4:
+		flush(w, o);
+		break;
+	case 5:
+		sync_file(w, o);
+		break;
+	case 6:
+		release(w, o);
+		break;
+	case 7:
+		if (o.node)
+			set_size(w, o.node, dice(c, 2) ? o.fh : 0, dice(c, 20));
+		break;
+	case 8:
+		remove_name(w, any_dir(c), any_name(c));
+		break;
+	case 9:
+		link_to(w, any_dir(c), any_name(c), any_target(c));
+		break;
+	default:
+		move(w, any_dir(c), any_name(c), any_dir(c), any_name(c), dice(c, 3));
+		break;
+	}
+	if (o.node)
+		wire_read(w, o.node, o.fh, 0, 100, &r);
+}
+
+/* Whatever is sent in whatever order: what was there stays, and what is added is whole lines of kinds we write. */
+static void requests_in_any_order(void **state)
+{
+	struct state *s = *state;
+	struct chaos c = {.seed = 1};
+	struct buf now CLEANUP_BUF = BUF_INIT;
+	for (int i = 0; i < 3000; i++)
+		any_request(&c, &s->w);
+	read_file(s, &now);
+	assert_true(now.n > s->kept.n);
+	assert_memory_equal(now.p, s->kept.p, s->kept.n);
+	assert_int_equal(now.p[now.n - 1], '\n');
+	for (const char *line = now.p + s->kept.n; *line; line = strchr(line, '\n') + 1) {
+		size_t n = (size_t)(strchr(line, '\n') - line);
+		if (strncmp(line, "{\"type\":\"label\",", 16) != 0 &&
+		    strncmp(line, "{\"type\":\"session_info\",", 23) != 0 &&
+		    strncmp(line, "{\"type\":\"branch_summary\",", 25) != 0)
+			fail_msg("a strange line: %.*s", (int)n, line);
+		assert_int_equal(line[n - 1], '}');
+	}
+	assert_reads(&s->w, ENTRY "/text.md", "How big is it?\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(the_end_of_the_mount_commits_nothing),
+	    WIRED(i5_a_refusal_is_told_before_it_is_answered),
+	    WIRED(i7_errors_that_are_forgotten_are_told),
+	    WIRED(a_refusal_changes_nothing_and_is_told),
+	    WIRED(a_refused_removal_refuses_others),
+	    WIRED(what_cannot_be_made),
+	    cmocka_unit_test_setup_teardown(read_only_writes_nothing, setup_read_only, teardown),
+	    WIRED(handles_that_are_not_open),
+	    WIRED(handles_of_another_file),
+	    WIRED(offsets_and_sizes_beyond_everything),
+	    WIRED(side_files_are_bounded),
+	    WIRED(requests_in_any_order),
+	};
+	log_setup(LOG_LEVEL_ERROR, false);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
