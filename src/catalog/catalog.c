@@ -304,16 +304,6 @@ int slot_get(struct ask *a, uint32_t slot, struct slot_info *ret)
 	return rc;
 }
 
-/* The same in a listing, for which all files were looked at together. */
-static bool slot_listed(const struct catalog *c, uint32_t slot, struct slot_info *ret)
-{
-	uint32_t file = c->slots[slot].file;
-	if (file == NONE || (c->files[file].seen.err && c->files[file].seen.err != -ETIMEDOUT))
-		return false;
-	fill_slot(c, slot, ret);
-	return true;
-}
-
 static bool next_slot(struct ask *a, uint32_t project, uint64_t *cookie, struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
@@ -324,10 +314,14 @@ static bool next_slot(struct ask *a, uint32_t project, uint64_t *cookie, struct 
 	size_t i = all ? (size_t)*cookie : list_below(slots, *cookie);
 	for (; i < (all ? c->slot_count : slots->n); i++) {
 		uint32_t slot = all ? (uint32_t)i : slots->v[i];
+		uint32_t file = c->slots[slot].file;
 		*cookie = (uint64_t)slot + 1;
-		/* A slot has no SID only if there was no memory for one. */
-		if (slot_listed(c, slot, ret) && (!all || ret->sid))
-			return true;
+		/* All files were looked at together. A slot has no SID only if there was no memory for one. */
+		int err = file == NONE ? -ESTALE : c->files[file].seen.err;
+		if ((err && err != -ETIMEDOUT) || (all && !c->files[file].sid_name))
+			continue;
+		fill_slot(c, slot, ret);
+		return true;
 	}
 	return list_ends(a, project, false);
 }
@@ -402,14 +396,6 @@ static int slot_of_place(struct ask *a, uint32_t file, struct slot_info *ret)
 	return f->slot == NONE ? -ESTALE : slot_get(a, f->slot, ret);
 }
 
-/* Whether the slot ever belonged to the project. */
-static bool was_in_project(const struct catalog *c, uint32_t slot, uint32_t project)
-{
-	const struct list *l = &c->projects[project].slots;
-	size_t i = list_below(l, slot);
-	return i < l->n && l->v[i] == slot;
-}
-
 int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
 	int rc = -ESTALE;
@@ -417,8 +403,11 @@ int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 	while (ask_wait(&a)) {
 		if (slot < c->slot_count)
 			rc = slot_of_place(&a, c->slots[slot].place, ret);
-		if (rc == 0 && !was_in_project(c, slot, ret->project))
-			rc = -ESTALE;
+		if (rc == 0) { /* whether the slot ever belonged to this project */
+			const struct list *l = &c->projects[ret->project].slots;
+			size_t i = list_below(l, slot);
+			rc = i < l->n && l->v[i] == slot ? 0 : -ESTALE;
+		}
 	}
 	return ask_close(&a, rc);
 }

@@ -76,7 +76,7 @@ static struct seen *seen_at(struct seen_list *l, uint32_t place)
 	return &l->v[place];
 }
 
-static struct seen seen_of(const struct slot_info *s, const char *project)
+static struct seen seen_as(const struct slot_info *s, const char *project)
 {
 	return (struct seen){
 	    .slot = s->slot,
@@ -104,7 +104,7 @@ static int events_list_sessions(struct catalog *c, struct seen_list *ret)
 		struct seen *s = seen_at(&l, slot.place);
 		if (!s)
 			return -ENOMEM;
-		*s = seen_of(&slot, project.name);
+		*s = seen_as(&slot, project.name);
 	}
 	*ret = l;
 	l = (struct seen_list){0};
@@ -347,7 +347,7 @@ static void tell_came(struct events *e, struct seen_list *went, struct seen *see
 }
 
 /* A new session gets its SID only when all headers have been read, since other sessions may have the same. */
-static bool look_at(struct catalog *c, uint32_t place, struct slot_info *ret)
+static bool slot_at_place(struct catalog *c, uint32_t place, struct slot_info *ret)
 {
 	struct slot_info first;
 	uint64_t cookie = 0;
@@ -364,7 +364,7 @@ static int tell_place(struct events *e, uint32_t place, bool came, struct seen_l
 {
 	struct project_info project;
 	struct slot_info s;
-	bool is_there = look_at(e->catalog, place, &s) && catalog_project(e->catalog, s.project, &project);
+	bool is_there = slot_at_place(e->catalog, place, &s) && catalog_project(e->catalog, s.project, &project);
 	struct seen *seen = seen_at(&e->seen, place);
 	if (!seen)
 		return -ENOMEM;
@@ -372,7 +372,7 @@ static int tell_place(struct events *e, uint32_t place, bool came, struct seen_l
 	if (came != (is_there && !was_there))
 		return 0;
 	if (came) {
-		tell_came(e, went, seen, seen_of(&s, project.name));
+		tell_came(e, went, seen, seen_as(&s, project.name));
 	} else if (was_there && !is_there) {
 		struct seen *to = seen_at(went, (uint32_t)went->n);
 		if (!to)
@@ -380,7 +380,7 @@ static int tell_place(struct events *e, uint32_t place, bool came, struct seen_l
 		*to = *seen;
 		seen->slot = NO_SLOT;
 	} else if (was_there && seen->slot != s.slot) {
-		*seen = seen_of(&s, project.name);
+		*seen = seen_as(&s, project.name);
 		events_log(e, "replaced", seen);
 	} else if (was_there) {
 		tell_growth(e, seen);
