@@ -24,7 +24,7 @@ try() { # MILLISECONDS SESSIONS
 	server=$!
 	within 10 "slowfs" mountpoint -q "$T/far"
 	mount_fs "$T/far" "$T/mnt" -o ro
-	timeout -k 1 55 python3 "$ROOT/tests/lib/slow_source.py" "$T/near" "$T/mnt" "$T/gate" "$server" "$n" "$bound_ms" || rc=$?
+	timeout -k 1 200 python3 "$ROOT/tests/lib/slow_source.py" "$T/near" "$T/mnt" "$T/gate" "$server" "$n" "$bound_ms" || rc=$?
 	[ $rc -eq 0 ] || die "with $ms ms for each look at $n sessions"
 	umount_fs "$T/mnt"
 	umount_fs "$T/far"
