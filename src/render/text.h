@@ -34,6 +34,10 @@ void text_begin(struct json_value v, size_t units, struct buf *out);
 void text_of_content(const struct record *r, struct json_value content, const char *between, size_t units,
                      struct buf *out);
 
+/* envelope.c. How many bytes at the beginning of a user message a program put before the words, as sessionfs(5) lists
+ * them under `title`, with the white space behind. Looks at the first 64 KiB. */
+size_t text_envelope(struct span text);
+
 /* To the nearest whole number, halves up, as Math.round(). */
 double text_rounded(double x);
 

@@ -30,6 +30,21 @@ static void add_message_text(struct json_value content, enum json_decode how, st
 	}
 }
 
+/* From `start` on: one line, of a user message what the user said, unless that is nothing. */
+static void make_title(bool by_user, struct buf *out, size_t start)
+{
+	size_t envelope = by_user && out->n > start ? text_envelope((struct span){out->p + start, out->n - start}) : 0;
+	text_one_line(out, start + envelope);
+	text_trim(out, start + envelope);
+	if (out->n > start + envelope) {
+		memmove(out->p + start, out->p + start + envelope, out->n - start - envelope);
+		out->n -= envelope;
+		return;
+	}
+	text_one_line(out, start);
+	text_trim(out, start);
+}
+
 /* The text of the first message of this role that has any, that is, any that a title shows if it is for one. */
 static int first_message(const struct session *s, enum record_role role, bool for_title, struct buf *out)
 {
@@ -47,8 +62,7 @@ static int first_message(const struct session *s, enum record_role role, bool fo
 		add_message_text(r.msg.content, for_title ? JSON_READ : JSON_CLEAN, out);
 		if (!for_title)
 			continue;
-		text_one_line(out, start);
-		text_trim(out, start);
+		make_title(role == ROLE_USER, out, start);
 	}
 	return buf_err(out);
 }

@@ -11,6 +11,7 @@ In the time zone of TZ. For the samples: no two sessions with one id or stem.
 """
 import json
 import os
+import re
 import sys
 import time
 from datetime import datetime, timezone
@@ -120,6 +121,25 @@ def content_text(content):
     return " ".join(b["text"] if isinstance(b.get("text"), str) else "" for b in blocks)
 
 
+FENCE = r"[^\n\]]* \((?:untrusted metadata|untrusted, for context)\):\n```json\n.*?\n```"
+DAY = r"\d{4}-\d\d-\d\d"
+ENVELOPE = re.compile(
+    rf"[ \t\r\n]*(?:{FENCE}|System: \[{DAY} [^\]\n]*\].*?\n\n|\[cron:[^\]\n]*\] |\[[^\]\n]* {DAY}(?: \d\d:\d\d(?: [^\]\n]*)?|T\d\d:\d\dZ)\] "
+    r"|\[message_id: [^\]\n]*\]\n|\[media attached[^\]\n]*\]\n|To send an image back, prefer the message tool[^\n]*\n"
+    r"|\[Subagent Context\] .*?\n\n\[Subagent Task\](?:: |\n)|\[Queued (?:announce )?messages while agent was busy\]\n\n---\nQueued #1\n"
+    r"|\[System Message\] \[sessionId: [^\]\n]*\] |Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification.\n)",
+    re.DOTALL,
+)
+
+
+def without_envelopes(said):
+    """What the user said; for texts of less than 64 KiB, and `*` of less than 512 bytes."""
+    rest = said
+    while m := ENVELOPE.match(rest):
+        rest = rest[m.end() :]
+    return rest if one_line(rest).strip(SPACE) else said
+
+
 class Session:
     def __init__(self, file, lines, mtime):
         self.file, self.mtime = file, mtime
@@ -164,7 +184,8 @@ class Session:
         name = names[-1].get("name") if names else None
         said = [name] if isinstance(name, str) else []
         for role in "user", "assistant":
-            said += [content_text(m["message"].get("content")) for m in self.messages() if get(m["message"], "role") == role]
+            texts = [content_text(m["message"].get("content")) for m in self.messages() if get(m["message"], "role") == role]
+            said += [without_envelopes(t) for t in texts] if role == "user" else texts
         title = next(filter(None, (text(one_line(s)).strip(SPACE) for s in said)), "(no messages)")
         return title if len(title) <= 200 else title[:199] + "\u2026"
 
@@ -286,6 +307,14 @@ def make(to):
         "--a--/costs": ({"timestamp": "2026-01-02T00:00:00.000Z"}, [used(str(i), "2026-01-02T00:00:00Z", {"input": 0.1, "cost": {"total": i / 10}}) for i in range(50)]),
         "--b--/same day": ({"timestamp": "2026-01-02T23:59:59.000Z"}, [used("1", "2026-01-02T12:00:00Z", {"input": 9007199254740992, "cost": {"total": 12345678.123456789}})]),
         "--b--/same time": ({"timestamp": "2026-01-02T23:59:59.000Z"}, [message("1", "2026-01-02T12:00:00Z", role="user", content=[{"type": "text", "text": " named "}]), {"type": "session_info", "id": "2", "name": " The name\nof it "}]),
+        **{f"--c--/envelope{i}": ({"timestamp": "2026-04-01T00:00:00.000Z"}, [message("1", "2026-04-01T00:00:00Z", role="user", content=said)]) for i, said in enumerate([
+            'Sender (untrusted metadata):\n```json\n{\n  "label": "test"\n}\n```\n\n[Wed 2026-04-08 01:21 UTC] Which platforms?',
+            'Sender (untrusted metadata):\n```json\n{\n  "label": "test"\n}\n```\n\n[Wed 2026-04-08 01:21 UTC] ',
+            "System: [2026-02-24 11:51:07 GMT+7] Gateway connected.\nReason: none\n\n[cron:2d82 Tick of \u4f60] Look",
+            "[Telegram Ada id:6 +2m 2026-01-27T21:04Z] [message_id: 1]\nHi\n[message_id: 2]",
+            "[Mon 2026-03-23 13:12] [Subagent Context] You are one.\n\n[Subagent Task]\n\nSearch",
+            "[2026-03-23 13:12] not one",
+        ])},
         "flat": ({"timestamp": 1767312000000, "cwd": "/srv/x y"}, [message("1", "2026-01-02T12:00:00Z", role="user", content="flat", timestamp=1767312000001.5)]),
     }
     for name, (header, entries) in files.items():

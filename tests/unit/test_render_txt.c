@@ -54,6 +54,120 @@ static void a_title_is_one_line(void **state)
 	    "a b c d e f g h i j\u00a0k\n");
 }
 
+#define SENDER "Sender (untrusted metadata):\\n```json\\n{\\n  label: ui\\n}\\n```\\n\\n"
+#define STAMP "[Mon 2026-03-16 18:21 GMT+5:30] "
+
+/* Each form, then two and more of them. */
+static void what_a_program_put_before_is_left_out(void **state)
+{
+	static const char *const before[] = {
+	    SENDER,
+	    "Conversation info (untrusted metadata):\\n```json\\n{}\\n```\\n",
+	    "Replied message (untrusted, for context):\\n```json\\n{body: a\\\\n```\\\\nb}\\n```\\n\\n",
+	    "System: [2026-02-24 11:51:07 GMT+7] WhatsApp gateway connected.\\n\\n",
+	    "System: [2026-02-24 11:51:07 UTC] a\\nSystem: [2026-02-24 11:51:08 UTC] b\\nReason: c\\n\\n",
+	    "[cron:f0d6d6bc-210a-47c9-8609-e45582f92ea1 even minutes] ",
+	    STAMP,
+	    "[Mon 2026-03-23 13:12] ",
+	    "[Telegram Ada (@ada) id:66 +17m Fri 2026-02-13 07:23 GMT+8] ",
+	    "[Telegram Ada (@ada) id:66 +2m 2026-01-27T21:04Z] ",
+	    "[message_id: 1778399c-1eaf]\\n",
+	    "[media attached: /in/a.txt (text/plain) | /in/a.txt]\\n",
+	    "To send an image back, prefer the message tool (media/path). Keep the caption in the text.\\n",
+	    "[Subagent Context] You are one (depth 1/1).\\n\\n[Subagent Task]: ",
+	    "[Subagent Context] You are one (depth 1/2).\\n\\n[Subagent Task]\\n\\n",
+	    "[Queued messages while agent was busy]\\n\\n---\\nQueued #1\\n",
+	    "[Queued announce messages while agent was busy]\\n\\n---\\nQueued #1\\n",
+	    "[System Message] [sessionId: 8caa07d9] ",
+	    "Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification.\\n\\n",
+	    SENDER STAMP,
+	    " \\n" STAMP "[Subagent Context] a\\n\\n[Subagent Task]: ",
+	    "[media attached: /a]\\nTo send an image back, prefer the message tool\\n" SENDER
+	    "[message_id: 1]\\n" STAMP,
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+		struct buf file CLEANUP_BUF = BUF_INIT;
+		buf_addf(&file, HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"%sHi, [you]\\n%s\""),
+		         before[i], "[message_id: 2]");
+		assert_non_null(buf_cstr(&file));
+		assert_renders(render_title, file.p, "Hi, [you] [message_id: 2]\n");
+	}
+}
+
+/* Nor is anything left out of what is all envelope, of a name, of an answer, and of what stands behind words. */
+static void what_only_looks_like_it_stays(void **state)
+{
+	static const char *const said[] = {
+	    "Why (untrusted metadata): and left?",
+	    "Sender (untrusted metadata): ```json {} ``` x",
+	    "Sender (untrusted metadata):```json",
+	    "System: it is down",
+	    "System: [2026-02-24] and no empty line",
+	    "[2026-03-22 04:30] ERROR, why?",
+	    "[2026-03-22T04:30:11Z] ERROR, why?",
+	    "[INFO 2026-03-22 04:30:11] started",
+	    "[x] see [Mon 2026-03-16 18:21 UTC] there",
+	    "[Mon 2026-03-16 18:21 UTC](a.md) is dead",
+	    "[Mon 16.03. 18:21] Hi",
+	    "[WIP] words",
+	    "[cron: words",
+	    "[message_id: 1] words",
+	    "[Subagent Context] words",
+	    "Hi " STAMP "there",
+	    STAMP,
+	    "[message_id: 1]",
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+		struct buf file CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
+		buf_addf(&file, HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"%s\""), said[i]);
+		buf_addf(&want, "%s", said[i]);
+		while (want.p[want.n - 1] == ' ')
+			want.n--;
+		buf_addc(&want, '\n');
+		assert_true(buf_cstr(&file) && buf_cstr(&want));
+		assert_renders(render_title, file.p, want.p);
+	}
+	assert_renders(render_title, HEADER USER("a", "null", SENDER),
+	               "Sender (untrusted metadata): ```json {   label: ui } ```\n");
+	assert_renders(render_title, HEADER ASSISTANT("a", "null", "\"" STAMP "Hi\""), STAMP "Hi\n");
+	assert_renders(render_title, HEADER ENTRY("b", "null", "\"type\":\"session_info\",\"name\":\"" STAMP "Hi\""),
+	               STAMP "Hi\n");
+	assert_renders(render_first_message, HEADER USER("a", "null", STAMP "Hi"), STAMP "Hi");
+}
+
+/* Only so much is looked at, whatever there is: what is all envelopes stays from there on, and one that does not end
+ * there is none. Each byte of it being looked at for each of the others would take hours. */
+static void long_envelopes_cost_little(void **state)
+{
+	static const struct {
+		const char *begin, *again, *title;
+	} v[] = {
+	    {"", "[cron:a] ", "[cron:a] [cron:a] "},
+	    {"", "[cron:[Mon 2026-03-16 18:21 GMT] ", "[cron:["},
+	    {"Sender (untrusted metadata):\\n```json\\n", "x", "Sender (untrusted metadata): ```json xxx"},
+	    {"System: [2026-02-24 11:51:07 UTC] ", "ab\\n", "System: [2026-02-24 11:51:07 UTC] ab ab "},
+	    {"", " ", "(no messages)"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+		struct fixture f;
+		struct buf file CLEANUP_BUF = BUF_INIT, got CLEANUP_BUF = BUF_INIT;
+		buf_adds(&file, HEADER "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":"
+		                       "\"user\",\"content\":\"");
+		buf_adds(&file, v[i].begin);
+		while (file.n < 16 * 1024 * 1024)
+			buf_adds(&file, v[i].again);
+		buf_adds(&file, "\"}}\n");
+		assert_non_null(buf_cstr(&file));
+		fixture_open(&f, file.p, file.n);
+		assert_int_equal(render_title(f.s, &got), 0);
+		fixture_close(&f);
+		assert_true(span_begins(buf_span(&got), span_of(v[i].title)));
+	}
+}
+
 #define NINE "\u00e9\U0001F600234567 "
 #define NINETY NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE
 
@@ -164,6 +278,9 @@ int main(void)
 	    cmocka_unit_test(title_is_the_name),
 	    cmocka_unit_test(title_is_the_first_text),
 	    cmocka_unit_test(else_it_is_the_first_answer),
+	    cmocka_unit_test(what_a_program_put_before_is_left_out),
+	    cmocka_unit_test(what_only_looks_like_it_stays),
+	    cmocka_unit_test(long_envelopes_cost_little),
 	    cmocka_unit_test(a_title_is_one_line),
 	    cmocka_unit_test(long_titles_are_cut),
 	    cmocka_unit_test(first_message_is_not_trimmed),

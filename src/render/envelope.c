@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* What programs that embed pi, OpenClaw above all, put before a user's words. */
+#include "text.h"
+
+/* How much of a text is looked at, so that a text of any length costs little, and the longest `*`. */
+#define ENVELOPES_BYTES ((size_t)65536)
+#define WITHIN_LINE 512
+
+/* The forms, from real sessions; sessionfs(5) lists them. In a form 0 is a digit, * anything within a line and
+ * without a bracket that closes, % anything at all, both as short as they can be. White space behind one goes, too. */
+static const char *const forms[] = {
+    /* Sender (untrusted metadata):
+     * ```json
+     * {"label": "test", "id": "test"}
+     * ``` */
+    "* (untrusted metadata):\n```json\n%\n```",
+    /* Replied message (untrusted, for context): and so on */
+    "* (untrusted, for context):\n```json\n%\n```",
+    /* System: [2026-02-24 11:51:07 GMT+7] WhatsApp gateway connected. And all lines up to an empty one. */
+    "System: [0000-00-00 *]%\n\n",
+    /* [cron:f0d6d6bc-210a-47c9-8609-e45582f92ea1 Orchestrator] */
+    "[cron:*] ",
+    /* [Wed 2026-04-08 01:21 UTC], [Discord ada user id:7290 +55m Tue 2026-03-03 07:24 UTC] */
+    "[* 0000-00-00 00:00 *] ",
+    /* [Mon 2026-03-23 13:12] */
+    "[* 0000-00-00 00:00] ",
+    /* [Telegram Ada (@ada) id:6632 +2m 2026-01-27T21:04Z] */
+    "[* 0000-00-00T00:00Z] ",
+    /* [message_id: 1778399c] on a line of its own */
+    "[message_id: *]\n",
+    /* [media attached: /root/.openclaw/media/inbound/959ea576.txt (text/plain)] on a line of its own */
+    "[media attached*]\n",
+    /* To send an image back, prefer the message tool (media/path/filePath). And the rest of the line. */
+    "To send an image back, prefer the message tool%\n",
+    /* [Subagent Context] You are running as a subagent (depth 1/1). [...]
+     *
+     * [Subagent Task]: */
+    "[Subagent Context] %\n\n[Subagent Task]: ",
+    "[Subagent Context] %\n\n[Subagent Task]\n",
+    /* [Queued messages while agent was busy]
+     *
+     * ---
+     * Queued #1 */
+    "[Queued *messages while agent was busy]\n\n---\nQueued #1\n",
+    /* [System Message] [sessionId: 8caa07d9-476f-4b86-9f2f-7303983dba53] */
+    "[System Message] [sessionId: *] ",
+    /* Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification. */
+    "Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification.\n",
+};
+
+/* How many bytes at the beginning have the form; 0: it does not fit. The first place where what follows a gap stands is
+ * always right, since only the end of the form is open. */
+static size_t form_fits(struct span text, const char *form)
+{
+	size_t at = 0;
+	while (*form) {
+		char gap = *form == '*' || *form == '%' ? *form++ : '\0';
+		size_t n = strcspn(form, "*%"), same = 0, most = gap == '%' ? text.n : gap ? WITHIN_LINE : 0;
+		for (size_t begin = at; text.n - at >= n; at++) {
+			for (same = 0; same < n; same++) {
+				char c = text.p[at + same];
+				if (form[same] == '0' ? c < '0' || c > '9' : c != form[same])
+					break;
+			}
+			if (same == n || at - begin == most || (gap == '*' && strchr("\n]", text.p[at])))
+				break;
+		}
+		if (same < n || text.n - at < n)
+			return 0;
+		at += n;
+		form += n;
+	}
+	return at;
+}
+
+size_t text_envelope(struct span text)
+{
+	const size_t end = text.n < ENVELOPES_BYTES ? text.n : ENVELOPES_BYTES;
+	size_t at = 0, before;
+	do {
+		before = at;
+		for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+			while (at < end && strchr(" \t\r\n", text.p[at]) && text.p[at])
+				at++;
+			at += form_fits((struct span){text.p + at, end - at}, forms[i]);
+		}
+	} while (at > before);
+	return at;
+}
