@@ -83,31 +83,34 @@ fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
 fuzz_targets := $(fuzz_sources:tests/fuzz/%.c=$(BUILD)/targets/%)
 fuzz_shared := $(BUILD)/targets/fuzz.o $(BUILD)/targets/portable.o $(BUILD)/targets/walk.o $(BUILD)/targets/wire.o
 
+# V=1 shows the commands.
+say = $(if $(filter-out 0,$(V)),,@echo '$(1) $(@:$(BUILD)/%=%)'; )
+
 all: $(BUILD)/sessionfs
 
 $(BUILD)/sessionfs: $(fuse_objects) $(BUILD)/libsessionfs.a
-	$(CC) $(linking) $(LDFLAGS) -o $@ $^ $(fuse_libs) $(libs)
+	$(call say,LD)$(CC) $(linking) $(LDFLAGS) -o $@ $^ $(fuse_libs) $(libs)
 
 $(BUILD)/libsessionfs.a: $(core_objects)
-	rm -f $@
-	$(AR) qcs $@ $^
+	@rm -f $@
+	$(call say,AR)$(AR) qcs $@ $^
 
 $(core_objects): $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) -c -o $@ $<
+	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
 # What is embedded.
 $(BUILD)/render/html.o: $(wildcard src/render/pages/*)
 
 $(fuse_objects): $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
+	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
 # It says the version.
 $(BUILD)/cmd/main.o: Makefile
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
-	$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)
+	$(call say,CC)$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)
 
 # Allocations that fail.
 allocs := malloc calloc realloc reallocarray strdup
@@ -134,38 +137,38 @@ $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%
 
 # The whole filesystem but for main, behind a socket.
 $(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
-	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
+	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
 $(BUILD)/wire/test_follow: private linking += -Wl,--wrap=catalog_wait -Wl,--wrap=catalog_at -Wl,--wrap=catalog_slot
 $(BUILD)/wire/test_coherence: private linking += -Wl,--wrap=tree_missing_class -Wl,--wrap=tree_getattr
 
 $(golden_dump): tests/golden/dump.c $(BUILD)/libsessionfs.a | $(BUILD)/golden
-	$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a $(libs)
+	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a $(libs)
 
 # Asks queries, for tests/e2e/search-words.sh.
 $(match_ask): tests/tools/match_ask.c $(BUILD)/libsessionfs.a
-	$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a $(libs)
+	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a $(libs)
 
 # A source that is slow, for tests/e2e/slow-source.sh. It is no part of what a sanitizer is to look at.
 $(slowfs): tests/lib/slowfs.c | $(BUILD)/golden
-	$(CC) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(fuse_cflags) -std=c17 $(warnings) $(CFLAGS) $(LDFLAGS) -o $@ $< $(fuse_libs)
+	$(call say,CC)$(CC) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(fuse_cflags) -std=c17 $(warnings) $(CFLAGS) $(LDFLAGS) -o $@ $< $(fuse_libs)
 
 # By libFuzzer (FUZZ=1), or the plain program that reads inputs from files.
 $(BUILD)/targets/%.o: tests/fuzz/%.c | $(BUILD)/targets
-	$(CC) $(own_cppflags) -Itests/unit -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
+	$(call say,CC)$(CC) $(own_cppflags) -Itests/unit -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
 $(BUILD)/targets/portable.o: tests/fuzz/portable.c | $(BUILD)/targets
-	$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) -c -o $@ $<
-	objcopy --wildcard --keep-global-symbol='portable_*' $@
+	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) -c -o $@ $<
+	@objcopy --wildcard --keep-global-symbol='portable_*' $@
 
 $(BUILD)/targets/wire.o: tests/wire/wire.c | $(BUILD)/targets
-	$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
+	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
 $(BUILD)/targets/support.a: $(fuzz_shared) $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects))
-	rm -f $@
-	$(AR) qcs $@ $^
+	@rm -f $@
+	$(call say,AR)$(AR) qcs $@ $^
 
 $(fuzz_targets): $(BUILD)/targets/%: $(BUILD)/targets/%.o $(if $(FUZZ),,$(BUILD)/targets/replay.o) $(BUILD)/targets/support.a $(BUILD)/libsessionfs.a
-	$(CC) $(linking) $(fuzzing) $(LDFLAGS) -o $@ $^ -lcmocka $(fuse_libs) $(libs)
+	$(call say,LD)$(CC) $(linking) $(fuzzing) $(LDFLAGS) -o $@ $^ -lcmocka $(fuse_libs) $(libs)
 
 $(BUILD)/targets/fuzz_wire: private linking += -Wl,--wrap=log_message
 
@@ -176,7 +179,7 @@ fast-targets: $(BUILD)/sessionfs $(golden_dump) $(match_ask) $(slowfs) $(unit_te
 	@:
 
 $(BUILD)/unit $(BUILD)/wire $(BUILD)/golden $(BUILD)/targets:
-	mkdir -p $@
+	@mkdir -p $@
 
 units: $(unit_tests)
 	@for t in $(unit_tests); do echo "== $$t"; $$t || exit 1; done
