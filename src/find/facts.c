@@ -19,8 +19,8 @@
 #define IN_USE_NS (UINT64_C(1000000000) * LIMIT(10, 1))
 /* Set in the serial of a list that lacks a session: the next list may have it. */
 #define LACKING (UINT64_C(1) << 63)
-/* Roughly the memory of a session in `groups`. */
-#define DATED_MEMORY 64
+/* Roughly the memory of a session in `groups`, with its names there. */
+#define GROUPED_MEMORY (GROUP_KEYS * 160)
 
 struct list {
 	struct fact_list shown; /* first member: callers have a pointer to it */
@@ -228,6 +228,7 @@ static struct list *list_make(struct round *r)
 		l->v[n] = (struct fact){
 		    .slot = s->slot,
 		    .place = s->place,
+		    .project_number = s->project,
 		    .project = s->project_name,
 		    .stem = s->stem,
 		    .sid = s->sid,
@@ -236,14 +237,14 @@ static struct list *list_make(struct round *r)
 		    .of = &kept->of,
 		};
 		l->kept[n++] = kept;
-		l->memory += sizeof *l->v + sizeof *l->kept + DATED_MEMORY + kept->memory;
+		l->memory += sizeof *l->v + sizeof *l->kept + GROUPED_MEMORY + kept->memory;
 		r->kept[i] = NULL;
 	}
 	qsort(l->v, n, sizeof *l->v, fact_cmp);
 	int missed = atomic_load(&r->missed);
 	bool lacks = missed || atomic_load(&r->gone);
 	l->known = lacks ? 0 : r->serial;
-	l->shown = (struct fact_list){lacks ? LACKING | budget_now() : l->known, missed, n, l->v};
+	l->shown = (struct fact_list){lacks ? LACKING | budget_now() : l->known, missed, n, l->v, r->catalog};
 	return l;
 }
 

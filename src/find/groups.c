@@ -3,37 +3,78 @@
  * equal ones the first file has the plain name. */
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/map.h"
+#include "sessionfs/base/name.h"
+#include "sessionfs/base/node.h"
+#include "sessionfs/base/utf8.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/find/dates.h"
 #include "sessionfs/find/groups.h"
 #include "find_impl.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 /* --- keys ------------------------------------------------------------------------- */
 
-/* The number of a session's group, which must always stand for the same name, and its name there but for ~2. Appends
- * the group's name to `name` unless it is NULL. False: it is in no group. */
-typedef bool (*key_of_session)(const struct fact *f, uint32_t *number, struct span *link, struct buf *name);
+#define LINK_TITLE_CHARACTERS 60
+
+struct key {
+	/* The number of a session's group, which must always stand for the same name. */
+	uint32_t (*number)(const struct fact *f);
+	void (*add_name)(const struct fact *f, struct buf *out);
+	bool is_dated; /* the names in it begin with the day */
+};
 
 /* No day that JavaScript knows is further from 1970. */
 #define DAYS_BEFORE UINT32_C(100000001)
 _Static_assert(2 * DAYS_BEFORE < UINT32_C(1) << GROUP_NUMBER_BITS, "a day has a number");
+_Static_assert(NODE_SLOT_BITS <= GROUP_NUMBER_BITS, "a project has a number");
 
-static bool key_date(const struct fact *f, uint32_t *number, struct span *link, struct buf *name)
+static uint32_t date_number(const struct fact *f)
 {
-	char day[DATE_NAME];
-	if (f->of->date == NO_DATE)
-		return false;
-	*number = (uint32_t)f->of->date + DAYS_BEFORE;
-	*link = f->of->date_name;
-	date_name(f->of->date, day);
-	if (name)
-		buf_adds(name, day);
-	return true;
+	return (uint32_t)f->of->date + DAYS_BEFORE;
 }
 
-static const key_of_session keys[GROUP_KEYS] = {[GROUP_BY_DATE] = key_date};
+static void date_add_name(const struct fact *f, struct buf *out)
+{
+	char day[DATE_NAME];
+	date_name(f->of->date, day);
+	buf_adds(out, day);
+}
+
+static uint32_t project_number(const struct fact *f)
+{
+	return f->project_number;
+}
+
+static void project_add_name(const struct fact *f, struct buf *out)
+{
+	buf_adds(out, f->project);
+}
+
+static const struct key keys[GROUP_KEYS] = {
+    [GROUP_BY_DATE] = {date_number, date_add_name, false},
+    [GROUP_BY_PROJECT] = {project_number, project_add_name, true},
+};
+
+/* Appends "HH.MM TITLE" or "DAY HH.MM TITLE", and what tells it from equal ones. */
+static void add_link_name(const struct fact *f, bool is_dated, const char *tail, struct buf *out)
+{
+	struct buf prefix CLEANUP_BUF = BUF_INIT;
+	char at[16] = "";
+	struct tm tm;
+	if (is_dated) {
+		date_add_name(f, &prefix);
+		buf_addc(&prefix, ' ');
+	}
+	if (date_local(f->of->created, &tm))
+		strftime(at, sizeof at, "%H.%M ", &tm);
+	buf_adds(&prefix, at);
+	if (!buf_cstr(&prefix))
+		out->err = -ENOMEM;
+	else
+		name_encode(prefix.p, utf8_first(f->of->title, LINK_TITLE_CHARACTERS), tail, out);
+}
 
 /* --- the sessions under them ------------------------------------------------------ */
 
@@ -41,7 +82,7 @@ struct made {
 	struct groups shown; /* first: groups that were handed out are this */
 	struct group *groups;
 	struct group_link *v;
-	char **names; /* of the groups, and of links that have not the plain one */
+	char **names; /* of the groups and links */
 	size_t n_names, names_cap;
 	struct map found; /* by name: the group's place */
 	struct map taken; /* by a group's place and name: the session */
@@ -94,7 +135,7 @@ static struct span keep_name(struct made *m, struct buf *name)
 }
 
 /* The place of the group of v[i], which is that of the session before it or a new one; MAP_NONE without memory. */
-static uint32_t add_to_group(struct made *m, const struct fact_list *list, key_of_session key, size_t i)
+static uint32_t add_to_group(struct made *m, const struct fact_list *list, const struct key *key, size_t i)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	const struct fact *f = &list->v[m->v[i].fact];
@@ -102,7 +143,7 @@ static uint32_t add_to_group(struct made *m, const struct fact_list *list, key_o
 	if (!g || g->number != m->v[i].number) {
 		g = &m->groups[m->shown.n++];
 		*g = (struct group){.number = m->v[i].number, .first = i, .mtime = f->mtime};
-		key(f, &g->number, &(struct span){0}, &name);
+		key->add_name(f, &name);
 		g->name = keep_name(m, &name);
 		if (!g->name.p || map_put(&m->found, 0, g->name, (uint32_t)m->shown.n - 1) < 0)
 			return MAP_NONE;
@@ -113,36 +154,46 @@ static uint32_t add_to_group(struct made *m, const struct fact_list *list, key_o
 	return (uint32_t)m->shown.n - 1;
 }
 
-/* The name of session `fact` in a group: plain, or with ~2, ~3, ... A key leaves room for that. p NULL without
- * memory. */
-static struct span give_link_name(struct made *m, uint32_t group, uint32_t fact, struct span plain)
+static bool is_taken(const struct made *m, uint32_t group, const struct buf *name)
 {
-	struct span name = plain;
-	uint32_t tail = map_get(&m->tails, group, plain), n = tail == MAP_NONE ? 1 : tail;
-	while (name.p && map_get(&m->taken, group, name) != MAP_NONE) {
-		struct buf numbered CLEANUP_BUF = BUF_INIT;
-		buf_addspan(&numbered, plain);
-		buf_addf(&numbered, "~%u", ++n);
-		name = keep_name(m, &numbered);
-	}
-	if (!name.p || map_put(&m->taken, group, name, fact) < 0 || (n > 1 && map_put(&m->tails, group, plain, n) < 0))
-		return (struct span){NULL, 0};
-	return name;
+	return !buf_err(name) && map_get(&m->taken, group, buf_span(name)) != MAP_NONE;
 }
 
-static bool groups_fill(struct made *m, const struct fact_list *list, key_of_session key)
+/* Gives v[i] its name in the group: plain, or with ~2, ~3, ... False without memory. */
+static bool give_link_name(struct made *m, const struct fact_list *list, const struct key *key, uint32_t group,
+                           size_t i)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	struct group_link *l = &m->v[i];
+	add_link_name(&list->v[l->fact], key->is_dated, "", &name);
+	if (is_taken(m, group, &name)) {
+		struct span plain = keep_name(m, &name);
+		if (!plain.p)
+			return false;
+		uint32_t given = map_get(&m->tails, group, plain), n = given == MAP_NONE ? 1 : given;
+		do {
+			char tail[16];
+			snprintf(tail, sizeof tail, "~%u", ++n);
+			buf_reset(&name);
+			add_link_name(&list->v[l->fact], key->is_dated, tail, &name);
+		} while (is_taken(m, group, &name));
+		if (map_put(&m->tails, group, plain, n) < 0)
+			return false;
+	}
+	l->name = keep_name(m, &name);
+	return l->name.p && map_put(&m->taken, group, l->name, l->fact) == 0;
+}
+
+static bool groups_fill(struct made *m, const struct fact_list *list, const struct key *key)
 {
 	size_t n = 0;
-	for (uint32_t i = 0; i < list->n; i++) {
-		m->v[n].fact = i;
-		n += key(&list->v[i], &m->v[n].number, &m->v[n].name, NULL);
-	}
+	for (uint32_t i = 0; i < list->n; i++)
+		if (list->v[i].of->date != NO_DATE)
+			m->v[n++] = (struct group_link){.number = key->number(&list->v[i]), .fact = i};
 	qsort_r(m->v, n, sizeof *m->v, file_cmp, (void *)list->v);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t group = add_to_group(m, list, key, i);
-		if (group != MAP_NONE)
-			m->v[i].name = give_link_name(m, group, m->v[i].fact, m->v[i].name);
-		if (group == MAP_NONE || !m->v[i].name.p)
+		if (group == MAP_NONE || !give_link_name(m, list, key, group, i))
 			return false;
 	}
 	qsort_r(m->v, n, sizeof *m->v, slot_cmp, (void *)list->v);
@@ -156,7 +207,7 @@ struct groups *groups_make(const struct fact_list *list, enum group_key key)
 		return NULL;
 	m->groups = calloc(list->n + 1, sizeof *m->groups);
 	m->v = calloc(list->n + 1, sizeof *m->v);
-	if (!m->groups || !m->v || !groups_fill(m, list, keys[key])) {
+	if (!m->groups || !m->v || !groups_fill(m, list, &keys[key])) {
 		groups_free(&m->shown);
 		return NULL;
 	}

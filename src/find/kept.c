@@ -5,16 +5,12 @@
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/counters.h"
 #include "sessionfs/base/deferred.h"
-#include "sessionfs/base/name.h"
 #include "sessionfs/base/number.h"
-#include "sessionfs/base/utf8.h"
 #include "sessionfs/find/dates.h"
 #include "sessionfs/session/part.h"
 
 #include <errno.h>
 #include <math.h>
-
-#define DATE_TITLE_CHARACTERS 60
 
 /* The facts while they are collected. */
 struct gather {
@@ -22,8 +18,8 @@ struct gather {
 	struct render_usage usage;
 	struct counters uses; /* struct fact_use, by the bytes of the day and the model */
 	struct buf model, key;
-	struct buf texts;            /* id, title and date_name, one after the other */
-	size_t id, title, date_name; /* the bytes of each; the model has a buf of its own */
+	struct buf texts; /* id and title, one after the other */
+	size_t id;        /* its bytes; the model has a buf of its own */
 };
 
 static void gather_release(struct gather *g)
@@ -87,20 +83,7 @@ double fact_time(double ms)
 	return number_time(ms, text) ? (double)(int64_t)ms : NAN;
 }
 
-/* "HH.MM TITLE" */
-static int add_date_name(double created, struct span title, struct buf *out)
-{
-	struct buf text CLEANUP_BUF = BUF_INIT;
-	char prefix[16] = "";
-	struct tm tm;
-	if (date_local(created, &tm))
-		strftime(prefix, sizeof prefix, "%H.%M ", &tm);
-	buf_addspan(&text, utf8_first(title, DATE_TITLE_CHARACTERS));
-	name_encode(prefix, buf_span(&text), "", out);
-	return buf_err(&text);
-}
-
-static int gather_texts(const struct session *s, double created, struct gather *g)
+static int gather_texts(const struct session *s, struct gather *g)
 {
 	struct buf *texts = &g->texts;
 	json_decode(session_header(s)->id.text, JSON_CLEAN, texts);
@@ -109,11 +92,7 @@ static int gather_texts(const struct session *s, double created, struct gather *
 	if (rc < 0)
 		return rc;
 	texts->n--; /* the newline */
-	g->title = texts->n - g->id;
-	if (!isnan(created))
-		rc = add_date_name(created, (struct span){texts->p + g->id, g->title}, texts);
-	g->date_name = texts->n - g->id - g->title;
-	return rc < 0 ? rc : buf_err(texts);
+	return buf_err(texts);
 }
 
 static struct span model_of(const struct counters *uses, size_t i)
@@ -157,6 +136,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	           .modified = fact_time(render_modified(s)),
 	           .entries = session_count(s),
 	           .messages = g->messages,
+	           .problems = session_problem_count(s) > 0,
 	           .has_usage = g->uses.n > 0,
 	           .usage = g->usage,
 	           .date = isnan(created) ? NO_DATE : date_at(created),
@@ -170,8 +150,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	}
 	const char *p = g->texts.p;
 	k->of.id = pack((struct span){p, g->id}, &at);
-	k->of.title = pack((struct span){p + g->id, g->title}, &at);
-	k->of.date_name = pack((struct span){p + g->id + g->title, g->date_name}, &at);
+	k->of.title = pack((struct span){p + g->id, g->texts.n - g->id}, &at);
 	/* Without its newline. */
 	k->of.model = pack((struct span){g->model.p, g->model.n ? g->model.n - 1 : 0}, &at);
 	*ret = k;
@@ -188,7 +167,7 @@ int kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
 		double created = fact_time(render_created(s));
 		rc = gather_entries(s, &g);
 		if (rc == 0)
-			rc = gather_texts(s, created, &g);
+			rc = gather_texts(s, &g);
 		if (rc == 0)
 			rc = pack_all(s, &g, created, ret);
 		if (rc == 0)

@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #define SESSIONS_HEADING "id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\ttitle\n"
+#define PROBLEMS_HEADING "file\tproject\tstem\tline\toffset\treason\n"
 #define USAGE_HEADING "day\tproject\tmodel\tmessages\tinput\toutput\tcacheRead\tcacheWrite\ttokens\tcost\n"
 
 /* What a session says may hold any character; a name leads to its file as it stands. */
@@ -143,4 +144,53 @@ int table_usage(const struct fact_list *list, struct buf *out)
 	for (size_t i = 0; i < rows.n; i++)
 		tables_add_row(&sorted[i], out);
 	return buf_err(out);
+}
+
+/* --- problems.tsv ---------------------------------------------------------------- */
+
+static int add_problems(struct catalog *c, const struct fact *f, struct buf *out)
+{
+	struct session *s;
+	int rc = f->of->problems ? catalog_get(c, f->slot, &s) : -ESTALE;
+	/* One that is gone makes the next table another. */
+	if (rc < 0)
+		return rc == -ESTALE ? 0 : rc;
+	size_t n = session_problem_count(s);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		struct problem p = session_problem(s, i);
+		text_cell(span_of(f->file), out);
+		buf_addc(out, '\t');
+		text_cell(span_of(f->project), out);
+		buf_addc(out, '\t');
+		text_cell(span_of(f->stem), out);
+		buf_addf(out, "\t%u\t%llu\t%s\n", p.line, (unsigned long long)p.offset, p.reason);
+		rc = cancel_check();
+	}
+	catalog_put(c, s);
+	return rc;
+}
+
+static int add_unshown(void *arg, const char *file, uint32_t slot, const char *reason)
+{
+	const struct span end = SPAN_LIT(".jsonl");
+	struct buf *out = arg;
+	size_t n = strlen(file);
+	(void)slot;
+	/* Directories that cannot be read are reported, too. */
+	if (reason && n >= end.n && memcmp(file + n - end.n, end.p, end.n) == 0) {
+		text_cell(span_of(file), out);
+		buf_addf(out, "\t\t\t\t\t%s\n", reason);
+	}
+	return cancel_check();
+}
+
+int table_problems(const struct fact_list *list, struct buf *out)
+{
+	int rc = facts_error(list);
+	buf_adds(out, PROBLEMS_HEADING);
+	for (size_t i = 0; i < list->n && rc == 0; i++)
+		rc = add_problems(list->catalog, &list->v[i], out);
+	if (rc == 0)
+		rc = catalog_each_file(list->catalog, add_unshown, out);
+	return rc < 0 ? rc : buf_err(out);
 }

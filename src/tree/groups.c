@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Directories of links to sessions by a key, such as by-date/. A group has a row at the root, one for its directories
- * here, and a key in src/find/groups.c. */
+/* Directories of links to sessions by a key, such as by-date/. A key has a row at the root, its rows here, and a key in
+ * src/find/groups.c. */
 #include "rows.h"
 
 #include <errno.h>
@@ -128,14 +128,25 @@ static int group_link_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_by_date[] = {
-    {NULL, .doc = "the sessions begun on this day", .from = &from_all, .make = GROUP(group, BY_DATE), .has = group_has,
+    {NULL, .doc = "the sessions begun on this day", .from = &from_all, .make = GROUP(day, BY_DATE), .has = group_has,
      .names = {"DAY", group_list, group_match, NULL}, .time = STAMP_GROUP},
 };
 const struct rows rows_by_date = ROWS(in_by_date);
 
-/* In every group. */
-static const struct kind in_group[] = {
+static const struct kind in_day[] = {
     {NULL, .doc = "a session (a link)", .from = &from_file, .make = LINK(group_link_show), .flags = OF_ALL,
      .names = {"TIME TITLE", group_link_list, group_link_match, NULL}},
 };
-const struct rows rows_group = ROWS(in_group);
+const struct rows rows_day = ROWS(in_day);
+
+static const struct kind in_by_project[] = {
+    {NULL, .doc = "the sessions of one project", .from = &from_all, .make = GROUP(titles, BY_PROJECT), .has = group_has,
+     .names = {"PROJECT", group_list, group_match, NULL}, .time = STAMP_GROUP},
+};
+const struct rows rows_by_project = ROWS(in_by_project);
+
+static const struct kind in_titles[] = {
+    {NULL, .doc = "a session (a link)", .from = &from_file, .make = LINK(group_link_show), .flags = OF_ALL,
+     .names = {"DAY TIME TITLE", group_link_list, group_link_match, NULL}},
+};
+const struct rows rows_titles = ROWS(in_titles);

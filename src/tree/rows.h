@@ -18,7 +18,8 @@ bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, st
 extern const struct rows rows_projects, rows_project, rows_sessions;
 
 /* groups.c, search.c, html.c */
-extern const struct rows rows_by_date, rows_group, rows_search, rows_query, rows_html, rows_html_project;
+extern const struct rows rows_by_date, rows_day, rows_by_project, rows_titles, rows_search, rows_query, rows_html,
+    rows_html_project;
 
 /* readme.c */
 int readme_show(struct ctx *c, struct buf *out);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# by-date/, sessions.tsv and usage.tsv say what follows from the session files, in every time zone, without a mount and
+# by-date/, by-project/, sessions.tsv and usage.tsv say what follows from the session files, in every time zone, without a mount and
 # through one, also after each change.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -12,7 +12,7 @@ zones=(UTC "NST3:30NDT,M3.2.0,M11.1.0" "NZST-12NZDT,M9.5.0,M4.1.0/3")
 samples "$T/src"
 samples "$T/broken" "$ROOT/tests/data/broken"
 expected make "$T/made"
-dates() { awk '/^[^ ]/ { day = $0; next } { print day substr($0, 3) }' | LC_ALL=C sort; }
+groups() { awk '/^[^ ]/ { day = $0; next } { print day substr($0, 3) }' | LC_ALL=C sort; }
 for source in src broken made; do
 	for TZ in "${zones[@]}"; do
 		for table in sessions usage; do
@@ -20,12 +20,34 @@ for source in src broken made; do
 			"$SESSIONFS" -S "$T/$source" --cat $table.tsv >"$T/got"
 			same "$T/want" "$T/got" "$table of $source in $TZ"
 		done
-		expected by-date "$T/$source" >"$T/want"
-		"$SESSIONFS" -S "$T/$source" --tree by-date | dates >"$T/got"
-		same "$T/want" "$T/got" "by-date of $source in $TZ"
+		for by in by-date by-project; do
+			expected $by "$T/$source" >"$T/want"
+			"$SESSIONFS" -S "$T/$source" --tree $by | groups >"$T/got"
+			same "$T/want" "$T/got" "$by of $source in $TZ"
+		done
 	done
 done
 TZ=UTC
+
+# problems.tsv has each problems.txt in the order of sessions.tsv, and then what --check says of files that are not shown.
+problems() { # SOURCE
+	printf 'file\tproject\tstem\tline\toffset\treason\n'
+	: >"$T/shown"
+	"$SESSIONFS" -S "$1" --cat sessions.tsv | tail -n +2 | cut -f2,3 | while IFS=$'\t' read -r project stem; do
+		s=projects/$project/$stem
+		file=$("$SESSIONFS" -S "$1" --cat "$s/info.json" | jq -r .file)
+		echo "$file" >>"$T/shown"
+		{ "$SESSIONFS" -S "$1" --cat "$s/problems.txt" 2>"$T/err" || grep -q "No such file" "$T/err"; } | sed "s|^|$file\t$project\t$stem\t|"
+	done
+	{ "$SESSIONFS" --check "$1" || :; } | awk -F: 'NR == FNR { shown[$0]; next } !($1 in shown)' "$T/shown" - |
+		sed -E 's/^([^:]*):[0-9]+: /\1\t\t\t\t\t/; s/\\x5C/\\\\/g; s/\\x09/\\t/g'
+}
+mkdir "$T/broken/dir.jsonl"
+: >"$T/broken/--home--empty.jsonl"
+printf 'null\n' >"$T/broken/zz\\"$'\t'"odd.jsonl"
+"$SESSIONFS" -S "$T/broken" --cat problems.tsv >"$T/got"
+problems "$T/broken" >"$T/want"
+same "$T/want" "$T/got" "problems.tsv"
 
 # What info.json adds up is in the tables.
 for s in "$FORECAST" "$CACHE" "$V2"; do
@@ -38,19 +60,21 @@ need_mount
 mkdir "$T/empty"
 mount_fs "$T/empty" "$T/mnt"
 is "" "$(ls "$T/mnt/by-date")" "days without sessions"
-is "1 1" "$(wc -l <"$T/mnt/sessions.tsv") $(wc -l <"$T/mnt/usage.tsv")" "a table without rows has its heading"
+is "1 1 1" "$(cd "$T/mnt" && for table in sessions usage problems; do wc -l <$table.tsv; done | xargs)" "a table without rows has its heading"
 umount_fs "$T/mnt"
 
-listed() { (cd "$T/mnt/by-date" && find . -type l -printf '%P -> %l\n' | LC_ALL=C sort); }
+listed() { (cd "$T/mnt/$1" && find . -type l -printf '%P -> %l\n' | LC_ALL=C sort); }
 says() { # whether all is as the session files are now
-	local table l
+	local table by l
 	for table in sessions usage; do
 		expected $table >"$T/want"
 		cmp "$T/want" "$T/mnt/$table.tsv" && [ "$(wc -c <"$T/want")" = "$(stat -c %s "$T/mnt/$table.tsv")" ] || return
 	done
-	expected by-date >"$T/want"
-	listed | cmp "$T/want" - || return
-	while IFS= read -r l; do [ -d "$T/mnt/by-date/${l%% -> *}/entries" ] || return; done <"$T/want"
+	for by in by-date by-project; do
+		expected $by >"$T/want"
+		listed $by | cmp "$T/want" - || return
+		while IFS= read -r l; do [ -d "$T/mnt/$by/${l%% -> *}/entries" ] || return; done <"$T/want"
+	done
 }
 # At once; read-only, the kernel is told a moment later of what it keeps.
 agrees() { # WHAT HAPPENED
@@ -98,8 +122,10 @@ echo "Named here" >"$T/mnt/$FORK/name"
 agrees "a name was written"
 rm "$T/mnt/$FORK/name"
 agrees "the name was removed"
-is "500 400 400" "$(cd "$T/mnt" && stat -c %a by-date sessions.tsv usage.tsv | xargs)" "modes"
-is "500" "$(stat -c %a "$T/mnt/by-date/2026-03-02")" "mode of a day"
+is "500 500 400 400 400" "$(cd "$T/mnt" && stat -c %a by-date by-project sessions.tsv usage.tsv problems.tsv | xargs)" "modes"
+is "500 500" "$(cd "$T/mnt" && stat -c %a by-date/2026-03-02 by-project/unknown | xargs)" "modes of a day and a project"
+is "$(stat -c %y "$T/mnt/projects/unknown")" "$(stat -c %y "$T/mnt/by-project/unknown")" "a project's time is its newest session's"
+is "$(stat -c %y "$T/mnt/$FORECAST")" "$(stat -c %y "$T/mnt/by-project/home-ada-weather/2026-03-02 09.15 Forecast command")" "a link's time is its session's, by project"
 is "$(stat -c %y "$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl")" "$(stat -c %y "$T/mnt/by-date/2026-03-02")" "a day's time is its newest session's"
 is "$(stat -c %y "$T/mnt/$FORECAST")" "$(stat -c %y "$T/mnt/by-date/2026-03-02/09.15 Forecast command")" "a link's time is its session's"
 is "$(stat -c %y "$T/mnt/")" "$(stat -c %y "$T/mnt/sessions.tsv")" "the table's time is the newest of all"

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What by-date/, sessions.tsv and usage.tsv have to say, computed from the session files alone.
+"""What by-date/, by-project/, sessions.tsv and usage.tsv have to say, computed from the session files alone.
 
 facts.py sessions SOURCE    sessions.tsv
 facts.py usage SOURCE       usage.tsv
 facts.py by-date SOURCE     DAY/NAME -> TARGET, a line each
+facts.py by-project SOURCE  PROJECT/NAME -> TARGET, a line each
 facts.py make DIR           sessions in which everything occurs that the formats have a rule for
 
 In the time zone of TZ. For the samples: no two sessions with one id or stem.
 """
+import hashlib
 import json
 import os
 import re
@@ -262,17 +264,28 @@ def print_usage(source):
         print("\t".join([*key, str(count), *map(number, sum_[:5]), number(round(sum_[5], 9))]))
 
 
-def print_dates(source):
+def component(s, prefix, suffix):
+    """A name of at most 255 bytes."""
+    name = encode(s, prefix) + suffix
+    if len(name.encode()) <= 255:
+        return name
+    end = "~" + hashlib.sha256((prefix + s + suffix).encode()).hexdigest()[:8]
+    while len((encode(s, prefix) + end).encode()) > 255:
+        s = s[:-1]
+    return encode(s, prefix) + end
+
+
+def print_groups(source, by_project=False):
     taken, lines = set(), []
     for s in sessions(source):
         if s.created() is None:
             continue
         at = local(s.created())
-        plain_name = day(s.created()) + "/" + encode(s.title()[:60], time.strftime("%H.%M ", at))
-        name, n = plain_name, 1
-        while name in taken:
+        group, prefix = (s.project(), day(s.created()) + " ") if by_project else (day(s.created()), "")
+        n, suffix = 1, ""
+        while (name := group + "/" + component(s.title()[:60], prefix + time.strftime("%H.%M ", at), suffix)) in taken:
             n += 1
-            name = f"{plain_name}~{n}"
+            suffix = f"~{n}"
         taken.add(name)
         lines.append(f"{name} -> ../../projects/{s.project()}/{s.stem()}")
     print("\n".join(sorted(lines, key=str.encode)))
@@ -315,6 +328,8 @@ def make(to):
             "[Mon 2026-03-23 13:12] [Subagent Context] You are one.\n\n[Subagent Task]\n\nSearch",
             "[2026-03-23 13:12] not one",
         ])},
+        # Names that leave no room for what tells them apart.
+        **{f"--c--/long{i}": ({"timestamp": "2026-04-02T00:00:00.000Z"}, [message("1", "2026-04-02T00:00:00Z", role="user", content="\U0001f600" * n)]) for i, n in enumerate([59, 60, 60, 61])},
         "flat": ({"timestamp": 1767312000000, "cwd": "/srv/x y"}, [message("1", "2026-01-02T12:00:00Z", role="user", content="flat", timestamp=1767312000001.5)]),
     }
     for name, (header, entries) in files.items():
@@ -328,4 +343,4 @@ def make(to):
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-    {"sessions": print_sessions, "usage": print_usage, "by-date": print_dates, "make": make}[sys.argv[1]](sys.argv[2])
+    {"sessions": print_sessions, "usage": print_usage, "by-date": print_groups, "by-project": lambda source: print_groups(source, True), "make": make}[sys.argv[1]](sys.argv[2])

@@ -27,18 +27,18 @@ struct fact_use {
 struct session_facts {
 	double created, modified; /* ms since 1970, as info.json has them; NAN: it has none */
 	uint32_t entries, messages;
+	bool problems; /* whether it has any */
 	bool has_usage;
 	struct render_usage usage;
 	struct span id, title, model; /* model: the last one, empty if there is none */
 	date_t date;                  /* of `created`; NO_DATE without it */
-	struct span date_name;        /* "HH.MM TITLE", its name under by-date/DAY/, but for ~2 */
 	size_t n_uses;
 	const struct fact_use *uses;
 };
 
 /* A session: what the catalog says of it (these strings live as long as the catalog), and its facts. */
 struct fact {
-	uint32_t slot, place;
+	uint32_t slot, place, project_number;
 	const char *project, *stem, *sid, *file; /* as in slot_info; the project's name */
 	struct timespec mtime;
 	const struct session_facts *of;
@@ -50,6 +50,7 @@ struct fact_list {
 	int missed;      /* a negative errno: some sessions, which could not be read now, are not among them; or 0 */
 	size_t n;
 	const struct fact *v;
+	struct catalog *catalog; /* whose sessions they are */
 };
 
 struct facts;

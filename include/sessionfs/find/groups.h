@@ -6,7 +6,7 @@
 #include "sessionfs/find/facts.h"
 
 /* The keys: a row of `keys` in groups.c each. */
-enum group_key { GROUP_BY_DATE = 1, GROUP_KEYS };
+enum group_key { GROUP_BY_DATE = 1, GROUP_BY_PROJECT, GROUP_KEYS };
 #define GROUP_NUMBER_BITS 28
 
 /* A session in its group. */
