@@ -154,7 +154,7 @@ static uint32_t add_to_group(struct made *m, const struct fact_list *list, const
 	return (uint32_t)m->shown.n - 1;
 }
 
-static bool is_taken(const struct made *m, uint32_t group, const struct buf *name)
+static bool link_is_taken(const struct made *m, uint32_t group, const struct buf *name)
 {
 	return !buf_err(name) && map_get(&m->taken, group, buf_span(name)) != MAP_NONE;
 }
@@ -166,7 +166,7 @@ static bool give_link_name(struct made *m, const struct fact_list *list, const s
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	struct group_link *l = &m->v[i];
 	add_link_name(&list->v[l->fact], key->is_dated, "", &name);
-	if (is_taken(m, group, &name)) {
+	if (link_is_taken(m, group, &name)) {
 		struct span plain = keep_name(m, &name);
 		if (!plain.p)
 			return false;
@@ -176,7 +176,7 @@ static bool give_link_name(struct made *m, const struct fact_list *list, const s
 			snprintf(tail, sizeof tail, "~%u", ++n);
 			buf_reset(&name);
 			add_link_name(&list->v[l->fact], key->is_dated, tail, &name);
-		} while (is_taken(m, group, &name));
+		} while (link_is_taken(m, group, &name));
 		if (map_put(&m->tails, group, plain, n) < 0)
 			return false;
 	}

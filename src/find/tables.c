@@ -170,7 +170,7 @@ static int add_problems(struct catalog *c, const struct fact *f, struct buf *out
 	return rc;
 }
 
-static int add_unshown(void *arg, const char *file, uint32_t slot, const char *reason)
+static int add_no_session(void *arg, const char *file, uint32_t slot, const char *reason)
 {
 	const struct span end = SPAN_LIT(".jsonl");
 	struct buf *out = arg;
@@ -191,6 +191,6 @@ int table_problems(const struct fact_list *list, struct buf *out)
 	for (size_t i = 0; i < list->n && rc == 0; i++)
 		rc = add_problems(list->catalog, &list->v[i], out);
 	if (rc == 0)
-		rc = catalog_each_file(list->catalog, add_unshown, out);
+		rc = catalog_each_file(list->catalog, add_no_session, out);
 	return rc < 0 ? rc : buf_err(out);
 }

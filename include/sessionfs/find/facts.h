@@ -3,7 +3,7 @@
  *
  * They are made on all cores, from each session's index, which is given back at once. Of a session that has changed
  * they are made anew, and of no other. Thread-safe; the caller holds no session's index, since threads that help take
- * some. What the facts are: sessionfs(5), by-date, sessions.tsv and usage.tsv. */
+ * some. What the facts are: sessionfs(5), by-date, sessions.tsv, usage.tsv and problems.tsv. */
 #ifndef SESSIONFS_FACTS_H
 #define SESSIONFS_FACTS_H
 
