@@ -75,6 +75,17 @@ size_t utf8_prefix(struct span s)
 	return i;
 }
 
+size_t utf8_count(struct span text)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < text.n; n++) {
+		int step = utf8_next(text.p + i, text.n - i);
+		i += (size_t)(step < 0 ? -step : step);
+	}
+	return n;
+}
+
 struct span utf8_first(struct span text, size_t characters)
 {
 	size_t n = 0;

@@ -291,11 +291,16 @@ static int act_search(const struct opts *o, const struct parts *parts)
 {
 	struct buf why CLEANUP_BUF = BUF_INIT;
 	bool shown = isatty(STDOUT_FILENO);
-	enum cli_search_style style = o->json          ? CLI_SEARCH_JSON
-	                              : is_coloured(o) ? CLI_SEARCH_COLOURED
-	                              : shown          ? CLI_SEARCH_HARMLESS
-	                                               : CLI_SEARCH_PLAIN;
-	int rc = cli_search(parts->tree, o->target, style, stdout, shown && !o->json ? stderr : NULL, &why);
+	struct cli_search how = {.text = o->target,
+	                         .root = o->root,
+	                         .lines = o->lines ? o->lines : SIZE_MAX,
+	                         .entries = o->limit ? o->limit : SIZE_MAX,
+	                         .style = o->json          ? CLI_SEARCH_JSON
+	                                  : o->entries     ? CLI_SEARCH_ENTRIES
+	                                  : is_coloured(o) ? CLI_SEARCH_COLOURED
+	                                  : shown          ? CLI_SEARCH_HARMLESS
+	                                                   : CLI_SEARCH_PLAIN};
+	int rc = cli_search(parts->tree, &how, stdout, shown && !o->json && !o->entries ? stderr : NULL, &why);
 	if (rc < 0)
 		log_error("--search: %s", rc == -EINVAL && buf_cstr(&why) ? buf_cstr(&why) : strerror(-rc));
 	return rc < 0 ? EXIT_USAGE : rc > 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -6,6 +6,7 @@
  * put into a list for themselves are dropped, because libfuse would refuse the mount. */
 #include "sessionfs/cmd/opts.h"
 #include "sessionfs/base/log.h"
+#include "sessionfs/find/match.h"
 
 #include <limits.h>
 #include <string.h>
@@ -75,9 +76,13 @@ static const struct option options[] = {
     {'S', NULL, "source", "SOURCE", TEXT, FIELD(source), .help = "the directory of session files"},
     {0, NULL, "cat", "PATH", ACTION, OPTS_CAT, .help = "print a file of the tree"},
     {0, NULL, "ls", "PATH", ACTION, OPTS_LS, .help = "list a directory of the tree"},
-    {0, NULL, "json", NULL, FLAG, FIELD(json), .help = "with --ls and --search: one JSON object a name or line"},
+    {0, NULL, "json", NULL, FLAG, FIELD(json), .help = "with --ls and --search: one JSON object a name or entry"},
     {0, NULL, "tree", "PATH", ACTION, OPTS_TREE, .help = "list everything below a directory of the tree"},
     {0, NULL, "search", "QUERY", ACTION, OPTS_SEARCH, .help = "print what matches in all sessions, as grep does"},
+    {0, NULL, "entries", NULL, FLAG, FIELD(entries), .help = "with --search: a table with a row for each entry"},
+    {'m', NULL, NULL, "N", COUNT, FIELD(lines), .standard = "3", .help = "with --search: lines of each entry; 0: all"},
+    {0, NULL, "limit", "N", COUNT, FIELD(limit), .help = "with --search: entries at most"},
+    {0, NULL, "root", "DIR", TEXT, FIELD(root), .help = "with --search: what stands before each path"},
     {0, NULL, "color", "WHEN", CHOICE, FIELD(color), .choices = colors, .bare = "always", .standard = "auto",
      .help = "with --cat and --search: auto, always or never"},
     {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "read every session file and report what is wrong"},
@@ -399,6 +404,8 @@ static int place_operands(struct parser *p)
 		return opts_bad(p, SPAN_LIT("--json"), "only goes with --ls and --search");
 	if (o->color != OPTS_COLOR_AUTO && o->action != OPTS_CAT && o->action != OPTS_SEARCH)
 		return opts_bad(p, SPAN_LIT("--color"), "only goes with --cat and --search");
+	if ((o->entries || o->limit || o->root || o->lines != HIT_LINES) && o->action != OPTS_SEARCH)
+		return opts_bad(p, SPAN_LIT("--entries, -m, --limit and --root"), "only go with --search");
 	if (p->operands == 0)
 		return 0;
 	if (p->operands > 1 || o->source)
@@ -416,7 +423,7 @@ int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why)
 
 	for (size_t i = 0; i < N_OPTIONS; i++)
 		if (options[i].standard)
-			apply(&p, &options[i], span_of(options[i].name), span_of(options[i].standard));
+			apply(&p, &options[i], SPAN_LIT(""), span_of(options[i].standard));
 	int rc = parse_words(&p, argc, argv);
 	if (!rc && ret->action != OPTS_HELP && ret->action != OPTS_VERSION)
 		rc = place_operands(&p);
@@ -436,7 +443,8 @@ void opts_usage(FILE *out)
 	fputs("usage: sessionfs [options] [SOURCE] MOUNTPOINT\n"
 	      "       sessionfs [-S SOURCE] --cat [--color=WHEN] PATH\n"
 	      "       sessionfs [-S SOURCE] --ls [--json] PATH | --tree PATH\n"
-	      "       sessionfs [-S SOURCE] --search [--json] [--color=WHEN] QUERY\n"
+	      "       sessionfs [-S SOURCE] --search [--entries | --json] [-m N] [--limit=N] [--root=DIR] "
+	      "[--color=WHEN] QUERY\n"
 	      "       sessionfs --check [SOURCE]\n"
 	      "\n"
 	      "Shows the sessions of the pi coding agent as files and directories. Without\n"
@@ -457,7 +465,7 @@ void opts_usage(FILE *out)
 			argument = "";
 		}
 		if (o->letter)
-			n += snprintf(left, sizeof left, "-%c", o->letter);
+			n += snprintf(left, sizeof left, o->name ? "-%c" : "-%c %s", o->letter, argument);
 		if (o->name)
 			n += snprintf(left + n, sizeof left - (size_t)n, "%s--%s%s%s", n ? ", " : "", o->name, sign,
 			              argument);

@@ -1,47 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* --search: hits.txt of a query without a mount, and a line for people or for programs. */
+/* --search: what a query finds, without a mount, for people or for programs. */
 #include "sessionfs/cmd/cli.h"
 
 #include "sessionfs/base/clock.h"
-#include "sessionfs/base/number.h"
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/json/json.h"
-#include "sessionfs/session/part.h"
 
 #include <errno.h>
 
-#define CHUNK ((size_t)1 << 20)
-
 struct printing {
+	const struct cli_search *how;
 	FILE *out;
-	enum cli_search_style style;
 	const struct query *query;
-	const struct session *session; /* of the line before */
+	const char *stem; /* of the line before */
 	size_t lines, sessions;
 	struct buf text;
-	struct line line;
-	uint32_t entry; /* whose role and type are in `said` */
-	struct buf said;
 };
 
-/* ---- as it is ---- */
-
-static int print_plain(struct searches *s, const struct answer *h, FILE *out)
+static void add_root(const struct printing *p, struct buf *out)
 {
-	struct buf chunk CLEANUP_BUF = BUF_INIT;
-	int rc = 0;
-	for (uint64_t off = 0; rc == 0 && off < answer_size(h); off += chunk.n) {
-		buf_reset(&chunk);
-		rc = answer_read(s, h, off, CHUNK, &chunk);
-		if (rc == 0 && chunk.n == 0)
-			rc = -EIO;
-		if (rc == 0)
-			rc = cli_put(out, buf_span(&chunk));
-	}
-	return rc;
+	const char *root = p->how->root;
+	if (!root)
+		return;
+	buf_adds(out, root);
+	if (*root && root[strlen(root) - 1] != '/')
+		buf_addc(out, '/');
 }
 
-/* ---- for a terminal ---- */
+/* ---- lines ---- */
 
 static void add_harmless(struct span text, struct buf *out)
 {
@@ -53,7 +39,7 @@ static void add_harmless(struct span text, struct buf *out)
 /* The colours are grep's. */
 static void search_add_part(struct printing *p, const char *colour, struct span text)
 {
-	bool coloured = p->style == CLI_SEARCH_COLOURED;
+	bool coloured = p->how->style == CLI_SEARCH_COLOURED;
 	if (coloured)
 		buf_adds(&p->text, colour);
 	add_harmless(text, &p->text);
@@ -65,7 +51,7 @@ static void add_marked(struct printing *p, struct span text)
 {
 	struct span mark;
 	size_t at = 0;
-	while (p->style == CLI_SEARCH_COLOURED && query_mark(p->query, text, at, &mark)) {
+	while (p->how->style == CLI_SEARCH_COLOURED && query_mark(p->query, text, at, &mark)) {
 		size_t begin = (size_t)(mark.p - text.p);
 		add_harmless((struct span){text.p + at, begin - at}, &p->text);
 		search_add_part(p, COLOUR_BOLD_RED, mark);
@@ -74,131 +60,136 @@ static void add_marked(struct printing *p, struct span text)
 	add_harmless((struct span){text.p + at, text.n - at}, &p->text);
 }
 
-static void count(struct printing *p, const struct answer_line *l)
-{
-	p->sessions += p->session != l->session;
-	p->session = l->session;
-	p->lines++;
-}
-
-static int print_shown(void *arg, const struct answer_line *l)
+static int print_line(void *arg, const struct answer_line *l)
 {
 	struct printing *p = arg;
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	char number[24];
 	int n = snprintf(number, sizeof number, "%ju", (uintmax_t)l->hit->line);
-	count(p, l);
+	p->sessions += p->stem != l->stem;
+	p->stem = l->stem;
+	p->lines++;
 	buf_reset(&p->text);
+	add_root(p, &path);
 	buf_addf(&path, "projects/%s/%s/", l->project, l->stem);
 	buf_addspan(&path, l->hit->path);
-	search_add_part(p, COLOUR_MAGENTA, buf_span(&path));
-	search_add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
-	search_add_part(p, COLOUR_GREEN, (struct span){number, (size_t)n});
-	search_add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
-	add_marked(p, l->hit->text);
+	if (p->how->style == CLI_SEARCH_PLAIN) {
+		buf_addspan(&p->text, buf_span(&path));
+		buf_addf(&p->text, ":%s:", number);
+		buf_addspan(&p->text, l->hit->text);
+	} else {
+		search_add_part(p, COLOUR_MAGENTA, buf_span(&path));
+		search_add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
+		search_add_part(p, COLOUR_GREEN, (struct span){number, (size_t)n});
+		search_add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
+		add_marked(p, l->hit->text);
+	}
 	buf_addc(&p->text, '\n');
 	int rc = buf_err(&path) ? buf_err(&path) : buf_err(&p->text);
 	return rc < 0 ? rc : cli_put(p->out, buf_span(&p->text));
 }
 
-/* ---- as JSON ---- */
+/* ---- entries ---- */
 
-static void add_field(const char *name, struct span value, struct buf *out)
+/* The path cell with the root before it. */
+static void add_row(const struct printing *p, struct span row, const struct span cells[], struct buf *out)
 {
-	buf_addf(out, ",\"%s\":", name);
-	json_quote(value, out);
+	const char *path = cells[ROW_PATH].p;
+	buf_add(out, row.p, (size_t)(path - row.p));
+	if (cells[ROW_PATH].n > 0)
+		add_root(p, out);
+	buf_add(out, path, (size_t)(row.p + row.n - path));
 }
 
-/* The entry's type and role, as fields. */
-static int say_entry(struct printing *p, const struct answer_line *l)
+/* Appends the text of which a table made the cell. */
+static void add_uncelled(struct span cell, struct buf *out)
 {
-	struct buf word CLEANUP_BUF = BUF_INIT;
-	struct record r;
-	int rc = session_load(l->session, l->entry, &p->line, &r);
-	if (rc < 0)
-		return rc;
-	buf_reset(&p->said);
-	part_type(&r, &word);
-	if (word.n > 0)
-		add_field("type", (struct span){word.p, word.n - 1}, &p->said);
-	buf_reset(&word);
-	part_role(&r, &word);
-	if (word.n > 0)
-		add_field("role", (struct span){word.p, word.n - 1}, &p->said);
-	p->entry = l->entry;
-	return buf_err(&word);
+	static const char odd[] = "tn0", meant[] = {'\t', '\n', '\0'};
+	for (size_t i = 0; i < cell.n; i++) {
+		bool escaped = cell.p[i] == '\\' && i + 1 < cell.n;
+		const char *at = escaped ? memchr(odd, cell.p[++i], sizeof meant) : NULL;
+		buf_addc(out, at ? meant[at - odd] : cell.p[i]);
+	}
 }
 
-static int print_json(void *arg, const struct answer_line *l)
+static void add_object(const struct printing *p, const struct span cells[], struct span title, struct buf *out)
 {
-	struct printing *p = arg;
-	struct buf text CLEANUP_BUF = BUF_INIT, *out = &p->text;
-	char date[NUMBER_TIME];
-	int64_t time = session_entry(l->session, l->entry)->time;
-	int rc = p->session == l->session && p->entry == l->entry ? 0 : say_entry(p, l);
-	count(p, l);
-	buf_reset(out);
-	buf_addf(&text, "projects/%s/%s/", l->project, l->stem);
-	buf_addspan(&text, l->hit->path);
-	buf_adds(out, "{\"path\":");
-	json_quote(buf_span(&text), out);
-	buf_addf(out, ",\"line\":%ju", (uintmax_t)l->hit->line);
-	add_field("text", l->hit->text, out);
-	add_field("project", span_of(l->project), out);
-	add_field("session", session_id(l->session), out);
-	buf_reset(&text);
-	session_entry_name(l->session, l->entry, &text);
-	add_field("entry", buf_span(&text), out);
-	buf_addspan(out, buf_span(&p->said));
-	if (time != NO_TIME && number_time((double)time, date))
-		add_field("time", span_of(date), out);
+	static const char *const names[] = {"time", "project", "stem", "entry", "what", "path", "line", "text"};
+	struct buf plain CLEANUP_BUF = BUF_INIT;
+	buf_addc(out, '{');
+	for (int i = 0; i < ROW_CELLS; i++) {
+		if (cells[i].n == 0 && i != ROW_TEXT)
+			continue;
+		buf_addf(out, "%s\"%s\":", out->n > 1 ? "," : "", names[i]);
+		buf_reset(&plain);
+		if (i == ROW_PATH)
+			add_root(p, &plain);
+		add_uncelled(cells[i], &plain);
+		if (i == ROW_LINE)
+			buf_addspan(out, buf_span(&plain));
+		else
+			json_quote(buf_span(&plain), out);
+	}
+	buf_adds(out, ",\"title\":");
+	json_quote(title, out);
 	buf_adds(out, "}\n");
-	if (rc == 0)
-		rc = buf_err(out) ? buf_err(out) : buf_err(&text);
-	return rc < 0 ? rc : cli_put(p->out, buf_span(out));
+	out->err = buf_err(&plain) ? buf_err(&plain) : out->err;
+}
+
+static int print_entries(struct printing *p, struct searches *s, const struct answer *h)
+{
+	struct buf row CLEANUP_BUF = BUF_INIT;
+	size_t n = answer_count(h) < p->how->entries ? answer_count(h) : p->how->entries;
+	bool json = p->how->style == CLI_SEARCH_JSON;
+	int rc = json || n == 0 ? 0 : cli_put(p->out, SPAN_LIT(ROWS_HEADING));
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		struct span cells[ROW_CELLS];
+		buf_reset(&row);
+		buf_reset(&p->text);
+		rc = answer_row(s, h, i, &row);
+		if (rc < 0)
+			break;
+		answer_cells(buf_span(&row), cells);
+		if (json)
+			add_object(p, cells, answer_at(h, i).title, &p->text);
+		else
+			add_row(p, buf_span(&row), cells, &p->text);
+		rc = buf_err(&p->text) ? buf_err(&p->text) : cli_put(p->out, buf_span(&p->text));
+	}
+	return rc;
 }
 
 /* ---- all ---- */
 
-static int print_lines(struct searches *s, const struct answer *h, struct span text, enum cli_search_style style,
-                       FILE *out, FILE *messages)
+int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *messages, struct buf *why)
 {
-	bool json = style == CLI_SEARCH_JSON;
-	struct printing p = {
-	    .out = out, .style = style, .text = BUF_INIT, .said = BUF_INIT, .line = LINE_INIT, .entry = NO_ENTRY};
+	struct searches *s = tree_searches(t);
+	struct printing p = {.how = how, .out = out, .text = BUF_INIT};
+	const struct answer *h;
 	struct query *q;
-	int rc = query_parse(text, clock_ms(CLOCK_REALTIME), &q);
+	uint64_t number;
+	int rc = searches_number(s, span_of(how->text), &number, why);
+	rc = rc < 0 ? rc : query_parse(span_of(how->text), clock_ms(CLOCK_REALTIME), &q);
 	if (rc < 0)
 		return rc;
 	p.query = q;
-	rc = answer_each(s, h, json ? print_json : print_shown, &p);
-	fflush(out);
-	if (rc == 0 && messages)
-		fprintf(messages, "%zu %s in %zu %s%s\n", p.lines, p.lines == 1 ? "line" : "lines", p.sessions,
-		        p.sessions == 1 ? "session" : "sessions", p.lines == SEARCH_MOST ? "; there may be more" : "");
+	rc = searches_get(s, number, &h);
+	if (rc == 0) {
+		bool is_table = how->style == CLI_SEARCH_ENTRIES || how->style == CLI_SEARCH_JSON;
+		bool any = answer_size(h, is_table ? FOUND_ROWS : FOUND_HITS) > 0;
+		rc = is_table ? print_entries(&p, s, h) : answer_each(s, h, how->lines, how->entries, print_line, &p);
+		fflush(out);
+		if (rc == 0 && messages)
+			fprintf(messages, "%zu %s in %zu %s%s\n", p.lines, p.lines == 1 ? "line" : "lines", p.sessions,
+			        p.sessions == 1 ? "session" : "sessions",
+			        answer_count(h) == SEARCH_MOST || p.lines + HIT_LINES > SEARCH_MOST
+			            ? "; there may be more"
+			            : "");
+		rc = rc < 0 ? rc : answer_missed(h);
+		rc = rc < 0 ? rc : any;
+		answer_put(h);
+	}
 	query_put(q);
 	buf_release(&p.text);
-	buf_release(&p.said);
-	line_release(&p.line);
 	return rc;
-}
-
-int cli_search(struct tree *t, const char *text, enum cli_search_style style, FILE *out, FILE *messages,
-               struct buf *why)
-{
-	struct searches *s = tree_searches(t);
-	const struct answer *h;
-	uint64_t number;
-	int rc = searches_number(s, span_of(text), &number, why);
-	if (rc == 0)
-		rc = searches_get(s, number, &h);
-	if (rc < 0)
-		return rc;
-	bool any = answer_size(h) > 0;
-	rc =
-	    style == CLI_SEARCH_PLAIN ? print_plain(s, h, out) : print_lines(s, h, span_of(text), style, out, messages);
-	if (rc == 0)
-		rc = answer_missed(h);
-	answer_put(h);
-	return rc < 0 ? rc : any;
 }

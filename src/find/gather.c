@@ -21,9 +21,10 @@
 #define FIRST_BATCH 32
 /* How often to start again because a session was replaced during the search. */
 #define ROUNDS 3
-/* The text of hits is kept, so that reading hits.txt needs no index, while that of a query takes at most this share of
- * the budget. */
+/* The texts of hits are kept, so that reading them needs no index, while those of a query take at most this share of
+ * the budget. So many entries are searched for at a time. */
 #define TEXT_SHARE 4
+#define STEP 256
 
 /* The session with which the answer is full: those after it do not count. */
 struct limit {
@@ -57,9 +58,8 @@ void session_hits_put(struct session_hits *f)
 {
 	if (!f || atomic_fetch_sub(&f->refs, 1) > 1)
 		return;
-	free(f->found.v);
+	found_release(&f->found);
 	buf_release(&f->title);
-	buf_release(&f->text);
 	free(f);
 }
 
@@ -70,13 +70,14 @@ static void session_hits_put_held(struct session_hits **f)
 
 size_t session_hits_memory(const struct session_hits *f)
 {
-	return sizeof *f + f->found.cap * sizeof *f->found.v + f->title.cap + buf_memory(&f->text);
+	return sizeof *f + f->found.cap * sizeof *f->found.v + f->title.cap + buf_memory(&f->found.texts[FOUND_HITS]) +
+	       buf_memory(&f->found.texts[FOUND_ROWS]);
 }
 
-int session_hits_prefix(const struct session_hits *f, struct buf *out)
+/* The bytes of the texts that are kept. */
+static uint64_t gather_kept(const struct found_list *f)
 {
-	buf_addf(out, "projects/%s/%s/", f->project, f->stem);
-	return buf_err(out);
+	return f->texts[FOUND_HITS].n + f->texts[FOUND_ROWS].n;
 }
 
 /* ---- rows ---- */
@@ -156,7 +157,7 @@ static bool is_behind(const struct limit *limit, const struct row *r)
 static struct limit gather_find_limit(struct search *a, struct row **v)
 {
 	struct limit limit = {0};
-	uint64_t lines = 0, entries = 0;
+	uint64_t entries = 0;
 	size_t n = 0;
 	for (size_t i = 0; i < a->n; i++)
 		if (a->rows[i].state == ROW_FOUND && a->rows[i].hits->found.n > 0)
@@ -168,9 +169,8 @@ static struct limit gather_find_limit(struct search *a, struct row **v)
 			v[i]->state = ROW_MAYBE;
 			continue;
 		}
-		lines += v[i]->hits->lines;
 		entries += v[i]->hits->found.n;
-		if (lines >= SEARCH_MOST && entries >= SEARCH_MOST)
+		if (entries >= SEARCH_MOST)
 			limit = (struct limit){true, rank_of(v[i])};
 	}
 	return limit;
@@ -260,68 +260,48 @@ static int look_at_bytes(const struct batch *b, struct matcher *m, struct row *r
 	return 0;
 }
 
-/* Copies earlier hits so that the search can resume; copies their text only if complete. */
-static int copy_hits(const struct session_hits *from, struct session_hits *to)
+/* Copies earlier hits so that the search can go on behind them. */
+static int copy_hits(const struct found_list *from, struct found_list *to)
 {
-	to->entries = from->entries;
-	to->lines = from->lines;
-	to->bytes = from->bytes;
-	if (from->text.n == from->bytes)
-		buf_addspan(&to->text, buf_span(&from->text));
-	to->found = from->found;
-	if (!vec_copy(&to->found.v, &to->found.cap, to->found.n, sizeof *to->found.v)) {
-		to->found = (struct found_list){0};
+	int rc = 0;
+	to->not_kept = from->not_kept;
+	for (int k = 0; k < FOUND_TEXTS; k++) {
+		buf_addspan(&to->texts[k], buf_span(&from->texts[k]));
+		rc = rc < 0 ? rc : buf_err(&to->texts[k]);
+	}
+	if (!vec_reserve(to, from->n))
 		return -ENOMEM;
-	}
-	return buf_err(&to->text);
+	if (from->n > 0)
+		memcpy(to->v, from->v, vec_used(from));
+	to->n = from->n;
+	return rc;
 }
 
-/* Adds up the hits from number `from` on. Once there are as many entries as an answer can have, only those with lines
- * count.
- */
-static void count_found(struct session_hits *f, size_t from, size_t prefix)
-{
-	size_t n = from;
-	for (size_t i = from; i < f->found.n; i++) {
-		const struct found *e = &f->found.v[i];
-		f->lines += e->lines;
-		f->bytes += e->bytes + e->lines * prefix;
-		if (n < SEARCH_MOST || e->lines > 0)
-			f->found.v[n++] = *e;
-	}
-	f->found.n = n;
-}
-
-/* Searches the session from entry `from` on, until it alone would fill an answer. */
+/* Searches the session from entry `from` on, until it alone would fill an answer. The texts are kept while there is
+ * room. */
 static int search_from(struct batch *b, struct matcher *m, const struct session *x, uint32_t from,
                        struct session_hits *f)
 {
-	struct buf prefix CLEANUP_BUF = BUF_INIT;
-	bool had_all = f->text.n == f->bytes;
-	size_t before = f->found.n;
-	int rc = session_hits_prefix(f, &prefix);
-	while (rc == 0 && from < session_count(x) && (f->found.n < SEARCH_MOST || f->lines < SEARCH_MOST)) {
-		size_t n = f->found.n;
-		rc = match_session(m, x, from, n + SEARCH_MOST, &f->found, &from, &f->undated);
-		count_found(f, n, prefix.n);
+	uint64_t claimed = 0;
+	int rc = 0;
+	while (rc == 0 && from < session_count(x) && f->found.n < SEARCH_MOST) {
+		size_t most = f->found.n + STEP < SEARCH_MOST ? f->found.n + STEP : SEARCH_MOST;
+		uint64_t before = gather_kept(&f->found);
+		rc = match_session(m, x, from, most, &f->found, &from, &f->undated);
+		uint64_t more = gather_kept(&f->found) - before;
+		claimed += more;
+		if (atomic_fetch_add(&b->texts, more) + more <= b->s->budget->limit / TEXT_SHARE)
+			continue;
+		atomic_fetch_sub(&b->texts, claimed);
+		claimed = 0;
+		f->found.not_kept = true;
+		for (int k = 0; k < FOUND_TEXTS; k++)
+			buf_release(&f->found.texts[k]);
 	}
 	f->entries = session_count(x);
 	f->relinks = session_relinks(x);
 	f->marks = session_marks(x);
-	uint64_t more = f->bytes - f->text.n;
-	bool keeps = rc == 0 && had_all;
-	if (keeps && atomic_fetch_add(&b->texts, more) + more > b->s->budget->limit / TEXT_SHARE) {
-		atomic_fetch_sub(&b->texts, more);
-		keeps = false;
-	}
-	if (!keeps) {
-		buf_release(&f->text);
-		return rc;
-	}
-	for (size_t i = before; rc == 0 && i < f->found.n; i++)
-		if (f->found.v[i].lines > 0)
-			rc = match_lines(m, x, f->found.v[i].entry, buf_span(&prefix), &f->text);
-	return rc < 0 ? rc : buf_err(&f->text);
+	return rc;
 }
 
 static int look_inside(struct batch *b, struct matcher *m, const struct session *x, struct row *r)
@@ -333,8 +313,8 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 	/* What the answer says of a session apart from its hits. */
 	atomic_init(&f->refs, 1);
 	f->slot = of->slot;
-	f->project = of->project_name;
-	f->stem = of->stem;
+	f->found.project = of->project_name;
+	f->found.stem = of->stem;
 	f->file = of->file;
 	f->modified = fact_time(render_modified(x));
 	int rc = render_title(x, &f->title);
@@ -348,7 +328,7 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 		return 0;
 	}
 	const struct query_session asked = {
-	    span_of(f->project), span_of(f->stem), session_id(x), {f->title.p, f->title.n - 1}};
+	    span_of(f->found.project), span_of(f->found.stem), session_id(x), {f->title.p, f->title.n - 1}};
 	if (query_wants_session(b->a->query, &asked)) {
 		uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned) : 0;
 		/* Earlier hits still hold if the new lines moved no entry and no label. */
@@ -356,7 +336,7 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 		if (before && before->relinks == session_relinks(x) && before->marks == session_marks(x) &&
 		    before->entries <= session_count(x)) {
 			from = before->entries;
-			rc = copy_hits(before, f);
+			rc = copy_hits(&before->found, &f->found);
 		}
 		if (rc == 0)
 			rc = search_from(b, m, x, from, f);
@@ -460,7 +440,7 @@ static int gather_once(struct searches *s, struct search *a, bool *ret_gone)
 	b.all = all;
 	atomic_init(&b.missed, missed);
 	for (size_t i = 0; i < a->n; i++)
-		b.texts += a->rows[i].hits ? a->rows[i].hits->text.n : 0;
+		b.texts += a->rows[i].hits ? gather_kept(&a->rows[i].hits->found) : 0;
 	lock_init(&b.lock, LOCK_MATCHERS);
 	/* The order of the sessions, if it is known. */
 	const struct fact_list *list = facts_known(s->facts, serial);

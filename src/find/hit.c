@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of hits.txt of one entry: what grep finds in its files. */
+/* What is shown of an entry that matches: the best lines of its files, and its row. */
 #include "match_impl.h"
 
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/node.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/render/render.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 /* Hands the hits of one entry to the caller. m->path is the file that they are in. */
 struct hits {
@@ -16,31 +17,54 @@ struct hits {
 	uint32_t entry;
 	int (*add)(void *arg, const struct hit *hit);
 	void *arg;
+	size_t most;
+	bool is_counting;              /* first the lines are counted, and none is handed over */
+	size_t lines[QUERY_TERMS + 1]; /* by how many words they have */
+	unsigned least, best;          /* what a hit has at least, and the first one at most */
+	size_t left;                   /* of the lines that have the least, so many are hits */
+	size_t given;
+	bool had_best;
 };
 
-/* Whether the text has a word; any will do if none is wanted. */
-static bool has_hit(struct hits *h, struct span text)
+/* A line is judged by its words, or by those of `of`, which it shows. 1: no further one is needed. */
+static int hit_line(struct hits *h, struct span text, struct span of, uint64_t line)
 {
-	return h->m->words.wanted == 0 || words_any(&h->m->words, text);
+	struct words *w = &h->m->words;
+	unsigned words = words_count(w, of);
+
+	if (h->is_counting)
+		return ++h->lines[words] >= h->most && words == w->wanted;
+	if (words < h->least || (words == h->least && h->left == 0))
+		return 0;
+	h->left -= words == h->least;
+	struct buf *cut = &h->m->cut;
+	buf_reset(cut);
+	query_cut(h->m->q, text, HIT_CHARACTERS, cut);
+	struct hit hit = {.path = buf_span(&h->m->path),
+	                  .text = buf_span(cut),
+	                  .what = buf_span(&h->m->parts.what),
+	                  .line = line,
+	                  .is_best = words == h->best && !h->had_best};
+	h->had_best |= hit.is_best;
+	int rc = buf_err(cut) ? buf_err(cut) : h->add(h->arg, &hit);
+	return rc == 0 && ++h->given == h->most ? 1 : rc;
 }
 
-/* Hands over the lines of a file's text that have a word. */
+/* Looks at each line of a file's text. */
 static int hit_add_lines(struct hits *h, struct span text)
 {
 	const char *p = text.p, *end = text.p + text.n, *next;
-	bool any = has_hit(h, text);
+	bool any = h->least == 0 || words_count(&h->m->words, text) > 0;
+	int rc = 0;
 
-	for (uint64_t line = 1; any && p < end; line++, p = next) {
+	for (uint64_t line = 1; rc == 0 && any && p < end; line++, p = next) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
-		struct hit hit = {buf_span(&h->m->path), {p, (size_t)((newline ? newline : end) - p)}, line};
+		struct span s = {p, (size_t)((newline ? newline : end) - p)};
 		next = newline ? newline + 1 : end;
-		int rc = line % 1024 ? 0 : cancel_check();
-		if (rc == 0 && has_hit(h, hit.text))
-			rc = h->add(h->arg, &hit);
-		if (rc != 0)
-			return rc;
+		rc = line % 1024 ? 0 : cancel_check();
+		rc = rc < 0 ? rc : hit_line(h, s, s, line);
 	}
-	return 0;
+	return rc;
 }
 
 /* Has m->path be a file of entry i. */
@@ -78,10 +102,9 @@ static int hit_add_value(struct hits *h, struct span text)
 	if (buf_err(path) || path->n > 0)
 		return buf_err(path) ? buf_err(path) : hit_add_lines(h, text);
 	set_path(h, h->entry, "entry.json");
-	const struct hit hit = {buf_span(path), {reader->line.bytes.p + (e->offset - reader->offset), e->length}, 1};
-	if (buf_err(path) || !has_hit(h, text))
+	if (buf_err(path))
 		return buf_err(path);
-	return h->add(h->arg, &hit);
+	return hit_line(h, (struct span){reader->line.bytes.p + (e->offset - reader->offset), e->length}, text, 1);
 }
 
 static int hit_add_part(struct hits *h, const struct entry_text *parts)
@@ -104,68 +127,146 @@ static int hit_add_part(struct hits *h, const struct entry_text *parts)
 	return buf_err(path) ? buf_err(path) : hit_add_lines(h, text);
 }
 
-int hits_each(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-              int (*add)(void *arg, const struct hit *hit), void *arg)
+static int hits_walk(struct hits *h)
 {
-	struct hits h = {m, s, r, i, add, arg};
+	struct entry_text *parts = &h->m->parts;
 	int rc;
 
-	entry_text_begin(&m->parts, r);
-	while ((rc = entry_text_next(&m->parts)) > 0 && (rc = hit_add_part(&h, &m->parts)) == 0)
+	entry_text_begin(parts, h->r);
+	while ((rc = entry_text_next(parts)) > 0 && (rc = hit_add_part(h, parts)) == 0)
 		;
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
-int match_hits(struct matcher *m, const struct session *s, uint32_t entry, int (*add)(void *arg, const struct hit *hit),
-               void *arg)
+static int hits_each(struct hits *h)
+{
+	unsigned most = (unsigned)h->m->words.wanted, words = most;
+	size_t better = 0;
+	int rc = 0;
+
+	h->least = h->best = most > 0;
+	h->is_counting = most > 1;
+	if (h->is_counting)
+		rc = hits_walk(h);
+	h->is_counting = false;
+	if (most > 1) {
+		while (words > 1 && h->lines[words] == 0)
+			words--;
+		for (h->best = words; words > 1 && better + h->lines[words] < h->most; words--)
+			better += h->lines[words];
+		h->least = words;
+	}
+	h->left = h->most - better;
+	return rc < 0 ? rc : hits_walk(h);
+}
+
+int match_hits(struct matcher *m, const struct session *s, uint32_t entry, size_t most,
+               int (*add)(void *arg, const struct hit *hit), void *arg)
 {
 	struct record r;
 
 	matcher_forget(m);
 	int rc = session_read(s, entry, &m->reader, &r);
-
-	return rc < 0 ? rc : hits_each(m, s, entry, &r, add, arg);
+	struct hits h = {.m = m, .s = s, .r = &r, .entry = entry, .add = add, .arg = arg, .most = most};
+	return rc < 0 ? rc : hits_each(&h);
 }
 
-static int count_hit(void *arg, const struct hit *hit)
-{
-	struct found *f = arg;
-	size_t digits = 1;
+/* --- as text ----------------------------------------------------------------------- */
 
-	for (uint64_t n = hit->line; n >= 10; n /= 10)
-		digits++;
-	f->lines++;
-	f->bytes += hit->path.n + digits + hit->text.n + 3;
-	return 0;
-}
-
-int hits_count(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, struct found *ret)
-{
-	*ret = (struct found){.entry = i};
-	return hits_each(m, s, i, r, count_hit, ret);
-}
-
-/* Where match_lines writes. */
-struct lines {
-	struct span prefix;
-	struct buf *out;
+/* Where hits_show writes. */
+struct shown {
+	struct matcher *m;
+	const struct session *s;
+	const struct found_list *of;
+	struct buf *texts;
+	uint32_t entry, lines;
+	bool has_row;
 };
+
+static void hit_add_path(const struct shown *o, const struct hit *hit, struct buf *out)
+{
+	if (o->of->project)
+		buf_addf(out, "projects/%s/%s/", o->of->project, o->of->stem);
+	buf_addspan(out, hit->path);
+}
+
+/* In what was said any other control character is a blank; a name leads to its file as it stands. */
+static void add_cell(struct span text, bool is_said, char end, struct buf *out)
+{
+	size_t start = out->n;
+
+	text_cell(text, out);
+	if (is_said)
+		text_one_line(out, start);
+	buf_addc(out, end);
+}
+
+/* The row of the entry, with its best line. */
+static void add_row(struct shown *o, const struct hit *hit)
+{
+	struct buf *out = &o->texts[FOUND_ROWS], *cell = &o->m->value;
+	int64_t time = session_entry(o->s, o->entry)->time;
+
+	o->has_row = true;
+	if (time != NO_TIME)
+		number_add_time((double)time, out);
+	buf_addc(out, '\t');
+	add_cell(span_of(o->of->project ? o->of->project : ""), false, '\t', out);
+	add_cell(span_of(o->of->stem ? o->of->stem : ""), false, '\t', out);
+	buf_reset(cell);
+	session_entry_name(o->s, o->entry, cell);
+	add_cell(buf_span(cell), false, '\t', out);
+	add_cell(hit->what, true, '\t', out);
+	buf_reset(cell);
+	if (hit->line > 0)
+		hit_add_path(o, hit, cell);
+	add_cell(buf_span(cell), false, '\t', out);
+	buf_addf(out, hit->line > 0 ? "%" PRIu64 "\t" : "\t", hit->line);
+	buf_reset(cell);
+	query_cut(o->m->q, hit->text, ROW_CHARACTERS, cell);
+	add_cell(buf_span(cell), true, '\n', out);
+}
 
 static int write_hit(void *arg, const struct hit *hit)
 {
-	const struct lines *l = arg;
+	struct shown *o = arg;
+	struct buf *out = &o->texts[FOUND_HITS];
 
-	buf_addspan(l->out, l->prefix);
-	buf_addspan(l->out, hit->path);
-	buf_addf(l->out, ":%" PRIu64 ":", hit->line);
-	buf_addspan(l->out, hit->text);
-	buf_addc(l->out, '\n');
-	return buf_err(l->out);
+	hit_add_path(o, hit, out);
+	buf_addf(out, ":%" PRIu64 ":", hit->line);
+	buf_addspan(out, hit->text);
+	buf_addc(out, '\n');
+	o->lines++;
+	if (hit->is_best)
+		add_row(o, hit);
+	return buf_err(out);
 }
 
-int match_lines(struct matcher *m, const struct session *s, uint32_t entry, struct span prefix, struct buf *out)
+int hits_show(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
+              const struct found_list *of, struct buf texts[FOUND_TEXTS], uint32_t *ret_lines)
 {
-	struct lines l = {prefix, out};
+	struct shown o = {.m = m, .s = s, .of = of, .texts = texts, .entry = i};
+	struct hits h = {.m = m, .s = s, .r = r, .entry = i, .add = write_hit, .arg = &o, .most = HIT_LINES};
+	int rc = hits_each(&h);
 
-	return match_hits(m, s, entry, write_hit, &l);
+	if (rc == 0 && !o.has_row) {
+		m->parts.r = r;
+		buf_reset(&m->parts.what);
+		entry_text_kind(&m->parts);
+		const struct hit none = {.what = buf_span(&m->parts.what), .text = SPAN_LIT("")};
+		add_row(&o, &none);
+	}
+	*ret_lines = o.lines;
+	rc = rc < 0 ? rc : buf_err(&m->value);
+	return rc < 0 ? rc : buf_err(&texts[FOUND_ROWS]);
+}
+
+int match_show(struct matcher *m, const struct session *s, uint32_t entry, const struct found_list *of,
+               struct buf texts[FOUND_TEXTS], uint32_t *ret_lines)
+{
+	struct record r;
+
+	matcher_forget(m);
+	int rc = session_read(s, entry, &m->reader, &r);
+	return rc < 0 ? rc : hits_show(m, s, entry, &r, of, texts, ret_lines);
 }

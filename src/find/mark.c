@@ -1,53 +1,70 @@
 /* SPDX-License-Identifier: MIT */
-/* Where in a line the words of a query stand, to be shown in colour. */
+/* Where in a line the words of a query stand: to be shown in colour, or with what is around it. */
 #include "query_impl.h"
 
 #include "sessionfs/base/fold.h"
+#include "sessionfs/base/utf8.h"
 
-/* The longest character, and what it folds to. */
-enum { CHARACTER = 4 };
+#define ELLIPSIS "\xe2\x80\xa6"
 
-/* The bytes of the character that the text begins with; a byte that is no UTF-8 counts as one. */
-static size_t character(struct span text)
+/* Of the text, the bytes before the character that is at byte `at` when folded, or with it. */
+static size_t mark_place(struct span text, size_t at, bool with)
 {
-	size_t n = 1;
-	while (n < text.n && n < CHARACTER && ((unsigned char)text.p[n] & 0xc0) == 0x80)
-		n++;
-	return n;
-}
-
-/* How much of the text the folded word takes, if the text begins with it; else 0. */
-static size_t begins_with(struct span text, struct span word)
-{
-	char folded[FOLD_ROOM(CHARACTER)];
-	size_t at = 0, done = 0;
-	while (done < word.n) {
-		if (at == text.n)
-			return 0;
-		size_t n = character((struct span){text.p + at, text.n - at});
-		size_t k = fold_write(text.p + at, n, folded);
-		if (k > word.n - done || memcmp(folded, word.p + done, k) != 0)
-			return 0;
-		at += n;
-		done += k;
+	char folded[FOLD_ROOM(4)];
+	size_t i = 0, done = 0;
+	while (i < text.n) {
+		int step = utf8_next(text.p + i, text.n - i);
+		size_t n = (size_t)(step < 0 ? -step : step);
+		done += fold_write(text.p + i, n, folded);
+		if (done > at)
+			return i + with * n;
+		i += n;
 	}
-	return at;
+	return i;
 }
 
 bool query_mark(const struct query *q, struct span line, size_t from, struct span *ret)
 {
-	for (size_t at = from; at < line.n; at += character((struct span){line.p + at, line.n - at})) {
-		size_t longest = 0;
-		for (size_t i = 0; i < q->terms.n; i++) {
-			const struct term *t = &q->terms.v[i];
-			if (t->kind != TERM_WORD || t->negated)
-				continue;
-			size_t n = begins_with((struct span){line.p + at, line.n - at}, t->text);
-			longest = n > longest ? n : longest;
-		}
-		*ret = (struct span){line.p + at, longest};
-		if (longest > 0)
-			return true;
+	struct buf folded CLEANUP_BUF = BUF_INIT;
+	struct span rest = {line.p + from, line.n - from};
+	size_t begin = SIZE_MAX, end = 0;
+	fold_add(rest, &folded);
+	for (size_t i = 0; i < q->terms.n; i++) {
+		const struct term *t = &q->terms.v[i];
+		if (t->kind != TERM_WORD || t->negated || folded.n < t->text.n)
+			continue;
+		const char *p = memmem(folded.p, folded.n, t->text.p, t->text.n);
+		size_t at = p ? (size_t)(p - folded.p) : SIZE_MAX;
+		if (!p || at > begin || (at == begin && at + t->text.n <= end))
+			continue;
+		begin = at;
+		end = at + t->text.n;
 	}
-	return false;
+	if (begin == SIZE_MAX)
+		return false;
+	begin = mark_place(rest, begin, false);
+	*ret = (struct span){rest.p + begin, mark_place(rest, end - 1, true) - begin};
+	return true;
+}
+
+void query_cut(const struct query *q, struct span line, size_t most, struct buf *out)
+{
+	struct span word = {line.p, 0};
+	if (utf8_first(line, most).n == line.n) {
+		buf_addspan(out, line);
+		return;
+	}
+	query_mark(q, line, 0, &word);
+	size_t before = utf8_count((struct span){line.p, (size_t)(word.p - line.p)});
+	size_t behind = utf8_count(utf8_first((struct span){word.p, (size_t)(line.p + line.n - word.p)}, most + 1));
+	size_t begin = before > most / 8 ? before - most / 8 : 0;
+	if (before + behind < begin + most)
+		begin = before + behind - most; /* the line ends before */
+	bool cut_before = begin > 0, cut_behind = before + behind > begin + most;
+	size_t skip = utf8_first(line, begin + cut_before).n;
+	if (cut_before)
+		buf_adds(out, ELLIPSIS);
+	buf_addspan(out, utf8_first((struct span){line.p + skip, line.n - skip}, most - cut_before - cut_behind));
+	if (cut_behind)
+		buf_adds(out, ELLIPSIS);
 }

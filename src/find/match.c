@@ -38,6 +38,7 @@ void matcher_close(struct matcher *m)
 	entry_text_release(&m->parts);
 	buf_release(&m->value);
 	buf_release(&m->path);
+	buf_release(&m->cut);
 	free(m);
 }
 
@@ -242,25 +243,54 @@ static int check_record(struct matcher *m, const struct session *s, uint32_t i, 
 	return rc < 0 ? rc : 0;
 }
 
+/* --- what was found ------------------------------------------------------------- */
+
+void found_release(struct found_list *f)
+{
+	vec_release(f);
+	for (int k = 0; k < FOUND_TEXTS; k++)
+		buf_release(&f->texts[k]);
+}
+
+struct found found_begin(const struct found_list *f, size_t i)
+{
+	return i > 0 ? f->v[i - 1] : (struct found){0};
+}
+
+static int found_add(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
+                     struct found_list *out)
+{
+	struct found found = found_begin(out, out->n);
+	size_t before[FOUND_TEXTS];
+	uint32_t lines = 0;
+
+	for (int k = 0; k < FOUND_TEXTS; k++)
+		before[k] = out->texts[k].n;
+	int rc = hits_show(m, s, i, r, out, out->texts, &lines);
+	found.entry = i;
+	found.lines += lines;
+	for (int k = 0; k < FOUND_TEXTS; k++) {
+		found.ends[k] += (uint32_t)(out->texts[k].n - before[k]);
+		if (rc < 0 || out->not_kept)
+			out->texts[k].n = before[k];
+	}
+	if (rc < 0 || !vec_reserve(out, 1))
+		return rc < 0 ? rc : -ENOMEM;
+	out->v[out->n++] = found;
+	return 0;
+}
+
 /* Appends entry i if it matches. */
 static int match_check(struct matcher *m, const struct session *s, uint32_t i, struct found_list *out, bool *undated)
 {
 	struct record r;
-	struct found found;
 	bool matches;
 
 	if (is_refused(m, s, i, undated))
 		return i % 1024 ? 0 : cancel_check();
 	int rc = session_read(s, i, &m->reader, &r);
 	rc = rc < 0 ? rc : check_record(m, s, i, &r, &matches);
-	if (rc < 0 || !matches)
-		return rc;
-	rc = hits_count(m, s, i, &r, &found);
-	if (rc == 0 && !vec_reserve(out, 1))
-		rc = -ENOMEM;
-	if (rc == 0)
-		out->v[out->n++] = found;
-	return rc;
+	return rc < 0 || !matches ? rc : found_add(m, s, i, &r, out);
 }
 
 /* --- a session -------------------------------------------------------------------- */

@@ -19,15 +19,14 @@ struct matcher {
 	struct entry_text parts; /* what an entry says, part by part */
 	struct buf value;        /* of what a filter asks for */
 	struct buf path;         /* of a file of an entry */
+	struct buf cut;          /* a part of a line */
 };
 
 /* Before another session is read, or the same after it changed: the reader knows lines by their offsets only. */
 void matcher_forget(struct matcher *m);
 
-/* Hands each line of hits.txt of entry i, the record of which is r, to add(). */
-int hits_each(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-              int (*add)(void *arg, const struct hit *hit), void *arg);
-/* How many lines that are, and their bytes. */
-int hits_count(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, struct found *ret);
+/* The same as match_show, of an entry that was read: r is its record. */
+int hits_show(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
+              const struct found_list *of, struct buf texts[FOUND_TEXTS], uint32_t *ret_lines);
 
 #endif

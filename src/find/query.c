@@ -131,6 +131,39 @@ static int set_value(struct scan *s, struct span value, struct term *t)
 	return 0;
 }
 
+/* Whether one letter more, less or other makes a of b. */
+static bool is_one_off(struct span a, struct span b)
+{
+	size_t same = 0, n = a.n < b.n ? a.n : b.n;
+
+	if (a.n > b.n + 1 || b.n > a.n + 1)
+		return false;
+	while (same < n && a.p[same] == b.p[same])
+		same++;
+	a = query_skip(a, same + (same < a.n && a.n >= b.n));
+	b = query_skip(b, same + (same < b.n && b.n > a.n));
+	return span_eq(a, b);
+}
+
+/* Refuses a word X:Y in which X is nearly the name of a filter. */
+static int refuse_misspelt(const struct scan *s, struct span word)
+{
+	const char *colon = memchr(word.p, ':', word.n);
+	char why[80];
+
+	if (!colon || (colon + 1 == word.p + word.n && (!s->rest.n || s->rest.p[0] != '"')))
+		return 0;
+	struct span name = {word.p, (size_t)(colon + 1 - word.p)};
+	for (unsigned k = TERM_WORD + 1; k < TERM_IS; k++) {
+		if (!is_one_off(name, filter_names[k]))
+			continue;
+		snprintf(why, sizeof why, "not known; there is %s (a word with a colon can stand in quotes)",
+		         filter_names[k].p);
+		return query_refuse(s, why, word);
+	}
+	return 0;
+}
+
 /* The next term. */
 static int take_term(struct scan *s, struct term *t)
 {
@@ -142,6 +175,9 @@ static int take_term(struct scan *s, struct term *t)
 		value = take_plain(rest);
 		for (unsigned k = TERM_WORD + 1; k < FILTERS && t->kind == TERM_WORD; k++)
 			t->kind = span_begins(value, filter_names[k]) ? k : TERM_WORD;
+		int rc = t->kind == TERM_WORD ? refuse_misspelt(s, value) : 0;
+		if (rc < 0)
+			return rc;
 		value = query_skip(value, filter_names[t->kind].n);
 		if (value.n > 0)
 			return rest->n && rest->p[0] == '"' ? query_refuse(s, "a quote inside a word", all)

@@ -106,7 +106,6 @@ int searches_open(struct catalog *c, struct facts *f, struct budget *b, struct s
 	    .facts = f,
 	    .budget = b,
 	    .keeper = {.oldest = search_oldest_use, .evict = search_evict, .arg = s},
-	    .last = {.text = BUF_INIT},
 	};
 	lock_init(&s->lock, LOCK_SEARCHES);
 	lock_cond_init(&s->made);
@@ -124,7 +123,6 @@ void searches_close(struct searches *s)
 	for (size_t i = 0; i < SEARCH_QUERIES; i++)
 		while (s->cells[i])
 			search_forget(s, s->cells[i]);
-	buf_release(&s->last.text);
 	pthread_cond_destroy(&s->made);
 	lock_destroy(&s->lock);
 	free(s);

@@ -17,15 +17,13 @@
 struct session_hits {
 	atomic_uint refs;
 	uint32_t slot;
-	uint32_t entries, relinks;         /* of the index at that time */
-	uint64_t marks;                    /* of the index at that time: a change of labels or names changes it */
-	double modified;                   /* as sessions.tsv says it; ms */
-	const char *project, *stem, *file; /* the catalog's */
+	uint32_t entries, relinks; /* of the index at that time */
+	uint64_t marks;            /* of the index at that time: a change of labels or names changes it */
+	double modified;           /* as sessions.tsv says it; ms */
+	const char *file;          /* the catalog's, like the names in `found` */
 	struct found_list found;
-	bool undated;          /* entries without a time count as old as the file: the hits hold for this mtime only */
-	uint64_t lines, bytes; /* of all hits, as hits.txt has them */
-	struct buf title;      /* with its newline */
-	struct buf text;       /* the lines of hits.txt if they are kept; else empty */
+	bool undated;     /* entries without a time count as old as the file: the hits hold for this mtime only */
+	struct buf title; /* with its newline */
 };
 
 struct session_hits *session_hits_get(struct session_hits *f);
@@ -83,18 +81,10 @@ struct searches {
 	size_t n, named;                      /* all, and those that the kernel has names for */
 	struct hash_key secret;
 	_Atomic uint64_t version; /* of the newest answer */
-	struct made_last {        /* the lines of a long entry that is read in pieces */
-		uint32_t slot, entry;
-		uint64_t version; /* 0: none */
-		struct buf text;
-	} last;
 };
 
 /* gather.c: updates the rows. After an error, what was found before it stays. */
 int gather(struct searches *s, struct search *a);
-
-/* Appends the beginning of each line of the session: its path. */
-int session_hits_prefix(const struct session_hits *f, struct buf *out);
 
 /* answer.c: makes the answer from the rows. */
 int answer_make(struct searches *s, struct search *a, struct answer **ret);

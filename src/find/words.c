@@ -82,12 +82,19 @@ bool words_are_there(const struct words *w)
 	return w->missing == 0;
 }
 
-bool words_any(struct words *w, struct span text)
+unsigned words_count(struct words *w, struct span text)
 {
+	unsigned n = 0;
+
+	memset(w->found, 0, w->wanted * sizeof *w->found);
 	w->filled = 0;
-	while (next_piece(w, &text))
-		for (size_t i = 0; i < w->wanted; i++)
-			if (has_word(w, i))
-				return true;
-	return false;
+	while (n < w->wanted && next_piece(w, &text)) {
+		for (size_t i = 0; i < w->wanted; i++) {
+			if (w->found[i] || !has_word(w, i))
+				continue;
+			w->found[i] = true;
+			n++;
+		}
+	}
+	return n;
 }

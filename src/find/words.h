@@ -26,7 +26,7 @@ bool words_look(struct words *w, struct span text);
 /* Whether all texts together have all words that are wanted, and none of the others. */
 bool words_are_there(const struct words *w);
 
-/* Whether one of the words that are wanted occurs in the text. */
-bool words_any(struct words *w, struct span text);
+/* How many of the words that are wanted occur in the text. */
+unsigned words_count(struct words *w, struct span text);
 
 #endif

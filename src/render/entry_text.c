@@ -36,19 +36,20 @@ static void entry_text_end_line(struct buf *text, size_t start)
 		buf_addc(text, '\n');
 }
 
-/* The role of a message, else the type. */
-static void entry_text_kind(struct entry_text *s)
+void entry_text_kind(struct entry_text *s)
 {
 	const struct record *r = s->r;
 	const char *fixed = r->type == RECORD_MESSAGE ? record_role_name(r->role) : record_type_name(r->type);
-	if (!fixed && r->msg.role.kind != JSON_STRING)
-		fixed = record_type_name(r->type);
 	if (fixed) {
 		buf_adds(&s->what, fixed);
 		return;
 	}
 	struct buf role CLEANUP_BUF = BUF_INIT;
-	json_decode(r->msg.role.text, JSON_EXACT, &role);
+	if (r->msg.role.kind == JSON_STRING)
+		json_decode(r->msg.role.text, JSON_EXACT, &role);
+	else
+		part_type(r, &role);
+	role.n -= role.n > 0 && role.p[role.n - 1] == '\n';
 	name_encode("", buf_span(&role), "", &s->what);
 	s->what.err = buf_err(&role) ? buf_err(&role) : s->what.err;
 }

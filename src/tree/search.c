@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* search/: a directory below it is a query, and its node the query's number. */
 #include "sessionfs/base/name.h"
+#include "sessionfs/base/utf8.h"
 #include "sessionfs/find/search.h"
 #include "rows.h"
 
@@ -70,46 +71,53 @@ void tree_name(struct tree *t, node_t node, uint64_t more, uint64_t fewer)
 		searches_name(t->searches, query_number(n), more, fewer);
 }
 
-/* --- hits.txt --------------------------------------------------------------------- */
+/* --- hits.txt, entries.tsv --------------------------------------------------------- */
 
-static bool hits_txt_has(struct ctx *c)
+static enum found_text query_text_of(const struct ctx *c)
+{
+	return strcmp(c->kind->name, "hits.txt") == 0 ? FOUND_HITS : FOUND_ROWS;
+}
+
+static bool found_has(struct ctx *c)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
-	if (h && answer_size(h) == 0)
+	uint64_t size = h ? answer_size(h, query_text_of(c)) : 0;
+	if (h && size == 0)
 		deferred_note(answer_missed(h));
-	return h && answer_size(h) > 0;
+	return size > 0;
 }
 
-static uint64_t hits_txt_serial(struct ctx *c)
+static uint64_t found_serial(struct ctx *c)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
 	return h ? answer_version(h) : 0;
 }
 
-static int hits_txt_size(struct ctx *c, uint64_t *ret)
+static int found_size(struct ctx *c, uint64_t *ret)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
 	if (h)
-		*ret = answer_size(h);
+		*ret = answer_size(h, query_text_of(c));
 	return rc;
 }
 
-static int hits_txt_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+static int found_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
-	return h ? answer_read(c->tree->searches, h, off, n, out) : rc;
+	return h ? answer_read(c->tree->searches, h, query_text_of(c), off, n, out) : rc;
 }
 
 struct tree_held {
 	struct searches *searches;
 	const struct answer *answer;
+	enum found_text text;
 };
 
-static struct tree_held *hits_txt_hold(struct ctx *c, uint64_t *ret_size, int *ret_err)
+static struct tree_held *found_hold(struct ctx *c, uint64_t *ret_size, int *ret_err)
 {
 	struct tree_held *held = malloc(sizeof *held);
 	const struct answer *h = held ? query_answer(c, ret_err) : NULL;
@@ -118,8 +126,8 @@ static struct tree_held *hits_txt_hold(struct ctx *c, uint64_t *ret_size, int *r
 		free(held);
 		return NULL;
 	}
-	*held = (struct tree_held){c->tree->searches, h};
-	*ret_size = answer_size(h);
+	*held = (struct tree_held){c->tree->searches, h, query_text_of(c)};
+	*ret_size = answer_size(h, held->text);
 	return held;
 }
 
@@ -139,7 +147,7 @@ int tree_hold(struct tree *t, node_t node, struct tree_held **ret, uint64_t *ret
 
 int tree_held_read(const struct tree_held *h, uint64_t off, size_t n, struct buf *out)
 {
-	return answer_read(h->searches, h->answer, off, n, out);
+	return answer_read(h->searches, h->answer, h->text, off, n, out);
 }
 
 void tree_held_release(struct tree_held *h)
@@ -152,12 +160,31 @@ void tree_held_release(struct tree_held *h)
 
 /* --- links to entries ------------------------------------------------------------- */
 
-/* NNNN TITLE */
-static void hit_name(const struct answer *h, size_t i, struct buf *out)
+/* A link shows so many characters of the text. */
+#define TEXT_CHARACTERS 60
+
+/* NNNN WHAT TEXT, as its row says them. */
+static int hit_name(struct tree *t, const struct answer *h, size_t i, struct buf *out)
 {
+	struct buf row CLEANUP_BUF = BUF_INIT;
+	struct span cells[ROW_CELLS];
 	char number[32];
+	int rc = answer_row(t->searches, h, i, &row);
+	if (rc < 0)
+		return rc;
+	answer_cells(buf_span(&row), cells);
+	for (size_t k = 0; k < cells[ROW_WHAT].n; k++)
+		if (cells[ROW_WHAT].p[k] == ' ')
+			row.p[cells[ROW_WHAT].p + k - row.p] = '-';
+	struct span text = utf8_first(cells[ROW_TEXT], TEXT_CHARACTERS);
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	buf_addspan(&name, cells[ROW_WHAT]);
+	if (text.n > 0)
+		buf_addc(&name, ' ');
+	buf_addspan(&name, text);
 	snprintf(number, sizeof number, "%04zu ", i + 1);
-	name_encode(number, answer_at(h, i).title, "", out);
+	name_encode(number, buf_span(&name), "", out);
+	return buf_err(&name) ? buf_err(&name) : buf_err(out);
 }
 
 /* The links of one session from number i on: the ctx of the first serves all of them. Moves *ret_next behind them. */
@@ -173,8 +200,7 @@ static int list_session(struct ctx *dir, const struct answer *h, size_t i, const
 	for (; rc == 0 && i < answer_count(h) && (e = answer_at(h, i)).slot == first.slot; i++) {
 		n.entry = e.entry;
 		buf_reset(&name);
-		hit_name(h, i, &name);
-		rc = buf_err(&name);
+		rc = hit_name(dir->tree, h, i, &name);
 		if (rc == 0)
 			rc = list_child(&c, l, n, buf_span(&name), COOKIE_DYNAMIC + 1 + i);
 	}
@@ -209,9 +235,9 @@ static int hit_match(struct ctx *dir, struct span name, struct node *ret)
 	int none = i > 0 && answer_missed(h) ? answer_missed(h) : -ENOENT;
 	if (i == 0 || i > answer_count(h))
 		return none;
-	hit_name(h, i - 1, &made);
-	if (!span_eq(buf_span(&made), name))
-		return buf_err(&made) ? buf_err(&made) : none;
+	rc = hit_name(dir->tree, h, i - 1, &made);
+	if (rc < 0 || !span_eq(buf_span(&made), name))
+		return rc < 0 ? rc : none;
 	*ret = (struct node){.kind = ret->kind, .slot = answer_at(h, i - 1).slot, .entry = answer_at(h, i - 1).entry};
 	return 0;
 }
@@ -231,9 +257,11 @@ static const struct kind in_search[] = {
 const struct rows rows_search = ROWS(in_search);
 
 static const struct kind in_query[] = {
-    {"hits.txt", .doc = "the lines that match, as grep prints them", .from = &from_query,
-     .make = HELD(hits_txt_hold, hits_txt_size, hits_txt_part, hits_txt_serial), .has = hits_txt_has},
+    {"hits.txt", .doc = "the best lines of each entry that matches, as grep prints them", .from = &from_query,
+     .make = HELD(found_hold, found_size, found_part, found_serial), .has = found_has},
+    {"entries.tsv", .doc = "a row for each entry that matches: when, where, what, and its best line",
+     .from = &from_query, .make = HELD(found_hold, found_size, found_part, found_serial), .has = found_has},
     {NULL, .doc = "an entry that matches (a link)", .from = &from_branch, .make = LINK(hit_show), .flags = OF_ALL,
-     .names = {"NNNN TITLE", hit_list, hit_match, NULL}},
+     .names = {"NNNN WHAT TEXT", hit_list, hit_match, NULL}},
 };
 const struct rows rows_query = ROWS(in_query);

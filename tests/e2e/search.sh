@@ -50,7 +50,9 @@ for q in wombat '"pi fixture manifest review"' '"nano wombat"' $'"one\ttwo"' $'"
 	[ -s "$T/mnt/search/$name/hits.txt" ] || die "$q: no lines"
 	"$SESSIONFS" -S "$T/src" --search "$q" | cmp - "$T/mnt/search/$name/hits.txt" || die "$q: --search differs"
 	"$SESSIONFS" -S "$T/src" --cat "search/$name/hits.txt" | cmp - "$T/mnt/search/$name/hits.txt" || die "$q: --cat differs"
-	"$SESSIONFS" -S "$T/src" --search --json "$q" | jq -r '"\(.path):\(.line):\(.text)"' | cmp - "$T/mnt/search/$name/hits.txt" || die "$q: --json differs"
+	"$SESSIONFS" -S "$T/src" --search --entries "$q" | cmp - "$T/mnt/search/$name/entries.tsv" || die "$q: --entries differs"
+	"$SESSIONFS" -S "$T/src" --search --json "$q" | jq -r '[.time, .project, .stem, .entry, .what, .path, .line, .text] | @tsv' |
+		cmp - <(tail -n +2 "$T/mnt/search/$name/entries.tsv") || die "$q: --json differs"
 done
 
 # It is a directory as others are.
@@ -82,6 +84,7 @@ refused Invalid -
 refused Invalid ' '
 refused Invalid role:
 refused Invalid is:nothing
+refused Invalid tols:bash
 refused Invalid after:2026-02-30
 refused Invalid "$(printf '"%.0s' {1..255})"
 refused 'No such' .git
@@ -104,9 +107,19 @@ same "$T/out" "$T/the" "--search and hits.txt"
 "$SESSIONFS" -S "$T/src" --cat search/the/hits.txt | cmp - "$T/the" || die "--cat differs"
 "$SESSIONFS" -S "$T/src" --ls search/the >"$T/ls"
 grep -q ' 0001 .* -> ../../projects/' "$T/ls" || die "--ls shows no link"
-"$SESSIONFS" -S "$T/src" --search --json the | jq -r '"\(.path):\(.line):\(.text)"' | cmp - "$T/the" || die "--json differs"
-"$SESSIONFS" -S "$T/src" --search --json the | jq -e 'select(.project and .session and .entry and .type and .time | not)' &&
+"$SESSIONFS" -S "$T/src" --search --json the | jq -e 'select(.project and .stem and .entry and .what and .path and .line and .text and .title | not)' &&
 	die "a field is missing"
+find_it() { "$SESSIONFS" -S "$T/src" --search "$@"; }
+find_it --limit 3 --entries the | cmp - <(head -n 4 "$T/mnt/search/the/entries.tsv") || die "--limit of entries"
+is 3 "$(find_it --json --limit 3 the | wc -l)" "--limit of objects"
+is "$(head -n 1 "$T/the")" "$(find_it -m 1 --limit 1 the)" "the first line"
+is "$T/mnt/$(head -n 1 "$T/the")" "$(find_it -m 1 --limit=1 --root "$T/mnt" the)" "a line with --root"
+is "$T/mnt/$(cut -f 6 <(sed -n 2p "$T/mnt/search/the/entries.tsv"))" "$(find_it --json --limit=1 --root "$T/mnt/" the | jq -r .path)" "an object with --root"
+is "$T/mnt/projects" "$(find_it --entries --limit=1 --root "$T/mnt" the | sed 1d | cut -f 6 | grep -o '.*/projects')" "a row with --root"
+# -m 0 has every line with a word, -m 1 the best one of each entry.
+is "$(cat "$T"/mnt/projects/*/*/all.txt | sed 's/^[^:]*: //' | grep -ci forecast)" \
+	"$(find_it -m 0 forecast | wc -l)" "lines with -m 0"
+is "$(($(wc -l <"$T/mnt/search/the/entries.tsv") - 1))" "$(find_it -m 1 the | wc -l)" "lines with -m 1"
 status() { # STATUS ARGUMENT...
 	local rc=0
 	"$SESSIONFS" -S "$T/src" "${@:2}" >/dev/null 2>"$T/err" || rc=$?
@@ -115,6 +128,8 @@ status() { # STATUS ARGUMENT...
 status 1 --search nothing-like-this
 status 2 --search '"open'
 grep -q 'the quote is not closed' "$T/err" || die "says: $(cat "$T/err")"
+status 2 --search 'tools:bash'
+grep -q 'tools:bash: not known; there is tool:' "$T/err" || die "says: $(cat "$T/err")"
 status 0 --search=-nothing-like-this
 status 2 --search "$(seq 10000 | xargs)"
 status 0 --search "$(yes the | head -n 10000 | xargs)"

@@ -257,6 +257,18 @@ class Entry:
             yield here + "error", self.error
 
 
+def cut_around(line, words, most):
+    """At most so many characters around the first word, an eighth of them before it."""
+    if len(line) <= most:
+        return line
+    folded = fold(line)
+    begin = max(min((folded.find(w) for w in words if w in folded), default=0) - most // 8, 0)
+    begin = min(begin, len(line) - most)
+    part = line[begin : begin + most]
+    part = "\u2026" + part[1:] if begin else part
+    return part[:-1] + "\u2026" if begin + most < len(line) else part
+
+
 def line_end(text):
     return text if text.endswith("\n") else text + "\n"
 
@@ -299,19 +311,36 @@ class Session:
         return [(here + "entry.json", None)]
 
     def hits(self, n, e, words):
-        """Lines: the path (of a call without what its name adds to the number), the number, the text."""
+        """Lines: the path (of a call without what its name adds to the number), the number, the text; the three with the
+        most words. And the first of those that has the most."""
 
-        def has(text):
-            return not words or any(w in fold(text) for w in words)
+        def count(text):
+            return len([w for w in set(words) if w in fold(text)])
 
+        found = []
         for file, text in self.files(n, e):
             if text is None:
-                if any(map(has, e.value_said().split("\n")[:-1])):
-                    yield file, 1, e.line
+                # A word is in one line of the value.
+                said = [fold(line) for line in e.value_said().split("\n")[:-1]]
+                found.append((len([w for w in set(words) if any(w in s for s in said)]), file, 1, e.line))
                 continue
             for number, line in enumerate(text.split("\n")[:-1], 1):
-                if has(line):
-                    yield file, number, line
+                found.append((count(line), file, number, line))
+        found = [(i, *hit) for i, hit in enumerate(found) if hit[0] or not words]
+        best = sorted(found, key=lambda hit: (-hit[1], hit[0]))[:3]
+        return [(file, n, cut_around(line, words, 300)) for _, _, file, n, line in sorted(best)], best[0][2:] if best else None
+
+    def row(self, n, e, words, best):
+        """The cells of its row; of the path only the beginning."""
+        file, number, line = best or ("", "", "")
+        what = e.role if e.is_message and e.role else e.type
+        kind = "call " if file.endswith("-") else file.rsplit("/", 1)[-1].removesuffix(".md")
+        what = kind if kind in ("thinking", "error", "call ") else what
+        text = cut_around(cut_around(line, words, 300), words, 160)
+        text = re.sub("[\t\0\\\\]", lambda c: {"\t": "\\t", "\0": "\\0"}.get(c[0], "\\\\"), text)
+        text = re.sub("[\x01-\x1f\x7f-\x9f\u2028\u2029]", " ", text)
+        time = e.value.get("timestamp")
+        return time, self.names[n], what, file, str(number), text
 
 
 # --- a query ------------------------------------------------------------------------------
@@ -465,7 +494,7 @@ class Asked:
         while True:
             words = self.p.stdout.readline().rstrip(b"\n").split(b" ", 2)
             if words[0] == b"end":
-                return found, self.p.stdout.read(int(words[1]))
+                return found, self.p.stdout.read(int(words[1])), self.p.stdout.read(int(words[2]))
             if words[0] != b"entry":
                 sys.exit(f"{text!r}: {words}")
             found.append((int(words[1]), words[2].decode()))
@@ -485,19 +514,28 @@ def read_entries(path):
 
 def check(asked, session, terms, path):
     text = written(terms)
-    got, lines = asked.ask(text)
+    got, lines, rows = asked.ask(text)
     known = dict(session.entries)
     # Later headers are no entries.
     want = [n for n, e in session.entries if matches(e, terms) and e.type != "session"]
     if [n for n, _ in got if n in known] != want or len(got) != len(want):
         sys.exit(f"{path}: {text!r} {terms!r}\ngot  {got}\nwant {want}")
     words = [fold(text) for negated, key, text in terms if key == "" and not negated]
-    want_lines = []
+    want_lines, want_rows = [], []
     for n, _ in got:
-        of_entry = list(session.hits(n, known[n], words))
+        of_entry, best = session.hits(n, known[n], words)
         if words and not of_entry:
             sys.exit(f"{path}: {text!r}: the entry in line {n} has a link and no line")
         want_lines += of_entry
+        want_rows.append(session.row(n, known[n], words, best))
+    rows = [row.split("\t") for row in rows.decode("utf-8", "replace").split("\n")[:-1]]
+    if len(rows) != len(got):
+        sys.exit(f"{path}: {text!r}: {len(rows)} rows, not {len(got)}")
+    for row, (time, entry, what, file, number, said) in zip(rows, want_rows):
+        if row[3] != entry or not row[4].startswith(what) or not row[5].startswith(file) or row[6:] != [number, said]:
+            sys.exit(f"{path}: {text!r}: `{row}` is not {entry} {what} {file}:{number}:{said}")
+        if is_text(time) and row[0] and re.fullmatch(r"[0-9-]{10}T[0-9:.]{12}Z", decoded(time.raw)) and row[0] != decoded(time.raw):
+            sys.exit(f"{path}: {text!r}: `{row}`: another time")
     have = lines.decode("utf-8", "replace").split("\n")[:-1]
     if len(have) != len(want_lines):
         sys.exit(f"{path}: {text!r}: {len(have)} lines, not {len(want_lines)}\n{have[:5]}\n{want_lines[:5]}")

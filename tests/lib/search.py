@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What search/QUERY/ has to show, made from the names of the sessions themselves: which entries match from all.txt, the
-lines from the entries' files, as grep -niF prints them; the order from info.json. What is copied from all.txt is found.
+best lines and rows from the entries' files; the order from info.json. What is copied from all.txt is found.
 
 usage: search.py MOUNT QUERY...		ends with the first difference
 
@@ -11,7 +11,6 @@ import os
 import random
 import re
 import sys
-import urllib.parse
 
 root = sys.argv[1]
 MOST = 10000
@@ -41,11 +40,12 @@ class Session:
         # In the order of the file: that of the listing, which is sorted by nothing else.
         with os.scandir(os.path.join(root, self.path, "entries")) as names:
             self.entries = [e.name for e in names]
-        self.said, self.values = {}, set()
+        self.said, self.whats, self.values = {}, {}, set()
         for line in lines_of(read(self.path, "all.txt") or ""):
             if line:
                 entry, what, text = self.split(line)
                 self.said.setdefault(entry, []).append(text)
+                self.whats.setdefault(entry, set()).add(what)
                 if what in ("label", "session_info"):
                     self.values.add(entry)
         self.folded = {entry: [fold(line) for line in lines] for entry, lines in self.said.items()}
@@ -113,9 +113,33 @@ def words_of(query):
     return wanted, unwanted
 
 
+def cut_around(line, words, most):
+    """At most so many characters around the first word, an eighth of them before it."""
+    if len(line) <= most:
+        return line
+    folded = fold(line)
+    begin = max(min((folded.find(w) for w in words if w in folded), default=0) - most // 8, 0)
+    begin = min(begin, len(line) - most)
+    part = line[begin : begin + most]
+    part = "\u2026" + part[1:] if begin else part
+    return part[:-1] + "\u2026" if begin + most < len(line) else part
+
+
+def best(candidates, wanted):
+    """Three (words, place, number, line) with the most words, in their order, and the first that has the most."""
+    found = [(i, *c) for i, c in enumerate(candidates) if c[0] or not wanted]
+    found.sort(key=lambda c: (-c[1], c[0]))
+    return sorted(found[:3]), found[0][2:] if found else None
+
+
+def cell(text):
+    text = re.sub(r"[\t\\]", lambda c: {"\t": "\\t"}.get(c[0], "\\\\"), text)
+    return re.sub("[\x01-\x1f\x7f-\x9f\u2028\u2029]", " ", text)
+
+
 def expected(sessions, query):
     wanted, unwanted = words_of(query)
-    lines, links = [], []
+    lines, rows = [], []
     for s in sessions:
         for entry in s.entries:
             said = s.folded.get(entry, [])
@@ -123,17 +147,21 @@ def expected(sessions, query):
                 continue
             if any(w in line for line in said for w in unwanted):
                 continue
-            links.append((s.title[:60], f"../../{s.path}/entries/{entry}"))
-            before = len(lines)
+            candidates = []
             for name, text in s.files(entry):
                 for n, line in enumerate(lines_of(text), 1):
-                    if not wanted or any(w in fold(line) for w in wanted):
-                        lines.append(f"{name}:{n}:{line}\n")
-            if entry in s.values and not s.value(entry) and (not wanted or any(w in line for line in said for w in wanted)):
+                    candidates.append((len([w for w in set(wanted) if w in fold(line)]), name, n, line))
+            if entry in s.values and not s.value(entry):
                 name = os.path.join(s.path, "entries", entry, "entry.json")
-                lines.append(f"{name}:1:{read(name)}")
-            assert not wanted or len(lines) > before, f"{query}: {s.path}/entries/{entry} has a link and no line"
-    return lines[:MOST], links[:MOST]
+                candidates.append((len([w for w in set(wanted) if any(w in x for x in said)]), name, 1, read(name)[:-1]))
+            chosen, first = best(candidates, wanted)
+            assert not wanted or chosen, f"{query}: {s.path}/entries/{entry} has a link and no line"
+            lines += [f"{name}:{n}:{cut_around(line, wanted, 300)}\n" for _, _, name, n, line in chosen]
+            name, n, line = first or ("", "", "")
+            text = cell(cut_around(cut_around(line, wanted, 300), wanted, 160))
+            _, project, stem = s.path.split("/")
+            rows.append((s.whats.get(entry), [project, stem, entry], [name, str(n), text], f"../../{s.path}/entries/{entry}"))
+    return lines[:MOST], rows[:MOST]
 
 
 def encoded(text):
@@ -155,15 +183,26 @@ def phrase(sessions):
 
 
 def check_verbatim(query, line):
-    """The line stands in the file that it names, at the place that it names."""
+    """The text stands in the file that the line names, at the place that it names."""
     path, number, text = re.fullmatch(r"(.*?):([0-9]+):(.*)", line, re.S).groups()
-    assert lines_of(read(path))[int(number) - 1] == text, f"{query}: {line!r} is not what {path} has there"
+    text = re.sub("^\u2026|\u2026$", "", text) if len(text) == 300 else text
+    assert text in lines_of(read(path))[int(number) - 1], f"{query}: {line!r} is not what {path} has there"
+
+
+def check_row(query, row, want):
+    whats, names, place, _ = want
+    assert row[1:4] == names and row[5:] == place, f"{query}: {row}, not {want}"
+    assert whats is None or row[4] in whats, f"{query}: {row}: not one of {whats}"
+    stored = json.loads(read("projects", *names[:2], "entries", names[2], "entry.json"))
+    time = stored.get("timestamp") if isinstance(stored, dict) else None
+    if isinstance(time, str) and re.fullmatch(r"[0-9-]{10}T[0-9:]{8}\.[0-9]{3}Z", time):
+        assert row[0] == time, f"{query}: {row}, not {time}"
 
 
 def check(sessions, query):
     lines, links = expected(sessions, query)
     here = os.path.join("search", encoded(query))
-    shown = read(here, "hits.txt")
+    shown, table = read(here, "hits.txt"), read(here, "entries.tsv")
     assert (shown is None) == (not lines), f"{query}: hits.txt is there: {shown is not None}, {len(lines)} lines"
     shown = lines_of(shown) if shown else []
     for i, (a, b) in enumerate(zip(shown, lines)):
@@ -171,14 +210,18 @@ def check(sessions, query):
     for line in shown[:500]:
         check_verbatim(query, line)
     assert len(shown) == len(lines), f"{query}: {len(shown)} lines, not {len(lines)}"
-    names = sorted((n for n in os.listdir(os.path.join(root, here)) if n != "hits.txt"), key=lambda n: int(n.split()[0]))
+    assert (table is None) == (not links), f"{query}: entries.tsv is there: {table is not None}, {len(links)} rows"
+    rows = [row.split("\t") for row in lines_of(table)] if table else [[]]
+    assert not table or rows[0] == "time project stem entry what path line text".split(), f"{query}: {rows[0]}"
+    assert len(rows) == len(links) + 1, f"{query}: {len(rows) - 1} rows, not {len(links)}"
+    names = sorted(set(os.listdir(os.path.join(root, here))) - {"hits.txt", "entries.tsv"}, key=lambda n: int(n.split()[0]))
     assert len(names) == len(links), f"{query}: {len(names)} links, not {len(links)}"
-    for i, (name, (title, target)) in enumerate(zip(names, links), 1):
-        number, _, rest = name.partition(" ")
-        assert number == f"{i:04d}", f"{query}: {name}"
-        assert urllib.parse.unquote(rest).startswith(title[:20].split("~")[0]), f"{query}: {name}, not {title}"
+    for i, (name, row, want) in enumerate(zip(names, rows[1:], links), 1):
+        check_row(query, row, want)
+        called = encoded(f"{i:04d} " + " ".join([row[4].replace(" ", "-"), row[7][:60]] if row[7] else [row[4]]))
+        assert name == called or len(called.encode()) > 255 and name[:50] == called[:50], f"{query}: {name}, not {called}"
         to = os.readlink(os.path.join(root, here, name))
-        assert to == target, f"{query}: {name} -> {to}, not {target}"
+        assert to == want[3], f"{query}: {name} -> {to}, not {want[3]}"
         assert os.path.isdir(os.path.join(root, here, name)), f"{query}: {name} leads nowhere"
     return len(lines), len(links)
 

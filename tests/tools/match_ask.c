@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* match_ask: queries of one session, for tests. Queries come on stdin, each ended by a NUL. The answer: for each entry
- * that matches `entry LINE NAME`, then `end N` and the N bytes of hits.txt; or a line with what went wrong.
+ * that matches `entry LINE NAME`, then `end N M`, N bytes of hits.txt and M of entries.tsv; or a line with what went
+ * wrong.
  *
  * usage: match_ask FILE	exit status 3 if it is no session */
 #include "sessionfs/find/match.h"
@@ -38,21 +39,29 @@ static int ask(const char *path, const struct session *s, struct matcher *m, str
 
 static int answer(const struct session *s, struct matcher *m, const struct found_list *found)
 {
-	CLEANUP_BUF struct buf lines = BUF_INIT, name = BUF_INIT;
+	CLEANUP_BUF struct buf name = BUF_INIT;
+	const struct buf *texts = found->texts;
 
 	for (size_t i = 0; i < found->n; i++) {
 		uint32_t entry = found->v[i].entry;
-		size_t before = lines.n;
 		buf_reset(&name);
 		session_entry_name(s, entry, &name);
 		printf("entry %" PRIu32 " %s\n", session_entry(s, entry)->line, buf_cstr(&name));
-		int rc = match_lines(m, s, entry, SPAN_LIT(""), &lines);
-		if (rc < 0 || lines.n - before != found->v[i].bytes)
+		struct found_list once CLEANUP(found_release) = {0};
+		struct found begin = found_begin(found, i), end = found->v[i];
+		uint32_t lines;
+		int rc = match_show(m, s, entry, found, once.texts, &lines);
+		if (rc < 0 || lines != end.lines - begin.lines)
 			return -EBADMSG;
+		for (int k = 0; k < FOUND_TEXTS; k++)
+			if (!span_eq(buf_span(&once.texts[k]),
+			             (struct span){texts[k].p + begin.ends[k], end.ends[k] - begin.ends[k]}))
+				return -EBADMSG;
 	}
-	printf("end %zu\n", lines.n);
-	if (lines.n)
-		fwrite(lines.p, 1, lines.n, stdout);
+	printf("end %zu %zu\n", texts[FOUND_HITS].n, texts[FOUND_ROWS].n);
+	for (int k = 0; k < FOUND_TEXTS; k++)
+		if (texts[k].n)
+			fwrite(texts[k].p, 1, texts[k].n, stdout);
 	return 0;
 }
 
@@ -78,7 +87,7 @@ int main(int argc, char **argv)
 		if (rc < 0)
 			printf("failed %d\n", rc);
 		fflush(stdout);
-		vec_release(&found);
+		found_release(&found);
 		matcher_close(m);
 		query_put(q);
 	}

@@ -14,6 +14,32 @@ static inline ssize_t read_session_file(void *arg, void *p, size_t n, uint64_t o
 	return session_pread(arg, p, n, off);
 }
 
+struct shown_lines {
+	struct span prefix;
+	struct buf *out;
+};
+
+static inline int show_line(void *arg, const struct hit *hit)
+{
+	const struct shown_lines *l = arg;
+
+	buf_addspan(l->out, l->prefix);
+	buf_addspan(l->out, hit->path);
+	buf_addf(l->out, ":%ju:", (uintmax_t)hit->line);
+	buf_addspan(l->out, hit->text);
+	buf_addc(l->out, '\n');
+	return buf_err(l->out);
+}
+
+/* The lines of hits.txt of an entry, with this before each. */
+static inline int match_lines(struct matcher *m, const struct session *s, uint32_t entry, struct span prefix,
+                              struct buf *out)
+{
+	struct shown_lines l = {prefix, out};
+
+	return match_hits(m, s, entry, HIT_LINES, show_line, &l);
+}
+
 /* The words of a query, whose text has nothing else, and which of them must not occur. */
 struct brute {
 	struct span words[8];
@@ -81,13 +107,21 @@ static inline void match_all(const struct session *s, struct span text, struct b
 	if (found.n)
 		assert_true(may == 1 && match_entry_at(s, at) <= found.v[0].entry);
 	for (size_t i = 0; i < found.n; i++) {
-		CLEANUP_BUF struct buf lines = BUF_INIT;
-		assert_int_equal(match_lines(m, s, found.v[i].entry, SPAN_LIT(""), &lines), 0);
-		assert_int_equal(lines.n, found.v[i].bytes);
-		assert_true(lines.n > 0 || !asks_words(q));
+		struct found_list once CLEANUP(found_release) = {0};
+		struct found begin = found_begin(&found, i);
+		uint32_t lines;
+		assert_int_equal(match_show(m, s, found.v[i].entry, &found, once.texts, &lines), 0);
+		assert_int_equal(lines, found.v[i].lines - begin.lines);
+		for (int k = 0; k < FOUND_TEXTS; k++) {
+			assert_int_equal(once.texts[k].n, found.v[i].ends[k] - begin.ends[k]);
+			if (once.texts[k].n > 0)
+				assert_memory_equal(once.texts[k].p, found.texts[k].p + begin.ends[k], once.texts[k].n);
+		}
+		assert_true(lines > 0 || !asks_words(q));
+		assert_true(once.texts[FOUND_ROWS].n > 0);
 		buf_addf(out, "%u ", found.v[i].entry);
 	}
-	vec_release(&found);
+	found_release(&found);
 	matcher_close(m);
 	query_put(q);
 }

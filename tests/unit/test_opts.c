@@ -226,6 +226,17 @@ static void without_a_mount(void **state)
 	assert_null(o.source);
 	good(ARGS("sessionfs", "--check", "/src"));
 	assert_string_equal(o.source, "/src");
+	good(ARGS("sessionfs", "--search", "x"));
+	assert_int_equal(o.lines, 3);
+	assert_int_equal(o.limit, 0);
+	assert_null(o.root);
+	good(ARGS("sessionfs", "--search", "--entries", "x", "-m", "0", "--limit=5", "--root", "/pi"));
+	assert_true(o.entries);
+	assert_int_equal(o.lines, 0);
+	assert_int_equal(o.limit, 5);
+	assert_string_equal(o.root, "/pi");
+	bad(ARGS("sessionfs", "--cat", "x", "-m1"), "--entries, -m, --limit and --root: only go with --search");
+	bad(ARGS("sessionfs", "mnt", "--root=/"), "--entries, -m, --limit and --root: only go with --search");
 	bad(ARGS("sessionfs", "--ls", "a", "--cat", "b"),
 	    "--cat: only one of --cat, --ls, --tree, --search and --check can be done at a time");
 }
@@ -338,7 +349,8 @@ static void usage_names_every_option(void **state)
 	                                    "-h, --help",
 	                                    "-S, --source",
 	                                    "--max-threads=N, -o max_threads=N",
-	                                    "--poll[=SECONDS], -o poll[=SECONDS]"};
+	                                    "--poll[=SECONDS], -o poll[=SECONDS]",
+	                                    "-m N "};
 	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
 		assert_non_null(strstr(text, shown[i]));
 	assert_null(strstr(text, "remount"));

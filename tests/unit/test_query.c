@@ -48,7 +48,7 @@ static void canonical_form(void **state)
 	    {"role:toolResult", "role:10:toolresult"},
 	    {"-type:label tool:Bash", "-type:5:labeltool:4:bash"},
 	    {"title:\"two words\"", "title:9:two words"},
-	    {"std::vector http://x Role:user", "8:http://x9:role:user11:std::vector"},
+	    {"std::vector http://x ROLE:user", "8:http://x9:role:user11:std::vector"},
 	    {"model:a/b label:x project:p session:s", "model:3:a/blabel:1:xproject:1:psession:1:s"},
 	    {"is:ERROR", "is:5:error"},
 	    {"after:2026-02-28", "after:10:2026-02-28"},
@@ -154,6 +154,30 @@ static void no_queries(void **state)
 			fail_msg("`%s` parses", rows[i]);
 		assert_null(q);
 	}
+}
+
+/* One letter more, less or other makes a filter of what is before the colon; in quotes it is a word. */
+static void misspelt_filters(void **state)
+{
+	static const char *const rows[][2] = {
+	    {"tools:bash", "tool:"}, {"rol:user", "role:"}, {"tyqe:label", "type:"},        {"Role:user", "role:"},
+	    {"-xtool:x", "tool:"},   {"modl:x", "model:"},  {"projec:\"a b\"", "project:"}, {"efter:7d", "after:"},
+	};
+	static const char *const words[] = {"roel:user", "tools:", "\"tools:bash\"", "it:error",
+	                                    "s:x",       ":x",     "a:tool:x"};
+	struct query *q;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		CLEANUP_BUF struct buf why = BUF_INIT;
+		char want[64];
+		assert_int_equal(query_parse_why(span_of(rows[i][0]), 0, &q, &why), -EINVAL);
+		snprintf(want, sizeof want, "there is %s (", rows[i][1]);
+		if (!buf_cstr(&why) || !strstr(buf_cstr(&why), want))
+			fail_msg("%s: `%s`", rows[i][0], buf_cstr(&why));
+	}
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		query_put(parse(words[i]));
 }
 
 static void days_begin_at_local_midnight(void **state)

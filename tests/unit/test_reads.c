@@ -3,7 +3,7 @@
  */
 #include "render_fixture.h"
 
-#include "sessionfs/find/match.h"
+#include "find_fixture.h"
 
 #define CALL(id, path)                                                                                                 \
 	"{\"type\":\"toolCall\",\"id\":\"" id "\",\"name\":\"read\",\"arguments\":{\"path\":\"" path "\"}}"
@@ -115,7 +115,7 @@ static void search(void **state)
 	for (size_t i = 0; i < found.n; i++)
 		assert_int_equal(match_lines(m, f.s, found.v[i].entry, SPAN_LIT(""), &out), 0);
 	assert_int_equal(reads, 4);
-	vec_release(&found);
+	found_release(&found);
 	matcher_close(m);
 	query_put(q);
 	fixture_close(&f);

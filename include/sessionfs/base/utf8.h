@@ -45,5 +45,7 @@ size_t utf8_prefix(struct span s);
 
 /* The first characters of text, at most so many. */
 struct span utf8_first(struct span text, size_t characters);
+/* How many characters there are. */
+size_t utf8_count(struct span text);
 
 #endif

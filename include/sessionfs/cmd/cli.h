@@ -20,11 +20,23 @@ int cli_tree(struct tree *t, const char *path, FILE *out);
 
 int cli_put(FILE *out, struct span s);
 
-/* search.c: the lines of hits.txt of a query, as they are; or for a terminal, perhaps with colours; or a JSON object a
- * line. How many there were goes to `messages` (NULL: nowhere). 1, or 0 if there are none; -EINVAL for a text that is
- * no query, with the reason in `why`. */
-enum cli_search_style { CLI_SEARCH_PLAIN, CLI_SEARCH_HARMLESS, CLI_SEARCH_COLOURED, CLI_SEARCH_JSON };
-int cli_search(struct tree *t, const char *text, enum cli_search_style style, FILE *out, FILE *messages,
-               struct buf *why);
+/* search.c: what a query finds: the lines of hits.txt, as they are, or for a terminal, perhaps with colours; or the
+ * rows of entries.tsv, as they are or a JSON object each. */
+enum cli_search_style {
+	CLI_SEARCH_PLAIN,
+	CLI_SEARCH_HARMLESS,
+	CLI_SEARCH_COLOURED,
+	CLI_SEARCH_ENTRIES,
+	CLI_SEARCH_JSON
+};
+struct cli_search {
+	const char *text;      /* the query */
+	const char *root;      /* a directory to put before each path, or NULL */
+	size_t lines, entries; /* at most so many lines of each entry (HIT_LINES: those of hits.txt), and entries */
+	enum cli_search_style style;
+};
+/* Prints it. How many lines there were goes to `messages` (NULL: nowhere). 1, or 0 if nothing was found; -EINVAL for a
+ * text that is no query, with the reason in `why`. */
+int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *messages, struct buf *why);
 
 #endif

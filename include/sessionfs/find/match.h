@@ -29,19 +29,27 @@ struct match_file {
  * the first such line; 0: none; or a negative errno. `from` is where a line begins. */
 int match_may(struct matcher *m, const struct match_file *file, uint64_t from, uint64_t *ret_at);
 
-/* An entry that matches, and what it takes in hits.txt without the prefix of its lines. */
+/* What is shown of the entries that match, entry after entry: lines of hits.txt, and a row of entries.tsv each. */
+enum found_text { FOUND_HITS, FOUND_ROWS, FOUND_TEXTS };
+/* An entry that matches, and where it ends: after so many lines of hits.txt, and bytes of each text. */
 struct found {
 	uint32_t entry, lines;
-	uint64_t bytes;
+	uint32_t ends[FOUND_TEXTS];
 };
 struct found_list {
 	struct found *v;
 	size_t n, cap;
+	const char *project, *stem;    /* of the session, as it is named */
+	struct buf texts[FOUND_TEXTS]; /* empty if they are not kept */
+	bool not_kept;
 };
+void found_release(struct found_list *f);
+/* Where entry number i begins. */
+struct found found_begin(const struct found_list *f, size_t i);
 
-/* Appends the entries from number `from` on that match to *out, in order, until that holds `most`. *ret_next is the
- * entry to go on with: session_count(s) at the end. The session is locked for reading by the caller; what
- * query_wants_session asks is not asked again. 0 or a negative errno; then what was found before stays.
+/* Appends the entries from number `from` on that match to *out, in order, until that holds `most`, and their texts.
+ * *ret_next is the entry to go on with: session_count(s) at the end. The session is locked for reading by the caller;
+ * what query_wants_session asks is not asked again. 0 or a negative errno; then what was found before stays.
  *
  * An entry without a time is taken to be as old as the session file; *ret_undated (may be NULL) is set if that was
  * asked for, so that the result holds for this mtime only. */
@@ -51,17 +59,26 @@ int match_session(struct matcher *m, const struct session *s, uint32_t from, siz
 /* The entry of the line at, or next behind, an offset of the file; session_count(s) if there is none. */
 uint32_t match_entry_at(const struct session *s, uint64_t offset);
 
-/* One line of hits.txt: the file below the session's directory, the number of the line from 1, and the line. All are
- * the caller's until it returns. */
+/* Of an entry hits.txt has so many lines, and of a line so many characters; of its best line entries.tsv has so many.
+ */
+#define HIT_LINES 3
+#define HIT_CHARACTERS 300
+#define ROW_CHARACTERS 160
+
+/* A line that has words of the query: the file below the session's directory, the number of the line from 1, the line
+ * (of a longer one the part around the first word), and what it is as all.txt says it. All are the caller's until it
+ * returns. */
 struct hit {
-	struct span path, text;
+	struct span path, text, what;
 	uint64_t line;
+	bool is_best; /* the first of those with the most different words */
 };
-/* Hands each line of hits.txt of an entry that matches to `add`, in their order, until that returns other than 0: this
- * is returned then. 0, or a negative errno. */
-int match_hits(struct matcher *m, const struct session *s, uint32_t entry, int (*add)(void *arg, const struct hit *hit),
-               void *arg);
-/* Appends them as text: prefix PATH:LINE:TEXT newline. */
-int match_lines(struct matcher *m, const struct session *s, uint32_t entry, struct span prefix, struct buf *out);
+/* Hands the `most` lines with the most different words of an entry that matches (without words the first ones) to
+ * `add`, in their order, until that returns other than 0: this is returned then. 0, or a negative errno. */
+int match_hits(struct matcher *m, const struct session *s, uint32_t entry, size_t most,
+               int (*add)(void *arg, const struct hit *hit), void *arg);
+/* Appends what is shown of an entry that matches: `of` says of which session. *ret_lines are the lines of hits.txt. */
+int match_show(struct matcher *m, const struct session *s, uint32_t entry, const struct found_list *of,
+               struct buf texts[FOUND_TEXTS], uint32_t *ret_lines);
 
 #endif

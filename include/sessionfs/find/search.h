@@ -51,20 +51,21 @@ void answer_put(const struct answer *h);
 uint64_t answer_version(const struct answer *h);
 /* Why it lacks sessions that could not be read; 0 if it lacks none. */
 int answer_missed(const struct answer *h);
-/* hits.txt: its size, and up to n bytes of it from `off` on, appended. -ESTALE if a session was replaced meanwhile. */
-uint64_t answer_size(const struct answer *h);
-int answer_read(struct searches *s, const struct answer *h, uint64_t off, size_t n, struct buf *out);
+/* hits.txt or entries.tsv: its size (0: it has no line), and up to n bytes of it from `off` on, appended. -ESTALE if a
+ * session was replaced meanwhile. */
+uint64_t answer_size(const struct answer *h, enum found_text text);
+int answer_read(struct searches *s, const struct answer *h, enum found_text text, uint64_t off, size_t n,
+                struct buf *out);
 
-/* One line of hits.txt, and where it is from. */
+/* A line, and where it is from. */
 struct answer_line {
 	const char *project, *stem;
-	const struct session *session; /* locked for reading */
-	uint32_t entry;
 	const struct hit *hit;
 };
-/* Calls fn for each line, in order, until it returns other than 0: this is returned then. 0 or a negative errno. */
-int answer_each(struct searches *s, const struct answer *h, int (*fn)(void *arg, const struct answer_line *line),
-                void *arg);
+/* Calls fn for the best lines of each of the first entries, so many at most of both (HIT_LINES: those of hits.txt), in
+ * order, until it returns other than 0: this is returned then. 0 or a negative errno. */
+int answer_each(struct searches *s, const struct answer *h, size_t lines, size_t entries,
+                int (*fn)(void *arg, const struct answer_line *line), void *arg);
 
 /* The entries that match, in order. */
 struct answer_entry {
@@ -73,5 +74,11 @@ struct answer_entry {
 };
 size_t answer_count(const struct answer *h);
 struct answer_entry answer_at(const struct answer *h, size_t i);
+/* Appends the row of entry number i in entries.tsv. */
+int answer_row(struct searches *s, const struct answer *h, size_t i, struct buf *out);
+/* Its cells, as they stand there. */
+#define ROWS_HEADING "time\tproject\tstem\tentry\twhat\tpath\tline\ttext\n"
+enum { ROW_WHAT = 4, ROW_PATH, ROW_LINE, ROW_TEXT, ROW_CELLS };
+void answer_cells(struct span row, struct span ret[ROW_CELLS]);
 
 #endif

@@ -33,6 +33,9 @@ void entry_text_begin(struct entry_text *s, const struct record *r);
  * errno. */
 int entry_text_next(struct entry_text *s);
 
+/* Appends to s->what what the entry is: the role of a message, else the type. */
+void entry_text_kind(struct entry_text *s);
+
 /* arguments.txt: the arguments of a call as lines of text. 0 or a negative errno. */
 int entry_text_arguments(const struct part_call *call, struct buf *out);
 /* Whether there is anything in it. */
