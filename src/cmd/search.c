@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+#define CHUNK ((size_t)1 << 20)
+
 struct printing {
 	const struct cli_search *how;
 	FILE *out;
@@ -28,6 +30,22 @@ static void add_root(const struct printing *p, struct buf *out)
 }
 
 /* ---- lines ---- */
+
+/* hits.txt as it is. */
+static int print_plain(struct searches *s, const struct answer *h, FILE *out)
+{
+	struct buf chunk CLEANUP_BUF = BUF_INIT;
+	int rc = 0;
+	for (uint64_t off = 0; rc == 0 && off < answer_size(h, FOUND_HITS); off += chunk.n) {
+		buf_reset(&chunk);
+		rc = answer_read(s, h, FOUND_HITS, off, CHUNK, &chunk);
+		if (rc == 0 && chunk.n == 0)
+			rc = -EIO;
+		if (rc == 0)
+			rc = cli_put(out, buf_span(&chunk));
+	}
+	return rc;
+}
 
 static void add_harmless(struct span text, struct buf *out)
 {
@@ -177,7 +195,11 @@ int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *me
 	if (rc == 0) {
 		bool is_table = how->style == CLI_SEARCH_ENTRIES || how->style == CLI_SEARCH_JSON;
 		bool any = answer_size(h, is_table ? FOUND_ROWS : FOUND_HITS) > 0;
-		rc = is_table ? print_entries(&p, s, h) : answer_each(s, h, how->lines, how->entries, print_line, &p);
+		bool is_whole = how->style == CLI_SEARCH_PLAIN && !how->root && how->lines == HIT_LINES &&
+		                how->entries >= SEARCH_MOST;
+		rc = is_table   ? print_entries(&p, s, h)
+		     : is_whole ? print_plain(s, h, out)
+		                : answer_each(s, h, how->lines, how->entries, print_line, &p);
 		fflush(out);
 		if (rc == 0 && messages)
 			fprintf(messages, "%zu %s in %zu %s%s\n", p.lines, p.lines == 1 ? "line" : "lines", p.sessions,

@@ -136,13 +136,10 @@ static bool is_one_off(struct span a, struct span b)
 {
 	size_t same = 0, n = a.n < b.n ? a.n : b.n;
 
-	if (a.n > b.n + 1 || b.n > a.n + 1)
-		return false;
 	while (same < n && a.p[same] == b.p[same])
 		same++;
-	a = query_skip(a, same + (same < a.n && a.n >= b.n));
-	b = query_skip(b, same + (same < b.n && b.n > a.n));
-	return span_eq(a, b);
+	size_t from_a = same + (a.n >= b.n), from_b = same + (b.n >= a.n);
+	return from_a <= a.n && from_b <= b.n && span_eq(query_skip(a, from_a), query_skip(b, from_b));
 }
 
 /* Refuses a word X:Y in which X is nearly the name of a filter. */

@@ -28,7 +28,9 @@ with open(sys.argv[1] + "/old.jsonl", "w") as f:
 PY
 
 # A found line, to a file and to a pipe.
-is 9600007 "$("$SESSIONFS" -S "$T/src" --search 'findme session:long' | sed 's/^[^:]*:1://' | tr -d '\n' | wc -c)" "the line that was found"
+found=$("$SESSIONFS" -S "$T/src" --search 'findme session:long' | sed 's/^[^:]*:1://')
+is 300 "$(python3 -c 'import sys; print(len(sys.argv[1]))' "$found")" "characters of the line that was found"
+matches findme "$found" "the line that was found"
 
 can_mount || exit 0
 mount_fs "$T/src" "$T/mnt"

@@ -102,7 +102,7 @@ many 3 300 3
 entry 00fffff1 alone >>"$T/src/--many--/many1.jsonl"
 mount_fs "$T/src" "$T/mnt"
 python3 "$ROOT/tests/lib/search.py" "$T/mnt" needle alone -- -alone >"$T/said" || die "search.py: $(tail -n 1 "$T/said")"
-grep -qx 'needle 10000 1010' "$T/said" || die "needle: $(cat "$T/said")"
+grep -qx 'needle 3030 1010' "$T/said" || die "needle: $(cat "$T/said")"
 "$SESSIONFS" -S "$T/src" --search needle | cmp - "$T/mnt/search/needle/hits.txt" || die "--search differs"
 
 # Asked again: the program reads none of it.
@@ -120,7 +120,7 @@ cat "$T/mnt/search/alone/hits.txt" >/dev/null
 # Two at once, and one that is interrupted.
 for n in 1 2 3 4; do (cat "$T/mnt/search/needle/hits.txt" "$T/mnt/search/needle $n/hits.txt" >"$T/many$n") & done
 wait
-for n in 2 3 4; do cmp <(head -n 10000 "$T/many1") <(head -n 10000 "$T/many$n") || die "two readers, two answers"; done
+for n in 2 3 4; do cmp <(head -n 3030 "$T/many1") <(head -n 3030 "$T/many$n") || die "two readers, two answers"; done
 for n in 1 2 3 4 5; do timeout -s INT 0.0"$n" cat "$T/mnt/search/needle -$n$n/hits.txt" >/dev/null || :; done
 timeout 30 cat "$T/mnt/search/needle -33/hits.txt" >/dev/null || die "the mount does not answer"
 

@@ -84,7 +84,7 @@ refused Invalid -
 refused Invalid ' '
 refused Invalid role:
 refused Invalid is:nothing
-refused Invalid tols:bash
+refused Invalid tol:bash
 refused Invalid after:2026-02-30
 refused Invalid "$(printf '"%.0s' {1..255})"
 refused 'No such' .git

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <time.h>
 
 /* 2026-03-10T12:00:00Z */
@@ -276,7 +277,7 @@ int main(void)
 	    cmocka_unit_test(canonical_form), cmocka_unit_test(equal_queries),
 	    cmocka_unit_test(no_queries),     cmocka_unit_test(days_begin_at_local_midnight),
 	    cmocka_unit_test(many_terms),     cmocka_unit_test(sessions_wanted),
-	    cmocka_unit_test(without_memory),
+	    cmocka_unit_test(without_memory), cmocka_unit_test(misspelt_filters),
 	};
 
 	setenv("TZ", "UTC", 1);
