@@ -22,7 +22,7 @@ static const char first[] =
     "it. Then, with more room (look with `wc -c` first where no bytes are said):\n"
     "\n"
     "    head -20 sessions.tsv                              8,000  id, project, stem, times, ..., title\n"
-    "    head -20 'search/WORD/entries.tsv'                 8,000  what matches, a line for each entry\n"
+    "    head -20 'search/WORD/entries.tsv'                 8,000  what matches, a row for each entry\n"
     "    head -c 4000 SESSION/chat.md                       4,000  a conversation, a line for each tool call\n"
     "    SESSION/all.txt                                           all of one session, each line with its entry\n"
     "    SESSION/context.md                                        what its model is sent\n"
