@@ -109,30 +109,11 @@ static int print_line(void *arg, const struct answer_line *l)
 
 /* ---- entries ---- */
 
-/* The path cell with the root before it. */
-static void add_row(const struct printing *p, struct span row, const struct span cells[], struct buf *out)
-{
-	const char *path = cells[ROW_PATH].p;
-	buf_add(out, row.p, (size_t)(path - row.p));
-	if (cells[ROW_PATH].n > 0)
-		add_root(p, out);
-	buf_add(out, path, (size_t)(row.p + row.n - path));
-}
-
-/* Appends the text of which a table made the cell. */
-static void add_uncelled(struct span cell, struct buf *out)
-{
-	static const char odd[] = "tn0", meant[] = {'\t', '\n', '\0'};
-	for (size_t i = 0; i < cell.n; i++) {
-		bool escaped = cell.p[i] == '\\' && i + 1 < cell.n;
-		const char *at = escaped ? memchr(odd, cell.p[++i], sizeof meant) : NULL;
-		buf_addc(out, at ? meant[at - odd] : cell.p[i]);
-	}
-}
-
+/* Cells have what a table escapes as a backslash and one of these. */
 static void add_object(const struct printing *p, const struct span cells[], struct span title, struct buf *out)
 {
 	static const char *const names[] = {"time", "project", "stem", "entry", "what", "path", "line", "text"};
+	static const char escaped[] = "tn0", meant[] = {'\t', '\n', '\0'};
 	struct buf plain CLEANUP_BUF = BUF_INIT;
 	buf_addc(out, '{');
 	for (int i = 0; i < ROW_CELLS; i++) {
@@ -142,7 +123,10 @@ static void add_object(const struct printing *p, const struct span cells[], stru
 		buf_reset(&plain);
 		if (i == ROW_PATH)
 			add_root(p, &plain);
-		add_uncelled(cells[i], &plain);
+		for (const char *c = cells[i].p, *end = c + cells[i].n; c < end; c++) {
+			const char *at = *c == '\\' && c + 1 < end ? memchr(escaped, *++c, sizeof meant) : NULL;
+			buf_addc(&plain, at ? meant[at - escaped] : *c);
+		}
 		if (i == ROW_LINE)
 			buf_addspan(out, buf_span(&plain));
 		else
@@ -168,10 +152,15 @@ static int print_entries(struct printing *p, struct searches *s, const struct an
 		if (rc < 0)
 			break;
 		answer_cells(buf_span(&row), cells);
-		if (json)
+		if (json) {
 			add_object(p, cells, answer_at(h, i).title, &p->text);
-		else
-			add_row(p, buf_span(&row), cells, &p->text);
+		} else {
+			size_t before = (size_t)(cells[ROW_PATH].p - row.p);
+			buf_add(&p->text, row.p, before);
+			if (cells[ROW_PATH].n > 0)
+				add_root(p, &p->text);
+			buf_add(&p->text, row.p + before, row.n - before);
+		}
 		rc = buf_err(&p->text) ? buf_err(&p->text) : cli_put(p->out, buf_span(&p->text));
 	}
 	return rc;

@@ -191,7 +191,7 @@ static void hit_add_path(const struct shown *o, const struct hit *hit, struct bu
 }
 
 /* In what was said any other control character is a blank; a name leads to its file as it stands. */
-static void add_cell(struct span text, bool is_said, char end, struct buf *out)
+static void hit_add_cell(struct span text, bool is_said, char end, struct buf *out)
 {
 	size_t start = out->n;
 
@@ -202,7 +202,7 @@ static void add_cell(struct span text, bool is_said, char end, struct buf *out)
 }
 
 /* The row of the entry, with its best line. */
-static void add_row(struct shown *o, const struct hit *hit)
+static void hit_add_row(struct shown *o, const struct hit *hit)
 {
 	struct buf *out = &o->texts[FOUND_ROWS], *cell = &o->m->value;
 	int64_t time = session_entry(o->s, o->entry)->time;
@@ -211,20 +211,20 @@ static void add_row(struct shown *o, const struct hit *hit)
 	if (time != NO_TIME)
 		number_add_time((double)time, out);
 	buf_addc(out, '\t');
-	add_cell(span_of(o->of->project ? o->of->project : ""), false, '\t', out);
-	add_cell(span_of(o->of->stem ? o->of->stem : ""), false, '\t', out);
+	hit_add_cell(span_of(o->of->project ? o->of->project : ""), false, '\t', out);
+	hit_add_cell(span_of(o->of->stem ? o->of->stem : ""), false, '\t', out);
 	buf_reset(cell);
 	session_entry_name(o->s, o->entry, cell);
-	add_cell(buf_span(cell), false, '\t', out);
-	add_cell(hit->what, true, '\t', out);
+	hit_add_cell(buf_span(cell), false, '\t', out);
+	hit_add_cell(hit->what, true, '\t', out);
 	buf_reset(cell);
 	if (hit->line > 0)
 		hit_add_path(o, hit, cell);
-	add_cell(buf_span(cell), false, '\t', out);
+	hit_add_cell(buf_span(cell), false, '\t', out);
 	buf_addf(out, hit->line > 0 ? "%" PRIu64 "\t" : "\t", hit->line);
 	buf_reset(cell);
 	query_cut(o->m->q, hit->text, ROW_CHARACTERS, cell);
-	add_cell(buf_span(cell), true, '\n', out);
+	hit_add_cell(buf_span(cell), true, '\n', out);
 }
 
 static int write_hit(void *arg, const struct hit *hit)
@@ -238,7 +238,7 @@ static int write_hit(void *arg, const struct hit *hit)
 	buf_addc(out, '\n');
 	o->lines++;
 	if (hit->is_best)
-		add_row(o, hit);
+		hit_add_row(o, hit);
 	return buf_err(out);
 }
 
@@ -254,7 +254,7 @@ int hits_show(struct matcher *m, const struct session *s, uint32_t i, const stru
 		buf_reset(&m->parts.what);
 		entry_text_kind(&m->parts);
 		const struct hit none = {.what = buf_span(&m->parts.what), .text = SPAN_LIT("")};
-		add_row(&o, &none);
+		hit_add_row(&o, &none);
 	}
 	*ret_lines = o.lines;
 	rc = rc < 0 ? rc : buf_err(&m->value);

@@ -131,18 +131,7 @@ static int set_value(struct scan *s, struct span value, struct term *t)
 	return 0;
 }
 
-/* Whether one letter more, less or other makes a of b. */
-static bool is_one_off(struct span a, struct span b)
-{
-	size_t same = 0, n = a.n < b.n ? a.n : b.n;
-
-	while (same < n && a.p[same] == b.p[same])
-		same++;
-	size_t from_a = same + (a.n >= b.n), from_b = same + (b.n >= a.n);
-	return from_a <= a.n && from_b <= b.n && span_eq(query_skip(a, from_a), query_skip(b, from_b));
-}
-
-/* Refuses a word X:Y in which X is nearly the name of a filter. */
+/* Refuses a word X:Y in which one letter more, less or other makes the name of a filter of X. */
 static int refuse_misspelt(const struct scan *s, struct span word)
 {
 	const char *colon = memchr(word.p, ':', word.n);
@@ -150,12 +139,17 @@ static int refuse_misspelt(const struct scan *s, struct span word)
 
 	if (!colon || (colon + 1 == word.p + word.n && (!s->rest.n || s->rest.p[0] != '"')))
 		return 0;
-	struct span name = {word.p, (size_t)(colon + 1 - word.p)};
+	struct span a = {word.p, (size_t)(colon + 1 - word.p)};
 	for (unsigned k = TERM_WORD + 1; k < TERM_IS; k++) {
-		if (!is_one_off(name, filter_names[k]))
+		struct span b = filter_names[k];
+		size_t same = 0, from_a, from_b;
+		while (same < a.n && same < b.n && a.p[same] == b.p[same])
+			same++;
+		from_a = same + (a.n >= b.n);
+		from_b = same + (b.n >= a.n);
+		if (from_a > a.n || from_b > b.n || !span_eq(query_skip(a, from_a), query_skip(b, from_b)))
 			continue;
-		snprintf(why, sizeof why, "not known; there is %s (a word with a colon can stand in quotes)",
-		         filter_names[k].p);
+		snprintf(why, sizeof why, "not known; there is %s (a word with a colon can stand in quotes)", b.p);
 		return query_refuse(s, why, word);
 	}
 	return 0;

@@ -74,31 +74,62 @@ static void expect(struct finder *f, const char *query, const char *lines)
 	answer_put(a);
 }
 
-static void three_sessions(struct finder *f, struct place *p)
+static void three_sessions_within(struct finder *f, struct place *p, size_t cache)
 {
 	f->p = p;
 	make_dir(f->p, "p");
 	put(f->p, "p/a.jsonl", HEADER("a", "/") SAYS("1", "1000", "red one") SAYS("2", "2000", "blue"));
 	put(f->p, "p/b.jsonl", HEADER("b", "/") SAYS("1", "9000", "Red two"));
 	put(f->p, "p/c.jsonl", HEADER("c", "/") SAYS("1", "5000", "green\\nred three\\nred four"));
-	finder_open(f, 64 << 20);
+	finder_open(f, cache);
 }
 
-static void test_order(void **state)
+static void three_sessions(struct finder *f, struct place *p)
+{
+	three_sessions_within(f, p, 64 << 20);
+}
+
+static void look_at_order(struct place *p, size_t cache, size_t piece)
 {
 	struct finder f;
-	three_sessions(&f, *state);
+	three_sessions_within(&f, p, cache);
 	expect(&f, "red",
 	       "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/c/entries/1/text.md:2:red three\n"
 	       "projects/p/c/entries/1/text.md:3:red four\nprojects/p/a/entries/1/text.md:1:red one\n");
 	expect(&f, "red session:a", "projects/p/a/entries/1/text.md:1:red one\n");
 	expect(&f, "yellow", "");
 	const struct answer *a = ask(&f, "red");
+	struct buf rows CLEANUP_BUF = BUF_INIT, row CLEANUP_BUF = BUF_INIT;
+	while (rows.n < answer_size(a, FOUND_ROWS))
+		assert_int_equal(answer_read(f.s, a, FOUND_ROWS, rows.n, piece, &rows), 0);
+	assert_string_equal(buf_cstr(&rows),
+	                    "time\tproject\tstem\tentry\twhat\tpath\tline\ttext\n"
+	                    "2026-03-01T09:00:00.000Z\tp\tb\t1\tuser\tprojects/p/b/entries/1/text.md\t1\tRed two\n"
+	                    "2026-03-01T09:00:00.000Z\tp\tc\t1\tuser\tprojects/p/c/entries/1/text.md\t2\tred three\n"
+	                    "2026-03-01T09:00:00.000Z\tp\ta\t1\tuser\tprojects/p/a/entries/1/text.md\t1\tred one\n");
+	assert_int_equal(answer_row(f.s, a, 2, &row), 0);
+	assert_true(span_begins(buf_span(&row), SPAN_LIT("2026-03-01T09:00:00.000Z\tp\ta\t")));
 	assert_int_equal(answer_count(a), 3);
 	assert_int_equal(answer_at(a, 0).entry, 0);
 	assert_true(span_is(answer_at(a, 0).title, "Red two"));
 	answer_put(a);
 	finder_close(&f);
+}
+
+static void test_order(void **state)
+{
+	look_at_order(*state, 64 << 20, 7);
+}
+
+/* What is not kept is made again. */
+static void test_order_again(void **state)
+{
+	look_at_order(*state, 64, 1000);
+}
+
+static void test_order_again_in_pieces(void **state)
+{
+	look_at_order(*state, 64, 7);
 }
 
 static void test_kept(void **state)
@@ -443,9 +474,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_order),   TEST(test_kept),        TEST(test_grows),    TEST(test_full),
-	    TEST(test_values),  TEST(test_session_ids), TEST(test_budget),   TEST(test_rows_count),
-	    TEST(test_numbers), TEST(test_threads),     TEST(test_midnight), TEST(test_no_memory),
+	    TEST(test_order),      TEST(test_order_again), TEST(test_order_again_in_pieces),
+	    TEST(test_kept),       TEST(test_grows),       TEST(test_full),
+	    TEST(test_values),     TEST(test_session_ids), TEST(test_budget),
+	    TEST(test_rows_count), TEST(test_numbers),     TEST(test_threads),
+	    TEST(test_midnight),   TEST(test_no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
