@@ -3,7 +3,8 @@
  * said. Each heading and line ends in the ID of its entry, so that one gets from it to entries/ID.
  *
  * The line of a call stands where its result is, so that the file only grows as results come; a call that has none
- * stands where the model goes on without it. Of most results only the index is read. */
+ * stands where the model goes on without it. Of most results only the index is read: of those that failed or have
+ * pictures more is said. */
 #include "sessionfs/base/number.h"
 #include "sessionfs/session/part.h"
 
@@ -240,18 +241,41 @@ static bool is_near(const struct session *s, uint32_t i, uint32_t caller, unsign
 	return (uint64_t)session_entry(s, caller)->length * n <= FAR_BYTES;
 }
 
-/* Appends the line of a toolResult: what its call did. */
-static int show_result(const struct session *s, uint32_t i, struct reader *reader, struct buf *out)
+/* The links to the pictures of a result, on its line. */
+static int add_pictures(struct md *m)
 {
+	struct buf link CLEANUP_BUF = BUF_INIT, *out = m->out;
+	struct block_iter it;
+	struct block b;
+
+	m->out = &link;
+	block_iter_init_of(&it, m->r, part_content(m->r));
+	while (block_next(&it, &b)) {
+		if (b.type != BLOCK_IMAGE)
+			continue;
+		buf_reset(&link);
+		md_image(m, &b);
+		buf_adds(out, DOT);
+		if (link.n > 2) /* it is a paragraph: without the newlines around it */
+			buf_add(out, link.p + 1, link.n - 2);
+	}
+	return buf_err(&link);
+}
+
+/* Appends the line of a toolResult: what its call did. */
+static int show_result(const struct place *p, uint32_t i, struct reader *reader, struct buf *out)
+{
+	const struct session *s = p->session;
 	unsigned n = 0;
 	uint32_t caller = session_call(s, i, &n);
 	bool failed = session_entry(s, i)->flags & ENTRY_FAILED;
+	bool has_images = session_entry(s, i)->flags & ENTRY_HAS_IMAGES;
 	bool near = caller != NO_ENTRY && is_near(s, i, caller, n);
 	struct span summary = {NULL, 0};
 	struct record r;
 	int rc = near ? calls_get(s, caller, n, add_call_summary, reader, &summary) : 0;
 
-	if (rc == 0 && (failed || !near))
+	if (rc == 0 && (failed || has_images || !near))
 		rc = session_read(s, i, reader, &r);
 	if (rc < 0)
 		return rc;
@@ -263,6 +287,9 @@ static int show_result(const struct session *s, uint32_t i, struct reader *reade
 	rc = failed ? add_failure(&r, out) : 0;
 	if (caller != NO_ENTRY)
 		add_duration(s, caller, i, out);
+	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
+	if (rc == 0 && has_images)
+		rc = add_pictures(&m);
 	end_line_of(s, i, out);
 	return rc < 0 ? rc : buf_err(out);
 }
@@ -506,7 +533,7 @@ static int chat_segment(const struct place *p, const void *item, bool is_first, 
 	if (!(e->flags & ENTRY_CONVERSATION) || e->flags & ENTRY_NO_MESSAGE)
 		return 0;
 	if (e->role == ROLE_TOOL_RESULT)
-		return show_result(s, i, reader, out);
+		return show_result(p, i, reader, out);
 	uint32_t above = session_walk_up(s, i, &ring);
 	int rc = show_unanswered(s, above, e->role == ROLE_ASSISTANT, DOT "no result\n", reader, out);
 	if (rc < 0 || shows(s, i) == NOT)

@@ -162,6 +162,8 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 		e->flags |= ENTRY_CONVERSATION;
 	if (head->calls)
 		e->flags |= ENTRY_HAS_CALLS;
+	if (head->images)
+		e->flags |= ENTRY_HAS_IMAGES;
 	if (head->failed)
 		e->flags |= ENTRY_FAILED;
 	if (head->silent)

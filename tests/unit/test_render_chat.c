@@ -308,9 +308,21 @@ static void there_is_none_without_anything_to_say(void **state)
 	assert_has(HEADER USER("a", "null", "x") ENTRY("b", "\"a\"", "\"type\":\"custom\""), true);
 }
 
+static void pictures_of_a_call_are_linked_on_its_line(void **state)
+{
+	(void)state;
+	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x.png"), "") RESULT_AT(
+			"r", "\"a\"", "2T03:04:06.000", "1",
+			"\"content\":[" TEXT(
+			    "tool output") ",{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/"
+					   "png\"},{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"text/html\"}]"),
+	            "\n- `read x.png` · 322 ms · ![image 1](entries/r/images/1.png) · *image · text/html* · r\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(pictures_of_a_call_are_linked_on_its_line),
 	    cmocka_unit_test(title_is_the_heading),
 	    cmocka_unit_test(what_was_said_and_a_line_for_each_call),
 	    cmocka_unit_test(failures_say_why),

@@ -33,6 +33,7 @@ enum entry_flags {
 	ENTRY_SUMMARY = 1 << 7,      /* branch_summary or compaction with a non-empty summary */
 	ENTRY_ODD_NAME = 1 << 8,     /* its component may differ from the encoded id (collision, cut) */
 	ENTRY_CYCLE = 1 << 9,        /* its parents lead back to itself */
+	ENTRY_HAS_IMAGES = 1 << 10,  /* its content has image blocks */
 	ENTRY_FAILED = 1 << 12,      /* it has an error: part_has_error */
 	ENTRY_SILENT = 1 << 13,      /* an answer without text that ended by itself */
 	ENTRY_NULL_ID = 1 << 11,     /* its id is null: if it is the leaf, pi has no leaf */
