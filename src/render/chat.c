@@ -61,6 +61,12 @@ static bool is_displayed(const struct record *r)
 	return json_truthy(r->type == RECORD_MESSAGE ? r->msg.display : r->display);
 }
 
+bool chat_shows(const struct session *s, uint32_t i, const struct record *r)
+{
+	enum shown shown = shows(s, i);
+	return shown == SURELY || (shown == MAYBE && is_displayed(r));
+}
+
 /* Appends the entry's label and ID, and ends the line. */
 static void end_line_of(const struct session *s, uint32_t i, struct buf *out)
 {
@@ -133,7 +139,7 @@ static uint32_t above_of(const struct session *s, uint32_t i)
 	return session_walk_up(s, i, &ring);
 }
 
-static void add_duration(const struct session *s, uint32_t from, uint32_t to, struct buf *out)
+void chat_duration(const struct session *s, uint32_t from, uint32_t to, struct buf *out)
 {
 	static const struct unit {
 		const char *name;
@@ -179,8 +185,7 @@ static void chat_shorten(struct buf *out, size_t start, size_t characters)
 	text_shorten(out, start, characters);
 }
 
-/* Appends the line of an error that says most, shortened. */
-static void add_reason(struct span clean, struct buf *out)
+void chat_reason(struct span clean, struct buf *out)
 {
 	struct span reason = reason_in(clean);
 	size_t start = out->n;
@@ -197,7 +202,7 @@ static int add_failure(const struct record *r, struct buf *out)
 	if (buf_err(&error))
 		return buf_err(&error);
 	buf_adds(out, DOT FAILED "failed: ");
-	add_reason(buf_span(&error), out);
+	chat_reason(buf_span(&error), out);
 	return 0;
 }
 
@@ -286,7 +291,7 @@ static int show_result(const struct place *p, uint32_t i, struct reader *reader,
 		add_tool_name(&r, out);
 	rc = failed ? add_failure(&r, out) : 0;
 	if (caller != NO_ENTRY)
-		add_duration(s, caller, i, out);
+		chat_duration(s, caller, i, out);
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
 	if (rc == 0 && has_images)
 		rc = add_pictures(&m);
@@ -438,7 +443,7 @@ static int show_end(struct md *m)
 	buf_adds(m->out, json_is(m->r->msg.stop_reason, "aborted") ? "\n*" FAILED "aborted" : "\n*" FAILED "failed");
 	if (json_truthy(m->r->msg.error_message)) {
 		buf_adds(m->out, ": ");
-		add_reason(buf_span(&error), m->out);
+		chat_reason(buf_span(&error), m->out);
 	}
 	buf_adds(m->out, "*\n");
 	return 0;

@@ -68,6 +68,20 @@ void html_path(struct span path, struct buf *out)
 	}
 }
 
+void html_count(double n, struct buf *out)
+{
+	static const char *const steps[] = {"k", "M", "G", "T"};
+	size_t i = 0;
+
+	if (n < 1000) {
+		buf_addf(out, "%.0f", n);
+		return;
+	}
+	for (n /= 1000; n >= 999.95 && i + 1 < sizeof steps / sizeof *steps; i++)
+		n /= 1000;
+	buf_addf(out, "%.1f%s", n, steps[i]);
+}
+
 /* --- pages ----------------------------------------------------------------------- */
 
 void html_base64(struct span bytes, struct buf *out)

@@ -19,9 +19,6 @@
 #define ROW_UNITS 100
 /* Rows are indented to this level. */
 #define ROW_LEVELS 64
-/* The row of a result says what its call did if looking for that takes no longer than parsing so many bytes: the line
- * of the call is read again where results of other messages stand between its own. */
-#define ROW_CALL_BYTES ((uint64_t)256 << 10)
 
 /* --- what stands where ------------------------------------------------------------ */
 
@@ -41,8 +38,24 @@ struct items {
 	struct page_item *v;
 	size_t n, cap;
 	size_t opened;     /* the first item of the branch at hand */
+	uint32_t *at;      /* by entry: the number of its item, from 1 */
 	uint64_t pictures; /* bytes of entries that may have some */
 };
+
+/* A call stands at the first of its results in its branch. */
+static void join_call(struct items *a, uint32_t result)
+{
+	unsigned n = 0;
+	uint32_t caller = session_call(a->s, result, &n);
+
+	if (caller == NO_ENTRY || a->at[caller] <= a->opened)
+		return;
+	struct page_item *item = &a->v[a->at[caller] - 1];
+	if (n > 64 || item->answered >> (n - 1) & 1 || (n > 1 && !page_call_is_near(a->s, caller, n)))
+		return;
+	item->answered |= (uint64_t)1 << (n - 1);
+	a->v[a->n].flags |= ITEM_ANSWERS;
+}
 
 /* There is room for all. */
 static void items_add(struct items *a, uint32_t entry)
@@ -57,7 +70,9 @@ static void items_add(struct items *a, uint32_t entry)
 	}
 	a->pictures += length >= PICTURE_LEAST ? length : 0;
 	item->flags |= a->pictures > PICTURES_MOST ? ITEM_NO_PICTURES : 0u;
-	a->n++;
+	if (session_entry(a->s, entry)->role == ROLE_TOOL_RESULT)
+		join_call(a, entry);
+	a->at[entry] = (uint32_t)++a->n;
 }
 
 static int add_rows(struct items *a)
@@ -88,14 +103,13 @@ static void close_branch(struct items *a, unsigned more)
 	a->v[a->n - 1].flags |= ITEM_PART_ENDS | more;
 }
 
-static int add_current(struct items *a, uint32_t at, uint8_t *shown)
+static int add_current(struct items *a, uint32_t at)
 {
 	uint32_t *path CLEANUP_FREE = NULL;
 	size_t n = 0;
 	int rc = at == NO_ENTRY ? 0 : session_path(a->s, at, &path, &n);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		items_add(a, path[i]);
-		shown[path[i]] = true;
 		a->v[a->n - 1].next = i + 1 < n ? path[i + 1] : NO_ENTRY;
 	}
 	close_branch(a, 0);
@@ -104,7 +118,7 @@ static int add_current(struct items *a, uint32_t at, uint8_t *shown)
 }
 
 /* An entry whose parent was not the one before begins a branch. */
-static int add_others(struct items *a, const uint8_t *shown)
+static int add_others(struct items *a)
 {
 	uint32_t *order CLEANUP_FREE = NULL;
 	uint32_t before = NO_ENTRY;
@@ -113,7 +127,7 @@ static int add_others(struct items *a, const uint8_t *shown)
 		return rc;
 	for (uint32_t k = 0; k < session_count(a->s); k++) {
 		uint32_t entry = order[k], parent = session_entry(a->s, entry)->parent;
-		if (shown[entry])
+		if (a->at[entry])
 			continue;
 		bool opens = before == NO_ENTRY || parent != before;
 		if (opens) {
@@ -133,21 +147,22 @@ static int add_others(struct items *a, const uint8_t *shown)
 static void items_release(struct items *a)
 {
 	free(a->v);
+	free(a->at);
 }
 
 static int page_items(const struct place *p, struct totals *t, void **ret, size_t *ret_n)
 {
 	struct items a CLEANUP(items_release) = {.s = p->session};
-	uint8_t *shown CLEANUP_FREE = calloc((size_t)session_count(p->session) + 1, 1);
-	if (!shown)
+	a.at = calloc((size_t)session_count(p->session) + 1, sizeof *a.at);
+	if (!a.at)
 		return -ENOMEM;
 	int rc = add_rows(&a);
 	if (rc < 0)
 		return rc;
 	size_t first = a.opened = a.n;
-	rc = add_current(&a, p->at, shown);
+	rc = add_current(&a, p->at);
 	if (rc == 0)
-		rc = add_others(&a, shown);
+		rc = add_others(&a);
 	if (rc < 0)
 		return rc;
 	if (a.n > first)
@@ -207,14 +222,15 @@ static void page_add_usage(const struct render_usage *u, struct buf *out)
 {
 	if (u->total > 0) {
 		begin_fact("Tokens", out);
-		page_count(u->total, out);
+		html_count(u->total, out);
 		buf_adds(out, FACT_END);
 	}
-	if (u->cost > 0) {
-		begin_fact("Cost", out);
-		page_cost(u->cost, out);
+	size_t start = out->n;
+	begin_fact("Cost", out);
+	if (page_cost(u->cost, out))
 		buf_adds(out, FACT_END);
-	}
+	else
+		out->n = start;
 }
 
 /* The last two names of the way to the session are the project's and its own. */
@@ -236,7 +252,9 @@ static int add_header(const struct place *p, const struct totals *t, struct span
 	struct json_value cwd = session_header(s)->cwd;
 
 	buf_adds(out, "<a class=\"skip\" href=\"#~main\">Skip to the conversation</a>\n"
-	              "<header class=\"top\"><p><a href=\"../index.html\">All sessions</a></p>\n<h1>");
+	              "<header class=\"top\"><p><a href=\"../index.html\">All sessions</a></p>\n<h1 title=\"");
+	html_text(title, out);
+	buf_adds(out, "\">");
 	html_text(title, out);
 	buf_adds(out, "</h1>\n<dl>\n");
 	if (cwd.kind == JSON_STRING) {
@@ -251,8 +269,9 @@ static int add_header(const struct place *p, const struct totals *t, struct span
 	buf_adds(out, FACT_END);
 	page_add_usage(&t->usage, out);
 	add_files(p, out);
-	buf_adds(out, "</dl></header>\n"
-	              "<nav aria-label=\"Tree of entries\"><h2>Tree</h2>\n<ol id=\"~tree\">\n");
+	buf_adds(out,
+	         "</dl></header>\n"
+	         "<nav aria-label=\"Tree of entries\"><details><summary><h2>Tree</h2></summary>\n<ol id=\"~tree\">\n");
 	return rc;
 }
 
@@ -297,7 +316,7 @@ static int add_row_text(const struct session *s, uint32_t entry, struct reader *
 	uint32_t caller = session_call(s, entry, &n);
 	int rc = 0;
 
-	if (caller != NO_ENTRY && (uint64_t)session_entry(s, caller)->length * n <= ROW_CALL_BYTES) {
+	if (caller != NO_ENTRY && page_call_is_near(s, caller, n)) {
 		rc = calls_get(s, caller, n, row_of_call, reader, &summary);
 		buf_addspan(out, summary);
 	} else {
@@ -332,7 +351,7 @@ static int add_row(const struct session *s, const struct page_item *item, struct
 
 /* --- segments -------------------------------------------------------------------- */
 
-#define ROWS_END "</ol></nav>\n<main id=\"~main\" tabindex=\"-1\">\n"
+#define ROWS_END "</ol></details></nav>\n<main id=\"~main\" tabindex=\"-1\">\n"
 
 /* A branch is named by what its first entry says. */
 static void open_branch(struct page *g)

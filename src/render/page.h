@@ -16,6 +16,7 @@ struct page_item {
 	uint32_t number; /* of a row its level; of the first entry of a branch how many entries that has */
 	uint32_t next;   /* the entry that follows on the same branch, or NO_ENTRY */
 	uint32_t flags;
+	uint64_t answered; /* calls of the entry, the first one in the lowest bit, that stand at their results */
 };
 enum {
 	ITEM_ROW = 1 << 0,         /* a row of the tree; else an entry */
@@ -27,6 +28,7 @@ enum {
 	ITEM_PART = 1 << 6,        /* the first of some entries that stand in one element, */
 	ITEM_PART_ENDS = 1 << 7,   /* and the last of them */
 	ITEM_NO_PICTURES = 1 << 8, /* there are more than enough pictures before it */
+	ITEM_ANSWERS = 1 << 9,     /* a result where its call stands */
 };
 
 /* Everything that showing an entry needs. */
@@ -37,17 +39,24 @@ struct page {
 	uint32_t entry;
 	struct record r;
 	struct buf *text, *more; /* memory to make texts in */
-	struct buf name;         /* the entry's */
+	struct buf name;         /* the entry's, or of the entry whose call is shown */
 	struct buf *out;
 };
+
+/* To show a call of entry `caller` at its result, the line of the call is read again, if that takes no longer than
+ * parsing so many bytes. */
+#define PAGE_CALL_BYTES ((uint64_t)256 << 10)
+static inline bool page_call_is_near(const struct session *s, uint32_t caller, unsigned n)
+{
+	return (uint64_t)session_entry(s, caller)->length * n <= PAGE_CALL_BYTES;
+}
 
 /* page_entry.c: the entry as an article. 0 or a negative errno. */
 int page_entry(struct page *g);
 
 /* page_text.c: small facts. An absent one appends nothing. */
-void page_time(int64_t ms, struct buf *out); /* in UTC, to the minute */
-void page_count(double n, struct buf *out);  /* 950, 12.3k, 1.2M */
-void page_cost(double dollars, struct buf *out);
+void page_time(int64_t ms, struct buf *out);     /* in UTC, to the minute */
+bool page_cost(double dollars, struct buf *out); /* false, and nothing: of less than is shown */
 /* The entry's label; `text` is memory to make it in. */
 void page_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out);
 /* Appends href="..." of an entry in the page, with `/n` behind it unless n is 0. */

@@ -4,6 +4,7 @@
 
 #include "facts.h"
 #include "md.h"
+#include "pieces.h"
 #include "text.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/number.h"
@@ -19,9 +20,8 @@
 #define COMMAND_UNITS 4096
 /* So many branches are linked from where they begin. */
 #define BRANCHES_SHOWN 20
-/* Output of so many bytes or lines is shown without being asked for. */
-#define OPEN_BYTES 1200
-#define OPEN_LINES 12
+/* The line of a command that the user ran, to so many. */
+#define LINE_UNITS 120
 
 /* Arguments that are longer are not read through: no diff is made of them. */
 #define READ_MOST ((size_t)1 << 20)
@@ -29,6 +29,13 @@
 #define PRETTY_MOST PAGE_OUTPUT_BYTES
 
 /* --- the line above ----------------------------------------------------------- */
+
+/* Whether some of the entry's calls stand at it. */
+static bool shows_calls(const struct page *g)
+{
+	unsigned n = session_calls(g->s, g->entry);
+	return n > 64 || g->item->answered != (n ? UINT64_MAX >> (64 - n) : 0);
+}
 
 static void add_class(struct page *g)
 {
@@ -42,6 +49,10 @@ static void add_class(struct page *g)
 	if (!record_is_conversation(g->r.type))
 		class = "meta";
 	buf_adds(g->out, class ? class : "custom");
+	if (!chat_shows(g->s, g->entry, &g->r) && !shows_calls(g))
+		buf_adds(g->out, " aside");
+	if (session_label_record(g->s, g->entry) != NO_ENTRY)
+		buf_adds(g->out, " labelled");
 }
 
 static void article_add_heading(struct page *g)
@@ -83,9 +94,12 @@ static void article_add_usage(struct page *g)
 	if (!(u.total > 0) && !(u.cost > 0))
 		return;
 	buf_adds(g->out, "<span>");
-	page_count(u.total, g->out);
-	buf_adds(g->out, " tokens, ");
-	page_cost(u.cost, g->out);
+	html_count(u.total, g->out);
+	buf_adds(g->out, " tokens");
+	size_t end = g->out->n;
+	buf_adds(g->out, ", ");
+	if (!page_cost(u.cost, g->out))
+		g->out->n = end;
 	buf_adds(g->out, "</span>\n");
 }
 
@@ -121,7 +135,7 @@ static void add_call_link(struct page *g)
 	unsigned n = 0;
 	uint32_t caller = session_call(g->s, g->entry, &n);
 
-	if (caller == NO_ENTRY)
+	if (caller == NO_ENTRY || g->item->flags & ITEM_ANSWERS)
 		return;
 	buf_adds(g->out, "<a ");
 	page_link(g->s, caller, n, g->out);
@@ -178,32 +192,8 @@ static void add_head(struct page *g)
 
 static void begin_details(struct page *g, const char *what)
 {
-	buf_addf(g->out, "<details><summary>%s</summary>\n", what);
-}
-
-static bool is_short(struct span json)
-{
-	size_t lines = 0;
-
-	if (json.n > OPEN_BYTES)
-		return false;
-	for (size_t i = 0; i + 1 < json.n; i++)
-		lines += json.p[i] == '\\' && json.p[i + 1] == 'n';
-	return lines <= OPEN_LINES;
-}
-
-/* Output of a tool: what is long is a click away. */
-static void show_output(struct page *g, struct json_value v)
-{
-	bool open = is_short(v.text);
-
-	if (!md_has_text(v))
-		return;
-	if (!open)
-		begin_details(g, "Output");
-	page_pre(g, NULL, v, "text.md");
-	if (!open)
-		buf_adds(g->out, "</details>\n");
+	buf_addf(g->out, "<details%s><summary>%s</summary>\n", strncmp(what, "Thinking", 8) ? "" : " class=\"think\"",
+	         what);
 }
 
 static int show_folded(struct page *g, const char *what, struct json_value v, const char *file)
@@ -283,30 +273,119 @@ static void show_arguments(struct page *g, const struct tool_use *u, const char 
 		page_pre_text(g, NULL, false, file);
 }
 
-/* A summary line for the call, which unfolds to its arguments. */
-static void article_show_call(struct page *g, const struct block *b)
+/* Of a result: how long its call took, why it failed, how many pictures came back. */
+static void add_outcome(struct page *g, uint32_t caller)
+{
+	const struct entry *e = session_entry(g->s, g->entry);
+	struct part_image image = {0};
+	size_t start;
+
+	if (caller != NO_ENTRY)
+		chat_duration(g->s, caller, g->entry, g->out);
+	if (e->flags & ENTRY_HAS_IMAGES) {
+		while (part_image_next(&g->r, &image))
+			;
+		buf_addf(g->out, DOT "%u picture%s", image.n, image.n == 1 ? "" : "s");
+	}
+	if (!(e->flags & ENTRY_FAILED))
+		return;
+	buf_adds(g->out, " <strong class=\"failed\">failed: ");
+	buf_reset(g->text);
+	part_error(&g->r, g->text);
+	start = g->out->n;
+	chat_reason(buf_span(g->text), g->out);
+	html_escape(g->out, start);
+	buf_adds(g->out, "</strong>");
+}
+
+/* A line for a call of g->entry, which unfolds to its arguments and what is appended behind them. `result`: that which
+ * the call stands at, or NULL. */
+static void begin_call(struct page *g, const struct block *b, struct page *result)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
-	uint32_t result = session_result(g->s, g->entry, b->n);
-	bool failed = result != NO_ENTRY && session_entry(g->s, result)->flags & ENTRY_FAILED;
 
 	tool_read(b->name, b->arguments, &u);
-	buf_adds(g->out, "<div class=\"call\" id=\"");
-	html_text(buf_span(&g->name), g->out);
-	buf_addf(g->out, "/%u\"><details><summary>", b->n);
+	if (!result || result->item->flags & ITEM_ANSWERS) {
+		buf_adds(g->out, "<div class=\"call\" id=\"");
+		html_text(buf_span(&g->name), g->out);
+		buf_addf(g->out, "/%u\">", b->n);
+	} else {
+		buf_adds(g->out, "<div class=\"call\">");
+	}
+	buf_adds(g->out, "<details><summary>");
 	size_t start = g->out->n;
 	tool_summary(&u, g->out);
 	page_take_cwd(g->s, start, g->out);
 	html_escape(g->out, start);
-	buf_adds(g->out, failed ? " <strong class=\"failed\">failed</strong></summary>\n" : "</summary>\n");
+	if (result)
+		add_outcome(result, g->entry);
+	buf_adds(g->out, "</summary>\n");
 	show_arguments(g, &u, arguments_file(g, b));
+}
+
+/* A call that stands at no result of its branch. */
+static void article_show_call(struct page *g, const struct block *b)
+{
+	uint32_t result = session_result(g->s, g->entry, b->n);
+
+	if (b->n <= 64 && g->item->answered >> (b->n - 1) & 1)
+		return;
+	begin_call(g, b, NULL);
 	buf_adds(g->out, "</details>");
 	if (result != NO_ENTRY) {
 		buf_adds(g->out, "<a ");
 		page_link(g->s, result, 0, g->out);
 		buf_addf(g->out, " aria-label=\"Result of call %u\">result</a>", b->n);
+	} else if (g->item->next != NO_ENTRY) {
+		buf_adds(g->out, "<span>no result</span>");
 	}
 	buf_adds(g->out, "</div>\n");
+}
+
+/* The call that a result answers, where that stands here. 1 if it does. */
+static int begin_result_call(struct page *g)
+{
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct block_iter it;
+	struct block b;
+	struct page of = *g;
+	unsigned n = 0;
+	int rc;
+
+	of.entry = session_call(g->s, g->entry, &n);
+	if (of.entry == NO_ENTRY || (!(g->item->flags & ITEM_ANSWERS) && !page_call_is_near(g->s, of.entry, n)))
+		return 0;
+	rc = session_load(g->s, of.entry, &line, &of.r);
+	if (rc < 0)
+		return rc;
+	of.name = (struct buf)BUF_INIT;
+	session_entry_name(g->s, of.entry, &of.name);
+	rc = buf_err(&of.name);
+	block_iter_init_of(&it, &of.r, part_content(&of.r));
+	while (rc == 0 && block_next(&it, &b))
+		if (b.type == BLOCK_TOOL_CALL && b.n == n) {
+			begin_call(&of, &b, g);
+			rc = 1;
+		}
+	buf_release(&of.name);
+	return rc;
+}
+
+/* Without its call a result is named by its tool. */
+static int begin_result(struct page *g)
+{
+	int rc = begin_result_call(g);
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	buf_adds(g->out, "<div class=\"call\"><details><summary>");
+	if (md_has_text(g->r.msg.tool_name))
+		page_inline(g->r.msg.tool_name, INLINE_UNITS, g->out);
+	else
+		buf_adds(g->out, "Output");
+	add_outcome(g, NO_ENTRY);
+	buf_adds(g->out, "</summary>\n");
+	return 0;
 }
 
 /* --- the content --------------------------------------------------------------- */
@@ -319,7 +398,7 @@ static int article_show_block(struct page *g, const struct block *b)
 			return 0;
 		if (g->r.role != ROLE_TOOL_RESULT)
 			return page_markdown(g, b->text, "text.md");
-		show_output(g, b->text);
+		page_pre(g, NULL, b->text, "text.md");
 		return 0;
 	case BLOCK_THINKING:
 		return show_folded(g, json_truthy(b->redacted) ? "Thinking (redacted)" : "Thinking", b->thinking,
@@ -355,12 +434,13 @@ static int article_show_content(struct page *g, struct json_value content)
 
 static int article_show_bash(struct page *g)
 {
-	buf_adds(g->out, "<p class=\"command\"><code>$ ");
-	bool truncated = page_inline(g->r.msg.command, COMMAND_UNITS, g->out);
-	buf_adds(g->out, "</code></p>\n");
-	if (truncated)
-		page_truncated(g, "text.md");
-	show_output(g, g->r.msg.output);
+	buf_adds(g->out, "<div class=\"call\"><details><summary>$ ");
+	page_inline(g->r.msg.command, LINE_UNITS, g->out);
+	buf_adds(g->out, "</summary>\n");
+	page_pre(g, "$ ", g->r.msg.command, "text.md");
+	if (md_has_text(g->r.msg.output))
+		page_pre(g, NULL, g->r.msg.output, "text.md");
+	buf_adds(g->out, "</details></div>\n");
 	return 0;
 }
 
@@ -375,11 +455,16 @@ static int show_body(struct page *g)
 	                                       : r->type == RECORD_CUSTOM_MESSAGE && r->display.kind == JSON_FALSE;
 	if (!folded && hides)
 		folded = "Hidden";
+	bool is_result = r->role == ROLE_TOOL_RESULT;
+	int rc = is_result ? begin_result(g) : 0;
 	if (folded)
 		begin_details(g, folded);
-	int rc = article_show_content(g, part_content(r));
+	if (rc == 0)
+		rc = article_show_content(g, part_content(r));
 	if (folded)
 		buf_adds(g->out, "</details>\n");
+	if (is_result)
+		buf_adds(g->out, "</details></div>\n");
 	if (rc == 0 && md_has_text(part_summary(r)))
 		rc = show_folded(g, "Summary", part_summary(r), "text.md");
 	if (rc < 0 || r->type != RECORD_MESSAGE || !md_has_text(r->msg.error_message))

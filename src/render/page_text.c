@@ -212,6 +212,8 @@ void page_picture(struct page *g, const struct block *b)
 
 /* --- small facts -------------------------------------------------------------- */
 
+/* Less is shown as nothing. */
+#define COST_LEAST 0.00005
 /* A longer directory is not looked for. */
 #define CWD_MOST 1024
 
@@ -226,19 +228,12 @@ void page_time(int64_t ms, struct buf *out)
 	buf_addf(out, "<time datetime=\"%s\">%.*s %.5s</time>", iso, date, iso, iso + date + 1);
 }
 
-void page_count(double n, struct buf *out)
+bool page_cost(double dollars, struct buf *out)
 {
-	if (n < 1000)
-		buf_addf(out, "%.0f", n);
-	else if (n < 999950)
-		buf_addf(out, "%.1fk", n / 1000);
-	else
-		buf_addf(out, "%.1fM", n / 1e6);
-}
-
-void page_cost(double dollars, struct buf *out)
-{
+	if (!(dollars >= COST_LEAST))
+		return false;
 	buf_addf(out, "$%.*f", dollars < 1 ? 4 : 2, dollars);
+	return true;
 }
 
 void page_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out)

@@ -24,11 +24,19 @@ int order_entries(const struct session *s, uint32_t **ret);
 /* The rows of tree.txt. */
 struct tree_row {
 	uint32_t entry;
-	uint32_t level; /* how far it stands to the right */
+	uint32_t level; /* how far it stands to the right of the active branch, which is at 0 */
 	bool is_active; /* on the way from the root to the leaf */
 	bool is_leaf;   /* where tree.txt says so */
 };
 /* In their order. The caller frees *ret. 0 or a negative errno. */
 int tree_rows(const struct session *s, struct tree_row **ret, size_t *ret_n);
+
+/* chat.c: what its lines say. */
+/* Whether chat.md has a heading, a line or a mark for entry i, the record of which is r. */
+bool chat_shows(const struct session *s, uint32_t i, const struct record *r);
+/* Appends the line of an error that says most, shortened. */
+void chat_reason(struct span clean, struct buf *out);
+/* Appends how long it took from one entry to another, behind a dot; nothing if that is not known. */
+void chat_duration(const struct session *s, uint32_t from, uint32_t to, struct buf *out);
 
 #endif

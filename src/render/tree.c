@@ -443,10 +443,13 @@ int tree_rows(const struct session *s, struct tree_row **ret, size_t *ret_n)
 	struct tree_row *rows = malloc((d.n_rows + 1) * sizeof *rows);
 	if (!rows)
 		return -ENOMEM;
+	uint32_t base = 0; /* the level where the branch at hand leaves the active one */
 	for (size_t k = 0; k < d.n_rows; k++) {
-		uint32_t entry = d.rows[k];
-		rows[k] = (struct tree_row){entry, level_of(&d, &d.spots[entry]), d.flags[entry] & ACTIVE,
-		                            entry == d.leaf_row};
+		uint32_t entry = d.rows[k], above = d.spots[entry].above, level = level_of(&d, &d.spots[entry]);
+		bool active = d.flags[entry] & ACTIVE;
+		if (above == NO_ENTRY || d.flags[above] & ACTIVE)
+			base = level;
+		rows[k] = (struct tree_row){entry, active ? 0 : level - base + 1, active, entry == d.leaf_row};
 	}
 	*ret = rows;
 	*ret_n = d.n_rows;

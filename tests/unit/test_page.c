@@ -190,16 +190,81 @@ static void calls_and_results_lead_to_each_other(void **state)
 		    RESULT("c", "\"b\"", "c2", ",\"content\":\"ok\""),
 	    &out);
 	assert_has(&out, "<div class=\"call\" id=\"a/1\">");
-	assert_has(&out, "bash make <strong class=\"failed\">failed</strong></summary>");
+	/* Each stands at its result, once. */
+	assert_order(&out, "<article id=\"b\"",
+	             "bash make <strong class=\"failed\">failed: no rule</strong></summary>");
+	assert_order(&out, "bash make <strong", "<article id=\"c\"");
+	assert_order(&out, "<pre>\n$ make</pre>", "<pre>\nno rule</pre>");
 	assert_has(&out, "<pre>\n$ make</pre>");
 	assert_has(&out, "&quot;timeout&quot;: 9");
-	assert_has(&out, "<a href=\"#b\" aria-label=\"Result of call 1\">result</a>");
-	assert_has(&out, "<a href=\"#a/1\">call</a>");
-	assert_has(&out, "<a href=\"#a/2\">call</a>");
-	assert_has(&out, "<summary>edit x.c +1 -1</summary>");
+	assert_has(&out, "<div class=\"call\" id=\"a/2\">");
+	assert_has(&out, "<article id=\"a\" class=\"assistant aside\">");
+	assert_has_not(&out, ">call</a>");
+	assert_order(&out, "<article id=\"c\"", "<summary>edit x.c +1 -1</summary>");
 	assert_has(&out, "<pre class=\"diff\">\n<del>-one\n</del><ins>+&lt;two&gt;\n</ins></pre>");
 	assert_has(&out, "<span class=\"failed\">failed</span> bash make</a>");
 	assert_has(&out, ">edit x.c +1 -1</a></li>");
+}
+
+/* A call whose result is on another branch, or that has none, stands where it was made. */
+static void calls_without_a_result_below_stay(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of(HEADER ASSISTANT(
+		    "a", "null",
+		    TOOL("c1", "bash", "{\"command\":\"one\"}") "," TOOL(
+			"c2", "bash", "{\"command\":\"two\"}") "," TOOL("c3", "bash", "{\"command\":\"three\"}"))
+	            RESULT("b", "\"a\"", "c1", ",\"content\":\"on the other branch\"")
+	                RESULT("c", "\"a\"", "c2", ",\"content\":\"here\"") MORE("d", "c"),
+	        &out);
+	assert_has(&out, "<article id=\"a\" class=\"assistant\">");
+	assert_order(&out, "<div class=\"call\" id=\"a/1\">", "<div class=\"call\" id=\"a/3\">");
+	assert_order(&out, "<div class=\"call\" id=\"a/3\">", "<article id=\"c\"");
+	assert_order(&out, "<article id=\"c\"", "<div class=\"call\" id=\"a/2\">");
+	assert_order(&out, "<a href=\"#b\" aria-label=\"Result of call 1\">result</a>", "<span>no result</span>");
+	/* There it is shown, too, with the way to where it was made. */
+	assert_order(&out, "<article id=\"b\"", "<a href=\"#a/1\">call</a>");
+	assert_int_equal(count(out.p, "<summary>bash one</summary>"), 2);
+	assert_has(&out, "<pre>\non the other branch</pre>");
+}
+
+/* What chat.md leaves out is marked, and what has a label. */
+static void what_is_said_is_told_from_the_rest(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of(HEADER USER("u", "null", "hi") MESSAGE("s", "\"u\"", "\"role\":\"system\",\"content\":\"x\"")
+	            ENTRY("m", "\"s\"", "\"type\":\"model_change\"")
+	                ASSISTANT("a", "\"m\"", "{\"type\":\"thinking\",\"thinking\":\"hm\"}")
+	                    ASSISTANT("b", "\"a\"", "{\"type\":\"text\",\"text\":\"yes\"}")
+	                        ENTRY("l", "\"b\"", "\"type\":\"label\",\"targetId\":\"b\",\"label\":\"here\""),
+	        &out);
+	assert_has(&out, "<article id=\"u\" class=\"user\">");
+	assert_has(&out, "<article id=\"s\" class=\"custom aside\">");
+	assert_has(&out, "<article id=\"m\" class=\"meta aside\">");
+	assert_has(&out, "<article id=\"a\" class=\"assistant aside\">");
+	assert_has(&out, "<details class=\"think\"><summary>Thinking</summary>");
+	assert_has(&out, "<article id=\"b\" class=\"assistant labelled\">");
+}
+
+/* However often it was branched, the current branch stands at the left. */
+static void the_current_branch_is_at_the_edge(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of(HEADER USER("a", "null", "root") MORE("x", "a") MORE("b", "a") MORE("y", "b") MORE("z", "y")
+	            MORE("c", "b"),
+	        &out);
+	assert_has(&out, "<li class=\"u d0\"><a href=\"#a\"");
+	assert_has(&out, "<li class=\"u d0\"><a href=\"#b\"");
+	assert_has(&out, "<li class=\"u d0\"><a href=\"#c\" aria-current");
+	assert_has(&out, "<li class=\"u d1 off\"><a href=\"#x\"");
+	assert_has(&out, "<li class=\"u d1 off\"><a href=\"#y\"");
+	assert_order(&out, "d1 off\"><a href=\"#y\"", "off\"><a href=\"#z\"");
 }
 
 /* The line of a call is read for the row of each result: only as long as that is cheap. */
@@ -259,11 +324,11 @@ static void long_texts_are_cut(void **state)
 		assert_has_not(&out, "\uFFFD");
 		assert_in_range(out.n, 3000, 120000);
 	}
-	/* Commands and errors stand on one line. */
+	/* Commands, too. */
 	struct buf line CLEANUP_BUF = BUF_INIT;
 	buf_adds(&line,
 	         HEADER "{\"id\":\"a b\",\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"");
-	for (int i = 0; i < 500; i++)
+	for (int i = 0; i < 5000; i++)
 		buf_adds(&line, "a command ");
 	buf_adds(&line, "\",\"output\":\"x\"}}\n");
 	buf_reset(&out);
@@ -448,6 +513,15 @@ static void usage_counts_once(void **state)
 	assert_has(&out, "<dt>Cost</dt><dd>$0.2500</dd>");
 	assert_has(&out, "<dt>Model</dt><dd>p/m</dd>");
 	assert_has(&out, "<span>1.5k tokens, $0.2500</span>");
+	/* What cost nothing has no cost. */
+	struct buf free CLEANUP_BUF = BUF_INIT;
+	page_of(HEADER MESSAGE("a", "null",
+	                       "\"role\":\"assistant\",\"content\":\"hi\",\"usage\":{\"totalTokens\":1500,\"cost\":{"
+	                       "\"total\":0.00001}}"),
+	        &free);
+	assert_has(&free, "<span>1.5k tokens</span>");
+	assert_has_not(&free, "$0");
+	assert_has_not(&free, "<dt>Cost");
 	assert_has(&out, "<time datetime=\"2026-01-02T03:04:05.678Z\">2026-01-02 03:04</time>");
 	assert_has(&out, "<a href=\"../../projects/p/s%20s/\">projects/p/s s/</a>");
 }
@@ -495,6 +569,9 @@ int main(void)
 	    cmocka_unit_test(the_current_branch_comes_first),
 	    cmocka_unit_test(segments_stand_alone),
 	    cmocka_unit_test(calls_and_results_lead_to_each_other),
+	    cmocka_unit_test(calls_without_a_result_below_stay),
+	    cmocka_unit_test(what_is_said_is_told_from_the_rest),
+	    cmocka_unit_test(the_current_branch_is_at_the_edge),
 	    cmocka_unit_test(rows_of_many_results_are_cheap),
 	    cmocka_unit_test(long_texts_are_cut),
 	    cmocka_unit_test(pictures_are_shown_if_they_are_pictures),

@@ -18,6 +18,8 @@ void html_value(struct json_value v, struct buf *out);
  * could mean something in a URL is percent-encoded, so that it never has a scheme, a host, a query or a fragment. */
 void html_path(struct span path, struct buf *out);
 
+/* Appends a number of tokens: 950, 12.3k, 1.2M. */
+void html_count(double n, struct buf *out);
 void html_base64(struct span bytes, struct buf *out);
 /* Appends a text that is Markdown, as elements. Raw HTML in it is text. A link leads to http:, https: or mailto:, or is
  * no link; a picture is a link to it. Its headings are those below an h2, without gaps, and nothing in it has an id.
