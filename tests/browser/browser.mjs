@@ -251,6 +251,7 @@ class Page {
 			before = at;
 			at = await this.run(find);
 			if (!at) throw new Error(`nothing to click on: ${f} ${JSON.stringify(values)}`);
+			await this.call("Input.dispatchMouseEvent", { type: "mouseMoved", ...at });
 			await this.drawn();
 		} while (at.x !== before?.x || at.y !== before.y);
 		const mouse = (type) => this.call("Input.dispatchMouseEvent", { type, ...at, button: "left", clickCount: 1 });

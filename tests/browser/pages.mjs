@@ -25,7 +25,7 @@ const shape = () => {
 		policy: document.querySelector("meta[http-equiv=Content-Security-Policy]")?.content,
 		title: document.title,
 		h1: document.querySelectorAll("h1").length,
-		open: document.querySelectorAll("details[open]").length,
+		open: document.querySelectorAll("main details[open]").length,
 		links: [...document.querySelectorAll("a[href]")].map((a) => a.getAttribute("href")),
 	};
 };
@@ -43,7 +43,7 @@ function compare(s, is_) {
 	const path = current(dir);
 	if (path) is(path, is_.articles.slice(0, path.length), "the current branch, first");
 	is([], path?.filter((id) => is_.inBranches.includes(id)) ?? [], "entries of the current branch in a folded one");
-	is(0, is_.open, "details that are open at first");
+	is(0, is_.open, "details that are open at first, but for the tree");
 	is(1, is_.h1, "headings of the page");
 	for (const id of ids) {
 		const e = `${dir}/entries/${id}/`;
@@ -97,7 +97,7 @@ const openBranches = () => document.querySelectorAll("details.branch").forEach((
 
 async function unfold(options) {
 	for (const s of rich) {
-		const page = await browser.open(pageOf(local, s), options);
+		const page = await browser.open(`${pageOf(local, s)}#view=all`, options);
 		await page.run(openBranches);
 		const n = await page.run(() => document.querySelectorAll("main article details").length);
 		for (let i = 0; i < n && i < 25; i++) {
@@ -117,8 +117,8 @@ async function pictures() {
 		const dir = directory(mount, s);
 		const files = entries(dir).flatMap((id) => (fs.existsSync(`${dir}/entries/${id}/images`) ? fs.readdirSync(`${dir}/entries/${id}/images`).map((f) => [id, f]) : []));
 		if (!files.length) continue;
-		const page = await browser.open(pageOf(local, s));
-		await page.run(openBranches);
+		const page = await browser.open(`${pageOf(local, s)}#view=all`);
+		await page.run(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
 		const shown = await page.run(async () => {
 			const found = [];
 			for (const img of document.images) {
@@ -176,10 +176,10 @@ const button = (text) => [...document.querySelectorAll("button")].find((b) => b.
 async function foldAndFilter() {
 	const s = rich.find((s) => s.stem === "all-there-is");
 	const page = await browser.open(pageOf(local, s));
-	const open = () => document.querySelectorAll("details[open]").length;
-	const n = await page.run(() => document.querySelectorAll("details").length);
+	const open = () => document.querySelectorAll("main details[open]").length;
+	const n = await page.run(() => document.querySelectorAll("main details").length);
 	await page.click(button, "Unfold all");
-	await page.becomes("all is unfolded", (n) => document.querySelectorAll("details[open]").length === n, n);
+	await page.becomes("all is unfolded", (n) => document.querySelectorAll("main details[open]").length === n, n);
 	await page.click(button, "Fold all");
 	is(0, await page.run(open), "details that are open when all was folded");
 	const visible = () => [...document.querySelectorAll("nav ol > li")].filter((r) => r.checkVisibility()).map((r) => r.textContent);
@@ -188,7 +188,25 @@ async function foldAndFilter() {
 	await page.type("BRANCH of");
 	const left = await page.run(visible);
 	ok(left.length > 0 && left.length < rows.length, `of ${rows.length} rows ${left.length} are left`);
-	is(rows.filter((r) => /branch/i.test(r) && /of/i.test(r)), left, "the rows with these words");
+	const has = (words) => [...document.querySelectorAll("nav ol > li")]
+		.filter((row) => {
+			const entry = document.getElementById(decodeURIComponent(row.firstChild.hash.slice(1)));
+			const text = [row, ...[...entry.children].slice(1)].map((e) => e.textContent).join("\n").toLowerCase();
+			return words.every((word) => text.includes(word));
+		})
+		.map((row) => row.textContent);
+	is(await page.run(has, ["branch", "of"]), left, "the rows with these words");
+	ok(rows.filter((r) => /branch/i.test(r) && /of/i.test(r)).every((r) => left.includes(r)), "also those that say it in the tree");
+	// What stands far behind the beginning of a text is found, too, and is in the address.
+	await page.run(() => document.querySelector("nav input").select());
+	await page.type("19999: ");
+	is(0, (await page.run(visible)).length, "rows that say what the page has cut");
+	await page.run(() => document.querySelector("nav input").select());
+	await page.type("150: the");
+	is([], (await page.run(visible)).filter((r) => r.includes("150")), "rows that show what is far behind");
+	await page.run(() => document.querySelector("nav input").select());
+	await page.type("BRANCH of");
+	ok((await page.run(() => location.hash)).includes("find=BRANCH+of"), "the filter is in the address");
 	await page.type(" qqq[");
 	is([], await page.run(visible), "rows that have none of it");
 	await page.run(() => document.querySelector("nav input").select());
@@ -227,19 +245,108 @@ async function narrow() {
 	}
 }
 
-// Paper shows all, the folded too, in dark on light.
+// Paper shows what is unfolded, in dark on light.
 async function print() {
 	const s = rich.find((s) => s.stem === "all-there-is");
-	const page = await browser.open(pageOf(local, s), { dark: true });
+	const page = await browser.open(`${pageOf(local, s)}#view=all`, { dark: true });
+	await page.run(openBranches);
+	await page.run(() => (document.querySelectorAll("main .call > details")[1].open = true));
 	ok((await page.pdf()).length > 5000, "a PDF");
 	await page.look({ media: "print", dark: true });
-	const hidden = await page.run(() => [...document.querySelectorAll("main article, main article .md, main article pre")].filter((e) => !e.checkVisibility()).map((e) => e.outerHTML.slice(0, 100)));
-	is([], hidden, "what is not printed");
+	const calls = await page.run(() => [...document.querySelectorAll("main .call pre")].map((e) => [e.checkVisibility(), e.closest("details").open]));
+	ok(calls.some(([seen]) => seen) && calls.every(([seen, open]) => seen === open), `what is printed of calls: ${JSON.stringify(calls)}`);
+	is([], await page.run(() => [...document.querySelectorAll("main > .part article")].filter((e) => !e.checkVisibility()).map((e) => e.id)), "entries that are not printed");
 	ok(!(await page.run(() => document.querySelector("nav").checkVisibility())), "the tree is not printed");
 	const light = (c) => Math.max(...c.match(/\d+/g).slice(0, 3).map(Number));
 	const [paper, ink] = await page.run(() => [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]);
 	ok(light(paper) > 200 && light(ink) < 100, `printed in ${ink} on ${paper} where the screen is dark`);
 	quiet(page, "print");
+	await page.close();
+}
+
+// --- views, keys and the address ----------------------------------------------------
+
+const visibleEntries = () => [...document.querySelectorAll("main > .part article")].filter((e) => e.checkVisibility()).map((e) => e.id);
+async function views() {
+	const s = rich.find((s) => s.stem === "all-there-is");
+	const page = await browser.open(pageOf(local, s));
+	await page.run(() => document.querySelectorAll(".branch").forEach((d) => (d.open = true)));
+	const every = await page.run(() => [...document.querySelectorAll("main > .part article")].map((e) => [e.id, e.className]));
+	const wanted = { Chat: (c) => !/aside/.test(c), All: () => true, User: (c) => /user/.test(c), Labelled: (c) => /labelled/.test(c) };
+	for (const [name, keeps] of [...Object.entries(wanted), ["Chat", wanted.Chat]]) {
+		await page.click(button, name);
+		is(every.filter(([, c]) => keeps(c)).map(([id]) => id), await page.run(visibleEntries), `entries in ${name}`);
+		is(name === "Chat" ? "" : `#view=${name.toLowerCase()}`, await page.run(() => location.hash), `the address in ${name}`);
+	}
+	is(0, await page.run(() => [...document.querySelectorAll(".think")].filter((e) => e.checkVisibility()).length), "thinking in the chat");
+	// Each of two parallel calls is one block with what came of it.
+	is([true, true], await page.run(() => ["00000003", "00000004"].map((id) => document.getElementById(id).querySelectorAll(".call").length === 1)), "blocks of calls");
+	quiet(page, "views");
+	await page.close();
+
+	// An entry that the view hides is shown when a link leads to it; a link with both has both.
+	const hidden = every.find(([, c]) => /aside/.test(c))[0];
+	for (const [hash, view] of [[hidden, "chat"], [`${hidden}&view=user`, "user"]]) {
+		const page = await browser.open(`${pageOf(local, s)}#${hash}`);
+		await page.becomes(`#${hash} is shown`, shown, hidden);
+		is([view, `#${hash}`], await page.run(() => [document.body.dataset.view, location.hash]), "the view and the address");
+		await page.becomes("a row is marked", () => document.querySelectorAll("nav .here").length === 1);
+		quiet(page, hash);
+		await page.close();
+	}
+}
+
+async function keys() {
+	const s = rich.find((s) => s.stem === "all-there-is");
+	const page = await browser.open(pageOf(local, s), { height: 400 });
+	const press = async (key) => {
+		await page.call("Input.dispatchKeyEvent", { type: "keyDown", key, text: key, unmodifiedText: key });
+		await page.call("Input.dispatchKeyEvent", { type: "keyUp", key });
+		await page.settled();
+		await page.settled();
+	};
+	const seen = await page.run(visibleEntries);
+	const users = await page.run(() => [...document.querySelectorAll("main > .part .user")].map((e) => e.id));
+	const target = () => document.querySelector(":target")?.id;
+	const mark = () => document.querySelector("nav .here")?.textContent;
+	const first = await page.becomes("the first row is marked", mark);
+	await press("j");
+	is(seen[1], await page.run(target), "where j leads");
+	await page.becomes("the mark follows", (first) => document.querySelector("nav .here")?.textContent !== first, first);
+	await press("k");
+	is(seen[0], await page.run(target), "where k leads");
+	await press("j");
+	await press("p");
+	is(users[0], await page.run(target), "where p leads");
+	await press("?");
+	ok((await page.run(() => document.querySelector(".tools details[open]")?.textContent ?? "")).includes("next entry"), "? says what the keys do");
+	await press("/");
+	ok(await page.run(() => document.activeElement.matches("nav input")), "/ leads to the filter");
+	await press("j");
+	is("j", await page.run(() => document.querySelector("nav input").value), "what is typed into the filter");
+	quiet(page, "keys");
+	await page.close();
+}
+
+async function telephone() {
+	for (const s of rich) {
+		const page = await browser.open(pageOf(local, s), { width: 390, height: 844 });
+		const top = await page.run(() => [...document.querySelectorAll("article")].find((e) => e.checkVisibility()).getBoundingClientRect().top);
+		ok(top < 600, `${s.stem}: the first message begins at ${top} of 844 pixels`);
+		await page.close();
+	}
+}
+
+async function hover() {
+	const s = rich.find((s) => s.stem === "all-there-is");
+	const page = await browser.open(pageOf(local, s));
+	const title = await page.run(() => {
+		const row = document.querySelector("nav ol a");
+		row.dispatchEvent(new Event("mouseover", { bubbles: true }));
+		return row.parentElement.title;
+	});
+	ok(title.includes("x".repeat(300)), `the row says ${title}`);
+	quiet(page, "hover");
 	await page.close();
 }
 
@@ -267,4 +374,8 @@ await steps(browser, [
 	["arrive in a branch without scripts", () => arriveInBranch({ scripts: false })],
 	["narrow", narrow],
 	["print", print],
+	["views", views],
+	["keys", keys],
+	["telephone", telephone],
+	["hover", hover],
 ]);

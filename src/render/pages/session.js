@@ -1,45 +1,174 @@
 "use strict";
 {
-	const tree = document.getElementById("~tree");
-	const make = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
-
-	/* Rows that have all the words, in any case. */
-	const filter = (text) => {
-		const words = text.toLowerCase().split(/\s+/);
-		for (const row of tree.children) {
-			const says = row.textContent.toLowerCase();
-			row.hidden = !words.every((word) => says.includes(word));
+	const tree = document.getElementById("~tree"), nav = tree.closest("nav"), fold = tree.parentElement;
+	const wide = matchMedia("(min-width: 56.01rem)");
+	const make = (tag, text, more) => Object.assign(document.createElement(tag), { textContent: text }, more);
+	const decode = (text) => {
+		try {
+			return decodeURIComponent(text);
+		} catch {
+			return text;
 		}
 	};
-	const fold = (open) => {
-		for (const details of document.querySelectorAll("details")) details.open = open;
-	};
-	/* Chromium does so itself. */
-	const reveal = () => {
-		const id = location.hash.slice(1);
-		let at = document.getElementById(id);
-		try {
-			at = at || document.getElementById(decodeURIComponent(id));
-		} catch { /* no entry is called that */ }
-		if (!at) return;
-		for (let up = at; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
-		at.scrollIntoView();
+	const articles = [...document.querySelectorAll("article")];
+	const places = new Map(articles.map((article, n) => [article, n]));
+	const rows = new Map([...tree.children].map((row) => [document.getElementById(decode(row.firstChild.hash.slice(1))), row]));
+	const rowOf = (article) => {
+		for (let n = places.get(article); n >= 0; n--) if (rows.has(articles[n])) return rows.get(articles[n]);
 	};
 
-	const tools = make("div", "");
-	tools.className = "tools";
-	const input = document.createElement("input");
-	input.type = "search";
-	input.placeholder = "Filter";
+	/* What an entry says, but for the line above it. */
+	const texts = new Map();
+	const textOf = (article) => {
+		if (!texts.has(article)) texts.set(article, [...article.children].slice(1).map((e) => e.textContent).join("\n"));
+		return texts.get(article);
+	};
+	const lower = new Map();
+	const says = (article, row) => {
+		if (!lower.has(article)) lower.set(article, `${row.textContent}\n${textOf(article)}`.toLowerCase());
+		return lower.get(article);
+	};
+
+	/* The address: #ID&view=VIEW&find=WORDS, each of them only if it says something. */
+	const views = ["chat", "all", "user", "labelled"];
+	let view = views[0];
+	const at = (id) => document.getElementById(id) ?? document.getElementById(decode(id));
+	const keep = (id) => {
+		const state = new URLSearchParams();
+		if (view !== views[0]) state.set("view", view);
+		if (input.value.trim()) state.set("find", input.value.trim());
+		const hash = [id, state.toString()].filter(Boolean).join("&");
+		if (hash !== location.hash.slice(1)) history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+	};
+	const read = () => {
+		const hash = location.hash.slice(1), and = hash.indexOf("&");
+		if (at(hash) || (and < 0 && !/^(view|find)=/.test(hash))) return { id: hash };
+		const id = /^(view|find)=/.test(hash) ? "" : hash.slice(0, and);
+		return { id, state: new URLSearchParams(id ? hash.slice(and + 1) : hash) };
+	};
+
+	/* Rows that have all the words, in any case. */
+	const filter = () => {
+		const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+		for (const [article, row] of rows) row.hidden = !words.every((word) => says(article, row).includes(word));
+	};
+	const show = (which) => {
+		view = views.includes(which) ? which : views[0];
+		document.body.dataset.view = view;
+		switches.forEach((button, n) => button.setAttribute("aria-pressed", views[n] === view));
+	};
+	const setFolds = (open) => {
+		for (const details of document.querySelectorAll("main details")) details.open = open;
+	};
+
+	/* Where the reader is: the entry that a link led to while its beginning is in view, else that at the top. */
+	let here;
+	const look = () => {
+		const target = document.querySelector("article:target"), top = target?.getBoundingClientRect().top;
+		let found = target && top >= -1 && top < innerHeight ? target : undefined;
+		const { left, width } = document.querySelector("main").getBoundingClientRect();
+		for (let y = 20; !found && y < innerHeight; y += 20) found = document.elementFromPoint(left + width / 2, y)?.closest("article");
+		if (!found || found === here) return;
+		rowOf(here)?.classList.remove("here");
+		here = found;
+		const row = rowOf(here);
+		row?.classList.add("here");
+		/* Who has the mouse in the tree looks for something there. */
+		if (!row || !wide.matches || nav.matches(":hover")) return;
+		const r = row.getBoundingClientRect(), n = nav.getBoundingClientRect();
+		if (r.top < n.top || r.bottom > n.bottom) nav.scrollTop += r.top - n.top - n.height / 2;
+	};
+	let looks = false;
+	const soon = () => {
+		/* What is not drawn yet is not found. */
+		if (!looks) requestAnimationFrame(() => setTimeout(() => { looks = false; look(); }));
+		looks = true;
+	};
+
+	/* What comes into view is laid out only then, so that all moves once more. */
+	const arrive = (article, times = 4) => {
+		article.scrollIntoView();
+		if (times) requestAnimationFrame(() => setTimeout(() => { if (article.matches(":target")) arrive(article, times - 1); }));
+		else soon();
+	};
+	/* Chromium opens what is around a target itself. */
+	const reveal = () => {
+		const { id, state } = read();
+		if (state) {
+			show(state.get("view"));
+			input.value = state.get("find") ?? "";
+			filter();
+			/* This makes it the target, which the address with all of it is not. */
+			if (at(id) && !at(id).matches(":target")) location.replace(`#${id}`);
+		} else if (!id) {
+			show();
+			input.value = "";
+			filter();
+		}
+		for (let up = at(id); up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
+		keep(id);
+		if (at(id)) arrive(at(id));
+		else soon();
+	};
+	const go = (article) => {
+		if (!article) return;
+		location.replace(`#${encodeURIComponent(article.id)}`);
+		keep(location.hash.slice(1));
+		arrive(article);
+	};
+	const next = (step, css) => {
+		const from = here ? places.get(here) : -1;
+		for (let n = from + step; n >= 0 && n < articles.length; n += step)
+			if (articles[n].matches(css) && articles[n].checkVisibility()) return articles[n];
+	};
+	const keys = [
+		["j", "next entry", () => go(next(1, "article"))],
+		["k", "entry before", () => go(next(-1, "article"))],
+		["n", "next message of the user", () => go(next(1, ".user"))],
+		["p", "message of the user before", () => go(next(-1, ".user"))],
+		["/", "filter the tree", () => { fold.open = true; input.focus(); }],
+		["g", "to the beginning", () => scrollTo(0, 0)],
+		["G", "to the end", () => scrollTo(0, document.body.scrollHeight)],
+		["?", "these keys", () => { help.open = !help.open; help.scrollIntoView({ block: "nearest" }); }],
+	];
+
+	const tools = make("div", "", { className: "tools" });
+	const button = (text, act) => {
+		const made = make("button", text, { type: "button" });
+		made.addEventListener("click", act);
+		return made;
+	};
+	const input = make("input", "", { type: "search", placeholder: "Filter by what entries say" });
 	input.setAttribute("aria-label", "Filter the tree");
-	input.addEventListener("input", () => filter(input.value));
-	const unfold = make("button", "Unfold all");
-	unfold.addEventListener("click", () => fold(true));
-	const close = make("button", "Fold all");
-	close.addEventListener("click", () => fold(false));
-	for (const button of [unfold, close]) button.type = "button";
-	tools.append(input, unfold, close);
-	tree.before(tools);
+	input.addEventListener("input", () => { filter(); keep(read().id); });
+	const switches = ["Chat", "All", "User", "Labelled"].map((text, n) =>
+		button(text, () => { show(views[n]); keep(read().id); here?.scrollIntoView(); soon(); }));
+	switches[3].disabled = !document.querySelector(".labelled");
+	const help = make("details", "");
+	const list = make("dl", "");
+	for (const [key, what] of keys) list.append(make("dt", key), make("dd", what));
+	help.append(make("summary", "? Keys"), list);
+	tools.append(...switches, button("Unfold all", () => setFolds(true)), button("Fold all", () => setFolds(false)), help);
+	fold.before(tools);
+	tree.before(input);
+	fold.open = wide.matches;
+
+	addEventListener("keydown", (event) => {
+		if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.("input")) return;
+		const key = keys.find(([name]) => name === event.key);
+		if (!key) return;
+		event.preventDefault();
+		key[2]();
+	});
+	/* The whole of what a row is the beginning of; a browser shows about as much. */
+	tree.addEventListener("mouseover", ({ target }) => {
+		const row = target.closest("li");
+		if (row && !row.title) row.title = textOf(document.getElementById(decode(row.firstChild.hash.slice(1)))).trim().slice(0, 2000) || row.textContent;
+	});
+	addEventListener("scroll", soon, { passive: true });
 	addEventListener("hashchange", reveal);
+	/* When all is there, a browser looks for the whole address among the entries. */
+	addEventListener("load", () => read().state && reveal());
+	show();
 	reveal();
 }
