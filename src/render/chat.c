@@ -247,22 +247,23 @@ static bool is_near(const struct session *s, uint32_t i, uint32_t caller, unsign
 }
 
 /* The links to the pictures of a result, on its line. */
-static int add_pictures(struct md *m)
+static int add_pictures(const struct md *of)
 {
-	struct buf link CLEANUP_BUF = BUF_INIT, *out = m->out;
+	struct buf link CLEANUP_BUF = BUF_INIT;
+	struct md m = *of;
 	struct block_iter it;
 	struct block b;
 
-	m->out = &link;
-	block_iter_init_of(&it, m->r, part_content(m->r));
+	m.out = &link;
+	block_iter_init_of(&it, m.r, part_content(m.r));
 	while (block_next(&it, &b)) {
 		if (b.type != BLOCK_IMAGE)
 			continue;
 		buf_reset(&link);
-		md_image(m, &b);
-		buf_adds(out, DOT);
+		md_image(&m, &b);
+		buf_adds(of->out, DOT);
 		if (link.n > 2) /* it is a paragraph: without the newlines around it */
-			buf_add(out, link.p + 1, link.n - 2);
+			buf_add(of->out, link.p + 1, link.n - 2);
 	}
 	return buf_err(&link);
 }

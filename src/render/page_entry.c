@@ -30,13 +30,6 @@
 
 /* --- the line above ----------------------------------------------------------- */
 
-/* Whether some of the entry's calls stand at it. */
-static bool shows_calls(const struct page *g)
-{
-	unsigned n = session_calls(g->s, g->entry);
-	return n > 64 || g->item->answered != (n ? UINT64_MAX >> (64 - n) : 0);
-}
-
 static void add_class(struct page *g)
 {
 	static const char *const classes[ROLE_COMPACTION_SUMMARY + 1] = {
@@ -49,7 +42,10 @@ static void add_class(struct page *g)
 	if (!record_is_conversation(g->r.type))
 		class = "meta";
 	buf_adds(g->out, class ? class : "custom");
-	if (!chat_shows(g->s, g->entry, &g->r) && !shows_calls(g))
+	/* Calls that stand at the entry itself are shown with it. */
+	unsigned n = session_calls(g->s, g->entry);
+	bool calls = n > 64 || g->item->answered != (n ? UINT64_MAX >> (64 - n) : 0);
+	if (!calls && !chat_shows(g->s, g->entry, &g->r))
 		buf_adds(g->out, " aside");
 	if (session_label_record(g->s, g->entry) != NO_ENTRY)
 		buf_adds(g->out, " labelled");
