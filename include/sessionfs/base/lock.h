@@ -8,7 +8,8 @@
  * A system call can wait for somebody else: a path below the source can lead to a dead server or into this mount. The
  * lock of the catalog and those of a higher rank are never held across such a call (lock_may_block). Those of a lower
  * rank belong to one reader of .events, one open file or one session: who waits for one of these waits for what that
- * session's bytes take to arrive. No lock is held while the kernel is notified, except LOCK_PREFILL and LOCK_DROPPING. */
+ * session's bytes take to arrive. No lock is held while the kernel is notified, except LOCK_PREFILL and LOCK_DROPPING.
+ */
 #ifndef SESSIONFS_LOCK_H
 #define SESSIONFS_LOCK_H
 
