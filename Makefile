@@ -58,7 +58,7 @@ own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSI
 own_cflags := -std=c17 $(warnings) $(hardening) -MMD -MP
 fuse_cflags = $(shell $(PKG_CONFIG) --cflags fuse3)
 fuse_libs = $(shell $(PKG_CONFIG) --libs fuse3)
-libs := -lmd -lmd4c -pthread
+libs = $(shell $(PKG_CONFIG) --libs libutf8proc) -lmd -lmd4c -pthread
 
 # Only these files may see libfuse (scripts/check-layers holds them to it).
 fuse_sources := $(filter-out src/fuse/events.c,$(wildcard src/fuse/*.c)) src/cmd/main.c
@@ -97,7 +97,8 @@ $(BUILD)/libsessionfs.a: $(core_objects)
 
 $(core_objects): $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) -c -o $@ $<
+	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(utf8proc_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
+$(BUILD)/base/fold.o: private utf8proc_cflags = $(shell $(PKG_CONFIG) --cflags libutf8proc)
 
 # What is embedded.
 $(BUILD)/render/html.o: $(wildcard src/render/pages/*)

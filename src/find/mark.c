@@ -7,20 +7,18 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* Of the text, the bytes before the character that is at byte `at` when folded, or with it. */
+/* Of the text, the bytes before what becomes the byte `at` when folded, or with it. */
 static size_t mark_place(struct span text, size_t at, bool with)
 {
-	char folded[FOLD_ROOM(4)];
-	size_t i = 0, done = 0;
-	while (i < text.n) {
-		int step = utf8_next(text.p + i, text.n - i);
-		size_t n = (size_t)(step < 0 ? -step : step);
-		done += fold_write(text.p + i, n, folded);
-		if (done > at)
-			return i + with * n;
-		i += n;
+	char folded[FOLD_ROOM(1)];
+	struct span rest = text;
+	while (rest.n > 0) {
+		size_t before = text.n - rest.n, n = fold_write(&rest, 1, folded);
+		if (n > at)
+			return with ? text.n - rest.n : before;
+		at -= n;
 	}
-	return i;
+	return text.n;
 }
 
 bool query_mark(const struct query *q, struct span line, size_t from, struct span *ret)

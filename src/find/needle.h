@@ -15,22 +15,21 @@
 #define NEEDLE_BYTES (12 * NEEDLE_RUN)
 /* So many bytes behind the end of what is scanned must be readable. */
 #define NEEDLE_PAD 64
+#define NEEDLE_PAIRS (FOLD_ALIKE + 2)
 
 /* Two bytes, `distance` apart, that stand where something may be. */
 struct pair {
 	char first, second;
 	char first_case, second_case; /* 0x20 for letters */
 	unsigned char distance;
-	enum { PAIR_RUN, PAIR_ESCAPE, PAIR_TWIN } what;
 };
 
 struct needle {
 	uint32_t run[NEEDLE_RUN]; /* folded characters */
 	unsigned n;
-	unsigned anchor; /* the character at which the pairs of kind PAIR_RUN are */
+	unsigned anchor; /* the character at which the pairs are, but those of escapes */
 	unsigned rarity; /* the greater the rarer */
-	uint64_t low[4]; /* the low bytes of the UTF-16 units, escaped, of its characters */
-	struct pair pairs[8];
+	struct pair pairs[NEEDLE_PAIRS];
 	unsigned n_pairs;
 };
 

@@ -35,16 +35,13 @@ void words_reset(struct words *w)
 /* Folds the next piece of *rest behind what a word that ends in it may begin with. False at the end of the text. */
 static bool next_piece(struct words *w, struct span *rest)
 {
-	size_t n = rest->n < PIECE ? rest->n : PIECE, keep = w->longest - (w->longest > 0);
+	size_t keep = w->longest - (w->longest > 0);
 
-	if (n == 0)
+	if (rest->n == 0)
 		return false;
-	while (n < rest->n && n > PIECE - 4 && ((unsigned char)rest->p[n] & 0xc0) == 0x80)
-		n--; /* characters are not cut */
 	keep = keep < w->filled ? keep : w->filled;
 	memmove(w->folded, w->folded + w->filled - keep, keep);
-	w->filled = keep + fold_write(rest->p, n, w->folded + keep);
-	*rest = (struct span){rest->p + n, rest->n - n};
+	w->filled = keep + fold_write(rest, PIECE, w->folded + keep);
 	return true;
 }
 

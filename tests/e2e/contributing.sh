@@ -46,7 +46,7 @@ run() { # FILE MAIN HEADER...: with these headers and this main it is a test tha
 	cc -I"$ROOT/include" -I"$ROOT/tests/unit" -I"$ROOT/tests/wire" -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 \
 		$(pkg-config --cflags fuse3) -Wall -Werror -o "$T/example-$file" "$T/whole-$file.c" \
 		$([ "$file" != 4 ] || printf '%s\n' "$ROOT/tests/wire/wire.c" "$build"/fuse/*.o) "$build/libsessionfs.a" \
-		-lcmocka $(pkg-config --libs fuse3) -lmd -lmd4c -lpthread || die "example $file cannot be compiled"
+		-lcmocka $(pkg-config --libs fuse3 libutf8proc) -lmd -lmd4c -lpthread || die "example $file cannot be compiled"
 	"$T/example-$file" >"$T/out" 2>&1 || die "example $file: $(cat "$T/out")"
 }
 test_of() { # FILE SET_UP TEAR_DOWN

@@ -133,6 +133,16 @@ grep -q 'tools:bash: not known; there is tool:' "$T/err" || die "says: $(cat "$T
 status 0 --search=-nothing-like-this
 status 2 --search "$(seq 10000 | xargs)"
 status 0 --search "$(yes the | head -n 10000 | xargs)"
+# However a text is written, by name, and what is coloured is the whole of it.
+other=$T/other
+mkdir -p "$other"
+printf '%s\n' '{"type":"session","version":3,"id":"a","timestamp":"2026-03-01T00:00:00Z","cwd":"/"}' \
+	'{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"It isn'$'\u2019''t re'$'\u0301''sume'$'\u0301'', not resume"}}' >"$other/a.jsonl"
+for word in $'r\u00e9sum\u00e9' $'RE\u0301SUM\u00c9' "isn't" $'isn\u2018t' resume; do
+	is 1 "$("$SESSIONFS" -S "$other" --search "$word" | wc -l)" "lines with $word"
+done
+NO_COLOR='' TERM=xterm script -qec "'$SESSIONFS' -S '$other' --search $'r\u00e9sum\u00e9'" /dev/null >"$T/tty" </dev/null
+grep -q $'\e\\[1;31mre\u0301sume\u0301\e\\[m, not resume' "$T/tty" || die "another colour: $(cat "$T/tty")"
 # On a terminal.
 NO_COLOR='' TERM=xterm script -qec "'$SESSIONFS' -S '$T/src' --search forecast" /dev/null >"$T/tty" </dev/null
 grep -q $'\e\\[1;31m[Ff]orecast\e\\[m' "$T/tty" || die "no colour"

@@ -2,7 +2,8 @@
 """What a query finds in a session file, computed from its lines without an index, a prefilter or any of our code: each
 entry is parsed by the grammar of JSON, its texts are made, folded and looked through.
 
-usage: find_oracle.py ASK SEED ROUNDS FILE...	ASK: the program tests/tools/match_ask.c"""
+usage: find_oracle.py ASK SEED ROUNDS FILE...	ASK: the program tests/tools/match_ask.c; without a FILE the queries are
+	of texts that are made up, the same ones written in many ways"""
 
 import os
 import random
@@ -10,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import unicodedata
 
 
 def simple(character):
@@ -19,8 +21,38 @@ def simple(character):
     return lower if len(lower) == 1 else character
 
 
+# Each ASCII character, and what typographers write for it.
+TYPED = {
+    "'": "\u2018\u2019\u201b\u02bc",
+    '"': "\u201c\u201d\u201f",
+    "-": "\u2010\u2011\u2012\u2013\u2014\u2015\u2212",
+    " ": "\u00a0\u202f\u2007\u2009",
+}
+AS_TYPED = str.maketrans({form: plain for plain, forms in TYPED.items() for form in forms})
+
+
 def fold(text):
-    return "".join(map(simple, text))
+    """What two texts are compared as."""
+    if text.isascii():
+        return text.lower()
+    text = unicodedata.normalize("NFC", text).translate(AS_TYPED)
+    return unicodedata.normalize("NFC", "".join(c if c == "\u0345" else simple(c) for c in text))
+
+
+def joins(character):
+    """Whether it can become one with what is before it."""
+    return unicodedata.category(character)[0] == "M" or 0x1160 <= ord(character) < 0x1200
+
+
+def found_at(line, word):
+    """Which character of the line the word begins in."""
+    at = fold(line).index(word)
+    begins = [i for i, c in enumerate(line) if i == 0 or not joins(c)]
+    for begin, end in zip(begins, [*begins[1:], len(line)]):
+        at -= len(fold(line[begin:end]))
+        if at < 0:
+            return begin
+    return len(line)
 
 
 # --- JSON, every value as it is stored ------------------------------------------------
@@ -262,7 +294,7 @@ def cut_around(line, words, most):
     if len(line) <= most:
         return line
     folded = fold(line)
-    begin = max(min((folded.find(w) for w in words if w in folded), default=0) - most // 8, 0)
+    begin = max(min((found_at(line, w) for w in words if w in folded), default=0) - most // 8, 0)
     begin = min(begin, len(line) - most)
     part = line[begin : begin + most]
     part = "\u2026" + part[1:] if begin else part
@@ -384,7 +416,22 @@ def respell(text):
             return {"k": "\u212a", "s": "\u017f"}[simple(c)]
         return random.choice(same)
 
-    return "".join(map(other, text)) if random.random() < 0.7 else text
+    return rewrite_text("".join(map(other, text))) if random.random() < 0.7 else text
+
+
+def rewrite_text(text, share=0.3):
+    """The same text, some characters composed or in parts, some quotes, hyphens and blanks typographic."""
+
+    def other(cluster):
+        if random.random() >= share:
+            return cluster
+        if cluster in TYPED and cluster != '"':
+            return random.choice(TYPED[cluster])
+        return unicodedata.normalize(random.choice(["NFC", "NFD"]), cluster)
+
+    if random.random() < 0.3:
+        return unicodedata.normalize(random.choice(["NFC", "NFD"]), text)
+    return "".join(map(other, re.findall(r"\\u....|\\.|[^\\][\u0300-\u036f\u1160-\u11ff\u3099]*", text, re.DOTALL)))
 
 
 def cut(text):
@@ -464,6 +511,8 @@ def rewritten(v, share):
         return "{" + space + f"{space},".join(items) + space + "}"
     if v.kind == "a":
         return "[" + space + f",{space}".join(rewritten(x, share) for x in v.items) + space + "]"
+    if v.kind == "s" and " " in v.raw and "\\" not in v.raw:
+        return f'"{escaped(rewrite_text(v.raw, share), share)}"'
     return f'"{escaped(v.raw, share)}"' if v.kind == "s" else v.raw
 
 
@@ -563,16 +612,65 @@ def check_file(program, path, rounds):
     return found
 
 
+# --- texts that are made up -------------------------------------------------------------------
+
+LETTERS = """e E k s K S x J i I f / : $ < = ; ` 1 ' - \u00e9 \u00c9 \u1ebf \u1ec7 \u01f0 \u0219 \u00f1 \u1e69 \u2260 \u212a \u212b
+\u017f \u1e9b \u0130 \u0131 \u00df \u1e9e \u03ac \u1f71 \u0386 \u1fbb \u1fb3 \u1fb4 \u1fbc \u03b1 \u03b9 \u0399 \u1fbe \u03a9 \u2126 \u037e \u1fef \u0439 \u0419 \u0438
+\u0451 \u0434 \u0414 \uac00 \uac01 \ud788 \u304b \u304c \u3071 \u8c48 \uf900 \u6587 \u0958 \u0915 \u09cb \u05e9 \ufb2a \u0f43 \u0627 \u0622 \U0001d15e \U00010400
+\U00010428 \U0002f800 \u4e3d \U0001f600 \ufe0f \u0301 \u0302 \u0323 \u0316 \u0327 \u030c \u0307 \u0345 \u0340 \u0344 \u0338 \u093c \u3099 \u11a8 \u1161 \u1100""".split(
+    "\n"
+)
+LETTERS = [x for line in LETTERS for x in line.split(" ")] + [" "] * 6 + [c for forms in TYPED.values() for c in forms]
+
+
+def made_up():
+    return "".join(random.choices(LETTERS, k=random.choice([1, 3, 10, 30]))).strip("\ufeff") or "x"
+
+
+def in_json(text, share):
+    def spelled(c):
+        units = c.encode("utf-16-be")
+        return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+
+    return "".join(spelled(c) if random.random() < share or c in '"\\' else random.choice(["/", "\\/"]) if c == "/" else c for c in text)
+
+
+def check_made_up(program, entries, rounds):
+    """Words of texts, both written in many ways. As many queries as rounds, each of all entries."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as f:
+        f.write('{"type":"session","version":3,"id":"a","timestamp":"2026-03-01T00:00:00Z","cwd":"/"}\n')
+        for i in range(entries):
+            text = in_json(rewrite_text(made_up()), random.choice([0, 0, 0.1, 1]))
+            f.write('{"type":"message","id":"%d","parentId":null,"message":{"role":"user","content":"%s"}}\n' % (i, text))
+        f.flush()
+        session = Session(f.name)
+        asked = Asked(program, f.name)
+        session.settle(dict(asked.ask("-" + "zqxj" * 8)[0]))
+        found = 0
+        for _ in range(rounds):
+            text = random.choice(session.entries)[1].text.strip("\n")
+            text = fold(text) if random.random() < 0.5 else text
+            word = cut(text) or "x"
+            found += check(asked, session, [(random.random() < 0.1, "", respell(word).replace('"', ""))], f.name)
+        asked.p.stdin.close()
+        asked.p.wait()
+    return found
+
+
 def main(program, seed, rounds, paths):
     random.seed(int(seed))
     sys.setrecursionlimit(5000)
     found = 0
+    if not paths:
+        found = sum(check_made_up(program, 50, 100) for _ in range(int(rounds) // 100))
+        print(f"{rounds} queries of texts that are made up, {found} entries found, seed {seed}")
     for path in paths:
         found += check_file(program, path, int(rounds))
         with tempfile.NamedTemporaryFile(suffix=".jsonl") as other:
             rewrite(read_entries(path)[1], other.name)
             found += check_file(program, other.name, int(rounds))
-    print(f"{2 * len(paths) * int(rounds)} queries, {found} entries found, seed {seed}")
+    if paths:
+        print(f"{2 * len(paths) * int(rounds)} queries, {found} entries found, seed {seed}")
     if not found:
         sys.exit("nothing was found")
 

@@ -10,16 +10,26 @@
 
 #include <stdio.h>
 
-/* Each character that folds to another one and that. Later versions of Unicode than ours fold more. */
-static const char *const ask =
-    "python3 -c '\n"
-    "import sys, unicodedata\n"
-    "if [int(n) for n in unicodedata.unidata_version.split(\".\")] > [15, 0, 0]: sys.exit()\n"
-    "print(0, 0)\n"
-    "for i in range(0x110000):\n"
-    "    c = chr(i); full, lower = c.casefold(), c.lower()\n"
-    "    s = full if len(full) == 1 else lower if len(lower) == 1 else c\n"
-    "    if s != c: print(i, ord(s))' 2>/dev/null";
+/* Later versions of Unicode than ours have more. */
+#define PYTHON                                                                                                         \
+	"python3 -c '\n"                                                                                               \
+	"import sys, unicodedata\n"                                                                                    \
+	"if [int(n) for n in unicodedata.unidata_version.split(\".\")] > [15, 0, 0]: sys.exit()\n"                     \
+	"print(0, 0)\n"                                                                                                \
+	"def fold(c):\n"                                                                                               \
+	"    full, lower = c.casefold(), c.lower()\n"                                                                  \
+	"    return full if len(full) == 1 else lower if len(lower) == 1 else c\n"                                     \
+	"for i in range(0x110000):\n"                                                                                  \
+	"    c = chr(i)\n"
+
+/* Each character that folds to another one and that. */
+static const char *const ask = PYTHON "    if fold(c) != c: print(i, ord(fold(c)))' 2>/dev/null";
+
+/* Each that composed text does not have, and what that has instead, if it is one (else 0). */
+static const char *const ask_composed =
+    PYTHON "    n = unicodedata.normalize(\"NFC\", c)\n"
+	   "    m = unicodedata.category(c)[0] == \"M\"\n"
+	   "    if n != c: print(i, ord(fold(n)) if len(n) == 1 and not m else 0)' 2>/dev/null";
 
 static uint32_t read_next(FILE *f, unsigned *to)
 {
@@ -51,18 +61,42 @@ static void every_character(void **state)
 	assert_true(folded > 1400);
 }
 
+static void every_composed_character(void **state)
+{
+	FILE *f = popen(ask_composed, "r");
+	unsigned to = 0, n = 0;
+
+	(void)state;
+	assert_non_null(f);
+	bool known = read_next(f, &to) == 0;
+	for (uint32_t c; known && (c = read_next(f, &to)) != UINT32_MAX; n++)
+		if (fold_one(c) != (to ? to : FOLD_MANY))
+			fail_msg("U+%04X becomes U+%04X, not U+%04X", c, fold_one(c), to);
+	pclose(f);
+	if (!known)
+		skip();
+	assert_true(n > 1000);
+}
+
+/* Each character that is compared as one other is among those that are looked for, and so is a mark of each that can be
+ * written in parts. */
 static void alike(void **state)
 {
 	(void)state;
-	for (uint32_t c = 0; c < 0x20000; c++) {
-		uint32_t same[FOLD_ALIKE];
-		uint32_t folded = fold_char(c);
-		size_t n = fold_alike(folded, same), seen = 0;
+	for (uint32_t c = 0; c < 0x2300; c = c == 0x5ff ? 0x1e00 : c + 1) {
+		uint32_t same[FOLD_ALIKE], folded = fold_one(c);
+		if (folded == FOLD_MANY)
+			continue;
+		size_t n = fold_alike(folded, same), seen = 0, marks = 0;
+		assert_true(n < FOLD_ALIKE);
 		for (size_t i = 0; i < n; i++) {
-			assert_int_equal(fold_char(same[i]), folded);
+			assert_true(fold_one(same[i]) == folded || fold_one(same[i]) == FOLD_MANY || same[i] == 0x345);
 			seen += same[i] == c;
+			marks += same[i] == 0x301;
 		}
 		assert_int_equal(seen, 1);
+		if (c == 0xe9 || c == 0x1ebf || c == 0x3ac || c == 0x1f71)
+			assert_int_equal(marks, 1);
 	}
 }
 
@@ -90,6 +124,53 @@ static void texts(void **state)
 	assert_folded((struct span){NULL, 0}, "");
 }
 
+/* Written in other ways. */
+static void same_texts(void **state)
+{
+	(void)state;
+	assert_folded(SPAN_LIT("e\xcc\x81t\xc3\x89 CAFE\xcc\x81"), "\xc3\xa9t\xc3\xa9 caf\xc3\xa9");
+	assert_folded(SPAN_LIT("\xc3\xaa\xcc\x81 e\xcc\x82\xcc\x81"), "\xe1\xba\xbf \xe1\xba\xbf");
+	assert_folded(SPAN_LIT("e\xcc\x82\xcc\xa3 \xe1\xba\xb9\xcc\x82"), "\xe1\xbb\x87 \xe1\xbb\x87"); /* in order */
+	assert_folded(SPAN_LIT("J\xcc\x8c\xc7\xb0"), "\xc7\xb0\xc7\xb0");  /* there is no capital */
+	assert_folded(SPAN_LIT("\xc5\xbf\xcc\x81"), "\xc5\x9b");           /* a long s, with an acute */
+	assert_folded(SPAN_LIT("x\xcc\x81\xcc\x81"), "x\xcc\x81\xcc\x81"); /* there is none composed */
+	assert_folded(SPAN_LIT("\xe2\x84\xab\xe2\x84\xa6\xcd\xbe\xe1\xbf\xaf"), "\xc3\xa5\xcf\x89;`");
+	assert_folded(SPAN_LIT("\xe1\x84\x80\xe1\x85\xa1\xe1\x86\xa8\xea\xb0\x80\xe1\x86\xa8"),
+	              "\xea\xb0\x81\xea\xb0\x81");
+	assert_folded(SPAN_LIT("\xe3\x81\x8b\xe3\x82\x99"), "\xe3\x81\x8c"); /* ka, ga */
+	assert_folded(SPAN_LIT("\xef\xa4\x80"), "\xe8\xb1\x88");             /* of compatibility */
+	assert_folded(SPAN_LIT("\xe0\xa5\x98"), "\xe0\xa4\x95\xe0\xa4\xbc"); /* never composed */
+	assert_folded(SPAN_LIT("\xce\x86\xcd\x85 \xe1\xbe\xbc\xcc\x81"), "\xe1\xbe\xb4 \xe1\xbe\xb4");
+	assert_folded(SPAN_LIT("\xe2\x80\x98\xe2\x80\x99\xe2\x80\x9b\xca\xbc \xe2\x80\x9c\xe2\x80\x9d\xe2\x80\x9f"),
+	              "'''' \"\"\"");
+	assert_folded(SPAN_LIT("\xe2\x80\x90\xe2\x80\x91\xe2\x80\x92\xe2\x80\x93\xe2\x80\x94\xe2\x80\x95\xe2\x88\x92"),
+	              "-------");
+	assert_folded(SPAN_LIT("\xc2\xa0\xe2\x80\xaf\xe2\x80\x87\xe2\x80\x89"), "    ");
+	/* Not in the list: a low quote, a prime, the blank of an ideograph. */
+	assert_folded(SPAN_LIT("\xe2\x80\x9e\xe2\x80\xb2\xe3\x80\x80"), "\xe2\x80\x9e\xe2\x80\xb2\xe3\x80\x80");
+}
+
+/* A text folds to the same in whatever pieces; more marks in a row than any language has take no more time each. */
+static void in_pieces(void **state)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT;
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		buf_adds(&text, i % 3 ? "e\xcc\x81 \xff\xcc\x81" : "some plain ASCII e\xcc\x82\xcc\x81");
+	for (int i = 0; i < 100000; i++)
+		buf_adds(&text, i % 2 ? "\xcc\x81" : "\xcc\xa3");
+	fold_add(buf_span(&text), &whole);
+	for (size_t most = 1; most < 5000; most += most < 40 ? 1 : 997) {
+		CLEANUP_BUF struct buf pieces = BUF_INIT;
+		struct span rest = buf_span(&text);
+		while (rest.n > 0)
+			pieces.n += fold_write(&rest, most, buf_reserve(&pieces, FOLD_ROOM(most)));
+		assert_int_equal(pieces.n, whole.n);
+		assert_memory_equal(pieces.p, whole.p, whole.n);
+	}
+}
+
 /* The text gets longer by half. */
 static void longer(void **state)
 {
@@ -105,8 +186,11 @@ static void longer(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(every_character), cmocka_unit_test(alike),
-	                                   cmocka_unit_test(texts), cmocka_unit_test(longer)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(every_character), cmocka_unit_test(every_composed_character),
+	    cmocka_unit_test(alike),           cmocka_unit_test(same_texts),
+	    cmocka_unit_test(in_pieces),       cmocka_unit_test(texts),
+	    cmocka_unit_test(longer)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,6 +118,53 @@ static void entries_found(void **state)
 	fixture_release(&f);
 }
 
+/* Text is the same however its letters are written, and with the quotes, hyphens and blanks of typographers. */
+static void written_otherwise(void **state)
+{
+	static const char *const said[] = {"\xc3\xa9t\xc3\xa9",          "E\xcc\x81te\\u0301",
+	                                   "Don\xe2\x80\x99t\xc2\xa0go", "\\u2014 don't go",
+	                                   "\xea\xb0\x81 k\xcc\xa3",     "\xe1\x84\x80\\u1161\xe1\x86\xa8",
+	                                   "\xd0\xb8\xcc\x86 x\xcc\x81"};
+	static const struct {
+		const char *query, *want;
+	} rows[] = {
+	    {"\xc3\x89T\xc3\x89", "0 1 "},
+	    {"e\xcc\x81te\xcc\x81", "0 1 "},
+	    {"t\xc3\xa9", "0 1 "},
+	    {"t", "0 1 2 3 "},
+	    {"e", ""}, /* of a letter a part is not found, nor a mark of it alone */
+	    {"\xcc\x81", "6 "},
+	    {"x", "6 "}, /* there is no such letter */
+	    {"\xd0\xb8", ""},
+	    {"\xd0\xb9", "6 "},
+	    {"don't", "2 3 "},
+	    {"don\xca\xbct", "2 3 "},
+	    {"\"\xe2\x80\x98t\xe2\x80\xafgo\"", "2 3 "},
+	    {"\"- don\"", "3 "},
+	    {"\xe2\x88\x92", "3 "},
+	    {"\xea\xb0\x81", "4 5 "},
+	    {"\xe1\x84\x80\xe1\x85\xa1\xe1\x86\xa8", "4 5 "},
+	    {"\xea\xb0\x80", ""},
+	    {"k", ""},
+	    {"\xe1\xb8\xb2", "4 "},
+	};
+	CLEANUP_BUF struct buf all = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	buf_adds(&all, HEADER);
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+		buf_addf(&all, HEAD("%zu") "{\"role\":\"user\",\"content\":\"%s\"}}\n", i, i, said[i]);
+	struct session *s = open_text(&f, buf_cstr(&all));
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		CLEANUP_BUF struct buf got = BUF_INIT;
+		match_all(s, span_of(rows[i].query), &got);
+		if (!span_is(buf_span(&got), rows[i].want))
+			fail_msg("%s: found `%.*s`, not `%s`", rows[i].query, (int)got.n, got.p, rows[i].want);
+	}
+	fixture_release(&f);
+}
+
 /* The lines of hits.txt of one entry. */
 static void lines_of(const struct session *s, const char *query, uint32_t entry, struct buf *out)
 {
@@ -339,6 +386,16 @@ static const char *const letters[] = {
     "\\u0000",
     "\\ud800",
     "\xff",
+    "e",
+    "\xcc\x81",
+    "'",
+    "\xe2\x80\x99",
+    "-",
+    "\xe2\x80\x94",
+    "\xed\x9e\x88",
+    "\xe1\x84\x92\xe1\x85\xb5",
+    "\\u0301",
+    "\\u2014",
 };
 enum { LETTERS = sizeof letters / sizeof *letters, SPELLED = 24 };
 
@@ -498,6 +555,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(entries_found),
+	    cmocka_unit_test(written_otherwise),
 	    cmocka_unit_test(lines_found),
 	    cmocka_unit_test(labels_and_names),
 	    cmocka_unit_test(in_steps),

@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* fold: text whose case is to be ignored, by the simple case folding of Unicode (one character for one;
- * CaseFolding.txt, status C and S). No locale has a say in it. */
+/* fold: what text is compared as by who searches it. Composed (NFC), so that it does not matter how a letter and its
+ * accents are written; typographic quotes, hyphens and blanks as those of ASCII (the list: sessionfs(5), "Search");
+ * then case is folded by the simple case folding of Unicode (one character for one; CaseFolding.txt, status C and S),
+ * and what that has made is composed. No locale has a say in it. */
 #ifndef SESSIONFS_FOLD_H
 #define SESSIONFS_FOLD_H
 
 #include "sessionfs/base/buf.h"
 
-/* What the character folds to; most fold to themselves. */
+/* What the character folds to, by its case alone; most fold to themselves. */
 uint32_t fold_char(uint32_t c);
 
-/* The characters that fold to `folded`, which is one of them; returns how many, at most FOLD_ALIKE. */
-#define FOLD_ALIKE 4
+/* What the character is compared as where nothing joins it; FOLD_MANY if that is several, or if it joins others. */
+#define FOLD_MANY UINT32_MAX
+uint32_t fold_one(uint32_t c);
+
+/* Characters of which any text has at least one that, folded, has `folded`, which is one of them and joins nothing;
+ * returns how many. FOLD_ALIKE: there may be more. Takes some 100 us. */
+#define FOLD_ALIKE 16
 size_t fold_alike(uint32_t folded, uint32_t ret[FOLD_ALIKE]);
 
-/* Writes UTF-8 folded and returns how many bytes; bytes that are no UTF-8 stay as they are. `to` has room for
- * FOLD_ROOM(n). */
-#define FOLD_ROOM(n) ((n) + (n) / 2 + 16)
-size_t fold_write(const char *p, size_t n, char *to);
-/* The same, appended. */
+/* Writes at least the first `most` bytes of *rest folded, as UTF-8, and returns how many; *rest is what is left, and
+ * folds to the same as in the whole text. Bytes that are no UTF-8 stay as they are. Of more marks than FOLD_MARKS in a
+ * row so many are composed at a time. `to` has room for FOLD_ROOM(most). */
+#define FOLD_MARKS 30
+#define FOLD_ROOM(n) (3 * ((n) + 4 * (1 + FOLD_MARKS) + 16))
+size_t fold_write(struct span *rest, size_t most, char *to);
+/* Appends the whole text folded; so many bytes at a time. */
+#define FOLD_PIECE 4096
 void fold_add(struct span text, struct buf *out);
 
 #endif
