@@ -105,7 +105,8 @@ static bool is_uncomposed(uint32_t c)
  * Hangul syllable. */
 static bool joins(uint32_t c)
 {
-	if (c < 0x300)
+	/* Most of what is not ASCII: western letters, and arrows, lines and other symbols. */
+	if (c < 0x300 || (c >= 0x2100 && c < 0x2c00))
 		return false;
 	if (c >= 0x1160 && c < 0x1200)
 		return true;
