@@ -7,7 +7,6 @@
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/parallel.h"
-#include "sessionfs/find/dates.h"
 
 #include <errno.h>
 #include <math.h>

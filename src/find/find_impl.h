@@ -3,11 +3,9 @@
 #ifndef SESSIONFS_FIND_IMPL_H
 #define SESSIONFS_FIND_IMPL_H
 
-#include "sessionfs/find/dates.h"
 #include "sessionfs/find/groups.h"
 
 #include <stdatomic.h>
-#include <time.h>
 
 /* The facts of one session, and the version of its file that they describe. What they point to follows in the same
  * block. */
@@ -37,9 +35,6 @@ int kept_make(struct catalog *c, uint32_t slot, struct kept **ret);
 void kept_release(struct kept *k);
 /* Whether the facts are those of the file as it is now. */
 bool kept_is_of(const struct kept *k, const struct slot_state *now);
-
-/* dates.c */
-bool date_local(double ms, struct tm *ret);
 
 /* groups.c: the groups of a list, made when they are first asked for */
 struct groups *groups_make(const struct fact_list *list, enum group_key key); /* NULL without memory */

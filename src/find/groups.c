@@ -7,7 +7,6 @@
 #include "sessionfs/base/node.h"
 #include "sessionfs/base/utf8.h"
 #include "sessionfs/base/vec.h"
-#include "sessionfs/find/dates.h"
 #include "sessionfs/find/groups.h"
 #include "find_impl.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The facts of one session: collected in one pass over its lines, then packed into one block of memory. */
+/* The facts of one session: collected from its index, then packed into one block of memory. */
 #include "find_impl.h"
 
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/counters.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/number.h"
-#include "sessionfs/find/dates.h"
 #include "sessionfs/session/part.h"
 
 #include <errno.h>
@@ -15,7 +14,6 @@
 /* The facts while they are collected. */
 struct gather {
 	uint32_t messages;
-	struct render_usage usage;
 	struct counters uses; /* struct fact_use, by the bytes of the day and the model */
 	struct buf model, key;
 	struct buf texts; /* id and title, one after the other */
@@ -30,51 +28,46 @@ static void gather_release(struct gather *g)
 	buf_release(&g->texts);
 }
 
-static int gather_usage(const struct session *s, uint32_t i, const struct record *r, struct gather *g)
+/* Adds a sum of the index to that of its day, and of its model by name. */
+static int gather_use(const struct session *s, const struct session_use *more, struct reader *reader, struct gather *g)
 {
 	/* The day of the entry's usage.json: of its own time, else of the file's. */
-	int64_t ms = session_entry(s, i)->time;
-	date_t day = date_at(ms != NO_TIME ? (double)ms : (double)session_stat(s)->st_mtim.tv_sec * 1000);
+	date_t day = more->day != NO_DATE ? more->day : date_at((double)session_stat(s)->st_mtim.tv_sec * 1000);
+	struct record r;
+	int rc = session_read(s, more->record, reader, &r);
+	if (rc < 0)
+		return rc;
 	buf_reset(&g->key);
 	buf_add(&g->key, &day, sizeof day);
-	render_usage_model(r, JSON_CLEAN, &g->key);
+	render_usage_model(&r, JSON_CLEAN, &g->key);
 	struct fact_use *use = counters_get(&g->uses, buf_span(&g->key));
 	if (!use || buf_err(&g->key))
 		return -ENOMEM;
 	use->date = day;
-	use->entries++;
-	render_usage_add(&use->sum, r);
-	render_usage_add(&g->usage, r);
+	use->entries += more->entries;
+	usage_add(&use->sum, more->sum);
 	return 0;
-}
-
-static int gather_entry(const struct session *s, uint32_t i, const struct record *r, struct gather *g)
-{
-	size_t before = g->model.n;
-	if (r->type == RECORD_MESSAGE)
-		g->messages += !(session_entry(s, i)->flags & ENTRY_NO_MESSAGE);
-	part_model(r, &g->model);
-	/* The last one counts. */
-	if (before > 0 && g->model.n > before) {
-		memmove(g->model.p, g->model.p + before, g->model.n - before);
-		g->model.n -= before;
-	}
-	if (buf_err(&g->model))
-		return buf_err(&g->model);
-	return part_usage(r).kind == JSON_NONE ? 0 : gather_usage(s, i, r, g);
 }
 
 static int gather_entries(const struct session *s, struct gather *g)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
+	struct session_usage used = session_usage(s);
+	struct record r;
 	int rc = 0;
-	for (uint32_t i = 0; i < session_count(s) && rc == 0; i++) {
-		struct record r;
+	for (size_t i = 0; i < used.n && rc == 0; i++)
+		rc = gather_use(s, &used.v[i], &reader, g);
+	for (uint32_t i = session_count(s); i-- > 0 && rc == 0;) {
+		const struct entry *e = session_entry(s, i);
+		g->messages += e->type == RECORD_MESSAGE && !(e->flags & ENTRY_NO_MESSAGE);
+		/* The last model counts. */
+		if (g->model.n || (e->role != ROLE_ASSISTANT && e->type != RECORD_MODEL_CHANGE))
+			continue;
 		rc = session_read(s, i, &reader, &r);
 		if (rc == 0)
-			rc = gather_entry(s, i, &r, g);
+			part_model(&r, &g->model);
 	}
-	return rc;
+	return rc < 0 ? rc : buf_err(&g->model);
 }
 
 double fact_time(double ms)
@@ -138,7 +131,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	           .messages = g->messages,
 	           .problems = session_problem_count(s) > 0,
 	           .has_usage = g->uses.n > 0,
-	           .usage = g->usage,
+	           .usage = session_usage(s).sum,
 	           .date = isnan(created) ? NO_DATE : date_at(created),
 	           .n_uses = g->uses.n},
 	};

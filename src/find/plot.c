@@ -5,7 +5,6 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/counters.h"
 #include "sessionfs/base/utf8.h"
-#include "sessionfs/find/dates.h"
 #include "sessionfs/render/html.h"
 
 #include <errno.h>

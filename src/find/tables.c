@@ -4,7 +4,6 @@
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/counters.h"
-#include "sessionfs/find/dates.h"
 
 #include <errno.h>
 
@@ -69,7 +68,7 @@ int table_sessions(const struct fact_list *list, struct buf *out)
 struct row {
 	struct span cells; /* of day, project and model, with a TAB in between */
 	uint64_t messages;
-	struct render_usage sum;
+	struct usage sum;
 };
 
 /* The three cells are compared one after the other: what is behind a TAB must not matter before it. */
@@ -105,7 +104,7 @@ static int sum_session(const struct fact *f, struct buf *key, struct counters *r
 		if (!row || buf_err(key))
 			return -ENOMEM;
 		row->messages += use->entries;
-		render_usage_sum(&row->sum, &use->sum);
+		usage_add(&row->sum, use->sum);
 	}
 	return cancel_check();
 }

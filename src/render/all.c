@@ -60,7 +60,7 @@ static int lines_add(const struct entry_text *parts, struct buf *prefix, size_t 
 }
 
 static int all_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
-                       struct render_usage *usage, struct buf *out)
+                       struct usage *usage, struct buf *out)
 {
 	struct buf *prefix = &reader->scratch[2];
 	uint32_t i = *(const uint32_t *)item;

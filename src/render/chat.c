@@ -528,7 +528,7 @@ static int chat_front(const struct place *p, const struct totals *t, struct buf 
 }
 
 static int chat_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
-                        struct render_usage *usage, struct buf *out)
+                        struct usage *usage, struct buf *out)
 {
 	const struct session *s = p->session;
 	uint32_t i = *(const uint32_t *)item, ring = NO_ENTRY;

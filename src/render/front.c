@@ -12,47 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static double number_of(struct json_value v)
-{
-	double x;
-
-	return json_double(v, &x) ? x : 0;
-}
-
-void render_usage_add(struct render_usage *u, const struct record *r)
-{
-	enum { INPUT, OUTPUT, CACHE_READ, CACHE_WRITE, TOTAL, COST, FIELDS };
-	static const struct span names[FIELDS] = {
-	    [INPUT] = SPAN_LIT("input"),          [OUTPUT] = SPAN_LIT("output"),
-	    [CACHE_READ] = SPAN_LIT("cacheRead"), [CACHE_WRITE] = SPAN_LIT("cacheWrite"),
-	    [TOTAL] = SPAN_LIT("totalTokens"),    [COST] = SPAN_LIT("cost"),
-	};
-	struct json_value usage = part_usage(r), fields[FIELDS];
-
-	if (usage.kind != JSON_OBJECT)
-		return;
-	json_get_all(usage, names, FIELDS, fields);
-	double input = number_of(fields[INPUT]), output = number_of(fields[OUTPUT]);
-	double cache_read = number_of(fields[CACHE_READ]), cache_write = number_of(fields[CACHE_WRITE]);
-	double total = number_of(fields[TOTAL]);
-	u->input += input;
-	u->output += output;
-	u->cache_read += cache_read;
-	u->cache_write += cache_write;
-	u->total += total != 0 ? total : input + output + cache_read + cache_write;
-	u->cost += number_of(json_get(fields[COST], "total"));
-}
-
-void render_usage_sum(struct render_usage *u, const struct render_usage *more)
-{
-	u->input += more->input;
-	u->output += more->output;
-	u->cache_read += more->cache_read;
-	u->cache_write += more->cache_write;
-	u->total += more->total;
-	u->cost += more->cost;
-}
-
 /* The code point of the character at p if YAML does not allow it unescaped, else 0. */
 static unsigned odd_in_yaml(const char *p, size_t n)
 {
@@ -126,7 +85,7 @@ static void add_yaml_number(const char *key, double x, struct buf *out)
 	buf_addf(out, "%s:%*s\n", key, NUMBER_COLUMN - (int)strlen(key) - 1, line);
 }
 
-static void add_yaml_usage(const struct render_usage *u, struct buf *out)
+static void add_yaml_usage(const struct usage *u, struct buf *out)
 {
 	buf_adds(out, "tokens:\n");
 	add_yaml_number("  input", u->input, out);
@@ -219,7 +178,7 @@ int front_add_path(const struct place *p, const struct totals *t, struct buf *ou
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		rc = session_read(p->session, path[i], &reader, &r);
 		if (rc == 0)
-			render_usage_add(&all.usage, &r);
+			usage_add(&all.usage, usage_of(part_usage(&r)));
 	}
 	return rc < 0 ? rc : front_add(p, &all, out);
 }

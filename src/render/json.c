@@ -243,7 +243,7 @@ static int write_item(struct context_writer *w, const struct context_item *item)
 }
 
 static int json_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
-                        struct render_usage *usage, struct buf *out)
+                        struct usage *usage, struct buf *out)
 {
 	(void)usage;
 	CLEANUP(context_writer_release)
@@ -316,11 +316,10 @@ const struct producer producer_context_json = {
 
 #define FIRST_MESSAGE_CHARACTERS 200
 
-/* Collected in one pass over the lines. */
+/* Collected from the index. */
 struct info {
 	struct counters roles;  /* size_t */
-	struct counters models; /* struct render_usage */
-	struct render_usage usage;
+	struct counters models; /* struct usage */
 	struct buf name;
 };
 
@@ -331,16 +330,22 @@ static void info_release(struct info *info)
 	buf_release(&info->name);
 }
 
-static int count_role(struct info *info, const struct record *r)
+/* Only of a role without a name of ours the line is read. */
+static int count_role(struct info *info, const struct session *s, uint32_t i, struct line *line)
 {
-	const char *name = record_role_name(r->role);
+	const char *name = record_role_name(session_entry(s, i)->role);
+	struct record r;
 	buf_reset(&info->name);
-	if (name)
+	if (name) {
 		buf_adds(&info->name, name);
-	else if (r->msg.role.kind == JSON_STRING)
-		json_decode(r->msg.role.text, JSON_READ, &info->name);
-	else
+	} else if (session_entry(s, i)->role == ROLE_OTHER) {
+		int rc = session_load(s, i, line, &r);
+		if (rc < 0 || r.msg.role.kind != JSON_STRING)
+			return rc;
+		json_decode(r.msg.role.text, JSON_READ, &info->name);
+	} else {
 		return 0;
+	}
 	size_t *count = counters_get(&info->roles, buf_span(&info->name));
 	if (!count || buf_err(&info->name))
 		return -ENOMEM;
@@ -348,36 +353,31 @@ static int count_role(struct info *info, const struct record *r)
 	return 0;
 }
 
-static int count_usage(struct info *info, const struct record *r)
+static int count_usage(struct info *info, const struct session *s, const struct session_use *use, struct line *line)
 {
+	struct record r;
+	int rc = session_load(s, use->record, line, &r);
+	if (rc < 0)
+		return rc;
 	buf_reset(&info->name);
-	render_usage_model(r, JSON_READ, &info->name);
-	struct render_usage *usage = counters_get(&info->models, buf_span(&info->name));
+	render_usage_model(&r, JSON_READ, &info->name);
+	struct usage *usage = counters_get(&info->models, buf_span(&info->name));
 	if (!usage || buf_err(&info->name))
 		return -ENOMEM;
-	render_usage_add(usage, r);
-	render_usage_add(&info->usage, r);
+	usage_add(usage, use->sum);
 	return 0;
 }
 
 static int info_collect(const struct session *s, struct info *info)
 {
 	CLEANUP_LINE struct line line = LINE_INIT;
-	uint32_t count = session_count(s);
-	for (uint32_t i = 0; i < count; i++) {
-		struct record r;
-		int rc = session_load(s, i, &line, &r);
-		if (rc < 0)
-			return rc;
-		if (r.type == RECORD_MESSAGE) {
-			rc = count_role(info, &r);
-		}
-		if (rc == 0 && part_usage(&r).kind != JSON_NONE)
-			rc = count_usage(info, &r);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
+	struct session_usage used = session_usage(s);
+	int rc = 0;
+	for (uint32_t i = 0; i < session_count(s) && rc == 0; i++)
+		rc = count_role(info, s, i, &line);
+	for (size_t i = 0; i < used.n && rc == 0; i++)
+		rc = count_usage(info, s, &used.v[i], &line);
+	return rc;
 }
 
 static void object_text(struct object *o, const char *name, struct span text)
@@ -407,7 +407,7 @@ static void object_date(struct object *o, const char *name, double ms)
 		object_text(o, name, span_of(text));
 }
 
-static void info_add_usage(struct object *o, const struct render_usage *u)
+static void info_add_usage(struct object *o, const struct usage *u)
 {
 	number_add(u->input, object_name(o, "input"));
 	number_add(u->output, object_name(o, "output"));
@@ -453,12 +453,13 @@ static void add_counts(struct object *o, const struct session *s, const struct c
 	object_count(o, "problems", session_problem_count(s));
 }
 
-static void add_all_usage(struct object *o, const struct info *info)
+static void add_all_usage(struct object *o, const struct session *s, const struct info *info)
 {
 	if (info->models.n == 0)
 		return;
+	struct usage sum = session_usage(s).sum;
 	struct object usage = object_begin(object_name(o, "usage"));
-	info_add_usage(&usage, &info->usage);
+	info_add_usage(&usage, &sum);
 	struct object models = object_begin(object_name(&usage, "models"));
 	for (size_t i = 0; i < info->models.n; i++) {
 		struct object model = object_begin(object_key(&models, counters_name(&info->models, i)));
@@ -472,8 +473,7 @@ static void add_all_usage(struct object *o, const struct info *info)
 int render_info_json(const struct session *s, const char *file, struct buf *out)
 {
 	CLEANUP(info_release)
-	struct info info = {
-	    .roles = COUNTERS_INIT(size_t), .models = COUNTERS_INIT(struct render_usage), .name = BUF_INIT};
+	struct info info = {.roles = COUNTERS_INIT(size_t), .models = COUNTERS_INIT(struct usage), .name = BUF_INIT};
 	int rc = info_collect(s, &info);
 	if (rc < 0)
 		return rc;
@@ -504,7 +504,7 @@ int render_info_json(const struct session *s, const char *file, struct buf *out)
 		return rc;
 	if (text->n > 0)
 		object_text(&o, "firstMessage", utf8_first(buf_span(text), FIRST_MESSAGE_CHARACTERS));
-	add_all_usage(&o, &info);
+	add_all_usage(&o, s, &info);
 	object_end(&o);
 	if (buf_err(&flat))
 		return buf_err(&flat);

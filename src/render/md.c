@@ -503,7 +503,7 @@ bool render_transcript_has(const struct session *s, uint32_t at)
 }
 
 static int transcript_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
-                              struct render_usage *usage, struct buf *out)
+                              struct usage *usage, struct buf *out)
 {
 	const struct session *s = p->session;
 	uint32_t i = *(const uint32_t *)item;
@@ -518,7 +518,7 @@ static int transcript_segment(const struct place *p, const void *item, bool is_f
 		return rc;
 	/* An entry without text may still have cost something. */
 	if (usage)
-		render_usage_add(usage, &r);
+		usage_add(usage, usage_of(part_usage(&r)));
 	if (e->flags & ENTRY_NO_MESSAGE)
 		return 0;
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
@@ -543,7 +543,7 @@ const struct producer producer_transcript_md = {
 /* --- context.md ------------------------------------------------------------- */
 
 static int md_context_segment(const struct place *p, const void *of, bool is_first, struct reader *reader,
-                              struct render_usage *usage, struct buf *out)
+                              struct usage *usage, struct buf *out)
 {
 	const struct context_item *item = of;
 	const struct session *s = p->session;

@@ -218,7 +218,7 @@ static int add_model(const struct session *s, uint32_t entry, struct buf *out)
 	return 0;
 }
 
-static void page_add_usage(const struct render_usage *u, struct buf *out)
+static void page_add_usage(const struct usage *u, struct buf *out)
 {
 	if (u->total > 0) {
 		begin_fact("Tokens", out);
@@ -403,7 +403,7 @@ static void page_release(struct page *g)
 }
 
 static int page_segment(const struct place *p, const void *of, bool is_first, struct reader *reader,
-                        struct render_usage *usage, struct buf *out)
+                        struct usage *usage, struct buf *out)
 {
 	const struct page_item *item = of;
 	struct page g CLEANUP(page_release) = {
@@ -426,7 +426,7 @@ static int page_segment(const struct place *p, const void *of, bool is_first, st
 	if (rc < 0)
 		return rc;
 	if (usage)
-		render_usage_add(usage, &g.r);
+		usage_add(usage, usage_of(part_usage(&g.r)));
 	rc = page_add_entry(&g);
 	return rc < 0 ? rc : buf_err(out);
 }

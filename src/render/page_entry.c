@@ -84,9 +84,8 @@ static void article_add_heading(struct page *g)
 
 static void article_add_usage(struct page *g)
 {
-	struct render_usage u = {0};
+	struct usage u = usage_of(part_usage(&g->r));
 
-	render_usage_add(&u, &g->r);
 	if (!(u.total > 0) && !(u.cost > 0))
 		return;
 	buf_adds(g->out, "<span>");

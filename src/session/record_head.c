@@ -136,6 +136,9 @@ static void parse_head(struct head_scan *s, struct span line, struct buf *deep)
 	head->type = r.type;
 #define TAKE(c, json) head->c = r.c;
 	HEAD_FIELDS(TAKE)
+	head->msg.provider = r.msg.provider;
+	head->msg.model = r.msg.model;
+	head->msg.usage = r.msg.usage;
 	head->message_missing = r.type == RECORD_MESSAGE && r.message.kind <= JSON_NULL;
 	if (r.type == RECORD_MESSAGE && r.message.kind == JSON_OBJECT)
 		head_parse_message(s, &r);
@@ -335,17 +338,21 @@ static inline const char *any_at(const struct head_scan *s, const char *p, struc
 #define SKIP(p, text) (memcmp((p), text, sizeof(text) - 1) == 0 ? (p) + sizeof(text) - 1 : NULL)
 
 /* A usage: nearly always as pi writes it, numbers in pi's order. */
-static const char *usage_at(const struct head_scan *s, const char *begin)
+static const char *usage_at(struct head_scan *s, const char *begin)
 {
+	struct json_value *n = s->head->numbers;
 	const char *p = begin;
-	if (!(p = SKIP(p, "{\"input\":")) || !(p = number_at(s, p)) || !(p = SKIP(p, ",\"output\":")) ||
-	    !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cacheRead\":")) || !(p = number_at(s, p)) ||
-	    !(p = SKIP(p, ",\"cacheWrite\":")) || !(p = number_at(s, p)) || !(p = SKIP(p, ",\"totalTokens\":")) ||
-	    !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cost\":{\"input\":")) || !(p = number_at(s, p)) ||
+	if (!(p = SKIP(p, "{\"input\":")) || !(p = any_at(s, p, &n[0])) || !(p = SKIP(p, ",\"output\":")) ||
+	    !(p = any_at(s, p, &n[1])) || !(p = SKIP(p, ",\"cacheRead\":")) || !(p = any_at(s, p, &n[2])) ||
+	    !(p = SKIP(p, ",\"cacheWrite\":")) || !(p = any_at(s, p, &n[3])) || !(p = SKIP(p, ",\"totalTokens\":")) ||
+	    !(p = any_at(s, p, &n[4])) || !(p = SKIP(p, ",\"cost\":{\"input\":")) || !(p = number_at(s, p)) ||
 	    !(p = SKIP(p, ",\"output\":")) || !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cacheRead\":")) ||
 	    !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cacheWrite\":")) || !(p = number_at(s, p)) ||
-	    !(p = SKIP(p, ",\"total\":")) || !(p = number_at(s, p)) || !(p = SKIP(p, "}}")))
-		return skip_at(s, begin);
+	    !(p = SKIP(p, ",\"total\":")) || !(p = any_at(s, p, &n[5])) || !(p = SKIP(p, "}}"))) {
+		n[0].kind = JSON_NONE;
+		return any_at(s, begin, &s->head->msg.usage);
+	}
+	s->head->msg.usage = (struct json_value){JSON_OBJECT, false, {begin, (size_t)(p - begin)}};
 	return p;
 }
 
@@ -450,6 +457,10 @@ static const char *message_at(struct head_scan *s, const char *p)
 			p = content_at(s, p);
 		else if (IS(key, "usage"))
 			p = usage_at(s, p);
+		else if (IS(key, "provider"))
+			p = any_at(s, p, &s->head->msg.provider);
+		else if (IS(key, "model"))
+			p = any_at(s, p, &s->head->msg.model);
 		else if (IS(key, "role"))
 			p = value_at(s, p, &s->role);
 		else if (IS(key, "toolCallId"))
@@ -509,7 +520,7 @@ static const char *line_at(struct head_scan *s, const char *begin)
 		if (IS(key, "message"))
 			p = message_at(s, p);
 		else if ((field = field_of(s, key)))
-			p = value_at(s, p, field);
+			p = any_at(s, p, field);
 		else
 			p = skip_at(s, p);
 		if (!p)
@@ -547,6 +558,8 @@ static inline void head_reset(struct record_head *head)
 	head->role = ROLE_NONE;
 #define RESET(c, json) head->c.kind = JSON_NONE;
 	HEAD_FIELDS(RESET)
+	head->msg.provider.kind = head->msg.model.kind = head->msg.usage.kind = JSON_NONE;
+	head->numbers[0].kind = JSON_NONE;
 	head->tool_call_id.kind = JSON_NONE;
 	head->calls = head->images = 0;
 }

@@ -29,10 +29,10 @@ static void scan_release(struct scan *sc)
 	buf_release(&sc->long_line);
 }
 
-/* Sizes to go back to when a scan fails. */
+/* Sizes to go back to when a scan fails. Sums of usage then have more than the index, which nobody is given again. */
 struct mark {
 	struct extent at;
-	size_t faults, labels, label_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds;
+	size_t faults, labels, label_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds, uses;
 };
 
 static void mark_restore(struct session *s, const struct mark *m)
@@ -48,6 +48,7 @@ static void mark_restore(struct session *s, const struct mark *m)
 	s->ids.n = m->ids;
 	s->headers.n = m->headers;
 	s->odd_seeds.n = m->odd_seeds;
+	s->uses.n = m->uses;
 	s->broken = true;
 }
 
@@ -187,6 +188,8 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 	}
 	if (!take_links(sc, e, head))
 		return false;
+	if (!usage_take(s, e, head))
+		return scan_fail(sc, -ENOMEM);
 	if (head->type != RECORD_LABEL)
 		return true;
 	if (json_truthy(head->label))
@@ -582,7 +585,7 @@ int session_scan(struct session *s, uint64_t size)
 {
 	const struct mark mark = {s->at,        s->faults.n,      s->labels.list.n, s->labels.keys.n,
 	                          s->calls.n,   s->call_blocks.n, s->call_wides.n,  s->ids.n,
-	                          s->headers.n, s->odd_seeds.n};
+	                          s->headers.n, s->odd_seeds.n,   s->uses.n};
 	CLEANUP(scan_release) struct scan sc = {.s = s};
 
 	int rc = close_tail(&sc, size);

@@ -148,6 +148,8 @@ static struct session *session_new(const struct source_path *at)
 	s->path = copy;
 	s->serial = 1;
 	s->at.last = s->at.info = NO_ENTRY;
+	s->at.minute = NO_TIME;
+	s->at.day = NO_DATE;
 	hash_key_draw(&s->secret);
 	/* Another index of the file must not have the same count. */
 	s->relinks = (uint32_t)s->secret.seed;
@@ -196,6 +198,7 @@ int session_open(const struct source_path *at, struct session **ret)
 	vec_trim(&s->entries);
 	vec_trim(&s->ids);
 	vec_trim(&s->calls);
+	vec_trim(&s->uses);
 	vec_trim(&s->labels.list);
 	vec_trim(&s->labels.keys);
 	s->serial = serial_after(&s->st, s->serial);

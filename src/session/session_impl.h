@@ -9,6 +9,7 @@
  * label.c    labels, the display name
  * call.c     which result answers which call
  * problem.c  what is wrong with the file
+ * usage.c    tokens and cost
  *
  * What only some readers need is derived when first asked for. It lives in
  * struct derived behind its own mutex, since readers share the session's lock. */
@@ -46,6 +47,9 @@ enum {
 	ENTRY_PLACED = 1 << 14,     /* while relinking: done */
 	ENTRY_OPEN = 1 << 15,       /* while relinking: on the stack */
 };
+
+/* So many of the latest sums of usage are looked through for one that an entry belongs to. */
+#define USES_OPEN 8
 
 enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_DIGEST };
 
@@ -167,7 +171,10 @@ struct extent {
 	uint32_t last;  /* v1: the newest entry with an id */
 	uint32_t info;  /* the newest session_info */
 	double active;  /* session_active */
-	bool edits;     /* there is a context_edit */
+	int64_t minute; /* of the newest usage, and its day */
+	date_t day;
+	struct usage usage; /* session_usage */
+	bool edits;         /* there is a context_edit */
 	enum tail tail;
 	enum reason torn; /* why the tail is none */
 	bool tail_is_entry;
@@ -211,6 +218,8 @@ struct session {
 	VEC(uint32_t) call_blocks;
 	VEC(struct call_wide) call_wides;
 
+	VEC(struct session_use) uses; /* only the last USES_OPEN are added to */
+
 	VEC(uint32_t) odd_seeds;  /* entries that are not found by their id */
 	VEC(struct odd_name) odd; /* those, and the entries whose names they have taken, in file order */
 	VEC(uint32_t) odd_slots;  /* hashed by name: index into odd plus one, or 0 */
@@ -227,6 +236,7 @@ struct session {
 	X(calls)                                                                                                       \
 	X(call_blocks)                                                                                                 \
 	X(call_wides)                                                                                                  \
+	X(uses)                                                                                                        \
 	X(odd_seeds)                                                                                                   \
 	X(odd)                                                                                                         \
 	X(odd_slots)                                                                                                   \
@@ -346,6 +356,11 @@ int names_update(struct session *s, uint32_t from);
 bool call_add(struct session *s, const struct json_value *id, struct buf *text);
 /* The items from `begin` on belong to entry i, but only the last `n` of them count. */
 bool call_entry(struct session *s, uint32_t i, size_t begin, size_t n);
+
+/* ---- usage.c ---- */
+
+/* Takes in the model and the usage of the entry that comes next. False without memory. */
+bool usage_take(struct session *s, const struct entry *e, const struct record_head *head);
 
 /* ---- label.c ---- */
 

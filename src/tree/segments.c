@@ -39,8 +39,8 @@ struct run {
 	const struct place *place;
 	const struct view *view;
 	size_t from, to, limit;
-	struct render_usage *usages; /* one for each of them */
-	struct run_memory memory;    /* its bytes are empty once they exceeded the limit */
+	struct usage *usages;     /* one for each of them */
+	struct run_memory memory; /* its bytes are empty once they exceeded the limit */
 	uint64_t size;
 	bool kept;
 };
@@ -176,7 +176,7 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 	struct made *m = v->more;
 	size_t more = v->n - from, n = more / RUN_LEAST;
 	n = n < 1 ? 1 : n < RUNS_MOST ? n : RUNS_MOST;
-	struct render_usage *usages CLEANUP_FREE = calloc(more + 1, sizeof *usages);
+	struct usage *usages CLEANUP_FREE = calloc(more + 1, sizeof *usages);
 	if (!usages)
 		return -ENOMEM;
 	for (size_t k = 0; k < n; k++)
@@ -197,7 +197,7 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 	lock_release(&c->tree->run_scratch.lock);
 	int rc = parallel_for(n, make_run, runs);
 	for (size_t i = 0; i < more; i++)
-		render_usage_sum(&m->totals.usage, &usages[i]);
+		usage_add(&m->totals.usage, usages[i]);
 	m->entries = session_count(p->session);
 	m->relinks = session_relinks(p->session);
 	if (rc == 0)

@@ -10,7 +10,7 @@
 #include "catalog_fixture.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/sys.h"
-#include "sessionfs/find/dates.h"
+#include "sessionfs/base/date.h"
 #include "sessionfs/find/tables.h"
 
 #include <math.h>
@@ -22,6 +22,7 @@
 	"\",\"message\":{\"role\":\"assistant\",\"provider\":\"p\",\"model\":\"m\",\"content\":[],"                    \
 	"\"usage\":{\"input\":1,\"output\":2,\"cost\":{\"total\":0.1}}}}\n"
 
+static _Atomic size_t bytes;
 static _Atomic unsigned reads, fail_from; /* fail_from: from this one on they fail; 0: none does */
 
 static ssize_t counted_pread(int fd, void *p, size_t n, off_t off)
@@ -31,7 +32,9 @@ static ssize_t counted_pread(int fd, void *p, size_t n, off_t off)
 		errno = EIO;
 		return -1;
 	}
-	return pread(fd, p, n, off);
+	ssize_t got = pread(fd, p, n, off);
+	atomic_fetch_add(&bytes, got > 0 ? (size_t)got : 0);
+	return got;
 }
 
 __typeof__(pread) *const sys_pread = counted_pread;
@@ -211,6 +214,77 @@ static void what_is_always_replaced_is_left_out(void **state)
 	facts_close(f);
 }
 
+#define ENTRIES 3000
+
+/* Entry i of a session, which uses one model after the other on one day after the other, and some without a time. */
+static void add_used(int i, int models, struct buf *out)
+{
+	buf_addf(out, "{\"type\":\"message\",\"id\":\"%08x\",\"parentId\":null,", (unsigned)i);
+	if (i % 5)
+		buf_addf(out, "\"timestamp\":\"2026-01-%02dT12:00:00Z\",", 1 + i / 1000);
+	buf_addf(out, "\"message\":{\"role\":\"assistant\",\"content\":\"%0300d\",", i);
+	buf_addf(out, "\"provider\":\"p\",\"model\":\"m\\u00%02x\",", (unsigned)(0x41 + i % models));
+	buf_adds(out, "\"usage\":{\"input\":1,\"output\":2,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":3,");
+	buf_adds(out, i % 2 ? "\"cost\":{\"total\":0.25}"
+	                    : "\"cost\":{\"input\":0,\"output\":0,\"cacheRead\":0,"
+	                      "\"cacheWrite\":0,\"total\":0.25}");
+	buf_adds(out, "}}}\n");
+}
+
+static void sum_with_models(struct place *p, int models, bool is_usual)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT, info CLEANUP_BUF = BUF_INIT;
+	buf_adds(&text, DATED("used", "2026-01-01T10:00:00.000Z"));
+	for (int i = 0; i < ENTRIES; i++)
+		add_used(i, models, &text);
+	buf_addc(&text, '\0');
+	put(p, "used.jsonl", text.p);
+	open_place(p);
+	struct facts *f = open_facts(p);
+	atomic_store(&bytes, 0);
+	const struct fact_list *list = all(f);
+	if (is_usual)
+		assert_in_range(atomic_load(&bytes), text.n - 1, text.n + text.n / 4);
+	const struct session_facts *of = list->v[0].of;
+	assert_int_equal(of->n_uses, 4 * models);
+	assert_true(of->usage.total == 3 * ENTRIES && of->usage.cost == ENTRIES / 4);
+	unsigned entries = 0;
+	double cost = 0;
+	for (size_t i = 0; i < of->n_uses; i++) {
+		entries += of->uses[i].entries;
+		cost += of->uses[i].sum.cost;
+		assert_true(of->uses[i].sum.output == 2 * of->uses[i].entries);
+	}
+	assert_int_equal(entries, ENTRIES);
+	assert_true(cost == of->usage.cost);
+	assert_int_equal(of->messages, ENTRIES);
+	assert_true(of->model.n == 4 && of->model.p[3] == 'A' + (ENTRIES - 1) % models);
+
+	struct session *s;
+	assert_int_equal(catalog_get(p->c, list->v[0].slot, &s), 0);
+	atomic_store(&bytes, 0);
+	assert_int_equal(render_info_json(s, "used.jsonl", &info), 0);
+	assert_true(!is_usual || atomic_load(&bytes) < text.n / 4);
+	buf_addc(&info, '\0');
+	assert_non_null(strstr(info.p, "\"totalTokens\": 9000,"));
+	assert_non_null(strstr(info.p, "\"assistant\": 3000"));
+	catalog_put(p->c, s);
+	facts_release(list);
+	facts_close(f);
+}
+
+/* Each line is read once, for the index; of the sums only a few lines are looked at again. */
+static void usage_is_summed_with_the_index(void **state)
+{
+	sum_with_models(*state, 3, true);
+}
+
+/* However many sums the index has for a day and a model. */
+static void many_models_are_summed(void **state)
+{
+	sum_with_models(*state, 12, false);
+}
+
 static bool count_down(void *arg)
 {
 	return atomic_fetch_sub((_Atomic int *)arg, 1) <= 0;
@@ -359,10 +433,11 @@ static void cells_are_on_one_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(lists_the_newest_first),        TEST(reads_what_changed_alone),
-	    TEST(what_cannot_be_read_is_missed), TEST(an_interrupt_keeps_what_was_read),
-	    TEST(is_evicted_for_others),         cmocka_unit_test(days_have_names),
-	    TEST(equal_names_are_numbered),      TEST(what_is_always_replaced_is_left_out),
+	    TEST(lists_the_newest_first),         TEST(reads_what_changed_alone),
+	    TEST(what_cannot_be_read_is_missed),  TEST(an_interrupt_keeps_what_was_read),
+	    TEST(usage_is_summed_with_the_index), TEST(many_models_are_summed),
+	    TEST(is_evicted_for_others),          cmocka_unit_test(days_have_names),
+	    TEST(equal_names_are_numbered),       TEST(what_is_always_replaced_is_left_out),
 	    TEST(cells_are_on_one_line),
 	};
 	setenv("TZ", "UTC", 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* usage.svg: what was used, summed by bar and model. */
-#include "sessionfs/find/dates.h"
+#include "sessionfs/base/date.h"
 #include "sessionfs/find/plot.h"
 
 #include <math.h>

@@ -216,6 +216,17 @@ static void assert_same_value(struct json_value a, struct json_value b)
 	assert_true(span_eq(a.text, b.text));
 }
 
+/* If the short way has numbers of a usage, they are those that the long way finds in it. */
+static void assert_same_numbers(const struct record_head *h)
+{
+	static const char *const names[] = {"input", "output", "cacheRead", "cacheWrite", "totalTokens"};
+	assert_int_equal(sizeof names / sizeof *names + 1, USAGE_FIELDS);
+	for (size_t i = 0; h->numbers[0].kind && i < USAGE_FIELDS - 1; i++)
+		assert_same_value(h->numbers[i], json_get(h->msg.usage, names[i]));
+	if (h->numbers[0].kind)
+		assert_same_value(h->numbers[USAGE_FIELDS - 1], json_get(json_get(h->msg.usage, "cost"), "total"));
+}
+
 /* With `more` bytes of the text behind the line. */
 static void assert_same_head(const struct buf *line, size_t more)
 {
@@ -246,12 +257,27 @@ static void assert_same_head(const struct buf *line, size_t more)
 	assert_same_value(h.label, padded.label);
 	assert_same_value(h.summary, padded.summary);
 	assert_same_value(h.tool_call_id, padded.tool_call_id);
+	assert_same_value(h.provider, padded.provider);
+	assert_same_value(h.model, padded.model);
+	assert_same_value(h.usage, padded.usage);
+	assert_same_value(h.msg.provider, padded.msg.provider);
+	assert_same_value(h.msg.model, padded.msg.model);
+	assert_same_value(h.msg.usage, padded.msg.usage);
+	assert_same_numbers(&padded);
 	for (unsigned k = 1; k <= h.calls; k++)
 		assert_true(span_eq(c.ids[c.n - k], padded_c.ids[padded_c.n - k]));
 }
 
+#define COST ",\"cost\":{\"input\":0.5,\"output\":1e-7,\"cacheRead\":0,\"cacheWrite\":-1,\"total\":0.75}}"
+#define USAGE "\"usage\":{\"input\":1,\"output\":20,\"cacheRead\":300,\"cacheWrite\":0,\"totalTokens\":321" COST
+
 static const char *const usual_lines[] = {
     ASSISTANT,
+    "{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"provider\":\"p\",\"model\":\"m\"," USAGE "}}",
+    "{\"type\":\"message\",\"message\":{\"role\":\"assistant\"," USAGE ",\"usage\":{\"input\":2}}}",
+    "{\"type\":\"compaction\",\"provider\":\"p\",\"model\":\"m\"," USAGE ",\"message\":{" USAGE "}}",
+    "{\"type\":\"message\",\"message\":{\"usage\":{\"input\":\"1\",\"output\":[2],\"cacheRead\":null,\"cacheWrite\":0,"
+    "\"totalTokens\":true" COST "}}",
     "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-03-01T09:00:02.742Z\",\"cwd\":\"/x\"}",
     "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"x\",\"message\":{\"role\":\"toolResult\","
     "\"toolCallId\":\"c1\",\"content\":[{\"type\":\"text\",\"text\":\"a\\nb\\u00e9 and more than the sixteen bytes of "

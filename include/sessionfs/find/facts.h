@@ -7,20 +7,17 @@
 #ifndef SESSIONFS_FACTS_H
 #define SESSIONFS_FACTS_H
 
+#include "sessionfs/base/date.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/catalog/catalog.h"
 #include "sessionfs/render/render.h"
-
-/* A day in the time zone that we run in, counted from 1970-01-01. */
-typedef int32_t date_t;
-#define NO_DATE INT32_MIN
 
 /* What the entries of one day used of one model. */
 struct fact_use {
 	date_t date;
 	uint32_t entries;
 	struct span model; /* clean text; "unknown" without one */
-	struct render_usage sum;
+	struct usage sum;
 };
 
 /* What the file of one session says. Texts are valid UTF-8 without NUL. */
@@ -29,7 +26,7 @@ struct session_facts {
 	uint32_t entries, messages;
 	bool problems; /* whether it has any */
 	bool has_usage;
-	struct render_usage usage;
+	struct usage usage;
 	struct span id, title, model; /* model: the last one, empty if there is none */
 	date_t date;                  /* of `created`; NO_DATE without it */
 	size_t n_uses;

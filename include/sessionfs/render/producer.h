@@ -20,8 +20,8 @@ struct place {
 
 /* What front and back need to know of the segments. */
 struct totals {
-	struct render_usage usage; /* the usage of all segments, added up in their order */
-	uint32_t model, thinking;  /* the entries that set them, or NO_ENTRY */
+	struct usage usage;       /* the usage of all segments, added up in their order */
+	uint32_t model, thinking; /* the entries that set them, or NO_ENTRY */
 };
 #define TOTALS_INIT                                                                                                    \
 	{                                                                                                              \
@@ -42,7 +42,7 @@ struct producer {
 	int (*front)(const struct place *p, const struct totals *t, struct buf *out);
 	/* Adds the entry's usage to `usage`, unless that is NULL. */
 	int (*segment)(const struct place *p, const void *item, bool is_first, struct reader *reader,
-	               struct render_usage *usage, struct buf *out);
+	               struct usage *usage, struct buf *out);
 	/* What follows n segments. NULL: nothing. With a back the file does not grow at its end with the session. */
 	int (*back)(const struct place *p, const struct totals *t, size_t n, struct buf *out);
 	/* The back is only about the last items: who follows the file gets the next segments behind it. */

@@ -42,17 +42,10 @@ int render_tree_coloured(const struct session *s, struct buf *out);
 /* Whether it has any row. The first one is rarely far from the beginning. */
 bool render_tree_has(const struct session *s);
 
-/* The part_usage of some entries, added up in doubles as JavaScript would. If totalTokens is absent or 0, as in older
- * versions of pi and with some providers, the sum of the four others counts. */
-struct render_usage {
-	double input, output, cache_read, cache_write, total, cost;
-};
 /* Sums of doubles are wrong in the last digits, so costs are shown with this many decimals. */
 #define RENDER_COST_DECIMALS 9
 /* Fewer where only people look: in the front matter of Markdown. */
 #define RENDER_FRONT_DECIMALS 4
-void render_usage_add(struct render_usage *u, const struct record *r);
-void render_usage_sum(struct render_usage *u, const struct render_usage *more);
 
 /* What is said of a whole session. Times are in ms since 1970, NAN if there is none. */
 /* new Date(v).getTime() */

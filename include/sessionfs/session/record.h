@@ -53,7 +53,7 @@ enum record_role {
 /* Those that the index needs of a line. */
 #define HEAD_FIELDS(X) \
 	X(id, "id") X(parent_id, "parentId") X(timestamp, "timestamp") X(target_id, "targetId") X(label, "label") \
-	X(summary, "summary")
+	X(summary, "summary") X(provider, "provider") X(model, "model") X(usage, "usage")
 
 #define MESSAGE_FIELDS(X) \
 	X(role, "role") X(content, "content") X(timestamp, "timestamp") \
@@ -121,6 +121,8 @@ bool record_parse(struct span line, const struct format *format, struct buf *dee
 bool record_parse_blocks(struct span line, const struct format *format, struct buf *deep, struct record *ret,
                          struct blocks *blocks);
 
+#define USAGE_FIELDS 6
+
 /* What the index needs of a line, read in the same single pass that checks it. For an absent value only the kind is
  * set.
  */
@@ -136,9 +138,15 @@ struct record_head {
 	HEAD_FIELDS(RECORD_MEMBER)
 	struct json_value tool_call_id;
 	struct json_value message_time; /* message.timestamp */
-	bool has_content;               /* message.content is there */
-	unsigned calls;                 /* toolCall blocks seen (counting from 1) */
-	unsigned images;                /* image blocks */
+	struct {
+		struct json_value provider, model, usage;
+	} msg; /* of `message`, whatever the type */
+	/* Of msg.usage as pi writes it, else the first is absent: input, output, cacheRead, cacheWrite, totalTokens,
+	 * cost.total */
+	struct json_value numbers[USAGE_FIELDS];
+	bool has_content; /* message.content is there */
+	unsigned calls;   /* toolCall blocks seen (counting from 1) */
+	unsigned images;  /* image blocks */
 };
 
 /* Reads the head of a line. on_call (may be NULL) is called for each toolCall block of an assistant's message, in

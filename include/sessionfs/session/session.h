@@ -15,6 +15,7 @@
 #ifndef SESSIONFS_SESSION_H
 #define SESSIONFS_SESSION_H
 
+#include "sessionfs/base/date.h"
 #include "sessionfs/file/resolver.h"
 #include "sessionfs/session/format.h"
 
@@ -232,6 +233,31 @@ uint32_t session_result(const struct session *s, uint32_t i, unsigned n);
 /* v1 only: firstKeptEntryIndex translated as pi's migration does; else the entry named by
  * firstKeptEntryId; NO_ENTRY if unknown. `r` is entry i, loaded. */
 uint32_t session_first_kept(const struct session *s, uint32_t i, const struct record *r);
+
+/* The part_usage of some entries, added up in doubles as JavaScript would. If totalTokens is absent or 0, as in older
+ * versions of pi and with some providers, the sum of the four others counts. */
+struct usage {
+	double input, output, cache_read, cache_write, total, cost;
+};
+struct usage usage_of(struct json_value usage);
+void usage_add(struct usage *u, struct usage more);
+
+/* What entries of one day used of one model. A day and a model may have several of these. */
+struct session_use {
+	date_t day;       /* NO_DATE: the entries have no time of their own */
+	uint32_t entries; /* how many */
+	uint32_t record;  /* an entry that says which model it was: for render_usage_model */
+	uint64_t model;   /* a hash of that; 0: it is unknown */
+	struct usage sum;
+};
+
+/* What all entries used, in file order. It points into the index. */
+struct session_usage {
+	struct usage sum;
+	size_t n;
+	const struct session_use *v;
+};
+struct session_usage session_usage(const struct session *s);
 
 /* What could not be read or linked, in line order. */
 struct problem {

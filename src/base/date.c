@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Days and their names. */
-#include "sessionfs/find/dates.h"
-#include "find_impl.h"
+#include "sessionfs/base/date.h"
 
 #include <math.h>
 #include <stdio.h>
