@@ -492,10 +492,13 @@ int html_markdown(struct span clean, struct buf *out)
 	buf_addspan(&line, clean);
 	buf_addc(&line, '\n');
 	if (clean.n <= TEXT_MOST && !buf_err(&line)) {
-		keep_definitions(line.p, line.p + line.n);
-		keep_tables(line.p, line.p + line.n);
+		bool defines = memmem(line.p, line.n, "]:", 2), has_pipe = memchr(line.p, '|', line.n);
+		if (defines)
+			keep_definitions(line.p, line.p + line.n);
+		if (has_pipe)
+			keep_tables(line.p, line.p + line.n);
 		rc = md_parse(line.p, (MD_SIZE)line.n, &parser, &p);
-		for (size_t i = start; i < out->n; i++)
+		for (size_t i = start; (defines || has_pipe) && i < out->n; i++)
 			out->p[i] = out->p[i] == BRACKET ? '[' : out->p[i] == PIPE ? '|' : out->p[i];
 	}
 	buf_release(&p.targets);

@@ -10,6 +10,7 @@
 #include "sessionfs/base/utf8.h"
 
 #include <stdint.h>
+#include <string.h>
 
 enum {
 	GROUP = 4,  /* characters that make three bytes */
@@ -90,17 +91,21 @@ static void put_last(struct decoder *d)
 	d->n += d->have - 1;
 }
 
-/* Whether CHUNK characters at p all belong to an alphabet; written for the vectorizer. */
+/* Whether CHUNK characters at p all belong to an alphabet. */
 static bool chunk_is_clean(const char *p)
 {
-	unsigned char odd = 0;
+	typedef unsigned char vector __attribute__((vector_size(16)));
+	vector odd = {0};
+	uint64_t halves[2];
 
-	for (int i = 0; i < CHUNK; i++) {
-		unsigned char c = (unsigned char)p[i];
-		unsigned char letter = (unsigned char)((c | 0x20) - 'a') < 26, digit = (unsigned char)(c - '0') < 10;
-		odd |= !(letter | digit | (c == '+') | (c == '-') | (c == '/') | (c == '_'));
+	for (size_t i = 0; i < CHUNK; i += sizeof odd) {
+		vector c;
+		memcpy(&c, p + i, sizeof c);
+		odd |= (vector) ~(((c | 0x20) - 'a' < 26) | (c - '0' < 10) | (c == '+') | (c == '-') | (c == '/') |
+		                  (c == '_'));
 	}
-	return !odd;
+	memcpy(halves, &odd, sizeof halves);
+	return (halves[0] | halves[1]) == 0;
 }
 
 /* Returns the end of the whole groups at p, before the first odd character. */
