@@ -403,7 +403,7 @@ def matches(entry, terms):
 def written(terms):
     out = []
     for negated, key, text in terms:
-        quoted = key == "" and (re.search(r"\s", text) or text[0] == "-" or ":" in text or random.random() < 0.1)
+        quoted = key == "" and (re.search(r"\s", text) or text[:1] in ("", "-") or ":" in text or random.random() < 0.1)
         quoted = quoted or bool(re.search(r"[\s\ufeff]", text))
         out.append(("-" if negated else "") + (key + ":" if key else "") + (f'"{text}"' if quoted else text))
     return " ".join(out)
