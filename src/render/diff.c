@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What both texts begin and end with goes first, without any memory. For what is left Myers' greedy algorithm looks
- * for the fewest changes ("An O(ND) difference algorithm and its variations", 1986). It costs lines times changes, so
- * it has a budget; beyond that all old lines go and all new ones come, which is what such an edit mostly is. */
+/* What both texts begin and end with goes first, without any memory. For what is left a table of the longest common
+ * subsequences says the fewest changes. It costs old lines times new ones, a few milliseconds at most; beyond that all
+ * old lines go and all new ones come, which is what such an edit mostly is. */
 #include "diff.h"
 
-#include "sessionfs/base/map.h"
-#include "sessionfs/base/vec.h"
+#include "sessionfs/base/cleanup.h"
 
-#include <errno.h>
-
-enum { CONTEXT = 3, MOST_LINES = 1 << 14, STEPS = 1 << 16, STEPS_PER_LINE = 32 };
+enum { CONTEXT = 3, MOST_CELLS = 1 << 20, MOST_BYTES = 1 << 24 };
 
 /* --- lines ------------------------------------------------------------------ */
 
@@ -117,200 +114,98 @@ static void add_all(struct hunks *h, char sign, struct lines l)
 
 /* --- the fewest changes ----------------------------------------------------- */
 
-/* One of the two texts. A line that the other one does not have is changed; the others are compared. */
-struct side {
-	VEC(struct span) lines;
-	bool *changed;
-	uint32_t *numbers; /* of the lines compared; equal ones have the same */
-	uint32_t *at;      /* which lines they are */
-	int32_t n;
+struct line {
+	struct span text;
+	bool changed; /* the other text has it not here */
 };
 
-struct myers {
-	struct side a, b;   /* the old lines and the new ones */
-	struct map seen;    /* the old lines' numbers */
-	bool *common;       /* by number: the new lines have it, too */
-	VEC(int32_t) reach; /* after d changes: how far the path on each diagonal -d, -d + 2, ..., d came in a */
-	size_t steps;       /* left */
+struct lcs {
+	struct line *old_lines, *new_lines;
+	uint16_t *common; /* [i * (columns + 1) + j]: of the first i old lines and the first j new ones */
+	size_t rows, columns;
 };
 
-static void side_release(struct side *s)
+static void lcs_release(struct lcs *t)
 {
-	vec_release(&s->lines);
-	free(s->changed);
-	free(s->numbers);
-	free(s->at);
+	free(t->old_lines);
+	free(t->new_lines);
+	free(t->common);
 }
 
-static void myers_release(struct myers *m)
-{
-	side_release(&m->a);
-	side_release(&m->b);
-	map_release(&m->seen);
-	free(m->common);
-	vec_release(&m->reach);
-}
-
-/* 1; 0 if there are too many. */
-static int side_fill(struct side *s, struct lines l)
+static size_t lines_count(struct lines l)
 {
 	struct span line;
+	size_t n = 0;
 
-	while (take_first(&l, &line)) {
-		if (s->lines.n == MOST_LINES)
-			return 0;
-		if (!vec_reserve(&s->lines, 1))
-			return -ENOMEM;
-		s->lines.v[s->lines.n++] = line;
-	}
-	s->changed = calloc(s->lines.n, sizeof *s->changed);
-	s->numbers = calloc(s->lines.n, sizeof *s->numbers);
-	s->at = calloc(s->lines.n, sizeof *s->at);
-	return s->changed && s->numbers && s->at ? 1 : -ENOMEM;
+	while (take_first(&l, &line))
+		n++;
+	return n;
 }
 
-static int number_lines(struct myers *m)
+static void lcs_fill(struct lcs *t, struct lines old_lines, struct lines new_lines)
 {
-	struct side *a = &m->a, *b = &m->b;
+	size_t width = t->columns + 1;
 
-	for (size_t i = 0; i < a->lines.n; i++) {
-		a->numbers[i] = map_get(&m->seen, 0, a->lines.v[i]);
-		if (a->numbers[i] != MAP_NONE)
-			continue;
-		a->numbers[i] = (uint32_t)m->seen.n;
-		if (map_put(&m->seen, 0, a->lines.v[i], a->numbers[i]) < 0)
-			return -ENOMEM;
-	}
-	m->common = calloc(m->seen.n, sizeof *m->common);
-	if (!m->common)
-		return -ENOMEM;
-	for (size_t i = 0; i < b->lines.n; i++) {
-		b->numbers[i] = map_get(&m->seen, 0, b->lines.v[i]);
-		if (b->numbers[i] != MAP_NONE)
-			m->common[b->numbers[i]] = true;
-	}
-	return 0;
-}
-
-/* Leaves the lines that both have. */
-static void side_keep(struct side *s, const bool *common)
-{
-	for (uint32_t i = 0; i < s->lines.n; i++) {
-		s->changed[i] = s->numbers[i] == MAP_NONE || !common[s->numbers[i]];
-		if (s->changed[i])
-			continue;
-		s->numbers[s->n] = s->numbers[i];
-		s->at[s->n++] = i;
+	for (size_t j = 0; take_first(&new_lines, &t->new_lines[j].text); j++)
+		;
+	for (size_t i = 0; take_first(&old_lines, &t->old_lines[i].text); i++) {
+		const uint16_t *above = t->common + i * width;
+		uint16_t *row = t->common + (i + 1) * width;
+		for (size_t j = 0; j < t->columns; j++)
+			if (span_eq(t->old_lines[i].text, t->new_lines[j].text))
+				row[j + 1] = above[j] + 1;
+			else
+				row[j + 1] = row[j] > above[j + 1] ? row[j] : above[j + 1];
 	}
 }
 
-/* Where the reaches after d changes begin. */
-static size_t row_of(int32_t d)
+/* Goes back from the end, along lines in common only where no change will do: changes stand as late as they can. */
+static void lcs_mark(struct lcs *t)
 {
-	return (size_t)d * ((size_t)d + 1) / 2;
-}
+	size_t width = t->columns + 1;
 
-/* Where the best path enters the n-th of its diagonals with its d-th change: behind a line of b that was inserted, or
- * one of a that was deleted. `before` are the reaches before that change. */
-static inline int32_t diff_enter(const int32_t *before, int32_t d, int32_t n, bool *ret_inserted)
-{
-	*ret_inserted = n == 0 || (n < d && before[n - 1] < before[n]);
-	return *ret_inserted ? before[n] : before[n - 1] + 1;
-}
-
-/* One more change: 1 if some path reaches the end, 0 if none does. */
-static int advance(struct myers *m, int32_t d)
-{
-	const uint32_t *a = m->a.numbers, *b = m->b.numbers;
-	int32_t n_a = m->a.n, n_b = m->b.n;
-	size_t cost = 0;
-	bool inserted;
-
-	if (!vec_reserve(&m->reach, (size_t)d + 1))
-		return -ENOMEM;
-	int32_t *row = m->reach.v + row_of(d);
-	const int32_t *before = d ? row - d : NULL;
-	m->reach.n += (size_t)d + 1;
-	for (int32_t n = 0, k = -d; n <= d; n++, k += 2) {
-		int32_t x = d ? diff_enter(before, d, n, &inserted) : 0, begin = x;
-		while (x < n_a && x - k < n_b && a[x] == b[x - k])
-			x++;
-		row[n] = x;
-		if (x >= n_a && x - k >= n_b)
-			return 1;
-		cost += (size_t)(x - begin) + 1;
-	}
-	m->steps -= cost < m->steps ? cost : m->steps;
-	return 0;
-}
-
-/* Goes back from the end along the path of d changes. */
-static void note_changes(struct myers *m, int32_t d)
-{
-	int32_t k = m->a.n - m->b.n;
-	bool inserted;
-
-	for (; d > 0; d--) {
-		int32_t x = diff_enter(m->reach.v + row_of(d - 1), d, (k + d) / 2, &inserted);
-		if (inserted)
-			m->b.changed[m->b.at[x - k - 1]] = true;
+	for (size_t i = t->rows, j = t->columns; i + j > 0;) {
+		const uint16_t *cell = t->common + i * width + j;
+		if (j > 0 && cell[-1] == *cell)
+			t->new_lines[--j].changed = true;
+		else if (i > 0 && *(cell - width) == *cell)
+			t->old_lines[--i].changed = true;
 		else
-			m->a.changed[m->a.at[x - 1]] = true;
-		k += inserted ? 1 : -1;
+			i--, j--;
 	}
 }
 
-/* 1 if all changes are noted, 0 if that would take too long. */
-static int find_changes(struct myers *m)
+static void lcs_add_marked(struct hunks *h, const struct lcs *t)
 {
-	int rc = number_lines(m);
-
-	if (rc < 0)
-		return rc;
-	side_keep(&m->a, m->common);
-	side_keep(&m->b, m->common);
-	m->steps = STEPS + STEPS_PER_LINE * (size_t)(m->a.n + m->b.n);
-	for (int32_t d = 0; m->steps > 0; d++) {
-		rc = advance(m, d);
-		if (rc > 0)
-			note_changes(m, d);
-		if (rc != 0)
-			return rc;
-	}
-	return 0;
-}
-
-static void diff_add_changes(struct hunks *h, const struct myers *m)
-{
-	const struct side *a = &m->a, *b = &m->b;
-
-	for (size_t i = 0, j = 0; i < a->lines.n || j < b->lines.n;) {
-		if (i < a->lines.n && a->changed[i])
-			add_change(h, '-', a->lines.v[i++]);
-		else if (j < b->lines.n && b->changed[j])
-			add_change(h, '+', b->lines.v[j++]);
+	for (size_t i = 0, j = 0; i < t->rows || j < t->columns;) {
+		if (i < t->rows && t->old_lines[i].changed)
+			add_change(h, '-', t->old_lines[i++].text);
+		else if (j < t->columns && t->new_lines[j].changed)
+			add_change(h, '+', t->new_lines[j++].text);
 		else
-			add_same(h, a->lines.v[i++]), j++;
+			add_same(h, t->old_lines[i++].text), j++;
 	}
 }
 
-static int add_middle(struct hunks *h, struct lines a, struct lines b)
+static int add_middle(struct hunks *h, struct lines old_lines, struct lines new_lines)
 {
-	struct myers m CLEANUP(myers_release) = {.steps = 0};
-	int rc = a.p && b.p;
+	struct lcs t CLEANUP(lcs_release) = {.rows = lines_count(old_lines), .columns = lines_count(new_lines)};
+	size_t cells = t.rows * t.columns;
 
-	if (rc > 0)
-		rc = side_fill(&m.a, a);
-	if (rc > 0)
-		rc = side_fill(&m.b, b);
-	if (rc > 0)
-		rc = find_changes(&m);
-	if (rc > 0)
-		diff_add_changes(h, &m);
-	if (rc != 0)
-		return rc < 0 ? rc : 0;
-	add_all(h, '-', a);
-	add_all(h, '+', b);
+	/* Each old line is compared with each new one. */
+	if (cells == 0 || cells > MOST_CELLS || (size_t)(old_lines.end - old_lines.p) * t.columns > MOST_BYTES) {
+		add_all(h, '-', old_lines);
+		add_all(h, '+', new_lines);
+		return 0;
+	}
+	t.old_lines = calloc(t.rows, sizeof *t.old_lines);
+	t.new_lines = calloc(t.columns, sizeof *t.new_lines);
+	t.common = calloc((t.rows + 1) * (t.columns + 1), sizeof *t.common);
+	if (!t.old_lines || !t.new_lines || !t.common)
+		return -ENOMEM;
+	lcs_fill(&t, old_lines, new_lines);
+	lcs_mark(&t);
+	lcs_add_marked(h, &t);
 	return 0;
 }
 
