@@ -44,6 +44,8 @@ cleanup() {
 	exit "$rc"
 }
 trap cleanup EXIT
+# A command that ends the test without a word is named.
+trap 'echo "line $LINENO ended with $?: $BASH_COMMAND" >&2' ERR
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
