@@ -8,7 +8,8 @@
 need python3
 
 samples "$T/src"
-mapfile -d '' files < <(find "$T/src" "$ROOT/tests/data/broken" -name '*.jsonl' -size -200k -print0 | sort -z)
+# In one order wherever they lie: what is drawn depends on it.
+mapfile -d '' files < <(for d in "$ROOT/tests/data/broken" "$T/src"; do find "$d" -name '*.jsonl' -size -200k -print0 | sort -z; done)
 ask=$(dirname "$SESSIONFS")/match_ask
 for seed in ${SESSIONFS_TEST_SEED:-1 2 3}; do
 	echo "seed $seed"

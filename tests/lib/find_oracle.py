@@ -403,7 +403,7 @@ def matches(entry, terms):
 def written(terms):
     out = []
     for negated, key, text in terms:
-        quoted = key == "" and (re.search(r"\s", text) or text[:1] in ("", "-") or ":" in text or random.random() < 0.1)
+        quoted = key == "" and (re.search(r"\s", text) or text[0] == "-" or ":" in text or random.random() < 0.1)
         quoted = quoted or bool(re.search(r"[\s\ufeff]", text))
         out.append(("-" if negated else "") + (key + ":" if key else "") + (f'"{text}"' if quoted else text))
     return " ".join(out)
@@ -431,7 +431,7 @@ def rewrite_text(text, share=0.3):
 
     if random.random() < 0.3:
         return unicodedata.normalize(random.choice(["NFC", "NFD"]), text)
-    return "".join(map(other, re.findall(r"\\u....|\\.|[^\\][\u0300-\u036f\u1160-\u11ff\u3099]*", text, re.DOTALL)))
+    return "".join(map(other, re.findall(r"\\u....|\\.|\\|[^\\][\u0300-\u036f\u1160-\u11ff\u3099]*", text, re.DOTALL)))
 
 
 def cut(text):
