@@ -14,6 +14,8 @@ enum { GROUP = 100 };
 enum { CHANGED = 2 }; /* the column by which a list of facts is sorted */
 /* A larger number is written as in the tables: it is no amount of money. */
 #define AMOUNT_MOST 1e12
+/* A smaller one is not shown, as in the page of a session. */
+#define AMOUNT_LEAST 0.00005
 
 static const struct {
 	const char *name;
@@ -52,27 +54,33 @@ static void add_time_cell(double ms, struct buf *out)
 	buf_addf(out, "\">%s</time></td>", text);
 }
 
+/* Nothing for what costs nothing. */
 static void index_add_amount(double value, struct buf *out)
 {
+	if (fabs(value) < AMOUNT_LEAST)
+		return;
 	buf_adds(out, value < 0 ? "-$" : "$");
 	if (fabs(value) < AMOUNT_MOST)
-		buf_addf(out, "%.2f", fabs(value));
+		buf_addf(out, "%.*f", fabs(value) < 0.1 ? 4 : 2, fabs(value));
 	else
 		number_add(fabs(value), out);
 }
 
 /* A value that is no number (null in the tables) counts as absent. */
-static void add_number_cell(bool has, double value, bool is_cost, struct buf *out)
+static void add_number_cell(bool has, double value, void (*add)(double value, struct buf *out), struct buf *out)
 {
 	buf_adds(out, "<td class=\"right\"");
 	if (has && isfinite(value)) {
 		buf_adds(out, " data-v=\"");
 		number_add(value, out);
-		buf_adds(out, "\">");
-		if (is_cost)
-			index_add_amount(value, out);
-		else
+		buf_addc(out, '"');
+		if (add == html_count && value >= 1000) {
+			buf_adds(out, " title=\"");
 			number_add(value, out);
+			buf_addc(out, '"');
+		}
+		buf_addc(out, '>');
+		add(value, out);
 	} else {
 		buf_addc(out, '>');
 	}
@@ -96,32 +104,44 @@ static int index_add_session(const struct fact *f, int (*link)(void *arg, const 
 	add_text_cell(span_of(f->project), out);
 	add_time_cell(of->modified, out);
 	add_time_cell(of->created, out);
-	add_number_cell(true, of->messages, false, out);
-	add_number_cell(of->has_usage, of->usage.total, false, out);
-	add_number_cell(of->has_usage, of->usage.cost, true, out);
+	add_number_cell(true, of->messages, number_add, out);
+	add_number_cell(of->has_usage, of->usage.total, html_count, out);
+	add_number_cell(of->has_usage, of->usage.cost, index_add_amount, out);
 	add_text_cell(of->model, out);
 	buf_adds(out, "</tr>\n");
 	return cancel_check();
 }
 
+/* The script writes the same of the rows that it shows. */
 static void add_sums(const struct fact_list *list, struct buf *out)
 {
-	double cost = 0;
+	double tokens = 0, cost = 0;
 
-	for (size_t i = 0; i < list->n; i++)
-		cost += isfinite(list->v[i].of->usage.cost) ? list->v[i].of->usage.cost : 0;
-	buf_addf(out, "<p>%zu session%s", list->n, list->n == 1 ? "" : "s");
-	if (cost > 0 && isfinite(cost)) {
+	for (size_t i = 0; i < list->n; i++) {
+		const struct session_facts *of = list->v[i].of;
+		tokens += of->has_usage && isfinite(of->usage.total) ? of->usage.total : 0;
+		cost += of->has_usage && isfinite(of->usage.cost) ? of->usage.cost : 0;
+	}
+	buf_addf(out, "%zu session%s", list->n, list->n == 1 ? "" : "s");
+	if (tokens > 0 && isfinite(tokens)) {
+		buf_adds(out, ", ");
+		html_count(tokens, out);
+		buf_adds(out, " tokens");
+	}
+	if (cost >= AMOUNT_LEAST && isfinite(cost)) {
 		buf_adds(out, ", ");
 		index_add_amount(cost, out);
 	}
-	buf_adds(out, "</p>\n");
 }
 
-static void index_add_head(struct buf *out)
+static void index_add_head(const struct fact_list *list, struct buf *out)
 {
-	buf_adds(out, "<p id=\"find\" hidden><label for=\"filter\">Filter</label> <input id=\"filter\" type=\"search\" "
-	              "autocomplete=\"off\"> <output id=\"count\" for=\"filter\"></output></p>\n"
+	buf_adds(out, "<p id=\"find\"><label for=\"filter\" hidden>Filter</label> <input id=\"filter\" type=\"search\" "
+	              "placeholder=\"Title, project or model\" autocomplete=\"off\" hidden> "
+	              "<output id=\"count\" for=\"filter\">");
+	add_sums(list, out);
+	buf_adds(out, "</output></p>\n<p id=\"search\">What was said in the sessions is found in the mount: "
+	              "<code>cat search/WORD/hits.txt</code></p>\n"
 	              "<table id=\"list\">\n<thead><tr>");
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
 		buf_addf(out, "<th scope=\"col\"%s%s>%s</th>",
@@ -134,11 +154,10 @@ int index_page(const struct fact_list *list, int (*link)(void *arg, const struct
                struct buf *out)
 {
 	html_begin(SPAN_LIT("Sessions"), &html_index, out);
-	buf_adds(out, "<a class=\"skip\" href=\"#list\">To the table</a>\n<header><h1>Sessions</h1>\n");
-	add_sums(list, out);
-	buf_adds(out, "</header>\n<main>\n");
+	buf_adds(out,
+	         "<a class=\"skip\" href=\"#list\">To the table</a>\n<header><h1>Sessions</h1></header>\n<main>\n");
 	int rc = plot_usage(list, false, out);
-	index_add_head(out);
+	index_add_head(list, out);
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		if (i > 0 && i % GROUP == 0)
 			buf_adds(out, "</tbody>\n<tbody>\n");

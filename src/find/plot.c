@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Two passes over the facts: the first one finds the models and the span of time, the second one fills the bars. */
+/* Passes over the facts find the time that is shown, its models, and the height of its bars. Across, the bars are in
+ * hundredths of their area, so that a page can make it as wide as there is room while texts keep their size. */
 #include "sessionfs/find/plot.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/cancel.h"
@@ -12,13 +13,14 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Pixels, of a picture that is this wide. */
+/* Pixels, of a picture that is this wide: alone it is, in a page a style says so. */
 enum {
 	WIDTH = 800,
 	LEFT = 72,
 	RIGHT = 12,
-	TOP = 48,
-	HEIGHT = 220,
+	AREA = WIDTH - LEFT - RIGHT, /* 100 %, in a page */
+	TOP = 52,
+	HEIGHT = 180,
 	BELOW = 34,
 	ROW = 22,
 	END = 8,
@@ -54,6 +56,7 @@ struct plot {
 	const struct fact_list *list;
 	struct counters models;
 	bool by_tokens;
+	date_t from; /* days before are left out */
 	date_t first, last;
 	const struct unit *unit;
 	int64_t first_bar;
@@ -97,11 +100,18 @@ static int64_t bar_of(const struct unit *u, date_t day)
 	return floor_div(((int64_t)tm.tm_year + 1900) * 12 + tm.tm_mon, u->months);
 }
 
+static bool is_shown(const struct plot *p, const struct fact_use *use)
+{
+	return use->date != NO_DATE && use->date >= p->from;
+}
+
 static int add_models(struct plot *p)
 {
 	for (size_t i = 0; i < p->list->n; i++) {
 		const struct session_facts *of = p->list->v[i].of;
 		for (size_t k = 0; k < of->n_uses; k++) {
+			if (!is_shown(p, &of->uses[k]))
+				continue;
 			struct model *m = counters_get(&p->models, of->uses[k].model);
 			if (!m)
 				return -ENOMEM;
@@ -122,7 +132,7 @@ static void add_days(struct plot *p)
 		const struct session_facts *of = p->list->v[i].of;
 		for (size_t k = 0; k < of->n_uses; k++) {
 			date_t day = of->uses[k].date;
-			if (day == NO_DATE || value_of(p, &of->uses[k]) <= 0)
+			if (!is_shown(p, &of->uses[k]) || value_of(p, &of->uses[k]) <= 0)
 				continue;
 			if (p->first == NO_DATE || day < p->first)
 				p->first = day;
@@ -192,10 +202,12 @@ static int add_bars(struct plot *p)
 		const struct session_facts *of = p->list->v[i].of;
 		for (size_t k = 0; k < of->n_uses; k++) {
 			const struct fact_use *use = &of->uses[k];
-			const struct model *m = counters_get(&p->models, use->model);
 			double value = value_of(p, use);
-			if (!m || use->date == NO_DATE || value <= 0)
+			if (!is_shown(p, use) || value <= 0)
 				continue;
+			const struct model *m = counters_get(&p->models, use->model);
+			if (!m)
+				return -ENOMEM;
 			p->v[bar_of(p->unit, use->date) - p->first_bar][m->colour] += value;
 			p->sums[m->colour] += value;
 			p->total += value;
@@ -262,14 +274,15 @@ static void add_bar_name(const struct plot *p, int64_t bar, struct buf *out)
 
 static void add_begin(unsigned height, const char *what, bool alone, struct buf *out)
 {
-	buf_addf(out, "<svg%s class=\"plot\" viewBox=\"0 0 %d %u\"%s role=\"img\" aria-label=\"%s\">\n",
-	         alone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", WIDTH, height, alone ? " width=\"800\"" : "",
-	         what);
-	if (!alone)
+	buf_addf(out, "<svg class=\"plot\" height=\"%u\" role=\"img\" aria-label=\"%s\"", height, what);
+	if (!alone) {
+		buf_adds(out, ">\n");
 		return;
-	buf_adds(out, "<style>");
+	}
+	buf_addf(out, " xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" viewBox=\"%d 0 %d %u\">\n<style>", WIDTH,
+	         -LEFT, WIDTH, height);
 	buf_adds(out, html_plot_style);
-	buf_addf(out, "</style>\n<rect class=\"paper\" width=\"%d\" height=\"%u\"/>\n", WIDTH, height);
+	buf_addf(out, "</style>\n<rect class=\"paper\" x=\"%d\" width=\"%d\" height=\"%u\"/>\n", -LEFT, WIDTH, height);
 }
 
 /* The least of 1, 2, 5, 10, ... that needs no more ticks. */
@@ -301,8 +314,7 @@ static void add_ticks(const struct plot *p, double step, double top, struct buf 
 {
 	for (unsigned i = 0; i * step <= top * 1.000001; i++) {
 		double y = TOP + HEIGHT - HEIGHT * (i * step / top);
-		buf_addf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"tick\" x=\"%d\" y=\"%.1f\">", LEFT,
-		         y, WIDTH - RIGHT, LEFT - 8, y + 4);
+		buf_addf(out, "<text class=\"tick\" x=\"-8\" y=\"%.1f\">", y + 4);
 		if (p->by_tokens) {
 			plot_add_short(i * step, out);
 		} else {
@@ -325,8 +337,8 @@ static void add_bar(const struct plot *p, unsigned b, double x, double width, do
 			continue;
 		double low = HEIGHT * (below / top), high = HEIGHT * ((below + value) / top);
 		below += value;
-		buf_addf(out, "<rect class=\"c%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>", c, x,
-		         TOP + HEIGHT - high, width, high - low);
+		buf_addf(out, "<rect class=\"c%u\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"><title>", c,
+		         x * 100 / AREA, HEIGHT - high, width * 100 / AREA, high - low);
 		add_bar_name(p, p->first_bar + b, out);
 		buf_adds(out, " \u00b7 ");
 		plot_add_name(p->names[c], NAME_CHARACTERS, out);
@@ -336,18 +348,20 @@ static void add_bar(const struct plot *p, unsigned b, double x, double width, do
 	}
 }
 
+/* Each third label fits in a narrow page, too, unless it stands at the right end: the others can be hidden. */
 static void add_bars_and_labels(const struct plot *p, double top, struct buf *out)
 {
 	unsigned places = p->bars > BARS_LEAST ? p->bars : BARS_LEAST;
-	double each = (double)(WIDTH - LEFT - RIGHT) / places, width = each * 0.8 < BAR_MOST ? each * 0.8 : BAR_MOST;
+	double each = (double)AREA / places, width = each * 0.8 < BAR_MOST ? each * 0.8 : BAR_MOST;
 	unsigned every = (unsigned)(LABEL / each) + 1;
 	for (unsigned b = 0; b < p->bars; b++) {
-		double x = LEFT + b * each + (each - width) / 2;
-		add_bar(p, b, x, width, top, out);
-		double at = LEFT + b * each + 2;
-		if (b % every != 0 || at + LABEL > WIDTH)
+		double at = b * each;
+		add_bar(p, b, at + (each - width) / 2, width, top, out);
+		if (b % every != 0 || at + LABEL > AREA)
 			continue;
-		buf_addf(out, "<text class=\"at\" x=\"%.1f\" y=\"%d\">", at, TOP + HEIGHT + 18);
+		bool is_spare = b / every % 3 != 0 || at > AREA * 0.7;
+		buf_addf(out, "<text class=\"at%s\" x=\"%.2f%%\" y=\"%d\">", is_spare ? " spare" : "", at * 100 / AREA,
+		         HEIGHT + 18);
 		add_bar_name(p, p->first_bar + b, out);
 		buf_adds(out, "</text>\n");
 	}
@@ -356,10 +370,9 @@ static void add_bars_and_labels(const struct plot *p, double top, struct buf *ou
 static void add_legend(const struct plot *p, struct buf *out)
 {
 	for (unsigned c = 0; c < p->colours; c++) {
-		int x = c % 2 ? WIDTH / 2 + LEFT / 2 : LEFT, y = TOP + HEIGHT + BELOW + (int)(c / 2) * ROW;
-		buf_addf(out,
-		         "<rect class=\"c%u\" x=\"%d\" y=\"%d\" width=\"12\" height=\"12\"/><text x=\"%d\" y=\"%d\">",
-		         c, x, y, x + 20, y + 11);
+		unsigned y = c * ROW;
+		buf_addf(out, "<rect class=\"c%u\" y=\"%u\" width=\"12\" height=\"12\"/><text x=\"20\" y=\"%u\">", c, y,
+		         y + 11);
 		plot_add_name(p->names[c], NAME_CHARACTERS, out);
 		buf_adds(out, " \u00b7 ");
 		plot_add_amount(p, p->sums[c], out);
@@ -367,38 +380,55 @@ static void add_legend(const struct plot *p, struct buf *out)
 	}
 }
 
+static void plot_add_head(const struct plot *p, const char *what, struct buf *out)
+{
+	char first[DATE_NAME], last[DATE_NAME];
+
+	buf_addf(out, "<text class=\"head\" x=\"%d\" y=\"18\">%s: ", -LEFT, what);
+	plot_add_amount(p, p->total, out);
+	date_name(p->first, first);
+	date_name(p->last, last);
+	buf_addf(out, "</text><text class=\"at\" x=\"%d\" y=\"36\">%s to %s</text>\n", -LEFT, first, last);
+}
+
 static void add_picture(const struct plot *p, bool alone, struct buf *out)
 {
-	unsigned rows = (p->colours + 1) / 2;
 	double step = tick_step(highest(p)), top = step;
 	while (top < highest(p))
 		top += step;
 	char what[64];
 	snprintf(what, sizeof what, "%s by %s and model", p->by_tokens ? "Tokens" : "Cost", p->unit->name);
-	add_begin(TOP + HEIGHT + BELOW + rows * ROW + END, what, alone, out);
-	buf_addf(out, "<text class=\"head\" x=\"%d\" y=\"26\">%s: ", LEFT, what);
-	plot_add_amount(p, p->total, out);
-	buf_adds(out, "</text>\n");
+	add_begin(TOP + HEIGHT + BELOW + p->colours * ROW + END, what, alone, out);
+	plot_add_head(p, what, out);
 	add_ticks(p, step, top, out);
+	buf_addf(out, "<svg y=\"%d\" width=\"%s\" height=\"%d\">\n", TOP, alone ? "716" : "100%", HEIGHT + BELOW);
+	for (unsigned i = 0; i * step <= top * 1.000001; i++)
+		buf_addf(out, "<rect class=\"grid\" y=\"%.1f\" width=\"100%%\" height=\"1\"/>",
+		         HEIGHT - HEIGHT * (i * step / top));
+	buf_addc(out, '\n');
 	add_bars_and_labels(p, top, out);
+	buf_addf(out, "</svg>\n<g class=\"legend\" transform=\"translate(0 %d)\">\n", TOP + HEIGHT + BELOW);
 	add_legend(p, out);
-	buf_adds(out, "</svg>\n");
+	buf_adds(out, "</g>\n</svg>\n");
 }
 
-int plot_usage(const struct fact_list *list, bool alone, struct buf *out)
+/* Of the days from one on. */
+static int add_plot(const struct fact_list *list, date_t from, bool alone, struct buf *out)
 {
-	struct plot p CLEANUP(plot_release) = {
-	    .list = list, .models = COUNTERS_INIT(struct model), .by_tokens = true, .first = NO_DATE, .last = NO_DATE};
-	int rc = facts_error(list);
+	struct plot p CLEANUP(plot_release) = {.list = list,
+	                                       .models = COUNTERS_INIT(struct model),
+	                                       .by_tokens = true,
+	                                       .from = from,
+	                                       .first = NO_DATE,
+	                                       .last = NO_DATE};
+	int rc = add_models(&p);
 
-	if (rc == 0)
-		rc = add_models(&p);
 	if (rc < 0)
 		return rc;
 	add_days(&p);
 	if (p.first == NO_DATE) {
 		add_begin(TOP, "No use yet", alone, out);
-		buf_addf(out, "<text class=\"head\" x=\"%d\" y=\"26\">No use yet</text>\n</svg>\n", LEFT);
+		buf_addf(out, "<text class=\"head\" x=\"%d\" y=\"18\">No use yet</text>\n</svg>\n", -LEFT);
 		return buf_err(out);
 	}
 	choose_unit(&p);
@@ -407,5 +437,28 @@ int plot_usage(const struct fact_list *list, bool alone, struct buf *out)
 		rc = add_bars(&p);
 	if (rc == 0)
 		add_picture(&p, alone, out);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+int plot_usage(const struct fact_list *list, bool alone, struct buf *out)
+{
+	struct plot any = {.list = list, .from = NO_DATE, .first = NO_DATE, .last = NO_DATE};
+	char day[DATE_NAME];
+	int rc = facts_error(list);
+
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < 2; i++) { /* by cost, by tokens */
+		any.by_tokens = i > 0;
+		add_days(&any);
+	}
+	date_t from = any.last == NO_DATE ? NO_DATE : any.last - BARS_MOST + 1;
+	rc = add_plot(list, from, alone, out);
+	if (rc < 0 || alone || any.first >= from)
+		return rc;
+	date_name(any.first, day);
+	buf_addf(out, "<details><summary>All since %s</summary>\n", day);
+	rc = add_plot(list, any.first, false, out);
+	buf_adds(out, "</details>\n");
 	return rc < 0 ? rc : buf_err(out);
 }

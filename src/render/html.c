@@ -79,7 +79,7 @@ void html_count(double n, struct buf *out)
 	}
 	for (n /= 1000; n >= 999.95 && i + 1 < sizeof steps / sizeof *steps; i++)
 		n /= 1000;
-	buf_addf(out, "%.1f%s", n, steps[i]);
+	buf_addf(out, n < 1e6 ? "%.1f%s" : "%.0g%s", n, steps[i]);
 }
 
 /* --- pages ----------------------------------------------------------------------- */

@@ -18,6 +18,9 @@ const table = () => ({
 		shown: tr.checkVisibility(),
 	})),
 	count: document.getElementById("count")?.textContent,
+	dates: [...document.querySelectorAll("#list tbody time")].map((time) => time.getClientRects().length),
+	small: [...document.querySelectorAll("main > svg.plot text")].filter((t) => t.checkVisibility() && t.getBoundingClientRect().height < 10).length,
+	search: document.getElementById("search")?.textContent,
 	bars: document.querySelectorAll("svg.plot rect").length,
 	wide: document.documentElement.scrollWidth - innerWidth,
 });
@@ -34,6 +37,9 @@ async function everySession(how) {
 		ok(oneLine(r.cells.join(" ")).includes(oneLine(all[n].title).slice(0, 60)), `the title of ${r.link}`);
 	});
 	ok(t.bars > 3, `the plot has ${t.bars} bars`);
+	ok(t.dates.every((n) => n <= 1), "each date in one line");
+	is(0, t.small, "texts of the plot of less than 10 pixels");
+	ok(t.search.includes("search/"), "a word on search/");
 	ok(t.wide <= 0, `the page is ${t.wide} pixels wider than the window`);
 	quiet(page, "the index");
 	await page.close();
@@ -68,6 +74,46 @@ async function sort() {
 	await page.close();
 }
 
+const short = (n) => {
+	let step = 0;
+	for (; n >= (step ? 999.95 : 1000); step++) n /= 1000;
+	return step ? n.toFixed(1) + "kMGT"[step - 1] : `${n}`;
+};
+// Of these rows: how many, their tokens and what they cost, without what is nothing.
+function totals(rows) {
+	const sum = (n) => rows.reduce((all, r) => all + Number(r.values[n] ?? 0), 0);
+	const tokens = sum(5), cost = sum(6), of = rows.length < all.length ? `${rows.length} of ` : "";
+	return `${of}${all.length} sessions${tokens ? `, ${short(tokens)} tokens` : ""}${cost ? `, $${cost.toFixed(cost < 0.1 ? 4 : 2)}` : ""}`;
+}
+
+// What is filtered and sorted stands in the address, and an address with it opens so.
+async function address() {
+	const page = await browser.open(url);
+	const hash = () => location.hash;
+	const state = () => [document.getElementById("filter").value, [...document.querySelectorAll("#list thead th")].map((th) => th.getAttribute("aria-sort"))];
+	const whole = await page.run(table);
+	is(totals(whole.rows), whole.count, "the totals of all");
+	is("", await page.run(hash), "the address as it opens");
+	await page.click(head, 6);
+	is("#sort=-cost", await page.run(hash), "the address after a click on Cost");
+	await page.click(() => document.getElementById("filter"));
+	await page.type("weather sonnet");
+	const made = await page.run(hash);
+	is("#find=weather+sonnet&sort=-cost", made, "the address after a filter");
+	const [rows, how] = [await page.run(table), await page.run(state)];
+	quiet(page, "the index");
+	await page.close();
+	const again = await browser.open(url + made);
+	is(rows, await again.run(table), "the rows of that address");
+	is(how, await again.run(state), "the filter and the sort of that address");
+	await again.run(() => { location.hash = ""; });
+	is(whole, await again.run(table), "the rows without it");
+	await again.run(() => { location.hash = "#find=%&sort=-nothing"; });
+	is(1, (await again.run(state))[1].filter((s) => s).length, "columns sorted by an address of nothing");
+	quiet(again, "the index by its address");
+	await again.close();
+}
+
 async function filter() {
 	const page = await browser.open(url);
 	const has = (r, ...words) => words.every((w) => r.cells.join("").toLowerCase().includes(w));
@@ -79,7 +125,7 @@ async function filter() {
 		const words = text.toLowerCase().split(/\s+/);
 		const wanted = t.rows.filter((r) => has(r, ...words));
 		is(wanted.map((r) => r.link), t.rows.filter((r) => r.shown).map((r) => r.link), `the rows with ${text}`);
-		is(`${wanted.length} of ${all.length}`, t.count, "the count");
+		is(totals(wanted), t.count, `the totals of ${text}`);
 		ok(text.startsWith("qqq") ? !wanted.length : wanted.length && wanted.length < all.length, `${text} is in ${wanted.length} rows`);
 	}
 	quiet(page, "the index");
@@ -112,6 +158,7 @@ await steps(browser, [
 	["every session on a telephone", () => everySession({ width: 390, height: 844 })],
 	["sort", sort],
 	["filter", filter],
+	["address", address],
 	["open", () => open()],
 	["open without scripts", () => open({ scripts: false })],
 	["no sessions", none],

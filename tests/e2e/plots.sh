@@ -47,10 +47,12 @@ text = open(f"{root}/html/index.html", newline="").read()
 page = Page()
 page.feed(text)
 assert not page.open, page.open
-allowed = set("""html head meta link title style body a header h1 p main svg text path rect label input output table thead tbody tr th td time script
+allowed = set("""details summary code g html head meta link title style body a header h1 p main svg text path rect label input output table thead tbody tr th td time script
     @lang @charset @http-equiv @content @name @rel @href @class @viewbox @role @aria-label @x @y @d @width @height @id @hidden @for @type @autocomplete @scope @dir
-    @data-n @data-v @datetime @aria-sort""".split())
+    @placeholder @transform @title @data-n @data-v @datetime @aria-sort""".split())
 assert page.tags <= allowed, page.tags - allowed
+def shown(cost):
+    return "" if abs(cost) < 0.00005 else f"{'-' if cost < 0 else ''}${abs(cost):.{4 if abs(cost) < 0.1 else 2}f}"
 def cell(t): return t.replace("\\t", "\t").replace("\\n", "\n").replace("\\\\", "\\")
 want = [line.rstrip("\n").split("\t") for line in open(f"{root}/sessions.tsv", newline="\n")]
 head, want = want[0], want[1:]
@@ -62,7 +64,7 @@ for got, row in zip(rows, want):
     assert got[1]["text"] == row["project"]
     assert got[4]["text"] == row["messages"]
     cost = row["cost"] if row["cost"] not in ("", "null") else None
-    assert got[6]["text"] == (f"${float(cost):.2f}".replace("$-", "-$") if cost else ""), (got[6], row)
+    assert got[6]["text"] == (shown(float(cost)) if cost else ""), (got[6], row)
     path = urllib.parse.unquote_to_bytes(got[0]["href"])
     at = os.path.join(os.fsencode(root), b"html", path)
     assert os.path.isfile(at), path

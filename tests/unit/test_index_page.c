@@ -48,10 +48,34 @@ static void odd_costs_are_harmless(void **state)
 	assert_non_null(strstr(html, "data-v=\"1.5\">$1.50</td>"));
 	assert_non_null(strstr(html, "data-v=\"-3\">-$3.00</td>"));
 	assert_non_null(strstr(html, "data-v=\"1e+308\">$1e+308</td>"));
-	assert_non_null(strstr(html, "5 sessions, $1e+308</p>"));
+	assert_non_null(strstr(html, ">5 sessions, 1e+296T tokens, $1e+308</output>"));
+	assert_null(strstr(html, "$0.00"));
 	assert_null(strstr(html, "inf<"));
 	assert_null(strstr(html, "nan<"));
-	assert_null(strstr(html, "null"));
+	assert_null(strstr(html, ">null"));
+	assert_null(strstr(html, "\"null"));
+}
+
+/* Tokens are short, with the number in full beside them; a cost of nothing is not shown. */
+static void numbers_are_short(void **state)
+{
+	static const struct {
+		double tokens, cost;
+		const char *cells;
+	} cases[] = {
+	    {56640000, 12.345,
+	     " data-v=\"56640000\" title=\"56640000\">56.6M</td><td class=\"right\" data-v=\"12.345\">$12.35<"},
+	    {999, 0.0123, " data-v=\"999\">999</td><td class=\"right\" data-v=\"0.0123\">$0.0123<"},
+	    {1000, 0, " data-v=\"1000\" title=\"1000\">1.0k</td><td class=\"right\" data-v=\"0\"><"},
+	};
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct session_facts of = with_cost(cases[i].cost);
+		of.usage.total = cases[i].tokens;
+		assert_non_null(strstr(page(&of, 1, &out), cases[i].cells));
+	}
 }
 
 static size_t most_rows(const char *html, size_t *ret_groups)
@@ -101,6 +125,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(odd_costs_are_harmless),
+	    cmocka_unit_test(numbers_are_short),
 	    cmocka_unit_test(rows_stand_in_groups),
 	    cmocka_unit_test(cells_are_on_one_line),
 	};

@@ -5,9 +5,10 @@
 
 #include "sessionfs/find/facts.h"
 
-/* Appends an SVG of the cost by day, stacked by model; of the tokens if nothing has cost anything. A long time is shown
- * by week, month or more years. The numbers are those of usage.tsv. Without `alone` it is an element for a page with
- * the style of html_index, else a file of its own. 0 or a negative errno. */
+/* Appends an SVG of the cost by day, stacked by model, of the last twelve months with use; of the tokens if nothing has
+ * cost anything in them. The numbers are those of usage.tsv. With `alone` it is a file of its own, else it is for a
+ * page with the style of html_index; there a picture of all time follows, folded, if there is more, by week, month or
+ * more years if it is long. 0 or a negative errno. */
 int plot_usage(const struct fact_list *list, bool alone, struct buf *out);
 
 #endif

@@ -3,10 +3,10 @@
   const GROUP = 100;
   const list = document.getElementById('list'), heads = [...list.tHead.rows[0].cells];
   const filter = document.getElementById('filter'), count = document.getElementById('count');
-  const total = list.rows.length - 1;
+  const total = list.rows.length - 1, first = heads.findIndex(head => head.ariaSort);
   const compare = new Intl.Collator(undefined, { numeric: true }).compare;
   const texts = new Map();
-  let kept;
+  let kept, sorted;
 
   const rows = () => kept ??= [...list.rows].slice(1);
   // Without the numbers: who types 12 does not mean them.
@@ -18,25 +18,53 @@
     }
     return text;
   };
+  const short = n => {
+    let step = 0;
+    for (; step < 4 && n >= (step ? 999.95 : 1000); step++) n /= 1000;
+    return step ? (n < 1e6 ? n.toFixed(1) : n.toExponential(0)) + 'kMGT'[step - 1] : n.toFixed(0);
+  };
+  const sum = (shown, column) => shown.reduce((all, row) => all + Number(row.cells[column].dataset.v ?? 0), 0);
+  // As the page says it of all.
+  const sums = shown => {
+    const tokens = sum(shown, 5), cost = sum(shown, 6);
+    return [
+      `${shown.length < total ? `${shown.length} of ` : ''}${total} session${total === 1 ? '' : 's'}`,
+      tokens > 0 && isFinite(tokens) && `${short(tokens)} tokens`,
+      cost >= 0.00005 && isFinite(cost) && `$${cost < 1e12 ? cost.toFixed(cost < 0.1 ? 4 : 2) : cost}`,
+    ].filter(Boolean).join(', ');
+  };
   // Only the rows that match are in the table, in full groups: a browser skips those that are not in view.
   const show = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = words.length ? rows().filter(row => words.every(word => textOf(row).includes(word))) : rows();
+    const shown = (sorted ?? rows()).filter(row => words.every(word => textOf(row).includes(word)));
     [...list.tBodies].forEach((body, i) => body.replaceChildren(...shown.slice(i * GROUP, (i + 1) * GROUP)));
-    count.textContent = `${shown.length} of ${total}`;
+    count.textContent = sums(shown);
   };
-  const sort = column => {
-    const head = heads[column], isNumber = 'n' in head.dataset;
-    const was = head.getAttribute('aria-sort') ?? (isNumber ? 'ascending' : 'descending');
-    const sign = was === 'ascending' ? -1 : 1;
+  const sort = (column, sign) => {
+    const isNumber = 'n' in heads[column].dataset;
     const keys = new Map(rows().map(row => {
       const cell = row.cells[column];
       return [row, isNumber ? Number(cell.dataset.v ?? -Infinity) : cell.textContent];
     }));
     const order = isNumber ? (a, b) => (a > b) - (a < b) : compare;
-    rows().sort((a, b) => sign * order(keys.get(a), keys.get(b)));
-    for (const each of heads) each.removeAttribute('aria-sort');
-    head.setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');
+    sorted = [...rows()].sort((a, b) => sign * order(keys.get(a), keys.get(b)));
+    for (const head of heads) head.removeAttribute('aria-sort');
+    heads[column].setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');
+  };
+
+  // The address: #find=WORDS&sort=COLUMN, with a minus where it descends, each of them only if it says something.
+  const names = heads.map(head => head.textContent.toLowerCase());
+  const keep = () => {
+    const state = new URLSearchParams(), at = heads.findIndex(head => head.ariaSort), isDown = heads[at].ariaSort === 'descending';
+    if (filter.value.trim()) state.set('find', filter.value.trim());
+    if (at !== first || !isDown) state.set('sort', (isDown ? '-' : '') + names[at]);
+    history.replaceState(null, '', state.size ? `#${state}` : location.pathname + location.search);
+  };
+  const read = () => {
+    const state = new URLSearchParams(location.hash.slice(1)), by = state.get('sort') ?? '', at = names.indexOf(by.replace('-', ''));
+    filter.value = state.get('find') ?? '';
+    if (at >= 0) sort(at, by[0] === '-' ? -1 : 1);
+    else sort(first, -1);
     show();
   };
 
@@ -44,12 +72,18 @@
     const button = document.createElement('button');
     button.type = 'button';
     button.textContent = head.textContent;
-    button.addEventListener('click', () => sort(column));
+    button.addEventListener('click', () => {
+      const was = head.ariaSort ?? ('n' in head.dataset ? 'ascending' : 'descending');
+      sort(column, was === 'ascending' ? -1 : 1);
+      show();
+      keep();
+    });
     head.replaceChildren(button);
   });
-  filter.addEventListener('input', show);
-  count.textContent = `${total} of ${total}`;
-  document.getElementById('find').hidden = false;
-  // A browser may have kept what was typed here before.
-  if (filter.value) show();
+  filter.addEventListener('input', () => { show(); keep(); });
+  for (const hidden of document.querySelectorAll('#find [hidden]')) hidden.hidden = false;
+  addEventListener('hashchange', read);
+  // A browser may put what was typed here before into the field, after this script.
+  addEventListener('pageshow', () => (location.hash || filter.value) && read());
+  if (location.hash) read();
 })();
