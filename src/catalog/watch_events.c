@@ -4,11 +4,20 @@
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/sys.h"
 #include "sessionfs/file/store.h"
 
 #include <sys/inotify.h>
 
 #define COMES_OR_GOES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
+
+/* Of the request that the thread answers: when inotify is asked. */
+static _Thread_local enum { EACH_TIME, ONCE, NO_MORE } drains;
+
+void catalog_reads(bool begins)
+{
+	drains = begins ? ONCE : EACH_TIME;
+}
 
 static void dir_event(struct catalog *c, const struct inotify_event *e)
 {
@@ -70,7 +79,11 @@ void watch_drain(struct catalog *c)
 	} some;
 	ssize_t n;
 
-	while (c->watching.inotify >= 0 && (n = read(c->watching.inotify, &some, sizeof some)) > 0) {
+	if (drains == NO_MORE)
+		return;
+	if (drains == ONCE)
+		drains = NO_MORE;
+	while (c->watching.inotify >= 0 && (n = sys_read(c->watching.inotify, &some, sizeof some)) > 0) {
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *e = (const struct inotify_event *)(some.bytes + at);
 			take_event(c, e);

@@ -183,6 +183,16 @@ static bool waits(void *arg, bool begins)
 	return true;
 }
 
+static bool only_reads(uint32_t opcode)
+{
+	static const uint32_t reading[] = {FUSE_LOOKUP,  FUSE_GETATTR, FUSE_READLINK,   FUSE_READ,
+	                                   FUSE_OPENDIR, FUSE_READDIR, FUSE_READDIRPLUS};
+	for (size_t i = 0; i < sizeof reading / sizeof *reading; i++)
+		if (reading[i] == opcode)
+			return true;
+	return false;
+}
+
 /* Answers the request once fewer than `cap` threads work or it is interrupted. An interrupted request that has not
  * begun needs no grace. */
 static void process(struct worker *w, const struct fuse_buf *buf)
@@ -198,7 +208,9 @@ static void process(struct worker *w, const struct fuse_buf *buf)
 	l->working++;
 	lock_release(&l->lock);
 	cancel_set(&cancel);
+	catalog_reads(only_reads(((const struct fuse_in_header *)buf->mem)->opcode));
 	fuse_session_process_buf(l->session, buf);
+	catalog_reads(false);
 	cancel_set(NULL);
 	atomic_store(&w->unique, 0);
 	LOCKED(&l->lock);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "sessionfs/base/clock.h"
+#include "sessionfs/base/sys.h"
 #include "sessionfs/catalog/catalog.h"
 
 #include "catalog_fixture.h"
@@ -14,6 +15,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+static _Atomic unsigned reads;
+
+static ssize_t counted_read(int fd, void *p, size_t n)
+{
+	reads++;
+	return read(fd, p, n);
+}
+__typeof__(read) *const sys_read = counted_read;
 
 static void open_watched(struct place *p, bool poll)
 {
@@ -104,6 +114,29 @@ static void what_was_written_is_there_at_once(void **state)
 	set_mtime(p, "--w--/d.jsonl", 1000);
 	assert_true(catalog_latest(p->c, info.project, &latest));
 	assert_string_equal(latest.stem, "a");
+}
+
+/* One that writes may have changed the file itself, and asks each time. */
+static void a_request_that_only_reads_asks_once_what_changed(void **state)
+{
+	struct place *p = *state;
+	assert_int_equal(entries(p, "a"), 1);
+	for (uint32_t n = 2; n < 20; n++) {
+		append(p, "--w--/a.jsonl", ENTRY("e"));
+		catalog_reads(true);
+		assert_int_equal(entries(p, "a"), n);
+		unsigned once = reads;
+		assert_int_equal(entries(p, "a"), n);
+		assert_int_equal(count_projects(p), 1);
+		assert_true(catalog_is_watched(p->c));
+		assert_int_equal(reads, once);
+		catalog_reads(false);
+		assert_true(catalog_is_watched(p->c));
+		assert_int_equal(reads, once + 1);
+		append(p, "--w--/a.jsonl", "\n");
+		assert_int_equal(entries(p, "a"), n);
+		assert_true(reads > once + 1);
+	}
 }
 
 static void directories_come_move_and_go(void **state)
@@ -406,7 +439,7 @@ static bool is_listed(struct place *p, uint32_t project, const char *stem)
 }
 
 /* Asked in each way there is. `size` is -1 if there is to be none. */
-static void look_for(struct writer *w, int round, const char *project, const char *stem, long size)
+static void ask_for(struct writer *w, int round, const char *project, const char *stem, long size)
 {
 	struct project_info info;
 	struct slot_info slot;
@@ -432,6 +465,15 @@ static void look_for(struct writer *w, int round, const char *project, const cha
 	if (session_size(s) != (uint64_t)size)
 		miss(w, round, project, stem, "session_size", (long)session_size(s));
 	catalog_put(w->p->c, s);
+}
+
+/* As one request, and as one that asks anew at each step. */
+static void look_for(struct writer *w, int round, const char *project, const char *stem, long size)
+{
+	catalog_reads(true);
+	ask_for(w, round, project, stem, size);
+	catalog_reads(false);
+	ask_for(w, round, project, stem, size);
 }
 
 static const char text[] = HEADER("sid", "/w") ENTRY("e1");
@@ -554,6 +596,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    WATCHED(what_was_written_is_there_at_once),
+	    WATCHED(a_request_that_only_reads_asks_once_what_changed),
 	    WATCHED(directories_come_move_and_go),
 	    WATCHED(changes_are_noted_once),
 	    WATCHED(a_line_that_is_taken_back_was_never_there),

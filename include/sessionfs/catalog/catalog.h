@@ -94,6 +94,10 @@ mode_t catalog_names_mode(struct catalog *c, uid_t uid, gid_t gid);
 /* Whether catalog_wait will report every change under the source. */
 bool catalog_is_watched(struct catalog *c);
 
+/* The calling thread begins a request that only reads, or ends it. In between only its first call asks what changed
+ * before: that the request sees. What changes later, the next one sees. */
+void catalog_reads(bool begins);
+
 /* A change since the last catalog_wait. */
 struct catalog_change {
 	uint32_t place; /* of the file that appeared, grew, or otherwise changed */
