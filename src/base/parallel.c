@@ -2,6 +2,7 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/parallel.h"
+#include "sessionfs/base/process.h"
 #include "sessionfs/base/sys.h"
 
 #include <stdatomic.h>
@@ -34,6 +35,7 @@ static void parallel_help(struct parallel *c)
 static void *help_thread(void *arg)
 {
 	struct parallel *c = arg;
+	process_thread_begins();
 	cancel_set(c->cancel);
 	parallel_help(c);
 	return NULL;

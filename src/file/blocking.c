@@ -4,6 +4,7 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
+#include "sessionfs/base/process.h"
 #include "sessionfs/base/sys.h"
 
 #include <errno.h>
@@ -142,6 +143,7 @@ static void *blocking_serve(void *arg)
 	struct blocking_pool *pool = t->pool;
 	struct blocking_call *p;
 
+	process_thread_begins();
 	here = t;
 	lock_acquire(&pool->lock);
 	while ((p = next_work(t)) != NULL) {

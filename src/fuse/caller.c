@@ -3,8 +3,10 @@
  * for where its check depends on our answer. */
 #include "fs_impl.h"
 
+#include "sessionfs/base/process.h"
+#include "sessionfs/base/sys.h"
+
 #include <linux/fuse.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,6 +31,24 @@ bool caller_may_read(fuse_req_t req, const struct tree_attr *a)
 	return who->uid == 0 || (a->mode >> shift & need) == need;
 }
 
+/* Whether the thread is one of ours. A walk sends one request after the other, so who was a stranger last time is not
+ * looked at again, until a thread of ours begins: it can have the same number. */
+static bool is_own(uint32_t thread)
+{
+	static _Thread_local struct {
+		uint32_t thread;
+		unsigned begun;
+	} stranger;
+	unsigned begun = process_threads_begun();
+	if (thread == 0 || (thread == stranger.thread && begun == stranger.begun))
+		return false;
+	if (sys_tgkill(getpid(), (pid_t)thread, 0) == 0)
+		return true;
+	stranger.thread = thread;
+	stranger.begun = begun;
+	return false;
+}
+
 /* resolver.c keeps our threads out of our mount, but $TMPDIR can be in it, or another file system can lie over it. */
 bool caller_refuse_own(const struct fs *fs, const struct fuse_in_header *h)
 {
@@ -36,7 +56,7 @@ bool caller_refuse_own(const struct fs *fs, const struct fuse_in_header *h)
 	/* These ask nothing of the tree, and come only once. */
 	if (op == FUSE_INIT || op == FUSE_DESTROY || op == FUSE_RELEASE || op == FUSE_RELEASEDIR || op == FUSE_FLUSH)
 		return false;
-	if (!fs->refuse_own || h->pid == 0 || tgkill(getpid(), (pid_t)h->pid, 0) < 0)
+	if (!fs->refuse_own || !is_own(h->pid))
 		return false;
 	const struct fuse_out_header no = {.len = sizeof no, .error = -ELOOP, .unique = h->unique};
 	/* This fails only if nobody waits for the request any more. */

@@ -7,6 +7,7 @@
 
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/process.h"
 #include "sessionfs/base/sys.h"
 #include "sessionfs/session/session.h"
 
@@ -183,6 +184,7 @@ static void *follow(void *arg)
 {
 	struct fs *fs = arg;
 	const struct cancel cancel = {.is_cancelled = is_over, .arg = fs};
+	process_thread_begins();
 	cancel_set(&cancel);
 	while (!atomic_load(&fs->coherence.follow.stop)) {
 		/* Where inotify reports nothing, looking is only worth it while .events has readers. */

@@ -328,6 +328,7 @@ static void *work(void *arg)
 	struct loop *l = w->loop;
 	struct fuse_buf buf = {.mem = NULL};
 	int rc = 1;
+	process_thread_begins();
 	while (rc > 0 && wait_to_read(l)) {
 		do
 			rc = receive(l, &buf);

@@ -6,6 +6,7 @@
 #include "../../src/fuse/fs_impl.h"
 
 #include "sessionfs/base/cancel.h"
+#include "sessionfs/base/process.h"
 #include "sessionfs/base/sys.h"
 
 #include <fcntl.h>
@@ -36,6 +37,18 @@ static int make_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*st
 }
 
 __typeof__(pthread_create) *const sys_pthread_create = make_thread;
+
+/* Numbers of threads: one that became ours, and how often somebody asked whose they are. */
+static _Atomic pid_t adopted;
+static atomic_uint asked;
+
+static int whose(pid_t process, pid_t thread, int signal)
+{
+	asked++;
+	return thread == adopted ? 0 : tgkill(process, thread, signal);
+}
+
+__typeof__(tgkill) *const sys_tgkill = whose;
 
 /* A thread that was killed while it waited for our answer. No real one has this number. */
 enum { KILLED = INT32_MAX };
@@ -516,10 +529,34 @@ static void what_we_ask_ourselves_is_refused(void **state)
 	teardown(state);
 }
 
+/* The number can be that of a new thread of ours. */
+static void a_stranger_is_asked_for_once_until_a_thread_begins(void **state)
+{
+	struct wire *w = prepare();
+	struct fuse_entry_out e;
+	w->refuse_own = true;
+	w->threads = 1;
+	wire_open(w, false, ALL_FLAGS);
+	w->pid = STRANGER;
+	asked = 0;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), 0);
+	assert_in_range(asked, 1, 10); /* once a thread that reads, and once more if one began */
+	adopted = STRANGER;
+	process_thread_begins();
+	assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), -ELOOP);
+	adopted = 0;
+	assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), 0);
+	w->pid = 0;
+	*state = w;
+	teardown(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_we_ask_ourselves_is_refused),
+	    cmocka_unit_test(a_stranger_is_asked_for_once_until_a_thread_begins),
 	    cmocka_unit_test(what_takes_long_holds_up_nobody),
 	    cmocka_unit_test(one_thread_answers_in_turn),
 	    cmocka_unit_test(every_request_is_answered_once),

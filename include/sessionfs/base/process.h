@@ -8,6 +8,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* The first thing that each thread of ours but the first does, and how many have done it. */
+void process_thread_begins(void);
+unsigned process_threads_begun(void);
+
 /* The process that the thread belongs to; the thread itself if that is not known. */
 pid_t process_of(pid_t thread);
 
