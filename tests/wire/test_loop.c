@@ -40,11 +40,11 @@ __typeof__(pthread_create) *const sys_pthread_create = make_thread;
 
 /* Numbers of threads: one that became ours, and how often somebody asked whose they are. */
 static _Atomic pid_t adopted;
-static atomic_uint asked;
+static atomic_uint questions;
 
 static int whose(pid_t process, pid_t thread, int signal)
 {
-	asked++;
+	questions++;
 	return thread == adopted ? 0 : tgkill(process, thread, signal);
 }
 
@@ -538,10 +538,10 @@ static void a_stranger_is_asked_for_once_until_a_thread_begins(void **state)
 	w->threads = 1;
 	wire_open(w, false, ALL_FLAGS);
 	w->pid = STRANGER;
-	asked = 0;
+	questions = 0;
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), 0);
-	assert_in_range(asked, 1, 10); /* once a thread that reads, and once more if one began */
+	assert_in_range(questions, 1, 10); /* once a thread that reads, and once more if one began */
 	adopted = STRANGER;
 	process_thread_begins();
 	assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), -ELOOP);
