@@ -5,8 +5,8 @@
 #include "sessionfs/base/process.h"
 #include "sessionfs/base/sys.h"
 
+#include <sched.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 struct parallel {
 	int (*work)(void *arg, size_t i);
@@ -45,8 +45,11 @@ int parallel_for(size_t n, int (*work)(void *arg, size_t i), void *arg)
 {
 	struct parallel c = {.work = work, .arg = arg, .n = n, .cancel = cancel_get()};
 	pthread_t threads[PARALLEL_MOST];
-	long cpus = n > 1 ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
-	size_t started = 0, most = cpus < 1 ? 1 : cpus > PARALLEL_MOST ? PARALLEL_MOST : (size_t)cpus;
+	cpu_set_t cpus;
+	size_t most = n > 1 && sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (size_t)CPU_COUNT(&cpus) : 1;
+	size_t started = 0;
+	if (most > PARALLEL_MOST)
+		most = PARALLEL_MOST;
 	while (started + 1 < most && started + 1 < n &&
 	       sys_pthread_create(&threads[started], NULL, help_thread, &c) == 0)
 		started++;
