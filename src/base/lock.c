@@ -29,7 +29,7 @@ static const char *const names[] = {
     [LOCK_DROPPING] = "dropping", [LOCK_LISTINGS] = "listings",
     [LOCK_LEASES] = "leases",     [LOCK_READDIRPLUS] = "readdirplus",
     [LOCK_SIZES] = "sizes",       [LOCK_LOOP] = "loop",
-    [LOCK_BLOCKING] = "blocking",
+    [LOCK_BLOCKING] = "blocking", [LOCK_AHEAD] = "ahead",
 };
 _Static_assert(sizeof names / sizeof *names == LOCK_RANKS, "a name for each rank");
 

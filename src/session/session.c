@@ -58,6 +58,8 @@ static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t of
 int take_line_at(const struct session *s, uint64_t off, size_t n, size_t ahead, struct buf *out)
 {
 	buf_reset(out);
+	if (ahead_take(s, off, n, ahead, out))
+		return buf_err(out);
 	char *p = buf_reserve(out, n + ahead);
 	if (!p)
 		return buf_err(out);
@@ -143,6 +145,7 @@ static struct session *session_new(const struct source_path *at)
 	}
 	lock_rw_init(&s->lock, LOCK_SESSION);
 	lock_init(&d->mutex, LOCK_DERIVED);
+	lock_init(&d->ahead_lock, LOCK_AHEAD);
 	s->derived = d;
 	s->resolver = at->resolver;
 	s->path = copy;
@@ -209,7 +212,9 @@ int session_open(const struct source_path *at, struct session **ret)
 
 static void derived_close(struct derived *d)
 {
+	ahead_drop(d);
 	lock_destroy(&d->mutex);
+	lock_destroy(&d->ahead_lock);
 	free(d->table.slots);
 	vec_release(&d->ids);
 	vec_release(&d->labels);
@@ -352,6 +357,7 @@ int session_grow(struct session *s)
 		return -ESTALE;
 	if (same_state(&st, &s->st))
 		return 0;
+	ahead_drop(s->derived);
 	if (!same_file(&st, &s->st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < s->at.end)
 		return -ESTALE;
 	struct prints prints = {0};
@@ -418,7 +424,7 @@ size_t session_memory(const struct session *s)
 	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_held(&d->ids) + vec_held(&d->labels) +
 	                 vec_held(&d->answers) + vec_held(&d->faults);
 	lock_release(&s->derived->mutex);
-	return kept + derived;
+	return kept + derived + ahead_memory(s->derived);
 }
 
 const struct record *session_header(const struct session *s)

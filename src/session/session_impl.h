@@ -64,6 +64,14 @@ struct key {
  * a negative errno. */
 int take_line_at(const struct session *s, uint64_t off, size_t n, size_t ahead, struct buf *out);
 
+/* ahead.c: the same from memory if the line is short, for which more is read than the line. False: it is not there, and
+ * nothing was added; true: see buf_err. */
+bool ahead_take(const struct session *s, uint64_t off, size_t n, size_t more, struct buf *out);
+/* Frees what was read. Call when the file may have changed. */
+struct derived;
+void ahead_drop(struct derived *d);
+size_t ahead_memory(struct derived *d);
+
 /* Keys, each with a byte in front that gives its kind; position 0 means none. */
 typedef VEC(char) arena_t;
 
@@ -145,6 +153,12 @@ struct odd_name {
  * computed; 0: never. */
 struct derived {
 	struct lock mutex;
+	struct lock ahead_lock; /* guards the next two; needed while mutex is held */
+	struct ahead {
+		struct buf bytes;
+		uint64_t at; /* where in the file */
+	} ahead[2];
+	unsigned ahead_used; /* the one that was used last */
 	_Atomic uint64_t ids_at, labels_at, answers_at, faults_at;
 	struct id_table table;    /* but for v1 files, filled by session_link */
 	VEC(char) ids;            /* v1: eight characters an entry */

@@ -8,6 +8,8 @@
 
 #include "session_fixture.h"
 
+#include "sessionfs/base/sys.h"
+
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -118,6 +120,66 @@ static int read_first(const struct session *s)
 	return session_read(s, 0, &reader, &r);
 }
 
+static unsigned preads;
+
+static ssize_t counted_pread(int fd, void *p, size_t n, off_t off)
+{
+	preads++;
+	return pread(fd, p, n, off);
+}
+__typeof__(pread) *const sys_pread = counted_pread;
+
+static void assert_id(const struct session *s, uint32_t i, const char *id)
+{
+	CLEANUP_LINE struct line l = LINE_INIT;
+	struct record r;
+	assert_int_equal(session_load(s, i, &l, &r), 0);
+	assert_true(span_is(r.id.text, id));
+}
+
+/* Be they one run or two, such as results and their calls. */
+static void runs_of_lines_are_read_at_once(void **state)
+{
+	enum { LINES = 200 };
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	struct fixture f;
+	char id[16];
+
+	(void)state;
+	buf_adds(&text, HEADER);
+	for (int i = 0; i < LINES; i++)
+		buf_addf(&text, "{\"type\":\"custom\",\"id\":\"i%d\",\"parentId\":null}\n", i);
+	struct session *s = open_text(&f, buf_cstr(&text));
+	preads = 0;
+	for (uint32_t i = 0; i < LINES; i++) {
+		uint32_t at = i % 2 ? LINES / 2 + i / 2 : i / 2;
+		snprintf(id, sizeof id, "i%u", at);
+		assert_id(s, at, id);
+	}
+	assert_in_range(preads, 1, LINES / 4);
+	fixture_release(&f);
+}
+
+/* It was changed where nobody compares it. */
+static void what_was_read_is_dropped_when_the_file_changed(void **state)
+{
+	struct fixture f;
+	CLEANUP_BUF struct buf text = BUF_INIT;
+
+	(void)state;
+	buf_addf(&text, HEADER "%08192d\n" META("\"a\"", "null") "%08192d\n", 1, 1);
+	struct session *s = open_text(&f, buf_cstr(&text));
+	assert_id(s, 0, "a");
+	int fd = open(f.path, O_WRONLY | O_CLOEXEC);
+	off_t at = strstr(buf_cstr(&text), "\"a\"") - text.p + 1;
+	assert_int_equal(pwrite(fd, "b", 1, at), 1);
+	assert_int_equal(futimens(fd, (struct timespec[2]){{.tv_sec = 1}, {.tv_sec = 1}}), 0);
+	close(fd);
+	assert_int_equal(session_grow(s), 1);
+	assert_id(s, 0, "b");
+	fixture_release(&f);
+}
+
 static void a_line_changed_under_us_is_stale(void **state)
 {
 	CLEANUP_LINE struct line l = LINE_INIT;
@@ -126,8 +188,6 @@ static void a_line_changed_under_us_is_stale(void **state)
 	struct session *s = open_text(&f, HEADER META("\"a\"", "null"));
 
 	(void)state;
-	assert_int_equal(session_load(s, 0, &l, &r), 0);
-	assert_true(span_is(r.id.text, "a"));
 	assert_int_equal(truncate(f.path, (off_t)strlen(HEADER) + 5), 0);
 	assert_int_equal(session_load(s, 0, &l, &r), -ESTALE);
 	assert_int_equal(read_first(s), -ESTALE);
@@ -359,6 +419,8 @@ int main(void)
 	    cmocka_unit_test(bytes_glued_to_a_taken_tail_make_another_file),
 	    cmocka_unit_test(readers_see_whole_lines_until_the_file_rests),
 	    cmocka_unit_test(a_changed_file_is_stale),
+	    cmocka_unit_test(runs_of_lines_are_read_at_once),
+	    cmocka_unit_test(what_was_read_is_dropped_when_the_file_changed),
 	    cmocka_unit_test(a_line_changed_under_us_is_stale),
 	    cmocka_unit_test(lines_longer_than_the_buffer_are_read),
 	    cmocka_unit_test(lines_are_found_wherever_a_read_ends),

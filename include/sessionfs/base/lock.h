@@ -30,6 +30,7 @@ enum lock_rank {
 	LOCK_CATALOG, /* the session files on disk */
 	/* The leaves: while one is held, no other module is called. */
 	LOCK_DERIVED, /* what is derived from one index */
+	LOCK_AHEAD,   /* what was read of its file besides */
 	LOCK_FACTS,   /* what is known of all sessions */
 	LOCK_CACHE,
 	LOCK_SCRATCH,
