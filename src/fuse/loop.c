@@ -249,7 +249,8 @@ static void replace_reader(struct loop *l, uint64_t turn)
 	pthread_cond_signal(&l->spare);
 }
 
-/* While the reader finds nothing it looks ever more seldom. Result as of fs_receive. */
+/* While the reader finds nothing it looks ever more seldom, and most seldom if another program took the CPU when it was
+ * offered: a thread that sleeps gets it back sooner. Result as of fs_receive. */
 static int spin(struct loop *l, struct fuse_buf *buf)
 {
 	if (l->skipped < l->skip) {
@@ -261,10 +262,13 @@ static int spin(struct loop *l, struct fuse_buf *buf)
 	while (rc == -EAGAIN && now_ns() < until) {
 		rc = fs_receive(l->session, buf);
 		if (rc == -EAGAIN)
-			sched_yield(); /* the caller may be waiting for this CPU */
+			sys_sched_yield(); /* the caller may be waiting for this CPU */
 	}
 	l->skipped = 0;
-	l->skip = rc != -EAGAIN ? 0 : l->skip < MOST_SKIPPED ? 2 * l->skip + 1 : MOST_SKIPPED;
+	if (rc == -EAGAIN && until && now_ns() - until > SPIN_NS)
+		l->skip = MOST_SKIPPED;
+	else
+		l->skip = rc != -EAGAIN ? 0 : l->skip < MOST_SKIPPED ? 2 * l->skip + 1 : MOST_SKIPPED;
 	return rc;
 }
 

@@ -50,6 +50,18 @@ static int whose(pid_t process, pid_t thread, int signal)
 
 __typeof__(tgkill) *const sys_tgkill = whose;
 
+/* How long another program takes the CPU when the reader offers it, and how often it was offered. */
+static atomic_int taken_us;
+static atomic_uint offers;
+
+static int offer(void)
+{
+	offers++;
+	return taken_us ? usleep((useconds_t)taken_us) : sched_yield();
+}
+
+__typeof__(sched_yield) *const sys_sched_yield = offer;
+
 /* A thread that was killed while it waited for our answer. No real one has this number. */
 enum { KILLED = INT32_MAX };
 static const char killed_stat[] =
@@ -496,6 +508,23 @@ static void i9_one_that_stays_alone_gives_nothing(void **state)
 	teardown(state);
 }
 
+/* The reader asks in vain between the requests: it offers the CPU at first, and then sleeps. */
+static void who_is_deprived_of_the_cpu_sleeps(void **state)
+{
+	struct served s;
+	(void)state;
+	taken_us = 2000;
+	begin(&s, 4);
+	offers = 0;
+	for (int i = 0; i < 40; i++) {
+		usleep(10 * 1000);
+		assert_answered(&s, ask(&s, QUICK));
+	}
+	assert_in_range(offers, 0, 1);
+	finish(&s);
+	taken_us = 0;
+}
+
 /* Somebody else's thread; none of ours has this number. */
 enum { STRANGER = 1 };
 
@@ -555,6 +584,7 @@ static void a_stranger_is_asked_for_once_until_a_thread_begins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(who_is_deprived_of_the_cpu_sleeps),
 	    cmocka_unit_test(what_we_ask_ourselves_is_refused),
 	    cmocka_unit_test(a_stranger_is_asked_for_once_until_a_thread_begins),
 	    cmocka_unit_test(what_takes_long_holds_up_nobody),

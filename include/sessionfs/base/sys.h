@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
@@ -22,7 +23,7 @@
 	X(openat) X(fstat) X(fstatat) X(statx) X(fstatvfs) X(flock) \
 	X(read) X(pread) X(pwrite) X(write) X(fsync) X(fdatasync) X(ftruncate) \
 	X(renameat) X(fchown) X(fchmod) X(flistxattr) X(fgetxattr) X(fsetxattr) \
-	X(inotify_add_watch) X(getrandom) X(clock_gettime) X(nanosleep) X(pthread_create) X(tgkill)
+	X(inotify_add_watch) X(getrandom) X(clock_gettime) X(nanosleep) X(pthread_create) X(tgkill) X(sched_yield)
 /* clang-format on */
 
 #define SYS_DECLARE(name) extern __typeof__(name) *const sys_##name;
