@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What a walk costs, in system calls: a request is read, inotify asked, the answer written, and a line read now and then.
+# What depends on time is not counted: what the reader looks for in vain, and what waits.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need strace python3
+is_sanitized && skip "a sanitizer makes calls of its own"
+strace -o "$T/trace" true 2>/dev/null || skip "nobody may be traced here"
+
+samples "$T/src"
+mkdir "$T/src/--long--" "$T/mnt"
+python3 - "$T/src/--long--" <<'END'
+import json, sys
+for n in range(4):
+    with open("%s/%d.jsonl" % (sys.argv[1], n), "w") as f:
+        print(json.dumps({"type": "session", "version": 3, "id": "long%d" % n, "cwd": "/long"}), file=f)
+        for i in range(400):
+            content = [{"type": "text", "text": "word " * 30}]
+            if i % 2:
+                content.append({"type": "toolCall", "id": "c%d" % i, "name": "bash", "arguments": {"command": "ls"}})
+            print(json.dumps({"type": "message", "id": "e%d" % i, "parentId": "e%d" % (i - 1) if i else None,
+                              "message": {"role": "assistant" if i % 2 else "user", "content": content}}), file=f)
+END
+find "$T/src" -exec touch -d 2026-04-02T00:00:00Z {} +
+
+strace -f -y -qq -e 'trace=!ppoll,poll,futex,sched_yield' -e signal=none -o "$T/trace" "$SESSIONFS" -f "$T/src" "$T/mnt" &
+within 20 "the mount" mountpoint -q "$T/mnt"
+# All that the program does to begin with is done.
+ls "$T/mnt/sessions" >"$T/names"
+begun=$(wc -l <"$T/trace")
+find "$T/mnt" -size +1M >"$T/names"
+umount_fs "$T/mnt"
+wait
+tail -n "+$((begun + 1))" "$T/trace" >"$T/walk"
+mount_fs "$T/src" "$T/mnt"
+names=$(find "$T/mnt" | wc -l)
+
+count() { grep -acE "$1" "$T/walk" || :; }
+# A call that another thread interrupts has two lines.
+all=$(grep -ac '^[0-9]* *[a-z0-9_]*(' "$T/walk")
+requests=$(count 'writev\([0-9]+</dev/fuse>')
+asked=$(count 'read\([0-9]+</dev/fuse>')
+inotify=$(count 'read\([0-9]+<anon_inode:inotify>')
+preads=$(count 'pread64\(')
+callers=$(count 'tgkill\(')
+cores=$(count '/sys/devices/system/cpu')
+calls=$((all - asked + requests))
+cat <<END
+$names names, $requests requests, $calls calls: $((calls * 100 / requests)) hundredths a request
+$preads pread, $inotify asked inotify, $callers asked who calls
+END
+[ "$requests" -ge 1000 ] || die "only $requests requests were noted"
+[ $((calls * 10)) -le $((requests * 33)) ] || die "$calls calls for $requests requests: $(sed 's/^[0-9]* *//; s/(.*//' "$T/walk" | sort | uniq -c | sort -rn | head)"
+[ $((preads * 100)) -le $((names * 15)) ] || die "$preads pread for $names names"
+[ $((inotify * 10)) -le $((requests * 11)) ] || die "inotify was asked $inotify times for $requests requests"
+[ $((callers * 10)) -le "$requests" ] || die "it was asked $callers times who calls"
+is 0 "$cores" "looks at a file for the number of cores"
