@@ -2,8 +2,8 @@
 /* Inotify watches on the source and its directories, and the changes noted for catalog_wait.
  *
  * The next call of the catalog takes in the events; in a request that only reads, its first call (catalog_reads). The
- * kernel queues them before the write that caused them returns, so a caller always sees what was written before. Events also wake the thread in
- * catalog_wait, which takes them in if no other call does.
+ * kernel queues them before the write that caused them returns, so a caller always sees what was written before. Events
+ * also wake the thread in catalog_wait, which takes them in if no other call does.
  *
  * A directory gets its watch before its names are read, so no change is missed in between. It may have none: its file
  * system can change behind this kernel's back, watches ran out, or the same

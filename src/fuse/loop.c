@@ -183,22 +183,15 @@ static bool waits(void *arg, bool begins)
 	return true;
 }
 
-static bool only_reads(uint32_t opcode)
-{
-	static const uint32_t reading[] = {FUSE_LOOKUP,  FUSE_GETATTR, FUSE_READLINK,   FUSE_READ,
-	                                   FUSE_OPENDIR, FUSE_READDIR, FUSE_READDIRPLUS};
-	for (size_t i = 0; i < sizeof reading / sizeof *reading; i++)
-		if (reading[i] == opcode)
-			return true;
-	return false;
-}
-
 /* Answers the request once fewer than `cap` threads work or it is interrupted. An interrupted request that has not
  * begun needs no grace. */
 static void process(struct worker *w, const struct fuse_buf *buf)
 {
 	struct loop *l = w->loop;
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .waits = waits, .arg = w};
+	const uint32_t op = ((const struct fuse_in_header *)buf->mem)->opcode;
+	bool only_reads = op == FUSE_LOOKUP || op == FUSE_GETATTR || op == FUSE_READLINK || op == FUSE_READ ||
+	                  op == FUSE_OPENDIR || op == FUSE_READDIR || op == FUSE_READDIRPLUS;
 	w->began = now_ns();
 	lock_acquire(&l->lock);
 	while (l->working >= l->cap && !l->ended && w->began) {
@@ -208,7 +201,7 @@ static void process(struct worker *w, const struct fuse_buf *buf)
 	l->working++;
 	lock_release(&l->lock);
 	cancel_set(&cancel);
-	catalog_reads(only_reads(((const struct fuse_in_header *)buf->mem)->opcode));
+	catalog_reads(only_reads);
 	fuse_session_process_buf(l->session, buf);
 	catalog_reads(false);
 	cancel_set(NULL);
