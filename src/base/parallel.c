@@ -5,7 +5,6 @@
 #include "sessionfs/base/process.h"
 #include "sessionfs/base/sys.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 
 struct parallel {
@@ -35,7 +34,7 @@ static void parallel_help(struct parallel *c)
 static void *help_thread(void *arg)
 {
 	struct parallel *c = arg;
-	process_thread_begins();
+	atomic_fetch_add(&process_threads_begun, 1);
 	cancel_set(c->cancel);
 	parallel_help(c);
 	return NULL;

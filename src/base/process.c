@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,17 +17,7 @@
 /* The lines that are needed are at the beginning of the file. */
 #define FILE_BYTES 1024
 
-static atomic_uint threads_begun;
-
-void process_thread_begins(void)
-{
-	atomic_fetch_add(&threads_begun, 1);
-}
-
-unsigned process_threads_begun(void)
-{
-	return atomic_load(&threads_begun);
-}
+atomic_uint process_threads_begun;
 
 static int process_read(const char *path, char text[FILE_BYTES])
 {

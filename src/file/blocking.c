@@ -143,7 +143,7 @@ static void *blocking_serve(void *arg)
 	struct blocking_pool *pool = t->pool;
 	struct blocking_call *p;
 
-	process_thread_begins();
+	atomic_fetch_add(&process_threads_begun, 1);
 	here = t;
 	lock_acquire(&pool->lock);
 	while ((p = next_work(t)) != NULL) {

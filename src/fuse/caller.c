@@ -35,18 +35,14 @@ bool caller_may_read(fuse_req_t req, const struct tree_attr *a)
  * looked at again, until a thread of ours begins: it can have the same number. */
 static bool is_own(uint32_t thread)
 {
-	static _Thread_local struct {
-		uint32_t thread;
-		unsigned begun;
-	} stranger;
-	unsigned begun = process_threads_begun();
-	if (thread == 0 || (thread == stranger.thread && begun == stranger.begun))
+	static _Thread_local uint32_t stranger;
+	static _Thread_local unsigned since;
+	unsigned begun = atomic_load(&process_threads_begun);
+	if (thread == 0 || (thread == stranger && begun == since))
 		return false;
-	if (sys_tgkill(getpid(), (pid_t)thread, 0) == 0)
-		return true;
-	stranger.thread = thread;
-	stranger.begun = begun;
-	return false;
+	stranger = sys_tgkill(getpid(), (pid_t)thread, 0) < 0 ? thread : 0;
+	since = begun;
+	return !stranger;
 }
 
 /* resolver.c keeps our threads out of our mount, but $TMPDIR can be in it, or another file system can lie over it. */

@@ -184,7 +184,7 @@ static void *follow(void *arg)
 {
 	struct fs *fs = arg;
 	const struct cancel cancel = {.is_cancelled = is_over, .arg = fs};
-	process_thread_begins();
+	atomic_fetch_add(&process_threads_begun, 1);
 	cancel_set(&cancel);
 	while (!atomic_load(&fs->coherence.follow.stop)) {
 		/* Where inotify reports nothing, looking is only worth it while .events has readers. */

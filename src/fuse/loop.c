@@ -325,7 +325,7 @@ static void *work(void *arg)
 	struct loop *l = w->loop;
 	struct fuse_buf buf = {.mem = NULL};
 	int rc = 1;
-	process_thread_begins();
+	atomic_fetch_add(&process_threads_begun, 1);
 	while (rc > 0 && wait_to_read(l)) {
 		do
 			rc = receive(l, &buf);

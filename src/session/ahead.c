@@ -20,17 +20,6 @@ static bool ahead_add(const struct ahead *a, uint64_t off, size_t n, size_t more
 	return true;
 }
 
-static bool ahead_find(struct derived *d, uint64_t off, size_t n, size_t more, struct buf *out)
-{
-	LOCKED(&d->ahead_lock);
-	for (unsigned i = 0; i < 2; i++)
-		if (ahead_add(&d->ahead[i], off, n, more, out)) {
-			d->ahead_used = i;
-			return true;
-		}
-	return false;
-}
-
 /* Puts the bytes in the place that was used less recently; the caller gets what was there. */
 static void ahead_swap(struct derived *d, struct ahead *a)
 {
@@ -44,20 +33,27 @@ static void ahead_swap(struct derived *d, struct ahead *a)
 
 bool ahead_take(const struct session *s, uint64_t off, size_t n, size_t more, struct buf *out)
 {
+	struct derived *d = s->derived;
 	struct ahead a = {.bytes = BUF_INIT};
+	bool is_there = false;
 	if (n + more > AHEAD / 2 || off + n > s->at.end)
 		return false;
-	if (ahead_find(s->derived, off, n, more, out))
+	lock_acquire(&d->ahead_lock);
+	for (unsigned i = 0; i < 2 && !is_there; i++)
+		if ((is_there = ahead_add(&d->ahead[i], off, n, more, out)))
+			d->ahead_used = i;
+	lock_release(&d->ahead_lock);
+	if (is_there)
 		return true;
 	size_t want = s->at.end - off < AHEAD ? (size_t)(s->at.end - off) : AHEAD;
-	ahead_swap(s->derived, &a);
+	ahead_swap(d, &a);
 	buf_reset(&a.bytes);
 	char *p = buf_reserve(&a.bytes, want);
 	ssize_t got = p ? opened_pread(s->file, p, want, off) : -ENOMEM;
 	a.bytes.n = got > 0 ? (size_t)got : 0;
 	a.at = off;
-	bool is_there = ahead_add(&a, off, n, more, out);
-	ahead_swap(s->derived, &a);
+	is_there = ahead_add(&a, off, n, more, out);
+	ahead_swap(d, &a);
 	buf_release(&a.bytes);
 	return is_there;
 }

@@ -64,14 +64,6 @@ struct key {
  * a negative errno. */
 int take_line_at(const struct session *s, uint64_t off, size_t n, size_t ahead, struct buf *out);
 
-/* ahead.c: the same from memory if the line is short, for which more is read than the line. False: it is not there, and
- * nothing was added; true: see buf_err. */
-bool ahead_take(const struct session *s, uint64_t off, size_t n, size_t more, struct buf *out);
-/* Frees what was read. Call when the file may have changed. */
-struct derived;
-void ahead_drop(struct derived *d);
-size_t ahead_memory(struct derived *d);
-
 /* Keys, each with a byte in front that gives its kind; position 0 means none. */
 typedef VEC(char) arena_t;
 
@@ -168,6 +160,13 @@ struct derived {
 	VEC(uint32_t) answers;    /* see call.c */
 	faults_t faults;
 };
+
+/* ahead.c: take_line_at from memory if the line is short, for which more is read than the line. False: it is not there,
+ * and nothing was added; true: see buf_err. */
+bool ahead_take(const struct session *s, uint64_t off, size_t n, size_t more, struct buf *out);
+/* Frees what was read. Call when the file may have changed. */
+void ahead_drop(struct derived *d);
+size_t ahead_memory(struct derived *d);
 
 /* How the bytes after the last newline were taken. */
 enum tail {

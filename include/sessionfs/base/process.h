@@ -4,13 +4,13 @@
 #ifndef SESSIONFS_PROCESS_H
 #define SESSIONFS_PROCESS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The first thing that each thread of ours but the first does, and how many have done it. */
-void process_thread_begins(void);
-unsigned process_threads_begun(void);
+/* Each thread of ours but the first adds itself before it does anything else. */
+extern atomic_uint process_threads_begun;
 
 /* The process that the thread belongs to; the thread itself if that is not known. */
 pid_t process_of(pid_t thread);
