@@ -385,13 +385,10 @@ static int root_renew(struct resolver *r, bool near)
 static int resolve_answer(struct resolver *r, bool near, const char *path, enum ask ask, int flags,
                           struct resolved *ret)
 {
-	if (ask == ASK_DIR && r && *path == '\0') {
-		int rc = root_renew(r, near);
-		if (rc < 0)
-			return rc;
-	}
-	int gone = r && *path != '/' ? atomic_load(&r->gone) : 0;
-	return gone ? gone : walk_to(r, near, path, ask, flags, ret);
+	/* What is below a source that was gone may be looked at before the source itself is. */
+	bool relative = r && *path != '/', root = ask == ASK_DIR && *path == '\0';
+	int rc = relative && (root || atomic_load(&r->gone)) ? root_renew(r, near) : 0;
+	return rc < 0 ? rc : walk_to(r, near, path, ask, flags, ret);
 }
 
 /* ---- on another thread ---- */
