@@ -121,6 +121,11 @@ static int64_t opened_ask(struct opened *o, void *to, size_t n, uint64_t off)
 	return answer;
 }
 
+bool opened_is_foreign(const struct opened *o)
+{
+	return o->foreign;
+}
+
 ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off)
 {
 	if (!o->foreign || blocking_is_here())

@@ -4,7 +4,7 @@
  * apart.
  *
  * Only what the index has taken in is kept. It does not change while the file's attributes stay; session_grow drops it
- * when they do not. */
+ * when they do not. Of a server's file nothing is kept: while that is silent, reading is an error. */
 #include "sessionfs/base/limits.h"
 #include "session_impl.h"
 
@@ -36,7 +36,7 @@ bool ahead_take(const struct session *s, uint64_t off, size_t n, size_t more, st
 	struct derived *d = s->derived;
 	struct ahead a = {.bytes = BUF_INIT};
 	bool is_there = false;
-	if (n + more > AHEAD / 2 || off + n > s->at.end)
+	if (n + more > AHEAD / 2 || off + n > s->at.end || opened_is_foreign(s->file))
 		return false;
 	lock_acquire(&d->ahead_lock);
 	for (unsigned i = 0; i < 2 && !is_there; i++)

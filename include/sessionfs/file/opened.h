@@ -24,6 +24,9 @@ struct opened *opened_get(struct opened *o);
 /* Gives back a reference. The last one closes the file, without waiting for its server. NULL is ignored. */
 void opened_put(struct opened *o);
 
+/* Whether each read asks another program or machine, as over sshfs. */
+bool opened_is_foreign(const struct opened *o);
+
 /* As pread(2), with a negative errno. Fewer than n bytes do not mean that the file ends there. */
 ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off);
 /* As lseek(2) with SEEK_DATA, with a negative errno. */
