@@ -141,7 +141,8 @@ printf '%s\n' '{"type":"session","version":3,"id":"a","timestamp":"2026-03-01T00
 for word in $'r\u00e9sum\u00e9' $'RE\u0301SUM\u00c9' "isn't" $'isn\u2018t' resume; do
 	is 1 "$("$SESSIONFS" -S "$other" --search "$word" | wc -l)" "lines with $word"
 done
-NO_COLOR='' TERM=xterm script -qec "'$SESSIONFS' -S '$other' --search $'r\u00e9sum\u00e9'" /dev/null >"$T/tty" </dev/null
+word=$'r\u00e9sum\u00e9'
+NO_COLOR='' TERM=xterm script -qec "'$SESSIONFS' -S '$other' --search '$word'" /dev/null >"$T/tty" </dev/null
 grep -q $'\e\\[1;31mre\u0301sume\u0301\e\\[m, not resume' "$T/tty" || die "another colour: $(cat "$T/tty")"
 # On a terminal.
 NO_COLOR='' TERM=xterm script -qec "'$SESSIONFS' -S '$T/src' --search forecast" /dev/null >"$T/tty" </dev/null
