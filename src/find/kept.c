@@ -18,6 +18,7 @@ struct gather {
 	struct buf model, key;
 	struct buf texts; /* id and title, one after the other */
 	size_t id;        /* its bytes; the model has a buf of its own */
+	const char *state;
 };
 
 static void gather_release(struct gather *g)
@@ -129,6 +130,8 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	           .modified = fact_time(render_modified(s)),
 	           .entries = session_count(s),
 	           .messages = g->messages,
+	           .bytes = (uint64_t)st->st_size,
+	           .state = g->state,
 	           .problems = session_problem_count(s) > 0,
 	           .has_usage = g->uses.n > 0,
 	           .usage = session_usage(s).sum,
@@ -159,6 +162,8 @@ int kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
 	if (rc == 0) {
 		double created = fact_time(render_created(s));
 		rc = gather_entries(s, &g);
+		if (rc == 0)
+			rc = context_state(s, session_leaf(s), &g.state);
 		if (rc == 0)
 			rc = gather_texts(s, &g);
 		if (rc == 0)

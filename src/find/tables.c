@@ -7,7 +7,8 @@
 
 #include <errno.h>
 
-#define SESSIONS_HEADING "id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\ttitle\n"
+#define SESSIONS_HEADING                                                                                               \
+	"id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\tstate\tparent\tbytes\ttitle\n"
 #define PROBLEMS_HEADING "file\tproject\tstem\tline\toffset\treason\n"
 #define USAGE_HEADING "day\tproject\tmodel\tmessages\tinput\toutput\tcacheRead\tcacheWrite\ttokens\tcost\n"
 
@@ -26,7 +27,21 @@ static void add_cost(double cost, struct buf *out)
 
 /* --- sessions.tsv ---------------------------------------------------------------- */
 
-static void tables_add_session(const struct fact *f, struct buf *out)
+/* The way to the session that it was forked from, as in its `parent`. */
+static void add_parent(struct catalog *c, uint32_t slot, struct buf *out)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT;
+	struct slot_info s;
+	struct project_info p;
+	uint32_t parent = catalog_parent(c, slot);
+	if (parent == NO_SLOT || catalog_slot(c, parent, &s) < 0 || !catalog_project(c, s.project, &p))
+		return;
+	buf_addf(&path, "projects/%s/%s", p.name, s.stem);
+	text_cell(buf_span(&path), out);
+	out->err = buf_err(&path) ? buf_err(&path) : out->err;
+}
+
+static void tables_add_session(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	const struct session_facts *of = f->of;
 	add_said(of->id, out);
@@ -46,7 +61,9 @@ static void tables_add_session(const struct fact *f, struct buf *out)
 		add_cost(of->usage.cost, out);
 	buf_addc(out, '\t');
 	add_said(of->model, out);
-	buf_addc(out, '\t');
+	buf_addf(out, "\t%s\t", of->state ? of->state : "");
+	add_parent(c, f->slot, out);
+	buf_addf(out, "\t%llu\t", (unsigned long long)of->bytes);
 	add_said(of->title, out);
 	buf_addc(out, '\n');
 }
@@ -56,7 +73,7 @@ int table_sessions(const struct fact_list *list, struct buf *out)
 	int rc = facts_error(list);
 	buf_adds(out, SESSIONS_HEADING);
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
-		tables_add_session(&list->v[i], out);
+		tables_add_session(list->catalog, &list->v[i], out);
 		rc = cancel_check();
 	}
 	return rc < 0 ? rc : buf_err(out);

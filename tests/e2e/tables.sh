@@ -51,8 +51,8 @@ same "$T/want" "$T/got" "problems.tsv"
 
 # What info.json adds up is in the tables.
 for s in "$FORECAST" "$CACHE" "$V2"; do
-	is "$("$SESSIONFS" -S "$T/src" --cat "$s/info.json" | jq -r '[.id, .created, .modified, .entries, ([.messages[]] | add), .usage.totalTokens, .usage.cost, .title] | join("|")')" \
-		"$("$SESSIONFS" -S "$T/src" --cat sessions.tsv | awk -F'\t' -v OFS='|' -v stem="${s##*/}" '$3 == stem { print $1, $4, $5, $6, $7, $8, $9, $11 }')" "the row of $s"
+	is "$("$SESSIONFS" -S "$T/src" --cat "$s/info.json" | jq -r '[.id, .created, .modified, .entries, ([.messages[]] | add), .usage.totalTokens, .usage.cost, .state, .bytes, .title] | join("|")')" \
+		"$("$SESSIONFS" -S "$T/src" --cat sessions.tsv | awk -F'\t' -v OFS='|' -v stem="${s##*/}" '$3 == stem { print $1, $4, $5, $6, $7, $8, $9, $11, $13, $14 }')" "the row of $s"
 done
 
 # --- through a mount -------------------------------------------------------------------

@@ -167,6 +167,10 @@ class Session:
     def stem(self):
         return encode(self.file.split("/")[-1][: -len(".jsonl")])
 
+    def parent(self, by_name):
+        named = self.header.get("parentSession") if isinstance(self.header.get("parentSession"), str) else self.header.get("branchedFrom")
+        return by_name.get(named.replace("\\", "/").split("/")[-1], "") if isinstance(named, str) else ""
+
     def created(self):
         return when(self.header.get("timestamp"))
 
@@ -190,6 +194,25 @@ class Session:
             said += [without_envelopes(t) for t in texts] if role == "user" else texts
         title = next(filter(None, (text(one_line(s)).strip(SPACE) for s in said)), "(no messages)")
         return title if len(title) <= 200 else title[:199] + "\u2026"
+
+    def branch(self):
+        """The entries from the last one up to the root, for ids that are used once."""
+        by_id = {e.get("id"): e for e in self.entries}
+        e, seen = self.entries[-1] if self.entries else None, set()
+        while isinstance(e, dict) and id(e) not in seen:
+            seen.add(id(e))
+            yield e
+            e = by_id.get(e.get("parentId")) if e.get("parentId") is not None else None
+
+    def state(self):
+        for e in self.branch():
+            m = e.get("message") if e.get("type") == "message" else None
+            if get(m, "role") in ("user", "toolResult"):
+                return "working"
+            if get(m, "role") == "assistant":
+                calls = any(get(b, "type") == "toolCall" for b in m["content"]) if isinstance(m.get("content"), list) else False
+                return {"error": "failed", "aborted": "stopped"}.get(m.get("stopReason")) or ("working" if calls else "done")
+        return ""
 
     def model(self):
         for e in reversed(self.entries):
@@ -241,13 +264,16 @@ def add(sum_, n):
 
 
 def print_sessions(source):
-    print("id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\ttitle")
-    for s in sorted(sessions(source), key=lambda s: -int(s.modified())):
+    print("id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\tstate\tparent\tbytes\ttitle")
+    all_ = sessions(source)
+    # Only parents named by a file of the source that no other has, as in the samples.
+    by_name = {s.file.split("/")[-1]: f"projects/{s.project()}/{s.stem()}" for s in all_}
+    for s in sorted(all_, key=lambda s: -int(s.modified())):
         total = None
         for _, _, n in s.uses():
             total = add(total, n)
         used = [number(total[4]), number(round(total[5], 9))] if total else ["", ""]
-        row = [text(s.header["id"]), s.project(), s.stem(), iso(s.created()), iso(s.modified()), str(len(s.entries)), str(len(s.messages())), *used, s.model(), s.title()]
+        row = [text(s.header["id"]), s.project(), s.stem(), iso(s.created()), iso(s.modified()), str(len(s.entries)), str(len(s.messages())), *used, s.model(), s.state(), s.parent(by_name), str(os.stat(os.path.join(source, s.file)).st_size), s.title()]
         print("\t".join(cell(c) if c in row[1:3] else one_line(cell(c)) for c in row))
 
 

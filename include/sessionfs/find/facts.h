@@ -24,7 +24,9 @@ struct fact_use {
 struct session_facts {
 	double created, modified; /* ms since 1970, as info.json has them; NAN: it has none */
 	uint32_t entries, messages;
-	bool problems; /* whether it has any */
+	uint64_t bytes;    /* of the file */
+	const char *state; /* NULL: it has none */
+	bool problems;     /* whether it has any */
 	bool has_usage;
 	struct usage usage;
 	struct span id, title, model; /* model: the last one, empty if there is none */
