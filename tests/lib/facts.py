@@ -197,7 +197,7 @@ class Session:
 
     def branch(self):
         """The entries from the last one up to the root, for ids that are used once."""
-        by_id = {e.get("id"): e for e in self.entries}
+        by_id = {e.get("id"): e for e in self.entries if isinstance(e, dict) and isinstance(e.get("id"), str)}
         e, seen = self.entries[-1] if self.entries else None, set()
         while isinstance(e, dict) and id(e) not in seen:
             seen.add(id(e))
