@@ -140,9 +140,9 @@ static void index_add_head(const struct fact_list *list, struct buf *out)
 	buf_adds(out,
 	         "<p id=\"find\"><label for=\"filter\" hidden>Filter</label> <input id=\"filter\" type=\"search\" "
 	         "placeholder=\"Title, project or model\" autocomplete=\"off\" hidden> "
-	         "<label for=\"state\" hidden>State</label> <select id=\"state\" hidden><option value=\"\">Any</option>"
+	         "<label hidden>State <select id=\"state\"><option value=\"\">Any</option>"
 	         "<option value=\"done\">Waiting for you</option><option value=\"working\">Working</option>"
-	         "<option value=\"failed\">Failed</option><option value=\"stopped\">Stopped</option></select> "
+	         "<option value=\"failed\">Failed</option><option value=\"stopped\">Stopped</option></select></label> "
 	         "<output id=\"count\" for=\"filter\">");
 	add_sums(list, out);
 	buf_adds(out, "</output></p>\n<p id=\"search\">What was said in the sessions is found in the mount: "
