@@ -6,6 +6,8 @@ facts.py sessions SOURCE    sessions.tsv
 facts.py usage SOURCE       usage.tsv
 facts.py by-date SOURCE     DAY/NAME -> TARGET, a line each
 facts.py by-project SOURCE  PROJECT/NAME -> TARGET, a line each
+facts.py labels SOURCE      LABEL/NAME -> TARGET, a line each
+facts.py labels.tsv SOURCE  labels.tsv up to the time
 facts.py make DIR           sessions in which everything occurs that the formats have a rule for
 
 In the time zone of TZ. For the samples: no two sessions with one id or stem.
@@ -214,6 +216,14 @@ class Session:
                 return {"error": "failed", "aborted": "stopped"}.get(m.get("stopReason")) or ("working" if calls else "done")
         return ""
 
+    def labels(self):
+        """Of each labelled entry, in file order: the entry and the label; for ids and labels that are texts."""
+        set_ = {}
+        for e in self.entries:
+            if get(e, "type") == "label" and isinstance(e.get("targetId"), str):
+                set_[e["targetId"]] = e.get("label") if truthy(e.get("label")) else None
+        return [(e, set_[e["id"]]) for e in self.entries if isinstance(get(e, "id"), str) and set_.get(e["id"])]
+
     def model(self):
         for e in reversed(self.entries):
             m = get(e, "message")
@@ -317,6 +327,25 @@ def print_groups(source, by_project=False):
     print("\n".join(sorted(lines, key=str.encode)))
 
 
+def print_labels(source, as_links):
+    """labels.tsv up to the time, or the links below labels/."""
+    rows = []
+    for s in sorted(sessions(source), key=lambda s: -int(s.modified())):
+        rows += [(label, s, e) for e, label in s.labels()]
+    rows.sort(key=lambda row: row[0].encode())
+    if not as_links:
+        print("label\tproject\tstem\tentry\ttime")
+        for label, s, e in rows:
+            print("\t".join([cell(label), cell(s.project()), cell(s.stem()), cell(encode(e["id"])), iso(when(e.get("timestamp")))]))
+        return
+    lines, n = [], {}
+    for label, s, e in rows:
+        n[label] = n.get(label, 0) + 1
+        name = component(s.title()[:60], f"{n[label]:04d} ", "")
+        lines.append(f"{component(label, '', '')}/{name} -> ../../projects/{s.project()}/{s.stem()}/entries/{encode(e['id'])}")
+    print("\n".join(sorted(lines, key=str.encode)))
+
+
 def make(to):
     """Sessions by hand: a name, the header's fields, entries."""
 
@@ -369,4 +398,4 @@ def make(to):
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-    {"sessions": print_sessions, "usage": print_usage, "by-date": print_groups, "by-project": lambda source: print_groups(source, True), "make": make}[sys.argv[1]](sys.argv[2])
+    {"sessions": print_sessions, "usage": print_usage, "by-date": print_groups, "by-project": lambda source: print_groups(source, True), "labels": lambda source: print_labels(source, True), "labels.tsv": lambda source: print_labels(source, False), "make": make}[sys.argv[1]](sys.argv[2])
