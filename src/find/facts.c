@@ -4,6 +4,7 @@
 #include "find_impl.h"
 
 #include "sessionfs/base/cancel.h"
+#include "sessionfs/base/counters.h"
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/parallel.h"
@@ -37,9 +38,10 @@ struct facts {
 	struct keeper keeper;
 	struct lock lock; /* guards what follows */
 	pthread_cond_t made;
-	struct list *last; /* NULL: none, or let go */
-	uint64_t used_at;  /* budget_now */
-	bool making;       /* some thread makes the next one */
+	struct list *last;      /* NULL: none, or let go */
+	uint64_t used_at;       /* budget_now */
+	bool making;            /* some thread makes the next one */
+	struct counters labels; /* uint32_t, by text: the number of each label that was ever set, from 1 */
 };
 
 static void facts_list_release(struct list *l)
@@ -97,6 +99,7 @@ int facts_open(struct catalog *catalog, struct budget *budget, struct facts **re
 	f->budget = budget;
 	lock_init(&f->lock, LOCK_FACTS);
 	lock_cond_init(&f->made);
+	f->labels = (struct counters)COUNTERS_INIT(uint32_t);
 	f->keeper = (struct keeper){.oldest = facts_oldest_use, .evict = facts_evict, .arg = f};
 	budget_join(budget, &f->keeper);
 	*ret = f;
@@ -109,6 +112,7 @@ void facts_close(struct facts *f)
 		return;
 	budget_leave(f->budget, &f->keeper);
 	facts_list_release(f->last);
+	counters_release(&f->labels);
 	pthread_cond_destroy(&f->made);
 	lock_destroy(&f->lock);
 	free(f);
@@ -118,6 +122,7 @@ void facts_close(struct facts *f)
 
 /* One attempt to make a list: the sessions of the catalog, and their facts as far as they are read. */
 struct round {
+	struct facts *facts;
 	struct catalog *catalog;
 	struct slot_state *states;
 	struct kept **kept; /* one for each; NULL: not read */
@@ -154,11 +159,32 @@ static void share(struct round *r, const struct list *before)
 	}
 }
 
+/* A label keeps its number, so that its directory is the same when it is set again. */
+static int number_labels(struct facts *f, struct kept *k)
+{
+	LOCKED(&f->lock);
+	for (size_t i = 0; i < k->of.n_labels; i++) {
+		uint32_t *number = counters_get(&f->labels, k->labels[i].text);
+		if (!number)
+			return -ENOMEM;
+		if (*number == 0)
+			*number = (uint32_t)f->labels.n;
+		k->labels[i].number = *number;
+	}
+	return 0;
+}
+
 static int read_one(void *arg, size_t k)
 {
 	struct round *r = arg;
 	uint32_t i = r->wanted[k];
 	int rc = deferred_take(kept_make(r->catalog, r->states[i].slot, &r->kept[i]));
+	if (rc == 0)
+		rc = number_labels(r->facts, r->kept[i]);
+	if (rc < 0) {
+		kept_release(r->kept[i]);
+		r->kept[i] = NULL;
+	}
 	if (rc == -EINTR)
 		return rc;
 	if (rc == -ESTALE)
@@ -173,7 +199,7 @@ static int read_one(void *arg, size_t k)
 /* 0; 1 if nothing has changed since the list before; or a negative errno. After -EINTR, what was read can be used. */
 static int round_run(struct round *r, struct facts *f, const struct list *before)
 {
-	*r = (struct round){.catalog = f->catalog, .serial = before ? before->known : 0};
+	*r = (struct round){.facts = f, .catalog = f->catalog, .serial = before ? before->known : 0};
 	int missed = catalog_all(f->catalog, &r->serial, &r->states, &r->n);
 	if (missed == -EINTR)
 		return missed;

@@ -16,6 +16,7 @@ struct kept {
 	struct timespec mtime, ctime;
 	size_t memory;
 	struct session_facts of;
+	struct fact_label *labels; /* `of` has them, too */
 	struct fact_use uses[];
 };
 

@@ -327,8 +327,15 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 		r->state = ROW_MAYBE;
 		return 0;
 	}
-	const struct query_session asked = {
-	    span_of(f->found.project), span_of(f->found.stem), session_id(x), {f->title.p, f->title.n - 1}};
+	const char *state;
+	rc = context_state(x, session_leaf(x), &state);
+	if (rc < 0)
+		return rc;
+	const struct query_session asked = {span_of(f->found.project),
+	                                    span_of(f->found.stem),
+	                                    session_id(x),
+	                                    {f->title.p, f->title.n - 1},
+	                                    span_of(state ? state : "")};
 	if (query_wants_session(b->a->query, &asked)) {
 		uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned) : 0;
 		/* Earlier hits still hold if the new lines moved no entry and no label. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The sessions of a list by a key. A group is a row of `keys`. Names are given in byte order of the files, so that of
- * equal ones the first file has the plain name. */
+/* The sessions of a list, or their labelled entries, by a key: a row of `keys`. Names of sessions are given in byte
+ * order of the files, so that of equal ones the first file has the plain name. Entries are numbered. */
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/map.h"
 #include "sessionfs/base/name.h"
@@ -17,11 +17,19 @@
 
 #define LINK_TITLE_CHARACTERS 60
 
+enum naming {
+	NAME_TIME,     /* HH.MM TITLE */
+	NAME_DAY_TIME, /* DAY HH.MM TITLE */
+	NAME_NUMBER,   /* NNNN TITLE */
+};
+
+/* `i` is the number of a link of the session: 0, or that of a label. */
 struct key {
-	/* The number of a session's group, which must always stand for the same name. */
-	uint32_t (*number)(const struct fact *f);
-	void (*add_name)(const struct fact *f, struct buf *out);
-	bool is_dated; /* the names in it begin with the day */
+	size_t (*links)(const struct session_facts *of); /* how many of the session are in any group */
+	/* The number of the group, which must always stand for the same name. */
+	uint32_t (*number)(const struct fact *f, size_t i);
+	void (*add_name)(const struct fact *f, size_t i, struct buf *out);
+	enum naming naming;
 };
 
 /* No day that JavaScript knows is further from 1970. */
@@ -29,44 +37,72 @@ struct key {
 _Static_assert(2 * DAYS_BEFORE < UINT32_C(1) << GROUP_NUMBER_BITS, "a day has a number");
 _Static_assert(NODE_SLOT_BITS <= GROUP_NUMBER_BITS, "a project has a number");
 
-static uint32_t date_number(const struct fact *f)
+/* Of a session that has a time. */
+static size_t dated_links(const struct session_facts *of)
 {
+	return of->date != NO_DATE;
+}
+
+static uint32_t date_number(const struct fact *f, size_t i)
+{
+	(void)i;
 	return (uint32_t)f->of->date + DAYS_BEFORE;
 }
 
-static void date_add_name(const struct fact *f, struct buf *out)
+static void date_add_name(const struct fact *f, size_t i, struct buf *out)
 {
 	char day[DATE_NAME];
+	(void)i;
 	date_name(f->of->date, day);
 	buf_adds(out, day);
 }
 
-static uint32_t project_number(const struct fact *f)
+static uint32_t project_number(const struct fact *f, size_t i)
 {
+	(void)i;
 	return f->project_number;
 }
 
-static void project_add_name(const struct fact *f, struct buf *out)
+static void project_add_name(const struct fact *f, size_t i, struct buf *out)
 {
+	(void)i;
 	buf_adds(out, f->project);
 }
 
+static size_t label_links(const struct session_facts *of)
+{
+	return of->n_labels;
+}
+
+static uint32_t label_number(const struct fact *f, size_t i)
+{
+	return f->of->labels[i].number;
+}
+
+static void label_add_name(const struct fact *f, size_t i, struct buf *out)
+{
+	name_encode("", f->of->labels[i].text, "", out);
+}
+
 static const struct key keys[GROUP_KEYS] = {
-    [GROUP_BY_DATE] = {date_number, date_add_name, false},
-    [GROUP_BY_PROJECT] = {project_number, project_add_name, true},
+    [GROUP_BY_DATE] = {dated_links, date_number, date_add_name, NAME_TIME},
+    [GROUP_BY_PROJECT] = {dated_links, project_number, project_add_name, NAME_DAY_TIME},
+    [GROUP_BY_LABEL] = {label_links, label_number, label_add_name, NAME_NUMBER},
 };
 
-/* Appends "HH.MM TITLE" or "DAY HH.MM TITLE", and what tells it from equal ones. */
-static void add_link_name(const struct fact *f, bool is_dated, const char *tail, struct buf *out)
+/* Appends the name of link `n` of its group, counted from 1, and what tells it from equal ones. */
+static void add_link_name(const struct fact *f, enum naming naming, size_t n, const char *tail, struct buf *out)
 {
 	struct buf prefix CLEANUP_BUF = BUF_INIT;
 	char at[16] = "";
 	struct tm tm;
-	if (is_dated) {
-		date_add_name(f, &prefix);
+	if (naming == NAME_NUMBER)
+		buf_addf(&prefix, "%04zu ", n);
+	if (naming == NAME_DAY_TIME) {
+		date_add_name(f, 0, &prefix);
 		buf_addc(&prefix, ' ');
 	}
-	if (date_local(f->of->created, &tm))
+	if (naming != NAME_NUMBER && date_local(f->of->created, &tm))
 		strftime(at, sizeof at, "%H.%M ", &tm);
 	buf_adds(&prefix, at);
 	if (!buf_cstr(&prefix))
@@ -75,7 +111,7 @@ static void add_link_name(const struct fact *f, bool is_dated, const char *tail,
 		name_encode(prefix.p, utf8_first(f->of->title, LINK_TITLE_CHARACTERS), tail, out);
 }
 
-/* --- the sessions under them ------------------------------------------------------ */
+/* --- what is under them ------------------------------------------------------ */
 
 struct made {
 	struct groups shown; /* first: groups that were handed out are this */
@@ -84,7 +120,7 @@ struct made {
 	char **names; /* of the groups and links */
 	size_t n_names, names_cap;
 	struct map found; /* by name: the group's place */
-	struct map taken; /* by a group's place and name: the session */
+	struct map taken; /* by a group's place and name: the link's place in `v` */
 	struct map tails; /* the last ~N given to a plain name */
 };
 
@@ -104,22 +140,32 @@ void groups_free(struct groups *g)
 	free(m);
 }
 
-/* By group, then file. */
-static int file_cmp(const void *pa, const void *pb, void *arg)
+/* In the order in which names are given. */
+struct order {
+	const struct fact *facts;
+	enum naming naming;
+};
+
+/* By group; then by file or, if they are numbered, as the list has them. */
+static int naming_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct group_link *a = pa, *b = pb;
-	const struct fact *v = arg;
-	return a->number != b->number ? (a->number < b->number ? -1 : 1) : strcmp(v[a->fact].file, v[b->fact].file);
+	const struct order *o = arg;
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	if (o->naming != NAME_NUMBER)
+		return strcmp(o->facts[a->fact].file, o->facts[b->fact].file);
+	return a->fact != b->fact ? (a->fact < b->fact ? -1 : 1) : (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* By group, then slot. */
+/* By group, then slot and entry. */
 static int slot_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct group_link *a = pa, *b = pb;
 	const struct fact *v = arg;
 	uint32_t x = a->number != b->number ? a->number : v[a->fact].slot;
 	uint32_t y = a->number != b->number ? b->number : v[b->fact].slot;
-	return (x > y) - (x < y);
+	return x != y ? (x > y) - (x < y) : (a->entry > b->entry) - (a->entry < b->entry);
 }
 
 /* Takes over the text. p NULL without memory. */
@@ -133,7 +179,7 @@ static struct span keep_name(struct made *m, struct buf *name)
 	return kept;
 }
 
-/* The place of the group of v[i], which is that of the session before it or a new one; MAP_NONE without memory. */
+/* The place of the group of v[i], which is that of the link before it or a new one; MAP_NONE without memory. */
 static uint32_t add_to_group(struct made *m, const struct fact_list *list, const struct key *key, size_t i)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
@@ -142,7 +188,7 @@ static uint32_t add_to_group(struct made *m, const struct fact_list *list, const
 	if (!g || g->number != m->v[i].number) {
 		g = &m->groups[m->shown.n++];
 		*g = (struct group){.number = m->v[i].number, .first = i, .mtime = f->mtime};
-		key->add_name(f, &name);
+		key->add_name(f, m->v[i].label, &name);
 		g->name = keep_name(m, &name);
 		if (!g->name.p || map_put(&m->found, 0, g->name, (uint32_t)m->shown.n - 1) < 0)
 			return MAP_NONE;
@@ -164,7 +210,8 @@ static bool give_link_name(struct made *m, const struct fact_list *list, const s
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	struct group_link *l = &m->v[i];
-	add_link_name(&list->v[l->fact], key->is_dated, "", &name);
+	size_t n_in_group = m->groups[group].n;
+	add_link_name(&list->v[l->fact], key->naming, n_in_group, "", &name);
 	if (link_is_taken(m, group, &name)) {
 		struct span plain = keep_name(m, &name);
 		if (!plain.p)
@@ -174,38 +221,55 @@ static bool give_link_name(struct made *m, const struct fact_list *list, const s
 			char tail[16];
 			snprintf(tail, sizeof tail, "~%u", ++n);
 			buf_reset(&name);
-			add_link_name(&list->v[l->fact], key->is_dated, tail, &name);
+			add_link_name(&list->v[l->fact], key->naming, n_in_group, tail, &name);
 		} while (link_is_taken(m, group, &name));
 		if (map_put(&m->tails, group, plain, n) < 0)
 			return false;
 	}
 	l->name = keep_name(m, &name);
-	return l->name.p && map_put(&m->taken, group, l->name, l->fact) == 0;
+	return l->name.p && map_put(&m->taken, group, l->name, (uint32_t)i) == 0;
 }
 
 static bool groups_fill(struct made *m, const struct fact_list *list, const struct key *key)
 {
+	const struct order order = {list->v, key->naming};
 	size_t n = 0;
-	for (uint32_t i = 0; i < list->n; i++)
-		if (list->v[i].of->date != NO_DATE)
-			m->v[n++] = (struct group_link){.number = key->number(&list->v[i]), .fact = i};
-	qsort_r(m->v, n, sizeof *m->v, file_cmp, (void *)list->v);
+	for (uint32_t i = 0; i < list->n; i++) {
+		const struct fact *f = &list->v[i];
+		for (uint32_t k = 0; k < key->links(f->of); k++)
+			m->v[n++] = (struct group_link){
+			    .number = key->number(f, k),
+			    .fact = i,
+			    .label = k,
+			    .entry = key->naming == NAME_NUMBER ? f->of->labels[k].entry : 0,
+			};
+	}
+	qsort_r(m->v, n, sizeof *m->v, naming_cmp, (void *)&order);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t group = add_to_group(m, list, key, i);
 		if (group == MAP_NONE || !give_link_name(m, list, key, group, i))
 			return false;
 	}
 	qsort_r(m->v, n, sizeof *m->v, slot_cmp, (void *)list->v);
+	/* Each has its place now; the names are known already. */
+	for (uint32_t k = 0; k < m->shown.n; k++)
+		for (size_t i = 0; i < m->groups[k].n; i++)
+			if (map_put(&m->taken, k, m->v[m->groups[k].first + i].name,
+			            (uint32_t)(m->groups[k].first + i)) < 0)
+				return false;
 	return true;
 }
 
 struct groups *groups_make(const struct fact_list *list, enum group_key key)
 {
 	struct made *m = calloc(1, sizeof *m);
+	size_t n = 1;
 	if (!m)
 		return NULL;
-	m->groups = calloc(list->n + 1, sizeof *m->groups);
-	m->v = calloc(list->n + 1, sizeof *m->v);
+	for (size_t i = 0; i < list->n; i++)
+		n += keys[key].links(list->v[i].of);
+	m->groups = calloc(n, sizeof *m->groups);
+	m->v = calloc(n, sizeof *m->v);
 	if (!m->groups || !m->v || !groups_fill(m, list, &keys[key])) {
 		groups_free(&m->shown);
 		return NULL;
@@ -236,7 +300,8 @@ const struct group *groups_find_name(const struct groups *g, struct span name)
 	return i == MAP_NONE ? NULL : &g->groups[i];
 }
 
-uint32_t groups_find_link(const struct groups *g, const struct group *group, struct span name)
+const struct group_link *groups_find_link(const struct groups *g, const struct group *group, struct span name)
 {
-	return map_get(&((const struct made *)g)->taken, (uint32_t)(group - g->groups), name);
+	uint32_t i = map_get(&((const struct made *)g)->taken, (uint32_t)(group - g->groups), name);
+	return i == MAP_NONE ? NULL : &g->v[i];
 }

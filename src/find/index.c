@@ -21,8 +21,8 @@ static const struct {
 	const char *name;
 	bool is_number; /* the greatest first */
 } columns[] = {
-    {"Title", false},   {"Project", false}, {"Changed", true}, {"Begun", true},
-    {"Messages", true}, {"Tokens", true},   {"Cost", true},    {"Model", false},
+    {"Title", false}, {"Project", false}, {"Changed", true}, {"Begun", true},  {"Messages", true},
+    {"Tokens", true}, {"Cost", true},     {"Model", false},  {"State", false},
 };
 
 static void add_text_cell(struct span text, struct buf *out)
@@ -108,6 +108,7 @@ static int index_add_session(const struct fact *f, int (*link)(void *arg, const 
 	add_number_cell(of->has_usage, of->usage.total, html_count, out);
 	add_number_cell(of->has_usage, of->usage.cost, index_add_amount, out);
 	add_text_cell(of->model, out);
+	add_text_cell(span_of(of->state ? of->state : ""), out);
 	buf_adds(out, "</tr>\n");
 	return cancel_check();
 }
@@ -136,9 +137,13 @@ static void add_sums(const struct fact_list *list, struct buf *out)
 
 static void index_add_head(const struct fact_list *list, struct buf *out)
 {
-	buf_adds(out, "<p id=\"find\"><label for=\"filter\" hidden>Filter</label> <input id=\"filter\" type=\"search\" "
-	              "placeholder=\"Title, project or model\" autocomplete=\"off\" hidden> "
-	              "<output id=\"count\" for=\"filter\">");
+	buf_adds(out,
+	         "<p id=\"find\"><label for=\"filter\" hidden>Filter</label> <input id=\"filter\" type=\"search\" "
+	         "placeholder=\"Title, project or model\" autocomplete=\"off\" hidden> "
+	         "<label hidden>State <select id=\"state\"><option value=\"\">Any</option>"
+	         "<option value=\"done\">Waiting for you</option><option value=\"working\">Working</option>"
+	         "<option value=\"failed\">Failed</option><option value=\"stopped\">Stopped</option></select></label> "
+	         "<output id=\"count\" for=\"filter\">");
 	add_sums(list, out);
 	buf_adds(out, "</output></p>\n<p id=\"search\">What was said in the sessions is found in the mount: "
 	              "<code>cat search/WORD/hits.txt</code></p>\n"

@@ -6,6 +6,7 @@
 #include "sessionfs/base/counters.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/number.h"
+#include "sessionfs/base/vec.h"
 #include "sessionfs/session/part.h"
 
 #include <errno.h>
@@ -18,6 +19,9 @@ struct gather {
 	struct buf model, key;
 	struct buf texts; /* id and title, one after the other */
 	size_t id;        /* its bytes; the model has a buf of its own */
+	const char *state;
+	VEC(struct fact_label) labels; /* their texts are those of `label_texts`, one after the other */
+	struct buf label_texts;
 };
 
 static void gather_release(struct gather *g)
@@ -26,6 +30,8 @@ static void gather_release(struct gather *g)
 	buf_release(&g->model);
 	buf_release(&g->key);
 	buf_release(&g->texts);
+	vec_release(&g->labels);
+	buf_release(&g->label_texts);
 }
 
 /* Adds a sum of the index to that of its day, and of its model by name. */
@@ -88,6 +94,21 @@ static int gather_texts(const struct session *s, struct gather *g)
 	return buf_err(texts);
 }
 
+static int gather_labels(const struct session *s, struct gather *g)
+{
+	size_t n = session_label_count(s);
+	if (!vec_reserve(&g->labels, n))
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		size_t start = g->label_texts.n;
+		uint32_t entry = session_labelled(s, i);
+		if (session_label(s, entry, &g->label_texts))
+			g->labels.v[g->labels.n++] =
+			    (struct fact_label){.entry = entry, .text = {NULL, g->label_texts.n - start}};
+	}
+	return buf_err(&g->label_texts);
+}
+
 static struct span model_of(const struct counters *uses, size_t i)
 {
 	struct span key = counters_name(uses, i);
@@ -112,13 +133,15 @@ static struct span pack(struct span text, char **at)
 static int pack_all(const struct session *s, const struct gather *g, double created, struct kept **ret)
 {
 	const struct stat *st = session_stat(s);
-	size_t size = sizeof(struct kept) + g->uses.n * sizeof(struct fact_use) + g->texts.n + g->model.n;
+	size_t size = sizeof(struct kept) + g->uses.n * sizeof(struct fact_use) +
+	              g->labels.n * sizeof(struct fact_label) + g->texts.n + g->model.n + g->label_texts.n;
 	for (size_t i = 0; i < g->uses.n; i++)
 		size += is_repeated(&g->uses, i) ? 0 : model_of(&g->uses, i).n;
 	struct kept *k = malloc(size);
 	if (!k)
 		return -ENOMEM;
-	char *at = (char *)&k->uses[g->uses.n];
+	struct fact_label *labels = (void *)&k->uses[g->uses.n];
+	char *at = (char *)&labels[g->labels.n];
 	*k = (struct kept){
 	    .refs = 1,
 	    .size = st->st_size,
@@ -129,13 +152,17 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	           .modified = fact_time(render_modified(s)),
 	           .entries = session_count(s),
 	           .messages = g->messages,
+	           .bytes = (uint64_t)st->st_size,
+	           .state = g->state,
 	           .problems = session_problem_count(s) > 0,
 	           .has_usage = g->uses.n > 0,
 	           .usage = session_usage(s).sum,
 	           .date = isnan(created) ? NO_DATE : date_at(created),
-	           .n_uses = g->uses.n},
+	           .n_uses = g->uses.n,
+	           .n_labels = g->labels.n},
 	};
 	k->of.uses = k->uses;
+	k->of.labels = k->labels = labels;
 	for (size_t i = 0; i < g->uses.n; i++) {
 		k->uses[i] = *(const struct fact_use *)counters_value(&g->uses, i);
 		bool is_same = is_repeated(&g->uses, i);
@@ -146,6 +173,10 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	k->of.title = pack((struct span){p + g->id, g->texts.n - g->id}, &at);
 	/* Without its newline. */
 	k->of.model = pack((struct span){g->model.p, g->model.n ? g->model.n - 1 : 0}, &at);
+	for (size_t i = 0, from = 0; i < g->labels.n; from += labels[i++].text.n) {
+		labels[i] = g->labels.v[i];
+		labels[i].text = pack((struct span){g->label_texts.p + from, labels[i].text.n}, &at);
+	}
 	*ret = k;
 	return 0;
 }
@@ -159,6 +190,10 @@ int kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
 	if (rc == 0) {
 		double created = fact_time(render_created(s));
 		rc = gather_entries(s, &g);
+		if (rc == 0)
+			rc = context_state(s, session_leaf(s), &g.state);
+		if (rc == 0)
+			rc = gather_labels(s, &g);
 		if (rc == 0)
 			rc = gather_texts(s, &g);
 		if (rc == 0)

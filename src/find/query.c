@@ -4,6 +4,7 @@
 
 #include "sessionfs/base/fold.h"
 #include "sessionfs/base/space.h"
+#include "sessionfs/session/context.h"
 
 #include "day.h"
 
@@ -16,7 +17,7 @@ static const struct span filter_names[] = {
     [TERM_ROLE] = SPAN_LIT("role:"),       [TERM_TYPE] = SPAN_LIT("type:"),       [TERM_TOOL] = SPAN_LIT("tool:"),
     [TERM_MODEL] = SPAN_LIT("model:"),     [TERM_LABEL] = SPAN_LIT("label:"),     [TERM_TITLE] = SPAN_LIT("title:"),
     [TERM_PROJECT] = SPAN_LIT("project:"), [TERM_SESSION] = SPAN_LIT("session:"), [TERM_AFTER] = SPAN_LIT("after:"),
-    [TERM_BEFORE] = SPAN_LIT("before:"),   [TERM_IS] = SPAN_LIT("is:"),
+    [TERM_STATE] = SPAN_LIT("state:"),     [TERM_BEFORE] = SPAN_LIT("before:"),   [TERM_IS] = SPAN_LIT("is:"),
 };
 
 enum { FILTERS = sizeof filter_names / sizeof *filter_names };
@@ -124,6 +125,11 @@ static int set_value(struct scan *s, struct span value, struct term *t)
 	}
 	if (t->kind == TERM_IS && !text_equals(value, SPAN_LIT("error")))
 		return query_refuse(s, "not known; there is is:error", value);
+	bool is_state = false;
+	for (int i = 0; i < STATES; i++)
+		is_state = is_state || text_equals(value, span_of(context_states[i]));
+	if (t->kind == TERM_STATE && !is_state)
+		return query_refuse(s, "no state: working, done, failed or stopped", value);
 	/* settle() sets the pointer: the bytes may still move. */
 	t->begin = s->q->bytes.n;
 	fold_add(value, &s->q->bytes);
@@ -299,7 +305,7 @@ bool query_asks_title(const struct query *q)
 
 bool query_is_local(const struct query *q)
 {
-	return !asks(q, TERM_TITLE) && !asks(q, TERM_LABEL);
+	return !asks(q, TERM_TITLE) && !asks(q, TERM_LABEL) && !asks(q, TERM_STATE);
 }
 
 bool text_contains(struct span text, struct span part)
@@ -329,6 +335,8 @@ bool query_wants_session(const struct query *q, const struct query_session *s)
 			has = text_contains(s->project, t->text);
 		else if (t->kind == TERM_SESSION)
 			has = text_contains(s->sid, t->text) || text_contains(s->stem, t->text);
+		else if (t->kind == TERM_STATE)
+			has = text_equals(s->state, t->text);
 		else
 			continue;
 		if (has == t->negated)

@@ -7,8 +7,10 @@
 
 #include <errno.h>
 
-#define SESSIONS_HEADING "id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\ttitle\n"
+#define SESSIONS_HEADING                                                                                               \
+	"id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\tstate\tparent\tbytes\ttitle\n"
 #define PROBLEMS_HEADING "file\tproject\tstem\tline\toffset\treason\n"
+#define LABELS_HEADING "label\tproject\tstem\tentry\ttime\trole\ttext\n"
 #define USAGE_HEADING "day\tproject\tmodel\tmessages\tinput\toutput\tcacheRead\tcacheWrite\ttokens\tcost\n"
 
 /* What a session says may hold any character; a name leads to its file as it stands. */
@@ -26,7 +28,21 @@ static void add_cost(double cost, struct buf *out)
 
 /* --- sessions.tsv ---------------------------------------------------------------- */
 
-static void tables_add_session(const struct fact *f, struct buf *out)
+/* The way to the session that it was forked from, as in its `parent`. */
+static void add_parent(struct catalog *c, uint32_t slot, struct buf *out)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT;
+	struct slot_info s;
+	struct project_info p;
+	uint32_t parent = catalog_parent(c, slot);
+	if (parent == NO_SLOT || catalog_slot(c, parent, &s) < 0 || !catalog_project(c, s.project, &p))
+		return;
+	buf_addf(&path, "projects/%s/%s", p.name, s.stem);
+	text_cell(buf_span(&path), out);
+	out->err = buf_err(&path) ? buf_err(&path) : out->err;
+}
+
+static void tables_add_session(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	const struct session_facts *of = f->of;
 	add_said(of->id, out);
@@ -46,7 +62,9 @@ static void tables_add_session(const struct fact *f, struct buf *out)
 		add_cost(of->usage.cost, out);
 	buf_addc(out, '\t');
 	add_said(of->model, out);
-	buf_addc(out, '\t');
+	buf_addf(out, "\t%s\t", of->state ? of->state : "");
+	add_parent(c, f->slot, out);
+	buf_addf(out, "\t%llu\t", (unsigned long long)of->bytes);
 	add_said(of->title, out);
 	buf_addc(out, '\n');
 }
@@ -56,7 +74,7 @@ int table_sessions(const struct fact_list *list, struct buf *out)
 	int rc = facts_error(list);
 	buf_adds(out, SESSIONS_HEADING);
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
-		tables_add_session(&list->v[i], out);
+		tables_add_session(list->catalog, &list->v[i], out);
 		rc = cancel_check();
 	}
 	return rc < 0 ? rc : buf_err(out);
@@ -192,4 +210,84 @@ int table_problems(const struct fact_list *list, struct buf *out)
 	if (rc == 0)
 		rc = catalog_each_file(list->catalog, add_no_session, out);
 	return rc < 0 ? rc : buf_err(out);
+}
+
+/* --- labels.tsv ------------------------------------------------------------------ */
+
+/* A label, and the rest of its row: `n` bytes of `rows`. */
+struct labelled {
+	struct span text;
+	size_t place; /* in the order in which rows with one label stand */
+	size_t at, n;
+};
+
+static int labelled_cmp(const void *pa, const void *pb)
+{
+	const struct labelled *a = pa, *b = pb;
+	int d = span_compare(a->text, b->text);
+	return d ? d : (a->place > b->place) - (a->place < b->place);
+}
+
+static int add_labelled(const struct session *s, const struct fact *f, uint32_t entry, struct buf *out)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	session_entry_name(s, entry, &name);
+	buf_addc(out, '\t');
+	text_cell(span_of(f->project), out);
+	buf_addc(out, '\t');
+	text_cell(span_of(f->stem), out);
+	buf_addc(out, '\t');
+	text_cell(buf_span(&name), out);
+	buf_addc(out, '\t');
+	if (session_entry(s, entry)->time != NO_TIME)
+		number_add_time((double)session_entry(s, entry)->time, out);
+	buf_addc(out, '\t');
+	int rc = render_label_cells(s, entry, out);
+	return rc < 0 ? rc : buf_err(&name);
+}
+
+/* Appends the rows of a session to `rows`, and where each is to `all`, which has room for them. */
+static int add_labels(struct catalog *c, const struct fact *f, struct labelled *all, size_t *n, struct buf *rows)
+{
+	struct session *s;
+	int rc = f->of->n_labels ? catalog_get(c, f->slot, &s) : -ESTALE;
+	/* One that is gone makes the next table another. */
+	if (rc < 0)
+		return rc == -ESTALE ? 0 : rc;
+	for (size_t i = 0; i < f->of->n_labels && rc == 0; i++) {
+		const struct fact_label *l = &f->of->labels[i];
+		if (l->entry >= session_count(s))
+			continue;
+		all[*n] = (struct labelled){l->text, *n, rows->n, 0};
+		rc = add_labelled(s, f, l->entry, rows);
+		all[*n].n = rows->n - all[*n].at;
+		++*n;
+	}
+	catalog_put(c, s);
+	return rc < 0 ? rc : cancel_check();
+}
+
+int table_labels(const struct fact_list *list, struct buf *out)
+{
+	struct buf rows CLEANUP_BUF = BUF_INIT;
+	size_t most = 1, n = 0;
+	int rc = facts_error(list);
+	for (size_t i = 0; i < list->n; i++)
+		most += list->v[i].of->n_labels;
+	struct labelled *all CLEANUP_FREE = calloc(most, sizeof *all);
+	if (rc == 0 && !all)
+		rc = -ENOMEM;
+	for (size_t i = 0; i < list->n && rc == 0; i++)
+		rc = add_labels(list->catalog, &list->v[i], all, &n, &rows);
+	rc = rc < 0 ? rc : buf_err(&rows);
+	if (rc < 0)
+		return rc;
+	qsort(all, n, sizeof *all, labelled_cmp);
+	buf_adds(out, LABELS_HEADING);
+	for (size_t i = 0; i < n; i++) {
+		render_label_cell(all[i].text, out);
+		buf_addspan(out, (struct span){rows.p + all[i].at, all[i].n});
+		buf_addc(out, '\n');
+	}
+	return buf_err(out);
 }

@@ -11,6 +11,7 @@
 #include "sessionfs/base/map.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/vec.h"
+#include "sessionfs/session/context.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -183,10 +184,25 @@ static void events_end_line(struct events *e, struct buf *line)
 		lose_all(e);
 }
 
-static void events_log(struct events *e, const char *event, const struct seen *s)
+/* What the end of the branch says as of entry `at` (NO_ENTRY: nothing); NULL if nothing, or if it cannot be read. */
+static const char *state_at(const struct session *s, uint32_t at)
+{
+	const char *state;
+	return context_state(s, at, &state) < 0 ? NULL : state;
+}
+
+/* What became of a session, with its state if it is there. */
+static void events_log(struct events *e, const char *event, const struct seen *seen)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT;
-	events_begin_line(event, s, &line);
+	struct session *s;
+	events_begin_line(event, seen, &line);
+	if (catalog_get(e->catalog, seen->slot, &s) == 0) {
+		const char *state = state_at(s, session_leaf(s));
+		if (state)
+			buf_addf(&line, ",\"state\":\"%s\"", state);
+		catalog_put(e->catalog, s);
+	}
 	events_end_line(e, &line);
 }
 
@@ -234,7 +250,9 @@ static void events_add_entry(const struct session *s, uint32_t i, struct reader 
 	buf_addc(out, '}');
 }
 
-static void tell_entries(struct events *e, const struct seen *seen, const struct session *s, uint32_t from, uint32_t to)
+/* `state`: what the entries change it to, or NULL. */
+static void tell_entries(struct events *e, const struct seen *seen, const struct session *s, uint32_t from, uint32_t to,
+                         const char *state)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct buf line CLEANUP_BUF = BUF_INIT;
@@ -246,6 +264,8 @@ static void tell_entries(struct events *e, const struct seen *seen, const struct
 		events_add_entry(s, i, &reader, &line);
 	}
 	buf_addc(&line, ']');
+	if (state)
+		buf_addf(&line, ",\"state\":\"%s\"", state);
 	events_end_line(e, &line);
 }
 
@@ -293,8 +313,12 @@ static void tell_growth(struct events *e, struct seen *seen)
 	while (first > 0 && session_entry(s, first - 1)->offset + session_entry(s, first - 1)->length > seen->told)
 		first--;
 	bool named = false;
-	for (uint32_t i = first; i < n; i += ENTRIES_A_LINE)
-		tell_entries(e, seen, s, i, n - i > ENTRIES_A_LINE ? i + ENTRIES_A_LINE : n);
+	const char *before = state_at(s, first > 0 ? first - 1 : NO_ENTRY), *state = state_at(s, session_leaf(s));
+	for (uint32_t i = first; i < n; i += ENTRIES_A_LINE) {
+		bool is_last = n - i <= ENTRIES_A_LINE;
+		tell_entries(e, seen, s, i, is_last ? n : i + ENTRIES_A_LINE,
+		             is_last && state != before ? state : NULL);
+	}
 	for (uint32_t i = first; i < n; i++) {
 		if (session_entry(s, i)->type == RECORD_LABEL)
 			tell_label(e, seen, s, i);

@@ -505,6 +505,13 @@ int render_info_json(const struct session *s, const char *file, struct buf *out)
 	if (text->n > 0)
 		object_text(&o, "firstMessage", utf8_first(buf_span(text), FIRST_MESSAGE_CHARACTERS));
 	add_all_usage(&o, s, &info);
+	const char *state;
+	rc = context_state(s, session_leaf(s), &state);
+	if (rc < 0)
+		return rc;
+	if (state)
+		object_text(&o, "state", span_of(state));
+	object_count(&o, "bytes", (size_t)session_stat(s)->st_size);
 	object_end(&o);
 	if (buf_err(&flat))
 		return buf_err(&flat);

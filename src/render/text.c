@@ -545,14 +545,14 @@ static void row_summary_text(const struct record *r, size_t units, struct buf *o
 	text_truncate(out, start, units);
 }
 
-int row_summary(struct row_source *src, uint32_t i, size_t units, struct buf *out)
+int row_summary(struct row_source *src, uint32_t i, const char *between, size_t units, struct buf *out)
 {
 	struct record r;
 	int rc = session_read(src->s, i, &src->reader, &r);
 	if (rc < 0)
 		return rc;
 	text_role(&r, out);
-	buf_adds(out, ": ");
+	buf_adds(out, between);
 	row_summary_text(&r, units, out);
 	return buf_err(out);
 }

@@ -210,13 +210,30 @@ int render_labels_tsv(const struct session *s, struct buf *out)
 		buf_addc(out, '\t');
 		render_label_cell(buf_span(&label), out);
 		buf_addc(out, '\t');
-		int rc = row_summary(&src, i, SUMMARY_UNITS, out);
+		int rc = row_summary(&src, i, ": ", SUMMARY_UNITS, out);
 		if (rc < 0)
 			return rc;
 		buf_addc(out, '\n');
 	}
 	if (out->n == rows)
 		out->n = start;
+	return buf_err(out);
+}
+
+int render_label_cells(const struct session *s, uint32_t i, struct buf *out)
+{
+	struct row_source src CLEANUP(row_source_release);
+	struct buf text CLEANUP_BUF = BUF_INIT;
+
+	row_source_init(&src, s);
+	/* Both are on one line, so no TAB is in them. */
+	int rc = row_summary(&src, i, "\t", SUMMARY_UNITS, &text);
+	if (rc < 0)
+		return rc;
+	struct span role = {text.p, (size_t)((char *)memchr(text.p, '\t', text.n) - text.p)};
+	text_cell(role, out);
+	buf_addc(out, '\t');
+	text_cell((struct span){role.p + role.n + 1, text.n - role.n - 1}, out);
 	return buf_err(out);
 }
 

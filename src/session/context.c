@@ -304,3 +304,36 @@ int context_any_sent(const struct session *s, uint32_t at, bool *ret)
 		*ret = any;
 	return rc;
 }
+
+const char *const context_states[STATES] = {
+    [STATE_WORKING] = "working",
+    [STATE_DONE] = "done",
+    [STATE_FAILED] = "failed",
+    [STATE_STOPPED] = "stopped",
+};
+
+int context_state(const struct session *s, uint32_t at, const char **ret)
+{
+	uint32_t ring = NO_ENTRY;
+
+	*ret = NULL;
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring)) {
+		const struct entry *e = session_entry(s, i);
+		bool answers = e->role == ROLE_ASSISTANT;
+		if (e->type != RECORD_MESSAGE || e->flags & ENTRY_NO_MESSAGE ||
+		    (!answers && e->role != ROLE_USER && e->role != ROLE_TOOL_RESULT))
+			continue;
+		*ret = context_states[answers && !(e->flags & ENTRY_HAS_CALLS) ? STATE_DONE : STATE_WORKING];
+		if (!answers || !(e->flags & ENTRY_FAILED))
+			return 0;
+		CLEANUP_LINE struct line line = LINE_INIT;
+		struct record r;
+		int rc = session_load(s, i, &line, &r);
+		if (rc == 0 && json_is(r.msg.stop_reason, "error"))
+			*ret = context_states[STATE_FAILED];
+		else if (rc == 0 && json_is(r.msg.stop_reason, "aborted"))
+			*ret = context_states[STATE_STOPPED];
+		return rc;
+	}
+	return 0;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Directories of links to sessions by a key, such as by-date/. A key has a row at the root, its rows here, and a key in
- * src/find/groups.c. */
+/* Directories of links to sessions or to entries by a key, such as by-date/. A key has a row at the root, its rows
+ * here, and a key in src/find/groups.c. */
 #include "rows.h"
 
 #include <errno.h>
@@ -82,6 +82,30 @@ static int group_match(struct ctx *dir, struct span name, struct node *ret)
 	return 0;
 }
 
+static uint64_t group_link_cookie(const struct ctx *dir, const struct group_link *link)
+{
+	return ((uint64_t)dir->facts->v[link->fact].slot << NODE_ENTRY_BITS | link->entry) + 1;
+}
+
+/* The links of one session from *i on, up to `end`: the ctx of the first serves all of them. Moves *i behind them. */
+static int list_links(const struct ctx *dir, const struct groups *all, size_t *i, size_t end, const struct lister *l)
+{
+	struct ctx c CLEANUP_CTX = {0};
+	uint32_t fact = all->v[*i].fact;
+	struct node n = {.kind = kind_id(l->dynamic), .slot = dir->facts->v[fact].slot, .entry = all->v[*i].entry};
+	int rc = ctx_init(&c, dir->tree, n);
+	if (rc == 0)
+		rc = ctx_resolve(&c, l->want == TREE_ATTRS ? l->dynamic->from->scope : SCOPE_SLOT);
+	for (; *i < end && all->v[*i].fact == fact; ++*i) {
+		n.entry = all->v[*i].entry;
+		if (rc == 0)
+			rc =
+			    list_child(&c, l, n, all->v[*i].name, COOKIE_DYNAMIC + group_link_cookie(dir, &all->v[*i]));
+	}
+	/* One that went just now is missed by the next listing. */
+	return rc == -ESTALE || rc == -ENOENT ? 0 : rc;
+}
+
 static int group_link_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	int rc;
@@ -89,22 +113,17 @@ static int group_link_list(struct ctx *dir, uint64_t cookie, const struct lister
 	const struct group *g = find_group(dir, &all, &rc);
 	if (!g)
 		return rc == -ENOENT ? -ESTALE : rc;
-	/* The first of its sessions whose slot is not below the cookie. */
+	/* The first link behind the cookie. */
 	size_t i = g->first, end = g->first + g->n, hi = end;
 	while (i < hi) {
 		size_t mid = i + (hi - i) / 2;
-		if (dir->facts->v[all->v[mid].fact].slot < cookie)
+		if (group_link_cookie(dir, &all->v[mid]) <= cookie)
 			i = mid + 1;
 		else
 			hi = mid;
 	}
-	for (; i < end && rc == 0; i++) {
-		uint32_t slot = dir->facts->v[all->v[i].fact].slot;
-		/* One that went just now is missed by the next listing. */
-		if (l->want == TREE_ATTRS && catalog_slot(dir->tree->catalog, slot, &dir->slot) < 0)
-			continue;
-		rc = list_child(dir, l, (struct node){.slot = slot}, all->v[i].name, COOKIE_DYNAMIC + slot + 1);
-	}
+	while (i < end && rc == 0)
+		rc = list_links(dir, all, &i, end, l);
 	return rc == 0 ? dir->facts->missed : rc < 0 ? rc : 0;
 }
 
@@ -115,10 +134,10 @@ static int group_link_match(struct ctx *dir, struct span name, struct node *ret)
 	const struct group *g = find_group(dir, &all, &rc);
 	if (!g)
 		return rc;
-	uint32_t fact = groups_find_link(all, g, name);
-	if (fact == NO_FACT)
+	const struct group_link *link = groups_find_link(all, g, name);
+	if (!link)
 		return not_found(dir);
-	*ret = (struct node){.kind = ret->kind, .slot = dir->facts->v[fact].slot};
+	*ret = (struct node){.kind = ret->kind, .slot = dir->facts->v[link->fact].slot, .entry = link->entry};
 	return 0;
 }
 
@@ -150,3 +169,15 @@ static const struct kind in_titles[] = {
      .names = {"DAY TIME TITLE", group_link_list, group_link_match, NULL}},
 };
 const struct rows rows_titles = ROWS(in_titles);
+
+static const struct kind in_all_labels[] = {
+    {NULL, .doc = "the entries with this label, of all sessions", .from = &from_all, .make = GROUP(labelled, BY_LABEL),
+     .has = group_has, .names = {"LABEL", group_list, group_match, NULL}, .time = STAMP_GROUP},
+};
+const struct rows rows_all_labels = ROWS(in_all_labels);
+
+static const struct kind in_labelled[] = {
+    {NULL, .doc = "an entry (a link)", .from = &from_branch, .make = LINK(hit_show), .has = label_has, .flags = OF_ALL,
+     .names = {"NNNN TITLE", group_link_list, group_link_match, NULL}},
+};
+const struct rows rows_labelled = ROWS(in_labelled);

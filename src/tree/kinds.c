@@ -25,11 +25,11 @@ static const struct rows top = {.v = &tree_root, .n = 1};
 
 /* A kind's number is its place in these, one after the other, counted from 1. */
 static const struct rows *const table[] = {
-    &top,          &rows_root,       &rows_projects,     &rows_project, &rows_sessions,
-    &rows_by_date, &rows_day,        &rows_by_project,   &rows_titles,  &rows_search,
-    &rows_query,   &rows_html,       &rows_html_project, &rows_session, &rows_entries,
-    &rows_entry,   &rows_tool_calls, &rows_call,         &rows_images,  &rows_branches,
-    &rows_branch,  &rows_labels,
+    &top,           &rows_root,     &rows_projects,   &rows_project,    &rows_sessions,
+    &rows_by_date,  &rows_day,      &rows_by_project, &rows_titles,     &rows_all_labels,
+    &rows_labelled, &rows_search,   &rows_query,      &rows_html,       &rows_html_project,
+    &rows_session,  &rows_entries,  &rows_entry,      &rows_tool_calls, &rows_call,
+    &rows_images,   &rows_branches, &rows_branch,     &rows_labels,
 };
 #define DIRS (sizeof table / sizeof *table)
 

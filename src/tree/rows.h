@@ -19,7 +19,9 @@ extern const struct rows rows_projects, rows_project, rows_sessions;
 
 /* groups.c, search.c, html.c */
 extern const struct rows rows_by_date, rows_day, rows_by_project, rows_titles, rows_search, rows_query, rows_html,
-    rows_html_project;
+    rows_html_project, rows_all_labels, rows_labelled;
+/* A link to an entry from two directories below the root. */
+int hit_show(struct ctx *c, struct buf *out);
 
 /* readme.c */
 int readme_show(struct ctx *c, struct buf *out);

@@ -242,7 +242,7 @@ static int hit_match(struct ctx *dir, struct span name, struct node *ret)
 	return 0;
 }
 
-static int hit_show(struct ctx *c, struct buf *out)
+int hit_show(struct ctx *c, struct buf *out)
 {
 	int rc = link_session(c, "../../projects/", &c->slot, out);
 	if (rc == 0)

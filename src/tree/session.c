@@ -122,6 +122,22 @@ static int info_show(struct ctx *c, struct buf *out)
 	return render_info_json(c->session, c->slot.file, out);
 }
 
+static int session_state_show(struct ctx *c, struct buf *out)
+{
+	const char *state;
+	int rc = context_state(c->session, session_leaf(c->session), &state);
+	if (rc == 0 && state)
+		buf_addf(out, "%s\n", state);
+	return rc;
+}
+
+/* If that cannot be found out, the file is listed, and its reader gets the error. */
+static bool session_state_has(struct ctx *c)
+{
+	const char *state;
+	return context_state(c->session, session_leaf(c->session), &state) < 0 || state;
+}
+
 static bool name_has(struct ctx *c)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
@@ -229,6 +245,8 @@ static const struct kind in_session[] = {
     {"header.json", .doc = "its header line", .from = &from_session, .make = TEXT(render_header_json)},
     {"info.json", .doc = "counts, times, tokens and cost", .from = &from_session, .make = SHOW(info_show),
      .flags = REWRITTEN},
+    {"state", .doc = "working, done, failed or stopped: what its end says", .from = &from_session,
+     .make = SHOW(session_state_show), .has = session_state_has, .flags = REWRITTEN, .keeps = KEEPS_NOTHING},
     {"title", .doc = "its name, or the first thing the user said", .from = &from_session, .make = TEXT(render_title),
      .flags = SEARCHED | REWRITTEN},
     {"cwd", .doc = "the directory it was started in", .from = &from_session, .make = TEXT(render_cwd), .has = cwd_has},

@@ -74,6 +74,33 @@ async function sort() {
 	await page.close();
 }
 
+// By the list of states, alone and with the filter; it stands in the address, too.
+async function states() {
+	const page = await browser.open(url);
+	const choose = (state) => page.run((state) => {
+		const list = document.getElementById("state");
+		list.value = state;
+		list.dispatchEvent(new Event("input", { bubbles: true }));
+	}, state);
+	for (const state of ["done", "working", "failed", "stopped", ""]) {
+		await choose(state);
+		const t = await page.run(table);
+		const wanted = all.filter((s) => !state || s.state === state);
+		is(wanted.map(fileOf), t.rows.map((r) => r.link), `the rows that are ${state || "all"}`);
+		is(totals(t.rows), t.count, `the totals of ${state}`);
+		is(state && `#state=${state}`, await page.run(() => location.hash), "the address");
+	}
+	ok(["done", "working"].every((state) => all.some((s) => s.state === state)), "sessions of more than one state");
+	quiet(page, "the index");
+	await page.close();
+	const again = await browser.open(`${url}#state=working`);
+	is(all.filter((s) => s.state === "working").map(fileOf), (await again.run(table)).rows.map((r) => r.link), "the rows of that address");
+	await again.run(() => { location.hash = "#state=odd"; });
+	is(all.length, (await again.run(table)).rows.length, "the rows of an address of nothing");
+	quiet(again, "the index by its address");
+	await again.close();
+}
+
 const short = (n) => {
 	let step = 0;
 	for (; n >= (step ? 999.95 : 1000); step++) n /= 1000;
@@ -158,6 +185,7 @@ await steps(browser, [
 	["every session on a telephone", () => everySession({ width: 390, height: 844 })],
 	["sort", sort],
 	["filter", filter],
+	["states", states],
 	["address", address],
 	["open", () => open()],
 	["open without scripts", () => open({ scripts: false })],

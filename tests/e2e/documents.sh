@@ -49,6 +49,12 @@ for _ in {1..20}; do # nobody watches some of them
 	sleep 0.1
 done
 parent=$(tail -n 1 "$file" | jq .id)
+echo '{"type":"message","id":"0000beef","parentId":'"$parent"',"message":{"role":"user","content":"And tomorrow?"}}' >>"$file"
+parent='"0000beef"'
+for _ in {1..50}; do # it works for a moment; nobody looks at some of them
+	[ -e ~/pi/latest/state ] && [ "$(cat ~/pi/latest/state)" != working ] || break
+	sleep 0.1
+done
 echo '{"type":"message","id":"0000dead","parentId":'"$parent"',"message":{"role":"assistant","content":"Yes.","stopReason":"stop"}}' >>"$file"
 END
 chmod +x "$T"/bin/*

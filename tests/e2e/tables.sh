@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# by-date/, by-project/, sessions.tsv and usage.tsv say what follows from the session files, in every time zone, without a mount and
+# by-date/, by-project/, labels/, sessions.tsv and usage.tsv say what follows from the session files, in every time zone, without a mount and
 # through one, also after each change.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -51,8 +51,8 @@ same "$T/want" "$T/got" "problems.tsv"
 
 # What info.json adds up is in the tables.
 for s in "$FORECAST" "$CACHE" "$V2"; do
-	is "$("$SESSIONFS" -S "$T/src" --cat "$s/info.json" | jq -r '[.id, .created, .modified, .entries, ([.messages[]] | add), .usage.totalTokens, .usage.cost, .title] | join("|")')" \
-		"$("$SESSIONFS" -S "$T/src" --cat sessions.tsv | awk -F'\t' -v OFS='|' -v stem="${s##*/}" '$3 == stem { print $1, $4, $5, $6, $7, $8, $9, $11 }')" "the row of $s"
+	is "$("$SESSIONFS" -S "$T/src" --cat "$s/info.json" | jq -r '[.id, .created, .modified, .entries, ([.messages[]] | add), .usage.totalTokens, .usage.cost, .state, .bytes, .title] | join("|")')" \
+		"$("$SESSIONFS" -S "$T/src" --cat sessions.tsv | awk -F'\t' -v OFS='|' -v stem="${s##*/}" '$3 == stem { print $1, $4, $5, $6, $7, $8, $9, $11, $13, $14 }')" "the row of $s"
 done
 
 # --- through a mount -------------------------------------------------------------------
@@ -60,7 +60,7 @@ need_mount
 mkdir "$T/empty"
 mount_fs "$T/empty" "$T/mnt"
 is "" "$(ls "$T/mnt/by-date")" "days without sessions"
-is "1 1 1" "$(cd "$T/mnt" && for table in sessions usage problems; do wc -l <$table.tsv; done | xargs)" "a table without rows has its heading"
+is "1 1 1 1" "$(cd "$T/mnt" && for table in sessions usage problems labels; do wc -l <$table.tsv; done | xargs)" "a table without rows has its heading"
 umount_fs "$T/mnt"
 
 listed() { (cd "$T/mnt/$1" && find . -type l -printf '%P -> %l\n' | LC_ALL=C sort); }
@@ -70,10 +70,12 @@ says() { # whether all is as the session files are now
 		expected $table >"$T/want"
 		cmp "$T/want" "$T/mnt/$table.tsv" && [ "$(wc -c <"$T/want")" = "$(stat -c %s "$T/mnt/$table.tsv")" ] || return
 	done
-	for by in by-date by-project; do
+	expected labels.tsv >"$T/want"
+	cut -f 1-5 "$T/mnt/labels.tsv" | cmp "$T/want" - || return
+	for by in by-date by-project labels; do
 		expected $by >"$T/want"
 		listed $by | cmp "$T/want" - || return
-		while IFS= read -r l; do [ -d "$T/mnt/$by/${l%% -> *}/entries" ] || return; done <"$T/want"
+		while IFS= read -r l; do [ -e "$T/mnt/$by/${l%% -> *}/entries" ] || [ -e "$T/mnt/$by/${l%% -> *}/entry.json" ] || return; done <"$T/want"
 	done
 }
 # At once; read-only, the kernel is told a moment later of what it keeps.
@@ -122,8 +124,18 @@ echo "Named here" >"$T/mnt/$FORK/name"
 agrees "a name was written"
 rm "$T/mnt/$FORK/name"
 agrees "the name was removed"
-is "500 500 400 400 400" "$(cd "$T/mnt" && stat -c %a by-date by-project sessions.tsv usage.tsv problems.tsv | xargs)" "modes"
-is "500 500" "$(cd "$T/mnt" && stat -c %a by-date/2026-03-02 by-project/unknown | xargs)" "modes of a day and a project"
+# A label is there at once, wherever it was set, and goes at once.
+echo 'to/do %' >"$T/mnt/last-label" 2>/dev/null && die "a label at the root"
+echo 'to/do %' >"$T/mnt/$FORECAST/entries/f31d0e43/label"
+[ -e "$T/mnt/labels/to%2Fdo %25/0001 Forecast command/text.md" ] || die "no label of all sessions"
+agrees "a label was set"
+rm "$T/mnt/$FORECAST/entries/f31d0e43/label"
+[ ! -e "$T/mnt/labels/to%2Fdo %25" ] || die "a label that nothing has"
+agrees "it was removed"
+is "500 500 500 400 400 400 400" "$(cd "$T/mnt" && stat -c %a by-date by-project labels sessions.tsv usage.tsv problems.tsv labels.tsv | xargs)" "modes"
+is "500 500 500" "$(cd "$T/mnt" && stat -c %a by-date/2026-03-02 by-project/unknown labels/todo | xargs)" "modes of a day, a project and a label"
+is "$(stat -c %y "$T/mnt/$FORECAST")" "$(stat -c %y "$T/mnt/labels/todo")" "a label's time is its newest session's"
+is "$(stat -c %y "$T/mnt/$FORECAST")" "$(stat -c %y "$T/mnt/labels/todo/0001 Forecast command")" "a link's time is its session's, by label"
 is "$(stat -c %y "$T/mnt/projects/unknown")" "$(stat -c %y "$T/mnt/by-project/unknown")" "a project's time is its newest session's"
 is "$(stat -c %y "$T/mnt/$FORECAST")" "$(stat -c %y "$T/mnt/by-project/home-ada-weather/2026-03-02 09.15 Forecast command")" "a link's time is its session's, by project"
 is "$(stat -c %y "$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl")" "$(stat -c %y "$T/mnt/by-date/2026-03-02")" "a day's time is its newest session's"

@@ -6,6 +6,8 @@ facts.py sessions SOURCE    sessions.tsv
 facts.py usage SOURCE       usage.tsv
 facts.py by-date SOURCE     DAY/NAME -> TARGET, a line each
 facts.py by-project SOURCE  PROJECT/NAME -> TARGET, a line each
+facts.py labels SOURCE      LABEL/NAME -> TARGET, a line each
+facts.py labels.tsv SOURCE  labels.tsv up to the time
 facts.py make DIR           sessions in which everything occurs that the formats have a rule for
 
 In the time zone of TZ. For the samples: no two sessions with one id or stem.
@@ -167,6 +169,10 @@ class Session:
     def stem(self):
         return encode(self.file.split("/")[-1][: -len(".jsonl")])
 
+    def parent(self, by_name):
+        named = self.header.get("parentSession") if isinstance(self.header.get("parentSession"), str) else self.header.get("branchedFrom")
+        return by_name.get(named.replace("\\", "/").split("/")[-1], "") if isinstance(named, str) else ""
+
     def created(self):
         return when(self.header.get("timestamp"))
 
@@ -190,6 +196,33 @@ class Session:
             said += [without_envelopes(t) for t in texts] if role == "user" else texts
         title = next(filter(None, (text(one_line(s)).strip(SPACE) for s in said)), "(no messages)")
         return title if len(title) <= 200 else title[:199] + "\u2026"
+
+    def branch(self):
+        """The entries from the last one up to the root, for ids that are used once."""
+        by_id = {e.get("id"): e for e in self.entries if isinstance(e, dict) and isinstance(e.get("id"), str)}
+        e, seen = self.entries[-1] if self.entries else None, set()
+        while isinstance(e, dict) and id(e) not in seen:
+            seen.add(id(e))
+            yield e
+            e = by_id.get(e.get("parentId")) if e.get("parentId") is not None else None
+
+    def state(self):
+        for e in self.branch():
+            m = e.get("message") if e.get("type") == "message" else None
+            if get(m, "role") in ("user", "toolResult"):
+                return "working"
+            if get(m, "role") == "assistant":
+                calls = any(get(b, "type") == "toolCall" for b in m["content"]) if isinstance(m.get("content"), list) else False
+                return {"error": "failed", "aborted": "stopped"}.get(m.get("stopReason")) or ("working" if calls else "done")
+        return ""
+
+    def labels(self):
+        """Of each labelled entry, in file order: the entry and the label; for ids and labels that are texts."""
+        set_ = {}
+        for e in self.entries:
+            if get(e, "type") == "label" and isinstance(e.get("targetId"), str):
+                set_[e["targetId"]] = e.get("label") if truthy(e.get("label")) else None
+        return [(e, set_[e["id"]]) for e in self.entries if isinstance(get(e, "id"), str) and set_.get(e["id"])]
 
     def model(self):
         for e in reversed(self.entries):
@@ -241,13 +274,16 @@ def add(sum_, n):
 
 
 def print_sessions(source):
-    print("id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\ttitle")
-    for s in sorted(sessions(source), key=lambda s: -int(s.modified())):
+    print("id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\tstate\tparent\tbytes\ttitle")
+    all_ = sessions(source)
+    # Only parents named by a file of the source that no other has, as in the samples.
+    by_name = {s.file.split("/")[-1]: f"projects/{s.project()}/{s.stem()}" for s in all_}
+    for s in sorted(all_, key=lambda s: -int(s.modified())):
         total = None
         for _, _, n in s.uses():
             total = add(total, n)
         used = [number(total[4]), number(round(total[5], 9))] if total else ["", ""]
-        row = [text(s.header["id"]), s.project(), s.stem(), iso(s.created()), iso(s.modified()), str(len(s.entries)), str(len(s.messages())), *used, s.model(), s.title()]
+        row = [text(s.header["id"]), s.project(), s.stem(), iso(s.created()), iso(s.modified()), str(len(s.entries)), str(len(s.messages())), *used, s.model(), s.state(), s.parent(by_name), str(os.stat(os.path.join(source, s.file)).st_size), s.title()]
         print("\t".join(cell(c) if c in row[1:3] else one_line(cell(c)) for c in row))
 
 
@@ -288,6 +324,25 @@ def print_groups(source, by_project=False):
             suffix = f"~{n}"
         taken.add(name)
         lines.append(f"{name} -> ../../projects/{s.project()}/{s.stem()}")
+    print("\n".join(sorted(lines, key=str.encode)))
+
+
+def print_labels(source, as_links):
+    """labels.tsv up to the time, or the links below labels/."""
+    rows = []
+    for s in sorted(sessions(source), key=lambda s: -int(s.modified())):
+        rows += [(label, s, e) for e, label in s.labels()]
+    rows.sort(key=lambda row: row[0].encode())
+    if not as_links:
+        print("label\tproject\tstem\tentry\ttime")
+        for label, s, e in rows:
+            print("\t".join([cell(label), cell(s.project()), cell(s.stem()), cell(encode(e["id"])), iso(when(e.get("timestamp")))]))
+        return
+    lines, n = [], {}
+    for label, s, e in rows:
+        n[label] = n.get(label, 0) + 1
+        name = component(s.title()[:60], f"{n[label]:04d} ", "")
+        lines.append(f"{component(label, '', '')}/{name} -> ../../projects/{s.project()}/{s.stem()}/entries/{encode(e['id'])}")
     print("\n".join(sorted(lines, key=str.encode)))
 
 
@@ -343,4 +398,4 @@ def make(to):
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-    {"sessions": print_sessions, "usage": print_usage, "by-date": print_groups, "by-project": lambda source: print_groups(source, True), "make": make}[sys.argv[1]](sys.argv[2])
+    {"sessions": print_sessions, "usage": print_usage, "by-date": print_groups, "by-project": lambda source: print_groups(source, True), "labels": lambda source: print_labels(source, True), "labels.tsv": lambda source: print_labels(source, False), "make": make}[sys.argv[1]](sys.argv[2])

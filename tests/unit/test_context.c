@@ -53,6 +53,47 @@ static void expect_at(const char *text, const char *at, const char *expected)
 	fixture_close(&f);
 }
 
+/* What a session says at its end, or as of the entry `at`. */
+static void expect_state(const char *text, const char *at, const char *expected)
+{
+	struct fixture f;
+	const char *got = "";
+	fixture_open(&f, text, strlen(text));
+	uint32_t entry = at ? session_entry_by_name(f.s, span_of(at)) : session_leaf(f.s);
+	assert_int_equal(context_state(f.s, entry, &got), 0);
+	assert_string_equal(got ? got : "none", expected);
+	fixture_close(&f);
+}
+
+#define ENDS(id, parent, rest) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[]" rest)
+#define CALLS(id, parent, rest)                                                                                        \
+	MESSAGE(id, parent,                                                                                            \
+	        "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"ls\"}]" rest)
+
+static void the_end_of_the_branch_says_the_state(void **state)
+{
+	(void)state;
+	expect_state(HEADER, NULL, "none");
+	expect_state(HEADER LINE("model_change", "a", "null", ""), NULL, "none");
+	expect_state(HEADER SAYS("a", "null", "custom") SAYS("b", "\"a\"", "bashExecution"), NULL, "none");
+	expect_state(HEADER ASKS("a", "null"), NULL, "working");
+	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ""), NULL, "done");
+	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ",\"stopReason\":\"error\""), NULL, "failed");
+	expect_state(HEADER ASKS("a", "null") CALLS("b", "\"a\"", ",\"stopReason\":\"aborted\""), NULL, "stopped");
+	expect_state(HEADER ASKS("a", "null") CALLS("b", "\"a\"", ",\"stopReason\":\"stop\""), NULL, "working");
+	expect_state(HEADER CALLS("b", "null", "") SAYS("c", "\"b\"", "toolResult"), NULL, "working");
+	/* What is no such message says nothing; what is on another branch, neither. */
+	expect_state(HEADER ENDS("a", "null", "") LINE("label", "l", "\"a\"", ",\"targetId\":\"a\",\"label\":\"x\"")
+	                 LINE("message", "m", "\"l\"", ""),
+	             NULL, "done");
+	expect_state(HEADER ENDS("a", "null", "") ASKS("b", "\"a\"")
+	                 LINE("branch_summary", "c", "\"a\"", ",\"summary\":\"x\""),
+	             NULL, "done");
+	expect_state(HEADER ENDS("a", "null", "") ASKS("b", "\"a\"") LINE("label", "c", "\"a\"", ""), "b", "working");
+	expect_state(HEADER ASKS("a", "\"b\"") LINE("label", "b", "\"c\"", "") LINE("label", "c", "\"b\"", ""), NULL,
+	             "none");
+}
+
 static void expect(const char *text, const char *expected)
 {
 	expect_at(text, NULL, expected);
@@ -273,6 +314,7 @@ int main(void)
 	    cmocka_unit_test(test_many_edits),
 	    cmocka_unit_test(test_v1),
 	    cmocka_unit_test(test_nowhere),
+	    cmocka_unit_test(the_end_of_the_branch_says_the_state),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

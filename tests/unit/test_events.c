@@ -149,37 +149,45 @@ static void entries_are_told_as_they_come(void **state)
 
 #define MESSAGE(id, fields) "{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"e1\",\"message\":{" fields "}}\n"
 
-/* What is told of a message with these fields, behind its type. */
-static void assert_message(struct world *w, const char *fields, const char *want)
+/* What is told of a message with these fields, behind its type; `state`: what it makes of the session, which was
+ * working, or NULL. */
+static void assert_message(struct world *w, const char *fields, const char *want, const char *state)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT, whole CLEANUP_BUF = BUF_INIT;
 	buf_addf(&line, MESSAGE("m", "%s"), fields);
 	append(&w->place, A, buf_cstr(&line));
-	buf_addf(&whole, "\"event\":\"appended\"," OF_A ",\"entries\":[{\"id\":\"m\",\"type\":\"message\"%s}]}\n",
-	         want);
+	buf_addf(&whole, "\"event\":\"appended\"," OF_A ",\"entries\":[{\"id\":\"m\",\"type\":\"message\"%s}]", want);
+	if (state)
+		buf_addf(&whole, ",\"state\":\"%s\"", state);
+	buf_adds(&whole, "}\n");
 	assert_string_equal(told(w), buf_cstr(&whole));
 	replace(&w->place, A, HEADER("sid-a", "/w") ENTRY("e1"));
-	assert_non_null(strstr(told(w), "replaced"));
+	assert_string_equal(told(w), "\"event\":\"replaced\"," OF_A ",\"state\":\"working\"}\n");
 }
 
 static void messages_say_who_spoke_and_why_it_stopped(void **state)
 {
 	struct world *w = *state;
 	assert_message(w, "\"role\":\"assistant\",\"content\":[],\"stopReason\":\"stop\"",
-	               ",\"role\":\"assistant\",\"stopReason\":\"stop\"");
+	               ",\"role\":\"assistant\",\"stopReason\":\"stop\"", "done");
 	assert_message(w, "\"stopReason\":\"err\\u006fr\",\"errorMessage\":\"x\",\"role\":\"assistant\"",
-	               ",\"role\":\"assistant\",\"stopReason\":\"error\"");
+	               ",\"role\":\"assistant\",\"stopReason\":\"error\"", "failed");
 	assert_message(w, "\"role\":\"assistant\",\"stopReason\":\"a\\\"b\\n\\ud800\"",
-	               ",\"role\":\"assistant\",\"stopReason\":\"a\\\"b\\n\uFFFD\"");
-	assert_message(w, "\"role\":\"assistant\",\"stopReason\":\"\"", ",\"role\":\"assistant\",\"stopReason\":\"\"");
-	assert_message(w, "\"role\":\"assistant\",\"stopReason\":null", ",\"role\":\"assistant\"");
-	assert_message(w, "\"role\":\"assistant\",\"stopReason\":{\"a\":1}", ",\"role\":\"assistant\"");
-	assert_message(w, "\"role\":\"assistant\"", ",\"role\":\"assistant\"");
-	assert_message(w, "\"role\":\"user\",\"content\":\"x\",\"stopReason\":\"stop\"", ",\"role\":\"user\"");
-	assert_message(w, "\"role\":\"toolResult\",\"stopReason\":\"stop\"", ",\"role\":\"toolResult\"");
-	assert_message(w, "\"role\":\"new\\ud800\\u0041\"", ",\"role\":\"new\uFFFDA\"");
-	assert_message(w, "\"role\":\"\"", "");
-	assert_message(w, "\"role\":7", "");
+	               ",\"role\":\"assistant\",\"stopReason\":\"a\\\"b\\n\uFFFD\"", "done");
+	assert_message(w, "\"role\":\"assistant\",\"stopReason\":\"\"", ",\"role\":\"assistant\",\"stopReason\":\"\"",
+	               "done");
+	assert_message(w, "\"role\":\"assistant\",\"stopReason\":null", ",\"role\":\"assistant\"", "done");
+	assert_message(w, "\"role\":\"assistant\",\"stopReason\":{\"a\":1}", ",\"role\":\"assistant\"", "done");
+	assert_message(w, "\"role\":\"assistant\"", ",\"role\":\"assistant\"", "done");
+	assert_message(w, "\"role\":\"assistant\",\"content\":[],\"stopReason\":\"aborted\"",
+	               ",\"role\":\"assistant\",\"stopReason\":\"aborted\"", "stopped");
+	assert_message(w, "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"ls\"}]",
+	               ",\"role\":\"assistant\"", NULL);
+	assert_message(w, "\"role\":\"user\",\"content\":\"x\",\"stopReason\":\"stop\"", ",\"role\":\"user\"", NULL);
+	assert_message(w, "\"role\":\"toolResult\",\"stopReason\":\"stop\"", ",\"role\":\"toolResult\"", NULL);
+	assert_message(w, "\"role\":\"new\\ud800\\u0041\"", ",\"role\":\"new\uFFFDA\"", NULL);
+	assert_message(w, "\"role\":\"\"", "", NULL);
+	assert_message(w, "\"role\":7", "", NULL);
 }
 
 /* jq ends at half a surrogate pair. */

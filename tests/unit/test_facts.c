@@ -389,7 +389,7 @@ static void equal_names_are_numbered(void **state)
 	assert_null(groups_find_name(dates, SPAN_LIT("2026-1-01")));
 	for (size_t i = 0; i < EQUAL; i++) {
 		const struct fact *fact = &list->v[dates->v[i].fact];
-		assert_int_equal(groups_find_link(dates, day, dates->v[i].name), dates->v[i].fact);
+		assert_ptr_equal(groups_find_link(dates, day, dates->v[i].name), &dates->v[i]);
 		assert_true(i == 0 || list->v[dates->v[i - 1].fact].slot < fact->slot);
 		if (strcmp(fact->file, "--a--/0000.jsonl") == 0)
 			assert_true(span_is(dates->v[i].name, "10.00 hi"));
@@ -398,7 +398,66 @@ static void equal_names_are_numbered(void **state)
 		if (strcmp(fact->file, "--a--/0002.jsonl") == 0)
 			assert_true(span_is(dates->v[i].name, "10.00 hi~3"));
 	}
-	assert_int_equal(groups_find_link(dates, day, SPAN_LIT("10.00 hi~1001")), NO_FACT);
+	assert_null(groups_find_link(dates, day, SPAN_LIT("10.00 hi~1001")));
+	facts_release(list);
+	facts_close(f);
+}
+
+#define LABEL(id, target, label)                                                                                       \
+	"{\"type\":\"label\",\"id\":\"" id "\",\"parentId\":null,\"targetId\":\"" target "\",\"label\":" label "}\n"
+
+/* Entries with a label are numbered in the order of the table. A label keeps its number when nothing has it for a
+ * while. */
+static void labels_of_all_sessions(void **state)
+{
+	struct place *p = *state;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	make_dir(p, "a");
+	put(p, "a/old.jsonl",
+	    DATED("old", "2026-01-01T10:00:00.000Z") ENTRY("1") ENTRY("2") LABEL("l", "2", "\"to/do\"")
+	        LABEL("m", "1", "\"to/do\""));
+	put(p, "a/new.jsonl", DATED("new", "2026-01-02T10:00:00.000Z") ENTRY("1") LABEL("l", "1", "\"to/do\""));
+	open_place(p);
+	struct facts *f = open_facts(p);
+	const struct fact_list *list = all(f);
+	const struct groups *labels = facts_groups(list, GROUP_BY_LABEL);
+	const struct group *todo = groups_find_name(labels, SPAN_LIT("to%2Fdo"));
+	assert_int_equal(labels->n, 1);
+	assert_non_null(todo);
+	assert_int_equal(todo->n, 3);
+	uint32_t number = todo->number;
+	static const char *const files[] = {"a/new.jsonl", "a/old.jsonl", "a/old.jsonl"};
+	for (uint32_t i = 0; i < 3; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "%04u hi", i + 1);
+		const struct group_link *link = groups_find_link(labels, todo, span_of(name));
+		assert_non_null(link);
+		assert_string_equal(list->v[link->fact].file, files[i]);
+		assert_int_equal(link->entry, i == 2);
+	}
+	assert_int_equal(table_labels(list, &out), 0);
+	assert_string_equal(buf_cstr(&out), "label\tproject\tstem\tentry\ttime\trole\ttext\n"
+	                                    "to/do\ta\tnew\t1\t\tuser\thi\n"
+	                                    "to/do\ta\told\t1\t\tuser\thi\n"
+	                                    "to/do\ta\told\t2\t\tuser\thi\n");
+	facts_release(list);
+	append(p, "a/old.jsonl", LABEL("n", "1", "\"a\\tz\\\\\"") LABEL("o", "2", "null"));
+	append(p, "a/new.jsonl", LABEL("n", "1", "\"\""));
+	wait_stale();
+	list = all(f);
+	labels = facts_groups(list, GROUP_BY_LABEL);
+	assert_int_equal(labels->n, 1);
+	assert_null(groups_find(labels, number));
+	buf_reset(&out);
+	assert_int_equal(table_labels(list, &out), 0);
+	assert_non_null(strstr(buf_cstr(&out), "\na\\tz\\\\\ta\told\t1\t\tuser\thi\n"));
+	facts_release(list);
+	append(p, "a/new.jsonl", LABEL("q", "1", "\"to/do\""));
+	wait_stale();
+	list = all(f);
+	todo = groups_find_name(facts_groups(list, GROUP_BY_LABEL), SPAN_LIT("to%2Fdo"));
+	assert_non_null(todo);
+	assert_int_equal(todo->number, number);
 	facts_release(list);
 	facts_close(f);
 }
@@ -422,7 +481,7 @@ static void cells_are_on_one_line(void **state)
 	const char *row = strchr(buf_cstr(&out), '\n') + 1;
 #define SHOWN "\\t\\n\\\\ \u2400     ."
 	assert_memory_equal(row, "i" SHOWN "\ta\ts\t", strlen("i" SHOWN "\ta\ts\t"));
-	assert_non_null(strstr(row, "\tp" SHOWN "/m" SHOWN "\tt t\\\\\n"));
+	assert_non_null(strstr(row, "\tp" SHOWN "/m" SHOWN "\tdone\t\t398\tt t\\\\\n"));
 	buf_reset(&out);
 	assert_int_equal(table_usage(list, &out), 0);
 	assert_non_null(strstr(buf_cstr(&out), "\ta\tp" SHOWN "/m" SHOWN "\t1\t"));
@@ -438,7 +497,7 @@ int main(void)
 	    TEST(usage_is_summed_with_the_index), TEST(many_models_are_summed),
 	    TEST(is_evicted_for_others),          cmocka_unit_test(days_have_names),
 	    TEST(equal_names_are_numbered),       TEST(what_is_always_replaced_is_left_out),
-	    TEST(cells_are_on_one_line),
+	    TEST(labels_of_all_sessions),         TEST(cells_are_on_one_line),
 	};
 	setenv("TZ", "UTC", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,6 +127,9 @@ static void no_queries(void **state)
 	    "x:\"y\"",
 	    "is:",
 	    "is:errors",
+	    "state:",
+	    "state:open",
+	    "stat:done",
 	    "is:warning",
 	    "after:",
 	    "after:d",
@@ -224,7 +227,7 @@ static void many_terms(void **state)
 static void sessions_wanted(void **state)
 {
 	const struct query_session s = {SPAN_LIT("home-will-app"), SPAN_LIT("2026-03-02_abc"), SPAN_LIT("abc"),
-	                                SPAN_LIT("Fix the Parser")};
+	                                SPAN_LIT("Fix the Parser"), SPAN_LIT("done")};
 	static const struct {
 		const char *text;
 		bool wants, title, local;
@@ -240,6 +243,10 @@ static void sessions_wanted(void **state)
 	    {"session:ABC", true, false, true},
 	    {"session:2026-03-02", true, false, true},
 	    {"session:b -session:c", false, false, true},
+	    {"state:DONE", true, false, false},
+	    {"-state:done", false, false, false},
+	    {"state:working", false, false, false},
+	    {"-state:\"failed\" x", true, false, false},
 	    {"label:x", true, false, false},
 	    {"-label:x y", true, false, false},
 	};

@@ -20,17 +20,28 @@ struct fact_use {
 	struct usage sum;
 };
 
+/* A label that is set. */
+struct fact_label {
+	uint32_t entry;
+	uint32_t number;  /* stands for the text, in all lists */
+	struct span text; /* exact bytes */
+};
+
 /* What the file of one session says. Texts are valid UTF-8 without NUL. */
 struct session_facts {
 	double created, modified; /* ms since 1970, as info.json has them; NAN: it has none */
 	uint32_t entries, messages;
-	bool problems; /* whether it has any */
+	uint64_t bytes;    /* of the file */
+	const char *state; /* NULL: it has none */
+	bool problems;     /* whether it has any */
 	bool has_usage;
 	struct usage usage;
 	struct span id, title, model; /* model: the last one, empty if there is none */
 	date_t date;                  /* of `created`; NO_DATE without it */
 	size_t n_uses;
 	const struct fact_use *uses;
+	size_t n_labels; /* by entry */
+	const struct fact_label *labels;
 };
 
 /* A session: what the catalog says of it (these strings live as long as the catalog), and its facts. */

@@ -31,18 +31,18 @@ struct span query_text(const struct query *q);
 /* When (ms since 1970) the same text may mean another query, since it names days relative to now; INT64_MAX: never. */
 int64_t query_expires(const struct query *q);
 
-/* What is asked of a session as a whole, as text: its names under projects/, the id in its header, and `title` without
- * its newline. */
+/* What is asked of a session as a whole, as text: its names under projects/, the id in its header, `title` without its
+ * newline, and its state (empty: none). */
 struct query_session {
-	struct span project, stem, sid, title;
+	struct span project, stem, sid, title, state;
 };
 /* False if no entry of this session can match. */
 bool query_wants_session(const struct query *q, const struct query_session *s);
 /* Whether query_wants_session looks at the title. */
 bool query_asks_title(const struct query *q);
 
-/* Whether an entry that matches, or does not, stays so whatever is appended to its session. False if labels or the
- * title are asked for. */
+/* Whether an entry that matches, or does not, stays so whatever is appended to its session. False if labels, the
+ * title or the state are asked for. */
 bool query_is_local(const struct query *q);
 
 /* The next part of the line, from byte `from` on, that a word of the query takes; of several there the longest. False

@@ -26,6 +26,8 @@ int render_problems(const struct session *s, struct buf *out);
 /* A label (exact bytes) as a cell of labels.tsv. */
 void render_label_cell(struct span label, struct buf *out);
 int render_labels_tsv(const struct session *s, struct buf *out);
+/* What its third column says of entry i, as two cells: the role or type, and the text. */
+int render_label_cells(const struct session *s, uint32_t i, struct buf *out);
 /* The first user message with text (its text blocks joined by a space), as clean text; nothing if there is none. */
 int render_first_message(const struct session *s, struct buf *out);
 

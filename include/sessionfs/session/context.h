@@ -46,6 +46,14 @@ int context_any_sent(const struct session *s, uint32_t at, bool *ret);
 int context_model(const struct session *s, uint32_t entry, struct line *l, struct json_value *ret_provider,
                   struct json_value *ret_model);
 
+/* The words of `state` (sessionfs(5)). */
+enum { STATE_WORKING, STATE_DONE, STATE_FAILED, STATE_STOPPED, STATES };
+extern const char *const context_states[STATES];
+
+/* What the newest message of the user, the assistant or a tool on the way up from entry `at` says: one of these words,
+ * or NULL if there is none. Only a message that failed is read. 0 or a negative errno. */
+int context_state(const struct session *s, uint32_t at, const char **ret);
+
 /* Updates both with what these entries set; they are in the order of a path. */
 void context_settings(const struct session *s, const uint32_t *path, size_t n, uint32_t *model, uint32_t *thinking);
 

@@ -2,7 +2,7 @@
   'use strict';
   const GROUP = 100;
   const list = document.getElementById('list'), heads = [...list.tHead.rows[0].cells];
-  const filter = document.getElementById('filter'), count = document.getElementById('count');
+  const filter = document.getElementById('filter'), count = document.getElementById('count'), state = document.getElementById('state');
   const total = list.rows.length - 1, first = heads.findIndex(head => head.ariaSort);
   const compare = new Intl.Collator(undefined, { numeric: true }).compare;
   const texts = new Map();
@@ -36,7 +36,7 @@
   // Only the rows that match are in the table, in full groups: a browser skips those that are not in view.
   const show = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = (sorted ?? rows()).filter(row => words.every(word => textOf(row).includes(word)));
+    const shown = (sorted ?? rows()).filter(row => words.every(word => textOf(row).includes(word)) && (!state.value || row.cells[8].textContent === state.value));
     [...list.tBodies].forEach((body, i) => body.replaceChildren(...shown.slice(i * GROUP, (i + 1) * GROUP)));
     count.textContent = sums(shown);
   };
@@ -52,17 +52,20 @@
     heads[column].setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');
   };
 
-  // The address: #find=WORDS&sort=COLUMN, with a minus where it descends, each of them only if it says something.
+  // The address: #find=WORDS&state=STATE&sort=COLUMN, with a minus where it descends, each of them only if it says something.
   const names = heads.map(head => head.textContent.toLowerCase());
   const keep = () => {
-    const state = new URLSearchParams(), at = heads.findIndex(head => head.ariaSort), isDown = heads[at].ariaSort === 'descending';
-    if (filter.value.trim()) state.set('find', filter.value.trim());
-    if (at !== first || !isDown) state.set('sort', (isDown ? '-' : '') + names[at]);
-    history.replaceState(null, '', state.size ? `#${state}` : location.pathname + location.search);
+    const address = new URLSearchParams(), at = heads.findIndex(head => head.ariaSort), isDown = heads[at].ariaSort === 'descending';
+    if (filter.value.trim()) address.set('find', filter.value.trim());
+    if (state.value) address.set('state', state.value);
+    if (at !== first || !isDown) address.set('sort', (isDown ? '-' : '') + names[at]);
+    history.replaceState(null, '', address.size ? `#${address}` : location.pathname + location.search);
   };
   const read = () => {
-    const state = new URLSearchParams(location.hash.slice(1)), by = state.get('sort') ?? '', at = names.indexOf(by.replace('-', ''));
-    filter.value = state.get('find') ?? '';
+    const address = new URLSearchParams(location.hash.slice(1)), by = address.get('sort') ?? '', at = names.indexOf(by.replace('-', ''));
+    filter.value = address.get('find') ?? '';
+    state.value = address.get('state') ?? '';
+    if (state.selectedIndex < 0) state.value = '';
     if (at >= 0) sort(at, by[0] === '-' ? -1 : 1);
     else sort(first, -1);
     show();
@@ -80,10 +83,10 @@
     });
     head.replaceChildren(button);
   });
-  filter.addEventListener('input', () => { show(); keep(); });
+  for (const input of [filter, state]) input.addEventListener('input', () => { show(); keep(); });
   for (const hidden of document.querySelectorAll('#find [hidden]')) hidden.hidden = false;
   addEventListener('hashchange', read);
   // A browser may put what was typed here before into the field, after this script.
-  addEventListener('pageshow', () => (location.hash || filter.value) && read());
+  addEventListener('pageshow', () => (location.hash || filter.value || state.value) && read());
   if (location.hash) read();
 })();
