@@ -206,7 +206,7 @@ static const struct kind in_root[] = {
     {"usage.svg", .doc = "the cost by day and model, as a picture", .from = &from_all, .make = TABLE(usage_svg)},
     {"problems.tsv", .doc = "what could not be read or linked, in any session, and files that are shown nowhere",
      .from = &from_all, .make = TABLE(table_problems)},
-    {"search", .doc = "what matches in all sessions: hits.txt as grep prints it, NNNN TITLE leads to the entry",
+    {"search", .doc = "what matches in all sessions: hits.txt as grep prints it, NNNN WHAT TEXT leads to the entry",
      .from = &from_mount, .make = DIR(search), .flags = OWN},
     {"html", .doc = "sessions as web pages, STEM.html; html/index.html has all in a table", .from = &from_mount,
      .make = DIR(html), .flags = OWN},
