@@ -197,7 +197,7 @@ int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *me
 			            ? "; there may be more"
 			            : "");
 		rc = rc < 0 ? rc : answer_missed(h);
-		rc = rc < 0 ? rc : any;
+		rc = rc < 0 ? rc : any && (is_table || is_whole || p.lines > 0);
 		answer_put(h);
 	}
 	query_put(q);

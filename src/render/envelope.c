@@ -7,7 +7,8 @@
 #define WITHIN_LINE 512
 
 /* The forms, from real sessions; sessionfs(5) lists them. In a form 0 is a digit, * anything within a line and
- * without a bracket that closes, % anything at all, both as short as they can be. White space behind one goes, too. */
+ * without a bracket that closes, ~ the same without a blank, % anything at all, all as short as they can be. A line
+ * may end in CR, too. White space behind one goes, too. */
 static const char *const forms[] = {
     /* Sender (untrusted metadata):
      * ```json
@@ -21,7 +22,7 @@ static const char *const forms[] = {
     /* [cron:f0d6d6bc-210a-47c9-8609-e45582f92ea1 Orchestrator] */
     "[cron:*] ",
     /* [Wed 2026-04-08 01:21 UTC], [Discord ada user id:7290 +55m Tue 2026-03-03 07:24 UTC] */
-    "[* 0000-00-00 00:00 *] ",
+    "[* 0000-00-00 00:00 ~] ",
     /* [Mon 2026-03-23 13:12] */
     "[* 0000-00-00 00:00] ",
     /* [Telegram Ada (@ada) id:6632 +2m 2026-01-27T21:04Z] */
@@ -54,20 +55,22 @@ static size_t form_fits(struct span text, const char *form)
 {
 	size_t at = 0;
 	while (*form) {
-		char gap = *form == '*' || *form == '%' ? *form++ : '\0';
-		size_t n = strcspn(form, "*%"), same = 0, most = gap == '%' ? text.n : gap ? WITHIN_LINE : 0;
+		char gap = strchr("*~%", *form) ? *form++ : '\0';
+		size_t n = strcspn(form, "*~%"), same = 0, end = at, most = gap == '%' ? text.n : gap ? WITHIN_LINE : 0;
 		for (size_t begin = at; text.n - at >= n; at++) {
-			for (same = 0; same < n; same++) {
-				char c = text.p[at + same];
+			for (same = 0, end = at; same < n && end < text.n; same++, end++) {
+				end += form[same] == '\n' && text.p[end] == '\r' && end + 1 < text.n;
+				char c = text.p[end];
 				if (form[same] == '0' ? c < '0' || c > '9' : c != form[same])
 					break;
 			}
-			if (same == n || at - begin == most || (gap == '*' && strchr("\n]", text.p[at])))
+			if (same == n || at - begin == most ||
+			    (gap && gap != '%' && strchr(gap == '~' ? " \n]" : "\n]", text.p[at])))
 				break;
 		}
-		if (same < n || text.n - at < n)
+		if (same < n)
 			return 0;
-		at += n;
+		at = end;
 		form += n;
 	}
 	return at;

@@ -209,7 +209,7 @@ static const struct kind in_root[] = {
     {"labels", .doc = "every entry with that label, in any session; NNNN TITLE (links)", .from = &from_all,
      .make = GROUP(all_labels, BY_LABEL)},
     {"labels.tsv", .doc = "all labels of all sessions, as a table", .from = &from_all, .make = TABLE(table_labels)},
-    {"search", .doc = "what matches in all sessions: hits.txt as grep prints it, NNNN TITLE leads to the entry",
+    {"search", .doc = "what matches in all sessions: hits.txt as grep prints it, NNNN WHAT TEXT leads to the entry",
      .from = &from_mount, .make = DIR(search), .flags = OWN},
     {"html", .doc = "sessions as web pages, STEM.html; html/index.html has all in a table", .from = &from_mount,
      .make = DIR(html), .flags = OWN},

@@ -283,7 +283,6 @@ async function views() {
 	is([true, true], await page.run(() => ["00000003", "00000004"].map((id) => document.getElementById(id).querySelectorAll(".call").length === 1)), "blocks of calls");
 	quiet(page, "views");
 	await page.close();
-
 	// An entry that the view hides is shown when a link leads to it; a link with both has both.
 	const hidden = every.find(([, c]) => /aside/.test(c))[0];
 	for (const [hash, view] of [[hidden, "chat"], [`${hidden}&view=user`, "user"]]) {
@@ -294,6 +293,29 @@ async function views() {
 		quiet(page, hash);
 		await page.close();
 	}
+}
+
+// Who goes to another view stays at what he reads, or at what is before it. A key may come before the page is drawn.
+async function staysThere() {
+	const s = rich.find((s) => s.title === "Forecast command");
+	const page = await browser.open(pageOf(local, s), { height: 120 });
+	const press = (text) => page.run((text) => [...document.querySelectorAll("button")].find((b) => b.textContent === text).click(), text);
+	const isAtTop = (id) => Math.abs(document.getElementById(id).getBoundingClientRect().top) < 40;
+	const [user, next] = await page.run(() => {
+		const seen = [...document.querySelectorAll("main > .part article")].filter((e) => e.checkVisibility());
+		const at = seen.findIndex((e, n) => n > 0 && e.matches(".user") && !seen[n + 1].matches(".user"));
+		return [seen[at].id, seen[at + 1].id];
+	});
+	await page.run((id) => document.getElementById(id).scrollIntoView(), next);
+	await page.becomes("the mark follows", (id) => document.querySelector("nav .here a")?.hash.slice(1) === id, next);
+	await press("User");
+	await page.becomes(`${user}, which is before it, is at the top`, isAtTop, user);
+	await press("All");
+	await page.becomes(`${user} is at the top`, isAtTop, user);
+	await page.run(() => [..."jjgjj"].forEach((key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }))));
+	is((await page.run(visibleEntries))[2], await page.run(() => document.querySelector(":target").id), "where j leads twice behind g");
+	quiet(page, "stays there");
+	await page.close();
 }
 
 async function keys() {
@@ -315,7 +337,6 @@ async function keys() {
 	await page.becomes("the mark follows", (first) => document.querySelector("nav .here")?.textContent !== first, first);
 	await press("k");
 	is(seen[0], await page.run(target), "where k leads");
-	await press("j");
 	await press("p");
 	is(users[0], await page.run(target), "where p leads");
 	await press("?");
@@ -376,6 +397,7 @@ await steps(browser, [
 	["print", print],
 	["views", views],
 	["keys", keys],
+	["another view", staysThere],
 	["telephone", telephone],
 	["hover", hover],
 ]);

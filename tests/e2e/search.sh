@@ -126,6 +126,9 @@ status() { # STATUS ARGUMENT...
 	[ "$rc" = "$1" ] || die "sessionfs ${*:2} ended with $rc: $(cat "$T/err")"
 }
 status 1 --search nothing-like-this
+# The first entry that it finds has no line, the second one has.
+status 0 --search 'session:team/42 type:message -git -wombat'
+status 1 --limit 1 --search 'session:team/42 type:message -git -wombat'
 status 2 --search '"open'
 grep -q 'the quote is not closed' "$T/err" || die "says: $(cat "$T/err")"
 status 2 --search 'tools:bash'

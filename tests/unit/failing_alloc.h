@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How many calls still succeed; negative: all of them. Then all fail, or one does. */
-static long allocs_left = -1;
-static bool one_alloc_fails;
+/* How many calls still succeed, of all threads; negative: all of them. Then all fail, or one does. */
+static _Atomic long allocs_left = -1;
+static _Atomic bool one_alloc_fails;
 
 static bool alloc_fails(void)
 {

@@ -80,6 +80,8 @@ static void what_a_program_put_before_is_left_out(void **state)
 	    "[Queued announce messages while agent was busy]\\n\\n---\\nQueued #1\\n",
 	    "[System Message] [sessionId: 8caa07d9] ",
 	    "Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification.\\n\\n",
+	    "Sender (untrusted metadata):\\r\\n```json\\r\\n{\\r\\n}\\r\\n```\\r\\n\\r\\n" STAMP,
+	    "System: [2026-02-24 11:51:07 UTC] a\\r\\n\\r\\n[message_id: 1778399c-1eaf]\\r\\n",
 	    SENDER STAMP,
 	    " \\n" STAMP "[Subagent Context] a\\n\\n[Subagent Task]: ",
 	    "[media attached: /a]\\nTo send an image back, prefer the message tool\\n" SENDER
@@ -107,6 +109,7 @@ static void what_only_looks_like_it_stays(void **state)
 	    "[2026-03-22 04:30] ERROR, why?",
 	    "[2026-03-22T04:30:11Z] ERROR, why?",
 	    "[INFO 2026-03-22 04:30:11] started",
+	    "[see 2026-03-22 04:30 in the log] why?",
 	    "[x] see [Mon 2026-03-16 18:21 UTC] there",
 	    "[Mon 2026-03-16 18:21 UTC](a.md) is dead",
 	    "[Mon 16.03. 18:21] Hi",

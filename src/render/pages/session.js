@@ -63,20 +63,23 @@
 
 	/* Where the reader is: the entry that a link led to while its beginning is in view, else that at the top. */
 	let here;
-	const look = () => {
-		const target = document.querySelector("article:target"), top = target?.getBoundingClientRect().top;
-		let found = target && top >= -1 && top < innerHeight ? target : undefined;
-		const { left, width } = document.querySelector("main").getBoundingClientRect();
-		for (let y = 20; !found && y < innerHeight; y += 20) found = document.elementFromPoint(left + width / 2, y)?.closest("article");
-		if (!found || found === here) return;
+	const mark = (article) => {
+		if (!article || article === here) return;
 		rowOf(here)?.classList.remove("here");
-		here = found;
+		here = article;
 		const row = rowOf(here);
 		row?.classList.add("here");
 		/* Who has the mouse in the tree looks for something there. */
 		if (!row || !wide.matches || nav.matches(":hover")) return;
 		const r = row.getBoundingClientRect(), n = nav.getBoundingClientRect();
 		if (r.top < n.top || r.bottom > n.bottom) nav.scrollTop += r.top - n.top - n.height / 2;
+	};
+	const look = () => {
+		const target = document.querySelector("article:target"), top = target?.getBoundingClientRect().top;
+		let found = target && top >= -1 && top < innerHeight ? target : undefined;
+		const { left, width } = document.querySelector("main").getBoundingClientRect();
+		for (let y = 20; !found && y < innerHeight; y += 20) found = document.elementFromPoint(left + width / 2, y)?.closest("article");
+		mark(found);
 	};
 	let looks = false;
 	const soon = () => {
@@ -86,9 +89,11 @@
 	};
 
 	/* What comes into view is laid out only then, so that all moves once more. */
+	let goal;
 	const arrive = (article, times = 4) => {
+		goal = article;
 		article.scrollIntoView();
-		if (times) requestAnimationFrame(() => setTimeout(() => { if (article.matches(":target")) arrive(article, times - 1); }));
+		if (times) requestAnimationFrame(() => setTimeout(() => { if (article === goal) arrive(article, times - 1); }));
 		else soon();
 	};
 	/* Chromium opens what is around a target itself. */
@@ -115,6 +120,13 @@
 		location.replace(`#${encodeURIComponent(article.id)}`);
 		keep(location.hash.slice(1));
 		arrive(article);
+		/* The next key may come before the page is drawn. */
+		mark(article);
+	};
+	const leap = (y, article) => {
+		goal = undefined;
+		scrollTo(0, y);
+		mark(article);
 	};
 	const next = (step, css) => {
 		const from = here ? places.get(here) : -1;
@@ -127,8 +139,8 @@
 		["n", "next message of the user", () => go(next(1, ".user"))],
 		["p", "message of the user before", () => go(next(-1, ".user"))],
 		["/", "filter the tree", () => { fold.open = true; input.focus(); }],
-		["g", "to the beginning", () => scrollTo(0, 0)],
-		["G", "to the end", () => scrollTo(0, document.body.scrollHeight)],
+		["g", "to the beginning", () => leap(0, articles.find((article) => article.checkVisibility()))],
+		["G", "to the end", () => leap(document.body.scrollHeight, articles.findLast((article) => article.checkVisibility()))],
 		["?", "these keys", () => { help.open = !help.open; help.scrollIntoView({ block: "nearest" }); }],
 	];
 
@@ -142,7 +154,14 @@
 	input.setAttribute("aria-label", "Filter the tree");
 	input.addEventListener("input", () => { filter(); keep(read().id); });
 	const switches = ["Chat", "All", "User", "Labelled"].map((text, n) =>
-		button(text, () => { show(views[n]); keep(read().id); here?.scrollIntoView(); soon(); }));
+		button(text, () => {
+			show(views[n]);
+			keep(read().id);
+			/* The reader stays where he is, or goes to what is before it. */
+			const near = here?.checkVisibility() ? here : next(-1, "article");
+			if (near) arrive(near);
+			else soon();
+		}));
 	switches[3].disabled = !document.querySelector(".labelled");
 	const help = make("details", "");
 	const list = make("dl", "");
