@@ -19,7 +19,7 @@
 
 struct copy {
 	struct tree *tree;
-	bool removes, failed;
+	bool removes, failed, stopped;
 	dev_t device;
 	struct buf path, chunk; /* for messages; what was read last */
 	size_t written, skipped, removed;
@@ -28,11 +28,12 @@ struct copy {
 /* Names what failed. 0 if the rest can be copied. */
 static int copy_fault(struct copy *c, int rc)
 {
-	if (rc == -EINTR)
+	if (rc == -EINTR || c->stopped)
 		return rc;
 	c->failed = true;
 	log_error("%s: %s", buf_cstr(&c->path) ? c->path.p : "--copy", strerror(-rc));
-	return rc == -ENOSPC || rc == -EDQUOT || rc == -EROFS ? rc : 0;
+	c->stopped = rc == -ENOSPC || rc == -EDQUOT || rc == -EROFS;
+	return c->stopped ? rc : 0;
 }
 
 static bool is_time(struct timespec a, struct timespec b)

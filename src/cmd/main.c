@@ -4,12 +4,14 @@
  * returns 0, the filesystem is mounted. */
 #include "sessionfs/cmd/check.h"
 #include "sessionfs/cmd/cli.h"
-#include "sessionfs/fuse/fs.h"
-#include "sessionfs/fuse/fuse_compat.h"
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/cmd/opts.h"
 #include "places.h"
+#ifndef SESSIONFS_NO_FUSE
+#include "sessionfs/fuse/fs.h"
+#include "sessionfs/fuse/fuse_compat.h"
+#endif
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -124,6 +126,19 @@ static void set_limits(void)
 	mallopt(M_TRIM_THRESHOLD, 2 * 1024 * 1024);
 #endif
 }
+
+#ifdef SESSIONFS_NO_FUSE
+
+static int act_mount(const struct opts *o, const struct parts *parts, const char *source)
+{
+	(void)parts, (void)source;
+	log_error("%s: this program was built without libfuse, and cannot mount; files instead of a mount: "
+	          "sessionfs --copy / DIR",
+	          o->target);
+	return EXIT_FAILURE;
+}
+
+#else
 
 /* In the background, libfuse's messages go where ours go. In the foreground libfuse prints them: some come in pieces.
  */
@@ -286,6 +301,8 @@ static int act_mount(struct opts *o, const struct parts *parts, const char *sour
 	return run_session(o, parts, source, mountpoint);
 }
 
+#endif
+
 /* The exit codes are grep's. */
 static int act_search(const struct opts *o, const struct parts *parts)
 {
@@ -404,7 +421,10 @@ int main(int argc, char *argv[])
 		return EXIT_SUCCESS;
 	}
 	if (o.action == OPTS_VERSION) {
-		printf("sessionfs %s\nFUSE library version %s\n", SESSIONFS_VERSION, fuse_pkgversion());
+		puts("sessionfs " SESSIONFS_VERSION);
+#ifndef SESSIONFS_NO_FUSE
+		printf("FUSE library version %s\n", fuse_pkgversion());
+#endif
 		return EXIT_SUCCESS;
 	}
 	log_setup(o.log_level, false);
