@@ -15,7 +15,7 @@
 
 static int collect(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *attr)
 {
-	struct names *all = arg;
+	struct cli_names *all = arg;
 	(void)cookie, (void)node, (void)mode, (void)attr;
 	if (!vec_reserve(all, 1) || !(all->v[all->n] = strndup(name.p, name.n)))
 		return all->err = -ENOMEM;
@@ -23,7 +23,7 @@ static int collect(void *arg, struct span name, uint64_t cookie, node_t node, mo
 	return 0;
 }
 
-void names_release(struct names *all)
+void names_release(struct cli_names *all)
 {
 	for (size_t i = 0; i < all->n; i++)
 		free(all->v[i]);
@@ -35,7 +35,7 @@ static int name_cmp(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int names_of(struct tree *t, node_t dir, struct names *ret)
+int names_of(struct tree *t, node_t dir, struct cli_names *ret)
 {
 	int rc = tree_list(t, dir, 0, TREE_NAMES, collect, ret);
 	if (ret->n > 0)
@@ -43,7 +43,7 @@ int names_of(struct tree *t, node_t dir, struct names *ret)
 	return rc < 0 ? rc : ret->err;
 }
 
-bool names_have(const struct names *all, const char *name)
+bool names_have(const struct cli_names *all, const char *name)
 {
 	return all->n > 0 && bsearch(&name, all->v, all->n, sizeof *all->v, name_cmp);
 }
@@ -135,7 +135,7 @@ static int ls_one(struct tree *t, struct span name, const struct tree_attr *a, b
 
 static int ls_dir(struct tree *t, node_t dir, bool json, FILE *out)
 {
-	struct names all CLEANUP(names_release) = {0};
+	struct cli_names all CLEANUP(names_release) = {0};
 	int rc = names_of(t, dir, &all);
 	size_t shown = 0;
 	for (size_t i = 0; rc == 0 && i < all.n; i++) {
@@ -175,7 +175,7 @@ int cli_ls(struct tree *t, const char *path, bool json, FILE *out)
 /* One level of --tree: the names of a directory, and the next one to print. */
 struct level {
 	node_t dir;
-	struct names all;
+	struct cli_names all;
 	size_t next;
 };
 

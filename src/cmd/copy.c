@@ -52,7 +52,7 @@ static size_t path_push(struct copy *c, const char *name)
 
 static int copy_remove(struct copy *c, int at, const char *name, unsigned levels);
 
-static int remove_but(struct copy *c, int dir, const struct names *keep, unsigned levels)
+static int remove_but(struct copy *c, int dir, const struct cli_names *keep, unsigned levels)
 {
 	int own = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d CLEANUP_CLOSEDIR = own < 0 ? NULL : fdopendir(own);
@@ -86,7 +86,7 @@ static int copy_remove(struct copy *c, int at, const char *name, unsigned levels
 		return levels ? -EXDEV : -ELOOP;
 	if ((st.st_mode & 0700) != 0700)
 		sys_fchmod(fd, (st.st_mode & 07777) | 0700);
-	int rc = remove_but(c, fd, &(struct names){0}, levels - 1);
+	int rc = remove_but(c, fd, &(struct cli_names){0}, levels - 1);
 	if (rc == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0)
 		return -errno;
 	c->removed += rc == 0;
@@ -238,7 +238,7 @@ static int copy_name(struct copy *c, node_t dir, const char *name, int at, unsig
 
 static int copy_dir(struct copy *c, const struct tree_attr *dir, int fd, unsigned levels)
 {
-	struct names all CLEANUP(names_release) = {0};
+	struct cli_names all CLEANUP(names_release) = {0};
 	struct stat st;
 	int rc = names_of(c->tree, dir->node, &all);
 	/* What was listed before the error can be copied; what was not is not known to be gone. */

@@ -17,6 +17,20 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Not every libc has these. */
+#ifndef STATX_TYPE
+#define SYS_OWN_STATX
+#include <linux/stat.h>
+int statx(int dir, const char *path, int flags, unsigned wanted, struct statx *ret);
+#endif
+#ifndef __GLIBC__
+int tgkill(pid_t process, pid_t thread, int signal);
+#endif
+const char *sys_strerror(int err, char *text, size_t n); /* in `text`, or a text that stays */
+const char *sys_error_name(int err);                     /* as ENOENT; NULL if it is not known */
+struct open_how;
+int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size);
+
 /* clang-format off */
 #define SYS_CALLS(X) \
 	X(openat) X(fstat) X(fstatat) X(statx) X(fstatvfs) X(flock) \
@@ -27,9 +41,5 @@
 
 #define SYS_DECLARE(name) extern __typeof__(name) *const sys_##name;
 SYS_CALLS(SYS_DECLARE)
-
-/* Not every libc has this one. */
-struct open_how;
-int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size);
 
 #endif

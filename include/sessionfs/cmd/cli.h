@@ -21,15 +21,15 @@ int cli_tree(struct tree *t, const char *path, FILE *out);
 int cli_put(FILE *out, struct span s);
 
 /* The names of a directory, in byte order, collected before they are looked up, so that no lock is held meanwhile. */
-struct names {
+struct cli_names {
 	char **v;
 	size_t n, cap;
 	int err;
 };
 /* Into what is all zero. names_release is called whatever is returned. */
-int names_of(struct tree *t, node_t dir, struct names *ret);
-void names_release(struct names *all);
-bool names_have(const struct names *all, const char *name);
+int names_of(struct tree *t, node_t dir, struct cli_names *ret);
+void names_release(struct cli_names *all);
+bool names_have(const struct cli_names *all, const char *name);
 /* No directory in the tree is deeper. */
 #define MOST_LEVELS 16
 
