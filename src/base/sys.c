@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/sys.h"
 
-#include <string.h>
 #include <sys/syscall.h>
 
 #ifdef SYS_OWN_STATX
@@ -11,31 +10,10 @@ int statx(int dir, const char *path, int flags, unsigned wanted, struct statx *r
 }
 #endif
 
-#ifdef __GLIBC__
-const char *sys_strerror(int err, char *text, size_t n)
-{
-	return strerror_r(err, text, n);
-}
-
-const char *sys_error_name(int err)
-{
-	return strerrorname_np(err);
-}
-#else
+#ifndef __GLIBC__
 int tgkill(pid_t process, pid_t thread, int signal)
 {
 	return (int)syscall(SYS_tgkill, process, thread, signal);
-}
-
-const char *sys_strerror(int err, char *text, size_t n)
-{
-	return strerror_r(err, text, n) == 0 ? text : "unknown error";
-}
-
-const char *sys_error_name(int err)
-{
-	(void)err;
-	return NULL;
 }
 #endif
 

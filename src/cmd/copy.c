@@ -214,8 +214,6 @@ static int dir_open(int at, const char *name, struct stat *st)
 			close(fd);
 		return rc;
 	}
-	/* Of a copy that was killed. */
-	unlinkat(fd, UNFINISHED, 0);
 	return fd;
 }
 
@@ -240,6 +238,7 @@ static int copy_dir(struct copy *c, const struct tree_attr *dir, int fd, unsigne
 {
 	struct cli_names all CLEANUP(names_release) = {0};
 	struct stat st;
+	unlinkat(fd, UNFINISHED, 0); /* of a copy that was killed */
 	int rc = names_of(c->tree, dir->node, &all);
 	/* What was listed before the error can be copied; what was not is not known to be gone. */
 	bool is_whole = rc == 0;
@@ -267,10 +266,8 @@ static bool has_signal(void *arg)
 {
 	sigset_t pending;
 	sigpending(&pending);
-	for (int s = 1; s < SIGRTMIN; s++)
-		if (sigismember(arg, s) == 1 && sigismember(&pending, s) == 1)
-			return true;
-	return false;
+	sigandset(&pending, &pending, arg);
+	return !sigisemptyset(&pending);
 }
 
 static int copy_all(struct copy *c, const char *path, const char *to)
@@ -283,6 +280,7 @@ static int copy_all(struct copy *c, const char *path, const char *to)
 		return fd < 0 ? fd : -EBUSY;
 	}
 	c->device = st.st_dev;
+	unlinkat(fd, UNFINISHED, 0);
 	int rc = tree_resolve(c->tree, path, true, &a);
 	const char *last = strrchr(path, '/');
 	if (rc == 0 && S_ISDIR(a.mode))

@@ -99,6 +99,8 @@ static void a_copy_has_a_path_and_a_directory(void **state)
 	assert_string_equal(o.to, "to");
 	assert_string_equal(o.source, "src");
 	assert_true(o.removes);
+	good(ARGS("sessionfs", "--copy", "/", "src", "to"));
+	assert_string_equal(o.source, "src");
 	good(ARGS("sessionfs", "--copy=/", "to"));
 	assert_string_equal(o.target, "/");
 	assert_string_equal(o.to, "to");
@@ -113,7 +115,7 @@ static void wrong_operands(void **state)
 	bad(ARGS("sessionfs", "-S", "a", "b", "c"), "b: one operand too many");
 	bad(ARGS("sessionfs", "--check", "a", "b"), "a: one operand too many");
 	bad(ARGS("sessionfs", "--copy", "html"), "--copy: needs a directory to write to, after the path");
-	bad(ARGS("sessionfs", "--copy", "html", "src", "to"), "src: one operand too many");
+	bad(ARGS("sessionfs", "--copy", "html", "a", "b", "c"), "c: one operand too many");
 	bad(ARGS("sessionfs", "--delete", "mnt"), "--delete: only goes with --copy");
 	bad(ARGS("sessionfs", "--json", "mnt"), "--json: only goes with --ls and --search");
 	bad(ARGS("sessionfs", "--color", "mnt"), "--color: only goes with --cat and --search");

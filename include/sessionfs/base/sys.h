@@ -23,11 +23,14 @@
 #include <linux/stat.h>
 int statx(int dir, const char *path, int flags, unsigned wanted, struct statx *ret);
 #endif
-#ifndef __GLIBC__
+#ifdef __GLIBC__
+#define sys_strerror(err, text, n) strerror_r(err, text, n)
+#define sys_error_name(err) strerrorname_np(err)
+#else
 int tgkill(pid_t process, pid_t thread, int signal);
+#define sys_strerror(err, text, n) ((void)(text), (void)(n), strerror(err)) /* these stay */
+#define sys_error_name(err) ((void)(err), (const char *)NULL)
 #endif
-const char *sys_strerror(int err, char *text, size_t n); /* in `text`, or a text that stays */
-const char *sys_error_name(int err);                     /* as ENOENT; NULL if it is not known */
 struct open_how;
 int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size);
 
