@@ -43,6 +43,12 @@ BUILD := build/small
 limits := -DSESSIONFS_SMALL_LIMITS
 endif
 
+# All commands but the mount, without libfuse.
+ifeq ($(FUSE),0)
+BUILD := build/no-fuse
+no_fuse := -DSESSIONFS_NO_FUSE
+endif
+
 ifdef FUZZ
 BUILD := build/fuzz
 CC := clang
@@ -54,17 +60,17 @@ fuzzing := -fsanitize=fuzzer
 warnings += -Wno-unused-variable # said of scope guards
 endif
 
-own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSION='"$(VERSION)"' $(limits)
+own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSION='"$(VERSION)"' $(limits) $(no_fuse)
 own_cflags := -std=c17 $(warnings) $(hardening) -MMD -MP
-fuse_cflags = $(shell $(PKG_CONFIG) --cflags fuse3)
-fuse_libs = $(shell $(PKG_CONFIG) --libs fuse3)
+fuse_cflags = $(if $(no_fuse),,$(shell $(PKG_CONFIG) --cflags fuse3))
+fuse_libs = $(if $(no_fuse),,$(shell $(PKG_CONFIG) --libs fuse3))
 libs = $(shell $(PKG_CONFIG) --libs libutf8proc) -lmd -lmd4c -pthread
 
 # Only these files may see libfuse (scripts/check-layers holds them to it).
 fuse_sources := $(filter-out src/fuse/events.c,$(wildcard src/fuse/*.c)) src/cmd/main.c
 core_sources := $(filter-out $(fuse_sources),$(wildcard src/*/*.c))
 core_objects := $(core_sources:src/%.c=$(BUILD)/%.o)
-fuse_objects := $(fuse_sources:src/%.c=$(BUILD)/%.o)
+fuse_objects := $(patsubst src/%.c,$(BUILD)/%.o,$(if $(no_fuse),src/cmd/main.c,$(fuse_sources)))
 # Tests that name a limit hold with the one that they name.
 other_limits := $(if $(SMALL),$(addprefix tests/,unit/test_cache.c unit/test_catalog_open.c \
 	$(patsubst %,wire/test_%.c,coherence loop plus sizes wire write)),tests/wire/test_limits.c)
@@ -176,7 +182,7 @@ $(BUILD)/targets/fuzz_wire: private linking += -Wl,--wrap=log_message
 fuzz-targets: $(fuzz_targets)
 	@:
 
-fast-targets: $(BUILD)/sessionfs $(golden_dump) $(match_ask) $(slowfs) $(unit_tests) $(wire_tests)
+fast-targets: $(BUILD)/sessionfs $(golden_dump) $(match_ask) $(unit_tests) $(if $(no_fuse),,$(slowfs) $(wire_tests))
 	@:
 
 $(BUILD)/unit $(BUILD)/wire $(BUILD)/golden $(BUILD)/targets:

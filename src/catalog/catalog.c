@@ -7,6 +7,7 @@
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/sys.h"
 
 int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret)
 {
@@ -524,7 +525,7 @@ static const char *why_not(const struct catalog *c, const struct listed *l, char
 	if (err == -EPERM)
 		return RESOLVER_REFUSED;
 	if (err)
-		return strerror_r(-err, text, size);
+		return sys_strerror(-err, text, size);
 	if (f && f->state == FILE_SESSION)
 		return "more sessions than can be numbered";
 	return f && f->state == FILE_OTHER && f->reason ? f->reason : "changed while it was looked at";

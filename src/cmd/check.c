@@ -7,6 +7,7 @@
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/space.h"
+#include "sessionfs/base/sys.h"
 #include "sessionfs/base/utf8.h"
 
 #include "sessionfs/catalog/header.h"
@@ -83,7 +84,7 @@ static int report_session(struct check *c, const char *file, uint32_t slot)
 		return rc;
 	if (rc < 0)
 		return report(c, file, 1,
-		              rc == -ESTALE ? "changed while it was looked at" : strerror_r(-rc, text, sizeof text));
+		              rc == -ESTALE ? "changed while it was looked at" : sys_strerror(-rc, text, sizeof text));
 	int deferred = deferred_begin();
 	size_t n = session_problem_count(s);
 	rc = deferred_end(deferred, rc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tree without a mount. Names are collected before they are looked up, so that no lock is held while printing. */
+/* The tree without a mount. */
 #include "sessionfs/cmd/cli.h"
 
 #include "sessionfs/base/vec.h"
@@ -13,16 +13,9 @@
 
 #define CHUNK ((size_t)1 << 20)
 
-/* The names of a directory, in byte order. */
-struct names {
-	char **v;
-	size_t n, cap;
-	int err;
-};
-
 static int collect(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *attr)
 {
-	struct names *all = arg;
+	struct cli_names *all = arg;
 	(void)cookie, (void)node, (void)mode, (void)attr;
 	if (!vec_reserve(all, 1) || !(all->v[all->n] = strndup(name.p, name.n)))
 		return all->err = -ENOMEM;
@@ -30,7 +23,7 @@ static int collect(void *arg, struct span name, uint64_t cookie, node_t node, mo
 	return 0;
 }
 
-static void names_release(struct names *all)
+void names_release(struct cli_names *all)
 {
 	for (size_t i = 0; i < all->n; i++)
 		free(all->v[i]);
@@ -42,12 +35,17 @@ static int name_cmp(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int names_of(struct tree *t, node_t dir, struct names *ret)
+int names_of(struct tree *t, node_t dir, struct cli_names *ret)
 {
 	int rc = tree_list(t, dir, 0, TREE_NAMES, collect, ret);
 	if (ret->n > 0)
 		qsort(ret->v, ret->n, sizeof *ret->v, name_cmp);
 	return rc < 0 ? rc : ret->err;
+}
+
+bool names_have(const struct cli_names *all, const char *name)
+{
+	return all->n > 0 && bsearch(&name, all->v, all->n, sizeof *all->v, name_cmp);
 }
 
 int cli_put(FILE *out, struct span s)
@@ -137,7 +135,7 @@ static int ls_one(struct tree *t, struct span name, const struct tree_attr *a, b
 
 static int ls_dir(struct tree *t, node_t dir, bool json, FILE *out)
 {
-	struct names all CLEANUP(names_release) = {0};
+	struct cli_names all CLEANUP(names_release) = {0};
 	int rc = names_of(t, dir, &all);
 	size_t shown = 0;
 	for (size_t i = 0; rc == 0 && i < all.n; i++) {
@@ -177,7 +175,7 @@ int cli_ls(struct tree *t, const char *path, bool json, FILE *out)
 /* One level of --tree: the names of a directory, and the next one to print. */
 struct level {
 	node_t dir;
-	struct names all;
+	struct cli_names all;
 	size_t next;
 };
 
@@ -189,9 +187,6 @@ static int level_open(struct tree *t, node_t dir, struct level *ret)
 		names_release(&ret->all);
 	return rc;
 }
-
-/* No directory in the tree is deeper. */
-#define MOST_LEVELS 16
 
 static int tree_below(struct tree *t, struct level *levels, size_t *depth, FILE *out)
 {

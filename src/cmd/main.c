@@ -4,12 +4,14 @@
  * returns 0, the filesystem is mounted. */
 #include "sessionfs/cmd/check.h"
 #include "sessionfs/cmd/cli.h"
-#include "sessionfs/fuse/fs.h"
-#include "sessionfs/fuse/fuse_compat.h"
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/cmd/opts.h"
 #include "places.h"
+#ifndef SESSIONFS_NO_FUSE
+#include "sessionfs/fuse/fs.h"
+#include "sessionfs/fuse/fuse_compat.h"
+#endif
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -124,6 +126,19 @@ static void set_limits(void)
 	mallopt(M_TRIM_THRESHOLD, 2 * 1024 * 1024);
 #endif
 }
+
+#ifdef SESSIONFS_NO_FUSE
+
+static int act_mount(const struct opts *o, const struct parts *parts, const char *source)
+{
+	(void)parts, (void)source;
+	log_error("%s: this program was built without libfuse, and cannot mount; files instead of a mount: "
+	          "sessionfs --copy / DIR",
+	          o->target);
+	return EXIT_FAILURE;
+}
+
+#else
 
 /* In the background, libfuse's messages go where ours go. In the foreground libfuse prints them: some come in pieces.
  */
@@ -286,6 +301,8 @@ static int act_mount(struct opts *o, const struct parts *parts, const char *sour
 	return run_session(o, parts, source, mountpoint);
 }
 
+#endif
+
 /* The exit codes are grep's. */
 static int act_search(const struct opts *o, const struct parts *parts)
 {
@@ -306,6 +323,33 @@ static int act_search(const struct opts *o, const struct parts *parts)
 	return rc < 0 ? EXIT_USAGE : rc > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static int note_unreadable(void *arg, const char *file, uint32_t slot, const char *reason)
+{
+	(void)slot;
+	if (reason && strcmp(reason, strerror(EACCES)) == 0) {
+		log_error("%s: %s", file, reason);
+		*(bool *)arg = true;
+	}
+	return 0;
+}
+
+static int act_copy(const struct opts *o, const struct parts *parts, const char *source)
+{
+	struct slot_info newest;
+	bool lacking = false;
+	if (o->removes && !catalog_latest(parts->catalog, NO_SLOT, &newest)) {
+		log_error("%s: there are no sessions here, and --delete would leave nothing of the copy", source);
+		return EXIT_FAILURE;
+	}
+	char *to CLEANUP_FREE = places_copy(o->to, source, o->removes);
+	int rc = to ? catalog_each_file(parts->catalog, note_unreadable, &lacking) : 0;
+	if (rc < 0)
+		log_error("%s: %s", source, strerror(-rc));
+	/* What cannot be read is not gone. */
+	bool good = to && cli_copy(parts->tree, o->target, to, o->removes && !lacking && rc == 0, stdout);
+	return good && !lacking && rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 static int act_on_tree(struct opts *o, const char *source)
 {
 	struct parts parts CLEANUP(parts_close) = {0};
@@ -319,6 +363,8 @@ static int act_on_tree(struct opts *o, const char *source)
 		return act_mount(o, &parts, source);
 	case OPTS_SEARCH:
 		return act_search(o, &parts);
+	case OPTS_COPY:
+		return act_copy(o, &parts, source);
 	case OPTS_CAT:
 		rc = cli_cat(parts.tree, o->target, stdout);
 		break;
@@ -339,7 +385,7 @@ static int act_on_source(struct opts *o)
 	char *source CLEANUP_FREE = places_source(o->source);
 	if (!source)
 		return EXIT_FAILURE;
-	if (o->action == OPTS_MOUNT || o->action == OPTS_SEARCH || o->action == OPTS_CHECK)
+	if (o->action == OPTS_MOUNT || o->action == OPTS_SEARCH || o->action == OPTS_CHECK || o->action == OPTS_COPY)
 		places_warn_empty(source);
 	int status;
 	if (o->action == OPTS_CHECK) {
@@ -375,7 +421,10 @@ int main(int argc, char *argv[])
 		return EXIT_SUCCESS;
 	}
 	if (o.action == OPTS_VERSION) {
-		printf("sessionfs %s\nFUSE library version %s\n", SESSIONFS_VERSION, fuse_pkgversion());
+		puts("sessionfs " SESSIONFS_VERSION);
+#ifndef SESSIONFS_NO_FUSE
+		printf("FUSE library version %s\n", fuse_pkgversion());
+#endif
 		return EXIT_SUCCESS;
 	}
 	log_setup(o.log_level, false);

@@ -78,6 +78,8 @@ static const struct option options[] = {
     {0, NULL, "ls", "PATH", ACTION, OPTS_LS, .help = "list a directory of the tree"},
     {0, NULL, "json", NULL, FLAG, FIELD(json), .help = "with --ls and --search: one JSON object a name or entry"},
     {0, NULL, "tree", "PATH", ACTION, OPTS_TREE, .help = "list everything below a directory of the tree"},
+    {0, NULL, "copy", "PATH", ACTION, OPTS_COPY, .help = "write a part of the tree as files below DIR"},
+    {0, NULL, "delete", NULL, FLAG, FIELD(removes), .help = "with --copy: remove what is not in the tree"},
     {0, NULL, "search", "QUERY", ACTION, OPTS_SEARCH, .help = "print what matches in all sessions, as grep does"},
     {0, NULL, "entries", NULL, FLAG, FIELD(entries), .help = "with --search: a table with a row for each entry"},
     {'m', NULL, NULL, "N", COUNT, FIELD(lines), .standard = "3", .help = "with --search: lines of each entry; 0: all"},
@@ -194,7 +196,7 @@ static int opts_act(struct parser *p, const struct option *option, struct span w
 		return 0;
 	if (p->acted && option->action != OPTS_HELP && option->action != OPTS_VERSION)
 		return opts_bad(p, written,
-		                "only one of --cat, --ls, --tree, --search and --check can be done at a time");
+		                "only one of --cat, --ls, --tree, --copy, --search and --check can be done at a time");
 	p->acted = true;
 	p->o->action = option->action;
 	p->o->target = target;
@@ -400,6 +402,13 @@ static int place_operands(struct parser *p)
 		}
 		o->target = p->operand[--p->operands];
 	}
+	if (o->action == OPTS_COPY) {
+		if (p->operands == 0)
+			return opts_bad(p, SPAN_LIT("--copy"), "needs a directory to write to, after the path");
+		o->to = p->operand[--p->operands];
+	}
+	if (o->removes && o->action != OPTS_COPY)
+		return opts_bad(p, SPAN_LIT("--delete"), "only goes with --copy");
 	if (o->json && o->action != OPTS_LS && o->action != OPTS_SEARCH)
 		return opts_bad(p, SPAN_LIT("--json"), "only goes with --ls and --search");
 	if (o->color != OPTS_COLOR_AUTO && o->action != OPTS_CAT && o->action != OPTS_SEARCH)
@@ -443,6 +452,7 @@ void opts_usage(FILE *out)
 	fputs("usage: sessionfs [options] [SOURCE] MOUNTPOINT\n"
 	      "       sessionfs [-S SOURCE] --cat [--color=WHEN] PATH\n"
 	      "       sessionfs [-S SOURCE] --ls [--json] PATH | --tree PATH\n"
+	      "       sessionfs [-S SOURCE] --copy [--delete] PATH DIR\n"
 	      "       sessionfs [-S SOURCE] --search [--entries | --json] [--limit=N] [--color=WHEN] QUERY\n"
 	      "       sessionfs --check [SOURCE]\n"
 	      "\n"

@@ -12,6 +12,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <mntent.h>
@@ -206,6 +207,14 @@ static const char *contents_fault(const char *real, bool nonempty)
 	return any && !nonempty ? "is not empty, and a mount would hide what is in it: -o nonempty allows that" : NULL;
 }
 
+/* The real path of the directory in which pi keeps its sessions, or NULL. */
+static char *pi_sessions(void)
+{
+	struct buf standard CLEANUP_BUF = BUF_INIT;
+	const char *why;
+	return source_default(&standard, &why) == 0 && buf_cstr(&standard) ? realpath(standard.p, NULL) : NULL;
+}
+
 static const char *mountpoint_fault(const char *real, const char *source, bool nonempty)
 {
 	if (is_below(real, source))
@@ -214,10 +223,7 @@ static const char *mountpoint_fault(const char *real, const char *source, bool n
 		return "would hide the directory of sessions";
 	if (is_mounted(real))
 		return "sessions are mounted here already";
-	struct buf standard CLEANUP_BUF = BUF_INIT;
-	const char *why;
-	char *pi CLEANUP_FREE =
-	    source_default(&standard, &why) == 0 && buf_cstr(&standard) ? realpath(standard.p, NULL) : NULL;
+	char *pi CLEANUP_FREE = pi_sessions();
 	return pi && is_below(pi, real) ? "would hide the sessions of pi" : contents_fault(real, nonempty);
 }
 
@@ -242,6 +248,43 @@ char *places_mountpoint(const char *path, const char *source, bool nonempty)
 		log_error("%s: there is no such mountpoint (%s); to make it: mkdir -p '%s'", path, fault, path);
 	else
 		log_error("%s: %s", path, fault);
+	free(real);
+	return NULL;
+}
+
+/* --- where a copy goes --------------------------------------------------------------- */
+
+/* `dir` is where the copy goes, or the directory in which its directory is to be made. */
+static const char *copy_fault_at(const char *dir, bool is_made, const char *source, bool removes)
+{
+	const char *home = getenv("HOME");
+	char *pi CLEANUP_FREE = pi_sessions(), *real = home ? realpath(home, NULL) : NULL;
+	const char *fault = NULL;
+	if (is_below(dir, source) || (pi && is_below(dir, pi)))
+		fault = "is inside the directory of sessions";
+	else if (!is_made && (is_below(source, dir) || (pi && is_below(pi, dir))))
+		fault = "holds the directory of sessions";
+	else if (!is_made && removes && (strcmp(dir, "/") == 0 || (real && is_below(real, dir))))
+		fault = "holds your home, of which --delete would leave nothing";
+	free(real);
+	return fault;
+}
+
+char *places_copy(const char *path, const char *source, bool removes)
+{
+	char *real = realpath(path, NULL);
+	const char *fault = NULL;
+	if (!real && errno == ENOENT) {
+		char *copy CLEANUP_FREE = strdup(path);
+		char *above CLEANUP_FREE = copy ? realpath(dirname(copy), NULL) : NULL;
+		fault = above ? copy_fault_at(above, true, source, removes) : NULL;
+		real = above && !fault && mkdir(path, 0700) == 0 ? realpath(path, NULL) : NULL;
+	}
+	if (real && !fault)
+		fault = copy_fault_at(real, false, source, removes);
+	if (real && !fault)
+		return real;
+	log_error("%s: %s", path, fault ? fault : strerror(errno));
 	free(real);
 	return NULL;
 }

@@ -16,5 +16,9 @@ void places_warn_empty(const char *source);
 char *places_mountpoint(const char *path, const char *source, bool nonempty);
 /* With -o drop_privileges, mount.fuse3 does the mount and passes its descriptor under this name. */
 bool places_is_descriptor(const char *mountpoint);
+/* The real path of the directory that a copy goes to, made if need be; NULL after a message. One that has anything to
+ * do with a directory of sessions is refused, and one that holds the user's home if what is there is removed. The
+ * caller frees it. */
+char *places_copy(const char *path, const char *source, bool removes);
 
 #endif

@@ -16,6 +16,7 @@
 #include "sessionfs/file/opened.h"
 
 #include <limits.h>
+#include <linux/limits.h>
 #include <stdint.h>
 #include <sys/resource.h>
 

@@ -5,6 +5,7 @@
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/process.h"
+#include "sessionfs/base/sys.h"
 #include "write_impl.h"
 
 #include <errno.h>
@@ -103,7 +104,7 @@ static uint32_t add_refusal(struct tree *t, const struct slot_info *slot, const 
 	number_add_time((double)clock_ms(CLOCK_REALTIME), &r->text);
 	buf_addf(&r->text, " %s: %s", what, why);
 	if (rc < 0)
-		buf_addf(&r->text, " (%s)", strerrorname_np(-rc) ? strerrorname_np(-rc) : "error");
+		buf_addf(&r->text, " (%s)", sys_error_name(-rc) ? sys_error_name(-rc) : "error");
 	buf_addc(&r->text, '\n');
 	return forgotten;
 }

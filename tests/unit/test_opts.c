@@ -85,6 +85,27 @@ static void two_operands_are_source_and_mountpoint(void **state)
 	assert_string_equal(o.source, "-");
 }
 
+static void a_copy_has_a_path_and_a_directory(void **state)
+{
+	(void)state;
+	good(ARGS("sessionfs", "--copy", "html", "to"));
+	assert_int_equal(o.action, OPTS_COPY);
+	assert_string_equal(o.target, "html");
+	assert_string_equal(o.to, "to");
+	assert_false(o.removes);
+	assert_null(o.source);
+	good(ARGS("sessionfs", "--copy", "--delete", "-S", "src", "/", "to"));
+	assert_string_equal(o.target, "/");
+	assert_string_equal(o.to, "to");
+	assert_string_equal(o.source, "src");
+	assert_true(o.removes);
+	good(ARGS("sessionfs", "--copy", "/", "src", "to"));
+	assert_string_equal(o.source, "src");
+	good(ARGS("sessionfs", "--copy=/", "to"));
+	assert_string_equal(o.target, "/");
+	assert_string_equal(o.to, "to");
+}
+
 static void wrong_operands(void **state)
 {
 	(void)state;
@@ -93,6 +114,9 @@ static void wrong_operands(void **state)
 	bad(ARGS("sessionfs", "a", "b", "c"), "c: one operand too many");
 	bad(ARGS("sessionfs", "-S", "a", "b", "c"), "b: one operand too many");
 	bad(ARGS("sessionfs", "--check", "a", "b"), "a: one operand too many");
+	bad(ARGS("sessionfs", "--copy", "html"), "--copy: needs a directory to write to, after the path");
+	bad(ARGS("sessionfs", "--copy", "html", "a", "b", "c"), "c: one operand too many");
+	bad(ARGS("sessionfs", "--delete", "mnt"), "--delete: only goes with --copy");
 	bad(ARGS("sessionfs", "--json", "mnt"), "--json: only goes with --ls and --search");
 	bad(ARGS("sessionfs", "--color", "mnt"), "--color: only goes with --cat and --search");
 }
@@ -238,7 +262,7 @@ static void without_a_mount(void **state)
 	bad(ARGS("sessionfs", "--cat", "x", "-m1"), "--entries, -m, --limit and --root: only go with --search");
 	bad(ARGS("sessionfs", "mnt", "--root=/"), "--entries, -m, --limit and --root: only go with --search");
 	bad(ARGS("sessionfs", "--ls", "a", "--cat", "b"),
-	    "--cat: only one of --cat, --ls, --tree, --search and --check can be done at a time");
+	    "--cat: only one of --cat, --ls, --tree, --copy, --search and --check can be done at a time");
 }
 
 static void when_there_are_colours(void **state)
@@ -288,7 +312,7 @@ static void wrong_options(void **state)
 	bad(ARGS("sessionfs", "/src", "--ls"), "--ls: needs a value");
 	bad(ARGS("sessionfs", "--ls", "--json"), "--ls: needs a value");
 	bad(ARGS("sessionfs", "--ls", "--cat", "a"),
-	    "--cat: only one of --cat, --ls, --tree, --search and --check can be done at a time");
+	    "--cat: only one of --cat, --ls, --tree, --copy, --search and --check can be done at a time");
 	bad(ARGS("sessionfs", "mnt", "-o"), "-o: needs a value");
 	bad(ARGS("sessionfs", "mnt", "-S"), "-S: needs a value");
 	bad(ARGS("sessionfs", "-o", "remount,ro", "mnt"),
@@ -364,6 +388,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(one_operand_is_the_mountpoint),
 	    cmocka_unit_test(two_operands_are_source_and_mountpoint),
+	    cmocka_unit_test(a_copy_has_a_path_and_a_directory),
 	    cmocka_unit_test(wrong_operands),
 	    cmocka_unit_test(as_mount_calls_it),
 	    cmocka_unit_test(drops_what_is_for_mount),

@@ -17,6 +17,23 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Not every libc has these. */
+#ifndef STATX_TYPE
+#define SYS_OWN_STATX
+#include <linux/stat.h>
+int statx(int dir, const char *path, int flags, unsigned wanted, struct statx *ret);
+#endif
+#ifdef __GLIBC__
+#define sys_strerror(err, text, n) strerror_r(err, text, n)
+#define sys_error_name(err) strerrorname_np(err)
+#else
+int tgkill(pid_t process, pid_t thread, int signal);
+#define sys_strerror(err, text, n) ((void)(text), (void)(n), strerror(err)) /* these stay */
+#define sys_error_name(err) ((void)(err), (const char *)NULL)
+#endif
+struct open_how;
+int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size);
+
 /* clang-format off */
 #define SYS_CALLS(X) \
 	X(openat) X(fstat) X(fstatat) X(statx) X(fstatvfs) X(flock) \
@@ -27,9 +44,5 @@
 
 #define SYS_DECLARE(name) extern __typeof__(name) *const sys_##name;
 SYS_CALLS(SYS_DECLARE)
-
-/* Not every libc has this one. */
-struct open_how;
-int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size);
 
 #endif

@@ -20,6 +20,25 @@ int cli_tree(struct tree *t, const char *path, FILE *out);
 
 int cli_put(FILE *out, struct span s);
 
+/* The names of a directory, in byte order, collected before they are looked up, so that no lock is held meanwhile. */
+struct cli_names {
+	char **v;
+	size_t n, cap;
+	int err;
+};
+/* Into what is all zero. names_release is called whatever is returned. */
+int names_of(struct tree *t, node_t dir, struct cli_names *ret);
+void names_release(struct cli_names *all);
+bool names_have(const struct cli_names *all, const char *name);
+/* No directory in the tree is deeper. */
+#define MOST_LEVELS 16
+
+/* copy.c: writes what is at `path` (links are followed) as real files below the directory `to`, a real path; what is
+ * there and has the same size and time stays. `removes`: what is not in the tree goes. What fails is logged, and the
+ * rest copied; how much was done goes to `out`. False if anything failed. SIGINT, SIGTERM and SIGHUP end it between two
+ * files, and then the process. */
+bool cli_copy(struct tree *t, const char *path, const char *to, bool removes, FILE *out);
+
 /* search.c: what a query finds: the lines of hits.txt, as they are, or for a terminal, perhaps with colours; or the
  * rows of entries.tsv, as they are or a JSON object each. */
 enum cli_search_style {

@@ -17,6 +17,7 @@ enum opts_action {
 	OPTS_TREE,
 	OPTS_CHECK,
 	OPTS_SEARCH,
+	OPTS_COPY,
 };
 
 enum opts_color { OPTS_COLOR_AUTO, OPTS_COLOR_ALWAYS, OPTS_COLOR_NEVER };
@@ -24,7 +25,7 @@ enum opts_color { OPTS_COLOR_AUTO, OPTS_COLOR_ALWAYS, OPTS_COLOR_NEVER };
 struct opts {
 	enum opts_action action;
 	const char *source;   /* NULL: where pi keeps its sessions */
-	const char *target;   /* the mountpoint, or the path in the tree to cat, ls or tree, or the query */
+	const char *target;   /* the mountpoint, or the path in the tree to cat, ls, tree or copy, or the query */
 	size_t cache;         /* bytes */
 	unsigned log_level;   /* enum log_level */
 	unsigned color;       /* enum opts_color */
@@ -34,6 +35,8 @@ struct opts {
 	bool entries;          /* of a search its table of entries */
 	unsigned lines, limit; /* of a search so many lines of each entry, and entries; 0: all */
 	const char *root;      /* what the paths that it prints begin with; NULL: nothing */
+	const char *to;        /* where a copy goes */
+	bool removes;          /* from there what is not in the tree */
 	struct buf fuse;       /* libfuse's options, as one -o list; may be empty */
 };
 

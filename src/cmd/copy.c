@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* --copy: the tree as real files. What is below the directory may belong to somebody who means harm: each name is
+ * reached from the directory above it, and no link is followed. A file is written under another name and then renamed,
+ * so that whatever ends the copy leaves whole files, and the next one goes on from there. */
+#include "sessionfs/cmd/cli.h"
+
+#include "sessionfs/base/cancel.h"
+#include "sessionfs/base/log.h"
+#include "sessionfs/base/sys.h"
+
+#include <dirent.h>
+#include <limits.h>
+
+#define CHUNK ((size_t)1 << 20)
+/* A name from the data never begins with a point. */
+#define UNFINISHED ".sessionfs~"
+/* What is to be removed is not deeper. */
+#define MOST_FOREIGN_LEVELS 128
+
+struct copy {
+	struct tree *tree;
+	bool removes, failed, stopped;
+	dev_t device;
+	struct buf path, chunk; /* for messages; what was read last */
+	size_t written, skipped, removed;
+};
+
+/* Names what failed. 0 if the rest can be copied. */
+static int copy_fault(struct copy *c, int rc)
+{
+	if (rc == -EINTR || c->stopped)
+		return rc;
+	c->failed = true;
+	log_error("%s: %s", buf_cstr(&c->path) ? c->path.p : "--copy", strerror(-rc));
+	c->stopped = rc == -ENOSPC || rc == -EDQUOT || rc == -EROFS;
+	return c->stopped ? rc : 0;
+}
+
+static bool is_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static size_t path_push(struct copy *c, const char *name)
+{
+	size_t n = c->path.n;
+	buf_addf(&c->path, "%s%s", n ? "/" : "", name);
+	return n;
+}
+
+/* --- removing ------------------------------------------------------------------------ */
+
+static int copy_remove(struct copy *c, int at, const char *name, unsigned levels);
+
+static int remove_but(struct copy *c, int dir, const struct cli_names *keep, unsigned levels)
+{
+	int own = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d CLEANUP_CLOSEDIR = own < 0 ? NULL : fdopendir(own);
+	const struct dirent *e;
+	int rc = d ? 0 : -errno;
+	while (rc == 0 && (e = readdir(d))) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || names_have(keep, e->d_name))
+			continue;
+		size_t before = path_push(c, e->d_name);
+		rc = cancel_check();
+		rc = rc < 0 ? rc : copy_remove(c, dir, e->d_name, levels);
+		rc = rc < 0 ? copy_fault(c, rc) : 0;
+		c->path.n = before;
+	}
+	return rc;
+}
+
+static int copy_remove(struct copy *c, int at, const char *name, unsigned levels)
+{
+	struct stat st;
+	if (unlinkat(at, name, 0) == 0) {
+		c->removed++;
+		return 0;
+	}
+	if (errno != EISDIR && errno != EPERM)
+		return -errno;
+	int fd CLEANUP_CLOSE = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || sys_fstat(fd, &st) < 0)
+		return -errno;
+	if (levels == 0 || st.st_dev != c->device)
+		return levels ? -EXDEV : -ELOOP;
+	if ((st.st_mode & 0700) != 0700)
+		sys_fchmod(fd, (st.st_mode & 07777) | 0700);
+	int rc = remove_but(c, fd, &(struct cli_names){0}, levels - 1);
+	if (rc == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0)
+		return -errno;
+	c->removed += rc == 0;
+	return rc;
+}
+
+/* --- files and links ----------------------------------------------------------------- */
+
+/* Whether the bytes are those of the tree. */
+static bool is_equal(struct copy *c, node_t node, int fd)
+{
+	struct buf there CLEANUP_BUF = BUF_INIT;
+	uint64_t off = 0;
+	do {
+		buf_reset(&c->chunk);
+		buf_reset(&there);
+		char *p = buf_reserve(&there, CHUNK);
+		ssize_t n = 1;
+		if (!p || tree_read(c->tree, node, off, CHUNK, &c->chunk) < 0)
+			return false;
+		while (there.n < c->chunk.n && (n = sys_read(fd, p + there.n, CHUNK - there.n)) > 0)
+			there.n += (size_t)n;
+		if (there.n != c->chunk.n || (there.n > 0 && memcmp(p, c->chunk.p, there.n) != 0))
+			return false;
+		off += there.n;
+	} while (c->chunk.n == CHUNK);
+	return true;
+}
+
+/* Whether what has the name already is what the tree has there. */
+static bool is_there(struct copy *c, const struct tree_attr *a, struct span target, int at, const char *name,
+                     const struct stat *st)
+{
+	char to[PATH_MAX];
+	if (((st->st_mode ^ a->mode) & S_IFMT) || (uint64_t)st->st_size != a->size || !is_time(st->st_mtim, a->mtime))
+		return false;
+	if (S_ISLNK(a->mode)) {
+		ssize_t n = readlinkat(at, name, to, sizeof to);
+		return n >= 0 && (size_t)n == target.n && memcmp(to, target.p, target.n) == 0;
+	}
+	/* Neither size nor time of these says that they are the same. */
+	bool told = !tree_is_untimed(a->node) && !tree_is_restamped(a->node);
+	if (told && !((st->st_mode ^ a->mode) & 07777))
+		return true;
+	struct stat now;
+	int fd CLEANUP_CLOSE = sys_openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return fd >= 0 && sys_fstat(fd, &now) == 0 && now.st_ino == st->st_ino && now.st_dev == st->st_dev &&
+	       (told || is_equal(c, a->node, fd)) &&
+	       (!((now.st_mode ^ a->mode) & 07777) || sys_fchmod(fd, a->mode & 07777) == 0);
+}
+
+static int write_all(int fd, struct span s)
+{
+	while (s.n > 0) {
+		ssize_t n = sys_write(fd, s.p, s.n);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		s.p += n > 0 ? n : 0;
+		s.n -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+static int write_file(struct copy *c, const struct tree_attr *a, int at)
+{
+	int fd CLEANUP_CLOSE = sys_openat(at, UNFINISHED, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int rc = fd < 0 ? -errno : 0;
+	uint64_t off = 0;
+	do {
+		buf_reset(&c->chunk);
+		rc = rc < 0 ? rc : cancel_check();
+		rc = rc < 0 ? rc : tree_read(c->tree, a->node, off, CHUNK, &c->chunk);
+		rc = rc < 0 ? rc : write_all(fd, buf_span(&c->chunk));
+		off += c->chunk.n;
+	} while (rc == 0 && c->chunk.n == CHUNK);
+	/* The time from before the bytes: if they changed meanwhile, the next copy sees that. */
+	if (rc == 0 && (sys_fchmod(fd, a->mode & 07777) < 0 ||
+	                futimens(fd, (struct timespec[]){{.tv_nsec = UTIME_OMIT}, a->mtime}) < 0))
+		rc = -errno;
+	return rc;
+}
+
+static int copy_one(struct copy *c, const struct tree_attr *a, int at, const char *name)
+{
+	struct buf target CLEANUP_BUF = BUF_INIT;
+	struct stat st;
+	int rc = S_ISLNK(a->mode) ? tree_readlink(c->tree, a->node, &target) : 0;
+	if (rc < 0 || !buf_cstr(&target))
+		return rc < 0 ? rc : -ENOMEM;
+	bool there = sys_fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (there && is_there(c, a, buf_span(&target), at, name, &st)) {
+		c->skipped++;
+		return 0;
+	}
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, a->mtime};
+	if (!S_ISLNK(a->mode))
+		rc = write_file(c, a, at);
+	else if (symlinkat(target.p, at, UNFINISHED) < 0 || utimensat(at, UNFINISHED, times, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = -errno;
+	if (rc == 0 && there && S_ISDIR(st.st_mode))
+		rc = c->removes ? copy_remove(c, at, name, MOST_FOREIGN_LEVELS) : -EISDIR;
+	if (rc == 0 && sys_renameat(at, UNFINISHED, at, name) < 0)
+		rc = -errno;
+	if (rc < 0)
+		unlinkat(at, UNFINISHED, 0);
+	c->written += rc == 0;
+	return rc;
+}
+
+/* --- directories --------------------------------------------------------------------- */
+
+/* Opens a directory, made if need be; anything else of that name gives way. The owner can write in it: it is to be gone
+ * on with, and removed. */
+static int dir_open(int at, const char *name, struct stat *st)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP) && unlinkat(at, name, 0) == 0)
+		errno = ENOENT;
+	if (fd < 0 && errno == ENOENT && mkdirat(at, name, 0700) == 0)
+		fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || sys_fstat(fd, st) < 0 ||
+	    ((st->st_mode & 0700) != 0700 && sys_fchmod(fd, st->st_mode | 0700) < 0)) {
+		int rc = -errno;
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+static int copy_dir(struct copy *c, const struct tree_attr *dir, int fd, unsigned levels);
+
+static int copy_name(struct copy *c, node_t dir, const char *name, int at, unsigned levels)
+{
+	struct tree_attr a;
+	struct stat st;
+	int rc = tree_lookup(c->tree, dir, span_of(name), &a);
+	if (rc < 0)
+		return rc;
+	if (!S_ISDIR(a.mode))
+		return copy_one(c, &a, at, name);
+	int fd CLEANUP_CLOSE = levels ? dir_open(at, name, &st) : -ELOOP;
+	rc = fd < 0 ? fd : copy_dir(c, &a, fd, levels - 1);
+	mode_t mode = (a.mode & 07777) | 0700;
+	return rc == 0 && (st.st_mode & 07777) != mode && sys_fchmod(fd, mode) < 0 ? -errno : rc;
+}
+
+static int copy_dir(struct copy *c, const struct tree_attr *dir, int fd, unsigned levels)
+{
+	struct cli_names all CLEANUP(names_release) = {0};
+	struct stat st;
+	unlinkat(fd, UNFINISHED, 0); /* of a copy that was killed */
+	int rc = names_of(c->tree, dir->node, &all);
+	/* What was listed before the error can be copied; what was not is not known to be gone. */
+	bool is_whole = rc == 0;
+	rc = is_whole ? 0 : copy_fault(c, rc);
+	for (size_t i = 0; rc == 0 && i < all.n; i++) {
+		size_t before = path_push(c, all.v[i]);
+		rc = cancel_check();
+		rc = rc < 0 ? rc : copy_name(c, dir->node, all.v[i], fd, levels);
+		/* Gone since it was listed: the next copy finds what is there then. */
+		rc = rc == -ENOENT || rc == -ESTALE || rc == 0 ? 0 : copy_fault(c, rc);
+		c->path.n = before;
+	}
+	if (rc == 0 && is_whole && c->removes)
+		rc = remove_but(c, fd, &all, MOST_FOREIGN_LEVELS);
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, dir->mtime};
+	if (rc == 0 && sys_fstat(fd, &st) == 0 && !is_time(st.st_mtim, dir->mtime) && futimens(fd, times) < 0 &&
+	    errno != EPERM) /* somebody else's */
+		return -errno;
+	return rc;
+}
+
+/* --- all ----------------------------------------------------------------------------- */
+
+static bool has_signal(void *arg)
+{
+	sigset_t pending;
+	sigpending(&pending);
+	sigandset(&pending, &pending, arg);
+	return !sigisemptyset(&pending);
+}
+
+static int copy_all(struct copy *c, const char *path, const char *to)
+{
+	struct tree_attr a;
+	struct stat st;
+	int fd CLEANUP_CLOSE = dir_open(AT_FDCWD, to, &st);
+	if (fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)) {
+		log_error("%s: %s", to, fd < 0 ? strerror(-fd) : "another copy is being made here");
+		return fd < 0 ? fd : -EBUSY;
+	}
+	c->device = st.st_dev;
+	unlinkat(fd, UNFINISHED, 0);
+	int rc = tree_resolve(c->tree, path, true, &a);
+	const char *last = strrchr(path, '/');
+	if (rc == 0 && S_ISDIR(a.mode))
+		rc = copy_dir(c, &a, fd, MOST_LEVELS);
+	else if (rc == 0)
+		rc = copy_one(c, &a, fd, last ? last + 1 : path);
+	if (rc < 0 && rc != -EINTR && !c->failed)
+		log_error("%s: %s", path, strerror(-rc));
+	return rc;
+}
+
+bool cli_copy(struct tree *t, const char *path, const char *to, bool removes, FILE *out)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+	struct copy c = {.tree = t, .removes = removes, .path = BUF_INIT, .chunk = BUF_INIT};
+	struct sigaction action;
+	sigset_t wanted, before;
+	sigemptyset(&wanted);
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaddset(&wanted, ends[i]);
+	/* They wait until nothing unfinished is left; then they do what they always do. */
+	pthread_sigmask(SIG_BLOCK, &wanted, &before);
+	const struct cancel *outer = cancel_set(&(struct cancel){.is_cancelled = has_signal, .arg = &wanted});
+	int rc = copy_all(&c, path, to);
+	cancel_set(outer);
+	fprintf(out, "%zu written, %zu unchanged, %zu removed\n", c.written, c.skipped, c.removed);
+	fflush(out);
+	buf_release(&c.path);
+	buf_release(&c.chunk);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc == 0 && !c.failed;
+}

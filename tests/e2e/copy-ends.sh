@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A copy that is killed at any call, interrupted, or that finds the disk full leaves whole files and nothing else, and the
+# next one goes on from there: then all is as in a fresh copy. Two at a time into one directory there are not.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need strace
+samples "$T/src"
+rm -r "$T/src/--home-ada-weather--" # enough is left
+copy=("$SESSIONFS" -S "$T/src" --copy /)
+"${copy[@]}" "$T/fresh" >/dev/null
+strace -o "$T/trace" true 2>/dev/null || skip "cannot trace programs here"
+
+# What is there has the bytes of the fresh copy, but for one file that is not finished.
+is_whole() { # WHAT
+	local unfinished
+	unfinished=$(cd "$T/to" && find . -name '.sessionfs~')
+	[ "$(echo "$unfinished" | wc -l)" -eq 1 ] || die "$1: more than one unfinished file: $unfinished"
+	{ diff -r --no-dereference "$T/fresh" "$T/to" || :; } | grep -vE "^Only in ($T/fresh.*|$T/to.*: \.sessionfs~)$" >"$T/differs" || :
+	is "" "$(cat "$T/differs")" "$1: what differs"
+}
+goes_on() { # WHAT
+	"${copy[@]}" "$T/to" >/dev/null || die "$1: the next copy ended with $?"
+	nothing "$1: the next copy" diff -r --no-dereference "$T/fresh" "$T/to"
+	is "$(cd "$T/fresh" && find . -mindepth 1 -printf '%p %m %T@\n' | sort)" \
+		"$(cd "$T/to" && find . -mindepth 1 -printf '%p %m %T@\n' | sort)" "$1: modes and times"
+}
+ended() { # STATUS CALL NUMBER [FAULT]: a copy that ends with this at so manieth call
+	local rc=0
+	rm -rf "$T/to"
+	strace -f -qq -o "$T/trace" -e trace="$2" -e inject="$2:$4:when=$3" "${copy[@]}" "$T/to" >"$T/out" 2>"$T/err" || rc=$?
+	is "$1" "$rc" "status after $4 at $2 number $3: $(cat "$T/err")"
+	is_whole "$4 at $2 number $3"
+}
+is_sanitized || {
+	for at in mkdirat:2 renameat:1 renameat:133 write:120 fchmod:77 symlinkat:5; do
+		ended 137 "${at%:*}" "${at#*:}" signal=KILL
+		goes_on "killed at $at"
+	done
+	for at in renameat:100 mkdirat:30; do
+		ended 130 "${at%:*}" "${at#*:}" signal=INT
+		is "" "$(find "$T/to" -name '.sessionfs~')" "unfinished after an interrupt"
+		ended 143 "${at%:*}" "${at#*:}" signal=TERM
+		is "" "$(find "$T/to" -name '.sessionfs~')" "unfinished after SIGTERM"
+		goes_on "interrupted at $at"
+	done
+	# Ignored, as in the background of a shell without job control, it stays ignored.
+	(trap '' INT && ended 0 renameat 100 signal=INT)
+	# The disk is full: one message, and nothing unfinished. What only one file has to do with leaves the rest.
+	for at in write:100 openat:200 mkdirat:20; do
+		ended 1 "${at%:*}" "${at#*:}" error=ENOSPC
+		is 1 "$(grep -c '^sessionfs: .*: No space left on device$' "$T/err")" "messages of a full disk: $(cat "$T/err")"
+		is "" "$(find "$T/to" -name '.sessionfs~')" "unfinished on a full disk"
+		goes_on "a full disk at $at"
+	done
+	ended 1 renameat 50 error=EACCES
+	matches "^sessionfs: [^:]+: Permission denied$" "$(cat "$T/err")" "the message of what failed"
+	is 1 "$(cd "$T/fresh" && find . ! -type d | while IFS= read -r f; do [ -e "$T/to/$f" ] || [ -h "$T/to/$f" ] || echo "$f"; done | wc -l)" "files that lack"
+	goes_on "a file that failed"
+}
+
+need flock
+(exec 9<"$T/to" && flock 9 && exec sleep 60) &
+within 10 "the lock" bash -c '! flock -n "$1" true' - "$T/to"
+fails 1 "^sessionfs: $T/to: another copy is being made here" "${copy[@]}" "$T/to"
+kill $!

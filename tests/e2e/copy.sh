@@ -1,0 +1,176 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# --copy writes what the mount shows (without FUSE: what --ls and --cat show): names, types, bytes, modes, times and
+# targets. Again it writes only what has changed, and with --delete it removes what is gone. Nothing in the directory
+# leads it out of there.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3
+umask 022
+
+copy() { # COUNTS ARGUMENT...: what it says
+	local said=$1 out
+	shift
+	out=$("$SESSIONFS" -S "$T/src" --copy "$@") || die "--copy $* ended with $?"
+	matches "^$said\$" "$out" "what --copy $* says"
+}
+# The directories of a copy can be written by their owner.
+dump() { # mount|cli ARGUMENT...
+	python3 "$ROOT/tests/lib/tree.py" dump "$@" | sed -E 's/ \[dr[w-][x-]/ [drwx/'
+}
+
+for set in sessions broken; do
+	rm -rf "$T/src" "$T/to"
+	samples "$T/src" "$ROOT/tests/data/$set"
+	copy "[1-9][0-9]* written, 0 unchanged, 0 removed" / "$T/to"
+	all=$(find "$T/to" ! -type d | wc -l)
+	copy "0 written, $all unchanged, 0 removed" / "$T/to"
+	dump mount "$T/to" >"$T/copied"
+	if can_mount; then
+		mount_fs "$T/src" "$T/mnt"
+		dump mount "$T/mnt" >"$T/shown"
+		diff -r --no-dereference "$T/mnt" "$T/to" >&2 || die "the copy of $set has other bytes than the mount"
+		umount_fs "$T/mnt"
+	else
+		dump cli "$SESSIONFS" "$T/src" >"$T/shown"
+	fi
+	diff -u "$T/shown" "$T/copied" >&2 || die "the copy of $set is not what is shown"
+done
+
+# Parts of it: a directory, a session by a link to it, one file.
+rm -rf "$T/src" "$T/to"
+samples "$T/src"
+copy ".*" / "$T/to"
+for part in html "$WEATHER" "$FORECAST/" "projects/../$V1/./entries"; do
+	copy "[1-9][0-9]* written, 0 unchanged, 0 removed" "$part" "$T/part"
+	diff -r --no-dereference "$T/to/$part" "$T/part" >&2 || die "the copy of $part alone"
+	rm -rf "$T/part"
+done
+copy "1 written, 0 unchanged, 0 removed" "$FORECAST/title" "$T/part"
+copy "1 written, 0 unchanged, 0 removed" html/index.html "$T/part/"
+copy "0 written, 1 unchanged, 0 removed" html/index.html "$T/part"
+is "index.html title" "$(ls "$T/part" | tr "\n" " " | sed "s/ $//")" "two files"
+same "$T/to/$FORECAST/title" "$T/part/title" "one file"
+copy "[1-9].*" latest "$T/part"
+same "$T/to/latest/chat.md" "$T/part/chat.md" "the newest session"
+fails 1 "^sessionfs: projects/none: No such file" "$SESSIONFS" -S "$T/src" --copy projects/none "$T/part"
+rm -rf "$T/part"
+
+# After a line was appended to one session, its files are written again, and what all sessions are the source of.
+inodes() { (cd "$T/to" && find . ! -type d -printf '%i %T@ %p\n' | sort); }
+inodes >"$T/before"
+file=$(echo "$T"/src/--home-ada-weather--/*019cb401*.jsonl)
+leaf=$(basename "$(readlink "$T/to/$ICONS/leaf")")
+echo '{"type":"label","id":"abcd0123","parentId":"'"$leaf"'","targetId":"'"$leaf"'","label":"x","timestamp":"2026-03-03T15:00:00.000Z"}' >>"$file"
+out=$("$SESSIONFS" -S "$T/src" --copy / "$T/to")
+inodes >"$T/after"
+comm -13 "$T/before" "$T/after" | cut -d' ' -f3- >"$T/changed"
+matches "^$(wc -l <"$T/changed") written, $(comm -12 "$T/before" "$T/after" | wc -l) unchanged, 0 removed$" "$out" "the count"
+name=${ICONS##*/}
+: >"$T/others"
+while IFS= read -r path; do
+	case $path in
+	"./$ICONS/"* | "./html/"*"/$name.html") ;;
+	./html/index.html | ./README.md | ./.ignore | ./*.tsv | ./*.svg) ;; # their time is that of the newest
+	*) [ -h "$T/to/$path" ] || echo "$path" >>"$T/others" ;;
+	esac
+done <"$T/changed"
+is "" "$(cat "$T/others")" "what else was written"
+grep -qxF "./$ICONS/session.jsonl" "$T/changed" || die "session.jsonl was not written again"
+same "$file" "$T/to/$ICONS/session.jsonl" "the grown session"
+grep -q "/entries/.*/entry.json$" "$T/changed" && [ "$(grep -c '/entry.json$' "$T/changed")" -gt 1 ] && die "entries that stayed the same were written again"
+rm -rf "$T/fresh"
+copy ".*" / "$T/fresh"
+dump mount "$T/fresh" >"$T/a"
+dump mount "$T/to" >"$T/b"
+diff -u "$T/a" "$T/b" >&2 || die "gone on with, the copy differs from a fresh one"
+
+# What is known by neither size nor time: who was forked from it. The names are equally long.
+forks=$(cd "$T/to" && find projects -name forks | head -n 1)
+tr '0-9' '1-90' <"$T/to/$forks" >"$T/other"
+cat "$T/other" >"$T/to/$forks.new" && touch -r "$T/to/$forks" "$T/to/$forks.new" && mv "$T/to/$forks.new" "$T/to/$forks"
+copy "1 written, .* removed" / "$T/to"
+same "$T/fresh/$forks" "$T/to/$forks" "forks"
+# What somebody else did to it, and a mode.
+echo more >>"$T/to/$FORECAST/title"
+rm -r "$T/to/$FORECAST/labels"
+chmod 600 "$T/to/$FORECAST/all.txt"
+copy "[1-9][0-9]* written, .* 0 removed" / "$T/to"
+diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "what was changed in the copy is not mended"
+is 444 "$(stat -c %a "$T/to/$FORECAST/all.txt")" "the mode of a file that somebody changed"
+
+# What is not in the tree stays, and goes with --delete: a session that is gone, and what was never there.
+mkdir -p "$T/to/own/deep/er" "$T/outside/dir"
+echo mine | tee "$T/to/own/deep/er/file" "$T/outside/kept" "$T/outside/dir/kept" >/dev/null
+ln -s "$T/outside" "$T/to/own/link"
+chmod 500 "$T/to/own/deep"
+rm "$file"
+copy "[1-9][0-9]* written, [1-9][0-9]* unchanged, 0 removed" / "$T/to"
+[ -e "$T/to/$ICONS/title" ] && [ -e "$T/to/own/deep/er/file" ] || die "something went without --delete"
+copy "0 written, [1-9][0-9]* unchanged, [1-9][0-9]* removed" --delete / "$T/to"
+rm -rf "$T/fresh"
+copy ".*" / "$T/fresh"
+diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "with --delete something else is left than a fresh copy has"
+is mine "$(cat "$T/outside/kept")" "what a link leads to"
+
+# Links in place of directories and files are not followed, whatever they lead to; nor is a pipe opened.
+hostile() {
+	rm -rf "$T/to/html" "$T/to/$WEATHER"
+	ln -s "$T/outside" "$T/to/html"
+	ln -s "$T/outside/dir" "$T/to/$WEATHER"
+	ln -sf "$T/outside/kept" "$T/to/README.md"
+	ln -sf "$T/outside/kept" "$T/to/$V1/title"
+	ln -sf "$T/outside/kept" "$T/to/$V1/.sessionfs~"
+	ln -sf "$T/outside/kept" "$T/to/sessions.tsv"
+	touch -h -r "$T/fresh/sessions.tsv" "$T/to/sessions.tsv"
+	rm "$T/to/usage.tsv" && mkfifo "$T/to/usage.tsv"
+}
+for options in "" --delete; do
+	hostile
+	copy "[1-9].*" ${options:+"$options"} / "$T/to"
+	diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "links in the copy are left"
+	is "dir kept" "$(ls "$T/outside" | tr "\n" " " | sed "s/ $//")" "what is outside"
+	is "mine mine" "$(cat "$T/outside/kept" "$T/outside/dir/kept" | tr '\n' ' ' | sed 's/ $//')" "the files outside"
+done
+# A directory in place of a file: only --delete removes what is in it.
+rm "$T/to/README.md" && mkdir -p "$T/to/README.md/x"
+fails 1 "^sessionfs: README.md: Is a directory" "$SESSIONFS" -S "$T/src" --copy / "$T/to"
+copy "1 written, [0-9]* unchanged, 2 removed" --delete / "$T/to"
+diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "a directory in place of a file"
+
+# Directories that it must not touch, each with its reason.
+refused() { # REGEX DIRECTORY [OPTION...]
+	local regex=$1 dir=$2 state
+	shift 2
+	state=$(find "$T/src" "$T/home" -printf '%p %s %T@ %m\n' | sort)
+	fails 1 "^sessionfs: $dir: $regex\$" env HOME="$T/home" "$SESSIONFS" -S "$T/src" "$@" --copy / "$dir"
+	is "$state" "$(find "$T/src" "$T/home" -printf '%p %s %T@ %m\n' | sort)" "what is there after a refusal"
+}
+mkdir -p "$T/home/.pi/agent/sessions/--p--" "$T/home/empty"
+refused "is inside the directory of sessions" "$T/src"
+refused "is inside the directory of sessions" "$T/src/new"
+refused "is inside the directory of sessions" "$T/home/.pi/agent/sessions/--p--"
+refused "holds the directory of sessions" "$T"
+refused "holds the directory of sessions" /
+refused "holds the directory of sessions" "$T/home" # of pi's
+rm -r "$T/home/.pi"
+refused "holds your home, of which --delete would leave nothing" "$T/home" --delete
+refused "No such file or directory" "$T/home/no/such"
+ln -s ../src "$T/home/link"
+refused "is inside the directory of sessions" "$T/home/link"
+fails 2 "^sessionfs: --copy: needs a directory to write to, after the path$" "$SESSIONFS" --copy html
+fails 2 "^sessionfs: --delete: only goes with --copy$" "$SESSIONFS" --delete --ls /
+# A source that is not there, such as a disk that is not mounted, takes nothing from the copy.
+mkdir "$T/none"
+fails 1 "$T/none: there are no sessions here, and --delete would leave nothing of the copy$" "$SESSIONFS" -S "$T/none" --copy --delete / "$T/to"
+diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "something was removed"
+
+# A session that cannot be read: named; the rest is copied; nothing is removed.
+bad=$(cd "$T/src" && echo --home-ada-weather--/*019cadd4*.jsonl)
+chmod 0 "$T/src/$bad"
+mkdir -p "$T/open" && chmod 777 "$T/open"
+chmod 755 "$T/to" && cp -a "$T/to/." "$T/open/" && chmod 777 "$T/open"
+[ "$(id -u)" -ne 0 ] || chown -hR 65534 "$T/open"
+as_nobody "$SESSIONFS" -S "$T/src" --copy --delete / "$T/open" >"$T/out" 2>&1 && die "a session that cannot be read is no error"
+matches "^sessionfs: $bad: Permission denied.*[1-9][0-9]* written, [1-9][0-9]* unchanged, 0 removed$" "$(cat "$T/out")" "what is said of it"
+[ -e "$T/open/$FORECAST/title" ] || die "what cannot be read was taken for gone"
