@@ -102,6 +102,7 @@ $(BUILD)/base/fold.o: private utf8proc_cflags = $(shell $(PKG_CONFIG) --cflags l
 
 # What is embedded.
 $(BUILD)/render/html.o: $(wildcard src/render/pages/*)
+$(BUILD)/cmd/pick.o: scripts/sessionfs-pick
 
 $(fuse_objects): $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)

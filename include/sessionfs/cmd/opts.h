@@ -17,6 +17,7 @@ enum opts_action {
 	OPTS_TREE,
 	OPTS_CHECK,
 	OPTS_SEARCH,
+	OPTS_PICK,
 };
 
 enum opts_color { OPTS_COLOR_AUTO, OPTS_COLOR_ALWAYS, OPTS_COLOR_NEVER };
