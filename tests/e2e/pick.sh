@@ -6,7 +6,8 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need tmux fzf python3 busybox trash-put
 export HOME=$T/home TMUX_TMPDIR=$T SHELL=/bin/sh RAN=$T/ran TMPDIR=$T/tmp OBEYED=$T/obeyed
-unset TMUX BROWSER XDG_DATA_HOME FZF_DEFAULT_OPTS
+unset TMUX BROWSER XDG_DATA_HOME
+export FZF_DEFAULT_OPTS="--multi --select-1 --print-query --print0" # what a user may have, and must not count here
 mkdir -p "$HOME" "$T/tmp" "$T/bin" "$T/plain"
 tmux() { command tmux -f /dev/null "$@"; }
 clean_first() { command tmux kill-server 2>/dev/null; }
@@ -108,6 +109,13 @@ is 2 "$rc" "no query"
 mkdir "$T/none"
 fails 1 "sessionfs: $T/none: no sessions" "$SESSIONFS" -S "$T/none" --pick
 fails 1 "sessionfs: $T/not: No such file" "$SESSIONFS" -S "$T/not" --pick
+is "$T/src/--plain--/s29.jsonl" "$(printf '2\np\n' | PI_CODING_AGENT_SESSION_DIR=$T/src PATH=$T/bin:$T/plain "$SESSIONFS" --pick 2>/dev/null)" "where pi keeps its sessions"
+# The same with other tools.
+for program in "$T"/plain/*; do ln -sf "$(command -v busybox)" "$program"; done
+pick '1\np\n'
+is "$odd" "$(cat "$T/out")" "the path of the odd one, with busybox"
+pick '1\n\n' 'apple'
+is "--session $T/src/--plain--/s27.jsonl" "$(tail -n 2 "$RAN" | xargs)" "what pi is given, with busybox"
 rm "$T/bin/pi"
 pick '2\n\n'
 is "1 sessionfs: pi: not found" "$rc $(tail -n 1 "$T/err" | sed 's/.*: sessionfs/sessionfs/')" "no pi"
@@ -151,6 +159,10 @@ end 0 "Alt-F"
 is "$T/cwd/d07
 --fork
 $T/src/--plain--/s07.jsonl" "$(cat "$RAN")" "what pi is to fork"
+begin 'title said "07"'
+press M-p
+end 0 "one that a query finds"
+is "$T/src/--plain--/s07.jsonl" "$(cat "$T/out")" "its path"
 begin
 press M-p
 end 0 "Alt-P"
