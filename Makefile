@@ -108,6 +108,7 @@ $(BUILD)/base/fold.o: private utf8proc_cflags = $(shell $(PKG_CONFIG) --cflags l
 
 # What is embedded.
 $(BUILD)/render/html.o: $(wildcard src/render/pages/*)
+$(BUILD)/cmd/pick.o: scripts/sessionfs-pick
 
 $(fuse_objects): $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)
@@ -238,6 +239,7 @@ conformance:
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/mutated
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/write || [ $$? -eq 77 ]
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/resume || [ $$? -eq 77 ]
+	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/agent || [ $$? -eq 77 ]
 	@BUILD=$(abspath $(BUILD)) tests/conformance/json-suite
 	@BUILD=$(abspath $(BUILD)) tests/conformance/dates
 
@@ -275,10 +277,13 @@ install: $(BUILD)/sessionfs
 	install -m 644 man/sessionfs.7 $(DESTDIR)$(MANDIR)/man7/
 	install -m 644 scripts/systemd/sessionfs.service $(DESTDIR)$(DOCDIR)/
 	sed -i 's|^ExecStart=|&$(BINDIR)/|; s|/usr/local/share/doc/sessionfs|$(DOCDIR)|' $(DESTDIR)$(DOCDIR)/sessionfs.service
+	install -D -m 644 docs/skill/SKILL.md $(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/sessionfs $(DESTDIR)$(MANDIR)/man1/sessionfs.1 $(DESTDIR)$(MANDIR)/man5/sessionfs.5 $(DESTDIR)$(MANDIR)/man7/sessionfs.7
 	rm -f $(DESTDIR)$(DOCDIR)/sessionfs.service
+	rm -f $(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md
+	[ ! -d $(DESTDIR)$(DOCDIR)/skill/sessionfs ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DOCDIR)/skill/sessionfs $(DESTDIR)$(DOCDIR)/skill
 	[ ! -d $(DESTDIR)$(DOCDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DOCDIR)
 
 clean:

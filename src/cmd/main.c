@@ -408,7 +408,6 @@ int main(int argc, char *argv[])
 	struct opts o CLEANUP(opts_release) = OPTS_INIT;
 	struct buf why CLEANUP_BUF = BUF_INIT;
 
-	keep_private();
 	if (!open_standard())
 		return EXIT_FAILURE;
 	int rc = opts_parse(argc, argv, &o, &why);
@@ -427,6 +426,10 @@ int main(int argc, char *argv[])
 #endif
 		return EXIT_SUCCESS;
 	}
+	/* What it runs must not inherit what holds for us. */
+	if (o.action == OPTS_PICK)
+		return cli_pick(o.source, o.target);
+	keep_private();
 	log_setup(o.log_level, false);
 	set_limits();
 	return act_on_source(&o);

@@ -87,6 +87,7 @@ static const struct option options[] = {
     {0, NULL, "root", "DIR", TEXT, FIELD(root), .help = "with --search: what stands before each path"},
     {0, NULL, "color", "WHEN", CHOICE, FIELD(color), .choices = colors, .bare = "always", .standard = "auto",
      .help = "with --cat and --search: auto, always or never"},
+    {0, NULL, "pick", "QUERY", ACTION, OPTS_PICK, .bare = "", .help = "choose a session, and go on with it in pi"},
     {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "read every session file and report what is wrong"},
     {'h', NULL, "help", NULL, ACTION, OPTS_HELP, .help = "print this text"},
     {'V', NULL, "version", NULL, ACTION, OPTS_VERSION, .help = "print the version"},
@@ -195,8 +196,7 @@ static int opts_act(struct parser *p, const struct option *option, struct span w
 	if (tells)
 		return 0;
 	if (p->acted && option->action != OPTS_HELP && option->action != OPTS_VERSION)
-		return opts_bad(p, written,
-		                "only one of --cat, --ls, --tree, --copy, --search and --check can be done at a time");
+		return opts_bad(p, written, "only one command can be done at a time; see sessionfs --help");
 	p->acted = true;
 	p->o->action = option->action;
 	p->o->target = target;
@@ -409,6 +409,8 @@ static int place_operands(struct parser *p)
 	}
 	if (o->removes && o->action != OPTS_COPY)
 		return opts_bad(p, SPAN_LIT("--delete"), "only goes with --copy");
+	if (o->action == OPTS_PICK && !*o->target && p->operands == 1)
+		o->target = p->operand[--p->operands];
 	if (o->json && o->action != OPTS_LS && o->action != OPTS_SEARCH)
 		return opts_bad(p, SPAN_LIT("--json"), "only goes with --ls and --search");
 	if (o->color != OPTS_COLOR_AUTO && o->action != OPTS_CAT && o->action != OPTS_SEARCH)
@@ -417,7 +419,7 @@ static int place_operands(struct parser *p)
 		return opts_bad(p, SPAN_LIT("--entries, -m, --limit and --root"), "only go with --search");
 	if (p->operands == 0)
 		return 0;
-	if (p->operands > 1 || o->source)
+	if (p->operands > 1 || o->source || o->action == OPTS_PICK)
 		return opts_bad(p, span_of(p->operand[0]), "one operand too many");
 	o->source = p->operand[0];
 	return 0;
@@ -454,6 +456,7 @@ void opts_usage(FILE *out)
 	      "       sessionfs [-S SOURCE] --ls [--json] PATH | --tree PATH\n"
 	      "       sessionfs [-S SOURCE] --copy [--delete] PATH DIR\n"
 	      "       sessionfs [-S SOURCE] --search [--entries | --json] [--limit=N] [--color=WHEN] QUERY\n"
+	      "       sessionfs [-S SOURCE] --pick [QUERY]\n"
 	      "       sessionfs --check [SOURCE]\n"
 	      "\n"
 	      "Shows the sessions of the pi coding agent as files and directories. Without\n"

@@ -4,12 +4,12 @@
     resume.py make T     session files in T/src, their directories in T/cwd
     resume.py check T    resumes each of them in the mount T/mnt
 """
-import http.server
 import json
 import os
 import subprocess
 import sys
-import threading
+
+import model
 
 NAMES = [b"plain", b"two words", b"it's", b'"quoted"', b"$HOME `id`", b"a\nb", b"end\n", b"-x", b"back\\slash", b"\xc3\xa9"]
 MESSAGE = {"type": "message", "id": "aaaa0001", "parentId": None, "timestamp": "2026-03-02T09:15:03.460Z",
@@ -35,27 +35,9 @@ def make():
     put(b"not UTF-8 \xff", "odd", (T + b"/cwd/plain").decode())
 
 
-class Model(http.server.BaseHTTPRequestHandler):
+def answer(said):
     """Asks for the working directory in hex, and is done when it knows it."""
-
-    def log_message(self, *_):
-        pass
-
-    def do_POST(self):
-        said = json.loads(self.rfile.read(int(self.headers["content-length"])))["messages"]
-        self.server.said.append(said)
-        command = {"command": "pwd -P | od -An -v -tx1 | tr -d ' \\n'"}
-        call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "bash", "arguments": json.dumps(command)}}
-        done = said[-1]["role"] == "tool"
-        delta = {"role": "assistant", "content": "done here"} if done else {"role": "assistant", "tool_calls": [call]}
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.end_headers()
-        for d, reason in ((delta, None), ({}, "stop" if done else "tool_calls")):
-            choice = {"index": 0, "delta": d, "finish_reason": reason}
-            chunk = {"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [choice]}
-            self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
-        self.wfile.write(b"data: [DONE]\n\n")
+    return (None, "done here") if said[-1]["role"] == "tool" else ("pwd -P | od -An -v -tx1 | tr -d ' \\n'", None)
 
 
 def read(path):
@@ -68,14 +50,8 @@ def files():
 
 
 def check():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    server.said = []
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    os.makedirs(T + b"/agent")
+    server = model.serve(T + b"/agent", answer)
     os.makedirs(T + b"/home")
-    provider = {"baseUrl": f"http://127.0.0.1:{server.server_port}/v1", "api": "openai-completions", "apiKey": "k", "models": [{"id": "m"}]}
-    with open(T + b"/agent/models.json", "w") as f:
-        json.dump({"providers": {"fake": provider}}, f)
     env = {**os.environ, "PI_CODING_AGENT_DIR": os.fsdecode(T + b"/agent"), "HOME": os.fsdecode(T + b"/home"), "PI_OFFLINE": "1"}
 
     def resume(id):

@@ -7,6 +7,7 @@ need make mandoc
 make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" PREFIX=/opt/x DESTDIR="$T/root" || die "make install ended with $?"
 is "755 ./opt/x/bin/sessionfs
 644 ./opt/x/share/doc/sessionfs/sessionfs.service
+644 ./opt/x/share/doc/sessionfs/skill/sessionfs/SKILL.md
 644 ./opt/x/share/man/man1/sessionfs.1
 644 ./opt/x/share/man/man5/sessionfs.5
 644 ./opt/x/share/man/man7/sessionfs.7" "$(cd "$T/root" && find . -type f -printf '%m %p\n' | sort -k2)" "installed files"

@@ -262,7 +262,24 @@ static void without_a_mount(void **state)
 	bad(ARGS("sessionfs", "--cat", "x", "-m1"), "--entries, -m, --limit and --root: only go with --search");
 	bad(ARGS("sessionfs", "mnt", "--root=/"), "--entries, -m, --limit and --root: only go with --search");
 	bad(ARGS("sessionfs", "--ls", "a", "--cat", "b"),
-	    "--cat: only one of --cat, --ls, --tree, --copy, --search and --check can be done at a time");
+	    "--cat: only one command can be done at a time; see sessionfs --help");
+}
+
+static void a_query_to_choose_by_may_be_left_out(void **state)
+{
+	(void)state;
+	good(ARGS("sessionfs", "--pick"));
+	assert_int_equal(o.action, OPTS_PICK);
+	assert_string_equal(o.target, "");
+	assert_null(o.source);
+	good(ARGS("sessionfs", "--pick", "two words", "-S", "/src"));
+	assert_string_equal(o.target, "two words");
+	assert_string_equal(o.source, "/src");
+	good(ARGS("sessionfs", "--pick=-not"));
+	assert_string_equal(o.target, "-not");
+	bad(ARGS("sessionfs", "--pick", "two", "words"), "two: one operand too many");
+	bad(ARGS("sessionfs", "--pick", "--check"),
+	    "--check: only one command can be done at a time; see sessionfs --help");
 }
 
 static void when_there_are_colours(void **state)
@@ -312,7 +329,7 @@ static void wrong_options(void **state)
 	bad(ARGS("sessionfs", "/src", "--ls"), "--ls: needs a value");
 	bad(ARGS("sessionfs", "--ls", "--json"), "--ls: needs a value");
 	bad(ARGS("sessionfs", "--ls", "--cat", "a"),
-	    "--cat: only one of --cat, --ls, --tree, --copy, --search and --check can be done at a time");
+	    "--cat: only one command can be done at a time; see sessionfs --help");
 	bad(ARGS("sessionfs", "mnt", "-o"), "-o: needs a value");
 	bad(ARGS("sessionfs", "mnt", "-S"), "-S: needs a value");
 	bad(ARGS("sessionfs", "-o", "remount,ro", "mnt"),
@@ -396,6 +413,7 @@ int main(void)
 	    cmocka_unit_test(times),
 	    cmocka_unit_test(letters),
 	    cmocka_unit_test(without_a_mount),
+	    cmocka_unit_test(a_query_to_choose_by_may_be_left_out),
 	    cmocka_unit_test(when_there_are_colours),
 	    cmocka_unit_test(help_and_version_win),
 	    cmocka_unit_test(wrong_options),

@@ -58,4 +58,8 @@ struct cli_search {
  * text that is no query, with the reason in `why`. */
 int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *messages, struct buf *why);
 
+/* pick.c: becomes the shell that runs scripts/sessionfs-pick, where the user chooses a session; an empty query: of all.
+ * `given`: the source, NULL for pi's own. Returns only after a message, EXIT_FAILURE. */
+int cli_pick(const char *given, const char *query);
+
 #endif

@@ -18,6 +18,7 @@ enum opts_action {
 	OPTS_CHECK,
 	OPTS_SEARCH,
 	OPTS_COPY,
+	OPTS_PICK,
 };
 
 enum opts_color { OPTS_COLOR_AUTO, OPTS_COLOR_ALWAYS, OPTS_COLOR_NEVER };

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "sessionfs/base/log.h"
+#include "sessionfs/cmd/cli.h"
+#include "places.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Part of the program, as a string: nothing has to be found where the program is installed. */
+extern const char pick_script[] __attribute__((visibility("hidden")));
+__asm__(".pushsection .rodata\npick_script: .incbin \"scripts/sessionfs-pick\"\n.byte 0\n.popsection");
+
+int cli_pick(const char *given, const char *query)
+{
+	char *source CLEANUP_FREE = places_source(given);
+	char *self CLEANUP_FREE = realpath("/proc/self/exe", NULL);
+	if (source && self)
+		execl("/bin/sh", "sh", "-c", pick_script, "sessionfs", self, source, query, (char *)NULL);
+	if (source)
+		log_error("/bin/sh: %s", strerror(errno));
+	return EXIT_FAILURE;
+}

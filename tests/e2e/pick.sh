@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# --pick: a session is chosen, with fzf and without, and gone on with, forked, named, shown or thrown away; nothing that a
+# session or its file is called is obeyed by a shell or by the terminal.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need tmux fzf python3 busybox trash-put
+export HOME=$T/home TMUX_TMPDIR=$T SHELL=/bin/sh RAN=$T/ran TMPDIR=$T/tmp OBEYED=$T/obeyed
+unset TMUX BROWSER XDG_DATA_HOME
+export FZF_DEFAULT_OPTS="--multi --select-1 --print-query --print0" # what a user may have, and must not count here
+mkdir -p "$HOME" "$T/tmp" "$T/bin" "$T/plain"
+tmux() { command tmux -f /dev/null "$@"; }
+clean_first() { command tmux kill-server 2>/dev/null; }
+
+cat >"$T/bin/pi" <<'END'
+#!/bin/sh
+{ pwd -P && printf '%s\n' "$@"; } >"$RAN"
+END
+printf '#!/bin/sh\nprintf "%%s\\n" "$1" >"$RAN"\n' >"$T/bin/xdg-open"
+chmod 755 "$T"/bin/*
+# Where there is no fzf, and no other sh than dash.
+for program in awk cat mktemp rm sed tr wc; do ln -s "$(command -v "$program")" "$T/plain/$program"; done
+
+# Sessions: more than a page of them, and what could be taken for a command.
+python3 - "$T/src" "$T/cwd" <<'END' || die "the sessions"
+import json, os, sys
+src, cwds = sys.argv[1:]
+evil = "$(touch $OBEYED) `touch $OBEYED` '\"; touch $OBEYED; \x1b]2;obeyed\x07\x1b[31m\u009b32m\u009d2;obeyed\u009c\r\n\x08{1} %s \\"
+os.makedirs(cwds)
+for i in range(1, 31):
+    name, cwd, title = f"s{i:02}", f"{cwds}/d{i:02}", f"title {i:02}"
+    directory = "--plain--"
+    if i == 30:  # the newest
+        name, title, directory = "odd $(touch $OBEYED) ' \x1b]2;obeyed\x07 \u009b32m \\ \n", evil, "--it's \\ $(touch $OBEYED) \u009b32m--"
+        cwd = cwds + "/odd ' $(touch $OBEYED) \n"
+    os.makedirs(f"{src}/{directory}", exist_ok=True)
+    if i != 28:
+        os.makedirs(cwd)
+    file = f"{src}/{directory}/{name}.jsonl"
+    with open(file, "w") as f:
+        for o in ({"type": "session", "version": 3, "id": f"id{i}", "timestamp": f"2026-03-{i:02}T09:15:03.460Z", "cwd": cwd},
+                  {"type": "message", "id": "aaaa0001", "parentId": None, "timestamp": f"2026-03-{i:02}T09:15:03.460Z",
+                   "message": {"role": "user", "content": f"{title} said\n" + (evil if i == 30 else "an apple" if i % 10 == 7 else "a pear")}},
+                  {"type": "session_info", "id": "aaaa0002", "parentId": "aaaa0001", "timestamp": f"2026-03-{i:02}T09:15:03.460Z", "name": title}):
+            f.write(json.dumps(o) + "\n")
+    os.utime(file, (1773000000 + i * 86400,) * 2)
+END
+odd=$(find "$T/src" -name 'odd*')
+obeyed() { [ ! -e "$T/obeyed" ] || die "$1 was obeyed"; }
+
+# --- without fzf: what is asked for on standard error, the answers from standard input ------
+
+pick() { # ANSWERS ARGUMENT...: $rc, and what it said in $T/out and $T/err
+	local answers=$1
+	shift
+	rm -f "$RAN"
+	rc=0
+	# shellcheck disable=SC2059
+	printf "$answers" | PATH=$T/bin:$T/plain "$SESSIONFS" -S "$T/src" --pick "$@" >"$T/out" 2>"$T/err" || rc=$?
+	obeyed "a name ($answers)"
+	is "" "$(find "$T/tmp" -name 'sessionfs-pick*')" "what is left after $answers"
+	LC_ALL=C tr -d '\n\t\040-\176\200-\377' <"$T/err" | cmp - /dev/null || die "control characters on the terminal"
+	! LC_ALL=C grep -q "$(printf '\302[\200-\237]')" "$T/err" || die "control characters of eight bits on the terminal"
+}
+pick '2\np\n'
+is "0 $T/src/--plain--/s29.jsonl" "$rc $(cat "$T/out")" "the path of the second one"
+is 21 "$(grep -c "2026-03" "$T/err")" "rows of a page, and the chosen one"
+pick '\n25\np\n'
+is "$T/src/--plain--/s06.jsonl" "$(cat "$T/out")" "one of the second page"
+is 31 "$(grep -c "2026-03" "$T/err")" "rows of two pages, and the chosen one"
+pick 'x\n0\n31\n99999999999999999999999\n3\nb\n4\n\n'
+is "$T/cwd/d27
+--session
+$T/src/--plain--/s27.jsonl" "$(cat "$RAN")" "what pi is given, after some mistakes"
+pick '1\n\n'
+is "$T/cwd/odd ' \$(touch \$OBEYED) 
+
+--session
+$odd" "$(cat "$RAN")" "what pi is given of the odd one"
+pick '1\nf\n'
+is "$T/cwd/odd ' \$(touch \$OBEYED) 
+
+--fork
+$odd" "$(cat "$RAN")" "what pi is to fork"
+(cd "$T/bin" && pick '3\nf\n' && is "$T/bin
+--fork
+$T/src/--plain--/s28.jsonl" "$(cat "$RAN")" "a fork where one is") || exit 1
+matches "d28: not there; the fork goes on in $T/bin" "$(cat "$T/err")" "a directory that is gone"
+pick '3\n\n'
+is 0 "$([ ! -e "$RAN" ]; echo $?)" "no pi for it"
+[ "$rc" -ne 0 ] || die "to go on in no directory ended with 0"
+pick '1\np\n'
+is "$odd" "$(cat "$T/out")" "the path of the odd one"
+pick '1\no\n'
+page=$(cat "$RAN")
+"$SESSIONFS" -S "$T/src" --cat "html/$("$SESSIONFS" -S "$T/src" --cat sessions.tsv | sed -n 2p | cut -f2,3 | tr '\t' / | sed 's/\\\\/\\/g').html" | cmp - "$page" || die "the page"
+is 600 "$(stat -c %a "$page")" "who may read the page"
+for answers in '' 'q\n' '1\n' '1\nt\n'; do
+	pick "$answers"
+	is "1 " "$rc $(cat "$T/out")" "chosen by $answers"
+done
+pick '2\np\n' 'apple -"title 27"'
+is "$T/src/--plain--/s07.jsonl" "$(cat "$T/out")" "the second that a query finds"
+pick '' 'quince'
+is "1 sessionfs: quince: nothing found" "$rc $(cat "$T/err")" "nothing found"
+pick '' 'quince$(touch $OBEYED)\e]2;obeyed\a' # no control character of the query is printed either
+pick '' '"open'
+is 2 "$rc" "no query"
+mkdir "$T/none"
+fails 1 "sessionfs: $T/none: no sessions" "$SESSIONFS" -S "$T/none" --pick
+fails 1 "sessionfs: $T/not: No such file" "$SESSIONFS" -S "$T/not" --pick
+is "$T/src/--plain--/s29.jsonl" "$(printf '2\np\n' | PI_CODING_AGENT_SESSION_DIR=$T/src PATH=$T/bin:$T/plain "$SESSIONFS" --pick 2>/dev/null)" "where pi keeps its sessions"
+# The same with other tools.
+for program in "$T"/plain/*; do ln -sf "$(command -v busybox)" "$program"; done
+pick '1\np\n'
+is "$odd" "$(cat "$T/out")" "the path of the odd one, with busybox"
+pick '1\n\n' 'apple'
+is "--session $T/src/--plain--/s27.jsonl" "$(tail -n 2 "$RAN" | xargs)" "what pi is given, with busybox"
+rm "$T/bin/pi"
+pick '2\n\n'
+is "1 sessionfs: pi: not found" "$rc $(tail -n 1 "$T/err" | sed 's/.*: sessionfs/sessionfs/')" "no pi"
+
+# --- with fzf, on a terminal ------------------------------------------------------------
+
+printf '#!/bin/sh\n{ pwd -P && printf "%%s\\n" "$@"; } >"$RAN"\n' >"$T/bin/pi"
+chmod 755 "$T/bin/pi"
+screen() { tmux capture-pane -p -t p; }
+shows() { screen | grep -qF -- "$1"; }
+ended() { [ -s "$T/rc" ]; }
+begin() { # ARGUMENT...
+	rm -f "$T/rc" "$RAN"
+	tmux new-session -d -s p -x 120 -y 40 "$(printf '%q ' env "PATH=$T/bin:$PATH" "$SESSIONFS" -S "$T/src" --pick "$@") >$T/out; echo \$? >$T/rc; sleep 60"
+	within 20 "the list ($*)" shows "Alt-T: trash"
+}
+press() { tmux send-keys -t p "$@"; }
+end() { # STATUS WHAT
+	within 20 "the end of $2" ended
+	is "$1" "$(cat "$T/rc")" "status of $2 ($(screen))"
+	obeyed "a name ($2)"
+	is "" "$(find "$T/tmp" -name 'sessionfs-pick*')" "what is left after $2"
+	[[ $(tmux display-message -p -t p '#{pane_title}') != *obeyed* ]] || die "the terminal obeyed a title"
+	tmux kill-session -t p
+}
+begin
+within 20 "the preview of the odd one" shows "?]2;obeyed??[31m?32m?2;obeyed??"
+! shows $'\e' || die "an escape on the screen"
+press Down
+within 20 "the preview" shows "title 29 said"
+press Enter
+end 0 "Enter"
+is "$T/cwd/d29
+--session
+$T/src/--plain--/s29.jsonl" "$(cat "$RAN")" "what pi is given"
+begin 'apple'
+press "'07"
+within 20 "the only one" shows "1/3"
+press M-f
+end 0 "Alt-F"
+is "$T/cwd/d07
+--fork
+$T/src/--plain--/s07.jsonl" "$(cat "$RAN")" "what pi is to fork"
+begin 'title said "07"'
+press M-p
+end 0 "one that a query finds"
+is "$T/src/--plain--/s07.jsonl" "$(cat "$T/out")" "its path"
+begin
+press M-p
+end 0 "Alt-P"
+is "$odd" "$(cat "$T/out")" "the path of the odd one"
+begin
+press Down
+within 20 "the preview" shows "title 29 said"
+press M-o
+end 0 "Alt-O"
+grep -q 'title 29 said' "$(cat "$RAN")" || die "the page"
+begin
+press Escape
+end 1 "Escape"
+# The trash: only after a yes.
+for answer in n y; do
+	begin
+	press M-t
+	within 20 "the question" shows "in the trash?"
+	[ -e "$odd" ] || die "it was thrown away before it was asked for"
+	press $answer Enter
+	end "$([ $answer = y ]; echo $?)" "trash: $answer"
+	is "$([ $answer = n ]; echo $?)" "$([ -e "$odd" ]; echo $?)" "whether it is there after $answer"
+done
+is "$odd" "$(trash-list | sed 's/^[^ ]* [^ ]* //')" "what is in the trash"
+begin
+within 20 "the list without it" shows "29/29"
+press Escape
+end 1 "Escape"
