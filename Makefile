@@ -10,6 +10,7 @@ DESTDIR ?=
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/sessionfs
+UNITDIR ?= $(PREFIX)/lib/systemd/user
 PKG_CONFIG ?= pkg-config
 BUILD ?= build
 
@@ -262,18 +263,21 @@ hooks:
 	@scripts/pre-commit --install
 
 install: $(BUILD)/sessionfs
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(DOCDIR)
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7
+	install -d $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(UNITDIR)
 	install -m 755 $(BUILD)/sessionfs $(DESTDIR)$(BINDIR)/
 	install -m 644 man/sessionfs.1 $(DESTDIR)$(MANDIR)/man1/
 	install -m 644 man/sessionfs.5 $(DESTDIR)$(MANDIR)/man5/
 	install -m 644 man/sessionfs.7 $(DESTDIR)$(MANDIR)/man7/
-	install -m 644 scripts/systemd/sessionfs.service $(DESTDIR)$(DOCDIR)/
-	sed -i 's|^ExecStart=|&$(BINDIR)/|; s|/usr/local/share/doc/sessionfs|$(DOCDIR)|' $(DESTDIR)$(DOCDIR)/sessionfs.service
+	sed -i 's|^\.Os$$|& sessionfs $(VERSION)|' $(foreach n,1 5 7,$(DESTDIR)$(MANDIR)/man$n/sessionfs.$n)
+	install -m 644 scripts/systemd/fstab $(DESTDIR)$(DOCDIR)/examples/
+	install -m 644 scripts/systemd/sessionfs.service $(DESTDIR)$(UNITDIR)/
+	sed -i 's|^ExecStart=|&$(BINDIR)/|' $(DESTDIR)$(UNITDIR)/sessionfs.service
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/sessionfs $(DESTDIR)$(MANDIR)/man1/sessionfs.1 $(DESTDIR)$(MANDIR)/man5/sessionfs.5 $(DESTDIR)$(MANDIR)/man7/sessionfs.7
-	rm -f $(DESTDIR)$(DOCDIR)/sessionfs.service
-	[ ! -d $(DESTDIR)$(DOCDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DOCDIR)
+	rm -f $(DESTDIR)$(DOCDIR)/examples/fstab $(DESTDIR)$(UNITDIR)/sessionfs.service
+	[ ! -d $(DESTDIR)$(DOCDIR) ] || find $(DESTDIR)$(DOCDIR) -depth -type d -empty -delete
 
 clean:
 	rm -rf build

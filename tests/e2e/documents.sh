@@ -27,8 +27,8 @@ cat >"$T/bin/systemctl" <<END
 #!/bin/bash
 commands() { sed -n "s/^\$1=-\?//p" "$ROOT/scripts/systemd/sessionfs.service" | sed "s|%h|\$HOME|g"; }
 case "\$*" in
-"--user enable --now /usr/local/share/doc/sessionfs/sessionfs.service") source <(commands ExecStartPre && commands ExecStart) ;;
-"--user disable --now sessionfs.service") source <(commands ExecStopPost) ;;
+"--user enable --now sessionfs") source <(commands ExecStartPre && commands ExecStart | sed 's/ -f / /') ;;
+"--user disable --now sessionfs") source <(commands ExecStop) ;;
 *) exit 1 ;;
 esac
 END
