@@ -14,8 +14,9 @@ UNITDIR ?= $(PREFIX)/lib/systemd/user
 PKG_CONFIG ?= pkg-config
 BUILD ?= build
 
-# The newest in NEWS.md.
-VERSION := 0.2.0
+# Those of the newest heading of NEWS.md, which is the one place for them.
+VERSION := $(shell sed -n '/^[^ ]* [0-9]/{s/^[^ ]* \([0-9.]*\), .*/\1/p;q}' NEWS.md)
+RELEASED := $(shell sed -n '/^[^ ]* [0-9]/{s/.*, //p;q}' NEWS.md)
 
 warnings := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Werror=incompatible-pointer-types
 hardening := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
@@ -109,7 +110,7 @@ $(fuse_objects): $(BUILD)/%.o: src/%.c
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
 # It says the version.
-$(BUILD)/cmd/main.o: Makefile
+$(BUILD)/cmd/main.o: Makefile NEWS.md
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
 	$(call say,CC)$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)
@@ -279,8 +280,25 @@ uninstall:
 	rm -f $(DESTDIR)$(DOCDIR)/examples/fstab $(DESTDIR)$(UNITDIR)/sessionfs.service
 	[ ! -d $(DESTDIR)$(DOCDIR) ] || find $(DESTDIR)$(DOCDIR) -depth -type d -empty -delete
 
+# The tarball of this version, what is in it and under which licences, and their sums, in dist.
+dist:
+	@scripts/setup dist
+	@scripts/dist $(VERSION) $(RELEASED)
+
+# The Debian package, made of that tarball, in dist.
+deb: dist
+	@scripts/setup deb
+	@scripts/deb $(VERSION) $(RELEASED)
+
+# What dist and deb make is well, also when it is installed on a fresh Debian, which is fetched from the mirror of this machine.
+check-package:
+	@scripts/setup package
+	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
+	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/package/run || [ $$? -eq 77 ]
+
 clean:
 	rm -rf build
 
-.PHONY: all units clean demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall
+.PHONY: all units clean demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall \
+	dist deb check-package
 -include $(wildcard $(BUILD)/*/*.d)

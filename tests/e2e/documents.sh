@@ -22,6 +22,11 @@ install | uninstall) exec /usr/bin/make -s -C "$ROOT" BUILD="$(dirname "$SESSION
 *) exec /usr/bin/make -s -C "$ROOT" -n "\$@" >/dev/null ;;
 esac
 END
+# tests/package/run shows that what make deb makes can be installed.
+cat >"$T/bin/apt" <<'END'
+#!/bin/sh
+[ "$*" = "install ./dist/sessionfs_*.deb" ]
+END
 # What systemd does with our unit: tests/e2e/systemd.sh shows that it can read it.
 cat >"$T/bin/systemctl" <<END
 #!/bin/bash
