@@ -61,8 +61,8 @@ done
 # Nobody listens there, or it is no address of this kind: a warning, and it is mounted all the same.
 for name in "$T/nobody" vsock:2:1234 "/$(printf '%0200d' 0)"; do
 	NOTIFY_SOCKET=$name "$SESSIONFS" -f "$T/src" "$T/ready" 2>"$T/said" &
-	within 10 "the warning of $name" grep -q "^sessionfs: NOTIFY_SOCKET" "$T/said"
-	within 10 "a mount without $name" mountpoint -q "$T/ready"
+	within 60 "the warning of $name" grep -q "^sessionfs: NOTIFY_SOCKET" "$T/said"
+	within 60 "a mount without $name" mountpoint -q "$T/ready"
 	umount_fs "$T/ready"
 	wait $! || die "with $name it ended with $?"
 done
@@ -73,7 +73,7 @@ samples "$HOME/.pi/agent/sessions"
 mkdir "$HOME/pi"
 "$SESSIONFS" -f "$HOME/pi" &
 pid=$!
-within 10 "a mount" mountpoint -q "$HOME/pi"
+within 60 "a mount" mountpoint -q "$HOME/pi"
 kill -KILL $pid
 wait $pid 2>/dev/null || :
 fails 2 "not connected" ls "$HOME/pi"
@@ -81,7 +81,7 @@ lines ExecStartPre | bash -e -o pipefail
 lines ExecStart | sed "s|^[^ ]*|exec $SESSIONFS|" >"$T/start"
 bash "$T/start" &
 pid=$!
-within 10 "a mount where a dead one was" mountpoint -q "$HOME/pi"
+within 60 "a mount where a dead one was" mountpoint -q "$HOME/pi"
 lines ExecStop | bash
 wait $pid || die "after ExecStop it ended with $?"
 is 2 "$(grep -cE '^ExecStop(Post)?=-' "$unit")" "lines that may fail when it is unmounted already"
