@@ -10,11 +10,13 @@ DESTDIR ?=
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/sessionfs
+UNITDIR ?= $(PREFIX)/lib/systemd/user
 PKG_CONFIG ?= pkg-config
 BUILD ?= build
 
-# The newest in NEWS.md.
-VERSION := 0.2.0
+# Those of the newest heading of NEWS.md, which is the one place for them.
+VERSION := $(shell sed -n '/^[^ ]* [0-9]/{s/^[^ ]* \([0-9.]*\), .*/\1/p;q}' NEWS.md)
+RELEASED := $(shell sed -n '/^[^ ]* [0-9]/{s/.*, //p;q}' NEWS.md)
 
 warnings := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Werror=incompatible-pointer-types
 hardening := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
@@ -115,7 +117,7 @@ $(fuse_objects): $(BUILD)/%.o: src/%.c
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
 # It says the version.
-$(BUILD)/cmd/main.o: Makefile
+$(BUILD)/cmd/main.o: Makefile NEWS.md
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
 	$(call say,CC)$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)
@@ -270,24 +272,43 @@ hooks:
 	@scripts/pre-commit --install
 
 install: $(BUILD)/sessionfs
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(DOCDIR)
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7
+	install -d $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(UNITDIR)
 	install -m 755 $(BUILD)/sessionfs $(DESTDIR)$(BINDIR)/
 	install -m 644 man/sessionfs.1 $(DESTDIR)$(MANDIR)/man1/
 	install -m 644 man/sessionfs.5 $(DESTDIR)$(MANDIR)/man5/
 	install -m 644 man/sessionfs.7 $(DESTDIR)$(MANDIR)/man7/
-	install -m 644 scripts/systemd/sessionfs.service $(DESTDIR)$(DOCDIR)/
-	sed -i 's|^ExecStart=|&$(BINDIR)/|; s|/usr/local/share/doc/sessionfs|$(DOCDIR)|' $(DESTDIR)$(DOCDIR)/sessionfs.service
+	sed -i 's|^\.Os$$|& sessionfs $(VERSION)|' $(foreach n,1 5 7,$(DESTDIR)$(MANDIR)/man$n/sessionfs.$n)
+	install -m 644 scripts/systemd/fstab $(DESTDIR)$(DOCDIR)/examples/
+	install -m 644 scripts/systemd/sessionfs.service $(DESTDIR)$(UNITDIR)/
+	sed -i 's|^ExecStart=|&$(BINDIR)/|' $(DESTDIR)$(UNITDIR)/sessionfs.service
 	install -D -m 644 docs/skill/SKILL.md $(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/sessionfs $(DESTDIR)$(MANDIR)/man1/sessionfs.1 $(DESTDIR)$(MANDIR)/man5/sessionfs.5 $(DESTDIR)$(MANDIR)/man7/sessionfs.7
-	rm -f $(DESTDIR)$(DOCDIR)/sessionfs.service
+	rm -f $(DESTDIR)$(DOCDIR)/examples/fstab $(DESTDIR)$(UNITDIR)/sessionfs.service
 	rm -f $(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md
-	[ ! -d $(DESTDIR)$(DOCDIR)/skill/sessionfs ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DOCDIR)/skill/sessionfs $(DESTDIR)$(DOCDIR)/skill
-	[ ! -d $(DESTDIR)$(DOCDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DOCDIR)
+	[ ! -d $(DESTDIR)$(DOCDIR) ] || find $(DESTDIR)$(DOCDIR) -depth -type d -empty -delete
+
+# The tarball of this version, what is in it and under which licences, and their sums, in dist.
+dist:
+	@scripts/setup dist
+	@scripts/dist $(VERSION) $(RELEASED)
+
+# The Debian package, made of that tarball, in dist.
+deb: dist
+	@scripts/setup deb
+	@scripts/deb $(VERSION) $(RELEASED)
+
+# What dist and deb make is well, also when it is installed on a fresh Debian, which is fetched from the mirror of this machine.
+check-package:
+	@scripts/setup package
+	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
+	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/package/run || [ $$? -eq 77 ]
 
 clean:
 	rm -rf build
 
-.PHONY: all units clean demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall
+.PHONY: all units clean demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall \
+	dist deb check-package
 -include $(wildcard $(BUILD)/*/*.d)

@@ -7,6 +7,7 @@
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/cmd/opts.h"
+#include "notify.h"
 #include "places.h"
 #ifndef SESSIONFS_NO_FUSE
 #include "sessionfs/fuse/fs.h"
@@ -33,6 +34,7 @@ struct parts {
 	struct catalog *catalog;
 	struct cache *cache;
 	struct tree *tree;
+	struct notify notify;
 };
 
 static void parts_close(struct parts *p)
@@ -203,8 +205,9 @@ static dev_t device_at(const char *path)
 }
 
 /* Serves the mount. The parent process exits in fuse_daemonize. *ret_left: a thread is still at work. */
-static int mount_serve(struct fs *fs, const struct opts *o, bool *ret_left)
+static int mount_serve(struct fs *fs, const struct opts *o, const struct notify *notify, bool *ret_left)
 {
+	char ready[64];
 	if (fuse_daemonize(o->foreground) < 0) {
 		log_error("cannot go to the background: %s", strerror(errno));
 		return EXIT_FAILURE;
@@ -212,7 +215,10 @@ static int mount_serve(struct fs *fs, const struct opts *o, bool *ret_left)
 	log_setup(o->log_level, !o->foreground);
 	if (!o->foreground)
 		fuse_set_log_func(relay);
+	snprintf(ready, sizeof ready, "READY=1\nMAINPID=%d\n", (int)getpid());
+	notify_send(notify, ready);
 	int rc = fs_loop(fs, o->single_thread ? 1 : o->max_threads);
+	notify_send(notify, "STOPPING=1\n");
 	/* A forced unmount while the device was read: the user asked for it. */
 	if (rc == -ECONNABORTED)
 		rc = 0;
@@ -269,7 +275,7 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 	}
 	dev_t device = places_is_descriptor(mountpoint) ? 0 : device_at(mountpoint);
 	resolver_forbid(catalog_resolver(parts->catalog), device);
-	status = mount_serve(fs, o, &left);
+	status = mount_serve(fs, o, &parts->notify, &left);
 	if (!left)
 		fs_stop(fs);
 	mount_leave(se, mountpoint, device);
@@ -353,6 +359,8 @@ static int act_copy(const struct opts *o, const struct parts *parts, const char 
 static int act_on_tree(struct opts *o, const char *source)
 {
 	struct parts parts CLEANUP(parts_close) = {0};
+	if (o->action == OPTS_MOUNT)
+		notify_take(&parts.notify);
 	int rc = parts_open(source, o, &parts);
 	if (rc) {
 		log_error("%s: %s", source, strerror(-rc));

@@ -22,13 +22,18 @@ install | uninstall) exec /usr/bin/make -s -C "$ROOT" BUILD="$(dirname "$SESSION
 *) exec /usr/bin/make -s -C "$ROOT" -n "\$@" >/dev/null ;;
 esac
 END
+# tests/package/run shows that what make deb makes can be installed.
+cat >"$T/bin/apt" <<'END'
+#!/bin/sh
+[ "$*" = "install ./dist/sessionfs_*.deb" ]
+END
 # What systemd does with our unit: tests/e2e/systemd.sh shows that it can read it.
 cat >"$T/bin/systemctl" <<END
 #!/bin/bash
 commands() { sed -n "s/^\$1=-\?//p" "$ROOT/scripts/systemd/sessionfs.service" | sed "s|%h|\$HOME|g"; }
 case "\$*" in
-"--user enable --now /usr/local/share/doc/sessionfs/sessionfs.service") source <(commands ExecStartPre && commands ExecStart) ;;
-"--user disable --now sessionfs.service") source <(commands ExecStopPost) ;;
+"--user enable --now sessionfs") source <(commands ExecStartPre && commands ExecStart | sed 's/ -f / /') ;;
+"--user disable --now sessionfs") source <(commands ExecStop) ;;
 *) exit 1 ;;
 esac
 END

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The manual reads well as mandoc and as groff show it, and what would not is found. Its version is that of the program.
+# The manual reads well as mandoc and as groff show it, and what would not is found.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 mandoc groff
@@ -21,7 +21,3 @@ wrong "a quote is not closed" "so \\(oqit is" ".Pp" "More."
 wrong "a quote is closed" "so it\\(cq is"
 wrong "a macro" ".Ar X Y&Pa Z .Pa"
 wrong "two blanks" ".Bl -tag -width Ds" ".It Pa by-date/ Ns Ar TIME No \\& Ar TITLE" "Text." ".El"
-
-version=$(sed -n '/^## /{s///p;q}' "$ROOT/NEWS.md")
-is "sessionfs $version" "$("$SESSIONFS" -V | head -n 1)" "the version of the program, beside the newest in NEWS.md"
-is "" "$(grep -nE 'sessionfs [0-9]+\.[0-9]+\.[0-9]+' "$ROOT"/man/* | grep -vF "sessionfs $version")" "another version in the manual"

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The newest heading of NEWS.md has the version and its day, and nothing else says another: the program, the manual, what the
+# tarball and the package are named by. (tests/e2e/install.sh and tests/package/run look at what is installed.)
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need make
+heading=$(grep -m 1 '^## ' "$ROOT/NEWS.md")
+matches '^## [0-9]+\.[0-9]+\.[0-9]+, 20[0-9]{2}-[01][0-9]-[0-3][0-9]$' "$heading" "the newest heading of NEWS.md"
+version=${heading#\#\# } day=${heading#*, }
+version=${version%,*}
+is "sessionfs $version" "$("$SESSIONFS" -V | head -n 1)" "the version of the program, beside the newest in NEWS.md"
+for script in dist deb; do
+	make -s -n -C "$ROOT" deb | grep -qxF "scripts/$script $version $day" || die "make deb calls scripts/$script with another version"
+done
+is "" "$(grep -nE 'sessionfs [0-9]+\.[0-9]+\.[0-9]+' "$ROOT"/man/* | grep -vF "sessionfs $version")" "another version in the manual"
+is "" "$(grep -LxF .Os "$ROOT"/man/*)" "pages in which make install cannot put the version"
+is "" "$(cd "$ROOT" && grep -rlF "$version" Makefile include scripts src man)" "other places that have the version"
