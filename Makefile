@@ -51,7 +51,6 @@ hardening := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=pointer-o
 	-fno-omit-frame-pointer
 linking := -fsanitize=address,undefined
 fuzzing := -fsanitize=fuzzer
-warnings += -Wno-unused-variable # said of scope guards
 endif
 
 own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSION='"$(VERSION)"' $(limits)
