@@ -83,7 +83,7 @@ static int slow_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t
 	if (!dir)
 		return -errno;
 	while ((d = readdir(dir))) {
-		struct stat st = {.st_ino = d->d_ino, .st_mode = DTTOIF(d->d_type)};
+		struct stat st = {.st_ino = d->d_ino, .st_mode = (mode_t)DTTOIF(d->d_type)};
 		fill(buf, d->d_name, &st, 0, 0);
 	}
 	return closedir(dir);

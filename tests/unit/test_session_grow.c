@@ -63,7 +63,7 @@ static void readers_see_whole_lines_until_the_file_rests(void **state)
 	(void)state;
 	assert_int_equal(session_size(s), strlen(HEADER));
 	assert_int_equal(session_pread(s, bytes, sizeof bytes, 2), strlen(HEADER) - 2);
-	assert_memory_equal(bytes, HEADER + 2, strlen(HEADER) - 2);
+	assert_memory_equal(bytes, &HEADER[2], strlen(HEADER) - 2);
 	assert_int_equal(session_pread(s, bytes, sizeof bytes, 4096), 0);
 	assert_int_equal(utimensat(AT_FDCWD, f.path, old, 0), 0);
 	assert_int_equal(session_grow(s), 1);
