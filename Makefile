@@ -107,8 +107,8 @@ $(fuse_objects): $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
-# It says the version.
-$(BUILD)/cmd/main.o: Makefile
+# They say the version.
+$(BUILD)/cmd/main.o $(BUILD)/tree/root.o: Makefile
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
 	$(call say,CC)$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)
