@@ -195,6 +195,7 @@ static int mount_serve(struct fs *fs, const struct opts *o, bool *ret_left)
 		return EXIT_FAILURE;
 	}
 	log_setup(o->log_level, !o->foreground);
+	log_crashes();
 	if (!o->foreground)
 		fuse_set_log_func(relay);
 	int rc = fs_loop(fs, o->single_thread ? 1 : o->max_threads);
