@@ -366,6 +366,10 @@ int main(int argc, char *argv[])
 	keep_private();
 	if (!open_standard())
 		return EXIT_FAILURE;
+	if (argc == 1 && isatty(STDERR_FILENO)) {
+		places_introduce(stderr);
+		return EXIT_USAGE;
+	}
 	int rc = opts_parse(argc, argv, &o, &why);
 	if (rc) {
 		log_error("%s", rc == -EINVAL && buf_cstr(&why) ? buf_cstr(&why) : strerror(-rc));
@@ -380,6 +384,8 @@ int main(int argc, char *argv[])
 		return EXIT_SUCCESS;
 	}
 	log_setup(o.log_level, false);
+	if (o.action == OPTS_UNMOUNT)
+		return places_unmount(o.target);
 	set_limits();
 	return act_on_source(&o);
 }

@@ -86,6 +86,7 @@ static const struct option options[] = {
     {0, NULL, "color", "WHEN", CHOICE, FIELD(color), .choices = colors, .bare = "always", .standard = "auto",
      .help = "with --cat and --search: auto, always or never"},
     {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "read every session file and report what is wrong"},
+    {'u', NULL, "unmount", NULL, ACTION, OPTS_UNMOUNT, .help = "unmount MOUNTPOINT, or the only mount of yours"},
     {'h', NULL, "help", NULL, ACTION, OPTS_HELP, .help = "print this text"},
     {'V', NULL, "version", NULL, ACTION, OPTS_VERSION, .help = "print the version"},
 };
@@ -194,7 +195,7 @@ static int opts_act(struct parser *p, const struct option *option, struct span w
 		return 0;
 	if (p->acted && option->action != OPTS_HELP && option->action != OPTS_VERSION)
 		return opts_bad(p, written,
-		                "only one of --cat, --ls, --tree, --search and --check can be done at a time");
+		                "only one of --cat, --ls, --tree, --search, --check and -u can be done at a time");
 	p->acted = true;
 	p->o->action = option->action;
 	p->o->target = target;
@@ -400,6 +401,8 @@ static int place_operands(struct parser *p)
 		}
 		o->target = p->operand[--p->operands];
 	}
+	if (o->action == OPTS_UNMOUNT && p->operands == 1)
+		o->target = p->operand[--p->operands];
 	if (o->json && o->action != OPTS_LS && o->action != OPTS_SEARCH)
 		return opts_bad(p, SPAN_LIT("--json"), "only goes with --ls and --search");
 	if (o->color != OPTS_COLOR_AUTO && o->action != OPTS_CAT && o->action != OPTS_SEARCH)
@@ -445,9 +448,10 @@ void opts_usage(FILE *out)
 	      "       sessionfs [-S SOURCE] --ls [--json] PATH | --tree PATH\n"
 	      "       sessionfs [-S SOURCE] --search [--entries | --json] [--limit=N] [--color=WHEN] QUERY\n"
 	      "       sessionfs --check [SOURCE]\n"
+	      "       sessionfs -u [MOUNTPOINT]\n"
 	      "\n"
 	      "Shows the sessions of the pi coding agent as files and directories. Without\n"
-	      "SOURCE: the sessions where pi keeps them. Unmount with fusermount3 -u MOUNTPOINT.\n"
+	      "SOURCE: the sessions where pi keeps them. Unmount with sessionfs -u MOUNTPOINT.\n"
 	      "\n",
 	      out);
 	for (size_t i = 0; i < N_OPTIONS; i++) {

@@ -4,6 +4,7 @@
 #define SESSIONFS_PLACES_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* The real path of a directory that can be read; `given`: NULL for pi's own. NULL after a message; the caller frees it.
  */
@@ -16,5 +17,10 @@ void places_warn_empty(const char *source);
 char *places_mountpoint(const char *path, const char *source, bool nonempty);
 /* With -o drop_privileges, mount.fuse3 does the mount and passes its descriptor under this name. */
 bool places_is_descriptor(const char *mountpoint);
+/* For who names no mountpoint: what would be mounted, and how. */
+void places_introduce(FILE *out);
+/* Unmounts the sessions on that directory, by fusermount3; NULL: the only mount of this user. Lazily if the program
+ * that served them is gone. Returns an exit status; what is wrong was said. */
+int places_unmount(const char *given);
 
 #endif

@@ -226,6 +226,13 @@ static void without_a_mount(void **state)
 	assert_null(o.source);
 	good(ARGS("sessionfs", "--check", "/src"));
 	assert_string_equal(o.source, "/src");
+	good(ARGS("sessionfs", "-u"));
+	assert_int_equal(o.action, OPTS_UNMOUNT);
+	assert_null(o.target);
+	good(ARGS("sessionfs", "--unmount", "/mnt"));
+	assert_string_equal(o.target, "/mnt");
+	assert_null(o.source);
+	bad(ARGS("sessionfs", "-u", "/a", "/mnt"), "/a: one operand too many");
 	good(ARGS("sessionfs", "--search", "x"));
 	assert_int_equal(o.lines, 3);
 	assert_int_equal(o.limit, 0);
@@ -238,7 +245,7 @@ static void without_a_mount(void **state)
 	bad(ARGS("sessionfs", "--cat", "x", "-m1"), "--entries, -m, --limit and --root: only go with --search");
 	bad(ARGS("sessionfs", "mnt", "--root=/"), "--entries, -m, --limit and --root: only go with --search");
 	bad(ARGS("sessionfs", "--ls", "a", "--cat", "b"),
-	    "--cat: only one of --cat, --ls, --tree, --search and --check can be done at a time");
+	    "--cat: only one of --cat, --ls, --tree, --search, --check and -u can be done at a time");
 }
 
 static void when_there_are_colours(void **state)
@@ -288,7 +295,7 @@ static void wrong_options(void **state)
 	bad(ARGS("sessionfs", "/src", "--ls"), "--ls: needs a value");
 	bad(ARGS("sessionfs", "--ls", "--json"), "--ls: needs a value");
 	bad(ARGS("sessionfs", "--ls", "--cat", "a"),
-	    "--cat: only one of --cat, --ls, --tree, --search and --check can be done at a time");
+	    "--cat: only one of --cat, --ls, --tree, --search, --check and -u can be done at a time");
 	bad(ARGS("sessionfs", "mnt", "-o"), "-o: needs a value");
 	bad(ARGS("sessionfs", "mnt", "-S"), "-S: needs a value");
 	bad(ARGS("sessionfs", "-o", "remount,ro", "mnt"),

@@ -17,6 +17,7 @@ enum opts_action {
 	OPTS_TREE,
 	OPTS_CHECK,
 	OPTS_SEARCH,
+	OPTS_UNMOUNT,
 };
 
 enum opts_color { OPTS_COLOR_AUTO, OPTS_COLOR_ALWAYS, OPTS_COLOR_NEVER };
@@ -24,7 +25,7 @@ enum opts_color { OPTS_COLOR_AUTO, OPTS_COLOR_ALWAYS, OPTS_COLOR_NEVER };
 struct opts {
 	enum opts_action action;
 	const char *source;   /* NULL: where pi keeps its sessions */
-	const char *target;   /* the mountpoint, or the path in the tree to cat, ls or tree, or the query */
+	const char *target;   /* the mountpoint, or the path in the tree to cat, ls or tree, or the query; to unmount it may be NULL */
 	size_t cache;         /* bytes */
 	unsigned log_level;   /* enum log_level */
 	unsigned color;       /* enum opts_color */
