@@ -261,6 +261,9 @@ hooks:
 	@scripts/setup lint
 	@scripts/pre-commit --install
 
+# In the places where the shells look for what a package brings.
+completions := bash-completion/completions/sessionfs zsh/vendor-completions/_sessionfs fish/vendor_completions.d/sessionfs.fish
+
 install: $(BUILD)/sessionfs
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(DOCDIR)
 	install -m 755 $(BUILD)/sessionfs $(DESTDIR)$(BINDIR)/
@@ -269,8 +272,13 @@ install: $(BUILD)/sessionfs
 	install -m 644 man/sessionfs.7 $(DESTDIR)$(MANDIR)/man7/
 	install -m 644 scripts/systemd/sessionfs.service $(DESTDIR)$(DOCDIR)/
 	sed -i 's|^ExecStart=|&$(BINDIR)/|; s|/usr/local/share/doc/sessionfs|$(DOCDIR)|' $(DESTDIR)$(DOCDIR)/sessionfs.service
+	install -d $(dir $(completions:%=$(DESTDIR)$(PREFIX)/share/%))
+	install -m 644 scripts/completions/sessionfs.bash $(DESTDIR)$(PREFIX)/share/$(word 1,$(completions))
+	install -m 644 scripts/completions/_sessionfs $(DESTDIR)$(PREFIX)/share/$(word 2,$(completions))
+	install -m 644 scripts/completions/sessionfs.fish $(DESTDIR)$(PREFIX)/share/$(word 3,$(completions))
 
 uninstall:
+	rm -f $(completions:%=$(DESTDIR)$(PREFIX)/share/%)
 	rm -f $(DESTDIR)$(BINDIR)/sessionfs $(DESTDIR)$(MANDIR)/man1/sessionfs.1 $(DESTDIR)$(MANDIR)/man5/sessionfs.5 $(DESTDIR)$(MANDIR)/man7/sessionfs.7
 	rm -f $(DESTDIR)$(DOCDIR)/sessionfs.service
 	[ ! -d $(DESTDIR)$(DOCDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DOCDIR)
