@@ -115,8 +115,8 @@ $(fuse_objects): $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
-# It says the version.
-$(BUILD)/cmd/main.o: Makefile NEWS.md
+# They say the version.
+$(BUILD)/cmd/main.o $(BUILD)/tree/root.o: Makefile NEWS.md
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
 	$(call say,CC)$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)
@@ -276,6 +276,9 @@ hooks:
 	@scripts/setup lint
 	@scripts/pre-commit --install
 
+# In the places where the shells look for what a package brings.
+completions := bash-completion/completions/sessionfs zsh/vendor-completions/_sessionfs fish/vendor_completions.d/sessionfs.fish
+
 install: $(BUILD)/sessionfs
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7
 	install -d $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(UNITDIR)
@@ -288,8 +291,13 @@ install: $(BUILD)/sessionfs
 	install -m 644 scripts/systemd/sessionfs.service $(DESTDIR)$(UNITDIR)/
 	sed -i 's|^ExecStart=|&$(BINDIR)/|' $(DESTDIR)$(UNITDIR)/sessionfs.service
 	install -D -m 644 docs/skill/SKILL.md $(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md
+	install -d $(dir $(completions:%=$(DESTDIR)$(PREFIX)/share/%))
+	install -m 644 scripts/completions/sessionfs.bash $(DESTDIR)$(PREFIX)/share/$(word 1,$(completions))
+	install -m 644 scripts/completions/_sessionfs $(DESTDIR)$(PREFIX)/share/$(word 2,$(completions))
+	install -m 644 scripts/completions/sessionfs.fish $(DESTDIR)$(PREFIX)/share/$(word 3,$(completions))
 
 uninstall:
+	rm -f $(completions:%=$(DESTDIR)$(PREFIX)/share/%)
 	rm -f $(DESTDIR)$(BINDIR)/sessionfs $(DESTDIR)$(MANDIR)/man1/sessionfs.1 $(DESTDIR)$(MANDIR)/man5/sessionfs.5 $(DESTDIR)$(MANDIR)/man7/sessionfs.7
 	rm -f $(DESTDIR)$(DOCDIR)/examples/fstab $(DESTDIR)$(UNITDIR)/sessionfs.service
 	rm -f $(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md

@@ -5,13 +5,20 @@
 #include "sessionfs/base/space.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
 #include <syslog.h>
+#include <unistd.h>
 
 static enum log_level threshold = LOG_LEVEL_WARNING;
 static bool to_syslog;
+static char crash_prefix[64]; /* of each line that is said of a crash */
 
 void log_setup(enum log_level level, bool use_syslog)
 {
@@ -40,3 +47,81 @@ void log_message(enum log_level level, const char *fmt, ...)
 		fprintf(stderr, "sessionfs: %s\n", text);
 	errno = saved;
 }
+
+/* --- crashes ------------------------------------------------------------------------- */
+
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+#define CRASHES (sizeof crashes / sizeof *crashes)
+
+void log_block_signals(sigset_t *before)
+{
+	sigset_t most;
+	sigfillset(&most);
+	for (size_t i = 0; i < CRASHES; i++)
+		sigdelset(&most, crashes[i]);
+	pthread_sigmask(SIG_SETMASK, &most, before);
+}
+
+/* A sanitizer has a better one. */
+#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+#include <execinfo.h>
+
+#define CRASH_STACK (32 * 1024)
+static _Thread_local char crash_stack[CRASH_STACK]; /* the thread's own may be used up */
+
+void log_thread_begins(void)
+{
+	sigaltstack(&(stack_t){.ss_sp = crash_stack, .ss_size = sizeof crash_stack}, NULL);
+}
+
+/* Only calls that a handler may make, whatever was interrupted: not syslog(3), so each line is sent as that does. */
+static void crashed(int sig)
+{
+	static const struct sockaddr_un log = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
+	void *frames[64];
+	char head[128], text[8192], *end;
+	int ends[2], out = STDERR_FILENO;
+	const char *name = sigabbrev_np(sig);
+	if (to_syslog)
+		out = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if ((to_syslog && connect(out, (const struct sockaddr *)&log, sizeof log) < 0) ||
+	    pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0)
+		goto die;
+	end = stpcpy(stpcpy(head, "ended by SIG"), name ? name : "NAL");
+	end = stpcpy(end, "; addr2line -fi -e FILE +0xOFFSET says where FILE(+0xOFFSET) is:\n");
+	if (write(ends[1], head, (size_t)(end - head)) < 0)
+		goto die;
+	backtrace_symbols_fd(frames, backtrace(frames, sizeof frames / sizeof *frames), ends[1]);
+	ssize_t n = read(ends[0], text, sizeof text);
+	for (char *line = text; n > 0 && (end = memchr(line, '\n', (size_t)(text + n - line))); line = end + 1) {
+		const struct iovec v[] = {{crash_prefix, strlen(crash_prefix)},
+		                          {line, (size_t)(end - line) + !to_syslog}};
+		if (writev(out, v, 2) < 0)
+			break;
+	}
+die:
+	raise(sig); /* as if there were no handler */
+}
+
+void log_crashes(void)
+{
+	struct sigaction act = {.sa_handler = crashed, .sa_flags = (int)(SA_ONSTACK | SA_RESETHAND | SA_NODEFER)};
+	void *frame;
+	backtrace(&frame, 1); /* the first one loads a library */
+	if (to_syslog)
+		snprintf(crash_prefix, sizeof crash_prefix, "<%d>sessionfs[%d]: ", LOG_DAEMON | LOG_ERR, (int)getpid());
+	else
+		strcpy(crash_prefix, "sessionfs: ");
+	log_thread_begins();
+	for (size_t i = 0; i < CRASHES; i++)
+		sigaction(crashes[i], &act, NULL);
+}
+#else
+void log_thread_begins(void)
+{
+}
+
+void log_crashes(void)
+{
+}
+#endif

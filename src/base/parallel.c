@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/deferred.h"
+#include "sessionfs/base/log.h"
 #include "sessionfs/base/parallel.h"
 #include "sessionfs/base/process.h"
 #include "sessionfs/base/sys.h"
@@ -35,6 +36,7 @@ static void *help_thread(void *arg)
 {
 	struct parallel *c = arg;
 	atomic_fetch_add(&process_threads_begun, 1);
+	log_thread_begins();
 	cancel_set(c->cancel);
 	parallel_help(c);
 	return NULL;

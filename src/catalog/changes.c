@@ -79,6 +79,28 @@ static void need_marked(struct ask *a)
 			need_names(a, i);
 }
 
+void catalog_status(struct catalog *c, struct catalog_status *ret)
+{
+	struct watching *w = &c->watching;
+	struct ask a = ask_begin(c, HASTE_SUMMARY);
+	while (ask_wait(&a))
+		if (!w->on)
+			need_all(&a, NAMES);
+	*ret = (struct catalog_status){.scanning = c->dirs[0].scan == 0};
+	for (size_t i = 0; i < c->dir_count; i++) {
+		const struct seen *s = &c->dirs[i].seen;
+		ret->watches += c->dirs[i].wd > 0;
+		ret->scanning = ret->scanning || seen_is_behind(s) || (s->look && s->look->late);
+	}
+	for (size_t i = 0; i < c->file_count; i++)
+		ret->sessions += file_may_be_session(&c->files[i]);
+	ret->told = !w->polls && (w->on ? w->blind == 0 || ret->scanning : !c->dirs[0].seen.foreign);
+	w->asked = ret->scanning;
+	if (w->asked)
+		watch_wake(w);
+	ask_close(&a, 0);
+}
+
 /* What was marked again meanwhile is looked at next time. */
 static void forget_marked(struct catalog *c)
 {
@@ -109,10 +131,11 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 	if (look && !w->lost)
 		for (uint32_t i = 0; i < c->dir_count; i++)
 			mark_files(c, i);
-	bool all = look || w->lost;
+	bool all = look || w->lost, names = w->asked;
+	w->asked = false;
 	while (ask_wait(&a)) {
-		if (all)
-			need_all(&a, ATTRS);
+		if (all || names)
+			need_all(&a, all ? ATTRS : NAMES);
 		need_marked(&a);
 	}
 	if (w->lost)

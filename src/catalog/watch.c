@@ -25,7 +25,7 @@
 
 int watching_init(struct watching *w, const struct catalog_options *o)
 {
-	*w = (struct watching){.inotify = -1, .wake = -1, .blind = 1, .on = o->watch};
+	*w = (struct watching){.inotify = -1, .wake = -1, .blind = 1, .on = o->watch, .polls = o->poll};
 	if (!o->watch)
 		return 0;
 	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -34,7 +34,8 @@ int watching_init(struct watching *w, const struct catalog_options *o)
 	if (o->poll)
 		return 0;
 	w->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (w->inotify < 0)
+	w->polls = w->inotify < 0;
+	if (w->polls)
 		log_warning("inotify: %s: changes are looked for instead", strerror(errno));
 	return 0;
 }

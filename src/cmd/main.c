@@ -213,6 +213,7 @@ static int mount_serve(struct fs *fs, const struct opts *o, const struct notify 
 		return EXIT_FAILURE;
 	}
 	log_setup(o->log_level, !o->foreground);
+	log_crashes();
 	if (!o->foreground)
 		fuse_set_log_func(relay);
 	snprintf(ready, sizeof ready, "READY=1\nMAINPID=%d\n", (int)getpid());
@@ -418,6 +419,10 @@ int main(int argc, char *argv[])
 
 	if (!open_standard())
 		return EXIT_FAILURE;
+	if (argc == 1 && isatty(STDERR_FILENO)) {
+		places_introduce(stderr);
+		return EXIT_USAGE;
+	}
 	int rc = opts_parse(argc, argv, &o, &why);
 	if (rc) {
 		log_error("%s", rc == -EINVAL && buf_cstr(&why) ? buf_cstr(&why) : strerror(-rc));
@@ -439,6 +444,8 @@ int main(int argc, char *argv[])
 		return cli_pick(o.source, o.target);
 	keep_private();
 	log_setup(o.log_level, false);
+	if (o.action == OPTS_UNMOUNT)
+		return places_unmount(o.target);
 	set_limits();
 	return act_on_source(&o);
 }

@@ -89,6 +89,7 @@ static const struct option options[] = {
      .help = "with --cat and --search: auto, always or never"},
     {0, NULL, "pick", "QUERY", ACTION, OPTS_PICK, .bare = "", .help = "choose a session, and go on with it in pi"},
     {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "read every session file and report what is wrong"},
+    {'u', NULL, "unmount", NULL, ACTION, OPTS_UNMOUNT, .help = "unmount MOUNTPOINT, or the only mount of yours"},
     {'h', NULL, "help", NULL, ACTION, OPTS_HELP, .help = "print this text"},
     {'V', NULL, "version", NULL, ACTION, OPTS_VERSION, .help = "print the version"},
 };
@@ -409,7 +410,7 @@ static int place_operands(struct parser *p)
 	}
 	if (o->removes && o->action != OPTS_COPY)
 		return opts_bad(p, SPAN_LIT("--delete"), "only goes with --copy");
-	if (o->action == OPTS_PICK && !*o->target && p->operands == 1)
+	if ((o->action == OPTS_UNMOUNT || (o->action == OPTS_PICK && !*o->target)) && p->operands == 1)
 		o->target = p->operand[--p->operands];
 	if (o->json && o->action != OPTS_LS && o->action != OPTS_SEARCH)
 		return opts_bad(p, SPAN_LIT("--json"), "only goes with --ls and --search");
@@ -458,9 +459,10 @@ void opts_usage(FILE *out)
 	      "       sessionfs [-S SOURCE] --search [--entries | --json] [--limit=N] [--color=WHEN] QUERY\n"
 	      "       sessionfs [-S SOURCE] --pick [QUERY]\n"
 	      "       sessionfs --check [SOURCE]\n"
+	      "       sessionfs -u [MOUNTPOINT]\n"
 	      "\n"
 	      "Shows the sessions of the pi coding agent as files and directories. Without\n"
-	      "SOURCE: the sessions where pi keeps them. Unmount with fusermount3 -u MOUNTPOINT.\n"
+	      "SOURCE: the sessions where pi keeps them. Unmount with sessionfs -u MOUNTPOINT.\n"
 	      "\n",
 	      out);
 	for (size_t i = 0; i < N_OPTIONS; i++) {

@@ -16,9 +16,12 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <mntent.h>
-#include <stdio.h>
+#include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* How far places_warn_empty looks. */
 #define MOST_LEVELS 5
@@ -77,7 +80,9 @@ char *places_source(const char *given)
 	DIR *d CLEANUP(cleanup_dir) = real ? opendir(real) : NULL;
 	if (d && faccessat(AT_FDCWD, real, X_OK, AT_EACCESS) == 0)
 		return real;
-	if (errno == ENOENT && !given)
+	if (errno == ENOENT && given)
+		log_error("%s: there is no such source (%s)", path, strerror(errno));
+	else if (errno == ENOENT)
 		log_error("pi has no sessions here (%s: %s); to show others: sessionfs SOURCE MOUNTPOINT, or -S SOURCE",
 		          path, strerror(errno));
 	else
@@ -170,19 +175,25 @@ void places_warn_empty(const char *source)
 
 /* --- the mountpoint ------------------------------------------------------------------ */
 
-static bool is_mounted(const char *dir)
+/* How many mounts of sessions there are on `dir`, 0 or 1, or (NULL) by this user, whose directories are then appended
+ * to `out`, with commas. */
+static size_t count_mounts(const char *dir, struct buf *out)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
 	struct mntent entry;
-	char line[3 * PATH_MAX];
-	bool found = false;
+	char line[3 * PATH_MAX], user[32];
+	size_t n = 0;
+	snprintf(user, sizeof user, "user_id=%u", (unsigned)getuid());
 	while (mounts && getmntent_r(mounts, &entry, line, sizeof line)) {
-		if (strcmp(entry.mnt_dir, dir) == 0)
-			found = strcmp(entry.mnt_type, "fuse.sessionfs") == 0;
+		bool ours = strcmp(entry.mnt_type, "fuse.sessionfs") == 0;
+		if (dir && strcmp(entry.mnt_dir, dir) == 0)
+			n = ours;
+		else if (!dir && ours && hasmntopt(&entry, user))
+			buf_addf(out, "%s%s", n++ ? ", " : "", entry.mnt_dir);
 	}
 	if (mounts)
 		endmntent(mounts);
-	return found;
+	return n;
 }
 
 bool places_is_descriptor(const char *mountpoint)
@@ -221,7 +232,7 @@ static const char *mountpoint_fault(const char *real, const char *source, bool n
 		return "is inside the directory of sessions";
 	if (is_below(source, real))
 		return "would hide the directory of sessions";
-	if (is_mounted(real))
+	if (count_mounts(real, NULL) > 0)
 		return "sessions are mounted here already";
 	char *pi CLEANUP_FREE = pi_sessions();
 	return pi && is_below(pi, real) ? "would hide the sessions of pi" : contents_fault(real, nonempty);
@@ -236,8 +247,7 @@ char *places_mountpoint(const char *path, const char *source, bool nonempty)
 	int err = stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
 	/* For a dead mount the kernel may answer stat from its cache, but never statvfs. */
 	if (err == ENOTCONN || (statvfs(path, &fs) < 0 && errno == ENOTCONN)) {
-		log_error("%s: the program that was mounted here is gone; to clear it: fusermount3 -u '%s'", path,
-		          path);
+		log_error("%s: the program that was mounted here is gone; to clear it: sessionfs -u '%s'", path, path);
 		return NULL;
 	}
 	char *real = err ? NULL : realpath(path, NULL);
@@ -287,4 +297,61 @@ char *places_copy(const char *path, const char *source, bool removes)
 	log_error("%s: %s", path, fault ? fault : strerror(errno));
 	free(real);
 	return NULL;
+}
+
+/* --- without a mountpoint, and after the mount ------------------------------------------ */
+
+void places_introduce(FILE *out)
+{
+	struct buf source CLEANUP_BUF = BUF_INIT, mounted CLEANUP_BUF = BUF_INIT;
+	const char *why = NULL;
+	bool known = source_default(&source, &why) == 0 && buf_cstr(&source);
+	bool there = known && access(source.p, R_OK | X_OK) == 0;
+	fprintf(out, "sessionfs: no mountpoint\n");
+	if (known)
+		fprintf(out, "pi keeps its sessions in %s%s%s.\n", source.p, there ? "" : ": ",
+		        there ? "" : strerror(errno));
+	fprintf(out, "To see %s in ~/pi: mkdir -p ~/pi && sessionfs %s~/pi\n",
+	        there ? "them" : "the session files of a directory SOURCE", there ? "" : "SOURCE ");
+	if (count_mounts(NULL, &mounted) > 0 && buf_cstr(&mounted))
+		fprintf(out, "Mounted now: %s\n", mounted.p);
+	fprintf(out, "To unmount: sessionfs -u. Options: sessionfs --help. The manual: man sessionfs\n");
+}
+
+/* The program's status; 127 if it cannot be run. It fails silently with -q. */
+static int run_fusermount(const char *how, const char *dir)
+{
+	char *const words[] = {"fusermount3", "-u", (char *)how, (char *)dir, NULL};
+	pid_t pid;
+	int status, rc = posix_spawnp(&pid, words[0], NULL, NULL, words, environ);
+	if (rc)
+		log_error("%s: %s", words[0], strerror(rc));
+	else if (waitpid(pid, &status, 0) == pid && WIFEXITED(status))
+		return WEXITSTATUS(status);
+	return rc ? 127 : EXIT_FAILURE;
+}
+
+int places_unmount(const char *given)
+{
+	struct buf mounted CLEANUP_BUF = BUF_INIT;
+	struct statvfs fs;
+	char *real CLEANUP_FREE = given ? realpath(given, NULL) : NULL;
+	if (given && !real && errno != ENOTCONN) {
+		log_error("%s: %s", given, strerror(errno));
+		return EXIT_FAILURE;
+	}
+	const char *dir = real ? real : given;
+	size_t n = count_mounts(dir, &mounted);
+	if (!dir)
+		dir = buf_cstr(&mounted);
+	if (n != 1 || !dir) {
+		log_error("%s: %s", dir && *dir ? dir : "-u",
+		          n > 1 ? "which of these is to be unmounted?" : "no sessions are mounted here");
+		return EXIT_FAILURE;
+	}
+	int status = run_fusermount("-q", dir);
+	/* A mount that does not answer is not asked before that. One that is dead can be busy, too. */
+	if (status != 0 && status != 127)
+		status = run_fusermount(statvfs(dir, &fs) < 0 && errno == ENOTCONN ? "-z" : "--", dir);
+	return status ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #define SESSIONFS_PLACES_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* The real path of a directory that can be read; `given`: NULL for pi's own. NULL after a message; the caller frees it.
  */
@@ -20,5 +21,10 @@ bool places_is_descriptor(const char *mountpoint);
  * do with a directory of sessions is refused, and one that holds the user's home if what is there is removed. The
  * caller frees it. */
 char *places_copy(const char *path, const char *source, bool removes);
+/* For who names no mountpoint: what would be mounted, and how. */
+void places_introduce(FILE *out);
+/* Unmounts the sessions on that directory, by fusermount3; NULL: the only mount of this user. Lazily if the program
+ * that served them is gone. Returns an exit status; what is wrong was said. */
+int places_unmount(const char *given);
 
 #endif

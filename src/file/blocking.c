@@ -4,6 +4,7 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
+#include "sessionfs/base/log.h"
 #include "sessionfs/base/process.h"
 #include "sessionfs/base/sys.h"
 
@@ -144,6 +145,7 @@ static void *blocking_serve(void *arg)
 	struct blocking_call *p;
 
 	atomic_fetch_add(&process_threads_begun, 1);
+	log_thread_begins();
 	here = t;
 	lock_acquire(&pool->lock);
 	while ((p = next_work(t)) != NULL) {
@@ -168,15 +170,14 @@ static int start_thread(struct blocking_pool *pool, struct blocking_thread *t)
 {
 	pthread_attr_t attr;
 	pthread_t id;
-	sigset_t all, before;
+	sigset_t before;
 
 	*t = (struct blocking_thread){.pool = pool, .exists = true};
 	pool->refs++;
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	log_block_signals(&before);
 	int rc = sys_pthread_create(&id, &attr, blocking_serve, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);

@@ -185,6 +185,7 @@ static void *follow(void *arg)
 	struct fs *fs = arg;
 	const struct cancel cancel = {.is_cancelled = is_over, .arg = fs};
 	atomic_fetch_add(&process_threads_begun, 1);
+	log_thread_begins();
 	cancel_set(&cancel);
 	while (!atomic_load(&fs->coherence.follow.stop)) {
 		/* Where inotify reports nothing, looking is only worth it while .events has readers. */
@@ -211,11 +212,10 @@ static void *follow(void *arg)
 /* The thread blocks signals: the main thread takes them, and its loop ends on them. */
 void follow_start(struct fs *fs)
 {
-	sigset_t all, old;
+	sigset_t old;
 	if (!fs->session || fs->coherence.follow.running)
 		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	log_block_signals(&old);
 	int rc = sys_pthread_create(&fs->coherence.follow.thread, NULL, follow, fs);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	fs->coherence.follow.running = rc == 0;

@@ -18,6 +18,7 @@
  * this way, and 1,190 ms without. */
 #include "fs_impl.h"
 #include "sessionfs/base/cancel.h"
+#include "sessionfs/base/log.h"
 #include "sessionfs/base/process.h"
 #include "sessionfs/base/sys.h"
 
@@ -326,6 +327,7 @@ static void *work(void *arg)
 	struct fuse_buf buf = {.mem = NULL};
 	int rc = 1;
 	atomic_fetch_add(&process_threads_begun, 1);
+	log_thread_begins();
 	while (rc > 0 && wait_to_read(l)) {
 		do
 			rc = receive(l, &buf);
@@ -404,15 +406,14 @@ static void watch_reader(struct loop *l, const sigset_t *mask)
 
 int fs_loop(struct fs *fs, unsigned threads)
 {
-	sigset_t all, old;
+	sigset_t old;
 	struct loop *l = malloc(sizeof *l);
 	int rc = l ? prepare(l, fs, threads) : -ENOMEM;
 	if (rc) {
 		free(l);
 		return rc;
 	}
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	log_block_signals(&old);
 	/* One thread reads and one is spare. Dropping or storing pages needs two that may work: one of them can answer
 	 * while the other waits. */
 	lock_acquire(&l->lock);

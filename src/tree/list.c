@@ -202,7 +202,7 @@ static int list_fixed(struct ctx *c, struct node dir, bool removable, uint64_t c
 	int rc = 0;
 	for (const struct kind *k = rows->v; rc == 0 && k < rows->v + rows->n; k++) {
 		uint64_t own = (uint64_t)(k - rows->v) + 1 + (removable ? COOKIE_REMOVABLE : 0);
-		if (!k->name || kind_is_removable(k) != removable || own <= cookie)
+		if (!k->name || k->flags & OF_NOW || kind_is_removable(k) != removable || own <= cookie)
 			continue;
 		rc = ctx_turn(c, child_of(dir, k));
 		if (rc < 0)

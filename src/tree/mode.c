@@ -31,7 +31,11 @@ void ctx_own(const struct ctx *c, struct tree_attr *a)
 {
 	const struct slot_info *s = &c->slot;
 	mode_t type = c->kind->make.type;
-	if (is_shared(c->kind)) {
+	if (c->kind->flags & OF_NOW) {
+		a->uid = c->tree->uid;
+		a->gid = getegid();
+		a->mode = type | 0400;
+	} else if (is_shared(c->kind)) {
 		own_shared(c, a);
 	} else if (kind_is_own(c->kind)) {
 		a->uid = c->tree->uid;

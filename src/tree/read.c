@@ -11,6 +11,8 @@ uint64_t view_serial(struct ctx *c)
 {
 	if (c->kind->make.serial)
 		return c->kind->make.serial(c);
+	if (c->kind->flags & OF_NOW)
+		return budget_now();
 	if (kind_is_of_all(c->kind))
 		return ctx_facts(c) == 0 ? c->facts->serial : 0;
 	/* Both only rise. */

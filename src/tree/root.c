@@ -2,6 +2,7 @@
 /* The names above all sessions: the root, projects/ and sessions/. */
 #include "sessionfs/find/plot.h"
 #include "sessionfs/find/tables.h"
+#include "sessionfs/json/json.h"
 #include "rows.h"
 
 #include <errno.h>
@@ -185,6 +186,24 @@ static int ignore_show(struct ctx *c, struct buf *out)
 	return buf_err(out);
 }
 
+/* It is always as long: a kernel that opens files without asking would cut it to the size that it was before. */
+#define STATUS_REST 256
+
+static int status_show(struct ctx *c, struct buf *out)
+{
+	struct catalog_status s;
+	catalog_status(c->tree->catalog, &s);
+	buf_adds(out, "{\"program\":\"sessionfs " SESSIONFS_VERSION "\",\"contract\":1,\"source\":");
+	json_quote(span_of(catalog_source(c->tree->catalog)), out);
+	size_t most = out->n + STATUS_REST;
+	buf_addf(out, ",\"follows\":\"%s\",\"watches\":%zu,\"sessions\":%zu,\"scanning\":%s,\"memory\":%zu}",
+	         s.told ? "inotify" : "poll", s.watches, s.sessions, s.scanning ? "true" : "false",
+	         budget_used(cache_budget(c->tree->cache)));
+	if (most > out->n)
+		buf_addf(out, "%*s", (int)(most - out->n), "\n");
+	return buf_err(out);
+}
+
 static const struct kind in_root[] = {
     {"README.md", .doc = "this text", .from = &from_mount, .make = SHOW(readme_show), .flags = SMALL},
     {"AGENTS.md", .doc = "a link to it, for agents", .from = &from_mount, .make = LINK(agents_show)},
@@ -213,6 +232,8 @@ static const struct kind in_root[] = {
      .from = &from_mount, .make = DIR(search), .flags = OWN},
     {"html", .doc = "sessions as web pages, STEM.html; html/index.html has all in a table", .from = &from_mount,
      .make = DIR(html), .flags = OWN},
+    {".status", .doc = "how the mount is, as JSON; not listed", .from = &from_mount, .make = SHOW(status_show),
+     .flags = OF_NOW | SMALL | REWRITTEN},
 };
 const struct rows rows_root = ROWS(in_root);
 

@@ -199,6 +199,8 @@ static struct timespec record_stamp(struct ctx *c, uint32_t i)
 
 static struct timespec ctx_mtime(struct ctx *c)
 {
+	if (c->kind->flags & OF_NOW)
+		return clock_now(CLOCK_REALTIME);
 	switch (kind_stamp(c->kind)) {
 	case STAMP_ALL:
 		return catalog_mtime(c->tree->catalog);
@@ -274,8 +276,8 @@ static enum tree_class class_of(const struct ctx *c, struct tree_attr *a)
 	a->why = "I1: cannot change";
 	if (class == TREE_FIXED)
 		return class;
-	a->why = "I2: follows from all sessions";
-	if (kind_is_of_all(k))
+	a->why = k->flags & OF_NOW ? "I2: of this moment" : "I2: follows from all sessions";
+	if (kind_is_of_all(k) || k->flags & OF_NOW)
 		return TREE_ASKED;
 	if (class != TREE_WATCHED && !leased)
 		a->why = "I2: of a kind that is not followed";

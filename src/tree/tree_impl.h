@@ -290,6 +290,9 @@ enum flag {
 	UNTIMED = 1 << 11,
 	/* Files that are made to find their size, and are not cached. */
 	SMALL = 1 << 12,
+	/* Files that say how it is at this moment, which is their time. They are the mounting user's, and not listed;
+	 * the kernel keeps nothing of them. */
+	OF_NOW = 1 << 13,
 };
 
 /* One row of the table: a name of a directory. */

@@ -7,11 +7,14 @@ need make mandoc
 make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" PREFIX=/opt/x DESTDIR="$T/root" || die "make install ended with $?"
 is "755 ./opt/x/bin/sessionfs
 644 ./opt/x/lib/systemd/user/sessionfs.service
+644 ./opt/x/share/bash-completion/completions/sessionfs
 644 ./opt/x/share/doc/sessionfs/examples/fstab
 644 ./opt/x/share/doc/sessionfs/skill/sessionfs/SKILL.md
+644 ./opt/x/share/fish/vendor_completions.d/sessionfs.fish
 644 ./opt/x/share/man/man1/sessionfs.1
 644 ./opt/x/share/man/man5/sessionfs.5
-644 ./opt/x/share/man/man7/sessionfs.7" "$(cd "$T/root" && find . -type f -printf '%m %p\n' | sort -k2)" "installed files"
+644 ./opt/x/share/man/man7/sessionfs.7
+644 ./opt/x/share/zsh/vendor-completions/_sessionfs" "$(cd "$T/root" && find . -type f -printf '%m %p\n' | sort -k2)" "installed files"
 is "$("$SESSIONFS" -V)" "$("$T/root/opt/x/bin/sessionfs" -V)" "the installed program"
 mandoc -T markdown "$T/root/opt/x/share/man/man5/sessionfs.5" | grep transcript.md >/dev/null || die "the installed manual"
 for n in 1 5 7; do

@@ -99,6 +99,8 @@ within 10 "the mount that will die" mountpoint -q "$T/mnt"
 kill -s KILL $pid
 wait $pid 2>/dev/null || :
 out=$(timeout 20 "$SESSIONFS" "$T/src" "$T/mnt" 2>&1) && die "mounted over a dead mount point"
-matches "fusermount3 -u '?$T/mnt" "$out" "the hint for a dead mount point"
-eval "$(grep -o "fusermount3 -u [^ ;)]*" <<<"$out" | head -n 1 | tr -d '\`')" || die "the hint does not work: $out"
+matches "sessionfs -u '$T/mnt'$" "$out" "the hint for a dead mount point"
+mkdir "$T/bin"
+ln -s "$SESSIONFS" "$T/bin/sessionfs"
+(PATH=$T/bin:$PATH && eval "${out##*: }") || die "the hint does not work: $out"
 mount_fs "$T/src" "$T/mnt"

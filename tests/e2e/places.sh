@@ -18,7 +18,7 @@ nobody=(env)
 # --- the source ---
 fails 1 "nowhere/.pi/agent/sessions: No such file.*SOURCE" env HOME="$T/nowhere" "$program" "$T/mnt"
 matches "pi has no sessions here" "$(HOME=$T/nowhere "$program" --ls / 2>&1)" "what it says without pi"
-fails 1 "sessionfs: $T/nowhere: No such file" "$program" "$T/nowhere" "$T/mnt"
+fails 1 "sessionfs: $T/nowhere: there is no such source .No such file" "$program" "$T/nowhere" "$T/mnt"
 chmod 0 "$T/closed"
 for how in "$T/mnt" "--search x" "--ls /" --check; do
 	# shellcheck disable=SC2086

@@ -10,8 +10,11 @@
 #include "sessionfs/base/log.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 struct capture {
 	int saved, pipe[2];
@@ -130,12 +133,59 @@ static void syslog_takes_them_from_stderr(void **state)
 	assert_string_equal(text, "");
 }
 
+#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+static void *use_up_the_stack(void *arg)
+{
+	volatile char room[4096];
+	room[0] = arg ? *(volatile char *)arg : 0;
+	if (room[0] == 0)
+		use_up_the_stack((void *)room);
+	return (void *)(uintptr_t)room[0];
+}
+
+static void *overflow(void *arg)
+{
+	log_thread_begins();
+	return use_up_the_stack(arg);
+}
+
+static void a_crash_without_a_stack_is_told(void **state)
+{
+	char text[8192];
+	struct capture c;
+	int status;
+
+	(void)state;
+	capture_begin(&c);
+	pid_t child = fork();
+	if (child == 0) {
+		pthread_t thread;
+		setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+		log_setup(LOG_LEVEL_ERROR, false);
+		log_crashes();
+		pthread_create(&thread, NULL, overflow, NULL);
+		pthread_join(thread, NULL);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	capture_end(&c, text, sizeof text);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	assert_ptr_equal(strstr(text, "sessionfs: ended by SIGSEGV; "), text);
+	assert_non_null(strstr(text, "test_log(+0x"));
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(drops_what_is_above_the_level), cmocka_unit_test(a_message_stays_one_line),
-	    cmocka_unit_test(a_long_message_is_cut),         cmocka_unit_test(errno_is_kept),
-	    cmocka_unit_test(syslog_takes_them_from_stderr),
+		cmocka_unit_test(drops_what_is_above_the_level),
+		cmocka_unit_test(a_message_stays_one_line),
+		cmocka_unit_test(a_long_message_is_cut),
+		cmocka_unit_test(errno_is_kept),
+		cmocka_unit_test(syslog_takes_them_from_stderr),
+#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+		cmocka_unit_test(a_crash_without_a_stack_is_told),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,6 +250,13 @@ static void without_a_mount(void **state)
 	assert_null(o.source);
 	good(ARGS("sessionfs", "--check", "/src"));
 	assert_string_equal(o.source, "/src");
+	good(ARGS("sessionfs", "-u"));
+	assert_int_equal(o.action, OPTS_UNMOUNT);
+	assert_null(o.target);
+	good(ARGS("sessionfs", "--unmount", "/mnt"));
+	assert_string_equal(o.target, "/mnt");
+	assert_null(o.source);
+	bad(ARGS("sessionfs", "-u", "/a", "/mnt"), "/a: one operand too many");
 	good(ARGS("sessionfs", "--search", "x"));
 	assert_int_equal(o.lines, 3);
 	assert_int_equal(o.limit, 0);

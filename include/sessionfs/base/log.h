@@ -3,6 +3,7 @@
 #ifndef SESSIONFS_LOG_H
 #define SESSIONFS_LOG_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
@@ -16,5 +17,13 @@ void log_message(enum log_level level, const char *fmt, ...) __attribute__((form
 #define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_info(...) log_message(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_message(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+/* After log_setup, in the process that is to serve: from now on a signal that says that the program is wrong (SIGSEGV,
+ * SIGABRT, ...) has a backtrace go where messages go, before it ends the process. Does nothing where libc has none. */
+void log_crashes(void);
+/* Each thread of ours calls this first: else there is no backtrace when its stack is used up. */
+void log_thread_begins(void);
+/* Blocks all signals but those. */
+void log_block_signals(sigset_t *before);
 
 #endif

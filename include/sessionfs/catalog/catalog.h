@@ -116,6 +116,14 @@ void catalog_note(struct catalog *c, uint32_t slot);
  * call has read them. */
 bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
 
+/* What is known at this moment: with `watch` nothing is waited for, but looked at later by catalog_wait. */
+struct catalog_status {
+	bool told;     /* inotify tells of each change, or would in a mount; if not, it is looked for */
+	bool scanning; /* some names are not known yet, or may have changed, or the source does not answer */
+	size_t watches, sessions;
+};
+void catalog_status(struct catalog *c, struct catalog_status *ret);
+
 /* Rises whenever a session file comes, goes or is replaced, or another session is its parent: a listing of names is
  * valid while it stays the same. */
 uint64_t catalog_epoch(struct catalog *c);

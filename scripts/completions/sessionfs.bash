@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+# Completion for bash. What there is to complete is what --help says, and for --cat, --ls and --tree what the source has.
+# shellcheck shell=bash
+
+# The names in a directory of the source as lines "TYPE PATH", TYPE being d, f or l.
+_sessionfs_names() { # PROGRAM SOURCE DIRECTORY/
+	"$1" ${2:+-S "$2"} --ls="/$3" --json 2>/dev/null |
+		sed -nE 's/^\[?\{"name":"(.*)","type":"(.).*/\2 \1/p' | sed -E 's/\\(["\\])/\1/g' | while read -r type name; do
+		[ -z "$name" ] || printf '%s %s\n' "$type" "$3$name"
+	done
+}
+
+# The word as the program will get it, as far as it was typed.
+_sessionfs_plain() {
+	local i c quote='' plain=''
+	for ((i = 0; i < ${#1}; i++)); do
+		c=${1:i:1}
+		if [[ $c == "$quote" ]]; then
+			quote=''
+		elif [[ $c == \\ && $quote != \' ]]; then
+			plain+=${1:$((++i)):1}
+		elif [[ ! $quote && $c == [\'\"] ]]; then
+			quote=$c
+		else
+			plain+=$c
+		fi
+	done
+	printf %s "${plain/#\~\//$HOME/}"
+}
+
+_sessionfs() {
+	local cur prev words cword
+	_init_completion -n := || return
+	local program=${words[0]/#\~/$HOME} raw=$cur help line='' argument option='' before='' source='' i typed type path names=''
+	help=$("$program" --help 2>/dev/null) || return
+
+	# Which option the word belongs to; `before` is what stands before its value.
+	if [[ $cur == --*=* ]]; then
+		option=${cur%%=*} before=${cur%%=*}=
+	elif [[ $cur == -o?* ]]; then
+		option=-o before=-o
+	elif [[ $prev == -[oS] ]] || grep -qE -- "^  (.*, )?$prev(=| [A-Z])" <<<"$help"; then
+		option=$prev
+	fi
+	cur=${cur#"$before"}
+	if [[ $option == -o ]]; then # the last of a list
+		[[ $cur != *,* ]] || before+=${cur%,*},
+		cur=${cur##*,}
+		[[ $cur != *=* ]] || option="-o ${cur%%=*}" before+=${cur%%=*}= cur=${cur#*=}
+	fi
+	[[ ! $option || $option == -o ]] || line=$(grep -E -- "^  (.*, )?${option}[=[, ]" <<<"$help")
+	argument=$(sed -nE 's/^.*[ =]([A-Z]+).*/\1/p' <<<"${line:0:42}")
+	for ((i = 1; i < cword; i++)); do
+		case ${words[i]} in
+		-S | --source) source=${words[i + 1]} ;;
+		--source=*) source=${words[i]#*=} ;;
+		-S?*) source=${words[i]#-S} ;;
+		esac
+	done
+	source=$(_sessionfs_plain "$source")
+	typed=$(_sessionfs_plain "$cur")
+
+	compopt -o nospace
+	case $option:$argument in
+	:)
+		if [[ $cur == -* ]]; then
+			mapfile -t COMPREPLY < <(sed -nE 's/^  (-.{38}).*/\1/p' <<<"$help" | sed 's/\[=/=/g' | grep -oE -- '(^|, )-[-A-Za-z]+=?' |
+				sed -E 's/^, //; s/[^=]$/& /' | sort -u | grep -- "^$cur")
+		else
+			mapfile -t COMPREPLY < <(compgen -d -- "$typed" | sed 's|$|/|')
+			names=1
+		fi
+		;;
+	-o:) mapfile -t COMPREPLY < <(grep -oE -- '-o [a-z_]+\[?=?' <<<"$help" | sed 's/^-o //; s/\[//' | grep "^$cur") ;;
+	*:LEVEL | *:WHEN)
+		mapfile -t COMPREPLY < <(compgen -W "$(sed -E 's/.{42}//; s/.*: //; s/ \(.*//; s/ or /, /; s/,//g' <<<"$line")" -- "$cur")
+		;;
+	*:SOURCE | *:DIR)
+		mapfile -t COMPREPLY < <(compgen -d -- "$typed" | sed 's|$|/|')
+		names=1
+		;;
+	*:PATH)
+		while read -r type path; do
+			[[ $path != "$typed"* ]] || COMPREPLY+=("$path$([ "$type" != d ] || echo /)")
+		done < <(_sessionfs_names "$program" "$source" "${typed%"${typed##*/}"}")
+		if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} != */ ]]; then # a file, or a link to a directory
+			case $("$program" ${source:+-S "$source"} --ls="/${COMPREPLY[0]}/" --json 2>/dev/null) in
+			'[{"name":""'*) compopt +o nospace ;;
+			*) COMPREPLY[0]+=/ ;;
+			esac
+		fi
+		names=1
+		;;
+	esac
+
+	# bash replaces only what stands behind the last `=` or `:` that is neither quoted nor behind a backslash.
+	cur=$(sed -E "s/\\\\.//g; s/'[^']*'|\"[^\"]*\"//g; s/[^'\"]*//" <<<"$cur")
+	[[ ! $cur || ! $names ]] || names=${cur:0:1} # of what is still open
+	raw=$(sed -E "s/\\\\./__/g; s/[\"'].*//" <<<"$raw")
+	typed=${raw##*[=:]}
+	i=$((${#raw} - ${#typed}))
+	for line in "${!COMPREPLY[@]}"; do
+		path=$before${COMPREPLY[line]}
+		path=${path#"$(_sessionfs_plain "${words[cword]:0:i}")"}
+		case $names in
+		1) printf -v path %q "$path" ;;
+		\') [[ $path != *\'* ]] || { unset 'COMPREPLY[line]' && continue; } ;; # it has no place there
+		\") path=$(sed -E 's/["\\$`]/\\&/g' <<<"$path") ;;
+		esac
+		COMPREPLY[line]=$path
+	done
+}
+complete -F _sessionfs sessionfs

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+# Completion for fish. What there is to complete is what --help says, and for --cat, --ls and --tree what the source has.
+
+# The names in a directory of the source; a link to a directory ends in a slash, if there is no other name to choose.
+function __sessionfs_paths
+    set -l words (commandline -opc)
+    set -l typed (string unescape -- (commandline -ct) | string replace -r '^--[a-z]+=' '')
+    set -q typed[1]; or set typed ''
+    set -l source
+    for i in (seq 2 (count $words))
+        switch $words[$i]
+            case -S --source
+                test $i -lt (count $words); and set source -S (string unescape -- $words[(math $i + 1)])
+            case '--source=*'
+                set source -S (string unescape -- (string replace -- --source= '' $words[$i]))
+            case '-S?*'
+                set source -S (string unescape -- (string sub -s 3 -- $words[$i]))
+        end
+    end
+    set source (string replace -r '^~/' "$HOME/" -- $source)
+    set -l dir (string replace -r '[^/]*$' '' -- $typed)
+    set -l found
+    for line in (command $words[1] $source --ls=/$dir --json 2>/dev/null | sed -nE 's/^\[?\{"name":"(.*)","type":"(.).*/\2 \1/p' | sed -E 's/\\\\(["\\\\])/\1/g')
+        set -l path $dir(string sub -s 3 -- $line)
+        test (string sub -l (string length -- $typed) -- $path) = "$typed"; or continue
+        string match -q 'd *' -- $line; and set path $path/
+        set -a found $path
+    end
+    if test (count $found) -eq 1; and not string match -q '*/' -- $found[1]
+        string match -q '[{"name":""*' -- (command $words[1] $source --ls=/$found[1]/ --json 2>/dev/null)[1]; or set found $found[1]/
+    end
+    printf '%s\n' $found
+end
+
+# Those of the list before the cursor, which begin with what stands before the last comma.
+function __sessionfs_list
+    set -l before (string match -r '^(?:-o)?(.*,)?' -- (commandline -ct))[2]
+    for line in (command sessionfs --help 2>/dev/null | string match -r '^  -.*')
+        for item in (string match -ra -- '-o ([a-z_]+(?:\[?=)?)' $line | string match -v -- '-o *' | string replace '[' '')
+            printf '%s%s\t%s\n' "$before" $item (string sub -s 43 -- $line)
+        end
+    end
+end
+
+complete -c sessionfs -f -n 'not string match -q -- "--*=*" (commandline -ct)' -a '(__fish_complete_directories (commandline -ct))'
+complete -c sessionfs -s o -x -d 'mount options' -a '(__sessionfs_list)'
+for line in (command sessionfs --help 2>/dev/null | string match -r '^  -.*')
+    set -l help (string sub -s 43 -- $line)
+    set -l argument (string match -r '[= ]([A-Z]+)' -- (string sub -l 42 -- $line))[2]
+    set -l value
+    switch "$argument"
+        case LEVEL WHEN
+            set value -a (string replace -r '.*: ' '' -- $help | string replace -r ' \(.*' '' | string replace ' or ' ', ' | string replace -a , '')
+        case SOURCE DIR
+            set value -a '(__fish_complete_directories (commandline -ct))'
+        case PATH
+            set value -a '(__sessionfs_paths)'
+    end
+    # With [=VALUE] the next word is no value.
+    test -z "$argument"; or string match -q '*[=*' -- $line; or set -a value -x
+    for item in (string split ', ' -- (string trim -- (string sub -l 42 -- $line)))
+        switch $item
+            case '-o *'
+            case '--*'
+                complete -c sessionfs -l (string replace -r '\[?=.*' '' -- (string sub -s 3 -- $item)) -d $help $value
+            case '*'
+                complete -c sessionfs -s (string sub -s 2 -l 1 -- $item) -d $help $value
+        end
+    end
+end

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# bash, zsh and fish complete options and their values, directories, and paths from the source, whatever is in a name: what is
+# typed at the shell is what the program is given.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need zsh fish python3 shellcheck
+completions=$ROOT/scripts/completions
+nothing "shellcheck" shellcheck "$completions/sessionfs.bash"
+mkdir -p "$T/src" "$T/a dir/inner" "$T/bin" "$T/z"
+export HOME=$T ZDOTDIR=$T/z
+
+# A project with what shells take for something else.
+odd="a 'b' \"c\" \$d [e] f:g=h"
+samples "$T/src"
+mv "$T/src/--home-ada-weather--" "$T/src/--$odd--"
+
+# Says what it is given, each word on a line; the completions ask the real one.
+cat >"$T/bin/sessionfs" <<END
+#!/bin/sh
+case " \$* " in *" --help "* | *" --ls=/"*) exec "$SESSIONFS" "\$@" ;; esac
+printf '[\n'
+printf '%s\n' "\$@" ']'
+END
+chmod +x "$T/bin/sessionfs"
+export PATH=$T/bin:$PATH
+
+cat >"$T/bashrc" <<END
+. /usr/share/bash-completion/bash_completion
+. "$completions/sessionfs.bash"
+bind -x '"\C-xm": echo COMPLETED'
+PS1='ready> '
+END
+cat >"$T/z/.zshrc" <<END
+fpath=("$completions" \$fpath)
+autoload -U compinit && compinit -u -D
+completed() { zle -I; print COMPLETED }
+zle -N completed
+bindkey -e
+bindkey '^Xm' completed
+PS1='ready> '
+END
+typed() { # SHELL LINE: the words that the program is given
+	local shell=(zsh -i)
+	[ "$1" = zsh ] || shell=(bash --noprofile --rcfile "$T/bashrc" -i)
+	printf '%s' "$2" | (cd "$T" && timeout 100 python3 "$ROOT/tests/lib/complete.py" "${shell[@]}") | paste -sd'|'
+}
+path=$(cd "$T/src" && "$SESSIONFS" -S . --ls projects --json | grep -o 'a [^,]*h' | sed 's/\\"/"/g')
+stem=${FORECAST##*/}
+for shell in bash zsh; do
+	try() { is "$2" "$(typed $shell "$1" | sed -E 's/\/([|]|$)/\1/g')" "$shell: $1"; }
+	try 'sessionfs --sour\t/x --col\tal\t y' "--source=/x|--color=always|y"
+	try 'sessionfs -o allow_o\t,cach\t5M -o loglevel=de\t a\t' "-o|allow_other,cache=5M|-o|loglevel=debug|a dir"
+	try 'sessionfs -S sr\t --cat late\ttit\t' "-S|src|--cat|latest/title"
+	try 'sessionfs -S src --cat projects/a\t2026-03-02\ttit\t' "-S|src|--cat|projects/$path/$stem/title"
+	for quote in \' \"; do
+		try "sessionfs --source=src --cat=${quote}by-date/2026-03-05/\ttit\t" "--source=src|--cat=by-date/2026-03-05/08.30 Cache for ten minutes/title"
+	done
+done
+
+fish() { # LINE: what it is completed to, without what is said of it
+	command fish --no-config -c "source $completions/sessionfs.fish; cd $T; complete -C \$argv[1]" -- "$1" | cut -f1
+}
+is "--source" "$(fish "sessionfs --sour")" "fish: an option"
+is "always auto" "$(fish "sessionfs --color=a" | grep -v / | sed 's/.*=//' | sort | paste -sd' ')" "fish: a value"
+is "ro,cache=" "$(fish "sessionfs -o ro,cac")" "fish: a list"
+is "a dir/" "$(fish "sessionfs a" | sed 's/\\//g')" "fish: a directory"
+is "latest/" "$(fish "sessionfs -S src --cat late")" "fish: a link to a directory"
+is "--cat=projects/$path/" "$(fish "sessionfs --source=src --cat=projects/a")" "fish: an odd name"
+is "projects/$path/$stem/title" "$(fish "sessionfs -S src --cat \"projects/${path//[\"$]/\\&}/$stem/tit\"" | sed 's/\\\(.\)/\1/g')" "fish: below it"

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# .status says how the mount is, at once, also while its source says nothing.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need jq
+samples "$T/src"
+mkdir "$T/src/--of-quotes--"
+quoted=$T/src/a\ \"quoted\"\ name
+mkdir "$quoted"
+says() { # FILTER EXPECTED [FILE]: what jq makes of it
+	is "$2" "$(jq -r "$1" "${3:-$T/mnt/.status}")" "$1 of ${3:-.status}"
+}
+is_settled() { [ "$(jq .scanning "$T/mnt/.status")" = false ]; }
+
+# --- without a mount ---
+"$SESSIONFS" -S "$T/src" --cat .status >"$T/said" || die "--cat .status ended with $?"
+is 1 "$(wc -l <"$T/said")" "lines"
+says 'keys_unsorted | join(" ")' "program contract source follows watches sessions scanning memory" "$T/said"
+says '[.program, .contract, .source, .follows, .watches, .scanning] | @tsv' \
+	"$("$SESSIONFS" -V | head -n 1)	1	$T/src	inotify	0	false" "$T/said"
+sessions=$("$SESSIONFS" -S "$T/src" --ls sessions | wc -l)
+says .sessions "$sessions" "$T/said"
+says .follows poll <("$SESSIONFS" -S "$T/src" --poll --cat .status)
+says .source "$quoted" <("$SESSIONFS" -S "$quoted" --cat .status)
+
+need_mount
+for o in rw ro; do
+	mount_fs "$T/src" "$T/mnt" -o $o
+	within 10 "all is known ($o)" is_settled
+	says '[.source, .follows, .watches] | @tsv' "$T/src	inotify	$(find "$T/src" -type d | wc -l)"
+	says .sessions "$sessions"
+	is "400 $(id -u)" "$(stat -c '%a %u' "$T/mnt/.status")" "mode and owner ($o)"
+	is 0 "$(find "$T/mnt" -maxdepth 1 -name .status | wc -l)" "listed ($o)"
+	# It is never an old one, and never cut: each is as long.
+	size=$(stat -c %s "$T/mnt/.status")
+	cp "$T/src"/--home-ada-weather--/*5ca5f.jsonl "$T/src/--home-ada-weather--/one-more.jsonl"
+	says .sessions $((sessions + 1))
+	cat "$T/mnt/sessions.tsv" "$T/mnt"/projects/*/*/chat.md >/dev/null
+	says '.memory > 0' true
+	is "$size" "$(wc -c <"$T/mnt/.status")" "length ($o)"
+	rm "$T/src/--home-ada-weather--/one-more.jsonl"
+	says .sessions "$sessions"
+	umount_fs "$T/mnt"
+done
+mount_fs "$T/src" "$T/mnt" --poll
+within 10 "all is known" is_settled
+says '[.follows, .watches] | @tsv' "poll	0"
+umount_fs "$T/mnt"
+
+# --- a source that answers nothing, from before it was looked at ---
+slowfs=$(dirname "$SESSIONFS")/slowfs
+[ -x "$slowfs" ] || die "there is no $slowfs: make $slowfs"
+clean_first() { kill -KILL "${server:-}" 2>/dev/null; }
+mkdir "$T/far"
+"$slowfs" 300 "$T/gate" "$T/src" "$T/far" -f &
+server=$!
+within 10 "slowfs" mountpoint -q "$T/far"
+mount_fs "$T/far" "$T/mnt" -o ro
+: >"$T/gate"
+begun=$(date +%s%N)
+says .scanning true
+took=$((($(date +%s%N) - begun) / 1000000))
+[ $took -lt 900 ] || die "it was waited for: $took ms"
+rm "$T/gate"
+within 20 "all is known" is_settled
+says '[.sessions, .follows] | @tsv' "$sessions	poll"
+: >"$T/gate"
+timeout 30 ls "$T/mnt/projects" >/dev/null 2>&1 &
+within 30 "a look that does not return" jq -e .scanning "$T/mnt/.status" >/dev/null
+says .sessions "$sessions"
+rm "$T/gate"
+wait $! || : # it may be told that this took too long
+umount_fs "$T/mnt"
+umount_fs "$T/far"
