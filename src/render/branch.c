@@ -52,19 +52,6 @@ static bool holds_others(struct json_value id)
 	return (id.kind == JSON_STRING || id.kind == JSON_NUMBER) && json_truthy(id);
 }
 
-static struct label_change *change_of(const struct branch_labels *b, uint32_t entry)
-{
-	size_t low = 0, high = b->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (b->changes[middle].entry < entry)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < b->n && b->changes[low].entry == entry ? &b->changes[low] : NULL;
-}
-
 /* Notes the ids of the path, and which labels its lines give. */
 static int branch_read_path(struct branch_labels *b, const struct branch_line *v, size_t n)
 {
@@ -79,7 +66,8 @@ static int branch_read_path(struct branch_labels *b, const struct branch_line *v
 		rc = session_load(b->s, v[k].entry, &b->line, &r);
 		if (rc < 0)
 			return rc;
-		const struct label_change *change = change_of(b, session_entry_by_id(b->s, r.target_id));
+		const struct label_change *change =
+		    session_label_change_of(b->changes, b->n, session_entry_by_id(b->s, r.target_id));
 		if (change)
 			b->given[change - b->changes] = v[k].entry;
 	}
@@ -128,7 +116,7 @@ static int branch_add_labels(struct branch_labels *b, struct branch_line *v, siz
 		return rc;
 	branch_sees(b, session_entry_by_id(b->s, r.id));
 	for (size_t k = 0; k < path; k++) {
-		const struct label_change *change = change_of(b, v[k].entry);
+		const struct label_change *change = session_label_change_of(b->changes, b->n, v[k].entry);
 		rc = change ? branch_gives(b, change) : 1;
 		if (rc == 0)
 			rc = session_load(b->s, change->record, &b->line, &r);

@@ -40,7 +40,7 @@ int migrated_entry(const struct session *s, uint32_t i, const struct record *r, 
 	struct json j;
 	struct json_value key, value;
 	const struct format *format = session_format(s);
-	bool first = true, has_id = format->has_ids, has_parent = format->has_ids, has_kept = false;
+	bool first = true, has_id = format->has_ids, has_parent = has_id, has_kept = false;
 	bool indexed =
 	    format->has_kept_index && r->type == RECORD_COMPACTION && r->first_kept_entry_index.kind == JSON_NUMBER;
 	uint32_t kept = indexed ? session_first_kept(s, i, r) : NO_ENTRY, above = session_entry(s, i)->parent;
