@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which session was forked from which. The header of a fork names its parent by
- * a path of the machine it was made on. Sessions are copied and moved: if the path
- * leads nowhere, only the file name at its end counts.
+ * a path of the machine it was made on, or of a mount there. Sessions are copied and
+ * moved: if the path leads nowhere, only the file name at its end counts.
  *
  * The forks of all sessions are found together, and again when a session comes or goes. Many forks can name one parent,
  * and many files can have the same name. So each path is looked at once, and files of the same name are a range of a
@@ -28,16 +28,23 @@ struct lookup {
 	size_t place_count;
 };
 
+/* Paths on disk may come from Windows. Those in a mount do not, and a name there may hold a backslash. */
+#define SLASHES SPAN_LIT("/\\")
+#define SLASH SPAN_LIT("/")
+
+/* How each session's file, and the path to each branch, is called in a mount. */
+#define IN_MOUNT SPAN_LIT("session.jsonl")
+
 static const struct file *file_of(const struct catalog *c, uint32_t slot)
 {
 	return &c->files[c->slots[slot].file];
 }
 
-/* Returns the part after the last separator and cuts it off *path. Paths may come from Windows. */
-static struct span last_part(struct span *path)
+/* Returns the part after the last of these separators and cuts it off *path. */
+static struct span last_part(struct span *path, struct span separators)
 {
 	size_t at = path->n;
-	while (at > 0 && path->p[at - 1] != '/' && path->p[at - 1] != '\\')
+	while (at > 0 && !memchr(separators.p, path->p[at - 1], separators.n))
 		at--;
 	struct span part = {path->p + at, path->n - at};
 	path->n = at ? at - 1 : 0;
@@ -47,7 +54,7 @@ static struct span last_part(struct span *path)
 static struct span directory_of(const struct catalog *c, const struct file *f)
 {
 	struct span path = span_of(f->dir ? c->dirs[f->dir].name : c->source);
-	return last_part(&path);
+	return last_part(&path, SLASHES);
 }
 
 static struct span base_of(const struct file *f)
@@ -221,13 +228,38 @@ static uint32_t only_one(const struct lookup *l, struct span base, struct span d
 	return others == 1 ? found : NONE;
 }
 
+/* The session, other than `self`, that a path like projects/PROJECT/STEM/session.jsonl or sessions/SID/session.jsonl
+ * names in a mount, perhaps with branches/ID before the last part. */
+static uint32_t in_mount(const struct lookup *l, struct span path, uint32_t self)
+{
+	const struct catalog *c = l->c;
+	if (!span_eq(last_part(&path, SLASH), IN_MOUNT))
+		return NONE;
+	for (int branch = 0; branch < 2; branch++) {
+		struct span name = last_part(&path, SLASH), rest = path, above = last_part(&rest, SLASH);
+		uint32_t file = NONE, project;
+		if (span_is(above, "sessions")) {
+			file = map_get(&c->sids, 0, name);
+		} else if (span_is(last_part(&rest, SLASH), "projects")) {
+			project = map_get(&c->project_names, 0, above);
+			file = project == NONE ? NONE : map_get(&c->stems, project, name);
+		}
+		uint32_t slot = file == NONE ? NONE : c->files[file].slot;
+		if (slot != NONE && slot != self)
+			return slot;
+		if (!span_is(last_part(&path, SLASH), "branches"))
+			return NONE;
+	}
+	return NONE;
+}
+
 /* The only session with that file name, or the only one of them in a directory of the same name. */
 static uint32_t with_name(const struct lookup *l, struct span path, uint32_t self)
 {
-	struct span base = last_part(&path), dir = last_part(&path);
+	struct span base = last_part(&path, SLASHES), dir = last_part(&path, SLASHES);
 	bool many;
 
-	if (base.n == 0 || memchr(base.p, '\0', base.n))
+	if (base.n == 0 || memchr(base.p, '\0', base.n) || span_eq(base, IN_MOUNT))
 		return NONE;
 	uint32_t found = only_one(l, base, (struct span){NULL, 0}, self, &many);
 	return many && dir.n ? only_one(l, base, dir, self, &many) : found;
@@ -276,7 +308,9 @@ static int make_forks(struct lookup *l)
 	int rc = lookup_init(l);
 	for (uint32_t slot = 0; rc == 0 && slot < c->slot_count; slot++) {
 		struct span path = c->slots[slot].file == NONE ? (struct span){NULL, 0} : file_of(c, slot)->parent;
-		uint32_t parent = path.p ? at_path(l, path, slot) : NONE;
+		uint32_t parent = path.p ? in_mount(l, path, slot) : NONE;
+		if (path.p && parent == NONE)
+			parent = at_path(l, path, slot);
 		if (path.p && parent == NONE)
 			parent = with_name(l, path, slot);
 		set_parent(c, slot, parent);
@@ -292,6 +326,7 @@ static bool forks_refresh(struct ask *a)
 	struct catalog *c = a->c;
 	if (!load_all(a))
 		return false;
+	load_projects(a);
 	if (c->forks_epoch == c->epoch)
 		return true;
 	struct lookup l CLEANUP(lookup_release) = {.c = c, .ask = a};

@@ -74,6 +74,54 @@ static int report(struct check *c, const char *file, uint32_t line, const char *
 	return fwrite(c->line.p, 1, c->line.n, c->out) == c->line.n ? 0 : -EIO;
 }
 
+/* Counts the messages on the path to each entry. `stack` has room for all of them. */
+static void count_messages(const struct session *s, uint32_t *messages, uint32_t *stack)
+{
+	uint32_t count = session_count(s);
+	memset(messages, 0xff, count * sizeof *messages); /* not counted yet */
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t n = 0, k = i;
+		while (k != NO_ENTRY && messages[k] == UINT32_MAX) {
+			const struct entry *e = session_entry(s, k);
+			messages[k] = 0; /* a ring ends here */
+			stack[n++] = k;
+			k = e->flags & ENTRY_WALK_ENDS ? NO_ENTRY : e->parent;
+		}
+		uint32_t above = k == NO_ENTRY ? 0 : messages[k];
+		while (n > 0) {
+			const struct entry *e = session_entry(s, stack[--n]);
+			above += e->type == RECORD_MESSAGE && !(e->flags & ENTRY_NO_MESSAGE);
+			messages[stack[n]] = above;
+		}
+	}
+}
+
+/* Who comes back to a session that holds hardly anything, because its leaf was moved, looks for the rest. */
+static int report_leaf(struct check *c, const char *file, const struct session *s)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	uint32_t leaf = session_leaf(s), longest = leaf;
+	uint32_t *messages CLEANUP_FREE = malloc(session_count(s) * sizeof *messages + 1);
+	uint32_t *stack CLEANUP_FREE = malloc(session_count(s) * sizeof *stack + 1);
+	if (!messages || !stack)
+		return -ENOMEM;
+	if (leaf == NO_ENTRY)
+		return 0;
+	count_messages(s, messages, stack);
+	for (uint32_t i = 0; i < session_count(s); i++)
+		if (session_is_tip(s, i) && (session_entry(s, i)->flags & ENTRY_ADDRESSED) &&
+		    messages[i] > messages[longest])
+			longest = i;
+	if (messages[leaf] >= (messages[longest] + 9) / 10)
+		return 0;
+	buf_addf(&text, "messages to this entry: %u, to the leaf: %u; to go on from here, `ln -sfn entries/",
+	         messages[longest], messages[leaf]);
+	session_entry_name(s, longest, &text);
+	buf_adds(&text, " leaf` in the session's directory of a mount");
+	const char *reason = buf_cstr(&text);
+	return reason ? report(c, file, session_entry(s, longest)->line, reason) : -ENOMEM;
+}
+
 static int report_session(struct check *c, const char *file, uint32_t slot)
 {
 	struct session *s;
@@ -92,6 +140,8 @@ static int report_session(struct check *c, const char *file, uint32_t slot)
 		struct problem p = session_problem(s, i);
 		rc = report(c, file, p.line, p.reason);
 	}
+	if (rc == 0)
+		rc = report_leaf(c, file, s);
 	catalog_put(c->catalog, s);
 	return rc;
 }

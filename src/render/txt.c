@@ -155,9 +155,16 @@ int render_resume(const struct session *s, struct span path, struct buf *out)
 		return buf_err(out);
 	}
 	if (cwd.n > 0) {
+		struct buf elsewhere CLEANUP_BUF = BUF_INIT;
+		buf_adds(&elsewhere, "resume: to go on elsewhere: pi --fork ");
+		add_quoted(path, &elsewhere);
 		buf_adds(out, "cd -P -- ");
 		add_quoted(buf_span(&cwd), out);
-		buf_adds(out, " || exit\n");
+		buf_adds(out, " || {\n\tprintf '%s\\n' ");
+		add_quoted(buf_span(&elsewhere), out);
+		buf_adds(out, " >&2\n\texit 1\n}\n");
+		if (buf_err(&elsewhere))
+			return buf_err(&elsewhere);
 	}
 	buf_adds(out, "exec pi --session ");
 	add_quoted(path, out);

@@ -134,6 +134,11 @@ int session_label_changes(const struct session *s, uint32_t after, uint32_t upto
 	return 0;
 }
 
+const struct label_change *session_label_change_of(const struct label_change *v, size_t n, uint32_t entry)
+{
+	return n ? bsearch(&entry, v, n, sizeof *v, by_number) : NULL;
+}
+
 uint32_t session_lines(const struct session *s)
 {
 	return s->at.lines;

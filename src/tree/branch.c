@@ -154,6 +154,8 @@ static const struct kind in_branches[] = {
 const struct rows rows_branches = ROWS(in_branches);
 
 static const struct kind in_branch[] = {
+    {"session.jsonl", .doc = "the path to it as a session file: for `pi --fork`", .from = &from_branch,
+     .make = PIECES(branch_jsonl, NULL)},
     {"chat.md", .doc = "what user and assistant said on it", .from = &from_branch, .make = PIECES(chat_md, NULL),
      .has = chat_has},
     {"context.md", .doc = "what the model is sent at its end", .from = &from_branch, .make = PIECES(context_md, NULL),

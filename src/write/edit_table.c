@@ -68,19 +68,6 @@ static int table_unescape(struct table *t, struct span cell)
 	return 0;
 }
 
-static const struct label_change *find_change(const struct labels *l, uint32_t entry)
-{
-	size_t low = 0, high = l->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (l->v[middle].entry < entry)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < l->n && l->v[low].entry == entry ? &l->v[low] : NULL;
-}
-
 /* Whether a cell reads as this change was shown. No change (NULL), or one that clears, was shown as an empty cell. */
 static bool table_is_shown(struct table *t, const struct label_change *change, struct span cell)
 {
@@ -106,7 +93,8 @@ static bool is_of_others(struct table *t, const struct label_change *since)
 /* Whether the cell leaves the entry's label as it is. */
 static bool says_nothing(struct table *t, uint32_t entry, struct span cell)
 {
-	const struct label_change *then = find_change(&t->then, entry), *since = find_change(&t->since, entry);
+	const struct label_change *then = session_label_change_of(t->then.v, t->then.n, entry),
+				  *since = session_label_change_of(t->since.v, t->since.n, entry);
 	if (table_is_shown(t, since ? since : then, cell))
 		return true;
 	return since && table_is_shown(t, then, cell) && is_of_others(t, since);
@@ -228,7 +216,8 @@ static int table_read(struct table *t)
 	 * then the table could not have a row for it. */
 	uint32_t e;
 	for (size_t i = 0; rc == 0 && (e = session_labelled(t->s, i)) != NO_ENTRY; i++) {
-		const struct label_change *then = find_change(&t->then, e), *since = find_change(&t->since, e);
+		const struct label_change *then = session_label_change_of(t->then.v, t->then.n, e),
+					  *since = session_label_change_of(t->since.v, t->since.n, e);
 		bool is_news = since && !(then && then->set) && is_of_others(t, since);
 		if (!(t->seen[e / 8] & 1u << e % 8) && !is_news)
 			rc = table_add_change(t, e, t->text->n);

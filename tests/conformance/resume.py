@@ -49,6 +49,25 @@ def files():
     return {os.path.join(d, f): read(os.path.join(d, f)) for top in (T + b"/src", T + b"/cwd") for d, _, fs in os.walk(top) for f in fs}
 
 
+def fork(env, server):
+    """An earlier place of a session is gone on from, in a directory where nothing was ever said."""
+    server.said.clear()
+    session = os.path.realpath(T) + b"/mnt/projects/odd/plain"
+    os.mkdir(T + b"/elsewhere")
+    run = subprocess.run([T + b"/bin/pi", "--fork", session + b"/branches/aaaa0001/session.jsonl", "--session-dir", T + b"/src/--forked--",
+                          "--provider", "fake", "--model", "m", "-p", "another way"], env=env, cwd=T + b"/elsewhere", stdin=subprocess.DEVNULL,
+                         capture_output=True, timeout=120)
+    assert run.returncode == 0 and b"done here" in run.stdout, run
+    said = json.dumps(server.said[0])
+    assert "the old words" in said and "another way" in said and "go on" not in said, said
+    made, = (T + b"/mnt/projects/forked/" + name for name in os.listdir(T + b"/mnt/projects/forked") if name != b".latest")
+    assert read(made + b"/cwd") == os.path.realpath(T) + b"/elsewhere\n"
+    assert read(made + b"/parent") == b"projects/odd/plain\n"
+    assert read(session + b"/forks") == os.path.relpath(made, T + b"/mnt") + b"\n"
+    assert read(made + b"/last/text.md") == b"done here\n"
+    print("ok fork")
+
+
 def check():
     server = model.serve(T + b"/agent", answer)
     os.makedirs(T + b"/home")
@@ -75,11 +94,15 @@ def check():
         assert read(T + b"/mnt/sessions/" + id.encode() + b"/last/text.md") == b"done here\n", name
         before[file] = new
         print("ok", name)
-    for id, why in (("gone", b""), ("odd", b"not UTF-8")):
+    for id, why in (("gone", b"pi --fork '" + os.path.realpath(T) + b"/src/--odd--/gone.jsonl'\n"), ("odd", b"not UTF-8")):
         run = resume(id)
         assert run.returncode != 0 and run.stderr and why in run.stderr and not server.said, (id, run)
         print("ok", id)
     assert files() == before, "other files have changed"
+    fork(env, server)
+    for file in files().keys() - before.keys():
+        os.unlink(file)
+    assert files() == before, "what was forked has changed"
     # Nor is there a session where pi keeps its own.
     assert not [f for _, _, fs in os.walk(T + b"/agent") for f in fs if f.endswith(b".jsonl")]
     print(len(NAMES) + 3, "sessions resumed or refused as they should be")

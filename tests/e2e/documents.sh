@@ -48,6 +48,11 @@ cat >"$T/bin/pi" <<'END'
 #!/bin/bash
 file=$(ls -t ~/.pi/agent/sessions/*/*.jsonl | head -n 1)
 [ "$1" != --session ] || file=$2
+if [ "$1" = --fork ]; then
+	file=~/.pi/agent/sessions/--elsewhere--/fork.jsonl
+	mkdir -p ~/.pi/agent/sessions/--elsewhere--
+	{ jq -nc --arg parent "$2" '{type: "session", version: 3, id: "fork", parentSession: $parent}' && tail -n +2 "$2"; } >"$file"
+fi
 [ "$1" != --session ] || [ "$PWD" = "$(head -n 1 "$file" | jq -r .cwd)" ] || exit 1
 for _ in {1..20}; do # nobody watches some of them
 	[ -z "$(find /proc/[0-9]*/fd -lname "$HOME/pi/.events" 2>/dev/null)" ] || break
@@ -69,7 +74,7 @@ export PATH=$T/bin:$PATH
 fresh() {
 	local file=$HOME/.pi/agent/sessions/--${FORECAST#projects/}.jsonl
 	file=${file/weather\//weather--/}
-	rm -rf "$HOME/.pi" "$HOME/backup" "$HOME/saved" "$HOME/restored" "$HOME/old" "$HOME/pi"
+	rm -rf "$HOME/.pi" "$HOME/elsewhere" "$HOME/backup" "$HOME/saved" "$HOME/restored" "$HOME/old" "$HOME/pi"
 	samples "$HOME/.pi/agent/sessions"
 	samples "$HOME/backup"
 	# A session whose directory is there.

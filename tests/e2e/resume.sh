@@ -23,7 +23,7 @@ for i, name in enumerate(NAMES):
     cwd = json.dumps(os.fsdecode(os.path.join(cwds, name)), ensure_ascii=False).encode("utf-8", "surrogateescape")
     with open(os.path.join(src, b"--odd--", b"%02d " % i + name + b".jsonl"), "wb") as f:
         f.write(b'{"type":"session","version":3,"id":"n%02d","timestamp":"2026-03-02T09:15:03.460Z","cwd":%s}\n' % (i, cwd))
-for name, cwd in [("odd", os.fsdecode(os.path.join(cwds, NAMES[-1]))), ("gone", "/no such/directory"), ("none", None), ("number", 7), ("empty", ""), ("dash", "-"), ("nul", os.fsdecode(cwds) + "\0"),
+for name, cwd in [("odd", os.fsdecode(os.path.join(cwds, NAMES[-1]))), ("gone", "/no such/directory"), ("gone it's \\n $HOME", "/no such/directory"), ("none", None), ("number", 7), ("empty", ""), ("dash", "-"), ("nul", os.fsdecode(cwds) + "\0"),
                   ("file", "/etc/passwd"), ("here", "-r"), ("home", "~")]:
     header = {"type": "session", "version": 3, "id": name, "timestamp": "2026-03-02T09:15:03.460Z", "cwd": cwd}
     with open(os.path.join(src, b"--odd--", os.fsencode(name) + b".jsonl"), "w", errors="surrogateescape") as f:
@@ -48,6 +48,10 @@ for link in sorted(os.listdir(mnt + b"/sessions")):
     has_none = link in (b"none", b"number", b"empty")
     if not has_none and (link[:1] != b"n" or link == b"nul" or b"\xff" in path):
         assert run.returncode != 0 and run.stderr and not run.stdout and not os.path.exists(ran), (link, run)
+        # What it says to do instead, as one would paste it. In a directory that cannot be, it says only that.
+        if b"\xff" not in path and link != b"nul":
+            subprocess.run([b"sh", b"-c", run.stderr.split(b"resume: to go on elsewhere: ", 1)[1]], check=True)
+            assert open(ran, "rb").read().split(b"\nx\0", 1)[1] == b"--fork\0" + path[:-1] + b"\0", (link, run)
         continue
     assert run.returncode == 0 and not run.stderr and not run.stdout, (link, run)
     cwd, args = open(ran, "rb").read().split(b"\nx\0", 1)

@@ -70,6 +70,46 @@ static void forks_find_their_parent(void **state)
 	assert_parent(p, "a", "link", NULL);
 }
 
+/* As pi names what it forked in a mount: a session there, or a branch of one. */
+static void forks_of_a_mount_find_their_parent(void **state)
+{
+	static const struct {
+		const char *said, *parent;
+	} cases[] = {
+	    {"/mnt/projects/b/one/session.jsonl", "b/one.jsonl"},
+	    {"/mnt/projects/b/one/branches/0a/session.jsonl", "b/one.jsonl"},
+	    {"/mnt/sessions/SID%2F1/session.jsonl", "b/one.jsonl"},
+	    {"/mnt/sessions/SID%2F1/branches/a\\\\b/session.jsonl", "b/one.jsonl"},
+	    {"projects/b/back\\\\slash/session.jsonl", "b/back\\slash.jsonl"},
+	    {"/mnt/projects/branches/one/session.jsonl", "branches/one.jsonl"},
+	    {"/mnt/projects/b/gone/session.jsonl", NULL},
+	    {"/mnt/projects/gone/one/session.jsonl", NULL},
+	    {"/mnt/projects/b/one/entries/0a/session.jsonl", NULL},
+	    {"/mnt/projects/b/one/branches/0a/branches/0a/session.jsonl", NULL},
+	    {"/mnt/b/one/session.jsonl", NULL},
+	    {"session.jsonl", NULL},
+	};
+	struct place *p = *state;
+	char file[32], text[256];
+	make_dir(p, "a");
+	make_dir(p, "b");
+	make_dir(p, "branches");
+	put(p, "b/one.jsonl", HEADER("SID/1", "/"));
+	put(p, "b/back\\slash.jsonl", HEADER("back", "/"));
+	put(p, "b/session.jsonl", HEADER("no name to be found by", "/"));
+	put(p, "branches/one.jsonl", HEADER("three", "/"));
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		snprintf(file, sizeof file, "a/%zu.jsonl", i);
+		snprintf(text, sizeof text, FORK("fork", "%s"), cases[i].said);
+		put(p, file, text);
+	}
+	open_place(p);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		snprintf(file, sizeof file, "%zu", i);
+		assert_parent(p, "a", file, cases[i].parent);
+	}
+}
+
 /* Forks in several projects can have one stem. */
 static void forks_with_one_stem_are_all_there(void **state)
 {
@@ -128,6 +168,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(forks_find_their_parent),
+	    TEST(forks_of_a_mount_find_their_parent),
 	    TEST(forks_with_one_stem_are_all_there),
 	    TEST(a_list_of_forks_goes_on),
 	};

@@ -102,6 +102,27 @@ static void one_line_for_each_problem(void **state)
 	assert_int_equal(found, n);
 }
 
+/* The current branch has less than a tenth of the longest one. */
+static void a_leaf_that_was_moved_away(void **state)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	size_t found = 0;
+
+	buf_adds(&text, HEADER USER("m0", "null"));
+	for (int i = 1; i < 30; i++)
+		buf_addf(&text, USER("m%d", "\"m%d\""), i, i - 1);
+	buf_adds(&text, "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"m29\",\"targetId\":\"m0\"}\n");
+	buf_adds(&text, USER("a", "\"m0\"") USER("b", "\"a\""));
+	put(*state, "tenth.jsonl", buf_cstr(&text));
+	text.n -= strlen(USER("b", "\"a\""));
+	put(*state, "less.jsonl", buf_cstr(&text));
+	char *said = check(*state, NULL, NULL, &found);
+	assert_string_equal(said, "less.jsonl:31: messages to this entry: 30, to the leaf: 2; to go on from here, "
+	                          "`ln -sfn entries/m29 leaf` in the session's directory of a mount\n");
+	assert_int_equal(found, 1);
+	free(said);
+}
+
 static void progress_is_wiped_at_the_end(void **state)
 {
 	static const struct check_options always = {.progress_ms = 1, .progress_always = true};
@@ -146,10 +167,8 @@ static void says_why_it_could_not(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(says_nothing_of_good_sessions),
-	    TEST(one_line_for_each_problem),
-	    TEST(progress_is_wiped_at_the_end),
-	    TEST(says_why_it_could_not),
+	    TEST(says_nothing_of_good_sessions), TEST(one_line_for_each_problem), TEST(a_leaf_that_was_moved_away),
+	    TEST(progress_is_wiped_at_the_end),  TEST(says_why_it_could_not),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

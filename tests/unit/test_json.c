@@ -608,6 +608,29 @@ static void without_white_space(void **state)
 	assert_int_equal(none.n, 0);
 }
 
+static void as_javascript_writes_it(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} cases[] = {
+	    {" -1.50e2 ", "-150"},
+	    {"[1e21, 1e-7, 100000000000000000001, -0, 1e999]", "[1e+21,1e-7,100000000000000000000,0,null]"},
+	    {"{ \"a\\u0062\" : [true, false ,null], \"\":{ } }", "{\"ab\":[true,false,null],\"\":{}}"},
+	    {"\"\\/\\u00e9\\u0007\\ud83d\\ude00\\udc00 \\\"\"", "\"/\u00e9\\u0007\U0001f600\\udc00 \\\"\""},
+	    {"\"\xff\xed\xa0\x80\"", "\"\ufffd\ufffd\ufffd\ufffd\""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		CLEANUP_BUF struct buf b = BUF_INIT;
+		json_stringify(value_of(span_of(cases[i].in)), &b);
+		assert_buf(&b, span_of(cases[i].out));
+	}
+	CLEANUP_BUF struct buf none = BUF_INIT;
+	json_stringify((struct json_value){0}, &none);
+	assert_int_equal(none.n, 0);
+}
+
 static void layout_of_deep_values_stays_small(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT, out = BUF_INIT;
@@ -660,6 +683,7 @@ int main(void)
 	    cmocka_unit_test(truthiness),
 	    cmocka_unit_test(lays_out_for_people),
 	    cmocka_unit_test(without_white_space),
+	    cmocka_unit_test(as_javascript_writes_it),
 	    cmocka_unit_test(layout_of_deep_values_stays_small),
 	    cmocka_unit_test(layout_without_memory),
 	};

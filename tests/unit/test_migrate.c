@@ -137,6 +137,25 @@ static void between_entries(void **state)
 	                     "{\"type\":\"b\",\"id\":\"@1\",\"parentId\":\"@0\"}\n");
 }
 
+/* Deeper than the scanner keeps without help. */
+static void deep_values_stay_whole(void **state)
+{
+	enum { DEPTH = 2 * JSON_DEPTH };
+	CLEANUP_BUF struct buf old = BUF_INIT, want = BUF_INIT;
+
+	(void)state;
+	buf_adds(&old, HEADER_V1 "{\"a\":");
+	for (int i = 0; i < DEPTH; i++)
+		buf_addc(&old, '[');
+	for (int i = 0; i < DEPTH; i++)
+		buf_addc(&old, ']');
+	buf_adds(&want, "{\"type\":\"session\",\"id\":\"sid\",\"version\":3}\n");
+	buf_addspan(&want, (struct span){old.p + strlen(HEADER_V1), old.n - strlen(HEADER_V1)});
+	buf_adds(&old, ",\"b\":1}\n");
+	buf_adds(&want, ",\"b\":1,\"id\":\"@0\",\"parentId\":null}\n");
+	assert_span_migrated(buf_span(&old), buf_cstr(&want));
+}
+
 /* A last line without a newline counts once it parses. */
 static void last_line(void **state)
 {
@@ -184,7 +203,7 @@ int main(void)
 	    cmocka_unit_test(first_kept),      cmocka_unit_test(first_kept_nowhere),
 	    cmocka_unit_test(hook_message),    cmocka_unit_test(between_entries),
 	    cmocka_unit_test(last_line),       cmocka_unit_test(large),
-	    cmocka_unit_test(cannot_write),
+	    cmocka_unit_test(cannot_write),    cmocka_unit_test(deep_values_stay_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,4 +157,8 @@ void json_pretty(struct json_value v, struct buf *out);
 /* Appends the value as it is stored, without the white space between its tokens. */
 void json_compact(struct json_value v, struct buf *out);
 
+/* Appends the value as JSON.stringify(JSON.parse(text)) would, but that keys stay where they are: one that is given
+ * twice stays twice, and numbers as keys do not go to the front. */
+void json_stringify(struct json_value v, struct buf *out);
+
 #endif

@@ -50,6 +50,6 @@ struct producer {
 };
 
 extern const struct producer producer_transcript_md, producer_context_md, producer_context_json, producer_all_txt,
-    producer_page_html, producer_chat_md;
+    producer_page_html, producer_chat_md, producer_branch_jsonl;
 
 #endif

@@ -209,6 +209,8 @@ struct label_change {
  * each entry at most once. The caller frees *ret. 0 or -ENOMEM. */
 int session_label_changes(const struct session *s, uint32_t after, uint32_t upto, struct label_change **ret,
                           size_t *ret_n);
+/* The change of this entry among those, or NULL. */
+const struct label_change *session_label_change_of(const struct label_change *v, size_t n, uint32_t entry);
 /* How many physical lines the index has taken in. */
 uint32_t session_lines(const struct session *s);
 

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* branches/ID/session.jsonl: a path as a session file of its own, from which pi goes on.
+ *
+ * On the path are all entries that the context is made of, but labels stand wherever the leaf was when they were set.
+ * Those that the path lacks follow it, as pi writes labels. When the path grows they stand elsewhere, so the file is
+ * made again then. */
+#include "sessionfs/base/cancel.h"
+#include "sessionfs/render/migrated.h"
+
+#include "pieces.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* A line of the file. Behind the path: a label, below the entry of the line before. */
+struct branch_line {
+	uint32_t entry, before; /* before NO_ENTRY: a line of the path */
+};
+
+/* What tells which labels the path lacks. */
+struct branch_labels {
+	const struct session *s;
+	struct line line;
+	struct label_change *changes; /* the newest of each entry */
+	size_t n;
+	uint32_t *given;     /* for each of them: the record on the path that counts there, or NO_ENTRY */
+	unsigned char *seen; /* a bit for each entry: its id stands in the file */
+};
+
+static void branch_labels_release(struct branch_labels *b)
+{
+	line_release(&b->line);
+	free(b->changes);
+	free(b->given);
+	free(b->seen);
+}
+
+/* Whether the id of this entry was seen before; now it is. */
+static bool branch_sees(struct branch_labels *b, uint32_t owner)
+{
+	if (owner == NO_ENTRY)
+		return true;
+	unsigned char bit = (unsigned char)(1u << owner % 8), *byte = &b->seen[owner / 8];
+	bool before = *byte & bit;
+	*byte |= bit;
+	return before;
+}
+
+/* Whether pi finds the parent of what names this id as that. */
+static bool holds_others(struct json_value id)
+{
+	return (id.kind == JSON_STRING || id.kind == JSON_NUMBER) && json_truthy(id);
+}
+
+/* Notes the ids of the path, and which labels its lines give. */
+static int branch_read_path(struct branch_labels *b, const struct branch_line *v, size_t n)
+{
+	for (size_t k = 0; k < n; k++) {
+		struct record r;
+		int rc = cancel_check();
+		if (rc < 0)
+			return rc;
+		branch_sees(b, v[k].entry);
+		if (session_entry(b->s, v[k].entry)->type != RECORD_LABEL)
+			continue;
+		rc = session_load(b->s, v[k].entry, &b->line, &r);
+		if (rc < 0)
+			return rc;
+		const struct label_change *change =
+		    session_label_change_of(b->changes, b->n, session_entry_by_id(b->s, r.target_id));
+		if (change)
+			b->given[change - b->changes] = v[k].entry;
+	}
+	return 0;
+}
+
+/* Appends the label that a record sets, with its kind before it. What pi takes for false is none. */
+static int branch_label(struct branch_labels *b, uint32_t record, struct buf *out)
+{
+	struct record r = {0};
+	int rc = record == NO_ENTRY ? 0 : session_load(b->s, record, &b->line, &r);
+	if (rc < 0 || !json_truthy(r.label))
+		return rc;
+	buf_addc(out, (char)r.label.kind);
+	json_decode(r.label.text, JSON_EXACT, out);
+	return buf_err(out);
+}
+
+/* 1 if the path gives the label that the session has, 0 if not. */
+static int branch_gives(struct branch_labels *b, const struct label_change *change)
+{
+	struct buf now CLEANUP_BUF = BUF_INIT, given CLEANUP_BUF = BUF_INIT;
+	uint32_t record = b->given[change - b->changes];
+	if (record == change->record)
+		return 1;
+	int rc = branch_label(b, change->record, &now);
+	if (rc == 0)
+		rc = branch_label(b, record, &given);
+	return rc < 0 ? rc : span_eq(buf_span(&now), buf_span(&given));
+}
+
+/* Appends the labels that n lines of a path lack. v has room for them. */
+static int branch_add_labels(struct branch_labels *b, struct branch_line *v, size_t *n)
+{
+	struct record r;
+	size_t path = *n;
+	b->given = malloc(b->n * sizeof *b->given);
+	b->seen = calloc(session_count(b->s) / 8 + 1, 1);
+	if (!b->given || !b->seen)
+		return -ENOMEM;
+	memset(b->given, 0xff, b->n * sizeof *b->given); /* NO_ENTRY */
+	int rc = branch_read_path(b, v, path);
+	if (rc == 0)
+		rc = session_load(b->s, v[path - 1].entry, &b->line, &r);
+	if (rc < 0 || !holds_others(r.id))
+		return rc;
+	branch_sees(b, session_entry_by_id(b->s, r.id));
+	for (size_t k = 0; k < path; k++) {
+		const struct label_change *change = session_label_change_of(b->changes, b->n, v[k].entry);
+		rc = change ? branch_gives(b, change) : 1;
+		if (rc == 0)
+			rc = session_load(b->s, change->record, &b->line, &r);
+		if (rc < 0)
+			return rc;
+		if (rc > 0 || !holds_others(r.id) || branch_sees(b, session_entry_by_id(b->s, r.id)))
+			continue;
+		v[*n] = (struct branch_line){change->record, v[*n - 1].entry};
+		++*n;
+	}
+	return 0;
+}
+
+static int branch_lines(const struct place *p, struct totals *t, void **ret, size_t *ret_n)
+{
+	struct branch_labels b CLEANUP(branch_labels_release) = {.s = p->session, .line = LINE_INIT};
+	uint32_t *path CLEANUP_FREE = NULL;
+	void *items = NULL;
+	size_t n = 0;
+	int rc = items_path(p, t, &items, &n);
+	path = items;
+	if (rc == 0)
+		rc = session_label_changes(p->session, 0, UINT32_MAX, &b.changes, &b.n);
+	if (rc < 0)
+		return rc;
+	struct branch_line *v = malloc((n + b.n + 1) * sizeof *v);
+	if (!v)
+		return -ENOMEM;
+	for (size_t k = 0; k < n; k++)
+		v[k] = (struct branch_line){path[k], NO_ENTRY};
+	rc = n && b.n ? branch_add_labels(&b, v, &n) : 0;
+	if (rc < 0) {
+		free(v);
+		return rc;
+	}
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}
+
+static int branch_front(const struct place *p, const struct totals *t, struct buf *out)
+{
+	struct buf made CLEANUP_BUF = BUF_INIT;
+	(void)t;
+	if (!migrated_differs(p->session))
+		return render_header_json(p->session, out);
+	int rc = migrated_header(session_header(p->session), &made);
+	json_stringify((struct json_value){.kind = JSON_OBJECT, .text = buf_span(&made)}, out);
+	buf_addc(out, '\n');
+	return rc < 0 ? rc : buf_err(out);
+}
+
+static void branch_add_key(const char *key, struct json_value v, struct buf *out)
+{
+	if (v.kind == JSON_NONE)
+		return;
+	buf_addf(out, ",\"%s\":", key);
+	buf_addspan(out, json_raw(v));
+}
+
+/* A label as pi writes it. */
+static int branch_label_line(const struct session *s, const struct branch_line *l, struct reader *reader,
+                             struct buf *out)
+{
+	struct buf *parent = &reader->scratch[0];
+	struct record r;
+	int rc = session_read(s, l->before, reader, &r);
+	if (rc < 0)
+		return rc;
+	buf_reset(parent);
+	buf_addspan(parent, json_raw(r.id));
+	rc = buf_err(parent) ? buf_err(parent) : session_read(s, l->entry, reader, &r);
+	if (rc < 0)
+		return rc;
+	buf_adds(out, "{\"type\":\"label\"");
+	branch_add_key("id", r.id, out);
+	buf_adds(out, ",\"parentId\":");
+	buf_addspan(out, buf_span(parent));
+	branch_add_key("timestamp", r.timestamp, out);
+	branch_add_key("targetId", r.target_id, out);
+	branch_add_key("label", r.label, out);
+	buf_addc(out, '}');
+	return 0;
+}
+
+static int branch_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
+                          struct usage *usage, struct buf *out)
+{
+	const struct branch_line *l = item;
+	const struct entry *e = session_entry(p->session, l->entry);
+	struct record r;
+	int rc = 0;
+	(void)is_first, (void)usage;
+	if (l->before != NO_ENTRY) {
+		rc = branch_label_line(p->session, l, reader, out);
+	} else if (migrated_differs(p->session)) {
+		struct buf *made = &reader->scratch[0];
+		buf_reset(made);
+		rc = session_read(p->session, l->entry, reader, &r);
+		if (rc == 0)
+			rc = migrated_entry(p->session, l->entry, &r, made);
+		if (rc == 0)
+			json_stringify((struct json_value){.kind = JSON_OBJECT, .text = buf_span(made)}, out);
+	} else {
+		/* As it is stored, white space around it too. */
+		char *to = buf_reserve(out, e->length);
+		ssize_t n = to ? session_pread(p->session, to, e->length, e->offset) : buf_err(out);
+		rc = n < 0 ? (int)n : n < (ssize_t)e->length ? -ESTALE : cancel_check();
+		out->n += rc == 0 ? e->length : 0;
+	}
+	buf_addc(out, '\n');
+	return rc < 0 ? rc : buf_err(out);
+}
+
+const struct producer producer_branch_jsonl = {
+    .item = sizeof(struct branch_line),
+    .list = branch_lines,
+    .front = branch_front,
+    .segment = branch_segment,
+};

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* A path as a session file of its own. */
+#include "render_fixture.h"
+
+#define CUSTOM(id, parent) ENTRY(id, parent, "\"type\":\"custom\"")
+#define TARGET(target, label) "\"type\":\"label\",\"targetId\":" target label
+#define SETS(target, label) TARGET("\"" target "\"", ",\"label\":" label)
+#define CLEARS(target) TARGET("\"" target "\"", "")
+/* As it follows a path. */
+#define ADDED(id, parent, target, label)                                                                               \
+	"{\"type\":\"label\",\"id\":" id ",\"parentId\":" parent "," TIME ",\"targetId\":\"" target "\"" label "}\n"
+
+static void assert_span_branch(struct span lines, uint32_t at, const char *want)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct fixture f;
+
+	fixture_open(&f, lines.p, lines.n);
+	assert_int_equal(produce(&producer_branch_jsonl, f.s, at, "", &out), 0);
+	assert_string_equal(buf_cstr(&out), want);
+	fixture_close(&f);
+}
+
+static void assert_branch(const char *lines, uint32_t at, const char *want)
+{
+	assert_span_branch(span_of(lines), at, want);
+}
+
+#define A USER("a", "null", "one")
+#define B USER("b", "\"a\"", "two")
+#define OTHER USER("o", "\"a\"", "other")
+
+static void a_path_stands_as_it_is_stored(void **state)
+{
+	(void)state;
+	assert_branch(HEADER A B OTHER, 1, HEADER A B);
+	assert_branch(HEADER A B OTHER, 2, HEADER A OTHER);
+	assert_branch("{\"type\":\"session\", \"version\":3,\"id\":\"s\"}\r\n {\"id\" :\"a\",\"x\":1.50}\t\r\n{bad\n" B,
+	              1, "{\"type\":\"session\", \"version\":3,\"id\":\"s\"}\n {\"id\" :\"a\",\"x\":1.50}\t\n" B);
+}
+
+static void labels_set_elsewhere_follow(void **state)
+{
+	(void)state;
+	/* The newest of each, below one another. */
+	assert_branch(HEADER A B OTHER ENTRY("l", "\"o\"", SETS("b", "\"old\""))
+	                  ENTRY("m", "\"l\"", SETS("b", "\"new\"")) ENTRY("n", "\"m\"", SETS("a", "\"\\u0061\""))
+	                      ENTRY("p", "\"n\"", SETS("o", "\"else\"")),
+	              1,
+	              HEADER A B ADDED("\"n\"", "\"b\"", "a", ",\"label\":\"\\u0061\"")
+	                  ADDED("\"m\"", "\"n\"", "b", ",\"label\":\"new\""));
+	/* Those of the path stay where they are, and what undoes them follows. */
+	assert_branch(HEADER A ENTRY("l", "\"a\"", SETS("a", "\"x\"")) USER("c", "\"l\"", "three")
+	                  OTHER ENTRY("m", "\"o\"", CLEARS("a")),
+	              2,
+	              HEADER A ENTRY("l", "\"a\"", SETS("a", "\"x\"")) USER("c", "\"l\"", "three")
+	                  ADDED("\"m\"", "\"c\"", "a", ""));
+}
+
+static void what_the_path_gives_does_not_follow(void **state)
+{
+	(void)state;
+#define LABELLED HEADER A ENTRY("l", "\"a\"", SETS("a", "\"x\"")) USER("c", "\"l\"", "three")
+	assert_branch(LABELLED OTHER, 2, LABELLED);
+	/* Cleared elsewhere, and set again. */
+	assert_branch(LABELLED OTHER ENTRY("m", "\"o\"", CLEARS("a")) ENTRY("n", "\"m\"", SETS("a", "\"\\u0078\"")), 2,
+	              LABELLED);
+	/* There never was one. */
+	assert_branch(HEADER A B OTHER ENTRY("m", "\"o\"", CLEARS("a")) ENTRY("n", "\"m\"", SETS("b", "\"\"")), 1,
+	              HEADER A B);
+}
+
+/* pi would not find a parent with such an id, or find it in place of what has that id. */
+static void ids_that_lead_nowhere(void **state)
+{
+	(void)state;
+#define LAST(id) "{\"id\":" id ",\"parentId\":\"a\",\"type\":\"custom\"}\n"
+#define SET_BELOW_O(id) "{\"id\":" id ",\"parentId\":\"o\"," TIME "," SETS("a", "\"x\"") "}\n"
+	assert_branch(HEADER A LAST("\"\"") OTHER SET_BELOW_O("\"l\""), 1, HEADER A LAST("\"\""));
+	assert_branch(HEADER A LAST("0") OTHER SET_BELOW_O("\"l\""), 1, HEADER A LAST("0"));
+	assert_branch(HEADER A LAST("null") OTHER SET_BELOW_O("\"l\""), 1, HEADER A LAST("null"));
+	assert_branch(HEADER A LAST("7") OTHER SET_BELOW_O("\"l\""), 1,
+	              HEADER A LAST("7") ADDED("\"l\"", "7", "a", ",\"label\":\"x\""));
+	assert_branch(HEADER A B OTHER SET_BELOW_O("\"\""), 1, HEADER A B);
+	assert_branch(HEADER A B OTHER SET_BELOW_O("true"), 1, HEADER A B);
+	assert_branch(HEADER A OTHER SET_BELOW_O("\"b\"") B, 3, HEADER A B);
+}
+
+static void an_old_file_is_migrated(void **state)
+{
+	(void)state;
+	assert_branch("{\"type\":\"session\",\"version\": 2,\"id\":\"s\"}\n"
+	              "{\"id\": \"a\",\"type\":\"message\",\"n\":[1.50, -0],\"s\":\"\\u00e9\\ud800\","
+	              "\"message\":{\"role\":\"hookMessage\"}}\n",
+	              0,
+	              "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n"
+	              "{\"id\":\"a\",\"type\":\"message\",\"n\":[1.5,0],\"s\":\"\u00e9\\ud800\","
+	              "\"message\":{\"role\":\"custom\"}}\n");
+	/* Ids in such a file do not count, and labels have none to name. */
+	assert_branch("{\"type\":\"session\",\"id\":\"s\"}\n"
+	              "{\"type\":\"message\",\"message\":{},\"id\":\"x\"}\n[ 7 ]\n"
+	              "{\"type\":\"label\",\"targetId\":\"x\",\"label\":\"l\"}\n",
+	              1, "{\"type\":\"session\",\"id\":\"s\",\"version\":3}\n[7]\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_path_stands_as_it_is_stored),
+	    cmocka_unit_test(labels_set_elsewhere_follow),
+	    cmocka_unit_test(what_the_path_gives_does_not_follow),
+	    cmocka_unit_test(ids_that_lead_nowhere),
+	    cmocka_unit_test(an_old_file_is_migrated),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
