@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <stdatomic.h>
 
 #define CHUNK ((size_t)1 << 20)
 /* A name from the data never begins with a point. */
@@ -262,11 +263,21 @@ static int copy_dir(struct copy *c, const struct tree_attr *dir, int fd, unsigne
 
 /* --- all ----------------------------------------------------------------------------- */
 
+/* What is to end the copy. */
+struct ending {
+	sigset_t signals;
+	atomic_uint asked; /* how often; several threads ask */
+};
+
+/* The system is asked one time in 16: each step of long work asks. */
 static bool has_signal(void *arg)
 {
+	struct ending *e = arg;
 	sigset_t pending;
+	if (atomic_fetch_add_explicit(&e->asked, 1, memory_order_relaxed) % 16)
+		return false;
 	sigpending(&pending);
-	sigandset(&pending, &pending, arg);
+	sigandset(&pending, &pending, &e->signals);
 	return !sigisemptyset(&pending);
 }
 
@@ -297,14 +308,15 @@ bool cli_copy(struct tree *t, const char *path, const char *to, bool removes, FI
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
 	struct copy c = {.tree = t, .removes = removes, .path = BUF_INIT, .chunk = BUF_INIT};
 	struct sigaction action;
-	sigset_t wanted, before;
-	sigemptyset(&wanted);
+	struct ending ending = {.asked = 0};
+	sigset_t before;
+	sigemptyset(&ending.signals);
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-			sigaddset(&wanted, ends[i]);
+			sigaddset(&ending.signals, ends[i]);
 	/* They wait until nothing unfinished is left; then they do what they always do. */
-	pthread_sigmask(SIG_BLOCK, &wanted, &before);
-	const struct cancel *outer = cancel_set(&(struct cancel){.is_cancelled = has_signal, .arg = &wanted});
+	pthread_sigmask(SIG_BLOCK, &ending.signals, &before);
+	const struct cancel *outer = cancel_set(&(struct cancel){.is_cancelled = has_signal, .arg = &ending});
 	int rc = copy_all(&c, path, to);
 	cancel_set(outer);
 	fprintf(out, "%zu written, %zu unchanged, %zu removed\n", c.written, c.skipped, c.removed);

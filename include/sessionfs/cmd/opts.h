@@ -27,8 +27,8 @@ enum opts_color { OPTS_COLOR_AUTO, OPTS_COLOR_ALWAYS, OPTS_COLOR_NEVER };
 struct opts {
 	enum opts_action action;
 	const char *source;   /* NULL: where pi keeps its sessions */
-	const char *target;   /* the mountpoint, or the path in the tree to cat, ls, tree or copy, or the query; NULL: none
-	                         to unmount */
+	const char *target;   /* the mountpoint, or the path in the tree to cat, ls, tree or copy, or the query; NULL:
+	                         none   to unmount */
 	size_t cache;         /* bytes */
 	unsigned log_level;   /* enum log_level */
 	unsigned color;       /* enum opts_color */
