@@ -304,7 +304,8 @@ static void costs_are_bounded(void **state)
 		buf_adds(&in, "\n|b");
 	assert_int_equal(html_markdown(buf_span(&in), &out), 0);
 	assert_true(out.n < 10 * in.n);
-	assert_memory_equal(out.p, "<pre>", 5);
+	/* Newer versions of md4c (0.5) see no table there. */
+	assert_true(memcmp(out.p, "<pre>", 5) == 0 || memcmp(out.p, "<p>|a", 5) == 0);
 	for (size_t i = 0; i < sizeof deep / sizeof *deep; i++) {
 		fill(&in, deep[i], 100000);
 		buf_adds(&in, "a");

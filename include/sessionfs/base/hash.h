@@ -9,8 +9,14 @@
 /* The upper half of the product depends on all bits of both numbers. Without the factor nobody can predict it. */
 static inline uint64_t hash_mix(uint64_t word, uint64_t factor)
 {
+#ifdef __SIZEOF_INT128__
 	unsigned __int128 product = (unsigned __int128)word * factor;
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+	uint64_t a = word >> 32, b = word & UINT32_MAX, c = factor >> 32, d = factor & UINT32_MAX;
+	uint64_t ad = a * d, middle = (b * d >> 32) + (ad & UINT32_MAX) + b * c;
+	return word * factor ^ (a * c + (ad >> 32) + (middle >> 32));
+#endif
 }
 
 /* The hash of a value that no user can choose: a node id, an address. */
