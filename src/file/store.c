@@ -45,12 +45,20 @@ static int check_name(const struct source_path *at, const struct store_id *id)
 	return now.st.st_dev == id->dev && now.st.st_ino == id->ino ? 0 : -ESTALE;
 }
 
-/* 0, -EAGAIN if somebody else holds the lock, or another negative errno. */
+/* 0, -EAGAIN if somebody else holds the lock, -ENOLCK if the file system has none, or another negative errno. */
 static int try_lock(int fd)
 {
 	if (sys_flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
-	return errno == EINTR ? -EAGAIN : -errno;
+	switch (errno) {
+	case EINTR:
+		return -EAGAIN;
+	case ENOSYS:
+	case EOPNOTSUPP:
+		return -ENOLCK;
+	default:
+		return -errno;
+	}
 }
 
 /* Another program may hold the lock for ever, and a blocking flock(2) cannot be cancelled: so poll. */
