@@ -328,12 +328,20 @@ int store_check(const struct source_path *at, const struct store_id *id, size_t 
 	if (rc == 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
 	    size + n > limit.rlim_cur)
 		rc = -EFBIG;
-	if (rc == 0 && sys_fstatvfs(file.fd, &fs) == 0 && fs.f_frsize > 0) {
+	/* Without blocks it says nothing of how much room there is. */
+	if (rc == 0 && sys_fstatvfs(file.fd, &fs) == 0 && fs.f_frsize > 0 && fs.f_blocks > 0) {
 		/* The rest of the file's last block is room, too. */
 		uint64_t slack = (fs.f_frsize - size % fs.f_frsize) % fs.f_frsize;
 		uint64_t blocks = geteuid() == 0 ? fs.f_bfree : fs.f_bavail;
 		if (n > slack && (n - slack + fs.f_frsize - 1) / fs.f_frsize > blocks)
 			rc = -ENOSPC;
+	}
+	if (rc == 0) {
+		rc = try_lock(file.fd);
+		if (rc == 0)
+			sys_flock(file.fd, LOCK_UN);
+		else if (rc == -EAGAIN)
+			rc = 0;
 	}
 	resolved_release(at->resolver, &file);
 	return rc;

@@ -33,8 +33,8 @@ typedef int (*store_make)(void *arg, unsigned attempt, struct buf *out);
  * newline as its last byte, so that no line of others runs into it. */
 int store_append(const struct source_path *at, const struct store_id *id, bool sync, store_make make, void *arg);
 
-/* Whether an append of n bytes could succeed now: 0, -ENOSPC, -EACCES, -EROFS, -ESTALE, ... For writers that look only
- * at the error of write(2). Changes nothing. */
+/* Whether an append of n bytes could succeed now: 0, -ENOSPC, -ENOLCK, -EACCES, -EROFS, -ESTALE, ... For writers that
+ * look only at the error of write(2). Changes nothing. */
 int store_check(const struct source_path *at, const struct store_id *id, size_t n);
 
 /* Writes what was appended before to the disk (fsync). */
