@@ -248,6 +248,12 @@ bench:
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
 	@BUILD=$(BUILD) tests/bench/run $(if $(QUICK),--quick) $(FIGURES)
 
+# On file systems of servers, by tests/far/*.sh: as root, half an hour. ONLY="sshfs gluster" runs these.
+check-far:
+	@scripts/setup far
+	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(slowfs)
+	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/far/run $(ONLY)
+
 # Hostile sessions at full size: half an hour, and 10 GB of room in $TMPDIR.
 stress: $(BUILD)/sessionfs
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/stress/run
@@ -278,5 +284,5 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all units clean demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall
+.PHONY: all units clean demo check-fast check check-far fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall
 -include $(wildcard $(BUILD)/*/*.d)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A file system that shows a directory as a slow server does: each lookup and each getattr takes so many milliseconds,
  * each on a thread of its own. While there is a file GATE nothing is answered. Nothing is kept, but for the moment in
- * which one stat(2) is a lookup and a getattr. Files can be appended to and locked, nothing else.
+ * which one stat(2) is a lookup and a getattr. Files can be made, appended to and locked, nothing else.
  *
  * In the environment: SLOWFS_EVERY=1: every request takes so long. SLOWFS_LOCK=ERRNO: what flock(2) fails with.
  * SLOWFS_LOG=FILE: a letter is added to it for each request, see `request`.
@@ -72,6 +72,14 @@ static int slow_open(const char *path, struct fuse_file_info *file)
 	return fd < 0 ? -errno : 0;
 }
 
+static int slow_create(const char *path, mode_t mode, struct fuse_file_info *file)
+{
+	request("o");
+	int fd = openat(root, below(path), file->flags | O_CREAT | O_CLOEXEC, mode);
+	file->fh = (uint64_t)fd;
+	return fd < 0 ? -errno : 0;
+}
+
 static int slow_read(const char *path, char *p, size_t n, off_t off, struct fuse_file_info *file)
 {
 	(void)path;
@@ -136,6 +144,7 @@ int main(int argc, char **argv)
 	    .init = keep_nothing,
 	    .getattr = slow_getattr,
 	    .open = slow_open,
+	    .create = slow_create,
 	    .read = slow_read,
 	    .write = slow_write,
 	    .flock = slow_flock,
