@@ -40,7 +40,7 @@ meanwhile() {
 healed() { gluster volume heal far info 2>/dev/null | awk '/^Number of entries/ && $4 != 0 { bad = 1 } END { exit bad }'; }
 settle() { within 60 "what the brick had missed" healed; }
 requests() {
-	gluster volume profile far info cumulative 2>/dev/null | awk '{ n[$NF] += $(NF - 1) }
+	gluster volume profile far info cumulative 2>/dev/null | awk 'NF > 1 { n[$NF] += $(NF - 1) }
 		END { print "getattr", n["STAT"] + n["LOOKUP"] + n["FSTAT"]; print "open", n["OPEN"]; print "read", n["READ"]; print "directory", n["READDIR"] + n["READDIRP"] }'
 }
 SECONDS_EACH=${SECONDS_EACH:-6} machines "${MOST:-8000}" "$([ -n "${AS_IT_IS:-}" ] && echo none || echo kept)"
