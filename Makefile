@@ -264,6 +264,12 @@ bench:
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
 	@BUILD=$(BUILD) tests/bench/run $(if $(QUICK),--quick) $(FIGURES)
 
+# On file systems of servers, by tests/far/*.sh: as root, half an hour. ONLY="sshfs gluster" runs these.
+check-far:
+	@scripts/setup far
+	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(slowfs)
+	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/far/run $(ONLY)
+
 # Hostile sessions at full size: half an hour, and 10 GB of room in $TMPDIR.
 stress: $(BUILD)/sessionfs
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/stress/run
@@ -324,5 +330,5 @@ clean:
 	rm -rf build
 
 .PHONY: all units clean demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall \
-	dist deb check-package check-builds
+	dist deb check-package check-builds check-far
 -include $(wildcard $(BUILD)/*/*.d)

@@ -46,12 +46,20 @@ static int check_name(const struct source_path *at, const struct store_id *id)
 	return now.st.st_dev == id->dev && now.st.st_ino == id->ino ? 0 : -ESTALE;
 }
 
-/* 0, -EAGAIN if somebody else holds the lock, or another negative errno. */
+/* 0, -EAGAIN if somebody else holds the lock, -ENOLCK if the file system has none, or another negative errno. */
 static int try_lock(int fd)
 {
 	if (sys_flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
-	return errno == EINTR ? -EAGAIN : -errno;
+	switch (errno) {
+	case EINTR:
+		return -EAGAIN;
+	case ENOSYS:
+	case EOPNOTSUPP:
+		return -ENOLCK;
+	default:
+		return -errno;
+	}
 }
 
 /* Another program may hold the lock for ever, and a blocking flock(2) cannot be cancelled: so poll. */
@@ -321,12 +329,20 @@ int store_check(const struct source_path *at, const struct store_id *id, size_t 
 	if (rc == 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
 	    size + n > limit.rlim_cur)
 		rc = -EFBIG;
-	if (rc == 0 && sys_fstatvfs(file.fd, &fs) == 0 && fs.f_frsize > 0) {
+	/* Without blocks it says nothing of how much room there is. */
+	if (rc == 0 && sys_fstatvfs(file.fd, &fs) == 0 && fs.f_frsize > 0 && fs.f_blocks > 0) {
 		/* The rest of the file's last block is room, too. */
 		uint64_t slack = (fs.f_frsize - size % fs.f_frsize) % fs.f_frsize;
 		uint64_t blocks = geteuid() == 0 ? fs.f_bfree : fs.f_bavail;
 		if (n > slack && (n - slack + fs.f_frsize - 1) / fs.f_frsize > blocks)
 			rc = -ENOSPC;
+	}
+	if (rc == 0) {
+		rc = try_lock(file.fd);
+		if (rc == 0)
+			sys_flock(file.fd, LOCK_UN);
+		else if (rc == -EAGAIN)
+			rc = 0;
 	}
 	resolved_release(at->resolver, &file);
 	return rc;

@@ -270,6 +270,8 @@ static const char *reason(int rc)
 		return "pi cannot address this entry";
 	case ESTALE:
 		return "the session file was replaced";
+	case ENOLCK:
+		return "the file system of the session files does not lock them: nothing is written without a lock";
 	default:
 		return strerror(-rc);
 	}

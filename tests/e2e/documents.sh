@@ -4,7 +4,7 @@
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
-need python3 jq rsync rg
+need python3 jq rsync rg mergerfs bwrap unshare
 export HOME=$T/home
 mkdir -p "$HOME" "$T/bin"
 
@@ -74,9 +74,12 @@ export PATH=$T/bin:$PATH
 fresh() {
 	local file=$HOME/.pi/agent/sessions/--${FORECAST#projects/}.jsonl
 	file=${file/weather\//weather--/}
-	rm -rf "$HOME/.pi" "$HOME/elsewhere" "$HOME/backup" "$HOME/saved" "$HOME/restored" "$HOME/old" "$HOME/pi"
+	rm -rf "$HOME/.pi" "$HOME/elsewhere" "$HOME/backup" "$HOME/saved" "$HOME/restored" "$HOME/old" "$HOME/pi" "$HOME/laptop" "$HOME/all" "$HOME/chosen"
 	samples "$HOME/.pi/agent/sessions"
 	samples "$HOME/backup"
+	# What another machine has.
+	mkdir -p "$HOME/laptop/--home-ada-garden--"
+	cp "$HOME/backup/--home-ada-notes--"/2025-12-14*.jsonl "$HOME/laptop/--home-ada-garden--/"
 	# A session whose directory is there.
 	touch -r "$file" "$T/time"
 	sed -i "1s|\"cwd\":\"[^\"]*\"|\"cwd\":\"$HOME\"|" "$file"

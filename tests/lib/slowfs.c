@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A file system that shows a directory as a slow server does, read-only: each lookup and each getattr takes so many
- * milliseconds, each on a thread of its own. While there is a file GATE nothing is answered. Nothing is kept, but for
- * the moment in which one stat(2) is a lookup and a getattr.
+/* A file system that shows a directory as a slow server does: each lookup and each getattr takes so many milliseconds,
+ * each on a thread of its own. While there is a file GATE nothing is answered. Nothing is kept, but for the moment in
+ * which one stat(2) is a lookup and a getattr. Files can be made, appended to and locked, nothing else.
+ *
+ * In the environment: SLOWFS_EVERY=1: every request takes so long. SLOWFS_LOCK=ERRNO: what flock(2) fails with.
+ * SLOWFS_LOG=FILE: a letter is added to it for each request, see `request`.
  *
  * usage: slowfs MILLISECONDS GATE DIRECTORY MOUNTPOINT [OPTION...] */
 #define FUSE_USE_VERSION 312
@@ -11,14 +14,15 @@
 #include <fuse.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 static const char *gate;
-static useconds_t delay_us;
-static int root;
+static useconds_t delay_us, other_us;
+static int root, requests = -1, lock_errno;
 
 /* libfuse 3.14 never says that lookups in one directory may run side by side (FUSE_PARALLEL_DIROPS), and the kernel
  * then sends one at a time. So the first answer, that to INIT, is made to say so; its flags are the fourth word. */
@@ -38,7 +42,15 @@ static void wait_for_gate(void)
 		usleep(1000);
 }
 
-/* The same relative to the directory that is shown. */
+/* Notes a request: getattr, open, read, directory, write, lock. */
+static void request(const char *letter)
+{
+	if (requests >= 0 && write(requests, letter, 1) < 0)
+		abort();
+	usleep(*letter == 'g' ? delay_us : other_us);
+}
+
+/* The path relative to the directory that is shown. */
 static const char *below(const char *path)
 {
 	wait_for_gate();
@@ -48,13 +60,22 @@ static const char *below(const char *path)
 static int slow_getattr(const char *path, struct stat *ret, struct fuse_file_info *file)
 {
 	(void)file;
-	usleep(delay_us);
+	request("g");
 	return fstatat(root, below(path), ret, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
 static int slow_open(const char *path, struct fuse_file_info *file)
 {
+	request("o");
 	int fd = openat(root, below(path), file->flags | O_CLOEXEC);
+	file->fh = (uint64_t)fd;
+	return fd < 0 ? -errno : 0;
+}
+
+static int slow_create(const char *path, mode_t mode, struct fuse_file_info *file)
+{
+	request("o");
+	int fd = openat(root, below(path), file->flags | O_CREAT | O_CLOEXEC, mode);
 	file->fh = (uint64_t)fd;
 	return fd < 0 ? -errno : 0;
 }
@@ -62,9 +83,27 @@ static int slow_open(const char *path, struct fuse_file_info *file)
 static int slow_read(const char *path, char *p, size_t n, off_t off, struct fuse_file_info *file)
 {
 	(void)path;
+	request("r");
 	wait_for_gate();
 	ssize_t k = pread((int)file->fh, p, n, off);
 	return k < 0 ? -errno : (int)k;
+}
+
+/* It is open with O_APPEND if the kernel's is: then it is written at the end, whatever the kernel takes for that. */
+static int slow_write(const char *path, const char *p, size_t n, off_t off, struct fuse_file_info *file)
+{
+	(void)path;
+	request("w");
+	wait_for_gate();
+	ssize_t k = pwrite((int)file->fh, p, n, off);
+	return k < 0 ? -errno : (int)k;
+}
+
+static int slow_flock(const char *path, struct fuse_file_info *file, int how)
+{
+	(void)path;
+	request("l");
+	return lock_errno ? -lock_errno : flock((int)file->fh, how) < 0 ? -errno : 0;
 }
 
 static int slow_release(const char *path, struct fuse_file_info *file)
@@ -77,6 +116,7 @@ static int slow_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t
                         enum fuse_readdir_flags flags)
 {
 	(void)off, (void)file, (void)flags;
+	request("d");
 	int fd = openat(root, below(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *d;
@@ -104,13 +144,20 @@ int main(int argc, char **argv)
 	    .init = keep_nothing,
 	    .getattr = slow_getattr,
 	    .open = slow_open,
+	    .create = slow_create,
 	    .read = slow_read,
+	    .write = slow_write,
+	    .flock = slow_flock,
 	    .release = slow_release,
 	    .readdir = slow_readdir,
 	};
 	if (argc < 5)
 		return 2;
 	delay_us = (useconds_t)atoi(argv[1]) * 1000;
+	other_us = getenv("SLOWFS_EVERY") ? delay_us : 0;
+	lock_errno = getenv("SLOWFS_LOCK") ? atoi(getenv("SLOWFS_LOCK")) : 0;
+	if (getenv("SLOWFS_LOG"))
+		requests = open(getenv("SLOWFS_LOG"), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	gate = argv[2];
 	root = open(argv[3], O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)

@@ -41,6 +41,8 @@ static struct plan {
 	} calls[CALLS];
 	/* How many bytes each write takes at most, from the first on; 0 ends the list. */
 	size_t most[4];
+	/* No file system has blocks. */
+	bool no_blocks;
 	/* Called before the lock is asked for. */
 	void (*before_flock)(void);
 	/* Called before the nth call of a kind. */
@@ -89,8 +91,7 @@ static bool fails(enum call c)
 	X(ssize_t, flistxattr, FLISTXATTR, (int fd, char *p, size_t n), (fd, p, n))                                    \
 	X(ssize_t, fgetxattr, FGETXATTR, (int fd, const char *name, void *p, size_t n), (fd, name, p, n))              \
 	X(int, fsetxattr, FSETXATTR, (int fd, const char *name, const void *p, size_t n, int flags),                   \
-	  (fd, name, p, n, flags))                                                                                     \
-	X(int, fstatvfs, FSTATVFS, (int fd, struct statvfs *fs), (fd, fs))
+	  (fd, name, p, n, flags))
 
 #define FAILING(type, name, kind, parameters, arguments)                                                               \
 	static type failing_##name parameters                                                                          \
@@ -100,6 +101,17 @@ static bool fails(enum call c)
 	__typeof__(name) *const sys_##name = failing_##name;
 
 FAILING_CALLS(FAILING)
+
+/* A file system that does not say how much room it has, says zero. */
+static int failing_fstatvfs(int fd, struct statvfs *fs)
+{
+	int rc = fails(FSTATVFS) ? -1 : fstatvfs(fd, fs);
+	if (plan.no_blocks)
+		fs->f_blocks = fs->f_bfree = fs->f_bavail = 0;
+	return rc;
+}
+
+__typeof__(fstatvfs) *const sys_fstatvfs = failing_fstatvfs;
 
 static int failing_flock(int fd, int how)
 {

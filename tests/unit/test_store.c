@@ -543,6 +543,9 @@ static void check(void **state)
 	/* Who cannot say how much room there is does not refuse. */
 	let_fail(FSTATVFS, 1, 1, ENOSYS);
 	assert_int_equal(store_check(&place.at, &place.id, 1), 0);
+	plan.no_blocks = true;
+	assert_int_equal(store_check(&place.at, &place.id, 4096), 0);
+	plan.no_blocks = false;
 	assert_file(OLD);
 }
 

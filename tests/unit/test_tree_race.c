@@ -126,12 +126,13 @@ static void replace(struct place *p)
 	p->seen = sizeof other - 1;
 }
 
-/* How often the lock was asked for in vain. */
+/* How often the lock was asked for in vain, and what a file system says that has none. */
 static _Atomic unsigned refused;
+static int no_lock;
 
 static int counted_flock(int fd, int how)
 {
-	int rc = flock(fd, how);
+	int rc = no_lock ? (errno = no_lock, -1) : flock(fd, how);
 	atomic_fetch_add(&refused, rc < 0);
 	return rc;
 }
@@ -159,7 +160,7 @@ static void replaced_while_it_waits(void **state)
 		assert_int_equal(flock(fd, LOCK_EX), 0);
 		atomic_store(&refused, 0);
 		assert_int_equal(pthread_create(&thread, NULL, write_value, &w), 0);
-		while (atomic_load(&refused) == 0)
+		while (atomic_load(&refused) < 2) /* the first is a look, whether there are locks */
 			usleep(1000);
 		replace(p);
 		assert_int_equal(flock(fd, LOCK_UN), 0);
@@ -167,6 +168,29 @@ static void replaced_while_it_waits(void **state)
 		assert_int_equal(w.rc, 0);
 		assert_added(p, cases[i].added);
 		assert_missing(p, S "/errors");
+		end(p);
+	}
+}
+
+/* Without a lock two mounts would not see each other: nothing is written, and the reason is told. */
+static void no_write_without_a_lock(void **state)
+{
+	struct place *p = *state;
+	static const int errors[] = {ENOLCK, ENOSYS, EOPNOTSUPP};
+	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+		begin(p, ABC);
+		no_lock = errors[i];
+		assert_int_equal(put(p, A, "label", "x\n"), -ENOLCK);
+		/* Shells look at the error of write(2) only. */
+		struct tree_handle *h;
+		assert_int_equal(open_in(p, node_at(p, S), "name", false, &h), 0);
+		assert_int_equal(tree_write(p->tree, h, span_of("x\n"), 0, &who), -ENOLCK);
+		tree_release(p->tree, h);
+		no_lock = 0;
+		assert_has(p, S "/errors", "Z name: the file system of the session files does not lock them");
+		assert_added(p, "");
+		assert_int_equal(put(p, S, "name", "x\n"), 0);
+		assert_added(p, NAME("@0", "c", "x"));
 		end(p);
 	}
 }
@@ -246,6 +270,7 @@ int main(void)
 	    TEST(first_write_without_another_look),
 	    TEST(replaced_while_it_waits),
 	    TEST(replaced_before_the_close),
+	    TEST(no_write_without_a_lock),
 	    TEST(entry_of_a_file_replaced),
 	    TEST(never_without_its_name),
 	};

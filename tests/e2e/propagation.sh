@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A sandbox that began before sessionfs was mounted sees it if its mounts are slaves of those outside, and not if they are its own.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need_root
+need unshare nsenter
+samples "$T/src"
+mkdir -p "$T/shared/pi"
+mount --bind "$T/shared" "$T/shared"
+mount --make-shared "$T/shared"
+clean_first() { kill "${slave:-}" "${private:-}" 2>/dev/null; }
+unshare --mount --propagation slave sleep 1000 &
+slave=$!
+unshare --mount --propagation private sleep 1000 &
+private=$!
+is_apart() { [ "$(readlink "/proc/$1/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ] && [ "$(cat "/proc/$1/comm")" = sleep ]; }
+within 10 "the first" is_apart "$slave"
+within 10 "the second" is_apart "$private"
+mount_fs "$T/src" "$T/shared/pi"
+is "Forecast command" "$(nsenter -t "$slave" -m cat "$T/shared/pi/$FORECAST/title")" "the title as a slave sees it"
+is "" "$(nsenter -t "$private" -m ls "$T/shared/pi")" "what the other one sees"
+umount_fs "$T/shared/pi"
