@@ -102,7 +102,7 @@ static int branch_gives(struct branch_labels *b, const struct label_change *chan
 /* Appends the labels that n lines of a path lack. v has room for them. */
 static int branch_add_labels(struct branch_labels *b, struct branch_line *v, size_t *n)
 {
-	struct record r;
+	struct record r = {0};
 	size_t path = *n;
 	b->given = malloc(b->n * sizeof *b->given);
 	b->seen = calloc(session_count(b->s) / 8 + 1, 1);
