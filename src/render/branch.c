@@ -206,9 +206,8 @@ static int branch_segment(const struct place *p, const void *item, bool is_first
                           struct usage *usage, struct buf *out)
 {
 	const struct branch_line *l = item;
-	const struct entry *e = session_entry(p->session, l->entry);
 	struct record r;
-	int rc = 0;
+	int rc;
 	(void)is_first, (void)usage;
 	if (l->before != NO_ENTRY) {
 		rc = branch_label_line(p->session, l, reader, out);
@@ -221,11 +220,9 @@ static int branch_segment(const struct place *p, const void *item, bool is_first
 		if (rc == 0)
 			json_stringify((struct json_value){.kind = JSON_OBJECT, .text = buf_span(made)}, out);
 	} else {
-		/* As it is stored, white space around it too. */
-		char *to = buf_reserve(out, e->length);
-		ssize_t n = to ? session_pread(p->session, to, e->length, e->offset) : buf_err(out);
-		rc = n < 0 ? (int)n : n < (ssize_t)e->length ? -ESTALE : cancel_check();
-		out->n += rc == 0 ? e->length : 0;
+		struct span line = {NULL, 0};
+		rc = session_read_line(p->session, l->entry, reader, &line);
+		buf_addspan(out, line);
 	}
 	buf_addc(out, '\n');
 	return rc < 0 ? rc : buf_err(out);

@@ -526,7 +526,7 @@ static int reader_fill(const struct session *s, const struct entry *e, struct re
 	return rc;
 }
 
-int session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret)
+int session_read_line(const struct session *s, uint32_t i, struct reader *r, struct span *ret)
 {
 	const struct entry *e = index_entry(s, i);
 	const struct buf *bytes = &r->line.bytes;
@@ -534,11 +534,19 @@ int session_read(const struct session *s, uint32_t i, struct reader *r, struct r
 	int rc = cancel_check();
 	if (rc == 0 && (e->offset < r->offset || e->offset + e->length > r->offset + bytes->n || bytes->n == 0))
 		rc = reader_fill(s, e, r);
-	if (rc < 0) {
-		deferred_note(rc);
+	if (rc == 0)
+		*ret = (struct span){bytes->p + (e->offset - r->offset), e->length};
+	deferred_note(rc);
+	return rc;
+}
+
+int session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret)
+{
+	struct span line;
+	int rc = session_read_line(s, i, r, &line);
+
+	if (rc < 0)
 		return rc;
-	}
-	struct span line = {bytes->p + (e->offset - r->offset), e->length};
 	return record_parse_blocks(line, s->format, &r->line.deep, ret, &r->blocks) ? 0 : -ESTALE;
 }
 

@@ -20,7 +20,7 @@ for source in src broken; do
 	for options in "" -oro; do
 		mount_fs "$T/$source" "$T/mnt" ${options:+"$options"}
 		pages >"$T/out" || die "pages of $source ($options)"
-		is "$(find "$T/mnt/projects" -name session.jsonl | wc -l)" "$(cat "$T/out")" "number of pages of $source"
+		is "$(find "$T/mnt/projects" -mindepth 3 -maxdepth 3 -name session.jsonl | wc -l)" "$(cat "$T/out")" "number of pages of $source"
 		umount_fs "$T/mnt"
 	done
 done

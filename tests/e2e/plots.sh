@@ -49,7 +49,7 @@ page.feed(text)
 assert not page.open, page.open
 allowed = set("""details summary code g html head meta link title style body a header h1 p main svg text path rect label input output table thead tbody tr th td time script
     @lang @charset @http-equiv @content @name @rel @href @class @viewbox @role @aria-label @x @y @d @width @height @id @hidden @for @type @autocomplete @scope @dir
-    @placeholder @transform @title @data-n @data-v @datetime @aria-sort""".split())
+    select option @value @placeholder @transform @title @data-n @data-v @datetime @aria-sort""".split())
 assert page.tags <= allowed, page.tags - allowed
 def shown(cost):
     return "" if abs(cost) < 0.00005 else f"{'-' if cost < 0 else ''}${abs(cost):.{4 if abs(cost) < 0.1 else 2}f}"

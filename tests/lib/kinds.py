@@ -356,10 +356,11 @@ class Test:
 
     @staticmethod
     def read_table(dump):
-        """Kinds by number. `errors` stands in no session file; what this mount refused is known to it alone."""
+        """Kinds by number. `errors` stands in no session file; what this mount refused is known to it alone. `.status` is of
+        the moment, and not listed."""
         rows = subprocess.run([dump, "--names"], check=True, capture_output=True, text=True).stdout.splitlines()
         kinds = {int(number): above + name for number, above, name, *_ in (row.split("\t") for row in rows)}
-        return {n: k for n, k in kinds.items() if not k.endswith("/errors")}
+        return {n: k for n, k in kinds.items() if not k.endswith("/errors") and k != ".status"}
 
     def kind(self, number):
         return "/" if number == 1 else self.kinds[number >> KIND_SHIFT]

@@ -10,7 +10,7 @@ export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE
 mkdir "$T/clone"
-cp -r "$ROOT"/{src,include,man,scripts,Makefile,ARCHITECTURE.md,.clang-format} "$T/clone/"
+cp -r "$ROOT"/{src,include,man,scripts,Makefile,NEWS.md,ARCHITECTURE.md,.clang-format} "$T/clone/"
 cd "$T/clone"
 git init -q
 git add .

@@ -144,6 +144,8 @@ void reader_reset(struct reader *r);
 
 /* As session_load; *ret points into r until its next use. */
 int session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret);
+/* The line as it is stored, but for a CR at its end. */
+int session_read_line(const struct session *s, uint32_t i, struct reader *r, struct span *ret);
 /* Reads raw bytes of the file: up to n at off, fewer only at session_size(). Returns how many, or a negative errno. */
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off);
 
