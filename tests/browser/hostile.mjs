@@ -16,7 +16,7 @@ const allowed = {
 	a: "href rel", b: "", strong: "", em: "", code: "", pre: "", ins: "", del: "", kbd: "", small: "", br: "", hr: "", blockquote: "", time: "datetime",
 	details: "open", summary: "", ol: "start", ul: "", li: "", dl: "", dt: "", dd: "", img: "src alt loading width height",
 	table: "", caption: "", thead: "", tbody: "", tr: "", th: "scope data-n", td: "data-v",
-	button: "type disabled", input: "type placeholder name autocomplete value", label: "for", output: "for",
+	button: "type disabled", select: "", option: "value", input: "type placeholder name autocomplete value", label: "for", output: "for",
 	svg: "xmlns viewBox y width height preserveAspectRatio", g: "transform fill", rect: "x y width height fill", line: "x1 y1 x2 y2 stroke", path: "d fill stroke", text: "x y text-anchor fill transform font-size", desc: "", tspan: "x y dy",
 };
 
