@@ -276,7 +276,7 @@ function compareRow(row, dir, info) {
 	if (!row) return;
 	const numbers = [info.usage?.totalTokens, info.usage?.cost].map((n) => String(n ?? ""));
 	const expected = [cellText(info.id), ...dir.split("/").slice(1), info.created ?? "", info.modified ?? "", String(info.entries)];
-	same("sessions.tsv", [...expected, ...numbers, info.title], [...row.slice(0, 6), row[7], row[8], row[10]]);
+	same("sessions.tsv", [...expected, ...numbers, info.state ?? "", String(info.bytes), info.title], [...row.slice(0, 6), row[7], row[8], row[10], row[12], row[13]]);
 }
 
 // The sums of usage.tsv by project and model are those of the sessions.
