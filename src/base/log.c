@@ -62,8 +62,16 @@ void log_block_signals(sigset_t *before)
 	pthread_sigmask(SIG_SETMASK, &most, before);
 }
 
-/* A sanitizer has a better one. */
-#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+/* A sanitizer has a backtrace of its own, and a stack for it. gcc and clang say differently that there is one. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+#if defined __GLIBC__ && !defined SANITIZED
 #include <execinfo.h>
 
 #define CRASH_STACK (32 * 1024)
