@@ -18,7 +18,6 @@
 
 static enum log_level threshold = LOG_LEVEL_WARNING;
 static bool to_syslog;
-static char crash_prefix[64]; /* of each line that is said of a crash */
 
 void log_setup(enum log_level level, bool use_syslog)
 {
@@ -73,6 +72,8 @@ void log_block_signals(sigset_t *before)
 
 #if defined __GLIBC__ && !defined SANITIZED
 #include <execinfo.h>
+
+static char crash_prefix[64]; /* of each line that is said of a crash */
 
 #define CRASH_STACK (32 * 1024)
 static _Thread_local char crash_stack[CRASH_STACK]; /* the thread's own may be used up */
