@@ -19,7 +19,7 @@
  * asked for: a newline that follows a text of known size has no effect on its file. */
 #define STEP ((size_t)1 << 16)
 /* No text is longer than this: what is asked for beyond it is a mistake. */
-#define MOST ((size_t)1 << 36)
+#define MOST (SIZE_MAX > UINT32_MAX ? (size_t)(UINT64_C(1) << 36) : SIZE_MAX / 4)
 
 void buf_release(struct buf *b)
 {
@@ -46,7 +46,7 @@ static int open_nameless(const char *dir)
 	int fd = dir ? open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600) : -1;
 	if (fd < 0)
 		return dir ? -errno : -ENOENT;
-	if (fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC)
+	if (fstatfs(fd, &fs) == 0 && (unsigned)fs.f_type != TMPFS_MAGIC && (unsigned)fs.f_type != RAMFS_MAGIC)
 		return fd;
 	close(fd);
 	return -ENOTSUP;

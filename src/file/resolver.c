@@ -59,7 +59,7 @@ static dev_t device_of(const struct statx *x)
 
 static struct timespec resolve_time(struct statx_timestamp t)
 {
-	return (struct timespec){t.tv_sec, t.tv_nsec};
+	return (struct timespec){(time_t)t.tv_sec, (long)t.tv_nsec};
 }
 
 static struct stat resolve_stat_of(const struct statx *x)

@@ -458,7 +458,8 @@ static void take_lines(const struct events *e, struct events_reader *r, size_t n
 		events_add_time(&r->rest);
 		buf_adds(&r->rest, ",\"event\":\"lost\"}\n");
 	} else if (e->log.n > r->at - e->begin) {
-		struct span log = {e->log.p + (r->at - e->begin), e->log.n - (r->at - e->begin)};
+		size_t read = (size_t)(r->at - e->begin);
+		struct span log = {e->log.p + read, e->log.n - read};
 		const char *end = log.n <= n ? log.p + log.n - 1 : memrchr(log.p, '\n', n);
 		end = end ? end : memchr(log.p, '\n', log.n);
 		next = r->at + (size_t)(end + 1 - log.p);

@@ -33,7 +33,7 @@ enum { EPOCH_OUTDATED = 0 };
 /* The cell of the directory, or the free cell where it belongs. There is always a free cell. */
 static struct listing_state *find_listing(const struct listings *l, node_t dir)
 {
-	size_t i = hash_word(dir) & (l->cap - 1);
+	size_t i = (size_t)hash_word(dir) & (l->cap - 1);
 	while (l->cells[i].dir && l->cells[i].dir != dir)
 		i = (i + 1) & (l->cap - 1);
 	return &l->cells[i];

@@ -215,7 +215,7 @@ int table_reserve(const struct session *s)
 	if (need * 5 <= (uint64_t)t->size * 4)
 		return 0;
 	uint64_t size = need + need * 2 / 5 + 16;
-	uint32_t *slots = calloc(size, sizeof *slots);
+	uint32_t *slots = calloc((size_t)size, sizeof *slots);
 	if (!slots)
 		return -ENOMEM;
 	free(t->slots);

@@ -38,7 +38,7 @@ static uint32_t *odd_slot(const struct session *s, uint64_t hash)
 
 	if (size == 0)
 		return NULL;
-	for (size_t at = hash % size;; at = (at + 1) % size) {
+	for (size_t at = (size_t)(hash % size);; at = (at + 1) % size) {
 		uint32_t *slot = &s->odd_slots.v[at];
 		if (!*slot || s->odd.v[*slot - 1].hash == hash)
 			return slot;

@@ -118,11 +118,11 @@ static int path_match(struct ctx *dir, struct span name, struct node *ret)
 	const struct view *v = view_path(dir, session_branch_at(dir->session, dir->node.entry), &rc);
 	if (!v)
 		return rc;
-	rc = i <= v->n ? path_name(dir, (size_t)i - 1, view_entry(v, i - 1), &made) : -ENOENT;
+	rc = i <= v->n ? path_name(dir, (size_t)i - 1, view_entry(v, (size_t)i - 1), &made) : -ENOENT;
 	if (rc == 0 && !span_eq(buf_span(&made), name))
 		rc = -ENOENT;
 	if (rc == 0)
-		ret->entry = view_entry(v, i - 1);
+		ret->entry = view_entry(v, (size_t)i - 1);
 	cache_release(dir->tree->cache, v);
 	return rc;
 }

@@ -63,7 +63,7 @@ static void item_free(struct item *s)
 
 static size_t bucket_of(node_t node, size_t buckets)
 {
-	return hash_word(node) & (buckets - 1);
+	return (size_t)hash_word(node) & (buckets - 1);
 }
 
 static struct item **find_item(struct cache *c, node_t node)

@@ -38,7 +38,7 @@ static ssize_t view_label_find(const struct view *v, struct span name)
 		size_t mid = lo + (hi - lo) / 2;
 		int d = span_compare(view_name(v, order_at(v, mid)), name);
 		if (d == 0)
-			return order_at(v, mid);
+			return (ssize_t)order_at(v, mid);
 		if (d < 0)
 			lo = mid + 1;
 		else

@@ -188,7 +188,7 @@ static struct timespec time_of(int64_t ms, struct timespec fallback)
 		s--;
 		rest += 1000;
 	}
-	return (struct timespec){.tv_sec = s, .tv_nsec = rest * 1000000};
+	return (struct timespec){.tv_sec = (time_t)s, .tv_nsec = (long)rest * 1000000};
 }
 
 static struct timespec record_stamp(struct ctx *c, uint32_t i)

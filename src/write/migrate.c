@@ -37,7 +37,8 @@ static int add_between(struct migration *m, uint64_t from, uint64_t to)
 	if (to <= from)
 		return 0;
 	for (char piece[65536]; from < to;) {
-		ssize_t n = session_pread(m->s, piece, to - from < sizeof piece ? to - from : sizeof piece, from);
+		ssize_t n =
+		    session_pread(m->s, piece, to - from < sizeof piece ? (size_t)(to - from) : sizeof piece, from);
 		if (n < 0)
 			return (int)n;
 		if (n == 0)
