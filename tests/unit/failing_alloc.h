@@ -41,7 +41,7 @@ FAILING_ALLOC(char *, strdup, (const char *s), (s))
 /* Only the nth call from now on fails. */
 static inline void let_alloc_fail(unsigned nth)
 {
-	allocs_left = nth - 1;
+	allocs_left = (long)nth - 1;
 	one_alloc_fails = true;
 }
 

@@ -17,8 +17,8 @@ static int clock_ahead(clockid_t clock, struct timespec *ret)
 {
 	int rc = clock_gettime(clock, ret);
 	int64_t ms = atomic_load(&ahead_ms[clock]) + ret->tv_nsec / 1000000;
-	ret->tv_sec += ms / 1000;
-	ret->tv_nsec = ms % 1000 * 1000000 + ret->tv_nsec % 1000000;
+	ret->tv_sec += (time_t)(ms / 1000);
+	ret->tv_nsec = (long)(ms % 1000) * 1000000 + ret->tv_nsec % 1000000;
 	return rc;
 }
 

@@ -143,7 +143,7 @@ static void reserve_gives_room_to_write(void **state)
 
 static void impossible_sizes_fail(void **state)
 {
-	const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2 + 2, (size_t)1 << 62};
+	const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2 + 2, SIZE_MAX / 4 + 1};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
