@@ -23,7 +23,7 @@ static int collect(void *arg, struct span name, uint64_t cookie, node_t node, mo
 	return 0;
 }
 
-void names_release(struct cli_names *all)
+void cli_names_release(struct cli_names *all)
 {
 	for (size_t i = 0; i < all->n; i++)
 		free(all->v[i]);
@@ -35,7 +35,7 @@ static int name_cmp(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int names_of(struct tree *t, node_t dir, struct cli_names *ret)
+int cli_names_of(struct tree *t, node_t dir, struct cli_names *ret)
 {
 	int rc = tree_list(t, dir, 0, TREE_NAMES, collect, ret);
 	if (ret->n > 0)
@@ -43,7 +43,7 @@ int names_of(struct tree *t, node_t dir, struct cli_names *ret)
 	return rc < 0 ? rc : ret->err;
 }
 
-bool names_have(const struct cli_names *all, const char *name)
+bool cli_names_have(const struct cli_names *all, const char *name)
 {
 	return all->n > 0 && bsearch(&name, all->v, all->n, sizeof *all->v, name_cmp);
 }
@@ -135,8 +135,8 @@ static int ls_one(struct tree *t, struct span name, const struct tree_attr *a, b
 
 static int ls_dir(struct tree *t, node_t dir, bool json, FILE *out)
 {
-	struct cli_names all CLEANUP(names_release) = {0};
-	int rc = names_of(t, dir, &all);
+	struct cli_names all CLEANUP(cli_names_release) = {0};
+	int rc = cli_names_of(t, dir, &all);
 	size_t shown = 0;
 	for (size_t i = 0; rc == 0 && i < all.n; i++) {
 		struct tree_attr a;
@@ -182,9 +182,9 @@ struct level {
 static int level_open(struct tree *t, node_t dir, struct level *ret)
 {
 	*ret = (struct level){.dir = dir};
-	int rc = names_of(t, dir, &ret->all);
+	int rc = cli_names_of(t, dir, &ret->all);
 	if (rc < 0)
-		names_release(&ret->all);
+		cli_names_release(&ret->all);
 	return rc;
 }
 
@@ -192,7 +192,7 @@ static int tree_below(struct tree *t, struct level *levels, size_t *depth, FILE 
 {
 	struct level *l = &levels[*depth - 1];
 	if (l->next == l->all.n) {
-		names_release(&l->all);
+		cli_names_release(&l->all);
 		--*depth;
 		return 0;
 	}
@@ -232,6 +232,6 @@ int cli_tree(struct tree *t, const char *path, FILE *out)
 	while (rc == 0 && depth > 0)
 		rc = tree_below(t, levels, &depth, out);
 	while (depth > 0)
-		names_release(&levels[--depth].all);
+		cli_names_release(&levels[--depth].all);
 	return rc;
 }

@@ -5,6 +5,7 @@
 #include "sessionfs/cmd/cli.h"
 
 #include "sessionfs/base/cancel.h"
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/sys.h"
 
@@ -37,11 +38,6 @@ static int copy_fault(struct copy *c, int rc)
 	return c->stopped ? rc : 0;
 }
 
-static bool is_time(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 static size_t path_push(struct copy *c, const char *name)
 {
 	size_t n = c->path.n;
@@ -60,7 +56,7 @@ static int remove_but(struct copy *c, int dir, const struct cli_names *keep, uns
 	const struct dirent *e;
 	int rc = d ? 0 : -errno;
 	while (rc == 0 && (e = readdir(d))) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || names_have(keep, e->d_name))
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || cli_names_have(keep, e->d_name))
 			continue;
 		size_t before = path_push(c, e->d_name);
 		rc = cancel_check();
@@ -122,7 +118,8 @@ static bool is_there(struct copy *c, const struct tree_attr *a, struct span targ
                      const struct stat *st)
 {
 	char to[PATH_MAX];
-	if (((st->st_mode ^ a->mode) & S_IFMT) || (uint64_t)st->st_size != a->size || !is_time(st->st_mtim, a->mtime))
+	if (((st->st_mode ^ a->mode) & S_IFMT) || (uint64_t)st->st_size != a->size ||
+	    !time_is_same(st->st_mtim, a->mtime))
 		return false;
 	if (S_ISLNK(a->mode)) {
 		ssize_t n = readlinkat(at, name, to, sizeof to);
@@ -237,10 +234,10 @@ static int copy_name(struct copy *c, node_t dir, const char *name, int at, unsig
 
 static int copy_dir(struct copy *c, const struct tree_attr *dir, int fd, unsigned levels)
 {
-	struct cli_names all CLEANUP(names_release) = {0};
+	struct cli_names all CLEANUP(cli_names_release) = {0};
 	struct stat st;
 	unlinkat(fd, UNFINISHED, 0); /* of a copy that was killed */
-	int rc = names_of(c->tree, dir->node, &all);
+	int rc = cli_names_of(c->tree, dir->node, &all);
 	/* What was listed before the error can be copied; what was not is not known to be gone. */
 	bool is_whole = rc == 0;
 	rc = is_whole ? 0 : copy_fault(c, rc);
@@ -255,7 +252,7 @@ static int copy_dir(struct copy *c, const struct tree_attr *dir, int fd, unsigne
 	if (rc == 0 && is_whole && c->removes)
 		rc = remove_but(c, fd, &all, MOST_FOREIGN_LEVELS);
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, dir->mtime};
-	if (rc == 0 && sys_fstat(fd, &st) == 0 && !is_time(st.st_mtim, dir->mtime) && futimens(fd, times) < 0 &&
+	if (rc == 0 && sys_fstat(fd, &st) == 0 && !time_is_same(st.st_mtim, dir->mtime) && futimens(fd, times) < 0 &&
 	    errno != EPERM) /* somebody else's */
 		return -errno;
 	return rc;

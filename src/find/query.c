@@ -125,10 +125,10 @@ static int set_value(struct scan *s, struct span value, struct term *t)
 	}
 	if (t->kind == TERM_IS && !text_equals(value, SPAN_LIT("error")))
 		return query_refuse(s, "not known; there is is:error", value);
-	bool is_state = false;
-	for (int i = 0; i < STATES; i++)
-		is_state = is_state || text_equals(value, span_of(context_states[i]));
-	if (t->kind == TERM_STATE && !is_state)
+	int state = 0;
+	while (t->kind == TERM_STATE && state < STATES && !text_equals(value, span_of(context_states[state])))
+		state++;
+	if (state == STATES)
 		return query_refuse(s, "no state: working, done, failed or stopped", value);
 	/* settle() sets the pointer: the bytes may still move. */
 	t->begin = s->q->bytes.n;

@@ -26,10 +26,10 @@ struct cli_names {
 	size_t n, cap;
 	int err;
 };
-/* Into what is all zero. names_release is called whatever is returned. */
-int names_of(struct tree *t, node_t dir, struct cli_names *ret);
-void names_release(struct cli_names *all);
-bool names_have(const struct cli_names *all, const char *name);
+/* Into what is all zero. cli_names_release is called whatever is returned. */
+int cli_names_of(struct tree *t, node_t dir, struct cli_names *ret);
+void cli_names_release(struct cli_names *all);
+bool cli_names_have(const struct cli_names *all, const char *name);
 /* No directory in the tree is deeper. */
 #define MOST_LEVELS 16
 

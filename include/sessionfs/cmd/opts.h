@@ -26,12 +26,12 @@ enum opts_color { OPTS_COLOR_AUTO, OPTS_COLOR_ALWAYS, OPTS_COLOR_NEVER };
 
 struct opts {
 	enum opts_action action;
-	const char *source;   /* NULL: where pi keeps its sessions */
-	const char *target;   /* the mountpoint, or the path in the tree to cat, ls, tree or copy, or the query; NULL:
-	                         none   to unmount */
-	size_t cache;         /* bytes */
-	unsigned log_level;   /* enum log_level */
-	unsigned color;       /* enum opts_color */
+	const char *source; /* NULL: where pi keeps its sessions */
+	const char *target; /* the mountpoint, or the path in the tree to cat, ls, tree or copy, or the query; NULL: no
+	                       mountpoint is given to unmount */
+	size_t cache;       /* bytes */
+	unsigned log_level; /* enum log_level */
+	unsigned color;     /* enum opts_color */
 	unsigned max_threads; /* threads that answer requests */
 	unsigned poll_ms;     /* how often to look at the source; 0: only where inotify does not work */
 	bool read_only, allow_other, allow_root, default_permissions, nonempty, foreground, debug, single_thread, json;
