@@ -61,6 +61,8 @@
 		for (const details of document.querySelectorAll("main details")) details.open = open;
 	};
 
+	/* What somebody is led to, until he is there. */
+	let goal;
 	/* Where the reader is: the entry that a link led to while its beginning is in view, else that at the top. */
 	let here;
 	const mark = (article) => {
@@ -75,6 +77,7 @@
 		if (r.top < n.top || r.bottom > n.bottom) nav.scrollTop += r.top - n.top - n.height / 2;
 	};
 	const look = () => {
+		if (goal) return;
 		const target = document.querySelector("article:target"), top = target?.getBoundingClientRect().top;
 		let found = target && top >= -1 && top < innerHeight ? target : undefined;
 		const { left, width } = document.querySelector("main").getBoundingClientRect();
@@ -89,12 +92,16 @@
 	};
 
 	/* What comes into view is laid out only then, so that all moves once more. */
-	let goal;
 	const arrive = (article, times = 4) => {
 		goal = article;
+		/* The next key may come before the page is drawn. */
+		mark(article);
 		article.scrollIntoView();
 		if (times) requestAnimationFrame(() => setTimeout(() => { if (article === goal) arrive(article, times - 1); }));
-		else soon();
+		else {
+			goal = undefined;
+			soon();
+		}
 	};
 	/* Chromium opens what is around a target itself. */
 	const reveal = () => {
@@ -120,8 +127,6 @@
 		location.replace(`#${encodeURIComponent(article.id)}`);
 		keep(location.hash.slice(1));
 		arrive(article);
-		/* The next key may come before the page is drawn. */
-		mark(article);
 	};
 	const leap = (y, article) => {
 		goal = undefined;
