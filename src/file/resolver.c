@@ -47,9 +47,10 @@ struct resolver {
 
 static uint64_t mount_of(const struct statx *x)
 {
-	/* Before Linux 5.8 only the device is known: two mounts of one file system count as one. */
-	return x->stx_mask & STATX_MNT_ID ? x->stx_mnt_id
-	                                  : UINT64_C(1) << 63 | makedev(x->stx_dev_major, x->stx_dev_minor);
+	/* Before Linux 5.8, and under qemu-user, which says 0, only the device is known: two mounts of one file system count as one. */
+	return x->stx_mask & STATX_MNT_ID && x->stx_mnt_id
+	           ? x->stx_mnt_id
+	           : UINT64_C(1) << 63 | makedev(x->stx_dev_major, x->stx_dev_minor);
 }
 
 static dev_t device_of(const struct statx *x)

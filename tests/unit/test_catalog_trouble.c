@@ -345,7 +345,7 @@ static void what_was_seen_without_a_watch_is_looked_at_again(void **state)
 		uint32_t slot = slot_of(p, nth == 1 ? "flat" : "a", nth == 1 ? "flat" : "one");
 		off_t size = size_of(p, slot);
 		append(p, name, ENTRY("e1"));
-		set_mtime(p, name, 4000000000);
+		set_mtime(p, name, 2000000000);
 		wait_stale();
 		catalog_epoch(p->c);
 		assert_true(catalog_is_watched(p->c));

@@ -36,8 +36,9 @@ static void test_order(void **state)
 {
 	(void)state;
 	/* Times of files: before 1970, and where nanoseconds in one number would overflow. */
-	const struct timespec rising[] = {{INT64_MIN, 0}, {-2, 999999999}, {-1, 0},       {0, 0},
-	                                  {0, 1},         {1, 0},          {INT64_MAX, 1}};
+	const bool is_wide = sizeof(time_t) == 8;
+	const time_t first = is_wide ? (time_t)INT64_MIN : INT32_MIN, last = is_wide ? (time_t)INT64_MAX : INT32_MAX;
+	const struct timespec rising[] = {{first, 0}, {-2, 999999999}, {-1, 0}, {0, 0}, {0, 1}, {1, 0}, {last, 1}};
 	const size_t n = sizeof rising / sizeof *rising;
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++) {
