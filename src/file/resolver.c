@@ -47,7 +47,7 @@ struct resolver {
 
 static uint64_t mount_of(const struct statx *x)
 {
-	/* Before Linux 5.8, and under qemu-user (0), only the device is known: two mounts of a file system count as one. */
+	/* Before Linux 5.8 and under qemu-user (0), only the device is known: two mounts of a file system are one. */
 	return x->stx_mask & STATX_MNT_ID && x->stx_mnt_id
 	           ? x->stx_mnt_id
 	           : UINT64_C(1) << 63 | makedev(x->stx_dev_major, x->stx_dev_minor);
