@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(FLT_EVAL_METHOD == 0, "a double must be computed as one (gcc: -msse2 -mfpmath=sse)");
+
 /* "d.ddde+xx" of 17 digits, which are always enough for a double */
 #define SCIENTIFIC 32
 

@@ -534,7 +534,9 @@ static void check(void **state)
 	(void)state;
 	start(OLD);
 	assert_int_equal(store_check(&place.at, &place.id, 4096), 0);
-	assert_int_equal(store_check(&place.at, &place.id, SIZE_MAX / 2), -ENOSPC);
+	/* Where a size has 32 bits the disk may have room for all that it can say. */
+	if (sizeof(size_t) > 4)
+		assert_int_equal(store_check(&place.at, &place.id, SIZE_MAX / 2), -ENOSPC);
 	let_fail(OPENAT, 5, 1, EROFS);
 	assert_int_equal(store_check(&place.at, &place.id, 1), -EROFS);
 	plan = (struct plan){0};
