@@ -110,7 +110,13 @@ void wire_connect(struct wire *w)
 	int fds[2];
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
 	w->fd = fds[0];
-	assert_int_equal(fuse_session_custom_io(w->se, &io, fds[1]), 0);
+	int rc = fuse_session_custom_io(w->se, &io, fds[1]);
+	/* cmocka cannot skip in a setup. */
+	if (rc == -EOPNOTSUPP) {
+		puts("skipped: this libfuse is built without custom io");
+		exit(77);
+	}
+	assert_int_equal(rc, 0);
 }
 
 void wire_shake_hands(struct wire *w, uint32_t flags)
