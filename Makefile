@@ -64,7 +64,7 @@ endif
 own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSION='"$(VERSION)"' $(limits) $(no_fuse)
 own_cflags := -std=c17 $(warnings) $(hardening) -MMD -MP
 # The registers of the x87 keep more digits than a double has, so that sums and what is printed of them would differ.
-ifneq ($(filter i%86-%,$(shell $(CC) -dumpmachine)),)
+ifneq ($(filter i386-% i486-% i586-% i686-%,$(shell $(CC) -dumpmachine)),)
 own_cflags += -msse2 -mfpmath=sse
 endif
 fuse_cflags = $(if $(no_fuse),,$(shell $(PKG_CONFIG) --cflags fuse3))
