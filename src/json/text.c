@@ -162,7 +162,7 @@ static size_t count_simple(struct span text, enum json_decode how)
 			struct chunk_escapes e = chunk_escapes(backslash, 0);
 			if (!(e.escaped & chunk_equal(p, 'u'))) {
 				/* A backslash at the end of a chunk begins the next one. */
-				size_t size = CHUNK - (e.begins >> (CHUNK - 1));
+				size_t size = CHUNK - (size_t)(e.begins >> (CHUNK - 1));
 				out.n += size - (size_t)__builtin_popcountll(e.begins << 1);
 				p += size;
 				continue;
