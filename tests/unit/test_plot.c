@@ -113,7 +113,9 @@ static void long_times_are_binned(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	/* A time_t of 32 bits does not say the dates of the last two. */
+	const size_t n = sizeof cases / sizeof *cases - (sizeof(time_t) == 8 ? 0 : 2);
+	for (size_t i = 0; i < n; i++) {
 		char text[64];
 		const struct fact_use uses[] = {use(cases[i].first, "p/a", 1, 1), use(cases[i].last, "p/a", 2, 1)};
 		const char *svg = plot(uses, 2, false, &out);
