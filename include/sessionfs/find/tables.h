@@ -8,6 +8,7 @@
 
 int table_sessions(const struct fact_list *list, struct buf *out);
 int table_usage(const struct fact_list *list, struct buf *out);
+int table_files(const struct fact_list *list, struct buf *out);
 int table_problems(const struct fact_list *list, struct buf *out);
 int table_labels(const struct fact_list *list, struct buf *out);
 

@@ -37,6 +37,8 @@ enum entry_flags {
 	ENTRY_HAS_IMAGES = 1 << 10,  /* its content has image blocks */
 	ENTRY_FAILED = 1 << 12,      /* it has an error: part_has_error */
 	ENTRY_SILENT = 1 << 13,      /* an answer without text that ended by itself */
+	ENTRY_USES_FILES = 1 << 14,  /* a tool call of its message has a file_action */
+	ENTRY_REFUSED = 1 << 15,     /* a tool says that it failed: part_is_refused */
 	ENTRY_NULL_ID = 1 << 11,     /* its id is null: if it is the leaf, pi has no leaf */
 };
 
