@@ -127,7 +127,7 @@ int files_each(const struct session *s, int (*fn)(void *arg, const struct file_u
 	int rc = 0;
 
 	for (uint32_t i = 0; i < session_count(s) && rc == 0; i++) {
-		if (!(session_entry(s, i)->flags & ENTRY_USES_FILES))
+		if (!entry_uses_files(session_entry(s, i)))
 			continue;
 		struct part_call call = {0};
 		rc = session_read(s, i, &reader, &r);
@@ -186,7 +186,7 @@ bool render_files_begins(const struct session *s, bool *ret_any)
 	struct record r;
 	uint32_t i = 0;
 
-	while (i < session_count(s) && !(session_entry(s, i)->flags & ENTRY_USES_FILES))
+	while (i < session_count(s) && !entry_uses_files(session_entry(s, i)))
 		i++;
 	*ret_any = i < session_count(s);
 	if (!*ret_any || session_load(s, i, &line, &r) < 0)

@@ -278,7 +278,7 @@ static bool change_has(struct ctx *c)
 {
 	uint32_t result = session_result(c->session, c->node.entry, c->node.part);
 	return file_outcome_of(c->session, result) == FILE_DONE &&
-	       session_entry(c->session, c->node.entry)->flags & ENTRY_USES_FILES && view_has(c);
+	       entry_uses_files(session_entry(c->session, c->node.entry)) && view_has(c);
 }
 
 bool tool_calls_has(struct ctx *c)

@@ -146,7 +146,7 @@ struct record_head {
 	struct json_value numbers[USAGE_FIELDS];
 	bool has_content; /* message.content is there */
 	bool files;       /* one of the calls has a file_action */
-	bool refused;     /* as part_is_refused */
+	bool refused;     /* of a tool whose details say that it failed, as OpenClaw writes */
 	unsigned calls;   /* toolCall blocks seen (counting from 1) */
 	unsigned images;  /* image blocks */
 };

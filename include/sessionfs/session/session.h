@@ -31,14 +31,14 @@ enum entry_flags {
 	ENTRY_NO_MESSAGE = 1 << 4,   /* type message without `message`: left out of every view */
 	ENTRY_WALK_ENDS = 1 << 5,    /* has a parent in the tree, but pi's walk ends here (parentId "") */
 	ENTRY_ORPHAN = 1 << 6,       /* its parentId names no entry */
-	ENTRY_SUMMARY = 1 << 7,      /* branch_summary or compaction with a non-empty summary */
+	ENTRY_SUMMARY = 1 << 7,      /* branch_summary or compaction with a non-empty summary; the same bit */
+	ENTRY_USES_FILES = 1 << 7,   /* of an assistant: a call has a file_action (entry_uses_files); */
+	ENTRY_REFUSED = 1 << 7,      /* of a toolResult: its details say that the tool failed */
 	ENTRY_ODD_NAME = 1 << 8,     /* its component may differ from the encoded id (collision, cut) */
 	ENTRY_CYCLE = 1 << 9,        /* its parents lead back to itself */
 	ENTRY_HAS_IMAGES = 1 << 10,  /* its content has image blocks */
 	ENTRY_FAILED = 1 << 12,      /* it has an error: part_has_error */
 	ENTRY_SILENT = 1 << 13,      /* an answer without text that ended by itself */
-	ENTRY_USES_FILES = 1 << 14,  /* a tool call of its message has a file_action */
-	ENTRY_REFUSED = 1 << 15,     /* a tool says that it failed: part_is_refused */
 	ENTRY_NULL_ID = 1 << 11,     /* its id is null: if it is the leaf, pi has no leaf */
 };
 
@@ -58,6 +58,11 @@ struct entry {
 	uint8_t type; /* enum record_type */
 	uint8_t role; /* enum record_role */
 };
+
+static inline bool entry_uses_files(const struct entry *e)
+{
+	return e->role == ROLE_ASSISTANT && e->flags & ENTRY_USES_FILES;
+}
 
 struct session;
 
