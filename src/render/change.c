@@ -7,7 +7,8 @@
 
 #include "text.h"
 
-#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static bool change_next_line(struct span *rest, struct span *ret)
 {
@@ -260,4 +261,40 @@ int render_change(const struct session *s, const struct part_call *call, uint32_
 	rc = add_of_arguments(call, action, out);
 	end_names(out, start, end);
 	return rc < 0 ? rc : buf_err(out);
+}
+
+/* The count of a range at p, and where that ends. */
+static unsigned long take_count(const char *p, const char **ret_end)
+{
+	char *end;
+	unsigned long n = 1;
+
+	strtoul(p, &end, 10);
+	if (*end == ',')
+		n = strtoul(end + 1, &end, 10);
+	*ret_end = end;
+	return n;
+}
+
+void change_count(struct span diff, uint64_t *ret_added, uint64_t *ret_removed)
+{
+	unsigned long old_left = 0, new_left = 0;
+	char head[80];
+	struct span line;
+
+	*ret_added = *ret_removed = 0;
+	while (change_next_line(&diff, &line)) {
+		char sign = line.n ? *line.p : ' ';
+		if (old_left + new_left == 0 && span_begins(line, SPAN_LIT("@@ -"))) {
+			const char *p = head;
+			snprintf(head, sizeof head, "%.*s", (int)(line.n < sizeof head ? line.n : sizeof head), line.p);
+			old_left = take_count(head + 4, &p);
+			new_left = *p == ' ' && p[1] == '+' ? take_count(p + 2, &p) : 0;
+		} else if (old_left + new_left && sign != '\\') {
+			*ret_added += sign == '+';
+			*ret_removed += sign == '-';
+			old_left -= sign != '+' && old_left;
+			new_left -= sign != '-' && new_left;
+		}
+	}
 }

@@ -34,5 +34,7 @@ int render_files_rows(const struct session *s, struct buf *out);
 
 /* change.c. Appends what a call changed as a unified diff; nothing if that is not known. `result` as in file_use. */
 int render_change(const struct session *s, const struct part_call *call, uint32_t result, struct buf *out);
+/* How many lines a unified diff adds and removes. */
+void change_count(struct span diff, uint64_t *ret_added, uint64_t *ret_removed);
 
 #endif
