@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* change.diff: what a call changed, as its result says it, else as its arguments do. No text is compared here: that is
- * diff.c's. */
+/* change.diff: what a call changed, as its result says it, else as its arguments do. No texts are compared here: that
+ * is diff.c's. */
 #include "sessionfs/render/files.h"
 
 #include "sessionfs/render/tool.h"
 
 #include "text.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 static bool change_next_line(struct span *rest, struct span *ret)
 {
@@ -21,28 +18,27 @@ static bool change_next_line(struct span *rest, struct span *ret)
 	return true;
 }
 
-/* A side of a hunk. Without lines it is where the line before is. */
-static void add_range(const char *before, int64_t first, int64_t count, struct buf *out)
-{
-	first = count ? first : first - 1;
-	if (first < (count > 0))
-		first = count > 0;
-	buf_addf(out, "%s%lld,%lld", before, (long long)first, (long long)count);
-}
+/* A side of a hunk: its first line and how many there are. A side without lines is where the line before is. */
+struct range {
+	int64_t first, count;
+};
 
-static void add_hunk(int64_t old_line, int64_t old_count, int64_t new_line, int64_t new_count, struct buf *out)
+static void add_hunk(struct range before, struct range after, struct buf *out)
 {
-	add_range("@@ -", old_line, old_count, out);
-	add_range(" +", new_line, new_count, out);
+	const struct range *sides[] = {&before, &after};
+
+	for (int i = 0; i < 2; i++) {
+		int64_t least = sides[i]->count > 0, first = sides[i]->first - !least;
+		buf_addf(out, "%s%lld,%lld", i ? " +" : "@@ -", (long long)(first < least ? least : first),
+		         (long long)sides[i]->count);
+	}
 	buf_adds(out, " @@\n");
 }
 
-static void add_names(bool is_new, struct span file, struct buf *out)
+static void add_signed(char sign, struct span line, struct buf *out)
 {
-	buf_adds(out, "--- ");
-	buf_addspan(out, is_new ? SPAN_LIT("/dev/null") : file);
-	buf_adds(out, "\n+++ ");
-	buf_addspan(out, file);
+	buf_addc(out, sign);
+	buf_addspan(out, line);
 	buf_addc(out, '\n');
 }
 
@@ -55,60 +51,53 @@ struct diff_row {
 	struct span text;
 };
 
-/* A greater number is none that anybody wrote. */
+/* A number of more digits is none that anybody wrote. */
 enum { DIGITS = 15 };
 
 static bool read_row(struct span line, struct diff_row *ret)
 {
-	size_t i = 0, digits;
+	size_t i = 1, digits = 0;
 
 	while (i < line.n && line.p[i] == ' ')
 		i++;
-	if (line.n - i == 3 && memcmp(line.p + i, "...", 3) == 0) {
+	ret->sign = line.n ? line.p[0] : '\0';
+	ret->number = 0;
+	if ((ret->sign == ' ' && span_eq((struct span){line.p + i, line.n - i}, SPAN_LIT("..."))) ||
+	    span_eq(line, SPAN_LIT("..."))) {
 		ret->sign = '.';
 		return true;
 	}
-	if (line.n == 0 || !strchr("+- ", line.p[0]) || !line.p[0])
-		return false;
-	ret->sign = line.p[0];
-	for (i = 1; i < line.n && line.p[i] == ' '; i++)
-		;
-	ret->number = 0;
-	for (digits = 0; i < line.n && line.p[i] >= '0' && line.p[i] <= '9' && digits <= DIGITS; i++, digits++)
+	for (; i < line.n && line.p[i] >= '0' && line.p[i] <= '9' && digits <= DIGITS; i++, digits++)
 		ret->number = ret->number * 10 + (line.p[i] - '0');
-	if (digits == 0 || digits > DIGITS || i == line.n || line.p[i] != ' ')
+	if (digits == 0 || digits > DIGITS || i >= line.n || line.p[i] != ' ')
 		return false;
 	ret->text = (struct span){line.p + i + 1, line.n - i - 1};
-	return true;
+	return ret->sign == '+' || ret->sign == '-' || ret->sign == ' ';
 }
 
-/* Some rows without a gap as a hunk, if one of them is a change. *shift: how many lines more the new file has before it.
- */
+/* Rows without a gap as a hunk, if one of them is a change. *shift: how many lines more the new file has before it. */
 static void add_run(struct span run, int64_t *shift, struct buf *out)
 {
-	int64_t old_count = 0, new_count = 0, before = 0, first = 0;
+	struct range before = {0, 0}, after = {0, 0};
 	struct diff_row row;
 	struct span line;
 	char sign = ' ';
 
 	for (struct span rest = run; change_next_line(&rest, &line) && read_row(line, &row);) {
-		old_count += row.sign != '+';
-		new_count += row.sign != '-';
-		if (sign == ' ' && row.sign != ' ')
-			first = row.number - before;
-		if (sign == ' ')
+		if (sign == ' ' && row.sign != ' ') {
 			sign = row.sign;
-		before++;
+			before.first = row.number - before.count - (sign == '+' ? *shift : 0);
+			after.first = before.first + *shift;
+		}
+		before.count += row.sign != '+';
+		after.count += row.sign != '-';
 	}
 	if (sign == ' ')
 		return;
-	add_hunk(sign == '+' ? first - *shift : first, old_count, sign == '+' ? first : first + *shift, new_count, out);
-	*shift += new_count - old_count;
-	while (change_next_line(&run, &line) && read_row(line, &row)) {
-		buf_addc(out, row.sign);
-		buf_addspan(out, row.text);
-		buf_addc(out, '\n');
-	}
+	add_hunk(before, after, out);
+	*shift += after.count - before.count;
+	while (change_next_line(&run, &line) && read_row(line, &row))
+		add_signed(row.sign, row.text, out);
 }
 
 /* Nothing if a row is none. */
@@ -131,170 +120,123 @@ static void add_rows(struct span diff, struct buf *out)
 	}
 }
 
-/* As a text file: nothing but newlines is no text. */
+/* Nothing but newlines is no text. */
 static void add_patch(struct span patch, struct buf *out)
 {
-	size_t n = 0;
+	size_t n = patch.n;
 
-	while (n < patch.n && patch.p[n] == '\n')
-		n++;
-	if (n == patch.n)
-		return;
-	buf_addspan(out, patch);
-	if (patch.p[patch.n - 1] != '\n')
+	while (n > 0 && patch.p[n - 1] == '\n')
+		n--;
+	buf_add(out, patch.p, n ? patch.n : 0);
+	if (n == patch.n && n)
 		buf_addc(out, '\n');
 }
 
 /* --- the arguments ------------------------------------------------------------------ */
 
-static int64_t count_lines(struct span text)
-{
-	struct span line;
-	int64_t n = 0;
-
-	while (change_next_line(&text, &line))
-		n++;
-	return n;
-}
-
-static void change_add_lines(char sign, struct span text, struct buf *out)
-{
-	struct span line;
-
-	while (change_next_line(&text, &line)) {
-		buf_addc(out, sign);
-		buf_addspan(out, line);
-		buf_addc(out, '\n');
-	}
-}
-
-static void add_content(struct span content, struct buf *out)
-{
-	if (content.n == 0)
-		return;
-	add_hunk(1, 0, 1, count_lines(content), out);
-	change_add_lines('+', content, out);
-	if (content.p[content.n - 1] != '\n')
-		buf_adds(out, "\\ No newline at end of file\n");
-}
-
-/* The pieces of a file that an edit names, as if they were all of it. */
+/* The pieces of a file that a call names, as if they were all of it. */
 struct pieces {
-	int64_t old_line, new_line;
+	struct range before, after; /* of the next one */
 	struct buf *out;
 };
 
 static int add_piece(void *arg, struct span old_text, struct span new_text)
 {
 	struct pieces *to = arg;
-	int64_t old_count = count_lines(old_text), new_count = count_lines(new_text);
+	struct span line;
 
-	if (old_count + new_count == 0)
-		return 0;
-	add_hunk(to->old_line, old_count, to->new_line, new_count, to->out);
-	change_add_lines('-', old_text, to->out);
-	change_add_lines('+', new_text, to->out);
-	to->old_line += old_count;
-	to->new_line += new_count;
+	to->before.first += to->before.count;
+	to->after.first += to->after.count;
+	to->before.count = to->after.count = 0;
+	for (struct span rest = old_text; change_next_line(&rest, &line);)
+		to->before.count++;
+	for (struct span rest = new_text; change_next_line(&rest, &line);)
+		to->after.count++;
+	if (to->before.count + to->after.count)
+		add_hunk(to->before, to->after, to->out);
+	while (change_next_line(&old_text, &line))
+		add_signed('-', line, to->out);
+	while (change_next_line(&new_text, &line))
+		add_signed('+', line, to->out);
 	return 0;
+}
+
+static int add_of_arguments(const struct part_call *call, bool is_write, struct buf *out)
+{
+	struct tool_use use CLEANUP_TOOL = TOOL_USE_INIT;
+	struct pieces pieces = {{1, 0}, {1, 0}, out};
+	struct buf content CLEANUP_BUF = BUF_INIT;
+
+	tool_read(call->name, call->arguments, &use);
+	/* A list as it is stored, not in a text. */
+	if (use.edits.kind != JSON_ARRAY || use.edits_text.n)
+		use.edits.kind = JSON_NONE;
+	if (!is_write)
+		return tool_edits(&use, add_piece, &pieces);
+	json_decode(use.content.text, JSON_CLEAN, &content);
+	add_piece(&pieces, SPAN_LIT(""), buf_span(&content));
+	if (content.n && content.p[content.n - 1] != '\n')
+		buf_adds(out, "\\ No newline at end of file\n");
+	return buf_err(&content);
 }
 
 /* --- all of them ---------------------------------------------------------------------- */
 
-static int add_of_arguments(const struct part_call *call, enum file_action action, struct buf *out)
+bool change_is_done(const struct session *s, const struct part_call *call, uint32_t result)
 {
-	struct tool_use use CLEANUP_TOOL = TOOL_USE_INIT;
-	struct pieces pieces = {1, 1, out};
-	struct buf content CLEANUP_BUF = BUF_INIT;
-
-	tool_read(call->name, call->arguments, &use);
-	if (use.edits.kind != JSON_ARRAY || use.edits_text.n)
-		use.edits.kind = JSON_NONE;
-	if (action == FILE_EDIT)
-		return tool_edits(&use, add_piece, &pieces);
-	if (use.content.kind)
-		json_decode(use.content.text, JSON_CLEAN, &content);
-	add_content(buf_span(&content), out);
-	return buf_err(&content);
-}
-
-/* Takes the names back if no hunk follows them. */
-static bool end_names(struct buf *out, size_t start, size_t names)
-{
-	if (out->n == names)
-		out->n = start;
-	return out->n > start;
+	return file_action_of(call->name) > FILE_READ && result != NO_ENTRY &&
+	       !entry_is_refused(session_entry(s, result));
 }
 
 int render_change(const struct session *s, const struct part_call *call, uint32_t result, struct buf *out)
 {
-	static const struct span names[] = {SPAN_LIT("patch"), SPAN_LIT("diff")};
-	struct buf file CLEANUP_BUF = BUF_INIT, patch CLEANUP_BUF = BUF_INIT, diff CLEANUP_BUF = BUF_INIT;
+	struct buf file CLEANUP_BUF = BUF_INIT, text CLEANUP_BUF = BUF_INIT;
 	struct line line CLEANUP_LINE = LINE_INIT;
-	enum file_action action = file_action_of(call->name);
-	struct json_value own[2] = {0};
+	bool is_write = file_action_of(call->name) == FILE_WRITE;
+	size_t start = out->n, names = start;
 	struct record r;
-	size_t start = out->n;
 
-	if (action <= FILE_READ || file_outcome_of(s, result) != FILE_DONE || !file_of_call(s, call, &file))
+	if (!change_is_done(s, call, result) || !file_of_call(s, call, &file))
 		return buf_err(&file);
 	text_one_line(&file, 0);
 	int rc = session_load(s, result, &line, &r);
-	if (rc == 0 && r.msg.details.kind == JSON_OBJECT)
-		json_get_all(r.msg.details, names, 2, own);
-	if (own[0].kind == JSON_STRING)
-		json_decode(own[0].text, JSON_CLEAN, &patch);
-	if (own[1].kind == JSON_STRING)
-		json_decode(own[1].text, JSON_CLEAN, &diff);
-	if (rc < 0 || buf_err(&patch) || buf_err(&diff))
-		return rc < 0 ? rc : buf_err(&patch) ? buf_err(&patch) : buf_err(&diff);
-	add_patch(buf_span(&patch), out);
-	if (out->n > start)
-		return buf_err(out);
-	add_names(false, buf_span(&file), out);
-	size_t end = out->n;
-	add_rows(buf_span(&diff), out);
-	if (end_names(out, start, end))
-		return buf_err(out);
-	add_names(action == FILE_WRITE, buf_span(&file), out);
-	end = out->n;
-	rc = add_of_arguments(call, action, out);
-	end_names(out, start, end);
+	for (int form = 0; form < 3 && rc == 0 && out->n == names; form++) {
+		struct json_value own = form < 2 && r.msg.details.kind == JSON_OBJECT
+		                            ? json_get(r.msg.details, form ? "diff" : "patch")
+		                            : (struct json_value){0};
+		buf_reset(&text);
+		if (own.kind == JSON_STRING)
+			json_decode(own.text, JSON_CLEAN, &text);
+		out->n = start;
+		if (form > 0) {
+			buf_adds(out, "--- ");
+			buf_addspan(out, form == 2 && is_write ? SPAN_LIT("/dev/null") : buf_span(&file));
+			buf_adds(out, "\n+++");
+			add_signed(' ', buf_span(&file), out);
+		}
+		names = out->n;
+		if (form == 0)
+			add_patch(buf_span(&text), out);
+		else if (form == 1)
+			add_rows(buf_span(&text), out);
+		else
+			rc = add_of_arguments(call, is_write, out);
+		rc = rc < 0 ? rc : buf_err(&text);
+	}
+	if (out->n == names)
+		out->n = start;
 	return rc < 0 ? rc : buf_err(out);
-}
-
-/* The count of a range at p, and where that ends. */
-static unsigned long take_count(const char *p, const char **ret_end)
-{
-	char *end;
-	unsigned long n = 1;
-
-	strtoul(p, &end, 10);
-	if (*end == ',')
-		n = strtoul(end + 1, &end, 10);
-	*ret_end = end;
-	return n;
 }
 
 void change_count(struct span diff, uint64_t *ret_added, uint64_t *ret_removed)
 {
-	unsigned long old_left = 0, new_left = 0;
-	char head[80];
+	bool begun = false;
 	struct span line;
 
 	*ret_added = *ret_removed = 0;
 	while (change_next_line(&diff, &line)) {
-		char sign = line.n ? *line.p : ' ';
-		if (old_left + new_left == 0 && span_begins(line, SPAN_LIT("@@ -"))) {
-			const char *p = head;
-			snprintf(head, sizeof head, "%.*s", (int)(line.n < sizeof head ? line.n : sizeof head), line.p);
-			old_left = take_count(head + 4, &p);
-			new_left = *p == ' ' && p[1] == '+' ? take_count(p + 2, &p) : 0;
-		} else if (old_left + new_left && sign != '\\') {
-			*ret_added += sign == '+';
-			*ret_removed += sign == '-';
-			old_left -= sign != '+' && old_left;
-			new_left -= sign != '-' && new_left;
-		}
+		begun |= span_begins(line, SPAN_LIT("@@ "));
+		*ret_added += begun && line.n && line.p[0] == '+';
+		*ret_removed += begun && line.n && line.p[0] == '-';
 	}
 }

@@ -10,60 +10,47 @@
 #include "text.h"
 
 #include <ctype.h>
-
-/* --- paths -------------------------------------------------------------------- */
+#include <errno.h>
 
 /* How many bytes the root of an absolute path takes; 0 for any other path. */
 static size_t root_length(struct span path, bool *ret_windows)
 {
-	*ret_windows = true;
-	if (path.n > 2 && isalpha((unsigned char)path.p[0]) && path.p[1] == ':' && (path.p[2] == '\\' || path.p[2] == '/'))
-		return 3;
-	if (span_begins(path, SPAN_LIT("\\\\")))
-		return 2;
-	*ret_windows = false;
-	return path.n && path.p[0] == '/';
+	bool drive = path.n > 2 && isalpha((unsigned char)path.p[0]) && path.p[1] == ':' &&
+	             (path.p[2] == '\\' || path.p[2] == '/');
+
+	*ret_windows = drive || span_begins(path, SPAN_LIT("\\\\"));
+	return drive ? 3 : *ret_windows ? 2 : path.n && path.p[0] == '/';
 }
 
-/* Where the last component of what `out` holds from `root` on begins. */
-static size_t last_component(const struct buf *out, size_t root, char separator)
-{
-	const char *at = out->n > root ? memrchr(out->p + root, separator, out->n - root) : NULL;
-
-	return at ? (size_t)(at + 1 - out->p) : root;
-}
-
-static void add_component(struct span name, size_t root, bool absolute, char separator, struct buf *out)
+/* Adds the components of a path behind `from`, where the root ends or, without one, nothing is. */
+static void add_components(struct span rest, size_t from, bool absolute, bool windows, struct buf *out)
 {
 	const struct span up = SPAN_LIT("..");
+	char separator = windows ? '\\' : '/';
 
-	if (name.n == 0 || span_eq(name, SPAN_LIT(".")))
-		return;
-	if (span_eq(name, up) && (absolute || out->n > root)) {
-		size_t last = last_component(out, root, separator);
-		if (absolute || !span_eq((struct span){out->p + last, out->n - last}, up)) {
-			out->n = last > root ? last - 1 : root;
-			return;
-		}
-	}
-	if (out->n > root)
-		buf_addc(out, separator);
-	buf_addspan(out, name);
-}
-
-static void add_components(struct span path, bool windows, size_t root, bool absolute, struct buf *out)
-{
-	for (size_t begin = 0, i = 0; i <= path.n && !buf_err(out); i++) {
-		if (i < path.n && path.p[i] != '/' && !(windows && path.p[i] == '\\'))
+	for (size_t begin = 0, i = 0; i <= rest.n && !buf_err(out); i++) {
+		if (i < rest.n && rest.p[i] != '/' && !(windows && rest.p[i] == '\\'))
 			continue;
-		add_component((struct span){path.p + begin, i - begin}, root, absolute, windows ? '\\' : '/', out);
+		struct span name = {rest.p + begin, i - begin};
+		const char *before = out->n > from ? memrchr(out->p + from, separator, out->n - from) : NULL;
+		size_t last = before ? (size_t)(before + 1 - out->p) : from;
 		begin = i + 1;
+		if (name.n == 0 || span_eq(name, SPAN_LIT(".")) || (span_eq(name, up) && absolute && out->n == from))
+			continue;
+		if (span_eq(name, up) && out->n > from && !span_eq((struct span){out->p + last, out->n - last}, up)) {
+			out->n = last > from ? last - 1 : from;
+			continue;
+		}
+		if (out->n > from)
+			buf_addc(out, separator);
+		buf_addspan(out, name);
 	}
 }
 
-/* A path of a session that was started in `cwd`. */
+/* A path as a session says it that was started in `cwd`. */
 static void add_path(struct span cwd, struct span path, struct buf *out)
 {
+	struct span parts[2] = {path, {NULL, 0}};
 	bool windows, of_cwd;
 	size_t start = out->n, root = root_length(path, &windows);
 
@@ -71,21 +58,19 @@ static void add_path(struct span cwd, struct span path, struct buf *out)
 		buf_addspan(out, path);
 		return;
 	}
-	struct span rest = path;
 	if (!root && (root = root_length(cwd, &of_cwd))) {
 		windows = of_cwd;
-		path = cwd;
-	} else {
-		rest.n = 0;
+		parts[0] = cwd;
+		parts[1] = path;
 	}
-	buf_add(out, path.p, root);
-	if (root == 3) {
+	buf_add(out, parts[0].p, root);
+	if (root == 3 && !buf_err(out)) {
 		out->p[start] = (char)toupper((unsigned char)out->p[start]);
 		out->p[start + 2] = '\\';
 	}
-	size_t begin = out->n;
-	add_components((struct span){path.p + root, path.n - root}, windows, begin, root, out);
-	add_components(rest, windows, begin, root, out);
+	size_t from = out->n;
+	add_components((struct span){parts[0].p + root, parts[0].n - root}, from, root, windows, out);
+	add_components(parts[1], from, root, windows, out);
 	if (out->n == start)
 		buf_addc(out, '.');
 }
@@ -110,15 +95,6 @@ bool file_of_call(const struct session *s, const struct part_call *call, struct 
 	return true;
 }
 
-/* --- files.tsv ------------------------------------------------------------------ */
-
-enum file_outcome file_outcome_of(const struct session *s, uint32_t result)
-{
-	if (result == NO_ENTRY)
-		return FILE_OPEN;
-	return session_entry(s, result)->flags & (ENTRY_FAILED | ENTRY_REFUSED) ? FILE_FAILED : FILE_DONE;
-}
-
 int files_each(const struct session *s, int (*fn)(void *arg, const struct file_use *use), void *arg)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
@@ -127,21 +103,14 @@ int files_each(const struct session *s, int (*fn)(void *arg, const struct file_u
 	int rc = 0;
 
 	for (uint32_t i = 0; i < session_count(s) && rc == 0; i++) {
+		struct part_call call = {0};
 		if (!entry_uses_files(session_entry(s, i)))
 			continue;
-		struct part_call call = {0};
 		rc = session_read(s, i, &reader, &r);
 		while (rc == 0 && part_call_next(&r, &call)) {
 			buf_reset(path);
-			if (file_of_call(s, &call, path)) {
-				struct file_use use = {.entry = i,
-				                       .result = session_result(s, i, call.n),
-				                       .action = file_action_of(call.name),
-				                       .call = &call,
-				                       .path = buf_span(path)};
-				use.outcome = file_outcome_of(s, use.result);
-				rc = fn(arg, &use);
-			}
+			if (file_of_call(s, &call, path))
+				rc = fn(arg, &(struct file_use){i, session_result(s, i, call.n), &call, buf_span(path)});
 			rc = rc ? rc : buf_err(path) ? buf_err(path) : cancel_check();
 		}
 	}
@@ -153,47 +122,32 @@ struct rows {
 	struct buf *out, name;
 };
 
-static int add_row(void *arg, const struct file_use *use)
+static void add_name_cell(struct rows *rows)
 {
-	static const char *const outcomes[] = {
-	    [FILE_OPEN] = "\topen\t", [FILE_FAILED] = "\tfailed\t", [FILE_DONE] = "\tdone\t"};
-	struct rows *rows = arg;
-	int64_t time = session_entry(rows->s, use->entry)->time;
-
-	if (time != NO_TIME)
-		number_add_time((double)time, rows->out);
-	buf_addc(rows->out, '\t');
-	buf_reset(&rows->name);
-	session_entry_name(rows->s, use->entry, &rows->name);
 	text_cell(buf_span(&rows->name), rows->out);
 	buf_addc(rows->out, '\t');
 	buf_reset(&rows->name);
-	part_call_component(use->call, &rows->name);
-	text_cell(buf_span(&rows->name), rows->out);
-	buf_addc(rows->out, '\t');
-	buf_adds(rows->out, file_action_name(use->action));
-	buf_adds(rows->out, outcomes[use->outcome]);
-	text_cell(use->path, rows->out);
-	buf_addc(rows->out, '\n');
-	return buf_err(&rows->name) ? buf_err(&rows->name) : buf_err(rows->out);
 }
 
-bool render_files_begins(const struct session *s, bool *ret_any)
+static int add_row(void *arg, const struct file_use *use)
 {
-	struct buf path CLEANUP_BUF = BUF_INIT;
-	struct line line CLEANUP_LINE = LINE_INIT;
-	struct part_call call = {0};
-	struct record r;
-	uint32_t i = 0;
+	struct rows *rows = arg;
+	const struct entry *e = session_entry(rows->s, use->entry);
+	const struct entry *result = use->result == NO_ENTRY ? NULL : session_entry(rows->s, use->result);
 
-	while (i < session_count(s) && !entry_uses_files(session_entry(s, i)))
-		i++;
-	*ret_any = i < session_count(s);
-	if (!*ret_any || session_load(s, i, &line, &r) < 0)
-		return false;
-	while (path.n == 0 && part_call_next(&r, &call))
-		file_of_call(s, &call, &path);
-	return path.n > 0;
+	if (e->time != NO_TIME)
+		number_add_time((double)e->time, rows->out);
+	buf_addc(rows->out, '\t');
+	session_entry_name(rows->s, use->entry, &rows->name);
+	add_name_cell(rows);
+	part_call_component(use->call, &rows->name);
+	int rc = buf_err(&rows->name);
+	add_name_cell(rows);
+	buf_addf(rows->out, "%s\t%s\t", file_action_name(file_action_of(use->call->name)),
+	         !result ? "open" : entry_is_refused(result) ? "failed" : "done");
+	text_cell(use->path, rows->out);
+	buf_addc(rows->out, '\n');
+	return rc < 0 ? rc : buf_err(rows->out);
 }
 
 int render_files_rows(const struct session *s, struct buf *out)

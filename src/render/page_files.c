@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that a session changed, folded below its facts: how many lines came and went, and the calls. */
+/* The files that a session changed, folded below its facts: the calls, and how many lines came and went. */
 #include "page.h"
 
 #include "text.h"
 #include "sessionfs/base/counters.h"
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/number.h"
-#include "sessionfs/base/vec.h"
 #include "sessionfs/render/files.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 /* So much is shown of a session that changed more. */
 #define FILES_SHOWN LIMIT(500, 5)
@@ -19,28 +17,42 @@
 
 struct changed {
 	uint64_t added, removed;
-	uint32_t calls;
-	size_t place; /* among the files */
-};
-
-struct shown_call {
-	uint32_t entry;
-	unsigned n;
+	unsigned calls;
+	struct buf links; /* to the calls */
 };
 
 struct changes {
 	const struct session *s;
-	struct counters files;                  /* struct changed, by path */
-	struct shown_call (*calls)[CALLS_SHOWN]; /* of the first FILES_SHOWN of them */
+	struct counters files; /* struct changed, by path */
+	struct changed all;
 	struct buf diff;
-	uint64_t added, removed;
 };
 
 static void changes_release(struct changes *c)
 {
+	for (size_t i = 0; i < c->files.n; i++)
+		buf_release(&((struct changed *)counters_value(&c->files, i))->links);
 	counters_release(&c->files);
-	free(c->calls);
 	buf_release(&c->diff);
+}
+
+static void add_link(const struct session *s, const struct file_use *use, unsigned n, struct buf *out)
+{
+	buf_adds(out, n > 1 ? ", <a " : "<a ");
+	page_link(s, use->entry, use->call->n, out);
+	buf_addc(out, '>');
+	size_t start = out->n;
+	if (n > 1) {
+		number_add_unsigned(n, out);
+	} else {
+		buf_addspan(out, use->path);
+		page_take_cwd(s, start, out);
+		text_one_line(out, start);
+		if (text_truncate(out, start, PATH_UNITS))
+			buf_adds(out, "\u2026");
+		html_escape(out, start);
+	}
+	buf_adds(out, "</a>");
 }
 
 static int add_change(void *arg, const struct file_use *use)
@@ -48,73 +60,50 @@ static int add_change(void *arg, const struct file_use *use)
 	struct changes *c = arg;
 	uint64_t added, removed;
 
-	if (use->action == FILE_READ || use->outcome != FILE_DONE)
+	if (!change_is_done(c->s, use->call, use->result))
 		return 0;
 	struct changed *file = counters_get(&c->files, use->path);
 	if (!file)
 		return -ENOMEM;
-	if (file->calls == 0)
-		file->place = c->files.n - 1;
-	if (file->calls < CALLS_SHOWN && file->place < FILES_SHOWN)
-		c->calls[file->place][file->calls] = (struct shown_call){use->entry, use->call->n};
-	file->calls++;
 	buf_reset(&c->diff);
 	int rc = render_change(c->s, use->call, use->result, &c->diff);
 	change_count(buf_span(&c->diff), &added, &removed);
 	file->added += added;
 	file->removed += removed;
-	c->added += added;
-	c->removed += removed;
-	return rc;
+	c->all.added += added;
+	c->all.removed += removed;
+	if (file->calls++ < CALLS_SHOWN && (file->links.n || c->files.n <= FILES_SHOWN))
+		add_link(c->s, use, file->calls, &file->links);
+	return rc < 0 ? rc : buf_err(&file->links);
 }
 
-static void add_counts(uint64_t added, uint64_t removed, struct buf *out)
+static void add_counts(const struct changed *of, struct buf *out)
 {
-	if (added)
-		buf_addf(out, " +%llu", (unsigned long long)added);
-	if (removed)
-		buf_addf(out, " \u2212%llu", (unsigned long long)removed);
-}
-
-static void add_file(const struct changes *c, struct span path, const struct changed *file, struct buf *out)
-{
-	for (uint32_t i = 0; i < file->calls && i < CALLS_SHOWN; i++) {
-		buf_adds(out, i ? ", <a " : "<li><a ");
-		page_link(c->s, c->calls[file->place][i].entry, c->calls[file->place][i].n, out);
-		buf_addc(out, '>');
-		size_t start = out->n;
-		if (i > 0) {
-			number_add_unsigned(i + 1, out);
-		} else {
-			buf_addspan(out, path);
-			page_take_cwd(c->s, start, out);
-			text_one_line(out, start);
-			if (text_truncate(out, start, PATH_UNITS))
-				buf_adds(out, "\u2026");
-			html_escape(out, start);
-		}
-		buf_adds(out, "</a>");
-		if (i == 0)
-			add_counts(file->added, file->removed, out);
-	}
-	if (file->calls > CALLS_SHOWN)
-		buf_addf(out, " of %u", file->calls);
-	buf_adds(out, "</li>\n");
+	if (of->calls > CALLS_SHOWN)
+		buf_addf(out, " of %u", of->calls);
+	if (of->added)
+		buf_addf(out, " +%llu", (unsigned long long)of->added);
+	if (of->removed)
+		buf_addf(out, " \u2212%llu", (unsigned long long)of->removed);
 }
 
 int page_files(const struct place *p, struct buf *out)
 {
 	struct changes c CLEANUP(changes_release) = {.s = p->session, .files = COUNTERS_INIT(struct changed)};
+	int rc = files_each(p->session, add_change, &c);
 
-	c.calls = calloc(FILES_SHOWN, sizeof *c.calls);
-	int rc = c.calls ? files_each(p->session, add_change, &c) : -ENOMEM;
 	if (rc < 0 || c.files.n == 0)
 		return rc;
 	buf_addf(out, "<details class=\"files\"><summary>%zu file%s changed", c.files.n, c.files.n == 1 ? "" : "s");
-	add_counts(c.added, c.removed, out);
+	add_counts(&c.all, out);
 	buf_adds(out, "</summary>\n<ul>\n");
-	for (size_t i = 0; i < c.files.n && i < FILES_SHOWN; i++)
-		add_file(&c, counters_name(&c.files, i), counters_value(&c.files, i), out);
+	for (size_t i = 0; i < c.files.n && i < FILES_SHOWN; i++) {
+		const struct changed *file = counters_value(&c.files, i);
+		buf_adds(out, "<li>");
+		buf_addspan(out, buf_span(&file->links));
+		add_counts(file, out);
+		buf_adds(out, "</li>\n");
+	}
 	buf_adds(out, "</ul>\n");
 	if (c.files.n > FILES_SHOWN) {
 		buf_adds(out, "<p class=\"cut\">Cut here. <a href=\"");

@@ -276,9 +276,8 @@ static int change_show(struct ctx *c, struct buf *out)
 
 static bool change_has(struct ctx *c)
 {
-	uint32_t result = session_result(c->session, c->node.entry, c->node.part);
-	return file_outcome_of(c->session, result) == FILE_DONE &&
-	       entry_uses_files(session_entry(c->session, c->node.entry)) && view_has(c);
+	return entry_uses_files(session_entry(c->session, c->node.entry)) &&
+	       session_result(c->session, c->node.entry, c->node.part) != NO_ENTRY && view_has(c);
 }
 
 bool tool_calls_has(struct ctx *c)

@@ -243,10 +243,16 @@ static bool all_has(struct ctx *c)
 	return render_all_begins(c->session) || view_has(c);
 }
 
+static int stop_at_file(void *arg, const struct file_use *use)
+{
+	(void)arg, (void)use;
+	return 1;
+}
+
+/* The first one is rarely far from the beginning. */
 static bool files_has(struct ctx *c)
 {
-	bool any, begins = render_files_begins(c->session, &any);
-	return begins || (any && view_has(c));
+	return files_each(c->session, stop_at_file, NULL) != 0;
 }
 
 static const struct kind in_session[] = {

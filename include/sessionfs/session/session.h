@@ -64,6 +64,12 @@ static inline bool entry_uses_files(const struct entry *e)
 	return e->role == ROLE_ASSISTANT && e->flags & ENTRY_USES_FILES;
 }
 
+/* A result that failed, by its isError or its details. */
+static inline bool entry_is_refused(const struct entry *e)
+{
+	return e->role == ROLE_TOOL_RESULT && e->flags & (ENTRY_FAILED | ENTRY_REFUSED);
+}
+
 struct session;
 
 /* Opens and indexes a regular file; the resolver outlives it. 0, or a negative errno; -EINVAL if the file is no
