@@ -19,8 +19,8 @@
 #define IN_USE_NS (UINT64_C(1000000000) * LIMIT(10, 1))
 /* Set in the serial of a list that lacks a session: the next list may have it. */
 #define LACKING (UINT64_C(1) << 63)
-/* The share of the budget that rows of files.tsv may take. */
-#define FILES_SHARE 4
+/* The share of the budget that rows of files.tsv may take: half of what a keeper may have undisturbed. */
+#define FILES_SHARE (2 * BUDGET_OWN)
 /* Roughly the memory of a session in `groups`, with its names there. */
 #define GROUPED_MEMORY (GROUP_KEYS * 160)
 
