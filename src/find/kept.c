@@ -151,8 +151,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 {
 	const struct stat *st = session_stat(s);
 	size_t size = sizeof(struct kept) + g->uses.n * sizeof(struct fact_use) +
-	              g->labels.n * sizeof(struct fact_label) + g->texts.n + g->model.n + g->label_texts.n +
-	              g->files.n;
+	              g->labels.n * sizeof(struct fact_label) + g->texts.n + g->model.n + g->label_texts.n + g->files.n;
 	for (size_t i = 0; i < g->uses.n; i++)
 		size += is_repeated(&g->uses, i) ? 0 : model_of(&g->uses, i).n;
 	struct kept *k = malloc(size);

@@ -216,7 +216,7 @@ int table_problems(const struct fact_list *list, struct buf *out)
 /* --- files.tsv ------------------------------------------------------------------- */
 
 /* Of a session whose rows are not kept they are made. */
-static int add_files(struct catalog *c, const struct fact *f, struct buf *out)
+static int table_add_files(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT, begin CLEANUP_BUF = BUF_INIT;
 	struct span rest = f->of->files;
@@ -252,7 +252,7 @@ int table_files(const struct fact_list *list, struct buf *out)
 	int rc = facts_error(list);
 	buf_adds(out, "project\tstem\t" FILES_HEADING);
 	for (size_t i = 0; i < list->n && rc == 0; i++)
-		rc = add_files(list->catalog, &list->v[i], out);
+		rc = table_add_files(list->catalog, &list->v[i], out);
 	return rc < 0 ? rc : buf_err(out);
 }
 

@@ -76,7 +76,7 @@ static bool read_row(struct span line, struct diff_row *ret)
 }
 
 /* Rows without a gap as a hunk, if one of them is a change. *shift: how many lines more the new file has before it. */
-static void add_run(struct span run, int64_t *shift, struct buf *out)
+static void change_add_run(struct span run, int64_t *shift, struct buf *out)
 {
 	struct range before = {0, 0}, after = {0, 0};
 	struct diff_row row;
@@ -101,7 +101,7 @@ static void add_run(struct span run, int64_t *shift, struct buf *out)
 }
 
 /* Nothing if a row is none. */
-static void add_rows(struct span diff, struct buf *out)
+static void change_add_rows(struct span diff, struct buf *out)
 {
 	const char *begin = diff.p, *end = diff.p + diff.n;
 	struct diff_row row;
@@ -115,7 +115,7 @@ static void add_rows(struct span diff, struct buf *out)
 		bool is_gap = row.sign == '.';
 		if (!is_gap && rest.n)
 			continue;
-		add_run((struct span){begin, (size_t)((is_gap ? line.p : end) - begin)}, &shift, out);
+		change_add_run((struct span){begin, (size_t)((is_gap ? line.p : end) - begin)}, &shift, out);
 		begin = rest.p;
 	}
 }
@@ -218,7 +218,7 @@ int render_change(const struct session *s, const struct part_call *call, uint32_
 		if (form == 0)
 			add_patch(buf_span(&text), out);
 		else if (form == 1)
-			add_rows(buf_span(&text), out);
+			change_add_rows(buf_span(&text), out);
 		else
 			rc = add_of_arguments(call, is_write, out);
 		rc = rc < 0 ? rc : buf_err(&text);

@@ -110,7 +110,8 @@ int files_each(const struct session *s, int (*fn)(void *arg, const struct file_u
 		while (rc == 0 && part_call_next(&r, &call)) {
 			buf_reset(path);
 			if (file_of_call(s, &call, path))
-				rc = fn(arg, &(struct file_use){i, session_result(s, i, call.n), &call, buf_span(path)});
+				rc =
+				    fn(arg, &(struct file_use){i, session_result(s, i, call.n), &call, buf_span(path)});
 			rc = rc ? rc : buf_err(path) ? buf_err(path) : cancel_check();
 		}
 	}
@@ -129,7 +130,7 @@ static void add_name_cell(struct rows *rows)
 	buf_reset(&rows->name);
 }
 
-static int add_row(void *arg, const struct file_use *use)
+static int files_add_row(void *arg, const struct file_use *use)
 {
 	struct rows *rows = arg;
 	const struct entry *e = session_entry(rows->s, use->entry);
@@ -144,7 +145,9 @@ static int add_row(void *arg, const struct file_use *use)
 	int rc = buf_err(&rows->name);
 	add_name_cell(rows);
 	buf_addf(rows->out, "%s\t%s\t", file_action_name(file_action_of(use->call->name)),
-	         !result ? "open" : entry_is_refused(result) ? "failed" : "done");
+	         !result                    ? "open"
+	         : entry_is_refused(result) ? "failed"
+	                                    : "done");
 	text_cell(use->path, rows->out);
 	buf_addc(rows->out, '\n');
 	return rc < 0 ? rc : buf_err(rows->out);
@@ -153,7 +156,7 @@ static int add_row(void *arg, const struct file_use *use)
 int render_files_rows(const struct session *s, struct buf *out)
 {
 	struct rows rows = {s, out, BUF_INIT};
-	int rc = files_each(s, add_row, &rows);
+	int rc = files_each(s, files_add_row, &rows);
 
 	buf_release(&rows.name);
 	return rc;

@@ -36,7 +36,7 @@ static void changes_release(struct changes *c)
 	buf_release(&c->diff);
 }
 
-static void add_link(const struct session *s, const struct file_use *use, unsigned n, struct buf *out)
+static void files_add_link(const struct session *s, const struct file_use *use, unsigned n, struct buf *out)
 {
 	buf_adds(out, n > 1 ? ", <a " : "<a ");
 	page_link(s, use->entry, use->call->n, out);
@@ -55,7 +55,7 @@ static void add_link(const struct session *s, const struct file_use *use, unsign
 	buf_adds(out, "</a>");
 }
 
-static int add_change(void *arg, const struct file_use *use)
+static int files_add_change(void *arg, const struct file_use *use)
 {
 	struct changes *c = arg;
 	uint64_t added, removed;
@@ -73,11 +73,11 @@ static int add_change(void *arg, const struct file_use *use)
 	c->all.added += added;
 	c->all.removed += removed;
 	if (file->calls++ < CALLS_SHOWN && (file->links.n || c->files.n <= FILES_SHOWN))
-		add_link(c->s, use, file->calls, &file->links);
+		files_add_link(c->s, use, file->calls, &file->links);
 	return rc < 0 ? rc : buf_err(&file->links);
 }
 
-static void add_counts(const struct changed *of, struct buf *out)
+static void files_add_counts(const struct changed *of, struct buf *out)
 {
 	if (of->calls > CALLS_SHOWN)
 		buf_addf(out, " of %u", of->calls);
@@ -90,18 +90,18 @@ static void add_counts(const struct changed *of, struct buf *out)
 int page_files(const struct place *p, struct buf *out)
 {
 	struct changes c CLEANUP(changes_release) = {.s = p->session, .files = COUNTERS_INIT(struct changed)};
-	int rc = files_each(p->session, add_change, &c);
+	int rc = files_each(p->session, files_add_change, &c);
 
 	if (rc < 0 || c.files.n == 0)
 		return rc;
 	buf_addf(out, "<details class=\"files\"><summary>%zu file%s changed", c.files.n, c.files.n == 1 ? "" : "s");
-	add_counts(&c.all, out);
+	files_add_counts(&c.all, out);
 	buf_adds(out, "</summary>\n<ul>\n");
 	for (size_t i = 0; i < c.files.n && i < FILES_SHOWN; i++) {
 		const struct changed *file = counters_value(&c.files, i);
 		buf_adds(out, "<li>");
 		buf_addspan(out, buf_span(&file->links));
-		add_counts(file, out);
+		files_add_counts(file, out);
 		buf_adds(out, "</li>\n");
 	}
 	buf_adds(out, "</ul>\n");

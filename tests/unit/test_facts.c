@@ -463,10 +463,10 @@ static void labels_of_all_sessions(void **state)
 }
 
 #define CALLS(id, more)                                                                                                \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"message\":{\"role\":\"assistant\",\"content\":["        \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"message\":{\"role\":\"assistant\",\"content\":["  \
 	"{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"read\",\"arguments\":{\"path\":\"/x\"}}" more "]}}\n"
 #define ANSWER(id, to)                                                                                                 \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"" to "\",\"message\":{\"role\":\"toolResult\","             \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"" to "\",\"message\":{\"role\":\"toolResult\","        \
 	"\"toolCallId\":\"c\",\"content\":[]}}\n"
 
 /* The same rows, whether there is room to keep them or not; what was called gets its result later. */

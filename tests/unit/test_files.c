@@ -16,17 +16,28 @@
 static void a_row_for_each_call_with_a_file(void **state)
 {
 	(void)state;
-	assert_renders(render_files,
-	               HEADER ASSISTANT("a", "null",
-	                                CALL("1", "Read_File", "{\"path\":\"\",\"file\":\"x\\t\\u001b\"}") ","
-	                                CALL("2", "bash", "{\"path\":\"x\"}") ","
-	                                CALL("3", "wr\\u0069teFile", "{\"file_path\":\"\\/a\\u002fb\"}") ","
-	                                CALL("4", "edit", "{\"path\":\"file:\\/\\/x\"}") ","
-	                                CALL("5", "edit", "\"{\\\"path\\\":\\\"x\\\"}\"") "," CALL("6", "edit", "{\"filePath\":\"~/..\"}"))
-	                   RESULT("r1", "\"a\"", "1", ",\"details\":{\"status\":\"error\"}")
-	                       RESULT("r3", "\"r1\"", "3", ",\"isError\":false"),
-	               FILES_HEADING ROW("a", "1-Read_File\tread\tfailed\t/w/x\\t\x1b")
-	                   ROW("a", "3-writeFile\twrite\tdone\t/a/b") ROW("a", "6-edit\tedit\topen\t~/.."));
+	assert_renders(
+	    render_files,
+	    HEADER ASSISTANT(
+		"a", "null",
+		CALL("1", "Read_File", "{\"path\":\"\",\"file\":\"x\\t\\u001b\"}") "," CALL(
+		    "2", "bash",
+		    "{\"path\":\"x\"}") "," CALL("3", "wr\\u0069teFile",
+	                                         "{\"file_path\":\"\\/a\\u002fb\"}") "," CALL("4", "edit",
+	                                                                                      "{\"path\":\"file:\\/\\/"
+	                                                                                      "x\"}") "," CALL("5",
+	                                                                                                       "edit",
+	                                                                                                       "\"{"
+	                                                                                                       "\\\"pat"
+	                                                                                                       "h\\\":"
+	                                                                                                       "\\\"x\\"
+	                                                                                                       "\"}\"") "," CALL("6",
+	                                                                                                                         "edit",
+	                                                                                                                         "{\"filePath\":\"~/..\"}"))
+		RESULT("r1", "\"a\"", "1", ",\"details\":{\"status\":\"error\"}")
+		    RESULT("r3", "\"r1\"", "3", ",\"isError\":false"),
+	    FILES_HEADING ROW("a", "1-Read_File\tread\tfailed\t/w/x\\t\x1b") ROW("a", "3-writeFile\twrite\tdone\t/a/b")
+		ROW("a", "6-edit\tedit\topen\t~/.."));
 	assert_renders(render_files, HEADER ASSISTANT("a", "null", CALL("1", "read", "{}")), "");
 }
 
@@ -108,11 +119,13 @@ static void assert_change(const char *name, const char *arguments, const char *r
 static void a_change_is_what_the_result_says(void **state)
 {
 	(void)state;
-	assert_change("edit", EDIT, ",\"details\":{\"patch\":\"\\n--- x\\n@@ -1 +1,2 @@\\n-a\\n+--b\\n+c\",\"diff\":\"-1 a\"}",
+	assert_change("edit", EDIT,
+	              ",\"details\":{\"patch\":\"\\n--- x\\n@@ -1 +1,2 @@\\n-a\\n+--b\\n+c\",\"diff\":\"-1 a\"}",
 	              "\n--- x\n@@ -1 +1,2 @@\n-a\n+--b\n+c\n", 2, 1);
 	/* Old pi numbers the context behind a change as if that were not there, and before the next one, too. */
 	assert_change("edit", EDIT,
-	              ",\"details\":{\"patch\":\"\\n\",\"diff\":\"    ...\\n  4 a\\n- 5 b\\n+ 5 c\\n+ 6 d\\n  5 e\\n    ...\\n 20 "
+	              ",\"details\":{\"patch\":\"\\n\",\"diff\":\"    ...\\n  4 a\\n- 5 b\\n+ 5 c\\n+ 6 d\\n  5 e\\n   "
+	              " ...\\n 20 "
 	              "f\\n+22 g\\n    ...\\n 30 h\\n\"}",
 	              NAMES "@@ -4,3 +4,4 @@\n a\n-b\n+c\n+d\n e\n@@ -20,1 +21,2 @@\n f\n+g\n", 3, 1);
 	assert_change("edit", EDIT, ",\"details\":{\"diff\":\"+1 x\"}", NAMES "@@ -0,0 +1,1 @@\n+x\n", 1, 0);
@@ -121,8 +134,9 @@ static void a_change_is_what_the_result_says(void **state)
 
 static void else_what_the_arguments_say(void **state)
 {
-	static const char *const no_rows[] = {"",       " 1 a", "-1 a\\n\\n+1 b", "-a\\n+b", " 1|a\\n+2|b", "-1 a\\n+2",
-	                                      "...\\n", "*1 a", "-9999999999999999 a", "\\u0000"};
+	static const char *const no_rows[] = {
+	    "",       " 1 a", "-1 a\\n\\n+1 b",      "-a\\n+b", " 1|a\\n+2|b", "-1 a\\n+2",
+	    "...\\n", "*1 a", "-9999999999999999 a", "\\u0000"};
 	(void)state;
 	for (size_t i = 0; i < sizeof no_rows / sizeof *no_rows; i++) {
 		char rest[80];
@@ -134,7 +148,8 @@ static void else_what_the_arguments_say(void **state)
 	              "{\"path\":\"f\",\"edits\":[{\"old_string\":\"a\\nb\",\"new_text\":\"\"},5,{\"oldText\":\"x\"},"
 	              "{\"oldText\":\"\",\"newText\":\"\"}],\"oldString\":\"c\",\"newString\":\"d\\r\\ne\"}",
 	              "", NAMES "@@ -1,2 +0,0 @@\n-a\n-b\n@@ -3,1 +1,2 @@\n-c\n+d\r\n+e\n", 2, 3);
-	assert_change("edit", "{\"path\":\"f\",\"edits\":\"[{\\\"oldText\\\":\\\"a\\\",\\\"newText\\\":\\\"b\\\"}]\"}", "", "", 0, 0);
+	assert_change("edit", "{\"path\":\"f\",\"edits\":\"[{\\\"oldText\\\":\\\"a\\\",\\\"newText\\\":\\\"b\\\"}]\"}",
+	              "", "", 0, 0);
 	assert_change("edit_file", "{\"path\":\"f\",\"content\":\"all\"}", "", "", 0, 0);
 	assert_change("write", "{\"path\":\"f\\u0007\",\"content\":\"a\\nb\"}", "",
 	              "--- /dev/null\n+++ /w/f \n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n", 2, 0);
@@ -156,7 +171,8 @@ static void assert_found(const struct fixture *f, const char *query, const char 
 static void entries_are_found_by_their_files(void **state)
 {
 	static const char lines[] = HEADER USER("u", "null", "w/src") ASSISTANT(
-	    "a", "\"u\"", CALL("1", "bash", "{\"path\":\"src/x.c\"}") "," CALL("2", "edit", "{\"path\":\"\\u0073rc\\/X.c\"}"))
+	    "a", "\"u\"",
+	    CALL("1", "bash", "{\"path\":\"src/x.c\"}") "," CALL("2", "edit", "{\"path\":\"\\u0073rc\\/X.c\"}"))
 	    ASSISTANT("b", "\"a\"", CALL("1", "read", "{\"path\":\"/v/src/y.c\"}"));
 	struct fixture f;
 
@@ -176,9 +192,10 @@ static void entries_are_found_by_their_files(void **state)
 static void a_page_lists_what_was_changed(void **state)
 {
 	static const char lines[] = HEADER ASSISTANT(
-	    "a", "null", CALL("1", "edit", EDIT) "," CALL("2", "write", "{\"path\":\"<b>\",\"content\":\"x\"}") "," CALL("3", "edit", EDIT) "," CALL("4", "read", EDIT))
-	    RESULT("r1", "\"a\"", "1", "") RESULT("r2", "\"r1\"", "2", "") RESULT("r3", "\"r2\"", "3", "")
-	        RESULT("r4", "\"r3\"", "4", "");
+	    "a", "null",
+	    CALL("1", "edit", EDIT) "," CALL("2", "write", "{\"path\":\"<b>\",\"content\":\"x\"}") "," CALL(
+		"3", "edit", EDIT) "," CALL("4", "read", EDIT)) RESULT("r1", "\"a\"", "1", "")
+	    RESULT("r2", "\"r1\"", "2", "") RESULT("r3", "\"r2\"", "3", "") RESULT("r4", "\"r3\"", "4", "");
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct fixture f;
 

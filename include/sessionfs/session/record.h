@@ -168,8 +168,8 @@ void block_iter_init(struct block_iter *it, struct json_value content);
 void block_iter_init_of(struct block_iter *it, const struct record *r, struct json_value content);
 bool block_next(struct block_iter *it, struct block *ret);
 
-/* What a tool of this name does to the file that its arguments name: of pi's names the case, `_` and a last `file` do not
- * count. */
+/* What a tool of this name does to the file that its arguments name: of pi's names the case, `_` and a last `file` do
+ * not count. */
 enum file_action { FILE_NONE, FILE_READ, FILE_WRITE, FILE_EDIT };
 enum file_action file_action_of(struct json_value tool_name);
 const char *file_action_name(enum file_action a);
