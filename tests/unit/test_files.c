@@ -13,31 +13,24 @@
 	MESSAGE(id, parent, "\"role\":\"toolResult\",\"toolCallId\":\"" call "\",\"content\":[]" rest)
 #define ROW(entry, rest) "2026-01-02T03:04:05.678Z\t" entry "\t" rest "\n"
 
+/* clang-format off */
+static const char calls[] = HEADER ASSISTANT("a", "null",
+	CALL("1", "Read_File", "{\"path\":\"\",\"file\":\"x\\t\\u001b\"}") ","
+	CALL("2", "bash", "{\"path\":\"x\"}") ","
+	CALL("3", "wr\\u0069teFile", "{\"file_path\":\"\\/a\\u002fb\"}") ","
+	CALL("4", "edit", "{\"path\":\"file:\\/\\/x\"}") ","
+	CALL("5", "edit", "\"{\\\"path\\\":\\\"x\\\"}\"") ","
+	CALL("6", "edit", "{\"filePath\":\"~/..\"}"))
+	RESULT("r1", "\"a\"", "1", ",\"details\":{\"status\":\"error\"}")
+	RESULT("r3", "\"r1\"", "3", ",\"isError\":false");
+/* clang-format on */
+
 static void a_row_for_each_call_with_a_file(void **state)
 {
 	(void)state;
-	assert_renders(
-	    render_files,
-	    HEADER ASSISTANT(
-		"a", "null",
-		CALL("1", "Read_File", "{\"path\":\"\",\"file\":\"x\\t\\u001b\"}") "," CALL(
-		    "2", "bash",
-		    "{\"path\":\"x\"}") "," CALL("3", "wr\\u0069teFile",
-	                                         "{\"file_path\":\"\\/a\\u002fb\"}") "," CALL("4", "edit",
-	                                                                                      "{\"path\":\"file:\\/\\/"
-	                                                                                      "x\"}") "," CALL("5",
-	                                                                                                       "edit",
-	                                                                                                       "\"{"
-	                                                                                                       "\\\"pat"
-	                                                                                                       "h\\\":"
-	                                                                                                       "\\\"x\\"
-	                                                                                                       "\"}\"") "," CALL("6",
-	                                                                                                                         "edit",
-	                                                                                                                         "{\"filePath\":\"~/..\"}"))
-		RESULT("r1", "\"a\"", "1", ",\"details\":{\"status\":\"error\"}")
-		    RESULT("r3", "\"r1\"", "3", ",\"isError\":false"),
-	    FILES_HEADING ROW("a", "1-Read_File\tread\tfailed\t/w/x\\t\x1b") ROW("a", "3-writeFile\twrite\tdone\t/a/b")
-		ROW("a", "6-edit\tedit\topen\t~/.."));
+	assert_renders(render_files, calls,
+	               FILES_HEADING ROW("a", "1-Read_File\tread\tfailed\t/w/x\\t\x1b")
+	                   ROW("a", "3-writeFile\twrite\tdone\t/a/b") ROW("a", "6-edit\tedit\topen\t~/.."));
 	assert_renders(render_files, HEADER ASSISTANT("a", "null", CALL("1", "read", "{}")), "");
 }
 
@@ -188,19 +181,22 @@ static void entries_are_found_by_their_files(void **state)
 	fixture_close(&f);
 }
 
+/* clang-format off */
+static const char changes[] = HEADER ASSISTANT("a", "null",
+	CALL("1", "edit", EDIT) "," CALL("2", "write", "{\"path\":\"<b>\",\"content\":\"x\"}") ","
+	CALL("3", "edit", EDIT) "," CALL("4", "read", EDIT))
+	RESULT("r1", "\"a\"", "1", "") RESULT("r2", "\"r1\"", "2", "") RESULT("r3", "\"r2\"", "3", "")
+	RESULT("r4", "\"r3\"", "4", "");
+/* clang-format on */
+
 /* Links lead to the calls; what nobody wrote for a page is no markup there. */
 static void a_page_lists_what_was_changed(void **state)
 {
-	static const char lines[] = HEADER ASSISTANT(
-	    "a", "null",
-	    CALL("1", "edit", EDIT) "," CALL("2", "write", "{\"path\":\"<b>\",\"content\":\"x\"}") "," CALL(
-		"3", "edit", EDIT) "," CALL("4", "read", EDIT)) RESULT("r1", "\"a\"", "1", "")
-	    RESULT("r2", "\"r1\"", "2", "") RESULT("r3", "\"r2\"", "3", "") RESULT("r4", "\"r3\"", "4", "");
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct fixture f;
 
 	(void)state;
-	fixture_open(&f, lines, sizeof lines - 1);
+	fixture_open(&f, changes, sizeof changes - 1);
 	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), "", &out), 0);
 	assert_line(&out, "<details class=\"files\"><summary>2 files changed +3 \u22124</summary>");
 	assert_line(&out, "<li><a href=\"#a/1\">f</a>, <a href=\"#a/3\">2</a> +2 \u22124</li>");
