@@ -24,7 +24,7 @@ struct gather {
 	VEC(struct fact_label) labels; /* their texts are those of `label_texts`, one after the other */
 	struct buf label_texts;
 	struct buf files; /* rows */
-	bool has_files, keeps_files;
+	bool has_files;
 };
 
 static void gather_release(struct gather *g)
@@ -118,8 +118,7 @@ static int gather_files(const struct session *s, struct files_room *room, struct
 	int rc = render_files_rows(s, &g->files);
 	size_t n = g->files.n;
 	g->has_files = n > 0;
-	g->keeps_files = atomic_fetch_add(&room->used, n) + n <= room->most;
-	if (!g->keeps_files) {
+	if (atomic_fetch_add(&room->used, n) + n > room->most) {
 		atomic_fetch_sub(&room->used, n);
 		buf_reset(&g->files);
 	}
@@ -173,7 +172,6 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	           .state = g->state,
 	           .problems = session_problem_count(s) > 0,
 	           .has_files = g->has_files,
-	           .keeps_files = g->keeps_files,
 	           .has_usage = g->uses.n > 0,
 	           .usage = session_usage(s).sum,
 	           .date = isnan(created) ? NO_DATE : date_at(created),

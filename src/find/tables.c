@@ -223,7 +223,7 @@ static int table_add_files(struct catalog *c, const struct fact *f, struct buf *
 	struct session *s;
 	if (!f->of->has_files)
 		return 0;
-	if (!f->of->keeps_files) {
+	if (rest.n == 0) {
 		int rc = catalog_get(c, f->slot, &s);
 		/* One that is gone makes the next table another. */
 		if (rc < 0)

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that a session changed, folded below its facts: the calls, and how many lines came and went. */
+/* The files that a session changed, folded below its facts: how many lines came and went, and the first call. */
 #include "page.h"
 
 #include "text.h"
 #include "sessionfs/base/counters.h"
 #include "sessionfs/base/limits.h"
-#include "sessionfs/base/number.h"
 #include "sessionfs/render/files.h"
 
 #include <errno.h>
 
-/* So much is shown of a session that changed more. */
+/* So many are shown of a session that changed more. */
 #define FILES_SHOWN LIMIT(500, 5)
-#define CALLS_SHOWN 20
 #define PATH_UNITS 200
 
 struct changed {
 	uint64_t added, removed;
-	unsigned calls;
-	struct buf links; /* to the calls */
+	uint32_t entry;
+	unsigned n; /* the first call that changed it, of that entry; 0: none did */
 };
 
 struct changes {
@@ -30,29 +28,8 @@ struct changes {
 
 static void changes_release(struct changes *c)
 {
-	for (size_t i = 0; i < c->files.n; i++)
-		buf_release(&((struct changed *)counters_value(&c->files, i))->links);
 	counters_release(&c->files);
 	buf_release(&c->diff);
-}
-
-static void files_add_link(const struct session *s, const struct file_use *use, unsigned n, struct buf *out)
-{
-	buf_adds(out, n > 1 ? ", <a " : "<a ");
-	page_link(s, use->entry, use->call->n, out);
-	buf_addc(out, '>');
-	size_t start = out->n;
-	if (n > 1) {
-		number_add_unsigned(n, out);
-	} else {
-		buf_addspan(out, use->path);
-		page_take_cwd(s, start, out);
-		text_one_line(out, start);
-		if (text_truncate(out, start, PATH_UNITS))
-			buf_adds(out, "\u2026");
-		html_escape(out, start);
-	}
-	buf_adds(out, "</a>");
 }
 
 static int files_add_change(void *arg, const struct file_use *use)
@@ -65,6 +42,8 @@ static int files_add_change(void *arg, const struct file_use *use)
 	struct changed *file = counters_get(&c->files, use->path);
 	if (!file)
 		return -ENOMEM;
+	if (!file->n)
+		*file = (struct changed){0, 0, use->entry, use->call->n};
 	buf_reset(&c->diff);
 	int rc = render_change(c->s, use->call, use->result, &c->diff);
 	change_count(buf_span(&c->diff), &added, &removed);
@@ -72,19 +51,16 @@ static int files_add_change(void *arg, const struct file_use *use)
 	file->removed += removed;
 	c->all.added += added;
 	c->all.removed += removed;
-	if (file->calls++ < CALLS_SHOWN && (file->links.n || c->files.n <= FILES_SHOWN))
-		files_add_link(c->s, use, file->calls, &file->links);
-	return rc < 0 ? rc : buf_err(&file->links);
+	return rc;
 }
 
-static void files_add_counts(const struct changed *of, struct buf *out)
+static void files_add_counts(const struct changed *of, const char *end, struct buf *out)
 {
-	if (of->calls > CALLS_SHOWN)
-		buf_addf(out, " of %u", of->calls);
 	if (of->added)
 		buf_addf(out, " +%llu", (unsigned long long)of->added);
 	if (of->removed)
 		buf_addf(out, " \u2212%llu", (unsigned long long)of->removed);
+	buf_adds(out, end);
 }
 
 int page_files(const struct place *p, struct buf *out)
@@ -95,14 +71,21 @@ int page_files(const struct place *p, struct buf *out)
 	if (rc < 0 || c.files.n == 0)
 		return rc;
 	buf_addf(out, "<details class=\"files\"><summary>%zu file%s changed", c.files.n, c.files.n == 1 ? "" : "s");
-	files_add_counts(&c.all, out);
-	buf_adds(out, "</summary>\n<ul>\n");
+	files_add_counts(&c.all, "</summary>\n<ul>\n", out);
 	for (size_t i = 0; i < c.files.n && i < FILES_SHOWN; i++) {
 		const struct changed *file = counters_value(&c.files, i);
-		buf_adds(out, "<li>");
-		buf_addspan(out, buf_span(&file->links));
-		files_add_counts(file, out);
-		buf_adds(out, "</li>\n");
+		buf_adds(out, "<li><a ");
+		page_link(p->session, file->entry, file->n, out);
+		buf_addc(out, '>');
+		size_t start = out->n;
+		buf_addspan(out, counters_name(&c.files, i));
+		page_take_cwd(p->session, start, out);
+		text_one_line(out, start);
+		if (text_truncate(out, start, PATH_UNITS))
+			buf_adds(out, "\u2026");
+		html_escape(out, start);
+		buf_adds(out, "</a>");
+		files_add_counts(file, "</li>\n", out);
 	}
 	buf_adds(out, "</ul>\n");
 	if (c.files.n > FILES_SHOWN) {
