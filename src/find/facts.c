@@ -19,6 +19,8 @@
 #define IN_USE_NS (UINT64_C(1000000000) * LIMIT(10, 1))
 /* Set in the serial of a list that lacks a session: the next list may have it. */
 #define LACKING (UINT64_C(1) << 63)
+/* The share of the budget that rows of files.tsv may take: half of what a keeper may have undisturbed. */
+#define FILES_SHARE (2 * BUDGET_OWN)
 /* Roughly the memory of a session in `groups`, with its names there. */
 #define GROUPED_MEMORY (GROUP_KEYS * 160)
 
@@ -128,6 +130,7 @@ struct round {
 	struct kept **kept; /* one for each; NULL: not read */
 	uint32_t *wanted;   /* those to be read */
 	size_t n, n_wanted;
+	struct files_room room;
 	uint64_t serial;
 	_Atomic int missed;
 	atomic_bool gone; /* a session was replaced meanwhile */
@@ -153,6 +156,7 @@ static void share(struct round *r, const struct list *before)
 		if (k < n && kept_is_of(before->kept[k], &r->states[i])) {
 			r->kept[i] = before->kept[k];
 			atomic_fetch_add(&r->kept[i]->refs, 1);
+			r->room.used += r->kept[i]->of.files.n;
 		} else {
 			r->wanted[r->n_wanted++] = (uint32_t)i;
 		}
@@ -178,7 +182,7 @@ static int read_one(void *arg, size_t k)
 {
 	struct round *r = arg;
 	uint32_t i = r->wanted[k];
-	int rc = deferred_take(kept_make(r->catalog, r->states[i].slot, &r->kept[i]));
+	int rc = deferred_take(kept_make(r->catalog, r->states[i].slot, &r->room, &r->kept[i]));
 	if (rc == 0)
 		rc = number_labels(r->facts, r->kept[i]);
 	if (rc < 0) {
@@ -206,6 +210,7 @@ static int round_run(struct round *r, struct facts *f, const struct list *before
 	if (missed == 0 && !r->states)
 		return 1;
 	atomic_store(&r->missed, missed);
+	r->room.most = f->budget->limit / FILES_SHARE;
 	r->kept = calloc(r->n + 1, sizeof(struct kept *));
 	r->wanted = calloc(r->n + 1, sizeof *r->wanted);
 	if (!r->states || !r->kept || !r->wanted)

@@ -31,8 +31,13 @@ int rank_cmp(struct rank a, struct rank b);
 
 /* A time that info.json shows, in whole ms as there; NAN if it shows none. */
 double fact_time(double ms);
+/* The rows of files.tsv are kept while those of all sessions fit. */
+struct files_room {
+	_Atomic size_t used;
+	size_t most;
+};
 /* Reads a session. 0 or a negative errno; -ESTALE if it is gone. Release with kept_release. */
-int kept_make(struct catalog *c, uint32_t slot, struct kept **ret);
+int kept_make(struct catalog *c, uint32_t slot, struct files_room *room, struct kept **ret);
 void kept_release(struct kept *k);
 /* Whether the facts are those of the file as it is now. */
 bool kept_is_of(const struct kept *k, const struct slot_state *now);

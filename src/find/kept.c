@@ -7,6 +7,7 @@
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/vec.h"
+#include "sessionfs/render/files.h"
 #include "sessionfs/session/part.h"
 
 #include <errno.h>
@@ -22,6 +23,8 @@ struct gather {
 	const char *state;
 	VEC(struct fact_label) labels; /* their texts are those of `label_texts`, one after the other */
 	struct buf label_texts;
+	struct buf files; /* rows */
+	bool has_files;
 };
 
 static void gather_release(struct gather *g)
@@ -32,6 +35,7 @@ static void gather_release(struct gather *g)
 	buf_release(&g->texts);
 	vec_release(&g->labels);
 	buf_release(&g->label_texts);
+	buf_release(&g->files);
 }
 
 /* Adds a sum of the index to that of its day, and of its model by name. */
@@ -109,6 +113,18 @@ static int gather_labels(const struct session *s, struct gather *g)
 	return buf_err(&g->label_texts);
 }
 
+static int gather_files(const struct session *s, struct files_room *room, struct gather *g)
+{
+	int rc = render_files_rows(s, &g->files);
+	size_t n = g->files.n;
+	g->has_files = n > 0;
+	if (atomic_fetch_add(&room->used, n) + n > room->most) {
+		atomic_fetch_sub(&room->used, n);
+		buf_reset(&g->files);
+	}
+	return rc;
+}
+
 static struct span model_of(const struct counters *uses, size_t i)
 {
 	struct span key = counters_name(uses, i);
@@ -134,7 +150,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 {
 	const struct stat *st = session_stat(s);
 	size_t size = sizeof(struct kept) + g->uses.n * sizeof(struct fact_use) +
-	              g->labels.n * sizeof(struct fact_label) + g->texts.n + g->model.n + g->label_texts.n;
+	              g->labels.n * sizeof(struct fact_label) + g->texts.n + g->model.n + g->label_texts.n + g->files.n;
 	for (size_t i = 0; i < g->uses.n; i++)
 		size += is_repeated(&g->uses, i) ? 0 : model_of(&g->uses, i).n;
 	struct kept *k = malloc(size);
@@ -155,6 +171,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	           .bytes = (uint64_t)st->st_size,
 	           .state = g->state,
 	           .problems = session_problem_count(s) > 0,
+	           .has_files = g->has_files,
 	           .has_usage = g->uses.n > 0,
 	           .usage = session_usage(s).sum,
 	           .date = isnan(created) ? NO_DATE : date_at(created),
@@ -173,6 +190,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	k->of.title = pack((struct span){p + g->id, g->texts.n - g->id}, &at);
 	/* Without its newline. */
 	k->of.model = pack((struct span){g->model.p, g->model.n ? g->model.n - 1 : 0}, &at);
+	k->of.files = pack(buf_span(&g->files), &at);
 	for (size_t i = 0, from = 0; i < g->labels.n; from += labels[i++].text.n) {
 		labels[i] = g->labels.v[i];
 		labels[i].text = pack((struct span){g->label_texts.p + from, labels[i].text.n}, &at);
@@ -181,7 +199,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	return 0;
 }
 
-int kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
+int kept_make(struct catalog *c, uint32_t slot, struct files_room *room, struct kept **ret)
 {
 	struct gather g CLEANUP(gather_release) = {.uses = COUNTERS_INIT(struct fact_use)};
 	struct session *s;
@@ -196,6 +214,8 @@ int kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
 			rc = gather_labels(s, &g);
 		if (rc == 0)
 			rc = gather_texts(s, &g);
+		if (rc == 0)
+			rc = gather_files(s, room, &g);
 		if (rc == 0)
 			rc = pack_all(s, &g, created, ret);
 		if (rc == 0)

@@ -5,6 +5,7 @@
 
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
+#include "sessionfs/render/files.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -106,6 +107,8 @@ static enum verdict index_says(const struct session *s, uint32_t i, const struct
 		return e->role == ROLE_ASSISTANT && (e->flags & ENTRY_HAS_CALLS) ? UNKNOWN : NO;
 	case TERM_MODEL:
 		return e->type == RECORD_MODEL_CHANGE || e->role == ROLE_ASSISTANT ? UNKNOWN : NO;
+	case TERM_FILE:
+		return entry_uses_files(e) ? UNKNOWN : NO;
 	case TERM_LABEL:
 		return session_label_record(s, i) == NO_ENTRY ? NO : UNKNOWN;
 	case TERM_AFTER:
@@ -155,6 +158,18 @@ static int uses_tool(struct matcher *m, const struct record *r, struct span fold
 	return rc;
 }
 
+static int uses_file(struct matcher *m, const struct session *s, const struct record *r, struct span folded, bool *ret)
+{
+	struct part_call call = {0};
+	int rc = 0;
+
+	for (*ret = false; rc == 0 && !*ret && part_call_next(r, &call); rc = cancel_check()) {
+		buf_reset(&m->value);
+		*ret = file_of_call(s, &call, &m->value) && text_contains(buf_span(&m->value), folded);
+	}
+	return rc;
+}
+
 static int has_label(struct matcher *m, const struct session *s, uint32_t i, struct span folded, bool *ret)
 {
 	struct record r;
@@ -191,6 +206,9 @@ static int record_says(struct matcher *m, const struct session *s, uint32_t i, c
 		break;
 	case TERM_TOOL:
 		rc = uses_tool(m, r, t->text, ret);
+		break;
+	case TERM_FILE:
+		rc = uses_file(m, s, r, t->text, ret);
 		break;
 	case TERM_LABEL:
 		rc = has_label(m, s, i, t->text, ret);

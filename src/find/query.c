@@ -17,7 +17,8 @@ static const struct span filter_names[] = {
     [TERM_ROLE] = SPAN_LIT("role:"),       [TERM_TYPE] = SPAN_LIT("type:"),       [TERM_TOOL] = SPAN_LIT("tool:"),
     [TERM_MODEL] = SPAN_LIT("model:"),     [TERM_LABEL] = SPAN_LIT("label:"),     [TERM_TITLE] = SPAN_LIT("title:"),
     [TERM_PROJECT] = SPAN_LIT("project:"), [TERM_SESSION] = SPAN_LIT("session:"), [TERM_AFTER] = SPAN_LIT("after:"),
-    [TERM_STATE] = SPAN_LIT("state:"),     [TERM_BEFORE] = SPAN_LIT("before:"),   [TERM_IS] = SPAN_LIT("is:"),
+    [TERM_STATE] = SPAN_LIT("state:"),     [TERM_BEFORE] = SPAN_LIT("before:"),   [TERM_FILE] = SPAN_LIT("file:"),
+    [TERM_IS] = SPAN_LIT("is:"),
 };
 
 enum { FILTERS = sizeof filter_names / sizeof *filter_names };

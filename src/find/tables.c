@@ -4,6 +4,7 @@
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/counters.h"
+#include "sessionfs/render/files.h"
 
 #include <errno.h>
 
@@ -209,6 +210,49 @@ int table_problems(const struct fact_list *list, struct buf *out)
 		rc = add_problems(list->catalog, &list->v[i], out);
 	if (rc == 0)
 		rc = catalog_each_file(list->catalog, add_no_session, out);
+	return rc < 0 ? rc : buf_err(out);
+}
+
+/* --- files.tsv ------------------------------------------------------------------- */
+
+/* Of a session whose rows are not kept they are made. */
+static int table_add_files(struct catalog *c, const struct fact *f, struct buf *out)
+{
+	struct buf made CLEANUP_BUF = BUF_INIT, begin CLEANUP_BUF = BUF_INIT;
+	struct span rest = f->of->files;
+	struct session *s;
+	if (!f->of->has_files)
+		return 0;
+	if (rest.n == 0) {
+		int rc = catalog_get(c, f->slot, &s);
+		/* One that is gone makes the next table another. */
+		if (rc < 0)
+			return rc == -ESTALE ? 0 : rc;
+		rc = render_files_rows(s, &made);
+		catalog_put(c, s);
+		if (rc < 0)
+			return rc;
+		rest = buf_span(&made);
+	}
+	text_cell(span_of(f->project), &begin);
+	buf_addc(&begin, '\t');
+	text_cell(span_of(f->stem), &begin);
+	buf_addc(&begin, '\t');
+	while (rest.n) {
+		size_t n = (size_t)((const char *)memchr(rest.p, '\n', rest.n) + 1 - rest.p);
+		buf_addspan(out, buf_span(&begin));
+		buf_add(out, rest.p, n);
+		rest = (struct span){rest.p + n, rest.n - n};
+	}
+	return buf_err(&begin) ? buf_err(&begin) : cancel_check();
+}
+
+int table_files(const struct fact_list *list, struct buf *out)
+{
+	int rc = facts_error(list);
+	buf_adds(out, "project\tstem\t" FILES_HEADING);
+	for (size_t i = 0; i < list->n && rc == 0; i++)
+		rc = table_add_files(list->catalog, &list->v[i], out);
 	return rc < 0 ? rc : buf_err(out);
 }
 

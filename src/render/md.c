@@ -317,7 +317,7 @@ static int find_language(const struct md *m, const char **ret)
 	unsigned n = 0;
 
 	*ret = "";
-	if (json_truthy(m->r->msg.is_error) || !tool_reads(m->r->msg.tool_name))
+	if (json_truthy(m->r->msg.is_error) || file_action_of(m->r->msg.tool_name) != FILE_READ)
 		return 0;
 	uint32_t caller = session_call(m->s, m->entry, &n);
 	if (caller == NO_ENTRY || session_entry(m->s, caller)->length / CALLER_FACTOR > m->r->line.n + CALLER_FREE)

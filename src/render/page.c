@@ -269,8 +269,10 @@ static int add_header(const struct place *p, const struct totals *t, struct span
 	buf_adds(out, FACT_END);
 	page_add_usage(&t->usage, out);
 	add_files(p, out);
+	buf_adds(out, "</dl>\n");
+	rc = rc < 0 ? rc : page_files(p, out);
 	buf_adds(out,
-	         "</dl></header>\n"
+	         "</header>\n"
 	         "<nav aria-label=\"Tree of entries\"><details><summary><h2>Tree</h2></summary>\n<ol id=\"~tree\">\n");
 	return rc;
 }

@@ -54,6 +54,9 @@ static inline bool page_call_is_near(const struct session *s, uint32_t caller, u
 /* page_entry.c: the entry as an article. 0 or a negative errno. */
 int page_entry(struct page *g);
 
+/* page_files.c: what the session changed; nothing if that is none. 0 or a negative errno. */
+int page_files(const struct place *p, struct buf *out);
+
 /* page_text.c: small facts. An absent one appends nothing. */
 void page_time(int64_t ms, struct buf *out);     /* in UTC, to the minute */
 bool page_cost(double dollars, struct buf *out); /* false, and nothing: of less than is shown */

@@ -22,7 +22,9 @@ enum key { PATH, OLD, NEW, EDITS, CONTENT, COMMAND, FIRST, LIMIT, LAST, KEYS };
 /* clang-format off */
 /* What each argument is called; of several that are there the first one counts. */
 #define NAMES(X) \
-	X("path", PATH) X("file_path", PATH) X("oldText", OLD) X("old_string", OLD) X("newText", NEW) X("new_string", NEW) \
+	X("path", PATH) X("file_path", PATH) X("filePath", PATH) X("file", PATH) \
+	X("oldText", OLD) X("old_string", OLD) X("oldString", OLD) X("old_text", OLD) \
+	X("newText", NEW) X("new_string", NEW) X("newString", NEW) X("new_text", NEW) \
 	X("edits", EDITS) X("content", CONTENT) X("command", COMMAND) \
 	X("offset", FIRST) X("start_line", FIRST) X("limit", LIMIT) X("end_line", LAST)
 /* clang-format on */
@@ -47,6 +49,8 @@ static bool is_usable(enum key key, struct json_value v)
 	switch (key) {
 	case EDITS:
 		return v.kind >= JSON_STRING;
+	case PATH:
+		return v.kind == JSON_STRING && v.text.n > 0;
 	case FIRST:
 	case LIMIT:
 	case LAST:
@@ -220,35 +224,32 @@ static enum tool_form read_bash(const struct arguments *a, struct tool_use *u)
 	return a->taken[COMMAND] ? TOOL_BASH : TOOL_OTHER;
 }
 
-static const struct tool {
-	const char *name;
-	enum tool_form (*read)(const struct arguments *a, struct tool_use *u);
-} tools[] = {
-    {"edit", read_edits}, {"edit_file", read_edits}, {"write", read_write},
-    {"read", read_read},  {"read_file", read_read},  {"bash", read_bash},
-    {"exec", read_bash},  {"shell_exec", read_bash}, {"run_terminal", read_bash},
-};
+typedef enum tool_form form_reader(const struct arguments *a, struct tool_use *u);
 
-static const struct tool *find_tool(struct json_value name)
+static form_reader *find_tool(struct json_value name)
 {
-	if (name.kind != JSON_STRING)
-		return NULL;
-	for (size_t i = 0; i < COUNT(tools); i++)
-		if (strlen(tools[i].name) == name.text.n && strncasecmp(tools[i].name, name.text.p, name.text.n) == 0)
-			return &tools[i];
-	return NULL;
+	static form_reader *const of_files[] = {
+	    [FILE_NONE] = NULL, [FILE_READ] = read_read, [FILE_WRITE] = read_write, [FILE_EDIT] = read_edits};
+	static const char *const shells[] = {"bash", "exec", "shell_exec", "run_terminal"};
+
+	for (size_t i = 0; i < COUNT(shells) && name.kind == JSON_STRING; i++)
+		if (strlen(shells[i]) == name.text.n && strncasecmp(shells[i], name.text.p, name.text.n) == 0)
+			return read_bash;
+	return of_files[file_action_of(name)];
 }
 
-bool tool_reads(struct json_value name)
+struct json_value tool_path(struct json_value arguments)
 {
-	const struct tool *tool = find_tool(name);
-	return tool && tool->read == read_read;
+	struct arguments a;
+
+	read_arguments(arguments, &a);
+	return a.of[PATH];
 }
 
 void tool_read(struct json_value name, struct json_value arguments, struct tool_use *ret)
 {
 	struct buf arguments_text = ret->arguments_text, edits_text = ret->edits_text;
-	const struct tool *tool = find_tool(name);
+	form_reader *form = find_tool(name);
 	struct arguments a;
 
 	*ret = (struct tool_use){.name = name, .arguments_text = arguments_text, .edits_text = edits_text};
@@ -259,11 +260,11 @@ void tool_read(struct json_value name, struct json_value arguments, struct tool_
 		struct json_value v = json_in(arguments, &ret->arguments_text);
 		ret->arguments = v.kind == JSON_OBJECT ? v : arguments;
 	}
-	if (!tool || ret->arguments.kind != JSON_OBJECT)
+	if (!form || ret->arguments.kind != JSON_OBJECT)
 		return;
 	read_arguments(ret->arguments, &a);
 	ret->members = a.members;
-	ret->form = tool->read(&a, ret);
+	ret->form = form(&a, ret);
 	if (ret->form == TOOL_OTHER)
 		ret->shown = 0;
 }
@@ -276,17 +277,17 @@ void tool_release(struct tool_use *u)
 
 /* --- diff ------------------------------------------------------------------- */
 
-static int add_edit(struct json_value old_value, struct json_value new_value, struct diff *d)
+static int pass_edit(struct json_value old_value, struct json_value new_value, tool_edit *fn, void *arg)
 {
 	struct buf old_text CLEANUP_BUF = BUF_INIT, new_text CLEANUP_BUF = BUF_INIT;
 
 	json_decode(old_value.text, JSON_CLEAN, &old_text);
 	json_decode(new_value.text, JSON_CLEAN, &new_text);
 	int rc = buf_err(&old_text) ? buf_err(&old_text) : buf_err(&new_text);
-	return rc < 0 ? rc : diff_add(d, buf_span(&old_text), buf_span(&new_text));
+	return rc < 0 ? rc : fn(arg, buf_span(&old_text), buf_span(&new_text));
 }
 
-static int add_edits(const struct tool_use *u, struct diff *d)
+int tool_edits(const struct tool_use *u, tool_edit *fn, void *arg)
 {
 	struct buf deep CLEANUP_BUF = BUF_INIT;
 	struct json_value old_text, new_text;
@@ -298,19 +299,24 @@ static int add_edits(const struct tool_use *u, struct diff *d)
 		json_init(&j, u->edits.text, &deep);
 		json_enter(&j);
 		while (rc == 0 && next_edit(&j, &old_text, &new_text, &whole))
-			rc = add_edit(old_text, new_text, d);
+			rc = pass_edit(old_text, new_text, fn, arg);
 	} else if (u->edits.kind == JSON_OBJECT && read_edit(u->edits, &old_text, &new_text, &whole)) {
-		rc = add_edit(old_text, new_text, d);
+		rc = pass_edit(old_text, new_text, fn, arg);
 	}
 	if (rc == 0 && u->old_text.kind)
-		rc = add_edit(u->old_text, u->new_text, d);
+		rc = pass_edit(u->old_text, u->new_text, fn, arg);
 	return rc;
+}
+
+static int add_edit(void *arg, struct span old_text, struct span new_text)
+{
+	return diff_add(arg, old_text, new_text);
 }
 
 int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, unsigned *ret_removed)
 {
 	struct diff d = {.out = out};
-	int rc = u->form == TOOL_EDIT ? add_edits(u, &d) : 0;
+	int rc = u->form == TOOL_EDIT ? tool_edits(u, add_edit, &d) : 0;
 
 	*ret_added = d.added;
 	*ret_removed = d.removed;

@@ -104,6 +104,41 @@ enum record_role record_role_of(struct json_value v)
 	return role ? role : ROLE_OTHER;
 }
 
+static const char *const actions[] = {[FILE_READ] = "read", [FILE_WRITE] = "write", [FILE_EDIT] = "edit"};
+
+const char *file_action_name(enum file_action a)
+{
+	return actions[a];
+}
+
+enum file_action file_action_of(struct json_value tool_name)
+{
+	CLEANUP_BUF struct buf decoded = BUF_INIT;
+	struct span s = tool_name.text;
+	char word[sizeof "writefile"];
+	size_t n = 0;
+
+	if (tool_name.kind != JSON_STRING)
+		return FILE_NONE;
+	if (tool_name.escaped) {
+		json_decode(s, JSON_CLEAN, &decoded);
+		s = buf_span(&decoded);
+	}
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] == '_')
+			continue;
+		if (n == sizeof word)
+			return FILE_NONE;
+		word[n++] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] | 0x20) : s.p[i];
+	}
+	if (n > 4 && memcmp(word + n - 4, "file", 4) == 0)
+		n -= 4;
+	enum file_action a = FILE_EDIT;
+	while (a != FILE_NONE && !span_eq((struct span){word, n}, span_of(actions[a])))
+		a--;
+	return a;
+}
+
 static bool record_read_block(struct json *j, struct block *ret)
 {
 	struct json_value key, v;

@@ -19,7 +19,7 @@ struct head_scan {
 	void (*on_call)(void *arg, struct json_value id);
 	void *arg;
 	const char *end; /* of the text */
-	struct json_value type, role;
+	struct json_value type, role, details;
 	struct ending ending;
 	bool message, content; /* seen */
 	bool said;             /* a text that is not white space */
@@ -68,15 +68,17 @@ static inline void finish_message(struct head_scan *s)
 	struct json_value stop = s->ending.stop_reason;
 
 	head->failed = is_failed(head->role, &s->ending);
+	head->refused = is_refused_by(head->role, s->details);
 	if (head->role == ROLE_ASSISTANT)
 		/* If it ended by itself, pi's /tree shows it only if it has text. */
 		head->silent =
 		    !s->said && (!json_truthy(stop) || is_text(stop, "stop", 4) || is_text(stop, "toolUse", 7));
 	else
-		head->calls = 0;
+		head->calls = head->files = 0;
 }
 
-static void see_block(struct head_scan *s, struct json_value type, struct json_value id, struct json_value text)
+static void see_block(struct head_scan *s, struct json_value type, struct json_value id, struct json_value name,
+                      struct json_value text)
 {
 	if (type.kind != JSON_STRING)
 		return;
@@ -86,6 +88,7 @@ static void see_block(struct head_scan *s, struct json_value type, struct json_v
 	if (!key_is(type, "toolCall", 8))
 		return;
 	s->head->calls++;
+	s->head->files |= file_action_of(name) != FILE_NONE;
 	if (s->on_call)
 		s->on_call(s->arg, id);
 }
@@ -101,12 +104,13 @@ static void head_parse_message(struct head_scan *s, const struct record *r)
 	s->head->tool_call_id = r->msg.tool_call_id;
 	s->head->message_time = r->msg.timestamp;
 	s->head->has_content = r->msg.content.kind != JSON_NONE;
+	s->details = r->msg.details;
 	s->ending = (struct ending){r->msg.stop_reason, r->msg.is_error, r->msg.cancelled, r->msg.exit_code};
 	s->said = false;
 	see_text(s, r->msg.content);
 	block_iter_init(&it, r->msg.content);
 	while (block_next(&it, &b))
-		see_block(s, b.type_, b.id, b.text);
+		see_block(s, b.type_, b.id, b.name, b.text);
 	finish_message(s);
 }
 
@@ -358,7 +362,7 @@ static const char *usage_at(struct head_scan *s, const char *begin)
 
 static const char *block_at(struct head_scan *s, const char *begin)
 {
-	struct json_value type = {JSON_STRING, false, {"text", 4}}, id = {0}, text = {0};
+	struct json_value type = {JSON_STRING, false, {"text", 4}}, id = {0}, name = {0}, text = {0};
 	const char *p = SKIP(begin, "{\"type\":\"text\",\"text\":"); /* as most are */
 	struct span key;
 	char before = ',';
@@ -380,6 +384,8 @@ static const char *block_at(struct head_scan *s, const char *begin)
 			p = value_at(s, p, &type);
 		else if (IS(key, "id"))
 			p = value_at(s, p, &id);
+		else if (IS(key, "name"))
+			p = any_at(s, p, &name);
 		else if (IS(key, "text"))
 			p = any_at(s, p, &text);
 		else
@@ -389,7 +395,7 @@ static const char *block_at(struct head_scan *s, const char *begin)
 	}
 	if (*p != '}')
 		return NULL;
-	see_block(s, type, id, text);
+	see_block(s, type, id, name, text);
 	return p + 1;
 }
 
@@ -467,6 +473,8 @@ static const char *message_at(struct head_scan *s, const char *p)
 			p = value_at(s, p, &s->head->tool_call_id);
 		else if (IS(key, "timestamp"))
 			p = any_at(s, p, &s->head->message_time);
+		else if (IS(key, "details"))
+			p = any_at(s, p, &s->details);
 		else if ((ending = ending_of(s, key)))
 			p = any_at(s, p, ending);
 		else
@@ -545,6 +553,7 @@ static void finish_head(struct head_scan *s)
 	head->message_missing = head->type == RECORD_MESSAGE;
 	head->tool_call_id.kind = JSON_NONE;
 	head->calls = head->images = 0;
+	head->files = false;
 }
 
 /* Field by field: compilers clear the whole with an instruction that takes longer than half a line. */
@@ -552,7 +561,7 @@ static inline void head_reset(struct record_head *head)
 {
 	head->kind = JSON_NONE;
 	head->falsy = head->message_missing = head->old_custom = head->failed = head->silent = head->has_content =
-	    false;
+	    head->files = head->refused = false;
 	head->message_time.kind = JSON_NONE;
 	head->type = RECORD_OTHER;
 	head->role = ROLE_NONE;
@@ -575,6 +584,7 @@ size_t record_head_padded(struct span text, struct buf *deep, struct record_head
 	s.arg = arg;
 	s.end = text.p + text.n;
 	s.type = s.role = (struct json_value){0};
+	s.details.kind = JSON_NONE;
 	s.ending.stop_reason.kind = s.ending.is_error.kind = JSON_NONE;
 	s.ending.cancelled.kind = s.ending.exit_code.kind = JSON_NONE;
 	s.message = s.content = s.said = false;

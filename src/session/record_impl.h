@@ -51,6 +51,13 @@ static inline bool is_failed(enum record_role role, const struct ending *e)
 	}
 }
 
+/* A toolResult whose details say that it failed, as those of OpenClaw's do. */
+static inline bool is_refused_by(enum record_role role, struct json_value details)
+{
+	return role == ROLE_TOOL_RESULT && details.kind == JSON_OBJECT &&
+	       is_text(json_get(details, "status"), "error", 5);
+}
+
 /* OTHER for anything that is not a known name. */
 enum record_type record_type_of(struct json_value v);
 enum record_role record_role_of(struct json_value v);

@@ -163,6 +163,10 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 		e->flags |= ENTRY_CONVERSATION;
 	if (head->calls)
 		e->flags |= ENTRY_HAS_CALLS;
+	if (head->files)
+		e->flags |= ENTRY_USES_FILES;
+	if (head->refused)
+		e->flags |= ENTRY_REFUSED;
 	if (head->images)
 		e->flags |= ENTRY_HAS_IMAGES;
 	if (head->failed)

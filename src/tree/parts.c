@@ -4,6 +4,7 @@
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/render/entry_text.h"
+#include "sessionfs/render/files.h"
 #include "rows.h"
 
 #include <errno.h>
@@ -248,6 +249,37 @@ static int output_show(struct ctx *c, struct buf *out)
 	return 0;
 }
 
+static int file_show(struct ctx *c, struct buf *out)
+{
+	struct part_call call;
+	if (!call_find(c, c->node.part, &call))
+		return -ESTALE;
+	if (file_of_call(c->session, &call, out))
+		buf_addc(out, '\n');
+	return buf_err(out);
+}
+
+static bool file_has(struct ctx *c)
+{
+	struct buf file CLEANUP_BUF = BUF_INIT;
+	return file_show(c, &file) == 0 && file.n > 0;
+}
+
+static int change_show(struct ctx *c, struct buf *out)
+{
+	struct part_call call;
+	int rc = ctx_load(c, c->node.entry);
+	if (rc == 0 && call_find(c, c->node.part, &call))
+		rc = render_change(c->session, &call, session_result(c->session, c->node.entry, call.n), out);
+	return rc;
+}
+
+static bool change_has(struct ctx *c)
+{
+	return entry_uses_files(session_entry(c->session, c->node.entry)) &&
+	       session_result(c->session, c->node.entry, c->node.part) != NO_ENTRY && view_has(c);
+}
+
 bool tool_calls_has(struct ctx *c)
 {
 	struct part_call call = {0};
@@ -335,6 +367,10 @@ static const struct kind in_call[] = {
      .has = result_has, .flags = SMALL},
     {"output.md", .doc = "the text of the answer (a link)", .from = &from_branch, .make = LINK(output_show),
      .has = output_has},
+    {"file", .doc = "the file that it read, wrote or edited", .from = &from_record, .make = SHOW(file_show),
+     .has = file_has, .flags = SMALL},
+    {"change.diff", .doc = "what it changed there, as a diff", .from = &from_entry, .make = SHOW(change_show),
+     .has = change_has},
 };
 const struct rows rows_call = ROWS(in_call);
 

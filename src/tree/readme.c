@@ -22,7 +22,7 @@ static const char first[] =
     "    cat SESSION/title                                    200  characters\n"
     "\n"
     "A query is all words and \"phrases\", in any case, however accents and quotes are typed; -WORD role:user\n"
-    "tool:bash project:NAME after:7d is:error narrow it.\n"
+    "tool:bash file:NAME project:NAME after:7d is:error narrow it.\n"
     "Then, with more room (look with `wc -c` first where no bytes are said):\n"
     "\n"
     "    head -20 sessions.tsv                              8,000  id, project, stem, times, ..., title\n"

@@ -35,6 +35,8 @@ bool context_md_has(struct ctx *c);
 bool transcript_has(struct ctx *c);
 bool chat_has(struct ctx *c);
 bool position_has(struct ctx *c);
+/* Whether the file has any contents: it is made to know that, and kept. */
+bool view_has(struct ctx *c);
 
 /* entry.c */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A session's own names. */
 #include "sessionfs/base/cancel.h"
+#include "sessionfs/render/files.h"
 #include "sessionfs/render/producer.h"
 #include "rows.h"
 
@@ -225,18 +226,33 @@ bool chat_has(struct ctx *c)
 	return render_chat_has(c->session, ctx_position(c));
 }
 
-static bool all_has(struct ctx *c)
+bool view_has(struct ctx *c)
 {
 	uint64_t size;
 	if (cache_size(c->tree->cache, ctx_id(c), view_serial(c), &size))
 		return size > 0;
-	if (render_all_begins(c->session))
-		return true;
 	int rc = 0;
 	const struct view *v = ctx_view(c, &rc);
 	bool any = !v || v->size > 0;
 	cache_release(c->tree->cache, v);
 	return any;
+}
+
+static bool all_has(struct ctx *c)
+{
+	return render_all_begins(c->session) || view_has(c);
+}
+
+static int stop_at_file(void *arg, const struct file_use *use)
+{
+	(void)arg, (void)use;
+	return 1;
+}
+
+/* The first one is rarely far from the beginning. */
+static bool files_has(struct ctx *c)
+{
+	return files_each(c->session, stop_at_file, NULL) != 0;
 }
 
 static const struct kind in_session[] = {
@@ -249,6 +265,8 @@ static const struct kind in_session[] = {
      .make = SHOW(session_state_show), .has = session_state_has, .flags = REWRITTEN, .keeps = KEEPS_NOTHING},
     {"title", .doc = "its name, or the first thing the user said", .from = &from_session, .make = TEXT(render_title),
      .flags = SEARCHED | REWRITTEN},
+    {"files.tsv", .doc = "which files it read, wrote and edited, as a table", .from = &from_session,
+     .make = TEXT(render_files), .has = files_has, .flags = REWRITTEN},
     {"cwd", .doc = "the directory it was started in", .from = &from_session, .make = TEXT(render_cwd), .has = cwd_has},
     {"path", .doc = "where the session file is", .from = &from_file, .make = SHOW(path_show), .flags = SMALL},
     {"resume", .doc = "a script that goes on with it in pi", .from = &from_session, .make = SHOW(resume_show),

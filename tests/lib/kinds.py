@@ -60,6 +60,7 @@ def answer(own, parent, text, call):
         {"type": "thinking", "thinking": f"about {text}"},
         {"type": "text", "text": text},
         {"type": "toolCall", "id": call, "name": "bash", "arguments": {"command": text}},
+        {"type": "toolCall", "id": f"{call}w", "name": "write", "arguments": {"path": text, "content": text}},
     ]
     fields = {"role": "assistant", "content": content, "provider": "p", "model": "m", "usage": usage}
     return line("message", own, parent, message={**fields, "stopReason": "toolUse"})
@@ -67,6 +68,10 @@ def answer(own, parent, text, call):
 
 def result(own, parent, text, call):
     return message(own, parent, text, "toolResult", toolCallId=call, toolName="bash", isError=True)
+
+
+def written(own, parent, call):
+    return message(own, parent, "written", "toolResult", toolCallId=f"{call}w", toolName="write")
 
 
 def picture(own, parent, text):
@@ -80,7 +85,8 @@ def everything(text):
         picture("a1", None, f"look at {text}")
         + answer("a2", "a1", text, "call-1")
         + result("a3", "a2", f"{text} done", "call-1")
-        + message("a4", "a3", f"thanks for {text}")
+        + written("ca", "a3", "call-1")
+        + message("a4", "ca", f"thanks for {text}")
         + "{this is no JSON\n"
         + line("branch_summary", "a5", "a2", fromId="a4", summary=f"tried {text}")
         + message("a6", "a5", f"again {text}")
@@ -140,7 +146,7 @@ class Source:
         self.append(answer("aa", "a9", "a new answer", "call-2"))
 
     def a_result(self):
-        self.append(result("ab", "aa", "a new result", "call-2"))
+        self.append(written("cb", "aa", "call-2") + result("ab", "cb", "a new result", "call-2"))
 
     def a_first_image(self):
         self.append(picture("ac", "ab", "a new picture"))

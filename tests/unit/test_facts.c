@@ -49,18 +49,18 @@ uint64_t __wrap_budget_now(void)
 	return __real_budget_now() + later_ns;
 }
 
-int __real_kept_make(struct catalog *c, uint32_t slot, struct kept **ret);
-int __wrap_kept_make(struct catalog *c, uint32_t slot, struct kept **ret);
+int __real_kept_make(struct catalog *c, uint32_t slot, struct files_room *room, struct kept **ret);
+int __wrap_kept_make(struct catalog *c, uint32_t slot, struct files_room *room, struct kept **ret);
 
 /* One session is replaced by another one whenever its facts are to be read. */
 static struct place *storm;
 
-int __wrap_kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
+int __wrap_kept_make(struct catalog *c, uint32_t slot, struct files_room *room, struct kept **ret)
 {
 	struct slot_info info;
 	if (storm && catalog_slot(c, slot, &info) == 0 && strcmp(info.file, "--a--/old.jsonl") == 0)
 		replace(storm, info.file, DATED("old", "2026-01-01T10:00:00.000Z") ENTRY("1"));
-	return __real_kept_make(c, slot, ret);
+	return __real_kept_make(c, slot, room, ret);
 }
 
 static struct facts *open_facts(struct place *p)
@@ -462,6 +462,57 @@ static void labels_of_all_sessions(void **state)
 	facts_close(f);
 }
 
+#define CALLS(id, more)                                                                                                \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"message\":{\"role\":\"assistant\",\"content\":["  \
+	"{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"read\",\"arguments\":{\"path\":\"/x\"}}" more "]}}\n"
+#define ANSWER(id, to)                                                                                                 \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"" to "\",\"message\":{\"role\":\"toolResult\","        \
+	"\"toolCallId\":\"c\",\"content\":[]}}\n"
+
+/* The same rows, whether there is room to keep them or not; what was called gets its result later. */
+static void files_of_all_sessions(void **state)
+{
+	struct place *p = *state;
+	const size_t limits[] = {SIZE_MAX, 8 * 40, 0};
+	make_dir(p, "a");
+	put(p, "a/s.jsonl", DATED("s", "2026-01-01T10:00:00.000Z") CALLS("1", "") CALLS("2", ""));
+	put(p, "a/t.jsonl", DATED("t", "2026-01-02T10:00:00.000Z") CALLS("1", ""));
+	put(p, "a/u.jsonl", DATED("u", "2026-01-03T10:00:00.000Z") ENTRY("1"));
+	open_place(p);
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		struct buf out CLEANUP_BUF = BUF_INIT;
+		struct budget budget = BUDGET_INIT(limits[i]);
+		struct facts *f;
+		assert_int_equal(facts_open(p->c, &budget, &f), 0);
+		const struct fact_list *list = all(f);
+		assert_int_equal(find(list, "a/s.jsonl")->of->files.n > 0, i == 0);
+		/* In between it depends on who is read first. */
+		if (i != 1)
+			assert_int_equal(find(list, "a/t.jsonl")->of->files.n > 0, i == 0);
+		assert_false(find(list, "a/u.jsonl")->of->has_files);
+		assert_int_equal(table_files(list, &out), 0);
+		assert_string_equal(buf_cstr(&out), "project\tstem\ttime\tentry\tcall\taction\toutcome\tpath\n"
+		                                    "a\tt\t\t1\t1-read\tread\topen\t/x\n"
+		                                    "a\ts\t\t1\t1-read\tread\topen\t/x\n"
+		                                    "a\ts\t\t2\t1-read\tread\topen\t/x\n");
+		facts_release(list);
+		facts_close(f);
+	}
+	struct facts *f = open_facts(p);
+	const struct fact_list *list = all(f), *next;
+	append(p, "a/s.jsonl", ANSWER("3", "1"));
+	wait_stale();
+	next = all(f);
+	assert_ptr_equal(find(next, "a/t.jsonl")->of, find(list, "a/t.jsonl")->of);
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	assert_int_equal(table_files(next, &out), 0);
+	assert_non_null(strstr(buf_cstr(&out), "a\ts\t\t1\t1-read\tread\tdone\t/x\n"
+	                                       "a\ts\t\t2\t1-read\tread\topen\t/x\n"));
+	facts_release(list);
+	facts_release(next);
+	facts_close(f);
+}
+
 /* But for TAB, newline and backslash a control character is a space, whoever said it. */
 static void cells_are_on_one_line(void **state)
 {
@@ -498,6 +549,7 @@ int main(void)
 	    TEST(is_evicted_for_others),          cmocka_unit_test(days_have_names),
 	    TEST(equal_names_are_numbered),       TEST(what_is_always_replaced_is_left_out),
 	    TEST(labels_of_all_sessions),         TEST(cells_are_on_one_line),
+	    TEST(files_of_all_sessions),
 	};
 	setenv("TZ", "UTC", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,9 @@ struct session_facts {
 	date_t date;                  /* of `created`; NO_DATE without it */
 	size_t n_uses;
 	const struct fact_use *uses;
-	size_t n_labels; /* by entry */
+	bool has_files;    /* whether files.tsv has rows of it */
+	struct span files; /* these, as render_files_rows has them; empty if there was no room for them */
+	size_t n_labels;   /* by entry */
 	const struct fact_label *labels;
 };
 

@@ -7,7 +7,7 @@
 #ifndef SESSIONFS_TOOL_H
 #define SESSIONFS_TOOL_H
 
-#include "sessionfs/json/json.h"
+#include "sessionfs/session/record.h"
 
 enum tool_form {
 	TOOL_OTHER,
@@ -38,9 +38,15 @@ struct tool_use {
  * memory the form is TOOL_OTHER, and the error that of the two bufs. */
 void tool_read(struct json_value name, struct json_value arguments, struct tool_use *ret);
 void tool_release(struct tool_use *u);
-/* Whether calls of this name can be TOOL_READ. */
-bool tool_reads(struct json_value name);
 #define CLEANUP_TOOL CLEANUP(tool_release)
+
+/* The path among the arguments, if they are an object: a string that is not empty, or JSON_NONE. */
+struct json_value tool_path(struct json_value arguments);
+
+/* Calls fn with the two texts of each edit, in order, until it returns other than 0: this is returned then. 0 or a
+ * negative errno. */
+typedef int tool_edit(void *arg, struct span old_text, struct span new_text);
+int tool_edits(const struct tool_use *u, tool_edit *fn, void *arg);
 
 /* Appends the edits as a diff: lines that begin with ' ', '-' or '+', at most three unchanged ones around each change;
  * "@@" where lines are left out, and between edits. Counts the lines with '+' and '-'.

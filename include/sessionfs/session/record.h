@@ -59,7 +59,7 @@ enum record_role {
 	X(role, "role") X(content, "content") X(timestamp, "timestamp") \
 	X(provider, "provider") X(model, "model") X(usage, "usage") X(stop_reason, "stopReason") \
 	X(error_message, "errorMessage") \
-	X(tool_call_id, "toolCallId") X(tool_name, "toolName") X(is_error, "isError") \
+	X(tool_call_id, "toolCallId") X(tool_name, "toolName") X(is_error, "isError") X(details, "details") \
 	X(command, "command") X(output, "output") X(exit_code, "exitCode") X(cancelled, "cancelled") \
 	X(truncated, "truncated") X(full_output_path, "fullOutputPath") \
 	X(exclude_from_context, "excludeFromContext") X(custom_type, "customType") X(display, "display") \
@@ -145,6 +145,8 @@ struct record_head {
 	 * cost.total */
 	struct json_value numbers[USAGE_FIELDS];
 	bool has_content; /* message.content is there */
+	bool files;       /* one of the calls has a file_action */
+	bool refused;     /* of a tool whose details say that it failed, as OpenClaw writes */
 	unsigned calls;   /* toolCall blocks seen (counting from 1) */
 	unsigned images;  /* image blocks */
 };
@@ -165,6 +167,12 @@ void block_iter_init(struct block_iter *it, struct json_value content);
 /* The same, without parsing them again if r has the blocks of this content. */
 void block_iter_init_of(struct block_iter *it, const struct record *r, struct json_value content);
 bool block_next(struct block_iter *it, struct block *ret);
+
+/* What a tool of this name does to the file that its arguments name: of pi's names the case, `_` and a last `file` do
+ * not count. */
+enum file_action { FILE_NONE, FILE_READ, FILE_WRITE, FILE_EDIT };
+enum file_action file_action_of(struct json_value tool_name);
+const char *file_action_name(enum file_action a);
 
 /* The fixed names: "message", "toolResult", ... NULL for OTHER / NONE. */
 const char *record_type_name(enum record_type t);

@@ -31,7 +31,9 @@ enum entry_flags {
 	ENTRY_NO_MESSAGE = 1 << 4,   /* type message without `message`: left out of every view */
 	ENTRY_WALK_ENDS = 1 << 5,    /* has a parent in the tree, but pi's walk ends here (parentId "") */
 	ENTRY_ORPHAN = 1 << 6,       /* its parentId names no entry */
-	ENTRY_SUMMARY = 1 << 7,      /* branch_summary or compaction with a non-empty summary */
+	ENTRY_SUMMARY = 1 << 7,      /* branch_summary or compaction with a non-empty summary; the same bit */
+	ENTRY_USES_FILES = 1 << 7,   /* of an assistant: a call has a file_action (entry_uses_files); */
+	ENTRY_REFUSED = 1 << 7,      /* of a toolResult: its details say that the tool failed */
 	ENTRY_ODD_NAME = 1 << 8,     /* its component may differ from the encoded id (collision, cut) */
 	ENTRY_CYCLE = 1 << 9,        /* its parents lead back to itself */
 	ENTRY_HAS_IMAGES = 1 << 10,  /* its content has image blocks */
@@ -56,6 +58,17 @@ struct entry {
 	uint8_t type; /* enum record_type */
 	uint8_t role; /* enum record_role */
 };
+
+static inline bool entry_uses_files(const struct entry *e)
+{
+	return e->role == ROLE_ASSISTANT && e->flags & ENTRY_USES_FILES;
+}
+
+/* A result that failed, by its isError or its details. */
+static inline bool entry_is_refused(const struct entry *e)
+{
+	return e->role == ROLE_TOOL_RESULT && e->flags & (ENTRY_FAILED | ENTRY_REFUSED);
+}
 
 struct session;
 

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* Which file a call reads, writes or edits, and files.tsv. Paths are taken apart as text: the files are those of
+ * another time, perhaps of another machine. */
+#include "sessionfs/render/files.h"
+
+#include "sessionfs/base/cancel.h"
+#include "sessionfs/base/number.h"
+#include "sessionfs/render/tool.h"
+
+#include "text.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+/* How many bytes the root of an absolute path takes; 0 for any other path. */
+static size_t root_length(struct span path, bool *ret_windows)
+{
+	bool drive = path.n > 2 && isalpha((unsigned char)path.p[0]) && path.p[1] == ':' &&
+	             (path.p[2] == '\\' || path.p[2] == '/');
+
+	*ret_windows = drive || span_begins(path, SPAN_LIT("\\\\"));
+	return drive ? 3 : *ret_windows ? 2 : path.n && path.p[0] == '/';
+}
+
+/* Adds the components of a path behind `from`, where the root ends or, without one, nothing is. */
+static void add_components(struct span rest, size_t from, bool absolute, bool windows, struct buf *out)
+{
+	const struct span up = SPAN_LIT("..");
+	char separator = windows ? '\\' : '/';
+
+	for (size_t begin = 0, i = 0; i <= rest.n && !buf_err(out); i++) {
+		if (i < rest.n && rest.p[i] != '/' && !(windows && rest.p[i] == '\\'))
+			continue;
+		struct span name = {rest.p + begin, i - begin};
+		const char *before = out->n > from ? memrchr(out->p + from, separator, out->n - from) : NULL;
+		size_t last = before ? (size_t)(before + 1 - out->p) : from;
+		begin = i + 1;
+		if (name.n == 0 || span_eq(name, SPAN_LIT(".")) || (span_eq(name, up) && absolute && out->n == from))
+			continue;
+		if (span_eq(name, up) && out->n > from && !span_eq((struct span){out->p + last, out->n - last}, up)) {
+			out->n = last > from ? last - 1 : from;
+			continue;
+		}
+		if (out->n > from)
+			buf_addc(out, separator);
+		buf_addspan(out, name);
+	}
+}
+
+/* A path as a session says it that was started in `cwd`. */
+static void add_path(struct span cwd, struct span path, struct buf *out)
+{
+	struct span parts[2] = {path, {NULL, 0}};
+	bool windows, of_cwd;
+	size_t start = out->n, root = root_length(path, &windows);
+
+	if (path.p[0] == '~') {
+		buf_addspan(out, path);
+		return;
+	}
+	if (!root && (root = root_length(cwd, &of_cwd))) {
+		windows = of_cwd;
+		parts[0] = cwd;
+		parts[1] = path;
+	}
+	buf_add(out, parts[0].p, root);
+	if (root == 3 && !buf_err(out)) {
+		out->p[start] = (char)toupper((unsigned char)out->p[start]);
+		out->p[start + 2] = '\\';
+	}
+	size_t from = out->n;
+	add_components((struct span){parts[0].p + root, parts[0].n - root}, from, root, windows, out);
+	add_components(parts[1], from, root, windows, out);
+	if (out->n == start)
+		buf_addc(out, '.');
+}
+
+bool file_of_call(const struct session *s, const struct part_call *call, struct buf *out)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT, cwd CLEANUP_BUF = BUF_INIT;
+	struct json_value v = {0}, of_session = session_header(s)->cwd;
+
+	if (file_action_of(call->name) != FILE_NONE)
+		v = tool_path(call->arguments);
+	if (v.kind != JSON_STRING)
+		return false;
+	json_decode(v.text, JSON_CLEAN, &path);
+	if (of_session.kind == JSON_STRING)
+		json_decode(of_session.text, JSON_CLEAN, &cwd);
+	if (buf_err(&path) || buf_err(&cwd))
+		out->err = -ENOMEM;
+	if (buf_err(out) || memmem(path.p, path.n, "://", 3))
+		return false;
+	add_path(buf_span(&cwd), buf_span(&path), out);
+	return true;
+}
+
+int files_each(const struct session *s, int (*fn)(void *arg, const struct file_use *use), void *arg)
+{
+	struct reader reader CLEANUP_READER = READER_INIT;
+	struct buf *path = &reader.scratch[0];
+	struct record r;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < session_count(s) && rc == 0; i++) {
+		struct part_call call = {0};
+		if (!entry_uses_files(session_entry(s, i)))
+			continue;
+		rc = session_read(s, i, &reader, &r);
+		while (rc == 0 && part_call_next(&r, &call)) {
+			buf_reset(path);
+			if (file_of_call(s, &call, path))
+				rc =
+				    fn(arg, &(struct file_use){i, session_result(s, i, call.n), &call, buf_span(path)});
+			rc = rc ? rc : buf_err(path) ? buf_err(path) : cancel_check();
+		}
+	}
+	return rc;
+}
+
+struct rows {
+	const struct session *s;
+	struct buf *out, name;
+};
+
+static void add_name_cell(struct rows *rows)
+{
+	text_cell(buf_span(&rows->name), rows->out);
+	buf_addc(rows->out, '\t');
+	buf_reset(&rows->name);
+}
+
+static int files_add_row(void *arg, const struct file_use *use)
+{
+	struct rows *rows = arg;
+	const struct entry *e = session_entry(rows->s, use->entry);
+	const struct entry *result = use->result == NO_ENTRY ? NULL : session_entry(rows->s, use->result);
+
+	if (e->time != NO_TIME)
+		number_add_time((double)e->time, rows->out);
+	buf_addc(rows->out, '\t');
+	session_entry_name(rows->s, use->entry, &rows->name);
+	add_name_cell(rows);
+	part_call_component(use->call, &rows->name);
+	int rc = buf_err(&rows->name);
+	add_name_cell(rows);
+	buf_addf(rows->out, "%s\t%s\t", file_action_name(file_action_of(use->call->name)),
+	         !result                    ? "open"
+	         : entry_is_refused(result) ? "failed"
+	                                    : "done");
+	text_cell(use->path, rows->out);
+	buf_addc(rows->out, '\n');
+	return rc < 0 ? rc : buf_err(rows->out);
+}
+
+int render_files_rows(const struct session *s, struct buf *out)
+{
+	struct rows rows = {s, out, BUF_INIT};
+	int rc = files_each(s, files_add_row, &rows);
+
+	buf_release(&rows.name);
+	return rc;
+}
+
+int render_files(const struct session *s, struct buf *out)
+{
+	size_t start = out->n;
+
+	buf_adds(out, FILES_HEADING);
+	size_t heading = out->n;
+	int rc = render_files_rows(s, out);
+	if (out->n == heading)
+		out->n = start;
+	return rc < 0 ? rc : buf_err(out);
+}

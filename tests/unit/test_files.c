@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* files: which files calls are about, and what they changed. tests/lib/files.py has all the rules once more. */
+#include "render_fixture.h"
+
+#include "find_fixture.h"
+#include "sessionfs/render/files.h"
+#include "sessionfs/render/producer.h"
+
+#define CALL(id, name, arguments)                                                                                      \
+	"{\"type\":\"toolCall\",\"id\":\"" id "\",\"name\":\"" name "\",\"arguments\":" arguments "}"
+#define ASSISTANT(id, parent, calls) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" calls "]")
+#define RESULT(id, parent, call, rest)                                                                                 \
+	MESSAGE(id, parent, "\"role\":\"toolResult\",\"toolCallId\":\"" call "\",\"content\":[]" rest)
+#define ROW(entry, rest) "2026-01-02T03:04:05.678Z\t" entry "\t" rest "\n"
+
+/* clang-format off */
+static const char calls[] = HEADER ASSISTANT("a", "null",
+	CALL("1", "Read_File", "{\"path\":\"\",\"file\":\"x\\t\\u001b\"}") ","
+	CALL("2", "bash", "{\"path\":\"x\"}") ","
+	CALL("3", "wr\\u0069teFile", "{\"file_path\":\"\\/a\\u002fb\"}") ","
+	CALL("4", "edit", "{\"path\":\"file:\\/\\/x\"}") ","
+	CALL("5", "edit", "\"{\\\"path\\\":\\\"x\\\"}\"") ","
+	CALL("6", "edit", "{\"filePath\":\"~/..\"}"))
+	RESULT("r1", "\"a\"", "1", ",\"details\":{\"status\":\"error\"}")
+	RESULT("r3", "\"r1\"", "3", ",\"isError\":false");
+/* clang-format on */
+
+static void a_row_for_each_call_with_a_file(void **state)
+{
+	(void)state;
+	assert_renders(render_files, calls,
+	               FILES_HEADING ROW("a", "1-Read_File\tread\tfailed\t/w/x\\t\x1b")
+	                   ROW("a", "3-writeFile\twrite\tdone\t/a/b") ROW("a", "6-edit\tedit\topen\t~/.."));
+	assert_renders(render_files, HEADER ASSISTANT("a", "null", CALL("1", "read", "{}")), "");
+}
+
+/* The flags of results and calls stay when entries are linked anew. */
+static void an_outcome_lasts_when_an_id_is_repeated(void **state)
+{
+	(void)state;
+	assert_renders(render_files,
+	               HEADER USER("u", "null", "x") ASSISTANT("a", "\"u\"", CALL("1", "read", "{\"path\":\"x\"}"))
+	                   RESULT("r", "\"a\"", "1", "") USER("u", "null", "again"),
+	               FILES_HEADING ROW("a", "1-read\tread\tdone\t/w/x"));
+}
+
+/* The path of a call with this one, in a session that was started in `cwd`; both as JSON. */
+static void assert_path(const char *cwd, const char *path, const char *want)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+	struct part_call call = {0};
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct fixture f;
+	struct record r;
+
+	buf_addf(&lines, "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":%s}\n", cwd);
+	buf_addf(&lines, ASSISTANT("a", "null", CALL("1", "read", "{\"path\":%s}")), path);
+	fixture_open(&f, lines.p, lines.n);
+	assert_int_equal(session_load(f.s, 0, &line, &r), 0);
+	assert_true(part_call_next(&r, &call));
+	assert_int_equal(file_of_call(f.s, &call, &out), want != NULL);
+	assert_string_equal(buf_cstr(&out), want ? want : "");
+	fixture_close(&f);
+}
+
+static void paths_are_put_behind_the_directory(void **state)
+{
+	(void)state;
+	assert_path("\"/w\"", "\"a//b/./../c\"", "/w/a/c");
+	assert_path("\"/w/\"", "\"../../..\"", "/");
+	assert_path("\"/w\"", "\"/../x/\"", "/x");
+	assert_path("\"w\"", "\"../a/../../b\"", "../../b");
+	assert_path("null", "\"a/..\"", ".");
+	assert_path("\"/w\"", "\"~x/../y\"", "~x/../y");
+	assert_path("\"/w\"", "\"a:/\\/b\"", NULL);
+	assert_path("\"c:\\\\w\"", "\"a/..\\\\b\"", "C:\\w\\b");
+	assert_path("\"C:/w\"", "\"/x\"", "/x");
+	assert_path("\"/w\"", "\"d:/..\"", "D:\\");
+	assert_path("\"\\\\\\\\h\\\\s\"", "\"..\\\\..\\\\..\\\\x\"", "\\\\x");
+	assert_path("\"/w\"", "\"a\\\\..\\\\b\"", "/w/a\\..\\b");
+	assert_path("\"/w\"", "\"\\u0000\\ud800\"", "/w/\u2400\ufffd");
+}
+
+/* What a call with these arguments and this result changed. */
+static void assert_change(const char *name, const char *arguments, const char *rest, const char *want,
+                          unsigned want_added, unsigned want_removed)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+	struct part_call call = {0};
+	struct line line CLEANUP_LINE = LINE_INIT;
+	uint64_t added, removed;
+	struct fixture f;
+	struct record r;
+
+	buf_addf(&lines, HEADER ASSISTANT("a", "null", CALL("1", "%s", "%s")), name, arguments);
+	buf_addf(&lines, RESULT("r", "\"a\"", "1", "%s"), rest);
+	fixture_open(&f, lines.p, lines.n);
+	assert_int_equal(session_load(f.s, 0, &line, &r), 0);
+	assert_true(part_call_next(&r, &call));
+	assert_int_equal(render_change(f.s, &call, session_result(f.s, 0, 1), &out), 0);
+	assert_string_equal(buf_cstr(&out), want);
+	change_count(buf_span(&out), &added, &removed);
+	assert_int_equal(added, want_added);
+	assert_int_equal(removed, want_removed);
+	fixture_close(&f);
+}
+
+#define NAMES "--- /w/f\n+++ /w/f\n"
+#define EDIT "{\"path\":\"f\",\"oldText\":\"a\\nb\",\"newText\":\"c\"}"
+#define BY_EDIT NAMES "@@ -1,2 +1,1 @@\n-a\n-b\n+c\n"
+
+static void a_change_is_what_the_result_says(void **state)
+{
+	(void)state;
+	assert_change("edit", EDIT,
+	              ",\"details\":{\"patch\":\"\\n--- x\\n@@ -1 +1,2 @@\\n-a\\n+--b\\n+c\",\"diff\":\"-1 a\"}",
+	              "\n--- x\n@@ -1 +1,2 @@\n-a\n+--b\n+c\n", 2, 1);
+	/* Old pi numbers the context behind a change as if that were not there, and before the next one, too. */
+	assert_change("edit", EDIT,
+	              ",\"details\":{\"patch\":\"\\n\",\"diff\":\"    ...\\n  4 a\\n- 5 b\\n+ 5 c\\n+ 6 d\\n  5 e\\n   "
+	              " ...\\n 20 "
+	              "f\\n+22 g\\n    ...\\n 30 h\\n\"}",
+	              NAMES "@@ -4,3 +4,4 @@\n a\n-b\n+c\n+d\n e\n@@ -20,1 +21,2 @@\n f\n+g\n", 3, 1);
+	assert_change("edit", EDIT, ",\"details\":{\"diff\":\"+1 x\"}", NAMES "@@ -0,0 +1,1 @@\n+x\n", 1, 0);
+	assert_change("edit", EDIT, ",\"details\":{\"diff\":\" 9 a\\n-1 x\"}", NAMES "@@ -1,2 +1,1 @@\n a\n-x\n", 0, 1);
+}
+
+static void else_what_the_arguments_say(void **state)
+{
+	static const char *const no_rows[] = {
+	    "",       " 1 a", "-1 a\\n\\n+1 b",      "-a\\n+b", " 1|a\\n+2|b", "-1 a\\n+2",
+	    "...\\n", "*1 a", "-9999999999999999 a", "\\u0000"};
+	(void)state;
+	for (size_t i = 0; i < sizeof no_rows / sizeof *no_rows; i++) {
+		char rest[80];
+		snprintf(rest, sizeof rest, ",\"details\":{\"diff\":\"%s\"}", no_rows[i]);
+		assert_change("edit", EDIT, rest, BY_EDIT, 1, 2);
+	}
+	assert_change("edit", EDIT, ",\"details\":[]", BY_EDIT, 1, 2);
+	assert_change("edit",
+	              "{\"path\":\"f\",\"edits\":[{\"old_string\":\"a\\nb\",\"new_text\":\"\"},5,{\"oldText\":\"x\"},"
+	              "{\"oldText\":\"\",\"newText\":\"\"}],\"oldString\":\"c\",\"newString\":\"d\\r\\ne\"}",
+	              "", NAMES "@@ -1,2 +0,0 @@\n-a\n-b\n@@ -3,1 +1,2 @@\n-c\n+d\r\n+e\n", 2, 3);
+	assert_change("edit", "{\"path\":\"f\",\"edits\":\"[{\\\"oldText\\\":\\\"a\\\",\\\"newText\\\":\\\"b\\\"}]\"}",
+	              "", "", 0, 0);
+	assert_change("edit_file", "{\"path\":\"f\",\"content\":\"all\"}", "", "", 0, 0);
+	assert_change("write", "{\"path\":\"f\\u0007\",\"content\":\"a\\nb\"}", "",
+	              "--- /dev/null\n+++ /w/f \n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n", 2, 0);
+	assert_change("write", "{\"path\":\"f\",\"content\":\"\"}", "", "", 0, 0);
+	assert_change("write", "{\"path\":\"f\",\"content\":\"a\"}", ",\"isError\":true", "", 0, 0);
+	assert_change("write", "{\"path\":\"f\",\"content\":\"a\"}", ",\"details\":{\"status\":\"error\"}", "", 0, 0);
+	assert_change("read", "{\"path\":\"f\",\"content\":\"a\"}", "", "", 0, 0);
+}
+
+static void assert_found(const struct fixture *f, const char *query, const char *want)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	match_all(f->s, span_of(query), &out);
+	assert_string_equal(buf_cstr(&out), want);
+}
+
+/* No line but the header says /w; a path may be escaped. */
+static void entries_are_found_by_their_files(void **state)
+{
+	static const char lines[] = HEADER USER("u", "null", "w/src") ASSISTANT(
+	    "a", "\"u\"",
+	    CALL("1", "bash", "{\"path\":\"src/x.c\"}") "," CALL("2", "edit", "{\"path\":\"\\u0073rc\\/X.c\"}"))
+	    ASSISTANT("b", "\"a\"", CALL("1", "read", "{\"path\":\"/v/src/y.c\"}"));
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, lines, sizeof lines - 1);
+	assert_found(&f, "file:w/src", "1 ");
+	assert_found(&f, "file:SRC/", "1 2 ");
+	assert_found(&f, "file:src/x.c tool:edit", "1 ");
+	assert_found(&f, "file:src/ -file:x.c", "2 ");
+	assert_found(&f, "-file:src role:assistant", "");
+	assert_found(&f, "-file:src/x", "0 2 ");
+	assert_found(&f, "file:src x.c", "1 ");
+	fixture_close(&f);
+}
+
+/* clang-format off */
+static const char changes[] = HEADER ASSISTANT("a", "null",
+	CALL("1", "edit", EDIT) "," CALL("2", "write", "{\"path\":\"<b>\",\"content\":\"x\"}") ","
+	CALL("3", "edit", EDIT) "," CALL("4", "read", EDIT))
+	RESULT("r1", "\"a\"", "1", "") RESULT("r2", "\"r1\"", "2", "") RESULT("r3", "\"r2\"", "3", "")
+	RESULT("r4", "\"r3\"", "4", "");
+/* clang-format on */
+
+/* Links lead to the calls; what nobody wrote for a page is no markup there. */
+static void a_page_lists_what_was_changed(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, changes, sizeof changes - 1);
+	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), "", &out), 0);
+	assert_line(&out, "<details class=\"files\"><summary>2 files changed +3 \u22124</summary>");
+	assert_line(&out, "<li><a href=\"#a/1\">f</a> +2 \u22124</li>");
+	assert_line(&out, "<li><a href=\"#a/2\">&lt;b&gt;</a> +1</li>");
+	fixture_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_row_for_each_call_with_a_file),
+	    cmocka_unit_test(an_outcome_lasts_when_an_id_is_repeated),
+	    cmocka_unit_test(paths_are_put_behind_the_directory),
+	    cmocka_unit_test(a_change_is_what_the_result_says),
+	    cmocka_unit_test(else_what_the_arguments_say),
+	    cmocka_unit_test(entries_are_found_by_their_files),
+	    cmocka_unit_test(a_page_lists_what_was_changed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
