@@ -5,6 +5,7 @@
  * of the last bytes that were taken in. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
+#include "sessionfs/base/secret.h"
 
 #include "session_impl.h"
 
@@ -548,6 +549,34 @@ int session_read(const struct session *s, uint32_t i, struct reader *r, struct r
 	if (rc < 0)
 		return rc;
 	return record_parse_blocks(line, s->format, &r->line.deep, ret, &r->blocks) ? 0 : -ESTALE;
+}
+
+int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bool *ret)
+{
+	const struct entry *e = index_entry(s, i);
+	struct secrets found CLEANUP(secrets_release) = {0};
+	struct buf stored CLEANUP_BUF = BUF_INIT;
+	struct span line;
+	int rc = session_read_line(s, i, r, &line);
+	*ret = false;
+	if (rc < 0)
+		return rc;
+	if (opened_redacts(s->file)) {
+		/* The shortest key has three bytes. */
+		if (!memmem(line.p, line.n, "***", 3) || line.n > SECRET_LINE)
+			return 0;
+		while (stored.n < line.n) {
+			char *to = buf_reserve(&stored, line.n - stored.n);
+			ssize_t got = to ? opened_stored(s->file, to, line.n - stored.n, e->offset + stored.n) : buf_err(&stored);
+			if (got <= 0)
+				return got < 0 ? (int)got : -ESTALE;
+			stored.n += (size_t)got;
+		}
+		line = buf_span(&stored);
+	}
+	rc = secrets_find(line, &found);
+	*ret = found.n > 0;
+	return rc;
 }
 
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)

@@ -223,6 +223,8 @@ static const struct kind in_root[] = {
     {"usage.tsv", .doc = "tokens and cost by day, project and model, as a table", .from = &from_all,
      .make = TABLE(table_usage)},
     {"usage.svg", .doc = "the cost by day and model, as a picture", .from = &from_all, .make = TABLE(usage_svg)},
+    {"secrets.tsv", .doc = "where something that looks like a key stands, in any session", .from = &from_all,
+     .make = TABLE(table_secrets)},
     {"problems.tsv", .doc = "what could not be read or linked, in any session, and files that are shown nowhere",
      .from = &from_all, .make = TABLE(table_problems)},
     {"labels", .doc = "every entry with that label, in any session; NNNN TITLE (links)", .from = &from_all,

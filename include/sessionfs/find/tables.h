@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tables: sessions.tsv, usage.tsv, problems.tsv and labels.tsv. Formats: sessionfs(5). Each appends to what `out`
+/* tables: sessions.tsv, usage.tsv, problems.tsv, labels.tsv and secrets.tsv. Formats: sessionfs(5). Each appends to what `out`
  * holds, and returns 0 or a negative errno. */
 #ifndef SESSIONFS_TABLES_H
 #define SESSIONFS_TABLES_H
@@ -10,5 +10,6 @@ int table_sessions(const struct fact_list *list, struct buf *out);
 int table_usage(const struct fact_list *list, struct buf *out);
 int table_problems(const struct fact_list *list, struct buf *out);
 int table_labels(const struct fact_list *list, struct buf *out);
+int table_secrets(const struct fact_list *list, struct buf *out);
 
 #endif
