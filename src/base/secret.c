@@ -51,7 +51,8 @@ static const struct form forms[] = {
     {"discord", "MNO", 0, "[MNO]" WORD "{23,27}." WORD "{6}." WORD "{27,38}"},
     {"telegram", "#", 0, "[0-9]{8,10}:AA" WORD "{33}"},
     {"telegram", "b", 0, "bot<[0-9]{8,10}:AA" WORD "{33}"},
-    {"stripe", "rs", 0, "[rs]k_(live|test)_" ALNUM "{16,}"},
+    {"stripe", "s", 0, "sk_(live|test)_" ALNUM "{16,}"},
+    {"stripe", "r", 0, "rk_(live|test)_" ALNUM "{16,}"},
     {"stripe", "w", 0, "whsec_" BASE64 "{32,}"},
     {"npm", "n", 0, "npm_" ALNUM "{36}"},
     {"pypi", "p", 0, "pypi-" WORD "{50,}"},
@@ -79,14 +80,12 @@ static const struct form forms[] = {
 };
 enum { FORMS = sizeof forms / sizeof *forms, SHOWN = 4, RUN = 13 };
 
-#define BIT(c) (UINT64_C(1) << ((c)&63))
-/* The first two bytes of the forms that begin with a run (but for M, N and O); letters of either case have bits of
- * their own. */
-static const uint64_t firsts = BIT('s') | BIT('g') | BIT('A') | BIT('G') | BIT('x') | BIT('r') | BIT('n') | BIT('p') |
-                               BIT('h') | BIT('t') | BIT('B') | BIT('d') | BIT('l') | BIT('e');
-static const uint64_t seconds = BIT('k') | BIT('h') | BIT('i') | BIT('l') | BIT('s') | BIT('K') | BIT('S') |
-                                BIT('I') | BIT('G') | BIT('O') | BIT('o') | BIT('a') | BIT('p') | BIT('t') |
-                                BIT('v') | BIT('y') | BIT('f') | BIT('8');
+/* What is second in the forms that begin with a run; NULL: none begins so. M, N and O may go on with any byte. */
+static const char *const seconds[] = {
+    ['A'] = "KSIG", ['B'] = "S",  ['G'] = "O",   ['M'] = "", ['N'] = "",  ['O'] = "",   ['d'] = "o",
+    ['e'] = "y",    ['g'] = "hils", ['h'] = "f", ['l'] = "i", ['n'] = "pvt", ['p'] = "yp", ['r'] = "8k",
+    ['s'] = "kh",   ['t'] = "v",  ['x'] = "oa",
+};
 
 struct finder {
 	const char *from, *end;
@@ -184,41 +183,35 @@ static const char *take_pattern(const char *at, const char *p, const char *end, 
 	return p;
 }
 
-/* The same of -----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----, and then (-{0,4}(\+[nrt]|[A-Za-z0-9+/=:,.()_ ]))*,
- * where \ is a backslash: the lines of the key, if 16 bytes of base64 stand together in one. */
+/* The same of a private key, where \ is a backslash: -----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----, and then the key,
+ * (-{0,4}(\+[nrt]|[A-Za-z0-9+/=:,.()_ ]))*, if 16 bytes of base64 stand together in it. */
 static const char *take_private_key(const char *p, const char *end, const char **key, const char **key_end)
 {
-	static const char begin[] = "-----BEGIN ", name[] = "PRIVATE KEY";
-	const char *unused, *body = NULL;
-	p = take_pattern(begin, p, end, &unused, &unused);
-	while (p && !body) {
-		const char *behind = take_pattern(name, p, end, &unused, &unused);
-		body = behind ? take_pattern("-----", behind, end, &unused, &unused) : NULL;
-		if (behind && !body)
-			body = take_pattern(" BLOCK-----", behind, end, &unused, &unused);
-		p = take_pattern("[A-Z0-9]{1,} ", p, end, &unused, &unused);
-	}
+	static const struct span block = SPAN_LIT(" BLOCK"), name = SPAN_LIT(" PRIVATE KEY");
+	const char *at = take_pattern("-----BEGIN [A-Z0-9 ]{11,}>-----<", p, end, key, key_end);
+	struct span title = {p + 10, at ? (size_t)(*key_end - p - 10) : 0};
+	if (title.n > block.n && memcmp(title.p + title.n - block.n, block.p, block.n) == 0)
+		title.n -= block.n;
+	if (title.n < name.n || memcmp(title.p + title.n - name.n, name.p, name.n) != 0 || memmem(title.p, title.n, "  ", 2))
+		return NULL;
 	size_t together = 0, most = 0;
-	*key = *key_end = body;
-	for (p = body; p && p < end; *key_end = p) {
-		const char *at = p;
-		while (at < end && *at == '-' && at - p < 4)
+	for (const char *next = at; next; at = next ? next : at) {
+		const char *dash = at;
+		while (at < end && *at == '-' && at - dash < 4)
 			at++;
-		if (at > p)
-			together = 0;
-		p = at;
+		const char *slash = at;
 		while (at < end && *at == '\\')
 			at++;
-		if (at == end || (at > p ? !strchr("nrt", *at) || !*at
-		                         : !is_letter_or_digit(*at) && (!*at || !strchr("+/=:,.()_ ", *at))))
-			break;
-		if (at > p)
-			together = 0;
-		together = is_letter_or_digit(*at) || strchr("+/=", *at) ? together + 1 : 0;
-		most = together > most ? together : most;
-		p = at + 1;
+		bool is_base64 = at < end && (is_letter_or_digit(*at) || *at == '+' || *at == '/' || *at == '=');
+		bool fits = at < end && *at &&
+		            (at > slash ? strchr("nrt", *at) != NULL : is_base64 || strchr(":,.()_ ", *at));
+		together = !is_base64 ? 0 : at > dash ? 1 : together + 1;
+		most = fits && together > most ? together : most;
+		next = fits ? at + 1 : NULL;
+		at = dash;
 	}
-	return most < 16 ? NULL : *key_end;
+	*key_end = at;
+	return most < 16 ? NULL : at;
 }
 
 /* --- places ----------------------------------------------------------------------- */
@@ -248,7 +241,7 @@ static int find_at(struct finder *f, const char *p)
 	for (unsigned i = 0; i < FORMS; i++) {
 		const struct form *form = &forms[i];
 		const char *key, *key_end;
-		if ((form->first[0] != first && !memchr(form->first + 1, first, 2)) || p < f->free[i])
+		if ((form->first[0] != first && form->first[1] != first && form->first[2] != first) || p < f->free[i])
 			continue;
 		const char *end = form->pattern ? take_pattern(form->pattern, p, f->end, &key, &key_end)
 		                                : take_private_key(p, f->end, &key, &key_end);
@@ -266,21 +259,25 @@ static int find_at(struct finder *f, const char *p)
 /* Looks at the run that begins at p, and is long. */
 static int find_in_run(struct finder *f, const char *p)
 {
+	size_t before = (size_t)(p - f->from);
+	bool is_escape = before > 0 && p[-1] == '\\';
 	int rc = 0;
-	bool is_escape = p > f->from && p[-1] == '\\' && strchr("nrtbf", *p);
-	if (p - f->from > 2 && (p[-1] == '.' || (p[-1] == ':' && p[0] == 'A' && p[1] == 'A'))) {
-		const char *before = p - 1;
-		while (before > f->from && p - before <= 14 && is_word(before[-1]))
-			before--;
-		rc = find_at(f, before);
-		/* Behind an escape of a line end. */
-		if (rc == 0 && before > f->from && before[-1] == '\\')
-			rc = find_at(f, before + 1);
+	if (before > 2 && (p[-1] == '.' || (p[-1] == ':' && p[0] == 'A' && p[1] == 'A'))) {
+		/* SG. ya29. hvs. hvb. hvr. and 0123456789:AA, perhaps behind an escape of a line end */
+		const char *first = p - 1;
+		while (first > f->from && p - first <= 14 && is_word(first[-1]))
+			first--;
+		if (p[-1] == ':' || p - first <= 6)
+			rc = find_at(f, first);
+		if (rc == 0 && first > f->from && first[-1] == '\\')
+			rc = find_at(f, first + 1);
 	}
 	for (const char *at = p; rc == 0 && at <= p + is_escape; at++) {
-		bool is_known = (firsts & BIT(at[0])) && (seconds & BIT(at[1]));
-		bool is_discord = *at >= 'M' && *at <= 'O' && f->end - at > 28 && memchr(at + 24, '.', 5);
-		if (is_known || is_discord)
+		const char *second = (unsigned char)*at < sizeof seconds / sizeof *seconds ? seconds[(unsigned char)*at] : NULL;
+		if (!second)
+			continue;
+		bool may_begin = *second ? strchr(second, at[1]) != NULL : f->end - at > 28 && memchr(at + 24, '.', 5);
+		if (may_begin)
 			rc = find_at(f, at);
 	}
 	return rc;
@@ -300,55 +297,54 @@ static int find_at_rare(struct finder *f, const char *p)
 
 enum { BLOCK = 64 };
 
-/* Of 64 bytes at p, behind which one more can be read: which can stand in a run, and where two rare bytes begin. */
-#ifdef __SSE2__
+/* Which of 64 bytes can stand in a run, and where two rare bytes begin. One more byte can be read behind them. */
 static void look_at_block(const char *p, uint64_t *run, uint64_t *rare)
 {
 	*run = *rare = 0;
+#ifdef __SSE2__
+#define IS(v, c) _mm_cmpeq_epi8(v, _mm_set1_epi8(c))
+#define PAIR(a, b) _mm_and_si128(IS(x, a), IS(y, b))
+#define FROM_TO(v, a, b) _mm_and_si128(_mm_cmpgt_epi8(v, _mm_set1_epi8((a)-1)), _mm_cmplt_epi8(v, _mm_set1_epi8((b) + 1)))
 	for (unsigned i = 0; i < BLOCK; i += 16) {
 		__m128i x = _mm_loadu_si128((const __m128i *)(p + i)), y = _mm_loadu_si128((const __m128i *)(p + i + 1));
-		__m128i lower = _mm_or_si128(x, _mm_set1_epi8(0x20)), dash = _mm_cmpeq_epi8(x, _mm_set1_epi8('-'));
-		__m128i letter = _mm_and_si128(_mm_cmpgt_epi8(lower, _mm_set1_epi8('a' - 1)),
-		                               _mm_cmplt_epi8(lower, _mm_set1_epi8('z' + 1)));
-		__m128i digit = _mm_and_si128(_mm_cmpgt_epi8(x, _mm_set1_epi8('0' - 1)),
-		                              _mm_cmplt_epi8(x, _mm_set1_epi8('9' + 1)));
-		__m128i in = _mm_or_si128(_mm_or_si128(letter, digit),
-		                          _mm_or_si128(dash, _mm_cmpeq_epi8(x, _mm_set1_epi8('_'))));
-#define PAIR(a, b) _mm_and_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8(a)), _mm_cmpeq_epi8(y, _mm_set1_epi8(b)))
+		__m128i letter = FROM_TO(_mm_or_si128(x, _mm_set1_epi8(0x20)), 'a', 'z'), digit = FROM_TO(x, '0', '9');
+		__m128i word = _mm_or_si128(_mm_or_si128(letter, digit), _mm_or_si128(IS(x, '-'), IS(x, '_')));
 		__m128i pair = _mm_or_si128(_mm_or_si128(PAIR(':', '/'), PAIR('c', '_')),
 		                            _mm_or_si128(PAIR('r', ' '), PAIR('-', 'B')));
-#undef PAIR
-		*run |= (uint64_t)(unsigned)_mm_movemask_epi8(in) << i;
+		*run |= (uint64_t)(unsigned)_mm_movemask_epi8(word) << i;
 		*rare |= (uint64_t)(unsigned)_mm_movemask_epi8(pair) << i;
 	}
-}
 #else
-static void look_at_block(const char *p, uint64_t *run, uint64_t *rare)
-{
-	*run = *rare = 0;
+#define PAIR(a, b) (p[i] == (a) && p[i + 1] == (b))
 	for (unsigned i = 0; i < BLOCK; i++) {
-		char x = p[i], y = p[i + 1];
-		bool pair = (x == ':' && y == '/') || (x == 'c' && y == '_') || (x == 'r' && y == ' ') ||
-		            (x == '-' && y == 'B');
-		*run |= (uint64_t)is_word(x) << i;
-		*rare |= (uint64_t)pair << i;
+		*run |= (uint64_t)is_word(p[i]) << i;
+		*rare |= (uint64_t)(PAIR(':', '/') || PAIR('c', '_') || PAIR('r', ' ') || PAIR('-', 'B')) << i;
 	}
-}
 #endif
+}
 
-/* Runs of 1, 2, 4, 8 and 13 bytes that end at each byte of a block. */
-struct runs {
-	uint64_t of[5];
-};
-
-/* The same of the block behind `before`. */
-static struct runs runs_in(uint64_t run, const struct runs *before)
+static int find_all(struct finder *f)
 {
-	static const unsigned char more[] = {1, 2, 4, RUN - 8};
-	struct runs r = {{run}};
-	for (unsigned i = 0; i < sizeof more; i++)
-		r.of[i + 1] = r.of[i] & (r.of[i] << more[i] | before->of[i] >> (BLOCK - more[i]));
-	return r;
+	/* Of the block before: which bytes end runs of 1, 2, 4, 8 and 13. */
+	uint64_t one = 0, two = 0, four = 0, eight = 0, all = 0;
+	char rest[BLOCK + 1] = {0};
+	int rc = 0;
+	for (const char *p = f->from; p < f->end && rc == 0; p += BLOCK) {
+		uint64_t run, rare;
+		bool is_last = f->end - p <= BLOCK;
+		look_at_block(is_last ? memcpy(rest, p, (size_t)(f->end - p)) : p, &run, &rare);
+		uint64_t run2 = run & (run << 1 | one >> (BLOCK - 1));
+		uint64_t run4 = run2 & (run2 << 2 | two >> (BLOCK - 2));
+		uint64_t run8 = run4 & (run4 << 4 | four >> (BLOCK - 4));
+		uint64_t run13 = run8 & (run8 << (RUN - 8) | eight >> (BLOCK - RUN + 8));
+		uint64_t begun = run13 & ~(run13 << 1 | all >> (BLOCK - 1));
+		one = run, two = run2, four = run4, eight = run8, all = run13;
+		for (; begun && rc == 0; begun &= begun - 1)
+			rc = find_in_run(f, p + __builtin_ctzll(begun) - (RUN - 1));
+		for (; rare && rc == 0; rare &= rare - 1)
+			rc = find_at_rare(f, p + __builtin_ctzll(rare));
+	}
+	return rc;
 }
 
 static int secret_cmp(const void *pa, const void *pb)
@@ -365,24 +361,8 @@ int secrets_find(struct span text, struct secrets *out)
 {
 	struct finder f = {.from = text.p, .end = text.p + text.n, .out = out};
 	size_t first = out->n, kept = first;
-	struct runs runs = {{0}};
-	char rest[BLOCK + 1] = {0};
-	int rc = 0;
+	int rc = find_all(&f);
 
-	for (const char *p = text.p; p < f.end && rc == 0; p += BLOCK) {
-		const char *at = p;
-		uint64_t run, rare;
-		if (f.end - p <= BLOCK)
-			at = memcpy(rest, p, (size_t)(f.end - p));
-		look_at_block(at, &run, &rare);
-		struct runs now = runs_in(run, &runs);
-		uint64_t begun = now.of[4] & ~(now.of[4] << 1 | runs.of[4] >> (BLOCK - 1));
-		for (; begun && rc == 0; begun &= begun - 1)
-			rc = find_in_run(&f, p + __builtin_ctzll(begun) - (RUN - 1));
-		for (; rare && rc == 0; rare &= rare - 1)
-			rc = find_at_rare(&f, p + __builtin_ctzll(rare));
-		runs = now;
-	}
 	if (out->n - first > 1)
 		qsort(out->v + first, out->n - first, sizeof *out->v, secret_cmp);
 	for (size_t i = first, end = 0; i < out->n; i++) {
