@@ -193,6 +193,7 @@ def plant(to):
         # As it stands in JSON already: line ends are escapes.
         key = whole(f[6])
         plain = key.replace("\\n", "\n")
+        apart = "." if f[4] == "apart" else "+"
 
         def line(id_, **v):
             return json.dumps({"type": "message", "id": id_, "parentId": None if id_ == "a" else chr(ord(id_) - 1), "timestamp": "2026-01-01T00:00:00.000Z", **v})
@@ -201,11 +202,11 @@ def plant(to):
             return line(id_, message={"role": role, "content": content, **v})
 
         lines = [
-            json.dumps({"type": "session", "version": 3, "id": f"s{n:02}", "cwd": f"/srv/{plain}", "timestamp": "2026-01-01T00:00:00.000Z", "parentSession": f"/x/{plain}.jsonl"}),
+            json.dumps({"type": "session", "version": 3, "id": f"s{n:02}", "cwd": f"/srv/a {plain}", "timestamp": "2026-01-01T00:00:00.000Z", "parentSession": f"/x/a {plain}.jsonl"}),
             said("a", "user", f"the first words are {plain} and\n{plain}\n"),
             said("b", "assistant", [{"type": "thinking", "thinking": plain}, {"type": "text", "text": f"```\n{plain}\n```\n<{plain}>"}, {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": f"curl '{plain}'", "n": [plain]}},
                  {"type": "toolCall", "id": "c2", "name": "write", "arguments": {"path": "a.txt", "content": f"{plain}\n"}}], provider="p", model="m", stopReason="toolUse"),
-            said("c", "toolResult", [{"type": "text", "text": json.dumps({"out": plain})}, {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo+" + "A" * 300 + "+" + key.split("\\n")[0] + "+AAAA"}], toolCallId="c1", toolName="bash", isError=True),
+            said("c", "toolResult", [{"type": "text", "text": json.dumps({"out": plain})}, {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo+" + "A" * 300 + apart + key.split("\\n")[0] + apart + "AAAA"}], toolCallId="c1", toolName="bash", isError=True),
             said("d", "bashExecution", None, command=f"echo {plain}", output=plain, exitCode=1),
             line("e", type="label", targetId="a", label=plain.replace("\n", " ") if "\n" in plain else plain),
             line("f", type="session_info", name=plain),
@@ -214,7 +215,8 @@ def plant(to):
             line("i", type="custom_message", customType="x", content=plain, display=True, details={plain: plain}),
             said("j", "user", "x" * 30000 + f" {plain} " + "y" * 30000),
             said("k", "assistant", [{"type": "text", "text": "done"}], provider="p", model="m", stopReason="error", errorMessage=f"401 {plain}", usage={"input": 1}),
-            '{"type":"message","id":"l", broken ' + key + " line",
+            said("l", "user", "nothing to see"),
+            '{"type":"message","id":"x", broken ' + key + " line",
             "not JSON " + key,
         ]
         data = "\r\n".join(lines) + "\r\n" if n % 5 == 0 else "\n".join(lines) + "\n"
@@ -229,15 +231,14 @@ def plant(to):
 
 
 def leaks(files):
-    bad, all_ = 0, [k for k in keys()]
-    # Also without what a view puts between: the middle of a key is enough.
-    parts = {k[len(k) // 2 - 4 : len(k) // 2 + 4] if len(k) > 12 else k for k in all_}
+    bad = 0
     for name in files:
         with open(name, "rb") as f:
             data = f.read()
-        for k in all_:
-            if k in data:
-                print(f"{name}: {k!r}")
+        for key in keys():
+            # `example` alone is a word of hosts, too.
+            if key in data and key != b"example" or b":example@" in data:
+                print(f"{name}: {key!r}")
                 bad = 1
     return bad
 
