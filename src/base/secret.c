@@ -74,17 +74,16 @@ static const struct form forms[] = {
     {"age", "A", 0, "AGE-SECRET-KEY-1[0-9A-Z]{58}"},
     {"jwt", "e", 0, "eyJ" WORD "{10,}.eyJ" WORD "{10,}." WORD "{10,}"},
     {"bearer", "Bb", DIGIT | NOT_SHOWN, "[Bb]earer <[A-Za-z0-9._~+/=-]{20,}"},
-    {"url", ":", ANYWHERE | NOT_SHOWN,
-     "://[A-Za-z0-9._%+~-]{0,100}:<[^\001-\040/@\"'\\:<>{}$*]{3,200}>@[A-Za-z0-9[]"},
+    {"url", ":", ANYWHERE | NOT_SHOWN, "://[A-Za-z0-9._%+~-]{0,100}:<[^\001-\040/@\"'\\:<>{}$*]{3,200}>@[A-Za-z0-9[]"},
     {"private key", "-", NOT_SHOWN | ENDS_LINES, NULL},
 };
 enum { FORMS = sizeof forms / sizeof *forms, SHOWN = 4, RUN = 13 };
 
 /* What is second in the forms that begin with a run; NULL: none begins so. M, N and O may go on with any byte. */
 static const char *const seconds[] = {
-    ['A'] = "KSIG", ['B'] = "S",  ['G'] = "O",   ['M'] = "", ['N'] = "",  ['O'] = "",   ['d'] = "o",
-    ['e'] = "y",    ['g'] = "hils", ['h'] = "f", ['l'] = "i", ['n'] = "pvt", ['p'] = "yp", ['r'] = "8k",
-    ['s'] = "kh",   ['t'] = "v",  ['x'] = "oa",
+    ['A'] = "KSIG", ['B'] = "S",  ['G'] = "O",    ['M'] = "",  ['N'] = "",   ['O'] = "",
+    ['d'] = "o",    ['e'] = "y",  ['g'] = "hils", ['h'] = "f", ['l'] = "i",  ['n'] = "pvt",
+    ['p'] = "yp",   ['r'] = "8k", ['s'] = "kh",   ['t'] = "v", ['x'] = "oa",
 };
 
 struct finder {
@@ -93,9 +92,14 @@ struct finder {
 	struct secrets *out;
 };
 
+static bool is_decimal(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 static bool is_letter_or_digit(char c)
 {
-	return ((unsigned char)((c | 0x20) - 'a') < 26) || (unsigned char)(c - '0') < 10;
+	return (unsigned char)((c | 0x20) - 'a') < 26 || is_decimal(c);
 }
 
 static bool is_word(char c)
@@ -120,19 +124,6 @@ static const char *read_set(const char *at, bool set[256])
 	return at + 1;
 }
 
-/* Reads {LEAST}, {LEAST,} or {LEAST,MOST}; without one it is 1. */
-static const char *read_counts(const char *at, size_t *least, size_t *most)
-{
-	*least = *most = 1;
-	if (*at != '{')
-		return at;
-	char *end;
-	*least = *most = strtoul(at + 1, &end, 10);
-	if (*end == ',')
-		*most = end[1] == '}' ? SIZE_MAX : strtoul(end + 1, &end, 10);
-	return strchr(end, '}') + 1;
-}
-
 /* Takes one of the (a|b) that `at` stands in at p; NULL: none is there. */
 static const char *take_one_of(const char **at, const char *p, const char *end)
 {
@@ -147,12 +138,20 @@ static const char *take_one_of(const char **at, const char *p, const char *end)
 	return found;
 }
 
-/* Takes bytes of a set. At the end of a pattern those at its end are left that may not stand before what is behind. */
+/* Takes bytes of a set: one, or {LEAST}, {LEAST,} or {LEAST,MOST} of them. At the end of a pattern those at its end are
+ * left that may not stand before what is behind. */
 static const char *take_set(const char **at, const char *p, const char *end)
 {
 	bool set[256];
-	size_t n = 0, least, most;
-	*at = read_counts(read_set(*at + 1, set), &least, &most);
+	size_t n = 0, least = 1, most = 1;
+	*at = read_set(*at + 1, set);
+	if (**at == '{') {
+		char *to;
+		least = most = strtoul(*at + 1, &to, 10);
+		if (*to == ',')
+			most = to[1] == '}' ? SIZE_MAX : strtoul(to + 1, &to, 10);
+		*at = strchr(to, '}') + 1;
+	}
 	while (n < most && p + n < end && set[(unsigned char)p[n]])
 		n++;
 	while (!**at && n > least && p + n < end && is_word(p[n]))
@@ -183,7 +182,8 @@ static const char *take_pattern(const char *at, const char *p, const char *end, 
 	return p;
 }
 
-/* The same of a private key, where \ is a backslash: -----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----, and then the key,
+/* The same of a private key, where \ is a backslash: -----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----, and then the
+ * key,
  * (-{0,4}(\+[nrt]|[A-Za-z0-9+/=:,.()_ ]))*, if 16 bytes of base64 stand together in it. */
 static const char *take_private_key(const char *p, const char *end, const char **key, const char **key_end)
 {
@@ -192,7 +192,8 @@ static const char *take_private_key(const char *p, const char *end, const char *
 	struct span title = {p + 10, at ? (size_t)(*key_end - p - 10) : 0};
 	if (title.n > block.n && memcmp(title.p + title.n - block.n, block.p, block.n) == 0)
 		title.n -= block.n;
-	if (title.n < name.n || memcmp(title.p + title.n - name.n, name.p, name.n) != 0 || memmem(title.p, title.n, "  ", 2))
+	if (title.n < name.n || memcmp(title.p + title.n - name.n, name.p, name.n) != 0 ||
+	    memmem(title.p, title.n, "  ", 2))
 		return NULL;
 	size_t together = 0, most = 0;
 	for (const char *next = at; next; at = next ? next : at) {
@@ -203,8 +204,8 @@ static const char *take_private_key(const char *p, const char *end, const char *
 		while (at < end && *at == '\\')
 			at++;
 		bool is_base64 = at < end && (is_letter_or_digit(*at) || *at == '+' || *at == '/' || *at == '=');
-		bool fits = at < end && *at &&
-		            (at > slash ? strchr("nrt", *at) != NULL : is_base64 || strchr(":,.()_ ", *at));
+		bool fits =
+		    at < end && *at && (at > slash ? strchr("nrt", *at) != NULL : is_base64 || strchr(":,.()_ ", *at));
 		together = !is_base64 ? 0 : at > dash ? 1 : together + 1;
 		most = fits && together > most ? together : most;
 		next = fits ? at + 1 : NULL;
@@ -216,37 +217,28 @@ static const char *take_private_key(const char *p, const char *end, const char *
 
 /* --- places ----------------------------------------------------------------------- */
 
-/* Whether what is in front of a key, and behind it, lets it count. An escape of a line end, of JSON in JSON too, is in
- * front. */
-static bool stands_apart(const struct finder *f, const char *p, const char *end, unsigned needs)
-{
-	char front = p > f->from ? p[-1] : ' ', behind = end < f->end ? *end : ' ';
-	if ((needs & APART) && (front == '+' || front == '/' || behind == '+' || behind == '/'))
-		return false;
-	bool is_escape = strchr("nrtbf", front) && p - f->from > 1 && p[-2] == '\\';
-	return (!is_word(front) || is_escape) && (!is_word(behind) || (needs & ENDS_LINES));
-}
-
-static bool has_digit(const char *p, const char *end)
-{
-	while (p < end && (unsigned char)(*p - '0') > 9)
-		p++;
-	return p < end;
-}
-
-/* Adds the places that begin at p, of all forms. */
+/* Adds the places that begin at p, of all forms. An escape of a line end, of JSON in JSON too, is in front of a key. */
 static int find_at(struct finder *f, const char *p)
 {
-	char first = (unsigned char)(*p - '0') < 10 ? '#' : *p;
+	const char first = is_decimal(*p) ? '#' : *p, front = p > f->from ? p[-1] : ' ';
+	bool is_escape = p - f->from > 1 && p[-2] == '\\' && strchr("nrtbf", front),
+	     is_inside = is_word(front) && !is_escape;
 	for (unsigned i = 0; i < FORMS; i++) {
 		const struct form *form = &forms[i];
 		const char *key, *key_end;
-		if ((form->first[0] != first && form->first[1] != first && form->first[2] != first) || p < f->free[i])
+		if ((form->first[0] != first && form->first[1] != first && form->first[2] != first) || p < f->free[i] ||
+		    (is_inside && !(form->needs & ANYWHERE)))
 			continue;
 		const char *end = form->pattern ? take_pattern(form->pattern, p, f->end, &key, &key_end)
 		                                : take_private_key(p, f->end, &key, &key_end);
-		if (!end || (!(form->needs & ANYWHERE) && !stands_apart(f, p, end, form->needs)) ||
-		    ((form->needs & DIGIT) && !has_digit(key, key_end)))
+		const char behind = end && end < f->end ? *end : ' ';
+		if (!end || (is_word(behind) && !(form->needs & (ANYWHERE | ENDS_LINES))) ||
+		    ((form->needs & APART) && (front == '+' || front == '/' || behind == '+' || behind == '/')))
+			continue;
+		const char *digit = key;
+		while (digit < key_end && !is_decimal(*digit))
+			digit++;
+		if ((form->needs & DIGIT) && digit == key_end)
 			continue;
 		f->free[i] = end;
 		if (!vec_reserve(f->out, 1))
@@ -273,7 +265,8 @@ static int find_in_run(struct finder *f, const char *p)
 			rc = find_at(f, first + 1);
 	}
 	for (const char *at = p; rc == 0 && at <= p + is_escape; at++) {
-		const char *second = (unsigned char)*at < sizeof seconds / sizeof *seconds ? seconds[(unsigned char)*at] : NULL;
+		const char *second =
+		    (unsigned char)*at < sizeof seconds / sizeof *seconds ? seconds[(unsigned char)*at] : NULL;
 		if (!second)
 			continue;
 		bool may_begin = *second ? strchr(second, at[1]) != NULL : f->end - at > 28 && memchr(at + 24, '.', 5);
@@ -281,16 +274,6 @@ static int find_in_run(struct finder *f, const char *p)
 			rc = find_at(f, at);
 	}
 	return rc;
-}
-
-/* Looks at two rare bytes at p: of ://, whsec_, Bearer and -----BEGIN. */
-static int find_at_rare(struct finder *f, const char *p)
-{
-	size_t before = *p == ':' ? 0 : *p == 'r' ? 5 : 4;
-	const char *begin = p - before;
-	bool fits = (size_t)(p - f->from) >= before && (*p != 'r' || (*begin | 0x20) == 'b') &&
-	            (*p != 'c' || *begin == 'w') && (*p != '-' || *begin == '-');
-	return fits ? find_at(f, begin) : 0;
 }
 
 /* --- candidates ------------------------------------------------------------------- */
@@ -304,9 +287,11 @@ static void look_at_block(const char *p, uint64_t *run, uint64_t *rare)
 #ifdef __SSE2__
 #define IS(v, c) _mm_cmpeq_epi8(v, _mm_set1_epi8(c))
 #define PAIR(a, b) _mm_and_si128(IS(x, a), IS(y, b))
-#define FROM_TO(v, a, b) _mm_and_si128(_mm_cmpgt_epi8(v, _mm_set1_epi8((a)-1)), _mm_cmplt_epi8(v, _mm_set1_epi8((b) + 1)))
+#define FROM_TO(v, a, b)                                                                                               \
+	_mm_and_si128(_mm_cmpgt_epi8(v, _mm_set1_epi8((a)-1)), _mm_cmplt_epi8(v, _mm_set1_epi8((b) + 1)))
 	for (unsigned i = 0; i < BLOCK; i += 16) {
-		__m128i x = _mm_loadu_si128((const __m128i *)(p + i)), y = _mm_loadu_si128((const __m128i *)(p + i + 1));
+		__m128i x = _mm_loadu_si128((const __m128i *)(p + i)),
+			y = _mm_loadu_si128((const __m128i *)(p + i + 1));
 		__m128i letter = FROM_TO(_mm_or_si128(x, _mm_set1_epi8(0x20)), 'a', 'z'), digit = FROM_TO(x, '0', '9');
 		__m128i word = _mm_or_si128(_mm_or_si128(letter, digit), _mm_or_si128(IS(x, '-'), IS(x, '_')));
 		__m128i pair = _mm_or_si128(_mm_or_si128(PAIR(':', '/'), PAIR('c', '_')),
@@ -341,8 +326,13 @@ static int find_all(struct finder *f)
 		one = run, two = run2, four = run4, eight = run8, all = run13;
 		for (; begun && rc == 0; begun &= begun - 1)
 			rc = find_in_run(f, p + __builtin_ctzll(begun) - (RUN - 1));
-		for (; rare && rc == 0; rare &= rare - 1)
-			rc = find_at_rare(f, p + __builtin_ctzll(rare));
+		for (; rare && rc == 0; rare &= rare - 1) {
+			const char *at = p + __builtin_ctzll(rare);
+			/* The first byte of :// whsec_ Bearer and -----BEGIN */
+			size_t back = *at == ':' ? 0 : *at == 'r' ? 5 : 4;
+			if ((size_t)(at - f->from) >= back && strchr(":wBb-", at[-(ptrdiff_t)back]))
+				rc = find_at(f, at - back);
+		}
 	}
 	return rc;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Hides what looks like a key in what is read of a file. Whole lines in a read are looked through where they are. Of the
- * lines at its two ends the rest is read, too: a key can be cut there, and what is in front of it decides, too. Nothing
- * is taken from an earlier look at a line but while the file is the same: whoever reads a long line piece by piece has
- * it looked through once. */
+/* Hides what looks like a key in what is read of a file. Whole lines in a read are looked through where they are. Of
+ * the lines at its two ends the rest is read, too: a key can be cut there, and what is in front of it decides, too.
+ * Nothing is taken from an earlier look at a line but while the file is the same: whoever reads a long line piece by
+ * piece has it looked through once. */
 #include "opened_impl.h"
 
 #include "sessionfs/base/buf.h"
@@ -37,7 +37,7 @@ static int find_masks(struct span text, uint64_t off, struct masked_line *m)
 	struct span part;
 	int rc = secrets_find(text, &found);
 	for (size_t i = 0; i < found.n && rc == 0; i++) {
-		for (size_t from = 0; (part = secret_part(&found.v[i], text.p, from)).n > 0; ) {
+		for (size_t from = 0; (part = secret_part(&found.v[i], text.p, from)).n > 0;) {
 			from = (size_t)(part.p - text.p) - found.v[i].at + part.n;
 			uint64_t at = off + (uint64_t)(part.p - text.p);
 			if (!vec_reserve(&m->masks, 1))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* secrets.tsv. Files are read for it when it is asked for, on all cores: making an index need not look for keys. What was
- * found in a file is kept with its facts. */
+/* secrets.tsv. Files are read for it when it is asked for, on all cores: making an index need not look for keys. What
+ * was found in a file is kept with its facts. */
 #include "sessionfs/find/tables.h"
 
 #include "sessionfs/base/cancel.h"

@@ -567,7 +567,8 @@ int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bo
 			return 0;
 		while (stored.n < line.n) {
 			char *to = buf_reserve(&stored, line.n - stored.n);
-			ssize_t got = to ? opened_stored(s->file, to, line.n - stored.n, e->offset + stored.n) : buf_err(&stored);
+			ssize_t got =
+			    to ? opened_stored(s->file, to, line.n - stored.n, e->offset + stored.n) : buf_err(&stored);
 			if (got <= 0)
 				return got < 0 ? (int)got : -ESTALE;
 			stored.n += (size_t)got;

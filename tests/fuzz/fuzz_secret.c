@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_secret: secret.c, redact.c. A key that is put anywhere into a session file comes through no file, link or name of a
- * tree that redacts, however it is read; a read of any piece is a piece of the whole; only keys, lines that nobody can
- * look through, and a last one that is not whole are changed; without the index the same is found line by line.
+/* fuzz_secret: secret.c, redact.c. A key that is put anywhere into a session file comes through no file, link or name
+ * of a tree that redacts, however it is read; a read of any piece is a piece of the whole; only keys, lines that nobody
+ * can look through, and a last one that is not whole are changed; without the index the same is found line by line.
  *
- * Input: the file; then, in further steps, which key is put where (three bytes), and what is read (three bytes each). */
+ * Input: the file; then, in further steps, which key is put where (three bytes), and what is read (three bytes each).
+ */
 #include "fuzz.h"
 #include "walk.h"
 
@@ -72,7 +73,8 @@ static void check_finding(struct span text)
 	}
 	assert_int_equal(all.n, each.n);
 	for (size_t i = 0; i < all.n; i++) {
-		assert_true(all.v[i].at == each.v[i].at && all.v[i].n == each.v[i].n && all.v[i].form == each.v[i].form);
+		assert_true(all.v[i].at == each.v[i].at && all.v[i].n == each.v[i].n &&
+		            all.v[i].form == each.v[i].form);
 		assert_true(all.v[i].at >= end);
 		end = all.v[i].at + all.v[i].n;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* secret: what looks like a key, and what only nearly does; and that files whose resolver redacts are read so, in whatever
- * pieces. A blank stands in each example, so that nobody takes this file for a leak. */
+/* secret: what looks like a key, and what only nearly does; and that files whose resolver redacts are read so, in
+ * whatever pieces. A blank stands in each example, so that nobody takes this file for a leak. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -114,8 +114,9 @@ static void assert_place(struct span text, const char *kind)
 
 static void each_form_is_found(void **state)
 {
-	static const char *const around[][2] = {{"", ""}, {"{\"a\":\"", "\"}"}, {"\\n", "\\n"}, {"x=", "&y"},
-	                                        {"line\n", "\nline"}, {"word word word word word word (", ")"}};
+	static const char *const around[][2] = {
+	    {"", ""},     {"{\"a\":\"", "\"}"}, {"\\n", "\\n"},
+	    {"x=", "&y"}, {"line\n", "\nline"}, {"word word word word word word (", ")"}};
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	char blanks[130] = "";
 	(void)state;
@@ -196,17 +197,25 @@ static void assert_read(const char *text, const char *expected)
 	remove_all(dir);
 }
 
-#define KEY "hf_" "example0example0example0example0"
-#define STARS "***" "********************************"
+#define KEY                                                                                                            \
+	"hf_"                                                                                                          \
+	"example0example0example0example0"
+#define STARS                                                                                                          \
+	"***"                                                                                                          \
+	"********************************"
 
 static void a_file_is_read_without_keys(void **state)
 {
 	(void)state;
 	assert_read("a\n", "a\n");
 	assert_read("{" KEY "}\nx " KEY "\n\n\r\n" KEY "\r\n{} ", "{" STARS "}\nx " STARS "\n\n\r\n" STARS "\r\n{} ");
-	assert_read("{\"-----BEGIN " "PRIVATE KEY-----\\nexample0example0\\\\r\\\\nabc\\n-----END\"}\n",
-	            "{\"-----BEGIN " "PRIVATE KEY-----\\n****************\\\\r\\\\n***\\n-----END\"}\n");
-	assert_read("https://u:" "password@host\n", "https://u:********@host\n");
+	assert_read("{\"-----BEGIN "
+	            "PRIVATE KEY-----\\nexample0example0\\\\r\\\\nabc\\n-----END\"}\n",
+	            "{\"-----BEGIN "
+	            "PRIVATE KEY-----\\n****************\\\\r\\\\n***\\n-----END\"}\n");
+	assert_read("https://u:"
+	            "password@host\n",
+	            "https://u:********@host\n");
 }
 
 static void a_last_line_that_may_go_on_is_hidden(void **state)

@@ -31,7 +31,8 @@ int secrets_find(struct span text, struct secrets *out);
 const char *secret_kind(const struct secret *s);
 /* How many of its first bytes secrets.tsv shows: those of a prefix that is known, and of a secret none. */
 size_t secret_shown(const struct secret *s);
-/* The first part of the key, from its byte `from` on, that is hidden: all of it but for line ends. Empty: none is left. */
+/* The first part of the key, from its byte `from` on, that is hidden: all of it but for line ends. Empty: none is left.
+ */
 struct span secret_part(const struct secret *s, const char *text, size_t from);
 
 #endif
