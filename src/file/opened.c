@@ -13,6 +13,8 @@
 
 /* The most that one request reads: any live server delivers it before the pool gives up. */
 #define MOST_ASKED ((size_t)LIMIT(128 << 10, 64))
+/* What opened_take reads between two calls of cancel_check. */
+#define PIECE ((size_t)LIMIT(1 << 20, 100))
 
 struct opened {
 	struct resolver *resolver; /* held; or NULL */
@@ -164,6 +166,20 @@ int opened_stat(struct opened *o, struct stat *ret)
 {
 	int64_t rc = opened_ask(o, ATTRIBUTES, ret, sizeof *ret, 0);
 	return rc < 0 ? (int)rc : 0;
+}
+
+int opened_take(struct opened *o, uint64_t off, size_t n, struct buf *out)
+{
+	while (out->n < n) {
+		size_t left = n - out->n;
+		char *to = buf_reserve(out, left);
+		ssize_t got = to ? opened_stored(o, to, left < PIECE ? left : PIECE, off + out->n) : buf_err(out);
+		int rc = cancel_check();
+		if (got <= 0 || rc < 0)
+			return got < 0 ? (int)got : rc < 0 ? rc : -ESTALE;
+		out->n += (size_t)got;
+	}
+	return 0;
 }
 
 int opened_line_begin(struct opened *o, uint64_t off, uint64_t most, uint64_t *ret)

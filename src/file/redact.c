@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Of a line with more parts to hide than this none are remembered. */
-enum { MASKS = LIMIT(4096, 4), PIECE = LIMIT(1 << 20, 100), AHEAD = 4096 };
+enum { MASKS = LIMIT(4096, 4), AHEAD = 4096 };
 
 /* What is read, and where it is in the file. */
 struct reading {
@@ -100,20 +100,6 @@ static int find_end(struct opened *o, uint64_t *end, uint64_t most)
 	return 1;
 }
 
-static int read_all(struct opened *o, struct range what, struct buf *out)
-{
-	while (out->n < what.end - what.at) {
-		size_t left = (size_t)(what.end - what.at) - out->n;
-		char *to = buf_reserve(out, left);
-		ssize_t got = to ? opened_stored(o, to, left < PIECE ? left : PIECE, what.at + out->n) : buf_err(out);
-		int rc = cancel_check();
-		if (got <= 0 || rc < 0)
-			return got < 0 ? (int)got : rc < 0 ? rc : -ESTALE;
-		out->n += (size_t)got;
-	}
-	return 0;
-}
-
 /* Looks through the line that a part is of, and finds what to hide of it. The part is read again with it, so that it is
  * the text that was looked through. */
 static int look_through(const struct reading *r, struct range part, struct masked_line *m)
@@ -128,16 +114,12 @@ static int look_through(const struct reading *r, struct range part, struct maske
 	if (m->is_hidden)
 		return 0;
 	/* With the newline in front, to see that it is one still. */
-	struct range all = {m->line.at - (m->line.at > 0), m->line.end};
-	rc = read_all(r->file, all, &text);
+	const size_t front = m->line.at > 0;
+	rc = opened_take(r->file, m->line.at - front, (size_t)(m->line.end - m->line.at) + front, &text);
 	if (rc < 0)
 		return rc;
-	struct span line = buf_span(&text);
-	if (all.at < m->line.at && *line.p != '\n')
-		return -ESTALE;
-	line.p += m->line.at - all.at;
-	line.n -= m->line.at - all.at;
-	if (memchr(line.p, '\n', line.n))
+	struct span line = {text.p + front, text.n - front};
+	if ((front && *text.p != '\n') || memchr(line.p, '\n', line.n))
 		return -ESTALE;
 	memcpy(r->p + (part.at - r->off), line.p + (part.at - m->line.at), (size_t)(part.end - part.at));
 	struct span shown = line;

@@ -559,20 +559,14 @@ int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bo
 	struct span line;
 	int rc = session_read_line(s, i, r, &line);
 	*ret = false;
-	if (rc < 0)
+	/* The shortest key has three bytes. */
+	bool redacts = opened_redacts(s->file);
+	if (rc < 0 || line.n > SECRET_LINE || (redacts && !memmem(line.p, line.n, "***", 3)))
 		return rc;
-	if (opened_redacts(s->file)) {
-		/* The shortest key has three bytes. */
-		if (!memmem(line.p, line.n, "***", 3) || line.n > SECRET_LINE)
-			return 0;
-		while (stored.n < line.n) {
-			char *to = buf_reserve(&stored, line.n - stored.n);
-			ssize_t got =
-			    to ? opened_stored(s->file, to, line.n - stored.n, e->offset + stored.n) : buf_err(&stored);
-			if (got <= 0)
-				return got < 0 ? (int)got : -ESTALE;
-			stored.n += (size_t)got;
-		}
+	if (redacts) {
+		rc = opened_take(s->file, e->offset, line.n, &stored);
+		if (rc < 0)
+			return rc;
 		line = buf_span(&stored);
 	}
 	rc = secrets_find(line, &found);

@@ -11,22 +11,43 @@ oracle keys | grep -vx example >"$T/keys" # that is a word, too
 samples "$T/src"
 samples "$T/broken" "$ROOT/tests/data/broken"
 oracle plant "$T/planted"
+oracle mix "$T/mixed" "${SEED:-1}"
 
 # --- without a mount -----------------------------------------------------------------
-for source in src broken planted; do
-	oracle table "$T/$source" >"$T/want"
-	for option in ro redact; do
-		"$SESSIONFS" -o $option -S "$T/$source" --cat secrets.tsv >"$T/got"
-		same "$T/want" "$T/got" "secrets.tsv of $source with -o $option"
+# The longest line that is looked through.
+mkdir "$T/long"
+{ echo '{"type":"session","id":"long"}' && printf '{"a":"%s"}\n' "$(printf 'x%.0s' {1..10000})"; } >"$T/long/long.jsonl"
+most_of() {
+	"$1" -o redact -S "$T/long" --cat projects/unknown/long/session.jsonl | grep -q xxx && echo $((64 << 20)) || echo 8192
+}
+tables() { # PROGRAM
+	local most source option
+	most=$(most_of "$1")
+	for source in src broken mixed planted; do
+		oracle table "$T/$source" "$most" >"$T/want"
+		for option in ro redact; do
+			"$1" -o $option -S "$T/$source" --cat secrets.tsv >"$T/got"
+			same "$T/want" "$T/got" "secrets.tsv of $source with -o $option"
+		done
 	done
-done
+	# Each entry in which one stands, once.
+	tail -n +2 "$T/want" | cut -f1-3 | awk -F'\t' '$3 != ""' | sort -u >"$T/entries"
+	for option in ro redact; do
+		"$1" -o $option -S "$T/planted" --search is:secret --entries | tail -n +2 | cut -f2-4 | sort >"$T/found"
+		same "$T/entries" "$T/found" "is:secret with -o $option"
+	done
+	for source in "$T"/planted/*/*0.jsonl "$T"/mixed/*/*.jsonl; do
+		s=$(basename "$source" .jsonl)
+		s=$([ "${s#mix}" = "$s" ] && echo "projects/home-u/$s" || echo "projects/mix/$s")
+		"$1" -o redact -S "${source%/*/*}" --cat "$s/session.jsonl" >"$T/got"
+		oracle mask "$most" <"$source" | same /dev/stdin "$T/got" "session.jsonl of $s"
+	done
+}
+small=${SESSIONFS%/*}/small/sessionfs
+[ ! -x "$small" ] || tables "$small"
+tables "$SESSIONFS"
+most=$(most_of "$SESSIONFS")
 is 32 "$(cut -f4 "$T/want" | tail -n +2 | sort -u | wc -l)" "kinds of keys"
-# Each entry in which one stands, once.
-tail -n +2 "$T/want" | cut -f1-3 | awk -F'\t' '$3 != ""' | sort -u >"$T/entries"
-for option in ro redact; do
-	"$SESSIONFS" -o $option -S "$T/planted" --search is:secret --entries | tail -n +2 | cut -f2-4 | sort >"$T/found"
-	same "$T/entries" "$T/found" "is:secret with -o $option"
-done
 "$SESSIONFS" -S "$T/planted" --search=-is:secret --entries | tail -n +2 | cut -f2-4 | sort >"$T/found"
 nothing "both" comm -12 "$T/entries" "$T/found"
 [ -s "$T/found" ] || die "no entry is without a secret"
@@ -51,7 +72,7 @@ m=$T/mnt/projects/home-u
 fails 1 "Read-only" mkdir "$m/x"
 for f in "$T"/planted/*/*.jsonl; do
 	s=$m/$(basename "$f" .jsonl)
-	oracle mask <"$f" >"$T/want"
+	oracle mask "$most" <"$f" >"$T/want"
 	is "$(stat -c %s "$f")" "$(stat -c %s "$s/session.jsonl")" "size of $s"
 	same "$T/want" "$s/session.jsonl" "session.jsonl of $s"
 done
@@ -86,11 +107,11 @@ within 10 "stars" eval "tail -c 20 '$s/session.jsonl' | grep -q '^\*\{20\}\$'"
 grep -qa "${key:0:20}" "$s/session.jsonl" && die "half a key shows"
 printf '%s"}}\n' "${key:20}" >>"$f"
 within 10 "the entry" test -e "$s/entries/a/text.md"
-oracle mask <"$f" >"$T/want"
+oracle mask "$most" <"$f" >"$T/want"
 within 10 "the line" cmp -s "$T/want" "$s/session.jsonl"
 is "$(echo "$key" | tr '[:graph:]' '*')" "$(cat "$s/entries/a/text.md")" "text.md"
 # A last line that is whole is shown without a newline, too.
 printf '%s' '{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"plain, '"$key"'"}}' >>"$f"
 within 10 "the last line" grep -q "^plain, \*" "$s/entries/b/text.md"
-oracle mask <"$f" | same /dev/stdin "$s/session.jsonl" "session.jsonl without a newline"
+oracle mask "$most" <"$f" | same /dev/stdin "$s/session.jsonl" "session.jsonl without a newline"
 umount_fs "$T/mnt"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What looks like a key, found with regular expressions over the bytes of lines: where it stands, and what hides it.
 
-secret.py table SOURCE       secrets.tsv, in the order of facts.py
+secret.py table SOURCE [MOST] secrets.tsv, in the order of facts.py; a line of more than MOST bytes is not looked through
 secret.py mask [MOST] <FILE  the file as a mount with -o redact has it; a line of more than MOST bytes is hidden
 secret.py keys               the examples' keys, a line each (of a private key its first line)
 secret.py check              that each example is found as what it is, and what is none is not
@@ -12,6 +12,7 @@ secret.py leaks FILE...      looks for the examples' keys in files; status 1, an
 import hashlib
 import json
 import os
+import random
 import re
 import sys
 
@@ -153,13 +154,13 @@ def names(session, lines):
             yield f"~{i + 1}"
 
 
-def table(source):
+def table(source, most=64 << 20):
     print("project\tstem\tentry\tkind\tstart\tlength")
     for s in sorted(facts.sessions(source), key=lambda s: -int(s.modified())):
         with open(os.path.join(source, s.file), "rb") as f:
             lines = lines_of(f.read())
         for line, name in zip(lines, names(s, lines)):
-            for begin, end, i in places(line):
+            for begin, end, i in places(line) if len(line) <= most else []:
                 kind, shown = FORMS[i][0], FORMS[i][5]
                 print("\t".join([facts.cell(s.project()), facts.cell(s.stem()), facts.cell(name), kind, line[begin : begin + shown].decode(), str(end - begin)]))
 
@@ -230,12 +231,30 @@ def plant(to):
         os.utime(path, (1767225599, 1767225599))
 
 
+def mix(to, seed):
+    random.seed(seed)
+    pieces = [b"\\n", b"\\\\n", b"\\\\\\r", b"\\", b"n", b"-", b"_", b".", b":", b"://", b"@", b"/", b"+", b"=", b" ", b'"', b"AA", b"0", b"z", b"Bearer ", b"bearer ", b"-----", b"----", b"-----BEGIN ",
+              b"PRIVATE KEY-----", b"PRIVATE KEY", b" BLOCK", b"RSA ", b"eyJ", b".eyJ", b"sk-", b"sk-ant-", b"bot", b"0000000000:", b"\0", b"\xff", b"*", b"[", b"{", b"whsec_", b"hvs.", b"SG.", b"ya29.", b"x" * 13, b"A" * 33, b"BSA", b"glpat-"]
+    texts = [whole(t).encode() for t in [f[6] for f in FORMS] + NONE]
+    lines = [b'{"type":"session","version":3,"id":"mix","timestamp":"2026-01-01T00:00:00.000Z"}']
+    for _ in range(3000):
+        line = b""
+        for _ in range(random.randrange(1, 12)):
+            text = random.choice(texts) if random.random() < 0.4 else random.choice(pieces)
+            at = random.randrange(len(text) + 1)
+            line += text if random.random() < 0.6 else text[:at] + random.choice(pieces) * random.randrange(2) + text[at:]
+        lines.append(line)
+    os.makedirs(os.path.join(to, "--mix--"), exist_ok=True)
+    with open(os.path.join(to, "--mix--", f"mix{seed}.jsonl"), "wb") as f:
+        f.write(b"\n".join(lines) + b"\n")
+
+
 def leaks(files):
-    bad = 0
+    bad, all_ = 0, list(keys())
     for name in files:
         with open(name, "rb") as f:
             data = f.read()
-        for key in keys():
+        for key in all_:
             # `example` alone is a word of hosts, too.
             if key in data and key != b"example" or b":example@" in data:
                 print(f"{name}: {key!r}")
@@ -247,7 +266,7 @@ if __name__ == "__main__":
     what = sys.argv[1]
     if what == "table":
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-        table(sys.argv[2])
+        table(sys.argv[2], *map(int, sys.argv[3:]))
     elif what == "mask":
         sys.stdout.buffer.write(mask_file(sys.stdin.buffer.read(), *map(int, sys.argv[2:])))
     elif what == "keys":
@@ -256,5 +275,7 @@ if __name__ == "__main__":
         check()
     elif what == "plant":
         plant(sys.argv[2])
+    elif what == "mix":
+        mix(sys.argv[2], sys.argv[3])
     elif what == "leaks":
         sys.exit(leaks(sys.argv[2:]))
