@@ -105,11 +105,13 @@ printf '%s' '{"type":"message","id":"a","parentId":null,"message":{"role":"user"
 within 10 "its end" eval "[ \$(stat -c %s '$s/session.jsonl') = \$(stat -c %s '$f') ]"
 within 10 "stars" eval "tail -c 20 '$s/session.jsonl' | grep -q '^\*\{20\}\$'"
 grep -qa "${key:0:20}" "$s/session.jsonl" && die "half a key shows"
+inode=$(stat -c %i "$s")
 printf '%s"}}\n' "${key:20}" >>"$f"
 within 10 "the entry" test -e "$s/entries/a/text.md"
 oracle mask "$most" <"$f" >"$T/want"
 within 10 "the line" cmp -s "$T/want" "$s/session.jsonl"
 is "$(echo "$key" | tr '[:graph:]' '*')" "$(cat "$s/entries/a/text.md")" "text.md"
+is "$inode" "$(stat -c %i "$s")" "the inode of a session whose last line went on"
 # A last line that is whole is shown without a newline, too.
 printf '%s' '{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"plain, '"$key"'"}}' >>"$f"
 within 10 "the last line" grep -q "^plain, \*" "$s/entries/b/text.md"

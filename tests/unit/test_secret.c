@@ -9,6 +9,7 @@
 
 #include "sessionfs/base/secret.h"
 #include "sessionfs/file/opened.h"
+#include "sessionfs/session/session.h"
 
 #include "files.h"
 
@@ -277,6 +278,30 @@ static void what_was_written_since_is_looked_through_anew(void **state)
 	remove_all(dir);
 }
 
+static void a_file_whose_hidden_line_goes_on_is_the_same(void **state)
+{
+	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
+	struct resolver *r;
+	struct session *s;
+	struct reader reader CLEANUP_READER = READER_INIT;
+	bool has;
+	(void)state;
+	make_temporary(dir);
+	snprintf(path, sizeof path, "%s/f", dir);
+	put_file(path, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"x\",\"id\":\"a\",\"y\":\"hf_example0");
+	assert_int_equal(resolver_open(dir, &r), 0);
+	resolver_redact(r);
+	assert_int_equal(session_open(&(struct source_path){r, "f"}, &s), 0);
+	add_file(path, "example0example0example0\"}\n");
+	assert_int_equal(session_grow(s), 1);
+	assert_int_equal(session_count(s), 1);
+	assert_int_equal(session_has_secret(s, 0, &reader, &has), 0);
+	assert_true(has);
+	session_close(s);
+	resolver_close(r);
+	remove_all(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +312,7 @@ int main(void)
 	    cmocka_unit_test(a_last_line_that_may_go_on_is_hidden),
 	    cmocka_unit_test(a_line_that_is_too_long_is_hidden),
 	    cmocka_unit_test(what_was_written_since_is_looked_through_anew),
+	    cmocka_unit_test(a_file_whose_hidden_line_goes_on_is_the_same),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
