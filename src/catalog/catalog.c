@@ -38,6 +38,8 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 		catalog_close(c);
 		return rc;
 	}
+	if (o->redact)
+		resolver_redact(c->resolver);
 	c->dirs[c->dir_count++] = (struct dir){.name = "", .project = NONE};
 	*ret = c;
 	return 0;

@@ -81,7 +81,7 @@ static bool header_look(struct span line, uint32_t number, uint32_t *malformed, 
 	return false;
 }
 
-static int scan(int fd, struct header *h)
+static int scan(struct opened *file, struct header *h)
 {
 	/* What is read can be a mebibyte: it is not kept. */
 	struct buf bytes CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;
@@ -94,7 +94,7 @@ static int scan(int fd, struct header *h)
 		if (want > HEADER_SCAN + 1 - bytes.n)
 			want = HEADER_SCAN + 1 - bytes.n;
 		char *to = buf_reserve(&bytes, want);
-		ssize_t got = to ? contents_read(fd, to, want, bytes.n) : -ENOMEM;
+		ssize_t got = to ? opened_pread(file, to, want, bytes.n) : -ENOMEM;
 		if (got < 0)
 			return (int)got;
 		bytes.n += (size_t)got;
@@ -124,8 +124,9 @@ static int scan(int fd, struct header *h)
 	return 0;
 }
 
-static int header_read_file(const struct resolved *file, struct header *h)
+static int header_read_file(struct resolver *from, struct resolved *file, struct header *h)
 {
+	struct opened *opened;
 	struct rights r;
 
 	h->st = file->st;
@@ -138,7 +139,12 @@ static int header_read_file(const struct resolved *file, struct header *h)
 		h->reason = "empty file";
 		return 0;
 	}
-	return scan(file->fd, h);
+	int rc = opened_new(from, file, &opened);
+	if (rc < 0)
+		return rc;
+	rc = scan(opened, h);
+	opened_put(opened);
+	return rc;
 }
 
 bool header_read(const struct source_path *at, enum resolve_how how, struct header *h)
@@ -149,7 +155,7 @@ bool header_read(const struct source_path *at, enum resolve_how how, struct head
 	int rc = resolve_file(at, how, O_RDONLY, &file);
 	if (rc < 0)
 		h->reason = rc == -EISDIR ? "is a directory" : rc == -EINVAL ? "not a regular file" : NULL;
-	h->err = rc == 0 ? header_read_file(&file, h) : h->reason ? 0 : rc;
+	h->err = rc == 0 ? header_read_file(at->resolver, &file, h) : h->reason ? 0 : rc;
 	resolved_release(at->resolver, &file);
 	return h->err == 0 && !h->reason;
 }

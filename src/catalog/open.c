@@ -29,7 +29,7 @@ static uint64_t hash_ends(const struct catalog *c, const struct session *s, uint
 	uint64_t x = 0;
 
 	for (int i = 0; i < 2; i++) {
-		if (session_pread(s, bytes, n, i ? size - n : 0) != (ssize_t)n)
+		if (session_pread_stored(s, bytes, n, i ? size - n : 0) != (ssize_t)n)
 			return 0;
 		x = hash_bytes(&c->open.secret, x, bytes, n);
 	}

@@ -62,6 +62,7 @@ static int parts_open(const char *source, const struct opts *o, struct parts *p)
 	    .watch = o->action == OPTS_MOUNT,
 	    .poll = o->poll_ms > 0,
 	    .fresh_ms = o->poll_ms,
+	    .redact = o->redact,
 	    .tidy = o->action == OPTS_MOUNT && !o->read_only,
 	};
 	int rc = catalog_open(source, &options, &p->catalog);

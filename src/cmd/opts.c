@@ -56,6 +56,8 @@ static const char *const colors[] = {
 
 static const struct option options[] = {
     {0, "ro", "ro", NULL, FLAG, FIELD(read_only), .help = "mount read-only (faster)"},
+    {0, "redact", "redact", NULL, FLAG, FIELD(redact),
+     .help = "* for each byte of what looks like a key (implies -o ro)"},
     {0, "rw", NULL, NULL, CLEAR, FIELD(read_only)},
     {0, "allow_other", "allow-other", NULL, FLAG, FIELD(allow_other), .help = "let other users in, by the mode bits"},
     {0, "allow_root", NULL, NULL, FLAG, FIELD(allow_root), .help = "let root in, and nobody else"},
@@ -440,6 +442,7 @@ int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why)
 	if (!rc && ret->action != OPTS_HELP && ret->action != OPTS_VERSION)
 		rc = place_operands(&p);
 	ret->foreground |= ret->debug;
+	ret->read_only |= ret->redact;
 	if (ret->debug)
 		ret->log_level = LOG_LEVEL_DEBUG;
 	return rc ? rc : buf_err(&ret->fuse);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A request to the pool has its own buffer and a reference to the file: when the answer comes, the reader may be gone,
  * but the descriptor must still be that of the file. */
-#include "sessionfs/file/opened.h"
+#include "opened_impl.h"
 
-#include "sessionfs/base/cleanup.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/limits.h"
-#include "sessionfs/base/lock.h"
 #include "sessionfs/base/sys.h"
 
 #include <fcntl.h>
@@ -14,13 +13,17 @@
 
 /* The most that one request reads: any live server delivers it before the pool gives up. */
 #define MOST_ASKED ((size_t)LIMIT(128 << 10, 64))
+/* What opened_take reads between two calls of cancel_check. */
+#define PIECE ((size_t)LIMIT(1 << 20, 100))
 
 struct opened {
 	struct resolver *resolver; /* held; or NULL */
 	int fd;
 	bool foreign;
+	bool redacts;
 	dev_t device;
 	atomic_uint refs;
+	struct masked_line line; /* if it redacts */
 };
 
 int opened_new(struct resolver *r, struct resolved *file, struct opened **ret)
@@ -33,8 +36,11 @@ int opened_new(struct resolver *r, struct resolved *file, struct opened **ret)
 	*o = (struct opened){.resolver = r ? resolver_get(r) : NULL,
 	                     .fd = file->fd,
 	                     .foreign = r && file->foreign,
+	                     .redacts = r && resolver_redacts(r),
 	                     .device = file->st.st_dev,
-	                     .refs = 1};
+	                     .refs = 1,
+	                     .line.st = {.st_size = -1}};
+	lock_init(&o->line.lock, LOCK_MASKED);
 	file->fd = -1;
 	*ret = o;
 	return 0;
@@ -52,6 +58,8 @@ void opened_put(struct opened *o)
 		return;
 	resolver_close_fd(o->resolver, o->fd, o->foreign);
 	resolver_put(o->resolver);
+	lock_destroy(&o->line.lock);
+	vec_release(&o->line.masks);
 	free(o);
 }
 
@@ -67,8 +75,15 @@ ssize_t contents_read(int fd, void *p, size_t n, uint64_t off)
 	return got < 0 ? -errno : got;
 }
 
-static int64_t find_data_now(const struct opened *o, uint64_t off)
+/* What can be asked of a file. */
+enum what { BYTES, DATA_BEGINS, ATTRIBUTES };
+
+static int64_t ask_now(const struct opened *o, enum what what, void *p, size_t n, uint64_t off)
 {
+	if (what == BYTES)
+		return contents_read(o->fd, p, n, off);
+	if (what == ATTRIBUTES)
+		return fstat(o->fd, p) < 0 ? -errno : (int64_t)n;
 	off_t data = lseek(o->fd, (off_t)off, SEEK_DATA);
 	return data < 0 ? -errno : data;
 }
@@ -78,7 +93,7 @@ static int64_t find_data_now(const struct opened *o, uint64_t off)
 struct question {
 	struct blocking_call call;
 	struct opened *file;
-	bool is_read; /* false: asks where data begins */
+	enum what what;
 	uint64_t off;
 	size_t n;
 	int64_t rc;
@@ -90,8 +105,7 @@ static void question_run(struct blocking_call *p)
 	struct question *q = (struct question *)p;
 	q->rc = blocking_asks(q->file->device);
 	if (q->rc == 0)
-		q->rc =
-		    q->is_read ? contents_read(q->file->fd, q->bytes, q->n, q->off) : find_data_now(q->file, q->off);
+		q->rc = ask_now(q->file, q->what, q->bytes, q->n, q->off);
 }
 
 static void question_free(struct blocking_call *p)
@@ -101,21 +115,23 @@ static void question_free(struct blocking_call *p)
 	free(q);
 }
 
-/* Reads n bytes to `to`, or (NULL) finds where data begins. */
-static int64_t opened_ask(struct opened *o, void *to, size_t n, uint64_t off)
+/* The same, by the pool if the file is foreign. What is read, or the attributes, are put to `to`. */
+static int64_t opened_ask(struct opened *o, enum what what, void *to, size_t n, uint64_t off)
 {
+	if (!o->foreign || blocking_is_here())
+		return ask_now(o, what, to, n, off);
 	struct question *q = malloc(sizeof *q + n);
 	if (!q)
 		return -ENOMEM;
 	*q = (struct question){.call = {.run = question_run, .free = question_free},
 	                       .file = opened_get(o),
-	                       .is_read = to != NULL,
+	                       .what = what,
 	                       .off = off,
 	                       .n = n};
 	struct blocking_pool *pool = resolver_pool(o->resolver);
 	int rc = blocking_run(pool, &q->call);
 	int64_t answer = rc < 0 ? rc : q->rc;
-	if (answer > 0 && q->is_read)
+	if (answer > 0 && what != DATA_BEGINS)
 		memcpy(to, q->bytes, (size_t)answer);
 	blocking_put(pool, &q->call);
 	return answer;
@@ -126,14 +142,65 @@ bool opened_is_foreign(const struct opened *o)
 	return o->foreign;
 }
 
-ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off)
+bool opened_redacts(const struct opened *o)
 {
-	if (!o->foreign || blocking_is_here())
-		return contents_read(o->fd, p, n, off);
-	return (ssize_t)opened_ask(o, p, n < MOST_ASKED ? n : MOST_ASKED, off);
+	return o->redacts;
+}
+
+struct masked_line *opened_mask(struct opened *o)
+{
+	return o->redacts ? &o->line : NULL;
+}
+
+ssize_t opened_stored(struct opened *o, void *p, size_t n, uint64_t off)
+{
+	return (ssize_t)opened_ask(o, BYTES, p, o->foreign && n > MOST_ASKED ? MOST_ASKED : n, off);
 }
 
 int64_t opened_data(struct opened *o, uint64_t off)
 {
-	return !o->foreign || blocking_is_here() ? find_data_now(o, off) : opened_ask(o, NULL, 0, off);
+	return opened_ask(o, DATA_BEGINS, NULL, 0, off);
+}
+
+int opened_stat(struct opened *o, struct stat *ret)
+{
+	int64_t rc = opened_ask(o, ATTRIBUTES, ret, sizeof *ret, 0);
+	return rc < 0 ? (int)rc : 0;
+}
+
+int opened_take(struct opened *o, uint64_t off, size_t n, struct buf *out)
+{
+	while (out->n < n) {
+		size_t left = n - out->n;
+		char *to = buf_reserve(out, left);
+		ssize_t got = to ? opened_stored(o, to, left < PIECE ? left : PIECE, off + out->n) : buf_err(out);
+		int rc = cancel_check();
+		if (got <= 0 || rc < 0)
+			return got < 0 ? (int)got : rc < 0 ? rc : -ESTALE;
+		out->n += (size_t)got;
+	}
+	return 0;
+}
+
+int opened_line_begin(struct opened *o, uint64_t off, uint64_t most, uint64_t *ret)
+{
+	char piece[4096];
+	uint64_t least = off > most ? off - most : 0;
+	while (off > least) {
+		size_t n = off - least < sizeof piece ? (size_t)(off - least) : sizeof piece;
+		ssize_t got = opened_stored(o, piece, n, off - n);
+		if (got < (ssize_t)n)
+			return got < 0 ? (int)got : -ESTALE;
+		const char *end = memrchr(piece, '\n', n);
+		off -= n;
+		if (end) {
+			off += (uint64_t)(end + 1 - piece);
+			break;
+		}
+		int rc = cancel_check();
+		if (rc < 0)
+			return rc;
+	}
+	*ret = off;
+	return 0;
 }

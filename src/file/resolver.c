@@ -35,6 +35,7 @@ struct resolver {
 	struct blocking_pool *pool;   /* constant */
 	uid_t owner;                  /* constant: the mounting user, whose links lead anywhere */
 	bool has_openat2;             /* constant */
+	bool redacts;                 /* constant once a file was opened */
 	int root;                     /* O_PATH; the number is constant, the directory behind it is replaced in place */
 	uint64_t mounts[MOST_MOUNTS]; /* constant: those that the path of the source leads over; none if one may wait */
 	size_t mount_count;
@@ -615,6 +616,16 @@ void resolver_close(struct resolver *r)
 void resolver_forbid(struct resolver *r, dev_t device)
 {
 	atomic_store(&r->forbidden, device);
+}
+
+void resolver_redact(struct resolver *r)
+{
+	r->redacts = true;
+}
+
+bool resolver_redacts(const struct resolver *r)
+{
+	return r->redacts;
 }
 
 struct blocking_pool *resolver_pool(const struct resolver *r)

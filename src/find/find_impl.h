@@ -16,7 +16,8 @@ struct kept {
 	struct timespec mtime, ctime;
 	size_t memory;
 	struct session_facts of;
-	struct fact_label *labels; /* `of` has them, too */
+	_Atomic(struct places *) places; /* NULL: nobody has asked for secrets.tsv */
+	struct fact_label *labels;       /* `of` has them, too */
 	struct fact_use uses[];
 };
 
@@ -26,6 +27,11 @@ struct rank {
 	const char *file;
 };
 int rank_cmp(struct rank a, struct rank b);
+
+/* secrets.c: what looks like a key in one session, found when it is first asked for */
+struct places;
+size_t places_memory(const struct places *p);
+void places_free(struct places *p);
 
 /* kept.c */
 

@@ -213,29 +213,6 @@ static ssize_t read_raw(void *arg, void *p, size_t n, uint64_t off)
 	return opened_pread(arg, p, n, off);
 }
 
-/* Where the line begins that contains `off`: the earlier scan may have seen only its first part. */
-static int line_begin(struct opened *file, uint64_t off, uint64_t *ret)
-{
-	char piece[4096];
-	while (off > 0) {
-		size_t n = off < sizeof piece ? (size_t)off : sizeof piece;
-		ssize_t got = opened_pread(file, piece, n, off - n);
-		if (got < (ssize_t)n)
-			return got < 0 ? (int)got : -ESTALE;
-		const char *end = memrchr(piece, '\n', n);
-		off -= n;
-		if (end) {
-			off += (uint64_t)(end + 1 - piece);
-			break;
-		}
-		int rc = cancel_check();
-		if (rc < 0)
-			return rc;
-	}
-	*ret = off;
-	return 0;
-}
-
 /* Scans the raw bytes that were not scanned before. */
 static int look_at_bytes(const struct batch *b, struct matcher *m, struct row *r)
 {
@@ -249,7 +226,8 @@ static int look_at_bytes(const struct batch *b, struct matcher *m, struct row *r
 	if (rc < 0)
 		return rc;
 	const struct match_file raw = {read_raw, file};
-	rc = line_begin(file, r->scanned, &from);
+	/* The earlier scan may have seen only the first part of that line. */
+	rc = opened_line_begin(file, r->scanned, UINT64_MAX, &from);
 	if (rc == 0)
 		rc = match_may(m, &raw, from, &at);
 	opened_put(file);

@@ -116,6 +116,8 @@ static enum verdict index_says(const struct session *s, uint32_t i, const struct
 	case TERM_BEFORE:
 		return verdict_of(match_time(s, e, undated) < t->day);
 	case TERM_IS:
+		if (span_is(t->text, "secret"))
+			return UNKNOWN;
 		if (e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION)
 			return UNKNOWN;
 		return e->role == ROLE_ASSISTANT ? UNKNOWN : NO;
@@ -214,7 +216,10 @@ static int record_says(struct matcher *m, const struct session *s, uint32_t i, c
 		rc = has_label(m, s, i, t->text, ret);
 		break;
 	default:
-		*ret = part_has_error(r);
+		if (span_is(t->text, "secret"))
+			rc = session_has_secret(s, i, &m->reader, ret);
+		else
+			*ret = part_has_error(r);
 		break;
 	}
 	return rc < 0 ? rc : buf_err(&m->value);

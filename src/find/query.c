@@ -124,8 +124,8 @@ static int set_value(struct scan *s, struct span value, struct term *t)
 		snprintf(name, sizeof name, "%04d-%02d-%02d", day.year, day.month, day.day);
 		value = span_of(name);
 	}
-	if (t->kind == TERM_IS && !text_equals(value, SPAN_LIT("error")))
-		return query_refuse(s, "not known; there is is:error", value);
+	if (t->kind == TERM_IS && !text_equals(value, SPAN_LIT("error")) && !text_equals(value, SPAN_LIT("secret")))
+		return query_refuse(s, "not known; there is is:error, and is:secret", value);
 	int state = 0;
 	while (t->kind == TERM_STATE && state < STATES && !text_equals(value, span_of(context_states[state])))
 		state++;

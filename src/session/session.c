@@ -5,6 +5,7 @@
  * of the last bytes that were taken in. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
+#include "sessionfs/base/secret.h"
 
 #include "session_impl.h"
 
@@ -37,7 +38,8 @@ int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const
 
 /* ---- the file ---- */
 
-static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t off)
+/* is_stored: not redacted. */
+static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t off, bool is_stored)
 {
 	size_t got = 0;
 
@@ -45,7 +47,9 @@ static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t of
 		/* A line can be gigabytes. */
 		if (got > 0 && cancel_check() < 0)
 			return -EINTR;
-		ssize_t r = opened_pread(s->file, p + got, n - got < PIECE ? n - got : PIECE, off + got);
+		size_t most = n - got < PIECE ? n - got : PIECE;
+		ssize_t r = is_stored ? opened_stored(s->file, p + got, most, off + got)
+		                      : opened_pread(s->file, p + got, most, off + got);
 		if (r < 0)
 			return r;
 		if (r == 0)
@@ -63,17 +67,18 @@ int take_line_at(const struct session *s, uint64_t off, size_t n, size_t ahead, 
 	char *p = buf_reserve(out, n + ahead);
 	if (!p)
 		return buf_err(out);
-	ssize_t got = read_full(s, p, n + ahead, off);
+	ssize_t got = read_full(s, p, n + ahead, off, false);
 	if (got < 0)
 		return (int)got;
 	out->n = (size_t)got;
 	return out->n < n ? -ESTALE : 0;
 }
 
+/* What is hidden of a last line changes when that goes on: the file is the same. */
 static int hash_range(const struct session *s, uint64_t from, size_t n, uint64_t *ret)
 {
 	char bytes[PRINT];
-	ssize_t got = read_full(s, bytes, n, from);
+	ssize_t got = read_full(s, bytes, n, from, true);
 
 	if (got < 0)
 		return (int)got;
@@ -550,7 +555,30 @@ int session_read(const struct session *s, uint32_t i, struct reader *r, struct r
 	return record_parse_blocks(line, s->format, &r->line.deep, ret, &r->blocks) ? 0 : -ESTALE;
 }
 
-ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)
+int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bool *ret)
+{
+	const struct entry *e = index_entry(s, i);
+	struct secrets found CLEANUP(secrets_release) = {0};
+	struct buf stored CLEANUP_BUF = BUF_INIT;
+	struct span line;
+	int rc = session_read_line(s, i, r, &line);
+	*ret = false;
+	/* The shortest key has three bytes. */
+	bool redacts = opened_redacts(s->file);
+	if (rc < 0 || line.n > SECRET_LINE || (redacts && !memmem(line.p, line.n, "***", 3)))
+		return rc;
+	if (redacts) {
+		rc = opened_take(s->file, e->offset, line.n, &stored);
+		if (rc < 0)
+			return rc;
+		line = buf_span(&stored);
+	}
+	rc = secrets_find(line, &found);
+	*ret = found.n > 0;
+	return rc;
+}
+
+static ssize_t read_some(const struct session *s, void *p, size_t n, uint64_t off, bool is_stored)
 {
 	uint64_t size = session_size(s);
 
@@ -558,7 +586,17 @@ ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)
 		return 0;
 	if (n > size - off)
 		n = (size_t)(size - off);
-	return read_full(s, p, n < SSIZE_MAX ? n : SSIZE_MAX, off);
+	return read_full(s, p, n < SSIZE_MAX ? n : SSIZE_MAX, off, is_stored);
+}
+
+ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)
+{
+	return read_some(s, p, n, off, false);
+}
+
+ssize_t session_pread_stored(const struct session *s, void *p, size_t n, uint64_t off)
+{
+	return read_some(s, p, n, off, true);
 }
 
 /* ---- the tree ---- */

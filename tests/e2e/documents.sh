@@ -74,7 +74,7 @@ export PATH=$T/bin:$PATH
 fresh() {
 	local file=$HOME/.pi/agent/sessions/--${FORECAST#projects/}.jsonl
 	file=${file/weather\//weather--/}
-	rm -rf "$HOME/.pi" "$HOME/elsewhere" "$HOME/backup" "$HOME/saved" "$HOME/restored" "$HOME/old" "$HOME/pi" "$HOME/laptop" "$HOME/all" "$HOME/chosen"
+	rm -rf "$HOME/.pi" "$HOME/elsewhere" "$HOME/backup" "$HOME/saved" "$HOME/restored" "$HOME/old" "$HOME/pi" "$HOME/laptop" "$HOME/all" "$HOME/chosen" "$HOME/shared"
 	samples "$HOME/.pi/agent/sessions"
 	samples "$HOME/backup"
 	# What another machine has.

@@ -12,6 +12,13 @@
 /* So many at the beginning of a directory, and at its end, are looked into. */
 enum { FIRST = 8, LAST = 4 };
 
+static void see_nothing(struct span text)
+{
+	(void)text;
+}
+
+static void (*see_text)(struct span text) = see_nothing;
+
 struct item {
 	size_t begin, n; /* of the name */
 	uint64_t cookie;
@@ -54,6 +61,7 @@ static int add_item(void *arg, struct span name, uint64_t cookie, node_t node, m
 	assert_true(name.n > 0 && name.n <= 255 && !memchr(name.p, '/', name.n) && !memchr(name.p, '\0', name.n));
 	assert_false(span_is(name, ".") || span_is(name, ".."));
 	assert_int_not_equal(cookie, 0);
+	see_text(name);
 	buf_addspan(&l->names, name);
 	buf_add(&l->items, &it, sizeof it);
 	assert_int_equal(buf_err(&l->items), 0);
@@ -156,6 +164,7 @@ static void check_file(struct tree *t, const struct tree_attr *a)
 		assert_int_equal(pieces.n - before, left < step ? left : step);
 	}
 	assert_spans_equal(buf_span(&whole), buf_span(&pieces));
+	see_text(buf_span(&whole));
 	check_text(node_unpack(a->node).kind, &whole);
 	if (tree_is_rewritten(a->node)) {
 		assert_int_equal(tree_snapshot(t, a->node, SIZE_MAX, &snapshot, &count), 0);
@@ -172,6 +181,7 @@ static void check_link(struct tree *t, node_t dir, const struct tree_attr *a)
 
 	assert_int_equal(tree_readlink(t, a->node, &target), 0);
 	assert_int_equal(target.n, a->size);
+	see_text(buf_span(&target));
 	assert_true(target.n > 0 && !memchr(target.p, '\0', target.n));
 	if (!tree_is_scratch(a->node) && tree_resolve_from(t, dir, buf_cstr(&target), true, &to) != 0)
 		fail_msg("nothing is at %s", buf_cstr(&target));
@@ -220,4 +230,11 @@ static void check_dir(struct tree *t, node_t dir)
 void walk_tree(struct tree *t)
 {
 	check_dir(t, NODE_ROOT);
+}
+
+void walk_tree_seeing(struct tree *t, void (*see)(struct span text))
+{
+	see_text = see;
+	walk_tree(t);
+	see_text = see_nothing;
 }

@@ -47,6 +47,7 @@ enum lock_rank {
 	LOCK_READDIRPLUS,
 	LOCK_SIZES,
 	LOCK_LOOP,
+	LOCK_MASKED,   /* what is hidden of a line of one file */
 	LOCK_BLOCKING, /* the threads that ask servers that may not answer */
 	LOCK_RANKS
 };

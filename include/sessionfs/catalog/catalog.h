@@ -29,6 +29,7 @@ struct catalog_options {
 	bool watch;        /* note changes for catalog_wait, and use inotify */
 	unsigned fresh_ms; /* how long a look stays valid without inotify; 0: CATALOG_FRESH_MS */
 	bool poll;         /* do not use inotify */
+	bool redact;       /* hide what looks like a key in all that is read: opened_pread */
 	bool tidy;         /* remove temporary files of writers that were killed: store_tidy */
 };
 

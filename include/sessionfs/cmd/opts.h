@@ -34,7 +34,8 @@ struct opts {
 	unsigned color;     /* enum opts_color */
 	unsigned max_threads; /* threads that answer requests */
 	unsigned poll_ms;     /* how often to look at the source; 0: only where inotify does not work */
-	bool read_only, allow_other, allow_root, default_permissions, nonempty, foreground, debug, single_thread, json;
+	bool read_only, redact, allow_other, allow_root, default_permissions, nonempty, foreground, debug,
+	    single_thread, json;
 	bool entries;          /* of a search its table of entries */
 	unsigned lines, limit; /* of a search so many lines of each entry, and entries; 0: all */
 	const char *root;      /* what the paths that it prints begin with; NULL: nothing */

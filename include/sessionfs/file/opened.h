@@ -10,6 +10,7 @@
 #ifndef SESSIONFS_OPENED_H
 #define SESSIONFS_OPENED_H
 
+#include "sessionfs/base/buf.h"
 #include "sessionfs/file/resolver.h"
 
 struct opened;
@@ -27,8 +28,20 @@ void opened_put(struct opened *o);
 /* Whether each read asks another program or machine, as over sshfs. */
 bool opened_is_foreign(const struct opened *o);
 
-/* As pread(2), with a negative errno. Fewer than n bytes do not mean that the file ends there. */
+/* As pread(2), with a negative errno. Fewer than n bytes do not mean that the file ends there. Where the resolver
+ * redacts, each byte is * that belongs to what looks like a key (secret.h), and so are the lines that nobody can look
+ * through: one longer than SECRET_LINE, and a last one without a newline and without } at its end, in which a key may
+ * be half written. What is hidden depends on the line alone, not on how it is read; the line is read for it. -ESTALE if
+ * it changes meanwhile. */
 ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off);
+/* The same of the bytes as they are stored. Only for who shows none of them but what secret_shown allows. */
+ssize_t opened_stored(struct opened *o, void *p, size_t n, uint64_t off);
+/* Appends n of them to the empty `out`: 0, -ESTALE if there are fewer, or another negative errno. */
+int opened_take(struct opened *o, uint64_t off, size_t n, struct buf *out);
+bool opened_redacts(const struct opened *o);
+/* Where the line begins that contains `off`; one that begins more than `most` bytes before, as if it began there. 0 or
+ * a negative errno (-EINTR by cancel_check). */
+int opened_line_begin(struct opened *o, uint64_t off, uint64_t most, uint64_t *ret);
 /* As lseek(2) with SEEK_DATA, with a negative errno. */
 int64_t opened_data(struct opened *o, uint64_t off);
 

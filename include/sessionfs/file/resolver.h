@@ -35,6 +35,9 @@ struct resolver *resolver_get(struct resolver *r);
 void resolver_put(struct resolver *r);
 /* The device of our own mount, once it is known. Nothing on it is asked for. */
 void resolver_forbid(struct resolver *r, dev_t device);
+/* From now on what looks like a key is hidden in all that is read of files (opened_pread). Call it before any is. */
+void resolver_redact(struct resolver *r);
+bool resolver_redacts(const struct resolver *r);
 /* The pool for servers that may not answer. */
 struct blocking_pool *resolver_pool(const struct resolver *r);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tables: sessions.tsv, usage.tsv, files.tsv, problems.tsv and labels.tsv. Formats: sessionfs(5). Each appends to what
- * `out` holds, and returns 0 or a negative errno. */
+/* tables: sessions.tsv, usage.tsv, files.tsv, problems.tsv, labels.tsv and secrets.tsv. Formats: sessionfs(5). Each
+ * appends to what `out` holds, and returns 0 or a negative errno. */
 #ifndef SESSIONFS_TABLES_H
 #define SESSIONFS_TABLES_H
 
@@ -11,5 +11,6 @@ int table_usage(const struct fact_list *list, struct buf *out);
 int table_files(const struct fact_list *list, struct buf *out);
 int table_problems(const struct fact_list *list, struct buf *out);
 int table_labels(const struct fact_list *list, struct buf *out);
+int table_secrets(const struct fact_list *list, struct buf *out);
 
 #endif

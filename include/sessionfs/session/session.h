@@ -159,8 +159,12 @@ void reader_reset(struct reader *r);
 int session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret);
 /* The line as it is stored, but for a CR at its end. */
 int session_read_line(const struct session *s, uint32_t i, struct reader *r, struct span *ret);
+/* Whether something that looks like a key stands in the line, also where the file's bytes are redacted. */
+int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bool *ret);
 /* Reads raw bytes of the file: up to n at off, fewer only at session_size(). Returns how many, or a negative errno. */
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off);
+/* The same as they are stored, also where they are redacted: for who shows none of them. */
+ssize_t session_pread_stored(const struct session *s, void *p, size_t n, uint64_t off);
 
 /* Entry i's id (v1: the derived one) if the index keeps it: a text that is not long. Otherwise, and for entries without
  * ENTRY_ADDRESSED, empty. */

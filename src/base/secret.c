@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* What looks like a key is rare: so places where one may begin are found first, 64 bytes at a time. Nearly every form
+ * begins a run of 13 bytes or more that can stand in names (the letters, digits, _ and - of base64url), or ends in one
+ * behind a point or a colon. The others have two bytes next to each other that are rare. Only there forms are compared,
+ * with patterns of literals, (a|b), [sets] and {counts}: each part takes all that it can, which is right because what
+ * follows never begins with a byte that the part takes. */
+#include "sessionfs/base/secret.h"
+
+#include <errno.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* What a key needs besides its pattern. */
+enum {
+	DIGIT = 1,      /* a digit in it */
+	APART = 2,      /* no + or / in front or behind */
+	ANYWHERE = 4,   /* nothing in front or behind */
+	NOT_SHOWN = 8,  /* its start is a part of the secret */
+	ENDS_LINES = 16 /* its line ends are no part of the secret */
+};
+
+struct form {
+	const char *kind;
+	char first[4]; /* the bytes that it may begin with; #: a digit */
+	unsigned needs;
+	const char *pattern; /* NULL: a private key; the key stands between < and >, if these are there */
+};
+
+#define WORD "[A-Za-z0-9_-]"
+#define ALNUM "[A-Za-z0-9]"
+#define HEX "[0-9a-f]"
+#define BASE64 "[A-Za-z0-9+/]"
+
+/* Of places that begin and end together the first form counts. */
+static const struct form forms[] = {
+    {"anthropic", "s", DIGIT, "sk-ant-" WORD "{20,}"},
+    {"openai", "s", DIGIT, "sk-" WORD "{20,}"},
+    {"github", "g", 0, "gh[pousr]_" ALNUM "{36,}"},
+    {"github", "g", 0, "github_pat_[A-Za-z0-9_]{22,}"},
+    {"gitlab", "g", 0, "gl(pat|dt|rt|cbt|ptt|soat|oas)-" WORD "{20,}." ALNUM "{2}." ALNUM "{9}"},
+    {"gitlab", "g", 0, "gl(pat|dt|rt|cbt|ptt|soat|oas)-" WORD "{20,}"},
+    {"aws", "A", 0, "(AKIA|ASIA)[A-Z2-7]{16}"},
+    {"google", "A", 0, "AIza" WORD "{35}"},
+    {"google", "y", 0, "ya29." WORD "{20,}"},
+    {"google", "G", 0, "GOCSPX-" WORD "{28}"},
+    {"slack", "x", DIGIT, "xox[abeoprs]-[A-Za-z0-9-]{10,}"},
+    {"slack", "x", 0, "xapp-[0-9]-[A-Za-z0-9-]{20,}"},
+    {"discord", "MNO", 0, "[MNO]" WORD "{23,27}." WORD "{6}." WORD "{27,38}"},
+    {"telegram", "#", 0, "[0-9]{8,10}:AA" WORD "{33}"},
+    {"telegram", "b", 0, "bot<[0-9]{8,10}:AA" WORD "{33}"},
+    {"stripe", "s", 0, "sk_(live|test)_" ALNUM "{16,}"},
+    {"stripe", "r", 0, "rk_(live|test)_" ALNUM "{16,}"},
+    {"stripe", "w", 0, "whsec_" BASE64 "{32,}"},
+    {"npm", "n", 0, "npm_" ALNUM "{36}"},
+    {"pypi", "p", 0, "pypi-" WORD "{50,}"},
+    {"huggingface", "h", 0, "hf_" ALNUM "{30,}"},
+    {"groq", "g", 0, "gsk_" ALNUM "{40,}"},
+    {"xai", "x", 0, "xai-" ALNUM "{40,}"},
+    {"perplexity", "p", 0, "pplx-" ALNUM "{32,}"},
+    {"nvidia", "n", 0, "nvapi-" WORD "{40,}"},
+    {"tavily", "t", DIGIT, "tvly-" WORD "{20,}"},
+    {"brave", "B", APART, "BSA" WORD "{27,28}"},
+    {"elevenlabs", "s", 0, "sk_" HEX "{48}"},
+    {"replicate", "r", 0, "r8_" ALNUM "{37}"},
+    {"sendgrid", "S", 0, "SG." WORD "{16,32}." WORD "{32,64}"},
+    {"digitalocean", "d", 0, "do[opr]_v1_" HEX "{64}"},
+    {"shopify", "s", 0, "shp(at|ca|pa|ss)_[0-9a-fA-F]{32}"},
+    {"notion", "n", 0, "ntn_" ALNUM "{40,}"},
+    {"linear", "l", 0, "lin_(api|oauth)_" ALNUM "{32,}"},
+    {"vault", "h", 0, "hv[sbr]." WORD "{24,}"},
+    {"age", "A", 0, "AGE-SECRET-KEY-1[0-9A-Z]{58}"},
+    {"jwt", "e", 0, "eyJ" WORD "{10,}.eyJ" WORD "{10,}." WORD "{10,}"},
+    {"bearer", "Bb", DIGIT | NOT_SHOWN, "[Bb]earer <[A-Za-z0-9._~+/=-]{20,}"},
+    {"url", ":", ANYWHERE | NOT_SHOWN, "://[A-Za-z0-9._%+~-]{0,100}:<[^\001-\040/@\"'\\:<>{}$*]{3,200}>@[A-Za-z0-9[]"},
+    {"private key", "-", NOT_SHOWN | ENDS_LINES, NULL},
+};
+enum { FORMS = sizeof forms / sizeof *forms, SHOWN = 4, RUN = 13 };
+
+/* What is second in the forms that begin with a run; NULL: none begins so. M, N and O may go on with any byte. */
+static const char *const seconds[] = {
+    ['A'] = "KSIG", ['B'] = "S",  ['G'] = "O",    ['M'] = "",  ['N'] = "",   ['O'] = "",
+    ['d'] = "o",    ['e'] = "y",  ['g'] = "hils", ['h'] = "f", ['l'] = "i",  ['n'] = "pvt",
+    ['p'] = "yp",   ['r'] = "8k", ['s'] = "kh",   ['t'] = "v", ['x'] = "oa",
+};
+
+struct finder {
+	const char *from, *end;
+	const char *free[FORMS]; /* where the last place of each form ends: none begins inside it */
+	struct secrets *out;
+};
+
+static bool is_decimal(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_letter_or_digit(char c)
+{
+	return (unsigned char)((c | 0x20) - 'a') < 26 || is_decimal(c);
+}
+
+static bool is_word(char c)
+{
+	return is_letter_or_digit(c) || c == '_' || c == '-';
+}
+
+/* --- patterns --------------------------------------------------------------------- */
+
+/* Reads what follows a [, up to the ], and returns what is behind. NUL is in no set. */
+static const char *read_set(const char *at, bool set[256])
+{
+	bool is_without = *at == '^';
+	memset(set, is_without, 256);
+	for (at += is_without; *at != ']'; at++) {
+		unsigned char low = (unsigned char)*at, high = low;
+		if (at[1] == '-' && at[2] != ']')
+			high = (unsigned char)*(at += 2);
+		memset(set + low, !is_without, (size_t)(high - low) + 1);
+	}
+	set[0] = false;
+	return at + 1;
+}
+
+/* Takes one of the (a|b) that `at` stands in at p; NULL: none is there. */
+static const char *take_one_of(const char **at, const char *p, const char *end)
+{
+	const char *found = NULL;
+	while (**at != ')') {
+		size_t n = strcspn(++*at, "|)");
+		if (!found && n <= (size_t)(end - p) && memcmp(*at, p, n) == 0)
+			found = p + n;
+		*at += n;
+	}
+	++*at;
+	return found;
+}
+
+/* Takes bytes of a set: one, or {LEAST}, {LEAST,} or {LEAST,MOST} of them. At the end of a pattern those at its end are
+ * left that may not stand before what is behind. */
+static const char *take_set(const char **at, const char *p, const char *end)
+{
+	bool set[256];
+	size_t n = 0, least = 1, most = 1;
+	*at = read_set(*at + 1, set);
+	if (**at == '{') {
+		char *to;
+		least = most = strtoul(*at + 1, &to, 10);
+		if (*to == ',')
+			most = to[1] == '}' ? SIZE_MAX : strtoul(to + 1, &to, 10);
+		*at = strchr(to, '}') + 1;
+	}
+	while (n < most && p + n < end && set[(unsigned char)p[n]])
+		n++;
+	while (!**at && n > least && p + n < end && is_word(p[n]))
+		n--;
+	return n < least ? NULL : p + n;
+}
+
+/* Where the text at p stops to be as the pattern says, which it is up to its end; NULL: it is not. */
+static const char *take_pattern(const char *at, const char *p, const char *end, const char **key, const char **key_end)
+{
+	*key = p;
+	*key_end = NULL;
+	while (*at && p) {
+		if (*at == '[') {
+			p = take_set(&at, p, end);
+		} else if (*at == '(') {
+			p = take_one_of(&at, p, end);
+		} else if (*at == '<' || *at == '>') {
+			*(*at == '<' ? key : key_end) = p;
+			at++;
+		} else {
+			p = p < end && *p == *at ? p + 1 : NULL;
+			at++;
+		}
+	}
+	if (!*key_end)
+		*key_end = p;
+	return p;
+}
+
+/* The same of a private key, where \ is a backslash: -----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----, and then the
+ * key,
+ * (-{0,4}(\+[nrt]|[A-Za-z0-9+/=:,.()_ ]))*, if 16 bytes of base64 stand together in it. */
+static const char *take_private_key(const char *p, const char *end, const char **key, const char **key_end)
+{
+	static const struct span block = SPAN_LIT(" BLOCK"), name = SPAN_LIT(" PRIVATE KEY");
+	const char *at = take_pattern("-----BEGIN [A-Z0-9 ]{11,}>-----<", p, end, key, key_end);
+	struct span title = {p + 10, at ? (size_t)(*key_end - p - 10) : 0};
+	if (title.n > block.n && memcmp(title.p + title.n - block.n, block.p, block.n) == 0)
+		title.n -= block.n;
+	if (title.n < name.n || memcmp(title.p + title.n - name.n, name.p, name.n) != 0 ||
+	    memmem(title.p, title.n, "  ", 2))
+		return NULL;
+	size_t together = 0, most = 0;
+	for (const char *next = at; next; at = next ? next : at) {
+		const char *dash = at;
+		while (at < end && *at == '-' && at - dash < 4)
+			at++;
+		const char *slash = at;
+		while (at < end && *at == '\\')
+			at++;
+		bool is_base64 = at < end && (is_letter_or_digit(*at) || *at == '+' || *at == '/' || *at == '=');
+		bool fits =
+		    at < end && *at && (at > slash ? strchr("nrt", *at) != NULL : is_base64 || strchr(":,.()_ ", *at));
+		together = !is_base64 ? 0 : at > dash ? 1 : together + 1;
+		most = fits && together > most ? together : most;
+		next = fits ? at + 1 : NULL;
+		at = dash;
+	}
+	*key_end = at;
+	return most < 16 ? NULL : at;
+}
+
+/* --- places ----------------------------------------------------------------------- */
+
+/* Adds the places that begin at p, of all forms. An escape of a line end, of JSON in JSON too, is in front of a key. */
+static int find_at(struct finder *f, const char *p)
+{
+	const char first = is_decimal(*p) ? '#' : *p, front = p > f->from ? p[-1] : ' ';
+	bool is_escape = p - f->from > 1 && p[-2] == '\\' && strchr("nrtbf", front),
+	     is_inside = is_word(front) && !is_escape;
+	for (unsigned i = 0; i < FORMS; i++) {
+		const struct form *form = &forms[i];
+		const char *key, *key_end;
+		if ((form->first[0] != first && form->first[1] != first && form->first[2] != first) || p < f->free[i] ||
+		    (is_inside && !(form->needs & ANYWHERE)))
+			continue;
+		const char *end = form->pattern ? take_pattern(form->pattern, p, f->end, &key, &key_end)
+		                                : take_private_key(p, f->end, &key, &key_end);
+		const char behind = end && end < f->end ? *end : ' ';
+		if (!end || (is_word(behind) && !(form->needs & (ANYWHERE | ENDS_LINES))) ||
+		    ((form->needs & APART) && (front == '+' || front == '/' || behind == '+' || behind == '/')))
+			continue;
+		const char *digit = key;
+		while (digit < key_end && !is_decimal(*digit))
+			digit++;
+		if ((form->needs & DIGIT) && digit == key_end)
+			continue;
+		f->free[i] = end;
+		if (!vec_reserve(f->out, 1))
+			return -ENOMEM;
+		f->out->v[f->out->n++] = (struct secret){(size_t)(key - f->from), (size_t)(key_end - key), i};
+	}
+	return 0;
+}
+
+/* Looks at the run that begins at p, and is long. */
+static int find_in_run(struct finder *f, const char *p)
+{
+	size_t before = (size_t)(p - f->from);
+	bool is_escape = before > 0 && p[-1] == '\\';
+	int rc = 0;
+	if (before > 2 && (p[-1] == '.' || (p[-1] == ':' && p[0] == 'A' && p[1] == 'A'))) {
+		/* SG. ya29. hvs. hvb. hvr. and 0123456789:AA, perhaps behind an escape of a line end */
+		const char *first = p - 1;
+		while (first > f->from && p - first <= 14 && is_word(first[-1]))
+			first--;
+		if (p[-1] == ':' || p - first <= 6)
+			rc = find_at(f, first);
+		if (rc == 0 && first > f->from && first[-1] == '\\')
+			rc = find_at(f, first + 1);
+	}
+	for (const char *at = p; rc == 0 && at <= p + is_escape; at++) {
+		const char *second =
+		    (unsigned char)*at < sizeof seconds / sizeof *seconds ? seconds[(unsigned char)*at] : NULL;
+		if (!second)
+			continue;
+		bool may_begin = *second ? strchr(second, at[1]) != NULL : f->end - at > 28 && memchr(at + 24, '.', 5);
+		if (may_begin)
+			rc = find_at(f, at);
+	}
+	return rc;
+}
+
+/* --- candidates ------------------------------------------------------------------- */
+
+enum { BLOCK = 64 };
+
+/* Which of 64 bytes can stand in a run, and where two rare bytes begin. One more byte can be read behind them. */
+static void look_at_block(const char *p, uint64_t *run, uint64_t *rare)
+{
+	*run = *rare = 0;
+#ifdef __SSE2__
+#define IS(v, c) _mm_cmpeq_epi8(v, _mm_set1_epi8(c))
+#define PAIR(a, b) _mm_and_si128(IS(x, a), IS(y, b))
+#define FROM_TO(v, a, b)                                                                                               \
+	_mm_and_si128(_mm_cmpgt_epi8(v, _mm_set1_epi8((a)-1)), _mm_cmplt_epi8(v, _mm_set1_epi8((b) + 1)))
+	for (unsigned i = 0; i < BLOCK; i += 16) {
+		__m128i x = _mm_loadu_si128((const __m128i *)(p + i)),
+			y = _mm_loadu_si128((const __m128i *)(p + i + 1));
+		__m128i letter = FROM_TO(_mm_or_si128(x, _mm_set1_epi8(0x20)), 'a', 'z'), digit = FROM_TO(x, '0', '9');
+		__m128i word = _mm_or_si128(_mm_or_si128(letter, digit), _mm_or_si128(IS(x, '-'), IS(x, '_')));
+		__m128i pair = _mm_or_si128(_mm_or_si128(PAIR(':', '/'), PAIR('c', '_')),
+		                            _mm_or_si128(PAIR('r', ' '), PAIR('-', 'B')));
+		*run |= (uint64_t)(unsigned)_mm_movemask_epi8(word) << i;
+		*rare |= (uint64_t)(unsigned)_mm_movemask_epi8(pair) << i;
+	}
+#else
+#define PAIR(a, b) (p[i] == (a) && p[i + 1] == (b))
+	for (unsigned i = 0; i < BLOCK; i++) {
+		*run |= (uint64_t)is_word(p[i]) << i;
+		*rare |= (uint64_t)(PAIR(':', '/') || PAIR('c', '_') || PAIR('r', ' ') || PAIR('-', 'B')) << i;
+	}
+#endif
+}
+
+static int find_all(struct finder *f)
+{
+	/* Of the block before: which bytes end runs of 1, 2, 4, 8 and 13. */
+	uint64_t one = 0, two = 0, four = 0, eight = 0, all = 0;
+	char rest[BLOCK + 1] = {0};
+	int rc = 0;
+	for (const char *p = f->from; p < f->end && rc == 0; p += BLOCK) {
+		uint64_t run, rare;
+		bool is_last = f->end - p <= BLOCK;
+		look_at_block(is_last ? memcpy(rest, p, (size_t)(f->end - p)) : p, &run, &rare);
+		uint64_t run2 = run & (run << 1 | one >> (BLOCK - 1));
+		uint64_t run4 = run2 & (run2 << 2 | two >> (BLOCK - 2));
+		uint64_t run8 = run4 & (run4 << 4 | four >> (BLOCK - 4));
+		uint64_t run13 = run8 & (run8 << (RUN - 8) | eight >> (BLOCK - RUN + 8));
+		uint64_t begun = run13 & ~(run13 << 1 | all >> (BLOCK - 1));
+		one = run, two = run2, four = run4, eight = run8, all = run13;
+		for (; begun && rc == 0; begun &= begun - 1)
+			rc = find_in_run(f, p + __builtin_ctzll(begun) - (RUN - 1));
+		for (; rare && rc == 0; rare &= rare - 1) {
+			const char *at = p + __builtin_ctzll(rare);
+			/* The first byte of :// whsec_ Bearer and -----BEGIN */
+			size_t back = *at == ':' ? 0 : *at == 'r' ? 5 : 4;
+			if ((size_t)(at - f->from) >= back && strchr(":wBb-", at[-(ptrdiff_t)back]))
+				rc = find_at(f, at - back);
+		}
+	}
+	return rc;
+}
+
+static int secret_cmp(const void *pa, const void *pb)
+{
+	const struct secret *a = pa, *b = pb;
+	if (a->at != b->at)
+		return a->at < b->at ? -1 : 1;
+	if (a->n != b->n)
+		return a->n > b->n ? -1 : 1;
+	return (int)a->form - (int)b->form;
+}
+
+int secrets_find(struct span text, struct secrets *out)
+{
+	struct finder f = {.from = text.p, .end = text.p + text.n, .out = out};
+	size_t first = out->n, kept = first;
+	int rc = find_all(&f);
+
+	if (out->n - first > 1)
+		qsort(out->v + first, out->n - first, sizeof *out->v, secret_cmp);
+	for (size_t i = first, end = 0; i < out->n; i++) {
+		if (out->v[i].at < end)
+			continue;
+		end = out->v[i].at + out->v[i].n;
+		out->v[kept++] = out->v[i];
+	}
+	out->n = kept;
+	return rc;
+}
+
+void secrets_release(struct secrets *s)
+{
+	vec_release(s);
+}
+
+const char *secret_kind(const struct secret *s)
+{
+	return forms[s->form].kind;
+}
+
+size_t secret_shown(const struct secret *s)
+{
+	return forms[s->form].needs & NOT_SHOWN ? 0 : SHOWN;
+}
+
+struct span secret_part(const struct secret *s, const char *text, size_t from)
+{
+	const char *p = text + s->at + from, *end = text + s->at + s->n, *to = end;
+	if (forms[s->form].needs & ENDS_LINES) {
+		while (p < end && *p == '\\') {
+			while (*p == '\\')
+				p++;
+			p++;
+		}
+		to = memchr(p, '\\', (size_t)(end - p));
+	}
+	return (struct span){p, (size_t)((to ? to : end) - p)};
+}

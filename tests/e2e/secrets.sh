@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# With -o redact no file of the mount shows a key, however it is read; session.jsonl has stars in its place and nothing else
+# changed. secrets.tsv and is:secret say where one stands, with redact and without.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3 jq
+oracle() { python3 "$ROOT/tests/lib/secret.py" "$@"; }
+oracle check
+oracle keys | grep -vx example >"$T/keys" # that is a word, too
+samples "$T/src"
+samples "$T/broken" "$ROOT/tests/data/broken"
+oracle plant "$T/planted"
+oracle mix "$T/mixed" "${SEED:-1}"
+
+# --- without a mount -----------------------------------------------------------------
+# The longest line that is looked through.
+mkdir "$T/long"
+{ echo '{"type":"session","id":"long"}' && printf '{"a":"%s"}\n' "$(printf 'x%.0s' {1..10000})"; } >"$T/long/long.jsonl"
+most_of() {
+	"$1" -o redact -S "$T/long" --cat projects/unknown/long/session.jsonl | grep -q xxx && echo $((64 << 20)) || echo 8192
+}
+tables() { # PROGRAM
+	local most source option
+	most=$(most_of "$1")
+	for source in src broken mixed planted; do
+		oracle table "$T/$source" "$most" >"$T/want"
+		for option in ro redact; do
+			"$1" -o $option -S "$T/$source" --cat secrets.tsv >"$T/got"
+			same "$T/want" "$T/got" "secrets.tsv of $source with -o $option"
+		done
+	done
+	# Each entry in which one stands, once.
+	tail -n +2 "$T/want" | cut -f1-3 | awk -F'\t' '$3 != ""' | sort -u >"$T/entries"
+	for option in ro redact; do
+		"$1" -o $option -S "$T/planted" --search is:secret --entries | tail -n +2 | cut -f2-4 | sort >"$T/found"
+		same "$T/entries" "$T/found" "is:secret with -o $option"
+	done
+	for source in "$T"/planted/*/*0.jsonl "$T"/mixed/*/*.jsonl; do
+		s=$(basename "$source" .jsonl)
+		s=$([ "${s#mix}" = "$s" ] && echo "projects/home-u/$s" || echo "projects/mix/$s")
+		"$1" -o redact -S "${source%/*/*}" --cat "$s/session.jsonl" >"$T/got"
+		oracle mask "$most" <"$source" | same /dev/stdin "$T/got" "session.jsonl of $s"
+	done
+}
+small=${SESSIONFS%/*}/small/sessionfs
+[ ! -x "$small" ] || tables "$small"
+tables "$SESSIONFS"
+most=$(most_of "$SESSIONFS")
+is 32 "$(cut -f4 "$T/want" | tail -n +2 | sort -u | wc -l)" "kinds of keys"
+"$SESSIONFS" -S "$T/planted" --search=-is:secret --entries | tail -n +2 | cut -f2-4 | sort >"$T/found"
+nothing "both" comm -12 "$T/entries" "$T/found"
+[ -s "$T/found" ] || die "no entry is without a secret"
+fails 1 "^$" "$SESSIONFS" -S "$T/src" --search is:secret
+fails 2 "is:secret" "$SESSIONFS" -S "$T/src" --search is:secrets
+key=$(sed -n 3p "$T/keys")
+"$SESSIONFS" -S "$T/planted" --search "$key" | grep -q "$key" || die "the key is not found without redact"
+fails 1 "^$" "$SESSIONFS" -o redact -S "$T/planted" --search "$key"
+"$SESSIONFS" -o redact -S "$T/planted" --search "is:secret" -m 0 >"$T/hits"
+oracle leaks "$T/hits" || die "a search shows a key"
+
+# A copy can be given away, and is what a mount of it would be.
+"$SESSIONFS" -o redact -S "$T/planted" --copy / "$T/copy" >"$T/said"
+find "$T/copy" -type f -print0 | xargs -0 python3 "$ROOT/tests/lib/secret.py" leaks || die "a copy shows a key"
+find "$T/copy" | grep -aFf "$T/keys" && die "a name in a copy shows a key"
+find "$T/copy" -type l -printf '%l\n' | grep -aFf "$T/keys" && die "a link in a copy shows a key"
+
+# --- through a mount -------------------------------------------------------------------
+need_mount
+mount_fs "$T/planted" "$T/mnt" -o redact
+m=$T/mnt/projects/home-u
+fails 1 "Read-only" mkdir "$m/x"
+for f in "$T"/planted/*/*.jsonl; do
+	s=$m/$(basename "$f" .jsonl)
+	oracle mask "$most" <"$f" >"$T/want"
+	is "$(stat -c %s "$f")" "$(stat -c %s "$s/session.jsonl")" "size of $s"
+	same "$T/want" "$s/session.jsonl" "session.jsonl of $s"
+done
+# In odd pieces, from anywhere.
+python3 - "$s/session.jsonl" "$T/want" <<'PY' || die "a read of a piece differs"
+import os, random, sys
+whole = open(sys.argv[2], "rb").read()
+random.seed(1)
+fd = os.open(sys.argv[1], os.O_RDONLY)
+for _ in range(3000):
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    n, at = random.choice([1, 2, 7, 100, 5000]), random.randrange(len(whole))
+    assert os.pread(fd, n, at) == whole[at:at + n], (at, n)
+PY
+dd if="$s/session.jsonl" bs=7 iflag=direct status=none 2>/dev/null | cmp - "$T/want" || dd if="$s/session.jsonl" bs=7 status=none | cmp - "$T/want" || die "dd"
+search=$T/mnt/search
+cat "$T/mnt"/html/home-u/*.html "$T/mnt/html/index.html" "$search/is:secret"/{hits.txt,entries.tsv} "$search/the first/hits.txt" >"$T/pages"
+oracle leaks "$T/pages" || die "a page or search shows a key"
+find "$T/mnt" -type f ! -name .events -print0 | xargs -0 python3 "$ROOT/tests/lib/secret.py" leaks || die "a file shows a key"
+find "$T/mnt" -printf '%P\n%l\n' | grep -aFf "$T/keys" && die "a name shows a key"
+grep -rqaFf "$T/keys" "$T/mnt/projects" && die "grep -r finds a key"
+"$SESSIONFS" -S "$T/planted" --cat secrets.tsv | same /dev/stdin "$T/mnt/secrets.tsv" "secrets.tsv"
+
+# A key that is written in two parts shows neither the first nor the second.
+f=$T/planted/--home-u--/live.jsonl
+echo '{"type":"session","version":3,"id":"live","timestamp":"2026-01-02T00:00:00.000Z"}' >"$f"
+s=$m/live
+within 10 "the session" test -e "$s/session.jsonl"
+printf '%s' '{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"'"${key:0:20}" >>"$f"
+within 10 "its end" eval "[ \$(stat -c %s '$s/session.jsonl') = \$(stat -c %s '$f') ]"
+within 10 "stars" eval "tail -c 20 '$s/session.jsonl' | grep -q '^\*\{20\}\$'"
+grep -qa "${key:0:20}" "$s/session.jsonl" && die "half a key shows"
+inode=$(stat -c %i "$s")
+printf '%s"}}\n' "${key:20}" >>"$f"
+within 10 "the entry" test -e "$s/entries/a/text.md"
+oracle mask "$most" <"$f" >"$T/want"
+within 10 "the line" cmp -s "$T/want" "$s/session.jsonl"
+is "$(echo "$key" | tr '[:graph:]' '*')" "$(cat "$s/entries/a/text.md")" "text.md"
+is "$inode" "$(stat -c %i "$s")" "the inode of a session whose last line went on"
+# A last line that is whole is shown without a newline, too.
+printf '%s' '{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"plain, '"$key"'"}}' >>"$f"
+within 10 "the last line" grep -q "^plain, \*" "$s/entries/b/text.md"
+oracle mask "$most" <"$f" | same /dev/stdin "$s/session.jsonl" "session.jsonl without a newline"
+umount_fs "$T/mnt"

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* secret: what looks like a key, and what only nearly does; and that files whose resolver redacts are read so, in
+ * whatever pieces. A blank stands in each example, so that nobody takes this file for a leak. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/base/secret.h"
+#include "sessionfs/file/opened.h"
+#include "sessionfs/session/session.h"
+
+#include "files.h"
+
+struct example {
+	const char *kind, *text;
+};
+
+static const struct example examples[] = {
+    {"anthropic", "sk-ant- api03-example0example0example0"},
+    {"openai", "sk- proj-example0example0example0"},
+    {"github", "ghp_ example0example0example0example01234"},
+    {"github", "github_pat_ example0example0example01234"},
+    {"gitlab", "glpat- example0example01234"},
+    {"gitlab", "glpat- example0example01234.01.example01"},
+    {"aws", "AKIA EXAMPLE234567ABC"},
+    {"google", "AIza example0example0example0example0123"},
+    {"google", "ya29. example0example0example0"},
+    {"google", "GOCSPX- example0example0example01234"},
+    {"slack", "xoxb- 000000000000-example0example"},
+    {"slack", "xoxb- 0000000000"},
+    {"slack", "xapp- 1-EXAMPLE0000-000000000000-example"},
+    {"discord", "M TAwMDAwMDAwMDAwMDAwMDAw.Exampl.example0example0example0123"},
+    {"telegram", "0000000000: AAexample0example0example0example01"},
+    {"telegram", "bot 0000000000:AAexample0example0example0example01"},
+    {"stripe", "sk_live_ example0example0"},
+    {"stripe", "rk_test_ example0example0"},
+    {"stripe", "whsec_ example0example0example0example0"},
+    {"stripe", "whsec_ a+b/example0example0example0exam"},
+    {"npm", "npm_ example0example0example0example01234"},
+    {"pypi", "pypi- example0example0example0example0example0example0example0"},
+    {"huggingface", "hf_ example0example0example0example0"},
+    {"groq", "gsk_ example0example0example0example0example0"},
+    {"xai", "xai- example0example0example0example0example0"},
+    {"perplexity", "pplx- example0example0example0example0"},
+    {"nvidia", "nvapi- example0example0example0example0example0"},
+    {"tavily", "tvly- dev-example0example0example0"},
+    {"brave", "BSA example0example0example0123"},
+    {"elevenlabs", "sk_ 000000000000000000000000000000000000000000000000"},
+    {"replicate", "r8_ example0example0example0example012345"},
+    {"sendgrid", "SG. example0example0.example0example0example0example0"},
+    {"digitalocean", "dop_v1_ 0000000000000000000000000000000000000000000000000000000000000000"},
+    {"shopify", "shpat_ 00000000000000000000000000000000"},
+    {"notion", "ntn_ example0example0example0example0example0"},
+    {"linear", "lin_api_ example0example0example0example0"},
+    {"vault", "hvs. example0example0example0"},
+    {"age", "AGE-SECRET-KEY- 1EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EX"},
+    {"jwt", "eyJ example0example0.eyJexample0example0.example0example0"},
+    {"jwt", "eyJ 0123456789.eyJ0123456789.0123456789"},
+    {"bearer", "Bearer  example0example0example0"},
+    {"bearer", "bearer  a.b~c+d/e=f-g_h.i~j+k/1"},
+    {"url", "://user: example@example.com"},
+    {"url", ":// :abc@[::1]"},
+    {"private key", "-----BEGIN  PRIVATE KEY-----\\nexample0example0example0\\n"},
+    {"private key", "-----BEGIN  RSA 2 PRIVATE KEY BLOCK-----\\\\r\\\\nexample0----example0example0"},
+};
+
+static const char *const none[] = {
+    "task- number01number02number03number04",
+    "00000000-0000-4000- 8000-000000000000",
+    "sk- learn-is-a-library-without-a-number",
+    "https://example.com:8080/a @b",
+    "git@example.com:org/a .git",
+    "sha512- x/BSAnumber01number02number03456+x==",
+    "Bearer  $TOKEN_FROM_THE_ENVIRONMENT",
+    "-----BEGIN  PRIVATE KEY-----",
+    "-----BEGIN  PRIVATE KEY-----\\nexample0exampl\\n",
+    "-----BEGIN  PUBLIC KEY-----\\nexample0example0example0\\n",
+    "-----BEGIN  RSA  PRIVATE KEY-----\\nexample0example0example0\\n",
+    "------BEGIN  PRIVATE KEY-----\\nexample0example0example0\\n",
+    "npm_ example0example0example0example0123",
+    "npm_ example0example0example0example012345",
+    "-ghp_ example0example0example0example01234",
+    "AKIA EXAMPLE234567AB1",
+    "https://user: ab@example.com",
+    "https://user: example@-example.com",
+    "12345678901: AAexample0example0example0example01",
+    "xoxb- 000000000",
+    "eyJ 012345678.eyJ0123456789.0123456789",
+    "example",
+    "",
+};
+
+/* The text without its first blank, between two others. */
+static struct span put(const char *before, const char *text, const char *after, struct buf *out)
+{
+	const char *blank = strchr(text, ' ');
+	buf_reset(out);
+	buf_adds(out, before);
+	buf_add(out, text, blank ? (size_t)(blank - text) : 0);
+	buf_addf(out, "%s%s", blank ? blank + 1 : text, after);
+	assert_int_equal(buf_err(out), 0);
+	return buf_span(out);
+}
+
+static void assert_place(struct span text, const char *kind)
+{
+	CLEANUP(secrets_release) struct secrets found = {0};
+	assert_int_equal(secrets_find(text, &found), 0);
+	if (found.n != 1)
+		fail_msg("%zu places in %.*s", found.n, (int)text.n, text.p);
+	assert_string_equal(secret_kind(&found.v[0]), kind);
+}
+
+static void each_form_is_found(void **state)
+{
+	static const char *const around[][2] = {
+	    {"", ""},     {"{\"a\":\"", "\"}"}, {"\\n", "\\n"},
+	    {"x=", "&y"}, {"line\n", "\nline"}, {"word word word word word word (", ")"}};
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	char blanks[130] = "";
+	(void)state;
+	for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+		for (size_t k = 0; k < sizeof around / sizeof *around; k++)
+			assert_place(put(around[k][0], examples[i].text, around[k][1], &text), examples[i].kind);
+		/* Wherever it stands to the blocks that are looked at. */
+		for (size_t n = 0; n < sizeof blanks; n++) {
+			memset(blanks, ' ', n);
+			blanks[n] = '\0';
+			assert_place(put(blanks, examples[i].text, n % 2 ? "" : blanks, &text), examples[i].kind);
+			blanks[n] = ' ';
+		}
+	}
+}
+
+static void what_nearly_looks_like_one_is_not_found(void **state)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	(void)state;
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+		CLEANUP(secrets_release) struct secrets found = {0};
+		assert_int_equal(secrets_find(put("", none[i], "", &text), &found), 0);
+		assert_int_equal(found.n, 0);
+	}
+}
+
+static void of_several_the_first_and_longest_counts(void **state)
+{
+	static const struct example text[] = {
+	    {"jwt", "Bearer  eyJexample0example0.eyJexample0example0.example0example0 "},
+	    {"bearer", "Bearer  eyJexample0example0.eyJexample0example0.example0example0== "},
+	    {"url", "://:sk- proj-example0example0example0x.y@host"},
+	    {"anthropic", "://sk-ant- api03-example0example0example0:x@y"},
+	    {"private key", "-----BEGIN  PRIVATE KEY-----\\nexample0example0 ghp_example0example0example0example01234"},
+	};
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	(void)state;
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+		assert_place(put("", text[i].text, "", &b), text[i].kind);
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+
+/* What is read of a file with this text. */
+static void assert_read(const char *text, const char *expected)
+{
+	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
+	struct resolver *r;
+	struct resolved got = RESOLVED_INIT;
+	struct opened *file;
+	char piece[16384];
+	size_t n = strlen(text);
+
+	make_temporary(dir);
+	snprintf(path, sizeof path, "%s/f", dir);
+	put_file(path, text);
+	assert_int_equal(resolver_open(dir, &r), 0);
+	resolver_redact(r);
+	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
+	assert_int_equal(opened_new(r, &got, &file), 0);
+	assert_int_equal(opened_pread(file, piece, sizeof piece, 0), n);
+	piece[n] = '\0';
+	assert_string_equal(piece, expected);
+	/* In pieces, from the beginning and from the end. */
+	for (size_t step = n > 2000 ? 997 : 1; step <= n; step = step * 2 + 1) {
+		for (size_t i = 0, at = 0; i * step < n; i++) {
+			at = step % 2 ? i * step : (n - 1) / step * step - i * step;
+			ssize_t size = opened_pread(file, piece, step, at);
+			assert_int_equal(size, n - at < step ? n - at : step);
+			assert_memory_equal(piece, expected + at, (size_t)size);
+		}
+	}
+	assert_int_equal(opened_stored(file, piece, sizeof piece, 0), n);
+	assert_memory_equal(piece, text, n);
+	opened_put(file);
+	resolver_close(r);
+	remove_all(dir);
+}
+
+#define KEY                                                                                                            \
+	"hf_"                                                                                                          \
+	"example0example0example0example0"
+#define STARS                                                                                                          \
+	"***"                                                                                                          \
+	"********************************"
+
+static void a_file_is_read_without_keys(void **state)
+{
+	(void)state;
+	assert_read("a\n", "a\n");
+	assert_read("{" KEY "}\nx " KEY "\n\n\r\n" KEY "\r\n{} ", "{" STARS "}\nx " STARS "\n\n\r\n" STARS "\r\n{} ");
+	assert_read("{\"-----BEGIN "
+	            "PRIVATE KEY-----\\nexample0example0\\\\r\\\\nabc\\n-----END\"}\n",
+	            "{\"-----BEGIN "
+	            "PRIVATE KEY-----\\n****************\\\\r\\\\n***\\n-----END\"}\n");
+	assert_read("https://u:"
+	            "password@host\n",
+	            "https://u:********@host\n");
+}
+
+static void a_last_line_that_may_go_on_is_hidden(void **state)
+{
+	(void)state;
+	assert_read("{}\n{\"a\":\"hf_exam", "{}\n*************");
+	assert_read("{\"a\":\"hf_exam", "*************");
+	assert_read("{}\n{\"a\":1} \t\r", "{}\n{\"a\":1} \t\r");
+	assert_read("{}\n{\"" KEY "\":1}", "{}\n{\"" STARS "\":1}");
+	assert_read("{}\n ", "{}\n*");
+}
+
+static void a_line_that_is_too_long_is_hidden(void **state)
+{
+	char text[16384], expected[16384];
+	(void)state;
+	for (size_t more = 0; more < 2 && SECRET_LINE + 200 < sizeof text; more++) {
+		size_t n = SECRET_LINE + more;
+		memset(text, 'x', sizeof text);
+		memcpy(text, "{}\n", 3);
+		memcpy(text + 3 + n, "\n" KEY "\n", strlen(KEY) + 3);
+		memcpy(text + 3 + 100, " " KEY " ", strlen(KEY) + 2);
+		memcpy(expected, text, sizeof text);
+		memset(expected + 3 + n + 1, '*', strlen(KEY));
+		if (more)
+			memset(expected + 3, '*', n);
+		else
+			memset(expected + 3 + 101, '*', strlen(KEY));
+		assert_read(text, expected);
+	}
+}
+
+static void what_was_written_since_is_looked_through_anew(void **state)
+{
+	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200] = "";
+	struct resolver *r;
+	struct resolved got = RESOLVED_INIT;
+	struct opened *file;
+	(void)state;
+	make_temporary(dir);
+	snprintf(path, sizeof path, "%s/f", dir);
+	put_file(path, "{}\n{\"" KEY);
+	assert_int_equal(resolver_open(dir, &r), 0);
+	resolver_redact(r);
+	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
+	assert_int_equal(opened_new(r, &got, &file), 0);
+	assert_int_equal(opened_pread(file, piece, sizeof piece, 5), strlen(KEY));
+	assert_memory_equal(piece, STARS, strlen(KEY));
+	add_file(path, "-y " KEY "\"}\n");
+	memset(piece, 0, sizeof piece);
+	opened_pread(file, piece, sizeof piece, 5);
+	assert_string_equal(piece, KEY "-y " STARS "\"}\n");
+	put_file(path, "{}\n{\"  " KEY " \"}\n");
+	memset(piece, 0, sizeof piece);
+	opened_pread(file, piece, 10, 8);
+	assert_string_equal(piece, "**********");
+	opened_put(file);
+	resolver_close(r);
+	remove_all(dir);
+}
+
+static void a_file_whose_hidden_line_goes_on_is_the_same(void **state)
+{
+	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
+	struct resolver *r;
+	struct session *s;
+	struct reader reader CLEANUP_READER = READER_INIT;
+	bool has;
+	(void)state;
+	make_temporary(dir);
+	snprintf(path, sizeof path, "%s/f", dir);
+	put_file(path, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"x\",\"id\":\"a\",\"y\":\"hf_example0");
+	assert_int_equal(resolver_open(dir, &r), 0);
+	resolver_redact(r);
+	assert_int_equal(session_open(&(struct source_path){r, "f"}, &s), 0);
+	add_file(path, "example0example0example0\"}\n");
+	assert_int_equal(session_grow(s), 1);
+	assert_int_equal(session_count(s), 1);
+	assert_int_equal(session_has_secret(s, 0, &reader, &has), 0);
+	assert_true(has);
+	session_close(s);
+	resolver_close(r);
+	remove_all(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(each_form_is_found),
+	    cmocka_unit_test(what_nearly_looks_like_one_is_not_found),
+	    cmocka_unit_test(of_several_the_first_and_longest_counts),
+	    cmocka_unit_test(a_file_is_read_without_keys),
+	    cmocka_unit_test(a_last_line_that_may_go_on_is_hidden),
+	    cmocka_unit_test(a_line_that_is_too_long_is_hidden),
+	    cmocka_unit_test(what_was_written_since_is_looked_through_anew),
+	    cmocka_unit_test(a_file_whose_hidden_line_goes_on_is_the_same),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
