@@ -90,7 +90,7 @@ void catalog_status(struct catalog *c, struct catalog_status *ret)
 	for (size_t i = 0; i < c->dir_count; i++) {
 		const struct seen *s = &c->dirs[i].seen;
 		ret->watches += c->dirs[i].wd > 0;
-		ret->scanning = ret->scanning || seen_is_behind(s) || (s->look && s->look->late);
+		ret->scanning = ret->scanning || (!c->dirs[i].gone && seen_is_behind(s)) || (s->look && s->look->late);
 	}
 	for (size_t i = 0; i < c->file_count; i++)
 		ret->sessions += file_may_be_session(&c->files[i]);
@@ -130,7 +130,8 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 	struct ask a = ask_begin(c, HASTE_NONE);
 	if (look && !w->lost)
 		for (uint32_t i = 0; i < c->dir_count; i++)
-			mark_files(c, i);
+			if (!c->dirs[i].watched || c->dirs[i].linked)
+				mark_files(c, i);
 	bool all = look || w->lost, names = w->asked;
 	w->asked = false;
 	while (ask_wait(&a)) {

@@ -62,7 +62,7 @@ static bool stat_differs(const struct stat *a, const struct stat *b)
 /* Opens the directory that a file is in. */
 static int look_open_dir(const struct look *l, enum resolve_how how, struct resolved *ret)
 {
-	char dir[NAME_MAX + 1] = "";
+	char dir[PATH_MAX] = "";
 	if (l->base > sizeof dir)
 		return -ENAMETOOLONG;
 	if (l->base > 0)

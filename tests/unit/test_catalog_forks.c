@@ -56,14 +56,14 @@ static void forks_find_their_parent(void **state)
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	struct slot_info slot;
 	uint32_t only = slot_of(p, "b", "only");
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot);)
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, false, &cookie, &slot);)
 		buf_addf(&got, "%s ", slot.stem);
 	assert_words(&got, "name old");
 	assert_int_equal(unlink(at(p, "a/old.jsonl")), 0);
 	assert_int_equal(unlink(at(p, "b/root.jsonl")), 0);
 	wait_stale();
 	buf_reset(&got);
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot);)
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, false, &cookie, &slot);)
 		buf_addf(&got, "%s ", slot.stem);
 	assert_words(&got, "name");
 	assert_parent(p, "a", "doubt", "a/root.jsonl");
@@ -127,11 +127,11 @@ static void forks_with_one_stem_are_all_there(void **state)
 	put(p, "a/other.jsonl", FORK("other", "/y/one.jsonl"));
 	open_place(p);
 	uint32_t one = slot_of(p, "a", "one");
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, one, &cookie, &slot);)
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, one, false, &cookie, &slot);)
 		buf_addf(&got, "%s ", slot.file);
 	assert_words(&got, "a/other.jsonl a/same.jsonl c/same.jsonl d/same.jsonl");
 	uint64_t cookie = 0;
-	assert_true(catalog_fork_next(p->c, slot_of(p, "a", "two"), &cookie, &slot));
+	assert_true(catalog_fork_next(p->c, slot_of(p, "a", "two"), false, &cookie, &slot));
 	assert_string_equal(slot.file, "b/same.jsonl");
 }
 
@@ -152,16 +152,16 @@ static void a_list_of_forks_goes_on(void **state)
 	open_place(p);
 	uint32_t one = slot_of(p, "a", "one");
 	for (int i = 0; i < 2; i++) {
-		assert_true(catalog_fork_next(p->c, one, &cookie, &slot));
+		assert_true(catalog_fork_next(p->c, one, false, &cookie, &slot));
 		buf_addf(&got, "%s ", slot.stem);
 	}
 	replace(p, "a/g.jsonl", HEADER("other", "/"));
 	assert_int_equal(unlink(at(p, "a/h.jsonl")), 0);
 	wait_stale();
-	while (catalog_fork_next(p->c, one, &cookie, &slot))
+	while (catalog_fork_next(p->c, one, false, &cookie, &slot))
 		buf_addf(&got, "%s ", slot.stem);
 	assert_words(&got, "f g i");
-	assert_false(catalog_fork_next(p->c, UINT32_MAX - 1, &(uint64_t){0}, &slot));
+	assert_false(catalog_fork_next(p->c, UINT32_MAX - 1, false, &(uint64_t){0}, &slot));
 }
 
 int main(void)
