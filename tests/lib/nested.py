@@ -5,6 +5,7 @@
 nested.py list SOURCE   FILE TAB PROJECT TAB STEM TAB PARENT TAB SUBAGENTS TAB FORKS, a line each, in byte order of FILE; the last
                         three as paths from the mount's root, the last two joined by commas
 nested.py latest SOURCE PROJECT TAB STEM, of each .latest
+nested.py shown MOUNT, nested.py shown-latest MOUNT   the same as a mount shows it
 nested.py make DIR      a source with directories in directories
 
 No ~2 but of equal STEMs; no bytes that are encoded.
@@ -115,9 +116,9 @@ def parent_of(s, found, source):
     if isinstance(named, str) and named:
         if named.startswith("/") and os.path.exists(named):
             real = os.path.realpath(named)
-            for other in found.values():
-                if other is not s and os.path.realpath(os.path.join(source, other.file)) == real:
-                    return other
+            same = [o for o in found.values() if o is not s and os.path.realpath(os.path.join(source, o.file)) == real]
+            if same:
+                return min(same, key=lambda o: (os.path.join(source, o.file) != named, os.fsencode(o.file)))
         base = re.split(r"[/\\]", named)[-1]
         others = [o for o in found.values() if o is not s and o.file.split("/")[-1] == base]
         if base != "session.jsonl" and len(others) == 1:
@@ -150,6 +151,38 @@ def latest(source):
         best[s.project] = max(best.get(s.project, key), key)
     for project in sorted(best, key=os.fsencode):
         print(project, best[project][1], sep="\t")
+
+
+# --- a mount ------------------------------------------------------------------------------------
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as f:
+            return f.read()
+    except FileNotFoundError:
+        return ""
+
+
+def shown(mount):
+    rows = []
+    for project in os.listdir(f"{mount}/projects"):
+        for stem in os.listdir(f"{mount}/projects/{project}"):
+            here = f"{mount}/projects/{project}/{stem}"
+            if stem == ".latest":
+                continue
+            file = json.loads(read(f"{here}/info.json"))["file"]
+            many = (",".join(read(f"{here}/{name}").split("\n")[:-1]) for name in ("subagents", "forks"))
+            rows.append((os.fsencode(file), "\t".join([file, project, stem, read(f"{here}/parent")[:-1], *many])))
+    for _, row in sorted(rows):
+        print(row)
+
+
+def shown_latest(mount):
+    for project in sorted(os.listdir(f"{mount}/projects"), key=os.fsencode):
+        link = f"{mount}/projects/{project}/.latest"
+        if os.path.lexists(link):
+            print(project, os.readlink(link), sep="\t")
 
 
 # --- a source ----------------------------------------------------------------------------------
@@ -245,4 +278,4 @@ if __name__ == "__main__":
     if command == "random":
         random_source(where, int(sys.argv[3]))
     else:
-        {"list": show, "latest": latest, "make": make}[command](os.path.abspath(where))
+        {"list": show, "latest": latest, "shown": shown, "shown-latest": shown_latest, "make": make}[command](os.path.abspath(where))
