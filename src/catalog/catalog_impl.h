@@ -241,6 +241,7 @@ struct catalog {
 		size_t n, changes_cap;
 		struct list marked; /* files that events have marked and catalog_wait has not looked at */
 		bool lost;          /* anything may have changed */
+		bool behind;        /* names in some directory may have */
 		bool asked;         /* all names are to be known */
 		bool on, polls;     /* constant: catalog_wait is in use; without inotify */
 		bool said;          /* the user was told that no watches are left */

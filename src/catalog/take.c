@@ -90,6 +90,7 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 	g->dirs.v[g->dirs.n++] = dir;
 	g->blind++;
 	c->watching.blind++;
+	c->watching.behind = true;
 	if (parent == 0) {
 		c->groups[c->group_count++] = fresh;
 		c->projects[d.project].dir = dir;

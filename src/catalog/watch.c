@@ -109,6 +109,7 @@ void mark_names(struct catalog *c, uint32_t dir)
 	mark_passes(c, dir);
 	c->dirs[dir].seen.marked = c->tick;
 	c->dirs[dir].st = (struct stat){0};
+	c->watching.behind = true;
 	watch_wake(&c->watching);
 }
 
