@@ -22,8 +22,8 @@
 	(IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | \
 	 IN_EXCL_UNLINK | IN_ONLYDIR)
 #define CHANGES_MAX ((size_t)LIMIT(1 << 16, 2))
-/* Each watch takes a kilobyte of the kernel's memory. */
-#define WATCHES_MOST ((size_t)LIMIT(1 << 18, 16))
+/* The kernel has a limit, too: /proc/sys/fs/inotify/max_user_watches. */
+#define WATCHES_MOST LIMIT(SIZE_MAX, (size_t)16)
 
 int watching_init(struct watching *w, const struct catalog_options *o)
 {
