@@ -150,10 +150,10 @@ static bool has_sessions(const char *source)
 {
 	struct budget nothing = BUDGET_INIT(0);
 	struct catalog *c;
-	struct slot_info newest;
+	struct slot_info any;
 	if (catalog_open(source, &(struct catalog_options){.budget = &nothing}, &c) < 0)
 		return false;
-	bool has = catalog_latest(c, NO_SLOT, &newest);
+	bool has = catalog_slot_next(c, NO_SLOT, &(uint64_t){0}, &any);
 	catalog_close(c);
 	return has;
 }

@@ -101,7 +101,9 @@ def main():
         if done % 8 == 0:
             time.sleep(0.002)
     spare = os.path.join(SOURCE, ".spare")
-    if os.path.lexists(spare):
+    if os.path.islink(spare):
+        os.unlink(spare)
+    elif os.path.lexists(spare):
         shutil.rmtree(spare)
     print(f"{done} changes")
 
