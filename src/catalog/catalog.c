@@ -134,13 +134,6 @@ bool load_project(struct ask *a, uint32_t project)
 	return need_project(a, project, HEADERS) && ask_may_decide(a) && names_slots(a, project);
 }
 
-/* Flat files may belong to any project. */
-static bool project_is_watched(const struct catalog *c, uint32_t project)
-{
-	uint32_t dir = c->projects[project].dir;
-	return c->groups[0].blind == 0 && (dir == NONE || c->groups[c->dirs[dir].group].blind == 0);
-}
-
 /* ---- the newest ---- */
 
 /* A newest file that turns out to be no session costs a new search. After so many, all headers are read. */
@@ -180,10 +173,11 @@ static bool is_of_project(const struct catalog *c, uint32_t dir, uint32_t projec
 static void fill_project(struct catalog *c, uint32_t project, struct project_info *ret)
 {
 	const struct project *p = &c->projects[project];
+	const struct group *own = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
 	*ret = (struct project_info){
 	    .project = project,
 	    .name = p->name,
-	    .watched = project_is_watched(c, project),
+	    .watched = c->groups[0].blind == 0 && own->blind == 0,
 	};
 	ret->mode = rights_of_project(c, project, &ret->gid);
 	if (p->newest[NEWEST_OF_ALL].file != NONE)

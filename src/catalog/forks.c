@@ -266,13 +266,6 @@ static uint32_t lies_below(const struct catalog *c, const struct file *f)
 	return found;
 }
 
-/* Whether the file lies below the directory that is the other's path without .jsonl. */
-static bool is_below(const struct file *f, const struct file *other)
-{
-	size_t n = strlen(other->path) - strlen(".jsonl");
-	return strncmp(f->path, other->path, n) == 0 && f->path[n] == '/';
-}
-
 /* The only session with that file name, or the only one of them in a directory of the same name. */
 static uint32_t with_name(const struct lookup *l, struct span path, uint32_t self)
 {

@@ -267,7 +267,7 @@ static int walk_init(struct walk *w, const struct resolver *r, bool near, const 
 
 /* The directories behind the first name of the path are no links: goes to the last of them in one call, if all are on
  * one file system. If not, the walk goes on by one after the other. */
-static int walk_down(struct walk *w)
+static int walk_deep(struct walk *w)
 {
 	char *rest = w->rest + strspn(w->rest, "/"), *end = strrchr(rest, '/');
 	if (!end || strlen(rest) + 1 != w->below || !w->resolver->has_openat2)
@@ -297,7 +297,7 @@ static int walk_on(struct walk *w)
 		bool is_first = !w->deep;
 		rc = walk_step(w);
 		if (rc == 0 && is_first)
-			rc = walk_down(w);
+			rc = walk_deep(w);
 		if (rc == 0 && strcmp(w->name, "..") == 0)
 			rc = walk_enter(w);
 	}
