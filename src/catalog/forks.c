@@ -405,9 +405,13 @@ static bool next_fork(struct ask *a, uint32_t slot, bool below, uint64_t *cookie
 		if (fork < *cookie)
 			continue;
 		*cookie = (uint64_t)fork + 1;
-		bool is_alive = c->slots[slot].file != NONE && c->slots[fork].file != NONE;
-		found =
-		    is_alive && is_below(file_of(c, fork), file_of(c, slot)) == below && slot_get(a, fork, ret) == 0;
+		if (c->slots[slot].file == NONE || c->slots[fork].file == NONE)
+			continue;
+		/* Is it below the directory that is the file's path without .jsonl? */
+		struct span path = span_of(file_of(c, slot)->path), of = span_of(file_of(c, fork)->path);
+		path.n -= strlen(".jsonl");
+		bool is_below = span_begins(of, path) && of.p[path.n] == '/';
+		found = is_below == below && slot_get(a, fork, ret) == 0;
 	}
 	return found;
 }
