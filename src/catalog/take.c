@@ -473,13 +473,17 @@ static void dir_goes(struct catalog *c, uint32_t dir, uint64_t began)
 {
 	for (uint32_t i = dir; i != NONE; i = dir_next(c, dir, i)) {
 		struct dir *d = &c->dirs[i];
-		if (d->gone || d->seen.began >= began)
-			continue;
-		for (size_t k = 0; k < d->files.n; k++) {
+		bool was_seen = d->seen.began >= began;
+		for (size_t k = 0; k < d->files.n && !d->gone && !was_seen; k++) {
 			struct file *f = &c->files[d->files.v[k]];
 			if (f->state != FILE_GONE && f->seen.began < began)
 				file_vanishes(c, f, began);
+			was_seen = f->state != FILE_GONE;
 		}
+		if (was_seen)
+			mark_names(c, i); /* later, or a file in it: it is looked at itself */
+		if (d->gone || was_seen)
+			continue;
 		watch_gone(c, i, true);
 		d->seen.began = began;
 		d->seen.err = d->err = 0;
