@@ -80,3 +80,19 @@ for seed in {1..12}; do
 	agree "$T/random" "$T/mnt" "random source $seed"
 	umount_fs "$T/mnt"
 done
+
+# --- more directories than watches ---------------------------------------------------------
+SMALL=${SESSIONFS%/*}/small/sessionfs
+[ -x "$SMALL" ] || exit 0
+for n in {1..20}; do say "$T/src/--many--/one/run-$n/session.jsonl" "run-$n"; done
+mkdir -p "$T/mnt"
+"$SMALL" -f "$T/src" "$T/mnt" 2>"$T/log" &
+within 20 "the mount" mountpoint -q "$T/mnt"
+agree "$T/src" "$T/mnt" "few watches"
+is 16 "$(sed 's/.*"watches":\([0-9]*\).*/\1/' "$T/mnt/.status")" "watches"
+say "$T/src/--many--/one/run-20/deeper/session.jsonl" deeper
+mv "$T/src/--many--/one/run-19" "$T/src/--many--/moved"
+within 3 "a change without a watch" agrees_now
+umount_fs "$T/mnt"
+wait
+is 1 "$(grep -c 'no inotify watches are left.*sysctl fs.inotify.max_user_watches=' "$T/log")" "warnings"
