@@ -153,7 +153,8 @@ static bool has_sessions(const char *source)
 	struct slot_info any;
 	if (catalog_open(source, &(struct catalog_options){.budget = &nothing}, &c) < 0)
 		return false;
-	bool has = catalog_slot_next(c, NO_SLOT, &(uint64_t){0}, &any);
+	uint64_t cookie = 0;
+	bool has = catalog_slot_next(c, NO_SLOT, &cookie, &any);
 	catalog_close(c);
 	return has;
 }

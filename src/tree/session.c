@@ -25,13 +25,15 @@ static int parent_session_show(struct ctx *c, struct buf *out)
 static bool forks_has(struct ctx *c)
 {
 	struct slot_info s;
-	return catalog_fork_next(c->tree->catalog, c->node.slot, false, &(uint64_t){0}, &s);
+	uint64_t cookie = 0;
+	return catalog_fork_next(c->tree->catalog, c->node.slot, false, &cookie, &s);
 }
 
 static bool subagents_has(struct ctx *c)
 {
 	struct slot_info s;
-	return catalog_fork_next(c->tree->catalog, c->node.slot, true, &(uint64_t){0}, &s);
+	uint64_t cookie = 0;
+	return catalog_fork_next(c->tree->catalog, c->node.slot, true, &cookie, &s);
 }
 
 static int compare_spans(const void *a, const void *b)
