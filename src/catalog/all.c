@@ -21,6 +21,7 @@ static size_t take_all(struct ask *a, struct slot_state *v)
 			    .slot = slot,
 			    .project = f->project,
 			    .place = c->slots[slot].file,
+			    .stem_at = f->stem_at,
 			    .project_name = project,
 			    .stem = f->stem,
 			    .sid = f->sid_name,

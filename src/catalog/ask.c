@@ -96,9 +96,23 @@ static bool need(struct ask *a, struct want w)
 	return true;
 }
 
+/* Of which project a file in X is, X.jsonl beside X decides. */
+static bool need_beside(struct ask *a, uint32_t dir)
+{
+	uint32_t beside = a->c->dirs[a->c->dirs[dir].top].beside;
+	return beside == NONE || need(a, (struct want){.dir = 0, .file = beside, .depth = HEADERS});
+}
+
 bool need_file(struct ask *a, uint32_t file, enum depth depth)
 {
-	return need(a, (struct want){.dir = a->c->files[file].dir, .file = file, .depth = depth});
+	struct catalog *c = a->c;
+	const struct file *f = &c->files[file];
+	if ((depth == HEADERS && !need_beside(a, f->dir)) ||
+	    !need(a, (struct want){.dir = f->dir, .file = file, .depth = depth}))
+		return false;
+	if (depth == HEADERS && f->state == FILE_SESSION && f->slot == NONE && !file_waits(c, file))
+		ask_misses(a, -ENOMEM);
+	return true;
 }
 
 bool need_file_now(struct ask *a, uint32_t file)
@@ -124,6 +138,8 @@ bool need_names(struct ask *a, uint32_t dir)
 {
 	struct catalog *c = a->c;
 	struct dir *d = &c->dirs[dir];
+	if (d->gone)
+		return true;
 	if (!need(a, (struct want){.dir = dir, .file = NONE}))
 		return false;
 	bool settled = true, unsure = false;
@@ -144,8 +160,10 @@ bool need_files(struct ask *a, uint32_t dir, enum depth depth)
 	bool watched = d->watched && !d->linked;
 	if (!need_names(a, dir))
 		return false;
-	if (pass_holds(a, &d->passes[depth], d->marked))
+	if (d->gone || pass_holds(a, &d->passes[depth], d->marked))
 		return true;
+	if (depth == HEADERS && !need_beside(a, dir))
+		return false;
 	bool settled = true;
 	for (size_t i = 0; i < d->files.n; i++) {
 		uint32_t file = d->files.v[i];
@@ -159,6 +177,19 @@ bool need_files(struct ask *a, uint32_t dir, enum depth depth)
 	}
 	if (settled)
 		pass_set(a, &d->passes[depth], watched);
+	return settled;
+}
+
+bool need_group(struct ask *a, uint32_t group, enum depth depth)
+{
+	struct group *g = &a->c->groups[group];
+	if (pass_holds(a, &g->passes[depth], g->marked))
+		return true;
+	bool settled = true;
+	for (size_t i = 0; i < g->dirs.n; i++)
+		settled = need_files(a, g->dirs.v[i], depth) && settled;
+	if (settled)
+		pass_set(a, &g->passes[depth], g->blind == 0);
 	return settled;
 }
 

@@ -27,20 +27,26 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	c->uid = geteuid();
 	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
 	c->tidy = o->tidy;
-	c->newest.file = NONE;
+	c->newest[0].file = c->newest[1].file = NONE;
 	c->budget = o->budget;
 	open_indexes_init(c);
 	int rc = watching_init(&c->watching, o);
 	if (rc == 0)
-		rc = vec_grow(&c->dirs, &c->dir_cap, 1, sizeof *c->dirs) ? resolver_open(c->source, &c->resolver)
-		                                                         : -ENOMEM;
+		rc = vec_grow(&c->dirs, &c->dir_cap, 1, sizeof *c->dirs) &&
+		             vec_grow(&c->groups, &c->group_cap, 1, sizeof *c->groups)
+		         ? resolver_open(c->source, &c->resolver)
+		         : -ENOMEM;
+	if (rc == 0)
+		c->groups[c->group_count++] = (struct group){.blind = 1};
+	rc = rc == 0 ? list_add(&c->groups[0].dirs, 0) : rc;
 	if (rc < 0) {
 		catalog_close(c);
 		return rc;
 	}
 	if (o->redact)
 		resolver_redact(c->resolver);
-	c->dirs[c->dir_count++] = (struct dir){.name = "", .project = NONE};
+	c->dirs[c->dir_count++] =
+	    (struct dir){.name = "", .project = NONE, .child = NONE, .sibling = NONE, .beside = NONE};
 	*ret = c;
 	return 0;
 }
@@ -56,6 +62,8 @@ void catalog_close(struct catalog *c)
 		rights_release(&c->dirs[i].rights);
 		look_put(c, c->dirs[i].seen.look);
 	}
+	for (size_t i = 0; i < c->group_count; i++)
+		list_release(&c->groups[i].dirs);
 	for (size_t i = 0; i < c->project_count; i++) {
 		list_release(&c->projects[i].slots);
 		list_release(&c->projects[i].waiting);
@@ -70,6 +78,7 @@ void catalog_close(struct catalog *c)
 	strings_release(&c->strings);
 	free(c->files);
 	free(c->dirs);
+	free(c->groups);
 	free(c->projects);
 	free(c->slots);
 	free(c->source);
@@ -95,7 +104,7 @@ void load_projects(struct ask *a)
 {
 	struct catalog *c = a->c;
 	bool settled = need_all(a, NAMES);
-	settled = need_files(a, 0, HEADERS) && settled;
+	settled = need_group(a, 0, HEADERS) && settled;
 	if (settled && c->named_epoch != c->epoch && ask_may_decide(a) && names_projects(a))
 		c->named_epoch = c->epoch;
 }
@@ -106,8 +115,8 @@ static bool need_project(struct ask *a, uint32_t project, enum depth depth)
 	if (project == NO_SLOT)
 		return need_all(a, depth);
 	uint32_t dir = a->c->projects[project].dir;
-	bool settled = need_files(a, 0, depth);
-	return (dir == NONE || need_files(a, dir, depth)) && settled;
+	bool settled = need_group(a, 0, depth);
+	return (dir == NONE || need_group(a, a->c->dirs[dir].group, depth)) && settled;
 }
 
 bool load_all(struct ask *a)
@@ -127,14 +136,6 @@ bool load_project(struct ask *a, uint32_t project)
 	return need_project(a, project, HEADERS) && ask_may_decide(a) && names_slots(a, project);
 }
 
-/* Flat files may belong to any project. */
-static bool project_is_watched(const struct catalog *c, uint32_t project)
-{
-	uint32_t dir = c->projects[project].dir;
-	const struct dir *flat = &c->dirs[0], *own = &c->dirs[dir == NONE ? 0 : dir];
-	return flat->watched && !flat->linked && own->watched && !own->linked;
-}
-
 /* ---- the newest ---- */
 
 /* A newest file that turns out to be no session costs a new search. After so many, all headers are read. */
@@ -142,21 +143,21 @@ static bool project_is_watched(const struct catalog *c, uint32_t project)
 
 /* The file of the newest session of a project, or (NO_SLOT) of all; NONE if there is none. Its header was read. Most
  * files are sessions: at first only the newest one's own header is read. */
-static uint32_t newest_of(struct ask *a, uint32_t project)
+static uint32_t newest_of(struct ask *a, uint32_t project, int which)
 {
 	struct catalog *c = a->c;
-	struct newest *n = project == NO_SLOT ? &c->newest : &c->projects[project].newest;
+	struct newest *n = project == NO_SLOT ? &c->newest[which] : &c->projects[project].newest[which];
 	uint32_t other = NONE; /* the last that is no session */
 	if (project != NO_SLOT)
-		need_files(a, 0, HEADERS);
+		need_group(a, 0, HEADERS);
 	need_project(a, project, ATTRS);
 	if (n->ages || n->epoch != c->epoch)
-		n->file = newest_seen(c, project);
+		n->file = newest_seen(c, project, which);
 	while (n->file != NONE && n->file != other && c->files[n->file].state != FILE_SESSION) {
 		other = n->file;
 		if (a->tries++ < FEW ? !need_file(a, other, HEADERS) : !need_project(a, project, HEADERS))
 			break;
-		n->file = newest_seen(c, project);
+		n->file = newest_seen(c, project, which);
 	}
 	bool found = n->file != NONE && c->files[n->file].state == FILE_SESSION;
 	n->epoch = c->epoch;
@@ -168,20 +169,21 @@ static uint32_t newest_of(struct ask *a, uint32_t project)
 
 static bool is_of_project(const struct catalog *c, uint32_t dir, uint32_t project)
 {
-	return project == NO_SLOT || dir == 0 || c->dirs[dir].project == project;
+	return project == NO_SLOT || c->dirs[dir].group == 0 || c->dirs[dir].project == project;
 }
 
 static void fill_project(struct catalog *c, uint32_t project, struct project_info *ret)
 {
 	const struct project *p = &c->projects[project];
+	const struct group *own = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
 	*ret = (struct project_info){
 	    .project = project,
 	    .name = p->name,
-	    .watched = project_is_watched(c, project),
+	    .watched = c->groups[0].blind == 0 && own->blind == 0,
 	};
 	ret->mode = rights_of_project(c, project, &ret->gid);
-	if (p->newest.file != NONE)
-		ret->mtime = c->files[p->newest.file].mtime;
+	if (p->newest[NEWEST_OF_ALL].file != NONE)
+		ret->mtime = c->files[p->newest[NEWEST_OF_ALL].file].mtime;
 }
 
 /* The end of a listing: false. It lacks what could not be looked at on the way; `hides`: if that hides a project. */
@@ -190,7 +192,8 @@ static bool list_ends(struct ask *a, uint32_t project, bool hides)
 	struct catalog *c = a->c;
 	for (uint32_t i = 0; i < c->file_count; i++) {
 		uint32_t dir = c->files[i].dir;
-		bool is_lacking = !hides || dir == 0 || c->projects[c->dirs[dir].project].newest.file == NONE;
+		bool is_lacking = !hides || c->dirs[dir].group == 0 ||
+		                  c->projects[c->dirs[dir].project].newest[NEWEST_OF_ALL].file == NONE;
 		if (c->files[i].seen.err && is_of_project(c, dir, project) && is_lacking)
 			need_file(a, i, HEADERS);
 	}
@@ -203,7 +206,7 @@ static bool next_project(struct ask *a, uint64_t *cookie, struct project_info *r
 	load_projects(a);
 	while (*cookie < c->project_count) {
 		uint32_t project = (uint32_t)(*cookie)++;
-		if (!c->projects[project].name || newest_of(a, project) == NONE)
+		if (!c->projects[project].name || newest_of(a, project, NEWEST_OF_ALL) == NONE)
 			continue;
 		fill_project(c, project, ret);
 		return true;
@@ -227,7 +230,8 @@ bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_in
 static bool get_project(struct ask *a, uint32_t project, struct project_info *ret)
 {
 	struct catalog *c = a->c;
-	bool found = project < c->project_count && c->projects[project].name && newest_of(a, project) != NONE;
+	bool found =
+	    project < c->project_count && c->projects[project].name && newest_of(a, project, NEWEST_OF_ALL) != NONE;
 	if (found)
 		fill_project(c, project, ret);
 	a->lacks = !found;
@@ -271,6 +275,7 @@ static void fill_slot(const struct catalog *c, uint32_t slot, struct slot_info *
 	    .stem = f->stem,
 	    .sid = f->sid_name,
 	    .file = f->path,
+	    .stem_at = f->stem_at,
 	    .place = c->slots[slot].file,
 	    .watched = file_is_watched(c, f),
 	    .mode = rights_of_slot(c, f),
@@ -441,7 +446,7 @@ static bool get_latest(struct ask *a, uint32_t project, struct slot_info *ret)
 	const struct catalog *c = a->c;
 	if (project != NO_SLOT && project >= c->project_count)
 		return false;
-	uint32_t file = newest_of(a, project);
+	uint32_t file = newest_of(a, project, NEWEST_LISTED);
 	if (file == NONE)
 		return false;
 	int err = a->err ? newer_in_trouble(a, project, file) : 0;
@@ -469,7 +474,7 @@ struct timespec catalog_mtime(struct catalog *c)
 	struct timespec newest = {0};
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
 	while (ask_wait(&a)) {
-		uint32_t file = newest_of(&a, NO_SLOT);
+		uint32_t file = newest_of(&a, NO_SLOT, NEWEST_OF_ALL);
 		newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
 	}
 	ask_close(&a, 0);
@@ -508,7 +513,8 @@ static ssize_t list_files(struct catalog *c, struct listed **ret)
 	}
 	for (uint32_t i = 0; i < c->dir_count; i++) {
 		int err = dir_error(&c->dirs[i]);
-		if (err && err != -ENOENT && err != -ENOTDIR && err != -ELOOP)
+		if ((err && err != -ENOENT && err != -ENOTDIR && err != -ELOOP) ||
+		    (c->dirs[i].deep && !c->dirs[i].gone))
 			l[n++] = (struct listed){.path = i ? c->dirs[i].name : ".", .file = NONE, .dir = i};
 	}
 	qsort(l, n, sizeof *l, by_listed_path);
@@ -528,9 +534,11 @@ static const char *why_not(const struct catalog *c, const struct listed *l, char
 		return RESOLVER_REFUSED;
 	if (err)
 		return sys_strerror(-err, text, size);
-	if (f && f->state == FILE_SESSION)
+	if (!f)
+		return "what is deeper than this is not looked at";
+	if (f->state == FILE_SESSION)
 		return "more sessions than can be numbered";
-	return f && f->state == FILE_OTHER && f->reason ? f->reason : "changed while it was looked at";
+	return f->state == FILE_OTHER && f->reason ? f->reason : "changed while it was looked at";
 }
 
 int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason),

@@ -86,10 +86,12 @@ struct file {
 	uid_t uid;
 	gid_t gid;
 	int err;
-	uint32_t base; /* where the file name begins in `path` */
+	uint32_t base;    /* where the file name begins in `path` */
+	uint32_t stem_at; /* where that begins of which the stem is made */
 	uint32_t dir, project, stem_project, slot;
 	uint32_t scan; /* the directory scan that saw it last */
 	enum file_state state;
+	bool placed; /* since it came, its project was found */
 	bool waits;  /* is in its project's list of files that need a slot */
 	bool linked; /* may change under another name, unseen by inotify */
 	bool noted;  /* is in `changes`, or would be if these were not lost */
@@ -107,10 +109,29 @@ struct pass {
 	int64_t until;
 };
 
+/* Directories whose sessions may be of the same project. groups[0] are those of which any project may have sessions:
+ * the source, and what is in a directory beside a flat file. Each other directory in the source is a group with what is
+ * below it. */
+struct group {
+	struct list dirs;
+	uint64_t marked; /* the tick of the last mark in one of them */
+	struct pass passes[DEPTHS];
+	size_t blind; /* of these directories, as in struct watching */
+};
+
+/* Sessions are found so many levels below the source. */
+#define LEVELS 8
+
 /* dirs[0] is the source itself, with the name "". */
 struct dir {
 	struct seen seen; /* its names and rights */
-	const char *name;
+	const char *name; /* its path relative to the source */
+	uint32_t parent, child,
+	    sibling;         /* the directory that it is in, the last in it, and the one before in the same; or NONE */
+	uint32_t top, group; /* on the first level, of those on the way to it; the source has itself */
+	uint32_t beside;     /* X.jsonl beside this X on the first level; or NONE */
+	uint32_t listed;     /* the scan of its parent that saw it last */
+	unsigned depth;
 	struct list files;    /* every name ever seen in it */
 	struct stat st;       /* at the last scan; st_mode 0: never, or not there */
 	struct rights rights; /* as of the last scan */
@@ -122,7 +143,8 @@ struct dir {
 	int wd;            /* its inotify watch; 0: none */
 	dev_t watched_dev; /* what that watches */
 	ino_t watched_ino;
-	bool watched;   /* its changes are reported: it has a watch, or it is gone and the source has one */
+	bool watched;   /* its changes are reported: it has a watch, or it is gone and its parent has one */
+	bool gone;      /* not in its parent's names: not looked at until it is again */
 	bool linked;    /* has linked files */
 	bool came;      /* appeared after the first scan of the source */
 	bool unwatched; /* a watch was refused and the user was told */
@@ -130,9 +152,11 @@ struct dir {
 	bool lacks;     /* some of its names could not be taken in */
 	bool unsure;    /* has such files */
 	bool racy;      /* changed so soon before the scan that a later change may have the same mtime */
+	bool deep;      /* has directories that are too deep to be entered */
 };
 
-/* The newest session's file, as last seen. */
+/* The newest session's file, as last seen: of all, and of those that pi lists, which are in no deeper directory. */
+enum { NEWEST_OF_ALL, NEWEST_LISTED };
 struct newest {
 	uint32_t file; /* NONE: no session */
 	bool ages;     /* it is to be found again */
@@ -145,7 +169,7 @@ struct project {
 	struct list slots;   /* in order; dead ones too */
 	struct list waiting; /* files that are sessions but have no slot yet */
 	uint32_t dir;        /* NONE: only flat files */
-	struct newest newest;
+	struct newest newest[2];
 };
 
 /* What a dropped index knew about its file: shows at the next opening whether that is the same file, grown. */
@@ -180,6 +204,8 @@ struct catalog {
 	size_t file_count, file_cap;
 	struct dir *dirs;
 	size_t dir_count, dir_cap;
+	struct group *groups;
+	size_t group_count, group_cap;
 	struct project *projects;
 	size_t project_count, project_cap;
 	struct slot *slots;
@@ -189,8 +215,15 @@ struct catalog {
 	bool named_all;       /* SIDs were needed once: from then on each file gets one when it comes */
 	uint64_t changes;     /* rises when the attributes of a file turn out to have changed */
 	uint64_t epoch; /* rises when a slot is made or dies, a file turns out to be no session, or a parent another */
-	uint64_t named_epoch; /* the epoch at which projects were last named */
-	struct newest newest; /* of all */
+	uint64_t named_epoch;    /* the epoch at which projects were last named */
+	struct newest newest[2]; /* of all projects */
+	struct {
+		uint64_t looks; /* at directories, taken in until then */
+		uid_t uid;
+		gid_t gid;
+		mode_t mode;
+	} names_mode; /* what catalog_names_mode returned last */
+	uint64_t dir_looks;
 	uint64_t forks_epoch; /* the epoch at which the parents of forks were found; 0: again */
 	bool forks_known;     /* they were found once: from then on it is noted when they change */
 	bool said;            /* that of some file or directory */
@@ -203,10 +236,12 @@ struct catalog {
 		uint32_t *by_wd;   /* directories, NONE: none */
 		size_t cap;
 		size_t blind; /* directories where inotify does not report every change */
+		size_t count; /* of watches */
 		struct catalog_change *changes;
 		size_t n, changes_cap;
 		struct list marked; /* files that events have marked and catalog_wait has not looked at */
 		bool lost;          /* anything may have changed */
+		bool behind;        /* names in some directory may have */
 		bool asked;         /* all names are to be known */
 		bool on, polls;     /* constant: catalog_wait is in use; without inotify */
 		bool said;          /* the user was told that no watches are left */
@@ -253,6 +288,9 @@ void mark_passes(struct catalog *c, uint32_t dir);
 void mark_file(struct catalog *c, uint32_t file); /* it may have changed, come or gone */
 void mark_names(struct catalog *c, uint32_t dir); /* names in the directory may have */
 void mark_files(struct catalog *c, uint32_t dir); /* both, for all that is in it */
+/* Of the directories below `root` the one after `dir`, each after its parent; `root` itself is the first. NONE at the
+ * end. */
+uint32_t dir_next(const struct catalog *c, uint32_t root, uint32_t dir);
 /* Call before the directory that is open as `fd` is read: watches it from now on, if possible. The one system call that
  * is made with the lock held, so that no event comes before it is known whose it is. It waits for nobody: what may wait
  * is looked at by the pool, and gets no watch. */
@@ -267,7 +305,12 @@ void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names);
 void watch_lost(struct watching *w);
 /* Wakes catalog_wait. */
 void watch_wake(const struct watching *w);
-void watch_drop(struct catalog *c, uint32_t dir);        /* removes its watch */
+void watch_drop(struct catalog *c, uint32_t dir);  /* removes its watch */
+void watch_ended(struct catalog *c, uint32_t dir); /* it has removed itself */
+/* The directory may be another one now, and so all below it: removes their watches, and marks their names. */
+void watch_drop_below(struct catalog *c, uint32_t dir);
+void watch_gone(struct catalog *c, uint32_t dir, bool gone); /* it went, or came back */
+void watch_regroup(struct catalog *c, uint32_t dir, uint32_t group);
 uint32_t watch_dir_of(const struct watching *w, int wd); /* NONE: no such watch */
 
 /* slots.c */
@@ -278,8 +321,8 @@ void slot_kill(struct catalog *c, uint32_t slot);
 
 /* newest.c */
 bool newest_is_newer(const struct file *a, const struct file *b);
-/* Of a project, or (NO_SLOT) of all, as last seen; NONE: none. */
-uint32_t newest_seen(const struct catalog *c, uint32_t project);
+/* Of a project, or (NO_SLOT) of all, as last seen; NONE: none. `which` is NEWEST_OF_ALL or NEWEST_LISTED. */
+uint32_t newest_seen(const struct catalog *c, uint32_t project, int which);
 /* A file changed (its mtime was `before`): it may be the newest now, or no longer be. */
 void newest_ages(struct catalog *c, uint32_t file, struct timespec before);
 
@@ -346,8 +389,10 @@ static inline bool file_is_there(const struct file *f)
 	return f->state != FILE_GONE || f->seen.marked > f->seen.began;
 }
 bool file_is_candidate(const char *name);
-uint32_t file_for(struct catalog *c, uint32_t dir, const char *name); /* made if need be; NONE without memory */
-bool file_waits(struct catalog *c, uint32_t file);                    /* for a slot; false without memory */
+uint32_t file_for(struct catalog *c, uint32_t dir, const char *name);       /* made if need be; NONE without memory */
+uint32_t dir_of_name(struct catalog *c, uint32_t parent, const char *name); /* NONE: not known */
+/* The session waits for a slot, if it is known to which project it belongs. False without memory. */
+bool file_waits(struct catalog *c, uint32_t file);
 
 /* watch_events.c */
 void watch_drain(struct catalog *c); /* marks what the pending inotify events tell of */
@@ -404,9 +449,10 @@ void ask_misses(struct ask *a, int err);
 bool ask_may_decide(const struct ask *a);
 bool need_names(struct ask *a, uint32_t dir);
 bool need_file(struct ask *a, uint32_t file, enum depth depth);
-bool need_file_now(struct ask *a, uint32_t file);               /* its attributes, however fresh they are */
-bool need_files(struct ask *a, uint32_t dir, enum depth depth); /* of all files in it */
-bool need_all(struct ask *a, enum depth depth);                 /* of all directories */
+bool need_file_now(struct ask *a, uint32_t file);                 /* its attributes, however fresh they are */
+bool need_files(struct ask *a, uint32_t dir, enum depth depth);   /* of all files in it */
+bool need_group(struct ask *a, uint32_t group, enum depth depth); /* of all its directories */
+bool need_all(struct ask *a, enum depth depth);                   /* of all directories */
 /* Logs what could not be looked at: once, until it can be. Below a directory that cannot, nothing. */
 void ask_says(struct catalog *c);
 

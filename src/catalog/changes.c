@@ -70,13 +70,18 @@ static bool seen_is_behind(const struct seen *s)
 /* Has what events have marked looked at: what has changed shows only then. */
 static void need_marked(struct ask *a)
 {
-	const struct catalog *c = a->c;
+	struct catalog *c = a->c;
 	for (size_t i = 0; i < c->watching.marked.n; i++)
 		need_file(a, c->watching.marked.v[i], ATTRS);
 	/* If nobody has looked at anything yet, nobody has been told anything. */
-	for (uint32_t i = 0; c->dirs[0].scan > 0 && i < c->dir_count; i++)
-		if (seen_is_behind(&c->dirs[i].seen))
-			need_names(a, i);
+	bool behind = false;
+	for (uint32_t i = 0; c->watching.behind && c->dirs[0].scan > 0 && i < c->dir_count; i++) {
+		if (c->dirs[i].gone || !seen_is_behind(&c->dirs[i].seen))
+			continue;
+		need_names(a, i);
+		behind = true;
+	}
+	c->watching.behind = behind || c->dirs[0].scan == 0;
 }
 
 void catalog_status(struct catalog *c, struct catalog_status *ret)
@@ -90,7 +95,7 @@ void catalog_status(struct catalog *c, struct catalog_status *ret)
 	for (size_t i = 0; i < c->dir_count; i++) {
 		const struct seen *s = &c->dirs[i].seen;
 		ret->watches += c->dirs[i].wd > 0;
-		ret->scanning = ret->scanning || seen_is_behind(s) || (s->look && s->look->late);
+		ret->scanning = ret->scanning || (!c->dirs[i].gone && seen_is_behind(s)) || (s->look && s->look->late);
 	}
 	for (size_t i = 0; i < c->file_count; i++)
 		ret->sessions += file_may_be_session(&c->files[i]);
@@ -130,7 +135,8 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 	struct ask a = ask_begin(c, HASTE_NONE);
 	if (look && !w->lost)
 		for (uint32_t i = 0; i < c->dir_count; i++)
-			mark_files(c, i);
+			if (!c->dirs[i].watched || c->dirs[i].linked)
+				mark_files(c, i);
 	bool all = look || w->lost, names = w->asked;
 	w->asked = false;
 	while (ask_wait(&a)) {

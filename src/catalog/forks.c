@@ -253,6 +253,19 @@ static uint32_t in_mount(const struct lookup *l, struct span path, uint32_t self
 	return NONE;
 }
 
+/* The session that the file lies below: the nearest directory above with .jsonl behind its name is its file. */
+static uint32_t lies_below(const struct catalog *c, const struct file *f)
+{
+	uint32_t found = NONE;
+	for (uint32_t dir = f->dir; dir != 0 && found == NONE; dir = c->dirs[dir].parent) {
+		struct buf path CLEANUP_BUF = BUF_INIT;
+		buf_addf(&path, "%s.jsonl", c->dirs[dir].name);
+		uint32_t file = buf_err(&path) ? NONE : map_get(&c->paths, 0, buf_span(&path));
+		found = file == NONE ? NONE : c->files[file].slot;
+	}
+	return found;
+}
+
 /* The only session with that file name, or the only one of them in a directory of the same name. */
 static uint32_t with_name(const struct lookup *l, struct span path, uint32_t self)
 {
@@ -313,6 +326,8 @@ static int make_forks(struct lookup *l)
 			parent = at_path(l, path, slot);
 		if (path.p && parent == NONE)
 			parent = with_name(l, path, slot);
+		if (parent == NONE && c->slots[slot].file != NONE)
+			parent = lies_below(c, file_of(c, slot));
 		set_parent(c, slot, parent);
 		rc = cancel_check();
 	}
@@ -353,7 +368,10 @@ static bool forks_refresh(struct ask *a)
 static uint32_t get_parent(struct ask *a, uint32_t slot)
 {
 	const struct catalog *c = a->c;
-	if (slot_look(a, slot) < 0 || !file_of(c, slot)->parent.p)
+	if (slot_look(a, slot) < 0)
+		return NO_SLOT;
+	const struct dir *dir = &c->dirs[file_of(c, slot)->dir];
+	if (!file_of(c, slot)->parent.p && dir->depth < 2 && dir->beside == NONE)
 		return NO_SLOT;
 	forks_refresh(a);
 	uint32_t parent = c->slots[slot].parent;
@@ -370,7 +388,7 @@ uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 	return parent;
 }
 
-static bool next_fork(struct ask *a, uint32_t slot, uint64_t *cookie, struct slot_info *ret)
+static bool next_fork(struct ask *a, uint32_t slot, bool below, uint64_t *cookie, struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
 	bool found = false;
@@ -387,12 +405,18 @@ static bool next_fork(struct ask *a, uint32_t slot, uint64_t *cookie, struct slo
 		if (fork < *cookie)
 			continue;
 		*cookie = (uint64_t)fork + 1;
-		found = slot_get(a, fork, ret) == 0;
+		if (c->slots[slot].file == NONE || c->slots[fork].file == NONE)
+			continue;
+		/* Is it below the directory that is the file's path without .jsonl? */
+		struct span path = span_of(file_of(c, slot)->path), of = span_of(file_of(c, fork)->path);
+		path.n -= strlen(".jsonl");
+		bool is_below = span_begins(of, path) && of.p[path.n] == '/';
+		found = is_below == below && slot_get(a, fork, ret) == 0;
 	}
 	return found;
 }
 
-bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret)
+bool catalog_fork_next(struct catalog *c, uint32_t slot, bool below, uint64_t *cookie, struct slot_info *ret)
 {
 	uint64_t from = *cookie;
 	bool found = false;
@@ -400,7 +424,7 @@ bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struc
 	while (ask_wait(&a)) {
 		*cookie = from;
 		a.needs_all = true;
-		found = next_fork(&a, slot, cookie, ret);
+		found = next_fork(&a, slot, below, cookie, ret);
 	}
 	return ask_end(&a, found);
 }

@@ -63,29 +63,44 @@ static const char *header_check(const struct record *r, struct header *h)
 	return NULL;
 }
 
+/* What was found before a line. */
+struct lines {
+	uint32_t number, malformed;
+	bool is_deep, has_header;
+};
+
 /* Looks at one line. True if it decides; then h holds the result. */
-static bool header_look(struct span line, uint32_t number, uint32_t *malformed, struct buf *deep, struct header *h)
+static bool header_look(struct span line, struct lines *l, struct buf *deep, struct header *h)
 {
 	struct record r;
+	uint32_t number = l->number++, *malformed = &l->malformed;
 	if (record_parse(line, NULL, deep, &r)) {
+		if (l->has_header) {
+			bool is_entry = r.kind == JSON_OBJECT && r.id.kind == JSON_STRING;
+			h->line = is_entry ? h->line : number;
+			h->reason = is_entry ? NULL : "no session file: its first entry has no id that is a string";
+			return true;
+		}
 		h->line = number;
 		h->reason = header_check(&r, h);
 		if (h->reason && !h->is_later && *malformed) {
 			h->line = *malformed;
 			h->reason = "no session header: this line is malformed";
 		}
-		return true;
+		l->has_header = !h->reason && !h->err && l->is_deep;
+		return !l->has_header;
 	}
 	if (*malformed == 0 && !span_only(line, SPAN_LIT(" \t\r\n")) && !json_valid(line, deep))
 		*malformed = number;
 	return false;
 }
 
-static int scan(struct opened *file, struct header *h)
+/* The event log of `pi --mode json` begins as a session does, so in a deeper directory the first entry counts, too. */
+static int scan(struct opened *file, bool is_deep, struct header *h)
 {
 	/* What is read can be a mebibyte: it is not kept. */
 	struct buf bytes CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;
-	uint32_t number = 1, malformed = 0;
+	struct lines l = {.number = 1, .is_deep = is_deep};
 	size_t begin = 0;
 
 	for (size_t seen = 0;;) {
@@ -101,30 +116,33 @@ static int scan(struct opened *file, struct header *h)
 		const char *p = bytes.p, *nl;
 		while (got > 0 && (nl = memchr(p + seen, '\n', bytes.n - seen)) != NULL) {
 			size_t end = (size_t)(nl - p);
-			if (header_look((struct span){p + begin, end - begin}, number, &malformed, &deep, h))
+			if (header_look((struct span){p + begin, end - begin}, &l, &deep, h))
 				return h->err;
 			begin = seen = end + 1;
-			number++;
 		}
 		if (got == 0) {
-			if (header_look((struct span){p + begin, bytes.n - begin}, number, &malformed, &deep, h))
+			if (header_look((struct span){p + begin, bytes.n - begin}, &l, &deep, h))
 				return h->err;
 			break;
 		}
 		seen = bytes.n;
-		if (bytes.n > HEADER_SCAN) {
-			h->line = number;
+		if (bytes.n > HEADER_SCAN && !l.has_header) {
+			h->line = l.number;
 			h->reason = "no session header in the first 1 MiB";
 			return 0;
 		}
+		if (bytes.n > HEADER_SCAN)
+			return 0;
 	}
-	h->line = malformed ? malformed : 1;
+	if (l.has_header)
+		return 0;
+	h->line = l.malformed ? l.malformed : 1;
 	h->reason =
-	    malformed ? "no session header: this line is malformed" : "no session header: nothing but blank lines";
+	    l.malformed ? "no session header: this line is malformed" : "no session header: nothing but blank lines";
 	return 0;
 }
 
-static int header_read_file(struct resolver *from, struct resolved *file, struct header *h)
+static int header_read_file(struct resolver *from, struct resolved *file, bool is_deep, struct header *h)
 {
 	struct opened *opened;
 	struct rights r;
@@ -142,7 +160,7 @@ static int header_read_file(struct resolver *from, struct resolved *file, struct
 	int rc = opened_new(from, file, &opened);
 	if (rc < 0)
 		return rc;
-	rc = scan(opened, h);
+	rc = scan(opened, is_deep, h);
 	opened_put(opened);
 	return rc;
 }
@@ -155,7 +173,9 @@ bool header_read(const struct source_path *at, enum resolve_how how, struct head
 	int rc = resolve_file(at, how, O_RDONLY, &file);
 	if (rc < 0)
 		h->reason = rc == -EISDIR ? "is a directory" : rc == -EINVAL ? "not a regular file" : NULL;
-	h->err = rc == 0 ? header_read_file(at->resolver, &file, h) : h->reason ? 0 : rc;
+	const char *slash = strchr(at->path, '/');
+	bool is_deep = slash && strchr(slash + 1, '/');
+	h->err = rc == 0 ? header_read_file(at->resolver, &file, is_deep, h) : h->reason ? 0 : rc;
 	resolved_release(at->resolver, &file);
 	return h->err == 0 && !h->reason;
 }

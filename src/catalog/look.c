@@ -62,7 +62,7 @@ static bool stat_differs(const struct stat *a, const struct stat *b)
 /* Opens the directory that a file is in. */
 static int look_open_dir(const struct look *l, enum resolve_how how, struct resolved *ret)
 {
-	char dir[NAME_MAX + 1] = "";
+	char dir[PATH_MAX] = "";
 	if (l->base > sizeof dir)
 		return -ENAMETOOLONG;
 	if (l->base > 0)
@@ -109,7 +109,7 @@ static void look_at_file(struct look *l, int at, enum resolve_how how)
 	}
 	l->rc = look_at_attrs(l, at, how);
 	/* It may come in between. */
-	for (int tries = 0; l->rc == -ENOENT && !l->absent && tries < 3; tries++) {
+	for (int tries = 0; (l->rc == -ENOENT || l->rc == -ENOTDIR) && !l->absent && tries < 3; tries++) {
 		int rc = look_at_name(l, how, &name);
 		l->absent = rc == -ENOENT;
 		if (rc == 0 && S_ISLNK(name.st_mode))

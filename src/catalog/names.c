@@ -92,8 +92,9 @@ static int by_project(const void *pa, const void *pb, void *arg)
 static bool project_is_present(struct catalog *c, uint32_t project)
 {
 	const struct project *p = &c->projects[project];
-	if (p->dir != NONE) {
-		const struct list *files = &c->dirs[p->dir].files;
+	const struct group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
+	for (size_t k = 0; g != c->groups && k < g->dirs.n; k++) {
+		const struct list *files = &c->dirs[g->dirs.v[k]].files;
 		for (size_t i = 0; i < files->n; i++) {
 			if (file_may_be_session(&c->files[files->v[i]]))
 				return true;
@@ -149,6 +150,16 @@ bool names_projects(struct ask *a)
 
 /* ---- slots and their stems ---- */
 
+void catalog_stem_text(const char *file, uint32_t stem_at, struct buf *out)
+{
+	static const char last[] = "/session";
+	size_t n = strlen(file + stem_at) - strlen(".jsonl"), end = sizeof last - 1;
+	if (n > end && memcmp(file + stem_at + n - end, last, end) == 0)
+		n -= end;
+	for (size_t i = 0; i < n; i++)
+		buf_addc(out, file[stem_at + i] == '/' ? '+' : file[stem_at + i]);
+}
+
 static bool stem_holds(struct ask *a, uint32_t owner, uint32_t scope, struct span component)
 {
 	need_file_now(a, owner);
@@ -165,8 +176,9 @@ static bool stem_give(struct ask *a, uint32_t file)
 	if (f->stem && f->stem_project == f->project && map_get(&c->stems, f->project, span_of(f->stem)) == file)
 		return true;
 	struct naming how = {&c->stems, &c->stem_tails, f->project, "latest", stem_holds};
-	struct span base = span_of(f->path + f->base);
-	const char *stem = name_give(a, &how, (struct span){base.p, base.n - strlen(".jsonl")}, file);
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	catalog_stem_text(f->path, f->stem_at, &text);
+	const char *stem = buf_err(&text) ? NULL : name_give(a, &how, buf_span(&text), file);
 	if (!stem)
 		return false;
 	f = &c->files[file];

@@ -17,51 +17,55 @@ bool newest_is_newer(const struct file *a, const struct file *b)
 }
 
 /* `best` may be NONE. */
-static uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t file)
+static uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t file, int which)
 {
 	const struct file *f = &c->files[file];
 	bool is_hidden = f->seen.err && f->state != FILE_SESSION;
-	if (!file_may_be_session(f) || f->seen.began == 0 || is_hidden)
+	bool is_deeper = c->dirs[f->dir].depth > 1 || (f->dir != 0 && f->stem_at == 0);
+	if (!file_may_be_session(f) || f->seen.began == 0 || is_hidden || (is_deeper && which == NEWEST_LISTED))
 		return best;
 	return best == NONE || newest_is_newer(f, &c->files[best]) ? file : best;
 }
 
 static void newest_takes(const struct catalog *c, struct newest *n, uint32_t file, struct timespec before)
 {
-	n->ages = n->ages || (n->file == file && time_is_before(c->files[file].mtime, before));
-	n->file = newest_of_both(c, n->file, file);
+	for (int which = 0; which < 2; which++, n++) {
+		n->ages = n->ages || (n->file == file && time_is_before(c->files[file].mtime, before));
+		n->file = newest_of_both(c, n->file, file, which);
+	}
 }
 
 void newest_ages(struct catalog *c, uint32_t file, struct timespec before)
 {
 	const struct file *f = &c->files[file];
-	uint32_t project = f->dir ? c->dirs[f->dir].project : f->project;
-	newest_takes(c, &c->newest, file, before);
+	uint32_t project = c->dirs[f->dir].group ? c->dirs[f->dir].project : f->project;
+	newest_takes(c, c->newest, file, before);
 	if (project != NONE)
-		newest_takes(c, &c->projects[project].newest, file, before);
+		newest_takes(c, c->projects[project].newest, file, before);
 }
 
-uint32_t newest_seen(const struct catalog *c, uint32_t project)
+uint32_t newest_seen(const struct catalog *c, uint32_t project, int which)
 {
 	uint32_t best = NONE;
 	for (uint32_t i = 0; project == NO_SLOT && i < c->file_count; i++)
-		best = newest_of_both(c, best, i);
+		best = newest_of_both(c, best, i, which);
 	if (project == NO_SLOT)
 		return best;
 	const struct project *p = &c->projects[project];
-	if (p->dir != NONE) {
-		const struct list *files = &c->dirs[p->dir].files;
+	const struct group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
+	for (size_t k = 0; g != c->groups && k < g->dirs.n; k++) {
+		const struct list *files = &c->dirs[g->dirs.v[k]].files;
 		for (size_t i = 0; i < files->n; i++)
-			best = newest_of_both(c, best, files->v[i]);
+			best = newest_of_both(c, best, files->v[i], which);
 	}
 	for (size_t i = 0; i < p->waiting.n; i++) {
 		if (c->files[p->waiting.v[i]].project == project)
-			best = newest_of_both(c, best, p->waiting.v[i]);
+			best = newest_of_both(c, best, p->waiting.v[i], which);
 	}
 	for (size_t i = 0; i < p->slots.n; i++) {
 		uint32_t file = c->slots[p->slots.v[i]].file;
 		if (file != NONE)
-			best = newest_of_both(c, best, file);
+			best = newest_of_both(c, best, file, which);
 	}
 	return best;
 }

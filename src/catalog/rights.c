@@ -15,10 +15,10 @@ static mode_t let_in(const struct catalog *c, uint32_t dir, unsigned bits, uid_t
 
 mode_t rights_of_slot(const struct catalog *c, const struct file *f)
 {
-	mode_t in = let_in(c, 0, RIGHTS_X, f->uid, f->gid);
-	if (f->dir != 0)
-		in &= let_in(c, f->dir, RIGHTS_X, f->uid, f->gid);
-	return f->shown & in;
+	mode_t in = f->shown & let_in(c, 0, RIGHTS_X, f->uid, f->gid);
+	for (uint32_t dir = f->dir; dir != 0; dir = c->dirs[dir].parent)
+		in &= let_in(c, dir, RIGHTS_X, f->uid, f->gid);
+	return in;
 }
 
 /* The mode of a directory of this group in the mount: r to list names, x to reach one. */
@@ -53,9 +53,16 @@ mode_t catalog_names_mode(struct catalog *c, uid_t uid, gid_t gid)
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
 	while (ask_wait(&a))
 		need_all(&a, NAMES);
-	for (uint32_t i = 0; i < c->dir_count && all & 077; i++)
-		if (c->dirs[i].scan > 0 && !c->dirs[i].err)
-			all &= let_in(c, i, RIGHTS_R | RIGHTS_X, uid, gid);
+	if (c->dir_looks != c->names_mode.looks || c->names_mode.uid != uid || c->names_mode.gid != gid) {
+		for (uint32_t i = 0; i < c->dir_count && all & 077; i++)
+			if (c->dirs[i].scan > 0 && !c->dirs[i].err && !c->dirs[i].gone)
+				all &= let_in(c, i, RIGHTS_R | RIGHTS_X, uid, gid);
+		c->names_mode.looks = c->dir_looks;
+		c->names_mode.uid = uid;
+		c->names_mode.gid = gid;
+		c->names_mode.mode = all;
+	}
+	all = c->names_mode.mode;
 	ask_close(&a, 0);
 	return all;
 }

@@ -23,7 +23,8 @@ uint32_t project_for(struct catalog *c, struct span key)
 	uint32_t number = (uint32_t)c->project_count;
 	if (!kept || map_put(&c->project_keys, 0, (struct span){kept, key.n}, number) < 0)
 		return NONE;
-	c->projects[c->project_count++] = (struct project){.key = {kept, key.n}, .dir = NONE, .newest = {.file = NONE}};
+	c->projects[c->project_count++] =
+	    (struct project){.key = {kept, key.n}, .dir = NONE, .newest = {{.file = NONE}, {.file = NONE}}};
 	return number;
 }
 

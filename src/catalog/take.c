@@ -30,27 +30,92 @@ static void dir_lacks(struct catalog *c, uint32_t dir, const char *name)
 	c->dirs[dir].lacks = true;
 }
 
-/* A name in the source that may be a directory. */
-static void dir_seen(struct catalog *c, const char *text)
+static void path_in(const struct catalog *c, uint32_t dir, const char *name, struct buf *out)
 {
-	struct span name = span_of(text);
-	if (map_get(&c->dir_names, 0, name) != NONE)
-		return;
-	uint32_t project = project_for(c, name);
-	if (project == NONE || !vec_grow(&c->dirs, &c->dir_cap, c->dir_count + 1, sizeof *c->dirs)) {
-		dir_lacks(c, 0, text);
-		return;
+	buf_adds(out, c->dirs[dir].name);
+	if (dir != 0)
+		buf_addc(out, '/');
+	buf_adds(out, name);
+}
+
+uint32_t dir_of_name(struct catalog *c, uint32_t parent, const char *name)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT;
+	path_in(c, parent, name, &path);
+	return buf_err(&path) ? NONE : map_get(&c->dir_names, 0, buf_span(&path));
+}
+
+/* What is beside a flat file can be of any project. */
+static void dir_is_beside(struct catalog *c, uint32_t dir, uint32_t file)
+{
+	struct group *g = &c->groups[c->dirs[dir].group];
+	c->dirs[dir].beside = file;
+	for (size_t i = 0; i < g->dirs.n; i++) {
+		c->groups[0].dirs.v[c->groups[0].dirs.n++] = g->dirs.v[i];
+		watch_regroup(c, g->dirs.v[i], 0);
 	}
-	const char *kept = c->projects[project].key.p;
+	list_release(&g->dirs);
+}
+
+/* Makes what is known of a directory in the source, or deeper. False without memory. */
+static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT;
 	uint32_t dir = (uint32_t)c->dir_count;
-	if (map_put(&c->dir_names, 0, span_of(kept), dir) < 0) {
-		dir_lacks(c, 0, text);
-		return;
+	/* The source's group has room for all. */
+	if (!vec_grow(&c->dirs, &c->dir_cap, c->dir_count + 1, sizeof *c->dirs) ||
+	    !vec_grow(&c->groups, &c->group_cap, c->group_count + 1, sizeof *c->groups) ||
+	    !vec_reserve(&c->groups[0].dirs, c->dir_count + 1 - c->groups[0].dirs.n))
+		return false;
+	struct dir *p = &c->dirs[parent];
+	struct dir d = {.parent = parent,
+	                .child = NONE,
+	                .sibling = p->child,
+	                .top = parent ? p->top : dir,
+	                .group = parent ? p->group : (uint32_t)c->group_count,
+	                .beside = NONE,
+	                .listed = p->scan,
+	                .depth = p->depth + 1,
+	                .project = parent ? p->project : project_for(c, span_of(name)),
+	                .came = p->came || p->scan > 1};
+	path_in(c, parent, name, &path);
+	d.name = buf_err(&path) || d.project == NONE ? NULL : strings_copy(&c->strings, buf_span(&path));
+	struct group fresh = {0}, *g = parent ? &c->groups[d.group] : &fresh;
+	if (!d.name || !vec_reserve(&g->dirs, 1) || map_put(&c->dir_names, 0, span_of(d.name), dir) < 0) {
+		list_release(&fresh.dirs);
+		return false;
 	}
-	c->dirs[c->dir_count++] = (struct dir){.name = kept, .project = project, .came = c->dirs[0].scan > 1};
+	c->dirs[c->dir_count++] = d;
+	p->child = dir;
+	g->dirs.v[g->dirs.n++] = dir;
+	g->blind++;
 	c->watching.blind++;
-	mark_passes(c, 0);
-	c->projects[project].dir = dir;
+	c->watching.behind = true;
+	if (parent == 0) {
+		c->groups[c->group_count++] = fresh;
+		c->projects[d.project].dir = dir;
+		buf_adds(&path, ".jsonl");
+		uint32_t beside = buf_err(&path) ? NONE : map_get(&c->paths, 0, buf_span(&path));
+		if (beside != NONE)
+			dir_is_beside(c, dir, beside);
+	}
+	mark_passes(c, parent);
+	mark_passes(c, dir);
+	return true;
+}
+
+/* A name was seen that may be a directory; one that is not known yet is so if it `is_new`. */
+static void dir_seen(struct catalog *c, uint32_t parent, const char *name, bool is_new)
+{
+	struct dir *p = &c->dirs[parent];
+	uint32_t dir = *name == '.' ? NONE : dir_of_name(c, parent, name);
+	if (dir != NONE) {
+		c->dirs[dir].listed = p->scan;
+		if (c->dirs[dir].gone)
+			watch_gone(c, dir, false);
+	} else if (*name != '.' && is_new && p->depth < LEVELS && !dir_make(c, parent, name)) {
+		dir_lacks(c, parent, name);
+	}
 }
 
 /* ---- files ---- */
@@ -103,7 +168,10 @@ static void file_vanishes(struct catalog *c, struct file *f, uint64_t began)
 /* A new name appeared. */
 static void file_comes(struct catalog *c, struct file *f, ino_t listed)
 {
+	for (uint32_t dir = f->dir; c->dirs[dir].gone; dir = c->dirs[dir].parent)
+		watch_gone(c, dir, false);
 	f->state = FILE_UNKNOWN;
+	f->placed = false;
 	f->listed_ino = listed;
 	c->epoch++;
 	mark_passes(c, f->dir);
@@ -153,13 +221,42 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	return changed;
 }
 
-static uint32_t project_of(struct catalog *c, const struct file *f, const struct header *h)
+/* The project of a flat file; NONE without memory. */
+static uint32_t project_of(struct catalog *c, const struct header *h)
 {
-	if (f->dir != 0)
-		return c->dirs[f->dir].project;
 	struct buf scratch CLEANUP_BUF = BUF_INIT;
 	struct span key = flat_project_key(buf_span(&h->cwd), &scratch);
 	return buf_err(&scratch) ? NONE : project_for(c, key);
+}
+
+/* Where the stem begins in the path of a file in this directory, unless X.jsonl is beside X. */
+static uint32_t stem_in(const struct catalog *c, uint32_t dir)
+{
+	return dir ? (uint32_t)strlen(c->dirs[c->dirs[dir].top].name) + 1 : 0;
+}
+
+/* That of a file in a directory: if X.jsonl beside X is a session, its project. NONE: nobody knows yet whether it is.
+ */
+static uint32_t project_below(const struct catalog *c, struct file *f)
+{
+	const struct dir *top = &c->dirs[c->dirs[f->dir].top];
+	const struct file *beside = top->beside == NONE ? NULL : &c->files[top->beside];
+	bool is_beside = beside && beside->state == FILE_SESSION;
+	f->stem_at = is_beside ? 0 : stem_in(c, f->dir);
+	if (is_beside)
+		return beside->project;
+	return beside && beside->state == FILE_UNKNOWN ? NONE : top->project;
+}
+
+/* A name that was shown does not change. */
+static void file_is_placed(struct catalog *c, struct file *f, uint32_t project)
+{
+	project = f->dir == 0 ? project : f->placed ? f->project : project_below(c, f);
+	if (project == NONE)
+		return;
+	f->waits = f->waits && project == f->project;
+	f->project = project;
+	f->placed = true;
 }
 
 /* The kept text if it is the same, else a new copy; p NULL without memory. */
@@ -173,7 +270,8 @@ static struct span scan_keep(struct catalog *c, struct span before, const struct
 bool file_waits(struct catalog *c, uint32_t file)
 {
 	struct file *f = &c->files[file];
-	if (f->waits || f->project == NONE)
+	file_is_placed(c, f, f->project);
+	if (f->waits || !f->placed)
 		return true;
 	f->waits = list_add(&c->projects[f->project].waiting, file) == 0;
 	c->waiting += f->waits;
@@ -184,10 +282,10 @@ bool file_waits(struct catalog *c, uint32_t file)
 static void file_takes_header(struct catalog *c, uint32_t file, const struct header *h)
 {
 	struct file *f = &c->files[file];
-	uint32_t project = project_of(c, f, h);
+	uint32_t project = f->dir == 0 ? project_of(c, h) : f->project;
 	struct span sid = scan_keep(c, f->sid, &h->id);
 	struct span parent = h->parent.n ? scan_keep(c, f->parent, &h->parent) : (struct span){NULL, 0};
-	if (project == NONE || !sid.p || (h->parent.n && !parent.p)) {
+	if ((project == NONE && f->dir == 0) || !sid.p || (h->parent.n && !parent.p)) {
 		file_fails(c, f, -ENOMEM);
 		return;
 	}
@@ -196,12 +294,10 @@ static void file_takes_header(struct catalog *c, uint32_t file, const struct hea
 		slot_kill(c, f->slot);
 	if (sid.p != f->sid.p)
 		f->sid_name = NULL;
-	if (project != f->project)
-		f->waits = false;
 	f->sid = sid;
 	f->parent = parent;
-	f->project = project;
 	f->state = FILE_SESSION;
+	file_is_placed(c, f, project);
 	if (f->slot == NONE && !file_waits(c, file))
 		file_fails(c, f, -ENOMEM);
 }
@@ -240,8 +336,8 @@ static bool file_takes_stat(struct catalog *c, uint32_t file, int rc, const stru
 		return false;
 	}
 	file_is_other(c, f, S_ISDIR(st->st_mode) ? is_a_directory : "not a regular file", 0);
-	if (f->dir == 0 && S_ISDIR(st->st_mode))
-		dir_seen(c, f->path);
+	if (S_ISDIR(st->st_mode))
+		dir_seen(c, f->dir, f->path + f->base, true);
 	return false;
 }
 
@@ -283,12 +379,7 @@ static void take_file(struct catalog *c, const struct look *l)
 uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
-	if (dir != 0) {
-		buf_adds(&path, c->dirs[dir].name);
-		buf_addc(&path, '/');
-	}
-	uint32_t base = (uint32_t)path.n;
-	buf_adds(&path, name);
+	path_in(c, dir, name, &path);
 	if (buf_err(&path))
 		return NONE;
 	uint32_t found = map_get(&c->paths, 0, buf_span(&path));
@@ -303,9 +394,17 @@ uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 	uint32_t file = (uint32_t)c->file_count;
 	if (!kept || map_put(&c->paths, 0, span_of(kept), file) < 0)
 		return NONE;
-	c->files[c->file_count++] =
-	    (struct file){.path = kept, .base = base, .dir = dir, .project = NONE, .stem_project = NONE, .slot = NONE};
+	c->files[c->file_count++] = (struct file){.path = kept,
+	                                          .base = (uint32_t)(path.n - strlen(name)),
+	                                          .stem_at = stem_in(c, dir),
+	                                          .dir = dir,
+	                                          .project = NONE,
+	                                          .stem_project = NONE,
+	                                          .slot = NONE};
 	files->v[files->n++] = file;
+	uint32_t beside = dir == 0 ? map_get(&c->dir_names, 0, (struct span){kept, path.n - strlen(".jsonl")}) : NONE;
+	if (beside != NONE)
+		dir_is_beside(c, beside, file);
 	return file;
 }
 
@@ -355,10 +454,13 @@ static void take_names(struct catalog *c, const struct look *l)
 	struct span rest = buf_span(&l->names);
 	struct name e;
 	for (size_t n = 1; names_next(&rest, &e); n++) {
-		if (file_is_candidate(e.text))
+		bool is_candidate = file_is_candidate(e.text);
+		if (is_candidate)
 			file_seen(c, l, &e);
-		else if (l->dir == 0 && (e.type == DT_DIR || e.type == DT_LNK || e.type == DT_UNKNOWN))
-			dir_seen(c, e.text);
+		if (e.type == DT_DIR || e.type == DT_UNKNOWN || (e.type == DT_LNK && l->dir == 0))
+			dir_seen(c, l->dir, e.text, e.type == DT_DIR || !is_candidate);
+		struct dir *d = &c->dirs[l->dir];
+		d->deep = d->deep || (d->depth == LEVELS && e.type == DT_DIR && e.text[0] != '.');
 		if (n % NAMES_AT_ONCE == 0) {
 			lock_release(&c->lock);
 			lock_acquire(&c->lock);
@@ -366,7 +468,29 @@ static void take_names(struct catalog *c, const struct look *l)
 	}
 }
 
-/* Files that are not among the names are gone, but for those that were looked at later. */
+/* The directory is no longer there, and nothing that is below it. */
+static void dir_goes(struct catalog *c, uint32_t dir, uint64_t began)
+{
+	for (uint32_t i = dir; i != NONE; i = dir_next(c, dir, i)) {
+		struct dir *d = &c->dirs[i];
+		bool was_seen = d->seen.began >= began;
+		for (size_t k = 0; k < d->files.n && !d->gone && !was_seen; k++) {
+			struct file *f = &c->files[d->files.v[k]];
+			if (f->state != FILE_GONE && f->seen.began < began)
+				file_vanishes(c, f, began);
+			was_seen = f->state != FILE_GONE;
+		}
+		if (was_seen)
+			mark_names(c, i); /* later, or a file in it: it is looked at itself */
+		if (d->gone || was_seen)
+			continue;
+		watch_gone(c, i, true);
+		d->seen.began = began;
+		d->seen.err = d->err = 0;
+	}
+}
+
+/* Files and directories that are not among the names are gone, but for those that were looked at later. */
 static void dir_loses(struct catalog *c, const struct look *l)
 {
 	const struct dir *d = &c->dirs[l->dir];
@@ -375,6 +499,9 @@ static void dir_loses(struct catalog *c, const struct look *l)
 		if (f->scan != d->scan && f->state != FILE_GONE && f->seen.began < l->began)
 			file_vanishes(c, f, l->began);
 	}
+	for (uint32_t i = d->child; i != NONE; i = c->dirs[i].sibling)
+		if (c->dirs[i].listed != d->scan)
+			dir_goes(c, i, l->began);
 }
 
 /* The directory cannot be read. Its files are gone, unless the error is transient. */
@@ -395,6 +522,9 @@ static void dir_fails(struct catalog *c, const struct look *l)
 	d->st = (struct stat){0};
 	d->scan++;
 	dir_loses(c, l);
+	/* On the first level it may be a link. */
+	if (d->depth > 1 && (err == -ENOENT || err == -ENOTDIR))
+		dir_goes(c, l->dir, l->began);
 }
 
 /* Takes in the rights, and takes them out of *now. */
@@ -405,9 +535,10 @@ static void dir_takes_rights(struct catalog *c, uint32_t dir, struct rights *now
 	acl_is_unread(c, d->name[0] ? d->name : c->source, acl_err);
 	/* The kernel keeps nodes of the sessions below with the old modes. */
 	bool differs = d->scan > 0 && !rights_are_equal(now, &d->rights);
-	for (uint32_t i = 0; differs && i < c->file_count; i++)
-		if ((dir == 0 || c->files[i].dir == dir) && c->files[i].state == FILE_SESSION)
-			watch_note(c, i, NONE, true);
+	for (uint32_t i = differs ? dir : NONE; i != NONE; i = dir_next(c, dir, i))
+		for (size_t k = 0; k < c->dirs[i].files.n; k++)
+			if (c->files[c->dirs[i].files.v[k]].state == FILE_SESSION)
+				watch_note(c, c->dirs[i].files.v[k], NONE, true);
 	rights_release(&d->rights);
 	d->rights = *now;
 	*now = (struct rights){0};
@@ -416,6 +547,9 @@ static void dir_takes_rights(struct catalog *c, uint32_t dir, struct rights *now
 static void take_dir(struct catalog *c, struct look *l)
 {
 	struct dir *d = &c->dirs[l->dir];
+	c->dir_looks++;
+	if (d->gone)
+		return; /* if it came back, it is looked at again once it is seen among the names */
 	d->seen.err = 0;
 	d->seen.foreign = l->is_far;
 	if (l->is_far)
@@ -426,7 +560,7 @@ static void take_dir(struct catalog *c, struct look *l)
 		time_t wall = clock_now(CLOCK_REALTIME).tv_sec;
 		dir_takes_rights(c, l->dir, &l->rights, l->acl_err);
 		d->scan++;
-		d->lacks = false;
+		d->lacks = d->deep = false;
 		take_names(c, l);
 		d = &c->dirs[l->dir];
 		/* A change within the same tick of the clock leaves the mtime as it is. */
@@ -440,6 +574,7 @@ static void take_dir(struct catalog *c, struct look *l)
 	}
 	d->seen.began = l->began;
 	d->seen.at = l->at;
+	c->dir_looks++;
 }
 
 /* ---- both ---- */

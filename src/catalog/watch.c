@@ -22,6 +22,8 @@
 	(IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | \
 	 IN_EXCL_UNLINK | IN_ONLYDIR)
 #define CHANGES_MAX ((size_t)LIMIT(1 << 16, 2))
+/* The kernel has a limit, too: /proc/sys/fs/inotify/max_user_watches. */
+#define WATCHES_MOST LIMIT(SIZE_MAX, (size_t)16)
 
 int watching_init(struct watching *w, const struct catalog_options *o)
 {
@@ -85,7 +87,7 @@ void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names)
 
 void mark_passes(struct catalog *c, uint32_t dir)
 {
-	c->dirs[dir].marked = c->marked = ++c->tick;
+	c->dirs[dir].marked = c->groups[c->dirs[dir].group].marked = c->marked = ++c->tick;
 }
 
 void mark_file(struct catalog *c, uint32_t file)
@@ -107,6 +109,7 @@ void mark_names(struct catalog *c, uint32_t dir)
 	mark_passes(c, dir);
 	c->dirs[dir].seen.marked = c->tick;
 	c->dirs[dir].st = (struct stat){0};
+	c->watching.behind = true;
 	watch_wake(&c->watching);
 }
 
@@ -119,15 +122,51 @@ void mark_files(struct catalog *c, uint32_t dir)
 			c->files[d->files.v[i]].seen.marked = c->tick;
 }
 
+uint32_t dir_next(const struct catalog *c, uint32_t root, uint32_t dir)
+{
+	if (c->dirs[dir].child != NONE)
+		return c->dirs[dir].child;
+	while (dir != root && c->dirs[dir].sibling == NONE)
+		dir = c->dirs[dir].parent;
+	return dir == root ? NONE : c->dirs[dir].sibling;
+}
+
 /* ---- which directories have a watch ---- */
+
+static void count_blind(struct catalog *c, const struct dir *d, size_t n)
+{
+	if (d->gone || (d->watched && !d->linked))
+		return;
+	c->watching.blind += n;
+	c->groups[d->group].blind += n;
+}
 
 static void set_watched(struct catalog *c, uint32_t dir, bool watched, bool linked)
 {
 	struct dir *d = &c->dirs[dir];
-	bool was_blind = !d->watched || d->linked, blind = !watched || linked;
+	count_blind(c, d, (size_t)-1);
 	d->watched = watched;
 	d->linked = linked;
-	c->watching.blind += (size_t)blind - (size_t)was_blind;
+	count_blind(c, d, 1);
+}
+
+void watch_gone(struct catalog *c, uint32_t dir, bool gone)
+{
+	struct dir *d = &c->dirs[dir];
+	watch_drop(c, dir);
+	count_blind(c, d, (size_t)-1);
+	d->gone = gone;
+	count_blind(c, d, 1);
+	mark_names(c, dir);
+}
+
+void watch_regroup(struct catalog *c, uint32_t dir, uint32_t group)
+{
+	struct dir *d = &c->dirs[dir];
+	count_blind(c, d, (size_t)-1);
+	d->group = group;
+	count_blind(c, d, 1);
+	mark_passes(c, dir);
 }
 
 uint32_t watch_dir_of(const struct watching *w, int wd)
@@ -146,15 +185,29 @@ static bool remember(struct watching *w, int wd, uint32_t dir)
 	return true;
 }
 
+void watch_ended(struct catalog *c, uint32_t dir)
+{
+	c->watching.by_wd[c->dirs[dir].wd] = NONE;
+	c->watching.count--;
+	c->dirs[dir].wd = 0;
+}
+
 void watch_drop(struct catalog *c, uint32_t dir)
 {
 	struct dir *d = &c->dirs[dir];
 	if (d->wd > 0) {
 		inotify_rm_watch(c->watching.inotify, d->wd);
-		c->watching.by_wd[d->wd] = NONE;
+		watch_ended(c, dir);
 	}
-	d->wd = 0;
 	set_watched(c, dir, false, d->linked);
+}
+
+void watch_drop_below(struct catalog *c, uint32_t dir)
+{
+	for (uint32_t d = dir; d != NONE; d = dir_next(c, dir, d)) {
+		watch_drop(c, d);
+		mark_names(c, d);
+	}
 }
 
 /* Without a watch, changes are seen later. The user should know. */
@@ -185,7 +238,8 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 		return;
 	/* Watch the directory that is open; its path may lead elsewhere by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	int wd = sys_inotify_add_watch(w->inotify, path, MASK);
+	errno = ENOSPC;
+	int wd = w->count < WATCHES_MOST ? sys_inotify_add_watch(w->inotify, path, MASK) : -1;
 	/* A directory with two names has one watch, and its events do not say which name was used. */
 	if (wd < 0 || watch_dir_of(w, wd) != NONE || !remember(w, wd, dir)) {
 		if (wd < 0 && !d->unwatched)
@@ -194,6 +248,7 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 		return;
 	}
 	d->wd = wd;
+	w->count++;
 	d->watched_dev = st->st_dev;
 	d->watched_ino = st->st_ino;
 	d->unwatched = false;
@@ -204,9 +259,9 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 void watch_failed(struct catalog *c, uint32_t dir, int err)
 {
 	watch_drop(c, dir);
-	/* The source's watch reports when it comes back. */
+	/* The watch of the directory that it is in reports when it comes back. */
 	if (dir != 0 && (err == -ENOENT || err == -ENOTDIR))
-		set_watched(c, dir, c->dirs[0].watched, c->dirs[dir].linked);
+		set_watched(c, dir, c->dirs[c->dirs[dir].parent].watched, c->dirs[dir].linked);
 }
 
 void watch_linked(struct catalog *c, uint32_t file)

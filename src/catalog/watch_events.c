@@ -19,15 +19,16 @@ void catalog_reads(bool begins)
 	drains = begins ? ONCE : EACH_TIME;
 }
 
-static void dir_event(struct catalog *c, const struct inotify_event *e)
+static void dir_event(struct catalog *c, uint32_t parent, const struct inotify_event *e)
 {
-	mark_names(c, 0);
-	uint32_t dir = map_get(&c->dir_names, 0, span_of(e->name));
+	mark_names(c, parent);
+	uint32_t dir = dir_of_name(c, parent, e->name);
 	if (dir == NONE)
 		return;
-	mark_names(c, dir);
 	if (e->mask & (IN_DELETE | IN_MOVED_FROM))
-		watch_drop(c, dir);
+		watch_drop_below(c, dir);
+	else
+		mark_names(c, dir);
 }
 
 static void file_event(struct catalog *c, uint32_t dir, const struct inotify_event *e)
@@ -54,20 +55,17 @@ static void take_event(struct catalog *c, const struct inotify_event *e)
 	if (dir == NONE)
 		return;
 	if (e->mask & (IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) {
-		if (e->mask & (IN_IGNORED | IN_UNMOUNT)) {
-			c->watching.by_wd[e->wd] = NONE;
-			c->dirs[dir].wd = 0;
-		}
-		watch_drop(c, dir);
-		mark_names(c, dir);
+		if (e->mask & (IN_IGNORED | IN_UNMOUNT))
+			watch_ended(c, dir);
+		watch_drop_below(c, dir);
 	} else if (e->len == 0) {
 		mark_names(c, dir); /* its own rights changed */
 	} else if (file_is_candidate(e->name) && !(e->mask & IN_ISDIR)) {
 		file_event(c, dir, e);
 	} else if (c->tidy && store_is_temporary(e->name)) {
 		c->dirs[dir].untidy = true;
-	} else if (dir == 0 && e->mask & COMES_OR_GOES) {
-		dir_event(c, e);
+	} else if ((dir == 0 || e->mask & IN_ISDIR) && e->mask & COMES_OR_GOES) {
+		dir_event(c, dir, e);
 	}
 }
 

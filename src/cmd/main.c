@@ -343,9 +343,10 @@ static int note_unreadable(void *arg, const char *file, uint32_t slot, const cha
 
 static int act_copy(const struct opts *o, const struct parts *parts, const char *source)
 {
-	struct slot_info newest;
+	struct slot_info any;
+	uint64_t cookie = 0;
 	bool lacking = false;
-	if (o->removes && !catalog_latest(parts->catalog, NO_SLOT, &newest)) {
+	if (o->removes && !catalog_slot_next(parts->catalog, NO_SLOT, &cookie, &any)) {
 		log_error("%s: there are no sessions here, and --delete would leave nothing of the copy", source);
 		return EXIT_FAILURE;
 	}

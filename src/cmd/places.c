@@ -150,10 +150,11 @@ static bool has_sessions(const char *source)
 {
 	struct budget nothing = BUDGET_INIT(0);
 	struct catalog *c;
-	struct slot_info newest;
+	struct slot_info any;
 	if (catalog_open(source, &(struct catalog_options){.budget = &nothing}, &c) < 0)
 		return false;
-	bool has = catalog_latest(c, NO_SLOT, &newest);
+	uint64_t cookie = 0;
+	bool has = catalog_slot_next(c, NO_SLOT, &cookie, &any);
 	catalog_close(c);
 	return has;
 }

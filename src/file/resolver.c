@@ -132,6 +132,9 @@ struct walk {
 	struct statx last_x;
 	char name[NAME_MAX + 1]; /* of the last component */
 	char *rest;              /* the rest of the path */
+	size_t below; /* how many bytes of the path are behind its first name, if it is relative to the source */
+	bool deep,
+	    deep_link; /* the last component is one of these; such a one was a link, which leads to a file only */
 	uid_t owners[MOST_LINKS];
 	size_t links;
 };
@@ -190,9 +193,11 @@ static bool next_name(struct walk *w, int *ret_err)
 	*ret_err = n > NAME_MAX ? -ENAMETOOLONG : 0;
 	if (n == 0 || n > NAME_MAX)
 		return false;
+	w->deep = strlen(p) < w->below;
 	memcpy(w->name, p, n);
 	w->name[n] = '\0';
 	memmove(w->rest, p + n, strlen(p + n) + 1);
+	w->below = w->deep ? strlen(w->rest) : w->below;
 	return true;
 }
 
@@ -200,6 +205,9 @@ static bool next_name(struct walk *w, int *ret_err)
 static int walk_follow(struct walk *w)
 {
 	char text[PATH_MAX];
+	w->deep_link = w->deep_link || w->deep;
+	if (w->deep && *w->rest)
+		return -ENOTDIR;
 	if (w->links == MOST_LINKS)
 		return -ELOOP;
 	w->owners[w->links++] = w->last_x.stx_uid;
@@ -224,15 +232,19 @@ static int walk_follow(struct walk *w)
 	return text[0] == '/' ? go_to(w, true) : 0;
 }
 
-static int walk_step(struct walk *w)
+/* As walk_enter, to look something up there. */
+static int walk_through(struct walk *w)
 {
 	int rc = walk_enter(w);
-	if (rc == 0)
-		rc = may_ask(w, &w->x);
+	w->closed = w->closed || (rc == 0 && w->links > 0 && (w->x.stx_mode & 0111) != 0111);
+	return rc < 0 ? rc : may_ask(w, &w->x);
+}
+
+static int walk_step(struct walk *w)
+{
+	int rc = walk_through(w);
 	if (rc < 0)
 		return rc;
-	if (w->links > 0 && (w->x.stx_mode & 0111) != 0111)
-		w->closed = true;
 	w->last = sys_openat(w->at, w->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (w->last < 0)
 		return -errno;
@@ -244,8 +256,35 @@ static int walk_step(struct walk *w)
 
 static int walk_init(struct walk *w, const struct resolver *r, bool near, const char *path)
 {
-	*w = (struct walk){.resolver = r, .near = near, .at = -1, .last = -1, .rest = strdup(path)};
+	const char *below = r && *path != '/' ? strchr(path, '/') : NULL;
+	*w = (struct walk){.resolver = r,
+	                   .near = near,
+	                   .at = -1,
+	                   .last = -1,
+	                   .rest = strdup(path),
+	                   .below = below ? strlen(below) : 0};
 	return w->rest ? go_to(w, *path == '/') : -ENOMEM;
+}
+
+/* The directories behind the first name of the path are no links: goes to the last of them in one call, if all are on
+ * one file system. If not, the walk goes on by one after the other. */
+static int walk_deep(struct walk *w)
+{
+	char *rest = w->rest + strspn(w->rest, "/"), *end = strrchr(rest, '/');
+	if (!end || strlen(rest) + 1 != w->below || !w->resolver->has_openat2)
+		return 0;
+	int rc = walk_through(w);
+	if (rc < 0)
+		return rc;
+	*end = '\0';
+	int fd = open_how(w->at, rest, O_PATH | O_DIRECTORY | O_CLOEXEC, NO_DETOUR | RESOLVE_BENEATH);
+	*end = '/';
+	if (fd < 0)
+		return errno == ELOOP ? -ENOTDIR : errno == EXDEV ? 0 : -errno;
+	w->last = fd;
+	w->below = strlen(end);
+	memmove(w->rest, end, w->below + 1);
+	return resolve_look_at(fd, &w->last_x);
 }
 
 /* Walks to the end of the path. Then `last` is no link; or it is -1 if the path was empty or ended in "..", and `at` is
@@ -256,7 +295,10 @@ static int walk_on(struct walk *w)
 	while (rc == 0 && next_name(w, &err)) {
 		if (strcmp(w->name, ".") == 0)
 			continue;
+		bool is_first = !w->deep;
 		rc = walk_step(w);
+		if (rc == 0 && is_first)
+			rc = walk_deep(w);
 		if (rc == 0 && strcmp(w->name, "..") == 0)
 			rc = walk_enter(w);
 	}
@@ -340,7 +382,7 @@ static int walk_to(const struct resolver *r, bool near, const char *path, enum a
 	if (rc == 0)
 		rc = walk_on(&w);
 	if (rc == 0)
-		rc = arrive(&w, ret);
+		rc = ask == ASK_DIR && w.deep_link ? -ENOTDIR : arrive(&w, ret);
 	if (rc == 0)
 		rc = fit(ask, ret->st.st_mode);
 	if (rc == 0 && ask == ASK_SPACE && sys_fstatvfs(w.last < 0 ? w.at : w.last, &ret->space) < 0)

@@ -263,6 +263,7 @@ static struct list *list_make(struct round *r)
 		    .stem = s->stem,
 		    .sid = s->sid,
 		    .file = s->file,
+		    .stem_at = s->stem_at,
 		    .mtime = s->mtime,
 		    .of = &kept->of,
 		};

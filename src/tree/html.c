@@ -70,18 +70,10 @@ static bool html_project_moves(struct tree *t, const struct slot_info *s, uint32
 
 /* --- pages ------------------------------------------------------------------------- */
 
-/* The text that a STEM was made of, and what makes it unique. */
-static struct span stem_text(const struct slot_info *s)
-{
-	const char *name = strrchr(s->file, '/');
-	struct span text = span_of(name ? name + 1 : s->file);
-	return (struct span){text.p, text.n - strlen(".jsonl")};
-}
-
 /* A STEM that is too long with what is behind it is cut anew, as any name. */
 static void page_name(const struct slot_info *s, struct buf *out)
 {
-	struct buf plain CLEANUP_BUF = BUF_INIT;
+	struct buf plain CLEANUP_BUF = BUF_INIT, text CLEANUP_BUF = BUF_INIT;
 	char suffix[NAME_BYTES + sizeof PAGE];
 	size_t n = strlen(s->stem);
 	if (n + strlen(PAGE) <= NAME_BYTES) {
@@ -90,10 +82,12 @@ static void page_name(const struct slot_info *s, struct buf *out)
 	}
 	/* A STEM ends in ~2 or the like, or in a hash that stands for it. */
 	const char *tail = strrchr(s->stem, '~');
-	name_encode("", stem_text(s), "", &plain);
+	catalog_stem_text(s->file, s->stem_at, &text);
+	name_encode("", buf_span(&text), "", &plain);
 	bool is_plain = span_eq(buf_span(&plain), span_of(s->stem));
 	snprintf(suffix, sizeof suffix, "%s" PAGE, is_plain || !tail ? "" : tail);
-	name_encode("", stem_text(s), suffix, out);
+	name_encode("", buf_span(&text), suffix, out);
+	out->err = buf_err(&text) ? buf_err(&text) : out->err;
 }
 
 static int page_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
@@ -158,7 +152,7 @@ static int page_to_session(struct ctx *c, struct buf *out)
 
 static int add_link(void *arg, const struct fact *f, struct buf *out)
 {
-	struct slot_info s = {.stem = f->stem, .file = f->file};
+	struct slot_info s = {.stem = f->stem, .file = f->file, .stem_at = f->stem_at};
 	html_project_name(arg, f->project, out);
 	buf_addc(out, '/');
 	page_name(&s, out);

@@ -27,7 +27,14 @@ static bool forks_has(struct ctx *c)
 {
 	struct slot_info s;
 	uint64_t cookie = 0;
-	return catalog_fork_next(c->tree->catalog, c->node.slot, &cookie, &s);
+	return catalog_fork_next(c->tree->catalog, c->node.slot, false, &cookie, &s);
+}
+
+static bool subagents_has(struct ctx *c)
+{
+	struct slot_info s;
+	uint64_t cookie = 0;
+	return catalog_fork_next(c->tree->catalog, c->node.slot, true, &cookie, &s);
 }
 
 static int compare_spans(const void *a, const void *b)
@@ -54,14 +61,14 @@ static int add_sorted(struct span text, size_t n, struct buf *out)
 	return 0;
 }
 
-static int forks_show(struct ctx *c, struct buf *out)
+static int add_forks(struct ctx *c, bool below, struct buf *out)
 {
 	struct buf paths CLEANUP_BUF = BUF_INIT;
 	struct slot_info s;
 	uint64_t cookie = 0;
 	size_t n = 0;
 	int rc = 0;
-	while (rc == 0 && catalog_fork_next(c->tree->catalog, c->node.slot, &cookie, &s)) {
+	while (rc == 0 && catalog_fork_next(c->tree->catalog, c->node.slot, below, &cookie, &s)) {
 		/* -ESTALE: its project went just now. */
 		rc = link_session(c, "projects/", &s, &paths);
 		if (rc == 0) {
@@ -73,6 +80,16 @@ static int forks_show(struct ctx *c, struct buf *out)
 	if (rc == 0)
 		rc = buf_err(&paths);
 	return rc < 0 ? rc : add_sorted(buf_span(&paths), n, out);
+}
+
+static int forks_show(struct ctx *c, struct buf *out)
+{
+	return add_forks(c, false, out);
+}
+
+static int subagents_show(struct ctx *c, struct buf *out)
+{
+	return add_forks(c, true, out);
 }
 
 static bool any_entry(struct ctx *c)
@@ -282,7 +299,7 @@ static const struct kind in_session[] = {
     {"context.json", .doc = "the same, as pi has it", .from = &from_session, .make = PIECES(context_json, NULL)},
     {"transcript.md", .doc = "the whole path to the leaf", .from = &from_session, .make = PIECES(transcript_md, NULL),
      .has = transcript_has},
-    {"parent", .doc = "the session this was forked from, as a path in the mount", .from = &from_file,
+    {"parent", .doc = "the session this was forked from or started by, as a path in the mount", .from = &from_file,
      .make = SHOW(parent_session_show), .has = parent_session_has, .flags = GATHERS | UNTIMED | SMALL,
      .keeps = KEEPS_NOTHING},
     {"problems.txt", .doc = "what could not be read in it", .from = &from_session, .make = TEXT(render_problems),
@@ -291,6 +308,8 @@ static const struct kind in_session[] = {
      .has = errors_has, .flags = REWRITTEN | UNTIMED | SMALL, .keeps = KEEPS_NOTHING},
     {"forks", .doc = "the sessions forked from this one, as paths in the mount", .from = &from_file,
      .make = SHOW(forks_show), .has = forks_has, .flags = GATHERS | UNTIMED | SMALL, .keeps = KEEPS_NOTHING},
+    {"subagents", .doc = "the sessions this one started, as paths in the mount", .from = &from_file,
+     .make = SHOW(subagents_show), .has = subagents_has, .flags = GATHERS | UNTIMED | SMALL, .keeps = KEEPS_NOTHING},
     {"entries", .doc = "an entry: text.md, thinking.md, tool-calls/N-NAME/arguments.txt, images/, entry.json, ...",
      .from = &from_session, .make = DIR(entries), .flags = LASTS},
     {"branches", .doc = "the same views at every branch tip, and its path as links", .from = &from_session,

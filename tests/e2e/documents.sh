@@ -84,6 +84,14 @@ fresh() {
 	touch -r "$file" "$T/time"
 	sed -i "1s|\"cwd\":\"[^\"]*\"|\"cwd\":\"$HOME\"|" "$file"
 	touch -r "$T/time" "$file"
+	# What it had another agent do.
+	file=$(echo "$HOME/.pi/agent/sessions/--home-ada-weather--"/2026-03-03*.jsonl)
+	mkdir -p "${file%.jsonl}/run-0"
+	{
+		echo '{"type":"session","version":3,"id":"run-0","cwd":"/home/ada/weather"}'
+		echo '{"type":"message","id":"0a","parentId":null,"message":{"role":"user","content":"Look it up."}}'
+	} >"${file%.jsonl}/run-0/session.jsonl"
+	touch -r "$file" "${file%.jsonl}/run-0/session.jsonl"
 }
 # What the pages of the project lead to is there.
 (cd "$ROOT" && grep -ohE '\]\([^):#]+\)' -- *.md | tr -d '])(' | sort -u | while read -r file; do

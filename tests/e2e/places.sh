@@ -34,12 +34,11 @@ warning() { # SOURCE [OPTION...]: what it says besides
 told="there are no sessions here"
 is "sessionfs: $T/none: $told" "$(warning "$T/none" --check)" "a source with nothing in it"
 is "sessionfs: $HOME: $told; there are some in $pi" "$(warning "$HOME" --search x)" "a home as source"
-is "sessionfs: $HOME/.pi: $told; there are some in $pi" "$(warning "$HOME/.pi" --check)" "a directory above pi's"
-is "sessionfs: $HOME/.pi/agent: $told; there are some in $pi" "$(warning "$HOME/.pi/agent" --check)" "pi's own directory"
-is "" "$(warning "$HOME/.pi" --check -o loglevel=error)" "what it says if only errors are wanted"
+is "" "$(warning "$HOME" --check -o loglevel=error)" "what it says if only errors are wanted"
+is "" "$(warning "$HOME/.pi" --check)" "a directory above pi's: they are found there, too"
 mkdir -p "$T/deep/a/b/c" "$T/deep/a/--x--/d"
 cp "$pi"/--home-ada-weather--/*.jsonl "$T/deep/a/b/c/"
-is "sessionfs: $T/deep: $told; there are some in $T/deep/a/b/c" "$(warning "$T/deep" --check)" "any directory of sessions"
+is "" "$(warning "$T/deep" --check)" "a source with sessions in deeper directories only"
 mkdir "$T/linked"
 ln -s "$pi/--home-ada-weather--" "$T/linked/weather"
 is "" "$(warning "$T/linked" --search x)" "a source that has only a link to a project"
@@ -63,11 +62,11 @@ for o in "" nonempty; do
 done
 
 need_mount
-said=$("$program" "$HOME/.pi" "$T/mnt" 2>&1) || die "a source without sessions is not mounted: $said"
-is "sessionfs: $HOME/.pi: $told; there are some in $pi" "$said" "what the mount says of it"
+said=$("$program" "$HOME" "$T/mnt" 2>&1) || die "a source without sessions is not mounted: $said"
+is "sessionfs: $HOME: $told; there are some in $pi" "$said" "what the mount says of it"
 mountpoint -q "$T/mnt" || die "it is not mounted"
 # Sessions that come are shown.
-cp -r "$pi/--home-ada-weather--" "$HOME/.pi/"
+cp -r "$pi/--home-ada-weather--" "$HOME/"
 within 10 "sessions that came" test -e "$T/mnt/$FORECAST/title"
 fails 1 "sessions are mounted here already" "$program" "$T/mnt"
 umount_fs "$T/mnt"

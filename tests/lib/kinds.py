@@ -126,6 +126,7 @@ class Source:
         self.write(self.main, header("main", "/p", origin) + everything("one"))
         self.write(self.path("--p--", "fork.jsonl"), header("fork", "/p", self.main) + message("c1", None, "a fork"))
         self.write(self.path("--q--", "other.jsonl"), header("other", "/q") + message("d1", None, "other project"))
+        self.write(self.path("--p--", "main", "run-0", "session.jsonl"), header("agent", "/p") + message("7a", None, "an agent"))
         self.write(self.path("flat.jsonl"), header("flat", "/r") + message("e1", None, "a flat file"))
         self.rest()
 
@@ -232,6 +233,18 @@ class Source:
     def the_forks_deleted(self):
         for names in ("--p--", "fork2.jsonl"), ("--p--", "fork.jsonl"), ("--q--", "fork3.jsonl"):
             os.unlink(self.path(*names))
+
+    def a_subagent(self):
+        self.write(self.path("--p--", "main", "deep", "run-1", "session.jsonl"), header("agent2", "/p") + message("7b", None, "two"))
+
+    def a_subagent_renamed(self):
+        os.rename(self.path("--p--", "main", "deep"), self.path("--p--", "main", "deeper"))
+
+    def a_subagent_of_another(self):
+        os.rename(self.path("--p--", "main", "deeper"), self.path("--q--", "other"))
+
+    def the_subagents_deleted(self):
+        shutil.rmtree(self.path("--p--", "main"))
 
     def the_origin_deleted(self):
         os.unlink(self.path("--p--", "origin.jsonl"))

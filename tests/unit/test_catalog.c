@@ -172,6 +172,105 @@ static void any_file_name_will_do(void **state)
 	assert_sessions(p, "a", "%2Ehidden=a/.hidden.jsonl %=a/.jsonl %FF=a/\xff.jsonl new%0Aline=a/new\nline.jsonl");
 }
 
+static void make_below(const struct place *p, const char *path, const char *text)
+{
+	char dir[512];
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path);
+		if (access(at(p, dir), F_OK) < 0)
+			make_dir(p, dir);
+	}
+	put(p, path, text);
+}
+
+static void deeper_directories_are_looked_at(void **state)
+{
+	struct place *p = *state;
+	make_below(p, "--w--/one.jsonl", HEADER("1", "/w"));
+	make_below(p, "--w--/one/run-0/session.jsonl", HEADER("2", "/elsewhere") ENTRY("a"));
+	make_below(p, "--w--/one/.git/session.jsonl", HEADER("3", "/w"));
+	make_below(p, ".hidden/4.jsonl", HEADER("4", "/w"));
+	make_below(p, "--w--/session/session.jsonl", HEADER("5", "/w"));
+	make_below(p, "--w--/session.jsonl", HEADER("6", "/w"));
+	make_below(p, "deep/2/3/4/5/6/7/8/7.jsonl", HEADER("7", "/w"));
+	make_below(p, "deep/2/3/4/5/6/7/8/9/8.jsonl", HEADER("8", "/w"));
+	make_below(p, "log/a/9.jsonl", HEADER("9", "/w") "{\"type\":\"agent_start\"}\n");
+	make_below(p, "log/10.jsonl", HEADER("10", "/w") "{\"type\":\"agent_start\"}\n");
+	make_below(p, "log/a/11.jsonl", HEADER("11", "/w") "null\nno json\n{\"id\":7}\n" ENTRY("a"));
+	make_below(p, "log/a/12.jsonl", HEADER("12", "/w") "\n{\"type\":\"message\",\"id\":\"a\"");
+	assert_int_equal(symlink("../--w--", at(p, "log/link")), 0);
+	open_place(p);
+	assert_projects(p, "deep log w");
+	assert_sessions(p, "w",
+	                "one+run-0=--w--/one/run-0/session.jsonl one=--w--/one.jsonl session=--w--/session.jsonl "
+	                "session~2=--w--/session/session.jsonl");
+	assert_sessions(p, "deep", "2+3+4+5+6+7+8+7=deep/2/3/4/5/6/7/8/7.jsonl");
+	assert_sessions(p, "log", "10=log/10.jsonl a+12=log/a/12.jsonl");
+
+	/* The directory of a project is the newest of all below it, but `latest` is as pi has it. */
+	struct project_info info;
+	struct slot_info slot;
+	set_mtime(p, "--w--/one.jsonl", 1000);
+	set_mtime(p, "--w--/session.jsonl", 900);
+	set_mtime(p, "--w--/session/session.jsonl", 2000);
+	set_mtime(p, "--w--/one/run-0/session.jsonl", 3000);
+	wait_stale();
+	assert_true(catalog_project_by_name(p->c, SPAN_LIT("w"), &info));
+	assert_int_equal(info.mtime.tv_sec, 3000);
+	assert_true(catalog_latest(p->c, info.project, &slot));
+	assert_string_equal(slot.file, "--w--/one.jsonl");
+	assert_true(catalog_project_by_name(p->c, SPAN_LIT("deep"), &info));
+	assert_false(catalog_latest(p->c, info.project, &slot));
+}
+
+static void what_is_beside_a_flat_file_is_of_its_project(void **state)
+{
+	struct place *p = *state;
+	make_below(p, "x.jsonl", HEADER("1", "/home/me"));
+	make_below(p, "x/run-0/session.jsonl", HEADER("2", "/elsewhere"));
+	make_below(p, "x/y.jsonl", HEADER("3", "/elsewhere"));
+	make_below(p, "no.jsonl", "text\n");
+	make_below(p, "no/run-0/session.jsonl", HEADER("4", "/elsewhere"));
+	make_below(p, "early/run-0/session.jsonl", HEADER("5", "/elsewhere"));
+	open_place(p);
+	assert_projects(p, "early home-me no");
+	assert_sessions(p, "home-me", "x+run-0=x/run-0/session.jsonl x+y=x/y.jsonl x=x.jsonl");
+	assert_sessions(p, "no", "run-0=no/run-0/session.jsonl");
+	/* What was shown keeps its name; what comes later has the right one. */
+	put(p, "early.jsonl", HEADER("6", "/home/me"));
+	put(p, "early/7.jsonl", HEADER("7", "/elsewhere"));
+	wait_stale();
+	assert_sessions(p, "early", "run-0=early/run-0/session.jsonl");
+	assert_sessions(
+	    p, "home-me",
+	    "early+7=early/7.jsonl early=early.jsonl x+run-0=x/run-0/session.jsonl x+y=x/y.jsonl x=x.jsonl");
+}
+
+/* Without inotify: the clock decides. */
+static void deeper_directories_come_and_go(void **state)
+{
+	struct place *p = *state;
+	make_below(p, "w/a/b/c/session.jsonl", HEADER("1", "/w"));
+	open_place(p);
+	assert_sessions(p, "w", "a+b+c=w/a/b/c/session.jsonl");
+	make_below(p, "w/a/b/d/session.jsonl", HEADER("2", "/w"));
+	wait_stale();
+	assert_sessions(p, "w", "a+b+c=w/a/b/c/session.jsonl a+b+d=w/a/b/d/session.jsonl");
+	assert_int_equal(rename(at(p, "w/a/b"), at(p, "w/e")), 0);
+	wait_stale();
+	assert_sessions(p, "w", "e+c=w/e/c/session.jsonl e+d=w/e/d/session.jsonl");
+	assert_int_equal(rename(at(p, "w/e"), at(p, "w/a/b")), 0);
+	assert_int_equal(symlink("a", at(p, "w/e")), 0);
+	wait_stale();
+	assert_sessions(p, "w", "a+b+c=w/a/b/c/session.jsonl a+b+d=w/a/b/d/session.jsonl");
+	remove_all(at(p, "w/a"));
+	wait_stale();
+	assert_projects(p, "");
+	make_below(p, "w/a/b/c/session.jsonl", HEADER("3", "/w"));
+	wait_stale();
+	assert_sessions(p, "w", "a+b+c=w/a/b/c/session.jsonl");
+}
+
 /* ---- what is a session ---- */
 
 static int note_file(void *arg, const char *file, uint32_t slot, const char *reason)
@@ -636,6 +735,9 @@ int main(void)
 	    TEST(flat_files_go_where_their_header_says),
 	    TEST(equal_names_are_told_apart),
 	    TEST(any_file_name_will_do),
+	    TEST(deeper_directories_are_looked_at),
+	    TEST(what_is_beside_a_flat_file_is_of_its_project),
+	    TEST(deeper_directories_come_and_go),
 	    TEST(only_sessions_are_shown),
 	    TEST(a_header_may_be_long_and_late),
 	    TEST(nothing_is_opened_before_it_is_needed),

@@ -56,14 +56,14 @@ static void forks_find_their_parent(void **state)
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	struct slot_info slot;
 	uint32_t only = slot_of(p, "b", "only");
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot);)
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, false, &cookie, &slot);)
 		buf_addf(&got, "%s ", slot.stem);
 	assert_words(&got, "name old");
 	assert_int_equal(unlink(at(p, "a/old.jsonl")), 0);
 	assert_int_equal(unlink(at(p, "b/root.jsonl")), 0);
 	wait_stale();
 	buf_reset(&got);
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, &cookie, &slot);)
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, false, &cookie, &slot);)
 		buf_addf(&got, "%s ", slot.stem);
 	assert_words(&got, "name");
 	assert_parent(p, "a", "doubt", "a/root.jsonl");
@@ -110,6 +110,46 @@ static void forks_of_a_mount_find_their_parent(void **state)
 	}
 }
 
+static void assert_kin(struct place *p, const char *project, const char *stem, bool below, const char *expected)
+{
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	struct slot_info slot;
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, slot_of(p, project, stem), below, &cookie, &slot);)
+		buf_addf(&got, "%s ", slot.file);
+	assert_non_null(buf_cstr(&got));
+	assert_words(&got, expected);
+}
+
+/* Who started another has it below its own name, and its forks anywhere. */
+static void what_lies_below_was_started_by_it(void **state)
+{
+	struct place *p = *state;
+	for (const char *const *dir = (const char *const[]){"a", "a/one", "a/one/x", "a/one/x/y", "a/two", NULL}; *dir;
+	     dir++)
+		make_dir(p, *dir);
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/one/x/session.jsonl", HEADER("x", "/"));
+	put(p, "a/one/x/y/session.jsonl", HEADER("y", "/"));
+	put(p, "a/one/x.jsonl", HEADER("x2", "/"));
+	put(p, "a/one/fork.jsonl", FORK("fork", "/elsewhere/two.jsonl"));
+	put(p, "a/two.jsonl", FORK("two", "/elsewhere/one.jsonl"));
+	put(p, "a/two/session.jsonl", FORK("three", "/elsewhere/session.jsonl"));
+	open_place(p);
+	assert_parent(p, "a", "one+x~2", "a/one/x.jsonl");
+	assert_parent(p, "a", "one+x", "a/one.jsonl");
+	assert_parent(p, "a", "one+x+y", "a/one/x.jsonl");
+	assert_parent(p, "a", "one+fork", "a/two.jsonl");
+	assert_parent(p, "a", "two~2", "a/two.jsonl");
+	assert_kin(p, "a", "one", true, "a/one/x.jsonl");
+	assert_kin(p, "a", "one", false, "a/two.jsonl");
+	assert_kin(p, "a", "one+x", true, "a/one/x/session.jsonl a/one/x/y/session.jsonl");
+	assert_kin(p, "a", "two", true, "a/two/session.jsonl");
+	assert_kin(p, "a", "two", false, "a/one/fork.jsonl");
+	assert_int_equal(unlink(at(p, "a/one/x.jsonl")), 0);
+	wait_stale();
+	assert_kin(p, "a", "one", true, "a/one/x/session.jsonl a/one/x/y/session.jsonl");
+}
+
 /* Forks in several projects can have one stem. */
 static void forks_with_one_stem_are_all_there(void **state)
 {
@@ -127,11 +167,11 @@ static void forks_with_one_stem_are_all_there(void **state)
 	put(p, "a/other.jsonl", FORK("other", "/y/one.jsonl"));
 	open_place(p);
 	uint32_t one = slot_of(p, "a", "one");
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, one, &cookie, &slot);)
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, one, false, &cookie, &slot);)
 		buf_addf(&got, "%s ", slot.file);
 	assert_words(&got, "a/other.jsonl a/same.jsonl c/same.jsonl d/same.jsonl");
 	uint64_t cookie = 0;
-	assert_true(catalog_fork_next(p->c, slot_of(p, "a", "two"), &cookie, &slot));
+	assert_true(catalog_fork_next(p->c, slot_of(p, "a", "two"), false, &cookie, &slot));
 	assert_string_equal(slot.file, "b/same.jsonl");
 }
 
@@ -152,24 +192,23 @@ static void a_list_of_forks_goes_on(void **state)
 	open_place(p);
 	uint32_t one = slot_of(p, "a", "one");
 	for (int i = 0; i < 2; i++) {
-		assert_true(catalog_fork_next(p->c, one, &cookie, &slot));
+		assert_true(catalog_fork_next(p->c, one, false, &cookie, &slot));
 		buf_addf(&got, "%s ", slot.stem);
 	}
 	replace(p, "a/g.jsonl", HEADER("other", "/"));
 	assert_int_equal(unlink(at(p, "a/h.jsonl")), 0);
 	wait_stale();
-	while (catalog_fork_next(p->c, one, &cookie, &slot))
+	while (catalog_fork_next(p->c, one, false, &cookie, &slot))
 		buf_addf(&got, "%s ", slot.stem);
 	assert_words(&got, "f g i");
-	assert_false(catalog_fork_next(p->c, UINT32_MAX - 1, &(uint64_t){0}, &slot));
+	assert_false(catalog_fork_next(p->c, UINT32_MAX - 1, false, &(uint64_t){0}, &slot));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(forks_find_their_parent),
-	    TEST(forks_of_a_mount_find_their_parent),
-	    TEST(forks_with_one_stem_are_all_there),
+	    TEST(forks_find_their_parent),           TEST(forks_of_a_mount_find_their_parent),
+	    TEST(what_lies_below_was_started_by_it), TEST(forks_with_one_stem_are_all_there),
 	    TEST(a_list_of_forks_goes_on),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,7 +257,7 @@ static void a_parent_in_trouble_is_told(void **state)
 	uint32_t parent = catalog_parent(p->c, child);
 	assert_int_equal(catalog_slot(p->c, parent, &slot), 0);
 	assert_string_equal(slot.file, "b/parent.jsonl");
-	assert_true(catalog_fork_next(p->c, parent, &cookie, &slot));
+	assert_true(catalog_fork_next(p->c, parent, false, &cookie, &slot));
 	assert_int_equal(slot.slot, child);
 	assert_int_equal(deferred_end(before, 0), 0);
 }

@@ -581,6 +581,98 @@ static void write_and_browse(struct place *p, bool poll, int rounds)
 		assert_string_equal(writers[i].wrong, "");
 }
 
+static size_t sessions_of(struct place *p, const char *project)
+{
+	struct project_info info;
+	struct slot_info slot;
+	uint64_t cookie = 0;
+	size_t n = 0;
+	if (!catalog_project_by_name(p->c, span_of(project), &info))
+		return 0;
+	while (catalog_slot_next(p->c, info.project, &cookie, &slot))
+		n++;
+	return n;
+}
+
+/* A directory that was moved takes its watches with it, and what is below it is watched where it is now. */
+static void deeper_directories_are_watched(void **state)
+{
+	struct place *p = *state;
+	struct catalog_status status;
+	assert_int_equal(sessions_of(p, "w"), 2);
+	make_dir(p, "--w--/a");
+	make_dir(p, "--w--/a/run-0");
+	make_dir(p, "--w--/a/run-0/deep");
+	put(p, "--w--/a/run-0/deep/1.jsonl", HEADER("1", "/w") ENTRY("e1"));
+	assert_int_equal(entries(p, "a+run-0+deep+1"), 1);
+	append(p, "--w--/a/run-0/deep/1.jsonl", ENTRY("e2"));
+	assert_int_equal(entries(p, "a+run-0+deep+1"), 2);
+	assert_int_equal(rename(at(p, "--w--/a/run-0"), at(p, "--w--/moved")), 0);
+	assert_int_equal(slot_of(p, "w", "a+run-0+deep+1"), NO_SLOT);
+	assert_int_equal(entries(p, "moved+deep+1"), 2);
+	append(p, "--w--/moved/deep/1.jsonl", ENTRY("e3"));
+	assert_int_equal(entries(p, "moved+deep+1"), 3);
+	/* Away, changed there, and back. */
+	char away[80];
+	snprintf(away, sizeof away, "%s.away", p->root);
+	assert_int_equal(rename(at(p, "--w--/moved"), away), 0);
+	assert_int_equal(sessions_of(p, "w"), 2);
+	assert_int_equal(rename(away, at(p, "--w--/moved")), 0);
+	append(p, "--w--/moved/deep/1.jsonl", ENTRY("e4"));
+	assert_int_equal(entries(p, "moved+deep+1"), 4);
+	/* Another of the same name, at once. */
+	assert_int_equal(rename(at(p, "--w--/moved"), away), 0);
+	make_dir(p, "--w--/moved");
+	make_dir(p, "--w--/moved/deep");
+	put(p, "--w--/moved/deep/1.jsonl", HEADER("2", "/w") ENTRY("e1"));
+	assert_int_equal(entries(p, "moved+deep+1"), 1);
+	append(p, "--w--/moved/deep/1.jsonl", ENTRY("e2"));
+	assert_int_equal(entries(p, "moved+deep+1"), 2);
+	remove_all(away);
+	remove_all(at(p, "--w--/moved"));
+	remove_all(at(p, "--w--/a"));
+	assert_int_equal(sessions_of(p, "w"), 2);
+	catalog_status(p->c, &status);
+	assert_int_equal(status.watches, 2);
+	assert_true(status.told);
+}
+
+/* Directories that get no watch are looked at by the clock. (With the small limits there are none left.) */
+static void more_directories_than_watches(void **state)
+{
+	struct place *p = *state;
+	struct catalog_status status;
+	char path[64];
+	for (int i = 0; i < 30; i++) {
+		snprintf(path, sizeof path, "--w--/d%02d", i);
+		make_dir(p, path);
+		strcat(path, "/session.jsonl");
+		put(p, path, HEADER("1", "/w") ENTRY("e1"));
+	}
+	assert_int_equal(sessions_of(p, "w"), 32);
+	catalog_status(p->c, &status);
+	assert_true(status.watches == (status.told ? 32 : 16));
+	assert_int_equal(entries(p, "d29"), 1);
+	append(p, "--w--/d29/session.jsonl", ENTRY("e2"));
+	append(p, "--w--/d00/session.jsonl", ENTRY("e2"));
+	make_dir(p, "--w--/d29/new");
+	put(p, "--w--/d29/new/session.jsonl", HEADER("2", "/w") ENTRY("e1"));
+	wait_stale();
+	assert_int_equal(entries(p, "d29"), 2);
+	assert_int_equal(entries(p, "d00"), 2);
+	assert_int_equal(entries(p, "d29+new"), 1);
+	/* What went makes room. */
+	for (int i = 0; i < 25; i++) {
+		snprintf(path, sizeof path, "--w--/d%02d", i);
+		remove_all(at(p, path));
+	}
+	wait_stale();
+	assert_int_equal(sessions_of(p, "w"), 8);
+	wait_stale();
+	catalog_status(p->c, &status);
+	assert_true(status.told || status.watches == 8);
+}
+
 /* All rounds if SESSIONFS_TEST_ROUNDS is set. */
 static void who_has_written_sees_that_among_readers(void **state)
 {
@@ -598,6 +690,8 @@ int main(void)
 	    WATCHED(what_was_written_is_there_at_once),
 	    WATCHED(a_request_that_only_reads_asks_once_what_changed),
 	    WATCHED(directories_come_move_and_go),
+	    WATCHED(deeper_directories_are_watched),
+	    WATCHED(more_directories_than_watches),
 	    WATCHED(changes_are_noted_once),
 	    WATCHED(a_line_that_is_taken_back_was_never_there),
 	    WATCHED(linked_files_are_looked_at_by_the_clock),

@@ -158,6 +158,78 @@ static void plain_names_and_links(void **state)
 	resolved_release(world.r, &got);
 }
 
+static int directory(const char *path)
+{
+	struct resolved got = RESOLVED_INIT;
+	int rc = resolve_dir(&(struct source_path){world.r, path}, RESOLVER_NOW, O_RDONLY, &got);
+	resolved_release(world.r, &got);
+	return rc;
+}
+
+/* Behind the first name of a path only the last one may be a link, and only to a file. */
+static void no_link_leads_on_in_deeper_directories(void **state)
+{
+	(void)state;
+	uid_t me = geteuid();
+	put_dir("elsewhere", me);
+	put_dir("elsewhere/a", me);
+	put_dir("elsewhere/a/b", me);
+	put_dir("elsewhere/a/b/c", me);
+	put("elsewhere/a/b/c/file", me);
+	put_link("../b/c/file", "elsewhere/a/b/link", me);
+	put_link("b", "elsewhere/a/d", me);
+	put_link("../elsewhere", "source/first", me);
+	put_dir("source/p", me);
+	put_dir("source/p/x", me);
+	put("source/p/x/file", me);
+	put_link("x", "source/p/y", me);
+	put_link("../../first/a/b/c/file", "source/p/x/far", me);
+	assert_int_equal(reached("first/a/b/c/file"), 2);
+	assert_int_equal(reached("first/a/b/../b/link"), 2);
+	assert_int_equal(reached("first/a/b/link"), 2);
+	assert_int_equal(reached("first/a/d/link"), -ENOTDIR);
+	assert_int_equal(reached("first/a/d/c/file"), -ENOTDIR);
+	assert_int_equal(reached("first/a/none/c/file"), -ENOENT);
+	assert_int_equal(reached("first/a/b/c/file/x"), -ENOTDIR);
+	assert_int_equal(reached("p/x/file"), 1);
+	assert_int_equal(reached("p/x/far"), 2);
+	assert_int_equal(reached("p/y/file"), -ENOTDIR);
+	assert_int_equal(directory("first"), 0);
+	assert_int_equal(directory("first/a/b"), 0);
+	assert_int_equal(directory("first/a/d"), -ENOTDIR);
+	assert_int_equal(directory("first/a/d/c"), -ENOTDIR);
+	assert_int_equal(directory("p/x"), 0);
+	assert_int_equal(directory("p/y"), -ENOTDIR);
+	/* A path that is not one of the source leads wherever it does. */
+	assert_int_equal(reached(at("source/p/y/file")), 2);
+}
+
+/* However deep a file lies, openat2 goes there at once; behind a link on the first level in one call more. */
+static void depth_costs_no_calls(void **state)
+{
+	char path[64] = "source/p";
+	(void)state;
+	put_dir(path, geteuid());
+	for (int i = 0; i < 7; i++) {
+		strcat(path, "/x");
+		put_dir(path, geteuid());
+	}
+	strcat(path, "/file");
+	put(path, geteuid());
+	put_link("p", "source/link", geteuid());
+	struct resolved got = RESOLVED_INIT;
+	unsigned before = world.asked;
+	assert_int_equal(
+	    resolve_file(&(struct source_path){world.r, "p/x/x/x/x/x/x/x/file"}, RESOLVER_NOW, O_RDONLY, &got), 0);
+	assert_int_equal(world.asked - before, 1);
+	resolved_release(world.r, &got);
+	before = world.asked;
+	assert_int_equal(
+	    resolve_file(&(struct source_path){world.r, "link/x/x/x/x/x/x/x/file"}, RESOLVER_NOW, O_RDONLY, &got), 0);
+	assert_in_range(world.asked - before, 1, 3);
+	resolved_release(world.r, &got);
+}
+
 static void links_count_for_their_owner(void **state)
 {
 	enum { ALICE = 12345, BOB = 12346 };
@@ -341,6 +413,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    AT_ALL_KERNELS(plain_names_and_links),
+	    AT_ALL_KERNELS(no_link_leads_on_in_deeper_directories),
+	    cmocka_unit_test_setup_teardown(depth_costs_no_calls, set_up, tear_down),
 	    AT_ALL_KERNELS(links_count_for_their_owner),
 	    AT_ALL_KERNELS(own_mount_is_not_asked),
 	    AT_ALL_KERNELS(source_is_renewed),

@@ -63,11 +63,14 @@ struct slot_info {
 	const char *stem; /* component under its project */
 	const char *sid;  /* component under sessions/ */
 	const char *file; /* path relative to the source */
+	uint32_t stem_at; /* where in `file` that begins of which `stem` is made */
 	uint32_t place;   /* the number of that path; stays the same when the file is replaced */
 	struct stat st;   /* as of the last look */
 	mode_t mode;      /* 0777 at most: what its ACL and the directories above grant each class */
 	bool watched;     /* catalog_wait will report its every change */
 };
+/* Appends the text of which the STEM is made. */
+void catalog_stem_text(const char *file, uint32_t stem_at, struct buf *out);
 /* The strings live as long as the catalog. Sessions of one project, or of all (project NO_SLOT). */
 bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret);
 bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem, struct slot_info *ret);
@@ -81,7 +84,8 @@ int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret);
 /* Call after a write to that session: removes leftover temporary files from its directory (catalog_options.tidy). Costs
  * nothing if none was seen there. */
 void catalog_tidy(struct catalog *c, uint32_t slot);
-/* Newest by mtime, then the greater name, in one project or (NO_SLOT) all. False if there is none. */
+/* Newest by mtime, then the greater name, in one project or (NO_SLOT) all, but for deeper directories. False if there
+ * is none. */
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret);
 /* The newest mtime of all session files (by stat alone), or that of the source if there are none. */
 struct timespec catalog_mtime(struct catalog *c);
@@ -131,7 +135,7 @@ uint64_t catalog_epoch(struct catalog *c);
 
 /* A session among all others: what slot_info has, and with which attributes of the file. */
 struct slot_state {
-	uint32_t slot, project, place;
+	uint32_t slot, project, place, stem_at;
 	const char *project_name, *stem, *sid, *file;
 	off_t size;
 	struct timespec mtime, ctime;
@@ -145,8 +149,9 @@ uint64_t catalog_serial(struct catalog *c);
 
 /* The session this one was forked from (sessionfs(5), "A session"); NO_SLOT if it is not in the mount. */
 uint32_t catalog_parent(struct catalog *c, uint32_t slot);
-/* The sessions forked from this one, in no order that means anything. */
-bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret);
+/* The sessions whose parent this one is, in no order that means anything: those below the directory that is this file's
+ * path without .jsonl (it started them), or the others (they were forked from it). */
+bool catalog_fork_next(struct catalog *c, uint32_t slot, bool below, uint64_t *cookie, struct slot_info *ret);
 /* Has catalog_wait report the sessions whose parent or forks are others now, if anybody has asked for these, and if
  * catalog_is_watched. Call it after changes. It takes long if there are many sessions, and one came or went. */
 void catalog_follow_forks(struct catalog *c);

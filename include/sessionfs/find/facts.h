@@ -50,6 +50,7 @@ struct session_facts {
 struct fact {
 	uint32_t slot, place, project_number;
 	const char *project, *stem, *sid, *file; /* as in slot_info; the project's name */
+	uint32_t stem_at;
 	struct timespec mtime;
 	const struct session_facts *of;
 };

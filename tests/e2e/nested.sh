@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Sessions in deeper directories: which are found, what they are called, which started which; and all that while they come
+# and go.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3
+need_mount
+nested() { python3 "$ROOT/tests/lib/nested.py" "$@"; }
+agree() { # SOURCE MOUNT WHAT
+	nested list "$1" >"$T/want" && nested shown "$2" >"$T/got" && same "$T/want" "$T/got" "$3"
+	nested latest "$1" >"$T/want" && nested shown-latest "$2" >"$T/got" && same "$T/want" "$T/got" "latest, $3"
+}
+agrees_now() { # in time
+	nested list "$T/src" >"$T/want" && nested shown "$T/mnt" >"$T/got" 2>/dev/null && cmp -s "$T/want" "$T/got"
+}
+
+# --- what is there ----------------------------------------------------------------------
+mkdir "$T/src"
+nested make "$T/src"
+mount_watched "$T/src" "$T/mnt"
+agree "$T/src" "$T/mnt" "everything"
+is "$(nested list "$T/src" | wc -l)" "$(tail -n +2 "$T/mnt/sessions.tsv" | wc -l)" "rows of sessions.tsv"
+is "$(nested list "$T/src" | cut -f2,3,4 | LC_ALL=C sort)" "$(tail -n +2 "$T/mnt/sessions.tsv" | cut -f2,3,12 | LC_ALL=C sort)" "parents in sessions.tsv"
+is "$(nested list "$T/src" | wc -l)" "$(find "$T/mnt/by-date" "$T/mnt/by-project" -type l | wc -l | awk '{ print $1 / 2 }')" "by-date, by-project"
+is "$(nested list "$T/src" | wc -l)" "$(find "$T/mnt/html" -name '*.html' ! -name index.html | wc -l)" "pages"
+is "projects/w/one+8c1f+run-0+deeper" "$(grep -lr 'said in --w--/one/8c1f/run-0/deeper' "$T/mnt/projects/" --include=all.txt | sed "s|^$T/mnt/||; s|/all.txt||")" "grep"
+grep -q '^projects/w/one+run-0/' "$T/mnt/search/--w--/one/run-0/hits.txt" 2>/dev/null || grep -q 'one+run-0/' "$T/mnt/search/run-0/hits.txt" || die "search"
+[ "$T/src/--w--/one/run-0/session.jsonl" -ef "$(cat "$T/mnt/projects/w/one+run-0/path")" ] || die "path"
+
+# --check and problems.tsv name what is shown nowhere.
+{ "$SESSIONFS" --check "$T/src" || :; } >"$T/check"
+for file in logs/a/events.jsonl:4 logs/a/number.jsonl:4 logs/a/null-id.jsonl:4 logs/dir.jsonl:1 other.jsonl:1 only/1/2/3/4/5/6/7:1; do
+	grep -q "^$file: " "$T/check" || die "--check says nothing of $file"
+done
+is "$(grep -c '^[^:]*jsonl:.*\(no session\|is a directory\)' "$T/check")" "$(awk -F'\t' 'NR > 1 && $2 == ""' "$T/mnt/problems.tsv" | wc -l)" "problems.tsv"
+
+# --- while it changes --------------------------------------------------------------------
+say() { python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import nested; nested.write(*sys.argv[2:])' "$ROOT/tests/lib" "$@"; }
+cd "$T/src"
+say ./--w--/one/new/run-0/session.jsonl new
+within 2 "a session in new directories" agrees_now
+grep -q one+new+run-0 "$T/mnt/projects/w/one/subagents" || die "subagents"
+mv ./--w--/one/new ./--w--/two/moved
+within 2 "a moved directory" agrees_now
+mkdir ./--w--/two/fresh && mv ./--w--/two/moved/run-0 ./--w--/two/fresh/run-0
+say ./--w--/two/fresh/run-0/session.jsonl newer
+within 2 "written to where it went" agrees_now
+is newer "$(jq -r .id "$T/mnt/projects/w/two+fresh+run-0/info.json" 2>/dev/null || sed -n 's/.*"id": *"\(newer\)".*/\1/p' "$T/mnt/projects/w/two+fresh+run-0/header.json" | head -n 1)" "its id"
+mv ./--w--/two/fresh "$T/away" && ln -s "$T/away" ./--w--/two/fresh
+within 2 "a link in its place" agrees_now
+rm ./--w--/two/fresh && mkdir -p ./--w--/two/fresh/run-0 && say ./--w--/two/fresh/run-0/session.jsonl newest
+within 2 "another of that name" agrees_now
+rm -r ./--w--/one ./--w--/two
+within 2 "removed" agrees_now
+mv only only2 && mv agents only && mv only2 agents
+within 2 "changed places" agrees_now
+chmod 700 only
+is 700 "$(stat -c %a "$T/mnt/projects/only/main+sessions+s1" | sed s/5/7/)" "closed by a directory above"
+chmod 755 only
+cd "$T"
+
+# A name that was shown stays.
+say "$T/src/started/run-0/session.jsonl" early
+within 2 "before the one that started it" test -d "$T/mnt/projects/started/run-0"
+say "$T/src/started.jsonl" late /home/me/x
+within 2 "the one that started it" test -d "$T/mnt/projects/home-me-x/started"
+[ -d "$T/mnt/projects/started/run-0" ] || die "the name changed"
+is projects/started/run-0 "$(cat "$T/mnt/projects/home-me-x/started/subagents")" "subagents of the same"
+say "$T/src/started/run-1/session.jsonl" later
+within 2 "one that came later" test -d "$T/mnt/projects/home-me-x/started+run-1"
+umount_fs "$T/mnt"
+
+# --- many shapes; with openat2 and without a clock -----------------------------------------
+for seed in {1..12}; do
+	rm -rf "$T/random"
+	mkdir "$T/random"
+	nested random "$T/random" "$seed"
+	mount_fs "$T/random" "$T/mnt"
+	agree "$T/random" "$T/mnt" "random source $seed"
+	umount_fs "$T/mnt"
+done
+
+# --- more directories than watches ---------------------------------------------------------
+SMALL=${SESSIONFS%/*}/small/sessionfs
+[ -x "$SMALL" ] || exit 0
+for n in {1..20}; do say "$T/src/--many--/one/run-$n/session.jsonl" "run-$n"; done
+mkdir -p "$T/mnt"
+"$SMALL" -f "$T/src" "$T/mnt" 2>"$T/log" &
+within 20 "the mount" mountpoint -q "$T/mnt"
+agree "$T/src" "$T/mnt" "few watches"
+is 16 "$(sed 's/.*"watches":\([0-9]*\).*/\1/' "$T/mnt/.status")" "watches"
+say "$T/src/--many--/one/run-20/deeper/session.jsonl" deeper
+mv "$T/src/--many--/one/run-19" "$T/src/--many--/moved"
+within 3 "a change without a watch" agrees_now
+umount_fs "$T/mnt"
+wait
+is 1 "$(grep -c 'no inotify watches are left.*sysctl fs.inotify.max_user_watches=' "$T/log")" "warnings"
