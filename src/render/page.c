@@ -17,6 +17,8 @@
 
 /* A row of the tree shows so many UTF-16 units. */
 #define ROW_UNITS 100
+/* So many subagents are named in a page. */
+#define RELATED_MOST 100
 /* Rows are indented to this level. */
 #define ROW_LEVELS 64
 
@@ -246,6 +248,44 @@ static void add_files(const struct place *p, struct buf *out)
 	buf_adds(out, FACT_END);
 }
 
+/* The page's name without .html is the session's. */
+static void add_page_link(struct span page, struct buf *out)
+{
+	const char *name = (const char *)memrchr(page.p, '/', page.n) + 1;
+	buf_adds(out, "<a href=\"");
+	html_path(page, out);
+	buf_adds(out, "\">");
+	html_text((struct span){name, (size_t)(page.p + page.n - name) - strlen(".html")}, out);
+	buf_adds(out, "</a>");
+}
+
+/* The session that this one came from, and those that it started. */
+static void add_related(const struct place *p, struct buf *out)
+{
+	const char *at = p->related, *end;
+	for (size_t n = 0; at && (end = strchr(at, '\n')) != NULL; n++, at = end + 1) {
+		if (n == RELATED_MOST) {
+			buf_adds(out, ", <a href=\"");
+			html_path(span_of(p->prefix), out);
+			buf_adds(out, "subagents\">\u2026</a>");
+			break;
+		}
+		if (at == end)
+			continue;
+		if (n == 0)
+			begin_fact("Parent", out);
+		else if (n == 1)
+			begin_fact("Subagents", out);
+		else
+			buf_adds(out, ", ");
+		add_page_link((struct span){at, (size_t)(end - at)}, out);
+		if (n == 0)
+			buf_adds(out, FACT_END);
+	}
+	if (at && strchr(p->related, '\n')[1])
+		buf_adds(out, FACT_END);
+}
+
 static int add_header(const struct place *p, const struct totals *t, struct span title, struct buf *out)
 {
 	const struct session *s = p->session;
@@ -269,6 +309,7 @@ static int add_header(const struct place *p, const struct totals *t, struct span
 	buf_adds(out, FACT_END);
 	page_add_usage(&t->usage, out);
 	add_files(p, out);
+	add_related(p, out);
 	buf_adds(out, "</dl>\n");
 	rc = rc < 0 ? rc : page_files(p, out);
 	buf_adds(out,

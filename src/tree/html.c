@@ -148,6 +148,39 @@ static int page_to_session(struct ctx *c, struct buf *out)
 	return rc;
 }
 
+static int add_page(struct tree *t, const struct slot_info *s, struct buf *out)
+{
+	struct project_info p;
+	if (!catalog_project(t->catalog, s->project, &p) || !s->stem)
+		return -ESTALE;
+	buf_adds(out, "../");
+	html_project_name(t, p.name, out);
+	buf_addc(out, '/');
+	page_name(s, out);
+	return 0;
+}
+
+/* One that is gone just now is left out: then the page is made anew. */
+static int page_related(struct ctx *c, struct buf *out)
+{
+	struct catalog *catalog = c->tree->catalog;
+	struct buf pages CLEANUP_BUF = BUF_INIT;
+	struct slot_info s;
+	uint32_t parent = catalog_parent(catalog, c->node.slot);
+	uint64_t cookie = 0;
+	size_t n = 0;
+	if (parent != NO_SLOT && catalog_slot(catalog, parent, &s) == 0)
+		add_page(c->tree, &s, out);
+	buf_addc(out, '\n');
+	while (catalog_fork_next(catalog, c->node.slot, true, &cookie, &s)) {
+		if (add_page(c->tree, &s, &pages) < 0)
+			continue;
+		buf_addc(&pages, '\n');
+		n++;
+	}
+	return buf_err(&pages) ? buf_err(&pages) : add_sorted(buf_span(&pages), n, out);
+}
+
 /* --- index.html -------------------------------------------------------------------- */
 
 static int add_link(void *arg, const struct fact *f, struct buf *out)
@@ -174,7 +207,7 @@ static const struct kind in_html[] = {
 const struct rows rows_html = ROWS(in_html);
 
 static const struct kind in_html_project[] = {
-    {NULL, .doc = "a session as a page", .from = &from_session, .make = PIECES(page_html, page_to_session),
-     .flags = OWN, .names = {"STEM.html", page_list, page_match, NULL}, .moves = page_moves},
+    {NULL, .doc = "a session as a page", .from = &from_session, .make = PAGES(page_html, page_to_session, page_related),
+     .flags = OWN | GATHERS, .names = {"STEM.html", page_list, page_match, NULL}, .moves = page_moves},
 };
 const struct rows rows_html_project = ROWS(in_html_project);

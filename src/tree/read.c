@@ -18,7 +18,8 @@ uint64_t view_serial(struct ctx *c)
 	/* Both only rise. */
 	if (kind_is_untimed(c->kind))
 		return state_serial(c->tree) + catalog_epoch(c->tree->catalog);
-	return c->session && kind_class(c->kind) != TREE_FIXED ? session_serial(c->session) : 0;
+	uint64_t serial = c->session && kind_class(c->kind) != TREE_FIXED ? session_serial(c->session) : 0;
+	return c->kind->make.related ? serial + related_serial(c) : serial;
 }
 
 /* Less is not worth counting; longer lines and texts lie in files, and so many threads make segments. */

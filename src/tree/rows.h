@@ -28,6 +28,8 @@ int readme_show(struct ctx *c, struct buf *out);
 
 /* session.c */
 
+/* Appends the n lines of text in byte order. */
+int add_sorted(struct span text, size_t n, struct buf *out);
 /* Appends up to n bytes of the session file. */
 int add_bytes(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 /* Whether the session, or the branch, has such a view. */

@@ -11,6 +11,7 @@
  * When the session has grown, the view made before is continued if its producer can do that: then the cost depends on
  * what was appended, not on the size of the session. */
 #include "sessionfs/render/producer.h"
+#include "sessionfs/base/hash.h"
 #include "sessionfs/base/parallel.h"
 #include "sessionfs/base/limits.h"
 #include "tree_impl.h"
@@ -91,13 +92,33 @@ static void run_scratch_put(struct run_scratch *s, size_t k, struct run_memory *
 	memory_release(m);
 }
 
+/* --- where a view stands --------------------------------------------------------- */
+
+static int make_related(struct ctx *c)
+{
+	buf_reset(&c->related);
+	int rc = c->kind->make.related(c, &c->related);
+	return rc < 0 ? rc : buf_cstr(&c->related) ? 0 : -ENOMEM;
+}
+
+uint64_t related_serial(struct ctx *c)
+{
+	static const struct hash_key key = {.factor = UINT64_C(0x9e3779b97f4a7c15)};
+	/* What cannot be made is another one each time. */
+	return make_related(c) < 0 ? budget_now() : hash_bytes(&key, 0, c->related.p, c->related.n);
+}
+
 static int place_of(struct ctx *c, struct place *ret)
 {
-	*ret = (struct place){c->session, ctx_position(c), c->kind->from->scope >= SCOPE_ENTRY ? "../../" : ""};
+	*ret = (struct place){c->session, ctx_position(c), c->kind->from->scope >= SCOPE_ENTRY ? "../../" : "", NULL};
+	int rc = c->kind->make.related ? make_related(c) : 0;
+	if (rc < 0)
+		return rc;
+	ret->related = c->kind->make.related ? c->related.p : NULL;
 	if (!c->kind->make.to_session)
 		return 0;
 	buf_reset(&c->to_session);
-	int rc = c->kind->make.to_session(c, &c->to_session);
+	rc = c->kind->make.to_session(c, &c->to_session);
 	ret->prefix = buf_cstr(&c->to_session);
 	return rc < 0 ? rc : ret->prefix ? 0 : -ENOMEM;
 }

@@ -42,8 +42,7 @@ static int compare_spans(const void *a, const void *b)
 	return span_compare(*(const struct span *)a, *(const struct span *)b);
 }
 
-/* Sorts the lines of text. */
-static int add_sorted(struct span text, size_t n, struct buf *out)
+int add_sorted(struct span text, size_t n, struct buf *out)
 {
 	struct span *lines CLEANUP_FREE = calloc(n + 1, sizeof *lines);
 	if (!lines)

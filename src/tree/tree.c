@@ -85,6 +85,7 @@ void ctx_close(struct ctx *c)
 	facts_release(c->facts);
 	c->facts = NULL;
 	buf_release(&c->to_session);
+	buf_release(&c->related);
 }
 
 int ctx_load(struct ctx *c, uint32_t i)
@@ -246,7 +247,7 @@ static bool is_older(struct timespec t, time_t seconds)
 static bool is_watched(const struct ctx *c)
 {
 	const struct kind *k = c->kind;
-	bool alone = k->from->scope >= SCOPE_SLOT;
+	bool alone = k->from->scope >= SCOPE_SLOT && !(k->flags & GATHERS);
 	if (kind_stamp(k) == STAMP_PROJECT)
 		return c->project.watched;
 	if (alone && !c->slot.watched)

@@ -192,6 +192,7 @@ struct ctx {
 	uint32_t loaded_slot;          /* its session */
 	const struct fact_list *facts; /* of all sessions; NULL: not asked for yet (ctx_facts) */
 	struct buf to_session;         /* made by the kind's to_session */
+	struct buf related;            /* made by the kind's related */
 };
 
 /* Where the names of a listing go. */
@@ -219,6 +220,7 @@ struct make {
 	int (*part)(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 	const struct producer *producer;
 	int (*to_session)(struct ctx *c, struct buf *out);
+	int (*related)(struct ctx *c, struct buf *out); /* as `related` of struct place */
 	struct tree_held *(*hold)(struct ctx *c, uint64_t *ret_size, int *ret_err);
 	uint64_t (*serial)(struct ctx *c);
 };
@@ -246,6 +248,9 @@ struct make {
 /* In pieces. If it stands outside of its session, `to` appends the way from there to the session's directory, with a
  * slash behind it. */
 #define PIECES(view, to) MADE(S_IFREG, .producer = &producer_##view, .to_session = (to))
+/* The same, and it shows sessions that are related to this one. */
+#define PAGES(view, to, others)                                                                                        \
+	MADE(S_IFREG, .producer = &producer_##view, .to_session = (to), .related = (others))
 /* Kept elsewhere, under a number, and can be held there: `keep` returns what holds it, or NULL and the error. */
 #define HELD(keep, measure, read, number)                                                                              \
 	MADE(S_IFREG, .hold = (keep), .size = (measure), .part = (read), .serial = (number))
@@ -450,6 +455,8 @@ const struct view *ctx_view(struct ctx *c, int *ret_err);
 /* The serial to cache c's view under. The contents of one entry never change in a generation; all else changes with the
  * session's serial. */
 uint64_t view_serial(struct ctx *c);
+/* segments.c. A number for what the kind's related says now. */
+uint64_t related_serial(struct ctx *c);
 
 /* moved.c: for an operation on *node that ended with *rc, or with a deferred error (then *rc is set to it). True if
  * another file has taken the session's place: *node is its node, and the operation is to be repeated. */

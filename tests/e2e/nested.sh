@@ -24,6 +24,7 @@ is "$(nested list "$T/src" | wc -l)" "$(tail -n +2 "$T/mnt/sessions.tsv" | wc -l
 is "$(nested list "$T/src" | cut -f2,3,4 | LC_ALL=C sort)" "$(tail -n +2 "$T/mnt/sessions.tsv" | cut -f2,3,12 | LC_ALL=C sort)" "parents in sessions.tsv"
 is "$(nested list "$T/src" | wc -l)" "$(find "$T/mnt/by-date" "$T/mnt/by-project" -type l | wc -l | awk '{ print $1 / 2 }')" "by-date, by-project"
 is "$(nested list "$T/src" | wc -l)" "$(find "$T/mnt/html" -name '*.html' ! -name index.html | wc -l)" "pages"
+nested pages "$T/mnt"
 is "projects/w/one+8c1f+run-0+deeper" "$(grep -lr 'said in --w--/one/8c1f/run-0/deeper' "$T/mnt/projects/" --include=all.txt | sed "s|^$T/mnt/||; s|/all.txt||")" "grep"
 grep -q '^projects/w/one+run-0/' "$T/mnt/search/--w--/one/run-0/hits.txt" 2>/dev/null || grep -q 'one+run-0/' "$T/mnt/search/run-0/hits.txt" || die "search"
 [ "$T/src/--w--/one/run-0/session.jsonl" -ef "$(cat "$T/mnt/projects/w/one+run-0/path")" ] || die "path"
@@ -41,8 +42,10 @@ cd "$T/src"
 say ./--w--/one/new/run-0/session.jsonl new
 within 2 "a session in new directories" agrees_now
 grep -q one+new+run-0 "$T/mnt/projects/w/one/subagents" || die "subagents"
+within 2 "pages of a new subagent" nested pages "$T/mnt"
 mv ./--w--/one/new ./--w--/two/moved
 within 2 "a moved directory" agrees_now
+within 2 "pages of what has moved" nested pages "$T/mnt"
 mkdir ./--w--/two/fresh && mv ./--w--/two/moved/run-0 ./--w--/two/fresh/run-0
 say ./--w--/two/fresh/run-0/session.jsonl newer
 within 2 "written to where it went" agrees_now
@@ -53,6 +56,7 @@ rm ./--w--/two/fresh && mkdir -p ./--w--/two/fresh/run-0 && say ./--w--/two/fres
 within 2 "another of that name" agrees_now
 rm -r ./--w--/one ./--w--/two
 within 2 "removed" agrees_now
+within 2 "pages of what is left" nested pages "$T/mnt"
 mv only only2 && mv agents only && mv only2 agents
 within 2 "changed places" agrees_now
 chmod 700 only

@@ -16,6 +16,7 @@ import random
 import re
 import stat
 import sys
+import urllib.parse
 
 LEVELS = 8
 
@@ -273,9 +274,31 @@ def random_source(root, seed):
             pass
 
 
+def pages(mount):
+    """Exits if a page does not lead to the pages of what `parent` and `subagents` say."""
+    for project in os.listdir(os.path.join(mount, "projects")):
+        for stem in os.listdir(os.path.join(mount, "projects", project)):
+            page = os.path.join(mount, "html", project, stem + ".html")
+            if stem.startswith(".") or not os.path.exists(page):
+                continue
+            with open(page, encoding="utf-8") as f:
+                text = f.read()
+            for name, title in ("parent", "Parent"), ("subagents", "Subagents"):
+                try:
+                    with open(os.path.join(mount, "projects", project, stem, name), encoding="utf-8") as f:
+                        want = ["html/" + line.split("/", 1)[1] + ".html" for line in f.read().splitlines()]
+                except FileNotFoundError:
+                    want = []
+                fact = re.search(f"<dt>{title}</dt><dd>(.*?)</dd>", text)
+                links = [urllib.parse.unquote(href) for href in re.findall('href="([^"]*)"', fact[1])] if fact else []
+                got = [os.path.normpath(os.path.join("html", project, link)) for link in links]
+                if sorted(got) != sorted(want) or not all(os.path.exists(os.path.join(mount, to)) for to in got):
+                    sys.exit(f"{page}: {title} is {got}, {name} {want}")
+
+
 if __name__ == "__main__":
     command, where = sys.argv[1:3]
     if command == "random":
         random_source(where, int(sys.argv[3]))
     else:
-        {"list": show, "latest": latest, "shown": shown, "shown-latest": shown_latest, "make": make}[command](os.path.abspath(where))
+        {"list": show, "latest": latest, "shown": shown, "shown-latest": shown_latest, "make": make, "pages": pages}[command](os.path.abspath(where))
