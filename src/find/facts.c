@@ -41,6 +41,7 @@ struct facts {
 	struct list *last;      /* NULL: none, or let go */
 	uint64_t used_at;       /* budget_now */
 	bool making;            /* some thread makes the next one */
+	struct doubles doubles; /* of `last`; that thread's */
 	struct counters labels; /* uint32_t, by text: the number of each label that was ever set, from 1 */
 };
 
@@ -80,6 +81,8 @@ static void set_last(struct facts *f, struct list *next)
 	struct list *before = f->last;
 	f->last = next;
 	f->used_at = budget_now();
+	if (!next && !f->making)
+		doubles_release(&f->doubles);
 	atomic_store(&f->keeper.used, next ? next->memory : 0);
 	lock_release(&f->lock);
 	facts_list_release(before);
@@ -112,6 +115,7 @@ void facts_close(struct facts *f)
 		return;
 	budget_leave(f->budget, &f->keeper);
 	facts_list_release(f->last);
+	doubles_release(&f->doubles);
 	counters_release(&f->labels);
 	pthread_cond_destroy(&f->made);
 	lock_destroy(&f->lock);
@@ -131,6 +135,7 @@ struct round {
 	uint64_t serial;
 	_Atomic int missed;
 	atomic_bool gone; /* a session was replaced meanwhile */
+	bool settled;     /* each entry is in the use of one session */
 };
 
 static void round_release(struct round *r)
@@ -178,15 +183,18 @@ static int read_one(void *arg, size_t k)
 {
 	struct round *r = arg;
 	uint32_t i = r->wanted[k];
-	int rc = deferred_take(kept_make(r->catalog, r->states[i].slot, &r->kept[i]));
+	struct kept *before = r->kept[i], *made = NULL;
+	int rc = deferred_take(kept_make(r->catalog, r->states[i].slot, before, &made));
 	if (rc == 0)
-		rc = number_labels(r->facts, r->kept[i]);
+		rc = number_labels(r->facts, made);
 	if (rc < 0) {
-		kept_release(r->kept[i]);
-		r->kept[i] = NULL;
+		kept_release(made);
+		made = NULL;
 	}
 	if (rc == -EINTR)
 		return rc;
+	kept_release(before);
+	r->kept[i] = made;
 	if (rc == -ESTALE)
 		atomic_store(&r->gone, true);
 	else if (rc < 0)
@@ -210,8 +218,21 @@ static int round_run(struct round *r, struct facts *f, const struct list *before
 	r->wanted = calloc(r->n + 1, sizeof *r->wanted);
 	if (!r->states || !r->kept || !r->wanted)
 		return -ENOMEM;
+	if (!before)
+		doubles_release(&f->doubles);
 	share(r, before);
-	return parallel_for(r->n_wanted, read_one, r);
+	/* What counts elsewhere is known when all are read; those that have such entries are then made again. */
+	for (int tries = 0, rc;; tries++) {
+		rc = parallel_for(r->n_wanted, read_one, r);
+		if (tries == MOST_TRIES)
+			atomic_store(&r->gone, true);
+		if (rc < 0 || tries == MOST_TRIES)
+			return rc;
+		rc = doubles_find(&f->doubles, r->kept, r->states, r->n, r->wanted, &r->n_wanted);
+		r->settled = rc == 0 && r->n_wanted == 0;
+		if (rc < 0 || r->settled)
+			return rc;
+	}
 }
 
 /* --- lists ------------------------------------------------------------------------- */
@@ -237,7 +258,7 @@ static struct list *list_make(struct round *r)
 	struct list *l = calloc(1, sizeof *l);
 	if (!l)
 		return NULL;
-	*l = (struct list){.refs = 1, .memory = sizeof *l};
+	*l = (struct list){.refs = 1, .memory = sizeof *l + doubles_memory(&r->facts->doubles)};
 	l->v = calloc(r->n + 1, sizeof *l->v);
 	l->kept = calloc(r->n + 1, sizeof(struct kept *));
 	if (!l->v || !l->kept) {
@@ -291,6 +312,7 @@ static int facts_renew(struct facts *f, struct list *before, struct list **ret)
 		if (!next)
 			return rc < 0 ? rc : -ENOMEM;
 		set_last(f, list_hold(next));
+		f->doubles.settled = r.settled;
 		if (rc < 0 || !atomic_load(&r.gone) || tries + 1 == MOST_TRIES) {
 			*ret = next;
 			return rc;

@@ -19,6 +19,7 @@ struct gather {
 	struct buf model, key;
 	struct buf texts; /* id and title, one after the other */
 	size_t id;        /* its bytes; the model has a buf of its own */
+	uint64_t without;
 	const char *state;
 	VEC(struct fact_label) labels; /* their texts are those of `label_texts`, one after the other */
 	struct buf label_texts;
@@ -34,7 +35,7 @@ static void gather_release(struct gather *g)
 	buf_release(&g->label_texts);
 }
 
-/* Adds a sum of the index to that of its day, and of its model by name. */
+/* Adds a sum of the index to that of its day, and of its model by name. Without entries it is that of its record. */
 static int gather_use(const struct session *s, const struct session_use *more, struct reader *reader, struct gather *g)
 {
 	/* The day of the entry's usage.json: of its own time, else of the file's. */
@@ -50,19 +51,40 @@ static int gather_use(const struct session *s, const struct session_use *more, s
 	if (!use || buf_err(&g->key))
 		return -ENOMEM;
 	use->date = day;
-	use->entries += more->entries;
-	usage_add(&use->sum, more->sum);
+	use->entries += more->entries ? more->entries : 1;
+	usage_add(&use->sum, more->entries ? more->sum : usage_of(part_usage(&r)));
 	return 0;
 }
 
-static int gather_entries(const struct session *s, struct gather *g)
+/* Sums of the index that have an entry that counts elsewhere are added up anew from their other entries. */
+static int gather_uses(const struct session *s, const struct kept *before, struct reader *reader, struct gather *g)
+{
+	struct session_usage used = session_usage(s);
+	size_t n = !before ? 0 : before->n_marks < used.n_marks ? before->n_marks : used.n_marks;
+	bool *apart CLEANUP_FREE = calloc(used.n + 1, sizeof *apart);
+	int rc = apart ? 0 : -ENOMEM;
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		if (!(before->marks[i] & MARK_DOUBLE))
+			continue;
+		apart[used.marks[i].use] = true;
+		g->without = kept_without(g->without, i);
+	}
+	for (size_t i = 0; i < used.n && rc == 0; i++)
+		rc = apart[i] ? 0 : gather_use(s, &used.v[i], reader, g);
+	for (size_t i = 0; i < used.n_marks && rc == 0 && g->without; i++) {
+		const struct use_mark *m = &used.marks[i];
+		const struct session_use one = {.day = used.v[m->use].day, .record = m->entry};
+		if (apart[m->use] && (i >= n || !(before->marks[i] & MARK_DOUBLE)))
+			rc = gather_use(s, &one, reader, g);
+	}
+	return rc;
+}
+
+static int gather_entries(const struct session *s, const struct kept *before, struct gather *g)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
-	struct session_usage used = session_usage(s);
 	struct record r;
-	int rc = 0;
-	for (size_t i = 0; i < used.n && rc == 0; i++)
-		rc = gather_use(s, &used.v[i], &reader, g);
+	int rc = gather_uses(s, before, &reader, g);
 	for (uint32_t i = session_count(s); i-- > 0 && rc == 0;) {
 		const struct entry *e = session_entry(s, i);
 		g->messages += e->type == RECORD_MESSAGE && !(e->flags & ENTRY_NO_MESSAGE);
@@ -133,15 +155,18 @@ static struct span pack(struct span text, char **at)
 static int pack_all(const struct session *s, const struct gather *g, double created, struct kept **ret)
 {
 	const struct stat *st = session_stat(s);
+	struct session_usage used = session_usage(s);
 	size_t size = sizeof(struct kept) + g->uses.n * sizeof(struct fact_use) +
-	              g->labels.n * sizeof(struct fact_label) + g->texts.n + g->model.n + g->label_texts.n;
+	              g->labels.n * sizeof(struct fact_label) + used.n_marks * sizeof(uint64_t) + g->texts.n +
+	              g->model.n + g->label_texts.n;
 	for (size_t i = 0; i < g->uses.n; i++)
 		size += is_repeated(&g->uses, i) ? 0 : model_of(&g->uses, i).n;
 	struct kept *k = malloc(size);
 	if (!k)
 		return -ENOMEM;
 	struct fact_label *labels = (void *)&k->uses[g->uses.n];
-	char *at = (char *)&labels[g->labels.n];
+	uint64_t *marks = (void *)&labels[g->labels.n];
+	char *at = (char *)&marks[used.n_marks];
 	*k = (struct kept){
 	    .refs = 1,
 	    .size = st->st_size,
@@ -155,14 +180,21 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	           .bytes = (uint64_t)st->st_size,
 	           .state = g->state,
 	           .problems = session_problem_count(s) > 0,
-	           .has_usage = g->uses.n > 0,
-	           .usage = session_usage(s).sum,
+	           .has_usage = used.n > 0,
+	           .usage = used.sum,
 	           .date = isnan(created) ? NO_DATE : date_at(created),
 	           .n_uses = g->uses.n,
 	           .n_labels = g->labels.n},
+	    .marks = marks,
+	    .n_marks = used.n_marks,
+	    .without = g->without,
 	};
 	k->of.uses = k->uses;
 	k->of.labels = k->labels = labels;
+	for (size_t i = 0; i < used.n_marks; i++) {
+		marks[i] = used.marks[i].hash;
+		k->repeats |= !(session_entry(s, used.marks[i].entry)->flags & ENTRY_ADDRESSED);
+	}
 	for (size_t i = 0; i < g->uses.n; i++) {
 		k->uses[i] = *(const struct fact_use *)counters_value(&g->uses, i);
 		bool is_same = is_repeated(&g->uses, i);
@@ -181,7 +213,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	return 0;
 }
 
-int kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
+int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct kept **ret)
 {
 	struct gather g CLEANUP(gather_release) = {.uses = COUNTERS_INIT(struct fact_use)};
 	struct session *s;
@@ -189,7 +221,7 @@ int kept_make(struct catalog *c, uint32_t slot, struct kept **ret)
 	int rc = catalog_get(c, slot, &s);
 	if (rc == 0) {
 		double created = fact_time(render_created(s));
-		rc = gather_entries(s, &g);
+		rc = gather_entries(s, before, &g);
 		if (rc == 0)
 			rc = context_state(s, session_leaf(s), &g.state);
 		if (rc == 0)

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Adds up the usage of entries as they are scanned. The index keeps no model's name, only where one stands. */
 #include "session_impl.h"
+#include "sessionfs/base/name.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 static struct usage usage_sum(const struct json_value fields[USAGE_FIELDS])
 {
@@ -45,7 +49,7 @@ static struct session_use *use_get(struct session *s, date_t day, uint64_t model
 		struct session_use *use = &s->uses.v[n - 1];
 		if (use->model != model)
 			continue;
-		if (use->day == day)
+		if (use->day == day && use->entries < USE_MOST)
 			return use;
 		record = use->record;
 	}
@@ -53,6 +57,34 @@ static struct session_use *use_get(struct session *s, date_t day, uint64_t model
 		return NULL;
 	s->uses.v[s->uses.n] = (struct session_use){.day = day, .record = record, .model = model};
 	return &s->uses.v[s->uses.n++];
+}
+
+/* The hash of an entry for use_mark. */
+static uint64_t use_hash(const struct session *s, const struct entry *e, const struct usage *sum)
+{
+	static const struct hash_key fixed = {UINT64_C(0x243f6a8885a308d3), UINT64_C(0x9e3779b97f4a7c15)};
+	struct key id = {.text = {NULL, 0}};
+	char derived[16], line[16];
+	struct {
+		int64_t time;
+		struct usage sum;
+	} what = {.time = e->time};
+
+	if (!s->format->has_ids) {
+		snprintf(line, sizeof line, "\n%" PRIu32, e->line);
+		name_hash8(buf_span(&s->sid), span_of(line), span_of(""), derived);
+		id.text = (struct span){derived, DERIVED_ID};
+	} else if (e->id) {
+		id = arena_get(&s->ids, e->id);
+	} else {
+		return 0;
+	}
+	id.value += 0.0; /* -0 is 0, and so it is in the sums */
+	if (id.kind == KEY_NUMBER)
+		id.text = (struct span){(const char *)&id.value, sizeof id.value};
+	usage_add(&what.sum, *sum);
+	uint64_t hash = hash_bytes(&fixed, id.kind, id.text.p, id.text.n);
+	return hash_bytes(&fixed, hash, (const char *)&what, sizeof what) >> 1;
 }
 
 bool usage_take(struct session *s, const struct entry *e, const struct record_head *head)
@@ -77,17 +109,19 @@ bool usage_take(struct session *s, const struct entry *e, const struct record_he
 		s->at.day = e->time == NO_TIME ? NO_DATE : date_at((double)e->time);
 	s->at.minute = minute;
 	struct session_use *use = use_get(s, s->at.day, hash);
-	if (!use)
+	if (!use || !vec_reserve(&s->use_marks, 1))
 		return false;
 	bool usual = head->numbers[0].kind && usage.text.p == head->msg.usage.text.p;
 	struct usage sum = usual ? usage_sum(head->numbers) : usage_of(usage);
 	use->entries++;
 	usage_add(&use->sum, sum);
 	usage_add(&s->at.usage, sum);
+	s->use_marks.v[s->use_marks.n++] =
+	    (struct use_mark){use_hash(s, e, &sum), s->at.count, (uint32_t)(use - s->uses.v)};
 	return true;
 }
 
 struct session_usage session_usage(const struct session *s)
 {
-	return (struct session_usage){s->at.usage, s->uses.n, s->uses.v};
+	return (struct session_usage){s->at.usage, s->uses.n, s->uses.v, s->use_marks.n, s->use_marks.v};
 }
