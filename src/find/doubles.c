@@ -4,16 +4,18 @@
 #include "find_impl.h"
 
 #include "sessionfs/base/cancel.h"
+#include "sessionfs/base/limits.h"
+#include "sessionfs/base/lock.h"
 #include "sessionfs/base/map.h"
+#include "sessionfs/base/node.h"
 
 #include <errno.h>
 
-/* Open addressing, linear probing, at most three quarters full. Where half of a hash is the same by chance, two sessions
- * are compared in vain. */
-struct doubles_cell {
-	uint32_t half;
-	uint32_t owner; /* a slot, and one more; 0: unused */
-};
+/* Open addressing, linear probing, at most three quarters full. A cell is the upper bits of a mark's hash and a slot,
+ * and one more; 0: unused. Where these bits are the same by chance, two sessions are compared in vain. */
+#define OWNER ((uint64_t)NODE_SLOTS * 2 - 1)
+/* So many marks more than there are may be those of sessions that are gone. */
+#define SPARE LIMIT(100000, 16)
 
 /* A session that shares entries, in the order in which they count: oldest first. */
 struct sharer {
@@ -25,66 +27,69 @@ void doubles_release(struct doubles *d)
 {
 	free(d->cells);
 	vec_release(&d->shares);
-	*d = (struct doubles){0};
+	*d = (struct doubles){.lock = d->lock};
 }
 
 size_t doubles_memory(const struct doubles *d)
 {
-	return d->cap * sizeof *d->cells + d->shares.cap;
+	return (d->cells ? sizeof *d->cells << d->bits : 0) + d->shares.cap;
 }
 
-/* Notes the marks of a session, for which there is room, and who shares them. */
-static void doubles_note(struct doubles *d, struct kept *k)
+/* The cell of a hash, or the unused one where it belongs. */
+static uint64_t *doubles_cell(const struct doubles *d, uint64_t hash)
 {
-	k->noted = true;
-	d->shares.v[k->slot] |= k->repeats;
-	for (size_t i = 0; i < k->n_marks; i++) {
-		uint64_t mark = k->marks[i] & ~MARK_DOUBLE, hash = hash_mix(mark ^ d->secret.seed, d->secret.factor);
-		size_t at = (size_t)hash & (d->cap - 1);
+	size_t at = (size_t)(hash >> (64 - d->bits)), last = ((size_t)1 << d->bits) - 1;
+	while (d->cells[at] && (d->cells[at] ^ hash) > OWNER)
+		at = at == last ? 0 : at + 1;
+	return &d->cells[at];
+}
+
+static bool doubles_reserve(struct doubles *d, uint32_t slot, size_t more)
+{
+	struct doubles next = *d;
+	if (!d->cells)
+		hash_key_draw(&next.secret);
+	for (next.bits = d->cells ? d->bits : 6; d->n + more > ((size_t)3 << next.bits) / 4;)
+		next.bits++;
+	if (!d->cells || next.bits > d->bits) {
+		next.cells = calloc((size_t)1 << next.bits, sizeof *next.cells);
+		if (!next.cells)
+			return false;
+		for (size_t i = 0; d->cells && i < (size_t)1 << d->bits; i++)
+			if (d->cells[i])
+				*doubles_cell(&next, d->cells[i]) = d->cells[i];
+		free(d->cells);
+		*d = next;
+	}
+	size_t unknown = slot < d->shares.n ? 0 : slot + 1 - d->shares.n;
+	if (unknown && !vec_reserve(&d->shares, unknown))
+		return false;
+	for (; unknown; unknown--)
+		d->shares.v[d->shares.n++] = false;
+	return true;
+}
+
+int doubles_note(struct doubles *d, uint32_t slot, uint64_t *marks, size_t n, bool repeats)
+{
+	LOCKED(d->lock);
+	if (!doubles_reserve(d, slot, n))
+		return -ENOMEM;
+	d->shares.v[slot] |= repeats;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t mark = marks[i] & ~MARK_FLAGS, hash = hash_mix(mark ^ d->secret.seed, d->secret.factor) & ~OWNER;
 		if (!mark)
 			continue;
-		while (d->cells[at].owner && d->cells[at].half != hash >> 32)
-			at = (at + 1) & (d->cap - 1);
-		if (!d->cells[at].owner) {
-			d->cells[at] = (struct doubles_cell){(uint32_t)(hash >> 32), k->slot + 1};
+		uint64_t *cell = doubles_cell(d, hash), owner = *cell & OWNER;
+		if (!owner) {
+			*cell = hash | (slot + 1);
 			d->n++;
-		} else if (d->cells[at].owner != k->slot + 1) {
-			d->shares.v[k->slot] = d->shares.v[d->cells[at].owner - 1] = true;
+		} else if (owner != slot + 1) {
+			d->shares.v[slot] = d->shares.v[owner - 1] = true;
+			marks[i] |= MARK_LEFT_OUT;
 		}
 	}
-}
-
-/* Notes the sessions that were not noted yet. Marks of what is gone stay until there is no room. *ret_news: some of the
- * new ones share entries. */
-static int note_all(struct doubles *d, struct kept *const *kept, const struct slot_state *states, size_t n,
-                    bool *ret_news)
-{
-	size_t all = 0, more = 0, slots = n ? (size_t)states[n - 1].slot + 1 : 0;
-	for (size_t i = 0; i < n; i++) {
-		all += kept[i] ? kept[i]->n_marks : 0;
-		more += kept[i] && !kept[i]->noted ? kept[i]->n_marks : 0;
-	}
-	bool anew = !d->cells || d->n + more > d->cap / 4 * 3;
-	if (anew) {
-		doubles_release(d);
-		hash_key_draw(&d->secret);
-		for (d->cap = 64; d->cap < all * 2;)
-			d->cap *= 2;
-		d->cells = calloc(d->cap, sizeof *d->cells);
-	}
-	if (d->shares.n < slots) {
-		if (!vec_reserve(&d->shares, slots - d->shares.n))
-			return -ENOMEM;
-		memset(d->shares.v + d->shares.n, 0, slots - d->shares.n);
-		d->shares.n = slots;
-	}
-	for (size_t i = 0; i < n && d->cells; i++) {
-		if (!kept[i] || (kept[i]->noted && !anew))
-			continue;
-		doubles_note(d, kept[i]);
-		*ret_news |= d->shares.v[kept[i]->slot];
-	}
-	return d->cells ? cancel_check() : -ENOMEM;
+	d->settled &= !d->shares.v[slot];
+	return 0;
 }
 
 static int sharer_cmp(const void *pa, const void *pb)
@@ -92,41 +97,63 @@ static int sharer_cmp(const void *pa, const void *pb)
 	return rank_cmp(((const struct sharer *)pa)->rank, ((const struct sharer *)pb)->rank);
 }
 
+/* Marks what was seen in the sessions before, or before in this one; `keys` has room for what is new. Returns whether
+ * `uses` is as it has to be then, or a negative errno. */
+static int mark_doubles(struct kept *k, struct map *first, uint64_t **keys)
+{
+	bool right = true;
+	for (size_t i = 0; i < k->n_marks; i++) {
+		uint64_t *mark = &k->marks[i];
+		struct span key = {(const char *)*keys, sizeof **keys};
+		**keys = *mark & ~MARK_FLAGS;
+		bool seen = **keys && map_get(first, 0, key) != MAP_NONE;
+		if (**keys && !seen && map_put(first, 0, key, 0) < 0)
+			return -ENOMEM;
+		*keys += **keys && !seen;
+		*mark = (*mark & ~MARK_DOUBLE) | (seen ? MARK_DOUBLE : 0);
+		right = right && seen == !!(*mark & MARK_LEFT_OUT);
+	}
+	return right;
+}
+
+/* Notes all again, without those of sessions that are gone. */
+static int note_anew(struct doubles *d, struct kept *const *kept, size_t n, uint64_t *room)
+{
+	int rc = 0;
+	doubles_release(d);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		if (!kept[i] || !kept[i]->n_marks)
+			continue;
+		memcpy(room, kept[i]->marks, kept[i]->n_marks * sizeof *room);
+		rc = doubles_note(d, kept[i]->slot, room, kept[i]->n_marks, kept[i]->repeats);
+	}
+	return rc;
+}
+
 int doubles_find(struct doubles *d, struct kept *const *kept, const struct slot_state *states, size_t n,
                  uint32_t *wanted, size_t *ret_n)
 {
 	struct map first CLEANUP(map_release) = {0};
-	bool news = !d->settled;
-	size_t sharing = 0;
-	d->settled = false;
+	size_t sharing = 0, all = 0;
 	*ret_n = 0;
-	int rc = note_all(d, kept, states, n, &news);
-	struct sharer *v CLEANUP_FREE = rc == 0 ? calloc(n + 1, sizeof *v) : NULL;
-	if (!v)
-		return rc < 0 ? rc : -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		if (kept[i] && d->shares.v[kept[i]->slot])
+	for (size_t i = 0; i < n; i++)
+		all += kept[i] ? kept[i]->n_marks : 0;
+	struct sharer *v CLEANUP_FREE = calloc(n + 1, sizeof *v);
+	uint64_t *keys CLEANUP_FREE = malloc((all + 1) * sizeof *keys), *key = keys;
+	int rc = v && keys ? 0 : -ENOMEM;
+	if (rc == 0 && d->n > all * 2 + SPARE)
+		rc = note_anew(d, kept, n, keys);
+	for (uint32_t i = 0; i < n && rc == 0; i++)
+		if (kept[i] && kept[i]->n_marks && d->shares.v[kept[i]->slot])
 			v[sharing++] = (struct sharer){{-kept[i]->of.created, states[i].file}, i};
-	if (!news && sharing == d->sharing)
-		return 0;
+	if (rc < 0 || (d->settled && sharing == d->sharing))
+		return rc;
+	d->settled = false;
 	d->sharing = sharing;
 	qsort(v, sharing, sizeof *v, sharer_cmp);
 	for (size_t i = 0; i < sharing && rc == 0; i++) {
-		struct kept *k = kept[v[i].i];
-		uint64_t without = 0;
-		for (size_t m = 0; m < k->n_marks && rc == 0; m++) {
-			struct span mark = {(const char *)&k->marks[m], sizeof k->marks[m]};
-			k->marks[m] &= ~MARK_DOUBLE;
-			if (!k->marks[m])
-				continue;
-			if (map_get(&first, 0, mark) == MAP_NONE) {
-				rc = map_put(&first, 0, mark, 0);
-			} else {
-				k->marks[m] |= MARK_DOUBLE;
-				without = kept_without(without, m);
-			}
-		}
-		if (without != k->without)
+		rc = mark_doubles(kept[v[i].i], &first, &key);
+		if (rc == 0)
 			wanted[(*ret_n)++] = v[i].i;
 		rc = rc < 0 ? rc : cancel_check();
 	}

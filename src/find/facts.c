@@ -101,6 +101,7 @@ int facts_open(struct catalog *catalog, struct budget *budget, struct facts **re
 	f->catalog = catalog;
 	f->budget = budget;
 	lock_init(&f->lock, LOCK_FACTS);
+	f->doubles.lock = &f->lock;
 	lock_cond_init(&f->made);
 	f->labels = (struct counters)COUNTERS_INIT(uint32_t);
 	f->keeper = (struct keeper){.oldest = facts_oldest_use, .evict = facts_evict, .arg = f};
@@ -148,6 +149,16 @@ static void round_release(struct round *r)
 	*r = (struct round){0};
 }
 
+/* By the name of the file, which begins with the day, then by path. */
+static int by_name(const void *pa, const void *pb, void *arg)
+{
+	const struct round *r = arg;
+	const char *a = r->states[*(const uint32_t *)pa].file, *b = r->states[*(const uint32_t *)pb].file;
+	const char *a_slash = strrchr(a, '/'), *b_slash = strrchr(b, '/');
+	int order = strcmp(a_slash ? a_slash + 1 : a, b_slash ? b_slash + 1 : b);
+	return order ? order : strcmp(a, b);
+}
+
 /* Shares the facts of unchanged sessions with the list before. Both are in the order of slots. */
 static void share(struct round *r, const struct list *before)
 {
@@ -162,6 +173,9 @@ static void share(struct round *r, const struct list *before)
 			r->wanted[r->n_wanted++] = (uint32_t)i;
 		}
 	}
+	/* The oldest are read first: an entry of several mostly counts for the one where it is seen first. */
+	if (r->n_wanted)
+		qsort_r(r->wanted, r->n_wanted, sizeof *r->wanted, by_name, r);
 }
 
 /* A label keeps its number, so that its directory is the same when it is set again. */
@@ -184,7 +198,7 @@ static int read_one(void *arg, size_t k)
 	struct round *r = arg;
 	uint32_t i = r->wanted[k];
 	struct kept *before = r->kept[i], *made = NULL;
-	int rc = deferred_take(kept_make(r->catalog, r->states[i].slot, before, &made));
+	int rc = deferred_take(kept_make(r->catalog, r->states[i].slot, before, &r->facts->doubles, &made));
 	if (rc == 0)
 		rc = number_labels(r->facts, made);
 	if (rc < 0) {
@@ -221,7 +235,7 @@ static int round_run(struct round *r, struct facts *f, const struct list *before
 	if (!before)
 		doubles_release(&f->doubles);
 	share(r, before);
-	/* What counts elsewhere is known when all are read; those that have such entries are then made again. */
+	/* What counts elsewhere is known when all are read; where it is not as it was taken to be, all is made again. */
 	for (int tries = 0, rc;; tries++) {
 		rc = parallel_for(r->n_wanted, read_one, r);
 		if (tries == MOST_TRIES)

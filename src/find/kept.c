@@ -19,7 +19,8 @@ struct gather {
 	struct buf model, key;
 	struct buf texts; /* id and title, one after the other */
 	size_t id;        /* its bytes; the model has a buf of its own */
-	uint64_t without;
+	uint64_t *marks; /* as in struct kept */
+	bool repeats;
 	const char *state;
 	VEC(struct fact_label) labels; /* their texts are those of `label_texts`, one after the other */
 	struct buf label_texts;
@@ -28,6 +29,7 @@ struct gather {
 static void gather_release(struct gather *g)
 {
 	counters_release(&g->uses);
+	free(g->marks);
 	buf_release(&g->model);
 	buf_release(&g->key);
 	buf_release(&g->texts);
@@ -56,35 +58,48 @@ static int gather_use(const struct session *s, const struct session_use *more, s
 	return 0;
 }
 
-/* Sums of the index that have an entry that counts elsewhere are added up anew from their other entries. */
-static int gather_uses(const struct session *s, const struct kept *before, struct reader *reader, struct gather *g)
+/* Which entries are left out. */
+static int gather_marks(const struct session *s, uint32_t slot, const struct kept *before, struct doubles *d,
+                        struct gather *g)
 {
 	struct session_usage used = session_usage(s);
-	size_t n = !before ? 0 : before->n_marks < used.n_marks ? before->n_marks : used.n_marks;
+	g->marks = calloc(used.n_marks + 1, sizeof *g->marks);
+	if (!g->marks)
+		return -ENOMEM;
+	for (size_t i = 0; i < used.n_marks; i++) {
+		g->marks[i] = used.marks[i].hash;
+		g->repeats |= !(session_entry(s, used.marks[i].entry)->flags & ENTRY_ADDRESSED);
+	}
+	int rc = doubles_note(d, slot, g->marks, used.n_marks, g->repeats);
+	for (size_t i = 0; before && i < used.n_marks && i < before->n_marks; i++)
+		g->marks[i] = used.marks[i].hash | (before->marks[i] & MARK_DOUBLE ? MARK_LEFT_OUT : 0);
+	return rc;
+}
+
+/* Sums of the index that have an entry that is left out are added up anew from their other entries. */
+static int gather_uses(const struct session *s, struct reader *reader, struct gather *g)
+{
+	struct session_usage used = session_usage(s);
 	bool *apart CLEANUP_FREE = calloc(used.n + 1, sizeof *apart);
 	int rc = apart ? 0 : -ENOMEM;
-	for (size_t i = 0; i < n && rc == 0; i++) {
-		if (!(before->marks[i] & MARK_DOUBLE))
-			continue;
-		apart[used.marks[i].use] = true;
-		g->without = kept_without(g->without, i);
-	}
+	for (size_t i = 0; i < used.n_marks && rc == 0; i++)
+		apart[used.marks[i].use] |= g->marks[i] & MARK_LEFT_OUT;
 	for (size_t i = 0; i < used.n && rc == 0; i++)
 		rc = apart[i] ? 0 : gather_use(s, &used.v[i], reader, g);
-	for (size_t i = 0; i < used.n_marks && rc == 0 && g->without; i++) {
+	for (size_t i = 0; i < used.n_marks && rc == 0; i++) {
 		const struct use_mark *m = &used.marks[i];
 		const struct session_use one = {.day = used.v[m->use].day, .record = m->entry};
-		if (apart[m->use] && (i >= n || !(before->marks[i] & MARK_DOUBLE)))
+		if (apart[m->use] && !(g->marks[i] & MARK_LEFT_OUT))
 			rc = gather_use(s, &one, reader, g);
 	}
 	return rc;
 }
 
-static int gather_entries(const struct session *s, const struct kept *before, struct gather *g)
+static int gather_entries(const struct session *s, struct gather *g)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct record r;
-	int rc = gather_uses(s, before, &reader, g);
+	int rc = gather_uses(s, &reader, g);
 	for (uint32_t i = session_count(s); i-- > 0 && rc == 0;) {
 		const struct entry *e = session_entry(s, i);
 		g->messages += e->type == RECORD_MESSAGE && !(e->flags & ENTRY_NO_MESSAGE);
@@ -187,14 +202,12 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	           .n_labels = g->labels.n},
 	    .marks = marks,
 	    .n_marks = used.n_marks,
-	    .without = g->without,
+	    .repeats = g->repeats,
 	};
 	k->of.uses = k->uses;
 	k->of.labels = k->labels = labels;
-	for (size_t i = 0; i < used.n_marks; i++) {
-		marks[i] = used.marks[i].hash;
-		k->repeats |= !(session_entry(s, used.marks[i].entry)->flags & ENTRY_ADDRESSED);
-	}
+	if (used.n_marks)
+		memcpy(marks, g->marks, used.n_marks * sizeof *marks);
 	for (size_t i = 0; i < g->uses.n; i++) {
 		k->uses[i] = *(const struct fact_use *)counters_value(&g->uses, i);
 		bool is_same = is_repeated(&g->uses, i);
@@ -213,7 +226,7 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	return 0;
 }
 
-int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct kept **ret)
+int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d, struct kept **ret)
 {
 	struct gather g CLEANUP(gather_release) = {.uses = COUNTERS_INIT(struct fact_use)};
 	struct session *s;
@@ -221,7 +234,9 @@ int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struc
 	int rc = catalog_get(c, slot, &s);
 	if (rc == 0) {
 		double created = fact_time(render_created(s));
-		rc = gather_entries(s, before, &g);
+		rc = gather_marks(s, slot, before, d, &g);
+		if (rc == 0)
+			rc = gather_entries(s, &g);
 		if (rc == 0)
 			rc = context_state(s, session_leaf(s), &g.state);
 		if (rc == 0)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Adds up the usage of entries as they are scanned. The index keeps no model's name, only where one stands. */
 #include "session_impl.h"
-#include "sessionfs/base/name.h"
-
-#include <inttypes.h>
-#include <stdio.h>
 
 static struct usage usage_sum(const struct json_value fields[USAGE_FIELDS])
 {
@@ -59,32 +55,29 @@ static struct session_use *use_get(struct session *s, date_t day, uint64_t model
 	return &s->uses.v[s->uses.n++];
 }
 
-/* The hash of an entry for use_mark. */
+/* The hash of an entry for use_mark. In version 1 the id is made of the session's and of the line. */
 static uint64_t use_hash(const struct session *s, const struct entry *e, const struct usage *sum)
 {
 	static const struct hash_key fixed = {UINT64_C(0x243f6a8885a308d3), UINT64_C(0x9e3779b97f4a7c15)};
-	struct key id = {.text = {NULL, 0}};
-	char derived[16], line[16];
+	struct key id = {.text = buf_span(&s->sid)};
+	uint64_t kind = e->line;
 	struct {
 		int64_t time;
 		struct usage sum;
 	} what = {.time = e->time};
 
-	if (!s->format->has_ids) {
-		snprintf(line, sizeof line, "\n%" PRIu32, e->line);
-		name_hash8(buf_span(&s->sid), span_of(line), span_of(""), derived);
-		id.text = (struct span){derived, DERIVED_ID};
-	} else if (e->id) {
+	if (s->format->has_ids) {
+		if (!e->id)
+			return 0;
 		id = arena_get(&s->ids, e->id);
-	} else {
-		return 0;
+		kind = id.kind;
 	}
 	id.value += 0.0; /* -0 is 0, and so it is in the sums */
 	if (id.kind == KEY_NUMBER)
 		id.text = (struct span){(const char *)&id.value, sizeof id.value};
 	usage_add(&what.sum, *sum);
-	uint64_t hash = hash_bytes(&fixed, id.kind, id.text.p, id.text.n);
-	return hash_bytes(&fixed, hash, (const char *)&what, sizeof what) >> 1;
+	uint64_t hash = hash_bytes(&fixed, kind, id.text.p, id.text.n);
+	return hash_bytes(&fixed, hash, (const char *)&what, sizeof what) >> 2;
 }
 
 bool usage_take(struct session *s, const struct entry *e, const struct record_head *head)

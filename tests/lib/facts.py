@@ -404,7 +404,6 @@ def make(to):
         # Version 1 has no ids.
         **{f"--e--/{i}": ({"id": sid, "version": version, "timestamp": "2026-05-06T00:00:00.000Z"}, [used(id_, T1, {"input": n}) for id_, n in entries]) for i, (sid, version, entries) in enumerate([
             ("old", 1, [("1", 1), ("1", 2), ("1", 2)]), ("old", 1, [("2", 1), ("1", 2), ("1", 2), ("1", 3)]), ("another", 1, [("1", 1), ("1", 2)]),
-            ("old", 3, [(hashlib.sha256(b"old\n2").hexdigest()[:8], 1), ("1", 1)]),
         ])},
         "--b--/same day": ({"timestamp": "2026-01-02T23:59:59.000Z"}, [used("1", "2026-01-02T12:00:00Z", {"input": 9007199254740992, "cost": {"total": 12345678.123456789}})]),
         "--b--/same time": ({"timestamp": "2026-01-02T23:59:59.000Z"}, [message("1", "2026-01-02T12:00:00Z", role="user", content=[{"type": "text", "text": " named "}]), {"type": "session_info", "id": "2", "name": " The name\nof it "}]),

@@ -49,18 +49,21 @@ uint64_t __wrap_budget_now(void)
 	return __real_budget_now() + later_ns;
 }
 
-int __real_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct kept **ret);
-int __wrap_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct kept **ret);
+int __real_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d,
+                     struct kept **ret);
+int __wrap_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d,
+                     struct kept **ret);
 
 /* One session is replaced by another one whenever its facts are to be read. */
 static struct place *storm;
 
-int __wrap_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct kept **ret)
+int __wrap_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d,
+                     struct kept **ret)
 {
 	struct slot_info info;
 	if (storm && catalog_slot(c, slot, &info) == 0 && strcmp(info.file, "--a--/old.jsonl") == 0)
 		replace(storm, info.file, DATED("old", "2026-01-01T10:00:00.000Z") ENTRY("1"));
-	return __real_kept_make(c, slot, before, ret);
+	return __real_kept_make(c, slot, before, d, ret);
 }
 
 static struct facts *open_facts(struct place *p)
