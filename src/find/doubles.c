@@ -76,7 +76,8 @@ int doubles_note(struct doubles *d, uint32_t slot, uint64_t *marks, size_t n, bo
 		return -ENOMEM;
 	d->shares.v[slot] |= repeats;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t mark = marks[i] & ~MARK_FLAGS, hash = hash_mix(mark ^ d->secret.seed, d->secret.factor) & ~OWNER;
+		uint64_t mark = marks[i] & ~MARK_FLAGS,
+			 hash = hash_mix(mark ^ d->secret.seed, d->secret.factor) & ~OWNER;
 		if (!mark)
 			continue;
 		uint64_t *cell = doubles_cell(d, hash), owner = *cell & OWNER;

@@ -235,7 +235,8 @@ static int round_run(struct round *r, struct facts *f, const struct list *before
 	if (!before)
 		doubles_release(&f->doubles);
 	share(r, before);
-	/* What counts elsewhere is known when all are read; where it is not as it was taken to be, all is made again. */
+	/* What counts elsewhere is known when all are read; where it is not as it was taken to be, all is made again.
+	 */
 	for (int tries = 0, rc;; tries++) {
 		rc = parallel_for(r->n_wanted, read_one, r);
 		if (tries == MOST_TRIES)

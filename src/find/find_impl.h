@@ -42,16 +42,17 @@ int rank_cmp(struct rank a, struct rank b);
 /* A time that info.json shows, in whole ms as there; NAN if it shows none. */
 double fact_time(double ms);
 struct doubles;
-/* Reads a session. Its `uses` is without the entries that are MARK_DOUBLE in `before`, or (NULL) that doubles_note found
- * in others. 0 or a negative errno; -ESTALE if it is gone. Release with kept_release. */
+/* Reads a session. Its `uses` is without the entries that are MARK_DOUBLE in `before`, or (NULL) that doubles_note
+ * found in others. 0 or a negative errno; -ESTALE if it is gone. Release with kept_release. */
 int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d, struct kept **ret);
 void kept_release(struct kept *k);
 /* Whether the facts are those of the file as it is now. */
 bool kept_is_of(const struct kept *k, const struct slot_state *now);
 
-/* doubles.c: entries that stand in several sessions. A table has the mark of each entry with usage, and the session that
- * it was first seen in. So a session that comes or grows is compared with all others at the cost of its own entries; who
- * counts an entry is asked among those only that ever had one in common. All zero but the lock is empty. */
+/* doubles.c: entries that stand in several sessions. A table has the mark of each entry with usage, and the session
+ * that it was first seen in. So a session that comes or grows is compared with all others at the cost of its own
+ * entries; who counts an entry is asked among those only that ever had one in common. All zero but the lock is empty.
+ */
 struct doubles {
 	struct lock *lock; /* guards the rest while sessions are read; else one thread uses it */
 	uint64_t *cells;

@@ -19,7 +19,7 @@ struct gather {
 	struct buf model, key;
 	struct buf texts; /* id and title, one after the other */
 	size_t id;        /* its bytes; the model has a buf of its own */
-	uint64_t *marks; /* as in struct kept */
+	uint64_t *marks;  /* as in struct kept */
 	bool repeats;
 	const char *state;
 	VEC(struct fact_label) labels; /* their texts are those of `label_texts`, one after the other */

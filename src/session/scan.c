@@ -32,8 +32,7 @@ static void scan_release(struct scan *sc)
 /* Sizes to go back to when a scan fails. Sums of usage then have more than the index, which nobody is given again. */
 struct mark {
 	struct extent at;
-	size_t faults, labels, label_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds, uses,
-	    use_marks;
+	size_t faults, labels, label_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds, uses, use_marks;
 };
 
 static void mark_restore(struct session *s, const struct mark *m)
