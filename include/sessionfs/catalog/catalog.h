@@ -144,6 +144,8 @@ uint64_t catalog_serial(struct catalog *c);
 
 /* The session this one was forked from (sessionfs(5), "A session"); NO_SLOT if it is not in the mount. */
 uint32_t catalog_parent(struct catalog *c, uint32_t slot);
+/* The same of n sessions, at the cost of one call. */
+void catalog_parents(struct catalog *c, const uint32_t *slots, size_t n, uint32_t *ret);
 /* The sessions forked from this one, in no order that means anything. */
 bool catalog_fork_next(struct catalog *c, uint32_t slot, uint64_t *cookie, struct slot_info *ret);
 /* Has catalog_wait report the sessions whose parent or forks are others now, if anybody has asked for these, and if
