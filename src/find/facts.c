@@ -43,6 +43,7 @@ struct facts {
 	struct list *last;      /* NULL: none, or let go */
 	uint64_t used_at;       /* budget_now */
 	bool making;            /* some thread makes the next one */
+	struct doubles doubles; /* of `last`; that thread's */
 	struct counters labels; /* uint32_t, by text: the number of each label that was ever set, from 1 */
 };
 
@@ -82,6 +83,8 @@ static void set_last(struct facts *f, struct list *next)
 	struct list *before = f->last;
 	f->last = next;
 	f->used_at = budget_now();
+	if (!next && !f->making)
+		doubles_release(&f->doubles);
 	atomic_store(&f->keeper.used, next ? next->memory : 0);
 	lock_release(&f->lock);
 	facts_list_release(before);
@@ -100,6 +103,7 @@ int facts_open(struct catalog *catalog, struct budget *budget, struct facts **re
 	f->catalog = catalog;
 	f->budget = budget;
 	lock_init(&f->lock, LOCK_FACTS);
+	f->doubles.lock = &f->lock;
 	lock_cond_init(&f->made);
 	f->labels = (struct counters)COUNTERS_INIT(uint32_t);
 	f->keeper = (struct keeper){.oldest = facts_oldest_use, .evict = facts_evict, .arg = f};
@@ -114,6 +118,7 @@ void facts_close(struct facts *f)
 		return;
 	budget_leave(f->budget, &f->keeper);
 	facts_list_release(f->last);
+	doubles_release(&f->doubles);
 	counters_release(&f->labels);
 	pthread_cond_destroy(&f->made);
 	lock_destroy(&f->lock);
@@ -134,6 +139,7 @@ struct round {
 	uint64_t serial;
 	_Atomic int missed;
 	atomic_bool gone; /* a session was replaced meanwhile */
+	bool settled;     /* each entry is in the use of one session */
 };
 
 static void round_release(struct round *r)
@@ -144,6 +150,16 @@ static void round_release(struct round *r)
 	free(r->wanted);
 	free(r->states);
 	*r = (struct round){0};
+}
+
+/* By the name of the file, which begins with the day, then by path. */
+static int by_name(const void *pa, const void *pb, void *arg)
+{
+	const struct round *r = arg;
+	const char *a = r->states[*(const uint32_t *)pa].file, *b = r->states[*(const uint32_t *)pb].file;
+	const char *a_slash = strrchr(a, '/'), *b_slash = strrchr(b, '/');
+	int order = strcmp(a_slash ? a_slash + 1 : a, b_slash ? b_slash + 1 : b);
+	return order ? order : strcmp(a, b);
 }
 
 /* Shares the facts of unchanged sessions with the list before. Both are in the order of slots. */
@@ -161,6 +177,9 @@ static void share(struct round *r, const struct list *before)
 			r->wanted[r->n_wanted++] = (uint32_t)i;
 		}
 	}
+	/* The oldest are read first: an entry of several mostly counts for the one where it is seen first. */
+	if (r->n_wanted)
+		qsort_r(r->wanted, r->n_wanted, sizeof *r->wanted, by_name, r);
 }
 
 /* A label keeps its number, so that its directory is the same when it is set again. */
@@ -182,15 +201,20 @@ static int read_one(void *arg, size_t k)
 {
 	struct round *r = arg;
 	uint32_t i = r->wanted[k];
-	int rc = deferred_take(kept_make(r->catalog, r->states[i].slot, &r->room, &r->kept[i]));
+	struct kept *before = r->kept[i], *made = NULL;
+	int rc = deferred_take(kept_make(r->catalog, r->states[i].slot, before, &r->facts->doubles, &r->room, &made));
 	if (rc == 0)
-		rc = number_labels(r->facts, r->kept[i]);
+		rc = number_labels(r->facts, made);
 	if (rc < 0) {
-		kept_release(r->kept[i]);
-		r->kept[i] = NULL;
+		kept_release(made);
+		made = NULL;
 	}
 	if (rc == -EINTR)
 		return rc;
+	if (before)
+		atomic_fetch_sub(&r->room.used, before->of.files.n);
+	kept_release(before);
+	r->kept[i] = made;
 	if (rc == -ESTALE)
 		atomic_store(&r->gone, true);
 	else if (rc < 0)
@@ -215,8 +239,22 @@ static int round_run(struct round *r, struct facts *f, const struct list *before
 	r->wanted = calloc(r->n + 1, sizeof *r->wanted);
 	if (!r->states || !r->kept || !r->wanted)
 		return -ENOMEM;
+	if (!before)
+		doubles_release(&f->doubles);
 	share(r, before);
-	return parallel_for(r->n_wanted, read_one, r);
+	/* What counts elsewhere is known when all are read; where it is not as it was taken to be, all is made again.
+	 */
+	for (int tries = 0, rc;; tries++) {
+		rc = parallel_for(r->n_wanted, read_one, r);
+		if (tries == MOST_TRIES)
+			atomic_store(&r->gone, true);
+		if (rc < 0 || tries == MOST_TRIES)
+			return rc;
+		rc = doubles_find(&f->doubles, r->kept, r->states, r->n, r->wanted, &r->n_wanted);
+		r->settled = rc == 0 && r->n_wanted == 0;
+		if (rc < 0 || r->settled)
+			return rc;
+	}
 }
 
 /* --- lists ------------------------------------------------------------------------- */
@@ -242,7 +280,7 @@ static struct list *list_make(struct round *r)
 	struct list *l = calloc(1, sizeof *l);
 	if (!l)
 		return NULL;
-	*l = (struct list){.refs = 1, .memory = sizeof *l};
+	*l = (struct list){.refs = 1, .memory = sizeof *l + doubles_memory(&r->facts->doubles)};
 	l->v = calloc(r->n + 1, sizeof *l->v);
 	l->kept = calloc(r->n + 1, sizeof(struct kept *));
 	if (!l->v || !l->kept) {
@@ -298,6 +336,7 @@ static int facts_renew(struct facts *f, struct list *before, struct list **ret)
 		if (!next)
 			return rc < 0 ? rc : -ENOMEM;
 		set_last(f, list_hold(next));
+		f->doubles.settled = r.settled;
 		if (rc < 0 || !atomic_load(&r.gone) || tries + 1 == MOST_TRIES) {
 			*ret = next;
 			return rc;

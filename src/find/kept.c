@@ -20,6 +20,8 @@ struct gather {
 	struct buf model, key;
 	struct buf texts; /* id and title, one after the other */
 	size_t id;        /* its bytes; the model has a buf of its own */
+	uint64_t *marks;  /* as in struct kept */
+	bool repeats;
 	const char *state;
 	VEC(struct fact_label) labels; /* their texts are those of `label_texts`, one after the other */
 	struct buf label_texts;
@@ -30,6 +32,7 @@ struct gather {
 static void gather_release(struct gather *g)
 {
 	counters_release(&g->uses);
+	free(g->marks);
 	buf_release(&g->model);
 	buf_release(&g->key);
 	buf_release(&g->texts);
@@ -38,7 +41,7 @@ static void gather_release(struct gather *g)
 	buf_release(&g->files);
 }
 
-/* Adds a sum of the index to that of its day, and of its model by name. */
+/* Adds a sum of the index to that of its day, and of its model by name. Without entries it is that of its record. */
 static int gather_use(const struct session *s, const struct session_use *more, struct reader *reader, struct gather *g)
 {
 	/* The day of the entry's usage.json: of its own time, else of the file's. */
@@ -54,19 +57,53 @@ static int gather_use(const struct session *s, const struct session_use *more, s
 	if (!use || buf_err(&g->key))
 		return -ENOMEM;
 	use->date = day;
-	use->entries += more->entries;
-	usage_add(&use->sum, more->sum);
+	use->entries += more->entries ? more->entries : 1;
+	usage_add(&use->sum, more->entries ? more->sum : usage_of(part_usage(&r)));
 	return 0;
+}
+
+/* Which entries are left out. */
+static int gather_marks(const struct session *s, uint32_t slot, const struct kept *before, struct doubles *d,
+                        struct gather *g)
+{
+	struct session_usage used = session_usage(s);
+	g->marks = calloc(used.n_marks + 1, sizeof *g->marks);
+	if (!g->marks)
+		return -ENOMEM;
+	for (size_t i = 0; i < used.n_marks; i++) {
+		g->marks[i] = used.marks[i].hash;
+		g->repeats |= !(session_entry(s, used.marks[i].entry)->flags & ENTRY_ADDRESSED);
+	}
+	int rc = doubles_note(d, slot, g->marks, used.n_marks, g->repeats);
+	for (size_t i = 0; before && i < used.n_marks && i < before->n_marks; i++)
+		g->marks[i] = used.marks[i].hash | (before->marks[i] & MARK_DOUBLE ? MARK_LEFT_OUT : 0);
+	return rc;
+}
+
+/* Sums of the index that have an entry that is left out are added up anew from their other entries. */
+static int gather_uses(const struct session *s, struct reader *reader, struct gather *g)
+{
+	struct session_usage used = session_usage(s);
+	bool *apart CLEANUP_FREE = calloc(used.n + 1, sizeof *apart);
+	int rc = apart ? 0 : -ENOMEM;
+	for (size_t i = 0; i < used.n_marks && rc == 0; i++)
+		apart[used.marks[i].use] |= g->marks[i] & MARK_LEFT_OUT;
+	for (size_t i = 0; i < used.n && rc == 0; i++)
+		rc = apart[i] ? 0 : gather_use(s, &used.v[i], reader, g);
+	for (size_t i = 0; i < used.n_marks && rc == 0; i++) {
+		const struct use_mark *m = &used.marks[i];
+		const struct session_use one = {.day = used.v[m->use].day, .record = m->entry};
+		if (apart[m->use] && !(g->marks[i] & MARK_LEFT_OUT))
+			rc = gather_use(s, &one, reader, g);
+	}
+	return rc;
 }
 
 static int gather_entries(const struct session *s, struct gather *g)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
-	struct session_usage used = session_usage(s);
 	struct record r;
-	int rc = 0;
-	for (size_t i = 0; i < used.n && rc == 0; i++)
-		rc = gather_use(s, &used.v[i], &reader, g);
+	int rc = gather_uses(s, &reader, g);
 	for (uint32_t i = session_count(s); i-- > 0 && rc == 0;) {
 		const struct entry *e = session_entry(s, i);
 		g->messages += e->type == RECORD_MESSAGE && !(e->flags & ENTRY_NO_MESSAGE);
@@ -149,15 +186,18 @@ static struct span pack(struct span text, char **at)
 static int pack_all(const struct session *s, const struct gather *g, double created, struct kept **ret)
 {
 	const struct stat *st = session_stat(s);
+	struct session_usage used = session_usage(s);
 	size_t size = sizeof(struct kept) + g->uses.n * sizeof(struct fact_use) +
-	              g->labels.n * sizeof(struct fact_label) + g->texts.n + g->model.n + g->label_texts.n + g->files.n;
+	              g->labels.n * sizeof(struct fact_label) + used.n_marks * sizeof(uint64_t) + g->texts.n +
+	              g->model.n + g->label_texts.n + g->files.n;
 	for (size_t i = 0; i < g->uses.n; i++)
 		size += is_repeated(&g->uses, i) ? 0 : model_of(&g->uses, i).n;
 	struct kept *k = malloc(size);
 	if (!k)
 		return -ENOMEM;
 	struct fact_label *labels = (void *)&k->uses[g->uses.n];
-	char *at = (char *)&labels[g->labels.n];
+	uint64_t *marks = (void *)&labels[g->labels.n];
+	char *at = (char *)&marks[used.n_marks];
 	*k = (struct kept){
 	    .refs = 1,
 	    .size = st->st_size,
@@ -172,14 +212,19 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	           .state = g->state,
 	           .problems = session_problem_count(s) > 0,
 	           .has_files = g->has_files,
-	           .has_usage = g->uses.n > 0,
-	           .usage = session_usage(s).sum,
+	           .has_usage = used.n > 0,
+	           .usage = used.sum,
 	           .date = isnan(created) ? NO_DATE : date_at(created),
 	           .n_uses = g->uses.n,
 	           .n_labels = g->labels.n},
+	    .marks = marks,
+	    .n_marks = used.n_marks,
+	    .repeats = g->repeats,
 	};
 	k->of.uses = k->uses;
 	k->of.labels = k->labels = labels;
+	if (used.n_marks)
+		memcpy(marks, g->marks, used.n_marks * sizeof *marks);
 	for (size_t i = 0; i < g->uses.n; i++) {
 		k->uses[i] = *(const struct fact_use *)counters_value(&g->uses, i);
 		bool is_same = is_repeated(&g->uses, i);
@@ -199,7 +244,8 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	return 0;
 }
 
-int kept_make(struct catalog *c, uint32_t slot, struct files_room *room, struct kept **ret)
+int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d, struct files_room *room,
+              struct kept **ret)
 {
 	struct gather g CLEANUP(gather_release) = {.uses = COUNTERS_INIT(struct fact_use)};
 	struct session *s;
@@ -207,7 +253,9 @@ int kept_make(struct catalog *c, uint32_t slot, struct files_room *room, struct 
 	int rc = catalog_get(c, slot, &s);
 	if (rc == 0) {
 		double created = fact_time(render_created(s));
-		rc = gather_entries(s, &g);
+		rc = gather_marks(s, slot, before, d, &g);
+		if (rc == 0)
+			rc = gather_entries(s, &g);
 		if (rc == 0)
 			rc = context_state(s, session_leaf(s), &g.state);
 		if (rc == 0)

@@ -30,12 +30,11 @@ static void add_cost(double cost, struct buf *out)
 /* --- sessions.tsv ---------------------------------------------------------------- */
 
 /* The way to the session that it was forked from, as in its `parent`. */
-static void add_parent(struct catalog *c, uint32_t slot, struct buf *out)
+static void add_parent(struct catalog *c, uint32_t parent, struct buf *out)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	struct slot_info s;
 	struct project_info p;
-	uint32_t parent = catalog_parent(c, slot);
 	if (parent == NO_SLOT || catalog_slot(c, parent, &s) < 0 || !catalog_project(c, s.project, &p))
 		return;
 	buf_addf(&path, "projects/%s/%s", p.name, s.stem);
@@ -43,7 +42,7 @@ static void add_parent(struct catalog *c, uint32_t slot, struct buf *out)
 	out->err = buf_err(&path) ? buf_err(&path) : out->err;
 }
 
-static void tables_add_session(struct catalog *c, const struct fact *f, struct buf *out)
+static void tables_add_session(struct catalog *c, const struct fact *f, uint32_t parent, struct buf *out)
 {
 	const struct session_facts *of = f->of;
 	add_said(of->id, out);
@@ -64,7 +63,7 @@ static void tables_add_session(struct catalog *c, const struct fact *f, struct b
 	buf_addc(out, '\t');
 	add_said(of->model, out);
 	buf_addf(out, "\t%s\t", of->state ? of->state : "");
-	add_parent(c, f->slot, out);
+	add_parent(c, parent, out);
 	buf_addf(out, "\t%llu\t", (unsigned long long)of->bytes);
 	add_said(of->title, out);
 	buf_addc(out, '\n');
@@ -72,10 +71,15 @@ static void tables_add_session(struct catalog *c, const struct fact *f, struct b
 
 int table_sessions(const struct fact_list *list, struct buf *out)
 {
-	int rc = facts_error(list);
+	uint32_t *slots CLEANUP_FREE = malloc((list->n + 1) * 2 * sizeof *slots), *parents = slots + list->n;
+	int rc = slots ? facts_error(list) : -ENOMEM;
 	buf_adds(out, SESSIONS_HEADING);
+	for (size_t i = 0; i < list->n && rc == 0; i++)
+		slots[i] = list->v[i].slot;
+	if (rc == 0)
+		catalog_parents(list->catalog, slots, list->n, parents);
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
-		tables_add_session(list->catalog, &list->v[i], out);
+		tables_add_session(list->catalog, &list->v[i], parents[i], out);
 		rc = cancel_check();
 	}
 	return rc < 0 ? rc : buf_err(out);

@@ -32,7 +32,7 @@ static void scan_release(struct scan *sc)
 /* Sizes to go back to when a scan fails. Sums of usage then have more than the index, which nobody is given again. */
 struct mark {
 	struct extent at;
-	size_t faults, labels, label_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds, uses;
+	size_t faults, labels, label_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds, uses, use_marks;
 };
 
 static void mark_restore(struct session *s, const struct mark *m)
@@ -49,6 +49,7 @@ static void mark_restore(struct session *s, const struct mark *m)
 	s->headers.n = m->headers;
 	s->odd_seeds.n = m->odd_seeds;
 	s->uses.n = m->uses;
+	s->use_marks.n = m->use_marks;
 	s->broken = true;
 }
 
@@ -589,7 +590,7 @@ int session_scan(struct session *s, uint64_t size)
 {
 	const struct mark mark = {s->at,        s->faults.n,      s->labels.list.n, s->labels.keys.n,
 	                          s->calls.n,   s->call_blocks.n, s->call_wides.n,  s->ids.n,
-	                          s->headers.n, s->odd_seeds.n,   s->uses.n};
+	                          s->headers.n, s->odd_seeds.n,   s->uses.n,        s->use_marks.n};
 	CLEANUP(scan_release) struct scan sc = {.s = s};
 
 	int rc = close_tail(&sc, size);

@@ -207,6 +207,7 @@ int session_open(const struct source_path *at, struct session **ret)
 	vec_trim(&s->ids);
 	vec_trim(&s->calls);
 	vec_trim(&s->uses);
+	vec_trim(&s->use_marks);
 	vec_trim(&s->labels.list);
 	vec_trim(&s->labels.keys);
 	s->serial = serial_after(&s->st, s->serial);

@@ -18,6 +18,7 @@
 
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/hash.h"
+#include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/node.h"
 #include "sessionfs/base/vec.h"
@@ -50,6 +51,8 @@ enum {
 
 /* So many of the latest sums of usage are looked through for one that an entry belongs to. */
 #define USES_OPEN 8
+/* So many entries are added up in one sum, that little is read again where some of them do not count. */
+#define USE_MOST LIMIT(64, 20)
 
 enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_DIGEST };
 
@@ -232,6 +235,7 @@ struct session {
 	VEC(struct call_wide) call_wides;
 
 	VEC(struct session_use) uses; /* only the last USES_OPEN are added to */
+	VEC(struct use_mark) use_marks;
 
 	VEC(uint32_t) odd_seeds;  /* entries that are not found by their id */
 	VEC(struct odd_name) odd; /* those, and the entries whose names they have taken, in file order */
@@ -250,6 +254,7 @@ struct session {
 	X(call_blocks)                                                                                                 \
 	X(call_wides)                                                                                                  \
 	X(uses)                                                                                                        \
+	X(use_marks)                                                                                                   \
 	X(odd_seeds)                                                                                                   \
 	X(odd)                                                                                                         \
 	X(odd_slots)                                                                                                   \

@@ -45,7 +45,7 @@ static struct session_use *use_get(struct session *s, date_t day, uint64_t model
 		struct session_use *use = &s->uses.v[n - 1];
 		if (use->model != model)
 			continue;
-		if (use->day == day)
+		if (use->day == day && use->entries < USE_MOST)
 			return use;
 		record = use->record;
 	}
@@ -53,6 +53,31 @@ static struct session_use *use_get(struct session *s, date_t day, uint64_t model
 		return NULL;
 	s->uses.v[s->uses.n] = (struct session_use){.day = day, .record = record, .model = model};
 	return &s->uses.v[s->uses.n++];
+}
+
+/* The hash of an entry for use_mark. In version 1 the id is made of the session's and of the line. */
+static uint64_t use_hash(const struct session *s, const struct entry *e, const struct usage *sum)
+{
+	static const struct hash_key fixed = {UINT64_C(0x243f6a8885a308d3), UINT64_C(0x9e3779b97f4a7c15)};
+	struct key id = {.text = buf_span(&s->sid)};
+	uint64_t kind = e->line;
+	struct {
+		int64_t time;
+		struct usage sum;
+	} what = {.time = e->time};
+
+	if (s->format->has_ids) {
+		if (!e->id)
+			return 0;
+		id = arena_get(&s->ids, e->id);
+		kind = id.kind;
+	}
+	id.value += 0.0; /* -0 is 0, and so it is in the sums */
+	if (id.kind == KEY_NUMBER)
+		id.text = (struct span){(const char *)&id.value, sizeof id.value};
+	usage_add(&what.sum, *sum);
+	uint64_t hash = hash_bytes(&fixed, kind, id.text.p, id.text.n);
+	return hash_bytes(&fixed, hash, (const char *)&what, sizeof what) >> 2;
 }
 
 bool usage_take(struct session *s, const struct entry *e, const struct record_head *head)
@@ -77,17 +102,19 @@ bool usage_take(struct session *s, const struct entry *e, const struct record_he
 		s->at.day = e->time == NO_TIME ? NO_DATE : date_at((double)e->time);
 	s->at.minute = minute;
 	struct session_use *use = use_get(s, s->at.day, hash);
-	if (!use)
+	if (!use || !vec_reserve(&s->use_marks, 1))
 		return false;
 	bool usual = head->numbers[0].kind && usage.text.p == head->msg.usage.text.p;
 	struct usage sum = usual ? usage_sum(head->numbers) : usage_of(usage);
 	use->entries++;
 	usage_add(&use->sum, sum);
 	usage_add(&s->at.usage, sum);
+	s->use_marks.v[s->use_marks.n++] =
+	    (struct use_mark){use_hash(s, e, &sum), s->at.count, (uint32_t)(use - s->uses.v)};
 	return true;
 }
 
 struct session_usage session_usage(const struct session *s)
 {
-	return (struct session_usage){s->at.usage, s->uses.n, s->uses.v};
+	return (struct session_usage){s->at.usage, s->uses.n, s->uses.v, s->use_marks.n, s->use_marks.v};
 }

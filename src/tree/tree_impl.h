@@ -249,8 +249,7 @@ struct make {
  * slash behind it. */
 #define PIECES(view, to) MADE(S_IFREG, .producer = &producer_##view, .to_session = (to))
 /* The same, and it shows sessions that are related to this one. */
-#define PAGES(view, to, others)                                                                                        \
-	MADE(S_IFREG, .producer = &producer_##view, .to_session = (to), .related = (others))
+#define PAGES(view, to, others) MADE(S_IFREG, .producer = &producer_##view, .to_session = (to), .related = (others))
 /* Kept elsewhere, under a number, and can be held there: `keep` returns what holds it, or NULL and the error. */
 #define HELD(keep, measure, read, number)                                                                              \
 	MADE(S_IFREG, .hold = (keep), .size = (measure), .part = (read), .serial = (number))

@@ -147,9 +147,11 @@ def without_envelopes(said):
 class Session:
     def __init__(self, file, lines, mtime):
         self.file, self.mtime = file, mtime
-        values = [v for v in map(parse, lines) if v is not None]
+        values_at = list(map(parse, lines))
+        values = [v for v in values_at if v is not None]
         self.header = values[0] if values else None
         self.entries = [v for v in values[1:] if get(v, "type") != "session"]
+        self.lines = {id(v): i + 1 for i, v in enumerate(values_at) if v is not None}
 
     def is_session(self):
         return get(self.header, "type") == "session" and isinstance(self.header.get("id"), str)
@@ -237,7 +239,7 @@ class Session:
         return ""
 
     def uses(self):
-        """Of each entry with usage: its time, the model, the five numbers and the cost."""
+        """Of each entry with usage: its time, the model, the five numbers and the cost, and what is the same in a copy."""
         for e in self.entries:
             of = get(e, "message") if get(e, "type") == "message" else e
             u = get(e, "usage") if truthy(get(e, "usage")) else get(get(e, "message"), "usage")
@@ -250,7 +252,15 @@ class Session:
                 n[4] = n[0] + n[1] + n[2] + n[3]
             cost = get(get(u, "cost"), "total")
             n.append(cost if isinstance(cost, float) else 0.0)
-            yield (self.mtime * 1000 if t is None else t, text(of["provider"] + "/" + of["model"]) if named else "unknown", n)
+            same = (self.id_of(e), t, *n)
+            yield (self.mtime * 1000 if t is None else t, text(of["provider"] + "/" + of["model"]) if named else "unknown", n, same if same[0] is not None else object())
+
+    def id_of(self, e):
+        """None: it has none. In version 1 it is made of the session's id and the line."""
+        version = self.header.get("version")
+        if not isinstance(version, float) or version < 2:
+            return hashlib.sha256(f"{self.header['id']}\n{self.lines[id(e)]}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        return e.get("id") if isinstance(e.get("id"), (str, float)) else None
 
 
 def sessions(source):
@@ -280,7 +290,7 @@ def print_sessions(source):
     by_name = {s.file.split("/")[-1]: f"projects/{s.project()}/{s.stem()}" for s in all_}
     for s in sorted(all_, key=lambda s: -int(s.modified())):
         total = None
-        for _, _, n in s.uses():
+        for _, _, n, _ in s.uses():
             total = add(total, n)
         used = [number(total[4]), number(round(total[5], 9))] if total else ["", ""]
         row = [text(s.header["id"]), s.project(), s.stem(), iso(s.created()), iso(s.modified()), str(len(s.entries)), str(len(s.messages())), *used, s.model(), s.state(), s.parent(by_name), str(os.stat(os.path.join(source, s.file)).st_size), s.title()]
@@ -288,9 +298,12 @@ def print_sessions(source):
 
 
 def print_usage(source):
-    rows = {}
-    for s in sessions(source):
-        for t, model, n in s.uses():
+    rows, counted = {}, set()
+    for s in sorted(sessions(source), key=lambda s: (s.created() is None, s.created() or 0)):
+        for t, model, n, same in s.uses():
+            if same in counted:
+                continue
+            counted.add(same)
             key = (day(t), cell(s.project()), one_line(cell(model)))
             count, sum_ = rows.get(key, (0, None))
             rows[key] = (count + 1, add(sum_, n))
@@ -355,6 +368,7 @@ def make(to):
     def used(id_, at, usage, **m):
         return message(id_, at, **{"role": "assistant", "content": [], "provider": "p", "model": "m", **m, "usage": usage})
 
+    T1, T2 = "2026-05-01T10:00:00.000Z", "2026-05-01T23:30:00.000Z"
     files = {
         # Equal titles in one minute, one of which reads as if it were numbered.
         **{f"--a--/equal{i}": ({"timestamp": "2026-03-29T00:59:59.999Z"}, [message("1", "2026-03-29T01:00:00Z", role="user", content="same")]) for i in range(12)},
@@ -373,6 +387,24 @@ def make(to):
             {"type": "model_change", "id": "7", "timestamp": "2026-01-01T12:00:00Z", "provider": "last", "modelId": "one\t"},
         ]),
         "--a--/costs": ({"timestamp": "2026-01-02T00:00:00.000Z"}, [used(str(i), "2026-01-02T00:00:00Z", {"input": 0.1, "cost": {"total": i / 10}}) for i in range(50)]),
+        # An entry that stands in several files counts for the oldest session, then for the lesser path.
+        **{f"--d--/{name}": ({"timestamp": at} if at else {}, [used(i, t, {"input": n, "cost": {"total": n / 10}}, **m) for i, t, n, m in entries]) for name, at, entries in [
+            ("fork", "2026-05-02T00:00:00.000Z", [("1", T1, 1, {}), ("2", T2, 2, {}), ("own", T2, 4, {})]),
+            ("parent", "2026-05-01T00:00:00.000Z", [("1", T1, 1, {}), ("2", T2, 2, {}), ("later", T2, 8, {})]),
+            ("same time", "2026-05-01T00:00:00.000Z", [("1", T1, 1, {"model": "other"}), ("same time", T1, 16, {})]),
+            ("never", None, [("1", T1, 1, {}), ("own", T2, 4, {}), ("never", None, 32, {})]),
+            ("never too", None, [("never", None, 32, {}), ("never", "no time", 32, {}), ("never", T1, 32, {})]),
+            ("numbers", "2026-05-03T00:00:00.000Z", [(1, T1, 1, {}), (1.0, T1, 1, {}), (12, T1, 1, {}), ("12", T1, 1, {}), ("12", "2026-05-01T12:00:00+02:00", 1, {}), (0, T1, 1, {}), ("", T1, 1, {}), ("", T1, 1, {})]),
+            ("none", "2026-05-03T00:00:00.000Z", [(i, T1, 1, {}) for i in (None, None, True, [1], {"1": 1})]),
+            ("differs", "2026-05-04T00:00:00.000Z", [("1", T2, 1, {}), ("2", T2, 2.5, {}), ("1", T1, 1, {"model": "third"})]),
+            ("x" * 90, "2026-05-04T00:00:00.000Z", [("long " * 40, T1, 1, {}), ("long " * 40 + ".", T1, 1, {})]),
+            ("y" * 90, "2026-05-05T00:00:00.000Z", [("long " * 40, T1, 1, {}), ("long " * 40 + ".", T1, 1, {})]),
+            *[(f"many{k}", f"2026-06-0{k + 1}T00:00:00.000Z", [(f"m{i}", T2 if i % 50 else None, i, {"model": f"m{i % 3}"}) for i in range(9 * k, 170 - 20 * k)]) for k in range(5)],
+        ]},
+        # Version 1 has no ids.
+        **{f"--e--/{i}": ({"id": sid, "version": version, "timestamp": "2026-05-06T00:00:00.000Z"}, [used(id_, T1, {"input": n}) for id_, n in entries]) for i, (sid, version, entries) in enumerate([
+            ("old", 1, [("1", 1), ("1", 2), ("1", 2)]), ("old", 1, [("2", 1), ("1", 2), ("1", 2), ("1", 3)]), ("another", 1, [("1", 1), ("1", 2)]),
+        ])},
         "--b--/same day": ({"timestamp": "2026-01-02T23:59:59.000Z"}, [used("1", "2026-01-02T12:00:00Z", {"input": 9007199254740992, "cost": {"total": 12345678.123456789}})]),
         "--b--/same time": ({"timestamp": "2026-01-02T23:59:59.000Z"}, [message("1", "2026-01-02T12:00:00Z", role="user", content=[{"type": "text", "text": " named "}]), {"type": "session_info", "id": "2", "name": " The name\nof it "}]),
         **{f"--c--/envelope{i}": ({"timestamp": "2026-04-01T00:00:00.000Z"}, [message("1", "2026-04-01T00:00:00Z", role="user", content=said)]) for i, said in enumerate([

@@ -49,18 +49,24 @@ uint64_t __wrap_budget_now(void)
 	return __real_budget_now() + later_ns;
 }
 
-int __real_kept_make(struct catalog *c, uint32_t slot, struct files_room *room, struct kept **ret);
-int __wrap_kept_make(struct catalog *c, uint32_t slot, struct files_room *room, struct kept **ret);
+int __real_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d,
+                     struct files_room *room, struct kept **ret);
+int __wrap_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d,
+                     struct files_room *room, struct kept **ret);
+
+static _Atomic unsigned makes;
 
 /* One session is replaced by another one whenever its facts are to be read. */
 static struct place *storm;
 
-int __wrap_kept_make(struct catalog *c, uint32_t slot, struct files_room *room, struct kept **ret)
+int __wrap_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d,
+                     struct files_room *room, struct kept **ret)
 {
 	struct slot_info info;
+	atomic_fetch_add(&makes, 1);
 	if (storm && catalog_slot(c, slot, &info) == 0 && strcmp(info.file, "--a--/old.jsonl") == 0)
 		replace(storm, info.file, DATED("old", "2026-01-01T10:00:00.000Z") ENTRY("1"));
-	return __real_kept_make(c, slot, room, ret);
+	return __real_kept_make(c, slot, before, d, room, ret);
 }
 
 static struct facts *open_facts(struct place *p)
@@ -283,6 +289,62 @@ static void usage_is_summed_with_the_index(void **state)
 static void many_models_are_summed(void **state)
 {
 	sum_with_models(*state, 12, false);
+}
+
+/* What all sessions used, and how many were read for that. */
+static unsigned counted(struct facts *f, unsigned *ret_makes)
+{
+	unsigned entries = 0;
+	wait_stale();
+	atomic_store(&makes, 0);
+	const struct fact_list *list = all(f);
+	for (size_t i = 0; i < list->n; i++)
+		for (size_t k = 0; k < list->v[i].of->n_uses; k++)
+			entries += list->v[i].of->uses[k].entries;
+	*ret_makes = atomic_load(&makes);
+	facts_release(list);
+	return entries;
+}
+
+/* The facts of a session are made once where the name of its file says which is older, twice where it misleads; after a
+ * change those of the changed session alone. */
+static void an_entry_of_many_files_counts_once(void **state)
+{
+#define AT "2026-01-01T10:00:00.000Z"
+	struct place *p = *state;
+	unsigned n;
+	char name[32];
+	make_dir(p, "--a--");
+	put(p, "--a--/1.jsonl", DATED("1", AT) USED("1", AT) USED("2", AT));
+	put(p, "--a--/2.jsonl", DATED("2", "2026-01-02T10:00:00.000Z") USED("1", AT) USED("2", AT) USED("3", AT));
+	put(p, "--a--/own.jsonl", DATED("3", AT) USED("4", AT));
+	open_place(p);
+	struct facts *f = open_facts(p);
+	assert_int_equal(counted(f, &n), 4);
+	assert_in_range(n, 3, 4); /* on several cores the younger may be first */
+	append(p, "--a--/own.jsonl", USED("5", AT));
+	assert_int_equal(counted(f, &n), 5);
+	assert_int_equal(n, 1);
+	append(p, "--a--/2.jsonl", USED("6", AT));
+	assert_int_equal(counted(f, &n), 6);
+	assert_in_range(n, 1, 2);
+	put(p, "--a--/3.jsonl", DATED("4", "2025-01-02T10:00:00.000Z") USED("1", AT) USED("7", AT));
+	assert_int_equal(counted(f, &n), 7);
+	assert_int_equal(unlink(at(p, "--a--/1.jsonl")), 0);
+	assert_int_equal(counted(f, &n), 7);
+	assert_int_equal(unlink(at(p, "--a--/2.jsonl")), 0);
+	assert_int_equal(counted(f, &n), 4);
+	/* Many come and go, more than the table keeps. */
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof name, "--a--/many%d.jsonl", i);
+		char entry[1024];
+		snprintf(entry, sizeof entry, DATED("m", AT) USED("1", AT) USED("m%d", AT), i);
+		put(p, name, entry);
+		assert_int_equal(counted(f, &n), 5);
+		assert_int_equal(unlink(at(p, name)), 0);
+	}
+	assert_int_equal(counted(f, &n), 4);
+	facts_close(f);
 }
 
 static bool count_down(void *arg)
@@ -549,7 +611,7 @@ int main(void)
 	    TEST(is_evicted_for_others),          cmocka_unit_test(days_have_names),
 	    TEST(equal_names_are_numbered),       TEST(what_is_always_replaced_is_left_out),
 	    TEST(labels_of_all_sessions),         TEST(cells_are_on_one_line),
-	    TEST(files_of_all_sessions),
+	    TEST(files_of_all_sessions),          TEST(an_entry_of_many_files_counts_once),
 	};
 	setenv("TZ", "UTC", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,8 +16,8 @@ struct place {
 	const struct session *session; /* locked for reading by the caller */
 	uint32_t at;                   /* the last entry of the path, or NO_ENTRY */
 	const char *prefix;            /* the beginning of links: the way from the file's directory to the session's */
-	const char *related;           /* a page: ways to other pages, each with a newline; the first to the parent's (or
-	                                * empty), the others to those of subagents. NULL: not known */
+	const char *related; /* a page: ways to other pages, each with a newline; the first to the parent's (or
+	                      * empty), the others to those of subagents. NULL: not known */
 };
 
 /* What front and back need to know of the segments. */

@@ -272,11 +272,22 @@ struct session_use {
 	struct usage sum;
 };
 
+/* An entry with usage, in file order. Its hash is that of id, time and usage in any file of this process, as numbers,
+ * so that it does not matter how they are written; 0 without an id. It has 62 bits: of 10^8 entries two different ones
+ * have the same with a chance of one in a thousand. It has no secret: who can write a session can as well repeat an
+ * entry. */
+struct use_mark {
+	uint64_t hash;
+	uint32_t entry, use; /* and the sum it is in */
+};
+
 /* What all entries used, in file order. It points into the index. */
 struct session_usage {
 	struct usage sum;
 	size_t n;
 	const struct session_use *v;
+	size_t n_marks;
+	const struct use_mark *marks;
 };
 struct session_usage session_usage(const struct session *s);
 
