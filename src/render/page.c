@@ -265,7 +265,7 @@ static void add_related(const struct place *p, struct buf *out)
 			buf_adds(out, ", ");
 		const char *name = (const char *)memrchr(at, '/', (size_t)(end - at)) + 1;
 		page_add_link((struct span){at, (size_t)(end - at)},
-		         (struct span){name, (size_t)(end - name) - strlen(".html")}, out);
+		              (struct span){name, (size_t)(end - name) - strlen(".html")}, out);
 		if (n == 0)
 			buf_adds(out, FACT_END);
 	}
