@@ -235,31 +235,16 @@ static void page_add_usage(const struct usage *u, struct buf *out)
 		out->n = start;
 }
 
-/* The last two names of the way to the session are the project's and its own. */
-static void add_files(const struct place *p, struct buf *out)
+static void page_add_link(struct span to, struct span text, struct buf *out)
 {
-	begin_fact("Files", out);
 	buf_adds(out, "<a href=\"");
-	html_path(span_of(p->prefix), out);
+	html_path(to, out);
 	buf_adds(out, "\">");
-	const char *at = strstr(p->prefix, "projects/");
-	html_text(span_of(at ? at : p->prefix), out);
-	buf_adds(out, "</a>");
-	buf_adds(out, FACT_END);
-}
-
-/* The page's name without .html is the session's. */
-static void add_page_link(struct span page, struct buf *out)
-{
-	const char *name = (const char *)memrchr(page.p, '/', page.n) + 1;
-	buf_adds(out, "<a href=\"");
-	html_path(page, out);
-	buf_adds(out, "\">");
-	html_text((struct span){name, (size_t)(page.p + page.n - name) - strlen(".html")}, out);
+	html_text(text, out);
 	buf_adds(out, "</a>");
 }
 
-/* The session that this one came from, and those that it started. */
+/* The session that this one came from, and those that it started. A page's name without .html is its session's. */
 static void add_related(const struct place *p, struct buf *out)
 {
 	const char *at = p->related, *end;
@@ -278,7 +263,9 @@ static void add_related(const struct place *p, struct buf *out)
 			begin_fact("Subagents", out);
 		else
 			buf_adds(out, ", ");
-		add_page_link((struct span){at, (size_t)(end - at)}, out);
+		const char *name = (const char *)memrchr(at, '/', (size_t)(end - at)) + 1;
+		page_add_link((struct span){at, (size_t)(end - at)},
+		              (struct span){name, (size_t)(end - name) - strlen(".html")}, out);
 		if (n == 0)
 			buf_adds(out, FACT_END);
 	}
@@ -308,7 +295,11 @@ static int add_header(const struct place *p, const struct totals *t, struct span
 	number_add_unsigned(session_count(s), out);
 	buf_adds(out, FACT_END);
 	page_add_usage(&t->usage, out);
-	add_files(p, out);
+	/* The last two names of the way to the session are the project's and its own. */
+	const char *at = strstr(p->prefix, "projects/");
+	begin_fact("Files", out);
+	page_add_link(span_of(p->prefix), span_of(at ? at : p->prefix), out);
+	buf_adds(out, FACT_END);
 	add_related(p, out);
 	buf_adds(out, "</dl>\n");
 	rc = rc < 0 ? rc : page_files(p, out);

@@ -20,7 +20,7 @@ def session(name, entries):
         f.write(json.dumps({"type": "session", "version": 3, "id": name[-3:], "timestamp": "2026-04-01T12:00:00.000Z", "cwd": "/x"}) + "\n")
         for i in range(entries):
             f.write(entry(f"e{i}", {"role": "user", "content": f"word {name[-3:]}"}))
-        f.write(entry("used", {"role": "assistant", "model": "m", "content": [], "usage": {"totalTokens": 1, "cost": {"total": 1}}}))
+        f.write(entry(f"used-{name[-3:]}", {"role": "assistant", "model": "m", "content": [], "usage": {"totalTokens": 1, "cost": {"total": 1}}}))
     os.utime(path, (1772400000, 1772400000))
 session("--p--/bad", 3000) # so many that their index takes much memory
 session("--p--/one", 1)

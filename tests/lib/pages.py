@@ -139,7 +139,7 @@ def check(mount, path):
         if link.startswith("#"):
             if urllib.parse.unquote(link[1:]) not in page.ids:
                 sys.exit(f"{path}: {link} leads nowhere")
-        elif link.startswith("../../projects/"):
+        elif re.match(r"\.\./\.\./projects/|\.\./[^/]+/[^/]+\.html$", link):
             if not os.path.lexists(os.path.normpath(os.path.join(mount, os.path.dirname(path), urllib.parse.unquote(link)))):
                 sys.exit(f"{path}: there is no {link}")
         elif link != "../index.html" and not re.match("https?://|mailto:", link, re.I):
