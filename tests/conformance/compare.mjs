@@ -279,18 +279,40 @@ function compareRow(row, dir, info) {
 	same("sessions.tsv", [...expected, ...numbers, info.state ?? "", String(info.bytes), info.title], [...row.slice(0, 6), row[7], row[8], row[10], row[12], row[13]]);
 }
 
-// The sums of usage.tsv by project and model are those of the sessions.
-function compareUse(shown, fsx) {
+// What stands in a session, but counts for an older one: rows as in compareUse, negative.
+function countedBefore(source, shown) {
+	const at = (t) => (Number.isNaN(Date.parse(t)) ? Infinity : Date.parse(t));
+	const files = [...shown].map(([file, { dir }]) => ({ file, dir, ...entriesOf(fs.readFileSync(path.join(source, file))) }))
+		.sort((a, b) => at(a.header.timestamp) - at(b.header.timestamp) || Buffer.compare(Buffer.from(a.file), Buffer.from(b.file)));
+	const seen = new Set();
+	const doubles = [];
+	for (const { dir, header, sid, entries } of files)
+		for (const { value: v, line } of entries) {
+			const u = v.usage || v.message?.usage;
+			const id = (header.version ?? 1) < 2 ? [sid, line] : v.id;
+			if (!u || id == null) continue;
+			const n = [u.input, u.output, u.cacheRead, u.cacheWrite].map((x) => x || 0);
+			n.push(u.totalTokens || n.reduce((a, b) => a + b), u.cost?.total || 0);
+			const key = JSON.stringify([id, Date.parse(v.timestamp), n]);
+			const { provider, model } = v.message ?? v;
+			if (seen.has(key)) doubles.push([`${dir.split("/")[1]} ${cellText(`${provider}/${model}`)}`, ...n.map((x) => -x)]);
+			seen.add(key);
+		}
+	return doubles;
+}
+
+// The sums of usage.tsv by project and model are those of the sessions, without what counts for an older one.
+function compareUse(source, shown, fsx) {
 	const sums = (rows) => {
 		const of = new Map();
 		for (const [key, ...n] of rows) of.set(key, n.map((x, i) => x + (of.get(key)?.[i] ?? 0)));
-		return Object.fromEntries([...of].sort().map(([key, n]) => [key, n.map((x) => Number(x.toPrecision(12)))]));
+		return Object.fromEntries([...of].sort().map(([key, n]) => [key, n.map((x) => Number(x.toFixed(9)))]).filter(([, n]) => n.some((x) => x)));
 	};
 	const fields = ["input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"];
 	const used = [...shown.values()].flatMap(({ dir, info }) =>
 		Object.entries(info.usage?.models ?? {}).map(([model, u]) => [`${dir.split("/")[1]} ${cellText(model)}`, ...fields.map((f) => u[f])]));
 	where = "usage.tsv";
-	same("usage", sums(used), sums(rowsOf(fsx, "usage.tsv").map(([, project, model, , ...n]) => [`${project} ${model}`, ...n.map(Number)])));
+	same("usage", sums([...used, ...countedBefore(source, shown)]), sums(rowsOf(fsx, "usage.tsv").map(([, project, model, , ...n]) => [`${project} ${model}`, ...n.map(Number)])));
 }
 
 // What QUIRKS.md says is not as in pi: an id that is true, a time that is a list or at which V8 guesses, a list in a
@@ -367,7 +389,9 @@ for (let i = 0; i < pairs.length; i += 2) {
 	}
 	const rows = new Map(rowsOf(fsx, "sessions.tsv").map((row) => [`projects/${row[1]}/${row[2]}`, row]));
 	same("rows of sessions.tsv", shown.size, rows.size);
-	compareUse(shown, fsx);
+	// Which broken entries are one is not pi's to say: tests/lib/facts.py does.
+	if (process.env.CONFORMANCE_NEWEST) skip();
+	else compareUse(source, shown, fsx);
 	for (const file of sessionFiles(source)) {
 		try {
 			await compareFile(source, file, fsx, shown, rows, oracles);
