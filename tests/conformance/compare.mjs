@@ -295,7 +295,7 @@ function countedBefore(source, shown) {
 			n.push(u.totalTokens || n.reduce((a, b) => a + b), u.cost?.total || 0);
 			const key = JSON.stringify([id, Date.parse(v.timestamp), n]);
 			const { provider, model } = v.message ?? v;
-			if (seen.has(key)) doubles.push([`${dir.split("/")[1]} ${cellText(`${provider}/${model}`)}`, ...n.map((x) => -x)]);
+			if (seen.has(key)) doubles.push([`${dir.split("/")[1]} ${cellText([provider, model].every((x) => typeof x === "string") ? `${provider}/${model}` : "unknown")}`, ...n.map((x) => -x)]);
 			seen.add(key);
 		}
 	return doubles;
