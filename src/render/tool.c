@@ -445,11 +445,8 @@ static void add_size(struct json_value content, struct buf *out)
 	json_decode(content.text, JSON_CLEAN, &text);
 	if (buf_err(&text))
 		out->err = buf_err(&text);
-	const char *end = text.p + text.n;
-	for (const char *p = text.p; p < end; n++) {
-		const char *eol = memchr(p, '\n', (size_t)(end - p));
-		p = eol ? eol + 1 : end;
-	}
+	for (struct span rest = buf_span(&text), line; span_line(&rest, &line);)
+		n++;
 	buf_addf(out, n == 1 ? ", %zu line" : ", %zu lines", n);
 }
 
