@@ -26,19 +26,14 @@ static void hunk_release(struct hunk *h)
 	buf_release(&h->lines);
 }
 
-static void add_signed(char sign, struct span line, struct buf *out)
-{
-	buf_addc(out, sign);
-	buf_addspan(out, line);
-	buf_addc(out, '\n');
-}
-
 static void hunk_add(struct hunk *h, char sign, struct span line)
 {
 	h->before.count += sign != '+';
 	h->after.count += sign != '-';
 	h->changed |= sign != ' ';
-	add_signed(sign, line, &h->lines);
+	buf_addc(&h->lines, sign);
+	buf_addspan(&h->lines, line);
+	buf_addc(&h->lines, '\n');
 }
 
 /* Appends the hunk if a line of it is a change, and begins the next behind it. */
@@ -124,18 +119,6 @@ static void change_add_rows(struct span diff, struct buf *out)
 	hunk_end(&h);
 }
 
-/* Nothing but newlines is no text. */
-static void add_patch(struct span patch, struct buf *out)
-{
-	size_t n = patch.n;
-
-	while (n > 0 && patch.p[n - 1] == '\n')
-		n--;
-	buf_add(out, patch.p, n ? patch.n : 0);
-	if (n == patch.n && n)
-		buf_addc(out, '\n');
-}
-
 /* --- the arguments ------------------------------------------------------------------ */
 
 /* The pieces of a file that a call names are shown as if they were all of it. */
@@ -196,7 +179,6 @@ int render_change(const struct session *s, const struct part_call *call, uint32_
 	struct buf hunks CLEANUP_BUF = BUF_INIT;
 	struct line line CLEANUP_LINE = LINE_INIT;
 	bool is_new = file_action_of(call->name) == FILE_WRITE;
-	size_t start = out->n;
 	struct record r;
 
 	if (!change_is_done(s, call, result) || !file_of_call(s, call, &file))
@@ -206,9 +188,15 @@ int render_change(const struct session *s, const struct part_call *call, uint32_
 	if (rc < 0)
 		return rc;
 	add_detail(&r, "patch", &patch);
-	add_patch(buf_span(&patch), out);
-	if (out->n > start || buf_err(&patch))
+	/* Nothing but newlines is no text. */
+	if (!span_only(buf_span(&patch), SPAN_LIT("\n"))) {
+		buf_addspan(out, buf_span(&patch));
+		if (patch.p[patch.n - 1] != '\n')
+			buf_addc(out, '\n');
 		return buf_err(&patch) ? buf_err(&patch) : buf_err(out);
+	}
+	if (buf_err(&patch))
+		return buf_err(&patch);
 	add_detail(&r, "diff", &rows);
 	change_add_rows(buf_span(&rows), &hunks);
 	if (hunks.n)
