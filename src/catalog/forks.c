@@ -378,24 +378,13 @@ static uint32_t get_parent(struct ask *a, uint32_t slot)
 	return parent != NONE && slot_look(a, parent) == 0 ? parent : NO_SLOT;
 }
 
-void catalog_parents(struct catalog *c, const uint32_t *slots, size_t n, uint32_t *ret)
-{
-	bool found = true;
-	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a)) {
-		found = true;
-		for (size_t i = 0; i < n; i++) {
-			ret[i] = get_parent(&a, slots[i]);
-			found = found && ret[i] != NO_SLOT;
-		}
-	}
-	ask_end(&a, found);
-}
-
 uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 {
-	uint32_t parent;
-	catalog_parents(c, &slot, 1, &parent);
+	uint32_t parent = NO_SLOT;
+	struct ask a = ask_begin(c, HASTE_NONE);
+	while (ask_wait(&a))
+		parent = get_parent(&a, slot);
+	ask_end(&a, parent != NO_SLOT);
 	return parent;
 }
 

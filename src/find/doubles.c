@@ -6,7 +6,6 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
-#include "sessionfs/base/map.h"
 #include "sessionfs/base/node.h"
 
 #include <errno.h>
@@ -16,12 +15,6 @@
 #define OWNER ((uint64_t)NODE_SLOTS * 2 - 1)
 /* So many marks more than there are may be those of sessions that are gone. */
 #define SPARE LIMIT(100000, 16)
-
-/* A session that shares entries, in the order in which they count: oldest first. */
-struct sharer {
-	struct rank rank;
-	uint32_t i;
-};
 
 void doubles_release(struct doubles *d)
 {
@@ -35,56 +28,69 @@ size_t doubles_memory(const struct doubles *d)
 	return (d->cells ? sizeof *d->cells << d->bits : 0) + d->shares.cap;
 }
 
+/* A table without a lock is of one thread, which asks only what was seen before: all have the owner 1. */
+static uint64_t owner_bits(const struct doubles *d)
+{
+	return d->lock ? OWNER : 1;
+}
+
 /* The cell of a hash, or the unused one where it belongs. */
 static uint64_t *doubles_cell(const struct doubles *d, uint64_t hash)
 {
 	size_t at = (size_t)(hash >> (64 - d->bits)), last = ((size_t)1 << d->bits) - 1;
-	while (d->cells[at] && (d->cells[at] ^ hash) > OWNER)
+	while (d->cells[at] && (d->cells[at] ^ hash) > owner_bits(d))
 		at = at == last ? 0 : at + 1;
 	return &d->cells[at];
 }
 
-static bool doubles_reserve(struct doubles *d, uint32_t slot, size_t more)
+/* The owner that the mark had before, or 0: it has this one now. */
+static uint64_t doubles_own(struct doubles *d, uint64_t mark, uint64_t owner)
+{
+	uint64_t hash = hash_mix(mark ^ d->secret.seed, d->secret.factor) & ~owner_bits(d);
+	uint64_t *cell = doubles_cell(d, hash), before = *cell & owner_bits(d);
+	if (!before) {
+		*cell = hash | owner;
+		d->n++;
+	}
+	return before;
+}
+
+static bool doubles_reserve(struct doubles *d, size_t more)
 {
 	struct doubles next = *d;
-	if (!d->cells)
+	if (!d->cells) {
 		hash_key_draw(&next.secret);
-	for (next.bits = d->cells ? d->bits : 6; d->n + more > ((size_t)3 << next.bits) / 4;)
-		next.bits++;
-	if (!d->cells || next.bits > d->bits) {
-		next.cells = calloc((size_t)1 << next.bits, sizeof *next.cells);
-		if (!next.cells)
-			return false;
-		for (size_t i = 0; d->cells && i < (size_t)1 << d->bits; i++)
-			if (d->cells[i])
-				*doubles_cell(&next, d->cells[i]) = d->cells[i];
-		free(d->cells);
-		*d = next;
+		next.bits = 6;
 	}
-	size_t unknown = slot < d->shares.n ? 0 : slot + 1 - d->shares.n;
-	if (unknown && !vec_reserve(&d->shares, unknown))
+	while (d->n + more > ((size_t)3 << next.bits) / 4)
+		next.bits++;
+	if (next.bits == d->bits)
+		return true;
+	next.cells = calloc((size_t)1 << next.bits, sizeof *next.cells);
+	if (!next.cells)
 		return false;
-	for (; unknown; unknown--)
-		d->shares.v[d->shares.n++] = false;
+	for (size_t i = 0; d->cells && i < (size_t)1 << d->bits; i++)
+		if (d->cells[i])
+			*doubles_cell(&next, d->cells[i]) = d->cells[i];
+	free(d->cells);
+	*d = next;
 	return true;
 }
 
 int doubles_note(struct doubles *d, uint32_t slot, uint64_t *marks, size_t n, bool repeats)
 {
 	LOCKED(d->lock);
-	if (!doubles_reserve(d, slot, n))
+	if (!doubles_reserve(d, n))
 		return -ENOMEM;
+	while (d->shares.n <= slot) {
+		if (!vec_reserve(&d->shares, 1))
+			return -ENOMEM;
+		d->shares.v[d->shares.n++] = false;
+	}
 	d->shares.v[slot] |= repeats;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t mark = marks[i] & ~MARK_FLAGS,
-			 hash = hash_mix(mark ^ d->secret.seed, d->secret.factor) & ~OWNER;
-		if (!mark)
-			continue;
-		uint64_t *cell = doubles_cell(d, hash), owner = *cell & OWNER;
-		if (!owner) {
-			*cell = hash | (slot + 1);
-			d->n++;
-		} else if (owner != slot + 1) {
+		uint64_t owner = marks[i] ? doubles_own(d, marks[i], slot + 1) : 0;
+		if (owner && owner != slot + 1) {
 			d->shares.v[slot] = d->shares.v[owner - 1] = true;
 			marks[i] |= MARK_LEFT_OUT;
 		}
@@ -93,70 +99,59 @@ int doubles_note(struct doubles *d, uint32_t slot, uint64_t *marks, size_t n, bo
 	return 0;
 }
 
-static int sharer_cmp(const void *pa, const void *pb)
-{
-	return rank_cmp(((const struct sharer *)pa)->rank, ((const struct sharer *)pb)->rank);
-}
-
-/* Marks what was seen in the sessions before, or before in this one; `keys` has room for what is new. Returns whether
- * `uses` is as it has to be then, or a negative errno. */
-static int mark_doubles(struct kept *k, struct map *first, uint64_t **keys)
+/* Marks what was seen in the sessions before, or before in this one. Returns whether `uses` is as it has to be then, or
+ * a negative errno. */
+static int mark_doubles(struct kept *k, struct doubles *seen)
 {
 	bool right = true;
+	if (!doubles_reserve(seen, k->n_marks))
+		return -ENOMEM;
 	for (size_t i = 0; i < k->n_marks; i++) {
-		uint64_t *mark = &k->marks[i];
-		struct span key = {(const char *)*keys, sizeof **keys};
-		**keys = *mark & ~MARK_FLAGS;
-		bool seen = **keys && map_get(first, 0, key) != MAP_NONE;
-		if (**keys && !seen && map_put(first, 0, key, 0) < 0)
-			return -ENOMEM;
-		*keys += **keys && !seen;
-		*mark = (*mark & ~MARK_DOUBLE) | (seen ? MARK_DOUBLE : 0);
-		right = right && seen == !!(*mark & MARK_LEFT_OUT);
+		uint64_t mark = k->marks[i] & ~MARK_FLAGS, left_out = k->marks[i] & MARK_LEFT_OUT;
+		bool is_double = mark && doubles_own(seen, mark, 1);
+		k->marks[i] = mark | left_out | (is_double ? MARK_DOUBLE : 0);
+		right = right && is_double == !!left_out;
 	}
 	return right;
 }
 
-/* Notes all again, without those of sessions that are gone. */
-static int note_anew(struct doubles *d, struct kept *const *kept, size_t n, uint64_t *room)
+/* Sessions count in this order: oldest first. */
+struct sharers {
+	struct kept *const *kept;
+	const struct slot_state *states;
+};
+
+static int by_age(const void *pa, const void *pb, void *arg)
 {
-	int rc = 0;
-	doubles_release(d);
-	for (size_t i = 0; i < n && rc == 0; i++) {
-		if (!kept[i] || !kept[i]->n_marks)
-			continue;
-		memcpy(room, kept[i]->marks, kept[i]->n_marks * sizeof *room);
-		rc = doubles_note(d, kept[i]->slot, room, kept[i]->n_marks, kept[i]->repeats);
-	}
-	return rc;
+	const struct sharers *of = arg;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	return rank_cmp((struct rank){-of->kept[a]->of.created, of->states[a].file},
+	                (struct rank){-of->kept[b]->of.created, of->states[b].file});
 }
 
 int doubles_find(struct doubles *d, struct kept *const *kept, const struct slot_state *states, size_t n,
                  uint32_t *wanted, size_t *ret_n)
 {
-	struct map first CLEANUP(map_release) = {0};
+	struct doubles seen CLEANUP(doubles_release) = {0};
 	size_t sharing = 0, all = 0;
+	int rc = 0;
 	*ret_n = 0;
-	for (size_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		all += kept[i] ? kept[i]->n_marks : 0;
-	struct sharer *v CLEANUP_FREE = calloc(n + 1, sizeof *v);
-	uint64_t *keys CLEANUP_FREE = malloc((all + 1) * sizeof *keys), *key = keys;
-	int rc = v && keys ? 0 : -ENOMEM;
-	if (rc == 0 && d->n > all * 2 + SPARE)
-		rc = note_anew(d, kept, n, keys);
-	for (uint32_t i = 0; i < n && rc == 0; i++)
-		if (kept[i] && kept[i]->n_marks && d->shares.v[kept[i]->slot])
-			v[sharing++] = (struct sharer){{-kept[i]->of.created, states[i].file}, i};
-	if (rc < 0 || (d->settled && sharing == d->sharing))
-		return rc;
-	d->settled = false;
+		if (kept[i] && d->shares.v[kept[i]->slot])
+			wanted[sharing++] = i;
+	}
+	d->stale = d->n > all * 2 + SPARE;
+	if (d->settled && sharing == d->sharing)
+		return 0;
 	d->sharing = sharing;
-	qsort(v, sharing, sizeof *v, sharer_cmp);
+	qsort_r(wanted, sharing, sizeof *wanted, by_age, &(struct sharers){kept, states});
 	for (size_t i = 0; i < sharing && rc == 0; i++) {
-		rc = mark_doubles(kept[v[i].i], &first, &key);
+		rc = mark_doubles(kept[wanted[i]], &seen);
 		if (rc == 0)
-			wanted[(*ret_n)++] = v[i].i;
+			wanted[(*ret_n)++] = wanted[i];
 		rc = rc < 0 ? rc : cancel_check();
 	}
+	d->settled = rc == 0 && *ret_n == 0;
 	return rc;
 }

@@ -139,7 +139,6 @@ struct round {
 	uint64_t serial;
 	_Atomic int missed;
 	atomic_bool gone; /* a session was replaced meanwhile */
-	bool settled;     /* each entry is in the use of one session */
 };
 
 static void round_release(struct round *r)
@@ -251,8 +250,7 @@ static int round_run(struct round *r, struct facts *f, const struct list *before
 		if (rc < 0 || tries == MOST_TRIES)
 			return rc;
 		rc = doubles_find(&f->doubles, r->kept, r->states, r->n, r->wanted, &r->n_wanted);
-		r->settled = rc == 0 && r->n_wanted == 0;
-		if (rc < 0 || r->settled)
+		if (rc < 0 || r->n_wanted == 0)
 			return rc;
 	}
 }
@@ -333,10 +331,11 @@ static int facts_renew(struct facts *f, struct list *before, struct list **ret)
 			atomic_store(&r.missed, rc);
 		struct list *next = rc == 0 || (rc == -EINTR && r.kept) ? list_make(&r) : NULL;
 		facts_list_release(before);
+		/* What was read is lost, and with it what was right. */
+		f->doubles.settled &= next != NULL;
 		if (!next)
 			return rc < 0 ? rc : -ENOMEM;
-		set_last(f, list_hold(next));
-		f->doubles.settled = r.settled;
+		set_last(f, f->doubles.stale ? NULL : list_hold(next));
 		if (rc < 0 || !atomic_load(&r.gone) || tries + 1 == MOST_TRIES) {
 			*ret = next;
 			return rc;

@@ -74,6 +74,7 @@ struct doubles {
 	VEC(bool) shares; /* by slot: it has, or had, an entry in common with another */
 	size_t sharing;   /* how many there were the last time */
 	bool settled;     /* the last list was right, and nothing that shares has come since */
+	bool stale;       /* too much is of sessions that are gone: it is time to begin anew */
 };
 void doubles_release(struct doubles *d);
 size_t doubles_memory(const struct doubles *d);

@@ -53,14 +53,11 @@ static int hit_line(struct hits *h, struct span text, struct span of, uint64_t l
 /* Looks at each line of a file's text. */
 static int hit_add_lines(struct hits *h, struct span text)
 {
-	const char *p = text.p, *end = text.p + text.n, *next;
 	bool any = h->least == 0 || words_count(&h->m->words, text) > 0;
+	struct span s;
 	int rc = 0;
 
-	for (uint64_t line = 1; rc == 0 && any && p < end; line++, p = next) {
-		const char *newline = memchr(p, '\n', (size_t)(end - p));
-		struct span s = {p, (size_t)((newline ? newline : end) - p)};
-		next = newline ? newline + 1 : end;
+	for (uint64_t line = 1; rc == 0 && any && span_line(&text, &s); line++) {
 		rc = line % 1024 ? 0 : cancel_check();
 		rc = rc < 0 ? rc : hit_line(h, s, s, line);
 	}

@@ -147,27 +147,20 @@ static bool match_is_text(struct matcher *m, struct json_value v, struct span fo
 	return text_equals(buf_span(&m->value), folded);
 }
 
-static int uses_tool(struct matcher *m, const struct record *r, struct span folded, bool *ret)
+/* Whether a call, or the result, is of that tool, or a call is of that file. */
+static int uses(struct matcher *m, const struct session *s, const struct record *r, const struct term *t, bool *ret)
 {
+	bool is_file = t->kind == TERM_FILE;
 	struct part_call call = {0};
 	int rc = 0;
 
-	*ret = r->role == ROLE_TOOL_RESULT && match_is_text(m, r->msg.tool_name, folded);
-	while (rc == 0 && !*ret && part_call_next(r, &call)) {
-		*ret = match_is_text(m, call.name, folded);
-		rc = cancel_check();
-	}
-	return rc;
-}
-
-static int uses_file(struct matcher *m, const struct session *s, const struct record *r, struct span folded, bool *ret)
-{
-	struct part_call call = {0};
-	int rc = 0;
-
-	for (*ret = false; rc == 0 && !*ret && part_call_next(r, &call); rc = cancel_check()) {
+	*ret = !is_file && r->role == ROLE_TOOL_RESULT && match_is_text(m, r->msg.tool_name, t->text);
+	for (; rc == 0 && !*ret && part_call_next(r, &call); rc = cancel_check()) {
 		buf_reset(&m->value);
-		*ret = file_of_call(s, &call, &m->value) && text_contains(buf_span(&m->value), folded);
+		if (is_file)
+			*ret = file_of_call(s, &call, &m->value) && text_contains(buf_span(&m->value), t->text);
+		else
+			*ret = match_is_text(m, call.name, t->text);
 	}
 	return rc;
 }
@@ -207,10 +200,8 @@ static int record_says(struct matcher *m, const struct session *s, uint32_t i, c
 		*ret = text_contains(line_of(&m->value), t->text);
 		break;
 	case TERM_TOOL:
-		rc = uses_tool(m, r, t->text, ret);
-		break;
 	case TERM_FILE:
-		rc = uses_file(m, s, r, t->text, ret);
+		rc = uses(m, s, r, t, ret);
 		break;
 	case TERM_LABEL:
 		rc = has_label(m, s, i, t->text, ret);

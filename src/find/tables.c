@@ -22,6 +22,15 @@ static void add_said(struct span text, struct buf *out)
 	text_one_line(out, start);
 }
 
+/* The two cells that lead to the session's directory, each with a TAB behind it. */
+static void add_place(const struct fact *f, struct buf *out)
+{
+	text_cell(span_of(f->project), out);
+	buf_addc(out, '\t');
+	text_cell(span_of(f->stem), out);
+	buf_addc(out, '\t');
+}
+
 static void add_cost(double cost, struct buf *out)
 {
 	number_add(number_round(cost, RENDER_COST_DECIMALS), out);
@@ -30,11 +39,12 @@ static void add_cost(double cost, struct buf *out)
 /* --- sessions.tsv ---------------------------------------------------------------- */
 
 /* The way to the session that it was forked from, as in its `parent`. */
-static void add_parent(struct catalog *c, uint32_t parent, struct buf *out)
+static void add_parent(struct catalog *c, uint32_t slot, struct buf *out)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	struct slot_info s;
 	struct project_info p;
+	uint32_t parent = catalog_parent(c, slot);
 	if (parent == NO_SLOT || catalog_slot(c, parent, &s) < 0 || !catalog_project(c, s.project, &p))
 		return;
 	buf_addf(&path, "projects/%s/%s", p.name, s.stem);
@@ -42,15 +52,12 @@ static void add_parent(struct catalog *c, uint32_t parent, struct buf *out)
 	out->err = buf_err(&path) ? buf_err(&path) : out->err;
 }
 
-static void tables_add_session(struct catalog *c, const struct fact *f, uint32_t parent, struct buf *out)
+static void tables_add_session(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	const struct session_facts *of = f->of;
 	add_said(of->id, out);
 	buf_addc(out, '\t');
-	text_cell(span_of(f->project), out);
-	buf_addc(out, '\t');
-	text_cell(span_of(f->stem), out);
-	buf_addc(out, '\t');
+	add_place(f, out);
 	number_add_time(of->created, out);
 	buf_addc(out, '\t');
 	number_add_time(of->modified, out);
@@ -63,7 +70,7 @@ static void tables_add_session(struct catalog *c, const struct fact *f, uint32_t
 	buf_addc(out, '\t');
 	add_said(of->model, out);
 	buf_addf(out, "\t%s\t", of->state ? of->state : "");
-	add_parent(c, parent, out);
+	add_parent(c, f->slot, out);
 	buf_addf(out, "\t%llu\t", (unsigned long long)of->bytes);
 	add_said(of->title, out);
 	buf_addc(out, '\n');
@@ -71,15 +78,10 @@ static void tables_add_session(struct catalog *c, const struct fact *f, uint32_t
 
 int table_sessions(const struct fact_list *list, struct buf *out)
 {
-	uint32_t *slots CLEANUP_FREE = malloc((list->n + 1) * 2 * sizeof *slots), *parents = slots + list->n;
-	int rc = slots ? facts_error(list) : -ENOMEM;
+	int rc = facts_error(list);
 	buf_adds(out, SESSIONS_HEADING);
-	for (size_t i = 0; i < list->n && rc == 0; i++)
-		slots[i] = list->v[i].slot;
-	if (rc == 0)
-		catalog_parents(list->catalog, slots, list->n, parents);
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
-		tables_add_session(list->catalog, &list->v[i], parents[i], out);
+		tables_add_session(list->catalog, &list->v[i], out);
 		rc = cancel_check();
 	}
 	return rc < 0 ? rc : buf_err(out);
@@ -182,10 +184,8 @@ static int add_problems(struct catalog *c, const struct fact *f, struct buf *out
 		struct problem p = session_problem(s, i);
 		text_cell(span_of(f->file), out);
 		buf_addc(out, '\t');
-		text_cell(span_of(f->project), out);
-		buf_addc(out, '\t');
-		text_cell(span_of(f->stem), out);
-		buf_addf(out, "\t%u\t%llu\t%s\n", p.line, (unsigned long long)p.offset, p.reason);
+		add_place(f, out);
+		buf_addf(out, "%u\t%llu\t%s\n", p.line, (unsigned long long)p.offset, p.reason);
 		rc = cancel_check();
 	}
 	catalog_put(c, s);
@@ -223,11 +223,9 @@ int table_problems(const struct fact_list *list, struct buf *out)
 static int table_add_files(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT, begin CLEANUP_BUF = BUF_INIT;
-	struct span rest = f->of->files;
+	struct span rest = f->of->files, row;
 	struct session *s;
-	if (!f->of->has_files)
-		return 0;
-	if (rest.n == 0) {
+	if (rest.n == 0 && f->of->has_files) {
 		int rc = catalog_get(c, f->slot, &s);
 		/* One that is gone makes the next table another. */
 		if (rc < 0)
@@ -238,15 +236,11 @@ static int table_add_files(struct catalog *c, const struct fact *f, struct buf *
 			return rc;
 		rest = buf_span(&made);
 	}
-	text_cell(span_of(f->project), &begin);
-	buf_addc(&begin, '\t');
-	text_cell(span_of(f->stem), &begin);
-	buf_addc(&begin, '\t');
-	while (rest.n) {
-		size_t n = (size_t)((const char *)memchr(rest.p, '\n', rest.n) + 1 - rest.p);
+	add_place(f, &begin);
+	while (span_line(&rest, &row)) {
 		buf_addspan(out, buf_span(&begin));
-		buf_add(out, rest.p, n);
-		rest = (struct span){rest.p + n, rest.n - n};
+		buf_addspan(out, row);
+		buf_addc(out, '\n');
 	}
 	return buf_err(&begin) ? buf_err(&begin) : cancel_check();
 }
@@ -281,10 +275,7 @@ static int add_labelled(const struct session *s, const struct fact *f, uint32_t 
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	session_entry_name(s, entry, &name);
 	buf_addc(out, '\t');
-	text_cell(span_of(f->project), out);
-	buf_addc(out, '\t');
-	text_cell(span_of(f->stem), out);
-	buf_addc(out, '\t');
+	add_place(f, out);
 	text_cell(buf_span(&name), out);
 	buf_addc(out, '\t');
 	if (session_entry(s, entry)->time != NO_TIME)

@@ -120,46 +120,36 @@ int files_each(const struct session *s, int (*fn)(void *arg, const struct file_u
 
 struct rows {
 	const struct session *s;
-	struct buf *out, name;
+	struct buf *out;
 };
-
-static void add_name_cell(struct rows *rows)
-{
-	text_cell(buf_span(&rows->name), rows->out);
-	buf_addc(rows->out, '\t');
-	buf_reset(&rows->name);
-}
 
 static int files_add_row(void *arg, const struct file_use *use)
 {
-	struct rows *rows = arg;
+	struct buf entry CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT;
+	const struct rows *rows = arg;
 	const struct entry *e = session_entry(rows->s, use->entry);
 	const struct entry *result = use->result == NO_ENTRY ? NULL : session_entry(rows->s, use->result);
 
 	if (e->time != NO_TIME)
 		number_add_time((double)e->time, rows->out);
 	buf_addc(rows->out, '\t');
-	session_entry_name(rows->s, use->entry, &rows->name);
-	add_name_cell(rows);
-	part_call_component(use->call, &rows->name);
-	int rc = buf_err(&rows->name);
-	add_name_cell(rows);
-	buf_addf(rows->out, "%s\t%s\t", file_action_name(file_action_of(use->call->name)),
+	session_entry_name(rows->s, use->entry, &entry);
+	text_cell(buf_span(&entry), rows->out);
+	buf_addc(rows->out, '\t');
+	part_call_component(use->call, &name);
+	text_cell(buf_span(&name), rows->out);
+	buf_addf(rows->out, "\t%s\t%s\t", file_action_name(file_action_of(use->call->name)),
 	         !result                    ? "open"
 	         : entry_is_refused(result) ? "failed"
 	                                    : "done");
 	text_cell(use->path, rows->out);
 	buf_addc(rows->out, '\n');
-	return rc < 0 ? rc : buf_err(rows->out);
+	return buf_err(&entry) || buf_err(&name) ? -ENOMEM : buf_err(rows->out);
 }
 
 int render_files_rows(const struct session *s, struct buf *out)
 {
-	struct rows rows = {s, out, BUF_INIT};
-	int rc = files_each(s, files_add_row, &rows);
-
-	buf_release(&rows.name);
-	return rc;
+	return files_each(s, files_add_row, &(struct rows){s, out});
 }
 
 int render_files(const struct session *s, struct buf *out)

@@ -21,36 +21,25 @@ struct changed {
 
 struct changes {
 	const struct session *s;
-	struct counters files; /* struct changed, by path */
+	struct counters *files; /* struct changed, by path */
 	struct changed all;
-	struct buf diff;
 };
-
-static void changes_release(struct changes *c)
-{
-	counters_release(&c->files);
-	buf_release(&c->diff);
-}
 
 static int files_add_change(void *arg, const struct file_use *use)
 {
+	struct buf diff CLEANUP_BUF = BUF_INIT;
 	struct changes *c = arg;
-	uint64_t added, removed;
 
 	if (!change_is_done(c->s, use->call, use->result))
 		return 0;
-	struct changed *file = counters_get(&c->files, use->path);
+	struct changed *file = counters_get(c->files, use->path);
 	if (!file)
 		return -ENOMEM;
 	if (!file->n)
 		*file = (struct changed){0, 0, use->entry, use->call->n};
-	buf_reset(&c->diff);
-	int rc = render_change(c->s, use->call, use->result, &c->diff);
-	change_count(buf_span(&c->diff), &added, &removed);
-	file->added += added;
-	file->removed += removed;
-	c->all.added += added;
-	c->all.removed += removed;
+	int rc = render_change(c->s, use->call, use->result, &diff);
+	change_count(buf_span(&diff), &file->added, &file->removed);
+	change_count(buf_span(&diff), &c->all.added, &c->all.removed);
 	return rc;
 }
 
@@ -65,20 +54,21 @@ static void files_add_counts(const struct changed *of, const char *end, struct b
 
 int page_files(const struct place *p, struct buf *out)
 {
-	struct changes c CLEANUP(changes_release) = {.s = p->session, .files = COUNTERS_INIT(struct changed)};
+	struct counters files CLEANUP(counters_release) = COUNTERS_INIT(struct changed);
+	struct changes c = {.s = p->session, .files = &files};
 	int rc = files_each(p->session, files_add_change, &c);
 
-	if (rc < 0 || c.files.n == 0)
+	if (rc < 0 || files.n == 0)
 		return rc;
-	buf_addf(out, "<details class=\"files\"><summary>%zu file%s changed", c.files.n, c.files.n == 1 ? "" : "s");
+	buf_addf(out, "<details class=\"files\"><summary>%zu file%s changed", files.n, files.n == 1 ? "" : "s");
 	files_add_counts(&c.all, "</summary>\n<ul>\n", out);
-	for (size_t i = 0; i < c.files.n && i < FILES_SHOWN; i++) {
-		const struct changed *file = counters_value(&c.files, i);
+	for (size_t i = 0; i < files.n && i < FILES_SHOWN; i++) {
+		const struct changed *file = counters_value(&files, i);
 		buf_adds(out, "<li><a ");
 		page_link(p->session, file->entry, file->n, out);
 		buf_addc(out, '>');
 		size_t start = out->n;
-		buf_addspan(out, counters_name(&c.files, i));
+		buf_addspan(out, counters_name(&files, i));
 		page_take_cwd(p->session, start, out);
 		text_one_line(out, start);
 		if (text_truncate(out, start, PATH_UNITS))
@@ -88,7 +78,7 @@ int page_files(const struct place *p, struct buf *out)
 		files_add_counts(file, "</li>\n", out);
 	}
 	buf_adds(out, "</ul>\n");
-	if (c.files.n > FILES_SHOWN) {
+	if (files.n > FILES_SHOWN) {
 		buf_adds(out, "<p class=\"cut\">Cut here. <a href=\"");
 		html_path(span_of(p->prefix), out);
 		buf_adds(out, "files.tsv\">All of them</a></p>\n");

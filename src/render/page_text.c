@@ -86,13 +86,11 @@ int page_markdown(struct page *g, struct json_value v, const char *file)
 /* Where the lines that are shown end. */
 static size_t lines_end(struct span text, size_t lines)
 {
-	const char *p = text.p, *end = text.p + text.n;
+	struct span rest = text, line;
 
-	for (; lines > 0 && p < end; lines--) {
-		const char *eol = memchr(p, '\n', (size_t)(end - p));
-		p = eol ? eol + 1 : end;
-	}
-	return (size_t)(p - text.p);
+	while (lines > 0 && span_line(&rest, &line))
+		lines--;
+	return text.n - rest.n;
 }
 
 /* HTML ignores a newline right after <pre>. */

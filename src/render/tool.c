@@ -147,40 +147,53 @@ static bool read_edit(struct json_value v, struct json_value *ret_old, struct js
 	return is_edit;
 }
 
-/* Goes to the next edit of a list: 1, or 0 at its end. Elements that are no edits are left out. */
-static int next_edit(struct json *j, struct json_value *ret_old, struct json_value *ret_new, bool *ret_whole)
+static int pass_edit(struct json_value old_value, struct json_value new_value, tool_edit *fn, void *arg)
 {
-	struct json_value v;
+	struct buf old_text CLEANUP_BUF = BUF_INIT, new_text CLEANUP_BUF = BUF_INIT;
 
-	while (json_next(j, NULL) > 0 && json_value(j, &v))
-		if (read_edit(v, ret_old, ret_new, ret_whole))
-			return 1;
-	return 0;
+	json_decode(old_value.text, JSON_CLEAN, &old_text);
+	json_decode(new_value.text, JSON_CLEAN, &new_text);
+	int rc = buf_err(&old_text) ? buf_err(&old_text) : buf_err(&new_text);
+	return rc < 0 ? rc : fn(arg, buf_span(&old_text), buf_span(&new_text));
+}
+
+/* Passes the edits of a list, or the only one, to fn (NULL: counts them). Elements that are no edits are left out. */
+static int each_edit(struct json_value edits, tool_edit *fn, void *arg, size_t *ret_n, bool *ret_whole)
+{
+	struct buf deep CLEANUP_BUF = BUF_INIT;
+	struct json_value v, old_text, new_text;
+	bool is_list = edits.kind == JSON_ARRAY;
+	struct json j;
+	int rc = 0;
+
+	json_init(&j, edits.text, &deep);
+	if (is_list)
+		json_enter(&j);
+	for (*ret_n = 0; rc == 0 && (!is_list || json_next(&j, NULL) > 0) && json_value(&j, &v);) {
+		if (read_edit(v, &old_text, &new_text, ret_whole)) {
+			++*ret_n;
+			rc = fn ? pass_edit(old_text, new_text, fn, arg) : 0;
+		}
+		if (!is_list)
+			break;
+	}
+	return rc;
 }
 
 static void take_edits(const struct arguments *a, struct tool_use *u)
 {
-	struct json_value v = a->of[EDITS], old_text, new_text;
-	struct buf deep CLEANUP_BUF = BUF_INIT;
-	bool any, whole = true;
-	struct json j;
+	struct json_value v = a->of[EDITS];
+	bool whole = true;
+	size_t n;
 
 	if (v.kind == JSON_STRING)
 		v = json_in(v, &u->edits_text);
-	if (v.kind == JSON_OBJECT) {
-		any = read_edit(v, &old_text, &new_text, &whole);
-	} else if (v.kind == JSON_ARRAY) {
-		json_init(&j, v.text, &deep);
-		json_enter(&j);
-		any = next_edit(&j, &old_text, &new_text, &whole);
-		while (next_edit(&j, &old_text, &new_text, &whole))
-			;
-	} else {
+	if (v.kind != JSON_OBJECT && v.kind != JSON_ARRAY)
 		return;
-	}
-	if (any)
+	each_edit(v, NULL, NULL, &n, &whole);
+	if (n)
 		u->edits = v;
-	if (any && whole)
+	if (n && whole)
 		u->shown |= a->taken[EDITS];
 }
 
@@ -277,35 +290,13 @@ void tool_release(struct tool_use *u)
 
 /* --- diff ------------------------------------------------------------------- */
 
-static int pass_edit(struct json_value old_value, struct json_value new_value, tool_edit *fn, void *arg)
-{
-	struct buf old_text CLEANUP_BUF = BUF_INIT, new_text CLEANUP_BUF = BUF_INIT;
-
-	json_decode(old_value.text, JSON_CLEAN, &old_text);
-	json_decode(new_value.text, JSON_CLEAN, &new_text);
-	int rc = buf_err(&old_text) ? buf_err(&old_text) : buf_err(&new_text);
-	return rc < 0 ? rc : fn(arg, buf_span(&old_text), buf_span(&new_text));
-}
-
 int tool_edits(const struct tool_use *u, tool_edit *fn, void *arg)
 {
-	struct buf deep CLEANUP_BUF = BUF_INIT;
-	struct json_value old_text, new_text;
-	struct json j;
 	bool whole = true;
-	int rc = 0;
+	size_t n;
+	int rc = u->edits.kind ? each_edit(u->edits, fn, arg, &n, &whole) : 0;
 
-	if (u->edits.kind == JSON_ARRAY) {
-		json_init(&j, u->edits.text, &deep);
-		json_enter(&j);
-		while (rc == 0 && next_edit(&j, &old_text, &new_text, &whole))
-			rc = pass_edit(old_text, new_text, fn, arg);
-	} else if (u->edits.kind == JSON_OBJECT && read_edit(u->edits, &old_text, &new_text, &whole)) {
-		rc = pass_edit(old_text, new_text, fn, arg);
-	}
-	if (rc == 0 && u->old_text.kind)
-		rc = pass_edit(u->old_text, u->new_text, fn, arg);
-	return rc;
+	return rc == 0 && u->old_text.kind ? pass_edit(u->old_text, u->new_text, fn, arg) : rc;
 }
 
 static int add_edit(void *arg, struct span old_text, struct span new_text)
@@ -445,11 +436,8 @@ static void add_size(struct json_value content, struct buf *out)
 	json_decode(content.text, JSON_CLEAN, &text);
 	if (buf_err(&text))
 		out->err = buf_err(&text);
-	const char *end = text.p + text.n;
-	for (const char *p = text.p; p < end; n++) {
-		const char *eol = memchr(p, '\n', (size_t)(end - p));
-		p = eol ? eol + 1 : end;
-	}
+	for (struct span rest = buf_span(&text), line; span_line(&rest, &line);)
+		n++;
 	buf_addf(out, n == 1 ? ", %zu line" : ", %zu lines", n);
 }
 

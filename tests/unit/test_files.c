@@ -88,7 +88,7 @@ static void assert_change(const char *name, const char *arguments, const char *r
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 	struct part_call call = {0};
 	struct line line CLEANUP_LINE = LINE_INIT;
-	uint64_t added, removed;
+	uint64_t added = 0, removed = 0;
 	struct fixture f;
 	struct record r;
 

@@ -149,8 +149,6 @@ uint64_t catalog_serial(struct catalog *c);
 
 /* The session this one was forked from (sessionfs(5), "A session"); NO_SLOT if it is not in the mount. */
 uint32_t catalog_parent(struct catalog *c, uint32_t slot);
-/* The same of n sessions, at the cost of one call. */
-void catalog_parents(struct catalog *c, const uint32_t *slots, size_t n, uint32_t *ret);
 /* The sessions whose parent this one is, in no order that means anything: those below the directory that is this file's
  * path without .jsonl (it started them), or the others (they were forked from it). */
 bool catalog_fork_next(struct catalog *c, uint32_t slot, bool below, uint64_t *cookie, struct slot_info *ret);

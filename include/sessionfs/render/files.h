@@ -28,7 +28,7 @@ int render_files(const struct session *s, struct buf *out);
 bool change_is_done(const struct session *s, const struct part_call *call, uint32_t result);
 /* Appends what a call changed as a unified diff; nothing if that is not known. */
 int render_change(const struct session *s, const struct part_call *call, uint32_t result, struct buf *out);
-/* How many lines such a diff adds and removes. */
-void change_count(struct span diff, uint64_t *ret_added, uint64_t *ret_removed);
+/* Counts the lines that such a diff adds and removes, on top of what was counted before. */
+void change_count(struct span diff, uint64_t *added, uint64_t *removed);
 
 #endif
