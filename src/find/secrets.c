@@ -16,12 +16,12 @@
 
 enum { PIECE = LIMIT(256 * 1024, 100) };
 
-/* The rows of one session, while it is looked through. */
+/* What is known of one session. */
 struct look {
 	const struct fact_list *list;
 	const struct fact *fact;
 	struct session *session; /* held; NULL: no key was found yet */
-	struct buf *rows;
+	struct buf rows;
 };
 
 /* --- one file --------------------------------------------------------------------- */
@@ -41,12 +41,12 @@ static int add_rows(struct look *l, struct span text, uint64_t off)
 		buf_reset(&name);
 		if (entry < session_count(l->session) && session_entry(l->session, entry)->offset <= at)
 			session_entry_name(l->session, entry, &name);
-		text_cell(span_of(l->fact->project), l->rows);
-		buf_addc(l->rows, '\t');
-		text_cell(span_of(l->fact->stem), l->rows);
-		buf_addc(l->rows, '\t');
-		text_cell(buf_span(&name), l->rows);
-		buf_addf(l->rows, "\t%s\t%.*s\t%zu\n", secret_kind(secret), (int)secret_shown(secret),
+		text_cell(span_of(l->fact->project), &l->rows);
+		buf_addc(&l->rows, '\t');
+		text_cell(span_of(l->fact->stem), &l->rows);
+		buf_addc(&l->rows, '\t');
+		text_cell(buf_span(&name), &l->rows);
+		buf_addf(&l->rows, "\t%s\t%.*s\t%zu\n", secret_kind(secret), (int)secret_shown(secret),
 		         text.p + secret->at, secret->n);
 		rc = cancel_check();
 	}
@@ -86,44 +86,37 @@ static int look_through_file(struct look *l, struct opened *file)
 
 /* --- the table -------------------------------------------------------------------- */
 
-/* What is looked through on all cores. */
-struct round {
-	const struct fact_list *list;
-	struct buf *rows; /* of each session */
-};
-
 /* Finds the keys in a session. One that is gone has none, and makes the next table another. */
 static int secrets_look(void *arg, size_t i)
 {
-	const struct round *r = arg;
-	struct look l = {.list = r->list, .fact = &r->list->v[i], .rows = &r->rows[i]};
-	const struct source_path at = {catalog_resolver(l.list->catalog), l.fact->file};
+	struct look *l = (struct look *)arg + i;
+	const struct source_path at = {catalog_resolver(l->list->catalog), l->fact->file};
 	struct resolved got = RESOLVED_INIT;
 	struct opened *file = NULL;
 	int rc = resolve_file(&at, RESOLVER_WAIT, O_RDONLY, &got);
 	if (rc == 0)
 		rc = opened_new(at.resolver, &got, &file);
 	if (rc == 0)
-		rc = look_through_file(&l, file);
+		rc = look_through_file(l, file);
 	opened_put(file);
-	if (l.session)
-		catalog_put(l.list->catalog, l.session);
+	if (l->session)
+		catalog_put(l->list->catalog, l->session);
 	return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
 }
 
 int table_secrets(const struct fact_list *list, struct buf *out)
 {
-	struct round r = {list, calloc(list->n + 1, sizeof *r.rows)};
-	int rc = facts_error(list);
+	struct look *all CLEANUP_FREE = calloc(list->n + 1, sizeof *all);
+	int rc = all ? facts_error(list) : -ENOMEM;
+	for (size_t i = 0; all && i < list->n; i++)
+		all[i] = (struct look){.list = list, .fact = &list->v[i], .rows = BUF_INIT};
 	if (rc == 0)
-		rc = r.rows ? parallel_for(list->n, secrets_look, &r) : -ENOMEM;
+		rc = parallel_for(list->n, secrets_look, all);
 	buf_adds(out, SECRETS_HEADING);
-	for (size_t i = 0; r.rows && i < list->n; i++) {
-		if (rc == 0)
-			rc = buf_err(&r.rows[i]);
-		buf_addspan(out, buf_span(&r.rows[i]));
-		buf_release(&r.rows[i]);
+	for (size_t i = 0; all && i < list->n; i++) {
+		rc = rc < 0 ? rc : buf_err(&all[i].rows);
+		buf_addspan(out, buf_span(&all[i].rows));
+		buf_release(&all[i].rows);
 	}
-	free(r.rows);
 	return rc < 0 ? rc : buf_err(out);
 }

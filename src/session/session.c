@@ -579,7 +579,7 @@ int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bo
 	return rc;
 }
 
-static ssize_t read_some(const struct session *s, void *p, size_t n, uint64_t off, bool is_stored)
+ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)
 {
 	uint64_t size = session_size(s);
 
@@ -587,17 +587,12 @@ static ssize_t read_some(const struct session *s, void *p, size_t n, uint64_t of
 		return 0;
 	if (n > size - off)
 		n = (size_t)(size - off);
-	return read_full(s, p, n < SSIZE_MAX ? n : SSIZE_MAX, off, is_stored);
-}
-
-ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)
-{
-	return read_some(s, p, n, off, false);
+	return read_full(s, p, n < SSIZE_MAX ? n : SSIZE_MAX, off, false);
 }
 
 ssize_t session_pread_stored(const struct session *s, void *p, size_t n, uint64_t off)
 {
-	return read_some(s, p, n, off, true);
+	return read_full(s, p, n, off, true);
 }
 
 /* ---- the tree ---- */
