@@ -109,21 +109,6 @@ static bool is_word(char c)
 
 /* --- patterns --------------------------------------------------------------------- */
 
-/* Reads what follows a [, up to the ], and returns what is behind. NUL is in no set. */
-static const char *read_set(const char *at, bool set[256])
-{
-	bool is_without = *at == '^';
-	memset(set, is_without, 256);
-	for (at += is_without; *at != ']'; at++) {
-		unsigned char low = (unsigned char)*at, high = low;
-		if (at[1] == '-' && at[2] != ']')
-			high = (unsigned char)*(at += 2);
-		memset(set + low, !is_without, (size_t)(high - low) + 1);
-	}
-	set[0] = false;
-	return at + 1;
-}
-
 /* Takes one of the (a|b) that `at` stands in at p; NULL: none is there. */
 static const char *take_one_of(const char **at, const char *p, const char *end)
 {
@@ -139,13 +124,20 @@ static const char *take_one_of(const char **at, const char *p, const char *end)
 }
 
 /* Takes bytes of a set: one, or {LEAST}, {LEAST,} or {LEAST,MOST} of them. At the end of a pattern those at its end are
- * left that may not stand before what is behind. */
+ * left that may not stand before what is behind. NUL is in no set. */
 static const char *take_set(const char **at, const char *p, const char *end)
 {
-	bool set[256];
+	bool set[256], is_without = *++*at == '^';
 	size_t n = 0, least = 1, most = 1;
-	*at = read_set(*at + 1, set);
-	if (**at == '{') {
+	memset(set, is_without, sizeof set);
+	for (*at += is_without; **at != ']'; ++*at) {
+		unsigned char low = (unsigned char)**at, high = low;
+		if ((*at)[1] == '-' && (*at)[2] != ']')
+			high = (unsigned char)*(*at += 2);
+		memset(set + low, !is_without, (size_t)(high - low) + 1);
+	}
+	set[0] = false;
+	if (*++*at == '{') {
 		char *to;
 		least = most = strtoul(*at + 1, &to, 10);
 		if (*to == ',')
@@ -384,11 +376,8 @@ struct span secret_part(const struct secret *s, const char *text, size_t from)
 {
 	const char *p = text + s->at + from, *end = text + s->at + s->n, *to = end;
 	if (forms[s->form].needs & ENDS_LINES) {
-		while (p < end && *p == '\\') {
-			while (*p == '\\')
-				p++;
+		while (p < end && (*p == '\\' || p[-1] == '\\'))
 			p++;
-		}
 		to = memchr(p, '\\', (size_t)(end - p));
 	}
 	return (struct span){p, (size_t)((to ? to : end) - p)};

@@ -13,8 +13,6 @@
 
 /* The most that one request reads: any live server delivers it before the pool gives up. */
 #define MOST_ASKED ((size_t)LIMIT(128 << 10, 64))
-/* What opened_take reads between two calls of cancel_check. */
-#define PIECE ((size_t)LIMIT(1 << 20, 100))
 
 struct opened {
 	struct resolver *resolver; /* held; or NULL */
@@ -23,7 +21,7 @@ struct opened {
 	bool redacts;
 	dev_t device;
 	atomic_uint refs;
-	struct masked_line line; /* if it redacts */
+	struct known known; /* if it redacts */
 };
 
 int opened_new(struct resolver *r, struct resolved *file, struct opened **ret)
@@ -39,8 +37,8 @@ int opened_new(struct resolver *r, struct resolved *file, struct opened **ret)
 	                     .redacts = r && resolver_redacts(r),
 	                     .device = file->st.st_dev,
 	                     .refs = 1,
-	                     .line.st = {.st_size = -1}};
-	lock_init(&o->line.lock, LOCK_MASKED);
+	                     .known.lines.st = {.st_size = -1}};
+	lock_init(&o->known.lock, LOCK_MASKED);
 	file->fd = -1;
 	*ret = o;
 	return 0;
@@ -58,8 +56,8 @@ void opened_put(struct opened *o)
 		return;
 	resolver_close_fd(o->resolver, o->fd, o->foreign);
 	resolver_put(o->resolver);
-	lock_destroy(&o->line.lock);
-	vec_release(&o->line.masks);
+	lock_destroy(&o->known.lock);
+	vec_release(&o->known.lines.masks);
 	free(o);
 }
 
@@ -147,9 +145,9 @@ bool opened_redacts(const struct opened *o)
 	return o->redacts;
 }
 
-struct masked_line *opened_mask(struct opened *o)
+struct known *opened_known(struct opened *o)
 {
-	return o->redacts ? &o->line : NULL;
+	return o->redacts ? &o->known : NULL;
 }
 
 ssize_t opened_stored(struct opened *o, void *p, size_t n, uint64_t off)
@@ -166,20 +164,6 @@ int opened_stat(struct opened *o, struct stat *ret)
 {
 	int64_t rc = opened_ask(o, ATTRIBUTES, ret, sizeof *ret, 0);
 	return rc < 0 ? (int)rc : 0;
-}
-
-int opened_take(struct opened *o, uint64_t off, size_t n, struct buf *out)
-{
-	while (out->n < n) {
-		size_t left = n - out->n;
-		char *to = buf_reserve(out, left);
-		ssize_t got = to ? opened_stored(o, to, left < PIECE ? left : PIECE, off + out->n) : buf_err(out);
-		int rc = cancel_check();
-		if (got <= 0 || rc < 0)
-			return got < 0 ? (int)got : rc < 0 ? rc : -ESTALE;
-		out->n += (size_t)got;
-	}
-	return 0;
 }
 
 int opened_line_begin(struct opened *o, uint64_t off, uint64_t most, uint64_t *ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an open file remembers of the line that was read last, if it redacts. Private to file. */
+/* What an open file remembers of the lines that were read last, if it redacts. Private to file. */
 #ifndef SESSIONFS_OPENED_IMPL_H
 #define SESSIONFS_OPENED_IMPL_H
 
@@ -12,16 +12,20 @@ struct range {
 	uint64_t at, end;
 };
 
-struct masked_line {
-	struct lock lock;
-	struct stat st;    /* of the file when the line was read; another one may have another line */
-	struct range line; /* without newline; of a line that is too long the part that is known */
-	bool is_hidden;    /* all of it */
+struct masked_lines {
+	struct stat st;    /* of the file when they were read; another one may have other lines */
+	uint64_t at, end;  /* the lines as a whole, but for a long one's begin and end */
+	uint64_t line;     /* where the line begins that the byte at `end` is of */
 	VEC(struct range) masks;
 };
 
+struct known {
+	struct lock lock;
+	struct masked_lines lines;
+};
+
 /* NULL: it does not redact. */
-struct masked_line *opened_mask(struct opened *o);
+struct known *opened_known(struct opened *o);
 /* As fstat(2), with a negative errno. */
 int opened_stat(struct opened *o, struct stat *ret);
 

@@ -304,8 +304,7 @@ static struct list *list_make(struct round *r)
 		    .of = &kept->of,
 		};
 		l->kept[n++] = kept;
-		l->memory += sizeof *l->v + sizeof *l->kept + GROUPED_MEMORY + kept->memory +
-		             places_memory(atomic_load(&kept->places));
+		l->memory += sizeof *l->v + sizeof *l->kept + GROUPED_MEMORY + kept->memory;
 		r->kept[i] = NULL;
 	}
 	qsort(l->v, n, sizeof *l->v, fact_cmp);

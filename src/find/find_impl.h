@@ -18,9 +18,8 @@ struct kept {
 	struct timespec mtime, ctime;
 	size_t memory;
 	struct session_facts of;
-	_Atomic(struct places *) places; /* NULL: nobody has asked for secrets.tsv */
-	struct fact_label *labels;       /* `of` has them, too */
-	uint64_t *marks;                 /* of each entry with usage, in file order: use_mark.hash, and MARK_... */
+	struct fact_label *labels; /* `of` has them, too */
+	uint64_t *marks;           /* of each entry with usage, in file order: use_mark.hash, and MARK_... */
 	size_t n_marks;
 	bool repeats; /* an id may stand in it twice */
 	struct fact_use uses[];
@@ -37,11 +36,6 @@ struct rank {
 	const char *file;
 };
 int rank_cmp(struct rank a, struct rank b);
-
-/* secrets.c: what looks like a key in one session, found when it is first asked for */
-struct places;
-size_t places_memory(const struct places *p);
-void places_free(struct places *p);
 
 /* kept.c */
 

@@ -275,10 +275,8 @@ int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struc
 
 void kept_release(struct kept *k)
 {
-	if (!k || atomic_fetch_sub(&k->refs, 1) > 1)
-		return;
-	places_free(atomic_load(&k->places));
-	free(k);
+	if (k && atomic_fetch_sub(&k->refs, 1) == 1)
+		free(k);
 }
 
 bool kept_is_of(const struct kept *k, const struct slot_state *now)

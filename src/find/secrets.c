@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* secrets.tsv. Files are read for it when it is asked for, on all cores: making an index need not look for keys. What
- * was found in a file is kept with its facts. */
+/* secrets.tsv. All files are read for it when it is asked for, on all cores: making an index need not look for keys.
+ */
 #include "sessionfs/find/tables.h"
 
 #include "sessionfs/base/cancel.h"
@@ -9,8 +9,6 @@
 #include "sessionfs/file/opened.h"
 #include "sessionfs/find/match.h"
 
-#include "find_impl.h"
-
 #include <errno.h>
 #include <fcntl.h>
 
@@ -18,48 +16,45 @@
 
 enum { PIECE = LIMIT(256 * 1024, 100) };
 
-/* Where a key stands in a file, and what the table shows of it. */
-struct place {
-	uint64_t at;
-	struct secret secret;
-	char start[4];
+/* What is known of one session. */
+struct look {
+	const struct fact_list *list;
+	const struct fact *fact;
+	struct session *session; /* held; NULL: no key was found yet */
+	struct buf rows;
 };
-
-struct places {
-	VEC(struct place);
-};
-
-size_t places_memory(const struct places *p)
-{
-	return p ? sizeof *p + vec_held(p) : 0;
-}
-
-void places_free(struct places *p)
-{
-	if (p)
-		vec_release(p);
-	free(p);
-}
 
 /* --- one file --------------------------------------------------------------------- */
 
 /* Adds the keys in whole lines that begin at `off`. */
-static int places_add(struct span text, uint64_t off, struct places *to)
+static int add_rows(struct look *l, struct span text, uint64_t off)
 {
 	struct secrets found CLEANUP(secrets_release) = {0};
+	struct buf name CLEANUP_BUF = BUF_INIT;
 	int rc = secrets_find(text, &found);
-	if (rc < 0 || !vec_reserve(to, found.n))
-		return -ENOMEM;
-	for (size_t i = 0; i < found.n; i++) {
-		struct place *p = &to->v[to->n++];
-		*p = (struct place){.at = off + found.v[i].at, .secret = found.v[i]};
-		memcpy(p->start, text.p + found.v[i].at, secret_shown(&found.v[i]));
+	if (rc == 0 && found.n && !l->session)
+		rc = catalog_get(l->list->catalog, l->fact->slot, &l->session);
+	for (size_t i = 0; i < found.n && rc == 0; i++) {
+		const struct secret *secret = &found.v[i];
+		uint64_t at = off + secret->at;
+		uint32_t entry = match_entry_at(l->session, at);
+		buf_reset(&name);
+		if (entry < session_count(l->session) && session_entry(l->session, entry)->offset <= at)
+			session_entry_name(l->session, entry, &name);
+		text_cell(span_of(l->fact->project), &l->rows);
+		buf_addc(&l->rows, '\t');
+		text_cell(span_of(l->fact->stem), &l->rows);
+		buf_addc(&l->rows, '\t');
+		text_cell(buf_span(&name), &l->rows);
+		buf_addf(&l->rows, "\t%s\t%.*s\t%zu\n", secret_kind(secret), (int)secret_shown(secret),
+		         text.p + secret->at, secret->n);
+		rc = cancel_check();
 	}
-	return 0;
+	return rc < 0 ? rc : buf_err(&name);
 }
 
 /* Looks through the bytes as they are stored. A line that is too long is skipped. */
-static int places_read(struct opened *file, struct places *to)
+static int look_through_file(struct look *l, struct opened *file)
 {
 	struct buf bytes CLEANUP_BUF = BUF_INIT;
 	uint64_t off = 0; /* of the bytes */
@@ -79,7 +74,7 @@ static int places_read(struct opened *file, struct places *to)
 			is_long = !end && got > 0;
 			text = (struct span){end ? end : text.p + n, end ? (size_t)(text.p + n - end) : 0};
 		}
-		rc = places_add(text, off + (size_t)(text.p - bytes.p), to);
+		rc = add_rows(l, text, off + (size_t)(text.p - bytes.p));
 		off += n;
 		bytes.n -= n;
 		memmove(bytes.p, bytes.p + n, bytes.n);
@@ -89,73 +84,39 @@ static int places_read(struct opened *file, struct places *to)
 	return rc;
 }
 
-static struct kept *kept_of(const struct fact *f)
-{
-	return (struct kept *)((char *)f->of - offsetof(struct kept, of));
-}
+/* --- the table -------------------------------------------------------------------- */
 
-/* Finds the keys in a session. One that is gone makes the next table another. */
+/* Finds the keys in a session. One that is gone has none, and makes the next table another. */
 static int secrets_look(void *arg, size_t i)
 {
-	const struct fact_list *list = arg;
-	struct kept *kept = kept_of(&list->v[i]);
-	const struct source_path at = {catalog_resolver(list->catalog), list->v[i].file};
+	struct look *l = (struct look *)arg + i;
+	const struct source_path at = {catalog_resolver(l->list->catalog), l->fact->file};
 	struct resolved got = RESOLVED_INIT;
-	struct opened *file;
-	struct places *found, *none = NULL;
-	if (atomic_load(&kept->places))
-		return 0;
+	struct opened *file = NULL;
 	int rc = resolve_file(&at, RESOLVER_WAIT, O_RDONLY, &got);
 	if (rc == 0)
 		rc = opened_new(at.resolver, &got, &file);
-	if (rc < 0)
-		return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
-	found = calloc(1, sizeof *found);
-	rc = found ? places_read(file, found) : -ENOMEM;
+	if (rc == 0)
+		rc = look_through_file(l, file);
 	opened_put(file);
-	if (found)
-		vec_trim(found);
-	if (rc < 0 || !atomic_compare_exchange_strong(&kept->places, &none, found))
-		places_free(found);
-	return rc;
-}
-
-/* --- the table -------------------------------------------------------------------- */
-
-static int add_secrets(const struct fact_list *list, const struct fact *f, const struct places *found, struct buf *out)
-{
-	struct buf name CLEANUP_BUF = BUF_INIT;
-	struct session *s;
-	int rc = found && found->n ? catalog_get(list->catalog, f->slot, &s) : -ESTALE;
-	/* One that is gone makes the next table another. */
-	if (rc < 0)
-		return rc == -ESTALE ? 0 : rc;
-	for (size_t i = 0; i < found->n && rc == 0; i++) {
-		const struct place *p = &found->v[i];
-		uint32_t entry = match_entry_at(s, p->at);
-		buf_reset(&name);
-		if (entry < session_count(s) && session_entry(s, entry)->offset <= p->at)
-			session_entry_name(s, entry, &name);
-		text_cell(span_of(f->project), out);
-		buf_addc(out, '\t');
-		text_cell(span_of(f->stem), out);
-		buf_addc(out, '\t');
-		text_cell(buf_span(&name), out);
-		buf_addf(out, "\t%s\t%.*s\t%zu\n", secret_kind(&p->secret), (int)secret_shown(&p->secret), p->start,
-		         p->secret.n);
-		rc = cancel_check();
-	}
-	catalog_put(list->catalog, s);
-	return rc < 0 ? rc : buf_err(&name);
+	if (l->session)
+		catalog_put(l->list->catalog, l->session);
+	return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
 }
 
 int table_secrets(const struct fact_list *list, struct buf *out)
 {
-	int rc = facts_error(list);
+	struct look *all CLEANUP_FREE = calloc(list->n + 1, sizeof *all);
+	int rc = all ? facts_error(list) : -ENOMEM;
+	for (size_t i = 0; all && i < list->n; i++)
+		all[i] = (struct look){.list = list, .fact = &list->v[i], .rows = BUF_INIT};
 	if (rc == 0)
-		rc = parallel_for(list->n, secrets_look, (void *)list);
+		rc = parallel_for(list->n, secrets_look, all);
 	buf_adds(out, SECRETS_HEADING);
-	for (size_t i = 0; i < list->n && rc == 0; i++)
-		rc = add_secrets(list, &list->v[i], atomic_load(&kept_of(&list->v[i])->places), out);
+	for (size_t i = 0; all && i < list->n; i++) {
+		rc = rc < 0 ? rc : buf_err(&all[i].rows);
+		buf_addspan(out, buf_span(&all[i].rows));
+		buf_release(&all[i].rows);
+	}
 	return rc < 0 ? rc : buf_err(out);
 }

@@ -59,19 +59,22 @@ static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t of
 	return (ssize_t)got;
 }
 
-int take_line_at(const struct session *s, uint64_t off, size_t n, size_t ahead, struct buf *out)
+static int take_full(const struct session *s, uint64_t off, size_t n, size_t ahead, bool is_stored, struct buf *out)
 {
-	buf_reset(out);
-	if (ahead_take(s, off, n, ahead, out))
-		return buf_err(out);
 	char *p = buf_reserve(out, n + ahead);
 	if (!p)
 		return buf_err(out);
-	ssize_t got = read_full(s, p, n + ahead, off, false);
+	ssize_t got = read_full(s, p, n + ahead, off, is_stored);
 	if (got < 0)
 		return (int)got;
 	out->n = (size_t)got;
 	return out->n < n ? -ESTALE : 0;
+}
+
+int take_line_at(const struct session *s, uint64_t off, size_t n, size_t ahead, struct buf *out)
+{
+	buf_reset(out);
+	return ahead_take(s, off, n, ahead, out) ? buf_err(out) : take_full(s, off, n, ahead, false, out);
 }
 
 /* What is hidden of a last line changes when that goes on: the file is the same. */
@@ -568,18 +571,15 @@ int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bo
 	bool redacts = opened_redacts(s->file);
 	if (rc < 0 || line.n > SECRET_LINE || (redacts && !memmem(line.p, line.n, "***", 3)))
 		return rc;
-	if (redacts) {
-		rc = opened_take(s->file, e->offset, line.n, &stored);
-		if (rc < 0)
-			return rc;
-		line = buf_span(&stored);
-	}
-	rc = secrets_find(line, &found);
+	if (redacts)
+		rc = take_full(s, e->offset, line.n, 0, true, &stored);
+	if (rc == 0)
+		rc = secrets_find(redacts ? buf_span(&stored) : line, &found);
 	*ret = found.n > 0;
 	return rc;
 }
 
-static ssize_t read_some(const struct session *s, void *p, size_t n, uint64_t off, bool is_stored)
+ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)
 {
 	uint64_t size = session_size(s);
 
@@ -587,17 +587,12 @@ static ssize_t read_some(const struct session *s, void *p, size_t n, uint64_t of
 		return 0;
 	if (n > size - off)
 		n = (size_t)(size - off);
-	return read_full(s, p, n < SSIZE_MAX ? n : SSIZE_MAX, off, is_stored);
-}
-
-ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)
-{
-	return read_some(s, p, n, off, false);
+	return read_full(s, p, n < SSIZE_MAX ? n : SSIZE_MAX, off, false);
 }
 
 ssize_t session_pread_stored(const struct session *s, void *p, size_t n, uint64_t off)
 {
-	return read_some(s, p, n, off, true);
+	return read_full(s, p, n, off, true);
 }
 
 /* ---- the tree ---- */

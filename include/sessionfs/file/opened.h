@@ -10,7 +10,6 @@
 #ifndef SESSIONFS_OPENED_H
 #define SESSIONFS_OPENED_H
 
-#include "sessionfs/base/buf.h"
 #include "sessionfs/file/resolver.h"
 
 struct opened;
@@ -36,8 +35,6 @@ bool opened_is_foreign(const struct opened *o);
 ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off);
 /* The same of the bytes as they are stored. Only for who shows none of them but what secret_shown allows. */
 ssize_t opened_stored(struct opened *o, void *p, size_t n, uint64_t off);
-/* Appends n of them to the empty `out`: 0, -ESTALE if there are fewer, or another negative errno. */
-int opened_take(struct opened *o, uint64_t off, size_t n, struct buf *out);
 bool opened_redacts(const struct opened *o);
 /* Where the line begins that contains `off`; one that begins more than `most` bytes before, as if it began there. 0 or
  * a negative errno (-EINTR by cancel_check). */

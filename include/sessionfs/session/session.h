@@ -163,7 +163,7 @@ int session_read_line(const struct session *s, uint32_t i, struct reader *r, str
 int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bool *ret);
 /* Reads raw bytes of the file: up to n at off, fewer only at session_size(). Returns how many, or a negative errno. */
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off);
-/* The same as they are stored, also where they are redacted: for who shows none of them. */
+/* The same as they are stored, also where they are redacted, and behind session_size(): for who shows none of them. */
 ssize_t session_pread_stored(const struct session *s, void *p, size_t n, uint64_t off);
 
 /* Entry i's id (v1: the derived one) if the index keeps it: a text that is not long. Otherwise, and for entries without
