@@ -215,6 +215,12 @@ static int find_at(struct finder *f, const char *p)
 	const char first = is_decimal(*p) ? '#' : *p, front = p > f->from ? p[-1] : ' ';
 	bool is_escape = p - f->from > 1 && p[-2] == '\\' && strchr("nrtbf", front),
 	     is_inside = is_word(front) && !is_escape;
+	/* The letter of an escape is in front of a key, not of it: JSON stays JSON. */
+	size_t backslashes = 0;
+	while (p - f->from > (ptrdiff_t)backslashes && p[-1 - (ptrdiff_t)backslashes] == '\\')
+		backslashes++;
+	if (backslashes % 2)
+		return 0;
 	for (unsigned i = 0; i < FORMS; i++) {
 		const struct form *form = &forms[i];
 		const char *key, *key_end;

@@ -72,6 +72,7 @@ NONE = [
     "-ghp_ example0example0example0example01234", "glpat- example0example0123", "AKIA EXAMPLE234567AB1",
     "https://user: ex@example.com", "https://user:example@ -example.com", "eyJ example0example0.eyJexample0", "BSA example0example0example01",
     "+BSA example0example0example0123", "-----BEGIN  PRIVATE KEY-----\\nexample0exampl\\n", "12345678901: AAexample0example0example0example01",
+    "\\npm_ example0example0example0example01234",
 ]
 
 
@@ -96,6 +97,10 @@ def places(line):
             fits = {"digit": re.search(rb"[0-9]", key), "": True, "apart": line[m.start() - 1 : m.start()] not in (b"+", b"/") and line[m.end() : m.end() + 1] not in (b"+", b"/")}[needs]
             if form[0] == "private key":
                 fits = re.search(rb"[A-Za-z0-9+/=]{16}", key)
+            # The letter of an escape is in front of a key, not of it.
+            before = line[: m.start()]
+            if (len(before) - len(before.rstrip(b"\\"))) % 2:
+                fits = None
             if fits:
                 found.append((m.start("key"), -len(key), i, m.end("key")))
             # One that does not count hides none that begins inside it.

@@ -82,6 +82,8 @@ static const char *const none[] = {
     "npm_ example0example0example0example0123",
     "npm_ example0example0example0example012345",
     "-ghp_ example0example0example0example01234",
+    "\\npm_ example0example0example0example01234",
+    "\\\\\\tvly- example0example0example0example0",
     "AKIA EXAMPLE234567AB1",
     "https://user: ab@example.com",
     "https://user: example@-example.com",
