@@ -13,9 +13,9 @@ struct range {
 };
 
 struct masked_lines {
-	struct stat st;    /* of the file when they were read; another one may have other lines */
-	uint64_t at, end;  /* the lines as a whole, but for a long one's begin and end */
-	uint64_t line;     /* where the line begins that the byte at `end` is of */
+	struct stat st;   /* of the file when they were read; another one may have other lines */
+	uint64_t at, end; /* the lines as a whole, but for a long one's begin and end */
+	uint64_t line;    /* where the line begins that the byte at `end` is of */
 	VEC(struct range) masks;
 };
 

@@ -18,7 +18,7 @@ enum { MASKS = LIMIT(4096, 4), AHEAD = 4096 };
 /* What is read between two calls of cancel_check. */
 #define PIECE ((size_t)LIMIT(1 << 20, 100))
 
-static void hide(const struct masked_lines *m, char *p, size_t n, uint64_t off)
+static void redact_hide(const struct masked_lines *m, char *p, size_t n, uint64_t off)
 {
 	for (size_t i = 0; i < m->masks.n; i++) {
 		struct range hidden = m->masks.v[i];
@@ -42,7 +42,7 @@ static size_t hide_known(struct known *known, const struct stat *now, char *p, s
 		*line = m->line;
 	}
 	if (p)
-		hide(m, p, n, off);
+		redact_hide(m, p, n, off);
 	return n;
 }
 
@@ -56,7 +56,7 @@ static int add_mask(struct masked_lines *m, uint64_t at, uint64_t end)
 
 /* Reads from m->at, where m->line began or goes on, to the end of the line that contains the byte before `end`, or
  * until that line is too long. */
-static int read_lines(struct opened *o, uint64_t end, struct masked_lines *m, struct buf *text)
+static int redact_read_lines(struct opened *o, uint64_t end, struct masked_lines *m, struct buf *text)
 {
 	for (m->end = m->at; m->end < end || (m->line < end && m->end - m->line <= SECRET_LINE);) {
 		size_t n = m->end >= end ? AHEAD : end - m->end < PIECE ? (size_t)(end - m->end) : PIECE;
@@ -119,7 +119,7 @@ static ssize_t look_through(struct opened *o, char *p, size_t n, uint64_t off, s
 	const bool is_long = off - m->line > SECRET_LINE, front = m->line > 0 && !is_long;
 	uint64_t line = m->line;
 	m->at = is_long ? off : line - front;
-	rc = read_lines(o, off + n, m, &text);
+	rc = redact_read_lines(o, off + n, m, &text);
 	if (rc < 0 || m->end <= off)
 		return rc;
 	if (front && *text.p != '\n')
@@ -130,7 +130,7 @@ static ssize_t look_through(struct opened *o, char *p, size_t n, uint64_t off, s
 		return rc;
 	n = n < m->end - off ? n : (size_t)(m->end - off);
 	memcpy(p, text.p + (off - m->at), n);
-	hide(m, p, n, off);
+	redact_hide(m, p, n, off);
 	return (ssize_t)n;
 }
 

@@ -27,7 +27,7 @@ struct look {
 /* --- one file --------------------------------------------------------------------- */
 
 /* Adds the keys in whole lines that begin at `off`. */
-static int add_rows(struct look *l, struct span text, uint64_t off)
+static int secrets_add_rows(struct look *l, struct span text, uint64_t off)
 {
 	struct secrets found CLEANUP(secrets_release) = {0};
 	struct buf name CLEANUP_BUF = BUF_INIT;
@@ -74,7 +74,7 @@ static int look_through_file(struct look *l, struct opened *file)
 			is_long = !end && got > 0;
 			text = (struct span){end ? end : text.p + n, end ? (size_t)(text.p + n - end) : 0};
 		}
-		rc = add_rows(l, text, off + (size_t)(text.p - bytes.p));
+		rc = secrets_add_rows(l, text, off + (size_t)(text.p - bytes.p));
 		off += n;
 		bytes.n -= n;
 		memmove(bytes.p, bytes.p + n, bytes.n);
