@@ -99,6 +99,7 @@ static int secrets_look(void *arg, size_t i)
 	if (rc == 0)
 		rc = look_through_file(l, file);
 	opened_put(file);
+	resolved_release(at.resolver, &got);
 	if (l->session)
 		catalog_put(l->list->catalog, l->session);
 	return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
