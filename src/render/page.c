@@ -249,7 +249,7 @@ static void add_related(const struct place *p, struct buf *out)
 {
 	const char *at = p->related, *end;
 	for (size_t n = 0; at && (end = strchr(at, '\n')) != NULL; n++, at = end + 1) {
-		if (n == RELATED_MOST) {
+		if (n > RELATED_MOST) {
 			buf_adds(out, ", <a href=\"");
 			html_path(span_of(p->prefix), out);
 			buf_adds(out, "subagents\">\u2026</a>");

@@ -85,6 +85,13 @@ for seed in {1..12}; do
 	umount_fs "$T/mnt"
 done
 
+# --- a page names a hundred subagents, and leads to the list of all -------------------------
+say "$T/hundred/--p--/one.jsonl" one
+for n in {1..102}; do say "$T/hundred/--p--/one/run-$n/session.jsonl" "run-$n"; done
+"$SESSIONFS" -S "$T/hundred" --cat html/p/one.html | grep -o '<dt>Subagents</dt>.*' >"$T/fact"
+is 100 "$(grep -o '<a href="\.\./p/one' "$T/fact" | wc -l)" "subagents in a page"
+grep -q '/one/subagents">' "$T/fact" || die "no link to all subagents"
+
 # --- more directories than watches ---------------------------------------------------------
 SMALL=${SESSIONFS%/*}/small/sessionfs
 [ -x "$SMALL" ] || exit 0
