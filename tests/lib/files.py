@@ -299,7 +299,7 @@ DIFFS = [
 
 def make(to):
     os.makedirs(to + "/malicious", exist_ok=True)
-    cwds = ["/home/x", "/", "/a/../b//.", "C:\\work", "c:/work/..", "\\\\srv\\d", "rel/dir", "~/x", "", None, 5, "/c\nd\t\x1b", "/\ud800"]
+    cwds = ["/home/x", "/", "/a/../b//.", "C:\\work", "c:/job/..", "\\\\srv\\d", "rel/dir", "~/x", "", None, 5, "/c\nd\t\x1b", "/\ud800"]
     for k, cwd in enumerate(cwds):
         m = Maker(f"{to}/malicious/cwd{k}.jsonl", cwd)
         for path in PATHS:
