@@ -9,7 +9,7 @@
 static inline int produce(const struct producer *producer, const struct session *s, uint32_t at, const char *prefix,
                           struct buf *out)
 {
-	const struct place p = {s, at, prefix};
+	const struct place p = {.session = s, .at = at, .prefix = prefix};
 	struct totals totals = TOTALS_INIT;
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct buf body CLEANUP_BUF = BUF_INIT;

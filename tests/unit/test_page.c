@@ -151,7 +151,7 @@ static void segments_stand_alone(void **state)
 
 	(void)state;
 	fixture_open(&f, lines, strlen(lines));
-	const struct place p = {f.s, session_leaf(f.s), PREFIX};
+	const struct place p = {.session = f.s, .at = session_leaf(f.s), .prefix = PREFIX};
 	struct reader reader CLEANUP_READER = READER_INIT;
 	assert_int_equal(producer_page_html.list(&p, &totals, &items, &n), 0);
 	assert_in_range(n, 1, 63);
