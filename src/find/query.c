@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Terms are folded, sorted and stripped of repetitions, so that equal queries have the same canonical form. */
+/* Terms are folded, sorted and stripped of repetitions: of equal queries they are the same. */
 #include "query_impl.h"
 
 #include "sessionfs/base/fold.h"
@@ -232,15 +232,7 @@ static int parse(struct scan *s)
 	}
 	if (buf_err(&q->bytes))
 		return buf_err(&q->bytes);
-	int rc = settle(s, q);
-	for (size_t i = 0; i < q->terms.n; i++) {
-		const struct term *t = &q->terms.v[i];
-		/* Each text behind its length, since a text may hold anything. */
-		buf_addf(&q->canonical, "%s%s%zu:", t->negated ? "-" : "",
-		         t->kind == TERM_WORD ? "" : filter_names[t->kind].p, t->text.n);
-		buf_addspan(&q->canonical, t->text);
-	}
-	return rc < 0 ? rc : buf_err(&q->canonical);
+	return settle(s, q);
 }
 
 int query_parse(struct span text, int64_t now, struct query **ret)
@@ -277,13 +269,7 @@ void query_put(struct query *q)
 		return;
 	vec_release(&q->terms);
 	buf_release(&q->bytes);
-	buf_release(&q->canonical);
 	free(q);
-}
-
-struct span query_text(const struct query *q)
-{
-	return buf_span(&q->canonical);
 }
 
 int64_t query_expires(const struct query *q)
@@ -297,11 +283,6 @@ static bool asks(const struct query *q, enum term_kind kind)
 		if (q->terms.v[i].kind == kind)
 			return true;
 	return false;
-}
-
-bool query_asks_title(const struct query *q)
-{
-	return asks(q, TERM_TITLE);
 }
 
 bool query_is_local(const struct query *q)

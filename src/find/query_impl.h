@@ -38,7 +38,6 @@ struct query {
 	atomic_uint refs;
 	VEC(struct term) terms; /* by kind, negated, text; no two are the same */
 	struct buf bytes;       /* of their texts */
-	struct buf canonical;
 	int64_t expires;
 };
 

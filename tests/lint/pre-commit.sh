@@ -8,7 +8,7 @@ need git make clang-format cppcheck shellcheck mandoc
 
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
-unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE
+unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE MAKEFLAGS
 mkdir "$T/clone"
 cp -r "$ROOT"/{src,include,man,scripts,Makefile,NEWS.md,ARCHITECTURE.md,.clang-format} "$T/clone/"
 cd "$T/clone"

@@ -3,6 +3,7 @@
 #ifndef FIND_FIXTURE_H
 #define FIND_FIXTURE_H
 
+#include "../../src/find/query_impl.h"
 #include "sessionfs/base/fold.h"
 #include "sessionfs/find/match.h"
 #include "sessionfs/render/entry_text.h"
@@ -81,10 +82,10 @@ static inline bool brute_matches(const struct session *s, uint32_t i, struct bru
 	return true;
 }
 
-/* Words that must occur stand first in the canonical form, each behind its length. */
+/* Words that must occur stand first. */
 static inline bool asks_words(const struct query *q)
 {
-	return query_text(q).p[0] >= '0' && query_text(q).p[0] <= '9';
+	return q->terms.v[0].kind == TERM_WORD && !q->terms.v[0].negated;
 }
 
 /* What the matcher finds, a number for each entry, each with as many bytes of lines as it says, and with a line if

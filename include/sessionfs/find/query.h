@@ -24,10 +24,6 @@ int query_parse_why(struct span text, int64_t now, struct query **ret, struct bu
 struct query *query_get(struct query *q);
 void query_put(struct query *q);
 
-/* The query in its canonical form: queries that are equal in it have the same results. It is no query to be parsed.
- * Lives as long as q. */
-struct span query_text(const struct query *q);
-
 /* When (ms since 1970) the same text may mean another query, since it names days relative to now; INT64_MAX: never. */
 int64_t query_expires(const struct query *q);
 
@@ -38,8 +34,6 @@ struct query_session {
 };
 /* False if no entry of this session can match. */
 bool query_wants_session(const struct query *q, const struct query_session *s);
-/* Whether query_wants_session looks at the title. */
-bool query_asks_title(const struct query *q);
 
 /* Whether an entry that matches, or does not, stays so whatever is appended to its session. False if labels, the
  * title or the state are asked for. */
