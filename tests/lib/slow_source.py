@@ -45,12 +45,12 @@ def read(fd, text):
         raise OSError(f"read {got!r} and not {text!r}")
 
 
-def judge(what, seconds, bound):
+def judge(what, seconds, bound, typical=statistics.median):
     ms = [round(s * 1000, 1) for s in seconds]
-    middle = statistics.median(ms)
-    print(f"{what}: {middle} ms of {sorted(ms)}", flush=True)
-    if not middle < bound:
-        wrong.append(f"{what} takes {'for ever' if middle == float('inf') else f'{middle} ms'}")
+    took = typical(ms)
+    print(f"{what}: {took} ms of {sorted(ms)}", flush=True)
+    if not took < bound:
+        wrong.append(f"{what} takes {'for ever' if took == float('inf') else f'{took} ms'}")
 
 
 def measure(what, bound, call, before=None):
@@ -95,7 +95,8 @@ def kill(what, bound, victims):
         ended = select.select([fd], [], [], HUNG)[0]
         took.append(time.monotonic() - began if ended else float("inf"))
         os.close(fd)
-    judge(what, took or [float("inf")], bound)
+    # Of two, the one that a busy machine delays less; but each has to end.
+    judge(what, took or [float("inf")], bound, lambda ms: min(ms) if max(ms) < float("inf") else float("inf"))
 
 
 def work_at(directory):
