@@ -321,7 +321,7 @@ static void an_entry_of_many_files_counts_once(void **state)
 	open_place(p);
 	struct facts *f = open_facts(p);
 	assert_int_equal(counted(f, &n), 4);
-	assert_in_range(n, 3, 4); /* on several cores the younger may be first */
+	assert_in_range(n, 3, 5); /* on several cores the younger may be first, and both are made again */
 	append(p, "--a--/own.jsonl", USED("5", AT));
 	assert_int_equal(counted(f, &n), 5);
 	assert_int_equal(n, 1);
