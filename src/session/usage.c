@@ -10,7 +10,8 @@ static struct usage usage_sum(const struct json_value fields[USAGE_FIELDS])
 		if (!json_double(fields[i], &n[i]))
 			n[i] = 0;
 	double total = n[4] != 0 ? n[4] : n[0] + n[1] + n[2] + n[3];
-	return (struct usage){n[0], n[1], n[2], n[3], total, n[5]};
+	/* Routers write a cost below 0 where they do not know it. */
+	return (struct usage){n[0], n[1], n[2], n[3], total, n[5] > 0 ? n[5] : 0};
 }
 
 struct usage usage_of(struct json_value usage)
@@ -21,7 +22,8 @@ struct usage usage_of(struct json_value usage)
 
 	if (usage.kind == JSON_OBJECT) {
 		json_get_all(usage, names, USAGE_FIELDS, fields);
-		fields[5] = json_get(fields[5], "total");
+		if (fields[5].kind != JSON_NUMBER)
+			fields[5] = json_get(fields[5], "total");
 	}
 	return usage_sum(fields);
 }

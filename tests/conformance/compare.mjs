@@ -292,7 +292,7 @@ function countedBefore(source, shown) {
 			const id = (header.version ?? 1) < 2 ? [sid, line] : v.id;
 			if (!u || id == null) continue;
 			const n = [u.input, u.output, u.cacheRead, u.cacheWrite].map((x) => x || 0);
-			n.push(u.totalTokens || n.reduce((a, b) => a + b), u.cost?.total || 0);
+			n.push(u.totalTokens || n.reduce((a, b) => a + b), Math.max(0, (typeof u.cost === "number" ? u.cost : u.cost?.total) || 0));
 			const key = JSON.stringify([id, Date.parse(v.timestamp), n]);
 			const { provider, model } = v.message ?? v;
 			if (seen.has(key)) doubles.push([`${dir.split("/")[1]} ${cellText([provider, model].every((x) => typeof x === "string") ? `${provider}/${model}` : "unknown")}`, ...n.map((x) => -x)]);

@@ -170,7 +170,7 @@ function usage(entries) {
 		const number = (v) => (typeof v === "number" ? v : 0);
 		const four = ["input", "output", "cacheRead", "cacheWrite"].reduce((n, f) => n + number(u[f]), 0);
 		for (const f of fields) {
-			const n = f === "cost" ? number(u.cost?.total) : number(u[f]) || (f === "totalTokens" ? four : 0);
+			const n = f === "cost" ? Math.max(0, number(typeof u.cost === "number" ? u.cost : u.cost?.total)) : number(u[f]) || (f === "totalTokens" ? four : 0);
 			sum[f] += n;
 			models[model][f] += n;
 		}

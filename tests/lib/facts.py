@@ -250,8 +250,8 @@ class Session:
             n = [x if isinstance(x := get(u, k), float) else 0.0 for k in ("input", "output", "cacheRead", "cacheWrite", "totalTokens")]
             if n[4] == 0:
                 n[4] = n[0] + n[1] + n[2] + n[3]
-            cost = get(get(u, "cost"), "total")
-            n.append(cost if isinstance(cost, float) else 0.0)
+            cost = get(u, "cost") if isinstance(get(u, "cost"), float) else get(get(u, "cost"), "total")
+            n.append(cost if isinstance(cost, float) and cost > 0 else 0.0)
             same = (self.id_of(e), t, *n)
             yield (self.mtime * 1000 if t is None else t, text(of["provider"] + "/" + of["model"]) if named else "unknown", n, same if same[0] is not None else object())
 
@@ -385,6 +385,12 @@ def make(to):
             used("5", "2026-01-01T11:00:00Z", {}, provider="a", model="z"),
             {"type": "usage", "id": "6", "timestamp": "2026-01-01T12:00:00Z", "provider": "o", "model": "u", "usage": {"input": "no", "output": 3, "cost": 5}},
             {"type": "model_change", "id": "7", "timestamp": "2026-01-01T12:00:00Z", "provider": "last", "modelId": "one\t"},
+        ]),
+        "--a--/odd costs": ({"timestamp": "2026-01-04T00:00:00.000Z"}, [
+            *[used(f"a{i}", "2026-01-04T00:00:00Z", {"input": 1, "cost": {"total": c}}, model=f"m{i % 2}") for i, c in enumerate([-110000, -0.0, -1e308, "3", None, True, [4], {"total": 5}, 0.25, 1e-9])],
+            *[used(f"b{i}", "2026-01-04T00:00:00Z", {"input": 1, "cost": c}, model="n") for i, c in enumerate([2, -2, "2", None, [], {}, {"total": "1"}, {"input": 1}])],
+            used("c", "2026-01-04T00:00:00Z", {"input": -3, "output": 1, "cost": {"total": -1}}, model="tokens"),
+            used("d", "2026-01-04T00:00:00Z", {"input": 1, "cost": {"total": 8}}, role="toolResult", toolCallId="c", model="m1"),
         ]),
         "--a--/costs": ({"timestamp": "2026-01-02T00:00:00.000Z"}, [used(str(i), "2026-01-02T00:00:00Z", {"input": 0.1, "cost": {"total": i / 10}}) for i in range(50)]),
         # An entry that stands in several files counts for the oldest session, then for the lesser path.

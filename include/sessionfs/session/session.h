@@ -256,7 +256,8 @@ uint32_t session_result(const struct session *s, uint32_t i, unsigned n);
 uint32_t session_first_kept(const struct session *s, uint32_t i, const struct record *r);
 
 /* The part_usage of some entries, added up in doubles as JavaScript would. If totalTokens is absent or 0, as in older
- * versions of pi and with some providers, the sum of the four others counts. */
+ * versions of pi and with some providers, the sum of the four others counts. A cost below 0 is unknown and counts as 0;
+ * a `cost` that is a number is the total. */
 struct usage {
 	double input, output, cache_read, cache_write, total, cost;
 };

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* usage: what the numbers of an entry count as. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "session_fixture.h"
+
+#include <math.h>
+
+#define ENTRY(role, usage)                                                                                             \
+	"{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"" role                           \
+	"\",\"provider\":\"p\",\"model\":\"m\",\"content\":[],\"usage\":" usage "}}\n"
+
+static struct usage sum_of(const char *usage)
+{
+	struct fixture f;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	buf_addf(&text, HEADER ENTRY("assistant", "%s"), usage);
+	open_text(&f, buf_cstr(&text));
+	struct session_usage used = session_usage(f.s);
+	assert_int_equal(used.n_marks, 1);
+	assert_true(used.sum.cost == used.v[0].sum.cost);
+	fixture_release(&f);
+	return used.sum;
+}
+
+/* In the order in which pi writes the numbers, which is read in another way, and in another one. */
+static void a_cost_is_a_number_that_is_not_below_0(void **state)
+{
+	static const struct {
+		const char *cost;
+		double is;
+	} cases[] = {
+	    {"0.25", 0.25},   {"0", 0},       {"-0", 0},    {"-110000", 0}, {"-1e-9", 0}, {"-1e308", 0}, {"-1e999", 0},
+	    {"1e308", 1e308}, {"1e-9", 1e-9}, {"\"1\"", 0}, {"null", 0},    {"true", 0},  {"[1]", 0},    {"{}", 0},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[256];
+		snprintf(text, sizeof text,
+		         "{\"input\":1,\"output\":2,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":3,"
+		         "\"cost\":{\"input\":-1,\"output\":0,\"cacheRead\":0,\"cacheWrite\":0,\"total\":%s}}",
+		         cases[i].cost);
+		struct usage u = sum_of(text);
+		assert_true(u.cost == cases[i].is && !signbit(u.cost) && u.total == 3);
+		snprintf(text, sizeof text, "{\"cost\":{\"total\":%s,\"more\":1},\"input\":1,\"output\":2}",
+		         cases[i].cost);
+		u = sum_of(text);
+		assert_true(u.cost == cases[i].is && !signbit(u.cost) && u.total == 3);
+		snprintf(text, sizeof text, "{\"input\":1,\"output\":2,\"cost\":%s}", cases[i].cost);
+		u = sum_of(text);
+		assert_true(u.cost == cases[i].is && !signbit(u.cost) && u.total == 3);
+	}
+}
+
+/* Tokens are added up as pi does it. */
+static void tokens_may_be_below_0(void **state)
+{
+	(void)state;
+	struct usage u = sum_of("{\"input\":-5,\"output\":2,\"totalTokens\":0,\"cost\":{\"total\":-1}}");
+	assert_true(u.input == -5 && u.total == -3 && u.cost == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_cost_is_a_number_that_is_not_below_0),
+	    cmocka_unit_test(tokens_may_be_below_0),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
