@@ -272,6 +272,20 @@ static int fact_cmp(const void *pa, const void *pb)
 	return rank_cmp((struct rank){a->of->modified, a->file}, (struct rank){b->of->modified, b->file});
 }
 
+/* Adds up what counts for the session in usage.tsv. */
+static void fact_count(struct catalog *c, struct fact *f)
+{
+	bool has_results = false;
+	struct slot_info s;
+	uint64_t cookie = 0;
+	for (size_t i = 0; i < f->of->n_uses; i++)
+		has_results = has_results || f->of->uses[i].of_results;
+	f->has_subagents = has_results && catalog_fork_next(c, f->slot, true, &cookie, &s);
+	for (size_t i = 0; i < f->of->n_uses; i++)
+		if (fact_use_counts(f, &f->of->uses[i]))
+			usage_add(&f->counted, f->of->uses[i].sum);
+}
+
 /* The list of all sessions that were read. NULL without memory. */
 static struct list *list_make(struct round *r)
 {
@@ -286,6 +300,7 @@ static struct list *list_make(struct round *r)
 		return NULL;
 	}
 	size_t n = 0;
+	int deferred = deferred_begin();
 	for (size_t i = 0; i < r->n; i++) {
 		const struct slot_state *s = &r->states[i];
 		struct kept *kept = r->kept[i];
@@ -303,12 +318,13 @@ static struct list *list_make(struct round *r)
 		    .mtime = s->mtime,
 		    .of = &kept->of,
 		};
+		fact_count(r->catalog, &l->v[n]);
 		l->kept[n++] = kept;
 		l->memory += sizeof *l->v + sizeof *l->kept + GROUPED_MEMORY + kept->memory;
 		r->kept[i] = NULL;
 	}
 	qsort(l->v, n, sizeof *l->v, fact_cmp);
-	int missed = atomic_load(&r->missed);
+	int missed = deferred_end(deferred, atomic_load(&r->missed));
 	bool lacks = missed || atomic_load(&r->gone);
 	l->known = lacks ? 0 : r->serial;
 	l->shown = (struct fact_list){lacks ? LACKING | budget_now() : l->known, missed, n, l->v, r->catalog};

@@ -13,10 +13,15 @@
 #include <errno.h>
 #include <math.h>
 
+struct use_key {
+	date_t day;
+	uint32_t of_results;
+};
+
 /* The facts while they are collected. */
 struct gather {
 	uint32_t messages;
-	struct counters uses; /* struct fact_use, by the bytes of the day and the model */
+	struct counters uses; /* struct fact_use, by a struct use_key and the model */
 	struct buf model, key;
 	struct buf texts; /* id and title, one after the other */
 	size_t id;        /* its bytes; the model has a buf of its own */
@@ -45,18 +50,22 @@ static void gather_release(struct gather *g)
 static int gather_use(const struct session *s, const struct session_use *more, struct reader *reader, struct gather *g)
 {
 	/* The day of the entry's usage.json: of its own time, else of the file's. */
-	date_t day = more->day != NO_DATE ? more->day : date_at((double)session_stat(s)->st_mtim.tv_sec * 1000);
+	struct use_key key = {more->day, 0};
 	struct record r;
 	int rc = session_read(s, more->record, reader, &r);
 	if (rc < 0)
 		return rc;
+	if (key.day == NO_DATE)
+		key.day = date_at((double)session_stat(s)->st_mtim.tv_sec * 1000);
+	key.of_results = r.role == ROLE_TOOL_RESULT;
 	buf_reset(&g->key);
-	buf_add(&g->key, &day, sizeof day);
+	buf_add(&g->key, &key, sizeof key);
 	render_usage_model(&r, JSON_CLEAN, &g->key);
 	struct fact_use *use = counters_get(&g->uses, buf_span(&g->key));
 	if (!use || buf_err(&g->key))
 		return -ENOMEM;
-	use->date = day;
+	use->date = key.day;
+	use->of_results = key.of_results;
 	use->entries += more->entries ? more->entries : 1;
 	usage_add(&use->sum, more->entries ? more->sum : usage_of(part_usage(&r)));
 	return 0;
@@ -165,7 +174,7 @@ static int gather_files(const struct session *s, struct files_room *room, struct
 static struct span model_of(const struct counters *uses, size_t i)
 {
 	struct span key = counters_name(uses, i);
-	return (struct span){key.p + sizeof(date_t), key.n - sizeof(date_t)};
+	return (struct span){key.p + sizeof(struct use_key), key.n - sizeof(struct use_key)};
 }
 
 /* Whether row i has the same model as the row before, as most do. */

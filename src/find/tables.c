@@ -123,6 +123,8 @@ static int sum_session(const struct fact *f, struct buf *key, struct counters *r
 {
 	for (size_t i = 0; i < f->of->n_uses; i++) {
 		const struct fact_use *use = &f->of->uses[i];
+		if (!fact_use_counts(f, use))
+			continue;
 		buf_reset(key);
 		tables_add_key(f, use, key);
 		struct row *row = counters_get(rows, buf_span(key));

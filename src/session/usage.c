@@ -98,6 +98,9 @@ bool usage_take(struct session *s, const struct entry *e, const struct record_he
 		hash = hash_bytes(&s->secret, 2, provider.text.p, provider.text.n);
 		hash = hash_bytes(&s->secret, hash, model.text.p, model.text.n) | 1;
 	}
+	/* Results have sums of their own: usage.tsv leaves some out. */
+	if (e->role == ROLE_TOOL_RESULT)
+		hash ^= 2;
 	/* A day begins with a minute in all zones of today. */
 	int64_t minute = e->time < 0 ? e->time : e->time / 60000;
 	if (minute != s->at.minute)

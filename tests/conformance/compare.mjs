@@ -279,29 +279,32 @@ function compareRow(row, dir, info) {
 	same("sessions.tsv", [...expected, ...numbers, info.state ?? "", String(info.bytes), info.title], [...row.slice(0, 6), row[7], row[8], row[10], row[12], row[13]]);
 }
 
-// What stands in a session, but counts for an older one: rows as in compareUse, negative.
-function countedBefore(source, shown) {
+// What is in a session, but counts for an older one or for its subagents: rows as in compareUse, negative.
+function countedElsewhere(source, shown, fsx) {
 	const at = (t) => (Number.isNaN(Date.parse(t)) ? Infinity : Date.parse(t));
 	const files = [...shown].map(([file, { dir }]) => ({ file, dir, ...entriesOf(fs.readFileSync(path.join(source, file))) }))
 		.sort((a, b) => at(a.header.timestamp) - at(b.header.timestamp) || Buffer.compare(Buffer.from(a.file), Buffer.from(b.file)));
 	const seen = new Set();
 	const doubles = [];
-	for (const { dir, header, sid, entries } of files)
+	for (const { dir, header, sid, entries } of files) {
+		const starts = fsx.bytes(`${dir}/subagents`) != null;
 		for (const { value: v, line } of entries) {
 			const u = v.usage || v.message?.usage;
 			const id = (header.version ?? 1) < 2 ? [sid, line] : v.id;
-			if (!u || id == null) continue;
+			if (!u) continue;
+			const isResult = starts && v.type === "message" && v.message?.role === "toolResult";
 			const n = [u.input, u.output, u.cacheRead, u.cacheWrite].map((x) => x || 0);
 			n.push(u.totalTokens || n.reduce((a, b) => a + b), Math.max(0, (typeof u.cost === "number" ? u.cost : u.cost?.total) || 0));
-			const key = JSON.stringify([id, Date.parse(v.timestamp), n]);
+			const key = id == null ? v : JSON.stringify([id, Date.parse(v.timestamp), n]);
 			const { provider, model } = v.message ?? v;
-			if (seen.has(key)) doubles.push([`${dir.split("/")[1]} ${cellText([provider, model].every((x) => typeof x === "string") ? `${provider}/${model}` : "unknown")}`, ...n.map((x) => -x)]);
+			if (seen.has(key) || isResult) doubles.push([`${dir.split("/")[1]} ${cellText([provider, model].every((x) => typeof x === "string") ? `${provider}/${model}` : "unknown")}`, ...n.map((x) => -x)]);
 			seen.add(key);
 		}
+	}
 	return doubles;
 }
 
-// The sums of usage.tsv by project and model are those of the sessions, without what counts for an older one.
+// The sums of usage.tsv by project and model are those of the sessions, without what counts elsewhere.
 function compareUse(source, shown, fsx) {
 	const sums = (rows) => {
 		const of = new Map();
@@ -312,7 +315,7 @@ function compareUse(source, shown, fsx) {
 	const used = [...shown.values()].flatMap(({ dir, info }) =>
 		Object.entries(info.usage?.models ?? {}).map(([model, u]) => [`${dir.split("/")[1]} ${cellText(model)}`, ...fields.map((f) => u[f])]));
 	where = "usage.tsv";
-	same("usage", sums([...used, ...countedBefore(source, shown)]), sums(rowsOf(fsx, "usage.tsv").map(([, project, model, , ...n]) => [`${project} ${model}`, ...n.map(Number)])));
+	same("usage", sums([...used, ...countedElsewhere(source, shown, fsx)]), sums(rowsOf(fsx, "usage.tsv").map(([, project, model, , ...n]) => [`${project} ${model}`, ...n.map(Number)])));
 }
 
 // What QUIRKS.md says is not as in pi: an id that is true, a time that is a list or at which V8 guesses, a list in a

@@ -347,6 +347,47 @@ static void an_entry_of_many_files_counts_once(void **state)
 	facts_close(f);
 }
 
+/* What the results of tools used counts once: for the subagents' own sessions, as long as there are any. */
+static void results_count_for_subagents(void **state)
+{
+#define RESULT_USED(id)                                                                                                \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"timestamp\":\"" AT                                \
+	"\",\"message\":{\"role\":\"toolResult\",\"content\":[],\"usage\":{\"input\":40,\"cost\":{\"total\":7}}}}\n"
+	struct place *p = *state;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	make_dir(p, "--a--");
+	put(p, "--a--/s.jsonl", DATED("s", AT) RESULT_USED("r") USED("1", AT) RESULT_USED("r2"));
+	put(p, "--a--/fork.jsonl", FORK("fork", "s.jsonl") RESULT_USED("r") USED("1", AT) RESULT_USED("own"));
+	open_place(p);
+	struct facts *f = open_facts(p);
+	for (int with = 0; with < 3; with++) {
+		bool has = with == 1;
+		if (has) {
+			make_dir(p, "--a--/s");
+			put(p, "--a--/s/sub.jsonl", FORK("sub", "s.jsonl") USED("2", AT));
+		} else if (with) {
+			assert_int_equal(unlink(at(p, "--a--/s/sub.jsonl")), 0);
+		}
+		wait_stale();
+		const struct fact_list *list = all(f);
+		const struct fact *s = find(list, "--a--/s.jsonl"), *fork = find(list, "--a--/fork.jsonl");
+		assert_int_equal(s->has_subagents, has);
+		assert_true(s->of->usage.total == 83);
+		assert_true(s->counted.total == (has ? 3 : 83) && s->counted.cost == (has ? 0.1 : 14.1));
+		/* It has no subagents itself, but its first two entries are the older one's. */
+		assert_true(!fork->has_subagents && fork->counted.total == 40 && fork->of->usage.total == 83);
+		buf_reset(&out);
+		assert_int_equal(table_usage(list, &out), 0);
+		const char *rows = strchr(buf_cstr(&out), '\n') + 1;
+		assert_string_equal(rows, has ? "2026-01-01\ta\tp/m\t2\t2\t4\t0\t0\t6\t0.2\n"
+		                                "2026-01-01\ta\tunknown\t1\t40\t0\t0\t0\t40\t7\n"
+		                              : "2026-01-01\ta\tp/m\t1\t1\t2\t0\t0\t3\t0.1\n"
+		                                "2026-01-01\ta\tunknown\t3\t120\t0\t0\t0\t120\t21\n");
+		facts_release(list);
+	}
+	facts_close(f);
+}
+
 static bool count_down(void *arg)
 {
 	return atomic_fetch_sub((_Atomic int *)arg, 1) <= 0;
@@ -612,6 +653,7 @@ int main(void)
 	    TEST(equal_names_are_numbered),       TEST(what_is_always_replaced_is_left_out),
 	    TEST(labels_of_all_sessions),         TEST(cells_are_on_one_line),
 	    TEST(files_of_all_sessions),          TEST(an_entry_of_many_files_counts_once),
+	    TEST(results_count_for_subagents),
 	};
 	setenv("TZ", "UTC", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usage: what the numbers of an entry count as. */
+/* usage: what the numbers of an entry count as, and in which sums they are. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -64,11 +64,27 @@ static void tokens_may_be_below_0(void **state)
 	assert_true(u.input == -5 && u.total == -3 && u.cost == 0);
 }
 
+static void results_have_sums_of_their_own(void **state)
+{
+	struct fixture f;
+	(void)state;
+	open_text(&f, HEADER ENTRY("assistant", "{\"input\":1}") ENTRY("toolResult", "{\"input\":2}")
+	                  ENTRY("assistant", "{\"input\":4}") ENTRY("toolResult", "{\"input\":8}"));
+	struct session_usage used = session_usage(f.s);
+	assert_int_equal(used.n, 2);
+	assert_true(used.v[0].sum.input == 5 && used.v[0].entries == 2);
+	assert_true(used.v[1].sum.input == 10 && used.v[1].entries == 2);
+	assert_int_equal(session_entry(f.s, used.v[1].record)->role, ROLE_TOOL_RESULT);
+	assert_true(used.sum.input == 15);
+	fixture_release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_cost_is_a_number_that_is_not_below_0),
 	    cmocka_unit_test(tokens_may_be_below_0),
+	    cmocka_unit_test(results_have_sums_of_their_own),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,10 +12,11 @@
 #include "sessionfs/catalog/catalog.h"
 #include "sessionfs/render/render.h"
 
-/* What the entries of one day used of one model. */
+/* What the entries of one day used of one model, either results of tools or other entries. */
 struct fact_use {
 	date_t date;
 	uint32_t entries;
+	bool of_results;
 	struct span model; /* clean text; "unknown" without one */
 	struct usage sum;
 };
@@ -52,8 +53,16 @@ struct fact {
 	const char *project, *stem, *sid, *file; /* as in slot_info; the project's name */
 	uint32_t stem_at;
 	struct timespec mtime;
+	bool has_subagents;   /* known only of a session whose results used something */
+	struct usage counted; /* the part of of->usage that counts for it: the sum of the uses that count */
 	const struct session_facts *of;
 };
+
+/* What its results used counts for its subagents' own sessions. */
+static inline bool fact_use_counts(const struct fact *f, const struct fact_use *use)
+{
+	return !use->of_results || !f->has_subagents;
+}
 
 /* All sessions as of one moment: newest first by `modified`, equal ones in byte order of `file`. It does not change. */
 struct fact_list {

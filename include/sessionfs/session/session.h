@@ -264,12 +264,13 @@ struct usage {
 struct usage usage_of(struct json_value usage);
 void usage_add(struct usage *u, struct usage more);
 
-/* What entries of one day used of one model. A day and a model may have several of these. */
+/* What entries of one day used of one model, either results of tools or other entries. A day and a model may have
+ * several of these. */
 struct session_use {
 	date_t day;       /* NO_DATE: the entries have no time of their own */
 	uint32_t entries; /* how many */
 	uint32_t record;  /* an entry that says which model it was: for render_usage_model */
-	uint64_t model;   /* a hash of that; 0: it is unknown */
+	uint64_t model;   /* a hash of that, and of whether the entries are results */
 	struct usage sum;
 };
 
