@@ -81,6 +81,20 @@ void number_add(double x, struct buf *out)
 		buf_addf(out, "%.*s.%.*s", point, digits, count - point, digits + point);
 }
 
+/* A double is a half of the last decimal only if it is an odd multiple of that power of two. A little more is rounded
+ * away from 0, too. */
+static double number_away_from_half(double x, int decimals)
+{
+	double halves = x * (double)(2 << decimals);
+	bool is_half = fabs(halves) < 0x1p53 && halves == (double)(int64_t)halves && (int64_t)halves % 2 != 0;
+	return is_half ? x * (1 + DBL_EPSILON) : x;
+}
+
+void number_add_fixed(double x, int decimals, struct buf *out)
+{
+	buf_addf(out, "%.*f", decimals, number_away_from_half(x, decimals));
+}
+
 double number_round(double x, int decimals)
 {
 	/* Above this, neighbouring doubles are further apart than the decimals that are rounded away. */
@@ -89,8 +103,23 @@ double number_round(double x, int decimals)
 
 	if (!(fabs(x) < coarse))
 		return x;
-	snprintf(text, sizeof text, "%.*f", decimals, x);
+	snprintf(text, sizeof text, "%.*f", decimals, number_away_from_half(x, decimals));
 	return strtod(text, NULL);
+}
+
+void number_sum_add(struct number_sum *sum, double x)
+{
+	if (!isfinite(x))
+		return;
+	double whole = fabs(x) < 0x1p53 ? (double)(int64_t)x : x;
+	sum->whole += whole;
+	double rest = (x - whole) * 1e9;
+	sum->billionths += (double)(int64_t)(rest + (rest < 0 ? -0.5 : 0.5));
+}
+
+double number_sum_value(struct number_sum sum)
+{
+	return sum.whole + sum.billionths / 1e9;
 }
 
 void number_add_unsigned(unsigned x, struct buf *out)

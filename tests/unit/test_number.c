@@ -137,9 +137,69 @@ static void test_rounding(void **state)
 	assert_true(number_round(0.1 + 0.2, 9) == 0.3);
 	assert_true(number_round(1e-10, 9) == 0);
 	assert_true(number_round(-12.0000000006, 9) == -12.000000001);
+	assert_true(number_round(0.0009765625, 9) == 0.000976563);
+	assert_true(number_round(-0.0009765625, 9) == -0.000976563);
 	assert_true(number_round(8388607.9999999996, 9) == 8388608);
 	assert_true(number_round(1e300, 9) == 1e300);
 	assert_true(isinf(number_round(INFINITY, 9)));
+}
+
+/* As toFixed does it: a half is rounded away from 0, but only one that is exactly a half. */
+static void test_fixed(void **state)
+{
+	static const struct {
+		double x;
+		int decimals;
+		const char *text;
+	} cases[] = {
+	    {0.125, 2, "0.13"},
+	    {0.375, 2, "0.38"},
+	    {0.625, 2, "0.63"},
+	    {-0.125, 2, "-0.13"},
+	    {1.005, 2, "1.00"},
+	    {0.305, 2, "0.30"},
+	    {1.25, 1, "1.3"},
+	    {0.5, 0, "1"},
+	    {2.5, 0, "3"},
+	    {0.03125, 4, "0.0313"},
+	    {12.345, 2, "12.35"},
+	    {0, 2, "0.00"},
+	    {0.12499999999999999, 2, "0.12"},
+	    {2251799813685248.5, 0, "2251799813685249"},
+	    {1e16, 2, "10000000000000000.00"},
+	};
+	struct buf b CLEANUP_BUF = BUF_INIT;
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		buf_reset(&b);
+		number_add_fixed(cases[i].x, cases[i].decimals, &b);
+		assert_string_equal(buf_cstr(&b), cases[i].text);
+	}
+}
+
+static double sum(const double *v, size_t n, size_t step)
+{
+	struct number_sum sum = {0};
+	for (size_t i = 0; i < n; i++)
+		number_sum_add(&sum, v[i * step % n]);
+	return number_sum_value(sum);
+}
+
+/* Added as doubles, these come to another sum in each order. */
+static void test_sum(void **state)
+{
+	const double v[] = {0.1, 0.2, 1234567.305, 0.000000001, 98765.4321, 0.7, 0.005};
+	(void)state;
+	for (size_t step = 1; step < 7; step++)
+		assert_true(sum(v, 7, step) == 1333333.742100001);
+	assert_true(sum((double[]){0.1, 0.2}, 2, 1) == 0.3);
+	assert_true(sum((double[]){5, -0.25, -1}, 3, 1) == 3.75);
+	assert_true(sum((double[]){1e308, 0.5}, 2, 1) == 1e308);
+	assert_true(sum((double[]){INFINITY, NAN, -INFINITY, 0.5}, 4, 1) == 0.5);
+	double cents[1000];
+	for (int i = 0; i < 1000; i++)
+		cents[i] = 0.005;
+	assert_true(sum(cents, 1000, 1) == 5);
 }
 
 static void test_unsigned(void **state)
@@ -158,7 +218,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_numbers),    cmocka_unit_test(test_exponents), cmocka_unit_test(test_shortest),
 	    cmocka_unit_test(test_not_finite), cmocka_unit_test(test_times),     cmocka_unit_test(test_dates),
-	    cmocka_unit_test(test_unsigned),   cmocka_unit_test(test_rounding),
+	    cmocka_unit_test(test_unsigned),   cmocka_unit_test(test_rounding),  cmocka_unit_test(test_fixed),
+	    cmocka_unit_test(test_sum),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,19 @@
 /* Appends x as JSON.stringify writes it: the shortest text that reads back as x; null for infinities and NaN. */
 void number_add(double x, struct buf *out);
 
-/* x rounded to so many decimals (at most 9). */
+/* Appends x with so many decimals (at most 9) as toFixed does: halves are rounded away from 0, not to even. */
+void number_add_fixed(double x, int decimals, struct buf *out);
+
+/* x rounded to so many decimals, like that. */
 double number_round(double x, int decimals);
+
+/* A sum of numbers with at most 9 decimals, the same in any order, without infinities and NaN. The script of index.html
+ * adds like this. */
+struct number_sum {
+	double whole, billionths;
+};
+void number_sum_add(struct number_sum *sum, double x);
+double number_sum_value(struct number_sum sum);
 
 /* Appends a count. */
 void number_add_unsigned(unsigned x, struct buf *out);
