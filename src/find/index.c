@@ -12,8 +12,7 @@
 
 enum { GROUP = 100 };
 enum { CHANGED = 2 }; /* the column by which a list of facts is sorted */
-/* A larger number is written as in the tables: it is no amount of money. */
-#define AMOUNT_MOST 1e12
+enum { TOKENS = 5, COST = 6 };
 /* A smaller one is not shown, as in the page of a session. */
 #define AMOUNT_LEAST 0.00005
 
@@ -57,30 +56,30 @@ static void add_time_cell(double ms, struct buf *out)
 /* Nothing for what costs nothing. */
 static void index_add_amount(double value, struct buf *out)
 {
-	if (fabs(value) < AMOUNT_LEAST)
-		return;
-	buf_adds(out, value < 0 ? "-$" : "$");
-	if (fabs(value) < AMOUNT_MOST)
-		buf_addf(out, "%.*f", fabs(value) < 0.1 ? 4 : 2, fabs(value));
-	else
-		number_add(fabs(value), out);
+	if (value >= AMOUNT_LEAST)
+		html_dollars(value, PLOT_FINE_AMOUNT, out);
 }
 
-/* A value that is no number (null in the tables) counts as absent. */
-static void add_number_cell(bool has, double value, void (*add)(double value, struct buf *out), struct buf *out)
+/* What counts, and on hover the exact number of tokens and what the session has in all. A value that is no number (null
+ * in the tables) counts as absent. */
+static void add_number_cell(bool has, double counted, double all, void (*add)(double value, struct buf *out),
+                            struct buf *out)
 {
+	void (*add_exactly)(double value, struct buf *out) = add == html_count ? number_add : add;
+	bool has_more = isfinite(all) && fabs(all - counted) >= AMOUNT_LEAST;
 	buf_adds(out, "<td class=\"right\"");
-	if (has && isfinite(value)) {
+	if (has && isfinite(counted)) {
+		counted = number_round(counted, RENDER_COST_DECIMALS);
 		buf_adds(out, " data-v=\"");
-		number_add(value, out);
+		number_add(counted, out);
 		buf_addc(out, '"');
-		if (add == html_count && value >= 1000) {
+		if ((add == html_count && counted >= 1000) || has_more) {
 			buf_adds(out, " title=\"");
-			number_add(value, out);
-			buf_addc(out, '"');
+			add_exactly(has_more ? all : counted, out);
+			buf_adds(out, has_more ? " with entries counted elsewhere\"" : "\"");
 		}
 		buf_addc(out, '>');
-		add(value, out);
+		add(counted, out);
 	} else {
 		buf_addc(out, '>');
 	}
@@ -104,9 +103,9 @@ static int index_add_session(const struct fact *f, int (*link)(void *arg, const 
 	add_text_cell(span_of(f->project), out);
 	add_time_cell(of->modified, out);
 	add_time_cell(of->created, out);
-	add_number_cell(true, of->messages, number_add, out);
-	add_number_cell(of->has_usage, of->usage.total, html_count, out);
-	add_number_cell(of->has_usage, of->usage.cost, index_add_amount, out);
+	add_number_cell(true, of->messages, of->messages, number_add, out);
+	add_number_cell(of->has_usage, f->counted.total, of->usage.total, html_count, out);
+	add_number_cell(of->has_usage, f->counted.cost, of->usage.cost, index_add_amount, out);
 	add_text_cell(of->model, out);
 	add_text_cell(span_of(of->state ? of->state : ""), out);
 	buf_adds(out, "</tr>\n");
@@ -116,13 +115,13 @@ static int index_add_session(const struct fact *f, int (*link)(void *arg, const 
 /* The script writes the same of the rows that it shows. */
 static void add_sums(const struct fact_list *list, struct buf *out)
 {
-	double tokens = 0, cost = 0;
+	struct number_sum all_tokens = {0}, all_cost = {0};
 
 	for (size_t i = 0; i < list->n; i++) {
-		const struct session_facts *of = list->v[i].of;
-		tokens += of->has_usage && isfinite(of->usage.total) ? of->usage.total : 0;
-		cost += of->has_usage && isfinite(of->usage.cost) ? of->usage.cost : 0;
+		number_sum_add(&all_tokens, number_round(list->v[i].counted.total, RENDER_COST_DECIMALS));
+		number_sum_add(&all_cost, number_round(list->v[i].counted.cost, RENDER_COST_DECIMALS));
 	}
+	double tokens = number_sum_value(all_tokens), cost = number_sum_value(all_cost);
 	buf_addf(out, "%zu session%s", list->n, list->n == 1 ? "" : "s");
 	if (tokens > 0 && isfinite(tokens)) {
 		buf_adds(out, ", ");
@@ -149,9 +148,11 @@ static void index_add_head(const struct fact_list *list, struct buf *out)
 	              "<code>cat search/WORD/hits.txt</code></p>\n"
 	              "<table id=\"list\">\n<thead><tr>");
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-		buf_addf(out, "<th scope=\"col\"%s%s>%s</th>",
+		buf_addf(out, "<th scope=\"col\"%s%s%s>%s</th>",
 		         columns[i].is_number ? " class=\"right\" data-n=\"\"" : "",
-		         i == CHANGED ? " aria-sort=\"descending\"" : "", columns[i].name);
+		         i == CHANGED ? " aria-sort=\"descending\"" : "",
+		         i == TOKENS || i == COST ? " title=\"Each entry counts once, as in usage.tsv\"" : "",
+		         columns[i].name);
 	buf_adds(out, "</tr></thead>\n<tbody>\n");
 }
 

@@ -32,7 +32,7 @@ enum { COLOURS = 8, NAMED = COLOURS - 1 };
 enum { BARS_MOST = 366, BARS_LEAST = 14, NAME_CHARACTERS = 34, TICKS = 5 };
 /* A larger amount is abbreviated: in full it does not fit beside the axis. */
 #define LONG_AMOUNT 1e6
-/* Values are clamped to these: a file may claim any cost. */
+/* Bars are clamped to these: a file may claim any cost. */
 #define VALUE_LEAST 1e-9
 #define VALUE_MOST 1e15
 
@@ -62,8 +62,9 @@ struct plot {
 	int64_t first_bar;
 	unsigned bars, colours;
 	struct span names[COLOURS]; /* of the models; the last one may be of the others */
-	double sums[COLOURS], total;
-	double (*v)[COLOURS]; /* by bar */
+	double sums[COLOURS];
+	struct number_sum total; /* of the sums of sessions, as in index.html */
+	double (*v)[COLOURS];    /* by bar */
 };
 
 static void plot_release(struct plot *p)
@@ -76,12 +77,17 @@ static void plot_release(struct plot *p)
 
 static double usable(double x)
 {
-	return x >= VALUE_LEAST ? x < VALUE_MOST ? x : VALUE_MOST : 0;
+	return x >= VALUE_LEAST && isfinite(x) ? x < VALUE_MOST ? x : VALUE_MOST : 0;
+}
+
+static double amount_of(const struct plot *p, const struct fact_use *use)
+{
+	return p->by_tokens ? use->sum.total : use->sum.cost;
 }
 
 static double value_of(const struct plot *p, const struct fact_use *use)
 {
-	return usable(p->by_tokens ? use->sum.total : use->sum.cost);
+	return usable(amount_of(p, use));
 }
 
 static int64_t floor_div(int64_t a, int64_t b)
@@ -100,9 +106,9 @@ static int64_t bar_of(const struct unit *u, date_t day)
 	return floor_div(((int64_t)tm.tm_year + 1900) * 12 + tm.tm_mon, u->months);
 }
 
-static bool is_shown(const struct plot *p, const struct fact_use *use)
+static bool is_shown(const struct plot *p, const struct fact *f, const struct fact_use *use)
 {
-	return use->date != NO_DATE && use->date >= p->from;
+	return use->date != NO_DATE && use->date >= p->from && fact_use_counts(f, use);
 }
 
 static int add_models(struct plot *p)
@@ -110,7 +116,7 @@ static int add_models(struct plot *p)
 	for (size_t i = 0; i < p->list->n; i++) {
 		const struct session_facts *of = p->list->v[i].of;
 		for (size_t k = 0; k < of->n_uses; k++) {
-			if (!is_shown(p, &of->uses[k]))
+			if (!is_shown(p, &p->list->v[i], &of->uses[k]))
 				continue;
 			struct model *m = counters_get(&p->models, of->uses[k].model);
 			if (!m)
@@ -132,7 +138,7 @@ static void add_days(struct plot *p)
 		const struct session_facts *of = p->list->v[i].of;
 		for (size_t k = 0; k < of->n_uses; k++) {
 			date_t day = of->uses[k].date;
-			if (!is_shown(p, &of->uses[k]) || value_of(p, &of->uses[k]) <= 0)
+			if (!is_shown(p, &p->list->v[i], &of->uses[k]) || value_of(p, &of->uses[k]) <= 0)
 				continue;
 			if (p->first == NO_DATE || day < p->first)
 				p->first = day;
@@ -200,18 +206,20 @@ static int add_bars(struct plot *p)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->list->n; i++) {
 		const struct session_facts *of = p->list->v[i].of;
+		double sum = 0;
 		for (size_t k = 0; k < of->n_uses; k++) {
 			const struct fact_use *use = &of->uses[k];
 			double value = value_of(p, use);
-			if (!is_shown(p, use) || value <= 0)
+			if (!is_shown(p, &p->list->v[i], use) || value <= 0)
 				continue;
 			const struct model *m = counters_get(&p->models, use->model);
 			if (!m)
 				return -ENOMEM;
 			p->v[bar_of(p->unit, use->date) - p->first_bar][m->colour] += value;
-			p->sums[m->colour] += value;
-			p->total += value;
+			p->sums[m->colour] += amount_of(p, use);
+			sum += amount_of(p, use);
 		}
+		number_sum_add(&p->total, number_round(sum, RENDER_COST_DECIMALS));
 	}
 	return cancel_check();
 }
@@ -243,17 +251,13 @@ static void plot_add_short(double value, struct buf *out)
 	buf_adds(out, steps[i]);
 }
 
-/* To the cent; below ten cents with four decimals. */
+/* As in the table of index.html. */
 static void plot_add_amount(const struct plot *p, double value, struct buf *out)
 {
-	if (p->by_tokens) {
-		plot_add_short(value, out);
-		return;
-	}
-	if (value >= 0.995)
-		buf_addf(out, "$%.2f", value);
+	if (p->by_tokens)
+		html_count(value, out);
 	else
-		buf_addf(out, "$%.*f", value >= 0.0995 || value <= 0 ? 2 : 4, value);
+		html_dollars(value, PLOT_FINE_AMOUNT, out);
 }
 
 static void add_bar_name(const struct plot *p, int64_t bar, struct buf *out)
@@ -375,7 +379,7 @@ static void add_legend(const struct plot *p, struct buf *out)
 		         y + 11);
 		plot_add_name(p->names[c], NAME_CHARACTERS, out);
 		buf_adds(out, " \u00b7 ");
-		plot_add_amount(p, p->sums[c], out);
+		plot_add_amount(p, number_round(p->sums[c], RENDER_COST_DECIMALS), out);
 		buf_adds(out, "</text>\n");
 	}
 }
@@ -385,7 +389,7 @@ static void plot_add_head(const struct plot *p, const char *what, struct buf *ou
 	char first[DATE_NAME], last[DATE_NAME];
 
 	buf_addf(out, "<text class=\"head\" x=\"%d\" y=\"18\">%s: ", -LEFT, what);
-	plot_add_amount(p, p->total, out);
+	plot_add_amount(p, number_sum_value(p->total), out);
 	date_name(p->first, first);
 	date_name(p->last, last);
 	buf_addf(out, "</text><text class=\"at\" x=\"%d\" y=\"36\">%s to %s</text>\n", -LEFT, first, last);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/render/html.h"
+#include "sessionfs/base/number.h"
 
 #include <sha256.h>
 #include <string.h>
@@ -68,18 +69,34 @@ void html_path(struct span path, struct buf *out)
 	}
 }
 
+/* A larger number is written as in the tables: it is no amount of money. */
+#define AMOUNT_MOST 1e12
+
+void html_dollars(double dollars, double fine, struct buf *out)
+{
+	buf_addc(out, '$');
+	if (dollars < AMOUNT_MOST)
+		number_add_fixed(dollars, dollars < fine ? 4 : 2, out);
+	else
+		number_add(dollars, out);
+}
+
 void html_count(double n, struct buf *out)
 {
 	static const char *const steps[] = {"k", "M", "G", "T"};
 	size_t i = 0;
 
 	if (n < 1000) {
-		buf_addf(out, "%.0f", n);
+		number_add_fixed(n, 0, out);
 		return;
 	}
 	for (n /= 1000; n >= 999.95 && i + 1 < sizeof steps / sizeof *steps; i++)
 		n /= 1000;
-	buf_addf(out, n < 1e6 ? "%.1f%s" : "%.0g%s", n, steps[i]);
+	if (n < 1e6)
+		number_add_fixed(n, 1, out);
+	else
+		buf_addf(out, "%.0g", n);
+	buf_adds(out, steps[i]);
 }
 
 /* --- pages ----------------------------------------------------------------------- */

@@ -230,7 +230,7 @@ bool page_cost(double dollars, struct buf *out)
 {
 	if (!(dollars >= COST_LEAST))
 		return false;
-	buf_addf(out, "$%.*f", dollars < 1 ? 4 : 2, dollars);
+	html_dollars(dollars, 1, out);
 	return true;
 }
 

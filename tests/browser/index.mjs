@@ -15,12 +15,14 @@ const table = () => ({
 		link: decodeURIComponent(tr.querySelector("a[href]").pathname),
 		cells: [...tr.cells].map((td) => td.textContent),
 		values: [...tr.cells].map((td) => td.dataset.v),
+		titles: [...tr.cells].map((td) => td.title),
 		shown: tr.checkVisibility(),
 	})),
 	count: document.getElementById("count")?.textContent,
 	dates: [...document.querySelectorAll("#list tbody time")].map((time) => time.getClientRects().length),
 	small: [...document.querySelectorAll("main > svg.plot text")].filter((t) => t.checkVisibility() && t.getBoundingClientRect().height < 10).length,
 	search: document.getElementById("search")?.textContent,
+	plot: document.querySelector("svg.plot .head").textContent,
 	bars: document.querySelectorAll("svg.plot rect").length,
 	wide: document.documentElement.scrollWidth - innerWidth,
 });
@@ -106,9 +108,10 @@ const short = (n) => {
 	for (; n >= (step ? 999.95 : 1000); step++) n /= 1000;
 	return step ? n.toFixed(1) + "kMGT"[step - 1] : `${n}`;
 };
+const billionths = (numbers) => numbers.reduce((all, n) => all + Math.round(Number(n) * 1e9), 0);
 // Of these rows: how many, their tokens and what they cost, without what is nothing.
 function totals(rows) {
-	const sum = (n) => rows.reduce((all, r) => all + Number(r.values[n] ?? 0), 0);
+	const sum = (n) => billionths(rows.map((r) => r.values[n] ?? 0)) / 1e9;
 	const tokens = sum(5), cost = sum(6), of = rows.length < all.length ? `${rows.length} of ` : "";
 	return `${of}${all.length} sessions${tokens ? `, ${short(tokens)} tokens` : ""}${cost ? `, $${cost.toFixed(cost < 0.1 ? 4 : 2)}` : ""}`;
 }
@@ -159,6 +162,38 @@ async function filter() {
 	await page.close();
 }
 
+// What was used has one sum, whatever is shown, in any order: that of usage.tsv.
+async function oneSum() {
+	const [names, ...used] = fs.readFileSync(`${mount}/usage.tsv`, "utf8").trimEnd().split("\n").map((row) => row.split("\t"));
+	const page = await browser.open(url);
+	const whole = await page.run(table);
+	const sum = (rows, n) => billionths(rows.map((r) => r.values[n] ?? 0));
+	for (const [n, name] of [[5, "tokens"], [6, "cost"]]) is(billionths(used.map((row) => row[names.indexOf(name)])), sum(whole.rows, n), `${name} of usage.tsv and of the rows`);
+	is(totals(whole.rows), whole.count, "the totals as the page opens");
+	is(`Cost by day and model: $${(sum(whole.rows, 6) / 1e9).toFixed(2)}`, whole.plot, "the total of the plot");
+	const shows = async (text) => {
+		await page.click(() => document.getElementById("filter"));
+		await page.run(() => document.getElementById("filter").select());
+		await page.type(text);
+		const t = await page.run(table);
+		is(totals(t.rows), t.count, `the totals of ${text}`);
+		ok(t.rows.length > 0 && sum(t.rows, 6) <= sum(whole.rows, 6) && sum(t.rows, 5) <= sum(whole.rows, 5), `${text} is in ${t.rows.length} rows, and not more than all`);
+		return t;
+	};
+	for (const text of ["ada-costs", "ada", "half-cent", "sonnet"]) await shows(text);
+	const costs = (await shows("ada-costs")).rows.map((r) => [r.link.split("/").at(-1), r.cells[6], r.titles[6]]).filter(([link]) => !link.startsWith("many")).sort();
+	const elsewhere = (cost) => `${cost} with entries counted elsewhere`;
+	is([["copy.html", "", elsewhere("$5.63")], ["fork.html", "$0.0050", elsewhere("$5.63")], ["parent+run.html", "$5.00", ""], ["parent.html", "$0.63", elsewhere("$5.63")]], costs, "the costs of a fork, its parent and a subagent");
+	await page.run(() => { location.hash = ""; });
+	for (let n = 0; n < whole.head.length; n++) {
+		await page.click(head, n);
+		is(whole.count, (await page.run(table)).count, `the totals, sorted by ${whole.head[n]}`);
+	}
+	ok(await page.run(() => [5, 6].every((n) => document.querySelectorAll("#list thead th")[n].title.includes("counts once"))), "Tokens and Cost say that an entry counts once");
+	quiet(page, "the index");
+	await page.close();
+}
+
 // By the mouse to a page, and back by its link.
 async function open(how) {
 	for (const n of [0, all.length - 1, all.findIndex((s) => s.stem.startsWith("a#b"))]) {
@@ -185,6 +220,7 @@ await steps(browser, [
 	["every session on a telephone", () => everySession({ width: 390, height: 844 })],
 	["sort", sort],
 	["filter", filter],
+	["one sum", oneSum],
 	["states", states],
 	["address", address],
 	["open", () => open()],

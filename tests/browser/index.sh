@@ -12,6 +12,7 @@ need_browser
 samples "$T/src"
 samples "$T/src/--broken--" "$ROOT/tests/data/broken"
 node "$ROOT/tests/browser/sessions.mjs" pages "$T/src"
+node "$ROOT/tests/browser/sessions.mjs" costs "$T/src"
 mount_fs "$T/src" "$T/mnt" -o ro
 mkdir "$T/none"
 mount_fs "$T/none" "$T/empty" -o ro

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes sessions that the samples do not have: node sessions.mjs pages|large DIRECTORY
+// Makes sessions that the samples do not have: node sessions.mjs pages|costs|large DIRECTORY
 import fs from "node:fs";
 import zlib from "node:zlib";
 
@@ -114,6 +114,19 @@ const make = {
 		}
 		odd.end();
 		new Session("--home-ada-pages--", "empty").end();
+	},
+	// A conversation, a fork, a copy and a subagent; and many costs that end in half a cent, or add up to another sum in
+	// another order.
+	costs() {
+		const used = (s, role, total) => s.message({ role, provider: "acme", model: "half-cent", content: [], usage: { input: 1000, output: 250, cacheRead: 0, cacheWrite: 0, totalTokens: 1250, cost: { total } } });
+		const shared = (s) => { used(s, "assistant", 0.625); used(s, "toolResult", 5); used(s, "assistant", -110000); };
+		const session = (stem, header, ...fill) => { const s = new Session("--home-ada-costs--", stem, header); fill.forEach((f) => f(s)); s.end(); };
+		session("parent", {}, shared);
+		session("fork", { parentSession: "parent.jsonl", timestamp: "2026-05-02T08:00:00.000Z" }, shared, (s) => used(s, "assistant", 0.005));
+		session("copy", { parentSession: "parent.jsonl", timestamp: "2026-05-03T08:00:00.000Z" }, shared);
+		fs.mkdirSync(`${directory}/--home-ada-costs--/parent`);
+		session("parent/run", { parentSession: "../parent.jsonl" }, (s) => used(s, "assistant", 5));
+		for (let i = 0; i < 40; i++) session(`many${i}`, { timestamp: `2026-05-04T08:00:${i + 10}.000Z` }, (s) => used(s, "assistant", [0.005, 0.1, 1 / 3, 70.003125][i % 4]));
 	},
 	// Of 50 MB, as long ones are: calls with long outputs, files that were read and written, pictures, a few branches.
 	large() {

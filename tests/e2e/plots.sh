@@ -18,11 +18,25 @@ for i, text in enumerate(bad):
         print(json.dumps({"type": "message", "id": "m1", "parentId": None, "timestamp": "2026-03-01T10:00:01Z", "message": {"role": "user", "content": text}}), file=f)
         print(json.dumps({"type": "message", "id": "m2", "parentId": "m1", "timestamp": "2026-03-01T10:00:02Z", "message": {"role": "assistant", "content": [],
               "provider": text, "model": text, "usage": {"totalTokens": 7, "cost": {"total": [0.25, 1e999, -3][i % 3]}}}}), file=f)
+# A parent, two forks and a subagent, whose costs end in half a cent.
+def usage(cost): return {"input": 1000, "output": 250, "totalTokens": 1250, "cost": {"total": cost}}
+def used(id, role, cost): return {"type": "message", "id": id, "parentId": None, "timestamp": f"2026-03-02T10:00:0{id[1]}Z",
+    "message": {"role": role, "content": [], "provider": "p", "model": "m", "usage": usage(cost)}}
+def session(file, at, *entries, **header):
+    os.makedirs(os.path.dirname(f"{root}/{file}"), exist_ok=True)
+    with open(f"{root}/{file}.jsonl", "w") as f:
+        for line in [{"type": "session", "version": 3, "id": file, "timestamp": at, **header}, *entries]: print(json.dumps(line), file=f)
+shared = [used("s1", "assistant", 0.125), used("s2", "toolResult", 5), used("s3", "assistant", -110000)]
+session("--forks--/parent", "2026-03-02T10:00:00Z", *shared)
+session("--forks--/fork", "2026-03-02T11:00:00Z", *shared, used("f1", "assistant", 0.005), parentSession="parent.jsonl")
+session("--forks--/copy", "2026-03-02T12:00:00Z", *shared, parentSession="parent.jsonl")
+session("--forks--/parent/run-0/session", "2026-03-02T10:00:01Z", used("r1", "assistant", 5), parentSession="../../parent.jsonl")
 with open(f"{root}/--index.html--/long{'x' * 245}.jsonl", "w") as f:
     print('{"type":"session","version":3,"id":"long"}', file=f)
 PY
 cat >"$T/check.py" <<'PY'
-import csv, html.parser, os, sys, urllib.parse, xml.etree.ElementTree as ET
+import csv, html.parser, re, os, sys, urllib.parse, xml.etree.ElementTree as ET
+from decimal import Decimal, ROUND_HALF_UP
 root = sys.argv[1]
 VOID = {"meta", "link", "input"}
 
@@ -33,7 +47,7 @@ class Page(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags |= {tag} | {f"@{a}" for a, _ in attrs}
         if tag == "tr": self.rows.append([])
-        if tag in ("td", "th"): self.cell = {"text": "", "href": None}; self.rows[-1].append(self.cell)
+        if tag in ("td", "th"): self.cell = {"text": "", "href": None, **dict(attrs)}; self.rows[-1].append(self.cell)
         if tag == "a" and self.cell is not None: self.cell["href"] = dict(attrs)["href"]
         if tag not in VOID: self.open.append(tag)
     def handle_startendtag(self, tag, attrs): self.tags |= {tag}
@@ -52,7 +66,8 @@ allowed = set("""details summary code g html head meta link title style body a h
     select option @value @placeholder @transform @title @data-n @data-v @datetime @aria-sort""".split())
 assert page.tags <= allowed, page.tags - allowed
 def shown(cost):
-    return "" if abs(cost) < 0.00005 else f"{'-' if cost < 0 else ''}${abs(cost):.{4 if abs(cost) < 0.1 else 2}f}"
+    if cost < 0.00005: return ""
+    return f"${Decimal(cost).quantize(Decimal('0.0001' if cost < 0.1 else '0.01'), ROUND_HALF_UP)}"
 def cell(t): return t.replace("\\t", "\t").replace("\\n", "\n").replace("\\\\", "\\")
 want = [line.rstrip("\n").split("\t") for line in open(f"{root}/sessions.tsv", newline="\n")]
 head, want = want[0], want[1:]
@@ -64,11 +79,27 @@ for got, row in zip(rows, want):
     assert got[1]["text"] == row["project"]
     assert got[4]["text"] == row["messages"]
     cost = row["cost"] if row["cost"] not in ("", "null") else None
-    assert got[6]["text"] == (shown(float(cost)) if cost else ""), (got[6], row)
+    # Where entries of it count elsewhere, it says so, and its own cost.
+    if " with " in got[6].get("title", ""): assert got[6]["title"] == f"{shown(float(cost))} with entries counted elsewhere", (got[6], row)
+    else: assert got[6]["text"] == (shown(float(cost)) if cost else ""), (got[6], row)
+    assert got[6]["text"] == shown(float(got[6].get("data-v", 0))), got[6]
     path = urllib.parse.unquote_to_bytes(got[0]["href"])
     at = os.path.join(os.fsencode(root), b"html", path)
     assert os.path.isfile(at), path
     assert row["title"].encode() in html.unescape(open(at, newline="").read()).encode(), row["title"]
+
+# One sum: usage.tsv, what the page says of all, and the rows.
+used = list(csv.DictReader(open(f"{root}/usage.tsv"), delimiter="\t", quoting=csv.QUOTE_NONE))
+for column, name in (5, "tokens"), (6, "cost"):
+    rows_have = sum(Decimal(row[column].get("data-v", "0")) for row in rows)
+    assert rows_have == sum(Decimal(u[name]) for u in used if u[name] != "null"), (name, rows_have)
+total = re.search(r"<output[^>]*>([^<]*)</output>", text)[1]
+assert total.endswith(f", {shown(float(rows_have))}"), (total, rows_have)
+assert f": {shown(float(rows_have))}</text>" in text, rows_have
+forks = {row[0]["href"].split("/")[-1]: (row[6].get("data-v"), row[6]["text"], row[6].get("title")) for row in rows if row[1]["text"] == "forks"}
+elsewhere = "%s with entries counted elsewhere"
+assert forks == {"parent.html": ("0.125", "$0.13", elsewhere % "$5.13"), "fork.html": ("0.005", "$0.0050", elsewhere % "$5.13"),
+                 "copy.html": ("0", "", elsewhere % "$5.13"), "parent%2Brun-0.html": ("5", "$5.00", None)}, forks
 
 svg = open(f"{root}/usage.svg").read()
 tree = ET.fromstring(svg)
@@ -77,9 +108,9 @@ sums = {}
 for t in tree.iter("{http://www.w3.org/2000/svg}title"):
     sums[t.text.split(" \u00b7 ")[0]] = sums.get(t.text.split(" \u00b7 ")[0], 0) + float(t.text.split(" \u00b7 ")[-1].lstrip("$"))
 days = {}
-for row in csv.DictReader(open(f"{root}/usage.tsv"), delimiter="\t", quoting=csv.QUOTE_NONE):
-    cost = float(row["cost"]) if row["cost"] != "null" else 1e15
-    if cost > 0: days[row["day"]] = days.get(row["day"], 0) + min(cost, 1e15)
+for row in used:
+    cost = float(row["cost"]) if row["cost"] != "null" else 0
+    if cost > 0: days[row["day"]] = days.get(row["day"], 0) + cost
 if "by day" in svg:
     assert sums.keys() == days.keys(), (sums, days)
     for day in days: assert abs(sums[day] - days[day]) <= 1e-6 * days[day] + 1e-9, (day, sums[day], days[day])

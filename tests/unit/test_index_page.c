@@ -22,7 +22,7 @@ static const char *page(const struct session_facts *of, size_t n, struct buf *ou
 	struct fact *v = calloc(n + 1, sizeof *v);
 	assert_non_null(v);
 	for (size_t i = 0; i < n; i++)
-		v[i] = (struct fact){.project = "p", .stem = "s", .of = &of[i]};
+		v[i] = (struct fact){.project = "p", .stem = "s", .of = &of[i], .counted = of[i].usage};
 	struct fact_list list = {.n = n, .v = v};
 	buf_reset(out);
 	assert_int_equal(index_page(&list, link_to, NULL, out), 0);
@@ -40,15 +40,13 @@ static struct session_facts with_cost(double cost)
 static void odd_costs_are_harmless(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	const struct session_facts of[] = {with_cost(1.5), with_cost(-3), with_cost(1e308), with_cost(INFINITY),
-	                                   with_cost(NAN)};
+	const struct session_facts of[] = {with_cost(1.5), with_cost(1e308), with_cost(INFINITY), with_cost(NAN)};
 
 	(void)state;
-	const char *html = page(of, 5, &out);
+	const char *html = page(of, 4, &out);
 	assert_non_null(strstr(html, "data-v=\"1.5\">$1.50</td>"));
-	assert_non_null(strstr(html, "data-v=\"-3\">-$3.00</td>"));
 	assert_non_null(strstr(html, "data-v=\"1e+308\">$1e+308</td>"));
-	assert_non_null(strstr(html, ">5 sessions, 1e+296T tokens, $1e+308</output>"));
+	assert_non_null(strstr(html, ">4 sessions, 1e+296T tokens, $1e+308</output>"));
 	assert_null(strstr(html, "$0.00"));
 	assert_null(strstr(html, "inf<"));
 	assert_null(strstr(html, "nan<"));
@@ -76,6 +74,39 @@ static void numbers_are_short(void **state)
 		of.usage.total = cases[i].tokens;
 		assert_non_null(strstr(page(&of, 1, &out), cases[i].cells));
 	}
+}
+
+/* A fork's row has what it added, and says on hover what it has in all. The rows add up to the total. */
+static void an_entry_counts_once(void **state)
+{
+	static const struct {
+		double all, counted;
+		const char *cells;
+	} cases[] = {
+	    {1500, 1500, "data-v=\"1500\" title=\"1500\">1.5k</td><td class=\"right\" data-v=\"1500\">$1500.00</td>"},
+	    {1500, 0.005,
+	     "data-v=\"0.005\" title=\"1500 with entries counted elsewhere\">0</td>"
+	     "<td class=\"right\" data-v=\"0.005\" title=\"$1500.00 with entries counted elsewhere\">$0.0050</td>"},
+	    {0.5, 0, "data-v=\"0\" title=\"$0.50 with entries counted elsewhere\"></td>"},
+	    {0.1 + 0.2, 0.3, "<td class=\"right\" data-v=\"0.3\">$0.30</td>"},
+	};
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct session_facts of[4];
+	struct fact v[4];
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		of[i] = with_cost(cases[i].all);
+		v[i] = (struct fact){.project = "p",
+		                     .stem = "s",
+		                     .of = &of[i],
+		                     .counted = {.cost = cases[i].counted, .total = cases[i].counted}};
+	}
+	struct fact_list list = {.n = 4, .v = v};
+	assert_int_equal(index_page(&list, link_to, NULL, &out), 0);
+	for (size_t i = 0; i < 4; i++)
+		assert_non_null(strstr(buf_cstr(&out), cases[i].cells));
+	assert_non_null(strstr(buf_cstr(&out), ">4 sessions, 1.5k tokens, $1500.31</output>"));
+	assert_non_null(strstr(buf_cstr(&out), " title=\"Each entry counts once, as in usage.tsv\">Cost</th>"));
 }
 
 static size_t most_rows(const char *html, size_t *ret_groups)
@@ -124,9 +155,8 @@ static void cells_are_on_one_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(odd_costs_are_harmless),
-	    cmocka_unit_test(numbers_are_short),
-	    cmocka_unit_test(rows_stand_in_groups),
+	    cmocka_unit_test(odd_costs_are_harmless), cmocka_unit_test(numbers_are_short),
+	    cmocka_unit_test(an_entry_counts_once),   cmocka_unit_test(rows_stand_in_groups),
 	    cmocka_unit_test(cells_are_on_one_line),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,6 +65,30 @@ static void bars_are_summed_and_stacked(void **state)
 	assert_null(strstr(plot(uses, 5, false, &out), "<style>"));
 }
 
+/* Rounded as the table of index.html: to the cent, halves up. A result that counts for a subagent is in no bar. */
+static void amounts_are_those_of_the_table(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct fact_use uses[] = {use("2026-03-01", "p/a", 0.1, 5), use("2026-03-01", "p/b", 0.025, 5),
+	                          use("2026-03-02", "p/c", 7, 5)};
+	(void)state;
+	uses[2].of_results = true;
+	const char *svg = plot(uses, 2, true, &out);
+	assert_non_null(strstr(svg, "Cost by day and model: $0.13<"));
+	assert_non_null(strstr(svg, ">p/b \u00b7 $0.0250<"));
+	uses[0].sum.cost = 0.09996;
+	assert_non_null(strstr(plot(uses, 1, true, &out), "Cost by day and model: $0.1000<"));
+	assert_non_null(strstr(plot(uses, 3, true, &out), "p/c"));
+	struct session_facts of = {.n_uses = 3, .uses = uses};
+	struct fact fact = {.of = &of, .has_subagents = true};
+	struct fact_list list = {.n = 1, .v = &fact};
+	buf_reset(&out);
+	assert_int_equal(plot_usage(&list, true, &out), 0);
+	assert_null(strstr(buf_cstr(&out), "p/c"));
+	uses[1] = use("2026-03-01", "p/b", 1e308, 5);
+	assert_non_null(strstr(plot(uses, 2, true, &out), "Cost by day and model: $1e+308<"));
+}
+
 static void tokens_stand_for_what_is_free(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -209,10 +233,10 @@ static void labels_are_in_the_picture(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(bars_are_summed_and_stacked), cmocka_unit_test(tokens_stand_for_what_is_free),
-	    cmocka_unit_test(the_last_months_come_first),  cmocka_unit_test(long_times_are_binned),
-	    cmocka_unit_test(few_models_have_a_colour),    cmocka_unit_test(odd_numbers_and_names_are_harmless),
-	    cmocka_unit_test(labels_are_in_the_picture),
+	    cmocka_unit_test(bars_are_summed_and_stacked),    cmocka_unit_test(tokens_stand_for_what_is_free),
+	    cmocka_unit_test(the_last_months_come_first),     cmocka_unit_test(long_times_are_binned),
+	    cmocka_unit_test(few_models_have_a_colour),       cmocka_unit_test(odd_numbers_and_names_are_harmless),
+	    cmocka_unit_test(amounts_are_those_of_the_table), cmocka_unit_test(labels_are_in_the_picture),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,8 @@ void html_path(struct span path, struct buf *out);
 
 /* Appends a number of tokens: 950, 12.3k, 1.2M. */
 void html_count(double n, struct buf *out);
+/* Appends an amount: $12.34, below `fine` dollars $0.0123. A very large one is written as in the tables. */
+void html_dollars(double dollars, double fine, struct buf *out);
 void html_base64(struct span bytes, struct buf *out);
 /* Appends a text that is Markdown, as elements. Raw HTML in it is text. A link leads to http:, https: or mailto:, or is
  * no link; a picture is a link to it. Its headings are those below an h2, without gaps, and nothing in it has an id.

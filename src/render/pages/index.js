@@ -21,9 +21,18 @@
   const short = n => {
     let step = 0;
     for (; step < 4 && n >= (step ? 999.95 : 1000); step++) n /= 1000;
-    return step ? (n < 1e6 ? n.toFixed(1) : n.toExponential(0)) + 'kMGT'[step - 1] : n.toFixed(0);
+    return step ? (n < 1e6 ? n.toFixed(1) : n.toExponential(0).replace(/\+(?=.$)/, '+0')) + 'kMGT'[step - 1] : n.toFixed(0);
   };
-  const sum = (shown, column) => shown.reduce((all, row) => all + Number(row.cells[column].dataset.v ?? 0), 0);
+  // Exactly, as far as the page has decimals: whatever the order, the sum is the page's.
+  const sum = (shown, column) => {
+    let whole = 0, billionths = 0;
+    for (const row of shown) {
+      const n = Number(row.cells[column].dataset.v ?? 0);
+      whole += Math.trunc(n);
+      billionths += Math.floor((n - Math.trunc(n)) * 1e9 + 0.5);
+    }
+    return whole + billionths / 1e9;
+  };
   // As the page says it of all.
   const sums = shown => {
     const tokens = sum(shown, 5), cost = sum(shown, 6);
