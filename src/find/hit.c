@@ -114,12 +114,13 @@ static int hit_add_part(struct hits *h, const struct entry_text *parts)
 
 	if (parts->of == TEXT_OF_VALUE)
 		return hit_add_value(h, text);
-	if (parts->of == TEXT_OF_ARGUMENTS && parts->call.n >= node_parts(h->entry))
+	bool of_call = parts->of == TEXT_OF_ARGUMENTS || (parts->of == TEXT_OF_ERROR && parts->call.n > 0);
+	if (of_call && parts->call.n >= node_parts(h->entry))
 		return 0;
-	struct buf *path = set_path(h, h->entry, files[parts->of]);
-	if (parts->of == TEXT_OF_ARGUMENTS) {
+	struct buf *path = set_path(h, h->entry, files[of_call ? TEXT_OF_ARGUMENTS : parts->of]);
+	if (of_call) {
 		part_call_component(&parts->call, path);
-		buf_adds(path, "/arguments.txt");
+		buf_adds(path, parts->of == TEXT_OF_ERROR ? "/error" : "/arguments.txt");
 	}
 	return buf_err(path) ? buf_err(path) : hit_add_lines(h, text);
 }

@@ -165,6 +165,17 @@ static int uses(struct matcher *m, const struct session *s, const struct record 
 	return rc;
 }
 
+/* Whether the entry failed, or a call that its tool made. */
+static int fails(const struct record *r, bool *ret)
+{
+	struct part_call call = {0};
+	int rc = 0;
+
+	for (*ret = part_has_error(r); rc == 0 && !*ret && part_call_next(r, &call); rc = cancel_check())
+		*ret = call.nested == NESTED_FAILED;
+	return rc;
+}
+
 static int has_label(struct matcher *m, const struct session *s, uint32_t i, struct span folded, bool *ret)
 {
 	struct record r;
@@ -210,7 +221,7 @@ static int record_says(struct matcher *m, const struct session *s, uint32_t i, c
 		if (span_is(t->text, "secret"))
 			rc = session_has_secret(s, i, &m->reader, ret);
 		else
-			*ret = part_has_error(r);
+			rc = fails(r, ret);
 		break;
 	}
 	return rc < 0 ? rc : buf_err(&m->value);

@@ -158,8 +158,7 @@ static int add_of_arguments(const struct part_call *call, bool is_write, struct 
 
 bool change_is_done(const struct session *s, const struct part_call *call, uint32_t result)
 {
-	return file_action_of(call->name) > FILE_READ && result != NO_ENTRY &&
-	       !entry_is_refused(session_entry(s, result));
+	return file_action_of(call->name) > FILE_READ && call_ending(s, call, result) == NESTED_DONE;
 }
 
 /* A text that only the result has; nothing if it has none. */
@@ -184,10 +183,12 @@ int render_change(const struct session *s, const struct part_call *call, uint32_
 	if (!change_is_done(s, call, result) || !file_of_call(s, call, &file))
 		return buf_err(&file);
 	text_one_line(&file, 0);
-	int rc = session_load(s, result, &line, &r);
+	/* What a nested call returned is not stored. */
+	int rc = call->nested ? 0 : session_load(s, result, &line, &r);
 	if (rc < 0)
 		return rc;
-	add_detail(&r, "patch", &patch);
+	if (!call->nested)
+		add_detail(&r, "patch", &patch);
 	/* Nothing but newlines is no text. */
 	if (!span_only(buf_span(&patch), SPAN_LIT("\n"))) {
 		buf_addspan(out, buf_span(&patch));
@@ -197,7 +198,8 @@ int render_change(const struct session *s, const struct part_call *call, uint32_
 	}
 	if (buf_err(&patch))
 		return buf_err(&patch);
-	add_detail(&r, "diff", &rows);
+	if (!call->nested)
+		add_detail(&r, "diff", &rows);
 	change_add_rows(buf_span(&rows), &hunks);
 	if (hunks.n)
 		is_new = false;

@@ -160,7 +160,10 @@ static int entry_text_make(struct entry_text *s)
 		return entry_text_arguments(&s->call, &s->text);
 	case TEXT_OF_ERROR:
 		buf_adds(&s->what, "error");
-		return entry_text_error(s);
+		if (s->call.n == 0)
+			return entry_text_error(s);
+		part_call_error(&s->call, &s->text);
+		return 0;
 	case TEXT_OF_VALUE:
 		return entry_text_value(s);
 	}
@@ -181,10 +184,16 @@ int entry_text_next(struct entry_text *s)
 {
 	buf_reset(&s->text);
 	while (s->text.n == 0 && s->next < s->end) {
-		if (s->next == TEXT_OF_ARGUMENTS && !part_call_next(s->r, &s->call))
+		if (s->next == TEXT_OF_ARGUMENTS && !part_call_next(s->r, &s->call)) {
 			s->next++;
+			s->call.n = 0;
+		}
 		s->of = s->next;
-		s->next += s->of != TEXT_OF_ARGUMENTS;
+		/* The arguments of all calls, after those of a nested one its error. */
+		if (s->of == TEXT_OF_ARGUMENTS)
+			s->next = s->call.nested == NESTED_FAILED ? TEXT_OF_ERROR : TEXT_OF_ARGUMENTS;
+		else
+			s->next = s->call.n > 0 ? TEXT_OF_ARGUMENTS : s->of + 1u;
 		buf_reset(&s->what);
 		int rc = cancel_check();
 		rc = rc == 0 ? entry_text_make(s) : rc;

@@ -95,6 +95,13 @@ bool file_of_call(const struct session *s, const struct part_call *call, struct 
 	return true;
 }
 
+enum nested call_ending(const struct session *s, const struct part_call *call, uint32_t result)
+{
+	if (call->nested || result == NO_ENTRY)
+		return call->nested ? call->nested : NESTED_OPEN;
+	return entry_is_refused(session_entry(s, result)) ? NESTED_FAILED : NESTED_DONE;
+}
+
 int files_each(const struct session *s, int (*fn)(void *arg, const struct file_use *use), void *arg)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
@@ -126,9 +133,9 @@ struct rows {
 static int files_add_row(void *arg, const struct file_use *use)
 {
 	struct buf entry CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT;
+	static const char *const outcomes[] = {[NESTED_OPEN] = "open", [NESTED_DONE] = "done", [NESTED_FAILED] = "failed"};
 	const struct rows *rows = arg;
 	const struct entry *e = session_entry(rows->s, use->entry);
-	const struct entry *result = use->result == NO_ENTRY ? NULL : session_entry(rows->s, use->result);
 
 	if (e->time != NO_TIME)
 		number_add_time((double)e->time, rows->out);
@@ -139,9 +146,7 @@ static int files_add_row(void *arg, const struct file_use *use)
 	part_call_component(use->call, &name);
 	text_cell(buf_span(&name), rows->out);
 	buf_addf(rows->out, "\t%s\t%s\t", file_action_name(file_action_of(use->call->name)),
-	         !result                    ? "open"
-	         : entry_is_refused(result) ? "failed"
-	                                    : "done");
+	         outcomes[call_ending(rows->s, use->call, use->result)]);
 	text_cell(use->path, rows->out);
 	buf_addc(rows->out, '\n');
 	return buf_err(&entry) || buf_err(&name) ? -ENOMEM : buf_err(rows->out);

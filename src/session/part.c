@@ -246,11 +246,26 @@ struct json_value part_usage(const struct record *r)
 	return json_truthy(r->msg.usage) ? r->msg.usage : (struct json_value){0};
 }
 
+void part_calls_begin(const struct record *r, struct block_iter *ret)
+{
+	if (r->role == ROLE_TOOL_RESULT)
+		block_iter_init_nested(ret, r->msg.nested_calls);
+	else
+		block_iter_init_of(ret, r, r->role == ROLE_ASSISTANT ? part_content(r) : (struct json_value){0});
+}
+
+bool part_calls_lack(const struct record *r)
+{
+	return r->role == ROLE_TOOL_RESULT && json_get(r->msg.nested_calls, "complete").kind == JSON_FALSE;
+}
+
 /* Goes to the block of this type after the n-th; from `rest` on, if a walk has begun. */
 static bool next_of(struct block_iter *rest, const struct record *r, enum block_type type, unsigned n,
                     struct block *ret)
 {
-	if (n == 0 || !rest->live)
+	if ((n == 0 || !rest->live) && type == BLOCK_TOOL_CALL)
+		part_calls_begin(r, rest);
+	else if (n == 0 || !rest->live)
 		block_iter_init_of(rest, r, part_content(r));
 	while (block_next(rest, ret))
 		if (ret->type == type && ret->n > n)
@@ -316,9 +331,15 @@ void part_image(const struct part_image *img, struct buf *out)
 		out->n += base64_decode(text, to);
 }
 
-void part_call_of(const struct block *b, struct part_call *ret)
+void part_call_of(const struct block *b, bool nested, struct part_call *ret)
 {
 	ret->n = b->n;
+	ret->nested = !nested                   ? NESTED_NOT
+	              : json_is(b->status, "ok") ? NESTED_DONE
+	              : json_is(b->status, "error") ? NESTED_FAILED
+	                                            : NESTED_OPEN;
+	ret->error = b->error;
+	ret->duration = b->duration;
 	ret->id = b->id;
 	ret->name = b->name;
 	ret->arguments = b->arguments;
@@ -328,9 +349,9 @@ bool part_call_next(const struct record *r, struct part_call *ret)
 {
 	struct block b;
 
-	if (r->role != ROLE_ASSISTANT || !next_of(&ret->rest, r, BLOCK_TOOL_CALL, ret->n, &b))
+	if (!next_of(&ret->rest, r, BLOCK_TOOL_CALL, ret->n, &b))
 		return false;
-	part_call_of(&b, ret);
+	part_call_of(&b, ret->rest.nested, ret);
 	return true;
 }
 
@@ -366,4 +387,15 @@ void part_arguments(const struct part_call *c, struct buf *out)
 		return;
 	json_pretty(c->arguments, out);
 	buf_addc(out, '\n');
+}
+
+void part_call_error(const struct part_call *c, struct buf *out)
+{
+	struct text t = text_to(out);
+
+	if (c->nested != NESTED_FAILED)
+		return;
+	text_string(&t, c->error);
+	if (text_finish(&t) == 0)
+		buf_adds(out, "error\n");
 }

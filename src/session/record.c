@@ -259,6 +259,7 @@ void block_iter_init_of(struct block_iter *it, const struct record *r, struct js
 {
 	/* The scanner is large: it is set up only where it is needed. */
 	it->live = true;
+	it->nested = false;
 	it->string.kind = JSON_NONE;
 	it->known = NULL;
 	it->next = 0;
@@ -273,6 +274,15 @@ void block_iter_init_of(struct block_iter *it, const struct record *r, struct js
 	}
 }
 
+void block_iter_init_nested(struct block_iter *it, struct json_value nested)
+{
+	struct json_value calls = json_get(nested, "calls");
+
+	block_iter_init(it, calls);
+	it->live = calls.kind == JSON_ARRAY;
+	it->nested = true;
+}
+
 /* The block at the cursor; false behind the last one. */
 static bool parse_block(struct block_iter *it, struct block *ret)
 {
@@ -280,7 +290,10 @@ static bool parse_block(struct block_iter *it, struct block *ret)
 	CLEANUP_BUF struct buf deep = BUF_INIT;
 
 	it->j.deep = &deep;
-	bool found = json_next(&it->j, NULL) > 0 && record_read_block(&it->j, ret);
+	bool found = json_next(&it->j, NULL) > 0, is_object = found && json_peek(&it->j) == JSON_OBJECT;
+	found = found && record_read_block(&it->j, ret);
+	if (it->nested)
+		ret->type = is_object ? BLOCK_TOOL_CALL : BLOCK_OTHER;
 	it->j.deep = NULL;
 	return found;
 }

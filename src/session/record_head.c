@@ -102,6 +102,8 @@ static void head_parse_message(struct head_scan *s, const struct record *r)
 
 	finish_role(s->head, r->msg.role);
 	s->head->tool_call_id = r->msg.tool_call_id;
+	s->head->nested_calls = r->msg.nested_calls;
+	s->head->duration = r->msg.duration;
 	s->head->message_time = r->msg.timestamp;
 	s->head->has_content = r->msg.content.kind != JSON_NONE;
 	s->details = r->msg.details;
@@ -423,7 +425,7 @@ static const char *content_at(struct head_scan *s, const char *p)
 	return *p == ']' ? p + 1 : NULL;
 }
 
-/* What says how a message ended; NULL if it is another field. */
+/* What says how a message or its call ended; NULL if it is another field. */
 static struct json_value *ending_of(struct head_scan *s, struct span key)
 {
 	switch (key.n) {
@@ -434,7 +436,11 @@ static struct json_value *ending_of(struct head_scan *s, struct span key)
 	case 9:
 		return IS(key, "cancelled") ? &s->ending.cancelled : NULL;
 	case 10:
-		return IS(key, "stopReason") ? &s->ending.stop_reason : NULL;
+		return IS(key, "stopReason")   ? &s->ending.stop_reason
+		       : IS(key, "durationMs") ? &s->head->duration
+		                               : NULL;
+	case 11:
+		return IS(key, "nestedCalls") ? &s->head->nested_calls : NULL;
 	default:
 		return NULL;
 	}
@@ -551,7 +557,7 @@ static void finish_head(struct head_scan *s)
 	}
 	head->message_time.kind = JSON_NONE;
 	head->message_missing = head->type == RECORD_MESSAGE;
-	head->tool_call_id.kind = JSON_NONE;
+	head->tool_call_id.kind = head->nested_calls.kind = head->duration.kind = JSON_NONE;
 	head->calls = head->images = 0;
 	head->files = false;
 }
@@ -569,7 +575,7 @@ static inline void head_reset(struct record_head *head)
 	HEAD_FIELDS(RESET)
 	head->msg.provider.kind = head->msg.model.kind = head->msg.usage.kind = JSON_NONE;
 	head->numbers[0].kind = JSON_NONE;
-	head->tool_call_id.kind = JSON_NONE;
+	head->tool_call_id.kind = head->nested_calls.kind = head->duration.kind = JSON_NONE;
 	head->calls = head->images = 0;
 }
 

@@ -203,7 +203,7 @@ static const struct kind in_entry[] = {
     {"text.md", .doc = "the text", .from = &from_record, .make = RECORD(part_text)},
     {"thinking.md", .doc = "the model's thinking", .from = &from_record, .make = RECORD(part_thinking)},
     {"usage.json", .doc = "tokens and cost", .from = &from_record, .make = RECORD(usage_show)},
-    {"tool-calls", .doc = "the tool calls of a message", .from = &from_record, .make = DIR(tool_calls),
+    {"tool-calls", .doc = "the tool calls of a message, or those that a tool made", .from = &from_record, .make = DIR(tool_calls),
      .has = tool_calls_has, .time = STAMP_SESSION, .keeps = KEEPS_LEASE},
     {"call", .doc = "of a result: the call it answers, as a path below entries/", .from = &from_entry,
      .make = SHOW(call_of_show), .has = call_of_has, .flags = SMALL},

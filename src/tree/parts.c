@@ -13,11 +13,16 @@
 /* The bytes of a line from one mark to the next. */
 #define MARK LIMIT(16 << 10, 256)
 
-/* Begins a walk at a mark that the n-th block of the type stands behind. */
+/* Begins a walk at a mark that the n-th block of the type stands behind. The calls of a result stand apart from its
+ * content: the marks are of what was walked last. */
 static void part_begin(struct ctx *c, enum block_type type, uint64_t n, struct block_iter *ret)
 {
 	struct json_value content = part_content(&c->record);
-	size_t low = 0, high = c->marks.n;
+	bool nested = type == BLOCK_TOOL_CALL && c->record.role == ROLE_TOOL_RESULT;
+	size_t low = 0, high;
+	if (c->marks.n > 0 && c->marks.v[0].nested != nested)
+		c->marks.n = 0;
+	high = c->marks.n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (c->marks.v[middle].seen[type] < n)
@@ -26,7 +31,9 @@ static void part_begin(struct ctx *c, enum block_type type, uint64_t n, struct b
 			high = middle;
 	}
 	*ret = low ? c->marks.v[low - 1] : (struct block_iter){.live = false};
-	if (!low && content.kind == JSON_ARRAY && (type != BLOCK_TOOL_CALL || c->record.role == ROLE_ASSISTANT))
+	if (!low && nested)
+		part_calls_begin(&c->record, ret);
+	else if (!low && content.kind == JSON_ARRAY && (type != BLOCK_TOOL_CALL || c->record.role == ROLE_ASSISTANT))
 		block_iter_init(ret, content);
 }
 
@@ -34,7 +41,7 @@ static void part_begin(struct ctx *c, enum block_type type, uint64_t n, struct b
 static bool part_next(struct ctx *c, enum block_type type, struct block_iter *rest, struct block *ret)
 {
 	struct marks *m = &c->marks;
-	const char *begin = part_content(&c->record).text.p;
+	const char *begin = rest->nested ? c->record.msg.nested_calls.text.p : part_content(&c->record).text.p;
 	do {
 		if (!block_next(rest, ret))
 			return false;
@@ -60,7 +67,7 @@ static bool call_find(struct ctx *c, uint32_t n, struct part_call *ret)
 	struct block b;
 	bool found = part_find(c, BLOCK_TOOL_CALL, n, &b);
 	if (found)
-		part_call_of(&b, ret);
+		part_call_of(&b, c->record.role == ROLE_TOOL_RESULT, ret);
 	return found;
 }
 
@@ -83,7 +90,7 @@ static int make_call_names(struct ctx *c, void *entry, struct view *v)
 	while (rc == 0 && part_next(c, BLOCK_TOOL_CALL, &rest, &b)) {
 		if (v->n == v->cap && !vec_grow(&v->ends, &v->cap, v->n + 1, sizeof *v->ends))
 			return -ENOMEM;
-		part_call_of(&b, &call);
+		part_call_of(&b, rest.nested, &call);
 		part_call_component(&call, &v->bytes);
 		v->ends[v->n++] = v->bytes.n;
 		rc = cancel_check();
@@ -130,7 +137,7 @@ static int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	while (rc == 0 && part_next(dir, BLOCK_TOOL_CALL, &rest, &b)) {
 		if (b.n <= cookie)
 			continue;
-		part_call_of(&b, &call);
+		part_call_of(&b, rest.nested, &call);
 		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = call.n};
 		buf_reset(&name);
 		part_call_component(&call, &name);
@@ -276,8 +283,8 @@ static int change_show(struct ctx *c, struct buf *out)
 
 static bool change_has(struct ctx *c)
 {
-	return entry_uses_files(session_entry(c->session, c->node.entry)) &&
-	       session_result(c->session, c->node.entry, c->node.part) != NO_ENTRY && view_has(c);
+	const struct entry *e = session_entry(c->session, c->node.entry);
+	return entry_uses_files(e) && (e->flags & ENTRY_NESTED || result_has(c)) && view_has(c);
 }
 
 bool tool_calls_has(struct ctx *c)
@@ -311,6 +318,21 @@ static int arguments_txt_show(struct ctx *c, struct buf *out)
 {
 	struct part_call call;
 	return call_find(c, c->node.part, &call) ? entry_text_arguments(&call, out) : -ESTALE;
+}
+
+static int call_error_show(struct ctx *c, struct buf *out)
+{
+	struct part_call call;
+	if (!call_find(c, c->node.part, &call))
+		return -ESTALE;
+	part_call_error(&call, out);
+	return 0;
+}
+
+static bool call_error_has(struct ctx *c)
+{
+	struct part_call call;
+	return call_find(c, c->node.part, &call) && call.nested == NESTED_FAILED;
 }
 
 static bool call_has(struct ctx *c)
@@ -371,6 +393,8 @@ static const struct kind in_call[] = {
      .has = file_has, .flags = SMALL},
     {"change.diff", .doc = "what it changed there, as a diff", .from = &from_entry, .make = SHOW(change_show),
      .has = change_has},
+    {"error", .doc = "of a call that a tool made: what went wrong", .from = &from_record,
+     .make = SHOW(call_error_show), .has = call_error_has, .flags = SMALL},
 };
 const struct rows rows_call = ROWS(in_call);
 

@@ -10,7 +10,7 @@ enum text_of {
 	TEXT_OF_MESSAGE,   /* text.md */
 	TEXT_OF_THINKING,  /* thinking.md */
 	TEXT_OF_ARGUMENTS, /* a call's arguments.txt */
-	TEXT_OF_ERROR,     /* error, where text.md does not say it */
+	TEXT_OF_ERROR,     /* error, where text.md does not say it; a nested call's, if call.n is not 0 */
 	TEXT_OF_VALUE,     /* of a label record the label, of session_info the name */
 };
 
@@ -18,7 +18,7 @@ enum text_of {
  * of further entries, too; release it with entry_text_release. */
 struct entry_text {
 	enum text_of of;
-	struct part_call call; /* TEXT_OF_ARGUMENTS: whose */
+	struct part_call call; /* TEXT_OF_ARGUMENTS, TEXT_OF_ERROR: whose */
 	struct buf what;       /* the WHAT of its lines: user, thinking, call NAME, ... */
 	struct buf text;       /* clean (JSON_CLEAN), in whole lines: it ends in a newline */
 	const struct record *r;

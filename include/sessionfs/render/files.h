@@ -10,9 +10,12 @@
 /* Appends the path of the file that a call reads, writes or edits. False, and nothing: there is none. */
 bool file_of_call(const struct session *s, const struct part_call *call, struct buf *out);
 
+/* How a call ended: a nested one by itself, any other by its result (NO_ENTRY: none). */
+enum nested call_ending(const struct session *s, const struct part_call *call, uint32_t result);
+
 /* A call that has a file. */
 struct file_use {
-	uint32_t entry, result; /* result: NO_ENTRY if there is none */
+	uint32_t entry, result; /* result: NO_ENTRY if there is none, as of a nested call */
 	const struct part_call *call;
 	struct span path; /* clean */
 };

@@ -40,16 +40,26 @@ bool part_image_next(const struct record *r, struct part_image *ret);
 /* Appends the decoded bytes, base64 decoded as Node's Buffer.from(..., "base64") does. */
 void part_image(const struct part_image *img, struct buf *out);
 
+/* How a nested call ended, one that a tool made; of the others their results say it. */
+enum nested { NESTED_NOT, NESTED_OPEN, NESTED_DONE, NESTED_FAILED };
 /* Tool calls, counted from 1. */
 struct part_call {
 	unsigned n;
+	enum nested nested;
 	struct json_value id, name, arguments;
-	struct block_iter rest; /* as above */
+	struct json_value error, duration; /* of a nested one */
+	struct block_iter rest;            /* as above */
 };
 /* What a tool call's block says. */
-void part_call_of(const struct block *b, struct part_call *ret);
-/* Only assistant messages make calls. */
+void part_call_of(const struct block *b, bool nested, struct part_call *ret);
+/* An assistant's message has the calls that it makes, a toolResult those that its tool made: its nestedCalls. */
 bool part_call_next(const struct record *r, struct part_call *ret);
+/* Begins to walk the calls of r: each BLOCK_TOOL_CALL is one. */
+void part_calls_begin(const struct record *r, struct block_iter *ret);
+/* Whether pi left calls out of the nestedCalls of r. */
+bool part_calls_lack(const struct record *r);
+/* The error of a nested call that failed, ending in a newline; nothing of any other. */
+void part_call_error(const struct part_call *c, struct buf *out);
 /* The call's directory below tool-calls/, N-NAME; and the NAME alone. */
 void part_call_component(const struct part_call *c, struct buf *out);
 void part_call_name(const struct part_call *c, struct buf *out);

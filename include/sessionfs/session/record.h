@@ -63,11 +63,13 @@ enum record_role {
 	X(command, "command") X(output, "output") X(exit_code, "exitCode") X(cancelled, "cancelled") \
 	X(truncated, "truncated") X(full_output_path, "fullOutputPath") \
 	X(exclude_from_context, "excludeFromContext") X(custom_type, "customType") X(display, "display") \
-	X(summary, "summary") X(tokens_before, "tokensBefore")
+	X(summary, "summary") X(tokens_before, "tokensBefore") \
+	X(nested_calls, "nestedCalls") X(duration, "durationMs")
 
 #define BLOCK_FIELDS(X) \
 	X(type_, "type") X(text, "text") X(thinking, "thinking") X(data, "data") X(mime_type, "mimeType") \
-	X(id, "id") X(name, "name") X(arguments, "arguments") X(redacted, "redacted")
+	X(id, "id") X(name, "name") X(arguments, "arguments") X(redacted, "redacted") \
+	X(status, "status") X(error, "error") X(duration, "durationMs")
 /* clang-format on */
 
 #define RECORD_MEMBER(c, json) struct json_value c;
@@ -104,6 +106,7 @@ struct blocks {
 struct block_iter {
 	struct json j;
 	bool live;
+	bool nested; /* each object is a BLOCK_TOOL_CALL, and nothing else is */
 	struct json_value string;
 	const struct blocks *known;         /* or NULL: they are parsed on the way */
 	unsigned next;                      /* of those known */
@@ -136,7 +139,7 @@ struct record_head {
 	enum record_type type;
 	enum record_role role;
 	HEAD_FIELDS(RECORD_MEMBER)
-	struct json_value tool_call_id;
+	struct json_value tool_call_id, nested_calls, duration; /* of a message */
 	struct json_value message_time; /* message.timestamp */
 	struct {
 		struct json_value provider, model, usage;
@@ -167,6 +170,8 @@ void block_iter_init(struct block_iter *it, struct json_value content);
 /* The same, without parsing them again if r has the blocks of this content. */
 void block_iter_init_of(struct block_iter *it, const struct record *r, struct json_value content);
 bool block_next(struct block_iter *it, struct block *ret);
+/* The same for the calls that a tool made: `nested` is a nestedCalls. */
+void block_iter_init_nested(struct block_iter *it, struct json_value nested);
 
 /* What a tool of this name does to the file that its arguments name: of pi's names the case, `_` and a last `file` do
  * not count. */

@@ -39,6 +39,8 @@ enum entry_flags {
 	ENTRY_HAS_IMAGES = 1 << 10,  /* its content has image blocks */
 	ENTRY_FAILED = 1 << 12,      /* it has an error: part_has_error */
 	ENTRY_SILENT = 1 << 13,      /* an answer without text that ended by itself */
+	ENTRY_TIMED = 1 << 14,       /* of a toolResult: it has durationMs */
+	ENTRY_NESTED = 1 << 15,      /* of a toolResult: it has nestedCalls */
 	ENTRY_NULL_ID = 1 << 11,     /* its id is null: if it is the leaf, pi has no leaf */
 };
 
@@ -59,9 +61,10 @@ struct entry {
 	uint8_t role; /* enum record_role */
 };
 
+/* Of nested calls only the record knows. */
 static inline bool entry_uses_files(const struct entry *e)
 {
-	return e->role == ROLE_ASSISTANT && e->flags & ENTRY_USES_FILES;
+	return (e->role == ROLE_ASSISTANT && e->flags & ENTRY_USES_FILES) || e->flags & ENTRY_NESTED;
 }
 
 /* A result that failed, by its isError or its details. */
