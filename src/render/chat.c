@@ -3,8 +3,9 @@
  * said. Each heading and line ends in the ID of its entry, so that one gets from it to entries/ID.
  *
  * The line of a call stands where its result is, so that the file only grows as results come; a call that has none
- * stands where the model goes on without it. Of most results only the index is read: of those that failed or have
- * pictures more is said. */
+ * stands where the model goes on without it. Of results that failed, have pictures, nested calls or a duration more is
+ * said: of the others only the index is read. */
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/session/part.h"
 
@@ -14,6 +15,7 @@
 #include "text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define FAILED "\u2717 "
@@ -25,7 +27,7 @@ enum { SKIPPED = 16 };
 /* A result that stands elsewhere says what its call did if finding that takes no longer than parsing so many bytes. */
 #define FAR_BYTES ((uint64_t)64 << 10)
 
-/* A call that took longer is more likely one whose session was left and gone on with. */
+/* Between two entries, a longer time is more likely that of a session that was left and resumed. */
 #define LONGEST_MS (24 * 60 * 60 * 1000.0)
 
 /* --- what is shown ---------------------------------------------------------------- */
@@ -139,24 +141,35 @@ static uint32_t above_of(const struct session *s, uint32_t i)
 	return session_walk_up(s, i, &ring);
 }
 
-void chat_duration(const struct session *s, uint32_t from, uint32_t to, struct buf *out)
+void chat_duration(double ms, struct buf *out)
 {
 	static const struct unit {
 		const char *name;
 		double ms;
 	} units[] = {{"h", 3600e3}, {"min", 60e3}, {"s", 1e3}, {"ms", 1}};
-	int64_t begin = session_entry(s, from)->time, end = session_entry(s, to)->time;
-	double ms = (double)end - (double)begin;
 	const struct unit *u = units;
 
-	if (begin == NO_TIME || end == NO_TIME || !(ms > 0 && ms <= LONGEST_MS))
+	if (!(ms >= 0 && ms < INFINITY))
 		return;
-	while (ms < u->ms)
+	while (ms < u->ms && u->ms > 1)
 		u++;
 	double x = ms / u->ms;
 	buf_adds(out, DOT);
 	number_add(number_round(x, x < 10 ? 1 : 0), out);
 	buf_addf(out, " %s", u->name);
+}
+
+double chat_took(const struct session *s, uint32_t caller, uint32_t result, const struct record *r)
+{
+	double ms;
+
+	if (json_double(r->msg.duration, &ms) && ms >= 0 && ms < INFINITY)
+		return ms;
+	if (caller == NO_ENTRY)
+		return NAN;
+	int64_t begin = session_entry(s, caller)->time, end = session_entry(s, result)->time;
+	ms = (double)end - (double)begin;
+	return begin != NO_TIME && end != NO_TIME && ms > 0 && ms <= LONGEST_MS ? ms : NAN;
 }
 
 /* The line of the error that says most: pi's bash says at the end how the command ended. */
@@ -194,11 +207,15 @@ void chat_reason(struct span clean, struct buf *out)
 	chat_shorten(out, start, REASON_CHARACTERS);
 }
 
-static int add_failure(const struct record *r, struct buf *out)
+/* Of the result, or of a nested call. */
+static int add_failure(const struct record *r, const struct part_call *call, struct buf *out)
 {
 	struct buf error CLEANUP_BUF = BUF_INIT;
 
-	part_error(r, &error);
+	if (call)
+		part_call_error(call, &error);
+	else
+		part_error(r, &error);
 	if (buf_err(&error))
 		return buf_err(&error);
 	buf_adds(out, DOT FAILED "failed: ");
@@ -268,20 +285,56 @@ static int add_pictures(const struct md *of)
 	return buf_err(&link);
 }
 
+void chat_nested_end(const struct part_call *call, struct buf *out)
+{
+	double ms;
+
+	if (call->nested == NESTED_OPEN)
+		buf_adds(out, DOT "unfinished");
+	if (json_double(call->duration, &ms))
+		chat_duration(ms, out);
+}
+
+/* Appends a line for each call that the tool of a result made. */
+static int show_nested(const struct session *s, const struct record *r, struct buf *out)
+{
+	struct tool_use use CLEANUP_TOOL = TOOL_USE_INIT;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct part_call call = {0};
+	int rc = 0;
+
+	while (rc == 0 && part_call_next(r, &call)) {
+		tool_read(call.name, call.arguments, &use);
+		buf_reset(&text);
+		add_call_summary(s, &use, &text);
+		buf_adds(out, "  - ");
+		md_code_span(buf_span(&text), out);
+		rc = call.nested == NESTED_FAILED ? add_failure(r, &call, out) : 0;
+		chat_nested_end(&call, out);
+		buf_addc(out, '\n');
+		rc = rc == 0 ? buf_err(&text) : rc;
+		rc = rc == 0 ? cancel_check() : rc;
+	}
+	if (part_calls_lack(r))
+		buf_adds(out, "  - and others\n");
+	return rc;
+}
+
 /* Appends the line of a toolResult: what its call did. */
 static int show_result(const struct place *p, uint32_t i, struct reader *reader, struct buf *out)
 {
 	const struct session *s = p->session;
 	unsigned n = 0;
 	uint32_t caller = session_call(s, i, &n);
-	bool failed = session_entry(s, i)->flags & ENTRY_FAILED;
-	bool has_images = session_entry(s, i)->flags & ENTRY_HAS_IMAGES;
+	unsigned flags = session_entry(s, i)->flags;
+	bool failed = flags & ENTRY_FAILED, has_images = flags & ENTRY_HAS_IMAGES;
 	bool near = caller != NO_ENTRY && is_near(s, i, caller, n);
 	struct span summary = {NULL, 0};
 	struct record r;
 	int rc = near ? calls_get(s, caller, n, add_call_summary, reader, &summary) : 0;
 
-	if (rc == 0 && (failed || has_images || !near))
+	r.msg.duration.kind = JSON_NONE;
+	if (rc == 0 && (failed || has_images || !near || flags & (ENTRY_NESTED | ENTRY_TIMED)))
 		rc = session_read(s, i, reader, &r);
 	if (rc < 0)
 		return rc;
@@ -290,13 +343,14 @@ static int show_result(const struct place *p, uint32_t i, struct reader *reader,
 		md_code_span(summary, out);
 	else
 		add_tool_name(&r, out);
-	rc = failed ? add_failure(&r, out) : 0;
-	if (caller != NO_ENTRY)
-		chat_duration(s, caller, i, out);
+	rc = failed ? add_failure(&r, NULL, out) : 0;
+	chat_duration(chat_took(s, caller, i, &r), out);
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
 	if (rc == 0 && has_images)
 		rc = add_pictures(&m);
 	end_line_of(s, i, out);
+	if (rc == 0 && flags & ENTRY_NESTED)
+		rc = show_nested(s, &r, out);
 	return rc < 0 ? rc : buf_err(out);
 }
 

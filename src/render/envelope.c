@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs that embed pi, OpenClaw above all, put before a user's words. */
+/* What pi and programs that embed it, OpenClaw above all, put before and after a user's words. */
 #include "text.h"
 
 /* How much of a text is looked at, so that a text of any length costs little, and the longest `*`. */
@@ -21,6 +21,10 @@ static const char *const forms[] = {
     "System: [0000-00-00 *]%\n\n",
     /* [cron:f0d6d6bc-210a-47c9-8609-e45582f92ea1 Orchestrator] */
     "[cron:*] ",
+    /* [Thread starter - for context] And all lines up to an empty one. */
+    "[Thread starter - for context]\n%\n\n",
+    /* [Slack #weather +30m 2026-01-05 10:00 UTC] Ada (U0EXAMPLE): a channel has who speaks */
+    "[Slack #* 0000-00-00 00:00 ~] * (U~): ",
     /* [Wed 2026-04-08 01:21 UTC], [Discord ada user id:7290 +55m Tue 2026-03-03 07:24 UTC] */
     "[* 0000-00-00 00:00 ~] ",
     /* [Mon 2026-03-23 13:12] */
@@ -47,7 +51,17 @@ static const char *const forms[] = {
     "[System Message] [sessionId: *] ",
     /* Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification. */
     "Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification.\n",
+    "[OpenClaw heartbeat poll]",
 };
+
+/* How messages begin in which a user says nothing. */
+static const struct span prompts[] = {
+    SPAN_LIT("A new session was started via /new or /reset. "),
+    SPAN_LIT("Read HEARTBEAT.md if it exists (workspace context). "),
+};
+
+/* The same, at the end: the first one on a line of its own. */
+static const char *const ends[] = {"[message_id: *]", "[slack message id: *]"};
 
 /* How many bytes at the beginning have the form; 0: it does not fit. The first place where what follows a gap stands is
  * always right, since only the end of the form is open. */
@@ -89,4 +103,46 @@ size_t text_envelope(struct span text)
 		}
 	} while (at > before);
 	return at;
+}
+
+size_t text_envelope_end(struct span text)
+{
+	for (size_t i = 0; i < sizeof prompts / sizeof *prompts; i++)
+		if (span_begins(text, prompts[i]))
+			return 0;
+	for (size_t n = text.n; n > 0;) {
+		text.n = n;
+		while (n > 0 && strchr(" \t\r\n", text.p[n - 1]) && text.p[n - 1])
+			n--;
+		size_t most = n < WITHIN_LINE ? n : WITHIN_LINE;
+		const char *begin = memrchr(text.p + n - most, '[', most);
+		struct span last = begin ? (struct span){begin, (size_t)(text.p + n - begin)} : (struct span){"", 0};
+		bool own_line = begin == text.p || (begin && begin[-1] == '\n');
+		if (last.n == 0 || !((own_line && form_fits(last, ends[0]) == last.n) || form_fits(last, ends[1]) == last.n))
+			return text.n;
+		n -= last.n;
+	}
+	return 0;
+}
+
+size_t text_skill(struct span text, struct span *ret_name)
+{
+	static const struct span begin = SPAN_LIT("<skill name=\""), middle = SPAN_LIT("\" location=\""),
+	                         end = SPAN_LIT("\n</skill>");
+	const char *p = text.p + begin.n, *limit = text.p + text.n, *quote;
+
+	if (!span_begins(text, begin) || !(quote = memchr(p, '"', (size_t)(limit - p))) || quote == p ||
+	    !span_begins((struct span){quote, (size_t)(limit - quote)}, middle))
+		return 0;
+	*ret_name = (struct span){p, (size_t)(quote - p)};
+	p = quote + middle.n;
+	quote = memchr(p, '"', (size_t)(limit - p));
+	if (!quote || quote == p || !span_begins((struct span){quote, (size_t)(limit - quote)}, SPAN_LIT("\">\n")))
+		return 0;
+	for (p = quote + 3; (p = memmem(p, (size_t)(limit - p), end.p, end.n)); p++) {
+		const char *after = p + end.n;
+		if (after == limit || (limit - after > 2 && memcmp(after, "\n\n", 2) == 0))
+			return (size_t)(after - text.p);
+	}
+	return 0;
 }

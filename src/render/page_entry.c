@@ -7,6 +7,7 @@
 #include "pieces.h"
 #include "text.h"
 #include "sessionfs/base/cancel.h"
+#include "sessionfs/base/limits.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/render/tool.h"
 #include "sessionfs/session/part.h"
@@ -22,6 +23,9 @@
 #define BRANCHES_SHOWN 20
 /* The line of a command that the user ran, to so many. */
 #define LINE_UNITS 120
+
+/* So many nested calls of a result are shown. */
+#define NESTED_SHOWN LIMIT(1000, 3)
 
 /* Arguments that are longer are not read through: no diff is made of them. */
 #define READ_MOST ((size_t)1 << 20)
@@ -268,15 +272,23 @@ static void show_arguments(struct page *g, const struct tool_use *u, const char 
 		page_pre_text(g, NULL, false, file);
 }
 
+/* Why a call failed: the error is in g->text. */
+static void add_reason(struct page *g)
+{
+	buf_adds(g->out, " <strong class=\"failed\">failed: ");
+	size_t start = g->out->n;
+	chat_reason(buf_span(g->text), g->out);
+	html_escape(g->out, start);
+	buf_adds(g->out, "</strong>");
+}
+
 /* Of a result: how long its call took, why it failed, how many pictures came back. */
 static void add_outcome(struct page *g, uint32_t caller)
 {
 	const struct entry *e = session_entry(g->s, g->entry);
 	struct part_image image = {0};
-	size_t start;
 
-	if (caller != NO_ENTRY)
-		chat_duration(g->s, caller, g->entry, g->out);
+	chat_duration(chat_took(g->s, caller, g->entry, &g->r), g->out);
 	if (e->flags & ENTRY_HAS_IMAGES) {
 		while (part_image_next(&g->r, &image))
 			;
@@ -284,13 +296,22 @@ static void add_outcome(struct page *g, uint32_t caller)
 	}
 	if (!(e->flags & ENTRY_FAILED))
 		return;
-	buf_adds(g->out, " <strong class=\"failed\">failed: ");
 	buf_reset(g->text);
 	part_error(&g->r, g->text);
-	start = g->out->n;
-	chat_reason(buf_span(g->text), g->out);
-	html_escape(g->out, start);
-	buf_adds(g->out, "</strong>");
+	add_reason(g);
+}
+
+static void add_nested_outcome(struct page *g, const struct block *b)
+{
+	struct part_call call;
+
+	part_call_of(b, true, &call);
+	chat_nested_end(&call, g->out);
+	if (call.nested != NESTED_FAILED)
+		return;
+	buf_reset(g->text);
+	part_call_error(&call, g->text);
+	add_reason(g);
 }
 
 /* A line for a call of g->entry, which unfolds to its arguments and what is appended behind them. `result`: that which
@@ -314,6 +335,8 @@ static void begin_call(struct page *g, const struct block *b, struct page *resul
 	html_escape(g->out, start);
 	if (result)
 		add_outcome(result, g->entry);
+	else if (g->r.role == ROLE_TOOL_RESULT)
+		add_nested_outcome(g, b);
 	buf_adds(g->out, "</summary>\n");
 	show_arguments(g, &u, arguments_file(g, b));
 }
@@ -381,6 +404,35 @@ static int begin_result(struct page *g)
 	add_outcome(g, NO_ENTRY);
 	buf_adds(g->out, "</summary>\n");
 	return 0;
+}
+
+/* The calls that the tool of a result made, below its own. */
+static int show_nested(struct page *g)
+{
+	struct block_iter it;
+	struct block b;
+	int rc = 0;
+
+	size_t start = g->out->n;
+	buf_adds(g->out, "<div class=\"nested\">\n");
+	size_t first = g->out->n;
+	for (part_calls_begin(&g->r, &it); rc == 0 && block_next(&it, &b); rc = cancel_check()) {
+		if (b.type != BLOCK_TOOL_CALL)
+			continue;
+		if (b.n > NESTED_SHOWN) {
+			page_truncated(g, "tool-calls/");
+			break;
+		}
+		begin_call(g, &b, NULL);
+		buf_adds(g->out, "</details></div>\n");
+	}
+	if (part_calls_lack(&g->r))
+		buf_adds(g->out, "<p class=\"cut\">and others</p>\n");
+	if (g->out->n == first)
+		g->out->n = start;
+	else
+		buf_adds(g->out, "</div>\n");
+	return rc;
 }
 
 /* --- the content --------------------------------------------------------------- */
@@ -460,6 +512,8 @@ static int show_body(struct page *g)
 		buf_adds(g->out, "</details>\n");
 	if (is_result)
 		buf_adds(g->out, "</details></div>\n");
+	if (rc == 0 && session_entry(g->s, g->entry)->flags & ENTRY_NESTED)
+		rc = show_nested(g);
 	if (rc == 0 && md_has_text(part_summary(r)))
 		rc = show_folded(g, "Summary", part_summary(r), "text.md");
 	if (rc < 0 || r->type != RECORD_MESSAGE || !md_has_text(r->msg.error_message))

@@ -4,6 +4,7 @@
 #define SESSIONFS_RENDER_PIECES_H
 
 #include "sessionfs/render/producer.h"
+#include "sessionfs/session/part.h"
 
 /* front.c. The entries of the path (uint32_t) as items: transcripts. */
 int items_path(const struct place *p, struct totals *t, void **ret, size_t *ret_n);
@@ -36,7 +37,12 @@ int tree_rows(const struct session *s, struct tree_row **ret, size_t *ret_n);
 bool chat_shows(const struct session *s, uint32_t i, const struct record *r);
 /* Appends the line of an error that says most, shortened. */
 void chat_reason(struct span clean, struct buf *out);
-/* Appends how long it took from one entry to another, behind a dot; nothing if that is not known. */
-void chat_duration(const struct session *s, uint32_t from, uint32_t to, struct buf *out);
+/* How long a call took, ms: as its result (r is its record) says it, else from its entry (or NO_ENTRY) to the result's.
+ * NAN: it is not known. */
+double chat_took(const struct session *s, uint32_t caller, uint32_t result, const struct record *r);
+/* Appends a time after a dot; nothing if it is NAN. */
+void chat_duration(double ms, struct buf *out);
+/* Appends how a nested call ended, but for its error: that it is unfinished, and how long it took. */
+void chat_nested_end(const struct part_call *call, struct buf *out);
 
 #endif

@@ -5,6 +5,8 @@
 #include "sessionfs/render/render.h"
 
 #include "text.h"
+#include "sessionfs/base/cancel.h"
+#include "sessionfs/base/space.h"
 #include "sessionfs/base/utf8.h"
 
 #include <errno.h>
@@ -30,25 +32,43 @@ static void add_message_text(struct json_value content, enum json_decode how, st
 	}
 }
 
-/* From `start` on: one line, of a user message what the user said, unless that is nothing. */
-static void make_title(bool by_user, struct buf *out, size_t start)
+static void make_line(struct buf *out, size_t start)
 {
-	size_t envelope = by_user && out->n > start ? text_envelope((struct span){out->p + start, out->n - start}) : 0;
-	text_one_line(out, start + envelope);
-	text_trim(out, start + envelope);
-	if (out->n > start + envelope) {
-		memmove(out->p + start, out->p + start + envelope, out->n - start - envelope);
-		out->n -= envelope;
-		return;
-	}
 	text_one_line(out, start);
 	text_trim(out, start);
+}
+
+/* From `start` on, where a user message is: keeps only what the user said. If that is nothing, the message goes into
+ * `whole`, unless that has one. */
+static void keep_words(struct buf *out, size_t start, struct buf *whole)
+{
+	struct buf words CLEANUP_BUF = BUF_INIT;
+	struct span text = {out->p + start, out->n - start}, name;
+	size_t skill = out->n > start ? text_skill(text, &name) : 0;
+	size_t from = skill || out->n == start ? skill : text_envelope(text);
+	struct span rest = {text.p + from, text.n - from};
+
+	buf_add(&words, rest.p, text_envelope_end(rest));
+	make_line(&words, 0);
+	if (words.n == 0 && skill) {
+		buf_adds(&words, "/skill:");
+		buf_addspan(&words, name);
+		make_line(&words, 0);
+	}
+	if (words.n == 0 && whole->n == 0) {
+		buf_addspan(whole, space_trim(rest).n ? rest : text);
+		make_line(whole, 0);
+	}
+	out->n = start;
+	buf_addspan(out, buf_span(&words));
+	out->err = buf_err(&words) ? buf_err(&words) : out->err;
 }
 
 /* The text of the first message of this role that has any, that is, any that a title shows if it is for one. */
 static int first_message(const struct session *s, enum record_role role, bool for_title, struct buf *out)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
+	struct buf whole CLEANUP_BUF = BUF_INIT;
 	size_t start = out->n;
 
 	for (uint32_t i = 0; i < session_count(s) && out->n == start; i++) {
@@ -57,14 +77,18 @@ static int first_message(const struct session *s, enum record_role role, bool fo
 		if (e->role != role || e->flags & ENTRY_SILENT)
 			continue;
 		int rc = session_load(s, i, &line, &r);
+		rc = rc == 0 ? cancel_check() : rc;
 		if (rc < 0)
 			return rc;
 		add_message_text(r.msg.content, for_title ? JSON_READ : JSON_CLEAN, out);
-		if (!for_title)
-			continue;
-		make_title(role == ROLE_USER, out, start);
+		if (for_title && role == ROLE_USER)
+			keep_words(out, start, &whole);
+		else if (for_title)
+			make_line(out, start);
 	}
-	return buf_err(out);
+	if (out->n == start)
+		buf_addspan(out, buf_span(&whole));
+	return buf_err(&whole) ? buf_err(&whole) : buf_err(out);
 }
 
 int render_first_message(const struct session *s, struct buf *out)

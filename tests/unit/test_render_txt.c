@@ -80,6 +80,10 @@ static void what_a_program_put_before_is_left_out(void **state)
 	    "[Queued announce messages while agent was busy]\\n\\n---\\nQueued #1\\n",
 	    "[System Message] [sessionId: 8caa07d9] ",
 	    "Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification.\\n\\n",
+	    "[Thread starter - for context]\\n[Slack Ada 2026-01-05 09:30 UTC] Late\\n[slack message id: 17.1]\\n\\n",
+	    "[Slack #a-b +30m 2026-01-05 10:00 UTC] Ada (U0EXAMPLE): ",
+	    "[Thread starter - for context]\\nLate\\n\\n[Slack #a 2026-01-05 10:00 UTC] Ada (x) (U0EXAMPLE): ",
+	    "[OpenClaw heartbeat poll]\\n",
 	    "Sender (untrusted metadata):\\r\\n```json\\r\\n{\\r\\n}\\r\\n```\\r\\n\\r\\n" STAMP,
 	    "System: [2026-02-24 11:51:07 UTC] a\\r\\n\\r\\n[message_id: 1778399c-1eaf]\\r\\n",
 	    SENDER STAMP,
@@ -91,13 +95,69 @@ static void what_a_program_put_before_is_left_out(void **state)
 	for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
 		struct buf file CLEANUP_BUF = BUF_INIT;
 		buf_addf(&file, HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"%sHi, [you]\\n%s\""),
-		         before[i], "[message_id: 2]");
+		         before[i], "[x: 2]");
 		assert_non_null(buf_cstr(&file));
-		assert_renders(render_title, file.p, "Hi, [you] [message_id: 2]\n");
+		assert_renders(render_title, file.p, "Hi, [you] [x: 2]\n");
 	}
 }
 
-/* Nor is anything left out of what is all envelope, of a name, of an answer, and of what stands behind words. */
+static void what_a_program_put_after_is_left_out(void **state)
+{
+	static const char *const after[] = {
+	    "\\n[message_id: 1778399c-1eaf]",
+	    "\\r\\n[message_id: 51]\\r\\n",
+	    " [slack message id: 1767607200.000200 channel: C0EXAMPLE]",
+	    "\\n[slack message id: 17.2 channel: C0]\\n\\n[message_id: 17.2]\\n",
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof after / sizeof *after; i++) {
+		struct buf file CLEANUP_BUF = BUF_INIT;
+		buf_addf(&file, HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"%sHi, [you]%s\""),
+		         i % 2 ? "" : STAMP, after[i]);
+		assert_non_null(buf_cstr(&file));
+		assert_renders(render_title, file.p, "Hi, [you]\n");
+	}
+}
+
+#define NEW "A new session was started via /new or /reset. Greet the user."
+#define HEARTBEAT "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.\\nCurrent time: now"
+
+/* Messages in which a user says nothing are passed over if a later one has words; else the first one is the title. */
+static void words_of_a_later_message_are_the_title(void **state)
+{
+	(void)state;
+	assert_renders(render_title, HEADER USER("a", "null", NEW) USER("b", "\"a\"", "Hi"), "Hi\n");
+	assert_renders(render_title,
+	               HEADER USER("a", "null", HEARTBEAT) USER("b", "\"a\"", "[OpenClaw heartbeat poll]")
+	                   USER("c", "\"b\"", SENDER) USER("d", "\"c\"", STAMP "Hi"),
+	               "Hi\n");
+	assert_renders(render_title, HEADER USER("a", "null", NEW) USER("b", "\"a\"", HEARTBEAT), NEW "\n");
+	assert_renders(render_title,
+	               HEADER USER("a", "null", "System: [2026-02-24 11:51:07 UTC] up\\n\\n" NEW)
+	                   ASSISTANT("b", "\"a\"", "\"Hello\""),
+	               NEW "\n");
+	assert_renders(render_title, HEADER USER("a", "null", "Read HEARTBEAT.md if it exists, please"),
+	               "Read HEARTBEAT.md if it exists, please\n");
+}
+
+#define SKILL(name) "<skill name=\\\"" name "\\\" location=\\\"/s/SKILL.md\\\">\\nRead it.\\n</skill> is text\\n</skill>"
+
+/* What pi puts before the words of /skill:NAME; the name are the words where there are no others. */
+static void a_skill_is_left_out(void **state)
+{
+	(void)state;
+	assert_renders(render_title, HEADER USER("a", "null", SKILL("review") "\\n\\nthe parser"), "the parser\n");
+	assert_renders(render_title, HEADER USER("a", "null", SKILL("re\\nview")) USER("b", "\"a\"", "x"),
+	               "/skill:re view\n");
+	assert_renders(render_title, HEADER USER("a", "null", SKILL("r") "\\n\\n \\n[message_id: 1]"), "/skill:r\n");
+	assert_renders(render_title, HEADER USER("a", "null", SKILL("r") " x"),
+	               "<skill name=\"r\" location=\"/s/SKILL.md\"> Read it. </skill> is text </skill> x\n");
+	assert_renders(render_title, HEADER USER("a", "null", "<skill name=\\\"\\\" location=\\\"/\\\">\\n\\n</skill>"),
+	               "<skill name=\"\" location=\"/\">  </skill>\n");
+	assert_renders(render_title, HEADER USER("a", "null", "<skill name=\\\"a"), "<skill name=\"a\n");
+}
+
+/* Nor is anything left out of what is all envelope, of a name, and of an answer. */
 static void what_only_looks_like_it_stays(void **state)
 {
 	static const char *const said[] = {
@@ -120,6 +180,9 @@ static void what_only_looks_like_it_stays(void **state)
 	    "Hi " STAMP "there",
 	    STAMP,
 	    "[message_id: 1]",
+	    "Hi [message_id: 1]",
+	    "Hi [slack message id: 1",
+	    "[Slack #a 10:00] Ada (U0): Hi",
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
@@ -282,6 +345,9 @@ int main(void)
 	    cmocka_unit_test(title_is_the_first_text),
 	    cmocka_unit_test(else_it_is_the_first_answer),
 	    cmocka_unit_test(what_a_program_put_before_is_left_out),
+	    cmocka_unit_test(what_a_program_put_after_is_left_out),
+	    cmocka_unit_test(words_of_a_later_message_are_the_title),
+	    cmocka_unit_test(a_skill_is_left_out),
 	    cmocka_unit_test(what_only_looks_like_it_stays),
 	    cmocka_unit_test(long_envelopes_cost_little),
 	    cmocka_unit_test(a_title_is_one_line),
