@@ -147,32 +147,25 @@ static bool match_is_text(struct matcher *m, struct json_value v, struct span fo
 	return text_equals(buf_span(&m->value), folded);
 }
 
-/* Whether a call, or the result, is of that tool, or a call is of that file. */
+/* Whether a call, or the result, is of that tool; a call is of that file; or a nested call or the entry failed. */
 static int uses(struct matcher *m, const struct session *s, const struct record *r, const struct term *t, bool *ret)
 {
 	bool is_file = t->kind == TERM_FILE;
 	struct part_call call = {0};
 	int rc = 0;
 
-	*ret = !is_file && r->role == ROLE_TOOL_RESULT && match_is_text(m, r->msg.tool_name, t->text);
+	*ret = t->kind == TERM_IS
+	           ? part_has_error(r)
+	           : !is_file && r->role == ROLE_TOOL_RESULT && match_is_text(m, r->msg.tool_name, t->text);
 	for (; rc == 0 && !*ret && part_call_next(r, &call); rc = cancel_check()) {
 		buf_reset(&m->value);
-		if (is_file)
+		if (t->kind == TERM_IS)
+			*ret = call.nested == NESTED_FAILED;
+		else if (is_file)
 			*ret = file_of_call(s, &call, &m->value) && text_contains(buf_span(&m->value), t->text);
 		else
 			*ret = match_is_text(m, call.name, t->text);
 	}
-	return rc;
-}
-
-/* Whether the entry failed, or a call that its tool made. */
-static int fails(const struct record *r, bool *ret)
-{
-	struct part_call call = {0};
-	int rc = 0;
-
-	for (*ret = part_has_error(r); rc == 0 && !*ret && part_call_next(r, &call); rc = cancel_check())
-		*ret = call.nested == NESTED_FAILED;
 	return rc;
 }
 
@@ -221,7 +214,7 @@ static int record_says(struct matcher *m, const struct session *s, uint32_t i, c
 		if (span_is(t->text, "secret"))
 			rc = session_has_secret(s, i, &m->reader, ret);
 		else
-			rc = fails(r, ret);
+			rc = uses(m, s, r, t, ret);
 		break;
 	}
 	return rc < 0 ? rc : buf_err(&m->value);

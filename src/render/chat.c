@@ -285,14 +285,16 @@ static int add_pictures(const struct md *of)
 	return buf_err(&link);
 }
 
-void chat_nested_end(const struct part_call *call, struct buf *out)
+int chat_nested_end(const struct part_call *call, struct buf *out)
 {
 	double ms;
+	int rc = call->nested == NESTED_FAILED ? add_failure(NULL, call, out) : 0;
 
 	if (call->nested == NESTED_OPEN)
 		buf_adds(out, DOT "unfinished");
 	if (json_double(call->duration, &ms))
 		chat_duration(ms, out);
+	return rc;
 }
 
 /* Appends a line for each call that the tool of a result made. */
@@ -309,13 +311,11 @@ static int show_nested(const struct session *s, const struct record *r, struct b
 		add_call_summary(s, &use, &text);
 		buf_adds(out, "  - ");
 		md_code_span(buf_span(&text), out);
-		rc = call.nested == NESTED_FAILED ? add_failure(r, &call, out) : 0;
-		chat_nested_end(&call, out);
+		rc = chat_nested_end(&call, out);
 		buf_addc(out, '\n');
-		rc = rc == 0 ? buf_err(&text) : rc;
-		rc = rc == 0 ? cancel_check() : rc;
+		rc = rc < 0 ? rc : buf_err(&text) ? buf_err(&text) : cancel_check();
 	}
-	if (part_calls_lack(r))
+	if (json_get(r->msg.nested_calls, "complete").kind == JSON_FALSE)
 		buf_adds(out, "  - and others\n");
 	return rc;
 }
@@ -471,6 +471,29 @@ static void chat_end_heading(const struct md *m)
 
 /* --- messages --------------------------------------------------------------- */
 
+/* A skill that pi put before the user's words is one line. False: there is none. */
+static bool show_skill(const struct md *m, struct json_value v)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct span name;
+
+	if (m->r->role != ROLE_USER || !strchr("<\\", v.text.p[0]))
+		return false;
+	json_decode(v.text, JSON_CLEAN, &text);
+	m->out->err = buf_err(&text) ? buf_err(&text) : m->out->err;
+	size_t skill = text_skill(buf_span(&text), &name);
+	if (skill == 0)
+		return false;
+	buf_adds(m->out, "\n- skill ");
+	size_t start = m->out->n;
+	buf_addspan(m->out, name);
+	chat_shorten(m->out, start, COMMAND_CHARACTERS);
+	buf_addc(m->out, '\n');
+	if (skill < text.n)
+		md_clean_text((struct span){text.p + skill + 2, text.n - skill - 2}, m->out);
+	return true;
+}
+
 static void chat_show_content(struct md *m)
 {
 	struct block_iter it;
@@ -478,7 +501,7 @@ static void chat_show_content(struct md *m)
 
 	block_iter_init_of(&it, m->r, part_content(m->r));
 	while (block_next(&it, &b)) {
-		if (b.type == BLOCK_TEXT && md_has_text(b.text))
+		if (b.type == BLOCK_TEXT && md_has_text(b.text) && !show_skill(m, b.text))
 			md_text(b.text, m->out);
 		else if (b.type == BLOCK_IMAGE)
 			md_image(m, &b);

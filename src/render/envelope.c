@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What pi and programs that embed it, OpenClaw above all, put before and after a user's words. */
 #include "text.h"
+#include "sessionfs/base/space.h"
 
 /* How much of a text is looked at, so that a text of any length costs little, and the longest `*`. */
 #define ENVELOPES_BYTES ((size_t)65536)
@@ -105,44 +106,37 @@ size_t text_envelope(struct span text)
 	return at;
 }
 
-size_t text_envelope_end(struct span text)
+struct span text_words(struct span text)
 {
 	for (size_t i = 0; i < sizeof prompts / sizeof *prompts; i++)
 		if (span_begins(text, prompts[i]))
-			return 0;
-	for (size_t n = text.n; n > 0;) {
-		text.n = n;
-		while (n > 0 && strchr(" \t\r\n", text.p[n - 1]) && text.p[n - 1])
-			n--;
-		size_t most = n < WITHIN_LINE ? n : WITHIN_LINE;
-		const char *begin = memrchr(text.p + n - most, '[', most);
-		struct span last = begin ? (struct span){begin, (size_t)(text.p + n - begin)} : (struct span){"", 0};
-		bool own_line = begin == text.p || (begin && begin[-1] == '\n');
-		if (last.n == 0 || !((own_line && form_fits(last, ends[0]) == last.n) || form_fits(last, ends[1]) == last.n))
-			return text.n;
-		n -= last.n;
+			return (struct span){text.p, 0};
+	for (;;) {
+		text = space_trim(text);
+		size_t most = text.n < WITHIN_LINE ? text.n : WITHIN_LINE;
+		const char *p = most ? memrchr(text.p + text.n - most, '[', most) : NULL;
+		struct span last = {p, p ? (size_t)(text.p + text.n - p) : 0};
+		if (!p || ((form_fits(last, ends[0]) != last.n || (p > text.p && p[-1] != '\n')) &&
+		           form_fits(last, ends[1]) != last.n))
+			return text;
+		text.n -= last.n;
 	}
-	return 0;
 }
 
 size_t text_skill(struct span text, struct span *ret_name)
 {
-	static const struct span begin = SPAN_LIT("<skill name=\""), middle = SPAN_LIT("\" location=\""),
-	                         end = SPAN_LIT("\n</skill>");
-	const char *p = text.p + begin.n, *limit = text.p + text.n, *quote;
+	static const struct span begin = SPAN_LIT("<skill name=\""), end = SPAN_LIT("\n</skill>");
+	const char *limit = text.p + text.n, *p = text.p + begin.n;
 
-	if (!span_begins(text, begin) || !(quote = memchr(p, '"', (size_t)(limit - p))) || quote == p ||
-	    !span_begins((struct span){quote, (size_t)(limit - quote)}, middle))
+	if (!span_begins(text, begin) || !(p = memmem(p, text.n - begin.n, "\">\n", 3)))
 		return 0;
-	*ret_name = (struct span){p, (size_t)(quote - p)};
-	p = quote + middle.n;
-	quote = memchr(p, '"', (size_t)(limit - p));
-	if (!quote || quote == p || !span_begins((struct span){quote, (size_t)(limit - quote)}, SPAN_LIT("\">\n")))
+	/* There is a quote: these do not come to the end. */
+	*ret_name = (struct span){text.p + begin.n, strcspn(text.p + begin.n, "\"")};
+	if (ret_name->n == 0 || strncmp(ret_name->p + ret_name->n, "\" location=\"", 12) != 0)
 		return 0;
-	for (p = quote + 3; (p = memmem(p, (size_t)(limit - p), end.p, end.n)); p++) {
-		const char *after = p + end.n;
-		if (after == limit || (limit - after > 2 && memcmp(after, "\n\n", 2) == 0))
-			return (size_t)(after - text.p);
-	}
+	for (p += 3; (p = memmem(p, (size_t)(limit - p), end.p, end.n)); p++)
+		if (p + end.n == limit ||
+		    span_begins((struct span){p, (size_t)(limit - p - 1)}, SPAN_LIT("\n</skill>\n\n")))
+			return (size_t)(p - text.p) + end.n;
 	return 0;
 }

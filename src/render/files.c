@@ -133,7 +133,8 @@ struct rows {
 static int files_add_row(void *arg, const struct file_use *use)
 {
 	struct buf entry CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT;
-	static const char *const outcomes[] = {[NESTED_OPEN] = "open", [NESTED_DONE] = "done", [NESTED_FAILED] = "failed"};
+	static const char *const outcomes[] = {
+	    [NESTED_OPEN] = "open", [NESTED_DONE] = "done", [NESTED_FAILED] = "failed"};
 	const struct rows *rows = arg;
 	const struct entry *e = session_entry(rows->s, use->entry);
 

@@ -272,21 +272,12 @@ static void show_arguments(struct page *g, const struct tool_use *u, const char 
 		page_pre_text(g, NULL, false, file);
 }
 
-/* Why a call failed: the error is in g->text. */
-static void add_reason(struct page *g)
-{
-	buf_adds(g->out, " <strong class=\"failed\">failed: ");
-	size_t start = g->out->n;
-	chat_reason(buf_span(g->text), g->out);
-	html_escape(g->out, start);
-	buf_adds(g->out, "</strong>");
-}
-
 /* Of a result: how long its call took, why it failed, how many pictures came back. */
 static void add_outcome(struct page *g, uint32_t caller)
 {
 	const struct entry *e = session_entry(g->s, g->entry);
 	struct part_image image = {0};
+	size_t start;
 
 	chat_duration(chat_took(g->s, caller, g->entry, &g->r), g->out);
 	if (e->flags & ENTRY_HAS_IMAGES) {
@@ -296,22 +287,24 @@ static void add_outcome(struct page *g, uint32_t caller)
 	}
 	if (!(e->flags & ENTRY_FAILED))
 		return;
+	buf_adds(g->out, " <strong class=\"failed\">failed: ");
 	buf_reset(g->text);
 	part_error(&g->r, g->text);
-	add_reason(g);
+	start = g->out->n;
+	chat_reason(buf_span(g->text), g->out);
+	html_escape(g->out, start);
+	buf_adds(g->out, "</strong>");
 }
 
-static void add_nested_outcome(struct page *g, const struct block *b)
+static void add_nested_end(struct page *g, const struct block *b)
 {
 	struct part_call call;
+	size_t start = g->out->n;
 
 	part_call_of(b, true, &call);
-	chat_nested_end(&call, g->out);
-	if (call.nested != NESTED_FAILED)
-		return;
-	buf_reset(g->text);
-	part_call_error(&call, g->text);
-	add_reason(g);
+	int rc = chat_nested_end(&call, g->out);
+	g->out->err = rc < 0 ? rc : g->out->err;
+	html_escape(g->out, start);
 }
 
 /* A line for a call of g->entry, which unfolds to its arguments and what is appended behind them. `result`: that which
@@ -336,7 +329,7 @@ static void begin_call(struct page *g, const struct block *b, struct page *resul
 	if (result)
 		add_outcome(result, g->entry);
 	else if (g->r.role == ROLE_TOOL_RESULT)
-		add_nested_outcome(g, b);
+		add_nested_end(g, b);
 	buf_adds(g->out, "</summary>\n");
 	show_arguments(g, &u, arguments_file(g, b));
 }
@@ -413,25 +406,18 @@ static int show_nested(struct page *g)
 	struct block b;
 	int rc = 0;
 
-	size_t start = g->out->n;
 	buf_adds(g->out, "<div class=\"nested\">\n");
-	size_t first = g->out->n;
 	for (part_calls_begin(&g->r, &it); rc == 0 && block_next(&it, &b); rc = cancel_check()) {
-		if (b.type != BLOCK_TOOL_CALL)
+		if (b.type != BLOCK_TOOL_CALL || b.n > NESTED_SHOWN)
 			continue;
-		if (b.n > NESTED_SHOWN) {
-			page_truncated(g, "tool-calls/");
-			break;
-		}
 		begin_call(g, &b, NULL);
 		buf_adds(g->out, "</details></div>\n");
 	}
-	if (part_calls_lack(&g->r))
+	if (it.seen[BLOCK_TOOL_CALL] > NESTED_SHOWN)
+		page_truncated(g, "tool-calls/");
+	if (json_get(g->r.msg.nested_calls, "complete").kind == JSON_FALSE)
 		buf_adds(g->out, "<p class=\"cut\">and others</p>\n");
-	if (g->out->n == first)
-		g->out->n = start;
-	else
-		buf_adds(g->out, "</div>\n");
+	buf_adds(g->out, "</div>\n");
 	return rc;
 }
 

@@ -42,7 +42,7 @@ void chat_reason(struct span clean, struct buf *out);
 double chat_took(const struct session *s, uint32_t caller, uint32_t result, const struct record *r);
 /* Appends a time after a dot; nothing if it is NAN. */
 void chat_duration(double ms, struct buf *out);
-/* Appends how a nested call ended, but for its error: that it is unfinished, and how long it took. */
-void chat_nested_end(const struct part_call *call, struct buf *out);
+/* Appends how a nested call ended: its error, and how long it took. 0 or a negative errno. */
+int chat_nested_end(const struct part_call *call, struct buf *out);
 
 #endif

@@ -37,10 +37,10 @@ void text_of_content(const struct record *r, struct json_value content, const ch
 /* envelope.c. How many bytes at the beginning of a user message a program put before the words, as sessionfs(5) lists
  * them under `title`, with the white space behind. Looks at the first 64 KiB. */
 size_t text_envelope(struct span text);
-/* How many bytes of what follows are left without what a program put at the end; 0: all of it is a program's. */
-size_t text_envelope_end(struct span text);
-/* The bytes of the skill that pi put before the words, as its parseSkillBlock() finds it, and the skill's name; 0: there
- * is none. */
+/* What follows, trimmed, without what a program put at the end; nothing if all of it is a program's. */
+struct span text_words(struct span text);
+/* The bytes of the skill that pi put before the words, as its parseSkillBlock() finds it, and the skill's name; 0:
+ * there is none. */
 size_t text_skill(struct span text, struct span *ret_name);
 
 /* To the nearest whole number, halves up, as Math.round(). */

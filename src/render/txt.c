@@ -48,7 +48,7 @@ static void keep_words(struct buf *out, size_t start, struct buf *whole)
 	size_t from = skill || out->n == start ? skill : text_envelope(text);
 	struct span rest = {text.p + from, text.n - from};
 
-	buf_add(&words, rest.p, text_envelope_end(rest));
+	buf_addspan(&words, text_words(rest));
 	make_line(&words, 0);
 	if (words.n == 0 && skill) {
 		buf_adds(&words, "/skill:");

@@ -254,11 +254,6 @@ void part_calls_begin(const struct record *r, struct block_iter *ret)
 		block_iter_init_of(ret, r, r->role == ROLE_ASSISTANT ? part_content(r) : (struct json_value){0});
 }
 
-bool part_calls_lack(const struct record *r)
-{
-	return r->role == ROLE_TOOL_RESULT && json_get(r->msg.nested_calls, "complete").kind == JSON_FALSE;
-}
-
 /* Goes to the block of this type after the n-th; from `rest` on, if a walk has begun. */
 static bool next_of(struct block_iter *rest, const struct record *r, enum block_type type, unsigned n,
                     struct block *ret)
@@ -334,8 +329,8 @@ void part_image(const struct part_image *img, struct buf *out)
 void part_call_of(const struct block *b, bool nested, struct part_call *ret)
 {
 	ret->n = b->n;
-	ret->nested = !nested                   ? NESTED_NOT
-	              : json_is(b->status, "ok") ? NESTED_DONE
+	ret->nested = !nested                       ? NESTED_NOT
+	              : json_is(b->status, "ok")    ? NESTED_DONE
 	              : json_is(b->status, "error") ? NESTED_FAILED
 	                                            : NESTED_OPEN;
 	ret->error = b->error;

@@ -153,17 +153,6 @@ static double message_time(const struct record_head *head, const struct entry *e
 	return e->time == NO_TIME ? 0 : (double)e->time;
 }
 
-static uint32_t count_nested(struct json_value nested)
-{
-	struct block_iter it;
-	struct block b;
-
-	block_iter_init_nested(&it, nested);
-	while (block_next(&it, &b))
-		;
-	return it.seen[BLOCK_TOOL_CALL];
-}
-
 static bool take_object(struct scan *sc, struct entry *e, const struct record_head *head)
 {
 	struct session *s = sc->s;
@@ -198,9 +187,12 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 	if (e->role == ROLE_TOOL_RESULT && head->duration.kind == JSON_NUMBER)
 		e->flags |= ENTRY_TIMED;
 	if (e->role == ROLE_TOOL_RESULT && head->nested_calls.kind == JSON_OBJECT) {
-		uint32_t nested = count_nested(head->nested_calls);
+		struct block_iter it;
+		struct block b;
+		block_iter_init_nested(&it, head->nested_calls);
+		while (block_next(&it, &b))
+			parts = b.type == BLOCK_TOOL_CALL && b.n > parts ? b.n : parts;
 		e->flags |= ENTRY_NESTED;
-		parts = nested > parts ? nested : parts;
 	}
 	if (parts >= node_parts(s->at.count) && !add_fault(sc, e, REASON_TOO_MANY_PARTS))
 		return false;

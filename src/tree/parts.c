@@ -329,12 +329,6 @@ static int call_error_show(struct ctx *c, struct buf *out)
 	return 0;
 }
 
-static bool call_error_has(struct ctx *c)
-{
-	struct part_call call;
-	return call_find(c, c->node.part, &call) && call.nested == NESTED_FAILED;
-}
-
 static bool call_has(struct ctx *c)
 {
 	struct part_call call;
@@ -393,8 +387,8 @@ static const struct kind in_call[] = {
      .has = file_has, .flags = SMALL},
     {"change.diff", .doc = "what it changed there, as a diff", .from = &from_entry, .make = SHOW(change_show),
      .has = change_has},
-    {"error", .doc = "of a call that a tool made: what went wrong", .from = &from_record,
-     .make = SHOW(call_error_show), .has = call_error_has, .flags = SMALL},
+    {"error", .doc = "of a call that a tool made: what went wrong", .from = &from_record, .make = SHOW(call_error_show),
+     .has = view_has, .flags = SMALL},
 };
 const struct rows rows_call = ROWS(in_call);
 

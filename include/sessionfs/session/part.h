@@ -56,8 +56,6 @@ void part_call_of(const struct block *b, bool nested, struct part_call *ret);
 bool part_call_next(const struct record *r, struct part_call *ret);
 /* Begins to walk the calls of r: each BLOCK_TOOL_CALL is one. */
 void part_calls_begin(const struct record *r, struct block_iter *ret);
-/* Whether pi left calls out of the nestedCalls of r. */
-bool part_calls_lack(const struct record *r);
 /* The error of a nested call that failed, ending in a newline; nothing of any other. */
 void part_call_error(const struct part_call *c, struct buf *out);
 /* The call's directory below tool-calls/, N-NAME; and the NAME alone. */

@@ -140,7 +140,7 @@ struct record_head {
 	enum record_role role;
 	HEAD_FIELDS(RECORD_MEMBER)
 	struct json_value tool_call_id, nested_calls, duration; /* of a message */
-	struct json_value message_time; /* message.timestamp */
+	struct json_value message_time;                         /* message.timestamp */
 	struct {
 		struct json_value provider, model, usage;
 	} msg; /* of `message`, whatever the type */
