@@ -298,7 +298,7 @@ int chat_nested_end(const struct part_call *call, struct buf *out)
 }
 
 /* Appends a line for each call that the tool of a result made. */
-static int show_nested(const struct session *s, const struct record *r, struct buf *out)
+static int chat_show_nested(const struct session *s, const struct record *r, struct buf *out)
 {
 	struct tool_use use CLEANUP_TOOL = TOOL_USE_INIT;
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -326,15 +326,16 @@ static int show_result(const struct place *p, uint32_t i, struct reader *reader,
 	const struct session *s = p->session;
 	unsigned n = 0;
 	uint32_t caller = session_call(s, i, &n);
-	unsigned flags = session_entry(s, i)->flags;
-	bool failed = flags & ENTRY_FAILED, has_images = flags & ENTRY_HAS_IMAGES;
+	bool failed = session_entry(s, i)->flags & ENTRY_FAILED;
+	bool has_images = session_entry(s, i)->flags & ENTRY_HAS_IMAGES;
+	bool has_nested = entry_has_nested(session_entry(s, i));
 	bool near = caller != NO_ENTRY && is_near(s, i, caller, n);
 	struct span summary = {NULL, 0};
 	struct record r;
 	int rc = near ? calls_get(s, caller, n, add_call_summary, reader, &summary) : 0;
 
 	r.msg.duration.kind = JSON_NONE;
-	if (rc == 0 && (failed || has_images || !near || flags & (ENTRY_NESTED | ENTRY_TIMED)))
+	if (rc == 0 && (failed || has_images || !near || has_nested || session_has_durations(s)))
 		rc = session_read(s, i, reader, &r);
 	if (rc < 0)
 		return rc;
@@ -349,8 +350,8 @@ static int show_result(const struct place *p, uint32_t i, struct reader *reader,
 	if (rc == 0 && has_images)
 		rc = add_pictures(&m);
 	end_line_of(s, i, out);
-	if (rc == 0 && flags & ENTRY_NESTED)
-		rc = show_nested(s, &r, out);
+	if (rc == 0 && has_nested)
+		rc = chat_show_nested(s, &r, out);
 	return rc < 0 ? rc : buf_err(out);
 }
 

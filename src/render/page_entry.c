@@ -400,7 +400,7 @@ static int begin_result(struct page *g)
 }
 
 /* The calls that the tool of a result made, below its own. */
-static int show_nested(struct page *g)
+static int article_show_nested(struct page *g)
 {
 	struct block_iter it;
 	struct block b;
@@ -498,8 +498,8 @@ static int show_body(struct page *g)
 		buf_adds(g->out, "</details>\n");
 	if (is_result)
 		buf_adds(g->out, "</details></div>\n");
-	if (rc == 0 && session_entry(g->s, g->entry)->flags & ENTRY_NESTED)
-		rc = show_nested(g);
+	if (rc == 0 && entry_has_nested(session_entry(g->s, g->entry)))
+		rc = article_show_nested(g);
 	if (rc == 0 && md_has_text(part_summary(r)))
 		rc = show_folded(g, "Summary", part_summary(r), "text.md");
 	if (rc < 0 || r->type != RECORD_MESSAGE || !md_has_text(r->msg.error_message))

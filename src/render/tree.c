@@ -186,6 +186,8 @@ static void drawing_release(struct drawing *d)
 static bool has_row(const struct session *s, uint32_t i, uint32_t position)
 {
 	unsigned flags = session_entry(s, i)->flags;
+	if (session_entry(s, i)->role != ROLE_ASSISTANT)
+		flags &= ~(unsigned)ENTRY_SILENT;
 	if (!(flags & ENTRY_CONVERSATION) || (flags & ENTRY_NO_MESSAGE))
 		return false;
 	return !(flags & ENTRY_SILENT) || i == position || session_label_record(s, i) != NO_ENTRY;

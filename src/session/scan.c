@@ -184,8 +184,7 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 		s->at.active = t > s->at.active ? t : s->at.active;
 	}
 	uint32_t parts = head->calls > head->images ? head->calls : head->images;
-	if (e->role == ROLE_TOOL_RESULT && head->duration.kind == JSON_NUMBER)
-		e->flags |= ENTRY_TIMED;
+	s->at.durations |= head->duration.kind == JSON_NUMBER;
 	if (e->role == ROLE_TOOL_RESULT && head->nested_calls.kind == JSON_OBJECT) {
 		struct block_iter it;
 		struct block b;

@@ -607,6 +607,11 @@ bool session_has_edits(const struct session *s)
 	return s->at.edits;
 }
 
+bool session_has_durations(const struct session *s)
+{
+	return s->at.durations;
+}
+
 double session_active(const struct session *s)
 {
 	return s->at.active;

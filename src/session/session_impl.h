@@ -191,6 +191,7 @@ struct extent {
 	date_t day;
 	struct usage usage; /* session_usage */
 	bool edits;         /* there is a context_edit */
+	bool durations;     /* there is a message with durationMs */
 	enum tail tail;
 	enum reason torn; /* why the tail is none */
 	bool tail_is_entry;

@@ -246,21 +246,28 @@ def whole_lines(text):
     return text if text.endswith("\n") else text + "\n"
 
 
+def call_blocks(m):
+    """The calls of a message, or those that the tool of a result made."""
+    role = normal(m.get(b"role"))
+    if role == b'"toolResult"':
+        return blocks(fields(m.get(b"nestedCalls")).get(b"calls"))
+    return [b for b in blocks(m.get(b"content")) if normal(b.get(b"type")) == b'"toolCall"'] if role == b'"assistant"' else []
+
+
 def calls_of(m):
-    n = 0
-    for b in blocks(m.get(b"content")) if m.get(b"role") == b'"assistant"' else []:
-        if b.get(b"type") != b'"toolCall"':
-            continue
-        n += 1
+    """Of each call its name, its arguments and, of a nested one that failed, its error."""
+    for n, b in enumerate(call_blocks(m), 1):
         name = exact(b[b"name"]) if is_string(b.get(b"name")) else b""
-        arguments = b.get(b"arguments")
+        arguments, error = b.get(b"arguments"), ""
+        if normal(m[b"role"]) == b'"toolResult"' and normal(b.get(b"status")) == b'"error"':
+            error = text_file(string_or(b.get(b"error"))) or "error\n"
         if arguments is None:
-            continue
-        if arguments[:1] == b"{":
+            text = ""
+        elif arguments[:1] == b"{":
             text = "".join(whole_lines(clean(k) + ": " + shown(v)) for k, v in members(arguments))
         else:
             text = whole_lines(shown(arguments))
-        yield encoded(name, b"%d-" % n), text
+        yield encoded(name, b"%d-" % n), text, error
 
 
 def parts_of(e, old):
@@ -282,8 +289,9 @@ def parts_of(e, old):
     text = text_of(e, m)
     yield b"custom" if old and what == b"hookMessage" else what, text
     yield b"thinking", text_file(said_by(content_of(e, m), b'"thinking"', b"thinking"))
-    for call, said in calls_of(m):
+    for call, said, error in calls_of(m):
         yield b"call " + call.split(b"-", 1)[1], said
+        yield b"error", error
     if error_of(m) != text:
         yield b"error", error_of(m)
 
@@ -336,19 +344,21 @@ def all_of(data):
 
 
 def arguments_of(data):
-    """arguments.txt of each call, by its path in the session."""
+    """arguments.txt and error of each call, by their paths in the session."""
     header, entries = entries_of(data)
     names = names_of(entries, below(header, 2), exact(header[b"id"]))
     found = {}
     for line, e in entries:
-        for call, text in calls_of(fields(e.get(b"message"))) if e.get(b"type") == b'"message"' else []:
-            if text:
-                found[b"entries/%s/tool-calls/%s/arguments.txt" % (names[line], call)] = text.encode()
+        for call, text, error in calls_of(fields(e.get(b"message"))) if e.get(b"type") == b'"message"' else []:
+            for file, content in (b"arguments.txt", text), (b"error", error):
+                if content:
+                    found[b"entries/%s/tool-calls/%s/%s" % (names[line], call, file)] = content.encode()
     return found
 
 
 def check_arguments(directory, want):
-    paths = glob.glob(glob.escape(directory) + "entries/*/tool-calls/*/arguments.txt")
+    calls = glob.escape(directory) + "entries/*/tool-calls/*/"
+    paths = glob.glob(calls + "arguments.txt") + glob.glob(calls + "error")
     have = {os.fsencode(p[len(directory) :]): open(p, "rb").read() for p in paths}
     if have != want:
         sys.exit(f"FAILED: {directory}: {[(p, want.get(p), have.get(p)) for p in want.keys() | have.keys() if want.get(p) != have.get(p)][:3]}")

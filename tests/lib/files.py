@@ -166,12 +166,12 @@ def read(path):
 
 
 def calls_of(entry):
-    """N, name and arguments of each call of an entry."""
+    """N, name and arguments of each call of an entry, and of a nested one how it ended."""
     message = stored.fields(entry.get(b"message")) if entry.get(b"type") == b'"message"' else {}
-    blocks = stored.blocks(message.get(b"content")) if stored.normal(message.get(b"role")) == b'"assistant"' else []
-    calls = [b for b in blocks if stored.normal(b.get(b"type")) == b'"toolCall"']
-    for n, b in enumerate(calls, 1):
-        yield n, b.get(b"name"), b.get(b"arguments")
+    nested = stored.normal(message.get(b"role")) == b'"toolResult"'
+    for n, b in enumerate(stored.call_blocks(message), 1):
+        status = {"ok": "done", "error": "failed"}.get(stored.string_or(b.get(b"status")), "open")
+        yield n, b.get(b"name"), b.get(b"arguments"), status if nested else None
 
 
 def path_of(arguments):
@@ -180,14 +180,16 @@ def path_of(arguments):
     return next((p for p in found if p), None)
 
 
-def check_call(directory, by_name, action, file, arguments):
+def check_call(directory, by_name, action, file, arguments, ended):
     """Compares `file` and change.diff; returns the outcome."""
     have = read(directory + b"/file")
     if have != (stored.whole_lines(file).encode() if file else None):
         sys.exit(f"FAILED: {directory}/file: want {file!r}, have {have!r}")
     result = read(directory + b"/result")
-    outcome = "open"
-    message = {}
+    outcome = ended or "open"
+    details = {}
+    if ended and result is not None:
+        sys.exit(f"FAILED: {directory}/result of a nested call")
     if result is not None:
         message = stored.fields(by_name[result[:-1]][b"message"])
         details = stored.fields(message.get(b"details"))
@@ -211,7 +213,7 @@ def rows_of(directory):
     by_name = {names[line]: e for line, e in entries}
     cwd = stored.string_or(header.get(b"cwd"))
     for line, e in entries:
-        for n, name, arguments in calls_of(e):
+        for n, name, arguments, ended in calls_of(e):
             word = stored.exact(name) if stored.is_string(name) else b""
             call = stored.encoded(word, b"%d-" % n)
             action = action_of(stored.string_or(name))
@@ -219,7 +221,7 @@ def rows_of(directory):
             path = path_of(arguments) if action else None
             file = file_of(path, cwd) if path else None
             below = directory + b"/entries/%s/tool-calls/%s" % (names[line], call)
-            outcome = check_call(below, by_name, action, file, arguments)
+            outcome = check_call(below, by_name, action, file, arguments, ended)
             time = e.get(b"timestamp")
             time = iso(when(float(time) if stored.is_number(time) else stored.string_or(time)))
             if file:
@@ -345,6 +347,14 @@ def make(to):
     m.say({"role": "user", "content": [{"type": "toolCall", "id": "u", "name": "write", "arguments": a}]})
     m.say({"role": "assistant", "content": [{"type": "toolCall", "name": "write", "arguments": a}, {"type": "toolCall"}, {"type": "toolCall", "id": 5, "name": "read", "arguments": b}]}, timestamp=None)
     m.call(*[("read", {"path": f"{k}"}) for k in range(200)])
+    for status in ["ok", "error", "unfinished", "Ok", 5, None, ["ok"]]:
+        for name, arguments in [call, ("write", a), ("read", b), ("Edit_File", {"file": "x"}), ("bash", a), ("write", "x"), ("write", None), (5, a)]:
+            m.say({"role": "toolResult", "content": [], "isError": status == 5, "details": {"patch": "p"},
+                   "nestedCalls": {"calls": [{"name": name, "arguments": arguments, "status": status}, None, "x", [a], {}, {"name": name, "status": status}]}})
+    one = {"name": "write", "arguments": a, "status": "ok", "type": "text"}
+    for nested in [{"calls": [one] * 300}, [one], {"calls": one}, {"calls": "x"}, {"calls": []}, {}, "x", None, 5, {"x": [[[]]], "calls": [one], "complete": False}]:
+        for role in ("toolResult", "assistant", "user"):
+            m.say({"role": role, "content": [], "nestedCalls": nested}, nestedCalls={"calls": [one]})
     m.f.write('{"type":"message","id":"z1","timestamp":0,"message":{"content":[{"arguments":{"p\\u0061th":"\\/x\\u002fy","path":"z"},"n\\u0061me":"wr\\u0069te","type":"tool\\u0043all","id":"q"}],"role":"assist\\u0061nt"}}\n')
     m.f.write('{"type":"message","id":"z2","parentId":"z1","message":{"role":"toolResult","toolCallId":"q","details":{"st\\u0061tus":"x","status":"err\\u006fr"},"details":{"status":"ok"},"content":[]}}\r\n')
     m.f.write('[1]\n{"type":"message","id":"z1","parentId":"z2","message":null}\n{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"t","name":"read","arguments":{"path":"torn"}}]}}')

@@ -206,7 +206,12 @@ class Entry:
         self.text = as_file(self.make_text())
         self.thinking = as_file("\n".join(text_of(b.get("thinking")) for b in blocks(self.content, "thinking")))
         self.calls = list(blocks(self.content, "toolCall")) if self.role == "assistant" else []
+        nested = self.message.get("nestedCalls") if self.role == "toolResult" else None
+        nested = nested.get("calls") if nested is not None and nested.kind == "o" else None
+        if nested is not None and nested.kind == "a":
+            self.calls = [c for c in nested.items if c.kind == "o"]
         self.error = self.make_error()
+        self.failed = self.role == "toolResult" and any(text_of(c.get("status")) == "error" for c in self.calls)
 
     def make_text(self):
         m = self.message
@@ -252,17 +257,18 @@ class Entry:
         return found
 
     def arguments(self):
-        """arguments.txt of each call that has one: its number and the text."""
+        """arguments.txt and error of each call that has one: its number and the text."""
         for n, call in enumerate(self.calls, 1):
             arguments = call.get("arguments")
-            if arguments is None:
-                continue
             text = ""
-            for key, v in arguments.items if arguments.kind == "o" else [(None, arguments)]:
-                value = text_of(v) if v.kind == "s" else clean(compact(v))
-                text += line_end(value if key is None else clean(decoded(key)) + ": " + value)
+            for key, v in arguments.items if arguments is not None and arguments.kind == "o" else [(None, arguments)]:
+                if v is not None:
+                    value = text_of(v) if v.kind == "s" else clean(compact(v))
+                    text += line_end(value if key is None else clean(decoded(key)) + ": " + value)
             if text:
                 yield n, text
+            if self.role == "toolResult" and text_of(call.get("status")) == "error":
+                yield n, as_file(text_of(call.get("error"))) or "error\n"
 
     def value_said(self):
         """The label or name that the record sets."""
@@ -394,7 +400,7 @@ def matches(entry, terms):
         elif key == "model":
             has = want in fold(entry.model()) and entry.model() != ""
         else:
-            has = entry.error != ""
+            has = entry.error != "" or entry.failed
         if has == negated:
             return False
     return True

@@ -97,7 +97,7 @@ class Session:
         if os.path.isdir(os.path.join(root, here, "tool-calls")):
             calls = os.listdir(os.path.join(root, here, "tool-calls"))
             calls.sort(key=lambda name: int(name.split("-")[0]))
-            found += [f"tool-calls/{c}/arguments.txt" for c in calls]
+            found += [f"tool-calls/{c}/{file}" for c in calls for file in ("arguments.txt", "error")]
         texts = [(os.path.join(here, name), read(here, name)) for name in found]
         error = read(here, "error")
         if error != texts[0][1]:

@@ -148,6 +148,11 @@ static void errors(void **state)
 	    {SAYS("\"role\":\"assistant\",\"content\":\"a\",\"stopReason\":\"error\",\"errorMessage\":\"a\\n\""),
 	     "T assistant|a\n"},
 	    {SAYS("\"role\":\"assistant\",\"content\":[],\"stopReason\":\"aborted\""), "e error|aborted\n"},
+	    {SAYS("\"role\":\"toolResult\",\"content\":\"t\",\"isError\":true,\"nestedCalls\":{\"calls\":[{\"name\":"
+	          "\"edit\",\"arguments\":{\"path\":\"a\"},\"status\":\"error\",\"error\":\"b\\nc\"},{\"status\":"
+	          "\"ok\"},"
+	          "{\"status\":\"error\"},{\"name\":\"x\",\"arguments\":\"d\"}]}"),
+	     "T toolResult|t\na1 call edit|path: a\ne error|b\nc\ne error|error\na4 call x|d\n"},
 	    {SAYS("\"role\":\"bashExecution\",\"command\":\"x\",\"output\":\"1\",\"exitCode\":1"),
 	     "T bashExecution|$ x\n1\ne error|1\n"},
 	};

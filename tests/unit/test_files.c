@@ -152,6 +152,41 @@ static void else_what_the_arguments_say(void **state)
 	assert_change("read", "{\"path\":\"f\",\"content\":\"a\"}", "", "", 0, 0);
 }
 
+/* clang-format off */
+#define NESTED(name, status, arguments) "{\"name\":\"" name "\",\"status\":\"" status "\"," arguments "}"
+static const char nested[] = HEADER ASSISTANT("a", "null", CALL("1", "codemode", "{\"code\":\"x\"}"))
+	RESULT("r", "\"a\"", "1", ",\"details\":{\"patch\":\"of the script\"},\"nestedCalls\":{\"calls\":["
+		NESTED("read", "ok", "\"arguments\":{\"path\":\"x.c\"}") ","
+		NESTED("edit", "ok", "\"arguments\":" EDIT) ","
+		NESTED("write", "error", "\"arguments\":{\"path\":\"/v/y.c\",\"content\":\"a\"},\"error\":\"wombat\"") ","
+		NESTED("bash", "ok", "\"arguments\":{\"command\":\"git push\"}") ","
+		NESTED("write", "unfinished", "\"arguments\":{\"path\":\"z.c\",\"content\":\"a\"}") ","
+		NESTED("write", "ok", "\"argumentsBytes\":90000") "]}");
+/* clang-format on */
+
+static void nested_calls_are_calls(void **state)
+{
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct buf diff CLEANUP_BUF = BUF_INIT;
+	struct part_call call = {0};
+	struct fixture f;
+	struct record r;
+
+	(void)state;
+	assert_renders(render_files, nested,
+	               FILES_HEADING ROW("r", "1-read\tread\tdone\t/w/x.c") ROW("r", "2-edit\tedit\tdone\t/w/f")
+	                   ROW("r", "3-write\twrite\tfailed\t/v/y.c") ROW("r", "5-write\twrite\topen\t/w/z.c"));
+	fixture_open(&f, nested, sizeof nested - 1);
+	assert_int_equal(session_load(f.s, 1, &line, &r), 0);
+	for (unsigned n = 1; part_call_next(&r, &call); n++) {
+		buf_reset(&diff);
+		assert_int_equal(render_change(f.s, &call, NO_ENTRY, &diff), 0);
+		/* It is what the arguments say, not what the script's result does. */
+		assert_int_equal(n == 2, diff.n > 0 && span_begins(buf_span(&diff), SPAN_LIT("--- /w/f\n+++ /w/f\n")));
+	}
+	fixture_close(&f);
+}
+
 static void assert_found(const struct fixture *f, const char *query, const char *want)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -181,6 +216,25 @@ static void entries_are_found_by_their_files(void **state)
 	fixture_close(&f);
 }
 
+static void entries_are_found_by_their_nested_calls(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, nested, sizeof nested - 1);
+	assert_found(&f, "file:x.c", "1 ");
+	assert_found(&f, "file:w/z", "1 ");
+	assert_found(&f, "-file:x.c", "0 ");
+	assert_found(&f, "tool:codemode", "0 ");
+	assert_found(&f, "tool:BASH", "1 ");
+	assert_found(&f, "tool:write file:x.c", "1 ");
+	assert_found(&f, "\"git push\"", "1 ");
+	assert_found(&f, "wombat", "1 ");
+	assert_found(&f, "is:error", "1 ");
+	assert_found(&f, "-is:error", "0 ");
+	fixture_close(&f);
+}
+
 /* clang-format off */
 static const char changes[] = HEADER ASSISTANT("a", "null",
 	CALL("1", "edit", EDIT) "," CALL("2", "write", "{\"path\":\"<b>\",\"content\":\"x\"}") ","
@@ -204,6 +258,21 @@ static void a_page_lists_what_was_changed(void **state)
 	fixture_close(&f);
 }
 
+static void a_page_lists_what_nested_calls_changed(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, nested, sizeof nested - 1);
+	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), "", &out), 0);
+	assert_line(&out, "<details class=\"files\"><summary>1 file changed +1 \u22122</summary>");
+	assert_line(&out, "<li><a href=\"#r/2\">f</a> +1 \u22122</li>");
+	assert_non_null(strstr(out.p, "<div class=\"call\" id=\"r/2\"><details><summary>edit f"));
+	assert_non_null(strstr(out.p, "write /v/y.c, 1 line \u00b7 \u2717 failed: wombat</summary>"));
+	fixture_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +283,9 @@ int main(void)
 	    cmocka_unit_test(else_what_the_arguments_say),
 	    cmocka_unit_test(entries_are_found_by_their_files),
 	    cmocka_unit_test(a_page_lists_what_was_changed),
+	    cmocka_unit_test(nested_calls_are_calls),
+	    cmocka_unit_test(entries_are_found_by_their_nested_calls),
+	    cmocka_unit_test(a_page_lists_what_nested_calls_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -383,6 +383,52 @@ static void calls(void **state)
 	assert_false(part_call_next(&r, &call));
 }
 
+/* Those that a tool made. Only objects count, whatever they lack. */
+static void nested_calls(void **state)
+{
+	static const struct {
+		const char *name;
+		enum nested nested;
+		const char *error;
+	} want[] = {{"read", NESTED_DONE, ""},        {"edit", NESTED_FAILED, "no\nmatch\n"}, {"bash", NESTED_OPEN, ""},
+	            {NULL, NESTED_FAILED, "error\n"}, {"w", NESTED_FAILED, "error\n"},        {NULL, NESTED_OPEN, ""}};
+	static const char *const none[] = {
+	    MESSAGE("assistant", "\"nestedCalls\":{\"calls\":[{}]}"),
+	    MESSAGE("user", "\"nestedCalls\":{\"calls\":[{}]}"),
+	    MESSAGE("toolResult", "\"nestedCalls\":[{}]"),
+	    MESSAGE("toolResult", "\"nestedCalls\":{\"calls\":{\"a\":{}}}"),
+	    MESSAGE("toolResult", "\"nestedCalls\":{\"calls\":\"{}\"}"),
+	    MESSAGE("toolResult", "\"nestedCalls\":{\"calls\":[]},\"content\":[{\"type\":\"toolCall\"}]"),
+	    MESSAGE("toolResult", "\"nestedCalls\":null"),
+	};
+	struct part_call call = {0};
+	struct record r;
+
+	(void)state;
+	parse(MESSAGE(
+		  "toolResult",
+		  "\"nestedCalls\":{\"x\":{\"calls\":[{}]},\"c\\u0061lls\":[{\"name\":\"read\",\"status\":\"ok\","
+		  "\"type\":\"text\",\"arguments\":{}},null,{\"status\":\"error\",\"error\":\"no\\nmatch\",\"name\":"
+		  "\"edit\"},[{}],\"{}\",{\"name\":\"bash\",\"status\":\"unfinished\",\"error\":\"x\"},{\"name\":null,"
+		  "\"status\":\"error\",\"error\":5},{\"name\":\"w\",\"status\":\"error\",\"error\":\"\\n\"},{}]}"),
+	      &r);
+	for (size_t i = 0; i < COUNT(want); i++) {
+		CLEANUP_BUF struct buf error = BUF_INIT;
+		assert_true(part_call_next(&r, &call));
+		assert_int_equal(call.n, i + 1);
+		assert_int_equal(call.nested, want[i].nested);
+		assert_true(want[i].name ? json_is(call.name, want[i].name) : call.name.kind <= JSON_NULL);
+		part_call_error(&call, &error);
+		assert_buf(&error, span_of(want[i].error));
+	}
+	assert_false(part_call_next(&r, &call));
+	for (size_t i = 0; i < COUNT(none); i++) {
+		call = (struct part_call){0};
+		parse(none[i], &r);
+		assert_false(part_call_next(&r, &call));
+	}
+}
+
 /* The n-th search goes on where the one before it ended. */
 static void many_images_cost_one_walk(void **state)
 {
@@ -471,6 +517,7 @@ int main(void)
 	    cmocka_unit_test(image_bytes),
 	    cmocka_unit_test(images_are_counted),
 	    cmocka_unit_test(calls),
+	    cmocka_unit_test(nested_calls),
 	    cmocka_unit_test(many_images_cost_one_walk),
 	    cmocka_unit_test(a_large_image),
 	    cmocka_unit_test(without_memory),

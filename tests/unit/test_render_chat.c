@@ -105,6 +105,62 @@ static void how_long_it_took(void **state)
 	assert_took(TOOK("X"), "");
 }
 
+#define STORED(ms)                                                                                                     \
+	HEADER ASSISTANT("a", "null", READ("1", "x"), "")                                                              \
+	    RESULT_AT("r", "\"a\"", "2T03:04:06.000", "1", "\"content\":[],\"durationMs\":" ms)
+
+/* pi says it since it stores it; what is no time is not stored. */
+static void how_long_pi_says_it_took(void **state)
+{
+	(void)state;
+	assert_took(STORED("2051"), " · 2.1 s");
+	assert_took(STORED("58"), " · 58 ms");
+	assert_took(STORED("0"), " · 0 ms");
+	assert_took(STORED("0.5"), " · 0.5 ms");
+	assert_took(STORED("9e7"), " · 25 h");
+	assert_took(STORED("-1"), " · 322 ms");
+	assert_took(STORED("1e999"), " · 322 ms");
+	assert_took(STORED("\"58\""), " · 322 ms");
+	assert_took(STORED("null"), " · 322 ms");
+	assert_chat(HEADER RESULT_AT("r", "null", "2T03:04:06.000", "1", "\"content\":[],\"durationMs\":7"),
+	            "\n- `bash` · 7 ms · r\n");
+}
+
+#define SCRIPT(nested)                                                                                                 \
+	HEADER ASSISTANT("a", "null", CALL("1", "codemode", "{}") "," READ("2", "x"), "")                              \
+	    RESULT_AT("r", "\"a\"", "2T03:04:06.000", "1", "\"content\":[],\"nestedCalls\":" nested)                   \
+		RESULT("s", "\"r\"", "2")
+
+static void nested_calls_stand_below_theirs(void **state)
+{
+	(void)state;
+	assert_chat(SCRIPT("{\"calls\":[{\"name\":\"bash\",\"status\":\"ok\",\"arguments\":{\"command\":\"git push\"},"
+	                   "\"durationMs\":90},{\"name\":\"read\",\"status\":\"error\",\"error\":\"no\\nsuch\","
+	                   "\"arguments\":{\"path\":\"a`b\"}},5,{\"name\":\"write\",\"durationMs\":\"x\"},{}],"
+	                   "\"complete\":false}"),
+	            "\n- `codemode` · 322 ms · r\n"
+	            "  - `bash git push` · 90 ms\n"
+	            "  - ``read a`b`` · \u2717 failed: no\n"
+	            "  - `write` · unfinished\n"
+	            "  - `no name` · unfinished\n"
+	            "  - and others\n"
+	            "- `read x` · 322 ms · s\n");
+	assert_chat(SCRIPT("{\"calls\":\"x\",\"complete\":0}"),
+	            "\n- `codemode` · 322 ms · r\n- `read x` · 322 ms · s\n");
+}
+
+#define SKILL "<skill name=\\\"re\\nview\\\" location=\\\"/s/SKILL.md\\\">\\nRead.\\n</skill>"
+
+static void a_skill_is_a_line(void **state)
+{
+	(void)state;
+	assert_chat(HEADER USER("a", "null", SKILL "\\n\\n the `parser`\\n```\\nx"),
+	            "\n## user" MINUTE "a\n\n- skill re view\n\n the `parser`\n```\nx\n```\n");
+	assert_chat(HEADER USER("a", "null", SKILL), "\n## user" MINUTE "a\n\n- skill re view\n");
+	assert_chat(HEADER USER("a", "null", "Hi " SKILL),
+	            "\n## user" MINUTE "a\n\nHi <skill name=\"re\nview\" location=\"/s/SKILL.md\">\nRead.\n</skill>\n");
+}
+
 static void calls_without_a_result(void **state)
 {
 	(void)state;
@@ -327,6 +383,9 @@ int main(void)
 	    cmocka_unit_test(what_was_said_and_a_line_for_each_call),
 	    cmocka_unit_test(failures_say_why),
 	    cmocka_unit_test(how_long_it_took),
+	    cmocka_unit_test(how_long_pi_says_it_took),
+	    cmocka_unit_test(nested_calls_stand_below_theirs),
+	    cmocka_unit_test(a_skill_is_a_line),
 	    cmocka_unit_test(calls_without_a_result),
 	    cmocka_unit_test(results_that_come_later),
 	    cmocka_unit_test(long_calls_of_later_results),

@@ -140,7 +140,8 @@ static void words_of_a_later_message_are_the_title(void **state)
 	               "Read HEARTBEAT.md if it exists, please\n");
 }
 
-#define SKILL(name) "<skill name=\\\"" name "\\\" location=\\\"/s/SKILL.md\\\">\\nRead it.\\n</skill> is text\\n</skill>"
+#define SKILL(name)                                                                                                    \
+	"<skill name=\\\"" name "\\\" location=\\\"/s/SKILL.md\\\">\\nRead it.\\n</skill> is text\\n</skill>"
 
 /* What pi puts before the words of /skill:NAME; the name are the words where there are no others. */
 static void a_skill_is_left_out(void **state)

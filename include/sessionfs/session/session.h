@@ -38,9 +38,8 @@ enum entry_flags {
 	ENTRY_CYCLE = 1 << 9,        /* its parents lead back to itself */
 	ENTRY_HAS_IMAGES = 1 << 10,  /* its content has image blocks */
 	ENTRY_FAILED = 1 << 12,      /* it has an error: part_has_error */
-	ENTRY_SILENT = 1 << 13,      /* an answer without text that ended by itself */
-	ENTRY_TIMED = 1 << 14,       /* of a toolResult: it has durationMs */
-	ENTRY_NESTED = 1 << 15,      /* of a toolResult: it has nestedCalls */
+	ENTRY_SILENT = 1 << 13,      /* of an assistant: it is without text and ended by itself; the same bit */
+	ENTRY_NESTED = 1 << 13,      /* of a toolResult: it has nestedCalls (entry_has_nested) */
 	ENTRY_NULL_ID = 1 << 11,     /* its id is null: if it is the leaf, pi has no leaf */
 };
 
@@ -61,10 +60,15 @@ struct entry {
 	uint8_t role; /* enum record_role */
 };
 
+static inline bool entry_has_nested(const struct entry *e)
+{
+	return e->role == ROLE_TOOL_RESULT && e->flags & ENTRY_NESTED;
+}
+
 /* Of nested calls only the record knows. */
 static inline bool entry_uses_files(const struct entry *e)
 {
-	return (e->role == ROLE_ASSISTANT && e->flags & ENTRY_USES_FILES) || e->flags & ENTRY_NESTED;
+	return (e->role == ROLE_ASSISTANT && e->flags & ENTRY_USES_FILES) || entry_has_nested(e);
 }
 
 /* A result that failed, by its isError or its details. */
@@ -179,8 +183,9 @@ uint32_t session_entry_by_name(const struct session *s, struct span component);
 /* The addressed entry whose id equals this JSON value (string or number), or NO_ENTRY. */
 uint32_t session_entry_by_id(const struct session *s, struct json_value id);
 
-/* Whether there is a context_edit anywhere in the file. */
+/* Whether there is a context_edit anywhere in the file; a toolResult that says how long its call took. */
 bool session_has_edits(const struct session *s);
+bool session_has_durations(const struct session *s);
 
 /* The newest time of a message of the user or the assistant, ms since 1970, as pi takes it for its list of sessions; 0:
  * there is none. */
