@@ -308,13 +308,13 @@ static void add_nested_end(struct page *g, const struct block *b)
 }
 
 /* A line for a call of g->entry, which unfolds to its arguments and what is appended behind them. `result`: that which
- * the call stands at, or NULL. */
-static void begin_call(struct page *g, const struct block *b, struct page *result)
+ * the call stands at, or NULL. `nested`: the call is one of those that a result's tool made. */
+static void begin_call(struct page *g, const struct block *b, struct page *result, bool nested)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 
 	tool_read(b->name, b->arguments, &u);
-	if (!result || result->item->flags & ITEM_ANSWERS) {
+	if (nested || (g->r.role != ROLE_TOOL_RESULT && (!result || result->item->flags & ITEM_ANSWERS))) {
 		buf_adds(g->out, "<div class=\"call\" id=\"");
 		html_text(buf_span(&g->name), g->out);
 		buf_addf(g->out, "/%u\">", b->n);
@@ -328,7 +328,7 @@ static void begin_call(struct page *g, const struct block *b, struct page *resul
 	html_escape(g->out, start);
 	if (result)
 		add_outcome(result, g->entry);
-	else if (g->r.role == ROLE_TOOL_RESULT)
+	else if (nested)
 		add_nested_end(g, b);
 	buf_adds(g->out, "</summary>\n");
 	show_arguments(g, &u, arguments_file(g, b));
@@ -341,7 +341,7 @@ static void article_show_call(struct page *g, const struct block *b)
 
 	if (b->n <= 64 && g->item->answered >> (b->n - 1) & 1)
 		return;
-	begin_call(g, b, NULL);
+	begin_call(g, b, NULL, false);
 	buf_adds(g->out, "</details>");
 	if (result != NO_ENTRY) {
 		buf_adds(g->out, "<a ");
@@ -375,7 +375,7 @@ static int begin_result_call(struct page *g)
 	block_iter_init_of(&it, &of.r, part_content(&of.r));
 	while (rc == 0 && block_next(&it, &b))
 		if (b.type == BLOCK_TOOL_CALL && b.n == n) {
-			begin_call(&of, &b, g);
+			begin_call(&of, &b, g, false);
 			rc = 1;
 		}
 	buf_release(&of.name);
@@ -410,7 +410,7 @@ static int article_show_nested(struct page *g)
 	for (part_calls_begin(&g->r, &it); rc == 0 && block_next(&it, &b); rc = cancel_check()) {
 		if (b.type != BLOCK_TOOL_CALL || b.n > NESTED_SHOWN)
 			continue;
-		begin_call(g, &b, NULL);
+		begin_call(g, &b, NULL, true);
 		buf_adds(g->out, "</details></div>\n");
 	}
 	if (it.seen[BLOCK_TOOL_CALL] > NESTED_SHOWN)

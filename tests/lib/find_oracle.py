@@ -191,6 +191,10 @@ def blocks(content, kind):
 WHITE = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
+class OfError(str):
+    """The beginning of the path of a call's error."""
+
+
 class Entry:
     def __init__(self, value, old, line):
         self.value, self.line = value, line
@@ -257,7 +261,7 @@ class Entry:
         return found
 
     def arguments(self):
-        """arguments.txt and error of each call that has one: its number and the text."""
+        """arguments.txt and error of each call that has one: the beginning of its name, and the text."""
         for n, call in enumerate(self.calls, 1):
             arguments = call.get("arguments")
             text = ""
@@ -266,9 +270,9 @@ class Entry:
                     value = text_of(v) if v.kind == "s" else clean(compact(v))
                     text += line_end(value if key is None else clean(decoded(key)) + ": " + value)
             if text:
-                yield n, text
+                yield f"{n}-", text
             if self.role == "toolResult" and text_of(call.get("status")) == "error":
-                yield n, as_file(text_of(call.get("error"))) or "error\n"
+                yield OfError(f"{n}-"), as_file(text_of(call.get("error"))) or "error\n"
 
     def value_said(self):
         """The label or name that the record sets."""
@@ -289,8 +293,8 @@ class Entry:
         """Where its lines stand, with the text: paths below the session's directory; of a call only their beginning."""
         yield here + "text.md", self.text
         yield here + "thinking.md", self.thinking
-        for n, text in self.arguments():
-            yield f"{here}tool-calls/{n}-", text
+        for begin, text in self.arguments():
+            yield type(begin)(f"{here}tool-calls/{begin}"), text
         if self.error != self.text:
             yield here + "error", self.error
 
@@ -372,7 +376,7 @@ class Session:
         """The cells of its row; of the path only the beginning."""
         file, number, line = best or ("", "", "")
         what = e.role if e.is_message and e.role else e.type
-        kind = "call " if file.endswith("-") else file.rsplit("/", 1)[-1].removesuffix(".md")
+        kind = "error" if isinstance(file, OfError) else "call " if file.endswith("-") else file.rsplit("/", 1)[-1].removesuffix(".md")
         what = kind if kind in ("thinking", "error", "call ") else what
         text = cut_around(cut_around(line, words, 300), words, 160)
         text = re.sub("[\t\0\\\\]", lambda c: {"\t": "\\t", "\0": "\\0"}.get(c[0], "\\\\"), text)
@@ -595,7 +599,8 @@ def check(asked, session, terms, path):
     if len(have) != len(want_lines):
         sys.exit(f"{path}: {text!r}: {len(have)} lines, not {len(want_lines)}\n{have[:5]}\n{want_lines[:5]}")
     for line, (file, n, said) in zip(have, want_lines):
-        end = f"/arguments.txt:{n}:{said}" if file.endswith("-") else f"{file}:{n}:{said}"
+        name = "error" if isinstance(file, OfError) else "arguments.txt"
+        end = f"/{name}:{n}:{said}" if file.endswith("-") else f"{file}:{n}:{said}"
         if not line.startswith(file) or not line.endswith(end):
             sys.exit(f"{path}: {text!r}: `{line}` is not {file}:{n}:{said}")
     return len(want)
