@@ -475,23 +475,26 @@ static void chat_end_heading(const struct md *m)
 /* A skill that pi put before the user's words is one line. False: there is none. */
 static bool show_skill(const struct md *m, struct json_value v)
 {
-	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct buf text CLEANUP_BUF = BUF_INIT, words CLEANUP_BUF = BUF_INIT;
 	struct span name;
 
 	if (m->r->role != ROLE_USER || !strchr("<\\", v.text.p[0]))
 		return false;
 	json_decode(v.text, JSON_CLEAN, &text);
-	m->out->err = buf_err(&text) ? buf_err(&text) : m->out->err;
 	size_t skill = text_skill(buf_span(&text), &name);
-	if (skill == 0)
+	if (skill > 0 && skill < text.n)
+		json_quote((struct span){text.p + skill + 2, text.n - skill - 2}, &words);
+	if (buf_err(&text) || buf_err(&words))
+		m->out->err = -ENOMEM;
+	if (skill == 0 || m->out->err)
 		return false;
 	buf_adds(m->out, "\n- skill ");
 	size_t start = m->out->n;
 	buf_addspan(m->out, name);
 	chat_shorten(m->out, start, COMMAND_CHARACTERS);
 	buf_addc(m->out, '\n');
-	if (skill < text.n)
-		md_clean_text((struct span){text.p + skill + 2, text.n - skill - 2}, m->out);
+	if (words.n > 0)
+		md_text((struct json_value){JSON_STRING, true, {words.p + 1, words.n - 2}}, m->out);
 	return true;
 }
 

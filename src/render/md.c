@@ -89,11 +89,13 @@ static void add_many(char c, size_t n, struct buf *out)
 	out->n += n;
 }
 
-/* Ends a text that begins at `start`, and the fence that it leaves open. */
-static void close_fence(struct buf *out, size_t start)
+void md_text(struct json_value v, struct buf *out)
 {
 	char c = 0;
 
+	buf_addc(out, '\n');
+	size_t start = out->n;
+	json_decode(v.text, JSON_CLEAN, out);
 	md_end_line(out);
 	if (buf_err(out))
 		return;
@@ -102,21 +104,6 @@ static void close_fence(struct buf *out, size_t start)
 		return;
 	add_many(c, open, out);
 	buf_addc(out, '\n');
-}
-
-void md_text(struct json_value v, struct buf *out)
-{
-	buf_addc(out, '\n');
-	size_t start = out->n;
-	json_decode(v.text, JSON_CLEAN, out);
-	close_fence(out, start);
-}
-
-void md_clean_text(struct span clean, struct buf *out)
-{
-	buf_addc(out, '\n');
-	buf_addspan(out, clean);
-	close_fence(out, out->n - clean.n);
 }
 
 size_t md_begin_fence(const char *info, struct buf *out)

@@ -30,7 +30,6 @@ static inline bool md_has_text(struct json_value v)
 void md_end_line(struct buf *out);
 /* A string as a paragraph. A fence that it leaves open is closed. */
 void md_text(struct json_value v, struct buf *out);
-void md_clean_text(struct span clean, struct buf *out);
 /* A fence that is longer than any run of backticks in what is appended between the two calls. */
 size_t md_begin_fence(const char *info, struct buf *out);
 void md_end_fence(size_t mark, struct buf *out);

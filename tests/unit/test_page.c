@@ -206,6 +206,27 @@ static void calls_and_results_lead_to_each_other(void **state)
 	assert_has(&out, ">edit x.c +1 -1</a></li>");
 }
 
+/* Nested calls stand below the call whose tool made them, and what pi measured is said of all. */
+static void nested_calls_stand_below_theirs(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of(HEADER ASSISTANT("a", "null", TOOL("c1", "codemode", "{}"))
+	            RESULT("b", "\"a\"", "c1",
+	                   ",\"content\":\"output\",\"durationMs\":2051,\"nestedCalls\":{\"calls\":[{\"name\":\"bash\","
+	                   "\"status\":\"error\",\"error\":\"<b>\",\"durationMs\":58,\"arguments\":{\"command\":\"ls "
+	                   "<x>\"}},{\"name\":\"write\"}],\"complete\":false}"),
+	        &out);
+	assert_has(&out, "<summary>codemode \u00b7 2.1 s</summary>");
+	assert_order(&out, "output</pre>", "<div class=\"nested\">");
+	assert_has(&out,
+	           "<div class=\"call\" id=\"b/1\"><details><summary>bash ls &lt;x&gt; \u00b7 \u2717 failed: &lt;b&gt; "
+	           "\u00b7 58 ms</summary>");
+	assert_has(&out, "<div class=\"call\" id=\"b/2\"><details><summary>write \u00b7 unfinished</summary>");
+	assert_has(&out, "<p class=\"cut\">and others</p>");
+}
+
 /* A call whose result is on another branch, or that has none, stands where it was made. */
 static void calls_without_a_result_below_stay(void **state)
 {
@@ -569,6 +590,7 @@ int main(void)
 	    cmocka_unit_test(the_current_branch_comes_first),
 	    cmocka_unit_test(segments_stand_alone),
 	    cmocka_unit_test(calls_and_results_lead_to_each_other),
+	    cmocka_unit_test(nested_calls_stand_below_theirs),
 	    cmocka_unit_test(calls_without_a_result_below_stay),
 	    cmocka_unit_test(what_is_said_is_told_from_the_rest),
 	    cmocka_unit_test(the_current_branch_is_at_the_edge),
