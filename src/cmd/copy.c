@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* --copy: the tree as real files. What is below the directory may belong to somebody who means harm: each name is
- * reached from the directory above it, and no link is followed. A file is written under another name and then renamed,
- * so that whatever ends the copy leaves whole files, and the next one goes on from there. */
+ * reached from the directory above it, and no link is followed. A file is written under another name, synced and then
+ * renamed, so that whatever ends the copy leaves whole files, and the next one goes on from there.
+ *
+ * Only what is of the same kind is replaced: a file by a file, a link by a link. Anything else in the way is an error,
+ * unless `removes`: then it is removed as what is not in the tree. Nothing is removed from a mount. */
 #include "sessionfs/cmd/cli.h"
 
 #include "sessionfs/base/cancel.h"
@@ -12,12 +15,14 @@
 #include <dirent.h>
 #include <limits.h>
 #include <stdatomic.h>
+#include <sys/sysmacros.h>
 
 #define CHUNK ((size_t)1 << 20)
 /* A name from the data never begins with a point. */
 #define UNFINISHED ".sessionfs~"
 /* What is to be removed is not deeper. */
 #define MOST_FOREIGN_LEVELS 128
+#define MOUNT_KEPT "a mount, from which --delete removes nothing"
 
 struct copy {
 	struct tree *tree;
@@ -32,8 +37,11 @@ static int copy_fault(struct copy *c, int rc)
 {
 	if (rc == -EINTR || c->stopped)
 		return rc;
+	const char *reason = rc == -EXDEV ? MOUNT_KEPT : strerror(-rc);
+	bool in_way = rc == -EISDIR || rc == -ENOTDIR || rc == -EEXIST;
 	c->failed = true;
-	log_error("%s: %s", buf_cstr(&c->path) ? c->path.p : "--copy", strerror(-rc));
+	log_error("%s: %s%s", buf_cstr(&c->path) ? c->path.p : "--copy", reason,
+	          in_way ? "; it is in the way of the copy: move it, or remove it with --delete" : "");
 	c->stopped = rc == -ENOSPC || rc == -EDQUOT || rc == -EROFS;
 	return c->stopped ? rc : 0;
 }
@@ -67,6 +75,16 @@ static int remove_but(struct copy *c, int dir, const struct cli_names *keep, uns
 	return rc;
 }
 
+/* Whether something is mounted on the name, or it is on another file system. Neither waits for a server. */
+static bool copy_is_mount(const struct copy *c, int at, const char *name)
+{
+	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+	struct statx st;
+	if (sys_statx(at, name, flags, STATX_TYPE, &st) < 0)
+		return errno != ENOENT;
+	return (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) || makedev(st.stx_dev_major, st.stx_dev_minor) != c->device;
+}
+
 static int copy_remove(struct copy *c, int at, const char *name, unsigned levels)
 {
 	struct stat st;
@@ -74,13 +92,14 @@ static int copy_remove(struct copy *c, int at, const char *name, unsigned levels
 		c->removed++;
 		return 0;
 	}
-	if (errno != EISDIR && errno != EPERM)
-		return -errno;
+	int err = errno;
+	if (err != EISDIR && err != EPERM)
+		return -err;
+	if (levels == 0 || copy_is_mount(c, at, name))
+		return levels ? -EXDEV : -ELOOP;
 	int fd CLEANUP_CLOSE = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || sys_fstat(fd, &st) < 0)
-		return -errno;
-	if (levels == 0 || st.st_dev != c->device)
-		return levels ? -EXDEV : -ELOOP;
+		return errno == ENOTDIR ? -err : -errno;
 	if ((st.st_mode & 0700) != 0700)
 		sys_fchmod(fd, (st.st_mode & 07777) | 0700);
 	int rc = remove_but(c, fd, &(struct cli_names){0}, levels - 1);
@@ -136,6 +155,23 @@ static bool is_there(struct copy *c, const struct tree_attr *a, struct span targ
 	       (!((now.st_mode ^ a->mode) & 07777) || sys_fchmod(fd, a->mode & 07777) == 0);
 }
 
+/* Removes the unfinished file or link of a copy that was killed. If anything else has its name, the path ends in that,
+ * and the caller restores it. */
+static int copy_tidy(struct copy *c, int at)
+{
+	struct stat st;
+	if (sys_fstatat(at, UNFINISHED, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	int rc = -EEXIST;
+	if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
+		rc = unlinkat(at, UNFINISHED, 0) < 0 ? -errno : 0;
+	else if (c->removes)
+		rc = copy_remove(c, at, UNFINISHED, MOST_FOREIGN_LEVELS);
+	if (rc < 0)
+		path_push(c, UNFINISHED);
+	return rc;
+}
+
 static int write_all(int fd, struct span s)
 {
 	while (s.n > 0) {
@@ -162,7 +198,7 @@ static int write_file(struct copy *c, const struct tree_attr *a, int at)
 	} while (rc == 0 && c->chunk.n == CHUNK);
 	/* The time from before the bytes: if they changed meanwhile, the next copy sees that. */
 	if (rc == 0 && (sys_fchmod(fd, a->mode & 07777) < 0 ||
-	                futimens(fd, (struct timespec[]){{.tv_nsec = UTIME_OMIT}, a->mtime}) < 0))
+	                futimens(fd, (struct timespec[]){{.tv_nsec = UTIME_OMIT}, a->mtime}) < 0 || sys_fsync(fd) < 0))
 		rc = -errno;
 	return rc;
 }
@@ -179,13 +215,16 @@ static int copy_one(struct copy *c, const struct tree_attr *a, int at, const cha
 		c->skipped++;
 		return 0;
 	}
+	bool in_way = there && ((st.st_mode ^ a->mode) & S_IFMT);
+	if (in_way && !c->removes)
+		return S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, a->mtime};
 	if (!S_ISLNK(a->mode))
 		rc = write_file(c, a, at);
 	else if (symlinkat(target.p, at, UNFINISHED) < 0 || utimensat(at, UNFINISHED, times, AT_SYMLINK_NOFOLLOW) < 0)
 		rc = -errno;
-	if (rc == 0 && there && S_ISDIR(st.st_mode))
-		rc = c->removes ? copy_remove(c, at, name, MOST_FOREIGN_LEVELS) : -EISDIR;
+	if (rc == 0 && in_way)
+		rc = copy_remove(c, at, name, MOST_FOREIGN_LEVELS);
 	if (rc == 0 && sys_renameat(at, UNFINISHED, at, name) < 0)
 		rc = -errno;
 	if (rc < 0)
@@ -196,15 +235,10 @@ static int copy_one(struct copy *c, const struct tree_attr *a, int at, const cha
 
 /* --- directories --------------------------------------------------------------------- */
 
-/* Opens a directory, made if need be; anything else of that name gives way. The owner can write in it: it is to be gone
- * on with, and removed. */
+/* Opens a directory, never through a link. The owner can write in it: the next copy writes there, or removes it. */
 static int dir_open(int at, const char *name, struct stat *st)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP) && unlinkat(at, name, 0) == 0)
-		errno = ENOENT;
-	if (fd < 0 && errno == ENOENT && mkdirat(at, name, 0700) == 0)
-		fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || sys_fstat(fd, st) < 0 ||
 	    ((st->st_mode & 0700) != 0700 && sys_fchmod(fd, st->st_mode | 0700) < 0)) {
 		int rc = -errno;
@@ -212,6 +246,19 @@ static int dir_open(int at, const char *name, struct stat *st)
 			close(fd);
 		return rc;
 	}
+	return fd;
+}
+
+/* The same; makes the directory if the name is free. */
+static int dir_ensure(struct copy *c, int at, const char *name, struct stat *st)
+{
+	int fd = dir_open(at, name, st);
+	if (fd == -ENOTDIR && c->removes) {
+		int rc = copy_remove(c, at, name, 0);
+		fd = rc < 0 ? rc : -ENOENT;
+	}
+	if (fd == -ENOENT)
+		fd = mkdirat(at, name, 0700) < 0 ? -errno : dir_open(at, name, st);
 	return fd;
 }
 
@@ -226,8 +273,13 @@ static int copy_name(struct copy *c, node_t dir, const char *name, int at, unsig
 		return rc;
 	if (!S_ISDIR(a.mode))
 		return copy_one(c, &a, at, name);
-	int fd CLEANUP_CLOSE = levels ? dir_open(at, name, &st) : -ELOOP;
+	int fd CLEANUP_CLOSE = levels ? dir_ensure(c, at, name, &st) : -ELOOP;
+	bool removes = c->removes;
+	c->removes = removes && fd >= 0 && !copy_is_mount(c, at, name);
+	if (removes && fd >= 0 && !c->removes)
+		log_warning("%s: %s", buf_cstr(&c->path) ? c->path.p : name, MOUNT_KEPT);
 	rc = fd < 0 ? fd : copy_dir(c, &a, fd, levels - 1);
+	c->removes = removes;
 	mode_t mode = (a.mode & 07777) | 0700;
 	return rc == 0 && (st.st_mode & 07777) != mode && sys_fchmod(fd, mode) < 0 ? -errno : rc;
 }
@@ -236,8 +288,11 @@ static int copy_dir(struct copy *c, const struct tree_attr *dir, int fd, unsigne
 {
 	struct cli_names all CLEANUP(cli_names_release) = {0};
 	struct stat st;
-	unlinkat(fd, UNFINISHED, 0); /* of a copy that was killed */
-	int rc = cli_names_of(c->tree, dir->node, &all);
+	size_t done = c->written + c->removed;
+	int rc = copy_tidy(c, fd);
+	if (rc < 0)
+		return rc;
+	rc = cli_names_of(c->tree, dir->node, &all);
 	/* What was listed before the error can be copied; what was not is not known to be gone. */
 	bool is_whole = rc == 0;
 	rc = is_whole ? 0 : copy_fault(c, rc);
@@ -255,7 +310,8 @@ static int copy_dir(struct copy *c, const struct tree_attr *dir, int fd, unsigne
 	if (rc == 0 && sys_fstat(fd, &st) == 0 && !time_is_same(st.st_mtim, dir->mtime) && futimens(fd, times) < 0 &&
 	    errno != EPERM) /* somebody else's */
 		return -errno;
-	return rc;
+	bool unsynced = rc == 0 && c->written + c->removed > done;
+	return unsynced && sys_fsync(fd) < 0 && errno != EINVAL ? -errno : rc; /* EINVAL: the file system cannot */
 }
 
 /* --- all ----------------------------------------------------------------------------- */
@@ -278,9 +334,8 @@ static bool has_signal(void *arg)
 	return !sigisemptyset(&pending);
 }
 
-static int copy_all(struct copy *c, const char *path, const char *to)
+static int copy_all(struct copy *c, const char *path, const struct tree_attr *what, const char *to)
 {
-	struct tree_attr a;
 	struct stat st;
 	int fd CLEANUP_CLOSE = dir_open(AT_FDCWD, to, &st);
 	if (fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)) {
@@ -288,19 +343,17 @@ static int copy_all(struct copy *c, const char *path, const char *to)
 		return fd < 0 ? fd : -EBUSY;
 	}
 	c->device = st.st_dev;
-	unlinkat(fd, UNFINISHED, 0);
-	int rc = tree_resolve(c->tree, path, true, &a);
 	const char *last = strrchr(path, '/');
-	if (rc == 0 && S_ISDIR(a.mode))
-		rc = copy_dir(c, &a, fd, MOST_LEVELS);
-	else if (rc == 0)
-		rc = copy_one(c, &a, fd, last ? last + 1 : path);
-	if (rc < 0 && rc != -EINTR && !c->failed)
-		log_error("%s: %s", path, strerror(-rc));
-	return rc;
+	int rc = S_ISDIR(what->mode) ? copy_dir(c, what, fd, MOST_LEVELS) : copy_tidy(c, fd);
+	if (rc == 0 && !S_ISDIR(what->mode)) {
+		path_push(c, last ? last + 1 : path);
+		rc = copy_one(c, what, fd, last ? last + 1 : path);
+		rc = rc == 0 && sys_fsync(fd) < 0 && errno != EINVAL ? -errno : rc;
+	}
+	return rc < 0 && !c->stopped ? copy_fault(c, rc) : rc;
 }
 
-bool cli_copy(struct tree *t, const char *path, const char *to, bool removes, FILE *out)
+bool cli_copy(struct tree *t, const char *path, const struct tree_attr *what, const char *to, bool removes, FILE *out)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
 	struct copy c = {.tree = t, .removes = removes, .path = BUF_INIT, .chunk = BUF_INIT};
@@ -314,7 +367,7 @@ bool cli_copy(struct tree *t, const char *path, const char *to, bool removes, FI
 	/* They wait until nothing unfinished is left; then they do what they always do. */
 	pthread_sigmask(SIG_BLOCK, &ending.signals, &before);
 	const struct cancel *outer = cancel_set(&(struct cancel){.is_cancelled = has_signal, .arg = &ending});
-	int rc = copy_all(&c, path, to);
+	int rc = copy_all(&c, path, what, to);
 	cancel_set(outer);
 	fprintf(out, "%zu written, %zu unchanged, %zu removed\n", c.written, c.skipped, c.removed);
 	fflush(out);

@@ -344,18 +344,24 @@ static int note_unreadable(void *arg, const char *file, uint32_t slot, const cha
 static int act_copy(const struct opts *o, const struct parts *parts, const char *source)
 {
 	struct slot_info any;
+	struct tree_attr what;
 	uint64_t cookie = 0;
 	bool lacking = false;
+	int rc = tree_resolve(parts->tree, o->target, true, &what);
+	if (rc < 0) {
+		log_error("%s: %s", o->target, strerror(-rc));
+		return EXIT_FAILURE;
+	}
 	if (o->removes && !catalog_slot_next(parts->catalog, NO_SLOT, &cookie, &any)) {
 		log_error("%s: there are no sessions here, and --delete would leave nothing of the copy", source);
 		return EXIT_FAILURE;
 	}
-	char *to CLEANUP_FREE = places_copy(o->to, source, o->removes);
-	int rc = to ? catalog_each_file(parts->catalog, note_unreadable, &lacking) : 0;
+	char *to CLEANUP_FREE = places_copy(o, source, S_ISREG(what.mode));
+	rc = to ? catalog_each_file(parts->catalog, note_unreadable, &lacking) : 0;
 	if (rc < 0)
 		log_error("%s: %s", source, strerror(-rc));
 	/* What cannot be read is not gone. */
-	bool good = to && cli_copy(parts->tree, o->target, to, o->removes && !lacking && rc == 0, stdout);
+	bool good = to && cli_copy(parts->tree, o->target, &what, to, o->removes && !lacking && rc == 0, stdout);
 	return good && !lacking && rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

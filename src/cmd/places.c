@@ -281,18 +281,48 @@ static const char *copy_fault_at(const char *dir, bool is_made, const char *sour
 	return fault;
 }
 
-char *places_copy(const char *path, const char *source, bool removes)
+/* Appends a word as a shell reads it. */
+static void add_word(struct buf *out, const char *before, const char *word)
 {
-	char *real = realpath(path, NULL);
-	const char *fault = NULL;
-	if (!real && errno == ENOENT) {
+	const char *quote = word[strcspn(word, " \t\n\"'\\$`&|;<>()*?[]{}#~!")] ? "'" : "";
+	buf_addf(out, "%s%s", before, quote);
+	for (; *word; word++)
+		buf_addf(out, *word == '\'' ? "'\\%c'" : "%c", *word);
+	buf_adds(out, quote);
+}
+
+static void copy_log_not_dir(const struct opts *o, bool is_file)
+{
+	struct buf other CLEANUP_BUF = BUF_INIT;
+	if (is_file) {
+		buf_addf(&other, "; to write one file: sessionfs%s", o->redact ? " -o redact" : "");
+		if (o->source)
+			add_word(&other, " -S ", o->source);
+		add_word(&other, " --cat ", o->target);
+		add_word(&other, " > ", o->to);
+	}
+	log_error("%s: %s%s", o->to, strerror(ENOTDIR), buf_cstr(&other) ? other.p : "");
+}
+
+char *places_copy(const struct opts *o, const char *source, bool is_file)
+{
+	const char *path = o->to, *fault = NULL;
+	struct stat st;
+	int err = stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+	/* A link that leads nowhere stands in the way, too. */
+	if (err == ENOTDIR || (err == ENOENT && lstat(path, &st) == 0)) {
+		copy_log_not_dir(o, is_file);
+		return NULL;
+	}
+	char *real = err ? NULL : realpath(path, NULL);
+	if (err == ENOENT) {
 		char *copy CLEANUP_FREE = strdup(path);
 		char *above CLEANUP_FREE = copy ? realpath(dirname(copy), NULL) : NULL;
-		fault = above ? copy_fault_at(above, true, source, removes) : NULL;
+		fault = above ? copy_fault_at(above, true, source, o->removes) : NULL;
 		real = above && !fault && mkdir(path, 0700) == 0 ? realpath(path, NULL) : NULL;
 	}
 	if (real && !fault)
-		fault = copy_fault_at(real, false, source, removes);
+		fault = copy_fault_at(real, false, source, o->removes);
 	if (real && !fault)
 		return real;
 	log_error("%s: %s", path, fault ? fault : strerror(errno));

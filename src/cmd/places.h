@@ -3,8 +3,7 @@
 #ifndef SESSIONFS_PLACES_H
 #define SESSIONFS_PLACES_H
 
-#include <stdbool.h>
-#include <stdio.h>
+#include "sessionfs/cmd/opts.h"
 
 /* The real path of a directory that can be read; `given`: NULL for pi's own. NULL after a message; the caller frees it.
  */
@@ -17,10 +16,10 @@ void places_warn_empty(const char *source);
 char *places_mountpoint(const char *path, const char *source, bool nonempty);
 /* With -o drop_privileges, mount.fuse3 does the mount and passes its descriptor under this name. */
 bool places_is_descriptor(const char *mountpoint);
-/* The real path of the directory that a copy goes to, made if need be; NULL after a message. One that has anything to
- * do with a directory of sessions is refused, and one that holds the user's home if what is there is removed. The
- * caller frees it. */
-char *places_copy(const char *path, const char *source, bool removes);
+/* The real path of the directory o->to that a copy goes to, made if the name is free; NULL after a message, which for a
+ * single file (`is_file`) shows how to write it under that name. A directory that is inside or above a directory of
+ * sessions is refused, and one that holds the user's home if o->removes. The caller frees it. */
+char *places_copy(const struct opts *o, const char *source, bool is_file);
 /* For who names no mountpoint: what would be mounted, and how. */
 void places_introduce(FILE *out);
 /* Unmounts the sessions on that directory, by fusermount3; NULL: the only mount of this user. Lazily if the program

@@ -113,7 +113,8 @@ copy ".*" / "$T/fresh"
 diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "with --delete something else is left than a fresh copy has"
 is mine "$(cat "$T/outside/kept")" "what a link leads to"
 
-# Links in place of directories and files are not followed, whatever they lead to; nor is a pipe opened.
+# Links in place of directories and files are not followed, whatever they lead to, nor is a pipe opened; --delete removes
+# them.
 hostile() {
 	rm -rf "$T/to/html" "$T/to/$WEATHER"
 	ln -s "$T/outside" "$T/to/html"
@@ -125,13 +126,19 @@ hostile() {
 	touch -h -r "$T/fresh/sessions.tsv" "$T/to/sessions.tsv"
 	rm "$T/to/usage.tsv" && mkfifo "$T/to/usage.tsv"
 }
-for options in "" --delete; do
-	hostile
-	copy "[1-9].*" ${options:+"$options"} / "$T/to"
-	diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "links in the copy are left"
+kept_outside() {
 	is "dir kept" "$(ls "$T/outside" | tr "\n" " " | sed "s/ $//")" "what is outside"
 	is "mine mine" "$(cat "$T/outside/kept" "$T/outside/dir/kept" | tr '\n' ' ' | sed 's/ $//')" "the files outside"
-done
+}
+hostile
+fails 1 "^sessionfs: README.md: File exists; it is in the way of the copy" "$SESSIONFS" -S "$T/src" --copy / "$T/to"
+for kept in html "$WEATHER" README.md "$V1/title" sessions.tsv; do [ -h "$T/to/$kept" ] || die "the link $kept is lost"; done
+[ -p "$T/to/usage.tsv" ] || die "a pipe is lost"
+[ ! -h "$T/to/$V1/.sessionfs~" ] || die "what seemed unfinished is left"
+kept_outside
+copy "[1-9].*" --delete / "$T/to"
+diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "links in the copy are left"
+kept_outside
 # A directory in place of a file: only --delete removes what is in it.
 rm "$T/to/README.md" && mkdir -p "$T/to/README.md/x"
 fails 1 "^sessionfs: README.md: Is a directory" "$SESSIONFS" -S "$T/src" --copy / "$T/to"

@@ -33,11 +33,12 @@ bool cli_names_have(const struct cli_names *all, const char *name);
 /* No directory in the tree is deeper. */
 #define MOST_LEVELS 16
 
-/* copy.c: writes what is at `path` (links are followed) as real files below the directory `to`, a real path; what is
- * there and has the same size and time stays. `removes`: what is not in the tree goes. What fails is logged, and the
- * rest copied; how much was done goes to `out`. False if anything failed. SIGINT, SIGTERM and SIGHUP end it between two
+/* copy.c: writes `what`, to which `path` leads, as real files below the directory `to`, a real path; what is there and
+ * has the same size and time stays. A file replaces only a file, and a link only a link. `removes`: what is not in the
+ * tree is removed, also what is in the way, but nothing from a mount below `to`. What fails is logged, and the rest
+ * copied; how much was done goes to `out`. False if anything failed. SIGINT, SIGTERM and SIGHUP end it between two
  * files, and then the process. */
-bool cli_copy(struct tree *t, const char *path, const char *to, bool removes, FILE *out);
+bool cli_copy(struct tree *t, const char *path, const struct tree_attr *what, const char *to, bool removes, FILE *out);
 
 /* search.c: what a query finds: the lines of hits.txt, as they are, or for a terminal, perhaps with colours; or the
  * rows of entries.tsv, as they are or a JSON object each. */
