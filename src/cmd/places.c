@@ -145,8 +145,9 @@ static bool hunt_below(struct hunt *h, const char *source)
 	return found;
 }
 
-/* Whether a mount would show any session: links count, too. */
-static bool has_sessions(const char *source)
+/* Whether a mount would show any session: links count, too. Appends the path of the deepest directory named `sessions`
+ * below the source that holds all of them, if there is one. */
+static bool has_sessions(const char *source, struct buf *out)
 {
 	struct budget nothing = BUDGET_INIT(0);
 	struct catalog *c;
@@ -154,21 +155,45 @@ static bool has_sessions(const char *source)
 	if (catalog_open(source, &(struct catalog_options){.budget = &nothing}, &c) < 0)
 		return false;
 	uint64_t cookie = 0;
-	bool has = catalog_slot_next(c, NO_SLOT, &cookie, &any);
+	bool has = false;
+	size_t own = strcmp(source, "/") == 0 ? 1 : strlen(source) + 1;
+	while ((!has || out->n > own) && catalog_slot_next(c, NO_SLOT, &cookie, &any)) {
+		if (!has)
+			buf_addf(out, "%.*s/%s", (int)own - 1, source, any.file);
+		has = true;
+		size_t n = own;
+		while (n < out->n && out->p[n] == any.file[n - own])
+			n++;
+		for (out->n = n < out->n ? n : out->n; out->n > own && out->p[out->n - 1] != '/';)
+			out->n--;
+	}
 	catalog_close(c);
+	static const char name[] = "/sessions/";
+	size_t n = sizeof name - 1;
+	while (out->n >= own - 1 + n && memcmp(out->p + out->n - n, name, n) != 0)
+		out->n--;
+	out->n = out->n >= own - 1 + n ? out->n - 1 : 0;
 	return has;
 }
 
 void places_warn_empty(const char *source)
 {
 	struct hunt h = {.header = HEADER_INIT, .until_ms = clock_ms(CLOCK_MONOTONIC) + MOST_MS};
-	if (!hunt(&h, source, 0) && !hunt(&h, source, 1) && !has_sessions(source)) {
+	struct buf all CLEANUP_BUF = BUF_INIT;
+	/* A session here, or in a directory of another name, is not below one of that name. */
+	bool any = hunt(&h, source, 0) ||
+	           (hunt(&h, source, 1) && buf_cstr(&h.found) && strcmp(strrchr(h.found.p, '/'), "/sessions") != 0);
+	buf_reset(&h.found);
+	if (!any && !has_sessions(source, &all)) {
 		bool found = hunt_below(&h, source) && buf_cstr(&h.found);
 		char *last = found ? strrchr(h.found.p, '/') : NULL;
 		if (last && is_project(last + 1))
 			*last = '\0';
 		log_warning("%s: there are no sessions here%s%s", source, found ? "; there are some in " : "",
 		            found ? h.found.p : "");
+	} else if (all.n > 0 && buf_cstr(&all)) {
+		log_warning("%s: all sessions are in one directory below; to tell their projects apart, use that: %s",
+		            source, all.p);
 	}
 	header_release(&h.header);
 	buf_release(&h.found);

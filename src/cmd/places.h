@@ -9,7 +9,8 @@
  */
 char *places_source(const char *given);
 /* Warns if there is no session in the source, and names a directory below that has some. It looks at some thousand
- * names for a second at most, and into no other file system. */
+ * names for a second at most, and into no other file system. Warns, too, if all sessions are below one directory named
+ * `sessions`, and names that. */
 void places_warn_empty(const char *source);
 /* The real path of the mountpoint; NULL after a message. A directory that holds sessions is refused, another that is
  * not empty unless `nonempty`. The caller frees it. */

@@ -35,7 +35,33 @@ told="there are no sessions here"
 is "sessionfs: $T/none: $told" "$(warning "$T/none" --check)" "a source with nothing in it"
 is "sessionfs: $HOME: $told; there are some in $pi" "$(warning "$HOME" --search x)" "a home as source"
 is "" "$(warning "$HOME" --check -o loglevel=error)" "what it says if only errors are wanted"
-is "" "$(warning "$HOME/.pi" --check)" "a directory above pi's: they are found there, too"
+# One level or two above the directory of all sessions they are found, but as one project.
+below() { echo "sessionfs: $1: all sessions are in one directory below; to tell their projects apart, use that: $2"; }
+for source in "$HOME/.pi" "$HOME/.pi/agent"; do
+	for how in --check "--search x" "--copy README.md $T/to"; do
+		# shellcheck disable=SC2086
+		is "$(below "$source" "$pi")" "$(warning "$source" $how)" "a source above pi's, with $how"
+	done
+done
+is "" "$(warning "$pi" --check)" "pi's own"
+claw=$T/.openclaw
+mkdir -p "$claw/agents/main/sessions/nested" "$claw/agents/main/logs"
+cp "$pi"/--home-ada-weather--/*019cadd4*.jsonl "$claw/agents/main/sessions/"
+cp "$pi"/--home-ada-weather--/*019cb401*.jsonl "$claw/agents/main/sessions/nested/"
+echo '{"type":"log"}' >"$claw/agents/main/logs/day.jsonl"
+for source in "$claw/agents/main" "$claw/agents" "$claw"; do
+	is "$(below "$source" "$claw/agents/main/sessions")" "$(warning "$source" --check)" "a source above another program's"
+done
+is "" "$(warning "$claw/agents/main/sessions" --check)" "that directory"
+# Two such directories, and a session elsewhere: there is no one directory to name.
+cp -r "$claw/agents/main" "$claw/agents/other"
+is "" "$(warning "$claw" --check)" "a source above two directories of sessions"
+is "$(below "$claw/agents/other" "$claw/agents/other/sessions")" "$(warning "$claw/agents/other" --check)" "a source above one of them"
+cp "$pi"/--home-ada-weather--/*019cadd4*.jsonl "$claw/agents/other/"
+is "" "$(warning "$claw/agents/other" --check)" "a session beside the directory of sessions"
+mkdir -p "$T/named/my-sessions/p" "$T/named/sessions.old"
+cp "$pi"/--home-ada-weather--/*019cadd4*.jsonl "$T/named/my-sessions/p/"
+is "" "$(warning "$T/named" --check)" "a directory with another name"
 mkdir -p "$T/deep/a/b/c" "$T/deep/a/--x--/d"
 cp "$pi"/--home-ada-weather--/*.jsonl "$T/deep/a/b/c/"
 is "" "$(warning "$T/deep" --check)" "a source with sessions in deeper directories only"
@@ -62,6 +88,9 @@ for o in "" nonempty; do
 done
 
 need_mount
+said=$("$program" "$HOME/.pi/agent" "$T/mnt" 2>&1) || die "a source above pi's is not mounted: $said"
+is "$(below "$HOME/.pi/agent" "$pi")" "$said" "what the mount says of a source above pi's"
+umount_fs "$T/mnt"
 said=$("$program" "$HOME" "$T/mnt" 2>&1) || die "a source without sessions is not mounted: $said"
 is "sessionfs: $HOME: $told; there are some in $pi" "$said" "what the mount says of it"
 mountpoint -q "$T/mnt" || die "it is not mounted"
