@@ -39,7 +39,7 @@ static const char last[] =
     "\n"
     "To write (not with -o ro); every write becomes one line at the end of the session file:\n"
     "\n"
-    "    echo 'auth works' > entries/ID/label      label an entry; rm clears it\n"
+    "    echo 'auth works' > entries/ID/label      label an entry; a second replaces the first, rm clears it\n"
     "    ln -s ../entries/ID labels/auth-works     the same; mv renames, rm clears\n"
     "    echo 'Refactor auth' > name               name the session\n"
     "    echo 'Tried A, failed' > entries/ID/branch  go on from an earlier entry, with a summary\n"
