@@ -197,6 +197,13 @@ static int add_options(struct fuse_args *args, struct opts *o, const char *sourc
 	return 0;
 }
 
+/* libfuse's errors about its options come in pieces. */
+static void drop_errors(enum fuse_log_level level, const char *format, va_list ap)
+{
+	if (level > FUSE_LOG_ERR)
+		vfprintf(stderr, format, ap);
+}
+
 /* The device of the file at a path, found without asking its filesystem; 0: unknown. */
 static dev_t device_at(const char *path)
 {
@@ -260,9 +267,12 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 		log_error("%s: %s", mountpoint, strerror(-rc));
 		goto close;
 	}
+	fuse_set_log_func(drop_errors);
 	se = fuse_session_new(&args, fs_operations(), sizeof *fs_operations(), fs);
+	fuse_set_log_func(NULL);
 	if (!se) {
-		log_error("-o %s: libfuse does not take all of these", buf_cstr(&o->fuse));
+		log_error("-o %s: libfuse does not take %s: no such option, or no such value; see sessionfs --help",
+		          buf_cstr(&o->fuse), strchr(buf_cstr(&o->fuse), ',') ? "one of these" : "this");
 		status = EXIT_USAGE;
 		goto close;
 	}

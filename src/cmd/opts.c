@@ -85,7 +85,7 @@ static const struct option options[] = {
     {0, NULL, "search", "QUERY", ACTION, OPTS_SEARCH, .help = "print what matches in all sessions, as grep does"},
     {0, NULL, "entries", NULL, FLAG, FIELD(entries), .help = "with --search: a table with a row for each entry"},
     {'m', NULL, NULL, "N", COUNT, FIELD(lines), .standard = "3", .help = "with --search: lines of each entry; 0: all"},
-    {0, NULL, "limit", "N", COUNT, FIELD(limit), .help = "with --search: entries at most"},
+    {0, NULL, "limit", "N", COUNT, FIELD(limit), .help = "with --search: entries at most; 0: all"},
     {0, NULL, "root", "DIR", TEXT, FIELD(root), .help = "with --search: what stands before each path"},
     {0, NULL, "color", "WHEN", CHOICE, FIELD(color), .choices = colors, .bare = "always", .standard = "auto",
      .help = "with --cat and --search: auto, always or never"},
@@ -215,6 +215,9 @@ static int apply(struct parser *p, const struct option *option, struct span writ
 	switch (option->value) {
 	case FLAG:
 	case CLEAR:
+		/* mount(8) writes rw before all other options. */
+		if (option->value == CLEAR && p->o->redact)
+			return opts_bad(p, written, "redact is read-only; leave out one of them");
 		*(bool *)field = option->value == FLAG;
 		return 0;
 	case ACTION:
@@ -420,10 +423,18 @@ static int place_operands(struct parser *p)
 		return opts_bad(p, SPAN_LIT("--color"), "only goes with --cat and --search");
 	if ((o->entries || o->limit || o->root || o->lines != HIT_LINES) && o->action != OPTS_SEARCH)
 		return opts_bad(p, SPAN_LIT("--entries, -m, --limit and --root"), "only go with --search");
+	if (o->fuse.n > 0 && o->action != OPTS_MOUNT) {
+		buf_adds(p->why, "-o ");
+		return opts_bad(p, buf_span(&o->fuse), "no such option, or one of a mount only; see sessionfs --help");
+	}
 	if (p->operands == 0)
 		return 0;
-	if (p->operands > 1 || o->source || o->action == OPTS_PICK)
-		return opts_bad(p, span_of(p->operand[0]), "one operand too many");
+	bool has_path = o->action == OPTS_CAT || o->action == OPTS_LS || o->action == OPTS_TREE || o->to;
+	if (p->operands > 1 || o->source || (o->action != OPTS_MOUNT && o->action != OPTS_CHECK))
+		return opts_bad(p, span_of(p->operand[0]),
+		                has_path                   ? "one PATH at a time; -S goes before a SOURCE"
+		                : o->action == OPTS_SEARCH ? "one QUERY at a time; quote several words"
+		                                           : "one operand too many");
 	o->source = p->operand[0];
 	return 0;
 }

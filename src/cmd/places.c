@@ -62,6 +62,12 @@ static void cleanup_dir(DIR **d)
 		closedir(*d);
 }
 
+/* The end of a message for a missing directory: a bare word may have been meant as a command. */
+static const char *hint_for_word(const char *path)
+{
+	return strchr(path, '/') ? "" : "; for commands: sessionfs --help";
+}
+
 /* --- the source ------------------------------------------------------------------------ */
 
 char *places_source(const char *given)
@@ -81,10 +87,12 @@ char *places_source(const char *given)
 	if (d && faccessat(AT_FDCWD, real, X_OK, AT_EACCESS) == 0)
 		return real;
 	if (errno == ENOENT && given)
-		log_error("%s: there is no such source (%s)", path, strerror(errno));
+		log_error("%s: there is no such source (%s)%s", path, strerror(errno), hint_for_word(path));
 	else if (errno == ENOENT)
-		log_error("pi has no sessions here (%s: %s); to show others: sessionfs SOURCE MOUNTPOINT, or -S SOURCE",
-		          path, strerror(errno));
+		log_error(
+		    "pi has no sessions here (%s: %s); to show others: sessionfs SOURCE MOUNTPOINT, or -S SOURCE; see "
+		    "sessionfs --help",
+		    path, strerror(errno));
 	else
 		log_error("%s: %s", path, strerror(errno));
 	free(real);
@@ -201,8 +209,8 @@ void places_warn_empty(const char *source)
 
 /* --- the mountpoint ------------------------------------------------------------------ */
 
-/* How many mounts of sessions there are on `dir`, 0 or 1, or (NULL) by this user, whose directories are then appended
- * to `out`, with commas. */
+/* How many mounts of sessions there are on `dir`, 0 or 1, or (NULL) by this user. The directories of those that are
+ * this user's are appended to `out`, with commas. */
 static size_t count_mounts(const char *dir, struct buf *out)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
@@ -212,10 +220,11 @@ static size_t count_mounts(const char *dir, struct buf *out)
 	snprintf(user, sizeof user, "user_id=%u", (unsigned)getuid());
 	while (mounts && getmntent_r(mounts, &entry, line, sizeof line)) {
 		bool ours = strcmp(entry.mnt_type, "fuse.sessionfs") == 0;
-		if (dir && strcmp(entry.mnt_dir, dir) == 0)
-			n = ours;
-		else if (!dir && ours && hasmntopt(&entry, user))
-			buf_addf(out, "%s%s", n++ ? ", " : "", entry.mnt_dir);
+		if (dir && strcmp(entry.mnt_dir, dir) != 0)
+			continue;
+		if (out && ours && hasmntopt(&entry, user))
+			buf_addf(out, "%s%s", out->n > 0 ? ", " : "", entry.mnt_dir);
+		n = dir ? ours : n + (ours && hasmntopt(&entry, user));
 	}
 	if (mounts)
 		endmntent(mounts);
@@ -281,7 +290,8 @@ char *places_mountpoint(const char *path, const char *source, bool nonempty)
 	if (!fault)
 		return real;
 	if (err == ENOENT)
-		log_error("%s: there is no such mountpoint (%s); to make it: mkdir -p '%s'", path, fault, path);
+		log_error("%s: there is no such mountpoint (%s); to make it: mkdir -p '%s'%s", path, fault, path,
+		          hint_for_word(path));
 	else
 		log_error("%s: %s", path, fault);
 	free(real);
@@ -407,7 +417,11 @@ int places_unmount(const char *given)
 	}
 	int status = run_fusermount("-q", dir);
 	/* A mount that does not answer is not asked before that. One that is dead can be busy, too. */
+	bool is_dead = status != 0 && status != 127 && statvfs(dir, &fs) < 0 && errno == ENOTCONN;
 	if (status != 0 && status != 127)
-		status = run_fusermount(statvfs(dir, &fs) < 0 && errno == ENOTCONN ? "-z" : "--", dir);
+		status = run_fusermount(is_dead ? "-z" : "--", dir);
+	/* Who has the right to unmount fails only where the mount is busy. */
+	if (status != 0 && status != 127 && !is_dead && (geteuid() == 0 || mounted.n > 0))
+		log_error("%s: is in use; to see by which processes: fuser -vm '%s'", dir, dir);
 	return status ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -16,3 +16,28 @@ for how in mount no-mount; do
 	is "" "$(ls -A "$T/tmp")" "what the demo ($how) left"
 	is "" "$(mounts_below)" "what the demo ($how) left mounted"
 done
+
+# Who may not open /dev/fuse is told so: with another file in its place, for others than root.
+[ "$(id -u)" -eq 0 ] && need setpriv unshare && unshare -m true 2>/dev/null || exit 0
+mkdir -p "$T/tree/scripts" "$T/tree/tests/data"
+cp "$ROOT/scripts/demo" "$T/tree/scripts/"
+cp -r "$ROOT/tests/data/sessions" "$T/tree/tests/data/"
+cp "$SESSIONFS" "$T/tree/sessionfs"
+chmod -R go+rX "$T/tree"
+chmod 1777 "$T/tmp"
+: >"$T/closed"
+chmod 0 "$T/closed"
+# shellcheck disable=SC2016
+closed=(env TMPDIR="$T/tmp" unshare -m bash -c 'mount --bind "$1" /dev/fuse && shift && exec "$@"' - "$T/closed"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$T/tree/scripts/demo" "$T/tree/sessionfs")
+if [ -e /dev/fuse ]; then
+	out=$(timeout 120 "${closed[@]}" 2>&1) || die "the demo without a right to /dev/fuse ended with $?: $out"
+	matches "Nothing can be mounted here \(/dev/fuse: Permission denied\): the same tree" "$out" "what the demo says"
+	matches "That was the tour" "$out" "the end of the demo"
+	fails 1 "^/dev/fuse: Permission denied$" "${closed[@]}" --mount
+fi
+mkdir "$T/few"
+for c in bash realpath dirname mktemp cp find grep cut sort tail touch mkdir ln id rm sed head cat wc file basename; do ln -s "$(command -v $c)" "$T/few/$c"; done
+out=$(TMPDIR=$T/tmp PATH=$T/few "$ROOT/scripts/demo" "$SESSIONFS" 2>&1) || die "the demo without fusermount3 ended with $?: $out"
+matches "Nothing can be mounted here \(there is no fusermount3\)" "$out" "what the demo says without fusermount3"
+is "" "$(ls -A "$T/tmp")" "what these left"

@@ -34,6 +34,11 @@ done < <(
 )
 is 3 $lines "lines for fstab"
 
+# mount writes rw before redact.
+mount -t fuse.sessionfs "$T/src" "$T/mnt" -o redact || die "mount -o redact ended with $?"
+matches "(^|,)ro(,|$)" "$(findmnt -no OPTIONS "$T/mnt")" "the options of mount -o redact"
+umount_fs "$T/mnt"
+
 # mount makes the mount itself and hands it over.
 said=$(mount -t fuse.sessionfs "$T/src" "$T/mnt" -o drop_privileges 2>&1) || die "drop_privileges: $said"
 is "" "$said" "what is said with drop_privileges"

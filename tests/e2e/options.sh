@@ -21,6 +21,20 @@ fails 2 "sessionfs: " "$SESSIONFS" "$T/src" "$T/mnt" superfluous
 fails 2 "sessionfs: max_threads=many: not a number" "$SESSIONFS" -o max_threads=many "$T/src" "$T/mnt"
 fails 2 "sessionfs: --poll=0: not a number of seconds above 0" "$SESSIONFS" --poll=0 "$T/src" "$T/mnt"
 fails 1 "sessionfs: .*$T/nowhere.*No such file" "$SESSIONFS" "$T/nowhere" "$T/mnt"
+# What looks like a command of another program, or like one option of this one.
+(cd "$T" && fails 1 "sessionfs: help: there is no such mountpoint .*; for commands: sessionfs --help$" "$SESSIONFS" -S src help)
+fails 1 "sessionfs: pi has no sessions here.*; see sessionfs --help$" env HOME="$T/nowhere" "$SESSIONFS" help
+(cd "$T" && fails 1 "sessionfs: cat: there is no such source .*; for commands: sessionfs --help$" "$SESSIONFS" cat "$T/mnt")
+! "$SESSIONFS" "$T/src" "$T/missing" 2>&1 | grep -e --help || die "a path was taken for a command"
+fails 2 "^sessionfs: latest/state: one PATH at a time" "$SESSIONFS" -S "$T/src" --cat latest/title latest/state
+fails 2 "^sessionfs: forecast: one QUERY at a time" "$SESSIONFS" -S "$T/src" --search weather forecast
+fails 2 "^sessionfs: -o redakt: no such option, or one of a mount only; see sessionfs --help$" "$SESSIONFS" -S "$T/src" -o redakt --copy / "$T/copied"
+[ ! -e "$T/copied" ] || die "-o redakt copied what was to be redacted"
+fails 2 "^sessionfs: rw: redact is read-only" "$SESSIONFS" -o redact,rw "$T/src" "$T/mnt"
+! mountpoint -q "$T/mnt" || die "-o redact,rw was mounted"
+matches "--limit=N [^
+]*; 0: all" "$out" "what --help says of --limit"
+is "$("$SESSIONFS" -S "$T/src" --search weather)" "$("$SESSIONFS" -S "$T/src" --search --limit=0 weather)" "--limit=0"
 fails 1 "sessionfs: .*$T/file.*[Nn]ot a directory" "$SESSIONFS" "$T/file" "$T/mnt"
 fails 1 "sessionfs: .*$T/file.*[Nn]ot a directory" "$SESSIONFS" "$T/src" "$T/file"
 fails 1 "sessionfs: .*$T/missing.*No such file" "$SESSIONFS" "$T/src" "$T/missing"
@@ -51,6 +65,10 @@ fails 2 "sessionfs: " "$SESSIONFS" -o no_such_option_at_all "$T/src" "$T/mnt"
 ! mountpoint -q "$T/mnt" || die "an unknown option was mounted"
 # Version 0.1.0 had this one.
 fails 2 "sessionfs: -o idle=60: libfuse does not take" "$SESSIONFS" -o idle=60 "$T/src" "$T/mnt"
+# One message, of this program.
+for o in "redakt:this" "max_read=many:this" "noatime,redakt:one of these"; do
+	fails 2 "^sessionfs: -o ${o%:*}: libfuse does not take ${o#*:}: no such option, or no such value; see sessionfs --help$" "$SESSIONFS" -o "ro,${o%:*}" "$T/src" "$T/mnt"
+done
 ! mountpoint -q "$T/mnt" || die "mounted with idle=60"
 
 mount_fs "$T/src" "$T/mnt" -o max_threads=100,poll

@@ -99,8 +99,6 @@ static void a_copy_has_a_path_and_a_directory(void **state)
 	assert_string_equal(o.to, "to");
 	assert_string_equal(o.source, "src");
 	assert_true(o.removes);
-	good(ARGS("sessionfs", "--copy", "/", "src", "to"));
-	assert_string_equal(o.source, "src");
 	good(ARGS("sessionfs", "--copy=/", "to"));
 	assert_string_equal(o.target, "/");
 	assert_string_equal(o.to, "to");
@@ -116,9 +114,45 @@ static void wrong_operands(void **state)
 	bad(ARGS("sessionfs", "--check", "a", "b"), "a: one operand too many");
 	bad(ARGS("sessionfs", "--copy", "html"), "--copy: needs a directory to write to, after the path");
 	bad(ARGS("sessionfs", "--copy", "html", "a", "b", "c"), "c: one operand too many");
+	bad(ARGS("sessionfs", "--copy", "html", "title", "to"), "title: one PATH at a time; -S goes before a SOURCE");
 	bad(ARGS("sessionfs", "--delete", "mnt"), "--delete: only goes with --copy");
 	bad(ARGS("sessionfs", "--json", "mnt"), "--json: only goes with --ls and --search");
 	bad(ARGS("sessionfs", "--color", "mnt"), "--color: only goes with --cat and --search");
+	bad(ARGS("sessionfs", "--search", "two", "words"), "words: one QUERY at a time; quote several words");
+	static char *const commands[] = {"--cat", "--ls", "--tree"};
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		bad(ARGS("sessionfs", commands[i], "a", "b"), "b: one PATH at a time; -S goes before a SOURCE");
+		bad(ARGS("sessionfs", "b", commands[i], "a"), "b: one PATH at a time; -S goes before a SOURCE");
+		bad(ARGS("sessionfs", "-S", "src", commands[i], "a", "b", "c"),
+		    "b: one PATH at a time; -S goes before a SOURCE");
+	}
+}
+
+static void only_a_mount_has_options_of_libfuse(void **state)
+{
+	(void)state;
+	static char *const commands[] = {"--cat=a", "--ls=a", "--tree=a", "--search=a", "--pick", "--check", "-u"};
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		bad(ARGS("sessionfs", "-o", "redakt", commands[i]),
+		    "-o redakt: no such option, or one of a mount only; see sessionfs --help");
+		good(ARGS("sessionfs", "-o", "redact,nofail", commands[i]));
+		assert_true(o.redact);
+	}
+	bad(ARGS("sessionfs", "-o", "redact,redakt,noatime", "--copy", "/", "to"),
+	    "-o redakt,noatime: no such option, or one of a mount only; see sessionfs --help");
+}
+
+/* mount(8) writes rw before all other options, whatever the user wrote. */
+static void redact_cannot_be_written(void **state)
+{
+	(void)state;
+	bad(ARGS("sessionfs", "-o", "redact,rw", "mnt"), "rw: redact is read-only; leave out one of them");
+	bad(ARGS("sessionfs", "--redact", "-o", "ro", "-o", "nofail,rw", "mnt"),
+	    "rw: redact is read-only; leave out one of them");
+	good(ARGS("sessionfs", "-o", "rw,redact,dev,suid", "mnt"));
+	assert_true(o.redact && o.read_only);
+	good(ARGS("sessionfs", "-o", "ro,rw", "mnt"));
+	assert_false(o.read_only);
 }
 
 static void as_mount_calls_it(void **state)
@@ -221,7 +255,7 @@ static void without_a_mount(void **state)
 	assert_int_equal(o.action, OPTS_CAT);
 	assert_string_equal(o.target, "latest/title");
 	assert_string_equal(o.source, "/src");
-	good(ARGS("sessionfs", "--ls=projects", "--json", "/src"));
+	good(ARGS("sessionfs", "--ls=projects", "--json", "-S/src"));
 	assert_int_equal(o.action, OPTS_LS);
 	assert_string_equal(o.target, "projects");
 	assert_string_equal(o.source, "/src");
@@ -229,15 +263,14 @@ static void without_a_mount(void **state)
 	good(ARGS("sessionfs", "--ls", "--json", "projects"));
 	assert_string_equal(o.target, "projects");
 	assert_true(o.json && !o.source);
-	good(ARGS("sessionfs", "--json", "/src", "--ls", "projects"));
+	good(ARGS("sessionfs", "--json", "-S", "/src", "--ls", "projects"));
 	assert_string_equal(o.target, "projects");
 	assert_string_equal(o.source, "/src");
 	good(ARGS("sessionfs", "--cat", "-S", "/src", "latest/title"));
 	assert_string_equal(o.target, "latest/title");
 	assert_string_equal(o.source, "/src");
-	good(ARGS("sessionfs", "--ls", "--", "-", "/src"));
+	good(ARGS("sessionfs", "--ls", "--", "-"));
 	assert_string_equal(o.target, "-");
-	assert_string_equal(o.source, "/src");
 	good(ARGS("sessionfs", "--ls=--json"));
 	assert_string_equal(o.target, "--json");
 	assert_false(o.json);
@@ -416,6 +449,8 @@ int main(void)
 	    cmocka_unit_test(two_operands_are_source_and_mountpoint),
 	    cmocka_unit_test(a_copy_has_a_path_and_a_directory),
 	    cmocka_unit_test(wrong_operands),
+	    cmocka_unit_test(only_a_mount_has_options_of_libfuse),
+	    cmocka_unit_test(redact_cannot_be_written),
 	    cmocka_unit_test(as_mount_calls_it),
 	    cmocka_unit_test(drops_what_is_for_mount),
 	    cmocka_unit_test(lists_and_twins),
