@@ -40,6 +40,13 @@ uint32_t fold_char(uint32_t c)
 	return (uint32_t)((int32_t)c + r->delta);
 }
 
+bool fold_is_word(uint32_t c)
+{
+	utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)c);
+
+	return c == '_' || (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ND);
+}
+
 /* What a character of composed text is compared as. A mark stays one: only as capital is the iota below a letter. */
 static uint32_t fold_plain(uint32_t c)
 {

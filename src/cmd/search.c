@@ -148,7 +148,7 @@ static int print_entries(struct printing *p, struct searches *s, const struct an
 		struct span cells[ROW_CELLS];
 		buf_reset(&row);
 		buf_reset(&p->text);
-		rc = answer_row(s, h, i, &row);
+		rc = answer_text(s, h, FOUND_ROWS, i, &row);
 		if (rc < 0)
 			break;
 		answer_cells(buf_span(&row), cells);

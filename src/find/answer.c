@@ -247,12 +247,12 @@ int answer_read(struct searches *s, const struct answer *h, enum found_text text
 	return rc < 0 ? rc : buf_err(out);
 }
 
-int answer_row(struct searches *s, const struct answer *h, size_t i, struct buf *out)
+int answer_text(struct searches *s, const struct answer *h, enum found_text text, size_t i, struct buf *out)
 {
 	size_t k;
 	struct again g CLEANUP(answer_again_release) = {.s = s, .f = answer_find(h, i, &k), .query = h->query};
-	uint32_t begin = found_begin(&g.f->found, k).ends[FOUND_ROWS];
-	int rc = answer_read_session(&g, FOUND_ROWS, begin, g.f->found.v[k].ends[FOUND_ROWS] - begin, out);
+	uint32_t begin = found_begin(&g.f->found, k).ends[text];
+	int rc = answer_read_session(&g, text, begin, g.f->found.v[k].ends[text] - begin, out);
 	return rc < 0 ? rc : buf_err(out);
 }
 

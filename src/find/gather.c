@@ -70,14 +70,16 @@ static void session_hits_put_held(struct session_hits **f)
 
 size_t session_hits_memory(const struct session_hits *f)
 {
-	return sizeof *f + f->found.cap * sizeof *f->found.v + f->title.cap + buf_memory(&f->found.texts[FOUND_HITS]) +
-	       buf_memory(&f->found.texts[FOUND_ROWS]);
+	size_t n = sizeof *f + f->found.cap * sizeof *f->found.v + f->title.cap;
+	for (int k = 0; k < FOUND_TEXTS; k++)
+		n += buf_memory(&f->found.texts[k]);
+	return n;
 }
 
 /* The bytes of the texts that are kept. */
 static uint64_t gather_kept(const struct found_list *f)
 {
-	return f->texts[FOUND_HITS].n + f->texts[FOUND_ROWS].n;
+	return f->texts[FOUND_HITS].n + f->texts[FOUND_ROWS].n + f->texts[FOUND_NAMES].n;
 }
 
 /* ---- rows ---- */

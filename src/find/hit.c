@@ -39,14 +39,15 @@ static int hit_line(struct hits *h, struct span text, struct span of, uint64_t l
 	h->left -= words == h->least;
 	struct buf *cut = &h->m->cut;
 	buf_reset(cut);
-	query_cut(h->m->q, text, HIT_CHARACTERS, cut);
+	int rc = words_cut(w, text, HIT_CHARACTERS, cut);
 	struct hit hit = {.path = buf_span(&h->m->path),
 	                  .text = buf_span(cut),
+	                  .whole = text,
 	                  .what = buf_span(&h->m->parts.what),
 	                  .line = line,
 	                  .is_best = words == h->best && !h->had_best};
 	h->had_best |= hit.is_best;
-	int rc = buf_err(cut) ? buf_err(cut) : h->add(h->arg, &hit);
+	rc = rc < 0 ? rc : h->add(h->arg, &hit);
 	return rc == 0 && ++h->given == h->most ? 1 : rc;
 }
 
@@ -199,8 +200,26 @@ static void hit_add_cell(struct span text, bool is_said, char end, struct buf *o
 	buf_addc(out, end);
 }
 
-/* The row of the entry, with its best line. */
-static void hit_add_row(struct shown *o, const struct hit *hit)
+/* WHAT TEXT, as a link to the entry has it in its name. */
+static int hit_add_name(struct shown *o, const struct hit *hit)
+{
+	struct buf *out = &o->texts[FOUND_NAMES], *cut = &o->m->value;
+	size_t start = out->n;
+
+	hit_add_cell(hit->what, true, ' ', out);
+	for (size_t i = start; i + 1 < out->n; i++)
+		out->p[i] = (char)(out->p[i] == ' ' ? '-' : out->p[i]);
+	buf_reset(cut);
+	int rc = words_cut(&o->m->words, hit->whole, NAME_CHARACTERS, cut);
+	hit_add_cell(buf_span(cut), true, ' ', out);
+	/* Without the blank at the end, and the one before no text. */
+	if (!buf_err(out))
+		out->n -= cut->n == 0 ? 2 : 1;
+	return rc;
+}
+
+/* The row of the entry, with its best line, and its name. */
+static int hit_add_row(struct shown *o, const struct hit *hit)
 {
 	struct buf *out = &o->texts[FOUND_ROWS], *cell = &o->m->value;
 	int64_t time = session_entry(o->s, o->entry)->time;
@@ -221,8 +240,9 @@ static void hit_add_row(struct shown *o, const struct hit *hit)
 	hit_add_cell(buf_span(cell), false, '\t', out);
 	buf_addf(out, hit->line > 0 ? "%" PRIu64 "\t" : "\t", hit->line);
 	buf_reset(cell);
-	query_cut(o->m->q, hit->text, ROW_CHARACTERS, cell);
+	int rc = words_cut(&o->m->words, hit->whole, ROW_CHARACTERS, cell);
 	hit_add_cell(buf_span(cell), true, '\n', out);
+	return rc < 0 ? rc : hit_add_name(o, hit);
 }
 
 static int write_hit(void *arg, const struct hit *hit)
@@ -235,9 +255,8 @@ static int write_hit(void *arg, const struct hit *hit)
 	buf_addspan(out, hit->text);
 	buf_addc(out, '\n');
 	o->lines++;
-	if (hit->is_best)
-		hit_add_row(o, hit);
-	return buf_err(out);
+	int rc = hit->is_best ? hit_add_row(o, hit) : 0;
+	return rc < 0 ? rc : buf_err(out);
 }
 
 int hits_show(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
@@ -251,11 +270,12 @@ int hits_show(struct matcher *m, const struct session *s, uint32_t i, const stru
 		m->parts.r = r;
 		buf_reset(&m->parts.what);
 		entry_text_kind(&m->parts);
-		const struct hit none = {.what = buf_span(&m->parts.what), .text = SPAN_LIT("")};
-		hit_add_row(&o, &none);
+		const struct hit none = {.what = buf_span(&m->parts.what), .whole = SPAN_LIT("")};
+		rc = hit_add_row(&o, &none);
 	}
 	*ret_lines = o.lines;
 	rc = rc < 0 ? rc : buf_err(&m->value);
+	rc = rc < 0 ? rc : buf_err(&texts[FOUND_NAMES]);
 	return rc < 0 ? rc : buf_err(&texts[FOUND_ROWS]);
 }
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Where in a line the words of a query stand: to be shown in colour, or with what is around it. */
+/* Where in a line the words of a query stand, to be shown in colour. */
 #include "query_impl.h"
 
 #include "sessionfs/base/fold.h"
-#include "sessionfs/base/utf8.h"
-
-#define ELLIPSIS "\xe2\x80\xa6"
 
 /* Of the text, the bytes before what becomes the byte `at` when folded, or with it. */
 static size_t mark_place(struct span text, size_t at, bool with)
@@ -43,26 +40,4 @@ bool query_mark(const struct query *q, struct span line, size_t from, struct spa
 	begin = mark_place(rest, begin, false);
 	*ret = (struct span){rest.p + begin, mark_place(rest, end - 1, true) - begin};
 	return true;
-}
-
-void query_cut(const struct query *q, struct span line, size_t most, struct buf *out)
-{
-	struct span word = {line.p, 0};
-	if (utf8_first(line, most).n == line.n) {
-		buf_addspan(out, line);
-		return;
-	}
-	query_mark(q, line, 0, &word);
-	size_t before = utf8_count((struct span){line.p, (size_t)(word.p - line.p)});
-	size_t behind = utf8_count(utf8_first((struct span){word.p, (size_t)(line.p + line.n - word.p)}, most + 1));
-	size_t begin = before > most / 8 ? before - most / 8 : 0;
-	if (before + behind < begin + most)
-		begin = before + behind - most; /* the line ends before */
-	bool cut_before = begin > 0, cut_behind = before + behind > begin + most;
-	size_t skip = utf8_first(line, begin + cut_before).n;
-	if (cut_before)
-		buf_adds(out, ELLIPSIS);
-	buf_addspan(out, utf8_first((struct span){line.p + skip, line.n - skip}, most - cut_before - cut_behind));
-	if (cut_behind)
-		buf_adds(out, ELLIPSIS);
 }

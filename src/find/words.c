@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "words.h"
 
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/fold.h"
+#include "sessionfs/base/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 /* Of the text, at a time: what stays near the CPU when it is looked through for many words. */
 enum { PIECE = 16 * 1024 };
+/* A character has so many bytes at most. */
+enum { CHARACTER = 4 };
+
+#define ELLIPSIS "\xe2\x80\xa6"
 
 int words_init(struct words *w, const struct query *q)
 {
@@ -17,7 +23,7 @@ int words_init(struct words *w, const struct query *q)
 		if (w->longest < w->v[w->n].text.n)
 			w->longest = w->v[w->n].text.n;
 	}
-	w->folded = malloc(w->longest + FOLD_ROOM(PIECE));
+	w->folded = malloc(w->longest + 2 * CHARACTER + FOLD_ROOM(PIECE));
 	return w->folded ? 0 : -ENOMEM;
 }
 
@@ -32,14 +38,15 @@ void words_reset(struct words *w)
 	w->missing = w->wanted;
 }
 
-/* Folds the next piece of *rest behind what a word that ends in it may begin with. False at the end of the text. */
+/* Folds the next piece of *rest after what a word that ends in it, or next to it, may begin with, and the character
+ * before that. False at the end of the text. */
 static bool next_piece(struct words *w, struct span *rest)
 {
-	size_t keep = w->longest - (w->longest > 0);
+	size_t keep = w->longest + 2 * CHARACTER;
 
 	if (rest->n == 0)
 		return false;
-	keep = keep < w->filled ? keep : w->filled;
+	w->kept = keep = keep < w->filled ? keep : w->filled;
 	memmove(w->folded, w->folded + w->filled - keep, keep);
 	w->filled = keep + fold_write(rest, PIECE, w->folded + keep);
 	return true;
@@ -94,4 +101,166 @@ unsigned words_count(struct words *w, struct span text)
 		}
 	}
 	return n;
+}
+
+/* --- the part of a line to show ----------------------------------------------------- */
+
+/* Characters are counted in the folded line. */
+struct part {
+	size_t most;
+	size_t begin, end; /* of what it must show: the words */
+	bool is_last;      /* that ends the line */
+	uint64_t score;    /* how many words, how many whole ones, and their characters */
+	struct {
+		size_t length;       /* what the part can show of it */
+		size_t found, whole; /* where it began last, from 1; `whole`: as a whole word */
+		size_t next;         /* where it ends in the piece, in bytes; SIZE_MAX: nowhere */
+	} words[QUERY_TERMS];
+};
+
+static size_t count_folded(const char *p, size_t n)
+{
+	size_t characters = 0;
+
+	for (size_t i = 0; i < n; i++)
+		characters += (p[i] & 0xc0) != 0x80;
+	return characters;
+}
+
+static bool is_word_at(const struct words *w, size_t i)
+{
+	int n = i < w->filled ? utf8_next(w->folded + i, w->filled - i) : 0;
+
+	return n > 0 && fold_is_word(utf8_char(w->folded + i, n));
+}
+
+/* Whether no letter, digit or _ stands next to these bytes of the piece. */
+static bool is_whole(const struct words *w, size_t begin, size_t end)
+{
+	size_t before = begin - (begin > 0);
+
+	while (before > 0 && (w->folded[before] & 0xc0) == 0x80)
+		before--;
+	return !(begin > 0 && is_word_at(w, before)) && !is_word_at(w, end);
+}
+
+/* Judges the part that ends with word i, here, unless the one before shows as much. */
+static void part_judge(const struct words *w, struct part *p, size_t i, size_t end, bool whole, bool is_last)
+{
+	/* The first character that it can show. */
+	size_t from = end < p->most ? 0 : end + 2 - is_last - p->most, begin = end;
+	bool is_known = p->words[i].found > from && (p->words[i].whole > from || !whole);
+	uint64_t score = 0;
+
+	p->words[i].found = end - p->words[i].length + 1;
+	p->words[i].whole = whole ? p->words[i].found : p->words[i].whole;
+	for (size_t k = 0; k < w->wanted && !is_known; k++) {
+		bool as_whole = p->words[k].whole > from;
+		size_t found = as_whole ? p->words[k].whole : p->words[k].found;
+		if (found <= from)
+			continue;
+		score += UINT64_C(1) << 48 | (uint64_t)as_whole << 32 | p->words[k].length;
+		begin = found - 1 < begin ? found - 1 : begin;
+	}
+	if (score <= p->score)
+		return;
+	p->score = score;
+	p->begin = begin;
+	p->end = end;
+	p->is_last = is_last;
+}
+
+static void part_find_next(const struct words *w, struct part *p, size_t i, size_t from)
+{
+	struct span word = w->v[i].text;
+	const char *at = memmem(w->folded + from, w->filled - from, word.p, word.n);
+
+	p->words[i].next = at ? (size_t)(at - w->folded) + word.n : SIZE_MAX;
+}
+
+/* The word that ends first in the piece. */
+static size_t part_first(const struct words *w, const struct part *p)
+{
+	size_t first = 0;
+
+	for (size_t i = 1; i < w->wanted; i++)
+		if (p->words[i].next < p->words[first].next)
+			first = i;
+	return first;
+}
+
+/* Looks at each place where a word ends, in their order. */
+static int part_find(struct words *w, struct span rest, struct part *p)
+{
+	size_t characters = 0, after = 0, i;
+	int rc = 0;
+
+	w->filled = 0;
+	while (rc == 0 && p->score >> 32 < (w->wanted << 16 | w->wanted) && next_piece(w, &rest)) {
+		/* Of a word that ends the piece it is not known what is next to it. */
+		size_t done = w->kept - after, stop = w->filled - (rest.n > 0 ? CHARACTER : 0);
+		for (i = 0; i < w->wanted; i++)
+			part_find_next(w, p, i, done < w->v[i].text.n ? 0 : done + 1 - w->v[i].text.n);
+		while (p->words[i = part_first(w, p)].next <= stop) {
+			size_t end = p->words[i].next, begin = end - w->v[i].text.n;
+			characters += count_folded(w->folded + done, end - done);
+			done = end;
+			part_judge(w, p, i, characters, is_whole(w, begin, end), rest.n == 0 && end == w->filled);
+			part_find_next(w, p, i, end);
+		}
+		characters += count_folded(w->folded + done, stop - done);
+		after = w->filled - stop;
+		rc = cancel_check();
+	}
+	return rc;
+}
+
+/* Moves *rest behind so many characters of the folded text; returns how many it moves over in the text itself. */
+static size_t skip_folded(struct words *w, struct span *rest, size_t characters)
+{
+	struct span begin = *rest;
+
+	for (size_t step = PIECE; step > 0 && rest->n > 0 && characters > 0;) {
+		struct span next = *rest;
+		size_t n = count_folded(w->folded, fold_write(&next, step, w->folded));
+		if (n > characters && step > 1) {
+			step /= 2;
+			continue;
+		}
+		characters -= n < characters ? n : characters;
+		*rest = next;
+	}
+	return utf8_count((struct span){begin.p, begin.n - rest->n});
+}
+
+int words_cut(struct words *w, struct span line, size_t most, struct buf *out)
+{
+	struct part p = {.most = most};
+	struct span rest = line;
+
+	if (utf8_first(line, most).n == line.n) {
+		buf_addspan(out, line);
+		return buf_err(out);
+	}
+	for (size_t i = 0; i < w->wanted; i++) {
+		size_t length = count_folded(w->v[i].text.p, w->v[i].text.n);
+		p.words[i].length = length < most - 2 ? length : most - 2;
+	}
+	int rc = w->wanted > 0 ? part_find(w, line, &p) : 0;
+	size_t begin = skip_folded(w, &rest, p.begin), end = begin + skip_folded(w, &rest, p.end - p.begin);
+	/* An eighth is left for what is before the words, if there is room. */
+	begin -= begin > most / 8 ? most / 8 : begin;
+	if (end + 1 - p.is_last > begin + most)
+		begin = end + 1 - p.is_last - most;
+	size_t left = utf8_count(line) - begin;
+	if (left < most)
+		begin -= most - left;
+	bool cut_before = begin > 0, cut_after = left > most;
+	size_t skip = utf8_first(line, begin + cut_before).n;
+	if (cut_before)
+		buf_adds(out, ELLIPSIS);
+	buf_addspan(out, utf8_first((struct span){line.p + skip, line.n - skip}, most - cut_before - cut_after));
+	if (cut_after)
+		buf_adds(out, ELLIPSIS);
+	return rc < 0 ? rc : buf_err(out);
 }

@@ -9,9 +9,9 @@
 struct words {
 	const struct term *v; /* of the query: those that must occur, then those that must not */
 	size_t n, wanted;
-	size_t longest; /* bytes */
-	char *folded;   /* a piece of the text, behind the end of the one before */
-	size_t filled;
+	size_t longest;      /* bytes */
+	char *folded;        /* a piece of the text, after the end of the one before */
+	size_t filled, kept; /* bytes of both; of the one before */
 	bool found[QUERY_TERMS];
 	size_t missing; /* of those wanted */
 };
@@ -28,5 +28,10 @@ bool words_are_there(const struct words *w);
 
 /* How many of the words that are wanted occur in the text. */
 unsigned words_count(struct words *w, struct span text);
+
+/* Appends the line. Of more than `most` characters it appends the part that shows the most different words: whole words
+ * before parts of words, then longer words before shorter, then the first such part. An ellipsis stands for the first
+ * or last character where it is cut. Takes one pass over the line. 0, or a negative errno (-EINTR by cancel_check). */
+int words_cut(struct words *w, struct span line, size_t most, struct buf *out);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* search/: a directory below it is a query, and its node the query's number. */
 #include "sessionfs/base/name.h"
-#include "sessionfs/base/utf8.h"
 #include "sessionfs/find/search.h"
 #include "rows.h"
 
@@ -160,31 +159,17 @@ void tree_held_release(struct tree_held *h)
 
 /* --- links to entries ------------------------------------------------------------- */
 
-/* A link shows so many characters of the text. */
-#define TEXT_CHARACTERS 60
-
-/* NNNN WHAT TEXT, as its row says them. */
+/* NNNN WHAT TEXT */
 static int hit_name(struct tree *t, const struct answer *h, size_t i, struct buf *out)
 {
-	struct buf row CLEANUP_BUF = BUF_INIT;
-	struct span cells[ROW_CELLS];
+	struct buf name CLEANUP_BUF = BUF_INIT;
 	char number[32];
-	int rc = answer_row(t->searches, h, i, &row);
+	int rc = answer_text(t->searches, h, FOUND_NAMES, i, &name);
 	if (rc < 0)
 		return rc;
-	answer_cells(buf_span(&row), cells);
-	for (size_t k = 0; k < cells[ROW_WHAT].n; k++)
-		if (cells[ROW_WHAT].p[k] == ' ')
-			row.p[cells[ROW_WHAT].p + k - row.p] = '-';
-	struct span text = utf8_first(cells[ROW_TEXT], TEXT_CHARACTERS);
-	struct buf name CLEANUP_BUF = BUF_INIT;
-	buf_addspan(&name, cells[ROW_WHAT]);
-	if (text.n > 0)
-		buf_addc(&name, ' ');
-	buf_addspan(&name, text);
 	snprintf(number, sizeof number, "%04zu ", i + 1);
 	name_encode(number, buf_span(&name), "", out);
-	return buf_err(&name) ? buf_err(&name) : buf_err(out);
+	return buf_err(out);
 }
 
 /* The links of one session from number i on: the ctx of the first serves all of them. Moves *ret_next behind them. */

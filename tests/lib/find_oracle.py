@@ -13,6 +13,8 @@ import sys
 import tempfile
 import unicodedata
 
+from cut import cut_around
+
 
 def simple(character):
     full, lower = character.casefold(), character.lower()
@@ -42,17 +44,6 @@ def fold(text):
 def joins(character):
     """Whether it can become one with what is before it."""
     return unicodedata.category(character)[0] == "M" or 0x1160 <= ord(character) < 0x1200
-
-
-def found_at(line, word):
-    """Which character of the line the word begins in."""
-    at = fold(line).index(word)
-    begins = [i for i, c in enumerate(line) if i == 0 or not joins(c)]
-    for begin, end in zip(begins, [*begins[1:], len(line)]):
-        at -= len(fold(line[begin:end]))
-        if at < 0:
-            return begin
-    return len(line)
 
 
 # --- JSON, every value as it is stored ------------------------------------------------
@@ -299,18 +290,6 @@ class Entry:
             yield here + "error", self.error
 
 
-def cut_around(line, words, most):
-    """At most so many characters around the first word, an eighth of them before it."""
-    if len(line) <= most:
-        return line
-    folded = fold(line)
-    begin = max(min((found_at(line, w) for w in words if w in folded), default=0) - most // 8, 0)
-    begin = min(begin, len(line) - most)
-    part = line[begin : begin + most]
-    part = "\u2026" + part[1:] if begin else part
-    return part[:-1] + "\u2026" if begin + most < len(line) else part
-
-
 def line_end(text):
     return text if text.endswith("\n") else text + "\n"
 
@@ -370,7 +349,7 @@ class Session:
                 found.append((count(line), file, number, line))
         found = [(i, *hit) for i, hit in enumerate(found) if hit[0] or not words]
         best = sorted(found, key=lambda hit: (-hit[1], hit[0]))[:3]
-        return [(file, n, cut_around(line, words, 300)) for _, _, file, n, line in sorted(best)], best[0][2:] if best else None
+        return [(file, n, cut_around(line, words, 300, fold, joins)) for _, _, file, n, line in sorted(best)], best[0][2:] if best else None
 
     def row(self, n, e, words, best):
         """The cells of its row; of the path only the beginning."""
@@ -378,7 +357,7 @@ class Session:
         what = e.role if e.is_message and e.role else e.type
         kind = "error" if isinstance(file, OfError) else "call " if file.endswith("-") else file.rsplit("/", 1)[-1].removesuffix(".md")
         what = kind if kind in ("thinking", "error", "call ") else what
-        text = cut_around(cut_around(line, words, 300), words, 160)
+        text = cut_around(line, words, 160, fold, joins)
         text = re.sub("[\t\0\\\\]", lambda c: {"\t": "\\t", "\0": "\\0"}.get(c[0], "\\\\"), text)
         text = re.sub("[\x01-\x1f\x7f-\x9f\u2028\u2029]", " ", text)
         time = e.value.get("timestamp")

@@ -12,6 +12,8 @@ import random
 import re
 import sys
 
+from cut import cut_around
+
 root = sys.argv[1]
 MOST = 10000
 
@@ -113,18 +115,6 @@ def words_of(query):
     return wanted, unwanted
 
 
-def cut_around(line, words, most):
-    """At most so many characters around the first word, an eighth of them before it."""
-    if len(line) <= most:
-        return line
-    folded = fold(line)
-    begin = max(min((folded.find(w) for w in words if w in folded), default=0) - most // 8, 0)
-    begin = min(begin, len(line) - most)
-    part = line[begin : begin + most]
-    part = "\u2026" + part[1:] if begin else part
-    return part[:-1] + "\u2026" if begin + most < len(line) else part
-
-
 def best(candidates, wanted):
     """Three (words, place, number, line) with the most words, in their order, and the first that has the most."""
     found = [(i, *c) for i, c in enumerate(candidates) if c[0] or not wanted]
@@ -156,11 +146,12 @@ def expected(sessions, query):
                 candidates.append((len([w for w in set(wanted) if any(w in x for x in said)]), name, 1, read(name)[:-1]))
             chosen, first = best(candidates, wanted)
             assert not wanted or chosen, f"{query}: {s.path}/entries/{entry} has a link and no line"
-            lines += [f"{name}:{n}:{cut_around(line, wanted, 300)}\n" for _, _, name, n, line in chosen]
+            lines += [f"{name}:{n}:{cut_around(line, wanted, 300, fold)}\n" for _, _, name, n, line in chosen]
             name, n, line = first or ("", "", "")
-            text = cell(cut_around(cut_around(line, wanted, 300), wanted, 160))
+            text = cell(cut_around(line, wanted, 160, fold))
             _, project, stem = s.path.split("/")
-            rows.append((s.whats.get(entry), [project, stem, entry], [name, str(n), text], f"../../{s.path}/entries/{entry}"))
+            called = cell(cut_around(line, wanted, 60, fold))
+            rows.append((s.whats.get(entry), [project, stem, entry], [name, str(n), text], f"../../{s.path}/entries/{entry}", called))
     return lines[:MOST], rows[:MOST]
 
 
@@ -190,7 +181,7 @@ def check_verbatim(query, line):
 
 
 def check_row(query, row, want):
-    whats, names, place, _ = want
+    whats, names, place, _, _ = want
     assert row[1:4] == names and row[5:] == place, f"{query}: {row}, not {want}"
     assert whats is None or row[4] in whats, f"{query}: {row}: not one of {whats}"
     stored = json.loads(read("projects", *names[:2], "entries", names[2], "entry.json"))
@@ -218,7 +209,7 @@ def check(sessions, query):
     assert len(names) == len(links), f"{query}: {len(names)} links, not {len(links)}"
     for i, (name, row, want) in enumerate(zip(names, rows[1:], links), 1):
         check_row(query, row, want)
-        called = encoded(f"{i:04d} " + " ".join([row[4].replace(" ", "-"), row[7][:60]] if row[7] else [row[4]]))
+        called = encoded(f"{i:04d} " + " ".join([row[4].replace(" ", "-")] + [want[4]] * bool(want[4])))
         assert name == called or len(called.encode()) > 255 and name[:50] == called[:50], f"{query}: {name}, not {called}"
         to = os.readlink(os.path.join(root, here, name))
         assert to == want[3], f"{query}: {name} -> {to}, not {want[3]}"

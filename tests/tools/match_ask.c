@@ -59,7 +59,7 @@ static int answer(const struct session *s, struct matcher *m, const struct found
 				return -EBADMSG;
 	}
 	printf("end %zu %zu\n", texts[FOUND_HITS].n, texts[FOUND_ROWS].n);
-	for (int k = 0; k < FOUND_TEXTS; k++)
+	for (int k = 0; k < FOUND_NAMES; k++)
 		if (texts[k].n)
 			fwrite(texts[k].p, 1, texts[k].n, stdout);
 	return 0;

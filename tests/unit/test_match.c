@@ -10,6 +10,8 @@
 #include "find_fixture.h"
 #include "seed.h"
 
+#include "sessionfs/base/utf8.h"
+
 #include <time.h>
 
 #define HEAD(id) "{\"type\":\"message\",\"id\":\"" id "\",\"timestamp\":\"2026-03-0" id "T12:00:00Z\",\"message\":"
@@ -531,6 +533,100 @@ static void in_long_lines(void **state)
 	}
 }
 
+/* What hits.txt shows of a user's line that is too long, for this query. */
+static void cut_of(const char *line, const char *query, struct buf *out)
+{
+	CLEANUP_BUF struct buf bytes = BUF_INIT, lines = BUF_INIT;
+	struct fixture f;
+
+	buf_addf(&bytes, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"%s\"}}\n", line);
+	assert_int_equal(open_bytes(&f, bytes.p, bytes.n), 0);
+	lines_of(f.s, query, 0, &lines);
+	fixture_release(&f);
+	struct span shown = buf_span(&lines), path = SPAN_LIT("P/entries/1/text.md:1:");
+	assert_true(shown.n > path.n && memcmp(shown.p, path.p, path.n) == 0);
+	buf_reset(out);
+	buf_add(out, shown.p + path.n, shown.n - path.n - 1);
+	assert_true(utf8_count(buf_span(out)) == HIT_CHARACTERS);
+	assert_non_null(buf_cstr(out));
+}
+
+/* Appends n characters without a word. */
+static void add_filler(size_t n, struct buf *out)
+{
+	while (n-- > 0)
+		buf_adds(out, n % 9 ? "." : "\xc2\xb7");
+}
+
+/* The part that shows the most words wins, wherever they are. In a line, a number stands for so many characters. */
+static void the_best_part_is_shown(void **state)
+{
+	static const struct {
+		const char *query;
+		struct {
+			size_t n;
+			const char *text;
+		} line[4];
+		const char *shown, *hidden;
+	} rows[] = {
+	    /* the most words */
+	    {"alpha beta", {{400, "alpha"}, {400, "alpha beta"}, {400, "beta"}, {400, ""}}, "alpha beta", "alpha."},
+	    /* whole words before parts of words, at either end */
+	    {"to beta", {{400, "store beta"}, {400, "to beta"}, {400, "toe beta"}, {400, ""}}, "to beta", "store"},
+	    {"to beta",
+	     {{400, "pro to_beta"}, {400, "to\xc3\xa9 beta"}, {400, "to beta;"}, {400, ""}},
+	     "to beta;",
+	     "_"},
+	    {"to beta", {{400, "to beta;"}, {400, "to beta,"}, {400, ""}}, "to beta;", "to beta,"},
+	    {"to", {{400, "to9"}, {400, "TO"}, {400, ""}}, "TO", "to9"},
+	    /* longer words before shorter */
+	    {"alphabet to", {{400, "to"}, {400, "alphabet"}, {400, ""}}, "alphabet", "to"},
+	    /* it has room for 298 characters and two ellipses, for one more where the line begins or ends */
+	    {"alpha beta", {{400, "alpha"}, {289, "beta"}, {400, ""}}, "\u2026alpha", "-"},
+	    {"alpha beta", {{400, "alpha"}, {290, "beta"}, {400, ""}}, "alpha", "beta"},
+	    {"alpha beta", {{0, "alpha"}, {290, "beta"}, {400, ""}}, "beta\u2026", "\u2026alpha"},
+	    {"alpha beta", {{400, "alpha"}, {290, "beta"}}, "\u2026alpha", "beta\u2026"},
+	    /* a word in parts, and one that folds to another length */
+	    {"\xc3\xa9t\xc3\xa9 key",
+	     {{400, "e\xcc\x81t"},
+	      {400, "e\xcc\x81te\xcc\x81 \xe2\x84\xaa"
+	            "ey"},
+	      {400, ""}},
+	     "e\xcc\x81 ",
+	     "t."},
+	    /* none of them */
+	    {"role:user", {{400, "alpha"}}, ".", "alpha"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		CLEANUP_BUF struct buf line = BUF_INIT, got = BUF_INIT;
+		for (size_t k = 0; k < 4 && rows[i].line[k].text; k++) {
+			add_filler(rows[i].line[k].n, &line);
+			buf_adds(&line, rows[i].line[k].text);
+		}
+		cut_of(buf_cstr(&line), rows[i].query, &got);
+		if (!strstr(got.p, rows[i].shown) || strstr(got.p, rows[i].hidden))
+			fail_msg("%zu: %s", i, got.p);
+	}
+}
+
+/* Where two words stand that are best together, around the ends of the pieces that a long line is looked at in. */
+static void the_best_part_is_at_a_seam(void **state)
+{
+	(void)state;
+	for (size_t before = 16340; before < 16400; before++) {
+		CLEANUP_BUF struct buf line = BUF_INIT, got = BUF_INIT;
+		buf_adds(&line, "needles in ahay");
+		add_filler(before - line.n, &line);
+		buf_adds(&line, " needle in hay ");
+		add_filler(40000, &line);
+		cut_of(buf_cstr(&line), "needle hay in", &got);
+		assert_non_null(strstr(got.p, "needle in hay"));
+		assert_ptr_equal(strstr(got.p, "\xe2\x80\xa6"), got.p);
+	}
+}
+
 static ssize_t fail_to_read(void *arg, void *p, size_t n, uint64_t off)
 {
 	(void)arg, (void)p, (void)n, (void)off;
@@ -563,6 +659,8 @@ int main(void)
 	    cmocka_unit_test(against_every_entry),
 	    cmocka_unit_test(at_the_seams),
 	    cmocka_unit_test(in_long_lines),
+	    cmocka_unit_test(the_best_part_is_shown),
+	    cmocka_unit_test(the_best_part_is_at_a_seam),
 	    cmocka_unit_test(errors),
 	};
 

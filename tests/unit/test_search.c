@@ -107,7 +107,7 @@ static void look_at_order(struct place *p, size_t cache, size_t piece)
 	                    "2026-03-01T09:00:00.000Z\tp\tb\t1\tuser\tprojects/p/b/entries/1/text.md\t1\tRed two\n"
 	                    "2026-03-01T09:00:00.000Z\tp\tc\t1\tuser\tprojects/p/c/entries/1/text.md\t2\tred three\n"
 	                    "2026-03-01T09:00:00.000Z\tp\ta\t1\tuser\tprojects/p/a/entries/1/text.md\t1\tred one\n");
-	assert_int_equal(answer_row(f.s, a, 2, &row), 0);
+	assert_int_equal(answer_text(f.s, a, FOUND_ROWS, 2, &row), 0);
 	assert_true(span_begins(buf_span(&row), SPAN_LIT("2026-03-01T09:00:00.000Z\tp\ta\t")));
 	assert_int_equal(answer_count(a), 3);
 	assert_int_equal(answer_at(a, 0).entry, 0);

@@ -11,6 +11,9 @@
 /* What the character folds to, by its case alone; most fold to themselves. */
 uint32_t fold_char(uint32_t c);
 
+/* Whether the character is part of a word: a letter, a mark on one, a digit or `_`. */
+bool fold_is_word(uint32_t c);
+
 /* What the character is compared as where nothing joins it; FOLD_MANY if that is several, or if it joins others. */
 #define FOLD_MANY UINT32_MAX
 uint32_t fold_one(uint32_t c);

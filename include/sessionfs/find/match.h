@@ -29,8 +29,9 @@ struct match_file {
  * the first such line; 0: none; or a negative errno. `from` is where a line begins. */
 int match_may(struct matcher *m, const struct match_file *file, uint64_t from, uint64_t *ret_at);
 
-/* What is shown of the entries that match, entry after entry: lines of hits.txt, and a row of entries.tsv each. */
-enum found_text { FOUND_HITS, FOUND_ROWS, FOUND_TEXTS };
+/* What is shown of the entries that match, entry after entry: lines of hits.txt, and each a row of entries.tsv and the
+ * WHAT TEXT of its link. */
+enum found_text { FOUND_HITS, FOUND_ROWS, FOUND_NAMES, FOUND_TEXTS };
 /* An entry that matches, and where it ends: after so many lines of hits.txt, and bytes of each text. */
 struct found {
 	uint32_t entry, lines;
@@ -59,17 +60,18 @@ int match_session(struct matcher *m, const struct session *s, uint32_t from, siz
 /* The entry of the line at, or next behind, an offset of the file; session_count(s) if there is none. */
 uint32_t match_entry_at(const struct session *s, uint64_t offset);
 
-/* Of an entry hits.txt has so many lines, and of a line so many characters; of its best line entries.tsv has so many.
- */
+/* Of an entry hits.txt has so many lines, and of a line so many characters; of its best line entries.tsv has so many,
+ * and the name of its link. */
 #define HIT_LINES 3
 #define HIT_CHARACTERS 300
 #define ROW_CHARACTERS 160
+#define NAME_CHARACTERS 60
 
 /* A line that has words of the query: the file below the session's directory, the number of the line from 1, the line
- * (of a longer one the part around the first word), and what it is as all.txt says it. All are the caller's until it
- * returns. */
+ * as hits.txt has it (words_cut) and whole, and what it is as all.txt says it. All are the caller's until it returns.
+ */
 struct hit {
-	struct span path, text, what;
+	struct span path, text, whole, what;
 	uint64_t line;
 	bool is_best; /* the first of those with the most different words */
 };

@@ -42,8 +42,5 @@ bool query_is_local(const struct query *q);
 /* The next part of the line, from byte `from` on, that a word of the query takes; of several there the longest. False
  * if there is none. */
 bool query_mark(const struct query *q, struct span line, size_t from, struct span *ret);
-/* Appends the line, of a longer one at most so many characters around its first word (or its beginning, if it has
- * none), of which an eighth stand before that; an ellipsis is the first or last of them where it is cut. */
-void query_cut(const struct query *q, struct span line, size_t most, struct buf *out);
 
 #endif

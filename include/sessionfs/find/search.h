@@ -74,11 +74,11 @@ struct answer_entry {
 };
 size_t answer_count(const struct answer *h);
 struct answer_entry answer_at(const struct answer *h, size_t i);
-/* Appends the row of entry number i in entries.tsv. */
-int answer_row(struct searches *s, const struct answer *h, size_t i, struct buf *out);
-/* Its cells, as they stand there. */
+/* Appends what one of the texts says of entry number i: FOUND_ROWS its row, FOUND_NAMES the WHAT TEXT of its link. */
+int answer_text(struct searches *s, const struct answer *h, enum found_text text, size_t i, struct buf *out);
+/* The cells of a row, as they stand there. */
 #define ROWS_HEADING "time\tproject\tstem\tentry\twhat\tpath\tline\ttext\n"
-enum { ROW_WHAT = 4, ROW_PATH, ROW_LINE, ROW_TEXT, ROW_CELLS };
+enum { ROW_PATH = 5, ROW_LINE, ROW_TEXT, ROW_CELLS };
 void answer_cells(struct span row, struct span ret[ROW_CELLS]);
 
 #endif
