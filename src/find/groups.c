@@ -20,7 +20,7 @@
 enum naming {
 	NAME_TIME,     /* HH.MM TITLE */
 	NAME_DAY_TIME, /* DAY HH.MM TITLE */
-	NAME_NUMBER,   /* NNNN TITLE */
+	NAME_NUMBER,   /* NNNN WHAT TEXT */
 };
 
 /* `i` is the number of a link of the session: 0, or that of a label. */
@@ -91,8 +91,11 @@ static const struct key keys[GROUP_KEYS] = {
 };
 
 /* Appends the name of link `n` of its group, counted from 1, and what tells it from equal ones. */
-static void add_link_name(const struct fact *f, enum naming naming, size_t n, const char *tail, struct buf *out)
+static void add_link_name(const struct fact *f, const struct group_link *l, enum naming naming, size_t n,
+                          const char *tail, struct buf *out)
 {
+	struct span text =
+	    naming == NAME_NUMBER ? f->of->labels[l->label].name : utf8_first(f->of->title, LINK_TITLE_CHARACTERS);
 	struct buf prefix CLEANUP_BUF = BUF_INIT;
 	char at[16] = "";
 	struct tm tm;
@@ -108,7 +111,7 @@ static void add_link_name(const struct fact *f, enum naming naming, size_t n, co
 	if (!buf_cstr(&prefix))
 		out->err = -ENOMEM;
 	else
-		name_encode(prefix.p, utf8_first(f->of->title, LINK_TITLE_CHARACTERS), tail, out);
+		name_encode(prefix.p, text, tail, out);
 }
 
 /* --- what is under them ------------------------------------------------------ */
@@ -211,7 +214,7 @@ static bool give_link_name(struct made *m, const struct fact_list *list, const s
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	struct group_link *l = &m->v[i];
 	size_t n_in_group = m->groups[group].n;
-	add_link_name(&list->v[l->fact], key->naming, n_in_group, "", &name);
+	add_link_name(&list->v[l->fact], l, key->naming, n_in_group, "", &name);
 	if (link_is_taken(m, group, &name)) {
 		struct span plain = keep_name(m, &name);
 		if (!plain.p)
@@ -221,7 +224,7 @@ static bool give_link_name(struct made *m, const struct fact_list *list, const s
 			char tail[16];
 			snprintf(tail, sizeof tail, "~%u", ++n);
 			buf_reset(&name);
-			add_link_name(&list->v[l->fact], key->naming, n_in_group, tail, &name);
+			add_link_name(&list->v[l->fact], l, key->naming, n_in_group, tail, &name);
 		} while (link_is_taken(m, group, &name));
 		if (map_put(&m->tails, group, plain, n) < 0)
 			return false;

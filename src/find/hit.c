@@ -3,8 +3,10 @@
 #include "match_impl.h"
 
 #include "sessionfs/base/cancel.h"
+#include "sessionfs/base/name.h"
 #include "sessionfs/base/node.h"
 #include "sessionfs/base/number.h"
+#include "sessionfs/base/utf8.h"
 #include "sessionfs/render/render.h"
 
 #include <inttypes.h>
@@ -287,4 +289,15 @@ int match_show(struct matcher *m, const struct session *s, uint32_t entry, const
 	matcher_forget(m);
 	int rc = session_read(s, entry, &m->reader, &r);
 	return rc < 0 ? rc : hits_show(m, s, entry, &r, of, texts, ret_lines);
+}
+
+int match_name(struct matcher *m, const struct session *s, uint32_t entry, struct buf *out)
+{
+	struct found_list of CLEANUP(found_release) = {0};
+	uint32_t lines;
+	int rc = match_show(m, s, entry, &of, of.texts, &lines);
+
+	/* No more can be in a name. */
+	buf_addspan(out, utf8_first(buf_span(&of.texts[FOUND_NAMES]), NAME_BYTES));
+	return rc < 0 ? rc : buf_err(out);
 }

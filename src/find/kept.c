@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The facts of one session: collected from its index, then packed into one block of memory. */
 #include "find_impl.h"
+#include "query_impl.h"
 
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/counters.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/vec.h"
+#include "sessionfs/find/match.h"
 #include "sessionfs/render/files.h"
 #include "sessionfs/session/part.h"
 
@@ -28,7 +30,7 @@ struct gather {
 	uint64_t *marks;  /* as in struct kept */
 	bool repeats;
 	const char *state;
-	VEC(struct fact_label) labels; /* their texts are those of `label_texts`, one after the other */
+	VEC(struct fact_label) labels; /* their texts, names and rows are in `label_texts`, one after the other */
 	struct buf label_texts;
 	struct buf files; /* rows */
 	bool has_files;
@@ -144,19 +146,46 @@ static int gather_texts(const struct session *s, struct gather *g)
 	return buf_err(texts);
 }
 
+static int gather_label_row(const struct session *s, uint32_t entry, struct buf *out)
+{
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	session_entry_name(s, entry, &name);
+	text_cell(buf_span(&name), out);
+	buf_addc(out, '\t');
+	if (session_entry(s, entry)->time != NO_TIME)
+		number_add_time((double)session_entry(s, entry)->time, out);
+	buf_addc(out, '\t');
+	int rc = render_label_cells(s, entry, out);
+	return rc < 0 ? rc : buf_err(&name);
+}
+
 static int gather_labels(const struct session *s, struct gather *g)
 {
+	static const struct query no_words;
 	size_t n = session_label_count(s);
+	struct buf *texts = &g->label_texts;
+	struct matcher *m = NULL;
 	if (!vec_reserve(&g->labels, n))
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		size_t start = g->label_texts.n;
+	int rc = n > 0 ? matcher_open(&no_words, &m) : 0;
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		size_t start = texts->n, text, name;
 		uint32_t entry = session_labelled(s, i);
-		if (session_label(s, entry, &g->label_texts))
-			g->labels.v[g->labels.n++] =
-			    (struct fact_label){.entry = entry, .text = {NULL, g->label_texts.n - start}};
+		if (!session_label(s, entry, texts))
+			continue;
+		text = texts->n - start;
+		rc = match_name(m, s, entry, texts);
+		name = texts->n - start - text;
+		rc = rc < 0 ? rc : gather_label_row(s, entry, texts);
+		g->labels.v[g->labels.n++] = (struct fact_label){
+		    .entry = entry,
+		    .text.n = text,
+		    .name.n = name,
+		    .row.n = texts->n - start - text - name,
+		};
 	}
-	return buf_err(&g->label_texts);
+	matcher_close(m);
+	return rc < 0 ? rc : buf_err(texts);
 }
 
 static int gather_files(const struct session *s, struct files_room *room, struct gather *g)
@@ -245,9 +274,12 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	/* Without its newline. */
 	k->of.model = pack((struct span){g->model.p, g->model.n ? g->model.n - 1 : 0}, &at);
 	k->of.files = pack(buf_span(&g->files), &at);
-	for (size_t i = 0, from = 0; i < g->labels.n; from += labels[i++].text.n) {
+	p = pack(buf_span(&g->label_texts), &at).p;
+	for (size_t i = 0; i < g->labels.n; p = labels[i].row.p + labels[i].row.n, i++) {
 		labels[i] = g->labels.v[i];
-		labels[i].text = pack((struct span){g->label_texts.p + from, labels[i].text.n}, &at);
+		labels[i].text.p = p;
+		labels[i].name.p = p + labels[i].text.n;
+		labels[i].row.p = labels[i].name.p + labels[i].name.n;
 	}
 	*ret = k;
 	return 0;

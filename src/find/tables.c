@@ -258,59 +258,23 @@ int table_files(const struct fact_list *list, struct buf *out)
 
 /* --- labels.tsv ------------------------------------------------------------------ */
 
-/* A label, and the rest of its row: `n` bytes of `rows`. */
 struct labelled {
-	struct span text;
-	size_t place; /* in the order in which rows with one label stand */
-	size_t at, n;
+	const struct fact *fact;
+	const struct fact_label *label;
 };
 
+/* Rows with one label stay in their order: those of a session are in one block, by entry. */
 static int labelled_cmp(const void *pa, const void *pb)
 {
 	const struct labelled *a = pa, *b = pb;
-	int d = span_compare(a->text, b->text);
-	return d ? d : (a->place > b->place) - (a->place < b->place);
-}
-
-static int add_labelled(const struct session *s, const struct fact *f, uint32_t entry, struct buf *out)
-{
-	struct buf name CLEANUP_BUF = BUF_INIT;
-	session_entry_name(s, entry, &name);
-	buf_addc(out, '\t');
-	add_place(f, out);
-	text_cell(buf_span(&name), out);
-	buf_addc(out, '\t');
-	if (session_entry(s, entry)->time != NO_TIME)
-		number_add_time((double)session_entry(s, entry)->time, out);
-	buf_addc(out, '\t');
-	int rc = render_label_cells(s, entry, out);
-	return rc < 0 ? rc : buf_err(&name);
-}
-
-/* Appends the rows of a session to `rows`, and where each is to `all`, which has room for them. */
-static int add_labels(struct catalog *c, const struct fact *f, struct labelled *all, size_t *n, struct buf *rows)
-{
-	struct session *s;
-	int rc = f->of->n_labels ? catalog_get(c, f->slot, &s) : -ESTALE;
-	/* One that is gone makes the next table another. */
-	if (rc < 0)
-		return rc == -ESTALE ? 0 : rc;
-	for (size_t i = 0; i < f->of->n_labels && rc == 0; i++) {
-		const struct fact_label *l = &f->of->labels[i];
-		if (l->entry >= session_count(s))
-			continue;
-		all[*n] = (struct labelled){l->text, *n, rows->n, 0};
-		rc = add_labelled(s, f, l->entry, rows);
-		all[*n].n = rows->n - all[*n].at;
-		++*n;
-	}
-	catalog_put(c, s);
-	return rc < 0 ? rc : cancel_check();
+	int d = span_compare(a->label->text, b->label->text);
+	if (d == 0)
+		d = (a->fact > b->fact) - (a->fact < b->fact);
+	return d ? d : (a->label > b->label) - (a->label < b->label);
 }
 
 int table_labels(const struct fact_list *list, struct buf *out)
 {
-	struct buf rows CLEANUP_BUF = BUF_INIT;
 	size_t most = 1, n = 0;
 	int rc = facts_error(list);
 	for (size_t i = 0; i < list->n; i++)
@@ -319,16 +283,18 @@ int table_labels(const struct fact_list *list, struct buf *out)
 	if (rc == 0 && !all)
 		rc = -ENOMEM;
 	for (size_t i = 0; i < list->n && rc == 0; i++)
-		rc = add_labels(list->catalog, &list->v[i], all, &n, &rows);
-	rc = rc < 0 ? rc : buf_err(&rows);
-	if (rc < 0)
-		return rc;
-	qsort(all, n, sizeof *all, labelled_cmp);
+		for (size_t k = 0; k < list->v[i].of->n_labels; k++)
+			all[n++] = (struct labelled){&list->v[i], &list->v[i].of->labels[k]};
+	if (rc == 0)
+		qsort(all, n, sizeof *all, labelled_cmp);
 	buf_adds(out, LABELS_HEADING);
-	for (size_t i = 0; i < n; i++) {
-		render_label_cell(all[i].text, out);
-		buf_addspan(out, (struct span){rows.p + all[i].at, all[i].n});
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		render_label_cell(all[i].label->text, out);
+		buf_addc(out, '\t');
+		add_place(all[i].fact, out);
+		buf_addspan(out, all[i].label->row);
 		buf_addc(out, '\n');
+		rc = cancel_check();
 	}
-	return buf_err(out);
+	return rc < 0 ? rc : buf_err(out);
 }

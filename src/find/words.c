@@ -134,16 +134,6 @@ static bool is_word_at(const struct words *w, size_t i)
 	return n > 0 && fold_is_word(utf8_char(w->folded + i, n));
 }
 
-/* Whether no letter, digit or _ stands next to these bytes of the piece. */
-static bool is_whole(const struct words *w, size_t begin, size_t end)
-{
-	size_t before = begin - (begin > 0);
-
-	while (before > 0 && (w->folded[before] & 0xc0) == 0x80)
-		before--;
-	return !(begin > 0 && is_word_at(w, before)) && !is_word_at(w, end);
-}
-
 /* Judges the part that ends with word i, here, unless the one before shows as much. */
 static void part_judge(const struct words *w, struct part *p, size_t i, size_t end, bool whole, bool is_last)
 {
@@ -178,35 +168,30 @@ static void part_find_next(const struct words *w, struct part *p, size_t i, size
 	p->words[i].next = at ? (size_t)(at - w->folded) + word.n : SIZE_MAX;
 }
 
-/* The word that ends first in the piece. */
-static size_t part_first(const struct words *w, const struct part *p)
-{
-	size_t first = 0;
-
-	for (size_t i = 1; i < w->wanted; i++)
-		if (p->words[i].next < p->words[first].next)
-			first = i;
-	return first;
-}
-
 /* Looks at each place where a word ends, in their order. */
-static int part_find(struct words *w, struct span rest, struct part *p)
+static int part_choose(struct words *w, struct span rest, struct part *p)
 {
-	size_t characters = 0, after = 0, i;
+	size_t characters = 0, after = 0;
 	int rc = 0;
 
 	w->filled = 0;
 	while (rc == 0 && p->score >> 32 < (w->wanted << 16 | w->wanted) && next_piece(w, &rest)) {
 		/* Of a word that ends the piece it is not known what is next to it. */
-		size_t done = w->kept - after, stop = w->filled - (rest.n > 0 ? CHARACTER : 0);
-		for (i = 0; i < w->wanted; i++)
-			part_find_next(w, p, i, done < w->v[i].text.n ? 0 : done + 1 - w->v[i].text.n);
-		while (p->words[i = part_first(w, p)].next <= stop) {
-			size_t end = p->words[i].next, begin = end - w->v[i].text.n;
+		size_t done = w->kept - after, stop = w->filled - (rest.n > 0 ? CHARACTER : 0), i = 0;
+		for (size_t k = 0; k < w->wanted; k++)
+			part_find_next(w, p, k, done < w->v[k].text.n ? 0 : done + 1 - w->v[k].text.n);
+		for (;; part_find_next(w, p, i, done)) {
+			for (size_t k = i = 0; k < w->wanted; k++)
+				i = p->words[k].next < p->words[i].next ? k : i;
+			size_t end = p->words[i].next, begin = end - w->v[i].text.n, before = begin;
+			if (end > stop)
+				break;
+			while (before > 0 && (w->folded[--before] & 0xc0) == 0x80)
+				;
+			bool whole = !(begin > 0 && is_word_at(w, before)) && !is_word_at(w, end);
 			characters += count_folded(w->folded + done, end - done);
 			done = end;
-			part_judge(w, p, i, characters, is_whole(w, begin, end), rest.n == 0 && end == w->filled);
-			part_find_next(w, p, i, end);
+			part_judge(w, p, i, characters, whole, rest.n == 0 && end == w->filled);
 		}
 		characters += count_folded(w->folded + done, stop - done);
 		after = w->filled - stop;
@@ -246,7 +231,7 @@ int words_cut(struct words *w, struct span line, size_t most, struct buf *out)
 		size_t length = count_folded(w->v[i].text.p, w->v[i].text.n);
 		p.words[i].length = length < most - 2 ? length : most - 2;
 	}
-	int rc = w->wanted > 0 ? part_find(w, line, &p) : 0;
+	int rc = w->wanted > 0 ? part_choose(w, line, &p) : 0;
 	size_t begin = skip_folded(w, &rest, p.begin), end = begin + skip_folded(w, &rest, p.end - p.begin);
 	/* An eighth is left for what is before the words, if there is room. */
 	begin -= begin > most / 8 ? most / 8 : begin;

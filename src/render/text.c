@@ -167,7 +167,7 @@ void text_of_content(const struct record *r, struct json_value content, const ch
 
 /* --- rows ------------------------------------------------------------------- */
 
-enum { ROW_UNITS = 200, COMMAND_UNITS = 50, ARGUMENT_UNITS = 40, ERROR_UNITS = 80 };
+enum { ROW_UNITS = 200, COMMAND_UNITS = 50, ARGUMENT_UNITS = 40, ERROR_UNITS = 80, ROLE_CHARACTERS = 200 };
 
 void row_source_init(struct row_source *src, const struct session *s)
 {
@@ -529,9 +529,9 @@ void text_role(const struct record *r, struct buf *out)
 		text_inline(r->type_, out);
 }
 
-static void row_summary_text(const struct record *r, size_t units, struct buf *out)
+static void row_summary_text(const struct record *r, size_t characters, struct buf *out)
 {
-	size_t start = out->n;
+	size_t start = out->n, units = 2 * characters;
 
 	if (r->type != RECORD_MESSAGE && r->type != RECORD_CUSTOM_MESSAGE && r->summary.kind != JSON_STRING) {
 		text_row(r, out);
@@ -542,17 +542,21 @@ static void row_summary_text(const struct record *r, size_t units, struct buf *o
 	} else {
 		text_of_content(r, r->type == RECORD_MESSAGE ? r->msg.content : r->content, " ", units, out);
 	}
-	text_truncate(out, start, units);
+	if (!buf_err(out))
+		out->n = start + utf8_first((struct span){out->p + start, out->n - start}, characters).n;
+	text_trim(out, start);
 }
 
-int row_summary(struct row_source *src, uint32_t i, const char *between, size_t units, struct buf *out)
+int row_summary(struct row_source *src, uint32_t i, const char *between, size_t characters, struct buf *out)
 {
+	size_t start = out->n;
 	struct record r;
 	int rc = session_read(src->s, i, &src->reader, &r);
 	if (rc < 0)
 		return rc;
 	text_role(&r, out);
+	text_shorten(out, start, ROLE_CHARACTERS);
 	buf_adds(out, between);
-	row_summary_text(&r, units, out);
+	row_summary_text(&r, characters, out);
 	return buf_err(out);
 }

@@ -69,7 +69,7 @@ void row_source_release(struct row_source *src);
 void text_row(const struct record *r, struct buf *out);
 /* Appends the row's text as pi's /tree shows it. 0 or a negative errno. */
 int row_text(struct row_source *src, uint32_t i, struct buf *out);
-/* Appends the role or type, `between`, and the text, cut to so many UTF-16 units. */
-int row_summary(struct row_source *src, uint32_t i, const char *between, size_t units, struct buf *out);
+/* Appends the role or type (of a long one the beginning), `between`, and at most so many characters of the text. */
+int row_summary(struct row_source *src, uint32_t i, const char *between, size_t characters, struct buf *out);
 
 #endif

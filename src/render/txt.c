@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define SUMMARY_UNITS 60
+#define SUMMARY_CHARACTERS 60
 #define TITLE_CHARACTERS 200
 
 /* Appends the text blocks of a user message, joined by a space. */
@@ -209,7 +209,13 @@ int render_problems(const struct session *s, struct buf *out)
 void render_label_cell(struct span label, struct buf *out)
 {
 	struct buf escaped CLEANUP_BUF = BUF_INIT;
+	const char *cr;
 
+	for (; (cr = memchr(label.p, '\r', label.n));
+	     label = (struct span){cr + 1, label.n - (size_t)(cr + 1 - label.p)}) {
+		text_cell((struct span){label.p, (size_t)(cr - label.p)}, &escaped);
+		buf_adds(&escaped, "\\r");
+	}
 	text_cell(label, &escaped);
 	if (buf_err(&escaped))
 		out->err = buf_err(&escaped);
@@ -241,7 +247,7 @@ int render_labels_tsv(const struct session *s, struct buf *out)
 		buf_addc(out, '\t');
 		render_label_cell(buf_span(&label), out);
 		buf_addc(out, '\t');
-		int rc = row_summary(&src, i, ": ", SUMMARY_UNITS, out);
+		int rc = row_summary(&src, i, ": ", SUMMARY_CHARACTERS, out);
 		if (rc < 0)
 			return rc;
 		buf_addc(out, '\n');
@@ -258,7 +264,7 @@ int render_label_cells(const struct session *s, uint32_t i, struct buf *out)
 
 	row_source_init(&src, s);
 	/* Both are on one line, so no TAB is in them. */
-	int rc = row_summary(&src, i, "\t", SUMMARY_UNITS, &text);
+	int rc = row_summary(&src, i, "\t", SUMMARY_CHARACTERS, &text);
 	if (rc < 0)
 		return rc;
 	struct span role = {text.p, (size_t)((char *)memchr(text.p, '\t', text.n) - text.p)};

@@ -178,6 +178,6 @@ const struct rows rows_all_labels = ROWS(in_all_labels);
 
 static const struct kind in_labelled[] = {
     {NULL, .doc = "an entry (a link)", .from = &from_branch, .make = LINK(hit_show), .has = label_has, .flags = OF_ALL,
-     .names = {"NNNN TITLE", group_link_list, group_link_match, NULL}},
+     .names = {"NNNN WHAT TEXT", group_link_list, group_link_match, NULL}},
 };
 const struct rows rows_labelled = ROWS(in_labelled);

@@ -61,9 +61,11 @@ static int table_unescape(struct table *t, struct span cell)
 			continue;
 		}
 		char next = i + 1 < cell.n ? cell.p[++i] : ' ';
-		if (next != 't' && next != 'n' && next != '0' && next != '\\')
-			return table_bad(t, "a backslash stands for \\t, \\n, \\0 or \\\\ only");
-		buf_addc(t->text, next == 't' ? '\t' : next == 'n' ? '\n' : next == '0' ? '\0' : '\\');
+		static const char escapes[] = {'t', 'n', 'r', '0', '\\'}, meant[] = {'\t', '\n', '\r', '\0', '\\'};
+		const char *at = memchr(escapes, next, sizeof escapes);
+		if (!at)
+			return table_bad(t, "unknown escape; use \\t, \\n, \\r, \\0 or \\\\");
+		buf_addc(t->text, meant[at - escapes]);
 	}
 	return 0;
 }

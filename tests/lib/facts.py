@@ -354,7 +354,10 @@ def print_labels(source, as_links):
     lines, n = [], {}
     for label, s, e in rows:
         n[label] = n.get(label, 0) + 1
-        name = component(s.title()[:60], f"{n[label]:04d} ", "")
+        said = get(e, "message")
+        first = content_text(get(said, "content")).split("\n")[0]
+        called = f"{get(said, 'role')} {first if len(first) <= 60 else first[:59] + chr(0x2026)}"
+        name = component(called, f"{n[label]:04d} ", "")
         lines.append(f"{component(label, '', '')}/{name} -> ../../projects/{s.project()}/{s.stem()}/entries/{encode(e['id'])}")
     print("\n".join(sorted(lines, key=str.encode)))
 

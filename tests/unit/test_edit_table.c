@@ -142,7 +142,10 @@ static void escapes(void **state)
 	assert_bad(THREE, "a\t\\x\n", 1);
 	assert_bad(THREE, "a\tx\\\n", 1);
 	assert_bad(THREE, "a\t\\\tuser: hi\n", 1);
-	assert_bad(THREE, "b\t\na\t\\r\n", 2);
+	assert_bad(THREE, "b\t\na\t\\e\n", 2);
+	assert_table(THREE, "a\tdry\\rwet\n", "0=dry\rwet;");
+	assert_table(HEADER USER("\"a\"", "null") LABEL("\"l\"", "\"a\"", "\"a\"", "\"dry\\rwet\\u0000\\r\""),
+	             "a\tdry\\rwet\\0\\r\n", "");
 }
 
 /* What a label's file refuses, a cell refuses; what clears there, clears here. */

@@ -531,8 +531,8 @@ static void labels_of_all_sessions(void **state)
 	uint32_t number = todo->number;
 	static const char *const files[] = {"a/new.jsonl", "a/old.jsonl", "a/old.jsonl"};
 	for (uint32_t i = 0; i < 3; i++) {
-		char name[16];
-		snprintf(name, sizeof name, "%04u hi", i + 1);
+		char name[24];
+		snprintf(name, sizeof name, "%04u user hi", i + 1);
 		const struct group_link *link = groups_find_link(labels, todo, span_of(name));
 		assert_non_null(link);
 		assert_string_equal(list->v[link->fact].file, files[i]);

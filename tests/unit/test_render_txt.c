@@ -331,12 +331,26 @@ static void summaries_are_cut(void **state)
 	    render_labels_tsv,
 	    HEADER USER("a", "null", "0123456789012345678901234567890123456789012345678901234567\\ud83d\\ude00xyz"),
 	    "# ID\tLABEL\tTEXT\tas of line 2\n"
-	    "a\t\tuser: 0123456789012345678901234567890123456789012345678901234567\U0001F600\n");
+	    "a\t\tuser: 0123456789012345678901234567890123456789012345678901234567\U0001F600x\n");
 	assert_renders(
 	    render_labels_tsv,
 	    HEADER USER("a", "null", "01234567890123456789012345678901234567890123456789012345678\\ud83d\\ude00xyz"),
 	    "# ID\tLABEL\tTEXT\tas of line 2\n"
-	    "a\t\tuser: 01234567890123456789012345678901234567890123456789012345678\n");
+	    "a\t\tuser: 01234567890123456789012345678901234567890123456789012345678\U0001F600\n");
+	/* Each of them is two UTF-16 units, and an escape of twelve bytes. */
+	CLEANUP_BUF struct buf said = BUF_INIT, want = BUF_INIT;
+	for (int i = 0; i < 61; i++)
+		buf_adds(&said, "\\ud83d\\ude00");
+	buf_adds(&want, "# ID\tLABEL\tTEXT\tas of line 2\na\t\tuser: ");
+	for (int i = 0; i < 60; i++)
+		buf_adds(&want, "\U0001F600");
+	buf_addc(&want, '\n');
+	struct buf file CLEANUP_BUF = BUF_INIT;
+	buf_addf(&file,
+	         HEADER "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"user\","
+	                "\"content\":\"%s\"}}\n",
+	         buf_cstr(&said));
+	assert_renders(render_labels_tsv, buf_cstr(&file), buf_cstr(&want));
 }
 
 int main(void)

@@ -26,6 +26,8 @@ struct fact_label {
 	uint32_t entry;
 	uint32_t number;  /* stands for the text, in all lists */
 	struct span text; /* exact bytes */
+	struct span name; /* of the entry's link, without its number (match_name) */
+	struct span row;  /* in labels.tsv, after the session's place: entry, time, role, text */
 };
 
 /* What the file of one session says. Texts are valid UTF-8 without NUL. */

@@ -82,5 +82,8 @@ int match_hits(struct matcher *m, const struct session *s, uint32_t entry, size_
 /* Appends what is shown of an entry that matches: `of` says of which session. *ret_lines are the lines of hits.txt. */
 int match_show(struct matcher *m, const struct session *s, uint32_t entry, const struct found_list *of,
                struct buf texts[FOUND_TEXTS], uint32_t *ret_lines);
+/* Appends what names the entry in a link to it, WHAT TEXT, as its row says them (of a long WHAT the beginning). 0 or a
+ * negative errno. */
+int match_name(struct matcher *m, const struct session *s, uint32_t entry, struct buf *out);
 
 #endif
