@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The first five commands of the mount's README.md say what was decided, in at most 4,000 characters, and no more bytes
-# than it says. FIRST_MINUTE="SOURCE WORD": other sessions, another word.
+# than it says; where names and rows are as long as real ones, they and the others show what they are said to show.
+# FIRST_MINUTE="SOURCE WORD": other sessions, another word.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -10,8 +11,8 @@ samples "$T/src"
 mount_fs "${source:-$T/src}" "$T/mnt"
 cd "$T/mnt"
 word=${word:-option}
-sed -n 's/^    \(.*[^ ]\)  *\([0-9,]*\)  .*/\2 \1/p' README.md | tr -d , | head -n 5 >"$T/commands"
-is "800 600 1260 1000 200" "$(cut -d' ' -f1 "$T/commands" | xargs)" "the bytes of the first five commands"
+sed -n 's/^    \(.*[^ ]\)  *\([0-9,]*\)  .*/\2 \1/p' README.md | sed 's/^\([0-9]*\),/\1/' | head -n 5 >"$T/commands"
+is "1000 600 1260 1000 200" "$(cut -d' ' -f1 "$T/commands" | xargs)" "the bytes of the first five commands"
 : >"$T/all"
 session=latest id=none
 while read -r most command; do
@@ -29,3 +30,33 @@ chars=$(wc -m <"$T/all")
 [ "$chars" -le 4000 ] || die "the first five commands say $chars characters"
 [ -n "$source" ] || grep -q "the option belongs to the program" "$T/all" || die "what was decided is not there"
 echo "$chars characters for $word" >&2
+cd /
+umount_fs "$T/mnt"
+
+# --- names and rows of real length ----------------------------------------------------
+long=$T/long/--home-ada-src-weather-station-firmware--
+mkdir -p "$long"
+said=$(printf ' and another line of the station is read, %.0s' {1..20})
+for ((i = 10; i < 40; i++)); do
+	id=0198a3c4-5d2e-7f10-9b4c-1f2e3d4c5b$i time=2026-03-$((i / 2))T09-15-03-460Z
+	printf '%s\n' "{\"type\":\"session\",\"version\":3,\"id\":\"$id\",\"timestamp\":\"2026-03-02T09:15:03.460Z\",\"cwd\":\"/home/ada/src/weather-station-firmware\"}" \
+		"{\"type\":\"message\",\"id\":\"8e3ad5$i\",\"parentId\":null,\"timestamp\":\"2026-03-02T09:15:03.460Z\",\"message\":{\"role\":\"user\",\"content\":\"Number $i:$said\"}}" \
+		"{\"type\":\"message\",\"id\":\"0f320e$i\",\"parentId\":\"8e3ad5$i\",\"timestamp\":\"2026-03-$((i / 2))T09:15:$i.460Z\",\"message\":{\"role\":\"assistant\",\"provider\":\"anthropic\",\"model\":\"claude-sonnet-4-5-20250929\",\"usage\":{\"input\":1234567,\"output\":1234,\"totalTokens\":1235801,\"cost\":{\"total\":3.456789}},\"content\":[{\"type\":\"text\",\"text\":\"We$said decided: sqlite,$said\"}]}}" \
+		>"$long/${time}_$id.jsonl"
+done
+mount_fs "$T/long" "$T/mnt"
+cd "$T/mnt"
+sed -n 's/^    \(.*[^ ]\)  *\([0-9,][0-9,]*\)  .*/\2 \1/p' README.md | sed 's/^\([0-9]*\),/\1/' >"$T/commands"
+is 8 "$(wc -l <"$T/commands")" "commands with what they say at most"
+session=$(readlink latest)
+while read -r most command; do
+	command=${command//WORD/sqlite}
+	command=${command//SESSION/$session}
+	bash -c "${command//ID/0f320e39}" >"$T/out" || die "$command ended with $?"
+	[ "$(wc -c <"$T/out")" -le $((most > 200 ? most + 10 : 4 * most + 1)) ] || die "$command: $(wc -c <"$T/out") bytes"
+	case $command in
+	*-f2,3,5,14*) is "39 38 37" "$(sed -n 's/.*\tNumber \([0-9]*\): and another line .*/\1/p' "$T/out" | xargs)" "titles of the newest sessions" ;;
+	*sessions.tsv*) grep -q 'Number 30: and' "$T/out" || die "$command: $(tail -n 2 "$T/out")" ;;
+	*hits.txt* | *entries.tsv*) is "$(grep -vc '^time' "$T/out")" "$(grep -c 'sqlite' "$T/out")" "lines of '$command' that say it" ;;
+	esac
+done <"$T/commands"
