@@ -2,13 +2,13 @@
 /* A table that can be read without its script. Where the text of a cell does not sort in the right order, data-v has a
  * value that does. Rows are in groups, so that a browser lays out only those in view. */
 #include "sessionfs/find/index.h"
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/find/plot.h"
 #include "sessionfs/render/html.h"
 
 #include <math.h>
-#include <time.h>
 
 enum { GROUP = 100 };
 enum { CHANGED = 2 }; /* the column by which a list of facts is sorted */
@@ -33,24 +33,17 @@ static void add_text_cell(struct span text, struct buf *out)
 	buf_adds(out, "</td>");
 }
 
-/* In the time zone that we run in. */
 static void add_time_cell(double ms, struct buf *out)
 {
-	char text[64];
-	struct tm tm = {0};
-	time_t t = isnan(ms) ? 0 : (time_t)(ms / 1000);
-
-	t -= (double)t > ms / 1000;
-	if (isnan(ms) || !localtime_r(&t, &tm)) {
-		buf_adds(out, "<td></td>");
-		return;
+	buf_adds(out, "<td");
+	if (!isnan(ms)) {
+		buf_adds(out, " data-v=\"");
+		number_add(ms, out);
+		buf_addc(out, '"');
 	}
-	strftime(text, sizeof text, "%Y-%m-%d %H:%M", &tm);
-	buf_adds(out, "<td data-v=\"");
-	number_add(ms, out);
-	buf_adds(out, "\"><time datetime=\"");
-	number_add_time(ms, out);
-	buf_addf(out, "\">%s</time></td>", text);
+	buf_addc(out, '>');
+	html_time(ms, out);
+	buf_adds(out, "</td>");
 }
 
 /* Nothing for what costs nothing. */
@@ -86,8 +79,8 @@ static void add_number_cell(bool has, double counted, double all, void (*add)(do
 	buf_adds(out, "</td>");
 }
 
-static int index_add_session(const struct fact *f, int (*link)(void *arg, const struct fact *f, struct buf *out),
-                             void *arg, struct buf *out)
+static int index_add_session(const struct fact *f, int64_t now,
+                             int (*link)(void *arg, const struct fact *f, struct buf *out), void *arg, struct buf *out)
 {
 	const struct session_facts *of = f->of;
 	struct buf path CLEANUP_BUF = BUF_INIT;
@@ -107,8 +100,9 @@ static int index_add_session(const struct fact *f, int (*link)(void *arg, const 
 	add_number_cell(of->has_usage, f->counted.total, of->usage.total, html_count, out);
 	add_number_cell(of->has_usage, f->counted.cost, of->usage.cost, index_add_amount, out);
 	add_text_cell(of->model, out);
-	add_text_cell(span_of(of->state ? of->state : ""), out);
-	buf_adds(out, "</tr>\n");
+	buf_adds(out, "<td>");
+	html_state(of->state, (int64_t)f->mtime.tv_sec * 1000 + f->mtime.tv_nsec / 1000000, now, out);
+	buf_adds(out, "</td></tr>\n");
 	return cancel_check();
 }
 
@@ -141,10 +135,17 @@ static void index_add_head(const struct fact_list *list, struct buf *out)
 	         "placeholder=\"Title, project or model\" autocomplete=\"off\" hidden> "
 	         "<label hidden>State <select id=\"state\"><option value=\"\">Any</option>"
 	         "<option value=\"done\">Waiting for you</option><option value=\"working\">Working</option>"
+	         "<option value=\"left\">Left</option>"
 	         "<option value=\"failed\">Failed</option><option value=\"stopped\">Stopped</option></select></label> "
 	         "<output id=\"count\" for=\"filter\">");
 	add_sums(list, out);
-	buf_adds(out, "</output></p>\n<p id=\"search\">What was said in the sessions is found in the mount: "
+	buf_adds(out, "</output>");
+	if (list->n > 0) {
+		buf_adds(out, " <small>Times: <span id=\"zone\">");
+		html_zone((double)list->v[0].mtime.tv_sec * 1000, out);
+		buf_adds(out, "</span></small>");
+	}
+	buf_adds(out, "</p>\n<p id=\"search\">What was said in the sessions is found in the mount: "
 	              "<code>cat search/WORD/hits.txt</code></p>\n"
 	              "<table id=\"list\">\n<thead><tr>");
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
@@ -159,6 +160,8 @@ static void index_add_head(const struct fact_list *list, struct buf *out)
 int index_page(const struct fact_list *list, int (*link)(void *arg, const struct fact *f, struct buf *out), void *arg,
                struct buf *out)
 {
+	int64_t now = clock_ms(CLOCK_REALTIME);
+
 	html_begin(SPAN_LIT("Sessions"), &html_index, out);
 	buf_adds(out,
 	         "<a class=\"skip\" href=\"#list\">To the table</a>\n<header><h1>Sessions</h1></header>\n<main>\n");
@@ -167,7 +170,7 @@ int index_page(const struct fact_list *list, int (*link)(void *arg, const struct
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		if (i > 0 && i % GROUP == 0)
 			buf_adds(out, "</tbody>\n<tbody>\n");
-		rc = index_add_session(&list->v[i], link, arg, out);
+		rc = index_add_session(&list->v[i], now, link, arg, out);
 	}
 	buf_adds(out, "</tbody>\n</table>\n</main>\n");
 	html_end(&html_index, out);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/render/html.h"
+#include "sessionfs/base/date.h"
 #include "sessionfs/base/number.h"
 
+#include <math.h>
 #include <sha256.h>
 #include <string.h>
 
@@ -97,6 +99,52 @@ void html_count(double n, struct buf *out)
 	else
 		buf_addf(out, "%.0g", n);
 	buf_adds(out, steps[i]);
+}
+
+void html_time(double ms, struct buf *out)
+{
+	char iso[NUMBER_TIME], text[64];
+	struct tm tm;
+
+	if (isnan(ms) || !number_time(ms, iso) || !date_local(ms, &tm))
+		return;
+	strftime(text, sizeof text, "%Y-%m-%d %H:%M", &tm);
+	buf_addf(out, "<time datetime=\"%s\">%s</time>", iso, text);
+}
+
+void html_zone(double ms, struct buf *out)
+{
+	struct tm year, at[2];
+
+	if (isnan(ms) || !date_local(ms, &year))
+		return;
+	for (int i = 0; i < 2; i++) {
+		struct tm day = {.tm_year = year.tm_year, .tm_mon = 6 * i, .tm_mday = 1};
+		time_t t = timegm(&day);
+		if (!localtime_r(&t, &at[i]))
+			return;
+	}
+	/* Summer is in January for some. */
+	const char *standard = at[at[0].tm_isdst > 0].tm_zone, *summer = at[at[0].tm_isdst <= 0].tm_zone;
+	buf_adds(out, *standard == '+' || *standard == '-' ? "UTC" : "");
+	html_text(span_of(standard), out);
+	if (strcmp(standard, summer) == 0)
+		return;
+	buf_addc(out, '/');
+	html_text(span_of(summer), out);
+}
+
+void html_state(const char *state, int64_t changed, int64_t now, struct buf *out)
+{
+	bool is_left = now - changed > INT64_C(3600000);
+
+	if (!state || strcmp(state, "working") != 0) {
+		buf_adds(out, state ? state : "");
+		return;
+	}
+	buf_adds(out, "<span class=\"working\" title=\"");
+	number_add_time((double)changed, out);
+	buf_adds(out, is_left ? "\">working, left</span>" : "\">working      </span>");
 }
 
 /* --- pages ----------------------------------------------------------------------- */

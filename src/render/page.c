@@ -197,11 +197,27 @@ static void add_times(const struct session *s, struct buf *out)
 	}
 	if (last == NO_TIME)
 		return;
-	begin_fact("Time (UTC)", out);
+	buf_adds(out, "<div><dt>Time (<span id=\"~zone\">");
+	html_zone((double)last, out);
+	buf_adds(out, "</span>)</dt><dd>");
 	page_time(first, out);
 	buf_adds(out, " \u2013 ");
 	page_time(last, out);
 	buf_adds(out, FACT_END);
+}
+
+static int add_state(const struct place *p, struct buf *out)
+{
+	struct timespec changed = session_stat(p->session)->st_mtim;
+	const char *state;
+	int rc = context_state(p->session, session_leaf(p->session), &state);
+
+	if (rc < 0 || !state)
+		return rc;
+	begin_fact("State", out);
+	html_state(state, (int64_t)changed.tv_sec * 1000 + changed.tv_nsec / 1000000, p->now, out);
+	buf_adds(out, FACT_END);
+	return 0;
 }
 
 static int add_model(const struct session *s, uint32_t entry, struct buf *out)
@@ -290,7 +306,8 @@ static int add_header(const struct place *p, const struct totals *t, struct span
 		buf_adds(out, FACT_END);
 	}
 	add_times(s, out);
-	int rc = add_model(s, t->model, out);
+	int rc = add_state(p, out);
+	rc = rc < 0 ? rc : add_model(s, t->model, out);
 	begin_fact("Entries", out);
 	number_add_unsigned(session_count(s), out);
 	buf_adds(out, FACT_END);

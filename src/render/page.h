@@ -58,7 +58,7 @@ int page_entry(struct page *g);
 int page_files(const struct place *p, struct buf *out);
 
 /* page_text.c: small facts. An absent one appends nothing. */
-void page_time(int64_t ms, struct buf *out);     /* in UTC, to the minute */
+void page_time(int64_t ms, struct buf *out);     /* html_time */
 bool page_cost(double dollars, struct buf *out); /* false, and nothing: of less than is shown */
 /* The entry's label; `text` is memory to make it in. */
 void page_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out);

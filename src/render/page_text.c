@@ -5,8 +5,10 @@
 
 #include "text.h"
 #include "sessionfs/base/number.h"
+#include "sessionfs/render/html.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 
 /* A picture of more base64 is a link. */
@@ -217,13 +219,7 @@ void page_picture(struct page *g, const struct block *b)
 
 void page_time(int64_t ms, struct buf *out)
 {
-	char iso[NUMBER_TIME];
-
-	if (ms == NO_TIME || !number_time((double)ms, iso))
-		return;
-	/* A year has four digits, or a sign and six. */
-	int date = (iso[0] == '+' || iso[0] == '-' ? 7 : 4) + 6;
-	buf_addf(out, "<time datetime=\"%s\">%.*s %.5s</time>", iso, date, iso, iso + date + 1);
+	html_time(ms == NO_TIME ? NAN : (double)ms, out);
 }
 
 bool page_cost(double dollars, struct buf *out)

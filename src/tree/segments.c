@@ -11,6 +11,7 @@
  * When the session has grown, the view made before is continued if its producer can do that: then the cost depends on
  * what was appended, not on the size of the session. */
 #include "sessionfs/render/producer.h"
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/hash.h"
 #include "sessionfs/base/parallel.h"
 #include "sessionfs/base/limits.h"
@@ -110,7 +111,10 @@ uint64_t related_serial(struct ctx *c)
 
 static int place_of(struct ctx *c, struct place *ret)
 {
-	*ret = (struct place){c->session, ctx_position(c), c->kind->from->scope >= SCOPE_ENTRY ? "../../" : "", NULL};
+	*ret = (struct place){.session = c->session,
+	                      .at = ctx_position(c),
+	                      .prefix = c->kind->from->scope >= SCOPE_ENTRY ? "../../" : "",
+	                      .now = clock_ms(CLOCK_REALTIME)};
 	int rc = c->kind->make.related ? make_related(c) : 0;
 	if (rc < 0)
 		return rc;

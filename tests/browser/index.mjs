@@ -214,7 +214,41 @@ async function none() {
 	await page.close();
 }
 
+// Without scripts the clock is the mount's, with scripts the reader's; either is named.
+async function clocks() {
+	const shown = () => [...document.querySelectorAll("time")].map((time) => [time.dateTime, time.textContent, time.title]);
+	const two = (n) => String(n).padStart(2, "0");
+	const local = (at) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
+	const utc = (at) => at.toISOString().slice(0, 16).replace("T", " ");
+	for (const [file, id] of [[url, "zone"], [`${fileBase(mount)}html/${all[0].project}/${encodeURIComponent(all[0].stem)}.html`, "~zone"]]) {
+		const zone = (id) => document.getElementById(id).textContent;
+		const plain = await browser.open(file, { scripts: false }), page = await browser.open(file);
+		is("IST", await plain.run(zone, id), `the zone of ${file}`);
+		is("America/New_York", await page.run(zone, id), `the reader's zone in ${file}`);
+		const times = await page.run(shown);
+		ok(times.length > 1, `times in ${file}`);
+		is(times.map(([iso]) => local(new Date(iso))), times.map(([, text]) => text), `the reader's clock in ${file}`);
+		is(times.map(([iso]) => `${utc(new Date(iso))} UTC`), times.map(([, , title]) => title), `UTC on hover in ${file}`);
+		is(times.map(([iso]) => utc(new Date(Date.parse(iso) + 330 * 60000))), (await plain.run(shown)).map(([, text]) => text), `the mount's clock in ${file}`);
+		await plain.close();
+		await page.close();
+	}
+}
+
+// A page that was made less than an hour after the last change is looked at later.
+async function left() {
+	const copy = `${work}/left.html`, states = () => [...document.querySelectorAll("#list tbody tr")].map((row) => row.cells[8].textContent.trim());
+	fs.writeFileSync(copy, fs.readFileSync(`${mount}/html/index.html`, "utf8").replaceAll(/title="[^"]*">working[^<]*/g, 'title="2026-01-01T00:00:00.000Z">working      '));
+	const page = await browser.open(`file://${copy}#state=left`);
+	const want = all.filter((s) => s.state === "working");
+	ok(want.length > 0, "sessions that are working");
+	is(want.map(() => "working, left"), await page.run(states), "the sessions that were left");
+	await page.close();
+}
+
 await steps(browser, [
+	["clocks", clocks],
+	["left", left],
 	["every session", () => everySession()],
 	["every session without scripts", () => everySession({ scripts: false })],
 	["every session on a telephone", () => everySession({ width: 390, height: 844 })],

@@ -86,3 +86,40 @@ umount_fs "$T/mnt"
 mount_watched "$T/src" "$T/mnt" -o ro
 changes
 umount_fs "$T/mnt"
+
+# --- one clock, which is named, and what was left -------------------------------------
+old=$T/left/--home-ada-left--
+mkdir -p "$old"
+asked() { # ID ROLE DAY
+	printf '{"type":"session","version":3,"id":"%s","timestamp":"%sT22:30:00.000Z","cwd":"/x"}\n' "$1" "$3"
+	printf '{"type":"message","id":"a1","parentId":null,"timestamp":"%sT22:30:01.000Z","message":{"role":"%s","content":"hi"}}\n' "$3" "$2"
+}
+asked left user 2026-07-05 >"$old/left.jsonl"
+asked done assistant 2026-01-05 >"$old/done.jsonl"
+touch -d '2 hours ago' "$old"/*
+asked busy user 2026-07-06 >"$old/busy.jsonl"
+show() { TZ=$1 "$SESSIONFS" -S "$T/left" --cat "html/$2"; }
+for zone in "UTC UTC 2026-07-05_22:30 2026-01-05_22:30" "Europe/Oslo CET/CEST 2026-07-06_00:30 2026-01-05_23:30" \
+	"Australia/Sydney AEST/AEDT 2026-07-06_08:30 2026-01-06_09:30" "America/Sao_Paulo UTC-03 2026-07-05_19:30 2026-01-05_19:30" \
+	"WAY5:30 WAY 2026-07-05_17:00 2026-01-05_17:00"; do
+	read -r tz name summer winter <<<"$zone"
+	for page in index.html home-ada-left/left.html; do
+		show "$tz" $page >"$T/page"
+		grep -q "zone\">$name</span>" "$T/page" || die "$page does not name $name: $(grep -o 'zone">[^<]*' "$T/page")"
+		grep -q "<time datetime=\"2026-07-05T22:30:0[01].000Z\">${summer/_/ }</time>" "$T/page" || die "$page has another clock than $tz"
+	done
+	show "$tz" index.html >"$T/page"
+	grep -q ">${winter/_/ }</time>" "$T/page" || die "another clock in winter: $tz"
+done
+state_of() { sed -n "s,.*<\(span class=[^>]*\|td\|dd\)>\(working[^<]*\|done\)</.*,\2,p" "$T/page" | xargs; }
+for s in busy done left; do
+	show UTC home-ada-left/$s.html >"$T/page"
+	want=${s/busy/working}
+	is "${want/left/working, left}" "$(state_of)" "the state of $s in its page"
+	show UTC index.html | grep "home-ada-left/$s.html" >"$T/page"
+	is "${want/left/working, left}" "$(state_of)" "the state of $s in the index"
+done
+# A page is read in parts, and what it says of the time has one length.
+size=$(show UTC home-ada-left/busy.html | wc -c)
+touch -d '2 hours ago' "$old/busy.jsonl"
+is "$size" "$(show UTC home-ada-left/busy.html | wc -c)" "bytes of a page, an hour later"

@@ -22,6 +22,13 @@ void html_path(struct span path, struct buf *out);
 void html_count(double n, struct buf *out);
 /* Appends an amount: $12.34, below `fine` dollars $0.0123. A very large one is written as in the tables. */
 void html_dollars(double dollars, double fine, struct buf *out);
+/* Appends a time (ms since 1970; NAN: nothing) to the minute, in the zone of the process. */
+void html_time(double ms, struct buf *out);
+/* Appends the name of that zone, or both that it has in the year of `ms`: CET/CEST. */
+void html_zone(double ms, struct buf *out);
+/* Appends a session's state (NULL: nothing). One that is working and was not changed for an hour was left. What it
+ * appends has one length, whatever the time is now: a page is asked for in parts. Times are ms since 1970. */
+void html_state(const char *state, int64_t changed, int64_t now, struct buf *out);
 void html_base64(struct span bytes, struct buf *out);
 /* Appends a text that is Markdown, as elements. Raw HTML in it is text. A link leads to http:, https: or mailto:, or is
  * no link; a picture is a link to it. Its headings are those below an h2, without gaps, and nothing in it has an id.

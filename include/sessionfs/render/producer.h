@@ -18,6 +18,7 @@ struct place {
 	const char *prefix;            /* the beginning of links: the way from the file's directory to the session's */
 	const char *related; /* a page: ways to other pages, each with a newline; the first to the parent's (or
 	                      * empty), the others to those of subagents. NULL: not known */
+	int64_t now;         /* ms since 1970 */
 };
 
 /* What front and back need to know of the segments. */

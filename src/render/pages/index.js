@@ -5,6 +5,14 @@
   const filter = document.getElementById('filter'), count = document.getElementById('count'), state = document.getElementById('state');
   const total = list.rows.length - 1, first = heads.findIndex(head => head.ariaSort);
   const compare = new Intl.Collator(undefined, { numeric: true }).compare;
+  for (const span of document.querySelectorAll('.working')) if (Date.now() - Date.parse(span.title) > 3600000) span.textContent = 'working, left';
+  const zone = document.getElementById('zone'), two = n => String(n).padStart(2, '0');
+  if (zone) zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  for (const time of document.querySelectorAll('time')) {
+    const at = new Date(time.dateTime);
+    time.title = `${at.toISOString().slice(0, -8).replace('T', ' ')} UTC`;
+    time.textContent = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
+  }
   const texts = new Map();
   let kept, sorted;
 
@@ -45,7 +53,7 @@
   // Only the rows that match are in the table, in full groups: a browser skips those that are not in view.
   const show = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = (sorted ?? rows()).filter(row => words.every(word => textOf(row).includes(word)) && (!state.value || row.cells[8].textContent === state.value));
+    const shown = (sorted ?? rows()).filter(row => words.every(word => textOf(row).includes(word)) && (!state.value || row.cells[8].textContent.trim().split(', ').includes(state.value)));
     [...list.tBodies].forEach((body, i) => body.replaceChildren(...shown.slice(i * GROUP, (i + 1) * GROUP)));
     count.textContent = sums(shown);
   };

@@ -10,6 +10,14 @@
 			return text;
 		}
 	};
+	for (const span of document.querySelectorAll(".top .working")) if (Date.now() - Date.parse(span.title) > 3600000) span.textContent = "working, left";
+	const zone = document.getElementById("~zone"), two = (n) => String(n).padStart(2, "0");
+	if (zone) zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
+	for (const time of document.querySelectorAll("time")) {
+		const at = new Date(time.dateTime);
+		time.title = `${at.toISOString().slice(0, -8).replace("T", " ")} UTC`;
+		time.textContent = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
+	}
 	const articles = [...document.querySelectorAll("article")];
 	const places = new Map(articles.map((article, n) => [article, n]));
 	const rows = new Map([...tree.children].map((row) => [document.getElementById(decode(row.firstChild.hash.slice(1))), row]));
