@@ -561,6 +561,15 @@ static void labels_of_all_sessions(void **state)
 	todo = groups_find_name(facts_groups(list, GROUP_BY_LABEL), SPAN_LIT("to%2Fdo"));
 	assert_non_null(todo);
 	assert_int_equal(todo->number, number);
+	/* The table is made from what is kept: no session is read for it. */
+	put(p, "a/new.jsonl", "");
+	put(p, "a/old.jsonl", "");
+	wait_stale();
+	buf_reset(&out);
+	assert_int_equal(table_labels(list, &out), 0);
+	assert_string_equal(buf_cstr(&out), "label\tproject\tstem\tentry\ttime\trole\ttext\n"
+	                                    "a\\tz\\\\\ta\told\t1\t\tuser\thi\n"
+	                                    "to/do\ta\tnew\t1\t\tuser\thi\n");
 	facts_release(list);
 	facts_close(f);
 }
