@@ -30,7 +30,7 @@ static const char first[] =
     "    head -c 4000 SESSION/chat.md                          4,000  a conversation, a line for each tool call\n"
     "    SESSION/all.txt                                              all of one session, each line with its entry\n"
     "    SESSION/context.md                                           what its model is sent\n"
-    "    pi --fork SESSION/branches/ID/session.jsonl                  goes on from entry ID, in the directory you are in\n"
+    "    pi --fork SESSION/branches/ID/session.jsonl                  goes on from entry ID, in the current directory\n"
     "\n"
     "Never `grep -r`, `find` or `cp -r` at the root or in projects/: each entry is a directory of files, and all\n"
     "is there several times. Ask search/, or `grep WORD projects/*/*/all.txt`.\n";

@@ -95,7 +95,7 @@ asked() { # ID ROLE DAY
 	printf '{"type":"message","id":"a1","parentId":null,"timestamp":"%sT22:30:01.000Z","message":{"role":"%s","content":"hi"}}\n' "$3" "$2"
 }
 asked left user 2026-07-05 >"$old/left.jsonl"
-asked done assistant 2026-01-05 >"$old/done.jsonl"
+asked ended assistant 2026-01-05 >"$old/ended.jsonl"
 touch -d '2 hours ago' "$old"/*
 asked busy user 2026-07-06 >"$old/busy.jsonl"
 show() { TZ=$1 "$SESSIONFS" -S "$T/left" --cat "html/$2"; }
@@ -112,9 +112,9 @@ for zone in "UTC UTC 2026-07-05_22:30 2026-01-05_22:30" "Europe/Oslo CET/CEST 20
 	grep -q ">${winter/_/ }</time>" "$T/page" || die "another clock in winter: $tz"
 done
 state_of() { sed -n "s,.*<\(span class=[^>]*\|td\|dd\)>\(working[^<]*\|done\)</.*,\2,p" "$T/page" | xargs; }
-for s in busy done left; do
+for s in busy ended left; do
 	show UTC home-ada-left/$s.html >"$T/page"
-	want=${s/busy/working}
+	want=${s/busy/working} want=${want/ended/done}
 	is "${want/left/working, left}" "$(state_of)" "the state of $s in its page"
 	show UTC index.html | grep "home-ada-left/$s.html" >"$T/page"
 	is "${want/left/working, left}" "$(state_of)" "the state of $s in the index"
