@@ -188,16 +188,19 @@ static int gather_labels(const struct session *s, struct gather *g)
 	return rc < 0 ? rc : buf_err(texts);
 }
 
+/* Rows that the room has no place for are not made to their end. */
 static int gather_files(const struct session *s, struct files_room *room, struct gather *g)
 {
-	int rc = render_files_rows(s, &g->files);
+	size_t used = atomic_load(&room->used), left = used < room->most ? room->most - used : 0;
+	int rc = render_files_rows(s, left, &g->files);
 	size_t n = g->files.n;
 	g->has_files = n > 0;
-	if (atomic_fetch_add(&room->used, n) + n > room->most) {
-		atomic_fetch_sub(&room->used, n);
-		buf_reset(&g->files);
+	if (rc > 0 || atomic_fetch_add(&room->used, n) + n > room->most) {
+		if (rc == 0)
+			atomic_fetch_sub(&room->used, n);
+		buf_release(&g->files);
 	}
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 static struct span model_of(const struct counters *uses, size_t i)

@@ -232,7 +232,7 @@ static int table_add_files(struct catalog *c, const struct fact *f, struct buf *
 		/* One that is gone makes the next table another. */
 		if (rc < 0)
 			return rc == -ESTALE ? 0 : rc;
-		rc = render_files_rows(s, &made);
+		rc = render_files_rows(s, SIZE_MAX, &made);
 		catalog_put(c, s);
 		if (rc < 0)
 			return rc;

@@ -75,24 +75,64 @@ static void add_path(struct span cwd, struct span path, struct buf *out)
 		buf_addc(out, '.');
 }
 
-bool file_of_call(const struct session *s, const struct part_call *call, struct buf *out)
+/* The paths that a session may say are longer than FILE_PATH_MAX: `..` takes components out. What is longer than this,
+ * as it is written, has no file in any case. */
+#define SAID_MAX ((size_t)16 * FILE_PATH_MAX)
+
+/* The directory that a session was started in. */
+struct start {
+	struct buf cwd;
+	bool is_long; /* more than is decoded: relative paths have no file */
+};
+
+static void start_release(struct start *at)
 {
-	struct buf path CLEANUP_BUF = BUF_INIT, cwd CLEANUP_BUF = BUF_INIT;
-	struct json_value v = {0}, of_session = session_header(s)->cwd;
+	buf_release(&at->cwd);
+}
+
+static int start_init(const struct session *s, struct start *at)
+{
+	struct json_value cwd = session_header(s)->cwd;
+
+	*at = (struct start){.cwd = BUF_INIT, .is_long = cwd.kind == JSON_STRING && cwd.text.n > SAID_MAX};
+	if (cwd.kind == JSON_STRING && !at->is_long)
+		json_decode(cwd.text, JSON_CLEAN, &at->cwd);
+	return buf_err(&at->cwd);
+}
+
+static bool add_file(const struct start *at, const struct part_call *call, struct buf *out)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT;
+	struct json_value v = {0};
+	size_t start = out->n;
+	bool windows;
 
 	if (file_action_of(call->name) != FILE_NONE)
 		v = tool_path(call->arguments);
-	if (v.kind != JSON_STRING)
+	if (v.kind != JSON_STRING || v.text.n > SAID_MAX)
 		return false;
 	json_decode(v.text, JSON_CLEAN, &path);
-	if (of_session.kind == JSON_STRING)
-		json_decode(of_session.text, JSON_CLEAN, &cwd);
-	if (buf_err(&path) || buf_err(&cwd))
+	if (buf_err(&path))
 		out->err = -ENOMEM;
 	if (buf_err(out) || memmem(path.p, path.n, "://", 3))
 		return false;
-	add_path(buf_span(&cwd), buf_span(&path), out);
-	return true;
+	if (at->is_long && path.p[0] != '~' && root_length(buf_span(&path), &windows) == 0)
+		return false;
+	add_path(buf_span(&at->cwd), buf_span(&path), out);
+	if (out->n - start <= FILE_PATH_MAX)
+		return true;
+	out->n = start;
+	return false;
+}
+
+bool file_of_call(const struct session *s, const struct part_call *call, struct buf *out)
+{
+	struct start at CLEANUP(start_release) = {.cwd = BUF_INIT};
+	int rc = start_init(s, &at);
+
+	if (rc < 0)
+		out->err = rc;
+	return rc == 0 && add_file(&at, call, out);
 }
 
 enum nested call_ending(const struct session *s, const struct part_call *call, uint32_t result)
@@ -105,9 +145,10 @@ enum nested call_ending(const struct session *s, const struct part_call *call, u
 int files_each(const struct session *s, int (*fn)(void *arg, const struct file_use *use), void *arg)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
+	struct start at CLEANUP(start_release) = {.cwd = BUF_INIT};
 	struct buf *path = &reader.scratch[0];
 	struct record r;
-	int rc = 0;
+	int rc = start_init(s, &at);
 
 	for (uint32_t i = 0; i < session_count(s) && rc == 0; i++) {
 		struct part_call call = {0};
@@ -116,7 +157,7 @@ int files_each(const struct session *s, int (*fn)(void *arg, const struct file_u
 		rc = session_read(s, i, &reader, &r);
 		while (rc == 0 && part_call_next(&r, &call)) {
 			buf_reset(path);
-			if (file_of_call(s, &call, path))
+			if (add_file(&at, &call, path))
 				rc =
 				    fn(arg, &(struct file_use){i, session_result(s, i, call.n), &call, buf_span(path)});
 			rc = rc ? rc : buf_err(path) ? buf_err(path) : cancel_check();
@@ -128,6 +169,7 @@ int files_each(const struct session *s, int (*fn)(void *arg, const struct file_u
 struct rows {
 	const struct session *s;
 	struct buf *out;
+	size_t max;
 };
 
 static int files_add_row(void *arg, const struct file_use *use)
@@ -150,12 +192,14 @@ static int files_add_row(void *arg, const struct file_use *use)
 	         outcomes[call_ending(rows->s, use->call, use->result)]);
 	text_cell(use->path, rows->out);
 	buf_addc(rows->out, '\n');
-	return buf_err(&entry) || buf_err(&name) ? -ENOMEM : buf_err(rows->out);
+	if (buf_err(&entry) || buf_err(&name) || buf_err(rows->out))
+		return -ENOMEM;
+	return rows->out->n > rows->max;
 }
 
-int render_files_rows(const struct session *s, struct buf *out)
+int render_files_rows(const struct session *s, size_t max, struct buf *out)
 {
-	return files_each(s, files_add_row, &(struct rows){s, out});
+	return files_each(s, files_add_row, &(struct rows){s, out, max});
 }
 
 int render_files(const struct session *s, struct buf *out)
@@ -164,7 +208,7 @@ int render_files(const struct session *s, struct buf *out)
 
 	buf_adds(out, FILES_HEADING);
 	size_t heading = out->n;
-	int rc = render_files_rows(s, out);
+	int rc = render_files_rows(s, SIZE_MAX, out);
 	if (out->n == heading)
 		out->n = start;
 	return rc < 0 ? rc : buf_err(out);

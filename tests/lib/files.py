@@ -38,10 +38,11 @@ def root_of(path):
 
 
 def file_of(path, cwd):
-    if "://" in path:
-        return None
-    if path.startswith("~"):
-        return path
+    file = None if "://" in path else path if path.startswith("~") else joined(path, cwd)
+    return file if file and len(file.encode("utf-8", "replace")) <= 4096 else None
+
+
+def joined(path, cwd):
     root, rest, separators = root_of(path) or (None, path, "/")
     if root is None and root_of(cwd):
         root, before, separators = root_of(cwd)
@@ -288,7 +289,7 @@ PATHS = [
     "a", "./a//b/../c", "../x", "../../../../../..", "/", "//a///b/.", "/a/../../b", ".", "", "~", "~/x/../y", "~bob/z", "a~",
     "https://x/y", "a://b", "file:/x", "C:\\Users\\x\\..\\y", "c:/a\\b/./c", "\\\\host\\share\\x", "\\x\\y", "C:x", "C:", "x\\..\\y",
     "a\tb\nc\\d\re\x1b[31m\x7f\u0085\u2028f", "\0", "\ud800/x", "x/\udc00..", "日本/ü\u0308", "a/", "..", "../..", "x/../..", "/..", " ",
-    "a\u200b", "d:\\", "\\\\", "x" * 5000, "/".join(["x"] * 300 + [".."] * 299),
+    "a\u200b", "d:\\", "\\\\", "x" * 4000, "x" * 5000, "~" * 4096, "~" * 4097, "/".join(["x"] * 300 + [".."] * 299),
 ]
 TEXTS = ["", "\n", "\n\n", "a", "a\n", "a\r\nb\r\n", "\ud800\0", "a\nb\nc", "@@ -1 +1 @@\n-x\n+y\n", "-\n+\n \\\n", 7, None, ["a"], {"a": "b"}]
 DIFFS = [
@@ -301,7 +302,7 @@ DIFFS = [
 
 def make(to):
     os.makedirs(to + "/malicious", exist_ok=True)
-    cwds = ["/home/x", "/", "/a/../b//.", "C:\\work", "c:/job/..", "\\\\srv\\d", "rel/dir", "~/x", "", None, 5, "/c\nd\t\x1b", "/\ud800"]
+    cwds = ["/home/x", "/", "/a/../b//.", "C:\\work", "c:/job/..", "\\\\srv\\d", "rel/dir", "~/x", "", None, 5, "/c\nd\t\x1b", "/\ud800", "/" + "x/" * 2040, "/" + "x/" * 100000]
     for k, cwd in enumerate(cwds):
         m = Maker(f"{to}/malicious/cwd{k}.jsonl", cwd)
         for path in PATHS:

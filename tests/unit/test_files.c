@@ -81,6 +81,55 @@ static void paths_are_put_behind_the_directory(void **state)
 	assert_path("\"/w\"", "\"\\u0000\\ud800\"", "/w/\u2400\ufffd");
 }
 
+/* `n` times this text between these two. */
+static const char *repeated(struct buf *out, const char *begin, const char *text, size_t n, const char *end)
+{
+	buf_reset(out);
+	buf_adds(out, begin);
+	while (n-- > 0)
+		buf_adds(out, text);
+	buf_adds(out, end);
+	return buf_cstr(out);
+}
+
+static void a_path_that_is_too_long_is_none(void **state)
+{
+	struct buf cwd CLEANUP_BUF = BUF_INIT, path CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
+	(void)state;
+	/* 4,096 bytes, and one more. */
+	repeated(&cwd, "\"/", "x/", 2047, "\"");
+	assert_path(cwd.p, "\"a\"", repeated(&want, "/", "x/", 2047, "a"));
+	assert_path(cwd.p, "\"ab\"", NULL);
+	assert_path(cwd.p, "\"/ab\"", "/ab");
+	assert_path("\"/\"", repeated(&path, "\"", "a", 4095, "\""), repeated(&want, "/", "a", 4095, ""));
+	assert_path("\"/\"", repeated(&path, "\"", "a", 4096, "\""), NULL);
+	assert_path("\"/\"", repeated(&path, "\"~", "a", 4096, "\""), NULL);
+	/* What counts is the path without `..`. */
+	assert_path("\"/\"", repeated(&path, "\"", "a/../", 4096, "b\""), "/b");
+	/* No directory is so long: it is not even decoded. */
+	repeated(&cwd, "\"/", "x/../", 1 << 18, "\"");
+	assert_path(cwd.p, "\"a\"", NULL);
+	assert_path(cwd.p, "\"/a\"", "/a");
+	assert_path(cwd.p, "\"~/a\"", "~/a");
+}
+
+static void rows_end_where_there_is_no_more_room(void **state)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+	struct fixture f;
+	(void)state;
+	buf_adds(&lines, HEADER);
+	for (unsigned i = 0; i < 100; i++)
+		buf_addf(&lines, ASSISTANT("a%u", "null", CALL("1", "read", "{\"path\":\"x\"}")), i);
+	fixture_open(&f, lines.p, lines.n);
+	assert_int_equal(render_files_rows(f.s, 0, &out), 1);
+	assert_in_range(out.n, 1, 100);
+	buf_reset(&out);
+	assert_int_equal(render_files_rows(f.s, SIZE_MAX, &out), 0);
+	assert_true(out.n > 4000);
+	fixture_close(&f);
+}
+
 /* What a call with these arguments and this result changed. */
 static void assert_change(const char *name, const char *arguments, const char *rest, const char *want,
                           unsigned want_added, unsigned want_removed)
@@ -279,6 +328,8 @@ int main(void)
 	    cmocka_unit_test(a_row_for_each_call_with_a_file),
 	    cmocka_unit_test(an_outcome_lasts_when_an_id_is_repeated),
 	    cmocka_unit_test(paths_are_put_behind_the_directory),
+	    cmocka_unit_test(a_path_that_is_too_long_is_none),
+	    cmocka_unit_test(rows_end_where_there_is_no_more_room),
 	    cmocka_unit_test(a_change_is_what_the_result_says),
 	    cmocka_unit_test(else_what_the_arguments_say),
 	    cmocka_unit_test(entries_are_found_by_their_files),

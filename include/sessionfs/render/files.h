@@ -7,6 +7,8 @@
 #include "sessionfs/session/part.h"
 #include "sessionfs/session/session.h"
 
+/* A longer path is none: no kernel would take it. */
+#define FILE_PATH_MAX ((size_t)4096)
 /* Appends the path of the file that a call reads, writes or edits. False, and nothing: there is none. */
 bool file_of_call(const struct session *s, const struct part_call *call, struct buf *out);
 
@@ -22,9 +24,10 @@ struct file_use {
 /* Calls fn for each, in file order, until it returns other than 0: this is returned then. */
 int files_each(const struct session *s, int (*fn)(void *arg, const struct file_use *use), void *arg);
 
-/* The rows of files.tsv, and all of it; nothing if there is no row. */
+/* The rows of files.tsv: 1 if `out` became longer than `max`, and the rest is missing; and all of it; nothing if there is
+ * no row. */
 #define FILES_HEADING "time\tentry\tcall\taction\toutcome\tpath\n"
-int render_files_rows(const struct session *s, struct buf *out);
+int render_files_rows(const struct session *s, size_t max, struct buf *out);
 int render_files(const struct session *s, struct buf *out);
 
 /* change.c. Whether a call changed its file, if it has one: it writes or edits, and its result says that it is done. */
