@@ -69,6 +69,11 @@ int map_put(struct map *m, uint32_t scope, struct span key, uint32_t value)
 	return 0;
 }
 
+size_t map_memory(const struct map *m)
+{
+	return m->cap * sizeof *m->cells;
+}
+
 void map_release(struct map *m)
 {
 	free(m->cells);

@@ -4,7 +4,6 @@
 #include "find_impl.h"
 
 #include "sessionfs/base/cancel.h"
-#include "sessionfs/base/counters.h"
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/parallel.h"
@@ -21,16 +20,15 @@
 #define LACKING (UINT64_C(1) << 63)
 /* The share of the budget that rows of files.tsv may take: half of what a keeper may have undisturbed. */
 #define FILES_SHARE (2 * BUDGET_OWN)
-/* Roughly the memory of a session in `groups`, with its names there. */
-#define GROUPED_MEMORY (GROUP_KEYS * 160)
 
 struct list {
 	struct fact_list shown; /* first member: callers have a pointer to it */
+	struct facts *facts;
 	_Atomic unsigned refs;
 	uint64_t known;     /* the catalog's serial; 0: ask anew */
 	struct kept **kept; /* of each in `v`, by rising slot */
 	struct fact *v;
-	size_t memory;
+	size_t memory;                               /* guarded by the lock of `facts`, once others have the list */
 	_Atomic(struct groups *) groups[GROUP_KEYS]; /* NULL: not made yet */
 };
 
@@ -44,7 +42,7 @@ struct facts {
 	uint64_t used_at;       /* budget_now */
 	bool making;            /* some thread makes the next one */
 	struct doubles doubles; /* of `last`; that thread's */
-	struct counters labels; /* uint32_t, by text: the number of each label that was ever set, from 1 */
+	struct hash_key secret; /* for the numbers of labels; does not change */
 };
 
 static void facts_list_release(struct list *l)
@@ -105,7 +103,7 @@ int facts_open(struct catalog *catalog, struct budget *budget, struct facts **re
 	lock_init(&f->lock, LOCK_FACTS);
 	f->doubles.lock = &f->lock;
 	lock_cond_init(&f->made);
-	f->labels = (struct counters)COUNTERS_INIT(uint32_t);
+	hash_key_draw(&f->secret);
 	f->keeper = (struct keeper){.oldest = facts_oldest_use, .evict = facts_evict, .arg = f};
 	budget_join(budget, &f->keeper);
 	*ret = f;
@@ -119,7 +117,6 @@ void facts_close(struct facts *f)
 	budget_leave(f->budget, &f->keeper);
 	facts_list_release(f->last);
 	doubles_release(&f->doubles);
-	counters_release(&f->labels);
 	pthread_cond_destroy(&f->made);
 	lock_destroy(&f->lock);
 	free(f);
@@ -181,19 +178,15 @@ static void share(struct round *r, const struct list *before)
 		qsort_r(r->wanted, r->n_wanted, sizeof *r->wanted, by_name, r);
 }
 
-/* A label keeps its number, so that its directory is the same when it is set again. */
-static int number_labels(struct facts *f, struct kept *k)
+/* A label has the same number, and its directory the same inode, whenever it is set. The number is a hash: nothing has
+ * to be kept of labels that are gone. Of 300,000 labels two share a number in one mount of a million; these are then
+ * shown as one. */
+static void number_labels(const struct facts *f, struct kept *k)
 {
-	LOCKED(&f->lock);
 	for (size_t i = 0; i < k->of.n_labels; i++) {
-		uint32_t *number = counters_get(&f->labels, k->labels[i].text);
-		if (!number)
-			return -ENOMEM;
-		if (*number == 0)
-			*number = (uint32_t)f->labels.n;
-		k->labels[i].number = *number;
+		struct fact_label *l = &k->labels[i];
+		l->number = hash_bytes(&f->secret, 0, l->text.p, l->text.n) >> (64 - GROUP_NUMBER_BITS);
 	}
-	return 0;
 }
 
 static int read_one(void *arg, size_t k)
@@ -202,14 +195,14 @@ static int read_one(void *arg, size_t k)
 	uint32_t i = r->wanted[k];
 	struct kept *before = r->kept[i], *made = NULL;
 	int rc = deferred_take(kept_make(r->catalog, r->states[i].slot, before, &r->facts->doubles, &r->room, &made));
-	if (rc == 0)
-		rc = number_labels(r->facts, made);
 	if (rc < 0) {
 		kept_release(made);
 		made = NULL;
 	}
 	if (rc == -EINTR)
 		return rc;
+	if (made)
+		number_labels(r->facts, made);
 	if (before)
 		atomic_fetch_sub(&r->room.used, before->of.files.n);
 	kept_release(before);
@@ -292,7 +285,7 @@ static struct list *list_make(struct round *r)
 	struct list *l = calloc(1, sizeof *l);
 	if (!l)
 		return NULL;
-	*l = (struct list){.refs = 1, .memory = sizeof *l + doubles_memory(&r->facts->doubles)};
+	*l = (struct list){.facts = r->facts, .refs = 1, .memory = sizeof *l + doubles_memory(&r->facts->doubles)};
 	l->v = calloc(r->n + 1, sizeof *l->v);
 	l->kept = calloc(r->n + 1, sizeof(struct kept *));
 	if (!l->v || !l->kept) {
@@ -320,7 +313,7 @@ static struct list *list_make(struct round *r)
 		};
 		fact_count(r->catalog, &l->v[n]);
 		l->kept[n++] = kept;
-		l->memory += sizeof *l->v + sizeof *l->kept + GROUPED_MEMORY + kept->memory;
+		l->memory += sizeof *l->v + sizeof *l->kept + kept->memory;
 		r->kept[i] = NULL;
 	}
 	qsort(l->v, n, sizeof *l->v, fact_cmp);
@@ -421,7 +414,11 @@ const struct groups *facts_groups(const struct fact_list *list, enum group_key k
 	/* Another thread may have been faster. */
 	if (made && !atomic_compare_exchange_strong(&l->groups[key], &other, made)) {
 		groups_free(made);
-		made = other;
+		return other;
 	}
+	LOCKED(&l->facts->lock);
+	l->memory += made ? made->memory : 0;
+	if (made && l == l->facts->last)
+		atomic_fetch_add(&l->facts->keeper.used, made->memory);
 	return made;
 }

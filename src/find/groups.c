@@ -16,6 +16,7 @@
 /* --- keys ------------------------------------------------------------------------- */
 
 #define LINK_TITLE_CHARACTERS 60
+#define ALLOCATED 16 /* what malloc needs for itself */
 
 enum naming {
 	NAME_TIME,     /* HH.MM TITLE */
@@ -27,14 +28,14 @@ enum naming {
 struct key {
 	size_t (*links)(const struct session_facts *of); /* how many of the session are in any group */
 	/* The number of the group, which must always stand for the same name. */
-	uint32_t (*number)(const struct fact *f, size_t i);
+	uint64_t (*number)(const struct fact *f, size_t i);
 	void (*add_name)(const struct fact *f, size_t i, struct buf *out);
 	enum naming naming;
 };
 
 /* No day that JavaScript knows is further from 1970. */
 #define DAYS_BEFORE UINT32_C(100000001)
-_Static_assert(2 * DAYS_BEFORE < UINT32_C(1) << GROUP_NUMBER_BITS, "a day has a number");
+_Static_assert(2 * DAYS_BEFORE < UINT64_C(1) << GROUP_NUMBER_BITS, "a day has a number");
 _Static_assert(NODE_SLOT_BITS <= GROUP_NUMBER_BITS, "a project has a number");
 
 /* Of a session that has a time. */
@@ -43,10 +44,10 @@ static size_t dated_links(const struct session_facts *of)
 	return of->date != NO_DATE;
 }
 
-static uint32_t date_number(const struct fact *f, size_t i)
+static uint64_t date_number(const struct fact *f, size_t i)
 {
 	(void)i;
-	return (uint32_t)f->of->date + DAYS_BEFORE;
+	return (uint64_t)((int64_t)f->of->date + DAYS_BEFORE);
 }
 
 static void date_add_name(const struct fact *f, size_t i, struct buf *out)
@@ -57,7 +58,7 @@ static void date_add_name(const struct fact *f, size_t i, struct buf *out)
 	buf_adds(out, day);
 }
 
-static uint32_t project_number(const struct fact *f, size_t i)
+static uint64_t project_number(const struct fact *f, size_t i)
 {
 	(void)i;
 	return f->project_number;
@@ -74,7 +75,7 @@ static size_t label_links(const struct session_facts *of)
 	return of->n_labels;
 }
 
-static uint32_t label_number(const struct fact *f, size_t i)
+static uint64_t label_number(const struct fact *f, size_t i)
 {
 	return f->of->labels[i].number;
 }
@@ -166,8 +167,8 @@ static int slot_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct group_link *a = pa, *b = pb;
 	const struct fact *v = arg;
-	uint32_t x = a->number != b->number ? a->number : v[a->fact].slot;
-	uint32_t y = a->number != b->number ? b->number : v[b->fact].slot;
+	uint64_t x = a->number != b->number ? a->number : v[a->fact].slot;
+	uint64_t y = a->number != b->number ? b->number : v[b->fact].slot;
 	return x != y ? (x > y) - (x < y) : (a->entry > b->entry) - (a->entry < b->entry);
 }
 
@@ -178,6 +179,7 @@ static struct span keep_name(struct made *m, struct buf *name)
 		return (struct span){NULL, 0};
 	struct span kept = buf_span(name);
 	m->names[m->n_names++] = name->p;
+	m->shown.memory += name->cap + ALLOCATED;
 	*name = (struct buf)BUF_INIT;
 	return kept;
 }
@@ -279,10 +281,12 @@ struct groups *groups_make(const struct fact_list *list, enum group_key key)
 	}
 	m->shown.groups = m->groups;
 	m->shown.v = m->v;
+	m->shown.memory += sizeof *m + n * (sizeof *m->groups + sizeof *m->v) + m->names_cap * sizeof *m->names +
+	                   map_memory(&m->found) + map_memory(&m->taken) + map_memory(&m->tails);
 	return &m->shown;
 }
 
-const struct group *groups_find(const struct groups *g, uint32_t number)
+const struct group *groups_find(const struct groups *g, uint64_t number)
 {
 	size_t lo = 0, hi = g->n;
 	while (lo < hi) {

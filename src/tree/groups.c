@@ -5,13 +5,20 @@
 
 #include <errno.h>
 
-/* A group is numbered in a node by the bits of slot and entry. */
-#define GROUP_LOW_BITS 20
-_Static_assert(GROUP_NUMBER_BITS - GROUP_LOW_BITS <= NODE_SLOT_BITS, "a group's number is a node's");
+/* The number of a group is in the slot, entry and part of its node. */
+#define GROUP_ENTRY_BITS (NODE_ENTRY_BITS - 1)
+_Static_assert(GROUP_NUMBER_BITS == NODE_SLOT_BITS + GROUP_ENTRY_BITS + NODE_PART_BITS, "a node has a group's number");
 
-static struct node group_node(uint32_t number)
+static struct node group_node(uint64_t number)
 {
-	return (struct node){.slot = number >> GROUP_LOW_BITS, .entry = number & ((1 << GROUP_LOW_BITS) - 1)};
+	return (struct node){.slot = (uint32_t)(number >> (GROUP_ENTRY_BITS + NODE_PART_BITS)),
+	                     .entry = (uint32_t)(number >> NODE_PART_BITS) & (NODE_ENTRIES - 1),
+	                     .part = (uint32_t)number & (NODE_PARTS - 1)};
+}
+
+static uint64_t group_number(struct node n)
+{
+	return (uint64_t)n.slot << (GROUP_ENTRY_BITS + NODE_PART_BITS) | (uint64_t)n.entry << NODE_PART_BITS | n.part;
 }
 
 /* The groups of the key of c's row, as of now; NULL and *ret_err if they cannot be made. */
@@ -34,7 +41,7 @@ static int not_found(const struct ctx *c)
 static const struct group *find_group(struct ctx *c, const struct groups **ret_all, int *ret_err)
 {
 	const struct groups *all = *ret_all = all_groups(c, ret_err);
-	const struct group *g = all ? groups_find(all, c->node.slot << GROUP_LOW_BITS | c->node.entry) : NULL;
+	const struct group *g = all ? groups_find(all, group_number(c->node)) : NULL;
 	if (all && !g)
 		*ret_err = not_found(c);
 	return g;
@@ -76,9 +83,9 @@ static int group_match(struct ctx *dir, struct span name, struct node *ret)
 	const struct group *g = all ? groups_find_name(all, name) : NULL;
 	if (!g)
 		return all ? not_found(dir) : rc;
-	struct node n = group_node(g->number);
-	ret->slot = n.slot;
-	ret->entry = n.entry;
+	unsigned kind = ret->kind;
+	*ret = group_node(g->number);
+	ret->kind = kind;
 	return 0;
 }
 

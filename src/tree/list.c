@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 /* Scratch files have the last cookies of a directory. */
-#define COOKIE_SCRATCH ((uint64_t)1 << 40)
+#define COOKIE_SCRATCH ((uint64_t)1 << 60)
 
 static int list_scratch(struct tree *t, node_t dir, uint64_t cookie, tree_emit emit, void *arg)
 {

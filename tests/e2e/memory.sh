@@ -67,3 +67,31 @@ same "$T/numbers" "$T/numbers.now" "inode numbers while others read"
 resident=$(resident)
 echo "with four readers: $resident kB"
 [ -n "$sanitized" ] || [ "$resident" -lt $(((option + 32) * 1024)) ] || die "$resident kB with a cache of $option MiB"
+umount_fs "$T/mnt"
+
+# Of a session that is rewritten nothing is kept, however long its labels were.
+[ -z "$sanitized" ] || exit 0
+mkdir "$T/labels"
+mount_watched "$T/labels" "$T/mnt" -o cache=4M
+python3 - "$T/labels/s.jsonl" "$T/mnt/labels" "$(mount_pid "$T/mnt")" <<'PY' || die "labels that are gone are kept"
+import json, os, sys, time
+path, labels, pid = sys.argv[1:]
+def held():
+    with open(f"/proc/{pid}/status") as f:
+        return sum(int(line.split()[1]) for line in f if line.startswith(("RssAnon", "RssShmem"))) >> 10
+for i in range(40):
+    text = f"{i} " + "x" * (1 << 20)
+    with open(path, "w") as f:
+        for line in ({"type": "session", "version": 3, "id": "s"}, {"type": "message", "id": "m", "parentId": None, "message": {"role": "user", "content": "x"}},
+                     {"type": "label", "id": "l", "parentId": "m", "targetId": "m", "label": text}):
+            print(json.dumps(line), file=f)
+    names = []
+    for _ in range(400):
+        names = os.listdir(labels)
+        if len(names) == 1 and names[0].startswith(f"{i} "):
+            break
+        time.sleep(0.05)
+    assert len(names) == 1 and names[0].startswith(f"{i} "), (i, names)
+print("labels that are gone:", held(), "MiB")
+assert held() < 32, held()
+PY

@@ -528,7 +528,7 @@ static void labels_of_all_sessions(void **state)
 	assert_int_equal(labels->n, 1);
 	assert_non_null(todo);
 	assert_int_equal(todo->n, 3);
-	uint32_t number = todo->number;
+	uint64_t number = todo->number;
 	static const char *const files[] = {"a/new.jsonl", "a/old.jsonl", "a/old.jsonl"};
 	for (uint32_t i = 0; i < 3; i++) {
 		char name[24];
@@ -571,6 +571,38 @@ static void labels_of_all_sessions(void **state)
 	                                    "a\\tz\\\\\ta\told\t1\t\tuser\thi\n"
 	                                    "to/do\ta\tnew\t1\t\tuser\thi\n");
 	facts_release(list);
+	facts_close(f);
+}
+
+/* Groups count with their links and names, by key, and no longer when the list is gone. */
+static void groups_are_counted(void **state)
+{
+	enum { LABELS = 1000 };
+	struct place *p = *state;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	make_dir(p, "a");
+	buf_adds(&text, DATED("s", "2026-01-01T10:00:00.000Z") ENTRY("1"));
+	for (unsigned i = 0; i < LABELS; i++)
+		buf_addf(&text, ENTRY("e%u") LABEL("l%u", "e%u", "\"%0100u\""), i, i, i, i);
+	put(p, "a/s.jsonl", buf_cstr(&text));
+	open_place(p);
+	struct budget budget = BUDGET_INIT(SIZE_MAX);
+	struct facts *f;
+	assert_int_equal(facts_open(p->c, &budget, &f), 0);
+	const struct fact_list *list = all(f);
+	size_t before = budget_used(&budget);
+	assert_int_equal(facts_groups(list, GROUP_BY_LABEL)->n, LABELS);
+	size_t grown = budget_used(&budget) - before;
+	assert_in_range(grown, LABELS * (100 + sizeof(struct group) + sizeof(struct group_link)), LABELS * 1000);
+	facts_groups(list, GROUP_BY_LABEL);
+	assert_int_equal(budget_used(&budget), before + grown);
+	facts_groups(list, GROUP_BY_DATE);
+	assert_true(budget_used(&budget) > before + grown);
+	facts_release(list);
+	append(p, "a/s.jsonl", ENTRY("2"));
+	wait_stale();
+	facts_release(all(f));
+	assert_in_range(budget_used(&budget), before, before + 1000);
 	facts_close(f);
 }
 
@@ -662,7 +694,7 @@ int main(void)
 	    TEST(equal_names_are_numbered),       TEST(what_is_always_replaced_is_left_out),
 	    TEST(labels_of_all_sessions),         TEST(cells_are_on_one_line),
 	    TEST(files_of_all_sessions),          TEST(an_entry_of_many_files_counts_once),
-	    TEST(results_count_for_subagents),
+	    TEST(results_count_for_subagents),     TEST(groups_are_counted),
 	};
 	setenv("TZ", "UTC", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@ struct map {
 uint32_t map_get(const struct map *m, uint32_t scope, struct span key);
 /* Replaces the number that was there. 0 or -ENOMEM (deferred_note). */
 int map_put(struct map *m, uint32_t scope, struct span key, uint32_t value);
+size_t map_memory(const struct map *m);
 void map_release(struct map *m);
 
 #endif

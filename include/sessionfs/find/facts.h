@@ -24,7 +24,7 @@ struct fact_use {
 /* A label that is set. */
 struct fact_label {
 	uint32_t entry;
-	uint32_t number;  /* stands for the text, in all lists */
+	uint64_t number;  /* stands for the text, in all lists */
 	struct span text; /* exact bytes */
 	struct span name; /* of the entry's link, without its number (match_name) */
 	struct span row;  /* in labels.tsv, after the session's place: entry, time, role, text */

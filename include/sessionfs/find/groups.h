@@ -7,11 +7,11 @@
 
 /* The keys: a row of `keys` in groups.c each. */
 enum group_key { GROUP_BY_DATE = 1, GROUP_BY_PROJECT, GROUP_BY_LABEL, GROUP_KEYS };
-#define GROUP_NUMBER_BITS 28
+#define GROUP_NUMBER_BITS 56
 
 /* A session, or an entry of it, in its group. */
 struct group_link {
-	uint32_t number;  /* the group's */
+	uint64_t number;  /* the group's */
 	uint32_t fact;    /* the session's in the list */
 	uint32_t entry;   /* 0 for a session */
 	uint32_t label;   /* of a labelled entry its place in `labels` of the facts */
@@ -19,14 +19,14 @@ struct group_link {
 };
 
 struct group {
-	uint32_t number; /* stands for the name, now and in later lists */
+	uint64_t number; /* stands for the name, now and in later lists */
 	struct span name;
 	size_t first, n;       /* of its links in `v`, by slot and entry */
 	struct timespec mtime; /* newest session's */
 };
 
 struct groups {
-	size_t n;
+	size_t n, memory;
 	const struct group *groups; /* by number */
 	const struct group_link *v;
 };
@@ -34,7 +34,7 @@ struct groups {
 /* Of this list, and for as long. NULL without memory. */
 const struct groups *facts_groups(const struct fact_list *list, enum group_key key);
 /* The group with this number, or with this name; NULL if nothing is in it. */
-const struct group *groups_find(const struct groups *g, uint32_t number);
+const struct group *groups_find(const struct groups *g, uint64_t number);
 const struct group *groups_find_name(const struct groups *g, struct span name);
 /* The link with that name in the group; NULL if there is none. */
 const struct group_link *groups_find_link(const struct groups *g, const struct group *group, struct span name);
