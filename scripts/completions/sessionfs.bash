@@ -2,14 +2,6 @@
 # Completion for bash. What there is to complete is what --help says, and for --cat, --ls and --tree what the source has.
 # shellcheck shell=bash
 
-# The names in a directory of the source as lines "TYPE PATH", TYPE being d, f or l.
-_sessionfs_names() { # PROGRAM SOURCE DIRECTORY/
-	"$1" ${2:+-S "$2"} --ls="/$3" --json 2>/dev/null |
-		sed -nE 's/^\[?\{"name":"(.*)","type":"(.).*/\2 \1/p' | sed -E 's/\\(["\\])/\1/g' | while read -r type name; do
-		[ -z "$name" ] || printf '%s %s\n' "$type" "$3$name"
-	done
-}
-
 # The word as the program will get it, as far as it was typed.
 _sessionfs_plain() {
 	local i c quote='' plain=''
@@ -31,7 +23,7 @@ _sessionfs_plain() {
 _sessionfs() {
 	local cur prev words cword
 	_init_completion -n := || return
-	local program=${words[0]/#\~/$HOME} raw=$cur help line='' argument option='' before='' source='' i typed type path names=''
+	local program=${words[0]/#\~/$HOME} raw=$cur help line='' argument option='' before='' source='' i typed path names=''
 	help=$("$program" --help 2>/dev/null) || return
 
 	# Which option the word belongs to; `before` is what stands before its value.
@@ -80,15 +72,11 @@ _sessionfs() {
 		names=1
 		;;
 	*:PATH)
-		while read -r type path; do
-			[[ $path != "$typed"* ]] || COMPREPLY+=("$path$([ "$type" != d ] || echo /)")
-		done < <(_sessionfs_names "$program" "$source" "${typed%"${typed##*/}"}")
-		if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} != */ ]]; then # a file, or a link to a directory
-			case $("$program" ${source:+-S "$source"} --ls="/${COMPREPLY[0]}/" --json 2>/dev/null) in
-			'[{"name":""'*) compopt +o nospace ;;
-			*) COMPREPLY[0]+=/ ;;
-			esac
-		fi
+		line=${typed%"${typed##*/}"}
+		while IFS= read -r path; do
+			[[ $line$path != "$typed"* ]] || COMPREPLY+=("$line$path")
+		done < <("$program" ${source:+-S "$source"} --names --ls="/$line" 2>/dev/null)
+		[[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} == */ ]] || compopt +o nospace
 		names=1
 		;;
 	esac

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Completion for fish. What there is to complete is what --help says, and for --cat, --ls and --tree what the source has.
 
-# The names in a directory of the source; a link to a directory ends in a slash, if there is no other name to choose.
+# The names in a directory of the source.
 function __sessionfs_paths
     set -l words (commandline -opc)
     set -l typed (string unescape -- (commandline -ct) | string replace -r '^--[a-z]+=' '')
@@ -19,17 +19,9 @@ function __sessionfs_paths
     end
     set source (string replace -r '^~/' "$HOME/" -- $source)
     set -l dir (string replace -r '[^/]*$' '' -- $typed)
-    set -l found
-    for line in (command $words[1] $source --ls=/$dir --json 2>/dev/null | sed -nE 's/^\[?\{"name":"(.*)","type":"(.).*/\2 \1/p' | sed -E 's/\\\\(["\\\\])/\1/g')
-        set -l path $dir(string sub -s 3 -- $line)
-        test (string sub -l (string length -- $typed) -- $path) = "$typed"; or continue
-        string match -q 'd *' -- $line; and set path $path/
-        set -a found $path
+    for name in (command $words[1] $source --names --ls=/$dir 2>/dev/null)
+        test (string sub -l (string length -- $typed) -- $dir$name) = "$typed"; and printf '%s\n' $dir$name
     end
-    if test (count $found) -eq 1; and not string match -q '*/' -- $found[1]
-        string match -q '[{"name":""*' -- (command $words[1] $source --ls=/$found[1]/ --json 2>/dev/null)[1]; or set found $found[1]/
-    end
-    printf '%s\n' $found
 end
 
 # Those of the list before the cursor, which begin with what stands before the last comma.

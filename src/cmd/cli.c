@@ -172,6 +172,41 @@ int cli_ls(struct tree *t, const char *path, bool json, FILE *out)
 	return rc < 0 ? rc : ferror(out) ? -EIO : 0;
 }
 
+/* Notes behind the NUL of a name what it is: `/` a directory, `@` a link, or nothing. */
+static int collect_marked(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+                          const struct tree_attr *attr)
+{
+	struct cli_names *all = arg;
+	(void)cookie, (void)node, (void)attr;
+	if (!vec_reserve(all, 1) || !(all->v[all->n] = calloc(1, name.n + 2)))
+		return all->err = -ENOMEM;
+	memcpy(all->v[all->n], name.p, name.n);
+	all->v[all->n++][name.n + 1] = S_ISDIR(mode) ? '/' : S_ISLNK(mode) ? '@' : '\0';
+	return 0;
+}
+
+int cli_ls_names(struct tree *t, const char *path, FILE *out)
+{
+	struct cli_names all CLEANUP(cli_names_release) = {0};
+	struct tree_attr a;
+	int rc = tree_resolve(t, path, true, &a);
+	if (rc < 0 || !S_ISDIR(a.mode))
+		return rc;
+	node_t dir = a.node;
+	rc = tree_list(t, dir, 0, TREE_NAMES, collect_marked, &all);
+	if (all.n > 0)
+		qsort(all.v, all.n, sizeof *all.v, name_cmp);
+	rc = rc < 0 ? rc : all.err;
+	for (size_t i = 0; rc == 0 && i < all.n; i++) {
+		char mark = all.v[i][strlen(all.v[i]) + 1];
+		bool is_dir = mark == '/';
+		if (mark == '@')
+			is_dir = tree_resolve_from(t, dir, all.v[i], true, &a) == 0 && S_ISDIR(a.mode);
+		fprintf(out, "%s%s\n", all.v[i], is_dir ? "/" : "");
+	}
+	return rc < 0 ? rc : ferror(out) ? -EIO : 0;
+}
+
 /* One level of --tree: the names of a directory, and the next one to print. */
 struct level {
 	node_t dir;

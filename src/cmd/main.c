@@ -7,6 +7,7 @@
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/cmd/opts.h"
+#include "sessionfs/find/tables.h"
 #include "notify.h"
 #include "places.h"
 #ifndef SESSIONFS_NO_FUSE
@@ -375,6 +376,29 @@ static int act_copy(const struct opts *o, const struct parts *parts, const char 
 	return good && !lacking && rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static int act_secrets(struct parts *parts, const char *source)
+{
+	struct buf rows CLEANUP_BUF = BUF_INIT;
+	const struct fact_list *all = NULL;
+	struct facts *facts;
+	int rc = facts_open(parts->catalog, &parts->budget, &facts);
+	if (rc == 0) {
+		rc = facts_all(facts, &all);
+		if (rc == 0)
+			rc = table_secrets(all, &rows);
+		if (rc == 0)
+			rc = cli_put(stdout, buf_span(&rows));
+		/* What could not be read may have some. */
+		if (rc == 0)
+			rc = all->missed;
+		facts_release(all);
+		facts_close(facts);
+	}
+	if (rc < 0)
+		log_error("%s: %s", source, strerror(-rc));
+	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 static int act_on_tree(struct opts *o, const char *source)
 {
 	struct parts parts CLEANUP(parts_close) = {0};
@@ -392,11 +416,14 @@ static int act_on_tree(struct opts *o, const char *source)
 		return act_search(o, &parts);
 	case OPTS_COPY:
 		return act_copy(o, &parts, source);
+	case OPTS_SECRETS:
+		return act_secrets(&parts, source);
 	case OPTS_CAT:
 		rc = cli_cat(parts.tree, o->target, stdout);
 		break;
 	case OPTS_LS:
-		rc = cli_ls(parts.tree, o->target, o->json, stdout);
+		rc = o->names ? cli_ls_names(parts.tree, o->target, stdout)
+		              : cli_ls(parts.tree, o->target, o->json, stdout);
 		break;
 	default:
 		rc = cli_tree(parts.tree, o->target, stdout);
@@ -412,7 +439,8 @@ static int act_on_source(struct opts *o)
 	char *source CLEANUP_FREE = places_source(o->source);
 	if (!source)
 		return EXIT_FAILURE;
-	if (o->action == OPTS_MOUNT || o->action == OPTS_SEARCH || o->action == OPTS_CHECK || o->action == OPTS_COPY)
+	if (o->action == OPTS_MOUNT || o->action == OPTS_SEARCH || o->action == OPTS_CHECK || o->action == OPTS_COPY ||
+	    o->action == OPTS_SECRETS)
 		places_warn_empty(source);
 	int status;
 	if (o->action == OPTS_CHECK) {

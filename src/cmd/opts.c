@@ -79,6 +79,7 @@ static const struct option options[] = {
     {0, NULL, "cat", "PATH", ACTION, OPTS_CAT, .help = "print a file of the tree"},
     {0, NULL, "ls", "PATH", ACTION, OPTS_LS, .help = "list a directory of the tree"},
     {0, NULL, "json", NULL, FLAG, FIELD(json), .help = "with --ls and --search: one JSON object a name or entry"},
+    {0, NULL, "names", NULL, FLAG, FIELD(names), .help = "with --ls: names alone, / behind directories"},
     {0, NULL, "tree", "PATH", ACTION, OPTS_TREE, .help = "list everything below a directory of the tree"},
     {0, NULL, "copy", "PATH", ACTION, OPTS_COPY, .help = "write a part of the tree as files below DIR"},
     {0, NULL, "delete", NULL, FLAG, FIELD(removes), .help = "with --copy: remove what is not in the tree"},
@@ -91,6 +92,7 @@ static const struct option options[] = {
      .help = "with --cat and --search: auto, always or never"},
     {0, NULL, "pick", "QUERY", ACTION, OPTS_PICK, .bare = "", .help = "choose a session, and go on with it in pi"},
     {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "read every session file and report what is wrong"},
+    {0, NULL, "secrets", NULL, ACTION, OPTS_SECRETS, .help = "print where something that looks like a key is"},
     {'u', NULL, "unmount", NULL, ACTION, OPTS_UNMOUNT, .help = "unmount MOUNTPOINT, or the only mount of yours"},
     {'h', NULL, "help", NULL, ACTION, OPTS_HELP, .help = "print this text"},
     {'V', NULL, "version", NULL, ACTION, OPTS_VERSION, .help = "print the version"},
@@ -419,6 +421,8 @@ static int place_operands(struct parser *p)
 		o->target = p->operand[--p->operands];
 	if (o->json && o->action != OPTS_LS && o->action != OPTS_SEARCH)
 		return opts_bad(p, SPAN_LIT("--json"), "only goes with --ls and --search");
+	if (o->names && (o->action != OPTS_LS || o->json))
+		return opts_bad(p, SPAN_LIT("--names"), "only goes with --ls, and not with --json");
 	if (o->color != OPTS_COLOR_AUTO && o->action != OPTS_CAT && o->action != OPTS_SEARCH)
 		return opts_bad(p, SPAN_LIT("--color"), "only goes with --cat and --search");
 	if ((o->entries || o->limit || o->root || o->lines != HIT_LINES) && o->action != OPTS_SEARCH)
@@ -468,11 +472,12 @@ void opts_usage(FILE *out)
 {
 	fputs("usage: sessionfs [options] [SOURCE] MOUNTPOINT\n"
 	      "       sessionfs [-S SOURCE] --cat [--color=WHEN] PATH\n"
-	      "       sessionfs [-S SOURCE] --ls [--json] PATH | --tree PATH\n"
+	      "       sessionfs [-S SOURCE] --ls [--json | --names] PATH | --tree PATH\n"
 	      "       sessionfs [-S SOURCE] --copy [--delete] PATH DIR\n"
 	      "       sessionfs [-S SOURCE] --search [--entries | --json] [--limit=N] [--color=WHEN] QUERY\n"
 	      "       sessionfs [-S SOURCE] --pick [QUERY]\n"
 	      "       sessionfs --check [SOURCE]\n"
+	      "       sessionfs [-S SOURCE] --secrets\n"
 	      "       sessionfs -u [MOUNTPOINT]\n"
 	      "\n"
 	      "Shows the sessions of the pi coding agent as files and directories. Without\n"

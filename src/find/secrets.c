@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* secrets.tsv. All files are read for it when it is asked for, on all cores: making an index need not look for keys.
- */
+/* The table of --secrets. All files are read for it, on all cores: making an index need not look for keys. */
 #include "sessionfs/find/tables.h"
 
 #include "sessionfs/base/cancel.h"

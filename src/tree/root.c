@@ -225,8 +225,6 @@ static const struct kind in_root[] = {
     {"usage.svg", .doc = "the cost by day and model, as a picture", .from = &from_all, .make = TABLE(usage_svg)},
     {"files.tsv", .doc = "which session read, wrote or edited which file, as a table; costs what usage.tsv costs",
      .from = &from_all, .make = TABLE(table_files)},
-    {"secrets.tsv", .doc = "where something that looks like a key stands, in any session", .from = &from_all,
-     .make = TABLE(table_secrets)},
     {"problems.tsv", .doc = "what could not be read or linked, in any session, and files that are shown nowhere",
      .from = &from_all, .make = TABLE(table_problems)},
     {"labels", .doc = "every entry with that label, in any session; NNNN TITLE (links)", .from = &from_all,

@@ -415,8 +415,6 @@ static inline node_t scratch_node(uint64_t id)
 	return (node_t)KIND_SCRATCH << (64 - NODE_KIND_BITS) | id;
 }
 
-int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret);
-
 /* list.c */
 
 /* Whether names may be made in this directory: 0, -EPERM, -EROFS, -EACCES, ... */

@@ -15,10 +15,17 @@ odd="a 'b' \"c\" \$d [e] f:g=h"
 samples "$T/src"
 mv "$T/src/--home-ada-weather--" "$T/src/--$odd--"
 
-# Says what it is given, each word on a line; the completions ask the real one.
+# Says what it is given, each word on a line; the completions ask the real one, and how much that read is noted.
 cat >"$T/bin/sessionfs" <<END
 #!/bin/sh
-case " \$* " in *" --help "* | *" --ls=/"*) exec "$SESSIONFS" "\$@" ;; esac
+case " \$* " in *" --help "*) exec "$SESSIONFS" "\$@" ;; esac
+case " \$* " in *" --ls=/"*)
+	"$SESSIONFS" "\$@"
+	status=\$?
+	awk '/^rchar/ { print \$2 }' "/proc/\$\$/io" >>"$T/read"
+	exit \$status
+	;;
+esac
 printf '[\n'
 printf '%s\n' "\$@" ']'
 END
@@ -68,3 +75,19 @@ is "a dir/" "$(fish "sessionfs a" | sed 's/\\//g')" "fish: a directory"
 is "latest/" "$(fish "sessionfs -S src --cat late")" "fish: a link to a directory"
 is "--cat=projects/$path/" "$(fish "sessionfs --source=src --cat=projects/a")" "fish: an odd name"
 is "projects/$path/$stem/title" "$(fish "sessionfs -S src --cat \"projects/${path//[\"$]/\\&}/$stem/tit\"" | sed 's/\\\(.\)/\1/g')" "fish: below it"
+
+# Names need no sizes: no session is read for them.
+mkdir "$T/big"
+python3 - "$T/big/s.jsonl" <<'PY'
+import json, sys
+with open(sys.argv[1], "w") as f:
+    print(json.dumps({"type": "session", "version": 3, "id": "s", "timestamp": "2026-04-01T12:00:00.000Z", "cwd": "/"}), file=f)
+    for i in range(64):
+        print(json.dumps({"type": "message", "id": f"m{i}", "parentId": None, "message": {"role": "user", "content": "x" * 65536}}), file=f)
+PY
+rm "$T/read"
+is "-S|big|--cat|latest" "$(typed bash 'sessionfs -S big --cat late\t' | sed 's/\/$//')" "bash: a name beside tables"
+is "-S|big|--cat|latest" "$(typed zsh 'sessionfs -S big --cat late\t' | sed 's/\/$//')" "zsh: a name beside tables"
+is "latest/" "$(fish "sessionfs -S big --cat late")" "fish: a name beside tables"
+[ "$(wc -l <"$T/read")" -ge 3 ] || die "how much was read is not noted"
+is "" "$(awk '$1 > 1000000' "$T/read")" "bytes that were read for names"

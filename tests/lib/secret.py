@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What looks like a key, found with regular expressions over the bytes of lines: where it stands, and what hides it.
 
-secret.py table SOURCE [MOST] secrets.tsv, in the order of facts.py; a line of more than MOST bytes is not looked through
+secret.py table SOURCE [MOST] what --secrets prints, in the order of facts.py; a line of more than MOST bytes is not looked through
 secret.py mask [MOST] <FILE  the file as a mount with -o redact has it; a line of more than MOST bytes is hidden
 secret.py keys               the examples' keys, a line each (of a private key its first line)
 secret.py check              that each example is found as what it is, and what is none is not

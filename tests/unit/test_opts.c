@@ -274,6 +274,10 @@ static void without_a_mount(void **state)
 	good(ARGS("sessionfs", "--ls=--json"));
 	assert_string_equal(o.target, "--json");
 	assert_false(o.json);
+	good(ARGS("sessionfs", "--names", "--ls", ""));
+	assert_true(o.names);
+	bad(ARGS("sessionfs", "--names", "--tree", ""), "--names: only goes with --ls, and not with --json");
+	bad(ARGS("sessionfs", "--names", "--json", "--ls", ""), "--names: only goes with --ls, and not with --json");
 	good(ARGS("sessionfs", "--tree", ""));
 	assert_int_equal(o.action, OPTS_TREE);
 	assert_string_equal(o.target, "");
@@ -283,6 +287,10 @@ static void without_a_mount(void **state)
 	assert_null(o.source);
 	good(ARGS("sessionfs", "--check", "/src"));
 	assert_string_equal(o.source, "/src");
+	good(ARGS("sessionfs", "--secrets", "-S", "/src"));
+	assert_int_equal(o.action, OPTS_SECRETS);
+	assert_string_equal(o.source, "/src");
+	assert_null(o.target);
 	good(ARGS("sessionfs", "-u"));
 	assert_int_equal(o.action, OPTS_UNMOUNT);
 	assert_null(o.target);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* secret: what looks like a key in bytes as they are stored: prefixes of services, private keys, JSON Web Tokens,
- * passwords in URLs, Bearer headers. The forms, and when a place counts: sessionfs(5), "secrets.tsv". Nothing is
+ * passwords in URLs, Bearer headers. The forms, and when a place counts: sessionfs(5), "Secrets". Nothing is
  * decoded, and no place goes over the end of a line. */
 #ifndef SESSIONFS_SECRET_H
 #define SESSIONFS_SECRET_H
@@ -27,9 +27,9 @@ void secrets_release(struct secrets *s);
 
 /* Appends the places in text, which is whole lines, from left to right; none overlap. 0 or -ENOMEM. */
 int secrets_find(struct span text, struct secrets *out);
-/* What kind of key it is, as secrets.tsv says it. */
+/* What kind of key it is, as --secrets says it. */
 const char *secret_kind(const struct secret *s);
-/* How many of its first bytes secrets.tsv shows: those of a prefix that is known, and of a secret none. */
+/* How many of its first bytes --secrets shows: those of a prefix that is known, and of a secret none. */
 size_t secret_shown(const struct secret *s);
 /* The first part of the key, from its byte `from` on, that is hidden: all of it but for line ends. Empty: none is left.
  */

@@ -14,6 +14,9 @@ int cli_cat(struct tree *t, const char *path, FILE *out);
 
 /* Lists a directory in long form, or one file or link. `json`: an array with one object a line. */
 int cli_ls(struct tree *t, const char *path, bool json, FILE *out);
+/* The names in a directory, one a line; a slash ends that of a directory, or of a link to one. Of anything else
+ * nothing. No size is found out for it. */
+int cli_ls_names(struct tree *t, const char *path, FILE *out);
 
 /* Prints every name below `path`, indented by depth. */
 int cli_tree(struct tree *t, const char *path, FILE *out);

@@ -16,6 +16,7 @@ enum opts_action {
 	OPTS_LS,
 	OPTS_TREE,
 	OPTS_CHECK,
+	OPTS_SECRETS,
 	OPTS_SEARCH,
 	OPTS_COPY,
 	OPTS_PICK,
@@ -35,7 +36,7 @@ struct opts {
 	unsigned max_threads; /* threads that answer requests */
 	unsigned poll_ms;     /* how often to look at the source; 0: only where inotify does not work */
 	bool read_only, redact, allow_other, allow_root, default_permissions, nonempty, foreground, debug,
-	    single_thread, json;
+	    single_thread, json, names;
 	bool entries;          /* of a search its table of entries */
 	unsigned lines, limit; /* of a search so many lines of each entry, and entries; 0: all */
 	const char *root;      /* what the paths that it prints begin with; NULL: nothing */

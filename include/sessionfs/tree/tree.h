@@ -119,6 +119,8 @@ node_t tree_parent(struct tree *t, node_t dir);
 /* Resolves a path from the root, component by component; the last component's links are not followed
  * unless `follow`. For --cat, --ls, --tree. */
 int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr *ret);
+/* The same from a directory. */
+int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret);
 
 /* True if the file's text changes in the middle as its session grows. Readers of a live session should get it as it was
  * at open. */
