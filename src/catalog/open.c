@@ -19,6 +19,9 @@
  * a file operation can fail with EAGAIN, too. */
 enum { ONCE_MORE = 1 };
 
+/* How an index is asked for: as now on the disk, and to be read from. */
+enum { NOW = 1, KEEPS_LINES = 2 };
+
 /* ---- traces ---- */
 
 /* A hash of the beginning and of the end of the file's first `size` bytes; 0 if they cannot be read. */
@@ -56,11 +59,11 @@ static struct finding find_out(const struct catalog *c, const struct session *s)
 }
 
 /* Opens a session. *ret_same: as far as the trace `before` shows, it is still the same file. */
-static int open_session(const struct catalog *c, const struct source_path *at, const struct trace *before,
-                        struct session **ret, struct finding *ret_found, bool *ret_same)
+static int open_session(const struct catalog *c, const struct source_path *at, bool keeps_lines,
+                        const struct trace *before, struct session **ret, struct finding *ret_found, bool *ret_same)
 {
 	struct session *s;
-	int rc = session_open(at, &s);
+	int rc = session_open_to_read(at, keeps_lines, &s);
 	if (rc < 0)
 		return rc;
 	bool is_short = session_size(s) < before->size;
@@ -122,7 +125,7 @@ static int open_index_check(struct catalog *c, struct open_index *x, const struc
 
 /* Builds the index of a slot. The lock is held on entry and return, and released in between. Other threads wait for x
  * meanwhile. */
-static void open_index_fill(struct catalog *c, struct open_index *x)
+static void open_index_fill(struct catalog *c, struct open_index *x, bool keeps_lines)
 {
 	struct session *s = NULL;
 	struct finding f = {0};
@@ -131,7 +134,7 @@ static void open_index_fill(struct catalog *c, struct open_index *x)
 
 	lock_release(&c->lock);
 	bool trace_holds = true;
-	x->err = open_session(c, &at, &before, &s, &f, &trace_holds);
+	x->err = open_session(c, &at, keeps_lines, &before, &s, &f, &trace_holds);
 	bool is_whole = cancel_check() == 0;
 	int rc = open_index_check(c, x, s, trace_holds);
 	lock_acquire(&c->lock);
@@ -171,7 +174,7 @@ static struct open_index *open_index_add(struct catalog *c, uint32_t slot)
 }
 
 /* 0, ONCE_MORE or a negative errno. */
-static int take_once(struct catalog *c, uint32_t slot, struct open_index **ret)
+static int take_once(struct catalog *c, uint32_t slot, unsigned how, struct open_index **ret)
 {
 	struct open_index *x = c->slots[slot].index;
 	int rc = 0;
@@ -182,7 +185,7 @@ static int take_once(struct catalog *c, uint32_t slot, struct open_index **ret)
 		x = open_index_add(c, slot);
 		if (!x)
 			return -ENOMEM;
-		open_index_fill(c, x);
+		open_index_fill(c, x, how & KEEPS_LINES);
 	}
 	if (rc == 0 && (x->err || x->forgotten))
 		rc = x->err == -EINTR || x->replaced ? ONCE_MORE : x->err ? x->err : -ESTALE;
@@ -198,11 +201,11 @@ static int take_once(struct catalog *c, uint32_t slot, struct open_index **ret)
 
 /* The slot's index with a reference, opened if need be. 0 or a negative errno. The thread that opened it may have been
  * interrupted. That is no failure for the others: one of them carries on. */
-static int open_index_take(struct catalog *c, uint32_t slot, struct open_index **ret)
+static int open_index_take(struct catalog *c, uint32_t slot, unsigned how, struct open_index **ret)
 {
 	int rc;
 	do
-		rc = c->slots[slot].file == NONE ? -ESTALE : take_once(c, slot, ret);
+		rc = c->slots[slot].file == NONE ? -ESTALE : take_once(c, slot, how, ret);
 	while (rc == ONCE_MORE && cancel_check() == 0);
 	return rc == ONCE_MORE ? -EINTR : rc;
 }
@@ -321,23 +324,23 @@ static int grow_index(struct catalog *c, struct open_index *x)
 }
 
 /* 0, ONCE_MORE or a negative errno. */
-static int get_once(struct catalog *c, uint32_t slot, bool look, struct session **ret)
+static int get_once(struct catalog *c, uint32_t slot, unsigned how, struct session **ret)
 {
 	struct open_index *x = NULL;
 	int rc = 0;
-	struct ask a = ask_begin(c, look ? HASTE_NONE : HASTE_KNOWN);
+	struct ask a = ask_begin(c, how & NOW ? HASTE_NONE : HASTE_KNOWN);
 	while (ask_wait(&a))
 		rc = slot_look(&a, slot);
 	rc = ask_close(&a, rc);
 	if (rc < 0)
 		return rc;
 	lock_acquire(&c->lock);
-	rc = c->slots[slot].file == NONE ? -ESTALE : open_index_take(c, slot, &x);
+	rc = c->slots[slot].file == NONE ? -ESTALE : open_index_take(c, slot, how, &x);
 	if (rc < 0) {
 		lock_release(&c->lock);
 		return rc;
 	}
-	look = look || x->partial || open_index_is_behind(c, x);
+	bool look = how & NOW || x->partial || open_index_is_behind(c, x);
 	x->partial = false;
 	struct open_index *surplus = open_index_take_surplus(c);
 	lock_release(&c->lock);
@@ -358,27 +361,33 @@ static int get_once(struct catalog *c, uint32_t slot, bool look, struct session 
 	return 0;
 }
 
-static int open_index_get(struct catalog *c, uint32_t slot, bool look, struct session **ret)
+static int open_index_get(struct catalog *c, uint32_t slot, unsigned how, struct session **ret)
 {
 	int rc;
 	do
-		rc = get_once(c, slot, look, ret);
+		rc = get_once(c, slot, how, ret);
 	while (rc == ONCE_MORE && cancel_check() == 0);
 	return rc == ONCE_MORE ? -EINTR : rc;
 }
 
 int catalog_get(struct catalog *c, uint32_t slot, struct session **ret)
 {
-	return open_index_get(c, slot, false, ret);
+	return open_index_get(c, slot, 0, ret);
 }
 
 int catalog_get_now(struct catalog *c, uint32_t slot, struct session **ret)
 {
-	return open_index_get(c, slot, true, ret);
+	return open_index_get(c, slot, NOW, ret);
+}
+
+int catalog_get_to_read(struct catalog *c, uint32_t slot, struct session **ret)
+{
+	return open_index_get(c, slot, KEEPS_LINES, ret);
 }
 
 void catalog_put(struct catalog *c, struct session *s)
 {
+	session_drop_lines(s);
 	size_t memory = session_memory(s);
 	session_unlock(s);
 

@@ -3,12 +3,58 @@
  * other, each by a request of its own: so more is read than the line. Two places are kept: a result and its call stand
  * apart.
  *
+ * Where an index is made for the tables of all sessions, lines with calls that have a file are read next, and a few
+ * others. These are kept when they are scanned, until the index is given back: the file is not read twice.
+ *
  * Only what the index has taken in is kept. It does not change while the file's attributes stay; session_grow drops it
  * when they do not. Of a server's file nothing is kept: while that is silent, reading is an error. */
 #include "sessionfs/base/limits.h"
 #include "session_impl.h"
 
 enum { AHEAD = LIMIT(32 * 1024, 512) };
+enum { SCANNED_MAX = LIMIT(8 << 20, 8192) }; /* bytes that are kept of one scan */
+
+void scanned_add(const struct session *s, uint64_t off, struct span line)
+{
+	struct scanned *k = &s->derived->scanned;
+	if (!k->wanted || k->bytes.n + line.n > SCANNED_MAX || opened_is_foreign(s->file))
+		return;
+	if (!vec_reserve(&k->bytes, line.n) || !vec_reserve(&k->lines, 1))
+		return;
+	k->lines.v[k->lines.n++] = (struct scanned_line){off, (uint32_t)k->bytes.n, (uint32_t)line.n};
+	memcpy(k->bytes.v + k->bytes.n, line.p, line.n);
+	k->bytes.n += line.n;
+}
+
+static void scanned_release(struct scanned *k)
+{
+	vec_release(&k->bytes);
+	vec_release(&k->lines);
+	*k = (struct scanned){0};
+}
+
+void session_drop_lines(struct session *s)
+{
+	LOCKED(&s->derived->ahead_lock);
+	scanned_release(&s->derived->scanned);
+}
+
+static int scanned_cmp(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = ((const struct scanned_line *)pb)->off;
+	return (a > b) - (a < b);
+}
+
+/* Adds the line of n bytes that begins at `off`. */
+static bool scanned_take(const struct scanned *k, uint64_t off, size_t n, struct buf *out)
+{
+	const struct scanned_line *l =
+	    k->lines.n ? bsearch(&off, k->lines.v, k->lines.n, sizeof *k->lines.v, scanned_cmp) : NULL;
+	if (!l || l->n != n)
+		return false;
+	buf_add(out, k->bytes.v + l->at, n);
+	return true;
+}
 
 /* Adds n bytes of the file, and of the `more` behind them those that are there. */
 static bool ahead_add(const struct ahead *a, uint64_t off, size_t n, size_t more, struct buf *out)
@@ -35,7 +81,11 @@ bool ahead_take(const struct session *s, uint64_t off, size_t n, size_t more, st
 {
 	struct derived *d = s->derived;
 	struct ahead a = {.bytes = BUF_INIT};
-	bool is_there = false;
+	lock_acquire(&d->ahead_lock);
+	bool is_there = scanned_take(&d->scanned, off, n, out);
+	lock_release(&d->ahead_lock);
+	if (is_there)
+		return true;
 	if (n + more > AHEAD / 2 || off + n > s->at.end || opened_is_foreign(s->file))
 		return false;
 	lock_acquire(&d->ahead_lock);
@@ -63,10 +113,12 @@ void ahead_drop(struct derived *d)
 	LOCKED(&d->ahead_lock);
 	for (unsigned i = 0; i < 2; i++)
 		buf_release(&d->ahead[i].bytes);
+	scanned_release(&d->scanned);
 }
 
 size_t ahead_memory(struct derived *d)
 {
 	LOCKED(&d->ahead_lock);
-	return buf_memory(&d->ahead[0].bytes) + buf_memory(&d->ahead[1].bytes);
+	return buf_memory(&d->ahead[0].bytes) + buf_memory(&d->ahead[1].bytes) + vec_held(&d->scanned.bytes) +
+	       vec_held(&d->scanned.lines);
 }

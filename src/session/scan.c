@@ -12,11 +12,15 @@
 
 enum { CHUNK = 256 * 1024 }; /* stays in the second-level cache */
 
+/* Of so many bytes those that are read next can be most: a title, a model. But not what a tool said. */
+#define SHORT_SCAN ((uint64_t)4 << 20)
+
 struct scan {
 	struct session *s;
 	struct refs pending; /* entries whose parent must be looked up */
 	struct buf deep, id_text, parent_text;
 	struct buf long_line; /* a line that is too long for the window */
+	bool is_short;        /* most lines are kept, not only those with calls that have a file */
 	int err;
 };
 
@@ -248,6 +252,8 @@ static bool scan_take_entry(struct scan *sc, const struct record_head *head, str
 		return scan_fail(sc, -ENOMEM);
 	s->at.count++;
 	s->entries.n++;
+	if (entry_uses_files(e) || (sc->is_short && e->role != ROLE_TOOL_RESULT))
+		scanned_add(s, offset, line);
 	return true;
 }
 
@@ -600,7 +606,7 @@ int session_scan(struct session *s, uint64_t size)
 	const struct mark mark = {s->at,        s->faults.n,      s->labels.list.n, s->labels.keys.n,
 	                          s->calls.n,   s->call_blocks.n, s->call_wides.n,  s->ids.n,
 	                          s->headers.n, s->odd_seeds.n,   s->uses.n,        s->use_marks.n};
-	CLEANUP(scan_release) struct scan sc = {.s = s};
+	CLEANUP(scan_release) struct scan sc = {.s = s, .is_short = size - s->at.end <= SHORT_SCAN};
 
 	int rc = close_tail(&sc, size);
 	if (rc == 0 && s->at.tail != TAIL_TAKEN)

@@ -193,10 +193,16 @@ static int session_cancelled(struct session *s)
 
 int session_open(const struct source_path *at, struct session **ret)
 {
+	return session_open_to_read(at, false, ret);
+}
+
+int session_open_to_read(const struct source_path *at, bool keeps_lines, struct session **ret)
+{
 	CLEANUP(cleanup_session) struct session *s = session_new(at);
 
 	if (!s)
 		return -ENOMEM;
+	s->derived->scanned.wanted = keeps_lines;
 	int rc = session_open_file(s);
 	if (rc == 0)
 		rc = session_scan(s, (uint64_t)s->st.st_size);

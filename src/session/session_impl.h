@@ -144,16 +144,27 @@ struct odd_name {
 	uint64_t hash;   /* of the name */
 };
 
+/* A line that was kept of a scan. */
+struct scanned_line {
+	uint64_t off;   /* in the file */
+	uint32_t at, n; /* in `bytes` */
+};
+
 /* Data computed on demand, so it changes although the session is const. Each `_at` is the serial for which the data was
  * computed; 0: never. */
 struct derived {
 	struct lock mutex;
-	struct lock ahead_lock; /* guards the next two; needed while mutex is held */
+	struct lock ahead_lock; /* guards the next three; needed while mutex is held */
 	struct ahead {
 		struct buf bytes;
 		uint64_t at; /* where in the file */
 	} ahead[2];
 	unsigned ahead_used; /* the one that was used last */
+	struct scanned {
+		bool wanted;
+		VEC(char) bytes;
+		VEC(struct scanned_line) lines; /* by `off` */
+	} scanned;
 	_Atomic uint64_t ids_at, labels_at, answers_at, faults_at;
 	struct id_table table;    /* but for v1 files, filled by session_link */
 	VEC(char) ids;            /* v1: eight characters an entry */
@@ -164,7 +175,9 @@ struct derived {
 	faults_t faults;
 };
 
-/* ahead.c: take_line_at from memory if the line is short, for which more is read than the line. False: it is not there,
+/* ahead.c: keeps a line that a scan takes in, if that is wanted and there is room. Nobody else may use the session. */
+void scanned_add(const struct session *s, uint64_t off, struct span line);
+/* take_line_at from memory if the line was kept, or is short: then more is read than the line. False: it is not there,
  * and nothing was added; true: see buf_err. */
 bool ahead_take(const struct session *s, uint64_t off, size_t n, size_t more, struct buf *out);
 /* Frees what was read. Call when the file may have changed. */

@@ -52,3 +52,31 @@ for options in "" "-oro"; do
 	umount_fs "$T/mnt"
 done
 is $((sessions + 1)) "$("$SESSIONFS" -S "$T/src" --cat sessions.tsv | wc -l)" "rows"
+
+# A first look at the root, with all sizes, reads each session once: long lines, and calls with files between long results.
+python3 - "$T/long" <<'PY'
+import json, os, sys
+os.makedirs(sys.argv[1] + "/--p--")
+for s in range(8):
+    large = s == 0
+    with open(f"{sys.argv[1]}/--p--/s{s}.jsonl", "w") as f:
+        print(json.dumps({"type": "session", "version": 3, "id": f"s{s}", "timestamp": "2026-04-01T12:00:00.000Z", "cwd": "/w"}), file=f)
+        print(json.dumps({"type": "message", "id": "u", "parentId": None, "message": {"role": "user", "content": "title " * (40000 if s % 2 else 1)}}), file=f)
+        for e in range(400 if large else 40):
+            call = {"type": "toolCall", "id": f"c{e}", "name": "write", "arguments": {"content": "x" * 2000, "path": f"f{e}"}}
+            print(json.dumps({"type": "message", "id": f"a{s}-{e}", "parentId": "u", "message": {"role": "assistant", "content": [call], "provider": "p", "model": "m",
+                                                                                             "usage": {"input": 1}}}), file=f)
+            print(json.dumps({"type": "message", "id": f"r{e}", "parentId": f"a{s}-{e}", "message": {"role": "toolResult", "toolCallId": f"c{e}",
+                                                                                                  "content": [{"type": "text", "text": "y" * 20000}]}}), file=f)
+PY
+bytes=$(cat "$T"/long/*/*.jsonl | wc -c)
+for options in "" "-oro"; do
+	mount_watched "$T/long" "$T/mnt" ${options:+"$options"}
+	pid=$(mount_pid "$T/mnt")
+	before=$(read_bytes)
+	ls -l --color=always "$T/mnt" >"$T/first"
+	first=$(($(read_bytes) - before))
+	echo "the first ls -l read $first bytes of $bytes"
+	[ $((first * 10)) -le $((bytes * 12)) ] || die "the first ls -l read $first bytes of $bytes"
+	umount_fs "$T/mnt"
+done

@@ -162,6 +162,8 @@ void catalog_follow_forks(struct catalog *c);
 int catalog_get(struct catalog *c, uint32_t slot, struct session **ret);
 /* The same, but checks whether the file has grown even if it was looked at a moment ago. */
 int catalog_get_now(struct catalog *c, uint32_t slot, struct session **ret);
+/* catalog_get for the tables of all sessions: if the index is made for that, the lines they need are not read again. */
+int catalog_get_to_read(struct catalog *c, uint32_t slot, struct session **ret);
 void catalog_put(struct catalog *c, struct session *s);
 /* Call when something is answered without this session, which cannot be read (error_is_of_file): that is logged once,
  * until an index of the session can be made again. */

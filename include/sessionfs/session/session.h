@@ -84,6 +84,10 @@ struct session;
  * (O_RDONLY|O_CLOEXEC) until session_close, so that reads cost one pread and a file renamed meanwhile stays readable;
  * session_grow looks at the name again. The catalog bounds how many are open. */
 int session_open(const struct source_path *at, struct session **ret);
+/* The same; `keeps_lines`: the lines that tables of all sessions are made from are kept, as far as there is room, until
+ * session_drop_lines. */
+int session_open_to_read(const struct source_path *at, bool keeps_lines, struct session **ret);
+void session_drop_lines(struct session *s);
 /* A copy of the index, which grows by itself. Entry numbers and serials are the same. The lock for reading is enough.
  */
 int session_copy(const struct session *s, struct session **ret);
