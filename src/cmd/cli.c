@@ -48,6 +48,12 @@ bool cli_names_have(const struct cli_names *all, const char *name)
 	return all->n > 0 && bsearch(&name, all->v, all->n, sizeof *all->v, name_cmp);
 }
 
+int cli_attr(struct tree *t, node_t dir, struct span name, struct tree_attr *ret)
+{
+	int rc = tree_lookup(t, dir, name, ret);
+	return rc == 0 && tree_is_table(ret->node) ? tree_getattr(t, ret->node, ret) : rc;
+}
+
 int cli_put(FILE *out, struct span s)
 {
 	return s.n == 0 || fwrite(s.p, s.n, 1, out) == 1 ? 0 : -EIO;
@@ -141,7 +147,7 @@ static int ls_dir(struct tree *t, node_t dir, bool json, FILE *out)
 	for (size_t i = 0; rc == 0 && i < all.n; i++) {
 		struct tree_attr a;
 		struct span name = span_of(all.v[i]);
-		rc = tree_lookup(t, dir, name, &a);
+		rc = cli_attr(t, dir, name, &a);
 		if (rc == -ENOENT || rc == -ESTALE) {
 			/* The name was removed after it was listed. */
 			rc = 0;

@@ -268,7 +268,7 @@ static int copy_name(struct copy *c, node_t dir, const char *name, int at, unsig
 {
 	struct tree_attr a;
 	struct stat st;
-	int rc = tree_lookup(c->tree, dir, span_of(name), &a);
+	int rc = cli_attr(c->tree, dir, span_of(name), &a);
 	if (rc < 0)
 		return rc;
 	if (!S_ISDIR(a.mode))

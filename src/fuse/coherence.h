@@ -33,6 +33,8 @@
  *      thread cannot do that and goes without (sizes.c). Otherwise a growing file is read past the page cache, and a
  *      text that changes in its middle comes from a snapshot made for the open (snapshot.c). What is watched or
  *      leased and has not changed for a while is neither, and opening it makes nothing.
+ *      A table of all sessions takes long to make, and all names of its directory wait for a LOOKUP. So its name is
+ *      fixed, and LOOKUP says the size that the kernel has, or 0. GETATTR makes the table: it comes before a read.
  *  I9. Only fixed contents are given to the kernel ahead of an open (prefill.c).
  * I10. A missing name has a class, too. The class is asked if a write could create the name.
  * I11. Listings bring attributes along, but those of files only while somebody looks files up: each file costs the
@@ -153,7 +155,8 @@ struct sizes {
 		node_t node;
 		uint64_t size, version;
 		struct told_owner owner;
-	} * told; /* hashed by node; NULL: sizes are not noted */
+	} * told; /* hashed by node; NULL: only those of tables are noted */
+	struct size_told tables[1 << NODE_KIND_BITS]; /* by kind */
 };
 
 /* Starts noting sizes. There must be several threads, and the kernel must open files without asking. 0 or -ENOMEM. */
@@ -163,6 +166,9 @@ int sizes_start(struct fs *fs);
 void sizes_tell(struct fs *fs, fuse_req_t req, struct tree_attr *a);
 /* False if sizes_tell must drop pages before these attributes are given out. Any lock may be held. */
 bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a);
+
+/* For the answer to a LOOKUP of a table: sets the size that the kernel has. */
+void sizes_recall(struct fs *fs, struct tree_attr *a);
 
 /* prefill.c */
 struct prefill {

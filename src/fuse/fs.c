@@ -76,7 +76,10 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	} else {
 		if (S_ISREG(attr.mode))
 			readdirplus_used(&fs->coherence.plus);
-		coherence_settle(fs, req, attr.node, &attr);
+		if (tree_is_table(attr.node))
+			sizes_recall(fs, &attr);
+		else
+			coherence_settle(fs, req, attr.node, &attr);
 		log_entry("lookup", parent, name, &attr);
 		e = coherence_entry(&attr);
 	}

@@ -26,14 +26,22 @@ int sizes_start(struct fs *fs)
 	return fs->coherence.sizes.told ? 0 : -ENOMEM;
 }
 
+static struct size_told *told_of(struct sizes *s, node_t node)
+{
+	return tree_is_table(node) ? &s->tables[node_unpack(node).kind] : &s->told[hash_word(node) % CELLS];
+}
+
 /* Notes the size, and of an untimed file its version, and returns true. If pages must be dropped first and `dropped` is
  * false, it only returns false. A new note replaces another node's note in the same cell. */
 static bool sizes_note(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
 	LOCKED(&s->lock);
-	struct size_told *told = &s->told[hash_word(a->node) % CELLS];
+	struct size_told *told = told_of(s, a->node);
 	bool differs = a->version || is_younger(a->mtime, YOUNG_SECONDS);
-	if (told->node == a->node)
+	/* The kernel must believe a new size of a table: nothing asks for it once more before it is mapped. */
+	if (tree_is_table(a->node))
+		differs = told->size == a->size && told->version != a->version;
+	else if (told->node == a->node)
 		differs = told->size != a->size || told->version != a->version;
 	else if (tree_is_restamped(a->node))
 		differs = a->attr_class < TREE_WATCHED;
@@ -47,7 +55,7 @@ static bool must_be_believed(struct sizes *s, fuse_req_t req, struct tree_attr *
 {
 	bool may_read = caller_may_read(req, a);
 	LOCKED(&s->lock);
-	struct size_told *told = &s->told[hash_word(a->node) % CELLS];
+	struct size_told *told = told_of(s, a->node);
 	if (told->node != a->node)
 		return !may_read;
 	if (told_note(&told->owner, a) && may_read)
@@ -58,8 +66,16 @@ static bool must_be_believed(struct sizes *s, fuse_req_t req, struct tree_attr *
 
 bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a)
 {
-	return !fs->coherence.sizes.told || !S_ISREG(a->mode) || tree_is_fixed(a->node) ||
-	       sizes_note(&fs->coherence.sizes, a, false);
+	struct sizes *s = &fs->coherence.sizes;
+	return (!s->told && !tree_is_table(a->node)) || !S_ISREG(a->mode) || tree_is_fixed(a->node) ||
+	       sizes_note(s, a, !s->told);
+}
+
+void sizes_recall(struct fs *fs, struct tree_attr *a)
+{
+	struct sizes *s = &fs->coherence.sizes;
+	LOCKED(&s->lock);
+	a->size = told_of(s, a->node)->size;
 }
 
 void sizes_tell(struct fs *fs, fuse_req_t req, struct tree_attr *a)

@@ -119,6 +119,11 @@ bool kind_is_cheap(const struct kind *k)
 	return k->make.type != S_IFREG || k->make.size || k->make.record || (k->flags & SMALL);
 }
 
+bool kind_is_table(const struct kind *k)
+{
+	return k->from->scope == SCOPE_MOUNT && kind_is_of_all(k) && !kind_is_cheap(k);
+}
+
 bool kind_is_removable(const struct kind *k)
 {
 	return k->write && k->write->unlink;

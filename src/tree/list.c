@@ -89,7 +89,7 @@ static int lookup_once(struct tree *t, node_t parent, struct span name, struct t
 		return rc;
 	if (!ctx_has(&c))
 		return state_is_fresh(t, c.node) ? ctx_fresh_attr(&c, ret) : -ENOENT;
-	return state_is_hidden(t, c.node) ? -ENOENT : ctx_attr(&c, ret);
+	return state_is_hidden(t, c.node) ? -ENOENT : ctx_lookup_attr(&c, ret);
 }
 
 /* How often the file behind a name may be replaced while it is looked up. */

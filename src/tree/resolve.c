@@ -63,5 +63,6 @@ int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow
 
 int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr *ret)
 {
-	return tree_resolve_from(t, NODE_ROOT, path, follow, ret);
+	int rc = tree_resolve_from(t, NODE_ROOT, path, follow, ret);
+	return rc == 0 && tree_is_table(ret->node) ? tree_getattr(t, ret->node, ret) : rc;
 }

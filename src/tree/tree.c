@@ -356,22 +356,29 @@ int ctx_size(struct ctx *c, uint64_t *ret)
 	return 0;
 }
 
+static struct tree_attr attr_of(struct ctx *c, uint64_t size, uint64_t version)
+{
+	struct tree_attr a = {.node = ctx_id(c), .size = size, .mtime = ctx_mtime(c), .version = version};
+	ctx_own(c, &a);
+	a.attr_class = class_of(c, &a);
+	a.name_class = (c->kind->flags & LASTS) || kind_is_table(c->kind) ? TREE_FIXED : a.attr_class;
+	return a;
+}
+
 int ctx_attr(struct ctx *c, struct tree_attr *ret)
 {
 	uint64_t size;
 	int rc = ctx_size(c, &size);
-	if (rc < 0)
-		return rc;
-	struct tree_attr a = {
-	    .node = ctx_id(c),
-	    .size = size,
-	    .mtime = ctx_mtime(c),
-	    .version = c->kind->make.type == S_IFREG && kind_is_of_all(c->kind) ? view_serial(c) : 0,
-	};
-	ctx_own(c, &a);
-	a.attr_class = class_of(c, &a);
-	a.name_class = (c->kind->flags & LASTS) ? TREE_FIXED : a.attr_class;
-	*ret = a;
+	if (rc == 0)
+		*ret = attr_of(c, size, c->kind->make.type == S_IFREG && kind_is_of_all(c->kind) ? view_serial(c) : 0);
+	return rc;
+}
+
+int ctx_lookup_attr(struct ctx *c, struct tree_attr *ret)
+{
+	if (!kind_is_table(c->kind))
+		return ctx_attr(c, ret);
+	*ret = attr_of(c, 0, 0);
 	return 0;
 }
 
@@ -510,6 +517,12 @@ bool tree_is_untimed(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
 	return k && kind_is_untimed(k);
+}
+
+bool tree_is_table(node_t node)
+{
+	const struct kind *k = kind_of(tree_node(node));
+	return k && kind_is_table(k);
 }
 
 bool tree_is_rewritten(node_t node)

@@ -352,6 +352,8 @@ bool kind_is_rewritten(const struct kind *k);
 bool kind_is_untimed(const struct kind *k);
 /* Whether its size is known without making contents that are worth caching. */
 bool kind_is_cheap(const struct kind *k);
+/* Whether it is made of all sessions to find its size: a table above the sessions. */
+bool kind_is_table(const struct kind *k);
 /* Whether a name of this kind can be removed. */
 bool kind_is_removable(const struct kind *k);
 /* Between node ids and numbers. FUSE fixes the root's id; all others are packed. */
@@ -383,6 +385,8 @@ int ctx_size(struct ctx *c, uint64_t *ret);
 /* Appends the contents, or the target. */
 int ctx_show(struct ctx *c, struct buf *out);
 int ctx_attr(struct ctx *c, struct tree_attr *ret);
+/* The same for tree_lookup. */
+int ctx_lookup_attr(struct ctx *c, struct tree_attr *ret);
 /* The attributes of a writable name that was just created and is still empty. */
 int ctx_fresh_attr(struct ctx *c, struct tree_attr *ret);
 void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret);

@@ -171,6 +171,8 @@ static void dump_name(struct dump *d, node_t dir, const char *name, const char *
 	struct tree_attr a;
 	struct buf target CLEANUP_BUF = BUF_INIT;
 	int rc = tree_lookup(d->tree, dir, span_of(name), &a);
+	if (rc == 0 && tree_is_table(a.node))
+		rc = tree_getattr(d->tree, a.node, &a);
 	if (rc == 0 && S_ISLNK(a.mode))
 		rc = tree_readlink(d->tree, a.node, &target);
 	if (rc < 0)

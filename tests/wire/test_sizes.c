@@ -166,6 +166,42 @@ static void i12_another_mode_comes_with_the_size_before(void **state)
 	}
 }
 
+/* LOOKUP makes no table: all names of the directory wait for it. It says what the kernel has, which nothing
+ * contradicts.
+ */
+static void i8_a_table_is_made_by_getattr(void **state)
+{
+	for (int read_only = 0; read_only < 2; read_only++) {
+		struct fuse_entry_out entry;
+		begin(state, read_only, 2);
+		struct wire *w = *state;
+		uint64_t size = 0;
+		for (int i = 0; i < 3; i++) {
+			unsigned before = w->notifications;
+			assert_int_equal(wire_lookup(w, FUSE_ROOT_ID, "files.tsv", &entry), 0);
+			assert_int_equal(entry.attr.size, size);
+			assert_int_equal(entry.attr_valid + entry.attr_valid_nsec, 0);
+			assert_true(entry.entry_valid > 3600);
+			struct fuse_attr_out out = wire_attr(w, entry.nodeid);
+			assert_true(out.attr.size > size);
+			assert_int_equal(out.attr_valid + out.attr_valid_nsec, 0);
+			size = out.attr.size;
+			/* The kernel must believe it: it may be mapped next. */
+			assert_int_equal(w->notifications, before);
+			wire_append(w, FILE_ONE,
+			            "{\"type\":\"message\",\"id\":\"c\",\"parentId\":null,\"message\":{\"role\":"
+			            "\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"read\","
+			            "\"arguments\":{\"path\":\"/x\"}}]}}\n");
+			wire_wait_for_look();
+		}
+		if (!read_only) {
+			wire_stop(w);
+			wire_close(w);
+			free(w);
+		}
+	}
+}
+
 /* Then one answers alone, so that nobody waits for ever. */
 static void i8_nothing_is_dropped_at_the_end(void **state)
 {
@@ -194,6 +230,7 @@ int main(void)
 	    TORN_DOWN(i8_nothing_is_dropped_where_opens_are_answered),
 	    TORN_DOWN(i8_who_has_waited_for_a_moment_goes_on),
 	    TORN_DOWN(i12_another_mode_comes_with_the_size_before),
+	    TORN_DOWN(i8_a_table_is_made_by_getattr),
 	    cmocka_unit_test(i8_nothing_is_dropped_at_the_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

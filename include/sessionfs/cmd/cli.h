@@ -21,6 +21,8 @@ int cli_ls_names(struct tree *t, const char *path, FILE *out);
 /* Prints every name below `path`, indented by depth. */
 int cli_tree(struct tree *t, const char *path, FILE *out);
 
+/* tree_lookup, with the size of a table. */
+int cli_attr(struct tree *t, node_t dir, struct span name, struct tree_attr *ret);
 int cli_put(FILE *out, struct span s);
 
 /* The names of a directory, in byte order, collected before they are looked up, so that no lock is held meanwhile. */

@@ -49,6 +49,9 @@ struct tree_attr {
 
 /* 0; -ENOENT; -ESTALE for a parent whose session was replaced; -ENOTDIR; or another negative errno. */
 int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret);
+/* Whether the file is made of all sessions to find its size. tree_lookup does not do that: it says 0, and tree_getattr
+ * the size. The kernel asks for one name of a directory after the other, so all names beside it would wait. */
+bool tree_is_table(node_t node);
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret);
 /* The kernel has so many names more for the node, and so many fewer. While it has any, what the node stands for is not
  * forgotten. */
@@ -119,7 +122,7 @@ node_t tree_parent(struct tree *t, node_t dir);
 /* Resolves a path from the root, component by component; the last component's links are not followed
  * unless `follow`. For --cat, --ls, --tree. */
 int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr *ret);
-/* The same from a directory. */
+/* The same from a directory; of a table as tree_lookup. */
 int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret);
 
 /* True if the file's text changes in the middle as its session grows. Readers of a live session should get it as it was
