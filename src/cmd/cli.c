@@ -13,13 +13,15 @@
 
 #define CHUNK ((size_t)1 << 20)
 
+/* Behind the NUL of a name stands what it is: `/` a directory, `@` a link, or nothing. */
 static int collect(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *attr)
 {
 	struct cli_names *all = arg;
-	(void)cookie, (void)node, (void)mode, (void)attr;
-	if (!vec_reserve(all, 1) || !(all->v[all->n] = strndup(name.p, name.n)))
+	(void)cookie, (void)node, (void)attr;
+	if (!vec_reserve(all, 1) || !(all->v[all->n] = calloc(1, name.n + 2)))
 		return all->err = -ENOMEM;
-	all->n++;
+	memcpy(all->v[all->n], name.p, name.n);
+	all->v[all->n++][name.n + 1] = S_ISDIR(mode) ? '/' : S_ISLNK(mode) ? '@' : '\0';
 	return 0;
 }
 
@@ -178,19 +180,6 @@ int cli_ls(struct tree *t, const char *path, bool json, FILE *out)
 	return rc < 0 ? rc : ferror(out) ? -EIO : 0;
 }
 
-/* Notes behind the NUL of a name what it is: `/` a directory, `@` a link, or nothing. */
-static int collect_marked(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
-                          const struct tree_attr *attr)
-{
-	struct cli_names *all = arg;
-	(void)cookie, (void)node, (void)attr;
-	if (!vec_reserve(all, 1) || !(all->v[all->n] = calloc(1, name.n + 2)))
-		return all->err = -ENOMEM;
-	memcpy(all->v[all->n], name.p, name.n);
-	all->v[all->n++][name.n + 1] = S_ISDIR(mode) ? '/' : S_ISLNK(mode) ? '@' : '\0';
-	return 0;
-}
-
 int cli_ls_names(struct tree *t, const char *path, FILE *out)
 {
 	struct cli_names all CLEANUP(cli_names_release) = {0};
@@ -199,10 +188,7 @@ int cli_ls_names(struct tree *t, const char *path, FILE *out)
 	if (rc < 0 || !S_ISDIR(a.mode))
 		return rc;
 	node_t dir = a.node;
-	rc = tree_list(t, dir, 0, TREE_NAMES, collect_marked, &all);
-	if (all.n > 0)
-		qsort(all.v, all.n, sizeof *all.v, name_cmp);
-	rc = rc < 0 ? rc : all.err;
+	rc = cli_names_of(t, dir, &all);
 	for (size_t i = 0; rc == 0 && i < all.n; i++) {
 		char mark = all.v[i][strlen(all.v[i]) + 1];
 		bool is_dir = mark == '/';

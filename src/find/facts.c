@@ -178,17 +178,6 @@ static void share(struct round *r, const struct list *before)
 		qsort_r(r->wanted, r->n_wanted, sizeof *r->wanted, by_name, r);
 }
 
-/* A label has the same number, and its directory the same inode, whenever it is set. The number is a hash: nothing has
- * to be kept of labels that are gone. Of 300,000 labels two share a number in one mount of a million; these are then
- * shown as one. */
-static void number_labels(const struct facts *f, struct kept *k)
-{
-	for (size_t i = 0; i < k->of.n_labels; i++) {
-		struct fact_label *l = &k->labels[i];
-		l->number = hash_bytes(&f->secret, 0, l->text.p, l->text.n) >> (64 - GROUP_NUMBER_BITS);
-	}
-}
-
 static int read_one(void *arg, size_t k)
 {
 	struct round *r = arg;
@@ -201,8 +190,12 @@ static int read_one(void *arg, size_t k)
 	}
 	if (rc == -EINTR)
 		return rc;
-	if (made)
-		number_labels(r->facts, made);
+	/* A label has one number, and its directory one inode, whenever it is set. Nothing is kept for that of labels
+	 * that are gone: the number is a hash. Of 300,000 labels two share one in one mount of a million. */
+	for (size_t n = 0; made && n < made->of.n_labels; n++) {
+		struct fact_label *l = &made->labels[n];
+		l->number = hash_bytes(&r->facts->secret, 0, l->text.p, l->text.n) >> (64 - GROUP_NUMBER_BITS);
+	}
 	if (before)
 		atomic_fetch_sub(&r->room.used, before->of.files.n);
 	kept_release(before);

@@ -110,17 +110,18 @@ static int gather_uses(const struct session *s, struct reader *reader, struct ga
 	return rc;
 }
 
-static int gather_entries(const struct session *s, struct reader *reader, struct gather *g)
+static int gather_entries(const struct session *s, struct gather *g)
 {
+	struct reader reader CLEANUP_READER = READER_INIT;
 	struct record r;
-	int rc = 0;
+	int rc = gather_uses(s, &reader, g);
 	for (uint32_t i = session_count(s); i-- > 0 && rc == 0;) {
 		const struct entry *e = session_entry(s, i);
 		g->messages += e->type == RECORD_MESSAGE && !(e->flags & ENTRY_NO_MESSAGE);
 		/* The last model counts. */
 		if (g->model.n || (e->role != ROLE_ASSISTANT && e->type != RECORD_MODEL_CHANGE))
 			continue;
-		rc = session_read(s, i, reader, &r);
+		rc = session_read(s, i, &reader, &r);
 		if (rc == 0)
 			part_model(&r, &g->model);
 	}
@@ -287,53 +288,10 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	return 0;
 }
 
-static bool kept_is_at(const struct kept *k, const struct stat *st)
-{
-	return k->size == st->st_size && time_is_same(k->mtime, st->st_mtim) && time_is_same(k->ctime, st->st_ctim);
-}
-
-/* What is made again because other entries count is the same but for `uses`: it is not read again. */
-static int gather_same(const struct kept *k, struct files_room *room, struct gather *g)
-{
-	const struct session_facts *of = &k->of;
-	atomic_fetch_add(&room->used, of->files.n);
-	g->messages = of->messages;
-	g->state = of->state;
-	g->has_files = of->has_files;
-	buf_addspan(&g->model, of->model);
-	if (of->model.n)
-		buf_addc(&g->model, '\n');
-	buf_addspan(&g->texts, of->id);
-	g->id = g->texts.n;
-	buf_addspan(&g->texts, of->title);
-	buf_addspan(&g->files, of->files);
-	if (!vec_reserve(&g->labels, of->n_labels))
-		return -ENOMEM;
-	for (size_t i = 0; i < of->n_labels; i++) {
-		g->labels.v[g->labels.n++] = of->labels[i];
-		buf_addspan(&g->label_texts, of->labels[i].text);
-	}
-	int rc = buf_err(&g->model) ? buf_err(&g->model) : buf_err(&g->texts);
-	return rc ? rc : buf_err(&g->files) ? buf_err(&g->files) : buf_err(&g->label_texts);
-}
-
-static int gather_said(const struct session *s, struct reader *reader, struct files_room *room, struct gather *g)
-{
-	int rc = gather_entries(s, reader, g);
-	if (rc == 0)
-		rc = context_state(s, session_leaf(s), &g->state);
-	if (rc == 0)
-		rc = gather_labels(s, g);
-	if (rc == 0)
-		rc = gather_texts(s, g);
-	return rc == 0 ? gather_files(s, room, g) : rc;
-}
-
 int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d, struct files_room *room,
               struct kept **ret)
 {
 	struct gather g CLEANUP(gather_release) = {.uses = COUNTERS_INIT(struct fact_use)};
-	struct reader reader CLEANUP_READER = READER_INIT;
 	struct session *s;
 	int deferred = deferred_begin();
 	int rc = catalog_get_to_read(c, slot, &s);
@@ -341,10 +299,15 @@ int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struc
 		double created = fact_time(render_created(s));
 		rc = gather_marks(s, slot, before, d, &g);
 		if (rc == 0)
-			rc = gather_uses(s, &reader, &g);
+			rc = gather_entries(s, &g);
 		if (rc == 0)
-			rc = before && kept_is_at(before, session_stat(s)) ? gather_same(before, room, &g)
-			                                                   : gather_said(s, &reader, room, &g);
+			rc = context_state(s, session_leaf(s), &g.state);
+		if (rc == 0)
+			rc = gather_labels(s, &g);
+		if (rc == 0)
+			rc = gather_texts(s, &g);
+		if (rc == 0)
+			rc = gather_files(s, room, &g);
 		if (rc == 0)
 			rc = pack_all(s, &g, created, ret);
 		if (rc == 0)

@@ -155,7 +155,7 @@ struct sizes {
 		node_t node;
 		uint64_t size, version;
 		struct told_owner owner;
-	} * told; /* hashed by node; NULL: only those of tables are noted */
+	} * told;                                     /* hashed by node; NULL: only those of tables are noted */
 	struct size_told tables[1 << NODE_KIND_BITS]; /* by kind */
 };
 

@@ -79,28 +79,18 @@ static void add_path(struct span cwd, struct span path, struct buf *out)
  * as it is written, has no file in any case. */
 #define SAID_MAX ((size_t)16 * FILE_PATH_MAX)
 
-/* The directory that a session was started in. */
-struct start {
-	struct buf cwd;
-	bool is_long; /* more than is decoded: relative paths have no file */
-};
-
-static void start_release(struct start *at)
-{
-	buf_release(&at->cwd);
-}
-
-static int start_init(const struct session *s, struct start *at)
+/* Where a session was started. False if that is longer: then a relative path has no file. */
+static bool decode_cwd(const struct session *s, struct buf *out)
 {
 	struct json_value cwd = session_header(s)->cwd;
 
-	*at = (struct start){.cwd = BUF_INIT, .is_long = cwd.kind == JSON_STRING && cwd.text.n > SAID_MAX};
-	if (cwd.kind == JSON_STRING && !at->is_long)
-		json_decode(cwd.text, JSON_CLEAN, &at->cwd);
-	return buf_err(&at->cwd);
+	if (cwd.kind == JSON_STRING && cwd.text.n <= SAID_MAX)
+		json_decode(cwd.text, JSON_CLEAN, out);
+	return cwd.kind != JSON_STRING || cwd.text.n <= SAID_MAX;
 }
 
-static bool add_file(const struct start *at, const struct part_call *call, struct buf *out)
+/* `cwd` is NULL if it is too long. */
+static bool add_path_of(const struct buf *cwd, const struct part_call *call, struct buf *out)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	struct json_value v = {0};
@@ -116,9 +106,9 @@ static bool add_file(const struct start *at, const struct part_call *call, struc
 		out->err = -ENOMEM;
 	if (buf_err(out) || memmem(path.p, path.n, "://", 3))
 		return false;
-	if (at->is_long && path.p[0] != '~' && root_length(buf_span(&path), &windows) == 0)
+	if (!cwd && path.p[0] != '~' && root_length(buf_span(&path), &windows) == 0)
 		return false;
-	add_path(buf_span(&at->cwd), buf_span(&path), out);
+	add_path(cwd ? buf_span(cwd) : SPAN_LIT(""), buf_span(&path), out);
 	if (out->n - start <= FILE_PATH_MAX)
 		return true;
 	out->n = start;
@@ -127,12 +117,11 @@ static bool add_file(const struct start *at, const struct part_call *call, struc
 
 bool file_of_call(const struct session *s, const struct part_call *call, struct buf *out)
 {
-	struct start at CLEANUP(start_release) = {.cwd = BUF_INIT};
-	int rc = start_init(s, &at);
+	struct buf cwd CLEANUP_BUF = BUF_INIT;
+	bool fits = decode_cwd(s, &cwd);
 
-	if (rc < 0)
-		out->err = rc;
-	return rc == 0 && add_file(&at, call, out);
+	out->err = buf_err(&cwd) ? buf_err(&cwd) : out->err;
+	return add_path_of(fits ? &cwd : NULL, call, out);
 }
 
 enum nested call_ending(const struct session *s, const struct part_call *call, uint32_t result)
@@ -145,10 +134,11 @@ enum nested call_ending(const struct session *s, const struct part_call *call, u
 int files_each(const struct session *s, int (*fn)(void *arg, const struct file_use *use), void *arg)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
-	struct start at CLEANUP(start_release) = {.cwd = BUF_INIT};
+	struct buf cwd CLEANUP_BUF = BUF_INIT;
 	struct buf *path = &reader.scratch[0];
 	struct record r;
-	int rc = start_init(s, &at);
+	bool fits = decode_cwd(s, &cwd);
+	int rc = buf_err(&cwd);
 
 	for (uint32_t i = 0; i < session_count(s) && rc == 0; i++) {
 		struct part_call call = {0};
@@ -157,7 +147,7 @@ int files_each(const struct session *s, int (*fn)(void *arg, const struct file_u
 		rc = session_read(s, i, &reader, &r);
 		while (rc == 0 && part_call_next(&r, &call)) {
 			buf_reset(path);
-			if (add_file(&at, &call, path))
+			if (add_path_of(fits ? &cwd : NULL, &call, path))
 				rc =
 				    fn(arg, &(struct file_use){i, session_result(s, i, call.n), &call, buf_span(path)});
 			rc = rc ? rc : buf_err(path) ? buf_err(path) : cancel_check();

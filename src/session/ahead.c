@@ -45,17 +45,6 @@ static int scanned_cmp(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-/* Adds the line of n bytes that begins at `off`. */
-static bool scanned_take(const struct scanned *k, uint64_t off, size_t n, struct buf *out)
-{
-	const struct scanned_line *l =
-	    k->lines.n ? bsearch(&off, k->lines.v, k->lines.n, sizeof *k->lines.v, scanned_cmp) : NULL;
-	if (!l || l->n != n)
-		return false;
-	buf_add(out, k->bytes.v + l->at, n);
-	return true;
-}
-
 /* Adds n bytes of the file, and of the `more` behind them those that are there. */
 static bool ahead_add(const struct ahead *a, uint64_t off, size_t n, size_t more, struct buf *out)
 {
@@ -81,8 +70,13 @@ bool ahead_take(const struct session *s, uint64_t off, size_t n, size_t more, st
 {
 	struct derived *d = s->derived;
 	struct ahead a = {.bytes = BUF_INIT};
+	bool is_there = false;
 	lock_acquire(&d->ahead_lock);
-	bool is_there = scanned_take(&d->scanned, off, n, out);
+	const struct scanned *k = &d->scanned;
+	const struct scanned_line *l =
+	    k->lines.n ? bsearch(&off, k->lines.v, k->lines.n, sizeof *k->lines.v, scanned_cmp) : NULL;
+	if (l && l->n == n && (is_there = true))
+		buf_add(out, k->bytes.v + l->at, n);
 	lock_release(&d->ahead_lock);
 	if (is_there)
 		return true;

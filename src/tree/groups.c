@@ -16,11 +16,6 @@ static struct node group_node(uint64_t number)
 	                     .part = (uint32_t)number & (NODE_PARTS - 1)};
 }
 
-static uint64_t group_number(struct node n)
-{
-	return (uint64_t)n.slot << (GROUP_ENTRY_BITS + NODE_PART_BITS) | (uint64_t)n.entry << NODE_PART_BITS | n.part;
-}
-
 /* The groups of the key of c's row, as of now; NULL and *ret_err if they cannot be made. */
 static const struct groups *all_groups(struct ctx *c, int *ret_err)
 {
@@ -41,7 +36,8 @@ static int not_found(const struct ctx *c)
 static const struct group *find_group(struct ctx *c, const struct groups **ret_all, int *ret_err)
 {
 	const struct groups *all = *ret_all = all_groups(c, ret_err);
-	const struct group *g = all ? groups_find(all, group_number(c->node)) : NULL;
+	uint64_t above = (uint64_t)c->node.slot << GROUP_ENTRY_BITS | c->node.entry;
+	const struct group *g = all ? groups_find(all, above << NODE_PART_BITS | c->node.part) : NULL;
 	if (all && !g)
 		*ret_err = not_found(c);
 	return g;

@@ -54,7 +54,7 @@ PY
 tables="sessions.tsv usage.tsv files.tsv problems.tsv labels.tsv usage.svg"
 mkdir "$T/want" "$T/sizes"
 for table in $tables; do
-	"$SESSIONFS" -S "$T/src" --cat $table >"$T/want/$table"
+	"$SESSIONFS" -S "$T/src" --cat "$table" >"$T/want/$table"
 	wc -c <"$T/want/$table" >"$T/sizes/$table"
 done
 first() { # WANTED COMMAND...: what it prints of each table that nobody has looked at
@@ -87,7 +87,7 @@ first want copied cp
 first want copied cp --sparse=always
 first want copied rsync -a
 for how in map seek read end; do
-	first want python3 "$T/read.py" $how
+	first want python3 "$T/read.py" "$how"
 done
 first sizes redirected wc -c
 first sizes stat -c %s
@@ -97,7 +97,7 @@ for options in "" "-oro"; do
 	mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
 	for i in {1..12}; do
 		how=$([ $((i % 2)) = 0 ] && echo map || echo read)
-		python3 "$T/read.py" $how "$T/mnt/sessions.tsv" >"$T/got.$i" &
+		python3 "$T/read.py" "$how" "$T/mnt/sessions.tsv" >"$T/got.$i" &
 	done
 	for job in $(jobs -p); do wait "$job" || [ "$job" = "$(mount_pid "$T/mnt")" ] || die "one of many fails ($options)"; done
 	for i in {1..12}; do same "$T/want/sessions.tsv" "$T/got.$i" "one of many ($options)"; done
@@ -105,12 +105,12 @@ for options in "" "-oro"; do
 	mkdir "$T/src/--more--"
 	for i in {1..99}; do echo '{"type":"session","id":"more'"$i"'","timestamp":"2026-05-01T10:00:00.000Z"}' >"$T/src/--more--/$i.jsonl"; done
 	for how in map read; do
-		python3 "$T/read.py" $how "$T/mnt/sessions.tsv" >"$T/got" || die "$how of a table that has grown fails ($options)"
+		python3 "$T/read.py" "$how" "$T/mnt/sessions.tsv" >"$T/got" || die "$how of a table that has grown fails ($options)"
 		"$SESSIONFS" -S "$T/src" --cat sessions.tsv | same /dev/stdin "$T/got" "a table that has grown by $how ($options)"
 	done
 	rm -r "$T/src/--more--"
 	for how in map read; do
-		python3 "$T/read.py" $how "$T/mnt/sessions.tsv" >"$T/got" || die "$how of a table that has shrunk fails ($options)"
+		python3 "$T/read.py" "$how" "$T/mnt/sessions.tsv" >"$T/got" || die "$how of a table that has shrunk fails ($options)"
 		same "$T/want/sessions.tsv" "$T/got" "a table that has shrunk by $how ($options)"
 	done
 	umount_fs "$T/mnt"

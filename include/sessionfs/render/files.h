@@ -24,8 +24,8 @@ struct file_use {
 /* Calls fn for each, in file order, until it returns other than 0: this is returned then. */
 int files_each(const struct session *s, int (*fn)(void *arg, const struct file_use *use), void *arg);
 
-/* The rows of files.tsv: 1 if `out` became longer than `max`, and the rest is missing; and all of it; nothing if there is
- * no row. */
+/* The rows of files.tsv (1: `out` became longer than `max`, and the rest is missing), and all of it; nothing if there
+ * is no row. */
 #define FILES_HEADING "time\tentry\tcall\taction\toutcome\tpath\n"
 int render_files_rows(const struct session *s, size_t max, struct buf *out);
 int render_files(const struct session *s, struct buf *out);
