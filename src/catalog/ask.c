@@ -91,8 +91,10 @@ static bool need(struct ask *a, struct want w)
 		ask_wants(a, w);
 		return false;
 	}
-	if (err)
+	if (err) {
 		ask_misses(a, err);
+		a->failed = true;
+	}
 	return true;
 }
 
@@ -120,18 +122,29 @@ bool need_file_now(struct ask *a, uint32_t file)
 	return need(a, (struct want){.dir = a->c->files[file].dir, .file = file, .depth = ATTRS, .now = true});
 }
 
-static bool pass_holds(const struct ask *a, const struct pass *p, uint64_t marked)
+static bool pass_holds(struct ask *a, const struct pass *p, uint64_t marked)
 {
-	return p->asof >= marked && a->now < p->until;
+	bool holds = p->asof >= marked && a->now < p->until;
+	if (holds && p->err)
+		ask_misses(a, p->err);
+	return holds;
 }
 
-/* Everything is settled: notes that, unless something could not be looked at. */
-static void pass_set(const struct ask *a, struct pass *p, bool watched)
+/* Ends what a pass sums up, which began with a->err = 0: `before` is the error of what was asked for before it. If
+ * everything is settled, the pass holds; with an error only if that is of a file, and trying again did not help. */
+static bool pass_end(struct ask *a, struct pass *p, bool watched, bool settled, int before)
 {
+	int err = a->err;
 	int64_t end = catalog_now(), until = a->now + valid_ms(a->c, watched);
 	int64_t rest = end + (end - a->now) * REST - CATALOG_FRESH_MS;
-	if (a->err == 0)
-		*p = (struct pass){a->asof, rest > until ? rest : until};
+	if (settled && err == 0)
+		*p = (struct pass){a->asof, rest > until ? rest : until, 0};
+	else if (settled && (err == -ETIMEDOUT || (a->retried && error_is_of_file(err) && err != -ENOMEM)))
+		*p = (struct pass){a->asof, end + a->c->fresh_ms, err};
+	a->err = before;
+	if (err)
+		ask_misses(a, err);
+	return settled;
 }
 
 bool need_names(struct ask *a, uint32_t dir)
@@ -165,6 +178,8 @@ bool need_files(struct ask *a, uint32_t dir, enum depth depth)
 	if (depth == HEADERS && !need_beside(a, dir))
 		return false;
 	bool settled = true;
+	int before = a->err;
+	a->err = 0;
 	for (size_t i = 0; i < d->files.n; i++) {
 		uint32_t file = d->files.v[i];
 		const struct file *f = &c->files[file];
@@ -175,9 +190,7 @@ bool need_files(struct ask *a, uint32_t dir, enum depth depth)
 		}
 		settled = need_file(a, file, depth) && settled;
 	}
-	if (settled)
-		pass_set(a, &d->passes[depth], watched);
-	return settled;
+	return pass_end(a, &d->passes[depth], watched, settled, before);
 }
 
 bool need_group(struct ask *a, uint32_t group, enum depth depth)
@@ -186,11 +199,11 @@ bool need_group(struct ask *a, uint32_t group, enum depth depth)
 	if (pass_holds(a, &g->passes[depth], g->marked))
 		return true;
 	bool settled = true;
+	int before = a->err;
+	a->err = 0;
 	for (size_t i = 0; i < g->dirs.n; i++)
 		settled = need_files(a, g->dirs.v[i], depth) && settled;
-	if (settled)
-		pass_set(a, &g->passes[depth], g->blind == 0);
-	return settled;
+	return pass_end(a, &g->passes[depth], g->blind == 0, settled, before);
 }
 
 bool need_all(struct ask *a, enum depth depth)
@@ -199,11 +212,11 @@ bool need_all(struct ask *a, enum depth depth)
 	if (pass_holds(a, &c->passes[depth], c->marked))
 		return true;
 	bool settled = true;
+	int before = a->err;
+	a->err = 0;
 	for (uint32_t i = 0; i < c->dir_count; i++)
 		settled = (depth == NAMES ? need_names(a, i) : need_files(a, i, depth)) && settled;
-	if (settled)
-		pass_set(a, &c->passes[depth], c->watching.blind == 0);
-	return settled;
+	return pass_end(a, &c->passes[depth], c->watching.blind == 0, settled, before);
 }
 
 /* ---- looking ---- */
@@ -287,8 +300,9 @@ static int looks_await(struct ask *a, const struct want *wants, size_t n, int64_
 			take_look(c, l);
 		} else if (rc == -ETIMEDOUT) {
 			l->late = true;
+			if (s->err != -ETIMEDOUT)
+				mark_passes(c, l->dir);
 			s->err = -ETIMEDOUT;
-			mark_passes(c, l->dir);
 		}
 	}
 	for (size_t i = 0; i < looks; i++)
@@ -415,7 +429,7 @@ void ask_says(struct catalog *c)
 
 int ask_close(struct ask *a, int rc)
 {
-	if (a->err && a->err != -EINTR && a->err != -EAGAIN)
+	if (a->failed && a->err && a->err != -EINTR && a->err != -EAGAIN)
 		ask_says(a->c);
 	lock_release(&a->c->lock);
 	free(a->wants);

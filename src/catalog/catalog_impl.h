@@ -103,10 +103,11 @@ struct file {
 };
 
 /* Everything below was found settled at once, for a call that began at that tick: that still holds while nothing is
- * marked, until a time. */
+ * marked, until a time. So does `err`: something below cannot be looked at. */
 struct pass {
 	uint64_t asof;
 	int64_t until;
+	int err;
 };
 
 /* Directories whose sessions may be of the same project. groups[0] are those of which any project may have sessions:
@@ -435,6 +436,7 @@ struct ask {
 	bool others;    /* another call is looking at something that it wants */
 	bool timed_out; /* it has waited long enough: only for the former it goes on waiting */
 	bool begun, retried;
+	bool failed;    /* a look failed: no earlier call has logged that */
 	unsigned tries; /* how often the newest file turned out to be no session */
 };
 struct ask ask_begin(struct catalog *c, enum haste haste);

@@ -132,20 +132,19 @@ static void file_is_other(struct catalog *c, struct file *f, const char *reason,
 }
 
 /* The file could not be looked at or read: nobody knows for now what it is. */
-static void file_fails(struct catalog *c, struct file *f, int err)
+static void file_fails(struct file *f, int err)
 {
 	f->seen.err = err;
 	f->reread = true;
 	if (err != -ETIMEDOUT)
 		f->ctime = (struct timespec){0}; /* so that it differs from what is found next */
-	mark_passes(c, f->dir);
 }
 
 /* Takes in the error of a file that cannot be reached or read. */
 static void file_is_refused(struct catalog *c, struct file *f, int err)
 {
 	if (is_transient(err))
-		file_fails(c, f, err);
+		file_fails(f, err);
 	else
 		file_is_other(c, f, err == -EPERM ? RESOLVER_REFUSED : NULL, err == -EPERM ? 0 : err);
 }
@@ -286,7 +285,7 @@ static void file_takes_header(struct catalog *c, uint32_t file, const struct hea
 	struct span sid = scan_keep(c, f->sid, &h->id);
 	struct span parent = h->parent.n ? scan_keep(c, f->parent, &h->parent) : (struct span){NULL, 0};
 	if ((project == NONE && f->dir == 0) || !sid.p || (h->parent.n && !parent.p)) {
-		file_fails(c, f, -ENOMEM);
+		file_fails(f, -ENOMEM);
 		return;
 	}
 	bool differs = sid.p != f->sid.p || parent.p != f->parent.p || project != f->project;
@@ -299,7 +298,7 @@ static void file_takes_header(struct catalog *c, uint32_t file, const struct hea
 	f->state = FILE_SESSION;
 	file_is_placed(c, f, project);
 	if (f->slot == NONE && !file_waits(c, file))
-		file_fails(c, f, -ENOMEM);
+		file_fails(f, -ENOMEM);
 }
 
 /* Takes in what header_read found in the file. */
@@ -511,7 +510,6 @@ static void dir_fails(struct catalog *c, const struct look *l)
 	int err = l->rc;
 	if (is_transient(err)) {
 		d->seen.err = err;
-		mark_passes(c, l->dir);
 		return;
 	}
 	watch_failed(c, l->dir, err);
@@ -582,6 +580,7 @@ static void take_dir(struct catalog *c, struct look *l)
 void take_look(struct catalog *c, struct look *l)
 {
 	bool is_dir = l->file == NONE;
+	int before = seen_of(c, l->dir, l->file)->err;
 	l->taking = true;
 	if (l->began >= seen_of(c, l->dir, l->file)->began) {
 		if (is_dir)
@@ -589,6 +588,9 @@ void take_look(struct catalog *c, struct look *l)
 		else
 			take_file(c, l);
 	}
+	/* Passes hold while a failure lasts. */
+	if (seen_of(c, l->dir, l->file)->err != before)
+		mark_passes(c, l->dir);
 	seen_of(c, l->dir, l->file)->look = NULL;
 	pthread_cond_broadcast(&c->looked);
 	look_put(c, l);
@@ -599,10 +601,9 @@ void take_failure(struct catalog *c, uint32_t dir, uint32_t file, int err)
 	struct seen *s = seen_of(c, dir, file);
 	s->began = ++c->tick;
 	s->at = catalog_now();
-	if (file == NONE) {
+	if (file == NONE)
 		s->err = err;
-		mark_passes(c, dir);
-	} else {
-		file_fails(c, &c->files[file], err);
-	}
+	else
+		file_fails(&c->files[file], err);
+	mark_passes(c, dir);
 }

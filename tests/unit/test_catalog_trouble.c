@@ -24,6 +24,7 @@ static struct {
 	unsigned times;
 	bool acl;
 } failing;
+static unsigned failures; /* so often it has failed */
 
 static bool fails(int fd, bool acl)
 {
@@ -32,6 +33,7 @@ static bool fails(int fd, bool acl)
 		return false;
 	if (failing.times != EVER)
 		failing.times--;
+	failures++;
 	errno = EIO;
 	return true;
 }
@@ -127,6 +129,7 @@ static void the_newest_in_trouble_is_no_other(void **state)
 	assert_latest(p, NULL, -EIO);
 	assert_latest(p, NULL, -EIO);
 	let_be();
+	wait_stale();
 	assert_latest(p, "b/new.jsonl", 0);
 }
 
@@ -189,8 +192,65 @@ static void what_a_listing_lacks_is_told(void **state)
 	let_fail(p, "a/1.jsonl", false, 2);
 	list(p, text, &deferred);
 	assert_int_equal(deferred, -EIO);
+	wait_stale();
 	assert_int_equal(list(p, text, &deferred), 2);
 	assert_int_equal(deferred, 0);
+}
+
+/* What one bad file costs the others: it is looked at again at each end of a listing, not for each name. */
+static void a_lasting_failure_is_looked_at_seldom(void **state)
+{
+	struct place *p = *state;
+	struct slot_info slot;
+	struct project_info project;
+	make_dir(p, "a");
+	for (int i = 0; i < 200; i++) {
+		char name[32], header[128];
+		snprintf(name, sizeof name, "a/%d.jsonl", i);
+		snprintf(header, sizeof header, "{\"type\":\"session\",\"id\":\"%d\"}\n", i);
+		put(p, name, header);
+	}
+	open_place(p);
+	let_fail(p, "a/100.jsonl", false, EVER);
+	int before = deferred_begin();
+	assert_true(catalog_project_by_name(p->c, SPAN_LIT("a"), &project));
+	for (int round = 0; round < 2; round++) {
+		unsigned looks = failures;
+		uint64_t cookie = 0;
+		size_t n = 0;
+		while (catalog_slot_next(p->c, project.project, &cookie, &slot))
+			n++;
+		assert_int_equal(n, 199);
+		assert_in_range(failures - looks, 1, 10);
+	}
+	assert_int_equal(deferred_end(before, 0), -EIO);
+	let_be();
+	wait_stale();
+	assert_int_not_equal(slot_of(p, "a", "100"), NO_SLOT);
+}
+
+/* A project has only its own failures, however soon it is asked for after another one. */
+static void a_failure_is_of_its_project(void **state)
+{
+	struct place *p = *state;
+	struct slot_info slot;
+	struct project_info project;
+	make_dir(p, "a");
+	make_dir(p, "b");
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "b/two.jsonl", HEADER("two", "/"));
+	open_place(p);
+	let_fail(p, "a/one.jsonl", false, EVER);
+	int before = deferred_begin();
+	for (uint64_t cookie = 0; catalog_project_next(p->c, &cookie, &project);)
+		assert_non_null(project.name);
+	assert_int_equal(deferred_take(0), -EIO);
+	uint64_t cookie = 0;
+	assert_true(catalog_project_by_name(p->c, SPAN_LIT("b"), &project));
+	assert_true(catalog_slot_next(p->c, project.project, &cookie, &slot));
+	assert_false(catalog_slot_next(p->c, project.project, &cookie, &slot));
+	assert_int_equal(deferred_end(before, 0), 0);
+	let_be();
 }
 
 static bool is_whole(const char *text)
@@ -253,6 +313,7 @@ static void a_parent_in_trouble_is_told(void **state)
 	assert_int_equal(catalog_parent(p->c, child), NO_SLOT);
 	assert_int_equal(deferred_end(before, 0), -EIO);
 	let_be();
+	wait_stale();
 	before = deferred_begin();
 	uint32_t parent = catalog_parent(p->c, child);
 	assert_int_equal(catalog_slot(p->c, parent, &slot), 0);
@@ -403,6 +464,8 @@ int main(void)
 	    TEST(an_older_one_in_trouble_is_no_matter),
 	    TEST(one_failure_changes_no_listing),
 	    TEST(what_a_listing_lacks_is_told),
+	    TEST(a_lasting_failure_is_looked_at_seldom),
+	    TEST(a_failure_is_of_its_project),
 	    TEST(a_parent_in_trouble_is_told),
 	    TEST(an_acl_in_trouble_closes_nothing),
 	    TEST(no_name_is_missing_for_want_of_memory),

@@ -166,6 +166,7 @@ static void what_cannot_be_read_is_missed(void **state)
 	open_place(p);
 	struct facts *f = open_facts(p);
 	for (unsigned from = 1; from < 8; from++) {
+		wait_stale();
 		atomic_store(&reads, 0);
 		atomic_store(&fail_from, from);
 		const struct fact_list *list = all(f);
@@ -185,6 +186,7 @@ static void what_cannot_be_read_is_missed(void **state)
 		}
 		facts_release(list);
 	}
+	wait_stale();
 	const struct fact_list *list = all(f);
 	assert_int_equal(list->n, 3);
 	assert_int_equal(list->missed, 0);
