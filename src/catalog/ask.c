@@ -44,13 +44,20 @@ static int64_t valid_ms(const struct catalog *c, bool watched)
 	return watched ? CATALOG_WATCHED_MS : c->fresh_ms;
 }
 
+/* A look that does not return, and began before what was marked last. What it finds counts for nothing. */
+static bool look_is_outdated(const struct seen *s)
+{
+	return s->look && s->look->late && !s->look->taking && s->look->began < s->marked;
+}
+
 static bool is_settled(const struct ask *a, const struct want *w)
 {
 	const struct catalog *c = a->c;
 	const struct seen *s = seen_of(c, w->dir, w->file);
 	bool watched = c->dirs[w->dir].watched;
 	/* It does not answer: it was waited for once, and is not waited for again until it has answered. */
-	if (s->look && s->look->late && !blocking_is_done(resolver_pool(c->resolver), &s->look->call))
+	if (s->look && s->look->late && !look_is_outdated(s) &&
+	    !blocking_is_done(resolver_pool(c->resolver), &s->look->call))
 		return true;
 	if (w->file != NONE) {
 		const struct file *f = &c->files[w->file];
@@ -228,6 +235,10 @@ static struct look *look_for(struct ask *a, const struct want *w)
 	struct seen *s = seen_of(c, w->dir, w->file);
 	if (is_settled(a, w))
 		return NULL;
+	if (look_is_outdated(s)) {
+		look_put(c, s->look);
+		s->look = NULL;
+	}
 	if (s->look) {
 		a->others = a->others || !s->look->foreign || s->look->taking;
 		return NULL;

@@ -99,10 +99,22 @@ for way in "" -s; do
 	matches 'timed out' "$(cat "$T/err")" "the end of by-date without a server ($way)"
 	answers cat "$T/mnt/search/session:one/hits.txt"
 	matches 'timed out' "$(cat "$T/err")" "what may be found without a server ($way)"
+	# A file, and a directory, in place of such a link are shown while the server is silent.
+	rm "$T/src/--good--/three.jsonl"
+	session "$T/src/--good--/three.jsonl" new
+	is "new" "$(timeout 20 jq -r .id "$T/mnt/projects/good/three/info.json")" "a file in place of a link to a server ($way)"
+	rm "$T/src/--far--"
+	mkdir "$T/src/--far--"
+	session "$T/src/--far--/near.jsonl" near
+	is "near" "$(timeout 20 jq -r .id "$T/mnt/projects/far/near/info.json")" "a directory in place of such a link ($way)"
 	[ -z "$way" ] || ends "$T/mnt" "$pid"
+	rm -r "$T/src/--good--/three.jsonl" "$T/src/--far--"
+	ln -s "$T/bound/three.jsonl" "$T/src/--good--/three.jsonl"
+	ln -s "$T/bound/dir" "$T/src/--far--"
 	kill -CONT "$server"
 	if [ -z "$way" ]; then
 		within 10 "it is shown again" test -e "$T/mnt/projects/far/two/title"
+		within 10 "so is the other" test -e "$T/mnt/projects/good/three/title"
 		is "three" "$(jq -r .id "$T/mnt/projects/good/three/info.json")" "a session that could not be had for a while"
 		ends "$T/mnt" "$pid"
 	fi
