@@ -252,7 +252,12 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 	d->watched_dev = st->st_dev;
 	d->watched_ino = st->st_ino;
 	d->unwatched = false;
+	uint64_t marked = d->seen.marked;
 	mark_files(c, dir); /* what was seen before the watch existed may have changed since */
+	/* The names are read after this. But another directory may have this path by now, which only a watch of its
+	 * parent reports. */
+	if (dir == 0 || c->dirs[d->parent].watched)
+		d->seen.marked = marked;
 	set_watched(c, dir, true, d->linked);
 }
 

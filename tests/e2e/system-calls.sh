@@ -57,3 +57,21 @@ END
 [ $((inotify * 10)) -le $((requests * 11)) ] || die "inotify was asked $inotify times for $requests requests"
 [ $((callers * 10)) -le "$requests" ] || die "it was asked $callers times who calls"
 is 0 "$cores" "looks at a file for the number of cores"
+
+# --- many directories: each is read once, with the watch that it has from then on ---------------
+rm -rf "$T/src"
+for n in $(seq 50); do
+	mkdir -p "$T/src/--p$n--"
+	echo '{"type":"session","version":3,"id":"s'"$n"'","cwd":"/x"}' >"$T/src/--p$n--/s.jsonl"
+done
+umount_fs "$T/mnt"
+strace -f -qq -e trace=getdents64 -e signal=none -o "$T/trace" "$SESSIONFS" -f "$T/src" "$T/mnt" &
+within 20 "the mount" mountpoint -q "$T/mnt"
+is 50 "$(ls "$T/mnt/projects" | wc -l)" "projects"
+is 50 "$(ls "$T/mnt/sessions" | wc -l)" "sessions"
+umount_fs "$T/mnt"
+wait
+# Each reading has a second call, which finds the end.
+reads=$(($(grep -c 'getdents64(' "$T/trace") / 2))
+echo "$reads readings of 51 directories"
+[ "$reads" -le 60 ] || die "51 directories were read $reads times"
