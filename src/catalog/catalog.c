@@ -182,6 +182,7 @@ static void fill_project(struct catalog *c, uint32_t project, struct project_inf
 	    .watched = c->groups[0].blind == 0 && own->blind == 0,
 	};
 	ret->mode = rights_of_project(c, project, &ret->gid);
+	ret->names_mode = rights_to_list(c, project, ret->gid);
 	if (p->newest[NEWEST_OF_ALL].file != NONE)
 		ret->mtime = c->files[p->newest[NEWEST_OF_ALL].file].mtime;
 }

@@ -171,6 +171,10 @@ struct project {
 	struct list waiting; /* files that are sessions but have no slot yet */
 	uint32_t dir;        /* NONE: only flat files */
 	struct newest newest[2];
+	struct {
+		uint64_t looks, epoch; /* at directories, and what the epoch was, then */
+		mode_t mode;
+	} names_mode; /* what rights_to_list returned last */
 };
 
 /* What a dropped index knew about its file: shows at the next opening whether that is the same file, grown. */
@@ -466,6 +470,8 @@ bool names_sids(struct ask *a);
 /* rights.c: what the directories above allow */
 mode_t rights_of_slot(const struct catalog *c, const struct file *f);
 mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_gid);
+/* The classes of `gid` that may list the names of all its sessions: 0700, 0070 and 0007. */
+mode_t rights_to_list(struct catalog *c, uint32_t project, gid_t gid);
 
 /* catalog.c */
 void load_projects(struct ask *a); /* finds and names all projects */

@@ -36,6 +36,52 @@ mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_g
 	return let_in(c, 0, RIGHTS_X, c->uid, *ret_gid) & rights_to_names(c, own, *ret_gid);
 }
 
+/* The classes that may list the name of such a file, which is that of each directory on the way from where its stem
+ * begins. */
+static mode_t rights_to_stem(const struct catalog *c, const struct file *f, gid_t gid)
+{
+	mode_t in = let_in(c, f->dir, RIGHTS_R, c->uid, gid);
+	for (uint32_t dir = f->dir; dir != 0 && (c->dirs[dir].depth > 1 || f->stem_at == 0);) {
+		dir = c->dirs[dir].parent;
+		in &= let_in(c, dir, RIGHTS_R | RIGHTS_X, c->uid, gid);
+	}
+	return in;
+}
+
+/* The classes that may list the names of all its sessions. One file of a directory is like the others. */
+static mode_t rights_to_stems(const struct catalog *c, const struct project *p, gid_t gid)
+{
+	const struct group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
+	mode_t in = 0777;
+	for (size_t k = 0; g != c->groups && k < g->dirs.n; k++) {
+		const struct list *files = &c->dirs[g->dirs.v[k]].files;
+		size_t i = 0;
+		while (i < files->n && !file_may_be_session(&c->files[files->v[i]]))
+			i++;
+		if (i < files->n)
+			in &= rights_to_stem(c, &c->files[files->v[i]], gid);
+	}
+	for (size_t i = 0; i < p->waiting.n; i++)
+		in &= rights_to_stem(c, &c->files[p->waiting.v[i]], gid);
+	for (size_t i = 0; i < p->slots.n; i++) {
+		uint32_t file = c->slots[p->slots.v[i]].file;
+		if (file != NONE && c->dirs[c->files[file].dir].group == 0)
+			in &= rights_to_stem(c, &c->files[file], gid);
+	}
+	return in;
+}
+
+mode_t rights_to_list(struct catalog *c, uint32_t project, gid_t gid)
+{
+	struct project *p = &c->projects[project];
+	if (p->names_mode.looks != c->dir_looks || p->names_mode.epoch != c->epoch + 1) {
+		p->names_mode.mode = rights_to_stems(c, p, gid);
+		p->names_mode.looks = c->dir_looks;
+		p->names_mode.epoch = c->epoch + 1; /* 0: never */
+	}
+	return p->names_mode.mode;
+}
+
 mode_t catalog_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid)
 {
 	struct ask a = ask_begin(c, HASTE_SUMMARY);

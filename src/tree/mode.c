@@ -15,7 +15,7 @@ static bool is_shared(const struct kind *k)
 static void own_shared(const struct ctx *c, struct tree_attr *a)
 {
 	const struct tree *t = c->tree;
-	mode_t mode = c->project.mode;
+	mode_t mode = c->project.mode & (c->project.names_mode | 0111);
 	a->uid = t->uid;
 	a->gid = c->project.gid;
 	if (kind_stamp(c->kind) != STAMP_PROJECT)

@@ -65,6 +65,57 @@ for s in unknown/to-closed closed/closed; do
 done
 umount_fs "$T/mnt"
 
+# The names of nested sessions are in a listing only where each directory on the way may be listed; those who know a
+# name still get what they may read.
+lists() { # PROJECT: what a stranger sees in it
+	setpriv --reuid=12345 --regid=12345 --clear-groups ls "$T/mnt/projects/$1" 2>/dev/null | tr '\n' ' ' || :
+}
+says() { [ "$(lists "$2")" = "$1" ]; }
+session() { # FILE ID
+	mkdir -p "$(dirname "$1")"
+	printf '{"type":"session","version":3,"id":"%s","cwd":"/flat"}\n' "$2" >"$1"
+}
+rm -rf "$T/src"
+for dir in "$T/src/--nested--" "$T/src"; do
+	session "$dir/s.jsonl" "${#dir}"
+	session "$dir/s/run/session.jsonl" "${#dir}-run"
+	mkdir -m 700 "$dir/s/nothing"
+done
+for options in rw ro; do
+	chmod 700 "$T/src/--nested--/s/run" "$T/src/s/run"
+	mount_fs "$T/src" "$T/mnt" -o "allow_other,$options"
+	is "" "$(lists nested)" "a project with a closed directory"
+	stranger cat "$T/mnt/projects/nested/s/title" >/dev/null || die "a stranger cannot read what is beside a closed directory"
+	is "s s+run " "$(cd "$T/mnt/projects/nested" && echo *) " "what the mounting user sees"
+	is "s" "$(stranger readlink "$T/mnt/projects/nested/.latest")" "the newest, which is in no closed directory"
+	chmod 755 "$T/src/--nested--/s/run"
+	within 10 "a directory that was opened" says "s s+run " nested
+	for mode in 700 711 744; do
+		chmod "$mode" "$T/src/--nested--/s"
+		within 10 "a directory on the way with $mode" says "" nested
+		chmod 755 "$T/src/--nested--/s"
+		within 10 "a directory on the way that was opened" says "s s+run " nested
+	done
+	# Nothing came before from a closed directory.
+	session "$T/src/--nested--/t/session.jsonl" t
+	within 10 "one more" says "s s+run t " nested
+	mkdir -m 700 "$T/src/--nested--/u"
+	session "$T/src/--nested--/u/session.jsonl" u
+	within 10 "one more that is closed" says "" nested
+	rm -r "$T/src/--nested--/"[tu]
+	within 10 "its end" says "s s+run " nested
+	# What lies below a flat file has the names of the source in its own.
+	is "" "$(lists flat)" "a flat project with a closed directory"
+	chmod 755 "$T/src/s/run"
+	within 10 "a directory below a flat file that was opened" says "s s+run " flat
+	chmod 711 "$T/src"
+	within 10 "a flat project in a source that may not be listed" says "" flat
+	is "s s+run " "$(lists nested)" "another one there"
+	chmod 755 "$T/src"
+	umount_fs "$T/mnt"
+done
+samples "$T/src"
+
 # Without allow_other it is the mounting user's alone.
 mount_fs "$T/src" "$T/mnt"
 fails 2 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups ls "$T/mnt/"

@@ -48,6 +48,7 @@ struct project_info {
 	struct timespec mtime; /* newest session's */
 	mode_t mode;           /* as catalog_mode, for its directory and the classes of `gid` */
 	gid_t gid;             /* of its directory on disk */
+	mode_t names_mode;     /* which of these classes may list all its sessions: 0700, 0070 and 0007 */
 	bool watched;          /* catalog_wait will report its every change */
 };
 bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret);
