@@ -156,7 +156,8 @@ struct dir {
 	bool deep;      /* has directories that are too deep to be entered */
 };
 
-/* The newest session's file, as last seen: of all, and of those that pi lists, which are in no deeper directory. */
+/* The newest session's file, as last seen: of all, and of those that pi lists, which are in no deeper directory and no
+ * archives. */
 enum { NEWEST_OF_ALL, NEWEST_LISTED };
 struct newest {
 	uint32_t file; /* NONE: no session */
@@ -393,8 +394,8 @@ static inline bool file_is_there(const struct file *f)
 {
 	return f->state != FILE_GONE || f->seen.marked > f->seen.began;
 }
-bool file_is_candidate(const char *name);
-uint32_t file_for(struct catalog *c, uint32_t dir, const char *name);       /* made if need be; NONE without memory */
+bool file_is_candidate(const char *name);                             /* a session, or to be reported that it is none */
+uint32_t file_for(struct catalog *c, uint32_t dir, const char *name); /* made if need be; NONE without memory */
 uint32_t dir_of_name(struct catalog *c, uint32_t parent, const char *name); /* NONE: not known */
 /* The session waits for a slot, if it is known to which project it belongs. False without memory. */
 bool file_waits(struct catalog *c, uint32_t file);

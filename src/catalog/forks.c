@@ -408,9 +408,9 @@ static bool next_fork(struct ask *a, uint32_t slot, bool below, uint64_t *cookie
 		if (c->slots[slot].file == NONE || c->slots[fork].file == NONE)
 			continue;
 		/* Is it below the directory that is the file's path without .jsonl? */
-		struct span path = span_of(file_of(c, slot)->path), of = span_of(file_of(c, fork)->path);
-		path.n -= strlen(".jsonl");
-		bool is_below = span_begins(of, path) && of.p[path.n] == '/';
+		struct span path = {.p = file_of(c, slot)->path}, of = span_of(file_of(c, fork)->path);
+		bool has_dir = header_name(path.p, &path.n) == NAME_SESSION;
+		bool is_below = has_dir && span_begins(of, path) && of.p[path.n] == '/';
 		found = is_below == below && slot_get(a, fork, ret) == 0;
 	}
 	return found;

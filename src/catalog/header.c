@@ -14,6 +14,34 @@
 #define FIRST_READ 4096
 #define NEXT_READ 65536
 
+static bool name_ends(struct span *name, struct span end)
+{
+	bool ends = name->n >= end.n && memcmp(name->p + name->n - end.n, end.p, end.n) == 0;
+	name->n -= ends ? end.n : 0;
+	return ends;
+}
+
+enum header_name header_name(const char *path, size_t *ret_at)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	struct span name = span_of(base);
+	enum header_name kind = NAME_OTHER;
+	bool packed = name_ends(&name, SPAN_LIT(".gz")) || name_ends(&name, SPAN_LIT(".zst")) ||
+	              name_ends(&name, SPAN_LIT(".xz"));
+	if (name_ends(&name, SPAN_LIT(".jsonl")))
+		kind = NAME_SESSION;
+	for (size_t at = name.n; at-- > 0 && kind == NAME_OTHER;) {
+		const struct span rest = {name.p + at, name.n - at};
+		if (span_begins(rest, SPAN_LIT(".jsonl.reset.")) || span_begins(rest, SPAN_LIT(".jsonl.deleted."))) {
+			name.n = at;
+			kind = NAME_ARCHIVE;
+		}
+	}
+	if (ret_at)
+		*ret_at = (size_t)(name.p + name.n - path);
+	return packed && kind != NAME_OTHER ? NAME_COMPRESSED : kind;
+}
+
 bool is_transient(int err)
 {
 	switch (-err) {
@@ -170,6 +198,10 @@ bool header_read(const struct source_path *at, enum resolve_how how, struct head
 	struct resolved file = RESOLVED_INIT;
 
 	*h = (struct header){.id = h->id, .cwd = h->cwd, .parent = h->parent, .line = 1};
+	if (header_name(at->path, NULL) == NAME_COMPRESSED) {
+		h->reason = "compressed, and not read; decompress it to show it";
+		return false;
+	}
 	int rc = resolve_file(at, how, O_RDONLY, &file);
 	if (rc < 0)
 		h->reason = rc == -EISDIR ? "is a directory" : rc == -EINVAL ? "not a regular file" : NULL;

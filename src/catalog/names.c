@@ -153,11 +153,15 @@ bool names_projects(struct ask *a)
 void catalog_stem_text(const char *file, uint32_t stem_at, struct buf *out)
 {
 	static const char last[] = "/session";
-	size_t n = strlen(file + stem_at) - strlen(".jsonl"), end = sizeof last - 1;
-	if (n > end && memcmp(file + stem_at + n - end, last, end) == 0)
+	size_t at, end = sizeof last - 1;
+	header_name(file, &at);
+	const char *rest = file + at + strlen(".jsonl");
+	size_t n = at - stem_at;
+	if (n > end && memcmp(file + at - end, last, end) == 0 && !*rest)
 		n -= end;
 	for (size_t i = 0; i < n; i++)
 		buf_addc(out, file[stem_at + i] == '/' ? '+' : file[stem_at + i]);
+	buf_adds(out, rest);
 }
 
 static bool stem_holds(struct ask *a, uint32_t owner, uint32_t scope, struct span component)

@@ -2,17 +2,19 @@
 /* Which session is the newest, by the attributes seen so far. */
 #include "catalog_impl.h"
 
+static struct span name_of(const struct file *f)
+{
+	size_t at;
+	header_name(f->path, &at);
+	return (struct span){f->path + f->base, at - f->base};
+}
+
 /* Newer by mtime, then the greater stem, then the greater path. */
 bool newest_is_newer(const struct file *a, const struct file *b)
 {
 	if (!time_is_same(a->mtime, b->mtime))
 		return time_is_before(b->mtime, a->mtime);
-	struct span sa = span_of(a->path + a->base), sb = span_of(b->path + b->base);
-	sa.n -= strlen(".jsonl");
-	sb.n -= strlen(".jsonl");
-	int order = memcmp(sa.p, sb.p, sa.n < sb.n ? sa.n : sb.n);
-	if (order == 0)
-		order = (sa.n > sb.n) - (sa.n < sb.n);
+	int order = span_compare(name_of(a), name_of(b));
 	return order ? order > 0 : strcmp(a->path, b->path) > 0;
 }
 
@@ -22,7 +24,9 @@ static uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t 
 	const struct file *f = &c->files[file];
 	bool is_hidden = f->seen.err && f->state != FILE_SESSION;
 	bool is_deeper = c->dirs[f->dir].depth > 1 || (f->dir != 0 && f->stem_at == 0);
-	if (!file_may_be_session(f) || f->seen.began == 0 || is_hidden || (is_deeper && which == NEWEST_LISTED))
+	if (!file_may_be_session(f) || f->seen.began == 0 || is_hidden)
+		return best;
+	if (which == NEWEST_LISTED && (is_deeper || header_name(f->path, NULL) != NAME_SESSION))
 		return best;
 	return best == NONE || newest_is_newer(f, &c->files[best]) ? file : best;
 }

@@ -401,7 +401,9 @@ uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 	                                          .stem_project = NONE,
 	                                          .slot = NONE};
 	files->v[files->n++] = file;
-	uint32_t beside = dir == 0 ? map_get(&c->dir_names, 0, (struct span){kept, path.n - strlen(".jsonl")}) : NONE;
+	size_t at;
+	bool is_flat = dir == 0 && header_name(kept, &at) == NAME_SESSION;
+	uint32_t beside = is_flat ? map_get(&c->dir_names, 0, (struct span){kept, at}) : NONE;
 	if (beside != NONE)
 		dir_is_beside(c, beside, file);
 	return file;
@@ -409,11 +411,10 @@ uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 
 bool file_is_candidate(const char *name)
 {
-	size_t n = strlen(name);
-	return n >= 6 && memcmp(name + n - 6, ".jsonl", 6) == 0;
+	return header_name(name, NULL) != NAME_OTHER;
 }
 
-/* A name *.jsonl was seen in the directory by this look. */
+/* The name of a candidate was seen in the directory by this look. */
 static void file_seen(struct catalog *c, const struct look *l, const struct name *e)
 {
 	uint32_t file = file_for(c, l->dir, e->text);

@@ -49,8 +49,7 @@ static bool is_dots(const char *name)
 static bool places_is_session(const char *dir, const char *name, struct header *h)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
-	size_t n = strlen(name);
-	if (n < 6 || strcmp(name + n - 6, ".jsonl") != 0)
+	if (header_name(name, NULL) == NAME_OTHER)
 		return false;
 	buf_addf(&path, "%s/%s", dir, name);
 	return buf_cstr(&path) && header_read(&(struct source_path){NULL, path.p}, RESOLVER_WAIT, h);

@@ -4,6 +4,7 @@
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/counters.h"
+#include "sessionfs/catalog/header.h"
 #include "sessionfs/render/files.h"
 
 #include <errno.h>
@@ -196,12 +197,10 @@ static int add_problems(struct catalog *c, const struct fact *f, struct buf *out
 
 static int add_no_session(void *arg, const char *file, uint32_t slot, const char *reason)
 {
-	const struct span end = SPAN_LIT(".jsonl");
 	struct buf *out = arg;
-	size_t n = strlen(file);
 	(void)slot;
 	/* Directories that cannot be read are reported, too. */
-	if (reason && n >= end.n && memcmp(file + n - end.n, end.p, end.n) == 0) {
+	if (reason && header_name(file, NULL) != NAME_OTHER) {
 		text_cell(span_of(file), out);
 		buf_addf(out, "\t\t\t\t\t%s\n", reason);
 	}

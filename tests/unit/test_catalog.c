@@ -9,6 +9,8 @@
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/catalog/header.h"
 
+#include "sessionfs/catalog/header.h"
+
 #include "catalog_fixture.h"
 #include "texts.h"
 
@@ -581,6 +583,39 @@ static void what_fails_for_now_is_said(void **state)
 	assert_sids(p, "one=a/one.jsonl two=a/two.jsonl");
 }
 
+static void a_name_says_what_a_file_can_be(void **state)
+{
+	static const struct {
+		const char *path;
+		enum header_name is;
+		size_t at;
+	} names[] = {
+	    {"a/b.jsonl", NAME_SESSION, 3},
+	    {".jsonl", NAME_SESSION, 0},
+	    {"b.jsonl.reset.T", NAME_ARCHIVE, 1},
+	    {"b.jsonl.deleted.", NAME_ARCHIVE, 1},
+	    {"x.jsonl.reset.1/b.jsonl.deleted.T.x", NAME_ARCHIVE, 17},
+	    {"b.jsonl.reset.1.jsonl.reset.2", NAME_ARCHIVE, 15},
+	    {"b.jsonl.reset.T.jsonl", NAME_SESSION, 15},
+	    {"b.jsonl.gz", NAME_COMPRESSED, 1},
+	    {"b.jsonl.zst", NAME_COMPRESSED, 1},
+	    {"b.jsonl.reset.T.xz", NAME_COMPRESSED, 1},
+	    {"b.jsonl.gz.xz", NAME_OTHER, 0},
+	    {"b.jsonl.bak", NAME_OTHER, 0},
+	    {"b.jsonl.reset", NAME_OTHER, 0},
+	    {"b.gz", NAME_OTHER, 0},
+	    {"x.jsonl.reset.1/b", NAME_OTHER, 0},
+	    {"", NAME_OTHER, 0},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		size_t at;
+		assert_int_equal(header_name(names[i].path, &at), names[i].is);
+		if (names[i].is != NAME_OTHER)
+			assert_int_equal(at, names[i].at);
+	}
+}
+
 /* Files that are no sessions make no project, and lend nobody their time. */
 static void what_is_no_session_counts_nowhere(void **state)
 {
@@ -746,6 +781,7 @@ int main(void)
 	    TEST(a_file_made_anew_is_another_session),
 	    TEST(the_source_may_go_and_come),
 	    TEST(what_fails_for_now_is_said),
+	    TEST(a_name_says_what_a_file_can_be),
 	    TEST(what_is_no_session_counts_nowhere),
 	    TEST(listings_go_on_while_names_change),
 	    TEST(knows_the_newest),

@@ -85,8 +85,8 @@ int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret);
 /* Call after a write to that session: removes leftover temporary files from its directory (catalog_options.tidy). Costs
  * nothing if none was seen there. */
 void catalog_tidy(struct catalog *c, uint32_t slot);
-/* Newest by mtime, then the greater name, in one project or (NO_SLOT) all, but for deeper directories. False if there
- * is none. */
+/* Newest by mtime, then the greater name, in one project or (NO_SLOT) all, but for deeper directories and archives.
+ * False if there is none. */
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret);
 /* The newest mtime of all session files (by stat alone), or that of the source if there are none. */
 struct timespec catalog_mtime(struct catalog *c);
@@ -170,9 +170,9 @@ void catalog_put(struct catalog *c, struct session *s);
  * until an index of the session can be made again. */
 void catalog_unread(struct catalog *c, uint32_t slot, int err);
 
-/* For --check: calls fn for every file named *.jsonl under the source and every directory that cannot be read, in byte
- * order of the relative path. `reason` says why the file is not listed; NULL for a session. Stops when fn returns
- * non-zero, and returns that; else 0 or a negative errno. */
+/* For --check: calls fn for every file under the source that header_name knows, and every directory that cannot be
+ * read, in byte order of the relative path. `reason` says why the file is not listed; NULL for a session. Stops when fn
+ * returns non-zero, and returns that; else 0 or a negative errno. */
 int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason),
                       void *arg);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first line of a session file that says what it is, read without an index.
- * Private to the catalog and to check. */
+/* What the name and the first line of a session file say, read without an index. */
 #ifndef SESSIONFS_CATALOG_HEADER_H
 #define SESSIONFS_CATALOG_HEADER_H
 
@@ -8,6 +7,16 @@
 #include "sessionfs/file/resolver.h"
 
 #include <stdint.h>
+
+/* What the last part of a path says of the file. */
+enum header_name {
+	NAME_OTHER,
+	NAME_SESSION,    /* *.jsonl */
+	NAME_ARCHIVE,    /* *.jsonl.reset.* or *.jsonl.deleted.*, as OpenClaw names what it puts away */
+	NAME_COMPRESSED, /* one of the above with .gz, .zst or .xz after it: never read */
+};
+/* Sets *ret_at (can be NULL) to where its `.jsonl` begins in the path; of NAME_OTHER that means nothing. */
+enum header_name header_name(const char *path, size_t *ret_at);
 
 /* Reusable: the next read reuses the bufs. Release with header_release. */
 struct header {
