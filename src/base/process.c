@@ -3,6 +3,7 @@
 #include "sessionfs/base/process.h"
 
 #include "sessionfs/base/cleanup.h"
+#include "sessionfs/base/lock.h"
 #include "sessionfs/base/sys.h"
 
 #include <fcntl.h>
@@ -21,6 +22,7 @@ atomic_uint process_threads_begun;
 
 static int process_read(const char *path, char text[FILE_BYTES])
 {
+	lock_may_block(); /* some files wait for the process */
 	int fd CLEANUP_CLOSE = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, FILE_BYTES - 1);
 	if (n < 0)

@@ -34,7 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_NS = 1000 * 1000, JOIN_NS = 20 * 1000 * 1000 };
+enum { TICK_NS = 1000 * 1000 };
 
 /* How long the reader looks for the next request, and how often in a row it does not after it found none. */
 enum { SPIN_NS = 50 * 1000, MOST_SKIPPED = 63 };
@@ -131,8 +131,9 @@ bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns)
 	do {
 		while (poll(&p, 1, 0) == 1 && p.revents & POLLIN && fs_receive(session, &buf) > 0)
 			fuse_session_process_buf(session, &buf);
-		const struct timespec until = clock_in(CLOCK_REALTIME, JOIN_NS);
-		is_running = pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT;
+		is_running = pthread_tryjoin_np(thread, NULL) == EBUSY;
+		if (is_running)
+			nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
 	} while (is_running && now_ns() - begun < ns);
 	free(buf.mem);
 	cancel_set(before);
@@ -219,14 +220,17 @@ static void interrupt(struct loop *l, const struct fuse_buf *buf)
 	const struct fuse_interrupt_in *in = (const void *)((const struct fuse_in_header *)buf->mem + 1);
 	uint64_t unique = buf->size < sizeof(struct fuse_in_header) + sizeof *in ? 0 : in->unique;
 	fuse_session_process_buf(l->session, buf);
+	lock_acquire(&l->lock);
+	struct worker *w = l->workers; /* each stays until the end */
+	while (w && atomic_load(&w->unique) != unique)
+		w = w->next;
+	lock_release(&l->lock);
+	if (!w || !unique)
+		return;
+	bool dies = process_is_dying((pid_t)atomic_load(&w->caller));
 	LOCKED(&l->lock);
-	for (struct worker *w = l->workers; w && unique; w = w->next) {
-		if (atomic_load(&w->unique) != unique)
-			continue;
-		bool dies = process_is_dying((pid_t)atomic_load(&w->caller));
-		atomic_store(dies ? &w->killed : &w->interrupted, unique);
-		pthread_cond_broadcast(&l->room);
-	}
+	atomic_store(dies ? &w->killed : &w->interrupted, unique);
+	pthread_cond_broadcast(&l->room);
 }
 
 /* --- who reads ------------------------------------------------------------------------------------ */

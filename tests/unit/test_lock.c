@@ -8,6 +8,7 @@
 
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/lock.h"
+#include "sessionfs/base/sys.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -113,6 +114,91 @@ static void the_order_is_asserted(void **state)
 	assert_non_null(strstr(said, "cache is acquired while cache is held"));
 }
 
+static enum lock_rank rank;
+
+static void rank_twice(void)
+{
+	lock_note(rank);
+	lock_note(rank);
+}
+
+static void each_lock_has_a_name(void **state)
+{
+	char said[512];
+	(void)state;
+	for (rank = LOCK_NONE + 1; rank < LOCK_RANKS; rank++) {
+		assert_int_equal(run(rank_twice, said, sizeof said), SIGABRT);
+		assert_null(strstr(said, "null"));
+	}
+}
+
+static void block_under_rank(void)
+{
+	lock_note(rank);
+	lock_may_block();
+}
+
+static void what_can_wait_is_called_under_outer_locks(void **state)
+{
+	char said[512];
+	(void)state;
+	for (rank = LOCK_NONE + 1; rank < LOCK_RANKS; rank++)
+		assert_int_equal(run(block_under_rank, said, sizeof said),
+		                 rank >= LOCK_CATALOG && rank != LOCK_DERIVED ? SIGABRT : 0);
+}
+
+/* ---- waiting ---- */
+
+/* Somebody has set the clock of the day to 1970. */
+static int clock_set_back(clockid_t clock, struct timespec *ret)
+{
+	int rc = clock_gettime(clock, ret);
+	if (clock == CLOCK_REALTIME)
+		*ret = (struct timespec){0};
+	return rc;
+}
+
+__typeof__(clock_gettime) *const sys_clock_gettime = clock_set_back;
+
+struct tried {
+	struct lock lock;
+	atomic_bool began, ended;
+	bool got;
+};
+
+static void *try_for_a_minute(void *arg)
+{
+	struct tried *t = arg;
+	atomic_store(&t->began, true);
+	t->got = lock_try_for(&t->lock, INT64_C(60000000000));
+	atomic_store(&t->ended, true);
+	if (t->got)
+		lock_release(&t->lock);
+	return NULL;
+}
+
+static void waiting_goes_by_no_clock_that_can_be_set(void **state)
+{
+	struct tried t = {.got = false};
+	pthread_t thread;
+	(void)state;
+	lock_init(&t.lock, LOCK_CACHE);
+	lock_acquire(&t.lock);
+	assert_int_equal(pthread_create(&thread, NULL, try_for_a_minute, &t), 0);
+	while (!atomic_load(&t.began))
+		usleep(100);
+	/* It would give up at once. */
+	for (int i = 0; i < 50 && !atomic_load(&t.ended); i++)
+		usleep(1000);
+	lock_release(&t.lock);
+	pthread_join(thread, NULL);
+	assert_true(t.got);
+	pthread_mutex_lock(&t.lock.mutex); /* as another thread would */
+	assert_false(lock_try_for(&t.lock, 1000));
+	pthread_mutex_unlock(&t.lock.mutex);
+	lock_destroy(&t.lock);
+}
+
 /* What is only tried hangs nobody. */
 static void what_is_tried_may_be_out_of_order(void **state)
 {
@@ -213,6 +299,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_order_is_asserted),
+	    cmocka_unit_test(each_lock_has_a_name),
+	    cmocka_unit_test(what_can_wait_is_called_under_outer_locks),
+	    cmocka_unit_test(waiting_goes_by_no_clock_that_can_be_set),
 	    cmocka_unit_test(what_is_tried_may_be_out_of_order),
 	    cmocka_unit_test(who_waits_to_write_can_be_cancelled),
 	    cmocka_unit_test(writers_go_first),

@@ -32,10 +32,11 @@ static inline int64_t clock_ms(clockid_t clock)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* The time in so many nanoseconds (at least 0), as pthread_cond_timedwait and its like take it. */
-static inline struct timespec clock_in(clockid_t clock, int64_t ns)
+/* The time of CLOCK_MONOTONIC in so many nanoseconds (at least 0), as pthread_cond_timedwait takes it (lock_cond_init).
+ */
+static inline struct timespec clock_in(int64_t ns)
 {
-	struct timespec t = clock_now(clock);
+	struct timespec t = clock_now(CLOCK_MONOTONIC);
 	ns += t.tv_nsec;
 	return (struct timespec){t.tv_sec + (time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 }

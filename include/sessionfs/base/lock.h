@@ -7,8 +7,9 @@
  *
  * A system call can wait for somebody else: a path below the source can lead to a dead server or into this mount. The
  * lock of the catalog and those of a higher rank are never held across such a call (lock_may_block). Those of a lower
- * rank belong to one reader of .events, one open file or one session: who waits for one of these waits for what that
- * session's bytes take to arrive. No lock is held while the kernel is notified, except LOCK_PREFILL and LOCK_DROPPING.
+ * rank, and LOCK_DERIVED, belong to one reader of .events, one open file or one session: who waits for one of these
+ * waits for what that session's bytes take to arrive. No lock is held while the kernel is notified, except LOCK_PREFILL
+ * and LOCK_DROPPING.
  */
 #ifndef SESSIONFS_LOCK_H
 #define SESSIONFS_LOCK_H
@@ -110,7 +111,7 @@ int lock_write_wanted(struct rwlock *l, int64_t ns);
 void lock_rw_release(struct rwlock *l);
 
 /* Call before a system call that may wait for somebody else: complains if the thread holds the lock of the catalog or
- * one of a higher rank, as lock_acquire does. */
+ * one of a higher rank but LOCK_DERIVED, as lock_acquire does. */
 void lock_may_block(void);
 
 /* For flock(2), which has its place in the order, too. Call lock_note before it is taken: that checks the order as
