@@ -413,8 +413,9 @@ static int tell_place(struct events *e, uint32_t place, bool came, struct seen_l
 }
 
 static void serve_all(struct events *e);
+static void *take_poll(struct events *e);
 
-void events_tell(struct events *e, const struct catalog_change *changes, size_t n)
+static void tell_changes(struct events *e, const struct catalog_change *changes, size_t n)
 {
 	LOCKED(&e->telling);
 	if (!events_are_read(e))
@@ -435,6 +436,14 @@ void events_tell(struct events *e, const struct catalog_change *changes, size_t 
 		lose_all(e);
 	serve_all(e);
 	lock_release(&e->lock);
+}
+
+void events_tell(struct events *e, const struct catalog_change *changes, size_t n)
+{
+	tell_changes(e, changes, n);
+	/* Without our locks: the kernel is notified. */
+	for (void *poll; (poll = take_poll(e));)
+		e->ops->ready(poll);
 }
 
 bool events_are_read(struct events *e)
@@ -499,12 +508,19 @@ static void serve_all(struct events *e)
 		*at = x->next;
 		free(x);
 	}
-	for (struct events_reader *r = e->readers; r; r = r->next) {
-		if (!r->poll || !has_more(e, r))
-			continue;
-		e->ops->ready(r->poll);
+}
+
+/* A poll that there is something for, taken from its reader; NULL: none. */
+static void *take_poll(struct events *e)
+{
+	LOCKED(&e->lock);
+	struct events_reader *r = e->readers;
+	while (r && (!r->poll || !has_more(e, r)))
+		r = r->next;
+	void *poll = r ? r->poll : NULL;
+	if (r)
 		r->poll = NULL;
-	}
+	return poll;
 }
 
 /* Answers waiting reads without bytes: those of this reader, or this request, or (both NULL) all. */
