@@ -323,7 +323,8 @@ int context_state(const struct session *s, uint32_t at, const char **ret)
 		if (e->type != RECORD_MESSAGE || e->flags & ENTRY_NO_MESSAGE ||
 		    (!answers && e->role != ROLE_USER && e->role != ROLE_TOOL_RESULT))
 			continue;
-		*ret = context_states[answers && !(e->flags & ENTRY_HAS_CALLS) ? STATE_DONE : STATE_WORKING];
+		bool is_due = !answers || e->deferred || e->flags & ENTRY_HAS_CALLS;
+		*ret = context_states[is_due ? STATE_WORKING : STATE_DONE];
 		if (!answers || !(e->flags & ENTRY_FAILED))
 			return 0;
 		CLEANUP_LINE struct line line = LINE_INIT;

@@ -69,6 +69,7 @@ static inline void finish_message(struct head_scan *s)
 
 	head->failed = is_failed(head->role, &s->ending);
 	head->refused = is_refused_by(head->role, s->details);
+	head->deferred = head->role == ROLE_ASSISTANT && is_text(stop, "deferred", 8);
 	if (head->role == ROLE_ASSISTANT)
 		/* If it ended by itself, pi's /tree shows it only if it has text. */
 		head->silent =
@@ -566,8 +567,8 @@ static void finish_head(struct head_scan *s)
 static inline void head_reset(struct record_head *head)
 {
 	head->kind = JSON_NONE;
-	head->falsy = head->message_missing = head->old_custom = head->failed = head->silent = head->has_content =
-	    head->files = head->refused = false;
+	head->falsy = head->deferred = head->message_missing = head->old_custom = head->failed = head->silent =
+	    head->has_content = head->files = head->refused = false;
 	head->message_time.kind = JSON_NONE;
 	head->type = RECORD_OTHER;
 	head->role = ROLE_NONE;

@@ -163,7 +163,8 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 
 	e->time = record_time(head->timestamp);
 	e->type = (uint8_t)head->type;
-	e->role = (uint8_t)(head->old_custom && s->format->has_old_custom ? ROLE_CUSTOM : head->role);
+	e->role = (head->old_custom && s->format->has_old_custom ? ROLE_CUSTOM : head->role) & 0x7f;
+	e->deferred = head->deferred;
 	if (record_is_conversation(head->type))
 		e->flags |= ENTRY_CONVERSATION;
 	if (head->calls)

@@ -47,6 +47,7 @@ static void assert_same_head(const struct record_head *a, const struct record_he
 	assert_int_equal(a->old_custom, b->old_custom);
 	assert_int_equal(a->failed, b->failed);
 	assert_int_equal(a->silent, b->silent);
+	assert_int_equal(a->deferred, b->deferred);
 	assert_same_value(a->id, b->id);
 	assert_same_value(a->parent_id, b->parent_id);
 	assert_same_value(a->timestamp, b->timestamp);

@@ -80,6 +80,8 @@ static void the_end_of_the_branch_says_the_state(void **state)
 	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ""), NULL, "done");
 	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ",\"stopReason\":\"error\""), NULL, "failed");
 	expect_state(HEADER ASKS("a", "null") CALLS("b", "\"a\"", ",\"stopReason\":\"aborted\""), NULL, "stopped");
+	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ",\"stopReason\":\"deferred\""), NULL, "working");
+	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ",\"stopReason\":\"length\""), NULL, "done");
 	expect_state(HEADER ASKS("a", "null") CALLS("b", "\"a\"", ",\"stopReason\":\"stop\""), NULL, "working");
 	expect_state(HEADER CALLS("b", "null", "") SAYS("c", "\"b\"", "toolResult"), NULL, "working");
 	/* What is no such message says nothing; what is on another branch, neither. */

@@ -248,7 +248,7 @@ static void assert_same_head(const struct buf *line, size_t more)
 	assert_int_equal(h.type, padded.type);
 	assert_int_equal(h.role, padded.role);
 	assert_int_equal(h.calls, padded.calls);
-	if (h.failed != padded.failed || h.silent != padded.silent)
+	if (h.failed != padded.failed || h.silent != padded.silent || h.deferred != padded.deferred)
 		fail_msg("%.*s", (int)line->n, line->p);
 	assert_same_value(h.id, padded.id);
 	assert_same_value(h.parent_id, padded.parent_id);
@@ -374,6 +374,7 @@ static void head_says_how_a_message_ended(void **state)
 	    {ANSWER("\"stopReason\":\"st\\u006fp\""), false, true},
 	    {ANSWER("\"stopReason\":\"error\",\"stopReason\":\"stop\""), false, true},
 	    {ANSWER("\"stopReason\":\"length\""), false, false},
+	    {ANSWER("\"stopReason\":\"deferred\""), false, false},
 	    {ANSWER("\"stopReason\":\"error\""), true, false},
 	    {ANSWER("\"content\":\"x\",\"stopReason\":\"aborted\""), true, false},
 	    {ANSWER("\"content\":\" \\t\\u2003\xe2\x80\xa8\""), false, true},

@@ -135,6 +135,7 @@ struct record_head {
 	bool message_missing; /* a message entry whose `message` is absent or null */
 	bool old_custom;      /* role is the old name of custom: in old formats it is ROLE_CUSTOM */
 	bool failed;          /* as part_has_error */
+	bool deferred;        /* an assistant's message whose stopReason is deferred */
 	bool silent;          /* an assistant's message without text but white space that ended as usual */
 	enum record_type type;
 	enum record_role role;

@@ -56,8 +56,9 @@ struct entry {
 	                     conversation: newest metadata whose `near` is this, or NO_ENTRY */
 	uint32_t id;      /* where the index keeps its id */
 	uint16_t flags;
-	uint8_t type; /* enum record_type */
-	uint8_t role; /* enum record_role */
+	uint8_t type;      /* enum record_type */
+	uint8_t role : 7;  /* enum record_role */
+	bool deferred : 1; /* an answer that the provider gives later */
 };
 
 static inline bool entry_has_nested(const struct entry *e)
