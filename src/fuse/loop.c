@@ -39,6 +39,9 @@ enum { TICK_NS = 1000 * 1000 };
 /* How long the reader looks for the next request, and how often in a row it does not after it found none. */
 enum { SPIN_NS = 50 * 1000, MOST_SKIPPED = 63 };
 
+/* After a request could not be read for lack of memory, the next try. */
+enum { RETRY_MS = 10 };
+
 /* Stopped work ends long before this. If it does not, it waits for a file of the source that never answers. */
 #define LEAVE_NS INT64_C(5000000000)
 
@@ -280,7 +283,9 @@ static int receive(struct loop *l, struct fuse_buf *buf)
 			poll(wait, 2, -1);
 			rc = fs_receive(l->session, buf);
 		}
-		if (rc != -EAGAIN && rc != -EINTR)
+		if (rc == -ENOMEM)
+			poll(&wait[1], 1, RETRY_MS);
+		else if (rc != -EAGAIN && rc != -EINTR)
 			return rc;
 	}
 	return 0;

@@ -79,6 +79,19 @@ static int open_or_killed(int dir, const char *path, int flags, ...)
 
 __typeof__(openat) *const sys_openat = open_or_killed;
 
+/* How many more requests cannot be read for lack of memory. */
+static atomic_int unreadable;
+
+static ssize_t read_or_fail(int fd, void *p, size_t n)
+{
+	int left = unreadable;
+	while (left > 0 && !atomic_compare_exchange_weak(&unreadable, &left, left - 1))
+		;
+	return left > 0 ? (errno = ENOMEM, -1) : read(fd, p, n);
+}
+
+__typeof__(read) *const sys_read = read_or_fail;
+
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct served *s = fuse_req_userdata(req);
@@ -434,6 +447,28 @@ static void without_any_thread_it_fails(void **state)
 	release(&s);
 }
 
+static void a_request_that_memory_lacks_for_is_read_later(void **state)
+{
+	struct served s;
+	(void)state;
+	for (unsigned threads = 1; threads < 3; threads++) {
+		begin(&s, threads);
+		unreadable = 4;
+		assert_answered(&s, ask(&s, QUICK));
+		assert_int_equal(unreadable, 0);
+		unreadable = 1;
+		assert_answered(&s, ask(&s, QUICK));
+		/* The end is noticed meanwhile. */
+		unreadable = INT32_MAX;
+		fuse_session_exit(s.w.se);
+		ask(&s, QUICK);
+		pthread_join(s.w.thread, NULL);
+		unreadable = 0;
+		assert_int_equal(s.rc, 0);
+		release(&s);
+	}
+}
+
 /* Somebody may wait for its answer. */
 static void a_request_that_comes_with_the_end_is_received(void **state)
 {
@@ -599,6 +634,7 @@ int main(void)
 	    cmocka_unit_test(who_is_killed_ends_work_at_once),
 	    cmocka_unit_test(the_end_ends_long_work),
 	    cmocka_unit_test(without_any_thread_it_fails),
+	    cmocka_unit_test(a_request_that_memory_lacks_for_is_read_later),
 	    cmocka_unit_test(a_request_that_comes_with_the_end_is_received),
 	    cmocka_unit_test(i9_what_cannot_change_is_given_with_the_open),
 	    WIRED(i9_one_thread_gives_nothing),
