@@ -17,6 +17,20 @@
 enum { MASKS = LIMIT(4096, 4), AHEAD = 4096 };
 /* What is read between two calls of cancel_check. */
 #define PIECE ((size_t)LIMIT(1 << 20, 100))
+/* How often a read begins again because the file was changed meanwhile. */
+#define REDACT_TRIES 8
+
+static bool redact_is_unchanged(const struct stat *before, const struct stat *now)
+{
+	return before->st_size == now->st_size && time_is_same(before->st_mtim, now->st_mtim) &&
+	       time_is_same(before->st_ctim, now->st_ctim);
+}
+
+/* Whether the next change of the file gives it another time: two in one tick of the clock do not. */
+static bool redact_is_settled(const struct stat *st)
+{
+	return st->st_ctim.tv_sec < clock_now(CLOCK_REALTIME).tv_sec - 1;
+}
 
 static void redact_hide(const struct masked_lines *m, char *p, size_t n, uint64_t off)
 {
@@ -34,8 +48,7 @@ static size_t hide_known(struct known *known, const struct stat *now, char *p, s
 {
 	LOCKED(&known->lock);
 	const struct masked_lines *m = &known->lines;
-	if (m->st.st_size != now->st_size || !time_is_same(m->st.st_mtim, now->st_mtim) ||
-	    !time_is_same(m->st.st_ctim, now->st_ctim) || off < m->at || off > m->end)
+	if (!redact_is_unchanged(&m->st, now) || off < m->at || off > m->end)
 		return 0;
 	if (n >= m->end - off) {
 		n = (size_t)(m->end - off);
@@ -106,6 +119,25 @@ static int find_masks(struct span text, uint64_t line, struct masked_lines *m)
 	return rc;
 }
 
+/* -ESTALE if the text, which was read in pieces, was not in the file as a whole: of a key that was written meanwhile a
+ * half looks like none. Lines that others append change nothing of it. */
+static int redact_check(struct opened *o, const struct masked_lines *m, struct span text)
+{
+	char there[16384];
+	struct stat now;
+	int rc = opened_stat(o, &now);
+	if (rc < 0 || (redact_is_unchanged(&m->st, &now) && redact_is_settled(&now)))
+		return rc;
+	for (size_t done = 0; done < text.n && rc == 0; rc = cancel_check()) {
+		size_t n = text.n - done < sizeof there ? text.n - done : sizeof there;
+		ssize_t got = opened_stored(o, there, n, m->at + done);
+		if (got <= 0 || memcmp(there, text.p + done, (size_t)got) != 0)
+			return got < 0 ? (int)got : -ESTALE;
+		done += (size_t)got;
+	}
+	return rc;
+}
+
 /* Reads as opened_pread; m->line is where the line at `off` begins, or UINT64_MAX. The bytes are those that were looked
  * through. */
 static ssize_t look_through(struct opened *o, char *p, size_t n, uint64_t off, struct masked_lines *m)
@@ -125,7 +157,9 @@ static ssize_t look_through(struct opened *o, char *p, size_t n, uint64_t off, s
 	if (front && *text.p != '\n')
 		return -ESTALE;
 	text.n = (size_t)(m->end - m->at);
-	rc = find_masks(buf_span(&text), line, m);
+	rc = redact_check(o, m, buf_span(&text));
+	if (rc == 0)
+		rc = find_masks(buf_span(&text), line, m);
 	if (rc < 0)
 		return rc;
 	n = n < m->end - off ? n : (size_t)(m->end - off);
@@ -134,12 +168,11 @@ static ssize_t look_through(struct opened *o, char *p, size_t n, uint64_t off, s
 	return (ssize_t)n;
 }
 
-ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off)
+/* Reads as opened_pread, once: -ESTALE if the file was changed meanwhile. */
+static ssize_t redact_read(struct opened *o, struct known *known, void *p, size_t n, uint64_t off)
 {
-	struct known *known = opened_known(o);
 	struct masked_lines m = {.line = UINT64_MAX};
-	if (!known)
-		return opened_stored(o, p, n, off);
+	struct stat now;
 	int rc = opened_stat(o, &m.st);
 	if (rc < 0)
 		return rc;
@@ -148,6 +181,9 @@ ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off)
 		ssize_t got = opened_stored(o, p, begun, off);
 		if (got <= 0)
 			return got;
+		rc = opened_stat(o, &now);
+		if (rc < 0 || !redact_is_unchanged(&m.st, &now))
+			return rc < 0 ? rc : -ESTALE;
 		/* Another reader may have had others remembered meanwhile. */
 		m.line = UINT64_MAX;
 		begun = hide_known(known, &m.st, p, (size_t)got, off, &m.line);
@@ -155,7 +191,7 @@ ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off)
 	if (begun == n || (begun > 0 && m.line == UINT64_MAX))
 		return (ssize_t)begun;
 	ssize_t rest = look_through(o, (char *)p + begun, n - begun, off + begun, &m);
-	if (rest > 0 && m.masks.n <= MASKS) {
+	if (rest > 0 && m.masks.n <= MASKS && redact_is_settled(&m.st)) {
 		LOCKED(&known->lock);
 		vec_release(&known->lines.masks);
 		known->lines = m;
@@ -163,4 +199,15 @@ ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off)
 		vec_release(&m.masks);
 	}
 	return rest < 0 ? rest : (ssize_t)begun + rest;
+}
+
+ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off)
+{
+	struct known *known = opened_known(o);
+	ssize_t got = -ESTALE;
+	if (!known)
+		return opened_stored(o, p, n, off);
+	for (int tries = 0; got == -ESTALE && tries < REDACT_TRIES; tries++)
+		got = redact_read(o, known, p, n, off);
+	return got;
 }

@@ -12,6 +12,24 @@
 #include "sessionfs/session/session.h"
 
 #include "files.h"
+#include "later.h"
+
+/* What another program writes over the file, in place, before the nth read from now on; -1: appends before each. */
+static struct rewrite {
+	const char *path, *text;
+	int nth;
+} rewrite;
+
+static ssize_t read_of_rewritten(int fd, void *p, size_t n, off_t off)
+{
+	if (rewrite.nth < 0)
+		add_file(rewrite.path, rewrite.text);
+	if (rewrite.nth > 0 && --rewrite.nth == 0)
+		write_at(rewrite.path, 0, rewrite.text, strlen(rewrite.text));
+	return pread(fd, p, n, off);
+}
+
+__typeof__(pread) *const sys_pread = read_of_rewritten;
 
 struct example {
 	const char *kind, *text;
@@ -280,6 +298,76 @@ static void what_was_written_since_is_looked_through_anew(void **state)
 	remove_all(dir);
 }
 
+#define X35 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
+/* Before each read of a whole line that is read in pieces, of which the last bytes come first or last; with what is
+ * hidden in it remembered or not. A key is there before or after. */
+static void a_file_that_is_rewritten_in_place_shows_no_key(void **state)
+{
+	static const char *const texts[][2] = {
+	    {"{\"" X35 " " KEY "\"}\n", "{\"" KEY " " X35 "\"}\n"},
+	    {"{\"" X35 " " X35 "\"}\n", "{\"" KEY " " KEY "\"}\n"},
+	    {"{\"" KEY " " KEY "\"}\n", "{\"" X35 " " X35 "\"}\n"},
+	};
+	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200];
+	struct resolver *r;
+	(void)state;
+	make_temporary(dir);
+	snprintf(path, sizeof path, "%s/f", dir);
+	assert_int_equal(resolver_open(dir, &r), 0);
+	resolver_redact(r);
+	for (int i = 0; i < 3 * 2 * 20 * 4; i++) {
+		const char *const *text = texts[i % 3];
+		bool is_remembered = i / 3 % 2;
+		size_t n = (size_t)(i / 6 % 20) * 4 + 1, off = n / 2;
+		struct resolved got = RESOLVED_INIT;
+		struct opened *file;
+		put_file(path, text[0]);
+		assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
+		assert_int_equal(opened_new(r, &got, &file), 0);
+		if (is_remembered) {
+			let_pass(CLOCK_REALTIME, 5000);
+			opened_pread(file, piece, sizeof piece, 0);
+			opened_pread(file, piece, sizeof piece, 0);
+			usleep(11000); /* a tick of the clock by which files have their times */
+		}
+		rewrite = (struct rewrite){path, text[1], i / 120 + 1};
+		assert_in_range(opened_pread(file, piece, n, off), 1, n);
+		for (size_t k = 0; k + 3 <= n; k++)
+			assert_false(memcmp(piece + k, "exa", 3) == 0 || memcmp(piece + k, "mpl", 3) == 0);
+		rewrite.nth = 0;
+		opened_put(file);
+	}
+	resolver_close(r);
+	remove_all(dir);
+}
+
+/* Lines that are appended all the time keep nobody from reading those before. */
+static void a_file_that_grows_is_read(void **state)
+{
+	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200];
+	struct resolver *r;
+	struct resolved got = RESOLVED_INIT;
+	struct opened *file;
+	(void)state;
+	make_temporary(dir);
+	snprintf(path, sizeof path, "%s/f", dir);
+	put_file(path, "{\"" KEY "\"}\n");
+	assert_int_equal(resolver_open(dir, &r), 0);
+	resolver_redact(r);
+	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
+	assert_int_equal(opened_new(r, &got, &file), 0);
+	for (int i = 0; i < 20; i++) {
+		rewrite = (struct rewrite){path, "{}\n", -1};
+		assert_int_equal(opened_pread(file, piece, strlen(KEY) + 5, 0), strlen(KEY) + 5);
+		assert_memory_equal(piece, "{\"" STARS "\"}\n", strlen(KEY) + 5);
+	}
+	rewrite.nth = 0;
+	opened_put(file);
+	resolver_close(r);
+	remove_all(dir);
+}
+
 static void a_file_whose_hidden_line_goes_on_is_the_same(void **state)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
@@ -314,6 +402,8 @@ int main(void)
 	    cmocka_unit_test(a_last_line_that_may_go_on_is_hidden),
 	    cmocka_unit_test(a_line_that_is_too_long_is_hidden),
 	    cmocka_unit_test(what_was_written_since_is_looked_through_anew),
+	    cmocka_unit_test(a_file_that_is_rewritten_in_place_shows_no_key),
+	    cmocka_unit_test(a_file_that_grows_is_read),
 	    cmocka_unit_test(a_file_whose_hidden_line_goes_on_is_the_same),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
