@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What looks like a key is rare: so places where one may begin are found first, 64 bytes at a time. Nearly every form
  * begins a run of 13 bytes or more that can stand in names (the letters, digits, _ and - of base64url), or ends in one
- * behind a point or a colon. The others have two bytes next to each other that are rare. Only there forms are compared,
- * with patterns of literals, (a|b), [sets] and {counts}: each part takes all that it can, which is right because what
- * follows never begins with a byte that the part takes. */
+ * behind a point or a colon. The others have two bytes next to each other that are rare, or a name before : or =. Only
+ * there forms are compared, with patterns of literals, (a|b), [sets] and {counts}: each part takes all that it can,
+ * which is right because what follows never begins with a byte that the part takes. */
 #include "sessionfs/base/secret.h"
 
 #include <errno.h>
@@ -15,11 +15,12 @@
 
 /* What a key needs besides its pattern. */
 enum {
-	DIGIT = 1,      /* a digit in it */
-	APART = 2,      /* no + or / in front or behind */
-	ANYWHERE = 4,   /* nothing in front or behind */
-	NOT_SHOWN = 8,  /* its start is a part of the secret */
-	ENDS_LINES = 16 /* its line ends are no part of the secret */
+	DIGIT = 1,       /* a digit in it */
+	APART = 2,       /* no + or / in front or behind */
+	ANYWHERE = 4,    /* nothing in front or behind */
+	NOT_SHOWN = 8,   /* its start is a part of the secret */
+	ENDS_LINES = 16, /* its line ends are no part of the secret */
+	NAMED = 32       /* one of `names` in front of the pattern */
 };
 
 struct form {
@@ -33,6 +34,8 @@ struct form {
 #define ALNUM "[A-Za-z0-9]"
 #define HEX "[0-9a-f]"
 #define BASE64 "[A-Za-z0-9+/]"
+#define TOKEN "[A-Za-z0-9_+/=~-]{16,}"
+#define SEPARATOR "[:=][ ]{0,1}[\\\"']{0,4}"
 
 /* Of places that begin and end together the first form counts. */
 static const struct form forms[] = {
@@ -74,10 +77,20 @@ static const struct form forms[] = {
     {"age", "A", 0, "AGE-SECRET-KEY-1[0-9A-Z]{58}"},
     {"jwt", "e", 0, "eyJ" WORD "{10,}.eyJ" WORD "{10,}." WORD "{10,}"},
     {"bearer", "Bb", DIGIT | NOT_SHOWN, "[Bb]earer <[A-Za-z0-9._~+/=-]{20,}"},
+    {"named", "", NAMED | DIGIT | NOT_SHOWN, SEPARATOR "<" TOKEN},
+    {"named", "", NAMED | DIGIT | NOT_SHOWN, SEPARATOR "<" TOKEN},
+    {"named", "", NAMED | DIGIT | NOT_SHOWN, SEPARATOR "<[^\001-\040\"'\\,;<>(){}$*]{12,}"},
     {"url", ":", ANYWHERE | NOT_SHOWN, "://[A-Za-z0-9._%+~-]{0,100}:<[^\001-\040/@\"'\\:<>{}$*]{3,200}>@[A-Za-z0-9[]"},
     {"private key", "-", NOT_SHOWN | ENDS_LINES, NULL},
 };
 enum { FORMS = sizeof forms / sizeof *forms, SHOWN = 4, RUN = 13 };
+
+/* What the name ends with, in small letters, for each form that is NAMED. */
+static const char *const names[] = {
+    "(app|client|api|access|auth|bot|secret|private|signing|encryption)[_-]{0,1}(secret|key|token)",
+    "app[_-]{0,1}password",
+    "passw(ord|d)",
+};
 
 /* What is second in the forms that begin with a run; NULL: none begins so. M, N and O may go on with any byte. */
 static const char *const seconds[] = {
@@ -207,9 +220,77 @@ static const char *take_private_key(const char *p, const char *end, const char *
 	return most < 16 ? NULL : at;
 }
 
+/* --- names ------------------------------------------------------------------------ */
+
+/* Where the run begins that ends with such a name, in small letters or capitals: at most 40 bytes before it. NULL: none
+ * does. */
+static const char *secret_take_name(const struct finder *f, const char *pattern, const char *end)
+{
+	char small[64];
+	const char *first = end, *key, *key_end;
+	ptrdiff_t n, before = 0, slashes = 0;
+	while (first > f->from && end - first < (ptrdiff_t)sizeof small && is_word(first[-1]))
+		first--;
+	n = end - first;
+	for (ptrdiff_t i = 0; i < n; i++)
+		small[i] = first[i] == '_' ? '_' : first[i] | 0x20;
+	while (before < n && take_pattern(pattern, small + before, small + n, &key, &key_end) != small + n)
+		before++;
+	if (before == n)
+		return NULL;
+	while (first - f->from > slashes && first[-1 - slashes] == '\\')
+		slashes++;
+	/* The letter of an escape is in front of the name, not of it. */
+	bool is_escape = slashes > 0 && before > 0 && strchr("nrtbf", *first);
+	if (is_escape && (slashes % 2 || before == 41))
+		return before <= 41 ? first + 1 : NULL;
+	return slashes % 2 || before > 40 ? NULL : first;
+}
+
 /* --- places ----------------------------------------------------------------------- */
 
-/* Adds the places that begin at p, of all forms. An escape of a line end, of JSON in JSON too, is in front of a key. */
+/* Adds a place of form i, unless it lacks what the form needs. */
+static int secret_add_place(struct finder *f, unsigned i, const char *key, const char *key_end, const char *end)
+{
+	const char *digit = key;
+	while (digit < key_end && !is_decimal(*digit))
+		digit++;
+	if ((forms[i].needs & DIGIT) && digit == key_end)
+		return 0;
+	f->free[i] = end;
+	if (!vec_reserve(f->out, 1))
+		return -ENOMEM;
+	f->out->v[f->out->n++] = (struct secret){(size_t)(key - f->from), (size_t)(key_end - key), i};
+	return 0;
+}
+
+/* Adds the places of keys after the : or = at p. */
+static int find_named(struct finder *f, const char *p)
+{
+	const char *name = p, *key, *key_end;
+	int rc = 0;
+	name -= name > f->from && name[-1] == ' ';
+	for (int i = 0; i < 4 && name > f->from && (name[-1] == '\\' || name[-1] == '"' || name[-1] == '\''); i++)
+		name--;
+	/* Few words end as a name does. */
+	const int last = name - f->from < 2 ? 0 : name[-1] | 0x20, before = last ? name[-2] | 0x20 : 0;
+	if (last == 'd' ? before != 'r' && before != 'w'
+	                : before != 'e' || !(last == 't' || last == 'y' || last == 'n'))
+		return 0;
+	for (unsigned i = 0, k = 0; i < FORMS && rc == 0; i++) {
+		if (!(forms[i].needs & NAMED))
+			continue;
+		const char *first = secret_take_name(f, names[k++], name);
+		const char *end =
+		    first && first >= f->free[i] ? take_pattern(forms[i].pattern, p, f->end, &key, &key_end) : NULL;
+		if (end)
+			rc = secret_add_place(f, i, key, key_end, end);
+	}
+	return rc;
+}
+
+/* Adds the places that begin at p, of all other forms. An escape of a line end, of JSON in JSON too, is in front of a
+ * key. */
 static int find_at(struct finder *f, const char *p)
 {
 	const char first = is_decimal(*p) ? '#' : *p, front = p > f->from ? p[-1] : ' ';
@@ -233,15 +314,9 @@ static int find_at(struct finder *f, const char *p)
 		if (!end || (is_word(behind) && !(form->needs & (ANYWHERE | ENDS_LINES))) ||
 		    ((form->needs & APART) && (front == '+' || front == '/' || behind == '+' || behind == '/')))
 			continue;
-		const char *digit = key;
-		while (digit < key_end && !is_decimal(*digit))
-			digit++;
-		if ((form->needs & DIGIT) && digit == key_end)
-			continue;
-		f->free[i] = end;
-		if (!vec_reserve(f->out, 1))
-			return -ENOMEM;
-		f->out->v[f->out->n++] = (struct secret){(size_t)(key - f->from), (size_t)(key_end - key), i};
+		int rc = secret_add_place(f, i, key, key_end, end);
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -278,7 +353,8 @@ static int find_in_run(struct finder *f, const char *p)
 
 enum { BLOCK = 64 };
 
-/* Which of 64 bytes can stand in a run, and where two rare bytes begin. One more byte can be read behind them. */
+/* Which of 64 bytes can stand in a run, and where : or = is or two rare bytes begin. One more byte can be read behind
+ * them. */
 static void look_at_block(const char *p, uint64_t *run, uint64_t *rare)
 {
 	*run = *rare = 0;
@@ -292,7 +368,7 @@ static void look_at_block(const char *p, uint64_t *run, uint64_t *rare)
 			y = _mm_loadu_si128((const __m128i *)(p + i + 1));
 		__m128i letter = FROM_TO(_mm_or_si128(x, _mm_set1_epi8(0x20)), 'a', 'z'), digit = FROM_TO(x, '0', '9');
 		__m128i word = _mm_or_si128(_mm_or_si128(letter, digit), _mm_or_si128(IS(x, '-'), IS(x, '_')));
-		__m128i pair = _mm_or_si128(_mm_or_si128(PAIR(':', '/'), PAIR('c', '_')),
+		__m128i pair = _mm_or_si128(_mm_or_si128(_mm_or_si128(IS(x, ':'), IS(x, '=')), PAIR('c', '_')),
 		                            _mm_or_si128(PAIR('r', ' '), PAIR('-', 'B')));
 		*run |= (uint64_t)(unsigned)_mm_movemask_epi8(word) << i;
 		*rare |= (uint64_t)(unsigned)_mm_movemask_epi8(pair) << i;
@@ -301,7 +377,8 @@ static void look_at_block(const char *p, uint64_t *run, uint64_t *rare)
 #define PAIR(a, b) (p[i] == (a) && p[i + 1] == (b))
 	for (unsigned i = 0; i < BLOCK; i++) {
 		*run |= (uint64_t)is_word(p[i]) << i;
-		*rare |= (uint64_t)(PAIR(':', '/') || PAIR('c', '_') || PAIR('r', ' ') || PAIR('-', 'B')) << i;
+		*rare |= (uint64_t)(p[i] == ':' || p[i] == '=' || PAIR('c', '_') || PAIR('r', ' ') || PAIR('-', 'B'))
+		         << i;
 	}
 #endif
 }
@@ -326,6 +403,10 @@ static int find_all(struct finder *f)
 			rc = find_in_run(f, p + __builtin_ctzll(begun) - (RUN - 1));
 		for (; rare && rc == 0; rare &= rare - 1) {
 			const char *at = p + __builtin_ctzll(rare);
+			if (*at == ':' || *at == '=')
+				rc = find_named(f, at);
+			if (rc < 0 || *at == '=' || (*at == ':' && (f->end - at < 2 || at[1] != '/')))
+				continue;
 			/* The first byte of :// whsec_ Bearer and -----BEGIN */
 			size_t back = *at == ':' ? 0 : *at == 'r' ? 5 : 4;
 			if ((size_t)(at - f->from) >= back && strchr(":wBb-", at[-(ptrdiff_t)back]))

@@ -34,6 +34,8 @@ static const char *const keys[] = {
     "eyJ" MARK "example0.eyJ" MARK "." MARK "example0",
     "Bearer " MARK ".example0example0",
     "https://user:" MARK "@example.com",
+    "APP_SECRET=" MARK "example01",
+    "\\\"db_password\\\": \\\"" MARK "example01",
     "-----BEGIN RSA PRIVATE KEY-----\\n" MARK "example0example0\\nexample0" MARK "\\n-----END RSA PRIVATE KEY-----",
 };
 
