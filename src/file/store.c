@@ -133,10 +133,26 @@ static ssize_t store_read_at(int fd, char *p, size_t n, off_t off)
 /* `sync`: sys_fdatasync or sys_fsync. */
 static int store_flush(int fd, int (*sync)(int))
 {
+	lock_may_block();
 	while (sync(fd) < 0)
 		if (errno != EINTR)
 			return -errno;
 	return 0;
+}
+
+/* The same, unless the file is still as it was when *synced was set here. */
+static int store_flush_changed(int fd, int (*sync)(int), struct stat *synced)
+{
+	struct stat now;
+	if (sys_fstat(fd, &now) < 0)
+		return -errno;
+	if (now.st_dev == synced->st_dev && now.st_ino == synced->st_ino && now.st_size == synced->st_size &&
+	    time_is_same(now.st_mtim, synced->st_mtim) && time_is_same(now.st_ctim, synced->st_ctim))
+		return 0;
+	int rc = store_flush(fd, sync);
+	if (rc == 0)
+		*synced = now;
+	return rc;
 }
 
 /* Whether the byte before `size` ends a line. */
@@ -252,7 +268,7 @@ static int write_lines(int fd, struct span lines)
 	return 0;
 }
 
-static int append_once(int fd, bool sync, unsigned attempt, store_make make, void *arg, bool *ret_between)
+static int append_once(int fd, struct stat *synced, unsigned attempt, store_make make, void *arg, bool *ret_between)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, all CLEANUP_BUF = BUF_INIT;
 	off_t size = 0;
@@ -266,7 +282,7 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 	if (rc < 0)
 		return rc;
 	if (lines.n == 0)
-		return sync ? store_flush(fd, sys_fdatasync) : 0;
+		return synced ? store_flush_changed(fd, sys_fdatasync, synced) : 0;
 	if (!whole)
 		buf_addc(&all, '\n');
 	buf_addspan(&all, buf_span(&lines));
@@ -275,7 +291,7 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 	rc = write_lines(fd, buf_span(&all));
 	if (rc < 0)
 		return rc;
-	rc = sync ? store_flush(fd, sys_fdatasync) : 0;
+	rc = synced ? store_flush_changed(fd, sys_fdatasync, synced) : 0;
 	if (rc < 0) {
 		store_take_back(fd, buf_span(&all), position(fd));
 		return rc;
@@ -286,7 +302,7 @@ static int append_once(int fd, bool sync, unsigned attempt, store_make make, voi
 	return 0;
 }
 
-static int append_locked(int fd, bool sync, store_make make, void *arg)
+static int append_locked(int fd, struct stat *synced, store_make make, void *arg)
 {
 	bool between = true;
 	for (unsigned attempt = 0; between && attempt < MOST_ATTEMPTS; attempt++) {
@@ -298,7 +314,7 @@ static int append_locked(int fd, bool sync, store_make make, void *arg)
 			before = size;
 			sleep_ms(attempt);
 		}
-		int rc = append_once(fd, sync, attempt, make, arg, &between);
+		int rc = append_once(fd, synced, attempt, make, arg, &between);
 		if (rc < 0)
 			/* If a repair fails, the first line is still there and says what was meant. */
 			return attempt == 0 ? rc : 0;
@@ -306,12 +322,13 @@ static int append_locked(int fd, bool sync, store_make make, void *arg)
 	return 0;
 }
 
-int store_append(const struct source_path *at, const struct store_id *id, bool sync, store_make make, void *arg)
+int store_append(const struct source_path *at, const struct store_id *id, struct stat *synced, store_make make,
+                 void *arg)
 {
 	struct resolved file = RESOLVED_INIT;
 	int rc = open_locked(at, id, 0, &file);
 	if (rc == 0)
-		rc = append_locked(file.fd, sync, make, arg);
+		rc = append_locked(file.fd, synced, make, arg);
 	/* If the file was replaced meanwhile, our lines are in the old one. */
 	if (rc == 0 && check_name(at, id) == -ESTALE)
 		rc = -ESTALE;
@@ -348,12 +365,12 @@ int store_check(const struct source_path *at, const struct store_id *id, size_t 
 	return rc;
 }
 
-int store_sync(const struct source_path *at)
+int store_sync(const struct source_path *at, struct stat *synced)
 {
 	struct resolved file = RESOLVED_INIT;
 	int rc = resolve_file(at, RESOLVER_WAIT, O_RDONLY, &file);
 	if (rc == 0)
-		rc = store_flush(file.fd, sys_fsync);
+		rc = store_flush_changed(file.fd, sys_fsync, synced);
 	resolved_release(at->resolver, &file);
 	return rc;
 }

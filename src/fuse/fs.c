@@ -442,6 +442,7 @@ static const struct fuse_lowlevel_ops operations = {
     .release = op_release,
     .flush = write_flush,
     .fsync = write_fsync,
+    .fsyncdir = write_fsync,
     .setattr = write_setattr,
     .mknod = write_mknod,
     .mkdir = write_mkdir,

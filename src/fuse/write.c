@@ -30,6 +30,8 @@ static void reply_written(fuse_req_t req, fuse_ino_t node, uint64_t before, int 
 /* Gives the handle a number. On failure the handle is freed. */
 static int write_keep(struct fs *fs, struct tree_handle *h, struct fuse_file_info *fi)
 {
+	if (fi->flags & O_DSYNC)
+		tree_handle_sync(fs->tree, h);
 	const struct handle handle = {.text = BUF_INIT, .writing = h};
 	fi->fh = handles_add(&fs->handles, &handle);
 	if (fi->fh == 0) {
@@ -82,6 +84,9 @@ void write_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t 
 	struct tree_caller who = caller_of(req);
 	uint64_t before = tree_commits(fs->tree);
 	struct handle *h = fi ? handles_get(&fs->handles, fi->fh) : NULL;
+	/* Also of pwritev2 with RWF_DSYNC. */
+	if (h && h->writing && fi->flags & O_DSYNC)
+		tree_handle_sync(fs->tree, h->writing);
 	int rc = h && h->writing ? tree_write(fs->tree, h->writing, (struct span){p, n}, (uint64_t)off, &who) : -EBADF;
 	handle_put(fs, h);
 	follow_written(fs, ino, before);
@@ -97,19 +102,24 @@ static void write_commit(fuse_req_t req, fuse_ino_t ino, const struct fuse_file_
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
 	uint64_t before = tree_commits(fs->tree);
+	/* Nothing can have been written. After ENOSYS the kernel does not ask again. */
+	if (fs->read_only) {
+		fuse_reply_err(req, ENOSYS);
+		return;
+	}
 	struct handle *h = handles_get(&fs->handles, fi->fh);
-	int rc = h && h->writing ? how(fs->tree, h->writing, &who) : 0;
+	int rc = 0;
+	if (h && h->writing)
+		rc = how(fs->tree, h->writing, &who);
+	else if (how == tree_fsync)
+		rc = tree_sync(fs->tree, ino);
 	handle_put(fs, h);
 	reply_written(req, ino, before, rc);
 }
 
 void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	/* Nothing can have been written. After ENOSYS the kernel does not ask again. */
-	if (fs_of(req)->read_only)
-		fuse_reply_err(req, ENOSYS);
-	else
-		write_commit(req, ino, fi, tree_flush);
+	write_commit(req, ino, fi, tree_flush);
 }
 
 void write_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)

@@ -207,6 +207,7 @@ static int try_append(struct commit *c, bool again, bool sync)
 {
 	struct tree *t = c->tree;
 	struct slot_info info;
+	struct stat synced = {0};
 	bool old = false;
 	int rc = catalog_slot(t->catalog, c->slot, &info);
 	if (rc == 0)
@@ -222,7 +223,9 @@ static int try_append(struct commit *c, bool again, bool sync)
 	}
 	buf_reset(&c->written);
 	c->now_ms = clock_ms(CLOCK_REALTIME);
-	rc = store_append(&at, &c->id, sync, make_lines, c);
+	rc = store_append(&at, &c->id, sync ? &synced : NULL, make_lines, c);
+	if (rc == 0 && sync)
+		state_note_synced(t, &synced);
 	/* Take it into the index, so that it reads back at once. If that fails, it is written all the same. */
 	if (rc == 0 && commit_get(c) == 0)
 		commit_put(c);
@@ -335,7 +338,7 @@ int commit_refused(struct tree *t, struct node n, struct span entry, int rc, con
 {
 	struct buf what CLEANUP_BUF = BUF_INIT;
 	commit_add_path(t, n, entry, &what);
-	state_refuse(t, n, buf_cstr(&what) ? what.p : "a name", rc, why && *why ? why : reason(rc));
+	state_refuse(t, n, what.n > 0 && buf_cstr(&what) ? what.p : "the session", rc, why && *why ? why : reason(rc));
 	return rc;
 }
 
@@ -371,7 +374,7 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 	/* Saving a file unchanged writes nothing, whatever the stored bytes. */
 	if (tree_read(t, node_pack(n), 0, text.n + 2, &now) == 0 &&
 	    span_eq(without_newline(buf_span(&now)), without_newline(text)))
-		return sync ? commit_sync(t, n.slot) : 0;
+		return sync ? commit_sync(t, n, entry) : 0;
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
 	struct buf value CLEANUP_BUF = BUF_INIT;
 	struct edit_label one;
@@ -464,12 +467,16 @@ int commit_leaf(struct tree *t, struct node n, uint32_t entry)
 	return rc < 0 ? commit_refused(t, n, (struct span){NULL, 0}, rc, NULL) : 0;
 }
 
-int commit_sync(struct tree *t, uint32_t slot)
+int commit_sync(struct tree *t, struct node n, struct span entry)
 {
 	struct slot_info info;
-	int rc = commit_slot(t, slot, &info);
-	if (rc < 0)
-		return rc;
-	const struct source_path at = where_is(t, &info);
-	return store_sync(&at);
+	int rc = commit_slot(t, n.slot, &info);
+	if (rc == 0) {
+		const struct source_path at = where_is(t, &info);
+		struct stat synced = state_synced(t);
+		rc = store_sync(&at, &synced);
+		if (rc == 0)
+			state_note_synced(t, &synced);
+	}
+	return rc < 0 && rc != -EINTR ? commit_refused(t, n, entry, rc, "the session file may not be on the disk") : rc;
 }

@@ -187,7 +187,7 @@ static int rename_over(struct tree *t, uint64_t id, struct node to)
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	int rc = whole_scratch(t, id, &text);
 	if (rc == 0)
-		rc = commit_value(t, to, (struct span){NULL, 0}, buf_span(&text), false);
+		rc = commit_value(t, to, (struct span){NULL, 0}, buf_span(&text), scratch_is_synced(t->scratch, id));
 	if (rc < 0)
 		return rename_errno(rc);
 	state_show(t, to);

@@ -90,6 +90,18 @@ bool state_is_in(struct tree *t, struct node dir)
 	return false;
 }
 
+struct stat state_synced(struct tree *t)
+{
+	LOCKED(&t->state_lock);
+	return t->synced;
+}
+
+void state_note_synced(struct tree *t, const struct stat *synced)
+{
+	LOCKED(&t->state_lock);
+	t->synced = *synced;
+}
+
 /* --- refusals ---------------------------------------------------------------------- */
 
 /* Returns the session of the refusal that is forgotten for it, NO_SLOT if none is. */

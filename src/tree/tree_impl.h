@@ -161,7 +161,7 @@ struct tree {
 	const char *mountpoint;
 	bool read_only, is_private, coloured;
 	_Atomic uint64_t commits; /* see tree_commits */
-	struct lock state_lock;   /* guards the eight fields that follow, up to `handles` */
+	struct lock state_lock;   /* guards the nine fields that follow, up to `handles` */
 	struct hidden hidden[TREE_HIDDEN];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;
@@ -169,6 +169,7 @@ struct tree {
 	struct hash_key secret;
 	struct saved *saved; /* TREE_SAVED_SETS sets of TREE_SAVED_WAYS; NULL: nothing was saved */
 	uint32_t saves;
+	struct stat synced;          /* see state_synced */
 	struct tree_handle *handles; /* list of the writable files that are open for writing */
 	uid_t uid;
 };

@@ -263,23 +263,41 @@ int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *
 	add_user(h, who);
 	if (h->stage.refused)
 		return h->stage.refused;
-	return h->stage.wrote && !is_held(t, h) ? verdict(t, h, commit(t, h, false), who) : 0;
+	return h->stage.wrote && !is_held(t, h) ? verdict(t, h, commit(t, h, h->synced), who) : 0;
+}
+
+int tree_sync(struct tree *t, node_t node)
+{
+	struct node n = tree_node(node);
+	const struct kind *k = kind_of(n);
+	return k && k->from->scope >= SCOPE_SLOT ? commit_sync(t, n, (struct span){NULL, 0}) : 0;
+}
+
+void tree_handle_sync(struct tree *t, struct tree_handle *h)
+{
+	node_t dir;
+	h->synced = true;
+	if (h->scratch)
+		scratch_sync(t->scratch, h->scratch, &dir);
 }
 
 int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *who)
 {
-	if (h->scratch)
-		return 0;
+	node_t dir;
+	if (h->scratch) {
+		int rc = scratch_sync(t->scratch, h->scratch, &dir);
+		return rc < 0 ? rc : tree_sync(t, dir);
+	}
 	LOCKED(&h->lock);
 	if (h->stage.refused)
 		return h->stage.refused;
-	return h->stage.dirty ? verdict(t, h, commit(t, h, true), who) : commit_sync(t, h->node.slot);
+	return h->stage.dirty ? verdict(t, h, commit(t, h, true), who) : commit_sync(t, h->node, buf_span(&h->entry));
 }
 
 void tree_release(struct tree *t, struct tree_handle *h)
 {
 	if (!h->scratch && h->stage.dirty && !h->stage.refused)
-		commit(t, h, false);
+		commit(t, h, h->synced);
 	tree_abandon(t, h);
 }
 

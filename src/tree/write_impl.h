@@ -17,6 +17,7 @@ struct tree_handle {
 	struct lock lock;
 	struct node node;
 	uint64_t scratch;            /* the scratch file's id; 0: a writable file */
+	_Atomic bool synced;         /* its commits are on the disk when they return */
 	_Atomic bool fresh, removed; /* created through this handle and not committed yet; and removed since */
 	struct stage stage;
 	struct buf entry;   /* the name of the entry it belongs to */
@@ -74,7 +75,8 @@ int commit_slot(struct tree *t, uint32_t slot, struct slot_info *ret);
 int commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n);
 /* Moves the leaf (node n) to the entry. */
 int commit_leaf(struct tree *t, struct node n, uint32_t entry);
-int commit_sync(struct tree *t, uint32_t slot);
+/* Has the file of the session that `n` belongs to on the disk. A refusal is reported under `n`; `entry` as above. */
+int commit_sync(struct tree *t, struct node n, struct span entry);
 /* Whether this mount and the session file accept writes: 0, -EROFS, -EACCES, -ESTALE. */
 int commit_allowed(struct tree *t, uint32_t slot);
 
@@ -87,6 +89,10 @@ void state_show(struct tree *t, struct node n);
 void state_forget(struct tree *t, struct node n);
 /* Writes the reason of a refusal to the log and to `errors`. */
 void state_refuse(struct tree *t, struct node n, const char *what, int rc, const char *why);
+
+/* The session file that was last put on the disk, as it was then. Of others nothing is known. */
+struct stat state_synced(struct tree *t);
+void state_note_synced(struct tree *t, const struct stat *synced);
 
 /* A recursive removal that was refused most names must not remove the few others, and a program that cleans up after a
  * refused write must not remove the old value. So for ten seconds such a process may remove nothing. */

@@ -19,7 +19,7 @@ struct file {
 	struct buf bytes; /* a link's target */
 	unsigned open;
 	int64_t closed_ms; /* when it was last closed */
-	bool retired, told;
+	bool retired, told, synced;
 };
 
 struct scratch {
@@ -186,6 +186,24 @@ bool scratch_next(struct scratch *sc, node_t dir, uint64_t after, struct buf *re
 		return buf_err(ret_name) == 0;
 	}
 	return false;
+}
+
+bool scratch_is_synced(struct scratch *sc, uint64_t id)
+{
+	LOCKED(&sc->lock);
+	const struct file *f = by_id(sc, id);
+	return f && f->synced;
+}
+
+int scratch_sync(struct scratch *sc, uint64_t id, node_t *ret_dir)
+{
+	LOCKED(&sc->lock);
+	struct file *f = by_id(sc, id);
+	if (!f)
+		return -ESTALE;
+	f->synced = true;
+	*ret_dir = f->dir;
+	return 0;
 }
 
 int scratch_unlink(struct scratch *sc, node_t dir, struct span name)

@@ -61,6 +61,7 @@ static const struct request requests[] = {
     {FUSE_INTERRUPT, sizeof(struct fuse_interrupt_in), 0},
     {FUSE_FORGET, sizeof(struct fuse_forget_in), 0},
     {4000, 16, 0},
+    {FUSE_FSYNCDIR, sizeof(struct fuse_fsync_in), 0},
 };
 
 /* libfuse forgets an interrupt that found nothing when its session ends. */

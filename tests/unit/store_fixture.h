@@ -81,6 +81,38 @@ static inline unsigned files_beside(void)
 	return n - 2;
 }
 
+/* ---- the order of calls ---- */
+
+static char noted[256];
+
+/* Those that change the file or have it on the disk. */
+static inline void note_call(enum call c, unsigned nth)
+{
+	static const char *const names[CALLS] = {
+	    [FLOCK] = "flock",         [WRITE] = "write",     [FSYNC] = "fsync",  [PWRITE] = "pwrite",
+	    [FDATASYNC] = "fdatasync", [RENAMEAT] = "rename", [FCHMOD] = "chmod", [FTRUNCATE] = "truncate"};
+
+	(void)nth;
+	if (!names[c])
+		return;
+	size_t n = strlen(noted);
+	snprintf(noted + n, sizeof noted - n, "%s%s", n > 0 ? " " : "", names[c]);
+}
+
+static inline void note_calls(void)
+{
+	plan.on = true;
+	plan.before = note_call;
+	noted[0] = '\0';
+}
+
+/* These since the last time, in this order. */
+static inline void assert_calls(const char *expected)
+{
+	assert_string_equal(noted, expected);
+	noted[0] = '\0';
+}
+
 static inline void replaced(void)
 {
 	assert_int_equal(rename(place.path, place.away), 0);

@@ -42,7 +42,13 @@ static int make(void *arg, unsigned attempt, struct buf *out)
 
 static int add(struct maker *m, bool sync)
 {
-	return store_append(&place.at, &place.id, sync, make, m);
+	struct stat synced = {0};
+	return store_append(&place.at, &place.id, sync ? &synced : NULL, make, m);
+}
+
+static int sync_now(void)
+{
+	return store_sync(&place.at, &(struct stat){0});
 }
 
 static void appends(void **state)
@@ -96,7 +102,7 @@ static void follows_a_link(void **state)
 	(void)state;
 	start(OLD);
 	assert_int_equal(symlink(place.path, place.away), 0);
-	assert_int_equal(store_append(&(struct source_path){NULL, place.away}, &place.id, false, make, &m), 0);
+	assert_int_equal(store_append(&(struct source_path){NULL, place.away}, &place.id, NULL, make, &m), 0);
 	assert_file(OLD "line 0\n");
 }
 
@@ -313,8 +319,8 @@ static void no_file(void **state)
 	(void)state;
 	assert_int_equal(stat("/dev/null", &st), 0);
 	id = (struct store_id){st.st_dev, st.st_ino};
-	assert_int_equal(store_append(&(struct source_path){NULL, "/dev/null"}, &id, false, make, &m), -EINVAL);
-	assert_int_equal(store_append(&(struct source_path){NULL, "/tmp"}, &id, false, make, &m), -EISDIR);
+	assert_int_equal(store_append(&(struct source_path){NULL, "/dev/null"}, &id, NULL, make, &m), -EINVAL);
+	assert_int_equal(store_append(&(struct source_path){NULL, "/tmp"}, &id, NULL, make, &m), -EISDIR);
 	assert_int_equal(m.asked, 0);
 	start(OLD);
 	if (geteuid() == 0)
@@ -344,7 +350,7 @@ static void interrupted(void **state)
 	assert_int_equal(add(&m, true), 0);
 	assert_file(OLD "line 0\n");
 	let_fail(FSYNC, 1, 3, EINTR);
-	assert_int_equal(store_sync(&place.at), 0);
+	assert_int_equal(sync_now(), 0);
 }
 
 static void short_write(void **state)
@@ -417,6 +423,44 @@ static void cannot_take_back(void **state)
 	assert_file(OLD "lin\nline 0\n");
 }
 
+/* What must be on the disk is there before the lock is released, each time something was written. */
+static void syncs_what_was_written(void **state)
+{
+	struct maker m = {0}, again = {0}, nothing = {.lines = ""}, raced = {.during = pi_appends_once};
+	struct stat synced = {0};
+
+	(void)state;
+	start(OLD);
+	note_calls();
+	assert_int_equal(add(&m, true), 0);
+	assert_calls("flock write fdatasync flock");
+	assert_int_equal(add(&again, false), 0);
+	assert_calls("flock write flock");
+	assert_int_equal(add(&nothing, true), 0);
+	assert_calls("flock fdatasync flock");
+	assert_int_equal(add(&raced, true), 0);
+	assert_calls("flock write fdatasync write fdatasync flock");
+	/* What is on the disk already is not put there again, until anybody has written. */
+	assert_int_equal(store_sync(&place.at, &synced), 0);
+	assert_calls("fsync");
+	assert_int_equal(store_sync(&place.at, &synced), 0);
+	assert_calls("");
+	add_file(place.path, PI);
+	assert_int_equal(store_sync(&place.at, &synced), 0);
+	assert_calls("fsync");
+	m.asked = 0;
+	assert_int_equal(store_append(&place.at, &place.id, &synced, make, &m), 0);
+	assert_calls("flock write fdatasync flock");
+	assert_int_equal(store_sync(&place.at, &synced), 0);
+	assert_calls("");
+	add_file(place.path, PI);
+	plan.calls[FSYNC].seen = 0;
+	let_fail(FSYNC, 1, 1, EIO);
+	assert_int_equal(store_sync(&place.at, &synced), -EIO);
+	assert_int_equal(store_sync(&place.at, &synced), 0);
+	assert_calls("fsync fsync");
+}
+
 static void before_sync(enum call c, unsigned nth)
 {
 	if (c == FDATASYNC && nth == 1)
@@ -446,11 +490,11 @@ static void not_on_the_disk(void **state)
 	assert_int_equal(add(&behind, true), -EIO);
 	assert_file(OLD "line 0\n" PI);
 	start(OLD);
-	assert_int_equal(store_sync(&place.at), 0);
+	assert_int_equal(sync_now(), 0);
 	let_fail(FSYNC, 1, 1, EIO);
-	assert_int_equal(store_sync(&place.at), -EIO);
+	assert_int_equal(sync_now(), -EIO);
 	plan.on = false;
-	assert_int_equal(store_sync(&(struct source_path){NULL, place.away}), -ENOENT);
+	assert_int_equal(store_sync(&(struct source_path){NULL, place.away}, &(struct stat){0}), -ENOENT);
 }
 
 /* Each call in turn, each time it is made: the whole line is there, or nothing of it and an error. */
@@ -571,6 +615,7 @@ int main(void)
 	    TEST(short_write),
 	    TEST(full_disk),
 	    TEST(cannot_take_back),
+	    TEST(syncs_what_was_written),
 	    TEST(not_on_the_disk),
 	    TEST(every_call_of_append),
 	    TEST(unlocks_what_stays_open),

@@ -67,6 +67,16 @@ static void replaces(void **state)
 	assert_file("new\n");
 }
 
+/* The contents are on the disk before the name is theirs, and the name before the lock is released. */
+static void is_on_the_disk_step_by_step(void **state)
+{
+	(void)state;
+	start(OLD);
+	note_calls();
+	assert_int_equal(replace("new\n"), 0);
+	assert_calls("flock flock write chmod fsync rename fsync flock");
+}
+
 /* The link stays, what it names is replaced. */
 static void replaces_behind_a_link(void **state)
 {
@@ -230,13 +240,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(replaces),
-	    TEST(replaces_behind_a_link),
-	    TEST(keeps_the_old),
-	    TEST(never_goes_astray),
-	    TEST(attributes_refused),
-	    TEST(left_behind),
-	    TEST(every_call_of_replace),
+	    TEST(replaces),      TEST(is_on_the_disk_step_by_step), TEST(replaces_behind_a_link),
+	    TEST(keeps_the_old), TEST(never_goes_astray),           TEST(attributes_refused),
+	    TEST(left_behind),   TEST(every_call_of_replace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

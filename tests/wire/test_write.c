@@ -5,6 +5,22 @@
 #include <stdatomic.h>
 #include <sys/file.h>
 
+/* How often a file was put on the disk since somebody asked, and whether that fails. */
+static atomic_uint syncs;
+static atomic_bool disk_fails;
+
+static int sync_or_fail(int fd)
+{
+	(void)fd;
+	syncs++;
+	return disk_fails ? (errno = EIO, -1) : 0;
+}
+
+__typeof__(fsync) *const sys_fsync = sync_or_fail;
+__typeof__(fdatasync) *const sys_fdatasync = sync_or_fail;
+
+#define assert_syncs(n) assert_int_equal(atomic_exchange(&syncs, 0), n)
+
 static void assert_links(struct wire *w, const char *path, const char *target)
 {
 	static struct reply r;
@@ -346,6 +362,172 @@ static void i7_names_that_come_by_themselves_are_listed(void **state)
 	assert_int_equal(wire_told(w, entry, NULL), 0);
 }
 
+/* --- what is on the disk --------------------------------------------------------- */
+
+static void set_label(struct wire *w, const char *text, uint32_t flags)
+{
+	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC | flags);
+	assert_int_equal(put(w, o, 0, text), 0);
+	assert_int_equal(shut(w, o), 0);
+}
+
+static int sync_read(struct wire *w, const char *path)
+{
+	struct opened o = must_open(w, path, O_RDONLY);
+	int rc = sync_file(w, o);
+	release(w, o);
+	return rc;
+}
+
+static void any_file_and_directory_of_a_session_can_be_synced(void **state)
+{
+	static const char *const files[] = {"label", "text.md", "entry.json", "../../title", "../../session.jsonl"};
+	static const char *const dirs[] = {SESSION, SESSION "/labels", SESSION "/entries", ENTRY, SESSION "/branches"};
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	syncs = 0;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		char path[256];
+		bool above = strncmp(files[i], "../../", 6) == 0;
+		snprintf(path, sizeof path, "%s/%s", above ? SESSION : LABELLED, files[i] + (above ? 6 : 0));
+		set_label(w, i % 2 ? "odd\n" : "even\n", 0);
+		assert_syncs(0);
+		assert_int_equal(sync_read(w, path), 0);
+		assert_syncs(1);
+		/* It is there already. */
+		assert_int_equal(sync_read(w, path), 0);
+		assert_syncs(0);
+	}
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+		assert_int_equal(remove_name(w, LABELLED, "label"), i ? -ENOENT : 0);
+		assert_int_equal(link_to(w, SESSION "/labels", i % 2 ? "a" : "b", "../entries/aaaa0001"), 0);
+		assert_syncs(0);
+		assert_int_equal(sync_dir(w, dirs[i]), 0);
+		assert_syncs(1);
+		assert_int_equal(sync_dir(w, dirs[i]), 0);
+		assert_syncs(0);
+		assert_int_equal(remove_name(w, SESSION "/labels", i % 2 ? "a" : "b"), 0);
+	}
+	struct opened side = must_make(w, ENTRY, "side");
+	assert_int_equal(sync_file(w, side), 0);
+	assert_syncs(1);
+	release(w, side);
+	/* pi's lines, too. */
+	wire_append(w, FILE_ONE, "{\"type\":\"custom\",\"id\":\"pi\",\"parentId\":null}\n");
+	assert_int_equal(sync_dir(w, SESSION), 0);
+	assert_syncs(1);
+	/* Above all sessions there is nothing that could be. */
+	assert_int_equal(sync_dir(w, NULL), 0);
+	assert_int_equal(sync_dir(w, "projects"), 0);
+	assert_int_equal(sync_read(w, "sessions.tsv"), 0);
+	assert_int_equal(sync_read(w, "README.md"), 0);
+	assert_syncs(0);
+}
+
+static void a_synced_side_file_is_on_the_disk_once_it_is_renamed(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	for (int i = 0; i < 4; i++) {
+		const bool by_fsync = i == 1, by_flag = i == 2, later = i == 3;
+		char text[] = "name 0";
+		text[5] = (char)('0' + i);
+		struct opened o;
+		assert_int_equal(make(w, SESSION, "name.tmp", by_flag ? O_SYNC : 0, &o), 0);
+		assert_int_equal(put(w, o, 0, text), 0);
+		assert_syncs(0);
+		if (by_fsync)
+			assert_int_equal(sync_file(w, o), 0);
+		/* Nothing of it is in the session file yet, which is on the disk since the last round. */
+		assert_syncs(0);
+		if (!later)
+			assert_int_equal(shut(w, o), 0);
+		assert_int_equal(move(w, SESSION, "name.tmp", SESSION, "name", 0), 0);
+		assert_syncs(by_fsync || by_flag);
+		if (later) {
+			assert_int_equal(sync_file(w, o), 0);
+			assert_syncs(1);
+			assert_int_equal(shut(w, o), 0);
+		}
+		assert_int_equal(sync_dir(w, SESSION), 0);
+		assert_syncs(i == 0);
+		assert_added(s, 1, "session_info", text, NULL);
+	}
+}
+
+static void o_sync_has_each_commit_on_the_disk(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	static struct reply r;
+	static const uint32_t flags[] = {O_SYNC, O_DSYNC, 0};
+	for (size_t i = 0; i < 3; i++) {
+		set_label(w, "one\n", flags[i]);
+		assert_syncs(flags[i] ? 1 : 0);
+		struct opened o;
+		assert_int_equal(remove_name(w, ENTRY, "label"), i ? 0 : -ENOENT);
+		assert_int_equal(make(w, ENTRY, "label", flags[i], &o), 0);
+		assert_int_equal(put(w, o, 0, "two\n"), 0);
+		assert_int_equal(shut(w, o), 0);
+		assert_syncs(flags[i] ? 1 : 0);
+		set_label(w, "three\n", 0);
+		assert_syncs(0);
+	}
+	/* A truncation that is closed without a write, and a single write. */
+	release(w, must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC | O_SYNC));
+	assert_syncs(1);
+	struct opened o = must_open(w, ENTRY "/label", O_WRONLY | O_TRUNC);
+	struct fuse_write_in in = {.fh = o.fh, .size = 4, .flags = O_WRONLY | O_DSYNC};
+	assert_int_equal(ask(w, FUSE_WRITE, o.node, &in, sizeof in, "four", 4, &r), 0);
+	assert_int_equal(shut(w, o), 0);
+	assert_syncs(1);
+}
+
+static void what_is_not_on_the_disk_is_an_error(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	set_label(w, "one\n", 0);
+	disk_fails = true;
+	assert_int_equal(sync_read(w, SESSION "/title"), -EIO);
+	assert_int_equal(sync_dir(w, SESSION "/labels"), -EIO);
+	struct opened o = must_make(w, SESSION, "name.tmp");
+	assert_int_equal(put(w, o, 0, "new"), 0);
+	assert_int_equal(sync_file(w, o), -EIO);
+	assert_int_equal(shut(w, o), 0);
+	assert_int_equal(move(w, SESSION, "name.tmp", SESSION, "name", 0), -EIO);
+	o = must_open(w, LABELLED "/label", O_WRONLY | O_SYNC);
+	assert_int_equal(put(w, o, 0, "two\n"), 0);
+	assert_int_equal(shut(w, o), -EIO);
+	/* Saving it as it is. */
+	o = must_open(w, LABELLED "/label", O_WRONLY);
+	assert_int_equal(put(w, o, 0, "one\n"), 0);
+	assert_int_equal(sync_file(w, o), -EIO);
+	release(w, o);
+	disk_fails = false;
+	syncs = 0;
+	struct buf said CLEANUP_BUF = BUF_INIT;
+	struct tree_attr a;
+	assert_int_equal(tree_resolve(w->tree, SESSION "/errors", true, &a), 0);
+	assert_int_equal(tree_read(w->tree, a.node, 0, 1 << 16, &said), 0);
+	const char *at = buf_cstr(&said);
+	/* Newest first. */
+	static const char *const lines[] = {"Z entries/aaaa0002/label: ",
+	                                    "Z entries/aaaa0002/label: ",
+	                                    "Z name: ",
+	                                    "Z the session: ",
+	                                    "Z labels: ",
+	                                    "Z title: the session file may not be on the disk (EIO)\n"};
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		const char *found = at ? strstr(at, lines[i]) : NULL;
+		if (!found)
+			fail_msg("no %s in %s", lines[i], said.p);
+		at = strchr(found, '\n') + 1;
+	}
+	/* Nothing was added but the first label. */
+	assert_added(s, 1, "\"label\":\"one\"", NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +546,10 @@ int main(void)
 	    WIRED(a_scratch_file_moved_over_a_name_is_written_there),
 	    WIRED(a_name_moved_away_comes_back),
 	    WIRED(i7_names_that_come_by_themselves_are_listed),
+	    WIRED(any_file_and_directory_of_a_session_can_be_synced),
+	    WIRED(a_synced_side_file_is_on_the_disk_once_it_is_renamed),
+	    WIRED(o_sync_has_each_commit_on_the_disk),
+	    WIRED(what_is_not_on_the_disk_is_an_error),
 	};
 	log_setup(LOG_LEVEL_ERROR, false);
 	return cmocka_run_group_tests(tests, NULL, NULL);

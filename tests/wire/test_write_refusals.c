@@ -175,6 +175,9 @@ static void read_only_writes_nothing(void **state)
 	assert_int_equal(link_to(w, SESSION "/labels", "x", "../entries/aaaa0001"), -EROFS);
 	assert_int_equal(move(w, SESSION "/labels", "counting", SESSION "/labels", "x", 0), -EROFS);
 	assert_int_equal(wire_walk(w, LABELLED "/label").attr.mode & 0222, 0);
+	/* The kernel does not ask again, and has programs believe it. */
+	assert_int_equal(sync_file(w, (struct opened){.node = label}), -ENOSYS);
+	assert_int_equal(sync_dir(w, SESSION), -ENOSYS);
 	assert_nothing_added(s);
 }
 

@@ -118,6 +118,13 @@ static int sync_file(struct wire *w, struct opened o)
 	return wire_call(w, FUSE_FSYNC, o.node, &in, sizeof in, &r);
 }
 
+static int sync_dir(struct wire *w, const char *dir)
+{
+	struct reply r;
+	struct fuse_fsync_in in = {0};
+	return wire_call(w, FUSE_FSYNCDIR, dir ? wire_walk(w, dir).nodeid : FUSE_ROOT_ID, &in, sizeof in, &r);
+}
+
 static void release(struct wire *w, struct opened o)
 {
 	struct reply r;

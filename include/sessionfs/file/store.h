@@ -25,20 +25,23 @@ typedef int (*store_make)(void *arg, unsigned attempt, struct buf *out);
 
 /* Appends to the regular file there, starting on a line of its own (a newline comes first if the file's last
  * line has none). If lines of others came in between, `make` is asked again: at once, then a few times more, each
- * when nobody has appended for some milliseconds. `sync`: the bytes are on the disk on return. 0 on success; otherwise
+ * when nobody has appended for some milliseconds. `synced`, unless NULL: the bytes are on the disk on return, and
+ * *synced is the file as it was then. 0 on success; otherwise
  * a negative errno: -ESTALE (another file is there now), -ENOLCK (the file system cannot lock it: nothing was written),
  * -EACCES, -EROFS, -ENOSPC, -EDQUOT, -EFBIG, -EIO, ...
  * After an error our bytes are cut off again. They stay only if somebody has written behind them or the file cannot be
  * cut: lines that could not be synced as they are, and of a line cut short the part that was written. That part gets a
  * newline as its last byte, so that no line of others runs into it. */
-int store_append(const struct source_path *at, const struct store_id *id, bool sync, store_make make, void *arg);
+int store_append(const struct source_path *at, const struct store_id *id, struct stat *synced, store_make make,
+                 void *arg);
 
 /* Whether an append of n bytes could succeed now: 0, -ENOSPC, -ENOLCK, -EACCES, -EROFS, -ESTALE, ... For writers that
  * look only at the error of write(2). Changes nothing. */
 int store_check(const struct source_path *at, const struct store_id *id, size_t n);
 
-/* Writes what was appended before to the disk (fsync). */
-int store_sync(const struct source_path *at);
+/* Has what was appended before, by any program, on the disk (fsync). *synced is the file as it was when it last was;
+ * while it is so, nothing needs to be done. */
+int store_sync(const struct source_path *at, struct stat *synced);
 
 /* Writes the whole new contents to fd. */
 typedef int (*store_fill)(void *arg, int fd);

@@ -36,8 +36,12 @@ int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t
 /* FLUSH: commits what was written since the last commit. It may come several times, and before any write. While a
  * process that has used the handle still has the file open, the text may not be complete: then it commits nothing. */
 int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *who);
-/* FSYNC: commits and syncs the session file to disk. */
+/* FSYNC: commits, and has the session file on the disk. */
 int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *who);
+/* The same for any file or directory that is not open for writing: that of its session, if it has one. */
+int tree_sync(struct tree *t, node_t node);
+/* O_SYNC: what is written through the handle is on the disk when it is committed. */
+void tree_handle_sync(struct tree *t, struct tree_handle *h);
 /* Commits what is left (a bare truncation) and frees the handle. */
 void tree_release(struct tree *t, struct tree_handle *h);
 /* Frees the handle of a file that was never closed, without a commit: the text may not be complete. */

@@ -51,6 +51,9 @@ int scratch_read(struct scratch *sc, uint64_t id, uint64_t off, size_t n, struct
  * bytes that come too late must not vanish. */
 int scratch_write(struct scratch *sc, uint64_t id, struct span bytes, uint64_t off);
 int scratch_resize(struct scratch *sc, uint64_t id, uint64_t size);
+/* Notes that what the file holds must be on the disk once it is the value of a writable name; its directory. */
+int scratch_sync(struct scratch *sc, uint64_t id, node_t *ret_dir);
+bool scratch_is_synced(struct scratch *sc, uint64_t id);
 /* How long a file may stay closed before it counts as left: editors are done with theirs sooner. */
 #ifdef SESSIONFS_SMALL_LIMITS
 #define SCRATCH_LEFT_MS 1000
