@@ -349,6 +349,13 @@ int commit_denied(struct tree *t, node_t dir, struct span name, int rc, const ch
 	return rc == -EACCES ? commit_refused_in(t, dir, name, rc, NULL) : rc;
 }
 
+int commit_side_name(struct tree *t, node_t dir, struct span name)
+{
+	return !kind_has_name(name) ? 0
+	                            : commit_refused_in(t, dir, name, -EPERM,
+	                                                "a name of the tree that cannot be made here; use another one");
+}
+
 static struct span without_newline(struct span s)
 {
 	return s.n > 0 && s.p[s.n - 1] == '\n' ? (struct span){s.p, s.n - 1} : s;

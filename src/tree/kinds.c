@@ -82,6 +82,14 @@ bool kind_is_in(const struct kind *k, struct node dir)
 	return rows_have(rows_of(dir), k);
 }
 
+bool kind_has_name(struct span name)
+{
+	const struct kind *k = kind_next(NULL);
+	while (k && !(k->name && span_is(name, k->name)))
+		k = kind_next(k);
+	return k;
+}
+
 enum stamp kind_stamp(const struct kind *k)
 {
 	return k->time != STAMP_AS_FROM ? k->time : k->from->stamp;

@@ -74,6 +74,9 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	bool is_emacs_lock = name.n > 1 && memcmp(name.p, ".#", 2) == 0;
 	if (tree_writable_name(dir, name, &control) || ((kind_of(tree_node(dir))->flags & TARGET) && !is_emacs_lock))
 		return commit_refused_in(t, dir, name, -EPERM, "no link can be made here (ln -n replaces one)");
+	rc = commit_side_name(t, dir, name);
+	if (rc < 0)
+		return rc;
 	rc = scratch_create(t->scratch, dir, name, S_IFLNK | 0777, who->uid, who->gid, target, &a);
 	if (rc < 0)
 		return commit_denied(t, dir, name, rc, "there are too many side files");
@@ -228,7 +231,8 @@ static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t d
 	int rc = tree_lookup(t, to_dir, to_name, &old);
 	if (rc == 0 && !tree_is_scratch(old.node))
 		return commit_refused_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
-	return scratch_rename(t->scratch, dir, name, to_dir, to_name);
+	rc = commit_side_name(t, to_dir, to_name);
+	return rc < 0 ? rc : scratch_rename(t->scratch, dir, name, to_dir, to_name);
 }
 
 /* A writable file renamed to a side name: a copy of its text stays there, and its own name is gone until it is made
@@ -246,6 +250,9 @@ static int rename_away(struct tree *t, const struct tree_attr *from, node_t to_d
 		return commit_refused_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
 	if (rc == 0)
 		scratch_unlink(t->scratch, to_dir, to_name);
+	rc = commit_side_name(t, to_dir, to_name);
+	if (rc < 0)
+		return rc;
 	rc = tree_read(t, from->node, 0, writable_of(n)->form->limit + 1, &text);
 	if (rc == 0)
 		rc = scratch_create(t->scratch, to_dir, to_name, from->mode, from->uid, from->gid, NULL, &copy);

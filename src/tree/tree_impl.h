@@ -343,6 +343,8 @@ const struct kind *kind_above(const struct kind *k);
 /* Those of a directory; none if it is not one. */
 const struct rows *rows_of(struct node dir);
 bool kind_is_in(const struct kind *k, struct node dir);
+/* Whether any directory has this fixed name. */
+bool kind_has_name(struct span name);
 enum stamp kind_stamp(const struct kind *k);
 enum tree_class kind_class(const struct kind *k);
 bool kind_is_of_all(const struct kind *k);

@@ -169,6 +169,9 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 		         ? create_fresh(t, control, who, &h)
 		         : commit_refused(t, control, (struct span){NULL, 0}, -EPERM, "it is a link");
 	else if (rc == -ENOENT) {
+		rc = commit_side_name(t, dir, name);
+		if (rc < 0)
+			return rc;
 		rc = scratch_create(t->scratch, dir, name, S_IFREG | mode, who->uid, who->gid, NULL, &made);
 		rc = rc < 0 ? commit_denied(t, dir, name, rc, "there are too many side files")
 		            : open_scratch(t, made.id, false, &h);

@@ -66,6 +66,8 @@ int commit_refused(struct tree *t, struct node n, struct span entry, int rc, con
 int commit_refused_in(struct tree *t, node_t dir, struct span name, int rc, const char *why);
 /* The same, if rc says that this cannot be done, now or ever: `why` is for names that can never do it. */
 int commit_denied(struct tree *t, node_t dir, struct span name, int rc, const char *why);
+/* Refuses a side file with a name that the tree has somewhere, which a program means to be that: 0 or -EPERM. */
+int commit_side_name(struct tree *t, node_t dir, struct span name);
 /* Why in most directories. */
 #define NO_NAMES "nothing can be made or moved here"
 /* The slot that is at the place of this one now: it may be another file. */

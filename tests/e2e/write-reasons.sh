@@ -48,6 +48,10 @@ says branches/new "made or moved" ln -s ../entries/4726bdf3 branches/new
 says entries/4726bdf3/link "ln -n" ln -s ../f31d0e43 entries/4726bdf3/link
 says entries/new "made or moved" ln title entries/new
 says entries/new "made or moved" mkfifo entries/new
+# Names that the tree has elsewhere, or not for this entry: nobody takes what is kept in memory for what they say.
+for name in entries/4726bdf3/context.json label README.md labels/title; do into "name of the tree.*use another" "$name"; done
+says branch "name of the tree" mv notes.md branch
+says label "name of the tree" ln -s entries/4726bdf3 label
 says chat.md "renamed" mv chat.md aside
 says title "renamed over" python3 -c 'import os; os.rename("name", "title")'
 says branches/x "made or moved" mv notes.md branches/x

@@ -114,6 +114,18 @@ because "no TAB" "$invalid" cp "$T/table" labels.tsv
 within 20 "the refusal of an empty table" grep -q "an empty table clears nothing" errors
 wrote "an empty table"
 
+# --- a copy of the tree, back into it ------------------------------------------------------
+
+# Nothing of it stays in memory under a name that could be the tree's.
+cp -a . "$T/copy"
+chmod -R u+w "$T/copy"
+for f in label context.json README.md entries/$a/name entries/$a/context.json; do echo null >"$T/copy/$f"; done
+ls -A . entries/$a labels | grep -vx errors >"$T/names"
+! cp -r "$T/copy/." . 2>/dev/null || die "a copy of the tree was taken"
+! rsync -rl "$T/copy/" . >/dev/null 2>&1 || die "a copy of the tree was taken by rsync"
+ls -A . entries/$a labels | grep -vx errors | same "$T/names" /dev/stdin "the names after a copy"
+wrote "a copy of the tree"
+
 # --- what cannot be written or taken back -------------------------------------------------
 
 refuses "not permitted" rm entries/$c/branch

@@ -468,6 +468,52 @@ static void generated_names(void **state)
 	assert_added(p, "");
 }
 
+/* A name that the tree has somewhere, or not now, becomes no side file by any way; those of editors do. */
+static void names_of_the_tree_are_no_side_files(void **state)
+{
+	static const struct {
+		const char *dir, *name;
+	} names[] = {
+	    {S, "errors"},          {A, "context.json"},    {A, "labels.tsv"},  {A, "name"},        {A, "leaf"},
+	    {A, "README.md"},       {A, "tool-calls"},      {A, "error"},       {A, "thinking.md"}, {S, "label"},
+	    {S, "branch"},          {S, "README.md"},       {S, "text.md"},     {S, "hits.txt"},    {S, "forks"},
+	    {S "/labels", "label"}, {S "/labels", "title"}, {S, "sessions.tsv"}};
+	static const char *const side[] = {"4913",  ".label.swp",  "label~",    "label.tmp", "#label#",
+	                                   "Label", "labels.tsv~", "sedAbCdEf", "name.new"};
+	CLEANUP_BUF struct buf said = BUF_INIT;
+	struct place *p = *state;
+	struct tree_attr a;
+
+	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"c\"", "\"x\""));
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *dir = names[i].dir, *name = names[i].name;
+		assert_int_equal(tree_lookup(p->tree, node_at(p, dir), span_of(name), &a), -ENOENT);
+		assert_int_equal(put(p, dir, name, "x\n"), -EPERM);
+		buf_reset(&said);
+		assert_int_equal(tree_read(p->tree, node_at(p, S "/errors"), 0, 1 << 16, &said), 0);
+		char *end = memchr(said.p, '\n', said.n);
+		if (!memmem(said.p, (size_t)(end - said.p), name, strlen(name)))
+			fail_msg("%s is not in %.*s", name, (int)(end - said.p), said.p);
+		/* In labels/ a link is a label, whatever its name. */
+		if (strcmp(dir, S "/labels") != 0)
+			assert_int_equal(make_link(p, dir, name, "x"), i ? -EPERM : -EEXIST);
+		assert_int_equal(put(p, dir, "side", "x\n"), 0);
+		assert_int_equal(move(p, dir, "side", dir, name), -EPERM);
+		assert_int_equal(take(p, dir, "side"), 0);
+		if (strcmp(dir, S) == 0)
+			assert_int_equal(move(p, S "/entries/c", "label", dir, name), -EPERM);
+	}
+	assert_reads(p, S "/entries/c/label", "x\n");
+	assert_int_equal(make_link(p, S "/labels", "error", "../entries/a"), 0);
+	assert_added(p, SET("@0", "l", "a", "error"));
+	for (size_t i = 0; i < sizeof side / sizeof *side; i++) {
+		assert_int_equal(put(p, S, side[i], "x\n"), 0);
+		assert_int_equal(put(p, A, side[i], "x\n"), 0);
+		assert_int_equal(move(p, A, side[i], A, "moved"), 0);
+	}
+	assert_added(p, "");
+}
+
 /* ---- old files, other writers ---- */
 
 static void old_file(void **state)
@@ -567,6 +613,7 @@ int main(void)
 	    TEST(not_writable_file),
 	    TEST(unaddressed),
 	    TEST(generated_names),
+	    TEST(names_of_the_tree_are_no_side_files),
 	    TEST(old_file),
 	    TEST(old_file_linked),
 	    TEST(old_file_untouched),
