@@ -2,13 +2,10 @@
 /* Most text is ASCII: that is folded 16 bytes at a time, and only other characters are looked up. A text is composed
  * cluster by cluster: a character, and those behind it that can become one with it. */
 #include "sessionfs/base/fold.h"
+#include "sessionfs/base/bytes.h"
 #include "sessionfs/base/utf8.h"
 
 #include <utf8proc.h>
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 /* From first to last each step-th character folds to itself plus delta. */
 struct fold_range {
@@ -234,17 +231,13 @@ static size_t fold_ascii(const char *p, size_t n, char *to)
 {
 	size_t i = 0;
 
-#ifdef __SSE2__
 	for (; n - i >= 16; i += 16) {
-		__m128i b = _mm_loadu_si128((const __m128i *)(p + i));
-		if (_mm_movemask_epi8(b))
+		bytes16 b = bytes16_load(p + i);
+		if (bytes16_mask(b < 0))
 			break;
-		__m128i capital =
-		    _mm_and_si128(_mm_cmpgt_epi8(b, _mm_set1_epi8('A' - 1)), _mm_cmplt_epi8(b, _mm_set1_epi8('Z' + 1)));
-		b = _mm_or_si128(b, _mm_and_si128(capital, _mm_set1_epi8(0x20)));
-		_mm_storeu_si128((__m128i *)(to + i), b);
+		b |= bytes16_range(b, 'A', 'Z') & 0x20;
+		memcpy(to + i, &b, sizeof b);
 	}
-#endif
 	for (; i < n && (unsigned char)p[i] < 0x80; i++)
 		to[i] = (char)(p[i] >= 'A' && p[i] <= 'Z' ? p[i] | 0x20 : p[i]);
 	return i;

@@ -5,13 +5,10 @@
  * there forms are compared, with patterns of literals, (a|b), [sets] and {counts}: each part takes all that it can,
  * which is right because what follows never begins with a byte that the part takes. */
 #include "sessionfs/base/secret.h"
+#include "sessionfs/base/bytes.h"
 
 #include <errno.h>
 #include <string.h>
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 /* What a key needs besides its pattern. */
 enum {
@@ -358,29 +355,15 @@ enum { BLOCK = 64 };
 static void look_at_block(const char *p, uint64_t *run, uint64_t *rare)
 {
 	*run = *rare = 0;
-#ifdef __SSE2__
-#define IS(v, c) _mm_cmpeq_epi8(v, _mm_set1_epi8(c))
-#define PAIR(a, b) _mm_and_si128(IS(x, a), IS(y, b))
-#define FROM_TO(v, a, b)                                                                                               \
-	_mm_and_si128(_mm_cmpgt_epi8(v, _mm_set1_epi8((a)-1)), _mm_cmplt_epi8(v, _mm_set1_epi8((b) + 1)))
+#define PAIR(a, b) ((x == (a)) & (y == (b)))
 	for (unsigned i = 0; i < BLOCK; i += 16) {
-		__m128i x = _mm_loadu_si128((const __m128i *)(p + i)),
-			y = _mm_loadu_si128((const __m128i *)(p + i + 1));
-		__m128i letter = FROM_TO(_mm_or_si128(x, _mm_set1_epi8(0x20)), 'a', 'z'), digit = FROM_TO(x, '0', '9');
-		__m128i word = _mm_or_si128(_mm_or_si128(letter, digit), _mm_or_si128(IS(x, '-'), IS(x, '_')));
-		__m128i pair = _mm_or_si128(_mm_or_si128(_mm_or_si128(IS(x, ':'), IS(x, '=')), PAIR('c', '_')),
-		                            _mm_or_si128(PAIR('r', ' '), PAIR('-', 'B')));
-		*run |= (uint64_t)(unsigned)_mm_movemask_epi8(word) << i;
-		*rare |= (uint64_t)(unsigned)_mm_movemask_epi8(pair) << i;
+		bytes16 x = bytes16_load(p + i), y = bytes16_load(p + i + 1);
+		bytes16 word = bytes16_range(x | 0x20, 'a', 'z') | bytes16_range(x, '0', '9') | (x == '-') | (x == '_');
+		*run |= (uint64_t)bytes16_mask(word) << i;
+		*rare |=
+		    (uint64_t)bytes16_mask((x == ':') | (x == '=') | PAIR('c', '_') | PAIR('r', ' ') | PAIR('-', 'B'))
+		    << i;
 	}
-#else
-#define PAIR(a, b) (p[i] == (a) && p[i + 1] == (b))
-	for (unsigned i = 0; i < BLOCK; i++) {
-		*run |= (uint64_t)is_word(p[i]) << i;
-		*rare |= (uint64_t)(p[i] == ':' || p[i] == '=' || PAIR('c', '_') || PAIR('r', ' ') || PAIR('-', 'B'))
-		         << i;
-	}
-#endif
 }
 
 static int find_all(struct finder *f)

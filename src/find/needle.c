@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Candidates are found with SSE2 by the two rarest bytes of the needle, in either case, 16 offsets at a time: 5 to 9
+/* Candidates are found by the two rarest bytes of the needle, in either case, 16 offsets at a time: 5 to 9
  * GB/s, where a loop over the bytes makes 0.6 and memmem(3) would have to look for each spelling. Which bytes are rare
  * in session files is a table. Nothing else is compared as what they are, or as what is between them; where a run has
  * no two such, one character is looked for, in each way to write it. */
 #include "needle.h"
 
+#include "sessionfs/base/bytes.h"
 #include "sessionfs/base/utf8.h"
 #include "sessionfs/json/json.h"
 
 #include <stddef.h>
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 /* What a view never takes from the text as it is: U+FFFD stands for ill-formed text, U+2400 for NUL. */
 enum { REPLACEMENT = 0xfffd, SYMBOL_FOR_NULL = 0x2400, NO_CHAR = 0x110000 };
@@ -235,30 +232,27 @@ static bool needle_check_place(const struct needle *needle, const char *from, co
 	return c == FOLD_MANY;
 }
 
-#ifdef __SSE2__
-
 enum { STEP = 16 };
 
 const char *needle_find(const struct needle *needle, const char *from, const char *p, const char *to, const char *end)
 {
 	const unsigned n = needle->n_pairs;
-	__m128i first[NEEDLE_PAIRS], second[NEEDLE_PAIRS], first_case[NEEDLE_PAIRS], second_case[NEEDLE_PAIRS];
+	bytes16 first[NEEDLE_PAIRS], second[NEEDLE_PAIRS], first_case[NEEDLE_PAIRS], second_case[NEEDLE_PAIRS];
 
 	for (unsigned i = 0; i < n; i++) {
-		first[i] = _mm_set1_epi8(needle->pairs[i].first);
-		second[i] = _mm_set1_epi8(needle->pairs[i].second);
-		first_case[i] = _mm_set1_epi8(needle->pairs[i].first_case);
-		second_case[i] = _mm_set1_epi8(needle->pairs[i].second_case);
+		first[i] = (bytes16){0} | (signed char)needle->pairs[i].first;
+		second[i] = (bytes16){0} | (signed char)needle->pairs[i].second;
+		first_case[i] = (bytes16){0} | (signed char)needle->pairs[i].first_case;
+		second_case[i] = (bytes16){0} | (signed char)needle->pairs[i].second_case;
 	}
 	for (; p < to; p += STEP) {
-		__m128i here = _mm_loadu_si128((const __m128i *)p), hit = _mm_setzero_si128();
+		bytes16 here = bytes16_load(p);
+		ubytes16 hit = {0};
 		for (unsigned i = 0; i < n; i++) {
-			__m128i there = _mm_loadu_si128((const __m128i *)(p + needle->pairs[i].distance));
-			__m128i a = _mm_cmpeq_epi8(_mm_or_si128(here, first_case[i]), first[i]);
-			__m128i b = _mm_cmpeq_epi8(_mm_or_si128(there, second_case[i]), second[i]);
-			hit = _mm_or_si128(hit, _mm_and_si128(a, b));
+			bytes16 there = bytes16_load(p + needle->pairs[i].distance);
+			hit |= (ubytes16)(((here | first_case[i]) == first[i]) & ((there | second_case[i]) == second[i]));
 		}
-		for (unsigned places = (unsigned)_mm_movemask_epi8(hit); places; places &= places - 1) {
+		for (unsigned places = bytes16_mask((bytes16)hit); places; places &= places - 1) {
 			const char *place = p + __builtin_ctz(places);
 			if (place < to && needle_check_place(needle, from, place, end))
 				return place;
@@ -266,15 +260,3 @@ const char *needle_find(const struct needle *needle, const char *from, const cha
 	}
 	return NULL;
 }
-
-#else
-
-const char *needle_find(const struct needle *needle, const char *from, const char *p, const char *to, const char *end)
-{
-	for (; p < to; p++)
-		if (needle_check_place(needle, from, p, end))
-			return p;
-	return NULL;
-}
-
-#endif

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Many bytes of a string at once: a mask with one bit for each byte of a CHUNK.
- * Private to json. Only where there is SSE2 (HAVE_CHUNK); the callers have a
- * plain loop besides, for the rest of a text and for other machines. */
+ * Private to json. The callers have a plain loop besides, for the rest of a text. */
 #ifndef SESSIONFS_JSON_BLOCK_H
 #define SESSIONFS_JSON_BLOCK_H
 
-#include <stdint.h>
-
-#ifdef __SSE2__
-#include <immintrin.h>
-
-#define HAVE_CHUNK 1
+#include "sessionfs/base/bytes.h"
 
 enum { CHUNK = 64 };
 
@@ -20,10 +14,8 @@ static inline uint64_t chunk_equal(const char *p, char c)
 	uint64_t mask = 0;
 
 #pragma GCC unroll 4
-	for (int i = 0; i < CHUNK; i += 16) {
-		__m128i hit = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(p + i)), _mm_set1_epi8(c));
-		mask |= (uint64_t)(unsigned)_mm_movemask_epi8(hit) << i;
-	}
+	for (int i = 0; i < CHUNK; i += 16)
+		mask |= (uint64_t)bytes16_mask(bytes16_load(p + i) == (signed char)c) << i;
 	return mask;
 }
 
@@ -43,9 +35,5 @@ static inline struct chunk_escapes chunk_escapes(uint64_t backslash, uint64_t op
 	uint64_t series = (((first << 1) | odd_bits) - first) ^ odd_bits;
 	return (struct chunk_escapes){series & backslash, series ^ (backslash | open)};
 }
-
-#else
-#define HAVE_CHUNK 0
-#endif
 
 #endif

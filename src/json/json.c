@@ -39,68 +39,23 @@ static inline bool is_a(char c, unsigned char wanted)
 	return class_of[(unsigned char)c] & wanted;
 }
 
-#if HAVE_CHUNK
-
 enum { BLOCK = 16 };
-typedef uint32_t block_mask;
 
 /* One bit for each byte that ends a run of plain string bytes. */
-static inline block_mask block_specials(const char *p)
+static inline unsigned block_specials(const char *p)
 {
-	__m128i b = _mm_loadu_si128((const __m128i *)p);
+	bytes16 b = bytes16_load(p);
 	/* Quotes and spaces change places, then quote and control bytes are the least; compared as signed. */
-	__m128i low = _mm_cmpgt_epi8(_mm_set1_epi8(' ' + 1 - 128), _mm_xor_si128(b, _mm_set1_epi8(2 - 128)));
-	__m128i hit = _mm_or_si128(low, _mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
-	return (block_mask)_mm_movemask_epi8(hit);
+	return bytes16_mask(((b ^ (2 - 128)) < ' ' + 1 - 128) | (b == '\\'));
 }
-
-static inline unsigned block_first(block_mask m)
-{
-	return (unsigned)__builtin_ctz(m);
-}
-
-#else
-
-enum { BLOCK = 8 };
-typedef uint64_t block_mask;
-
-static inline uint64_t each_byte(unsigned char c)
-{
-	return 0x0101010101010101u * c;
-}
-
-/* The high bit of each byte that is zero; exact, since no carry leaves a byte. */
-static inline uint64_t zero_bytes(uint64_t w)
-{
-	uint64_t low = each_byte(0x7f);
-	return ~(((w & low) + low) | w | low);
-}
-
-static inline block_mask block_specials(const char *p)
-{
-	uint64_t w;
-	memcpy(&w, p, sizeof w);
-	return zero_bytes(w ^ each_byte('"')) | zero_bytes(w ^ each_byte('\\')) | zero_bytes(w & each_byte(0xe0));
-}
-
-static inline unsigned block_first(block_mask m)
-{
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	return (unsigned)__builtin_ctzll(m) / 8;
-#else
-	return (unsigned)__builtin_clzll(m) / 8;
-#endif
-}
-
-#endif
 
 /* The first byte from p on that is not plain, or `end`. */
 static inline const char *plain_end(const char *p, const char *end)
 {
 	while (end - p >= BLOCK) {
-		block_mask m = block_specials(p);
+		unsigned m = block_specials(p);
 		if (m)
-			return p + block_first(m);
+			return p + __builtin_ctz(m);
 		p += BLOCK;
 	}
 	while (p < end && (unsigned char)*p >= 0x20 && !is_a(*p, SPECIAL))
@@ -138,8 +93,6 @@ static const char *string_end_by_step(const char *p, const char *end, bool *ret_
 	}
 }
 
-#if HAVE_CHUNK
-
 /* Source code in a string has an escape every few bytes. Taking them one by one costs
  * a mispredicted branch each, so CHUNK bytes are judged at once, with a bit for each. */
 struct chunk {
@@ -151,22 +104,17 @@ struct chunk {
 static inline struct chunk chunk_read(const char *p)
 {
 	struct chunk c = {0, 0, 0, false};
-	__m128i least = _mm_set1_epi8(-1);
+	ubytes16 least = ~(ubytes16){0};
 
 #pragma GCC unroll 4
 	for (int i = 0; i < CHUNK; i += 16) {
-		__m128i b = _mm_loadu_si128((const __m128i *)(p + i));
-		__m128i quote = _mm_cmpeq_epi8(b, _mm_set1_epi8('"'));
-		__m128i backslash = _mm_cmpeq_epi8(b, _mm_set1_epi8('\\'));
-		__m128i letter =
-		    _mm_or_si128(_mm_cmpeq_epi8(b, _mm_set1_epi8('n')), _mm_cmpeq_epi8(b, _mm_set1_epi8('t')));
-		__m128i common = _mm_or_si128(_mm_or_si128(quote, backslash), letter);
-		least = _mm_min_epu8(least, b);
-		c.quote |= (uint64_t)(unsigned)_mm_movemask_epi8(quote) << i;
-		c.backslash |= (uint64_t)(unsigned)_mm_movemask_epi8(backslash) << i;
-		c.common |= (uint64_t)(unsigned)_mm_movemask_epi8(common) << i;
+		bytes16 b = bytes16_load(p + i), quote = b == '"', backslash = b == '\\';
+		least = bytes16_min(least, (ubytes16)b);
+		c.quote |= (uint64_t)bytes16_mask(quote) << i;
+		c.backslash |= (uint64_t)bytes16_mask(backslash) << i;
+		c.common |= (uint64_t)bytes16_mask((quote | (b == 'n')) | (backslash | (b == 't'))) << i;
 	}
-	c.control = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(least, _mm_set1_epi8(0x1f)), least)) != 0;
+	c.control = bytes16_mask(least < 0x20) != 0;
 	return c;
 }
 
@@ -201,24 +149,14 @@ static const char *string_end_by_chunk(const char *p, const char *end, bool *ret
 	return string_end_by_step(p - open, end, ret_escaped);
 }
 
-#else
-
-static const char *string_end_by_chunk(const char *p, const char *end, bool *ret_escaped)
-{
-	*ret_escaped = false;
-	return string_end_by_step(p, end, ret_escaped);
-}
-
-#endif
-
 /* The closing quote of the string whose first byte is at p, or NULL. Keys and ids end within a block. */
 static inline const char *string_end(const char *p, const char *end, bool *ret_escaped)
 {
 	if (end - p >= BLOCK) {
-		block_mask m = block_specials(p);
-		if (m && p[block_first(m)] == '"') {
+		unsigned m = block_specials(p);
+		if (m && p[__builtin_ctz(m)] == '"') {
 			*ret_escaped = false;
-			return p + block_first(m);
+			return p + __builtin_ctz(m);
 		}
 	}
 	return string_end_by_chunk(p, end, ret_escaped);

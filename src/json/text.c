@@ -143,8 +143,6 @@ static bool is_simple(struct span text, enum json_decode how)
 	return how == JSON_EXACT || utf8_prefix(text) == text.n;
 }
 
-#if HAVE_CHUNK
-
 static size_t count_simple(struct span text, enum json_decode how)
 {
 	const char *p = text.p, *end = text.n ? p + text.n : p;
@@ -211,10 +209,9 @@ static bool decode_simple(struct span text, enum json_decode how, char *begin, s
 	char *to = begin;
 
 	while (end - p >= 16) {
-		__m128i b = _mm_loadu_si128((const __m128i *)p);
-		_mm_storeu_si128((__m128i *)to, b);
-		unsigned m = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
-		m |= (unsigned)_mm_movemask_epi8(b) & wide;
+		bytes16 b = bytes16_load(p);
+		memcpy(to, &b, sizeof b);
+		unsigned m = bytes16_mask(b == '\\') | (bytes16_mask(b < 0) & wide);
 		unsigned run = m ? (unsigned)__builtin_ctz(m) : 16;
 		to += run;
 		p += run;
@@ -230,23 +227,6 @@ static bool decode_simple(struct span text, enum json_decode how, char *begin, s
 	*ret_n = (size_t)(to - begin);
 	return true;
 }
-
-#else
-
-static size_t count_simple(struct span text, enum json_decode how)
-{
-	return decode(text, how, NULL);
-}
-
-static bool decode_simple(struct span text, enum json_decode how, char *to, size_t *ret_n)
-{
-	if (!is_simple(text, how))
-		return false;
-	*ret_n = decode(text, how, to);
-	return true;
-}
-
-#endif
 
 void json_decode(struct span text, enum json_decode how, struct buf *out)
 {

@@ -7,6 +7,7 @@
  * with an odd character in it is put together one character after the other. */
 #include "record_impl.h"
 
+#include "sessionfs/base/bytes.h"
 #include "sessionfs/base/utf8.h"
 
 #include <stdint.h>
@@ -94,18 +95,14 @@ static void put_last(struct decoder *d)
 /* Whether CHUNK characters at p all belong to an alphabet. */
 static bool chunk_is_clean(const char *p)
 {
-	typedef unsigned char vector __attribute__((vector_size(16)));
-	vector odd = {0};
-	uint64_t halves[2];
+	bytes16 odd = {0};
 
 	for (size_t i = 0; i < CHUNK; i += sizeof odd) {
-		vector c;
-		memcpy(&c, p + i, sizeof c);
-		odd |= (vector) ~(((c | 0x20) - 'a' < 26) | (c - '0' < 10) | (c == '+') | (c == '-') | (c == '/') |
-		                  (c == '_'));
+		bytes16 c = bytes16_load(p + i);
+		odd |= ~(bytes16_range(c | 0x20, 'a', 'z') | bytes16_range(c, '0', '9') | (c == '+') | (c == '-') |
+		         (c == '/') | (c == '_'));
 	}
-	memcpy(halves, &odd, sizeof halves);
-	return (halves[0] | halves[1]) == 0;
+	return bytes16_mask(odd) == 0;
 }
 
 /* Returns the end of the whole groups at p, before the first odd character. */

@@ -6,13 +6,10 @@
  * pointer and looks at 16 bytes at a time; long strings go to the JSON scanner.
  * It never judges: it leaves whatever it does not know to record_parse(), so a
  * line means the same on both ways. */
+#include "sessionfs/base/bytes.h"
 #include "sessionfs/base/space.h"
 #include "sessionfs/session/format.h"
 #include "record_impl.h"
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 struct head_scan {
 	struct record_head *head;
@@ -172,8 +169,6 @@ void record_head(struct span line, struct buf *deep, struct record_head *ret,
 
 /* ---- the short way ---- */
 
-#ifdef __SSE2__
-
 /* Each of these functions gets a pointer into the line and returns where the line continues, or NULL for the long way.
  * They need not watch for the end: the control character there stops them all, and LOOK bytes can be read from any
  * place in the line. */
@@ -184,20 +179,16 @@ _Static_assert(RECORD_PAD >= 3 * LOOK, "the short way looks that far ahead");
 /* Where the first quote, backslash or control byte is among the LOOK bytes at p, or LOOK. */
 static inline unsigned find_special(const char *p)
 {
-	__m128i b = _mm_loadu_si128((const __m128i *)p);
+	bytes16 b = bytes16_load(p);
 	/* Quotes and spaces change places, then quote and control bytes are the least; compared as signed. */
-	__m128i low = _mm_cmpgt_epi8(_mm_set1_epi8(' ' + 1 - 128), _mm_xor_si128(b, _mm_set1_epi8(2 - 128)));
-	__m128i hit = _mm_or_si128(low, _mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
-	return (unsigned)__builtin_ctz((unsigned)_mm_movemask_epi8(hit) | 1u << LOOK);
+	bytes16 hit = ((b ^ (2 - 128)) < ' ' + 1 - 128) | (b == '\\');
+	return (unsigned)__builtin_ctz(bytes16_mask(hit) | 1u << LOOK);
 }
 
 /* A bit for each of the LOOK bytes at p that is not a digit, and all bits above them. */
 static inline unsigned find_others(const char *p)
 {
-	__m128i b = _mm_loadu_si128((const __m128i *)p);
-	/* Digits become the least of all, as signed. */
-	__m128i other = _mm_cmpgt_epi8(_mm_sub_epi8(b, _mm_set1_epi8('0' - 128)), _mm_set1_epi8(9 - 128));
-	return (unsigned)_mm_movemask_epi8(other) | ~0u << LOOK;
+	return ~bytes16_mask(bytes16_range(bytes16_load(p), '0', '9'));
 }
 
 /* The rest of the string at p, whose first n bytes are plain. */
@@ -605,15 +596,3 @@ size_t record_head_padded(struct span text, struct buf *deep, struct record_head
 	}
 	return long_head(&s, text, deep);
 }
-
-#else
-
-size_t record_head_padded(struct span text, struct buf *deep, struct record_head *ret,
-                          void (*on_call)(void *arg, struct json_value id), void *arg)
-{
-	struct head_scan s = {.head = ret, .on_call = on_call, .arg = arg};
-
-	return long_head(&s, text, deep);
-}
-
-#endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* portable: the code for machines without SSE2 (json.c, json/text.c, record_head.c) once more, under other names, to
+/* portable: json.c, json/text.c and record_head.c with what bytes.h has for machines without SSE2, under other names, to
  * be compared with what this machine runs. */
 #ifndef FUZZ_PORTABLE_H
 #define FUZZ_PORTABLE_H

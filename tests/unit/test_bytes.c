@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/base/bytes.h"
+
+/* Every byte at every place, between bytes that are none of its neighbours. */
+static void each_byte_has_a_bit(void **state)
+{
+	char text[16];
+	(void)state;
+	for (unsigned c = 0; c < 256; c++) {
+		for (unsigned at = 0; at < 16; at++) {
+			memset(text, (int)(c ^ 0x80), sizeof text);
+			text[at] = (char)c;
+			assert_int_equal(bytes16_mask(bytes16_load(text) == (signed char)c), 1u << at);
+			assert_int_equal(bytes16_mask(bytes16_load(text) != (signed char)c), 0xffffu ^ 1u << at);
+		}
+	}
+}
+
+static void a_range_has_its_ends_and_nothing_next_to_them(void **state)
+{
+	static const char ranges[][2] = {{'a', 'z'}, {'A', 'Z'}, {'0', '9'}, {'-', '-'}, {0, 127}};
+	char text[16];
+	(void)state;
+	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+		for (unsigned c = 0; c < 256; c++) {
+			memset(text, (int)c, sizeof text);
+			unsigned wanted =
+			    c >= (unsigned char)ranges[i][0] && c <= (unsigned char)ranges[i][1] ? 0xffff : 0;
+			bytes16 in = bytes16_range(bytes16_load(text), ranges[i][0], ranges[i][1]);
+			assert_int_equal(bytes16_mask(in), wanted);
+		}
+	}
+}
+
+static void the_lesser_byte_is_unsigned(void **state)
+{
+	(void)state;
+	for (unsigned a = 0; a < 256; a++) {
+		for (unsigned b = 0; b < 256; b++) {
+			ubytes16 least =
+			    bytes16_min((ubytes16){0} | (unsigned char)a, (ubytes16){0} | (unsigned char)b);
+			assert_int_equal(bytes16_mask(least == (unsigned char)(a < b ? a : b)), 0xffff);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(each_byte_has_a_bit),
+	    cmocka_unit_test(a_range_has_its_ends_and_nothing_next_to_them),
+	    cmocka_unit_test(the_lesser_byte_is_unsigned),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
