@@ -14,12 +14,20 @@ UNITDIR ?= $(PREFIX)/lib/systemd/user
 PKG_CONFIG ?= pkg-config
 BUILD ?= build
 
+# On all cores, unless -j is given. Two goals, as in `make clean all`, are made one after the other.
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS) $(shell echo "$$MAKEFLAGS"))$(word 2,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 # Those of the newest heading of NEWS.md, which is the one place for them.
 VERSION := $(shell sed -n '/^[^ ]* [0-9]/{s/^[^ ]* \([0-9.]*\), .*/\1/p;q}' NEWS.md)
 RELEASED := $(shell sed -n '/^[^ ]* [0-9]/{s/.*, //p;q}' NEWS.md)
 
 warnings := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Werror=incompatible-pointer-types
-hardening := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+# Those of the flags that the compiler has for this processor.
+known = $(foreach flag,$(1),$(shell $(CC) -Werror $(flag) -S -o /dev/null -x c /dev/null 2>/dev/null && echo $(flag)))
+hardening := -fstack-protector-strong $(call known,-fstack-clash-protection -fcf-protection) -fPIE \
+	$(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-D_FORTIFY_SOURCE=2)
 linking := -pie -Wl,-z,relro,-z,now
 ifdef SAN
 BUILD := build/san
@@ -37,6 +45,7 @@ ifdef COVERAGE
 BUILD := build/coverage
 hardening := --coverage -O0
 linking := --coverage
+coverage = @scripts/coverage $(BUILD)
 endif
 
 # What is kept, and for how long, is little (base/limits.h), so that tests go past it.
@@ -64,8 +73,13 @@ endif
 own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSION='"$(VERSION)"' $(limits) $(no_fuse)
 own_cflags := -std=c17 $(warnings) $(hardening) -MMD -MP
 # The registers of the x87 keep more digits than a double has, so that sums and what is printed of them would differ.
-ifneq ($(filter i386-% i486-% i586-% i686-%,$(shell $(CC) -dumpmachine)),)
+ifneq ($(filter i386-% i486-% i586-% i686-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
 own_cflags += -msse2 -mfpmath=sse
+endif
+# All is built again when these change: $(BUILD)/flags has those of the last time.
+flags := $(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS)
+ifneq ($(file <$(BUILD)/flags),$(flags))
+.PHONY: $(BUILD)/flags
 endif
 fuse_cflags = $(if $(no_fuse),,$(shell $(PKG_CONFIG) --cflags fuse3))
 fuse_libs = $(if $(no_fuse),,$(shell $(PKG_CONFIG) --libs fuse3))
@@ -97,7 +111,9 @@ fuzz_shared := $(BUILD)/targets/fuzz.o $(BUILD)/targets/portable.o $(BUILD)/targ
 # V=1 shows the commands.
 say = $(if $(filter-out 0,$(V)),,@echo '$(1) $(@:$(BUILD)/%=%)'; )
 
+#: make		the program
 all: $(BUILD)/sessionfs
+	$(coverage)
 
 $(BUILD)/sessionfs: $(fuse_objects) $(BUILD)/libsessionfs.a
 	$(call say,LD)$(CC) $(linking) $(LDFLAGS) -o $@ $^ $(fuse_libs) $(libs)
@@ -106,7 +122,11 @@ $(BUILD)/libsessionfs.a: $(core_objects)
 	@rm -f $@
 	$(call say,AR)$(AR) qcs $@ $^
 
-$(core_objects): $(BUILD)/%.o: src/%.c
+$(BUILD)/flags:
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(flags))' >$@
+
+$(core_objects): $(BUILD)/%.o: src/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(utf8proc_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 $(BUILD)/base/fold.o: private utf8proc_cflags = $(shell $(PKG_CONFIG) --cflags libutf8proc)
@@ -115,12 +135,9 @@ $(BUILD)/base/fold.o: private utf8proc_cflags = $(shell $(PKG_CONFIG) --cflags l
 $(BUILD)/render/html.o: $(wildcard src/render/pages/*)
 $(BUILD)/cmd/pick.o: scripts/sessionfs-pick
 
-$(fuse_objects): $(BUILD)/%.o: src/%.c
+$(fuse_objects): $(BUILD)/%.o: src/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
-
-# They say the version.
-$(BUILD)/cmd/main.o $(BUILD)/tree/root.o: Makefile NEWS.md
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
 	$(call say,CC)$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)
@@ -162,18 +179,18 @@ $(match_ask): tests/tools/match_ask.c $(BUILD)/libsessionfs.a
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a $(libs)
 
 # A source that is slow, for tests/e2e/slow-source.sh. It is no part of what a sanitizer is to look at.
-$(slowfs): tests/lib/slowfs.c | $(BUILD)/golden
+$(slowfs): tests/lib/slowfs.c $(BUILD)/flags | $(BUILD)/golden
 	$(call say,CC)$(CC) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(fuse_cflags) -std=c17 $(warnings) $(CFLAGS) $(LDFLAGS) -o $@ $< $(fuse_libs)
 
 # By libFuzzer (FUZZ=1), or the plain program that reads inputs from files.
-$(BUILD)/targets/%.o: tests/fuzz/%.c | $(BUILD)/targets
+$(BUILD)/targets/%.o: tests/fuzz/%.c $(BUILD)/flags | $(BUILD)/targets
 	$(call say,CC)$(CC) $(own_cppflags) -Itests/unit -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
-$(BUILD)/targets/portable.o: tests/fuzz/portable.c | $(BUILD)/targets
+$(BUILD)/targets/portable.o: tests/fuzz/portable.c $(BUILD)/flags | $(BUILD)/targets
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) -c -o $@ $<
 	@objcopy --wildcard --keep-global-symbol='portable_*' $@
 
-$(BUILD)/targets/wire.o: tests/wire/wire.c | $(BUILD)/targets
+$(BUILD)/targets/wire.o: tests/wire/wire.c $(BUILD)/flags | $(BUILD)/targets
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
 $(BUILD)/targets/support.a: $(fuzz_shared) $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects))
@@ -197,8 +214,22 @@ $(BUILD)/unit $(BUILD)/wire $(BUILD)/golden $(BUILD)/targets:
 units: $(unit_tests)
 	@for t in $(unit_tests); do echo "== $$t"; $$t || exit 1; done
 
+# For clangd, and whatever else asks how a file is compiled.
+compiled_as = $(CC) $(own_cppflags) -Itests/unit -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(shell $(PKG_CONFIG) --cflags libutf8proc) \
+	$(filter-out -MMD -MP,$(own_cflags)) $(CFLAGS)
+#: make compile_commands.json	how each file is compiled, for clangd
+compile_commands.json:
+	@for file in $(wildcard src/*/*.c tests/*/*.c); do \
+		printf '{"directory": "%s", "file": "%s", "command": "%s -c %s"}\n' '$(CURDIR)' $$file \
+			'$(subst ','\'',$(subst ",\",$(subst \,\\,$(compiled_as))))' $$file; \
+	done | sed '1s/^/[/; $$!s/$$/,/; $$s/$$/]/' >$@
+
 # --- what people call -------------------------------------------------------------
 
+help:
+	@sed -n 's/^#: //p' Makefile | sort | expand -t 32
+
+#: make demo	a tour of the sample sessions
 demo:
 	@scripts/setup demo
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
@@ -208,20 +239,25 @@ demo:
 parallel = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # What needs no mount and nothing but the compiler, the libraries and cmocka.
+#: make check-fast	the tests that need no mount, in seconds
 check-fast:
 	@scripts/setup check-fast
 	@$(MAKE) --no-print-directory $(parallel) fast-targets
 	@FAST=1 scripts/check $(BUILD) unit/ wire/ golden/ lint/
+	$(coverage)
 
 # make check ONLY="links inodes" runs the tests with these words in their names.
+#: make check	all tests; ONLY="links inodes": those with a word in their names; SAN=1, TSAN=1, COVERAGE=1
 check:
 	@scripts/setup check
 	@$(MAKE) --no-print-directory $(parallel) fast-targets fuzz-targets
 	@$(MAKE) --no-print-directory $(parallel) SMALL=1 BUILD=$(small) $(small)/sessionfs $(small_tests:%=$(small)/%)
 	@SMALL="$(if $(SMALL),,$(small_tests))" scripts/check $(BUILD) $(ONLY)
+	$(coverage)
 
 # Has every call to the system and every allocation fail once: without a mount all of them, mounted ALL of each kind
 # and error, which takes long. What tests draw is drawn anew here; SEED=n says what.
+#: make fault	each call to the system and each allocation fails once
 fault: SEED := $(or $(SEED),$(shell date +%s))
 fault:
 	@scripts/setup check
@@ -231,17 +267,20 @@ fault:
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs ALL=$(or $(ALL),1000) SEED=$(SEED) tests/e2e/faults.sh
 
 # Takes what is shown now for right: read the difference before committing it.
+#: make golden	takes the trees as they are now for right
 golden: $(BUILD)/sessionfs $(golden_dump)
 	SESSIONFS=$(abspath $(BUILD))/sessionfs tests/golden/run --update
 	SESSIONFS=$(abspath $(BUILD))/sessionfs tests/e2e/check-command.sh --update
 
 # With other compilers, systems and processors, most of them in chroots: it takes root, a Debian mirror, 3 GB of disk
 # and half an hour, and says what cannot be had. ONLY="clang arm64" runs these.
+#: make check-builds	other compilers, systems and processors, as root
 check-builds:
 	@scripts/setup builds
 	@tests/builds/run $(ONLY)
 
 # Against the real pi, which comes from npm.
+#: make conformance	compares with the real pi
 conformance:
 	@scripts/setup conformance
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
@@ -257,32 +296,38 @@ conformance:
 
 # Seconds for each target; ONLY="json name" runs these. What was found is kept in build/fuzz.
 TIME ?= 10
+#: make fuzz	libFuzzer; TIME=600: seconds for each target
 fuzz:
 	@scripts/setup fuzz
 	@$(MAKE) --no-print-directory FUZZ=1 fuzz-targets
 	@BUILD=build/fuzz tests/fuzz/run $(TIME) $(ONLY)
 
 # Takes an hour and some 15 GB of disk. QUICK=1 is a small run, FIGURES="tree against" a part of it.
+#: make bench	measures, for more than an hour
 bench:
 	@scripts/setup bench
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
 	@BUILD=$(BUILD) tests/bench/run $(if $(QUICK),--quick) $(FIGURES)
 
 # On file systems of servers, by tests/far/*.sh: as root, half an hour. ONLY="sshfs gluster" runs these.
+#: make check-far	on file systems of servers, as root
 check-far:
 	@scripts/setup far
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(slowfs)
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/far/run $(ONLY)
 
 # Hostile sessions at full size: half an hour, and 10 GB of room in $TMPDIR.
+#: make stress	hostile sessions at full size
 stress: $(BUILD)/sessionfs
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/stress/run
 
+#: make lint	all that can be found without running the program
 lint:
 	@scripts/setup lint
 	@scripts/lint
 
 # Has git refuse commits that are badly formatted, and the like.
+#: make hooks	has git refuse what is badly formatted
 hooks:
 	@scripts/setup lint
 	@scripts/pre-commit --install
@@ -290,6 +335,7 @@ hooks:
 # In the places where the shells look for what a package brings.
 completions := bash-completion/completions/sessionfs zsh/vendor-completions/_sessionfs fish/vendor_completions.d/sessionfs.fish
 
+#: make install	PREFIX=/usr/local, DESTDIR
 install: $(BUILD)/sessionfs
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7
 	install -d $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(UNITDIR)
@@ -307,6 +353,7 @@ install: $(BUILD)/sessionfs
 	install -m 644 scripts/completions/_sessionfs $(DESTDIR)$(PREFIX)/share/$(word 2,$(completions))
 	install -m 644 scripts/completions/sessionfs.fish $(DESTDIR)$(PREFIX)/share/$(word 3,$(completions))
 
+#: make uninstall	removes what make install installs
 uninstall:
 	rm -f $(completions:%=$(DESTDIR)$(PREFIX)/share/%)
 	rm -f $(DESTDIR)$(BINDIR)/sessionfs $(DESTDIR)$(MANDIR)/man1/sessionfs.1 $(DESTDIR)$(MANDIR)/man5/sessionfs.5 $(DESTDIR)$(MANDIR)/man7/sessionfs.7
@@ -315,24 +362,28 @@ uninstall:
 	[ ! -d $(DESTDIR)$(DOCDIR) ] || find $(DESTDIR)$(DOCDIR) -depth -type d -empty -delete
 
 # The tarball of this version, what is in it and under which licences, and their sums, in dist.
+#: make dist	the tarball of a release, in dist
 dist:
 	@scripts/setup dist
 	@scripts/dist $(VERSION) $(RELEASED)
 
 # The Debian package, made of that tarball, in dist.
+#: make deb	the Debian package and its source, in dist
 deb: dist
 	@scripts/setup deb
 	@scripts/deb $(VERSION) $(RELEASED)
 
 # What dist and deb make is well, also when it is installed on a fresh Debian, which is fetched from the mirror of this machine.
+#: make check-package	tests these, on a fresh Debian, as root
 check-package:
 	@scripts/setup package
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/package/run || [ $$? -eq 77 ]
 
+#: make clean	removes what was built
 clean:
-	rm -rf build
+	rm -rf build compile_commands.json
 
-.PHONY: all units clean demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall \
+.PHONY: all units clean help compile_commands.json demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall \
 	dist deb check-package check-builds check-far
 -include $(wildcard $(BUILD)/*/*.d)

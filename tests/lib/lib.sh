@@ -11,6 +11,7 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 SESSIONFS=${SESSIONFS:-$ROOT/build/sessionfs}
 export LC_ALL=C.UTF-8 TZ=UTC
 unset PI_CODING_AGENT_DIR PI_CODING_AGENT_SESSION_DIR
+unset MAKEFLAGS MFLAGS # a make in a test has no part in the jobs of the make that runs the test
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/sessionfs-test.XXXXXX")
 chmod 755 "$T"
