@@ -13,6 +13,10 @@ DOCDIR ?= $(PREFIX)/share/doc/sessionfs
 UNITDIR ?= $(PREFIX)/lib/systemd/user
 PKG_CONFIG ?= pkg-config
 BUILD ?= build
+# Where each shell looks for completions: fish looks below /usr/local only if XDG_DATA_DIRS names it.
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(if $(filter /usr/local,$(PREFIX)),/etc/fish/completions,$(PREFIX)/share/fish/vendor_completions.d)
 
 # On all cores, unless -j is given. Two goals, as in `make clean all`, are made one after the other.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS) $(shell echo "$$MAKEFLAGS"))$(word 2,$(MAKECMDGOALS)),0)
@@ -332,8 +336,7 @@ hooks:
 	@scripts/setup lint
 	@scripts/pre-commit --install
 
-# In the places where the shells look for what a package brings.
-completions := bash-completion/completions/sessionfs zsh/vendor-completions/_sessionfs fish/vendor_completions.d/sessionfs.fish
+completions := $(BASHDIR)/sessionfs $(ZSHDIR)/_sessionfs $(FISHDIR)/sessionfs.fish
 
 #: make install	PREFIX=/usr/local, DESTDIR
 install: $(BUILD)/sessionfs
@@ -348,14 +351,14 @@ install: $(BUILD)/sessionfs
 	install -m 644 scripts/systemd/sessionfs.service $(DESTDIR)$(UNITDIR)/
 	sed -i 's|^ExecStart=|&$(BINDIR)/|' $(DESTDIR)$(UNITDIR)/sessionfs.service
 	install -D -m 644 docs/skill/SKILL.md $(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md
-	install -d $(dir $(completions:%=$(DESTDIR)$(PREFIX)/share/%))
-	install -m 644 scripts/completions/sessionfs.bash $(DESTDIR)$(PREFIX)/share/$(word 1,$(completions))
-	install -m 644 scripts/completions/_sessionfs $(DESTDIR)$(PREFIX)/share/$(word 2,$(completions))
-	install -m 644 scripts/completions/sessionfs.fish $(DESTDIR)$(PREFIX)/share/$(word 3,$(completions))
+	install -d $(dir $(completions:%=$(DESTDIR)%))
+	install -m 644 scripts/completions/sessionfs.bash $(DESTDIR)$(word 1,$(completions))
+	install -m 644 scripts/completions/_sessionfs $(DESTDIR)$(word 2,$(completions))
+	install -m 644 scripts/completions/sessionfs.fish $(DESTDIR)$(word 3,$(completions))
 
 #: make uninstall	removes what make install installs
 uninstall:
-	rm -f $(completions:%=$(DESTDIR)$(PREFIX)/share/%)
+	rm -f $(completions:%=$(DESTDIR)%)
 	rm -f $(DESTDIR)$(BINDIR)/sessionfs $(DESTDIR)$(MANDIR)/man1/sessionfs.1 $(DESTDIR)$(MANDIR)/man5/sessionfs.5 $(DESTDIR)$(MANDIR)/man7/sessionfs.7
 	rm -f $(DESTDIR)$(DOCDIR)/examples/fstab $(DESTDIR)$(UNITDIR)/sessionfs.service
 	rm -f $(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md

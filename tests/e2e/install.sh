@@ -3,7 +3,7 @@
 # make install puts the program and its manual in their places, make uninstall takes them away.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need make mandoc
+need make mandoc zsh fish
 make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" PREFIX=/opt/x DESTDIR="$T/root" || die "make install ended with $?"
 is "755 ./opt/x/bin/sessionfs
 644 ./opt/x/lib/systemd/user/sessionfs.service
@@ -14,7 +14,7 @@ is "755 ./opt/x/bin/sessionfs
 644 ./opt/x/share/man/man1/sessionfs.1
 644 ./opt/x/share/man/man5/sessionfs.5
 644 ./opt/x/share/man/man7/sessionfs.7
-644 ./opt/x/share/zsh/vendor-completions/_sessionfs" "$(cd "$T/root" && find . -type f -printf '%m %p\n' | sort -k2)" "installed files"
+644 ./opt/x/share/zsh/site-functions/_sessionfs" "$(cd "$T/root" && find . -type f -printf '%m %p\n' | sort -k2)" "installed files"
 is "$("$SESSIONFS" -V)" "$("$T/root/opt/x/bin/sessionfs" -V)" "the installed program"
 mandoc -T markdown "$T/root/opt/x/share/man/man5/sessionfs.5" | grep transcript.md >/dev/null || die "the installed manual"
 for n in 1 5 7; do
@@ -28,3 +28,22 @@ make -s -C "$ROOT" uninstall PREFIX=/opt/x DESTDIR="$T/root" || die "a second ma
 is "" "$(find "$T/root" ! -type d)" "what uninstall left"
 make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" DESTDIR="$T/root" || die "make install ended with $?"
 [ -x "$T/root/usr/local/bin/sessionfs" ] || die "the default place is not /usr/local"
+is "$T/root/etc $T/root/usr" "$(echo "$T"/root/[a-n,p-z]*)" "where else it installs: /etc, for fish"
+
+# The shells find the completions in the directories that they look into by themselves, each below $T/root.
+unset XDG_DATA_DIRS
+export HOME=$T/home
+mkdir "$HOME"
+found() { # WHERE: what each shell has for sessionfs
+	# shellcheck disable=SC2016
+	is _sessionfs "$(zsh -f -c 'fpath=($1$^fpath $fpath); autoload -U compinit && compinit -u -D; print $_comps[sessionfs]' zsh "$T/root")" "zsh, $1"
+	# shellcheck disable=SC2016
+	is --source "$(PATH=$(dirname "$SESSIONFS"):$PATH fish -c 'set fish_complete_path $argv[1]$fish_complete_path; complete -C "sessionfs --sour"' "$T/root" | cut -f1)" \
+		"fish, $1"
+	XDG_DATA_DIRS=$T/root/usr/local/share:$T/root/usr/share bash -c '. /usr/share/bash-completion/bash_completion; __load_completion sessionfs' || die "bash, $1"
+}
+found "from source"
+make -s -C "$ROOT" uninstall DESTDIR="$T/root"
+is "" "$(find "$T/root" ! -type d)" "what uninstall left of the default places"
+make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" DESTDIR="$T/root" PREFIX=/usr ZSHDIR=/usr/share/zsh/vendor-completions
+found "from Debian's package"
