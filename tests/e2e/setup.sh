@@ -44,3 +44,6 @@ cat >"$T/bin/apt-get" <<'EOF'
 EOF
 out=$(env PATH="$T/bin" "$ROOT/scripts/setup" check 2>&1) || die "setup failed for want of chromium: $out"
 matches "Unable to locate package chromium.*without chromium, the tests" "$out" "what is said of it"
+
+# dpkg-buildpackage insists on build-essential, which a Debian that has all else of a compiler may lack.
+matches "build-essential" "$(env PATH="$T/bin" "$ROOT/scripts/setup" deb 2>&1)" "what is installed for make deb"
