@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """manual.py PAGE...: what is wrong with manual pages as mandoc and groff show them.
 
-Quotes are opened and closed in turn, no macro is left as text, and no name has two blanks in it.
+Quotes are opened and closed in turn, and end where the quoted words end; no macro is left as text, and no name has two
+blanks in it.
 """
 import re
 import subprocess
@@ -17,6 +18,10 @@ QUOTES = {"‘": "’", "“": "”"}
 MACRO = re.compile(r"(?<!\S)\.?(?:[BE][dl]|X[orc]|[PDSB][qc]|[PB]o|Ns|Ql|Pa|Ar|Cm|Fl|Nm|Li|Ev|Pp|S[hs])(?!\S)")
 SENTENCE = ".:;?!)’”"
 DISPLAY = 11  # the column of examples: as they are
+WORD = re.compile(r'"(?:[^"]|"")*"|\S+')
+QUOTING = {"Ql", "Dq", "Sq", "Qq"}  # up to the end of the line, but for punctuation there
+CALLED = QUOTING | {"No", "Ns", "Pa", "Ar", "Cm", "Fl", "Nm", "Li", "Ev", "Xr", "Em", "Sy", "Va", "Pq", "Bq", "Op"}
+PUNCTUATION = {".", ",", ":", ";", "?", "!", ")", "]"}
 
 
 def shown(renderer, page):
@@ -51,9 +56,26 @@ def faults(lines):
                 yield f"two blanks: {line[max(m.start() - 20, 0):m.end() + 20]}"
 
 
+def quoted_too_much(page):
+    """What a quote takes in that is not quoted words: it shows as words, so only the source has it."""
+    with open(page) as source:
+        for line in source:
+            words = WORD.findall(line) if line.startswith(".") else []
+            words[:1] = [word.lstrip(".") for word in words[:1]]
+            quote = next((i for i, word in enumerate(words) if word in QUOTING), len(words))
+            inside = words[quote + 1 :]
+            while inside and inside[-1] in PUNCTUATION:
+                inside.pop()
+            if any(word in PUNCTUATION or word in CALLED for word in inside[1:]):
+                yield f"a quote goes on after the quoted words: {line.strip()}"
+
+
 def main():
     wrong = 0
     for page in sys.argv[1:]:
+        for fault in quoted_too_much(page):
+            print(f"{page}: {fault}")
+            wrong += 1
         for renderer in RENDERERS:
             for fault in faults(shown(renderer, page)):
                 print(f"{page}, {renderer}: {fault}")

@@ -16,6 +16,20 @@ wrong() { # REGEX LINE...: lines that are found
 	} >"$T/wrong.1"
 	fails 1 "mandoc: $regex.*groff: $regex" "${look[@]}" "$T/wrong.1"
 }
+goes_on() { # LINE...: a quote takes in more than its words
+	{
+		printf '%s\n' ".Dd November 21, 2026" ".Dt WRONG 1" ".Os" ".Sh NAME" ".Nm right" ".Nd page" ".Sh DESCRIPTION"
+		printf '%s\n' "$@"
+	} >"$T/wrong.1"
+	fails 1 "a quote goes on after the quoted words: ${1%% *}" "${look[@]}" "$T/wrong.1"
+}
+goes_on ".Ql input , output , total"
+goes_on ".Pq as Ql ls No says"
+goes_on ".Dq one Pa two"
+printf '%s\n' ".Ql file:line: reason ) ," ".Ql (untrusted, for context):\\& ;" ".Ql Pa" >>"$T/right"
+sed '$d' "$T/wrong.1" | cat - "$T/right" >"$T/right.1"
+nothing "quotes that end with their words" "${look[@]}" "$T/right.1"
+
 wrong "a quote in a quote" ".Ql ls , Ql find"
 wrong "a quote is not closed" "so \\(oqit is" ".Pp" "More."
 wrong "a quote is closed" "so it\\(cq is"
