@@ -256,12 +256,14 @@ class Turmoil:
             f.seek(at)
             check(f.read(1) == whole[at : at + 1], f"session.jsonl of stable{i} stays wrong at {at}")
 
-    def command(self, *argv):
-        """A program, again and again; it may complain of what is gone."""
+    def command(self, seconds, *argv):
+        """A program, again and again, each time for that long; it may complain of what is gone. timeout(1) is no help: a
+        signal that comes while it forks ends it alone, and the program stays."""
         while not self.over.is_set():
             with tempfile.TemporaryFile() as complaints:
+                end = time.monotonic() + seconds
                 with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=complaints) as process:
-                    while process.poll() is None and not self.over.wait(0.02):
+                    while process.poll() is None and time.monotonic() < end and not self.over.wait(0.02):
                         pass
                     process.terminate()
                 complaints.seek(0)
@@ -275,15 +277,15 @@ class Turmoil:
         s = f"{m}/projects/stable/stable0"
         yield from ((self.appender, i) for i in range(STABLE))
         yield from ((self.command, *argv) for argv in (
-            ["find", m, "-size", "+1000k"],
-            ["grep", "-r", "nobody said this", m],
-            ["timeout", "1", "tail", "-f", "-s", "0.05", f"{s}/transcript.md"],
-            ["timeout", "1.1", "tail", "-f", "-s", "0.05", f"{s}/session.jsonl"],
+            [TIMEOUT, "find", m, "-size", "+1000k"],
+            [TIMEOUT, "grep", "-r", "nobody said this", m],
+            [1, "tail", "-f", "-s", "0.05", f"{s}/transcript.md"],
+            [1.1, "tail", "-f", "-s", "0.05", f"{s}/session.jsonl"],
         ))
         yield from ((f,) for f in (self.mover, self.rewriter, self.reader, self.reader, self.judge, self.judge))
         if self.read_only:
             return
-        yield from ((self.command, "timeout", t, "cat", f"{m}/.events") for t in ("0.1", "0.7"))
+        yield from ((self.command, seconds, "cat", f"{m}/.events") for seconds in (0.1, 0.7))
         yield self.labeller, 0, "stable", [f"stable{i}" for i in range(STABLE)]
         yield self.labeller, 1, "stable", [f"stable{i}" for i in range(STABLE)]
         yield self.labeller, 2, "moved", [f"m{i}" for i in range(4)]
