@@ -250,7 +250,8 @@ const char *needle_find(const struct needle *needle, const char *from, const cha
 		ubytes16 hit = {0};
 		for (unsigned i = 0; i < n; i++) {
 			bytes16 there = bytes16_load(p + needle->pairs[i].distance);
-			hit |= (ubytes16)(((here | first_case[i]) == first[i]) & ((there | second_case[i]) == second[i]));
+			hit |=
+			    (ubytes16)(((here | first_case[i]) == first[i]) & ((there | second_case[i]) == second[i]));
 		}
 		for (unsigned places = bytes16_mask((bytes16)hit); places; places &= places - 1) {
 			const char *place = p + __builtin_ctz(places);

@@ -29,7 +29,8 @@ cat >"$T/tree/tests/e2e/lacking.sh" <<EOF
 . "$ROOT/tests/lib/lib.sh"
 lacks no-such-program
 EOF
-printf '#!/bin/sh\n' >"$T/tree/tests/e2e/good.sh"
+# What a test does to its standard input, it does to nobody else's.
+printf '#!/bin/sh\n[ ! /dev/stdin -ef /dev/null ]\n' >"$T/tree/tests/e2e/good.sh"
 chmod +x "$T"/tree/tests/e2e/*
 fails 1 "FAIL  e2e/lacking.sh .there is no no-such-program here.*1 passed, 1 failed, 0 skipped" env -u FAST "$T/tree/scripts/check" build
 fails 0 "skip  e2e/lacking.sh: there is no no-such-program here.*1 passed, 0 failed, 1 skipped" env FAST=1 "$T/tree/scripts/check" build

@@ -299,7 +299,7 @@ static void without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(terms), cmocka_unit_test(equal_queries),
+	    cmocka_unit_test(terms),          cmocka_unit_test(equal_queries),
 	    cmocka_unit_test(no_queries),     cmocka_unit_test(days_begin_at_local_midnight),
 	    cmocka_unit_test(many_terms),     cmocka_unit_test(sessions_wanted),
 	    cmocka_unit_test(without_memory), cmocka_unit_test(misspelt_filters),

@@ -236,13 +236,27 @@ static void every_call_of_replace(void **state)
 	assert_true(kinds == 12 || kinds == 14);
 }
 
+static void the_input_is_no_device(void **state)
+{
+	struct stat st;
+	(void)state;
+	assert_int_equal(fstat(STDIN_FILENO, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(replaces),      TEST(is_on_the_disk_step_by_step), TEST(replaces_behind_a_link),
-	    TEST(keeps_the_old), TEST(never_goes_astray),           TEST(attributes_refused),
-	    TEST(left_behind),   TEST(every_call_of_replace),
+	    TEST(replaces),
+	    TEST(is_on_the_disk_step_by_step),
+	    TEST(replaces_behind_a_link),
+	    TEST(keeps_the_old),
+	    TEST(never_goes_astray),
+	    TEST(attributes_refused),
+	    TEST(left_behind),
+	    TEST(every_call_of_replace),
+	    cmocka_unit_test(the_input_is_no_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

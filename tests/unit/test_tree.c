@@ -11,6 +11,7 @@
 #include "sessionfs/render/render.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define MESSAGES 3000
 
@@ -337,8 +338,7 @@ static void readers_share_a_small_budget(void **state)
 
 static bool is_cancelled(void *arg)
 {
-	unsigned *looks = arg;
-	return ++*looks > 1000;
+	return atomic_fetch_add((atomic_uint *)arg, 1) >= 1000;
 }
 
 /* What is made from all of a large session, or from a long line, waits until there is room for it; the rest does not.
@@ -353,7 +353,7 @@ static void large_texts_wait_for_room(void **state)
 	             {S "/title", 0},         {S "/info.json", 0},         {S "/entries/a/text.md", 0}};
 	struct place *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	unsigned looks;
+	atomic_uint looks; /* of several threads */
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &looks};
 
 	buf_adds(&text, HEADER USER("\"a\"", "null"));
