@@ -134,14 +134,8 @@ static size_t decode(struct span text, enum json_decode how, char *to)
 }
 
 /* The shorter way is
- *	count_simple: the size of a text of which is_simple() is true
+ *	count_simple: the size of a text of which nothing but escapes has to be replaced
  *	decode_simple: writes at most text.n bytes; false if the text is not simple after all */
-
-/* Whether nothing but escapes has to be replaced. */
-static bool is_simple(struct span text, enum json_decode how)
-{
-	return how == JSON_EXACT || utf8_prefix(text) == text.n;
-}
 
 static size_t count_simple(struct span text, enum json_decode how)
 {
@@ -244,7 +238,8 @@ void json_decode(struct span text, enum json_decode how, struct buf *out)
 
 size_t json_decoded_size(struct span text, enum json_decode how)
 {
-	return is_simple(text, how) ? count_simple(text, how) : decode(text, how, NULL);
+	bool is_simple = how == JSON_EXACT || utf8_prefix(text) == text.n;
+	return is_simple ? count_simple(text, how) : decode(text, how, NULL);
 }
 
 bool json_is(struct json_value v, const char *ascii)

@@ -148,17 +148,6 @@ static void parse_head(struct head_scan *s, struct span line, struct buf *deep)
 		head_parse_message(s, &r);
 }
 
-/* The same for the first line of a text. Returns its length. */
-static size_t long_head(struct head_scan *s, struct span text, struct buf *deep)
-{
-	const char *newline = text.n ? memchr(text.p, '\n', text.n) : NULL;
-
-	if (newline)
-		text.n = (size_t)(newline - text.p);
-	parse_head(s, text, deep);
-	return text.n;
-}
-
 void record_head(struct span line, struct buf *deep, struct record_head *ret,
                  void (*on_call)(void *arg, struct json_value id), void *arg)
 {
@@ -594,5 +583,9 @@ size_t record_head_padded(struct span text, struct buf *deep, struct record_head
 		finish_head(&s);
 		return (size_t)(p - text.p);
 	}
-	return long_head(&s, text, deep);
+	const char *newline = text.n ? memchr(text.p, '\n', text.n) : NULL;
+	if (newline)
+		text.n = (size_t)(newline - text.p);
+	parse_head(&s, text, deep);
+	return text.n;
 }
