@@ -696,7 +696,7 @@ int main(void)
 	    TEST(equal_names_are_numbered),       TEST(what_is_always_replaced_is_left_out),
 	    TEST(labels_of_all_sessions),         TEST(cells_are_on_one_line),
 	    TEST(files_of_all_sessions),          TEST(an_entry_of_many_files_counts_once),
-	    TEST(results_count_for_subagents),     TEST(groups_are_counted),
+	    TEST(results_count_for_subagents),    TEST(groups_are_counted),
 	};
 	setenv("TZ", "UTC", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

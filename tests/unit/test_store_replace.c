@@ -248,15 +248,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(replaces),
-	    TEST(is_on_the_disk_step_by_step),
-	    TEST(replaces_behind_a_link),
-	    TEST(keeps_the_old),
-	    TEST(never_goes_astray),
-	    TEST(attributes_refused),
-	    TEST(left_behind),
-	    TEST(every_call_of_replace),
-	    cmocka_unit_test(the_input_is_no_device),
+	    TEST(replaces),      TEST(is_on_the_disk_step_by_step), TEST(replaces_behind_a_link),
+	    TEST(keeps_the_old), TEST(never_goes_astray),           TEST(attributes_refused),
+	    TEST(left_behind),   TEST(every_call_of_replace),       cmocka_unit_test(the_input_is_no_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

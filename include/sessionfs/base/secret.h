@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* secret: what looks like a key in bytes as they are stored: prefixes of services, private keys, JSON Web Tokens,
- * passwords in URLs, Bearer headers, the value of a name such as API_KEY. sessionfs(5), "Secrets", has the forms and the
- * rules. Nothing is decoded, and no place crosses the end of a line. */
+ * passwords in URLs, Bearer headers, the value of a name such as API_KEY. sessionfs(5), "Secrets", has the forms and
+ * the rules. Nothing is decoded, and no place crosses the end of a line. */
 #ifndef SESSIONFS_SECRET_H
 #define SESSIONFS_SECRET_H
 
