@@ -233,9 +233,7 @@ static int mount_serve(struct fs *fs, const struct opts *o, const struct notify 
 	if (rc == -ECONNABORTED)
 		rc = 0;
 	*ret_left = rc == -ETIMEDOUT;
-	if (*ret_left)
-		log_error("%s: unmounted while a session file did not answer", o->target);
-	else if (rc < 0)
+	if (rc < 0 && !*ret_left)
 		log_error("%s: %s", o->target, strerror(-rc));
 	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -289,8 +287,11 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 	dev_t device = places_is_descriptor(mountpoint) ? 0 : device_at(mountpoint);
 	resolver_forbid(catalog_resolver(parts->catalog), device);
 	status = mount_serve(fs, o, &parts->notify, &left);
-	if (!left)
-		fs_stop(fs);
+	left = left || !fs_stop(fs);
+	if (left) {
+		log_error("%s: unmounted while a session file did not answer", o->target);
+		status = EXIT_FAILURE;
+	}
 	mount_leave(se, mountpoint, device);
 	/* That thread still uses everything: free nothing. */
 	if (left)

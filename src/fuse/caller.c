@@ -45,6 +45,14 @@ static bool is_own(uint32_t thread)
 	return !stranger;
 }
 
+void caller_reply_error(struct fuse_session *session, const struct fuse_in_header *h, int err)
+{
+	const struct fuse_out_header reply = {.len = sizeof reply, .error = -err, .unique = h->unique};
+	/* This fails only if the caller no longer waits. */
+	ssize_t n = write(fuse_session_fd(session), &reply, sizeof reply);
+	(void)n;
+}
+
 /* resolver.c keeps our threads out of our mount, but $TMPDIR can be in it, or another file system can lie over it. */
 bool caller_refuse_own(const struct fs *fs, const struct fuse_in_header *h)
 {
@@ -54,9 +62,6 @@ bool caller_refuse_own(const struct fs *fs, const struct fuse_in_header *h)
 		return false;
 	if (!fs->refuse_own || !is_own(h->pid))
 		return false;
-	const struct fuse_out_header no = {.len = sizeof no, .error = -ELOOP, .unique = h->unique};
-	/* This fails only if nobody waits for the request any more. */
-	ssize_t n = write(fuse_session_fd(fs->session), &no, sizeof no);
-	(void)n;
+	caller_reply_error(fs->session, h, ELOOP);
 	return true;
 }

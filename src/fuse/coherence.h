@@ -216,7 +216,8 @@ struct follow {
 };
 
 void follow_start(struct fs *fs);
-void follow_stop(struct fs *fs);
+/* Returns false if the thread does not end in time: it still uses everything. */
+bool follow_stop(struct fs *fs);
 /* Invalidates what depends on the node's session if anything was written or refused since tree_commits returned
  * `before` (I5). */
 void follow_written(struct fs *fs, node_t node, uint64_t before);

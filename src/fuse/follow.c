@@ -226,16 +226,18 @@ void follow_start(struct fs *fs)
 
 /* The loop has ended. The thread may be invalidating a name, which waits for lookups in the same directory: fs_join
  * answers those. */
-void follow_stop(struct fs *fs)
+bool follow_stop(struct fs *fs)
 {
 	struct follow *f = &fs->coherence.follow;
 	if (f->running) {
 		atomic_store(&f->stop, true);
 		catalog_wake(fs->catalog);
-		fs_join(fs->session, f->thread, INT64_MAX);
+		if (!fs_join(fs->session, f->thread, FS_LEAVE_NS))
+			return false;
 	}
 	f->running = false;
 	cleanup_free(&f->recheck);
 	cleanup_free(&f->places);
 	f->n = f->cap = f->slots = 0;
+	return true;
 }

@@ -487,11 +487,13 @@ void fs_attach(struct fs *fs, struct fuse_session *session)
 	fs->session = session;
 }
 
-void fs_stop(struct fs *fs)
+bool fs_stop(struct fs *fs)
 {
-	follow_stop(fs);
+	if (!follow_stop(fs))
+		return false;
 	events_close(fs->events);
 	fs->events = NULL;
+	return true;
 }
 
 void fs_close(struct fs *fs)

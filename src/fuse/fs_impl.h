@@ -77,6 +77,8 @@ enum { FS_MAX_WRITE = 1 << 20 };
 bool caller_in_group(fuse_req_t req, gid_t gid);
 /* Whether who asks may read the file, or list the directory, with these attributes. */
 bool caller_may_read(fuse_req_t req, const struct tree_attr *a);
+/* Answers a request that has an answer with an errno, without looking at what it asks for. Does not wait. */
+void caller_reply_error(struct fuse_session *session, const struct fuse_in_header *h, int err);
 /* Answers a request of one of our own threads with ELOOP. False if it is to be answered like others (refuse_own). */
 bool caller_refuse_own(const struct fs *fs, const struct fuse_in_header *h);
 
@@ -84,8 +86,12 @@ bool caller_refuse_own(const struct fs *fs, const struct fuse_in_header *h);
  * negative errno. libfuse's function drops the request it has read if the session is to end by then, but the
  * process that waits for the answer may hold what the end waits for. The caller frees buf->mem. */
 int fs_receive(struct fuse_session *session, struct fuse_buf *buf);
-/* Waits until a thread has ended, and answers requests meanwhile: the thread may be notifying the kernel, and
- * the kernel may then wait for a process that waits for our answer. False if it is still running after `ns`. */
+/* Stopped work ends long before this. If it does not, it waits for a file of the source that never answers. */
+#define FS_LEAVE_NS INT64_C(5000000000)
+
+/* Waits until a thread has ended. Meanwhile requests fail with ENOTCONN: the thread may be notifying the kernel, which
+ * may wait for a process that waits for our answer. To serve them could take as long as the source wants. Returns false
+ * if the thread is still running after `ns`. */
 bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns);
 
 /* snapshot.c: texts made for one open file */

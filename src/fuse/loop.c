@@ -42,9 +42,6 @@ enum { SPIN_NS = 50 * 1000, MOST_SKIPPED = 63 };
 /* After a request could not be read for lack of memory, the next try. */
 enum { RETRY_MS = 10 };
 
-/* Stopped work ends long before this. If it does not, it waits for a file of the source that never answers. */
-#define LEAVE_NS INT64_C(5000000000)
-
 /* Work is not cancelled before this unless its process dies: not every signal is meant to end it, and it is better to
  * finish a write that is nearly done. */
 enum { GRACE_NS = 200 * 1000 * 1000 };
@@ -119,27 +116,23 @@ int fs_receive(struct fuse_session *session, struct fuse_buf *buf)
 	return n < 0 ? -errno : (int)n;
 }
 
-static bool is_late(void *arg)
-{
-	return now_ns() > *(const int64_t *)arg;
-}
-
 bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns)
 {
-	int64_t begun = now_ns(), grace = begun + GRACE_NS;
-	const struct cancel cancel = {.is_cancelled = is_late, .arg = &grace}, *before = cancel_set(&cancel);
+	int64_t begun = now_ns();
 	struct pollfd p = {.fd = fuse_session_fd(session), .events = POLLIN};
 	struct fuse_buf buf = {.mem = NULL};
 	bool is_running;
 	do {
-		while (poll(&p, 1, 0) == 1 && p.revents & POLLIN && fs_receive(session, &buf) > 0)
-			fuse_session_process_buf(session, &buf);
+		while (poll(&p, 1, 0) == 1 && p.revents & POLLIN && fs_receive(session, &buf) > 0) {
+			const struct fuse_in_header *h = buf.mem;
+			if (h->opcode != FUSE_FORGET && h->opcode != FUSE_BATCH_FORGET && h->opcode != FUSE_INTERRUPT)
+				caller_reply_error(session, h, ENOTCONN);
+		}
 		is_running = pthread_tryjoin_np(thread, NULL) == EBUSY;
 		if (is_running)
 			nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
 	} while (is_running && now_ns() - begun < ns);
 	free(buf.mem);
-	cancel_set(before);
 	return !is_running;
 }
 
@@ -435,9 +428,8 @@ int fs_loop(struct fs *fs, unsigned threads)
 	else
 		atomic_store(&l->error, rc);
 	loop_end(l);
-	/* From now on this may be the only thread that answers: it must not wait for anybody. */
 	fuse_session_exit(l->session);
-	int64_t leave = now_ns() + LEAVE_NS;
+	int64_t leave = now_ns() + FS_LEAVE_NS;
 	bool all_ended = true;
 	for (struct worker *w = l->workers; w; w = w->next)
 		all_ended = fs_join(l->session, w->thread, leave - now_ns()) && all_ended;

@@ -123,6 +123,27 @@ within 20 "SIGTERM while a read does not come back" gone "$pid"
 ! mountpoint -q "$T/mnt" || die "it is mounted still"
 wait 2>/dev/null || :
 
+# SIGTERM ends the mount while readers arrive: requests come before, during and after the end.
+for n in {0..7}; do
+	start
+	python3 - "$M/long/title" "$pid" "$n" <<'END'
+import os, signal, sys, time
+path, pid, n = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+start = time.monotonic() + 0.3
+for k in range(12):
+    if os.fork() == 0:
+        time.sleep(max(0, start + k * 0.0005 - time.monotonic()))
+        try:
+            open(path, "rb").read()
+        finally:
+            os._exit(0)
+time.sleep(max(0, start + (n - 2) * 0.0005 - time.monotonic()))
+os.kill(pid, signal.SIGTERM)
+END
+	within 20 "SIGTERM while readers come" gone "$pid"
+	wait 2>/dev/null || :
+done
+
 # The source is on a server that stops: who asks for its room gets an answer, and the mount ends.
 SLOW_US=0
 for options in "" -s; do

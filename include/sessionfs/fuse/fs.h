@@ -26,8 +26,9 @@ void fs_attach(struct fs *fs, struct fuse_session *session);
  * waits for a file that does not answer, so nothing may be freed until the process ends. Call after fs_attach and
  * fuse_daemonize. */
 int fs_loop(struct fs *fs, unsigned threads);
-/* Answers the reads that still wait. Call after the loop has ended, before fuse_session_destroy. */
-void fs_stop(struct fs *fs);
+/* Answers the reads that still wait. Returns false if a thread waits for a file that does not answer: free nothing.
+ * Call after the loop has ended, before fuse_session_destroy. */
+bool fs_stop(struct fs *fs);
 /* Call after fuse_session_destroy. */
 void fs_close(struct fs *fs);
 
