@@ -61,7 +61,7 @@ text = open(f"{root}/html/index.html", newline="").read()
 page = Page()
 page.feed(text)
 assert not page.open, page.open
-allowed = set("""details summary code g html head meta link title style body a header h1 p main svg text path rect label input output table thead tbody tr th td time script
+allowed = set("""details summary code g html head meta link title style body a header h1 p main svg text path rect label input output table thead tbody tr th td time script small span
     @lang @charset @http-equiv @content @name @rel @href @class @viewbox @role @aria-label @x @y @d @width @height @id @hidden @for @type @autocomplete @scope @dir
     select option @value @placeholder @transform @title @data-n @data-v @datetime @aria-sort""".split())
 assert page.tags <= allowed, page.tags - allowed

@@ -104,7 +104,7 @@ table "line 26: no entry has this id" "00000000\tx\t"
 table "no TAB" "$a"
 table "row already" "$a\tx\t"
 sed "s/^$a	[^	]*/$a	back\\\\slash/" labels.tsv >"$T/table"
-because "backslash" "$invalid" cp "$T/table" labels.tsv
+because "unknown escape" "$invalid" cp "$T/table" labels.tsv
 { printf '%s\t' "$a" && cat "$T/long"; } >"$T/table"
 because "4096" "$invalid" cp "$T/table" labels.tsv
 # All or nothing: a good row does not count when a later one is bad.

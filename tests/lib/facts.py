@@ -141,6 +141,7 @@ def without_envelopes(said):
     rest = said
     while m := ENVELOPE.match(rest):
         rest = rest[m.end() :]
+    rest = re.sub(r"(?:\n[ \t\r\n]*\[message_id: [^\]\n]*\][ \t\r\n]*)+$", "", rest)
     return rest if one_line(rest).strip(SPACE) else said
 
 

@@ -71,7 +71,8 @@ def result(own, parent, text, call):
 
 
 def written(own, parent, call):
-    return message(own, parent, "written", "toolResult", toolCallId=f"{call}w", toolName="write")
+    nested = {"calls": [{"id": f"{call}w/1", "name": "bash", "status": "error", "error": "no", "arguments": {"command": "ls"}}]}
+    return message(own, parent, "written", "toolResult", toolCallId=f"{call}w", toolName="write", nestedCalls=nested)
 
 
 def picture(own, parent, text):
